@@ -1,0 +1,183 @@
+package energy
+
+import (
+	"fmt"
+	"math/rand/v2"
+)
+
+// Model is an unnormalised log-density over {0,…,levels−1}^sites,
+// p(x) ∝ exp(−E(x)).
+//
+// A model of one's own needs these two methods and nothing else; see [Func] for
+// the version in one line. Implementations must be safe for concurrent use.
+type Model interface {
+	// Shape returns the number of sites and of levels per site, both ≥ 1.
+	Shape() (sites, levels int)
+
+	// Energy stores in e[s] the energy in nats of the state
+	// x[s·sites : (s+1)·sites], for every s. It reads x and keeps neither
+	// slice. It panics unless len(x) = len(e)·sites.
+	Energy(e []float64, x []int32)
+}
+
+// Differentiable models fill a table of energy differences, which may be first
+// order: a kernel uses it to propose, never to decide.
+type Differentiable interface {
+	Model
+
+	// Gradient stores the energies of the states in e and, in the row-major
+	// table g of len(x)·levels entries,
+	//
+	//	g[s,i,l] ≈ E(x with x_i = l) − E(x),
+	//
+	// with g[s,i,x_i] = 0 and +Inf for a level that is known to have
+	// probability zero. The table is a function of the state alone: neither
+	// other rows nor earlier calls change it.
+	Gradient(e []float64, g []float32, x []int32)
+}
+
+// Binary models have two levels and offer the compact form of the table.
+type Binary interface {
+	Model
+
+	// Field stores the energies of the states in e and, in h (len(x)
+	// entries),
+	//
+	//	h[s,i] ≈ E(x with x_i = 1) − E(x with x_i = 0),
+	//
+	// ±Inf where one of the levels has probability zero. Like the table of
+	// [Differentiable], it may be first order.
+	Field(e []float64, h []float32, x []int32)
+}
+
+// Conditional models know exact single-site differences.
+type Conditional interface {
+	Model
+
+	// Conditional stores d[l] = E(x with x_site = l) − E(x) for every level,
+	// for the one state x. It panics unless len(d) = levels and
+	// len(x) = sites.
+	Conditional(d []float64, site int, x []int32)
+}
+
+// Local models keep a table of exact single-site energies up to date while one
+// site at a time changes, at the cost of the site's neighbourhood.
+type Local interface {
+	Conditional
+
+	// Locals stores d[i·levels+l] = E(x with x_i = l) − E(x with x_i = 0) for
+	// the one state x; len(d) = sites·levels.
+	Locals(d []float64, x []int32)
+
+	// Move brings d, which holds Locals of x, up to date with the change of
+	// x_site to the level to. It must be called before x is changed; x is not
+	// modified. Row site of d itself does not change.
+	Move(d []float64, site int, to int32, x []int32)
+}
+
+// Graphical models know which sites interact.
+type Graphical interface {
+	Model
+
+	// Graph returns the neighbours of each site in compressed rows: those of
+	// site i are adj[start[i]:start[i+1]], ascending, without i itself. The
+	// conditional of a site depends on its neighbours only. The slices are the
+	// model's own and must not be modified.
+	Graph() (start, adj []int32)
+}
+
+// Stochastic models estimate their table from a random part of the data.
+type Stochastic interface {
+	Model
+
+	// Estimate stores in g (laid out as in [Differentiable]) a table whose
+	// expectation over src is that of Gradient; src[s] is the randomness of
+	// state s.
+	Estimate(g []float32, x []int32, src []rand.Source)
+}
+
+// Ordinal models have numeric levels; proposals measure distance between them.
+type Ordinal interface {
+	Model
+
+	// Values returns the number that each level stands for (levels entries,
+	// finite, strictly ascending). The slice is the model's own.
+	Values() []float32
+}
+
+// Windowed models fill a table around the current level only, for level sets
+// that are too large for a whole table.
+type Windowed interface {
+	Ordinal
+
+	// Window stores the energies of the states in e and, in g
+	// (len(x)·(2w+1) entries),
+	//
+	//	g[s,i,k] ≈ E(x with x_i = x_i+k−w) − E(x),  k = 0,…,2w,
+	//
+	// +Inf where x_i+k−w lies outside 0…levels−1.
+	Window(e []float64, g []float32, x []int32, w int)
+}
+
+// Bipartite models have binary hidden units that are independent given the
+// visible sites, and binary visible sites independent given the hidden ones.
+type Bipartite interface {
+	Model
+
+	// Hidden returns the number of hidden units.
+	Hidden() int
+
+	// HiddenField stores, for each state, the exact log-odds
+	// log p(h_j=1|x) − log p(h_j=0|x) of every hidden unit;
+	// len(f) = states·Hidden().
+	HiddenField(f []float32, x []int32)
+
+	// VisibleField stores, for each hidden state, the exact log-odds of every
+	// visible site; len(f) = states·sites, len(h) = states·Hidden().
+	VisibleField(f []float32, h []int32)
+}
+
+// Supported models leave some states without probability and know how to find
+// one that has some.
+type Supported interface {
+	Model
+
+	// Repair changes each state of x, as little as it can, into one whose
+	// energy is not known to be +Inf.
+	Repair(x []int32)
+}
+
+// As returns m as a T if m supports what T asks for.
+//
+// A model that is built from others answers through a method
+//
+//	As(target any) bool
+//
+// which stores in the pointer target (for instance a *Differentiable) a value
+// that does the work and returns true, or returns false. Every other model
+// supports exactly the interfaces that its type satisfies.
+func As[T any](m Model) (t T, ok bool) {
+	if w, is := m.(interface{ As(target any) bool }); is {
+		if w.As(&t) {
+			return t, true
+		}
+	}
+	t, ok = m.(T)
+	return t, ok
+}
+
+// states returns the number of states in x. It panics unless len(x) is a
+// multiple of sites.
+func states(x []int32, sites int) int {
+	if len(x)%sites != 0 {
+		panic(fmt.Sprintf("energy: len(x) = %d, want a multiple of %d", len(x), sites))
+	}
+	return len(x) / sites
+}
+
+// checkLen panics unless the slice called name has the wanted length.
+func checkLen(name string, got, want int) {
+	if got != want {
+		panic(fmt.Sprintf("energy: len(%s) = %d, want %d", name, got, want))
+	}
+}
