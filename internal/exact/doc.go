@@ -1,0 +1,33 @@
+// Package exact holds the oracles of the test suites. It is for tests only: no
+// file that is not a test may import it.
+//
+// A sampler is judged on spaces small enough to write down. [Law] enumerates a
+// model, [Matrix] holds a kernel's transition probabilities over the same
+// states, and [Counts] decides whether draws agree with such a law at a stated
+// error rate:
+//
+//	pi, logZ := exact.Law(model)
+//	p := exact.NewMatrix(len(pi), func(x int, dst []float64) { … })
+//	require.LessOrEqual(t, p.MaxDiff(pi), 1e-12)
+//	exact.Counts(t, counts, pi, 1e-6)
+//	require.Less(t, exact.PValue(countsOfABrokenTwin, pi), 1e-6)
+//
+// The arithmetic is float64 from package math with compensated sums. It shares
+// no code with what it judges, internal/simd in particular, and it is not
+// reproducible to the bit between architectures.
+//
+// # States
+//
+// A state x of sites numbers in 0…levels−1 has the index Σ_i x_i·levels^i:
+// site 0 is the fastest digit.
+//
+// # The agreement test
+//
+// [PValue] is valid for every sample size: P(PValue ≤ r) ≤ r for independent
+// draws from the law. No part of it is asymptotic, so a rate of 1e-6 is a rate
+// of 1e-6. It is half Bonferroni over the exact binomial tail of every cell,
+// which sees a few wrong cells, and half Fisher's combination of conditional
+// binomial tails over pooled cells, which sees many slightly wrong ones.
+// Successive states of one chain are not independent draws; test transitions
+// ([Transitions]) or chains apart.
+package exact

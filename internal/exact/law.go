@@ -1,0 +1,112 @@
+package exact
+
+import (
+	"fmt"
+	"math"
+)
+
+// Model is what can be enumerated; every energy.Model is one.
+type Model interface {
+	Shape() (sites, levels int)
+	Energy(e []float64, x []int32)
+}
+
+// lawBatch is the number of states per call of Energy: few calls, little
+// memory. Nothing depends on it.
+const lawBatch = 1024
+
+// Law enumerates m: p[k] = exp(−E(x))/Z for the state x of index k, and
+// logZ = log Σ_x exp(−E(x)). It panics if an energy is NaN or −Inf, or if all
+// are +Inf.
+func Law(m Model) (p []float64, logZ float64) {
+	p = Energies(m)
+	for k, e := range p {
+		if math.IsNaN(e) || math.IsInf(e, -1) {
+			panic(fmt.Sprintf("exact: energy of state %d = %v, want > −Inf", k, e))
+		}
+		p[k] = -e
+	}
+	logZ = Normalize(p)
+	return p, logZ
+}
+
+// Energies returns the energy of every state, by index.
+func Energies(m Model) []float64 {
+	sites, levels := m.Shape()
+	n := Size(sites, levels)
+	e := make([]float64, n)
+	x := make([]int32, min(n, lawBatch)*sites)
+	for lo := 0; lo < n; lo += lawBatch {
+		b := min(lawBatch, n-lo)
+		for k := range b {
+			State(x[k*sites:(k+1)*sites], lo+k, levels)
+		}
+		m.Energy(e[lo:lo+b], x[:b*sites])
+	}
+	return e
+}
+
+// Normalize replaces log-weights by probabilities and returns the logarithm of
+// the sum of the weights. It panics if all are −Inf.
+func Normalize(w []float64) (logZ float64) {
+	top := math.Inf(-1)
+	for _, v := range w {
+		top = math.Max(top, v)
+	}
+	if math.IsInf(top, 0) || math.IsNaN(top) {
+		panic(fmt.Sprintf("exact: largest log-weight = %v, want a finite one", top))
+	}
+	var z sum
+	for k, v := range w {
+		w[k] = math.Exp(v - top)
+		z.add(w[k])
+	}
+	total := z.value()
+	for k := range w {
+		w[k] /= total
+	}
+	return top + math.Log(total)
+}
+
+// Expect returns Σ_x p(x) f(x) over all states; len(p) = levels^sites. f must
+// not keep x.
+func Expect(p []float64, sites, levels int, f func(x []int32) float64) float64 {
+	if n := Size(sites, levels); len(p) != n {
+		panic(fmt.Sprintf("exact: len(p) = %d, want %d", len(p), n))
+	}
+	x := make([]int32, sites)
+	var s sum
+	for k, pk := range p {
+		if pk == 0 {
+			continue
+		}
+		State(x, k, levels)
+		s.add(pk * f(x))
+	}
+	return s.value()
+}
+
+// Sum returns Σ v_i, compensated.
+func Sum(v []float64) float64 {
+	var s sum
+	for _, a := range v {
+		s.add(a)
+	}
+	return s.value()
+}
+
+// sum is a compensated sum (Neumaier 1974): its error is that of one rounding
+// unless the terms cancel by more than 1/ε.
+type sum struct{ s, c float64 }
+
+func (a *sum) add(v float64) {
+	t := a.s + v
+	if math.Abs(a.s) >= math.Abs(v) {
+		a.c += (a.s - t) + v
+	} else {
+		a.c += (v - t) + a.s
+	}
+	a.s = t
+}
+
+func (a *sum) value() float64 { return a.s + a.c }

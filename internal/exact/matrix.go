@@ -1,0 +1,124 @@
+package exact
+
+import (
+	"fmt"
+	"math"
+)
+
+// maxMatrix bounds the side of a [Matrix]: 1024² float64 are 8 MiB, and
+// [Matrix.Stationary] costs n³.
+const maxMatrix = 1024
+
+// Matrix is a dense transition matrix: entry (x, y) is the probability of going
+// from state x to state y in one step. Laws multiply it from the left.
+type Matrix struct {
+	n int
+	p []float64
+}
+
+// NewMatrix asks row for each row in turn: row(x, dst) stores
+// dst[y] = P(x → y), where dst starts as zeros. It panics unless 1 ≤ n ≤ 1024
+// and every entry is ≥ 0 (NaN is not). It does not check that rows sum to 1;
+// see [Matrix.RowError].
+func NewMatrix(n int, row func(x int, dst []float64)) *Matrix {
+	if n < 1 || n > maxMatrix {
+		panic(fmt.Sprintf("exact: NewMatrix: n = %d, want 1…%d", n, maxMatrix))
+	}
+	m := &Matrix{n: n, p: make([]float64, n*n)}
+	for x := range n {
+		r := m.Row(x)
+		row(x, r)
+		for y, v := range r {
+			if !(v >= 0) {
+				panic(fmt.Sprintf("exact: NewMatrix: P(%d → %d) = %v, want ≥ 0", x, y, v))
+			}
+		}
+	}
+	return m
+}
+
+// Len returns the number of states.
+func (m *Matrix) Len() int { return m.n }
+
+// At returns P(x → y).
+func (m *Matrix) At(x, y int) float64 { return m.p[x*m.n+y] }
+
+// Row returns the law of the next state after x. The slice is the matrix's own.
+func (m *Matrix) Row(x int) []float64 { return m.p[x*m.n : (x+1)*m.n : (x+1)*m.n] }
+
+// Mul returns the matrix of one step of m followed by one step of b.
+func (m *Matrix) Mul(b *Matrix) *Matrix {
+	if m.n != b.n {
+		panic(fmt.Sprintf("exact: Mul: %d states and %d states, want the same", m.n, b.n))
+	}
+	c := &Matrix{n: m.n, p: make([]float64, m.n*m.n)}
+	for x := range m.n {
+		dst := c.Row(x)
+		for k, a := range m.Row(x) {
+			if a == 0 {
+				continue
+			}
+			for y, v := range b.Row(k) {
+				dst[y] += a * v
+			}
+		}
+	}
+	return c
+}
+
+// Apply returns the law πP one step after the law pi.
+func (m *Matrix) Apply(pi []float64) []float64 {
+	m.check(pi)
+	s := make([]sum, m.n)
+	for x, a := range pi {
+		if a == 0 {
+			continue
+		}
+		for y, v := range m.Row(x) {
+			s[y].add(a * v)
+		}
+	}
+	out := make([]float64, m.n)
+	for y := range out {
+		out[y] = s[y].value()
+	}
+	return out
+}
+
+// MaxDiff returns ‖πP − π‖∞, which is 0 if pi is stationary.
+func (m *Matrix) MaxDiff(pi []float64) float64 {
+	worst := 0.0
+	for y, v := range m.Apply(pi) {
+		worst = max(worst, math.Abs(v-pi[y]))
+	}
+	return worst
+}
+
+// RowError returns max_x |Σ_y P(x → y) − 1|.
+func (m *Matrix) RowError() float64 {
+	worst := 0.0
+	for x := range m.n {
+		worst = max(worst, math.Abs(Sum(m.Row(x))-1))
+	}
+	return worst
+}
+
+// DetailedBalance returns max_{x,y} |π_x P(x → y) − π_y P(y → x)|, which is 0
+// if the chain is reversible with respect to pi.
+func (m *Matrix) DetailedBalance(pi []float64) float64 {
+	m.check(pi)
+	worst := 0.0
+	for x := range m.n {
+		for y := range x {
+			worst = max(worst, math.Abs(pi[x]*m.At(x, y)-pi[y]*m.At(y, x)))
+		}
+	}
+	return worst
+}
+
+// check panics unless pi has one entry per state.
+func (m *Matrix) check(pi []float64) {
+	if len(pi) != m.n {
+		panic(fmt.Sprintf("exact: len(pi) = %d, want %d", len(pi), m.n))
+	}
+}
