@@ -1,0 +1,232 @@
+package energy_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+)
+
+// require32 is the relative rounding of one conversion to float32.
+const require32 = 0x1p-24
+
+// tb is what the checker needs of *testing.T and *rapid.T.
+type tb interface {
+	Errorf(format string, args ...any)
+	FailNow()
+	Helper()
+}
+
+// checker compares a model with a plain formula for its energy on every state.
+type checker struct {
+	model energy.Model
+	brute func(x []int32) float64
+
+	// exact asks for equality. Otherwise energies and differences may be wrong
+	// by 2⁻⁴⁴ of the largest |energy| + 1: 2⁹ roundings of 2⁻⁵³ each, far more
+	// than these models have terms.
+	exact bool
+
+	// firstOrder is set where tables are first order and checked elsewhere.
+	firstOrder bool
+
+	slack float64 // on differences of energies, set by run
+}
+
+// checkModel checks everything that the model offers.
+func checkModel(t tb, m energy.Model, exactly bool, brute func(x []int32) float64) {
+	t.Helper()
+	(&checker{model: m, brute: brute, exact: exactly}).run(t)
+}
+
+func (c *checker) run(t tb) {
+	t.Helper()
+	sites, levels := c.model.Shape()
+	var all []int32
+	var want []float64
+	largest := 0.0
+	for _, x := range exact.States(sites, levels) {
+		all = append(all, x...)
+		e := c.brute(x)
+		want = append(want, e)
+		if !math.IsInf(e, 1) {
+			largest = max(largest, math.Abs(e))
+		}
+	}
+	if !c.exact {
+		c.slack = 0x1p-44 * (largest + 1)
+	}
+	got := make([]float64, len(want))
+	c.model.Energy(got, all)
+	for s := range got {
+		c.near(t, want[s], got[s], c.slack, "energy of state", s)
+	}
+	c.tables(t, got, all)
+	for s := range got {
+		if x := all[s*sites : (s+1)*sites]; !math.IsInf(got[s], 1) {
+			c.single(t, x)
+		}
+	}
+	c.graph(t)
+}
+
+// near compares two energies or differences; infinities must agree.
+func (c *checker) near(t tb, want, got, slack float64, what ...any) {
+	t.Helper()
+	if want == got || math.Abs(want-got) <= slack {
+		return
+	}
+	require.Failf(t, "wrong", "%v: got %v, want %v ± %g", what, got, want, slack)
+}
+
+// tables checks Gradient, Field and Window on all states at once, and that
+// rows do not depend on each other.
+func (c *checker) tables(t tb, energies []float64, all []int32) {
+	t.Helper()
+	sites, levels := c.model.Shape()
+	e := make([]float64, len(energies))
+	if m, ok := energy.As[energy.Differentiable](c.model); ok {
+		g := make([]float32, len(all)*levels)
+		m.Gradient(e, g, all)
+		require.Equal(t, energies, e, "Gradient's energies")
+		row := make([]float32, sites*levels)
+		for s := range e {
+			x := all[s*sites : (s+1)*sites]
+			m.Gradient(e[:1], row, x)
+			require.Equal(t, g[s*len(row):(s+1)*len(row)], row, "rows depend on each other")
+			c.table(t, row, x)
+		}
+	}
+	if m, ok := energy.As[energy.Binary](c.model); ok {
+		require.Equal(t, 2, levels)
+		h := make([]float32, len(all))
+		m.Field(e, h, all)
+		require.Equal(t, energies, e, "Field's energies")
+		row := make([]float32, sites)
+		for s := range e {
+			x := all[s*sites : (s+1)*sites]
+			m.Field(e[:1], row, x)
+			require.Equal(t, h[s*sites:(s+1)*sites], row, "rows depend on each other")
+			for i := range x {
+				d := c.difference(x, i, 1, 0)
+				if !c.firstOrder && !math.IsNaN(d) {
+					c.near(t, d, float64(row[i]), c.slack+require32*math.Abs(d), "Field", x, i)
+				}
+			}
+		}
+	}
+}
+
+// table checks the table of one state.
+func (c *checker) table(t tb, g []float32, x []int32) {
+	t.Helper()
+	_, levels := c.model.Shape()
+	for i := range x {
+		require.Zero(t, g[i*levels+int(x[i])], "the entry of the current level")
+		for l := range int32(levels) {
+			d := c.difference(x, i, l, x[i])
+			if !c.firstOrder && !math.IsNaN(d) {
+				c.near(t, d, float64(g[i*levels+int(l)]), c.slack+require32*math.Abs(d), "Gradient", x, i, l)
+			}
+		}
+	}
+}
+
+// single checks Conditional, Locals and Move on one state of finite energy.
+func (c *checker) single(t tb, x []int32) {
+	t.Helper()
+	sites, levels := c.model.Shape()
+	if m, ok := energy.As[energy.Conditional](c.model); ok {
+		d := make([]float64, levels)
+		for i := range x {
+			m.Conditional(d, i, x)
+			for l := range int32(levels) {
+				c.near(t, c.difference(x, i, l, x[i]), d[l], 2*c.slack, "Conditional", x, i, l)
+			}
+		}
+	}
+	m, ok := energy.As[energy.Local](c.model)
+	if !ok {
+		return
+	}
+	d := make([]float64, sites*levels)
+	locals := func(x []int32) {
+		for i := range x {
+			for l := range int32(levels) {
+				c.near(t, c.difference(x, i, l, 0), d[i*levels+int(l)], 2*c.slack, "Locals", x, i, l)
+			}
+		}
+	}
+	m.Locals(d, x)
+	locals(x)
+	start := slices.Clone(d)
+	for i := range x {
+		for l := range int32(levels) {
+			copy(d, start)
+			y := slices.Clone(x)
+			m.Move(d, i, l, y)
+			require.Equal(t, x, y, "Move changed x")
+			y[i] = l
+			if !math.IsInf(c.brute(y), 1) {
+				locals(y)
+			}
+			for k := range levels {
+				require.Equal(t, start[i*levels+k], d[i*levels+k], "row of the moved site")
+			}
+		}
+	}
+}
+
+// graph checks that neighbour lists are in order, symmetric and complete.
+func (c *checker) graph(t tb) {
+	t.Helper()
+	m, ok := energy.As[energy.Graphical](c.model)
+	if !ok {
+		return
+	}
+	sites, levels := c.model.Shape()
+	start, adj := m.Graph()
+	require.Len(t, start, sites+1)
+	require.Len(t, adj, int(start[sites]))
+	for i := range sites {
+		row := adj[start[i]:start[i+1]]
+		for k, j := range row {
+			require.NotEqual(t, int32(i), j)
+			require.True(t, k == 0 || row[k-1] < j, "not ascending")
+			require.Contains(t, adj[start[j]:start[j+1]], int32(i), "not symmetric")
+		}
+		for j := range sites {
+			if i == j || slices.Contains(row, int32(j)) {
+				continue
+			}
+			for _, x := range exact.States(sites, levels) {
+				y := slices.Clone(x)
+				y[j] = (y[j] + 1) % int32(levels)
+				d, f := c.difference(x, i, 0, x[i]), c.difference(y, i, 0, y[i])
+				if !math.IsNaN(d) && !math.IsNaN(f) {
+					c.near(t, d, f, 2*c.slack, "depends on a site that is no neighbour", x, i, j)
+				}
+			}
+		}
+	}
+}
+
+// difference returns E(x with x_i = to) − E(x with x_i = from).
+func (c *checker) difference(x []int32, i int, to, from int32) float64 {
+	y := slices.Clone(x)
+	y[i] = to
+	a := c.brute(y)
+	y[i] = from
+	return a - c.brute(y)
+}
+
+// checkSteady asserts that f allocates nothing once pools are warm.
+func checkSteady(t *testing.T, name string, f func()) {
+	t.Helper()
+	f()
+	require.Zero(t, testing.AllocsPerRun(20, f), name)
+}

@@ -1,0 +1,59 @@
+package energy_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+)
+
+// benchField times Field on 100 states.
+func benchField(b *testing.B, m energy.Binary) {
+	n, _ := m.Shape()
+	e, h, x := make([]float64, 100), make([]float32, 100*n), make([]int32, 100*n)
+	fill(x, 2)
+	for b.Loop() {
+		m.Field(e, h, x)
+	}
+	perSite(b, len(x))
+}
+
+// fill writes an irregular pattern of levels.
+func fill(x []int32, levels uint32) {
+	w := uint32(1)
+	for i := range x {
+		w = w*1664525 + 1013904223 // the generator of Numerical Recipes §7.1
+		x[i] = int32((w >> 16) % levels)
+	}
+}
+
+// perSite reports the time per site of one iteration over so many sites.
+func perSite(b *testing.B, sites int) {
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(sites), "ns/site")
+}
+
+func BenchmarkIsing(b *testing.B) {
+	for _, sides := range [][]int{{5, 5}, {50, 50}, {14, 14, 14}} {
+		l := energy.Lattice(sides)
+		g, err := l.Graph()
+		if err != nil {
+			b.Fatal(err)
+		}
+		for name, t := range map[string]energy.Topology{"stencil": l, "graph": g} {
+			m, err := energy.NewIsing(t, 0.2, 0.2)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.Run(fmt.Sprintf("field/%s/sides=%v", name, sides), func(b *testing.B) { benchField(b, m) })
+			b.Run(fmt.Sprintf("energy/%s/sides=%v", name, sides), func(b *testing.B) {
+				n := l.Sites()
+				e, x := make([]float64, 100), make([]int32, 100*n)
+				fill(x, 2)
+				for b.Loop() {
+					m.Energy(e, x)
+				}
+				perSite(b, len(x))
+			})
+		}
+	}
+}

@@ -1,0 +1,234 @@
+package energy_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+)
+
+var (
+	_ energy.Differentiable = (*energy.Ising)(nil)
+	_ energy.Binary         = (*energy.Ising)(nil)
+	_ energy.Local          = (*energy.Ising)(nil)
+	_ energy.Graphical      = (*energy.Ising)(nil)
+)
+
+// isingSum returns E as the plain sum over a list of edges.
+func isingSum(edges []energy.Edge, j float64, h []float64) func(x []int32) float64 {
+	return func(x []int32) float64 {
+		e := 0.0
+		for _, b := range edges {
+			e -= j * b.W * float64((2*x[b.I]-1)*(2*x[b.J]-1))
+		}
+		for i, v := range x {
+			e -= h[i] * float64(2*v-1)
+		}
+		return e
+	}
+}
+
+// repeat returns n copies of v.
+func repeat(v float64, n int) []float64 { return slices.Repeat([]float64{v}, n) }
+
+func TestIsingOnLattices(t *testing.T) {
+	for _, sides := range [][]int{{1}, {2}, {3}, {6}, {2, 2}, {3, 3}, {2, 4}, {1, 4}, {3, 1}, {2, 1, 3}, {2, 2, 2}} {
+		n := energy.Lattice(sides).Sites()
+		extra := make([]float64, n)
+		for i := range extra {
+			extra[i] = float64(i%3) - 1
+		}
+		for _, par := range []struct{ j, h float64 }{{1, 0}, {-2, 3}, {0, 1}, {0.3, -0.7}} {
+			integer := par.j == math.Trunc(par.j)
+			m, err := energy.NewIsing(energy.Lattice(sides), par.j, par.h)
+			require.NoError(t, err)
+			checkModel(t, m, integer, isingSum(bonds(sides, true), par.j, repeat(par.h, n)))
+
+			with := repeat(par.h, n)
+			for i, v := range extra {
+				with[i] += v
+			}
+			m, err = m.WithFields(extra)
+			require.NoError(t, err)
+			checkModel(t, m, integer, isingSum(bonds(sides, true), par.j, with))
+
+			m, err = energy.NewIsing(energy.FreeLattice(sides), par.j, par.h)
+			require.NoError(t, err)
+			checkModel(t, m, integer, isingSum(bonds(sides, false), par.j, repeat(par.h, n)))
+		}
+	}
+}
+
+func TestIsingOnGraphs(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 5).Draw(t, "n")
+		edges := drawEdges(t, n)
+		j := rapid.IntRange(-2, 2).Draw(t, "J")
+		h := rapid.IntRange(-2, 2).Draw(t, "h")
+		extra := rapid.SliceOfN(rapid.IntRange(-2, 2), n, n).Draw(t, "extra")
+		unit := rapid.SampledFrom([]float64{1, 0.1, math.Pi}).Draw(t, "unit")
+
+		g, err := energy.NewGraph(n, edges)
+		require.NoError(t, err)
+		m, err := energy.NewIsing(g, unit*float64(j), unit*float64(h))
+		require.NoError(t, err)
+		fields, more := repeat(unit*float64(h), n), make([]float64, n)
+		for i, v := range extra {
+			more[i] = unit * float64(v)
+			fields[i] += more[i]
+		}
+		m, err = m.WithFields(more)
+		require.NoError(t, err)
+		checkModel(t, m, unit == 1, isingSum(edges, unit*float64(j), fields))
+	})
+}
+
+// On larger lattices the stencil and the index arrays must agree to the bit.
+func TestIsingStencilIsTheGraph(t *testing.T) {
+	for _, sides := range [][]int{{50, 50}, {3, 17}, {17, 3}, {2, 31}, {64, 1}, {4, 5, 6}, {3, 2, 5, 3}, {2, 3, 3, 3, 3}, {200}} {
+		l := energy.Lattice(sides)
+		g, err := l.Graph()
+		require.NoError(t, err)
+		a, err := energy.NewIsing(l, 0.1, -0.7)
+		require.NoError(t, err)
+		b, err := energy.NewIsing(g, 0.1, -0.7)
+		require.NoError(t, err)
+		n := l.Sites()
+		x := make([]int32, 3*n)
+		for i := range x {
+			x[i] = int32(i*i/7+i/3) & 1
+		}
+		for range 2 {
+			e, f := make([]float64, 3), make([]float64, 3)
+			h, k := make([]float32, 3*n), make([]float32, 3*n)
+			a.Field(e, h, x)
+			b.Field(f, k, x)
+			require.Equal(t, e, f, "%v", sides)
+			require.Equal(t, h, k, "%v", sides)
+			a.Energy(f, x)
+			require.Equal(t, e, f, "%v", sides)
+
+			fields := make([]float64, n)
+			for i := range fields {
+				fields[i] = math.Sin(float64(i))
+			}
+			a, err = a.WithFields(fields)
+			require.NoError(t, err)
+			b, err = b.WithFields(fields)
+			require.NoError(t, err)
+		}
+	}
+}
+
+// The figures of the tori with E(s) = −0.1 sᵀWs − 0.2 Σs, W counting each bond
+// in both directions, come from transfer matrices in 40 decimal digits.
+func TestIsingKnownAnswersSide4(t *testing.T) {
+	m, err := energy.NewIsing(energy.Lattice{4, 4}, 0.2, 0.2)
+	require.NoError(t, err)
+	p, logZ := exact.Law(m)
+	require.InDelta(t, 12.59850259739004, logZ, 1e-12)
+	require.InDelta(t, 0.4800050727469961, exact.Expect(p, 16, 2, energy.Magnetization), 1e-12)
+}
+
+func TestIsingKnownAnswersSide5(t *testing.T) {
+	if testing.Short() || raceEnabled {
+		t.Skip("enumerates 2²⁵ states")
+	}
+	m, err := energy.NewIsing(energy.Lattice{5, 5}, 0.2, 0.2)
+	require.NoError(t, err)
+	p, logZ := exact.Law(m)
+	require.InDelta(t, 19.67408576134091, logZ, 1e-12)
+	require.InDelta(t, 0.4829698422359797, exact.Expect(p, 25, 2, energy.Magnetization), 1e-12)
+	corr, err := energy.NeighborCorrelation(energy.Lattice{5, 5})
+	require.NoError(t, err)
+	require.InDelta(t, 0.368767061, exact.Expect(p, 25, 2, corr), 5e-10)
+}
+
+func TestIsingRefuses(t *testing.T) {
+	l := energy.Lattice{3, 3}
+	for _, c := range []struct {
+		t    energy.Topology
+		j, h float64
+		want string
+	}{
+		{nil, 1, 1, "energy: NewIsing: no topology"},
+		{l, math.NaN(), 1, "energy: NewIsing: coupling = NaN, want a finite number"},
+		{l, 1, math.Inf(1), "energy: NewIsing: field = +Inf, want a finite number"},
+		{l, 1e308, 1, "energy: NewIsing: the parameters add up to more than 1.7976931348623157e+308, energies would overflow"},
+		{(*energy.Graph)(nil), 1, 1, "energy: empty Graph, want one made by NewGraph"},
+	} {
+		_, err := energy.NewIsing(c.t, c.j, c.h)
+		require.EqualError(t, err, c.want)
+	}
+	m, err := energy.NewIsing(l, 1, 1)
+	require.NoError(t, err)
+	_, err = m.WithFields(make([]float64, 8))
+	require.EqualError(t, err, "energy: WithFields: len(h) = 8, want 9")
+	_, err = m.WithFields([]float64{0, 0, math.NaN(), 0, 0, 0, 0, 0, 0})
+	require.EqualError(t, err, "energy: WithFields: h[2] = NaN, want a finite number")
+	_, err = m.WithFields(repeat(1e308, 9))
+	require.Error(t, err)
+}
+
+func TestIsingPanics(t *testing.T) {
+	m, err := energy.NewIsing(energy.Lattice{3, 3}, 1, 0)
+	require.NoError(t, err)
+	e, h, g := make([]float64, 1), make([]float32, 9), make([]float32, 18)
+	x, d := make([]int32, 9), make([]float64, 18)
+	for want, f := range map[string]func(){
+		"energy: len(x) = 7, want a multiple of 9": func() { m.Energy(e, x[:7]) },
+		"energy: len(e) = 0, want 1":               func() { m.Energy(nil, x) },
+		"energy: len(h) = 8, want 9":               func() { m.Field(e, h[:8], x) },
+		"energy: len(g) = 9, want 18":              func() { m.Gradient(e, g[:9], x) },
+		"energy: len(d) = 1, want 2":               func() { m.Conditional(d[:1], 0, x) },
+		"energy: len(x) = 8, want 9":               func() { m.Conditional(d[:2], 0, x[:8]) },
+		"energy: len(d) = 17, want 18":             func() { m.Locals(d[:17], x) },
+		"energy: len(d) = 16, want 18":             func() { m.Move(d[:16], 0, 1, x) },
+	} {
+		require.PanicsWithValue(t, want, f)
+	}
+	require.NotPanics(t, func() { m.Field(nil, nil, nil) })
+}
+
+func TestIsingAllocatesNothing(t *testing.T) {
+	for _, l := range []energy.Lattice{{9}, {4, 5}, {3, 2, 4}} {
+		g, err := l.Graph()
+		require.NoError(t, err)
+		for _, top := range []energy.Topology{l, g} {
+			m, err := energy.NewIsing(top, 1, 0)
+			require.NoError(t, err)
+			n := l.Sites()
+			e, x, tab, d := make([]float64, 2), make([]int32, 2*n), make([]float32, 4*n), make([]float64, 2*n)
+			checkSteady(t, "Ising", func() {
+				m.Energy(e, x)
+				m.Field(e, tab[:2*n], x)
+				m.Gradient(e, tab, x)
+				m.Conditional(d[:2], 1, x[:n])
+				m.Locals(d, x[:n])
+				m.Move(d, 1, 1, x[:n])
+			})
+		}
+	}
+}
+
+func TestObservers(t *testing.T) {
+	require.Equal(t, 0.0, energy.Magnetization([]int32{0, 1, 1, 0}))
+	require.Equal(t, -1.0, energy.Magnetization([]int32{0, 0}))
+	require.Equal(t, 1.0/3, energy.Magnetization([]int32{1, 1, 0}))
+
+	corr, err := energy.NeighborCorrelation(energy.FreeLattice{4})
+	require.NoError(t, err)
+	require.Equal(t, 1.0/3, corr([]int32{0, 0, 1, 1}))
+	require.PanicsWithValue(t, "energy: len(x) = 3, want 4", func() { corr(make([]int32, 3)) })
+	_, err = energy.NeighborCorrelation(nil)
+	require.EqualError(t, err, "energy: NeighborCorrelation: no topology")
+	_, err = energy.NeighborCorrelation(energy.Lattice{1})
+	require.EqualError(t, err, "energy: NeighborCorrelation: the topology has no edges")
+	_, err = energy.NeighborCorrelation(energy.Lattice{})
+	require.Error(t, err)
+}
