@@ -1,0 +1,4 @@
+package simd
+
+// supported returns the highest backend that this binary and this CPU have.
+func supported() level { return purego }

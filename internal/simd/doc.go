@@ -1,0 +1,37 @@
+// Package simd holds the batch kernels of gibbsite: random bits, exponentials
+// and categorical draws, the binary Langevin proposal, and float32 linear
+// algebra.
+//
+// # One definition, several backends
+//
+// Every kernel has a reference in portable Go, and the reference defines its
+// bits. Backends in assembly compute the same function faster: for all inputs
+// they return the bits of the reference, except that a NaN may carry another
+// payload. Exempt are [Gemm] and [GemmT], which may fuse multiplication
+// and addition; they are reproducible per backend, and each row of their result
+// is a function of that row of a and of b alone.
+//
+// Four habits make that possible:
+//
+//   - Multiplication and addition round separately. In Go this is written
+//     float32(x*y) + z: the conversion forbids fusing.
+//   - Sums run in 16 virtual lanes: term i goes to lane i mod 16 in ascending
+//     order, and the lanes are added by halving, lane j taking lane j+8, then
+//     j+4, j+2, j+1. Absent terms count as +0.
+//   - e^x is 2^n·e^r with n placed in the exponent field, is exactly 0 below
+//     the cut-off −87.3, and so neither meets nor makes denormal numbers.
+//   - The words of a random stream have fixed places; see [Philox].
+//
+// −Inf is a legal log-weight (probability zero), +Inf is not and acts like NaN.
+// NaN propagates. Functions keep no slice and no state, so they may run
+// concurrently on disjoint destinations; a destination may not overlap a source
+// unless its doc allows it.
+//
+// # Choosing a backend
+//
+// The best backend of the CPU is chosen once, at start. The environment
+// variable GIBBSITE_SIMD lowers it: purego, avx2 or avx512 is the highest
+// backend to use, anything else means no limit. It exists for tests and for
+// those who must pin the results of the fused kernels. The build tag purego
+// leaves the assembly out altogether. [Backend] tells what runs.
+package simd
