@@ -1,0 +1,122 @@
+package constraint
+
+import "slices"
+
+// None, as Count.Max, allows no site at all to take one of the levels.
+const None = -1
+
+// Count bounds how many sites take one of some levels:
+//
+//	Min ≤ #{i : x_i ∈ Levels} ≤ Max.
+//
+// It is used as a literal and is both a language of sequences of any length
+// (an [Automaton]) and a [Set].
+//
+// Max = 0 means unset, that is unbounded, whatever Min is; write [None] to
+// forbid the levels altogether. So Count{Levels: l, Min: 2} is "at least two",
+// Count{Levels: l, Max: 3} "at most three", Count{Levels: l, Max: None} "none".
+// Min ≤ 0 is no lower bound.
+type Count struct {
+	Levels   []int32 // a level that occurs twice counts once
+	Min, Max int
+}
+
+// Validate returns an [*ArgumentError] for a negative level or Max < −1, and
+// an error that wraps [ErrInfeasible] if Min > Max.
+func (c Count) Validate() error {
+	for _, l := range c.Levels {
+		if l < 0 {
+			return &ArgumentError{"Count", "a level", l, "≥ 0"}
+		}
+	}
+	if c.Max < None {
+		return &ArgumentError{"Count", "Max", c.Max, "≥ −1"}
+	}
+	if upper, ok := c.upper(); ok && c.Min > upper {
+		return infeasible("Count: Min = %d, want ≤ Max = %d", c.Min, upper)
+	}
+	return nil
+}
+
+// upper returns the upper bound, if there is one.
+func (c Count) upper() (int, bool) { return max(c.Max, 0), c.Max != 0 }
+
+// States returns one more than the largest count that has to be told apart:
+// Max, or Min where there is no upper bound.
+func (c Count) States() int {
+	upper, ok := c.upper()
+	if !ok {
+		upper = max(c.Min, 0)
+	}
+	return upper + 1
+}
+
+// Start returns the count 0.
+func (c Count) Start() int { return 0 }
+
+// Next returns the count after token; beyond Max it is dead, and without a Max
+// it stays at Min.
+func (c Count) Next(state int, token int32) int {
+	if !slices.Contains(c.Levels, token) {
+		return state
+	}
+	if state+1 < c.States() {
+		return state + 1
+	}
+	if _, bounded := c.upper(); bounded {
+		return -1
+	}
+	return state
+}
+
+// Accepting reports whether the count state is at least Min.
+func (c Count) Accepting(state int) bool { return state >= c.Min }
+
+// Classes tells the levels that count from the others.
+func (c Count) Classes(levels int) (of []int32, n int) {
+	in := c.membership(levels)
+	return classesBy(levels, func(t int32) bool { return in[t] })
+}
+
+// Len returns the number of bounds that are set, 0 to 2.
+func (c Count) Len() int {
+	n := 0
+	if c.Min > 0 {
+		n++
+	}
+	if _, ok := c.upper(); ok {
+		n++
+	}
+	return n
+}
+
+// Violation stores, for each state, Min − count if there is a lower bound, then
+// count − Max if there is an upper one.
+func (c Count) Violation(g []float64, x []int32) {
+	upper, bounded := c.upper()
+	eachState(c.Len(), g, x, func(g []float64, x []int32) {
+		count := 0
+		for _, t := range x {
+			if slices.Contains(c.Levels, t) {
+				count++
+			}
+		}
+		if c.Min > 0 {
+			g[0] = float64(c.Min - count)
+		}
+		if bounded {
+			g[len(g)-1] = float64(count - upper)
+		}
+	})
+}
+
+// membership marks the levels that count.
+func (c Count) membership(levels int) []bool {
+	in := make([]bool, levels)
+	for _, l := range c.Levels {
+		if l >= 0 && int(l) < levels {
+			in[l] = true
+		}
+	}
+	return in
+}

@@ -1,0 +1,155 @@
+package constraint
+
+import (
+	"math"
+	"math/bits"
+)
+
+// maxStates bounds the states of lazy products, so that one more state still
+// fits an int.
+const maxStates = math.MaxInt / 2
+
+// Intersection is the language of the sequences that all parts accept. It is
+// a lazy product: its state is the tuple of the states of the parts, written
+// as one number in mixed radix, and no table exists.
+type Intersection struct {
+	parts  []Automaton
+	radix  []int
+	states int
+	rest   Automaton // what is left without the masks
+	mask   *Mask
+}
+
+// Intersect returns the language of the sequences that every part accepts; all
+// sequences if there is no part. Products of products are flattened, and masks
+// are carried beside the rest (see [Split]). The error is a [*LimitError] if
+// the numbers of states multiply beyond 2⁶² (2³⁰ where int has 32 bits);
+// [Compile] a part then.
+func Intersect(parts ...Automaton) (*Intersection, error) {
+	p, err := product(flatten(parts))
+	if err != nil {
+		return nil, err
+	}
+	var rest []Automaton
+	for _, a := range p.parts {
+		r, m := Split(a)
+		p.mask = p.mask.and(m)
+		if _, any := r.(Any); !any {
+			rest = append(rest, r)
+		}
+	}
+	switch {
+	case p.mask == nil:
+		p.rest = p
+	case len(rest) == 0:
+		p.rest = Any{}
+	case len(rest) == 1:
+		p.rest = rest[0]
+	default:
+		if p.rest, err = product(rest); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// Split takes a language apart: a sequence is in a exactly if it is in rest and
+// mask allows every token of it. mask is nil if there is none. Only a [*Mask]
+// and an [*Intersection] with masks have one; everything else is all rest.
+func Split(a Automaton) (rest Automaton, mask *Mask) {
+	switch a := a.(type) {
+	case *Mask:
+		return Any{}, a
+	case *Intersection:
+		return a.rest, a.mask
+	}
+	return a, nil
+}
+
+// product returns the intersection without regard to masks.
+func product(parts []Automaton) (*Intersection, error) {
+	p := &Intersection{parts: parts, states: 1}
+	for _, a := range parts {
+		n := a.States()
+		var ok bool
+		if p.states, ok = times(p.states, n); !ok {
+			return nil, tooMany("Intersect", p.states, n)
+		}
+		p.radix = append(p.radix, n)
+	}
+	p.rest = p
+	return p, nil
+}
+
+// times multiplies numbers of states; where the product is too large it
+// returns a and false.
+func times(a, b int) (int, bool) {
+	if b > 0 && a > maxStates/b {
+		return a, false
+	}
+	return a * b, true
+}
+
+// tooMany reports a product of states beyond maxStates, by its number of bits.
+func tooMany(name string, a, b int) error {
+	return &LimitError{name + ": bits of a state", bits.Len(uint(a)) + bits.Len(uint(b)), bits.Len(uint(maxStates))}
+}
+
+func flatten(parts []Automaton) []Automaton {
+	var flat []Automaton
+	for _, a := range parts {
+		if p, ok := a.(*Intersection); ok {
+			flat = append(flat, p.parts...)
+		} else {
+			flat = append(flat, a)
+		}
+	}
+	return flat
+}
+
+// Parts returns the automata that are intersected. The slice is the
+// intersection's own and must not be modified.
+func (p *Intersection) Parts() []Automaton { return p.parts }
+
+// States returns the product of the parts' bounds.
+func (p *Intersection) States() int { return p.states }
+
+// Start returns the tuple of start states.
+func (p *Intersection) Start() int {
+	s, unit := 0, 1
+	for i, a := range p.parts {
+		s += a.Start() * unit
+		unit *= p.radix[i]
+	}
+	return s
+}
+
+// Next moves every part; the tuple is dead as soon as one part is.
+func (p *Intersection) Next(state int, token int32) int {
+	s, unit := 0, 1
+	for i, a := range p.parts {
+		n := p.radix[i]
+		to := a.Next(state%n, token)
+		if to < 0 {
+			return -1
+		}
+		s += to * unit
+		unit *= n
+		state /= n
+	}
+	return s
+}
+
+// Accepting reports whether every part accepts.
+func (p *Intersection) Accepting(state int) bool {
+	for i, a := range p.parts {
+		if !a.Accepting(state % p.radix[i]) {
+			return false
+		}
+		state /= p.radix[i]
+	}
+	return true
+}
+
+// Classes returns the common refinement of the parts' classes.
+func (p *Intersection) Classes(levels int) (of []int32, n int) { return refine(p.parts, levels) }

@@ -1,0 +1,136 @@
+package constraint
+
+import (
+	"fmt"
+	"math"
+)
+
+// Mask restricts the levels of single sites: x_i ∈ allowed_i for every site i
+// that it names; later sites are free, and a shorter sequence is judged by the
+// sites it has.
+//
+// As an [Automaton] its state is the number of sites passed. Consumers that
+// hold a weight for every (site, level) should take it out of the language
+// with [Split] and use [Mask.Apply].
+type Mask struct {
+	sites, levels int
+	words         int      // per site
+	bits          []uint64 // bit l of row i: level l is allowed at site i
+}
+
+// NewMask returns the mask that allows the levels allowed[i] at site i, all
+// levels where allowed[i] is nil, and none where it is empty but not nil.
+// Tokens outside 0…levels−1 are never allowed at the sites named. The error is
+// an [*ArgumentError], or wraps [ErrInfeasible] if a site is left without a
+// level. It keeps none of the slices.
+func NewMask(levels int, allowed [][]int32) (*Mask, error) {
+	if levels < 1 {
+		return nil, &ArgumentError{"NewMask", "levels", levels, "≥ 1"}
+	}
+	m := &Mask{sites: len(allowed), levels: levels, words: (levels + 63) / 64}
+	m.bits = make([]uint64, m.sites*m.words)
+	for i, row := range allowed {
+		if row == nil {
+			for l := range levels {
+				m.allow(i, l)
+			}
+			continue
+		}
+		if len(row) == 0 {
+			return nil, infeasible("NewMask: site %d is allowed no level", i)
+		}
+		for _, l := range row {
+			if l < 0 || int(l) >= levels {
+				return nil, &ArgumentError{"NewMask", fmt.Sprintf("a level of site %d", i), l, fmt.Sprintf("0…%d", levels-1)}
+			}
+			m.allow(i, int(l))
+		}
+	}
+	return m, nil
+}
+
+func (m *Mask) allow(site, level int) { m.bits[site*m.words+level/64] |= 1 << (level % 64) }
+
+// Shape returns the number of sites that the mask names and of levels.
+func (m *Mask) Shape() (sites, levels int) { return m.sites, m.levels }
+
+// Allows reports whether site may take the level token.
+func (m *Mask) Allows(site int, token int32) bool {
+	if site >= m.sites {
+		return true
+	}
+	if uint(token) >= uint(m.levels) {
+		return false
+	}
+	return m.bits[site*m.words+int(token)/64]>>(uint(token)%64)&1 != 0
+}
+
+// Apply stores −Inf in the log-weights w[i·levels + l] of every level l that
+// site i may not take, and leaves the others alone. It panics unless len(w) is
+// a multiple of levels.
+func (m *Mask) Apply(w []float32) {
+	if len(w)%m.levels != 0 {
+		panic(fmt.Sprintf("constraint: len(w) = %d, want a multiple of %d", len(w), m.levels))
+	}
+	never := float32(math.Inf(-1))
+	for i := range min(m.sites, len(w)/m.levels) {
+		row := w[i*m.levels : (i+1)*m.levels]
+		for l := range row {
+			if m.bits[i*m.words+l/64]>>(uint(l)%64)&1 == 0 {
+				row[l] = never
+			}
+		}
+	}
+}
+
+// States returns one more than the number of sites.
+func (m *Mask) States() int { return m.sites + 1 }
+
+// Start returns 0.
+func (m *Mask) Start() int { return 0 }
+
+// Next counts the site, or is dead if the mask does not allow the token there.
+func (m *Mask) Next(state int, token int32) int {
+	if !m.Allows(state, token) {
+		return -1
+	}
+	return min(state+1, m.sites)
+}
+
+// Accepting is always true: a mask says nothing about the length.
+func (m *Mask) Accepting(int) bool { return true }
+
+// Classes unites levels that are allowed at the same sites.
+func (m *Mask) Classes(levels int) (of []int32, n int) {
+	column := make([]byte, m.sites)
+	return classesBy(levels, func(t int32) string {
+		for i := range column {
+			column[i] = 0
+			if m.Allows(i, t) {
+				column[i] = 1
+			}
+		}
+		return string(column)
+	})
+}
+
+// and returns the mask that allows what both allow; either may be nil.
+func (m *Mask) and(o *Mask) *Mask {
+	if m == nil {
+		return o
+	}
+	if o == nil {
+		return m
+	}
+	r := &Mask{sites: max(m.sites, o.sites), levels: max(m.levels, o.levels)}
+	r.words = (r.levels + 63) / 64
+	r.bits = make([]uint64, r.sites*r.words)
+	for i := range r.sites {
+		for l := range r.levels {
+			if m.Allows(i, int32(l)) && o.Allows(i, int32(l)) {
+				r.allow(i, l)
+			}
+		}
+	}
+	return r
+}

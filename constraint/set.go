@@ -1,0 +1,55 @@
+package constraint
+
+import "fmt"
+
+// Set is a system of inequalities g_j(x) ≤ 0 on token sequences; g is signed,
+// so that a negative value says how far inside x is.
+type Set interface {
+	// Len returns the number of inequalities.
+	Len() int
+
+	// Violation stores g[s,j] = g_j(x[s]) for one or more states: g has
+	// states·Len() entries, row-major, and x has states rows of equal length,
+	// so that the number of states is len(g)/Len(). It panics where lengths
+	// do not divide.
+	Violation(g []float64, x []int32)
+}
+
+// Smooth is a system of inequalities g_j(v) ≤ 0 with derivatives, on one
+// sample: either sites × levels probability rows, row-major, or sites reals.
+type Smooth interface {
+	// Len returns the number of inequalities.
+	Len() int
+
+	// Value stores g[j] = g_j(v). It panics unless len(g) = Len().
+	Value(g []float64, v []float32)
+
+	// Pull adds the derivative of Σ_j w_j·g_j at v to dst:
+	// dst[i] += Σ_j w_j·∂g_j/∂v_i. It panics unless len(dst) = len(v) and
+	// len(w) = Len().
+	Pull(dst, v []float32, w []float64)
+}
+
+// eachState calls f for every state with its inequalities and its sites.
+func eachState(n int, g []float64, x []int32, f func(g []float64, x []int32)) {
+	if n == 0 {
+		if len(g) != 0 {
+			panic(fmt.Sprintf("constraint: len(g) = %d, want 0", len(g)))
+		}
+		return
+	}
+	if len(g)%n != 0 {
+		panic(fmt.Sprintf("constraint: len(g) = %d, want a multiple of %d", len(g), n))
+	}
+	states := len(g) / n
+	if states == 0 {
+		return
+	}
+	if len(x)%states != 0 {
+		panic(fmt.Sprintf("constraint: len(x) = %d, want a multiple of %d", len(x), states))
+	}
+	sites := len(x) / states
+	for s := range states {
+		f(g[s*n:(s+1)*n], x[s*sites:(s+1)*sites])
+	}
+}
