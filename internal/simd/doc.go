@@ -17,7 +17,8 @@
 //     float32(x*y) + z: the conversion forbids fusing.
 //   - Sums run in 16 virtual lanes: term i goes to lane i mod 16 in ascending
 //     order, and the lanes are added by halving, lane j taking lane j+8, then
-//     j+4, j+2, j+1. Absent terms count as +0.
+//     j+4, j+2, j+1. Absent terms count as +0. Totals of weights are summed so
+//     within blocks of 128, and the blocks one after another; see [Pick].
 //   - e^x is 2^n·e^r with n placed in the exponent field, is exactly 0 below
 //     the cut-off −87.3, and so neither meets nor makes denormal numbers.
 //   - The words of a random stream have fixed places; see [Philox].

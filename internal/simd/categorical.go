@@ -1,0 +1,232 @@
+package simd
+
+import (
+	"fmt"
+	"math"
+)
+
+// Weights turns rows of float32 log-weights into weights relative to the largest,
+//
+//	p[i] = e^(w[i]−m), m the maximum of the row,
+//
+// in float32 with an error below 2.5 ulp (beside the rounding of w[i]−m), and
+// stores the sum of each row in total. Where w[i] is −Inf, p[i] is exactly 0;
+// elsewhere p[i] is raised to floor, which must be ≥ 0; below the cut-off
+// −87.3 a weight without floor is 0 too. A row of −Inf alone has total 0; a row
+// with a NaN or +Inf has total NaN. The total is a float64 sum; see [Pick] for
+// its order.
+//
+// p may be w. It panics unless cols ≥ 1, len(w) = len(total)·cols and
+// len(p) = len(w).
+func Weights(p []float32, total []float64, w []float32, cols int, floor float32) {
+	checkRows(w, cols)
+	checkLen("p", len(p), len(w))
+	checkLen("total", len(total), len(w)/cols)
+	weights(p, total, w, cols, floor)
+}
+
+// Pick inverts the cumulative sum of a row of weights p ≥ 0 at u·total, for u in
+// [0, 1): it returns the smallest l with
+//
+//	Σ_{k≤l} p_k > u·total.
+//
+// An index of weight 0 is never returned; −1 if total is 0 or NaN. total is
+// that of [Weights].
+//
+// All sums are float64, in an order that is part of the definition: the row is
+// cut into blocks of 128, each summed in 16 lanes, the blocks added in order,
+// and their last partial sum is the total; within the block that crosses
+// u·total, groups of 16 are summed by the same halving and added in order;
+// within the group, weight after weight. Where these orders disagree by
+// rounding (one part in 10¹⁵), the last group or index of positive weight is
+// taken.
+func Pick(p []float32, total, u float64) int {
+	if !(total > 0) {
+		return -1
+	}
+	return pick(p, float64(u*total))
+}
+
+// Categorical draws one index per row from rows of log-weights: idx[r] is
+// [Pick] of the [Weights] (floor 0) of row r at u[r]; −1 where the row has no
+// weight or a NaN. It panics unless cols ≥ 1, len(w) = len(idx)·cols and
+// len(u) = len(idx).
+func Categorical(idx []int32, w []float32, cols int, u []float64) {
+	checkRows(w, cols)
+	checkLen("idx", len(idx), len(w)/cols)
+	checkLen("u", len(u), len(idx))
+	categorical(idx, w, cols, u)
+}
+
+func checkRows(w []float32, cols int) {
+	if cols < 1 {
+		panic(fmt.Sprintf("simd: cols = %d, want ≥ 1", cols))
+	}
+	if len(w)%cols != 0 {
+		panic(fmt.Sprintf("simd: len(w) = %d, want a multiple of %d", len(w), cols))
+	}
+}
+
+const (
+	lanes      = 16
+	blockTerms = 8 * lanes // 128, see Pick
+)
+
+func refWeights(p []float32, total []float64, w []float32, cols int, floor float32) {
+	for r := range total {
+		total[r] = weightRow(p[r*cols:(r+1)*cols], w[r*cols:(r+1)*cols], floor)
+	}
+}
+
+// weightRow is Weights on one row; it returns the total.
+func weightRow(p, w []float32, floor float32) float64 {
+	m := rowMax(w)
+	total := 0.0
+	for i := 0; i < len(w); i += blockTerms {
+		end := min(i+blockTerms, len(w))
+		weightBlock(p[i:end], w[i:end], m, floor)
+		total += blockSum(p[i:end])
+	}
+	return total
+}
+
+func weightBlock(p, w []float32, m, floor float32) {
+	inf := float32(math.Inf(-1))
+	for i, v := range w {
+		e := exp32(v - m)
+		if floor > e && v != inf {
+			e = floor
+		}
+		p[i] = e
+	}
+}
+
+// rowMax returns the maximum of w, NaN aside: +0 rather than −0, and 0 if
+// nothing exceeds −Inf, so that differences to it are never NaN for nothing.
+func rowMax(w []float32) float32 {
+	inf := float32(math.Inf(-1))
+	m := inf
+	for _, v := range w {
+		if v > m {
+			m = v
+		}
+	}
+	if m == inf {
+		return 0
+	}
+	return m + 0
+}
+
+// blockSum adds up to 128 terms in 16 lanes.
+func blockSum(p []float32) float64 {
+	var lane [lanes]float64
+	for len(p) >= lanes {
+		for j := range lane {
+			lane[j] += float64(p[j])
+		}
+		p = p[lanes:]
+	}
+	for j, v := range p {
+		lane[j] += float64(v)
+	}
+	return halve(&lane)
+}
+
+// halve adds 16 lanes by halving.
+func halve(lane *[lanes]float64) float64 {
+	for j := range 8 {
+		lane[j] += lane[j+8]
+	}
+	for j := range 4 {
+		lane[j] += lane[j+4]
+	}
+	return (lane[0] + lane[2]) + (lane[1] + lane[3])
+}
+
+func refPick(p []float32, target float64) int {
+	before := 0.0
+	for i := 0; i < len(p); i += blockTerms {
+		block := p[i:min(i+blockTerms, len(p))]
+		c := before + blockSum(block)
+		if c > target {
+			return i + pickBlock(block, target-before)
+		}
+		before = c
+	}
+	return lastPositive(p)
+}
+
+// pickBlock is Pick within a block of up to 128 terms.
+func pickBlock(p []float32, target float64) int {
+	before := 0.0
+	last, rest := 0, 0.0
+	for i := 0; i < len(p); i += lanes {
+		s := blockSum(p[i:min(i+lanes, len(p))])
+		if s > 0 {
+			last, rest = i, target-before
+		}
+		before += s
+		if before > target {
+			break
+		}
+	}
+	return last + pickGroup(p[last:min(last+lanes, len(p))], rest)
+}
+
+// pickGroup is Pick within a group of up to 16 terms.
+func pickGroup(p []float32, target float64) int {
+	s := 0.0
+	for i, v := range p {
+		s += float64(v)
+		if s > target {
+			return i
+		}
+	}
+	return lastPositive(p)
+}
+
+func lastPositive(p []float32) int {
+	for i := len(p) - 1; i >= 0; i-- {
+		if p[i] > 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+func refCategorical(idx []int32, w []float32, cols int, u []float64) {
+	for r := range idx {
+		idx[r] = int32(categoricalRow(w[r*cols:(r+1)*cols], u[r]))
+	}
+}
+
+// categoricalRow keeps one block of weights at a time: it sums all blocks, then
+// computes them again up to the one that is hit.
+func categoricalRow(w []float32, u float64) int {
+	var p [blockTerms]float32
+	m := rowMax(w)
+	total := 0.0
+	for i := 0; i < len(w); i += blockTerms {
+		block := w[i:min(i+blockTerms, len(w))]
+		weightBlock(p[:len(block)], block, m, 0)
+		total += blockSum(p[:len(block)])
+	}
+	if !(total > 0) {
+		return -1
+	}
+	target := float64(u * total)
+	before, last := 0.0, -1
+	for i := 0; i < len(w); i += blockTerms {
+		block := w[i:min(i+blockTerms, len(w))]
+		weightBlock(p[:len(block)], block, m, 0)
+		c := before + blockSum(p[:len(block)])
+		if c > target {
+			return i + pickBlock(p[:len(block)], target-before)
+		}
+		if l := lastPositive(p[:len(block)]); l >= 0 {
+			last = i + l
+		}
+		before = c
+	}
+	return last
+}

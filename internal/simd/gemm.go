@@ -1,0 +1,56 @@
+package simd
+
+import "fmt"
+
+// Gemm adds a matrix product: c += a·b with a of m×k, b of k×n and c of m×n
+// entries, all row-major.
+//
+// Every c[i,j] takes its terms in ascending order of k, whatever m and n are,
+// so that a row of the result depends on that row of c and a, and on b, alone.
+// Backends may fuse multiplication and addition: results are reproducible per
+// backend and differ between them by rounding, at most k·2⁻²³·Σ|a·b| per entry.
+//
+// c may not overlap a or b. It panics unless the lengths are m·n, m·k and k·n.
+func Gemm(c, a, b []float32, m, n, k int) {
+	checkGemm(c, a, b, m, n, k)
+	gemm(c, a, b, m, n, k)
+}
+
+// GemmT adds a matrix product with a transposed factor: c += a·bᵀ with a of m×k,
+// b of n×k and c of m×n entries, all row-major. The order of terms, the
+// rounding and the panics are those of [Gemm].
+func GemmT(c, a, b []float32, m, n, k int) {
+	checkGemm(c, a, b, m, n, k)
+	gemmT(c, a, b, m, n, k)
+}
+
+func checkGemm(c, a, b []float32, m, n, k int) {
+	if m < 0 || n < 0 || k < 0 {
+		panic(fmt.Sprintf("simd: m, n, k = %d, %d, %d, want ≥ 0", m, n, k))
+	}
+	checkLen("c", len(c), m*n)
+	checkLen("a", len(a), m*k)
+	checkLen("b", len(b), n*k)
+}
+
+func refGemm(c, a, b []float32, m, n, k int) {
+	for i := range m {
+		row := c[i*n : (i+1)*n]
+		for l, v := range a[i*k : (i+1)*k] {
+			refAxpy(v, b[l*n:(l+1)*n], row)
+		}
+	}
+}
+
+func refGemmT(c, a, b []float32, m, n, k int) {
+	for i := range m {
+		x := a[i*k : (i+1)*k]
+		for j := range n {
+			s := c[i*n+j]
+			for l, v := range b[j*k : (j+1)*k] {
+				s += float32(x[l] * v)
+			}
+			c[i*n+j] = s
+		}
+	}
+}
