@@ -1,0 +1,82 @@
+package energy
+
+// Differences returns m's own table of differences if m has one, and otherwise
+// one that is exact: from m's conditionals if it has them, else by evaluating
+// sites·(levels−1) neighbouring states. Whatever else m supports the result
+// supports too.
+func Differences(m Model) Differentiable {
+	if d, ok := As[Differentiable](m); ok {
+		return d
+	}
+	return newEvaluated(m)
+}
+
+// Conditionals returns m's own exact single-site differences if m has them, and
+// otherwise evaluates m at the levels of the site. Whatever else m supports the
+// result supports too.
+func Conditionals(m Model) Conditional {
+	if c, ok := As[Conditional](m); ok {
+		return c
+	}
+	return newEvaluated(m)
+}
+
+// evaluated gives a model the differences that it does not know.
+type evaluated struct {
+	Model
+	sites, levels int
+	conditional   Conditional // nil if the model has none
+}
+
+func newEvaluated(m Model) *evaluated {
+	v := &evaluated{Model: m}
+	v.sites, v.levels = m.Shape()
+	v.conditional, _ = As[Conditional](m)
+	return v
+}
+
+// As answers for the model first.
+func (v *evaluated) As(target any) bool { return asInto(v.Model, target) }
+
+// Conditional implements [Conditional].
+func (v *evaluated) Conditional(d []float64, site int, x []int32) {
+	checkLen("d", len(d), v.levels)
+	checkLen("x", len(x), v.sites)
+	if v.conditional != nil {
+		v.conditional.Conditional(d, site, x)
+		return
+	}
+	// One state per level, in a single call: models are faster in batches, and
+	// states are independent of their batch.
+	b := int32s.get(v.levels * v.sites)
+	defer int32s.put(b)
+	for l := range v.levels {
+		row := (*b)[l*v.sites : (l+1)*v.sites]
+		copy(row, x)
+		row[site] = int32(l)
+	}
+	v.Model.Energy(d, *b)
+	e := d[x[site]]
+	for l := range d {
+		d[l] -= e
+	}
+	d[x[site]] = 0 // also where it was Inf − Inf
+}
+
+// Gradient implements [Differentiable].
+func (v *evaluated) Gradient(e []float64, g []float32, x []int32) {
+	checkLen("g", len(g), len(x)*v.levels)
+	v.Model.Energy(e, x)
+	b := float64s.get(v.levels)
+	defer float64s.put(b)
+	for s := range e {
+		state := x[s*v.sites : (s+1)*v.sites]
+		for i := range state {
+			v.Conditional(*b, i, state)
+			for l, d := range *b {
+				g[l] = float32(d)
+			}
+			g = g[v.levels:]
+		}
+	}
+}

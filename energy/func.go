@@ -1,0 +1,88 @@
+package energy
+
+import "fmt"
+
+// Func is a model given by a function of one state; a struct literal is ready
+// for use:
+//
+//	m := energy.Func{Sites: 8, Levels: 3, E: func(x []int32) float64 { … }}
+//
+// E returns the energy in nats, +Inf for a state of probability zero, NaN for
+// failure. It must be a function of x alone, must be safe for concurrent calls,
+// and must not modify or keep x, which is a copy that nobody else sees.
+//
+// A Func is [Differentiable] and [Conditional], exactly, by evaluation: a table
+// of differences costs sites·(levels−1) + 1 calls of E. Methods panic if Sites
+// or Levels is < 1 or E is nil.
+type Func struct {
+	Sites, Levels int
+	E             func(x []int32) float64
+}
+
+// Shape returns Sites and Levels.
+func (f Func) Shape() (sites, levels int) { return f.Sites, f.Levels }
+
+// Energy implements [Model].
+func (f Func) Energy(e []float64, x []int32) {
+	f.check()
+	checkLen("e", len(e), states(x, f.Sites))
+	b := int32s.get(f.Sites)
+	defer int32s.put(b)
+	for s := range e {
+		copy(*b, x[s*f.Sites:(s+1)*f.Sites])
+		e[s] = f.E(*b)
+	}
+}
+
+// Conditional implements [Conditional].
+func (f Func) Conditional(d []float64, site int, x []int32) {
+	f.check()
+	checkLen("d", len(d), f.Levels)
+	checkLen("x", len(x), f.Sites)
+	b := int32s.get(f.Sites)
+	defer int32s.put(b)
+	copy(*b, x)
+	e := f.E(*b)
+	for l := range d {
+		d[l] = f.difference(*b, site, int32(l), x[site], e)
+	}
+}
+
+// Gradient implements [Differentiable] with exact differences, rounded to
+// float32.
+func (f Func) Gradient(e []float64, g []float32, x []int32) {
+	f.check()
+	checkLen("e", len(e), states(x, f.Sites))
+	checkLen("g", len(g), len(x)*f.Levels)
+	b := int32s.get(f.Sites)
+	defer int32s.put(b)
+	for s := range e {
+		state := x[s*f.Sites : (s+1)*f.Sites]
+		copy(*b, state)
+		e[s] = f.E(*b)
+		for i, at := range state {
+			for l := range int32(f.Levels) {
+				g[0] = float32(f.difference(*b, i, l, at, e[s]))
+				g = g[1:]
+			}
+		}
+	}
+}
+
+// difference returns E(x with x_site = l) − e, where e = E(x) and at = x_site.
+// On return x is as before.
+func (f Func) difference(x []int32, site int, l, at int32, e float64) float64 {
+	if l == at {
+		return 0
+	}
+	x[site] = l
+	d := f.E(x) - e
+	x[site] = at
+	return d
+}
+
+func (f Func) check() {
+	if f.Sites < 1 || f.Levels < 1 || f.E == nil {
+		panic(fmt.Sprintf("energy: Func{Sites: %d, Levels: %d, E set: %t}, want Sites ≥ 1, Levels ≥ 1 and E", f.Sites, f.Levels, f.E != nil))
+	}
+}
