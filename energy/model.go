@@ -65,8 +65,8 @@ type Conditional interface {
 type Local interface {
 	Conditional
 
-	// Locals stores d[i·levels+l] = E(x with x_i = l) − E(x with x_i = 0) for
-	// the one state x; len(d) = sites·levels.
+	// Locals stores d[i·levels+l] = E(x with x_i = l) + c_i for the one state
+	// x, where c_i is any finite constant of the row; len(d) = sites·levels.
 	Locals(d []float64, x []int32)
 
 	// Move brings d, which holds Locals of x, up to date with the change of

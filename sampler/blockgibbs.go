@@ -1,0 +1,219 @@
+package sampler
+
+import (
+	"fmt"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
+
+// BlockGibbs redraws many sites at once from their exact joint conditional.
+//
+// With Blocks nil it serves an energy.Bipartite model, such as a restricted
+// Boltzmann machine: a step draws all hidden units given the visible sites,
+// h ~ p(h|x), then all visible sites given those, x ~ p(x|h). The marginal chain
+// on x leaves p(x) ∝ e^{−E(x)} invariant and is reversible. Probabilities are
+// rounded to float32 and multiples of 2⁻³¹.
+//
+// With Blocks it enumerates the joint levels of one block of sites after the
+// other and draws them from p(x_block | rest) in float64, by exact energies.
+// Blocks may overlap; sites in no block never move. A block costs levels^size
+// energies.
+type BlockGibbs struct {
+	Blocks [][]int // sites of each block, visited in order
+}
+
+// maxMembers bounds the joint levels of an enumerated block; beyond it another
+// kernel is the better choice.
+const maxMembers = 1 << 16
+
+// Kernel implements [Method].
+func (g BlockGibbs) Kernel(m energy.Model, chains int) (Kernel, error) {
+	sites, levels, err := checkShape("BlockGibbs", m, chains)
+	if err != nil {
+		return nil, err
+	}
+	if g.Blocks == nil {
+		b, ok := energy.As[energy.Bipartite](m)
+		if !ok {
+			return nil, fmt.Errorf("sampler: BlockGibbs without Blocks needs an energy.Bipartite model, %T is not", m)
+		}
+		return newBipartite(b, sites, chains), nil
+	}
+	most := 0
+	for b, block := range g.Blocks {
+		members := 1
+		seen := make(map[int]bool, len(block))
+		for _, i := range block {
+			switch {
+			case i < 0 || i >= sites:
+				return nil, fmt.Errorf("sampler: BlockGibbs: Blocks[%d] has site %d, want 0 … %d", b, i, sites-1)
+			case seen[i]:
+				return nil, fmt.Errorf("sampler: BlockGibbs: Blocks[%d] has site %d twice", b, i)
+			}
+			seen[i] = true
+			if members *= levels; members > maxMembers {
+				return nil, fmt.Errorf("sampler: BlockGibbs: Blocks[%d] has %d sites of %d levels, want levels^sites ≤ %d", b, len(block), levels, maxMembers)
+			}
+		}
+		most = max(most, members)
+	}
+	return &blockGibbs{
+		model: m, blocks: g.Blocks, sites: sites, levels: levels,
+		e: make([]float64, chains), x: make([]int32, most*sites),
+		d: make([]float64, most), w: make([]float64, most),
+	}, nil
+}
+
+// blockGibbs is the kernel of enumerated blocks.
+type blockGibbs struct {
+	model         energy.Model
+	blocks        [][]int
+	sites, levels int
+	e             []float64
+	x             []int32 // members of a block: whole states
+	d, w          []float64
+}
+
+func (k *blockGibbs) Reset(x []int32) error {
+	k.model.Energy(k.e, x)
+	return checkStart(k.e)
+}
+
+func (k *blockGibbs) Step(info []Info, x []int32, r []Stream) {
+	for s := range info {
+		info[s] = Info{Energy: k.e[s], Accept: 1}
+		for b := range k.blocks {
+			k.redraw(&info[s], b, x[s*k.sites:(s+1)*k.sites], &r[s])
+			if info[s].Err != nil {
+				break
+			}
+		}
+		k.e[s] = info[s].Energy
+	}
+}
+
+// redraw draws the levels of block b.
+func (k *blockGibbs) redraw(info *Info, b int, x []int32, r *Stream) {
+	members := k.members(x, k.blocks[b])
+	d := k.d[:members]
+	k.model.Energy(d, k.x[:members*k.sites])
+	c := heatBath(k.w, d, r.Float64())
+	if c < 0 {
+		info.Err = fmt.Errorf("block %d: %w", b, ErrNaN)
+		return
+	}
+	for _, i := range k.blocks[b] {
+		if l := k.x[c*k.sites+i]; l != x[i] {
+			x[i] = l
+			info.Moved++
+		}
+	}
+	info.Energy = d[c]
+}
+
+// members writes to k.x the states that equal x outside the block, the first
+// site of the block running fastest, and returns their number.
+func (k *blockGibbs) members(x []int32, block []int) int {
+	n := 1
+	copy(k.x, x)
+	for _, i := range block {
+		k.x[i] = 0
+	}
+	for _, i := range block {
+		for l := 1; l < k.levels; l++ {
+			for j := range n {
+				to := k.x[(l*n+j)*k.sites : (l*n+j+1)*k.sites]
+				copy(to, k.x[j*k.sites:(j+1)*k.sites])
+				to[i] = int32(l)
+			}
+		}
+		n *= k.levels
+	}
+	return n
+}
+
+func (k *blockGibbs) AppendBinary(b []byte) ([]byte, error) { return appendFloat64s(b, k.e), nil }
+
+func (k *blockGibbs) UnmarshalBinary(b []byte) error {
+	b, err := readFloat64s(b, k.e)
+	if err != nil {
+		return err
+	}
+	return readEnd(b)
+}
+
+// bipartite is the kernel of models with hidden units.
+type bipartite struct {
+	model         energy.Bipartite
+	sites, hidden int
+	e             []float64
+	f             []float32 // log-odds of one layer, all chains
+	t             []int32   // thresholds of the same
+	h             []int32   // hidden states
+	y             []int32   // visible states
+	zero          []int32
+	bits          []uint32
+}
+
+var (
+	noCost = []float32{0}
+	fromUp = float32(-1) // turns the energy difference of a flip from 0 into log-odds
+)
+
+func newBipartite(m energy.Bipartite, sites, chains int) *bipartite {
+	hidden := m.Hidden()
+	n := chains * max(sites, hidden)
+	return &bipartite{
+		model: m, sites: sites, hidden: hidden,
+		e: make([]float64, chains), f: make([]float32, n), t: make([]int32, n),
+		h: make([]int32, chains*hidden), y: make([]int32, chains*sites),
+		zero: make([]int32, n), bits: make([]uint32, max(sites, hidden)),
+	}
+}
+
+func (k *bipartite) Reset(x []int32) error {
+	k.model.Energy(k.e, x)
+	return checkStart(k.e)
+}
+
+func (k *bipartite) Step(info []Info, x []int32, r []Stream) {
+	k.model.HiddenField(k.f[:len(k.h)], x)
+	k.draw(k.h, k.hidden, r)
+	k.model.VisibleField(k.f[:len(x)], k.h)
+	k.draw(k.y, k.sites, r)
+	k.model.Energy(k.e, k.y)
+	for s := range info {
+		info[s] = Info{Energy: k.e[s], Accept: 1, Err: unadjusted(k.e[s])}
+		if info[s].Err != nil {
+			continue
+		}
+		for i := s * k.sites; i < (s+1)*k.sites; i++ {
+			if x[i] != k.y[i] {
+				info[s].Moved++
+			}
+			x[i] = k.y[i]
+		}
+	}
+}
+
+// draw draws the n units of a layer of every chain from the log-odds in k.f.
+func (k *bipartite) draw(y []int32, n int, r []Stream) {
+	f, t := k.f[:len(y)], k.t[:len(y)]
+	simd.FlipThresholds(t, f, k.zero[:len(y)], fromUp, noCost)
+	for s := range r {
+		lo, hi := s*n, (s+1)*n
+		r[s].Uint32s(k.bits[:n])
+		simd.Flip(y[lo:hi], k.zero[lo:hi], t[lo:hi], k.bits[:n])
+	}
+}
+
+func (k *bipartite) AppendBinary(b []byte) ([]byte, error) { return appendFloat64s(b, k.e), nil }
+
+func (k *bipartite) UnmarshalBinary(b []byte) error {
+	b, err := readFloat64s(b, k.e)
+	if err != nil {
+		return err
+	}
+	return readEnd(b)
+}

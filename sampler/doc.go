@@ -1,0 +1,38 @@
+// Package sampler moves states: Markov chain Monte Carlo on discrete states,
+// the random streams that drive it and the diagnostics that judge it.
+//
+// # What most programs need
+//
+// [NewChains] with [DMALA] and a [Trace]; look at the summary's R-hat and
+// effective sample size before anything else. On sparse graphs put [Gibbs]
+// beside it: it is often ten times better per second.
+//
+// # The law of a kernel
+//
+// A [Method] is a recipe, an immutable value that says how to move. Its
+// [Kernel] is one transition of a block of chains,
+//
+//	x ← draw from P(x, ·),
+//
+// with the caches that make it fast. Every kernel here leaves
+// p(x) ∝ exp(−E(x)) invariant, πP = π, except [DULA], whose error its
+// documentation states. The proposal probabilities in an acceptance ratio are
+// the very numbers that were drawn with, rounding included, so invariance does
+// not rest on rounding errors being small.
+//
+// # Reproducibility
+//
+// A run is a function of (model, method, Config.Seed, Config.Chains and the
+// numbers of steps): chain i draws from stream (seed, i) only, chains are worked
+// on in blocks of [BlockSize] consecutive chains, and a kernel adapts per block.
+// The number of workers, GOMAXPROCS and the instruction set do not change a
+// bit, except for models whose tables come from matrix products (see
+// energy.RBM). A checkpoint resumes to the same bits.
+//
+// # Failures
+//
+// An energy that is NaN is a failed evaluation: kernels with an acceptance step
+// reject the proposal and count it in [Info.Invalid]; kernels without one stop
+// the run with an error that names chain and iteration. An energy of +Inf is
+// probability zero.
+package sampler

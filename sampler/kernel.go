@@ -1,0 +1,152 @@
+package sampler
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+)
+
+// BlockSize is the number of consecutive chains that a kernel moves together.
+// It is part of the definition of a run: workers take whole blocks, and kernels
+// adapt per block.
+const BlockSize = 32
+
+// Method is a recipe for moving chains: a plain struct such as
+// DMALA{StepSize: 0.2} whose zero value is the recommended setting.
+type Method interface {
+	// Kernel returns a new kernel for a block of chains (1 … BlockSize) of the
+	// model, or an error if the model lacks what the method needs.
+	Kernel(m energy.Model, chains int) (Kernel, error)
+}
+
+// Kernel is one transition of a block of chains. A kernel belongs to one
+// goroutine at a time.
+//
+// A kernel of one's own: keep the model and what is worth caching, and in Step
+// replace each row of x by a draw from P(x, ·). Sampling from a fixed proposal
+// q with an acceptance step takes this much:
+//
+//	type independence struct{ m energy.Model; y []int32; e, f []float64 }
+//
+//	func (k *independence) Reset(x []int32) error { k.m.Energy(k.e, x); return nil }
+//
+//	func (k *independence) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
+//		n := len(k.y) / len(info)
+//		for s := range info {
+//			for i := range n {
+//				k.y[s*n+i] = int32(r[s].IntN(2)) // q: fair coins
+//			}
+//		}
+//		k.m.Energy(k.f, k.y)
+//		for s := range info {
+//			a := math.Min(1, math.Exp(k.e[s]-k.f[s]))
+//			if r[s].Float64() < a {
+//				copy(x[s*n:(s+1)*n], k.y[s*n:])
+//				k.e[s] = k.f[s]
+//			}
+//			info[s] = sampler.Info{Energy: k.e[s], Accept: a}
+//		}
+//	}
+type Kernel interface {
+	// Reset evaluates the states x (chains × sites) afresh. It must be called
+	// before the first Step and whenever x or the target changed from outside.
+	// A state without probability is a *StartError.
+	Reset(x []int32) error
+
+	// Step moves every chain once, in place, and reports in info (one entry per
+	// chain). r holds one stream per chain. It allocates nothing.
+	Step(info []Info, x []int32, r []Stream)
+
+	// AppendBinary appends to b what the kernel needs to go on to the same
+	// bits: caches, scan position, step size.
+	AppendBinary(b []byte) ([]byte, error)
+
+	// UnmarshalBinary restores what AppendBinary wrote, for a kernel of the same
+	// method, model and number of chains.
+	UnmarshalBinary(b []byte) error
+}
+
+// Adaptive kernels tune themselves during warm-up; afterwards they are frozen,
+// since a kernel that goes on adapting no longer leaves its target invariant.
+type Adaptive interface {
+	// Adapt is called after warm-up step number step (from 0) of of.
+	Adapt(info []Info, step, of int)
+}
+
+// Sized kernels have a step size that a report may want to show.
+type Sized interface{ StepSize() float64 }
+
+// Info is what a kernel reports of the last step of one chain.
+type Info struct {
+	Energy  float64 // energy in nats after the step; NaN if the kernel does not know it
+	Accept  float64 // acceptance probability of the proposal; 1 for kernels that never reject
+	Moved   int     // sites whose level changed
+	Invalid int     // proposals whose energy was NaN or −Inf, rejected
+	Err     error   // the chain cannot go on; its state is as it was before the step
+}
+
+// Observer is told of every kept draw. Calls for the chains of one block come in
+// order from one goroutine at a time; different blocks run concurrently, so an
+// observer accumulates per chain. x (one state) and info are overwritten after
+// the call.
+type Observer func(chain, draw int, x []int32, info *Info)
+
+// Observers calls each of the given observers in turn.
+func Observers(o ...Observer) Observer {
+	return func(chain, draw int, x []int32, info *Info) {
+		for _, f := range o {
+			f(chain, draw, x, info)
+		}
+	}
+}
+
+// ErrNaN says that a kernel without an acceptance step met an energy or a
+// difference that is NaN.
+var ErrNaN = errors.New("energy is NaN")
+
+// ErrZero says that a kernel without an acceptance step moved to a state of
+// probability zero.
+var ErrZero = errors.New("energy is +Inf: state has probability zero")
+
+// StartError says that a chain cannot start from its state.
+type StartError struct {
+	Chain  int     // index of the chain
+	Energy float64 // its energy: +Inf, −Inf or NaN
+}
+
+func (e *StartError) Error() string {
+	why := "the state has probability zero"
+	if !math.IsInf(e.Energy, 1) {
+		why = "the model cannot evaluate the state"
+	}
+	return fmt.Sprintf("sampler: chain %d: energy of the initial state = %v, want a finite number: %s", e.Chain, e.Energy, why)
+}
+
+// checkStart returns a *StartError for the first energy that is not finite.
+func checkStart(e []float64) error {
+	for s, v := range e {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return &StartError{Chain: s, Energy: v}
+		}
+	}
+	return nil
+}
+
+// checkShape returns the shape of m after checking it and the number of chains.
+func checkShape(method string, m energy.Model, chains int) (sites, levels int, err error) {
+	if m == nil {
+		return 0, 0, fmt.Errorf("sampler: %s: model = nil", method)
+	}
+	sites, levels = m.Shape()
+	switch {
+	case sites < 1:
+		return 0, 0, fmt.Errorf("sampler: %s: sites = %d, want ≥ 1", method, sites)
+	case levels < 1:
+		return 0, 0, fmt.Errorf("sampler: %s: levels = %d, want ≥ 1", method, levels)
+	case chains < 1 || chains > BlockSize:
+		return 0, 0, fmt.Errorf("sampler: %s: chains = %d, want 1 … %d", method, chains, BlockSize)
+	}
+	return sites, levels, nil
+}

@@ -1,0 +1,137 @@
+package sampler
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
+
+// Stream is a counter-based random stream, keyed by (seed, chain) and indexed by
+// the number of 32-bit words drawn so far. Streams with different keys are
+// independent for every practical purpose; equal keys give equal streams on
+// every machine, and a golden test keeps that promise.
+//
+// The generator is Philox4x32-10 (Salmon, Moraes, Dror and Shaw 2011). Words
+// come in groups of 64: word j of the stream is output word ⌊(j mod 64)/16⌋ of
+// the block with counter (16⌊j/64⌋ + j mod 16, chain), which lets a vector unit
+// compute sixteen counters at once. The period is 2⁶⁶ words.
+//
+// Stream implements rand.Source. It is not safe for concurrent use. The zero
+// value is the stream of seed 0 and chain 0.
+type Stream struct {
+	seed, chain uint64
+	pos         uint64           // words drawn
+	buf         [groupLen]uint32 // the group of pos, unless pos is at its start
+}
+
+const (
+	groupLen   = 64      // words per group: 16 lanes of 4 words
+	streamSize = 3 * 8   // bytes of a marshalled stream
+	unit53     = 0x1p-53 // spacing of Float64
+)
+
+// NewStream returns the stream of the given seed and chain at its start.
+func NewStream(seed, chain uint64) *Stream { return &Stream{seed: seed, chain: chain} }
+
+// Uint32 returns the next word.
+func (s *Stream) Uint32() uint32 {
+	i := s.pos % groupLen
+	if i == 0 {
+		simd.Philox(s.buf[:], s.seed, s.chain, s.pos/groupLen)
+	}
+	s.pos++
+	return s.buf[i]
+}
+
+// Uint64 returns the next two words, the first in the low half.
+func (s *Stream) Uint64() uint64 {
+	lo := s.Uint32()
+	return uint64(s.Uint32())<<32 | uint64(lo)
+}
+
+// Float64 returns a uniform number in [0,1), a multiple of 2⁻⁵³, from two words.
+func (s *Stream) Float64() float64 { return float64(s.Uint64()>>11) * unit53 }
+
+// IntN returns a uniform integer in [0,n), exactly (Lemire 2019, with
+// rejection). It panics unless 1 ≤ n ≤ 2³².
+func (s *Stream) IntN(n int) int {
+	if n <= 0 || uint64(n) > 1<<32 {
+		panic(fmt.Sprintf("sampler: IntN: n = %d, want 1 … 2³²", n))
+	}
+	m := uint64(n)
+	if m == 1<<32 {
+		return int(s.Uint32())
+	}
+	prod := uint64(s.Uint32()) * m
+	if low := uint32(prod); uint64(low) < m {
+		for bound := uint32(-uint32(m)) % uint32(m); low < bound; low = uint32(prod) {
+			prod = uint64(s.Uint32()) * m
+		}
+	}
+	return int(prod >> 32)
+}
+
+// Uint32s fills dst with the next len(dst) words.
+func (s *Stream) Uint32s(dst []uint32) {
+	if i := s.pos % groupLen; i != 0 {
+		n := copy(dst, s.buf[i:])
+		s.pos += uint64(n)
+		dst = dst[n:]
+	}
+	if n := len(dst) &^ (groupLen - 1); n > 0 {
+		simd.Philox(dst[:n], s.seed, s.chain, s.pos/groupLen)
+		s.pos += uint64(n)
+		dst = dst[n:]
+	}
+	if len(dst) > 0 {
+		simd.Philox(s.buf[:], s.seed, s.chain, s.pos/groupLen)
+		s.pos += uint64(copy(dst, s.buf[:]))
+	}
+}
+
+// Float64s fills dst with what Float64 would return.
+func (s *Stream) Float64s(dst []float64) {
+	for i := range dst {
+		dst[i] = s.Float64()
+	}
+}
+
+// Float32s fills dst with uniform numbers in [0,1), multiples of 2⁻²⁴, from one
+// word each.
+func (s *Stream) Float32s(dst []float32) {
+	for i := range dst {
+		dst[i] = float32(s.Uint32()>>8) * 0x1p-24
+	}
+}
+
+// Skip advances the stream by n words in constant time.
+func (s *Stream) Skip(n uint64) { s.seek(s.pos + n) }
+
+func (s *Stream) seek(pos uint64) {
+	s.pos = pos
+	if pos%groupLen != 0 {
+		simd.Philox(s.buf[:], s.seed, s.chain, pos/groupLen)
+	}
+}
+
+// AppendBinary appends the key and the position of the stream to b.
+func (s *Stream) AppendBinary(b []byte) ([]byte, error) {
+	b = binary.LittleEndian.AppendUint64(b, s.seed)
+	b = binary.LittleEndian.AppendUint64(b, s.chain)
+	return binary.LittleEndian.AppendUint64(b, s.pos), nil
+}
+
+// MarshalBinary returns the key and the position of the stream.
+func (s *Stream) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
+
+// UnmarshalBinary sets the stream to a marshalled one.
+func (s *Stream) UnmarshalBinary(b []byte) error {
+	if len(b) != streamSize {
+		return fmt.Errorf("sampler: Stream.UnmarshalBinary: %d bytes, want %d", len(b), streamSize)
+	}
+	s.seed = binary.LittleEndian.Uint64(b)
+	s.chain = binary.LittleEndian.Uint64(b[8:])
+	s.seek(binary.LittleEndian.Uint64(b[16:]))
+	return nil
+}

@@ -1,0 +1,165 @@
+package sampler
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files in testdata")
+
+// golden compares got with the named file of the repository's testdata folder.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("..", "testdata", name)
+	if *update {
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, string(want), got)
+}
+
+var _ rand.Source = (*Stream)(nil)
+
+func TestStreamGolden(t *testing.T) {
+	var b strings.Builder
+	for _, key := range [][2]uint64{{0, 0}, {1, 0}, {1, 1}, {1 << 63, 1 << 40}} {
+		s := NewStream(key[0], key[1])
+		fmt.Fprintf(&b, "seed %d chain %d\n", key[0], key[1])
+		for range 8 {
+			fmt.Fprintf(&b, "%016x\n", s.Uint64())
+		}
+		s.Skip(1_000_000)
+		fmt.Fprintf(&b, "after a million words more: %08x %v %d\n", s.Uint32(), s.Float64(), s.IntN(1000))
+	}
+	golden(t, "stream.golden", b.String())
+}
+
+func TestStreamFillsAreTheWordsInOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		seed, chain := rapid.Uint64().Draw(t, "seed"), rapid.Uint64().Draw(t, "chain")
+		a, b := NewStream(seed, chain), NewStream(seed, chain)
+		for range rapid.IntRange(1, 6).Draw(t, "calls") {
+			n := rapid.IntRange(0, 200).Draw(t, "n")
+			switch rapid.IntRange(0, 3).Draw(t, "what") {
+			case 0:
+				got := make([]uint32, n)
+				a.Uint32s(got)
+				for i := range got {
+					require.Equal(t, b.Uint32(), got[i])
+				}
+			case 1:
+				got := make([]float64, n)
+				a.Float64s(got)
+				for i := range got {
+					lo := uint64(b.Uint32())
+					want := float64((uint64(b.Uint32())<<32|lo)>>11) / (1 << 53)
+					require.Equal(t, want, got[i])
+				}
+			case 2:
+				got := make([]float32, n)
+				a.Float32s(got)
+				for i := range got {
+					require.Equal(t, float32(b.Uint32()>>8)/(1<<24), got[i])
+				}
+			case 3:
+				a.Skip(uint64(n))
+				for range n {
+					b.Uint32()
+				}
+			}
+			saved, err := a.MarshalBinary()
+			require.NoError(t, err)
+			a = new(Stream)
+			require.NoError(t, a.UnmarshalBinary(saved))
+		}
+		require.Equal(t, b.Uint64(), a.Uint64())
+	})
+}
+
+func TestStreamUnmarshalRefusesOtherLengths(t *testing.T) {
+	s := NewStream(3, 4)
+	want := s.Uint64()
+	s = NewStream(3, 4)
+	assert.ErrorContains(t, s.UnmarshalBinary(make([]byte, 23)), "23 bytes, want 24")
+	assert.Equal(t, want, s.Uint64(), "a refused restore leaves the stream alone")
+}
+
+func TestIntNIsUniform(t *testing.T) {
+	s := NewStream(5, 0)
+	for _, n := range []int{1, 2, 3, 7, 100} {
+		counts, p := make([]int, n), make([]float64, n)
+		for i := range p {
+			p[i] = 1 / float64(n)
+		}
+		for range 20000 {
+			counts[s.IntN(n)]++
+		}
+		exact.Counts(t, counts, p, rate)
+	}
+	assert.Equal(t, uint32(s.IntN(1<<32)), func() uint32 { s.seek(s.pos - 1); return s.Uint32() }())
+	assert.PanicsWithValue(t, "sampler: IntN: n = 0, want 1 … 2³²", func() { s.IntN(0) })
+}
+
+// Lemire's method without its rejection is biased: for n = 3·2³⁰ a third of the
+// values is twice as likely as the rest.
+func TestIntNRejects(t *testing.T) {
+	const n = 3 << 30
+	s, biased := NewStream(6, 0), NewStream(6, 0)
+	counts, twin := make([]int, 3), make([]int, 3)
+	for range 3000 {
+		counts[s.IntN(n)%3]++
+		twin[(uint64(biased.Uint32())*n>>32)%3]++
+	}
+	third := []float64{1. / 3, 1. / 3, 1. / 3}
+	exact.Counts(t, counts, third, rate)
+	assert.Less(t, exact.PValue(twin, third), rate)
+}
+
+func TestStreamsDiffer(t *testing.T) {
+	seen := map[uint64]bool{}
+	for seed := range uint64(20) {
+		for chain := range uint64(20) {
+			seen[NewStream(seed, chain).Uint64()] = true
+		}
+	}
+	assert.Len(t, seen, 400)
+}
+
+func TestStreamAllocatesNothing(t *testing.T) {
+	s := NewStream(1, 1)
+	u, f, w := make([]uint32, 100), make([]float64, 30), make([]float32, 30)
+	assert.Zero(t, testing.AllocsPerRun(100, func() {
+		s.Uint32s(u)
+		s.Float64s(f)
+		s.Float32s(w)
+		s.IntN(10)
+	}))
+}
+
+func BenchmarkStream(b *testing.B) {
+	s := NewStream(1, 1)
+	b.Run("Uint32s/n=4096", func(b *testing.B) {
+		dst := make([]uint32, 4096)
+		for b.Loop() {
+			s.Uint32s(dst)
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/4096, "ns/word")
+	})
+	b.Run("Float64", func(b *testing.B) {
+		for b.Loop() {
+			s.Float64()
+		}
+	})
+}
