@@ -1,0 +1,151 @@
+package trellis
+
+import "math"
+
+// bestState is the scratch of the (min,+) semiring.
+type bestState struct {
+	cost  []float64 // by site and column: the least cost in the class
+	arg   []int32   // and the smallest token that has it
+	value []float64 // by node: the least cost of all that can follow
+}
+
+// MAP stores in x the sequence of greatest weight for the log-weights v
+// (sites × levels; −Inf forbids) and returns the log of that weight. Among
+// equals it takes the first in lexicographic order. Errors and panics are those
+// of [Runner.Filter], whose results are not touched.
+func (r *Runner) MAP(x []int32, v []float32) (logWeight float64, err error) {
+	r.g.checkTable("v", len(v))
+	cost, err := best(r, x, v, -1)
+	return -cost, err
+}
+
+// Cheapest stores in x the sequence of least total cost and returns that cost:
+// the sum of cost[i,x_i] (sites × levels; +Inf forbids) minus the edge
+// log-weights. Among equals it takes the first in lexicographic order. A NaN or
+// −Inf among the tokens the automaton can use is a *[WeightError]; an empty
+// language a *[DeadError].
+func (r *Runner) Cheapest(x []int32, cost []float64) (float64, error) {
+	r.g.checkTable("cost", len(cost))
+	return best(r, x, cost, 1)
+}
+
+// best runs the (min,+) recursion on the costs sign·v.
+func best[W float32 | float64](r *Runner, x []int32, v []W, sign float64) (float64, error) {
+	g := r.g
+	g.checkSequence(x)
+	if err := backwardCosts(r, v, sign); err != nil {
+		return 0, err
+	}
+	b := r.best
+	q := int32(0)
+	for t, l := range g.layers {
+		ahead := b.value[g.offset[t+1]:]
+		goal := b.value[g.offset[t]+int(q)]
+		to, token := int32(none), int32(math.MaxInt32)
+		for e := l.row[q]; e < l.row[q+1]; e++ {
+			c := r.sumAt[t] + int(l.col[e])
+			if b.arg[c] < token && l.cost(e, b.cost[c], ahead) == goal {
+				to, token = l.to[e], b.arg[c]
+			}
+		}
+		x[t], q = token, to
+	}
+	return b.value[0], nil
+}
+
+// backwardCosts fills r.best, or fails if nothing has finite cost.
+func backwardCosts[W float32 | float64](r *Runner, v []W, sign float64) error {
+	g := r.g
+	if r.best == nil {
+		r.best = &bestState{
+			cost:  make([]float64, r.sumAt[g.sites]),
+			arg:   make([]int32, r.sumAt[g.sites]),
+			value: make([]float64, g.offset[g.sites+1]),
+		}
+	}
+	b := r.best
+	for t, l := range g.layers {
+		err := leastCosts(t, l, b.cost[r.sumAt[t]:], b.arg[r.sumAt[t]:], v[t*g.levels:(t+1)*g.levels], sign)
+		if err != nil {
+			return err
+		}
+	}
+	clear(b.value[g.offset[g.sites]:])
+	for t := g.sites - 1; t >= 0; t-- {
+		l := g.layers[t]
+		cost := b.cost[r.sumAt[t]:r.sumAt[t+1]]
+		here, ahead := b.value[g.offset[t]:g.offset[t+1]], b.value[g.offset[t+1]:g.offset[t+2]]
+		for q := range here {
+			least := math.Inf(1)
+			for e := l.row[q]; e < l.row[q+1]; e++ {
+				if c := l.cost(e, cost[l.col[e]], ahead); c < least {
+					least = c
+				}
+			}
+			here[q] = least
+		}
+	}
+	if math.IsInf(b.value[0], 1) {
+		return r.deadCosts()
+	}
+	return nil
+}
+
+// cost returns the cost of all that can follow when edge e is taken by a token
+// of the given cost.
+func (l *layer) cost(e int32, token float64, ahead []float64) float64 {
+	c := token + ahead[l.to[e]]
+	if l.edge != nil {
+		c -= l.edge[e]
+	}
+	return c
+}
+
+// leastCosts stores the least cost of every column and its smallest token.
+func leastCosts[W float32 | float64](t int, l *layer, cost []float64, arg []int32, row []W, sign float64) error {
+	from := int32(0)
+	for k, end := range l.end {
+		least, at := math.Inf(1), int32(none)
+		for _, v := range l.tokens[from:end] {
+			c := sign * float64(row[v])
+			if c < least {
+				least, at = c, v
+			} else if c != c {
+				return &WeightError{Site: t, Level: int(v), Weight: float64(row[v])}
+			}
+		}
+		if math.IsInf(least, -1) {
+			return &WeightError{Site: t, Level: int(at), Weight: float64(row[at])}
+		}
+		cost[k], arg[k] = least, at
+		from = end
+	}
+	return nil
+}
+
+// deadCosts returns the error for the costs in r.best: the first site at which
+// no token of finite cost goes on.
+func (r *Runner) deadCosts() error {
+	g := r.g
+	seen := make([]bool, g.widest)
+	seen[0] = true
+	for t, l := range g.layers {
+		cost := r.best.cost[r.sumAt[t]:]
+		next, any := make([]bool, g.widest), false
+		for q := range l.n {
+			if !seen[q] {
+				continue
+			}
+			for e := l.row[q]; e < l.row[q+1]; e++ {
+				if !math.IsInf(cost[l.col[e]], 1) {
+					next[l.to[e]], any = true, true
+				}
+			}
+		}
+		if !any {
+			return &DeadError{Site: t}
+		}
+		seen = next
+	}
+	return &DeadError{Site: g.sites}
+}

@@ -1,0 +1,144 @@
+package trellis
+
+import (
+	"math"
+	"math/rand/v2"
+)
+
+// Draw stores in x an exact draw from the law w(x)/Z of the last Filter. It
+// uses one value of src per site, and a second one where several tokens of the
+// same class have weight. It panics unless a Filter succeeded and
+// len(x) = sites.
+//
+// The sums were taken backward, so the draw runs forward: at state q of site i
+// the token is l with probability proportional to exp(v[i,l])·Z(what follows),
+// by inverse CDF with 53 random bits.
+func (r *Runner) Draw(x []int32, src rand.Source) {
+	g := r.g
+	g.checkSequence(x)
+	r.mustFilter()
+	q := int32(0)
+	for t, l := range g.layers {
+		u := unit64(src)
+		var e int32
+		if r.method == logarithm {
+			e = r.pickLog(t, q, u)
+		} else {
+			e = r.pickEdge(t, q, u)
+		}
+		x[t] = r.pickToken(t, l, l.col[e], src)
+		q = l.to[e]
+	}
+}
+
+// mustFilter panics unless there is something to draw from.
+func (r *Runner) mustFilter() {
+	if r.v == nil {
+		panic("trellis: no successful Filter")
+	}
+}
+
+// unit64 returns a uniform multiple of 2^-53 in [0,1).
+func unit64(src rand.Source) float64 {
+	return float64(src.Uint64()>>11) * 0x1p-53
+}
+
+// pickEdge returns the edge of node q at the quantile u. The value of q is the
+// sum of the same terms in the same order, so no second pass is needed.
+func (r *Runner) pickEdge(t int, q int32, u float64) int32 {
+	l := r.g.layers[t]
+	ahead, sums := r.values(t+1), r.sums(t)
+	goal := u * float64(r.values(t)[q]*r.unit[t])
+	sum, last := 0.0, int32(none)
+	for e := l.row[q]; e < l.row[q+1]; e++ {
+		w := sums[l.col[e]]
+		if l.factor != nil {
+			w = float64(w * l.factor[e])
+		}
+		w = float64(w * ahead[l.to[e]])
+		if w > 0 {
+			if sum += w; sum > goal {
+				return e
+			}
+			last = e
+		}
+	}
+	return last
+}
+
+// pickLog is pickEdge on logarithms.
+func (r *Runner) pickLog(t int, q int32, u float64) int32 {
+	l := r.g.layers[t]
+	ahead, sums := r.values(t+1), r.sums(t)
+	value := r.values(t)[q]
+	sum, last := 0.0, int32(none)
+	for e := l.row[q]; e < l.row[q+1]; e++ {
+		if w := exp(l.logTerm(e, sums, ahead) - value); w > 0 {
+			if sum += w; sum > u {
+				return e
+			}
+			last = e
+		}
+	}
+	return last
+}
+
+// pickToken returns a token of column k with probability proportional to its
+// weight.
+func (r *Runner) pickToken(t int, l *layer, k int32, src rand.Source) int32 {
+	tokens := l.tokens[l.begin(k):l.end[k]]
+	if len(tokens) == 1 {
+		return tokens[0]
+	}
+	row := r.v[t*r.g.levels : (t+1)*r.g.levels]
+	m, last, many := float32(math.Inf(-1)), int32(none), false
+	for _, v := range tokens {
+		if w := row[v]; !math.IsInf(float64(w), -1) {
+			m = max(m, w)
+			many = last != none
+			last = v
+		}
+	}
+	if !many {
+		return last
+	}
+	weight := r.weight[:len(tokens)]
+	total := 0.0
+	for i, v := range tokens {
+		weight[i] = exp(float64(row[v]) - float64(m))
+		total += weight[i]
+	}
+	goal := unit64(src) * total
+	sum := 0.0
+	for i, w := range weight {
+		if w > 0 {
+			if sum += w; sum > goal {
+				return tokens[i]
+			}
+			last = tokens[i]
+		}
+	}
+	return last
+}
+
+// LogProb returns log w(x)/Z under the last Filter, −Inf where x is not
+// accepted. It panics unless a Filter succeeded and len(x) = sites.
+func (r *Runner) LogProb(x []int32) float64 {
+	g := r.g
+	g.checkSequence(x)
+	r.mustFilter()
+	q := int32(0)
+	sum := 0.0
+	for t, l := range g.layers {
+		e := g.edge(l, q, x[t])
+		if e == none {
+			return math.Inf(-1)
+		}
+		sum += float64(r.v[t*g.levels+int(x[t])])
+		if l.edge != nil {
+			sum += l.edge[e]
+		}
+		q = l.to[e]
+	}
+	return sum - r.logZ
+}

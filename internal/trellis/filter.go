@@ -1,0 +1,244 @@
+package trellis
+
+import "math"
+
+// The bounds of certified. An exponential below exp(logTiny) or a product
+// below it is lost by a float64 (2^-1074), below logTiny32 by a float32 kernel
+// (the cut-off of package simd, −87.3). Losses are accepted when they are
+// below exp(−margin) of the result: 1e-17 of it, or 2e-9 where float32 sums
+// are worse than that anyway.
+const (
+	logTiny   = -1074 * math.Ln2
+	logTiny32 = -87.4
+	margin    = 39
+	margin32  = 20
+)
+
+// Filter runs the sums backward over the sites for the log-weights v, laid out
+// sites × levels, and returns
+//
+//	log Z = log Σ_{x accepted} ∏_i exp(v[i,x_i] + e[q_i,x_i]).
+//
+// It returns a *[DeadError] if the sum is empty and a *[WeightError] for a NaN
+// or +Inf among the tokens that the automaton can use (others are not looked
+// at). v is kept until the next Filter. It panics unless
+// len(v) = sites·levels.
+func (r *Runner) Filter(v []float32) (logZ float64, err error) {
+	r.g.checkTable("v", len(v))
+	r.v = v
+	r.method = double
+	for _, l := range r.g.layers {
+		if l.wide() {
+			r.method = single
+			break
+		}
+	}
+	for ; r.method < logarithm; r.method++ {
+		if err := r.allSums(); err != nil {
+			return 0, err
+		}
+		if r.sweep(false) == nil && r.linear() && r.certified() {
+			return r.logZ, nil
+		}
+	}
+	if err := r.allSums(); err != nil {
+		return 0, err
+	}
+	if r.sweep(false) == nil && r.logarithms() {
+		return r.logZ, nil
+	}
+	r.v = nil
+	return 0, r.sweep(true)
+}
+
+// LogZ returns the result of the last successful Filter.
+func (r *Runner) LogZ() float64 { return r.logZ }
+
+// allSums takes the class sums of every site.
+func (r *Runner) allSums() error {
+	for t := range r.g.layers {
+		if err := r.classSums(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sweep lists the nodes that can be met under the weights, where that is
+// likely to save work later: after sites at which few tokens are left. If
+// everywhere is set it lists them everywhere. It fails where there are none.
+func (r *Runner) sweep(everywhere bool) error {
+	g := r.g
+	r.count[0] = none // one node
+	for t, l := range g.layers {
+		list, all := r.nodes(t)
+		cols := r.columns(t)
+		if len(cols) == 0 {
+			return &DeadError{Site: t}
+		}
+		few := 4*len(cols) <= len(l.live)
+		many := all && l.n > 1 || 2*len(list) > l.n
+		if !everywhere && (many && !few || l.n == 1 && len(cols) == len(l.live)) {
+			r.count[t+1] = none
+			continue
+		}
+		seen := r.seen[:l.next]
+		clear(seen)
+		sums, zero := r.sums(t), r.zero()
+		if all {
+			for e, to := range l.to {
+				seen[to] = seen[to] || sums[l.col[e]] > zero
+			}
+		}
+		for _, q := range list {
+			for e := l.row[q]; e < l.row[q+1]; e++ {
+				if sums[l.col[e]] > zero {
+					seen[l.to[e]] = true
+				}
+			}
+		}
+		out := r.active[g.offset[t+1]:g.offset[t+2]]
+		n := 0
+		for q, s := range seen {
+			if s {
+				out[n] = int32(q)
+				n++
+			}
+		}
+		if n == 0 {
+			return &DeadError{Site: t}
+		}
+		r.count[t+1] = n
+		if n == l.next {
+			r.count[t+1] = none
+		}
+	}
+	return nil
+}
+
+// zero returns the representation of a sum of nothing.
+func (r *Runner) zero() float64 {
+	if r.method == logarithm {
+		return math.Inf(-1)
+	}
+	return 0
+}
+
+// linear fills values and scales from the last site to the first, and logZ.
+// It returns false if a site or the whole underflowed.
+func (r *Runner) linear() bool {
+	g := r.g
+	last := r.values(g.sites)
+	for q := range last {
+		last[q] = 1
+	}
+	r.scale[g.sites] = 0
+	shift := 0.0
+	for t := g.sites - 1; t >= 0; t-- {
+		l := g.layers[t]
+		here := r.values(t)
+		r.layerSums(t, l)
+		top := 0.0
+		for _, v := range here {
+			if v > top {
+				top = v
+			}
+		}
+		frac, e := math.Frexp(top)
+		if frac == 0 || e < -1000 {
+			return false
+		}
+		r.unit[t] = math.Ldexp(1, e)
+		up := math.Ldexp(1, -e)
+		for q := range here {
+			here[q] *= up
+		}
+		r.scale[t] = r.scale[t+1] + e
+		shift += r.shift[t] + l.shift
+	}
+	r.logZ = log(r.values(0)[0]) + float64(float64(r.scale[0])*math.Ln2) + shift
+	return true
+}
+
+// layerSums fills the values of site t from those of the next, in its units.
+func (r *Runner) layerSums(t int, l *layer) {
+	list, all := r.nodes(t)
+	here, ahead, sums := r.values(t), r.values(t+1), r.sums(t)
+	if l.dense != nil && (all || 2*len(list) > l.n) {
+		n := copy(r.ahead[:dead], ahead)
+		clear(r.ahead[n:])
+		cols := r.columns(t)
+		s := r.nonz[:len(cols)]
+		for i, k := range cols {
+			s[i] = sums[k]
+		}
+		l.denseSums(here, cols, s, &r.ahead)
+		return
+	}
+	if all {
+		for q := range here {
+			here[q] = l.nodeSum(int32(q), sums, ahead)
+		}
+		return
+	}
+	clear(here)
+	for _, q := range list {
+		here[q] = l.nodeSum(q, sums, ahead)
+	}
+}
+
+// nodeSum returns Σ sum·factor·ahead over the edges of node q.
+func (l *layer) nodeSum(q int32, sums, ahead []float64) float64 {
+	from, to := l.row[q], l.row[q+1]
+	cols, targets := l.col[from:to], l.to[from:to]
+	targets = targets[:len(cols)]
+	sum := 0.0
+	if l.factor != nil {
+		factor := l.factor[from:to][:len(cols)]
+		for e, k := range cols {
+			sum += float64(float64(sums[k]*factor[e]) * ahead[targets[e]])
+		}
+		return sum
+	}
+	for e, k := range cols {
+		sum += float64(sums[k] * ahead[targets[e]])
+	}
+	return sum
+}
+
+// certified reports whether everything that linear may have lost to underflow
+// is negligible.
+//
+// At site t a term of a sum is at most tiny too small (tiny = exp(logTiny),
+// or of the float32 kernel) for each token or column, in units in which the
+// greatest value ahead is 1. What comes before multiplies it by no more than
+// the sums of all class sums (edge factors are at most 1). So
+//
+//	log lost_t ≤ Σ_{i<t} total_i + log(tokens + columns) + logTiny + scale_{t+1}·log 2,
+//
+// with total_t more where edge factors may have been lost too, to be compared
+// with log Z without its shifts.
+func (r *Runner) certified() bool {
+	g := r.g
+	tiny, slack := float64(logTiny), float64(margin)
+	if r.method == single {
+		tiny, slack = logTiny32, margin32
+	}
+	result := r.logZ
+	for t, l := range g.layers {
+		result -= r.shift[t] + l.shift
+	}
+	limit := result - slack - log(float64(g.sites)) - tiny
+	before := 0.0
+	for t, l := range g.layers {
+		lost := before + log(float64(len(l.tokens)+len(l.live))) + float64(r.scale[t+1])*math.Ln2
+		if l.factor != nil {
+			lost += r.total[t]
+		}
+		if !(lost <= limit) {
+			return false
+		}
+		before += r.total[t]
+	}
+	return true
+}

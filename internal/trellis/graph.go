@@ -1,0 +1,162 @@
+package trellis
+
+import (
+	"context"
+	"slices"
+)
+
+// Graph is an automaton unrolled over sites: for every site the states that
+// can be reached and can still lead to acceptance, and the edges between them.
+// It is immutable and safe for concurrent use.
+type Graph struct {
+	sites, levels int
+
+	// Tokens of class k are tokens[first[k]:first[k+1]], ascending; classes
+	// maps back.
+	tokens  []int32
+	first   []int32
+	classes []int32
+
+	layers []*layer // one per site; equal layers are shared
+	states [][]int  // automaton states of the nodes, sites+1 entries
+	offset []int    // of the nodes of each site in an array over all nodes
+	widest int      // the greatest number of nodes at a site
+	edged  bool     // edges carry weights
+}
+
+// layer holds the edges from the nodes of one site to those of the next.
+type layer struct {
+	n, next int     // nodes here and at the next site
+	live    []int32 // classes with an edge, ascending: the columns
+	column  []int32 // column of each class, or none
+	tokens  []int32 // the allowed tokens of those classes, class by class
+	end     []int32 // where the tokens of each column end
+	largest int     // tokens in the largest class
+
+	// The edges of node q are row[q]:row[q+1], by column.
+	row    []int32
+	col    []int32
+	to     []int32
+	edge   []float64 // log-weights, nil if there are none
+	factor []float64 // exp(edge−shift)
+	shift  float64   // the greatest edge log-weight
+
+	dense [][lanes]uint8 // see newDense; nil where the rows are sparse
+}
+
+// Compile unrolls the automaton. It returns a *[DeadError] if nothing is
+// accepted, a *[LimitError] if the result would be too large, and the error of
+// ctx if that ends first.
+func Compile(ctx context.Context, a Automaton, config Config) (*Graph, error) {
+	if err := config.check(); err != nil {
+		return nil, err
+	}
+	m, err := explore(ctx, a, config)
+	if err != nil {
+		return nil, err
+	}
+	g := &Graph{
+		sites:  config.Sites,
+		levels: config.Levels,
+		layers: make([]*layer, config.Sites),
+		states: make([][]int, config.Sites+1),
+		edged:  config.Edge != nil,
+	}
+	g.group(m)
+	u := newUnroller(m, g)
+	nodes, err := u.forward(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := u.backward(ctx, nodes); err != nil {
+		return nil, err
+	}
+	g.offset = make([]int, config.Sites+2)
+	for t, s := range g.states {
+		g.offset[t+1] = g.offset[t] + len(s)
+		g.widest = max(g.widest, len(s))
+	}
+	return g, nil
+}
+
+// Shape returns the number of sites and of levels.
+func (g *Graph) Shape() (sites, levels int) { return g.sites, g.levels }
+
+// Size returns the number of token classes, of nodes over all sites, and of
+// edges over all sites (shared layers counted once each).
+func (g *Graph) Size() (classes, nodes, edges int) {
+	var last *layer
+	for _, l := range g.layers {
+		if l != last {
+			edges += len(l.to)
+		}
+		last = l
+	}
+	return len(g.first) - 1, g.offset[g.sites+1], edges
+}
+
+// Accepts reports whether the automaton accepts x, whatever the weights. It
+// panics unless len(x) = sites.
+func (g *Graph) Accepts(x []int32) bool {
+	g.checkSequence(x)
+	q := int32(0)
+	for t, l := range g.layers {
+		e := g.edge(l, q, x[t])
+		if e == none {
+			return false
+		}
+		q = l.to[e]
+	}
+	return true
+}
+
+// edge returns the edge of l that leaves node q with token, or none.
+func (g *Graph) edge(l *layer, q, token int32) int32 {
+	if token < 0 || int(token) >= g.levels {
+		return none
+	}
+	k := l.column[g.classes[token]]
+	if k == none || !l.holds(k, token) {
+		return none
+	}
+	if e, ok := slices.BinarySearch(l.col[l.row[q]:l.row[q+1]], k); ok {
+		return l.row[q] + int32(e)
+	}
+	return none
+}
+
+// holds reports whether token is among the allowed tokens of column k.
+func (l *layer) holds(k, token int32) bool {
+	_, ok := slices.BinarySearch(l.tokens[l.begin(k):l.end[k]], token)
+	return ok
+}
+
+// begin returns where the tokens of column k begin.
+func (l *layer) begin(k int32) int32 {
+	if k == 0 {
+		return 0
+	}
+	return l.end[k-1]
+}
+
+// class returns the tokens of class k.
+func (g *Graph) class(k int32) []int32 { return g.tokens[g.first[k]:g.first[k+1]] }
+
+// group sorts the tokens by class.
+func (g *Graph) group(m *machine) {
+	g.first = make([]int32, len(m.first)+1)
+	g.classes = make([]int32, len(m.kind))
+	for v, i := range m.kind {
+		g.classes[v] = m.class[i]
+		g.first[m.class[i]+1]++
+	}
+	for k := range m.first {
+		g.first[k+1] += g.first[k]
+	}
+	g.tokens = make([]int32, len(m.kind))
+	at := slices.Clone(g.first)
+	for v, k := range g.classes {
+		g.tokens[at[k]] = int32(v)
+		at[k]++
+	}
+}

@@ -1,0 +1,227 @@
+package trellis
+
+import (
+	"iter"
+	"math"
+)
+
+// Ascending yields the accepted sequences of finite cost with their costs, the
+// cheapest first, for costs as in [Runner.Cheapest]. Sequences of equal cost
+// come in an order that is the same in every run. The slice is overwritten by
+// the next step; cost must not change meanwhile. Errors are those of Cheapest.
+//
+// This is recursive enumeration (Jiménez and Marzal 1999): each node keeps a
+// heap of candidates for its next best suffix and asks a successor for one more
+// only when a candidate is taken. The k-th sequence costs O(sites·log) time and
+// memory after the first.
+func (r *Runner) Ascending(cost []float64) (iter.Seq2[[]int32, float64], error) {
+	r.g.checkTable("cost", len(cost))
+	return ascending(r, cost, 1)
+}
+
+// Descending yields the accepted sequences of positive weight with their
+// log-weights, the heaviest first, for log-weights as in [Runner.MAP].
+func (r *Runner) Descending(v []float32) (iter.Seq2[[]int32, float64], error) {
+	r.g.checkTable("v", len(v))
+	seq, err := ascending(r, v, -1)
+	if err != nil {
+		return nil, err
+	}
+	return func(yield func([]int32, float64) bool) {
+		for x, c := range seq {
+			if !yield(x, -c) {
+				return
+			}
+		}
+	}, nil
+}
+
+func ascending[W float32 | float64](r *Runner, v []W, sign float64) (iter.Seq2[[]int32, float64], error) {
+	if err := backwardCosts(r, v, sign); err != nil {
+		return nil, err
+	}
+	// The enumeration outlives the next use of r.
+	own := bestState{
+		cost:  append([]float64(nil), r.best.cost...),
+		arg:   append([]int32(nil), r.best.arg...),
+		value: append([]float64(nil), r.best.value...),
+	}
+	return func(yield func([]int32, float64) bool) {
+		e := &enumeration[W]{
+			g: r.g, sumAt: r.sumAt, best: own, v: v, sign: sign,
+			nodes:   make([]suffixes, len(own.value)),
+			classes: make([]ranking, len(own.cost)),
+		}
+		x := make([]int32, r.g.sites)
+		for k := int32(0); e.has(0, 0, k); k++ {
+			if !yield(x, e.read(x, k)) {
+				return
+			}
+		}
+	}, nil
+}
+
+// enumeration is the state of one walk through the sequences by cost.
+type enumeration[W float32 | float64] struct {
+	g       *Graph
+	sumAt   []int
+	best    bestState
+	v       []W
+	sign    float64
+	nodes   []suffixes // by node
+	classes []ranking  // by site and column
+}
+
+// suffixes are the ways on from one node, as far as they are known.
+type suffixes struct {
+	found   []suffix // in order of cost
+	heap    []suffix // candidates; each successor of a found one is among them
+	started bool
+	pushed  int // the successors of found[:pushed] are in the heap
+}
+
+// suffix takes the rank-th cheapest token on edge e and then the k-th cheapest
+// suffix of the node that e leads to.
+type suffix struct {
+	cost          float64
+	e, rank, k    int32
+	token, target int32
+}
+
+// before orders by cost and then, so that runs agree, by what is taken.
+func (s suffix) before(o suffix) bool {
+	switch {
+	case s.cost != o.cost:
+		return s.cost < o.cost
+	case s.token != o.token:
+		return s.token < o.token
+	}
+	return s.k < o.k
+}
+
+// has reports whether node q of site t has a k-th suffix, and finds it; those
+// before it must have been found.
+func (e *enumeration[W]) has(t int, q, k int32) bool {
+	if t == e.g.sites {
+		return k == 0
+	}
+	n := &e.nodes[e.g.offset[t]+int(q)]
+	if !n.started {
+		n.started = true
+		l := e.g.layers[t]
+		for i := l.row[q]; i < l.row[q+1]; i++ {
+			e.push(t, n, suffix{e: i})
+		}
+	}
+	for len(n.found) <= int(k) {
+		for ; n.pushed < len(n.found); n.pushed++ {
+			s := n.found[n.pushed]
+			next := s
+			next.k++
+			if e.has(t+1, s.target, next.k) {
+				e.push(t, n, next)
+			}
+			if s.k == 0 {
+				next = s
+				next.rank++
+				e.push(t, n, next)
+			}
+		}
+		if len(n.heap) == 0 {
+			return false
+		}
+		var s suffix
+		n.heap, s = popHeap(n.heap, suffix.before)
+		n.found = append(n.found, s)
+	}
+	return true
+}
+
+// push completes a candidate of a node of site t and adds it to the heap,
+// unless there is no such token or its cost is infinite.
+func (e *enumeration[W]) push(t int, n *suffixes, s suffix) {
+	l := e.g.layers[t]
+	s.target = l.to[s.e]
+	cost, token, ok := e.token(t, l.col[s.e], s.rank)
+	if !ok {
+		return
+	}
+	s.token = token
+	s.cost = l.suffixCost(s.e, cost, e.cost(t+1, s.target, s.k))
+	if !math.IsInf(s.cost, 1) {
+		n.heap = pushHeap(n.heap, s, suffix.before)
+	}
+}
+
+// suffixCost returns the cost of edge e with a token and what follows.
+func (l *layer) suffixCost(e int32, token, rest float64) float64 {
+	c := token + rest
+	if l.edge != nil {
+		c -= l.edge[e]
+	}
+	return c
+}
+
+// cost returns the cost of the k-th suffix of node q, which has been found
+// unless it is the first.
+func (e *enumeration[W]) cost(t int, q, k int32) float64 {
+	i := e.g.offset[t] + int(q)
+	if k == 0 {
+		return e.best.value[i]
+	}
+	return e.nodes[i].found[k].cost
+}
+
+// read stores the k-th sequence in x and returns its cost.
+func (e *enumeration[W]) read(x []int32, k int32) float64 {
+	q, cost := int32(0), 0.0
+	for t := range x {
+		e.has(t, q, k) // the first suffix of a node may not be listed yet
+		s := e.nodes[e.g.offset[t]+int(q)].found[k]
+		if t == 0 {
+			cost = s.cost
+		}
+		x[t], q, k = s.token, s.target, s.k
+	}
+	return cost
+}
+
+// ranking is the order of the tokens of one class at one site by cost.
+type ranking struct {
+	found []int32
+	heap  []int32
+	ready bool
+}
+
+// token returns the rank-th cheapest token of column c at site t and its cost;
+// the ranks before it must have been asked for.
+func (e *enumeration[W]) token(t int, c, rank int32) (cost float64, token int32, ok bool) {
+	i := e.sumAt[t] + int(c)
+	if rank == 0 {
+		return e.best.cost[i], e.best.arg[i], e.best.arg[i] != none
+	}
+	l := e.g.layers[t]
+	row := e.v[t*e.g.levels : (t+1)*e.g.levels]
+	before := func(a, b int32) bool {
+		ca, cb := e.sign*float64(row[a]), e.sign*float64(row[b])
+		return ca < cb || ca == cb && a < b
+	}
+	n := &e.classes[i]
+	if !n.ready {
+		n.ready = true
+		n.heap = append(n.heap, l.tokens[l.begin(c):l.end[c]]...)
+		for j := len(n.heap)/2 - 1; j >= 0; j-- {
+			siftDown(n.heap, j, before)
+		}
+	}
+	for len(n.found) <= int(rank) {
+		if len(n.heap) == 0 {
+			return 0, none, false
+		}
+		var v int32
+		n.heap, v = popHeap(n.heap, before)
+		n.found = append(n.found, v)
+	}
+	token = n.found[rank]
+	return e.sign * float64(row[token]), token, true
+}

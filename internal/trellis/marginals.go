@@ -1,0 +1,126 @@
+package trellis
+
+import "math"
+
+// Marginals stores in dst (sites × levels) the log-probabilities
+//
+//	dst[i,l] = log P(x_i = l) = log Σ_{x: x_i=l} w(x)/Z
+//
+// under the law of the last Filter, −Inf for what cannot occur. Probabilities
+// below 1e-16 may come out too small, even as −Inf, where the weights are at
+// odds with the language: sums are accurate to that part of the whole. It panics
+// unless a Filter succeeded and len(dst) = sites·levels.
+func (r *Runner) Marginals(dst []float64) {
+	g := r.g
+	g.checkTable("dst", len(dst))
+	r.mustFilter()
+	if r.front == nil {
+		columns := 0
+		for _, l := range g.layers {
+			columns = max(columns, len(l.live))
+		}
+		r.front = make([]float64, 2*g.widest+columns)
+	}
+	for i := range dst {
+		dst[i] = math.Inf(-1)
+	}
+	here, next := r.front[:g.widest], r.front[g.widest:2*g.widest]
+	post := r.front[2*g.widest:]
+	if r.method == logarithm {
+		r.logMarginals(dst, here, next, post)
+		return
+	}
+	here[0] = 1
+	exponent := 0 // here is in units of 2^exponent
+	first := log(r.values(0)[0])
+	for t, l := range g.layers {
+		r.pushForward(t, l, here[:l.n], next[:l.next], post[:len(l.live)])
+		units := float64(exponent+r.scale[t+1]-r.scale[0]) * math.Ln2
+		r.spread(dst, t, l, post, func(p float64) float64 { return log(p) + units - first - r.shift[t] })
+		top := 0.0
+		for _, a := range next[:l.next] {
+			top = max(top, a)
+		}
+		_, e := math.Frexp(top)
+		for q := range next[:l.next] {
+			next[q] = math.Ldexp(next[q], -e)
+		}
+		exponent += e
+		here, next = next, here
+	}
+}
+
+// pushForward sums the forward values here over the edges of site t: into next
+// by target, with class sums, and into post by column, with values ahead
+// instead.
+func (r *Runner) pushForward(t int, l *layer, here, next, post []float64) {
+	clear(next)
+	clear(post)
+	sums, ahead, value := r.sums(t), r.values(t+1), r.values(t)
+	for q, a := range here {
+		if a == 0 || value[q] == 0 {
+			continue
+		}
+		for e := l.row[q]; e < l.row[q+1]; e++ {
+			k, to, w := l.col[e], l.to[e], a
+			if l.factor != nil {
+				w = float64(w * l.factor[e])
+			}
+			post[k] += float64(w * ahead[to])
+			next[to] += float64(w * sums[k])
+		}
+	}
+}
+
+// spread stores in row t of dst the log-probabilities of the tokens, given
+// their weights and what base makes of the sum of their column.
+func (r *Runner) spread(dst []float64, t int, l *layer, post []float64, base func(float64) float64) {
+	from := int32(0)
+	for k, end := range l.end {
+		if b := base(post[k]); !math.IsInf(b, -1) {
+			for _, v := range l.tokens[from:end] {
+				dst[t*r.g.levels+int(v)] = float64(r.v[t*r.g.levels+int(v)]) + b
+			}
+		}
+		from = end
+	}
+}
+
+// logMarginals is Marginals on logarithms.
+func (r *Runner) logMarginals(dst, here, next, post []float64) {
+	g := r.g
+	here[0] = 0
+	for t, l := range g.layers {
+		sums, ahead := r.sums(t), r.values(t+1)
+		next, post := next[:l.next], post[:len(l.live)]
+		for i := range next {
+			next[i] = math.Inf(-1)
+		}
+		for i := range post {
+			post[i] = math.Inf(-1)
+		}
+		for q, a := range here[:l.n] {
+			for e := l.row[q]; e < l.row[q+1]; e++ {
+				k, to, w := l.col[e], l.to[e], a
+				if l.edge != nil {
+					w += l.edge[e]
+				}
+				post[k] = addLogs(post[k], w+ahead[to])
+				next[to] = addLogs(next[to], w+sums[k])
+			}
+		}
+		r.spread(dst, t, l, post, func(p float64) float64 { return p - r.logZ })
+		copy(here, next)
+	}
+}
+
+// addLogs returns log(e^a + e^b).
+func addLogs(a, b float64) float64 {
+	if a < b {
+		a, b = b, a
+	}
+	if math.IsInf(b, -1) {
+		return a
+	}
+	return a + log1p(exp(b-a))
+}

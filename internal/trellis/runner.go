@@ -1,0 +1,120 @@
+package trellis
+
+import "fmt"
+
+// Runner is the scratch of one worker on one graph. Nothing it does allocates
+// once its buffers have grown, except the first use of each operation.
+type Runner struct {
+	g *Graph
+	v []float32 // weights of the last Filter
+
+	method method
+	logZ   float64
+
+	shift []float64 // by site: what the weights were shifted by
+	sum   []float64 // by site and column: the sums over classes, or their logs
+	sumAt []int     // offset of each site in sum
+	total []float64 // by site: the log of the sum of sums
+	value []float64 // by node: the sum over all that can follow, or its log
+	scale []int     // by site: values are in units of 2^scale
+	unit  []float64 // by site: 2^(scale−scale of the next site)
+
+	cols   []int32   // by site, as sum: the columns whose sum is not zero
+	nonz   []float64 // the sums of those columns, for one site
+	colN   []int     // by site: how many there are
+	active []int32   // by node: those that can be met, site by site
+	count  []int     // by site: how many of active, or none for all nodes
+	seen   []bool    // scratch of the widest site
+
+	row    []float32 // gathered weights of one site
+	prob   []float32
+	weight []float64 // scratch of a draw
+	ahead  [256]float64
+
+	front []float64 // forward values, for marginals
+	best  *bestState
+}
+
+// method is how the sums of the last Filter were taken.
+type method uint8
+
+const (
+	single    method = iota // class sums in float32, values in float64
+	double                  // both in float64
+	logarithm               // both as logarithms
+)
+
+// NewRunner returns scratch for g.
+func NewRunner(g *Graph) *Runner {
+	r := &Runner{
+		g:      g,
+		shift:  make([]float64, g.sites),
+		sumAt:  make([]int, g.sites+1),
+		total:  make([]float64, g.sites),
+		value:  make([]float64, g.offset[g.sites+1]),
+		scale:  make([]int, g.sites+1),
+		unit:   make([]float64, g.sites),
+		colN:   make([]int, g.sites),
+		active: make([]int32, g.offset[g.sites+1]),
+		count:  make([]int, g.sites+1),
+		seen:   make([]bool, g.widest),
+	}
+	columns, tokens, class := 0, 0, 0
+	for t, l := range g.layers {
+		r.sumAt[t+1] = r.sumAt[t] + len(l.live)
+		columns = max(columns, len(l.live))
+		if l.wide() {
+			tokens = max(tokens, len(l.tokens))
+		}
+		class = max(class, l.largest)
+	}
+	r.sum = make([]float64, r.sumAt[g.sites])
+	r.cols = make([]int32, r.sumAt[g.sites])
+	r.nonz = make([]float64, columns)
+	r.row = make([]float32, tokens)
+	r.prob = make([]float32, tokens)
+	r.weight = make([]float64, class)
+	return r
+}
+
+// Graph returns the graph that r runs on.
+func (r *Runner) Graph() *Graph { return r.g }
+
+// values returns the values of the nodes of site t.
+func (r *Runner) values(t int) []float64 {
+	return r.value[r.g.offset[t]:r.g.offset[t+1]]
+}
+
+// sums returns the class sums of site t by column.
+func (r *Runner) sums(t int) []float64 {
+	return r.sum[r.sumAt[t]:r.sumAt[t+1]]
+}
+
+// columns returns the columns of site t whose sum is not zero.
+func (r *Runner) columns(t int) []int32 {
+	return r.cols[r.sumAt[t] : r.sumAt[t]+r.colN[t]]
+}
+
+// nodes returns the nodes of site t that can be met under the weights; all
+// says that no list was made because it would be (nearly) all of them.
+func (r *Runner) nodes(t int) (list []int32, all bool) {
+	if r.count[t] == none {
+		return nil, true
+	}
+	o := r.g.offset[t]
+	return r.active[o : o+r.count[t]], false
+}
+
+// checkTable panics unless a table has sites·levels entries.
+func (g *Graph) checkTable(name string, n int) {
+	if n != g.sites*g.levels {
+		panic(fmt.Sprintf("trellis: len(%s) = %d, want %d", name, n, g.sites*g.levels))
+	}
+}
+
+// checkSequence panics unless x has one token per site.
+func (g *Graph) checkSequence(x []int32) {
+	if len(x) != g.sites {
+		panic(fmt.Sprintf("trellis: len(x) = %d, want %d", len(x), g.sites))
+	}
+}

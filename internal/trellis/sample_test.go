@@ -1,0 +1,203 @@
+package trellis
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// chiSquare1e6 is the 1−1e-6 quantile of the chi-square law with n degrees of
+// freedom by Wilson and Hilferty (1931), whose error is below 1 % there for
+// n ≥ 3.
+func chiSquare1e6(n float64) float64 {
+	const z = 4.753424 // 1−1e-6 quantile of the normal law
+	c := 1 - 2/(9*n) + z*math.Sqrt(2/(9*n))
+	return n * c * c * c
+}
+
+// agree reports whether counts of draws agree with the law of all at a false
+// positive rate of 1e-6, pooling cells that expect fewer than 10.
+func agree(all []listed, count map[string]int, draws int) bool {
+	logZ := logSum(all)
+	stat, cells, poolWant, poolGot := 0.0, 0.0, 0.0, 0.0
+	add := func(want, got float64) {
+		stat += (got - want) * (got - want) / want
+		cells++
+	}
+	seen := 0
+	for _, s := range all {
+		want, got := float64(draws)*math.Exp(s.weight-logZ), float64(count[string(runes(s.x))])
+		seen += int(got)
+		if want < 10 {
+			poolWant, poolGot = poolWant+want, poolGot+got
+			continue
+		}
+		add(want, got)
+	}
+	if seen != draws {
+		return false
+	}
+	if poolWant >= 10 {
+		add(poolWant, poolGot)
+	} else if poolGot > 60 { // P(Poisson(10) > 60) < 1e-20
+		return false
+	}
+	return cells < 2 || stat <= chiSquare1e6(max(3, cells-1))
+}
+
+// TestDrawLaw draws from random problems and tests the joint law. The rate of
+// false alarms is 1e-6 for each of the problems. A twin that draws every site
+// from its own weights, keeping only the language exact (token by token, left
+// to right), must fail somewhere.
+func TestDrawLaw(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 1))
+	caught := false
+	for n := 0; n < 40; {
+		p := newInstance(r)
+		all, _ := p.brute()
+		if len(all) < 3 {
+			continue
+		}
+		n++
+		run := compile(t, p)
+		_, err := run.Filter(p.v)
+		require.NoError(t, err)
+		const draws = 4000
+		count, twin := map[string]int{}, map[string]int{}
+		x := make([]int32, p.config.Sites)
+		for range draws {
+			run.Draw(x, r)
+			count[string(runes(x))]++
+		}
+		require.True(t, agree(all, count, draws))
+		if run.method == logarithm {
+			continue
+		}
+		for range draws {
+			myopic(run, x, r)
+			twin[string(runes(x))]++
+		}
+		caught = caught || !agree(all, twin, draws)
+	}
+	require.True(t, caught)
+}
+
+// myopic draws each token from its own weight among those that leave something
+// to go on with.
+func myopic(run *Runner, x []int32, src rand.Source) {
+	q := int32(0)
+	for t, l := range run.g.layers {
+		sum, chosen := 0.0, int32(none)
+		for e := l.row[q]; e < l.row[q+1]; e++ {
+			w := run.sums(t)[l.col[e]]
+			if l.factor != nil {
+				w *= l.factor[e]
+			}
+			if run.values(t + 1)[l.to[e]] == 0 || w == 0 {
+				continue
+			}
+			if sum += w; unit64(src)*sum < w {
+				chosen = e
+			}
+		}
+		x[t], q = run.pickToken(t, l, l.col[chosen], src), l.to[chosen]
+	}
+}
+
+// TestWideClasses: float32 class sums against float64 ones.
+func TestWideClasses(t *testing.T) {
+	r := rand.New(rand.NewPCG(6, 1))
+	levels := 3000
+	for _, size := range []float64{1, 5, 40} {
+		v := make([]float32, 12*levels)
+		for i := range v {
+			v[i] = float32(size * r.NormFloat64())
+		}
+		p := &instance{a: evenOnes(levels), config: Config{Sites: 12, Levels: levels}}
+		run := compile(t, p)
+		got, err := run.Filter(v)
+		require.NoError(t, err)
+		require.Equal(t, single, run.method)
+		require.InDelta(t, parityLogZ(v, levels), got, 1e-6)
+		x := make([]int32, 12)
+		run.Draw(x, r)
+		require.True(t, run.Graph().Accepts(x))
+		v[5*levels+7] = float32(math.NaN())
+		_, err = run.Filter(v)
+		require.EqualError(t, err, "trellis: weight at site 5, level 7 is NaN")
+	}
+}
+
+// parityLogZ returns the log of the weight of sequences with an even number of
+// ones: ½(∏(a_i+b_i) + ∏(a_i−b_i)), b_i the weight of 1 and a_i of the others.
+func parityLogZ(v []float32, levels int) float64 {
+	sum, ratio := 0.0, 1.0
+	for len(v) > 0 {
+		top := math.Inf(-1)
+		for _, w := range v[:levels] {
+			top = max(top, float64(w))
+		}
+		a, b := 0.0, math.Exp(float64(v[1])-top)
+		for l, w := range v[:levels] {
+			if l != 1 {
+				a += math.Exp(float64(w) - top)
+			}
+		}
+		sum += top + math.Log(a+b)
+		ratio *= (a - b) / (a + b)
+		v = v[levels:]
+	}
+	return sum + math.Log((1+ratio)/2)
+}
+
+// TestFixedSites: revealing sites leaves results as they are by masking.
+func TestFixedSites(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 1))
+	for range 300 {
+		p := newInstance(r)
+		all, _ := p.brute()
+		if len(all) == 0 {
+			continue
+		}
+		given := all[r.IntN(len(all))].x
+		for i := range p.config.Sites {
+			if r.IntN(2) == 0 {
+				for l := range p.config.Levels {
+					if int32(l) != given[i] {
+						p.v[i*p.config.Levels+l] = float32(math.Inf(-1))
+					}
+				}
+			}
+		}
+		all, _ = p.brute()
+		logZ, err := compile(t, p).Filter(p.v)
+		require.NoError(t, err)
+		near(t, logSum(all), logZ, 1e-12)
+	}
+}
+
+// TestNoAllocation: after the first round nothing allocates.
+func TestNoAllocation(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 1))
+	p := &instance{a: evenOnes(7), config: Config{Sites: 9, Levels: 7}, v: randomWeights(r, 63)}
+	for i := range p.v {
+		p.v[i] = float32(r.NormFloat64())
+	}
+	run := compile(t, p)
+	x, m := make([]int32, 9), make([]float64, 63)
+	src := rand.NewPCG(1, 2)
+	round := func() {
+		_, err := run.Filter(p.v)
+		run.Draw(x, src)
+		run.Marginals(m)
+		_, err2 := run.MAP(x, p.v)
+		run.LogProb(x)
+		if err != nil || err2 != nil {
+			panic("infeasible")
+		}
+	}
+	round()
+	require.Zero(t, testing.AllocsPerRun(20, round))
+}

@@ -1,0 +1,221 @@
+package trellis
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// unroller builds the layers of a graph.
+type unroller struct {
+	m *machine
+	g *Graph
+
+	target []int32   // scratch: a row by class
+	edge   []float64 // scratch
+	mark   []int32   // scratch by state: node number at the next site, or none
+	usable []bool    // by class: some token of it is allowed at the site
+}
+
+func newUnroller(m *machine, g *Graph) *unroller {
+	u := &unroller{
+		m: m, g: g,
+		target: make([]int32, len(m.first)),
+		edge:   make([]float64, len(m.first)),
+		mark:   make([]int32, len(m.state)),
+		usable: make([]bool, len(m.first)),
+	}
+	for q := range u.mark {
+		u.mark[q] = none
+	}
+	for k := range u.usable {
+		u.usable[k] = true
+	}
+	return u
+}
+
+// allows reports whether the mask leaves token at site t.
+func (u *unroller) allows(t int, token int32) bool {
+	c := &u.m.config
+	return c.Allows == nil || c.Padded && token == c.Pad || c.Allows(t, token)
+}
+
+// turn prepares usable for site t.
+func (u *unroller) turn(t int) {
+	if u.m.config.Allows == nil {
+		return
+	}
+	for k := range u.usable {
+		u.usable[k] = slices.ContainsFunc(u.g.class(int32(k)), func(v int32) bool { return u.allows(t, v) })
+	}
+}
+
+// same reports whether sites t and t+1 take the same tokens and reach holds
+// the same states for both.
+func (u *unroller) same(reach [][]int32, t int) bool {
+	return u.m.config.Allows == nil && &reach[t][0] == &reach[t+1][0]
+}
+
+// forward returns, for every site and the end, the states that can be reached
+// there, ascending. Sites with the same states share the slice.
+func (u *unroller) forward(ctx context.Context) ([][]int32, error) {
+	sites := u.m.config.Sites
+	reach := make([][]int32, sites+1)
+	reach[0] = []int32{0}
+	for t := range sites {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("trellis: Compile: %w", err)
+		}
+		if t > 0 && u.same(reach, t-1) {
+			reach[t+1] = reach[t]
+			continue
+		}
+		u.turn(t)
+		var next []int32
+		for _, q := range reach[t] {
+			u.m.row(u.target, u.edge, q)
+			for k, to := range u.target {
+				if to != none && u.mark[to] == none && u.usable[k] {
+					u.mark[to] = 1
+					next = append(next, to)
+				}
+			}
+		}
+		for _, q := range next {
+			u.mark[q] = none
+		}
+		if len(next) == 0 {
+			return nil, &DeadError{Site: t}
+		}
+		slices.Sort(next)
+		if slices.Equal(next, reach[t]) {
+			next = reach[t]
+		}
+		reach[t+1] = next
+	}
+	return reach, nil
+}
+
+// backward drops the states that lead nowhere and stores the layers.
+func (u *unroller) backward(ctx context.Context, reach [][]int32) error {
+	limit := u.m.config.Limit
+	if limit == 0 {
+		limit = defaultLimit
+	}
+	g, sites := u.g, len(reach)-1
+	var nodes []int32
+	for _, q := range reach[sites] {
+		if u.m.accepting(q) {
+			nodes = append(nodes, q)
+		}
+	}
+	if len(nodes) == 0 {
+		return &DeadError{Site: sites}
+	}
+	g.states[sites] = u.names(nodes)
+	edges := 0
+	var after []int32 // the nodes two sites on
+	for t := sites - 1; t >= 0; t-- {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("trellis: Compile: %w", err)
+		}
+		if t+1 < sites && u.same(reach, t) && slices.Equal(nodes, after) {
+			g.layers[t], g.states[t] = g.layers[t+1], g.states[t+1]
+			continue // the same states here, with the same states ahead
+		}
+		u.turn(t)
+		l, here := u.layer(reach[t], nodes)
+		if edges += len(l.to); edges > limit {
+			return &LimitError{Limit: limit}
+		}
+		u.columns(l, t)
+		l.finish()
+		g.layers[t], g.states[t] = l, u.names(here)
+		nodes, after = here, nodes
+	}
+	return nil
+}
+
+// layer connects those states of from that reach nodes, and returns them.
+func (u *unroller) layer(from, nodes []int32) (l *layer, here []int32) {
+	for n, q := range nodes {
+		u.mark[q] = int32(n)
+	}
+	l = &layer{next: len(nodes), row: []int32{0}}
+	for _, q := range from {
+		u.m.row(u.target, u.edge, q)
+		for k, to := range u.target {
+			if to == none || u.mark[to] == none || !u.usable[k] {
+				continue
+			}
+			l.col = append(l.col, int32(k))
+			l.to = append(l.to, u.mark[to])
+			if u.g.edged {
+				l.edge = append(l.edge, u.edge[k])
+			}
+		}
+		if len(l.to) > int(l.row[len(l.row)-1]) {
+			here = append(here, q)
+			l.row = append(l.row, int32(len(l.to)))
+		}
+	}
+	l.n = len(here)
+	for _, q := range nodes {
+		u.mark[q] = none
+	}
+	return l, here
+}
+
+// names returns the automaton states of ids.
+func (u *unroller) names(ids []int32) []int {
+	s := make([]int, len(ids))
+	for i, q := range ids {
+		s[i] = u.m.state[q]
+	}
+	return s
+}
+
+// columns renumbers the classes of the edges of site t into columns and lists
+// their tokens.
+func (u *unroller) columns(l *layer, t int) {
+	l.column = make([]int32, len(u.m.first))
+	for k := range l.column {
+		l.column[k] = none
+	}
+	for _, k := range l.col {
+		l.column[k] = 0
+	}
+	for k := range l.column {
+		if l.column[k] == none {
+			continue
+		}
+		l.column[k] = int32(len(l.live))
+		l.live = append(l.live, int32(k))
+		from := len(l.tokens)
+		for _, v := range u.g.class(int32(k)) {
+			if u.allows(t, v) {
+				l.tokens = append(l.tokens, v)
+			}
+		}
+		l.end = append(l.end, int32(len(l.tokens)))
+		l.largest = max(l.largest, len(l.tokens)-from)
+	}
+	for e, k := range l.col {
+		l.col[e] = l.column[k]
+	}
+	if len(l.tokens) == len(u.g.tokens) {
+		l.tokens = u.g.tokens
+	}
+}
+
+// finish adds what the sums need.
+func (l *layer) finish() {
+	if l.edge != nil {
+		l.shift = slices.Max(l.edge)
+		l.factor = make([]float64, len(l.edge))
+		for e, w := range l.edge {
+			l.factor[e] = exp(w - l.shift)
+		}
+	}
+	l.dense = newDense(l)
+}
