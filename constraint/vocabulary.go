@@ -1,0 +1,145 @@
+package constraint
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Vocabulary says which text each token id stands for. It is used as a literal;
+// most callers set Tokens only. Nothing modifies it, and it must not be
+// modified while a compilation reads it.
+type Vocabulary struct {
+	// Tokens[t] is the text of token t, in bytes. It need not be valid UTF-8:
+	// a vocabulary may cut a rune into several tokens. Tokens with the same
+	// text are interchangeable. An empty text is an error unless the token is
+	// Forbidden or Padding, since it could be inserted anywhere, any number of
+	// times.
+	Tokens []string
+
+	// Forbidden tokens never occur: masks, begin-of-text marks and the like,
+	// whatever their text.
+	Forbidden []int32
+
+	// Padding tokens may follow a complete text, any number of them in any
+	// order, and nothing else follows them; their text does not matter. A
+	// language with padding over exactly L sites is therefore the language of
+	// the texts of at most L tokens. Leave it empty for texts that fill all
+	// sites.
+	Padding []int32
+}
+
+// Runes returns the vocabulary with one token for each rune of alphabet, in
+// its order.
+func Runes(alphabet string) Vocabulary {
+	var v Vocabulary
+	for _, r := range alphabet {
+		v.Tokens = append(v.Tokens, string(r))
+	}
+	return v
+}
+
+// Bytes returns the vocabulary of the 256 bytes.
+func Bytes() Vocabulary {
+	v := Vocabulary{Tokens: make([]string, 256)}
+	for b := range v.Tokens {
+		v.Tokens[b] = string([]byte{byte(b)})
+	}
+	return v
+}
+
+// Text returns the text of the sequence x: the texts of its tokens, joined,
+// without Forbidden and Padding ones. It panics if a token is out of range.
+func (v Vocabulary) Text(x []int32) string {
+	var b strings.Builder
+	for _, t := range x {
+		if !slices.Contains(v.Padding, t) && !slices.Contains(v.Forbidden, t) {
+			b.WriteString(v.Tokens[t])
+		}
+	}
+	return b.String()
+}
+
+// spelling returns, for each token, whether it stands for text, or an error if
+// v is not in order.
+func (v Vocabulary) spelling() ([]bool, error) {
+	if len(v.Tokens) == 0 {
+		return nil, &ArgumentError{"Vocabulary", "len(Tokens)", 0, "≥ 1"}
+	}
+	text := make([]bool, len(v.Tokens))
+	for t := range text {
+		text[t] = true
+	}
+	for _, special := range [][]int32{v.Forbidden, v.Padding} {
+		for _, t := range special {
+			if t < 0 || int(t) >= len(text) {
+				return nil, &ArgumentError{"Vocabulary", "a special token", t, fmt.Sprintf("0…%d", len(text)-1)}
+			}
+			text[t] = false
+		}
+	}
+	for _, t := range v.Forbidden {
+		if slices.Contains(v.Padding, t) {
+			return nil, &ArgumentError{"Vocabulary", "a Forbidden token", t, "no Padding"}
+		}
+	}
+	for t, ok := range text {
+		if ok && v.Tokens[t] == "" {
+			return nil, &ArgumentError{"Vocabulary", fmt.Sprintf("Tokens[%d]", t), `""`, "a text, or Forbidden, or Padding"}
+		}
+	}
+	return text, nil
+}
+
+// trie holds the texts of a vocabulary, one node per distinct prefix, in
+// preorder.
+type trie struct {
+	symbol   []byte
+	depth    []int32 // ≥ 1; the root is not stored
+	end      []int32 // the subtree of node i is i…end[i]−1
+	from, to []int32 // token[from:to] end at the node
+	token    []int32 // ordered by text, then id
+	longest  int
+}
+
+// newTrie builds the trie of the tokens that stand for text.
+func newTrie(v Vocabulary, text []bool) *trie {
+	t := &trie{}
+	for id, ok := range text {
+		if ok {
+			t.token = append(t.token, int32(id))
+		}
+	}
+	slices.SortStableFunc(t.token, func(a, b int32) int { return strings.Compare(v.Tokens[a], v.Tokens[b]) })
+	var path []int32 // nodes of the previous text
+	last := ""
+	for i, id := range t.token {
+		s := v.Tokens[id]
+		same := 0
+		for same < min(len(s), len(last)) && s[same] == last[same] {
+			same++
+		}
+		t.close(path[same:])
+		path = path[:same]
+		for d := same; d < len(s); d++ {
+			path = append(path, int32(len(t.symbol)))
+			t.symbol = append(t.symbol, s[d])
+			t.depth = append(t.depth, int32(d+1))
+			t.end = append(t.end, 0)
+			t.from = append(t.from, int32(i))
+			t.to = append(t.to, int32(i))
+		}
+		t.to[path[len(path)-1]] = int32(i + 1)
+		t.longest = max(t.longest, len(s))
+		last = s
+	}
+	t.close(path)
+	return t
+}
+
+// close ends the subtrees of nodes.
+func (t *trie) close(nodes []int32) {
+	for _, n := range nodes {
+		t.end[n] = int32(len(t.symbol))
+	}
+}
