@@ -155,6 +155,11 @@ func checkGraph(n int, edges []Edge) error {
 	return nil
 }
 
+// edgeless returns the graph of n sites without edges.
+func edgeless(n int) *Graph {
+	return &Graph{start: make([]int32, n+1), upper: make([]int32, n)}
+}
+
 // spins returns Σ w_k s_k over the entries from ≤ k < to, s = 2x−1 being the
 // spin at the far end of each.
 func (g *Graph) spins(x []int32, from, to int32) float64 {

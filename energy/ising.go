@@ -48,7 +48,7 @@ func NewIsing(t Topology, coupling, field float64) (*Ising, error) {
 	}
 	m := &Ising{graph: g, coupling: coupling, field: field}
 	if coupling == 0 {
-		m.graph = &Graph{start: make([]int32, g.Sites()+1), upper: make([]int32, g.Sites())}
+		m.graph = edgeless(g.Sites())
 	} else if l, ok := t.(Lattice); ok {
 		m.grid = newStencil(l)
 	}
@@ -262,7 +262,7 @@ func (m *Ising) checkRange(caller string) error {
 	// Each edge was counted twice, and a difference is at most twice the bound
 	// on the energy.
 	if !finite(2 * sum) {
-		return fmt.Errorf("energy: %s: the parameters add up to more than %v, energies would overflow", caller, math.MaxFloat64)
+		return fmt.Errorf("energy: %s: the parameters add up to more than %v, energies would overflow", caller, math.MaxFloat64/2)
 	}
 	return nil
 }

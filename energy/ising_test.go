@@ -159,7 +159,7 @@ func TestIsingRefuses(t *testing.T) {
 		{nil, 1, 1, "energy: NewIsing: no topology"},
 		{l, math.NaN(), 1, "energy: NewIsing: coupling = NaN, want a finite number"},
 		{l, 1, math.Inf(1), "energy: NewIsing: field = +Inf, want a finite number"},
-		{l, 1e308, 1, "energy: NewIsing: the parameters add up to more than 1.7976931348623157e+308, energies would overflow"},
+		{l, 1e308, 1, "energy: NewIsing: the parameters add up to more than 8.988465674311579e+307, energies would overflow"},
 		{(*energy.Graph)(nil), 1, 1, "energy: empty Graph, want one made by NewGraph"},
 	} {
 		_, err := energy.NewIsing(c.t, c.j, c.h)

@@ -1,0 +1,211 @@
+package energy
+
+import (
+	"fmt"
+	"math"
+)
+
+// Independent is the model of independent sites, E(x) = −Σ_i w_i[x_i], with
+// log-weights w (each row up to a constant). A log-weight of −Inf forbids the
+// level: its probability is zero.
+//
+// It is [Differentiable] with exact differences (rounded to float32),
+// [Conditional], [Graphical] (without edges) and [Supported]; through [As] also
+// [Binary] if it has two levels, and [Local] if no site forbids level 0. From a
+// forbidden level the difference to an allowed one is −Inf. An Independent is
+// immutable and safe for concurrent use; its methods allocate nothing.
+type Independent struct {
+	levels int
+	costs  []float64 // −w, sites × levels
+	start  []int32   // of the empty graph
+}
+
+// NewIndependent returns the model with the given log-weights, sites × levels,
+// row-major, which it copies. It returns an error if levels < 1, if logw does
+// not hold one or more whole rows, if a log-weight is NaN or +Inf, or if a row
+// forbids every level.
+func NewIndependent(logw []float64, levels int) (*Independent, error) {
+	if levels < 1 {
+		return nil, fmt.Errorf("energy: NewIndependent: levels = %d, want ≥ 1", levels)
+	}
+	if len(logw) == 0 || len(logw)%levels != 0 {
+		return nil, fmt.Errorf("energy: NewIndependent: len(logw) = %d, want a positive multiple of %d", len(logw), levels)
+	}
+	m := &Independent{levels: levels, costs: make([]float64, len(logw)), start: make([]int32, len(logw)/levels+1)}
+	largest := make([]float64, len(logw)/levels)
+	for i := range largest {
+		allowed := false
+		for l, w := range logw[i*levels : (i+1)*levels] {
+			switch {
+			case math.IsNaN(w) || math.IsInf(w, 1):
+				return nil, fmt.Errorf("energy: NewIndependent: logw[%d] = %v, want a number < +Inf", i*levels+l, w)
+			case w > math.Inf(-1):
+				allowed = true
+				largest[i] = max(largest[i], math.Abs(w))
+			}
+			m.costs[i*levels+l] = 0 - w
+		}
+		if !allowed {
+			return nil, fmt.Errorf("energy: NewIndependent: site %d forbids every level", i)
+		}
+	}
+	sum := 0.0
+	for _, w := range largest {
+		sum += w
+	}
+	if !finite(2 * sum) {
+		return nil, fmt.Errorf("energy: NewIndependent: the log-weights add up to more than %v, energies would overflow", math.MaxFloat64/2)
+	}
+	return m, nil
+}
+
+// NewBernoulli returns the two-level model with p(x_i = 1) = 1/(1+e^{−z_i}).
+// A logit of ±Inf fixes its site. NewBernoulli returns an error if there are no
+// logits or one is NaN.
+func NewBernoulli(logits []float64) (*Independent, error) {
+	if len(logits) == 0 {
+		return nil, fmt.Errorf("energy: NewBernoulli: len(logits) = 0, want ≥ 1")
+	}
+	logw := make([]float64, 2*len(logits))
+	for i, z := range logits {
+		switch {
+		case math.IsNaN(z):
+			return nil, fmt.Errorf("energy: NewBernoulli: logits[%d] = NaN, want a number", i)
+		case math.IsInf(z, 1):
+			logw[2*i] = math.Inf(-1)
+		default:
+			logw[2*i+1] = z
+		}
+	}
+	return NewIndependent(logw, 2)
+}
+
+// Shape returns the numbers of sites and levels.
+func (m *Independent) Shape() (sites, levels int) { return len(m.costs) / m.levels, m.levels }
+
+// Energy implements [Model].
+func (m *Independent) Energy(e []float64, x []int32) {
+	n := len(m.costs) / m.levels
+	checkLen("e", len(e), states(x, n))
+	for s := range e {
+		sum := 0.0
+		for i, l := range x[s*n : (s+1)*n] {
+			sum += m.row(i)[l]
+		}
+		e[s] = sum
+	}
+}
+
+// Gradient implements [Differentiable] with exact differences.
+func (m *Independent) Gradient(e []float64, g []float32, x []int32) {
+	m.Energy(e, x)
+	checkLen("g", len(g), len(x)*m.levels)
+	n := len(m.costs) / m.levels
+	for at, from := range x {
+		row, costs := g[at*m.levels:(at+1)*m.levels], m.row(at%n)
+		for to := range row {
+			row[to] = float32(step(costs, int(from), to))
+		}
+	}
+}
+
+// Conditional implements [Conditional].
+func (m *Independent) Conditional(d []float64, site int, x []int32) {
+	checkLen("d", len(d), m.levels)
+	checkLen("x", len(x), len(m.costs)/m.levels)
+	for to := range d {
+		d[to] = step(m.row(site), int(x[site]), to)
+	}
+}
+
+// Graph implements [Graphical]; there are no neighbours.
+func (m *Independent) Graph() (start, adj []int32) { return m.start, nil }
+
+// Repair implements [Supported]: a forbidden level becomes the most probable
+// one of its site, the lowest of several.
+func (m *Independent) Repair(x []int32) {
+	n := len(m.costs) / m.levels
+	states(x, n)
+	for at, l := range x {
+		costs := m.row(at % n)
+		if !math.IsInf(costs[l], 1) {
+			continue
+		}
+		best := 0
+		for k, c := range costs {
+			if c < costs[best] {
+				best = k
+			}
+		}
+		x[at] = int32(best)
+	}
+}
+
+// As implements the protocol of [As].
+func (m *Independent) As(target any) bool {
+	switch t := target.(type) {
+	case *Binary:
+		if m.levels == 2 {
+			*t = binaryIndependent{m}
+			return true
+		}
+	case *Local:
+		for i := range len(m.start) - 1 {
+			if math.IsInf(m.row(i)[0], 1) {
+				return false
+			}
+		}
+		*t = localIndependent{m}
+		return true
+	}
+	return false
+}
+
+// row returns the costs of site i.
+func (m *Independent) row(i int) []float64 { return m.costs[i*m.levels : (i+1)*m.levels] }
+
+// step returns the difference of costs between two levels, 0 from a level to
+// itself even if it is forbidden, and +Inf to any other forbidden one.
+func step(costs []float64, from, to int) float64 {
+	switch {
+	case from == to:
+		return 0
+	case math.IsInf(costs[to], 1):
+		return costs[to]
+	}
+	return costs[to] - costs[from]
+}
+
+// binaryIndependent is an Independent with two levels.
+type binaryIndependent struct{ *Independent }
+
+// Field implements [Binary] with exact differences.
+func (m binaryIndependent) Field(e []float64, h []float32, x []int32) {
+	m.Energy(e, x)
+	checkLen("h", len(h), len(x))
+	n := len(m.start) - 1
+	for at := range h {
+		costs := m.row(at % n)
+		h[at] = float32(costs[1] - costs[0])
+	}
+}
+
+// localIndependent is an Independent whose level 0 is a reference everywhere.
+type localIndependent struct{ *Independent }
+
+// Locals implements [Local].
+func (m localIndependent) Locals(d []float64, x []int32) {
+	checkLen("x", len(x), len(m.start)-1)
+	checkLen("d", len(d), len(m.costs))
+	for i := range x {
+		for to := range m.levels {
+			d[i*m.levels+to] = step(m.row(i), 0, to)
+		}
+	}
+}
+
+// Move implements [Local]; no row depends on another site.
+func (m localIndependent) Move(d []float64, site int, to int32, x []int32) {
+	checkLen("x", len(x), len(m.start)-1)
+	checkLen("d", len(d), len(m.costs))
+}

@@ -1,0 +1,47 @@
+package energy
+
+import "math"
+
+// binaryQuadratic is a Quadratic with two levels.
+type binaryQuadratic struct{ *Quadratic }
+
+// Field implements [Binary]; h is the exact difference rounded to float32.
+func (m binaryQuadratic) Field(e []float64, h []float32, x []int32) {
+	states(x, len(m.linear))
+	checkLen("h", len(h), len(x))
+	m.each(e, x, func(at, i int, f float64) {
+		h[at] = float32(m.difference(i, 0, 1, f))
+	})
+}
+
+// ordinalQuadratic is a Quadratic whose values have distances.
+type ordinalQuadratic struct{ *Quadratic }
+
+// Values implements [Ordinal].
+func (m ordinalQuadratic) Values() []float32 { return m.numbers }
+
+// Window implements [Windowed] with exact differences.
+func (m ordinalQuadratic) Window(e []float64, g []float32, x []int32, w int) {
+	width := 2*w + 1
+	states(x, len(m.linear))
+	checkLen("g", len(g), len(x)*width)
+	m.each(e, x, func(at, i int, f float64) {
+		row, here := g[at*width:(at+1)*width], int(x[at])
+		for k := range row {
+			if l := here + k - w; l >= 0 && l < len(m.values) {
+				row[k] = float32(m.difference(i, here, l, f))
+			} else {
+				row[k] = float32(math.Inf(1))
+			}
+		}
+	})
+}
+
+// sparseQuadratic is a Quadratic that knows its neighbours.
+type sparseQuadratic struct {
+	*Quadratic
+	graph *Graph
+}
+
+// Graph implements [Graphical].
+func (m sparseQuadratic) Graph() (start, adj []int32) { return m.graph.start, m.graph.adj }
