@@ -143,22 +143,18 @@ func (m *Independent) Repair(x []int32) {
 
 // As implements the protocol of [As].
 func (m *Independent) As(target any) bool {
-	switch t := target.(type) {
-	case *Binary:
-		if m.levels == 2 {
-			*t = binaryIndependent{m}
-			return true
+	return m.levels == 2 && give[Binary](target, binaryIndependent{m}) ||
+		m.grounded() && give[Local](target, localIndependent{m})
+}
+
+// grounded reports whether level 0 is allowed everywhere.
+func (m *Independent) grounded() bool {
+	for i := 0; i < len(m.costs); i += m.levels {
+		if math.IsInf(m.costs[i], 1) {
+			return false
 		}
-	case *Local:
-		for i := range len(m.start) - 1 {
-			if math.IsInf(m.row(i)[0], 1) {
-				return false
-			}
-		}
-		*t = localIndependent{m}
-		return true
 	}
-	return false
+	return true
 }
 
 // row returns the costs of site i.

@@ -76,3 +76,16 @@ func ExampleNewBernoulli() {
 	fmt.Println(e)
 	// Output: [-2 -1]
 }
+
+func ExampleNewRBM() {
+	// One hidden unit that wants both visible units on.
+	m, err := energy.NewRBM([]float32{2, 2}, []float32{-3}, []float32{0, 0})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	f := make([]float32, 4)
+	m.HiddenField(f, []int32{0, 0, 1, 0, 0, 1, 1, 1})
+	fmt.Println(f)
+	// Output: [-3 -1 -1 1]
+}

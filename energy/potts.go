@@ -25,7 +25,6 @@ type Potts struct {
 	levels   int
 	coupling float64
 	field    []float64
-	scratch  slab[float64]
 }
 
 // NewPotts returns the Potts model on t with the given number of levels,
@@ -108,8 +107,8 @@ func (m *Potts) Gradient(e []float64, g []float32, x []int32) {
 	n, levels := m.graph.Sites(), m.levels
 	checkLen("e", len(e), states(x, n))
 	checkLen("g", len(g), len(x)*levels)
-	buf := m.scratch.get(levels)
-	defer m.scratch.put(buf)
+	buf := float64s.get(levels)
+	defer float64s.put(buf)
 	near := *buf
 	for s := range e {
 		state := x[s*n : (s+1)*n]
@@ -169,11 +168,7 @@ func (m *Potts) Graph() (start, adj []int32) { return m.graph.start, m.graph.adj
 
 // As implements the protocol of [As].
 func (m *Potts) As(target any) bool {
-	if t, ok := target.(*Binary); ok && m.levels == 2 {
-		*t = binaryPotts{m}
-		return true
-	}
-	return false
+	return m.levels == 2 && give[Binary](target, binaryPotts{m})
 }
 
 // binaryPotts is a Potts with two levels.

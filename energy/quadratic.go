@@ -226,29 +226,14 @@ func (m *Quadratic) Move(d []float64, site int, to int32, x []int32) {
 
 // As implements the protocol of [As].
 func (m *Quadratic) As(target any) bool {
-	switch t := target.(type) {
-	case *Binary:
-		if len(m.values) == 2 {
-			*t = binaryQuadratic{m}
-			return true
-		}
-	case *Ordinal:
-		if m.ordinal() {
-			*t = ordinalQuadratic{m}
-			return true
-		}
-	case *Windowed:
-		if m.ordinal() {
-			*t = ordinalQuadratic{m}
-			return true
-		}
-	case *Graphical:
-		if a, ok := m.couplings.(sparse); ok {
-			*t = sparseQuadratic{m, a.graph}
-			return true
-		}
+	if len(m.values) == 2 && give[Binary](target, binaryQuadratic{m}) {
+		return true
 	}
-	return false
+	if o := (ordinalQuadratic{m}); m.ordinal() && (give[Ordinal](target, o) || give[Windowed](target, o)) {
+		return true
+	}
+	a, ok := m.couplings.(sparse)
+	return ok && give[Graphical](target, sparseQuadratic{m, a.graph})
 }
 
 // ordinal reports whether the values are other than {0, 1} and {−1, 1}.
