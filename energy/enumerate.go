@@ -1,0 +1,173 @@
+package energy
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// Enumeration is what summing over every state of a model gives.
+type Enumeration struct {
+	LogZ  float64   // log Σ_x e^{−E(x)}
+	Means []float64 // Σ_x p(x) f(x) for each function asked for
+}
+
+// MaxEnumerable is the largest number of states that Enumerate accepts: a minute
+// or so of work for a small model.
+const MaxEnumerable = 1 << 28
+
+// enumerated is the number of states evaluated at once; the sums of such chunks
+// are merged in order, so results do not depend on the number of processors.
+const enumerated = 1 << 12
+
+// Enumerable reports whether Enumerate accepts the model.
+func Enumerable(m Model) bool {
+	_, ok := size(m)
+	return ok
+}
+
+// size returns levels^sites, or false if that exceeds MaxEnumerable.
+func size(m Model) (int, bool) {
+	sites, levels := m.Shape()
+	if levels == 1 {
+		return 1, true
+	}
+	n := 1
+	for range sites {
+		if n *= levels; n > MaxEnumerable {
+			return 0, false
+		}
+	}
+	return n, true
+}
+
+// Enumerate evaluates every state of a small model and returns its partition
+// sum and the exact mean of each f(x), the yardstick for any sampler. It uses
+// all processors; f must be safe for concurrent use and not keep its argument.
+//
+// Errors: more than [MaxEnumerable] states; an energy that is NaN or −Inf; no
+// state with a finite energy; a cancelled context.
+func Enumerate(ctx context.Context, m Model, f ...func(x []int32) float64) (Enumeration, error) {
+	n, ok := size(m)
+	if !ok {
+		sites, levels := m.Shape()
+		return Enumeration{}, fmt.Errorf("energy: Enumerate: %d sites of %d levels have more than %d states", sites, levels, MaxEnumerable)
+	}
+	chunks := make([]partial, (n+enumerated-1)/enumerated)
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(chunks)) {
+		wg.Go(func() {
+			c := newCounter(m, f)
+			for {
+				k := int(next.Add(1)) - 1
+				if k >= len(chunks) || ctx.Err() != nil {
+					return
+				}
+				chunks[k] = c.sum(k*enumerated, min((k+1)*enumerated, n))
+			}
+		})
+	}
+	wg.Wait()
+	if err := ctx.Err(); err != nil {
+		return Enumeration{}, err
+	}
+	total := partial{top: math.Inf(-1), means: make([]float64, len(f))}
+	for k := range chunks {
+		if chunks[k].err != nil {
+			return Enumeration{}, chunks[k].err
+		}
+		total.add(&chunks[k])
+	}
+	if math.IsInf(total.top, -1) {
+		return Enumeration{}, fmt.Errorf("energy: Enumerate: every state has energy +Inf")
+	}
+	for j := range total.means {
+		total.means[j] /= total.weight
+	}
+	return Enumeration{LogZ: total.top + math.Log(total.weight), Means: total.means}, nil
+}
+
+// partial is a sum over some states, in units of e^top.
+type partial struct {
+	top    float64
+	weight float64
+	means  []float64
+	err    error
+}
+
+// add merges q into p.
+func (p *partial) add(q *partial) {
+	if math.IsInf(q.top, -1) {
+		return
+	}
+	own, other := 1.0, 1.0
+	if q.top > p.top {
+		own = math.Exp(p.top - q.top)
+		p.top = q.top
+	} else {
+		other = math.Exp(q.top - p.top)
+	}
+	p.weight = p.weight*own + q.weight*other
+	for j := range p.means {
+		p.means[j] = p.means[j]*own + q.means[j]*other
+	}
+}
+
+// counter is the scratch of one goroutine.
+type counter struct {
+	model         Model
+	sites, levels int
+	f             []func(x []int32) float64
+	x             []int32
+	e             []float64
+}
+
+func newCounter(m Model, f []func(x []int32) float64) *counter {
+	sites, levels := m.Shape()
+	return &counter{model: m, sites: sites, levels: levels, f: f,
+		x: make([]int32, enumerated*sites), e: make([]float64, enumerated)}
+}
+
+// sum adds up the states with numbers from … to−1, where site 0 is the fastest
+// digit.
+func (c *counter) sum(from, to int) partial {
+	n := to - from
+	for i, k := 0, from; i < c.sites; i, k = i+1, k/c.levels {
+		c.x[i] = int32(k % c.levels)
+	}
+	for at := c.sites; at < n*c.sites; at += c.sites {
+		row := c.x[at : at+c.sites]
+		copy(row, c.x[at-c.sites:])
+		for i := range row {
+			if row[i]++; int(row[i]) < c.levels {
+				break
+			}
+			row[i] = 0
+		}
+	}
+	e := c.e[:n]
+	c.model.Energy(e, c.x[:n*c.sites])
+	p := partial{top: math.Inf(-1), means: make([]float64, len(c.f))}
+	for s, v := range e {
+		if math.IsNaN(v) || math.IsInf(v, -1) {
+			p.err = fmt.Errorf("energy: Enumerate: the energy of state %v is %v", c.x[s*c.sites:(s+1)*c.sites], v)
+			return p
+		}
+		p.top = max(p.top, -v)
+	}
+	if math.IsInf(p.top, -1) {
+		return p
+	}
+	for s, v := range e {
+		w := math.Exp(-v - p.top)
+		p.weight += w
+		for j, f := range c.f {
+			p.means[j] += w * f(c.x[s*c.sites:(s+1)*c.sites])
+		}
+	}
+	return p
+}
