@@ -67,10 +67,13 @@ type Local interface {
 
 	// Locals stores d[i·levels+l] = E(x with x_i = l) + c_i for the one state
 	// x, where c_i is any finite constant of the row; len(d) = sites·levels.
+	// Entries are +Inf for levels of probability zero and never −Inf.
 	Locals(d []float64, x []int32)
 
 	// Move brings d, which holds Locals of x, up to date with the change of
-	// x_site to the level to. It must be called before x is changed; x is not
+	// x_site to the level to, by adding what changes to the rows of other
+	// sites, up to a constant per row: d may be the sum of the tables of
+	// several models. It must be called before x is changed; x is not
 	// modified. Row site of d itself does not change.
 	Move(d []float64, site int, to int32, x []int32)
 }
