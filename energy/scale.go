@@ -1,0 +1,229 @@
+package energy
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+)
+
+// Scale returns the model with the energy β·E(x): the law of m at inverse
+// temperature β. States of probability zero keep it, at β = 0 too. Scale of
+// β = 1 is m itself.
+//
+// The result supports what m supports, except that it is not [Bipartite]: a
+// scaled free energy is not that of binary hidden units. It is safe for
+// concurrent use. β·E must not overflow.
+//
+// Scale returns an error if m is nil or β is negative, infinite or NaN.
+func Scale(m Model, beta float64) (Model, error) {
+	sites, levels, err := checkModel("Scale", "m", m)
+	if err != nil {
+		return nil, err
+	}
+	if !(beta >= 0 && finite(beta)) {
+		return nil, fmt.Errorf("energy: Scale: beta = %v, want 0 ≤ beta < ∞", beta)
+	}
+	if beta == 1 {
+		return m, nil
+	}
+	return &scaled{m, beta, sites, levels}, nil
+}
+
+// scaled is what [Scale] returns. Every optional interface has a type of its
+// own around it.
+type scaled struct {
+	m             Model
+	beta          float64
+	sites, levels int
+}
+
+// Shape returns the shape of the model inside.
+func (s *scaled) Shape() (sites, levels int) { return s.sites, s.levels }
+
+// Energy implements [Model].
+func (s *scaled) Energy(e []float64, x []int32) {
+	s.m.Energy(e, x)
+	scaleAll(e, s.beta)
+}
+
+// As answers as [As] asks.
+func (s *scaled) As(target any) bool {
+	switch p := target.(type) {
+	case *Differentiable:
+		return around(s.m, p, func(m Differentiable) Differentiable { return scaledTable{s, m} })
+	case *Binary:
+		return around(s.m, p, func(m Binary) Binary { return scaledField{s, m} })
+	case *Conditional:
+		return around(s.m, p, func(m Conditional) Conditional { return scaledConditional{s, m} })
+	case *Local:
+		return around(s.m, p, func(m Local) Local { return newScaledLocal(s, m) })
+	case *Graphical:
+		return around(s.m, p, func(m Graphical) Graphical { return scaledGraph{s, m} })
+	case *Ordinal:
+		return around(s.m, p, func(m Ordinal) Ordinal { return scaledOrdinal{s, m} })
+	case *Windowed:
+		return around(s.m, p, func(m Windowed) Windowed { return scaledWindow{scaledOrdinal{s, m}, m} })
+	case *Stochastic:
+		return around(s.m, p, func(m Stochastic) Stochastic { return scaledEstimate{s, m} })
+	case *Supported:
+		return around(s.m, p, func(m Supported) Supported { return scaledSupport{s, m} })
+	}
+	return false
+}
+
+// around stores in p what wrap makes of m if m is a T.
+func around[T any](m Model, p *T, wrap func(T) T) bool {
+	t, ok := As[T](m)
+	if ok {
+		*p = wrap(t)
+	}
+	return ok
+}
+
+// scaleAll multiplies v by beta; +Inf stays what it is, even times 0.
+func scaleAll[T float32 | float64](v []T, beta float64) {
+	for i, a := range v {
+		if !math.IsInf(float64(a), 0) {
+			v[i] = T(float64(a) * beta)
+		}
+	}
+}
+
+// scaledTable is a scaled model as [Differentiable].
+type scaledTable struct {
+	*scaled
+	m Differentiable
+}
+
+// Gradient implements [Differentiable].
+func (s scaledTable) Gradient(e []float64, g []float32, x []int32) {
+	s.m.Gradient(e, g, x)
+	scaleAll(e, s.beta)
+	scaleAll(g, s.beta)
+}
+
+// scaledField is a scaled model as [Binary].
+type scaledField struct {
+	*scaled
+	m Binary
+}
+
+// Field implements [Binary].
+func (s scaledField) Field(e []float64, h []float32, x []int32) {
+	s.m.Field(e, h, x)
+	scaleAll(e, s.beta)
+	scaleAll(h, s.beta)
+}
+
+// scaledConditional is a scaled model as [Conditional].
+type scaledConditional struct {
+	*scaled
+	m Conditional
+}
+
+// Conditional implements [Conditional].
+func (s scaledConditional) Conditional(d []float64, site int, x []int32) {
+	s.m.Conditional(d, site, x)
+	scaleAll(d, s.beta)
+}
+
+// scaledLocal is a scaled model as [Local].
+type scaledLocal struct {
+	scaledConditional
+	m          Local
+	start, adj []int32 // nil if the graph is not known
+}
+
+func newScaledLocal(s *scaled, m Local) scaledLocal {
+	l := scaledLocal{scaledConditional: scaledConditional{s, m}, m: m}
+	if g, ok := As[Graphical](s.m); ok {
+		l.start, l.adj = g.Graph()
+	}
+	return l
+}
+
+// Locals implements [Local].
+func (s scaledLocal) Locals(d []float64, x []int32) {
+	s.m.Locals(d, x)
+	scaleAll(d, s.beta)
+}
+
+// Move implements [Local]: the model inside adds its change to zeros, which is
+// added times β. Without a graph every row may have changed.
+func (s scaledLocal) Move(d []float64, site int, to int32, x []int32) {
+	b := float64s.get(len(d))
+	defer float64s.put(b)
+	change := *b
+	if s.start == nil {
+		clear(change)
+		s.m.Move(change, site, to, x)
+		for k, v := range change {
+			d[k] += float64(s.beta * v)
+		}
+		return
+	}
+	row := func(v []float64, j int32) []float64 { return v[int(j)*s.levels : (int(j)+1)*s.levels] }
+	neighbours := s.adj[s.start[site]:s.start[site+1]]
+	for _, j := range neighbours {
+		clear(row(change, j))
+	}
+	s.m.Move(change, site, to, x)
+	for _, j := range neighbours {
+		c, r := row(change, j), row(d, j)
+		for l, v := range c {
+			r[l] += float64(s.beta * v)
+		}
+	}
+}
+
+// scaledGraph is a scaled model as [Graphical].
+type scaledGraph struct {
+	*scaled
+	m Graphical
+}
+
+// Graph implements [Graphical].
+func (s scaledGraph) Graph() (start, adj []int32) { return s.m.Graph() }
+
+// scaledOrdinal is a scaled model as [Ordinal].
+type scaledOrdinal struct {
+	*scaled
+	m Ordinal
+}
+
+// Values implements [Ordinal].
+func (s scaledOrdinal) Values() []float32 { return s.m.Values() }
+
+// scaledWindow is a scaled model as [Windowed].
+type scaledWindow struct {
+	scaledOrdinal
+	m Windowed
+}
+
+// Window implements [Windowed].
+func (s scaledWindow) Window(e []float64, g []float32, x []int32, w int) {
+	s.m.Window(e, g, x, w)
+	scaleAll(e, s.beta)
+	scaleAll(g, s.beta)
+}
+
+// scaledEstimate is a scaled model as [Stochastic].
+type scaledEstimate struct {
+	*scaled
+	m Stochastic
+}
+
+// Estimate implements [Stochastic].
+func (s scaledEstimate) Estimate(g []float32, x []int32, src []rand.Source) {
+	s.m.Estimate(g, x, src)
+	scaleAll(g, s.beta)
+}
+
+// scaledSupport is a scaled model as [Supported].
+type scaledSupport struct {
+	*scaled
+	m Supported
+}
+
+// Repair implements [Supported].
+func (s scaledSupport) Repair(x []int32) { s.m.Repair(x) }

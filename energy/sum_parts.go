@@ -1,0 +1,129 @@
+package energy
+
+// sumTable is a sum as [Differentiable].
+type sumTable struct {
+	*sum
+	m []Differentiable
+}
+
+// Gradient implements [Differentiable]: tables add up.
+func (s sumTable) Gradient(e []float64, g []float32, x []int32) {
+	addTables(e, g, func(k int, e []float64, g []float32) { s.m[k].Gradient(e, g, x) }, len(s.m))
+}
+
+// sumField is a sum as [Binary].
+type sumField struct {
+	*sum
+	m []Binary
+}
+
+// Field implements [Binary]: fields add up.
+func (s sumField) Field(e []float64, h []float32, x []int32) {
+	addTables(e, h, func(k int, e []float64, h []float32) { s.m[k].Field(e, h, x) }, len(s.m))
+}
+
+// sumOrdinal is a sum as [Ordinal].
+type sumOrdinal struct{ *sum }
+
+// Values implements [Ordinal].
+func (s sumOrdinal) Values() []float32 { return s.values }
+
+// sumWindow is a sum as [Windowed].
+type sumWindow struct {
+	sumOrdinal
+	m []Windowed
+}
+
+// Window implements [Windowed]: windows add up.
+func (s sumWindow) Window(e []float64, g []float32, x []int32, w int) {
+	addTables(e, g, func(k int, e []float64, g []float32) { s.m[k].Window(e, g, x, w) }, len(s.m))
+}
+
+// addTables stores in e and g the sums over k < n of what fill stores.
+func addTables(e []float64, g []float32, fill func(k int, e []float64, g []float32), n int) {
+	fill(0, e, g)
+	be, bg := float64s.get(len(e)), float32s.get(len(g))
+	defer float64s.put(be)
+	defer float32s.put(bg)
+	for k := 1; k < n; k++ {
+		fill(k, *be, *bg)
+		accumulate(e, *be)
+		accumulate(g, *bg)
+	}
+}
+
+// sumConditional is a sum as [Conditional].
+type sumConditional[T Conditional] struct {
+	*sum
+	m []T
+}
+
+// Conditional implements [Conditional]: differences add up.
+func (s sumConditional[T]) Conditional(d []float64, site int, x []int32) {
+	s.m[0].Conditional(d, site, x)
+	b := float64s.get(len(d))
+	defer float64s.put(b)
+	for _, m := range s.m[1:] {
+		m.Conditional(*b, site, x)
+		accumulate(d, *b)
+	}
+}
+
+// sumLocal is a sum as [Local].
+type sumLocal struct{ sumConditional[Local] }
+
+// Locals implements [Local]: tables add up.
+func (s sumLocal) Locals(d []float64, x []int32) {
+	s.m[0].Locals(d, x)
+	b := float64s.get(len(d))
+	defer float64s.put(b)
+	for _, m := range s.m[1:] {
+		m.Locals(*b, x)
+		accumulate(d, *b)
+	}
+}
+
+// Move implements [Local]: every part adds its change.
+func (s sumLocal) Move(d []float64, site int, to int32, x []int32) {
+	for _, m := range s.m {
+		m.Move(d, site, to, x)
+	}
+}
+
+// sumGraph is a sum as [Graphical].
+type sumGraph struct{ *sum }
+
+// Graph implements [Graphical]: sites interact if they do in some part.
+func (s sumGraph) Graph() (start, adj []int32) { return s.start, s.adj }
+
+// sumSupported is a sum as [Supported].
+type sumSupported struct {
+	*sum
+	m []Supported
+}
+
+// Repair implements [Supported].
+func (s sumSupported) Repair(x []int32) {
+	for range 2 { // what a later part changed an earlier one may want back
+		for _, m := range s.m {
+			m.Repair(x)
+		}
+	}
+}
+
+// sumBipartite is a sum as [Bipartite].
+type sumBipartite struct{ *sum }
+
+// Hidden implements [Bipartite].
+func (s sumBipartite) Hidden() int { return s.bipartite.Hidden() }
+
+// HiddenField implements [Bipartite]: the other parts know no hidden units.
+func (s sumBipartite) HiddenField(f []float32, x []int32) { s.bipartite.HiddenField(f, x) }
+
+// VisibleField implements [Bipartite].
+func (s sumBipartite) VisibleField(f []float32, h []int32) {
+	s.bipartite.VisibleField(f, h)
+	for ; len(f) > 0; f = f[s.sites:] {
+		accumulate(f[:s.sites], s.offset)
+	}
+}
