@@ -1,7 +1,6 @@
 package sampler
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -56,7 +55,7 @@ func (e *NotFinite) Error() string {
 func RHat(draws [][]float64) (float64, error) {
 	r, err := 0.0, checkDraws(draws, minRHat)
 	if err == nil {
-		r, err = rhat(draws, rankNormalize(splitChains(draws)))
+		r, err = rhat(draws, rankNormalize(splitChains(draws)), quantile(sorted(draws), 0.5))
 	}
 	if err != nil {
 		return 0, fmt.Errorf("sampler: RHat: %w", err)
@@ -87,13 +86,13 @@ func RHatBasic(draws [][]float64) (float64, error) {
 // minRHat is the fewest draws per chain whose halves have variances.
 const minRHat = 4
 
-// rhat takes checked draws and the normal scores of their halves.
-func rhat(draws, z [][]float64) (float64, error) {
+// rhat takes checked draws, the normal scores of their halves and their median.
+func rhat(draws, z [][]float64, median float64) (float64, error) {
 	bulk, err := potentialScale(z)
 	if err != nil {
 		return 0, err
 	}
-	folded, err := potentialScale(rankNormalize(splitChains(fold(draws))))
+	folded, err := potentialScale(rankNormalize(splitChains(fold(draws, median))))
 	if errors.Is(err, ErrConstant) {
 		return bulk, nil
 	}
@@ -170,7 +169,15 @@ func rankNormalize(draws [][]float64) [][]float64 {
 			order = append(order, entry{v, int32(c), int32(i)})
 		}
 	}
-	slices.SortFunc(order, func(a, b entry) int { return cmp.Compare(a.value, b.value) })
+	slices.SortFunc(order, func(a, b entry) int {
+		switch { // there is no NaN, and this is faster than cmp.Compare
+		case a.value < b.value:
+			return -1
+		case a.value > b.value:
+			return 1
+		}
+		return 0
+	})
 
 	z := newDraws(len(draws), len(draws[0]))
 	for i := 0; i < size; {
@@ -187,14 +194,13 @@ func rankNormalize(draws [][]float64) [][]float64 {
 	return z
 }
 
-// fold returns |x − median x|, which turns differences in spread into
+// fold returns |x − median|, which turns differences in spread into
 // differences in location.
-func fold(draws [][]float64) [][]float64 {
-	m := quantile(sorted(draws), 0.5)
+func fold(draws [][]float64, median float64) [][]float64 {
 	folded := newDraws(len(draws), len(draws[0]))
 	for c, x := range draws {
 		for i, v := range x {
-			folded[c][i] = math.Abs(v - m)
+			folded[c][i] = math.Abs(v - median)
 		}
 	}
 	return folded
