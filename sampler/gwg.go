@@ -21,7 +21,10 @@ import (
 // With Flips = R > 1 it draws a list of R changes with replacement and scores
 // the reversed list at the new state (the GWG-X of Zhang, Liu and Liu 2022). On
 // two levels a site that the list repeats flips once; on more levels such a list
-// is rejected, since "the last one wins" would not leave π invariant.
+// is rejected, since "the last one wins" would not leave π invariant. Either way
+// lists suit flat energies: where one change is much steeper than the others
+// every draw of the list is that change, and the chain stays where it is. [DMALA]
+// changes many sites without that flaw.
 type GWG struct {
 	Flips int // changes per step; 0 means 1
 }

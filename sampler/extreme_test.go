@@ -1,0 +1,218 @@
+package sampler
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+)
+
+// steep is a sum of single-site energies at least half of scale apart: every chain
+// must run down to the one state that counts and stay there.
+func steep(sites, levels int, scale float64) energy.Func {
+	r := rand.New(rand.NewPCG(9, 9))
+	h := make([]float64, sites*levels)
+	for i := range sites {
+		for l, rank := range r.Perm(levels) {
+			h[i*levels+l] = scale * (float64(rank) + 0.5*r.Float64())
+		}
+	}
+	return energy.Func{Sites: sites, Levels: levels, E: func(x []int32) float64 {
+		e := 0.0
+		for i, l := range x {
+			e += h[i*levels+int(l)]
+		}
+		return e
+	}}
+}
+
+func bestOf(m energy.Func) []int32 {
+	best, d := make([]int32, m.Sites), make([]float64, m.Levels)
+	for i := range best {
+		m.Conditional(d, i, best)
+		for l := range d {
+			if d[l] < d[best[i]] {
+				best[i] = int32(l)
+			}
+		}
+	}
+	return best
+}
+
+func TestSteepEnergiesNeitherFreezeNorFail(t *testing.T) {
+	for _, levels := range []int{2, 4} {
+		for _, scale := range []float64{1e2, 1e4, 1e6} {
+			m := steep(12, levels, scale)
+			want := bestOf(m)
+			for _, method := range everyMethod() {
+				if g, ok := method.(BlockGibbs); ok && g.Blocks != nil {
+					continue // leaves sites alone
+				}
+				if g, ok := method.(GWG); ok && g.Flips > 1 {
+					continue // documented to stay where energies are steep
+				}
+				c := run(t, m, method, Config{Chains: 8, Seed: 1, Warmup: 200}, 200)
+				for s := range 8 {
+					assert.Equal(t, want, c.x[s*12:(s+1)*12], "%T %+v: %d levels, scale %g", method, method, levels, scale)
+				}
+				for _, i := range c.Info() {
+					assert.False(t, math.IsNaN(i.Accept) || math.IsNaN(i.Energy))
+				}
+				for _, a := range c.StepSizes() {
+					assert.True(t, a >= 1e-4 && a <= 1e4, "step size %v", a)
+				}
+			}
+		}
+	}
+}
+
+// pocked fails (v = NaN) or forbids (v = +Inf) the states whose level sum is a
+// multiple of three, except the all-zero one.
+func pocked(v float64) energy.Func {
+	return energy.Func{Sites: 5, Levels: 2, E: func(x []int32) float64 {
+		sum := 0
+		for _, l := range x {
+			sum += int(l)
+		}
+		if sum == 3 {
+			return v
+		}
+		return 0.1 * float64(sum)
+	}}
+}
+
+func TestNaNEnergies(t *testing.T) {
+	m := pocked(math.NaN())
+	zero := make([]int32, 5)
+	for _, method := range []Method{DMALA{StepSize: 1}, GWG{}, Metropolis{}} {
+		c := run(t, m, method, Config{Chains: 40, Warmup: -1, Init: zero}, 50)
+		assert.Positive(t, c.Stats().Invalid, "%T counts what it rejects", method)
+		e := make([]float64, 40)
+		m.Energy(e, c.x)
+		for _, v := range e {
+			assert.False(t, math.IsNaN(v), "%T walked into a hole", method)
+		}
+	}
+	for _, method := range []Method{DULA{StepSize: 1}, Gibbs{}, BlockGibbs{Blocks: [][]int{{0, 1, 2, 3, 4}}}} {
+		c, err := NewChains(m, method, Config{Chains: 40, Warmup: -1, Init: zero})
+		require.NoError(t, err)
+		err = c.Run(context.Background(), 200)
+		require.ErrorIs(t, err, ErrNaN, "%T", method)
+		assert.Regexp(t, `chain \d+, step \d+: .*energy is NaN`, err.Error())
+		assert.Equal(t, err, c.Run(context.Background(), 1), "a stuck run stays stuck")
+		assert.Error(t, c.Save(failing{}))
+		e := make([]float64, 40)
+		m.Energy(e, c.x)
+		for _, v := range e {
+			assert.False(t, math.IsNaN(v), "states are as before the step")
+		}
+		assert.NoError(t, c.Reset(), "Reset forgets the failure")
+	}
+}
+
+func TestForbiddenStates(t *testing.T) {
+	m := pocked(math.Inf(1))
+	zero := make([]int32, 5)
+	for _, method := range []Method{DMALA{StepSize: 1}, GWG{}, GWG{Flips: 2}, Metropolis{}, Gibbs{}} {
+		c := run(t, m, method, Config{Chains: 40, Warmup: -1, Init: zero}, 50)
+		e := make([]float64, 40)
+		m.Energy(e, c.x)
+		for _, v := range e {
+			assert.False(t, math.IsInf(v, 0), "%T", method)
+		}
+		assert.Zero(t, c.Stats().Invalid, "%T: weight zero is not a failure", method)
+	}
+	c, err := NewChains(m, DULA{StepSize: 1}, Config{Chains: 40, Warmup: -1, Init: zero})
+	require.NoError(t, err)
+	require.ErrorIs(t, c.Run(context.Background(), 200), ErrZero)
+}
+
+func TestInfeasibleStart(t *testing.T) {
+	for _, method := range everyMethod() {
+		for _, v := range []float64{math.Inf(1), math.NaN(), math.Inf(-1)} {
+			init := make([]int32, 40*5)
+			copy(init[36*5:], []int32{1, 1, 1, 0, 0})
+			c, err := NewChains(pocked(v), method, Config{Chains: 40, Init: init})
+			require.NoError(t, err)
+			err = c.Run(context.Background(), 1)
+			var start *StartError
+			require.True(t, errors.As(err, &start), "%T: %v", method, err)
+			assert.Equal(t, 36, start.Chain)
+			assert.ErrorContains(t, err, "chain 36: energy of the initial state")
+			assert.Zero(t, c.Len())
+		}
+	}
+}
+
+// flat has one level only: nothing can move, and nothing must break.
+func TestOneLevel(t *testing.T) {
+	m := energy.Func{Sites: 3, Levels: 1, E: func([]int32) float64 { return 1 }}
+	for _, method := range []Method{DULA{}, DMALA{}, Gibbs{}, Gibbs{Scan: Random}, Metropolis{}, GWG{}, BlockGibbs{Blocks: [][]int{{0, 1}}}} {
+		c := run(t, m, method, Config{Warmup: 20}, 20)
+		assert.Equal(t, make([]int32, 12), c.x, "%T", method)
+		assert.Zero(t, c.Stats().Invalid)
+	}
+}
+
+type shapeless struct{ sites, levels int }
+
+func (s shapeless) Shape() (int, int)           { return s.sites, s.levels }
+func (shapeless) Energy(e []float64, x []int32) {}
+
+func TestShapesThatAreNone(t *testing.T) {
+	for want, m := range map[string]energy.Model{
+		"sites = 0, want ≥ 1":  shapeless{0, 2},
+		"levels = 0, want ≥ 1": shapeless{2, 0},
+	} {
+		_, err := NewChains(m, DMALA{}, Config{})
+		assert.ErrorContains(t, err, want)
+	}
+	for _, method := range everyMethod() {
+		_, err := method.Kernel(shapeless{0, 2}, 1)
+		assert.ErrorContains(t, err, "sites = 0")
+		_, err = method.Kernel(nil, 1)
+		assert.ErrorContains(t, err, "model = nil")
+		_, err = method.Kernel(newQuadratic(5, 1), BlockSize+1)
+		assert.ErrorContains(t, err, "chains = 33, want 1 … 32")
+	}
+}
+
+// From any start in [1e−3, 1e3] adaptation brings acceptance to its target where
+// the target can be met at all.
+func TestAdaptationFromAnyStart(t *testing.T) {
+	m := newQuadratic(40, 3)
+	for _, start := range []float64{1e-3, 0.03, 1, 30, 1e3} {
+		k := must(DMALA{}.Kernel(m, BlockSize)).(*dmala)
+		tune, err := newTuner("DMALA", start, 0)
+		require.NoError(t, err)
+		k.tune, k.alpha = tune, start
+		x := make([]int32, BlockSize*40)
+		info, streams := make([]Info, BlockSize), make([]Stream, BlockSize)
+		for i := range streams {
+			streams[i] = *NewStream(1, uint64(i))
+		}
+		require.NoError(t, k.Reset(x))
+		k.proposal.setStep(start, x)
+		for step := range 1000 {
+			k.Step(info, x, streams)
+			k.Adapt(info, step, 1000)
+		}
+		mean := 0.0
+		for range 1000 {
+			k.Step(info, x, streams)
+			for i := range info {
+				mean += info[i].Accept / (1000 * BlockSize)
+			}
+		}
+		// 32 000 acceptance probabilities: the standard error is below 0.004
+		// even at autocorrelation times of ten steps; what remains is the error
+		// of the tuned step size.
+		assert.InDelta(t, defaultDMALATarget, mean, 0.03, "start %v ended at %v", start, k.StepSize())
+	}
+}
