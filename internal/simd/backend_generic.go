@@ -1,3 +1,5 @@
+//go:build !amd64 || purego
+
 package simd
 
 // The kernels of this backend are the references.
