@@ -2,12 +2,6 @@
 
 package simd
 
-func flipThresholds(t []int32, h []float32, x []int32, beta float32, c []float32) {
-	refFlipThresholds(t, h, x, beta, c)
-}
-func flip(y, x, t []int32, bits []uint32) (int, float64) { return refFlip(y, x, t, bits) }
-func flipLogProb(x, y, t []int32) float64                { return refFlipLogProb(x, y, t) }
-
 func weights(p []float32, total []float64, w []float32, cols int, floor float32) {
 	refWeights(p, total, w, cols, floor)
 }
@@ -24,6 +18,5 @@ func dot(x, y []float32) float32           { return refDot(x, y) }
 func axpy(alpha float32, x, y []float32)   { refAxpy(alpha, x, y) }
 func scale(alpha float32, x []float32)     { refScale(alpha, x) }
 func sum(x []float32) float64              { return refSum(x) }
-func sigmoidTo(dst, src []float32)         { refSigmoidTo(dst, src) }
 func gemm(c, a, b []float32, m, n, k int)  { refGemm(c, a, b, m, n, k) }
 func gemmT(c, a, b []float32, m, n, k int) { refGemmT(c, a, b, m, n, k) }

@@ -118,6 +118,21 @@ func (k *kernel) u32(v uint32) operand.Op {
 
 func (k *kernel) f32(v float64) operand.Op { return k.u32(math.Float32bits(float32(v))) }
 
+// u64 is u32 for lanes of 64 bits.
+func (k *kernel) u64(name string, v uint64) operand.Op {
+	var words []uint32
+	for range 4 {
+		words = append(words, uint32(v), uint32(v>>32))
+	}
+	m := k.table(name, words...)
+	if !k.wide() {
+		return m
+	}
+	z := k.ZMM()
+	k.VPBROADCASTQ(m, z)
+	return z
+}
+
 // resident is a constant in a register for both instruction sets.
 func (k *kernel) resident(v uint32) reg.VecVirtual {
 	if k.wide() {

@@ -26,6 +26,8 @@ var topics = []struct {
 	write func(b *builder)
 }{
 	{"random", random},
+	{"logistic", logistic},
+	{"flip", flip},
 }
 
 func main() {
