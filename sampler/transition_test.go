@@ -68,11 +68,10 @@ func stuck(k Kernel, state []int32, x int, dst []float64) bool {
 	return true
 }
 
-// stay puts what the other entries of the row leave on the diagonal. Some ulps
-// too much are rounding; more is for Matrix.RowError to find.
+// stay puts what the other entries of the row leave on the diagonal.
 func stay(dst []float64, x int) {
 	dst[x] = 0
-	dst[x] = max(0, 1-exact.Sum(dst))
+	dst[x] = 1 - exact.Sum(dst)
 }
 
 func power(m *exact.Matrix, n int) *exact.Matrix {

@@ -1,5 +1,3 @@
-//go:build !amd64 || purego
-
 package simd
 
 // supported returns the highest backend that this binary and this CPU have.

@@ -94,5 +94,5 @@ type WeightError struct {
 
 // Error implements error.
 func (e *WeightError) Error() string {
-	return fmt.Sprintf("trellis: weight at site %d, level %d is %v", e.Site, e.Level, e.Weight)
+	return fmt.Sprintf("weight at site %d, level %d is %v", e.Site, e.Level, e.Weight)
 }

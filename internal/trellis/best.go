@@ -16,7 +16,7 @@ type bestState struct {
 func (r *Runner) MAP(x []int32, v []float32) (logWeight float64, err error) {
 	r.g.checkTable("v", len(v))
 	cost, err := best(r, x, v, -1)
-	return -cost, err
+	return 0 - cost, err // never −0
 }
 
 // Cheapest stores in x the sequence of least total cost and returns that cost:

@@ -29,7 +29,7 @@ func (r *Runner) Descending(v []float32) (iter.Seq2[[]int32, float64], error) {
 	}
 	return func(yield func([]int32, float64) bool) {
 		for x, c := range seq {
-			if !yield(x, -c) {
+			if !yield(x, 0-c) {
 				return
 			}
 		}

@@ -6,49 +6,28 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 )
 
-// chiSquare1e6 is the 1−1e-6 quantile of the chi-square law with n degrees of
-// freedom by Wilson and Hilferty (1931), whose error is below 1 % there for
-// n ≥ 3.
-func chiSquare1e6(n float64) float64 {
-	const z = 4.753424 // 1−1e-6 quantile of the normal law
-	c := 1 - 2/(9*n) + z*math.Sqrt(2/(9*n))
-	return n * c * c * c
-}
-
 // agree reports whether counts of draws agree with the law of all at a false
-// positive rate of 1e-6, pooling cells that expect fewer than 10.
-func agree(all []listed, count map[string]int, draws int) bool {
+// positive rate of rate.
+func agree(all []listed, count map[string]int, rate float64) bool {
 	logZ := logSum(all)
-	stat, cells, poolWant, poolGot := 0.0, 0.0, 0.0, 0.0
-	add := func(want, got float64) {
-		stat += (got - want) * (got - want) / want
-		cells++
+	n, p := make([]int, len(all)+1), make([]float64, len(all)+1)
+	for i, s := range all {
+		key := string(runes(s.x))
+		n[i], p[i] = count[key], math.Exp(s.weight-logZ)
+		delete(count, key)
 	}
-	seen := 0
-	for _, s := range all {
-		want, got := float64(draws)*math.Exp(s.weight-logZ), float64(count[string(runes(s.x))])
-		seen += int(got)
-		if want < 10 {
-			poolWant, poolGot = poolWant+want, poolGot+got
-			continue
-		}
-		add(want, got)
+	for _, c := range count { // not in the language
+		n[len(all)] += c
 	}
-	if seen != draws {
-		return false
-	}
-	if poolWant >= 10 {
-		add(poolWant, poolGot)
-	} else if poolGot > 60 { // P(Poisson(10) > 60) < 1e-20
-		return false
-	}
-	return cells < 2 || stat <= chiSquare1e6(max(3, cells-1))
+	return exact.PValue(n, p) >= rate
 }
 
-// TestDrawLaw draws from random problems and tests the joint law. The rate of
-// false alarms is 1e-6 for each of the problems. A twin that draws every site
+// TestDrawLaw draws from 40 random problems and tests the joint law, at a rate
+// of false alarms of 1e-6 in all. A twin that draws every site
 // from its own weights, keeping only the language exact (token by token, left
 // to right), must fail somewhere.
 func TestDrawLaw(t *testing.T) {
@@ -71,7 +50,7 @@ func TestDrawLaw(t *testing.T) {
 			run.Draw(x, r)
 			count[string(runes(x))]++
 		}
-		require.True(t, agree(all, count, draws))
+		require.True(t, agree(all, count, 1e-6/40))
 		if run.method == logarithm {
 			continue
 		}
@@ -79,7 +58,7 @@ func TestDrawLaw(t *testing.T) {
 			myopic(run, x, r)
 			twin[string(runes(x))]++
 		}
-		caught = caught || !agree(all, twin, draws)
+		caught = caught || !agree(all, twin, 1e-6/40)
 	}
 	require.True(t, caught)
 }
@@ -126,7 +105,7 @@ func TestWideClasses(t *testing.T) {
 		require.True(t, run.Graph().Accepts(x))
 		v[5*levels+7] = float32(math.NaN())
 		_, err = run.Filter(v)
-		require.EqualError(t, err, "trellis: weight at site 5, level 7 is NaN")
+		require.EqualError(t, err, "weight at site 5, level 7 is NaN")
 	}
 }
 

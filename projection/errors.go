@@ -1,0 +1,61 @@
+package projection
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/trellis"
+)
+
+// InfeasibleError says that no sequence of positive weight satisfies a
+// constraint. It wraps [constraint.ErrInfeasible].
+type InfeasibleError struct {
+	// Constraint is the name of the constraint, or the type of its automaton.
+	Constraint string
+
+	// Site is where the language dies: the first site at which no token of
+	// positive weight keeps a sequence of the language within reach. It is the
+	// number of sites if everything can be read and nothing is accepted.
+	Site int
+}
+
+// Error implements error.
+func (e *InfeasibleError) Error() string {
+	return fmt.Sprintf("projection: %s at site %d: %v", e.Constraint, e.Site, constraint.ErrInfeasible)
+}
+
+// Unwrap returns [constraint.ErrInfeasible].
+func (e *InfeasibleError) Unwrap() error { return constraint.ErrInfeasible }
+
+// WeightError says that a log-weight is NaN or +Inf, and where.
+type WeightError = trellis.WeightError
+
+// explain names the constraint in errors that speak of sites only.
+func explain(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var dead *trellis.DeadError
+	var limit *trellis.LimitError
+	switch {
+	case errors.As(err, &dead):
+		return &InfeasibleError{Constraint: name, Site: dead.Site}
+	case errors.As(err, &limit):
+		return fmt.Errorf("projection: %s: %w", name, &constraint.LimitError{
+			What: "Path: edges", Value: limit.Limit + 1, Bound: limit.Limit,
+		})
+	}
+	return fmt.Errorf("projection: %s: %w", name, err)
+}
+
+// nameOf returns the name of a constraint for messages.
+func nameOf(name string, c any) string {
+	if name != "" {
+		return name
+	}
+	if s, ok := c.(fmt.Stringer); ok {
+		return s.String()
+	}
+	return fmt.Sprintf("%T", c)
+}

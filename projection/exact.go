@@ -1,0 +1,233 @@
+package projection
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"math/big"
+	"math/rand/v2"
+	"sync"
+
+	"github.com/gibbsite-go/gibbsite/internal/trellis"
+)
+
+// Exact is a [Path] compiled for a shape. Everywhere v holds log-weights,
+// sites × levels, row-major, each row up to a constant, −Inf for what is
+// impossible; they stand for the factorised distribution
+//
+//	p(x) = ∏_i p_i(x_i),  p_i = softmax(v_i).
+//
+// Errors are *[InfeasibleError] if no sequence of the language has positive
+// probability and *[WeightError] for a NaN or +Inf. Slices of the wrong length
+// panic. An Exact is safe for concurrent use; after warm-up only KBest and
+// Count allocate.
+type Exact struct {
+	name          string
+	graph         *trellis.Graph
+	sites, levels int
+	divergence    Divergence
+	margin        float64
+	revive        bool
+
+	mu   sync.Mutex
+	free []*worker
+}
+
+// worker is the scratch of one call.
+type worker struct {
+	run  *trellis.Runner
+	rows *rows
+	cost []float64
+	x    []int32
+}
+
+// take returns scratch that no other call uses.
+func (e *Exact) take() *worker {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if n := len(e.free); n > 0 {
+		w := e.free[n-1]
+		e.free = e.free[:n-1]
+		return w
+	}
+	return &worker{run: trellis.NewRunner(e.graph)}
+}
+
+// give returns scratch to the others.
+func (e *Exact) give(w *worker) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.free = append(e.free, w)
+}
+
+// Shape returns the number of sites and of levels.
+func (e *Exact) Shape() (sites, levels int) { return e.sites, e.levels }
+
+// Draw stores in x0 an exact draw from p restricted to the language,
+//
+//	P(x) = p(x)·1[x ∈ C] / P(C),
+//
+// and returns log Z, the log of the total weight of the language under the
+// weights exp(v) as they are; it equals log P(C) if the rows are normalised. v
+// is not modified.
+func (e *Exact) Draw(x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
+	checkLen("x0", len(x0), e.sites)
+	return e.Sample(x0, v, src)
+}
+
+// Sample fills dst, any number of sequences one after the other, with
+// independent exact draws as by [Exact.Draw]; more than one of them share the
+// sums.
+func (e *Exact) Sample(dst []int32, v []float32, src rand.Source) (logZ float64, err error) {
+	if len(dst)%e.sites != 0 {
+		panic(fmt.Sprintf("projection: len(dst) = %d, want a multiple of %d", len(dst), e.sites))
+	}
+	checkLen("v", len(v), e.sites*e.levels)
+	w := e.take()
+	defer e.give(w)
+	if logZ, err = w.run.Filter(v); err != nil {
+		return 0, explain(e.name, err)
+	}
+	for ; len(dst) > 0; dst = dst[e.sites:] {
+		w.run.Draw(dst[:e.sites], src)
+	}
+	return logZ, nil
+}
+
+// LogZ returns log Σ_{x ∈ C} ∏_i exp(v[i,x_i]).
+func (e *Exact) LogZ(v []float32) (float64, error) {
+	checkLen("v", len(v), e.sites*e.levels)
+	w := e.take()
+	defer e.give(w)
+	logZ, err := w.run.Filter(v)
+	return logZ, explain(e.name, err)
+}
+
+// MAP stores in x the likeliest sequence of the language, the first in
+// lexicographic order among equals, and returns its log-weight Σ_i v[i,x_i].
+func (e *Exact) MAP(x []int32, v []float32) (logWeight float64, err error) {
+	checkLen("x", len(x), e.sites)
+	checkLen("v", len(v), e.sites*e.levels)
+	w := e.take()
+	defer e.give(w)
+	logWeight, err = w.run.MAP(x, v)
+	return logWeight, explain(e.name, err)
+}
+
+// Marginals stores in dst (sites × levels) the log-probabilities
+// log P(x_i = l | x ∈ C), −Inf for what cannot occur.
+func (e *Exact) Marginals(dst []float64, v []float32) error {
+	checkLen("dst", len(dst), e.sites*e.levels)
+	checkLen("v", len(v), e.sites*e.levels)
+	w := e.take()
+	defer e.give(w)
+	if _, err := w.run.Filter(v); err != nil {
+		return explain(e.name, err)
+	}
+	w.run.Marginals(dst)
+	return nil
+}
+
+// KBest yields the sequences of the language that have positive probability
+// with their log-weights, the likeliest first. The slice is overwritten by the
+// next step, and v must not change meanwhile.
+func (e *Exact) KBest(v []float32) (iter.Seq2[[]int32, float64], error) {
+	checkLen("v", len(v), e.sites*e.levels)
+	w := e.take()
+	defer e.give(w)
+	seq, err := w.run.Descending(v)
+	return seq, explain(e.name, err)
+}
+
+// Count returns the number of sequences in the language; if v is not nil, of
+// those without a token of weight −Inf.
+func (e *Exact) Count(v []float32) *big.Int {
+	if v != nil {
+		checkLen("v", len(v), e.sites*e.levels)
+	}
+	return e.graph.Count(v)
+}
+
+// Accepts reports whether x is in the language.
+func (e *Exact) Accepts(x []int32) bool {
+	checkLen("x", len(x), e.sites)
+	return e.graph.Accepts(x)
+}
+
+// Project replaces v by the nearest factorised distribution whose likeliest
+// sequence is in the language, as [Exact.Nearest] does. The violation that
+// remains is always 0. Nothing but ctx, v and the error matters here.
+func (e *Exact) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	checkLen("v", len(v), e.sites*e.levels)
+	w := e.take()
+	defer e.give(w)
+	if w.x == nil {
+		w.x = make([]int32, e.sites)
+	}
+	_, err = e.nearest(w, w.x, v)
+	return 0, err
+}
+
+// Nearest replaces v by the log-probabilities of
+//
+//	argmin_y Σ_i KL(p_i‖y_i)  (or Σ_i KL(y_i‖p_i) where the Path says Reverse)
+//
+// over the factorised distributions y for which there is a sequence x in the
+// language with y_i(x_i) ≥ κ·y_i(l) for all sites i and levels l ≠ x_i. It
+// stores that sequence in x and returns the divergence in nats. Rows that
+// satisfy the condition already stay as they are. On an error v is unchanged.
+//
+// The divergence separates over sites, so the problem is a shortest path with
+// one cost per site and token (see Cardei et al. 2025 for the projection; the
+// closed form of the rows is in rows.go).
+func (e *Exact) Nearest(x []int32, v []float32) (divergence float64, err error) {
+	checkLen("x", len(x), e.sites)
+	checkLen("v", len(v), e.sites*e.levels)
+	w := e.take()
+	defer e.give(w)
+	return e.nearest(w, x, v)
+}
+
+func (e *Exact) nearest(w *worker, x []int32, v []float32) (float64, error) {
+	if w.rows == nil {
+		w.rows = newRows(e.levels, e.divergence, e.margin, e.revive)
+		w.cost = make([]float64, e.sites*e.levels)
+	}
+	for i := range e.sites {
+		if err := e.load(w, v, i); err != nil {
+			return 0, err
+		}
+		w.rows.costs(w.cost[i*e.levels : (i+1)*e.levels])
+	}
+	divergence, err := w.run.Cheapest(x, w.cost)
+	if err != nil {
+		return 0, explain(e.name, err)
+	}
+	for i, token := range x {
+		row := v[i*e.levels : (i+1)*e.levels]
+		if w.rows.satisfied(row, token) {
+			continue
+		}
+		if err := e.load(w, v, i); err != nil {
+			return 0, err
+		}
+		w.rows.pool(row, token)
+	}
+	return divergence, nil
+}
+
+// load normalises row i of v into w.rows.
+func (e *Exact) load(w *worker, v []float32, i int) error {
+	row := v[i*e.levels : (i+1)*e.levels]
+	bad, ok := w.rows.load(row)
+	switch {
+	case ok:
+		return nil
+	case bad >= 0:
+		return explain(e.name, &WeightError{Site: i, Level: bad, Weight: float64(row[bad])})
+	}
+	return &InfeasibleError{Constraint: e.name, Site: i}
+}

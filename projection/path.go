@@ -1,0 +1,105 @@
+package projection
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/trellis"
+)
+
+// Path projects factorised categoricals onto a language, exactly: a
+// distribution over sites × levels moves to the nearest one whose most likely
+// sequence is in the language. Where a consumer can draw jointly it also
+// conditions on the language instead ([Exact.Draw]), which is what package
+// sampler prefers.
+//
+// A Path is a recipe. Bind makes it a [Projection] for a runner, Compile an
+// [Exact] to use by hand. The zero value of everything but Language is the
+// recommended setting.
+type Path struct {
+	// Language is the set of allowed sequences. Masks that were intersected
+	// with it cost nothing.
+	Language constraint.Automaton
+
+	// Name is what errors call the language, by default its type.
+	Name string
+
+	// Padded admits shorter sequences, filled up with the token Pad, which is
+	// then no letter of the language.
+	Padded bool
+	Pad    int32
+
+	// Divergence is what the projection minimises, Forward by default.
+	Divergence Divergence
+
+	// Margin is κ ≥ 1: after the projection the chosen token of every site is
+	// at least κ times as likely as any other. 0 means 1, the closure, where
+	// tokens may share the lead.
+	Margin float64
+
+	// Revive lets a forward projection choose tokens of probability zero, at
+	// the finite cost that KL(x‖y) gives them. Otherwise −Inf is a mask.
+	Revive bool
+
+	// Limit bounds the edges of the unrolled automaton, 0 for 1<<24.
+	Limit int
+}
+
+// Bind compiles the path for samples of the given shape. The result also has
+// the other methods of [Exact].
+func (p Path) Bind(sites, levels, samples int) (Projection, error) {
+	if samples < 1 {
+		return nil, fmt.Errorf("projection: Path: samples = %d, want ≥ 1", samples)
+	}
+	e, err := p.Compile(context.Background(), sites, levels)
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// Compile unrolls the language over the sites. The error wraps
+// [constraint.ErrInfeasible] if no sequence of that length is in the language
+// (an *[InfeasibleError]), is a *[constraint.LimitError] if the result is too
+// large, or wraps the error of ctx.
+func (p Path) Compile(ctx context.Context, sites, levels int) (*Exact, error) {
+	margin, err := p.check()
+	if err != nil {
+		return nil, err
+	}
+	name := nameOf(p.Name, p.Language)
+	a, mask := constraint.Split(p.Language)
+	config := trellis.Config{Sites: sites, Levels: levels, Padded: p.Padded, Pad: p.Pad, Limit: p.Limit}
+	if mask != nil {
+		config.Allows = mask.Allows
+	}
+	g, err := trellis.Compile(ctx, a, config)
+	if err != nil {
+		return nil, explain(name, err)
+	}
+	return &Exact{
+		name: name, graph: g, sites: sites, levels: levels,
+		divergence: p.Divergence, margin: margin, revive: p.Revive,
+	}, nil
+}
+
+// check returns the margin in force, or what is wrong with the recipe.
+func (p Path) check() (margin float64, err error) {
+	margin = p.Margin
+	if margin == 0 {
+		margin = 1
+	}
+	switch {
+	case p.Language == nil:
+		return 0, fmt.Errorf("projection: Path: Language is nil")
+	case !(margin >= 1) || math.IsInf(margin, 1):
+		return 0, fmt.Errorf("projection: Path: Margin = %v, want ≥ 1 and finite", p.Margin)
+	case p.Divergence > Reverse:
+		return 0, fmt.Errorf("projection: Path: Divergence = %v, want Forward or Reverse", p.Divergence)
+	case p.Revive && p.Divergence == Reverse:
+		return 0, fmt.Errorf("projection: Path: Revive has no meaning for KL(y‖x), which is infinite there")
+	}
+	return margin, nil
+}

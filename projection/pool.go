@@ -1,0 +1,98 @@
+package projection
+
+import (
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
+
+// pool replaces the log-weights w of the loaded row by the log-probabilities of
+// the nearest row in which v is greatest (see rows). Rows in which it is so
+// already, by the margin, are better left alone: then projecting twice changes
+// nothing, bit for bit.
+//
+// The common value c solves Σ_u (x_u−c)₊ = κc − x_v, the left side convex and
+// falling, so that Newton's iteration from below is monotone and ends after
+// finitely many steps; no sort is needed. In reverse the same holds with
+// logarithms.
+func (r *rows) pool(w []float32, v int32) {
+	if r.divergence == Reverse {
+		r.poolReverse(w, v)
+		return
+	}
+	for u, lp := range r.logp {
+		r.prob[u] = simd.Exp(lp)
+	}
+	own := r.prob[v]
+	c := own / r.kappa
+	for {
+		sum, n := own, r.kappa
+		for u, p := range r.prob {
+			if p > c && u != int(v) {
+				sum += p
+				n++
+			}
+		}
+		next := sum / n
+		if !(next > c) {
+			break
+		}
+		c = next
+	}
+	logc := simd.Log(c)
+	for u, lp := range r.logp {
+		w[u] = float32(min(lp, logc))
+	}
+	r.lift(w, v, float32(logc))
+}
+
+// poolReverse is pool for KL(y‖x).
+func (r *rows) poolReverse(w []float32, v int32) {
+	own := r.logp[v] - r.logKappa
+	c := own
+	for {
+		sum, n := float64(r.kappa*own), r.kappa
+		for u, lp := range r.logp {
+			if lp > c && u != int(v) {
+				sum += lp
+				n++
+			}
+		}
+		next := sum / n
+		if !(next > c) {
+			break
+		}
+		c = next
+	}
+	logZ := c + r.logKappa
+	for u, lp := range r.logp {
+		if u != int(v) {
+			logZ = addLogs(logZ, min(lp, c))
+		}
+	}
+	for u, lp := range r.logp {
+		w[u] = float32(min(lp, c) - logZ)
+	}
+	r.lift(w, v, float32(c-logZ))
+}
+
+// satisfied reports whether v is greatest in w by the margin.
+func (r *rows) satisfied(w []float32, v int32) bool {
+	own := float64(w[v])
+	for u, x := range w {
+		if float64(x)+r.logKappa > own && u != int(v) {
+			return false
+		}
+	}
+	return true
+}
+
+// lift stores log(κc) as the weight of v, rounded so that the margin over the
+// weight log c of others holds.
+func (r *rows) lift(w []float32, v int32, logc float32) {
+	goal := float64(logc) + r.logKappa
+	w[v] = float32(goal)
+	if float64(w[v]) < goal {
+		w[v] = math.Nextafter32(w[v], float32(math.Inf(1)))
+	}
+}

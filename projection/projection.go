@@ -1,0 +1,50 @@
+package projection
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+)
+
+// Projection moves predictions to a feasible set, one sample at a time. It is
+// an alias of the interface itself, so that consumers can declare the same one
+// without importing this package.
+type Projection = interface {
+	// Project replaces the sites × levels log-weights v of one sample by those
+	// of a distribution that satisfies the constraint, and returns by how much
+	// it still fails to (0 for exact projections). sample numbers the samples
+	// of a batch, 0…samples−1; from and to are the diffusion times before and
+	// after the step, and src the sample's own randomness. Samples may be
+	// projected concurrently, each by one goroutine at a time.
+	Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error)
+}
+
+// Divergence says in which direction a projection measures.
+type Divergence uint8
+
+const (
+	// Forward is min_y KL(x‖y), x being the given distribution: it keeps all
+	// of the mass of x in view, and is the projection of Cardei et al. 2025.
+	Forward Divergence = iota
+
+	// Reverse is min_y KL(y‖x): y stays within the support of x.
+	Reverse
+)
+
+// String returns "forward" or "reverse".
+func (d Divergence) String() string {
+	switch d {
+	case Forward:
+		return "forward"
+	case Reverse:
+		return "reverse"
+	}
+	return fmt.Sprintf("Divergence(%d)", uint8(d))
+}
+
+// checkLen panics unless the slice called name has the wanted length.
+func checkLen(name string, got, want int) {
+	if got != want {
+		panic(fmt.Sprintf("projection: len(%s) = %d, want %d", name, got, want))
+	}
+}
