@@ -54,7 +54,7 @@ func TestCount(t *testing.T) {
 
 // requireSet checks that a sequence is in the language exactly if no
 // inequality is violated, one state at a time and in a batch.
-func requireSet(t *testing.T, s Set, levels, length int, a Automaton) {
+func requireSet(t testingT, s Set, levels, length int, a Automaton) {
 	t.Helper()
 	n := s.Len()
 	one := make([]float64, n)

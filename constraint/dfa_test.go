@@ -35,16 +35,16 @@ func TestNewDFAKeepsTheLanguageAndIsMinimal(t *testing.T) {
 		// Two automata with n states that agree up to length 2n agree.
 		want := func(x []int32) bool { return walk(next, accepting, levels, x) }
 		if err != nil {
-			require.ErrorIs(t, err, ErrInfeasible)
-			sequences(levels, 6, func(x []int32) { require.False(t, want(x)) })
+			require.ErrorIs(rt, err, ErrInfeasible)
+			sequences(levels, 6, func(x []int32) { require.False(rt, want(x)) })
 			return
 		}
-		requireAccepts(t, d, levels, 7, want)
-		requireMinimal(t, d)
-		requireClasses(t, d, levels+1)
+		requireAccepts(rt, d, levels, 7, want)
+		requireMinimal(rt, d)
+		requireClasses(rt, d, levels+1)
 		again, err := NewDFA(levels, expand(d), d.accepting)
-		require.NoError(t, err)
-		require.Equal(t, d, again, "the form is canonical")
+		require.NoError(rt, err)
+		require.Equal(rt, d, again, "the form is canonical")
 	})
 }
 

@@ -2,10 +2,15 @@ package constraint
 
 import (
 	"context"
-	"testing"
 
 	"github.com/stretchr/testify/require"
 )
+
+// testingT is a *testing.T or a *rapid.T.
+type testingT interface {
+	require.TestingT
+	Helper()
+}
 
 // sequences calls f with every sequence of at most length tokens below levels,
 // shortest first. f must not keep the slice.
@@ -30,7 +35,7 @@ func sequences(levels, length int, f func(x []int32)) {
 
 // requireLanguage compares an automaton with a predicate on every sequence of
 // at most length tokens, then its compiled form, then the laws that both obey.
-func requireLanguage(t *testing.T, a Automaton, levels, length int, want func(x []int32) bool) {
+func requireLanguage(t testingT, a Automaton, levels, length int, want func(x []int32) bool) {
 	t.Helper()
 	requireAccepts(t, a, levels, length, want)
 	requireClasses(t, a, levels)
@@ -44,7 +49,7 @@ func requireLanguage(t *testing.T, a Automaton, levels, length int, want func(x 
 	requireMinimal(t, d)
 }
 
-func requireAccepts(t *testing.T, a Automaton, levels, length int, want func(x []int32) bool) {
+func requireAccepts(t testingT, a Automaton, levels, length int, want func(x []int32) bool) {
 	t.Helper()
 	sequences(levels, length, func(x []int32) {
 		if got := Accepts(a, x); got != want(x) {
@@ -55,7 +60,7 @@ func requireAccepts(t *testing.T, a Automaton, levels, length int, want func(x [
 
 // requireClasses walks the reachable states and checks that tokens of a class
 // agree and that every state number is below States.
-func requireClasses(t *testing.T, a Automaton, levels int) {
+func requireClasses(t testingT, a Automaton, levels int) {
 	t.Helper()
 	of, n := Classes(a, levels)
 	require.Len(t, of, levels)
@@ -83,7 +88,7 @@ func requireClasses(t *testing.T, a Automaton, levels int) {
 // requireMinimal checks by the table-filling method that no two states of d are
 // equivalent, that every state is reachable and lives, and that no two classes
 // have equal columns.
-func requireMinimal(t *testing.T, d *DFA) {
+func requireMinimal(t testingT, d *DFA) {
 	t.Helper()
 	n, k := d.States(), d.classes
 	distinct := make([][]bool, n)

@@ -52,8 +52,8 @@ func TestLift(t *testing.T) {
 		n := rapid.IntRange(1, 6).Draw(rt, "tokens")
 		v := Vocabulary{Tokens: rapid.SliceOfN(rapid.StringMatching(`[abc]{1,4}`), n, n).Draw(rt, "texts")}
 		d, err := Lift(context.Background(), even, v, Limits{})
-		require.NoError(t, err)
-		requireAccepts(t, d, n, 4, func(x []int32) bool {
+		require.NoError(rt, err)
+		requireAccepts(rt, d, n, 4, func(x []int32) bool {
 			count := 0
 			for _, b := range v.Text(x) {
 				if b == 'a' {
@@ -62,7 +62,7 @@ func TestLift(t *testing.T) {
 			}
 			return count%2 == 0
 		})
-		requireMinimal(t, d)
+		requireMinimal(rt, d)
 	})
 }
 
@@ -136,12 +136,12 @@ func TestColumns(t *testing.T) {
 				}
 			}
 			c.add(tokens, targets)
-			require.LessOrEqual(t, len(c.col), levels)
+			require.LessOrEqual(rt, len(c.col), levels)
 		}
 		tab := c.table(make([]bool, rows))
 		for r, row := range want {
 			for token, to := range row {
-				require.Equal(t, to, tab.next[r*tab.classes+int(tab.of[token])])
+				require.Equal(rt, to, tab.next[r*tab.classes+int(tab.of[token])])
 			}
 		}
 		for k, n := range c.size {
@@ -151,11 +151,11 @@ func TestColumns(t *testing.T) {
 					count++
 				}
 			}
-			require.Equal(t, count, int(n))
+			require.Equal(rt, count, int(n))
 		}
 		before := tab.classes
 		tab.mergeClasses()
-		require.Equal(t, before, tab.classes, "classes are as coarse as they can be")
+		require.Equal(rt, before, tab.classes, "classes are as coarse as they can be")
 	})
 }
 

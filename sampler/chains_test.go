@@ -31,7 +31,10 @@ func hashed(x []int32) uint64 {
 
 // everyMethod lists a setting of each method that fits two-level models.
 func everyMethod() []Method {
-	return []Method{DULA{}, DMALA{}, DMALA{StepSize: 1}, Gibbs{}, Gibbs{Scan: Random}, Metropolis{}, GWG{}, GWG{Flips: 3}, BlockGibbs{Blocks: [][]int{{0, 1, 2}, {3, 4}}}}
+	return []Method{
+		DULA{}, DMALA{}, DMALA{StepSize: 1}, Gibbs{}, Gibbs{Scan: Random}, Metropolis{}, GWG{}, GWG{Flips: 3}, BlockGibbs{Blocks: [][]int{{0, 1, 2}, {3, 4}}},
+		LocallyBalanced{Balance: Barker}, LocallyBalanced{Balance: Min, Exact: true},
+	}
 }
 
 func run(t *testing.T, m energy.Model, method Method, cfg Config, n int) *Chains {
@@ -235,20 +238,21 @@ func TestConfigErrors(t *testing.T) {
 	require.NoError(t, err)
 	assert.ErrorContains(t, c.Run(context.Background(), -1), "n = -1, want ≥ 0")
 	for want, method := range map[string]Method{
-		"StepSize = -1":                      DMALA{StepSize: -1},
-		"DULA: StepSize = NaN":               DULA{StepSize: math.NaN()},
-		"Target = 1, want within (0, 1)":     DMALA{Target: 1},
-		"len(Preconditioner) = 2, want 4":    DMALA{Preconditioner: []float32{1, 1}},
-		"Preconditioner[2] = 0, want":        DULA{Preconditioner: []float32{1, 1, 0, 1}},
-		"Window = -1, want ≥ 0":              DULA{Window: -1},
-		"needs an energy.Stochastic":         DULA{Minibatch: true},
-		"Scan = Scan(7)":                     Gibbs{Scan: 7},
-		"needs an energy.Graphical":          Gibbs{Scan: Chromatic},
-		"needs an energy.Bipartite":          BlockGibbs{},
-		"Blocks[0] has site 4, want 0 … 3":   BlockGibbs{Blocks: [][]int{{4}}},
-		"Blocks[1] has site 1 twice":         BlockGibbs{Blocks: [][]int{{0}, {1, 1}}},
-		"Metropolis: Updates = -3, want ≥ 0": Metropolis{Updates: -3},
-		"GWG: Flips = -1, want ≥ 0":          GWG{Flips: -1},
+		"StepSize = -1":                                    DMALA{StepSize: -1},
+		"DULA: StepSize = NaN":                             DULA{StepSize: math.NaN()},
+		"Target = 1, want within (0, 1)":                   DMALA{Target: 1},
+		"len(Preconditioner) = 2, want 4":                  DMALA{Preconditioner: []float32{1, 1}},
+		"Preconditioner[2] = 0, want":                      DULA{Preconditioner: []float32{1, 1, 0, 1}},
+		"Window = -1, want ≥ 0":                            DULA{Window: -1},
+		"needs an energy.Stochastic":                       DULA{Minibatch: true},
+		"Scan = Scan(7)":                                   Gibbs{Scan: 7},
+		"needs an energy.Graphical":                        Gibbs{Scan: Chromatic},
+		"needs an energy.Bipartite":                        BlockGibbs{},
+		"Blocks[0] has site 4, want 0 … 3":                 BlockGibbs{Blocks: [][]int{{4}}},
+		"Blocks[1] has site 1 twice":                       BlockGibbs{Blocks: [][]int{{0}, {1, 1}}},
+		"Metropolis: Updates = -3, want ≥ 0":               Metropolis{Updates: -3},
+		"GWG: Flips = -1, want ≥ 0":                        GWG{Flips: -1},
+		"LocallyBalanced: Balance = Balance(4), want Sqrt": LocallyBalanced{Balance: 4},
 	} {
 		_, err := NewChains(m, method, Config{})
 		assert.ErrorContains(t, err, want)

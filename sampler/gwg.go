@@ -31,26 +31,31 @@ type GWG struct {
 
 // Kernel implements [Method].
 func (g GWG) Kernel(m energy.Model, chains int) (Kernel, error) {
-	sites, levels, err := checkShape("GWG", m, chains)
-	if err != nil {
+	if _, _, err := checkShape("GWG", m, chains); err != nil {
 		return nil, err
 	}
 	if g.Flips < 0 {
 		return nil, fmt.Errorf("sampler: GWG: Flips = %d, want ≥ 0", g.Flips)
 	}
+	return newGWG(m, chains, max(g.Flips, 1)), nil
+}
+
+func newGWG(m energy.Model, chains, flips int) *gwg {
+	sites, levels := m.Shape()
 	n := chains * sites * levels
 	return &gwg{
-		model: energy.Differences(m), sites: sites, levels: levels, flips: max(g.Flips, 1),
+		table: energy.Differences(m).Gradient, sites: sites, levels: levels, flips: flips,
 		g: make([]float32, n),
 		w: make([]float32, n), nextW: make([]float32, n),
 		sum: make([]float64, chains), nextSum: make([]float64, chains),
 		e: make([]float64, chains), next: make([]float64, chains),
-		y: make([]int32, chains*sites), list: make([]int, chains*max(g.Flips, 1)),
-	}, nil
+		y: make([]int32, chains*sites), list: make([]int, chains*flips),
+	}
 }
 
 type gwg struct {
-	model                energy.Differentiable
+	table                func(e []float64, g []float32, x []int32)
+	balance              Balance
 	sites, levels, flips int
 	g                    []float32 // table of the states last loaded
 	w, nextW             []float32 // weights of all changes: chains × (sites·levels)
@@ -62,10 +67,8 @@ type gwg struct {
 
 // load evaluates the model at x into nextW, nextSum and e.
 func (k *gwg) load(e []float64, x []int32) {
-	k.model.Gradient(e, k.g, x)
-	for i, g := range k.g {
-		k.nextW[i] = -half * g
-	}
+	k.table(e, k.g, x)
+	k.balance.logs(k.nextW, k.g)
 	for i, l := range x {
 		k.nextW[i*k.levels+int(l)] = float32(math.Inf(-1))
 	}

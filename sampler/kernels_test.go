@@ -43,6 +43,10 @@ func metropolised() map[string]Method {
 		"BlockGibbs":     BlockGibbs{Blocks: [][]int{{0, 1}, {2}, {1, 2}}},
 		"preconditioned": DMALA{StepSize: 0.5, Preconditioner: []float32{.3, 1, 2, 4, 1, .1}},
 		"ordinal-window": DMALA{StepSize: 2, Window: 1},
+		"LB":             LocallyBalanced{},
+		"LB-Barker":      LocallyBalanced{Balance: Barker},
+		"LB-Min-exact":   LocallyBalanced{Balance: Min, Exact: true},
+		"LB-Max":         LocallyBalanced{Balance: Max},
 	}
 }
 

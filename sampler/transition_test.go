@@ -68,10 +68,11 @@ func stuck(k Kernel, state []int32, x int, dst []float64) bool {
 	return true
 }
 
-// stay puts what the other entries of the row leave on the diagonal.
+// stay puts what the other entries of the row leave on the diagonal. Some ulps
+// too much are rounding; more is for Matrix.RowError to find.
 func stay(dst []float64, x int) {
 	dst[x] = 0
-	dst[x] = 1 - exact.Sum(dst)
+	dst[x] = max(0, 1-exact.Sum(dst))
 }
 
 func power(m *exact.Matrix, n int) *exact.Matrix {

@@ -1,3 +1,5 @@
+//go:build !amd64 || purego
+
 package simd
 
 // The kernels of this backend are the references.
@@ -9,8 +11,8 @@ func unit64(dst []float64, bits []uint32)            { refUnit64(dst, bits) }
 func flipThresholds(t []int32, h []float32, x []int32, beta float32, c []float32) {
 	refFlipThresholds(t, h, x, beta, c)
 }
-func flip(y, x, t []int32, bits []uint32) (int, float64) { return refFlip(y, x, t, bits) }
-func flipLogProb(x, y, t []int32) float64                { return refFlipLogProb(x, y, t) }
+func flipBlock(y, x, t []int32, bits []uint32) (int, float64) { return refFlip(y, x, t, bits) }
+func flipLogProbBlock(x, y, t []int32) float64                { return refFlipLogProb(x, y, t) }
 
 func weights(p []float32, total []float64, w []float32, cols int, floor float32) {
 	refWeights(p, total, w, cols, floor)

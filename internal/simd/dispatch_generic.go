@@ -1,3 +1,5 @@
+//go:build !amd64 || purego
+
 package simd
 
 // supported returns the highest backend that this binary and this CPU have.

@@ -5,6 +5,10 @@ import (
 	"math"
 )
 
+// flipBlockSites is how many sites share one logarithm; it is part of the
+// definition of logq.
+const flipBlockSites = 1 << 16
+
 // flipOne is the integer that stands for probability 1 in a flip threshold.
 const flipOne = 1 << 31
 
@@ -43,17 +47,29 @@ func Flip(y, x, t []int32, bits []uint32) (moved int, logq float64) {
 	checkLen("y", len(y), len(t))
 	checkLen("x", len(x), len(t))
 	checkLen("bits", len(bits), len(t))
-	return flip(y, x, t, bits)
+	for len(t) > 0 {
+		n := min(len(t), flipBlockSites)
+		m, q := flipBlock(y[:n], x[:n], t[:n], bits[:n])
+		moved += m
+		logq += q
+		y, x, t, bits = y[n:], x[n:], t[n:], bits[n:]
+	}
+	return moved, logq
 }
 
 // FlipLogProb returns Σ_i log q_i(y_i) as [Flip] defines it, for given y: the
 // log-probability that thresholds t take x to y. It is −Inf if a site moves
 // whose threshold is 0, and NaN if some t_i is negative. It panics unless the
 // slices have one length.
-func FlipLogProb(x, y, t []int32) float64 {
+func FlipLogProb(x, y, t []int32) (logq float64) {
 	checkLen("x", len(x), len(t))
 	checkLen("y", len(y), len(t))
-	return flipLogProb(x, y, t)
+	for len(t) > 0 {
+		n := min(len(t), flipBlockSites)
+		logq += flipLogProbBlock(x[:n], y[:n], t[:n])
+		x, y, t = x[n:], y[n:], t[n:]
+	}
+	return logq
 }
 
 func checkLen(name string, got, want int) {

@@ -1,0 +1,82 @@
+package constraint
+
+// union is the lazy product of two automata that survives the death of one.
+// Its state is (p+1)·(States(b)+1) + (q+1), 0 standing for dead.
+type union struct {
+	a, b Automaton
+	base int // States(b)+1
+	n    int
+}
+
+// Union returns the language of the sequences that at least one part accepts;
+// none if there is no part. It is a lazy product. The error is a [*LimitError]
+// if the numbers of states multiply beyond 2⁶² (2³⁰ where int has 32 bits).
+func Union(parts ...Automaton) (Automaton, error) {
+	if len(parts) == 0 {
+		return Complement(Any{}), nil
+	}
+	u := parts[0]
+	for _, b := range parts[1:] {
+		base := b.States() + 1
+		n, ok := times(u.States()+1, base)
+		if !ok {
+			return nil, tooMany("Union", n, base)
+		}
+		u = &union{u, b, base, n}
+	}
+	return u, nil
+}
+
+func (u *union) States() int { return u.n }
+func (u *union) Start() int  { return (u.a.Start()+1)*u.base + u.b.Start() + 1 }
+
+func (u *union) Next(state int, token int32) int {
+	p, q := state/u.base-1, state%u.base-1
+	if p >= 0 {
+		p = u.a.Next(p, token)
+	}
+	if q >= 0 {
+		q = u.b.Next(q, token)
+	}
+	if p < 0 && q < 0 {
+		return -1
+	}
+	return (p+1)*u.base + q + 1
+}
+
+func (u *union) Accepting(state int) bool {
+	p, q := state/u.base-1, state%u.base-1
+	return p >= 0 && u.a.Accepting(p) || q >= 0 && u.b.Accepting(q)
+}
+
+func (u *union) Classes(levels int) (of []int32, n int) {
+	return refine([]Automaton{u.a, u.b}, levels)
+}
+
+// complement accepts where a is dead or does not accept. State 0 is dead in a;
+// state s+1 is state s of a.
+type complement struct{ a Automaton }
+
+// Complement returns the language of the sequences that a does not accept. The
+// complement of a [Lexicon] is novelty: everything that is not in it. It
+// follows a lexicon that grows.
+func Complement(a Automaton) Automaton {
+	if c, ok := a.(complement); ok {
+		return c.a
+	}
+	return complement{a}
+}
+
+func (c complement) States() int { return c.a.States() + 1 }
+func (c complement) Start() int  { return c.a.Start() + 1 }
+
+func (c complement) Next(state int, token int32) int {
+	if state == 0 {
+		return 0
+	}
+	return c.a.Next(state-1, token) + 1
+}
+
+func (c complement) Accepting(state int) bool { return state == 0 || !c.a.Accepting(state-1) }
+
+func (c complement) Classes(levels int) (of []int32, n int) { return Classes(c.a, levels) }

@@ -1,0 +1,118 @@
+package constraint
+
+import (
+	"context"
+	"encoding/binary"
+	"slices"
+)
+
+// Concat compiles the language of the sequences x_1 x_2 … whose pieces x_j are
+// in the parts, in order, over tokens 0…levels−1; the language of the empty
+// sequence if there is no part. Where pieces meet is not told apart, so that
+// the subset construction may need exponentially many states.
+//
+// The error wraps [ErrInfeasible] if the language is empty, is a [*LimitError]
+// if a limit is hit, or the cause of the context.
+func Concat(ctx context.Context, levels int, limits Limits, parts ...Automaton) (*DFA, error) {
+	if levels < 1 {
+		return nil, &ArgumentError{"Concat", "levels", levels, "≥ 1"}
+	}
+	filled, err := limits.filled("Concat")
+	if err != nil {
+		return nil, err
+	}
+	if len(parts) == 0 {
+		parts = []Automaton{Count{Levels: identity(levels), Max: None}}
+	}
+	d, err := Compile(ctx, parts[len(parts)-1], levels, limits)
+	if err != nil {
+		return nil, err
+	}
+	// From the right, so that what follows is small and minimal.
+	for i := len(parts) - 2; i >= 0; i-- {
+		t, err := concat(ctx, parts[i], d, filled)
+		if err != nil {
+			return nil, err
+		}
+		if d, err = finish("Concat", t); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+// pair is a state of a concatenation: the state of the first part, −1 if dead,
+// and the states that the second part may be in, ascending.
+type pair struct {
+	first int
+	rest  []int32
+}
+
+func (p pair) key(buf []byte) []byte {
+	buf = binary.LittleEndian.AppendUint64(buf[:0], uint64(p.first))
+	for _, s := range p.rest {
+		buf = binary.LittleEndian.AppendUint32(buf, uint32(s))
+	}
+	return buf
+}
+
+// concat explores the concatenation of a and b.
+func concat(ctx context.Context, a Automaton, b *DFA, limits Limits) (*table, error) {
+	t := &table{levels: b.levels}
+	t.of, t.classes = refine([]Automaton{a, b}, b.levels)
+	rep := representatives(t.of, t.classes)
+	var (
+		pairs  []pair
+		number = map[string]int32{}
+		buf    []byte
+		bytes  int
+	)
+	find := func(p pair) int32 {
+		if p.first >= 0 && a.Accepting(p.first) {
+			p.rest = append(p.rest, int32(b.Start()))
+		}
+		if p.first < 0 && len(p.rest) == 0 {
+			return -1
+		}
+		slices.Sort(p.rest)
+		p.rest = slices.Compact(p.rest)
+		buf = p.key(buf)
+		if id, ok := number[string(buf)]; ok {
+			return id
+		}
+		id := int32(len(pairs))
+		number[string(buf)] = id
+		pairs = append(pairs, pair{p.first, slices.Clone(p.rest)})
+		bytes += 2*len(buf) + 4*t.classes
+		return id
+	}
+	scratch := pair{first: a.Start()}
+	find(scratch)
+	for head := 0; head < len(pairs); head++ {
+		if head%pollEvery == 0 && ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		p := pairs[head]
+		accepting := false
+		for _, s := range p.rest {
+			accepting = accepting || b.accepting[s]
+		}
+		t.accepting = append(t.accepting, accepting)
+		for _, token := range rep {
+			scratch.first, scratch.rest = p.first, scratch.rest[:0]
+			if p.first >= 0 {
+				scratch.first = a.Next(p.first, token)
+			}
+			for _, s := range p.rest {
+				if to := b.Next(int(s), token); to >= 0 {
+					scratch.rest = append(scratch.rest, int32(to))
+				}
+			}
+			t.next = append(t.next, find(scratch))
+		}
+		if err := limits.check("Concat", len(pairs), bytes); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}

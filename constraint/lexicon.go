@@ -1,0 +1,233 @@
+package constraint
+
+import (
+	"iter"
+	"slices"
+	"sort"
+)
+
+// Lexicon is a set of token sequences, kept as the minimal acyclic automaton
+// of the set while sequences are added in any order (Daciuk, Mihov, Watson and
+// Watson 2000, algorithm 2). Common beginnings and common endings are stored
+// once.
+//
+// As an [Automaton] its language is the set; the [Complement] is novelty. The
+// zero value is an empty set ready to use. A Lexicon may be read by several
+// goroutines, but not while one adds to it; state numbers hold until the next
+// Add, whereas products and complements may be built once and follow.
+type Lexicon struct {
+	node      []node // node 0 is the start
+	edge      []Edge
+	spareNode []int32
+	spareEdge [][]int32 // offsets of unused runs of edges, by length
+	register  register
+	seen      []bool // tokens that occur
+	words     int
+	path      []int32
+	buf       []Edge
+}
+
+// Edge is a transition of a [Lexicon].
+type Edge struct{ Token, To int32 }
+
+// node is a state. Its edges are Lexicon.edge[at : at+edges], ascending by
+// token.
+type node struct {
+	at, edges int32
+	refs      int32 // edges that lead here
+	final     bool
+}
+
+// maxNodes bounds the state numbers of a lexicon. It does not change as the
+// lexicon grows, so that products stay valid.
+const maxNodes = 1 << 30
+
+// Add puts x into the set and reports whether it was not there yet. It takes
+// O(len(x)) steps, does not keep x, and panics on a negative token.
+func (l *Lexicon) Add(x []int32) bool {
+	if len(l.node) == 0 {
+		l.node = append(l.node, node{})
+	}
+	// Walk the longest prefix that exists. From the first state on that other
+	// sequences reach too, states must be copied before they change.
+	l.path = append(l.path[:0], 0)
+	shared := len(x) + 1
+	s := int32(0)
+	for i, t := range x {
+		if s = l.follow(s, t); s < 0 {
+			break
+		}
+		if l.node[s].refs > 1 {
+			shared = min(shared, i+1)
+		}
+		l.path = append(l.path, s)
+	}
+	depth := len(l.path) - 1
+	if depth == len(x) && l.node[s].final {
+		return false
+	}
+	l.words++
+	l.note(x)
+
+	// The new ending, from its end.
+	child := int32(-1)
+	for i := len(x); i > depth; i-- {
+		l.buf = l.buf[:0]
+		if i < len(x) {
+			l.buf = append(l.buf, Edge{x[i], child})
+		}
+		child = l.intern(i == len(x))
+		shared = l.shares(child, shared)
+	}
+	// The states of the prefix, upwards, until one keeps its number.
+	for i := depth; ; i-- {
+		p := l.path[i]
+		final := l.node[p].final || i == len(x)
+		l.buf = append(l.buf[:0], l.edges(p)...)
+		if i < len(x) {
+			l.buf = put(l.buf, Edge{x[i], child})
+		}
+		if i == 0 {
+			l.replace(0, final)
+			return true
+		}
+		if i >= shared {
+			child = l.intern(final)
+		} else if child = l.register.find(l, final, l.buf); child < 0 {
+			l.register.remove(l, p)
+			l.replace(p, final)
+			l.register.insert(l, p)
+			return true
+		}
+		shared = l.shares(child, shared)
+	}
+}
+
+// shares returns the depth from which on the states of the path are shared, now
+// that the new sequence ends in child as well: the ending may be a state of the
+// path itself.
+func (l *Lexicon) shares(child int32, shared int) int {
+	for i, p := range l.path {
+		if i == shared {
+			break
+		}
+		if i > 0 && p == child {
+			return i
+		}
+	}
+	return shared
+}
+
+// put replaces the edge of e.Token, or inserts e.
+func put(edges []Edge, e Edge) []Edge {
+	i := sort.Search(len(edges), func(i int) bool { return edges[i].Token >= e.Token })
+	if i < len(edges) && edges[i].Token == e.Token {
+		edges[i] = e
+		return edges
+	}
+	return slices.Insert(edges, i, e)
+}
+
+// note marks the tokens of x as seen.
+func (l *Lexicon) note(x []int32) {
+	for _, t := range x {
+		for int(t) >= len(l.seen) {
+			l.seen = append(l.seen, false)
+		}
+		l.seen[t] = true
+	}
+}
+
+// Contains reports whether x is in the set.
+func (l *Lexicon) Contains(x []int32) bool { return Accepts(l, x) }
+
+// Len returns the number of sequences in the set.
+func (l *Lexicon) Len() int { return l.words }
+
+// Nodes returns the number of states that exist. It is the least that any
+// deterministic automaton of the set can do with, dead state not counted.
+func (l *Lexicon) Nodes() int { return max(1, len(l.node)-len(l.spareNode)) }
+
+// All yields the sequences of the set in lexicographic order. The slice is
+// overwritten by the next step.
+func (l *Lexicon) All() iter.Seq[[]int32] {
+	return func(yield func([]int32) bool) {
+		if len(l.node) > 0 {
+			l.each(0, nil, yield)
+		}
+	}
+}
+
+// each yields the sequences that begin with x, which leads to s.
+func (l *Lexicon) each(s int32, x []int32, yield func([]int32) bool) bool {
+	if l.node[s].final && !yield(x) {
+		return false
+	}
+	for _, e := range l.edges(s) {
+		if !l.each(e.To, append(x, e.Token), yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// States returns 2³⁰, whatever the size of the set.
+func (l *Lexicon) States() int { return maxNodes }
+
+// Start returns 0.
+func (l *Lexicon) Start() int { return 0 }
+
+// Next follows the edge of token.
+func (l *Lexicon) Next(state int, token int32) int {
+	if len(l.node) == 0 {
+		return -1
+	}
+	return int(l.follow(int32(state), token))
+}
+
+// Accepting reports whether a sequence of the set ends in state.
+func (l *Lexicon) Accepting(state int) bool { return state < len(l.node) && l.node[state].final }
+
+// Edges returns the transitions of state, ascending by token. The slice is the
+// lexicon's own, must not be modified and holds until the next Add.
+func (l *Lexicon) Edges(state int) []Edge {
+	if len(l.node) == 0 {
+		return nil
+	}
+	return l.edges(int32(state))
+}
+
+// Classes unites the tokens that no sequence uses. The classes of a growing
+// lexicon change.
+func (l *Lexicon) Classes(levels int) (of []int32, n int) {
+	return classesBy(levels, func(t int32) int32 {
+		if int(t) < len(l.seen) && l.seen[t] {
+			return t
+		}
+		return -1
+	})
+}
+
+func (l *Lexicon) edges(s int32) []Edge {
+	n := &l.node[s]
+	return l.edge[n.at : n.at+n.edges : n.at+n.edges]
+}
+
+// follow returns the state after token, −1 if there is none.
+func (l *Lexicon) follow(s, token int32) int32 {
+	edges := l.edges(s)
+	for len(edges) > 8 { // halve, then look at each: 8 edges are one cache line
+		half := len(edges) / 2
+		if edges[half].Token <= token {
+			edges = edges[half:]
+		} else {
+			edges = edges[:half]
+		}
+	}
+	for _, e := range edges {
+		if e.Token == token {
+			return e.To
+		}
+	}
+	return -1
+}

@@ -1,0 +1,227 @@
+package constraint
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func TestLexicon(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		levels := rapid.IntRange(1, 3).Draw(rt, "levels")
+		draw := rapid.SliceOfN(rapid.Int32Range(0, int32(levels-1)), 0, 5)
+		words := rapid.SliceOfN(draw, 0, 60).Draw(rt, "words")
+		var l Lexicon
+		in := map[string]bool{}
+		for _, x := range words {
+			key := columnKey(x)
+			require.Equal(rt, !in[key], l.Add(x))
+			in[key] = true
+			require.True(rt, l.Contains(x))
+			require.Equal(rt, len(in), l.Len())
+		}
+		requireAccepts(rt, &l, levels, 6, func(x []int32) bool { return in[columnKey(x)] })
+		requireAccepts(rt, Complement(&l), levels, 6, func(x []int32) bool { return !in[columnKey(x)] })
+		requireClasses(rt, &l, levels+1)
+		requireConsistent(rt, &l)
+
+		var all [][]int32
+		for x := range l.All() {
+			all = append(all, slices.Clone(x))
+		}
+		require.Len(rt, all, len(in))
+		require.True(rt, slices.IsSortedFunc(all, slices.Compare))
+
+		d, err := Compile(context.Background(), &l, levels, Limits{})
+		if len(in) == 0 {
+			require.ErrorIs(rt, err, ErrInfeasible)
+			require.Equal(rt, 1, l.Nodes())
+			return
+		}
+		require.NoError(rt, err)
+		require.Equal(rt, d.States(), l.Nodes(), "minimal after every insertion")
+	})
+}
+
+// requireConsistent checks the book-keeping of a lexicon: every state that
+// exists is reachable, counted and registered under its edges.
+func requireConsistent(t require.TestingT, l *Lexicon) {
+	refs := make([]int32, len(l.node))
+	reached := make([]bool, len(l.node))
+	var visit func(s int32)
+	n := 0
+	visit = func(s int32) {
+		if reached[s] {
+			return
+		}
+		reached[s] = true
+		n++
+		edges := l.Edges(int(s))
+		require.True(t, slices.IsSortedFunc(edges, func(a, b Edge) int { return int(a.Token - b.Token) }))
+		for _, e := range edges {
+			refs[e.To]++
+			visit(e.To)
+		}
+		if s != 0 {
+			require.Equal(t, s, l.register.find(l, l.node[s].final, edges))
+		}
+	}
+	if len(l.node) == 0 {
+		return
+	}
+	visit(0)
+	require.Equal(t, l.Nodes(), n)
+	require.Equal(t, n-1, l.register.used)
+	for s, r := range refs {
+		if reached[s] {
+			require.Equal(t, r, l.node[s].refs)
+		}
+	}
+}
+
+func TestLexiconOfManyLevels(t *testing.T) {
+	// States with hundreds of edges, in a random order.
+	var l Lexicon
+	order := rand.New(rand.NewPCG(3, 4)).Perm(1000)
+	for _, a := range order {
+		for b := range int32(3) {
+			require.True(t, l.Add([]int32{int32(a), b, 7}))
+		}
+	}
+	require.Equal(t, 3000, l.Len())
+	require.Equal(t, 4, l.Nodes())
+	for a := range int32(1001) {
+		require.Equal(t, a < 1000, l.Contains([]int32{a, 2, 7}))
+	}
+	requireConsistent(t, &l)
+	stop := 0
+	for range l.All() {
+		if stop++; stop == 5 {
+			break
+		}
+	}
+	require.Equal(t, 5, stop)
+}
+
+func TestEmptyLexicon(t *testing.T) {
+	var l Lexicon
+	require.False(t, l.Contains(nil))
+	require.False(t, l.Contains([]int32{0}))
+	require.Empty(t, l.Edges(0))
+	for range l.All() {
+		t.Fatal("a sequence in the empty set")
+	}
+	require.True(t, l.Add(nil))
+	require.False(t, l.Add(nil))
+	require.True(t, l.Contains(nil))
+	require.Panics(t, func() { l.Add([]int32{-1}) })
+}
+
+// TestNoveltyFollowsTheLexicon builds a product once and adds to the set it
+// excludes.
+func TestNoveltyFollowsTheLexicon(t *testing.T) {
+	var l Lexicon
+	p, err := Intersect(Complement(&l), Count{Levels: []int32{1}, Min: 1})
+	require.NoError(t, err)
+	known := map[string]bool{}
+	sequences(2, 5, func(x []int32) {
+		if len(x)%2 == 0 {
+			l.Add(x)
+			known[columnKey(x)] = true
+		}
+	})
+	requireAccepts(t, p, 2, 6, func(x []int32) bool { return !known[columnKey(x)] && occurrences(x, 1) > 0 })
+}
+
+// molecules returns a corpus of about 134 000 strings of at most 28 bytes as
+// sequences: the QM9 molecules where the file is at hand, otherwise strings of
+// the same size from a small grammar.
+func molecules(tb testing.TB) (words [][]int32, name string) {
+	data, err := os.ReadFile("../../shared/data/qm9_smiles.csv")
+	if err == nil {
+		lines := strings.Split(strings.TrimSpace(string(data)), "\n")
+		return bytesOf(lines[1:]), "qm9"
+	}
+	tb.Logf("no corpus file: generated strings")
+	r := rand.New(rand.NewPCG(5, 6))
+	seen := map[string]bool{}
+	parts := []string{"C", "C", "C", "N", "O", "C(C)", "C(=O)", "C1", "C#C", "CC1", "O1", "N"}
+	for len(seen) < 133_885 {
+		s := ""
+		for range 5 + r.IntN(6) {
+			s += parts[r.IntN(len(parts))]
+		}
+		if !seen[s] {
+			seen[s] = true
+			words = append(words, bytesOf([]string{s})[0])
+		}
+	}
+	return words, "generated"
+}
+
+func TestLexiconOfACorpus(t *testing.T) {
+	if testing.Short() {
+		t.Skip("134 000 strings in two orders")
+	}
+	words, _ := molecules(t)
+	var l, sorted Lexicon
+	for _, x := range words {
+		l.Add(x)
+	}
+	slices.SortFunc(words, slices.Compare)
+	for _, x := range words {
+		sorted.Add(x)
+	}
+	require.Equal(t, sorted.Len(), l.Len())
+	require.Equal(t, sorted.Nodes(), l.Nodes())
+	requireConsistent(t, &l)
+	i := 0
+	for x := range l.All() {
+		require.Equal(t, words[i], x)
+		i++
+	}
+}
+
+func BenchmarkLexicon(b *testing.B) {
+	words, corpus := molecules(b)
+	for _, order := range []string{"given", "sorted"} {
+		if order == "sorted" {
+			words = slices.Clone(words)
+			slices.SortFunc(words, slices.Compare)
+		}
+		b.Run("corpus="+corpus+"/order="+order, func(b *testing.B) {
+			nodes, edges := 0, 0
+			for b.Loop() {
+				var l Lexicon
+				for _, x := range words {
+					l.Add(x)
+				}
+				nodes, edges = l.Nodes(), len(l.edge)
+			}
+			b.ReportMetric(float64(len(words)), "words")
+			b.ReportMetric(float64(nodes), "states")
+			b.ReportMetric(float64(edges), "edges")
+		})
+	}
+}
+
+func BenchmarkLexiconContains(b *testing.B) {
+	words, corpus := molecules(b)
+	var l Lexicon
+	for _, x := range words {
+		l.Add(x)
+	}
+	b.Run("corpus="+corpus, func(b *testing.B) {
+		i := 0
+		for b.Loop() {
+			l.Contains(words[i%len(words)])
+			i += 7919
+		}
+	})
+}

@@ -1,0 +1,238 @@
+package constraint
+
+import "context"
+
+// Words looks for words of tokens in a sequence: the automaton of Aho and
+// Corasick (1975), whose state is the longest suffix of the sequence that
+// begins a word.
+type Words struct {
+	of      []int32 // class of each token that occurs in a word; 0 for others
+	classes int
+	next    []int32  // nodes × classes, never −1
+	found   []uint32 // bit i mod 32: word i ends at the node; 0 for most
+	until   bool     // accept once a word has been found (ContainsAny), or as long as none has (Avoids)
+}
+
+// ContainsAny returns the language of the sequences in which at least one of
+// the words occurs as consecutive tokens. Words may overlap and contain each
+// other; no word gives the empty language. An empty word is an
+// [*ArgumentError], and more than 2²⁶ table entries (nodes × different tokens)
+// are a [*LimitError]. Building and memory take O(nodes·different tokens).
+func ContainsAny(words ...[]int32) (*Words, error) {
+	return newWords("ContainsAny", words, true)
+}
+
+// Avoids returns the language of the sequences in which none of the words
+// occurs; it is the complement of [ContainsAny], with the same errors.
+func Avoids(words ...[]int32) (*Words, error) { return newWords("Avoids", words, false) }
+
+// newWords builds the automaton.
+func newWords(name string, words [][]int32, until bool) (*Words, error) {
+	w := &Words{until: until, classes: 1}
+	nodes := 1
+	for _, word := range words {
+		if len(word) == 0 {
+			return nil, &ArgumentError{name, "len of a word", 0, "≥ 1"}
+		}
+		for _, t := range word {
+			if t < 0 || int(t) >= maxToken {
+				return nil, &ArgumentError{name, "a token", t, "0 … 2²⁴−1"}
+			}
+			for int(t) >= len(w.of) {
+				w.of = append(w.of, 0)
+			}
+			if w.of[t] == 0 {
+				w.of[t] = int32(w.classes)
+				w.classes++
+			}
+		}
+		nodes += len(word)
+		if nodes > defaultBytes/4/w.classes {
+			return nil, &LimitError{name + ": bytes", 4 * nodes * w.classes, defaultBytes}
+		}
+	}
+	w.plant(words, nodes)
+	w.link()
+	return w, nil
+}
+
+// maxToken bounds the tokens of words, for which a table by token exists. No
+// vocabulary comes near it.
+const maxToken = 1 << 24
+
+// plant builds the trie of the words; missing edges are −1.
+func (w *Words) plant(words [][]int32, nodes int) {
+	w.next = make([]int32, 0, nodes*w.classes)
+	node := func() int32 {
+		for range w.classes {
+			w.next = append(w.next, -1)
+		}
+		w.found = append(w.found, 0)
+		return int32(len(w.found) - 1)
+	}
+	node()
+	for i, word := range words {
+		s := int32(0)
+		for _, t := range word {
+			edge := int(s)*w.classes + int(w.of[t])
+			if w.next[edge] < 0 {
+				to := node()
+				w.next[edge] = to
+			}
+			s = w.next[edge]
+		}
+		w.found[s] |= 1 << (i % 32)
+	}
+}
+
+// link replaces missing edges by those of the longest proper suffix and
+// collects the words that end there, in breadth-first order.
+func (w *Words) link() {
+	suffix := make([]int32, len(w.found))
+	queue := []int32{0}
+	for head := 0; head < len(queue); head++ {
+		s := queue[head]
+		if s != 0 {
+			w.found[s] |= w.found[suffix[s]]
+		}
+		for c := range w.classes {
+			shorter := int32(0)
+			if s != 0 {
+				shorter = w.next[int(suffix[s])*w.classes+c]
+			}
+			edge := int(s)*w.classes + c
+			if to := w.next[edge]; to >= 0 {
+				suffix[to] = shorter
+				queue = append(queue, to)
+			} else {
+				w.next[edge] = shorter
+			}
+		}
+	}
+}
+
+// States returns the number of nodes, and one for "found".
+func (w *Words) States() int { return len(w.found) + 1 }
+
+// Start returns the empty suffix.
+func (w *Words) Start() int { return 0 }
+
+// Next returns the longest suffix after token. Once a word is found, Avoids is
+// dead and ContainsAny stays in its last state.
+func (w *Words) Next(state int, token int32) int {
+	if state == len(w.found) {
+		return state
+	}
+	to := int(w.step(int32(state), token))
+	switch {
+	case w.found[to] == 0:
+		return to
+	case w.until:
+		return len(w.found)
+	}
+	return -1
+}
+
+// step follows the suffix automaton.
+func (w *Words) step(node, token int32) int32 {
+	c := int32(0)
+	if uint(token) < uint(len(w.of)) {
+		c = w.of[token]
+	}
+	return w.next[int(node)*w.classes+int(c)]
+}
+
+// Accepting reports whether a word was found, or none.
+func (w *Words) Accepting(state int) bool { return (state == len(w.found)) == w.until }
+
+// Classes tells the tokens of the words apart.
+func (w *Words) Classes(levels int) (of []int32, n int) {
+	return classesBy(levels, func(t int32) int32 {
+		if int(t) < len(w.of) {
+			return w.of[t]
+		}
+		return 0
+	})
+}
+
+// contains remembers beside the suffix which words have occurred:
+// state = node·2^words + set.
+type contains struct {
+	*Words
+	words int
+}
+
+// maxWords bounds the words of Contains, whose states multiply by two with
+// each: 2²⁰ sets.
+const maxWords = 20
+
+// Contains returns the language of the sequences in which every one of the
+// words occurs as consecutive tokens; words may overlap. No word gives all
+// sequences. More than 20 words are a [*LimitError], since the state is the set
+// of words seen; the other errors are those of [ContainsAny].
+func Contains(words ...[]int32) (Automaton, error) {
+	if len(words) > maxWords {
+		return nil, &LimitError{"Contains: words", len(words), maxWords}
+	}
+	w, err := newWords("Contains", words, true)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := times(len(w.found), 1<<len(words)); !ok {
+		return nil, tooMany("Contains", len(w.found), 1<<len(words))
+	}
+	return contains{w, len(words)}, nil
+}
+
+func (c contains) States() int { return len(c.found) << c.words }
+func (c contains) Start() int  { return 0 }
+
+func (c contains) Next(state int, token int32) int {
+	all := 1<<c.words - 1
+	set := state & all
+	if set == all {
+		return state // nothing more can happen
+	}
+	to := c.step(int32(state>>c.words), token)
+	set |= int(c.found[to])
+	if set == all {
+		to = 0
+	}
+	return int(to)<<c.words | set
+}
+
+func (c contains) Accepting(state int) bool { return state&(1<<c.words-1) == 1<<c.words-1 }
+
+// ContainsText compiles the language of the token sequences whose text contains
+// every one of the strings, however it is cut into tokens. Errors are those of
+// [Contains] and [Lift].
+func ContainsText(ctx context.Context, v Vocabulary, limits Limits, words ...string) (*DFA, error) {
+	a, err := Contains(bytesOf(words)...)
+	if err != nil {
+		return nil, err
+	}
+	return Lift(ctx, a, v, limits)
+}
+
+// AvoidsText compiles the language of the token sequences whose text contains
+// none of the strings, however it is cut into tokens. Errors are those of
+// [Avoids] and [Lift].
+func AvoidsText(ctx context.Context, v Vocabulary, limits Limits, words ...string) (*DFA, error) {
+	a, err := Avoids(bytesOf(words)...)
+	if err != nil {
+		return nil, err
+	}
+	return Lift(ctx, a, v, limits)
+}
+
+// bytesOf returns the words as sequences of bytes.
+func bytesOf(words []string) [][]int32 {
+	out := make([][]int32, len(words))
+	for i, s := range words {
+		out[i] = make([]int32, len(s))
+		for j := range len(s) {
+			out[i][j] = int32(s[j])
+		}
+	}
+	return out
+}

@@ -1,0 +1,128 @@
+package energy
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+)
+
+// Site is the type of one entry of a state: a token or a real number.
+type Site interface{ int32 | float32 }
+
+// Noised is what a diffusion shows its model: a batch of corrupted states. The
+// slices are the runner's own and must not be modified or kept.
+type Noised[S Site] struct {
+	// X holds the states, states × sites, row-major.
+	X []S
+
+	// Time and Alpha hold, per state, the diffusion time in [0,1] (1 is pure
+	// noise) and the signal level there: the probability that a token is
+	// intact, or ᾱ of x_t = √ᾱ·x_0 + √(1−ᾱ)·noise for reals.
+	Time, Alpha []float64
+
+	// Sample identifies each state through a run: a state keeps its number
+	// from noise to sample, whatever others share its batch.
+	Sample []int
+
+	// Src is the randomness of each state, for denoisers that sample.
+	Src []rand.Source
+
+	// Clean, unless nil, marks the entries of X that are known to be x_0: the
+	// clamped ones. Masked tokens need no such mark; a token under uniform
+	// corruption, or a real number, does not show whether it is noise.
+	Clean []bool
+
+	// Meta is the conditioning that the run was given, passed through.
+	Meta any
+}
+
+// Denoiser predicts the clean state x_0 from a corrupted one, x_t.
+//
+// For tokens (S = int32) the prediction is one row of log-weights per site,
+//
+//	v[s,i,l] = log p(x_0,i = l | x_t) + c_{s,i},
+//
+// the full posterior of the site, its own x_t,i included. A denoiser that
+// predicts p(x_0,i = l | x_t without site i) instead says so through
+// [LeaveOneOut]; diffusions convert. For reals (S = float32) levels is 1 and the
+// prediction is the posterior mean E[x_0 | x_t].
+//
+// A denoiser whose prediction does not depend on Time, Alpha and Src says so
+// through [TimeFree]; then predictions are reused while a state stays as it is.
+type Denoiser[S Site] interface {
+	// Shape returns the number of sites and of levels (1 for reals). For
+	// masked tokens the mask is one of the levels.
+	Shape() (sites, levels int)
+
+	// Denoise stores the prediction for every state of q in v, states × sites
+	// × levels, row-major. The prediction for a state is a function of that
+	// state and its entries of q alone, unless the denoiser documents what
+	// couples a batch. Diffusions call it from one goroutine, once per step.
+	// An error ends the run.
+	Denoise(ctx context.Context, v []float32, q Noised[S]) error
+}
+
+// DenoiserFunc is a denoiser given by a function of a batch; a struct literal
+// is ready for use. It is the adapter for neural networks: F flattens q for the
+// network, runs it, and copies the logits to v.
+type DenoiserFunc[S Site] struct {
+	Sites, Levels int
+
+	// F is Denoise. Lengths have been checked when it is called.
+	F func(ctx context.Context, v []float32, q Noised[S]) error
+
+	// Unconditional on the time: see [TimeFree]. Usual for masked diffusion.
+	IgnoresTime bool
+
+	// ExcludesSelf says that F predicts each site from the others: see
+	// [LeaveOneOut]. Networks trained on the objective of uniform diffusion
+	// (UDLM) whose reverse step plugs the prediction into the posterior do.
+	ExcludesSelf bool
+}
+
+// Shape returns Sites and Levels.
+func (f DenoiserFunc[S]) Shape() (sites, levels int) { return f.Sites, f.Levels }
+
+// Denoise calls F. It panics if slices do not fit the shape.
+func (f DenoiserFunc[S]) Denoise(ctx context.Context, v []float32, q Noised[S]) error {
+	q.check(f.Sites)
+	checkLen("v", len(v), len(q.X)*f.Levels)
+	return f.F(ctx, v, q)
+}
+
+// TimeFree returns IgnoresTime.
+func (f DenoiserFunc[S]) TimeFree() bool { return f.IgnoresTime }
+
+// LeaveOneOut returns ExcludesSelf.
+func (f DenoiserFunc[S]) LeaveOneOut() bool { return f.ExcludesSelf }
+
+// LeaveOneOut reports whether d predicts every token from the other sites only,
+// through a method LeaveOneOut() bool. Other denoisers predict full posteriors.
+func LeaveOneOut(d any) bool {
+	l, ok := d.(interface{ LeaveOneOut() bool })
+	return ok && l.LeaveOneOut()
+}
+
+// TimeFree reports whether the predictions of d are functions of the states (X
+// and Clean) alone, through a method TimeFree() bool. It is false for others.
+func TimeFree(d any) bool {
+	t, ok := d.(interface{ TimeFree() bool })
+	return ok && t.TimeFree()
+}
+
+// check panics unless the slices of q fit states of the given sites, and
+// returns the number of states.
+func (q Noised[S]) check(sites int) int {
+	if len(q.X)%sites != 0 {
+		panic(fmt.Sprintf("energy: len(X) = %d, want a multiple of %d", len(q.X), sites))
+	}
+	n := len(q.X) / sites
+	checkLen("Time", len(q.Time), n)
+	checkLen("Alpha", len(q.Alpha), n)
+	checkLen("Sample", len(q.Sample), n)
+	checkLen("Src", len(q.Src), n)
+	if q.Clean != nil {
+		checkLen("Clean", len(q.Clean), len(q.X))
+	}
+	return n
+}

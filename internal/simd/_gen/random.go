@@ -1,0 +1,183 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+func random(b *builder) {
+	const sig = "func(dst *uint32, groups int, keys *[20]uint32, counter, stream uint64)"
+	const doc = "fills groups ≥ 1 groups of a stream from counter, a multiple of 16, on. keys[2r] and keys[2r+1] are the round keys."
+	b.each("philox", sig, doc, philox)
+	b.each("unit32", "func(dst *float32, bits *uint32, n int)", "is refUnit32 on n words.", unit32)
+	b.each("unit64", "func(dst *float64, bits *uint32, n int)", "is refUnit64 on n = 8k numbers.", unit64)
+}
+
+// philox keeps each 32-bit word of the state in a 64-bit lane and lets the upper
+// half hold rubbish: the multiplier ignores it, and a product's high word is
+// one shift away. Even and odd counters have a register each, so that one
+// blend per output word restores the order.
+func philox(k *kernel) {
+	dst, groups, keys := k.param("dst"), k.param("groups"), k.param("keys")
+	per := k.w // counters per pass
+	splat64 := func(v reg.GPVirtual) reg.VecVirtual {
+		r := k.vec()
+		if k.wide() {
+			k.VPBROADCASTQ(v, r)
+		} else {
+			x := k.XMM()
+			k.MOVQ(v, x)
+			k.VPBROADCASTQ(x, r)
+		}
+		return r
+	}
+	constant := func(v uint32) reg.VecVirtual {
+		g := k.GP64()
+		k.MOVQ(operand.U64(uint64(v)), g)
+		return splat64(g)
+	}
+	mul0, mul1 := constant(0xD2511F53), constant(0xCD9E8D57)
+	stream := k.param("stream")
+	s2 := splat64(stream)
+	k.SHRQ(operand.U8(32), stream)
+	s3 := splat64(stream)
+	base := splat64(k.param("counter"))
+
+	// Lane offsets of the even counters; the odd ones add 1.
+	words := []uint32{}
+	for i := range 8 {
+		words = append(words, uint32(2*i), 0)
+	}
+	offsets := k.table("even", words...)
+	wide := func(name string, v uint32) operand.Mem {
+		var words []uint32
+		for range 8 {
+			words = append(words, v, 0)
+		}
+		return k.table(name, words...)
+	}
+	one, sixteen := wide("one", 1), wide("sixteen", 16)
+	var merge reg.OpmaskVirtual
+	if k.wide() {
+		merge = k.K()
+		g := k.GP32()
+		k.MOVL(operand.U32(0xAAAA), g)
+		k.KMOVW(g, merge)
+	}
+
+	k.Label("group")
+	for pass := 0; pass < 16/per; pass++ {
+		type state [4]reg.VecVirtual
+		var chain [2]state
+		for c := range chain {
+			s := &chain[c]
+			for i := range s {
+				s[i] = k.vec()
+			}
+			k.VPADDQ(offsets.Offset(pass*32), base, s[0])
+			if c == 1 {
+				k.VPADDQ(one, s[0], s[0])
+			}
+			k.VPSRLQ(operand.U8(32), s[0], s[1])
+			k.vmov(s2, s[2])
+			k.vmov(s3, s[3])
+		}
+		for r := range 10 {
+			for c := range chain {
+				s := &chain[c]
+				k.VPMULUDQ(mul0, s[0], s[0])
+				k.VPMULUDQ(mul1, s[2], s[2])
+				t := k.vec()
+				k.VPSRLQ(operand.U8(32), s[2], t)
+				k.xorKey(t, s[1], operand.Mem{Base: keys, Disp: 8 * r})
+				k.VPSRLQ(operand.U8(32), s[0], s[1])
+				k.xorKey(s[1], s[3], operand.Mem{Base: keys, Disp: 8*r + 4})
+				*s = state{t, s[2], s[1], s[0]}
+			}
+		}
+		for w := range 4 {
+			out := operand.Mem{Base: dst, Disp: 64*w + 32*pass}
+			even, odd := chain[0][w], chain[1][w]
+			if k.wide() {
+				k.VMOVSLDUP(odd, merge, even)
+				k.VMOVDQU32(even, out)
+			} else {
+				k.VPSLLQ(operand.U8(32), odd, odd)
+				k.VPBLENDD(operand.U8(0xAA), odd, even, even)
+				k.VMOVDQU(even, out)
+			}
+		}
+	}
+	k.VPADDQ(sixteen, base, base)
+	k.ADDQ(imm(256), dst)
+	k.DECQ(groups)
+	k.JNZ(operand.LabelRef("group"))
+}
+
+func (k *kernel) vmov(from, to reg.VecVirtual) {
+	if k.wide() {
+		k.VMOVDQA32(from, to)
+	} else {
+		k.VMOVDQA(from, to)
+	}
+}
+
+// xorKey computes a ^= b ^ key, the key a word in memory.
+func (k *kernel) xorKey(a, b reg.VecVirtual, key operand.Mem) {
+	if k.wide() {
+		k.VPTERNLOGD_BCST(operand.U8(0x96), key, b, a)
+		return
+	}
+	t := k.YMM()
+	k.VPBROADCASTD(key, t)
+	k.VPXOR(b, a, a)
+	k.VPXOR(t, a, a)
+}
+
+func unit32(k *kernel) {
+	dst, bits, n := k.param("dst"), k.param("bits"), k.param("n")
+	ulp := k.f32(0x1p-24)
+	k.stream(n, func(i reg.GPVirtual, sel *mask) {
+		x := k.shr(k.load(at(bits, i, 0), sel), 8)
+		k.VCVTDQ2PS(x, x)
+		k.store(k.mul(x, ulp), at(dst, i, 0), sel)
+	})
+}
+
+// unit64 takes 8 numbers per turn. AVX2 has no conversion from 64 bits: the
+// halves become the low mantissa bits of 2⁸⁴ and 2⁵², whose difference is exact.
+func unit64(k *kernel) {
+	dst, bits, n := k.param("dst"), k.param("bits"), k.param("n")
+	per := k.w / 2
+	load := func(name string, hi, lo uint32) reg.VecVirtual {
+		r := k.vec()
+		k.VPBROADCASTQ(k.table(name, lo, hi), r)
+		return r
+	}
+	ulp := load("ulp53", 0x3ca00000, 0)
+	var high, low, both reg.VecVirtual
+	if !k.wide() {
+		high, low = load("two84", 0x45300000, 0), load("two52", 0x43300000, 0)
+		both = load("two84and52", 0x45300000, 0x00100000)
+	}
+	k.Label("loop")
+	v := k.vec()
+	k.VMOVUPS(operand.Mem{Base: bits}, v)
+	k.VPSRLQ(operand.U8(11), v, v)
+	if k.wide() {
+		k.VCVTUQQ2PD(v, v)
+	} else {
+		h := k.vec()
+		k.VPSRLQ(operand.U8(32), v, h)
+		k.VPOR(high, h, h)
+		k.VPBLENDD(operand.U8(0xAA), low, v, v)
+		k.VSUBPD(both, h, h)
+		k.VADDPD(h, v, v)
+	}
+	k.VMULPD(ulp, v, v)
+	k.VMOVUPS(v, operand.Mem{Base: dst})
+	k.ADDQ(imm(8*per), bits)
+	k.ADDQ(imm(8*per), dst)
+	k.SUBQ(imm(per), n)
+	k.JNZ(operand.LabelRef("loop"))
+}

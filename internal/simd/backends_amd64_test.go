@@ -1,0 +1,36 @@
+//go:build amd64 && !purego
+
+package simd
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// checkSupported asks the operating system, where it can be asked, whether
+// supported overlooks a backend.
+func checkSupported(t *testing.T) {
+	info, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return
+	}
+	has := func(flags string) bool {
+		for _, f := range strings.Fields(flags) {
+			if !strings.Contains(string(info), " "+f+" ") {
+				return false
+			}
+		}
+		return true
+	}
+	want := purego
+	if has("avx2 fma bmi2 popcnt") {
+		want = avx2
+		if has("avx512f avx512bw avx512dq avx512vl") {
+			want = avx512
+		}
+	}
+	assert.Equal(t, want, supported())
+}

@@ -1,0 +1,17 @@
+//go:build amd64 && !purego
+
+package simd
+
+import "golang.org/x/sys/cpu"
+
+// supported returns the highest backend that this binary and this CPU have.
+func supported() level {
+	x := &cpu.X86
+	switch {
+	case !x.HasAVX2 || !x.HasFMA || !x.HasBMI2 || !x.HasPOPCNT:
+		return purego
+	case x.HasAVX512F && x.HasAVX512BW && x.HasAVX512DQ && x.HasAVX512VL:
+		return avx512
+	}
+	return avx2
+}

@@ -1,0 +1,37 @@
+package simd
+
+func init() {
+	for name, run := range map[string]func(a *arena, from, to int){
+		"Philox": func(a *arena, from, to int) {
+			n := (to - from) / GroupWords * GroupWords
+			Philox(a.u[from:from+n], uint64(from)<<40+7, 1<<50+3, 1<<60-3)
+		},
+		"Unit32": func(a *arena, from, to int) { Unit32(a.f[0][from:to], a.u[from:to]) },
+		"Unit64": func(a *arena, from, to int) { Unit64(a.d[0][from:to], a.u[from:from+2*(to-from)]) },
+		"FlipThresholds": func(a *arena, from, to int) {
+			FlipThresholds(a.i[3][from:to], a.f[1][from:to], a.i[0][from:to], 0.5, a.f[0][from:to])
+		},
+		"FlipThresholds/one": func(a *arena, from, to int) {
+			FlipThresholds(a.i[3][from:to], a.f[2][from:to], a.i[0][from:to], 1.25, []float32{0.3})
+		},
+		"Flip": func(a *arena, from, to int) {
+			m, q := Flip(a.i[1][from:to], a.i[0][from:to], a.i[2][from:to], a.u[from:to])
+			a.s[0], a.s[1] = float64(m), q
+		},
+		"FlipLogProb": func(a *arena, from, to int) {
+			a.s[0] = FlipLogProb(a.i[0][from:to], a.i[1][from:to], a.i[2][from:to])
+		},
+		"SigmoidTo": func(a *arena, from, to int) { SigmoidTo(a.f[0][from:to], a.f[2][from:to]) },
+		"Dot":       func(a *arena, from, to int) { a.s[0] = float64(Dot(a.f[0][from:to], a.f[3][from:to])) },
+		"Axpy":      func(a *arena, from, to int) { Axpy(-1.7, a.f[0][from:to], a.f[1][from:to]) },
+		"Scale":     func(a *arena, from, to int) { Scale(-1.7, a.f[0][from:to]) },
+		"Sum":       func(a *arena, from, to int) { a.s[0] = Sum(a.f[0][from:to]) },
+	} {
+		kernels[name] = run
+	}
+	for _, cols := range []int{1, 2, 3, 8, 9, 16, 17, 40, 129, 300, 1000} {
+		for name, run := range rowKernels(cols) {
+			kernels[name] = run
+		}
+	}
+}

@@ -1,0 +1,214 @@
+package sampler
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
+
+// Schedule gives the inverse temperature β ≥ 0 at progress t ∈ [0,1] of an
+// annealing run.
+type Schedule func(t float64) float64
+
+// Geometric returns the schedule β(t) = from·(to/from)^t, the usual choice when
+// nothing is known of the landscape; from and to are positive.
+func Geometric(from, to float64) Schedule {
+	return func(t float64) float64 { return from * simd.Exp(t*simd.Log(to/from)) }
+}
+
+// Linear returns the schedule β(t) = from + (to−from)·t.
+func Linear(from, to float64) Schedule {
+	return func(t float64) float64 { return from + (to-from)*t }
+}
+
+// AnnealConfig says how an annealing run cools. The zero value runs 4 chains
+// through 200 stages on a schedule fitted to the model.
+type AnnealConfig struct {
+	Chains  int     // number of independent chains; 0 means 4
+	Seed    uint64  // chain i draws from stream (Seed, i)
+	Workers int     // goroutines; 0 means GOMAXPROCS
+	Init    []int32 // as in Config
+
+	// Stages is the number of temperatures; 0 means 200. The kernels are built
+	// anew for each.
+	Stages int
+
+	// Schedule gives the inverse temperature. Nil means Geometric between the
+	// bounds that [Cooling] finds for the model.
+	Schedule Schedule
+
+	// Progress, if not nil, is called with the number of steps done and the
+	// total of this Run.
+	Progress func(done, total int)
+}
+
+const defaultStages = 200
+
+// Anneal minimises an energy by simulated annealing (Kirkpatrick, Gelatt and
+// Vecchi 1983): it samples exp(−β E) by a method while β grows, and keeps the
+// best state any chain has been in at the end of a step. Any [Method] serves;
+// [Metropolis] and [Gibbs] are the usual ones.
+type Anneal struct {
+	model   energy.Model
+	method  Method
+	cfg     AnnealConfig
+	chains  *Chains
+	beta    float64
+	sites   int
+	e       []float64 // best energy of each chain
+	x       []int32   // best state of each chain
+	scratch []float64
+}
+
+// NewAnneal returns a run that is ready to start. It checks what [NewChains]
+// checks.
+func NewAnneal(m energy.Model, method Method, cfg AnnealConfig) (*Anneal, error) {
+	if cfg.Stages < 0 {
+		return nil, fmt.Errorf("sampler: AnnealConfig.Stages = %d, want ≥ 0", cfg.Stages)
+	}
+	if cfg.Stages == 0 {
+		cfg.Stages = defaultStages
+	}
+	a := &Anneal{model: m, method: method, cfg: cfg}
+	var err error
+	a.chains, err = NewChains(m, method, Config{
+		Chains: cfg.Chains, Seed: cfg.Seed, Workers: cfg.Workers, Init: cfg.Init, Warmup: -1, Observe: a.observe,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if a.cfg.Schedule == nil {
+		from, to, err := Cooling(m, cfg.Seed)
+		if err != nil {
+			return nil, err
+		}
+		a.cfg.Schedule = Geometric(from, to)
+	}
+	a.sites = a.chains.sites
+	a.x = slices.Clone(a.chains.x)
+	a.e = make([]float64, a.chains.cfg.Chains)
+	a.scratch = make([]float64, a.chains.cfg.Chains)
+	m.Energy(a.e, a.x)
+	return a, checkStart(a.e)
+}
+
+// Run goes once through the schedule in n steps, from the current states. On an
+// error, or when the context ends, the best state so far remains.
+func (a *Anneal) Run(ctx context.Context, n int) error {
+	if n < 0 {
+		return fmt.Errorf("sampler: Anneal.Run: n = %d, want ≥ 0", n)
+	}
+	stages := min(a.cfg.Stages, max(n, 1))
+	for k := range stages {
+		t := 1.0
+		if stages > 1 {
+			t = float64(k) / float64(stages-1)
+		}
+		done := n * k / stages
+		if err := a.stage(ctx, a.cfg.Schedule(t), n*(k+1)/stages-done); err != nil {
+			return err
+		}
+		if a.cfg.Progress != nil {
+			a.cfg.Progress(n*(k+1)/stages, n)
+		}
+	}
+	return nil
+}
+
+func (a *Anneal) stage(ctx context.Context, beta float64, steps int) error {
+	m, err := energy.Scale(a.model, beta)
+	if err != nil {
+		return fmt.Errorf("sampler: Anneal: schedule: %w", err)
+	}
+	a.beta = beta
+	for i := range a.chains.blocks {
+		b := &a.chains.blocks[i]
+		if b.kernel, err = a.method.Kernel(m, b.chains); err != nil {
+			return err
+		}
+	}
+	if err := a.chains.Reset(); err != nil {
+		return err
+	}
+	return a.chains.Run(ctx, steps)
+}
+
+// observe keeps the best state of a chain.
+func (a *Anneal) observe(chain, _ int, x []int32, info *Info) {
+	// The kernel's energy is β·E with some rounding: it tells whether an exact
+	// evaluation is worth while.
+	if e := info.Energy / a.beta; e > a.e[chain]+1e-9*math.Abs(a.e[chain]) {
+		return
+	}
+	a.model.Energy(a.scratch[chain:chain+1], x)
+	if e := a.scratch[chain]; e < a.e[chain] {
+		a.e[chain] = e
+		copy(a.x[chain*a.sites:(chain+1)*a.sites], x)
+	}
+}
+
+// Best returns a copy of the best state found and its energy.
+func (a *Anneal) Best() (x []int32, e float64) {
+	best := 0
+	for i, v := range a.e {
+		if v < a.e[best] {
+			best = i
+		}
+	}
+	return slices.Clone(a.x[best*a.sites : (best+1)*a.sites]), a.e[best]
+}
+
+// Energies returns the best energy of each chain. The slice is the run's own.
+func (a *Anneal) Energies() []float64 { return a.e }
+
+const (
+	coolingStates = 16   // random states whose differences Cooling looks at
+	coolingHot    = 0.5  // acceptance of the steepest rise at the start
+	coolingCold   = 0.01 // acceptance of a small rise at the end
+	coolingSmall  = 0.05 // quantile of the differences that counts as small
+)
+
+// Cooling returns inverse temperatures between which annealing a model makes
+// sense, from the single-site differences at a few random states: at from the
+// steepest rise met is accepted with probability ½, at to a rise at the 5 %
+// quantile of the non-zero differences with probability 1 %. (The rule of
+// D-Wave's simulated-annealing sampler, with the quantile in place of the
+// smallest difference.) A model without differences gets from = to = 1.
+func Cooling(m energy.Model, seed uint64) (from, to float64, err error) {
+	sites, levels, err := checkShape("Cooling", m, 1)
+	if err != nil {
+		return 0, 0, err
+	}
+	c := energy.Conditionals(m)
+	repair, repairs := energy.As[energy.Supported](m)
+	r := NewStream(seed, math.MaxUint64) // a chain that no run reaches
+	x, d := make([]int32, sites), make([]float64, levels)
+	var rises []float64
+	for range coolingStates {
+		for i := range x {
+			x[i] = int32(r.IntN(levels))
+		}
+		if repairs {
+			repair.Repair(x)
+		}
+		for i := range sites {
+			c.Conditional(d, i, x)
+			for _, v := range d {
+				if v = math.Abs(v); v > 0 && !math.IsInf(v, 0) {
+					rises = append(rises, v)
+				}
+			}
+		}
+	}
+	if len(rises) == 0 {
+		return 1, 1, nil
+	}
+	slices.Sort(rises)
+	from = -simd.Log(coolingHot) / rises[len(rises)-1]
+	to = -simd.Log(coolingCold) / rises[int(coolingSmall*float64(len(rises)))]
+	return from, max(from, to), nil
+}
