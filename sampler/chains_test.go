@@ -34,6 +34,7 @@ func everyMethod() []Method {
 	return []Method{
 		DULA{}, DMALA{}, DMALA{StepSize: 1}, Gibbs{}, Gibbs{Scan: Random}, Metropolis{}, GWG{}, GWG{Flips: 3}, BlockGibbs{Blocks: [][]int{{0, 1, 2}, {3, 4}}},
 		LocallyBalanced{Balance: Barker}, LocallyBalanced{Balance: Min, Exact: true},
+		HammingBall{Block: 3},
 	}
 }
 
@@ -253,6 +254,10 @@ func TestConfigErrors(t *testing.T) {
 		"Metropolis: Updates = -3, want ≥ 0":               Metropolis{Updates: -3},
 		"GWG: Flips = -1, want ≥ 0":                        GWG{Flips: -1},
 		"LocallyBalanced: Balance = Balance(4), want Sqrt": LocallyBalanced{Balance: 4},
+		"HammingBall: Block = 5, want 1 … 4":               HammingBall{Block: 5},
+		"HammingBall: Block = -1, want 1 … 4":              HammingBall{Block: -1},
+		"HammingBall: Radius = 3, want 1 … 2":              HammingBall{Block: 2, Radius: 3},
+		"HammingBall: Updates = -1, want ≥ 0":              HammingBall{Updates: -1},
 	} {
 		_, err := NewChains(m, method, Config{})
 		assert.ErrorContains(t, err, want)
@@ -260,6 +265,8 @@ func TestConfigErrors(t *testing.T) {
 	wide := newQuadratic(20, 1)
 	_, err = NewChains(wide, BlockGibbs{Blocks: [][]int{{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}}}, Config{})
 	assert.ErrorContains(t, err, "want levels^sites ≤ 65536")
+	_, err = NewChains(wide, HammingBall{Block: 20, Radius: 9}, Config{})
+	assert.ErrorContains(t, err, "a ball of more than 65536 states")
 }
 
 func TestInit(t *testing.T) {

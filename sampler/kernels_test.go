@@ -47,6 +47,8 @@ func metropolised() map[string]Method {
 		"LB-Barker":      LocallyBalanced{Balance: Barker},
 		"LB-Min-exact":   LocallyBalanced{Balance: Min, Exact: true},
 		"LB-Max":         LocallyBalanced{Balance: Max},
+		"HammingBall":    HammingBall{Block: 3, Radius: 1, Updates: 1},
+		"HammingBall-2":  HammingBall{Block: 3, Radius: 2},
 	}
 }
 

@@ -53,6 +53,8 @@ func transition(t *testing.T, k Kernel, sites, levels int) *exact.Matrix {
 		return blockMatrix(k, all)
 	case *bipartite:
 		return bipartiteMatrix(k, all)
+	case *hammingBall:
+		return power(hammingBallMatrix(k, all), k.updates)
 	}
 	t.Fatalf("no transition matrix for %T", k)
 	return nil
