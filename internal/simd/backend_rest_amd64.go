@@ -14,9 +14,7 @@ func softmax(dst, w []float32, cols int)             { refSoftmax(dst, w, cols) 
 func logSoftmax(dst, w []float32, cols int)          { refLogSoftmax(dst, w, cols) }
 func argMax(idx []int32, w []float32, cols int)      { refArgMax(idx, w, cols) }
 
-func dot(x, y []float32) float32           { return refDot(x, y) }
-func axpy(alpha float32, x, y []float32)   { refAxpy(alpha, x, y) }
-func scale(alpha float32, x []float32)     { refScale(alpha, x) }
-func sum(x []float32) float64              { return refSum(x) }
-func gemm(c, a, b []float32, m, n, k int)  { refGemm(c, a, b, m, n, k) }
-func gemmT(c, a, b []float32, m, n, k int) { refGemmT(c, a, b, m, n, k) }
+func dot(x, y []float32) float32         { return refDot(x, y) }
+func axpy(alpha float32, x, y []float32) { refAxpy(alpha, x, y) }
+func scale(alpha float32, x []float32)   { refScale(alpha, x) }
+func sum(x []float32) float64            { return refSum(x) }

@@ -28,6 +28,7 @@ var topics = []struct {
 	{"random", random},
 	{"logistic", logistic},
 	{"flip", flip},
+	{"gemm", gemm},
 }
 
 func main() {

@@ -1,0 +1,207 @@
+//go:build amd64 && !purego
+
+package simd
+
+// The matrix products cut b into panels of two registers' width and up to
+// panelDepth rows, copied side by side to the stack, and run register tiles of
+// c down each panel. Tiles differ in shape, not in the order of the terms.
+const (
+	panelDepth = 256 // rows of a panel: 32 kB, within the first-level cache
+	panelWidth = 32  // columns of a panel with AVX-512, half with AVX2
+	fewRows    = 4   // below, Gemm reads b in place
+	rowDepth   = 4096
+)
+
+func gemm(c, a, b []float32, m, n, k int) {
+	switch {
+	case best == purego || m*n*k == 0:
+		refGemm(c, a, b, m, n, k)
+	case m < fewRows:
+		for i := range m {
+			gemmRow(c[i*n:(i+1)*n], a[i*k:(i+1)*k], b, n)
+		}
+	default:
+		gemmPanels(c, a, b, m, n, k, false)
+	}
+}
+
+func gemmT(c, a, b []float32, m, n, k int) {
+	if best == purego || m*n*k == 0 {
+		refGemmT(c, a, b, m, n, k)
+		return
+	}
+	gemmPanels(c, a, b, m, n, k, true)
+}
+
+func gemmPanels(c, a, b []float32, m, n, k int, transposed bool) {
+	var panel [panelDepth * panelWidth]float32
+	width := panelWidth
+	if best == avx2 {
+		width = panelWidth / 2
+	}
+	for j := 0; j < n; j += width {
+		cols := min(width, n-j)
+		for l := 0; l < k; l += panelDepth {
+			depth := min(panelDepth, k-l)
+			if transposed {
+				packTransposed(panel[:depth*width], b[j*k+l:], cols, k, width)
+			} else {
+				pack(panel[:depth*width], b[l*n+j:], cols, n, width)
+			}
+			for i := 0; i < m; {
+				i += gemmTile(c[i*n+j:], a[i*k+l:], panel[:depth*width], m-i, cols, n, k, width)
+			}
+		}
+	}
+}
+
+// pack copies cols columns of consecutive rows of b, ld entries apart, to rows of
+// width entries; missing columns become 0.
+//
+//go:noinline
+func pack(panel, b []float32, cols, ld, width int) {
+	rows := len(panel) / width
+	switch {
+	case cols < width:
+		for l := range rows {
+			row := panel[l*width : (l+1)*width]
+			clear(row[copy(row, b[l*ld:l*ld+cols]):])
+		}
+	case best == avx512:
+		packRowsAVX512(&panel[0], &b[0], rows, ld)
+	default:
+		packRowsAVX2(&panel[0], &b[0], rows, ld)
+	}
+}
+
+// packTransposed copies cols rows of b, ld entries apart, to the columns of a
+// panel of the given width; missing columns become 0.
+//
+//go:noinline
+func packTransposed(panel, b []float32, cols, ld, width int) {
+	half := width / 2
+	rows := len(panel) / width
+	for j := 0; j < width; j += half {
+		blocks := 0
+		if cols-j >= half {
+			if blocks = rows / half; blocks > 0 && best == avx512 {
+				packColumnsAVX512(&panel[j], &b[j*ld], blocks, ld)
+			} else if blocks > 0 {
+				packColumnsAVX2(&panel[j], &b[j*ld], blocks, ld)
+			}
+		}
+		for l := blocks * half; l < rows; l++ {
+			for h := j; h < j+half; h++ {
+				v := float32(0)
+				if h < cols {
+					v = b[h*ld+l]
+				}
+				panel[l*width+h] = v
+			}
+		}
+	}
+}
+
+// gemmTile adds a·panel to the tallest tile of c that fits into rows and
+// returns its height.
+//
+//go:noinline
+func gemmTile(c, a, panel []float32, rows, cols, ldc, lda, width int) int {
+	if cols < width {
+		return gemmEdge(c, a, panel, rows, cols, ldc, lda, width)
+	}
+	height, depth := tileHeight(rows), len(panel)/width
+	if best == avx512 {
+		switch height {
+		case 12:
+			gemm12x32AVX512(&c[0], &a[0], &panel[0], depth, ldc, lda, width)
+		case 4:
+			gemm4x32AVX512(&c[0], &a[0], &panel[0], depth, ldc, lda, width)
+		case 2:
+			gemm2x32AVX512(&c[0], &a[0], &panel[0], depth, ldc, lda, width)
+		default:
+			gemm1x32AVX512(&c[0], &a[0], &panel[0], depth, ldc, lda, width)
+		}
+		return height
+	}
+	switch height {
+	case 6:
+		gemm6x16AVX2(&c[0], &a[0], &panel[0], depth, ldc, lda, width)
+	case 2:
+		gemm2x16AVX2(&c[0], &a[0], &panel[0], depth, ldc, lda, width)
+	default:
+		gemm1x16AVX2(&c[0], &a[0], &panel[0], depth, ldc, lda, width)
+	}
+	return height
+}
+
+// gemmEdge is gemmTile where columns are missing: it works on a copy of c.
+func gemmEdge(c, a, panel []float32, rows, cols, ldc, lda, width int) int {
+	var full [12 * panelWidth]float32
+	height := tileHeight(rows)
+	for i := range height {
+		copy(full[i*width:], c[i*ldc:i*ldc+cols])
+	}
+	gemmTile(full[:], a, panel, height, width, width, lda, width)
+	for i := range height {
+		copy(c[i*ldc:i*ldc+cols], full[i*width:])
+	}
+	return height
+}
+
+// tileHeight returns the tallest tile of the backend that fits.
+func tileHeight(rows int) int {
+	heights := [...]int{12, 4, 2, 1}
+	if best == avx2 {
+		heights = [...]int{6, 2, 1, 1}
+	}
+	for _, h := range heights {
+		if h <= rows {
+			return h
+		}
+	}
+	return 1
+}
+
+// gemmRow adds the row a times b to the row c.
+func gemmRow(c, a, b []float32, n int) {
+	width := 128
+	if best == avx2 {
+		width = 64
+	}
+	j := 0
+	for ; n-j >= width; j += width {
+		for l := 0; l < len(a); l += rowDepth {
+			gemmRowTile(c[j:], a[l:min(l+rowDepth, len(a))], b[l*n+j:], n)
+		}
+	}
+	if j < n {
+		gemmRowPanels(c, a, b, n, j)
+	}
+}
+
+//go:noinline
+func gemmRowTile(c, a, b []float32, n int) {
+	if best == avx512 {
+		gemm1x128AVX512(&c[0], &a[0], &b[0], len(a), n, len(a), n)
+	} else {
+		gemm1x64AVX2(&c[0], &a[0], &b[0], len(a), n, len(a), n)
+	}
+}
+
+// gemmRowPanels is gemmRow for the columns from j on.
+func gemmRowPanels(c, a, b []float32, n, j int) {
+	var panel [panelDepth * panelWidth]float32
+	width := panelWidth
+	if best == avx2 {
+		width = panelWidth / 2
+	}
+	for ; j < n; j += width {
+		cols := min(width, n-j)
+		for l := 0; l < len(a); l += panelDepth {
+			depth := min(panelDepth, len(a)-l)
+			pack(panel[:depth*width], b[l*n+j:], cols, n, width)
+			gemmTile(c[j:], a[l:], panel[:depth*width], 1, cols, n, len(a), width)
+		}
+	}
+}
