@@ -1,0 +1,105 @@
+package constraint
+
+import "fmt"
+
+// Residue is the language of the sequences whose weighted sum has one of some
+// residues,
+//
+//	Σ_i w_i(x_i) mod m ∈ residues,
+//
+// which is what check digits ask for: an IBAN is 1 modulo 97.
+type Residue struct {
+	weights
+	modulus int
+	good    []bool
+}
+
+// maxModulus keeps the table of good residues small.
+const maxModulus = 1 << 24
+
+// NewResidue returns the sequences of any length with Σ_i weights[x_i] mod
+// modulus among residues, counted 0…modulus−1 also for negative sums. Tokens
+// beyond the weights are dead. weights is copied.
+//
+// 1 ≤ modulus ≤ 2²⁴, residues lie in 0…modulus−1 and weights within ±2²⁰;
+// otherwise the error is an [*ArgumentError]. It wraps [ErrInfeasible] if there
+// is no residue.
+func NewResidue(weights []int, modulus int, residues ...int) (*Residue, error) {
+	return newResidue("NewResidue", [][]int{weights}, false, modulus, residues)
+}
+
+// NewSiteResidue returns the sequences of exactly len(weights) tokens with
+// Σ_i weights[i][x_i] mod modulus among residues. Tokens beyond the weights of a
+// site are dead. Arguments and errors are those of [NewResidue].
+func NewSiteResidue(weights [][]int, modulus int, residues ...int) (*Residue, error) {
+	return newResidue("NewSiteResidue", weights, true, modulus, residues)
+}
+
+func newResidue(name string, rows [][]int, fixed bool, modulus int, residues []int) (*Residue, error) {
+	if modulus < 1 || modulus > maxModulus {
+		return nil, &ArgumentError{name, "modulus", modulus, "1 … 2²⁴"}
+	}
+	if len(residues) == 0 {
+		return nil, infeasible("%s: no residue", name)
+	}
+	if _, ok := times(modulus, len(rows)+1); !ok {
+		return nil, tooMany(name, modulus, len(rows)+1)
+	}
+	r := &Residue{modulus: modulus, good: make([]bool, modulus)}
+	for _, v := range residues {
+		if v < 0 || v >= modulus {
+			return nil, &ArgumentError{name, "a residue", v, fmt.Sprintf("0…%d", modulus-1)}
+		}
+		r.good[v] = true
+	}
+	var err error
+	if r.weights, err = newWeights(name, rows, fixed); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// States returns the number of residues, times sites + 1 where the number of
+// sites is fixed.
+func (r *Residue) States() int {
+	if r.fixed {
+		return r.modulus * (len(r.rows) + 1)
+	}
+	return r.modulus
+}
+
+// Start returns the residue 0.
+func (r *Residue) Start() int { return 0 }
+
+// Next adds the weight of token; the state is site·modulus + residue, the site
+// only if the number of sites is fixed.
+func (r *Residue) Next(state int, token int32) int {
+	site, residue := state/r.modulus, state%r.modulus
+	if r.fixed && site == len(r.rows) {
+		return -1
+	}
+	w, ok := r.at(site, token)
+	if !ok {
+		return -1
+	}
+	if r.fixed {
+		site++
+	}
+	return site*r.modulus + r.reduce(residue+w)
+}
+
+// Accepting reports whether the residue is good and the sequence complete.
+func (r *Residue) Accepting(state int) bool {
+	return r.good[state%r.modulus] && (!r.fixed || state/r.modulus == len(r.rows))
+}
+
+// Classes unites tokens whose weights are congruent at every site.
+func (r *Residue) Classes(levels int) (of []int32, n int) { return r.classes(levels, r.reduce) }
+
+// reduce returns v mod modulus in 0…modulus−1.
+func (r *Residue) reduce(v int) int {
+	if v %= r.modulus; v < 0 {
+		v += r.modulus
+	}
+	return v
+}

@@ -1,0 +1,250 @@
+package constraint
+
+import (
+	"fmt"
+	"math"
+	"sort"
+)
+
+// Sum bounds a weighted sum over the sequence,
+//
+//	lower ≤ Σ_i w_i(x_i) ≤ upper,
+//
+// with integer weights. It is a language and a [Set]. [NewSum] is for sequences
+// of any length, [NewSiteSum] for a fixed number of sites, whose remainder then
+// says which partial sums are still good; weights of both signs want the latter.
+type Sum struct {
+	weights
+	lower, upper int
+
+	// Any length: sums so far are low…high; beyond, they are dead or stay at
+	// the border that they cannot cross back.
+	low, high         int
+	stayLow, stayHigh bool
+
+	// Fixed length: sums so far at site i are from[i]…to[i], their states
+	// begin at offset[i], and offset[sites+1] is the number of states.
+	from, to, offset []int
+}
+
+// maxSum bounds partial sums, so that their number fits an int of 32 bits.
+const maxSum = 1<<29 - 1
+
+// NewSum returns the sequences of any length with lower ≤ Σ_i weights[x_i] ≤
+// upper; math.MinInt and math.MaxInt leave a side open. Tokens beyond the
+// weights are dead. weights is copied.
+//
+// Where weights of both signs occur, a partial sum beyond ±(2²⁹−1), which takes
+// 512 sites or more, is dead, and since sums may wander that far before they
+// come back, the language cannot be compiled to a table.
+//
+// Weights are at most 2²⁰, finite bounds at most 2²⁹−1 in absolute value;
+// otherwise the error is an [*ArgumentError]. It wraps [ErrInfeasible] if
+// lower > upper.
+func NewSum(weights []int, lower, upper int) (*Sum, error) {
+	s, err := newSum("NewSum", [][]int{weights}, false, lower, upper)
+	if err != nil {
+		return nil, err
+	}
+	least, most := s.extremes(0)
+	s.low, s.high = -maxSum, maxSum
+	switch {
+	case least >= 0: // sums only grow
+		s.stayHigh = upper == math.MaxInt
+		s.low, s.high = 0, max(upper, 0)
+		if s.stayHigh {
+			s.high = max(lower, 0)
+		}
+	case most <= 0: // sums only fall
+		s.stayLow = lower == math.MinInt
+		s.low, s.high = min(lower, 0), 0
+		if s.stayLow {
+			s.low = min(upper, 0)
+		}
+	}
+	return s, nil
+}
+
+// NewSiteSum returns the sequences of exactly len(weights) tokens with lower ≤
+// Σ_i weights[i][x_i] ≤ upper; math.MinInt and math.MaxInt leave a side open.
+// Tokens beyond the weights of a site are dead. Rows may share memory; they are
+// copied.
+//
+// Weights and bounds have the range of [NewSum]. The error wraps
+// [ErrInfeasible] if lower > upper or if the extremes of the sites do not reach
+// the bounds, and is a [*LimitError] if more than 2²⁹−1 partial sums have to be
+// told apart.
+func NewSiteSum(weights [][]int, lower, upper int) (*Sum, error) {
+	s, err := newSum("NewSiteSum", weights, true, lower, upper)
+	if err != nil {
+		return nil, err
+	}
+	sites := len(weights)
+	s.from, s.to = make([]int, sites+1), make([]int, sites+1)
+	for i := range sites {
+		least, most := s.extremes(i)
+		s.from[i+1], s.to[i+1] = s.from[i]+least, s.to[i]+most
+		if max(-s.from[i+1], s.to[i+1]) > maxSum {
+			return nil, &LimitError{"NewSiteSum: |partial sum|", max(-s.from[i+1], s.to[i+1]), maxSum}
+		}
+	}
+	// What comes after a site must still be able to reach the bounds.
+	needLow, needHigh := lower, upper
+	for i := sites; i >= 0; i-- {
+		s.from[i], s.to[i] = max(s.from[i], needLow), min(s.to[i], needHigh)
+		if s.from[i] > s.to[i] {
+			return nil, infeasible("NewSiteSum: no sum is in [%s, %s]", side(lower), side(upper))
+		}
+		if i > 0 {
+			least, most := s.extremes(i - 1)
+			needLow, needHigh = s.from[i]-most, s.to[i]-least
+		}
+	}
+	total := 0
+	for i := range s.from {
+		s.offset = append(s.offset, total)
+		if total += s.to[i] - s.from[i] + 1; total > maxSum {
+			return nil, &LimitError{"NewSiteSum: states", total, maxSum}
+		}
+	}
+	s.offset = append(s.offset, total)
+	return s, nil
+}
+
+// newSum checks what both forms need.
+func newSum(name string, rows [][]int, fixed bool, lower, upper int) (*Sum, error) {
+	if lower > upper {
+		return nil, infeasible("%s: lower = %s, want ≤ upper = %s", name, side(lower), side(upper))
+	}
+	if lower != math.MinInt && (lower < -maxSum || lower > maxSum) {
+		return nil, &ArgumentError{name, "lower", lower, "math.MinInt or −(2²⁹−1) … 2²⁹−1"}
+	}
+	if upper != math.MaxInt && (upper < -maxSum || upper > maxSum) {
+		return nil, &ArgumentError{name, "upper", upper, "math.MaxInt or −(2²⁹−1) … 2²⁹−1"}
+	}
+	w, err := newWeights(name, rows, fixed)
+	if err != nil {
+		return nil, err
+	}
+	return &Sum{weights: w, lower: lower, upper: upper}, nil
+}
+
+// side prints a bound.
+func side(v int) string {
+	switch v {
+	case math.MinInt:
+		return "−∞"
+	case math.MaxInt:
+		return "∞"
+	}
+	return fmt.Sprint(v)
+}
+
+// States returns the number of partial sums, over all sites where their number
+// is fixed.
+func (s *Sum) States() int {
+	if s.fixed {
+		return s.offset[len(s.offset)-1]
+	}
+	return s.high - s.low + 1
+}
+
+// Start returns the sum 0.
+func (s *Sum) Start() int {
+	if s.fixed {
+		return 0
+	}
+	return -s.low
+}
+
+// Next adds the weight of token.
+func (s *Sum) Next(state int, token int32) int {
+	if s.fixed {
+		return s.nextAt(state, token)
+	}
+	w, ok := s.at(0, token)
+	if !ok {
+		return -1
+	}
+	sum := state + s.low + w
+	switch {
+	case sum > s.high && s.stayHigh:
+		sum = s.high
+	case sum < s.low && s.stayLow:
+		sum = s.low
+	case sum > s.high || sum < s.low:
+		return -1
+	}
+	return sum - s.low
+}
+
+// nextAt is Next for a fixed number of sites.
+func (s *Sum) nextAt(state int, token int32) int {
+	site := s.site(state)
+	if site == len(s.rows) {
+		return -1
+	}
+	w, ok := s.at(site, token)
+	sum := s.from[site] + state - s.offset[site] + w
+	if !ok || sum < s.from[site+1] || sum > s.to[site+1] {
+		return -1
+	}
+	return s.offset[site+1] + sum - s.from[site+1]
+}
+
+// site returns the number of tokens that lead to state.
+func (s *Sum) site(state int) int {
+	return sort.Search(len(s.rows), func(i int) bool { return s.offset[i+1] > state })
+}
+
+// Accepting reports whether the sum is within the bounds, and the sequence
+// complete.
+func (s *Sum) Accepting(state int) bool {
+	if s.fixed {
+		return state >= s.offset[len(s.rows)]
+	}
+	sum := state + s.low
+	return sum >= s.lower && sum <= s.upper
+}
+
+// Classes unites tokens that weigh the same at every site.
+func (s *Sum) Classes(levels int) (of []int32, n int) {
+	return s.classes(levels, func(v int) int { return v })
+}
+
+// Len returns the number of bounds that are not open, 0 to 2.
+func (s *Sum) Len() int {
+	n := 0
+	if s.lower != math.MinInt {
+		n++
+	}
+	if s.upper != math.MaxInt {
+		n++
+	}
+	return n
+}
+
+// Violation stores, for each state, lower − sum if there is a lower bound, then
+// sum − upper if there is an upper one, in units of the weights. It panics if
+// a token has no weight, or the number of sites is fixed and another.
+func (s *Sum) Violation(g []float64, x []int32) {
+	eachState(s.Len(), g, x, func(g []float64, x []int32) {
+		if s.fixed && len(x) != len(s.rows) {
+			panic(fmt.Sprintf("constraint: len(x) = %d per state, want %d", len(x), len(s.rows)))
+		}
+		sum := 0
+		for i, t := range x {
+			w, ok := s.at(i, t)
+			if !ok {
+				panic(fmt.Sprintf("constraint: Sum: token %d at site %d has no weight", t, i))
+			}
+			sum += w
+		}
+		if s.lower != math.MinInt {
+			g[0] = float64(s.lower - sum)
+		}
+		if s.upper != math.MaxInt {
+			g[len(g)-1] = float64(sum - s.upper)
+		}
+	})
+}

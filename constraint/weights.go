@@ -1,0 +1,77 @@
+package constraint
+
+import "math"
+
+// weights are integers per level, the same for every site or a row per site.
+type weights struct {
+	rows  [][]int
+	fixed bool // a row per site
+}
+
+// maxWeight bounds single weights, so that partial sums never overflow an int
+// (see maxSum).
+const maxWeight = 1 << 20
+
+// newWeights copies and checks a table of weights. Neighbouring rows that share
+// memory share it in the copy.
+func newWeights(name string, rows [][]int, fixed bool) (weights, error) {
+	w := weights{fixed: fixed}
+	for i, row := range rows {
+		if len(row) == 0 {
+			return w, &ArgumentError{name, "len(weights) of a site", 0, "≥ 1"}
+		}
+		for _, v := range row {
+			if v < -maxWeight || v > maxWeight {
+				return w, &ArgumentError{name, "a weight", v, "−2²⁰ … 2²⁰"}
+			}
+		}
+		if i > 0 && &row[0] == &rows[i-1][0] && len(row) == len(rows[i-1]) {
+			w.rows = append(w.rows, w.rows[i-1])
+			continue
+		}
+		w.rows = append(w.rows, append([]int(nil), row...))
+	}
+	return w, nil
+}
+
+// at returns the weight of a token at a site; ok is false if it has none.
+func (w *weights) at(site int, token int32) (v int, ok bool) {
+	if !w.fixed {
+		site = 0
+	}
+	row := w.rows[site]
+	if uint(token) >= uint(len(row)) {
+		return 0, false
+	}
+	return row[token], true
+}
+
+// extremes returns the least and the largest weight of a site.
+func (w *weights) extremes(site int) (least, most int) {
+	if !w.fixed {
+		site = 0
+	}
+	least, most = w.rows[site][0], w.rows[site][0]
+	for _, v := range w.rows[site] {
+		least, most = min(least, v), max(most, v)
+	}
+	return least, most
+}
+
+// classes unites tokens that weigh the same everywhere, after of is applied to
+// the weights.
+func (w *weights) classes(levels int, of func(v int) int) ([]int32, int) {
+	class, n := make([]int32, levels), min(levels, 1)
+	for i, row := range w.rows {
+		if i > 0 && &row[0] == &w.rows[i-1][0] {
+			continue
+		}
+		class, n = classesBy(levels, func(t int32) [2]int {
+			if int(t) >= len(row) {
+				return [2]int{int(class[t]), math.MinInt}
+			}
+			return [2]int{int(class[t]), of(row[t])}
+		})
+	}
+	return class, n
+}
