@@ -23,6 +23,10 @@ func checkWindows(t *testing.T, m energy.Model, e func(x []int32) float64) {
 	wm, ok := energy.As[energy.Windowed](m)
 	require.True(t, ok)
 	sites, levels := m.Shape()
+	o, ok := energy.As[energy.Ordinal](m)
+	require.True(t, ok)
+	require.Len(t, o.Values(), levels)
+	require.Equal(t, o.Values(), wm.Values())
 	for _, w := range []int{0, 1, levels} {
 		g, got := make([]float32, sites*(2*w+1)), make([]float64, 1)
 		for _, x := range exact.States(sites, levels) {

@@ -1,0 +1,87 @@
+package energy_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+)
+
+func ExampleFunc() {
+	// Two queens on a 4×4 board, one in each of two adjacent columns, that
+	// prefer to be far apart and must not attack each other.
+	m := energy.Func{Sites: 2, Levels: 4, E: func(x []int32) float64 {
+		d := math.Abs(float64(x[0] - x[1]))
+		if d <= 1 {
+			return math.Inf(1)
+		}
+		return -d
+	}}
+	d := make([]float64, 4)
+	energy.Conditionals(m).Conditional(d, 1, []int32{0, 2})
+	fmt.Println(d)
+	// Output: [+Inf +Inf 0 -1]
+}
+
+func ExampleSum() {
+	ising, _ := energy.NewIsing(energy.FreeLattice{3}, 1, 0)
+	penalty := energy.Func{Sites: 3, Levels: 2, E: func(x []int32) float64 {
+		n := float64(x[0] + x[1] + x[2])
+		return 2 * (n - 1) * (n - 1)
+	}}
+	m, err := energy.Sum(ising, penalty)
+	if err != nil {
+		panic(err)
+	}
+	_, table := energy.As[energy.Differentiable](m)
+	_, graph := energy.As[energy.Graphical](m)
+	fmt.Println("table:", table, "graph:", graph)
+	e := make([]float64, 2)
+	m.Energy(e, []int32{0, 0, 0, 1, 0, 0})
+	fmt.Println(e)
+	// Output:
+	// table: true graph: false
+	// [0 0]
+}
+
+func ExampleClamp() {
+	chain, _ := energy.NewMarkov(4, 2, 1, []float64{0.5, 0.5}, []float64{0.9, 0.1, 0.2, 0.8})
+	m, err := energy.Clamp(chain, map[int]int32{0: 1, 3: 0})
+	if err != nil {
+		panic(err)
+	}
+	x := []int32{0, 1, 1, 1}
+	if s, ok := energy.As[energy.Supported](m); ok {
+		s.Repair(x)
+	}
+	fmt.Println(x)
+	// Output: [1 1 1 0]
+}
+
+func ExampleFitMarkov() {
+	words := [][]int32{{0, 1, 0, 1}, {0, 1, 1, 0}, {1, 0, 1}}
+	m, err := energy.FitMarkov(3, 2, 1, words, 1)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("%.4f\n", math.Exp(m.LogProb([]int32{0, 1, 0})))
+	// Output: 0.3333
+}
+
+func ExampleReadRudy() {
+	g, err := energy.ReadRudy(strings.NewReader("3 2\n1 2 5\n2 3\n"))
+	if err != nil {
+		panic(err)
+	}
+	m, _ := energy.MaxCut(g)
+	e := make([]float64, 1)
+	x := []int32{0, 1, 0}
+	m.Energy(e, x)
+	fmt.Println("cut", g.Cut(x), "energy", e[0])
+	_, err = energy.ReadRudy(strings.NewReader("3 1\n1 4\n"))
+	fmt.Println(err)
+	// Output:
+	// cut 6 energy -3
+	// energy: ReadRudy: line 2: column 2: j = 4, want an integer in 1 … 3
+}
