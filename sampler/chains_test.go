@@ -34,7 +34,7 @@ func everyMethod() []Method {
 	return []Method{
 		DULA{}, DMALA{}, DMALA{StepSize: 1}, Gibbs{}, Gibbs{Scan: Random}, Metropolis{}, GWG{}, GWG{Flips: 3}, BlockGibbs{Blocks: [][]int{{0, 1, 2}, {3, 4}}},
 		LocallyBalanced{Balance: Barker}, LocallyBalanced{Balance: Min, Exact: true},
-		HammingBall{Block: 3},
+		HammingBall{Block: 3}, Paths{}, Paths{Length: 2, Balance: Min},
 	}
 }
 
@@ -258,6 +258,9 @@ func TestConfigErrors(t *testing.T) {
 		"HammingBall: Block = -1, want 1 … 4":              HammingBall{Block: -1},
 		"HammingBall: Radius = 3, want 1 … 2":              HammingBall{Block: 2, Radius: 3},
 		"HammingBall: Updates = -1, want ≥ 0":              HammingBall{Updates: -1},
+		"Paths: Length = 5, want 1 … 4":                    Paths{Length: 5},
+		"Paths: Target = 2, want within":                   Paths{Target: 2},
+		"Paths: Balance = Balance(-1), want":               Paths{Balance: -1},
 	} {
 		_, err := NewChains(m, method, Config{})
 		assert.ErrorContains(t, err, want)

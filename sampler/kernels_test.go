@@ -49,6 +49,9 @@ func metropolised() map[string]Method {
 		"LB-Max":         LocallyBalanced{Balance: Max},
 		"HammingBall":    HammingBall{Block: 3, Radius: 1, Updates: 1},
 		"HammingBall-2":  HammingBall{Block: 3, Radius: 2},
+		"Paths":          Paths{Length: 1},
+		"Paths-2":        Paths{Length: 2},
+		"Paths-Barker":   Paths{Length: 2, Balance: Barker},
 	}
 }
 

@@ -55,6 +55,8 @@ func transition(t *testing.T, k Kernel, sites, levels int) *exact.Matrix {
 		return bipartiteMatrix(k, all)
 	case *hammingBall:
 		return power(hammingBallMatrix(k, all), k.updates)
+	case *paths:
+		return pathsMatrix(t, k, all, func(y, x []int32) (float64, float64) { return k.score(0, y, x) })
 	}
 	t.Fatalf("no transition matrix for %T", k)
 	return nil
