@@ -53,10 +53,17 @@ type Tabled interface {
 // Any is the language of all sequences.
 type Any struct{}
 
-func (Any) States() int             { return 1 }
-func (Any) Start() int              { return 0 }
-func (Any) Next(s int, _ int32) int { return s }
-func (Any) Accepting(int) bool      { return true }
+// States returns 1.
+func (Any) States() int { return 1 }
+
+// Start returns 0.
+func (Any) Start() int { return 0 }
+
+// Next returns state.
+func (Any) Next(state int, _ int32) int { return state }
+
+// Accepting returns true.
+func (Any) Accepting(int) bool { return true }
 
 // Classes puts all tokens into one class.
 func (Any) Classes(levels int) ([]int32, int) { return make([]int32, levels), min(levels, 1) }

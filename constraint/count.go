@@ -55,7 +55,8 @@ func (c Count) States() int {
 func (c Count) Start() int { return 0 }
 
 // Next returns the count after token; beyond Max it is dead, and without a Max
-// it stays at Min.
+// it stays at Min. It takes O(len(Levels)) steps; for large level sets ask
+// once per class, see [Classes].
 func (c Count) Next(state int, token int32) int {
 	if !slices.Contains(c.Levels, token) {
 		return state

@@ -1,0 +1,191 @@
+package constraint
+
+import (
+	"fmt"
+	"math"
+)
+
+// Row is a sparse row: Σ_k Value[k]·v[Index[k]]. An index may occur twice.
+type Row struct {
+	Index []int32
+	Value []float64
+}
+
+// Linear is the system of inequalities A·v ≤ B,
+//
+//	g_j(v) = Σ_k A[j].Value[k]·v[A[j].Index[k]] − B[j].
+//
+// It is used as a literal. On reals (Levels = 0), v is the series itself. On
+// tokens (Levels ≥ 1), v is the row-major table of sites × Levels probabilities,
+// and a token sequence stands for its one-hot table: entry i·Levels + l is 1
+// exactly if x_i = l. With Levels = 0 a token stands for the number of its
+// level.
+//
+// Sums are accumulated in float64, in the order of the row, without fused
+// multiply-add.
+type Linear struct {
+	A      []Row
+	B      []float64
+	Levels int
+}
+
+// Rows returns the sparse rows of a dense row-major matrix. It panics unless
+// columns ≥ 1 divides len(a).
+func Rows(a []float64, columns int) []Row {
+	if columns < 1 || len(a)%columns != 0 {
+		panic(fmt.Sprintf("constraint: len(a) = %d, want a multiple of columns = %d ≥ 1", len(a), columns))
+	}
+	rows := make([]Row, len(a)/columns)
+	for i, v := range a {
+		if v != 0 {
+			r := &rows[i/columns]
+			r.Index, r.Value = append(r.Index, int32(i%columns)), append(r.Value, v)
+		}
+	}
+	return rows
+}
+
+// Validate checks the system against the length n of v: lengths agree, indices
+// lie in 0…n−1, numbers are finite (a bound may be +Inf, that is none), and n
+// is a multiple of Levels. The error is an [*ArgumentError], or wraps
+// [ErrInfeasible] for a row 0 ≤ b with b < 0.
+func (l Linear) Validate(n int) error {
+	switch {
+	case l.Levels < 0:
+		return &ArgumentError{"Linear", "Levels", l.Levels, "≥ 0"}
+	case l.Levels > 0 && n%l.Levels != 0:
+		return &ArgumentError{"Linear", "the length of v", n, fmt.Sprintf("a multiple of Levels = %d", l.Levels)}
+	case len(l.A) != len(l.B):
+		return &ArgumentError{"Linear", "len(B)", len(l.B), fmt.Sprintf("len(A) = %d", len(l.A))}
+	}
+	for j, r := range l.A {
+		if len(r.Index) != len(r.Value) {
+			return &ArgumentError{"Linear", fmt.Sprintf("len(A[%d].Value)", j), len(r.Value), fmt.Sprintf("len(Index) = %d", len(r.Index))}
+		}
+		if b := l.B[j]; math.IsNaN(b) || math.IsInf(b, -1) {
+			return &ArgumentError{"Linear", fmt.Sprintf("B[%d]", j), b, "finite or +Inf"}
+		}
+		zero := true
+		for k, i := range r.Index {
+			if i < 0 || int(i) >= n {
+				return &ArgumentError{"Linear", fmt.Sprintf("A[%d].Index[%d]", j, k), i, fmt.Sprintf("0…%d", n-1)}
+			}
+			if v := r.Value[k]; math.IsNaN(v) || math.IsInf(v, 0) {
+				return &ArgumentError{"Linear", fmt.Sprintf("A[%d].Value[%d]", j, k), v, "finite"}
+			}
+			zero = zero && r.Value[k] == 0
+		}
+		if zero && l.B[j] < 0 {
+			return infeasible("Linear: row %d is 0 ≤ %v", j, l.B[j])
+		}
+	}
+	return nil
+}
+
+// Len returns the number of rows.
+func (l Linear) Len() int { return len(l.A) }
+
+// Value stores g = A·v − B.
+func (l Linear) Value(g []float64, v []float32) {
+	l.checkLen("g", len(g), len(l.A))
+	for j, r := range l.A {
+		sum := 0.0
+		for k, i := range r.Index {
+			sum += float64(r.Value[k] * float64(v[i]))
+		}
+		g[j] = sum - l.B[j]
+	}
+}
+
+// Pull adds Aᵀ·w to dst; v is not read, but must have the length of dst.
+func (l Linear) Pull(dst, v []float32, w []float64) {
+	l.checkLen("dst", len(dst), len(v))
+	l.checkLen("w", len(w), len(l.A))
+	for j, r := range l.A {
+		if w[j] == 0 {
+			continue
+		}
+		for k, i := range r.Index {
+			dst[i] += float32(w[j] * r.Value[k])
+		}
+	}
+}
+
+// Violation stores A·v − B for the one-hot table of each state, or for its
+// levels as numbers where Levels = 0.
+func (l Linear) Violation(g []float64, x []int32) {
+	eachState(len(l.A), g, x, func(g []float64, x []int32) {
+		for j, r := range l.A {
+			sum := 0.0
+			for k, i := range r.Index {
+				switch {
+				case l.Levels == 0:
+					sum += float64(r.Value[k] * float64(x[i]))
+				case int(x[int(i)/l.Levels]) == int(i)%l.Levels:
+					sum += r.Value[k]
+				}
+			}
+			g[j] = sum - l.B[j]
+		}
+	})
+}
+
+func (l Linear) checkLen(name string, got, want int) {
+	if got != want {
+		panic(fmt.Sprintf("constraint: len(%s) = %d, want %d", name, got, want))
+	}
+}
+
+// Linear returns the bounds of c on the expected count of a table of sites ×
+// levels probabilities, in the order of [Count.Violation]; on one-hot tables
+// they are those of c.
+func (c Count) Linear(sites, levels int) Linear {
+	in := c.membership(levels)
+	var r Row
+	for i := range sites * levels {
+		if in[i%levels] {
+			r.Index, r.Value = append(r.Index, int32(i)), append(r.Value, 1)
+		}
+	}
+	l := Linear{Levels: levels}
+	if c.Min > 0 {
+		l.atLeast(r, float64(c.Min))
+	}
+	if upper, ok := c.upper(); ok {
+		l.A, l.B = append(l.A, r), append(l.B, float64(upper))
+	}
+	return l
+}
+
+// Linear returns the bounds of s on the expected sum of a table of sites ×
+// levels probabilities, in the order of [Sum.Violation]; on one-hot tables they
+// are those of s. Levels without a weight count 0. It panics if the number of
+// sites is fixed and another.
+func (s *Sum) Linear(sites, levels int) Linear {
+	if s.fixed && sites != len(s.rows) {
+		panic(fmt.Sprintf("constraint: sites = %d, want %d", sites, len(s.rows)))
+	}
+	var r Row
+	for i := range sites * levels {
+		if w, ok := s.at(i/levels, int32(i%levels)); ok && w != 0 {
+			r.Index, r.Value = append(r.Index, int32(i)), append(r.Value, float64(w))
+		}
+	}
+	l := Linear{Levels: levels}
+	if s.lower != math.MinInt {
+		l.atLeast(r, float64(s.lower))
+	}
+	if s.upper != math.MaxInt {
+		l.A, l.B = append(l.A, r), append(l.B, float64(s.upper))
+	}
+	return l
+}
+
+// atLeast appends r·v ≥ b.
+func (l *Linear) atLeast(r Row, b float64) {
+	negative := Row{Index: r.Index, Value: make([]float64, len(r.Value))}
+	for k, v := range r.Value {
+		negative.Value[k] = -v
+	}
+	l.A, l.B = append(l.A, negative), append(l.B, -b)
+}

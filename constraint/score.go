@@ -1,0 +1,69 @@
+package constraint
+
+import "fmt"
+
+// Score bounds a function of the user's own,
+//
+//	g(v) = F(v) − Threshold ≤ 0,
+//
+// with its gradient on probability rows or reals, and, where the function that
+// judges is not smooth, a decision of its own on tokens. It is used as a
+// literal. The functions are called from several goroutines at once.
+type Score struct {
+	// F evaluates the score of one sample. NaN means that it failed.
+	F func(v []float32) float64
+
+	// Gradient adds weight·∂F/∂v at v to dst.
+	Gradient func(dst, v []float32, weight float64)
+
+	Threshold float64
+
+	// Decide evaluates the score that judges a token sequence; F is then a
+	// surrogate that only leads the way. It is needed for Violation only.
+	Decide func(x []int32) float64
+}
+
+// Validate returns an [*ArgumentError] if there is neither F nor Decide, if F
+// has no Gradient, or if Threshold is NaN.
+func (s Score) Validate() error {
+	switch {
+	case s.F == nil && s.Decide == nil:
+		return &ArgumentError{"Score", "F", nil, "a function, or Decide"}
+	case s.F != nil && s.Gradient == nil:
+		return &ArgumentError{"Score", "Gradient", nil, "a function"}
+	case s.Threshold != s.Threshold:
+		return &ArgumentError{"Score", "Threshold", s.Threshold, "a number"}
+	}
+	return nil
+}
+
+// Len returns 1.
+func (s Score) Len() int { return 1 }
+
+// Value stores F(v) − Threshold.
+func (s Score) Value(g []float64, v []float32) {
+	if len(g) != 1 {
+		panic(fmt.Sprintf("constraint: len(g) = %d, want 1", len(g)))
+	}
+	g[0] = s.F(v) - s.Threshold
+}
+
+// Pull adds w[0]·∂F/∂v to dst.
+func (s Score) Pull(dst, v []float32, w []float64) {
+	if len(dst) != len(v) {
+		panic(fmt.Sprintf("constraint: len(dst) = %d, want %d", len(dst), len(v)))
+	}
+	if len(w) != 1 {
+		panic(fmt.Sprintf("constraint: len(w) = %d, want 1", len(w)))
+	}
+	s.Gradient(dst, v, w[0])
+}
+
+// Violation stores Decide(x) − Threshold for every state. It panics if Decide
+// is nil.
+func (s Score) Violation(g []float64, x []int32) {
+	if s.Decide == nil {
+		panic("constraint: Score.Violation: Decide = nil, want a function")
+	}
+	eachState(1, g, x, func(g []float64, x []int32) { g[0] = s.Decide(x) - s.Threshold })
+}

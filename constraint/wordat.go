@@ -1,0 +1,185 @@
+package constraint
+
+import (
+	"context"
+)
+
+// wordAt is the automaton of NewWordAt from the beginning. States, for the
+// n-th word: 2k is the gap after k < n words and 2k+1 the word after it, for
+// k < n−1; then the gap before the n-th word, then "found", then the states of
+// the lexicon as the n-th word goes on.
+type wordAt struct {
+	words *Lexicon
+	n     int
+	gap   []bool // tokens that separate
+}
+
+// NewWordAt returns the language of the sequences whose n-th word is one of
+// words, where a word is a longest run of tokens that are not separators: the
+// first is n = 1, the last n = −1. A sequence with fewer than |n| words is not
+// in it. Tokens are those of the automaton, see [TextWordAt] for text.
+//
+// The error is an [*ArgumentError] if n = 0 or a word is empty or contains a
+// separator or a negative token, wraps [ErrInfeasible] if there are no words,
+// and is a [*LimitError] if n < −16: counted from the end, the state remembers
+// which of the last |n| words fit.
+func NewWordAt(words [][]int32, n int, separators []int32) (Automaton, error) {
+	if n == 0 {
+		return nil, &ArgumentError{"NewWordAt", "n", 0, "≠ 0: 1 is the first word, −1 the last"}
+	}
+	if n < -maxFromEnd {
+		return nil, &LimitError{"NewWordAt: −n", -n, maxFromEnd}
+	}
+	w := wordAt{words: &Lexicon{}, n: n}
+	for _, t := range separators {
+		if t < 0 || t >= maxToken {
+			return nil, &ArgumentError{"NewWordAt", "a separator", t, "0 … 2²⁴−1"}
+		}
+		for int(t) >= len(w.gap) {
+			w.gap = append(w.gap, false)
+		}
+		w.gap[t] = true
+	}
+	for _, word := range words {
+		if len(word) == 0 {
+			return nil, &ArgumentError{"NewWordAt", "len of a word", 0, "≥ 1"}
+		}
+		for _, t := range word {
+			if t < 0 || t >= maxToken || w.separates(t) {
+				return nil, &ArgumentError{"NewWordAt", "a token of a word", t, "0 … 2²⁴−1 and no separator"}
+			}
+		}
+		w.words.Add(word)
+	}
+	if len(words) == 0 {
+		return nil, infeasible("NewWordAt: no words")
+	}
+	if n < 0 {
+		return wordFromEnd{w, -n}, nil
+	}
+	if _, ok := times(n, 2); !ok {
+		return nil, tooMany("NewWordAt", n, 2)
+	}
+	return w, nil
+}
+
+// maxFromEnd bounds how far from the end a word may be: 2¹⁶ histories.
+const maxFromEnd = 16
+
+// TextWordAt compiles the language of the token sequences whose text has one of
+// the words as its n-th, where words are longest runs of bytes other than those
+// of separators; how the text is cut into tokens does not matter. Errors are
+// those of [NewWordAt] and [Lift].
+func TextWordAt(ctx context.Context, v Vocabulary, limits Limits, n int, separators string, words ...string) (*DFA, error) {
+	a, err := NewWordAt(bytesOf(words), n, bytesOf([]string{separators})[0])
+	if err != nil {
+		return nil, err
+	}
+	return Lift(ctx, a, v, limits)
+}
+
+func (w wordAt) separates(t int32) bool { return uint(t) < uint(len(w.gap)) && w.gap[t] }
+
+// before is the state of the gap before the n-th word.
+func (w wordAt) before() int { return 2 * (w.n - 1) }
+
+func (w wordAt) found() int  { return w.before() + 1 }
+func (w wordAt) inside() int { return w.before() + 2 }
+
+func (w wordAt) States() int { return w.inside() + len(w.words.node) }
+func (w wordAt) Start() int  { return 0 }
+
+func (w wordAt) Next(state int, token int32) int {
+	gap := w.separates(token)
+	switch {
+	case state == w.found():
+		return state
+	case state < w.before():
+		if (state%2 == 0) == gap {
+			return state // still in the gap, or still in the word
+		}
+		return state + 1
+	case state == w.before():
+		if gap {
+			return state
+		}
+		return w.enter(0, token)
+	case gap:
+		if w.words.Accepting(state - w.inside()) {
+			return w.found()
+		}
+		return -1
+	}
+	return w.enter(state-w.inside(), token)
+}
+
+// enter follows the lexicon from its state s.
+func (w wordAt) enter(s int, token int32) int {
+	if s = w.words.Next(s, token); s < 0 {
+		return -1
+	}
+	return w.inside() + s
+}
+
+func (w wordAt) Accepting(state int) bool {
+	return state == w.found() || state >= w.inside() && w.words.Accepting(state-w.inside())
+}
+
+// Classes tells apart separators, other tokens, and the tokens of the words.
+func (w wordAt) Classes(levels int) (of []int32, n int) {
+	used, _ := w.words.Classes(levels)
+	return classesBy(levels, func(t int32) [2]int32 {
+		if w.separates(t) {
+			return [2]int32{1, 0}
+		}
+		return [2]int32{0, used[t]}
+	})
+}
+
+// wordFromEnd is the automaton from the end. Its state is place·2ⁿ + history:
+// bit i of history says whether the word i+1 before the current place fits, and
+// place is 0 in a gap, 1 in a word that does not fit, 2+s in a word at state s
+// of the lexicon.
+type wordFromEnd struct {
+	wordAt
+	back int // −n
+}
+
+func (w wordFromEnd) States() int { return (2 + len(w.words.node)) << w.back }
+func (w wordFromEnd) Start() int  { return 0 }
+
+func (w wordFromEnd) Next(state int, token int32) int {
+	place, history := state>>w.back, state&(1<<w.back-1)
+	if w.separates(token) {
+		if place > 0 {
+			history = w.push(place, history)
+		}
+		return history
+	}
+	s := 0
+	switch place {
+	case 1:
+		return state
+	case 0:
+	default:
+		s = place - 2
+	}
+	return (w.words.Next(s, token)+2)<<w.back | history
+}
+
+// push appends the word that ends at place to the history.
+func (w wordFromEnd) push(place, history int) int {
+	history = history << 1 & (1<<w.back - 1)
+	if place >= 2 && w.words.Accepting(place-2) {
+		history |= 1
+	}
+	return history
+}
+
+func (w wordFromEnd) Accepting(state int) bool {
+	place, history := state>>w.back, state&(1<<w.back-1)
+	if place > 0 {
+		history = w.push(place, history)
+	}
+	return history>>(w.back-1) == 1
+}
