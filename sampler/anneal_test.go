@@ -131,7 +131,7 @@ func ExampleAnneal() {
 	if err != nil {
 		panic(err)
 	}
-	m, err := energy.NewIsing(g, -0.5, 0) // E = ½ Σ s_i s_j = (edges)/2 − cut
+	m, err := energy.MaxCut(g)
 	if err != nil {
 		panic(err)
 	}
@@ -142,7 +142,7 @@ func ExampleAnneal() {
 	if err := a.Run(context.Background(), 1000); err != nil {
 		panic(err)
 	}
-	_, e := a.Best()
-	fmt.Println("largest cut:", 6./2-e)
+	x, _ := a.Best()
+	fmt.Println("largest cut:", g.Cut(x))
 	// Output: largest cut: 5
 }

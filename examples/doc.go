@@ -1,0 +1,4 @@
+// Package examples holds programs that show gibbsite at work, one folder each.
+// It is a module of its own, so that plots and progress bars do not reach
+// programs that import the library.
+package examples

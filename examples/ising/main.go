@@ -1,0 +1,120 @@
+// Ising samples an Ising model or a QUBO by several kernels side by side and
+// judges each against the others and, where every state can be enumerated,
+// against the exact answer. With -anneal it minimises instead.
+//
+//	go -C examples run ./ising
+//	go -C examples run ./ising -graph G1.txt -anneal
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// options are the command line.
+type options struct {
+	graph, format, lattice, methods, out string
+	a, b, beta                           float64
+	chains, steps, warmup                int
+	seed                                 uint64
+	json, anneal                         bool
+}
+
+func parse(args []string) (options, error) {
+	var o options
+	f := flag.NewFlagSet("ising", flag.ContinueOnError)
+	f.StringVar(&o.graph, "graph", "", "read the model from this `file` instead of building a torus")
+	f.StringVar(&o.format, "format", "auto", "what the file holds: rudy (a graph; the energy is minus its cut), bits or spins (coefficients `i j w`), or auto")
+	f.StringVar(&o.lattice, "lattice", "5,5", "`sides` of the periodic lattice")
+	f.Float64Var(&o.a, "a", 0.1, "coupling of E(s) = −a sᵀWs − b Σs, where W counts every bond twice")
+	f.Float64Var(&o.b, "b", 0.2, "field of the same")
+	f.Float64Var(&o.beta, "beta", 1, "inverse temperature")
+	f.StringVar(&o.methods, "method", "dmala,gibbs,gwg,dula", "`kernels` to run: dmala, dula, gibbs, chromatic, metropolis, gwg")
+	f.IntVar(&o.chains, "chains", 64, "number of chains")
+	f.IntVar(&o.steps, "steps", 5000, "steps after warm-up, or of the annealing run")
+	f.IntVar(&o.warmup, "warmup", 1000, "warm-up steps; −1 for none")
+	f.Uint64Var(&o.seed, "seed", 1, "random seed")
+	f.BoolVar(&o.json, "json", false, "print one JSON object and nothing else on standard output")
+	f.StringVar(&o.out, "out", "", "write pictures to this `folder`")
+	f.BoolVar(&o.anneal, "anneal", false, "minimise the energy with the first kernel; on a graph, find a large cut")
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	if f.NArg() > 0 {
+		return o, fmt.Errorf("unexpected argument %q; see -help", f.Arg(0))
+	}
+	if o.chains < 1 || o.steps < 1 {
+		return o, fmt.Errorf("-chains = %d, -steps = %d, want ≥ 1", o.chains, o.steps)
+	}
+	if o.anneal && !given(f, "method") {
+		o.methods = "metropolis"
+	}
+	return o, nil
+}
+
+func given(f *flag.FlagSet, name string) bool {
+	found := false
+	f.Visit(func(g *flag.Flag) { found = found || g.Name == name })
+	return found
+}
+
+var kernels = map[string]sampler.Method{
+	"dmala":      sampler.DMALA{},
+	"dula":       sampler.DULA{},
+	"gibbs":      sampler.Gibbs{},
+	"chromatic":  sampler.Gibbs{Scan: sampler.Chromatic},
+	"metropolis": sampler.Metropolis{},
+	"gwg":        sampler.GWG{},
+}
+
+func run(ctx context.Context, o options) (*report, error) {
+	p, err := load(o)
+	if err != nil {
+		return nil, err
+	}
+	names := strings.Split(o.methods, ",")
+	for _, name := range names {
+		if kernels[name] == nil {
+			return nil, fmt.Errorf("-method: no kernel %q; there are dmala, dula, gibbs, chromatic, metropolis, gwg", name)
+		}
+	}
+	if o.anneal {
+		return anneal(ctx, o, p, names[0])
+	}
+	return sample(ctx, o, p, names)
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := program(ctx, os.Args[1:]); err != nil {
+		if err != flag.ErrHelp {
+			fmt.Fprintln(os.Stderr, "ising:", err)
+		}
+		stop()
+		os.Exit(1)
+	}
+}
+
+func program(ctx context.Context, args []string) error {
+	o, err := parse(args)
+	if err != nil {
+		return err
+	}
+	r, err := run(ctx, o)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return json.NewEncoder(os.Stdout).Encode(r)
+	}
+	fmt.Print(r)
+	return nil
+}

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"image/png"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// square is a cycle of four vertices: its largest cut is 4.
+const square = "4 4\n1 2 1\n2 3 1\n3 4 1\n4 1 1\n"
+
+func write(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "model.txt")
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func do(t *testing.T, args ...string) *report {
+	t.Helper()
+	o, err := parse(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := run(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestKernelsAgreeWithTheExactAnswer(t *testing.T) {
+	r := do(t, "-lattice", "3,3", "-method", "dmala,gibbs,chromatic,metropolis,gwg", "-chains", "16", "-steps", "2000", "-warmup", "200")
+	if r.Exact == nil {
+		t.Fatal("nine spins can be enumerated")
+	}
+	for _, f := range r.Methods {
+		// Five standard errors: one run in a million fails for normal errors.
+		if d := (*f.Mean - r.Exact.Mean) / *f.MCSE; d < -5 || d > 5 {
+			t.Errorf("%s: mean %v is %.1f standard errors from %v", f.Method, *f.Mean, d, r.Exact.Mean)
+		}
+	}
+	for _, want := range []string{"gibbs", "exact", "log Z = ", "ESS/s"} {
+		if !strings.Contains(r.String(), want) {
+			t.Errorf("the table lacks %q:\n%s", want, r)
+		}
+	}
+}
+
+func TestAnnealFindsTheLargestCut(t *testing.T) {
+	r := do(t, "-graph", write(t, square), "-anneal", "-chains", "4", "-steps", "200")
+	if r.BestCut == nil || *r.BestCut != 4 {
+		t.Errorf("best cut of a square: %v, want 4", r.BestCut)
+	}
+	if !strings.Contains(r.String(), "best cut: 4\n") {
+		t.Errorf("%s", r)
+	}
+}
+
+func TestFormats(t *testing.T) {
+	for text, want := range map[string]string{
+		square:                       "rudy",
+		"# a comment\n\n0 1 2.5\n":   "bits",
+		"spins 4\n0 1 2.5\n":         "bits",
+		"% only a comment and blank": "rudy",
+	} {
+		if got := detect([]byte(text)); got != want {
+			t.Errorf("detect(%q) = %s, want %s", text, got, want)
+		}
+	}
+	// E = −2 x_0 x_1 over bits has its minimum −2 at (1, 1).
+	r := do(t, "-graph", write(t, "0 1 -2\n"), "-anneal", "-steps", "50")
+	if *r.BestEnergy != -2 {
+		t.Errorf("lowest energy %v, want -2", *r.BestEnergy)
+	}
+	// Over spins E = 3 s_0 s_1 has its minimum −3.
+	for _, args := range [][]string{{write(t, "spins\n0 1 3\n"), "auto"}, {write(t, "0 1 3\n"), "spins"}} {
+		if r := do(t, "-graph", args[0], "-format", args[1], "-anneal", "-steps", "50"); *r.BestEnergy != -3 {
+			t.Errorf("lowest energy %v, want -3", *r.BestEnergy)
+		}
+	}
+}
+
+func TestErrorsAreClear(t *testing.T) {
+	for want, args := range map[string][]string{
+		`no kernel "hmc"`:     {"-method", "hmc"},
+		"no such file":        {"-graph", "missing.txt"},
+		"line 3":              {"-graph", write(t, "2 2\n1 2 1\n1 x 1\n")},
+		`-format = "xml"`:     {"-graph", write(t, square), "-format", "xml"},
+		`-lattice = "5,x"`:    {"-lattice", "5,x"},
+		"-beta":               {"-beta", "-1"},
+		"-chains = 0":         {"-chains", "0"},
+		`unexpected argument`: {"extra"},
+		"Config.Warmup = -7":  {"-warmup", "-7", "-steps", "1"},
+	} {
+		o, err := parse(args)
+		if err == nil {
+			_, err = run(context.Background(), o)
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: error %v, want one that contains %q", args, err, want)
+		}
+	}
+}
+
+func TestJSON(t *testing.T) {
+	b, err := json.Marshal(do(t, "-lattice", "3,3", "-chains", "4", "-steps", "20", "-warmup", "-1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Model   map[string]any
+		Exact   struct{ Mean, Log_Z float64 }
+		Methods []map[string]any
+	}
+	if err := json.NewDecoder(bytes.NewReader(b)).Decode(&got); err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Methods) != 4 || got.Exact.Log_Z == 0 || got.Model["sites"] != 9.0 {
+		t.Errorf("%s", b)
+	}
+	for _, key := range []string{"method", "mean", "mcse", "rhat", "ess_bulk", "ess_tail", "ess_per_second", "accept", "moves_per_step", "ms_per_step"} {
+		if _, ok := got.Methods[1][key]; !ok {
+			t.Errorf("no %q in %s", key, b)
+		}
+	}
+	if bytes.Contains(b, []byte("best_cut")) {
+		t.Error("what is absent is left out")
+	}
+}
+
+func TestPictures(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new", "folder")
+	r := do(t, "-lattice", "4,6", "-chains", "2", "-steps", "100", "-out", dir)
+	if len(r.pictures) != 3 {
+		t.Fatalf("pictures: %v", r.pictures)
+	}
+	for _, path := range r.pictures {
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := png.Decode(f); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+		f.Close()
+	}
+}
+
+// The best known cut of G1 is 11 624; half a per cent below is 11 566.
+func TestG1(t *testing.T) {
+	path := filepath.Join("..", "..", "..", "shared", "data", "G1.txt")
+	if _, err := os.Stat(path); err != nil {
+		t.Skip("optional data file is absent: ", err)
+	}
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	r := do(t, "-graph", path, "-anneal", "-chains", "8", "-steps", "1000")
+	if *r.BestCut < 11566 {
+		t.Errorf("best cut %v, want ≥ 11566", *r.BestCut)
+	}
+}

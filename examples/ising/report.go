@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// report is what the program prints, as a table or as JSON. Absent figures are
+// left out.
+type report struct {
+	Model      model     `json:"model"`
+	Exact      *exact    `json:"exact,omitempty"`
+	Methods    []figures `json:"methods,omitempty"`
+	BestCut    *float64  `json:"best_cut,omitempty"`
+	BestEnergy *float64  `json:"best_energy,omitempty"`
+	Seconds    float64   `json:"seconds,omitempty"`
+
+	pictures []string
+}
+
+type model struct {
+	Name   string  `json:"name"`
+	Sites  int     `json:"sites"`
+	Levels int     `json:"levels"`
+	Beta   float64 `json:"beta,omitempty"`
+	Chains int     `json:"chains"`
+	Steps  int     `json:"steps"`
+	Seed   uint64  `json:"seed"`
+}
+
+// exact holds the answers of enumeration: mean is the mean spin.
+type exact struct {
+	Mean float64 `json:"mean"`
+	LogZ float64 `json:"log_z"`
+}
+
+type figures struct {
+	Method       string   `json:"method"`
+	Mean         *float64 `json:"mean,omitempty"`
+	MCSE         *float64 `json:"mcse,omitempty"`
+	RHat         *float64 `json:"rhat,omitempty"`
+	ESSBulk      *float64 `json:"ess_bulk,omitempty"`
+	ESSTail      *float64 `json:"ess_tail,omitempty"`
+	ESSPerSecond *float64 `json:"ess_per_second,omitempty"`
+	Accept       *float64 `json:"accept,omitempty"`
+	Moves        *float64 `json:"moves_per_step,omitempty"`
+	MsPerStep    float64  `json:"ms_per_step"`
+
+	warnings []string
+}
+
+func newReport(p *problem, o options) *report {
+	sites, levels := p.model.Shape()
+	m := model{Name: p.name, Sites: sites, Levels: levels, Beta: o.beta, Chains: o.chains, Steps: o.steps, Seed: o.seed}
+	if o.anneal {
+		m.Beta = 0
+	}
+	return &report{Model: m}
+}
+
+func (o *outcome) figures() figures {
+	row := o.summary.Rows[0]
+	f := figures{
+		Method: o.name,
+		Mean:   value(row.Mean), MCSE: value(row.MCSE), RHat: value(row.RHat),
+		ESSBulk: value(row.ESSBulk), ESSTail: value(row.ESSTail), ESSPerSecond: value(o.summary.ESSPerSecond(0)),
+		Accept: value(o.summary.Accept), Moves: value(o.summary.Moves),
+		MsPerStep: 1000 * o.summary.Seconds / float64(o.steps),
+	}
+	for _, w := range o.summary.Warnings() {
+		f.warnings = append(f.warnings, o.name+": "+w)
+	}
+	return f
+}
+
+// value returns nil for what is not defined or not finite (the R-hat of chains
+// stuck at different values); JSON then leaves it out.
+func value(e sampler.Estimate) *float64 {
+	if !e.Defined() || math.IsInf(e.Value, 0) {
+		return nil
+	}
+	return &e.Value
+}
+
+func (r *report) String() string {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s: %d sites\n", r.Model.Name, r.Model.Sites)
+	if r.BestEnergy != nil {
+		r.writeBest(&b)
+	} else {
+		r.writeTable(&b)
+	}
+	for _, p := range r.pictures {
+		fmt.Fprintln(&b, "wrote", p)
+	}
+	return b.String()
+}
+
+func (r *report) writeBest(b *bytes.Buffer) {
+	fmt.Fprintf(b, "annealed %d chains for %d steps in %.1f s\n", r.Model.Chains, r.Model.Steps, r.Seconds)
+	if r.BestCut != nil {
+		fmt.Fprintf(b, "best cut: %.10g\n", *r.BestCut)
+	}
+	fmt.Fprintf(b, "lowest energy: %.10g\n", *r.BestEnergy)
+}
+
+func (r *report) writeTable(b *bytes.Buffer) {
+	fmt.Fprintf(b, "%d chains × %d steps, seed %d; mean spin\n\n", r.Model.Chains, r.Model.Steps, r.Model.Seed)
+	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "method\tmean\tMCSE\tR-hat\tESS bulk\tESS tail\tESS/s\taccept\tmoves/step\tms/step\t")
+	var warnings []string
+	for _, f := range r.Methods {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%.4f\t\n", f.Method,
+			show("%.5f", f.Mean), show("%.5f", f.MCSE), show("%.4f", f.RHat),
+			show("%.0f", f.ESSBulk), show("%.0f", f.ESSTail), show("%.0f", f.ESSPerSecond),
+			show("%.3f", f.Accept), show("%.2f", f.Moves), f.MsPerStep)
+		warnings = append(warnings, f.warnings...)
+	}
+	if r.Exact != nil {
+		fmt.Fprintf(w, "exact\t%.5f\t\t\t\t\t\t\t\t\t\n", r.Exact.Mean)
+	}
+	w.Flush()
+	if r.Exact != nil {
+		fmt.Fprintf(b, "\nlog Z = %.8f by enumeration\n", r.Exact.LogZ)
+	}
+	for _, f := range r.Methods {
+		if f.Method == "dula" {
+			fmt.Fprintln(b, "dula has no acceptance step: its mean is off by design, here by its step size 0.1")
+		}
+	}
+	if len(warnings) > 0 {
+		fmt.Fprintln(b, "\nwarning: "+strings.Join(warnings, "\nwarning: "))
+	}
+}
+
+func show(format string, v *float64) string {
+	if v == nil {
+		return "–"
+	}
+	return fmt.Sprintf(format, *v)
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// enumerable is the number of sites up to which the exact answer is computed:
+// 2²⁵ states take about a second.
+const enumerable = 25
+
+func sample(ctx context.Context, o options, p *problem, names []string) (*report, error) {
+	r := newReport(p, o)
+	if sites, _ := p.model.Shape(); sites <= enumerable {
+		e, err := energy.Enumerate(ctx, p.model, energy.Magnetization)
+		if err != nil {
+			return nil, err
+		}
+		r.Exact = &exact{Mean: e.Means[0], LogZ: e.LogZ}
+	}
+	var runs []outcome
+	for _, name := range names {
+		out, err := sampleOne(ctx, o, p, name)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		runs = append(runs, out)
+		r.Methods = append(r.Methods, out.figures())
+	}
+	if o.out != "" {
+		paths, err := drawAll(o.out, p, runs, r.Exact)
+		if err != nil {
+			return nil, err
+		}
+		r.pictures = paths
+	}
+	return r, nil
+}
+
+// outcome is what one kernel did.
+type outcome struct {
+	name    string
+	trace   *sampler.Trace
+	summary sampler.Summary
+	steps   int
+	last    []int32
+}
+
+func sampleOne(ctx context.Context, o options, p *problem, name string) (outcome, error) {
+	trace := sampler.NewTrace(o.chains, energy.Magnetization).Name("mean spin")
+	trace.Reserve(o.steps)
+	bar := newBar(name)
+	warmup := o.warmup
+	if warmup == 0 {
+		warmup = -1 // on the command line 0 means none
+	}
+	ch, err := sampler.NewChains(p.model, kernels[name], sampler.Config{
+		Chains: o.chains, Seed: o.seed, Warmup: warmup, Observe: trace.Observe, Progress: bar.set,
+	})
+	if err != nil {
+		return outcome{}, err
+	}
+	if err := ch.Run(ctx, 0); err != nil { // warm-up alone
+		return outcome{}, err
+	}
+	start := time.Now()
+	if err := ch.Run(ctx, o.steps); err != nil {
+		return outcome{}, err
+	}
+	seconds := time.Since(start).Seconds()
+	bar.done()
+	out := outcome{name: name, trace: trace, summary: trace.Summary(), steps: o.steps, last: ch.States()}
+	out.summary.Seconds = seconds
+	return out, nil
+}
+
+// anneal minimises the energy with one kernel.
+func anneal(ctx context.Context, o options, p *problem, name string) (*report, error) {
+	r := newReport(p, o)
+	bar := newBar("annealing")
+	a, err := sampler.NewAnneal(p.model, kernels[name], sampler.AnnealConfig{Chains: o.chains, Seed: o.seed, Progress: bar.set})
+	if err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	if err := a.Run(ctx, o.steps); err != nil {
+		return nil, err
+	}
+	bar.done()
+	r.Seconds = time.Since(start).Seconds()
+	x, e := a.Best()
+	r.BestEnergy = &e
+	if p.graph != nil {
+		best := p.graph.Cut(x)
+		r.BestCut = &best
+	}
+	if o.out != "" && len(p.lattice) == 2 {
+		path, err := snapshot(o.out, p, x, "annealed")
+		if err != nil {
+			return nil, err
+		}
+		r.pictures = append(r.pictures, path)
+	}
+	return r, nil
+}
