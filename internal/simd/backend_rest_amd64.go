@@ -13,8 +13,3 @@ func logSumExp(dst []float64, w []float32, cols int) { refLogSumExp(dst, w, cols
 func softmax(dst, w []float32, cols int)             { refSoftmax(dst, w, cols) }
 func logSoftmax(dst, w []float32, cols int)          { refLogSoftmax(dst, w, cols) }
 func argMax(idx []int32, w []float32, cols int)      { refArgMax(idx, w, cols) }
-
-func dot(x, y []float32) float32         { return refDot(x, y) }
-func axpy(alpha float32, x, y []float32) { refAxpy(alpha, x, y) }
-func scale(alpha float32, x []float32)   { refScale(alpha, x) }
-func sum(x []float32) float64            { return refSum(x) }

@@ -39,6 +39,11 @@ func refDot(x, y []float32) float32 {
 	for j, v := range x {
 		lane[j] += float32(v * y[j])
 	}
+	return halve32(&lane)
+}
+
+// halve32 is halve in float32.
+func halve32(lane *[lanes]float32) float32 {
 	for j := range 8 {
 		lane[j] += lane[j+8]
 	}

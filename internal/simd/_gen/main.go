@@ -29,6 +29,7 @@ var topics = []struct {
 	{"logistic", logistic},
 	{"flip", flip},
 	{"gemm", gemm},
+	{"linear", linear},
 }
 
 func main() {

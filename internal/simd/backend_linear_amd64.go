@@ -1,0 +1,95 @@
+//go:build amd64 && !purego
+
+package simd
+
+func dot(x, y []float32) float32 {
+	if best == purego {
+		return refDot(x, y)
+	}
+	var lane [lanes]float32
+	for len(x) >= lanes {
+		n := min(len(x)&^(lanes-1), runTerms)
+		dotRun(&lane, x[:n], y)
+		x, y = x[n:], y[n:]
+	}
+	for j, v := range x {
+		lane[j] += float32(v * y[j])
+	}
+	return halve32(&lane)
+}
+
+//go:noinline
+func dotRun(lane *[lanes]float32, x, y []float32) {
+	if best == avx512 {
+		dotAVX512(lane, &x[0], &y[0], len(x))
+	} else {
+		dotAVX2(lane, &x[0], &y[0], len(x))
+	}
+}
+
+func sum(x []float32) float64 {
+	if best == purego {
+		return refSum(x)
+	}
+	var lane [lanes]float64
+	for len(x) >= lanes {
+		n := min(len(x)&^(lanes-1), runTerms)
+		sumRun(&lane, x[:n])
+		x = x[n:]
+	}
+	for j, v := range x {
+		lane[j] += float64(v)
+	}
+	return halve(&lane)
+}
+
+//go:noinline
+func sumRun(lane *[lanes]float64, x []float32) {
+	if best == avx512 {
+		sumAVX512(lane, &x[0], len(x))
+	} else {
+		sumAVX2(lane, &x[0], len(x))
+	}
+}
+
+func axpy(alpha float32, x, y []float32) {
+	if best == purego {
+		refAxpy(alpha, x, y)
+		return
+	}
+	for len(x) > 0 {
+		n := min(len(x), runTerms)
+		axpyRun(alpha, x[:n], y)
+		x, y = x[n:], y[n:]
+	}
+}
+
+//go:noinline
+func axpyRun(alpha float32, x, y []float32) {
+	if best == avx512 {
+		axpyAVX512(alpha, &x[0], &y[0], len(x))
+	} else {
+		axpyAVX2(alpha, &x[0], &y[0], len(x))
+	}
+}
+
+func scale(alpha float32, x []float32) {
+	if best == purego {
+		refScale(alpha, x)
+		return
+	}
+	for len(x) > 0 {
+		n := min(len(x), runTerms)
+		scaleRun(alpha, x[:n])
+		x = x[n:]
+	}
+}
+
+//go:noinline
+func scaleRun(alpha float32, x []float32) {
+	if best == avx512 {
+		scaleAVX512(alpha, &x[0], len(x))
+	} else {
+		scaleAVX2(alpha, &x[0], len(x))
+	}
+}
