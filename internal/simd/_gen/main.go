@@ -30,6 +30,8 @@ var topics = []struct {
 	{"flip", flip},
 	{"gemm", gemm},
 	{"linear", linear},
+	{"rows", rows},
+	{"pick", pick},
 }
 
 func main() {

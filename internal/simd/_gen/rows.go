@@ -1,0 +1,292 @@
+package main
+
+import (
+	"math"
+
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// rows writes the kernels over rows of log-weights. Two are for short rows, many
+// to a call; two for segments of long ones.
+func rows(b *builder) {
+	b.each("maxSegment", "func(w *float32, n int) float32",
+		"returns the maximum of n ≥ 1 entries, NaN aside; −Inf if there is none.", func(k *kernel) {
+			w, n := k.param("w"), k.param("n")
+			m := k.maximum(w, n)
+			k.Store(m.AsX(), k.ReturnIndex(0))
+		})
+	for _, floored := range []bool{false, true} {
+		name, doc := "weights", ""
+		if floored {
+			name, doc = "floored", " with a floor"
+		}
+		b.each(name+"Segment", "func(p, w *float32, n int, m, floor float32, total *float64)",
+			"is refWeights on a segment of a row"+doc+", given its maximum; n ≥ 1, total is carried on.", func(k *kernel) {
+				s := k.weightState(floored)
+				p, w, n, total := k.param("p"), k.param("w"), k.param("n"), k.param("total")
+				m, t := k.splat("m"), k.XMM()
+				k.VMOVSD(operand.Mem{Base: total}, t)
+				k.weights(s, p, w, n, m, t)
+				k.VMOVSD(t, operand.Mem{Base: total})
+			})
+		b.each(name+"Rows", "func(p, w, max *float32, total *float64, rows, cols int, floor float32)",
+			"is refWeights on rows ≥ 1 rows"+doc+"; it stores their maxima too.", func(k *kernel) {
+				s := k.weightState(floored)
+				p, w, cols := k.param("p"), k.param("w"), k.param("cols")
+				maxes, totals, rows := k.param("max"), k.param("total"), k.param("rows")
+				k.Label("row")
+				v := k.rowMaximum(w, cols)
+				k.VMOVSS(v.AsX(), operand.Mem{Base: maxes})
+				t := k.XMM()
+				k.VXORPS(t, t, t)
+				k.weights(s, p, w, cols, v, t)
+				k.VMOVSD(t, operand.Mem{Base: totals})
+				k.LEAQ(operand.Mem{Base: p, Index: cols, Scale: 4}, p)
+				k.LEAQ(operand.Mem{Base: w, Index: cols, Scale: 4}, w)
+				k.ADDQ(imm(4), maxes)
+				k.ADDQ(imm(8), totals)
+				k.DECQ(rows)
+				k.JNZ(operand.LabelRef("row"))
+			})
+	}
+	b.each("scaleRow", "func(p *float32, least, scale float32, n int)",
+		"multiplies weights by scale, those below least by 0.", func(k *kernel) {
+			p, n := k.param("p"), k.param("n")
+			least, scale := k.splat("least"), k.splat("scale")
+			k.stream(n, func(i reg.GPVirtual, sel *mask) {
+				v := k.load(at(p, i, 0), sel)
+				k.store(k.keep(k.mul(v, scale), v, least, 5), at(p, i, 0), sel)
+			})
+		})
+	b.each("shiftRow", "func(dst, w *float32, m, l float32, n int)",
+		"stores (w−m)−l.", func(k *kernel) {
+			dst, w, n := k.param("dst"), k.param("w"), k.param("n")
+			m, l := k.splat("m"), k.splat("l")
+			k.stream(n, func(i reg.GPVirtual, sel *mask) {
+				k.store(k.sub(k.sub(k.load(at(w, i, 0), sel), m), l), at(dst, i, 0), sel)
+			})
+		})
+}
+
+// keep is v where a compares to b by the predicate, else 0.
+func (k *kernel) keep(v, a reg.VecVirtual, b operand.Op, predicate uint8) reg.VecVirtual {
+	if k.wide() {
+		m, r := k.K(), k.vec()
+		k.VCMPPS(operand.U8(predicate), b, a, m)
+		k.VMOVAPS_Z(v, m, r)
+		return r
+	}
+	m := k.vec()
+	k.VCMPPS(operand.U8(predicate), b, a, m)
+	return k.and(v, m)
+}
+
+// parts runs body over n entries, 16 at a time: on the parts of 16 virtual lanes
+// that registers hold. Full turns run in a loop up to limit, the last, partial
+// turn in tail.
+func (k *kernel) tail(base, i, n reg.GPVirtual, body func(j int, v operand.Mem, sel *mask)) {
+	rest := k.GP64()
+	for j := range 16 / k.w {
+		skip := k.label("skip")
+		k.MOVQ(n, rest)
+		k.SUBQ(i, rest)
+		k.SUBQ(imm(8*j), rest)
+		k.JLE(operand.LabelRef(skip))
+		if !k.wide() {
+			limit := k.GP64()
+			k.MOVQ(imm(8), limit)
+			k.CMPQ(rest, limit)
+			k.CMOVQGT(limit, rest)
+		}
+		body(j, at(base, i, 4*k.w*j), k.leading(rest))
+		k.Label(skip)
+	}
+}
+
+// maximum returns the maximum of n ≥ 1 entries in a scalar register, NaN aside.
+func (k *kernel) maximum(w, n reg.GPVirtual) reg.VecVirtual {
+	least := k.resident(math.Float32bits(float32(math.Inf(-1))))
+	acc := make([]reg.VecVirtual, 16/k.w)
+	for j := range acc {
+		acc[j] = k.vec()
+		k.vmov(least, acc[j])
+	}
+	i, full := k.GP64(), k.GP64()
+	loop, tail := k.label("max"), k.label("maxTail")
+	k.XORQ(i, i)
+	k.MOVQ(n, full)
+	k.ANDQ(operand.I8(-16), full)
+	k.JZ(operand.LabelRef(tail))
+	k.Label(loop)
+	for j, m := range acc {
+		v := k.load(at(w, i, 4*k.w*j), nil)
+		k.VMAXPS(m, v, m)
+	}
+	k.ADDQ(imm(16), i)
+	k.CMPQ(i, full)
+	k.JL(operand.LabelRef(loop))
+	k.Label(tail)
+	k.tail(w, i, n, func(j int, v operand.Mem, sel *mask) {
+		x := k.vec()
+		if k.wide() {
+			k.vmov(least, x)
+			k.VMOVUPS(v, sel.k, x)
+		} else {
+			k.VMASKMOVPS(v, sel.y, x)
+			k.VBLENDVPS(sel.y, x, least, x)
+		}
+		k.VMAXPS(acc[j], x, acc[j])
+	})
+	m := acc[0]
+	y, x, h := m.AsY(), m.AsX(), k.YMM()
+	if k.wide() {
+		k.VEXTRACTF64X4(operand.U8(1), m, h)
+		k.VMAXPS(h, y, y)
+	} else {
+		k.VMAXPS(acc[1], y, y)
+	}
+	k.upper(y, h.AsX())
+	k.VMAXPS(h.AsX(), x, x)
+	k.VPERMILPS(operand.U8(0x4E), x, h.AsX())
+	k.VMAXPS(h.AsX(), x, x)
+	k.VPERMILPS(operand.U8(0xB1), x, h.AsX())
+	k.VMAXPS(h.AsX(), x, x)
+	return m
+}
+
+// rowMaximum is rowMax of the reference, in every lane.
+func (k *kernel) rowMaximum(w, n reg.GPVirtual) reg.VecVirtual {
+	m := k.maximum(w, n)
+	x := m.AsX()
+	least, keep, zero := k.resident(math.Float32bits(float32(math.Inf(-1)))), k.XMM(), k.XMM()
+	k.VXORPS(zero, zero, zero)
+	if k.wide() {
+		z := k.K()
+		k.VCMPPS(operand.U8(4), least.AsX(), x, z) // not equal
+		k.VADDPS_Z(zero, x, z, keep)
+	} else {
+		k.VCMPPS(operand.U8(4), least.AsX(), x, keep)
+		k.VADDPS(zero, x, zero)
+		k.VANDPS(zero, keep, keep)
+	}
+	r := k.vec()
+	k.VBROADCASTSS(keep, r)
+	return r
+}
+
+// weightState holds what stays in registers over rows.
+type weightState struct {
+	exp   expConsts
+	floor reg.VecVirtual // nil: none
+	least operand.Op
+	acc   []reg.VecVirtual // 16 lanes of float64
+}
+
+func (k *kernel) weightState(floored bool) *weightState {
+	s := &weightState{exp: k.expConsts(), least: k.f32(math.Inf(-1))}
+	if floored {
+		s.floor = k.splat("floor")
+	}
+	for range 32 / k.w {
+		s.acc = append(s.acc, k.vec())
+	}
+	return s
+}
+
+// weights stores e^(w−m) for n ≥ 1 entries and adds their blocks to total.
+func (k *kernel) weights(s *weightState, p, w, n reg.GPVirtual, m, total reg.VecVirtual) {
+	one := func(j int, i reg.GPVirtual, sel *mask) {
+		v := k.load(at(w, i, 4*k.w*j), sel)
+		e := k.exp(s.exp, k.sub(v, m))
+		if s.floor != nil {
+			k.VMAXPS(e, s.floor, e)
+			e = k.keep(e, v, s.least, 4)
+		}
+		k.store(e, at(p, i, 4*k.w*j), sel)
+		if sel != nil {
+			if k.wide() {
+				k.VMOVAPS_Z(e, sel.k, e)
+			} else {
+				k.VANDPS(sel.y, e, e)
+			}
+		}
+		k.addWide(e, s.acc[2*j], s.acc[2*j+1])
+	}
+	i, full, start, limit := k.GP64(), k.GP64(), k.GP64(), k.GP64()
+	block, loop, end, done := k.label("block"), k.label("loop"), k.label("end"), k.label("done")
+	k.XORQ(i, i)
+	k.XORQ(start, start)
+	k.MOVQ(n, full)
+	k.ANDQ(operand.I8(-16), full)
+	k.Label(block)
+	for _, a := range s.acc {
+		k.clear(a)
+	}
+	k.LEAQ(operand.Mem{Base: start, Disp: 128}, limit)
+	k.CMPQ(limit, full)
+	k.CMOVQGT(full, limit)
+	k.CMPQ(i, limit)
+	k.JGE(operand.LabelRef(end))
+	k.Label(loop)
+	for j := range 16 / k.w {
+		one(j, i, nil)
+	}
+	k.ADDQ(imm(16), i)
+	k.CMPQ(i, limit)
+	k.JL(operand.LabelRef(loop))
+	k.Label(end)
+	// The partial turn belongs to this block unless the block is full.
+	k.LEAQ(operand.Mem{Base: start, Disp: 128}, start)
+	k.CMPQ(i, start)
+	k.JGE(operand.LabelRef(done))
+	k.tail(w, i, n, func(j int, _ operand.Mem, sel *mask) { one(j, i, sel) })
+	k.Label(done)
+	k.addLanes(s.acc, total)
+	k.CMPQ(start, n)
+	k.JL(operand.LabelRef(block))
+}
+
+// addWide adds a register of float32 to two of float64.
+func (k *kernel) addWide(v, lo, hi reg.VecVirtual) {
+	a, b, h := k.vec(), k.vec(), k.half()
+	if k.wide() {
+		k.VCVTPS2PD(v.AsY(), a)
+		k.VEXTRACTF64X4(operand.U8(1), v, h)
+	} else {
+		k.VCVTPS2PD(v.AsX(), a)
+		k.VEXTRACTF128(operand.U8(1), v, h)
+	}
+	k.VCVTPS2PD(h, b)
+	k.VADDPD(a, lo, lo)
+	k.VADDPD(b, hi, hi)
+}
+
+// addLanes adds 16 lanes by halving, and their sum to total; acc is destroyed.
+func (k *kernel) addLanes(acc []reg.VecVirtual, total reg.VecVirtual) {
+	a, h := acc[0], k.YMM()
+	y, x := a.AsY(), a.AsX()
+	if k.wide() {
+		k.VADDPD(acc[1], a, a)
+		k.VEXTRACTF64X4(operand.U8(1), a, h)
+		k.VADDPD(h, y, y)
+	} else {
+		k.VADDPD(acc[2], a, a)
+		k.VADDPD(acc[3], acc[1], acc[1])
+		k.VADDPD(acc[1], a, a)
+	}
+	k.upper(y, h.AsX())
+	k.VADDPD(h.AsX(), x, x)
+	k.VPERMILPD(operand.U8(1), x, h.AsX())
+	k.VADDSD(h.AsX(), x, x)
+	k.VADDSD(x, total, total)
+}
+
+// upper extracts the upper half of a YMM register.
+func (k *kernel) upper(y, x reg.Register) {
+	if k.wide() {
+		k.VEXTRACTF32X4(operand.U8(1), y, x)
+	} else {
+		k.VEXTRACTF128(operand.U8(1), y, x)
+	}
+}

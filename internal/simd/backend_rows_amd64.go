@@ -1,0 +1,190 @@
+//go:build amd64 && !purego
+
+package simd
+
+import "math"
+
+// scratchTerms is the room for weights that a call needs for itself, on the
+// stack; longer rows are cut, at multiples of a block.
+const (
+	scratchTerms = 4096
+	scratchRows  = 256
+)
+
+// perCall returns how many rows of cols entries go to one call.
+func perCall(rows, cols int) int {
+	return min(rows, scratchRows, max(scratchTerms/cols, 1))
+}
+
+func weights(p []float32, total []float64, w []float32, cols int, floor float32) {
+	if best == purego {
+		refWeights(p, total, w, cols, floor)
+		return
+	}
+	var maxes [scratchRows]float32
+	for len(total) > 0 {
+		r := perCall(len(total), cols)
+		n := r * cols
+		if cols > scratchTerms {
+			m := longMax(w[:n])
+			total[0] = 0
+			for i := 0; i < n; i += scratchTerms {
+				end := min(i+scratchTerms, n)
+				weightSegment(p[i:end], w[i:end], m, floor, &total[0])
+			}
+		} else {
+			weightRows(p[:n], w, maxes[:r], total, cols, floor)
+		}
+		p, w, total = p[n:], w[n:], total[r:]
+	}
+}
+
+// weightRows is weights on rows that fit one call; it stores their maxima too.
+//
+//go:noinline
+func weightRows(p, w, maxes []float32, total []float64, cols int, floor float32) {
+	switch {
+	case best == avx512 && floor > 0:
+		flooredRowsAVX512(&p[0], &w[0], &maxes[0], &total[0], len(maxes), cols, floor)
+	case best == avx512:
+		weightsRowsAVX512(&p[0], &w[0], &maxes[0], &total[0], len(maxes), cols, 0)
+	case floor > 0:
+		flooredRowsAVX2(&p[0], &w[0], &maxes[0], &total[0], len(maxes), cols, floor)
+	default:
+		weightsRowsAVX2(&p[0], &w[0], &maxes[0], &total[0], len(maxes), cols, 0)
+	}
+}
+
+//go:noinline
+func weightSegment(p, w []float32, m, floor float32, total *float64) {
+	switch {
+	case best == avx512 && floor > 0:
+		flooredSegmentAVX512(&p[0], &w[0], len(w), m, floor, total)
+	case best == avx512:
+		weightsSegmentAVX512(&p[0], &w[0], len(w), m, 0, total)
+	case floor > 0:
+		flooredSegmentAVX2(&p[0], &w[0], len(w), m, floor, total)
+	default:
+		weightsSegmentAVX2(&p[0], &w[0], len(w), m, 0, total)
+	}
+}
+
+// longMax is rowMax.
+func longMax(w []float32) float32 {
+	inf := float32(math.Inf(-1))
+	m := inf
+	for len(w) > 0 {
+		n := min(len(w), runTerms)
+		if v := maxSegment(w[:n]); v > m {
+			m = v
+		}
+		w = w[n:]
+	}
+	if m == inf {
+		return 0
+	}
+	return m + 0
+}
+
+//go:noinline
+func maxSegment(w []float32) float32 {
+	if best == avx512 {
+		return maxSegmentAVX512(&w[0], len(w))
+	}
+	return maxSegmentAVX2(&w[0], len(w))
+}
+
+// longTotal returns the maximum and the total of one long row; p is scratch.
+func longTotal(p *[scratchTerms]float32, w []float32) (m float32, total float64) {
+	m = longMax(w)
+	for len(w) > 0 {
+		n := min(len(w), scratchTerms)
+		weightSegment(p[:n], w[:n], m, 0, &total)
+		w = w[n:]
+	}
+	return m, total
+}
+
+// eachRow calls f with the index, the maximum and the total of every row.
+func eachRow(w []float32, cols int, f func(r int, m float32, total float64)) {
+	var p [scratchTerms]float32
+	var maxes [scratchRows]float32
+	var total [scratchRows]float64
+	for first, rows := 0, len(w)/cols; first < rows; {
+		r := perCall(rows-first, cols)
+		row := w[first*cols : (first+r)*cols]
+		if cols > scratchTerms {
+			maxes[0], total[0] = longTotal(&p, row)
+		} else {
+			weightRows(p[:len(row)], row, maxes[:r], total[:], cols, 0)
+		}
+		for i := range r {
+			f(first+i, maxes[i], total[i])
+		}
+		first += r
+	}
+}
+
+func logSumExp(dst []float64, w []float32, cols int) {
+	if best == purego {
+		refLogSumExp(dst, w, cols)
+		return
+	}
+	eachRow(w, cols, func(r int, m float32, total float64) { dst[r] = float64(m) + Log(total) })
+}
+
+func logSoftmax(dst, w []float32, cols int) {
+	if best == purego {
+		refLogSoftmax(dst, w, cols)
+		return
+	}
+	eachRow(w, cols, func(r int, m float32, total float64) {
+		l := float32(Log(total))
+		from, to := w[r*cols:(r+1)*cols], dst[r*cols:(r+1)*cols]
+		for len(to) > 0 {
+			n := min(len(to), runTerms)
+			shiftRow(to[:n], from, m, l)
+			from, to = from[n:], to[n:]
+		}
+	})
+}
+
+//go:noinline
+func shiftRow(dst, w []float32, m, l float32) {
+	if best == avx512 {
+		shiftRowAVX512(&dst[0], &w[0], m, l, len(dst))
+	} else {
+		shiftRowAVX2(&dst[0], &w[0], m, l, len(dst))
+	}
+}
+
+func softmax(dst, w []float32, cols int) {
+	if best == purego {
+		refSoftmax(dst, w, cols)
+		return
+	}
+	var total [scratchRows]float64
+	for len(dst) > 0 {
+		r := perCall(len(dst)/cols, cols)
+		n := r * cols
+		weights(dst[:n], total[:r], w[:n], cols, 0)
+		for i, t := range total[:r] {
+			least, scale := softmaxScale(t)
+			for row := dst[i*cols : (i+1)*cols]; len(row) > 0; {
+				n := min(len(row), runTerms)
+				scaleRow(row[:n], least, scale)
+				row = row[n:]
+			}
+		}
+		dst, w = dst[n:], w[n:]
+	}
+}
+
+//go:noinline
+func scaleRow(p []float32, least, scale float32) {
+	if best == avx512 {
+		scaleRowAVX512(&p[0], least, scale, len(p))
+	} else {
+		scaleRowAVX2(&p[0], least, scale, len(p))
+	}
+}
