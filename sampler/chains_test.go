@@ -35,6 +35,7 @@ func everyMethod() []Method {
 		DULA{}, DMALA{}, DMALA{StepSize: 1}, Gibbs{}, Gibbs{Scan: Random}, Metropolis{}, GWG{}, GWG{Flips: 3}, BlockGibbs{Blocks: [][]int{{0, 1, 2}, {3, 4}}},
 		LocallyBalanced{Balance: Barker}, LocallyBalanced{Balance: Min, Exact: true},
 		HammingBall{Block: 3}, Paths{}, Paths{Length: 2, Balance: Min},
+		DLMC{}, DLMC{StepSize: 0.5, Balance: Max},
 	}
 }
 
@@ -261,6 +262,9 @@ func TestConfigErrors(t *testing.T) {
 		"Paths: Length = 5, want 1 … 4":                    Paths{Length: 5},
 		"Paths: Target = 2, want within":                   Paths{Target: 2},
 		"Paths: Balance = Balance(-1), want":               Paths{Balance: -1},
+		"DLMC: StepSize = -1, want":                        DLMC{StepSize: -1},
+		"DLMC: Target = -1, want within":                   DLMC{Target: -1},
+		"DLMC: Balance = Balance(5), want":                 DLMC{Balance: 5},
 	} {
 		_, err := NewChains(m, method, Config{})
 		assert.ErrorContains(t, err, want)

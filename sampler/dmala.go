@@ -41,26 +41,31 @@ const (
 
 // Kernel implements [Method].
 func (d DMALA) Kernel(m energy.Model, chains int) (Kernel, error) {
-	k := &dmala{alpha: d.StepSize}
-	if d.StepSize == 0 {
-		k.alpha = defaultDMALAStep
-		tune, err := newTuner("DMALA", k.alpha, d.Target)
-		if err != nil {
+	alpha, tune := d.StepSize, (*tuner)(nil)
+	if alpha == 0 {
+		alpha = defaultDMALAStep
+		var err error
+		if tune, err = newTuner("DMALA", alpha, d.Target); err != nil {
 			return nil, err
 		}
-		k.tune = tune
 	}
-	l := langevin{alpha: k.alpha, preconditioner: d.Preconditioner, window: d.Window}
+	l := langevin{alpha: alpha, preconditioner: d.Preconditioner, window: d.Window}
 	p, err := l.proposal("DMALA", m, chains)
 	if err != nil {
 		return nil, err
 	}
+	return newDMALA(m, chains, p, alpha, tune), nil
+}
+
+// newDMALA returns the kernel that proposes from p and accepts.
+func newDMALA(m energy.Model, chains int, p proposal, alpha float64, tune *tuner) *dmala {
 	sites, _ := m.Shape()
-	k.sites, k.proposal = sites, p
-	k.e, k.next = make([]float64, chains), make([]float64, chains)
-	k.logq, k.moved = make([]float64, chains), make([]int, chains)
-	k.x, k.y = nil, make([]int32, chains*sites)
-	return k, nil
+	return &dmala{
+		proposal: p, sites: sites, alpha: alpha, tune: tune,
+		e: make([]float64, chains), next: make([]float64, chains),
+		logq: make([]float64, chains), moved: make([]int, chains),
+		y: make([]int32, chains*sites),
+	}
 }
 
 type dmala struct {

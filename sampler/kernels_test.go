@@ -52,6 +52,9 @@ func metropolised() map[string]Method {
 		"Paths":          Paths{Length: 1},
 		"Paths-2":        Paths{Length: 2},
 		"Paths-Barker":   Paths{Length: 2, Balance: Barker},
+		"DLMC":           DLMC{StepSize: 0.3},
+		"DLMC-long":      DLMC{StepSize: 50},
+		"DLMC-Barker":    DLMC{StepSize: 1, Balance: Barker},
 	}
 }
 

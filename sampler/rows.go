@@ -21,6 +21,10 @@ type rows struct {
 	prec                []float32
 	values              []float32 // of ordinal models
 
+	// weigher, if not nil, replaces the log-weights of the Langevin proposal
+	// (logits); alpha is its last argument.
+	weigher func(w, g []float32, at int32, alpha float64)
+
 	alpha        float64
 	g, nextG     []float32 // differences: chains × sites × cols
 	p, nextP     []float32 // weights, same shape
@@ -90,6 +94,10 @@ func (p *rows) column(l, at int32) int {
 // weigh turns a table of differences into weights and their totals.
 func (p *rows) weigh(w []float32, sum []float64, g []float32, x []int32) {
 	for i, at := range x {
+		if p.weigher != nil {
+			p.weigher(w[i*p.cols:(i+1)*p.cols], g[i*p.cols:(i+1)*p.cols], at, p.alpha)
+			continue
+		}
 		kappa := 1 / (2 * p.alpha)
 		if p.prec != nil {
 			kappa /= float64(p.prec[i%p.sites])
