@@ -99,8 +99,8 @@ func (c *columns) open(class, target int32) int32 {
 	return int32(len(c.group) - 1)
 }
 
-// bytes returns the memory of the columns.
-func (c *columns) bytes() int { return 4 * c.rows * len(c.col) }
+// entries returns the size of the table so far.
+func (c *columns) entries() int { return c.rows * len(c.col) }
 
 // table returns the rows as a table.
 func (c *columns) table(accepting []bool) *table {

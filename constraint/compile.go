@@ -31,7 +31,7 @@ func Compile(ctx context.Context, a Automaton, levels int, limits Limits) (*DFA,
 	if err != nil {
 		return nil, err
 	}
-	return finish("Compile", t)
+	return finish(ctx, "Compile", t)
 }
 
 // table is an automaton under construction: dense, start state 0, neither
@@ -69,19 +69,23 @@ func explore(ctx context.Context, name string, a Automaton, levels int, limits L
 			}
 			t.next = append(t.next, id)
 		}
-		if err := limits.check(name, len(queue), 4*len(queue)*t.classes); err != nil {
+		if err := limits.check(name, len(queue), len(queue)*t.classes, 0); err != nil {
 			return nil, err
 		}
 	}
 	return t, nil
 }
 
-// finish trims, minimises and numbers a table.
-func finish(name string, t *table) (*DFA, error) {
+// finish trims, minimises and numbers a table. The error wraps ErrInfeasible or
+// is the cause of the context.
+func finish(ctx context.Context, name string, t *table) (*DFA, error) {
 	if !t.trim() {
 		return nil, infeasible("%s: the language is empty", name)
 	}
-	block, blocks := minimise(t)
+	block, blocks, err := minimise(ctx, t)
+	if err != nil {
+		return nil, err
+	}
 	merged := make([]int32, blocks*t.classes)
 	accepting := make([]bool, blocks)
 	for s, b := range block {

@@ -34,7 +34,7 @@ func Concat(ctx context.Context, levels int, limits Limits, parts ...Automaton) 
 		if err != nil {
 			return nil, err
 		}
-		if d, err = finish("Concat", t); err != nil {
+		if d, err = finish(ctx, "Concat", t); err != nil {
 			return nil, err
 		}
 	}
@@ -83,7 +83,7 @@ func concat(ctx context.Context, a Automaton, b *DFA, limits Limits) (*table, er
 		id := int32(len(pairs))
 		number[string(buf)] = id
 		pairs = append(pairs, pair{p.first, slices.Clone(p.rest)})
-		bytes += 2*len(buf) + 4*t.classes
+		bytes += 2 * len(buf)
 		return id
 	}
 	scratch := pair{first: a.Start()}
@@ -110,7 +110,7 @@ func concat(ctx context.Context, a Automaton, b *DFA, limits Limits) (*table, er
 			}
 			t.next = append(t.next, find(scratch))
 		}
-		if err := limits.check("Concat", len(pairs), bytes); err != nil {
+		if err := limits.check("Concat", len(pairs), len(pairs)*t.classes, bytes); err != nil {
 			return nil, err
 		}
 	}

@@ -38,7 +38,7 @@ func determinise(ctx context.Context, name string, prog *syntax.Prog, runes *run
 		for c := range k {
 			t.next = append(t.next, d.step(s, c))
 		}
-		if err := limits.check(name, len(d.states), d.bytes+4*k*len(d.states)); err != nil {
+		if err := limits.check(name, len(d.states), k*len(d.states), d.bytes); err != nil {
 			return nil, err
 		}
 	}

@@ -1,5 +1,7 @@
 package constraint
 
+import "context"
+
 // DFA is the minimal automaton of its language as a dense table over token
 // classes. No state is dead, the start state is 0, states are numbered in the
 // order of a breadth-first search and classes by their first token, so that two
@@ -33,7 +35,7 @@ func NewDFA(levels int, next []int32, accepting []bool) (*DFA, error) {
 			return nil, &ArgumentError{"NewDFA", "a state in next", s, "−1 … len(accepting)−1"}
 		}
 	}
-	return finish("NewDFA", &table{levels, levels, identity(levels), next, accepting})
+	return finish(context.Background(), "NewDFA", &table{levels, levels, identity(levels), next, accepting})
 }
 
 // States returns the number of states.

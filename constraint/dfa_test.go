@@ -128,10 +128,10 @@ func TestCompileErrors(t *testing.T) {
 	_, err = Compile(ctx, c, 2, Limits{States: 999})
 	require.ErrorAs(t, err, &limit)
 	require.Equal(t, LimitError{"Compile: states", 1000, 999}, *limit)
-	_, err = Compile(ctx, c, 2, Limits{Bytes: 7999})
+	_, err = Compile(ctx, c, 2, Limits{Bytes: 71999})
 	require.ErrorAs(t, err, &limit)
-	require.Equal(t, LimitError{"Compile: bytes", 8000, 7999}, *limit)
-	_, err = Compile(ctx, c, 2, Limits{States: 1000, Bytes: 8000})
+	require.Equal(t, LimitError{"Compile: bytes", 72000, 71999}, *limit)
+	_, err = Compile(ctx, c, 2, Limits{States: 1000, Bytes: 72000})
 	require.NoError(t, err)
 
 	stop := errors.New("stop")

@@ -52,14 +52,19 @@ type Limits struct {
 	// fraction of a second by a pattern that explodes (TestRegexpExplosion).
 	States int
 
-	// Bytes bounds the memory of the tables and state sets. 0 means 2²⁸,
-	// 256 MiB: 2¹⁸ states with 256 token classes.
+	// Bytes bounds the memory of tables, of state sets and of minimisation,
+	// which takes 36 bytes for each entry (state, token class) together. 0
+	// means 2²⁹, 512 MiB: 2¹⁸ states with 56 token classes.
 	Bytes int
 }
 
 const (
 	defaultStates = 1 << 18
-	defaultBytes  = 1 << 28
+	defaultBytes  = 1 << 29
+
+	// bytesPerEntry counts nine int32: two of tables, four of the list of
+	// transitions and three of their partition (see minimise).
+	bytesPerEntry = 36
 )
 
 // filled returns l with its defaults. It refuses negative limits.
@@ -81,8 +86,10 @@ func (l Limits) filled(name string) (Limits, error) {
 	return l, nil
 }
 
-// check refuses more states or bytes than l allows.
-func (l Limits) check(name string, states, bytes int) error {
+// check refuses more states or bytes than l allows: those of table entries,
+// and other ones.
+func (l Limits) check(name string, states, entries, other int) error {
+	bytes := bytesPerEntry*entries + other
 	if states > l.States {
 		return &LimitError{name + ": states", states, l.States}
 	}

@@ -225,3 +225,34 @@ func BenchmarkLexiconContains(b *testing.B) {
 		}
 	})
 }
+
+// TestLexiconInAnyOrder adds the same sequences in three orders.
+func TestLexiconInAnyOrder(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 9))
+	var words [][]int32
+	for range 4000 {
+		x := make([]int32, r.IntN(9))
+		for i := range x {
+			x[i] = int32(r.IntN(4))
+		}
+		words = append(words, x)
+	}
+	nodes, size := 0, 0
+	for _, order := range []func(){
+		func() {},
+		func() { slices.SortFunc(words, slices.Compare) },
+		func() { slices.Reverse(words) },
+	} {
+		order()
+		var l Lexicon
+		for _, x := range words {
+			l.Add(x)
+		}
+		requireConsistent(t, &l)
+		if nodes > 0 {
+			require.Equal(t, []int{nodes, size}, []int{l.Nodes(), l.Len()})
+		}
+		nodes, size = l.Nodes(), l.Len()
+	}
+	require.Greater(t, nodes, 200)
+}

@@ -1,6 +1,9 @@
 package constraint
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // Lift carries a language of texts over to the tokens of a vocabulary: bytes is
 // an automaton over the tokens 0…255, and the result accepts a token sequence
@@ -58,15 +61,15 @@ func lift(ctx context.Context, name string, bytes *DFA, v Vocabulary, text []boo
 		}
 		accepting = append(accepting, accept)
 		rows.add(w.tokens, w.targets)
-		if err := limits.check(name, len(w.queue), rows.bytes()); err != nil {
+		if err := limits.check(name, len(w.queue), rows.entries(), 0); err != nil {
 			return nil, err
 		}
 	}
-	d, err := finish(name, rows.table(accepting))
-	if err != nil {
+	d, err := finish(ctx, name, rows.table(accepting))
+	if errors.Is(err, ErrInfeasible) {
 		return nil, infeasible("%s: no token sequence spells a text of the language", name)
 	}
-	return d, nil
+	return d, err
 }
 
 // lifter walks the trie from one byte state after the other.

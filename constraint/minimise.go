@@ -1,5 +1,7 @@
 package constraint
 
+import "context"
+
 // minimise returns the block of Myhill–Nerode equivalent states that each state
 // of a trimmed table belongs to, and the number of blocks.
 //
@@ -7,7 +9,8 @@ package constraint
 // "Fast brief practical DFA minimization"): one partition of the states and one
 // of the transitions refine each other, always relabelling the smaller half,
 // O(m log n) for n states and m transitions. Missing transitions cost nothing.
-func minimise(t *table) (block []int32, blocks int) {
+// The error is the cause of the context.
+func minimise(ctx context.Context, t *table) (block []int32, blocks int, err error) {
 	n, k := len(t.accepting), t.classes
 	states := newPartition(n)
 	for s, ok := range t.accepting {
@@ -25,7 +28,14 @@ func minimise(t *table) (block []int32, blocks int) {
 	// off follows from the other blocks and the transition's existence, which
 	// the blocks of transitions by label account for.
 	turn := 1
+	work, polled := 0, 0
 	for c := 0; c < edges.sets(); c++ {
+		if work += len(edges.members(c)); c == 0 || work-polled > pollWork {
+			polled = work
+			if ctx.Err() != nil {
+				return nil, 0, context.Cause(ctx)
+			}
+		}
 		for _, e := range edges.members(c) {
 			states.mark(tail[e])
 		}
@@ -39,7 +49,7 @@ func minimise(t *table) (block []int32, blocks int) {
 			edges.split()
 		}
 	}
-	return states.set, states.sets()
+	return states.set, states.sets(), nil
 }
 
 // edges lists the transitions of t and, for each state s, the transitions

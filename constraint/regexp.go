@@ -2,6 +2,7 @@ package constraint
 
 import (
 	"context"
+	"errors"
 	"regexp/syntax"
 )
 
@@ -46,9 +47,12 @@ func Regexp(ctx context.Context, pattern string, v Vocabulary, limits Limits) (*
 	if err != nil {
 		return nil, err
 	}
-	overRunes, err := finish(name, t)
-	if err != nil {
+	overRunes, err := finish(ctx, name, t)
+	if errors.Is(err, ErrInfeasible) {
 		return nil, infeasible("Regexp: nothing matches %q", pattern)
+	}
+	if err != nil {
+		return nil, err
 	}
 	spelled := newSpelled(overRunes, runes)
 	for t, ok := range text {
@@ -60,9 +64,12 @@ func Regexp(ctx context.Context, pattern string, v Vocabulary, limits Limits) (*
 	if err != nil {
 		return nil, err
 	}
-	bytes, err := finish(name, t)
-	if err != nil {
+	bytes, err := finish(ctx, name, t)
+	if err == nil {
+		bytes, err = lift(ctx, name, bytes, v, text, filled)
+	}
+	if errors.Is(err, ErrInfeasible) {
 		return nil, infeasible("Regexp: no token sequence spells a match of %q", pattern)
 	}
-	return lift(ctx, name, bytes, v, text, filled)
+	return bytes, err
 }

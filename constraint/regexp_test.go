@@ -67,12 +67,13 @@ func TestRegexpOverPartsOfRunes(t *testing.T) {
 }
 
 // TestRegexpOnEveryByte checks the decoding tree against package utf8 on every
-// text of at most three bytes, and on all four-byte texts around the borders.
+// text of at most two bytes, and on longer ones that go on around the borders
+// of trailing bytes.
 func TestRegexpOnEveryByte(t *testing.T) {
 	d, err := Regexp(context.Background(), `(?s).`, Bytes(), Limits{})
 	require.NoError(t, err)
 	var x [4]int32
-	check := func(b []byte) {
+	check := func(b ...byte) {
 		for i, v := range b {
 			x[i] = int32(v)
 		}
@@ -82,16 +83,15 @@ func TestRegexpOnEveryByte(t *testing.T) {
 			t.Fatalf("% x: %v", b, !want)
 		}
 	}
-	for a := range 256 {
-		check([]byte{byte(a)})
-		for b := range 256 {
-			check([]byte{byte(a), byte(b)})
-			for c := range 256 {
-				check([]byte{byte(a), byte(b), byte(c)})
-				if a >= 0xEF && (c == 0x7F || c == 0x80 || c == 0xBF || c == 0xC0) {
-					for e := range 256 {
-						check([]byte{byte(a), byte(b), byte(c), byte(e)})
-					}
+	borders := []byte{0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBD, 0xBF, 0xC0, 0xFF}
+	for first := range 256 {
+		check(byte(first))
+		for second := range 256 {
+			check(byte(first), byte(second))
+			for _, third := range borders {
+				check(byte(first), byte(second), third)
+				for _, fourth := range borders {
+					check(byte(first), byte(second), third, fourth)
 				}
 			}
 		}

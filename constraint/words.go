@@ -47,14 +47,17 @@ func newWords(name string, words [][]int32, until bool) (*Words, error) {
 			}
 		}
 		nodes += len(word)
-		if nodes > defaultBytes/4/w.classes {
-			return nil, &LimitError{name + ": bytes", 4 * nodes * w.classes, defaultBytes}
+		if nodes > maxEntries/w.classes {
+			return nil, &LimitError{name + ": table entries", nodes * w.classes, maxEntries}
 		}
 	}
 	w.plant(words, nodes)
 	w.link()
 	return w, nil
 }
+
+// maxEntries bounds the table, to 256 MiB.
+const maxEntries = 1 << 26
 
 // maxToken bounds the tokens of words, for which a table by token exists. No
 // vocabulary comes near it.
