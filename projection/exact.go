@@ -25,9 +25,7 @@ type Exact struct {
 	name          string
 	graph         *trellis.Graph
 	sites, levels int
-	divergence    Divergence
-	margin        float64
-	revive        bool
+	rule          rule
 
 	mu   sync.Mutex
 	free []*worker
@@ -193,7 +191,7 @@ func (e *Exact) Nearest(x []int32, v []float32) (divergence float64, err error) 
 
 func (e *Exact) nearest(w *worker, x []int32, v []float32) (float64, error) {
 	if w.rows == nil {
-		w.rows = newRows(e.levels, e.divergence, e.margin, e.revive)
+		w.rows = newRows(e.levels, e.rule)
 		w.cost = make([]float64, e.sites*e.levels)
 	}
 	for i := range e.sites {

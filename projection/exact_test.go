@@ -213,7 +213,7 @@ func (p *problem) rowCosts(slow bool) (costs []float64, dead bool) {
 			moderate = moderate && x[l] > 1e-3
 		}
 		scaleTo1(x)
-		s := newRows(p.levels, p.path.Divergence, kappa, p.path.Revive)
+		s := newRows(p.levels, newRule(p.path.Divergence, kappa, false, p.path.Revive))
 		s.load(row)
 		s.costs(costs[i*p.levels : (i+1)*p.levels])
 		if slow && moderate {

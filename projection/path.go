@@ -81,7 +81,7 @@ func (p Path) Compile(ctx context.Context, sites, levels int) (*Exact, error) {
 	}
 	return &Exact{
 		name: name, graph: g, sites: sites, levels: levels,
-		divergence: p.Divergence, margin: margin, revive: p.Revive,
+		rule: newRule(p.Divergence, margin, false, p.Revive),
 	}, nil
 }
 

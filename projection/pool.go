@@ -10,43 +10,44 @@ import (
 // the nearest row in which v is greatest (see rows). Rows in which it is so
 // already, by the margin, are better left alone: then projecting twice changes
 // nothing, bit for bit.
-//
-// The common value c solves Σ_u (x_u−c)₊ = κc − x_v, the left side convex and
-// falling, so that Newton's iteration from below is monotone and ends after
-// finitely many steps; no sort is needed. In reverse the same holds with
-// logarithms.
 func (r *rows) pool(w []float32, v int32) {
 	if r.divergence == Reverse {
 		r.poolReverse(w, v)
 		return
 	}
-	for u, lp := range r.logp {
-		r.prob[u] = simd.Exp(lp)
-	}
-	own := r.prob[v]
-	c := own / r.kappa
-	for {
-		sum, n := own, r.kappa
-		for u, p := range r.prob {
-			if p > c && u != int(v) {
-				sum += p
-				n++
-			}
-		}
-		next := sum / n
-		if !(next > c) {
-			break
-		}
-		c = next
-	}
-	logc := simd.Log(c)
+	logc := r.level(v)
 	for u, lp := range r.logp {
 		w[u] = float32(min(lp, logc))
 	}
 	r.lift(w, v, float32(logc))
 }
 
+// level returns log c of the forward solution. No sort is needed: c solves
+// Σ_u (x_u−c)₊ = κc − x_v, the left side convex and falling, so that Newton's
+// iteration from below is monotone and ends after finitely many steps.
+func (r *rows) level(v int32) float64 {
+	own := simd.Exp(r.logp[v])
+	c := own / r.kappa
+	logc := r.logp[v] - r.logKappa
+	for {
+		sum, n := own, r.kappa
+		for u, lp := range r.logp {
+			if lp > logc && u != int(v) {
+				sum += simd.Exp(lp)
+				n++
+			}
+		}
+		if next := sum / n; next > c {
+			c, logc = next, simd.Log(next)
+			continue
+		}
+		return logc
+	}
+}
+
 // poolReverse is pool for KL(y‖x).
+//
+// The same iteration finds log c, from logarithms.
 func (r *rows) poolReverse(w []float32, v int32) {
 	own := r.logp[v] - r.logKappa
 	c := own

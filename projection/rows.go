@@ -21,30 +21,47 @@ import (
 // Then y_u = c on S, y_v = κc and y = x elsewhere; the forward solution sums to
 // one, the reverse one is divided by its sum Z. The costs are
 // Σ_{S∪v} x·log(x/y) and −log Z.
+//
+// From one token to the next less likely one the cost grows, and so does S.
+// Hence all costs take one sort and two pointers, and the cheapest few only as
+// much of the order as they touch.
 type rows struct {
+	rule
+
+	logp  []float64 // log-probabilities of the row
+	order []int32   // tokens; the first sorted by descending probability
+	known int       // how many that are
+
+	// By rank, as far as known.
+	prob []float64 // probability
+	mass []float64 // mass[n]: the sum of the first n probabilities
+	logs []float64 // logs[n]: Σ x·log x (forward) or Σ log x (reverse) of those
+
+	behind []float64 // reverse: log of the sum of all but the first n
+	cost   []float64 // by rank, as far as asked for
+	size   int       // |S| of the last of them
+}
+
+// rule is what a row is projected by.
+type rule struct {
 	divergence Divergence
 	kappa      float64
 	logKappa   float64
+	gap        bool // cost max_u x_u − x_v instead
 	revive     bool // forward: a token of weight zero may become the greatest
-
-	logp   []float64 // log-probabilities of the row
-	order  []int32   // tokens by descending probability
-	prob   []float64 // their probabilities
-	mass   []float64 // mass[n]: the sum of the first n probabilities
-	logs   []float64 // logs[n]: Σ x·log x (forward) or Σ log x (reverse) of those
-	behind []float64 // reverse: log of the sum of all but the first n
 }
 
-func newRows(levels int, d Divergence, kappa float64, revive bool) *rows {
+func newRule(d Divergence, kappa float64, gap, revive bool) rule {
+	return rule{divergence: d, kappa: kappa, logKappa: simd.Log(kappa), gap: gap, revive: revive}
+}
+
+func newRows(levels int, by rule) *rows {
 	r := &rows{
-		divergence: d, kappa: kappa, logKappa: simd.Log(kappa), revive: revive,
+		rule:  by,
 		logp:  make([]float64, levels),
 		order: make([]int32, levels),
-		prob:  make([]float64, levels),
-		mass:  make([]float64, levels+1),
-		logs:  make([]float64, levels+1),
 	}
-	if d == Reverse {
+	if by.divergence == Reverse && !by.gap {
 		r.behind = make([]float64, levels+1)
 	}
 	return r
@@ -53,79 +70,96 @@ func newRows(levels int, d Divergence, kappa float64, revive bool) *rows {
 // load normalises a row of log-weights. It returns the index of a weight that
 // is NaN or +Inf, or −1; ok is false if all are −Inf.
 func (r *rows) load(w []float32) (bad int, ok bool) {
-	top := math.Inf(-1)
+	top := float32(math.Inf(-1))
 	for l, x := range w {
-		if x != x || math.IsInf(float64(x), 1) {
+		if x > top {
+			top = x
+		} else if x != x {
 			return l, false
 		}
-		top = max(top, float64(x))
 	}
-	if math.IsInf(top, -1) {
-		return -1, false
+	if math.IsInf(float64(top), 0) {
+		return slices.Index(w, float32(math.Inf(1))), false
 	}
 	sum := 0.0
-	for _, x := range w {
-		sum += simd.Exp(float64(x) - top)
-	}
-	norm := top + simd.Log(sum)
 	for l, x := range w {
-		r.logp[l] = float64(x) - norm
+		d := float64(x) - float64(top)
+		r.logp[l] = d
+		r.order[l] = int32(l)
+		sum += simd.Exp(d)
+	}
+	norm := simd.Log(sum)
+	for l := range r.logp {
+		r.logp[l] -= norm
+	}
+	r.known, r.size = 0, 0
+	r.prob = r.prob[:0]
+	r.mass = append(r.mass[:0], 0)
+	r.logs = append(r.logs[:0], 0)
+	r.cost = r.cost[:0]
+	if r.behind != nil {
+		r.sortAll()
+		r.behind[len(r.order)] = math.Inf(-1)
+		for n := len(r.order) - 1; n >= 0; n-- {
+			r.behind[n] = addLogs(r.logp[r.order[n]], r.behind[n+1])
+		}
 	}
 	return -1, true
 }
 
-// costs stores the cost of every token of the loaded row, by one sort and two
-// pointers: from one token to the next less likely one, S only grows.
-func (r *rows) costs(dst []float64) {
-	for l := range r.order {
-		r.order[l] = int32(l)
+// fewRanks is how many ranks are found one by one before the rest is sorted.
+const fewRanks = 8
+
+// find makes order[:n+1] known and reports whether there are that many tokens.
+func (r *rows) find(n int) bool {
+	if n >= len(r.order) {
+		return false
 	}
-	slices.SortFunc(r.order, func(a, b int32) int {
-		if c := cmp.Compare(r.logp[b], r.logp[a]); c != 0 {
-			return c
+	for r.known <= n {
+		if r.known >= fewRanks {
+			r.sortAll()
+			break
 		}
-		return cmp.Compare(a, b)
-	})
-	if r.divergence == Reverse {
-		r.reverseCosts(dst)
-		return
-	}
-	for n, v := range r.order {
-		lp := r.logp[v]
-		p := simd.Exp(lp)
-		r.prob[n] = p
-		r.mass[n+1] = r.mass[n] + p
-		r.logs[n+1] = r.logs[n] + entropyTerm(p, lp)
-	}
-	n := 0 // size of S
-	for rank, v := range r.order {
-		lp, p := r.logp[v], r.prob[rank]
-		if math.IsInf(lp, -1) && !r.revive {
-			dst[v] = math.Inf(1)
-			continue
-		}
-		var sum float64 // over S and v
-		for {
-			if sum = r.mass[n] + p; n > rank {
-				sum = r.mass[n+1]
+		best := r.known
+		for i := r.known + 1; i < len(r.order); i++ {
+			if r.likelier(r.order[i], r.order[best]) < 0 {
+				best = i
 			}
-			next := beyond(n, rank)
-			if next >= len(r.order) || r.prob[next] <= sum/(r.kappa+float64(n)) {
-				break
-			}
-			n++
 		}
-		if n == 0 {
-			dst[v] = 0
-			continue
-		}
-		logs := r.logs[n] + entropyTerm(p, lp)
-		if n > rank {
-			logs = r.logs[n+1]
-		}
-		c := simd.Log(sum / (r.kappa + float64(n)))
-		dst[v] = max(0, logs-float64(sum*c)-float64(p*r.logKappa))
+		r.order[r.known], r.order[best] = r.order[best], r.order[r.known]
+		r.note()
 	}
+	return true
+}
+
+// sortAll makes the whole order known.
+func (r *rows) sortAll() {
+	slices.SortFunc(r.order[r.known:], r.likelier)
+	for r.known < len(r.order) {
+		r.note()
+	}
+}
+
+// likelier orders tokens by descending probability, then by number.
+func (r *rows) likelier(a, b int32) int {
+	if c := cmp.Compare(r.logp[b], r.logp[a]); c != 0 {
+		return c
+	}
+	return cmp.Compare(a, b)
+}
+
+// note adds the token at rank known to the sums.
+func (r *rows) note() {
+	lp := r.logp[r.order[r.known]]
+	p := simd.Exp(lp)
+	r.prob = append(r.prob, p)
+	r.mass = append(r.mass, r.mass[r.known]+p)
+	term := lp
+	if r.divergence == Forward {
+		term = entropyTerm(p, lp)
+	}
+	r.logs = append(r.logs, r.logs[r.known]+term)
+	r.known++
 }
 
 // entropyTerm returns p·log p, 0 for p = 0.
@@ -136,6 +170,64 @@ func entropyTerm(p, logp float64) float64 {
 	return float64(p * logp)
 }
 
+// costs stores the cost of every token of the loaded row.
+func (r *rows) costs(dst []float64) {
+	r.sortAll()
+	for rank, v := range r.order {
+		_, dst[v], _ = r.at(rank)
+	}
+}
+
+// at returns the token of the given rank by cost and its cost; ok is false if
+// there is none, or none of finite cost.
+func (r *rows) at(rank int) (token int32, cost float64, ok bool) {
+	if !r.find(rank) {
+		return -1, math.Inf(1), false
+	}
+	for n := len(r.cost); n <= rank; n++ {
+		var c float64
+		switch v := r.order[n]; {
+		case math.IsInf(r.logp[v], -1) && !r.revive:
+			c = math.Inf(1)
+		case r.gap:
+			c = r.prob[0] - r.prob[n]
+		case r.divergence == Reverse:
+			c = r.reverseCost(n)
+		default:
+			c = r.forwardCost(n)
+		}
+		r.cost = append(r.cost, c)
+	}
+	return r.order[rank], r.cost[rank], !math.IsInf(r.cost[rank], 1)
+}
+
+// forwardCost returns the cost of the next rank in KL(x‖y).
+func (r *rows) forwardCost(rank int) float64 {
+	lp, p := r.logp[r.order[rank]], r.prob[rank]
+	n, sum := r.size, 0.0 // sum runs over S and v
+	for {
+		r.find(n)
+		if sum = r.mass[n] + p; n > rank {
+			sum = r.mass[n+1]
+		}
+		next := beyond(n, rank)
+		if !r.find(next) || r.prob[next] <= sum/(r.kappa+float64(n)) {
+			break
+		}
+		n++
+	}
+	r.size = n
+	if n == 0 {
+		return 0
+	}
+	logs := r.logs[n] + entropyTerm(p, lp)
+	if n > rank {
+		logs = r.logs[n+1]
+	}
+	c := simd.Log(sum / (r.kappa + float64(n)))
+	return max(0, logs-float64(sum*c)-float64(p*r.logKappa))
+}
+
 // beyond returns the rank of the n-th entry, counted without the one at rank.
 func beyond(n, rank int) int {
 	if n >= rank {
@@ -144,54 +236,34 @@ func beyond(n, rank int) int {
 	return n
 }
 
-// reverseCosts is costs for KL(y‖x), in logarithms throughout.
-func (r *rows) reverseCosts(dst []float64) {
-	levels := len(r.order)
-	for n, v := range r.order {
-		if lp := r.logp[v]; !math.IsInf(lp, -1) {
-			r.logs[n+1] = r.logs[n] + lp
-		} else {
-			r.logs[n+1] = math.Inf(-1)
+// reverseCost returns the cost of the next rank in KL(y‖x), in logarithms
+// throughout.
+func (r *rows) reverseCost(rank int) float64 {
+	lp := r.logp[r.order[rank]]
+	own := float64(r.kappa * (lp - r.logKappa))
+	n, c := r.size, 0.0
+	for {
+		sum := r.logs[n]
+		if n > rank {
+			sum = r.logs[n+1] - lp
 		}
+		c = (own + sum) / (r.kappa + float64(n))
+		next := beyond(n, rank)
+		if next >= len(r.order) || r.logp[r.order[next]] <= c {
+			break
+		}
+		n++
 	}
-	r.behind[levels] = math.Inf(-1)
-	for n := levels - 1; n >= 0; n-- {
-		r.behind[n] = addLogs(r.logp[r.order[n]], r.behind[n+1])
+	r.size = n
+	if n == 0 {
+		return 0
 	}
-	n := 0
-	for rank, v := range r.order {
-		lp := r.logp[v]
-		if math.IsInf(lp, -1) {
-			dst[v] = math.Inf(1)
-			continue
-		}
-		own := float64(r.kappa * (lp - r.logKappa))
-		var c float64
-		for {
-			sum := r.logs[n]
-			if n > rank {
-				sum = r.logs[n+1] - lp
-			}
-			c = (own + sum) / (r.kappa + float64(n))
-			next := beyond(n, rank)
-			if next >= levels || r.logp[r.order[next]] <= c {
-				break
-			}
-			n++
-		}
-		if n == 0 {
-			dst[v] = 0
-			continue
-		}
-		rest := r.behind[n] // of everything outside S and v
-		switch {
-		case n < rank: // something at least as likely as v remains: no cancellation
-			rest += simd.Log1p(-simd.Exp(lp - rest))
-		default:
-			rest = r.behind[n+1]
-		}
-		dst[v] = max(0, -addLogs(rest, simd.Log(r.kappa+float64(n))+c))
+	rest := r.behind[n+1] // of everything outside S and v
+	if n < rank {         // something at least as likely as v remains: no cancellation
+		rest = r.behind[n]
+		rest += simd.Log1p(-simd.Exp(lp - rest))
 	}
+	return max(0, -addLogs(rest, simd.Log(r.kappa+float64(n))+c))
 }
 
 // addLogs returns log(e^a + e^b).

@@ -119,7 +119,7 @@ func TestRowsAgainstBarrier(t *testing.T) {
 				w[l] = w[l-1] // ties
 			}
 		}
-		s := newRows(levels, d, kappa, true)
+		s := newRows(levels, newRule(d, kappa, false, true))
 		_, ok := s.load(w)
 		require.True(t, ok)
 		costs := make([]float64, levels)
@@ -161,7 +161,7 @@ func checkPooled(t *testing.T, s *rows, w []float32, x []float64, v int32, cost 
 // TestRowsKnown: a worked case each. x = (.5,.3,.2), v the last: forward with
 // κ = 1 pools everything, c = 1/3; with x = (.6,.1,.3), c = .45 on the first.
 func TestRowsKnown(t *testing.T) {
-	s := newRows(3, Forward, 1, false)
+	s := newRows(3, newRule(Forward, 1, false, false))
 	w := logs(.6, .1, .3)
 	_, ok := s.load(w)
 	require.True(t, ok)
@@ -174,7 +174,7 @@ func TestRowsKnown(t *testing.T) {
 		require.InDelta(t, p, math.Exp(float64(w[l])), 1e-7)
 	}
 	// Reverse: c = √(.6·.3), Z = 2c+.1.
-	s = newRows(3, Reverse, 1, false)
+	s = newRows(3, newRule(Reverse, 1, false, false))
 	w = logs(.6, .1, .3)
 	s.load(w)
 	s.costs(costs)
@@ -197,7 +197,7 @@ func logs(p ...float64) []float32 {
 func TestRowsExtreme(t *testing.T) {
 	costs := make([]float64, 3)
 	for _, d := range []Divergence{Forward, Reverse} {
-		s := newRows(3, d, 1, false)
+		s := newRows(3, newRule(d, 1, false, false))
 		w := []float32{0, -1e4, -2e4}
 		_, ok := s.load(w)
 		require.True(t, ok)
