@@ -119,7 +119,7 @@ func (s Summary) ESSPerSecond(row int) Estimate {
 		e = s.Rows[row].ESSMean
 	}
 	if e.Defined() && !(s.Seconds > 0) {
-		e.set(0, fmt.Errorf("Seconds = %v, want > 0: %w", s.Seconds, ErrTooFew))
+		e.set(0, fmt.Errorf("sampler: Summary.Seconds = %v, want > 0: %w", s.Seconds, ErrTooFew))
 	}
 	if e.Defined() {
 		e.Value /= s.Seconds
