@@ -135,7 +135,7 @@ func (k *hammingBall) update(info *Info, x []int32, r *Stream) {
 	k.energies()
 	c := heatBath(k.w, k.d, r.Float64())
 	if c < 0 {
-		info.Err = fmt.Errorf("every state of the ball: %w", ErrNaN)
+		info.Err = fmt.Errorf("a state in the ball: %w", ErrNaN)
 		return
 	}
 	info.Energy = k.d[c]

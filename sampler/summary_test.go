@@ -27,7 +27,7 @@ Warning: 400 evaluations gave NaN
 
 	assert.InEpsilon(t, 2*s.Rows[0].ESSBulk.Value, s.ESSPerSecond(0).Value, 1e-15)
 	s.Seconds = 0
-	assert.EqualError(t, s.ESSPerSecond(0).Err, "Seconds = 0, want > 0: too few draws")
+	assert.EqualError(t, s.ESSPerSecond(0).Err, "sampler: Summary.Seconds = 0, want > 0: too few draws")
 	assert.NotContains(t, s.String(), "ESS/s")
 }
 
