@@ -35,7 +35,7 @@ func everyMethod() []Method {
 		DULA{}, DMALA{}, DMALA{StepSize: 1}, Gibbs{}, Gibbs{Scan: Random}, Metropolis{}, GWG{}, GWG{Flips: 3}, BlockGibbs{Blocks: [][]int{{0, 1, 2}, {3, 4}}},
 		LocallyBalanced{Balance: Barker}, LocallyBalanced{Balance: Min, Exact: true},
 		HammingBall{Block: 3}, Paths{}, Paths{Length: 2, Balance: Min},
-		DLMC{}, DLMC{StepSize: 0.5, Balance: Max},
+		DLMC{}, DLMC{StepSize: 0.5, Balance: Max}, Cyclical{}, Cyclical{StepSize: 2, Period: 5},
 	}
 }
 
@@ -265,6 +265,12 @@ func TestConfigErrors(t *testing.T) {
 		"DLMC: StepSize = -1, want":                        DLMC{StepSize: -1},
 		"DLMC: Target = -1, want within":                   DLMC{Target: -1},
 		"DLMC: Balance = Balance(5), want":                 DLMC{Balance: 5},
+		"Cyclical: StepSize = -2, want":                    Cyclical{StepSize: -2},
+		"Cyclical: MinStep = 1, want 0 … StepSize = 0":     Cyclical{MinStep: 1},
+		"Cyclical: Balance = 0.4, want ½ … 1":              Cyclical{Balance: 0.4},
+		"Cyclical: Period = -1, want ≥ 0":                  Cyclical{Period: -1},
+		"Cyclical: Target = 3, want within":                Cyclical{Target: 3},
+		"Cyclical: Window = -1, want ≥ 0":                  Cyclical{Window: -1},
 	} {
 		_, err := NewChains(m, method, Config{})
 		assert.ErrorContains(t, err, want)

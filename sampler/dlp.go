@@ -10,10 +10,10 @@ import (
 // proposal is the discrete Langevin proposal of a block of chains (Zhang, Liu
 // and Liu 2022, equation 3),
 //
-//	q_i(l|x) ∝ exp( −½ (E(x with x_i=l) − E(x)) − δ²(l, x_i)/(2 α_i) ),
+//	q_i(l|x) ∝ exp( −β (E(x with x_i=l) − E(x)) − δ²(l, x_i)/(2 α_i) ),
 //
 // independently for every site i, with the differences from the model's
-// first-order table. It holds two sets of weights: those of the current states
+// first-order table and β = ½ unless setStep says otherwise. It holds two sets of weights: those of the current states
 // and those of the states last loaded.
 type proposal interface {
 	// load evaluates the model at x (chains × sites): energies to e, weights to
@@ -28,8 +28,9 @@ type proposal interface {
 	accept(s int)
 	acceptAll()
 
-	// setStep rebuilds the current weights for step size α.
-	setStep(alpha float64, x []int32)
+	// setStep rebuilds the current weights for step size α and balance β, which
+	// later loads use too.
+	setStep(alpha, beta float64, x []int32)
 
 	// draw stores in y a draw from q(·|x) for chain s at state x and returns the
 	// number of changed sites and log q(y|x), NaN if the weights are not defined.

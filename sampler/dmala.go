@@ -141,7 +141,7 @@ func (k *dmala) Adapt(info []Info, step, of int) {
 		return
 	}
 	k.alpha = k.tune.adapt(info, step, of)
-	k.proposal.setStep(k.alpha, k.x)
+	k.proposal.setStep(k.alpha, half, k.x)
 }
 
 func (k *dmala) AppendBinary(b []byte) ([]byte, error) {

@@ -8,7 +8,7 @@ import (
 )
 
 // flips is the discrete Langevin proposal of two-level models: every site flips
-// on its own with probability σ(−½Δ_i − 1/(2α_i)), where Δ_i is the energy
+// on its own with probability σ(−βΔ_i − 1/(2α_i)), where Δ_i is the energy
 // difference of the flip and δ² = 1. Probabilities are multiples of 2⁻³¹.
 type flips struct {
 	sites  int
@@ -16,6 +16,7 @@ type flips struct {
 	source energy.Stochastic
 	prec   []float32
 
+	beta       float32   // balance: ½ for the Langevin proposal
 	cost       []float32 // 1/(2α), one entry, or 1/(2α g_i) per site
 	h, nextH   []float32 // fields: chains × sites
 	t, nextT   []int32   // flip thresholds: chains × sites
@@ -32,7 +33,7 @@ func newFlips(m energy.Model, chains int, l langevin) *flips {
 	sites, _ := m.Shape()
 	n := chains * sites
 	p := &flips{
-		sites: sites, prec: l.preconditioner,
+		sites: sites, prec: l.preconditioner, beta: half,
 		cost: make([]float32, max(1, len(l.preconditioner))),
 		h:    make([]float32, n), nextH: make([]float32, n),
 		t: make([]int32, n), nextT: make([]int32, n),
@@ -76,11 +77,11 @@ func (p *flips) setCost(alpha float64) {
 
 func (p *flips) thresholds(t []int32, h []float32, x []int32) {
 	if len(p.cost) == 1 {
-		simd.FlipThresholds(t, h, x, half, p.cost)
+		simd.FlipThresholds(t, h, x, p.beta, p.cost)
 		return
 	}
 	for at := 0; at < len(x); at += p.sites {
-		simd.FlipThresholds(t[at:at+p.sites], h[at:at+p.sites], x[at:at+p.sites], half, p.cost)
+		simd.FlipThresholds(t[at:at+p.sites], h[at:at+p.sites], x[at:at+p.sites], p.beta, p.cost)
 	}
 }
 
@@ -108,8 +109,9 @@ func (p *flips) acceptAll() {
 	p.t, p.nextT = p.nextT, p.t
 }
 
-func (p *flips) setStep(alpha float64, x []int32) {
+func (p *flips) setStep(alpha, beta float64, x []int32) {
 	p.setCost(alpha)
+	p.beta = float32(beta)
 	p.thresholds(p.t, p.h, x)
 }
 

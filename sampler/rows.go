@@ -26,6 +26,7 @@ type rows struct {
 	weigher func(w, g []float32, at int32, alpha float64)
 
 	alpha        float64
+	beta         float32   // balance: ½ for the Langevin proposal
 	g, nextG     []float32 // differences: chains × sites × cols
 	p, nextP     []float32 // weights, same shape
 	sum, nextSum []float64 // their totals: chains × sites
@@ -40,7 +41,7 @@ const weightFloor = 0x1p-60
 
 func newRows(method string, m energy.Model, chains int, l langevin) (*rows, error) {
 	sites, levels := m.Shape()
-	r := &rows{sites: sites, levels: levels, cols: levels, window: -1, prec: l.preconditioner, alpha: l.alpha}
+	r := &rows{sites: sites, levels: levels, cols: levels, window: -1, prec: l.preconditioner, alpha: l.alpha, beta: half}
 	if o, ok := energy.As[energy.Ordinal](m); ok {
 		r.values = o.Values()
 	}
@@ -112,9 +113,9 @@ func (p *rows) logits(w, g []float32, at int32, kappa float64) {
 	if p.values == nil {
 		far := float32(2 * kappa)
 		for l := range w {
-			w[l] = -half*g[l] - far
+			w[l] = -float32(p.beta*g[l]) - far
 		}
-		w[at] = -half * g[at]
+		w[at] = -p.beta * g[at]
 		return
 	}
 	first := int32(0)
@@ -129,7 +130,7 @@ func (p *rows) logits(w, g []float32, at int32, kappa float64) {
 			continue
 		}
 		d := float64(p.values[l]) - own
-		w[c] = -half*g[c] - float32(kappa*float64(d*d))
+		w[c] = -float32(p.beta*g[c]) - float32(kappa*float64(d*d))
 	}
 }
 
@@ -159,8 +160,8 @@ func (p *rows) acceptAll() {
 	p.sum, p.nextSum = p.nextSum, p.sum
 }
 
-func (p *rows) setStep(alpha float64, x []int32) {
-	p.alpha = alpha
+func (p *rows) setStep(alpha, beta float64, x []int32) {
+	p.alpha, p.beta = alpha, float32(beta)
 	p.weigh(p.p, p.sum, p.g, x)
 }
 

@@ -45,6 +45,10 @@ func transition(t *testing.T, k Kernel, sites, levels int) *exact.Matrix {
 		})
 	case *gwg:
 		return gwgMatrix(t, k, all)
+	case *cyclical:
+		alpha, beta := k.stage()
+		k.proposal.setStep(alpha, beta, all[0])
+		return transition(t, k.dmala, sites, levels)
 	case *metropolis:
 		return power(metropolisMatrix(k, all), k.updates)
 	case *gibbs:
@@ -258,9 +262,16 @@ func bipartiteMatrix(k *bipartite, all [][]int32) *exact.Matrix {
 // where it went.
 func observed(t *testing.T, m energy.Model, method Method, draws int, seed uint64) [][]int {
 	t.Helper()
-	sites, levels := m.Shape()
 	k, err := method.Kernel(m, BlockSize)
 	require.NoError(t, err)
+	return observedKernel(t, m, k, func() {}, draws, seed)
+}
+
+// observedKernel is observed for a kernel of a whole block that before is called
+// ahead of every step.
+func observedKernel(t *testing.T, m energy.Model, k Kernel, before func(), draws int, seed uint64) [][]int {
+	t.Helper()
+	sites, levels := m.Shape()
 	all := exact.States(sites, levels)
 	counts := make([][]int, len(all))
 	streams := make([]Stream, BlockSize)
@@ -282,6 +293,7 @@ func observed(t *testing.T, m energy.Model, method Method, draws int, seed uint6
 				copy(block[s*sites:], all[x])
 			}
 			require.NoError(t, k.Reset(block))
+			before()
 			k.Step(info, block, streams)
 			exact.Tally(counts[x], block, sites, levels)
 			for s := range info {
