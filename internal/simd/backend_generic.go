@@ -33,3 +33,11 @@ func sum(x []float32) float64              { return refSum(x) }
 func sigmoidTo(dst, src []float32)         { refSigmoidTo(dst, src) }
 func gemm(c, a, b []float32, m, n, k int)  { refGemm(c, a, b, m, n, k) }
 func gemmT(c, a, b []float32, m, n, k int) { refGemmT(c, a, b, m, n, k) }
+
+func softplusSum(x []float32) float64 { return refSoftplusSum(x) }
+func expGather(dst []float64, w []float32, idx []int32, shift float64) {
+	refExpGather(dst, w, idx, shift)
+}
+func torusRow(h []float32, table *[8]float32, above, row, below []int32) (pairs, up int) {
+	return refTorusRow(h, table, above, row, below)
+}

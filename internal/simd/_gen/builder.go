@@ -133,6 +133,9 @@ func (k *kernel) u64(name string, v uint64) operand.Op {
 	return z
 }
 
+// f64 is u64 for numbers.
+func (k *kernel) f64(name string, v float64) operand.Op { return k.u64(name, math.Float64bits(v)) }
+
 // resident is a constant in a register for both instruction sets.
 func (k *kernel) resident(v uint32) reg.VecVirtual {
 	if k.wide() {

@@ -32,6 +32,8 @@ var topics = []struct {
 	{"linear", linear},
 	{"rows", rows},
 	{"pick", pick},
+	{"double", double},
+	{"lattice", lattice},
 }
 
 func main() {

@@ -1,0 +1,120 @@
+package simd
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func init() {
+	kernels["SoftplusSum"] = func(a *arena, from, to int) { a.s[0] = SoftplusSum(a.f[2][from:to]) }
+	for name, shift := range map[string]float64{"near": 0.5, "far": 690, "over": -700} {
+		kernels["ExpGather/"+name] = func(a *arena, from, to int) {
+			idx := make([]int32, to-from)
+			for i := range idx {
+				idx[i] = int32(a.u[from+i] % uint32(len(idx)))
+			}
+			ExpGather(a.d[0][from:to], a.f[2][from:to], idx, shift)
+		}
+	}
+	for _, cols := range []int{3, 4, 18, 50, 300} {
+		kernels[fmt.Sprintf("Torus/%d", cols)] = func(a *arena, from, to int) {
+			rows := (to - from) / cols
+			if rows < 3 {
+				return
+			}
+			table := [8]float32{1, 2, 3, 4, 5, 6, 7, 8}
+			p, u := Torus(a.f[0][from:from+rows*cols], &table, a.i[0][from:from+rows*cols], cols)
+			a.s[0], a.s[1] = float64(p), float64(u)
+		}
+	}
+}
+
+func TestSoftplusSum(t *testing.T) {
+	for _, n := range []int{0, 1, 17, 512, 513, 5000} {
+		x := randomFloats(uint64(n), n)
+		want, positive := 0.0, 0.0
+		for i := range x {
+			x[i] *= 20
+			want += math.Max(float64(x[i]), 0) + math.Log1p(math.Exp(-math.Abs(float64(x[i]))))
+			positive += math.Max(float64(x[i]), 0)
+		}
+		// The bound, and the rounding of the plain sum.
+		assert.InDelta(t, want, SoftplusSum(x), 2e-15*(float64(n)+positive)+1e-16*float64(n)*want)
+	}
+	assert.Equal(t, math.Inf(1), SoftplusSum([]float32{1, inf32}))
+	assert.Zero(t, SoftplusSum([]float32{-inf32}))
+	assert.True(t, math.IsNaN(SoftplusSum([]float32{0, nan32, -inf32})))
+}
+
+func TestExpGather(t *testing.T) {
+	w := []float32{0, 1, -inf32, 700, -709, -745, -800, 711, nan32}
+	idx := []int32{8, 7, 6, 5, 4, 3, 2, 1, 0, 0, 1, 2, 3, 4, 5, 6, 7}
+	dst := make([]float64, len(idx))
+	ExpGather(dst, w, idx, 0)
+	for i, j := range idx {
+		require.Equal(t, math.Float64bits(Exp(float64(w[j]))), math.Float64bits(dst[i]), "%v", w[j])
+	}
+	assert.PanicsWithValue(t, "simd: len(idx) = 1, want 0", func() { ExpGather(nil, w, idx[:1], 0) })
+}
+
+func TestTorus(t *testing.T) {
+	const rows, cols = 5, 7
+	r := newRand(1)
+	x, h := make([]int32, rows*cols), make([]float32, rows*cols)
+	for i := range x {
+		x[i] = r.Int32N(2)
+	}
+	table := [8]float32{10, 11, 12, 13, 14}
+	pairs, up := Torus(h, &table, x, cols)
+	wantPairs, wantUp := 0, 0
+	for i := range rows {
+		for j := range cols {
+			k := x[(i+1)%rows*cols+j] + x[(i+rows-1)%rows*cols+j] + x[i*cols+(j+1)%cols] + x[i*cols+(j+cols-1)%cols]
+			assert.Equal(t, table[k], h[i*cols+j])
+			wantPairs += int(x[i*cols+j] * k)
+			wantUp += int(x[i*cols+j])
+		}
+	}
+	assert.Equal(t, wantPairs, pairs)
+	assert.Equal(t, wantUp, up)
+	assert.PanicsWithValue(t, "simd: cols = 2, want ≥ 3", func() { Torus(h, &table, x, 2) })
+	assert.Panics(t, func() { Torus(h, &table, x, 8) })
+	assert.Panics(t, func() { Torus(h[:14], &table, x[:14], 7) })
+}
+
+func BenchmarkDouble(b *testing.B) {
+	const n = 500
+	x, idx, dst := randomFloats(1, n), make([]int32, n), make([]float64, n)
+	for i := range idx {
+		idx[i] = int32((i * 7) % n)
+	}
+	onEach(b, "SoftplusSum/500", func(b *testing.B) {
+		for b.Loop() {
+			sink = SoftplusSum(x)
+		}
+		perElement(b, n, 4)
+	})
+	onEach(b, "ExpGather/500", func(b *testing.B) {
+		for b.Loop() {
+			ExpGather(dst, x, idx, 1)
+		}
+		perElement(b, n, 16)
+	})
+	for _, side := range []int{5, 50, 1024} {
+		s, h := make([]int32, side*side), make([]float32, side*side)
+		for i := range s {
+			s[i] = int32(i * 7 % 3 % 2)
+		}
+		var table [8]float32
+		onEach(b, fmt.Sprintf("Torus/%d", side), func(b *testing.B) {
+			for b.Loop() {
+				Torus(h, &table, s, side)
+			}
+			perElement(b, len(s), 8)
+		})
+	}
+}

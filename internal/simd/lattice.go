@@ -1,0 +1,64 @@
+package simd
+
+import "fmt"
+
+// Torus counts neighbours on a two-dimensional periodic lattice of 0/1 states
+// and looks each count up: with k_i = Σ x_j over the four neighbours of site i,
+//
+//	h[i] = table[k_i],
+//
+// and it returns Σ x_i·k_i and Σ x_i. Row-major, cols ≥ 3 columns and at least
+// 3 rows. Used with the five local fields of an Ising model it is its
+// field and, from the sums, its energy. It panics unless len(x) is a multiple
+// of cols, at least 3·cols, and len(h) = len(x).
+func Torus(h []float32, table *[8]float32, x []int32, cols int) (pairs, up int) {
+	if cols < 3 {
+		panic(fmt.Sprintf("simd: cols = %d, want ≥ 3", cols))
+	}
+	if len(x)%cols != 0 || len(x) < 3*cols {
+		panic(fmt.Sprintf("simd: len(x) = %d, want a multiple of %d, at least three times", len(x), cols))
+	}
+	checkLen("h", len(h), len(x))
+	for at := 0; at < len(x); at += cols {
+		above, below := at-cols, at+cols
+		if above < 0 {
+			above = len(x) - cols
+		}
+		if below == len(x) {
+			below = 0
+		}
+		p, u := torusRow(h[at:at+cols], table, x[above:above+cols], x[at:at+cols], x[below:below+cols])
+		pairs += p
+		up += u
+	}
+	return pairs, up
+}
+
+// refTorusRow is one row of Torus, between its neighbours above and below.
+func refTorusRow(h []float32, table *[8]float32, above, row, below []int32) (pairs, up int) {
+	last := len(row) - 1
+	p, u := torusEnds(h, table, above, row, below)
+	p2, u2 := refTorusInner(h[1:last], table, above[1:last], row, below[1:last])
+	return p + p2, u + u2
+}
+
+// torusEnds is the first and the last site of a row, which are neighbours.
+func torusEnds(h []float32, table *[8]float32, above, row, below []int32) (pairs, up int) {
+	last := len(row) - 1
+	k0 := row[last] + row[1] + above[0] + below[0]
+	k1 := row[last-1] + row[0] + above[last] + below[last]
+	h[0], h[last] = table[k0&7], table[k1&7]
+	return int(row[0]*k0) + int(row[last]*k1), int(row[0]) + int(row[last])
+}
+
+// refTorusInner is the sites between them; row has one entry more on both sides.
+func refTorusInner(h []float32, table *[8]float32, above, row, below []int32) (pairs, up int) {
+	above, below, left, here, right := above[:len(h)], below[:len(h)], row[:len(h)], row[1:][:len(h)], row[2:][:len(h)]
+	for j := range h {
+		k := left[j] + right[j] + above[j] + below[j]
+		h[j] = table[k&7]
+		pairs += int(here[j] * k)
+		up += int(here[j])
+	}
+	return pairs, up
+}
