@@ -1,0 +1,264 @@
+package dual
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Certificate says how well multipliers meet the optimality conditions
+// (Karush, Kuhn and Tucker), with the Monte Carlo error of every figure.
+type Certificate struct {
+	Lambda      []float64 // λ̄
+	Violation   []float64 // mean of g_j: ≤ 0 is feasible
+	ViolationSE []float64 // its standard error
+	Slack       []float64 // λ̄_j times the violation: 0 at the optimum, in units of f0
+	SlackSE     []float64
+
+	Steps  int  // dual steps, or draws per chain if Frozen, that went in
+	States int  // states per step
+	Frozen bool // drawn at λ̄, not along the trajectory
+
+	// Dual is D(λ̄), a lower bound on the optimum, if HasDual: the target can
+	// be enumerated and the certificate is a frozen one.
+	Dual    float64
+	HasDual bool
+}
+
+// Residual returns the largest of all violations and of all |slacks|, 0 if all
+// are met.
+func (c *Certificate) Residual() float64 {
+	r := 0.0
+	for j, v := range c.Violation {
+		r = max(r, v, math.Abs(c.Slack[j]))
+	}
+	return r
+}
+
+// confidence is the number of standard errors that Holds adds: a one-sided
+// confidence of 97.7 % per figure.
+const confidence = 2
+
+// Holds reports whether every violation is ≤ tol and every slack within ±tol,
+// two standard errors included.
+func (c *Certificate) Holds(tol float64) bool {
+	for j, v := range c.Violation {
+		if !(v+confidence*c.ViolationSE[j] <= tol && math.Abs(c.Slack[j])+confidence*c.SlackSE[j] <= tol) {
+			return false
+		}
+	}
+	return true
+}
+
+// Gap returns −Σ_j λ̄_j E[g_j] and its standard error, an upper bound that takes
+// the slacks' errors for fully correlated. For a frozen certificate and feasible
+// means it bounds how far the law at λ̄ is above the optimum of the constrained
+// problem: its objective is D(λ̄) + Gap, and D(λ̄) is below the optimum.
+func (c *Certificate) Gap() (gap, se float64) {
+	for j, v := range c.Slack {
+		gap -= v
+		se += c.SlackSE[j]
+	}
+	return gap, se
+}
+
+// String returns a table.
+func (c *Certificate) String() string {
+	var b strings.Builder
+	what := "along the trajectory"
+	if c.Frozen {
+		what = "at fixed λ"
+	}
+	fmt.Fprintf(&b, "%d steps of %d states %s\n%4s %12s %12s %10s %12s %10s", c.Steps, c.States, what, "j", "λ", "violation", "± se", "slack", "± se")
+	for j := range c.Lambda {
+		fmt.Fprintf(&b, "\n%4d %12.5g %12.5g %10.2g %12.5g %10.2g", j, c.Lambda[j], c.Violation[j], c.ViolationSE[j], c.Slack[j], c.SlackSE[j])
+	}
+	if c.HasDual {
+		fmt.Fprintf(&b, "\ndual value %.10g", c.Dual)
+	}
+	return b.String()
+}
+
+// newCertificate returns the certificate of n steps whose mean violations are
+// mean(0) … mean(n−1).
+func newCertificate(lambda []float64, n, states int, mean func(t int) []float64) *Certificate {
+	m := len(lambda)
+	c := &Certificate{Lambda: lambda, Steps: n, States: states,
+		Violation: make([]float64, m), ViolationSE: make([]float64, m), Slack: make([]float64, m), SlackSE: make([]float64, m)}
+	for j, l := range lambda {
+		v, se := batchMeans(n, func(t int) float64 { return mean(t)[j] })
+		c.Violation[j], c.ViolationSE[j] = v, se
+		c.Slack[j], c.SlackSE[j] = float64(l*v), 0
+		if l > 0 {
+			c.SlackSE[j] = float64(l * se)
+		}
+	}
+	return c
+}
+
+// batchMeans returns the mean of a series of n values and its standard error by
+// batch means with batches of ⌈√n⌉ (Flegal and Jones 2010), +Inf if there are
+// fewer than two batches.
+func batchMeans(n int, f func(t int) float64) (mean, se float64) {
+	for t := range n {
+		mean += f(t)
+	}
+	mean /= float64(n)
+	size := int(math.Ceil(math.Sqrt(float64(n))))
+	if n < 2 || n/size < 2 {
+		return mean, math.Inf(1)
+	}
+	batches := n / size
+	means := make([]float64, batches)
+	center := 0.0
+	for b := range means {
+		for t := range size {
+			means[b] += f(n - batches*size + b*size + t)
+		}
+		means[b] /= float64(size)
+		center += means[b]
+	}
+	center /= float64(batches)
+	squares := 0.0
+	for _, v := range means {
+		squares += float64((v - center) * (v - center))
+	}
+	return mean, math.Sqrt(squares / float64(batches-1) / float64(batches))
+}
+
+// Average returns λ̄, the mean of the multipliers over the trajectory without
+// the part that Config.Discard leaves out. Theory is about λ̄, not about the
+// last iterate. Before the first step it is the start.
+func (i *Inference[S]) Average() []float64 {
+	if i.steps == 0 {
+		return i.Lambda()
+	}
+	from := int(i.cfg.Discard * float64(i.steps))
+	avg := make([]float64, len(i.lambda))
+	for t := from; t < i.steps; t++ {
+		lambda, _ := i.At(t)
+		for j, v := range lambda {
+			avg[j] += v
+		}
+	}
+	for j := range avg {
+		avg[j] /= float64(i.steps - from)
+	}
+	return avg
+}
+
+// Certificate returns the certificate of the trajectory: λ̄ and the violations
+// of all samples drawn on the way, without the part that is left out. These are
+// the means that a program which uses the samples of the loop gets. It returns
+// nil before the first step.
+func (i *Inference[S]) Certificate() *Certificate {
+	if i.steps == 0 {
+		return nil
+	}
+	from := int(i.cfg.Discard * float64(i.steps))
+	return newCertificate(i.Average(), i.steps-from, i.batch.States, func(t int) []float64 {
+		_, mean := i.At(from + t)
+		return mean
+	})
+}
+
+// Certify fixes the multipliers at lambda (nil means [Inference.Average]), lets
+// the primal make discard draws per chain that do not count and then draws that
+// do, and returns their certificate, with the dual value if the target can be
+// enumerated to 2²² states. The next dual step goes on from the loop's own
+// multipliers.
+//
+// Errors are those of Run, of SetLambda, and fewer than one draw.
+func (i *Inference[S]) Certify(ctx context.Context, lambda []float64, discard, draws int) (*Certificate, error) {
+	if draws < 1 || discard < 0 {
+		return nil, fmt.Errorf("dual: Certify: discard = %d and draws = %d, want ≥ 0 and ≥ 1", discard, draws)
+	}
+	if i.open {
+		return nil, fmt.Errorf("dual: Certify: step %d was interrupted, finish it first", i.steps)
+	}
+	if lambda == nil {
+		lambda = i.Average()
+	}
+	lambda = slices.Clone(lambda)
+	if err := i.target.SetLambda(lambda); err != nil {
+		return nil, err
+	}
+	if err := i.primal.Reset(); err != nil {
+		return nil, fmt.Errorf("dual: Certify: %w", err)
+	}
+	if err := i.primal.Run(ctx, discard); err != nil {
+		return nil, fmt.Errorf("dual: Certify: %w", err)
+	}
+	n := len(lambda)
+	means := make([]float64, draws*n)
+	for t := range draws {
+		if err := i.primal.Run(ctx, 1); err != nil {
+			return nil, fmt.Errorf("dual: Certify: %w", err)
+		}
+		i.target.Violation(i.g, i.primal.States())
+		meanOf(means[t*n:(t+1)*n], i.g)
+	}
+	c := newCertificate(lambda, draws, i.batch.States, func(t int) []float64 { return means[t*n : (t+1)*n] })
+	c.Frozen = true
+	return c, i.dualValue(ctx, c)
+}
+
+// dualValue adds the dual value to c if the target knows it.
+func (i *Inference[S]) dualValue(ctx context.Context, c *Certificate) error {
+	t, ok := i.target.(interface {
+		Dual(ctx context.Context, lambda []float64) (float64, error)
+		Shape() (sites, levels int)
+	})
+	if !ok {
+		return nil
+	}
+	if sites, levels := t.Shape(); states(sites, levels, maxProof) < 0 {
+		return nil
+	}
+	var err error
+	c.Dual, err = t.Dual(ctx, c.Lambda)
+	c.HasDual = err == nil
+	return err
+}
+
+// NotConverged says that the conditions did not hold within the steps allowed;
+// the loop's state is kept, and Certificate is the best that is known.
+type NotConverged struct {
+	Steps       int
+	Tolerance   float64
+	Certificate *Certificate
+}
+
+func (e *NotConverged) Error() string {
+	return fmt.Sprintf("dual: after %d steps the residual is %.4g, want ≤ %g with two standard errors to spare", e.Steps, e.Certificate.Residual(), e.Tolerance)
+}
+
+// firstCheck is the first step at which Solve looks; the next looks come an
+// eighth later each, since a look costs a pass over the trajectory.
+const firstCheck = 64
+
+// Solve makes dual steps until the certificate of the trajectory holds within
+// tol, an absolute tolerance on violations and slacks. If it does not within
+// the given number of further steps, the error is a [*NotConverged]; other
+// errors are those of Run.
+func (i *Inference[S]) Solve(ctx context.Context, steps int, tol float64) error {
+	if !(tol > 0) {
+		return fmt.Errorf("dual: Solve: tol = %v, want > 0", tol)
+	}
+	end := i.steps + steps
+	for i.steps < end {
+		next := min(max(firstCheck, i.steps+i.steps/8), end)
+		if err := i.Run(ctx, next-i.steps); err != nil {
+			return err
+		}
+		if i.Certificate().Holds(tol) {
+			return nil
+		}
+	}
+	if i.steps == 0 {
+		return fmt.Errorf("dual: Solve: steps = %d, want ≥ 1", steps)
+	}
+	return &NotConverged{i.steps, tol, i.Certificate()}
+}

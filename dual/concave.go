@@ -1,0 +1,137 @@
+package dual
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// concave is a smooth concave function on part of λ ≥ 0. It returns its value,
+// −Inf outside its domain, and if that is finite stores its gradient and minus
+// its Hessian (n × n), which is positive semidefinite.
+type concave func(lambda, gradient, curvature []float64) float64
+
+// climb limits. Newton's method on these functions needs a dozen steps; the
+// limits are for problems without a maximum.
+const (
+	climbSteps   = 500
+	climbHalving = 60
+	climbFar     = 1e9 // a multiplier that large is on its way to infinity
+
+	valueRounding = 1e-14 // relative error of a dual value, with room to spare
+)
+
+// unbounded says that the maximum is not at finite multipliers.
+type unbounded struct{ lambda, gradient []float64 }
+
+func (e *unbounded) Error() string {
+	return fmt.Sprintf("dual: no maximum at finite multipliers: at λ = %v the gradient is %v", e.lambda, e.gradient)
+}
+
+// climb maximises f over λ ≥ 0 from the start, by Newton's method on the free
+// coordinates with backtracking, until the projected gradient is below tol in
+// every coordinate, or no step improves f: then rounding is the limit. It
+// returns *unbounded if λ runs away.
+func climb(ctx context.Context, f concave, start []float64, tol float64) ([]float64, error) {
+	n := len(start)
+	lambda := slices.Clone(start)
+	next, grad, ng := make([]float64, n), make([]float64, n), make([]float64, n)
+	curv, nc := make([]float64, n*n), make([]float64, n*n)
+	value := f(lambda, grad, curv)
+	if math.IsInf(value, -1) || math.IsNaN(value) {
+		return nil, fmt.Errorf("dual: the dual function at the start %v is %v", start, value)
+	}
+	for range climbSteps {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if projected(lambda, grad) <= tol {
+			return lambda, nil
+		}
+		if slices.Max(lambda) > climbFar {
+			return nil, &unbounded{lambda, grad}
+		}
+		better := false
+		for scale, tries := 1.0, 0; tries < climbHalving; scale, tries = scale/2, tries+1 {
+			if !newtonStep(next, lambda, grad, curv, scale) {
+				break
+			}
+			v := f(next, ng, nc)
+			// Near the top values are flat to rounding and the gradient decides.
+			flat := math.Abs(v-value) <= valueRounding*(1+math.Abs(value))
+			if flat && projected(next, ng) < projected(lambda, grad) || !flat && v > value {
+				lambda, next, grad, ng, curv, nc, value = next, lambda, ng, grad, nc, curv, v
+				better = true
+				break
+			}
+		}
+		if !better {
+			return lambda, nil
+		}
+	}
+	return nil, &unbounded{lambda, grad}
+}
+
+// newtonStep stores in next the point scale of the way to the Newton point of
+// the free coordinates, clipped at 0.
+func newtonStep(next, lambda, grad, curv []float64, scale float64) bool {
+	n := len(lambda)
+	var free []int
+	trace := 0.0
+	for j, v := range lambda {
+		if v > 0 || grad[j] > 0 {
+			free = append(free, j)
+			trace += curv[j*n+j]
+		}
+	}
+	m := len(free)
+	a, d := make([]float64, m*m), make([]float64, m)
+	// Relative to the curvature, so that dependent constraints do no harm.
+	ridge := 1e-14*trace + math.SmallestNonzeroFloat64
+	for try := 0; ; try++ {
+		for p, i := range free {
+			for q, j := range free {
+				a[p*m+q] = curv[i*n+j]
+			}
+			a[p*m+p] += ridge
+			d[p] = grad[i]
+		}
+		if solvePositive(a, d) {
+			break
+		}
+		if ridge *= 100; try > 200 {
+			return false
+		}
+	}
+	// A flat direction gives an enormous step: bound it by doubling λ, at least.
+	largest, reach := 0.0, 1.0
+	for p, j := range free {
+		largest = max(largest, math.Abs(d[p]))
+		reach = max(reach, 3*lambda[j])
+	}
+	if !finite(largest) {
+		return false
+	}
+	if largest > 10*reach {
+		scale *= 10 * reach / largest
+	}
+	copy(next, lambda)
+	for p, j := range free {
+		next[j] = max(0, lambda[j]+scale*d[p])
+	}
+	return true
+}
+
+// projected returns the largest component of the gradient that is not pushed
+// against λ ≥ 0.
+func projected(lambda, grad []float64) float64 {
+	r := 0.0
+	for j, g := range grad {
+		if lambda[j] > 0 {
+			g = math.Abs(g)
+		}
+		r = max(r, g)
+	}
+	return r
+}

@@ -1,0 +1,52 @@
+// Package dual meets constraints that hold on average,
+//
+//	min_p E_p[f0] − βH(p)  subject to  E_p[g_j] ≤ 0,  j = 1…m,
+//
+// over laws p of discrete states. The optimum is a Gibbs law,
+//
+//	p_λ(x) ∝ exp(−(f0(x) + Σ_j λ_j g_j(x))/β),
+//
+// and finding the multipliers λ ≥ 0 is a concave problem: the dual function
+// D(λ) = −β log Z(λ) has the gradient E_λ[g] and the Hessian −Cov_λ(g)/β. So
+// one samples at the present λ, looks by how much the samples violate the
+// constraints, and moves λ that way (primal–dual inference: Hadou, Uslu and
+// Ribeiro 2026).
+//
+// # What most programs need
+//
+// [NewLagrangian] makes an energy.Model of f0 and the constraints; any sampler
+// of such models is the primal, and [NewInference] runs the loop:
+//
+//	lag, err := dual.NewLagrangian(base, constraint.Count{Levels: []int32{1}, Max: 3})
+//	chains, err := sampler.NewChains(lag, sampler.Gibbs{}, sampler.Config{Chains: 64})
+//	inf, err := dual.NewInference(lag, chains, dual.Config{})
+//	err = inf.Solve(ctx, 10000, 0.01)
+//	fmt.Println(inf.Certificate())
+//
+// A model that can be enumerated needs no sampling: [Solve] returns λ* and the
+// dual value to rounding.
+//
+// A constraint that every sample must meet is not one for this package: see
+// package constraint and the kernels that stay inside a language.
+//
+// # Concurrency
+//
+// A [Lagrangian] is a model whose multipliers change. Its methods may be called
+// from any number of goroutines while λ rests; [Lagrangian.SetLambda] must not
+// overlap with any of them, and after it every kernel that works on the model
+// must be Reset, for it caches energies. [Inference] keeps this order: set λ,
+// Reset, Run, measure. Two loops never share a Lagrangian.
+//
+// # Unlearning
+//
+// The second half of the package moves a law q away from laws q_i (Khalafi,
+// Ribeiro and Ding 2026): the reverse-KL, forward-KL and likelihood targets,
+// and a form that is safe on finite spaces. Each has an exact solver on finite
+// spaces and a way to be sampled, as an energy or by exact rejection.
+//
+// # Reproducibility
+//
+// Multipliers decide samples, so they are computed to the same bits on every
+// GOARCH, and since primal runners do not depend on the number of workers, nor
+// does anything here. The exact solvers alone use package math.
+package dual

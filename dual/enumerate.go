@@ -1,0 +1,61 @@
+package dual
+
+import (
+	"context"
+	"fmt"
+	"math"
+)
+
+// enumerated is the number of states evaluated at once.
+const enumerated = 1 << 10
+
+// states returns levels^sites, or −1 if that exceeds the limit.
+func states(sites, levels, limit int) int {
+	n := 1
+	for range sites {
+		if levels == 1 {
+			break
+		}
+		if n *= levels; n > limit {
+			return -1
+		}
+	}
+	return n
+}
+
+// each calls f with f0 and g of every state, site 0 being the fastest digit. It
+// returns an error of f, of the context, or for a NaN.
+func (l *Lagrangian) each(ctx context.Context, f func(f0 float64, g []float64) error) error {
+	n := states(l.sites, l.levels, math.MaxInt/2)
+	m := len(l.lambda)
+	x := make([]int32, enumerated*l.sites)
+	e := make([]float64, enumerated)
+	g := make([]float64, enumerated*m)
+	for from := 0; from < n; from += enumerated {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		k := min(enumerated, n-from)
+		for s := range k {
+			for i, v := 0, from+s; i < l.sites; i, v = i+1, v/l.levels {
+				x[s*l.sites+i] = int32(v % l.levels)
+			}
+		}
+		l.parts[0].Energy(e[:k], x[:k*l.sites])
+		l.Violation(g[:k*m], x[:k*l.sites])
+		for s := range k {
+			row := g[s*m : (s+1)*m]
+			bad := math.IsNaN(e[s]) || math.IsInf(e[s], -1)
+			for _, v := range row {
+				bad = bad || math.IsNaN(v) || math.IsInf(v, 0) && !math.IsInf(e[s], 1)
+			}
+			if bad {
+				return fmt.Errorf("dual: state %v has energy %v and violations %v, want finite numbers", x[s*l.sites:(s+1)*l.sites], e[s], row)
+			}
+			if err := f(e[s], row); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

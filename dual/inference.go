@@ -1,0 +1,267 @@
+package dual
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+)
+
+// Config says how multipliers move. The zero value is one primal draw per dual
+// step, [Newton] from λ = 0, and no bound on λ.
+type Config struct {
+	Rule  Rule      // nil means Newton{}
+	Inner int       // primal draws per dual step; 0 means 1
+	Start []float64 // λ at the start, a warm start for instance; nil means zeros
+	Max   float64   // upper bound on every multiplier; 0 means none
+
+	// Discard is the part of the trajectory, from its start, that averages
+	// leave out: 0 means ¼, −1 none.
+	Discard float64
+
+	// Diverge is the sum of the multipliers from which on a run in which no
+	// sample met the constraints is given up although infeasibility could not
+	// be proven; 0 means 10⁴. See [DivergedError].
+	Diverge float64
+
+	// Observe, if not nil, is told of every dual step: the multipliers that
+	// the batch was drawn with and its mean violation. It must keep neither.
+	Observe func(step int, lambda, mean []float64)
+}
+
+const (
+	defaultDiscard = 0.25
+	defaultDiverge = 1e4 // TestDiverges
+)
+
+// Inference is the primal–dual loop: per dual step it sets λ, resets the primal,
+// lets it draw, measures the mean violation of the batch of present states and
+// applies the rule. All states share λ; for multipliers per group of chains run
+// one Inference per group (see [Groups]).
+//
+// A run is a function of the configuration and of the primal; the number of
+// workers plays no part. It keeps its trajectory, 16 bytes per step and
+// multiplier. Methods must not be called concurrently with each other.
+type Inference[S energy.Site] struct {
+	cfg     Config
+	target  Target[S]
+	primal  Primal[S]
+	updater Updater
+
+	lambda  []float64 // of the step in progress, or of the next one
+	open    bool      // the step in progress has set λ
+	due     int       // draws that the primal must have made at its end
+	steps   int
+	history []float64 // per step: λ, then ḡ
+	streak  streak
+
+	batch Batch
+	g     []float64 // states × n
+}
+
+// NewInference returns a loop over the target and a primal that draws from it.
+// The two must belong together: the primal's chains run on the target.
+//
+// Errors: a nil argument, a field out of range, a rule that refuses.
+func NewInference[S energy.Site](t Target[S], p Primal[S], cfg Config) (*Inference[S], error) {
+	if t == nil || p == nil {
+		return nil, fmt.Errorf("dual: NewInference: target or primal is nil")
+	}
+	n, sites := t.Len(), t.Sites()
+	if err := cfg.fill(n); err != nil {
+		return nil, err
+	}
+	states := len(p.States()) / sites
+	if states < 1 || len(p.States())%sites != 0 {
+		return nil, fmt.Errorf("dual: NewInference: the primal has %d entries of states, want a positive multiple of %d", len(p.States()), sites)
+	}
+	u, err := cfg.Rule.Bind(n)
+	if err != nil {
+		return nil, err
+	}
+	return &Inference[S]{
+		cfg: cfg, target: t, primal: p, updater: u,
+		lambda: slices.Clone(cfg.Start),
+		streak: newStreak(),
+		batch:  Batch{States: states, Beta: t.Beta(), Mean: make([]float64, n), Cov: make([]float64, n*n), Max: cfg.Max},
+		g:      make([]float64, states*n),
+	}, nil
+}
+
+// fill checks the configuration and replaces zeros by defaults.
+func (c *Config) fill(n int) error {
+	if c.Inner < 0 {
+		return fmt.Errorf("dual: Config.Inner = %d, want ≥ 0", c.Inner)
+	}
+	for _, f := range []struct {
+		name string
+		v    *float64
+		to   float64
+	}{{"Max", &c.Max, math.Inf(1)}, {"Diverge", &c.Diverge, defaultDiverge}} {
+		if !(*f.v >= 0) {
+			return fmt.Errorf("dual: Config.%s = %v, want ≥ 0", f.name, *f.v)
+		}
+		if *f.v == 0 {
+			*f.v = f.to
+		}
+	}
+	switch {
+	case c.Discard == 0:
+		c.Discard = defaultDiscard
+	case c.Discard == -1:
+		c.Discard = 0
+	case !(c.Discard > 0 && c.Discard < 1):
+		return fmt.Errorf("dual: Config.Discard = %v, want −1 or 0 ≤ Discard < 1", c.Discard)
+	}
+	if c.Start == nil {
+		c.Start = make([]float64, n)
+	}
+	if len(c.Start) != n {
+		return fmt.Errorf("dual: len(Config.Start) = %d, want %d", len(c.Start), n)
+	}
+	for j, v := range c.Start {
+		if !(v >= 0) || math.IsInf(v, 1) || v > c.Max {
+			return fmt.Errorf("dual: Config.Start[%d] = %v, want 0 … %v", j, v, c.Max)
+		}
+	}
+	c.Inner = max(c.Inner, 1)
+	if c.Rule == nil {
+		c.Rule = Newton{}
+	}
+	return nil
+}
+
+// Run makes n dual steps.
+//
+// If the context ends, it returns that error; a later Run goes on with the step
+// that was interrupted. Constraints that no law can meet end it with a
+// [*DivergedError]; a violation that is NaN or infinite, or an error of the
+// primal or the rule, with that. The state is kept in every case.
+func (i *Inference[S]) Run(ctx context.Context, n int) error {
+	if n < 0 {
+		return fmt.Errorf("dual: Run: n = %d, want ≥ 0", n)
+	}
+	i.history = slices.Grow(i.history, n*2*len(i.lambda))
+	for range n {
+		if err := i.Step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Step makes one dual step; see Run.
+func (i *Inference[S]) Step(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := i.draw(ctx); err != nil {
+		return err
+	}
+	if err := i.measure(); err != nil {
+		return err
+	}
+	i.history = append(append(i.history, i.lambda...), i.batch.Mean...)
+	i.batch.Step = i.steps
+	if err := i.updater.Update(i.lambda, &i.batch); err != nil {
+		i.history = i.history[:i.steps*2*len(i.lambda)]
+		return fmt.Errorf("dual: step %d: %w", i.steps, err)
+	}
+	i.open = false
+	i.steps++
+	lambda, mean := i.At(i.steps - 1)
+	if i.cfg.Observe != nil {
+		i.cfg.Observe(i.steps-1, lambda, mean)
+	}
+	return i.diverged(ctx, lambda)
+}
+
+// draw moves the primal to the end of the present step.
+func (i *Inference[S]) draw(ctx context.Context) error {
+	c, counts := i.primal.(counter)
+	if !i.open {
+		if err := i.target.SetLambda(i.lambda); err != nil {
+			return err
+		}
+		if err := i.primal.Reset(); err != nil {
+			return fmt.Errorf("dual: step %d: %w", i.steps, err)
+		}
+		if counts {
+			i.due = c.Len() + i.cfg.Inner
+		}
+		i.open = true
+	}
+	n := i.cfg.Inner
+	if counts {
+		n = i.due - c.Len()
+	}
+	if err := i.primal.Run(ctx, n); err != nil {
+		return fmt.Errorf("dual: step %d: %w", i.steps, err)
+	}
+	return nil
+}
+
+// measure fills the batch from the present states.
+func (i *Inference[S]) measure() error {
+	i.target.Violation(i.g, i.primal.States())
+	b := &i.batch
+	n := len(b.Mean)
+	meanOf(b.Mean, i.g)
+	for j, v := range b.Mean {
+		if !finite(v) {
+			return fmt.Errorf("dual: step %d: mean violation %d = %v, want a finite number", i.steps, j, v)
+		}
+	}
+	clear(b.Cov)
+	if b.States < 2 {
+		return nil
+	}
+	for s := range b.States {
+		g := i.g[s*n : (s+1)*n]
+		for j := range n {
+			dj := g[j] - b.Mean[j]
+			for k := range j + 1 {
+				b.Cov[j*n+k] += float64(dj * (g[k] - b.Mean[k]))
+			}
+		}
+	}
+	for j := range n {
+		for k := range j + 1 {
+			b.Cov[j*n+k] /= float64(b.States - 1)
+			b.Cov[k*n+j] = b.Cov[j*n+k]
+		}
+	}
+	return nil
+}
+
+// Len returns the number of dual steps made.
+func (i *Inference[S]) Len() int { return i.steps }
+
+// Lambda returns a copy of the multipliers of the next step.
+func (i *Inference[S]) Lambda() []float64 { return slices.Clone(i.lambda) }
+
+// At returns the multipliers of step t and the mean violation of the batch
+// drawn with them. The slices are the loop's own and must not be modified. It
+// panics unless 0 ≤ t < Len().
+func (i *Inference[S]) At(t int) (lambda, mean []float64) {
+	if t < 0 || t >= i.steps {
+		panic(fmt.Sprintf("dual: step = %d, want 0 ≤ step < %d", t, i.steps))
+	}
+	n := len(i.lambda)
+	row := i.history[2*n*t : 2*n*(t+1)]
+	return row[:n:n], row[n:]
+}
+
+// meanOf stores the mean of the rows of g.
+func meanOf(mean, g []float64) {
+	n := len(mean)
+	clear(mean)
+	for at, v := range g {
+		mean[at%n] += v
+	}
+	for j := range mean {
+		mean[j] /= float64(len(g) / n)
+	}
+}

@@ -1,0 +1,295 @@
+package dual_test
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/dual"
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+var _ dual.Primal[int32] = (*sampler.Chains)(nil)
+
+// loop returns a loop over 64 Gibbs chains on the ring.
+func loop(t testing.TB, lag *dual.Lagrangian, seed uint64, workers int, cfg dual.Config) *dual.Inference[int32] {
+	t.Helper()
+	chains := must(sampler.NewChains(lag, sampler.Gibbs{}, sampler.Config{Chains: 64, Seed: seed, Warmup: -1, Workers: workers}))
+	return must(dual.NewInference(lag, chains, cfg))
+}
+
+// distance returns the mean over seeds of ‖λ̄ − λ*‖² after T steps on the ring
+// at β, and its standard error.
+func distance(t *testing.T, beta float64, T, seeds int, cfg dual.Config) (mean, se float64) {
+	t.Helper()
+	star := must(dual.Solve(ctx, ring(t, beta))).Lambda
+	var squares float64
+	for seed := range seeds {
+		inf := loop(t, ring(t, beta), uint64(seed), 0, cfg)
+		require.NoError(t, inf.Run(ctx, T))
+		d := 0.0
+		for j, v := range inf.Average() {
+			d += (v - star[j]) * (v - star[j])
+		}
+		mean += d
+		squares += d * d
+	}
+	n := float64(seeds)
+	mean /= n
+	return mean, math.Sqrt((squares/n - mean*mean) / (n - 1))
+}
+
+// within fails unless a mean of squared errors agrees with a figure known with
+// the error se: 4.9 standard errors are 1e-6 two-sided.
+func within(t *testing.T, want, wantSE, got, se float64) {
+	t.Helper()
+	require.InDelta(t, want, got, 4.9*math.Hypot(wantSE, se), "± %v", se)
+}
+
+// trajectory returns all multipliers and means of a loop.
+func trajectory(inf *dual.Inference[int32]) []float64 {
+	var all []float64
+	for t := range inf.Len() {
+		lambda, mean := inf.At(t)
+		all = append(append(all, lambda...), mean...)
+	}
+	return all
+}
+
+func TestWorkersAndResume(t *testing.T) {
+	for _, rule := range []dual.Rule{dual.Newton{}, dual.PI{Proportional: 0.1}, dual.Ascent{}} {
+		cfg := dual.Config{Rule: rule, Inner: 2}
+		whole := loop(t, ring(t, 1), 5, 1, cfg)
+		require.NoError(t, whole.Run(ctx, 60))
+		many := loop(t, ring(t, 1), 5, 7, cfg)
+		require.NoError(t, many.Run(ctx, 60))
+		require.Equal(t, trajectory(whole), trajectory(many))
+
+		half := loop(t, ring(t, 1), 5, 2, cfg)
+		require.NoError(t, half.Run(ctx, 30))
+		var b bytes.Buffer
+		require.NoError(t, half.Save(&b))
+		resumed := loop(t, ring(t, 1), 5, 2, cfg)
+		require.NoError(t, resumed.Load(&b))
+		require.NoError(t, resumed.Run(ctx, 30))
+		require.Equal(t, trajectory(whole), trajectory(resumed))
+		require.Equal(t, whole.Lambda(), resumed.Lambda())
+	}
+}
+
+// interrupted is a primal whose context ends in the middle of a step.
+type interrupted struct {
+	*sampler.Chains
+	after  int
+	cancel func()
+}
+
+func (p *interrupted) Run(ctx context.Context, n int) error {
+	for range n {
+		if p.after--; p.after == 0 {
+			p.cancel()
+		}
+		if err := p.Chains.Run(ctx, 1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func TestInterrupted(t *testing.T) {
+	cfg := dual.Config{Inner: 5}
+	whole := loop(t, ring(t, 1), 9, 1, cfg)
+	require.NoError(t, whole.Run(ctx, 20))
+
+	build := func(lag *dual.Lagrangian) (*dual.Inference[int32], *interrupted, context.Context) {
+		stop, cancel := context.WithCancel(ctx)
+		p := &interrupted{must(sampler.NewChains(lag, sampler.Gibbs{}, sampler.Config{Chains: 64, Seed: 9, Warmup: -1})), 38, cancel}
+		return must(dual.NewInference(lag, p, cfg)), p, stop
+	}
+	inf, p, stop := build(ring(t, 1))
+	require.ErrorIs(t, inf.Run(stop, 20), context.Canceled)
+	require.Equal(t, 7, inf.Len())
+	require.Equal(t, 37, p.Len(), "draws, two of them of an unfinished step")
+	_, err := inf.Certify(ctx, nil, 0, 1)
+	require.ErrorContains(t, err, "interrupted")
+
+	var b bytes.Buffer
+	require.NoError(t, inf.Save(&b))
+	require.NoError(t, inf.Run(ctx, 13))
+	require.Equal(t, trajectory(whole), trajectory(inf))
+
+	other, _, _ := build(ring(t, 1))
+	require.NoError(t, other.Load(&b))
+	require.NoError(t, other.Run(ctx, 13))
+	require.Equal(t, trajectory(whole), trajectory(other))
+}
+
+func TestLoadErrors(t *testing.T) {
+	inf := loop(t, ring(t, 1), 1, 1, dual.Config{})
+	require.NoError(t, inf.Run(ctx, 3))
+	var b bytes.Buffer
+	require.NoError(t, inf.Save(&b))
+	good := b.Bytes()
+	for _, size := range []int{0, 10, 30, 200, len(good) / 2, len(good) - 1} {
+		require.Error(t, loop(t, ring(t, 1), 1, 1, dual.Config{}).Load(bytes.NewReader(good[:size])))
+	}
+	for _, at := range []int{0, 20, 50, 130} {
+		bad := bytes.Clone(good)
+		bad[at] ^= 64
+		require.Error(t, loop(t, ring(t, 1), 1, 1, dual.Config{}).Load(bytes.NewReader(bad)))
+	}
+	require.Error(t, loop(t, ring(t, 1), 1, 1, dual.Config{Rule: dual.Ascent{}}).Load(bytes.NewReader(good)), "another rule")
+	lag := ring(t, 1)
+	few := must(sampler.NewChains(lag, sampler.Gibbs{}, sampler.Config{Chains: 2}))
+	require.ErrorContains(t, must(dual.NewInference(lag, few, dual.Config{})).Load(bytes.NewReader(good)), "64 states")
+}
+
+func FuzzLoad(f *testing.F) {
+	inf := loop(f, ring(f, 1), 1, 1, dual.Config{})
+	require.NoError(f, inf.Run(ctx, 2))
+	var b bytes.Buffer
+	require.NoError(f, inf.Save(&b))
+	f.Add(b.Bytes())
+	f.Fuzz(func(t *testing.T, data []byte) {
+		_ = loop(t, ring(t, 1), 1, 1, dual.Config{}).Load(bytes.NewReader(data))
+	})
+}
+
+func TestDiverges(t *testing.T) {
+	base := must(energy.NewIsing(energy.Lattice{4}, 0.2, 0))
+	up := constraint.Count{Levels: []int32{1}, Min: 3}
+	few := constraint.Count{Levels: []int32{1}, Max: 2}
+	run := func(set constraint.Set, cfg dual.Config) (*dual.Inference[int32], *dual.DivergedError) {
+		inf := loop(t, must(dual.NewLagrangian(base, set)), 1, 1, cfg)
+		err := inf.Run(ctx, 20000)
+		var diverged *dual.DivergedError
+		require.ErrorAs(t, err, &diverged)
+		return inf, diverged
+	}
+	for _, set := range []constraint.Set{dual.Join(up, few), dual.Join(opaque{up}, opaque{few})} {
+		inf, diverged := run(set, dual.Config{Rule: dual.Ascent{Step: dual.Constant(0.5)}})
+		require.True(t, diverged.Proven)
+		require.ErrorIs(t, diverged, constraint.ErrInfeasible)
+		require.Positive(t, diverged.Margin)
+		require.GreaterOrEqual(t, inf.Len(), 64)
+		require.Contains(t, diverged.Error(), "no law meets")
+		// What the certificate says is true of every state.
+		require.LessOrEqual(t, diverged.Margin, 0.5+1e-9)
+	}
+	// Too many states to enumerate: the run itself is the evidence.
+	base = must(energy.NewIsing(energy.Lattice{30}, 0.2, 0))
+	inf, diverged := run(opaque{dual.Join(up, few)}, dual.Config{Rule: dual.Ascent{Step: dual.Constant(0.5)}, Diverge: 50})
+	require.False(t, diverged.Proven)
+	require.NotErrorIs(t, diverged, constraint.ErrInfeasible)
+	require.Contains(t, diverged.Error(), "every sample of the last")
+	require.Greater(t, inf.Average()[0], 1.0)
+	require.NotEmpty(t, inf.Certificate().String(), "state is kept")
+
+	// A problem that starts far from feasible is not mistaken for one.
+	n := 30
+	down := must(energy.NewIsing(energy.Lattice{n}, 0, -3))
+	all := constraint.Count{Levels: []int32{1}, Min: 25}
+	inf = loop(t, must(dual.NewLagrangian(down, all)), 1, 1, dual.Config{Rule: dual.Ascent{Step: dual.Constant(0.001)}})
+	require.NoError(t, inf.Run(ctx, 2000))
+}
+
+func TestCertificates(t *testing.T) {
+	inf := loop(t, ring(t, 1), 3, 0, dual.Config{})
+	require.Nil(t, inf.Certificate())
+	require.NoError(t, inf.Solve(ctx, 5000, 0.02))
+	c := inf.Certificate()
+	require.True(t, c.Holds(0.02))
+	require.LessOrEqual(t, c.Residual(), 0.02)
+	require.Less(t, inf.Len(), 5000, "stops early")
+
+	star := must(dual.Solve(ctx, ring(t, 1)))
+	frozen, err := inf.Certify(ctx, star.Lambda, 20, 2000)
+	require.NoError(t, err)
+	require.True(t, frozen.Frozen && frozen.HasDual)
+	require.InDelta(t, star.Dual, frozen.Dual, 1e-10)
+	for j, v := range frozen.Violation {
+		// At λ* the means are 0. 44 batches: a t quantile of 1e-6 is 5.7.
+		require.LessOrEqual(t, math.Abs(v), 5.7*frozen.ViolationSE[j])
+		require.Less(t, frozen.ViolationSE[j], 0.003)
+	}
+	gap, se := frozen.Gap()
+	require.LessOrEqual(t, math.Abs(gap), 5.7*se)
+	require.Contains(t, frozen.String(), "dual value -6.31265")
+	// The broken twin: half the multipliers do not meet the constraints.
+	half := []float64{star.Lambda[0] / 2, star.Lambda[1] / 2}
+	frozen, err = inf.Certify(ctx, half, 20, 2000)
+	require.NoError(t, err)
+	require.Greater(t, frozen.Violation[0], 5.7*frozen.ViolationSE[0])
+	require.False(t, frozen.Holds(0.02))
+
+	var not *dual.NotConverged
+	require.ErrorAs(t, inf.Solve(ctx, 10, 1e-9), &not)
+	require.Contains(t, not.Error(), "residual")
+	require.Error(t, inf.Solve(ctx, 10, 0))
+	require.Error(t, loop(t, ring(t, 1), 1, 1, dual.Config{}).Solve(ctx, 0, 1))
+	_, err = inf.Certify(ctx, nil, 0, 0)
+	require.Error(t, err)
+	_, err = inf.Certify(ctx, []float64{-1, 0}, 0, 1)
+	require.Error(t, err)
+}
+
+func TestInferenceErrors(t *testing.T) {
+	lag := ring(t, 1)
+	chains := must(sampler.NewChains(lag, sampler.Gibbs{}, sampler.Config{}))
+	for _, cfg := range []dual.Config{
+		{Inner: -1}, {Max: -1}, {Diverge: math.NaN()}, {Discard: 1}, {Discard: -0.5}, {Start: []float64{1}},
+		{Start: []float64{-1, 0}}, {Start: []float64{2, 0}, Max: 1}, {Rule: dual.Newton{Keep: 1}},
+	} {
+		_, err := dual.NewInference(lag, chains, cfg)
+		require.Error(t, err, "%+v", cfg)
+	}
+	_, err := dual.NewInference[int32](lag, nil, dual.Config{})
+	require.Error(t, err)
+	other := must(sampler.NewChains(energy.Func{Sites: 3, Levels: 2, E: func([]int32) float64 { return 0 }}, sampler.Gibbs{}, sampler.Config{}))
+	_, err = dual.NewInference(lag, other, dual.Config{})
+	require.ErrorContains(t, err, "multiple of 10")
+	inf := must(dual.NewInference(lag, chains, dual.Config{}))
+	require.Error(t, inf.Run(ctx, -1))
+	require.Panics(t, func() { inf.At(0) })
+
+	bad := must(dual.NewLagrangian(lag.Base(), opaque{dual.Bounds{dual.AtMost(energy.Func{Sites: 10, Levels: 2, E: func([]int32) float64 { return math.NaN() }}, 0)}}))
+	err = loop(t, bad, 1, 1, dual.Config{}).Run(ctx, 1)
+	require.ErrorContains(t, err, "mean violation 0 = NaN")
+}
+
+// A warm start and a bound are respected, and the observer sees every step.
+func TestConfig(t *testing.T) {
+	var seen int
+	inf := loop(t, ring(t, 1), 1, 1, dual.Config{Start: []float64{4.5, 3}, Max: 5, Observe: func(step int, lambda, mean []float64) {
+		require.Equal(t, seen, step)
+		seen++
+	}})
+	require.Equal(t, []float64{4.5, 3}, inf.Average())
+	require.NoError(t, inf.Run(ctx, 300))
+	require.Equal(t, 300, seen)
+	lambda, _ := inf.At(0)
+	require.Equal(t, []float64{4.5, 3}, lambda)
+	require.Equal(t, 5.0, inf.Lambda()[1], "λ* = 5.77 is beyond the bound")
+	require.Greater(t, inf.Certificate().Violation[1], 0.0)
+}
+
+func TestGroups(t *testing.T) {
+	lag, other := ring(t, 1), ring(t, 1)
+	g := dual.Groups[int32]{loop(t, lag, 1, 1, dual.Config{}), loop(t, other, 2, 1, dual.Config{})}
+	require.NoError(t, g[0].Run(ctx, 3))
+	require.NoError(t, g.Run(ctx, 100))
+	require.Equal(t, 100, g[0].Len())
+	require.Equal(t, 100, g[1].Len())
+	a, b := g[0].Average(), g[1].Average()
+	require.NotEqual(t, a, b)
+	require.InDelta(t, (a[0]+b[0])/2, g.Average()[0], 1e-12)
+	stop, cancel := context.WithCancel(ctx)
+	cancel()
+	require.ErrorContains(t, g.Run(stop, 1), "group 0")
+	require.NoError(t, dual.Groups[int32]{}.Run(ctx, 1))
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package dual_test
+
+const raceEnabled = false
