@@ -26,6 +26,7 @@ type Diffusion[S energy.Site] struct {
 	maxSteps      int
 	timeFree      bool
 	leaveOneOut   bool
+	keep          bool // tables stay in the block of their slot
 
 	projection Projection
 	drawer     Drawer

@@ -71,7 +71,7 @@ func (d *Diffusion[S]) predict(ctx context.Context, from, to int) (left int, err
 	dst := d.table
 	// Slots whose table must survive keep it in a block of their own: then the
 	// predictions of part of a batch go through another buffer.
-	own := d.timeFree || d.committer != nil
+	own := d.timeFree || d.committer != nil || d.keep
 	through := own && n < d.cfg.Batch && !contiguous(q.slot[:n])
 	if through {
 		if d.part == nil {
