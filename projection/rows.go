@@ -120,13 +120,15 @@ func (r *rows) find(n int) bool {
 			r.sortAll()
 			break
 		}
-		best := r.known
-		for i := r.known + 1; i < len(r.order); i++ {
-			if r.likelier(r.order[i], r.order[best]) < 0 {
-				best = i
+		rest := r.order[r.known:]
+		best, v := 0, rest[0]
+		top := r.logp[v]
+		for i, u := range rest {
+			if lp := r.logp[u]; lp > top || lp == top && u < v {
+				best, v, top = i, u, lp
 			}
 		}
-		r.order[r.known], r.order[best] = r.order[best], r.order[r.known]
+		rest[0], rest[best] = v, rest[0]
 		r.note()
 	}
 	return true
@@ -204,6 +206,9 @@ func (r *rows) at(rank int) (token int32, cost float64, ok bool) {
 // forwardCost returns the cost of the next rank in KL(x‖y).
 func (r *rows) forwardCost(rank int) float64 {
 	lp, p := r.logp[r.order[rank]], r.prob[rank]
+	if rank == 0 && r.kappa == 1 {
+		return 0
+	}
 	n, sum := r.size, 0.0 // sum runs over S and v
 	for {
 		r.find(n)

@@ -6,8 +6,8 @@ import (
 )
 
 // Draw stores in x an exact draw from the law w(x)/Z of the last Filter. It
-// uses one value of src per site, and a second one where several tokens of the
-// same class have weight. It panics unless a Filter succeeded and
+// uses one value of src per site, and a second one where the token drawn shares
+// its class with others. It panics unless a Filter succeeded and
 // len(x) = sites.
 //
 // The sums were taken backward, so the draw runs forward: at state q of site i
@@ -90,17 +90,13 @@ func (r *Runner) pickToken(t int, l *layer, k int32, src rand.Source) int32 {
 	if len(tokens) == 1 {
 		return tokens[0]
 	}
-	row := r.v[t*r.g.levels : (t+1)*r.g.levels]
-	m, last, many := float32(math.Inf(-1)), int32(none), false
-	for _, v := range tokens {
-		if w := row[v]; !math.IsInf(float64(w), -1) {
-			m = max(m, w)
-			many = last != none
-			last = v
-		}
+	if terms := r.terms(t); terms != nil && r.method != logarithm {
+		return pickTerm(tokens, terms[l.begin(k):l.end[k]], r.sums(t)[k], src)
 	}
-	if !many {
-		return last
+	row := r.v[t*r.g.levels : (t+1)*r.g.levels]
+	m := float32(math.Inf(-1))
+	for _, v := range tokens {
+		m = max(m, row[v])
 	}
 	weight := r.weight[:len(tokens)]
 	total := 0.0
@@ -108,9 +104,15 @@ func (r *Runner) pickToken(t int, l *layer, k int32, src rand.Source) int32 {
 		weight[i] = exp(float64(row[v]) - float64(m))
 		total += weight[i]
 	}
+	return pickTerm(tokens, weight, total, src)
+}
+
+// pickTerm returns a token with probability proportional to its weight, which
+// sum to total in their order.
+func pickTerm(tokens []int32, weights []float64, total float64, src rand.Source) int32 {
 	goal := unit64(src) * total
-	sum := 0.0
-	for i, w := range weight {
+	sum, last := 0.0, int32(none)
+	for i, w := range weights {
 		if w > 0 {
 			if sum += w; sum > goal {
 				return tokens[i]

@@ -124,6 +124,10 @@ func (r *Runner) zero() float64 {
 	return 0
 }
 
+// loose is the greatest binary exponent that values keep without being scaled:
+// scaling costs a pass over the nodes.
+const loose = 64
+
 // linear fills values and scales from the last site to the first, and logZ.
 // It returns false if a site or the whole underflowed.
 func (r *Runner) linear() bool {
@@ -132,39 +136,38 @@ func (r *Runner) linear() bool {
 	for q := range last {
 		last[q] = 1
 	}
-	r.scale[g.sites] = 0
+	r.scale[g.sites], r.top[g.sites] = 0, 0
 	shift := 0.0
 	for t := g.sites - 1; t >= 0; t-- {
 		l := g.layers[t]
 		here := r.values(t)
-		r.layerSums(t, l)
-		top := 0.0
-		for _, v := range here {
-			if v > top {
-				top = v
-			}
-		}
-		frac, e := math.Frexp(top)
+		frac, e := math.Frexp(r.layerSums(t, l))
 		if frac == 0 || e < -1000 {
 			return false
 		}
-		r.unit[t] = math.Ldexp(1, e)
-		up := math.Ldexp(1, -e)
-		for q := range here {
-			here[q] *= up
+		r.unit[t], r.scale[t], r.top[t] = 1, r.scale[t+1], e
+		if e > loose || e < -loose {
+			r.unit[t] = math.Ldexp(1, e)
+			up := math.Ldexp(1, -e)
+			for q := range here {
+				here[q] *= up
+			}
+			r.scale[t] += e
+			r.top[t] = 0
 		}
-		r.scale[t] = r.scale[t+1] + e
 		shift += r.shift[t] + l.shift
 	}
 	r.logZ = log(r.values(0)[0]) + float64(float64(r.scale[0])*math.Ln2) + shift
 	return true
 }
 
-// layerSums fills the values of site t from those of the next, in its units.
-func (r *Runner) layerSums(t int, l *layer) {
+// layerSums fills the values of site t from those of the next, in its units,
+// and returns the greatest.
+func (r *Runner) layerSums(t int, l *layer) (top float64) {
 	list, all := r.nodes(t)
 	here, ahead, sums := r.values(t), r.values(t+1), r.sums(t)
-	if l.dense != nil && (all || 2*len(list) > l.n) {
+	switch {
+	case l.dense != nil && (all || 2*len(list) > l.n):
 		n := copy(r.ahead[:dead], ahead)
 		clear(r.ahead[n:])
 		cols := r.columns(t)
@@ -173,18 +176,42 @@ func (r *Runner) layerSums(t int, l *layer) {
 			s[i] = sums[k]
 		}
 		l.denseSums(here, cols, s, &r.ahead)
-		return
-	}
-	if all {
+		for _, v := range here {
+			top = max(top, v)
+		}
+	case !all:
+		clear(here)
+		for _, q := range list {
+			here[q] = l.nodeSum(q, sums, ahead)
+			top = max(top, here[q])
+		}
+	case l.factor != nil:
 		for q := range here {
 			here[q] = l.nodeSum(int32(q), sums, ahead)
+			top = max(top, here[q])
 		}
-		return
+	default:
+		top = l.sparseSums(here, sums, ahead)
 	}
-	clear(here)
-	for _, q := range list {
-		here[q] = l.nodeSum(q, sums, ahead)
+	return top
+}
+
+// sparseSums is nodeSum for all nodes, without edge weights. Nodes are in order
+// of their number of edges, so that the inner loop is predictable.
+func (l *layer) sparseSums(here, sums, ahead []float64) (top float64) {
+	edge := 0
+	col, to := l.col, l.to[:len(l.col)]
+	for q, end := range l.row[1:] {
+		sum := 0.0
+		for ; edge < int(end) && edge < len(col); edge++ {
+			sum += float64(sums[col[edge]] * ahead[to[edge]])
+		}
+		here[q] = sum
+		if sum > top {
+			top = sum
+		}
 	}
+	return top
 }
 
 // nodeSum returns Σ sum·factor·ahead over the edges of node q.
@@ -210,12 +237,14 @@ func (l *layer) nodeSum(q int32, sums, ahead []float64) float64 {
 // is negligible.
 //
 // At site t a term of a sum is at most tiny too small (tiny = exp(logTiny),
-// or of the float32 kernel) for each token or column, in units in which the
-// greatest value ahead is 1. What comes before multiplies it by no more than
-// the sums of all class sums (edge factors are at most 1). So
+// or of the float32 kernel) for each token, times the greatest value ahead, or
+// for each column, in the units of the values ahead. What comes before
+// multiplies it by no more than the sums of all class sums (edge factors are at
+// most 1). So
 //
-//	log lost_t ≤ Σ_{i<t} total_i + log(tokens + columns) + logTiny + scale_{t+1}·log 2,
+//	log lost_t ≤ Σ_{i<t} total_i + log(tokens + columns) + logTiny + (scale_{t+1} + top_{t+1})·log 2,
 //
+// top being the binary exponent of the greatest value, or 0 if that is larger,
 // with total_t more where edge factors may have been lost too, to be compared
 // with log Z without its shifts.
 func (r *Runner) certified() bool {
@@ -231,7 +260,11 @@ func (r *Runner) certified() bool {
 	limit := result - slack - log(float64(g.sites)) - tiny
 	before := 0.0
 	for t, l := range g.layers {
-		lost := before + log(float64(len(l.tokens)+len(l.live))) + float64(r.scale[t+1])*math.Ln2
+		top := r.top[t+1]
+		if r.method == double {
+			top = max(0, top)
+		}
+		lost := before + l.logSize + float64(r.scale[t+1]+top)*math.Ln2
 		if l.factor != nil {
 			lost += r.total[t]
 		}

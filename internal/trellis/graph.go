@@ -32,6 +32,7 @@ type layer struct {
 	tokens  []int32 // the allowed tokens of those classes, class by class
 	end     []int32 // where the tokens of each column end
 	largest int     // tokens in the largest class
+	logSize float64 // log of the number of tokens and columns
 
 	// The edges of node q are row[q]:row[q+1], by column.
 	row    []int32

@@ -15,9 +15,13 @@ type Runner struct {
 	sum   []float64 // by site and column: the sums over classes, or their logs
 	sumAt []int     // offset of each site in sum
 	total []float64 // by site: the log of the sum of sums
-	value []float64 // by node: the sum over all that can follow, or its log
-	scale []int     // by site: values are in units of 2^scale
-	unit  []float64 // by site: 2^(scale−scale of the next site)
+
+	term   []float64 // by site and token: the terms of sum, where they are kept
+	termAt []int     // offset of each site in term
+	value  []float64 // by node: the sum over all that can follow, or its log
+	scale  []int     // by site: values are in units of 2^scale
+	top    []int     // by site: binary exponent of the greatest value
+	unit   []float64 // by site: 2^(scale−scale of the next site)
 
 	cols   []int32   // by site, as sum: the columns whose sum is not zero
 	nonz   []float64 // the sums of those columns, for one site
@@ -51,8 +55,10 @@ func NewRunner(g *Graph) *Runner {
 		shift:  make([]float64, g.sites),
 		sumAt:  make([]int, g.sites+1),
 		total:  make([]float64, g.sites),
+		termAt: make([]int, g.sites+1),
 		value:  make([]float64, g.offset[g.sites+1]),
 		scale:  make([]int, g.sites+1),
+		top:    make([]int, g.sites+1),
 		unit:   make([]float64, g.sites),
 		colN:   make([]int, g.sites),
 		active: make([]int32, g.offset[g.sites+1]),
@@ -63,12 +69,16 @@ func NewRunner(g *Graph) *Runner {
 	for t, l := range g.layers {
 		r.sumAt[t+1] = r.sumAt[t] + len(l.live)
 		columns = max(columns, len(l.live))
+		r.termAt[t+1] = r.termAt[t]
 		if l.wide() {
-			tokens = max(tokens, len(l.tokens))
+			tokens = g.levels
+		} else {
+			r.termAt[t+1] += len(l.tokens)
 		}
 		class = max(class, l.largest)
 	}
 	r.sum = make([]float64, r.sumAt[g.sites])
+	r.term = make([]float64, r.termAt[g.sites])
 	r.cols = make([]int32, r.sumAt[g.sites])
 	r.nonz = make([]float64, columns)
 	r.row = make([]float32, tokens)

@@ -1,6 +1,7 @@
 package trellis
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -14,6 +15,7 @@ type unroller struct {
 	target []int32   // scratch: a row by class
 	edge   []float64 // scratch
 	mark   []int32   // scratch by state: node number at the next site, or none
+	degree []int32   // scratch by state: edges, 0 between uses
 	usable []bool    // by class: some token of it is allowed at the site
 }
 
@@ -23,6 +25,7 @@ func newUnroller(m *machine, g *Graph) *unroller {
 		target: make([]int32, len(m.first)),
 		edge:   make([]float64, len(m.first)),
 		mark:   make([]int32, len(m.state)),
+		degree: make([]int32, len(m.state)),
 		usable: make([]bool, len(m.first)),
 	}
 	for q := range u.mark {
@@ -136,16 +139,30 @@ func (u *unroller) backward(ctx context.Context, reach [][]int32) error {
 	return nil
 }
 
-// layer connects those states of from that reach nodes, and returns them.
+// layer connects those states of from that reach nodes, and returns them in
+// order of their number of edges.
 func (u *unroller) layer(from, nodes []int32) (l *layer, here []int32) {
 	for n, q := range nodes {
 		u.mark[q] = int32(n)
 	}
-	l = &layer{next: len(nodes), row: []int32{0}}
+	degree := u.degree
 	for _, q := range from {
 		u.m.row(u.target, u.edge, q)
 		for k, to := range u.target {
-			if to == none || u.mark[to] == none || !u.usable[k] {
+			if u.leads(k, to) {
+				degree[q]++
+			}
+		}
+		if degree[q] > 0 {
+			here = append(here, q)
+		}
+	}
+	slices.SortStableFunc(here, func(p, q int32) int { return cmp.Compare(degree[p], degree[q]) })
+	l = &layer{n: len(here), next: len(nodes), row: []int32{0}}
+	for _, q := range here {
+		u.m.row(u.target, u.edge, q)
+		for k, to := range u.target {
+			if !u.leads(k, to) {
 				continue
 			}
 			l.col = append(l.col, int32(k))
@@ -154,16 +171,18 @@ func (u *unroller) layer(from, nodes []int32) (l *layer, here []int32) {
 				l.edge = append(l.edge, u.edge[k])
 			}
 		}
-		if len(l.to) > int(l.row[len(l.row)-1]) {
-			here = append(here, q)
-			l.row = append(l.row, int32(len(l.to)))
-		}
+		l.row = append(l.row, int32(len(l.to)))
+		degree[q] = 0
 	}
-	l.n = len(here)
 	for _, q := range nodes {
 		u.mark[q] = none
 	}
 	return l, here
+}
+
+// leads reports whether class k, leading to a state, gives an edge.
+func (u *unroller) leads(k int, state int32) bool {
+	return state != none && u.mark[state] != none && u.usable[k]
 }
 
 // names returns the automaton states of ids.
@@ -217,5 +236,6 @@ func (l *layer) finish() {
 			l.factor[e] = exp(w - l.shift)
 		}
 	}
+	l.logSize = log(float64(len(l.tokens) + len(l.live)))
 	l.dense = newDense(l)
 }

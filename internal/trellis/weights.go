@@ -78,7 +78,8 @@ func (r *Runner) infinite(t int, tokens []int32) error {
 	return nil
 }
 
-// doubleSums stores Σ exp(w − shift) of every class in float64.
+// doubleSums stores Σ exp(w − shift) of every class in float64, and the terms
+// where a draw will want them.
 func (r *Runner) doubleSums(t int, l *layer, s []float64) error {
 	m, err := r.greatest(t, l.tokens)
 	if err != nil {
@@ -89,6 +90,13 @@ func (r *Runner) doubleSums(t int, l *layer, s []float64) error {
 	if math.IsInf(m, -1) {
 		clear(s)
 		r.total[t] = m
+		return nil
+	}
+	if terms := r.terms(t); terms != nil {
+		for i, v := range l.tokens {
+			terms[i] = exp(float64(row[v]) - m)
+		}
+		r.total[t] = log(l.sumTerms(s, terms))
 		return nil
 	}
 	total, from := 0.0, int32(0)
@@ -105,10 +113,88 @@ func (r *Runner) doubleSums(t int, l *layer, s []float64) error {
 	return nil
 }
 
-// singleSums is doubleSums with exponentials in float32 and each class summed
-// in the order of the vector kernel.
+// sumTerms stores the sums of terms over classes in s and returns their sum.
+func (l *layer) sumTerms(s, terms []float64) (total float64) {
+	if len(s) == len(terms) { // every class is one token
+		copy(s, terms)
+		for _, p := range s {
+			total += p
+		}
+		return total
+	}
+	from := int32(0)
+	for k, end := range l.end {
+		sum := 0.0
+		for _, p := range terms[from:end] {
+			sum += p
+		}
+		s[k] = sum
+		total += sum
+		from = end
+	}
+	return total
+}
+
+// terms returns where the terms of the class sums of site t are kept, by
+// token as in the layer; nil where there are too many.
+func (r *Runner) terms(t int) []float64 {
+	if r.termAt[t+1] == r.termAt[t] {
+		return nil
+	}
+	return r.term[r.termAt[t]:r.termAt[t+1]]
+}
+
+// singleSums is doubleSums with exponentials in float32. The row is shifted by
+// its greatest weight if the automaton can use that token, and otherwise by the
+// greatest of those it can use.
 func (r *Runner) singleSums(t int, l *layer, s []float64) error {
 	row := r.v[t*r.g.levels : (t+1)*r.g.levels]
+	var top [1]int32
+	simd.ArgMax(top[:], row, len(row))
+	if m := top[0]; m >= 0 && 2*len(l.tokens) >= len(row) && r.g.usable(l, m) && !math.IsInf(float64(row[m]), 0) {
+		var total [1]float64
+		p := r.prob[:len(row)]
+		simd.Weights(p, total[:], row, len(row), 0)
+		if !math.IsNaN(total[0]) {
+			r.shift[t] = float64(row[m])
+			r.gather(t, l, s, p)
+			return nil
+		}
+	}
+	return r.gatheredSums(t, l, s, row)
+}
+
+// usable reports whether token has an edge in l.
+func (g *Graph) usable(l *layer, token int32) bool {
+	k := l.column[g.classes[token]]
+	return k != none && l.holds(k, token)
+}
+
+// gather sums the weights p of all levels by class, in four partial sums.
+func (r *Runner) gather(t int, l *layer, s []float64, p []float32) {
+	all, from := 0.0, int32(0)
+	for k, end := range l.end {
+		tokens := l.tokens[from:end]
+		from = end
+		var a, b, c, d float64
+		for len(tokens) >= 4 {
+			a += float64(p[tokens[0]])
+			b += float64(p[tokens[1]])
+			c += float64(p[tokens[2]])
+			d += float64(p[tokens[3]])
+			tokens = tokens[4:]
+		}
+		for _, v := range tokens {
+			a += float64(p[v])
+		}
+		s[k] = (a + b) + (c + d)
+		all += s[k]
+	}
+	r.total[t] = log(all)
+}
+
+// gatheredSums collects the weights of the usable tokens first.
+func (r *Runner) gatheredSums(t int, l *layer, s []float64, row []float32) error {
 	w, p := r.row[:len(l.tokens)], r.prob[:len(l.tokens)]
 	m := float32(math.Inf(-1))
 	for i, v := range l.tokens {
