@@ -157,7 +157,7 @@ func (m *Potts) Move(d []float64, site int, to int32, x []int32) {
 	adj, weight := m.graph.Neighbors(site)
 	for k, j := range adj {
 		row := d[int(j)*m.levels : (int(j)+1)*m.levels]
-		c := m.coupling * weight[k]
+		c := float64(m.coupling * weight[k]) // not fused with the additions
 		raise(row, from, c)
 		raise(row, to, -c)
 	}

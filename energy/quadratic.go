@@ -149,9 +149,9 @@ func newQuadratic(caller string, a couplings, sum float64, square []float64, p P
 		}
 		sum += math.Abs(square[i])
 	}
-	bound := largest * largest * sum
+	bound := float64(largest * largest * sum)
 	for _, b := range m.linear {
-		bound += largest * math.Abs(b)
+		bound += float64(largest * math.Abs(b))
 	}
 	// A difference of energies is at most twice the bound.
 	if !finite(4*sum) || !finite(4*(bound+math.Abs(p.Constant))) {

@@ -22,7 +22,7 @@ func Geometric(from, to float64) Schedule {
 
 // Linear returns the schedule β(t) = from + (to−from)·t.
 func Linear(from, to float64) Schedule {
-	return func(t float64) float64 { return from + (to-from)*t }
+	return func(t float64) float64 { return from + float64((to-from)*t) }
 }
 
 // AnnealConfig says how an annealing run cools. The zero value runs 4 chains
@@ -141,7 +141,7 @@ func (a *Anneal) stage(ctx context.Context, beta float64, steps int) error {
 func (a *Anneal) observe(chain, _ int, x []int32, info *Info) {
 	// The kernel's energy is β·E with some rounding: it tells whether an exact
 	// evaluation is worth while.
-	if e := info.Energy / a.beta; e > a.e[chain]+1e-9*math.Abs(a.e[chain]) {
+	if e := info.Energy / a.beta; e > a.e[chain]+float64(1e-9*math.Abs(a.e[chain])) {
 		return
 	}
 	a.model.Energy(a.scratch[chain:chain+1], x)
