@@ -36,6 +36,7 @@ func everyMethod() []Method {
 		LocallyBalanced{Balance: Barker}, LocallyBalanced{Balance: Min, Exact: true},
 		HammingBall{Block: 3}, Paths{}, Paths{Length: 2, Balance: Min},
 		DLMC{}, DLMC{StepSize: 0.5, Balance: Max}, Cyclical{}, Cyclical{StepSize: 2, Period: 5},
+		Tempering{Rungs: 3}, Tempering{Base: Gibbs{}, Betas: []float64{1, 0.5}},
 	}
 }
 
@@ -271,6 +272,12 @@ func TestConfigErrors(t *testing.T) {
 		"Cyclical: Period = -1, want ≥ 0":                  Cyclical{Period: -1},
 		"Cyclical: Target = 3, want within":                Cyclical{Target: 3},
 		"Cyclical: Window = -1, want ≥ 0":                  Cyclical{Window: -1},
+		"Tempering: Rungs = 1, want ≥ 2":                   Tempering{Rungs: 1},
+		"Tempering: Rungs = 3 with Betas":                  Tempering{Rungs: 3, Betas: []float64{1, 0}},
+		"Tempering: len(Betas) = 1, want ≥ 2":              Tempering{Betas: []float64{1}},
+		"Tempering: Betas[0] = 0.9, want 1":                Tempering{Betas: []float64{.9, .5}},
+		"Tempering: Betas[2] = 0.5, want within [0, 0.5)":  Tempering{Betas: []float64{1, .5, .5}},
+		"Gibbs: Scan = Scan(8)":                            Tempering{Base: Gibbs{Scan: 8}},
 	} {
 		_, err := NewChains(m, method, Config{})
 		assert.ErrorContains(t, err, want)

@@ -244,6 +244,8 @@ func TestKernelsAllocateNothing(t *testing.T) {
 		sites, _ := m.Shape()
 		methods := metropolised()
 		methods["DULA"] = DULA{}
+		methods["Cyclical"] = Cyclical{}
+		methods["Tempering"] = Tempering{}
 		for name, method := range methods {
 			if !fits(name, space) || name == "preconditioned" {
 				continue
