@@ -41,3 +41,15 @@ func expGather(dst []float64, w []float32, idx []int32, shift float64) {
 func torusRow(h []float32, table *[8]float32, above, row, below []int32) (pairs, up int) {
 	return refTorusRow(h, table, above, row, below)
 }
+
+func longMax(w []float32) float32 { return rowMax(w) }
+func weightSegment(p, w []float32, m, floor float32, total *float64) {
+	refWeightSegment(p, w, m, floor, total)
+}
+func gumbel(dst []float32, bits []uint32)           { refGumbel(dst, bits) }
+func race(p []float32, bits []uint32)               { refRace(p, bits) }
+func perturb(y, w, noise []float32, scale float32)  { refPerturb(y, w, noise, scale) }
+func pull(dst, y, d []float32, mean, scale float32) { refPull(dst, y, d, mean, scale) }
+func cross(lane *[lanes]float64, p, v, w []float32, mv, mw float32) {
+	refCross(lane, p, v, w, mv, mw)
+}

@@ -4,12 +4,8 @@ package simd
 
 import "math"
 
-// scratchTerms is the room for weights that a call needs for itself, on the
-// stack; longer rows are cut, at multiples of a block.
-const (
-	scratchTerms = 4096
-	scratchRows  = 256
-)
+// scratchRows is the number of rows whose totals a call keeps on the stack.
+const scratchRows = 256
 
 // perCall returns how many rows of cols entries go to one call.
 func perCall(rows, cols int) int {
@@ -58,6 +54,8 @@ func weightRows(p, w, maxes []float32, total []float64, cols int, floor float32)
 //go:noinline
 func weightSegment(p, w []float32, m, floor float32, total *float64) {
 	switch {
+	case best == purego:
+		refWeightSegment(p, w, m, floor, total)
 	case best == avx512 && floor > 0:
 		flooredSegmentAVX512(&p[0], &w[0], len(w), m, floor, total)
 	case best == avx512:
@@ -71,6 +69,9 @@ func weightSegment(p, w []float32, m, floor float32, total *float64) {
 
 // longMax is rowMax.
 func longMax(w []float32) float32 {
+	if best == purego {
+		return rowMax(w)
+	}
 	inf := float32(math.Inf(-1))
 	m := inf
 	for len(w) > 0 {

@@ -10,7 +10,11 @@ func BenchmarkRows(b *testing.B) {
 		rows, cols := s[0], s[1]
 		w := randomFloats(1, rows*cols)
 		p, total, u, idx := make([]float32, len(w)), make([]float64, rows), make([]float64, rows), make([]int32, rows)
+		v, noise, grad, bits := randomFloats(4, len(w)), make([]float32, len(w)), make([]float32, len(w)), make([]uint32, len(w))
 		r := newRand(2)
+		for i := range bits {
+			bits[i] = r.Uint32()
+		}
 		for i := range u {
 			u[i] = r.Float64()
 		}
@@ -23,6 +27,14 @@ func BenchmarkRows(b *testing.B) {
 			{"LogSoftmax", func() { LogSoftmax(p, w, cols) }},
 			{"LogSumExp", func() { LogSumExp(total, w, cols) }},
 			{"Categorical", func() { Categorical(idx, w, cols, u) }},
+			{"GumbelMax", func() { GumbelMax(idx, w, cols, bits) }},
+			{"Entropy", func() { Entropy(total, w, cols) }},
+			{"KL", func() { KL(total, w, v, cols) }},
+			{"GumbelSoftmax", func() {
+				Gumbel(noise, bits)
+				GumbelSoftmax(p, w, noise, cols, 0.5)
+				SoftmaxPull(grad, p, v, cols, 2)
+			}},
 			{"ArgMax", func() { ArgMax(idx, w, cols) }},
 		} {
 			onEach(b, fmt.Sprintf("%s/%dx%d", k.name, rows, cols), func(b *testing.B) {

@@ -70,6 +70,10 @@ func checkRows(w []float32, cols int) {
 const (
 	lanes      = 16
 	blockTerms = 8 * lanes // 128, see Pick
+
+	// scratchTerms is the room for weights that a call needs for itself, on
+	// the stack. Longer rows are cut there, at the end of a block.
+	scratchTerms = 32 * blockTerms
 )
 
 func refWeights(p []float32, total []float64, w []float32, cols int, floor float32) {

@@ -116,3 +116,13 @@ func refArgMax(idx []int32, w []float32, cols int) {
 		idx[r] = at
 	}
 }
+
+// refWeightSegment is refWeights on a segment of a row, given its maximum; total
+// is carried on.
+func refWeightSegment(p, w []float32, m, floor float32, total *float64) {
+	for i := 0; i < len(w); i += blockTerms {
+		end := min(i+blockTerms, len(w))
+		weightBlock(p[i:end], w[i:end], m, floor)
+		*total += blockSum(p[i:end])
+	}
+}

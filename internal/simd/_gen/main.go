@@ -34,6 +34,8 @@ var topics = []struct {
 	{"pick", pick},
 	{"double", double},
 	{"lattice", lattice},
+	{"gumbel", gumbel},
+	{"argmax", argMax},
 }
 
 func main() {

@@ -13,7 +13,7 @@ func rows(b *builder) {
 	b.each("maxSegment", "func(w *float32, n int) float32",
 		"returns the maximum of n ≥ 1 entries, NaN aside; −Inf if there is none.", func(k *kernel) {
 			w, n := k.param("w"), k.param("n")
-			m := k.maximum(w, n)
+			m := k.maximum(w, n, nil)
 			k.Store(m.AsX(), k.ReturnIndex(0))
 		})
 	for _, floored := range []bool{false, true} {
@@ -105,7 +105,11 @@ func (k *kernel) tail(base, i, n reg.GPVirtual, body func(j int, v operand.Mem, 
 }
 
 // maximum returns the maximum of n ≥ 1 entries in a scalar register, NaN aside.
-func (k *kernel) maximum(w, n reg.GPVirtual) reg.VecVirtual {
+// visit, if any, sees every register of entries, absent ones being −Inf.
+func (k *kernel) maximum(w, n reg.GPVirtual, visit func(v reg.VecVirtual)) reg.VecVirtual {
+	if visit == nil {
+		visit = func(reg.VecVirtual) {}
+	}
 	least := k.resident(math.Float32bits(float32(math.Inf(-1))))
 	acc := make([]reg.VecVirtual, 16/k.w)
 	for j := range acc {
@@ -121,6 +125,7 @@ func (k *kernel) maximum(w, n reg.GPVirtual) reg.VecVirtual {
 	k.Label(loop)
 	for j, m := range acc {
 		v := k.load(at(w, i, 4*k.w*j), nil)
+		visit(v)
 		k.VMAXPS(m, v, m)
 	}
 	k.ADDQ(imm(16), i)
@@ -136,6 +141,7 @@ func (k *kernel) maximum(w, n reg.GPVirtual) reg.VecVirtual {
 			k.VMASKMOVPS(v, sel.y, x)
 			k.VBLENDVPS(sel.y, x, least, x)
 		}
+		visit(x)
 		k.VMAXPS(acc[j], x, acc[j])
 	})
 	m := acc[0]
@@ -157,7 +163,7 @@ func (k *kernel) maximum(w, n reg.GPVirtual) reg.VecVirtual {
 
 // rowMaximum is rowMax of the reference, in every lane.
 func (k *kernel) rowMaximum(w, n reg.GPVirtual) reg.VecVirtual {
-	m := k.maximum(w, n)
+	m := k.maximum(w, n, nil)
 	x := m.AsX()
 	least, keep, zero := k.resident(math.Float32bits(float32(math.Inf(-1)))), k.XMM(), k.XMM()
 	k.VXORPS(zero, zero, zero)

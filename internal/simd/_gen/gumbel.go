@@ -1,0 +1,167 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// logConsts are the constants of the float32 logarithm.
+type logConsts struct {
+	c0, c1, c2, two, one, ln2, root operand.Op
+}
+
+func (k *kernel) logConsts() logConsts {
+	return logConsts{
+		c0: k.f32(0x1.55557ap-01), c1: k.f32(0x1.995e78p-02), c2: k.f32(0x1.31ea76p-02),
+		two: k.f32(2), one: k.f32(1), ln2: k.f32(0x1.62e43p-1), root: k.u32(0x3f3504f3),
+	}
+}
+
+// logReduce is logReduce32.
+func (k *kernel) logReduce(c logConsts, x reg.VecVirtual) (e, f reg.VecVirtual) {
+	e, f = k.vec(), k.vec()
+	k.VPSUBD(c.root, x, e)
+	k.VPSRAD(operand.U8(23), e, e)
+	k.VPSUBD(k.shl(e, 23), x, f)
+	k.VCVTDQ2PS(e, e)
+	k.VSUBPS(c.one, f, f)
+	return e, f
+}
+
+// logSum is logSum32.
+func (k *kernel) logSum(c logConsts, e, f reg.VecVirtual) reg.VecVirtual {
+	s := k.div(f, k.add(f, c.two))
+	z := k.mul(s, s)
+	q := k.mul(z, c.c2)
+	k.VADDPS(c.c1, q, q)
+	k.VMULPS(z, q, q)
+	k.VADDPS(c.c0, q, q)
+	k.VMULPS(z, q, q)
+	k.VADDPS(c.two, q, q)
+	k.VMULPS(s, q, q)
+	return k.add(k.mul(e, c.ln2), q)
+}
+
+// noise holds the constants of exponential32.
+type noise struct {
+	log              logConsts
+	half, ulp, small operand.Op
+	sign             operand.Op
+}
+
+func (k *kernel) noise() noise {
+	return noise{k.logConsts(), k.f32(0.5), k.f32(0x1p-32), k.u32(0x4afb0ccd), k.u32(1 << 31)}
+}
+
+// negLog1p is −exponential32. With AVX2 the comparison with small is signed, and
+// the sign bit is excluded apart.
+func (k *kernel) negLog1p(c noise, b reg.VecVirtual) reg.VecVirtual {
+	high, a := k.vec(), k.vec()
+	k.VPSRAD(operand.U8(31), b, high)
+	if k.wide() {
+		k.VPXORD(b, high, a)
+	} else {
+		k.VPXOR(b, high, a)
+	}
+	k.VCVTDQ2PS(a, a)
+	k.VADDPS(c.half, a, a)
+	k.VMULPS(c.ulp, a, a)
+	y, one := k.vec(), k.vec()
+	k.VMOVUPS(c.log.one, one)
+	k.VSUBPS(a, one, y)
+	if k.wide() {
+		m, small := k.K(), k.K()
+		k.VPMOVD2M(b, m)
+		k.VMOVAPS(a, m, y)
+		e, f := k.logReduce(c.log, y)
+		k.VPCMPUD(operand.U8(1), c.small, b, small)
+		k.VPXORD(c.sign, a, small, f)
+		k.VPXORD(e, e, small, e)
+		return k.logSum(c.log, e, f)
+	}
+	k.VBLENDVPS(high, a, y, y)
+	e, f := k.logReduce(c.log, y)
+	small, minus := k.vec(), k.vec()
+	k.VMOVUPS(c.small, small)
+	k.VPCMPGTD(b, small, small)
+	k.VPANDN(small, high, small)
+	k.VXORPS(c.sign, a, minus)
+	k.VBLENDVPS(small, minus, f, f)
+	k.VANDNPS(e, small, e)
+	return k.logSum(c.log, e, f)
+}
+
+func gumbel(b *builder) {
+	b.each("gumbel", "func(dst *float32, bits *uint32, n int)", "is refGumbel.", func(k *kernel) {
+		dst, bits, n := k.param("dst"), k.param("bits"), k.param("n")
+		c := k.noise()
+		k.stream(n, func(i reg.GPVirtual, sel *mask) {
+			x := k.xor(k.negLog1p(c, k.load(at(bits, i, 0), sel)), c.sign)
+			e, f := k.logReduce(c.log, x)
+			k.store(k.xor(k.logSum(c.log, e, f), c.sign), at(dst, i, 0), sel)
+		})
+	})
+	b.each("race", "func(p *float32, bits *uint32, n int)", "is refRace.", func(k *kernel) {
+		p, bits, n := k.param("p"), k.param("bits"), k.param("n")
+		c := k.noise()
+		k.stream(n, func(i reg.GPVirtual, sel *mask) {
+			x := k.xor(k.negLog1p(c, k.load(at(bits, i, 0), sel)), c.sign)
+			k.store(k.div(k.load(at(p, i, 0), sel), x), at(p, i, 0), sel)
+		})
+	})
+	b.each("perturb", "func(y, w, noise *float32, scale float32, n int)", "is refPerturb.", func(k *kernel) {
+		y, w, noise, n := k.param("y"), k.param("w"), k.param("noise"), k.param("n")
+		scale := k.splat("scale")
+		k.stream(n, func(i reg.GPVirtual, sel *mask) {
+			v := k.add(k.load(at(w, i, 0), sel), k.load(at(noise, i, 0), sel))
+			k.store(k.mul(v, scale), at(y, i, 0), sel)
+		})
+	})
+	b.each("pull", "func(dst, y, d *float32, mean, scale float32, n int)", "is refPull.", func(k *kernel) {
+		dst, y, d, n := k.param("dst"), k.param("y"), k.param("d"), k.param("n")
+		mean, scale := k.splat("mean"), k.splat("scale")
+		k.stream(n, func(i reg.GPVirtual, sel *mask) {
+			t := k.sub(k.load(at(d, i, 0), sel), mean)
+			t = k.mul(k.mul(t, k.load(at(y, i, 0), sel)), scale)
+			k.store(k.add(t, k.load(at(dst, i, 0), sel)), at(dst, i, 0), sel)
+		})
+	})
+	for _, both := range []bool{false, true} {
+		name, doc := "entropy", " without w"
+		if both {
+			name, doc = "cross", ""
+		}
+		b.each(name, "func(lane *[16]float64, p, v, w *float32, mv, mw float32, n int)",
+			"is refCross on n = 16k terms"+doc+".", func(k *kernel) {
+				lane, p, v, n := k.param("lane"), k.param("p"), k.param("v"), k.param("n")
+				w := v
+				mv, mw := k.splat("mv"), reg.VecVirtual(nil)
+				if both {
+					w, mw = k.param("w"), k.splat("mw")
+				}
+				zero := k.vec()
+				k.clear(zero)
+				var acc []reg.VecVirtual
+				for j := range 32 / k.w {
+					acc = append(acc, k.load(operand.Mem{Base: lane, Disp: 4 * k.w * j}, nil))
+				}
+				i := k.GP64()
+				k.XORQ(i, i)
+				k.Label("loop")
+				for j := range 16 / k.w {
+					d := k.sub(k.load(at(v, i, 4*k.w*j), nil), mv)
+					if both {
+						d = k.sub(d, k.sub(k.load(at(w, i, 4*k.w*j), nil), mw))
+					}
+					x := k.load(at(p, i, 4*k.w*j), nil)
+					k.addWide(k.keep(k.mul(d, x), x, zero, 4), acc[2*j], acc[2*j+1])
+				}
+				k.ADDQ(imm(16), i)
+				k.CMPQ(i, n)
+				k.JL(operand.LabelRef("loop"))
+				for j, a := range acc {
+					k.store(a, operand.Mem{Base: lane, Disp: 4 * k.w * j}, nil)
+				}
+			})
+	}
+}

@@ -1,0 +1,161 @@
+package simd
+
+import (
+	"fmt"
+	"math"
+)
+
+// Constants of the float32 logarithm; the polynomial is a minimax fit printed by
+// _gen/coef. TestExponential32 bounds the error.
+const (
+	logC0 = 0x1.55557ap-01
+	logC1 = 0x1.995e78p-02
+	logC2 = 0x1.31ea76p-02
+
+	ln2   = 0x1.62e43p-1
+	rootH = 0x3f3504f3 // bits of √½
+
+	// smallBits is (1−√½)·2³²: below it log(1−v) is taken of −v itself.
+	smallBits = 0x4afb0ccd
+)
+
+// Gumbel stores standard Gumbel noise −log(−log(1−v)), v = (bits[i]+½)/2³²: the
+// larger tail has 33 bits, down to 1.2e−10, the smaller as many. The error is
+// below 2e−6. It panics unless len(bits) = len(dst).
+func Gumbel(dst []float32, bits []uint32) {
+	checkLen("bits", len(bits), len(dst))
+	gumbel(dst, bits)
+}
+
+// GumbelMax draws one index per row from rows of log-weights by perturbation,
+// as the arg max of w + Gumbel noise (Gumbel 1954) in the equivalent form of an
+// exponential race: the largest p_i/E_i, p the [Weights] of the row and
+// E_i = −log(1−v_i) from bits. An index of weight 0 is never returned; −1 where
+// the row has no weight or a NaN. [Categorical] needs one uniform number a row
+// instead of one a weight, and is exact. It panics unless cols ≥ 1,
+// len(w) = len(idx)·cols and len(bits) = len(w).
+func GumbelMax(idx []int32, w []float32, cols int, bits []uint32) {
+	checkRows(w, cols)
+	checkLen("idx", len(idx), len(w)/cols)
+	checkLen("bits", len(bits), len(w))
+	gumbelMax(idx, w, cols, bits)
+}
+
+// GumbelSoftmax stores the relaxed draw y = softmax((w + noise)/temperature) of
+// each row (Jang, Gu and Poole 2017; Maddison, Mnih and Teh 2017), in float32
+// as [Softmax] computes it. Keep the noise, from [Gumbel], to differentiate: see
+// [SoftmaxPull]. y may be w or noise. It panics unless cols ≥ 1, len(w) is a
+// multiple of cols, len(y) = len(noise) = len(w) and temperature > 0.
+func GumbelSoftmax(y, w, noise []float32, cols int, temperature float32) {
+	checkRows(w, cols)
+	checkLen("y", len(y), len(w))
+	checkLen("noise", len(noise), len(w))
+	if !(temperature > 0) {
+		panic(fmt.Sprintf("simd: temperature = %v, want > 0", temperature))
+	}
+	scale := 1 / temperature
+	for i := 0; i < len(w); i += cols {
+		perturb(y[i:i+cols], w[i:i+cols], noise[i:i+cols], scale)
+	}
+	Softmax(y, y, cols)
+}
+
+// SoftmaxPull adds to dst the pullback of [Softmax], or with scale = 1/θ of
+// [GumbelSoftmax], of a gradient d with respect to its result y:
+//
+//	dst_i += scale·y_i·(d_i − ⟨y, d⟩),  ⟨y, d⟩ the [Dot] of the row.
+//
+// It panics unless cols ≥ 1, len(y) is a multiple of cols and len(dst) =
+// len(d) = len(y).
+func SoftmaxPull(dst, y, d []float32, cols int, scale float32) {
+	checkRows(y, cols)
+	checkLen("dst", len(dst), len(y))
+	checkLen("d", len(d), len(y))
+	for i := 0; i < len(y); i += cols {
+		row, grad := y[i:i+cols], d[i:i+cols]
+		pull(dst[i:i+cols], row, grad, Dot(row, grad), scale)
+	}
+}
+
+// exponential32 returns −log(1−v), v = (b+½)/2³², with an error below 4 ulp.
+func exponential32(b uint32) float32 {
+	high := int32(b) >> 31 // −1 if v ≥ ½
+	a := float32(int32(b)^high) + 0.5
+	a *= 0x1p-32 // v or 1−v, whichever is smaller
+	y := a
+	if high == 0 {
+		y = 1 - a
+	}
+	k, f := logReduce32(y)
+	if b < smallBits {
+		k, f = 0, -a
+	}
+	return -logSum32(k, f)
+}
+
+// log32 returns log x for normal x > 0.
+func log32(x float32) float32 { return logSum32(logReduce32(x)) }
+
+// logReduce32 splits x = 2^k·(1+f) with 1+f in [√½, √2).
+func logReduce32(x float32) (k, f float32) {
+	b := math.Float32bits(x)
+	e := int32(b-rootH) >> 23
+	return float32(e), math.Float32frombits(b-uint32(e)<<23) - 1
+}
+
+// logSum32 returns k·ln 2 + log(1+f).
+func logSum32(k, f float32) float32 {
+	s := f / (2 + f)
+	z := float32(s * s)
+	q := float32(z*logC2) + logC1
+	q = float32(q*z) + logC0
+	q = float32(q*z) + 2
+	return float32(k*ln2) + float32(s*q)
+}
+
+func refGumbel(dst []float32, bits []uint32) {
+	for i, b := range bits {
+		dst[i] = -log32(exponential32(b))
+	}
+}
+
+func refRace(p []float32, bits []uint32) {
+	for i, b := range bits {
+		p[i] /= exponential32(b)
+	}
+}
+
+func refPerturb(y, w, noise []float32, scale float32) {
+	for i, v := range w {
+		y[i] = (v + noise[i]) * scale
+	}
+}
+
+func refPull(dst, y, d []float32, mean, scale float32) {
+	for i, v := range y {
+		dst[i] += float32(float32(v*(d[i]-mean)) * scale)
+	}
+}
+
+// gumbelMax runs the race in pieces that fit the stack.
+func gumbelMax(idx []int32, w []float32, cols int, bits []uint32) {
+	var p [scratchTerms]float32
+	for r := range idx {
+		row, noise := w[r*cols:(r+1)*cols], bits[r*cols:(r+1)*cols]
+		idx[r] = -1
+		m, most, total := longMax(row), float32(0), 0.0
+		for i := 0; i < cols; i += len(p) {
+			n := min(len(p), cols-i)
+			weightSegment(p[:n], row[i:i+n], m, 0, &total)
+			race(p[:n], noise[i:i+n])
+			var at [1]int32
+			argMax(at[:], p[:n], n)
+			if l := at[0]; l >= 0 && p[l] > most {
+				most, idx[r] = p[l], int32(i)+l
+			}
+		}
+		if !(total > 0) {
+			idx[r] = -1
+		}
+	}
+}

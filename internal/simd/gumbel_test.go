@@ -1,0 +1,192 @@
+package simd
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+func init() {
+	for name, run := range map[string]func(a *arena, from, to int){
+		"Gumbel": func(a *arena, from, to int) { Gumbel(a.f[0][from:to], a.u[from:to]) },
+		"GumbelSoftmax": func(a *arena, from, to int) {
+			GumbelSoftmax(a.f[0][from:to], a.f[1][from:to], a.f[3][from:to], max(to-from, 1), 0.7)
+		},
+		"SoftmaxPull": func(a *arena, from, to int) {
+			SoftmaxPull(a.f[0][from:to], a.f[1][from:to], a.f[3][from:to], max(to-from, 1), 1.4)
+		},
+	} {
+		kernels[name] = run
+	}
+}
+
+// TestExponential32 compares with float64 at every scale of the bits.
+func TestExponential32(t *testing.T) {
+	worst, worstGumbel := 0.0, 0.0
+	check := func(b uint32) {
+		v := (float64(b) + 0.5) * 0x1p-32
+		want := -math.Log1p(-v)
+		got := exponential32(b)
+		worst = max(worst, ulps32(got, want))
+		worstGumbel = max(worstGumbel, math.Abs(float64(-log32(got))+math.Log(want)))
+	}
+	for b := uint64(0); b < 1<<32; b += 4099 {
+		check(uint32(b))
+	}
+	for s := range 32 {
+		for d := uint32(0); d < 200; d++ {
+			check(d << s)
+			check(-(d << s) - 1)
+			check(smallBits - 100 + d)
+		}
+	}
+	t.Logf("exponential32: %.2f ulp, Gumbel %.3g", worst, worstGumbel)
+	assert.Less(t, worst, 4.0)
+	assert.Less(t, worstGumbel, 2e-6)
+}
+
+// TestGumbelTail: the chance of noise above −log(c) is 1 − e^−c, also far out.
+func TestGumbelTail(t *testing.T) {
+	const n = 1 << 22
+	bits, g := make([]uint32, n), make([]float32, n)
+	Philox(bits, 5, 6, 7)
+	Gumbel(g, bits)
+	for _, c := range []float64{1e-5, 1e-3, 0.1, 1, 3, 8} {
+		bound := float32(-math.Log(c))
+		count := 0.0
+		for _, v := range g {
+			if v > bound {
+				count++
+			}
+		}
+		mean := n * -math.Expm1(-c)
+		sigma := math.Sqrt(mean * math.Exp(-c))
+		// Normal bound at 1e-6; the counts are in the tens at least.
+		assert.InDelta(t, mean, count, 5.2*sigma+8, "c = %v", c)
+	}
+}
+
+// TestGumbelMaxRare: with bits at every height of the 32-bit range of a class
+// of probability 1e−7 against one of nearly 1, the winner changes where the
+// exact race says, within 1 %; 23-bit uniforms would be wrong by far more.
+func TestGumbelMaxRare(t *testing.T) {
+	const p = 1e-7
+	w := []float32{0, float32(math.Log(p))}
+	share := 0.0
+	// The rare class wins where E_rare < p·E_common: average over E_common.
+	const steps = 4000
+	for s := range steps {
+		common := uint32((float64(s) + 0.5) / steps * (1 << 32))
+		idx := make([]int32, 1)
+		lo, hi := uint64(0), uint64(1<<32)
+		for lo < hi { // number of rare bits that win
+			mid := (lo + hi) / 2
+			GumbelMax(idx, w, 2, []uint32{common, uint32(mid)})
+			if idx[0] == 1 {
+				lo = mid + 1
+			} else {
+				hi = mid
+			}
+		}
+		share += float64(lo) / (1 << 32) / steps
+	}
+	assert.InEpsilon(t, p, share, 0.01)
+}
+
+func TestGumbelMaxFrequencies(t *testing.T) {
+	const rows, cols = 50000, 7
+	w := make([]float32, rows*cols)
+	for i := range w {
+		w[i] = float32(math.Log(float64(i % cols))) // class 0 has no weight
+	}
+	bits := make([]uint32, (rows*cols+63)/64*64)
+	Philox(bits, 8, 9, 10)
+	idx := make([]int32, rows)
+	GumbelMax(idx, w, cols, bits[:len(w)])
+	var count [cols]float64
+	for _, l := range idx {
+		count[l]++
+	}
+	require.Zero(t, count[0])
+	x2 := 0.0
+	for l := 1; l < cols; l++ {
+		want := rows * float64(l) / (cols * (cols - 1) / 2)
+		x2 += (count[l] - want) * (count[l] - want) / want
+	}
+	assert.Less(t, x2, distuv.ChiSquared{K: cols - 2}.Quantile(1-1e-6))
+
+	GumbelMax(idx[:3], []float32{-inf32, -inf32, 0, nan32, -inf32, 3}, 2, bits[:6])
+	assert.Equal(t, []int32{-1, -1, 1}, idx[:3])
+}
+
+// TestSoftmaxPull compares with a difference quotient.
+func TestSoftmaxPull(t *testing.T) {
+	const cols, temperature = 9, 0.6
+	w, noise, d := randomFloats(1, cols), make([]float32, cols), randomFloats(3, cols)
+	bits := make([]uint32, 64)
+	Philox(bits, 1, 1, 1)
+	Gumbel(noise, bits[:cols])
+	y, grad := make([]float32, cols), make([]float32, cols)
+	GumbelSoftmax(y, w, noise, cols, temperature)
+	SoftmaxPull(grad, y, d, cols, 1/temperature)
+	value := func(j int, h float64) float64 {
+		total, sum := 0.0, 0.0
+		for i := range w {
+			z := float64(w[i]) + float64(noise[i])
+			if i == j {
+				z += h
+			}
+			e := math.Exp(z / temperature)
+			total += e
+			sum += e * float64(d[i])
+		}
+		return sum / total
+	}
+	for j := range w {
+		const h = 1e-5
+		assert.InDelta(t, (value(j, h)-value(j, -h))/(2*h), float64(grad[j]), 2e-6)
+	}
+	assert.Panics(t, func() { GumbelSoftmax(y, w, noise, cols, 0) })
+	assert.Panics(t, func() { SoftmaxPull(grad[1:], y, d, cols, 1) })
+}
+
+func TestEntropyAndKL(t *testing.T) {
+	for _, cols := range []int{1, 2, 16, 40, 500, 9000} {
+		const rows = 3
+		v, w := randomFloats(1, rows*cols), randomFloats(2, rows*cols)
+		if cols > 2 {
+			v[1], v[2], w[2] = -inf32, -inf32, -inf32
+		}
+		h, d := make([]float64, rows), make([]float64, rows)
+		Entropy(h, v, cols)
+		KL(d, v, w, cols)
+		for r := range rows {
+			zv, zw := 0.0, 0.0
+			for i := r * cols; i < (r+1)*cols; i++ {
+				zv += math.Exp(float64(v[i]))
+				zw += math.Exp(float64(w[i]))
+			}
+			wantH, wantD := 0.0, 0.0
+			for i := r * cols; i < (r+1)*cols; i++ {
+				if p := math.Exp(float64(v[i])) / zv; p > 0 {
+					wantH -= p * math.Log(p)
+					wantD += p * (math.Log(p) - math.Log(math.Exp(float64(w[i]))/zw))
+				}
+			}
+			assert.InDelta(t, wantH, h[r], 1e-6*(1+wantH))
+			assert.InDelta(t, wantD, d[r], 1e-5)
+		}
+	}
+	d := make([]float64, 1)
+	KL(d, []float32{0, 0}, []float32{0, -inf32}, 2)
+	assert.Equal(t, math.Inf(1), d[0])
+	KL(d, []float32{0, -inf32}, []float32{0, -inf32}, 2)
+	assert.Zero(t, d[0])
+	Entropy(d, []float32{0, nan32}, 2)
+	assert.True(t, math.IsNaN(d[0]))
+	Entropy(d, []float32{-inf32, -inf32}, 2)
+	assert.True(t, math.IsNaN(d[0]))
+}
