@@ -71,7 +71,8 @@ type DenoiserFunc[S Site] struct {
 	// F is Denoise. Lengths have been checked when it is called.
 	F func(ctx context.Context, v []float32, q Noised[S]) error
 
-	// Unconditional on the time: see [TimeFree]. Usual for masked diffusion.
+	// IgnoresTime says that predictions depend on the states alone: see
+	// [TimeFree]. Usual for masked diffusion.
 	IgnoresTime bool
 
 	// ExcludesSelf says that F predicts each site from the others: see

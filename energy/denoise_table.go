@@ -1,0 +1,153 @@
+package energy
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
+
+// maxTable bounds the entries, states × sites, of a TableDenoiser: at 4 bytes
+// each 256 MiB.
+const maxTable = 1 << 26
+
+// TableDenoiser is the exact denoiser of a model whose states can all be listed:
+//
+//	p(x_0,i = l | x_t) ∝ Σ_{x_0: x_0,i = l} p(x_0) Π_j q(x_t,j | x_0,j).
+//
+// A prediction costs one pass over the states. It is the ground truth for
+// samplers and other denoisers. A state that is impossible gets rows of −Inf.
+// A TableDenoiser is immutable and safe for concurrent use.
+type TableDenoiser struct {
+	sites, k   int
+	corruption Corruption
+	p          []float64 // of the states that have some
+	x          []int32   // those states
+}
+
+// NewTableDenoiser lists the states of the model, which has levels^sites of
+// them. The error says that these are too many (levels^sites·sites must be at
+// most 2²⁶), that an energy is NaN or −Inf, or that no state has probability.
+func NewTableDenoiser(m Model, c Corruption) (*TableDenoiser, error) {
+	sites, levels, err := checkModel("NewTableDenoiser", "m", m)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.check("NewTableDenoiser"); err != nil {
+		return nil, err
+	}
+	n := 1
+	for range sites {
+		if n > maxTable/sites/levels {
+			return nil, fmt.Errorf("energy: NewTableDenoiser: %d^%d states of %d sites, want at most %d entries", levels, sites, sites, maxTable)
+		}
+		n *= levels
+	}
+	d := &TableDenoiser{sites: sites, k: levels, corruption: c}
+	x := make([]int32, sites)
+	var e [1]float64
+	least := math.Inf(1)
+	for range n {
+		m.Energy(e[:], x)
+		if math.IsNaN(e[0]) || math.IsInf(e[0], -1) {
+			return nil, fmt.Errorf("energy: NewTableDenoiser: E(%v) = %v", x, e[0])
+		}
+		if !math.IsInf(e[0], 1) {
+			least = min(least, e[0])
+			d.p = append(d.p, e[0])
+			d.x = append(d.x, x...)
+		}
+		for i := range x {
+			if x[i]++; int(x[i]) < levels {
+				break
+			}
+			x[i] = 0
+		}
+	}
+	if len(d.p) == 0 {
+		return nil, fmt.Errorf("energy: NewTableDenoiser: no state has probability")
+	}
+	for j, v := range d.p {
+		d.p[j] = simd.Exp(least - v)
+	}
+	normalise(d.p)
+	return d, nil
+}
+
+// Shape returns the shape of predictions: that of the model, with one level more
+// for the mask if the corruption is Absorbing.
+func (d *TableDenoiser) Shape() (sites, levels int) { return d.sites, d.corruption.levels(d.k) }
+
+// TimeFree reports whether the corruption is Absorbing.
+func (d *TableDenoiser) TimeFree() bool { return d.corruption == Absorbing }
+
+// Denoise implements [Denoiser].
+func (d *TableDenoiser) Denoise(ctx context.Context, v []float32, q Noised[int32]) error {
+	d.corruption.each(v, q, d.sites, d.k, d.posterior)
+	return ctx.Err()
+}
+
+func (d *TableDenoiser) posterior(p, like []float64) {
+	clear(p)
+	for j, w := range d.p {
+		x := d.x[j*d.sites : (j+1)*d.sites]
+		for i, l := range x {
+			w = float64(w * like[i*d.k+int(l)])
+		}
+		if w == 0 {
+			continue
+		}
+		for i, l := range x {
+			p[i*d.k+int(l)] += w
+		}
+	}
+}
+
+// IndependentDenoiser is the exact denoiser of independent sites,
+// p(x_0,i = l | x_t) ∝ p_i(l)·q(x_t,i | l). It is immutable and safe for
+// concurrent use.
+type IndependentDenoiser struct {
+	sites, k   int
+	corruption Corruption
+	p          []float64 // sites × k, the largest of each row 1
+}
+
+// NewIndependentDenoiser returns the denoiser of the model. The error says that
+// m is nil or c unknown.
+func NewIndependentDenoiser(m *Independent, c Corruption) (*IndependentDenoiser, error) {
+	if m == nil {
+		return nil, fmt.Errorf("energy: NewIndependentDenoiser: m is nil")
+	}
+	if err := c.check("NewIndependentDenoiser"); err != nil {
+		return nil, err
+	}
+	sites, k := m.Shape()
+	d := &IndependentDenoiser{sites: sites, k: k, corruption: c, p: make([]float64, sites*k)}
+	for i := range sites {
+		least := math.Inf(1)
+		for _, cost := range m.costs[i*k : (i+1)*k] {
+			least = min(least, cost)
+		}
+		for l := range k {
+			d.p[i*k+l] = simd.Exp(least - m.costs[i*k+l])
+		}
+	}
+	return d, nil
+}
+
+// Shape returns the shape of predictions (see [TableDenoiser.Shape]).
+func (d *IndependentDenoiser) Shape() (sites, levels int) { return d.sites, d.corruption.levels(d.k) }
+
+// TimeFree reports whether the corruption is Absorbing.
+func (d *IndependentDenoiser) TimeFree() bool { return d.corruption == Absorbing }
+
+// Denoise implements [Denoiser].
+func (d *IndependentDenoiser) Denoise(ctx context.Context, v []float32, q Noised[int32]) error {
+	d.corruption.each(v, q, d.sites, d.k, func(p, like []float64) {
+		for i, w := range like {
+			p[i] = float64(w * d.p[i])
+		}
+	})
+	return ctx.Err()
+}
