@@ -123,6 +123,20 @@ func BenchmarkNovelCorpus(b *testing.B) {
 			}
 		}
 	})
+	b.Run("compile/known", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := s.compile(lexicon); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("compile/complement", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := s.compile(constraint.Complement(lexicon)); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 	b.Run("probability", func(b *testing.B) {
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {

@@ -3,6 +3,7 @@ package projection
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/trellis"
@@ -11,7 +12,8 @@ import (
 // InfeasibleError says that no sequence of positive weight satisfies a
 // constraint. It wraps [constraint.ErrInfeasible].
 type InfeasibleError struct {
-	// Constraint is the name of the constraint, or the type of its automaton.
+	// Constraint is the name of the constraint, or the type of its automaton,
+	// or those of the parts of an intersection.
 	Constraint string
 
 	// Site is where the language dies: the first site at which no token of
@@ -54,8 +56,15 @@ func nameOf(name string, c any) string {
 	if name != "" {
 		return name
 	}
-	if s, ok := c.(fmt.Stringer); ok {
-		return s.String()
+	switch c := c.(type) {
+	case fmt.Stringer:
+		return c.String()
+	case *constraint.Intersection:
+		parts := make([]string, len(c.Parts()))
+		for i, p := range c.Parts() {
+			parts[i] = nameOf("", p)
+		}
+		return strings.Join(parts, " ∩ ")
 	}
 	return fmt.Sprintf("%T", c)
 }

@@ -108,6 +108,13 @@ func TestPathErrors(t *testing.T) {
 	require.EqualError(t, err, "projection: two ones at site 1: no sequence satisfies the constraint")
 	requireInfeasible(t, err)
 
+	odd, err := constraint.NewDFA(2, []int32{1, 1, 0, 0}, []bool{false, true})
+	require.NoError(t, err)
+	both, err := constraint.Intersect(two, odd)
+	require.NoError(t, err)
+	_, err = Path{Language: both}.Bind(2, 2, 1)
+	require.EqualError(t, err, "projection: constraint.Count ∩ *constraint.DFA at site 2: no sequence satisfies the constraint")
+
 	_, err = Path{Language: two, Limit: 2}.Bind(5, 2, 1)
 	var limit *constraint.LimitError
 	require.ErrorAs(t, err, &limit)

@@ -41,11 +41,12 @@ func (r *Runner) Marginals(dst []float64) {
 		for _, a := range next[:l.next] {
 			top = max(top, a)
 		}
-		_, e := math.Frexp(top)
-		for q := range next[:l.next] {
-			next[q] = math.Ldexp(next[q], -e)
+		if _, e := math.Frexp(top); e > loose || e < -loose {
+			for q := range next[:l.next] {
+				next[q] = math.Ldexp(next[q], -e)
+			}
+			exponent += e
 		}
-		exponent += e
 		here, next = next, here
 	}
 }

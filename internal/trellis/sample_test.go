@@ -85,52 +85,6 @@ func myopic(run *Runner, x []int32, src rand.Source) {
 	}
 }
 
-// TestWideClasses: float32 class sums against float64 ones.
-func TestWideClasses(t *testing.T) {
-	r := rand.New(rand.NewPCG(6, 1))
-	levels := 3000
-	for _, size := range []float64{1, 5, 40} {
-		v := make([]float32, 12*levels)
-		for i := range v {
-			v[i] = float32(size * r.NormFloat64())
-		}
-		p := &instance{a: evenOnes(levels), config: Config{Sites: 12, Levels: levels}}
-		run := compile(t, p)
-		got, err := run.Filter(v)
-		require.NoError(t, err)
-		require.Equal(t, single, run.method)
-		require.InDelta(t, parityLogZ(v, levels), got, 1e-6)
-		x := make([]int32, 12)
-		run.Draw(x, r)
-		require.True(t, run.Graph().Accepts(x))
-		v[5*levels+7] = float32(math.NaN())
-		_, err = run.Filter(v)
-		require.EqualError(t, err, "weight at site 5, level 7 is NaN")
-	}
-}
-
-// parityLogZ returns the log of the weight of sequences with an even number of
-// ones: ½(∏(a_i+b_i) + ∏(a_i−b_i)), b_i the weight of 1 and a_i of the others.
-func parityLogZ(v []float32, levels int) float64 {
-	sum, ratio := 0.0, 1.0
-	for len(v) > 0 {
-		top := math.Inf(-1)
-		for _, w := range v[:levels] {
-			top = max(top, float64(w))
-		}
-		a, b := 0.0, math.Exp(float64(v[1])-top)
-		for l, w := range v[:levels] {
-			if l != 1 {
-				a += math.Exp(float64(w) - top)
-			}
-		}
-		sum += top + math.Log(a+b)
-		ratio *= (a - b) / (a + b)
-		v = v[levels:]
-	}
-	return sum + math.Log((1+ratio)/2)
-}
-
 // TestFixedSites: revealing sites leaves results as they are by masking.
 func TestFixedSites(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 1))

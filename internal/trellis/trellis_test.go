@@ -82,6 +82,7 @@ func checkBest(t *testing.T, run *Runner, p *instance, all []listed) {
 		return 0
 	})
 	near(t, order[0].weight, w, 1e-12)
+	best := w
 	got, _ := p.weigh(x)
 	near(t, order[0].weight, got, 1e-12)
 	k, last := 0, math.Inf(1)
@@ -98,6 +99,19 @@ func checkBest(t *testing.T, run *Runner, p *instance, all []listed) {
 	}
 	require.Equal(t, len(all), k)
 	require.Len(t, seen, k)
+
+	y := make([]int32, len(x))
+	c, err := run.Cheapest(y, toCosts(p.v))
+	require.NoError(t, err)
+	require.Equal(t, x, y)
+	near(t, -best, c, 1e-12)
+	seq, err = run.Ascending(toCosts(p.v))
+	require.NoError(t, err)
+	for z, cost := range seq { // stops when told to
+		require.Equal(t, c, cost)
+		require.True(t, run.Graph().Accepts(z))
+		break
+	}
 }
 
 func runes(x []int32) []rune {

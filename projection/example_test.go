@@ -1,0 +1,109 @@
+package projection_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/projection"
+)
+
+// Draw codes of two letters and two digits, jointly, from weights that would
+// rather have letters everywhere.
+func ExampleExact_Draw() {
+	ctx := context.Background()
+	code, err := constraint.Regexp(ctx, `[ab]{2}[01]{2}`, constraint.Runes("ab01"), constraint.Limits{})
+	if err != nil {
+		panic(err)
+	}
+	e, err := projection.Path{Language: code}.Compile(ctx, 4, 4)
+	if err != nil {
+		panic(err)
+	}
+	v := make([]float32, 4*4)
+	for i := range 4 {
+		v[i*4], v[i*4+1] = 2, 1
+	}
+	x := make([]int32, 4)
+	logZ, err := e.Draw(x, v, rand.NewPCG(1, 1))
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(e.Accepts(x))
+	fmt.Printf("%.6f = %.6f\n", logZ, 2*math.Log(math.Exp(2)+math.E)+2*math.Log(2))
+	// Output:
+	// true
+	// 6.012818 = 6.012818
+}
+
+// A sequence that is known already gives way to the nearest one that is not,
+// and what is committed is known from then on.
+func ExampleNovel() {
+	known := new(constraint.Lexicon)
+	known.Add([]int32{1, 1, 1})
+	s, err := projection.Novel{Seen: known}.Compile(context.Background(), 3, 2)
+	if err != nil {
+		panic(err)
+	}
+	v := []float32{ // ones are likely, least so at site 1
+		0, 3,
+		0, 1,
+		0, 2,
+	}
+	for range 3 {
+		x := []int32{1, 1, 1}
+		if err := s.Commit(x, v, nil); err != nil {
+			panic(err)
+		}
+		fmt.Println(x)
+	}
+	fmt.Println(known.Len(), "known")
+	// Output:
+	// [1 0 1]
+	// [1 1 0]
+	// [1 0 0]
+	// 4 known
+}
+
+// The probability that a model's draw is new, without a draw.
+func ExampleLexical_LogProb() {
+	known := new(constraint.Lexicon)
+	for _, x := range [][]int32{{0, 0}, {0, 1}, {1, 0}} {
+		known.Add(x)
+	}
+	p, err := projection.Novel{Seen: known}.Bind(2, 3, 1)
+	if err != nil {
+		panic(err)
+	}
+	novel := p.(*projection.Lexical)
+	logProb, err := novel.LogProb(make([]float32, 2*3)) // nine sequences, all alike
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("%.4f\n", math.Exp(logProb))
+	// Output:
+	// 0.6667
+}
+
+// Where a constraint cannot be met, the error says which and where.
+func ExampleInfeasibleError() {
+	two := constraint.Count{Levels: []int32{1}, Min: 2, Max: 2}
+	e, err := projection.Path{Language: two, Name: "two ones"}.Compile(context.Background(), 3, 2)
+	if err != nil {
+		panic(err)
+	}
+	never := float32(math.Inf(-1))
+	_, err = e.LogZ([]float32{
+		0, never,
+		0, 0,
+		0, never,
+	})
+	fmt.Println(err)
+	fmt.Println(errors.Is(err, constraint.ErrInfeasible))
+	// Output:
+	// projection: two ones at site 2: no sequence satisfies the constraint
+	// true
+}
