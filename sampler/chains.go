@@ -207,7 +207,8 @@ func (c *Chains) Info() []Info { return c.info }
 func (c *Chains) Len() int { return c.kept }
 
 // Reset tells the kernels that the target or the states changed. States, random
-// streams and step sizes stay; an earlier failure is forgotten.
+// streams and step sizes stay; an earlier failure is forgotten, and draws that
+// some chains missed by it count as made.
 func (c *Chains) Reset() error {
 	last := 0
 	for i := range c.blocks {
@@ -221,6 +222,7 @@ func (c *Chains) Reset() error {
 			return err
 		}
 	}
+	c.kept = max(c.kept, (last-c.cfg.Warmup)/c.cfg.Thin)
 	c.ready, c.err = true, nil
 	return nil
 }

@@ -14,8 +14,8 @@ import (
 //	magic, length of the body (8 bytes), body, CRC-64/ECMA of the body (8 bytes)
 //
 // and the body holds the shape, the configuration that results depend on, the
-// name of the method, then states, streams and, per block, the steps, the
-// statistics and what the kernel wrote.
+// name and a digest of the method, then states, streams and, per block, the
+// steps, the statistics and what the kernel wrote.
 var (
 	magic    = []byte("gibbsite chains 1\n")
 	crcTable = crc64.MakeTable(crc64.ECMA)
@@ -34,9 +34,13 @@ func (c *Chains) Save(w io.Writer) error {
 	}
 	body := c.header()
 	body = appendInt32s(body, c.x)
+	// The energies of the states as they are: what kernels reported last may be
+	// older than a Reset.
+	energies := make([]float64, len(c.streams))
+	c.model.Energy(energies, c.x)
 	for i := range c.streams {
 		body, _ = c.streams[i].AppendBinary(body)
-		body = appendFloat64s(body, []float64{c.info[i].Energy})
+		body = appendFloat64s(body, energies[i:i+1])
 	}
 	for i := range c.blocks {
 		b := &c.blocks[i]
@@ -68,12 +72,14 @@ func (c *Chains) header() []byte {
 	}
 	name := fmt.Sprintf("%T", c.method)
 	b = binary.LittleEndian.AppendUint64(b, uint64(len(name)))
-	return append(b, name...)
+	return binary.LittleEndian.AppendUint64(append(b, name...), settings(c.method))
 }
 
-// Load restores a checkpoint into chains built with the same model, method and
-// Config (Workers, Observe and Progress may differ). On error the chains are as
-// they were.
+// Load restores a checkpoint into chains built with the same model, method
+// (settings included) and Config; Seed, Init, Workers, Observe and Progress may
+// differ. It refuses a checkpoint of another shape, method or configuration and
+// one whose energies are not those of the model. On error the chains are as they
+// were.
 func (c *Chains) Load(r io.Reader) error {
 	body, err := readBody(r, c.bodyLimit())
 	if err != nil {
@@ -81,7 +87,7 @@ func (c *Chains) Load(r io.Reader) error {
 	}
 	want := c.header()
 	if len(body) < len(want) || !bytes.Equal(body[:len(want)], want) {
-		return fmt.Errorf("sampler: Load: the checkpoint is of another shape, number of chains, Warmup, Thin or method than these chains (%T, %d chains of %d sites × %d levels, Warmup %d, Thin %d)",
+		return fmt.Errorf("sampler: Load: the checkpoint is of another shape, number of chains, Warmup, Thin, method or settings of it than these chains (%T, %d chains of %d sites × %d levels, Warmup %d, Thin %d)",
 			c.method, c.cfg.Chains, c.sites, c.levels, c.cfg.Warmup, c.cfg.Thin)
 	}
 	n, err := c.restored(body[len(want):])
@@ -193,17 +199,15 @@ func (b *block) restore(in []byte) ([]byte, error) {
 // checkModel returns an error if the energies that the checkpoint remembers are
 // not those of the model: the mark of another model of the same shape.
 func (c *Chains) checkModel() error {
-	e := make([]float64, 1)
-	for i := range c.info {
+	energies := make([]float64, len(c.info))
+	c.model.Energy(energies, c.x)
+	for i, e := range energies {
 		saved := c.info[i].Energy
-		if c.blocks[i/BlockSize].steps == 0 || math.IsNaN(saved) {
-			continue
-		}
-		c.model.Energy(e, c.x[i*c.sites:(i+1)*c.sites])
-		// 1e-6: far above the rounding that running energies gather between
-		// two refreshes, far below what tells models apart.
-		if tol := 1e-6 * max(1, math.Abs(saved)); !(math.Abs(e[0]-saved) <= tol) {
-			return fmt.Errorf("chain %d has energy %v in the checkpoint and %v in this model: not the same model", i, saved, e[0])
+		// 1e-6: far above the rounding in which matrix products differ between
+		// instruction sets, far below what tells models apart.
+		same := e == saved || math.IsNaN(saved) || math.Abs(e-saved) <= 1e-6*max(1, math.Abs(saved))
+		if !same {
+			return fmt.Errorf("chain %d has energy %v in the checkpoint and %v in this model: not the same model", i, saved, e)
 		}
 	}
 	return nil

@@ -84,7 +84,7 @@ type Info struct {
 	Accept  float64 // acceptance probability of the proposal; 1 for kernels that never reject
 	Moved   int     // sites whose level changed
 	Invalid int     // proposals whose energy was NaN or −Inf, rejected
-	Err     error   // the chain cannot go on; its state is as it was before the step
+	Err     error   // the chain cannot go on; its state is the last one that the kernel could evaluate
 }
 
 // Observer is told of every kept draw. Calls for the chains of one block come in
