@@ -2,6 +2,7 @@ package sampler
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
@@ -154,6 +155,7 @@ type bipartite struct {
 	y             []int32   // visible states
 	zero          []int32
 	bits          []uint32
+	failed        []bool // per chain: a log-odds is NaN
 }
 
 var (
@@ -168,7 +170,7 @@ func newBipartite(m energy.Bipartite, sites, chains int) *bipartite {
 		model: m, sites: sites, hidden: hidden,
 		e: make([]float64, chains), f: make([]float32, n), t: make([]int32, n),
 		h: make([]int32, chains*hidden), y: make([]int32, chains*sites),
-		zero: make([]int32, n), bits: make([]uint32, max(sites, hidden)),
+		zero: make([]int32, n), bits: make([]uint32, max(sites, hidden)), failed: make([]bool, chains),
 	}
 }
 
@@ -178,6 +180,7 @@ func (k *bipartite) Reset(x []int32) error {
 }
 
 func (k *bipartite) Step(info []Info, x []int32, r []Stream) {
+	clear(k.failed)
 	k.model.HiddenField(k.f[:len(k.h)], x)
 	k.draw(k.h, k.hidden, r)
 	k.model.VisibleField(k.f[:len(x)], k.h)
@@ -185,6 +188,9 @@ func (k *bipartite) Step(info []Info, x []int32, r []Stream) {
 	k.model.Energy(k.e, k.y)
 	for s := range info {
 		info[s] = Info{Energy: k.e[s], Accept: 1, Err: unadjusted(k.e[s])}
+		if k.failed[s] {
+			info[s].Err = fmt.Errorf("log-odds: %w", ErrNaN)
+		}
 		if info[s].Err != nil {
 			continue
 		}
@@ -204,7 +210,15 @@ func (k *bipartite) draw(y []int32, n int, r []Stream) {
 	for s := range r {
 		lo, hi := s*n, (s+1)*n
 		r[s].Uint32s(k.bits[:n])
-		simd.Flip(y[lo:hi], k.zero[lo:hi], t[lo:hi], k.bits[:n])
+		if _, logq := simd.Flip(y[lo:hi], k.zero[lo:hi], t[lo:hi], k.bits[:n]); math.IsNaN(logq) {
+			k.failed[s] = true
+		}
+	}
+	// Thresholds stop short of certainty, which is what a fixed site needs.
+	for i, v := range f {
+		if v > math.MaxFloat32 {
+			y[i] = 1
+		}
 	}
 }
 
