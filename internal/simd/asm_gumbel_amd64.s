@@ -793,7 +793,7 @@ done3:
 	RET
 
 // func entropyAVX2(lane *[16]float64, p *float32, v *float32, w *float32, mv float32, mw float32, n int)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, CMOV
 TEXT ·entropyAVX2(SB), NOSPLIT, $0-48
 	MOVQ         lane+0(FP), AX
 	MOVQ         p+8(FP), CX
@@ -806,6 +806,9 @@ TEXT ·entropyAVX2(SB), NOSPLIT, $0-48
 	VMOVUPS      64(AX), Y4
 	VMOVUPS      96(AX), Y5
 	XORQ         SI, SI
+	MOVQ         BX, DI
+	ANDQ         $-16, DI
+	JZ           rest
 
 loop:
 	VMOVUPS      (DX)(SI*4), Y6
@@ -831,17 +834,67 @@ loop:
 	VADDPD       Y7, Y4, Y4
 	VADDPD       Y6, Y5, Y5
 	ADDQ         $+16, SI
-	CMPQ         SI, BX
+	CMPQ         SI, DI
 	JL           loop
-	VMOVUPS      Y2, (AX)
-	VMOVUPS      Y3, 32(AX)
-	VMOVUPS      Y4, 64(AX)
-	VMOVUPS      Y5, 96(AX)
+
+rest:
+	MOVQ         BX, DI
+	SUBQ         SI, DI
+	SUBQ         $+0, DI
+	JLE          skip1
+	MOVQ         $+8, R8
+	CMPQ         DI, R8
+	CMOVQGT      R8, DI
+	LEAQ         gumbel_leading<>+32(SB), R8
+	SHLQ         $0x02, DI
+	SUBQ         DI, R8
+	VMOVDQU      (R8), Y6
+	VMASKMOVPS   (DX)(SI*4), Y6, Y7
+	VSUBPS       Y0, Y7, Y7
+	VMASKMOVPS   (CX)(SI*4), Y6, Y6
+	VMULPS       Y6, Y7, Y7
+	VCMPPS       $0x04, Y1, Y6, Y6
+	VANDPS       Y6, Y7, Y6
+	VCVTPS2PD    X6, Y7
+	VEXTRACTF128 $0x01, Y6, X6
+	VCVTPS2PD    X6, Y6
+	VADDPD       Y7, Y2, Y2
+	VADDPD       Y6, Y3, Y3
+
+skip1:
+	MOVQ         BX, DI
+	SUBQ         SI, DI
+	SUBQ         $+8, DI
+	JLE          skip2
+	MOVQ         $+8, BX
+	CMPQ         DI, BX
+	CMOVQGT      BX, DI
+	LEAQ         gumbel_leading<>+32(SB), BX
+	SHLQ         $0x02, DI
+	SUBQ         DI, BX
+	VMOVDQU      (BX), Y6
+	VMASKMOVPS   32(DX)(SI*4), Y6, Y7
+	VSUBPS       Y0, Y7, Y0
+	VMASKMOVPS   32(CX)(SI*4), Y6, Y6
+	VMULPS       Y6, Y0, Y0
+	VCMPPS       $0x04, Y1, Y6, Y1
+	VANDPS       Y1, Y0, Y0
+	VCVTPS2PD    X0, Y1
+	VEXTRACTF128 $0x01, Y0, X0
+	VCVTPS2PD    X0, Y0
+	VADDPD       Y1, Y4, Y4
+	VADDPD       Y0, Y5, Y5
+
+skip2:
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y3, 32(AX)
+	VMOVUPS Y4, 64(AX)
+	VMOVUPS Y5, 96(AX)
 	VZEROUPPER
 	RET
 
 // func entropyAVX512(lane *[16]float64, p *float32, v *float32, w *float32, mv float32, mw float32, n int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, BMI2
 TEXT ·entropyAVX512(SB), NOSPLIT, $0-48
 	MOVQ         lane+0(FP), AX
 	MOVQ         p+8(FP), CX
@@ -852,6 +905,9 @@ TEXT ·entropyAVX512(SB), NOSPLIT, $0-48
 	VMOVUPS      (AX), Z2
 	VMOVUPS      64(AX), Z3
 	XORQ         SI, SI
+	MOVQ         BX, DI
+	ANDQ         $-16, DI
+	JZ           rest
 
 loop:
 	VMOVUPS       (DX)(SI*4), Z4
@@ -866,15 +922,36 @@ loop:
 	VADDPD        Z5, Z2, Z2
 	VADDPD        Z4, Z3, Z3
 	ADDQ          $+16, SI
-	CMPQ          SI, BX
+	CMPQ          SI, DI
 	JL            loop
-	VMOVUPS       Z2, (AX)
-	VMOVUPS       Z3, 64(AX)
+
+rest:
+	SUBQ          SI, BX
+	SUBQ          $+0, BX
+	JLE           skip1
+	MOVQ          $-1, DI
+	BZHIQ         BX, DI, DI
+	KMOVW         DI, K1
+	VMOVUPS.Z     (DX)(SI*4), K1, Z4
+	VSUBPS        Z0, Z4, Z0
+	VMOVUPS.Z     (CX)(SI*4), K1, Z4
+	VMULPS        Z4, Z0, Z0
+	VCMPPS        $0x04, Z1, Z4, K1
+	VMOVAPS.Z     Z0, K1, Z0
+	VCVTPS2PD     Y0, Z1
+	VEXTRACTF64X4 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VADDPD        Z1, Z2, Z2
+	VADDPD        Z0, Z3, Z3
+
+skip1:
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
 	VZEROUPPER
 	RET
 
 // func crossAVX2(lane *[16]float64, p *float32, v *float32, w *float32, mv float32, mw float32, n int)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, CMOV
 TEXT ·crossAVX2(SB), NOSPLIT, $0-48
 	MOVQ         lane+0(FP), AX
 	MOVQ         p+8(FP), CX
@@ -889,6 +966,9 @@ TEXT ·crossAVX2(SB), NOSPLIT, $0-48
 	VMOVUPS      64(AX), Y5
 	VMOVUPS      96(AX), Y6
 	XORQ         DI, DI
+	MOVQ         BX, R8
+	ANDQ         $-16, R8
+	JZ           rest
 
 loop:
 	VMOVUPS      (DX)(DI*4), Y7
@@ -920,17 +1000,73 @@ loop:
 	VADDPD       Y8, Y5, Y5
 	VADDPD       Y7, Y6, Y6
 	ADDQ         $+16, DI
-	CMPQ         DI, BX
+	CMPQ         DI, R8
 	JL           loop
-	VMOVUPS      Y3, (AX)
-	VMOVUPS      Y4, 32(AX)
-	VMOVUPS      Y5, 64(AX)
-	VMOVUPS      Y6, 96(AX)
+
+rest:
+	MOVQ         BX, R8
+	SUBQ         DI, R8
+	SUBQ         $+0, R8
+	JLE          skip1
+	MOVQ         $+8, R9
+	CMPQ         R8, R9
+	CMOVQGT      R9, R8
+	LEAQ         gumbel_leading<>+32(SB), R9
+	SHLQ         $0x02, R8
+	SUBQ         R8, R9
+	VMOVDQU      (R9), Y7
+	VMASKMOVPS   (DX)(DI*4), Y7, Y8
+	VSUBPS       Y0, Y8, Y8
+	VMASKMOVPS   (SI)(DI*4), Y7, Y9
+	VSUBPS       Y1, Y9, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMASKMOVPS   (CX)(DI*4), Y7, Y7
+	VMULPS       Y7, Y8, Y8
+	VCMPPS       $0x04, Y2, Y7, Y7
+	VANDPS       Y7, Y8, Y7
+	VCVTPS2PD    X7, Y8
+	VEXTRACTF128 $0x01, Y7, X7
+	VCVTPS2PD    X7, Y7
+	VADDPD       Y8, Y3, Y3
+	VADDPD       Y7, Y4, Y4
+
+skip1:
+	MOVQ         BX, R8
+	SUBQ         DI, R8
+	SUBQ         $+8, R8
+	JLE          skip2
+	MOVQ         $+8, BX
+	CMPQ         R8, BX
+	CMOVQGT      BX, R8
+	LEAQ         gumbel_leading<>+32(SB), BX
+	SHLQ         $0x02, R8
+	SUBQ         R8, BX
+	VMOVDQU      (BX), Y7
+	VMASKMOVPS   32(DX)(DI*4), Y7, Y8
+	VSUBPS       Y0, Y8, Y0
+	VMASKMOVPS   32(SI)(DI*4), Y7, Y8
+	VSUBPS       Y1, Y8, Y1
+	VSUBPS       Y1, Y0, Y0
+	VMASKMOVPS   32(CX)(DI*4), Y7, Y1
+	VMULPS       Y1, Y0, Y0
+	VCMPPS       $0x04, Y2, Y1, Y1
+	VANDPS       Y1, Y0, Y0
+	VCVTPS2PD    X0, Y1
+	VEXTRACTF128 $0x01, Y0, X0
+	VCVTPS2PD    X0, Y0
+	VADDPD       Y1, Y5, Y5
+	VADDPD       Y0, Y6, Y6
+
+skip2:
+	VMOVUPS Y3, (AX)
+	VMOVUPS Y4, 32(AX)
+	VMOVUPS Y5, 64(AX)
+	VMOVUPS Y6, 96(AX)
 	VZEROUPPER
 	RET
 
 // func crossAVX512(lane *[16]float64, p *float32, v *float32, w *float32, mv float32, mw float32, n int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, BMI2
 TEXT ·crossAVX512(SB), NOSPLIT, $0-48
 	MOVQ         lane+0(FP), AX
 	MOVQ         p+8(FP), CX
@@ -943,6 +1079,9 @@ TEXT ·crossAVX512(SB), NOSPLIT, $0-48
 	VMOVUPS      (AX), Z3
 	VMOVUPS      64(AX), Z4
 	XORQ         DI, DI
+	MOVQ         BX, R8
+	ANDQ         $-16, R8
+	JZ           rest
 
 loop:
 	VMOVUPS       (DX)(DI*4), Z5
@@ -960,9 +1099,33 @@ loop:
 	VADDPD        Z6, Z3, Z3
 	VADDPD        Z5, Z4, Z4
 	ADDQ          $+16, DI
-	CMPQ          DI, BX
+	CMPQ          DI, R8
 	JL            loop
-	VMOVUPS       Z3, (AX)
-	VMOVUPS       Z4, 64(AX)
+
+rest:
+	SUBQ          DI, BX
+	SUBQ          $+0, BX
+	JLE           skip1
+	MOVQ          $-1, R8
+	BZHIQ         BX, R8, R8
+	KMOVW         R8, K1
+	VMOVUPS.Z     (DX)(DI*4), K1, Z5
+	VSUBPS        Z0, Z5, Z0
+	VMOVUPS.Z     (SI)(DI*4), K1, Z5
+	VSUBPS        Z1, Z5, Z1
+	VSUBPS        Z1, Z0, Z0
+	VMOVUPS.Z     (CX)(DI*4), K1, Z1
+	VMULPS        Z1, Z0, Z0
+	VCMPPS        $0x04, Z2, Z1, K1
+	VMOVAPS.Z     Z0, K1, Z0
+	VCVTPS2PD     Y0, Z1
+	VEXTRACTF64X4 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VADDPD        Z1, Z3, Z3
+	VADDPD        Z0, Z4, Z4
+
+skip1:
+	VMOVUPS Z3, (AX)
+	VMOVUPS Z4, 64(AX)
 	VZEROUPPER
 	RET

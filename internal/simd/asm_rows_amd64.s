@@ -1823,80 +1823,102 @@ done7:
 	VZEROUPPER
 	RET
 
-// func scaleRowAVX2(p *float32, least float32, scale float32, n int)
+// func scaleRowsAVX2(p *float32, least *float32, scale *float32, rows int, cols int)
 // Requires: AVX
-TEXT ·scaleRowAVX2(SB), NOSPLIT, $0-24
-	MOVQ         p+0(FP), AX
-	MOVQ         n+16(FP), CX
-	VBROADCASTSS least+8(FP), Y0
-	VBROADCASTSS scale+12(FP), Y1
-	XORQ         DX, DX
-	MOVQ         CX, BX
-	SUBQ         $+8, BX
+TEXT ·scaleRowsAVX2(SB), NOSPLIT, $0-40
+	MOVQ p+0(FP), AX
+	MOVQ least+8(FP), CX
+	MOVQ scale+16(FP), DX
+	MOVQ rows+24(FP), BX
+	MOVQ cols+32(FP), SI
+
+row:
+	VBROADCASTSS (CX), Y0
+	VBROADCASTSS (DX), Y1
+	XORQ         DI, DI
+	MOVQ         SI, R8
+	SUBQ         $+8, R8
 
 loop1:
-	CMPQ    DX, BX
+	CMPQ    DI, R8
 	JG      tail2
-	VMOVUPS (AX)(DX*4), Y2
+	VMOVUPS (AX)(DI*4), Y2
 	VMULPS  Y1, Y2, Y3
 	VCMPPS  $0x05, Y0, Y2, Y2
 	VANDPS  Y2, Y3, Y2
-	VMOVUPS Y2, (AX)(DX*4)
-	ADDQ    $+8, DX
+	VMOVUPS Y2, (AX)(DI*4)
+	ADDQ    $+8, DI
 	JMP     loop1
 
 tail2:
-	SUBQ       DX, CX
+	MOVQ       SI, R8
+	SUBQ       DI, R8
 	JZ         done3
-	LEAQ       rows_leading<>+32(SB), BX
-	SHLQ       $0x02, CX
-	SUBQ       CX, BX
-	VMOVDQU    (BX), Y2
-	VMASKMOVPS (AX)(DX*4), Y2, Y3
+	LEAQ       rows_leading<>+32(SB), R9
+	SHLQ       $0x02, R8
+	SUBQ       R8, R9
+	VMOVDQU    (R9), Y2
+	VMASKMOVPS (AX)(DI*4), Y2, Y3
 	VMULPS     Y1, Y3, Y1
 	VCMPPS     $0x05, Y0, Y3, Y0
 	VANDPS     Y0, Y1, Y0
-	VMASKMOVPS Y0, Y2, (AX)(DX*4)
+	VMASKMOVPS Y0, Y2, (AX)(DI*4)
 
 done3:
+	LEAQ (AX)(SI*4), AX
+	ADDQ $+4, CX
+	ADDQ $+4, DX
+	DECQ BX
+	JNZ  row
 	VZEROUPPER
 	RET
 
-// func scaleRowAVX512(p *float32, least float32, scale float32, n int)
+// func scaleRowsAVX512(p *float32, least *float32, scale *float32, rows int, cols int)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·scaleRowAVX512(SB), NOSPLIT, $0-24
-	MOVQ         p+0(FP), AX
-	MOVQ         n+16(FP), CX
-	VBROADCASTSS least+8(FP), Z0
-	VBROADCASTSS scale+12(FP), Z1
-	XORQ         DX, DX
-	MOVQ         CX, BX
-	SUBQ         $+16, BX
+TEXT ·scaleRowsAVX512(SB), NOSPLIT, $0-40
+	MOVQ p+0(FP), AX
+	MOVQ least+8(FP), CX
+	MOVQ scale+16(FP), DX
+	MOVQ rows+24(FP), BX
+	MOVQ cols+32(FP), SI
+
+row:
+	VBROADCASTSS (CX), Z0
+	VBROADCASTSS (DX), Z1
+	XORQ         DI, DI
+	MOVQ         SI, R8
+	SUBQ         $+16, R8
 
 loop1:
-	CMPQ      DX, BX
+	CMPQ      DI, R8
 	JG        tail2
-	VMOVUPS   (AX)(DX*4), Z2
+	VMOVUPS   (AX)(DI*4), Z2
 	VMULPS    Z1, Z2, Z3
 	VCMPPS    $0x05, Z0, Z2, K1
 	VMOVAPS.Z Z3, K1, Z2
-	VMOVUPS   Z2, (AX)(DX*4)
-	ADDQ      $+16, DX
+	VMOVUPS   Z2, (AX)(DI*4)
+	ADDQ      $+16, DI
 	JMP       loop1
 
 tail2:
-	SUBQ      DX, CX
+	MOVQ      SI, R8
+	SUBQ      DI, R8
 	JZ        done3
-	MOVQ      $-1, BX
-	BZHIQ     CX, BX, BX
-	KMOVW     BX, K1
-	VMOVUPS.Z (AX)(DX*4), K1, Z2
+	MOVQ      $-1, R9
+	BZHIQ     R8, R9, R9
+	KMOVW     R9, K1
+	VMOVUPS.Z (AX)(DI*4), K1, Z2
 	VMULPS    Z1, Z2, Z1
 	VCMPPS    $0x05, Z0, Z2, K2
 	VMOVAPS.Z Z1, K2, Z0
-	VMOVUPS   Z0, K1, (AX)(DX*4)
+	VMOVUPS   Z0, K1, (AX)(DI*4)
 
 done3:
+	LEAQ (AX)(SI*4), AX
+	ADDQ $+4, CX
+	ADDQ $+4, DX
+	DECQ BX
+	JNZ  row
 	VZEROUPPER
 	RET
 

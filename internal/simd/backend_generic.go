@@ -53,3 +53,7 @@ func pull(dst, y, d []float32, mean, scale float32) { refPull(dst, y, d, mean, s
 func cross(lane *[lanes]float64, p, v, w []float32, mv, mw float32) {
 	refCross(lane, p, v, w, mv, mw)
 }
+
+func weightRows(p, w, maxes []float32, total []float64, cols int, floor float32) {
+	refWeightRows(p, w, maxes, total, cols, floor)
+}

@@ -39,24 +39,18 @@ func race(p []float32, bits []uint32) {
 
 //go:noinline
 func cross(lane *[lanes]float64, p, v, w []float32, mv, mw float32) {
-	n := len(p) &^ (lanes - 1)
 	switch {
 	case best == purego:
-		n = 0
-	case n == 0:
+		refCross(lane, p, v, w, mv, mw)
 	case best == avx512 && w == nil:
-		entropyAVX512(lane, &p[0], &v[0], nil, mv, mw, n)
+		entropyAVX512(lane, &p[0], &v[0], nil, mv, mw, len(p))
 	case best == avx512:
-		crossAVX512(lane, &p[0], &v[0], &w[0], mv, mw, n)
+		crossAVX512(lane, &p[0], &v[0], &w[0], mv, mw, len(p))
 	case w == nil:
-		entropyAVX2(lane, &p[0], &v[0], nil, mv, mw, n)
+		entropyAVX2(lane, &p[0], &v[0], nil, mv, mw, len(p))
 	default:
-		crossAVX2(lane, &p[0], &v[0], &w[0], mv, mw, n)
+		crossAVX2(lane, &p[0], &v[0], &w[0], mv, mw, len(p))
 	}
-	if w != nil {
-		w = w[n:]
-	}
-	refCross(lane, p[n:], v[n:], w, mv, mw)
 }
 
 func perturb(y, w, noise []float32, scale float32) {

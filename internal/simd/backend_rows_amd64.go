@@ -4,14 +4,6 @@ package simd
 
 import "math"
 
-// scratchRows is the number of rows whose totals a call keeps on the stack.
-const scratchRows = 256
-
-// perCall returns how many rows of cols entries go to one call.
-func perCall(rows, cols int) int {
-	return min(rows, scratchRows, max(scratchTerms/cols, 1))
-}
-
 func weights(p []float32, total []float64, w []float32, cols int, floor float32) {
 	if best == purego {
 		refWeights(p, total, w, cols, floor)
@@ -22,16 +14,20 @@ func weights(p []float32, total []float64, w []float32, cols int, floor float32)
 		r := perCall(len(total), cols)
 		n := r * cols
 		if cols > scratchTerms {
-			m := longMax(w[:n])
 			total[0] = 0
-			for i := 0; i < n; i += scratchTerms {
-				end := min(i+scratchTerms, n)
-				weightSegment(p[i:end], w[i:end], m, floor, &total[0])
-			}
+			longWeights(p[:n], w[:n], longMax(w[:n]), floor, &total[0])
 		} else {
 			weightRows(p[:n], w, maxes[:r], total, cols, floor)
 		}
 		p, w, total = p[n:], w[n:], total[r:]
+	}
+}
+
+// longWeights is weightSegment in short calls.
+func longWeights(p, w []float32, m, floor float32, total *float64) {
+	for i := 0; i < len(w); i += scratchTerms {
+		end := min(i+scratchTerms, len(w))
+		weightSegment(p[i:end], w[i:end], m, floor, total)
 	}
 }
 
@@ -40,6 +36,8 @@ func weights(p []float32, total []float64, w []float32, cols int, floor float32)
 //go:noinline
 func weightRows(p, w, maxes []float32, total []float64, cols int, floor float32) {
 	switch {
+	case best == purego:
+		refWeightRows(p, w, maxes, total, cols, floor)
 	case best == avx512 && floor > 0:
 		flooredRowsAVX512(&p[0], &w[0], &maxes[0], &total[0], len(maxes), cols, floor)
 	case best == avx512:
@@ -165,27 +163,27 @@ func softmax(dst, w []float32, cols int) {
 		return
 	}
 	var total [scratchRows]float64
+	var least, scale [scratchRows]float32
 	for len(dst) > 0 {
 		r := perCall(len(dst)/cols, cols)
 		n := r * cols
 		weights(dst[:n], total[:r], w[:n], cols, 0)
 		for i, t := range total[:r] {
-			least, scale := softmaxScale(t)
-			for row := dst[i*cols : (i+1)*cols]; len(row) > 0; {
-				n := min(len(row), runTerms)
-				scaleRow(row[:n], least, scale)
-				row = row[n:]
-			}
+			least[i], scale[i] = softmaxScale(t)
+		}
+		for i := 0; i < n; i += runTerms { // more than once for a long row only
+			part := dst[i:min(i+runTerms, n)]
+			scaleRows(part, least[:r], scale[:r], len(part)/r)
 		}
 		dst, w = dst[n:], w[n:]
 	}
 }
 
 //go:noinline
-func scaleRow(p []float32, least, scale float32) {
+func scaleRows(p, least, scale []float32, cols int) {
 	if best == avx512 {
-		scaleRowAVX512(&p[0], least, scale, len(p))
+		scaleRowsAVX512(&p[0], &least[0], &scale[0], len(least), cols)
 	} else {
-		scaleRowAVX2(&p[0], least, scale, len(p))
+		scaleRowsAVX2(&p[0], &least[0], &scale[0], len(least), cols)
 	}
 }

@@ -74,6 +74,9 @@ const (
 	// scratchTerms is the room for weights that a call needs for itself, on
 	// the stack. Longer rows are cut there, at the end of a block.
 	scratchTerms = 32 * blockTerms
+
+	// scratchRows is how many rows share that room.
+	scratchRows = 256
 )
 
 func refWeights(p []float32, total []float64, w []float32, cols int, floor float32) {
@@ -233,4 +236,17 @@ func categoricalRow(w []float32, u float64) int {
 		before = c
 	}
 	return last
+}
+
+// perCall returns how many rows of cols entries are worked on at once.
+func perCall(rows, cols int) int {
+	return min(rows, scratchRows, max(scratchTerms/cols, 1))
+}
+
+// refWeightRows is refWeights that stores the maxima of the rows too.
+func refWeightRows(p, w, maxes []float32, total []float64, cols int, floor float32) {
+	for r := range maxes {
+		row := w[r*cols : (r+1)*cols]
+		maxes[r], total[r] = rowMax(row), weightRow(p[r*cols:(r+1)*cols], row, floor)
+	}
 }

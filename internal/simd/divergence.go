@@ -11,12 +11,7 @@ package simd
 func Entropy(dst []float64, w []float32, cols int) {
 	checkRows(w, cols)
 	checkLen("dst", len(dst), len(w)/cols)
-	var p [scratchTerms]float32
-	for r := range dst {
-		row := w[r*cols : (r+1)*cols]
-		total, sum := crossSum(&p, row, nil)
-		dst[r] = Log(total) - float64(sum/total)
-	}
+	divergence(dst, w, nil, cols)
 }
 
 // KL stores the Kullback-Leibler divergence in nats between the distributions of
@@ -32,42 +27,78 @@ func KL(dst []float64, v, w []float32, cols int) {
 	checkRows(w, cols)
 	checkLen("v", len(v), len(w))
 	checkLen("dst", len(dst), len(w)/cols)
+	divergence(dst, v, w, cols)
+}
+
+// divergence is KL, or Entropy if w is nil.
+func divergence(dst []float64, v, w []float32, cols int) {
 	var p [scratchTerms]float32
-	for r := range dst {
-		from, to := v[r*cols:(r+1)*cols], w[r*cols:(r+1)*cols]
-		zv, sum := crossSum(&p, from, to)
-		dst[r] = float64(sum/zv) - (Log(zv) - Log(longWeights(&p, to)))
+	var mv, mw [scratchRows]float32
+	var zv, zw [scratchRows]float64
+	for len(dst) > 0 {
+		r := perCall(len(dst), cols)
+		n := r * cols
+		var u []float32
+		if w != nil {
+			u = w[:n]
+			rowTotals(&p, u, mw[:r], zw[:r], cols)
+		}
+		var sums [scratchRows]float64
+		if cols > scratchTerms {
+			mv[0], zv[0], sums[0] = longCross(&p, v[:n], u, mw[0])
+		} else {
+			weightRows(p[:n], v, mv[:r], zv[:], cols, 0)
+			for i := range r {
+				var lane [lanes]float64
+				row := slice(u, i*cols, (i+1)*cols)
+				cross(&lane, p[i*cols:(i+1)*cols], v[i*cols:(i+1)*cols], row, mv[i], mw[i])
+				sums[i] = halve(&lane)
+			}
+		}
+		for i := range r {
+			mean, log := float64(sums[i]/zv[i]), Log(zv[i])
+			if w == nil {
+				dst[i] = log - mean
+			} else {
+				dst[i] = mean - (log - Log(zw[i]))
+			}
+		}
+		dst, v, w = dst[r:], v[n:], slice(w, n, len(w))
 	}
 }
 
-// crossSum returns the total of the weights of v and the sum of weight times
-// log-weight: of v, less that of w unless w is nil. p is scratch.
-func crossSum(p *[scratchTerms]float32, v, w []float32) (total, sum float64) {
-	var lane [lanes]float64
-	mv, mw := longMax(v), float32(0)
-	if w != nil {
-		mw = longMax(w)
+// slice is w[from:to], nil if w is.
+func slice(w []float32, from, to int) []float32 {
+	if w == nil {
+		return nil
 	}
+	return w[from:to]
+}
+
+// rowTotals stores the maxima and totals of rows; p is scratch.
+func rowTotals(p *[scratchTerms]float32, w, maxes []float32, total []float64, cols int) {
+	if cols <= scratchTerms {
+		weightRows(p[:len(w)], w, maxes, total, cols, 0)
+		return
+	}
+	maxes[0], total[0] = longMax(w), 0
+	for ; len(w) > 0; w = w[min(len(w), scratchTerms):] {
+		n := min(len(w), scratchTerms)
+		weightSegment(p[:n], w[:n], maxes[0], 0, &total[0])
+	}
+}
+
+// longCross returns the maximum and the total of one row v longer than the
+// scratch p, and the sum of refCross.
+func longCross(p *[scratchTerms]float32, v, w []float32, mw float32) (mv float32, total, sum float64) {
+	var lane [lanes]float64
+	mv = longMax(v)
 	for i := 0; i < len(v); i += len(p) {
 		n := min(len(p), len(v)-i)
 		weightSegment(p[:n], v[i:i+n], mv, 0, &total)
-		if w == nil {
-			cross(&lane, p[:n], v[i:i+n], nil, mv, 0)
-		} else {
-			cross(&lane, p[:n], v[i:i+n], w[i:i+n], mv, mw)
-		}
+		cross(&lane, p[:n], v[i:i+n], slice(w, i, i+n), mv, mw)
 	}
-	return total, halve(&lane)
-}
-
-// longWeights returns the total of the weights of a row. p is scratch.
-func longWeights(p *[scratchTerms]float32, w []float32) (total float64) {
-	m := longMax(w)
-	for i := 0; i < len(w); i += len(p) {
-		n := min(len(p), len(w)-i)
-		weightSegment(p[:n], w[i:i+n], m, 0, &total)
-	}
-	return total
+	return mv, total, halve(&lane)
 }
 
 // refCross adds p_i·((v_i−mv) − (w_i−mw)), without w if it is nil, to the lanes.

@@ -137,25 +137,45 @@ func refPull(dst, y, d []float32, mean, scale float32) {
 	}
 }
 
-// gumbelMax runs the race in pieces that fit the stack.
 func gumbelMax(idx []int32, w []float32, cols int, bits []uint32) {
 	var p [scratchTerms]float32
-	for r := range idx {
-		row, noise := w[r*cols:(r+1)*cols], bits[r*cols:(r+1)*cols]
-		idx[r] = -1
-		m, most, total := longMax(row), float32(0), 0.0
-		for i := 0; i < cols; i += len(p) {
-			n := min(len(p), cols-i)
-			weightSegment(p[:n], row[i:i+n], m, 0, &total)
-			race(p[:n], noise[i:i+n])
-			var at [1]int32
-			argMax(at[:], p[:n], n)
-			if l := at[0]; l >= 0 && p[l] > most {
-				most, idx[r] = p[l], int32(i)+l
+	var maxes [scratchRows]float32
+	var total [scratchRows]float64
+	for len(idx) > 0 {
+		r := perCall(len(idx), cols)
+		n := r * cols
+		if cols > scratchTerms {
+			idx[0] = longRace(&p, w[:n], bits[:n])
+		} else {
+			weightRows(p[:n], w, maxes[:r], total[:], cols, 0)
+			race(p[:n], bits[:n])
+			argMax(idx[:r], p[:n], cols)
+			for i, z := range total[:r] {
+				if !(z > 0) {
+					idx[i] = -1
+				}
 			}
 		}
-		if !(total > 0) {
-			idx[r] = -1
+		idx, w, bits = idx[r:], w[n:], bits[n:]
+	}
+}
+
+// longRace is GumbelMax on one row longer than the scratch p.
+func longRace(p *[scratchTerms]float32, w []float32, bits []uint32) int32 {
+	winner, most, total := int32(-1), float32(0), 0.0
+	m := longMax(w)
+	for i := 0; i < len(w); i += len(p) {
+		n := min(len(p), len(w)-i)
+		weightSegment(p[:n], w[i:i+n], m, 0, &total)
+		race(p[:n], bits[i:i+n])
+		var at [1]int32
+		argMax(at[:], p[:n], n)
+		if l := at[0]; l >= 0 && p[l] > most {
+			most, winner = p[l], int32(i)+l
 		}
 	}
+	if !(total > 0) {
+		return -1
+	}
+	return winner
 }

@@ -132,7 +132,7 @@ func gumbel(b *builder) {
 			name, doc = "cross", ""
 		}
 		b.each(name, "func(lane *[16]float64, p, v, w *float32, mv, mw float32, n int)",
-			"is refCross on n = 16k terms"+doc+".", func(k *kernel) {
+			"is refCross"+doc+".", func(k *kernel) {
 				lane, p, v, n := k.param("lane"), k.param("p"), k.param("v"), k.param("n")
 				w := v
 				mv, mw := k.splat("mv"), reg.VecVirtual(nil)
@@ -145,20 +145,28 @@ func gumbel(b *builder) {
 				for j := range 32 / k.w {
 					acc = append(acc, k.load(operand.Mem{Base: lane, Disp: 4 * k.w * j}, nil))
 				}
-				i := k.GP64()
-				k.XORQ(i, i)
-				k.Label("loop")
-				for j := range 16 / k.w {
-					d := k.sub(k.load(at(v, i, 4*k.w*j), nil), mv)
+				term := func(i reg.GPVirtual, j int, sel *mask) {
+					d := k.sub(k.load(at(v, i, 4*k.w*j), sel), mv)
 					if both {
-						d = k.sub(d, k.sub(k.load(at(w, i, 4*k.w*j), nil), mw))
+						d = k.sub(d, k.sub(k.load(at(w, i, 4*k.w*j), sel), mw))
 					}
-					x := k.load(at(p, i, 4*k.w*j), nil)
+					x := k.load(at(p, i, 4*k.w*j), sel)
 					k.addWide(k.keep(k.mul(d, x), x, zero, 4), acc[2*j], acc[2*j+1])
 				}
+				i, full := k.GP64(), k.GP64()
+				k.XORQ(i, i)
+				k.MOVQ(n, full)
+				k.ANDQ(operand.I8(-16), full)
+				k.JZ(operand.LabelRef("rest"))
+				k.Label("loop")
+				for j := range 16 / k.w {
+					term(i, j, nil)
+				}
 				k.ADDQ(imm(16), i)
-				k.CMPQ(i, n)
+				k.CMPQ(i, full)
 				k.JL(operand.LabelRef("loop"))
+				k.Label("rest")
+				k.tail(v, i, n, func(j int, _ operand.Mem, sel *mask) { term(i, j, sel) })
 				for j, a := range acc {
 					k.store(a, operand.Mem{Base: lane, Disp: 4 * k.w * j}, nil)
 				}

@@ -50,14 +50,23 @@ func rows(b *builder) {
 				k.JNZ(operand.LabelRef("row"))
 			})
 	}
-	b.each("scaleRow", "func(p *float32, least, scale float32, n int)",
-		"multiplies weights by scale, those below least by 0.", func(k *kernel) {
-			p, n := k.param("p"), k.param("n")
-			least, scale := k.splat("least"), k.splat("scale")
-			k.stream(n, func(i reg.GPVirtual, sel *mask) {
+	b.each("scaleRows", "func(p, least, scale *float32, rows, cols int)",
+		"multiplies rows ≥ 1 rows of weights by the scale of the row, those below its least by 0.", func(k *kernel) {
+			p, least, scale := k.param("p"), k.param("least"), k.param("scale")
+			rows, cols := k.param("rows"), k.param("cols")
+			k.Label("row")
+			low, by := k.vec(), k.vec()
+			k.VBROADCASTSS(operand.Mem{Base: least}, low)
+			k.VBROADCASTSS(operand.Mem{Base: scale}, by)
+			k.stream(cols, func(i reg.GPVirtual, sel *mask) {
 				v := k.load(at(p, i, 0), sel)
-				k.store(k.keep(k.mul(v, scale), v, least, 5), at(p, i, 0), sel)
+				k.store(k.keep(k.mul(v, by), v, low, 5), at(p, i, 0), sel)
 			})
+			k.LEAQ(operand.Mem{Base: p, Index: cols, Scale: 4}, p)
+			k.ADDQ(imm(4), least)
+			k.ADDQ(imm(4), scale)
+			k.DECQ(rows)
+			k.JNZ(operand.LabelRef("row"))
 		})
 	b.each("shiftRow", "func(dst, w *float32, m, l float32, n int)",
 		"stores (w−m)−l.", func(k *kernel) {
