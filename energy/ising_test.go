@@ -37,6 +37,7 @@ func isingSum(edges []energy.Edge, j float64, h []float64) func(x []int32) float
 func repeat(v float64, n int) []float64 { return slices.Repeat([]float64{v}, n) }
 
 func TestIsingOnLattices(t *testing.T) {
+	skipUnderRace(t)
 	for _, sides := range [][]int{{1}, {2}, {3}, {6}, {2, 2}, {3, 3}, {2, 4}, {1, 4}, {3, 1}, {2, 1, 3}, {2, 2, 2}} {
 		n := energy.Lattice(sides).Sites()
 		extra := make([]float64, n)

@@ -59,6 +59,7 @@ func TestPottsByEnumeration(t *testing.T) {
 }
 
 func TestPottsOnLattices(t *testing.T) {
+	skipUnderRace(t)
 	field := []float64{0.25, -1, 2}
 	for _, c := range []struct {
 		sides  []int

@@ -79,6 +79,7 @@ func TestCyclicalLeavesItsTargetInvariant(t *testing.T) {
 
 // The twin scores the way back with the step size of the next step.
 func TestCyclicalBrokenTwin(t *testing.T) {
+	skipUnderRace(t)
 	m := newRugged(4, 3, 1, 0.5, 2)
 	pi, _ := exact.Law(m)
 	all := exact.States(4, 3)

@@ -98,6 +98,7 @@ func TestDLMCExtremes(t *testing.T) {
 
 // The twin forgets to reject.
 func TestDLMCBrokenTwin(t *testing.T) {
+	skipUnderRace(t)
 	m := newRugged(4, 3, 1, 0.5, 2)
 	pi, _ := exact.Law(m)
 	k := must(DLMC{StepSize: 0.3}.Kernel(m, 1)).(*dmala)

@@ -157,6 +157,7 @@ func TestHammingBallBlocksAreUniform(t *testing.T) {
 // size were not its weight, does not leave the target invariant where the ball
 // differs from the block.
 func TestHammingBallBrokenTwin(t *testing.T) {
+	skipUnderRace(t)
 	m := newRugged(4, 3, 1, 0, 2)
 	pi, _ := exact.Law(m)
 	k := must(HammingBall{Block: 3, Radius: 2, Updates: 1}.Kernel(m, 1)).(*hammingBall)

@@ -78,6 +78,7 @@ func reversible(method string) bool {
 }
 
 func TestKernelsLeaveTheirTargetInvariant(t *testing.T) {
+	skipUnderRace(t)
 	for space, m := range spaces() {
 		pi, _ := exact.Law(m)
 		sites, levels := m.Shape()
@@ -177,6 +178,7 @@ func TestDULAStationaryLaw(t *testing.T) {
 }
 
 func TestDULAObserved(t *testing.T) {
+	skipUnderRace(t)
 	for space, m := range spaces() {
 		if strings.Contains(space, "holes") {
 			continue // DULA stops there
@@ -240,6 +242,7 @@ func TestDULAProposal(t *testing.T) {
 }
 
 func TestKernelsAllocateNothing(t *testing.T) {
+	skipUnderRace(t)
 	for space, m := range map[string]energy.Model{"binary": newQuadratic(9, 1)} {
 		sites, _ := m.Shape()
 		methods := metropolised()

@@ -41,6 +41,7 @@ func library(t *testing.T) map[string]energy.Model {
 }
 
 func TestKernelsOnLibraryModels(t *testing.T) {
+	skipUnderRace(t)
 	for space, m := range library(t) {
 		pi, _ := exact.Law(m)
 		sites, levels := m.Shape()

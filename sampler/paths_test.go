@@ -100,6 +100,7 @@ func TestPathProbabilities(t *testing.T) {
 // Twins: a way back that does not drop sites once they have changed, and one
 // scored by the weights of the start.
 func TestPathsBrokenTwins(t *testing.T) {
+	skipUnderRace(t)
 	m := newRugged(4, 3, 1, 0.5, 2)
 	pi, _ := exact.Law(m)
 	all := exact.States(4, 3)
