@@ -235,12 +235,14 @@ func (e *NotConverged) Error() string {
 	return fmt.Sprintf("dual: after %d steps the residual is %.4g, want ≤ %g with two standard errors to spare", e.Steps, e.Certificate.Residual(), e.Tolerance)
 }
 
-// firstCheck is the first step at which Solve looks; the next looks come an
-// eighth later each, since a look costs a pass over the trajectory.
-const firstCheck = 64
+// firstCheck is the first step at which Solve looks, when there are a dozen
+// batch means to judge errors by; the next looks come an eighth later each, since
+// a look costs a pass over the trajectory.
+const firstCheck = 256
 
 // Solve makes dual steps until the certificate of the trajectory holds within
-// tol, an absolute tolerance on violations and slacks. If it does not within
+// tol, an absolute tolerance on violations and slacks. That speaks of the
+// samples drawn on the way; what the law at λ̄ does [Inference.Certify] says. If it does not within
 // the given number of further steps, the error is a [*NotConverged]; other
 // errors are those of Run.
 func (i *Inference[S]) Solve(ctx context.Context, steps int, tol float64) error {

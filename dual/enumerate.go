@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+
+	"github.com/gibbsite-go/gibbsite/energy"
 )
 
 // enumerated is the number of states evaluated at once.
@@ -58,4 +60,34 @@ func (l *Lagrangian) each(ctx context.Context, f func(f0 float64, g []float64) e
 		}
 	}
 	return nil
+}
+
+// Tabulate returns the probabilities of all states of a small model, site 0
+// being the fastest digit, and log Z: the laws that [NewUnlearning] wants. It
+// returns an error for more than 2²² states, an energy that is NaN or −Inf, or
+// a model without support.
+func Tabulate(ctx context.Context, m energy.Model) (p []float64, logZ float64, err error) {
+	if err := checkBase("Tabulate", "m", m); err != nil {
+		return nil, 0, err
+	}
+	w := newWeighted(m)
+	n := states(w.sites, w.levels, maxStates)
+	if n < 0 {
+		return nil, 0, fmt.Errorf("dual: Tabulate: %d sites of %d levels have more than %d states", w.sites, w.levels, maxStates)
+	}
+	p = make([]float64, 0, n)
+	top := math.Inf(-1)
+	l := &Lagrangian{weighted: w, set: Bounds{}}
+	err = l.each(ctx, func(f0 float64, _ []float64) error {
+		p = append(p, -f0)
+		top = max(top, -f0)
+		return nil
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	if math.IsInf(top, -1) {
+		return nil, 0, fmt.Errorf("dual: Tabulate: every state has energy +Inf")
+	}
+	return p, normalize(p), nil
 }

@@ -164,7 +164,7 @@ func (i *Inference[S]) Step(ctx context.Context) error {
 		return err
 	}
 	i.history = append(append(i.history, i.lambda...), i.batch.Mean...)
-	i.batch.Step = i.steps
+	i.batch.Step, i.batch.Beta = i.steps, i.target.Beta()
 	if err := i.updater.Update(i.lambda, &i.batch); err != nil {
 		i.history = i.history[:i.steps*2*len(i.lambda)]
 		return fmt.Errorf("dual: step %d: %w", i.steps, err)

@@ -1,0 +1,59 @@
+package dual
+
+import (
+	"context"
+	"fmt"
+	"math"
+)
+
+// Ascend makes n steps of a rule with the exact gradient and curvature of a
+// formulation's dual, from the given multipliers (nil means zeros), and returns
+// the multipliers after each, n × len(b): what Solve does in one go, by the
+// updates that a sampler would make. Max bounds every multiplier; for
+// ReverseKL it must keep Σλ below 1 (0 means none, and 0.99 for ReverseKL).
+//
+// Errors: those of [Unlearning.Law] on the way, of the rule, and of the
+// context. Bounds are as in [Unlearning.Solve].
+func (u *Unlearning) Ascend(ctx context.Context, f Formulation, b []float64, rule Rule, start []float64, most float64, n int) ([]float64, error) {
+	if err := u.check(f); err != nil {
+		return nil, err
+	}
+	m := len(u.away)
+	if start == nil {
+		start = make([]float64, m)
+	}
+	if len(b) != m || len(start) != m {
+		return nil, fmt.Errorf("dual: Ascend: len(b) = %d and len(start) = %d, want %d", len(b), len(start), m)
+	}
+	updater, err := rule.Bind(m)
+	if err != nil {
+		return nil, err
+	}
+	if most == 0 {
+		most = math.Inf(1)
+		if f == ReverseKL {
+			most = reverseMax
+		}
+	}
+	dual := u.dual(f, b)
+	lambda := append([]float64(nil), start...)
+	batch := Batch{States: len(u.q), Beta: 1, Mean: make([]float64, m), Cov: make([]float64, m*m), Max: most}
+	path := make([]float64, 0, n*m)
+	for batch.Step = range n {
+		if err := ctx.Err(); err != nil {
+			return path, err
+		}
+		if v := dual(lambda, batch.Mean, batch.Cov); !finite(v) {
+			return path, fmt.Errorf("dual: Ascend: step %d: %v has no law at λ = %v", batch.Step, f, lambda)
+		}
+		if err := updater.Update(lambda, &batch); err != nil {
+			return path, err
+		}
+		path = append(path, lambda...)
+	}
+	return path, nil
+}
+
+// reverseMax keeps one multiplier of a product of experts from s = 1, where its
+// law freezes.
+const reverseMax = 0.99

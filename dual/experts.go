@@ -1,0 +1,165 @@
+package dual
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
+
+// Experts is the product of experts that solves the reverse-KL problem,
+//
+//	E(x, λ) = (E_q(x) − Σ_i λ_i E_i(x)) / (1−s),  s = Σλ_i < 1,
+//
+// q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)} for models with the energies E_q and E_i
+// (normalised or not), q_i having probability wherever q has. At λ = 0 it is q.
+// It supports what [Lagrangian] does,
+// and SetLambda is subject to the same contract.
+//
+// As a [Target] its violations are those of KL(p_λ‖q_i) ≥ b_i,
+//
+//	g_i(x) = b_i − (log p_λ(x) − log q_i(x)),
+//
+// whose mean is the dual gradient. They need log Z_λ. Bound multipliers by
+// Config.Max < 1/m, so that a step of the rule cannot leave s < 1; a multiplier
+// that stays there with a violation left is the mark of b beyond b_crit.
+type Experts struct {
+	*weighted
+	lambda, bound []float64
+	logZ          []float64 // of the laws to move away from
+	find          func(energy.Model) (float64, error)
+	now           float64 // log Z_λ
+}
+
+// NewExperts returns the product of experts at λ = 0 for the bounds b, one per
+// law. logZ(m) must return log Σ_x e^{−E_m(x)} of a model: by enumeration, a
+// dynamic program, or an estimate such as [Thermodynamic]'s. It is called for
+// every law of away and then at every SetLambda.
+//
+// Errors: a nil argument, shapes that differ, bounds that do not fit, and those
+// of logZ.
+func NewExperts(q energy.Model, away []energy.Model, b []float64, logZ func(energy.Model) (float64, error)) (*Experts, error) {
+	if err := checkBase("NewExperts", "q", q); err != nil {
+		return nil, err
+	}
+	if len(away) == 0 || len(b) != len(away) || logZ == nil {
+		return nil, fmt.Errorf("dual: NewExperts: %d laws, %d bounds and logZ set = %t, want as many bounds as laws, ≥ 1, and logZ", len(away), len(b), logZ != nil)
+	}
+	m := &Experts{weighted: newWeighted(q), lambda: make([]float64, len(b)), bound: slices.Clone(b), logZ: make([]float64, len(b)), find: logZ}
+	for i, a := range away {
+		if err := checkBase("NewExperts", fmt.Sprintf("away[%d]", i), a); err != nil {
+			return nil, err
+		}
+		if s, l := a.Shape(); s != m.sites || l != m.levels {
+			return nil, fmt.Errorf("dual: NewExperts: away[%d] has %d sites and %d levels, want %d and %d", i, s, l, m.sites, m.levels)
+		}
+		if !finite(b[i]) {
+			return nil, fmt.Errorf("dual: NewExperts: b[%d] = %v, want a finite number", i, b[i])
+		}
+		var err error
+		if m.logZ[i], err = logZ(a); err != nil {
+			return nil, err
+		}
+		m.parts, m.coef = append(m.parts, a), append(m.coef, 0)
+	}
+	m.unite()
+	return m, m.SetLambda(m.lambda)
+}
+
+// Len returns the number of laws to move away from.
+func (m *Experts) Len() int { return len(m.lambda) }
+
+// Sites returns the number of sites of a state.
+func (m *Experts) Sites() int { return m.sites }
+
+// Beta returns 1 − s: the dual's Hessian is −Cov(g)/(1−s).
+func (m *Experts) Beta() float64 { return m.coefRest(m.lambda) }
+
+// coefRest returns 1 − s.
+func (m *Experts) coefRest(lambda []float64) float64 {
+	c := 1.0
+	for _, v := range lambda {
+		c -= v
+	}
+	return c
+}
+
+// SetLambda sets the multipliers. It returns an error, and changes nothing,
+// unless they are ≥ 0 and sum to less than 1, or if log Z_λ cannot be found. It
+// panics unless there is one per law.
+func (m *Experts) SetLambda(lambda []float64) error {
+	checkLen("lambda", len(lambda), len(m.lambda))
+	for i, v := range lambda {
+		if !(v >= 0) {
+			return fmt.Errorf("dual: SetLambda: lambda[%d] = %v, want ≥ 0", i, v)
+		}
+	}
+	if c := m.coefRest(lambda); !(c > 0) {
+		return fmt.Errorf("dual: SetLambda: lambda = %v sums to %v, want < 1", lambda, 1-c)
+	}
+	before := slices.Clone(m.lambda)
+	m.tune(lambda)
+	z, err := m.find(m)
+	if err != nil {
+		m.tune(before)
+		return err
+	}
+	m.now = z
+	return nil
+}
+
+// tune sets the coefficients.
+func (m *Experts) tune(lambda []float64) {
+	copy(m.lambda, lambda)
+	c := m.coefRest(lambda)
+	m.coef[0] = 1 / c
+	for i, v := range lambda {
+		m.coef[i+1] = 0 - v/c
+	}
+}
+
+// Violation stores g_i(x[s]) in g, states × laws, row-major. It panics where
+// lengths do not fit.
+func (m *Experts) Violation(g []float64, x []int32) {
+	n := len(m.lambda)
+	states := len(x) / m.sites
+	checkLen("g", len(g), states*n)
+	e, a := float64s.get(states), float64s.get(states)
+	defer float64s.put(e)
+	defer float64s.put(a)
+	m.Energy(*e, x)
+	for i := range n {
+		m.parts[i+1].Energy(*a, x)
+		for s, v := range *e {
+			logp, logq := -v-m.now, -(*a)[s]-m.logZ[i]
+			g[s*n+i] = m.bound[i] - (logp - logq)
+		}
+	}
+}
+
+// LogRatio returns the bound log q(x) − log q_i(x) ≥ b of the [DiscreteSafe]
+// formulation, for models of q and q_i whose log partition sums are logZq and
+// logZi: the Lagrangian of q with it has the law ∝ q^{1+λ} q_i^{−λ}, certified
+// on average by E_p[log q/q_i] ≥ b.
+func LogRatio(q, qi energy.Model, logZq, logZi, b float64) Bound {
+	// log q − log q_i = E_i + log Z_i − E_q − log Z_q.
+	return Bound{Models: []energy.Model{q, qi}, Coef: []float64{1, -1}, Offset: b + logZq - logZi}
+}
+
+// Ratio returns the bound q_i(x)/q(x) ≤ eps of the [LikelihoodRatio]
+// formulation; arguments as for [LogRatio]. It overflows to +Inf where q_i is
+// e^709 times as likely as q.
+func Ratio(q, qi energy.Model, logZq, logZi, eps float64) (Bound, error) {
+	if err := checkBase("Ratio", "q", q); err != nil {
+		return Bound{}, err
+	}
+	sites, levels := q.Shape()
+	one := energy.Func{Sites: sites, Levels: levels, E: func(x []int32) float64 {
+		var e [2]float64
+		q.Energy(e[:1], x)
+		qi.Energy(e[1:], x)
+		return simd.Exp(e[0] + logZq - e[1] - logZi)
+	}}
+	return AtMost(one, eps), nil
+}
