@@ -38,7 +38,7 @@ func parse(args []string) (options, error) {
 	f.Float64Var(&o.beta, "beta", 1, "inverse temperature")
 	f.StringVar(&o.methods, "method", "dmala,gibbs,gwg,dula", "`kernels` to run: dmala, dula, gibbs, chromatic, metropolis, gwg")
 	f.IntVar(&o.chains, "chains", 64, "number of chains")
-	f.IntVar(&o.steps, "steps", 5000, "steps after warm-up, or of the annealing run")
+	f.IntVar(&o.steps, "steps", 5000, "steps after warm-up, or of the annealing run (then the default is 1000)")
 	f.IntVar(&o.warmup, "warmup", 1000, "warm-up steps; −1 for none")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
 	f.BoolVar(&o.json, "json", false, "print one JSON object and nothing else on standard output")
@@ -56,8 +56,20 @@ func parse(args []string) (options, error) {
 	if o.anneal && !given(f, "method") {
 		o.methods = "metropolis"
 	}
+	if o.anneal && !given(f, "steps") {
+		o.steps = 1000 // finds the largest known cut of the Gset's G1
+	}
+	if o.out != "" && !o.anneal && o.long() {
+		return o, fmt.Errorf("-chains = %d, -steps = %d: pictures need every draw, want ≤ %d in all", o.chains, o.steps, keptDraws)
+	}
 	return o, nil
 }
+
+// keptDraws is how many draws of all chains are kept, half a gigabyte per
+// kernel. Longer runs are condensed as they go.
+const keptDraws = 1 << 24
+
+func (o *options) long() bool { return o.steps > keptDraws/o.chains }
 
 func given(f *flag.FlagSet, name string) bool {
 	found := false
@@ -80,7 +92,9 @@ func run(ctx context.Context, o options) (*report, error) {
 		return nil, err
 	}
 	names := strings.Split(o.methods, ",")
-	for _, name := range names {
+	for i, name := range names {
+		name = strings.TrimSpace(name)
+		names[i] = name
 		if kernels[name] == nil {
 			return nil, fmt.Errorf("-method: no kernel %q; there are dmala, dula, gibbs, chromatic, metropolis, gwg", name)
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"image/png"
 	"os"
 	"path/filepath"
@@ -151,6 +152,27 @@ func TestPictures(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 		f.Close()
+	}
+}
+
+func TestLongRunsAreCondensed(t *testing.T) {
+	o, err := parse([]string{"-steps", "1000000000"})
+	if err != nil || !o.long() {
+		t.Fatalf("long: %v, %v", o.long(), err)
+	}
+	if _, err := parse([]string{"-steps", "1000000000", "-out", "pictures"}); err == nil || !strings.Contains(err.Error(), "pictures need every draw") {
+		t.Errorf("pictures of a long run: %v", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := run(ctx, o); !errors.Is(err, context.Canceled) {
+		t.Errorf("a cancelled run: %v", err)
+	}
+}
+
+func TestKernelsMayBeListedWithBlanks(t *testing.T) {
+	if r := do(t, "-lattice", "3", "-method", "gibbs, gwg", "-chains", "2", "-steps", "50"); len(r.Methods) != 2 || r.Methods[1].Method != "gwg" {
+		t.Errorf("%+v", r.Methods)
 	}
 }
 

@@ -70,7 +70,10 @@ func drawTraces(dir string, runs []outcome, exact *exactLine) (string, error) {
 		p.Y.Label.Text = r.name
 		p.Y.Min, p.Y.Max = -1, 1
 		if i == 0 {
-			p.Title.Text = "Mean spin of the first chain; dashed: exact mean"
+			p.Title.Text = "Mean spin of the first chain"
+			if exact != nil {
+				p.Title.Text += "; dashed: exact mean"
+			}
 		}
 		if i == len(runs)-1 {
 			p.X.Label.Text = "draw"

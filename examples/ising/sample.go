@@ -51,7 +51,11 @@ type outcome struct {
 }
 
 func sampleOne(ctx context.Context, o options, p *problem, name string) (outcome, error) {
-	trace := sampler.NewTrace(o.chains, energy.Magnetization).Name("mean spin")
+	newTrace := sampler.NewTrace
+	if o.long() {
+		newTrace = sampler.NewStreamingTrace
+	}
+	trace := newTrace(o.chains, energy.Magnetization).Name("mean spin")
 	trace.Reserve(o.steps)
 	bar := newBar(name)
 	warmup := o.warmup
