@@ -49,6 +49,8 @@ type Method interface {
 //			info[s] = sampler.Info{Energy: k.e[s], Accept: a}
 //		}
 //	}
+//
+// The example of this type is the whole of it.
 type Kernel interface {
 	// Reset evaluates the states x (chains × sites) afresh. It must be called
 	// before the first Step and whenever x or the target changed from outside.
@@ -64,7 +66,7 @@ type Kernel interface {
 	AppendBinary(b []byte) ([]byte, error)
 
 	// UnmarshalBinary restores what AppendBinary wrote, for a kernel of the same
-	// method, model and number of chains.
+	// method, model and number of chains. Step may follow without a Reset.
 	UnmarshalBinary(b []byte) error
 }
 
