@@ -35,9 +35,16 @@ type Exact struct {
 type worker struct {
 	run  *trellis.Runner
 	rows *rows
-	cost []float64
 	x    []int32
+
+	exact *Exact // of the row in rows
+	v     []float32
+	table []float64 // prices of the row, if kept
 }
+
+// tableShare is how many tokens there may be to a class for pricing them all in
+// order to be cheaper than pricing one of each class (BenchmarkNearest).
+const tableShare = 4
 
 // take returns scratch that no other call uses.
 func (e *Exact) take() *worker {
@@ -192,15 +199,12 @@ func (e *Exact) Nearest(x []int32, v []float32) (divergence float64, err error) 
 func (e *Exact) nearest(w *worker, x []int32, v []float32) (float64, error) {
 	if w.rows == nil {
 		w.rows = newRows(e.levels, e.rule)
-		w.cost = make([]float64, e.sites*e.levels)
-	}
-	for i := range e.sites {
-		if err := e.load(w, v, i); err != nil {
-			return 0, err
+		if classes, _, _ := e.graph.Size(); classes*tableShare >= e.levels {
+			w.table = make([]float64, e.levels)
 		}
-		w.rows.costs(w.cost[i*e.levels : (i+1)*e.levels])
 	}
-	divergence, err := w.run.Cheapest(x, w.cost)
+	w.exact, w.v = e, v
+	divergence, err := w.run.CheapestBy(x, v, w)
 	if err != nil {
 		return 0, explain(e.name, err)
 	}
@@ -209,23 +213,37 @@ func (e *Exact) nearest(w *worker, x []int32, v []float32) (float64, error) {
 		if w.rows.satisfied(row, token) {
 			continue
 		}
-		if err := e.load(w, v, i); err != nil {
-			return 0, err
-		}
+		w.rows.load(row)
 		w.rows.pool(row, token)
 	}
 	return divergence, nil
 }
 
-// load normalises row i of v into w.rows.
-func (e *Exact) load(w *worker, v []float32, i int) error {
-	row := v[i*e.levels : (i+1)*e.levels]
+// Site implements [trellis.Pricer]: it normalises a row, and prices all tokens in
+// order if many will be asked for.
+func (w *worker) Site(i int) error {
+	row := w.v[i*w.exact.levels : (i+1)*w.exact.levels]
 	bad, ok := w.rows.load(row)
 	switch {
+	case ok && w.table != nil:
+		for rank := range row {
+			token, cost, _ := w.rows.at(rank)
+			w.table[token] = cost
+		}
+		return nil
 	case ok:
 		return nil
 	case bad >= 0:
-		return explain(e.name, &WeightError{Site: i, Level: bad, Weight: float64(row[bad])})
+		return &WeightError{Site: i, Level: bad, Weight: float64(row[bad])}
 	}
-	return &InfeasibleError{Constraint: e.name, Site: i}
+	return &trellis.DeadError{Site: i}
+}
+
+// Price implements [trellis.Pricer].
+func (w *worker) Price(token int32) float64 {
+	if w.table != nil {
+		return w.table[token]
+	}
+	cost, _ := w.rows.price(token, 0)
+	return cost
 }

@@ -183,7 +183,11 @@ func (s *Novelty) inLanguage(ctx context.Context, w *novelist, x []int32) (float
 		w.cost = make([]float64, len(w.rows)*levels)
 	}
 	for i, r := range w.rows {
-		r.costs(w.cost[i*levels : (i+1)*levels])
+		r.sortAll()
+		for rank := range levels {
+			token, cost, _ := r.at(rank)
+			w.cost[i*levels+int(token)] = cost
+		}
 	}
 	inner := s.within.take()
 	defer s.within.give(inner)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
@@ -23,8 +24,8 @@ import (
 // Σ_{S∪v} x·log(x/y) and −log Z.
 //
 // From one token to the next less likely one the cost grows, and so does S.
-// Hence all costs take one sort and two pointers, and the cheapest few only as
-// much of the order as they touch.
+// Hence all costs take one sort and two pointers, the cheapest few only as much
+// of the order as they touch, and any one a bisection.
 type rows struct {
 	rule
 
@@ -172,14 +173,6 @@ func entropyTerm(p, logp float64) float64 {
 	return float64(p * logp)
 }
 
-// costs stores the cost of every token of the loaded row.
-func (r *rows) costs(dst []float64) {
-	r.sortAll()
-	for rank, v := range r.order {
-		_, dst[v], _ = r.at(rank)
-	}
-}
-
 // at returns the token of the given rank by cost and its cost; ok is false if
 // there is none, or none of finite cost.
 func (r *rows) at(rank int) (token int32, cost float64, ok bool) {
@@ -187,88 +180,108 @@ func (r *rows) at(rank int) (token int32, cost float64, ok bool) {
 		return -1, math.Inf(1), false
 	}
 	for n := len(r.cost); n <= rank; n++ {
-		var c float64
-		switch v := r.order[n]; {
-		case math.IsInf(r.logp[v], -1) && !r.revive:
-			c = math.Inf(1)
-		case r.gap:
-			c = r.prob[0] - r.prob[n]
-		case r.divergence == Reverse:
-			c = r.reverseCost(n)
-		default:
-			c = r.forwardCost(n)
+		c := 0.0
+		if n > 0 || r.kappa > 1 { // the likeliest token leads already
+			c, r.size = r.price(r.order[n], r.size)
 		}
 		r.cost = append(r.cost, c)
 	}
 	return r.order[rank], r.cost[rank], !math.IsInf(r.cost[rank], 1)
 }
 
-// forwardCost returns the cost of the next rank in KL(x‖y).
-func (r *rows) forwardCost(rank int) float64 {
-	lp, p := r.logp[r.order[rank]], r.prob[rank]
-	if rank == 0 && r.kappa == 1 {
-		return 0
+// price returns the cost of token v and |S|, which is at least from.
+func (r *rows) price(v int32, from int) (cost float64, size int) {
+	switch {
+	case math.IsInf(r.logp[v], -1) && !r.revive:
+		return math.Inf(1), from
+	case r.gap:
+		r.find(0)
+		return r.prob[0] - simd.Exp(r.logp[v]), from
+	case r.divergence == Reverse:
+		return r.reversePrice(v, from)
 	}
-	n, sum := r.size, 0.0 // sum runs over S and v
-	for {
-		r.find(n)
-		if sum = r.mass[n] + p; n > rank {
-			sum = r.mass[n+1]
-		}
-		next := beyond(n, rank)
-		if !r.find(next) || r.prob[next] <= sum/(r.kappa+float64(n)) {
-			break
-		}
-		n++
-	}
-	r.size = n
-	if n == 0 {
-		return 0
-	}
-	logs := r.logs[n] + entropyTerm(p, lp)
-	if n > rank {
-		logs = r.logs[n+1]
-	}
-	c := simd.Log(sum / (r.kappa + float64(n)))
-	return max(0, logs-float64(sum*c)-float64(p*r.logKappa))
+	return r.forwardPrice(v, from)
 }
 
-// beyond returns the rank of the n-th entry, counted without the one at rank.
-func beyond(n, rank int) int {
-	if n >= rank {
+// among reports whether v is one of the first n tokens in order.
+func (r *rows) among(v int32, n int) bool {
+	return n > 0 && r.find(n-1) && r.likelier(r.order[n-1], v) >= 0
+}
+
+// beyond returns the rank of the n-th token, counted without v.
+func (r *rows) beyond(v int32, n int) int {
+	if r.among(v, n+1) {
 		return n + 1
 	}
 	return n
 }
 
-// reverseCost returns the cost of the next rank in KL(y‖x), in logarithms
-// throughout.
-func (r *rows) reverseCost(rank int) float64 {
-	lp := r.logp[r.order[rank]]
+// few is how many sizes of S are tried one by one before bisection.
+const few = 8
+
+// size of S: the least n ≥ from that is enough. Enough stays enough, because
+// the entries descend.
+func (r *rows) least(v int32, from int, enough func(n int) bool) int {
+	for n := from; n < from+few; n++ {
+		if enough(n) {
+			return n
+		}
+	}
+	from += few
+	return from + sort.Search(len(r.order)-from, func(i int) bool { return enough(from + i) })
+}
+
+// forwardPrice returns the cost in KL(x‖y).
+func (r *rows) forwardPrice(v int32, from int) (cost float64, size int) {
+	lp := r.logp[v]
+	p := simd.Exp(lp)
+	sum := func(n int) float64 { // over S and v
+		if r.among(v, n) {
+			r.find(n)
+			return r.mass[n+1]
+		}
+		return r.mass[n] + p
+	}
+	n := r.least(v, from, func(n int) bool {
+		next := r.beyond(v, n)
+		return !r.find(next) || r.prob[next] <= sum(n)/(r.kappa+float64(n))
+	})
+	if n == 0 {
+		return 0, 0
+	}
+	logs := r.logs[n] + entropyTerm(p, lp)
+	if r.among(v, n) {
+		logs = r.logs[n+1]
+	}
+	total := sum(n)
+	c := simd.Log(total / (r.kappa + float64(n)))
+	return max(0, logs-float64(total*c)-float64(p*r.logKappa)), n
+}
+
+// reversePrice returns the cost in KL(y‖x), in logarithms throughout.
+func (r *rows) reversePrice(v int32, from int) (cost float64, size int) {
+	lp := r.logp[v]
 	own := float64(r.kappa * (lp - r.logKappa))
-	n, c := r.size, 0.0
-	for {
+	common := func(n int) float64 { // log c
 		sum := r.logs[n]
-		if n > rank {
+		if r.among(v, n) {
 			sum = r.logs[n+1] - lp
 		}
-		c = (own + sum) / (r.kappa + float64(n))
-		next := beyond(n, rank)
-		if next >= len(r.order) || r.logp[r.order[next]] <= c {
-			break
-		}
-		n++
+		return (own + sum) / (r.kappa + float64(n))
 	}
-	r.size = n
+	n := r.least(v, from, func(n int) bool {
+		next := r.beyond(v, n)
+		return next >= len(r.order) || r.logp[r.order[next]] <= common(n)
+	})
 	if n == 0 {
-		return 0
+		return 0, 0
 	}
 	rest := r.behind[n+1] // of everything outside S and v
-	if n < rank {         // something at least as likely as v remains: no cancellation
+	if !r.among(v, n+1) { // something at least as likely as v remains: no cancellation
 		rest = r.behind[n]
 		rest += simd.Log1p(-simd.Exp(lp - rest))
 	}
-	return max(0, -addLogs(rest, simd.Log(r.kappa+float64(n))+c))
+	return max(0, -addLogs(rest, simd.Log(r.kappa+float64(n))+common(n))), n
 }
 
 // addLogs returns log(e^a + e^b).

@@ -100,6 +100,18 @@ func scaleTo1(y []float64) {
 	}
 }
 
+// costs stores the cost of every token of the loaded row, and requires that
+// tokens cost the same in order and one by one.
+func (r *rows) costs(dst []float64) {
+	for rank := range r.order {
+		v, cost, _ := r.at(rank)
+		dst[v] = cost
+		if alone, _ := r.price(v, 0); alone != cost {
+			panic("a token costs two prices")
+		}
+	}
+}
+
 // TestRowsAgainstBarrier: costs to 1e-9 of an independent convex solver, for
 // both directions and several margins; pooled rows have that cost and satisfy
 // the constraint.
@@ -156,6 +168,40 @@ func checkPooled(t *testing.T, s *rows, w []float32, x []float64, v int32, cost 
 	}
 	require.InDelta(t, 1, sum, 1e-6) // float32 logs
 	require.InDelta(t, cost, got, 2e-6)
+}
+
+// TestRowsWide: rows of many levels, where tokens are sorted and S is found by
+// bisection: costs agree with the pooled rows, whose level Newton's iteration
+// finds, and with each other in any order.
+func TestRowsWide(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 1))
+	for n := range 40 {
+		levels := 30 + r.IntN(100)
+		d := Divergence(n % 2)
+		size := []float64{.01, 1, 5}[r.IntN(3)]
+		w := make([]float32, levels)
+		for l := range w {
+			w[l] = float32(size * r.NormFloat64())
+		}
+		s := newRows(levels, newRule(d, []float64{1, 2}[r.IntN(2)], false, false))
+		_, ok := s.load(w)
+		require.True(t, ok)
+		alone := make([]float64, levels)
+		for _, v := range r.Perm(levels) {
+			alone[v], _ = s.price(int32(v), 0)
+		}
+		costs, x := make([]float64, levels), make([]float64, levels)
+		_, ok = s.load(w)
+		require.True(t, ok)
+		s.costs(costs)
+		require.Equal(t, alone, costs)
+		for l := range x {
+			x[l] = math.Exp(s.logp[l])
+		}
+		for v := range w {
+			checkPooled(t, s, w, x, int32(v), costs[v])
+		}
+	}
 }
 
 // TestRowsKnown: a worked case each. x = (.5,.3,.2), v the last: forward with

@@ -29,11 +29,55 @@ func (r *Runner) Cheapest(x []int32, cost []float64) (float64, error) {
 	return best(r, x, cost, 1)
 }
 
+// Pricer prices tokens by their weight: within a site the cost must not grow
+// with the weight.
+type Pricer interface {
+	// Site says that the prices asked for next are those of site t.
+	Site(t int) error
+
+	// Price returns the cost of a token, +Inf to forbid it.
+	Price(token int32) float64
+}
+
+// CheapestBy is [Runner.Cheapest] for costs that fall with the weights v, sites
+// × levels: only the heaviest token of every class is priced, the first among
+// equals. It fails where p does and where a weight is NaN or +Inf.
+func (r *Runner) CheapestBy(x []int32, v []float32, p Pricer) (float64, error) {
+	r.g.checkTable("v", len(v))
+	r.g.checkSequence(x)
+	r.needBest()
+	for t, l := range r.g.layers {
+		if err := p.Site(t); err != nil {
+			return 0, err
+		}
+		cost, arg := r.best.cost[r.sumAt[t]:], r.best.arg[r.sumAt[t]:]
+		if err := leastCosts(t, l, cost, arg, v[t*r.g.levels:(t+1)*r.g.levels], -1); err != nil {
+			return 0, err
+		}
+		for k := range l.live {
+			if arg[k] == none { // all of weight −Inf
+				arg[k] = l.tokens[l.begin(int32(k))]
+			}
+			cost[k] = p.Price(arg[k])
+		}
+	}
+	return r.trace(x)
+}
+
 // best runs the (min,+) recursion on the costs sign·v.
 func best[W float32 | float64](r *Runner, x []int32, v []W, sign float64) (float64, error) {
+	r.g.checkSequence(x)
+	r.needBest()
+	if err := forwardCosts(r, v, sign); err != nil {
+		return 0, err
+	}
+	return r.trace(x)
+}
+
+// trace finishes the recursion from the costs of the classes.
+func (r *Runner) trace(x []int32) (float64, error) {
 	g := r.g
-	g.checkSequence(x)
-	if err := backwardCosts(r, v, sign); err != nil {
+	if err := r.backwardCosts(); err != nil {
 		return 0, err
 	}
 	b := r.best
@@ -53,28 +97,43 @@ func best[W float32 | float64](r *Runner, x []int32, v []W, sign float64) (float
 	return b.value[0], nil
 }
 
-// backwardCosts fills r.best, or fails if nothing has finite cost.
-func backwardCosts[W float32 | float64](r *Runner, v []W, sign float64) error {
-	g := r.g
+// needBest makes r.best exist.
+func (r *Runner) needBest() {
 	if r.best == nil {
+		g := r.g
 		r.best = &bestState{
 			cost:  make([]float64, r.sumAt[g.sites]),
 			arg:   make([]int32, r.sumAt[g.sites]),
 			value: make([]float64, g.offset[g.sites+1]),
 		}
 	}
-	b := r.best
+}
+
+// forwardCosts fills the costs of the classes.
+func forwardCosts[W float32 | float64](r *Runner, v []W, sign float64) error {
+	g, b := r.g, r.best
 	for t, l := range g.layers {
 		err := leastCosts(t, l, b.cost[r.sumAt[t]:], b.arg[r.sumAt[t]:], v[t*g.levels:(t+1)*g.levels], sign)
 		if err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// backwardCosts fills the values of the nodes, or fails if nothing has finite
+// cost.
+func (r *Runner) backwardCosts() error {
+	g, b := r.g, r.best
 	clear(b.value[g.offset[g.sites]:])
 	for t := g.sites - 1; t >= 0; t-- {
 		l := g.layers[t]
 		cost := b.cost[r.sumAt[t]:r.sumAt[t+1]]
 		here, ahead := b.value[g.offset[t]:g.offset[t+1]], b.value[g.offset[t+1]:g.offset[t+2]]
+		if l.edge == nil {
+			l.leastSums(here, cost, ahead)
+			continue
+		}
 		for q := range here {
 			least := math.Inf(1)
 			for e := l.row[q]; e < l.row[q+1]; e++ {
@@ -89,6 +148,22 @@ func backwardCosts[W float32 | float64](r *Runner, v []W, sign float64) error {
 		return r.deadCosts()
 	}
 	return nil
+}
+
+// leastSums stores the least sum of token cost and value ahead over the edges of
+// every node, without edge weights.
+func (l *layer) leastSums(here, cost, ahead []float64) {
+	edge := 0
+	col, to := l.col, l.to[:len(l.col)]
+	for q, end := range l.row[1:] {
+		least := math.Inf(1)
+		for ; edge < int(end) && edge < len(col); edge++ {
+			if c := cost[col[edge]] + ahead[to[edge]]; c < least {
+				least = c
+			}
+		}
+		here[q] = least
+	}
 }
 
 // cost returns the cost of all that can follow when edge e is taken by a token

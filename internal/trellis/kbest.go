@@ -37,7 +37,11 @@ func (r *Runner) Descending(v []float32) (iter.Seq2[[]int32, float64], error) {
 }
 
 func ascending[W float32 | float64](r *Runner, v []W, sign float64) (iter.Seq2[[]int32, float64], error) {
-	if err := backwardCosts(r, v, sign); err != nil {
+	r.needBest()
+	if err := forwardCosts(r, v, sign); err != nil {
+		return nil, err
+	}
+	if err := r.backwardCosts(); err != nil {
 		return nil, err
 	}
 	// The enumeration outlives the next use of r.
