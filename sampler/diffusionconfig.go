@@ -22,7 +22,8 @@ type Decoding uint8
 const (
 	// DecodeLast draws every token from its projected row, but takes the
 	// likeliest tokens in the last step: then the sample is what the
-	// projection promises about arg max, given the tokens that show.
+	// projection promises about arg max, given the tokens that show. Among
+	// equals the first is taken, so the projection should leave a margin.
 	DecodeLast Decoding = iota
 
 	// DecodeRows draws every token from its projected row. Nothing makes the
