@@ -176,7 +176,9 @@ func (m decodeMAP) Bind(sites, levels, samples int) (projection.Projection, erro
 
 type mostLikely struct{ *projection.Exact }
 
-func (m mostLikely) Draw(x0 []int32, v []float32, _ rand.Source) (float64, error) { return m.MAP(x0, v) }
+func (m mostLikely) Draw(x0 []int32, v []float32, _ rand.Source) (float64, error) {
+	return m.MAP(x0, v)
+}
 
 func (p *refProblem) diffusion(t *testing.T, process sampler.Masked, cfg sampler.DiffusionConfig) []int32 {
 	t.Helper()
