@@ -808,9 +808,9 @@ TEXT ·entropyAVX2(SB), NOSPLIT, $0-48
 	XORQ         SI, SI
 	MOVQ         BX, DI
 	ANDQ         $-16, DI
-	JZ           rest
+	JZ           rest2
 
-loop:
+loop1:
 	VMOVUPS      (DX)(SI*4), Y6
 	VSUBPS       Y0, Y6, Y6
 	VMOVUPS      (CX)(SI*4), Y7
@@ -835,13 +835,13 @@ loop:
 	VADDPD       Y6, Y5, Y5
 	ADDQ         $+16, SI
 	CMPQ         SI, DI
-	JL           loop
+	JL           loop1
 
-rest:
+rest2:
 	MOVQ         BX, DI
 	SUBQ         SI, DI
 	SUBQ         $+0, DI
-	JLE          skip1
+	JLE          skip3
 	MOVQ         $+8, R8
 	CMPQ         DI, R8
 	CMOVQGT      R8, DI
@@ -861,11 +861,11 @@ rest:
 	VADDPD       Y7, Y2, Y2
 	VADDPD       Y6, Y3, Y3
 
-skip1:
+skip3:
 	MOVQ         BX, DI
 	SUBQ         SI, DI
 	SUBQ         $+8, DI
-	JLE          skip2
+	JLE          skip4
 	MOVQ         $+8, BX
 	CMPQ         DI, BX
 	CMOVQGT      BX, DI
@@ -885,7 +885,7 @@ skip1:
 	VADDPD       Y1, Y4, Y4
 	VADDPD       Y0, Y5, Y5
 
-skip2:
+skip4:
 	VMOVUPS Y2, (AX)
 	VMOVUPS Y3, 32(AX)
 	VMOVUPS Y4, 64(AX)
@@ -907,9 +907,9 @@ TEXT ·entropyAVX512(SB), NOSPLIT, $0-48
 	XORQ         SI, SI
 	MOVQ         BX, DI
 	ANDQ         $-16, DI
-	JZ           rest
+	JZ           rest2
 
-loop:
+loop1:
 	VMOVUPS       (DX)(SI*4), Z4
 	VSUBPS        Z0, Z4, Z4
 	VMOVUPS       (CX)(SI*4), Z5
@@ -923,12 +923,12 @@ loop:
 	VADDPD        Z4, Z3, Z3
 	ADDQ          $+16, SI
 	CMPQ          SI, DI
-	JL            loop
+	JL            loop1
 
-rest:
+rest2:
 	SUBQ          SI, BX
 	SUBQ          $+0, BX
-	JLE           skip1
+	JLE           skip3
 	MOVQ          $-1, DI
 	BZHIQ         BX, DI, DI
 	KMOVW         DI, K1
@@ -944,7 +944,7 @@ rest:
 	VADDPD        Z1, Z2, Z2
 	VADDPD        Z0, Z3, Z3
 
-skip1:
+skip3:
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, 64(AX)
 	VZEROUPPER
@@ -968,9 +968,9 @@ TEXT ·crossAVX2(SB), NOSPLIT, $0-48
 	XORQ         DI, DI
 	MOVQ         BX, R8
 	ANDQ         $-16, R8
-	JZ           rest
+	JZ           rest2
 
-loop:
+loop1:
 	VMOVUPS      (DX)(DI*4), Y7
 	VSUBPS       Y0, Y7, Y7
 	VMOVUPS      (SI)(DI*4), Y8
@@ -1001,13 +1001,13 @@ loop:
 	VADDPD       Y7, Y6, Y6
 	ADDQ         $+16, DI
 	CMPQ         DI, R8
-	JL           loop
+	JL           loop1
 
-rest:
+rest2:
 	MOVQ         BX, R8
 	SUBQ         DI, R8
 	SUBQ         $+0, R8
-	JLE          skip1
+	JLE          skip3
 	MOVQ         $+8, R9
 	CMPQ         R8, R9
 	CMOVQGT      R9, R8
@@ -1030,11 +1030,11 @@ rest:
 	VADDPD       Y8, Y3, Y3
 	VADDPD       Y7, Y4, Y4
 
-skip1:
+skip3:
 	MOVQ         BX, R8
 	SUBQ         DI, R8
 	SUBQ         $+8, R8
-	JLE          skip2
+	JLE          skip4
 	MOVQ         $+8, BX
 	CMPQ         R8, BX
 	CMOVQGT      BX, R8
@@ -1057,7 +1057,7 @@ skip1:
 	VADDPD       Y1, Y5, Y5
 	VADDPD       Y0, Y6, Y6
 
-skip2:
+skip4:
 	VMOVUPS Y3, (AX)
 	VMOVUPS Y4, 32(AX)
 	VMOVUPS Y5, 64(AX)
@@ -1081,9 +1081,9 @@ TEXT ·crossAVX512(SB), NOSPLIT, $0-48
 	XORQ         DI, DI
 	MOVQ         BX, R8
 	ANDQ         $-16, R8
-	JZ           rest
+	JZ           rest2
 
-loop:
+loop1:
 	VMOVUPS       (DX)(DI*4), Z5
 	VSUBPS        Z0, Z5, Z5
 	VMOVUPS       (SI)(DI*4), Z6
@@ -1100,12 +1100,12 @@ loop:
 	VADDPD        Z5, Z4, Z4
 	ADDQ          $+16, DI
 	CMPQ          DI, R8
-	JL            loop
+	JL            loop1
 
-rest:
+rest2:
 	SUBQ          DI, BX
 	SUBQ          $+0, BX
-	JLE           skip1
+	JLE           skip3
 	MOVQ          $-1, R8
 	BZHIQ         BX, R8, R8
 	KMOVW         R8, K1
@@ -1124,7 +1124,7 @@ rest:
 	VADDPD        Z1, Z3, Z3
 	VADDPD        Z0, Z4, Z4
 
-skip1:
+skip3:
 	VMOVUPS Z3, (AX)
 	VMOVUPS Z4, 64(AX)
 	VZEROUPPER

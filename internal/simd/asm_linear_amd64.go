@@ -24,22 +24,22 @@ func scaleAVX2(alpha float32, x *float32, n int)
 //go:noescape
 func scaleAVX512(alpha float32, x *float32, n int)
 
-// dotAVX2 adds the products of n = 16k terms to the lanes.
+// dotAVX2 adds the products of n terms to the lanes.
 //
 //go:noescape
 func dotAVX2(lane *[16]float32, x *float32, y *float32, n int)
 
-// dotAVX512 adds the products of n = 16k terms to the lanes.
+// dotAVX512 adds the products of n terms to the lanes.
 //
 //go:noescape
 func dotAVX512(lane *[16]float32, x *float32, y *float32, n int)
 
-// sumAVX2 adds n = 16k terms to the lanes.
+// sumAVX2 adds n terms to the lanes.
 //
 //go:noescape
 func sumAVX2(lane *[16]float64, x *float32, n int)
 
-// sumAVX512 adds n = 16k terms to the lanes.
+// sumAVX512 adds n terms to the lanes.
 //
 //go:noescape
 func sumAVX512(lane *[16]float64, x *float32, n int)

@@ -167,7 +167,7 @@ done3:
 	RET
 
 // func dotAVX2(lane *[16]float32, x *float32, y *float32, n int)
-// Requires: AVX
+// Requires: AVX, CMOV
 TEXT ·dotAVX2(SB), NOSPLIT, $0-32
 	MOVQ    lane+0(FP), AX
 	MOVQ    x+8(FP), CX
@@ -176,24 +176,65 @@ TEXT ·dotAVX2(SB), NOSPLIT, $0-32
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	XORQ    SI, SI
+	MOVQ    BX, DI
+	ANDQ    $-16, DI
+	JZ      rest2
 
-loop:
+loop1:
 	VMOVUPS (CX)(SI*4), Y2
-	VMULPS  (DX)(SI*4), Y2, Y2
+	VMOVUPS (DX)(SI*4), Y3
+	VMULPS  Y3, Y2, Y2
 	VADDPS  Y2, Y0, Y0
 	VMOVUPS 32(CX)(SI*4), Y2
-	VMULPS  32(DX)(SI*4), Y2, Y2
+	VMOVUPS 32(DX)(SI*4), Y3
+	VMULPS  Y3, Y2, Y2
 	VADDPS  Y2, Y1, Y1
 	ADDQ    $+16, SI
-	CMPQ    SI, BX
-	JL      loop
+	CMPQ    SI, DI
+	JL      loop1
+
+rest2:
+	MOVQ       BX, DI
+	SUBQ       SI, DI
+	SUBQ       $+0, DI
+	JLE        skip3
+	MOVQ       $+8, R8
+	CMPQ       DI, R8
+	CMOVQGT    R8, DI
+	LEAQ       linear_leading<>+32(SB), R8
+	SHLQ       $0x02, DI
+	SUBQ       DI, R8
+	VMOVDQU    (R8), Y2
+	VMASKMOVPS (CX)(SI*4), Y2, Y3
+	VMASKMOVPS (DX)(SI*4), Y2, Y2
+	VMULPS     Y2, Y3, Y2
+	VADDPS     Y2, Y0, Y0
+
+skip3:
+	MOVQ       BX, DI
+	SUBQ       SI, DI
+	SUBQ       $+8, DI
+	JLE        skip4
+	MOVQ       $+8, BX
+	CMPQ       DI, BX
+	CMOVQGT    BX, DI
+	LEAQ       linear_leading<>+32(SB), BX
+	SHLQ       $0x02, DI
+	SUBQ       DI, BX
+	VMOVDQU    (BX), Y2
+	VMASKMOVPS 32(CX)(SI*4), Y2, Y3
+	VMASKMOVPS 32(DX)(SI*4), Y2, Y2
+	VMULPS     Y2, Y3, Y2
+	VADDPS     Y2, Y1, Y1
+
+skip4:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VZEROUPPER
 	RET
 
 // func dotAVX512(lane *[16]float32, x *float32, y *float32, n int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, BMI2
 TEXT ·dotAVX512(SB), NOSPLIT, $0-32
 	MOVQ    lane+0(FP), AX
 	MOVQ    x+8(FP), CX
@@ -201,20 +242,38 @@ TEXT ·dotAVX512(SB), NOSPLIT, $0-32
 	MOVQ    n+24(FP), BX
 	VMOVUPS (AX), Z0
 	XORQ    SI, SI
+	MOVQ    BX, DI
+	ANDQ    $-16, DI
+	JZ      rest2
 
-loop:
+loop1:
 	VMOVUPS (CX)(SI*4), Z1
-	VMULPS  (DX)(SI*4), Z1, Z1
+	VMOVUPS (DX)(SI*4), Z2
+	VMULPS  Z2, Z1, Z1
 	VADDPS  Z1, Z0, Z0
 	ADDQ    $+16, SI
-	CMPQ    SI, BX
-	JL      loop
+	CMPQ    SI, DI
+	JL      loop1
+
+rest2:
+	SUBQ      SI, BX
+	SUBQ      $+0, BX
+	JLE       skip3
+	MOVQ      $-1, DI
+	BZHIQ     BX, DI, DI
+	KMOVW     DI, K1
+	VMOVUPS.Z (CX)(SI*4), K1, Z1
+	VMOVUPS.Z (DX)(SI*4), K1, Z2
+	VMULPS    Z2, Z1, Z1
+	VADDPS    Z1, Z0, Z0
+
+skip3:
 	VMOVUPS Z0, (AX)
 	VZEROUPPER
 	RET
 
 // func sumAVX2(lane *[16]float64, x *float32, n int)
-// Requires: AVX
+// Requires: AVX, CMOV
 TEXT ·sumAVX2(SB), NOSPLIT, $0-24
 	MOVQ    lane+0(FP), AX
 	MOVQ    x+8(FP), CX
@@ -224,28 +283,71 @@ TEXT ·sumAVX2(SB), NOSPLIT, $0-24
 	VMOVUPS 64(AX), Y2
 	VMOVUPS 96(AX), Y3
 	XORQ    BX, BX
+	MOVQ    DX, SI
+	ANDQ    $-16, SI
+	JZ      rest2
 
-loop:
+loop1:
 	VCVTPS2PD (CX)(BX*4), Y4
+	VCVTPS2PD 16(CX)(BX*4), Y5
 	VADDPD    Y4, Y0, Y0
-	VCVTPS2PD 16(CX)(BX*4), Y4
-	VADDPD    Y4, Y1, Y1
+	VADDPD    Y5, Y1, Y1
 	VCVTPS2PD 32(CX)(BX*4), Y4
+	VCVTPS2PD 48(CX)(BX*4), Y5
 	VADDPD    Y4, Y2, Y2
-	VCVTPS2PD 48(CX)(BX*4), Y4
-	VADDPD    Y4, Y3, Y3
+	VADDPD    Y5, Y3, Y3
 	ADDQ      $+16, BX
-	CMPQ      BX, DX
-	JL        loop
-	VMOVUPS   Y0, (AX)
-	VMOVUPS   Y1, 32(AX)
-	VMOVUPS   Y2, 64(AX)
-	VMOVUPS   Y3, 96(AX)
+	CMPQ      BX, SI
+	JL        loop1
+
+rest2:
+	MOVQ         DX, SI
+	SUBQ         BX, SI
+	SUBQ         $+0, SI
+	JLE          skip3
+	MOVQ         $+8, DI
+	CMPQ         SI, DI
+	CMOVQGT      DI, SI
+	LEAQ         linear_leading<>+32(SB), DI
+	SHLQ         $0x02, SI
+	SUBQ         SI, DI
+	VMOVDQU      (DI), Y4
+	VMASKMOVPS   (CX)(BX*4), Y4, Y4
+	VCVTPS2PD    X4, Y5
+	VEXTRACTF128 $0x01, Y4, X4
+	VCVTPS2PD    X4, Y4
+	VADDPD       Y5, Y0, Y0
+	VADDPD       Y4, Y1, Y1
+
+skip3:
+	MOVQ         DX, SI
+	SUBQ         BX, SI
+	SUBQ         $+8, SI
+	JLE          skip4
+	MOVQ         $+8, DX
+	CMPQ         SI, DX
+	CMOVQGT      DX, SI
+	LEAQ         linear_leading<>+32(SB), DX
+	SHLQ         $0x02, SI
+	SUBQ         SI, DX
+	VMOVDQU      (DX), Y4
+	VMASKMOVPS   32(CX)(BX*4), Y4, Y4
+	VCVTPS2PD    X4, Y5
+	VEXTRACTF128 $0x01, Y4, X4
+	VCVTPS2PD    X4, Y4
+	VADDPD       Y5, Y2, Y2
+	VADDPD       Y4, Y3, Y3
+
+skip4:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
 	VZEROUPPER
 	RET
 
 // func sumAVX512(lane *[16]float64, x *float32, n int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, BMI2
 TEXT ·sumAVX512(SB), NOSPLIT, $0-24
 	MOVQ    lane+0(FP), AX
 	MOVQ    x+8(FP), CX
@@ -253,16 +355,35 @@ TEXT ·sumAVX512(SB), NOSPLIT, $0-24
 	VMOVUPS (AX), Z0
 	VMOVUPS 64(AX), Z1
 	XORQ    BX, BX
+	MOVQ    DX, SI
+	ANDQ    $-16, SI
+	JZ      rest2
 
-loop:
+loop1:
 	VCVTPS2PD (CX)(BX*4), Z2
+	VCVTPS2PD 32(CX)(BX*4), Z3
 	VADDPD    Z2, Z0, Z0
-	VCVTPS2PD 32(CX)(BX*4), Z2
-	VADDPD    Z2, Z1, Z1
+	VADDPD    Z3, Z1, Z1
 	ADDQ      $+16, BX
-	CMPQ      BX, DX
-	JL        loop
-	VMOVUPS   Z0, (AX)
-	VMOVUPS   Z1, 64(AX)
+	CMPQ      BX, SI
+	JL        loop1
+
+rest2:
+	SUBQ          BX, DX
+	SUBQ          $+0, DX
+	JLE           skip3
+	MOVQ          $-1, SI
+	BZHIQ         DX, SI, SI
+	KMOVW         SI, K1
+	VMOVUPS.Z     (CX)(BX*4), K1, Z2
+	VCVTPS2PD     Y2, Z3
+	VEXTRACTF64X4 $0x01, Z2, Y2
+	VCVTPS2PD     Y2, Z2
+	VADDPD        Z3, Z0, Z0
+	VADDPD        Z2, Z1, Z1
+
+skip3:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET

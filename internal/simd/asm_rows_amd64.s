@@ -1823,101 +1823,117 @@ done7:
 	VZEROUPPER
 	RET
 
-// func scaleRowsAVX2(p *float32, least *float32, scale *float32, rows int, cols int)
-// Requires: AVX
-TEXT ·scaleRowsAVX2(SB), NOSPLIT, $0-40
-	MOVQ p+0(FP), AX
-	MOVQ least+8(FP), CX
-	MOVQ scale+16(FP), DX
-	MOVQ rows+24(FP), BX
-	MOVQ cols+32(FP), SI
+// func scaleRowsAVX2(p *float32, total *float64, rows int, cols int)
+// Requires: AVX, AVX2
+TEXT ·scaleRowsAVX2(SB), NOSPLIT, $0-32
+	MOVQ   p+0(FP), AX
+	MOVQ   total+8(FP), CX
+	MOVQ   rows+16(FP), DX
+	MOVQ   cols+24(FP), BX
+	VMOVSD rows_one64<>+0(SB), X0
 
 row:
-	VBROADCASTSS (CX), Y0
-	VBROADCASTSS (DX), Y1
-	XORQ         DI, DI
-	MOVQ         SI, R8
-	SUBQ         $+8, R8
+	VMOVSD       (CX), X1
+	VDIVSD       X1, X0, X2
+	VCVTSD2SS    X2, X2, X2
+	VBROADCASTSS X2, Y2
+	VMULSD       rows_tiny64<>+0(SB), X1, X1
+	VCVTSD2SS    X1, X1, X1
+	VBROADCASTSS X1, Y1
+	XORQ         SI, SI
+	MOVQ         BX, DI
+	SUBQ         $+8, DI
 
 loop1:
-	CMPQ    DI, R8
+	CMPQ    SI, DI
 	JG      tail2
-	VMOVUPS (AX)(DI*4), Y2
-	VMULPS  Y1, Y2, Y3
-	VCMPPS  $0x05, Y0, Y2, Y2
-	VANDPS  Y2, Y3, Y2
-	VMOVUPS Y2, (AX)(DI*4)
-	ADDQ    $+8, DI
+	VMOVUPS (AX)(SI*4), Y3
+	VMULPS  Y2, Y3, Y4
+	VCMPPS  $0x05, Y1, Y3, Y3
+	VANDPS  Y3, Y4, Y3
+	VMOVUPS Y3, (AX)(SI*4)
+	ADDQ    $+8, SI
 	JMP     loop1
 
 tail2:
-	MOVQ       SI, R8
-	SUBQ       DI, R8
+	MOVQ       BX, DI
+	SUBQ       SI, DI
 	JZ         done3
-	LEAQ       rows_leading<>+32(SB), R9
-	SHLQ       $0x02, R8
-	SUBQ       R8, R9
-	VMOVDQU    (R9), Y2
-	VMASKMOVPS (AX)(DI*4), Y2, Y3
-	VMULPS     Y1, Y3, Y1
-	VCMPPS     $0x05, Y0, Y3, Y0
-	VANDPS     Y0, Y1, Y0
-	VMASKMOVPS Y0, Y2, (AX)(DI*4)
+	LEAQ       rows_leading<>+32(SB), R8
+	SHLQ       $0x02, DI
+	SUBQ       DI, R8
+	VMOVDQU    (R8), Y3
+	VMASKMOVPS (AX)(SI*4), Y3, Y4
+	VMULPS     Y2, Y4, Y2
+	VCMPPS     $0x05, Y1, Y4, Y1
+	VANDPS     Y1, Y2, Y1
+	VMASKMOVPS Y1, Y3, (AX)(SI*4)
 
 done3:
-	LEAQ (AX)(SI*4), AX
-	ADDQ $+4, CX
-	ADDQ $+4, DX
-	DECQ BX
+	LEAQ (AX)(BX*4), AX
+	ADDQ $+8, CX
+	DECQ DX
 	JNZ  row
 	VZEROUPPER
 	RET
 
-// func scaleRowsAVX512(p *float32, least *float32, scale *float32, rows int, cols int)
+DATA rows_one64<>+0(SB)/4, $0x00000000
+DATA rows_one64<>+4(SB)/4, $0x3ff00000
+GLOBL rows_one64<>(SB), RODATA|NOPTR, $8
+
+DATA rows_tiny64<>+0(SB)/4, $0x00000000
+DATA rows_tiny64<>+4(SB)/4, $0x38200000
+GLOBL rows_tiny64<>(SB), RODATA|NOPTR, $8
+
+// func scaleRowsAVX512(p *float32, total *float64, rows int, cols int)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·scaleRowsAVX512(SB), NOSPLIT, $0-40
-	MOVQ p+0(FP), AX
-	MOVQ least+8(FP), CX
-	MOVQ scale+16(FP), DX
-	MOVQ rows+24(FP), BX
-	MOVQ cols+32(FP), SI
+TEXT ·scaleRowsAVX512(SB), NOSPLIT, $0-32
+	MOVQ   p+0(FP), AX
+	MOVQ   total+8(FP), CX
+	MOVQ   rows+16(FP), DX
+	MOVQ   cols+24(FP), BX
+	VMOVSD rows_one64<>+0(SB), X0
 
 row:
-	VBROADCASTSS (CX), Z0
-	VBROADCASTSS (DX), Z1
-	XORQ         DI, DI
-	MOVQ         SI, R8
-	SUBQ         $+16, R8
+	VMOVSD       (CX), X1
+	VDIVSD       X1, X0, X2
+	VCVTSD2SS    X2, X2, X2
+	VBROADCASTSS X2, Z2
+	VMULSD       rows_tiny64<>+0(SB), X1, X1
+	VCVTSD2SS    X1, X1, X1
+	VBROADCASTSS X1, Z1
+	XORQ         SI, SI
+	MOVQ         BX, DI
+	SUBQ         $+16, DI
 
 loop1:
-	CMPQ      DI, R8
+	CMPQ      SI, DI
 	JG        tail2
-	VMOVUPS   (AX)(DI*4), Z2
-	VMULPS    Z1, Z2, Z3
-	VCMPPS    $0x05, Z0, Z2, K1
-	VMOVAPS.Z Z3, K1, Z2
-	VMOVUPS   Z2, (AX)(DI*4)
-	ADDQ      $+16, DI
+	VMOVUPS   (AX)(SI*4), Z3
+	VMULPS    Z2, Z3, Z4
+	VCMPPS    $0x05, Z1, Z3, K1
+	VMOVAPS.Z Z4, K1, Z3
+	VMOVUPS   Z3, (AX)(SI*4)
+	ADDQ      $+16, SI
 	JMP       loop1
 
 tail2:
-	MOVQ      SI, R8
-	SUBQ      DI, R8
+	MOVQ      BX, DI
+	SUBQ      SI, DI
 	JZ        done3
-	MOVQ      $-1, R9
-	BZHIQ     R8, R9, R9
-	KMOVW     R9, K1
-	VMOVUPS.Z (AX)(DI*4), K1, Z2
-	VMULPS    Z1, Z2, Z1
-	VCMPPS    $0x05, Z0, Z2, K2
-	VMOVAPS.Z Z1, K2, Z0
-	VMOVUPS   Z0, K1, (AX)(DI*4)
+	MOVQ      $-1, R8
+	BZHIQ     DI, R8, R8
+	KMOVW     R8, K1
+	VMOVUPS.Z (AX)(SI*4), K1, Z3
+	VMULPS    Z2, Z3, Z2
+	VCMPPS    $0x05, Z1, Z3, K2
+	VMOVAPS.Z Z2, K2, Z1
+	VMOVUPS   Z1, K1, (AX)(SI*4)
 
 done3:
-	LEAQ (AX)(SI*4), AX
-	ADDQ $+4, CX
-	ADDQ $+4, DX
-	DECQ BX
+	LEAQ (AX)(BX*4), AX
+	ADDQ $+8, CX
+	DECQ DX
 	JNZ  row
 	VZEROUPPER
 	RET

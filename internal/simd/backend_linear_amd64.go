@@ -7,13 +7,10 @@ func dot(x, y []float32) float32 {
 		return refDot(x, y)
 	}
 	var lane [lanes]float32
-	for len(x) >= lanes {
-		n := min(len(x)&^(lanes-1), runTerms)
+	for len(x) > 0 {
+		n := min(len(x), runTerms)
 		dotRun(&lane, x[:n], y)
 		x, y = x[n:], y[n:]
-	}
-	for j, v := range x {
-		lane[j] += float32(v * y[j])
 	}
 	return halve32(&lane)
 }
@@ -32,13 +29,10 @@ func sum(x []float32) float64 {
 		return refSum(x)
 	}
 	var lane [lanes]float64
-	for len(x) >= lanes {
-		n := min(len(x)&^(lanes-1), runTerms)
+	for len(x) > 0 {
+		n := min(len(x), runTerms)
 		sumRun(&lane, x[:n])
 		x = x[n:]
-	}
-	for j, v := range x {
-		lane[j] += float64(v)
 	}
 	return halve(&lane)
 }

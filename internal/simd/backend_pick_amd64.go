@@ -49,10 +49,16 @@ func categorical(idx []int32, w []float32, cols int, u []float64) {
 
 //go:noinline
 func pickRows(idx []int32, p []float32, total, u []float64, cols int) {
-	if best == avx512 {
-		pickRowsAVX512(&idx[0], &p[0], &total[0], &u[0], len(idx), cols)
+	n := 0
+	if cols == 2 {
+		n = pickPairs(idx, p, total, u)
+	}
+	if n == len(idx) {
+		// All were pairs.
+	} else if best == avx512 {
+		pickRowsAVX512(&idx[n], &p[n*cols], &total[n], &u[n], len(idx)-n, cols)
 	} else {
-		pickRowsAVX2(&idx[0], &p[0], &total[0], &u[0], len(idx), cols)
+		pickRowsAVX2(&idx[n], &p[n*cols], &total[n], &u[n], len(idx)-n, cols)
 	}
 	for r, l := range idx {
 		if l == -2 {

@@ -35,6 +35,12 @@ func longWeights(p, w []float32, m, floor float32, total *float64) {
 //
 //go:noinline
 func weightRows(p, w, maxes []float32, total []float64, cols int, floor float32) {
+	if cols == 2 && floor == 0 && best != purego {
+		n := pairRows(p, w, maxes, total)
+		if p, w, maxes, total = p[2*n:], w[2*n:], maxes[n:], total[n:]; len(maxes) == 0 {
+			return
+		}
+	}
 	switch {
 	case best == purego:
 		refWeightRows(p, w, maxes, total, cols, floor)
@@ -163,27 +169,29 @@ func softmax(dst, w []float32, cols int) {
 		return
 	}
 	var total [scratchRows]float64
-	var least, scale [scratchRows]float32
 	for len(dst) > 0 {
 		r := perCall(len(dst)/cols, cols)
 		n := r * cols
 		weights(dst[:n], total[:r], w[:n], cols, 0)
-		for i, t := range total[:r] {
-			least[i], scale[i] = softmaxScale(t)
-		}
 		for i := 0; i < n; i += runTerms { // more than once for a long row only
 			part := dst[i:min(i+runTerms, n)]
-			scaleRows(part, least[:r], scale[:r], len(part)/r)
+			scaleRows(part, total[:r], len(part)/r)
 		}
 		dst, w = dst[n:], w[n:]
 	}
 }
 
 //go:noinline
-func scaleRows(p, least, scale []float32, cols int) {
+func scaleRows(p []float32, total []float64, cols int) {
+	if cols == 2 {
+		n := scalePairs(p, total)
+		if p, total = p[2*n:], total[n:]; len(p) == 0 {
+			return
+		}
+	}
 	if best == avx512 {
-		scaleRowsAVX512(&p[0], &least[0], &scale[0], len(least), cols)
+		scaleRowsAVX512(&p[0], &total[0], len(total), cols)
 	} else {
-		scaleRowsAVX2(&p[0], &least[0], &scale[0], len(least), cols)
+		scaleRowsAVX2(&p[0], &total[0], len(total), cols)
 	}
 }

@@ -240,7 +240,7 @@ func TestPickIsCategorical(t *testing.T) {
 		for i := range u {
 			u[i] = r.Float64()
 		}
-		u[0], u[1] = 0, 1-0x1p-53
+		u[0], u[1], u[2] = 0, 1-0x1p-53, 1
 		Categorical(idx, w, cols, u)
 		p, total := make([]float32, len(w)), make([]float64, 20)
 		Weights(p, total, w, cols, 0)

@@ -53,10 +53,7 @@ func GumbelSoftmax(y, w, noise []float32, cols int, temperature float32) {
 	if !(temperature > 0) {
 		panic(fmt.Sprintf("simd: temperature = %v, want > 0", temperature))
 	}
-	scale := 1 / temperature
-	for i := 0; i < len(w); i += cols {
-		perturb(y[i:i+cols], w[i:i+cols], noise[i:i+cols], scale)
-	}
+	perturb(y, w, noise, 1/temperature)
 	Softmax(y, y, cols)
 }
 

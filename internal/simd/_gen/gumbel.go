@@ -153,20 +153,7 @@ func gumbel(b *builder) {
 					x := k.load(at(p, i, 4*k.w*j), sel)
 					k.addWide(k.keep(k.mul(d, x), x, zero, 4), acc[2*j], acc[2*j+1])
 				}
-				i, full := k.GP64(), k.GP64()
-				k.XORQ(i, i)
-				k.MOVQ(n, full)
-				k.ANDQ(operand.I8(-16), full)
-				k.JZ(operand.LabelRef("rest"))
-				k.Label("loop")
-				for j := range 16 / k.w {
-					term(i, j, nil)
-				}
-				k.ADDQ(imm(16), i)
-				k.CMPQ(i, full)
-				k.JL(operand.LabelRef("loop"))
-				k.Label("rest")
-				k.tail(v, i, n, func(j int, _ operand.Mem, sel *mask) { term(i, j, sel) })
+				k.sixteen(v, n, term)
 				for j, a := range acc {
 					k.store(a, operand.Mem{Base: lane, Disp: 4 * k.w * j}, nil)
 				}

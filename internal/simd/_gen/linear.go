@@ -22,47 +22,56 @@ func linear(b *builder) {
 		})
 	})
 	b.each("dot", "func(lane *[16]float32, x, y *float32, n int)",
-		"adds the products of n = 16k terms to the lanes.", func(k *kernel) {
+		"adds the products of n terms to the lanes.", func(k *kernel) {
 			lane, x, y, n := k.param("lane"), k.param("x"), k.param("y"), k.param("n")
 			acc := make([]reg.VecVirtual, 16/k.w)
 			for j := range acc {
 				acc[j] = k.load(operand.Mem{Base: lane, Disp: 4 * k.w * j}, nil)
 			}
-			i := k.GP64()
-			k.XORQ(i, i)
-			k.Label("loop")
-			for j := range acc {
-				p := k.load(at(x, i, 4*k.w*j), nil)
-				k.VMULPS(at(y, i, 4*k.w*j), p, p)
+			k.sixteen(x, n, func(i reg.GPVirtual, j int, sel *mask) {
+				p := k.mul(k.load(at(x, i, 4*k.w*j), sel), k.load(at(y, i, 4*k.w*j), sel))
 				k.VADDPS(p, acc[j], acc[j])
-			}
-			k.ADDQ(imm(16), i)
-			k.CMPQ(i, n)
-			k.JL(operand.LabelRef("loop"))
+			})
 			for j := range acc {
 				k.store(acc[j], operand.Mem{Base: lane, Disp: 4 * k.w * j}, nil)
 			}
 		})
 	b.each("sum", "func(lane *[16]float64, x *float32, n int)",
-		"adds n = 16k terms to the lanes.", func(k *kernel) {
+		"adds n terms to the lanes.", func(k *kernel) {
 			lane, x, n := k.param("lane"), k.param("x"), k.param("n")
 			acc := make([]reg.VecVirtual, 32/k.w)
 			for j := range acc {
 				acc[j] = k.load(operand.Mem{Base: lane, Disp: 4 * k.w * j}, nil)
 			}
-			i := k.GP64()
-			k.XORQ(i, i)
-			k.Label("loop")
-			for j := range acc {
-				p := k.vec()
-				k.VCVTPS2PD(at(x, i, 2*k.w*j), p)
-				k.VADDPD(p, acc[j], acc[j])
-			}
-			k.ADDQ(imm(16), i)
-			k.CMPQ(i, n)
-			k.JL(operand.LabelRef("loop"))
+			k.sixteen(x, n, func(i reg.GPVirtual, j int, sel *mask) {
+				if sel == nil {
+					k.addFrom(at(x, i, 4*k.w*j), acc[2*j], acc[2*j+1])
+				} else {
+					k.addWide(k.load(at(x, i, 4*k.w*j), sel), acc[2*j], acc[2*j+1])
+				}
+			})
 			for j := range acc {
 				k.store(acc[j], operand.Mem{Base: lane, Disp: 4 * k.w * j}, nil)
 			}
 		})
+}
+
+// sixteen runs term over n terms in turns of 16 lanes; part j of a turn is the
+// j-th register. Absent lanes of the last turn load as 0.
+func (k *kernel) sixteen(base, n reg.GPVirtual, term func(i reg.GPVirtual, j int, sel *mask)) {
+	i, full := k.GP64(), k.GP64()
+	loop, rest := k.label("loop"), k.label("rest")
+	k.XORQ(i, i)
+	k.MOVQ(n, full)
+	k.ANDQ(operand.I8(-16), full)
+	k.JZ(operand.LabelRef(rest))
+	k.Label(loop)
+	for j := range 16 / k.w {
+		term(i, j, nil)
+	}
+	k.ADDQ(imm(16), i)
+	k.CMPQ(i, full)
+	k.JL(operand.LabelRef(loop))
+	k.Label(rest)
+	k.tail(base, i, n, func(j int, _ operand.Mem, sel *mask) { term(i, j, sel) })
 }

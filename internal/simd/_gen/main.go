@@ -36,6 +36,7 @@ var topics = []struct {
 	{"lattice", lattice},
 	{"gumbel", gumbel},
 	{"argmax", argMax},
+	{"pairs", pairs},
 }
 
 func main() {

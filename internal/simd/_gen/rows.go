@@ -50,21 +50,28 @@ func rows(b *builder) {
 				k.JNZ(operand.LabelRef("row"))
 			})
 	}
-	b.each("scaleRows", "func(p, least, scale *float32, rows, cols int)",
-		"multiplies rows ≥ 1 rows of weights by the scale of the row, those below its least by 0.", func(k *kernel) {
-			p, least, scale := k.param("p"), k.param("least"), k.param("scale")
-			rows, cols := k.param("rows"), k.param("cols")
+	b.each("scaleRows", "func(p *float32, total *float64, rows, cols int)",
+		"multiplies rows ≥ 1 rows of weights by softmaxScale of their totals.", func(k *kernel) {
+			p, total, rows, cols := k.param("p"), k.param("total"), k.param("rows"), k.param("cols")
+			one := k.XMM()
+			k.VMOVSD(k.table("one64", 0, 0x3ff00000), one)
+			tiny := k.table("tiny64", 0, 0x38200000) // 2⁻¹²⁵
 			k.Label("row")
 			low, by := k.vec(), k.vec()
-			k.VBROADCASTSS(operand.Mem{Base: least}, low)
-			k.VBROADCASTSS(operand.Mem{Base: scale}, by)
+			t, x := k.XMM(), k.XMM()
+			k.VMOVSD(operand.Mem{Base: total}, t)
+			k.VDIVSD(t, one, x)
+			k.VCVTSD2SS(x, x, x)
+			k.VBROADCASTSS(x, by)
+			k.VMULSD(tiny, t, t)
+			k.VCVTSD2SS(t, t, t)
+			k.VBROADCASTSS(t, low)
 			k.stream(cols, func(i reg.GPVirtual, sel *mask) {
 				v := k.load(at(p, i, 0), sel)
 				k.store(k.keep(k.mul(v, by), v, low, 5), at(p, i, 0), sel)
 			})
 			k.LEAQ(operand.Mem{Base: p, Index: cols, Scale: 4}, p)
-			k.ADDQ(imm(4), least)
-			k.ADDQ(imm(4), scale)
+			k.ADDQ(imm(8), total)
 			k.DECQ(rows)
 			k.JNZ(operand.LabelRef("row"))
 		})
