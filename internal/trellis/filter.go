@@ -264,7 +264,7 @@ func (r *Runner) certified() bool {
 		if r.method == double {
 			top = max(0, top)
 		}
-		lost := before + l.logSize + float64(r.scale[t+1]+top)*math.Ln2
+		lost := before + l.logSize + float64(float64(r.scale[t+1]+top)*math.Ln2)
 		if l.factor != nil {
 			lost += r.total[t]
 		}
