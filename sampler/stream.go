@@ -92,16 +92,24 @@ func (s *Stream) Uint32s(dst []uint32) {
 
 // Float64s fills dst with what Float64 would return.
 func (s *Stream) Float64s(dst []float64) {
-	for i := range dst {
-		dst[i] = s.Float64()
+	var words [groupLen]uint32
+	for len(dst) > 0 {
+		n := min(len(dst), groupLen/2)
+		s.Uint32s(words[:2*n])
+		simd.Unit64(dst[:n], words[:2*n])
+		dst = dst[n:]
 	}
 }
 
 // Float32s fills dst with uniform numbers in [0,1), multiples of 2⁻²⁴, from one
 // word each.
 func (s *Stream) Float32s(dst []float32) {
-	for i := range dst {
-		dst[i] = float32(s.Uint32()>>8) * 0x1p-24
+	var words [groupLen]uint32
+	for len(dst) > 0 {
+		n := min(len(dst), groupLen)
+		s.Uint32s(words[:n])
+		simd.Unit32(dst[:n], words[:n])
+		dst = dst[n:]
 	}
 }
 

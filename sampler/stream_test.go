@@ -157,6 +157,20 @@ func BenchmarkStream(b *testing.B) {
 		}
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/4096, "ns/word")
 	})
+	b.Run("Float64s/n=4096", func(b *testing.B) {
+		dst := make([]float64, 4096)
+		for b.Loop() {
+			s.Float64s(dst)
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/4096, "ns/number")
+	})
+	b.Run("Float32s/n=4096", func(b *testing.B) {
+		dst := make([]float32, 4096)
+		for b.Loop() {
+			s.Float32s(dst)
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/4096, "ns/number")
+	})
 	b.Run("Float64", func(b *testing.B) {
 		for b.Loop() {
 			s.Float64()
