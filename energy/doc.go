@@ -25,6 +25,12 @@
 // and the entry of the current level of each site is 0 (the gauge). Two-level
 // models may offer the compact field h_i = E(x_i=1) − E(x_i=0) instead.
 //
+// # Real numbers
+//
+// [Real] and [Scored] are the same for densities over ℝ^sites, with a score
+// −∇E in place of tables: [GaussianMixture], [RealLinear], [RealQuadratic],
+// [RealFunc].
+//
 // # Caveats
 //
 // Methods of a model are called from several goroutines at once; models are
