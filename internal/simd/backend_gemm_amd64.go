@@ -2,8 +2,12 @@
 
 package simd
 
+import "sync"
+
+var panels = sync.Pool{New: func() any { return new([panelDepth * panelWidth]float32) }}
+
 // The matrix products cut b into panels of two registers' width and up to
-// panelDepth rows, copied side by side to the stack, and run register tiles of
+// panelDepth rows, copied side by side, and run register tiles of
 // c down each panel. Tiles differ in shape, not in the order of the terms.
 const (
 	panelDepth = 256 // rows of a panel: 32 kB, within the first-level cache
@@ -34,7 +38,8 @@ func gemmT(c, a, b []float32, m, n, k int) {
 }
 
 func gemmPanels(c, a, b []float32, m, n, k int, transposed bool) {
-	var panel [panelDepth * panelWidth]float32
+	panel := panels.Get().(*[panelDepth * panelWidth]float32)
+	defer panels.Put(panel)
 	width := panelWidth
 	if best == avx2 {
 		width = panelWidth / 2
@@ -191,7 +196,8 @@ func gemmRowTile(c, a, b []float32, n int) {
 
 // gemmRowPanels is gemmRow for the columns from j on.
 func gemmRowPanels(c, a, b []float32, n, j int) {
-	var panel [panelDepth * panelWidth]float32
+	panel := panels.Get().(*[panelDepth * panelWidth]float32)
+	defer panels.Put(panel)
 	width := panelWidth
 	if best == avx2 {
 		width = panelWidth / 2

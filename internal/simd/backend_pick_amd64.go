@@ -29,20 +29,19 @@ func categorical(idx []int32, w []float32, cols int, u []float64) {
 		refCategorical(idx, w, cols, u)
 		return
 	}
-	var p [scratchTerms]float32
+	s := scratches.Get().(*scratch)
+	defer scratches.Put(s)
 	if cols > scratchTerms {
 		for r := range idx {
-			idx[r] = longCategorical(&p, w[r*cols:(r+1)*cols], u[r])
+			idx[r] = longCategorical(&s.p, w[r*cols:(r+1)*cols], u[r])
 		}
 		return
 	}
-	var maxes [scratchRows]float32
-	var total [scratchRows]float64
 	for len(idx) > 0 {
 		r := perCall(len(idx), cols)
 		n := r * cols
-		weightRows(p[:n], w, maxes[:r], total[:], cols, 0)
-		pickRows(idx[:r], p[:n], total[:r], u, cols)
+		weightRows(s.p[:n], w, s.max[:r], s.z[:], cols, 0)
+		pickRows(idx[:r], s.p[:n], s.z[:r], u, cols)
 		idx, w, u = idx[r:], w[n:], u[r:]
 	}
 }

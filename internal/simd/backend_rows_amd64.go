@@ -9,7 +9,8 @@ func weights(p []float32, total []float64, w []float32, cols int, floor float32)
 		refWeights(p, total, w, cols, floor)
 		return
 	}
-	var maxes [scratchRows]float32
+	s := scratches.Get().(*scratch)
+	defer scratches.Put(s)
 	for len(total) > 0 {
 		r := perCall(len(total), cols)
 		n := r * cols
@@ -17,7 +18,7 @@ func weights(p []float32, total []float64, w []float32, cols int, floor float32)
 			total[0] = 0
 			longWeights(p[:n], w[:n], longMax(w[:n]), floor, &total[0])
 		} else {
-			weightRows(p[:n], w, maxes[:r], total, cols, floor)
+			weightRows(p[:n], w, s.max[:r], total, cols, floor)
 		}
 		p, w, total = p[n:], w[n:], total[r:]
 	}
@@ -112,19 +113,18 @@ func longTotal(p *[scratchTerms]float32, w []float32) (m float32, total float64)
 
 // eachRow calls f with the index, the maximum and the total of every row.
 func eachRow(w []float32, cols int, f func(r int, m float32, total float64)) {
-	var p [scratchTerms]float32
-	var maxes [scratchRows]float32
-	var total [scratchRows]float64
+	s := scratches.Get().(*scratch)
+	defer scratches.Put(s)
 	for first, rows := 0, len(w)/cols; first < rows; {
 		r := perCall(rows-first, cols)
 		row := w[first*cols : (first+r)*cols]
 		if cols > scratchTerms {
-			maxes[0], total[0] = longTotal(&p, row)
+			s.max[0], s.z[0] = longTotal(&s.p, row)
 		} else {
-			weightRows(p[:len(row)], row, maxes[:r], total[:], cols, 0)
+			weightRows(s.p[:len(row)], row, s.max[:r], s.z[:], cols, 0)
 		}
 		for i := range r {
-			f(first+i, maxes[i], total[i])
+			f(first+i, s.max[i], s.z[i])
 		}
 		first += r
 	}
@@ -168,14 +168,15 @@ func softmax(dst, w []float32, cols int) {
 		refSoftmax(dst, w, cols)
 		return
 	}
-	var total [scratchRows]float64
+	s := scratches.Get().(*scratch)
+	defer scratches.Put(s)
 	for len(dst) > 0 {
 		r := perCall(len(dst)/cols, cols)
 		n := r * cols
-		weights(dst[:n], total[:r], w[:n], cols, 0)
+		weights(dst[:n], s.z[:r], w[:n], cols, 0)
 		for i := 0; i < n; i += runTerms { // more than once for a long row only
 			part := dst[i:min(i+runTerms, n)]
-			scaleRows(part, total[:r], len(part)/r)
+			scaleRows(part, s.z[:r], len(part)/r)
 		}
 		dst, w = dst[n:], w[n:]
 	}

@@ -70,13 +70,6 @@ func checkRows(w []float32, cols int) {
 const (
 	lanes      = 16
 	blockTerms = 8 * lanes // 128, see Pick
-
-	// scratchTerms is the room for weights that a call needs for itself, on
-	// the stack. Longer rows are cut there, at the end of a block.
-	scratchTerms = 32 * blockTerms
-
-	// scratchRows is how many rows share that room.
-	scratchRows = 256
 )
 
 func refWeights(p []float32, total []float64, w []float32, cols int, floor float32) {
@@ -236,11 +229,6 @@ func categoricalRow(w []float32, u float64) int {
 		before = c
 	}
 	return last
-}
-
-// perCall returns how many rows of cols entries are worked on at once.
-func perCall(rows, cols int) int {
-	return min(rows, scratchRows, max(scratchTerms/cols, 1))
 }
 
 // refWeightRows is refWeights that stores the maxima of the rows too.

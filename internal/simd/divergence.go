@@ -32,35 +32,33 @@ func KL(dst []float64, v, w []float32, cols int) {
 
 // divergence is KL, or Entropy if w is nil.
 func divergence(dst []float64, v, w []float32, cols int) {
-	var p [scratchTerms]float32
-	var mv, mw [scratchRows]float32
-	var zv, zw [scratchRows]float64
+	s := scratches.Get().(*scratch)
+	defer scratches.Put(s)
 	for len(dst) > 0 {
 		r := perCall(len(dst), cols)
 		n := r * cols
 		var u []float32
 		if w != nil {
 			u = w[:n]
-			rowTotals(&p, u, mw[:r], zw[:r], cols)
+			rowTotals(&s.p, u, s.other[:r], s.y[:r], cols)
 		}
-		var sums [scratchRows]float64
 		if cols > scratchTerms {
-			mv[0], zv[0], sums[0] = longCross(&p, v[:n], u, mw[0])
+			s.max[0], s.z[0], s.sum[0] = longCross(&s.p, v[:n], u, s.other[0])
 		} else {
-			weightRows(p[:n], v, mv[:r], zv[:], cols, 0)
+			weightRows(s.p[:n], v, s.max[:r], s.z[:], cols, 0)
 			for i := range r {
+				from, to := i*cols, (i+1)*cols
 				var lane [lanes]float64
-				row := slice(u, i*cols, (i+1)*cols)
-				cross(&lane, p[i*cols:(i+1)*cols], v[i*cols:(i+1)*cols], row, mv[i], mw[i])
-				sums[i] = halve(&lane)
+				cross(&lane, s.p[from:to], v[from:to], slice(u, from, to), s.max[i], s.other[i])
+				s.sum[i] = halve(&lane)
 			}
 		}
-		for i := range r {
-			mean, log := float64(sums[i]/zv[i]), Log(zv[i])
+		for i, sum := range s.sum[:r] {
+			mean, log := float64(sum/s.z[i]), Log(s.z[i])
 			if w == nil {
 				dst[i] = log - mean
 			} else {
-				dst[i] = mean - (log - Log(zw[i]))
+				dst[i] = mean - (log - Log(s.y[i]))
 			}
 		}
 		dst, v, w = dst[r:], v[n:], slice(w, n, len(w))

@@ -135,19 +135,18 @@ func refPull(dst, y, d []float32, mean, scale float32) {
 }
 
 func gumbelMax(idx []int32, w []float32, cols int, bits []uint32) {
-	var p [scratchTerms]float32
-	var maxes [scratchRows]float32
-	var total [scratchRows]float64
+	s := scratches.Get().(*scratch)
+	defer scratches.Put(s)
 	for len(idx) > 0 {
 		r := perCall(len(idx), cols)
 		n := r * cols
 		if cols > scratchTerms {
-			idx[0] = longRace(&p, w[:n], bits[:n])
+			idx[0] = longRace(&s.p, w[:n], bits[:n])
 		} else {
-			weightRows(p[:n], w, maxes[:r], total[:], cols, 0)
-			race(p[:n], bits[:n])
-			argMax(idx[:r], p[:n], cols)
-			for i, z := range total[:r] {
+			weightRows(s.p[:n], w, s.max[:r], s.z[:], cols, 0)
+			race(s.p[:n], bits[:n])
+			argMax(idx[:r], s.p[:n], cols)
+			for i, z := range s.z[:r] {
 				if !(z > 0) {
 					idx[i] = -1
 				}

@@ -95,6 +95,9 @@ func TestGemm(t *testing.T) {
 }
 
 func TestNothingAllocates(t *testing.T) {
+	if raceEnabled {
+		t.Skip("pools allocate under the race detector")
+	}
 	w, p := logWeights(1, 640, 3), make([]float32, 640)
 	total, u := make([]float64, 10), make([]float64, 10)
 	idx, x, bits := make([]int32, 640), make([]int32, 640), make([]uint32, 640)
@@ -118,6 +121,13 @@ func TestNothingAllocates(t *testing.T) {
 		Sum(p)
 		SigmoidTo(p, p)
 		Gemm(p[:100], p[100:200], w[:100], 10, 10, 10)
+		Gumbel(p, bits)
+		GumbelMax(idx[:10], w, 64, bits)
+		GumbelSoftmax(p, w, w, 64, 1)
+		SoftmaxPull(p, w, w, 64, 1)
+		Entropy(total, w, 64)
+		KL(total, w, w, 64)
+		SoftplusSum(w)
 		GemmT(p[:100], p[100:200], w[:100], 10, 10, 10)
 	}))
 }

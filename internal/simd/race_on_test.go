@@ -1,0 +1,6 @@
+//go:build race
+
+package simd
+
+// raceEnabled: pools drop items at random under the race detector.
+const raceEnabled = true
