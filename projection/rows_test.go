@@ -117,7 +117,11 @@ func (r *rows) costs(dst []float64) {
 // the constraint.
 func TestRowsAgainstBarrier(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
-	for n := range 200 {
+	cases := 200
+	if testing.Short() {
+		cases = 50
+	}
+	for n := range cases {
 		levels := 2 + r.IntN(5)
 		d := Divergence(n % 2)
 		kappa := []float64{1, 1, 1.5, 4}[r.IntN(4)]

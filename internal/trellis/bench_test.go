@@ -69,3 +69,27 @@ func BenchmarkFFBS(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkCount is one Filter and one Draw of 25 two-level sites with exactly
+// ten ones: the proposal of a constrained kernel.
+func BenchmarkCount(b *testing.B) {
+	const states = 12
+	a := &table{levels: 2, accepting: make([]bool, states)}
+	for s := range states {
+		a.accepting[s] = s == 10
+		a.next = append(a.next, s, min(s+1, states-1))
+	}
+	g, err := Compile(context.Background(), a, Config{Sites: 25, Levels: 2})
+	require.NoError(b, err)
+	run := NewRunner(g)
+	r := rand.New(rand.NewPCG(1, 1))
+	v, x := make([]float32, 50), make([]int32, 25)
+	for i := range v {
+		v[i] = float32(r.NormFloat64())
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		_, _ = run.Filter(v)
+		run.Draw(x, r)
+	}
+}

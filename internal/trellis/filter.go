@@ -168,8 +168,7 @@ func (r *Runner) layerSums(t int, l *layer) (top float64) {
 	here, ahead, sums := r.values(t), r.values(t+1), r.sums(t)
 	switch {
 	case l.dense != nil && (all || 2*len(list) > l.n):
-		n := copy(r.ahead[:dead], ahead)
-		clear(r.ahead[n:])
+		copy(r.ahead[:dead], ahead) // the value of dead stays 0
 		cols := r.columns(t)
 		s := r.nonz[:len(cols)]
 		for i, k := range cols {
