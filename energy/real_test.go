@@ -1,7 +1,6 @@
 package energy_test
 
 import (
-	"context"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -109,14 +108,7 @@ func TestGaussianMixturePosterior(t *testing.T) {
 			require.InDelta(t, integrate(func(x, y float64) float64 { return y * w(x, y) })/z, float64(v[2*s+1]), 1e-6, "float32")
 		}
 	}
-	var _ energy.Denoiser[float32] = m
-	sites, levels := m.Shape()
-	require.Equal(t, [2]int{2, 1}, [2]int{sites, levels})
-	v, want := make([]float32, 2), make([]float32, 2)
-	m.Posterior(want, x[:2], alpha[:1], nil)
-	q := energy.Noised[float32]{X: x[:2], Time: []float64{0.5}, Alpha: alpha[:1], Sample: []int{0}, Src: make([]rand.Source, 1)}
-	require.NoError(t, m.Denoise(context.Background(), v, q))
-	require.Equal(t, want, v)
+	v := make([]float32, 2)
 	// At ᾱ = 1 the state is the sample, at 0 it says nothing.
 	m.Posterior(v, x[:2], []float64{1}, nil)
 	require.Equal(t, x[:2], v)

@@ -1,7 +1,6 @@
 package energy
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -13,8 +12,9 @@ import (
 // GaussianMixture is the normalised law Σ_k w_k N(m_k, diag v_k) over reals,
 // with E = −log density (log Z = 0).
 //
-// It is [Scored] and, since a mixture under Gaussian noise is a mixture, an exact
-// [Denoiser] of reals. It is immutable and safe for concurrent use.
+// It is [Scored], a tilt of it is a mixture again, and so is it under Gaussian
+// noise: [GaussianMixture.Posterior] is exact. It is immutable and safe for
+// concurrent use.
 type GaussianMixture struct {
 	sites     int
 	logw      []float64 // per component
@@ -66,9 +66,6 @@ func (m *GaussianMixture) Sites() int { return m.sites }
 
 // Components returns the number of components.
 func (m *GaussianMixture) Components() int { return len(m.logw) }
-
-// Shape returns the number of coordinates and 1, as for every denoiser of reals.
-func (m *GaussianMixture) Shape() (sites, levels int) { return m.sites, 1 }
 
 // Energy implements [Real].
 func (m *GaussianMixture) Energy(e []float64, x []float32) {
@@ -188,13 +185,6 @@ func (m *GaussianMixture) Draw(x []float32, src rand.Source) {
 		at := k*m.sites + i
 		x[i] = float32(m.mean[at] + float64(math.Sqrt(m.v[at])*r.NormFloat64()))
 	}
-}
-
-// Denoise implements [Denoiser] exactly.
-func (m *GaussianMixture) Denoise(ctx context.Context, v []float32, q Noised[float32]) error {
-	q.check(m.sites)
-	m.Posterior(v, q.X, q.Alpha, nil)
-	return ctx.Err()
 }
 
 // Posterior stores in v the posterior mean E[x_0 | x_t] of every state of x
