@@ -21,7 +21,9 @@ import (
 // [DMALA], which leaves π invariant; a step costs one evaluation of the model.
 //
 // Unlike DMALA's proposal it knows no distance between levels; on ordinal models
-// with many levels DMALA is the better choice.
+// with many levels DMALA is the better choice. Its weights cost some ten
+// exponentials and logarithms per level, in float64, so that DMALA is also the
+// faster one where the model itself is cheap.
 type DLMC struct {
 	// StepSize is the time τ, in units where a level of the same energy is
 	// jumped to at rate g(1). 0 means: start at 0.2 and adapt during warm-up.

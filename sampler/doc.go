@@ -7,6 +7,17 @@
 // effective sample size before anything else. On sparse graphs put [Gibbs]
 // beside it: it is often ten times better per second.
 //
+// When that is not enough:
+//
+//   - several modes, or barriers of more than a few nats: [Tempering], and
+//     [Cyclical], which is cheaper and crosses less;
+//   - many levels: [Paths], which changes many sites per evaluation of the
+//     model, and [LocallyBalanced], which changes one;
+//   - states that no single change leads to, such as fixed counts:
+//     [HammingBall] and [BlockGibbs];
+//   - the normaliser: [AIS] and [SteppingStone];
+//   - the minimum: [Anneal].
+//
 // # The law of a kernel
 //
 // A [Method] is a recipe, an immutable value that says how to move. Its

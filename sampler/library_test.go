@@ -48,6 +48,7 @@ func TestKernelsOnLibraryModels(t *testing.T) {
 		for name, method := range map[string]Method{
 			"DMALA": DMALA{StepSize: 0.7}, "GWG": GWG{}, "Metropolis": Metropolis{Updates: 1},
 			"Gibbs": Gibbs{}, "Gibbs-random": Gibbs{Scan: Random}, "Gibbs-chromatic": Gibbs{Scan: Chromatic}, "BlockGibbs": BlockGibbs{},
+			"LB-exact": LocallyBalanced{Balance: Barker, Exact: true}, "HammingBall": HammingBall{Block: 2, Radius: 1, Updates: 1},
 		} {
 			_, graphical := energy.As[energy.Graphical](m)
 			_, bipartite := energy.As[energy.Bipartite](m)
