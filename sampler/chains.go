@@ -26,7 +26,8 @@ type Config struct {
 
 	// Init holds the initial states: one per chain, or one for all chains. If
 	// nil, every level is drawn uniformly and models that leave states without
-	// probability (energy.Supported) repair the result.
+	// probability (energy.Supported) repair the result; other models with such
+	// states want an Init.
 	Init []int32
 
 	// Observe, if not nil, is told of every draw.

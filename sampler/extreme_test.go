@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -146,6 +147,7 @@ func TestInfeasibleStart(t *testing.T) {
 			require.True(t, errors.As(err, &start), "%T: %v", method, err)
 			assert.Equal(t, 36, start.Chain)
 			assert.ErrorContains(t, err, "chain 36: energy of the initial state")
+			assert.Equal(t, math.IsInf(v, 1), strings.Contains(err.Error(), "set Init"))
 			assert.Zero(t, c.Len())
 		}
 	}

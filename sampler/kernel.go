@@ -119,7 +119,7 @@ type StartError struct {
 }
 
 func (e *StartError) Error() string {
-	why := "the state has probability zero"
+	why := "the state has probability zero; set Init to one that has some"
 	if !math.IsInf(e.Energy, 1) {
 		why = "the model cannot evaluate the state"
 	}
