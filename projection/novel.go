@@ -19,7 +19,7 @@ import (
 //
 //   - a [constraint.Lexicon]: branch and bound on its automaton;
 //   - any other [Seen]: sequences in order of cost until one is new, at most
-//     one more than the set has;
+//     one more than there are known ones;
 //   - a language beside it: the same, in order of cost within the language.
 type Novel struct {
 	// Seen is the set. The default is a new, empty Lexicon for every Bind.

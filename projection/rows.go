@@ -219,8 +219,8 @@ func (r *rows) beyond(v int32, n int) int {
 // few is how many sizes of S are tried one by one before bisection.
 const few = 8
 
-// size of S: the least n ≥ from that is enough. Enough stays enough, because
-// the entries descend.
+// least returns the size of S: the least n ≥ from that is enough. What is enough
+// stays enough, because the entries descend.
 func (r *rows) least(v int32, from int, enough func(n int) bool) int {
 	for n := from; n < from+few; n++ {
 		if enough(n) {
