@@ -57,3 +57,5 @@ func cross(lane *[lanes]float64, p, v, w []float32, mv, mw float32) {
 func weightRows(p, w, maxes []float32, total []float64, cols int, floor float32) {
 	refWeightRows(p, w, maxes, total, cols, floor)
 }
+
+func heatBathInner(*Changes, *[8]int32, []int32, []int32, []int32, []uint32, int) int { return 0 }

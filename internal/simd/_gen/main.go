@@ -37,6 +37,7 @@ var topics = []struct {
 	{"gumbel", gumbel},
 	{"argmax", argMax},
 	{"pairs", pairs},
+	{"heatbath", heatBath},
 }
 
 func main() {
