@@ -92,7 +92,10 @@ func pocked(v float64) energy.Func {
 func TestNaNEnergies(t *testing.T) {
 	m := pocked(math.NaN())
 	zero := make([]int32, 5)
-	for _, method := range []Method{DMALA{StepSize: 1}, GWG{}, Metropolis{}} {
+	for _, method := range []Method{
+		DMALA{StepSize: 1}, GWG{}, Metropolis{}, LocallyBalanced{Balance: Barker}, Paths{Length: 2}, DLMC{StepSize: 1}, Cyclical{StepSize: 1},
+		Tempering{Base: Metropolis{}, Rungs: 3},
+	} {
 		c := run(t, m, method, Config{Chains: 40, Warmup: -1, Init: zero}, 50)
 		assert.Positive(t, c.Stats().Invalid, "%T counts what it rejects", method)
 		e := make([]float64, 40)
@@ -101,7 +104,7 @@ func TestNaNEnergies(t *testing.T) {
 			assert.False(t, math.IsNaN(v), "%T walked into a hole", method)
 		}
 	}
-	for _, method := range []Method{DULA{StepSize: 1}, Gibbs{}, BlockGibbs{Blocks: [][]int{{0, 1, 2, 3, 4}}}} {
+	for _, method := range []Method{DULA{StepSize: 1}, Gibbs{}, BlockGibbs{Blocks: [][]int{{0, 1, 2, 3, 4}}}, HammingBall{Block: 4}} {
 		c, err := NewChains(m, method, Config{Chains: 40, Warmup: -1, Init: zero})
 		require.NoError(t, err)
 		err = c.Run(context.Background(), 200)
@@ -121,7 +124,7 @@ func TestNaNEnergies(t *testing.T) {
 func TestForbiddenStates(t *testing.T) {
 	m := pocked(math.Inf(1))
 	zero := make([]int32, 5)
-	for _, method := range []Method{DMALA{StepSize: 1}, GWG{}, GWG{Flips: 2}, Metropolis{}, Gibbs{}} {
+	for _, method := range []Method{DMALA{StepSize: 1}, GWG{}, GWG{Flips: 2}, Metropolis{}, Gibbs{}, LocallyBalanced{Balance: Max}, Paths{Length: 2}, DLMC{StepSize: 1}, Cyclical{StepSize: 1}, HammingBall{Block: 4}, Tempering{Rungs: 3}} {
 		c := run(t, m, method, Config{Chains: 40, Warmup: -1, Init: zero}, 50)
 		e := make([]float64, 40)
 		m.Energy(e, c.x)
@@ -156,7 +159,7 @@ func TestInfeasibleStart(t *testing.T) {
 // flat has one level only: nothing can move, and nothing must break.
 func TestOneLevel(t *testing.T) {
 	m := energy.Func{Sites: 3, Levels: 1, E: func([]int32) float64 { return 1 }}
-	for _, method := range []Method{DULA{}, DMALA{}, Gibbs{}, Gibbs{Scan: Random}, Metropolis{}, GWG{}, BlockGibbs{Blocks: [][]int{{0, 1}}}} {
+	for _, method := range []Method{DULA{}, DMALA{}, Gibbs{}, Gibbs{Scan: Random}, Metropolis{}, GWG{}, BlockGibbs{Blocks: [][]int{{0, 1}}}, LocallyBalanced{}, Paths{}, DLMC{}, Cyclical{}, HammingBall{}, Tempering{Rungs: 3}} {
 		c := run(t, m, method, Config{Warmup: 20}, 20)
 		assert.Equal(t, make([]int32, 12), c.x, "%T", method)
 		assert.Zero(t, c.Stats().Invalid)
