@@ -92,7 +92,9 @@ func NewChains(m energy.Model, method Method, cfg Config) (*Chains, error) {
 	for i := range c.streams {
 		c.streams[i] = Stream{seed: cfg.Seed, chain: uint64(i)}
 	}
-	c.initStates()
+	if err := c.initStates(); err != nil {
+		return nil, err
+	}
 	return c, nil
 }
 
@@ -148,12 +150,12 @@ func (c *Chains) newBlocks() ([]block, error) {
 	return blocks, nil
 }
 
-func (c *Chains) initStates() {
+func (c *Chains) initStates() error {
 	if init := c.cfg.Init; len(init) > 0 {
 		for at := 0; at < len(c.x); at += len(init) {
 			copy(c.x[at:], init)
 		}
-		return
+		return nil
 	}
 	for i := range c.streams {
 		for j := range c.sites {
@@ -163,6 +165,14 @@ func (c *Chains) initStates() {
 	if s, ok := energy.As[energy.Supported](c.model); ok {
 		s.Repair(c.x)
 	}
+	for i := range c.streams {
+		if k, ok := c.blocks[i/BlockSize].kernel.(Starter); ok {
+			if err := k.Start(c.x[i*c.sites:(i+1)*c.sites], &c.streams[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // Run makes n draws per chain, Config.Thin steps apart, and tells the observer
@@ -231,7 +241,7 @@ func (c *Chains) Reset() error {
 func (c *Chains) resetBlock(b *block) error {
 	err := b.kernel.Reset(c.x[b.first*c.sites : (b.first+b.chains)*c.sites])
 	if start, ok := err.(*StartError); ok {
-		return &StartError{Chain: b.first + start.Chain, Energy: start.Energy}
+		return &StartError{Chain: b.first + start.Chain, Energy: start.Energy, Constraint: start.Constraint}
 	}
 	return err
 }

@@ -88,29 +88,35 @@ func TestTrajectoryGolden(t *testing.T) {
 }
 
 func TestCheckpointResumesToTheSameBits(t *testing.T) {
-	m := newQuadratic(9, 1)
 	for _, method := range everyMethod() {
-		for _, at := range []int{0, 13} {
-			cfg := Config{Chains: 40, Seed: 3, Warmup: 20, Thin: 2}
-			want := run(t, m, method, cfg, 50)
+		checkResume(t, newQuadratic(9, 1), method)
+	}
+}
 
-			first, err := NewChains(m, method, cfg)
-			require.NoError(t, err)
-			if at > 0 {
-				require.NoError(t, first.Run(context.Background(), at))
-			}
-			var file bytes.Buffer
-			require.NoError(t, first.Save(&file))
+// checkResume holds 50 draws against the same in two parts with a checkpoint
+// between them, at the start and after 13.
+func checkResume(t *testing.T, m energy.Model, method Method) {
+	t.Helper()
+	for _, at := range []int{0, 13} {
+		cfg := Config{Chains: 40, Seed: 3, Warmup: 20, Thin: 2}
+		want := run(t, m, method, cfg, 50)
 
-			second, err := NewChains(m, method, Config{Chains: 40, Seed: 99, Warmup: 20, Thin: 2, Workers: 1})
-			require.NoError(t, err)
-			require.NoError(t, second.Load(&file))
-			assert.Equal(t, at, second.Len())
-			require.NoError(t, second.Run(context.Background(), 50-at))
-			assert.Equal(t, hashed(want.x), hashed(second.x), "%T saved after %d draws", method, at)
-			assert.Equal(t, want.StepSizes(), second.StepSizes())
-			assert.Equal(t, want.Stats(), second.Stats())
+		first, err := NewChains(m, method, cfg)
+		require.NoError(t, err)
+		if at > 0 {
+			require.NoError(t, first.Run(context.Background(), at))
 		}
+		var file bytes.Buffer
+		require.NoError(t, first.Save(&file))
+
+		second, err := NewChains(m, method, Config{Chains: 40, Seed: 99, Warmup: 20, Thin: 2, Workers: 1})
+		require.NoError(t, err)
+		require.NoError(t, second.Load(&file))
+		assert.Equal(t, at, second.Len())
+		require.NoError(t, second.Run(context.Background(), 50-at))
+		assert.Equal(t, hashed(want.x), hashed(second.x), "%T saved after %d draws", method, at)
+		assert.Equal(t, want.StepSizes(), second.StepSizes())
+		assert.Equal(t, want.Stats(), second.Stats())
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 )
 
@@ -13,8 +14,8 @@ import (
 //	q_i(l|x) ∝ exp( −β (E(x with x_i=l) − E(x)) − δ²(l, x_i)/(2 α_i) ),
 //
 // independently for every site i, with the differences from the model's
-// first-order table and β = ½ unless setStep says otherwise. It holds two sets of weights: those of the current states
-// and those of the states last loaded.
+// first-order table and β = ½ unless setStep says otherwise. It holds two sets of
+// weights: those of the current states and those of the states last loaded.
 type proposal interface {
 	// load evaluates the model at x (chains × sites): energies to e, weights to
 	// the loaded set.
@@ -43,7 +44,14 @@ type proposal interface {
 	// current returns log q(y|x) by the current weights, which belong to x.
 	current(y, x []int32, s int) float64
 
+	// check returns a *StartError if a state of x cannot be a start.
+	check(x []int32) error
+
+	// start replaces the one state x by one that the chain can start from.
+	start(x []int32, r *Stream) error
+
 	appendBinary(b []byte) []byte
+
 	// unmarshalBinary restores what appendBinary wrote at step size alpha and
 	// returns the rest of b.
 	unmarshalBinary(b []byte, alpha float64) ([]byte, error)
@@ -55,7 +63,14 @@ type langevin struct {
 	preconditioner []float32
 	window         int
 	minibatch      bool
+	within         constraint.Automaton
 }
+
+// unconfined is the part of a proposal that may go anywhere.
+type unconfined struct{}
+
+func (unconfined) check([]int32) error          { return nil }
+func (unconfined) start([]int32, *Stream) error { return nil }
 
 // kernel returns the proposal that fits the model.
 func (l langevin) proposal(method string, m energy.Model, chains int) (proposal, error) {
@@ -81,6 +96,9 @@ func (l langevin) proposal(method string, m energy.Model, chains int) (proposal,
 		if _, ok := energy.As[energy.Stochastic](m); !ok {
 			return nil, fmt.Errorf("sampler: %s: Minibatch needs an energy.Stochastic model, %T is not", method, m)
 		}
+	}
+	if l.within != nil {
+		return newConfined(method, m, chains, l)
 	}
 	if levels == 2 {
 		return newFlips(m, chains, l), nil

@@ -3,6 +3,7 @@ package sampler
 import (
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
@@ -32,6 +33,14 @@ type DMALA struct {
 	// Preconditioner and Window: see [DULA].
 	Preconditioner []float32
 	Window         int
+
+	// Within, if not nil, confines the chain to a language of package
+	// constraint: proposals are drawn from q restricted to it, with the
+	// normalisers of both directions in the acceptance ratio, so the chain
+	// samples π restricted to the language exactly. Initial states, unless
+	// given, are uniform draws from it. A step costs a pass of the trellis per
+	// chain. Each kernel compiles the language for itself.
+	Within constraint.Automaton
 }
 
 const (
@@ -49,7 +58,7 @@ func (d DMALA) Kernel(m energy.Model, chains int) (Kernel, error) {
 			return nil, err
 		}
 	}
-	l := langevin{alpha: alpha, preconditioner: d.Preconditioner, window: d.Window}
+	l := langevin{alpha: alpha, preconditioner: d.Preconditioner, window: d.Window, within: d.Within}
 	p, err := l.proposal("DMALA", m, chains)
 	if err != nil {
 		return nil, err
@@ -81,7 +90,13 @@ type dmala struct {
 
 func (k *dmala) StepSize() float64 { return k.alpha }
 
+// Start implements [Starter].
+func (k *dmala) Start(x []int32, r *Stream) error { return k.proposal.start(x, r) }
+
 func (k *dmala) Reset(x []int32) error {
+	if err := k.proposal.check(x); err != nil {
+		return err
+	}
 	k.proposal.load(k.e, x)
 	k.proposal.acceptAll()
 	return checkStart(k.e)

@@ -3,6 +3,7 @@ package sampler
 import (
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 )
 
@@ -41,6 +42,9 @@ type DULA struct {
 	// Minibatch takes the table from the model's unbiased estimate
 	// (energy.Stochastic). Energies are then not known.
 	Minibatch bool
+
+	// Within confines the chain to a language; see [DMALA].
+	Within constraint.Automaton
 }
 
 // defaultDULAStep is the step size of the first row of the table of known
@@ -52,7 +56,7 @@ func (d DULA) Kernel(m energy.Model, chains int) (Kernel, error) {
 	if d.StepSize == 0 {
 		d.StepSize = defaultDULAStep
 	}
-	l := langevin{alpha: d.StepSize, preconditioner: d.Preconditioner, window: d.Window, minibatch: d.Minibatch}
+	l := langevin{alpha: d.StepSize, preconditioner: d.Preconditioner, window: d.Window, minibatch: d.Minibatch, within: d.Within}
 	p, err := l.proposal("DULA", m, chains)
 	if err != nil {
 		return nil, err
@@ -77,7 +81,13 @@ type dula struct {
 
 func (k *dula) StepSize() float64 { return k.alpha }
 
+// Start implements [Starter].
+func (k *dula) Start(x []int32, r *Stream) error { return k.proposal.start(x, r) }
+
 func (k *dula) Reset(x []int32) error {
+	if err := k.proposal.check(x); err != nil {
+		return err
+	}
 	if k.minibatch {
 		k.model.Energy(k.e, x)
 		return checkStart(k.e)

@@ -15,6 +15,7 @@ type flips struct {
 	field  func(e []float64, h []float32, x []int32)
 	source energy.Stochastic
 	prec   []float32
+	unconfined
 
 	beta       float32   // balance: ½ for the Langevin proposal
 	cost       []float32 // 1/(2α), one entry, or 1/(2α g_i) per site

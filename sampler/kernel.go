@@ -77,6 +77,14 @@ type Adaptive interface {
 	Adapt(info []Info, step, of int)
 }
 
+// Starter kernels cannot start from every state.
+type Starter interface {
+	// Start replaces x, one random state, by one that a chain can start from,
+	// or returns an error that wraps constraint.ErrInfeasible if there is none.
+	// It is called before the first Reset, for chains without a given state.
+	Start(x []int32, r *Stream) error
+}
+
 // Sized kernels have a step size that a report may want to show.
 type Sized interface{ StepSize() float64 }
 
@@ -115,10 +123,17 @@ var ErrZero = errors.New("energy is +Inf: state has probability zero")
 // StartError says that a chain cannot start from its state.
 type StartError struct {
 	Chain  int     // index of the chain
-	Energy float64 // its energy: +Inf, −Inf or NaN
+	Energy float64 // its energy: +Inf, −Inf or NaN; 0 if Constraint is set
+
+	// Constraint names the language of the method's Within that the state is
+	// not in, if that is what is wrong.
+	Constraint string
 }
 
 func (e *StartError) Error() string {
+	if e.Constraint != "" {
+		return fmt.Sprintf("sampler: chain %d: the initial state is not in %s", e.Chain, e.Constraint)
+	}
 	why := "the state has probability zero; set Init to one that has some"
 	if !math.IsInf(e.Energy, 1) {
 		why = "the model cannot evaluate the state"

@@ -20,12 +20,14 @@ type rows struct {
 	source              energy.Stochastic
 	prec                []float32
 	values              []float32 // of ordinal models
+	unconfined
 
 	// weigher, if not nil, replaces the log-weights of the Langevin proposal
 	// (logits); alpha is its last argument.
 	weigher func(w, g []float32, at int32, alpha float64)
 
 	alpha        float64
+	apart        float64   // δ² between different categories
 	beta         float32   // balance: ½ for the Langevin proposal
 	g, nextG     []float32 // differences: chains × sites × cols
 	p, nextP     []float32 // weights, same shape
@@ -41,7 +43,7 @@ const weightFloor = 0x1p-60
 
 func newRows(method string, m energy.Model, chains int, l langevin) (*rows, error) {
 	sites, levels := m.Shape()
-	r := &rows{sites: sites, levels: levels, cols: levels, window: -1, prec: l.preconditioner, alpha: l.alpha, beta: half}
+	r := &rows{sites: sites, levels: levels, cols: levels, window: -1, prec: l.preconditioner, alpha: l.alpha, apart: 2, beta: half}
 	if o, ok := energy.As[energy.Ordinal](m); ok {
 		r.values = o.Values()
 	}
@@ -99,19 +101,23 @@ func (p *rows) weigh(w []float32, sum []float64, g []float32, x []int32) {
 			p.weigher(w[i*p.cols:(i+1)*p.cols], g[i*p.cols:(i+1)*p.cols], at, p.alpha)
 			continue
 		}
-		kappa := 1 / (2 * p.alpha)
-		if p.prec != nil {
-			kappa /= float64(p.prec[i%p.sites])
-		}
-		p.logits(w[i*p.cols:(i+1)*p.cols], g[i*p.cols:(i+1)*p.cols], at, kappa)
+		p.logits(w[i*p.cols:(i+1)*p.cols], g[i*p.cols:(i+1)*p.cols], at, p.kappa(i%p.sites))
 	}
 	simd.Weights(w, sum, w, p.cols, weightFloor)
+}
+
+// kappa returns 1/(2α) of a site.
+func (p *rows) kappa(site int) float64 {
+	if p.prec == nil {
+		return 1 / (2 * p.alpha)
+	}
+	return 1 / (2 * p.alpha) / float64(p.prec[site])
 }
 
 // logits stores in w the log-weights of one row at level at, where κ = 1/(2α).
 func (p *rows) logits(w, g []float32, at int32, kappa float64) {
 	if p.values == nil {
-		far := float32(2 * kappa)
+		far := float32(p.apart * kappa)
 		for l := range w {
 			w[l] = -float32(p.beta*g[l]) - far
 		}
@@ -140,11 +146,16 @@ func (p *rows) load(e []float64, x []int32) {
 }
 
 func (p *rows) estimate(x []int32, r []Stream) {
+	p.guess(x, r)
+	p.weigh(p.nextP, p.nextSum, p.nextG, x)
+}
+
+// guess stores the model's estimate of the table.
+func (p *rows) guess(x []int32, r []Stream) {
 	for s := range r {
 		p.generators[s] = &r[s]
 	}
 	p.source.Estimate(p.nextG, x, p.generators)
-	p.weigh(p.nextP, p.nextSum, p.nextG, x)
 }
 
 func (p *rows) accept(s int) {
