@@ -3,7 +3,6 @@ package projection
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/trellis"
@@ -56,15 +55,5 @@ func nameOf(name string, c any) string {
 	if name != "" {
 		return name
 	}
-	switch c := c.(type) {
-	case fmt.Stringer:
-		return c.String()
-	case *constraint.Intersection:
-		parts := make([]string, len(c.Parts()))
-		for i, p := range c.Parts() {
-			parts[i] = nameOf("", p)
-		}
-		return strings.Join(parts, " ∩ ")
-	}
-	return fmt.Sprintf("%T", c)
+	return constraint.Name(c)
 }

@@ -113,7 +113,7 @@ func TestPathErrors(t *testing.T) {
 	both, err := constraint.Intersect(two, odd)
 	require.NoError(t, err)
 	_, err = Path{Language: both}.Bind(2, 2, 1)
-	require.EqualError(t, err, "projection: constraint.Count ∩ *constraint.DFA at site 2: no sequence satisfies the constraint")
+	require.EqualError(t, err, "projection: Count{Levels:[1] Min:2 Max:2} ∩ constraint.DFA at site 2: no sequence satisfies the constraint")
 
 	_, err = Path{Language: two, Limit: 2}.Bind(5, 2, 1)
 	var limit *constraint.LimitError
@@ -139,7 +139,7 @@ func TestPathErrors(t *testing.T) {
 	require.Equal(t, []int{1, 1}, []int{weight.Site, weight.Level})
 	_, err = e.LogZ(v)
 	require.ErrorAs(t, err, &weight)
-	require.ErrorContains(t, err, "constraint.Count")
+	require.ErrorContains(t, err, "Count{")
 	require.PanicsWithValue(t, "projection: len(v) = 5, want 6", func() { _, _ = e.LogZ(v[:5]) })
 	require.PanicsWithValue(t, "projection: len(dst) = 4, want a multiple of 3", func() { _, _ = e.Sample(make([]int32, 4), v, nil) })
 

@@ -73,7 +73,7 @@ func TestTrajectoryGolden(t *testing.T) {
 	three := newRugged(4, 3, 1, 0.5, 2)
 	var b strings.Builder
 	for _, m := range []energy.Model{ising, three} {
-		for _, method := range everyMethod() {
+		for n, method := range everyMethod() {
 			if g, ok := method.(GWG); ok && g.Flips > 1 && m == energy.Model(three) {
 				continue
 			}
@@ -81,7 +81,7 @@ func TestTrajectoryGolden(t *testing.T) {
 				method = BlockGibbs{Blocks: [][]int{{0, 3}, {1}}}
 			}
 			c := run(t, m, method, Config{Chains: 40, Seed: 1, Warmup: 50}, 50)
-			fmt.Fprintf(&b, "%T %T %+v: %016x\n", m, method, method, hashed(c.x))
+			fmt.Fprintf(&b, "%T %d %T: %016x\n", m, n, method, hashed(c.x))
 		}
 	}
 	golden(t, "trajectory.golden", b.String())

@@ -44,9 +44,9 @@ func unroll(method string, within constraint.Automaton, sites, levels int) (*tre
 	var dead *trellis.DeadError
 	switch {
 	case errors.As(err, &dead):
-		return nil, fmt.Errorf("sampler: %s: Within: %v dies at site %d of %d: %w", method, within, dead.Site, sites, constraint.ErrInfeasible)
+		return nil, fmt.Errorf("sampler: %s: Within: %s dies at site %d of %d: %w", method, constraint.Name(within), dead.Site, sites, constraint.ErrInfeasible)
 	case err != nil:
-		return nil, fmt.Errorf("sampler: %s: Within: %v: %w", method, within, err)
+		return nil, fmt.Errorf("sampler: %s: Within: %s: %w", method, constraint.Name(within), err)
 	}
 	return g, nil
 }
@@ -62,7 +62,7 @@ func newConfined(method string, m energy.Model, chains int, l langevin) (*confin
 	if base.levels == 2 {
 		base.values, base.apart = nil, 1 // two levels are 1 apart, whatever they stand for
 	}
-	p := &confined{rows: *base, name: fmt.Sprint(l.within)}
+	p := &confined{rows: *base, name: constraint.Name(l.within)}
 	p.p, p.nextP, p.sum, p.nextSum = nil, nil, nil, nil // the trellis takes the sums
 	if p.graph, err = unroll(method, l.within, p.sites, p.levels); err != nil {
 		return nil, err
