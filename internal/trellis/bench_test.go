@@ -62,6 +62,7 @@ func BenchmarkFFBS(b *testing.B) {
 				}
 			})
 			b.Run("sums", func(b *testing.B) {
+				run.v = v
 				for b.Loop() {
 					_ = run.allSums()
 				}

@@ -42,7 +42,7 @@ type layer struct {
 	factor []float64 // exp(edge−shift)
 	shift  float64   // the greatest edge log-weight
 
-	dense [][lanes]uint8 // see newDense; nil where the rows are sparse
+	dense []uint64 // see newDense; nil where the rows are sparse
 }
 
 // Compile unrolls the automaton. It returns a *[DeadError] if nothing is
