@@ -273,7 +273,7 @@ func (c *conditional) posterior(dst, m []float64, x []float32, alpha float64, wo
 			y += float64(c.vector.At(a, j) * (float64(x[i]) - float64(signal*prior[a])))
 		}
 		s := float64(alpha*l) + (1 - alpha)
-		logp -= (simd.Log(s) + float64(y*y)/s) / 2
+		logp -= float64((simd.Log(s) + float64(y*y)/s) / 2)
 		y *= float64(signal*l) / s
 		for a := range c.free {
 			shrunk[a] += float64(c.vector.At(a, j) * y)

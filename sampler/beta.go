@@ -41,7 +41,7 @@ func (c LinearBeta) Alpha(t float64) float64 {
 
 // split returns the whole steps before t and what is left.
 func (c LinearBeta) split(t float64) (whole int, rest float64) {
-	k := unit(t) * float64(c.Steps)
+	k := float64(unit(t) * float64(c.Steps))
 	whole = int(math.Round(k))
 	if math.Abs(k-float64(whole)) > gridTolerance {
 		whole = int(k)

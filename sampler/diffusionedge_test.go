@@ -259,8 +259,9 @@ func TestDiffusionStepsDoNotAllocate(t *testing.T) {
 				return testing.AllocsPerRun(5, func() { _ = d.Sample(context.Background(), x) })
 			}
 			// More steps, or more sites for the clock of first hitting, cost
-			// nothing; Sample itself starts workers.
-			assert.InDelta(t, allocs(4, 8), allocs(200, 64), 1, "%s with %d workers", name, workers)
+			// nothing; Sample itself starts workers, which may cost a few
+			// allocations more or less. One per step would be 196.
+			assert.InDelta(t, allocs(4, 8), allocs(200, 64), 20, "%s with %d workers", name, workers)
 		}
 	}
 }

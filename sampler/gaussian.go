@@ -79,7 +79,7 @@ func (p Gaussian) Next(_ []float32, _ float64, step, steps int, _ *Stream) float
 // number.
 func (p Gaussian) Reverse(x []float32, raw, v []float32, t, s float64, r *Stream) error {
 	at, as := p.Alpha(t), p.Alpha(s)
-	variance := float64(float64(p.Eta*p.Eta)*((1-as)/(1-at))) * (1 - at/as)
+	variance := float64(float64(float64(p.Eta*p.Eta)*((1-as)/(1-at))) * (1 - at/as))
 	signal, sigma := math.Sqrt(as), math.Sqrt(variance)
 	rest := math.Sqrt(max(0, 1-as-variance))
 	from := raw
@@ -108,7 +108,7 @@ func (p Gaussian) Reverse(x []float32, raw, v []float32, t, s float64, r *Stream
 // method: only a logarithm and a square root, so the same bits everywhere).
 func normals(r *Stream) (a, b float64) {
 	for {
-		u, v := 2*r.Float64()-1, 2*r.Float64()-1
+		u, v := float64(2*r.Float64())-1, float64(2*r.Float64())-1
 		s := float64(u*u) + float64(v*v)
 		if s < 1 && s > 0 {
 			f := math.Sqrt(-2 * simd.Log(s) / s)

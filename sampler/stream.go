@@ -51,7 +51,7 @@ func (s *Stream) Uint64() uint64 {
 }
 
 // Float64 returns a uniform number in [0,1), a multiple of 2⁻⁵³, from two words.
-func (s *Stream) Float64() float64 { return float64(s.Uint64()>>11) * unit53 }
+func (s *Stream) Float64() float64 { return float64(float64(s.Uint64()>>11) * unit53) }
 
 // IntN returns a uniform integer in [0,n), exactly (Lemire 2019, with
 // rejection). It panics unless 1 ≤ n ≤ 2³².

@@ -78,7 +78,7 @@ func SoftmaxPull(dst, y, d []float32, cols int, scale float32) {
 func exponential32(b uint32) float32 {
 	high := int32(b) >> 31 // −1 if v ≥ ½
 	a := float32(int32(b)^high) + 0.5
-	a *= 0x1p-32 // v or 1−v, whichever is smaller
+	a = float32(a * 0x1p-32) // v or 1−v, whichever is smaller
 	y := a
 	if high == 0 {
 		y = 1 - a

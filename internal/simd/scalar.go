@@ -153,7 +153,7 @@ func logSum(k, f, lost float64) float64 {
 	p = float64(p * z)
 	// log(1+f) = s·(2+p) and 2s = f − s·f. Subtracting f²/2 first keeps the
 	// rounded part small.
-	h := float64(0.5*f) * f
+	h := float64(float64(0.5*f) * f)
 	tail := float64(s*float64(h+p)) + float64(float64(k*ln2Lo64)+lost)
 	return float64(k*ln2Hi64) - float64(float64(h-tail)-f)
 }
