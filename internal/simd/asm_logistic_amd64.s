@@ -228,15 +228,15 @@ TEXT ·sigmoidAVX512(SB), NOSPLIT, $0-24
 	MOVQ         n+16(FP), DX
 	VPBROADCASTD logistic_const3fb8aa3b<>+0(SB), Z0
 	VPBROADCASTD logistic_const4b40007f<>+0(SB), Z1
-	VPBROADCASTD logistic_const3f317200<>+0(SB), Z2
-	VPBROADCASTD logistic_const35bfbe8e<>+0(SB), Z3
-	VPBROADCASTD logistic_const3efffefe<>+0(SB), Z4
-	VPBROADCASTD logistic_const3e2aabd7<>+0(SB), Z5
-	VPBROADCASTD logistic_const3d2b94f8<>+0(SB), Z6
-	VPBROADCASTD logistic_const3c083142<>+0(SB), Z7
-	VPBROADCASTD logistic_const3f800000<>+0(SB), Z8
-	VPBROADCASTD logistic_constc2ae999a<>+0(SB), Z9
-	VPBROADCASTD logistic_const80000000<>+0(SB), Z10
+	VPBROADCASTD logistic_const3f317200<>+0(SB), Z1
+	VPBROADCASTD logistic_const35bfbe8e<>+0(SB), Z2
+	VPBROADCASTD logistic_const3efffefe<>+0(SB), Z3
+	VPBROADCASTD logistic_const3e2aabd7<>+0(SB), Z4
+	VPBROADCASTD logistic_const3d2b94f8<>+0(SB), Z5
+	VPBROADCASTD logistic_const3c083142<>+0(SB), Z6
+	VPBROADCASTD logistic_const3f800000<>+0(SB), Z7
+	VPBROADCASTD logistic_constc2ae999a<>+0(SB), Z8
+	VPBROADCASTD logistic_const80000000<>+0(SB), Z9
 	XORQ         BX, BX
 	MOVQ         DX, SI
 	SUBQ         $+16, SI
@@ -244,34 +244,33 @@ TEXT ·sigmoidAVX512(SB), NOSPLIT, $0-24
 loop1:
 	CMPQ         BX, SI
 	JG           tail2
-	VMOVUPS      (CX)(BX*4), Z11
-	VORPS        Z10, Z11, Z12
-	VMULPS       Z0, Z12, Z13
-	VADDPS       Z1, Z13, Z13
-	VSUBPS       Z1, Z13, Z14
-	VMOVDQA32    Z12, Z15
-	VFNMADD231PS Z2, Z14, Z15
-	VMULPS       Z3, Z14, Z14
-	VSUBPS       Z14, Z15, Z15
-	VMULPS       Z7, Z15, Z14
-	VADDPS       Z6, Z14, Z14
-	VMULPS       Z15, Z14, Z14
-	VADDPS       Z5, Z14, Z14
-	VMULPS       Z15, Z14, Z14
-	VADDPS       Z4, Z14, Z14
-	VMULPS       Z15, Z15, Z16
-	VMULPS       Z14, Z16, Z14
-	VADDPS       Z15, Z14, Z14
-	VADDPS       Z8, Z14, Z14
-	VPSLLD       $0x17, Z13, Z13
-	VCMPPS       $0x05, Z9, Z12, K1
-	VMULPS.Z     Z13, Z14, K1, Z14
-	VADDPS       Z8, Z14, Z12
-	VPMOVD2M     Z11, K1
-	VMOVAPS      Z8, Z11
-	VMOVAPS      Z14, K1, Z11
-	VDIVPS       Z12, Z11, Z11
-	VMOVUPS      Z11, (AX)(BX*4)
+	VMOVUPS      (CX)(BX*4), Z10
+	VORPS        Z9, Z10, Z11
+	VMULPS       Z0, Z11, Z12
+	VRNDSCALEPS  $0x00, Z12, Z12
+	VMOVDQA32    Z12, Z13
+	VMOVDQA32    Z11, Z14
+	VFNMADD231PS Z1, Z13, Z14
+	VMULPS       Z2, Z13, Z13
+	VSUBPS       Z13, Z14, Z14
+	VMULPS       Z6, Z14, Z13
+	VADDPS       Z5, Z13, Z13
+	VMULPS       Z14, Z13, Z13
+	VADDPS       Z4, Z13, Z13
+	VMULPS       Z14, Z13, Z13
+	VADDPS       Z3, Z13, Z13
+	VMULPS       Z14, Z14, Z15
+	VMULPS       Z13, Z15, Z13
+	VADDPS       Z14, Z13, Z13
+	VADDPS       Z7, Z13, Z13
+	VCMPPS       $0x05, Z8, Z11, K1
+	VSCALEFPS.Z  Z12, Z13, K1, Z13
+	VADDPS       Z7, Z13, Z11
+	VPMOVD2M     Z10, K1
+	VMOVAPS      Z7, Z10
+	VMOVAPS      Z13, K1, Z10
+	VDIVPS       Z11, Z10, Z10
+	VMOVUPS      Z10, (AX)(BX*4)
 	ADDQ         $+16, BX
 	JMP          loop1
 
@@ -281,31 +280,30 @@ tail2:
 	MOVQ         $-1, SI
 	BZHIQ        DX, SI, SI
 	KMOVW        SI, K1
-	VMOVUPS.Z    (CX)(BX*4), K1, Z11
-	VORPS        Z10, Z11, Z10
-	VMULPS       Z0, Z10, Z0
-	VADDPS       Z1, Z0, Z0
-	VSUBPS       Z1, Z0, Z1
-	VMOVDQA32    Z10, Z12
-	VFNMADD231PS Z2, Z1, Z12
-	VMULPS       Z3, Z1, Z1
-	VSUBPS       Z1, Z12, Z12
-	VMULPS       Z7, Z12, Z1
-	VADDPS       Z6, Z1, Z1
-	VMULPS       Z12, Z1, Z1
+	VMOVUPS.Z    (CX)(BX*4), K1, Z10
+	VORPS        Z9, Z10, Z9
+	VMULPS       Z0, Z9, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMOVDQA32    Z0, Z11
+	VMOVDQA32    Z9, Z12
+	VFNMADD231PS Z1, Z11, Z12
+	VMULPS       Z2, Z11, Z11
+	VSUBPS       Z11, Z12, Z12
+	VMULPS       Z6, Z12, Z1
 	VADDPS       Z5, Z1, Z1
 	VMULPS       Z12, Z1, Z1
 	VADDPS       Z4, Z1, Z1
+	VMULPS       Z12, Z1, Z1
+	VADDPS       Z3, Z1, Z1
 	VMULPS       Z12, Z12, Z2
 	VMULPS       Z1, Z2, Z1
 	VADDPS       Z12, Z1, Z1
-	VADDPS       Z8, Z1, Z1
-	VPSLLD       $0x17, Z0, Z0
-	VCMPPS       $0x05, Z9, Z10, K2
-	VMULPS.Z     Z0, Z1, K2, Z1
-	VADDPS       Z8, Z1, Z0
-	VPMOVD2M     Z11, K2
-	VMOVAPS      Z8, Z2
+	VADDPS       Z7, Z1, Z1
+	VCMPPS       $0x05, Z8, Z9, K2
+	VSCALEFPS.Z  Z0, Z1, K2, Z1
+	VADDPS       Z7, Z1, Z0
+	VPMOVD2M     Z10, K2
+	VMOVAPS      Z7, Z2
 	VMOVAPS      Z1, K2, Z2
 	VDIVPS       Z0, Z2, Z0
 	VMOVUPS      Z0, K1, (AX)(BX*4)

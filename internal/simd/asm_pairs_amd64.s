@@ -204,7 +204,7 @@ TEXT ·pairRowsAVX512(SB), NOSPLIT, $0-40
 	MOVQ         rows+32(FP), SI
 	VPBROADCASTD pairs_const3fb8aa3b<>+0(SB), Z0
 	VPBROADCASTD pairs_const4b40007f<>+0(SB), Z1
-	VPBROADCASTD pairs_const3f317200<>+0(SB), Z2
+	VPBROADCASTD pairs_const3f317200<>+0(SB), Z1
 	VPBROADCASTD pairs_const35bfbe8e<>+0(SB), Z3
 	VPBROADCASTD pairs_const3efffefe<>+0(SB), Z4
 	VPBROADCASTD pairs_const3e2aabd7<>+0(SB), Z5
@@ -215,48 +215,47 @@ TEXT ·pairRowsAVX512(SB), NOSPLIT, $0-40
 	VPBROADCASTD pairs_constff800000<>+0(SB), Z10
 	VMOVUPS      pairs_evens<>+0(SB), Z11
 	VMOVUPS      pairs_merge<>+0(SB), Z12
-	VPXORD       Z13, Z13, Z13
+	VPXORD       Z2, Z2, Z2
 
 loop:
-	VMOVUPS       (CX), Z14
-	VPERMILPS     $0xb1, Z14, Z15
-	VMAXPS        Z10, Z15, Z15
-	VMAXPS        Z15, Z14, Z15
-	VADDPS        Z13, Z15, Z16
-	VCMPPS        $0x04, Z10, Z15, K1
-	VMOVAPS.Z     Z16, K1, Z15
-	VSUBPS        Z15, Z14, Z14
-	VMULPS        Z0, Z14, Z16
-	VADDPS        Z1, Z16, Z16
-	VSUBPS        Z1, Z16, Z17
-	VMOVDQA32     Z14, Z18
-	VFNMADD231PS  Z2, Z17, Z18
-	VMULPS        Z3, Z17, Z17
-	VSUBPS        Z17, Z18, Z18
-	VMULPS        Z7, Z18, Z17
-	VADDPS        Z6, Z17, Z17
-	VMULPS        Z18, Z17, Z17
-	VADDPS        Z5, Z17, Z17
-	VMULPS        Z18, Z17, Z17
-	VADDPS        Z4, Z17, Z17
-	VMULPS        Z18, Z18, Z19
-	VMULPS        Z17, Z19, Z17
-	VADDPS        Z18, Z17, Z17
-	VADDPS        Z8, Z17, Z17
-	VPSLLD        $0x17, Z16, Z16
-	VCMPPS        $0x05, Z9, Z14, K1
-	VMULPS.Z      Z16, Z17, K1, Z17
-	VMOVUPS       Z17, (AX)
-	VPERMPS       Z15, Z11, Z15
-	VMOVUPS       Y15, (DX)
-	VCVTPS2PD     Y17, Z14
-	VEXTRACTF64X4 $0x01, Z17, Y15
-	VCVTPS2PD     Y15, Z15
-	VUNPCKLPD     Z15, Z14, Z16
-	VUNPCKHPD     Z15, Z14, Z14
-	VADDPD        Z14, Z16, Z16
-	VPERMPD       Z16, Z12, Z16
-	VMOVUPD       Z16, (BX)
+	VMOVUPS       (CX), Z13
+	VPERMILPS     $0xb1, Z13, Z14
+	VMAXPS        Z10, Z14, Z14
+	VMAXPS        Z14, Z13, Z14
+	VADDPS        Z2, Z14, Z15
+	VCMPPS        $0x04, Z10, Z14, K1
+	VMOVAPS.Z     Z15, K1, Z14
+	VSUBPS        Z14, Z13, Z13
+	VMULPS        Z0, Z13, Z15
+	VRNDSCALEPS   $0x00, Z15, Z15
+	VMOVDQA32     Z15, Z16
+	VMOVDQA32     Z13, Z17
+	VFNMADD231PS  Z1, Z16, Z17
+	VMULPS        Z3, Z16, Z16
+	VSUBPS        Z16, Z17, Z17
+	VMULPS        Z7, Z17, Z16
+	VADDPS        Z6, Z16, Z16
+	VMULPS        Z17, Z16, Z16
+	VADDPS        Z5, Z16, Z16
+	VMULPS        Z17, Z16, Z16
+	VADDPS        Z4, Z16, Z16
+	VMULPS        Z17, Z17, Z18
+	VMULPS        Z16, Z18, Z16
+	VADDPS        Z17, Z16, Z16
+	VADDPS        Z8, Z16, Z16
+	VCMPPS        $0x05, Z9, Z13, K1
+	VSCALEFPS.Z   Z15, Z16, K1, Z16
+	VMOVUPS       Z16, (AX)
+	VPERMPS       Z14, Z11, Z14
+	VMOVUPS       Y14, (DX)
+	VCVTPS2PD     Y16, Z13
+	VEXTRACTF64X4 $0x01, Z16, Y14
+	VCVTPS2PD     Y14, Z14
+	VUNPCKLPD     Z14, Z13, Z15
+	VUNPCKHPD     Z14, Z13, Z13
+	VADDPD        Z13, Z15, Z15
+	VPERMPD       Z15, Z12, Z15
+	VMOVUPD       Z15, (BX)
 	ADDQ          $+64, AX
 	ADDQ          $+64, CX
 	ADDQ          $+32, DX

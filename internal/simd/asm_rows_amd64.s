@@ -447,29 +447,29 @@ GLOBL rows_constc2ae999a<>(SB), RODATA|NOPTR, $32
 TEXT ·weightsSegmentAVX512(SB), NOSPLIT, $0-40
 	VPBROADCASTD rows_const3fb8aa3b<>+0(SB), Z0
 	VPBROADCASTD rows_const4b40007f<>+0(SB), Z1
-	VPBROADCASTD rows_const3f317200<>+0(SB), Z2
-	VPBROADCASTD rows_const35bfbe8e<>+0(SB), Z3
-	VPBROADCASTD rows_const3efffefe<>+0(SB), Z4
-	VPBROADCASTD rows_const3e2aabd7<>+0(SB), Z5
-	VPBROADCASTD rows_const3d2b94f8<>+0(SB), Z6
-	VPBROADCASTD rows_const3c083142<>+0(SB), Z7
-	VPBROADCASTD rows_const3f800000<>+0(SB), Z8
-	VPBROADCASTD rows_constc2ae999a<>+0(SB), Z9
-	VPBROADCASTD rows_constff800000<>+0(SB), Z10
+	VPBROADCASTD rows_const3f317200<>+0(SB), Z1
+	VPBROADCASTD rows_const35bfbe8e<>+0(SB), Z4
+	VPBROADCASTD rows_const3efffefe<>+0(SB), Z5
+	VPBROADCASTD rows_const3e2aabd7<>+0(SB), Z6
+	VPBROADCASTD rows_const3d2b94f8<>+0(SB), Z7
+	VPBROADCASTD rows_const3c083142<>+0(SB), Z8
+	VPBROADCASTD rows_const3f800000<>+0(SB), Z9
+	VPBROADCASTD rows_constc2ae999a<>+0(SB), Z10
+	VPBROADCASTD rows_constff800000<>+0(SB), Z11
 	MOVQ         p+0(FP), AX
 	MOVQ         w+8(FP), CX
 	MOVQ         n+16(FP), DX
 	MOVQ         total+32(FP), BX
-	VBROADCASTSS m+24(FP), Z10
-	VMOVSD       (BX), X13
+	VBROADCASTSS m+24(FP), Z11
+	VMOVSD       (BX), X12
 	XORQ         SI, SI
 	XORQ         R8, R8
 	MOVQ         DX, DI
 	ANDQ         $-16, DI
 
 block1:
-	VPXORD  Z11, Z11, Z11
-	VPXORD  Z12, Z12, Z12
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
 	LEAQ    128(R8), R9
 	CMPQ    R9, DI
 	CMOVQGT DI, R9
@@ -477,34 +477,33 @@ block1:
 	JGE     end3
 
 loop2:
-	VMOVUPS       (CX)(SI*4), Z14
-	VSUBPS        Z10, Z14, Z14
-	VMULPS        Z0, Z14, Z15
-	VADDPS        Z1, Z15, Z15
-	VSUBPS        Z1, Z15, Z16
-	VMOVDQA32     Z14, Z17
-	VFNMADD231PS  Z2, Z16, Z17
-	VMULPS        Z3, Z16, Z16
-	VSUBPS        Z16, Z17, Z17
-	VMULPS        Z7, Z17, Z16
-	VADDPS        Z6, Z16, Z16
-	VMULPS        Z17, Z16, Z16
-	VADDPS        Z5, Z16, Z16
-	VMULPS        Z17, Z16, Z16
-	VADDPS        Z4, Z16, Z16
-	VMULPS        Z17, Z17, Z18
-	VMULPS        Z16, Z18, Z16
-	VADDPS        Z17, Z16, Z16
-	VADDPS        Z8, Z16, Z16
-	VPSLLD        $0x17, Z15, Z15
-	VCMPPS        $0x05, Z9, Z14, K1
-	VMULPS.Z      Z15, Z16, K1, Z16
-	VMOVUPS       Z16, (AX)(SI*4)
-	VCVTPS2PD     Y16, Z14
-	VEXTRACTF64X4 $0x01, Z16, Y15
-	VCVTPS2PD     Y15, Z15
-	VADDPD        Z14, Z11, Z11
-	VADDPD        Z15, Z12, Z12
+	VMOVUPS       (CX)(SI*4), Z13
+	VSUBPS        Z11, Z13, Z13
+	VMULPS        Z0, Z13, Z14
+	VRNDSCALEPS   $0x00, Z14, Z14
+	VMOVDQA32     Z14, Z15
+	VMOVDQA32     Z13, Z16
+	VFNMADD231PS  Z1, Z15, Z16
+	VMULPS        Z4, Z15, Z15
+	VSUBPS        Z15, Z16, Z16
+	VMULPS        Z8, Z16, Z15
+	VADDPS        Z7, Z15, Z15
+	VMULPS        Z16, Z15, Z15
+	VADDPS        Z6, Z15, Z15
+	VMULPS        Z16, Z15, Z15
+	VADDPS        Z5, Z15, Z15
+	VMULPS        Z16, Z16, Z17
+	VMULPS        Z15, Z17, Z15
+	VADDPS        Z16, Z15, Z15
+	VADDPS        Z9, Z15, Z15
+	VCMPPS        $0x05, Z10, Z13, K1
+	VSCALEFPS.Z   Z14, Z15, K1, Z15
+	VMOVUPS       Z15, (AX)(SI*4)
+	VCVTPS2PD     Y15, Z13
+	VEXTRACTF64X4 $0x01, Z15, Y14
+	VCVTPS2PD     Y14, Z14
+	VADDPD        Z13, Z2, Z2
+	VADDPD        Z14, Z3, Z3
 	ADDQ          $+16, SI
 	CMPQ          SI, R9
 	JL            loop2
@@ -520,49 +519,48 @@ end3:
 	MOVQ          $-1, R10
 	BZHIQ         R9, R10, R10
 	KMOVW         R10, K1
-	VMOVUPS.Z     (CX)(SI*4), K1, Z14
-	VSUBPS        Z10, Z14, Z14
-	VMULPS        Z0, Z14, Z15
-	VADDPS        Z1, Z15, Z15
-	VSUBPS        Z1, Z15, Z16
-	VMOVDQA32     Z14, Z17
-	VFNMADD231PS  Z2, Z16, Z17
-	VMULPS        Z3, Z16, Z16
-	VSUBPS        Z16, Z17, Z17
-	VMULPS        Z7, Z17, Z16
-	VADDPS        Z6, Z16, Z16
-	VMULPS        Z17, Z16, Z16
-	VADDPS        Z5, Z16, Z16
-	VMULPS        Z17, Z16, Z16
-	VADDPS        Z4, Z16, Z16
-	VMULPS        Z17, Z17, Z18
-	VMULPS        Z16, Z18, Z16
-	VADDPS        Z17, Z16, Z16
-	VADDPS        Z8, Z16, Z16
-	VPSLLD        $0x17, Z15, Z15
-	VCMPPS        $0x05, Z9, Z14, K2
-	VMULPS.Z      Z15, Z16, K2, Z16
-	VMOVUPS       Z16, K1, (AX)(SI*4)
-	VMOVAPS.Z     Z16, K1, Z16
-	VCVTPS2PD     Y16, Z14
-	VEXTRACTF64X4 $0x01, Z16, Y15
-	VCVTPS2PD     Y15, Z15
-	VADDPD        Z14, Z11, Z11
-	VADDPD        Z15, Z12, Z12
+	VMOVUPS.Z     (CX)(SI*4), K1, Z13
+	VSUBPS        Z11, Z13, Z13
+	VMULPS        Z0, Z13, Z14
+	VRNDSCALEPS   $0x00, Z14, Z14
+	VMOVDQA32     Z14, Z15
+	VMOVDQA32     Z13, Z16
+	VFNMADD231PS  Z1, Z15, Z16
+	VMULPS        Z4, Z15, Z15
+	VSUBPS        Z15, Z16, Z16
+	VMULPS        Z8, Z16, Z15
+	VADDPS        Z7, Z15, Z15
+	VMULPS        Z16, Z15, Z15
+	VADDPS        Z6, Z15, Z15
+	VMULPS        Z16, Z15, Z15
+	VADDPS        Z5, Z15, Z15
+	VMULPS        Z16, Z16, Z17
+	VMULPS        Z15, Z17, Z15
+	VADDPS        Z16, Z15, Z15
+	VADDPS        Z9, Z15, Z15
+	VCMPPS        $0x05, Z10, Z13, K2
+	VSCALEFPS.Z   Z14, Z15, K2, Z15
+	VMOVUPS       Z15, K1, (AX)(SI*4)
+	VMOVAPS.Z     Z15, K1, Z15
+	VCVTPS2PD     Y15, Z13
+	VEXTRACTF64X4 $0x01, Z15, Y14
+	VCVTPS2PD     Y14, Z14
+	VADDPD        Z13, Z2, Z2
+	VADDPD        Z14, Z3, Z3
 
 skip5:
 done4:
-	VADDPD        Z12, Z11, Z11
-	VEXTRACTF64X4 $0x01, Z11, Y14
-	VADDPD        Y14, Y11, Y11
-	VEXTRACTF32X4 $0x01, Y11, X14
-	VADDPD        X14, X11, X11
-	VPERMILPD     $0x01, X11, X14
-	VADDSD        X14, X11, X11
-	VADDSD        X11, X13, X13
+	VADDPD        Z3, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y13
+	VADDPD        Y13, Y2, Y2
+	VEXTRACTF32X4 $0x01, Y2, X13
+	VADDPD        X13, X2, X2
+	VPERMILPD     $0x01, X2, X13
+	VADDSD        X13, X2, X2
+	VADDSD        X2, X12, X12
 	CMPQ          R8, DX
 	JL            block1
-	VMOVSD        X13, (BX)
+	VMOVSD        X12, (BX)
 	VZEROUPPER
 	RET
 
@@ -845,15 +843,15 @@ done8:
 TEXT ·weightsRowsAVX512(SB), NOSPLIT, $0-52
 	VPBROADCASTD rows_const3fb8aa3b<>+0(SB), Z0
 	VPBROADCASTD rows_const4b40007f<>+0(SB), Z1
-	VPBROADCASTD rows_const3f317200<>+0(SB), Z2
-	VPBROADCASTD rows_const35bfbe8e<>+0(SB), Z3
-	VPBROADCASTD rows_const3efffefe<>+0(SB), Z4
-	VPBROADCASTD rows_const3e2aabd7<>+0(SB), Z5
-	VPBROADCASTD rows_const3d2b94f8<>+0(SB), Z6
-	VPBROADCASTD rows_const3c083142<>+0(SB), Z7
-	VPBROADCASTD rows_const3f800000<>+0(SB), Z8
-	VPBROADCASTD rows_constc2ae999a<>+0(SB), Z9
-	VPBROADCASTD rows_constff800000<>+0(SB), Z10
+	VPBROADCASTD rows_const3f317200<>+0(SB), Z1
+	VPBROADCASTD rows_const35bfbe8e<>+0(SB), Z4
+	VPBROADCASTD rows_const3efffefe<>+0(SB), Z5
+	VPBROADCASTD rows_const3e2aabd7<>+0(SB), Z6
+	VPBROADCASTD rows_const3d2b94f8<>+0(SB), Z7
+	VPBROADCASTD rows_const3c083142<>+0(SB), Z8
+	VPBROADCASTD rows_const3f800000<>+0(SB), Z9
+	VPBROADCASTD rows_constc2ae999a<>+0(SB), Z10
+	VPBROADCASTD rows_constff800000<>+0(SB), Z11
 	MOVQ         p+0(FP), AX
 	MOVQ         w+8(FP), CX
 	MOVQ         cols+40(FP), DX
@@ -862,15 +860,15 @@ TEXT ·weightsRowsAVX512(SB), NOSPLIT, $0-52
 	MOVQ         rows+32(FP), DI
 
 row:
-	VMOVDQA32 Z10, Z13
+	VMOVDQA32 Z11, Z12
 	XORQ      R8, R8
 	MOVQ      DX, R9
 	ANDQ      $-16, R9
 	JZ        maxTail2
 
 max1:
-	VMOVUPS (CX)(R8*4), Z14
-	VMAXPS  Z13, Z14, Z13
+	VMOVUPS (CX)(R8*4), Z13
+	VMAXPS  Z12, Z13, Z12
 	ADDQ    $+16, R8
 	CMPQ    R8, R9
 	JL      max1
@@ -883,33 +881,33 @@ maxTail2:
 	MOVQ      $-1, R10
 	BZHIQ     R9, R10, R10
 	KMOVW     R10, K1
-	VMOVDQA32 Z10, Z14
-	VMOVUPS   (CX)(R8*4), K1, Z14
-	VMAXPS    Z13, Z14, Z13
+	VMOVDQA32 Z11, Z13
+	VMOVUPS   (CX)(R8*4), K1, Z13
+	VMAXPS    Z12, Z13, Z12
 
 skip3:
-	VEXTRACTF64X4 $0x01, Z13, Y14
-	VMAXPS        Y14, Y13, Y13
-	VEXTRACTF32X4 $0x01, Y13, X14
-	VMAXPS        X14, X13, X13
-	VPERMILPS     $0x4e, X13, X14
-	VMAXPS        X14, X13, X13
-	VPERMILPS     $0xb1, X13, X14
-	VMAXPS        X14, X13, X13
-	VXORPS        X14, X14, X14
-	VCMPPS        $0x04, X10, X13, K1
-	VADDPS.Z      X14, X13, K1, X13
-	VBROADCASTSS  X13, Z13
-	VMOVSS        X13, (BX)
-	VXORPS        X14, X14, X14
+	VEXTRACTF64X4 $0x01, Z12, Y13
+	VMAXPS        Y13, Y12, Y12
+	VEXTRACTF32X4 $0x01, Y12, X13
+	VMAXPS        X13, X12, X12
+	VPERMILPS     $0x4e, X12, X13
+	VMAXPS        X13, X12, X12
+	VPERMILPS     $0xb1, X12, X13
+	VMAXPS        X13, X12, X12
+	VXORPS        X13, X13, X13
+	VCMPPS        $0x04, X11, X12, K1
+	VADDPS.Z      X13, X12, K1, X12
+	VBROADCASTSS  X12, Z12
+	VMOVSS        X12, (BX)
+	VXORPS        X13, X13, X13
 	XORQ          R8, R8
 	XORQ          R10, R10
 	MOVQ          DX, R9
 	ANDQ          $-16, R9
 
 block4:
-	VPXORD  Z11, Z11, Z11
-	VPXORD  Z12, Z12, Z12
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
 	LEAQ    128(R10), R11
 	CMPQ    R11, R9
 	CMOVQGT R9, R11
@@ -917,34 +915,33 @@ block4:
 	JGE     end6
 
 loop5:
-	VMOVUPS       (CX)(R8*4), Z15
-	VSUBPS        Z13, Z15, Z15
-	VMULPS        Z0, Z15, Z16
-	VADDPS        Z1, Z16, Z16
-	VSUBPS        Z1, Z16, Z17
-	VMOVDQA32     Z15, Z18
-	VFNMADD231PS  Z2, Z17, Z18
-	VMULPS        Z3, Z17, Z17
-	VSUBPS        Z17, Z18, Z18
-	VMULPS        Z7, Z18, Z17
-	VADDPS        Z6, Z17, Z17
-	VMULPS        Z18, Z17, Z17
-	VADDPS        Z5, Z17, Z17
-	VMULPS        Z18, Z17, Z17
-	VADDPS        Z4, Z17, Z17
-	VMULPS        Z18, Z18, Z19
-	VMULPS        Z17, Z19, Z17
-	VADDPS        Z18, Z17, Z17
-	VADDPS        Z8, Z17, Z17
-	VPSLLD        $0x17, Z16, Z16
-	VCMPPS        $0x05, Z9, Z15, K1
-	VMULPS.Z      Z16, Z17, K1, Z17
-	VMOVUPS       Z17, (AX)(R8*4)
-	VCVTPS2PD     Y17, Z15
-	VEXTRACTF64X4 $0x01, Z17, Y16
-	VCVTPS2PD     Y16, Z16
-	VADDPD        Z15, Z11, Z11
-	VADDPD        Z16, Z12, Z12
+	VMOVUPS       (CX)(R8*4), Z14
+	VSUBPS        Z12, Z14, Z14
+	VMULPS        Z0, Z14, Z15
+	VRNDSCALEPS   $0x00, Z15, Z15
+	VMOVDQA32     Z15, Z16
+	VMOVDQA32     Z14, Z17
+	VFNMADD231PS  Z1, Z16, Z17
+	VMULPS        Z4, Z16, Z16
+	VSUBPS        Z16, Z17, Z17
+	VMULPS        Z8, Z17, Z16
+	VADDPS        Z7, Z16, Z16
+	VMULPS        Z17, Z16, Z16
+	VADDPS        Z6, Z16, Z16
+	VMULPS        Z17, Z16, Z16
+	VADDPS        Z5, Z16, Z16
+	VMULPS        Z17, Z17, Z18
+	VMULPS        Z16, Z18, Z16
+	VADDPS        Z17, Z16, Z16
+	VADDPS        Z9, Z16, Z16
+	VCMPPS        $0x05, Z10, Z14, K1
+	VSCALEFPS.Z   Z15, Z16, K1, Z16
+	VMOVUPS       Z16, (AX)(R8*4)
+	VCVTPS2PD     Y16, Z14
+	VEXTRACTF64X4 $0x01, Z16, Y15
+	VCVTPS2PD     Y15, Z15
+	VADDPD        Z14, Z2, Z2
+	VADDPD        Z15, Z3, Z3
 	ADDQ          $+16, R8
 	CMPQ          R8, R11
 	JL            loop5
@@ -960,49 +957,48 @@ end6:
 	MOVQ          $-1, R12
 	BZHIQ         R11, R12, R12
 	KMOVW         R12, K1
-	VMOVUPS.Z     (CX)(R8*4), K1, Z15
-	VSUBPS        Z13, Z15, Z15
-	VMULPS        Z0, Z15, Z16
-	VADDPS        Z1, Z16, Z16
-	VSUBPS        Z1, Z16, Z17
-	VMOVDQA32     Z15, Z18
-	VFNMADD231PS  Z2, Z17, Z18
-	VMULPS        Z3, Z17, Z17
-	VSUBPS        Z17, Z18, Z18
-	VMULPS        Z7, Z18, Z17
-	VADDPS        Z6, Z17, Z17
-	VMULPS        Z18, Z17, Z17
-	VADDPS        Z5, Z17, Z17
-	VMULPS        Z18, Z17, Z17
-	VADDPS        Z4, Z17, Z17
-	VMULPS        Z18, Z18, Z19
-	VMULPS        Z17, Z19, Z17
-	VADDPS        Z18, Z17, Z17
-	VADDPS        Z8, Z17, Z17
-	VPSLLD        $0x17, Z16, Z16
-	VCMPPS        $0x05, Z9, Z15, K2
-	VMULPS.Z      Z16, Z17, K2, Z17
-	VMOVUPS       Z17, K1, (AX)(R8*4)
-	VMOVAPS.Z     Z17, K1, Z17
-	VCVTPS2PD     Y17, Z15
-	VEXTRACTF64X4 $0x01, Z17, Y16
-	VCVTPS2PD     Y16, Z16
-	VADDPD        Z15, Z11, Z11
-	VADDPD        Z16, Z12, Z12
+	VMOVUPS.Z     (CX)(R8*4), K1, Z14
+	VSUBPS        Z12, Z14, Z14
+	VMULPS        Z0, Z14, Z15
+	VRNDSCALEPS   $0x00, Z15, Z15
+	VMOVDQA32     Z15, Z16
+	VMOVDQA32     Z14, Z17
+	VFNMADD231PS  Z1, Z16, Z17
+	VMULPS        Z4, Z16, Z16
+	VSUBPS        Z16, Z17, Z17
+	VMULPS        Z8, Z17, Z16
+	VADDPS        Z7, Z16, Z16
+	VMULPS        Z17, Z16, Z16
+	VADDPS        Z6, Z16, Z16
+	VMULPS        Z17, Z16, Z16
+	VADDPS        Z5, Z16, Z16
+	VMULPS        Z17, Z17, Z18
+	VMULPS        Z16, Z18, Z16
+	VADDPS        Z17, Z16, Z16
+	VADDPS        Z9, Z16, Z16
+	VCMPPS        $0x05, Z10, Z14, K2
+	VSCALEFPS.Z   Z15, Z16, K2, Z16
+	VMOVUPS       Z16, K1, (AX)(R8*4)
+	VMOVAPS.Z     Z16, K1, Z16
+	VCVTPS2PD     Y16, Z14
+	VEXTRACTF64X4 $0x01, Z16, Y15
+	VCVTPS2PD     Y15, Z15
+	VADDPD        Z14, Z2, Z2
+	VADDPD        Z15, Z3, Z3
 
 skip8:
 done7:
-	VADDPD        Z12, Z11, Z11
-	VEXTRACTF64X4 $0x01, Z11, Y15
-	VADDPD        Y15, Y11, Y11
-	VEXTRACTF32X4 $0x01, Y11, X15
-	VADDPD        X15, X11, X11
-	VPERMILPD     $0x01, X11, X15
-	VADDSD        X15, X11, X11
-	VADDSD        X11, X14, X14
+	VADDPD        Z3, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y14
+	VADDPD        Y14, Y2, Y2
+	VEXTRACTF32X4 $0x01, Y2, X14
+	VADDPD        X14, X2, X2
+	VPERMILPD     $0x01, X2, X14
+	VADDSD        X14, X2, X2
+	VADDSD        X2, X13, X13
 	CMPQ          R10, DX
 	JL            block4
-	VMOVSD        X14, (SI)
+	VMOVSD        X13, (SI)
 	LEAQ          (AX)(DX*4), AX
 	LEAQ          (CX)(DX*4), CX
 	ADDQ          $+4, BX
@@ -1231,30 +1227,30 @@ done4:
 TEXT ·flooredSegmentAVX512(SB), NOSPLIT, $0-40
 	VPBROADCASTD rows_const3fb8aa3b<>+0(SB), Z0
 	VPBROADCASTD rows_const4b40007f<>+0(SB), Z1
-	VPBROADCASTD rows_const3f317200<>+0(SB), Z2
-	VPBROADCASTD rows_const35bfbe8e<>+0(SB), Z3
-	VPBROADCASTD rows_const3efffefe<>+0(SB), Z4
-	VPBROADCASTD rows_const3e2aabd7<>+0(SB), Z5
-	VPBROADCASTD rows_const3d2b94f8<>+0(SB), Z6
-	VPBROADCASTD rows_const3c083142<>+0(SB), Z7
-	VPBROADCASTD rows_const3f800000<>+0(SB), Z8
-	VPBROADCASTD rows_constc2ae999a<>+0(SB), Z9
-	VPBROADCASTD rows_constff800000<>+0(SB), Z10
-	VBROADCASTSS floor+28(FP), Z11
+	VPBROADCASTD rows_const3f317200<>+0(SB), Z1
+	VPBROADCASTD rows_const35bfbe8e<>+0(SB), Z4
+	VPBROADCASTD rows_const3efffefe<>+0(SB), Z5
+	VPBROADCASTD rows_const3e2aabd7<>+0(SB), Z6
+	VPBROADCASTD rows_const3d2b94f8<>+0(SB), Z7
+	VPBROADCASTD rows_const3c083142<>+0(SB), Z8
+	VPBROADCASTD rows_const3f800000<>+0(SB), Z9
+	VPBROADCASTD rows_constc2ae999a<>+0(SB), Z10
+	VPBROADCASTD rows_constff800000<>+0(SB), Z11
+	VBROADCASTSS floor+28(FP), Z12
 	MOVQ         p+0(FP), AX
 	MOVQ         w+8(FP), CX
 	MOVQ         n+16(FP), DX
 	MOVQ         total+32(FP), BX
-	VBROADCASTSS m+24(FP), Z14
-	VMOVSD       (BX), X15
+	VBROADCASTSS m+24(FP), Z13
+	VMOVSD       (BX), X14
 	XORQ         SI, SI
 	XORQ         R8, R8
 	MOVQ         DX, DI
 	ANDQ         $-16, DI
 
 block1:
-	VPXORD  Z12, Z12, Z12
-	VPXORD  Z13, Z13, Z13
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
 	LEAQ    128(R8), R9
 	CMPQ    R9, DI
 	CMOVQGT DI, R9
@@ -1262,37 +1258,36 @@ block1:
 	JGE     end3
 
 loop2:
-	VMOVUPS       (CX)(SI*4), Z16
-	VSUBPS        Z14, Z16, Z17
-	VMULPS        Z0, Z17, Z18
-	VADDPS        Z1, Z18, Z18
-	VSUBPS        Z1, Z18, Z19
-	VMOVDQA32     Z17, Z20
-	VFNMADD231PS  Z2, Z19, Z20
-	VMULPS        Z3, Z19, Z19
-	VSUBPS        Z19, Z20, Z20
-	VMULPS        Z7, Z20, Z19
-	VADDPS        Z6, Z19, Z19
-	VMULPS        Z20, Z19, Z19
-	VADDPS        Z5, Z19, Z19
-	VMULPS        Z20, Z19, Z19
-	VADDPS        Z4, Z19, Z19
-	VMULPS        Z20, Z20, Z21
-	VMULPS        Z19, Z21, Z19
-	VADDPS        Z20, Z19, Z19
-	VADDPS        Z8, Z19, Z19
-	VPSLLD        $0x17, Z18, Z18
-	VCMPPS        $0x05, Z9, Z17, K1
-	VMULPS.Z      Z18, Z19, K1, Z19
-	VMAXPS        Z19, Z11, Z19
-	VCMPPS        $0x04, Z10, Z16, K1
-	VMOVAPS.Z     Z19, K1, Z16
-	VMOVUPS       Z16, (AX)(SI*4)
-	VCVTPS2PD     Y16, Z17
-	VEXTRACTF64X4 $0x01, Z16, Y16
-	VCVTPS2PD     Y16, Z16
-	VADDPD        Z17, Z12, Z12
-	VADDPD        Z16, Z13, Z13
+	VMOVUPS       (CX)(SI*4), Z15
+	VSUBPS        Z13, Z15, Z16
+	VMULPS        Z0, Z16, Z17
+	VRNDSCALEPS   $0x00, Z17, Z17
+	VMOVDQA32     Z17, Z18
+	VMOVDQA32     Z16, Z19
+	VFNMADD231PS  Z1, Z18, Z19
+	VMULPS        Z4, Z18, Z18
+	VSUBPS        Z18, Z19, Z19
+	VMULPS        Z8, Z19, Z18
+	VADDPS        Z7, Z18, Z18
+	VMULPS        Z19, Z18, Z18
+	VADDPS        Z6, Z18, Z18
+	VMULPS        Z19, Z18, Z18
+	VADDPS        Z5, Z18, Z18
+	VMULPS        Z19, Z19, Z20
+	VMULPS        Z18, Z20, Z18
+	VADDPS        Z19, Z18, Z18
+	VADDPS        Z9, Z18, Z18
+	VCMPPS        $0x05, Z10, Z16, K1
+	VSCALEFPS.Z   Z17, Z18, K1, Z18
+	VMAXPS        Z18, Z12, Z18
+	VCMPPS        $0x04, Z11, Z15, K1
+	VMOVAPS.Z     Z18, K1, Z15
+	VMOVUPS       Z15, (AX)(SI*4)
+	VCVTPS2PD     Y15, Z16
+	VEXTRACTF64X4 $0x01, Z15, Y15
+	VCVTPS2PD     Y15, Z15
+	VADDPD        Z16, Z2, Z2
+	VADDPD        Z15, Z3, Z3
 	ADDQ          $+16, SI
 	CMPQ          SI, R9
 	JL            loop2
@@ -1308,52 +1303,51 @@ end3:
 	MOVQ          $-1, R10
 	BZHIQ         R9, R10, R10
 	KMOVW         R10, K1
-	VMOVUPS.Z     (CX)(SI*4), K1, Z16
-	VSUBPS        Z14, Z16, Z17
-	VMULPS        Z0, Z17, Z18
-	VADDPS        Z1, Z18, Z18
-	VSUBPS        Z1, Z18, Z19
-	VMOVDQA32     Z17, Z20
-	VFNMADD231PS  Z2, Z19, Z20
-	VMULPS        Z3, Z19, Z19
-	VSUBPS        Z19, Z20, Z20
-	VMULPS        Z7, Z20, Z19
-	VADDPS        Z6, Z19, Z19
-	VMULPS        Z20, Z19, Z19
-	VADDPS        Z5, Z19, Z19
-	VMULPS        Z20, Z19, Z19
-	VADDPS        Z4, Z19, Z19
-	VMULPS        Z20, Z20, Z21
-	VMULPS        Z19, Z21, Z19
-	VADDPS        Z20, Z19, Z19
-	VADDPS        Z8, Z19, Z19
-	VPSLLD        $0x17, Z18, Z18
-	VCMPPS        $0x05, Z9, Z17, K2
-	VMULPS.Z      Z18, Z19, K2, Z19
-	VMAXPS        Z19, Z11, Z19
-	VCMPPS        $0x04, Z10, Z16, K2
-	VMOVAPS.Z     Z19, K2, Z16
-	VMOVUPS       Z16, K1, (AX)(SI*4)
-	VMOVAPS.Z     Z16, K1, Z16
-	VCVTPS2PD     Y16, Z17
-	VEXTRACTF64X4 $0x01, Z16, Y16
-	VCVTPS2PD     Y16, Z16
-	VADDPD        Z17, Z12, Z12
-	VADDPD        Z16, Z13, Z13
+	VMOVUPS.Z     (CX)(SI*4), K1, Z15
+	VSUBPS        Z13, Z15, Z16
+	VMULPS        Z0, Z16, Z17
+	VRNDSCALEPS   $0x00, Z17, Z17
+	VMOVDQA32     Z17, Z18
+	VMOVDQA32     Z16, Z19
+	VFNMADD231PS  Z1, Z18, Z19
+	VMULPS        Z4, Z18, Z18
+	VSUBPS        Z18, Z19, Z19
+	VMULPS        Z8, Z19, Z18
+	VADDPS        Z7, Z18, Z18
+	VMULPS        Z19, Z18, Z18
+	VADDPS        Z6, Z18, Z18
+	VMULPS        Z19, Z18, Z18
+	VADDPS        Z5, Z18, Z18
+	VMULPS        Z19, Z19, Z20
+	VMULPS        Z18, Z20, Z18
+	VADDPS        Z19, Z18, Z18
+	VADDPS        Z9, Z18, Z18
+	VCMPPS        $0x05, Z10, Z16, K2
+	VSCALEFPS.Z   Z17, Z18, K2, Z18
+	VMAXPS        Z18, Z12, Z18
+	VCMPPS        $0x04, Z11, Z15, K2
+	VMOVAPS.Z     Z18, K2, Z15
+	VMOVUPS       Z15, K1, (AX)(SI*4)
+	VMOVAPS.Z     Z15, K1, Z15
+	VCVTPS2PD     Y15, Z16
+	VEXTRACTF64X4 $0x01, Z15, Y15
+	VCVTPS2PD     Y15, Z15
+	VADDPD        Z16, Z2, Z2
+	VADDPD        Z15, Z3, Z3
 
 skip5:
 done4:
-	VADDPD        Z13, Z12, Z12
-	VEXTRACTF64X4 $0x01, Z12, Y16
-	VADDPD        Y16, Y12, Y12
-	VEXTRACTF32X4 $0x01, Y12, X16
-	VADDPD        X16, X12, X12
-	VPERMILPD     $0x01, X12, X16
-	VADDSD        X16, X12, X12
-	VADDSD        X12, X15, X15
+	VADDPD        Z3, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y15
+	VADDPD        Y15, Y2, Y2
+	VEXTRACTF32X4 $0x01, Y2, X15
+	VADDPD        X15, X2, X2
+	VPERMILPD     $0x01, X2, X15
+	VADDSD        X15, X2, X2
+	VADDSD        X2, X14, X14
 	CMPQ          R8, DX
 	JL            block1
-	VMOVSD        X15, (BX)
+	VMOVSD        X14, (BX)
 	VZEROUPPER
 	RET
 
@@ -1649,16 +1643,16 @@ done8:
 TEXT ·flooredRowsAVX512(SB), NOSPLIT, $0-52
 	VPBROADCASTD rows_const3fb8aa3b<>+0(SB), Z0
 	VPBROADCASTD rows_const4b40007f<>+0(SB), Z1
-	VPBROADCASTD rows_const3f317200<>+0(SB), Z2
-	VPBROADCASTD rows_const35bfbe8e<>+0(SB), Z3
-	VPBROADCASTD rows_const3efffefe<>+0(SB), Z4
-	VPBROADCASTD rows_const3e2aabd7<>+0(SB), Z5
-	VPBROADCASTD rows_const3d2b94f8<>+0(SB), Z6
-	VPBROADCASTD rows_const3c083142<>+0(SB), Z7
-	VPBROADCASTD rows_const3f800000<>+0(SB), Z8
-	VPBROADCASTD rows_constc2ae999a<>+0(SB), Z9
-	VPBROADCASTD rows_constff800000<>+0(SB), Z10
-	VBROADCASTSS floor+48(FP), Z11
+	VPBROADCASTD rows_const3f317200<>+0(SB), Z1
+	VPBROADCASTD rows_const35bfbe8e<>+0(SB), Z4
+	VPBROADCASTD rows_const3efffefe<>+0(SB), Z5
+	VPBROADCASTD rows_const3e2aabd7<>+0(SB), Z6
+	VPBROADCASTD rows_const3d2b94f8<>+0(SB), Z7
+	VPBROADCASTD rows_const3c083142<>+0(SB), Z8
+	VPBROADCASTD rows_const3f800000<>+0(SB), Z9
+	VPBROADCASTD rows_constc2ae999a<>+0(SB), Z10
+	VPBROADCASTD rows_constff800000<>+0(SB), Z11
+	VBROADCASTSS floor+48(FP), Z12
 	MOVQ         p+0(FP), AX
 	MOVQ         w+8(FP), CX
 	MOVQ         cols+40(FP), DX
@@ -1667,15 +1661,15 @@ TEXT ·flooredRowsAVX512(SB), NOSPLIT, $0-52
 	MOVQ         rows+32(FP), DI
 
 row:
-	VMOVDQA32 Z10, Z14
+	VMOVDQA32 Z11, Z13
 	XORQ      R8, R8
 	MOVQ      DX, R9
 	ANDQ      $-16, R9
 	JZ        maxTail2
 
 max1:
-	VMOVUPS (CX)(R8*4), Z15
-	VMAXPS  Z14, Z15, Z14
+	VMOVUPS (CX)(R8*4), Z14
+	VMAXPS  Z13, Z14, Z13
 	ADDQ    $+16, R8
 	CMPQ    R8, R9
 	JL      max1
@@ -1688,33 +1682,33 @@ maxTail2:
 	MOVQ      $-1, R10
 	BZHIQ     R9, R10, R10
 	KMOVW     R10, K1
-	VMOVDQA32 Z10, Z15
-	VMOVUPS   (CX)(R8*4), K1, Z15
-	VMAXPS    Z14, Z15, Z14
+	VMOVDQA32 Z11, Z14
+	VMOVUPS   (CX)(R8*4), K1, Z14
+	VMAXPS    Z13, Z14, Z13
 
 skip3:
-	VEXTRACTF64X4 $0x01, Z14, Y15
-	VMAXPS        Y15, Y14, Y14
-	VEXTRACTF32X4 $0x01, Y14, X15
-	VMAXPS        X15, X14, X14
-	VPERMILPS     $0x4e, X14, X15
-	VMAXPS        X15, X14, X14
-	VPERMILPS     $0xb1, X14, X15
-	VMAXPS        X15, X14, X14
-	VXORPS        X15, X15, X15
-	VCMPPS        $0x04, X10, X14, K1
-	VADDPS.Z      X15, X14, K1, X14
-	VBROADCASTSS  X14, Z14
-	VMOVSS        X14, (BX)
-	VXORPS        X15, X15, X15
+	VEXTRACTF64X4 $0x01, Z13, Y14
+	VMAXPS        Y14, Y13, Y13
+	VEXTRACTF32X4 $0x01, Y13, X14
+	VMAXPS        X14, X13, X13
+	VPERMILPS     $0x4e, X13, X14
+	VMAXPS        X14, X13, X13
+	VPERMILPS     $0xb1, X13, X14
+	VMAXPS        X14, X13, X13
+	VXORPS        X14, X14, X14
+	VCMPPS        $0x04, X11, X13, K1
+	VADDPS.Z      X14, X13, K1, X13
+	VBROADCASTSS  X13, Z13
+	VMOVSS        X13, (BX)
+	VXORPS        X14, X14, X14
 	XORQ          R8, R8
 	XORQ          R10, R10
 	MOVQ          DX, R9
 	ANDQ          $-16, R9
 
 block4:
-	VPXORD  Z12, Z12, Z12
-	VPXORD  Z13, Z13, Z13
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
 	LEAQ    128(R10), R11
 	CMPQ    R11, R9
 	CMOVQGT R9, R11
@@ -1722,37 +1716,36 @@ block4:
 	JGE     end6
 
 loop5:
-	VMOVUPS       (CX)(R8*4), Z16
-	VSUBPS        Z14, Z16, Z17
-	VMULPS        Z0, Z17, Z18
-	VADDPS        Z1, Z18, Z18
-	VSUBPS        Z1, Z18, Z19
-	VMOVDQA32     Z17, Z20
-	VFNMADD231PS  Z2, Z19, Z20
-	VMULPS        Z3, Z19, Z19
-	VSUBPS        Z19, Z20, Z20
-	VMULPS        Z7, Z20, Z19
-	VADDPS        Z6, Z19, Z19
-	VMULPS        Z20, Z19, Z19
-	VADDPS        Z5, Z19, Z19
-	VMULPS        Z20, Z19, Z19
-	VADDPS        Z4, Z19, Z19
-	VMULPS        Z20, Z20, Z21
-	VMULPS        Z19, Z21, Z19
-	VADDPS        Z20, Z19, Z19
-	VADDPS        Z8, Z19, Z19
-	VPSLLD        $0x17, Z18, Z18
-	VCMPPS        $0x05, Z9, Z17, K1
-	VMULPS.Z      Z18, Z19, K1, Z19
-	VMAXPS        Z19, Z11, Z19
-	VCMPPS        $0x04, Z10, Z16, K1
-	VMOVAPS.Z     Z19, K1, Z16
-	VMOVUPS       Z16, (AX)(R8*4)
-	VCVTPS2PD     Y16, Z17
-	VEXTRACTF64X4 $0x01, Z16, Y16
-	VCVTPS2PD     Y16, Z16
-	VADDPD        Z17, Z12, Z12
-	VADDPD        Z16, Z13, Z13
+	VMOVUPS       (CX)(R8*4), Z15
+	VSUBPS        Z13, Z15, Z16
+	VMULPS        Z0, Z16, Z17
+	VRNDSCALEPS   $0x00, Z17, Z17
+	VMOVDQA32     Z17, Z18
+	VMOVDQA32     Z16, Z19
+	VFNMADD231PS  Z1, Z18, Z19
+	VMULPS        Z4, Z18, Z18
+	VSUBPS        Z18, Z19, Z19
+	VMULPS        Z8, Z19, Z18
+	VADDPS        Z7, Z18, Z18
+	VMULPS        Z19, Z18, Z18
+	VADDPS        Z6, Z18, Z18
+	VMULPS        Z19, Z18, Z18
+	VADDPS        Z5, Z18, Z18
+	VMULPS        Z19, Z19, Z20
+	VMULPS        Z18, Z20, Z18
+	VADDPS        Z19, Z18, Z18
+	VADDPS        Z9, Z18, Z18
+	VCMPPS        $0x05, Z10, Z16, K1
+	VSCALEFPS.Z   Z17, Z18, K1, Z18
+	VMAXPS        Z18, Z12, Z18
+	VCMPPS        $0x04, Z11, Z15, K1
+	VMOVAPS.Z     Z18, K1, Z15
+	VMOVUPS       Z15, (AX)(R8*4)
+	VCVTPS2PD     Y15, Z16
+	VEXTRACTF64X4 $0x01, Z15, Y15
+	VCVTPS2PD     Y15, Z15
+	VADDPD        Z16, Z2, Z2
+	VADDPD        Z15, Z3, Z3
 	ADDQ          $+16, R8
 	CMPQ          R8, R11
 	JL            loop5
@@ -1768,52 +1761,51 @@ end6:
 	MOVQ          $-1, R12
 	BZHIQ         R11, R12, R12
 	KMOVW         R12, K1
-	VMOVUPS.Z     (CX)(R8*4), K1, Z16
-	VSUBPS        Z14, Z16, Z17
-	VMULPS        Z0, Z17, Z18
-	VADDPS        Z1, Z18, Z18
-	VSUBPS        Z1, Z18, Z19
-	VMOVDQA32     Z17, Z20
-	VFNMADD231PS  Z2, Z19, Z20
-	VMULPS        Z3, Z19, Z19
-	VSUBPS        Z19, Z20, Z20
-	VMULPS        Z7, Z20, Z19
-	VADDPS        Z6, Z19, Z19
-	VMULPS        Z20, Z19, Z19
-	VADDPS        Z5, Z19, Z19
-	VMULPS        Z20, Z19, Z19
-	VADDPS        Z4, Z19, Z19
-	VMULPS        Z20, Z20, Z21
-	VMULPS        Z19, Z21, Z19
-	VADDPS        Z20, Z19, Z19
-	VADDPS        Z8, Z19, Z19
-	VPSLLD        $0x17, Z18, Z18
-	VCMPPS        $0x05, Z9, Z17, K2
-	VMULPS.Z      Z18, Z19, K2, Z19
-	VMAXPS        Z19, Z11, Z19
-	VCMPPS        $0x04, Z10, Z16, K2
-	VMOVAPS.Z     Z19, K2, Z16
-	VMOVUPS       Z16, K1, (AX)(R8*4)
-	VMOVAPS.Z     Z16, K1, Z16
-	VCVTPS2PD     Y16, Z17
-	VEXTRACTF64X4 $0x01, Z16, Y16
-	VCVTPS2PD     Y16, Z16
-	VADDPD        Z17, Z12, Z12
-	VADDPD        Z16, Z13, Z13
+	VMOVUPS.Z     (CX)(R8*4), K1, Z15
+	VSUBPS        Z13, Z15, Z16
+	VMULPS        Z0, Z16, Z17
+	VRNDSCALEPS   $0x00, Z17, Z17
+	VMOVDQA32     Z17, Z18
+	VMOVDQA32     Z16, Z19
+	VFNMADD231PS  Z1, Z18, Z19
+	VMULPS        Z4, Z18, Z18
+	VSUBPS        Z18, Z19, Z19
+	VMULPS        Z8, Z19, Z18
+	VADDPS        Z7, Z18, Z18
+	VMULPS        Z19, Z18, Z18
+	VADDPS        Z6, Z18, Z18
+	VMULPS        Z19, Z18, Z18
+	VADDPS        Z5, Z18, Z18
+	VMULPS        Z19, Z19, Z20
+	VMULPS        Z18, Z20, Z18
+	VADDPS        Z19, Z18, Z18
+	VADDPS        Z9, Z18, Z18
+	VCMPPS        $0x05, Z10, Z16, K2
+	VSCALEFPS.Z   Z17, Z18, K2, Z18
+	VMAXPS        Z18, Z12, Z18
+	VCMPPS        $0x04, Z11, Z15, K2
+	VMOVAPS.Z     Z18, K2, Z15
+	VMOVUPS       Z15, K1, (AX)(R8*4)
+	VMOVAPS.Z     Z15, K1, Z15
+	VCVTPS2PD     Y15, Z16
+	VEXTRACTF64X4 $0x01, Z15, Y15
+	VCVTPS2PD     Y15, Z15
+	VADDPD        Z16, Z2, Z2
+	VADDPD        Z15, Z3, Z3
 
 skip8:
 done7:
-	VADDPD        Z13, Z12, Z12
-	VEXTRACTF64X4 $0x01, Z12, Y16
-	VADDPD        Y16, Y12, Y12
-	VEXTRACTF32X4 $0x01, Y12, X16
-	VADDPD        X16, X12, X12
-	VPERMILPD     $0x01, X12, X16
-	VADDSD        X16, X12, X12
-	VADDSD        X12, X15, X15
+	VADDPD        Z3, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y15
+	VADDPD        Y15, Y2, Y2
+	VEXTRACTF32X4 $0x01, Y2, X15
+	VADDPD        X15, X2, X2
+	VPERMILPD     $0x01, X2, X15
+	VADDSD        X15, X2, X2
+	VADDSD        X2, X14, X14
 	CMPQ          R10, DX
 	JL            block4
-	VMOVSD        X15, (SI)
+	VMOVSD        X14, (SI)
 	LEAQ          (AX)(DX*4), AX
 	LEAQ          (CX)(DX*4), CX
 	ADDQ          $+4, BX

@@ -30,8 +30,15 @@ func (k *kernel) exp(c expConsts, x reg.VecVirtual) reg.VecVirtual {
 		arg = k.larger(cut, x)
 	}
 	t := k.mul(arg, c.log2e)
-	k.VADDPS(c.magic, t, t)
-	n := k.sub(t, c.magic)
+	var n, scale reg.VecVirtual
+	if k.wide() {
+		scale, n = k.vec(), k.vec()
+		k.VRNDSCALEPS(operand.U8(0), t, scale)
+		k.vmov(scale, n)
+	} else {
+		k.VADDPS(c.magic, t, t)
+		n = k.sub(t, c.magic)
+	}
 	r := k.vec()
 	k.vmov(arg, r)
 	k.VFNMADD231PS(c.hi, n, r)
@@ -48,14 +55,14 @@ func (k *kernel) exp(c expConsts, x reg.VecVirtual) reg.VecVirtual {
 	k.VMULPS(q, r2, q)
 	k.VADDPS(r, q, q)
 	k.VADDPS(c.one, q, q)
-	k.VPSLLD(operand.U8(23), t, t)
 	const notLess = 5 // or unordered
 	if k.wide() {
 		m := k.K()
 		k.VCMPPS(operand.U8(notLess), c.cut, x, m)
-		k.VMULPS_Z(t, q, m, q)
+		k.VSCALEFPS_Z(scale, q, m, q)
 		return q
 	}
+	k.VPSLLD(operand.U8(23), t, t)
 	keep := k.vec()
 	k.VCMPPS(operand.U8(notLess), c.cut, x, keep)
 	k.VMULPS(t, q, q)
