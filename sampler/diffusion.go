@@ -33,6 +33,8 @@ type Diffusion[S energy.Site] struct {
 	committer  Committer
 	warm       Warm
 
+	guided *guided // nil without guidance at the posterior
+
 	// By slot: what one sample of the batch needs.
 	process []Process[S]
 	x       []S
@@ -93,6 +95,11 @@ func NewDiffusion[S energy.Site](model energy.Denoiser[S], process Process[S], c
 	}
 	if process == nil {
 		return nil, fmt.Errorf("sampler: NewDiffusion: process = nil")
+	}
+	if c, ok := any(model).(interface{ check() error }); ok {
+		if err := c.check(); err != nil {
+			return nil, err
+		}
 	}
 	sites, levels := model.Shape()
 	if sites < 1 || levels < 1 {
@@ -190,6 +197,11 @@ func (d *Diffusion[S]) bind() error {
 		}
 		if d.cfg.Projector != nil {
 			return fmt.Errorf("sampler: NewDiffusion: %T cannot be projected: it has no Renoise", d.process[0])
+		}
+	}
+	if d, ok := any(d).(*Diffusion[int32]); ok {
+		if err := guide(d); err != nil {
+			return err
 		}
 	}
 	if d.cfg.Projector == nil {

@@ -84,6 +84,12 @@ func (d *Diffusion[S]) predict(ctx context.Context, from, to int) (left int, err
 	if err := d.model.Denoise(ctx, dst[:n*size], see); err != nil {
 		return left, fmt.Errorf("sampler: Diffusion: denoiser at step %d: %w", d.turn.step, err)
 	}
+	if d.guided != nil {
+		tokens, _ := any(see).(energy.Noised[int32])
+		if err := d.guided.predict(ctx, n*size, tokens); err != nil {
+			return left, fmt.Errorf("sampler: Diffusion: unconditional denoiser at step %d: %w", d.turn.step, err)
+		}
+	}
 	for k, i := range q.slot[:n] {
 		d.known[i], d.fresh[i], d.block[i] = true, true, k
 		if own {

@@ -1,5 +1,5 @@
-// Package sampler moves states: Markov chain Monte Carlo on discrete states,
-// the random streams that drive it and the diagnostics that judge it.
+// Package sampler moves states: Markov chain Monte Carlo and diffusion, the
+// random streams that drive them and the diagnostics that judge them.
 //
 // # What most programs need
 //
@@ -17,6 +17,28 @@
 //     [HammingBall] and [BlockGibbs];
 //   - the normaliser: [AIS] and [SteppingStone];
 //   - the minimum: [Anneal].
+//
+// # Diffusion
+//
+// [NewDiffusion] reverses a corruption with an energy.Denoiser, a network or one
+// of the exact ones. For masked tokens start with Masked{FirstHitting: true}: one
+// prediction per token, and exactly the law of the denoiser. Fewer predictions,
+// Masked{} with Steps, cost a dependence between tokens that are revealed
+// together. [Uniform] and [Remask] can change their mind about a token;
+// [Gaussian] is for reals; [Ordered] is for likely output, not for samples.
+//
+// A projection (package projection) makes every sample meet a constraint:
+//
+//   - one that can draw, such as projection.Path, conditions every step exactly;
+//     all samples are feasible, but their law is not that of the denoiser given
+//     the constraint, because a factorised prediction does not know how likely
+//     the constraint is from here;
+//   - [Particles] with the same projection correct that, at the price of as many
+//     predictions as particles, and estimate the probability of the constraint;
+//   - others move predictions, and [Decoding] says how those become tokens.
+//
+// [ClassifierFree] and [ClassifierGuided] wrap denoisers to lean towards a
+// condition without enforcing it.
 //
 // # The law of a kernel
 //

@@ -174,14 +174,17 @@ func (p *remask) rates(x []int32, t, s float64) rates {
 	return k
 }
 
-// hides reports whether the token of a site that shows is masked again.
-func (p *remask) hides(k *rates, site int, r *Stream) bool {
-	sigma := k.sigma
+// sigma returns the probability that the token of a site that shows is masked
+// again.
+func (p *remask) sigma(k *rates, site int) float64 {
 	if p.doubt != nil {
-		sigma = min(k.top, float64(k.scale*p.doubt[site]))
+		return min(k.top, float64(k.scale*p.doubt[site]))
 	}
-	return r.Float64() < sigma
+	return k.sigma
 }
+
+// hides draws whether it is.
+func (p *remask) hides(k *rates, site int, r *Stream) bool { return r.Float64() < p.sigma(k, site) }
 
 // Reverse implements [Process].
 func (p *remask) Reverse(x []int32, _, v []float32, t, s float64, r *Stream) error {

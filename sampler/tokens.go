@@ -23,6 +23,8 @@ func moveTokens(d *Diffusion[int32], w, i int) error {
 	desk.snap = Snapshot{Projected: d.projects(t, s)}
 	var err error
 	switch {
+	case d.guided != nil:
+		err = d.guided.reverse(d, w, i, raw, t, s)
 	case !desk.snap.Projected:
 		err = p.Reverse(x, raw, raw, t, s, r)
 	default:
@@ -49,9 +51,14 @@ func conditionTokens(d *Diffusion[int32], i int, raw []float32, t float64) {
 		return
 	}
 	d.fresh[i] = false
-	if d.projection == nil && !d.leaveOneOut {
+	if d.projection == nil && !d.leaveOneOut && d.guided == nil {
 		return
 	}
+	condition(d, i, raw, t)
+}
+
+// condition makes a prediction for slot i the full posterior.
+func condition(d *Diffusion[int32], i int, raw []float32, t float64) {
 	p, ok := d.process[i].(Renoiser)
 	if !ok {
 		return
