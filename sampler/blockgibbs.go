@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
@@ -20,8 +21,17 @@ import (
 // other and draws them from p(x_block | rest) in float64, by exact energies.
 // Blocks may overlap; sites in no block never move. A block costs levels^size
 // energies.
+//
+// With Within besides, joint levels that lead out of that language have weight
+// zero, and the chain leaves π restricted to it invariant. It reaches all of the
+// language only if changes of single blocks connect it: under a fixed count, for
+// instance, if overlapping blocks of two or more sites link all sites.
 type BlockGibbs struct {
 	Blocks [][]int // sites of each block, visited in order
+
+	// Within is the language of the whole state; nil means all states. It needs
+	// Blocks.
+	Within constraint.Automaton
 }
 
 // maxMembers bounds the joint levels of an enumerated block; beyond it another
@@ -33,6 +43,9 @@ func (g BlockGibbs) Kernel(m energy.Model, chains int) (Kernel, error) {
 	sites, levels, err := checkShape("BlockGibbs", m, chains)
 	if err != nil {
 		return nil, err
+	}
+	if g.Blocks == nil && g.Within != nil {
+		return nil, fmt.Errorf("sampler: BlockGibbs: Within = %v needs Blocks: layers are drawn unit by unit", g.Within)
 	}
 	if g.Blocks == nil {
 		b, ok := energy.As[energy.Bipartite](m)
@@ -59,8 +72,12 @@ func (g BlockGibbs) Kernel(m energy.Model, chains int) (Kernel, error) {
 		}
 		most = max(most, members)
 	}
+	within, err := newTerritory("BlockGibbs", g.Within, sites, levels)
+	if err != nil {
+		return nil, err
+	}
 	return &blockGibbs{
-		model: m, blocks: g.Blocks, sites: sites, levels: levels,
+		model: m, within: within, blocks: g.Blocks, sites: sites, levels: levels,
 		e: make([]float64, chains), x: make([]int32, most*sites),
 		d: make([]float64, most), w: make([]float64, most),
 	}, nil
@@ -69,6 +86,7 @@ func (g BlockGibbs) Kernel(m energy.Model, chains int) (Kernel, error) {
 // blockGibbs is the kernel of enumerated blocks.
 type blockGibbs struct {
 	model         energy.Model
+	within        *territory
 	blocks        [][]int
 	sites, levels int
 	e             []float64
@@ -77,9 +95,15 @@ type blockGibbs struct {
 }
 
 func (k *blockGibbs) Reset(x []int32) error {
+	if err := k.within.check(x); err != nil {
+		return err
+	}
 	k.model.Energy(k.e, x)
 	return checkStart(k.e)
 }
+
+// Start implements [Starter].
+func (k *blockGibbs) Start(x []int32, r *Stream) error { return k.within.start(k.model, x, r) }
 
 func (k *blockGibbs) Step(info []Info, x []int32, r []Stream) {
 	for s := range info {
@@ -96,9 +120,7 @@ func (k *blockGibbs) Step(info []Info, x []int32, r []Stream) {
 
 // redraw draws the levels of block b.
 func (k *blockGibbs) redraw(info *Info, b int, x []int32, r *Stream) {
-	members := k.members(x, k.blocks[b])
-	d := k.d[:members]
-	k.model.Energy(d, k.x[:members*k.sites])
+	d := k.weigh(x, k.blocks[b])
 	c := heatBath(k.w, d, r.Float64())
 	if c < 0 {
 		info.Err = fmt.Errorf("block %d: %w", b, ErrNaN)
@@ -111,6 +133,20 @@ func (k *blockGibbs) redraw(info *Info, b int, x []int32, r *Stream) {
 		}
 	}
 	info.Energy = d[c]
+}
+
+// weigh returns the energies of the members of a block, +Inf for those outside
+// the language.
+func (k *blockGibbs) weigh(x []int32, block []int) []float64 {
+	members := k.members(x, block)
+	d := k.d[:members]
+	k.model.Energy(d, k.x[:members*k.sites])
+	for c := range d {
+		if !k.within.holds(k.x[c*k.sites : (c+1)*k.sites]) {
+			d[c] = math.Inf(1)
+		}
+	}
+	return d
 }
 
 // members writes to k.x the states that equal x outside the block, the first

@@ -13,8 +13,9 @@
 //     [Cyclical], which is cheaper and crosses less;
 //   - many levels: [Paths], which changes many sites per evaluation of the
 //     model, and [LocallyBalanced], which changes one;
-//   - states that no single change leads to, such as fixed counts:
-//     [HammingBall] and [BlockGibbs];
+//   - states that no single change leads to: [HammingBall] and [BlockGibbs];
+//   - a constraint on the whole state, such as a fixed count: the field Within
+//     of [DMALA], [PairGibbs], [Swap] and [BlockGibbs];
 //   - the normaliser: [AIS] and [SteppingStone];
 //   - the minimum: [Anneal].
 //

@@ -55,6 +55,10 @@ func transition(t *testing.T, k Kernel, sites, levels int) *exact.Matrix {
 		return gibbsMatrix(k, all)
 	case *blockGibbs:
 		return blockMatrix(k, all)
+	case *pairGibbs:
+		return power(pairMatrix(k, all), k.updates)
+	case *swap:
+		return power(swapMatrix(t, k, all), k.updates)
 	case *bipartite:
 		return bipartiteMatrix(k, all)
 	case *hammingBall:
@@ -223,9 +227,7 @@ func blockMatrix(k *blockGibbs, all [][]int32) *exact.Matrix {
 			if stuck(k, all[x], x, dst) {
 				return
 			}
-			members := k.members(all[x], k.blocks[b])
-			k.model.Energy(k.d[:members], k.x[:members*k.sites])
-			for c, q := range conditional(k.w, k.d[:members]) {
+			for c, q := range conditional(k.w, k.weigh(all[x], k.blocks[b])) {
 				dst[exact.Index(k.x[c*k.sites:(c+1)*k.sites], k.levels)] += q
 			}
 		})

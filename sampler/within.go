@@ -1,12 +1,9 @@
 package sampler
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"math"
 
-	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/trellis"
 )
@@ -19,11 +16,9 @@ import (
 // is part of the acceptance ratio; without Z_C(x)/Z_C(y) the law would be wrong.
 type confined struct {
 	rows
-	graph       *trellis.Graph
-	name        string
+	model       energy.Model
+	within      *territory
 	now, loaded []confinedChain
-	first       []float32 // log-weights of an initial draw
-	e           []float64 // one energy
 }
 
 // confinedChain holds the log-weights at one state and the sums over C.
@@ -31,24 +26,6 @@ type confinedChain struct {
 	v   []float32
 	run *trellis.Runner
 	ok  bool // the sums could be taken
-}
-
-// unroll compiles the language of a method's Within for a shape.
-func unroll(method string, within constraint.Automaton, sites, levels int) (*trellis.Graph, error) {
-	rest, mask := constraint.Split(within)
-	cfg := trellis.Config{Sites: sites, Levels: levels}
-	if mask != nil {
-		cfg.Allows = mask.Allows
-	}
-	g, err := trellis.Compile(context.Background(), rest, cfg)
-	var dead *trellis.DeadError
-	switch {
-	case errors.As(err, &dead):
-		return nil, fmt.Errorf("sampler: %s: Within: %s dies at site %d of %d: %w", method, constraint.Name(within), dead.Site, sites, constraint.ErrInfeasible)
-	case err != nil:
-		return nil, fmt.Errorf("sampler: %s: Within: %s: %w", method, constraint.Name(within), err)
-	}
-	return g, nil
 }
 
 func newConfined(method string, m energy.Model, chains int, l langevin) (*confined, error) {
@@ -62,50 +39,22 @@ func newConfined(method string, m energy.Model, chains int, l langevin) (*confin
 	if base.levels == 2 {
 		base.values, base.apart = nil, 1 // two levels are 1 apart, whatever they stand for
 	}
-	p := &confined{rows: *base, name: constraint.Name(l.within)}
+	p := &confined{rows: *base, model: m}
 	p.p, p.nextP, p.sum, p.nextSum = nil, nil, nil, nil // the trellis takes the sums
-	if p.graph, err = unroll(method, l.within, p.sites, p.levels); err != nil {
+	if p.within, err = newTerritory(method, l.within, p.sites, p.levels); err != nil {
 		return nil, err
 	}
 	n := p.sites * p.levels
 	for range chains {
-		p.now = append(p.now, confinedChain{v: make([]float32, n), run: trellis.NewRunner(p.graph)})
-		p.loaded = append(p.loaded, confinedChain{v: make([]float32, n), run: trellis.NewRunner(p.graph)})
+		p.now = append(p.now, confinedChain{v: make([]float32, n), run: trellis.NewRunner(p.within.graph)})
+		p.loaded = append(p.loaded, confinedChain{v: make([]float32, n), run: trellis.NewRunner(p.within.graph)})
 	}
-	p.first, p.e = make([]float32, n), make([]float64, 1)
 	return p, nil
 }
 
-// check returns a *StartError if a state is not in the language.
-func (p *confined) check(x []int32) error {
-	for s := 0; s*p.sites < len(x); s++ {
-		if !p.graph.Accepts(x[s*p.sites : (s+1)*p.sites]) {
-			return &StartError{Chain: s, Constraint: p.name}
-		}
-	}
-	return nil
-}
+func (p *confined) check(x []int32) error { return p.within.check(x) }
 
-// start replaces the state x by a uniform draw from the language, among the
-// levels to which the model's table at x gives probability.
-func (p *confined) start(x []int32, r *Stream) error {
-	clear(p.first)
-	g := p.nextG[:len(p.first)]
-	p.table(p.e, g, x)
-	if checkStart(p.e) == nil {
-		for i, d := range g {
-			if math.IsInf(float64(d), 1) {
-				p.first[i] = float32(math.Inf(-1))
-			}
-		}
-	}
-	run := p.loaded[0].run
-	if _, err := run.Filter(p.first); err != nil {
-		return fmt.Errorf("sampler: Within: no state of %s has positive probability: %w", p.name, constraint.ErrInfeasible)
-	}
-	run.Draw(x, r)
-	return nil
-}
+func (p *confined) start(x []int32, r *Stream) error { return p.within.start(p.model, x, r) }
 
 // sumOne fills the log-weights of a chain at state x and takes the sums.
 func (p *confined) sumOne(c *confinedChain, g []float32, x []int32) {
