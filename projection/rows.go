@@ -50,10 +50,14 @@ type rule struct {
 	logKappa   float64
 	gap        bool // cost max_u x_u − x_v instead
 	revive     bool // forward: a token of weight zero may become the greatest
+	plain      bool // forward, without margin or gap
 }
 
 func newRule(d Divergence, kappa float64, gap, revive bool) rule {
-	return rule{divergence: d, kappa: kappa, logKappa: simd.Log(kappa), gap: gap, revive: revive}
+	return rule{
+		divergence: d, kappa: kappa, logKappa: simd.Log(kappa), gap: gap, revive: revive,
+		plain: d == Forward && kappa == 1 && !gap,
+	}
 }
 
 func newRows(levels int, by rule) *rows {
@@ -181,12 +185,28 @@ func (r *rows) at(rank int) (token int32, cost float64, ok bool) {
 	}
 	for n := len(r.cost); n <= rank; n++ {
 		c := 0.0
-		if n > 0 || r.kappa > 1 { // the likeliest token leads already
+		switch {
+		case n == 0 && r.kappa == 1: // the likeliest token leads already
+		case n == 1 && r.plain && !math.IsInf(r.logp[r.order[1]], -1):
+			c, r.size = r.second()
+		default:
 			c, r.size = r.price(r.order[n], r.size)
 		}
 		r.cost = append(r.cost, c)
 	}
 	return r.order[rank], r.cost[rank], !math.IsInf(r.cost[rank], 1)
+}
+
+// second returns the forward price of rank 1 without a margin: the two likeliest
+// tokens share their mass, and nothing else can be above the half of it. Searches
+// ask for little else.
+func (r *rows) second() (cost float64, size int) {
+	if r.logp[r.order[0]] == r.logp[r.order[1]] {
+		return 0, 0
+	}
+	total := r.mass[2]
+	c := simd.Log(total / 2)
+	return max(0, r.logs[2]-float64(total*c)), 1
 }
 
 // price returns the cost of token v and |S|, which is at least from.
