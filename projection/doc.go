@@ -15,6 +15,9 @@
 //
 // [Novel] keeps sequences out of a set that grows by what was produced before.
 //
+// [Proximal] moves real-valued predictions: the nearest series within linear
+// rows and smooth inequalities, in float64 and with a certificate.
+//
 // # Recipes
 //
 // A recipe is an immutable struct with useful zero values. Its Bind method

@@ -1,0 +1,107 @@
+package constraint
+
+import (
+	"fmt"
+	"math"
+)
+
+// Slabs is a system of two-sided linear inequalities on reals,
+//
+//	Lower_j ≤ Σ_k A[j].Value[k]·v[A[j].Index[k]] ≤ Upper_j.
+//
+// A side that is −Inf or +Inf is open; equal sides make an equation. It is used
+// as a literal. As a [Smooth], row j is the larger of its two inequalities,
+//
+//	g_j(v) = max(a_j·v − Upper_j, Lower_j − a_j·v),
+//
+// whose derivative jumps in the middle of the slab, where it takes the upper
+// side.
+type Slabs struct {
+	A            []Row
+	Lower, Upper []float64
+}
+
+// Slabs returns the system as slabs that are open below. A and B are shared.
+func (l Linear) Slabs() Slabs {
+	lower := make([]float64, len(l.A))
+	for j := range lower {
+		lower[j] = math.Inf(-1)
+	}
+	return Slabs{A: l.A, Lower: lower, Upper: l.B}
+}
+
+// Validate checks the system against the length n of v: lengths agree, indices
+// lie in 0…n−1, entries are finite, no bound is NaN, and no side is +Inf from
+// below or −Inf from above. The error is an [*ArgumentError], or wraps
+// [ErrInfeasible] for a row whose sides contradict each other.
+func (s Slabs) Validate(n int) error {
+	if len(s.Lower) != len(s.A) || len(s.Upper) != len(s.A) {
+		return &ArgumentError{"Slabs", "len(Lower), len(Upper)",
+			fmt.Sprintf("%d, %d", len(s.Lower), len(s.Upper)), fmt.Sprintf("len(A) = %d", len(s.A))}
+	}
+	open := make([]float64, len(s.A))
+	for j := range open {
+		open[j] = math.Inf(1)
+	}
+	if err := (Linear{A: s.A, B: open}).Validate(n); err != nil {
+		return err
+	}
+	for j := range s.A {
+		lo, hi := s.Lower[j], s.Upper[j]
+		switch {
+		case math.IsNaN(lo) || math.IsInf(lo, 1):
+			return &ArgumentError{"Slabs", fmt.Sprintf("Lower[%d]", j), lo, "finite or -Inf"}
+		case math.IsNaN(hi) || math.IsInf(hi, -1):
+			return &ArgumentError{"Slabs", fmt.Sprintf("Upper[%d]", j), hi, "finite or +Inf"}
+		case lo > hi:
+			return infeasible("Slabs: row %d is %v ≤ … ≤ %v", j, lo, hi)
+		}
+	}
+	return nil
+}
+
+// Len returns the number of rows.
+func (s Slabs) Len() int { return len(s.A) }
+
+// Value stores the larger violation of each row.
+func (s Slabs) Value(g []float64, v []float32) {
+	checkLength("g", len(g), len(s.A))
+	for j, r := range s.A {
+		a := r.dot(v)
+		g[j] = max(a-s.Upper[j], s.Lower[j]-a)
+	}
+}
+
+// Pull adds Σ_j w_j·(±a_j) to dst, with the sign of the larger violation.
+func (s Slabs) Pull(dst, v []float32, w []float64) {
+	checkLength("dst", len(dst), len(v))
+	checkLength("w", len(w), len(s.A))
+	for j, r := range s.A {
+		if w[j] == 0 {
+			continue
+		}
+		x, a := w[j], r.dot(v)
+		if s.Lower[j]-a > a-s.Upper[j] {
+			x = -x
+		}
+		for k, i := range r.Index {
+			dst[i] += float32(x * r.Value[k])
+		}
+	}
+}
+
+// dot returns the row times v, in float64 and in the order of the row.
+func (r Row) dot(v []float32) float64 {
+	sum := 0.0
+	for k, i := range r.Index {
+		sum += float64(r.Value[k] * float64(v[i]))
+	}
+	return sum
+}
+
+// checkLength panics unless the slice called name has the wanted length.
+func checkLength(name string, got, want int) {
+	if got != want {
+		panic(fmt.Sprintf("constraint: len(%s) = %d, want %d", name, got, want))
+	}
+}

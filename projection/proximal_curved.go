@@ -1,0 +1,245 @@
+package projection
+
+import (
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+)
+
+// curves holds smooth inequalities and their linearisation at a point.
+type curves struct {
+	constraint.Curved
+	count    int
+	at       []float64 // the point z_k
+	covector []float64 // P⁻¹(z_k − v)
+	center   []float64
+	next     []float64
+	g, trial []float64
+	grad     []float64
+}
+
+func newCurves(n int, f constraint.Curved) *curves {
+	k := f.Len()
+	cut := make([]float64, 5*n+2*k)
+	take := func(n int) []float64 { v := cut[:n:n]; cut = cut[n:]; return v }
+	return &curves{
+		Curved: f, count: k,
+		at: take(n), covector: take(n), center: take(n), next: take(n), grad: take(n), g: take(k), trial: take(k),
+	}
+}
+
+// extend returns rows followed by one dense row per curve, to be filled.
+func (c *curves) extend(rows *slabs) *slabs {
+	n, m := rows.n, rows.len()+c.count
+	s := *rows
+	s.index = append(make([]int32, 0, len(rows.index)+n*c.count), rows.index...)
+	s.value = append(make([]float64, 0, cap(s.index)), rows.value...)
+	s.start = append(make([]int32, 0, m+1), rows.start...)
+	s.lo = append(make([]float64, 0, m), rows.lo...)
+	s.hi = append(make([]float64, 0, m), rows.hi...)
+	s.norm = append(make([]float64, 0, m), rows.norm...)
+	s.factor = append(make([]float64, 0, m), rows.factor...)
+	s.origin = append(make([]int32, 0, m), rows.origin...)
+	last := int32(-1)
+	for _, o := range rows.origin {
+		last = max(last, o)
+	}
+	for range c.count {
+		for i := range n {
+			s.index, s.value = append(s.index, int32(i)), append(s.value, 0)
+		}
+		last++
+		s.start, s.origin = append(s.start, int32(len(s.index))), append(s.origin, last)
+		s.lo, s.hi = append(s.lo, math.Inf(-1)), append(s.hi, math.Inf(1))
+		s.norm, s.factor = append(s.norm, 1), append(s.factor, 1)
+	}
+	return &s
+}
+
+// linearise replaces the dense rows by the tangents at the present point,
+// g_j + ∇g_j·(z − z_k) ≤ 0.
+func (c *curves) linearise(s *slabs) {
+	first := s.len() - c.count
+	for k := range c.count {
+		c.Gradient(c.grad, k, c.at)
+		norm := math.Sqrt(dot(c.grad, c.grad))
+		j := first + k
+		row := s.value[s.start[j]:s.start[j+1]]
+		if !(norm > 0) { // no direction is better than another
+			clear(row)
+			s.hi[j], s.norm[j], s.factor[j] = math.Inf(1), 1, 1
+			continue
+		}
+		for i, v := range c.grad {
+			row[i] = v / norm
+		}
+		s.hi[j], s.norm[j], s.factor[j] = dot(row, c.at)-c.g[k]/norm, norm, norm
+	}
+}
+
+const (
+	firstKappa  = 10 // of the curved rows in the hard form, where multipliers are of order 1
+	kappaGrowth = 10 // where that does not suffice
+	lastKappa   = SoftGamma / 2
+	curvedTol   = 1e-9 // of curved rows in the hard form
+	proxSteps   = 60   // linearisations per κ
+	leastGain   = 0.1  // part of the predicted decrease that a step must bring
+	damping     = 4    // change of μ
+)
+
+// curved solves the problem with curved inequalities: rows are as hard as γ
+// says; the curves have a finite κ, which grows in the hard form until they
+// hold. Each step solves the problem with tangents in place of curves and
+// (μ/2)‖z−z_k‖² on top, and counts if the objective agrees.
+func (s *Solver) curved(z, v []float64, gamma, size float64) (cert Certificate, err error) {
+	c, w := s.curves, s.iter
+	hard := math.IsInf(gamma, 1)
+	kappa := gamma / 2
+	if hard {
+		kappa = firstKappa
+	}
+	copy(c.at, v)
+	clear(c.covector)
+	c.Eval(c.g, c.at)
+	for {
+		var one Certificate
+		one, err = s.tangents(v, gamma/2, kappa, size)
+		cert.Outer += one.Outer
+		cert.Steps, cert.Inner = cert.Steps+one.Steps, cert.Inner+one.Inner
+		cert.Contradiction = one.Contradiction
+		if err != nil || !hard || kappa >= lastKappa || s.curves.worst() <= curvedTol {
+			break
+		}
+		kappa *= kappaGrowth
+	}
+	copy(z, c.at)
+	s.certify(&cert, z)
+	worst := c.worst()
+	cert.Violation = 0
+	for j := range s.base.len() {
+		cert.Violation = max(cert.Violation, w.distance(j, w.dot(j, z))*w.norm[j])
+	}
+	cert.Violation = max(cert.Violation, worst)
+	if err == nil && hard && !(worst <= curvedTol*100) {
+		err = &NotConverged{"Proximal", worst, curvedTol * 100, cert.Outer}
+	}
+	return cert, err
+}
+
+// worst returns the largest violation of a curve at the present point.
+func (c *curves) worst() float64 {
+	worst := 0.0
+	for _, g := range c.g {
+		if !(g <= worst) {
+			worst = g
+		}
+	}
+	return worst
+}
+
+// tangents iterates for one κ of the curves.
+func (s *Solver) tangents(v []float64, linear, kappa, size float64) (cert Certificate, err error) {
+	c, w := s.curves, s.iter
+	mu := 0.0
+	merit, _ := s.merit(v, linear, kappa)
+	c.linearise(w.slabs)
+	for range proxSteps {
+		cert.Outer++
+		part := mu / (1 + mu)
+		for i, x := range v {
+			c.center[i] = x + float64(part*(c.at[i]-x))
+		}
+		s.caps = math.NaN()
+		s.limit(linear / (1 + mu) * s.scale)
+		for j := s.base.len(); j < w.len(); j++ {
+			w.cap[j] = kappa / (1 + mu) * s.scale * w.norm[j]
+		}
+		one, err := s.linear(c.center, proxTol*size)
+		cert.Steps, cert.Inner = cert.Steps+one.Steps, cert.Inner+one.Inner
+		cert.Contradiction = one.Contradiction
+		if err != nil {
+			for i, x := range c.center {
+				c.at[i] = x + w.pc[i]
+			}
+			c.Eval(c.g, c.at)
+			return cert, err
+		}
+		// From here on next is z_k and at the trial, until the trial fails.
+		step := 0.0
+		copy(c.next, c.at)
+		copy(c.trial, c.g)
+		copy(c.grad, c.covector)
+		for i, x := range c.center {
+			c.at[i] = x + w.pc[i]
+			c.covector[i] = w.c[i]/s.scale + float64(part*c.covector[i])
+			step = max(step, math.Abs(c.at[i]-c.next[i]))
+		}
+		c.Eval(c.g, c.at)
+		trial, model := s.merit(v, linear, kappa)
+		if gain := merit - model; merit-trial >= leastGain*gain || step <= proxTol*size {
+			merit = trial
+			if mu /= damping; mu < 1/damping {
+				mu = 0
+			}
+			if step <= curvedTol*size/10 {
+				return cert, nil
+			}
+			c.linearise(w.slabs)
+			continue
+		}
+		copy(c.at, c.next)
+		copy(c.g, c.trial)
+		copy(c.covector, c.grad)
+		mu = max(1, mu*damping)
+	}
+	return cert, nil
+}
+
+// merit returns the objective at the present point, and its value with the
+// tangents in place of the curves.
+func (s *Solver) merit(v []float64, linear, kappa float64) (value, model float64) {
+	c, w := s.curves, s.iter
+	for i, x := range c.covector {
+		value += float64(x * (c.at[i] - v[i]))
+	}
+	value /= 2
+	if !math.IsInf(linear, 1) {
+		for j := range s.base.len() {
+			value += float64(linear * w.norm[j] * w.distance(j, w.dot(j, c.at)))
+		}
+	}
+	model = value
+	for k, g := range c.g {
+		j := s.base.len() + k
+		value += float64(kappa * max(g, 0))
+		model += float64(kappa * w.norm[j] * w.distance(j, w.dot(j, c.at)))
+	}
+	return value, model
+}
+
+// rounded is a Smooth on float32 where float64 is asked for. It is not safe for
+// concurrent use of one value, so that solvers clone it.
+type rounded struct{ constraint.Smooth }
+
+// Eval implements constraint.Curved.
+func (r rounded) Eval(g, z []float64) { r.Value(g, narrow(z)) }
+
+// Gradient implements constraint.Curved.
+func (r rounded) Gradient(dst []float64, j int, z []float64) {
+	w := make([]float64, r.Len())
+	w[j] = 1
+	d := make([]float32, len(z))
+	r.Pull(d, narrow(z), w)
+	for i, x := range d {
+		dst[i] = float64(x)
+	}
+}
+
+// narrow returns z in float32.
+func narrow(z []float64) []float32 {
+	v := make([]float32, len(z))
+	for i, x := range z {
+		v[i] = float32(x)
+	}
+	return v
+}
