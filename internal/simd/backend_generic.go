@@ -59,3 +59,7 @@ func weightRows(p, w, maxes []float32, total []float64, cols int, floor float32)
 }
 
 func heatBathInner(*Changes, *[8]int32, []int32, []int32, []int32, []uint32, int) int { return 0 }
+
+func sparseField(dst []float64, start, adj []int32, w []float64, x []int32) {
+	refSparseField(dst, start, adj, w, x)
+}

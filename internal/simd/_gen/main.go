@@ -38,6 +38,7 @@ var topics = []struct {
 	{"argmax", argMax},
 	{"pairs", pairs},
 	{"heatbath", heatBath},
+	{"sparse", sparse},
 }
 
 func main() {
