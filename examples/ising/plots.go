@@ -3,31 +3,23 @@ package main
 import (
 	"fmt"
 	"image/color"
-	"os"
-	"path/filepath"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/plotutil"
 	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
 
+	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
 const (
 	shownDraws = 300 // of the first chain, in the trace
 	shownLags  = 60  // in the autocorrelation
-
-	width = 16 * vg.Centimeter // of every picture
 )
 
 // drawAll writes the pictures of a sampling run and returns their paths.
 func drawAll(dir string, p *problem, runs []outcome, exact *exact) ([]string, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, err
-	}
 	var paths []string
 	for _, f := range []func(string, []outcome, *exactLine) (string, error){drawTraces, drawAutocorrelation} {
 		path, err := f(dir, runs, line(exact))
@@ -60,7 +52,7 @@ func line(e *exact) *exactLine {
 
 // drawTraces stacks one panel per kernel on a common scale.
 func drawTraces(dir string, runs []outcome, exact *exactLine) (string, error) {
-	var panels [][]*plot.Plot
+	var panels []*plot.Plot
 	for i, r := range runs {
 		draws, err := r.trace.Draws(0)
 		if err != nil {
@@ -86,24 +78,9 @@ func drawTraces(dir string, runs []outcome, exact *exactLine) (string, error) {
 			f.Dashes = plotutil.Dashes(1)
 			p.Add(f)
 		}
-		panels = append(panels, []*plot.Plot{p})
+		panels = append(panels, p)
 	}
-	img := vgimg.New(width, vg.Length(len(runs))*4*vg.Centimeter)
-	tiles := draw.Tiles{Rows: len(runs), Cols: 1, PadY: 2 * vg.Millimeter}
-	canvases := plot.Align(panels, tiles, draw.New(img))
-	for i := range panels {
-		panels[i][0].Draw(canvases[i][0])
-	}
-	path := filepath.Join(dir, "trace.png")
-	file, err := os.Create(path)
-	if err != nil {
-		return "", err
-	}
-	if _, err := (vgimg.PngCanvas{Canvas: img}).WriteTo(file); err != nil {
-		file.Close()
-		return "", err
-	}
-	return path, file.Close()
+	return picture.Stack(panels, dir, "trace.png", 4*vg.Centimeter)
 }
 
 func drawAutocorrelation(dir string, runs []outcome, _ *exactLine) (string, error) {
@@ -121,7 +98,7 @@ func drawAutocorrelation(dir string, runs []outcome, _ *exactLine) (string, erro
 			return "", err
 		}
 	}
-	return save(p, dir, "autocorrelation.png", 10*vg.Centimeter)
+	return picture.Save(p, dir, "autocorrelation.png", 10*vg.Centimeter)
 }
 
 func meanAutocorrelation(t *sampler.Trace) ([]float64, error) {
@@ -182,9 +159,6 @@ func (twoColours) Colors() []color.Color {
 }
 
 func snapshot(dir string, p *problem, x []int32, name string) (string, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", err
-	}
 	pl := plot.New()
 	pl.Title.Text = fmt.Sprintf("A state of the first chain (%s)", name)
 	pl.HideAxes()
@@ -192,11 +166,6 @@ func snapshot(dir string, p *problem, x []int32, name string) (string, error) {
 	h.Min, h.Max = -1, 1
 	pl.Add(h)
 	const title = 0.8 * vg.Centimeter
-	height := vg.Length(p.lattice[0])/vg.Length(p.lattice[1])*width + title
-	return save(pl, dir, "lattice.png", height)
-}
-
-func save(p *plot.Plot, dir, name string, height vg.Length) (string, error) {
-	path := filepath.Join(dir, name)
-	return path, p.Save(width, height, path)
+	height := vg.Length(p.lattice[0])/vg.Length(p.lattice[1])*picture.Width + title
+	return picture.Save(pl, dir, "lattice.png", height)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/examples/internal/progress"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -57,13 +58,13 @@ func sampleOne(ctx context.Context, o options, p *problem, name string) (outcome
 	}
 	trace := newTrace(o.chains, energy.Magnetization).Name("mean spin")
 	trace.Reserve(o.steps)
-	bar := newBar(name)
+	bar := progress.New(name)
 	warmup := o.warmup
 	if warmup == 0 {
 		warmup = -1 // on the command line 0 means none
 	}
 	ch, err := sampler.NewChains(p.model, kernels[name], sampler.Config{
-		Chains: o.chains, Seed: o.seed, Warmup: warmup, Observe: trace.Observe, Progress: bar.set,
+		Chains: o.chains, Seed: o.seed, Warmup: warmup, Observe: trace.Observe, Progress: bar.Set,
 	})
 	if err != nil {
 		return outcome{}, err
@@ -76,7 +77,7 @@ func sampleOne(ctx context.Context, o options, p *problem, name string) (outcome
 		return outcome{}, err
 	}
 	seconds := time.Since(start).Seconds()
-	bar.done()
+	bar.Done()
 	out := outcome{name: name, trace: trace, summary: trace.Summary(), steps: o.steps, last: ch.States()}
 	out.summary.Seconds = seconds
 	return out, nil
@@ -85,8 +86,8 @@ func sampleOne(ctx context.Context, o options, p *problem, name string) (outcome
 // anneal minimises the energy with one kernel.
 func anneal(ctx context.Context, o options, p *problem, name string) (*report, error) {
 	r := newReport(p, o)
-	bar := newBar("annealing")
-	a, err := sampler.NewAnneal(p.model, kernels[name], sampler.AnnealConfig{Chains: o.chains, Seed: o.seed, Progress: bar.set})
+	bar := progress.New("annealing")
+	a, err := sampler.NewAnneal(p.model, kernels[name], sampler.AnnealConfig{Chains: o.chains, Seed: o.seed, Progress: bar.Set})
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +95,7 @@ func anneal(ctx context.Context, o options, p *problem, name string) (*report, e
 	if err := a.Run(ctx, o.steps); err != nil {
 		return nil, err
 	}
-	bar.done()
+	bar.Done()
 	r.Seconds = time.Since(start).Seconds()
 	x, e := a.Best()
 	r.BestEnergy = &e

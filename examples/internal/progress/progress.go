@@ -1,4 +1,5 @@
-package main
+// Package progress shows on standard error how far a long run of an example is.
+package progress
 
 import (
 	"fmt"
@@ -9,9 +10,9 @@ import (
 	"golang.org/x/term"
 )
 
-// bar shows progress on standard error once a run has lasted two seconds: as a
-// bar on a terminal, as a line every ten seconds elsewhere.
-type bar struct {
+// Bar shows progress once a run has lasted two seconds: as a bar on a terminal,
+// as a line every ten seconds elsewhere.
+type Bar struct {
 	name        string
 	start, last time.Time
 	terminal    bool
@@ -23,12 +24,15 @@ const (
 	between  = 10 * time.Second
 )
 
-func newBar(name string) *bar {
+// New starts the clock of a run.
+func New(name string) *Bar {
 	now := time.Now()
-	return &bar{name: name, start: now, last: now, terminal: term.IsTerminal(int(os.Stderr.Fd()))}
+	return &Bar{name: name, start: now, last: now, terminal: term.IsTerminal(int(os.Stderr.Fd()))}
 }
 
-func (b *bar) set(done, total int) {
+// Set says that done of total steps are done. It is a function of the kind that
+// the runners of package sampler call.
+func (b *Bar) Set(done, total int) {
 	if time.Since(b.start) < patience {
 		return
 	}
@@ -47,7 +51,8 @@ func (b *bar) set(done, total int) {
 	_ = b.bar.Set(done) // only the drawing can fail
 }
 
-func (b *bar) done() {
+// Done takes the bar away.
+func (b *Bar) Done() {
 	if b.bar != nil {
 		_ = b.bar.Finish()
 	}
