@@ -53,6 +53,7 @@ var rows = []row{
 	{"float64 exp-gather 500", "Double/ExpGather/500", 0, 0},
 	{"torus field 50²", "Double/Torus/50", 0, 0},
 	{"torus field 1024²", "Double/Torus/1024", 0, 0},
+	{"sparse field, degree 48", "Sparse/Field/48", 0, 0},
 	{"heat-bath sweep 1024², per spin", "HeatBath/sweep/1024", 0.08, 0.15},
 }
 
