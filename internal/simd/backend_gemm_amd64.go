@@ -14,6 +14,11 @@ const (
 	panelWidth = 32  // columns of a panel with AVX-512, half with AVX2
 	fewRows    = 4   // below, Gemm reads b in place
 	rowDepth   = 4096
+
+	// unpackedRows is the height of a up to which full panels are used where
+	// they lie: copying pays when more tiles than a few share the copy
+	// (BenchmarkGemm).
+	unpackedRows = 40
 )
 
 func gemm(c, a, b []float32, m, n, k int) {
@@ -48,13 +53,17 @@ func gemmPanels(c, a, b []float32, m, n, k int, transposed bool) {
 		cols := min(width, n-j)
 		for l := 0; l < k; l += panelDepth {
 			depth := min(panelDepth, k-l)
-			if transposed {
-				packTransposed(panel[:depth*width], b[j*k+l:], cols, k, width)
-			} else {
-				pack(panel[:depth*width], b[l*n+j:], cols, n, width)
+			rows, ld := panel[:depth*width], width
+			switch {
+			case transposed:
+				packTransposed(rows, b[j*k+l:], cols, k, width)
+			case m <= unpackedRows && cols == width:
+				rows, ld = b[l*n+j:], n
+			default:
+				pack(rows, b[l*n+j:], cols, n, width)
 			}
 			for i := 0; i < m; {
-				i += gemmTile(c[i*n+j:], a[i*k+l:], panel[:depth*width], m-i, cols, n, k, width)
+				i += gemmTile(c[i*n+j:], a[i*k+l:], rows, m-i, cols, depth, n, k, ld, width)
 			}
 		}
 	}
@@ -107,47 +116,47 @@ func packTransposed(panel, b []float32, cols, ld, width int) {
 	}
 }
 
-// gemmTile adds a·panel to the tallest tile of c that fits into rows and
-// returns its height.
+// gemmTile adds a·panel, the panel depth rows ldb entries apart, to the tallest
+// tile of c that fits into rows and returns its height.
 //
 //go:noinline
-func gemmTile(c, a, panel []float32, rows, cols, ldc, lda, width int) int {
+func gemmTile(c, a, panel []float32, rows, cols, depth, ldc, lda, ldb, width int) int {
 	if cols < width {
-		return gemmEdge(c, a, panel, rows, cols, ldc, lda, width)
+		return gemmEdge(c, a, panel, rows, cols, depth, ldc, lda, width)
 	}
-	height, depth := tileHeight(rows), len(panel)/width
+	height := tileHeight(rows)
 	if best == avx512 {
 		switch height {
 		case 12:
-			gemm12x32AVX512(&c[0], &a[0], &panel[0], depth, ldc, lda, width)
+			gemm12x32AVX512(&c[0], &a[0], &panel[0], depth, ldc, lda, ldb)
 		case 4:
-			gemm4x32AVX512(&c[0], &a[0], &panel[0], depth, ldc, lda, width)
+			gemm4x32AVX512(&c[0], &a[0], &panel[0], depth, ldc, lda, ldb)
 		case 2:
-			gemm2x32AVX512(&c[0], &a[0], &panel[0], depth, ldc, lda, width)
+			gemm2x32AVX512(&c[0], &a[0], &panel[0], depth, ldc, lda, ldb)
 		default:
-			gemm1x32AVX512(&c[0], &a[0], &panel[0], depth, ldc, lda, width)
+			gemm1x32AVX512(&c[0], &a[0], &panel[0], depth, ldc, lda, ldb)
 		}
 		return height
 	}
 	switch height {
 	case 6:
-		gemm6x16AVX2(&c[0], &a[0], &panel[0], depth, ldc, lda, width)
+		gemm6x16AVX2(&c[0], &a[0], &panel[0], depth, ldc, lda, ldb)
 	case 2:
-		gemm2x16AVX2(&c[0], &a[0], &panel[0], depth, ldc, lda, width)
+		gemm2x16AVX2(&c[0], &a[0], &panel[0], depth, ldc, lda, ldb)
 	default:
-		gemm1x16AVX2(&c[0], &a[0], &panel[0], depth, ldc, lda, width)
+		gemm1x16AVX2(&c[0], &a[0], &panel[0], depth, ldc, lda, ldb)
 	}
 	return height
 }
 
 // gemmEdge is gemmTile where columns are missing: it works on a copy of c.
-func gemmEdge(c, a, panel []float32, rows, cols, ldc, lda, width int) int {
+func gemmEdge(c, a, panel []float32, rows, cols, depth, ldc, lda, width int) int {
 	var full [12 * panelWidth]float32
 	height := tileHeight(rows)
 	for i := range height {
 		copy(full[i*width:], c[i*ldc:i*ldc+cols])
 	}
-	gemmTile(full[:], a, panel, height, width, width, lda, width)
+	gemmTile(full[:], a, panel, height, width, depth, width, lda, width, width)
 	for i := range height {
 		copy(c[i*ldc:i*ldc+cols], full[i*width:])
 	}
@@ -207,7 +216,7 @@ func gemmRowPanels(c, a, b []float32, n, j int) {
 		for l := 0; l < len(a); l += panelDepth {
 			depth := min(panelDepth, len(a)-l)
 			pack(panel[:depth*width], b[l*n+j:], cols, n, width)
-			gemmTile(c[j:], a[l:], panel[:depth*width], 1, cols, n, len(a), width)
+			gemmTile(c[j:], a[l:], panel[:depth*width], 1, cols, depth, n, len(a), width, width)
 		}
 	}
 }
