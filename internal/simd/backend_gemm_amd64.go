@@ -7,8 +7,8 @@ import "sync"
 var panels = sync.Pool{New: func() any { return new([panelDepth * panelWidth]float32) }}
 
 // The matrix products cut b into panels of two registers' width and up to
-// panelDepth rows, copied side by side, and run register tiles of
-// c down each panel. Tiles differ in shape, not in the order of the terms.
+// panelDepth rows, copied side by side where enough rows of a share the copy,
+// and run register tiles of c down each panel. Tiles differ in shape, not in the order of the terms.
 const (
 	panelDepth = 256 // rows of a panel: 32 kB, within the first-level cache
 	panelWidth = 32  // columns of a panel with AVX-512, half with AVX2

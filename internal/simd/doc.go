@@ -34,5 +34,18 @@
 // variable GIBBSITE_SIMD lowers it: purego, avx2 or avx512 is the highest
 // backend to use, anything else means no limit. It exists for tests and for
 // those who must pin the results of the fused kernels. The build tag purego
-// leaves the assembly out altogether. [Backend] tells what runs.
+// leaves the assembly out altogether. [Backend] tells what runs. (A cached test
+// result does not notice the variable: use go test -count=1.)
+//
+// # The assembly
+//
+// It is written by a generator in a module of its own, which also measures it:
+//
+//	go -C internal/simd/_gen run .        writes asm_*_amd64.{s,go}
+//	go -C internal/simd/_gen test ./...   checks that they are what is committed
+//	go -C internal/simd/_gen run ./coef   prints the polynomials
+//	go -C internal/simd/_gen run ./table  measures kernels against their floors
+//
+// A call in assembly cannot be stopped by the scheduler, so it lasts tens of
+// microseconds at most.
 package simd
