@@ -23,7 +23,8 @@
 //
 // The other kind is an inequality g_j(x) ≤ 0: a [Set] measures it on tokens, a
 // [Smooth] one on probability rows or reals, with derivatives. [Linear] and
-// [Score] are both; Count and Sum are languages and Sets.
+// [Score] are both; [Slabs] and [Series], which [SeriesBuilder] compiles from
+// limits in raw units, are for real-valued series; Count and Sum are languages and Sets.
 //
 // # Masks travel beside the automaton
 //

@@ -98,8 +98,14 @@ func (s *Solver) curved(z, v []float64, gamma, size float64) (cert Certificate, 
 	if hard {
 		kappa = firstKappa
 	}
-	copy(c.at, v)
-	clear(c.covector)
+	// Start where the rows hold: the objective compares only such points.
+	s.weigh(gamma/2, 0, 0)
+	if _, err = s.linear(v, proxTol*size); err != nil {
+		kappa = lastKappa
+	}
+	for i, x := range v {
+		c.at[i], c.covector[i] = x+w.pc[i], w.c[i]/s.scale
+	}
 	c.Eval(c.g, c.at)
 	for {
 		var one Certificate
@@ -149,11 +155,7 @@ func (s *Solver) tangents(v []float64, linear, kappa, size float64) (cert Certif
 		for i, x := range v {
 			c.center[i] = x + float64(part*(c.at[i]-x))
 		}
-		s.caps = math.NaN()
-		s.limit(linear / (1 + mu) * s.scale)
-		for j := s.base.len(); j < w.len(); j++ {
-			w.cap[j] = kappa / (1 + mu) * s.scale * w.norm[j]
-		}
+		s.weigh(linear, kappa, mu)
 		one, err := s.linear(c.center, proxTol*size)
 		cert.Steps, cert.Inner = cert.Steps+one.Steps, cert.Inner+one.Inner
 		cert.Contradiction = one.Contradiction
@@ -193,6 +195,15 @@ func (s *Solver) tangents(v []float64, linear, kappa, size float64) (cert Certif
 		mu = max(1, mu*damping)
 	}
 	return cert, nil
+}
+
+// weigh sets the caps of rows and tangents for a problem damped with μ.
+func (s *Solver) weigh(linear, kappa, mu float64) {
+	s.caps = math.NaN()
+	s.limit(linear / (1 + mu) * s.scale)
+	for j := s.base.len(); j < s.iter.len(); j++ {
+		s.iter.cap[j] = kappa / (1 + mu) * s.scale * s.iter.norm[j]
+	}
 }
 
 // merit returns the objective at the present point, and its value with the
