@@ -1,0 +1,114 @@
+// Infill completes records of a fixed format: dates, licence plates and bank
+// account numbers, whose blanks must fit a pattern and a check digit. A masked
+// diffusion fills the blanks; a constraint makes every record valid; judges that
+// share no code with the constraints count what is not.
+//
+//	go -C examples run ./infill
+//	go -C examples run ./infill -format iban -record DE__37040044053201300_
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+)
+
+// options are the command line.
+type options struct {
+	format, record string
+	digitSum       int
+	n              int
+	seed           uint64
+	json           bool
+}
+
+func parse(args []string) (options, error) {
+	var o options
+	f := flag.NewFlagSet("infill", flag.ContinueOnError)
+	f.StringVar(&o.format, "format", "", "`format` of -record: date, plate (Singapore) or iban (DE, GB, NL, NO); without -record, show its samples only")
+	f.StringVar(&o.record, "record", "", "`record` to complete, with _ for every blank, instead of the program's own")
+	f.IntVar(&o.digitSum, "digitsum", -1, "also ask that the digits of the record add up to this `number`")
+	f.IntVar(&o.n, "n", 1000, "completions per record")
+	f.Uint64Var(&o.seed, "seed", 1, "random seed")
+	f.BoolVar(&o.json, "json", false, "print one JSON object and nothing else on standard output")
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	switch {
+	case f.NArg() > 0:
+		return o, fmt.Errorf("unexpected argument %q; see -help", f.Arg(0))
+	case o.n < 1:
+		return o, fmt.Errorf("-n = %d, want ≥ 1", o.n)
+	case o.digitSum < -1:
+		return o, fmt.Errorf("-digitsum = %d, want ≥ 0", o.digitSum)
+	case o.record != "" && o.format == "":
+		return o, fmt.Errorf("-record %q needs -format", o.record)
+	case o.format != "" && builders[o.format] == nil:
+		return o, fmt.Errorf("-format: no format %q; there are date, plate, iban", o.format)
+	}
+	return o, nil
+}
+
+// shown are the records of a run without -record.
+var shown = []struct{ format, record string }{
+	{"date", "20__-02-_9"}, // leap years, and every ninth and nineteenth
+	{"date", "____-1_-31"},
+	{"plate", "S__9683X"},
+	{"plate", "SG_____R"},
+	{"iban", "DE__37040044053201300_"},
+	{"iban", "GB__WEST1234569876543_"},
+	{"iban", "NL__ABNA041716____"},
+	{"iban", "NO_____________"},
+}
+
+func run(ctx context.Context, o options) (*report, error) {
+	r := &report{N: o.n, Seed: o.seed}
+	for _, s := range shown {
+		switch {
+		case o.record != "":
+			s.format, s.record = o.format, o.record
+		case o.format != "" && o.format != s.format:
+			continue
+		}
+		f, err := complete(ctx, s.format, s.record, o)
+		if err != nil {
+			return nil, fmt.Errorf("%s %s: %w", s.format, s.record, err)
+		}
+		r.Records = append(r.Records, *f)
+		if o.record != "" {
+			break
+		}
+	}
+	return r, nil
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := program(ctx, os.Args[1:]); err != nil {
+		if err != flag.ErrHelp {
+			fmt.Fprintln(os.Stderr, "infill:", err)
+		}
+		stop()
+		os.Exit(1)
+	}
+}
+
+func program(ctx context.Context, args []string) error {
+	o, err := parse(args)
+	if err != nil {
+		return err
+	}
+	r, err := run(ctx, o)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return json.NewEncoder(os.Stdout).Encode(r)
+	}
+	fmt.Print(r)
+	return nil
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math/big"
+	"strings"
+	"text/tabwriter"
+)
+
+// report is what the program prints, as a table or as JSON.
+type report struct {
+	N       int       `json:"n"`
+	Seed    uint64    `json:"seed"`
+	Records []figures `json:"records"`
+}
+
+// figures are the results for one record. Completions are all valid ones;
+// LogProbability is the log-probability that random characters make one.
+// Violations and Unconstrained count invalid records with the constraint and
+// without it.
+type figures struct {
+	Format         string   `json:"format"`
+	Record         string   `json:"record"`
+	Blanks         int      `json:"blanks"`
+	Completions    *big.Int `json:"completions"`
+	LogProbability float64  `json:"log_probability"`
+	N              int      `json:"n"`
+	Unique         int      `json:"unique"`
+	Violations     int      `json:"violations"`
+	Unconstrained  int      `json:"violations_unconstrained"`
+	Seconds        float64  `json:"seconds"`
+	Samples        []string `json:"samples"`
+}
+
+// judge counts what is invalid and what is different among the completions, and
+// keeps the first few different ones.
+func (f *figures) judge(filled []string, valid func(string) bool) {
+	seen := make(map[string]bool)
+	for _, s := range filled {
+		if !valid(s) {
+			f.Violations++
+		}
+		if !seen[s] && len(f.Samples) < few {
+			f.Samples = append(f.Samples, s)
+		}
+		seen[s] = true
+	}
+	f.Unique = len(seen)
+}
+
+func (r *report) String() string {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%d completions per record, seed %d; violations of %d with the constraint and without\n\n", r.N, r.Seed, r.N)
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "format\trecord\tvalid completions\tunique\tviolations\twithout\tseconds")
+	for _, f := range r.Records {
+		fmt.Fprintf(w, "%s\t%s\t%v\t%d\t%d\t%d\t%.2f\n", f.Format, f.Record, f.Completions, f.Unique, f.Violations, f.Unconstrained, f.Seconds)
+	}
+	w.Flush()
+	for _, f := range r.Records {
+		fmt.Fprintf(&b, "\n%s: %s", f.Record, strings.Join(f.Samples, " "))
+	}
+	fmt.Fprintln(&b)
+	return b.String()
+}
