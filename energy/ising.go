@@ -167,6 +167,18 @@ func (m *Ising) Move(d []float64, site int, to int32, x []int32) {
 // Graph implements [Graphical].
 func (m *Ising) Graph() (start, adj []int32) { return m.graph.start, m.graph.adj }
 
+// Torus implements [Toroidal]; ok is true on a [Lattice] of two dimensions with
+// sides of at least 3 and a uniform field.
+func (m *Ising) Torus() (cols int, d [5]float64, ok bool) {
+	if m.grid == nil || len(m.grid.sides) != 2 || m.grid.degree != 4 || m.fields != nil {
+		return 0, d, false
+	}
+	for k := range d {
+		d[k] = m.difference(float64(2*k-4), 0)
+	}
+	return m.grid.sides[1], d, true
+}
+
 // gridField stores the field of one state in h and returns its energy.
 func (m *Ising) gridField(h []float32, x []int32) float64 {
 	twice, up := m.grid.counts(h, m.table, x)

@@ -89,6 +89,19 @@ type Graphical interface {
 	Graph() (start, adj []int32)
 }
 
+// Toroidal models have two levels on a periodic lattice of two dimensions and
+// the same interaction everywhere, so that whole colours of a chequerboard can be
+// updated at once.
+type Toroidal interface {
+	Model
+
+	// Torus returns the number of columns of the row-major lattice and the
+	// exact differences d[k] = E(x_i=1) − E(x_i=0) of a site with k of its four
+	// neighbours in state 1; ok is false for a model that is not of this kind
+	// after all.
+	Torus() (cols int, d [5]float64, ok bool)
+}
+
 // Stochastic models estimate their table from a random part of the data.
 type Stochastic interface {
 	Model

@@ -152,7 +152,7 @@ func (m *RBM) evaluate(e []float64, h []float32, x []int32) {
 		a, x := (*buf)[:n*hidden], x[s*visible:(s+n)*visible]
 		project(a, x, m.bias.hidden, m.wt)
 		for k := range n {
-			e[s+k] = 0 - m.pull(x[k*visible:(k+1)*visible]) - softplusSum(a[k*hidden:(k+1)*hidden])
+			e[s+k] = 0 - m.pull(x[k*visible:(k+1)*visible]) - simd.SoftplusSum(a[k*hidden:(k+1)*hidden])
 		}
 		if h == nil {
 			continue
@@ -196,25 +196,4 @@ func spread(f, row []float32) {
 	for ; len(f) > 0; f = f[len(row):] {
 		copy(f, row)
 	}
-}
-
-// softplusSum returns Σ log(1 + e^{a_j}). It writes the term as
-// max(a_j, 0) + log(1 + e^{−|a_j|}) and takes one logarithm of the product of
-// many 1 + e^{−|a_j|} ∈ (1, 2]: 1000 of them stay below 2¹⁰⁰⁰, and their
-// rounding, 2⁻⁵³ each, is that of adding up logarithms.
-func softplusSum(a []float32) float64 {
-	const batch = 1000
-	sum := 0.0
-	for len(a) > 0 {
-		n := min(len(a), batch)
-		product := 1.0
-		for _, v := range a[:n] {
-			z := float64(v)
-			sum += max(z, 0)
-			product *= 1 + simd.Exp(-math.Abs(z))
-		}
-		sum += simd.Log(product)
-		a = a[n:]
-	}
-	return sum
 }

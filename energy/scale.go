@@ -65,6 +65,8 @@ func (s *scaled) As(target any) bool {
 		return around(s.m, p, func(m Windowed) Windowed { return scaledWindow{scaledOrdinal{s, m}, m} })
 	case *Stochastic:
 		return around(s.m, p, func(m Stochastic) Stochastic { return scaledEstimate{s, m} })
+	case *Toroidal:
+		return around(s.m, p, func(m Toroidal) Toroidal { return scaledTorus{s, m} })
 	case *Supported:
 		return around(s.m, p, func(m Supported) Supported { return scaledSupport{s, m} })
 	}
@@ -227,3 +229,17 @@ type scaledSupport struct {
 
 // Repair implements [Supported].
 func (s scaledSupport) Repair(x []int32) { s.m.Repair(x) }
+
+// scaledTorus is the [Toroidal] view.
+type scaledTorus struct {
+	*scaled
+	m Toroidal
+}
+
+func (s scaledTorus) Torus() (cols int, d [5]float64, ok bool) {
+	cols, d, ok = s.m.Torus()
+	for k := range d {
+		d[k] *= s.beta
+	}
+	return cols, d, ok
+}

@@ -1,5 +1,7 @@
 package energy
 
+import "github.com/gibbsite-go/gibbsite/internal/simd"
+
 // stencil computes neighbour sums on a periodic lattice without index arrays.
 // All its sums are of integers and exact.
 type stencil struct {
@@ -48,7 +50,7 @@ func (s *stencil) pairs(x []int32) (pairs, up int) {
 // the degree and at least 8.
 func (s *stencil) counts(h []float32, table []float32, x []int32) (twice, up int) {
 	if len(s.sides) == 2 && s.sides[0] > 2 && s.sides[1] > 2 {
-		return torus(h, (*[8]float32)(table), x, s.sides[1])
+		return simd.Torus(h, (*[8]float32)(table), x, s.sides[1])
 	}
 	clear(h)
 	stride := s.sites
@@ -76,41 +78,6 @@ func (s *stencil) counts(h []float32, table []float32, x []int32) (twice, up int
 		up += int(v)
 	}
 	return twice, up
-}
-
-// torus is counts on a two-dimensional lattice with sides ≥ 3, in one pass.
-func torus(h []float32, table *[8]float32, x []int32, cols int) (twice, up int) {
-	for at := 0; at < len(x); at += cols {
-		above, below := at-cols, at+cols
-		if above < 0 {
-			above = len(x) - cols
-		}
-		if below == len(x) {
-			below = 0
-		}
-		t, u := torusRow(h[at:at+cols], table, x[above:above+cols], x[at:at+cols], x[below:below+cols])
-		twice += t
-		up += u
-	}
-	return twice, up
-}
-
-// torusRow is one row of torus, between its neighbours above and below.
-func torusRow(h []float32, table *[8]float32, above, row, below []int32) (twice, up int) {
-	n := len(row)
-	h, above, below = h[:n], above[:n], below[:n]
-	left, here := row[n-1], row[0]
-	for j := 0; j < n-1; j++ {
-		right := row[j+1]
-		k := left + right + above[j] + below[j]
-		h[j] = table[k&7]
-		twice += int(here * k)
-		up += int(here)
-		left, here = here, right
-	}
-	k := left + row[0] + above[n-1] + below[n-1]
-	h[n-1] = table[k&7]
-	return twice + int(here*k), up + int(here)
 }
 
 // overlap returns Σ x_i y_i.

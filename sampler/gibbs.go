@@ -48,6 +48,10 @@ func (s Scan) String() string {
 // model otherwise; and failing that one evaluation of the energy per level. The
 // first-order table of energy.Differentiable is never used.
 //
+// Chromatic sweeps of an energy.Toroidal model with even sides redraw many sites
+// at a time, about a hundred times faster; their conditionals are rounded to
+// multiples of 2⁻³¹.
+//
 // On weakly coupled sparse models it is the kernel to beat.
 type Gibbs struct {
 	Scan Scan // order of the sites; the zero value is Systematic
@@ -58,6 +62,11 @@ func (g Gibbs) Kernel(m energy.Model, chains int) (Kernel, error) {
 	sites, levels, err := checkShape("Gibbs", m, chains)
 	if err != nil {
 		return nil, err
+	}
+	if g.Scan == Chromatic {
+		if k := newTorusGibbs(m, chains); k != nil {
+			return k, nil
+		}
 	}
 	k := &gibbs{sites: sites, levels: levels, locals: newLocals(m, chains), w: make([]float64, levels)}
 	switch g.Scan {
