@@ -29,6 +29,12 @@ type Gaussian struct {
 	// Eta is η in [0, 1].
 	Eta float64
 
+	// Wide adds noise of the variance β = 1 − ᾱ_t/ᾱ_s of the forward step in
+	// place of σ² (η = 1 only): the upper of the two choices of Ho et al. 2020,
+	// right for clean samples of unit variance as σ is for clean samples that
+	// are known. The last step adds none.
+	Wide bool
+
 	// Recompute takes ε̂ from the projected prediction.
 	Recompute bool
 }
@@ -37,6 +43,9 @@ type Gaussian struct {
 func (p Gaussian) Bind(sites, levels int) (Process[float32], error) {
 	if !(p.Eta >= 0 && p.Eta <= 1) {
 		return nil, fmt.Errorf("sampler: Gaussian: Eta = %v, want 0 … 1", p.Eta)
+	}
+	if p.Wide && p.Eta != 1 {
+		return nil, fmt.Errorf("sampler: Gaussian: Eta = %v, want 1 where Wide is set", p.Eta)
 	}
 	if p.Schedule == nil {
 		p.Schedule = LinearBeta{}
@@ -82,6 +91,9 @@ func (p Gaussian) Reverse(x []float32, raw, v []float32, t, s float64, r *Stream
 	variance := float64(float64(float64(p.Eta*p.Eta)*((1-as)/(1-at))) * (1 - at/as))
 	signal, sigma := math.Sqrt(as), math.Sqrt(variance)
 	rest := math.Sqrt(max(0, 1-as-variance))
+	if p.Wide && s > 0 {
+		sigma = math.Sqrt(1 - at/as)
+	}
 	from := raw
 	if p.Recompute {
 		from = v
