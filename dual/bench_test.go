@@ -37,3 +37,35 @@ func BenchmarkStep(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkPDI is one step of primal–dual inference for 64 samples in 30
+// dimensions, by predictor.
+func BenchmarkPDI(b *testing.B) {
+	p := newConstrained(b)
+	terms := make([]energy.Scored, len(p.terms))
+	for j, g := range p.terms {
+		terms[j] = g
+	}
+	lag := must(dual.NewRealLagrangian(p.base, 1, terms...))
+	for _, c := range []struct {
+		name string
+		p    dual.Predictor
+	}{
+		{"exact", p.predictor},
+		{"gibbs=64", must(dual.NewGibbsScore(lag, dual.GibbsOptions{}))},
+		{"gibbs=64/mean", must(dual.NewGibbsScore(lag, dual.GibbsOptions{Mean: true}))},
+	} {
+		b.Run("predictor="+c.name, func(b *testing.B) {
+			d := must(dual.NewPDI(c.p, dual.PDIConfig{Fixed: true}))
+			q := energy.Noised[float32]{X: make([]float32, 64*30)}
+			for k := range 64 {
+				q.Time, q.Alpha, q.Src = append(q.Time, 1), append(q.Alpha, 0.5), append(q.Src, sampler.NewStream(1, uint64(k)))
+			}
+			v := make([]float32, len(q.X))
+			for b.Loop() {
+				require.NoError(b, d.Denoise(ctx, v, q))
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*64*30), "ns/site")
+		})
+	}
+}

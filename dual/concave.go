@@ -54,9 +54,7 @@ func climb(ctx context.Context, f concave, start []float64, tol float64) ([]floa
 		}
 		better := false
 		for scale, tries := 1.0, 0; tries < climbHalving; scale, tries = scale/2, tries+1 {
-			if !newtonStep(next, lambda, grad, curv, scale) {
-				break
-			}
+			newtonStep(next, lambda, grad, curv, scale)
 			v := f(next, ng, nc)
 			// Near the top values are flat to rounding and the gradient decides.
 			flat := math.Abs(v-value) <= valueRounding*(1+math.Abs(value))
@@ -75,7 +73,7 @@ func climb(ctx context.Context, f concave, start []float64, tol float64) ([]floa
 
 // newtonStep stores in next the point scale of the way to the Newton point of
 // the free coordinates, clipped at 0.
-func newtonStep(next, lambda, grad, curv []float64, scale float64) bool {
+func newtonStep(next, lambda, grad, curv []float64, scale float64) {
 	n := len(lambda)
 	var free []int
 	trace := 0.0
@@ -89,29 +87,32 @@ func newtonStep(next, lambda, grad, curv []float64, scale float64) bool {
 	a, d := make([]float64, m*m), make([]float64, m)
 	// Relative to the curvature, so that dependent constraints do no harm.
 	ridge := 1e-14*trace + math.SmallestNonzeroFloat64
-	for try := 0; ; try++ {
-		for p, i := range free {
-			for q, j := range free {
-				a[p*m+q] = curv[i*n+j]
-			}
-			a[p*m+p] += ridge
-			d[p] = grad[i]
+	for p, i := range free {
+		for q, j := range free {
+			a[p*m+q] = curv[i*n+j]
 		}
-		if solvePositive(a, d) {
-			break
-		}
-		if ridge *= 100; try > 200 {
-			return false
-		}
+		a[p*m+p] += ridge
+		d[p] = grad[i]
 	}
-	// A flat direction gives an enormous step: bound it by doubling λ, at least.
+	// A flat direction gives an enormous step: bound it by a multiple of λ.
 	largest, reach := 0.0, 1.0
+	if !solvePositive(a, d) {
+		largest = math.Inf(1)
+	}
 	for p, j := range free {
 		largest = max(largest, math.Abs(d[p]))
 		reach = max(reach, 3*lambda[j])
 	}
-	if !finite(largest) {
-		return false
+	if !finite(largest) { // no curvature at all: up the gradient as far as allowed
+		largest = 0
+		for p, j := range free {
+			d[p] = grad[j]
+			largest = max(largest, math.Abs(d[p]))
+		}
+		for p := range d {
+			d[p] *= 10 * reach / largest
+		}
+		largest = 10 * reach
 	}
 	if largest > 10*reach {
 		scale *= 10 * reach / largest
@@ -120,7 +121,6 @@ func newtonStep(next, lambda, grad, curv []float64, scale float64) bool {
 	for p, j := range free {
 		next[j] = max(0, lambda[j]+scale*d[p])
 	}
-	return true
 }
 
 // projected returns the largest component of the gradient that is not pushed

@@ -37,6 +37,13 @@
 // must be Reset, for it caches energies. [Inference] keeps this order: set λ,
 // Reset, Run, measure. Two loops never share a Lagrangian.
 //
+// # Real numbers
+//
+// [RealLagrangian] is the same on reals, for sampler.Langevin. [PDI] is a
+// denoiser that moves λ inside one run of a diffusion; it predicts through a
+// [Predictor], exact for Gaussian mixtures ([MixturePredictor]) or by Monte
+// Carlo for any energy ([GibbsScore]).
+//
 // # Unlearning
 //
 // The second half of the package moves a law q away from laws q_i (Khalafi,

@@ -206,32 +206,8 @@ func (i *Inference[S]) draw(ctx context.Context) error {
 // measure fills the batch from the present states.
 func (i *Inference[S]) measure() error {
 	i.target.Violation(i.g, i.primal.States())
-	b := &i.batch
-	n := len(b.Mean)
-	meanOf(b.Mean, i.g)
-	for j, v := range b.Mean {
-		if !finite(v) {
-			return fmt.Errorf("dual: step %d: mean violation %d = %v, want a finite number", i.steps, j, v)
-		}
-	}
-	clear(b.Cov)
-	if b.States < 2 {
-		return nil
-	}
-	for s := range b.States {
-		g := i.g[s*n : (s+1)*n]
-		for j := range n {
-			dj := g[j] - b.Mean[j]
-			for k := range j + 1 {
-				b.Cov[j*n+k] += float64(dj * (g[k] - b.Mean[k]))
-			}
-		}
-	}
-	for j := range n {
-		for k := range j + 1 {
-			b.Cov[j*n+k] /= float64(b.States - 1)
-			b.Cov[k*n+j] = b.Cov[j*n+k]
-		}
+	if err := i.batch.measure(i.g); err != nil {
+		return fmt.Errorf("dual: step %d: %w", i.steps, err)
 	}
 	return nil
 }

@@ -67,6 +67,17 @@ func (m *GaussianMixture) Sites() int { return m.sites }
 // Components returns the number of components.
 func (m *GaussianMixture) Components() int { return len(m.logw) }
 
+// Component stores the mean and the variances of component k and returns its
+// weight. It panics unless there is such a component and both slices have one
+// entry per coordinate.
+func (m *GaussianMixture) Component(k int, mean, variance []float64) (weight float64) {
+	checkLen("mean", len(mean), m.sites)
+	checkLen("variance", len(variance), m.sites)
+	copy(mean, m.mean[k*m.sites:(k+1)*m.sites])
+	copy(variance, m.v[k*m.sites:(k+1)*m.sites])
+	return simd.Exp(m.logw[k])
+}
+
 // Energy implements [Real].
 func (m *GaussianMixture) Energy(e []float64, x []float32) {
 	checkReal(len(e), m.sites, x)

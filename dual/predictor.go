@@ -1,0 +1,201 @@
+package dual
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+)
+
+// Predictor knows the law μ_λ ∝ exp(−(f0 + λᵀg)/β) of reals under Gaussian noise:
+// what primal–dual inference needs of an energy.
+type Predictor interface {
+	Sites() int
+	Len() int // of λ
+	Beta() float64
+
+	// Predict stores in v the posterior means E_λ[x_0 | x_t] of the states x
+	// (states × sites) under the noise x_t = √ᾱ·x_0 + √(1−ᾱ)·ε, alpha[s] = ᾱ of
+	// state s. src[s] is randomness for estimates. It must not keep its
+	// arguments.
+	Predict(v, x []float32, alpha, lambda []float64, src []rand.Source) error
+
+	// Violation stores g(x[s]), states × Len.
+	Violation(g []float64, x []float32)
+}
+
+// MixturePredictor is the exact predictor where the base law exp(−f0/β) is a
+// Gaussian mixture and the constraints are linear: then μ_λ is a mixture. It is
+// immutable and safe for concurrent use.
+type MixturePredictor struct {
+	mixture *energy.GaussianMixture
+	terms   []*energy.RealLinear
+	beta    float64
+}
+
+// NewMixturePredictor returns the predictor for the base law m and the
+// inequalities terms ≤ 0. It returns an error for a nil argument, no term,
+// numbers of sites that differ, or a beta that is not positive and finite.
+func NewMixturePredictor(m *energy.GaussianMixture, beta float64, terms ...*energy.RealLinear) (*MixturePredictor, error) {
+	if m == nil || len(terms) == 0 {
+		return nil, fmt.Errorf("dual: NewMixturePredictor: mixture set = %t and %d terms, want a mixture and ≥ 1", m != nil, len(terms))
+	}
+	for j, t := range terms {
+		if t == nil || t.Sites() != m.Sites() {
+			return nil, fmt.Errorf("dual: NewMixturePredictor: term %d is nil or has another number of sites than %d", j, m.Sites())
+		}
+	}
+	if !(beta > 0) || !finite(beta) {
+		return nil, fmt.Errorf("dual: NewMixturePredictor: beta = %v, want 0 < beta < ∞", beta)
+	}
+	return &MixturePredictor{m, slices.Clone(terms), beta}, nil
+}
+
+// Sites returns the number of coordinates.
+func (p *MixturePredictor) Sites() int { return p.mixture.Sites() }
+
+// Len returns the number of terms.
+func (p *MixturePredictor) Len() int { return len(p.terms) }
+
+// Beta returns the temperature.
+func (p *MixturePredictor) Beta() float64 { return p.beta }
+
+// tilt stores −Aᵀλ/β in t.
+func (p *MixturePredictor) tilt(t, lambda []float64) {
+	clear(t)
+	for j, l := range lambda {
+		w := l / p.beta
+		for i, a := range p.terms[j].Slope() {
+			t[i] -= float64(w * a)
+		}
+	}
+}
+
+// Predict implements [Predictor].
+func (p *MixturePredictor) Predict(v, x []float32, alpha, lambda []float64, _ []rand.Source) error {
+	t := float64s.get(p.Sites())
+	defer float64s.put(t)
+	p.tilt(*t, lambda)
+	p.mixture.Posterior(v, x, alpha, *t)
+	return nil
+}
+
+// Violation implements [Predictor].
+func (p *MixturePredictor) Violation(g []float64, x []float32) {
+	n := p.Sites()
+	states := len(x) / n
+	checkLen("g", len(g), states*len(p.terms))
+	e := float64s.get(states)
+	defer float64s.put(e)
+	for j, t := range p.terms {
+		t.Energy(*e, x)
+		for s, v := range *e {
+			g[s*len(p.terms)+j] = v
+		}
+	}
+}
+
+// Law returns μ_λ. λ must be finite.
+func (p *MixturePredictor) Law(lambda []float64) *energy.GaussianMixture {
+	t := make([]float64, p.Sites())
+	p.tilt(t, lambda)
+	m, _ := p.mixture.Tilt(t)
+	return m
+}
+
+// Solve returns the exact optimum: λ* of D(λ) = −β log Z(λ), a concave problem in
+// as many dimensions as there are constraints, since Z is known. Constraints that
+// no law meets (a combination of them is a positive constant) are a
+// [*DivergedError]; the other error is the context's.
+func (p *MixturePredictor) Solve(ctx context.Context) (*Solution, error) {
+	n := p.Len()
+	lambda, err := climb(ctx, p.dual, make([]float64, n), solveTol)
+	var away *unbounded
+	if errors.As(err, &away) {
+		lambda, err = away.lambda, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	s := &Solution{Lambda: lambda, Violation: make([]float64, n)}
+	s.Dual = p.dual(lambda, s.Violation, make([]float64, n*n))
+	// A stalled climb ends many orders below this.
+	if r := projected(lambda, s.Violation); away != nil || r > 1e-6 {
+		return nil, diverging(lambda, r)
+	}
+	return s, nil
+}
+
+// diverging returns the error for multipliers that run away with a violation
+// left, which is no proof: reals have no finite list of states.
+func diverging(lambda []float64, violation float64) *DivergedError {
+	e := &DivergedError{Lambda: lambda, Direction: slices.Clone(lambda), Margin: violation, Steps: 1}
+	sum := 0.0
+	for _, v := range lambda {
+		sum += v
+	}
+	for j := range e.Direction {
+		e.Direction[j] /= sum
+	}
+	return e
+}
+
+// dual is the [concave] dual function. With p_k the weights and μ_k the means of
+// the tilted mixture, E[g_j] = Σ_k p_k a_jᵀμ_k + c_j, and the covariance is that
+// of the components' means plus the mean of their own.
+func (p *MixturePredictor) dual(lambda, grad, curv []float64) float64 {
+	n, d := p.Len(), p.Sites()
+	t := make([]float64, d)
+	p.tilt(t, lambda)
+	law, logZ := p.mixture.Tilt(t)
+	constant := 0.0
+	zero, e := make([]float32, d), make([]float64, 1)
+	c := make([]float64, n)
+	for j, g := range p.terms {
+		g.Energy(e, zero)
+		c[j] = e[0]
+		constant += lambda[j] * c[j]
+	}
+	clear(grad)
+	clear(curv)
+	weight, mean, variance := make([]float64, law.Components()), make([]float64, d), make([]float64, d)
+	means := make([][]float64, law.Components())
+	for k := range weight {
+		weight[k] = law.Component(k, mean, variance)
+		means[k] = make([]float64, n)
+		for j, g := range p.terms {
+			for i, a := range g.Slope() {
+				means[k][j] += a * mean[i]
+			}
+			grad[j] += weight[k] * means[k][j]
+		}
+		for i := range n {
+			for j := range n {
+				sum := 0.0
+				for s, v := range variance {
+					sum += p.terms[i].Slope()[s] * v * p.terms[j].Slope()[s]
+				}
+				curv[i*n+j] += weight[k] * sum / p.beta
+			}
+		}
+	}
+	for k, w := range weight {
+		for i := range n {
+			for j := range n {
+				curv[i*n+j] += w * (means[k][i] - grad[i]) * (means[k][j] - grad[j]) / p.beta
+			}
+		}
+	}
+	for j := range grad {
+		grad[j] += c[j]
+	}
+	v := constant - p.beta*logZ
+	if math.IsNaN(v) {
+		return math.Inf(-1)
+	}
+	return v
+}

@@ -1,0 +1,124 @@
+package dual
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+)
+
+// RealLagrangian is [Lagrangian] for reals: the energy
+//
+//	E(x, λ) = (f0(x) + Σ_j λ_j g_j(x)) / β,
+//
+// f0 and the inequalities g_j(x) ≤ 0 given by energies with scores. It is an
+// energy.Scored and a [Target]; with sampler.Langevin as the primal [Inference]
+// is primal–dual Langevin (a baseline of Hadou et al. 2026), λ shared by all
+// chains, or per group of chains with [Groups].
+//
+// The contract of [Lagrangian.SetLambda] holds here too.
+type RealLagrangian struct {
+	base   energy.Scored
+	terms  []energy.Scored
+	beta   float64
+	lambda []float64
+	sites  int
+}
+
+// NewRealLagrangian returns the Lagrangian at λ = 0. It returns an error if base
+// or a term is nil, there is no term, numbers of sites differ, or beta is not
+// positive and finite.
+func NewRealLagrangian(base energy.Scored, beta float64, terms ...energy.Scored) (*RealLagrangian, error) {
+	if base == nil || len(terms) == 0 {
+		return nil, fmt.Errorf("dual: NewRealLagrangian: base set = %t and %d terms, want a base and ≥ 1", base != nil, len(terms))
+	}
+	if !(beta > 0) || !finite(beta) || !finite(1/beta) {
+		return nil, fmt.Errorf("dual: NewRealLagrangian: beta = %v, want 0 < beta < ∞", beta)
+	}
+	l := &RealLagrangian{base: base, terms: slices.Clone(terms), beta: beta, lambda: make([]float64, len(terms)), sites: base.Sites()}
+	for j, g := range terms {
+		if g == nil {
+			return nil, fmt.Errorf("dual: NewRealLagrangian: term %d is nil", j)
+		}
+		if g.Sites() != l.sites {
+			return nil, fmt.Errorf("dual: NewRealLagrangian: term %d has %d sites, want %d", j, g.Sites(), l.sites)
+		}
+	}
+	if l.sites < 1 {
+		return nil, fmt.Errorf("dual: NewRealLagrangian: base has %d sites, want ≥ 1", l.sites)
+	}
+	return l, nil
+}
+
+// Len returns the number of terms.
+func (l *RealLagrangian) Len() int { return len(l.terms) }
+
+// Sites returns the number of coordinates.
+func (l *RealLagrangian) Sites() int { return l.sites }
+
+// Beta returns the temperature.
+func (l *RealLagrangian) Beta() float64 { return l.beta }
+
+// Lambda returns a copy of the multipliers.
+func (l *RealLagrangian) Lambda() []float64 { return slices.Clone(l.lambda) }
+
+// SetLambda sets the multipliers, as [Lagrangian.SetLambda].
+func (l *RealLagrangian) SetLambda(lambda []float64) error {
+	checkLen("lambda", len(lambda), len(l.lambda))
+	for j, v := range lambda {
+		if !(v >= 0) || math.IsInf(v, 1) {
+			return fmt.Errorf("dual: SetLambda: lambda[%d] = %v, want a finite number ≥ 0", j, v)
+		}
+	}
+	copy(l.lambda, lambda)
+	return nil
+}
+
+// Energy implements energy.Real at the present multipliers.
+func (l *RealLagrangian) Energy(e []float64, x []float32) { l.energyAt(e, x, l.lambda) }
+
+func (l *RealLagrangian) energyAt(e []float64, x []float32, lambda []float64) {
+	l.base.Energy(e, x)
+	scaleAll(e, 1/l.beta)
+	b := float64s.get(len(e))
+	defer float64s.put(b)
+	for j, v := range lambda {
+		if v != 0 {
+			l.terms[j].Energy(*b, x)
+			addScaled(e, *b, v/l.beta)
+		}
+	}
+}
+
+// Score implements energy.Scored at the present multipliers.
+func (l *RealLagrangian) Score(s, x []float32) { l.scoreAt(s, x, l.lambda) }
+
+func (l *RealLagrangian) scoreAt(s, x []float32, lambda []float64) {
+	l.base.Score(s, x)
+	scaleAll(s, 1/l.beta)
+	b := float32s.get(len(s))
+	defer float32s.put(b)
+	for j, v := range lambda {
+		if v != 0 {
+			l.terms[j].Score(*b, x)
+			addScaled(s, *b, v/l.beta)
+		}
+	}
+}
+
+// Violation stores g_j(x[s]) in g, states × terms, row-major. It panics where
+// lengths do not fit.
+func (l *RealLagrangian) Violation(g []float64, x []float32) {
+	n := len(l.terms)
+	states := len(x) / l.sites
+	checkLen("g", len(g), states*n)
+	e := float64s.get(states)
+	defer float64s.put(e)
+	for j, t := range l.terms {
+		t.Energy(*e, x)
+		for s, v := range *e {
+			g[s*n+j] = v
+		}
+	}
+}
