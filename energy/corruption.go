@@ -1,6 +1,7 @@
 package energy
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -90,21 +91,31 @@ func (c Corruption) logRows(v []float32, p []float64, k int) {
 	}
 }
 
-// each calls f for every state of q with its likelihoods (sites × k) and space
-// for its posteriors (sites × k, not cleared), and stores the logarithms of
-// those in v. It panics if the lengths do not fit.
-func (c Corruption) each(v []float32, q Noised[int32], sites, k int, f func(p, like []float64)) {
+// bayes computes exact posteriors.
+type bayes interface {
+	// posterior stores in p (sites × k) something proportional, row by row, to
+	// the posteriors given the likelihoods like (sites × k); b is scratch.
+	posterior(p, like, b []float64)
+}
+
+// denoise is Denoise for exact posteriors that need the given scratch. It
+// panics if the lengths do not fit.
+func (c Corruption) denoise(ctx context.Context, v []float32, q Noised[int32], sites, k, scratch int, d bayes) error {
 	n := q.check(sites)
 	size := sites * c.levels(k)
 	checkLen("v", len(v), n*size)
-	b := float64s.get(2 * sites * k)
+	b := float64s.get(2*sites*k + scratch)
 	defer float64s.put(b)
-	p, like := (*b)[:sites*k], (*b)[sites*k:]
+	p, like, rest := (*b)[:sites*k], (*b)[sites*k:2*sites*k], (*b)[2*sites*k:]
 	for s := range n {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		c.likelihoods(like, q, s, sites, k)
-		f(p, like)
+		d.posterior(p, like, rest)
 		c.logRows(v[s*size:(s+1)*size], p, k)
 	}
+	return nil
 }
 
 // normalise divides w by its sum, which it returns. A sum of 0 leaves w as it is.

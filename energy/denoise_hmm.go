@@ -83,15 +83,7 @@ func (m *HMM) TimeFree() bool { return m.corruption == Absorbing }
 
 // Denoise implements [Denoiser].
 func (m *HMM) Denoise(ctx context.Context, v []float32, q Noised[int32]) error {
-	b := float64s.get((2*m.sites + 2) * m.hidden)
-	defer float64s.put(b)
-	var failed error
-	m.corruption.each(v, q, m.sites, m.k, func(p, like []float64) {
-		if failed = ctx.Err(); failed == nil {
-			m.posterior(p, like, *b)
-		}
-	})
-	return failed
+	return m.corruption.denoise(ctx, v, q, m.sites, m.k, (2*m.sites+2)*m.hidden, m)
 }
 
 // posterior is forward–backward for one sequence: ahead[i] is the law of z_i

@@ -3,6 +3,7 @@ package energy
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
@@ -37,6 +38,12 @@ func NewMarkovDenoiser(m *Markov, c Corruption) (*MarkovDenoiser, error) {
 		sites: m.sites, k: m.levels, order: m.order, corruption: c,
 		start: expNeg(m.start), trans: expNeg(m.trans), contexts: m.pow[m.order],
 	}
+	if d.order == 0 {
+		// Remembering one token and not using it gives contexts something to
+		// count.
+		d.order, d.contexts, d.start = 1, d.k, d.trans
+		d.trans = slices.Repeat(d.start, d.k)
+	}
 	return d, nil
 }
 
@@ -58,20 +65,12 @@ func (d *MarkovDenoiser) TimeFree() bool { return d.corruption == Absorbing }
 // Denoise implements [Denoiser].
 func (d *MarkovDenoiser) Denoise(ctx context.Context, v []float32, q Noised[int32]) error {
 	// Forward messages at sites order … sites, then two backward ones.
-	n := d.sites - d.order + 1
-	b := float64s.get((n + 2) * d.contexts)
-	defer float64s.put(b)
-	var failed error
-	d.corruption.each(v, q, d.sites, d.k, func(p, like []float64) {
-		if failed = ctx.Err(); failed == nil {
-			d.posterior(p, like, *b)
-		}
-	})
-	return failed
+	scratch := (d.sites - d.order + 3) * d.contexts
+	return d.corruption.denoise(ctx, v, q, d.sites, d.k, scratch, d)
 }
 
 // posterior is forward–backward for one sequence. Message t is over the contexts
-// before token order+t; a context's next one drops its oldest token.
+// before token order+t; the next context drops the oldest token.
 func (d *MarkovDenoiser) posterior(p, like, b []float64) {
 	c, k, n := d.contexts, d.k, d.sites-d.order
 	forward := func(t int) []float64 { return b[t*c : (t+1)*c] }
@@ -79,20 +78,7 @@ func (d *MarkovDenoiser) posterior(p, like, b []float64) {
 	clear(p)
 	d.first(forward(0), like)
 	for t := range n {
-		next, l := forward(t+1), like[(d.order+t)*k:(d.order+t+1)*k]
-		clear(next)
-		for ctx, w := range forward(t) {
-			if w == 0 {
-				continue
-			}
-			to := ctx % (c / d.drop()) * d.keep()
-			for y, e := range l {
-				if e != 0 {
-					next[to+y*d.step()] += float64(float64(w*d.trans[ctx*k+y]) * e)
-				}
-			}
-		}
-		if normalise(next) == 0 {
+		if !d.forward(forward(t+1), forward(t), like[(d.order+t)*k:(d.order+t+1)*k]) {
 			return
 		}
 	}
@@ -100,29 +86,14 @@ func (d *MarkovDenoiser) posterior(p, like, b []float64) {
 		after[i] = 1
 	}
 	for t := n - 1; t >= 0; t-- {
-		row, l := p[(d.order+t)*k:(d.order+t+1)*k], like[(d.order+t)*k:(d.order+t+1)*k]
-		for ctx, w := range forward(t) {
-			before[ctx] = 0
-			if w == 0 {
-				continue
-			}
-			to := ctx % (c / d.drop()) * d.keep()
-			sum := 0.0
-			for y, e := range l {
-				if e == 0 {
-					continue
-				}
-				u := float64(float64(d.trans[ctx*k+y]*e) * after[to+y*d.step()])
-				sum += u
-				row[y] += float64(w * u)
-			}
-			before[ctx] = sum
-		}
-		normalise(before)
+		at := (d.order + t) * k
+		d.backward(p[at:at+k], before, after, forward(t), like[at:at+k])
 		after, before = before, after
 	}
 	for ctx, w := range forward(0) {
-		w = float64(w * after[ctx])
+		if w = float64(w * after[ctx]); w == 0 {
+			continue
+		}
 		for j, rest := d.order-1, ctx; j >= 0; j, rest = j-1, rest/k {
 			p[j*k+rest%k] += w
 		}
@@ -132,7 +103,7 @@ func (d *MarkovDenoiser) posterior(p, like, b []float64) {
 // first stores the law of the first context and what was seen of it.
 func (d *MarkovDenoiser) first(dst, like []float64) {
 	for ctx, w := range d.start {
-		for j, rest := d.order-1, ctx; j >= 0; j, rest = j-1, rest/d.k {
+		for j, rest := d.order-1, ctx; j >= 0 && w != 0; j, rest = j-1, rest/d.k {
 			w = float64(w * like[j*d.k+rest%d.k])
 		}
 		dst[ctx] = w
@@ -140,27 +111,88 @@ func (d *MarkovDenoiser) first(dst, like []float64) {
 	normalise(dst)
 }
 
-// The context after token y is (context mod K^{order−1})·K + y, or 0 without
-// memory: drop is what the oldest token counts, keep and step what the others
-// and y are multiplied by.
-
-func (d *MarkovDenoiser) drop() int {
-	if d.order == 0 {
-		return 1
+// forward stores the law of the next context and what was seen of its last
+// token, next(c') ∝ seen(y)·Σ_c now(c)·trans(c; y), and reports whether anything
+// is possible.
+func (d *MarkovDenoiser) forward(next, now, seen []float64) bool {
+	k := d.k
+	lo, hi := support(seen)
+	clear(next)
+	for ctx, w := range now {
+		if w == 0 {
+			continue
+		}
+		at := ctx % (d.contexts / k) * k
+		ahead := next[at+lo : at+hi]
+		for y, p := range d.trans[ctx*k+lo : ctx*k+hi] {
+			ahead[y] += float64(w * p)
+		}
 	}
-	return d.k
+	sum := d.see(next, seen, lo, hi)
+	if sum == 0 {
+		return false
+	}
+	for ; len(next) > 0; next = next[k:] {
+		for y := lo; y < hi; y++ {
+			next[y] /= sum
+		}
+	}
+	return true
 }
 
-func (d *MarkovDenoiser) keep() int {
-	if d.order == 0 {
-		return 0
+// see multiplies the contexts that end in a token y, lo ≤ y < hi, by seen(y) and
+// returns their sum.
+func (d *MarkovDenoiser) see(w, seen []float64, lo, hi int) float64 {
+	sum := 0.0
+	for ; len(w) > 0; w = w[d.k:] {
+		for y := lo; y < hi; y++ {
+			w[y] = float64(w[y] * seen[y])
+			sum += w[y]
+		}
 	}
-	return d.k
+	return sum
 }
 
-func (d *MarkovDenoiser) step() int {
-	if d.order == 0 {
-		return 0
+// backward stores before(c) ∝ Σ_y trans(c; y)·seen(y)·after(c') for the contexts
+// that now has, and the posterior of the token in p. It spoils after.
+func (d *MarkovDenoiser) backward(p, before, after, now, seen []float64) {
+	k := d.k
+	lo, hi := support(seen)
+	d.see(after, seen, lo, hi)
+	total := 0.0
+	for ctx, w := range now {
+		before[ctx] = 0
+		if w == 0 {
+			continue
+		}
+		at := ctx % (d.contexts / k) * k
+		row, ahead, out := d.trans[ctx*k+lo:ctx*k+hi], after[at+lo:at+hi], p[lo:hi]
+		sum := 0.0
+		for y, q := range row {
+			u := float64(q * ahead[y])
+			sum += u
+			out[y] += float64(w * u)
+		}
+		before[ctx] = sum
+		total += sum
 	}
-	return 1
+	if total == 0 {
+		return // beyond the range of float64: rows become −Inf
+	}
+	for ctx, w := range now {
+		if w != 0 {
+			before[ctx] /= total
+		}
+	}
+}
+
+// support returns the bounds of the entries that are not 0: of one token, if it
+// shows.
+func support(w []float64) (lo, hi int) {
+	for hi = len(w); hi > 0 && w[hi-1] == 0; hi-- {
+	}
+	for lo < hi && w[lo] == 0 {
+		lo++
+	}
+	return lo, hi
 }

@@ -84,11 +84,10 @@ func (d *TableDenoiser) TimeFree() bool { return d.corruption == Absorbing }
 
 // Denoise implements [Denoiser].
 func (d *TableDenoiser) Denoise(ctx context.Context, v []float32, q Noised[int32]) error {
-	d.corruption.each(v, q, d.sites, d.k, d.posterior)
-	return ctx.Err()
+	return d.corruption.denoise(ctx, v, q, d.sites, d.k, 0, d)
 }
 
-func (d *TableDenoiser) posterior(p, like []float64) {
+func (d *TableDenoiser) posterior(p, like, _ []float64) {
 	clear(p)
 	for j, w := range d.p {
 		x := d.x[j*d.sites : (j+1)*d.sites]
@@ -144,10 +143,11 @@ func (d *IndependentDenoiser) TimeFree() bool { return d.corruption == Absorbing
 
 // Denoise implements [Denoiser].
 func (d *IndependentDenoiser) Denoise(ctx context.Context, v []float32, q Noised[int32]) error {
-	d.corruption.each(v, q, d.sites, d.k, func(p, like []float64) {
-		for i, w := range like {
-			p[i] = float64(w * d.p[i])
-		}
-	})
-	return ctx.Err()
+	return d.corruption.denoise(ctx, v, q, d.sites, d.k, 0, d)
+}
+
+func (d *IndependentDenoiser) posterior(p, like, _ []float64) {
+	for i, w := range like {
+		p[i] = float64(w * d.p[i])
+	}
 }

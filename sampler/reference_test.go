@@ -196,7 +196,7 @@ func (p *refProblem) diffusion(t *testing.T, process sampler.Masked, cfg sampler
 func TestReferenceExperiment(t *testing.T) {
 	problems := 12
 	if testing.Short() {
-		problems = 3
+		problems = 2
 	}
 	r := rand.New(rand.NewPCG(2026, 5))
 	mean := map[string]float64{}

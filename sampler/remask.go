@@ -136,6 +136,13 @@ type remask struct {
 	doubt  []float64 // e^{−ψ} by site, for RemaskConfidence
 }
 
+// Prior masks every token and forgets the sample before. A token that nobody
+// draws, a clamped one, stays without doubt.
+func (p *remask) Prior(x []int32, r *Stream) {
+	p.Remask.Prior(x, r)
+	clear(p.doubt)
+}
+
 // rates are the probabilities of one step.
 type rates struct {
 	sigma  float64 // that a token that shows is masked, on average

@@ -1,0 +1,112 @@
+package sampler_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/projection"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// Every sample of every process is in the language: judged by the table of the
+// automaton, on random problems.
+func TestPathIsNeverViolated(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	for range 5 {
+		p := newRefProblem(t, r)
+		m, err := energy.NewMarkov(refSites, refK, 1, p.start, p.trans)
+		require.NoError(t, err)
+		noisy, err := energy.NewMarkovDenoiser(m, energy.Noisy)
+		require.NoError(t, err)
+		for _, c := range []struct {
+			model   energy.Denoiser[int32]
+			process sampler.Process[int32]
+			cfg     sampler.DiffusionConfig
+		}{
+			{p.denoiser, sampler.Masked{Mask: refK, Schedule: sampler.Cosine{}}, sampler.DiffusionConfig{Steps: 4}},
+			{p.denoiser, sampler.Masked{Mask: refK, FirstHitting: true}, sampler.DiffusionConfig{}},
+			{p.denoiser, sampler.Remask{Mask: refK, Rule: sampler.RemaskLoop}, sampler.DiffusionConfig{Steps: 8}},
+			{p.denoiser, sampler.Ordered{Mask: refK, Block: 2}, sampler.DiffusionConfig{Steps: 6}},
+			{noisy, sampler.Uniform{}, sampler.DiffusionConfig{Steps: 8}},
+		} {
+			c.cfg.Projector = p.path
+			d, err := sampler.NewDiffusion(c.model, c.process, c.cfg)
+			require.NoError(t, err)
+			x := make([]int32, 400*refSites)
+			require.NoError(t, d.Sample(context.Background(), x))
+			for s := 0; s < len(x); s += refSites {
+				require.True(t, p.accepts(x[s:s+refSites]), "%T", c.process)
+			}
+		}
+	}
+}
+
+// Clamps that the language forbids are an error that says so.
+func TestInfeasibleClampsAreErrors(t *testing.T) {
+	model := sticky(6)
+	path := projection.Path{Language: constraint.Count{Levels: []int32{1}, Max: 1}, Name: "at most one"}
+	for _, process := range []sampler.Process[int32]{sampler.Masked{Mask: 2}, sampler.Remask{Mask: 2}, sampler.Ordered{Mask: 2}} {
+		d, err := sampler.NewDiffusion(model, process, sampler.DiffusionConfig{Projector: path, Clamp: []int32{1, -1, -1, -1, -1, 1}})
+		require.NoError(t, err)
+		err = d.Sample(context.Background(), make([]int32, 6))
+		require.ErrorIs(t, err, constraint.ErrInfeasible)
+		assert.ErrorContains(t, err, "sample 0, step 0: projection: at most one")
+	}
+	_, err := sampler.NewDiffusion(model, sampler.Masked{Mask: 2}, sampler.DiffusionConfig{
+		Projector: projection.Path{Language: constraint.Count{Levels: []int32{1}, Min: 7, Max: 9}},
+	})
+	assert.ErrorIs(t, err, constraint.ErrInfeasible)
+}
+
+// With a memory, a run produces every sequence once and then says that there
+// are no more.
+func TestNovelSamplesNeverRepeat(t *testing.T) {
+	for _, batch := range []int{1, 5, 16} {
+		d, err := sampler.NewDiffusion(sticky(4), sampler.Masked{Mask: 2, FirstHitting: true}, sampler.DiffusionConfig{
+			Projector: projection.Novel{}, Batch: batch, Seed: 1, Retries: 10_000,
+		})
+		require.NoError(t, err)
+		x := make([]int32, 16*4)
+		require.NoError(t, d.Sample(context.Background(), x))
+		seen := map[[4]int32]bool{}
+		for s := 0; s < len(x); s += 4 {
+			seen[[4]int32(x[s:s+4])] = true
+		}
+		assert.Len(t, seen, 16)
+		err = d.Sample(context.Background(), x[:4])
+		assert.True(t, errors.Is(err, constraint.ErrInfeasible), err)
+	}
+}
+
+func TestConditionedStepsDoNotAllocate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("counts allocations of long runs")
+	}
+	path := projection.Path{Language: constraint.Count{Levels: []int32{1}, Min: 2, Max: 5}}
+	for name, run := range map[string]func(steps int) func(){
+		"diffusion": func(steps int) func() {
+			d, err := sampler.NewDiffusion(sticky(12), sampler.Masked{Mask: 2}, sampler.DiffusionConfig{Steps: steps, Workers: 1, Batch: 4, Projector: path})
+			require.NoError(t, err)
+			x := make([]int32, 4*12)
+			return func() { _ = d.Sample(context.Background(), x) }
+		},
+		"particles": func(steps int) func() {
+			p, err := sampler.NewParticles(sticky(12), sampler.Masked{Mask: 2}, sampler.ParticlesConfig{
+				DiffusionConfig: sampler.DiffusionConfig{Steps: steps, Workers: 1, Batch: 2, Projector: path}, Particles: 8,
+			})
+			require.NoError(t, err)
+			x := make([]int32, 2*12)
+			return func() { _ = p.Sample(context.Background(), x) }
+		},
+	} {
+		few, many := testing.AllocsPerRun(5, run(4)), testing.AllocsPerRun(5, run(400))
+		assert.LessOrEqual(t, many-few, 1.0, name) // pools may be emptied by a collection
+	}
+}
