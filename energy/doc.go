@@ -29,7 +29,8 @@
 //
 // [Real] and [Scored] are the same for densities over ℝ^sites, with a score
 // −∇E in place of tables: [GaussianMixture], [RealLinear], [RealQuadratic],
-// [RealFunc].
+// [RealFunc]. For diffusion of reals there are exact denoisers: [NewGaussian] and
+// [NewMixture], [Autoregressive] for long series, [Windows] for a data set.
 //
 // # Caveats
 //
