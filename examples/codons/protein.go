@@ -1,0 +1,85 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// protein is what a design encodes: one-letter amino acids, a * at the end for a
+// stop codon.
+type protein struct {
+	name, letters string
+}
+
+// letters are the amino acids and the end.
+const letters = "ACDEFGHIKLMNPQRSTVWY*"
+
+// gfp is green fluorescent protein of Aequorea victoria, UniProt P42212.
+var gfp = protein{"green fluorescent protein (UniProt P42212)", "" +
+	"MSKGEELFTGVVPILVELDGDVNGHKFSVSGEGEGDATYGKLTLKFICTTGKLPVPWPTL" +
+	"VTTFSYGVQCFSRYPDHMKQHDFFKSAMPEGYVQERTIFFKDDGNYKTRAEVKFEGDTLV" +
+	"NRIELKGIDFKEDGNILGHKLEYNYNSHNVYIMADKQKNGIKVNFKIRHNIEDGSVQLAD" +
+	"HYQQNTPIGDGPVLLPDNHYLSTQSALSKDPNEKRDHMVLLEFVTAAGITHGMDELYK"}
+
+func readProtein(path string) (protein, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return protein{}, err
+	}
+	defer f.Close()
+	p, err := scanProtein(f)
+	if err != nil {
+		return p, fmt.Errorf("%s: %w", path, err)
+	}
+	if p.name == "" {
+		p.name = path
+	}
+	return p, nil
+}
+
+// scanProtein reads one FASTA record; the header may be absent. Lower case and
+// blanks between letters are fine.
+func scanProtein(r io.Reader) (protein, error) {
+	var p protein
+	var b strings.Builder
+	s := bufio.NewScanner(r)
+	s.Buffer(nil, 1<<20) // of one line
+	line, header := 0, 0
+	for s.Scan() {
+		line++
+		text := s.Text()
+		if strings.HasPrefix(text, ";") {
+			continue // a comment of old FASTA
+		}
+		if strings.HasPrefix(text, ">") {
+			if header > 0 || b.Len() > 0 {
+				return p, fmt.Errorf("line %d: a second record, want one protein", line)
+			}
+			header = line
+			p.name = strings.TrimSpace(text[1:])
+			continue
+		}
+		for i, c := range strings.ToUpper(text) {
+			switch {
+			case c == ' ' || c == '\t' || c == '\r':
+			case !strings.ContainsRune(letters, c):
+				return p, fmt.Errorf("line %d, column %d: %q is none of the amino acids %s", line, i+1, c, letters[:20])
+			case strings.HasSuffix(b.String(), "*"):
+				return p, fmt.Errorf("line %d, column %d: %q after the end (*)", line, i+1, c)
+			default:
+				b.WriteRune(c)
+			}
+		}
+	}
+	if err := s.Err(); err != nil {
+		return p, fmt.Errorf("line %d: %w", line+1, err)
+	}
+	if b.Len() == 0 {
+		return p, fmt.Errorf("line %d: no amino acids", line+1)
+	}
+	p.letters = b.String()
+	return p, nil
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// usage says how often codons occur. Only ratios between codons of one amino
+// acid matter.
+type usage struct {
+	name string
+	of   map[string]float64 // by codon
+}
+
+// coli is relative synonymous codon usage in all genes of Escherichia coli K-12
+// MG1655 (GenBank U00096), from table 1 of Sharp, Emery and Zeng (2010), Phil.
+// Trans. R. Soc. B 365:1203, doi:10.1098/rstb.2009.0305.
+var coli = mustUsage("Escherichia coli K-12 MG1655, all genes", `
+	UUU 1.15  UCU 0.87  UAU 1.14  UGU 0.89
+	UUC 0.85  UCC 0.89  UAC 0.86  UGC 1.11
+	UUA 0.79  UCA 0.74  UAA 1.89  UGA 0.88
+	UUG 0.77  UCG 0.92  UAG 0.23  UGG 1.00
+	CUU 0.62  CCU 0.64  CAU 1.14  CGU 2.27
+	CUC 0.63  CCC 0.50  CAC 0.86  CGC 2.39
+	CUA 0.22  CCA 0.76  CAA 0.69  CGA 0.39
+	CUG 2.97  CCG 2.10  CAG 1.31  CGG 0.59
+	AUU 1.52  ACU 0.67  AAU 0.90  AGU 0.91
+	AUC 1.26  ACC 1.74  AAC 1.10  AGC 1.66
+	AUA 0.22  ACA 0.53  AAA 1.53  AGA 0.23
+	AUG 1.00  ACG 1.07  AAG 0.47  AGG 0.14
+	GUU 1.03  GCU 0.65  GAU 1.26  GGU 1.35
+	GUC 0.86  GCC 1.08  GAC 0.74  GGC 1.61
+	GUA 0.62  GCA 0.85  GAA 1.38  GGA 0.44
+	GUG 1.49  GCG 1.42  GAG 0.62  GGG 0.60`)
+
+func mustUsage(name, table string) usage {
+	u, err := scanUsage(name, strings.NewReader(table))
+	if err != nil {
+		panic(err)
+	}
+	return u
+}
+
+func readUsage(path string) (usage, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return usage{}, err
+	}
+	defer f.Close()
+	u, err := scanUsage(path, f)
+	if err != nil {
+		return usage{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return u, nil
+}
+
+// scanUsage reads records of a codon (of A, C, G and T or U), perhaps the letter
+// of its amino acid, and one or more numbers, of which the last counts: what the
+// Codon Usage Database prints (per thousand and counts in brackets, with or
+// without amino acids), and tables with one codon per line. Several records may
+// share a line; brackets, commas and semicolons are blanks. Lines that begin
+// with # are comments, and the first line may be a header without digits.
+func scanUsage(name string, r io.Reader) (usage, error) {
+	u := usage{name: name, of: make(map[string]float64)}
+	seen := make(map[string]int) // line of each codon
+	s := bufio.NewScanner(r)
+	line := 0
+	for s.Scan() {
+		line++
+		text := s.Text()
+		if strings.HasPrefix(strings.TrimSpace(text), "#") || line == 1 && !strings.ContainsAny(text, "0123456789") {
+			continue
+		}
+		if err := u.scan(text, line, seen); err != nil {
+			return u, fmt.Errorf("line %d: %w", line, err)
+		}
+	}
+	if err := s.Err(); err != nil {
+		return u, fmt.Errorf("line %d: %w", line+1, err)
+	}
+	var missing []string
+	for _, codon := range codons.Tokens {
+		if seen[codon] == 0 {
+			missing = append(missing, codon)
+		}
+	}
+	if len(missing) > 0 {
+		return u, fmt.Errorf("%d of 64 codons are missing: %s", len(missing), strings.Join(missing, " "))
+	}
+	return u, nil
+}
+
+// scan reads the records of a line.
+func (u usage) scan(text string, line int, seen map[string]int) error {
+	blank := strings.NewReplacer("(", " ", ")", " ", "[", " ", "]", " ", ",", " ", ";", " ")
+	fields := strings.Fields(blank.Replace(strings.ToUpper(text)))
+	for len(fields) > 0 {
+		codon := strings.ReplaceAll(fields[0], "U", "T")
+		if _, ok := codonOf[codon]; !ok {
+			return fmt.Errorf("%q is no codon, want three of A, C, G, T or U", fields[0])
+		}
+		if at := seen[codon]; at > 0 {
+			return fmt.Errorf("codon %s again, it was in line %d already", codon, at)
+		}
+		seen[codon] = line
+		fields = fields[1:]
+		if len(fields) > 0 && len(fields[0]) == 1 && strings.Contains(letters, fields[0]) {
+			if fields[0][0] != amino[codon] {
+				return fmt.Errorf("codon %s stands for %c, not for %s", codon, amino[codon], fields[0])
+			}
+			fields = fields[1:]
+		}
+		n := 0
+		for ; n < len(fields); n++ {
+			v, err := strconv.ParseFloat(fields[n], 64)
+			if err != nil {
+				break
+			}
+			if !(v >= 0) || math.IsInf(v, 1) {
+				return fmt.Errorf("codon %s: frequency = %s, want ≥ 0 and finite", codon, fields[n])
+			}
+			u.of[codon] = v
+		}
+		if n == 0 {
+			return fmt.Errorf("codon %s is not followed by a number", codon)
+		}
+		fields = fields[n:]
+	}
+	return nil
+}
+
+// weights returns log p(codon | amino acid) for the codons of an amino acid, in
+// the order of tokensOf.
+func (u usage) weights(aa byte) ([]float64, error) {
+	total := 0.0
+	list := strings.Fields(synonyms[aa])
+	for _, codon := range list {
+		total += u.of[codon]
+	}
+	if total == 0 {
+		return nil, fmt.Errorf("%s: every codon of amino acid %c has frequency 0", u.name, aa)
+	}
+	w := make([]float64, len(list))
+	for i, codon := range list {
+		w[i] = math.Log(u.of[codon]) - math.Log(total)
+	}
+	return w, nil
+}
