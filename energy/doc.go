@@ -32,6 +32,25 @@
 // [RealFunc]. For diffusion of reals there are exact denoisers: [NewGaussian] and
 // [NewMixture], [Autoregressive] for long series, [Windows] for a data set.
 //
+// # Denoisers
+//
+// A diffusion samples from a [Denoiser], which predicts a clean state from a
+// corrupted one. To plug in a neural network, write a [DenoiserFunc] whose F
+//
+//   - converts Noised.X (token ids, row-major), and Time or Alpha if the network
+//     wants them (σ = −log α), to the network's input;
+//   - runs the whole batch at once and returns the network's error, if any;
+//   - copies the logits to v, one row of levels per site; any constant per row
+//     will do, so no softmax is needed.
+//
+// Say what the logits mean: IgnoresTime if they do not depend on time, as is
+// usual for masked diffusion, and ExcludesSelf if a site's row does not use the
+// site's own token, as in uniform diffusion trained with a plug-in posterior.
+// For reals wrap a network that predicts noise in a [NoisePredictor].
+//
+// [MarkovDenoiser], [HMM], [TableDenoiser], [IndependentDenoiser] and [Mixture]
+// are exact: what samplers are tested with, and useful priors of their own.
+//
 // # Caveats
 //
 // Methods of a model are called from several goroutines at once; models are

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"os"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,17 +17,27 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Every sample of every process is in the language: judged by the table of the
-// automaton, on random problems.
+// Every sample of every process is in the language, judged by the table of the
+// automaton, on random problems. GIBBSITE_SAMPLES asks for more samples:
+//
+//	GIBBSITE_SAMPLES=1000000 go test -run TestPathIsNeverViolated ./sampler
 func TestPathIsNeverViolated(t *testing.T) {
+	const problems, processes, batch = 5, 5, 400
+	rounds := 1
+	if s := os.Getenv("GIBBSITE_SAMPLES"); s != "" {
+		n, err := strconv.Atoi(s)
+		require.NoError(t, err)
+		rounds = (n + problems*processes*batch - 1) / (problems * processes * batch)
+	}
 	r := rand.New(rand.NewPCG(3, 3))
-	for range 5 {
+	samples := 0
+	for range problems {
 		p := newRefProblem(t, r)
 		m, err := energy.NewMarkov(refSites, refK, 1, p.start, p.trans)
 		require.NoError(t, err)
 		noisy, err := energy.NewMarkovDenoiser(m, energy.Noisy)
 		require.NoError(t, err)
-		for _, c := range []struct {
+		for _, c := range [processes]struct {
 			model   energy.Denoiser[int32]
 			process sampler.Process[int32]
 			cfg     sampler.DiffusionConfig
@@ -39,13 +51,17 @@ func TestPathIsNeverViolated(t *testing.T) {
 			c.cfg.Projector = p.path
 			d, err := sampler.NewDiffusion(c.model, c.process, c.cfg)
 			require.NoError(t, err)
-			x := make([]int32, 400*refSites)
-			require.NoError(t, d.Sample(context.Background(), x))
-			for s := 0; s < len(x); s += refSites {
-				require.True(t, p.accepts(x[s:s+refSites]), "%T", c.process)
+			x := make([]int32, batch*refSites)
+			for range rounds {
+				require.NoError(t, d.Sample(context.Background(), x))
+				for s := 0; s < len(x); s += refSites {
+					require.True(t, p.accepts(x[s:s+refSites]), "%T", c.process)
+					samples++
+				}
 			}
 		}
 	}
+	t.Logf("%d samples, no violation", samples)
 }
 
 // Clamps that the language forbids are an error that says so.

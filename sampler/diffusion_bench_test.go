@@ -74,3 +74,25 @@ func counting(tokens int) sampler.Projector {
 	}
 	return projection.Path{Language: constraint.Count{Levels: half, Min: 2, Max: 38}}
 }
+
+// BenchmarkParticles times one step of one particle under a count.
+func BenchmarkParticles(b *testing.B) {
+	const sites, particles = 32, 64
+	p, err := sampler.NewParticles(sticky(sites), sampler.Masked{Mask: 2, FirstHitting: true}, sampler.ParticlesConfig{
+		DiffusionConfig: sampler.DiffusionConfig{Workers: 1, Batch: 1, Projector: projection.Path{Language: constraint.Count{Levels: []int32{1}, Min: 4, Max: 9}}},
+		Particles:       particles,
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	x := make([]int32, sites)
+	b.ReportAllocs()
+	n := 0
+	for b.Loop() {
+		if err := p.Sample(context.Background(), x); err != nil {
+			b.Fatal(err)
+		}
+		n += sites * particles
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/step")
+}
