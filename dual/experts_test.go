@@ -118,6 +118,7 @@ func TestRatioBounds(t *testing.T) {
 
 // log Z along the path agrees with enumeration, and half of it does not.
 func TestThermodynamic(t *testing.T) {
+	slow(t)
 	lag := ring(t, 0.5)
 	lambda := []float64{2, 3}
 	run := func(seed uint64, path dual.Path) (float64, float64) {
@@ -194,6 +195,7 @@ func TestExpertsErrors(t *testing.T) {
 
 // Rejection draws the laws of the formulations exactly.
 func TestRejection(t *testing.T) {
+	slow(t)
 	u := must(dual.NewUnlearning(known, forgotten))
 	draw := func(x []int32, src rand.Source) error {
 		v := rand.New(src).Float64()

@@ -47,6 +47,7 @@ func estimates(t *testing.T, g dual.Predictor, x []float32, alpha float64, lambd
 // 4000 candidates, whose bias, O(1/K), is a tenth of the standard error. A t
 // quantile of 1e-6 with 39 degrees of freedom is 5.8.
 func TestGibbsScore(t *testing.T) {
+	slow(t)
 	exact, lag := small(t)
 	x, lambda := []float32{0.4, -0.3}, []float64{0.7}
 	for _, alpha := range []float64{0.9, 0.5} {
@@ -74,6 +75,7 @@ func TestGibbsScore(t *testing.T) {
 // In 30 dimensions the paper's candidates hardly count at high noise; those of
 // a fitting Gaussian do.
 func TestGibbsScoreEffective(t *testing.T) {
+	slow(t)
 	p := newConstrained(t)
 	terms := make([]energy.Scored, len(p.terms))
 	for j, g := range p.terms {

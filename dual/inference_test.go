@@ -14,6 +14,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
+// slow skips figures under the race detector, which other tests of the same code
+// feed.
+func slow(t *testing.T) {
+	t.Helper()
+	if raceEnabled {
+		t.Skip("takes ten times as long under the race detector")
+	}
+}
+
 var _ dual.Primal[int32] = (*sampler.Chains)(nil)
 
 // loop returns a loop over 64 Gibbs chains on the ring.

@@ -61,6 +61,7 @@ func settings(t *testing.T) []setting {
 			opaque{constraint.Count{Levels: []int32{1, 2}, Min: 1}},
 			constraint.Count{Levels: []int32{1, 2}, Max: 2})), counted, false},
 		{"bounds", build(masked, dual.Bounds{dual.AtMost(pair, 1), dual.AtLeast(pair, 0.25)}), maskedEnergy, true},
+		{"opaque bounds", build(masked, opaque{dual.Bounds{dual.AtMost(pair, 1), dual.AtLeast(pair, 0.25)}}), maskedEnergy, false},
 	}
 }
 
@@ -180,6 +181,19 @@ func checkSingle(t *testing.T, s setting, all []int32) {
 			}
 		}
 	}
+}
+
+// The graph is the union of those of base and bounds.
+func TestLagrangianGraph(t *testing.T) {
+	base := must(energy.NewIsing(energy.Lattice{4}, 1, 0)) // a ring
+	field := must(energy.NewIndependent(make([]float64, 8), 2))
+	lag := must(dual.NewLagrangian(field, dual.Bounds{dual.AtMost(base, 1)}))
+	g, ok := energy.As[energy.Graphical](lag)
+	require.True(t, ok)
+	start, adj := g.Graph()
+	wantStart, wantAdj := base.Graph()
+	require.Equal(t, wantStart, start)
+	require.Equal(t, wantAdj, adj)
 }
 
 func TestLagrangianLaw(t *testing.T) {

@@ -3,6 +3,7 @@ package dual_test
 import (
 	"math"
 	"math/rand/v2"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,6 +25,11 @@ type constrained struct {
 }
 
 func newConstrained(t testing.TB) *constrained {
+	t.Helper()
+	return theConstrained()
+}
+
+var theConstrained = sync.OnceValue(func() *constrained {
 	const d, k, m = 30, 12, 10
 	r := rand.New(rand.NewPCG(2026, 30))
 	w, means, v := make([]float64, k), make([]float64, k*d), make([]float64, k)
@@ -61,7 +67,7 @@ func newConstrained(t testing.TB) *constrained {
 		p.u += e[0] / n
 	}
 	return p
-}
+})
 
 // judge returns E[f0] and the largest mean violation of samples.
 func (p *constrained) judge(x []float32) (u, worst float64) {
@@ -227,6 +233,7 @@ func TestDomains(t *testing.T) {
 // Primal–dual Langevin meets the same constraints, and what the penalty and the
 // projection baselines do differs.
 func TestBaselines(t *testing.T) {
+	slow(t)
 	p := newConstrained(t)
 	terms := make([]energy.Scored, len(p.terms))
 	for j, g := range p.terms {

@@ -129,6 +129,7 @@ func round(r float64) float64 { return math.Round((1-r)*10) / 2 }
 
 // Beyond b_crit the optimum is on a face of the simplex.
 func TestGlobal(t *testing.T) {
+	slow(t)
 	u := must(dual.NewUnlearning([]float64{0.7, 0.25, 0.05}, []float64{0.2, 0.75, 0.05}))
 	s, err := u.Global(2.2)
 	require.NoError(t, err)

@@ -1,0 +1,50 @@
+package dual
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+)
+
+// Resampler is the [Primal] that draws all states afresh: the adapter for
+// samplers without a state between draws, a diffusion whose denoiser looks at
+// the target's multipliers for instance:
+//
+//	p, err := dual.NewResampler(sites, 256, diffusion.Sample)
+type Resampler[S energy.Site] struct {
+	sample func(ctx context.Context, x []S) error
+	x      []S
+	draws  int
+}
+
+// NewResampler returns a primal of so many states; sample fills x, states ×
+// sites, with draws from the target as it is now. It returns an error unless
+// both numbers are ≥ 1 and sample is set.
+func NewResampler[S energy.Site](sites, states int, sample func(ctx context.Context, x []S) error) (*Resampler[S], error) {
+	if sites < 1 || states < 1 || sample == nil {
+		return nil, fmt.Errorf("dual: NewResampler: sites = %d, states = %d, sample set = %t, want ≥ 1, ≥ 1 and true", sites, states, sample != nil)
+	}
+	return &Resampler[S]{sample: sample, x: make([]S, sites*states)}, nil
+}
+
+// Run draws all states n times; the last draw remains.
+func (r *Resampler[S]) Run(ctx context.Context, n int) error {
+	for range n {
+		if err := r.sample(ctx, r.x); err != nil {
+			return err
+		}
+		r.draws++
+	}
+	return nil
+}
+
+// Reset does nothing: every draw starts afresh.
+func (r *Resampler[S]) Reset() error { return nil }
+
+// States returns the last draw, zeros before the first. The slice is the
+// primal's own.
+func (r *Resampler[S]) States() []S { return r.x }
+
+// Len returns the number of draws made.
+func (r *Resampler[S]) Len() int { return r.draws }
