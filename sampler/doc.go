@@ -36,7 +36,10 @@
 //     the constraint is from here;
 //   - [Particles] with the same projection correct that, at the price of as many
 //     predictions as particles, and estimate the probability of the constraint;
-//   - others move predictions, and [Decoding] says how those become tokens.
+//   - others move predictions, and [Decoding] says how those become tokens;
+//   - for reals, projection.Proximal moves the posterior mean (constrained
+//     posterior sampling). [Series] sets that beside the methods it is compared
+//     with; [Frechet], [FrechetGaussian], [DTW] and [SeriesViolation] judge them.
 //
 // [ClassifierFree] and [ClassifierGuided] wrap denoisers to lean towards a
 // condition without enforcing it.

@@ -1,0 +1,4 @@
+package sampler
+
+// RaceEnabled is raceEnabled for the external tests.
+const RaceEnabled = raceEnabled
