@@ -15,6 +15,9 @@
 //
 // [Novel] keeps sequences out of a set that grows by what was produced before.
 //
+// [KL] is for scores that are no language: an augmented Lagrangian, led by
+// derivatives, looks for the sequence, and the nearest rows follow from it.
+//
 // [Proximal] moves real-valued predictions: the nearest series within linear
 // rows and smooth inequalities, in float64 and with a certificate.
 //
