@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/gibbsite-go/gibbsite/energy"
 )
 
 // Certificate says how well multipliers meet the optimality conditions
@@ -96,6 +98,47 @@ func newCertificate(lambda []float64, n, states int, mean func(t int) []float64)
 		}
 	}
 	return c
+}
+
+// Judge returns the certificate of independent samples x, states × sites, drawn
+// at the multipliers lambda or on the way to them: what a diffusion returns. The
+// law is anything with violations, a [Target] or a [Predictor]. Standard errors
+// are those of independent draws; samples that shared multipliers while they
+// were drawn ([PDI]) have means that vary less than that.
+//
+// It returns an error unless there are two samples, whole ones, and one finite
+// multiplier ≥ 0 per inequality.
+func Judge[S energy.Site](law interface {
+	Len() int
+	Sites() int
+	Violation(g []float64, x []S)
+}, lambda []float64, x []S) (*Certificate, error) {
+	m, sites := law.Len(), law.Sites()
+	n := len(x) / sites
+	if n < 2 || len(x)%sites != 0 {
+		return nil, fmt.Errorf("dual: Judge: len(x) = %d, want a multiple of %d, ≥ 2 states", len(x), sites)
+	}
+	if len(lambda) != m {
+		return nil, fmt.Errorf("dual: Judge: len(lambda) = %d, want %d", len(lambda), m)
+	}
+	for j, l := range lambda {
+		if !(l >= 0) || math.IsInf(l, 1) {
+			return nil, fmt.Errorf("dual: Judge: lambda[%d] = %v, want a finite number ≥ 0", j, l)
+		}
+	}
+	g := make([]float64, n*m)
+	law.Violation(g, x)
+	b := Batch{States: n, Mean: make([]float64, m), Cov: make([]float64, m*m)}
+	if err := b.measure(g); err != nil {
+		return nil, fmt.Errorf("dual: Judge: %w", err)
+	}
+	c := &Certificate{Lambda: slices.Clone(lambda), Violation: b.Mean, Steps: 1, States: n,
+		ViolationSE: make([]float64, m), Slack: make([]float64, m), SlackSE: make([]float64, m)}
+	for j, l := range lambda {
+		c.ViolationSE[j] = math.Sqrt(b.Cov[j*m+j] / float64(n))
+		c.Slack[j], c.SlackSE[j] = float64(l*b.Mean[j]), float64(l*c.ViolationSE[j])
+	}
+	return c, nil
 }
 
 // batchMeans returns the mean of a series of n values and its standard error by

@@ -18,9 +18,10 @@ func states(sites, levels, limit int) int {
 		if levels == 1 {
 			break
 		}
-		if n *= levels; n > limit {
+		if n > limit/levels {
 			return -1
 		}
+		n *= levels
 	}
 	return n
 }

@@ -163,3 +163,37 @@ func TestRealLagrangian(t *testing.T) {
 	exact.Law(star.Lambda).Mean(mean)
 	require.InDelta(t, 0, mean[0]-mean[1]+0.2, 1e-10)
 }
+
+// Independent draws are judged with the errors of independent draws.
+func TestJudge(t *testing.T) {
+	p, _ := small(t)
+	star := must(p.Solve(ctx))
+	law, src := p.Law(star.Lambda), rand.NewPCG(1, 9)
+	x := make([]float32, 2*20000)
+	for s := 0; s < len(x); s += 2 {
+		law.Draw(x[s:s+2], src)
+	}
+	c := must(dual.Judge(p, star.Lambda, x))
+	require.LessOrEqual(t, math.Abs(c.Violation[0]), 4.9*c.ViolationSE[0])
+	require.InDelta(t, star.Lambda[0]*c.Violation[0], c.Slack[0], 1e-15)
+	mean, squares := 0.0, 0.0
+	for s := 0; s < len(x); s += 2 {
+		g := float64(x[s]) - float64(x[s+1]) + 0.2
+		mean += g / 20000
+		squares += g * g / 20000
+	}
+	require.InDelta(t, math.Sqrt((squares-mean*mean)/20000), c.ViolationSE[0], 1e-6)
+	// Draws of the base law violate the constraint, and it shows.
+	base := p.Law([]float64{0})
+	for s := 0; s < len(x); s += 2 {
+		base.Draw(x[s:s+2], src)
+	}
+	c = must(dual.Judge(p, star.Lambda, x))
+	require.Greater(t, c.Violation[0], 4.9*c.ViolationSE[0])
+	for _, err := range []error{
+		fails(dual.Judge(p, star.Lambda, x[:3])), fails(dual.Judge(p, star.Lambda, x[:2])), fails(dual.Judge(p, nil, x)),
+		fails(dual.Judge(p, []float64{-1}, x)), fails(dual.Judge(p, star.Lambda, []float32{float32(math.NaN()), 1, 1, 1})),
+	} {
+		require.Error(t, err)
+	}
+}

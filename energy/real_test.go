@@ -180,3 +180,16 @@ func TestRealErrors(t *testing.T) {
 }
 
 func second[T any](_ T, err error) error { return err }
+
+func TestGaussianMixtureAllocates(t *testing.T) {
+	if testing.CoverMode() != "" || raceEnabled {
+		t.Skip("instrumentation allocates")
+	}
+	m := mix(t)
+	x, v, e, alpha, tilt := make([]float32, 8), make([]float32, 8), make([]float64, 4), []float64{0.5, 0.5, 0.2, 0.1}, []float64{1, 2}
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		m.Energy(e, x)
+		m.Score(v, x)
+		m.Posterior(v, x, alpha, tilt)
+	}))
+}
