@@ -1,0 +1,142 @@
+// Partition divides a graph into two communities of exactly given sizes by
+// sampling: partitions are weighed by their modularity, and every kernel stays
+// within the count while leaving its target exactly invariant. The default is
+// Zachary's karate club, whose split is known.
+//
+//	go -C examples run ./partition
+//	go -C examples run ./partition -graph friends.txt -size 40 -json
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"os/signal"
+	"strings"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// options are the command line.
+type options struct {
+	graph, methods, out         string
+	size, chains, steps, warmup int
+	beta                        float64
+	seed                        uint64
+	json                        bool
+}
+
+func parse(args []string) (options, error) {
+	var o options
+	f := flag.NewFlagSet("partition", flag.ContinueOnError)
+	f.StringVar(&o.graph, "graph", "", "read the graph from this `file` in the rudy format; the default is Zachary's karate club")
+	f.IntVar(&o.size, "size", 0, "nodes of the first community; 0 means half of them")
+	f.Float64Var(&o.beta, "beta", 1.5, "inverse temperature per edge: p ∝ exp(beta · edges · modularity)")
+	f.StringVar(&o.methods, "method", "dmala,pairgibbs,swap", "`kernels` to run; figures and pictures are those of the first")
+	f.IntVar(&o.chains, "chains", 32, "number of chains")
+	f.IntVar(&o.steps, "steps", 3000, "steps after warm-up")
+	f.IntVar(&o.warmup, "warmup", 1000, "warm-up steps; 0 for none")
+	f.Uint64Var(&o.seed, "seed", 1, "random seed")
+	f.BoolVar(&o.json, "json", false, "print one JSON object and nothing else on standard output")
+	f.StringVar(&o.out, "out", "", "write a picture of the graph to this `folder`")
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	switch {
+	case f.NArg() > 0:
+		return o, fmt.Errorf("unexpected argument %q; see -help", f.Arg(0))
+	case o.chains < 1 || o.steps < 1 || o.warmup < 0:
+		return o, fmt.Errorf("-chains = %d, -steps = %d, -warmup = %d, want ≥ 1, ≥ 1 and ≥ 0", o.chains, o.steps, o.warmup)
+	case !(o.beta >= 0) || math.IsInf(o.beta, 1):
+		return o, fmt.Errorf("-beta = %v, want ≥ 0 and finite", o.beta)
+	case o.size < 0:
+		return o, fmt.Errorf("-size = %d, want ≥ 1, or 0 for half", o.size)
+	}
+	return o, nil
+}
+
+// kernel returns the method of a name within a language.
+func kernel(name string, within constraint.Automaton) (sampler.Method, error) {
+	switch name {
+	case "dmala":
+		return sampler.DMALA{Within: within}, nil
+	case "pairgibbs":
+		return sampler.PairGibbs{Within: within}, nil
+	case "swap":
+		return sampler.Swap{Within: within}, nil
+	}
+	return nil, fmt.Errorf("-method: no kernel %q; there are dmala, pairgibbs and swap", name)
+}
+
+func run(ctx context.Context, o options) (*report, error) {
+	c, err := load(o.graph)
+	if err != nil {
+		return nil, err
+	}
+	if o.size == 0 {
+		o.size = c.n / 2
+	}
+	if o.size >= c.n {
+		return nil, fmt.Errorf("-size = %d, want < %d, the number of nodes", o.size, c.n)
+	}
+	names := strings.Split(o.methods, ",")
+	r := newReport(o, c)
+	for i := range names {
+		names[i] = strings.TrimSpace(names[i])
+		if _, err := kernel(names[i], constraint.Any{}); err != nil {
+			return nil, err
+		}
+	}
+	var first *outcome
+	for _, name := range names {
+		out, err := sample(ctx, o, c, name)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		r.add(out)
+		if first == nil {
+			first = out
+		}
+	}
+	r.settle(c, first)
+	if o.out != "" {
+		path, err := drawGraph(o.out, c, first)
+		if err != nil {
+			return nil, err
+		}
+		r.pictures = append(r.pictures, path)
+	}
+	return r, nil
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := program(ctx, os.Args[1:]); err != nil {
+		if err != flag.ErrHelp {
+			fmt.Fprintln(os.Stderr, "partition:", err)
+		}
+		stop()
+		os.Exit(1)
+	}
+}
+
+func program(ctx context.Context, args []string) error {
+	o, err := parse(args)
+	if err != nil {
+		return err
+	}
+	r, err := run(ctx, o)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return json.NewEncoder(os.Stdout).Encode(r)
+	}
+	fmt.Print(r)
+	return nil
+}
