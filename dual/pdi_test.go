@@ -111,6 +111,7 @@ var quick = dual.Ascent{Step: dual.Constant(0.3)}
 // The constrained Gaussian mixture with the exact score: 1024 samples, 500
 // steps, λ from 0.
 func TestConstrainedMixture(t *testing.T) {
+	skipUnderRace(t)
 	p := newConstrained(t)
 	for j, g := range p.star.Violation {
 		require.LessOrEqual(t, g, 1e-9)

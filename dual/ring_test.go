@@ -16,6 +16,7 @@ func ascent(T int) dual.Config {
 // The figures that the project's list of formulas gives for the ring, with
 // their last digit as error: ascent with η = 20/√T, λ̄ over all iterates.
 func TestIsingRing(t *testing.T) {
+	skipUnderRace(t)
 	slow(t)
 	figures := []struct {
 		T, seeds   int
@@ -42,6 +43,7 @@ func TestIsingRing(t *testing.T) {
 
 // Newton is ten times closer than ascent, averaged over the same window.
 func TestNewtonRing(t *testing.T) {
+	skipUnderRace(t)
 	slow(t)
 	newton, se := distance(t, 1, 250, 40, dual.Config{Rule: dual.Newton{}})
 	t.Logf("newton %.4g ± %.2g", newton, se)

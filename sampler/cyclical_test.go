@@ -48,6 +48,7 @@ func TestCyclicalSchedule(t *testing.T) {
 // TestCyclicalLeavesItsTargetInvariant judges every step of a cycle on its own,
 // with its observed transitions, and the cycle as a whole.
 func TestCyclicalLeavesItsTargetInvariant(t *testing.T) {
+	skipUnderRace(t)
 	for space, m := range spaces() {
 		sites, levels := m.Shape()
 		method := Cyclical{StepSize: 3, MinStep: 0.4, Period: 4, Balance: 0.8}

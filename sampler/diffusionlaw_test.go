@@ -79,6 +79,7 @@ func gridLaw(m *joint, p Process[int32], steps int, step func(p Process[int32], 
 }
 
 func TestGridDiffusionsFollowTheirExactLaw(t *testing.T) {
+	skipUnderRace(t)
 	for _, c := range gridLaws {
 		t.Run(c.name, func(t *testing.T) {
 			m := newJoint(3, 2, c.masked, 5)
@@ -133,6 +134,7 @@ func TestRemaskDiscretisationVanishes(t *testing.T) {
 }
 
 func TestFirstHittingFollowsTheJoint(t *testing.T) {
+	skipUnderRace(t)
 	for i, c := range []NoiseSchedule{nil, Cosine{}, CosineSquared{}, LinearSigma{}, GeometricSigma{}} {
 		m := newJoint(4, 2, true, uint64(i))
 		counts := sampleDiffusion(t, m, Masked{Mask: 2, Schedule: c, FirstHitting: true}, DiffusionConfig{Seed: 3}, 40_000)

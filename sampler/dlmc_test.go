@@ -116,6 +116,7 @@ func TestDLMCBrokenTwin(t *testing.T) {
 }
 
 func TestDLMCAdapts(t *testing.T) {
+	skipUnderRace(t)
 	m, err := energy.NewIsing(energy.Lattice{8, 8}, 0.2, 0)
 	require.NoError(t, err)
 	c := run(t, m, DLMC{}, Config{Chains: 32, Seed: 1, Warmup: 600}, 300)

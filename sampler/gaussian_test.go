@@ -101,6 +101,7 @@ func momentsAgree(x []float32, m *mat.VecDense, sigma *mat.Dense) bool {
 }
 
 func TestGaussianDiffusionFollowsItsExactLaw(t *testing.T) {
+	skipUnderRace(t)
 	mean, cov := []float64{1, -2, 0.5}, ar1(3, 0.8)
 	model, err := energy.NewGaussian(mean, cov)
 	require.NoError(t, err)
@@ -169,6 +170,7 @@ func frechet(t *testing.T, n, steps int) float64 {
 // The known distance for AR(1) with ρ = .95 and length 96 after 200 steps of
 // β from 1e-4 to 0.1.
 func TestGaussianReachesTheKnownDistance(t *testing.T) {
+	skipUnderRace(t)
 	assert.InDelta(t, 0.00933, frechet(t, 96, 200), 0.000005)
 }
 
@@ -182,6 +184,7 @@ func TestGaussianDiscretisationVanishes(t *testing.T) {
 }
 
 func TestGaussianClampsConditionTheRest(t *testing.T) {
+	skipUnderRace(t)
 	mean, cov := []float64{0, 0}, []float64{1, 0.8, 0.8, 1}
 	model, err := energy.NewGaussian(mean, cov)
 	require.NoError(t, err)

@@ -139,6 +139,7 @@ func TestPairsWithinALanguageAreExact(t *testing.T) {
 
 // Without a language the kernels are exact on all states.
 func TestPairsWithoutALanguage(t *testing.T) {
+	skipUnderRace(t)
 	for name, m := range library(t) {
 		pi, _ := exact.Law(m)
 		sites, levels := m.Shape()

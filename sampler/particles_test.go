@@ -142,6 +142,7 @@ func TestBrokenWeightsAreFound(t *testing.T) {
 }
 
 func TestManyParticlesApproachTheConditionalLaw(t *testing.T) {
+	skipUnderRace(t)
 	for i, c := range particleCases {
 		m, set, law := particleSetup(t, i)
 		f, err := NewParticles(m, c.process, ParticlesConfig{DiffusionConfig: DiffusionConfig{Steps: c.steps, Projector: set, Workers: 1}})

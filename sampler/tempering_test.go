@@ -138,6 +138,7 @@ func temperingSpaces() map[string]energy.Model {
 }
 
 func TestTemperingLeavesTheJointLawInvariant(t *testing.T) {
+	skipUnderRace(t)
 	for space, m := range temperingSpaces() {
 		betas := []float64{1, 0.4, 0}
 		for name, base := range map[string]Method{"DMALA": DMALA{StepSize: 0.6}, "Metropolis": Metropolis{Updates: 1}, "Gibbs": Gibbs{}} {
@@ -181,6 +182,7 @@ func TestTemperingBrokenTwin(t *testing.T) {
 // Two wells that no base kernel crosses: the share of each must be right, and
 // the ladder must have tuned itself.
 func TestTemperingCrossesBarriers(t *testing.T) {
+	skipUnderRace(t)
 	const sites, depth = 12, 1.2
 	m := energy.Func{Sites: sites, Levels: 2, E: func(x []int32) float64 {
 		up := 0.0
