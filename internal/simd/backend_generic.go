@@ -63,3 +63,7 @@ func heatBathInner(*Changes, *[8]int32, []int32, []int32, []int32, []uint32, int
 func sparseField(dst []float64, start, adj []int32, w []float64, x []int32) {
 	refSparseField(dst, start, adj, w, x)
 }
+
+func addRows(dst []float64, f []float32, src []float64, w []float32, stride int, rows []int32) {
+	refAddRows(dst, f, src, w, stride, rows)
+}

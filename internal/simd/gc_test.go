@@ -22,6 +22,10 @@ func TestGarbageCollectionWaitsLittle(t *testing.T) {
 	const n = 1 << 20
 	w, p, total := randomFloats(1, n), make([]float32, n), make([]float64, 1)
 	bits, th, x := make([]uint32, n), make([]int32, n), make([]int32, n)
+	sums, f, rows := make([]float64, 512), make([]float32, 512), make([]int32, 1<<12)
+	for k := range rows {
+		rows[k] = int32(k % (n / 512))
+	}
 	plain := func() {
 		for i := range bits {
 			bits[i] += uint32(i)
@@ -32,6 +36,7 @@ func TestGarbageCollectionWaitsLittle(t *testing.T) {
 		"Weights":     func() { Weights(p, total, w, n, 0) },
 		"Flip":        func() { Flip(x, x, th, bits) },
 		"SoftplusSum": func() { sink = SoftplusSum(w) },
+		"AddRows":     func() { AddRows(sums, f, sums, w, rows) },
 		"Gemm":        func() { Gemm(p[:128*128], w[:128*4096], w[:128*4096], 128, 128, 4096) },
 	} {
 		// Measured side by side, up to three times: machines are shared.

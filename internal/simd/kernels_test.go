@@ -21,11 +21,13 @@ func init() {
 		"FlipLogProb": func(a *arena, from, to int) {
 			a.s[0] = FlipLogProb(a.i[0][from:to], a.i[1][from:to], a.i[2][from:to])
 		},
-		"SigmoidTo": func(a *arena, from, to int) { SigmoidTo(a.f[0][from:to], a.f[2][from:to]) },
-		"Dot":       func(a *arena, from, to int) { a.s[0] = float64(Dot(a.f[0][from:to], a.f[3][from:to])) },
-		"Axpy":      func(a *arena, from, to int) { Axpy(-1.7, a.f[0][from:to], a.f[1][from:to]) },
-		"Scale":     func(a *arena, from, to int) { Scale(-1.7, a.f[0][from:to]) },
-		"Sum":       func(a *arena, from, to int) { a.s[0] = Sum(a.f[0][from:to]) },
+		"SigmoidTo":      func(a *arena, from, to int) { SigmoidTo(a.f[0][from:to], a.f[2][from:to]) },
+		"Dot":            func(a *arena, from, to int) { a.s[0] = float64(Dot(a.f[0][from:to], a.f[3][from:to])) },
+		"Axpy":           func(a *arena, from, to int) { Axpy(-1.7, a.f[0][from:to], a.f[1][from:to]) },
+		"Scale":          func(a *arena, from, to int) { Scale(-1.7, a.f[0][from:to]) },
+		"AddRows":        func(a *arena, from, to int) { addRowsIn(a, from, to, to-from) },
+		"AddRows/narrow": func(a *arena, from, to int) { addRowsIn(a, from, to, min(to-from, 70)) },
+		"Sum":            func(a *arena, from, to int) { a.s[0] = Sum(a.f[0][from:to]) },
 	} {
 		kernels[name] = run
 	}
@@ -34,4 +36,17 @@ func init() {
 			kernels[name] = run
 		}
 	}
+}
+
+// addRowsIn adds and subtracts rows of n columns of a window, drawn from its integers.
+func addRowsIn(a *arena, from, to, n int) {
+	if n == 0 {
+		return
+	}
+	last := (to - from) / n
+	rows := a.i[3][from : from+min(to-from, 9)]
+	for k, r := range rows {
+		rows[k] = (r^r>>31)%int32(last) ^ r>>31
+	}
+	AddRows(a.d[0][from:from+n], a.f[3][from:from+n], a.d[1][from:from+n], a.f[1][from:from+n*last], rows)
 }

@@ -101,6 +101,7 @@ func TestNothingAllocates(t *testing.T) {
 	w, p := logWeights(1, 640, 3), make([]float32, 640)
 	total, u := make([]float64, 10), make([]float64, 10)
 	idx, x, bits := make([]int32, 640), make([]int32, 640), make([]uint32, 640)
+	sums, rows := make([]float64, 64), []int32{9, ^3}
 	require.Zero(t, testing.AllocsPerRun(10, func() {
 		Philox(bits, 1, 2, 3)
 		Unit32(p, bits)
@@ -128,6 +129,7 @@ func TestNothingAllocates(t *testing.T) {
 		Entropy(total, w, 64)
 		KL(total, w, w, 64)
 		SoftplusSum(w)
+		AddRows(sums, p[:64], sums, w, rows)
 		GemmT(p[:100], p[100:200], w[:100], 10, 10, 10)
 	}))
 }

@@ -39,6 +39,7 @@ var topics = []struct {
 	{"pairs", pairs},
 	{"heatbath", heatBath},
 	{"sparse", sparse},
+	{"columns", columns},
 }
 
 func main() {

@@ -51,6 +51,7 @@ var rows = []row{
 	{"SGEMV 784×500 (GFLOP/s)", "Gemm/Gemm/1x784x500", 0, 0},
 	{"softplus sum 500", "Double/SoftplusSum/500", 0, 0},
 	{"float64 exp-gather 500", "Double/ExpGather/500", 0, 0},
+	{"add rows, 50 of 512", "AddRows/50x512", 0, 0},
 	{"torus field 50²", "Double/Torus/50", 0, 0},
 	{"torus field 1024²", "Double/Torus/1024", 0, 0},
 	{"sparse field, degree 48", "Sparse/Field/48", 0, 0},
