@@ -14,18 +14,25 @@ import (
 //	E(v) = −b_vᵀv − Σ_j log(1 + e^{a_j}),  a = b_h + W·v.
 //
 // It is [Differentiable] and [Binary] with the first-order field
-// −b_v − Wᵀσ(a), [Conditional] and [Bipartite].
+// −b_v − Wᵀσ(a), [Incremental], [Conditional] and [Bipartite].
 //
-// The activations a are float32 sums of the matrix kernels, so that energies
-// carry their rounding, about 1e-7 of Σ|W| per hidden unit, and are
-// reproducible for each instruction set; the rest is float64. Conditional is
-// the difference of two such energies, not of ideal ones, and hence agrees with
-// Energy. An RBM is immutable and safe for concurrent use; its methods allocate
-// nothing in steady state.
+// The weights of a hidden unit, and the biases of the visible ones, are rounded
+// once, by NewRBM, to multiples of 2^(e−52), where 2^e is the power of two above
+// the sum of their magnitudes (that of the hidden bias included). Those above
+// 2^(e−29) are multiples already. All sums for a and b_vᵀv are then exact in
+// float64, in any order: they are functions of the state alone, however it was
+// reached, and the same on every machine, and so are energies, which round a to
+// float32 and are float64 from there. Fields add the products of Wᵀσ(a) in
+// float32, and those of [Bipartite] those of W·v: they are reproducible for each
+// instruction set. Conditional is the difference of two energies. An RBM is
+// immutable and safe for concurrent use; its methods allocate nothing in steady
+// state.
 type RBM struct {
-	w    []float32 // hidden × visible
-	wt   []float32 // visible × hidden
-	bias struct{ hidden, visible []float32 }
+	w       []float32 // hidden × visible
+	bias    struct{ hidden, visible []float32 }
+	columns []float32 // visible × stride: Wᵀ, b_v, zeros
+	origin  []float64 // of the state 0: b_h, 0, zeros
+	zero    []int32   // the state 0
 }
 
 // NewRBM returns the machine with the weights w, len(bh)×len(bv) row-major (a
@@ -41,7 +48,7 @@ func NewRBM(w, bh, bv []float32) (*RBM, error) {
 	if len(w)/visible != hidden || len(w)%visible != 0 {
 		return nil, fmt.Errorf("energy: NewRBM: len(w) = %d, want len(bh)·len(bv) = %d", len(w), hidden*visible)
 	}
-	m := &RBM{w: slices.Clone(w), wt: make([]float32, len(w))}
+	m := &RBM{w: slices.Clone(w), zero: make([]int32, visible)}
 	m.bias.hidden, m.bias.visible = slices.Clone(bh), slices.Clone(bv)
 	for _, c := range []struct {
 		name string
@@ -57,23 +64,58 @@ func NewRBM(w, bh, bv []float32) (*RBM, error) {
 	for i, b := range bv {
 		down[i] = math.Abs(float64(b))
 	}
-	for j, b := range bh {
-		sum := math.Abs(float64(b))
-		for i, v := range w[j*visible : (j+1)*visible] {
-			m.wt[i*hidden+j] = v
-			sum += math.Abs(float64(v))
+	m.origin = make([]float64, (hidden/columnBlock+1)*columnBlock)
+	m.columns = make([]float32, visible*len(m.origin))
+	for j := range bh {
+		row := m.w[j*visible : (j+1)*visible]
+		sum := exactly(row, m.bias.hidden[j:j+1])
+		for i, v := range row {
 			down[i] += math.Abs(float64(v))
 		}
 		if sum > maxActivation {
 			return nil, fmt.Errorf("energy: NewRBM: the weights of hidden unit %d add up to %v, want ≤ %v", j, sum, maxActivation)
 		}
+		m.origin[j] = float64(m.bias.hidden[j])
+		m.fillColumn(j, row)
 	}
 	for i, sum := range down {
 		if sum > maxActivation {
 			return nil, fmt.Errorf("energy: NewRBM: the weights of visible unit %d add up to %v, want ≤ %v", i, sum, maxActivation)
 		}
 	}
+	exactly(m.bias.visible, nil)
+	m.fillColumn(hidden, m.bias.visible)
 	return m, nil
+}
+
+// columnBlock is how many columns simd.AddRows adds at full speed.
+const columnBlock = 64
+
+// fillColumn stores what each visible unit adds to sum j of a state.
+func (m *RBM) fillColumn(j int, v []float32) {
+	for i, w := range v {
+		m.columns[i*len(m.origin)+j] = w
+	}
+}
+
+// exactly rounds the numbers of both slices to multiples of 2^(e−52), 2^e being
+// above the sum of their magnitudes, which it returns. Every partial sum is then
+// a multiple of 2^(e−52) below 2^(e+1): exact in float64. What is rounded stays
+// exact in float32, since only its last bits vanish.
+func exactly(v, w []float32) (sum float64) {
+	for _, s := range [][]float32{v, w} {
+		for _, x := range s {
+			sum += math.Abs(float64(x))
+		}
+	}
+	_, e := math.Frexp(sum)
+	grid := math.Ldexp(1, e-52)
+	for _, s := range [][]float32{v, w} {
+		for i, x := range s {
+			s[i] = float32(math.RoundToEven(float64(x)/grid) * grid)
+		}
+	}
+	return sum
 }
 
 // maxActivation keeps sums of float32 terms finite whatever their rounding:
@@ -91,13 +133,13 @@ func (m *RBM) Shape() (sites, levels int) { return len(m.bias.visible), 2 }
 func (m *RBM) Hidden() int { return len(m.bias.hidden) }
 
 // Energy implements [Model].
-func (m *RBM) Energy(e []float64, x []int32) { m.evaluate(e, nil, x) }
+func (m *RBM) Energy(e []float64, x []int32) { m.evaluate(e, nil, nil, x, nil, nil) }
 
 // Field implements [Binary] to first order: h = −b_v − Wᵀσ(a).
 func (m *RBM) Field(e []float64, h []float32, x []int32) {
 	states(x, len(m.bias.visible))
 	checkLen("h", len(h), len(x))
-	m.evaluate(e, h, x)
+	m.evaluate(e, h, nil, x, nil, nil)
 }
 
 // Gradient implements [Differentiable]: g[i,l] = (l − x_i)·h_i, with h from
@@ -105,7 +147,7 @@ func (m *RBM) Field(e []float64, h []float32, x []int32) {
 func (m *RBM) Gradient(e []float64, g []float32, x []int32) {
 	states(x, len(m.bias.visible))
 	checkLen("g", len(g), 2*len(x))
-	m.evaluate(e, g[len(x):], x)
+	m.evaluate(e, g[len(x):], nil, x, nil, nil)
 	expandField(g, x)
 }
 
@@ -128,7 +170,7 @@ func (m *RBM) Conditional(d []float64, site int, x []int32) {
 func (m *RBM) HiddenField(f []float32, x []int32) {
 	n := states(x, len(m.bias.visible))
 	checkLen("f", len(f), n*len(m.bias.hidden))
-	project(f, x, m.bias.hidden, m.wt)
+	project(f, x, m.bias.hidden, m.columns, len(m.origin))
 }
 
 // VisibleField implements [Bipartite]: the log-odds are b_v + Wᵀh.
@@ -138,56 +180,97 @@ func (m *RBM) VisibleField(f []float32, h []int32) {
 		panic(fmt.Sprintf("energy: len(h) = %d, want a multiple of %d", len(h), n))
 	}
 	checkLen("f", len(f), len(h)/n*len(m.bias.visible))
-	project(f, h, m.bias.visible, m.w)
+	project(f, h, m.bias.visible, m.w, len(m.bias.visible))
 }
 
-// evaluate stores the energies in e and, unless h is nil, the field in h.
-func (m *RBM) evaluate(e []float64, h []float32, x []int32) {
-	visible, hidden := len(m.bias.visible), len(m.bias.hidden)
-	checkLen("e", len(e), states(x, visible))
-	buf := float32s.get(min(len(e), tile) * hidden)
-	defer float32s.put(buf)
+// CacheLen implements [Incremental]: the activations of the hidden units, b_vᵀv
+// and padding.
+func (m *RBM) CacheLen() int { return len(m.origin) }
+
+// FieldFrom implements [Incremental]: a change of a site costs a pass over the
+// activations, the field a matrix product.
+func (m *RBM) FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
+	n := states(y, len(m.bias.visible))
+	checkLen("h", len(h), len(y))
+	checkLen("next", len(next), n*len(m.origin))
+	if x != nil {
+		checkLen("x", len(x), len(y))
+		checkLen("cache", len(cache), len(next))
+	}
+	m.evaluate(e, h, next, y, cache, x)
+}
+
+// evaluate stores the energies of y in e and, unless they are nil, fields in h
+// and caches in next. It begins from the states x with the given caches or, if x
+// is nil, from 0.
+func (m *RBM) evaluate(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
+	visible, hidden, stride := len(m.bias.visible), len(m.bias.hidden), len(m.origin)
+	checkLen("e", len(e), states(y, visible))
+	act, odds := float32s.get(stride), float32s.get(min(len(e), tile)*hidden)
+	own, rows := float64s.get(stride), int32s.get(visible)
+	defer float32s.put(act)
+	defer float32s.put(odds)
+	defer float64s.put(own)
+	defer int32s.put(rows)
+	old, from, to := m.zero, m.origin, *own
 	for s := 0; s < len(e); s += tile {
 		n := min(len(e)-s, tile)
-		a, x := (*buf)[:n*hidden], x[s*visible:(s+n)*visible]
-		project(a, x, m.bias.hidden, m.wt)
 		for k := range n {
-			e[s+k] = 0 - m.pull(x[k*visible:(k+1)*visible]) - simd.SoftplusSum(a[k*hidden:(k+1)*hidden])
+			k := s + k
+			if x != nil {
+				old, from = x[k*visible:(k+1)*visible], cache[k*stride:(k+1)*stride]
+			}
+			if next != nil {
+				to = next[k*stride : (k+1)*stride]
+			}
+			simd.AddRows(to, *act, from, m.columns, changes(*rows, y[k*visible:(k+1)*visible], old))
+			e[k] = 0 - to[hidden] - simd.SoftplusSum((*act)[:hidden])
+			if h != nil {
+				simd.SigmoidTo((*odds)[(k-s)*hidden:(k-s+1)*hidden], (*act)[:hidden])
+			}
 		}
-		if h == nil {
-			continue
+		if h != nil {
+			h := h[s*visible : (s+n)*visible]
+			spread(h, m.bias.visible)
+			simd.Gemm(h, (*odds)[:n*hidden], m.w, n, visible, hidden)
+			simd.Scale(-1, h)
 		}
-		h := h[s*visible : (s+n)*visible]
-		simd.SigmoidTo(a, a)
-		spread(h, m.bias.visible)
-		simd.Gemm(h, a, m.w, n, visible, hidden)
-		simd.Scale(-1, h)
 	}
 }
 
-// pull returns b_vᵀv.
-func (m *RBM) pull(v []int32) float64 {
-	sum := 0.0
-	for i, b := range m.bias.visible {
-		sum += float64(float64(b) * float64(v[i]))
+// changes returns the sites where y is above x, and ^i for those below, in rows.
+func changes(rows, y, x []int32) []int32 {
+	n := 0
+	for i, v := range y {
+		d := v - x[i] // −1, 0 or 1
+		rows[n] = int32(i) ^ d>>31
+		n += int(d & 1)
 	}
-	return sum
+	return rows[:n]
 }
 
-// project stores bias + x·w in the rows of f, w being units × len(bias).
-func project(f []float32, x []int32, bias, w []float32) {
-	units := len(w) / len(bias)
-	buf := float32s.get(tile * units)
+// project stores bias + x·w in the rows of f, where a row of w has stride ≥
+// len(bias) entries.
+func project(f []float32, x []int32, bias, w []float32, stride int) {
+	units := len(w) / stride
+	buf, sums := float32s.get(tile*units), float32s.get(tile*stride)
 	defer float32s.put(buf)
-	spread(f, bias)
+	defer float32s.put(sums)
 	for ; len(x) > 0; x = x[min(len(x), tile*units):] {
 		v := (*buf)[:min(len(x), tile*units)]
 		for i := range v {
 			v[i] = float32(x[i])
 		}
 		n := len(v) / units
-		simd.Gemm(f[:n*len(bias)], v, w, n, len(bias), units)
-		f = f[n*len(bias):]
+		clear((*sums)[:n*stride])
+		for k := range n {
+			copy((*sums)[k*stride:], bias)
+		}
+		simd.Gemm((*sums)[:n*stride], v, w, n, stride, units)
+		for k := range n {
+			copy(f[:len(bias)], (*sums)[k*stride:])
+			f = f[len(bias):]
+		}
 	}
 }
 

@@ -53,6 +53,8 @@ func (s *scaled) As(target any) bool {
 		return around(s.m, p, func(m Differentiable) Differentiable { return scaledTable{s, m} })
 	case *Binary:
 		return around(s.m, p, func(m Binary) Binary { return scaledField{s, m} })
+	case *Incremental:
+		return around(s.m, p, func(m Incremental) Incremental { return scaledChanges{scaledField{s, m}, m} })
 	case *Conditional:
 		return around(s.m, p, func(m Conditional) Conditional { return scaledConditional{s, m} })
 	case *Local:
@@ -176,6 +178,22 @@ func (s scaledLocal) Move(d []float64, site int, to int32, x []int32) {
 			r[l] += float64(s.beta * v)
 		}
 	}
+}
+
+// scaledChanges is a scaled model as [Incremental].
+type scaledChanges struct {
+	scaledField
+	m Incremental
+}
+
+// CacheLen implements [Incremental].
+func (s scaledChanges) CacheLen() int { return s.m.CacheLen() }
+
+// FieldFrom implements [Incremental].
+func (s scaledChanges) FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
+	s.m.FieldFrom(e, h, next, y, cache, x)
+	scaleAll(e, s.beta)
+	scaleAll(h, s.beta)
 }
 
 // scaledGraph is a scaled model as [Graphical].

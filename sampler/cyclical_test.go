@@ -101,7 +101,7 @@ func TestCyclicalBrokenTwin(t *testing.T) {
 			if y == x {
 				continue
 			}
-			k.proposal.load(k.next, all[y])
+			k.proposal.load(k.next, all[y], all[x])
 			forth := k.proposal.current(all[y], all[x], 0)
 			a, _ := accept(k.e[0]-k.next[0], forth, k.proposal.logProb(all[x], all[y], 0))
 			dst[y] = math.Exp(forth) * a

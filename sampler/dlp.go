@@ -17,9 +17,10 @@ import (
 // first-order table and β = ½ unless setStep says otherwise. It holds two sets of
 // weights: those of the current states and those of the states last loaded.
 type proposal interface {
-	// load evaluates the model at x (chains × sites): energies to e, weights to
-	// the loaded set.
-	load(e []float64, x []int32)
+	// load evaluates the model at y (chains × sites): energies to e, weights to
+	// the loaded set. x are the states of the current weights, nil if there are
+	// none yet.
+	load(e []float64, y, x []int32)
 
 	// estimate loads weights from a Stochastic model; energies are not known.
 	estimate(x []int32, r []Stream)

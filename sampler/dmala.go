@@ -97,7 +97,7 @@ func (k *dmala) Reset(x []int32) error {
 	if err := k.proposal.check(x); err != nil {
 		return err
 	}
-	k.proposal.load(k.e, x)
+	k.proposal.load(k.e, x, nil)
 	k.proposal.acceptAll()
 	return checkStart(k.e)
 }
@@ -111,7 +111,7 @@ func (k *dmala) Step(info []Info, x []int32, r []Stream) {
 			copy(k.y[lo:hi], x[lo:hi])
 		}
 	}
-	k.proposal.load(k.next, k.y)
+	k.proposal.load(k.next, k.y, x)
 	for s := range info {
 		lo, hi := s*k.sites, (s+1)*k.sites
 		back := k.proposal.logProb(x[lo:hi], k.y[lo:hi], s)

@@ -92,7 +92,7 @@ func (k *dula) Reset(x []int32) error {
 		k.model.Energy(k.e, x)
 		return checkStart(k.e)
 	}
-	k.proposal.load(k.e, x)
+	k.proposal.load(k.e, x, nil)
 	k.proposal.acceptAll()
 	return checkStart(k.e)
 }
@@ -115,7 +115,7 @@ func (k *dula) Step(info []Info, x []int32, r []Stream) {
 		copy(x, k.y)
 		return
 	}
-	k.proposal.load(k.e, k.y)
+	k.proposal.load(k.e, k.y, x)
 	k.proposal.acceptAll()
 	for s := range info {
 		lo, hi := s*k.sites, (s+1)*k.sites

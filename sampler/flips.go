@@ -12,7 +12,8 @@ import (
 // difference of the flip and δ² = 1. Probabilities are multiples of 2⁻³¹.
 type flips struct {
 	sites  int
-	field  func(e []float64, h []float32, x []int32)
+	field  func(e []float64, h []float32, y, x []int32)
+	cached *changes // nil unless the model is incremental
 	source energy.Stochastic
 	prec   []float32
 	unconfined
@@ -49,13 +50,18 @@ func newFlips(m energy.Model, chains int, l langevin) *flips {
 	if !binary || l.minibatch {
 		p.table = make([]float32, 2*n)
 	}
+	if i, ok := energy.As[energy.Incremental](m); ok && !l.minibatch {
+		p.cached = newChanges(i, chains)
+		p.field = p.cached.field
+		return p
+	}
 	if binary {
-		p.field = b.Field
+		p.field = func(e []float64, h []float32, y, _ []int32) { b.Field(e, h, y) }
 		return p
 	}
 	d := energy.Differences(m)
-	p.field = func(e []float64, h []float32, x []int32) {
-		d.Gradient(e, p.table, x)
+	p.field = func(e []float64, h []float32, y, _ []int32) {
+		d.Gradient(e, p.table, y)
 		p.compact(h)
 	}
 	return p
@@ -86,9 +92,9 @@ func (p *flips) thresholds(t []int32, h []float32, x []int32) {
 	}
 }
 
-func (p *flips) load(e []float64, x []int32) {
-	p.field(e, p.nextH, x)
-	p.thresholds(p.nextT, p.nextH, x)
+func (p *flips) load(e []float64, y, x []int32) {
+	p.field(e, p.nextH, y, x)
+	p.thresholds(p.nextT, p.nextH, y)
 }
 
 func (p *flips) estimate(x []int32, r []Stream) {
@@ -103,11 +109,17 @@ func (p *flips) estimate(x []int32, r []Stream) {
 func (p *flips) accept(s int) {
 	copy(p.h[s*p.sites:(s+1)*p.sites], p.nextH[s*p.sites:])
 	copy(p.t[s*p.sites:(s+1)*p.sites], p.nextT[s*p.sites:])
+	if p.cached != nil {
+		p.cached.accept(s)
+	}
 }
 
 func (p *flips) acceptAll() {
 	p.h, p.nextH = p.nextH, p.h
 	p.t, p.nextT = p.nextT, p.t
+	if p.cached != nil {
+		p.cached.acceptAll()
+	}
 }
 
 func (p *flips) setStep(alpha, beta float64, x []int32) {
@@ -135,6 +147,9 @@ func (p *flips) appendBinary(b []byte) []byte {
 
 func (p *flips) unmarshalBinary(b []byte, alpha float64) ([]byte, error) {
 	p.setCost(alpha)
+	if p.cached != nil {
+		p.cached.forget()
+	}
 	b, err := readFloat32s(b, p.h)
 	if err != nil {
 		return nil, err

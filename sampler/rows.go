@@ -140,9 +140,9 @@ func (p *rows) logits(w, g []float32, at int32, kappa float64) {
 	}
 }
 
-func (p *rows) load(e []float64, x []int32) {
-	p.table(e, p.nextG, x)
-	p.weigh(p.nextP, p.nextSum, p.nextG, x)
+func (p *rows) load(e []float64, y, _ []int32) {
+	p.table(e, p.nextG, y)
+	p.weigh(p.nextP, p.nextSum, p.nextG, y)
 }
 
 func (p *rows) estimate(x []int32, r []Stream) {

@@ -34,7 +34,7 @@ func transition(t *testing.T, k Kernel, sites, levels int) *exact.Matrix {
 				if y == x {
 					continue
 				}
-				k.proposal.load(k.next, all[y])
+				k.proposal.load(k.next, all[y], all[x])
 				forth := k.proposal.current(all[y], all[x], 0)
 				back := k.proposal.logProb(all[x], all[y], 0)
 				a, ok := accept(k.e[0]-k.next[0], forth, back)

@@ -73,9 +73,9 @@ func (p *confined) sumAll(chains []confinedChain, g []float32, x []int32) {
 	}
 }
 
-func (p *confined) load(e []float64, x []int32) {
-	p.table(e, p.nextG, x)
-	p.sumAll(p.loaded, p.nextG, x)
+func (p *confined) load(e []float64, y, _ []int32) {
+	p.table(e, p.nextG, y)
+	p.sumAll(p.loaded, p.nextG, y)
 }
 
 func (p *confined) estimate(x []int32, r []Stream) {
