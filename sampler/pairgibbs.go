@@ -43,9 +43,10 @@ import (
 // that they start in. DMALA{Within} proposes all of C at every step and has no
 // such parts.
 //
-// An update costs the walk of at most levels² paths through the trellis, each
-// until it meets the present one again, and as many energies: from the cache of
-// an energy.Local model where finite, otherwise by evaluating it.
+// An update costs levels² energies: from the cache of an energy.Local model where
+// finite, otherwise by evaluating it. Besides, for languages other than counts
+// and masks, it walks as many paths through the trellis, each until it meets the
+// present one again, which may be at the last site.
 type PairGibbs struct {
 	// Within is the language C of the whole state; nil means all states.
 	Within constraint.Automaton

@@ -75,10 +75,7 @@ func (k *pairs) onward(at, j int, b int32, x []int32) bool {
 	if k.within == nil {
 		return true
 	}
-	if at < 0 {
-		return false
-	}
-	return k.within.completes(k.within.graph.Next(at, b), j+1, k.node, x)
+	return k.within.completes(at, j, b, k.node, x)
 }
 
 // joint stores in d[a·levels+b] the energy of chain s at state x with x_i = a
@@ -178,11 +175,12 @@ func (k *pairs) settle(s, i, j int, a, b int32, e float64, x []int32) (moved int
 	if moved == 0 {
 		return 0
 	}
+	wasA, wasB := x[i], x[j]
 	k.put(s, i, a, x)
 	k.put(s, j, b, x)
 	k.e[s] = e
 	if k.within != nil {
-		k.within.refollow(k.node, i, j, x)
+		k.within.refollow(k.node, i, j, wasA, wasB, x)
 	}
 	return moved
 }

@@ -17,6 +17,7 @@ type territory struct {
 	graph         *trellis.Graph
 	name          string
 	sites, levels int
+	count         *counted // not nil if the language is a count: no path need be walked
 }
 
 // newTerritory unrolls a method's Within; nil gives nil.
@@ -28,7 +29,7 @@ func newTerritory(method string, a constraint.Automaton, sites, levels int) (*te
 	if err != nil {
 		return nil, err
 	}
-	return &territory{graph: g, name: constraint.Name(a), sites: sites, levels: levels}, nil
+	return &territory{graph: g, name: constraint.Name(a), sites: sites, levels: levels, count: newCounted(a, levels)}, nil
 }
 
 // unroll compiles the language of a method's Within for a shape.
@@ -107,16 +108,26 @@ func (t *territory) start(m energy.Model, x []int32, r *Stream) error {
 }
 
 // follow stores in node the nodes of the trellis along x, which is in the
-// language: node[i] is where it stands before site i.
+// language: node[i] is where it stands before site i. If the language is a count,
+// node[0] is the count of x instead.
 func (t *territory) follow(node []int, x []int32) {
+	if t.count != nil {
+		node[0] = t.count.of(x)
+		return
+	}
 	node[0] = t.graph.Start()
 	for i, l := range x {
 		node[i+1] = t.graph.Next(node[i], l)
 	}
 }
 
-// refollow brings node up to date with a change of sites i … j of x.
-func (t *territory) refollow(node []int, i, j int, x []int32) {
+// refollow brings node up to date with the change of sites i < j of x from the
+// levels a and b.
+func (t *territory) refollow(node []int, i, j int, a, b int32, x []int32) {
+	if t.count != nil {
+		node[0] += t.count.in[x[i]] - t.count.in[a] + t.count.in[x[j]] - t.count.in[b]
+		return
+	}
 	for ; i < len(x); i++ {
 		at := t.graph.Next(node[i], x[i])
 		if i >= j && at == node[i+1] {
@@ -126,9 +137,17 @@ func (t *territory) refollow(node []int, i, j int, x []int32) {
 	}
 }
 
-// completes reports whether x from site i on leads from the node at to
-// acceptance; node is the path of a state with the same end.
-func (t *territory) completes(at, i int, node []int, x []int32) bool {
+// completes reports whether x with x_j = b leads from what through returned to
+// acceptance; node is the path of x.
+func (t *territory) completes(at, j int, b int32, node []int, x []int32) bool {
+	if at < 0 {
+		return false
+	}
+	if t.count != nil {
+		return t.count.within(at, j, b)
+	}
+	at = t.graph.Next(at, b)
+	i := j + 1
 	for ; at >= 0 && i < len(x); i++ {
 		if at == node[i] {
 			return true
@@ -138,9 +157,12 @@ func (t *territory) completes(at, i int, node []int, x []int32) bool {
 	return at >= 0
 }
 
-// through returns the node before site j of x with x_i = a, i < j, −1 if there
-// is none.
+// through returns the node before site j of x with x_i = a, i < j, or the count
+// of that state without site j; −1 if there is none.
 func (t *territory) through(i, j int, a int32, node []int, x []int32) int {
+	if t.count != nil {
+		return t.count.without(node[0], i, j, a, x)
+	}
 	at := t.graph.Next(node[i], a)
 	for i++; i < j && at >= 0; i++ {
 		at = t.graph.Next(at, x[i])
