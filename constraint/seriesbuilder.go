@@ -219,7 +219,7 @@ func (b *SeriesBuilder) order(c, t, d, u int) {
 
 // equal adds a·x = value, up to the tolerance.
 func (b *SeriesBuilder) equal(name string, a Row, value float64) {
-	tau := b.tolerance() * b.unit(a)
+	tau := float64(b.tolerance() * b.unit(a))
 	b.row(name, a, value-tau, value+tau)
 }
 
@@ -238,8 +238,8 @@ func (b *SeriesBuilder) row(name string, a Row, lower, upper float64) {
 	for k, i := range a.Index {
 		shift, scale := b.affine(int(i) % b.shape.Channels)
 		r.Value[k] = a.Value[k] * scale / unit
-		lower -= a.Value[k] * shift
-		upper -= a.Value[k] * shift
+		lower -= float64(a.Value[k] * shift)
+		upper -= float64(a.Value[k] * shift)
 	}
 	s := &b.out.slabs
 	at := len(s.A) // names of rows come before those of autocorrelations

@@ -39,7 +39,7 @@ func (w *newton) coordinate(z []float64, j int) {
 		}
 	}
 	t := 0.0
-	from, to := w.start[j], w.start[j+1]
+	from, to := w.start[j], w.end[j]
 	for k, i := range w.index[from:to] {
 		t += float64(w.value[int(from)+k] * (z[i] + w.pc[i]))
 	}

@@ -28,13 +28,13 @@ func newCurves(n int, f constraint.Curved) *curves {
 	}
 }
 
-// extend returns rows followed by one dense row per curve, to be filled.
+// extend returns rows followed by one row per curve, with room for all entries.
 func (c *curves) extend(rows *slabs) *slabs {
 	n, m := rows.n, rows.len()+c.count
 	s := *rows
 	s.index = append(make([]int32, 0, len(rows.index)+n*c.count), rows.index...)
 	s.value = append(make([]float64, 0, cap(s.index)), rows.value...)
-	s.start = append(make([]int32, 0, m+1), rows.start...)
+	s.start, s.end = append(make([]int32, 0, m), rows.start...), append(make([]int32, 0, m), rows.end...)
 	s.lo = append(make([]float64, 0, m), rows.lo...)
 	s.hi = append(make([]float64, 0, m), rows.hi...)
 	s.norm = append(make([]float64, 0, m), rows.norm...)
@@ -45,18 +45,17 @@ func (c *curves) extend(rows *slabs) *slabs {
 		last = max(last, o)
 	}
 	for range c.count {
-		for i := range n {
-			s.index, s.value = append(s.index, int32(i)), append(s.value, 0)
-		}
 		last++
-		s.start, s.origin = append(s.start, int32(len(s.index))), append(s.origin, last)
+		at := int32(len(s.index))
+		s.index, s.value = s.index[:len(s.index)+n], s.value[:len(s.value)+n]
+		s.start, s.end, s.origin = append(s.start, at), append(s.end, at), append(s.origin, last)
 		s.lo, s.hi = append(s.lo, math.Inf(-1)), append(s.hi, math.Inf(1))
 		s.norm, s.factor = append(s.norm, 1), append(s.factor, 1)
 	}
 	return &s
 }
 
-// linearise replaces the dense rows by the tangents at the present point,
+// linearise replaces the rows of the curves by the tangents at the present point,
 // g_j + ∇g_j·(z − z_k) ≤ 0.
 func (c *curves) linearise(s *slabs) {
 	first := s.len() - c.count
@@ -64,16 +63,18 @@ func (c *curves) linearise(s *slabs) {
 		c.Gradient(c.grad, k, c.at)
 		norm := math.Sqrt(dot(c.grad, c.grad))
 		j := first + k
-		row := s.value[s.start[j]:s.start[j+1]]
+		s.end[j] = s.start[j]
 		if !(norm > 0) { // no direction is better than another
-			clear(row)
 			s.hi[j], s.norm[j], s.factor[j] = math.Inf(1), 1, 1
 			continue
 		}
 		for i, v := range c.grad {
-			row[i] = v / norm
+			if v != 0 {
+				s.index[s.end[j]], s.value[s.end[j]] = int32(i), v/norm
+				s.end[j]++
+			}
 		}
-		s.hi[j], s.norm[j], s.factor[j] = dot(row, c.at)-c.g[k]/norm, norm, norm
+		s.hi[j], s.norm[j], s.factor[j] = s.dot(j, c.at)-c.g[k]/norm, norm, norm
 	}
 }
 
@@ -83,8 +84,12 @@ const (
 	lastKappa   = SoftGamma / 2
 	curvedTol   = 1e-9 // of curved rows in the hard form
 	proxSteps   = 60   // linearisations per κ
+	hastySteps  = 4    // linearisations in all, where a further step of the runner follows
+	hastyKappa  = 100  // of the curved rows there
+	hastyTol    = 1e-8 // for data of order 1
 	leastGain   = 0.1  // part of the predicted decrease that a step must bring
 	damping     = 4    // change of μ
+	settledStep = 100  // tolerances that the last step may have
 )
 
 // curved solves the problem with curved inequalities: rows are as hard as γ
@@ -95,12 +100,19 @@ func (s *Solver) curved(z, v []float64, gamma, size float64) (cert Certificate, 
 	c, w := s.curves, s.iter
 	hard := math.IsInf(gamma, 1)
 	kappa := gamma / 2
+	tol, budget := proxTol*size, math.MaxInt
 	if hard {
 		kappa = firstKappa
 	}
+	if s.hasty {
+		tol, budget = hastyTol*size, hastySteps
+		if hard {
+			kappa = hastyKappa
+		}
+	}
 	// Start where the rows hold: the objective compares only such points.
 	s.weigh(gamma/2, 0, 0)
-	if _, err = s.linear(v, proxTol*size); err != nil {
+	if _, err = s.linear(v, tol); err != nil {
 		kappa = lastKappa
 	}
 	for i, x := range v {
@@ -109,11 +121,11 @@ func (s *Solver) curved(z, v []float64, gamma, size float64) (cert Certificate, 
 	c.Eval(c.g, c.at)
 	for {
 		var one Certificate
-		one, err = s.tangents(v, gamma/2, kappa, size)
+		one, err = s.tangents(v, gamma/2, kappa, tol, min(proxSteps, budget-cert.Outer))
 		cert.Outer += one.Outer
 		cert.Steps, cert.Inner = cert.Steps+one.Steps, cert.Inner+one.Inner
 		cert.Contradiction = one.Contradiction
-		if err != nil || !hard || kappa >= lastKappa || s.curves.worst() <= curvedTol {
+		if err != nil || !hard || kappa >= lastKappa || cert.Outer >= budget || s.curves.worst() <= curvedTol {
 			break
 		}
 		kappa *= kappaGrowth
@@ -143,20 +155,20 @@ func (c *curves) worst() float64 {
 	return worst
 }
 
-// tangents iterates for one κ of the curves.
-func (s *Solver) tangents(v []float64, linear, kappa, size float64) (cert Certificate, err error) {
+// tangents iterates for one κ of the curves, at most so many times.
+func (s *Solver) tangents(v []float64, linear, kappa, tol float64, most int) (cert Certificate, err error) {
 	c, w := s.curves, s.iter
 	mu := 0.0
 	merit, _ := s.merit(v, linear, kappa)
 	c.linearise(w.slabs)
-	for range proxSteps {
+	for range most {
 		cert.Outer++
 		part := mu / (1 + mu)
 		for i, x := range v {
 			c.center[i] = x + float64(part*(c.at[i]-x))
 		}
 		s.weigh(linear, kappa, mu)
-		one, err := s.linear(c.center, proxTol*size)
+		one, err := s.linear(c.center, tol)
 		cert.Steps, cert.Inner = cert.Steps+one.Steps, cert.Inner+one.Inner
 		cert.Contradiction = one.Contradiction
 		if err != nil {
@@ -178,12 +190,12 @@ func (s *Solver) tangents(v []float64, linear, kappa, size float64) (cert Certif
 		}
 		c.Eval(c.g, c.at)
 		trial, model := s.merit(v, linear, kappa)
-		if gain := merit - model; merit-trial >= leastGain*gain || step <= proxTol*size {
+		if gain := merit - model; merit-trial >= leastGain*gain || step <= tol {
 			merit = trial
 			if mu /= damping; mu < 1/damping {
 				mu = 0
 			}
-			if step <= curvedTol*size/10 {
+			if step <= settledStep*tol {
 				return cert, nil
 			}
 			c.linearise(w.slabs)

@@ -45,8 +45,9 @@ func (p Proximal) Bind(sites, levels, samples int) (Projection, error) {
 
 // Project replaces the series v by its projection, with the γ and the metric of
 // the step, and returns the violation in the units of the rows, before rounding
-// to float32. With curved inequalities a failure to converge is an error in the
-// last step, to = 0, only; before, it shows in the violation.
+// to float32. Curved inequalities are linearised four times and hold
+// approximately, as the violation tells, until the last step, to = 0. There they
+// hold, or a *[NotConverged] says that they do not.
 func (p *Nearest) Project(_ context.Context, sample int, v []float32, from, to float64, _ rand.Source) (violation float64, err error) {
 	checkLen("v", len(v), p.sites)
 	d := p.take()
@@ -58,6 +59,7 @@ func (p *Nearest) Project(_ context.Context, sample int, v []float32, from, to f
 	dual := p.dual(sample)
 	copy(s.iter.y, dual)
 	s.At(from)
+	s.hasty = to > 0
 	c, err := s.Penalised(d.z, d.z, s.recipe.Gamma.at(from, to))
 	copy(dual, s.iter.y)
 	if _, not := err.(*NotConverged); err != nil && !(not && s.curves != nil && to > 0) {

@@ -12,8 +12,9 @@ import (
 // rows. Rows that share no variable with any row but each other, and have a
 // closed form, come last: see order.
 type slabs struct {
-	n      int       // variables
-	start  []int32   // row j is start[j] … start[j+1]−1 of index and value
+	n      int     // variables
+	start  []int32 // row j is start[j] … end[j]−1 of index and value
+	end    []int32
 	index  []int32   // ascending within a row
 	value  []float64 // of norm 1 within a row
 	lo, hi []float64 // −Inf or +Inf where a side is open
@@ -76,8 +77,9 @@ func newSlabs(n int, s constraint.Slabs) *slabs {
 		}
 		norm := 0.0
 		for _, x := range e {
-			norm = math.Hypot(norm, x.value)
+			norm += float64(x.value * x.value)
 		}
+		norm = math.Sqrt(norm)
 		if len(e) == 1 {
 			norm = e[0].value // a bound: the row becomes +1
 			if norm < 0 {
@@ -115,13 +117,14 @@ func newSlabs(n int, s constraint.Slabs) *slabs {
 		}
 		return cmp.Compare(a.entries[0].index, b.entries[0].index)
 	})
-	out.start = make([]int32, 1, len(rows)+1)
+	out.start, out.end = make([]int32, 0, len(rows)), make([]int32, 0, len(rows))
 	out.index, out.value = make([]int32, 0, total), make([]float64, 0, total)
 	for j, r := range rows {
+		out.start = append(out.start, int32(len(out.index)))
 		for _, x := range r.entries {
 			out.index, out.value = append(out.index, x.index), append(out.value, x.value)
 		}
-		out.start = append(out.start, int32(len(out.index)))
+		out.end = append(out.end, int32(len(out.index)))
 		out.lo, out.hi = append(out.lo, r.lo), append(out.hi, r.hi)
 		out.norm, out.factor = append(out.norm, math.Abs(r.factor)), append(out.factor, r.factor)
 		out.origin = append(out.origin, r.origin)
@@ -178,7 +181,7 @@ func (s *slabs) len() int { return len(s.lo) }
 
 // dot returns row j times z.
 func (s *slabs) dot(j int, z []float64) float64 {
-	from, to := s.start[j], s.start[j+1]
+	from, to := s.start[j], s.end[j]
 	index, value := s.index[from:to], s.value[from:to]
 	sum := 0.0
 	for k, i := range index {
@@ -189,7 +192,7 @@ func (s *slabs) dot(j int, z []float64) float64 {
 
 // axpy adds a times row j to z.
 func (s *slabs) axpy(j int, a float64, z []float64) {
-	from, to := s.start[j], s.start[j+1]
+	from, to := s.start[j], s.end[j]
 	index, value := s.index[from:to], s.value[from:to]
 	for k, i := range index {
 		z[i] += float64(a * value[k])

@@ -20,6 +20,7 @@ type Solver struct {
 	scale float64 // of the metric: the iteration works with P/scale
 	time  float64 // of the metric
 	base  *slabs  // the rows without tangents
+	hasty bool    // few linearisations will do
 }
 
 // Certificate says how good a solution is. The numbers are computed from the
