@@ -10,8 +10,11 @@
 //   - constraint: what is allowed. Regular expressions, counts, sums, lexicons
 //     and their combinations, compiled once.
 //   - projection: moving a distribution to what is allowed.
+//   - dual: multipliers, for constraints that hold on average.
 //
 // One table of log-weights, sites × levels, flows through all of them:
 //
 //	energy → sampler → projection → draw
+//
+// and multipliers flow back through dual.
 package gibbsite
