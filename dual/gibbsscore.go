@@ -55,6 +55,14 @@ type GibbsOptions struct {
 	// instead of through the score.
 	Mean bool
 
+	// Control mixes the two forms, whose difference has mean zero (Stein's
+	// identity): the mean form plus c times the difference as a control
+	// variate, c by least squares over the candidates. On a Gaussian target
+	// it has no variance at all, however few candidates count. On a mixture
+	// whose weights have collapsed it need not help: compare by
+	// BenchmarkConstrainedMixture, where the paper's form does best.
+	Control bool
+
 	// Unscaled takes candidates x_t + σε_k, as the authors' code does. It is
 	// not a consistent estimate; it is here for comparison.
 	Unscaled bool
@@ -85,8 +93,10 @@ func NewGibbsScore(l *RealLagrangian, o GibbsOptions) (*GibbsScore, error) {
 		return nil, fmt.Errorf("dual: NewGibbsScore: Candidates = %d, want ≥ 0", o.Candidates)
 	case !(o.MinAlpha > 0 && o.MinAlpha <= 1):
 		return nil, fmt.Errorf("dual: NewGibbsScore: MinAlpha = %v, want 0 ≤ MinAlpha ≤ 1", o.MinAlpha)
-	case (o.Center == nil) != (o.Spread == nil) || o.Unscaled && o.Center != nil:
-		return nil, fmt.Errorf("dual: NewGibbsScore: Center, Spread and Unscaled are set %t, %t, %t, want the first two together and not with the third", o.Center != nil, o.Spread != nil, o.Unscaled)
+	case (o.Center == nil) != (o.Spread == nil):
+		return nil, fmt.Errorf("dual: NewGibbsScore: Center and Spread are set %t and %t, want both or none", o.Center != nil, o.Spread != nil)
+	case o.Unscaled && (o.Center != nil || o.Control):
+		return nil, fmt.Errorf("dual: NewGibbsScore: Unscaled is set with Center or Control, want it alone")
 	}
 	n := l.sites
 	if o.Center != nil {
@@ -216,6 +226,9 @@ func (g *GibbsScore) one(v, x []float32, alpha float64, lambda []float64, src ra
 		return fmt.Errorf("the energy of a candidate is NaN")
 	}
 	g.effective += float64(sum*sum) / squares
+	if g.o.Control {
+		return g.controlled(v, x, sum, root, variance, lambda)
+	}
 	clear(g.shift)
 	from := g.y
 	if !g.o.Mean {
@@ -248,6 +261,48 @@ func (g *GibbsScore) one(v, x []float32, alpha float64, lambda []float64, src ra
 			center, spread = float64(xi)/root, variance/root
 		}
 		v[i] = float32(center + float64(spread*g.shift[i]))
+	}
+	return nil
+}
+
+// controlled stores the estimate with the control variate
+// d_k = V·∇log w(y_k) − (y_k − m), for candidates from N(m, V) with weights w.
+func (g *GibbsScore) controlled(v, x []float32, sum, root, variance float64, lambda []float64) error {
+	n := len(x)
+	g.l.scoreAt(g.s, g.y, lambda)
+	k := float64(g.o.Candidates)
+	cov, square := 0.0, 0.0
+	for i, xi := range x {
+		center, spread := g.candidate(i, float64(xi), root, variance)
+		meanY, meanD := 0.0, 0.0 // under the weights
+		sy, sd, sydy, sdd := 0.0, 0.0, 0.0, 0.0
+		for c, w := range g.e {
+			y := float64(g.y[c*n+i])
+			f := float64(g.s[c*n+i])
+			if g.center != nil {
+				f += (y - g.center[i]) / g.o.Spread[i]
+			}
+			y -= center
+			d := float64(spread*f) - y
+			w /= sum
+			meanY += float64(w * y)
+			meanD += float64(w * d)
+			sy += y
+			sd += d
+			sydy += float64(y * d)
+			sdd += float64(d * d)
+		}
+		cov += sydy - float64(sy*sd)/k
+		square += sdd - float64(sd*sd)/k
+		g.shift[i] = meanD
+		v[i] = float32(center + meanY)
+	}
+	c := 0.0
+	if square > 0 {
+		c = 0 - cov/square
+	}
+	for i, d := range g.shift {
+		v[i] = float32(float64(v[i]) + float64(c*d))
 	}
 	return nil
 }

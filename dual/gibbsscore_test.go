@@ -68,8 +68,28 @@ func TestGibbsScore(t *testing.T) {
 				require.True(t, agrees(guess))
 			}
 		}
+		require.True(t, agrees(dual.GibbsOptions{Control: true}))
+		guess.Mean, guess.Control = false, true
+		require.True(t, agrees(guess))
 		require.False(t, agrees(dual.GibbsOptions{Unscaled: true}), "the code's candidates are not consistent")
 	}
+}
+
+// On a Gaussian the controlled estimate is exact from two candidates on.
+func TestGibbsScoreControl(t *testing.T) {
+	m := must(energy.NewGaussianMixture([]float64{1}, []float64{1, -2}, []float64{0.3}))
+	g := must(energy.NewRealLinear([]float64{1, -1}, 0.2))
+	exact := must(dual.NewMixturePredictor(m, 1, g))
+	lag := must(dual.NewRealLagrangian(m, 1, g))
+	x, lambda := []float32{0.4, -0.3}, []float64{0.7}
+	want, _ := estimates(t, exact, x, 0.5, lambda, 1)
+	for _, o := range []dual.GibbsOptions{{Candidates: 3, Control: true}, {Candidates: 3, Control: true, Center: []float64{0}, Spread: []float64{2}}} {
+		got, se := estimates(t, must(dual.NewGibbsScore(lag, o)), x, 0.5, lambda, 20)
+		require.InDeltaSlice(t, want[:], got[:], 1e-5, "float32 candidates")
+		require.Less(t, se[0], 1e-5)
+	}
+	_, se := estimates(t, must(dual.NewGibbsScore(lag, dual.GibbsOptions{Candidates: 3})), x, 0.5, lambda, 20)
+	require.Greater(t, se[0], 0.01, "the plain estimate is not")
 }
 
 // In 30 dimensions the paper's candidates hardly count at high noise; those of
@@ -100,7 +120,7 @@ func TestRealErrors(t *testing.T) {
 	linear := must(energy.NewRealLinear([]float64{1, -1}, 0.2))
 	other := must(energy.NewRealLinear([]float64{1}, 0))
 	for _, o := range []dual.GibbsOptions{
-		{Candidates: -1}, {MinAlpha: 2}, {MinAlpha: -1}, {Center: []float64{0}}, {Unscaled: true, Center: []float64{0}, Spread: []float64{1}},
+		{Candidates: -1}, {MinAlpha: 2}, {MinAlpha: -1}, {Center: []float64{0}}, {Unscaled: true, Center: []float64{0}, Spread: []float64{1}}, {Unscaled: true, Control: true},
 		{Center: []float64{0, 0, 0}, Spread: []float64{1}}, {Center: []float64{0}, Spread: []float64{0}}, {Center: []float64{math.NaN()}, Spread: []float64{1}},
 	} {
 		_, err := dual.NewGibbsScore(lag, o)
