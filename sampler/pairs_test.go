@@ -259,6 +259,18 @@ func TestPairsStayInsideAndStartThere(t *testing.T) {
 	}
 }
 
+// Replica exchange starts where its base kernels can.
+func TestTemperingWithinALanguage(t *testing.T) {
+	up := constraint.Count{Levels: []int32{1}, Min: 4, Max: 4}
+	for _, base := range []Method{PairGibbs{Within: up}, DMALA{Within: up}, Gibbs{}} {
+		c := run(t, newQuadratic(9, 1), Tempering{Base: base, Rungs: 3}, Config{Chains: 40}, 20)
+		for s := 0; s < len(c.x); s += 9 {
+			_, free := base.(Gibbs)
+			require.True(t, free || constraint.Accepts(up, c.x[s:s+9]), "%T", base)
+		}
+	}
+}
+
 func TestPairErrors(t *testing.T) {
 	m := newRugged(4, 2, 1, 0, 1)
 	for want, method := range map[string]Method{

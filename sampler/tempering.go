@@ -155,6 +155,14 @@ func (k *tempering) rung(j int) []int32 {
 	return k.x[j*n : (j+1)*n]
 }
 
+// Start implements [Starter], for a Base that stays within a language.
+func (k *tempering) Start(x []int32, r *Stream) error {
+	if s, ok := k.kernels[0].(Starter); ok {
+		return s.Start(x, r)
+	}
+	return nil
+}
+
 func (k *tempering) state(j, s int) []int32 { return k.rung(j)[s*k.sites : (s+1)*k.sites] }
 
 // Reset sets the coldest replicas to x. The first time the others become copies
