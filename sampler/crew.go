@@ -1,55 +1,90 @@
 package sampler
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
-// crew is a fixed set of goroutines that share out numbered jobs. Handing out
-// work allocates nothing.
+// crew shares out numbered jobs between the goroutine that has them and a fixed
+// set of helpers. Handing out work allocates nothing. The owner works too and
+// waits only for jobs that a helper has begun, so that jobs which are done before
+// a helper wakes cost no more than they would alone.
 type crew struct {
 	workers int
-	jobs    chan int
-	wg      sync.WaitGroup
-	do      func(worker, job int)
+	wake    chan struct{}
+	done    chan struct{}
+	gone    sync.WaitGroup
+
+	do   func(worker, job int)
+	jobs atomic.Uint64 // end of the jobs at hand << 32 | next one
+	left atomic.Int64  // jobs that are not finished
 }
 
-// start begins the goroutines; one worker needs none.
+// start begins the helpers; one worker needs none.
 func (c *crew) start() {
 	if c.workers <= 1 {
 		return
 	}
-	c.jobs = make(chan int)
-	for w := range c.workers {
-		go c.work(w, c.jobs)
+	c.wake, c.done = make(chan struct{}, c.workers-1), make(chan struct{}, 1)
+	for w := 1; w < c.workers; w++ {
+		c.gone.Go(func() { c.help(w) })
 	}
 }
 
-func (c *crew) work(worker int, jobs <-chan int) {
-	for job := range jobs {
-		c.do(worker, job)
-		c.wg.Done()
+func (c *crew) help(worker int) {
+	for range c.wake {
+		if c.work(worker) {
+			c.done <- struct{}{}
+		}
 	}
 }
 
-// stop ends the goroutines.
+// work does jobs until none is left to begin, and reports whether it finished
+// the last one. Who gets a job may read do: the owner does not set it again
+// before that job is finished.
+func (c *crew) work(worker int) (last bool) {
+	for {
+		s := c.jobs.Load()
+		job, end := uint32(s), uint32(s>>32)
+		if job >= end {
+			return last
+		}
+		if c.jobs.CompareAndSwap(s, s+1) {
+			c.do(worker, int(job))
+			last = c.left.Add(-1) == 0
+		}
+	}
+}
+
+// stop ends the helpers and waits for them: one that wakes late must not meet
+// the next run.
 func (c *crew) stop() {
-	if c.jobs != nil {
-		close(c.jobs)
-		c.jobs = nil
+	if c.wake != nil {
+		close(c.wake)
+		c.gone.Wait()
+		c.wake = nil
 	}
 }
 
 // each calls do for the jobs from … to−1 and returns when all are done. The
 // results must not depend on the worker.
 func (c *crew) each(from, to int, do func(worker, job int)) {
-	if c.jobs == nil || to-from == 1 {
+	if c.wake == nil || to-from <= 1 {
 		for j := from; j < to; j++ {
 			do(0, j)
 		}
 		return
 	}
 	c.do = do
-	c.wg.Add(to - from)
-	for j := from; j < to; j++ {
-		c.jobs <- j
+	c.left.Store(int64(to - from))
+	c.jobs.Store(uint64(to)<<32 | uint64(from))
+	for range c.workers - 1 {
+		select {
+		case c.wake <- struct{}{}:
+		default:
+		}
 	}
-	c.wg.Wait()
+	if !c.work(0) {
+		<-c.done
+	}
 }
