@@ -56,14 +56,21 @@ func expGatherRun(dst []float64, w []float32, idx []int32, shift float64) (odd b
 	return expGatherAVX2(&dst[0], &w[0], &idx[0], shift, len(dst)) != 0
 }
 
-func torusRow(h []float32, table *[8]float32, above, row, below []int32) (pairs, up int) {
-	inner := len(row) - 2
-	if best == purego || inner > runTerms {
-		return refTorusRow(h, table, above, row, below)
+// shortRow is the number of sites from which the assembly is faster
+// (BenchmarkDouble/Torus/5).
+const shortRow = 8
+
+func torusInner(h []float32, table *[8]float32, above, row, below []int32) (pairs, up int) {
+	if best == purego || len(h) < shortRow {
+		return refTorusInner(h, table, above, row, below)
 	}
-	pairs, up = torusEnds(h, table, above, row, below)
-	p, u := torusRun(h[1:1+inner], table, above[1:], row, below[1:])
-	return pairs + p, up + u
+	for len(h) > 0 {
+		n := min(len(h), runTerms)
+		p, u := torusRun(h[:n], table, above, row, below)
+		pairs, up = pairs+p, up+u
+		h, above, row, below = h[n:], above[n:], row[n:], below[n:]
+	}
+	return pairs, up
 }
 
 //go:noinline

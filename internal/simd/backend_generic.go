@@ -38,8 +38,8 @@ func softplusSum(x []float32) float64 { return refSoftplusSum(x) }
 func expGather(dst []float64, w []float32, idx []int32, shift float64) {
 	refExpGather(dst, w, idx, shift)
 }
-func torusRow(h []float32, table *[8]float32, above, row, below []int32) (pairs, up int) {
-	return refTorusRow(h, table, above, row, below)
+func torusInner(h []float32, table *[8]float32, above, row, below []int32) (pairs, up int) {
+	return refTorusInner(h, table, above, row, below)
 }
 
 func longMax(w []float32) float32 { return rowMax(w) }

@@ -19,39 +19,37 @@ func Torus(h []float32, table *[8]float32, x []int32, cols int) (pairs, up int) 
 		panic(fmt.Sprintf("simd: len(x) = %d, want a multiple of %d, at least three times", len(x), cols))
 	}
 	checkLen("h", len(h), len(x))
-	for at := 0; at < len(x); at += cols {
-		above, below := at-cols, at+cols
-		if above < 0 {
-			above = len(x) - cols
-		}
-		if below == len(x) {
-			below = 0
-		}
-		p, u := torusRow(h[at:at+cols], table, x[above:above+cols], x[at:at+cols], x[below:below+cols])
-		pairs += p
-		up += u
+	last := len(x) - cols
+	pairs, up = torusRow(h[:cols], table, x[last:], x[:cols], x[cols:2*cols])
+	p, u := torusRow(h[last:], table, x[last-cols:last], x[last:], x[:cols])
+	pairs, up = pairs+p, up+u
+
+	// The rows between as one: where one ends and the next begins, neighbours
+	// are wrong and set right afterwards.
+	p, u = torusInner(h[cols:last], table, x[:last-cols], x[cols-1:last+1], x[2*cols:])
+	pairs, up = pairs+p, up+u
+	for at := cols; at < last; at += cols {
+		end := at + cols - 1
+		k0 := x[end] + x[at+1] + x[at-cols] + x[at+cols]
+		k1 := x[end-1] + x[at] + x[end-cols] + x[end+cols]
+		h[at], h[end] = table[k0&7], table[k1&7]
+		pairs += int(x[at]*(x[end]-x[at-1])) + int(x[end]*(x[at]-x[end+1]))
 	}
 	return pairs, up
 }
 
-// refTorusRow is one row of Torus, between its neighbours above and below.
-func refTorusRow(h []float32, table *[8]float32, above, row, below []int32) (pairs, up int) {
-	last := len(row) - 1
-	p, u := torusEnds(h, table, above, row, below)
-	p2, u2 := refTorusInner(h[1:last], table, above[1:last], row, below[1:last])
-	return p + p2, u + u2
-}
-
-// torusEnds is the first and the last site of a row, which are neighbours.
-func torusEnds(h []float32, table *[8]float32, above, row, below []int32) (pairs, up int) {
+// torusRow is one row of Torus, between its neighbours above and below.
+func torusRow(h []float32, table *[8]float32, above, row, below []int32) (pairs, up int) {
 	last := len(row) - 1
 	k0 := row[last] + row[1] + above[0] + below[0]
 	k1 := row[last-1] + row[0] + above[last] + below[last]
 	h[0], h[last] = table[k0&7], table[k1&7]
-	return int(row[0]*k0) + int(row[last]*k1), int(row[0]) + int(row[last])
+	pairs, up = torusInner(h[1:last], table, above[1:last], row, below[1:last])
+	return pairs + int(row[0]*k0) + int(row[last]*k1), up + int(row[0]) + int(row[last])
 }
 
-// refTorusInner is the sites between them; row has one entry more on both sides.
+// refTorusInner is the sites of a row that are not at its ends; row has one entry
+// more on both sides.
 func refTorusInner(h []float32, table *[8]float32, above, row, below []int32) (pairs, up int) {
 	above, below, left, here, right := above[:len(h)], below[:len(h)], row[:len(h)], row[1:][:len(h)], row[2:][:len(h)]
 	for j := range h {
