@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/dual"
+)
+
+// The grid has side² points on [−reach, reach]²; deviation and centres are those
+// of the three Gaussians. A grid point where a Gaussian is 0 in float64 gets the
+// floor, so that logarithms exist.
+const (
+	side      = 64
+	reach     = 4.0
+	deviation = 0.5
+	floor     = 1e-12
+)
+
+var centres = [][2]float64{{-1.5, -1.5}, {1.5, -1.5}, {1.5, 1.5}}
+
+// newGrid returns the problem of moving the mixture of three equal Gaussians
+// away from the last.
+func newGrid() (*dual.Unlearning, error) {
+	q := make([]float64, side*side)
+	var last []float64
+	for _, c := range centres {
+		last = gaussian(c[0], c[1])
+		for k, v := range last {
+			q[k] += v / float64(len(centres))
+		}
+	}
+	return dual.NewUnlearning(q, last)
+}
+
+func gaussian(cx, cy float64) []float64 {
+	p := make([]float64, side*side)
+	at := func(i int) float64 { return -reach + 2*reach*float64(i)/(side-1) }
+	for k := range p {
+		dx, dy := at(k%side)-cx, at(k/side)-cy
+		p[k] = math.Exp(-(dx*dx + dy*dy) / (2 * deviation * deviation))
+	}
+	normalise(p)
+	for k := range p {
+		p[k] += floor
+	}
+	normalise(p)
+	return p
+}
+
+func normalise(p []float64) {
+	sum := 0.0
+	for _, v := range p {
+		sum += v
+	}
+	for k := range p {
+		p[k] /= sum
+	}
+}
+
+// curve returns the trade-off of every formulation, and which cannot forget as
+// much as was asked for.
+func curve(ctx context.Context, u *dual.Unlearning, levels []float64) (points []point, limits []string, err error) {
+	for _, f := range formulations {
+		some, err := u.TradeOff(ctx, levels, f)
+		for _, p := range some {
+			points = append(points, point{f.String(), p.Unlearned, p.KL, p.Lambda})
+		}
+		var out *dual.UnreachableError
+		if errors.As(err, &out) {
+			limits = append(limits, fmt.Sprintf("no law of %v leaves less than %.3f", f, out.Lowest))
+		} else if err != nil {
+			return nil, nil, err
+		}
+	}
+	return points, limits, nil
+}

@@ -1,0 +1,124 @@
+// Unlearn moves laws away from a part of themselves: three Gaussians on a grid
+// forget one of them, and a model of words forgets a dialect. It shows what
+// forgetting costs in the three formulations of Khalafi, Ribeiro and Ding
+// (2026), and finds the multiplier of the words by sampling, too.
+//
+//	go -C examples run ./unlearn
+//	go -C examples run ./unlearn -out out
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+
+	"github.com/gibbsite-go/gibbsite/dual"
+)
+
+// options are the command line.
+type options struct {
+	levels                []float64
+	goal                  float64
+	chains, steps, length int
+	seed                  uint64
+	out                   string
+	json                  bool
+}
+
+func parse(args []string) (options, error) {
+	var o options
+	f := flag.NewFlagSet("unlearn", flag.ContinueOnError)
+	levels := f.String("levels", "1,0.9,0.8,0.7,0.6,0.5,0.4,0.3,0.2,0.15,0.1,0.05,0.02",
+		"the unlearned likelihoods `r` of the curve, 1 before unlearning")
+	f.Float64Var(&o.goal, "goal", 0.2, "the unlearned likelihood of the words that are sampled")
+	f.IntVar(&o.length, "letters", 6, "letters per word, 2 to 8")
+	f.IntVar(&o.chains, "chains", 128, "number of chains")
+	f.IntVar(&o.steps, "steps", 3000, "steps that move the multiplier, and draws per chain after that")
+	f.Uint64Var(&o.seed, "seed", 1, "random seed")
+	f.BoolVar(&o.json, "json", false, "print one JSON object and nothing else on standard output")
+	f.StringVar(&o.out, "out", "", "write a picture of the curves to this `folder`")
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	for _, s := range strings.Split(*levels, ",") {
+		v, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
+		if err != nil || !(v > 0 && v <= 1) {
+			return o, fmt.Errorf("-levels: %q, want numbers in (0, 1] and commas", s)
+		}
+		o.levels = append(o.levels, v)
+	}
+	switch {
+	case f.NArg() > 0:
+		return o, fmt.Errorf("unexpected argument %q; see -help", f.Arg(0))
+	case !(o.goal > 0 && o.goal < 1):
+		return o, fmt.Errorf("-goal = %v, want one in (0, 1)", o.goal)
+	case o.length < 2 || o.length > 8:
+		return o, fmt.Errorf("-letters = %d, want 2 to 8", o.length)
+	case o.chains < 2 || o.steps < 1:
+		return o, fmt.Errorf("-chains = %d, -steps = %d, want ≥ 2 and ≥ 1", o.chains, o.steps)
+	}
+	return o, nil
+}
+
+// formulations are those of the paper; reverse KL and its form for finite spaces
+// trace the same curve. Likelihood is that of the ratio to the law before.
+var formulations = []dual.Formulation{dual.LikelihoodRatio, dual.ReverseKL, dual.ForwardKL}
+
+func run(ctx context.Context, o options) (*report, error) {
+	r := &report{levels: o.levels}
+	grid, err := newGrid()
+	if err != nil {
+		return nil, err
+	}
+	if r.Curve, r.limits, err = curve(ctx, grid, o.levels); err != nil {
+		return nil, err
+	}
+	w, err := newWords(o.length)
+	if err != nil {
+		return nil, err
+	}
+	if r.Words, err = w.unlearn(ctx, o); err != nil {
+		return nil, err
+	}
+	if o.out != "" {
+		path, err := drawCurves(o.out, r)
+		if err != nil {
+			return nil, err
+		}
+		r.picture = path
+	}
+	return r, nil
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := program(ctx, os.Args[1:]); err != nil {
+		if err != flag.ErrHelp {
+			fmt.Fprintln(os.Stderr, "unlearn:", err)
+		}
+		stop()
+		os.Exit(1)
+	}
+}
+
+func program(ctx context.Context, args []string) error {
+	o, err := parse(args)
+	if err != nil {
+		return err
+	}
+	r, err := run(ctx, o)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return json.NewEncoder(os.Stdout).Encode(r)
+	}
+	fmt.Print(r)
+	return nil
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"text/tabwriter"
+)
+
+// report is what the program prints, as a table or as JSON.
+type report struct {
+	Curve []point     `json:"curve"` // of the grid
+	Words *wordReport `json:"words"`
+
+	levels  []float64
+	limits  []string
+	picture string
+}
+
+// point is one law on the way from q to what is left without q_u.
+type point struct {
+	Formulation string  `json:"formulation"`
+	Unlearned   float64 `json:"unlearned"` // E_p[q_u/q]
+	KL          float64 `json:"kl"`        // KL(p‖q)
+	Lambda      float64 `json:"lambda"`
+}
+
+// wordReport is about the words: shares are those of words with dd.
+type wordReport struct {
+	Letters     int      `json:"letters"`
+	States      int      `json:"states"`
+	Curve       []point  `json:"curve"`
+	Goal        float64  `json:"goal"`
+	ExactLambda float64  `json:"exact_lambda"`
+	KL          float64  `json:"kl"`
+	Before      float64  `json:"share_before"`
+	ExactAfter  float64  `json:"exact_share_after"`
+	Lambda      float64  `json:"lambda"` // by sampling, and so are those below
+	Unlearned   float64  `json:"unlearned"`
+	UnlearnedSE float64  `json:"unlearned_mcse"`
+	After       float64  `json:"share_after"`
+	AfterSE     *float64 `json:"share_after_mcse,omitempty"`
+
+	limits []string
+}
+
+func (r *report) String() string {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "three Gaussians on a grid of %d points forget one: KL(p‖q) by what is left of it\n", side*side)
+	table(&b, r.levels, r.Curve, r.limits)
+	w := r.Words
+	fmt.Fprintf(&b, "\nwords of %d letters (%d) forget a dialect: KL(p‖q) by what is left of it\n", w.Letters, w.States)
+	table(&b, r.levels, w.Curve, w.limits)
+	fmt.Fprintf(&b, "\nlikelihood ratio at most %v, by sampling and exactly:\n", w.Goal)
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "\tlambda\tunlearned\tMCSE\twords with dd\tMCSE\t")
+	fmt.Fprintf(t, "before\t0\t1\t\t%.4f\t\t\n", w.Before)
+	se := ""
+	if w.AfterSE != nil {
+		se = fmt.Sprintf("%.4f", *w.AfterSE)
+	}
+	fmt.Fprintf(t, "chains\t%.4f\t%.4f\t%.4f\t%.4f\t%s\t\n", w.Lambda, w.Unlearned, w.UnlearnedSE, w.After, se)
+	fmt.Fprintf(t, "exact\t%.4f\t%.4f\t\t%.4f\t\t\n", w.ExactLambda, w.Goal, w.ExactAfter)
+	t.Flush()
+	if r.picture != "" {
+		fmt.Fprintln(&b, "\nwrote", r.picture)
+	}
+	return b.String()
+}
+
+// sameLevel is how far the bisection of a curve may be from its level.
+const sameLevel = 1e-6
+
+func table(b *bytes.Buffer, levels []float64, points []point, limits []string) {
+	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(t, "unlearned likelihood\t")
+	for _, f := range formulations {
+		fmt.Fprintf(t, "%v\tlambda\t", f)
+	}
+	fmt.Fprintln(t)
+	for _, level := range levels {
+		fmt.Fprintf(t, "%v\t", level)
+		for _, f := range formulations {
+			cells := "–\t–\t"
+			for _, p := range points {
+				if p.Formulation == f.String() && math.Abs(p.Unlearned-level) < sameLevel {
+					cells = fmt.Sprintf("%.3f\t%.4f\t", p.KL, p.Lambda)
+				}
+			}
+			fmt.Fprint(t, cells)
+		}
+		fmt.Fprintln(t)
+	}
+	t.Flush()
+	for _, m := range limits {
+		fmt.Fprintln(b, m)
+	}
+}

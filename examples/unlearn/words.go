@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/dual"
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// Words are made of the letters a, b, c, d. Half of them follow the standard
+// chain, which alternates; the other half a dialect, which doubles its d's.
+const letters = 4
+
+var (
+	start    = []float64{0.25, 0.25, 0.25, 0.25}
+	standard = []float64{
+		0.10, 0.50, 0.30, 0.10,
+		0.45, 0.10, 0.35, 0.10,
+		0.40, 0.40, 0.10, 0.10,
+		0.40, 0.30, 0.25, 0.05,
+	}
+	dialect = []float64{
+		0.25, 0.15, 0.10, 0.50,
+		0.15, 0.25, 0.10, 0.50,
+		0.10, 0.10, 0.30, 0.50,
+		0.10, 0.10, 0.10, 0.70,
+	}
+)
+
+// words is the law q of all words and that of the dialect.
+type words struct {
+	length     int
+	model, old energy.Model
+	u          *dual.Unlearning
+	q          []float64
+	double     constraint.Automaton // the words with dd
+}
+
+func newWords(length int) (*words, error) {
+	w := &words{length: length}
+	a, err := energy.NewMarkov(length, letters, 1, start, standard)
+	if err != nil {
+		return nil, err
+	}
+	b, err := energy.NewMarkov(length, letters, 1, start, dialect)
+	if err != nil {
+		return nil, err
+	}
+	w.old = b
+	w.model = energy.Func{Sites: length, Levels: letters, E: func(x []int32) float64 {
+		return math.Ln2 - logSum(a.LogProb(x), b.LogProb(x))
+	}}
+	ctx := context.Background()
+	var qb []float64
+	if w.q, _, err = dual.Tabulate(ctx, w.model); err != nil {
+		return nil, err
+	}
+	if qb, _, err = dual.Tabulate(ctx, w.old); err != nil {
+		return nil, err
+	}
+	if w.double, err = constraint.Contains([]int32{3, 3}); err != nil {
+		return nil, err
+	}
+	w.u, err = dual.NewUnlearning(w.q, qb)
+	return w, err
+}
+
+// logSum returns log(e^a + e^b).
+func logSum(a, b float64) float64 {
+	return max(a, b) + math.Log1p(math.Exp(-math.Abs(a-b)))
+}
+
+// unlearn traces the curve exactly and then meets one level by sampling: chains
+// on the Lagrangian of q with the ratio to the dialect bounded on average.
+func (w *words) unlearn(ctx context.Context, o options) (*wordReport, error) {
+	r := &wordReport{Letters: w.length, States: len(w.q), Goal: o.goal, Before: w.share(w.q)}
+	var err error
+	if r.Curve, r.limits, err = curve(ctx, w.u, o.levels); err != nil {
+		return nil, err
+	}
+	exact, err := w.u.Solve(ctx, dual.LikelihoodRatio, []float64{o.goal})
+	if err != nil {
+		return nil, err
+	}
+	r.ExactLambda, r.KL, r.ExactAfter = exact.Lambda[0], exact.Cost, w.share(exact.P)
+
+	bound, err := dual.Ratio(w.model, w.old, 0, 0, o.goal) // both laws are normalised
+	if err != nil {
+		return nil, err
+	}
+	lag, err := dual.NewLagrangian(w.model, dual.Bounds{bound})
+	if err != nil {
+		return nil, err
+	}
+	double := sampler.NewTrace(o.chains, func(x []int32) float64 {
+		if constraint.Accepts(w.double, x) {
+			return 1
+		}
+		return 0
+	}).Name("dd")
+	certifying := false
+	chains, err := sampler.NewChains(lag, sampler.Gibbs{}, sampler.Config{
+		Chains: o.chains, Seed: o.seed, Warmup: -1,
+		Observe: func(chain, draw int, x []int32, info *sampler.Info) {
+			if certifying {
+				double.Observe(chain, draw, x, info)
+			}
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	inf, err := dual.NewInference(lag, chains, dual.Config{})
+	if err != nil {
+		return nil, err
+	}
+	if err := inf.Run(ctx, o.steps); err != nil {
+		return nil, err
+	}
+	certifying = true
+	c, err := inf.Certify(ctx, nil, 0, o.steps)
+	if err != nil {
+		return nil, err
+	}
+	r.Lambda = c.Lambda[0]
+	r.Unlearned, r.UnlearnedSE = o.goal+c.Violation[0], c.ViolationSE[0]
+	row := double.Summary().Rows[0]
+	r.After = row.Mean.Value
+	if row.MCSE.Defined() {
+		r.AfterSE = &row.MCSE.Value
+	}
+	return r, nil
+}
+
+// share returns the probability of the words with dd.
+func (w *words) share(p []float64) float64 {
+	x := make([]int32, w.length)
+	sum := 0.0
+	for k, v := range p {
+		for i := range x {
+			x[i] = int32(k % letters)
+			k /= letters
+		}
+		if constraint.Accepts(w.double, x) {
+			sum += v
+		}
+	}
+	return sum
+}
