@@ -1,0 +1,135 @@
+// Sequences learns a Markov chain from strings, by default from all small organic
+// molecules in SMILES, and generates new ones by diffusion under constraints:
+// none, the syntax, novelty, a count, a regular expression, and a score that only
+// a fitted model can lead to. It judges validity, novelty, uniqueness and
+// violations side by side.
+//
+//	go -C examples run ./sequences
+//	go -C examples run ./sequences -data strings.txt -n 500 -dump samples.tsv
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+)
+
+// options are the command line.
+type options struct {
+	data, dump, out, count, regex, runs string
+	n, atoms, order, steps              int
+	threshold, smoothing                float64
+	seed                                uint64
+	json                                bool
+}
+
+func parseFlags(args []string) (options, error) {
+	var o options
+	f := flag.NewFlagSet("sequences", flag.ContinueOnError)
+	f.StringVar(&o.data, "data", "", "learn from the lines of this `file` (up to a comma) instead of small molecules")
+	f.IntVar(&o.atoms, "atoms", 6, "size of the largest molecules, hydrogen apart, that the program makes itself; each more takes ten times as long")
+	f.IntVar(&o.n, "n", 500, "samples per run")
+	f.StringVar(&o.runs, "run", "unconstrained,syntax,novel,count,regex,score", "`runs` to make")
+	f.IntVar(&o.order, "order", 3, "tokens that the chain remembers")
+	f.Float64Var(&o.smoothing, "smoothing", 0.001, "added to every count of the chain, so that nothing is impossible")
+	f.IntVar(&o.steps, "steps", 24, "steps of the score run, which starts from uniform noise; the others reveal one token per step")
+	f.StringVar(&o.count, "count", "", "`letter=number` of the count run; default N=2, or the commonest letter if there is no N")
+	f.StringVar(&o.regex, "regex", "", "`pattern` of the regex run; default a carbonyl, or the commonest first letter if there can be none")
+	f.Float64Var(&o.threshold, "threshold", -1, "least polarity of the score run; −1: what a tenth of the training strings reaches")
+	f.Uint64Var(&o.seed, "seed", 1, "random seed, of the split and of the samples")
+	f.StringVar(&o.dump, "dump", "", "write every generated string to this `file`, behind the name of its run and a tab")
+	f.StringVar(&o.out, "out", "", "write pictures to this `folder`")
+	f.BoolVar(&o.json, "json", false, "print one JSON object and nothing else on standard output")
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	switch {
+	case f.NArg() > 0:
+		return o, fmt.Errorf("unexpected argument %q; see -help", f.Arg(0))
+	case o.n < 1 || o.steps < 1:
+		return o, fmt.Errorf("-n = %d, -steps = %d, want ≥ 1", o.n, o.steps)
+	case o.atoms < 1 || o.atoms > mostAtoms:
+		return o, fmt.Errorf("-atoms = %d, want 1 … %d", o.atoms, mostAtoms)
+	case o.order < 0:
+		return o, fmt.Errorf("-order = %d, want ≥ 0", o.order)
+	case !(o.smoothing > 0):
+		return o, fmt.Errorf("-smoothing = %v, want > 0", o.smoothing)
+	}
+	return o, nil
+}
+
+// mostAtoms keeps the list of molecules within memory: 9 would be tens of millions.
+const mostAtoms = 8
+
+func run(ctx context.Context, o options) (*report, error) {
+	c, err := load(o)
+	if err != nil {
+		return nil, err
+	}
+	m, err := energy.FitMarkov(c.sites, c.levels, o.order, c.trainX, o.smoothing)
+	if err != nil {
+		return nil, fmt.Errorf("-order = %d: %w", o.order, err)
+	}
+	all, err := jobs(ctx, c, o)
+	if err != nil {
+		return nil, err
+	}
+	wanted := make(map[string]bool)
+	for name := range strings.SplitSeq(o.runs, ",") {
+		name = strings.TrimSpace(name)
+		found := false
+		for _, j := range all {
+			found = found || j.name == name
+		}
+		if !found {
+			return nil, fmt.Errorf("-run: no run %q; there are unconstrained, syntax, novel, count, regex, score", name)
+		}
+		wanted[name] = true
+	}
+	r := newReport(c, o)
+	for _, j := range all {
+		if !wanted[j.name] {
+			continue
+		}
+		out, x, seconds, err := generate(ctx, c, m, j, o)
+		if err != nil {
+			return nil, err
+		}
+		r.add(c, m, j, out, x, seconds)
+	}
+	return r, r.write(c, o)
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := program(ctx, os.Args[1:]); err != nil {
+		if err != flag.ErrHelp {
+			fmt.Fprintln(os.Stderr, "sequences:", err)
+		}
+		stop()
+		os.Exit(1)
+	}
+}
+
+func program(ctx context.Context, args []string) error {
+	o, err := parseFlags(args)
+	if err != nil {
+		return err
+	}
+	r, err := run(ctx, o)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return json.NewEncoder(os.Stdout).Encode(r)
+	}
+	fmt.Print(r)
+	return nil
+}

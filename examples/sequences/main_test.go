@@ -1,0 +1,246 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"image/png"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+)
+
+func do(t *testing.T, args ...string) *report {
+	t.Helper()
+	o, err := parseFlags(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := run(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// write makes a data file.
+func file(t *testing.T, lines ...string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "data.csv")
+	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestRunsHoldWhatTheyPromise(t *testing.T) {
+	dump := filepath.Join(t.TempDir(), "dump.tsv")
+	dir := filepath.Join(t.TempDir(), "pictures")
+	r := do(t, "-atoms", "5", "-n", "80", "-order", "2", "-dump", dump, "-out", dir)
+	if len(r.Runs) != 6 {
+		t.Fatalf("%d runs", len(r.Runs))
+	}
+	for _, f := range r.Runs {
+		switch {
+		case f.Name == "unconstrained" && f.Violations == 0:
+			t.Error("the unconstrained run breaks nothing: the judge is blind")
+		case f.Name != "unconstrained" && f.Violations != 0:
+			t.Errorf("%s: %d violations", f.Name, f.Violations)
+		case f.Name == "novel" && (f.Novel != f.N || f.Unique != f.N):
+			t.Errorf("novel: %d novel and %d different of %d", f.Novel, f.Unique, f.N)
+		}
+		if f.N != 80 || f.Valid == 0 || math.IsInf(f.NLL, 0) || f.NLL <= 0 || len(f.samples) != 80 {
+			t.Errorf("%+v", f)
+		}
+	}
+	if r.Runs[2].Recovered == 0 {
+		t.Error("nothing that was held out is found")
+	}
+	if r.Runs[1].Valid <= r.Runs[0].Valid {
+		t.Errorf("the syntax makes %d valid, without it %d are", r.Runs[1].Valid, r.Runs[0].Valid)
+	}
+	b, err := os.ReadFile(dump)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
+	if len(lines) != 6*80 || lines[0] != "unconstrained\t"+r.Runs[0].samples[0] || lines[479] != "score\t"+r.Runs[5].samples[79] {
+		t.Errorf("%d lines, from %q to %q", len(lines), lines[0], lines[len(lines)-1])
+	}
+	if len(r.pictures) != 2 {
+		t.Errorf("pictures %v", r.pictures)
+	}
+	for _, path := range r.pictures {
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := png.Decode(f); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+		f.Close()
+	}
+	for _, want := range []string{"violations", "novel %", "exactly 2 N", "wrote"} {
+		if !strings.Contains(r.String(), want) {
+			t.Errorf("the table lacks %q:\n%s", want, r)
+		}
+	}
+}
+
+func TestJSON(t *testing.T) {
+	r := do(t, "-atoms", "3", "-n", "3", "-run", "syntax, count", "-count", "N=0", "-order", "1")
+	b, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct{ Runs []map[string]any }
+	if err := json.NewDecoder(bytes.NewReader(b)).Decode(&got); err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Runs) != 2 || got.Runs[1]["name"] != "count" {
+		t.Fatalf("%s", b)
+	}
+	for _, key := range []string{"name", "n", "valid", "novel", "unique", "violations", "nll", "seconds"} {
+		if _, ok := got.Runs[0][key]; !ok {
+			t.Errorf("no %q in %s", key, b)
+		}
+	}
+	for _, s := range r.Runs[1].samples {
+		if strings.Contains(s, "N") {
+			t.Errorf("%s has an N", s)
+		}
+	}
+}
+
+func TestDataOfOtherKinds(t *testing.T) {
+	var lines []string
+	for _, a := range []string{"an", "be", "cor", "du", "ed"} {
+		for _, b := range []string{"na", "lla", "ra", "win", "gar", "bert"} {
+			lines = append(lines, a+b+",1")
+		}
+	}
+	r := do(t, "-data", file(t, append([]string{"smiles"}, lines...)...), "-n", "20", "-order", "2")
+	if r.Judge != "syntax" || r.Train != 24 || r.Held != 6 {
+		t.Errorf("%+v", r)
+	}
+	for _, f := range r.Runs[1:] {
+		if f.Violations != 0 {
+			t.Errorf("%+v", f)
+		}
+	}
+	if f := r.Runs[2]; f.Novel != f.N {
+		t.Errorf("%+v", f)
+	}
+	if !strings.Contains(r.String(), "the data are no molecules") {
+		t.Errorf("%s", r)
+	}
+	r = do(t, "-data", file(t, "CC1CC1,x", "C(C)O", "CCO", "[NH3+]C", "CC(=O)N"), "-n", "5", "-order", "1", "-run", "syntax")
+	if r.Judge != "smiles" || r.Runs[0].Violations != 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// The automaton of the syntax accepts exactly the balanced strings, among all up
+// to six letters.
+func TestSyntaxAgreesWithTheJudge(t *testing.T) {
+	c := &corpus{train: []string{"((([1]2)))"}}
+	c.tokenise(c.train)
+	language, err := syntax(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := make([]int32, 6)
+	for n := range pow(c.levels, len(x)) {
+		for i := range x {
+			x[i] = int32(n % c.levels)
+			n /= c.levels
+		}
+		text := c.text(x)
+		if want := balanced(text) && !strings.HasSuffix(text, " "); constraint.Accepts(language, x) != want {
+			t.Fatalf("%q: the judge says %v", text, want)
+		}
+	}
+}
+
+// The gradient of the property is that of its value, a polynomial of degree two
+// for which central differences are exact but for rounding to float32.
+func TestPropertyGradient(t *testing.T) {
+	o, err := parseFlags([]string{"-atoms", "4"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := load(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := fitProperty(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.fit < 0.8 {
+		t.Errorf("the model explains %v of the variance", p.fit)
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	v, d := make([]float32, c.sites*c.levels), make([]float32, c.sites*c.levels)
+	for i := range v {
+		v[i] = rng.Float32()
+	}
+	const h = 0.25
+	p.gradient(d, v, 2)
+	for i := range v {
+		at := v[i]
+		v[i] = at + h
+		up := p.value(v)
+		v[i] = at - h
+		down := p.value(v)
+		v[i] = at
+		if want := (up - down) / h; math.Abs(want-float64(d[i])) > 1e-4*(1+math.Abs(want)) {
+			t.Errorf("derivative %d: %v, want %v", i, d[i], want)
+		}
+	}
+	score := p.score(c, 0.3)
+	for _, s := range c.train[:50] {
+		if got := score.Decide(c.tokens(s)); got != -polarity(s) {
+			t.Errorf("%s: decided %v, judged %v", s, got, polarity(s))
+		}
+	}
+}
+
+func TestErrorsAreClear(t *testing.T) {
+	for want, args := range map[string][]string{
+		"unexpected argument":      {"extra"},
+		"-n = 0":                   {"-n", "0"},
+		"-atoms = 9":               {"-atoms", "9"},
+		"-order = -1":              {"-order", "-1"},
+		"-smoothing = 0":           {"-smoothing", "0"},
+		"no such file":             {"-data", "missing.txt"},
+		"want ≥ 2":                 {"-data", file(t, "C", "C")},
+		`no run "all"`:             {"-run", "all", "-atoms", "3"},
+		`-count = "two"`:           {"-count", "two", "-atoms", "3"},
+		"no S in the data":         {"-count", "S=1", "-atoms", "3"},
+		"-regex:":                  {"-regex", "(", "-atoms", "3"},
+		"no string of that polari": {"-threshold", "1.5", "-atoms", "3", "-run", "score", "-n", "1", "-order", "1"},
+		"count: projection":        {"-count", "N=9", "-atoms", "3", "-n", "1", "-order", "1", "-run", "count"},
+		"-order = 9":               {"-order", "9", "-atoms", "3"},
+	} {
+		o, err := parseFlags(args)
+		if err == nil {
+			_, err = run(context.Background(), o)
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: error %v, want one that contains %q", args, err, want)
+		}
+	}
+	o, _ := parseFlags([]string{"-atoms", "3"})
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := run(ctx, o); !errors.Is(err, context.Canceled) {
+		t.Errorf("a cancelled run: %v", err)
+	}
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+)
+
+// report is what the program prints, as a table or as JSON.
+type report struct {
+	Data  string    `json:"data"`
+	Train int       `json:"train"`
+	Held  int       `json:"held_out"`
+	Judge string    `json:"judge"` // of validity: "smiles", or "syntax" if the data are no molecules
+	Seed  uint64    `json:"seed"`
+	Runs  []figures `json:"runs"`
+
+	pictures []string
+}
+
+// figures are the results of one run: counts among n samples, nll the mean of
+// −log p(x) in nats under the chain. What a run does not ask for does not count
+// as a violation, except in the unconstrained run, which counts unbalanced
+// strings. Recovered counts the different held-out strings among the samples.
+type figures struct {
+	Name       string  `json:"name"`
+	Constraint string  `json:"constraint"`
+	N          int     `json:"n"`
+	Valid      int     `json:"valid"`
+	Novel      int     `json:"novel"`
+	Unique     int     `json:"unique"`
+	Violations int     `json:"violations"`
+	NLL        float64 `json:"nll"`
+	Seconds    float64 `json:"seconds"`
+	Recovered  int     `json:"recovered"`
+
+	samples []string
+}
+
+func newReport(c *corpus, o options) *report {
+	r := &report{Data: c.name, Train: len(c.train), Held: len(c.held), Judge: "smiles", Seed: o.seed}
+	if !c.chemical {
+		r.Judge = "syntax"
+	}
+	return r
+}
+
+// add judges the samples of a run.
+func (r *report) add(c *corpus, m *energy.Markov, j job, out []string, x []int32, seconds float64) {
+	f := figures{Name: j.name, Constraint: j.what, N: len(out), Seconds: seconds, samples: out}
+	different := make(map[string]bool)
+	for i, s := range out {
+		id := c.identity(s)
+		if c.valid(s) {
+			f.Valid++
+		}
+		if !c.known[id] {
+			f.Novel++
+		}
+		if !different[id] && c.heldKey[id] {
+			f.Recovered++
+		}
+		different[id] = true
+		if !j.holds(s) {
+			f.Violations++
+		}
+		f.NLL -= m.LogProb(x[i*c.sites:(i+1)*c.sites]) / float64(len(out))
+	}
+	f.Unique = len(different)
+	r.Runs = append(r.Runs, f)
+}
+
+// write makes the files that were asked for.
+func (r *report) write(c *corpus, o options) (err error) {
+	if o.dump != "" {
+		if err := r.dump(o.dump); err != nil {
+			return err
+		}
+	}
+	if o.out != "" {
+		r.pictures, err = draw(o.out, r)
+	}
+	return err
+}
+
+// dump writes all samples, one a line.
+func (r *report) dump(path string) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriter(f)
+	for _, run := range r.Runs {
+		for _, s := range run.samples {
+			fmt.Fprintf(w, "%s\t%s\n", run.Name, s)
+		}
+	}
+	if err := w.Flush(); err != nil {
+		f.Close()
+		return err
+	}
+	return f.Close()
+}
+
+func (r *report) String() string {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s: learned from %d strings, %d held out, seed %d\n\n", r.Data, r.Train, r.Held, r.Seed)
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "run\tn\tvalid %\tnovel %\tunique %\tviolations\tNLL\trecovered\tseconds\t")
+	for _, f := range r.Runs {
+		share := func(k int) float64 { return 100 * float64(k) / float64(f.N) }
+		fmt.Fprintf(w, "%s\t%d\t%.1f\t%.1f\t%.1f\t%d\t%.2f\t%d\t%.1f\t\n", f.Name, f.N, share(f.Valid), share(f.Novel), share(f.Unique), f.Violations, f.NLL, f.Recovered, f.Seconds)
+	}
+	w.Flush()
+	if r.Judge == "syntax" {
+		fmt.Fprintln(&b, "\nthe data are no molecules: valid means balanced")
+	}
+	for _, f := range r.Runs {
+		fmt.Fprintf(&b, "\n%s (%s): %s", f.Name, f.Constraint, strings.Join(f.samples[:min(6, len(f.samples))], " "))
+	}
+	fmt.Fprintln(&b)
+	for _, p := range r.pictures {
+		fmt.Fprintln(&b, "wrote", p)
+	}
+	return b.String()
+}
