@@ -27,12 +27,35 @@ func fill(x []int32, levels uint32) {
 	}
 }
 
+// circulant joins site i with i + k·k for k = 1 … degree/2, modulo n, with
+// weights that are multiples of unit.
+func circulant(n, degree int, unit float64) energy.Topology {
+	var edges []energy.Edge
+	for i := range n {
+		for k := 1; k <= degree/2; k++ {
+			edges = append(edges, energy.Edge{I: i, J: (i + k*k) % n, W: unit * float64((i+k)%5-2)})
+		}
+	}
+	g, err := energy.NewGraph(n, edges)
+	if err != nil {
+		panic(err)
+	}
+	return g
+}
+
 // perSite reports the time per site of one iteration over so many sites.
 func perSite(b *testing.B, sites int) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(sites), "ns/site")
 }
 
 func BenchmarkIsing(b *testing.B) {
+	for _, degree := range []int{4, 8, 48} {
+		m, err := energy.NewIsing(circulant(1000, degree, 1), 0.01, 0)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(fmt.Sprintf("field/circulant/degree=%d", degree), func(b *testing.B) { benchField(b, m) })
+	}
 	for _, sides := range [][]int{{5, 5}, {50, 50}, {14, 14, 14}} {
 		l := energy.Lattice(sides)
 		g, err := l.Graph()

@@ -233,3 +233,29 @@ func TestObservers(t *testing.T) {
 	_, err = energy.NeighborCorrelation(energy.Lattice{})
 	require.Error(t, err)
 }
+
+// Dense graphs with integer weights take another road to the field, with the
+// bits of the energies and of the exact differences; with weights that are not
+// integers, or that add up to too much, they do not.
+func TestIsingDenseGraphs(t *testing.T) {
+	const n = 97
+	for _, unit := range []float64{1, -3, 0.1, 1 << 45} {
+		m, err := energy.NewIsing(circulant(n, 12, unit), 0.37/math.Abs(unit), -0.21)
+		require.NoError(t, err)
+		x := make([]int32, 3*n)
+		fill(x, 2)
+		e, h, want, d := make([]float64, 3), make([]float32, 3*n), make([]float64, 3), make([]float64, 2)
+		m.Field(e, h, x)
+		m.Energy(want, x)
+		require.Equal(t, want, e)
+		for i, v := range h {
+			state := x[i/n*n : (i/n+1)*n]
+			m.Conditional(d, i%n, state)
+			require.Equal(t, float32(d[1]-d[0]), v)
+		}
+	}
+	m, err := energy.NewIsing(circulant(n, 12, 1), 0.37, -0.21)
+	require.NoError(t, err)
+	e, h, x := make([]float64, 1), make([]float32, n), make([]int32, n)
+	checkSteady(t, "dense Ising", func() { m.Field(e, h, x) })
+}
