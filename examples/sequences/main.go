@@ -23,7 +23,7 @@ import (
 // options are the command line.
 type options struct {
 	data, dump, out, count, regex, runs string
-	n, atoms, order, steps              int
+	n, atoms, order, steps, particles   int
 	threshold, smoothing                float64
 	seed                                uint64
 	json                                bool
@@ -39,6 +39,7 @@ func parseFlags(args []string) (options, error) {
 	f.IntVar(&o.order, "order", 3, "tokens that the chain remembers")
 	f.Float64Var(&o.smoothing, "smoothing", 0.001, "added to every count of the chain, so that nothing is impossible")
 	f.IntVar(&o.steps, "steps", 24, "steps of the score run, which starts from uniform noise; the others reveal one token per step")
+	f.IntVar(&o.particles, "particles", 1, "particles per sample of the syntax, count and regex runs: more bring their law nearer to that of the chain given the constraint")
 	f.StringVar(&o.count, "count", "", "`letter=number` of the count run; default N=2, or the commonest letter if there is no N")
 	f.StringVar(&o.regex, "regex", "", "`pattern` of the regex run; default a carbonyl, or the commonest first letter if there can be none")
 	f.Float64Var(&o.threshold, "threshold", -1, "least polarity of the score run; −1: what a tenth of the training strings reaches")
@@ -52,8 +53,8 @@ func parseFlags(args []string) (options, error) {
 	switch {
 	case f.NArg() > 0:
 		return o, fmt.Errorf("unexpected argument %q; see -help", f.Arg(0))
-	case o.n < 1 || o.steps < 1:
-		return o, fmt.Errorf("-n = %d, -steps = %d, want ≥ 1", o.n, o.steps)
+	case o.n < 1 || o.steps < 1 || o.particles < 1:
+		return o, fmt.Errorf("-n = %d, -steps = %d, -particles = %d, want ≥ 1", o.n, o.steps, o.particles)
 	case o.atoms < 1 || o.atoms > mostAtoms:
 		return o, fmt.Errorf("-atoms = %d, want 1 … %d", o.atoms, mostAtoms)
 	case o.order < 0:

@@ -118,6 +118,21 @@ func TestJSON(t *testing.T) {
 	}
 }
 
+// With particles the runs within a language still violate nothing; what they do to
+// the law package sampler tests.
+func TestParticles(t *testing.T) {
+	r := do(t, "-atoms", "4", "-order", "1", "-n", "40", "-particles", "8", "-run", "syntax,count,regex")
+	for _, f := range r.Runs {
+		if f.Violations != 0 {
+			t.Errorf("%+v", f)
+		}
+	}
+	plain := do(t, "-atoms", "4", "-order", "1", "-n", "40", "-run", "syntax")
+	if strings.Join(plain.Runs[0].samples, " ") == strings.Join(r.Runs[0].samples, " ") {
+		t.Error("particles change nothing")
+	}
+}
+
 func TestDataOfOtherKinds(t *testing.T) {
 	var lines []string
 	for _, a := range []string{"an", "be", "cor", "du", "ed"} {

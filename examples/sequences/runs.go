@@ -130,6 +130,21 @@ func (u *unseen) Commit(x []int32, v []float32, src rand.Source) error {
 	return nil
 }
 
+// runner is what draws samples: a diffusion, or particles.
+type runner interface {
+	Sample(ctx context.Context, x []int32) error
+	Len() int
+}
+
+// newRunner returns particles where they are asked for and can be had: they
+// correct the law of runs that are conditioned on a language.
+func newRunner(model energy.Denoiser[int32], process sampler.Process[int32], j job, o options, cfg sampler.DiffusionConfig) (runner, error) {
+	if _, language := j.projector.(projection.Path); language && o.particles > 1 {
+		return sampler.NewParticles(model, process, sampler.ParticlesConfig{DiffusionConfig: cfg, Particles: o.particles})
+	}
+	return sampler.NewDiffusion(model, process, cfg)
+}
+
 // generate makes the samples of a job.
 func generate(ctx context.Context, c *corpus, m *energy.Markov, j job, o options) (out []string, x []int32, seconds float64, err error) {
 	corruption, process := energy.Absorbing, sampler.Process[int32](sampler.Masked{Mask: int32(c.levels), FirstHitting: true})
@@ -142,7 +157,7 @@ func generate(ctx context.Context, c *corpus, m *energy.Markov, j job, o options
 	}
 	bar := progress.New(j.name)
 	defer bar.Done()
-	d, err := sampler.NewDiffusion(model, process, sampler.DiffusionConfig{
+	d, err := newRunner(model, process, j, o, sampler.DiffusionConfig{
 		Seed: o.seed, Steps: o.steps, Projector: j.projector, Progress: bar.Set,
 	})
 	if err != nil {
