@@ -115,7 +115,7 @@ func (c ARChannel) band(length int) (band, error) {
 	}
 	noise := 1.0 // variance of the noise relative to that of x
 	for k, phi := range c.Coef {
-		noise -= phi * rho[k+1]
+		noise -= float64(phi * rho[k+1])
 	}
 	b := band{order: p, mean: c.Mean, inv: make([]float64, length*(p+1))}
 	first := mat.NewSymDense(max(p, 1), nil)

@@ -150,7 +150,7 @@ func (w *Windows) screen(list []int32, score []float64, x []float32, clean []boo
 		if clean != nil {
 			score[j] = -w.distance(j, x, clean, alpha, u) / 2
 		} else {
-			score[j] = (float64(signal*float64(simd.Dot(x, w.window(j)))) - float64(alpha*w.square[j])/2) / u
+			score[j] = (float64(signal*float64(simd.Dot(x, w.window(j)))) - float64(float64(alpha*w.square[j])/2)) / u
 		}
 		best = max(best, score[j])
 	}

@@ -26,7 +26,7 @@ func FrechetGaussian(meanA, covA, meanB, covB []float64) (float64, error) {
 	}
 	distance := 0.0
 	for i, m := range meanA {
-		distance += (m - meanB[i]) * (m - meanB[i])
+		distance += float64((m - meanB[i]) * (m - meanB[i]))
 	}
 	if n == 0 {
 		return 0, nil
