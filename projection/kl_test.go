@@ -210,6 +210,9 @@ func TestKLKeepsMasks(t *testing.T) {
 }
 
 func TestKLAllocatesNothing(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the detector makes pools allocate")
+	}
 	const sites = 8
 	twos := constraint.Count{Levels: []int32{2}, Min: 2, Max: 2}
 	for _, recipe := range []KL{
