@@ -65,11 +65,9 @@ func (p Proximal) Compile(n int) (*Solver, error) {
 	if rows.floor > leastSlack && !p.Soften {
 		return nil, &ContradictionError{Rows: []int{rows.worst}, Multiplier: []float64{1}, Slack: rows.floor}
 	}
-	name := func(int) string { return "" }
+	var name func(row int) string // nil: rows have numbers only
 	if s, ok := p.Set.(namer); ok {
 		name = s.RowName
-	} else {
-		name = nil
 	}
 	s := p.solver(rows, curved, name)
 	if !p.Soften {
