@@ -1,0 +1,40 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"text/tabwriter"
+)
+
+// report is what the program prints, as a table or as JSON.
+type report struct {
+	Users   int       `json:"users"`
+	Samples int       `json:"samples"`
+	Steps   int       `json:"steps"`
+	Least   float64   `json:"least_rate"`
+	Seed    uint64    `json:"seed"`
+	Methods []figures `json:"methods"`
+}
+
+// figures are about the rates of users, averaged over samples, in bit/s/Hz.
+type figures struct {
+	Method       string  `json:"method"`
+	MeanRate     float64 `json:"mean_rate"`
+	P5           float64 `json:"p5_rate"` // percentiles over users
+	P1           float64 `json:"p1_rate"`
+	SumViolation float64 `json:"sum_violation"` // Σ max(0, least − rate)
+	Feasible     float64 `json:"feasible"`      // part of the users with the least rate
+	Seconds      float64 `json:"seconds"`
+}
+
+func (r *report) String() string {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%d users, %d samples, %d steps, at least %v bit/s/Hz each on average, seed %d\n\n", r.Users, r.Samples, r.Steps, r.Least, r.Seed)
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "method\tmean rate\t5th percentile\t1st percentile\tsum of violations\tfeasible\tseconds\t")
+	for _, f := range r.Methods {
+		fmt.Fprintf(w, "%s\t%.3f\t%.3f\t%.3f\t%.3f\t%.1f %%\t%.1f\t\n", explain[f.Method], f.MeanRate, f.P5, f.P1, f.SumViolation, 100*f.Feasible, f.Seconds)
+	}
+	w.Flush()
+	return b.String()
+}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/gibbsite-go/gibbsite/dual"
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/examples/internal/progress"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// The settings of the paper's multipliers: step, start and bound.
+const (
+	eta        = 0.05
+	firstPrice = 10.0
+	topPrice   = 50.0
+)
+
+// Settings of what it is compared with: the best of the steps 10⁻⁴ … 10⁻² and of
+// the guidance weights ⅛ … 4 by the violation left at 50 users.
+const (
+	langevinStep = 1e-3
+	guidance     = 4.0
+)
+
+var names = []string{"pdi", "pdl", "pdm", "dps", "unconstrained"}
+
+var explain = map[string]string{
+	"pdi":           "primal–dual inference",
+	"pdl":           "primal–dual Langevin",
+	"pdm":           "projected diffusion",
+	"dps":           "penalty guidance",
+	"unconstrained": "no constraints",
+}
+
+// problem is a network with its energies.
+type problem struct {
+	options
+	net   *network
+	terms []energy.Scored
+	lag   *dual.RealLagrangian
+	score *dual.GibbsScore
+}
+
+func newProblem(o options) (*problem, error) {
+	p := &problem{options: o, net: newNetwork(o.users, o.spacing, o.seed)}
+	for i := range o.users {
+		p.terms = append(p.terms, service{p.net, i, o.least})
+	}
+	var err error
+	if p.lag, err = dual.NewRealLagrangian(utility{p.net}, 1, p.terms...); err != nil {
+		return nil, err
+	}
+	p.score, err = dual.NewGibbsScore(p.lag, dual.GibbsOptions{Candidates: o.candidates})
+	return p, err
+}
+
+// solve draws samples by one method and measures them.
+func (p *problem) solve(ctx context.Context, name string) (*figures, error) {
+	start := time.Now()
+	var x []float32
+	var err error
+	if name == "pdl" {
+		x, err = p.langevin(ctx)
+	} else {
+		x, err = p.diffuse(ctx, name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	f := p.measure(x)
+	f.Method, f.Seconds = name, time.Since(start).Seconds()
+	return f, nil
+}
+
+// diffuse runs the reverse diffusion of a method.
+func (p *problem) diffuse(ctx context.Context, name string) ([]float32, error) {
+	cfg := dual.PDIConfig{Fixed: true, Domain: dual.Box(-1, 1)}
+	if name == "pdi" {
+		cfg.Fixed = false
+		cfg.Rule = dual.Ascent{Step: dual.Constant(eta)}
+		cfg.Start = slices.Repeat([]float64{firstPrice}, p.users)
+		cfg.Max = topPrice
+		cfg.Again = true // the order of the paper
+	}
+	pdi, err := dual.NewPDI(p.score, cfg)
+	if err != nil {
+		return nil, err
+	}
+	var d energy.Denoiser[float32] = pdi
+	switch name {
+	case "pdm":
+		d = dual.Projected{Base: d, Onto: p.raise}
+	case "dps":
+		d = dual.Guided{Base: d, Terms: p.terms, Weight: guidance}
+	}
+	bar := progress.New(name)
+	defer bar.Done()
+	run, err := sampler.NewDiffusion(d, sampler.Process[float32](sampler.Gaussian{Eta: 1, Schedule: sampler.CosineBar{}}),
+		sampler.DiffusionConfig{Steps: p.steps, Batch: p.samples, Seed: p.seed, Progress: bar.Set})
+	if err != nil {
+		return nil, err
+	}
+	x := make([]float32, p.samples*p.users)
+	return x, run.Sample(ctx, x)
+}
+
+// langevin runs projected chains whose multipliers move with them.
+func (p *problem) langevin(ctx context.Context) ([]float32, error) {
+	chains, err := sampler.NewLangevin(p.lag, sampler.LangevinConfig{
+		Chains: p.samples, Seed: p.seed, Warmup: -1,
+		Unadjusted: true, StepSize: langevinStep, Project: dual.Box(-1, 1),
+	})
+	if err != nil {
+		return nil, err
+	}
+	inf, err := dual.NewInference(p.lag, chains, dual.Config{
+		Rule:  dual.Ascent{Step: dual.Constant(eta)},
+		Start: slices.Repeat([]float64{firstPrice}, p.users), Max: topPrice,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := inf.Run(ctx, p.steps); err != nil {
+		return nil, err
+	}
+	return chains.States(), nil
+}
+
+// raises bounds the rounds of raise: an infeasible network ends at full powers.
+const raises = 50
+
+// raise gives every user the least rate in the one sample x by the power control
+// of Foschini and Miljanic (1993), with powers capped: it raises the power of
+// those who miss the rate until nobody does or nobody can. The set of such
+// powers is a polytope; this is a point of it near x, not the nearest.
+func (p *problem) raise(x []float32) {
+	need := math.Exp2(p.least) - 1
+	for range raises {
+		moved := false
+		for i := range x {
+			signal, rest := p.net.receive(i, x)
+			if signal >= need*rest || x[i] >= 1 {
+				continue
+			}
+			own := p.net.gain[i*p.users+i]
+			if to := float32(2*min(need*rest/own, 1) - 1); to > x[i] {
+				x[i], moved = to, true
+			}
+		}
+		if !moved {
+			return
+		}
+	}
+}
+
+// measure averages rates over samples and compares users.
+func (p *problem) measure(x []float32) *figures {
+	rates := make([]float64, p.users)
+	for s := 0; s < len(x); s += p.users {
+		for i := range rates {
+			rates[i] += p.net.rate(i, x[s:s+p.users]) * float64(p.users) / float64(len(x))
+		}
+	}
+	f := &figures{}
+	for _, r := range rates {
+		f.MeanRate += r / float64(p.users)
+		f.SumViolation += max(p.least-r, 0)
+		if r >= p.least {
+			f.Feasible += 1 / float64(p.users)
+		}
+	}
+	slices.Sort(rates)
+	f.P5, f.P1 = percentile(rates, 0.05), percentile(rates, 0.01)
+	return f
+}
+
+// percentile interpolates between sorted values, as numpy does by default.
+func percentile(sorted []float64, part float64) float64 {
+	at := part * float64(len(sorted)-1)
+	low := int(at)
+	high := min(low+1, len(sorted)-1)
+	return sorted[low] + (at-float64(low))*(sorted[high]-sorted[low])
+}
