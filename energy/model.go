@@ -169,6 +169,19 @@ type Bipartite interface {
 	VisibleField(f []float32, h []int32)
 }
 
+// IncrementalBipartite models evaluate a state, and the log-odds of the hidden
+// units at it, at the cost of what changed since another.
+type IncrementalBipartite interface {
+	Bipartite
+
+	// CacheLen returns the number of intermediate results of a state.
+	CacheLen() int
+
+	// HiddenFieldFrom stores in e and f what Energy and HiddenField give for y,
+	// the same bits; next, cache and x are as in [Incremental].
+	HiddenFieldFrom(e []float64, f []float32, next []float64, y []int32, cache []float64, x []int32)
+}
+
 // Supported models leave some states without probability and know how to find
 // one that has some.
 type Supported interface {

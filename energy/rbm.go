@@ -14,7 +14,8 @@ import (
 //	E(v) = −b_vᵀv − Σ_j log(1 + e^{a_j}),  a = b_h + W·v.
 //
 // It is [Differentiable] and [Binary] with the first-order field
-// −b_v − Wᵀσ(a), [Incremental], [Conditional] and [Bipartite].
+// −b_v − Wᵀσ(a), [Incremental], [Conditional] and
+// [IncrementalBipartite].
 //
 // The weights of a hidden unit, and the biases of the visible ones, are rounded
 // once, by NewRBM, to multiples of 2^(e−52), where 2^e is the power of two above
@@ -22,15 +23,15 @@ import (
 // 2^(e−29) are multiples already. All sums for a and b_vᵀv are then exact in
 // float64, in any order: they are functions of the state alone, however it was
 // reached, and the same on every machine, and so are energies, which round a to
-// float32 and are float64 from there. Fields add the products of Wᵀσ(a) in
-// float32, and those of [Bipartite] those of W·v: they are reproducible for each
+// float32 and are float64 from there. Fields add the products of Wᵀσ(a), and
+// VisibleField those of Wᵀh, in float32: they are reproducible for each
 // instruction set. Conditional is the difference of two energies. An RBM is
 // immutable and safe for concurrent use; its methods allocate nothing in steady
 // state.
 type RBM struct {
 	w       []float32 // hidden × visible
 	bias    struct{ hidden, visible []float32 }
-	columns []float32 // visible × stride: Wᵀ, b_v, zeros
+	columns []float32 // panels of visible × panel: Wᵀ, b_v, zeros
 	origin  []float64 // of the state 0: b_h, 0, zeros
 	zero    []int32   // the state 0
 }
@@ -64,7 +65,7 @@ func NewRBM(w, bh, bv []float32) (*RBM, error) {
 	for i, b := range bv {
 		down[i] = math.Abs(float64(b))
 	}
-	m.origin = make([]float64, (hidden/columnBlock+1)*columnBlock)
+	m.origin = make([]float64, (hidden/panel+1)*panel)
 	m.columns = make([]float32, visible*len(m.origin))
 	for j := range bh {
 		row := m.w[j*visible : (j+1)*visible]
@@ -88,13 +89,15 @@ func NewRBM(w, bh, bv []float32) (*RBM, error) {
 	return m, nil
 }
 
-// columnBlock is how many columns simd.AddRows adds at full speed.
-const columnBlock = 64
+// panel is how many columns are together: a multiple of the 64 that simd.AddRows
+// adds at full speed, and few enough for the weights of a thousand visible units
+// to stay in a cache of a megabyte.
+const panel = 128
 
 // fillColumn stores what each visible unit adds to sum j of a state.
 func (m *RBM) fillColumn(j int, v []float32) {
 	for i, w := range v {
-		m.columns[i*len(m.origin)+j] = w
+		m.columns[j/panel*panel*len(v)+i*panel+j%panel] = w
 	}
 }
 
@@ -123,8 +126,8 @@ func exactly(v, w []float32) (sum float64) {
 const maxActivation = math.MaxFloat32 / 2
 
 // tile is the number of states that share one matrix product: enough to use
-// each weight many times, few enough for scratch of a few hundred kilobytes.
-const tile = 128
+// each weight many times, few enough for scratch of a hundred kilobytes.
+const tile = 32
 
 // Shape returns the number of visible units and 2.
 func (m *RBM) Shape() (sites, levels int) { return len(m.bias.visible), 2 }
@@ -133,13 +136,13 @@ func (m *RBM) Shape() (sites, levels int) { return len(m.bias.visible), 2 }
 func (m *RBM) Hidden() int { return len(m.bias.hidden) }
 
 // Energy implements [Model].
-func (m *RBM) Energy(e []float64, x []int32) { m.evaluate(e, nil, nil, x, nil, nil) }
+func (m *RBM) Energy(e []float64, x []int32) { m.evaluate(e, nil, nil, nil, x, nil, nil) }
 
 // Field implements [Binary] to first order: h = −b_v − Wᵀσ(a).
 func (m *RBM) Field(e []float64, h []float32, x []int32) {
 	states(x, len(m.bias.visible))
 	checkLen("h", len(h), len(x))
-	m.evaluate(e, h, nil, x, nil, nil)
+	m.evaluate(e, h, nil, nil, x, nil, nil)
 }
 
 // Gradient implements [Differentiable]: g[i,l] = (l − x_i)·h_i, with h from
@@ -147,7 +150,7 @@ func (m *RBM) Field(e []float64, h []float32, x []int32) {
 func (m *RBM) Gradient(e []float64, g []float32, x []int32) {
 	states(x, len(m.bias.visible))
 	checkLen("g", len(g), 2*len(x))
-	m.evaluate(e, g[len(x):], nil, x, nil, nil)
+	m.evaluate(e, g[len(x):], nil, nil, x, nil, nil)
 	expandField(g, x)
 }
 
@@ -166,11 +169,14 @@ func (m *RBM) Conditional(d []float64, site int, x []int32) {
 	d[0], d[1] = d[0]-own, d[1]-own
 }
 
-// HiddenField implements [Bipartite]: the log-odds are the activations a.
+// HiddenField implements [Bipartite]: the log-odds are the activations a, rounded
+// to float32.
 func (m *RBM) HiddenField(f []float32, x []int32) {
 	n := states(x, len(m.bias.visible))
 	checkLen("f", len(f), n*len(m.bias.hidden))
-	project(f, x, m.bias.hidden, m.columns, len(m.origin))
+	e := float64s.get(n)
+	defer float64s.put(e)
+	m.evaluate(*e, nil, f, nil, x, nil, nil)
 }
 
 // VisibleField implements [Bipartite]: the log-odds are b_v + Wᵀh.
@@ -180,7 +186,7 @@ func (m *RBM) VisibleField(f []float32, h []int32) {
 		panic(fmt.Sprintf("energy: len(h) = %d, want a multiple of %d", len(h), n))
 	}
 	checkLen("f", len(f), len(h)/n*len(m.bias.visible))
-	project(f, h, m.bias.visible, m.w, len(m.bias.visible))
+	project(f, h, m.bias.visible, m.w)
 }
 
 // CacheLen implements [Incremental]: the activations of the hidden units, b_vᵀv
@@ -190,87 +196,122 @@ func (m *RBM) CacheLen() int { return len(m.origin) }
 // FieldFrom implements [Incremental]: a change of a site costs a pass over the
 // activations, the field a matrix product.
 func (m *RBM) FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
-	n := states(y, len(m.bias.visible))
 	checkLen("h", len(h), len(y))
-	checkLen("next", len(next), n*len(m.origin))
+	m.checkCaches(next, y, cache, x)
+	m.evaluate(e, h, nil, next, y, cache, x)
+}
+
+// HiddenFieldFrom implements [IncrementalBipartite] in the same way.
+func (m *RBM) HiddenFieldFrom(e []float64, f []float32, next []float64, y []int32, cache []float64, x []int32) {
+	checkLen("f", len(f), states(y, len(m.bias.visible))*len(m.bias.hidden))
+	m.checkCaches(next, y, cache, x)
+	m.evaluate(e, nil, f, next, y, cache, x)
+}
+
+func (m *RBM) checkCaches(next []float64, y []int32, cache []float64, x []int32) {
+	checkLen("next", len(next), states(y, len(m.bias.visible))*len(m.origin))
 	if x != nil {
 		checkLen("x", len(x), len(y))
 		checkLen("cache", len(cache), len(next))
 	}
-	m.evaluate(e, h, next, y, cache, x)
 }
 
-// evaluate stores the energies of y in e and, unless they are nil, fields in h
-// and caches in next. It begins from the states x with the given caches or, if x
-// is nil, from 0.
-func (m *RBM) evaluate(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
+// evaluate stores the energies of y in e and, unless they are nil, fields in h,
+// activations in f and caches in next. It begins from the states x with the
+// given caches or, if x is nil, from 0.
+func (m *RBM) evaluate(e []float64, h, f []float32, next []float64, y []int32, cache []float64, x []int32) {
 	visible, hidden, stride := len(m.bias.visible), len(m.bias.hidden), len(m.origin)
 	checkLen("e", len(e), states(y, visible))
-	act, odds := float32s.get(stride), float32s.get(min(len(e), tile)*hidden)
-	own, rows := float64s.get(stride), int32s.get(visible)
+	act, sums := float32s.get(tile*stride), float64s.get(tile*stride)
 	defer float32s.put(act)
-	defer float32s.put(odds)
-	defer float64s.put(own)
-	defer int32s.put(rows)
-	old, from, to := m.zero, m.origin, *own
+	defer float64s.put(sums)
 	for s := 0; s < len(e); s += tile {
 		n := min(len(e)-s, tile)
+		at, to := s*visible, (s+n)*visible
+		now, before, from := (*sums)[:n*stride], []int32(nil), []float64(nil)
+		if next != nil {
+			now = next[s*stride : (s+n)*stride]
+		}
+		if x != nil {
+			before, from = x[at:to], cache[s*stride:(s+n)*stride]
+		}
+		m.activate(now, *act, y[at:to], from, before)
 		for k := range n {
-			k := s + k
-			if x != nil {
-				old, from = x[k*visible:(k+1)*visible], cache[k*stride:(k+1)*stride]
+			a := (*act)[k*stride : k*stride+hidden]
+			e[s+k] = 0 - now[k*stride+hidden] - simd.SoftplusSum(a)
+			if f != nil {
+				copy(f[(s+k)*hidden:(s+k+1)*hidden], a)
 			}
-			if next != nil {
-				to = next[k*stride : (k+1)*stride]
-			}
-			simd.AddRows(to, *act, from, m.columns, changes(*rows, y[k*visible:(k+1)*visible], old))
-			e[k] = 0 - to[hidden] - simd.SoftplusSum((*act)[:hidden])
-			if h != nil {
-				simd.SigmoidTo((*odds)[(k-s)*hidden:(k-s+1)*hidden], (*act)[:hidden])
+			if h != nil { // in place: rows move up from stride to hidden entries
+				simd.SigmoidTo(a, a)
+				copy((*act)[k*hidden:], a)
 			}
 		}
 		if h != nil {
-			h := h[s*visible : (s+n)*visible]
+			h := h[at:to]
 			spread(h, m.bias.visible)
-			simd.Gemm(h, (*odds)[:n*hidden], m.w, n, visible, hidden)
+			simd.Gemm(h, (*act)[:n*hidden], m.w, n, visible, hidden)
 			simd.Scale(-1, h)
 		}
 	}
 }
 
-// changes returns the sites where y is above x, and ^i for those below, in rows.
-func changes(rows, y, x []int32) []int32 {
+// activate stores the sums of the states y in now, and rounded to float32 in act,
+// for up to a tile of states. It goes through the panels one by one, which stay
+// in the second-level cache while the states go by.
+func (m *RBM) activate(now []float64, act []float32, y []int32, from []float64, x []int32) {
+	visible, stride := len(m.bias.visible), len(m.origin)
+	rows := int32s.get(len(y))
+	defer int32s.put(rows)
+	var counts [tile]int
+	for k := 0; k*visible < len(y); k++ {
+		lo, hi := k*visible, (k+1)*visible
+		before := m.zero
+		if x != nil {
+			before = x[lo:hi]
+		}
+		counts[k] = changes((*rows)[lo:hi], y[lo:hi], before)
+	}
+	for j := 0; j < stride; j += panel {
+		columns := m.columns[j*visible : (j+panel)*visible]
+		for k := 0; k*visible < len(y); k++ {
+			at := k*stride + j
+			start := m.origin[j : j+panel]
+			if x != nil {
+				start = from[at : at+panel]
+			}
+			changed := (*rows)[k*visible : k*visible+counts[k]]
+			simd.AddRows(now[at:at+panel], act[at:at+panel], start, columns, changed)
+		}
+	}
+}
+
+// changes stores in rows the sites i where y is above x, and ^i for those below,
+// and returns their number.
+func changes(rows, y, x []int32) int {
 	n := 0
 	for i, v := range y {
 		d := v - x[i] // −1, 0 or 1
 		rows[n] = int32(i) ^ d>>31
 		n += int(d & 1)
 	}
-	return rows[:n]
+	return n
 }
 
-// project stores bias + x·w in the rows of f, where a row of w has stride ≥
-// len(bias) entries.
-func project(f []float32, x []int32, bias, w []float32, stride int) {
-	units := len(w) / stride
-	buf, sums := float32s.get(tile*units), float32s.get(tile*stride)
+// project stores bias + x·w in the rows of f, w being units × len(bias).
+func project(f []float32, x []int32, bias, w []float32) {
+	units := len(w) / len(bias)
+	buf := float32s.get(tile * units)
 	defer float32s.put(buf)
-	defer float32s.put(sums)
+	spread(f, bias)
 	for ; len(x) > 0; x = x[min(len(x), tile*units):] {
 		v := (*buf)[:min(len(x), tile*units)]
 		for i := range v {
 			v[i] = float32(x[i])
 		}
 		n := len(v) / units
-		clear((*sums)[:n*stride])
-		for k := range n {
-			copy((*sums)[k*stride:], bias)
-		}
-		simd.Gemm((*sums)[:n*stride], v, w, n, stride, units)
-		for k := range n {
-			copy(f[:len(bias)], (*sums)[k*stride:])
-			f = f[len(bias):]
-		}
+		simd.Gemm(f[:n*len(bias)], v, w, n, len(bias), units)
+		f = f[n*len(bias):]
 	}
 }
 

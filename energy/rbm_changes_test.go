@@ -12,7 +12,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 )
 
-var _ energy.Incremental = (*energy.RBM)(nil)
+var (
+	_ energy.Incremental          = (*energy.RBM)(nil)
+	_ energy.IncrementalBipartite = (*energy.RBM)(nil)
+)
 
 // unevenMachine has weights of many magnitudes, which float32 sums round.
 func unevenMachine(r *rand.Rand, visible, hidden int) machine {
@@ -46,12 +49,19 @@ func TestRBMChangesLikeFromScratch(t *testing.T) {
 			cache, next := make([]float64, chains*size), make([]float64, chains*size)
 			e, h, e1, h1 := make([]float64, chains), make([]float32, len(x)), make([]float64, chains), make([]float32, len(x))
 			inc.FieldFrom(e, h, cache, x, nil, nil)
+			layers, _ := m.(*energy.RBM) // nil of the scaled one
+			f, f1 := make([]float32, chains*hidden), make([]float32, chains*hidden)
 			for step := range steps {
 				copy(y, x)
 				for s := range chains {
 					for range r.IntN(1 + 3*s) { // chain 0 stays
 						y[s*visible+r.IntN(visible)] ^= 1
 					}
+				}
+				if layers != nil && step%2 == 1 {
+					layers.HiddenFieldFrom(e, f, next, y, cache, x)
+					layers.HiddenField(f1, y)
+					require.Equal(t, f1, f)
 				}
 				inc.FieldFrom(e, h, next, y, cache, x)
 				x, y, cache, next = y, x, next, cache
@@ -111,12 +121,13 @@ func TestRBMFieldFromPanics(t *testing.T) {
 	require.NoError(t, err)
 	e, h, x, c := make([]float64, 1), make([]float32, 3), make([]int32, 3), make([]float64, m.CacheLen())
 	for want, f := range map[string]func(){
-		"energy: len(x) = 2, want a multiple of 3": func() { m.FieldFrom(e, h, c, x[:2], nil, nil) },
+		"energy: len(x) = 2, want a multiple of 3": func() { m.FieldFrom(e, h[:2], c, x[:2], nil, nil) },
 		"energy: len(h) = 2, want 3":               func() { m.FieldFrom(e, h[:2], c, x, nil, nil) },
 		"energy: len(e) = 0, want 1":               func() { m.FieldFrom(nil, h, c, x, nil, nil) },
-		"energy: len(next) = 1, want 64":           func() { m.FieldFrom(e, h, c[:1], x, nil, nil) },
+		"energy: len(next) = 1, want 128":          func() { m.FieldFrom(e, h, c[:1], x, nil, nil) },
 		"energy: len(x) = 0, want 3":               func() { m.FieldFrom(e, h, c, x, c, x[:0]) },
-		"energy: len(cache) = 0, want 64":          func() { m.FieldFrom(e, h, c, x, nil, x) },
+		"energy: len(f) = 3, want 2":               func() { m.HiddenFieldFrom(e, h, c, x, nil, nil) },
+		"energy: len(cache) = 0, want 128":         func() { m.FieldFrom(e, h, c, x, nil, x) },
 	} {
 		require.PanicsWithValue(t, want, f)
 	}

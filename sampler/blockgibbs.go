@@ -192,6 +192,11 @@ type bipartite struct {
 	zero          []int32
 	bits          []uint32
 	failed        []bool // per chain: a log-odds is NaN
+
+	// Of models that evaluate changes: the log-odds of the hidden units at the
+	// current states come with the energies, one step earlier.
+	cached *changes
+	odds   []float32
 }
 
 var (
@@ -202,26 +207,51 @@ var (
 func newBipartite(m energy.Bipartite, sites, chains int) *bipartite {
 	hidden := m.Hidden()
 	n := chains * max(sites, hidden)
-	return &bipartite{
+	k := &bipartite{
 		model: m, sites: sites, hidden: hidden,
 		e: make([]float64, chains), f: make([]float32, n), t: make([]int32, n),
 		h: make([]int32, chains*hidden), y: make([]int32, chains*sites),
 		zero: make([]int32, n), bits: make([]uint32, max(sites, hidden)), failed: make([]bool, chains),
 	}
+	if i, ok := energy.As[energy.IncrementalBipartite](m); ok {
+		k.cached = newChanges(i.HiddenFieldFrom, i.CacheLen(), chains)
+		k.odds = make([]float32, chains*hidden)
+	}
+	return k
 }
 
 func (k *bipartite) Reset(x []int32) error {
-	k.model.Energy(k.e, x)
+	k.load(x, nil)
 	return checkStart(k.e)
+}
+
+// load evaluates the states y, which become the current ones after x.
+func (k *bipartite) load(y, x []int32) {
+	if k.cached == nil {
+		k.model.Energy(k.e, y)
+		return
+	}
+	k.cached.field(k.e, k.odds, y, x)
+	k.cached.acceptAll()
+}
+
+// hiddenField stores the log-odds of the hidden units at x in k.f.
+func (k *bipartite) hiddenField(x []int32) {
+	f := k.f[:len(k.h)]
+	if k.cached == nil || !k.cached.known {
+		k.model.HiddenField(f, x)
+		return
+	}
+	copy(f, k.odds)
 }
 
 func (k *bipartite) Step(info []Info, x []int32, r []Stream) {
 	clear(k.failed)
-	k.model.HiddenField(k.f[:len(k.h)], x)
+	k.hiddenField(x)
 	k.draw(k.h, k.hidden, r)
 	k.model.VisibleField(k.f[:len(x)], k.h)
 	k.draw(k.y, k.sites, r)
-	k.model.Energy(k.e, k.y)
+	k.load(k.y, x)
 	for s := range info {
 		info[s] = Info{Energy: k.e[s], Accept: 1, Err: unadjusted(k.e[s])}
 		if k.failed[s] {
@@ -230,12 +260,13 @@ func (k *bipartite) Step(info []Info, x []int32, r []Stream) {
 		if info[s].Err != nil {
 			continue
 		}
-		for i := s * k.sites; i < (s+1)*k.sites; i++ {
-			if x[i] != k.y[i] {
-				info[s].Moved++
-			}
-			x[i] = k.y[i]
+		lo, hi := s*k.sites, (s+1)*k.sites
+		moved, old := int32(0), x[lo:hi]
+		for i, v := range k.y[lo:hi] {
+			moved += v ^ old[i] // 0 or 1: no branch to mispredict
 		}
+		info[s].Moved = int(moved)
+		copy(old, k.y[lo:hi])
 	}
 }
 
@@ -261,6 +292,9 @@ func (k *bipartite) draw(y []int32, n int, r []Stream) {
 func (k *bipartite) AppendBinary(b []byte) ([]byte, error) { return appendFloat64s(b, k.e), nil }
 
 func (k *bipartite) UnmarshalBinary(b []byte) error {
+	if k.cached != nil {
+		k.cached.forget()
+	}
 	b, err := readFloat64s(b, k.e)
 	if err != nil {
 		return err

@@ -11,18 +11,25 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 )
 
-// afresh hides that its model is incremental.
-type afresh struct{ energy.Binary }
+// afresh and layered hide that their models are incremental.
+type (
+	afresh  struct{ energy.Binary }
+	layered struct{ energy.Bipartite }
+)
 
 // Chains that evaluate changes take the steps of chains that evaluate states,
 // and go on from a checkpoint to the same bits.
 func TestChangesLeadWhereStatesLead(t *testing.T) {
 	m := testRBM(t)
 	ctx := context.Background()
-	for _, method := range []Method{DMALA{}, DMALA{StepSize: 0.7}, DULA{}, Cyclical{StepSize: 2, Period: 5}, Tempering{Base: DMALA{}, Rungs: 3}} {
+	for _, method := range []Method{DMALA{}, DMALA{StepSize: 0.7}, DULA{}, Cyclical{StepSize: 2, Period: 5}, Tempering{Base: DMALA{}, Rungs: 3}, BlockGibbs{}} {
 		cfg := Config{Chains: 40, Seed: 9, Warmup: 30}
 		whole := run(t, m, method, cfg, 400)
-		plain := run(t, afresh{m}, method, cfg, 400)
+		slow := energy.Model(afresh{m})
+		if _, ok := method.(BlockGibbs); ok {
+			slow = layered{m}
+		}
+		plain := run(t, slow, method, cfg, 400)
 		assert.Equal(t, plain.States(), whole.States(), "%T", method)
 		assert.Equal(t, plain.Info(), whole.Info(), "%T", method)
 
@@ -41,7 +48,9 @@ func TestChangesLeadWhereStatesLead(t *testing.T) {
 
 func TestChangesAllocateNothing(t *testing.T) {
 	skipUnderRace(t)
-	c := run(t, testRBM(t), DMALA{}, Config{Chains: 8, Workers: 1, Warmup: 10}, 10)
-	k := c.blocks[0].kernel
-	assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(c.info, c.x, c.streams) }))
+	for _, method := range []Method{DMALA{}, BlockGibbs{}} {
+		c := run(t, testRBM(t), method, Config{Chains: 8, Workers: 1, Warmup: 10}, 10)
+		k := c.blocks[0].kernel
+		assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(c.info, c.x, c.streams) }), "%T", method)
+	}
 }

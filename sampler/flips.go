@@ -51,7 +51,7 @@ func newFlips(m energy.Model, chains int, l langevin) *flips {
 		p.table = make([]float32, 2*n)
 	}
 	if i, ok := energy.As[energy.Incremental](m); ok && !l.minibatch {
-		p.cached = newChanges(i, chains)
+		p.cached = newChanges(i.FieldFrom, i.CacheLen(), chains)
 		p.field = p.cached.field
 		return p
 	}
