@@ -1,0 +1,256 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"image/png"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+)
+
+// small has three shifts and three nurses; Ben cannot come at night.
+const small = "shift,night,need,Ana,Ben,Cleo\none,0,2,-1,0,0.5\ntwo,1,1,-1,,1\nthree,0,1,-0.5,0.5,0\n"
+
+func do(t *testing.T, args ...string) *report {
+	t.Helper()
+	o, err := parse(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := run(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func write(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "shifts.csv")
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// uneven is small without nights, and with Ana, who would rather work always.
+const uneven = "shift,night,need,Ana,Ben,Cleo\none,0,2,-3,0,0.5\ntwo,0,1,-3,,1\nthree,0,1,-2.5,0.5,0\n"
+
+// The language and the energies against counting.
+func TestRosterByEnumeration(t *testing.T) {
+	r, err := scan(strings.NewReader(small))
+	if err != nil {
+		t.Fatal(err)
+	}
+	language, err := r.language(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := r.model(0.7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, e := exact.States(9, 2), exact.Energies(m)
+	legal := 0
+	for k, x := range all {
+		if constraint.Accepts(language, x) != r.meets(x) {
+			t.Fatalf("%v: the language says %v", x, !r.meets(x))
+		}
+		if r.meets(x) {
+			legal++
+		}
+		want := 0.0
+		for s := range 3 {
+			for i := range 3 {
+				if v := r.shifts[s].cost[i]; x[3*s+i] == 1 && !math.IsInf(v, 1) {
+					want += v
+				}
+				if s > 0 && x[3*s+i] == 1 && x[3*s+i-3] == 1 {
+					want += 0.7
+				}
+			}
+		}
+		if math.Abs(e[k]-want) > 1e-12 {
+			t.Fatalf("%v: energy %v, want %v", x, e[k], want)
+		}
+	}
+	if legal != 3*2*3 {
+		t.Errorf("%d rosters, want 18", legal)
+	}
+}
+
+// Means, and the price of limits on each roster, against sums over the 18.
+func TestAgreesWithEnumeration(t *testing.T) {
+	r := do(t, "-csv", write(t, uneven), "-slack", "0.5", "-chains", "64", "-steps", "400", "-draws", "1000")
+	o, _ := parse([]string{"-csv", write(t, uneven), "-slack", "0.5"})
+	s, err := newStudy(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := exact.Energies(s.base)
+	law := func(lambda bool) (z, each float64, means []float64) {
+		means = make([]float64, len(s.limits))
+		for k, x := range exact.States(9, 2) {
+			if !s.meets(x) {
+				continue
+			}
+			h, fair := e[k], 1.0
+			for j, l := range s.limits {
+				if lambda {
+					h += r.Constraints[j].Lambda * (l.of(x) - l.most)
+				}
+				if l.of(x) > l.most {
+					fair = 0
+				}
+			}
+			w := math.Exp(-h)
+			z += w
+			each += fair * math.Exp(-e[k])
+			for j, l := range s.limits {
+				means[j] += w * l.of(x)
+			}
+		}
+		for j := range means {
+			means[j] /= z
+		}
+		return z, each, means
+	}
+	z0, each, before := law(false)
+	z, _, after := law(true)
+	kl := -math.Log(z / z0)
+	for j, c := range r.Constraints {
+		// Five standard errors: one in a million fails for normal errors.
+		if d := math.Abs(c.Mean - after[j]); d > 5*c.MCSE+1e-9 {
+			t.Errorf("%s: mean %v ± %v, want %v", c.Name, c.Mean, c.MCSE, after[j])
+		}
+		if math.Abs(c.Before-before[j]) > 0.05 {
+			t.Errorf("%s: mean %v before, want %v", c.Name, c.Before, before[j])
+		}
+		kl -= c.Lambda * (after[j] - c.Limit)
+	}
+	if r.Violations != 0 || r.Residual > 0.1 || math.Abs(r.Nats-kl) > 5*r.NatsSE+0.05 {
+		t.Errorf("violations %d, residual %v, nats %v ± %v, want %v", r.Violations, r.Residual, r.Nats, r.NatsSE, kl)
+	}
+	if r.Constraints[0].Lambda < 0.5 || r.Constraints[0].Before < 2.5 {
+		t.Errorf("Ana's limit does not bind: %+v", r.Constraints[0])
+	}
+	want := -math.Log(each / z0)
+	if math.Abs(*r.NatsEach-want) > 5**r.EachSE+0.05 {
+		t.Errorf("each: %v, want %v", *r.NatsEach, want)
+	}
+}
+
+// The judge of shifts does not look at the language.
+func TestMeets(t *testing.T) {
+	r, err := scan(strings.NewReader(small))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]bool{"110100001": true, "111100001": false, "110010001": false, "110000001": false} {
+		x := make([]int32, 9)
+		for i := range x {
+			x[i] = int32(text[i] - '0')
+		}
+		if r.meets(x) != want {
+			t.Errorf("%s: %v", text, !want)
+		}
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	r := do(t, "-chains", "16", "-steps", "100", "-draws", "50", "-out", filepath.Join(t.TempDir(), "new", "folder"))
+	if r.Nurses != 8 || r.Shifts != 14 || len(r.Constraints) != 16 || r.Violations != 0 || !(r.Nats > 0) {
+		t.Errorf("%+v", r)
+	}
+	f, err := os.Open(r.picture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := png.Decode(f); err != nil {
+		t.Error(err)
+	}
+	if text := r.String(); !strings.Contains(text, "rosters with a wrong shift: 0") || !strings.Contains(text, "on each roster") {
+		t.Error(text)
+	}
+	b, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{`"constraints":[{"name":"Ana shifts"`, `"lambda":`, `"mcse":`, `"violations":0`, `"course":`} {
+		if !strings.Contains(string(b), key) {
+			t.Errorf("no %s in %s", key, b)
+		}
+	}
+}
+
+func TestErrorsAreClear(t *testing.T) {
+	head := "shift,night,need,Ana,Ben\n"
+	for want, text := range map[string]string{
+		"line 1: empty":                           "",
+		`line 1: header "a,b"`:                    "a,b\n",
+		"line 2: no shifts":                       head,
+		`line 2: night = "x"`:                     head + "s,x,1,0,0\n",
+		`line 3: need = "2", want 0 to 1`:         head + "s,0,1,0,0\nt,0,2,0,\n",
+		`line 2: Ben: "z", want a number`:         head + "s,0,1,0,z\n",
+		`line 2: Ana: "1e9"`:                      head + "s,0,1,1e9,0\n",
+		"line 3: wrong number of fields":          head + "s,0,1,0,0\ns,0,1,0\n",
+		`line 2: need = "-1", want 0 to 2, the n`: head + "s,0,-1,0,0\n",
+	} {
+		o, err := parse([]string{"-csv", write(t, text)})
+		if err == nil {
+			_, err = run(context.Background(), o)
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want one that contains %q", text, err, want)
+		}
+	}
+	for want, args := range map[string][]string{
+		"no such file":        {"-csv", "missing.csv"},
+		"-slack = NaN":        {"-slack", "NaN"},
+		"-tired = +Inf":       {"-tired", "Inf"},
+		"-chains = 1":         {"-chains", "1"},
+		"unexpected argument": {"extra"},
+		"raise -slack":        {"-csv", write(t, head+"s,0,1,0,\nt,0,1,0,0\nu,0,1,0,\n"), "-slack", "0"},
+	} {
+		o, err := parse(args)
+		if err == nil {
+			_, err = run(context.Background(), o)
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: error %v, want one that contains %q", args, err, want)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	o, err := parse(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := run(ctx, o); !errors.Is(err, context.Canceled) {
+		t.Errorf("a cancelled run: %v", err)
+	}
+}
+
+func FuzzScan(f *testing.F) {
+	f.Add(small)
+	f.Add("shift,night,need,a,b\nx,1,0,,\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		r, err := scan(strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		for _, s := range r.shifts {
+			if len(s.cost) != len(r.nurses) || s.need > len(s.cost) {
+				t.Errorf("%+v", s)
+			}
+		}
+	})
+}

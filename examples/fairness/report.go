@@ -1,0 +1,144 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"text/tabwriter"
+
+	"github.com/gibbsite-go/gibbsite/dual"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// report is what the program prints, as a table or as JSON. Absent figures are
+// left out.
+type report struct {
+	Roster      string   `json:"roster"`
+	Nurses      int      `json:"nurses"`
+	Shifts      int      `json:"shifts"`
+	Chains      int      `json:"chains"`
+	Steps       int      `json:"steps"`
+	Seed        uint64   `json:"seed"`
+	Constraints []mean   `json:"constraints"`
+	Course      []moment `json:"course"`
+	Residual    float64  `json:"residual"` // of the optimality conditions
+	Violations  int      `json:"violations"`
+
+	Before  *float64 `json:"energy_before,omitempty"` // mean discontent without limits
+	Average *float64 `json:"energy_average,omitempty"`
+	Each    *float64 `json:"energy_each,omitempty"` // if each roster had to meet the limits
+
+	Nats     float64  `json:"nats_average"` // KL to the law without limits
+	NatsSE   float64  `json:"nats_average_mcse"`
+	NatsEach *float64 `json:"nats_each,omitempty"`
+	EachSE   *float64 `json:"nats_each_mcse,omitempty"`
+	Meet     *float64 `json:"rosters_that_meet_all,omitempty"` // part of those sampled
+
+	picture string
+}
+
+// mean is one that is bounded.
+type mean struct {
+	Name   string  `json:"name"`
+	Limit  float64 `json:"limit"`
+	Before float64 `json:"mean_before"`
+	Mean   float64 `json:"mean"`
+	MCSE   float64 `json:"mcse"`
+	Lambda float64 `json:"lambda"`
+}
+
+// moment is a dual step: the sum of multipliers, and the largest violation of a
+// batch mean.
+type moment struct {
+	Step  int     `json:"step"`
+	Sum   float64 `json:"sum_lambda"`
+	Worst float64 `json:"worst"`
+}
+
+func newReport(o options, s *study) *report {
+	return &report{Roster: s.name, Nurses: len(s.nurses), Shifts: len(s.shifts), Chains: o.chains, Steps: o.steps, Seed: o.seed}
+}
+
+// settle fills in the figures. With Z the partition sum and g the violations,
+// E_λ[1{g ≤ 0}·e^{λᵀg}] = Z_each/Z_λ: limits on each roster cost −log of it more
+// than −log Z_λ/Z_0.
+func (r *report) settle(s *study, inf *dual.Inference[int32], before, after *verdict, ratio, se float64) {
+	c := after.cert
+	r.Nats, r.NatsSE = -ratio, se
+	for j, l := range s.limits {
+		r.Constraints = append(r.Constraints, mean{l.name, l.most, l.most + before.cert.Violation[j], l.most + c.Violation[j], c.ViolationSE[j], c.Lambda[j]})
+		r.Nats -= c.Lambda[j] * c.Violation[j]
+	}
+	for t := 0; t < inf.Len(); t = 2*t + 1 {
+		r.Course = append(r.Course, at(inf, t))
+	}
+	r.Course = append(r.Course, at(inf, inf.Len()-1))
+	r.Residual = c.Residual()
+	for _, n := range s.wrong {
+		r.Violations += n
+	}
+	r.Before, r.Average, r.Meet = value(before.energy.Mean), value(after.energy.Mean), value(after.meets.Mean)
+	if w := value(after.weight.Mean); w != nil && *w > 0 {
+		nats, each := -ratio-math.Log(*w), after.weighted.Mean.Value / *w
+		r.NatsEach, r.Each = &nats, &each
+		if after.weight.MCSE.Defined() {
+			both := math.Hypot(se, after.weight.MCSE.Value / *w)
+			r.EachSE = &both
+		}
+	}
+}
+
+func at(inf *dual.Inference[int32], t int) moment {
+	lambda, mean := inf.At(t)
+	m := moment{Step: t + 1, Worst: math.Inf(-1)}
+	for j, l := range lambda {
+		m.Sum += l
+		m.Worst = max(m.Worst, mean[j])
+	}
+	return m
+}
+
+// value returns nil for what is not defined or not finite.
+func value(e sampler.Estimate) *float64 {
+	if !e.Defined() || math.IsInf(e.Value, 0) {
+		return nil
+	}
+	return &e.Value
+}
+
+func (r *report) String() string {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s: %d nurses, %d shifts; %d chains, %d dual steps, seed %d\n\n", r.Roster, r.Nurses, r.Shifts, r.Chains, r.Steps, r.Seed)
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "dual step\tsum of lambda\tworst batch mean\t")
+	for _, m := range r.Course {
+		fmt.Fprintf(w, "%d\t%.3f\t%+.3f\t\n", m.Step, m.Sum, m.Worst)
+	}
+	w.Flush()
+	fmt.Fprintln(&b)
+	fmt.Fprintln(w, "mean of\tat most\twithout\twith\tMCSE\tlambda\t")
+	for _, c := range r.Constraints {
+		fmt.Fprintf(w, "%s\t%.2f\t%.2f\t%.3f\t%.3f\t%.3f\t\n", c.Name, c.Limit, c.Before, c.Mean, c.MCSE, c.Lambda)
+	}
+	w.Flush()
+	fmt.Fprintf(&b, "\noptimality conditions met within %.3f; rosters with a wrong shift: %d\n\n", r.Residual, r.Violations)
+	fmt.Fprintln(w, "limits\tmean discontent\tnats from no limits\t")
+	fmt.Fprintf(w, "none\t%s\t0\t\n", show("%.2f", r.Before))
+	fmt.Fprintf(w, "on average\t%s\t%.2f ± %.2f\t\n", show("%.2f", r.Average), r.Nats, r.NatsSE)
+	fmt.Fprintf(w, "on each roster\t%s\t%s%s\t\n", show("%.2f", r.Each), show("%.2f", r.NatsEach), show(" ± %.2f", r.EachSE))
+	w.Flush()
+	if r.Meet != nil {
+		fmt.Fprintf(&b, "of the rosters that are fair on average, %.2f %% meet every limit by themselves\n", 100**r.Meet)
+	}
+	if r.picture != "" {
+		fmt.Fprintln(&b, "wrote", r.picture)
+	}
+	return b.String()
+}
+
+func show(format string, v *float64) string {
+	if v == nil {
+		return "–"
+	}
+	return fmt.Sprintf(format, *v)
+}

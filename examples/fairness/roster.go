@@ -1,0 +1,259 @@
+package main
+
+import (
+	"context"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/energy"
+)
+
+// shift is one row of a roster: how many nurses it needs and how unwelcome it is
+// to each, +Inf to those who cannot come.
+type shift struct {
+	name  string
+	night bool
+	need  int
+	cost  []float64
+}
+
+type roster struct {
+	name   string
+	nurses []string
+	shifts []shift
+}
+
+// load reads a roster, or makes one.
+func load(path string, seed uint64) (*roster, error) {
+	if path == "" {
+		return week(seed), nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	r, err := scan(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	r.name = path
+	return r, nil
+}
+
+// week is a week of days and nights for eight nurses, of whom some come gladly
+// and some do not, and who all miss a shift now and then.
+func week(seed uint64) *roster {
+	r := &roster{name: "a week for eight nurses", nurses: strings.Fields("Ana Ben Cleo Dan Eva Finn Gül Hugo")}
+	g := rand.New(rand.NewPCG(seed, 8))
+	bias := make([]float64, len(r.nurses))
+	for i := range bias {
+		bias[i] = g.NormFloat64()
+	}
+	for _, day := range strings.Fields("Mon Tue Wed Thu Fri Sat Sun") {
+		for k, part := range []string{"day", "night"} {
+			s := shift{name: day + " " + part, night: k == 1, need: 5 - 2*k}
+			for i := range r.nurses {
+				c := math.Round(100*(bias[i]+0.7*g.NormFloat64())) / 100
+				if g.Float64() < 0.08 {
+					c = math.Inf(1)
+				}
+				s.cost = append(s.cost, c)
+			}
+			r.shifts = append(r.shifts, s)
+		}
+	}
+	return r
+}
+
+// scan reads a table with the header shift,night,need and a column per nurse.
+// Night is 0 or 1; a nurse's cell is a number, low for a welcome shift, or empty
+// if the nurse cannot come.
+func scan(in io.Reader) (*roster, error) {
+	c := csv.NewReader(in)
+	c.TrimLeadingSpace = true
+	head, err := c.Read()
+	if err == io.EOF {
+		return nil, fmt.Errorf("line 1: empty, want the header shift,night,need and names of nurses")
+	}
+	if err != nil {
+		return nil, err // it names the line
+	}
+	if len(head) < 5 || head[0] != "shift" || head[1] != "night" || head[2] != "need" {
+		return nil, fmt.Errorf("line 1: header %q, want shift,night,need and at least two nurses", strings.Join(head, ","))
+	}
+	r := &roster{nurses: head[3:]}
+	for {
+		row, err := c.Read()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		line, _ := c.FieldPos(0)
+		s := shift{name: row[0], night: row[1] == "1"}
+		if row[1] != "0" && row[1] != "1" {
+			return nil, fmt.Errorf("line %d: night = %q, want 0 or 1", line, row[1])
+		}
+		can := 0
+		for i, cell := range row[3:] {
+			v := math.Inf(1)
+			if cell != "" {
+				if v, err = strconv.ParseFloat(cell, 64); err != nil || math.IsNaN(v) || math.Abs(v) > mostCost {
+					return nil, fmt.Errorf("line %d: %s: %q, want a number of at most %v, or nothing", line, r.nurses[i], cell, mostCost)
+				}
+				can++
+			}
+			s.cost = append(s.cost, v)
+		}
+		if s.need, err = strconv.Atoi(row[2]); err != nil || s.need < 0 || s.need > can {
+			return nil, fmt.Errorf("line %d: need = %q, want 0 to %d, the nurses who can come", line, row[2], can)
+		}
+		r.shifts = append(r.shifts, s)
+	}
+	if len(r.shifts) == 0 {
+		return nil, fmt.Errorf("line 2: no shifts")
+	}
+	return r, nil
+}
+
+// mostCost keeps energies far from where float32 tables lose digits.
+const mostCost = 1000.0
+
+// sites returns the number of (shift, nurse) pairs; site s·nurses+i is 1 if
+// nurse i works shift s.
+func (r *roster) sites() int { return len(r.shifts) * len(r.nurses) }
+
+// language is that of the rosters in which every shift has exactly as many
+// nurses as it needs, all of whom can come.
+func (r *roster) language(ctx context.Context) (constraint.Automaton, error) {
+	n := len(r.nurses)
+	var parts []constraint.Automaton
+	for _, s := range r.shifts {
+		count := constraint.Count{Levels: []int32{1}, Min: s.need, Max: s.need}
+		if s.need == 0 {
+			count.Max = constraint.None
+		}
+		allowed := make([][]int32, n)
+		for i, c := range s.cost {
+			if math.IsInf(c, 1) {
+				allowed[i] = []int32{0}
+			}
+		}
+		mask, err := constraint.NewMask(2, allowed)
+		if err != nil {
+			return nil, err
+		}
+		// A word of n tokens: count them all.
+		part, err := constraint.Intersect(count, mask, constraint.Count{Levels: []int32{0, 1}, Min: n, Max: n})
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, part)
+	}
+	return constraint.Concat(ctx, 2, constraint.Limits{}, parts...)
+}
+
+// model is the energy Σ cost·x + tired·Σ x·x', the latter over shifts of a nurse
+// that follow each other.
+func (r *roster) model(tired float64) (energy.Model, error) {
+	n := len(r.nurses)
+	linear := make([]float64, r.sites())
+	var pairs []energy.Edge
+	for s, row := range r.shifts {
+		for i, c := range row.cost {
+			at := s*n + i
+			if !math.IsInf(c, 1) {
+				linear[at] = c
+			}
+			if s > 0 && tired != 0 {
+				pairs = append(pairs, energy.Edge{I: at - n, J: at, W: tired})
+			}
+		}
+	}
+	return energy.NewQuadratic(r.sites(), pairs, energy.Polynomial{Linear: linear})
+}
+
+// limit is a bound on the mean of a sum of sites.
+type limit struct {
+	name  string
+	sites []int
+	most  float64
+}
+
+// limits bounds the shifts of every nurse, and the nights, by an equal share of
+// all and the slack.
+func (r *roster) limits(slack float64) []limit {
+	n := len(r.nurses)
+	var all []limit
+	for _, nights := range []bool{false, true} {
+		total := 0
+		var rows []int
+		for s, row := range r.shifts {
+			if !nights || row.night {
+				rows = append(rows, s)
+				total += row.need
+			}
+		}
+		if total == 0 {
+			continue
+		}
+		for i, name := range r.nurses {
+			l := limit{name: name + " shifts", most: (1 + slack) * float64(total) / float64(n)}
+			if nights {
+				l.name = name + " nights"
+			}
+			for _, s := range rows {
+				l.sites = append(l.sites, s*n+i)
+			}
+			all = append(all, l)
+		}
+	}
+	return all
+}
+
+// of returns the sum that is bounded.
+func (l limit) of(x []int32) float64 {
+	sum := int32(0)
+	for _, i := range l.sites {
+		sum += x[i]
+	}
+	return float64(sum)
+}
+
+// model returns the sum as a model, so that kernels keep their tables.
+func (l limit) model(sites int) (energy.Model, error) {
+	w := make([]float64, sites)
+	for _, i := range l.sites {
+		w[i] = 1
+	}
+	return energy.NewQuadratic(sites, nil, energy.Polynomial{Linear: w})
+}
+
+// meets reports whether a roster gives every shift what it needs, by counting.
+func (r *roster) meets(x []int32) bool {
+	n := len(r.nurses)
+	for s, row := range r.shifts {
+		got := 0
+		for i, c := range row.cost {
+			if x[s*n+i] == 1 {
+				got++
+				if math.IsInf(c, 1) {
+					return false
+				}
+			}
+		}
+		if got != row.need {
+			return false
+		}
+	}
+	return true
+}
