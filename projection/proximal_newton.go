@@ -130,14 +130,19 @@ func (w *newton) polish(z []float64, m int, sigma, tol, residual float64) float6
 			w.res[i] = w.t[j] - bound
 		}
 		w.solve(ridge, tol/10)
+		largest, moved := 1.0, 0.0
 		for i, j := range w.tight {
+			largest = max(largest, math.Abs(w.y[j]))
+			moved = max(moved, math.Abs(w.w[i]))
 			w.y[j] = min(max(w.y[j]+w.w[i], -w.cap[j]), w.cap[j])
 		}
 		copy(w.p, w.dt)
 		w.expand(w.y, m)
 		w.products(z, m)
 		now := w.residual(m)
-		if !(now < residual) {
+		// Dependent rows that cannot all be tight pull their multipliers to
+		// residual/ridge, from where there is no way back.
+		if !(now < residual) || moved > polishReach*largest {
 			copy(w.y, w.keep)
 			w.expand(w.y, m)
 			w.products(z, m)
@@ -155,6 +160,7 @@ func (w *newton) polish(z []float64, m int, sigma, tol, residual float64) float6
 const (
 	quiet       = 4    // Newton steps after which the tight rows may be right
 	polishBelow = 1    // residuals, in units of data
+	polishReach = 1e2  // how far polish may move multipliers, relative to the largest
 	polishRidge = 1e-9 // of the system of polish: singular values below 3e-5 stay undecided
 )
 
