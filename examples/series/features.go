@@ -1,0 +1,152 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+)
+
+// feature imposes on a builder what it sees in channel c of a real window.
+type feature func(b *constraint.SeriesBuilder, c int, x []float64)
+
+// featureNames are in the order of the documentation.
+var featureNames = []string{"mean", "change", "argmax", "argmin", "extremes", "values", "acf"}
+
+var features = map[string]feature{
+	"mean": func(b *constraint.SeriesBuilder, c int, x []float64) { b.Mean(c, mean(x)) },
+	"change": func(b *constraint.SeriesBuilder, c int, x []float64) {
+		b.MeanChange(c, (x[len(x)-1]-x[0])/float64(len(x)-1))
+	},
+	"argmax": func(b *constraint.SeriesBuilder, c int, x []float64) { b.ArgMax(c, extreme(x, 1)) },
+	"argmin": func(b *constraint.SeriesBuilder, c int, x []float64) { b.ArgMin(c, extreme(x, -1)) },
+	"extremes": func(b *constraint.SeriesBuilder, c int, x []float64) {
+		for _, sign := range []float64{1, -1} {
+			t := extreme(x, sign)
+			b.At(c, t, x[t])
+		}
+	},
+	"values": func(b *constraint.SeriesBuilder, c int, x []float64) {
+		for _, t := range []int{0, len(x) / 2, len(x) - 1} {
+			b.At(c, t, x[t])
+		}
+	},
+	"acf": func(b *constraint.SeriesBuilder, c int, x []float64) {
+		lag := len(x) / 2
+		b.Autocorrelation(c, lag, autocorrelation(x, lag))
+	},
+}
+
+// limits are bounds on a channel that the user gives.
+type limits struct {
+	channel      int
+	lower, upper float64
+}
+
+// parseLimits reads a list such as close=90:110,volume=0: .
+func parseLimits(text string, t *table) ([]limits, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var out []limits
+	for _, part := range strings.Split(text, ",") {
+		name, span, _ := strings.Cut(part, "=")
+		low, high, ok := strings.Cut(span, ":")
+		if !ok {
+			return nil, fmt.Errorf("-bounds: %q, want channel=lower:upper, either number may be left out", part)
+		}
+		l := limits{t.channel(strings.TrimSpace(name)), math.Inf(-1), math.Inf(1)}
+		if l.channel < 0 {
+			return nil, fmt.Errorf("-bounds: no channel %q; there are %s", name, strings.Join(t.names, ", "))
+		}
+		for text, to := range map[string]*float64{strings.TrimSpace(low): &l.lower, strings.TrimSpace(high): &l.upper} {
+			if text == "" {
+				continue
+			}
+			v, err := strconv.ParseFloat(text, 64)
+			if err != nil {
+				return nil, fmt.Errorf("-bounds: %q: %w", part, err)
+			}
+			*to = v
+		}
+		if !(l.lower <= l.upper) {
+			return nil, fmt.Errorf("-bounds: %s between %v and %v, want lower ≤ upper", t.names[l.channel], l.lower, l.upper)
+		}
+		out = append(out, l)
+	}
+	return out, nil
+}
+
+// hidden is the part of a window that imputation fills: its middle third.
+func hidden(length int) (from, to int) { return length / 3, length - length/3 }
+
+// limit builds the set that samples for held-out window i are held to.
+func (p *problem) limit(i int) (*constraint.Series, error) {
+	b := constraint.NewSeriesBuilder(p.shape())
+	if p.ordered {
+		b.OHLC(p.prices[0], p.prices[1], p.prices[2], p.prices[3])
+	}
+	for _, l := range p.limits {
+		b.Bounds(l.channel, l.lower, l.upper)
+	}
+	if p.impute {
+		x, n := make([]float64, p.sites()), p.channels()
+		from, to := hidden(p.length)
+		for t := range p.length {
+			for c := range n {
+				if x[t*n+c] = p.at(p.starts[i]+t, c); t >= from && t < to {
+					x[t*n+c] = math.NaN()
+				}
+			}
+		}
+		b.Impute(x)
+		return b.Build()
+	}
+	x := make([]float64, p.length)
+	for c := range p.names {
+		for t := range x {
+			x[t] = p.at(p.starts[i]+t, c)
+		}
+		for _, name := range p.features {
+			features[name](b, c, x)
+		}
+	}
+	return b.Build()
+}
+
+func mean(x []float64) float64 {
+	sum := 0.0
+	for _, v := range x {
+		sum += v
+	}
+	return sum / float64(len(x))
+}
+
+// extreme returns the first place where sign·x is largest.
+func extreme(x []float64, sign float64) int {
+	at := 0
+	for t, v := range x {
+		if sign*v > sign*x[at] {
+			at = t
+		}
+	}
+	return at
+}
+
+// autocorrelation is Σ_t u_t·u_{t+lag} / Σ_t u_t² with u = x − mean, 0 for a
+// constant series.
+func autocorrelation(x []float64, lag int) float64 {
+	m, cross, square := mean(x), 0.0, 0.0
+	for t, v := range x {
+		square += (v - m) * (v - m)
+		if t+lag < len(x) {
+			cross += (v - m) * (x[t+lag] - m)
+		}
+	}
+	if !(square > 0) {
+		return 0
+	}
+	return cross / square
+}

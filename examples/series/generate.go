@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/examples/internal/progress"
+	"github.com/gibbsite-go/gibbsite/projection"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// schedule is that of the synthetic experiments of Narasimhan et al. 2025; a run
+// with fewer steps takes every k-th level of it.
+var schedule = sampler.LinearBeta{To: 0.1, Steps: 200}
+
+// metricBlur is added to every training window, in standard deviations, before
+// their covariance is taken: less leaves a metric in which rows are so nearly
+// dependent that projections take long.
+const metricBlur = 0.2
+
+// problem is a corpus, a model of its windows, and the limits of every window
+// held out.
+type problem struct {
+	*corpus
+	ordered  bool // prices are in order
+	prices   [4]int
+	impute   bool
+	features []string
+	limits   []limits
+	model    energy.Denoiser[float32]
+	prior    *posterior
+	sets     []*constraint.Series
+}
+
+func newProblem(t *table, o options) (*problem, error) {
+	p := &problem{impute: o.impute}
+	var err error
+	if o.ohlc {
+		if p.prices, p.ordered, err = t.prices(); err != nil {
+			return nil, err
+		}
+	}
+	if p.limits, err = parseLimits(o.bounds, t); err != nil {
+		return nil, err
+	}
+	if o.features != "" && !o.impute {
+		for _, name := range strings.Split(o.features, ",") {
+			name = strings.TrimSpace(name)
+			if features[name] == nil {
+				return nil, fmt.Errorf("-features: no feature %q; there are %s", name, strings.Join(featureNames, ", "))
+			}
+			p.features = append(p.features, name)
+		}
+	}
+	if p.corpus, err = cut(t, o.length, o.heldOut, o.training); err != nil {
+		return nil, err
+	}
+	if p.prior, err = newPosterior(p.training, p.sites(), metricBlur); err != nil {
+		return nil, err
+	}
+	if o.denoiser == "gaussian" {
+		p.model, err = p.prior.gaussian()
+	} else {
+		p.model, err = energy.NewWindows(p.training, p.sites(), energy.WindowsConfig{Bandwidth: o.bandwidth})
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i, start := range p.starts {
+		set, err := p.limit(i)
+		if err == nil { // limits that exclude each other show here
+			_, err = projection.Proximal{Set: set}.Compile(p.sites())
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: window of lines %d to %d: %w", t.name, t.lines[start], t.lines[start+o.length-1], err)
+		}
+		p.sets = append(p.sets, set)
+	}
+	return p, nil
+}
+
+// outcome is what one method generated.
+type outcome struct {
+	method  sampler.SeriesMethod
+	x       []float32 // windows held out × samples × sites
+	samples int       // per window
+	seconds float64
+}
+
+// window returns sample k for held-out window i.
+func (o *outcome) window(p *problem, i, k int) []float32 {
+	return o.x[(i*o.samples+k)*p.sites():][:p.sites()]
+}
+
+// process returns the diffusion of a method for held-out window i.
+func (p *problem) process(o options, m sampler.SeriesMethod, i int) sampler.Series {
+	near := projection.Proximal{Set: p.sets[i]}
+	if m == sampler.ByMetric {
+		near.Metric = func(dst, v []float64, t float64) { p.prior.apply(dst, v, schedule.Alpha(t)) }
+	}
+	return sampler.Series{
+		Gaussian: sampler.Gaussian{Schedule: schedule, Eta: o.eta},
+		Method:   m, Projector: near,
+		Set: p.sets[i], Weight: o.weight, Covariance: p.prior.apply,
+	}
+}
+
+func (p *problem) generate(ctx context.Context, o options, m sampler.SeriesMethod) (*outcome, error) {
+	out := &outcome{method: m, samples: o.samples, x: make([]float32, len(p.held)*o.samples)}
+	bar := progress.New(m.String())
+	start := time.Now()
+	for i := range p.sets {
+		d, err := sampler.NewDiffusion(p.model, p.process(o, m, i), sampler.DiffusionConfig{
+			Steps: o.steps,
+			Seed:  o.seed + uint64(i)<<32, // the same noise for all methods
+		})
+		if err != nil {
+			return nil, err
+		}
+		if err := d.Sample(ctx, out.x[i*o.samples*p.sites():(i+1)*o.samples*p.sites()]); err != nil {
+			return nil, fmt.Errorf("window of lines %d to %d: %w", p.lines[p.starts[i]], p.lines[p.starts[i]+p.length-1], err)
+		}
+		bar.Set(i+1, len(p.sets))
+	}
+	bar.Done()
+	out.seconds = time.Since(start).Seconds()
+	return out, nil
+}

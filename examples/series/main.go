@@ -1,0 +1,174 @@
+// Series generates real-valued series of several channels that have to have
+// given features: it cuts a table into windows, holds some out, and has every
+// method of sampler.Series generate windows with the features of those, judged
+// side by side. The default is a synthetic market of prices and volume, whose
+// prices also have to be in order.
+//
+//	go -C examples run ./series -out out
+//	go -C examples run ./series -csv prices.csv -columns open,high,low,close
+//	go -C examples run ./series -impute
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// options are the command line.
+type options struct {
+	csv, columns, features, bounds, methods, denoiser, out string
+	rows, length, heldOut, samples, training, steps        int
+	bandwidth, eta, weight                                 float64
+	seed                                                   uint64
+	impute, ohlc, json                                     bool
+}
+
+func parse(args []string) (options, error) {
+	var o options
+	f := flag.NewFlagSet("series", flag.ContinueOnError)
+	f.StringVar(&o.csv, "csv", "", "read the series from this `file`, one column per channel; the default is a synthetic market")
+	f.StringVar(&o.columns, "columns", "", "names of the `columns` to read, of a file with a header; empty means all")
+	f.BoolVar(&o.ohlc, "ohlc", true, "keep low ≤ open, close ≤ high where channels have these names")
+	f.StringVar(&o.bounds, "bounds", "", "`limits` of channels such as close=90:110,volume=0:")
+	f.StringVar(&o.features, "features", "mean,change,argmax,argmin", "what samples take over from the real window, per channel, of "+strings.Join(featureNames, ", "))
+	f.BoolVar(&o.impute, "impute", false, "instead of features, take over the first and the last third of the real window")
+	f.StringVar(&o.methods, "method", "", "`methods` to run; empty means all")
+	f.StringVar(&o.denoiser, "denoiser", "windows", "model of the training windows: windows (kernel density) or gaussian")
+	f.IntVar(&o.rows, "rows", 6000, "periods of the synthetic market")
+	f.IntVar(&o.length, "length", 24, "rows of a window")
+	f.IntVar(&o.heldOut, "heldout", 60, "windows that are held out")
+	f.IntVar(&o.samples, "samples", 1, "samples per window held out")
+	f.IntVar(&o.training, "training", 2000, "most windows for training")
+	f.IntVar(&o.steps, "steps", 50, "steps of the diffusion")
+	f.Float64Var(&o.bandwidth, "bandwidth", 0.05, "of the kernel density, in standard deviations of a channel")
+	f.Float64Var(&o.eta, "eta", 0, "noise of a step: 0 is DDIM, 1 is DDPM")
+	f.Float64Var(&o.weight, "weight", 0.1, "of the guidance")
+	f.Uint64Var(&o.seed, "seed", 1, "random seed")
+	f.BoolVar(&o.json, "json", false, "print one JSON object and nothing else on standard output")
+	f.StringVar(&o.out, "out", "", "write pictures to this `folder`")
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	if f.NArg() > 0 {
+		return o, fmt.Errorf("unexpected argument %q; see -help", f.Arg(0))
+	}
+	for _, c := range []struct {
+		name        string
+		value, want int
+	}{
+		{"rows", o.rows, 1}, {"length", o.length, 3}, {"heldout", o.heldOut, 2},
+		{"samples", o.samples, 1}, {"training", o.training, leastTraining}, {"steps", o.steps, 1},
+	} {
+		if c.value < c.want {
+			return o, fmt.Errorf("-%s = %d, want ≥ %d", c.name, c.value, c.want)
+		}
+	}
+	switch {
+	case !(o.bandwidth > 0) || math.IsInf(o.bandwidth, 1):
+		return o, fmt.Errorf("-bandwidth = %v, want > 0 and finite", o.bandwidth)
+	case !(o.eta >= 0 && o.eta <= 1):
+		return o, fmt.Errorf("-eta = %v, want 0 … 1", o.eta)
+	case !(o.weight > 0) || math.IsInf(o.weight, 1):
+		return o, fmt.Errorf("-weight = %v, want > 0 and finite", o.weight)
+	case o.denoiser != "windows" && o.denoiser != "gaussian":
+		return o, fmt.Errorf("-denoiser = %q, want windows or gaussian", o.denoiser)
+	case o.csv == "" && o.columns != "":
+		return o, fmt.Errorf("-columns = %q without -csv", o.columns)
+	}
+	return o, nil
+}
+
+// chosen returns the methods of the command line.
+func chosen(names string) ([]sampler.SeriesMethod, error) {
+	all := sampler.SeriesMethods()
+	if names == "" {
+		return all, nil
+	}
+	var out []sampler.SeriesMethod
+	for _, name := range strings.Split(names, ",") {
+		k := slices.IndexFunc(all, func(m sampler.SeriesMethod) bool { return m.String() == strings.TrimSpace(name) })
+		if k < 0 {
+			return nil, fmt.Errorf("-method: no method %q; there are %v", name, all)
+		}
+		out = append(out, all[k])
+	}
+	return out, nil
+}
+
+// load reads or makes the table and prepares the problem.
+func load(o options) (*problem, error) {
+	t := market(o.rows, o.seed)
+	if o.csv != "" {
+		var err error
+		if t, err = readTable(o.csv, o.columns); err != nil {
+			return nil, err
+		}
+	}
+	return newProblem(t, o)
+}
+
+func run(ctx context.Context, o options) (*report, error) {
+	methods, err := chosen(o.methods)
+	if err != nil {
+		return nil, err
+	}
+	p, err := load(o)
+	if err != nil {
+		return nil, err
+	}
+	r := newReport(p, o)
+	var runs []*outcome
+	for _, m := range methods {
+		out, err := p.generate(ctx, o, m)
+		if err != nil {
+			return nil, fmt.Errorf("%v: %w", m, err)
+		}
+		if err := r.add(p, out); err != nil {
+			return nil, fmt.Errorf("%v: %w", m, err)
+		}
+		runs = append(runs, out)
+	}
+	if o.out != "" {
+		if r.pictures, err = drawAll(o.out, p, runs); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := program(ctx, os.Args[1:]); err != nil {
+		if err != flag.ErrHelp {
+			fmt.Fprintln(os.Stderr, "series:", err)
+		}
+		stop()
+		os.Exit(1)
+	}
+}
+
+func program(ctx context.Context, args []string) error {
+	o, err := parse(args)
+	if err != nil {
+		return err
+	}
+	r, err := run(ctx, o)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return json.NewEncoder(os.Stdout).Encode(r)
+	}
+	fmt.Print(r)
+	return nil
+}

@@ -1,0 +1,250 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"image/png"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// little makes runs that take a fraction of a second.
+var little = []string{"-rows", "1500", "-heldout", "8", "-length", "12", "-training", "200", "-steps", "10"}
+
+func try(args ...string) (*report, error) {
+	o, err := parse(args)
+	if err != nil {
+		return nil, err
+	}
+	return run(context.Background(), o)
+}
+
+func do(t *testing.T, args ...string) *report {
+	t.Helper()
+	r, err := try(args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func write(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "data.csv")
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// walk is a file of rows with two channels, lines being what line i says in
+// place of what it would.
+func walk(rows int, lines map[int]string) string {
+	var b strings.Builder
+	for i := range rows {
+		if s, ok := lines[i]; ok {
+			fmt.Fprintln(&b, s)
+			continue
+		}
+		fmt.Fprintf(&b, "%.3f,%.3f\n", math.Sin(float64(i)/5)+math.Sin(float64(i*i)), math.Cos(float64(i)/7))
+	}
+	return b.String()
+}
+
+func TestMethodsKeepLimits(t *testing.T) {
+	r := do(t, slices.Concat(little, []string{"-samples", "2"})...)
+	if len(r.Methods) != 8 || !r.OHLC || r.HeldOut != 8 || r.Training != 200 {
+		t.Fatalf("%+v", r)
+	}
+	for _, f := range r.Methods {
+		held := f.Method != "guided" && f.Method != "unconstrained"
+		if held != (f.Violation <= 1e-6) {
+			t.Errorf("%s: violation %v", f.Method, f.Violation)
+		}
+		if !(f.Frechet > 0 && f.DTW > 0 && f.Ms > 0) || f.RMSE != 0 {
+			t.Errorf("%+v", f)
+		}
+	}
+	if s := r.String(); !strings.Contains(s, "cps-metric") || !strings.Contains(s, "low ≤ open, close ≤ high") {
+		t.Error(s)
+	}
+}
+
+// The default data, by the methods that the others are measured with. The
+// sampling has the seed of the default run, so the order is no chance.
+func TestPosteriorSamplingIsBest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	r := do(t, "-method", "cps,pdm,prodigy,cop-ft")
+	for _, f := range r.Methods[1:] {
+		if f.Frechet <= r.Methods[0].Frechet || f.DTW <= r.Methods[0].DTW {
+			t.Errorf("%+v is not worse than %+v", f, r.Methods[0])
+		}
+	}
+}
+
+// The first predictions are nearly flat, and more rows look tight than can be.
+func TestFlatPredictions(t *testing.T) {
+	if r := do(t, "-heldout", "20", "-bandwidth", "0.3", "-method", "cps", "-steps", "2"); r.Methods[0].Violation > 1e-6 {
+		t.Errorf("%+v", r.Methods[0])
+	}
+}
+
+func TestAllFeaturesAndBounds(t *testing.T) {
+	r := do(t, slices.Concat(little, []string{"-features", strings.Join(featureNames[:6], ","), "-bounds", "volume=0:,close=1:1000", "-method", "cps", "-denoiser", "gaussian"})...)
+	if f := r.Methods[0]; f.Violation > 1e-6 {
+		t.Errorf("%+v", f)
+	}
+	r = do(t, slices.Concat(little, []string{"-features", "acf,mean", "-method", "cps", "-heldout", "3"})...)
+	if f := r.Methods[0]; f.Violation > 0.005 { // of 0.01, half of which is in the limit
+		t.Errorf("%+v", f)
+	}
+}
+
+func TestImpute(t *testing.T) {
+	r := do(t, slices.Concat(little, []string{"-impute", "-method", "cps,unconstrained"})...)
+	cps, free := r.Methods[0], r.Methods[1]
+	if cps.Violation > 1e-6 || !(cps.RMSE < free.RMSE) || !(cps.RMSE > 0) {
+		t.Errorf("%+v, %+v", cps, free)
+	}
+	if !strings.Contains(r.String(), "RMSE") {
+		t.Error(r.String())
+	}
+}
+
+func TestJSON(t *testing.T) {
+	b, err := json.Marshal(do(t, slices.Concat(little, []string{"-method", "cps, cop-ft"})...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct{ Methods []map[string]any }
+	if err := json.NewDecoder(bytes.NewReader(b)).Decode(&got); err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Methods) != 2 || got.Methods[1]["method"] != "cop-ft" {
+		t.Fatalf("%s", b)
+	}
+	for _, key := range []string{"frechet", "dtw", "violation", "ms_per_sample"} {
+		if _, ok := got.Methods[0][key].(float64); !ok {
+			t.Errorf("no %q in %s", key, b)
+		}
+	}
+}
+
+func TestFiles(t *testing.T) {
+	args := []string{"-length", "6", "-heldout", "4", "-steps", "5", "-method", "cps", "-csv"}
+	r := do(t, append(args, write(t, walk(200, nil)))...)
+	if !slices.Equal(r.Channels, []string{"1", "2"}) || r.OHLC {
+		t.Errorf("%+v", r)
+	}
+	text := "day, price\n# a comment\n"
+	for i, s := range strings.Fields(walk(200, nil)) {
+		price, _, _ := strings.Cut(s, ",")
+		text += fmt.Sprintf("day %d, %s\n", i, price)
+	}
+	if r := do(t, append(args, write(t, text), "-columns", "price")...); !slices.Equal(r.Channels, []string{"price"}) {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestErrorsAreClear(t *testing.T) {
+	csv := func(rows int, lines map[int]string) []string {
+		return []string{"-length", "6", "-heldout", "4", "-steps", "5", "-csv", write(t, walk(rows, lines))}
+	}
+	many := strings.Repeat("1,2\n2,2\n", 100)
+	ohlc := "open,high,low,close\n1,3,0,2\n1,3,2,2\n"
+	for want, args := range map[string][]string{
+		"no such file":                                {"-csv", "missing.csv"},
+		"line 5: wrong number of fields":              csv(200, map[int]string{4: "1,2,3"}),
+		`line 3, column 2: "x" is not a number`:       csv(200, map[int]string{2: "1,x"}),
+		"line 4, column 1: NaN, want a finite number": csv(200, map[int]string{3: "NaN,1"}),
+		"line 4, column 2: -Inf, want":                csv(200, map[int]string{3: "0,-Inf"}),
+		"line 9, column 1: 1e999, want":               csv(200, map[int]string{8: "1e999,1"}),
+		"line 7, column 2: no number":                 csv(200, map[int]string{6: "1,"}),
+		"no rows of numbers":                          csv(0, nil),
+		"20 rows, too few to hold out 4 windows":      csv(20, nil),
+		"numbers are too large":                       csv(200, map[int]string{5: "1e308,1"}),
+		"column 2 is 2 on lines 1 … 200: a constant":  {"-csv", write(t, many)},
+		"line 3: open 1, high 3, low 2, close 2":      {"-csv", write(t, ohlc)},
+		`no column "b"; there are open, high`:         {"-csv", write(t, ohlc), "-columns", "open,b"},
+		`two columns "open"`:                          {"-csv", write(t, ohlc), "-columns", "open,open"},
+		"-columns = \"a\" without -csv":               {"-columns", "a"},
+		"exclude each other":                          append([]string{"-bounds", "close=1:2"}, little...),
+		"close between 5 and 4, want lower ≤ upper":   {"-bounds", "close=5:4"},
+		"want channel=lower:upper":                    {"-bounds", "close"},
+		`-bounds: no channel "c"`:                     {"-bounds", "c=1:2"},
+		`parsing "x"`:                                 {"-bounds", "close=x:2"},
+		`no method "hmc"`:                             {"-method", "hmc"},
+		`no feature "mode"`:                           {"-features", "mode"},
+		`-denoiser = "net"`:                           {"-denoiser", "net"},
+		"-steps = 0, want ≥ 1":                        {"-steps", "0"},
+		"-heldout = 1, want ≥ 2":                      {"-heldout", "1"},
+		"-bandwidth = NaN":                            {"-bandwidth", "NaN"},
+		"-eta = 2":                                    {"-eta", "2"},
+		"-weight = 0":                                 {"-weight", "0"},
+		"unexpected argument":                         {"extra"},
+	} {
+		if _, err := try(args...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: error %v, want one that contains %q", args, err, want)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	o, err := parse(little)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := run(ctx, o); !errors.Is(err, context.Canceled) {
+		t.Errorf("a cancelled run: %v", err)
+	}
+}
+
+// Windows for training share no row with those held out, and raw units are
+// those of the file.
+func TestCut(t *testing.T) {
+	table := market(400, 3)
+	c, err := cut(table, 10, 5, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	free := len(c.training) / c.sites()
+	// Every window held out takes 2·10 − 1 of the 391 places.
+	if free != 391-5*19 || len(c.starts) != 5 {
+		t.Errorf("%d windows for training, %v held out", free, c.starts)
+	}
+	for i, start := range c.starts {
+		for k := range c.names {
+			for j, v := range c.raw(c.window(c.held, i), k) {
+				if want := table.at(start+j, k); math.Abs(v-want) > 1e-5*math.Abs(want) {
+					t.Fatalf("window %d: %v, want %v", i, v, want)
+				}
+			}
+		}
+	}
+}
+
+func TestPictures(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new", "folder")
+	r := do(t, slices.Concat(little, []string{"-method", "cps,pdm", "-out", dir})...)
+	if len(r.pictures) != 2 {
+		t.Fatalf("pictures: %v", r.pictures)
+	}
+	for _, path := range r.pictures {
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := png.Decode(f); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+		f.Close()
+	}
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// report is what the program prints, as a table or as JSON.
+type report struct {
+	Data     string    `json:"data"`
+	Channels []string  `json:"channels"`
+	Length   int       `json:"length"`
+	Training int       `json:"training"`
+	HeldOut  int       `json:"heldout"`
+	Samples  int       `json:"samples"` // per window held out
+	Features []string  `json:"features,omitempty"`
+	Impute   bool      `json:"impute"`
+	OHLC     bool      `json:"ohlc"`
+	Denoiser string    `json:"denoiser"`
+	Steps    int       `json:"steps"`
+	Seed     uint64    `json:"seed"`
+	Methods  []figures `json:"methods"`
+
+	pictures []string
+}
+
+// figures of one method, all in standardised units.
+type figures struct {
+	Method    string  `json:"method"`
+	Frechet   float64 `json:"frechet"`   // squared distance to the windows held out
+	DTW       float64 `json:"dtw"`       // mean distance to the window whose limits a sample has
+	Violation float64 `json:"violation"` // the largest of any limit in any sample
+	Total     float64 `json:"total_violation"`
+	RMSE      float64 `json:"rmse,omitempty"` // of imputed entries
+	Ms        float64 `json:"ms_per_sample"`
+}
+
+func newReport(p *problem, o options) *report {
+	return &report{
+		Data: p.name, Channels: p.names, Length: p.length, Training: len(p.training) / p.sites(), HeldOut: len(p.starts),
+		Samples: o.samples, Features: p.features, Impute: p.impute, OHLC: p.ordered, Denoiser: o.denoiser, Steps: o.steps, Seed: o.seed,
+	}
+}
+
+// add judges what a method generated.
+func (r *report) add(p *problem, o *outcome) error {
+	count := len(p.starts) * o.samples
+	f := figures{Method: o.method.String(), Ms: 1000 * o.seconds / float64(count)}
+	var err error
+	if f.Frechet, err = sampler.Frechet(o.x, p.held, p.sites()); err != nil {
+		return err
+	}
+	warp := sampler.DTW{Channels: p.channels()}
+	for i, set := range p.sets {
+		x := o.x[i*o.samples*p.sites() : (i+1)*o.samples*p.sites()]
+		total, worst := sampler.SeriesViolation(set, x, p.sites())
+		f.Total += total / float64(len(p.sets))
+		f.Violation = max(f.Violation, worst)
+		for k := range o.samples {
+			f.DTW += warp.Distance(o.window(p, i, k), p.window(p.held, i)) / float64(count)
+		}
+	}
+	if p.impute {
+		f.RMSE = p.rmse(o)
+	}
+	r.Methods = append(r.Methods, f)
+	return nil
+}
+
+// rmse is the root mean square error of what was imputed.
+func (p *problem) rmse(o *outcome) float64 {
+	from, to := hidden(p.length)
+	sum, count := 0.0, 0
+	for i := range p.starts {
+		real := p.window(p.held, i)
+		for k := range o.samples {
+			x := o.window(p, i, k)
+			for j := from * p.channels(); j < to*p.channels(); j++ {
+				e := float64(x[j]) - float64(real[j])
+				sum += e * e
+				count++
+			}
+		}
+	}
+	return math.Sqrt(sum / float64(count))
+}
+
+func (r *report) String() string {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s: %s; windows of %d rows, %d for training, %d held out\n", r.Data, strings.Join(r.Channels, ", "), r.Length, r.Training, r.HeldOut)
+	what := "features of the real window: " + strings.Join(r.Features, ", ")
+	if r.Impute {
+		what = "the first and the last third of the real window"
+	}
+	if r.OHLC {
+		what += "; low ≤ open, close ≤ high"
+	}
+	fmt.Fprintf(&b, "%s\n%d samples for each, %d steps, denoiser %s, seed %d; standardised units\n\n", what, r.Samples, r.Steps, r.Denoiser, r.Seed)
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	head := "method\tFréchet\tDTW\tlargest violation\ttotal violation\tms/sample\t"
+	if r.Impute {
+		head += "RMSE\t"
+	}
+	fmt.Fprintln(w, head)
+	for _, f := range r.Methods {
+		fmt.Fprintf(w, "%s\t%.3f\t%.3f\t%.2g\t%.2g\t%.1f\t", f.Method, f.Frechet, f.DTW, f.Violation, f.Total, f.Ms)
+		if r.Impute {
+			fmt.Fprintf(w, "%.3f\t", f.RMSE)
+		}
+		fmt.Fprintln(w)
+	}
+	w.Flush()
+	for _, p := range r.pictures {
+		fmt.Fprintln(&b, "wrote", p)
+	}
+	return b.String()
+}
