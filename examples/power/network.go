@@ -18,7 +18,7 @@ const (
 	most      = 10.0 // dBm, the 10 mW that a transmitter may spend
 
 	// How far receivers are from their transmitters. With the area per pair that
-	// is the default, rates without constraints resemble the paper's.
+	// is the default, rates of 50 users without constraints resemble the paper's.
 	nearest, farthest = 10.0, 50.0
 )
 
