@@ -130,14 +130,18 @@ func run(ctx context.Context, o options) (*report, error) {
 	for _, m := range methods {
 		out, err := p.generate(ctx, o, m)
 		if err != nil {
-			return nil, fmt.Errorf("%v: %w", m, err)
+			err = fmt.Errorf("%v: %w", m, err)
+			if len(methods) == 1 || !r.excuse(err) {
+				return nil, err
+			}
+			continue
 		}
 		if err := r.add(p, out); err != nil {
 			return nil, fmt.Errorf("%v: %w", m, err)
 		}
 		runs = append(runs, out)
 	}
-	if o.out != "" {
+	if o.out != "" && len(runs) > 0 {
 		if r.pictures, err = drawAll(o.out, p, runs); err != nil {
 			return nil, err
 		}

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/gibbsite-go/gibbsite/projection"
 )
 
 // little makes runs that take a fraction of a second.
@@ -116,6 +118,16 @@ func TestImpute(t *testing.T) {
 		t.Errorf("%+v, %+v", cps, free)
 	}
 	if !strings.Contains(r.String(), "RMSE") {
+		t.Error(r.String())
+	}
+}
+
+func TestOneMethodMayFail(t *testing.T) {
+	var r report
+	if r.excuse(context.Canceled) || !r.excuse(fmt.Errorf("cps: %w", &projection.NotConverged{Method: "Proximal"})) {
+		t.Error("only what does not converge is excused")
+	}
+	if !strings.Contains(r.String(), "failed: cps: projection: Proximal") {
 		t.Error(r.String())
 	}
 }

@@ -2,11 +2,13 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
 	"text/tabwriter"
 
+	"github.com/gibbsite-go/gibbsite/projection"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -25,6 +27,7 @@ type report struct {
 	Steps    int       `json:"steps"`
 	Seed     uint64    `json:"seed"`
 	Methods  []figures `json:"methods"`
+	Failed   []string  `json:"failed,omitempty"` // methods without figures, and why
 
 	pictures []string
 }
@@ -45,6 +48,17 @@ func newReport(p *problem, o options) *report {
 		Data: p.name, Channels: p.names, Length: p.length, Training: len(p.training) / p.sites(), HeldOut: len(p.starts),
 		Samples: o.samples, Features: p.features, Impute: p.impute, OHLC: p.ordered, Denoiser: o.denoiser, Steps: o.steps, Seed: o.seed,
 	}
+}
+
+// excuse notes the failure of one method and reports whether the others may go
+// on: where a projection did not converge there are no figures to show.
+func (r *report) excuse(err error) bool {
+	var not *projection.NotConverged
+	if !errors.As(err, &not) {
+		return false
+	}
+	r.Failed = append(r.Failed, err.Error())
+	return true
 }
 
 // add judges what a method generated.
@@ -115,6 +129,9 @@ func (r *report) String() string {
 		fmt.Fprintln(w)
 	}
 	w.Flush()
+	for _, f := range r.Failed {
+		fmt.Fprintln(&b, "failed:", f)
+	}
 	for _, p := range r.pictures {
 		fmt.Fprintln(&b, "wrote", p)
 	}
