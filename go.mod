@@ -9,7 +9,4 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
-require (
-	go.yaml.in/yaml/v3 v3.0.5 // indirect
-	golang.org/x/tools v0.30.0 // indirect
-)
+require go.yaml.in/yaml/v3 v3.0.5 // indirect
