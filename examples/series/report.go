@@ -114,7 +114,7 @@ func (r *report) String() string {
 	if r.OHLC {
 		what += "; low ≤ open, close ≤ high"
 	}
-	fmt.Fprintf(&b, "%s\n%d samples for each, %d steps, denoiser %s, seed %d; standardised units\n\n", what, r.Samples, r.Steps, r.Denoiser, r.Seed)
+	fmt.Fprintf(&b, "%s\nsamples per held-out window: %d, steps: %d, denoiser %s, seed %d; standardised units\n\n", what, r.Samples, r.Steps, r.Denoiser, r.Seed)
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	head := "method\tFréchet\tDTW\tlargest violation\ttotal violation\tms/sample\t"
 	if r.Impute {
