@@ -79,6 +79,7 @@ func TestLangevinInvariance(t *testing.T) {
 
 // On N(0, 1) the unadjusted chain has the stationary law N(0, 1/(1 − h/2)).
 func TestLangevinUnadjusted(t *testing.T) {
+	sampler.SkipUnderRace(t)
 	const chains, h = 20000, 0.5
 	m, err := energy.NewRealQuadratic([]float64{1}, nil, 0)
 	require.NoError(t, err)
