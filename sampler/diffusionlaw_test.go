@@ -156,6 +156,7 @@ func TestFirstHittingFollowsTheJoint(t *testing.T) {
 }
 
 func TestUniformConvertsLeaveOneOutPredictions(t *testing.T) {
+	skipUnderRace(t)
 	m := newJoint(3, 3, false, 8)
 	p, err := Uniform{}.Bind(3, 3)
 	require.NoError(t, err)

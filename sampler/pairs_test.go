@@ -261,6 +261,7 @@ func TestPairsStayInsideAndStartThere(t *testing.T) {
 
 // Replica exchange starts where its base kernels can.
 func TestTemperingWithinALanguage(t *testing.T) {
+	skipUnderRace(t)
 	up := constraint.Count{Levels: []int32{1}, Min: 4, Max: 4}
 	for _, base := range []Method{PairGibbs{Within: up}, DMALA{Within: up}, Gibbs{}} {
 		c := run(t, newQuadratic(9, 1), Tempering{Base: base, Rungs: 3}, Config{Chains: 40}, 20)

@@ -128,6 +128,7 @@ func (n noWeight) Bind(int, int) (Process[int32], error) { return n, nil }
 func (noWeight) Reweight([]float32, []int32, []int32, float64, float64) {}
 
 func TestBrokenWeightsAreFound(t *testing.T) {
+	skipUnderRace(t)
 	for i, twin := range []Process[int32]{noWeight{Masked{Mask: 2}}, noWeight{Masked{Mask: 2, FirstHitting: true}}, wrongWeight{}} {
 		m, set, law := particleSetup(t, i)
 		cfg := ParticlesConfig{DiffusionConfig: DiffusionConfig{Steps: particleCases[i].steps, Projector: set, Workers: 1, Seed: 4}, Particles: 4}
