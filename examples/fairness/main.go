@@ -11,13 +11,11 @@
 package main
 
 import (
-	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"math"
-	"os"
-	"os/signal"
+
+	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 )
 
 // options are the command line.
@@ -58,29 +56,5 @@ func parse(args []string) (options, error) {
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := program(ctx, os.Args[1:]); err != nil {
-		if err != flag.ErrHelp {
-			fmt.Fprintln(os.Stderr, "fairness:", err)
-		}
-		stop()
-		os.Exit(1)
-	}
-}
-
-func program(ctx context.Context, args []string) error {
-	o, err := parse(args)
-	if err != nil {
-		return err
-	}
-	r, err := run(ctx, o)
-	if err != nil {
-		return err
-	}
-	if o.json {
-		return json.NewEncoder(os.Stdout).Encode(r)
-	}
-	fmt.Print(r)
-	return nil
+	command.Main("fairness", parse, run, func(o options) bool { return o.json })
 }

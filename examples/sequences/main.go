@@ -10,14 +10,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
-	"os"
-	"os/signal"
 	"strings"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 )
 
 // options are the command line.
@@ -108,29 +106,5 @@ func run(ctx context.Context, o options) (*report, error) {
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := program(ctx, os.Args[1:]); err != nil {
-		if err != flag.ErrHelp {
-			fmt.Fprintln(os.Stderr, "sequences:", err)
-		}
-		stop()
-		os.Exit(1)
-	}
-}
-
-func program(ctx context.Context, args []string) error {
-	o, err := parseFlags(args)
-	if err != nil {
-		return err
-	}
-	r, err := run(ctx, o)
-	if err != nil {
-		return err
-	}
-	if o.json {
-		return json.NewEncoder(os.Stdout).Encode(r)
-	}
-	fmt.Print(r)
-	return nil
+	command.Main("sequences", parseFlags, run, func(o options) bool { return o.json })
 }
