@@ -54,13 +54,7 @@ func (c *Chains) Save(w io.Writer) error {
 		body = appendFloat64s(body, []float64{b.stats.Accept, b.stats.Moved})
 		body = append(body, state...)
 	}
-	out := binary.LittleEndian.AppendUint64(bytes.Clone(magic), uint64(len(body)))
-	out = append(out, body...)
-	out = binary.LittleEndian.AppendUint64(out, crc64.Checksum(body, crcTable))
-	if _, err := w.Write(out); err != nil {
-		return fmt.Errorf("sampler: Save: %w", err)
-	}
-	return nil
+	return writeBody(w, magic, body)
 }
 
 // header returns the part of a checkpoint that must agree between writer and
@@ -97,6 +91,17 @@ func (c *Chains) Load(r io.Reader) error {
 	c.x, c.streams, c.info, c.blocks = n.x, n.streams, n.info, n.blocks
 	c.kept = max(0, (c.blocks[0].steps-c.cfg.Warmup)/c.cfg.Thin)
 	c.ready, c.err = true, nil
+	return nil
+}
+
+// writeBody writes magic, length, body and checksum in one piece.
+func writeBody(w io.Writer, magic, body []byte) error {
+	out := binary.LittleEndian.AppendUint64(bytes.Clone(magic), uint64(len(body)))
+	out = append(out, body...)
+	out = binary.LittleEndian.AppendUint64(out, crc64.Checksum(body, crcTable))
+	if _, err := w.Write(out); err != nil {
+		return fmt.Errorf("sampler: Save: %w", err)
+	}
 	return nil
 }
 

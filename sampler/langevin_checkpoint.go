@@ -30,14 +30,7 @@ func (l *Langevin) Save(w io.Writer) error {
 			return fmt.Errorf("sampler: Save: a chain has failed: %w", err)
 		}
 	}
-	body := l.appendBody(l.header())
-	out := binary.LittleEndian.AppendUint64(bytes.Clone(langevinMagic), uint64(len(body)))
-	out = append(out, body...)
-	out = binary.LittleEndian.AppendUint64(out, crc64.Checksum(body, crcTable))
-	if _, err := w.Write(out); err != nil {
-		return fmt.Errorf("sampler: Save: %w", err)
-	}
-	return nil
+	return writeBody(w, langevinMagic, l.appendBody(l.header()))
 }
 
 // header returns what must agree between writer and reader.
