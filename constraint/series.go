@@ -2,7 +2,8 @@ package constraint
 
 import (
 	"fmt"
-	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // Series is a set of real-valued series that a [SeriesBuilder] has compiled:
@@ -37,8 +38,8 @@ func (s *Series) RowName(j int) string {
 // Value stores g(v): for every row the larger of its two violations, in
 // standardised units; for every autocorrelation how far it is above and below.
 func (s *Series) Value(g []float64, v []float32) {
-	checkLength("g", len(g), s.Len())
-	checkLength("v", len(v), s.sites)
+	check.Len("constraint", "g", len(g), s.Len())
+	check.Len("constraint", "v", len(v), s.sites)
 	n := s.slabs.Len()
 	s.slabs.Value(g[:n], v)
 	evalCurves(s.curves, g[n:], v)
@@ -46,8 +47,8 @@ func (s *Series) Value(g []float64, v []float32) {
 
 // Pull adds the derivative of Σ_j w_j·g_j at v to dst.
 func (s *Series) Pull(dst, v []float32, w []float64) {
-	checkLength("w", len(w), s.Len())
-	checkLength("v", len(v), s.sites)
+	check.Len("constraint", "w", len(w), s.Len())
+	check.Len("constraint", "v", len(v), s.sites)
 	n := s.slabs.Len()
 	s.slabs.Pull(dst, v, w[:n])
 	for j, x := range w[n:] {
@@ -160,9 +161,6 @@ func (a autocorrelation) eachSlope(x func(t int) float64, f func(t int, slope fl
 		f(t, (cross(t)-average-float64(2*r*(x(t)-mean)))/square)
 	}
 }
-
-// finite reports whether x is a number.
-func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
 // span names a range of times.
 func span(from, to int) string { return fmt.Sprintf("t = %d…%d", from, to-1) }

@@ -3,6 +3,8 @@ package constraint
 import (
 	"fmt"
 	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // SeriesShape says what the series of a [SeriesBuilder] are like.
@@ -56,7 +58,7 @@ func NewSeriesBuilder(shape SeriesShape) *SeriesBuilder {
 	}
 	if b.err == nil {
 		for c := range shape.Channels {
-			if shift, scale := b.affine(c); !finite(shift) || !finite(scale) || !(scale > 0) {
+			if shift, scale := b.affine(c); !check.Finite(shift) || !check.Finite(scale) || !(scale > 0) {
 				b.refuse("shift and scale of channel "+b.channel(c), fmt.Sprintf("%v, %v", shift, scale), "finite and > 0: a constant channel has no scale")
 			}
 		}

@@ -3,6 +3,8 @@ package constraint
 import (
 	"fmt"
 	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // Slabs is a system of two-sided linear inequalities on reals,
@@ -65,7 +67,7 @@ func (s Slabs) Len() int { return len(s.A) }
 
 // Value stores the larger violation of each row.
 func (s Slabs) Value(g []float64, v []float32) {
-	checkLength("g", len(g), len(s.A))
+	check.Len("constraint", "g", len(g), len(s.A))
 	for j, r := range s.A {
 		a := r.dot(v)
 		g[j] = max(a-s.Upper[j], s.Lower[j]-a)
@@ -74,8 +76,8 @@ func (s Slabs) Value(g []float64, v []float32) {
 
 // Pull adds Σ_j w_j·(±a_j) to dst, with the sign of the larger violation.
 func (s Slabs) Pull(dst, v []float32, w []float64) {
-	checkLength("dst", len(dst), len(v))
-	checkLength("w", len(w), len(s.A))
+	check.Len("constraint", "dst", len(dst), len(v))
+	check.Len("constraint", "w", len(w), len(s.A))
 	for j, r := range s.A {
 		if w[j] == 0 {
 			continue
@@ -97,11 +99,4 @@ func (r Row) dot(v []float32) float64 {
 		sum += float64(r.Value[k] * float64(v[i]))
 	}
 	return sum
-}
-
-// checkLength panics unless the slice called name has the wanted length.
-func checkLength(name string, got, want int) {
-	if got != want {
-		panic(fmt.Sprintf("constraint: len(%s) = %d, want %d", name, got, want))
-	}
 }

@@ -2,11 +2,12 @@ package dual
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
 // Bound is the inequality g(x) ≤ 0 with
@@ -59,15 +60,15 @@ func (b Bounds) Len() int { return len(b) }
 // lengths that fit.
 func (b Bounds) Violation(g []float64, x []int32) {
 	if len(b) == 0 {
-		checkLen("g", len(g), 0)
+		check.Len("dual", "g", len(g), 0)
 		return
 	}
 	if len(g)%len(b) != 0 {
 		panic(fmt.Sprintf("dual: len(g) = %d, want a multiple of %d", len(g), len(b)))
 	}
 	states := len(g) / len(b)
-	e := float64s.get(states)
-	defer float64s.put(e)
+	e := scratch.Float64s.Get(states)
+	defer scratch.Float64s.Put(e)
 	for j := range b {
 		for s := range states {
 			g[s*len(b)+j] = b[j].Offset
@@ -88,7 +89,7 @@ func (b Bounds) Bounds(sites, levels int) (Bounds, error) {
 		if n := len(b[j].Coef); b[j].Coef != nil && n != len(b[j].Models) {
 			return nil, fmt.Errorf("dual: Bounds: bound %d has %d coefficients, want %d", j, n, len(b[j].Models))
 		}
-		if !finite(b[j].Offset) {
+		if !check.Finite(b[j].Offset) {
 			return nil, fmt.Errorf("dual: Bounds: Offset of bound %d = %v, want a finite number", j, b[j].Offset)
 		}
 		for k, m := range b[j].Models {
@@ -98,7 +99,7 @@ func (b Bounds) Bounds(sites, levels int) (Bounds, error) {
 			if s, l := m.Shape(); s != sites || l != levels {
 				return nil, fmt.Errorf("dual: Bounds: model %d of bound %d has %d sites and %d levels, want %d and %d", k, j, s, l, sites, levels)
 			}
-			if c := b[j].coef(k); !finite(c) {
+			if c := b[j].coef(k); !check.Finite(c) {
 				return nil, fmt.Errorf("dual: Bounds: coefficient %d of bound %d = %v, want a finite number", k, j, c)
 			}
 		}
@@ -127,18 +128,18 @@ func (j joined) Len() int {
 func (j joined) Violation(g []float64, x []int32) {
 	n := j.Len()
 	if n == 0 {
-		checkLen("g", len(g), 0)
+		check.Len("dual", "g", len(g), 0)
 		return
 	}
 	states, at := len(g)/n, 0
 	for _, s := range j {
-		own := float64s.get(states * s.Len())
+		own := scratch.Float64s.Get(states * s.Len())
 		s.Violation(*own, x)
 		for k, v := range *own {
 			g[k/s.Len()*n+at+k%s.Len()] = v
 		}
 		at += s.Len()
-		float64s.put(own)
+		scratch.Float64s.Put(own)
 	}
 }
 
@@ -199,13 +200,3 @@ func countBounds(c constraint.Count, sites, levels int) (Bounds, error) {
 	}
 	return b, nil
 }
-
-// checkLen panics unless the slice called name has the wanted length.
-func checkLen(name string, got, want int) {
-	if got != want {
-		panic(fmt.Sprintf("dual: len(%s) = %d, want %d", name, got, want))
-	}
-}
-
-// finite reports whether v is a finite number.
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

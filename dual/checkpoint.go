@@ -1,25 +1,19 @@
 package dual
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
-	"hash/crc64"
 	"io"
 	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// A checkpoint is little-endian:
-//
-//	magic, length of the body (8 bytes), body, CRC-64/ECMA of the body (8 bytes)
-//
+// A checkpoint is a frame of package wire,
 // followed by the primal's own, if it has one. The body holds the numbers of
 // multipliers and states, the counters, λ, the updater's state with its length
 // and the trajectory.
-var (
-	magic    = []byte("gibbsite dual 1\n")
-	crcTable = crc64.MakeTable(crc64.ECMA)
-)
+const magic = "gibbsite dual 1\n"
 
 const counters = 8 // words ahead of λ
 
@@ -42,14 +36,11 @@ func (i *Inference[S]) Save(w io.Writer) error {
 	} {
 		body = binary.LittleEndian.AppendUint64(body, v)
 	}
-	body = appendFloats(body, []float64{i.streak.margin})
-	body = appendFloats(body, i.lambda)
+	body = wire.AppendFloat64s(body, []float64{i.streak.margin})
+	body = wire.AppendFloat64s(body, i.lambda)
 	body = append(body, state...)
-	body = appendFloats(body, i.history)
-	out := binary.LittleEndian.AppendUint64(bytes.Clone(magic), uint64(len(body)))
-	out = append(out, body...)
-	out = binary.LittleEndian.AppendUint64(out, crc64.Checksum(body, crcTable))
-	if _, err := w.Write(out); err != nil {
+	body = wire.AppendFloat64s(body, i.history)
+	if err := wire.Write(w, magic, body); err != nil {
 		return fmt.Errorf("dual: Save: %w", err)
 	}
 	if p, ok := i.primal.(saver); ok {
@@ -63,7 +54,7 @@ func (i *Inference[S]) Save(w io.Writer) error {
 // that the target's multipliers are those of the checkpoint if the error is the
 // primal's.
 func (i *Inference[S]) Load(r io.Reader) error {
-	body, err := readBody(r)
+	body, err := wire.Read(r, magic, math.MaxInt64)
 	if err != nil {
 		return fmt.Errorf("dual: Load: %w", err)
 	}
@@ -88,36 +79,11 @@ func (i *Inference[S]) Load(r io.Reader) error {
 	return nil
 }
 
-// readBody returns the checked body. It allocates as data comes, so that a
-// damaged length costs nothing.
-func readBody(r io.Reader) ([]byte, error) {
-	head := make([]byte, len(magic)+8)
-	if _, err := io.ReadFull(r, head); err != nil {
-		return nil, fmt.Errorf("reading the head: %w", err)
-	}
-	if !bytes.Equal(head[:len(magic)], magic) {
-		return nil, fmt.Errorf("not a checkpoint: it begins with %q, want %q", head[:len(magic)], magic)
-	}
-	size := binary.LittleEndian.Uint64(head[len(magic):])
-	if size > math.MaxInt64-8 {
-		return nil, fmt.Errorf("the checkpoint holds %d bytes", size)
-	}
-	var b bytes.Buffer
-	if n, err := io.CopyN(&b, r, int64(size)+8); err != nil {
-		return nil, fmt.Errorf("reading the body: %d bytes of %d: %w", n, size+8, err)
-	}
-	body := b.Bytes()[:size]
-	if got, sum := crc64.Checksum(body, crcTable), binary.LittleEndian.Uint64(b.Bytes()[size:]); got != sum {
-		return nil, fmt.Errorf("the checkpoint is damaged: checksum %016x, want %016x", got, sum)
-	}
-	return body, nil
-}
-
 // restored returns a loop like i with the state of the body.
 func (i *Inference[S]) restored(body []byte) (*Inference[S], error) {
 	n := len(i.lambda)
 	if len(body) < 8*counters {
-		return nil, errShort
+		return nil, wire.ErrShort
 	}
 	word := func(k int) uint64 { return binary.LittleEndian.Uint64(body[8*k:]) }
 	if word(0) != uint64(n) || word(1) != uint64(i.batch.States) {
@@ -133,16 +99,16 @@ func (i *Inference[S]) restored(body []byte) (*Inference[S], error) {
 	size := word(7)
 	next.lambda = make([]float64, n)
 	margin := make([]float64, 1)
-	rest, err := readFloats(body[8*counters:], margin)
+	rest, err := wire.ReadFloat64s(body[8*counters:], margin)
 	if err == nil {
-		rest, err = readFloats(rest, next.lambda)
+		rest, err = wire.ReadFloat64s(rest, next.lambda)
 	}
 	if err != nil {
 		return nil, err
 	}
 	next.streak.margin = margin[0]
 	if size > uint64(len(rest)) {
-		return nil, errShort
+		return nil, wire.ErrShort
 	}
 	if err := next.updater.UnmarshalBinary(rest[:size]); err != nil {
 		return nil, err
@@ -152,6 +118,6 @@ func (i *Inference[S]) restored(body []byte) (*Inference[S], error) {
 		return nil, fmt.Errorf("the trajectory has %d bytes, want %d steps of %d", len(rest), next.steps, 16*n)
 	}
 	next.history = make([]float64, 2*n*next.steps)
-	_, err = readFloats(rest, next.history)
+	_, err = wire.ReadFloat64s(rest, next.history)
 	return &next, err
 }

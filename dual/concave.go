@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // concave is a smooth concave function on part of λ ≥ 0. It returns its value,
@@ -103,7 +105,7 @@ func newtonStep(next, lambda, grad, curv []float64, scale float64) {
 		largest = max(largest, math.Abs(d[p]))
 		reach = max(reach, 3*lambda[j])
 	}
-	if !finite(largest) { // no curvature at all: up the gradient as far as allowed
+	if !check.Finite(largest) { // no curvature at all: up the gradient as far as allowed
 		largest = 0
 		for p, j := range free {
 			d[p] = grad[j]

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // DivergedError says that multipliers diverge: no law meets the constraints on
@@ -131,7 +132,7 @@ const maxProof = 1 << 22
 //
 // Errors: those of an evaluation that gives NaN, and of the context.
 func (l *Lagrangian) Margin(ctx context.Context, u []float64) (margin float64, ok bool, err error) {
-	checkLen("u", len(u), len(l.lambda))
+	check.Len("dual", "u", len(u), len(l.lambda))
 	if margin, ok = l.separable(u); ok {
 		return margin, true, nil
 	}
@@ -184,5 +185,5 @@ func (l *Lagrangian) separable(u []float64) (float64, bool) {
 	for i := range x {
 		low += slices.Min(total[i*l.levels : (i+1)*l.levels])
 	}
-	return low, finite(low)
+	return low, check.Finite(low)
 }

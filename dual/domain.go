@@ -3,6 +3,9 @@ package dual
 import (
 	"fmt"
 	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
 // Box returns the Euclidean projection onto {lo ≤ x_i ≤ hi}, safe for
@@ -22,12 +25,12 @@ func Box(lo, hi float32) func(x []float32) {
 // for concurrent use: x_i ← max(0, x_i − τ) with τ from the sorted coordinates,
 // O(n log n) (Held, Wolfe and Crowder 1974). It panics unless total > 0.
 func Simplex(total float64) func(x []float32) {
-	if !(total > 0) || !finite(total) {
+	if !(total > 0) || !check.Finite(total) {
 		panic(fmt.Sprintf("dual: Simplex: total = %v, want a finite number > 0", total))
 	}
 	return func(x []float32) {
-		b := float32s.get(len(x))
-		defer float32s.put(b)
+		b := scratch.Float32s.Get(len(x))
+		defer scratch.Float32s.Put(b)
 		copy(*b, x)
 		slices.Sort(*b)
 		sum, tau := 0.0, 0.0

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // Erasure is reverse-KL unlearning in the form of a masked diffusion (Khalafi,
@@ -80,7 +81,7 @@ func NewErasure(q energy.Denoiser[int32], away []energy.Denoiser[int32], b []flo
 		if s, l := a.Shape(); s != e.sites || l != e.levels {
 			return nil, fmt.Errorf("dual: NewErasure: away[%d] has %d sites and %d levels, want %d and %d", i, s, l, e.sites, e.levels)
 		}
-		if !finite(b[i]) {
+		if !check.Finite(b[i]) {
 			return nil, fmt.Errorf("dual: NewErasure: b[%d] = %v, want a finite number", i, b[i])
 		}
 	}
@@ -104,7 +105,7 @@ func (e *Erasure) Beta() float64 { return 1 }
 // error, and changes nothing, unless they are ≥ 0 and sum to less than 1. It
 // panics unless there is one per law.
 func (e *Erasure) SetLambda(lambda []float64) error {
-	checkLen("lambda", len(lambda), len(e.lambda))
+	check.Len("dual", "lambda", len(lambda), len(e.lambda))
 	s := 0.0
 	for i, v := range lambda {
 		if !(v >= 0) {
@@ -206,7 +207,7 @@ func (e *Erasure) combine(row []float32, at int, r *pathRecord, masked int) erro
 		row[k] = float32(e.p[k])
 	}
 	top := slices.Max(e.p)
-	if !finite(top) {
+	if !check.Finite(top) {
 		return fmt.Errorf("q gives every level weight zero")
 	}
 	normalize(e.p)
@@ -230,7 +231,7 @@ func (e *Erasure) combine(row []float32, at int, r *pathRecord, masked int) erro
 // have been drawn since SetLambda, or lengths do not fit.
 func (e *Erasure) Violation(g []float64, x []int32) {
 	n, states := len(e.lambda), len(x)/e.sites
-	checkLen("g", len(g), states*n)
+	check.Len("dual", "g", len(g), states*n)
 	if len(e.records) < states {
 		panic(fmt.Sprintf("dual: Erasure: %d samples since SetLambda, want ≥ %d", len(e.records), states))
 	}

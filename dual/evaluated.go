@@ -3,6 +3,8 @@ package dual
 import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
 // evaluated is the model E(x) = Σ_j weight[j]·g_j(x) of a set of which only the
@@ -20,8 +22,8 @@ func (m *evaluated) Shape() (sites, levels int) { return m.sites, m.levels }
 // Energy implements energy.Model.
 func (m *evaluated) Energy(e []float64, x []int32) {
 	n := len(m.weight)
-	g := float64s.get(len(e) * n)
-	defer float64s.put(g)
+	g := scratch.Float64s.Get(len(e) * n)
+	defer scratch.Float64s.Put(g)
 	m.set.Violation(*g, x)
 	for s := range e {
 		e[s] = dot(m.weight, (*g)[s*n:(s+1)*n])
@@ -30,10 +32,10 @@ func (m *evaluated) Energy(e []float64, x []int32) {
 
 // Conditional implements energy.Conditional.
 func (m *evaluated) Conditional(d []float64, site int, x []int32) {
-	checkLen("d", len(d), m.levels)
-	checkLen("x", len(x), m.sites)
-	b := int32s.get(m.levels * m.sites)
-	defer int32s.put(b)
+	check.Len("dual", "d", len(d), m.levels)
+	check.Len("dual", "x", len(x), m.sites)
+	b := scratch.Int32s.Get(m.levels * m.sites)
+	defer scratch.Int32s.Put(b)
 	for l := range m.levels {
 		row := (*b)[l*m.sites : (l+1)*m.sites]
 		copy(row, x)
@@ -49,7 +51,7 @@ func (m *evaluated) Conditional(d []float64, site int, x []int32) {
 
 // Gradient implements energy.Differentiable.
 func (m *evaluated) Gradient(e []float64, g []float32, x []int32) {
-	checkLen("g", len(g), len(x)*m.levels)
+	check.Len("dual", "g", len(g), len(x)*m.levels)
 	m.Energy(e, x)
 	m.rows(x, func(at int, d []float64) {
 		for l, v := range d {
@@ -60,8 +62,8 @@ func (m *evaluated) Gradient(e []float64, g []float32, x []int32) {
 
 // rows calls f with the differences of every site of every state.
 func (m *evaluated) rows(x []int32, f func(at int, d []float64)) {
-	d := float64s.get(m.levels)
-	defer float64s.put(d)
+	d := scratch.Float64s.Get(m.levels)
+	defer scratch.Float64s.Put(d)
 	for at := range x {
 		s := at / m.sites * m.sites
 		m.Conditional(*d, at-s, x[s:s+m.sites])
@@ -83,7 +85,7 @@ type evaluatedField struct{ *evaluated }
 
 // Field implements energy.Binary.
 func (m evaluatedField) Field(e []float64, h []float32, x []int32) {
-	checkLen("h", len(h), len(x))
+	check.Len("dual", "h", len(h), len(x))
 	m.Energy(e, x)
 	m.rows(x, func(at int, d []float64) { h[at] = float32(d[1] - d[0]) })
 }

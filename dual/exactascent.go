@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // Ascend makes n steps of a rule with the exact gradient and curvature of a
@@ -43,7 +45,7 @@ func (u *Unlearning) Ascend(ctx context.Context, f Formulation, b []float64, rul
 		if err := ctx.Err(); err != nil {
 			return path, err
 		}
-		if v := dual(lambda, batch.Mean, batch.Cov); !finite(v) {
+		if v := dual(lambda, batch.Mean, batch.Cov); !check.Finite(v) {
 			return path, fmt.Errorf("dual: Ascend: step %d: %v has no law at λ = %v", batch.Step, f, lambda)
 		}
 		if err := updater.Update(lambda, &batch); err != nil {

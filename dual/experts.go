@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
@@ -54,7 +56,7 @@ func NewExperts(q energy.Model, away []energy.Model, b []float64, logZ func(ener
 		if s, l := a.Shape(); s != m.sites || l != m.levels {
 			return nil, fmt.Errorf("dual: NewExperts: away[%d] has %d sites and %d levels, want %d and %d", i, s, l, m.sites, m.levels)
 		}
-		if !finite(b[i]) {
+		if !check.Finite(b[i]) {
 			return nil, fmt.Errorf("dual: NewExperts: b[%d] = %v, want a finite number", i, b[i])
 		}
 		var err error
@@ -89,7 +91,7 @@ func (m *Experts) coefRest(lambda []float64) float64 {
 // unless they are ≥ 0 and sum to less than 1, or if log Z_λ cannot be found. It
 // panics unless there is one per law.
 func (m *Experts) SetLambda(lambda []float64) error {
-	checkLen("lambda", len(lambda), len(m.lambda))
+	check.Len("dual", "lambda", len(lambda), len(m.lambda))
 	for i, v := range lambda {
 		if !(v >= 0) {
 			return fmt.Errorf("dual: SetLambda: lambda[%d] = %v, want ≥ 0", i, v)
@@ -124,10 +126,10 @@ func (m *Experts) tune(lambda []float64) {
 func (m *Experts) Violation(g []float64, x []int32) {
 	n := len(m.lambda)
 	states := len(x) / m.sites
-	checkLen("g", len(g), states*n)
-	e, a := float64s.get(states), float64s.get(states)
-	defer float64s.put(e)
-	defer float64s.put(a)
+	check.Len("dual", "g", len(g), states*n)
+	e, a := scratch.Float64s.Get(states), scratch.Float64s.Get(states)
+	defer scratch.Float64s.Put(e)
+	defer scratch.Float64s.Put(a)
 	m.Energy(*e, x)
 	for i := range n {
 		m.parts[i+1].Energy(*a, x)

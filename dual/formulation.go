@@ -3,6 +3,8 @@ package dual
 import (
 	"fmt"
 	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // Formulation is a way to say "stay close to q, away from q_1 … q_m" (Khalafi,
@@ -114,7 +116,7 @@ func FromRatios(ratios ...[]float64) (*Unlearning, error) {
 		for _, v := range r {
 			sum += v
 		}
-		if !(sum > 0) || !finite(sum) {
+		if !(sum > 0) || !check.Finite(sum) {
 			return nil, fmt.Errorf("dual: FromRatios: ratios[%d] sum to %v, want a positive number", i, sum)
 		}
 		away[i] = make([]float64, len(r))
@@ -246,7 +248,7 @@ func (u *Unlearning) statistic(f Formulation, i, k int) float64 {
 // KL returns KL(p‖q) = Σ p log(p/q), +Inf where p has probability and q none. It
 // panics unless lengths agree.
 func KL(p, q []float64) float64 {
-	checkLen("q", len(q), len(p))
+	check.Len("dual", "q", len(q), len(p))
 	sum := 0.0
 	for k, v := range p {
 		if v > 0 {

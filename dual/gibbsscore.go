@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/normal"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
@@ -122,7 +124,7 @@ func broadcast(name string, v []float64, n int, above float64) ([]float64, error
 	c := make([]float64, n)
 	for i := range c {
 		c[i] = v[i*len(v)/n]
-		if !(c[i] > above) || !finite(c[i]) {
+		if !(c[i] > above) || !check.Finite(c[i]) {
 			return nil, fmt.Errorf("dual: NewGibbsScore: %s[%d] = %v, want a finite number > %v", name, i, c[i], above)
 		}
 	}
@@ -154,9 +156,9 @@ func (g *GibbsScore) Effective() float64 {
 // has energy +Inf, or one is NaN.
 func (g *GibbsScore) Predict(v, x []float32, alpha, lambda []float64, src []rand.Source) error {
 	n := g.l.sites
-	checkLen("v", len(v), len(x))
-	checkLen("x", len(x), len(alpha)*n)
-	checkLen("src", len(src), len(alpha))
+	check.Len("dual", "v", len(v), len(x))
+	check.Len("dual", "x", len(x), len(alpha)*n)
+	check.Len("dual", "src", len(src), len(alpha))
 	g.effective, g.states = 0, len(alpha)
 	g.tilt(lambda)
 	for s, a := range alpha {
@@ -190,7 +192,7 @@ func (g *GibbsScore) one(v, x []float32, alpha float64, lambda []float64, src ra
 	variance := 1 - alpha
 	for k := range g.o.Candidates {
 		if k%2 == 0 || !g.o.Antithetic {
-			normals(g.eps, src)
+			normal.Fill(g.eps, src)
 		} else {
 			for i := range g.eps {
 				g.eps[i] = -g.eps[i]
@@ -213,7 +215,7 @@ func (g *GibbsScore) one(v, x []float32, alpha float64, lambda []float64, src ra
 		g.e[k] = 0 - e
 		top = max(top, g.e[k])
 	}
-	if !finite(top) {
+	if !check.Finite(top) {
 		return fmt.Errorf("largest log-weight of %d candidates = %v, want a finite number", g.o.Candidates, top)
 	}
 	sum, squares := 0.0, 0.0
@@ -222,7 +224,7 @@ func (g *GibbsScore) one(v, x []float32, alpha float64, lambda []float64, src ra
 		sum += g.e[k]
 		squares += float64(g.e[k] * g.e[k])
 	}
-	if !finite(sum) {
+	if !check.Finite(sum) {
 		return fmt.Errorf("the energy of a candidate is NaN")
 	}
 	g.effective += float64(sum*sum) / squares
@@ -318,26 +320,4 @@ func (g *GibbsScore) candidate(i int, x, root, variance float64) (center, spread
 	precision := float64(root*root)/variance + 1/g.o.Spread[i]
 	spread = 1 / precision
 	return float64(spread * (float64(root*x)/variance + g.center[i]/g.o.Spread[i])), spread
-}
-
-// normals fills dst with standard normal numbers by the polar method (Marsaglia
-// and Bray 1964), the same bits everywhere.
-func normals(dst []float32, src rand.Source) {
-	for i := 0; i < len(dst); i += 2 {
-		for {
-			word := src.Uint64()
-			u := (float64(int32(word)) + 0.5) * 0x1p-31
-			v := (float64(int32(word>>32)) + 0.5) * 0x1p-31
-			r := float64(u*u) + float64(v*v)
-			if r >= 1 {
-				continue
-			}
-			scale := math.Sqrt(float64(-2*simd.Log(r)) / r)
-			dst[i] = float32(float64(u * scale))
-			if i+1 < len(dst) {
-				dst[i+1] = float32(float64(v * scale))
-			}
-			break
-		}
-	}
 }

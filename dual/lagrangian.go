@@ -8,6 +8,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // Lagrangian is the model of the tilted law
@@ -80,7 +81,7 @@ func NewLagrangian(base energy.Model, set constraint.Set) (*Lagrangian, error) {
 // the temperature beta; the two do not share λ. It returns an error unless
 // beta is positive and finite.
 func (l *Lagrangian) AtTemperature(beta float64) (*Lagrangian, error) {
-	if !(beta > 0) || !finite(beta) || !finite(1/beta) {
+	if !(beta > 0) || !check.Finite(beta) || !check.Finite(1/beta) {
 		return nil, fmt.Errorf("dual: AtTemperature: beta = %v, want 0 < beta < ∞", beta)
 	}
 	n, err := NewLagrangian(l.parts[0], l.set)
@@ -110,7 +111,7 @@ func (l *Lagrangian) Lambda() []float64 { return slices.Clone(l.lambda) }
 // returns an error, and changes nothing, unless every multiplier is finite and
 // ≥ 0. It panics unless there is one per inequality.
 func (l *Lagrangian) SetLambda(lambda []float64) error {
-	checkLen("lambda", len(lambda), len(l.lambda))
+	check.Len("dual", "lambda", len(lambda), len(l.lambda))
 	for j, v := range lambda {
 		if !(v >= 0) || math.IsInf(v, 1) {
 			return fmt.Errorf("dual: SetLambda: lambda[%d] = %v, want a finite number ≥ 0", j, v)
@@ -145,7 +146,7 @@ func (l *Lagrangian) update() {
 // Violation stores g_j(x[s]) in g, states × inequalities, row-major. It panics
 // where lengths do not fit.
 func (l *Lagrangian) Violation(g []float64, x []int32) {
-	checkLen("g", len(g), len(x)/l.sites*len(l.lambda))
+	check.Len("dual", "g", len(g), len(x)/l.sites*len(l.lambda))
 	l.set.Violation(g, x)
 }
 

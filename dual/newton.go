@@ -3,6 +3,9 @@ package dual
 import (
 	"fmt"
 	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
 // Newton is the stochastic Newton rule: with C a running mean of the batch
@@ -46,11 +49,11 @@ func (r Newton) Bind(n int) (Updater, error) {
 		}
 	}
 	switch {
-	case !(r.Start > 0) || !finite(r.Start):
+	case !(r.Start > 0) || !check.Finite(r.Start):
 		return nil, fmt.Errorf("dual: Newton: Start = %v, want a finite number > 0", r.Start)
 	case !(r.Keep > 0 && r.Keep < 1):
 		return nil, fmt.Errorf("dual: Newton: Keep = %v, want 0 < Keep < 1", r.Keep)
-	case !(r.Ridge > 0) || !finite(r.Ridge):
+	case !(r.Ridge > 0) || !check.Finite(r.Ridge):
 		return nil, fmt.Errorf("dual: Newton: Ridge = %v, want a finite number > 0", r.Ridge)
 	}
 	u := &newton{Newton: r, c: make([]float64, n*n), factor: make([]float64, n*n), d: make([]float64, n), free: make([]int, 0, n)}
@@ -106,14 +109,16 @@ func (u *newton) Update(lambda []float64, b *Batch) error {
 	return nil
 }
 
-func (u *newton) AppendBinary(data []byte) ([]byte, error) { return appendFloats(data, u.c), nil }
+func (u *newton) AppendBinary(data []byte) ([]byte, error) {
+	return wire.AppendFloat64s(data, u.c), nil
+}
 
 func (u *newton) UnmarshalBinary(data []byte) error {
-	data, err := readFloats(data, u.c)
+	data, err := wire.ReadFloat64s(data, u.c)
 	if err != nil {
 		return err
 	}
-	return readEnd(data)
+	return wire.ReadEnd(data)
 }
 
 // solvePositive replaces d by a⁻¹d for a symmetric positive definite matrix a,

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // PDI is primal–dual inference on reals (Hadou, Uslu and Ribeiro 2026, Algorithm
@@ -98,8 +99,8 @@ func (d *PDI) Shape() (sites, levels int) { return d.p.Sites(), 1 }
 // λ.
 func (d *PDI) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	n, states := d.p.Sites(), len(q.Time)
-	checkLen("X", len(q.X), states*n)
-	checkLen("v", len(v), len(q.X))
+	check.Len("dual", "X", len(q.X), states*n)
+	check.Len("dual", "v", len(v), len(q.X))
 	if slices.Contains(q.Clean, true) {
 		return fmt.Errorf("dual: PDI: the predictor does not know of clamped entries")
 	}

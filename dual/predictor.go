@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
 // Predictor knows the law μ_λ ∝ exp(−(f0 + λᵀg)/β) of reals under Gaussian noise:
@@ -49,7 +51,7 @@ func NewMixturePredictor(m *energy.GaussianMixture, beta float64, terms ...*ener
 			return nil, fmt.Errorf("dual: NewMixturePredictor: term %d is nil or has another number of sites than %d", j, m.Sites())
 		}
 	}
-	if !(beta > 0) || !finite(beta) {
+	if !(beta > 0) || !check.Finite(beta) {
 		return nil, fmt.Errorf("dual: NewMixturePredictor: beta = %v, want 0 < beta < ∞", beta)
 	}
 	return &MixturePredictor{m, slices.Clone(terms), beta}, nil
@@ -77,8 +79,8 @@ func (p *MixturePredictor) tilt(t, lambda []float64) {
 
 // Predict implements [Predictor].
 func (p *MixturePredictor) Predict(v, x []float32, alpha, lambda []float64, _ []rand.Source) error {
-	t := float64s.get(p.Sites())
-	defer float64s.put(t)
+	t := scratch.Float64s.Get(p.Sites())
+	defer scratch.Float64s.Put(t)
 	p.tilt(*t, lambda)
 	p.mixture.Posterior(v, x, alpha, *t)
 	return nil
@@ -88,9 +90,9 @@ func (p *MixturePredictor) Predict(v, x []float32, alpha, lambda []float64, _ []
 func (p *MixturePredictor) Violation(g []float64, x []float32) {
 	n := p.Sites()
 	states := len(x) / n
-	checkLen("g", len(g), states*len(p.terms))
-	e := float64s.get(states)
-	defer float64s.put(e)
+	check.Len("dual", "g", len(g), states*len(p.terms))
+	e := scratch.Float64s.Get(states)
+	defer scratch.Float64s.Put(e)
 	for j, t := range p.terms {
 		t.Energy(*e, x)
 		for s, v := range *e {

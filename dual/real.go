@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
 // RealLagrangian is [Lagrangian] for reals: the energy
@@ -33,7 +35,7 @@ func NewRealLagrangian(base energy.Scored, beta float64, terms ...energy.Scored)
 	if base == nil || len(terms) == 0 {
 		return nil, fmt.Errorf("dual: NewRealLagrangian: base set = %t and %d terms, want a base and ≥ 1", base != nil, len(terms))
 	}
-	if !(beta > 0) || !finite(beta) || !finite(1/beta) {
+	if !(beta > 0) || !check.Finite(beta) || !check.Finite(1/beta) {
 		return nil, fmt.Errorf("dual: NewRealLagrangian: beta = %v, want 0 < beta < ∞", beta)
 	}
 	l := &RealLagrangian{base: base, terms: slices.Clone(terms), beta: beta, lambda: make([]float64, len(terms)), sites: base.Sites()}
@@ -65,7 +67,7 @@ func (l *RealLagrangian) Lambda() []float64 { return slices.Clone(l.lambda) }
 
 // SetLambda sets the multipliers, as [Lagrangian.SetLambda].
 func (l *RealLagrangian) SetLambda(lambda []float64) error {
-	checkLen("lambda", len(lambda), len(l.lambda))
+	check.Len("dual", "lambda", len(lambda), len(l.lambda))
 	for j, v := range lambda {
 		if !(v >= 0) || math.IsInf(v, 1) {
 			return fmt.Errorf("dual: SetLambda: lambda[%d] = %v, want a finite number ≥ 0", j, v)
@@ -81,8 +83,8 @@ func (l *RealLagrangian) Energy(e []float64, x []float32) { l.energyAt(e, x, l.l
 func (l *RealLagrangian) energyAt(e []float64, x []float32, lambda []float64) {
 	l.base.Energy(e, x)
 	scaleAll(e, 1/l.beta)
-	b := float64s.get(len(e))
-	defer float64s.put(b)
+	b := scratch.Float64s.Get(len(e))
+	defer scratch.Float64s.Put(b)
 	for j, v := range lambda {
 		if v != 0 {
 			l.terms[j].Energy(*b, x)
@@ -97,8 +99,8 @@ func (l *RealLagrangian) Score(s, x []float32) { l.scoreAt(s, x, l.lambda) }
 func (l *RealLagrangian) scoreAt(s, x []float32, lambda []float64) {
 	l.base.Score(s, x)
 	scaleAll(s, 1/l.beta)
-	b := float32s.get(len(s))
-	defer float32s.put(b)
+	b := scratch.Float32s.Get(len(s))
+	defer scratch.Float32s.Put(b)
 	for j, v := range lambda {
 		if v != 0 {
 			l.terms[j].Score(*b, x)
@@ -112,9 +114,9 @@ func (l *RealLagrangian) scoreAt(s, x []float32, lambda []float64) {
 func (l *RealLagrangian) Violation(g []float64, x []float32) {
 	n := len(l.terms)
 	states := len(x) / l.sites
-	checkLen("g", len(g), states*n)
-	e := float64s.get(states)
-	defer float64s.put(e)
+	check.Len("dual", "g", len(g), states*n)
+	e := scratch.Float64s.Get(states)
+	defer scratch.Float64s.Put(e)
 	for j, t := range l.terms {
 		t.Energy(*e, x)
 		for s, v := range *e {

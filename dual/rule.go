@@ -2,6 +2,9 @@ package dual
 
 import (
 	"fmt"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
 // Rule is a recipe for moving multipliers: a plain struct such as
@@ -26,7 +29,7 @@ func (b *Batch) measure(g []float64) error {
 	n := len(b.Mean)
 	meanOf(b.Mean, g)
 	for j, v := range b.Mean {
-		if !finite(v) {
+		if !check.Finite(v) {
 			return fmt.Errorf("mean violation %d = %v, want a finite number", j, v)
 		}
 	}
@@ -157,7 +160,7 @@ type PI struct {
 // Bind implements [Rule]. It returns an error if the gain is negative or not
 // finite.
 func (p PI) Bind(n int) (Updater, error) {
-	if !(p.Proportional >= 0) || !finite(p.Proportional) {
+	if !(p.Proportional >= 0) || !check.Finite(p.Proportional) {
 		return nil, fmt.Errorf("dual: PI: Proportional = %v, want a finite number ≥ 0", p.Proportional)
 	}
 	if p.Integral == nil {
@@ -193,17 +196,17 @@ func (c *controller) AppendBinary(data []byte) ([]byte, error) {
 	if c.begun {
 		begun = 1
 	}
-	return appendFloats(data, append([]float64{begun}, c.integral...)), nil
+	return wire.AppendFloat64s(data, append([]float64{begun}, c.integral...)), nil
 }
 
 func (c *controller) UnmarshalBinary(data []byte) error {
 	begun := make([]float64, 1)
-	data, err := readFloats(data, begun)
+	data, err := wire.ReadFloat64s(data, begun)
 	if err == nil {
-		data, err = readFloats(data, c.integral)
+		data, err = wire.ReadFloat64s(data, c.integral)
 	}
 	if err == nil {
-		err = readEnd(data)
+		err = wire.ReadEnd(data)
 	}
 	c.begun = begun[0] == 1
 	return err
@@ -213,12 +216,12 @@ func (c *controller) UnmarshalBinary(data []byte) error {
 type stateless struct{}
 
 func (stateless) AppendBinary(data []byte) ([]byte, error) { return data, nil }
-func (stateless) UnmarshalBinary(data []byte) error        { return readEnd(data) }
+func (stateless) UnmarshalBinary(data []byte) error        { return wire.ReadEnd(data) }
 
 // stepSize returns the step size at step t after checking it.
 func stepSize(rule string, s Schedule, t int) (float64, error) {
 	eta := s(t)
-	if !(eta >= 0) || !finite(eta) {
+	if !(eta >= 0) || !check.Finite(eta) {
 		return 0, fmt.Errorf("dual: %s: step size at step %d = %v, want a finite number ≥ 0", rule, t, eta)
 	}
 	return eta, nil

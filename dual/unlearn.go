@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // Unlearned is the optimum of an unlearning problem.
@@ -82,7 +84,7 @@ func (u *Unlearning) Solve(ctx context.Context, f Formulation, b []float64) (*Un
 		return nil, fmt.Errorf("dual: Solve: %v: len(b) = %d, want %d", f, len(b), len(u.away))
 	}
 	for i, v := range b {
-		if !finite(v) {
+		if !check.Finite(v) {
 			return nil, fmt.Errorf("dual: Solve: %v: b[%d] = %v, want a finite number", f, i, v)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
 // weighted is the model E(x) = Σ_k coef[k]·E_k(x) + offset, whose coefficients
@@ -52,8 +53,8 @@ func (w *weighted) Energy(e []float64, x []int32) {
 			e[s] = float64(w.coef[0]*v) + w.offset
 		}
 	}
-	b := float64s.get(len(e))
-	defer float64s.put(b)
+	b := scratch.Float64s.Get(len(e))
+	defer scratch.Float64s.Put(b)
 	for k, m := range w.parts[1:] {
 		if c := w.coef[k+1]; c != 0 {
 			m.Energy(*b, x)

@@ -1,6 +1,9 @@
 package dual
 
-import "github.com/gibbsite-go/gibbsite/energy"
+import (
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
+)
 
 // weightedTable is a weighted sum as energy.Differentiable.
 type weightedTable struct {
@@ -32,9 +35,9 @@ func (w *weighted) fill(e []float64, g []float32, part func(k int, e []float64, 
 	for s := range e {
 		e[s] += w.offset
 	}
-	be, bg := float64s.get(len(e)), float32s.get(len(g))
-	defer float64s.put(be)
-	defer float32s.put(bg)
+	be, bg := scratch.Float64s.Get(len(e)), scratch.Float32s.Get(len(g))
+	defer scratch.Float64s.Put(be)
+	defer scratch.Float32s.Put(bg)
 	for k := 1; k < len(w.coef); k++ {
 		if w.coef[k] != 0 {
 			part(k, *be, *bg)
@@ -54,8 +57,8 @@ type weightedConditional[T energy.Conditional] struct {
 func (w weightedConditional[T]) Conditional(d []float64, site int, x []int32) {
 	w.m[0].Conditional(d, site, x)
 	scaleAll(d, w.coef[0])
-	b := float64s.get(len(d))
-	defer float64s.put(b)
+	b := scratch.Float64s.Get(len(d))
+	defer scratch.Float64s.Put(b)
 	for k, c := range w.coef[1:] {
 		if c != 0 {
 			w.m[k+1].Conditional(*b, site, x)
@@ -82,8 +85,8 @@ func newWeightedLocal(w *weighted, m []energy.Local) weightedLocal {
 func (w weightedLocal) Locals(d []float64, x []int32) {
 	w.m[0].Locals(d, x)
 	scaleAll(d, w.coef[0])
-	b := float64s.get(len(d))
-	defer float64s.put(b)
+	b := scratch.Float64s.Get(len(d))
+	defer scratch.Float64s.Put(b)
 	for k, c := range w.coef[1:] {
 		if c != 0 {
 			w.m[k+1].Locals(*b, x)
@@ -95,8 +98,8 @@ func (w weightedLocal) Locals(d []float64, x []int32) {
 // Move implements energy.Local: every part adds its change, times its
 // coefficient.
 func (w weightedLocal) Move(d []float64, site int, to int32, x []int32) {
-	b := float64s.get(len(d))
-	defer float64s.put(b)
+	b := scratch.Float64s.Get(len(d))
+	defer scratch.Float64s.Put(b)
 	for k, c := range w.coef {
 		switch c {
 		case 0:

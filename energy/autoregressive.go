@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -63,7 +65,7 @@ func (c ARChannel) check(length int) error {
 	if len(c.Coef) >= length {
 		return fmt.Errorf("len(Coef) = %d, want < %d", len(c.Coef), length)
 	}
-	if !finite(c.Mean) || !(c.Variance >= 0) || !finite(c.Variance) {
+	if !check.Finite(c.Mean) || !(c.Variance >= 0) || !check.Finite(c.Variance) {
 		return fmt.Errorf("mean and variance = %v, %v, want finite and ≥ 0", c.Mean, c.Variance)
 	}
 	return checkFinite("NewAutoregressive", "Coef", c.Coef)
@@ -160,7 +162,7 @@ func (a *Autoregressive) Shape() (sites, levels int) { return a.length * len(a.p
 func (a *Autoregressive) Denoise(ctx context.Context, v []float32, q Noised[float32]) error {
 	sites, _ := a.Shape()
 	states := q.check(sites)
-	checkLen("v", len(v), len(q.X))
+	check.Len("energy", "v", len(v), len(q.X))
 	for s := range states {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -186,8 +188,8 @@ func (a *Autoregressive) channel(c int, v, x []float32, clean []bool, alpha floa
 		}
 		return
 	}
-	buf := float64s.get(a.length * (b.order + 2))
-	defer float64s.put(buf)
+	buf := scratch.Float64s.Get(a.length * (b.order + 2))
+	defer scratch.Float64s.Put(buf)
 	m, d := (*buf)[:len(b.inv)], (*buf)[len(b.inv):]
 	copy(m, b.inv)
 	signal, noise := math.Sqrt(alpha), 1-alpha
@@ -219,15 +221,15 @@ func (a *Autoregressive) channel(c int, v, x []float32, clean []bool, alpha floa
 // may be v. alpha = ᾱ in [0, 1].
 func (a *Autoregressive) Covariance(dst, v []float64, alpha float64) {
 	sites, _ := a.Shape()
-	checkLen("dst", len(dst), sites)
-	checkLen("v", len(v), sites)
+	check.Len("energy", "dst", len(dst), sites)
+	check.Len("energy", "v", len(v), sites)
 	if alpha >= 1 {
 		clear(dst)
 		return
 	}
 	for c := range a.parts {
 		b, n := &a.parts[c], len(a.parts)
-		buf := float64s.get(a.length * (b.order + 2))
+		buf := scratch.Float64s.Get(a.length * (b.order + 2))
 		m, d := (*buf)[:len(b.inv)], (*buf)[len(b.inv):]
 		copy(m, b.inv)
 		for t := range d {
@@ -238,7 +240,7 @@ func (a *Autoregressive) Covariance(dst, v []float64, alpha float64) {
 		for t, e := range d {
 			dst[t*n+c] = e
 		}
-		float64s.put(buf)
+		scratch.Float64s.Put(buf)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // Clamp returns m with the given sites fixed: the law of m given that x_i =
@@ -64,7 +66,7 @@ func (c *clamped) Energy(e []float64, x []int32) {
 
 // Repair implements [Supported].
 func (c *clamped) Repair(x []int32) {
-	states(x, c.sites)
+	check.Rows("energy", "x", len(x), c.sites)
 	if r, ok := As[Supported](c.m); ok {
 		r.Repair(x)
 	}

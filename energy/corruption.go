@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
@@ -98,14 +100,14 @@ type bayes interface {
 	posterior(p, like, b []float64)
 }
 
-// denoise is Denoise for exact posteriors that need the given scratch. It
+// denoise is Denoise for exact posteriors that need the given room. It
 // panics if the lengths do not fit.
-func (c Corruption) denoise(ctx context.Context, v []float32, q Noised[int32], sites, k, scratch int, d bayes) error {
+func (c Corruption) denoise(ctx context.Context, v []float32, q Noised[int32], sites, k, room int, d bayes) error {
 	n := q.check(sites)
 	size := sites * c.levels(k)
-	checkLen("v", len(v), n*size)
-	b := float64s.get(2*sites*k + scratch)
-	defer float64s.put(b)
+	check.Len("energy", "v", len(v), n*size)
+	b := scratch.Float64s.Get(2*sites*k + room)
+	defer scratch.Float64s.Put(b)
 	p, like, rest := (*b)[:sites*k], (*b)[sites*k:2*sites*k], (*b)[2*sites*k:]
 	for s := range n {
 		if err := ctx.Err(); err != nil {

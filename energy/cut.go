@@ -1,11 +1,13 @@
 package energy
 
+import "github.com/gibbsite-go/gibbsite/internal/check"
+
 // Cut returns the weight Σ w_ij [x_i ≠ x_j] of the edges between sites of
 // different levels: the cut that the two-level state x makes. The method value
 // g.Cut is an observer; it is safe for concurrent use and allocates nothing.
 // It panics unless len(x) is the number of sites.
 func (g *Graph) Cut(x []int32) float64 {
-	checkLen("x", len(x), g.Sites())
+	check.Len("energy", "x", len(x), g.Sites())
 	cut := 0.0
 	for i, v := range x {
 		for k := g.upper[i]; k < g.start[i+1]; k++ {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // Site is the type of one entry of a state: a token or a real number.
@@ -87,7 +89,7 @@ func (f DenoiserFunc[S]) Shape() (sites, levels int) { return f.Sites, f.Levels 
 // Denoise calls F. It panics if slices do not fit the shape.
 func (f DenoiserFunc[S]) Denoise(ctx context.Context, v []float32, q Noised[S]) error {
 	q.check(f.Sites)
-	checkLen("v", len(v), len(q.X)*f.Levels)
+	check.Len("energy", "v", len(v), len(q.X)*f.Levels)
 	return f.F(ctx, v, q)
 }
 
@@ -118,12 +120,12 @@ func (q Noised[S]) check(sites int) int {
 		panic(fmt.Sprintf("energy: len(X) = %d, want a multiple of %d", len(q.X), sites))
 	}
 	n := len(q.X) / sites
-	checkLen("Time", len(q.Time), n)
-	checkLen("Alpha", len(q.Alpha), n)
-	checkLen("Sample", len(q.Sample), n)
-	checkLen("Src", len(q.Src), n)
+	check.Len("energy", "Time", len(q.Time), n)
+	check.Len("energy", "Alpha", len(q.Alpha), n)
+	check.Len("energy", "Sample", len(q.Sample), n)
+	check.Len("energy", "Src", len(q.Src), n)
 	if q.Clean != nil {
-		checkLen("Clean", len(q.Clean), len(q.X))
+		check.Len("energy", "Clean", len(q.Clean), len(q.X))
 	}
 	return n
 }

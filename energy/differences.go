@@ -1,5 +1,10 @@
 package energy
 
+import (
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
+)
+
 // Differences returns m's own table of differences if m has one, and otherwise
 // one that is exact: from m's conditionals if it has them, else by evaluating
 // sites·(levels−1) neighbouring states. Whatever else m supports the result
@@ -40,16 +45,16 @@ func (v *evaluated) As(target any) bool { return asInto(v.Model, target) }
 
 // Conditional implements [Conditional].
 func (v *evaluated) Conditional(d []float64, site int, x []int32) {
-	checkLen("d", len(d), v.levels)
-	checkLen("x", len(x), v.sites)
+	check.Len("energy", "d", len(d), v.levels)
+	check.Len("energy", "x", len(x), v.sites)
 	if v.conditional != nil {
 		v.conditional.Conditional(d, site, x)
 		return
 	}
 	// One state per level, in a single call: models are faster in batches, and
 	// states are independent of their batch.
-	b := int32s.get(v.levels * v.sites)
-	defer int32s.put(b)
+	b := scratch.Int32s.Get(v.levels * v.sites)
+	defer scratch.Int32s.Put(b)
 	for l := range v.levels {
 		row := (*b)[l*v.sites : (l+1)*v.sites]
 		copy(row, x)
@@ -65,10 +70,10 @@ func (v *evaluated) Conditional(d []float64, site int, x []int32) {
 
 // Gradient implements [Differentiable].
 func (v *evaluated) Gradient(e []float64, g []float32, x []int32) {
-	checkLen("g", len(g), len(x)*v.levels)
+	check.Len("energy", "g", len(g), len(x)*v.levels)
 	v.Model.Energy(e, x)
-	b := float64s.get(v.levels)
-	defer float64s.put(b)
+	b := scratch.Float64s.Get(v.levels)
+	defer scratch.Float64s.Put(b)
 	for s := range e {
 		state := x[s*v.sites : (s+1)*v.sites]
 		for i := range state {

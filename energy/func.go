@@ -1,6 +1,11 @@
 package energy
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
+)
 
 // Func is a model given by a function of one state; a struct literal is ready
 // for use:
@@ -25,9 +30,9 @@ func (f Func) Shape() (sites, levels int) { return f.Sites, f.Levels }
 // Energy implements [Model].
 func (f Func) Energy(e []float64, x []int32) {
 	f.check()
-	checkLen("e", len(e), states(x, f.Sites))
-	b := int32s.get(f.Sites)
-	defer int32s.put(b)
+	check.Len("energy", "e", len(e), check.Rows("energy", "x", len(x), f.Sites))
+	b := scratch.Int32s.Get(f.Sites)
+	defer scratch.Int32s.Put(b)
 	for s := range e {
 		copy(*b, x[s*f.Sites:(s+1)*f.Sites])
 		e[s] = f.E(*b)
@@ -37,10 +42,10 @@ func (f Func) Energy(e []float64, x []int32) {
 // Conditional implements [Conditional].
 func (f Func) Conditional(d []float64, site int, x []int32) {
 	f.check()
-	checkLen("d", len(d), f.Levels)
-	checkLen("x", len(x), f.Sites)
-	b := int32s.get(f.Sites)
-	defer int32s.put(b)
+	check.Len("energy", "d", len(d), f.Levels)
+	check.Len("energy", "x", len(x), f.Sites)
+	b := scratch.Int32s.Get(f.Sites)
+	defer scratch.Int32s.Put(b)
 	copy(*b, x)
 	e := f.E(*b)
 	for l := range d {
@@ -52,10 +57,10 @@ func (f Func) Conditional(d []float64, site int, x []int32) {
 // float32.
 func (f Func) Gradient(e []float64, g []float32, x []int32) {
 	f.check()
-	checkLen("e", len(e), states(x, f.Sites))
-	checkLen("g", len(g), len(x)*f.Levels)
-	b := int32s.get(f.Sites)
-	defer int32s.put(b)
+	check.Len("energy", "e", len(e), check.Rows("energy", "x", len(x), f.Sites))
+	check.Len("energy", "g", len(g), len(x)*f.Levels)
+	b := scratch.Int32s.Get(f.Sites)
+	defer scratch.Int32s.Put(b)
 	for s := range e {
 		state := x[s*f.Sites : (s+1)*f.Sites]
 		copy(*b, state)

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
@@ -40,7 +42,7 @@ func NewGaussianMixture(weights, means, variances []float64) (*GaussianMixture, 
 	}
 	for _, a := range [][]float64{weights, variances} {
 		for i, v := range a {
-			if !(v > 0) || !finite(v) {
+			if !(v > 0) || !check.Finite(v) {
 				return nil, fmt.Errorf("energy: %s: weight or variance %d = %v, want a finite number > 0", name, i, v)
 			}
 		}
@@ -71,8 +73,8 @@ func (m *GaussianMixture) Components() int { return len(m.logw) }
 // weight. It panics unless there is such a component and both slices have one
 // entry per coordinate.
 func (m *GaussianMixture) Component(k int, mean, variance []float64) (weight float64) {
-	checkLen("mean", len(mean), m.sites)
-	checkLen("variance", len(variance), m.sites)
+	check.Len("energy", "mean", len(mean), m.sites)
+	check.Len("energy", "variance", len(variance), m.sites)
 	copy(mean, m.mean[k*m.sites:(k+1)*m.sites])
 	copy(variance, m.v[k*m.sites:(k+1)*m.sites])
 	return simd.Exp(m.logw[k])
@@ -81,8 +83,8 @@ func (m *GaussianMixture) Component(k int, mean, variance []float64) (weight flo
 // Energy implements [Real].
 func (m *GaussianMixture) Energy(e []float64, x []float32) {
 	checkReal(len(e), m.sites, x)
-	b := float64s.get(len(m.logw))
-	defer float64s.put(b)
+	b := scratch.Float64s.Get(len(m.logw))
+	defer scratch.Float64s.Put(b)
 	for s := range e {
 		state := x[s*m.sites : (s+1)*m.sites]
 		for k := range *b {
@@ -106,11 +108,11 @@ func (m *GaussianMixture) logDensity(k int, x []float32) float64 {
 // Score implements [Scored]: Σ_k p(k|x)(m_k − x)/v_k.
 func (m *GaussianMixture) Score(s, x []float32) {
 	n := m.sites
-	checkLen("s", len(s), len(x))
+	check.Len("energy", "s", len(s), len(x))
 	checkReal(len(x)/n, n, x)
-	b, sum := float64s.get(len(m.logw)), float64s.get(n)
-	defer float64s.put(b)
-	defer float64s.put(sum)
+	b, sum := scratch.Float64s.Get(len(m.logw)), scratch.Float64s.Get(n)
+	defer scratch.Float64s.Put(b)
+	defer scratch.Float64s.Put(sum)
 	for at := 0; at < len(x); at += n {
 		state := x[at : at+n]
 		for k := range *b {
@@ -137,7 +139,7 @@ func (m *GaussianMixture) Score(s, x []float32) {
 // log E_p[exp(tᵀx)], its partition sum. It panics unless there is one number
 // per coordinate; they must be finite.
 func (m *GaussianMixture) Tilt(t []float64) (tilted *GaussianMixture, logZ float64) {
-	checkLen("t", len(t), m.sites)
+	check.Len("energy", "t", len(t), m.sites)
 	c := *m
 	c.mean, c.logw = slices.Clone(m.mean), slices.Clone(m.logw)
 	logZ = m.tilt(c.logw, c.mean, t)
@@ -170,7 +172,7 @@ func (m *GaussianMixture) tilt(logw, mean, t []float64) float64 {
 
 // Mean stores E[x] in dst. It panics unless there is one entry per coordinate.
 func (m *GaussianMixture) Mean(dst []float64) {
-	checkLen("dst", len(dst), m.sites)
+	check.Len("energy", "dst", len(dst), m.sites)
 	clear(dst)
 	for k, w := range m.logw {
 		p := simd.Exp(w)
@@ -183,7 +185,7 @@ func (m *GaussianMixture) Mean(dst []float64) {
 // Draw stores one draw in x. It panics unless len(x) = Sites. Its normals are
 // those of math/rand/v2, whose last bits may differ between GOARCHs.
 func (m *GaussianMixture) Draw(x []float32, src rand.Source) {
-	checkLen("x", len(x), m.sites)
+	check.Len("energy", "x", len(x), m.sites)
 	r := rand.New(src)
 	u := r.Float64()
 	k := 0
@@ -207,21 +209,21 @@ func (m *GaussianMixture) Draw(x []float32, src rand.Source) {
 // It panics where lengths do not fit. v may be x.
 func (m *GaussianMixture) Posterior(v, x []float32, alpha, t []float64) {
 	n := m.sites
-	checkLen("v", len(v), len(x))
+	check.Len("energy", "v", len(v), len(x))
 	checkReal(len(alpha), n, x)
 	mean, logw := m.mean, m.logw
 	if t != nil {
-		checkLen("t", len(t), n)
-		b := float64s.get(len(mean) + len(logw))
-		defer float64s.put(b)
+		check.Len("energy", "t", len(t), n)
+		b := scratch.Float64s.Get(len(mean) + len(logw))
+		defer scratch.Float64s.Put(b)
 		mean, logw = (*b)[:len(mean)], (*b)[len(mean):]
 		copy(mean, m.mean)
 		copy(logw, m.logw)
 		m.tilt(logw, mean, t)
 	}
 	size := len(mean)
-	b := float64s.get(3*size + 2*len(logw) + n)
-	defer float64s.put(b)
+	b := scratch.Float64s.Get(3*size + 2*len(logw) + n)
+	defer scratch.Float64s.Put(b)
 	scaled, inverse, gain := (*b)[:size], (*b)[size:2*size], (*b)[2*size:3*size]
 	base, p, sum := (*b)[3*size:3*size+len(logw)], (*b)[3*size+len(logw):3*size+2*len(logw)], (*b)[3*size+2*len(logw):]
 	for s, a := range alpha {

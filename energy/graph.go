@@ -6,6 +6,8 @@ import (
 	"iter"
 	"math"
 	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // Edge is one entry of a sparse symmetric matrix: the sites I and J interact
@@ -148,7 +150,7 @@ func checkGraph(n int, edges []Edge) error {
 			return fmt.Errorf("energy: NewGraph: edges[%d] joins sites %d and %d, want 0 … %d", k, e.I, e.J, n-1)
 		case e.I == e.J:
 			return fmt.Errorf("energy: NewGraph: edges[%d] joins site %d with itself", k, e.I)
-		case !finite(e.W):
+		case !check.Finite(e.W):
 			return fmt.Errorf("energy: NewGraph: edges[%d].W = %v, want a finite number", k, e.W)
 		}
 	}
@@ -170,6 +172,3 @@ func (g *Graph) spins(x []int32, from, to int32) float64 {
 	}
 	return sum
 }
-
-// finite reports whether v is neither NaN nor infinite.
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -3,6 +3,8 @@ package energy
 import (
 	"fmt"
 	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // Independent is the model of independent sites, E(x) = −Σ_i w_i[x_i], with
@@ -53,7 +55,7 @@ func NewIndependent(logw []float64, levels int) (*Independent, error) {
 	for _, w := range largest {
 		sum += w
 	}
-	if !finite(2 * sum) {
+	if !check.Finite(2 * sum) {
 		return nil, fmt.Errorf("energy: NewIndependent: the log-weights add up to more than %v, energies would overflow", math.MaxFloat64/2)
 	}
 	return m, nil
@@ -86,7 +88,7 @@ func (m *Independent) Shape() (sites, levels int) { return len(m.costs) / m.leve
 // Energy implements [Model].
 func (m *Independent) Energy(e []float64, x []int32) {
 	n := len(m.costs) / m.levels
-	checkLen("e", len(e), states(x, n))
+	check.Len("energy", "e", len(e), check.Rows("energy", "x", len(x), n))
 	for s := range e {
 		sum := 0.0
 		for i, l := range x[s*n : (s+1)*n] {
@@ -99,7 +101,7 @@ func (m *Independent) Energy(e []float64, x []int32) {
 // Gradient implements [Differentiable] with exact differences.
 func (m *Independent) Gradient(e []float64, g []float32, x []int32) {
 	m.Energy(e, x)
-	checkLen("g", len(g), len(x)*m.levels)
+	check.Len("energy", "g", len(g), len(x)*m.levels)
 	n := len(m.costs) / m.levels
 	for at, from := range x {
 		row, costs := g[at*m.levels:(at+1)*m.levels], m.row(at%n)
@@ -111,8 +113,8 @@ func (m *Independent) Gradient(e []float64, g []float32, x []int32) {
 
 // Conditional implements [Conditional].
 func (m *Independent) Conditional(d []float64, site int, x []int32) {
-	checkLen("d", len(d), m.levels)
-	checkLen("x", len(x), len(m.costs)/m.levels)
+	check.Len("energy", "d", len(d), m.levels)
+	check.Len("energy", "x", len(x), len(m.costs)/m.levels)
 	for to := range d {
 		d[to] = step(m.row(site), int(x[site]), to)
 	}
@@ -125,7 +127,7 @@ func (m *Independent) Graph() (start, adj []int32) { return m.start, nil }
 // one of its site, the lowest of several.
 func (m *Independent) Repair(x []int32) {
 	n := len(m.costs) / m.levels
-	states(x, n)
+	check.Rows("energy", "x", len(x), n)
 	for at, l := range x {
 		costs := m.row(at % n)
 		if !math.IsInf(costs[l], 1) {
@@ -178,7 +180,7 @@ type binaryIndependent struct{ *Independent }
 // Field implements [Binary] with exact differences.
 func (m binaryIndependent) Field(e []float64, h []float32, x []int32) {
 	m.Energy(e, x)
-	checkLen("h", len(h), len(x))
+	check.Len("energy", "h", len(h), len(x))
 	n := len(m.start) - 1
 	for at := range h {
 		costs := m.row(at % n)
@@ -191,8 +193,8 @@ type localIndependent struct{ *Independent }
 
 // Locals implements [Local].
 func (m localIndependent) Locals(d []float64, x []int32) {
-	checkLen("x", len(x), len(m.start)-1)
-	checkLen("d", len(d), len(m.costs))
+	check.Len("energy", "x", len(x), len(m.start)-1)
+	check.Len("energy", "d", len(d), len(m.costs))
 	for i := range x {
 		for to := range m.levels {
 			d[i*m.levels+to] = step(m.row(i), 0, to)
@@ -202,6 +204,6 @@ func (m localIndependent) Locals(d []float64, x []int32) {
 
 // Move implements [Local]; no row depends on another site.
 func (m localIndependent) Move(d []float64, site int, to int32, x []int32) {
-	checkLen("x", len(x), len(m.start)-1)
-	checkLen("d", len(d), len(m.costs))
+	check.Len("energy", "x", len(x), len(m.start)-1)
+	check.Len("energy", "d", len(d), len(m.costs))
 }

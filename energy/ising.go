@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
@@ -39,10 +41,10 @@ func NewIsing(t Topology, coupling, field float64) (*Ising, error) {
 	if t == nil {
 		return nil, fmt.Errorf("energy: NewIsing: no topology")
 	}
-	if !finite(coupling) {
+	if !check.Finite(coupling) {
 		return nil, fmt.Errorf("energy: NewIsing: coupling = %v, want a finite number", coupling)
 	}
-	if !finite(field) {
+	if !check.Finite(field) {
 		return nil, fmt.Errorf("energy: NewIsing: field = %v, want a finite number", field)
 	}
 	g, err := t.Graph()
@@ -76,7 +78,7 @@ func (m *Ising) WithFields(h []float64) (*Ising, error) {
 	c := *m
 	c.fields = slices.Clone(h)
 	for i, v := range h {
-		if !finite(v) {
+		if !check.Finite(v) {
 			return nil, fmt.Errorf("energy: WithFields: h[%d] = %v, want a finite number", i, v)
 		}
 		c.fields[i] = m.fieldAt(i) + v
@@ -94,7 +96,7 @@ func (m *Ising) Shape() (sites, levels int) { return m.graph.Sites(), 2 }
 // Energy implements [Model].
 func (m *Ising) Energy(e []float64, x []int32) {
 	n := m.graph.Sites()
-	checkLen("e", len(e), states(x, n))
+	check.Len("energy", "e", len(e), check.Rows("energy", "x", len(x), n))
 	for s := range e {
 		state := x[s*n : (s+1)*n]
 		if m.grid != nil {
@@ -115,8 +117,8 @@ func (m *Ising) Energy(e []float64, x []int32) {
 // Field implements [Binary]; h is the exact difference rounded to float32.
 func (m *Ising) Field(e []float64, h []float32, x []int32) {
 	n := m.graph.Sites()
-	checkLen("e", len(e), states(x, n))
-	checkLen("h", len(h), len(x))
+	check.Len("energy", "e", len(e), check.Rows("energy", "x", len(x), n))
+	check.Len("energy", "h", len(h), len(x))
 	for s := range e {
 		state := x[s*n : (s+1)*n]
 		if m.grid != nil {
@@ -129,16 +131,16 @@ func (m *Ising) Field(e []float64, h []float32, x []int32) {
 
 // Gradient implements [Differentiable] with exact differences.
 func (m *Ising) Gradient(e []float64, g []float32, x []int32) {
-	states(x, m.graph.Sites())
-	checkLen("g", len(g), 2*len(x))
+	check.Rows("energy", "x", len(x), m.graph.Sites())
+	check.Len("energy", "g", len(g), 2*len(x))
 	m.Field(e, g[len(x):], x)
 	expandField(g, x)
 }
 
 // Conditional implements [Conditional].
 func (m *Ising) Conditional(d []float64, site int, x []int32) {
-	checkLen("d", len(d), 2)
-	checkLen("x", len(x), m.graph.Sites())
+	check.Len("energy", "d", len(d), 2)
+	check.Len("energy", "x", len(x), m.graph.Sites())
 	h := m.difference(m.spinsAt(site, x), site)
 	d[0], d[1] = 0, 0
 	if x[site] == 0 {
@@ -150,8 +152,8 @@ func (m *Ising) Conditional(d []float64, site int, x []int32) {
 
 // Locals implements [Local].
 func (m *Ising) Locals(d []float64, x []int32) {
-	checkLen("x", len(x), m.graph.Sites())
-	checkLen("d", len(d), 2*len(x))
+	check.Len("energy", "x", len(x), m.graph.Sites())
+	check.Len("energy", "d", len(d), 2*len(x))
 	for i := range x {
 		d[2*i], d[2*i+1] = 0, m.difference(m.spinsAt(i, x), i)
 	}
@@ -161,8 +163,8 @@ func (m *Ising) Locals(d []float64, x []int32) {
 // rounding may add up to a few units in the last place, except with integer
 // parameters, where they stay exact.
 func (m *Ising) Move(d []float64, site int, to int32, x []int32) {
-	checkLen("x", len(x), m.graph.Sites())
-	checkLen("d", len(d), 2*len(x))
+	check.Len("energy", "x", len(x), m.graph.Sites())
+	check.Len("energy", "d", len(d), 2*len(x))
 	c := -4 * m.coupling * float64(to-x[site])
 	adj, weight := m.graph.Neighbors(site)
 	for k, j := range adj {
@@ -204,8 +206,8 @@ func (m *Ising) graphField(h []float32, x []int32) float64 {
 	if m.degrees != nil {
 		// Sums of integers are exact in any order, so this one has the bits of
 		// the loop below.
-		buf := float64s.get(len(x))
-		defer float64s.put(buf)
+		buf := scratch.Float64s.Get(len(x))
+		defer scratch.Float64s.Put(buf)
 		simd.SparseField(*buf, g.start, g.adj, g.weight, x)
 		for i, v := range x {
 			spins := 2*(*buf)[i] - m.degrees[i]
@@ -317,7 +319,7 @@ func (m *Ising) checkRange(caller string) error {
 	}
 	// Each edge was counted twice, and a difference is at most twice the bound
 	// on the energy.
-	if !finite(2 * sum) {
+	if !check.Finite(2 * sum) {
 		return fmt.Errorf("energy: %s: the parameters add up to more than %v, energies would overflow", caller, math.MaxFloat64/2)
 	}
 	return nil

@@ -8,6 +8,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // freeSites is the number of sites that a file may ask for without naming them
@@ -74,7 +76,7 @@ func (l *lines) integer(c int, name string, lo, hi int) (int, error) {
 // real returns column c, which is called name and must be finite.
 func (l *lines) real(c int, name string) (float64, error) {
 	v, err := strconv.ParseFloat(l.columns[c], 64)
-	if err != nil || !finite(v) {
+	if err != nil || !check.Finite(v) {
 		return 0, l.errorf("column %d: %s = %s, want a finite number", c+1, name, brief(l.columns[c]))
 	}
 	return v, nil

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
@@ -131,13 +133,13 @@ func (m *Markov) Order() int { return m.order }
 // LogProb returns log p(x) of one state, −Inf if it is impossible. It panics
 // unless len(x) is the number of sites.
 func (m *Markov) LogProb(x []int32) float64 {
-	checkLen("x", len(x), m.sites)
+	check.Len("energy", "x", len(x), m.sites)
 	return 0 - m.cost(x)
 }
 
 // Energy implements [Model].
 func (m *Markov) Energy(e []float64, x []int32) {
-	checkLen("e", len(e), states(x, m.sites))
+	check.Len("energy", "e", len(e), check.Rows("energy", "x", len(x), m.sites))
 	for s := range e {
 		e[s] = m.cost(x[s*m.sites : (s+1)*m.sites])
 	}
@@ -160,8 +162,8 @@ func (m *Markov) cost(x []int32) float64 {
 
 // Conditional implements [Conditional].
 func (m *Markov) Conditional(d []float64, site int, x []int32) {
-	checkLen("d", len(d), m.levels)
-	checkLen("x", len(x), m.sites)
+	check.Len("energy", "d", len(d), m.levels)
+	check.Len("energy", "x", len(x), m.sites)
 	m.terms(d, site, x)
 	e := d[x[site]]
 	for l := range d {
@@ -173,9 +175,9 @@ func (m *Markov) Conditional(d []float64, site int, x []int32) {
 // Gradient implements [Differentiable] with exact differences.
 func (m *Markov) Gradient(e []float64, g []float32, x []int32) {
 	m.Energy(e, x)
-	checkLen("g", len(g), len(x)*m.levels)
-	b := float64s.get(m.levels)
-	defer float64s.put(b)
+	check.Len("energy", "g", len(g), len(x)*m.levels)
+	b := scratch.Float64s.Get(m.levels)
+	defer scratch.Float64s.Put(b)
 	for s := range e {
 		state := x[s*m.sites : (s+1)*m.sites]
 		for i := range state {

@@ -1,12 +1,16 @@
 package energy
 
-import "math"
+import (
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
+)
 
 // Repair implements [Supported]: it changes as few tokens as possible. Ties go
 // to the smaller tokens, from the left. A state of positive probability is left
 // alone; for another one Repair takes time sites·levels^(order+1).
 func (m *Markov) Repair(x []int32) {
-	states(x, m.sites)
+	check.Rows("energy", "x", len(x), m.sites)
 	var least []int32
 	for ; len(x) > 0; x = x[m.sites:] {
 		state := x[:m.sites]

@@ -8,6 +8,8 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
@@ -92,14 +94,14 @@ func newGaussian(k, n int, mean, cov []float64) (gaussian, error) {
 	}
 	g := gaussian{mean: append([]float64(nil), mean...), cov: mat.NewSymDense(n, nil)}
 	for i := range n {
-		if !finite(mean[i]) {
+		if !check.Finite(mean[i]) {
 			return g, fmt.Errorf("energy: NewMixture: means[%d][%d] = %v, want finite", k, i, mean[i])
 		}
 		for j := range n {
 			a, b := cov[i*n+j], cov[j*n+i]
 			// 1e-12 of the variances: rounding of a product that was computed
 			// in two orders.
-			if tol := 1e-12 * math.Sqrt(math.Abs(cov[i*n+i]*cov[j*n+j])); !finite(a) || math.Abs(a-b) > tol {
+			if tol := 1e-12 * math.Sqrt(math.Abs(cov[i*n+i]*cov[j*n+j])); !check.Finite(a) || math.Abs(a-b) > tol {
 				return g, fmt.Errorf("energy: NewMixture: covs[%d] has %v at (%d, %d) and %v at (%d, %d), want finite and equal", k, a, i, j, b, j, i)
 			}
 			g.cov.SetSym(i, j, a)
@@ -115,9 +117,9 @@ func (m *Mixture) Shape() (sites, levels int) { return m.sites, 1 }
 func (m *Mixture) Denoise(ctx context.Context, v []float32, q Noised[float32]) error {
 	n := m.sites
 	states := q.check(n)
-	checkLen("v", len(v), len(q.X))
-	b := float64s.get(4*n + len(m.parts))
-	defer float64s.put(b)
+	check.Len("energy", "v", len(v), len(q.X))
+	b := scratch.Float64s.Get(4*n + len(m.parts))
+	defer scratch.Float64s.Put(b)
 	none := make([]bool, n)
 	for s := range states {
 		if err := ctx.Err(); err != nil {

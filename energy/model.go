@@ -1,7 +1,6 @@
 package energy
 
 import (
-	"fmt"
 	"math/rand/v2"
 )
 
@@ -209,20 +208,4 @@ func As[T any](m Model) (t T, ok bool) {
 	}
 	t, ok = m.(T)
 	return t, ok
-}
-
-// states returns the number of states in x. It panics unless len(x) is a
-// multiple of sites.
-func states(x []int32, sites int) int {
-	if len(x)%sites != 0 {
-		panic(fmt.Sprintf("energy: len(x) = %d, want a multiple of %d", len(x), sites))
-	}
-	return len(x) / sites
-}
-
-// checkLen panics unless the slice called name has the wanted length.
-func checkLen(name string, got, want int) {
-	if got != want {
-		panic(fmt.Sprintf("energy: len(%s) = %d, want %d", name, got, want))
-	}
 }

@@ -1,6 +1,10 @@
 package energy
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
+)
 
 // Magnetization returns the mean spin (1/n) Σ (2x_i − 1) of one two-level
 // state, in [−1, 1]. The state must not be empty.
@@ -29,7 +33,7 @@ func NeighborCorrelation(t Topology) (func(x []int32) float64, error) {
 		return nil, fmt.Errorf("energy: NeighborCorrelation: the topology has no edges")
 	}
 	return func(x []int32) float64 {
-		checkLen("x", len(x), g.Sites())
+		check.Len("energy", "x", len(x), g.Sites())
 		sum := 0
 		for i, v := range x {
 			for _, j := range g.adj[g.upper[i]:g.start[i+1]] {

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
 // Potts is the Potts model
@@ -39,7 +42,7 @@ func NewPotts(t Topology, levels int, coupling float64, field []float64) (*Potts
 	if levels < 1 || levels > math.MaxInt32 {
 		return nil, fmt.Errorf("energy: NewPotts: levels = %d, want 1 … %d", levels, math.MaxInt32)
 	}
-	if !finite(coupling) {
+	if !check.Finite(coupling) {
 		return nil, fmt.Errorf("energy: NewPotts: coupling = %v, want a finite number", coupling)
 	}
 	if field == nil {
@@ -50,7 +53,7 @@ func NewPotts(t Topology, levels int, coupling float64, field []float64) (*Potts
 	}
 	largest := 0.0
 	for l, h := range field {
-		if !finite(h) {
+		if !check.Finite(h) {
 			return nil, fmt.Errorf("energy: NewPotts: field[%d] = %v, want a finite number", l, h)
 		}
 		largest = max(largest, math.Abs(h))
@@ -70,7 +73,7 @@ func NewPotts(t Topology, levels int, coupling float64, field []float64) (*Potts
 		bound += math.Abs(coupling * w)
 	}
 	// Each edge was counted twice; a difference is at most twice the bound.
-	if !finite(2 * bound) {
+	if !check.Finite(2 * bound) {
 		return nil, fmt.Errorf("energy: NewPotts: the parameters add up to more than %v, energies would overflow", math.MaxFloat64/2)
 	}
 	return m, nil
@@ -82,7 +85,7 @@ func (m *Potts) Shape() (sites, levels int) { return m.graph.Sites(), m.levels }
 // Energy implements [Model].
 func (m *Potts) Energy(e []float64, x []int32) {
 	n := m.graph.Sites()
-	checkLen("e", len(e), states(x, n))
+	check.Len("energy", "e", len(e), check.Rows("energy", "x", len(x), n))
 	g := m.graph
 	for s := range e {
 		state := x[s*n : (s+1)*n]
@@ -105,10 +108,10 @@ func (m *Potts) Energy(e []float64, x []int32) {
 // Gradient implements [Differentiable] with exact differences.
 func (m *Potts) Gradient(e []float64, g []float32, x []int32) {
 	n, levels := m.graph.Sites(), m.levels
-	checkLen("e", len(e), states(x, n))
-	checkLen("g", len(g), len(x)*levels)
-	buf := float64s.get(levels)
-	defer float64s.put(buf)
+	check.Len("energy", "e", len(e), check.Rows("energy", "x", len(x), n))
+	check.Len("energy", "g", len(g), len(x)*levels)
+	buf := scratch.Float64s.Get(levels)
+	defer scratch.Float64s.Put(buf)
 	near := *buf
 	for s := range e {
 		state := x[s*n : (s+1)*n]
@@ -127,16 +130,16 @@ func (m *Potts) Gradient(e []float64, g []float32, x []int32) {
 
 // Conditional implements [Conditional].
 func (m *Potts) Conditional(d []float64, site int, x []int32) {
-	checkLen("d", len(d), m.levels)
-	checkLen("x", len(x), m.graph.Sites())
+	check.Len("energy", "d", len(d), m.levels)
+	check.Len("energy", "x", len(x), m.graph.Sites())
 	m.neighbours(d, site, x)
 	m.differences(d, int(x[site]))
 }
 
 // Locals implements [Local].
 func (m *Potts) Locals(d []float64, x []int32) {
-	checkLen("x", len(x), m.graph.Sites())
-	checkLen("d", len(d), len(x)*m.levels)
+	check.Len("energy", "x", len(x), m.graph.Sites())
+	check.Len("energy", "d", len(d), len(x)*m.levels)
 	for i := range x {
 		row := d[i*m.levels : (i+1)*m.levels]
 		m.neighbours(row, i, x)
@@ -148,8 +151,8 @@ func (m *Potts) Locals(d []float64, x []int32) {
 // rounding may add up to a few units in the last place, except with integer
 // parameters, where they stay exact.
 func (m *Potts) Move(d []float64, site int, to int32, x []int32) {
-	checkLen("x", len(x), m.graph.Sites())
-	checkLen("d", len(d), len(x)*m.levels)
+	check.Len("energy", "x", len(x), m.graph.Sites())
+	check.Len("energy", "d", len(d), len(x)*m.levels)
 	from := x[site]
 	if from == to {
 		return
@@ -177,8 +180,8 @@ type binaryPotts struct{ *Potts }
 // Field implements [Binary]; h is the exact difference rounded to float32.
 func (m binaryPotts) Field(e []float64, h []float32, x []int32) {
 	n := m.graph.Sites()
-	checkLen("e", len(e), states(x, n))
-	checkLen("h", len(h), len(x))
+	check.Len("energy", "e", len(e), check.Rows("energy", "x", len(x), n))
+	check.Len("energy", "h", len(h), len(x))
 	var near [2]float64
 	for s := range e {
 		state := x[s*n : (s+1)*n]

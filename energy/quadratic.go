@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // Quadratic is the quadratic energy
@@ -65,7 +67,7 @@ func NewQuadratic(n int, q []Edge, p Polynomial) (*Quadratic, error) {
 		switch {
 		case e.I < 0 || e.I >= n || e.J < 0 || e.J >= n:
 			return nil, fmt.Errorf("energy: NewQuadratic: q[%d] is at (%d, %d), want 0 … %d", k, e.I, e.J, n-1)
-		case !finite(e.W):
+		case !check.Finite(e.W):
 			return nil, fmt.Errorf("energy: NewQuadratic: q[%d].W = %v, want a finite number", k, e.W)
 		case e.I == e.J:
 			square[e.I] += e.W
@@ -96,7 +98,7 @@ func NewDenseQuadratic(n int, q []float64, p Polynomial) (*Quadratic, error) {
 	for i := range n {
 		for j := range n {
 			w := q[i*n+j]
-			if !finite(w) {
+			if !check.Finite(w) {
 				return nil, fmt.Errorf("energy: NewDenseQuadratic: q[%d] = %v, want a finite number", i*n+j, w)
 			}
 			if i == j {
@@ -122,7 +124,7 @@ func newQuadratic(caller string, a couplings, sum float64, square []float64, p P
 	if len(m.linear) != n {
 		return nil, fmt.Errorf("energy: %s: len(Linear) = %d, want %d", caller, len(m.linear), n)
 	}
-	if !finite(p.Constant) {
+	if !check.Finite(p.Constant) {
 		return nil, fmt.Errorf("energy: %s: Constant = %v, want a finite number", caller, p.Constant)
 	}
 	m.numbers = []float32{0, 1}
@@ -134,7 +136,7 @@ func newQuadratic(caller string, a couplings, sum float64, square []float64, p P
 	}
 	largest := 0.0
 	for l, v := range m.numbers {
-		if !finite(float64(v)) {
+		if !check.Finite(float64(v)) {
 			return nil, fmt.Errorf("energy: %s: Values[%d] = %v, want a finite number", caller, l, v)
 		}
 		if l > 0 && v <= m.numbers[l-1] {
@@ -144,7 +146,7 @@ func newQuadratic(caller string, a couplings, sum float64, square []float64, p P
 		largest = max(largest, math.Abs(float64(v)))
 	}
 	for i, b := range m.linear {
-		if !finite(b) {
+		if !check.Finite(b) {
 			return nil, fmt.Errorf("energy: %s: Linear[%d] = %v, want a finite number", caller, i, b)
 		}
 		sum += math.Abs(square[i])
@@ -154,7 +156,7 @@ func newQuadratic(caller string, a couplings, sum float64, square []float64, p P
 		bound += float64(largest * math.Abs(b))
 	}
 	// A difference of energies is at most twice the bound.
-	if !finite(4*sum) || !finite(4*(bound+math.Abs(p.Constant))) {
+	if !check.Finite(4*sum) || !check.Finite(4*(bound+math.Abs(p.Constant))) {
 		return nil, fmt.Errorf("energy: %s: the parameters add up to more than %v, energies would overflow", caller, math.MaxFloat64/4)
 	}
 	return m, nil
@@ -166,7 +168,7 @@ func (m *Quadratic) Shape() (sites, levels int) { return len(m.linear), len(m.va
 // Energy implements [Model].
 func (m *Quadratic) Energy(e []float64, x []int32) {
 	n := len(m.linear)
-	checkLen("e", len(e), states(x, n))
+	check.Len("energy", "e", len(e), check.Rows("energy", "x", len(x), n))
 	for s := range e {
 		state, sum := x[s*n:(s+1)*n], m.constant
 		for i, l := range state {
@@ -180,8 +182,8 @@ func (m *Quadratic) Energy(e []float64, x []int32) {
 // Gradient implements [Differentiable] with exact differences.
 func (m *Quadratic) Gradient(e []float64, g []float32, x []int32) {
 	levels := len(m.values)
-	states(x, len(m.linear))
-	checkLen("g", len(g), len(x)*levels)
+	check.Rows("energy", "x", len(x), len(m.linear))
+	check.Len("energy", "g", len(g), len(x)*levels)
 	m.each(e, x, func(at, i int, f float64) {
 		row := g[at*levels : (at+1)*levels]
 		for l := range row {
@@ -192,8 +194,8 @@ func (m *Quadratic) Gradient(e []float64, g []float32, x []int32) {
 
 // Conditional implements [Conditional].
 func (m *Quadratic) Conditional(d []float64, site int, x []int32) {
-	checkLen("d", len(d), len(m.values))
-	checkLen("x", len(x), len(m.linear))
+	check.Len("energy", "d", len(d), len(m.values))
+	check.Len("energy", "x", len(x), len(m.linear))
 	lo, hi := m.couplings.halves(site, x, m.values)
 	for l := range d {
 		d[l] = m.difference(site, int(x[site]), l, lo+hi)
@@ -203,8 +205,8 @@ func (m *Quadratic) Conditional(d []float64, site int, x []int32) {
 // Locals implements [Local].
 func (m *Quadratic) Locals(d []float64, x []int32) {
 	levels := len(m.values)
-	checkLen("x", len(x), len(m.linear))
-	checkLen("d", len(d), len(x)*levels)
+	check.Len("energy", "x", len(x), len(m.linear))
+	check.Len("energy", "d", len(d), len(x)*levels)
 	for i := range x {
 		lo, hi := m.couplings.halves(i, x, m.values)
 		for l := range levels {
@@ -217,8 +219,8 @@ func (m *Quadratic) Locals(d []float64, x []int32) {
 // rounding may add up to a few units in the last place, except with integer
 // parameters, where they stay exact.
 func (m *Quadratic) Move(d []float64, site int, to int32, x []int32) {
-	checkLen("x", len(x), len(m.linear))
-	checkLen("d", len(d), len(x)*len(m.values))
+	check.Len("energy", "x", len(x), len(m.linear))
+	check.Len("energy", "d", len(d), len(x)*len(m.values))
 	if dv := m.values[to] - m.values[x[site]]; dv != 0 {
 		m.couplings.move(d, site, dv, m.values)
 	}
@@ -245,7 +247,7 @@ func (m *Quadratic) ordinal() bool {
 // its place in x and the sum f = Σ_j A_ij v_j over the other sites.
 func (m *Quadratic) each(e []float64, x []int32, f func(at, i int, f float64)) {
 	n := len(m.linear)
-	checkLen("e", len(e), states(x, n))
+	check.Len("energy", "e", len(e), check.Rows("energy", "x", len(x), n))
 	for s := range e {
 		state, sum := x[s*n:(s+1)*n], m.constant
 		for i, l := range state {

@@ -1,14 +1,18 @@
 package energy
 
-import "math"
+import (
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
+)
 
 // binaryQuadratic is a Quadratic with two levels.
 type binaryQuadratic struct{ *Quadratic }
 
 // Field implements [Binary]; h is the exact difference rounded to float32.
 func (m binaryQuadratic) Field(e []float64, h []float32, x []int32) {
-	states(x, len(m.linear))
-	checkLen("h", len(h), len(x))
+	check.Rows("energy", "x", len(x), len(m.linear))
+	check.Len("energy", "h", len(h), len(x))
 	m.each(e, x, func(at, i int, f float64) {
 		h[at] = float32(m.difference(i, 0, 1, f))
 	})
@@ -23,8 +27,8 @@ func (m ordinalQuadratic) Values() []float32 { return m.numbers }
 // Window implements [Windowed] with exact differences.
 func (m ordinalQuadratic) Window(e []float64, g []float32, x []int32, w int) {
 	width := 2*w + 1
-	states(x, len(m.linear))
-	checkLen("g", len(g), len(x)*width)
+	check.Rows("energy", "x", len(x), len(m.linear))
+	check.Len("energy", "g", len(g), len(x)*width)
 	m.each(e, x, func(at, i int, f float64) {
 		row, here := g[at*width:(at+1)*width], int(x[at])
 		for k := range row {

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
@@ -56,7 +58,7 @@ func NewRBM(w, bh, bv []float32) (*RBM, error) {
 		v    []float32
 	}{{"w", w}, {"bh", bh}, {"bv", bv}} {
 		for i, v := range c.v {
-			if !finite(float64(v)) {
+			if !check.Finite(float64(v)) {
 				return nil, fmt.Errorf("energy: NewRBM: %s[%d] = %v, want a finite number", c.name, i, v)
 			}
 		}
@@ -140,26 +142,26 @@ func (m *RBM) Energy(e []float64, x []int32) { m.evaluate(e, nil, nil, nil, x, n
 
 // Field implements [Binary] to first order: h = −b_v − Wᵀσ(a).
 func (m *RBM) Field(e []float64, h []float32, x []int32) {
-	states(x, len(m.bias.visible))
-	checkLen("h", len(h), len(x))
+	check.Rows("energy", "x", len(x), len(m.bias.visible))
+	check.Len("energy", "h", len(h), len(x))
 	m.evaluate(e, h, nil, nil, x, nil, nil)
 }
 
 // Gradient implements [Differentiable]: g[i,l] = (l − x_i)·h_i, with h from
 // Field.
 func (m *RBM) Gradient(e []float64, g []float32, x []int32) {
-	states(x, len(m.bias.visible))
-	checkLen("g", len(g), 2*len(x))
+	check.Rows("energy", "x", len(x), len(m.bias.visible))
+	check.Len("energy", "g", len(g), 2*len(x))
 	m.evaluate(e, g[len(x):], nil, nil, x, nil, nil)
 	expandField(g, x)
 }
 
 // Conditional implements [Conditional] by evaluating both energies.
 func (m *RBM) Conditional(d []float64, site int, x []int32) {
-	checkLen("d", len(d), 2)
-	checkLen("x", len(x), len(m.bias.visible))
-	buf := int32s.get(2 * len(x))
-	defer int32s.put(buf)
+	check.Len("energy", "d", len(d), 2)
+	check.Len("energy", "x", len(x), len(m.bias.visible))
+	buf := scratch.Int32s.Get(2 * len(x))
+	defer scratch.Int32s.Put(buf)
 	both := *buf
 	copy(both, x)
 	copy(both[len(x):], x)
@@ -172,10 +174,10 @@ func (m *RBM) Conditional(d []float64, site int, x []int32) {
 // HiddenField implements [Bipartite]: the log-odds are the activations a, rounded
 // to float32.
 func (m *RBM) HiddenField(f []float32, x []int32) {
-	n := states(x, len(m.bias.visible))
-	checkLen("f", len(f), n*len(m.bias.hidden))
-	e := float64s.get(n)
-	defer float64s.put(e)
+	n := check.Rows("energy", "x", len(x), len(m.bias.visible))
+	check.Len("energy", "f", len(f), n*len(m.bias.hidden))
+	e := scratch.Float64s.Get(n)
+	defer scratch.Float64s.Put(e)
 	m.evaluate(*e, nil, f, nil, x, nil, nil)
 }
 
@@ -185,7 +187,7 @@ func (m *RBM) VisibleField(f []float32, h []int32) {
 	if len(h)%n != 0 {
 		panic(fmt.Sprintf("energy: len(h) = %d, want a multiple of %d", len(h), n))
 	}
-	checkLen("f", len(f), len(h)/n*len(m.bias.visible))
+	check.Len("energy", "f", len(f), len(h)/n*len(m.bias.visible))
 	project(f, h, m.bias.visible, m.w)
 }
 
@@ -196,23 +198,23 @@ func (m *RBM) CacheLen() int { return len(m.origin) }
 // FieldFrom implements [Incremental]: a change of a site costs a pass over the
 // activations, the field a matrix product.
 func (m *RBM) FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
-	checkLen("h", len(h), len(y))
+	check.Len("energy", "h", len(h), len(y))
 	m.checkCaches(next, y, cache, x)
 	m.evaluate(e, h, nil, next, y, cache, x)
 }
 
 // HiddenFieldFrom implements [IncrementalBipartite] in the same way.
 func (m *RBM) HiddenFieldFrom(e []float64, f []float32, next []float64, y []int32, cache []float64, x []int32) {
-	checkLen("f", len(f), states(y, len(m.bias.visible))*len(m.bias.hidden))
+	check.Len("energy", "f", len(f), check.Rows("energy", "x", len(y), len(m.bias.visible))*len(m.bias.hidden))
 	m.checkCaches(next, y, cache, x)
 	m.evaluate(e, nil, f, next, y, cache, x)
 }
 
 func (m *RBM) checkCaches(next []float64, y []int32, cache []float64, x []int32) {
-	checkLen("next", len(next), states(y, len(m.bias.visible))*len(m.origin))
+	check.Len("energy", "next", len(next), check.Rows("energy", "x", len(y), len(m.bias.visible))*len(m.origin))
 	if x != nil {
-		checkLen("x", len(x), len(y))
-		checkLen("cache", len(cache), len(next))
+		check.Len("energy", "x", len(x), len(y))
+		check.Len("energy", "cache", len(cache), len(next))
 	}
 }
 
@@ -221,10 +223,10 @@ func (m *RBM) checkCaches(next []float64, y []int32, cache []float64, x []int32)
 // given caches or, if x is nil, from 0.
 func (m *RBM) evaluate(e []float64, h, f []float32, next []float64, y []int32, cache []float64, x []int32) {
 	visible, hidden, stride := len(m.bias.visible), len(m.bias.hidden), len(m.origin)
-	checkLen("e", len(e), states(y, visible))
-	act, sums := float32s.get(tile*stride), float64s.get(tile*stride)
-	defer float32s.put(act)
-	defer float64s.put(sums)
+	check.Len("energy", "e", len(e), check.Rows("energy", "x", len(y), visible))
+	act, sums := scratch.Float32s.Get(tile*stride), scratch.Float64s.Get(tile*stride)
+	defer scratch.Float32s.Put(act)
+	defer scratch.Float64s.Put(sums)
 	for s := 0; s < len(e); s += tile {
 		n := min(len(e)-s, tile)
 		at, to := s*visible, (s+n)*visible
@@ -261,8 +263,8 @@ func (m *RBM) evaluate(e []float64, h, f []float32, next []float64, y []int32, c
 // in the second-level cache while the states go by.
 func (m *RBM) activate(now []float64, act []float32, y []int32, from []float64, x []int32) {
 	visible, stride := len(m.bias.visible), len(m.origin)
-	rows := int32s.get(len(y))
-	defer int32s.put(rows)
+	rows := scratch.Int32s.Get(len(y))
+	defer scratch.Int32s.Put(rows)
 	var counts [tile]int
 	for k := 0; k*visible < len(y); k++ {
 		lo, hi := k*visible, (k+1)*visible
@@ -301,8 +303,8 @@ func changes(rows, y, x []int32) int {
 // project stores bias + x·w in the rows of f, w being units × len(bias).
 func project(f []float32, x []int32, bias, w []float32) {
 	units := len(w) / len(bias)
-	buf := float32s.get(tile * units)
-	defer float32s.put(buf)
+	buf := scratch.Float32s.Get(tile * units)
+	defer scratch.Float32s.Put(buf)
 	spread(f, bias)
 	for ; len(x) > 0; x = x[min(len(x), tile*units):] {
 		v := (*buf)[:min(len(x), tile*units)]

@@ -3,6 +3,8 @@ package energy
 import (
 	"fmt"
 	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // Real is an unnormalised log-density over real numbers, p(x) ∝ exp(−E(x)),
@@ -53,7 +55,7 @@ func (f RealFunc) Energy(e []float64, x []float32) {
 
 // Score implements [Scored].
 func (f RealFunc) Score(s, x []float32) {
-	checkLen("s", len(s), len(x))
+	check.Len("energy", "s", len(s), len(x))
 	checkReal(len(x)/max(f.Dim, 1), f.Dim, x)
 	for at := 0; at < len(x); at += f.Dim {
 		f.Grad(s[at:at+f.Dim], x[at:at+f.Dim])
@@ -80,7 +82,7 @@ func NewRealLinear(w []float64, c float64) (*RealLinear, error) {
 	if err := checkFinite("NewRealLinear", "w", w); err != nil {
 		return nil, err
 	}
-	if !finite(c) {
+	if !check.Finite(c) {
 		return nil, fmt.Errorf("energy: NewRealLinear: c = %v, want a finite number", c)
 	}
 	return &RealLinear{slices.Clone(w), c}, nil
@@ -107,7 +109,7 @@ func (m *RealLinear) Energy(e []float64, x []float32) {
 
 // Score implements [Scored].
 func (m *RealLinear) Score(s, x []float32) {
-	checkLen("s", len(s), len(x))
+	check.Len("energy", "s", len(s), len(x))
 	checkReal(len(x)/len(m.w), len(m.w), x)
 	for i := range s {
 		s[i] = float32(0 - m.w[i%len(m.w)])
@@ -145,7 +147,7 @@ func NewRealQuadratic(a, b []float64, c float64) (*RealQuadratic, error) {
 	if err := checkFinite("NewRealQuadratic", "b", b); err != nil {
 		return nil, err
 	}
-	if !finite(c) {
+	if !check.Finite(c) {
 		return nil, fmt.Errorf("energy: NewRealQuadratic: c = %v, want a finite number", c)
 	}
 	for i := range n {
@@ -178,7 +180,7 @@ func (m *RealQuadratic) Energy(e []float64, x []float32) {
 // Score implements [Scored].
 func (m *RealQuadratic) Score(s, x []float32) {
 	n := len(m.b)
-	checkLen("s", len(s), len(x))
+	check.Len("energy", "s", len(s), len(x))
 	checkReal(len(x)/n, n, x)
 	for at := range s {
 		state := x[at/n*n : at/n*n+n]
@@ -205,7 +207,7 @@ func checkReal(states, sites int, x []float32) {
 // checkFinite returns an error unless all of v is finite.
 func checkFinite(caller, name string, v []float64) error {
 	for i, f := range v {
-		if !finite(f) {
+		if !check.Finite(f) {
 			return fmt.Errorf("energy: %s: %s[%d] = %v, want a finite number", caller, name, i, f)
 		}
 	}

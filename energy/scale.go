@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
 // Scale returns the model with the energy β·E(x): the law of m at inverse
@@ -20,7 +23,7 @@ func Scale(m Model, beta float64) (Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !(beta >= 0 && finite(beta)) {
+	if !(beta >= 0 && check.Finite(beta)) {
 		return nil, fmt.Errorf("energy: Scale: beta = %v, want 0 ≤ beta < ∞", beta)
 	}
 	if beta == 1 {
@@ -155,8 +158,8 @@ func (s scaledLocal) Locals(d []float64, x []int32) {
 // Move implements [Local]: the model inside adds its change to zeros, which is
 // added times β. Without a graph every row may have changed.
 func (s scaledLocal) Move(d []float64, site int, to int32, x []int32) {
-	b := float64s.get(len(d))
-	defer float64s.put(b)
+	b := scratch.Float64s.Get(len(d))
+	defer scratch.Float64s.Put(b)
 	change := *b
 	if s.start == nil {
 		clear(change)

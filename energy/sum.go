@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
 // Sum returns the model with E(x) = Σ_k E_k(x), the product of the densities
@@ -72,8 +75,8 @@ func (s *sum) Shape() (sites, levels int) { return s.sites, s.levels }
 // Energy implements [Model].
 func (s *sum) Energy(e []float64, x []int32) {
 	s.parts[0].Energy(e, x)
-	b := float64s.get(len(e))
-	defer float64s.put(b)
+	b := scratch.Float64s.Get(len(e))
+	defer scratch.Float64s.Put(b)
 	for _, m := range s.parts[1:] {
 		m.Energy(*b, x)
 		accumulate(e, *b)
@@ -174,7 +177,7 @@ func (s *sum) visibleOffset() ([]float32, Bipartite) {
 		}
 		for i := range x {
 			c.Conditional(d, i, x)
-			if offset[i] -= d[1]; !finite(offset[i]) {
+			if offset[i] -= d[1]; !check.Finite(offset[i]) {
 				return nil, nil
 			}
 		}
@@ -223,14 +226,14 @@ type sumEstimate struct {
 // Estimate implements [Stochastic]; the parts draw in turn, independently.
 func (m sumEstimate) Estimate(g []float32, x []int32, src []rand.Source) {
 	m.random[0].Estimate(g, x, src)
-	b := float32s.get(len(g))
-	defer float32s.put(b)
+	b := scratch.Float32s.Get(len(g))
+	defer scratch.Float32s.Put(b)
 	for _, r := range m.random[1:] {
 		r.Estimate(*b, x, src)
 		accumulate(g, *b)
 	}
-	e := float64s.get(len(src))
-	defer float64s.put(e)
+	e := scratch.Float64s.Get(len(src))
+	defer scratch.Float64s.Put(e)
 	for _, d := range m.tables {
 		d.Gradient(*e, *b, x)
 		accumulate(g, *b)

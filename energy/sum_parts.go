@@ -1,5 +1,7 @@
 package energy
 
+import "github.com/gibbsite-go/gibbsite/internal/scratch"
+
 // sumTable is a sum as [Differentiable].
 type sumTable struct {
 	*sum
@@ -42,9 +44,9 @@ func (s sumWindow) Window(e []float64, g []float32, x []int32, w int) {
 // addTables stores in e and g the sums over k < n of what fill stores.
 func addTables(e []float64, g []float32, fill func(k int, e []float64, g []float32), n int) {
 	fill(0, e, g)
-	be, bg := float64s.get(len(e)), float32s.get(len(g))
-	defer float64s.put(be)
-	defer float32s.put(bg)
+	be, bg := scratch.Float64s.Get(len(e)), scratch.Float32s.Get(len(g))
+	defer scratch.Float64s.Put(be)
+	defer scratch.Float32s.Put(bg)
 	for k := 1; k < n; k++ {
 		fill(k, *be, *bg)
 		accumulate(e, *be)
@@ -61,8 +63,8 @@ type sumConditional[T Conditional] struct {
 // Conditional implements [Conditional]: differences add up.
 func (s sumConditional[T]) Conditional(d []float64, site int, x []int32) {
 	s.m[0].Conditional(d, site, x)
-	b := float64s.get(len(d))
-	defer float64s.put(b)
+	b := scratch.Float64s.Get(len(d))
+	defer scratch.Float64s.Put(b)
 	for _, m := range s.m[1:] {
 		m.Conditional(*b, site, x)
 		accumulate(d, *b)
@@ -75,8 +77,8 @@ type sumLocal struct{ sumConditional[Local] }
 // Locals implements [Local]: tables add up.
 func (s sumLocal) Locals(d []float64, x []int32) {
 	s.m[0].Locals(d, x)
-	b := float64s.get(len(d))
-	defer float64s.put(b)
+	b := scratch.Float64s.Get(len(d))
+	defer scratch.Float64s.Put(b)
 	for _, m := range s.m[1:] {
 		m.Locals(*b, x)
 		accumulate(d, *b)

@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
@@ -48,14 +50,14 @@ func NewWindows(data []float32, sites int, c WindowsConfig) (*Windows, error) {
 	switch {
 	case sites < 1 || len(data) == 0 || len(data)%sites != 0:
 		return nil, fmt.Errorf("energy: NewWindows: len(data) = %d, want a positive multiple of sites = %d ≥ 1", len(data), sites)
-	case !(c.Bandwidth >= 0) || !finite(c.Bandwidth):
+	case !(c.Bandwidth >= 0) || !check.Finite(c.Bandwidth):
 		return nil, fmt.Errorf("energy: NewWindows: Bandwidth = %v, want finite and ≥ 0", c.Bandwidth)
 	case c.Top < 0:
 		return nil, fmt.Errorf("energy: NewWindows: Top = %d, want ≥ 0", c.Top)
 	}
 	w := &Windows{sites: sites, bandwidth: c.Bandwidth, top: c.Top, data: slices.Clone(data), square: make([]float64, len(data)/sites)}
 	for i, v := range data {
-		if !finite(float64(v)) {
+		if !check.Finite(float64(v)) {
 			return nil, fmt.Errorf("energy: NewWindows: data[%d] = %v, want finite", i, v)
 		}
 		w.square[i/sites] += float64(float64(v) * float64(v))
@@ -76,7 +78,7 @@ func (w *Windows) Len() int { return len(w.square) }
 func (w *Windows) Denoise(ctx context.Context, v []float32, q Noised[float32]) error {
 	n := w.sites
 	states := q.check(n)
-	checkLen("v", len(v), len(q.X))
+	check.Len("energy", "v", len(v), len(q.X))
 	for s := range states {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -103,10 +105,10 @@ func (w *Windows) denoise(v, x []float32, clean []bool, alpha float64) error {
 		copy(v, x)
 		return nil
 	}
-	near := int32s.get(len(w.square))
-	weight := float64s.get(len(w.square) + n)
-	defer int32s.put(near)
-	defer float64s.put(weight)
+	near := scratch.Int32s.Get(len(w.square))
+	weight := scratch.Float64s.Get(len(w.square) + n)
+	defer scratch.Int32s.Put(near)
+	defer scratch.Float64s.Put(weight)
 	sum := (*weight)[len(w.square):]
 	list := w.screen(*near, (*weight)[:len(w.square)], x, clean, alpha, u)
 	p := (*weight)[:len(list)]

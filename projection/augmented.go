@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // Augmented is a [KL] compiled for a shape. Log-weights v and errors about them
@@ -56,7 +57,7 @@ func (a *Augmented) Project(ctx context.Context, sample int, v []float32, from, 
 // Nearest does what Project does, with multipliers that begin anew, stores the
 // sequence in x and returns KL(x‖y) in nats beside its largest violation.
 func (a *Augmented) Nearest(ctx context.Context, x []int32, v []float32, src rand.Source) (divergence, violation float64, err error) {
-	checkLen("x", len(x), a.sites)
+	check.Len("projection", "x", len(x), a.sites)
 	s := a.take()
 	defer a.give(s)
 	for j := range s.start {

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"sync"
 
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/trellis"
 )
 
@@ -76,7 +77,7 @@ func (e *Exact) Shape() (sites, levels int) { return e.sites, e.levels }
 // weights exp(v) as they are; it equals log P(C) if the rows are normalised. v
 // is not modified.
 func (e *Exact) Draw(x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
-	checkLen("x0", len(x0), e.sites)
+	check.Len("projection", "x0", len(x0), e.sites)
 	return e.Sample(x0, v, src)
 }
 
@@ -87,7 +88,7 @@ func (e *Exact) Sample(dst []int32, v []float32, src rand.Source) (logZ float64,
 	if len(dst)%e.sites != 0 {
 		panic(fmt.Sprintf("projection: len(dst) = %d, want a multiple of %d", len(dst), e.sites))
 	}
-	checkLen("v", len(v), e.sites*e.levels)
+	check.Len("projection", "v", len(v), e.sites*e.levels)
 	w := e.take()
 	defer e.give(w)
 	if logZ, err = w.run.Filter(v); err != nil {
@@ -101,7 +102,7 @@ func (e *Exact) Sample(dst []int32, v []float32, src rand.Source) (logZ float64,
 
 // LogZ returns log Σ_{x ∈ C} ∏_i exp(v[i,x_i]).
 func (e *Exact) LogZ(v []float32) (float64, error) {
-	checkLen("v", len(v), e.sites*e.levels)
+	check.Len("projection", "v", len(v), e.sites*e.levels)
 	w := e.take()
 	defer e.give(w)
 	logZ, err := w.run.Filter(v)
@@ -111,8 +112,8 @@ func (e *Exact) LogZ(v []float32) (float64, error) {
 // MAP stores in x the likeliest sequence of the language, the first in
 // lexicographic order among equals, and returns its log-weight Σ_i v[i,x_i].
 func (e *Exact) MAP(x []int32, v []float32) (logWeight float64, err error) {
-	checkLen("x", len(x), e.sites)
-	checkLen("v", len(v), e.sites*e.levels)
+	check.Len("projection", "x", len(x), e.sites)
+	check.Len("projection", "v", len(v), e.sites*e.levels)
 	w := e.take()
 	defer e.give(w)
 	logWeight, err = w.run.MAP(x, v)
@@ -122,8 +123,8 @@ func (e *Exact) MAP(x []int32, v []float32) (logWeight float64, err error) {
 // Marginals stores in dst (sites × levels) the log-probabilities
 // log P(x_i = l | x ∈ C), −Inf for what cannot occur.
 func (e *Exact) Marginals(dst []float64, v []float32) error {
-	checkLen("dst", len(dst), e.sites*e.levels)
-	checkLen("v", len(v), e.sites*e.levels)
+	check.Len("projection", "dst", len(dst), e.sites*e.levels)
+	check.Len("projection", "v", len(v), e.sites*e.levels)
 	w := e.take()
 	defer e.give(w)
 	if _, err := w.run.Filter(v); err != nil {
@@ -137,7 +138,7 @@ func (e *Exact) Marginals(dst []float64, v []float32) error {
 // with their log-weights, the likeliest first. The slice is overwritten by the
 // next step, and v must not change meanwhile.
 func (e *Exact) KBest(v []float32) (iter.Seq2[[]int32, float64], error) {
-	checkLen("v", len(v), e.sites*e.levels)
+	check.Len("projection", "v", len(v), e.sites*e.levels)
 	w := e.take()
 	defer e.give(w)
 	seq, err := w.run.Descending(v)
@@ -148,14 +149,14 @@ func (e *Exact) KBest(v []float32) (iter.Seq2[[]int32, float64], error) {
 // those without a token of weight −Inf.
 func (e *Exact) Count(v []float32) *big.Int {
 	if v != nil {
-		checkLen("v", len(v), e.sites*e.levels)
+		check.Len("projection", "v", len(v), e.sites*e.levels)
 	}
 	return e.graph.Count(v)
 }
 
 // Accepts reports whether x is in the language.
 func (e *Exact) Accepts(x []int32) bool {
-	checkLen("x", len(x), e.sites)
+	check.Len("projection", "x", len(x), e.sites)
 	return e.graph.Accepts(x)
 }
 
@@ -166,7 +167,7 @@ func (e *Exact) Project(ctx context.Context, sample int, v []float32, from, to f
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
-	checkLen("v", len(v), e.sites*e.levels)
+	check.Len("projection", "v", len(v), e.sites*e.levels)
 	w := e.take()
 	defer e.give(w)
 	if w.x == nil {
@@ -189,8 +190,8 @@ func (e *Exact) Project(ctx context.Context, sample int, v []float32, from, to f
 // one cost per site and token (see Cardei et al. 2025 for the projection; the
 // closed form of the rows is in rows.go).
 func (e *Exact) Nearest(x []int32, v []float32) (divergence float64, err error) {
-	checkLen("x", len(x), e.sites)
-	checkLen("v", len(v), e.sites*e.levels)
+	check.Len("projection", "x", len(x), e.sites)
+	check.Len("projection", "v", len(v), e.sites*e.levels)
 	w := e.take()
 	defer e.give(w)
 	return e.nearest(w, x, v)

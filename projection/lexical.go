@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/trellis"
 )
@@ -70,7 +71,7 @@ func (s *Lexical) Commit(x []int32, v []float32, src rand.Source) error {
 //
 //	log Σ_{x ∈ C, x ∉ D} ∏_i exp(v[i,x_i]).
 func (s *Lexical) LogZ(v []float32) (float64, error) {
-	checkLen("v", len(v), s.within.sites*s.within.levels)
+	check.Len("projection", "v", len(v), s.within.sites*s.within.levels)
 	s.Novelty.mu.RLock()
 	defer s.Novelty.mu.RUnlock()
 	all, novel, err := s.split(v)
@@ -80,7 +81,7 @@ func (s *Lexical) LogZ(v []float32) (float64, error) {
 // LogProb returns the exact log-probability that a draw from p, restricted to
 // the language if there is one, is new: log(1 − P(D)).
 func (s *Lexical) LogProb(v []float32) (float64, error) {
-	checkLen("v", len(v), s.within.sites*s.within.levels)
+	check.Len("projection", "v", len(v), s.within.sites*s.within.levels)
 	s.Novelty.mu.RLock()
 	defer s.Novelty.mu.RUnlock()
 	_, novel, err := s.split(v)
@@ -91,8 +92,8 @@ func (s *Lexical) LogProb(v []float32) (float64, error) {
 // returns LogZ. It draws without regard to novelty first and rejects what is
 // known; after too many rejections it draws from the trellis of the complement.
 func (s *Lexical) Draw(x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
-	checkLen("x0", len(x0), s.within.sites)
-	checkLen("v", len(v), s.within.sites*s.within.levels)
+	check.Len("projection", "x0", len(x0), s.within.sites)
+	check.Len("projection", "v", len(v), s.within.sites*s.within.levels)
 	s.Novelty.mu.RLock()
 	defer s.Novelty.mu.RUnlock()
 	all, novel, err := s.split(v)

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // Novelty is a [Novel] compiled for a shape. Log-weights v, errors and panics
@@ -44,7 +45,7 @@ func (s *Novelty) Seen() Seen { return s.seen }
 // new, as [Novelty.Nearest] does. The violation that remains is always 0. The
 // set does not change: samples of one batch may agree, which Commit mends.
 func (s *Novelty) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
-	checkLen("v", len(v), s.within.sites*s.within.levels)
+	check.Len("projection", "v", len(v), s.within.sites*s.within.levels)
 	w := s.take()
 	defer s.give(w)
 	s.mu.RLock()
@@ -58,8 +59,8 @@ func (s *Novelty) Project(ctx context.Context, sample int, v []float32, from, to
 // divergence in nats, or the sum of gaps if the Novel says so. On an error v is
 // unchanged.
 func (s *Novelty) Nearest(ctx context.Context, x []int32, v []float32) (cost float64, err error) {
-	checkLen("x", len(x), s.within.sites)
-	checkLen("v", len(v), s.within.sites*s.within.levels)
+	check.Len("projection", "x", len(x), s.within.sites)
+	check.Len("projection", "v", len(v), s.within.sites*s.within.levels)
 	w := s.take()
 	defer s.give(w)
 	s.mu.RLock()
@@ -72,8 +73,8 @@ func (s *Novelty) Nearest(ctx context.Context, x []int32, v []float32) (cost flo
 // must be called for one sample after the other, in an order that does not
 // depend on scheduling, for results that do not either. v is not modified.
 func (s *Novelty) Commit(x []int32, v []float32, src rand.Source) error {
-	checkLen("x", len(x), s.within.sites)
-	checkLen("v", len(v), s.within.sites*s.within.levels)
+	check.Len("projection", "x", len(x), s.within.sites)
+	check.Len("projection", "v", len(v), s.within.sites*s.within.levels)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known := s.seen.Contains(x)

@@ -41,10 +41,3 @@ func (d Divergence) String() string {
 	}
 	return fmt.Sprintf("Divergence(%d)", uint8(d))
 }
-
-// checkLen panics unless the slice called name has the wanted length.
-func checkLen(name string, got, want int) {
-	if got != want {
-		panic(fmt.Sprintf("projection: len(%s) = %d, want %d", name, got, want))
-	}
-}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // Nearest is a [Proximal] compiled for a runner: a [Projection] that keeps the
@@ -49,7 +51,7 @@ func (p Proximal) Bind(sites, levels, samples int) (Projection, error) {
 // approximately, as the violation tells, until the last step, to = 0. There they
 // hold, or a *[NotConverged] says that they do not.
 func (p *Nearest) Project(_ context.Context, sample int, v []float32, from, to float64, _ rand.Source) (violation float64, err error) {
-	checkLen("v", len(v), p.sites)
+	check.Len("projection", "v", len(v), p.sites)
 	d := p.take()
 	defer p.give(d)
 	for i, x := range v {

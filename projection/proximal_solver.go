@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // Solver solves one proximal problem after the other for the same constraint,
@@ -70,8 +71,8 @@ func (s *Solver) Solve(z, v []float64) (Certificate, error) { return s.Penalised
 // latter. γ ≥ 0; +Inf is Solve.
 func (s *Solver) Penalised(z, v []float64, gamma float64) (Certificate, error) {
 	n := s.iter.n
-	checkLen("z", len(z), n)
-	checkLen("v", len(v), n)
+	check.Len("projection", "z", len(z), n)
+	check.Len("projection", "v", len(v), n)
 	if !(gamma >= 0) {
 		return Certificate{}, fmt.Errorf("projection: Proximal: γ = %v, want ≥ 0", gamma)
 	}

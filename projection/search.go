@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
@@ -56,7 +57,7 @@ func newSearch(a *Augmented) *search {
 // project moves v, stores the sequence in x and leaves the multipliers in lambda.
 func (s *search) project(ctx context.Context, x []int32, v []float32, lambda []float64, src rand.Source) (divergence, violation float64, err error) {
 	a := s.of
-	checkLen("v", len(v), a.sites*a.levels)
+	check.Len("projection", "v", len(v), a.sites*a.levels)
 	if err := s.load(v); err != nil {
 		return 0, 0, err
 	}

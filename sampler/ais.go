@@ -7,6 +7,7 @@ import (
 	"runtime"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/pool"
 )
 
 // AISConfig says how annealed importance sampling runs. The zero value runs 64
@@ -75,10 +76,10 @@ func AIS(ctx context.Context, m energy.Model, method Method, cfg AISConfig) (*AI
 	res := &AISResult{LogWeights: make([]float64, cfg.Chains), States: make([]int32, cfg.Chains*sites)}
 	blocks := (cfg.Chains + BlockSize - 1) / BlockSize
 	errs := make([]error, blocks)
-	workers := &crew{workers: min(cfg.Workers, blocks)}
-	workers.start()
-	defer workers.stop()
-	workers.each(0, blocks, func(_, b int) {
+	workers := pool.New(min(cfg.Workers, blocks))
+	workers.Start()
+	defer workers.Stop()
+	workers.Each(0, blocks, func(_, b int) {
 		first := b * BlockSize
 		last := min(first+BlockSize, cfg.Chains)
 		run := annealed{

@@ -7,6 +7,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
 // BlockGibbs redraws many sites at once from their exact joint conditional.
@@ -170,14 +171,14 @@ func (k *blockGibbs) members(x []int32, block []int) int {
 	return n
 }
 
-func (k *blockGibbs) AppendBinary(b []byte) ([]byte, error) { return appendFloat64s(b, k.e), nil }
+func (k *blockGibbs) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFloat64s(b, k.e), nil }
 
 func (k *blockGibbs) UnmarshalBinary(b []byte) error {
-	b, err := readFloat64s(b, k.e)
+	b, err := wire.ReadFloat64s(b, k.e)
 	if err != nil {
 		return err
 	}
-	return readEnd(b)
+	return wire.ReadEnd(b)
 }
 
 // bipartite is the kernel of models with hidden units.
@@ -289,15 +290,15 @@ func (k *bipartite) draw(y []int32, n int, r []Stream) {
 	}
 }
 
-func (k *bipartite) AppendBinary(b []byte) ([]byte, error) { return appendFloat64s(b, k.e), nil }
+func (k *bipartite) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFloat64s(b, k.e), nil }
 
 func (k *bipartite) UnmarshalBinary(b []byte) error {
 	if k.cached != nil {
 		k.cached.forget()
 	}
-	b, err := readFloat64s(b, k.e)
+	b, err := wire.ReadFloat64s(b, k.e)
 	if err != nil {
 		return err
 	}
-	return readEnd(b)
+	return wire.ReadEnd(b)
 }

@@ -26,7 +26,7 @@ func hashed(x []int32) uint64 {
 	for i, l := range x {
 		binary.LittleEndian.PutUint32(b[4*i:], uint32(l))
 	}
-	return crc64.Checksum(b, crcTable)
+	return crc64.Checksum(b, crc64.MakeTable(crc64.ECMA))
 }
 
 // everyMethod lists a setting of each method that fits two-level models.

@@ -4,22 +4,16 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"hash/crc64"
 	"io"
 	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// A checkpoint is little-endian:
-//
-//	magic, length of the body (8 bytes), body, CRC-64/ECMA of the body (8 bytes)
-//
-// and the body holds the shape, the configuration that results depend on, the
+// The body of a checkpoint holds the shape, the configuration that results depend on, the
 // name and a digest of the method, then states, streams and, per block, the
 // steps, the statistics and what the kernel wrote.
-var (
-	magic    = []byte("gibbsite chains 1\n")
-	crcTable = crc64.MakeTable(crc64.ECMA)
-)
+const magic = "gibbsite chains 1\n"
 
 // Save writes a checkpoint: after Load of it, runs go on to the same bits as
 // if they had not stopped. Observers are not part of it (see Trace.AppendBinary).
@@ -33,14 +27,14 @@ func (c *Chains) Save(w io.Writer) error {
 		}
 	}
 	body := c.header()
-	body = appendInt32s(body, c.x)
+	body = wire.AppendInt32s(body, c.x)
 	// The energies of the states as they are: what kernels reported last may be
 	// older than a Reset.
 	energies := make([]float64, len(c.streams))
 	c.model.Energy(energies, c.x)
 	for i := range c.streams {
 		body, _ = c.streams[i].AppendBinary(body)
-		body = appendFloat64s(body, energies[i:i+1])
+		body = wire.AppendFloat64s(body, energies[i:i+1])
 	}
 	for i := range c.blocks {
 		b := &c.blocks[i]
@@ -51,10 +45,13 @@ func (c *Chains) Save(w io.Writer) error {
 		for _, v := range []int{b.steps, b.stats.Steps, b.stats.Invalid, len(state)} {
 			body = binary.LittleEndian.AppendUint64(body, uint64(v))
 		}
-		body = appendFloat64s(body, []float64{b.stats.Accept, b.stats.Moved})
+		body = wire.AppendFloat64s(body, []float64{b.stats.Accept, b.stats.Moved})
 		body = append(body, state...)
 	}
-	return writeBody(w, magic, body)
+	if err := wire.Write(w, magic, body); err != nil {
+		return fmt.Errorf("sampler: Save: %w", err)
+	}
+	return nil
 }
 
 // header returns the part of a checkpoint that must agree between writer and
@@ -75,7 +72,7 @@ func (c *Chains) header() []byte {
 // one whose energies are not those of the model. On error the chains are as they
 // were.
 func (c *Chains) Load(r io.Reader) error {
-	body, err := readBody(r, c.bodyLimit())
+	body, err := wire.Read(r, magic, c.bodyLimit())
 	if err != nil {
 		return fmt.Errorf("sampler: Load: %w", err)
 	}
@@ -92,41 +89,6 @@ func (c *Chains) Load(r io.Reader) error {
 	c.kept = max(0, (c.blocks[0].steps-c.cfg.Warmup)/c.cfg.Thin)
 	c.ready, c.err = true, nil
 	return nil
-}
-
-// writeBody writes magic, length, body and checksum in one piece.
-func writeBody(w io.Writer, magic, body []byte) error {
-	out := binary.LittleEndian.AppendUint64(bytes.Clone(magic), uint64(len(body)))
-	out = append(out, body...)
-	out = binary.LittleEndian.AppendUint64(out, crc64.Checksum(body, crcTable))
-	if _, err := w.Write(out); err != nil {
-		return fmt.Errorf("sampler: Save: %w", err)
-	}
-	return nil
-}
-
-// readBody reads magic, length, body and checksum.
-func readBody(r io.Reader, limit uint64) ([]byte, error) {
-	head := make([]byte, len(magic)+8)
-	if _, err := io.ReadFull(r, head); err != nil {
-		return nil, fmt.Errorf("reading the head: %w", err)
-	}
-	if !bytes.Equal(head[:len(magic)], magic) {
-		return nil, fmt.Errorf("not a checkpoint: it begins with %q, want %q", head[:len(magic)], magic)
-	}
-	size := binary.LittleEndian.Uint64(head[len(magic):])
-	if size > limit {
-		return nil, fmt.Errorf("the checkpoint holds %d bytes, want ≤ %d for these chains", size, limit)
-	}
-	body := make([]byte, size+8)
-	if _, err := io.ReadFull(r, body); err != nil {
-		return nil, fmt.Errorf("reading the body: %w", err)
-	}
-	sum := binary.LittleEndian.Uint64(body[size:])
-	if got := crc64.Checksum(body[:size], crcTable); got != sum {
-		return nil, fmt.Errorf("the checkpoint is damaged: checksum %016x, want %016x", got, sum)
-	}
-	return body[:size], nil
 }
 
 // bodyLimit bounds what a checkpoint of these chains can hold, so that a damaged
@@ -154,7 +116,7 @@ func (c *Chains) restored(b []byte) (*Chains, error) {
 	if n.blocks, err = n.newBlocks(); err != nil {
 		return nil, err
 	}
-	if b, err = readInt32s(b, n.x); err != nil {
+	if b, err = wire.ReadInt32s(b, n.x); err != nil {
 		return nil, err
 	}
 	for i, l := range n.x {
@@ -165,12 +127,12 @@ func (c *Chains) restored(b []byte) (*Chains, error) {
 	energies := make([]float64, 1)
 	for i := range n.streams {
 		if len(b) < streamSize {
-			return nil, errShort
+			return nil, wire.ErrShort
 		}
 		if err = n.streams[i].UnmarshalBinary(b[:streamSize]); err != nil {
 			return nil, err
 		}
-		if b, err = readFloat64s(b[streamSize:], energies); err != nil {
+		if b, err = wire.ReadFloat64s(b[streamSize:], energies); err != nil {
 			return nil, err
 		}
 		n.info[i].Energy = energies[0]
@@ -180,7 +142,7 @@ func (c *Chains) restored(b []byte) (*Chains, error) {
 			return nil, fmt.Errorf("block %d: %w", i, err)
 		}
 	}
-	if err = readEnd(b); err != nil {
+	if err = wire.ReadEnd(b); err != nil {
 		return nil, err
 	}
 	return n, n.checkModel()
@@ -189,14 +151,14 @@ func (c *Chains) restored(b []byte) (*Chains, error) {
 func (b *block) restore(in []byte) ([]byte, error) {
 	const head = 6 * 8
 	if len(in) < head {
-		return nil, errShort
+		return nil, wire.ErrShort
 	}
 	word := func(i int) uint64 { return binary.LittleEndian.Uint64(in[8*i:]) }
 	b.steps, b.stats.Steps, b.stats.Invalid = int(word(0)), int(word(1)), int(word(2))
 	b.stats.Accept, b.stats.Moved = math.Float64frombits(word(4)), math.Float64frombits(word(5))
 	size := word(3)
 	if in = in[head:]; size > uint64(len(in)) {
-		return nil, errShort
+		return nil, wire.ErrShort
 	}
 	return in[size:], b.kernel.UnmarshalBinary(in[:size])
 }

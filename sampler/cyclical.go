@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/tune"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
 // Cyclical is DMALA with a cyclical schedule (Pynadath, Bhattacharya, Hariharan
@@ -61,7 +63,7 @@ func (c Cyclical) Kernel(m energy.Model, chains int) (Kernel, error) {
 	k := &cyclical{tuned: c.StepSize == 0, target: c.Target, longest: c.StepSize, shortest: c.MinStep, balance: c.Balance}
 	if k.tuned {
 		k.longest, k.shortest = defaultLongest, defaultDMALAStep
-		if _, err := newTuner("Cyclical", k.shortest, c.Target); err != nil {
+		if _, err := tune.New("sampler: Cyclical", k.shortest, c.Target); err != nil {
 			return nil, err
 		}
 	}
@@ -108,7 +110,7 @@ type cyclical struct {
 	cosine            []float64
 	at                int // k, the next step of the cycle
 
-	pilot     *tuner // nil: the cycle runs
+	pilot     *tune.Tuner // nil: the cycle runs
 	pilotBeta float64
 	pilotStep float64
 }
@@ -147,13 +149,13 @@ func (k *cyclical) Adapt(info []Info, step, of int) {
 	case step == 0: // a step of the cycle, which says nothing about the pilot
 		k.fly(half, k.target)
 	case step < n:
-		k.pilotStep = k.pilot.adapt(info, step-1, n-1)
+		k.pilotStep = k.pilot.Adapt(MeanAccept(info), step-1, n-1)
 		if step == n-1 {
 			k.shortest = k.pilotStep
-			k.fly(k.balance, k.pilot.target/2)
+			k.fly(k.balance, k.pilot.Goal()/2)
 		}
 	case step < 2*n:
-		k.pilotStep = k.pilot.adapt(info, step-n, n)
+		k.pilotStep = k.pilot.Adapt(MeanAccept(info), step-n, n)
 		if step == 2*n-1 {
 			k.longest = max(k.shortest, k.pilotStep)
 			k.pilot, k.at = nil, 0
@@ -163,25 +165,25 @@ func (k *cyclical) Adapt(info []Info, step, of int) {
 
 // fly begins a pilot at the shortest step so far.
 func (k *cyclical) fly(beta, target float64) {
-	k.pilot, _ = newTuner("Cyclical", k.shortest, target) // checked by Kernel
+	k.pilot, _ = tune.New("sampler: Cyclical", k.shortest, target) // checked by Kernel
 	k.pilotBeta, k.pilotStep = beta, k.shortest
 }
 
 func (k *cyclical) AppendBinary(b []byte) ([]byte, error) {
 	v := []float64{k.longest, k.shortest, float64(k.at), 0, 0, 0, 0}
 	if k.pilot != nil {
-		v[3], v[4], v[5], v[6] = 1, k.pilotBeta, k.pilotStep, k.pilot.target
+		v[3], v[4], v[5], v[6] = 1, k.pilotBeta, k.pilotStep, k.pilot.Goal()
 	}
-	b = appendFloat64s(b, v)
+	b = wire.AppendFloat64s(b, v)
 	if k.pilot != nil {
-		b = k.pilot.appendBinary(b)
+		b = k.pilot.Append(b)
 	}
 	return k.dmala.AppendBinary(b)
 }
 
 func (k *cyclical) UnmarshalBinary(b []byte) error {
 	v := make([]float64, 7)
-	b, err := readFloat64s(b, v)
+	b, err := wire.ReadFloat64s(b, v)
 	if err != nil {
 		return err
 	}
@@ -190,11 +192,11 @@ func (k *cyclical) UnmarshalBinary(b []byte) error {
 	}
 	k.longest, k.shortest, k.at, k.pilot = v[0], v[1], int(v[2]), nil
 	if v[3] == 1 {
-		if k.pilot, err = newTuner("Cyclical", v[5], v[6]); err != nil {
+		if k.pilot, err = tune.New("sampler: Cyclical", v[5], v[6]); err != nil {
 			return err
 		}
 		k.pilotBeta, k.pilotStep = v[4], v[5]
-		if b, err = k.pilot.unmarshalBinary(b); err != nil {
+		if b, err = k.pilot.Restore(b); err != nil {
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
 func TestCosPi(t *testing.T) {
@@ -175,7 +176,7 @@ func TestCyclicalCheckpointWithinPilots(t *testing.T) {
 		got, _ := b.AppendBinary(nil)
 		assert.True(t, bytes.Equal(want, got), "saved at %d", at)
 	}
-	bad := appendFloat64s(nil, []float64{1, 1, 7, 0, 0, 0, 0})
+	bad := wire.AppendFloat64s(nil, []float64{1, 1, 7, 0, 0, 0, 0})
 	assert.ErrorContains(t, must(Cyclical{Period: 7}.Kernel(m, 2)).UnmarshalBinary(bad), "want positive ones at 0 … 6")
 }
 

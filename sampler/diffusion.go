@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/pool"
 )
 
 // Diffusion draws samples by reversing a corruption: from pure noise at time 1
@@ -53,7 +54,7 @@ type Diffusion[S energy.Site] struct {
 	part  []float32      // predictions of part of a batch
 	q     batch[S]       // what the denoiser sees
 	work  []desk[S]      // by worker
-	crew  crew           // the workers
+	pool  *pool.Pool     // the workers
 	turn  turn           // what they are working on
 	move  func(w, i int) // one step of slot i by worker w
 	blank func(S) bool
@@ -151,7 +152,7 @@ func (d *Diffusion[S]) allocate() {
 	for i := range d.work {
 		d.work[i].before, d.work[i].clean = make([]S, d.sites), make([]S, d.sites)
 	}
-	d.crew.workers = d.cfg.Workers
+	d.pool = pool.New(d.cfg.Workers)
 }
 
 // specialise sets what differs between tokens and reals.
@@ -256,8 +257,8 @@ func (d *Diffusion[S]) run(ctx context.Context, x, given []S) error {
 		panic(fmt.Sprintf("sampler: len(x) = %d, want a multiple of %d", len(x), d.sites))
 	}
 	total := len(x) / d.sites
-	d.crew.start()
-	defer d.crew.stop()
+	d.pool.Start()
+	defer d.pool.Stop()
 	for done := 0; done < total; {
 		n := min(d.cfg.Batch, total-done)
 		for i := range n {

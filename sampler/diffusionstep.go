@@ -20,7 +20,7 @@ func (d *Diffusion[S]) steps(ctx context.Context, from, to int, progress func(st
 		if err != nil || left == 0 {
 			return err
 		}
-		d.crew.each(from, to, d.move)
+		d.pool.Each(from, to, d.move)
 		for i := from; i < to; i++ {
 			if err := d.errs[i]; err != nil {
 				if ctx.Err() != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/tune"
 )
 
 // DLMC is discrete Langevin Monte Carlo (Sun, Dai, Dai, Zhou and Schuurmans
@@ -49,11 +50,11 @@ func (d DLMC) Kernel(m energy.Model, chains int) (Kernel, error) {
 	if err := d.Balance.check("DLMC"); err != nil {
 		return nil, err
 	}
-	alpha, tune := d.StepSize, (*tuner)(nil)
+	alpha, tuner := d.StepSize, (*tune.Tuner)(nil)
 	if alpha == 0 {
 		alpha = defaultDLMCStep
 		var err error
-		if tune, err = newTuner("DLMC", alpha, d.Target); err != nil {
+		if tuner, err = tune.New("sampler: DLMC", alpha, d.Target); err != nil {
 			return nil, err
 		}
 	}
@@ -62,7 +63,7 @@ func (d DLMC) Kernel(m energy.Model, chains int) (Kernel, error) {
 		return nil, err
 	}
 	p.weigher = d.Balance.jumps
-	return newDMALA(m, chains, p, alpha, tune), nil
+	return newDMALA(m, chains, p, alpha, tuner), nil
 }
 
 // jumps stores in w the log-probabilities log q_i(l|x) of one site at level at,

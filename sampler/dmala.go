@@ -6,6 +6,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/tune"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
 // DMALA is the discrete Metropolis-adjusted Langevin algorithm (Zhang, Liu and
@@ -43,18 +45,15 @@ type DMALA struct {
 	Within constraint.Automaton
 }
 
-const (
-	defaultDMALAStep   = 0.2 // the middle of the paper's range for the Ising model
-	defaultDMALATarget = 0.574
-)
+const defaultDMALAStep = 0.2 // the middle of the paper's range for the Ising model
 
 // Kernel implements [Method].
 func (d DMALA) Kernel(m energy.Model, chains int) (Kernel, error) {
-	alpha, tune := d.StepSize, (*tuner)(nil)
+	alpha, tuner := d.StepSize, (*tune.Tuner)(nil)
 	if alpha == 0 {
 		alpha = defaultDMALAStep
 		var err error
-		if tune, err = newTuner("DMALA", alpha, d.Target); err != nil {
+		if tuner, err = tune.New("sampler: DMALA", alpha, d.Target); err != nil {
 			return nil, err
 		}
 	}
@@ -63,14 +62,14 @@ func (d DMALA) Kernel(m energy.Model, chains int) (Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newDMALA(m, chains, p, alpha, tune), nil
+	return newDMALA(m, chains, p, alpha, tuner), nil
 }
 
 // newDMALA returns the kernel that proposes from p and accepts.
-func newDMALA(m energy.Model, chains int, p proposal, alpha float64, tune *tuner) *dmala {
+func newDMALA(m energy.Model, chains int, p proposal, alpha float64, tuner *tune.Tuner) *dmala {
 	sites, _ := m.Shape()
 	return &dmala{
-		proposal: p, sites: sites, alpha: alpha, tune: tune,
+		proposal: p, sites: sites, alpha: alpha, tune: tuner,
 		e: make([]float64, chains), next: make([]float64, chains),
 		logq: make([]float64, chains), moved: make([]int, chains),
 		y: make([]int32, chains*sites),
@@ -81,7 +80,7 @@ type dmala struct {
 	proposal proposal
 	sites    int
 	alpha    float64
-	tune     *tuner // nil: the step size is fixed
+	tune     *tune.Tuner // nil: the step size is fixed
 	e, next  []float64
 	logq     []float64
 	moved    []int
@@ -155,33 +154,33 @@ func (k *dmala) Adapt(info []Info, step, of int) {
 	if k.tune == nil {
 		return
 	}
-	k.alpha = k.tune.adapt(info, step, of)
+	k.alpha = k.tune.Adapt(MeanAccept(info), step, of)
 	k.proposal.setStep(k.alpha, half, k.x)
 }
 
 func (k *dmala) AppendBinary(b []byte) ([]byte, error) {
-	b = appendFloat64s(b, k.e)
-	b = appendFloat64s(b, []float64{k.alpha})
+	b = wire.AppendFloat64s(b, k.e)
+	b = wire.AppendFloat64s(b, []float64{k.alpha})
 	if k.tune != nil {
-		b = k.tune.appendBinary(b)
+		b = k.tune.Append(b)
 	}
 	return k.proposal.appendBinary(b), nil
 }
 
 func (k *dmala) UnmarshalBinary(b []byte) error {
 	alpha := make([]float64, 1)
-	b, err := readFloat64s(b, k.e)
+	b, err := wire.ReadFloat64s(b, k.e)
 	if err != nil {
 		return err
 	}
-	if b, err = readFloat64s(b, alpha); err != nil {
+	if b, err = wire.ReadFloat64s(b, alpha); err != nil {
 		return err
 	}
 	if err := checkStep("DMALA", alpha[0]); err != nil {
 		return err
 	}
 	if k.tune != nil {
-		if b, err = k.tune.unmarshalBinary(b); err != nil {
+		if b, err = k.tune.Restore(b); err != nil {
 			return err
 		}
 	}
@@ -189,5 +188,5 @@ func (k *dmala) UnmarshalBinary(b []byte) error {
 		return err
 	}
 	k.alpha = alpha[0]
-	return readEnd(b)
+	return wire.ReadEnd(b)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
 // DULA is the discrete unadjusted Langevin algorithm (Zhang, Liu and Liu 2022,
@@ -144,16 +145,16 @@ func unadjusted(e float64) error {
 }
 
 func (k *dula) AppendBinary(b []byte) ([]byte, error) {
-	return k.proposal.appendBinary(appendFloat64s(b, k.e)), nil
+	return k.proposal.appendBinary(wire.AppendFloat64s(b, k.e)), nil
 }
 
 func (k *dula) UnmarshalBinary(b []byte) error {
-	b, err := readFloat64s(b, k.e)
+	b, err := wire.ReadFloat64s(b, k.e)
 	if err != nil {
 		return err
 	}
 	if b, err = k.proposal.unmarshalBinary(b, k.alpha); err != nil {
 		return err
 	}
-	return readEnd(b)
+	return wire.ReadEnd(b)
 }

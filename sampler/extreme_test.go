@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/tune"
 )
 
 // steep is a sum of single-site energies at least half of scale apart: every chain
@@ -196,9 +197,9 @@ func TestAdaptationFromAnyStart(t *testing.T) {
 	m := newQuadratic(40, 3)
 	for _, start := range []float64{1e-3, 0.03, 1, 30, 1e3} {
 		k := must(DMALA{}.Kernel(m, BlockSize)).(*dmala)
-		tune, err := newTuner("DMALA", start, 0)
+		tuner, err := tune.New("sampler: DMALA", start, 0)
 		require.NoError(t, err)
-		k.tune, k.alpha = tune, start
+		k.tune, k.alpha = tuner, start
 		x := make([]int32, BlockSize*40)
 		info, streams := make([]Info, BlockSize), make([]Stream, BlockSize)
 		for i := range streams {
@@ -220,6 +221,6 @@ func TestAdaptationFromAnyStart(t *testing.T) {
 		// 32 000 acceptance probabilities: the standard error is below 0.004
 		// even at autocorrelation times of ten steps; what remains is the error
 		// of the tuned step size.
-		assert.InDelta(t, defaultDMALATarget, mean, 0.03, "start %v ended at %v", start, k.StepSize())
+		assert.InDelta(t, tune.Target, mean, 0.03, "start %v ended at %v", start, k.StepSize())
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
 // flips is the discrete Langevin proposal of two-level models: every site flips
@@ -142,7 +143,7 @@ func (p *flips) current(y, x []int32, s int) float64 {
 }
 
 func (p *flips) appendBinary(b []byte) []byte {
-	return appendInt32s(appendFloat32s(b, p.h), p.t)
+	return wire.AppendInt32s(wire.AppendFloat32s(b, p.h), p.t)
 }
 
 func (p *flips) unmarshalBinary(b []byte, alpha float64) ([]byte, error) {
@@ -150,9 +151,9 @@ func (p *flips) unmarshalBinary(b []byte, alpha float64) ([]byte, error) {
 	if p.cached != nil {
 		p.cached.forget()
 	}
-	b, err := readFloat32s(b, p.h)
+	b, err := wire.ReadFloat32s(b, p.h)
 	if err != nil {
 		return nil, err
 	}
-	return readInt32s(b, p.t)
+	return wire.ReadInt32s(b, p.t)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
 // torusGibbs is the chromatic kernel of [Gibbs] for energy.Toroidal models: a
@@ -80,7 +81,7 @@ func (k *torusGibbs) energy(s int) float64 {
 }
 
 func (k *torusGibbs) AppendBinary(b []byte) ([]byte, error) {
-	b = appendFloat64s(b, k.start)
+	b = wire.AppendFloat64s(b, k.start)
 	for _, m := range k.moved {
 		b = binary.LittleEndian.AppendUint64(b, uint64(m.pairs))
 		b = binary.LittleEndian.AppendUint64(b, uint64(m.up))
@@ -89,16 +90,16 @@ func (k *torusGibbs) AppendBinary(b []byte) ([]byte, error) {
 }
 
 func (k *torusGibbs) UnmarshalBinary(b []byte) error {
-	b, err := readFloat64s(b, k.start)
+	b, err := wire.ReadFloat64s(b, k.start)
 	if err != nil {
 		return err
 	}
 	if len(b) < 16*len(k.moved) {
-		return errShort
+		return wire.ErrShort
 	}
 	for s := range k.moved {
 		k.moved[s].pairs = int64(binary.LittleEndian.Uint64(b[16*s:]))
 		k.moved[s].up = int64(binary.LittleEndian.Uint64(b[16*s+8:]))
 	}
-	return readEnd(b[16*len(k.moved):])
+	return wire.ReadEnd(b[16*len(k.moved):])
 }

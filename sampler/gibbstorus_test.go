@@ -10,6 +10,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
 func chequered(t *testing.T, rows, cols int) *energy.Ising {
@@ -133,7 +134,7 @@ func TestTorusGibbsRuns(t *testing.T) {
 	if !raceEnabled {
 		assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(info, x, streams) }))
 	}
-	assert.ErrorIs(t, k.UnmarshalBinary(make([]byte, 40)), errShort)
+	assert.ErrorIs(t, k.UnmarshalBinary(make([]byte, 40)), wire.ErrShort)
 	var want uint64
 	for _, workers := range []int{1, 2, 7} {
 		got := hashed(run(t, m, Gibbs{Scan: Chromatic}, Config{Chains: 70, Workers: workers, Warmup: -1}, 9).x)

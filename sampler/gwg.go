@@ -6,6 +6,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
 // GWG is Gibbs with gradients (Grathwohl et al. 2021): it draws one change
@@ -164,19 +165,19 @@ func (k *gwg) score(s int, x []int32) (forth, back float64) {
 }
 
 func (k *gwg) AppendBinary(b []byte) ([]byte, error) {
-	return appendFloat64s(appendFloat64s(appendFloat32s(b, k.w), k.sum), k.e), nil
+	return wire.AppendFloat64s(wire.AppendFloat64s(wire.AppendFloat32s(b, k.w), k.sum), k.e), nil
 }
 
 func (k *gwg) UnmarshalBinary(b []byte) error {
-	b, err := readFloat32s(b, k.w)
+	b, err := wire.ReadFloat32s(b, k.w)
 	if err != nil {
 		return err
 	}
-	if b, err = readFloat64s(b, k.sum); err != nil {
+	if b, err = wire.ReadFloat64s(b, k.sum); err != nil {
 		return err
 	}
-	if b, err = readFloat64s(b, k.e); err != nil {
+	if b, err = wire.ReadFloat64s(b, k.e); err != nil {
 		return err
 	}
-	return readEnd(b)
+	return wire.ReadEnd(b)
 }

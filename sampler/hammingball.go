@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
 // HammingBall is the Hamming ball sampler (Titsias and Yau 2017). An update
@@ -244,12 +245,12 @@ func (k *hammingBall) evaluate(first, n int) {
 	k.model.Energy(k.d[first:first+n], k.batch[:n*k.sites])
 }
 
-func (k *hammingBall) AppendBinary(b []byte) ([]byte, error) { return appendFloat64s(b, k.e), nil }
+func (k *hammingBall) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFloat64s(b, k.e), nil }
 
 func (k *hammingBall) UnmarshalBinary(b []byte) error {
-	b, err := readFloat64s(b, k.e)
+	b, err := wire.ReadFloat64s(b, k.e)
 	if err != nil {
 		return err
 	}
-	return readEnd(b)
+	return wire.ReadEnd(b)
 }

@@ -97,6 +97,16 @@ type Info struct {
 	Err     error   // the chain cannot go on; its state is the last one that the kernel could evaluate
 }
 
+// MeanAccept returns the mean acceptance probability of a block: what kernels
+// adapt their step size by.
+func MeanAccept(info []Info) float64 {
+	accept := 0.0
+	for i := range info {
+		accept += info[i].Accept
+	}
+	return accept / float64(len(info))
+}
+
 // Observer is told of every kept draw. Calls for the chains of one block come in
 // order from one goroutine at a time; different blocks run concurrently, so an
 // observer accumulates per chain. x (one state) and info are overwritten after

@@ -2,6 +2,8 @@ package sampler
 
 import (
 	"fmt"
+
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
 // Ladder is what [Tempering] reports of the chains of one block.
@@ -155,24 +157,24 @@ func (w *swaps) report(betas []float64) Ladder {
 }
 
 func (w *swaps) appendBinary(b []byte) []byte {
-	b = appendFloat64s(appendFloat64s(b, w.sum), w.offers)
-	b = appendFloat64s(b, []float64{w.steps, w.trips})
-	return appendInt32s(appendInt32s(b, w.replica), w.leg)
+	b = wire.AppendFloat64s(wire.AppendFloat64s(b, w.sum), w.offers)
+	b = wire.AppendFloat64s(b, []float64{w.steps, w.trips})
+	return wire.AppendInt32s(wire.AppendInt32s(b, w.replica), w.leg)
 }
 
 func (w *swaps) unmarshalBinary(b []byte) ([]byte, error) {
 	v := make([]float64, 2)
-	b, err := readFloat64s(b, w.sum)
+	b, err := wire.ReadFloat64s(b, w.sum)
 	if err != nil {
 		return nil, err
 	}
-	if b, err = readFloat64s(b, w.offers); err != nil {
+	if b, err = wire.ReadFloat64s(b, w.offers); err != nil {
 		return nil, err
 	}
-	if b, err = readFloat64s(b, v); err != nil {
+	if b, err = wire.ReadFloat64s(b, v); err != nil {
 		return nil, err
 	}
-	if b, err = readInt32s(b, w.replica); err != nil {
+	if b, err = wire.ReadInt32s(b, w.replica); err != nil {
 		return nil, err
 	}
 	for _, id := range w.replica {
@@ -181,5 +183,5 @@ func (w *swaps) unmarshalBinary(b []byte) ([]byte, error) {
 		}
 	}
 	w.steps, w.trips = v[0], v[1]
-	return readInt32s(b, w.leg)
+	return wire.ReadInt32s(b, w.leg)
 }

@@ -5,7 +5,9 @@ import (
 	"runtime"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/normal"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/tune"
 )
 
 // LangevinConfig says how Langevin chains run. The zero value runs 4 chains of
@@ -93,7 +95,7 @@ func NewLangevin(target energy.Scored, cfg LangevinConfig) (*Langevin, error) {
 		b := newLangevinBlock(first, min(BlockSize, cfg.Chains-first), sites, cfg.StepSize)
 		if tuned {
 			var err error
-			if b.tune, err = newTuner("Langevin", cfg.StepSize, cfg.Target); err != nil {
+			if b.tune, err = tune.New("sampler: Langevin", cfg.StepSize, cfg.Target); err != nil {
 				return nil, err
 			}
 		}
@@ -161,7 +163,7 @@ func (l *Langevin) initStates() {
 	}
 	for i := range l.streams {
 		x := l.state(i)
-		fillNormal(x, &l.streams[i])
+		normal.Fill(x, &l.streams[i])
 		if l.cfg.Project != nil {
 			l.cfg.Project(x)
 		}

@@ -4,18 +4,15 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"hash/crc64"
 	"io"
 	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// A Langevin checkpoint is little-endian:
-//
-//	magic, length of the body (8 bytes), body, CRC-64/ECMA of the body (8 bytes)
-//
-// and the body holds what results depend on, then states and streams and, per
+// The body of a Langevin checkpoint holds what results depend on, then states and streams and, per
 // block, steps, step size, tuner, statistics, energies and scores.
-var langevinMagic = []byte("gibbsite langevin 1\n")
+const langevinMagic = "gibbsite langevin 1\n"
 
 // Save writes a checkpoint: after Load of it, runs go on to the same bits as
 // if they had not stopped.
@@ -30,7 +27,10 @@ func (l *Langevin) Save(w io.Writer) error {
 			return fmt.Errorf("sampler: Save: a chain has failed: %w", err)
 		}
 	}
-	return writeBody(w, langevinMagic, l.appendBody(l.header()))
+	if err := wire.Write(w, langevinMagic, l.appendBody(l.header())); err != nil {
+		return fmt.Errorf("sampler: Save: %w", err)
+	}
+	return nil
 }
 
 // header returns what must agree between writer and reader.
@@ -49,11 +49,11 @@ func (l *Langevin) header() []byte {
 	for _, v := range []uint64{uint64(l.sites), uint64(l.cfg.Chains), l.cfg.Seed, uint64(l.cfg.Warmup), uint64(l.cfg.Thin), flags} {
 		b = binary.LittleEndian.AppendUint64(b, v)
 	}
-	return appendFloat64s(b, []float64{l.cfg.StepSize, l.cfg.Target})
+	return wire.AppendFloat64s(b, []float64{l.cfg.StepSize, l.cfg.Target})
 }
 
 func (l *Langevin) appendBody(b []byte) []byte {
-	b = appendFloat32s(b, l.x)
+	b = wire.AppendFloat32s(b, l.x)
 	for i := range l.streams {
 		b, _ = l.streams[i].AppendBinary(b)
 	}
@@ -62,12 +62,12 @@ func (l *Langevin) appendBody(b []byte) []byte {
 		for _, v := range []int{k.steps, k.stats.Steps, k.stats.Invalid} {
 			b = binary.LittleEndian.AppendUint64(b, uint64(v))
 		}
-		b = appendFloat64s(b, []float64{k.h, k.stats.Accept, k.stats.Moved})
+		b = wire.AppendFloat64s(b, []float64{k.h, k.stats.Accept, k.stats.Moved})
 		if k.tune != nil {
-			b = k.tune.appendBinary(b)
+			b = k.tune.Append(b)
 		}
-		b = appendFloat64s(b, k.e)
-		b = appendFloat32s(b, k.s)
+		b = wire.AppendFloat64s(b, k.e)
+		b = wire.AppendFloat32s(b, k.s)
 	}
 	return b
 }
@@ -76,25 +76,13 @@ func (l *Langevin) appendBody(b []byte) []byte {
 // (Workers and Observe aside). It reads no more than the checkpoint. On an error
 // nothing changes.
 func (l *Langevin) Load(r io.Reader) error {
-	head := make([]byte, len(langevinMagic)+8)
-	if _, err := io.ReadFull(r, head); err != nil {
-		return fmt.Errorf("sampler: Load: reading the head: %w", err)
-	}
-	if !bytes.Equal(head[:len(langevinMagic)], langevinMagic) {
-		return fmt.Errorf("sampler: Load: not a checkpoint of Langevin chains: it begins with %q", head[:len(langevinMagic)])
-	}
 	want := len(l.appendBody(l.header())) // the size is fixed by the shape
-	if size := binary.LittleEndian.Uint64(head[len(langevinMagic):]); size != uint64(want) {
-		return fmt.Errorf("sampler: Load: the checkpoint holds %d bytes, want %d for these chains", size, want)
+	body, err := wire.Read(r, langevinMagic, uint64(want))
+	if err != nil {
+		return fmt.Errorf("sampler: Load: %w", err)
 	}
-	body := make([]byte, want+8)
-	if _, err := io.ReadFull(r, body); err != nil {
-		return fmt.Errorf("sampler: Load: reading the body: %w", err)
-	}
-	sum := binary.LittleEndian.Uint64(body[want:])
-	body = body[:want]
-	if got := crc64.Checksum(body, crcTable); got != sum {
-		return fmt.Errorf("sampler: Load: the checkpoint is damaged: checksum %016x, want %016x", got, sum)
+	if len(body) != want {
+		return fmt.Errorf("sampler: Load: the checkpoint holds %d bytes, want %d for these chains", len(body), want)
 	}
 	own := l.header()
 	if !bytes.Equal(body[:len(own)], own) {
@@ -113,7 +101,7 @@ func (l *Langevin) Load(r io.Reader) error {
 func (l *Langevin) restore(b []byte) error {
 	l.x, l.streams = make([]float32, len(l.x)), make([]Stream, len(l.streams))
 	l.info = make([]Info, len(l.info))
-	b, err := readFloat32s(b, l.x)
+	b, err := wire.ReadFloat32s(b, l.x)
 	if err != nil {
 		return err
 	}
@@ -136,14 +124,14 @@ func (l *Langevin) restore(b []byte) error {
 		if old[i].tune != nil {
 			t := *old[i].tune
 			k.tune = &t
-			if b, err = k.tune.unmarshalBinary(b); err != nil {
+			if b, err = k.tune.Restore(b); err != nil {
 				return err
 			}
 		}
-		if b, err = readFloat64s(b, k.e); err != nil {
+		if b, err = wire.ReadFloat64s(b, k.e); err != nil {
 			return err
 		}
-		if b, err = readFloat32s(b, k.s); err != nil {
+		if b, err = wire.ReadFloat32s(b, k.s); err != nil {
 			return err
 		}
 		for c, e := range k.e {
@@ -152,5 +140,5 @@ func (l *Langevin) restore(b []byte) error {
 	}
 	l.kept = max(0, l.blocks[0].steps-l.cfg.Warmup) / l.cfg.Thin
 	l.ready = true
-	return readEnd(b)
+	return wire.ReadEnd(b)
 }

@@ -8,14 +8,16 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gibbsite-go/gibbsite/internal/normal"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/tune"
 )
 
 // langevinBlock is what one worker moves: up to BlockSize consecutive chains.
 type langevinBlock struct {
 	first, chains int
 	h             float64
-	tune          *tuner // nil: fixed step
+	tune          *tune.Tuner // nil: fixed step
 	steps         int
 	stats         Stats
 	err           error
@@ -142,7 +144,7 @@ func (l *Langevin) stepTo(b *langevinBlock, end int) {
 		b.steps++
 		if step < l.cfg.Warmup {
 			if b.tune != nil {
-				b.h = b.tune.adapt(info, step, l.cfg.Warmup)
+				b.h = b.tune.Adapt(MeanAccept(info), step, l.cfg.Warmup)
 			}
 			continue
 		}
@@ -160,7 +162,7 @@ func (l *Langevin) step(b *langevinBlock, x []float32, info []Info, r []Stream) 
 	n := l.sites
 	noise := math.Sqrt(2 * b.h)
 	for c := range info {
-		fillNormal(b.xi, &r[c])
+		normal.Fill(b.xi, &r[c])
 		for i, xi := range b.xi {
 			at := c*n + i
 			b.y[at] = float32(float64(x[at]) + float64(b.h*float64(b.s[at])) + float64(noise*float64(xi)))

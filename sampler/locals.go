@@ -2,6 +2,7 @@ package sampler
 
 import (
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
 // locals serves kernels that change one site at a time: exact single-site
@@ -82,28 +83,28 @@ func (c *locals) move(s, site int, to int32, x []int32, row []float64) {
 }
 
 func (c *locals) AppendBinary(b []byte) ([]byte, error) {
-	b = appendInt32s(b, []int32{int32(c.age)})
-	b = appendFloat64s(b, c.e)
+	b = wire.AppendInt32s(b, []int32{int32(c.age)})
+	b = wire.AppendFloat64s(b, c.e)
 	if c.local != nil {
-		b = appendFloat64s(b, c.d)
+		b = wire.AppendFloat64s(b, c.d)
 	}
 	return b, nil
 }
 
 func (c *locals) UnmarshalBinary(b []byte) error {
 	age := make([]int32, 1)
-	b, err := readInt32s(b, age)
+	b, err := wire.ReadInt32s(b, age)
 	if err != nil {
 		return err
 	}
-	if b, err = readFloat64s(b, c.e); err != nil {
+	if b, err = wire.ReadFloat64s(b, c.e); err != nil {
 		return err
 	}
 	if c.local != nil {
-		if b, err = readFloat64s(b, c.d); err != nil {
+		if b, err = wire.ReadFloat64s(b, c.d); err != nil {
 			return err
 		}
 	}
 	c.age = int(age[0])
-	return readEnd(b)
+	return wire.ReadEnd(b)
 }

@@ -182,8 +182,8 @@ func (p *Particles) Sample(ctx context.Context, x []int32) error {
 		panic(fmt.Sprintf("sampler: len(x) = %d, want a multiple of %d", len(x), d.sites))
 	}
 	total := len(x) / d.sites
-	d.crew.start()
-	defer d.crew.stop()
+	d.pool.Start()
+	defer d.pool.Stop()
 	for done := 0; done < total; {
 		groups := min(len(p.evidence), total-done)
 		p.begin(groups)
@@ -236,17 +236,17 @@ func (p *Particles) steps(ctx context.Context, groups int) error {
 		if err != nil || left == 0 {
 			return err
 		}
-		d.crew.each(0, slots, p.weigh)
+		d.pool.Each(0, slots, p.weigh)
 		if err := p.failure(slots); err != nil {
 			return err
 		}
-		d.crew.each(0, groups, p.renew)
+		d.pool.Each(0, groups, p.renew)
 		for g, err := range p.errs[:groups] {
 			if err != nil {
 				return fmt.Errorf("sampler: Particles: sample %d, step %d: %w", d.made+g, d.turn.step, err)
 			}
 		}
-		d.crew.each(0, slots, p.move)
+		d.pool.Each(0, slots, p.move)
 		if err := p.failure(slots); err != nil {
 			return err
 		}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/tune"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
 // Paths is the path auxiliary fast sampler, PAFS (Sun, Dai, Xia and Ramamurthy
@@ -60,7 +62,7 @@ func (p Paths) Kernel(m energy.Model, chains int) (Kernel, error) {
 	}
 	if p.Length == 0 {
 		k.mean = float64(min(defaultLength, sites))
-		if k.tune, err = newTuner("Paths", k.mean, p.Target); err != nil {
+		if k.tune, err = tune.New("sampler: Paths", k.mean, p.Target); err != nil {
 			return nil, err
 		}
 	}
@@ -71,8 +73,8 @@ type paths struct {
 	table         func(e []float64, g []float32, x []int32)
 	balance       Balance
 	sites, levels int
-	mean          float64 // mean length before rounding
-	tune          *tuner  // nil: the length is fixed
+	mean          float64     // mean length before rounding
+	tune          *tune.Tuner // nil: the length is fixed
 
 	g        []float32
 	at, next pathWeights // of the current states and of those last loaded
@@ -205,39 +207,39 @@ func (k *paths) Adapt(info []Info, step, of int) {
 		return
 	}
 	// The length has bounds that the tuner does not know.
-	k.mean = min(max(k.tune.adapt(info, step, of), 1), float64(k.sites))
-	k.tune.logAlpha = simd.Log(k.mean)
+	k.mean = min(max(k.tune.Adapt(MeanAccept(info), step, of), 1), float64(k.sites))
+	k.tune.Set(k.mean)
 }
 
 func (k *paths) AppendBinary(b []byte) ([]byte, error) {
-	b = appendFloat64s(appendFloat64s(b, k.e), []float64{k.mean})
+	b = wire.AppendFloat64s(wire.AppendFloat64s(b, k.e), []float64{k.mean})
 	if k.tune != nil {
-		b = k.tune.appendBinary(b)
+		b = k.tune.Append(b)
 	}
-	return appendFloat32s(b, k.at.w), nil
+	return wire.AppendFloat32s(b, k.at.w), nil
 }
 
 func (k *paths) UnmarshalBinary(b []byte) error {
 	mean := make([]float64, 1)
-	b, err := readFloat64s(b, k.e)
+	b, err := wire.ReadFloat64s(b, k.e)
 	if err != nil {
 		return err
 	}
-	if b, err = readFloat64s(b, mean); err != nil {
+	if b, err = wire.ReadFloat64s(b, mean); err != nil {
 		return err
 	}
 	if !(mean[0] >= 1 && mean[0] <= float64(k.sites)) {
 		return fmt.Errorf("sampler: Paths: length in the checkpoint = %v, want 1 … %d", mean[0], k.sites)
 	}
 	if k.tune != nil {
-		if b, err = k.tune.unmarshalBinary(b); err != nil {
+		if b, err = k.tune.Restore(b); err != nil {
 			return err
 		}
 	}
-	if b, err = readFloat32s(b, k.at.w); err != nil {
+	if b, err = wire.ReadFloat32s(b, k.at.w); err != nil {
 		return err
 	}
 	k.mean = mean[0]
 	k.at.sum()
-	return readEnd(b)
+	return wire.ReadEnd(b)
 }

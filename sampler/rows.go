@@ -7,6 +7,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
 // rows is the discrete Langevin proposal of models with any number of levels:
@@ -220,17 +221,17 @@ func (p *rows) row(w []float32, sums []float64, s, site int) ([]float32, float64
 }
 
 func (p *rows) appendBinary(b []byte) []byte {
-	return appendFloat64s(appendFloat32s(appendFloat32s(b, p.g), p.p), p.sum)
+	return wire.AppendFloat64s(wire.AppendFloat32s(wire.AppendFloat32s(b, p.g), p.p), p.sum)
 }
 
 func (p *rows) unmarshalBinary(b []byte, alpha float64) ([]byte, error) {
 	p.alpha = alpha
-	b, err := readFloat32s(b, p.g)
+	b, err := wire.ReadFloat32s(b, p.g)
 	if err != nil {
 		return nil, err
 	}
-	if b, err = readFloat32s(b, p.p); err != nil {
+	if b, err = wire.ReadFloat32s(b, p.p); err != nil {
 		return nil, err
 	}
-	return readFloat64s(b, p.sum)
+	return wire.ReadFloat64s(b, p.sum)
 }

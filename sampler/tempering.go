@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
 // Tempering is replica exchange (parallel tempering; Geyer 1991): every chain
@@ -298,9 +299,9 @@ func (k *tempering) Adapt(_ []Info, step, of int) {
 }
 
 func (k *tempering) AppendBinary(b []byte) ([]byte, error) {
-	b = appendFloat64s(b, k.betas)
-	b = appendInt32s(b, []int32{int32(k.odd)})
-	b = appendInt32s(b, k.x)
+	b = wire.AppendFloat64s(b, k.betas)
+	b = wire.AppendInt32s(b, []int32{int32(k.odd)})
+	b = wire.AppendInt32s(b, k.x)
 	b = k.swaps.appendBinary(b)
 	for _, base := range k.kernels {
 		at := len(b)
@@ -316,17 +317,17 @@ func (k *tempering) AppendBinary(b []byte) ([]byte, error) {
 
 func (k *tempering) UnmarshalBinary(b []byte) error {
 	betas, odd := make([]float64, len(k.betas)), make([]int32, 1)
-	b, err := readFloat64s(b, betas)
+	b, err := wire.ReadFloat64s(b, betas)
 	if err != nil {
 		return err
 	}
 	if err := checkLadder(betas); err != nil {
 		return err
 	}
-	if b, err = readInt32s(b, odd); err != nil {
+	if b, err = wire.ReadInt32s(b, odd); err != nil {
 		return err
 	}
-	if b, err = readInt32s(b, k.x); err != nil {
+	if b, err = wire.ReadInt32s(b, k.x); err != nil {
 		return err
 	}
 	_, levels := k.model.Shape()
@@ -344,11 +345,11 @@ func (k *tempering) UnmarshalBinary(b []byte) error {
 	}
 	for _, base := range k.kernels {
 		if len(b) < 8 {
-			return errShort
+			return wire.ErrShort
 		}
 		n := binary.LittleEndian.Uint64(b)
 		if b = b[8:]; n > uint64(len(b)) {
-			return errShort
+			return wire.ErrShort
 		}
 		if err := base.UnmarshalBinary(b[:n]); err != nil {
 			return err
@@ -356,5 +357,5 @@ func (k *tempering) UnmarshalBinary(b []byte) error {
 		b = b[n:]
 	}
 	k.odd, k.started = int(odd[0]&1), true
-	return readEnd(b)
+	return wire.ReadEnd(b)
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
 // traceMagic starts a saved Trace and names the version of its layout:
@@ -30,9 +32,9 @@ func (t *Trace) AppendBinary(b []byte) ([]byte, error) {
 	for c := range t.records {
 		r := &t.records[c]
 		b = appendInts(b, r.draws, r.moves, r.invalid, r.accepts, r.sites)
-		b = appendFloat64s(b, []float64{r.accept})
-		b = appendFloat64s(b, r.rows)
-		b = appendInt32s(b, r.states)
+		b = wire.AppendFloat64s(b, []float64{r.accept})
+		b = wire.AppendFloat64s(b, r.rows)
+		b = wire.AppendInt32s(b, r.states)
 		for i := range r.condense {
 			b = r.condense[i].appendBinary(b)
 		}
@@ -115,9 +117,9 @@ func (t *Trace) decode(b []byte) ([]record, error) {
 
 func (s *series) appendBinary(b []byte) []byte {
 	b = appendInts(b, s.size, s.full, s.bad)
-	b = appendFloat64s(b, []float64{s.value, s.low, s.high, s.part.n, s.part.mean, s.part.squares})
+	b = wire.AppendFloat64s(b, []float64{s.value, s.low, s.high, s.part.n, s.part.mean, s.part.squares})
 	for _, m := range s.batch[:s.full] {
-		b = appendFloat64s(b, []float64{m.mean, m.squares})
+		b = wire.AppendFloat64s(b, []float64{m.mean, m.squares})
 	}
 	return b
 }
@@ -193,7 +195,7 @@ func (d *decoder) floats(rows, columns int) []float64 {
 		return nil
 	}
 	values := make([]float64, rows*columns)
-	d.rest, _ = readFloat64s(d.rest, values)
+	d.rest, _ = wire.ReadFloat64s(d.rest, values)
 	return values
 }
 
@@ -204,6 +206,6 @@ func (d *decoder) levels(rows, sites int) []int32 {
 		return nil
 	}
 	levels := make([]int32, rows*sites)
-	d.rest, _ = readInt32s(d.rest, levels)
+	d.rest, _ = wire.ReadInt32s(d.rest, levels)
 	return levels
 }

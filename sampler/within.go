@@ -6,6 +6,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/trellis"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
 // confined is the discrete Langevin proposal restricted to a language C,
@@ -125,22 +126,22 @@ func (c *confinedChain) logProb(y []int32) float64 {
 }
 
 func (p *confined) appendBinary(b []byte) []byte {
-	b = appendFloat32s(b, p.g)
+	b = wire.AppendFloat32s(b, p.g)
 	for s := range p.now {
-		b = appendFloat32s(b, p.now[s].v)
+		b = wire.AppendFloat32s(b, p.now[s].v)
 	}
 	return b
 }
 
 func (p *confined) unmarshalBinary(b []byte, alpha float64) ([]byte, error) {
 	p.alpha = alpha
-	b, err := readFloat32s(b, p.g)
+	b, err := wire.ReadFloat32s(b, p.g)
 	if err != nil {
 		return nil, err
 	}
 	for s := range p.now {
 		c := &p.now[s]
-		if b, err = readFloat32s(b, c.v); err != nil {
+		if b, err = wire.ReadFloat32s(b, c.v); err != nil {
 			return nil, err
 		}
 		_, err := c.run.Filter(c.v)

@@ -1,15 +1,16 @@
-package sampler
+// Package pool owns a fixed set of goroutines that share out numbered jobs.
+package pool
 
 import (
 	"sync"
 	"sync/atomic"
 )
 
-// crew shares out numbered jobs between the goroutine that has them and a fixed
+// Pool shares out numbered jobs between the goroutine that has them and a fixed
 // set of helpers. Handing out work allocates nothing. The owner works too and
 // waits only for jobs that a helper has begun, so that jobs which are done before
 // a helper wakes cost no more than they would alone.
-type crew struct {
+type Pool struct {
 	workers int
 	wake    chan struct{}
 	done    chan struct{}
@@ -20,8 +21,14 @@ type crew struct {
 	left atomic.Int64  // jobs that are not finished
 }
 
-// start begins the helpers; one worker needs none.
-func (c *crew) start() {
+// New returns a pool of the given number of workers, its caller among them.
+func New(workers int) *Pool { return &Pool{workers: workers} }
+
+// Workers returns the number of workers.
+func (c *Pool) Workers() int { return c.workers }
+
+// Start begins the helpers; one worker needs none.
+func (c *Pool) Start() {
 	if c.workers <= 1 {
 		return
 	}
@@ -31,7 +38,7 @@ func (c *crew) start() {
 	}
 }
 
-func (c *crew) help(worker int) {
+func (c *Pool) help(worker int) {
 	for range c.wake {
 		if c.work(worker) {
 			c.done <- struct{}{}
@@ -42,7 +49,7 @@ func (c *crew) help(worker int) {
 // work does jobs until none is left to begin, and reports whether it finished
 // the last one. Who gets a job may read do: the owner does not set it again
 // before that job is finished.
-func (c *crew) work(worker int) (last bool) {
+func (c *Pool) work(worker int) (last bool) {
 	for {
 		s := c.jobs.Load()
 		job, end := uint32(s), uint32(s>>32)
@@ -56,9 +63,9 @@ func (c *crew) work(worker int) (last bool) {
 	}
 }
 
-// stop ends the helpers and waits for them: one that wakes late must not meet
+// Stop ends the helpers and waits for them: one that wakes late must not meet
 // the next run.
-func (c *crew) stop() {
+func (c *Pool) Stop() {
 	if c.wake != nil {
 		close(c.wake)
 		c.gone.Wait()
@@ -66,9 +73,9 @@ func (c *crew) stop() {
 	}
 }
 
-// each calls do for the jobs from … to−1 and returns when all are done. The
+// Each calls do for the jobs from … to−1 and returns when all are done. The
 // results must not depend on the worker.
-func (c *crew) each(from, to int, do func(worker, job int)) {
+func (c *Pool) Each(from, to int, do func(worker, job int)) {
 	if c.wake == nil || to-from <= 1 {
 		for j := from; j < to; j++ {
 			do(0, j)

@@ -1,0 +1,31 @@
+// Package scratch owns the buffers that values shared between goroutines borrow
+// for the length of a call.
+package scratch
+
+import "sync"
+
+// Buffers of each kind. They hold whatever their last user left.
+var (
+	Int32s   Pool[int32]
+	Float32s Pool[float32]
+	Float64s Pool[float64]
+)
+
+// Pool lends buffers. It is safe for concurrent use.
+type Pool[T any] struct{ pool sync.Pool }
+
+// Get returns a buffer of n entries; give it back with [Pool.Put].
+func (s *Pool[T]) Get(n int) *[]T {
+	b, _ := s.pool.Get().(*[]T)
+	if b == nil {
+		b = new([]T)
+	}
+	if cap(*b) < n {
+		*b = make([]T, n)
+	}
+	*b = (*b)[:n]
+	return b
+}
+
+// Put takes a buffer back.
+func (s *Pool[T]) Put(b *[]T) { s.pool.Put(b) }

@@ -1,0 +1,58 @@
+// Package wire owns how checkpoints are written: the codec of numbers and the
+// frame around a body.
+//
+// A frame is little-endian:
+//
+//	magic, length of the body (8 bytes), body, CRC-64/ECMA of the body (8 bytes)
+package wire
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/crc64"
+	"io"
+	"math"
+)
+
+var crcTable = crc64.MakeTable(crc64.ECMA)
+
+// Write writes a frame in one piece.
+func Write(w io.Writer, magic string, body []byte) error {
+	out := make([]byte, 0, len(magic)+len(body)+16)
+	out = binary.LittleEndian.AppendUint64(append(out, magic...), uint64(len(body)))
+	out = append(out, body...)
+	out = binary.LittleEndian.AppendUint64(out, crc64.Checksum(body, crcTable))
+	_, err := w.Write(out)
+	return err
+}
+
+// Read reads one frame, and no more, and returns its body. It refuses another
+// magic, a body longer than limit and a checksum that does not match, and
+// allocates as data comes, so that a damaged length costs nothing.
+func Read(r io.Reader, magic string, limit uint64) ([]byte, error) {
+	head := make([]byte, len(magic)+8)
+	if _, err := io.ReadFull(r, head); err != nil {
+		return nil, fmt.Errorf("reading the head: %w", err)
+	}
+	if string(head[:len(magic)]) != magic {
+		return nil, fmt.Errorf("not a checkpoint: it begins with %q, want %q", head[:len(magic)], magic)
+	}
+	size := binary.LittleEndian.Uint64(head[len(magic):])
+	if limit = min(limit, math.MaxInt-8); size > limit {
+		return nil, fmt.Errorf("the checkpoint holds %d bytes, want ≤ %d", size, limit)
+	}
+	var b bytes.Buffer
+	if n, err := io.CopyN(&b, r, int64(size)+8); err != nil {
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		return nil, fmt.Errorf("reading the body: %d bytes of %d: %w", n, size+8, err)
+	}
+	body := b.Bytes()[:size]
+	sum := binary.LittleEndian.Uint64(b.Bytes()[size:])
+	if got := crc64.Checksum(body, crcTable); got != sum {
+		return nil, fmt.Errorf("the checkpoint is damaged: checksum %016x, want %016x", got, sum)
+	}
+	return body, nil
+}

@@ -1,0 +1,111 @@
+package wire_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/internal/wire"
+)
+
+const magic = "test 1\n"
+
+func TestNumbersComeBack(t *testing.T) {
+	u := []uint64{0, 1, math.MaxUint64}
+	d := []float64{0, math.Copysign(0, -1), math.Inf(-1), math.MaxFloat64}
+	f := []float32{0, -1.5, float32(math.Inf(1)), math.SmallestNonzeroFloat32}
+	n := []int32{math.MinInt32, -1, math.MaxInt32}
+	b := wire.AppendInt32s(wire.AppendFloat32s(wire.AppendFloat64s(wire.AppendUint64s(nil, u...), d), f), n)
+
+	u2, d2, f2, n2 := make([]uint64, len(u)), make([]float64, len(d)), make([]float32, len(f)), make([]int32, len(n))
+	rest, err := wire.ReadUint64s(b, u2)
+	require.NoError(t, err)
+	rest, err = wire.ReadFloat64s(rest, d2)
+	require.NoError(t, err)
+	rest, err = wire.ReadFloat32s(rest, f2)
+	require.NoError(t, err)
+	rest, err = wire.ReadInt32s(rest, n2)
+	require.NoError(t, err)
+	require.NoError(t, wire.ReadEnd(rest))
+	assert.Equal(t, u, u2)
+	assert.Equal(t, d, d2)
+	assert.True(t, math.Signbit(d2[1]))
+	assert.Equal(t, f, f2)
+	assert.Equal(t, n, n2)
+	require.ErrorContains(t, wire.ReadEnd(b[:3]), "3 bytes too many")
+}
+
+func TestShortInputIsRefused(t *testing.T) {
+	b := make([]byte, 7)
+	_, err := wire.ReadUint64s(b, make([]uint64, 1))
+	require.ErrorIs(t, err, wire.ErrShort)
+	_, err = wire.ReadFloat64s(b, make([]float64, 1))
+	require.ErrorIs(t, err, wire.ErrShort)
+	_, err = wire.ReadFloat32s(b, make([]float32, 2))
+	require.ErrorIs(t, err, wire.ErrShort)
+	_, err = wire.ReadInt32s(b, make([]int32, 2))
+	require.ErrorIs(t, err, wire.ErrShort)
+}
+
+func TestFramesStandOneAfterTheOther(t *testing.T) {
+	var b bytes.Buffer
+	require.NoError(t, wire.Write(&b, magic, []byte("first")))
+	require.NoError(t, wire.Write(&b, magic, nil))
+	body, err := wire.Read(&b, magic, 5)
+	require.NoError(t, err)
+	assert.Equal(t, "first", string(body))
+	body, err = wire.Read(&b, magic, 5)
+	require.NoError(t, err)
+	assert.Empty(t, body)
+	assert.Zero(t, b.Len())
+}
+
+func TestEveryDamagedByteIsRefused(t *testing.T) {
+	var b bytes.Buffer
+	require.NoError(t, wire.Write(&b, magic, []byte("the body")))
+	whole := b.Bytes()
+	for i := range whole {
+		for bit := range 8 {
+			bad := bytes.Clone(whole)
+			bad[i] ^= 1 << bit
+			_, err := wire.Read(bytes.NewReader(bad), magic, math.MaxUint64)
+			require.Error(t, err, "byte %d, bit %d", i, bit)
+		}
+		_, err := wire.Read(bytes.NewReader(whole[:i]), magic, math.MaxUint64)
+		require.Error(t, err, "cut at %d", i)
+	}
+	_, err := wire.Read(bytes.NewReader(whole), magic, 7)
+	require.ErrorContains(t, err, "holds 8 bytes, want ≤ 7")
+}
+
+type full struct{}
+
+var errFull = errors.New("no space left")
+
+func (full) Write([]byte) (int, error) { return 0, errFull }
+
+func TestWriteErrorsReachTheCaller(t *testing.T) {
+	require.ErrorIs(t, wire.Write(full{}, magic, nil), errFull)
+}
+
+func FuzzRead(f *testing.F) {
+	var b bytes.Buffer
+	_ = wire.Write(&b, magic, []byte("seed"))
+	f.Add(b.Bytes())
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r := bytes.NewReader(data)
+		body, err := wire.Read(r, magic, 1<<20)
+		if err != nil {
+			return
+		}
+		var again bytes.Buffer
+		require.NoError(t, wire.Write(&again, magic, body))
+		rest, _ := io.ReadAll(r)
+		assert.Equal(t, data, append(again.Bytes(), rest...))
+	})
+}
