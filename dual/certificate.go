@@ -1,13 +1,13 @@
 package dual
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/multiplier"
 )
 
 // Certificate says how well multipliers meet the optimality conditions
@@ -47,7 +47,7 @@ const confidence = 2
 // two standard errors included.
 func (c *Certificate) Holds(tol float64) bool {
 	for j, v := range c.Violation {
-		if !(v+confidence*c.ViolationSE[j] <= tol && math.Abs(c.Slack[j])+confidence*c.SlackSE[j] <= tol) {
+		if !(v+float64(confidence*c.ViolationSE[j]) <= tol && math.Abs(c.Slack[j])+float64(confidence*c.SlackSE[j]) <= tol) {
 			return false
 		}
 	}
@@ -102,9 +102,10 @@ func newCertificate(lambda []float64, n, states int, mean func(t int) []float64)
 
 // Judge returns the certificate of independent samples x, states × sites, drawn
 // at the multipliers lambda or on the way to them: what a diffusion returns. The
-// law is anything with violations, a [Target] or a [Predictor]. Standard errors
+// law is anything with violations: a [Target], or what predicts the samples of a
+// diffusion. Standard errors
 // are those of independent draws; samples that shared multipliers while they
-// were drawn ([PDI]) have means that vary less than that.
+// were drawn have means that vary less than that.
 //
 // It returns an error unless there are two samples, whole ones, and one finite
 // multiplier ≥ 0 per inequality.
@@ -121,15 +122,13 @@ func Judge[S energy.Site](law interface {
 	if len(lambda) != m {
 		return nil, fmt.Errorf("dual: Judge: len(lambda) = %d, want %d", len(lambda), m)
 	}
-	for j, l := range lambda {
-		if !(l >= 0) || math.IsInf(l, 1) {
-			return nil, fmt.Errorf("dual: Judge: lambda[%d] = %v, want a finite number ≥ 0", j, l)
-		}
+	if err := multiplier.Check("dual: Judge", lambda); err != nil {
+		return nil, err
 	}
 	g := make([]float64, n*m)
 	law.Violation(g, x)
 	b := Batch{States: n, Mean: make([]float64, m), Cov: make([]float64, m*m)}
-	if err := b.measure(g); err != nil {
+	if err := b.Measure(g); err != nil {
 		return nil, fmt.Errorf("dual: Judge: %w", err)
 	}
 	c := &Certificate{Lambda: slices.Clone(lambda), Violation: b.Mean, Steps: 1, States: n,
@@ -169,141 +168,4 @@ func batchMeans(n int, f func(t int) float64) (mean, se float64) {
 		squares += float64((v - center) * (v - center))
 	}
 	return mean, math.Sqrt(squares / float64(batches-1) / float64(batches))
-}
-
-// Average returns λ̄, the mean of the multipliers over the trajectory without
-// the part that Config.Discard leaves out. Theory is about λ̄, not about the
-// last iterate. Before the first step it is the start.
-func (i *Inference[S]) Average() []float64 {
-	if i.steps == 0 {
-		return i.Lambda()
-	}
-	from := int(i.cfg.Discard * float64(i.steps))
-	avg := make([]float64, len(i.lambda))
-	for t := from; t < i.steps; t++ {
-		lambda, _ := i.At(t)
-		for j, v := range lambda {
-			avg[j] += v
-		}
-	}
-	for j := range avg {
-		avg[j] /= float64(i.steps - from)
-	}
-	return avg
-}
-
-// Certificate returns the certificate of the trajectory: λ̄ and the violations
-// of all samples drawn on the way, without the part that is left out. These are
-// the means that a program which uses the samples of the loop gets. It returns
-// nil before the first step.
-func (i *Inference[S]) Certificate() *Certificate {
-	if i.steps == 0 {
-		return nil
-	}
-	from := int(i.cfg.Discard * float64(i.steps))
-	return newCertificate(i.Average(), i.steps-from, i.batch.States, func(t int) []float64 {
-		_, mean := i.At(from + t)
-		return mean
-	})
-}
-
-// Certify fixes the multipliers at lambda (nil means [Inference.Average]), lets
-// the primal make discard draws per chain that do not count and then draws that
-// do, and returns their certificate, with the dual value if the target can be
-// enumerated to 2²² states. The next dual step goes on from the loop's own
-// multipliers.
-//
-// Errors are those of Run, of SetLambda, and fewer than one draw.
-func (i *Inference[S]) Certify(ctx context.Context, lambda []float64, discard, draws int) (*Certificate, error) {
-	if draws < 1 || discard < 0 {
-		return nil, fmt.Errorf("dual: Certify: discard = %d and draws = %d, want ≥ 0 and ≥ 1", discard, draws)
-	}
-	if i.open {
-		return nil, fmt.Errorf("dual: Certify: step %d was interrupted, finish it first", i.steps)
-	}
-	if lambda == nil {
-		lambda = i.Average()
-	}
-	lambda = slices.Clone(lambda)
-	if err := i.target.SetLambda(lambda); err != nil {
-		return nil, err
-	}
-	if err := i.primal.Reset(); err != nil {
-		return nil, fmt.Errorf("dual: Certify: %w", err)
-	}
-	if err := i.primal.Run(ctx, discard); err != nil {
-		return nil, fmt.Errorf("dual: Certify: %w", err)
-	}
-	n := len(lambda)
-	means := make([]float64, draws*n)
-	for t := range draws {
-		if err := i.primal.Run(ctx, 1); err != nil {
-			return nil, fmt.Errorf("dual: Certify: %w", err)
-		}
-		i.target.Violation(i.g, i.primal.States())
-		meanOf(means[t*n:(t+1)*n], i.g)
-	}
-	c := newCertificate(lambda, draws, i.batch.States, func(t int) []float64 { return means[t*n : (t+1)*n] })
-	c.Frozen = true
-	return c, i.dualValue(ctx, c)
-}
-
-// dualValue adds the dual value to c if the target knows it.
-func (i *Inference[S]) dualValue(ctx context.Context, c *Certificate) error {
-	t, ok := i.target.(interface {
-		Dual(ctx context.Context, lambda []float64) (float64, error)
-		Shape() (sites, levels int)
-	})
-	if !ok {
-		return nil
-	}
-	if sites, levels := t.Shape(); states(sites, levels, maxProof) < 0 {
-		return nil
-	}
-	var err error
-	c.Dual, err = t.Dual(ctx, c.Lambda)
-	c.HasDual = err == nil
-	return err
-}
-
-// NotConverged says that the conditions did not hold within the steps allowed;
-// the loop's state is kept, and Certificate is the best that is known.
-type NotConverged struct {
-	Steps       int
-	Tolerance   float64
-	Certificate *Certificate
-}
-
-func (e *NotConverged) Error() string {
-	return fmt.Sprintf("dual: after %d steps the residual is %.4g, want ≤ %g with two standard errors to spare", e.Steps, e.Certificate.Residual(), e.Tolerance)
-}
-
-// firstCheck is the first step at which Solve looks, when there are a dozen
-// batch means to judge errors by; the next looks come an eighth later each, since
-// a look costs a pass over the trajectory.
-const firstCheck = 256
-
-// Solve makes dual steps until the certificate of the trajectory holds within
-// tol, an absolute tolerance on violations and slacks. That speaks of the
-// samples drawn on the way; what the law at λ̄ does [Inference.Certify] says. If it does not within
-// the given number of further steps, the error is a [*NotConverged]; other
-// errors are those of Run.
-func (i *Inference[S]) Solve(ctx context.Context, steps int, tol float64) error {
-	if !(tol > 0) {
-		return fmt.Errorf("dual: Solve: tol = %v, want > 0", tol)
-	}
-	end := i.steps + steps
-	for i.steps < end {
-		next := min(max(firstCheck, i.steps+i.steps/8), end)
-		if err := i.Run(ctx, next-i.steps); err != nil {
-			return err
-		}
-		if i.Certificate().Holds(tol) {
-			return nil
-		}
-	}
-	if i.steps == 0 {
-		return fmt.Errorf("dual: Solve: steps = %d, want ≥ 1", steps)
-	}
-	return &NotConverged{i.steps, tol, i.Certificate()}
 }

@@ -43,7 +43,7 @@ func (i *Inference[S]) Save(w io.Writer) error {
 	if err := wire.Write(w, magic, body); err != nil {
 		return fmt.Errorf("dual: Save: %w", err)
 	}
-	if p, ok := i.primal.(saver); ok {
+	if p, ok := i.primal.(Saver); ok {
 		return p.Save(w)
 	}
 	return nil
@@ -70,7 +70,7 @@ func (i *Inference[S]) Load(r io.Reader) error {
 	if err := i.target.SetLambda(set); err != nil {
 		return fmt.Errorf("dual: Load: %w", err)
 	}
-	if p, ok := i.primal.(saver); ok {
+	if p, ok := i.primal.(Saver); ok {
 		if err := p.Load(r); err != nil {
 			return err
 		}

@@ -39,21 +39,15 @@
 //
 // # Real numbers
 //
-// [RealLagrangian] is the same on reals, for sampler.Langevin. [PDI] is a
-// denoiser that moves λ inside one run of a diffusion; it predicts through a
-// [Predictor], exact for Gaussian mixtures ([MixturePredictor]) or by Monte
-// Carlo for any energy ([GibbsScore]).
-//
-// # Unlearning
-//
-// The second half of the package moves a law q away from laws q_i (Khalafi,
-// Ribeiro and Ding 2026): the reverse-KL, forward-KL and likelihood targets,
-// and a form that is safe on finite spaces. Each has an exact solver on finite
-// spaces and a way to be sampled, as an energy or by exact rejection.
+// [RealLagrangian] is the same on reals, for chains of real states. Package
+// dual/pdi moves λ inside one run of a diffusion, and package dual/unlearn moves
+// a distribution away from others.
 //
 // # Reproducibility
 //
 // Multipliers decide samples, so they are computed to the same bits on every
 // GOARCH, and since primal runners do not depend on the number of workers, nor
-// does anything here. The exact solvers alone use package math.
+// does anything here. The exact solvers alone use package math. Products are
+// written float64(a*b) + c: a compiler may fuse a*b + c, and fused bits differ
+// between processors.
 package dual

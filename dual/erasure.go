@@ -8,6 +8,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/tilt"
 )
 
 // Erasure is reverse-KL unlearning in the form of a masked diffusion (Khalafi,
@@ -210,13 +211,13 @@ func (e *Erasure) combine(row []float32, at int, r *pathRecord, masked int) erro
 	if !check.Finite(top) {
 		return fmt.Errorf("q gives every level weight zero")
 	}
-	normalize(e.p)
+	tilt.Normalize(e.p)
 	for i := range e.away {
 		for k := range e.q {
 			e.q[k] = float64(e.tables[i][at+k])
 		}
 		e.q[e.mask] = math.Inf(-1)
-		normalize(e.q)
+		tilt.Normalize(e.q)
 		if k := KL(e.p, e.q); e.one {
 			r.sum[i] += k / float64(masked)
 		} else {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -22,8 +23,8 @@ func chains(t testing.TB) (q, away energy.Model, dq, da energy.Denoiser[int32]) 
 	away = energy.Func{Sites: 3, Levels: 3, E: func(x []int32) float64 {
 		return 0.4*float64(x[0]) - 0.3*float64(x[2]*x[1])
 	}}
-	dq = must(energy.NewTableDenoiser(q, energy.Absorbing))
-	da = must(energy.NewTableDenoiser(away, energy.Absorbing))
+	dq = exact.Must(energy.NewTableDenoiser(q, energy.Absorbing))
+	da = exact.Must(energy.NewTableDenoiser(away, energy.Absorbing))
 	return q, away, dq, da
 }
 
@@ -33,7 +34,7 @@ func paths(t *testing.T, e *dual.Erasure, p sampler.Masked, samples, steps int) 
 	d, err := sampler.NewDiffusion(energy.Denoiser[int32](e), sampler.Process[int32](p), sampler.DiffusionConfig{Steps: steps, Batch: 100, Seed: 1})
 	require.NoError(t, err)
 	x := make([]int32, 3*samples)
-	require.NoError(t, d.Sample(ctx, x))
+	require.NoError(t, d.Sample(t.Context(), x))
 	g := make([]float64, samples)
 	e.Violation(g, x)
 	squares := 0.0
@@ -48,15 +49,15 @@ func paths(t *testing.T, e *dual.Erasure, p sampler.Masked, samples, steps int) 
 // KL(q‖q_1), by the chain rule; on a grid of steps it differs by what happens
 // when several tokens fall in one step.
 func TestErasurePath(t *testing.T) {
-	slow(t)
+	exact.SkipUnderRace(t)
 	q, away, dq, da := chains(t)
 	want := dual.KL(law(q), law(away))
-	e := must(dual.NewErasure(dq, []energy.Denoiser[int32]{da}, []float64{0}, dual.ErasureConfig{Mask: 3, OneByOne: true}))
+	e := exact.Must(dual.NewErasure(dq, []energy.Denoiser[int32]{da}, []float64{0}, dual.ErasureConfig{Mask: 3, OneByOne: true}))
 	mean, se := paths(t, e, sampler.Masked{Mask: 3, FirstHitting: true}, 4000, 0)
 	require.InDelta(t, want, mean, 4.9*se)
 	require.Greater(t, math.Abs(want/2-mean), 4.9*se)
 
-	e = must(dual.NewErasure(dq, []energy.Denoiser[int32]{da}, []float64{0}, dual.ErasureConfig{Mask: 3}))
+	e = exact.Must(dual.NewErasure(dq, []energy.Denoiser[int32]{da}, []float64{0}, dual.ErasureConfig{Mask: 3}))
 	mean, se = paths(t, e, sampler.Masked{Mask: 3}, 2000, 256)
 	// Two tokens fall in one step with probability 3/256 per pair at most.
 	require.InDelta(t, want, mean, 4.9*se+3.0/256*want)
@@ -68,39 +69,39 @@ func TestErasureInference(t *testing.T) {
 	const states = 200
 	start := dual.KL(law(q), law(away))
 	bound := start + 0.4
-	e := must(dual.NewErasure(dq, []energy.Denoiser[int32]{da}, []float64{bound}, dual.ErasureConfig{Mask: 3, OneByOne: true}))
+	e := exact.Must(dual.NewErasure(dq, []energy.Denoiser[int32]{da}, []float64{bound}, dual.ErasureConfig{Mask: 3, OneByOne: true}))
 	d, err := sampler.NewDiffusion(energy.Denoiser[int32](e), sampler.Process[int32](sampler.Masked{Mask: 3, FirstHitting: true}), sampler.DiffusionConfig{Batch: states, Seed: 2})
 	require.NoError(t, err)
-	p := must(dual.NewResampler(3, states, d.Sample))
-	inf := must(dual.NewInference(e, p, dual.Config{Rule: dual.Ascent{Step: dual.Constant(0.1)}, Max: 0.9}))
-	require.NoError(t, inf.Run(ctx, 120))
+	p := exact.Must(dual.NewResampler(3, states, d.Sample))
+	inf := exact.Must(dual.NewInference(e, p, dual.Config{Rule: dual.Ascent{Step: dual.Constant(0.1)}, Max: 0.9}))
+	require.NoError(t, inf.Run(t.Context(), 120))
 	c := inf.Certificate()
 	require.LessOrEqual(t, math.Abs(c.Violation[0]), 14*c.ViolationSE[0], "t quantile of 9 batches at 1e-6")
 	require.Greater(t, c.Lambda[0], 0.05)
 	require.Equal(t, 120, p.Len())
 
 	// The exact law at this λ̄ is further from away than q was.
-	u := must(dual.NewUnlearning(law(q), law(away)))
-	require.Greater(t, dual.KL(must(u.Law(dual.ReverseKL, c.Lambda)), law(away)), start)
+	u := exact.Must(dual.NewUnlearning(law(q), law(away)))
+	require.Greater(t, dual.KL(exact.Must(u.Law(dual.ReverseKL, c.Lambda)), law(away)), start)
 }
 
 func TestErasureErrors(t *testing.T) {
 	_, _, dq, da := chains(t)
 	one := []energy.Denoiser[int32]{da}
-	other := must(energy.NewTableDenoiser(energy.Func{Sites: 2, Levels: 3, E: func([]int32) float64 { return 0 }}, energy.Absorbing))
+	other := exact.Must(energy.NewTableDenoiser(energy.Func{Sites: 2, Levels: 3, E: func([]int32) float64 { return 0 }}, energy.Absorbing))
 	for _, err := range []error{
-		fails(dual.NewErasure(nil, one, []float64{1}, dual.ErasureConfig{Mask: 3})),
-		fails(dual.NewErasure(dq, nil, nil, dual.ErasureConfig{Mask: 3})),
-		fails(dual.NewErasure(dq, one, nil, dual.ErasureConfig{Mask: 3})),
-		fails(dual.NewErasure(dq, one, []float64{1}, dual.ErasureConfig{Mask: 4})),
-		fails(dual.NewErasure(dq, one, []float64{math.NaN()}, dual.ErasureConfig{Mask: 3})),
-		fails(dual.NewErasure(dq, []energy.Denoiser[int32]{nil}, []float64{1}, dual.ErasureConfig{Mask: 3})),
-		fails(dual.NewErasure(dq, []energy.Denoiser[int32]{other}, []float64{1}, dual.ErasureConfig{Mask: 3})),
-		fails(dual.NewResampler[int32](0, 1, nil)),
+		exact.Error(dual.NewErasure(nil, one, []float64{1}, dual.ErasureConfig{Mask: 3})),
+		exact.Error(dual.NewErasure(dq, nil, nil, dual.ErasureConfig{Mask: 3})),
+		exact.Error(dual.NewErasure(dq, one, nil, dual.ErasureConfig{Mask: 3})),
+		exact.Error(dual.NewErasure(dq, one, []float64{1}, dual.ErasureConfig{Mask: 4})),
+		exact.Error(dual.NewErasure(dq, one, []float64{math.NaN()}, dual.ErasureConfig{Mask: 3})),
+		exact.Error(dual.NewErasure(dq, []energy.Denoiser[int32]{nil}, []float64{1}, dual.ErasureConfig{Mask: 3})),
+		exact.Error(dual.NewErasure(dq, []energy.Denoiser[int32]{other}, []float64{1}, dual.ErasureConfig{Mask: 3})),
+		exact.Error(dual.NewResampler[int32](0, 1, nil)),
 	} {
 		require.Error(t, err)
 	}
-	e := must(dual.NewErasure(dq, one, []float64{1}, dual.ErasureConfig{Mask: 3}))
+	e := exact.Must(dual.NewErasure(dq, one, []float64{1}, dual.ErasureConfig{Mask: 3}))
 	for _, lambda := range []float64{-1, 1, math.NaN()} {
 		require.Error(t, e.SetLambda([]float64{lambda}))
 	}
@@ -123,10 +124,10 @@ func TestErasureErrors(t *testing.T) {
 		return nil
 	}}
 	run := func(q, a energy.Denoiser[int32]) error {
-		e := must(dual.NewErasure(q, []energy.Denoiser[int32]{a}, []float64{1}, dual.ErasureConfig{Mask: 3}))
+		e := exact.Must(dual.NewErasure(q, []energy.Denoiser[int32]{a}, []float64{1}, dual.ErasureConfig{Mask: 3}))
 		d, err := sampler.NewDiffusion(energy.Denoiser[int32](e), sampler.Process[int32](sampler.Masked{Mask: 3}), sampler.DiffusionConfig{Steps: 2})
 		require.NoError(t, err)
-		return must(dual.NewResampler(3, 1, d.Sample)).Run(ctx, 1)
+		return exact.Must(dual.NewResampler(3, 1, d.Sample)).Run(t.Context(), 1)
 	}
 	require.ErrorIs(t, run(bad, da), broken)
 	require.ErrorIs(t, run(dq, bad), broken)

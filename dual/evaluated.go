@@ -5,6 +5,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
+	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
 // evaluated is the model E(x) = Σ_j weight[j]·g_j(x) of a set of which only the
@@ -26,7 +27,7 @@ func (m *evaluated) Energy(e []float64, x []int32) {
 	defer scratch.Float64s.Put(g)
 	m.set.Violation(*g, x)
 	for s := range e {
-		e[s] = dot(m.weight, (*g)[s*n:(s+1)*n])
+		e[s] = weighted.Dot(m.weight, (*g)[s*n:(s+1)*n])
 	}
 }
 
@@ -88,15 +89,4 @@ func (m evaluatedField) Field(e []float64, h []float32, x []int32) {
 	check.Len("dual", "h", len(h), len(x))
 	m.Energy(e, x)
 	m.rows(x, func(at int, d []float64) { h[at] = float32(d[1] - d[0]) })
-}
-
-// dot returns Σ a_j b_j, 0·b being 0 whatever b is.
-func dot(a, b []float64) float64 {
-	sum := 0.0
-	for j, v := range a {
-		if v != 0 {
-			sum += float64(v * b[j])
-		}
-	}
-	return sum
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
-	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
 // Experts is the product of experts that solves the reverse-KL problem,
@@ -27,7 +27,10 @@ import (
 // Config.Max < 1/m, so that a step of the rule cannot leave s < 1; a multiplier
 // that stays there with a violation left is the mark of b beyond b_crit.
 type Experts struct {
-	*weighted
+	sum           *weighted.Sum
+	sites, levels int
+	away          []energy.Model
+	part          []int // of the sum
 	lambda, bound []float64
 	logZ          []float64 // of the laws to move away from
 	find          func(energy.Model) (float64, error)
@@ -42,15 +45,16 @@ type Experts struct {
 // Errors: a nil argument, shapes that differ, bounds that do not fit, and those
 // of logZ.
 func NewExperts(q energy.Model, away []energy.Model, b []float64, logZ func(energy.Model) (float64, error)) (*Experts, error) {
-	if err := checkBase("NewExperts", "q", q); err != nil {
+	if err := weighted.Check("dual: NewExperts", "q", q); err != nil {
 		return nil, err
 	}
 	if len(away) == 0 || len(b) != len(away) || logZ == nil {
 		return nil, fmt.Errorf("dual: NewExperts: %d laws, %d bounds and logZ set = %t, want as many bounds as laws, ≥ 1, and logZ", len(away), len(b), logZ != nil)
 	}
-	m := &Experts{weighted: newWeighted(q), lambda: make([]float64, len(b)), bound: slices.Clone(b), logZ: make([]float64, len(b)), find: logZ}
+	m := &Experts{sum: weighted.New(q), away: slices.Clone(away), part: make([]int, len(b)), lambda: make([]float64, len(b)), bound: slices.Clone(b), logZ: make([]float64, len(b)), find: logZ}
+	m.sites, m.levels = q.Shape()
 	for i, a := range away {
-		if err := checkBase("NewExperts", fmt.Sprintf("away[%d]", i), a); err != nil {
+		if err := weighted.Check("dual: NewExperts", fmt.Sprintf("away[%d]", i), a); err != nil {
 			return nil, err
 		}
 		if s, l := a.Shape(); s != m.sites || l != m.levels {
@@ -63,11 +67,20 @@ func NewExperts(q energy.Model, away []energy.Model, b []float64, logZ func(ener
 		if m.logZ[i], err = logZ(a); err != nil {
 			return nil, err
 		}
-		m.parts, m.coef = append(m.parts, a), append(m.coef, 0)
+		m.part[i] = m.sum.Append(a)
 	}
-	m.unite()
+	m.sum.Unite()
 	return m, m.SetLambda(m.lambda)
 }
+
+// Shape returns the shape of q.
+func (m *Experts) Shape() (sites, levels int) { return m.sites, m.levels }
+
+// Energy implements energy.Model at the present multipliers.
+func (m *Experts) Energy(e []float64, x []int32) { m.sum.Energy(e, x) }
+
+// As answers as energy.As asks.
+func (m *Experts) As(target any) bool { return m.sum.As(target) }
 
 // Len returns the number of laws to move away from.
 func (m *Experts) Len() int { return len(m.lambda) }
@@ -76,10 +89,10 @@ func (m *Experts) Len() int { return len(m.lambda) }
 func (m *Experts) Sites() int { return m.sites }
 
 // Beta returns 1 − s: the dual's Hessian is −Cov(g)/(1−s).
-func (m *Experts) Beta() float64 { return m.coefRest(m.lambda) }
+func (m *Experts) Beta() float64 { return m.rest(m.lambda) }
 
-// coefRest returns 1 − s.
-func (m *Experts) coefRest(lambda []float64) float64 {
+// rest returns 1 − s.
+func (m *Experts) rest(lambda []float64) float64 {
 	c := 1.0
 	for _, v := range lambda {
 		c -= v
@@ -97,7 +110,7 @@ func (m *Experts) SetLambda(lambda []float64) error {
 			return fmt.Errorf("dual: SetLambda: lambda[%d] = %v, want ≥ 0", i, v)
 		}
 	}
-	if c := m.coefRest(lambda); !(c > 0) {
+	if c := m.rest(lambda); !(c > 0) {
 		return fmt.Errorf("dual: SetLambda: lambda = %v sums to %v, want < 1", lambda, 1-c)
 	}
 	before := slices.Clone(m.lambda)
@@ -114,10 +127,11 @@ func (m *Experts) SetLambda(lambda []float64) error {
 // tune sets the coefficients.
 func (m *Experts) tune(lambda []float64) {
 	copy(m.lambda, lambda)
-	c := m.coefRest(lambda)
-	m.coef[0] = 1 / c
+	c := m.rest(lambda)
+	clear(m.sum.Coef)
+	m.sum.Coef[0] = 1 / c
 	for i, v := range lambda {
-		m.coef[i+1] = 0 - v/c
+		m.sum.Coef[m.part[i]] -= v / c
 	}
 }
 
@@ -132,36 +146,10 @@ func (m *Experts) Violation(g []float64, x []int32) {
 	defer scratch.Float64s.Put(a)
 	m.Energy(*e, x)
 	for i := range n {
-		m.parts[i+1].Energy(*a, x)
+		m.away[i].Energy(*a, x)
 		for s, v := range *e {
 			logp, logq := -v-m.now, -(*a)[s]-m.logZ[i]
 			g[s*n+i] = m.bound[i] - (logp - logq)
 		}
 	}
-}
-
-// LogRatio returns the bound log q(x) − log q_i(x) ≥ b of the [DiscreteSafe]
-// formulation, for models of q and q_i whose log partition sums are logZq and
-// logZi: the Lagrangian of q with it has the law ∝ q^{1+λ} q_i^{−λ}, certified
-// on average by E_p[log q/q_i] ≥ b.
-func LogRatio(q, qi energy.Model, logZq, logZi, b float64) Bound {
-	// log q − log q_i = E_i + log Z_i − E_q − log Z_q.
-	return Bound{Models: []energy.Model{q, qi}, Coef: []float64{1, -1}, Offset: b + logZq - logZi}
-}
-
-// Ratio returns the bound q_i(x)/q(x) ≤ eps of the [LikelihoodRatio]
-// formulation; arguments as for [LogRatio]. It overflows to +Inf where q_i is
-// e^709 times as likely as q.
-func Ratio(q, qi energy.Model, logZq, logZi, eps float64) (Bound, error) {
-	if err := checkBase("Ratio", "q", q); err != nil {
-		return Bound{}, err
-	}
-	sites, levels := q.Shape()
-	one := energy.Func{Sites: sites, Levels: levels, E: func(x []int32) float64 {
-		var e [2]float64
-		q.Energy(e[:1], x)
-		qi.Energy(e[1:], x)
-		return simd.Exp(e[0] + logZq - e[1] - logZi)
-	}}
-	return AtMost(one, eps), nil
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+
+	"github.com/gibbsite-go/gibbsite/internal/tilt"
 )
 
 // maxFaces is the largest number of states with probability that Global takes:
@@ -70,9 +72,9 @@ func (u *Unlearning) tilts(face []int, b float64, try func([]float64)) {
 	law := func(t float64) []float64 {
 		w := make([]float64, len(face))
 		for i, k := range face {
-			w[i] = math.Log(u.q[k]) + t*math.Log(u.q[k]/u.away[0][k])
+			w[i] = math.Log(u.q[k]) + float64(t*math.Log(u.q[k]/u.away[0][k]))
 		}
-		normalize(w)
+		tilt.Normalize(w)
 		p := make([]float64, len(u.q))
 		for i, k := range face {
 			p[k] = w[i]
@@ -119,7 +121,7 @@ func bisect(no, yes float64, ok func(float64) bool) float64 {
 		return no
 	}
 	for {
-		mid := no + (yes-no)/2
+		mid := no + float64((yes-no)/2)
 		if mid == no || mid == yes {
 			return yes
 		}

@@ -27,8 +27,9 @@ import (
 // A GibbsScore keeps scratch: it belongs to one goroutine. Its arithmetic is the
 // same on every GOARCH if the terms' is.
 type GibbsScore struct {
-	l *RealLagrangian
-	o GibbsOptions
+	l     *RealLagrangian
+	terms []energy.Scored
+	o     GibbsOptions
 
 	center    []float64 // of the guess, tilted by the linear terms
 	y, s, eps []float32
@@ -100,7 +101,7 @@ func NewGibbsScore(l *RealLagrangian, o GibbsOptions) (*GibbsScore, error) {
 	case o.Unscaled && (o.Center != nil || o.Control):
 		return nil, fmt.Errorf("dual: NewGibbsScore: Unscaled is set with Center or Control, want it alone")
 	}
-	n := l.sites
+	n := l.Sites()
 	if o.Center != nil {
 		var err error
 		if o.Center, err = broadcast("Center", o.Center, n, math.Inf(-1)); err == nil {
@@ -110,8 +111,13 @@ func NewGibbsScore(l *RealLagrangian, o GibbsOptions) (*GibbsScore, error) {
 			return nil, err
 		}
 	}
+	// Its own, for the multipliers of a prediction are not those of l.
+	own, err := NewRealLagrangian(l.Base(), l.Beta(), l.Terms()...)
+	if err != nil {
+		return nil, err
+	}
 	k := o.Candidates
-	return &GibbsScore{l: l, o: o,
+	return &GibbsScore{l: own, o: o, terms: own.Terms(),
 		center: slices.Clone(o.Center), y: make([]float32, k*n), s: make([]float32, k*n), eps: make([]float32, n),
 		e: make([]float64, k), shift: make([]float64, n)}, nil
 }
@@ -132,13 +138,13 @@ func broadcast(name string, v []float64, n int, above float64) ([]float64, error
 }
 
 // Sites returns the number of coordinates.
-func (g *GibbsScore) Sites() int { return g.l.sites }
+func (g *GibbsScore) Sites() int { return g.l.Sites() }
 
 // Len returns the number of multipliers.
 func (g *GibbsScore) Len() int { return g.l.Len() }
 
 // Beta returns the temperature.
-func (g *GibbsScore) Beta() float64 { return g.l.beta }
+func (g *GibbsScore) Beta() float64 { return g.l.Beta() }
 
 // Violation implements [Predictor].
 func (g *GibbsScore) Violation(v []float64, x []float32) { g.l.Violation(v, x) }
@@ -153,16 +159,19 @@ func (g *GibbsScore) Effective() float64 {
 }
 
 // Predict implements [Predictor]. The error says that every candidate of a state
-// has energy +Inf, or one is NaN.
+// has energy +Inf, or one is NaN, or that a multiplier is not finite and ≥ 0.
 func (g *GibbsScore) Predict(v, x []float32, alpha, lambda []float64, src []rand.Source) error {
-	n := g.l.sites
+	n := g.l.Sites()
 	check.Len("dual", "v", len(v), len(x))
 	check.Len("dual", "x", len(x), len(alpha)*n)
 	check.Len("dual", "src", len(src), len(alpha))
 	g.effective, g.states = 0, len(alpha)
+	if err := g.l.SetLambda(lambda); err != nil {
+		return err
+	}
 	g.tilt(lambda)
 	for s, a := range alpha {
-		if err := g.one(v[s*n:(s+1)*n], x[s*n:(s+1)*n], a, lambda, src[s]); err != nil {
+		if err := g.one(v[s*n:(s+1)*n], x[s*n:(s+1)*n], a, src[s]); err != nil {
 			return fmt.Errorf("dual: GibbsScore: state %d: %w", s, err)
 		}
 	}
@@ -176,8 +185,8 @@ func (g *GibbsScore) tilt(lambda []float64) {
 		return
 	}
 	for j, l := range lambda {
-		if t, ok := g.l.terms[j].(*energy.RealLinear); ok {
-			w := l / g.l.beta
+		if t, ok := g.terms[j].(*energy.RealLinear); ok {
+			w := l / g.l.Beta()
 			for i, a := range t.Slope() {
 				g.center[i] -= float64(float64(w*a) * g.o.Spread[i])
 			}
@@ -186,7 +195,7 @@ func (g *GibbsScore) tilt(lambda []float64) {
 }
 
 // one predicts one state.
-func (g *GibbsScore) one(v, x []float32, alpha float64, lambda []float64, src rand.Source) error {
+func (g *GibbsScore) one(v, x []float32, alpha float64, src rand.Source) error {
 	n := len(x)
 	root := max(math.Sqrt(alpha), g.o.MinAlpha)
 	variance := 1 - alpha
@@ -203,7 +212,7 @@ func (g *GibbsScore) one(v, x []float32, alpha float64, lambda []float64, src ra
 			g.y[k*n+i] = float32(center + float64(math.Sqrt(spread)*float64(g.eps[i])))
 		}
 	}
-	g.l.energyAt(g.e, g.y, lambda)
+	g.l.Energy(g.e, g.y)
 	top := math.Inf(-1)
 	for k, e := range g.e {
 		if g.center != nil {
@@ -229,12 +238,12 @@ func (g *GibbsScore) one(v, x []float32, alpha float64, lambda []float64, src ra
 	}
 	g.effective += float64(sum*sum) / squares
 	if g.o.Control {
-		return g.controlled(v, x, sum, root, variance, lambda)
+		return g.controlled(v, x, sum, root, variance)
 	}
 	clear(g.shift)
 	from := g.y
 	if !g.o.Mean {
-		g.l.scoreAt(g.s, g.y, lambda)
+		g.l.Score(g.s, g.y)
 		from = g.s
 	}
 	for k, w := range g.e {
@@ -269,9 +278,9 @@ func (g *GibbsScore) one(v, x []float32, alpha float64, lambda []float64, src ra
 
 // controlled stores the estimate with the control variate
 // d_k = V·∇log w(y_k) − (y_k − m), for candidates from N(m, V) with weights w.
-func (g *GibbsScore) controlled(v, x []float32, sum, root, variance float64, lambda []float64) error {
+func (g *GibbsScore) controlled(v, x []float32, sum, root, variance float64) error {
 	n := len(x)
-	g.l.scoreAt(g.s, g.y, lambda)
+	g.l.Score(g.s, g.y)
 	k := float64(g.o.Candidates)
 	cov, square := 0.0, 0.0
 	for i, xi := range x {

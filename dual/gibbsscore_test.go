@@ -9,14 +9,15 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 )
 
 // small is a mixture in two dimensions with one linear constraint, and the same
 // as a Lagrangian.
 func small(t testing.TB) (*dual.MixturePredictor, *dual.RealLagrangian) {
-	m := must(energy.NewGaussianMixture([]float64{1, 2}, []float64{-1, 0, 1, 0.5}, []float64{0.5, 0.8}))
-	g := must(energy.NewRealLinear([]float64{1, -1}, 0.2))
-	return must(dual.NewMixturePredictor(m, 1, g)), must(dual.NewRealLagrangian(m, 1, g))
+	m := exact.Must(energy.NewGaussianMixture([]float64{1, 2}, []float64{-1, 0, 1, 0.5}, []float64{0.5, 0.8}))
+	g := exact.Must(energy.NewRealLinear([]float64{1, -1}, 0.2))
+	return exact.Must(dual.NewMixturePredictor(m, 1, g)), exact.Must(dual.NewRealLagrangian(m, 1, g))
 }
 
 // estimates returns mean and standard error of the predictions for copies of
@@ -47,14 +48,14 @@ func estimates(t *testing.T, g dual.Predictor, x []float32, alpha float64, lambd
 // 4000 candidates, whose bias, O(1/K), is a tenth of the standard error. A t
 // quantile of 1e-6 with 39 degrees of freedom is 5.8.
 func TestGibbsScore(t *testing.T) {
-	slow(t)
-	exact, lag := small(t)
+	exact.SkipUnderRace(t)
+	mixture, lag := small(t)
 	x, lambda := []float32{0.4, -0.3}, []float64{0.7}
 	for _, alpha := range []float64{0.9, 0.5} {
-		want, _ := estimates(t, exact, x, alpha, lambda, 1)
+		want, _ := estimates(t, mixture, x, alpha, lambda, 1)
 		agrees := func(o dual.GibbsOptions) bool {
 			o.Candidates = 4000
-			g := must(dual.NewGibbsScore(lag, o))
+			g := exact.Must(dual.NewGibbsScore(lag, o))
 			require.Zero(t, g.Effective())
 			got, se := estimates(t, g, x, alpha, lambda, 40)
 			require.Greater(t, g.Effective(), 100.0)
@@ -77,35 +78,35 @@ func TestGibbsScore(t *testing.T) {
 
 // On a Gaussian the controlled estimate is exact from two candidates on.
 func TestGibbsScoreControl(t *testing.T) {
-	m := must(energy.NewGaussianMixture([]float64{1}, []float64{1, -2}, []float64{0.3}))
-	g := must(energy.NewRealLinear([]float64{1, -1}, 0.2))
-	exact := must(dual.NewMixturePredictor(m, 1, g))
-	lag := must(dual.NewRealLagrangian(m, 1, g))
+	m := exact.Must(energy.NewGaussianMixture([]float64{1}, []float64{1, -2}, []float64{0.3}))
+	g := exact.Must(energy.NewRealLinear([]float64{1, -1}, 0.2))
+	mixture := exact.Must(dual.NewMixturePredictor(m, 1, g))
+	lag := exact.Must(dual.NewRealLagrangian(m, 1, g))
 	x, lambda := []float32{0.4, -0.3}, []float64{0.7}
-	want, _ := estimates(t, exact, x, 0.5, lambda, 1)
+	want, _ := estimates(t, mixture, x, 0.5, lambda, 1)
 	for _, o := range []dual.GibbsOptions{{Candidates: 3, Control: true}, {Candidates: 3, Control: true, Center: []float64{0}, Spread: []float64{2}}} {
-		got, se := estimates(t, must(dual.NewGibbsScore(lag, o)), x, 0.5, lambda, 20)
+		got, se := estimates(t, exact.Must(dual.NewGibbsScore(lag, o)), x, 0.5, lambda, 20)
 		require.InDeltaSlice(t, want[:], got[:], 1e-5, "float32 candidates")
 		require.Less(t, se[0], 1e-5)
 	}
-	_, se := estimates(t, must(dual.NewGibbsScore(lag, dual.GibbsOptions{Candidates: 3})), x, 0.5, lambda, 20)
+	_, se := estimates(t, exact.Must(dual.NewGibbsScore(lag, dual.GibbsOptions{Candidates: 3})), x, 0.5, lambda, 20)
 	require.Greater(t, se[0], 0.01, "the plain estimate is not")
 }
 
 // In 30 dimensions the paper's candidates hardly count at high noise; those of
 // a fitting Gaussian do.
 func TestGibbsScoreEffective(t *testing.T) {
-	slow(t)
+	exact.SkipUnderRace(t)
 	p := newConstrained(t)
 	terms := make([]energy.Scored, len(p.terms))
 	for j, g := range p.terms {
 		terms[j] = g
 	}
-	lag := must(dual.NewRealLagrangian(p.base, 1, terms...))
+	lag := exact.Must(dual.NewRealLagrangian(p.base, 1, terms...))
 	run := func(o dual.GibbsOptions) (ess []float64, worst float64) {
-		pdi := must(dual.NewPDI(must(dual.NewGibbsScore(lag, o)), dual.PDIConfig{Rule: quick, Domain: dual.Box(-4, 4)}))
-		_, worst = p.judge(sample(t, pdi, 16, 16, 60, 0))
-		return pdi.Effective(), worst
+		d := exact.Must(dual.NewPDI(exact.Must(dual.NewGibbsScore(lag, o)), dual.PDIConfig{Rule: quick, Domain: dual.Box(-4, 4)}))
+		_, worst = p.judge(sample(t, d, 16, 16, 60, 0))
+		return d.Effective(), worst
 	}
 	paper, worst := run(dual.GibbsOptions{})
 	guess, guessWorst := run(dual.GibbsOptions{Center: []float64{0}, Spread: []float64{1.5}, Antithetic: true})
@@ -115,10 +116,10 @@ func TestGibbsScoreEffective(t *testing.T) {
 	require.Greater(t, guess[0], 2*paper[0])
 }
 
-func TestRealErrors(t *testing.T) {
+func TestPredictorErrors(t *testing.T) {
 	_, lag := small(t)
-	linear := must(energy.NewRealLinear([]float64{1, -1}, 0.2))
-	other := must(energy.NewRealLinear([]float64{1}, 0))
+	linear := exact.Must(energy.NewRealLinear([]float64{1, -1}, 0.2))
+	other := exact.Must(energy.NewRealLinear([]float64{1}, 0))
 	for _, o := range []dual.GibbsOptions{
 		{Candidates: -1}, {MinAlpha: 2}, {MinAlpha: -1}, {Center: []float64{0}}, {Unscaled: true, Center: []float64{0}, Spread: []float64{1}}, {Unscaled: true, Control: true},
 		{Center: []float64{0, 0, 0}, Spread: []float64{1}}, {Center: []float64{0}, Spread: []float64{0}}, {Center: []float64{math.NaN()}, Spread: []float64{1}},
@@ -128,92 +129,42 @@ func TestRealErrors(t *testing.T) {
 	}
 	_, err := dual.NewGibbsScore(nil, dual.GibbsOptions{})
 	require.Error(t, err)
+	m := exact.Must(energy.NewGaussianMixture([]float64{1}, []float64{0, 0}, []float64{1}))
 	for _, err := range []error{
-		fails(dual.NewRealLagrangian(nil, 1, linear)), fails(dual.NewRealLagrangian(linear, 1)), fails(dual.NewRealLagrangian(linear, 0, linear)),
-		fails(dual.NewRealLagrangian(linear, 1, nil)), fails(dual.NewRealLagrangian(linear, 1, other)), fails(dual.NewRealLagrangian(energy.RealFunc{}, 1, energy.RealFunc{})),
-		lag.SetLambda([]float64{-1}), lag.SetLambda([]float64{math.NaN()}),
-	} {
-		require.Error(t, err)
-	}
-	m := must(energy.NewGaussianMixture([]float64{1}, []float64{0, 0}, []float64{1}))
-	for _, err := range []error{
-		fails(dual.NewMixturePredictor(nil, 1, linear)), fails(dual.NewMixturePredictor(m, 1)), fails(dual.NewMixturePredictor(m, 0, linear)),
-		fails(dual.NewMixturePredictor(m, 1, nil)), fails(dual.NewMixturePredictor(m, 1, other)),
+		exact.Error(dual.NewMixturePredictor(nil, 1, linear)), exact.Error(dual.NewMixturePredictor(m, 1)), exact.Error(dual.NewMixturePredictor(m, 0, linear)),
+		exact.Error(dual.NewMixturePredictor(m, 1, nil)), exact.Error(dual.NewMixturePredictor(m, 1, other)),
 	} {
 		require.Error(t, err)
 	}
 	// 0·x + 1 ≤ 0 cannot be met.
-	_, err = must(dual.NewMixturePredictor(m, 1, must(energy.NewRealLinear([]float64{0, 0}, 1)))).Solve(ctx)
+	_, err = exact.Must(dual.NewMixturePredictor(m, 1, exact.Must(energy.NewRealLinear([]float64{0, 0}, 1)))).Solve(t.Context())
 	var diverged *dual.DivergedError
 	require.ErrorAs(t, err, &diverged)
 
 	src := []rand.Source{rand.NewPCG(1, 2)}
 	for _, e := range []float64{math.Inf(1), math.NaN()} {
 		f := energy.RealFunc{Dim: 1, E: func([]float32) float64 { return e }, Grad: func(g, x []float32) { g[0] = 0 }}
-		g := must(dual.NewGibbsScore(must(dual.NewRealLagrangian(f, 1, other)), dual.GibbsOptions{}))
+		g := exact.Must(dual.NewGibbsScore(exact.Must(dual.NewRealLagrangian(f, 1, other)), dual.GibbsOptions{}))
 		require.ErrorContains(t, g.Predict(make([]float32, 1), []float32{1}, []float64{0.5}, []float64{0}, src), "state 0")
 	}
 }
 
-func fails[T any](_ T, err error) error { return err }
-
-// The Lagrangian's energy and score are sums of their parts.
-func TestRealLagrangian(t *testing.T) {
-	exact, lag := small(t)
+// The exact predictor knows its distribution and the optimum.
+func TestMixture(t *testing.T) {
+	mixture, lag := small(t)
 	require.NoError(t, lag.SetLambda([]float64{0.7}))
-	require.Equal(t, []float64{0.7}, lag.Lambda())
-	law := exact.Law([]float64{0.7})
+	law := mixture.Law([]float64{0.7})
 	x := []float32{0.5, 1, -1, 2}
 	e, want := make([]float64, 2), make([]float64, 2)
 	lag.Energy(e, x)
 	law.Energy(want, x)
 	require.InDelta(t, want[1]-want[0], e[1]-e[0], 1e-12)
-	s, wantS := make([]float32, 4), make([]float32, 4)
-	lag.Score(s, x)
-	law.Score(wantS, x)
-	require.InDeltaSlice(t, wantS, s, 1e-5)
 	g := make([]float64, 2)
-	lag.Violation(g, x)
+	mixture.Violation(g, x)
 	require.InDeltaSlice(t, []float64{-0.3, -2.8}, g, 1e-12)
-	exact.Violation(g, x)
-	require.InDeltaSlice(t, []float64{-0.3, -2.8}, g, 1e-12)
-	star := must(exact.Solve(ctx))
+	star := exact.Must(mixture.Solve(t.Context()))
 	require.InDelta(t, 0, star.Violation[0], 1e-10)
 	mean := make([]float64, 2)
-	exact.Law(star.Lambda).Mean(mean)
+	mixture.Law(star.Lambda).Mean(mean)
 	require.InDelta(t, 0, mean[0]-mean[1]+0.2, 1e-10)
-}
-
-// Independent draws are judged with the errors of independent draws.
-func TestJudge(t *testing.T) {
-	p, _ := small(t)
-	star := must(p.Solve(ctx))
-	law, src := p.Law(star.Lambda), rand.NewPCG(1, 9)
-	x := make([]float32, 2*20000)
-	for s := 0; s < len(x); s += 2 {
-		law.Draw(x[s:s+2], src)
-	}
-	c := must(dual.Judge(p, star.Lambda, x))
-	require.LessOrEqual(t, math.Abs(c.Violation[0]), 4.9*c.ViolationSE[0])
-	require.InDelta(t, star.Lambda[0]*c.Violation[0], c.Slack[0], 1e-15)
-	mean, squares := 0.0, 0.0
-	for s := 0; s < len(x); s += 2 {
-		g := float64(x[s]) - float64(x[s+1]) + 0.2
-		mean += g / 20000
-		squares += g * g / 20000
-	}
-	require.InDelta(t, math.Sqrt((squares-mean*mean)/20000), c.ViolationSE[0], 1e-6)
-	// Draws of the base law violate the constraint, and it shows.
-	base := p.Law([]float64{0})
-	for s := 0; s < len(x); s += 2 {
-		base.Draw(x[s:s+2], src)
-	}
-	c = must(dual.Judge(p, star.Lambda, x))
-	require.Greater(t, c.Violation[0], 4.9*c.ViolationSE[0])
-	for _, err := range []error{
-		fails(dual.Judge(p, star.Lambda, x[:3])), fails(dual.Judge(p, star.Lambda, x[:2])), fails(dual.Judge(p, nil, x)),
-		fails(dual.Judge(p, []float64{-1}, x)), fails(dual.Judge(p, star.Lambda, []float32{float32(math.NaN()), 1, 1, 1})),
-	} {
-		require.Error(t, err)
-	}
 }

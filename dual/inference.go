@@ -3,10 +3,10 @@ package dual
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/multiplier"
 )
 
 // Config says how multipliers move. The zero value is one primal draw per dual
@@ -83,7 +83,7 @@ func NewInference[S energy.Site](t Target[S], p Primal[S], cfg Config) (*Inferen
 	}
 	return &Inference[S]{
 		cfg: cfg, target: t, primal: p, updater: u,
-		lambda: slices.Clone(cfg.Start),
+		lambda: cfg.Start,
 		streak: newStreak(),
 		batch:  Batch{States: states, Beta: t.Beta(), Mean: make([]float64, n), Cov: make([]float64, n*n), Max: cfg.Max},
 		g:      make([]float64, states*n),
@@ -95,17 +95,15 @@ func (c *Config) fill(n int) error {
 	if c.Inner < 0 {
 		return fmt.Errorf("dual: Config.Inner = %d, want ≥ 0", c.Inner)
 	}
-	for _, f := range []struct {
-		name string
-		v    *float64
-		to   float64
-	}{{"Max", &c.Max, math.Inf(1)}, {"Diverge", &c.Diverge, defaultDiverge}} {
-		if !(*f.v >= 0) {
-			return fmt.Errorf("dual: Config.%s = %v, want ≥ 0", f.name, *f.v)
-		}
-		if *f.v == 0 {
-			*f.v = f.to
-		}
+	var err error
+	if c.Start, c.Max, err = multiplier.Range("dual: Config", n, c.Start, c.Max); err != nil {
+		return err
+	}
+	if !(c.Diverge >= 0) {
+		return fmt.Errorf("dual: Config.Diverge = %v, want ≥ 0", c.Diverge)
+	}
+	if c.Diverge == 0 {
+		c.Diverge = defaultDiverge
 	}
 	switch {
 	case c.Discard == 0:
@@ -114,17 +112,6 @@ func (c *Config) fill(n int) error {
 		c.Discard = 0
 	case !(c.Discard > 0 && c.Discard < 1):
 		return fmt.Errorf("dual: Config.Discard = %v, want −1 or 0 ≤ Discard < 1", c.Discard)
-	}
-	if c.Start == nil {
-		c.Start = make([]float64, n)
-	}
-	if len(c.Start) != n {
-		return fmt.Errorf("dual: len(Config.Start) = %d, want %d", len(c.Start), n)
-	}
-	for j, v := range c.Start {
-		if !(v >= 0) || math.IsInf(v, 1) || v > c.Max {
-			return fmt.Errorf("dual: Config.Start[%d] = %v, want 0 … %v", j, v, c.Max)
-		}
 	}
 	c.Inner = max(c.Inner, 1)
 	if c.Rule == nil {
@@ -175,12 +162,13 @@ func (i *Inference[S]) Step(ctx context.Context) error {
 	if i.cfg.Observe != nil {
 		i.cfg.Observe(i.steps-1, lambda, mean)
 	}
-	return i.diverged(ctx, lambda)
+	p, _ := i.target.(Prover)
+	return i.streak.next(ctx, lambda, i.g, p, i.cfg.Diverge)
 }
 
 // draw moves the primal to the end of the present step.
 func (i *Inference[S]) draw(ctx context.Context) error {
-	c, counts := i.primal.(counter)
+	c, counts := i.primal.(Counter)
 	if !i.open {
 		if err := i.target.SetLambda(i.lambda); err != nil {
 			return err
@@ -206,7 +194,7 @@ func (i *Inference[S]) draw(ctx context.Context) error {
 // measure fills the batch from the present states.
 func (i *Inference[S]) measure() error {
 	i.target.Violation(i.g, i.primal.States())
-	if err := i.batch.measure(i.g); err != nil {
+	if err := i.batch.Measure(i.g); err != nil {
 		return fmt.Errorf("dual: step %d: %w", i.steps, err)
 	}
 	return nil
@@ -228,16 +216,4 @@ func (i *Inference[S]) At(t int) (lambda, mean []float64) {
 	n := len(i.lambda)
 	row := i.history[2*n*t : 2*n*(t+1)]
 	return row[:n:n], row[n:]
-}
-
-// meanOf stores the mean of the rows of g.
-func meanOf(mean, g []float64) {
-	n := len(mean)
-	clear(mean)
-	for at, v := range g {
-		mean[at%n] += v
-	}
-	for j := range mean {
-		mean[j] /= float64(len(g) / n)
-	}
 }

@@ -11,32 +11,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
-
-// slow skips figures under the race detector, which other tests of the same code
-// feed.
-func slow(t *testing.T) {
-	t.Helper()
-	if raceEnabled {
-		t.Skip("takes ten times as long under the race detector")
-	}
-}
 
 var _ dual.Primal[int32] = (*sampler.Chains)(nil)
 
 // loop returns a loop over 64 Gibbs chains on the ring.
 func loop(t testing.TB, lag *dual.Lagrangian, seed uint64, workers int, cfg dual.Config) *dual.Inference[int32] {
 	t.Helper()
-	chains := must(sampler.NewChains(lag, sampler.Gibbs{}, sampler.Config{Chains: 64, Seed: seed, Warmup: -1, Workers: workers}))
-	return must(dual.NewInference(lag, chains, cfg))
+	chains := exact.Must(sampler.NewChains(lag, sampler.Gibbs{}, sampler.Config{Chains: 64, Seed: seed, Warmup: -1, Workers: workers}))
+	return exact.Must(dual.NewInference(lag, chains, cfg))
 }
 
 // distance returns the mean over seeds of ‖λ̄ − λ*‖² after T steps on the ring
 // at β, and its standard error.
 func distance(t *testing.T, beta float64, T, seeds int, cfg dual.Config) (mean, se float64) {
 	t.Helper()
-	star := must(dual.Solve(ctx, ring(t, beta))).Lambda
+	star := exact.Must(dual.Solve(ctx, ring(t, beta))).Lambda
 	var squares float64
 	for seed := range seeds {
 		inf := loop(t, ring(t, beta), uint64(seed), 0, cfg)
@@ -117,8 +109,8 @@ func TestInterrupted(t *testing.T) {
 
 	build := func(lag *dual.Lagrangian) (*dual.Inference[int32], *interrupted, context.Context) {
 		stop, cancel := context.WithCancel(ctx)
-		p := &interrupted{must(sampler.NewChains(lag, sampler.Gibbs{}, sampler.Config{Chains: 64, Seed: 9, Warmup: -1})), 38, cancel}
-		return must(dual.NewInference(lag, p, cfg)), p, stop
+		p := &interrupted{exact.Must(sampler.NewChains(lag, sampler.Gibbs{}, sampler.Config{Chains: 64, Seed: 9, Warmup: -1})), 38, cancel}
+		return exact.Must(dual.NewInference(lag, p, cfg)), p, stop
 	}
 	inf, p, stop := build(ring(t, 1))
 	require.ErrorIs(t, inf.Run(stop, 20), context.Canceled)
@@ -154,8 +146,8 @@ func TestLoadErrors(t *testing.T) {
 	}
 	require.Error(t, loop(t, ring(t, 1), 1, 1, dual.Config{Rule: dual.Ascent{}}).Load(bytes.NewReader(good)), "another rule")
 	lag := ring(t, 1)
-	few := must(sampler.NewChains(lag, sampler.Gibbs{}, sampler.Config{Chains: 2}))
-	require.ErrorContains(t, must(dual.NewInference(lag, few, dual.Config{})).Load(bytes.NewReader(good)), "64 states")
+	few := exact.Must(sampler.NewChains(lag, sampler.Gibbs{}, sampler.Config{Chains: 2}))
+	require.ErrorContains(t, exact.Must(dual.NewInference(lag, few, dual.Config{})).Load(bytes.NewReader(good)), "64 states")
 }
 
 func FuzzLoad(f *testing.F) {
@@ -170,11 +162,11 @@ func FuzzLoad(f *testing.F) {
 }
 
 func TestDiverges(t *testing.T) {
-	base := must(energy.NewIsing(energy.Lattice{4}, 0.2, 0))
+	base := exact.Must(energy.NewIsing(energy.Lattice{4}, 0.2, 0))
 	up := constraint.Count{Levels: []int32{1}, Min: 3}
 	few := constraint.Count{Levels: []int32{1}, Max: 2}
 	run := func(set constraint.Set, cfg dual.Config) (*dual.Inference[int32], *dual.DivergedError) {
-		inf := loop(t, must(dual.NewLagrangian(base, set)), 1, 1, cfg)
+		inf := loop(t, exact.Must(dual.NewLagrangian(base, set)), 1, 1, cfg)
 		err := inf.Run(ctx, 20000)
 		var diverged *dual.DivergedError
 		require.ErrorAs(t, err, &diverged)
@@ -191,7 +183,7 @@ func TestDiverges(t *testing.T) {
 		require.LessOrEqual(t, diverged.Margin, 0.5+1e-9)
 	}
 	// Too many states to enumerate: the run itself is the evidence.
-	base = must(energy.NewIsing(energy.Lattice{30}, 0.2, 0))
+	base = exact.Must(energy.NewIsing(energy.Lattice{30}, 0.2, 0))
 	inf, diverged := run(opaque{dual.Join(up, few)}, dual.Config{Rule: dual.Ascent{Step: dual.Constant(0.5)}, Diverge: 50})
 	require.False(t, diverged.Proven)
 	require.NotErrorIs(t, diverged, constraint.ErrInfeasible)
@@ -201,9 +193,9 @@ func TestDiverges(t *testing.T) {
 
 	// A problem that starts far from feasible is not mistaken for one.
 	n := 30
-	down := must(energy.NewIsing(energy.Lattice{n}, 0, -3))
+	down := exact.Must(energy.NewIsing(energy.Lattice{n}, 0, -3))
 	all := constraint.Count{Levels: []int32{1}, Min: 25}
-	inf = loop(t, must(dual.NewLagrangian(down, all)), 1, 1, dual.Config{Rule: dual.Ascent{Step: dual.Constant(0.001)}})
+	inf = loop(t, exact.Must(dual.NewLagrangian(down, all)), 1, 1, dual.Config{Rule: dual.Ascent{Step: dual.Constant(0.001)}})
 	require.NoError(t, inf.Run(ctx, 2000))
 }
 
@@ -216,7 +208,7 @@ func TestCertificates(t *testing.T) {
 	require.LessOrEqual(t, c.Residual(), 0.02)
 	require.Less(t, inf.Len(), 5000, "stops early")
 
-	star := must(dual.Solve(ctx, ring(t, 1)))
+	star := exact.Must(dual.Solve(ctx, ring(t, 1)))
 	frozen, err := inf.Certify(ctx, star.Lambda, 20, 2000)
 	require.NoError(t, err)
 	require.True(t, frozen.Frozen && frozen.HasDual)
@@ -249,7 +241,7 @@ func TestCertificates(t *testing.T) {
 
 func TestInferenceErrors(t *testing.T) {
 	lag := ring(t, 1)
-	chains := must(sampler.NewChains(lag, sampler.Gibbs{}, sampler.Config{}))
+	chains := exact.Must(sampler.NewChains(lag, sampler.Gibbs{}, sampler.Config{}))
 	for _, cfg := range []dual.Config{
 		{Inner: -1}, {Max: -1}, {Diverge: math.NaN()}, {Discard: 1}, {Discard: -0.5}, {Start: []float64{1}},
 		{Start: []float64{-1, 0}}, {Start: []float64{2, 0}, Max: 1}, {Rule: dual.Newton{Keep: 1}},
@@ -259,14 +251,14 @@ func TestInferenceErrors(t *testing.T) {
 	}
 	_, err := dual.NewInference[int32](lag, nil, dual.Config{})
 	require.Error(t, err)
-	other := must(sampler.NewChains(energy.Func{Sites: 3, Levels: 2, E: func([]int32) float64 { return 0 }}, sampler.Gibbs{}, sampler.Config{}))
+	other := exact.Must(sampler.NewChains(energy.Func{Sites: 3, Levels: 2, E: func([]int32) float64 { return 0 }}, sampler.Gibbs{}, sampler.Config{}))
 	_, err = dual.NewInference(lag, other, dual.Config{})
 	require.ErrorContains(t, err, "multiple of 10")
-	inf := must(dual.NewInference(lag, chains, dual.Config{}))
+	inf := exact.Must(dual.NewInference(lag, chains, dual.Config{}))
 	require.Error(t, inf.Run(ctx, -1))
 	require.Panics(t, func() { inf.At(0) })
 
-	bad := must(dual.NewLagrangian(lag.Base(), opaque{dual.Bounds{dual.AtMost(energy.Func{Sites: 10, Levels: 2, E: func([]int32) float64 { return math.NaN() }}, 0)}}))
+	bad := exact.Must(dual.NewLagrangian(lag.Base(), opaque{dual.Bounds{dual.AtMost(energy.Func{Sites: 10, Levels: 2, E: func([]int32) float64 { return math.NaN() }}, 0)}}))
 	err = loop(t, bad, 1, 1, dual.Config{}).Run(ctx, 1)
 	require.ErrorContains(t, err, "mean violation 0 = NaN")
 }

@@ -3,12 +3,13 @@ package dual
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/multiplier"
+	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
 // Lagrangian is the model of the tilted law
@@ -32,8 +33,10 @@ import (
 // overlap with any other method; kernels that work on it must be Reset
 // afterwards.
 type Lagrangian struct {
-	*weighted
-	set    constraint.Set
+	sum           *weighted.Sum
+	sites, levels int
+	set           constraint.Set
+
 	beta   float64
 	lambda []float64
 	bounds Bounds // by inequality; without models where only the set can evaluate
@@ -46,7 +49,7 @@ type Lagrangian struct {
 // written for the base's shape (a constraint.Count that nothing satisfies, a
 // model of another shape).
 func NewLagrangian(base energy.Model, set constraint.Set) (*Lagrangian, error) {
-	if err := checkBase("NewLagrangian", "base", base); err != nil {
+	if err := weighted.Check("dual: NewLagrangian", "base", base); err != nil {
 		return nil, err
 	}
 	if set == nil {
@@ -55,7 +58,8 @@ func NewLagrangian(base energy.Model, set constraint.Set) (*Lagrangian, error) {
 	if set.Len() < 1 {
 		return nil, fmt.Errorf("dual: NewLagrangian: the set has %d inequalities, want ≥ 1", set.Len())
 	}
-	l := &Lagrangian{weighted: newWeighted(base), set: set, beta: 1, lambda: make([]float64, set.Len())}
+	l := &Lagrangian{sum: weighted.New(base), set: set, beta: 1, lambda: make([]float64, set.Len())}
+	l.sites, l.levels = base.Shape()
 	var err error
 	if l.bounds, err = split(set, l.sites, l.levels); err != nil {
 		return nil, fmt.Errorf("dual: NewLagrangian: %w", err)
@@ -63,16 +67,16 @@ func NewLagrangian(base energy.Model, set constraint.Set) (*Lagrangian, error) {
 	l.part = make([][]int, len(l.bounds))
 	for j, b := range l.bounds {
 		for _, m := range b.Models {
-			l.part[j] = append(l.part[j], l.add(m))
+			l.part[j] = append(l.part[j], l.sum.Append(m))
 		}
 		if len(b.Models) == 0 && l.values == nil {
 			l.values = &evaluated{set, make([]float64, set.Len()), l.sites, l.levels}
 		}
 	}
 	if l.values != nil {
-		l.add(l.values)
+		l.sum.Append(l.values)
 	}
-	l.unite()
+	l.sum.Unite()
 	l.update()
 	return l, nil
 }
@@ -84,13 +88,22 @@ func (l *Lagrangian) AtTemperature(beta float64) (*Lagrangian, error) {
 	if !(beta > 0) || !check.Finite(beta) || !check.Finite(1/beta) {
 		return nil, fmt.Errorf("dual: AtTemperature: beta = %v, want 0 < beta < ∞", beta)
 	}
-	n, err := NewLagrangian(l.parts[0], l.set)
+	n, err := NewLagrangian(l.sum.Base(), l.set)
 	if err != nil {
 		return nil, err
 	}
 	n.beta = beta
 	return n, n.SetLambda(l.lambda)
 }
+
+// Shape returns the shape of the base.
+func (l *Lagrangian) Shape() (sites, levels int) { return l.sites, l.levels }
+
+// Energy implements energy.Model at the present multipliers.
+func (l *Lagrangian) Energy(e []float64, x []int32) { l.sum.Energy(e, x) }
+
+// As answers as energy.As asks.
+func (l *Lagrangian) As(target any) bool { return l.sum.As(target) }
 
 // Len returns the number of inequalities, hence of multipliers.
 func (l *Lagrangian) Len() int { return len(l.lambda) }
@@ -102,7 +115,7 @@ func (l *Lagrangian) Sites() int { return l.sites }
 func (l *Lagrangian) Beta() float64 { return l.beta }
 
 // Base returns the model of f0.
-func (l *Lagrangian) Base() energy.Model { return l.parts[0] }
+func (l *Lagrangian) Base() energy.Model { return l.sum.Base() }
 
 // Lambda returns a copy of the multipliers.
 func (l *Lagrangian) Lambda() []float64 { return slices.Clone(l.lambda) }
@@ -112,10 +125,8 @@ func (l *Lagrangian) Lambda() []float64 { return slices.Clone(l.lambda) }
 // ≥ 0. It panics unless there is one per inequality.
 func (l *Lagrangian) SetLambda(lambda []float64) error {
 	check.Len("dual", "lambda", len(lambda), len(l.lambda))
-	for j, v := range lambda {
-		if !(v >= 0) || math.IsInf(v, 1) {
-			return fmt.Errorf("dual: SetLambda: lambda[%d] = %v, want a finite number ≥ 0", j, v)
-		}
+	if err := multiplier.Check("dual: SetLambda", lambda); err != nil {
+		return err
 	}
 	copy(l.lambda, lambda)
 	l.update()
@@ -124,21 +135,21 @@ func (l *Lagrangian) SetLambda(lambda []float64) error {
 
 // update brings the coefficients of the parts up to date with λ.
 func (l *Lagrangian) update() {
-	clear(l.coef)
-	l.coef[0] = 1 / l.beta
-	l.offset = 0
+	clear(l.sum.Coef)
+	l.sum.Coef[0] = 1 / l.beta
+	l.sum.Offset = 0
 	for j, v := range l.lambda {
 		w := v / l.beta
 		if len(l.part[j]) == 0 {
 			l.values.weight[j] = w
 			if w != 0 {
-				l.coef[len(l.coef)-1] = 1
+				l.sum.Coef[len(l.sum.Coef)-1] = 1
 			}
 			continue
 		}
-		l.offset += float64(w * l.bounds[j].Offset)
+		l.sum.Offset += float64(w * l.bounds[j].Offset)
 		for k, part := range l.part[j] {
-			l.coef[part] += float64(w * l.bounds[j].coef(k))
+			l.sum.Coef[part] += float64(w * l.bounds[j].coef(k))
 		}
 	}
 }

@@ -28,15 +28,15 @@ type setting struct {
 // settings returns Lagrangians of every kind on small spaces, at λ > 0.
 func settings(t *testing.T) []setting {
 	const beta, l0, l1 = 0.75, 1.25, 0.5
-	potts := must(energy.NewPotts(energy.Lattice{4}, 3, 0.5, nil))
+	potts := exact.Must(energy.NewPotts(energy.Lattice{4}, 3, 0.5, nil))
 	pottsEnergy := func(x []int32) float64 { e := make([]float64, 1); potts.Energy(e, x); return e[0] }
 	count := constraint.Count{Levels: []int32{1, 2}, Min: 1, Max: 2}
 	ups := func(x []int32) float64 { return float64(len(x) - strings(x, 0)) }
 	counted := func(x []int32) float64 {
 		return (pottsEnergy(x) + l0*(1-ups(x)) + l1*(ups(x)-2)) / beta
 	}
-	masked := must(energy.NewIndependent([]float64{0, -1, 0, math.Inf(-1), 0.5, 0}, 2))
-	pair := must(energy.NewIsing(energy.Lattice{3}, 1, 0))
+	masked := exact.Must(energy.NewIndependent([]float64{0, -1, 0, math.Inf(-1), 0.5, 0}, 2))
+	pair := exact.Must(energy.NewIsing(energy.Lattice{3}, 1, 0))
 	maskedEnergy := func(x []int32) float64 {
 		if x[1] == 1 {
 			return math.Inf(1)
@@ -50,7 +50,7 @@ func settings(t *testing.T) []setting {
 		return (e + l0*(bonds-1) + l1*(0.25-bonds)) / beta
 	}
 	build := func(base energy.Model, set constraint.Set) *dual.Lagrangian {
-		l := must(must(dual.NewLagrangian(base, set)).AtTemperature(beta))
+		l := exact.Must(exact.Must(dual.NewLagrangian(base, set)).AtTemperature(beta))
 		require.NoError(t, l.SetLambda([]float64{l0, l1}))
 		return l
 	}
@@ -185,9 +185,9 @@ func checkSingle(t *testing.T, s setting, all []int32) {
 
 // The graph is the union of those of base and bounds.
 func TestLagrangianGraph(t *testing.T) {
-	base := must(energy.NewIsing(energy.Lattice{4}, 1, 0)) // a ring
-	field := must(energy.NewIndependent(make([]float64, 8), 2))
-	lag := must(dual.NewLagrangian(field, dual.Bounds{dual.AtMost(base, 1)}))
+	base := exact.Must(energy.NewIsing(energy.Lattice{4}, 1, 0)) // a ring
+	field := exact.Must(energy.NewIndependent(make([]float64, 8), 2))
+	lag := exact.Must(dual.NewLagrangian(field, dual.Bounds{dual.AtMost(base, 1)}))
 	g, ok := energy.As[energy.Graphical](lag)
 	require.True(t, ok)
 	start, adj := g.Graph()
@@ -210,8 +210,8 @@ func TestLagrangianLaw(t *testing.T) {
 func TestLagrangianAtZero(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		j, h := rapid.Float64Range(-2, 2).Draw(t, "J"), rapid.Float64Range(-2, 2).Draw(t, "h")
-		base := must(energy.NewIsing(energy.Lattice{3, 3}, j, h))
-		lag := must(dual.NewLagrangian(base, constraint.Count{Levels: []int32{1}, Max: 3}))
+		base := exact.Must(energy.NewIsing(energy.Lattice{3, 3}, j, h))
+		lag := exact.Must(dual.NewLagrangian(base, constraint.Count{Levels: []int32{1}, Max: 3}))
 		x := rapid.SliceOfN(rapid.Int32Range(0, 1), 9, 9).Draw(t, "x")
 		want, got := make([]float64, 1), make([]float64, 1)
 		base.Energy(want, x)
@@ -236,8 +236,8 @@ func (ordinal) Values() []float32 { return []float32{-1, 1} }
 func (ordinal) Repair(x []int32)  { x[0] = 1 }
 
 func TestLagrangianBaseOnly(t *testing.T) {
-	base := must(energy.NewIsing(energy.Lattice{3}, 1, 0))
-	lag := must(dual.NewLagrangian(ordinal{base}, constraint.Count{Levels: []int32{1}, Max: 1}))
+	base := exact.Must(energy.NewIsing(energy.Lattice{3}, 1, 0))
+	lag := exact.Must(dual.NewLagrangian(ordinal{base}, constraint.Count{Levels: []int32{1}, Max: 1}))
 	o, ok := energy.As[energy.Ordinal](lag)
 	require.True(t, ok)
 	require.Equal(t, []float32{-1, 1}, o.Values())
@@ -246,7 +246,7 @@ func TestLagrangianBaseOnly(t *testing.T) {
 	x := make([]int32, 3)
 	s.Repair(x)
 	require.Equal(t, []int32{1, 0, 0}, x)
-	_, ok = energy.As[energy.Ordinal](must(dual.NewLagrangian(base, constraint.Count{Levels: []int32{1}, Max: 1})))
+	_, ok = energy.As[energy.Ordinal](exact.Must(dual.NewLagrangian(base, constraint.Count{Levels: []int32{1}, Max: 1})))
 	require.False(t, ok)
 	_, ok = energy.As[energy.Differentiable](lag)
 	require.False(t, ok, "the base gives no table any more")
@@ -256,8 +256,8 @@ func TestLagrangianBaseOnly(t *testing.T) {
 }
 
 func TestLagrangianErrors(t *testing.T) {
-	base := must(energy.NewIsing(energy.Lattice{3}, 1, 0))
-	other := must(energy.NewIsing(energy.Lattice{4}, 1, 0))
+	base := exact.Must(energy.NewIsing(energy.Lattice{3}, 1, 0))
+	other := exact.Must(energy.NewIsing(energy.Lattice{4}, 1, 0))
 	one := constraint.Count{Levels: []int32{1}, Max: 1}
 	fail := func(base energy.Model, set constraint.Set, want string) {
 		t.Helper()
@@ -275,7 +275,7 @@ func TestLagrangianErrors(t *testing.T) {
 	fail(base, dual.Bounds{dual.AtMost(base, math.NaN())}, "Offset")
 	fail(base, dual.Bounds{{Models: []energy.Model{base}, Coef: []float64{1, 2}}}, "2 coefficients")
 	fail(base, dual.Bounds{{Models: []energy.Model{base}, Coef: []float64{math.Inf(1)}}}, "+Inf")
-	lag := must(dual.NewLagrangian(base, one))
+	lag := exact.Must(dual.NewLagrangian(base, one))
 	require.ErrorContains(t, lag.SetLambda([]float64{-1}), "lambda[0] = -1")
 	require.ErrorContains(t, lag.SetLambda([]float64{math.NaN()}), "NaN")
 	require.Panics(t, func() { _ = lag.SetLambda([]float64{1, 2}) })
@@ -289,7 +289,7 @@ func TestLagrangianErrors(t *testing.T) {
 }
 
 func TestLagrangianAllocates(t *testing.T) {
-	if testing.CoverMode() != "" || raceEnabled {
+	if testing.CoverMode() != "" || exact.Race {
 		t.Skip("instrumentation allocates")
 	}
 	for _, s := range settings(t) {

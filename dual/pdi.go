@@ -8,6 +8,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/multiplier"
 )
 
 // PDI is primal–dual inference on reals (Hadou, Uslu and Ribeiro 2026, Algorithm
@@ -59,7 +60,10 @@ type PDIConfig struct {
 	Again bool
 }
 
-const defaultPDIStep = 0.05 // Hadou et al. 2026, wireless experiments
+const (
+	defaultStep = 0.05 // Hadou et al. 2026, wireless experiments
+	averageFrom = 0.25 // part of a run before it, as in Inference.Average
+)
 
 // pdiGroup is what one λ needs.
 type pdiGroup struct {
@@ -73,18 +77,17 @@ type pdiGroup struct {
 // out of range, or a rule that refuses.
 func NewPDI(p Predictor, cfg PDIConfig) (*PDI, error) {
 	if p == nil {
-		return nil, fmt.Errorf("dual: NewPDI: predictor is nil")
-	}
-	common := Config{Max: cfg.Max, Start: cfg.Start}
-	if err := common.fill(p.Len()); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("dual: New: predictor is nil")
 	}
 	if cfg.Group < 0 {
-		return nil, fmt.Errorf("dual: PDIConfig.Group = %d, want ≥ 0", cfg.Group)
+		return nil, fmt.Errorf("dual: Config.Group = %d, want ≥ 0", cfg.Group)
 	}
-	cfg.Max, cfg.Start = common.Max, slices.Clone(common.Start)
+	var err error
+	if cfg.Start, cfg.Max, err = multiplier.Range("dual: Config", p.Len(), cfg.Start, cfg.Max); err != nil {
+		return nil, err
+	}
 	if cfg.Rule == nil {
-		cfg.Rule = Ascent{Step: Constant(defaultPDIStep)}
+		cfg.Rule = Ascent{Step: Constant(defaultStep)}
 	}
 	if _, err := cfg.Rule.Bind(p.Len()); err != nil {
 		return nil, err
@@ -102,7 +105,7 @@ func (d *PDI) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]
 	check.Len("dual", "X", len(q.X), states*n)
 	check.Len("dual", "v", len(v), len(q.X))
 	if slices.Contains(q.Clean, true) {
-		return fmt.Errorf("dual: PDI: the predictor does not know of clamped entries")
+		return fmt.Errorf("dual: the predictor does not know of clamped entries")
 	}
 	if states == 0 {
 		return ctx.Err()
@@ -112,7 +115,7 @@ func (d *PDI) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]
 		size = states
 	}
 	if states%size != 0 {
-		return fmt.Errorf("dual: PDI: batch of %d samples, want a multiple of Group = %d", states, size)
+		return fmt.Errorf("dual: batch of %d samples, want a multiple of Group = %d", states, size)
 	}
 	if q.Time[0] >= d.last {
 		if err := d.begin(states / size); err != nil {
@@ -121,7 +124,7 @@ func (d *PDI) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]
 	}
 	d.last = q.Time[0]
 	if len(d.groups) != states/size {
-		return fmt.Errorf("dual: PDI: %d samples in the middle of a batch of %d", states, len(d.groups)*size)
+		return fmt.Errorf("dual: %d samples in the middle of a batch of %d", states, len(d.groups)*size)
 	}
 	ess := 0.0
 	for k, g := range d.groups {
@@ -132,7 +135,7 @@ func (d *PDI) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]
 		if err := d.step(g, v[k*size*n:(k+1)*size*n], part); err != nil {
 			return err
 		}
-		if e, ok := d.p.(interface{ Effective() float64 }); ok {
+		if e, ok := d.p.(Estimator); ok {
 			ess += e.Effective() / float64(len(d.groups))
 		}
 	}
@@ -165,7 +168,7 @@ func (d *PDI) step(g *pdiGroup, v []float32, q energy.Noised[float32]) error {
 	b.States = len(q.Alpha)
 	d.g = slices.Grow(d.g[:0], b.States*len(b.Mean))[:b.States*len(b.Mean)]
 	d.p.Violation(d.g, v)
-	if err := b.measure(d.g); err != nil {
+	if err := b.Measure(d.g); err != nil {
 		return err
 	}
 	g.history = append(append(g.history, g.lambda...), b.Mean...)
@@ -208,7 +211,7 @@ func (d *PDI) Average(group int) []float64 {
 	if steps == 0 {
 		return nil
 	}
-	from := int(defaultDiscard * float64(steps))
+	from := int(averageFrom * float64(steps))
 	avg := make([]float64, d.p.Len())
 	for t := from; t < steps; t++ {
 		lambda, _ := d.At(group, t)

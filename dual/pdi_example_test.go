@@ -28,12 +28,12 @@ func ExamplePDI() {
 		fmt.Println(err)
 		return
 	}
-	pdi, err := dual.NewPDI(p, dual.PDIConfig{Rule: dual.Ascent{Step: dual.Constant(0.3)}})
+	primalDual, err := dual.NewPDI(p, dual.PDIConfig{Rule: dual.Ascent{Step: dual.Constant(0.3)}})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	d, err := sampler.NewDiffusion(pdi, sampler.Process[float32](sampler.Gaussian{Eta: 1, Wide: true, Schedule: sampler.CosineBar{}}),
+	d, err := sampler.NewDiffusion(primalDual, sampler.Process[float32](sampler.Gaussian{Eta: 1, Wide: true, Schedule: sampler.CosineBar{}}),
 		sampler.DiffusionConfig{Steps: 300, Batch: 1000, Seed: 1})
 	if err != nil {
 		fmt.Println(err)

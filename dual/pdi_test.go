@@ -1,6 +1,7 @@
 package dual_test
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"sync"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -39,7 +41,7 @@ var theConstrained = sync.OnceValue(func() *constrained {
 			means[c*d+i] = r.NormFloat64()
 		}
 	}
-	p := &constrained{base: must(energy.NewGaussianMixture(w, means, v))}
+	p := &constrained{base: exact.Must(energy.NewGaussianMixture(w, means, v))}
 	mean := make([]float64, d)
 	p.base.Mean(mean)
 	for range m {
@@ -53,10 +55,10 @@ var theConstrained = sync.OnceValue(func() *constrained {
 			at += a[i] * mean[i]
 		}
 		// Violated at λ = 0 by up to 0.8 for most, slack for some.
-		p.terms = append(p.terms, must(energy.NewRealLinear(a, -(at-0.8+r.Float64()))))
+		p.terms = append(p.terms, exact.Must(energy.NewRealLinear(a, -(at-0.8+r.Float64()))))
 	}
-	p.predictor = must(dual.NewMixturePredictor(p.base, 1, p.terms...))
-	p.star = must(p.predictor.Solve(ctx))
+	p.predictor = exact.Must(dual.NewMixturePredictor(p.base, 1, p.terms...))
+	p.star = exact.Must(p.predictor.Solve(context.Background()))
 	law := p.predictor.Law(p.star.Lambda)
 	src := rand.NewPCG(5, 6)
 	x, e := make([]float32, d), make([]float64, 1)
@@ -100,7 +102,7 @@ func sample(t testing.TB, d energy.Denoiser[float32], samples, batch, steps, wor
 	require.NoError(t, err)
 	n, _ := d.Shape()
 	x := make([]float32, samples*n)
-	require.NoError(t, diff.Sample(ctx, x))
+	require.NoError(t, diff.Sample(t.Context(), x))
 	return x
 }
 
@@ -111,23 +113,23 @@ var quick = dual.Ascent{Step: dual.Constant(0.3)}
 // The constrained Gaussian mixture with the exact score: 1024 samples, 500
 // steps, λ from 0.
 func TestConstrainedMixture(t *testing.T) {
-	skipUnderRace(t)
+	exact.SkipUnderRace(t)
 	p := newConstrained(t)
 	for j, g := range p.star.Violation {
 		require.LessOrEqual(t, g, 1e-9)
 		require.InDelta(t, 0, g*p.star.Lambda[j], 1e-9)
 	}
 	samples, steps := 1024, 500
-	if testing.Short() || raceEnabled {
+	if testing.Short() || exact.Race {
 		samples, steps = 256, 100
 	}
-	pdi := must(dual.NewPDI(p.predictor, dual.PDIConfig{Rule: quick}))
+	d := exact.Must(dual.NewPDI(p.predictor, dual.PDIConfig{Rule: quick}))
 	begin := time.Now()
-	x := sample(t, pdi, samples, samples, steps, 0)
+	x := sample(t, d, samples, samples, steps, 0)
 	took := time.Since(begin)
 	u, worst := p.judge(x)
 	t.Logf("U* = %.4f; U = %.4f, worst violation %.4f, %v", p.u, u, worst, took)
-	free := must(dual.NewPDI(p.predictor, dual.PDIConfig{Fixed: true}))
+	free := exact.Must(dual.NewPDI(p.predictor, dual.PDIConfig{Fixed: true}))
 	_, freeWorst := p.judge(sample(t, free, samples, samples, steps, 0))
 	t.Logf("unconstrained: worst violation %.4f", freeWorst)
 	require.Greater(t, freeWorst, 0.5, "the broken twin")
@@ -136,12 +138,12 @@ func TestConstrainedMixture(t *testing.T) {
 		require.InDelta(t, p.u, u, 0.1)
 		require.LessOrEqual(t, worst, 0.02)
 	}
-	require.Equal(t, steps, pdi.Steps())
-	lambda, mean := pdi.At(0, 0)
+	require.Equal(t, steps, d.Steps())
+	lambda, mean := d.At(0, 0)
 	require.Equal(t, make([]float64, 10), lambda)
 	require.Len(t, mean, 10)
-	require.NotZero(t, pdi.Average(0)[0])
-	require.Equal(t, make([]float64, steps), pdi.Effective())
+	require.NotZero(t, d.Average(0)[0])
+	require.Equal(t, make([]float64, steps), d.Effective())
 }
 
 // Workers change nothing; groups and batches have multipliers of their own.
@@ -149,7 +151,7 @@ func TestPDIGroups(t *testing.T) {
 	p := newConstrained(t)
 	run := func(workers, samples, batch int, cfg dual.PDIConfig) ([]float32, *dual.PDI) {
 		cfg.Rule = quick
-		d := must(dual.NewPDI(p.predictor, cfg))
+		d := exact.Must(dual.NewPDI(p.predictor, cfg))
 		return sample(t, d, samples, batch, 20, workers), d
 	}
 	a, _ := run(1, 16, 16, dual.PDIConfig{})
@@ -177,7 +179,7 @@ func TestPDIErrors(t *testing.T) {
 	}
 	_, err := dual.NewPDI(nil, dual.PDIConfig{})
 	require.Error(t, err)
-	d := must(dual.NewPDI(p.predictor, dual.PDIConfig{Group: 2}))
+	d := exact.Must(dual.NewPDI(p.predictor, dual.PDIConfig{Group: 2}))
 	require.Nil(t, d.Average(0))
 	q := func(states int, at float64) energy.Noised[float32] {
 		n := energy.Noised[float32]{X: make([]float32, 30*states)}
@@ -187,15 +189,15 @@ func TestPDIErrors(t *testing.T) {
 		return n
 	}
 	v := make([]float32, 120)
-	require.ErrorContains(t, d.Denoise(ctx, v[:90], q(3, 1)), "multiple of Group")
-	require.NoError(t, d.Denoise(ctx, v, q(4, 1)))
-	require.ErrorContains(t, d.Denoise(ctx, v[:60], q(2, 0.5)), "in the middle")
+	require.ErrorContains(t, d.Denoise(t.Context(), v[:90], q(3, 1)), "multiple of Group")
+	require.NoError(t, d.Denoise(t.Context(), v, q(4, 1)))
+	require.ErrorContains(t, d.Denoise(t.Context(), v[:60], q(2, 0.5)), "in the middle")
 	clamped := q(4, 1)
 	clamped.Clean = make([]bool, 120)
-	require.NoError(t, d.Denoise(ctx, v, clamped))
+	require.NoError(t, d.Denoise(t.Context(), v, clamped))
 	clamped.Clean[3] = true
-	require.ErrorContains(t, d.Denoise(ctx, v, clamped), "clamped")
-	require.NoError(t, d.Denoise(ctx, nil, energy.Noised[float32]{}))
+	require.ErrorContains(t, d.Denoise(t.Context(), v, clamped), "clamped")
+	require.NoError(t, d.Denoise(t.Context(), nil, energy.Noised[float32]{}))
 }
 
 func TestDomains(t *testing.T) {
@@ -234,21 +236,21 @@ func TestDomains(t *testing.T) {
 // Primal–dual Langevin meets the same constraints, and what the penalty and the
 // projection baselines do differs.
 func TestBaselines(t *testing.T) {
-	slow(t)
+	exact.SkipUnderRace(t)
 	p := newConstrained(t)
 	terms := make([]energy.Scored, len(p.terms))
 	for j, g := range p.terms {
 		terms[j] = g
 	}
-	lag := must(dual.NewRealLagrangian(p.base, 1, terms...))
-	chains := must(sampler.NewLangevin(lag, sampler.LangevinConfig{Chains: 64, Seed: 1, Warmup: 300}))
-	inf := must(dual.NewInference(lag, chains, dual.Config{Rule: dual.Ascent{Step: dual.Constant(0.02)}}))
-	require.NoError(t, inf.Run(ctx, 1500))
+	lag := exact.Must(dual.NewRealLagrangian(p.base, 1, terms...))
+	chains := exact.Must(sampler.NewLangevin(lag, sampler.LangevinConfig{Chains: 64, Seed: 1, Warmup: 300}))
+	inf := exact.Must(dual.NewInference(lag, chains, dual.Config{Rule: dual.Ascent{Step: dual.Constant(0.02)}}))
+	require.NoError(t, inf.Run(t.Context(), 1500))
 	c := inf.Certificate()
 	for j, v := range c.Violation {
 		require.LessOrEqual(t, v, 0.02+4.9*c.ViolationSE[j])
 	}
-	free := must(dual.NewPDI(p.predictor, dual.PDIConfig{Fixed: true}))
+	free := exact.Must(dual.NewPDI(p.predictor, dual.PDIConfig{Fixed: true}))
 	u0, w0 := p.judge(sample(t, free, 64, 64, 50, 0))
 	u1, w1 := p.judge(sample(t, dual.Guided{Base: free, Terms: terms, Weight: 0.5}, 64, 64, 50, 0))
 	require.Less(t, w1, w0)
@@ -257,6 +259,6 @@ func TestBaselines(t *testing.T) {
 	for _, v := range x {
 		require.LessOrEqual(t, math.Abs(float64(v)), 0.5)
 	}
-	bad := dual.Guided{Base: free, Terms: []energy.Scored{must(energy.NewRealLinear([]float64{1}, 0))}}
-	require.ErrorContains(t, bad.Denoise(ctx, make([]float32, 30), energy.Noised[float32]{X: make([]float32, 30), Time: []float64{1}, Alpha: []float64{0.5}, Src: []rand.Source{nil}}), "1 sites")
+	bad := dual.Guided{Base: free, Terms: []energy.Scored{exact.Must(energy.NewRealLinear([]float64{1}, 0))}}
+	require.ErrorContains(t, bad.Denoise(t.Context(), make([]float32, 30), energy.Noised[float32]{X: make([]float32, 30), Time: []float64{1}, Alpha: []float64{0.5}, Src: []rand.Source{nil}}), "1 sites")
 }

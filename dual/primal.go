@@ -7,27 +7,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 )
 
-// Target is what has multipliers: a [Lagrangian] on tokens, a [RealLagrangian]
-// on real numbers. See [Lagrangian] for what the methods do.
-type Target[S energy.Site] interface {
-	Len() int
-	Sites() int
-	Beta() float64
-	SetLambda(lambda []float64) error
-	Violation(g []float64, x []S)
-}
-
 // Primal draws from the target at its present multipliers. The chains of
-// package sampler are primals.
+// package sampler are primals; [Resampler] makes one of any other sampler.
 //
-// A primal may also have
-//
-//	Len() int              // draws made so far
-//	Save(io.Writer) error  // a checkpoint
-//	Load(io.Reader) error
-//
-// With Len, a dual step whose context ended in the middle goes on where it
-// stopped; with Save and Load, [Inference.Save] includes the primal.
+// A primal may also be a [Counter] and a [Saver].
 type Primal[S energy.Site] interface {
 	// Run makes n draws per chain.
 	Run(ctx context.Context, n int) error
@@ -39,11 +22,14 @@ type Primal[S energy.Site] interface {
 	States() []S
 }
 
-// saver is a primal with checkpoints.
-type saver interface {
-	Save(io.Writer) error
-	Load(io.Reader) error
-}
+// Counter is a primal that knows how many draws per chain it has made. With one,
+// a dual step whose context ended in the middle goes on where it stopped.
+type Counter interface{ Len() int }
 
-// counter is a primal that knows how many draws it made.
-type counter interface{ Len() int }
+// Saver is a primal with checkpoints: [Inference.Save] appends its own to that of
+// the loop, and [Inference.Load] restores it. Load must read no more than Save
+// wrote and on an error change nothing.
+type Saver interface {
+	Save(w io.Writer) error
+	Load(r io.Reader) error
+}

@@ -2,12 +2,13 @@ package dual
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/multiplier"
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
+	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
 // RealLagrangian is [Lagrangian] for reals: the energy
@@ -53,6 +54,12 @@ func NewRealLagrangian(base energy.Scored, beta float64, terms ...energy.Scored)
 	return l, nil
 }
 
+// Base returns the energy f0.
+func (l *RealLagrangian) Base() energy.Scored { return l.base }
+
+// Terms returns a copy of the list of inequalities.
+func (l *RealLagrangian) Terms() []energy.Scored { return slices.Clone(l.terms) }
+
 // Len returns the number of terms.
 func (l *RealLagrangian) Len() int { return len(l.terms) }
 
@@ -68,43 +75,37 @@ func (l *RealLagrangian) Lambda() []float64 { return slices.Clone(l.lambda) }
 // SetLambda sets the multipliers, as [Lagrangian.SetLambda].
 func (l *RealLagrangian) SetLambda(lambda []float64) error {
 	check.Len("dual", "lambda", len(lambda), len(l.lambda))
-	for j, v := range lambda {
-		if !(v >= 0) || math.IsInf(v, 1) {
-			return fmt.Errorf("dual: SetLambda: lambda[%d] = %v, want a finite number ≥ 0", j, v)
-		}
+	if err := multiplier.Check("dual: SetLambda", lambda); err != nil {
+		return err
 	}
 	copy(l.lambda, lambda)
 	return nil
 }
 
 // Energy implements energy.Real at the present multipliers.
-func (l *RealLagrangian) Energy(e []float64, x []float32) { l.energyAt(e, x, l.lambda) }
-
-func (l *RealLagrangian) energyAt(e []float64, x []float32, lambda []float64) {
+func (l *RealLagrangian) Energy(e []float64, x []float32) {
 	l.base.Energy(e, x)
-	scaleAll(e, 1/l.beta)
+	weighted.Scale(e, 1/l.beta)
 	b := scratch.Float64s.Get(len(e))
 	defer scratch.Float64s.Put(b)
-	for j, v := range lambda {
+	for j, v := range l.lambda {
 		if v != 0 {
 			l.terms[j].Energy(*b, x)
-			addScaled(e, *b, v/l.beta)
+			weighted.Add(e, *b, v/l.beta)
 		}
 	}
 }
 
 // Score implements energy.Scored at the present multipliers.
-func (l *RealLagrangian) Score(s, x []float32) { l.scoreAt(s, x, l.lambda) }
-
-func (l *RealLagrangian) scoreAt(s, x []float32, lambda []float64) {
+func (l *RealLagrangian) Score(s, x []float32) {
 	l.base.Score(s, x)
-	scaleAll(s, 1/l.beta)
+	weighted.Scale(s, 1/l.beta)
 	b := scratch.Float32s.Get(len(s))
 	defer scratch.Float32s.Put(b)
-	for j, v := range lambda {
+	for j, v := range l.lambda {
 		if v != 0 {
 			l.terms[j].Score(*b, x)
-			addScaled(s, *b, v/l.beta)
+			weighted.Add(s, *b, v/l.beta)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
 // Rejection draws independent states exactly from the law ∝ q·a by drawing from
@@ -119,7 +120,7 @@ func (r *Rejection[S]) Acceptance() float64 {
 // log(1 − Σ_i λ_i r_i), given the density ratios r_i = q_i/q at x: its mean is
 // 1 − s. It is NaN where that is negative: λ is beyond the last law.
 func AcceptForward(lambda, ratio []float64) float64 {
-	v := 1 - dot(lambda, ratio)
+	v := 1 - weighted.Dot(lambda, ratio)
 	if v < 0 {
 		return math.NaN()
 	}
@@ -128,4 +129,4 @@ func AcceptForward(lambda, ratio []float64) float64 {
 
 // AcceptLikelihood returns the log acceptance of the [Likelihood] and
 // [LikelihoodRatio] laws from q, −Σ_i λ_i r_i, given what they bound at x.
-func AcceptLikelihood(lambda, r []float64) float64 { return 0 - dot(lambda, r) }
+func AcceptLikelihood(lambda, r []float64) float64 { return 0 - weighted.Dot(lambda, r) }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gibbsite-go/gibbsite/dual"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 )
 
 func ascent(T int) dual.Config {
@@ -16,8 +17,7 @@ func ascent(T int) dual.Config {
 // The figures that the project's list of formulas gives for the ring, with
 // their last digit as error: ascent with η = 20/√T, λ̄ over all iterates.
 func TestIsingRing(t *testing.T) {
-	skipUnderRace(t)
-	slow(t)
+	exact.SkipUnderRace(t)
 	figures := []struct {
 		T, seeds   int
 		want, last float64
@@ -43,8 +43,7 @@ func TestIsingRing(t *testing.T) {
 
 // Newton is ten times closer than ascent, averaged over the same window.
 func TestNewtonRing(t *testing.T) {
-	skipUnderRace(t)
-	slow(t)
+	exact.SkipUnderRace(t)
 	newton, se := distance(t, 1, 250, 40, dual.Config{Rule: dual.Newton{}})
 	t.Logf("newton %.4g ± %.2g", newton, se)
 	within(t, 0.0049, 0.0007, newton, se)

@@ -14,47 +14,6 @@ type Rule interface {
 	Bind(n int) (Updater, error)
 }
 
-// Batch is what one dual step knows of the present samples.
-type Batch struct {
-	Step   int       // dual steps made before this one
-	States int       // samples in the batch
-	Beta   float64   // temperature
-	Mean   []float64 // ḡ, the mean violation over the batch
-	Cov    []float64 // batch covariance of g, n × n, divisor States − 1; zeros if States = 1
-	Max    float64   // upper bound on multipliers, +Inf if there is none
-}
-
-// measure fills mean and covariance from the violations of States states.
-func (b *Batch) measure(g []float64) error {
-	n := len(b.Mean)
-	meanOf(b.Mean, g)
-	for j, v := range b.Mean {
-		if !check.Finite(v) {
-			return fmt.Errorf("mean violation %d = %v, want a finite number", j, v)
-		}
-	}
-	clear(b.Cov)
-	if b.States < 2 {
-		return nil
-	}
-	for s := range b.States {
-		row := g[s*n : (s+1)*n]
-		for j := range n {
-			dj := row[j] - b.Mean[j]
-			for k := range j + 1 {
-				b.Cov[j*n+k] += float64(dj * (row[k] - b.Mean[k]))
-			}
-		}
-	}
-	for j := range n {
-		for k := range j + 1 {
-			b.Cov[j*n+k] /= float64(b.States - 1)
-			b.Cov[k*n+j] = b.Cov[j*n+k]
-		}
-	}
-	return nil
-}
-
 // Updater moves multipliers, keeping what it must remember between steps.
 type Updater interface {
 	// Update replaces λ by its next value, within [0, b.Max], and keeps

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/gibbsite-go/gibbsite/dual"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 )
 
 // batch returns a batch of ten states with the given mean and a covariance of
@@ -48,7 +49,7 @@ func TestRules(t *testing.T) {
 }
 
 func TestPIRemembers(t *testing.T) {
-	u := must(dual.PI{Integral: dual.Constant(1), Proportional: 1}.Bind(1))
+	u := exact.Must(dual.PI{Integral: dual.Constant(1), Proportional: 1}.Bind(1))
 	lambda := []float64{0.5}
 	require.NoError(t, u.Update(lambda, batch(0, 1)))
 	require.Equal(t, []float64{2.5}, lambda) // I = 1.5
@@ -74,7 +75,7 @@ func TestRulesProperties(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		rule := rapid.SampledFrom(rules).Draw(t, "rule")
-		a, b := must(rule.Bind(2)), must(rule.Bind(2))
+		a, b := exact.Must(rule.Bind(2)), exact.Must(rule.Bind(2))
 		lambda := []float64{1, 2}
 		other := []float64{1, 2}
 		for step := range 8 {
@@ -90,8 +91,8 @@ func TestRulesProperties(t *testing.T) {
 					t.Fatalf("lambda = %v and %v", lambda, other)
 				}
 			}
-			state := must(b.AppendBinary(nil))
-			b = must(rule.Bind(2))
+			state := exact.Must(b.AppendBinary(nil))
+			b = exact.Must(rule.Bind(2))
 			if err := b.UnmarshalBinary(state); err != nil {
 				t.Fatal(err)
 			}
@@ -121,23 +122,23 @@ func TestRuleErrors(t *testing.T) {
 		dual.Ascent{Step: bad}, dual.PI{Integral: bad}, dual.Newton{Step: bad}, dual.Decay{Rule: dual.Ascent{Step: bad}, Rate: 0.5},
 	} {
 		lambda := []float64{1, 2}
-		require.Error(t, must(r.Bind(2)).Update(lambda, batch(0, 1, 1)))
+		require.Error(t, exact.Must(r.Bind(2)).Update(lambda, batch(0, 1, 1)))
 		require.Equal(t, []float64{1, 2}, lambda)
 	}
 	one := batch(0, 1, 1)
 	one.States = 1
-	require.ErrorContains(t, must(dual.Newton{}.Bind(2)).Update([]float64{1, 1}, one), "batch of 1 states")
+	require.ErrorContains(t, exact.Must(dual.Newton{}.Bind(2)).Update([]float64{1, 1}, one), "batch of 1 states")
 	inf := batch(0, 1, 1)
 	inf.Cov[0] = math.Inf(1)
-	require.ErrorContains(t, must(dual.Newton{}.Bind(2)).Update([]float64{1, 1}, inf), "not finite")
+	require.ErrorContains(t, exact.Must(dual.Newton{}.Bind(2)).Update([]float64{1, 1}, inf), "not finite")
 }
 
 func TestUpdateAllocates(t *testing.T) {
-	if testing.CoverMode() != "" || raceEnabled {
+	if testing.CoverMode() != "" || exact.Race {
 		t.Skip("instrumentation allocates")
 	}
 	for _, r := range []dual.Rule{dual.Ascent{}, dual.Decay{Rate: 0.1}, dual.PI{}, dual.Newton{}} {
-		u := must(r.Bind(3))
+		u := exact.Must(r.Bind(3))
 		b, lambda := batch(1, 1, -1, 2), []float64{1, 0, 2}
 		require.Zero(t, testing.AllocsPerRun(100, func() { _ = u.Update(lambda, b) }))
 	}

@@ -2,6 +2,7 @@ package dual_test
 
 import (
 	"context"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -9,6 +10,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 )
 
 var ctx = context.Background()
@@ -22,22 +24,15 @@ func ring(t testing.TB, beta float64) *dual.Lagrangian {
 	for i := range fields {
 		fields[i] = 0.01*float64(i) - 0.2
 	}
-	base := must(must(energy.NewIsing(energy.Lattice{n}, 0.3, 0)).WithFields(fields))
+	base := exact.Must(exact.Must(energy.NewIsing(energy.Lattice{n}, 0.3, 0)).WithFields(fields))
 	// −Σ(1/n)s is minus the mean spin; −(1/2n)·(−Σss) + ½ the wall fraction.
-	spin := must(energy.NewIsing(energy.Lattice{n}, 0, -1.0/n))
-	bonds := must(energy.NewIsing(energy.Lattice{n}, 1.0/(2*n), 0))
-	lag := must(dual.NewLagrangian(base, dual.Bounds{
+	spin := exact.Must(energy.NewIsing(energy.Lattice{n}, 0, -1.0/n))
+	bonds := exact.Must(energy.NewIsing(energy.Lattice{n}, 1.0/(2*n), 0))
+	lag := exact.Must(dual.NewLagrangian(base, dual.Bounds{
 		dual.AtLeast(spin, 0.3),
 		dual.AtLeast(bonds, 0.45-0.5),
 	}))
-	return must(lag.AtTemperature(beta))
-}
-
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
+	return exact.Must(lag.AtTemperature(beta))
 }
 
 // Known answers of the project's list of formulas: x ∈ {0,1} with E[x] ≥ 0.8
@@ -45,7 +40,7 @@ func must[T any](v T, err error) T {
 func TestSolveKnown(t *testing.T) {
 	coin := energy.Func{Sites: 1, Levels: 2, E: func([]int32) float64 { return 0 }}
 	x := energy.Func{Sites: 1, Levels: 2, E: func(x []int32) float64 { return float64(x[0]) }}
-	s, err := dual.Solve(ctx, must(dual.NewLagrangian(coin, dual.Bounds{dual.AtLeast(x, 0.8)})))
+	s, err := dual.Solve(ctx, exact.Must(dual.NewLagrangian(coin, dual.Bounds{dual.AtLeast(x, 0.8)})))
 	require.NoError(t, err)
 	require.InDelta(t, 1.386294361120, s.Lambda[0], 1e-10)
 
@@ -65,7 +60,7 @@ func TestSolveInfeasible(t *testing.T) {
 	// At least 2 and at most 1 up, as two constraints.
 	up := constraint.Count{Levels: []int32{1}, Min: 2}
 	few := constraint.Count{Levels: []int32{1}, Max: 1}
-	_, err := dual.Solve(ctx, must(dual.NewLagrangian(base, dual.Join(up, few))))
+	_, err := dual.Solve(ctx, exact.Must(dual.NewLagrangian(base, dual.Join(up, few))))
 	var diverged *dual.DivergedError
 	require.ErrorAs(t, err, &diverged)
 	require.ErrorIs(t, err, constraint.ErrInfeasible)
@@ -74,7 +69,41 @@ func TestSolveInfeasible(t *testing.T) {
 
 	// None up is met by one state only: λ* is infinite, but it is feasible.
 	none := constraint.Count{Levels: []int32{1}, Max: constraint.None}
-	_, err = dual.Solve(ctx, must(dual.NewLagrangian(base, none)))
+	_, err = dual.Solve(ctx, exact.Must(dual.NewLagrangian(base, none)))
 	require.ErrorAs(t, err, &diverged)
 	require.NotErrorIs(t, err, constraint.ErrInfeasible)
+}
+
+// A list of states gives what the model gives, and a sample is weighed so that
+// it meets a mean.
+func TestSolveStates(t *testing.T) {
+	lag := ring(t, 0.5)
+	want := exact.Must(dual.Solve(ctx, lag))
+	f0, g := make([]float64, 1024), make([]float64, 2048)
+	var x []int32
+	for _, s := range exact.States(10, 2) {
+		x = append(x, s...)
+	}
+	lag.Base().Energy(f0, x)
+	lag.Violation(g, x)
+	require.Equal(t, want, exact.Must(dual.SolveStates(ctx, f0, g, 0.5)))
+
+	sample := []float64{0.2, -1, 3, 0.7}
+	s := exact.Must(dual.SolveStates(ctx, make([]float64, 4), []float64{0.8, 2, -2, 0.3}, 1)) // mean ≥ 1
+	sum, mean := 0.0, 0.0
+	for _, v := range sample {
+		w := math.Exp(s.Lambda[0] * v)
+		sum += w
+		mean += w * v
+	}
+	require.InDelta(t, 1, mean/sum, 1e-10)
+
+	for _, err := range []error{
+		exact.Error(dual.SolveStates(ctx, nil, nil, 1)), exact.Error(dual.SolveStates(ctx, []float64{0, 0}, []float64{1}, 1)),
+		exact.Error(dual.SolveStates(ctx, []float64{0}, []float64{-1}, 0)), exact.Error(dual.SolveStates(ctx, []float64{math.Inf(1)}, []float64{-1}, 1)),
+		exact.Error(dual.SolveStates(ctx, []float64{0}, []float64{math.NaN()}, 1)),
+	} {
+		require.Error(t, err)
+	}
+	require.ErrorIs(t, exact.Error(dual.SolveStates(ctx, []float64{0, 1}, []float64{1, 2}, 1)), constraint.ErrInfeasible)
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
 // Path says how [Thermodynamic] samples. The zero value is the recommended
@@ -59,7 +60,7 @@ func Thermodynamic[S energy.Site](ctx context.Context, t Target[S], p Primal[S],
 			}
 			t.Violation(g, p.States())
 			meanOf(mean, g)
-			along[d] = dot(lambda, mean)
+			along[d] = weighted.Dot(lambda, mean)
 		}
 		m, s := batchMeans(len(along), func(t int) float64 { return along[t] })
 		w := width / t.Beta()

@@ -69,7 +69,7 @@ func (u *Unlearning) left(p []float64) float64 {
 	sum := 0.0
 	for k, v := range p {
 		if v > 0 {
-			sum += v * (u.away[0][k] / u.q[k])
+			sum += float64(v * (u.away[0][k] / u.q[k]))
 		}
 	}
 	return sum
@@ -94,7 +94,7 @@ func (u *Unlearning) point(f Formulation, level float64) (Point, error) {
 	}
 	best := at(0)
 	for range 200 { // bisection of a float64 interval ends after some 60 steps
-		mid := lo + (hi-lo)/2
+		mid := lo + float64((hi-lo)/2)
 		if mid <= lo || mid >= hi {
 			break
 		}

@@ -86,11 +86,11 @@ func (p *problem) diffuse(ctx context.Context, name string) ([]float32, error) {
 		cfg.Max = topPrice
 		cfg.Again = true // the order of the paper
 	}
-	pdi, err := dual.NewPDI(p.score, cfg)
+	primalDual, err := dual.NewPDI(p.score, cfg)
 	if err != nil {
 		return nil, err
 	}
-	var d energy.Denoiser[float32] = pdi
+	var d energy.Denoiser[float32] = primalDual
 	switch name {
 	case "pdm":
 		d = dual.Projected{Base: d, Onto: p.raise}

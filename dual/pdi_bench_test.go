@@ -8,6 +8,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -20,7 +21,7 @@ func BenchmarkConstrainedMixture(b *testing.B) {
 	for j, g := range p.terms {
 		terms[j] = g
 	}
-	lag := must(dual.NewRealLagrangian(p.base, 1, terms...))
+	lag := exact.Must(dual.NewRealLagrangian(p.base, 1, terms...))
 	report := func(b *testing.B, x []float32) {
 		u, worst := p.judge(x)
 		b.ReportMetric(math.Abs(u-p.u), "U-gap")
@@ -29,7 +30,7 @@ func BenchmarkConstrainedMixture(b *testing.B) {
 	diffusion := func(name string, samples, steps int, predictor dual.Predictor) {
 		b.Run("method="+name, func(b *testing.B) {
 			var x []float32
-			d := must(dual.NewPDI(predictor, dual.PDIConfig{Rule: quick, Domain: dual.Box(-5, 5)}))
+			d := exact.Must(dual.NewPDI(predictor, dual.PDIConfig{Rule: quick, Domain: dual.Box(-5, 5)}))
 			for b.Loop() {
 				x = sample(b, d, samples, samples, steps, 0)
 			}
@@ -48,16 +49,48 @@ func BenchmarkConstrainedMixture(b *testing.B) {
 		{"guess-antithetic", dual.GibbsOptions{Center: []float64{0}, Spread: []float64{1.5}, Antithetic: true}},
 		{"guess-control", dual.GibbsOptions{Center: []float64{0}, Spread: []float64{1.5}, Control: true}},
 	} {
-		diffusion("pdi-gibbs="+c.name+"/samples=128/steps=200", 128, 200, must(dual.NewGibbsScore(lag, c.o)))
+		diffusion("pdi-gibbs="+c.name+"/samples=128/steps=200", 128, 200, exact.Must(dual.NewGibbsScore(lag, c.o)))
 	}
 	b.Run("method=pd-langevin/samples=1024/steps=500", func(b *testing.B) {
 		var x []float32
 		for b.Loop() {
-			chains := must(sampler.NewLangevin(lag, sampler.LangevinConfig{Chains: 1024, Seed: 1, Warmup: -1, StepSize: 0.05}))
-			inf := must(dual.NewInference(lag, chains, dual.Config{Rule: quick}))
-			require.NoError(b, inf.Run(ctx, 500))
+			chains := exact.Must(sampler.NewLangevin(lag, sampler.LangevinConfig{Chains: 1024, Seed: 1, Warmup: -1, StepSize: 0.05}))
+			inf := exact.Must(dual.NewInference(lag, chains, dual.Config{Rule: quick}))
+			require.NoError(b, inf.Run(b.Context(), 500))
 			x = chains.States()
 		}
 		report(b, x)
 	})
+}
+
+// BenchmarkPDI is one step of primal–dual inference for 64 samples in 30
+// dimensions, by predictor.
+func BenchmarkPDI(b *testing.B) {
+	p := newConstrained(b)
+	terms := make([]energy.Scored, len(p.terms))
+	for j, g := range p.terms {
+		terms[j] = g
+	}
+	lag := exact.Must(dual.NewRealLagrangian(p.base, 1, terms...))
+	for _, c := range []struct {
+		name string
+		p    dual.Predictor
+	}{
+		{"exact", p.predictor},
+		{"gibbs=64", exact.Must(dual.NewGibbsScore(lag, dual.GibbsOptions{}))},
+		{"gibbs=64/mean", exact.Must(dual.NewGibbsScore(lag, dual.GibbsOptions{Mean: true}))},
+	} {
+		b.Run("predictor="+c.name, func(b *testing.B) {
+			d := exact.Must(dual.NewPDI(c.p, dual.PDIConfig{Fixed: true}))
+			q := energy.Noised[float32]{X: make([]float32, 64*30)}
+			for k := range 64 {
+				q.Time, q.Alpha, q.Src = append(q.Time, 1), append(q.Alpha, 0.5), append(q.Src, sampler.NewStream(1, uint64(k)))
+			}
+			v := make([]float32, len(q.X))
+			for b.Loop() {
+				require.NoError(b, d.Denoise(b.Context(), v, q))
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*64*30), "ns/site")
+		})
+	}
 }

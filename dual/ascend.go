@@ -37,7 +37,7 @@ func (u *Unlearning) Ascend(ctx context.Context, f Formulation, b []float64, rul
 			most = reverseMax
 		}
 	}
-	dual := u.dual(f, b)
+	d := u.dual(f, b)
 	lambda := append([]float64(nil), start...)
 	batch := Batch{States: len(u.q), Beta: 1, Mean: make([]float64, m), Cov: make([]float64, m*m), Max: most}
 	path := make([]float64, 0, n*m)
@@ -45,7 +45,7 @@ func (u *Unlearning) Ascend(ctx context.Context, f Formulation, b []float64, rul
 		if err := ctx.Err(); err != nil {
 			return path, err
 		}
-		if v := dual(lambda, batch.Mean, batch.Cov); !check.Finite(v) {
+		if v := d(lambda, batch.Mean, batch.Cov); !check.Finite(v) {
 			return path, fmt.Errorf("dual: Ascend: step %d: %v has no law at λ = %v", batch.Step, f, lambda)
 		}
 		if err := updater.Update(lambda, &batch); err != nil {

@@ -1,80 +1,80 @@
-package dual
+package weighted
 
 import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
-// weightedTable is a weighted sum as energy.Differentiable.
-type weightedTable struct {
-	*weighted
+// table is a weighted sum as energy.Differentiable.
+type table struct {
+	*Sum
 	m []energy.Differentiable
 }
 
 // Gradient implements energy.Differentiable: tables add up.
-func (w weightedTable) Gradient(e []float64, g []float32, x []int32) {
+func (w table) Gradient(e []float64, g []float32, x []int32) {
 	w.fill(e, g, func(k int, e []float64, g []float32) { w.m[k].Gradient(e, g, x) })
 }
 
-// weightedField is a weighted sum as energy.Binary.
-type weightedField struct {
-	*weighted
+// field is a weighted sum as energy.Binary.
+type field struct {
+	*Sum
 	m []energy.Binary
 }
 
 // Field implements energy.Binary: fields add up.
-func (w weightedField) Field(e []float64, h []float32, x []int32) {
+func (w field) Field(e []float64, h []float32, x []int32) {
 	w.fill(e, h, func(k int, e []float64, h []float32) { w.m[k].Field(e, h, x) })
 }
 
 // fill stores in e and g the weighted sums of what part stores for each part.
-func (w *weighted) fill(e []float64, g []float32, part func(k int, e []float64, g []float32)) {
+func (w *Sum) fill(e []float64, g []float32, part func(k int, e []float64, g []float32)) {
 	part(0, e, g)
-	scaleAll(e, w.coef[0])
-	scaleAll(g, w.coef[0])
+	Scale(e, w.Coef[0])
+	Scale(g, w.Coef[0])
 	for s := range e {
-		e[s] += w.offset
+		e[s] += w.Offset
 	}
 	be, bg := scratch.Float64s.Get(len(e)), scratch.Float32s.Get(len(g))
 	defer scratch.Float64s.Put(be)
 	defer scratch.Float32s.Put(bg)
-	for k := 1; k < len(w.coef); k++ {
-		if w.coef[k] != 0 {
+	for k := 1; k < len(w.Coef); k++ {
+		if w.Coef[k] != 0 {
 			part(k, *be, *bg)
-			addScaled(e, *be, w.coef[k])
-			addScaled(g, *bg, w.coef[k])
+			Add(e, *be, w.Coef[k])
+			Add(g, *bg, w.Coef[k])
 		}
 	}
 }
 
-// weightedConditional is a weighted sum as energy.Conditional.
-type weightedConditional[T energy.Conditional] struct {
-	*weighted
+// conditional is a weighted sum as energy.Conditional.
+type conditional[T energy.Conditional] struct {
+	*Sum
 	m []T
 }
 
 // Conditional implements energy.Conditional: differences add up.
-func (w weightedConditional[T]) Conditional(d []float64, site int, x []int32) {
+func (w conditional[T]) Conditional(d []float64, site int, x []int32) {
 	w.m[0].Conditional(d, site, x)
-	scaleAll(d, w.coef[0])
+	Scale(d, w.Coef[0])
 	b := scratch.Float64s.Get(len(d))
 	defer scratch.Float64s.Put(b)
-	for k, c := range w.coef[1:] {
+	for k, c := range w.Coef[1:] {
 		if c != 0 {
 			w.m[k+1].Conditional(*b, site, x)
-			addScaled(d, *b, c)
+			Add(d, *b, c)
 		}
 	}
 }
 
-// weightedLocal is a weighted sum as energy.Local.
-type weightedLocal struct {
-	weightedConditional[energy.Local]
+// local is a weighted sum as energy.Local.
+type local struct {
+	conditional[energy.Local]
 	graphs []energy.Graphical // one per part; nil where the graph is not known
 }
 
-func newWeightedLocal(w *weighted, m []energy.Local) weightedLocal {
-	l := weightedLocal{weightedConditional[energy.Local]{w, m}, make([]energy.Graphical, len(m))}
+func newLocal(w *Sum, m []energy.Local) local {
+	l := local{conditional[energy.Local]{w, m}, make([]energy.Graphical, len(m))}
 	for k, part := range w.parts {
 		l.graphs[k], _ = energy.As[energy.Graphical](part)
 	}
@@ -82,25 +82,25 @@ func newWeightedLocal(w *weighted, m []energy.Local) weightedLocal {
 }
 
 // Locals implements energy.Local: tables add up.
-func (w weightedLocal) Locals(d []float64, x []int32) {
+func (w local) Locals(d []float64, x []int32) {
 	w.m[0].Locals(d, x)
-	scaleAll(d, w.coef[0])
+	Scale(d, w.Coef[0])
 	b := scratch.Float64s.Get(len(d))
 	defer scratch.Float64s.Put(b)
-	for k, c := range w.coef[1:] {
+	for k, c := range w.Coef[1:] {
 		if c != 0 {
 			w.m[k+1].Locals(*b, x)
-			addScaled(d, *b, c)
+			Add(d, *b, c)
 		}
 	}
 }
 
 // Move implements energy.Local: every part adds its change, times its
 // coefficient.
-func (w weightedLocal) Move(d []float64, site int, to int32, x []int32) {
+func (w local) Move(d []float64, site int, to int32, x []int32) {
 	b := scratch.Float64s.Get(len(d))
 	defer scratch.Float64s.Put(b)
-	for k, c := range w.coef {
+	for k, c := range w.Coef {
 		switch c {
 		case 0:
 		case 1:
@@ -113,8 +113,8 @@ func (w weightedLocal) Move(d []float64, site int, to int32, x []int32) {
 
 // move adds to d the change of part k. The part adds it to zeros first: to the
 // rows of the site's neighbours, or to all of them if these are not known.
-func (w weightedLocal) move(k int, d, change []float64, site int, to int32, x []int32) {
-	c := w.coef[k]
+func (w local) move(k int, d, change []float64, site int, to int32, x []int32) {
+	c := w.Coef[k]
 	if w.graphs[k] == nil {
 		clear(change)
 		w.m[k].Move(change, site, to, x)
@@ -141,27 +141,27 @@ func (w weightedLocal) move(k int, d, change []float64, site int, to int32, x []
 	}
 }
 
-// weightedGraph is a weighted sum as energy.Graphical.
-type weightedGraph struct{ *weighted }
+// graph is a weighted sum as energy.Graphical.
+type graph struct{ *Sum }
 
 // Graph implements energy.Graphical: sites interact if they do in some part,
 // whatever the coefficients are now.
-func (w weightedGraph) Graph() (start, adj []int32) { return w.start, w.adj }
+func (w graph) Graph() (start, adj []int32) { return w.start, w.adj }
 
-// weightedOrdinal is a weighted sum with the levels of its base.
-type weightedOrdinal struct {
-	*weighted
+// ordinal is a weighted sum with the levels of its base.
+type ordinal struct {
+	*Sum
 	m energy.Ordinal
 }
 
 // Values implements energy.Ordinal.
-func (w weightedOrdinal) Values() []float32 { return w.m.Values() }
+func (w ordinal) Values() []float32 { return w.m.Values() }
 
-// weightedSupport is a weighted sum with the support of its base.
-type weightedSupport struct {
-	*weighted
+// support is a weighted sum with the support of its base.
+type support struct {
+	*Sum
 	m energy.Supported
 }
 
 // Repair implements energy.Supported.
-func (w weightedSupport) Repair(x []int32) { w.m.Repair(x) }
+func (w support) Repair(x []int32) { w.m.Repair(x) }

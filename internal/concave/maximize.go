@@ -1,4 +1,4 @@
-package dual
+package concave
 
 import (
 	"context"
@@ -9,12 +9,17 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// concave is a smooth concave function on part of λ ≥ 0. It returns its value,
+// Func is a smooth concave function on part of λ ≥ 0. It returns its value,
 // −Inf outside its domain, and if that is finite stores its gradient and minus
 // its Hessian (n × n), which is positive semidefinite.
-type concave func(lambda, gradient, curvature []float64) float64
+type Func func(lambda, gradient, curvature []float64) float64
 
-// climb limits. Newton's method on these functions needs a dozen steps; the
+// Tolerance is the projected gradient at which an exact solver stops, relative
+// to the size of what is averaged; λ* is then known to Tolerance over the
+// smallest curvature.
+const Tolerance = 1e-13
+
+// The limits of a climb. Newton's method on these functions needs a dozen steps; the
 // limits are for problems without a maximum.
 const (
 	climbSteps   = 500
@@ -24,18 +29,18 @@ const (
 	valueRounding = 1e-14 // relative error of a dual value, with room to spare
 )
 
-// unbounded says that the maximum is not at finite multipliers.
-type unbounded struct{ lambda, gradient []float64 }
+// Unbounded says that the maximum is not at finite multipliers.
+type Unbounded struct{ Lambda, Gradient []float64 }
 
-func (e *unbounded) Error() string {
-	return fmt.Sprintf("dual: no maximum at finite multipliers: at λ = %v the gradient is %v", e.lambda, e.gradient)
+func (e *Unbounded) Error() string {
+	return fmt.Sprintf("dual: no maximum at finite multipliers: at λ = %v the gradient is %v", e.Lambda, e.Gradient)
 }
 
-// climb maximises f over λ ≥ 0 from the start, by Newton's method on the free
+// Maximize maximises f over λ ≥ 0 from the start, by Newton's method on the free
 // coordinates with backtracking, until the projected gradient is below tol in
 // every coordinate, or no step improves f: then rounding is the limit. It
-// returns *unbounded if λ runs away.
-func climb(ctx context.Context, f concave, start []float64, tol float64) ([]float64, error) {
+// returns [*Unbounded] if λ runs away.
+func Maximize(ctx context.Context, f Func, start []float64, tol float64) ([]float64, error) {
 	n := len(start)
 	lambda := slices.Clone(start)
 	next, grad, ng := make([]float64, n), make([]float64, n), make([]float64, n)
@@ -48,19 +53,19 @@ func climb(ctx context.Context, f concave, start []float64, tol float64) ([]floa
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if projected(lambda, grad) <= tol {
+		if Projected(lambda, grad) <= tol {
 			return lambda, nil
 		}
 		if slices.Max(lambda) > climbFar {
-			return nil, &unbounded{lambda, grad}
+			return nil, &Unbounded{lambda, grad}
 		}
 		better := false
 		for scale, tries := 1.0, 0; tries < climbHalving; scale, tries = scale/2, tries+1 {
 			newtonStep(next, lambda, grad, curv, scale)
 			v := f(next, ng, nc)
 			// Near the top values are flat to rounding and the gradient decides.
-			flat := math.Abs(v-value) <= valueRounding*(1+math.Abs(value))
-			if flat && projected(next, ng) < projected(lambda, grad) || !flat && v > value {
+			flat := math.Abs(v-value) <= float64(valueRounding*(1+math.Abs(value)))
+			if flat && Projected(next, ng) < Projected(lambda, grad) || !flat && v > value {
 				lambda, next, grad, ng, curv, nc, value = next, lambda, ng, grad, nc, curv, v
 				better = true
 				break
@@ -70,7 +75,7 @@ func climb(ctx context.Context, f concave, start []float64, tol float64) ([]floa
 			return lambda, nil
 		}
 	}
-	return nil, &unbounded{lambda, grad}
+	return nil, &Unbounded{lambda, grad}
 }
 
 // newtonStep stores in next the point scale of the way to the Newton point of
@@ -88,7 +93,7 @@ func newtonStep(next, lambda, grad, curv []float64, scale float64) {
 	m := len(free)
 	a, d := make([]float64, m*m), make([]float64, m)
 	// Relative to the curvature, so that dependent constraints do no harm.
-	ridge := 1e-14*trace + math.SmallestNonzeroFloat64
+	ridge := float64(1e-14*trace) + math.SmallestNonzeroFloat64
 	for p, i := range free {
 		for q, j := range free {
 			a[p*m+q] = curv[i*n+j]
@@ -98,7 +103,7 @@ func newtonStep(next, lambda, grad, curv []float64, scale float64) {
 	}
 	// A flat direction gives an enormous step: bound it by a multiple of λ.
 	largest, reach := 0.0, 1.0
-	if !solvePositive(a, d) {
+	if !SolvePositive(a, d) {
 		largest = math.Inf(1)
 	}
 	for p, j := range free {
@@ -121,13 +126,13 @@ func newtonStep(next, lambda, grad, curv []float64, scale float64) {
 	}
 	copy(next, lambda)
 	for p, j := range free {
-		next[j] = max(0, lambda[j]+scale*d[p])
+		next[j] = max(0, lambda[j]+float64(scale*d[p]))
 	}
 }
 
-// projected returns the largest component of the gradient that is not pushed
+// Projected returns the largest component of the gradient that is not pushed
 // against λ ≥ 0.
-func projected(lambda, grad []float64) float64 {
+func Projected(lambda, grad []float64) float64 {
 	r := 0.0
 	for j, g := range grad {
 		if lambda[j] > 0 {

@@ -1,0 +1,99 @@
+package dual
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// Average returns λ̄, the mean of the multipliers over the trajectory without
+// the part that Config.Discard leaves out. Theory is about λ̄, not about the
+// last iterate. Before the first step it is the start.
+func (i *Inference[S]) Average() []float64 {
+	if i.steps == 0 {
+		return i.Lambda()
+	}
+	from := int(i.cfg.Discard * float64(i.steps))
+	avg := make([]float64, len(i.lambda))
+	for t := from; t < i.steps; t++ {
+		lambda, _ := i.At(t)
+		for j, v := range lambda {
+			avg[j] += v
+		}
+	}
+	for j := range avg {
+		avg[j] /= float64(i.steps - from)
+	}
+	return avg
+}
+
+// Certificate returns the certificate of the trajectory: λ̄ and the violations
+// of all samples drawn on the way, without the part that is left out. These are
+// the means that a program which uses the samples of the loop gets. It returns
+// nil before the first step.
+func (i *Inference[S]) Certificate() *Certificate {
+	if i.steps == 0 {
+		return nil
+	}
+	from := int(i.cfg.Discard * float64(i.steps))
+	return newCertificate(i.Average(), i.steps-from, i.batch.States, func(t int) []float64 {
+		_, mean := i.At(from + t)
+		return mean
+	})
+}
+
+// Certify fixes the multipliers at lambda (nil means [Inference.Average]), lets
+// the primal make discard draws per chain that do not count and then draws that
+// do, and returns their certificate, with the dual value if the target can be
+// enumerated to 2²² states. The next dual step goes on from the loop's own
+// multipliers.
+//
+// Errors are those of Run, of SetLambda, and fewer than one draw.
+func (i *Inference[S]) Certify(ctx context.Context, lambda []float64, discard, draws int) (*Certificate, error) {
+	if draws < 1 || discard < 0 {
+		return nil, fmt.Errorf("dual: Certify: discard = %d and draws = %d, want ≥ 0 and ≥ 1", discard, draws)
+	}
+	if i.open {
+		return nil, fmt.Errorf("dual: Certify: step %d was interrupted, finish it first", i.steps)
+	}
+	if lambda == nil {
+		lambda = i.Average()
+	}
+	lambda = slices.Clone(lambda)
+	if err := i.target.SetLambda(lambda); err != nil {
+		return nil, err
+	}
+	if err := i.primal.Reset(); err != nil {
+		return nil, fmt.Errorf("dual: Certify: %w", err)
+	}
+	if err := i.primal.Run(ctx, discard); err != nil {
+		return nil, fmt.Errorf("dual: Certify: %w", err)
+	}
+	n := len(lambda)
+	means := make([]float64, draws*n)
+	for t := range draws {
+		if err := i.primal.Run(ctx, 1); err != nil {
+			return nil, fmt.Errorf("dual: Certify: %w", err)
+		}
+		i.target.Violation(i.g, i.primal.States())
+		meanOf(means[t*n:(t+1)*n], i.g)
+	}
+	c := newCertificate(lambda, draws, i.batch.States, func(t int) []float64 { return means[t*n : (t+1)*n] })
+	c.Frozen = true
+	return c, i.dualValue(ctx, c)
+}
+
+// dualValue adds the dual value to c if the target knows it.
+func (i *Inference[S]) dualValue(ctx context.Context, c *Certificate) error {
+	t, ok := i.target.(Enumerable)
+	if !ok {
+		return nil
+	}
+	if sites, levels := t.Shape(); states(sites, levels, maxStates) < 0 {
+		return nil
+	}
+	var err error
+	c.Dual, err = t.Dual(ctx, c.Lambda)
+	c.HasDual = err == nil
+	return err
+}

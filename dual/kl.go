@@ -1,0 +1,20 @@
+package dual
+
+import (
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
+)
+
+// KL returns KL(p‖q) = Σ p log(p/q), +Inf where p has probability and q none. It
+// panics unless lengths agree.
+func KL(p, q []float64) float64 {
+	check.Len("dual", "q", len(q), len(p))
+	sum := 0.0
+	for k, v := range p {
+		if v > 0 {
+			sum += float64(v * math.Log(v/q[k]))
+		}
+	}
+	return max(sum, 0) // a sum of roundings may be below 0
+}

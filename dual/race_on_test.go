@@ -1,5 +1,0 @@
-//go:build race
-
-package dual_test
-
-const raceEnabled = true

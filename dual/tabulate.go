@@ -1,0 +1,40 @@
+package dual
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/tilt"
+	"github.com/gibbsite-go/gibbsite/internal/weighted"
+)
+
+// Tabulate returns the probabilities of all states of a small model, site 0
+// being the fastest digit, and log Z: what exact unlearning works on. It
+// returns an error for more than 2²² states, an energy that is NaN or −Inf, or
+// a model without support.
+func Tabulate(ctx context.Context, m energy.Model) (p []float64, logZ float64, err error) {
+	if err := weighted.Check("dual: Tabulate", "m", m); err != nil {
+		return nil, 0, err
+	}
+	sites, levels := m.Shape()
+	n := states(sites, levels, maxStates)
+	if n < 0 {
+		return nil, 0, fmt.Errorf("dual: Tabulate: %d sites of %d levels have more than %d states", sites, levels, maxStates)
+	}
+	p = make([]float64, 0, n)
+	top := math.Inf(-1)
+	err = each(ctx, m, Bounds{}, func(f0 float64, _ []float64) error {
+		p = append(p, -f0)
+		top = max(top, -f0)
+		return nil
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	if math.IsInf(top, -1) {
+		return nil, 0, fmt.Errorf("dual: Tabulate: every state has energy +Inf")
+	}
+	return p, tilt.Normalize(p), nil
+}

@@ -1,0 +1,46 @@
+// Package multiplier owns the checks of Lagrange multipliers that whoever takes
+// some makes: finite, ≥ 0 and below a bound.
+package multiplier
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
+)
+
+// Check returns an error that begins with who unless all multipliers are finite
+// and ≥ 0.
+func Check(who string, lambda []float64) error {
+	for j, v := range lambda {
+		if !(v >= 0) || !check.Finite(v) {
+			return fmt.Errorf("%s: lambda[%d] = %v, want a finite number ≥ 0", who, j, v)
+		}
+	}
+	return nil
+}
+
+// Range completes the fields Start and Max of a configuration for n multipliers:
+// it returns a copy of start, zeros if that is nil, and the bound, +Inf if most
+// is 0. The error begins with who, the configuration.
+func Range(who string, n int, start []float64, most float64) ([]float64, float64, error) {
+	if !(most >= 0) {
+		return nil, 0, fmt.Errorf("%s.Max = %v, want ≥ 0", who, most)
+	}
+	if most == 0 {
+		most = math.Inf(1)
+	}
+	if start == nil {
+		return make([]float64, n), most, nil
+	}
+	if len(start) != n {
+		return nil, 0, fmt.Errorf("%s.Start has %d numbers, want %d", who, len(start), n)
+	}
+	for j, v := range start {
+		if !(v >= 0 && v <= most) || math.IsInf(v, 1) {
+			return nil, 0, fmt.Errorf("%s.Start[%d] = %v, want 0 … %v", who, j, v, most)
+		}
+	}
+	return slices.Clone(start), most, nil
+}

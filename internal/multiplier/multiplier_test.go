@@ -1,0 +1,43 @@
+package multiplier_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/internal/multiplier"
+)
+
+func TestCheck(t *testing.T) {
+	require.NoError(t, multiplier.Check("dual: Judge", []float64{0, 2}))
+	for _, v := range []float64{-1, math.NaN(), math.Inf(1)} {
+		require.ErrorContains(t, multiplier.Check("dual: Judge", []float64{0, v}), "dual: Judge: lambda[1] = ")
+	}
+}
+
+func TestRange(t *testing.T) {
+	start, most, err := multiplier.Range("dual: Config", 2, nil, 0)
+	require.NoError(t, err)
+	require.Equal(t, []float64{0, 0}, start)
+	require.True(t, math.IsInf(most, 1))
+
+	given := []float64{1, 2}
+	start, most, err = multiplier.Range("dual: Config", 2, given, 2)
+	require.NoError(t, err)
+	require.Equal(t, 2.0, most)
+	start[0] = 5
+	require.Equal(t, 1.0, given[0], "a copy")
+
+	for _, c := range []struct {
+		start []float64
+		most  float64
+		say   string
+	}{
+		{nil, -1, "Config.Max = -1"}, {nil, math.NaN(), "Config.Max = NaN"}, {[]float64{1}, 0, "has 1 numbers, want 2"},
+		{[]float64{1, 3}, 2, "Start[1] = 3, want 0 … 2"}, {[]float64{-1, 0}, 0, "Start[0] = -1"}, {[]float64{math.Inf(1), 0}, 0, "Start[0] = +Inf"},
+	} {
+		_, _, err := multiplier.Range("dual: Config", 2, c.start, c.most)
+		require.ErrorContains(t, err, c.say)
+	}
+}

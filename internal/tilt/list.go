@@ -1,0 +1,153 @@
+package tilt
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/concave"
+	"github.com/gibbsite-go/gibbsite/internal/weighted"
+)
+
+// List is a finite list of states with f0 and n inequalities g ≤ 0 each. It keeps
+// scratch: it belongs to one goroutine.
+type List struct {
+	beta float64
+	n    int
+	f0   []float64
+	g    []float64 // states × n
+	p    []float64 // scratch: probabilities after Value
+}
+
+// New returns an empty list.
+func New(beta float64, n int) *List { return &List{beta: beta, n: n} }
+
+// Append adds a state; numbers must be finite.
+func (t *List) Append(f0 float64, g []float64) {
+	t.f0 = append(t.f0, f0)
+	t.g = append(t.g, g...)
+}
+
+// Len returns the number of states.
+func (t *List) Len() int { return len(t.f0) }
+
+// row returns the inequalities of state k.
+func (t *List) row(k int) []float64 { return t.g[k*t.n : (k+1)*t.n] }
+
+// Value is the dual function −β log Z(λ) as a [concave.Func]: its gradient is
+// E_λ[g], its curvature Cov_λ(g)/β.
+func (t *List) Value(lambda, grad, curv []float64) float64 {
+	logZ := t.weigh(lambda)
+	clear(grad)
+	for k, p := range t.p {
+		for j, v := range t.row(k) {
+			grad[j] += float64(p * v)
+		}
+	}
+	clear(curv)
+	for k, p := range t.p {
+		g := t.row(k)
+		for i := range t.n {
+			for j := range i + 1 {
+				curv[i*t.n+j] += p * (g[i] - grad[i]) * (g[j] - grad[j]) / t.beta
+			}
+		}
+	}
+	for i := range t.n {
+		for j := range i {
+			curv[j*t.n+i] = curv[i*t.n+j]
+		}
+	}
+	return -t.beta * logZ
+}
+
+// weigh stores the probabilities in t.p and returns log Z.
+func (t *List) weigh(lambda []float64) float64 {
+	t.p = slices.Grow(t.p[:0], len(t.f0))[:len(t.f0)]
+	for k, f := range t.f0 {
+		t.p[k] = -(f + weighted.Dot(lambda, t.row(k))) / t.beta
+	}
+	return Normalize(t.p)
+}
+
+// Maximize returns the multipliers at which the dual function is largest, from a
+// start. found is false if there are none: λ then is a point on the way to
+// infinity. The error is the context's.
+func (t *List) Maximize(ctx context.Context, start []float64) (lambda []float64, found bool, err error) {
+	largest := t.largest()
+	lambda, err = concave.Maximize(ctx, t.Value, start, concave.Tolerance*largest)
+	var away *concave.Unbounded
+	if errors.As(err, &away) {
+		return away.Lambda, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	return lambda, t.determined(lambda, largest), nil
+}
+
+// largest returns the largest |g_j| of all states.
+func (t *List) largest() float64 {
+	most := 0.0
+	for _, v := range t.g {
+		most = max(most, math.Abs(v))
+	}
+	return most
+}
+
+// minVariance is the variance of an active g_j, relative to its square range,
+// below which its multiplier is not determined: the distribution has all but
+// frozen on the states where g_j is smallest, and concave.Tolerance leaves λ_j
+// open.
+const minVariance = 1e-11
+
+// determined reports whether λ is a maximum and not a point on the way to one
+// at infinity.
+func (t *List) determined(lambda []float64, largest float64) bool {
+	grad, curv := make([]float64, t.n), make([]float64, t.n*t.n)
+	t.Value(lambda, grad, curv)
+	// A stalled climb ends many orders below this.
+	if concave.Projected(lambda, grad) > 1e-6*largest {
+		return false
+	}
+	for j, v := range lambda {
+		if v > 0 && t.varies(j) && curv[j*t.n+j]*t.beta < minVariance*largest*largest {
+			return false
+		}
+	}
+	return true
+}
+
+// varies reports whether g_j is not constant.
+func (t *List) varies(j int) bool {
+	for k := range t.f0 {
+		if t.row(k)[j] != t.row(0)[j] {
+			return true
+		}
+	}
+	return false
+}
+
+// rounding is the margin, relative to the violations, below which a positive
+// one may be a rounding error of a sum of up to a million terms.
+const rounding = 1e-10
+
+// Margin returns min_k uᵀg[k] for u ≥ 0 if that is positive beyond rounding: no
+// distribution on the list has E[g] ≤ 0 then. Otherwise it returns 0.
+func (t *List) Margin(u []float64) float64 {
+	low := math.Inf(1)
+	for k := range t.f0 {
+		low = min(low, weighted.Dot(u, t.row(k)))
+	}
+	return Positive(low, t.largest())
+}
+
+// Positive returns the margin of a combination of inequalities whose values go up
+// to largest, 0 if it may be a rounding error.
+func Positive(margin, largest float64) float64 {
+	if margin > rounding*largest {
+		return margin
+	}
+	return 0
+}

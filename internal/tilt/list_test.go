@@ -1,0 +1,76 @@
+package tilt_test
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/internal/tilt"
+)
+
+// coin is a fair coin whose mean must be at least mean, at temperature ½.
+func coin(mean float64) *tilt.List {
+	l := tilt.New(0.5, 1)
+	l.Append(0, []float64{mean})
+	l.Append(0, []float64{mean - 1})
+	return l
+}
+
+func TestListMaximum(t *testing.T) {
+	lambda, found, err := coin(0.8).Maximize(context.Background(), []float64{0})
+	require.NoError(t, err)
+	require.True(t, found)
+	require.InDelta(t, 0.5*math.Log(4), lambda[0], 1e-12)
+
+	// Only the state 1 meets mean ≥ 1, and nothing meets mean ≥ 1.5.
+	for mean, margin := range map[float64]float64{1: 0, 1.5: 0.5} {
+		l := coin(mean)
+		_, found, err = l.Maximize(context.Background(), []float64{0})
+		require.NoError(t, err)
+		require.False(t, found)
+		require.InDelta(t, margin, l.Margin([]float64{1}), 1e-15)
+	}
+
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, _, err = coin(0.8).Maximize(ctx, []float64{0})
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+// The gradient and the curvature are those of the value.
+func TestListValue(t *testing.T) {
+	l := tilt.New(0.7, 2)
+	for k := range 5 {
+		l.Append(0.3*float64(k), []float64{math.Sin(float64(k)), math.Cos(2 * float64(k))})
+	}
+	require.Equal(t, 5, l.Len())
+	at := []float64{0.4, 1.1}
+	grad, curv := make([]float64, 2), make([]float64, 4)
+	l.Value(at, grad, curv)
+	const h = 1e-5
+	for j := range at {
+		up, down := append([]float64{}, at...), append([]float64{}, at...)
+		up[j] += h
+		down[j] -= h
+		gu, gd, c := make([]float64, 2), make([]float64, 2), make([]float64, 4)
+		slope := (l.Value(up, gu, c) - l.Value(down, gd, c)) / (2 * h)
+		require.InDelta(t, slope, grad[j], 1e-9)
+		for i := range at {
+			require.InDelta(t, -(gu[i]-gd[i])/(2*h), curv[i*2+j], 1e-9)
+		}
+	}
+}
+
+func TestNormalize(t *testing.T) {
+	w := []float64{-1e4, math.Log(1) - 1e4, math.Log(2) - 1e4, math.Inf(-1)}
+	require.InDelta(t, math.Log(4)-1e4, tilt.Normalize(w), 1e-11)
+	require.InDeltaSlice(t, []float64{0.25, 0.25, 0.5, 0}, w, 1e-12)
+}
+
+func TestPositive(t *testing.T) {
+	require.Equal(t, 1e-3, tilt.Positive(1e-3, 1))
+	require.Zero(t, tilt.Positive(1e-3, 1e9))
+	require.Zero(t, tilt.Positive(-1, 1))
+}

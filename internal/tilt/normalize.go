@@ -1,0 +1,21 @@
+package tilt
+
+import (
+	"math"
+	"slices"
+)
+
+// Normalize replaces log-weights by probabilities and returns the logarithm of
+// their sum. One weight must be above −Inf.
+func Normalize(w []float64) float64 {
+	top := slices.Max(w)
+	sum := 0.0
+	for k, v := range w {
+		w[k] = math.Exp(v - top)
+		sum += w[k]
+	}
+	for k := range w {
+		w[k] /= sum
+	}
+	return top + math.Log(sum)
+}

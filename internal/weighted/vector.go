@@ -1,0 +1,35 @@
+package weighted
+
+import "math"
+
+// Add adds c·b to a; where a is infinite it stays so.
+func Add[T float32 | float64](a, b []T, c float64) {
+	for i, v := range b {
+		if !math.IsInf(float64(a[i]), 0) {
+			a[i] = T(float64(a[i]) + float64(c*float64(v)))
+		}
+	}
+}
+
+// Scale multiplies v by c; infinities stay what they are.
+func Scale[T float32 | float64](v []T, c float64) {
+	if c == 1 {
+		return
+	}
+	for i, a := range v {
+		if !math.IsInf(float64(a), 0) {
+			v[i] = T(float64(a) * c)
+		}
+	}
+}
+
+// Dot returns Σ a_j b_j, 0·b being 0 whatever b is.
+func Dot(a, b []float64) float64 {
+	sum := 0.0
+	for j, v := range a {
+		if v != 0 {
+			sum += float64(v * b[j])
+		}
+	}
+	return sum
+}
