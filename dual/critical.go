@@ -3,6 +3,8 @@ package dual
 import (
 	"fmt"
 	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
 // CriticalError says that the dual of a reverse-KL problem has no maximum:
@@ -36,7 +38,7 @@ func (u *Unlearning) Critical() float64 {
 			continue
 		}
 		a := u.away[0][k]
-		switch r := math.Log(q / a); {
+		switch r := simd.Log(q / a); {
 		case math.IsInf(r, 1):
 			return 0
 		case math.Abs(r-best) <= ratioRounding:
@@ -45,7 +47,7 @@ func (u *Unlearning) Critical() float64 {
 			best, mass = r, a
 		}
 	}
-	return -math.Log(mass)
+	return -simd.Log(mass)
 }
 
 // ratioRounding is the difference of log-ratios below which two states count as
@@ -57,7 +59,7 @@ func (u *Unlearning) farthest() float64 {
 	best := math.Inf(-1)
 	for k, q := range u.q {
 		if q > 0 {
-			best = max(best, math.Log(q/u.away[0][k]))
+			best = max(best, simd.Log(q/u.away[0][k]))
 		}
 	}
 	return best

@@ -47,7 +47,7 @@
 //
 // Multipliers decide samples, so they are computed to the same bits on every
 // GOARCH, and since primal runners do not depend on the number of workers, nor
-// does anything here. The exact solvers alone use package math. Products are
-// written float64(a*b) + c: a compiler may fuse a*b + c, and fused bits differ
+// does anything here. Products are written float64(a*b) + c, and exp and log
+// come from internal/simd: a compiler may fuse a*b + c, and fused bits differ
 // between processors.
 package dual

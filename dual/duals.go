@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/internal/concave"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/tilt"
 )
 
@@ -14,7 +15,7 @@ func (u *Unlearning) bounds(f Formulation, b []float64) (f0, g []float64) {
 		if q == 0 {
 			continue
 		}
-		f0 = append(f0, -math.Log(q))
+		f0 = append(f0, -simd.Log(q))
 		for i, v := range b {
 			if f == DiscreteSafe {
 				g = append(g, v+u.statistic(f, i, k))
@@ -68,7 +69,7 @@ func (u *Unlearning) reverseDual(b []float64) concave.Func {
 				continue
 			}
 			for i, a := range u.away {
-				l[i] = math.Log(v/a[k]) - (b[i] - grad[i])
+				l[i] = simd.Log(v/a[k]) - (b[i] - grad[i])
 			}
 			for i := range n {
 				for j := range n {

@@ -18,10 +18,10 @@ import (
 // their exact denoisers; the mask is level 3.
 func chains(t testing.TB) (q, away energy.Model, dq, da energy.Denoiser[int32]) {
 	q = energy.Func{Sites: 3, Levels: 3, E: func(x []int32) float64 {
-		return 0.5*math.Abs(float64(x[0]-x[1])) + 0.8*math.Abs(float64(x[1]-x[2]))
+		return float64(0.5*math.Abs(float64(x[0]-x[1]))) + float64(0.8*math.Abs(float64(x[1]-x[2])))
 	}}
 	away = energy.Func{Sites: 3, Levels: 3, E: func(x []int32) float64 {
-		return 0.4*float64(x[0]) - 0.3*float64(x[2]*x[1])
+		return float64(0.4*float64(x[0])) - float64(0.3*float64(x[2]*x[1]))
 	}}
 	dq = exact.Must(energy.NewTableDenoiser(q, energy.Absorbing))
 	da = exact.Must(energy.NewTableDenoiser(away, energy.Absorbing))
@@ -133,4 +133,16 @@ func TestErasureErrors(t *testing.T) {
 	require.ErrorIs(t, run(dq, bad), broken)
 	require.ErrorContains(t, run(dq, hole), "no weight where q gives")
 	require.ErrorContains(t, run(nothing, da), "every level weight zero")
+}
+
+// The loop's multiplier is the same number on every GOARCH: products are rounded and
+// logarithms are our own.
+func TestErasureBits(t *testing.T) {
+	_, _, dq, da := chains(t)
+	e := exact.Must(dual.NewErasure(dq, []energy.Denoiser[int32]{da}, []float64{0.9}, dual.ErasureConfig{Mask: 3, OneByOne: true}))
+	d, err := sampler.NewDiffusion(energy.Denoiser[int32](e), sampler.Process[int32](sampler.Masked{Mask: 3, FirstHitting: true}), sampler.DiffusionConfig{Batch: 50, Seed: 2})
+	require.NoError(t, err)
+	inf := exact.Must(dual.NewInference(e, exact.Must(dual.NewResampler(3, 50, d.Sample)), dual.Config{Rule: dual.Ascent{Step: dual.Constant(0.1)}, Max: 0.9}))
+	require.NoError(t, inf.Run(t.Context(), 20))
+	require.Equal(t, uint64(0x3fe154d27551c8e3), math.Float64bits(inf.Lambda()[0]))
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/tilt"
 )
 
@@ -36,7 +37,7 @@ func (u *Unlearning) Global(b float64) (*Unlearned, error) {
 	for k, q := range u.q {
 		if q > 0 {
 			support = append(support, k)
-			most = max(most, -math.Log(u.away[0][k]))
+			most = max(most, -simd.Log(u.away[0][k]))
 		}
 	}
 	if n := len(support); n > maxFaces {
@@ -72,7 +73,7 @@ func (u *Unlearning) tilts(face []int, b float64, try func([]float64)) {
 	law := func(t float64) []float64 {
 		w := make([]float64, len(face))
 		for i, k := range face {
-			w[i] = math.Log(u.q[k]) + float64(t*math.Log(u.q[k]/u.away[0][k]))
+			w[i] = simd.Log(u.q[k]) + float64(t*simd.Log(u.q[k]/u.away[0][k]))
 		}
 		tilt.Normalize(w)
 		p := make([]float64, len(u.q))

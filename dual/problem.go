@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/tilt"
 )
 
@@ -152,7 +153,7 @@ func (u *Unlearning) Law(f Formulation, lambda []float64) ([]float64, error) {
 		return p, nil
 	}
 	for k, q := range u.q {
-		if p[k] = math.Log(q); q == 0 {
+		if p[k] = simd.Log(q); q == 0 {
 			continue
 		}
 		switch f {
@@ -162,7 +163,7 @@ func (u *Unlearning) Law(f Formulation, lambda []float64) ([]float64, error) {
 				if f == ReverseKL {
 					l /= 1 - s
 				}
-				p[k] += float64(l * math.Log(q/a[k]))
+				p[k] += float64(l * simd.Log(q/a[k]))
 			}
 		default:
 			for i, l := range lambda {
@@ -191,6 +192,6 @@ func (u *Unlearning) statistic(f Formulation, i, k int) float64 {
 	case LikelihoodRatio:
 		return a / u.q[k]
 	default: // DiscreteSafe
-		return math.Log(a / u.q[k])
+		return simd.Log(a / u.q[k])
 	}
 }

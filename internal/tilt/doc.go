@@ -5,6 +5,6 @@
 //
 // their dual function, its maximum, and normalisation in log-space.
 //
-// Products are written float64(a*b) + c:
+// Products are written float64(a*b) + c, and exp and log come from package simd:
 // a compiler may fuse a*b + c, and fused bits differ between processors.
 package tilt

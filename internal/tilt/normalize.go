@@ -1,8 +1,9 @@
 package tilt
 
 import (
-	"math"
 	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
 // Normalize replaces log-weights by probabilities and returns the logarithm of
@@ -11,11 +12,11 @@ func Normalize(w []float64) float64 {
 	top := slices.Max(w)
 	sum := 0.0
 	for k, v := range w {
-		w[k] = math.Exp(v - top)
+		w[k] = simd.Exp(v - top)
 		sum += w[k]
 	}
 	for k := range w {
 		w[k] /= sum
 	}
-	return top + math.Log(sum)
+	return top + simd.Log(sum)
 }
