@@ -53,7 +53,7 @@ func TestSettings(t *testing.T) {
 // probe is a method that is set to anything.
 type probe struct{ setting any }
 
-func (probe) Kernel(energy.Model, int) (Kernel, error) { return nil, nil }
+func (probe) Kernel(context.Context, energy.Model, int) (Kernel, error) { return nil, nil }
 
 // A checkpoint between Reset and the next step holds the energies of the states
 // as they are, not of those before.
@@ -103,7 +103,7 @@ func TestRunAfterFailure(t *testing.T) {
 // as broken is set.
 type breaking struct{ broken *bool }
 
-func (f breaking) Kernel(energy.Model, int) (Kernel, error) {
+func (f breaking) Kernel(context.Context, energy.Model, int) (Kernel, error) {
 	return &brokenKernel{broken: f.broken}, nil
 }
 

@@ -25,7 +25,7 @@ func TestCosPi(t *testing.T) {
 
 // TestCyclicalSchedule holds the schedule to its formula, in plain arithmetic.
 func TestCyclicalSchedule(t *testing.T) {
-	k := must(Cyclical{StepSize: 4, MinStep: 0.3, Balance: 0.9, Period: 8}.Kernel(newQuadratic(3, 1), 1)).(*cyclical)
+	k := must(Cyclical{StepSize: 4, MinStep: 0.3, Balance: 0.9, Period: 8}.Kernel(context.Background(), newQuadratic(3, 1), 1)).(*cyclical)
 	var alphas []float64
 	for i := range 8 {
 		k.at = i
@@ -41,7 +41,7 @@ func TestCyclicalSchedule(t *testing.T) {
 	}
 	assert.Equal(t, 4.0, alphas[0])
 	assert.Equal(t, 0.3, alphas[7])
-	k = must(Cyclical{}.Kernel(newQuadratic(3, 1), 1)).(*cyclical)
+	k = must(Cyclical{}.Kernel(context.Background(), newQuadratic(3, 1), 1)).(*cyclical)
 	alpha, beta := k.stage()
 	assert.Equal(t, []float64{2, 1}, []float64{alpha, beta})
 }
@@ -57,8 +57,8 @@ func TestCyclicalLeavesItsTargetInvariant(t *testing.T) {
 			method.Window = 1
 		}
 		pi, _ := exact.Law(m)
-		one := must(method.Kernel(m, 1)).(*cyclical)
-		block := must(method.Kernel(m, BlockSize)).(*cyclical)
+		one := must(method.Kernel(context.Background(), m, 1)).(*cyclical)
+		block := must(method.Kernel(context.Background(), m, BlockSize)).(*cyclical)
 		var cycle *exact.Matrix
 		for at := range method.Period {
 			one.at = at
@@ -85,7 +85,7 @@ func TestCyclicalBrokenTwin(t *testing.T) {
 	m := newRugged(4, 3, 1, 0.5, 2)
 	pi, _ := exact.Law(m)
 	all := exact.States(4, 3)
-	k := must(Cyclical{StepSize: 3, Period: 4}.Kernel(m, 1)).(*cyclical)
+	k := must(Cyclical{StepSize: 3, Period: 4}.Kernel(context.Background(), m, 1)).(*cyclical)
 	twin := exact.NewMatrix(len(all), func(x int, dst []float64) {
 		require.NoError(t, k.Reset(all[x]))
 		k.at = 0
@@ -110,7 +110,7 @@ func TestCyclicalBrokenTwin(t *testing.T) {
 		stay(dst, x)
 	})
 	assert.Greater(t, twin.MaxDiff(pi), 1e-3)
-	block := must(Cyclical{StepSize: 3, Period: 4}.Kernel(m, BlockSize)).(*cyclical)
+	block := must(Cyclical{StepSize: 3, Period: 4}.Kernel(context.Background(), m, BlockSize)).(*cyclical)
 	v, _ := exact.TransitionsPValue(observedKernel(t, m, block, func() { block.at = 0 }, 3200, 7), twin)
 	assert.Less(t, v, rate)
 }
@@ -157,16 +157,16 @@ func TestCyclicalCheckpointWithinPilots(t *testing.T) {
 				}
 			}
 		}
-		a := must(Cyclical{Period: 7}.Kernel(m, 2)).(*cyclical)
+		a := must(Cyclical{Period: 7}.Kernel(context.Background(), m, 2)).(*cyclical)
 		x, r := make([]int32, 18), []Stream{*NewStream(1, 0), *NewStream(1, 1)}
 		require.NoError(t, a.Reset(x))
 		step(a, x, r, 0, at)
 		saved, err := a.AppendBinary(nil)
 		require.NoError(t, err)
-		b := must(Cyclical{Period: 7}.Kernel(m, 2)).(*cyclical)
+		b := must(Cyclical{Period: 7}.Kernel(context.Background(), m, 2)).(*cyclical)
 		require.NoError(t, b.UnmarshalBinary(saved))
 		for n := range saved {
-			require.Error(t, must(Cyclical{Period: 7}.Kernel(m, 2)).UnmarshalBinary(saved[:n]))
+			require.Error(t, must(Cyclical{Period: 7}.Kernel(context.Background(), m, 2)).UnmarshalBinary(saved[:n]))
 		}
 		x2, r2 := append([]int32(nil), x...), append([]Stream(nil), r...)
 		step(a, x, r, at, 150)
@@ -177,7 +177,7 @@ func TestCyclicalCheckpointWithinPilots(t *testing.T) {
 		assert.True(t, bytes.Equal(want, got), "saved at %d", at)
 	}
 	bad := wire.AppendFloat64s(nil, []float64{1, 1, 7, 0, 0, 0, 0})
-	assert.ErrorContains(t, must(Cyclical{Period: 7}.Kernel(m, 2)).UnmarshalBinary(bad), "want positive ones at 0 … 6")
+	assert.ErrorContains(t, must(Cyclical{Period: 7}.Kernel(context.Background(), m, 2)).UnmarshalBinary(bad), "want positive ones at 0 … 6")
 }
 
 func ExampleCyclical() {

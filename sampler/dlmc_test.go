@@ -101,7 +101,7 @@ func TestDLMCBrokenTwin(t *testing.T) {
 	skipUnderRace(t)
 	m := newRugged(4, 3, 1, 0.5, 2)
 	pi, _ := exact.Law(m)
-	k := must(DLMC{StepSize: 0.3}.Kernel(m, 1)).(*dmala)
+	k := must(DLMC{StepSize: 0.3}.Kernel(context.Background(), m, 1)).(*dmala)
 	all := exact.States(4, 3)
 	twin := exact.NewMatrix(len(all), func(x int, dst []float64) {
 		require.NoError(t, k.Reset(all[x]))

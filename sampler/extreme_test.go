@@ -181,11 +181,11 @@ func TestShapesThatAreNone(t *testing.T) {
 		assert.ErrorContains(t, err, want)
 	}
 	for _, method := range everyMethod() {
-		_, err := method.Kernel(shapeless{0, 2}, 1)
+		_, err := method.Kernel(context.Background(), shapeless{0, 2}, 1)
 		assert.ErrorContains(t, err, "sites = 0")
-		_, err = method.Kernel(nil, 1)
+		_, err = method.Kernel(context.Background(), nil, 1)
 		assert.ErrorContains(t, err, "model = nil")
-		_, err = method.Kernel(newQuadratic(5, 1), BlockSize+1)
+		_, err = method.Kernel(context.Background(), newQuadratic(5, 1), BlockSize+1)
 		assert.ErrorContains(t, err, "chains = 33, want 1 … 32")
 	}
 }
@@ -196,7 +196,7 @@ func TestAdaptationFromAnyStart(t *testing.T) {
 	skipUnderRace(t)
 	m := newQuadratic(40, 3)
 	for _, start := range []float64{1e-3, 0.03, 1, 30, 1e3} {
-		k := must(DMALA{}.Kernel(m, BlockSize)).(*dmala)
+		k := must(DMALA{}.Kernel(context.Background(), m, BlockSize)).(*dmala)
 		tuner, err := tune.New("sampler: DMALA", start, 0)
 		require.NoError(t, err)
 		k.tune, k.alpha = tuner, start

@@ -1,6 +1,7 @@
 package sampler
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"testing"
@@ -22,7 +23,7 @@ func chequered(t *testing.T, rows, cols int) *energy.Ising {
 // The thresholds are the exact conditionals to half a unit of 2⁻³¹.
 func TestTorusGibbsConditionals(t *testing.T) {
 	m := chequered(t, 4, 6)
-	k, ok := must(Gibbs{Scan: Chromatic}.Kernel(m, 1)).(*torusGibbs)
+	k, ok := must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), m, 1)).(*torusGibbs)
 	require.True(t, ok)
 	d, x := make([]float64, 2), make([]int32, 24)
 	for n, around := range [][]int{{}, {1}, {1, 6}, {1, 6, 18}, {1, 5, 6, 18}} { // neighbours of site 0
@@ -74,7 +75,7 @@ func TestTorusGibbsSweep(t *testing.T) {
 		half(y, 1, func(q float64, z []int32) { law[exact.Index(z, 2)] += p * q })
 	})
 	counts := make([]int, 1<<16)
-	k := must(Gibbs{Scan: Chromatic}.Kernel(m, BlockSize))
+	k := must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), m, BlockSize))
 	x, info, streams := make([]int32, BlockSize*16), make([]Info, BlockSize), make([]Stream, BlockSize)
 	for s := range streams {
 		streams[s] = *NewStream(8, uint64(s))
@@ -116,19 +117,19 @@ func TestTorusGibbsIsUsedWhereItApplies(t *testing.T) {
 		m    energy.Model
 		fast bool
 	}{{chequered(t, 4, 4), true}, {scaled, true}, {chequered(t, 5, 4), false}, {chequered(t, 4, 5), false}, {chequered(t, 2, 4), false}, {fields, false}, {cube, false}} {
-		k := must(Gibbs{Scan: Chromatic}.Kernel(c.m, 1))
+		k := must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), c.m, 1))
 		_, fast := k.(*torusGibbs)
 		assert.Equal(t, c.fast, fast, "%T %v", c.m, c.m)
 	}
-	k := must(Gibbs{Scan: Chromatic}.Kernel(scaled, 1)).(*torusGibbs)
-	full := must(Gibbs{Scan: Chromatic}.Kernel(chequered(t, 4, 4), 1)).(*torusGibbs)
+	k := must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), scaled, 1)).(*torusGibbs)
+	full := must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), chequered(t, 4, 4), 1)).(*torusGibbs)
 	assert.InDelta(t, full.d[3]/2, k.d[3], 1e-15)
 }
 
 func TestTorusGibbsRuns(t *testing.T) {
 	m := chequered(t, 4, 6)
 	checkResume(t, m, Gibbs{Scan: Chromatic})
-	k := must(Gibbs{Scan: Chromatic}.Kernel(m, 4))
+	k := must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), m, 4))
 	x, info, streams := make([]int32, 4*24), make([]Info, 4), make([]Stream, 4)
 	require.NoError(t, k.Reset(x))
 	if !raceEnabled {
@@ -152,7 +153,7 @@ func BenchmarkGibbsTorus(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			k := must(Gibbs{Scan: Chromatic}.Kernel(m, 1))
+			k := must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), m, 1))
 			x, info, streams := make([]int32, side*side), make([]Info, 1), make([]Stream, 1)
 			if err := k.Reset(x); err != nil {
 				b.Fatal(err)

@@ -1,6 +1,7 @@
 package sampler
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"strings"
@@ -87,7 +88,7 @@ func TestKernelsLeaveTheirTargetInvariant(t *testing.T) {
 				continue
 			}
 			t.Run(name+"/"+space, func(t *testing.T) {
-				k, err := method.Kernel(m, 1)
+				k, err := method.Kernel(context.Background(), m, 1)
 				require.NoError(t, err)
 				p := transition(t, k, sites, levels)
 				assert.LessOrEqual(t, p.RowError(), 1e-12)
@@ -109,10 +110,10 @@ func TestKernelsLeaveTheirTargetInvariant(t *testing.T) {
 func TestBrokenTwinsFail(t *testing.T) {
 	m := newRugged(6, 2, 1, 0.5, 1)
 	pi, _ := exact.Law(m)
-	right := transition(t, must(DMALA{StepSize: 0.6}.Kernel(m, 1)), 6, 2)
+	right := transition(t, must(DMALA{StepSize: 0.6}.Kernel(context.Background(), m, 1)), 6, 2)
 
 	// Twin 1: DULA, that is DMALA that forgets to reject.
-	dula := transition(t, must(DULA{StepSize: 0.6}.Kernel(m, 1)), 6, 2)
+	dula := transition(t, must(DULA{StepSize: 0.6}.Kernel(context.Background(), m, 1)), 6, 2)
 	assert.Greater(t, dula.MaxDiff(pi), 1e-3)
 	p, _ := exact.TransitionsPValue(observed(t, m, DULA{StepSize: 0.6}, 640, 7), right)
 	assert.Less(t, p, rate)
@@ -120,7 +121,7 @@ func TestBrokenTwinsFail(t *testing.T) {
 	// Twin 2: GWG-X on three levels that lets the last change of a site win.
 	three := newRugged(3, 3, 1, 0.5, 2)
 	pi3, _ := exact.Law(three)
-	k := must(GWG{Flips: 2}.Kernel(three, 1)).(*gwg)
+	k := must(GWG{Flips: 2}.Kernel(context.Background(), three, 1)).(*gwg)
 	last := exact.NewMatrix(27, func(x int, dst []float64) {
 		all := exact.States(3, 3)
 		y := make([]int32, 3)
@@ -159,7 +160,7 @@ func TestDULAStationaryLaw(t *testing.T) {
 	pi, _ := exact.Law(m)
 	for _, alpha := range []float64{0.1, 0.3, 1, 20} {
 		t.Run(fmt.Sprint(alpha), func(t *testing.T) {
-			p := transition(t, must(DULA{StepSize: alpha}.Kernel(m, 1)), 7, 2)
+			p := transition(t, must(DULA{StepSize: alpha}.Kernel(context.Background(), m, 1)), 7, 2)
 			law := make([]float64, len(pi))
 			for k, x := range exact.States(7, 2) {
 				law[k] = math.Log(pi[k])
@@ -185,7 +186,7 @@ func TestDULAObserved(t *testing.T) {
 		}
 		t.Run(space, func(t *testing.T) {
 			sites, levels := m.Shape()
-			p := transition(t, must(DULA{StepSize: 0.7}.Kernel(m, 1)), sites, levels)
+			p := transition(t, must(DULA{StepSize: 0.7}.Kernel(context.Background(), m, 1)), sites, levels)
 			require.LessOrEqual(t, p.RowError(), 1e-12)
 			exact.Transitions(t, observed(t, m, DULA{StepSize: 0.7}, 640, 11), p, rate)
 		})
@@ -216,7 +217,7 @@ func TestDULAProposal(t *testing.T) {
 				}
 				return 2
 			}
-			p := transition(t, must(DULA{StepSize: alpha}.Kernel(m, 1)), sites, levels)
+			p := transition(t, must(DULA{StepSize: alpha}.Kernel(context.Background(), m, 1)), sites, levels)
 			e, g := make([]float64, 1), make([]float32, sites*levels)
 			all := exact.States(sites, levels)
 			for k, x := range all {
@@ -253,7 +254,7 @@ func TestKernelsAllocateNothing(t *testing.T) {
 			if !fits(name, space) || name == "preconditioned" {
 				continue
 			}
-			k := must(method.Kernel(m, 8))
+			k := must(method.Kernel(context.Background(), m, 8))
 			x := make([]int32, 8*sites)
 			info, streams := make([]Info, 8), make([]Stream, 8)
 			require.NoError(t, k.Reset(x))

@@ -17,6 +17,6 @@ func TestLangevinAllocates(t *testing.T) {
 	l, err := NewLangevin(m, LangevinConfig{})
 	require.NoError(t, err)
 	require.NoError(t, l.Reset())
-	b := &l.blocks[0]
-	require.Zero(t, testing.AllocsPerRun(100, func() { l.step(b, l.x, l.info, l.streams) }))
+	k := l.Kernels()[0]
+	require.Zero(t, testing.AllocsPerRun(100, func() { k.Step(l.info, l.x, l.streams) }))
 }

@@ -153,7 +153,7 @@ func TestLangevinWorkersAndResume(t *testing.T) {
 		}
 		other := cfg
 		other.Thin = 3
-		require.ErrorContains(t, build(1, other).Load(bytes.NewReader(saved)), "other chains")
+		require.ErrorContains(t, build(1, other).Load(bytes.NewReader(saved)), "Thin")
 	}
 	start := build(1, sampler.LangevinConfig{StepSize: 0.1, Unadjusted: true, Project: func(x []float32) { x[0] = 2 }})
 	require.Equal(t, float32(2), start.States()[0], "the start is projected")

@@ -1,6 +1,7 @@
 package sampler
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -56,7 +57,7 @@ func TestKernelsOnLibraryModels(t *testing.T) {
 				continue
 			}
 			t.Run(name+"/"+space, func(t *testing.T) {
-				p := transition(t, must(method.Kernel(m, 1)), sites, levels)
+				p := transition(t, must(method.Kernel(context.Background(), m, 1)), sites, levels)
 				tol := 1e-12
 				if name == "BlockGibbs" {
 					tol = 1e-7 // its probabilities are float32
@@ -127,7 +128,7 @@ func TestMinibatch(t *testing.T) {
 	exact.Transitions(t, observed(t, m, method, 6400, 5), p, rate)
 	c := run(t, m, method, Config{Warmup: -1}, 5)
 	assert.True(t, math.IsNaN(c.Info()[0].Energy))
-	_, err := DULA{Minibatch: true, Window: 1}.Kernel(threeLevelEstimates{newRugged(2, 5, 1, 0, 1)}, 1)
+	_, err := DULA{Minibatch: true, Window: 1}.Kernel(context.Background(), threeLevelEstimates{newRugged(2, 5, 1, 0, 1)}, 1)
 	assert.ErrorContains(t, err, "estimates have no windows")
 }
 
@@ -140,6 +141,6 @@ func (m threeLevelEstimates) Estimate(g []float32, x []int32, _ []rand.Source) {
 // On more than two levels an estimate without noise is the table itself.
 func TestMinibatchOfCategories(t *testing.T) {
 	m := threeLevelEstimates{newRugged(3, 3, 1, 0.5, 1)}
-	p := transition(t, must(DULA{StepSize: 1}.Kernel(m, 1)), 3, 3)
+	p := transition(t, must(DULA{StepSize: 1}.Kernel(context.Background(), m, 1)), 3, 3)
 	exact.Transitions(t, observed(t, m, DULA{StepSize: 1, Minibatch: true}, 640, 5), p, rate)
 }

@@ -48,7 +48,7 @@ func TestLocallyBalancedProposal(t *testing.T) {
 	m := newRugged(4, 3, 1, 0.5, 2)
 	all := exact.States(4, 3)
 	for _, b := range balances() {
-		k := must(LocallyBalanced{Balance: b, Exact: true}.Kernel(m, 1)).(*gwg)
+		k := must(LocallyBalanced{Balance: b, Exact: true}.Kernel(context.Background(), m, 1)).(*gwg)
 		for x, state := range all {
 			require.NoError(t, k.Reset(state))
 			total := 0.0
@@ -93,7 +93,7 @@ func TestLocallyBalancedBrokenTwin(t *testing.T) {
 	m := newRugged(4, 3, 1, 0.5, 2)
 	pi, _ := exact.Law(m)
 	all := exact.States(4, 3)
-	k := must(LocallyBalanced{Balance: Barker}.Kernel(m, 1)).(*gwg)
+	k := must(LocallyBalanced{Balance: Barker}.Kernel(context.Background(), m, 1)).(*gwg)
 	twin := exact.NewMatrix(len(all), func(x int, dst []float64) {
 		y := make([]int32, 4)
 		for c := range 12 {

@@ -23,7 +23,7 @@ func aisLaw(t *testing.T, m energy.Model, method Method, beta float64) (logw, la
 	scaled, err := energy.Scale(m, beta)
 	require.NoError(t, err)
 	e := exact.Energies(m)
-	p := transition(t, must(method.Kernel(scaled, 1)), sites, levels)
+	p := transition(t, must(method.Kernel(context.Background(), scaled, 1)), sites, levels)
 	n := len(e)
 	for x := range n {
 		for y := range n {

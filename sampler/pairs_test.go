@@ -122,7 +122,7 @@ func TestPairsWithinALanguageAreExact(t *testing.T) {
 		sites, levels := c.model.Shape()
 		for kind, method := range pairMethods(c.within) {
 			t.Run(kind+"/"+name, func(t *testing.T) {
-				p := transition(t, must(method.Kernel(c.model, 1)), sites, levels)
+				p := transition(t, must(method.Kernel(context.Background(), c.model, 1)), sites, levels)
 				assert.LessOrEqual(t, p.RowError(), 1e-12)
 				assert.LessOrEqual(t, p.MaxDiff(pi), 1e-12)
 				if kind != "BlockGibbs" { // which visits its blocks in order
@@ -147,7 +147,7 @@ func TestPairsWithoutALanguage(t *testing.T) {
 			if sites > 6 {
 				continue // large matrices, and nothing new
 			}
-			p := transition(t, must(method.Kernel(m, 1)), sites, levels)
+			p := transition(t, must(method.Kernel(context.Background(), m, 1)), sites, levels)
 			assert.LessOrEqual(t, p.DetailedBalance(pi), 1e-12, "%T on %s", method, name)
 		}
 	}
@@ -160,17 +160,17 @@ func TestBrokenPairsAreFoundOut(t *testing.T) {
 	up := constraint.Count{Levels: []int32{1}, Min: 2, Max: 3}
 	m := newRugged(6, 2, 1, 0, 1)
 	pi := restricted(m, up)
-	free := transition(t, must(PairGibbs{Updates: 1}.Kernel(m, 1)), 6, 2)
+	free := transition(t, must(PairGibbs{Updates: 1}.Kernel(context.Background(), m, 1)), 6, 2)
 	assert.Greater(t, free.MaxDiff(pi), 1e-3, "pairs that leave the language")
 
 	flat := newRugged(6, 2, 0, 0, 1)
-	blind := transition(t, must(PairGibbs{Within: up, Updates: 1}.Kernel(flat, 1)), 6, 2)
+	blind := transition(t, must(PairGibbs{Within: up, Updates: 1}.Kernel(context.Background(), flat, 1)), 6, 2)
 	assert.Greater(t, blind.MaxDiff(pi), 1e-3, "pairs that do not weigh energies")
 
-	eager := transition(t, must(Swap{Within: up, Updates: 1}.Kernel(flat, 1)), 6, 2)
+	eager := transition(t, must(Swap{Within: up, Updates: 1}.Kernel(context.Background(), flat, 1)), 6, 2)
 	assert.Greater(t, eager.MaxDiff(pi), 1e-3, "exchanges that are never rejected")
 
-	right := transition(t, must(Swap{Within: up, Updates: 1}.Kernel(m, 1)), 6, 2)
+	right := transition(t, must(Swap{Within: up, Updates: 1}.Kernel(context.Background(), m, 1)), 6, 2)
 	v, _ := exact.TransitionsPValue(observed(t, flat, Swap{Within: up, Updates: 1}, 640, 9), right)
 	assert.Less(t, v, rate, "draws tell, too")
 }
@@ -232,12 +232,12 @@ func TestPairsReachWhatIsDocumented(t *testing.T) {
 	} {
 		m := newRugged(c.sites, c.levels, 1, 0, 3)
 		pi := restricted(m, c.within)
-		p := transition(t, must(PairGibbs{Within: c.within, Updates: 1}.Kernel(m, 1)), c.sites, c.levels)
+		p := transition(t, must(PairGibbs{Within: c.within, Updates: 1}.Kernel(context.Background(), m, 1)), c.sites, c.levels)
 		assert.Equal(t, c.pairs, parts(p, pi), "PairGibbs, %s", name)
 		if c.swaps == undocumented {
 			continue
 		}
-		p = transition(t, must(Swap{Within: c.within, Updates: 1}.Kernel(m, 1)), c.sites, c.levels)
+		p = transition(t, must(Swap{Within: c.within, Updates: 1}.Kernel(context.Background(), m, 1)), c.sites, c.levels)
 		assert.Equal(t, c.swaps, parts(p, pi), "Swap, %s", name)
 	}
 }
@@ -245,7 +245,7 @@ func TestPairsReachWhatIsDocumented(t *testing.T) {
 func TestPairsStayInsideAndStartThere(t *testing.T) {
 	for name, c := range confinements(t) {
 		for kind, method := range pairMethods(c.within) {
-			k := must(method.Kernel(c.model, 1)).(Starter)
+			k := must(method.Kernel(context.Background(), c.model, 1)).(Starter)
 			sites, _ := c.model.Shape()
 			x := make([]int32, sites)
 			require.NoError(t, k.Start(x, NewStream(1, 2)))
@@ -279,14 +279,14 @@ func TestPairErrors(t *testing.T) {
 		"Swap: Updates = -2":      Swap{Updates: -2},
 		"needs Blocks":            BlockGibbs{Within: constraint.Any{}},
 	} {
-		_, err := method.Kernel(m, 1)
+		_, err := method.Kernel(context.Background(), m, 1)
 		assert.ErrorContains(t, err, want)
 	}
-	_, err := Swap{}.Kernel(newRugged(1, 2, 1, 0, 1), 1)
+	_, err := Swap{}.Kernel(context.Background(), newRugged(1, 2, 1, 0, 1), 1)
 	assert.ErrorContains(t, err, "Swap: sites = 1, want ≥ 2")
 	never := constraint.Count{Levels: []int32{1}, Min: 5}
 	for name, method := range pairMethods(never) {
-		_, err := method.Kernel(m, 1)
+		_, err := method.Kernel(context.Background(), m, 1)
 		assert.ErrorIs(t, err, constraint.ErrInfeasible, name)
 	}
 	for name, method := range pairMethods(constraint.Count{Levels: []int32{1}, Min: 2, Max: 2}) {
@@ -323,7 +323,7 @@ func TestPairsResumeAndAllocateNothing(t *testing.T) {
 	up := constraint.Count{Levels: []int32{1}, Min: 3, Max: 5}
 	for name, method := range pairMethods(up) {
 		for _, m := range []energy.Model{newQuadratic(9, 1), library(t)["ising"]} { // without a cache, and with one
-			k := must(method.Kernel(m, 8))
+			k := must(method.Kernel(context.Background(), m, 8))
 			x := make([]int32, 8*9)
 			info, streams := make([]Info, 8), make([]Stream, 8)
 			for s := range 8 {

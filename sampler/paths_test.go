@@ -70,7 +70,7 @@ func pathsMatrix(t *testing.T, k *paths, all [][]int32, score func(y, x []int32)
 // without replacement written out, weights being those of the state.
 func TestPathProbabilities(t *testing.T) {
 	m := newRugged(4, 3, 1, 0.5, 2)
-	k := must(Paths{Length: 2, Balance: Barker}.Kernel(m, 1)).(*paths)
+	k := must(Paths{Length: 2, Balance: Barker}.Kernel(context.Background(), m, 1)).(*paths)
 	for _, x := range exact.States(4, 3) {
 		require.NoError(t, k.Reset(x))
 		total := 0.0
@@ -104,7 +104,7 @@ func TestPathsBrokenTwins(t *testing.T) {
 	m := newRugged(4, 3, 1, 0.5, 2)
 	pi, _ := exact.Law(m)
 	all := exact.States(4, 3)
-	k := must(Paths{Length: 2}.Kernel(m, 1)).(*paths)
+	k := must(Paths{Length: 2}.Kernel(context.Background(), m, 1)).(*paths)
 	right := pathsMatrix(t, k, all, func(y, x []int32) (float64, float64) { return k.score(0, y, x) })
 	require.LessOrEqual(t, right.MaxDiff(pi), 1e-12)
 
@@ -129,7 +129,7 @@ func TestPathsBrokenTwins(t *testing.T) {
 // would keep the parity.
 func TestPathsAreIrreducible(t *testing.T) {
 	m := newRugged(4, 2, 1, 0, 1)
-	p := transition(t, must(Paths{Length: 2}.Kernel(m, 1)), 4, 2)
+	p := transition(t, must(Paths{Length: 2}.Kernel(context.Background(), m, 1)), 4, 2)
 	law := make([]float64, 16)
 	law[0] = 1
 	for range 2 {

@@ -1,6 +1,7 @@
 package sampler
 
 import (
+	"context"
 	"math"
 	"testing"
 
@@ -40,8 +41,8 @@ func TestSteepEnergies(t *testing.T) {
 				continue // every list repeats the best site and is rejected, as its documentation says
 			}
 			t.Run(name+"/"+space, func(t *testing.T) {
-				assert.LessOrEqual(t, transition(t, must(method.Kernel(m, 1)), sites, levels).MaxDiff(pi), 1e-12)
-				k := must(method.Kernel(m, 4))
+				assert.LessOrEqual(t, transition(t, must(method.Kernel(context.Background(), m, 1)), sites, levels).MaxDiff(pi), 1e-12)
+				k := must(method.Kernel(context.Background(), m, 4))
 				x := make([]int32, 0, 4*sites)
 				streams, info := make([]Stream, 4), make([]Info, 4)
 				for s := range streams {

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // SteppingStoneConfig says how stepping-stone sampling runs. The zero value runs
@@ -49,7 +50,7 @@ const (
 // Errors: settings out of range, whatever [Chains.Run] returns, and [ErrZero] if
 // no uniform draw has a probability.
 func SteppingStone(ctx context.Context, m energy.Model, method Method, cfg SteppingStoneConfig) (LogZ, error) {
-	sites, levels, err := checkShape("SteppingStone", m, 1)
+	sites, levels, err := check.Shape("sampler: SteppingStone", m, 1, BlockSize)
 	if err != nil {
 		return LogZ{}, err
 	}

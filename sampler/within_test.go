@@ -70,7 +70,7 @@ func TestDMALAWithinALanguageIsExact(t *testing.T) {
 			pi := restricted(c.model, c.within)
 			sites, levels := c.model.Shape()
 			method := DMALA{StepSize: 0.6, Within: c.within}
-			p := transition(t, must(method.Kernel(c.model, 1)), sites, levels)
+			p := transition(t, must(method.Kernel(context.Background(), c.model, 1)), sites, levels)
 			assert.LessOrEqual(t, p.RowError(), 1e-12)
 			assert.LessOrEqual(t, p.MaxDiff(pi), 1e-12)
 			assert.LessOrEqual(t, p.DetailedBalance(pi), 1e-12)
@@ -90,7 +90,7 @@ func TestForgettingTheNormaliserIsFoundOut(t *testing.T) {
 	require.NoError(t, err)
 	m := newRugged(6, 2, 1, 0.5, 7)
 	pi := restricted(m, apart)
-	k := must(DMALA{StepSize: 0.6, Within: apart}.Kernel(m, 1)).(*dmala)
+	k := must(DMALA{StepSize: 0.6, Within: apart}.Kernel(context.Background(), m, 1)).(*dmala)
 	all := exact.States(6, 2)
 	broken := exact.NewMatrix(len(all), func(x int, dst []float64) {
 		if stuck(k, all[x], x, dst) {
@@ -172,7 +172,7 @@ func TestWithinErrors(t *testing.T) {
 func TestWithinAdaptsResumesAndAllocatesNothing(t *testing.T) {
 	m := newQuadratic(9, 1)
 	up := constraint.Count{Levels: []int32{1}, Min: 3, Max: 5}
-	k := must(DMALA{Within: up}.Kernel(m, 8))
+	k := must(DMALA{Within: up}.Kernel(context.Background(), m, 8))
 	x := make([]int32, 8*9)
 	info, streams := make([]Info, 8), make([]Stream, 8)
 	for s := range 8 {
