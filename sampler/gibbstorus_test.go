@@ -39,7 +39,7 @@ func TestTorusGibbsConditionals(t *testing.T) {
 // A sweep is the product over one colour of independent conditionals, then over
 // the other: the law after a sweep from a fixed state, by the energy reached.
 func TestTorusGibbsSweep(t *testing.T) {
-	skipUnderRace(t)
+	exact.SkipUnderRace(t)
 	m := chequered(t, 4, 4)
 	start := []int32{1, 0, 0, 1, 1, 1, 0, 1, 0, 0, 1, 0, 1, 0, 1, 1}
 	// One half-sweep moves at most the 8 sites of a colour: 256 outcomes.
@@ -98,12 +98,12 @@ func TestTorusGibbsSweep(t *testing.T) {
 		coarse[i>>8] += counts[i]
 		coarseLaw[i>>8] += law[i]
 	}
-	exact.Counts(t, coarse, coarseLaw, rate)
+	exact.Counts(t, coarse, coarseLaw, exact.Rate)
 	wrong := append([]float64(nil), coarseLaw...)
 	for i := range wrong {
 		wrong[i] = coarseLaw[i^1]
 	}
-	assert.Less(t, exact.PValue(coarse, wrong), rate)
+	assert.Less(t, exact.PValue(coarse, wrong), exact.Rate)
 }
 
 func TestTorusGibbsIsUsedWhereItApplies(t *testing.T) {
@@ -132,13 +132,13 @@ func TestTorusGibbsRuns(t *testing.T) {
 	k := must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), m, 4))
 	x, info, streams := make([]int32, 4*24), make([]Info, 4), make([]Stream, 4)
 	require.NoError(t, k.Reset(x))
-	if !raceEnabled {
+	if !exact.Race {
 		assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(info, x, streams) }))
 	}
 	assert.ErrorIs(t, k.UnmarshalBinary(make([]byte, 40)), wire.ErrShort)
 	var want uint64
 	for _, workers := range []int{1, 2, 7} {
-		got := hashed(run(t, m, Gibbs{Scan: Chromatic}, Config{Chains: 70, Workers: workers, Warmup: -1}, 9).x)
+		got := hashed(run(t, m, Gibbs{Scan: Chromatic}, Config{Chains: 70, Workers: workers, Warmup: -1}, 9).States())
 		if want == 0 {
 			want = got
 		}

@@ -194,7 +194,7 @@ func (p *refProblem) diffusion(t *testing.T, process sampler.Masked, cfg sampler
 }
 
 func TestReferenceExperiment(t *testing.T) {
-	sampler.SkipUnderRace(t)
+	exact.SkipUnderRace(t)
 	problems := 12
 	if testing.Short() {
 		problems = 2

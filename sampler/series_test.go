@@ -12,6 +12,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/projection"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -20,7 +21,7 @@ import (
 // an AR(1) series of 96 steps given five values and the mean, without sampling.
 // The figures were computed independently before any of this was written.
 func TestSeriesMethodsByExactLaw(t *testing.T) {
-	if testing.Short() || sampler.RaceEnabled {
+	if testing.Short() || exact.Race {
 		t.Skip("200 products of matrices for every row of the table")
 	}
 	p := reference().prepare()
@@ -217,7 +218,7 @@ func TestSeriesKeepsLimits(t *testing.T) {
 	model, err := energy.NewAutoregressive(length, ar, ar, ar, ar)
 	require.NoError(t, err)
 	count := 10_000
-	if testing.Short() || sampler.RaceEnabled {
+	if testing.Short() || exact.Race {
 		count = 500
 	}
 	draw := func(count int, c sampler.DiffusionConfig) []float32 {

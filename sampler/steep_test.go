@@ -16,11 +16,11 @@ import (
 // NaN, no chain that cannot leave the worst state, no uphill move of thousands
 // of nats, and still the right transition matrix.
 func TestSteepEnergies(t *testing.T) {
-	skipUnderRace(t)
+	exact.SkipUnderRace(t)
 	for space, m := range map[string]energy.Model{
-		"binary":   newRugged(6, 2, 5e5, 0, 1),
-		"3-levels": newRugged(4, 3, 5e5, 0, 2),
-		"ordinal":  ordinal{newRugged(3, 5, 5e5, 0, 3)},
+		"binary":   exact.NewRugged(6, 2, 5e5, 0, 1),
+		"3-levels": exact.NewRugged(4, 3, 5e5, 0, 2),
+		"ordinal":  exact.Ordinal{Rugged: exact.NewRugged(3, 5, 5e5, 0, 3)},
 	} {
 		sites, levels := m.Shape()
 		energies := exact.Energies(m)

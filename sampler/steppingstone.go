@@ -90,8 +90,8 @@ func (cfg *SteppingStoneConfig) fill() ([]float64, error) {
 		return nil, fmt.Errorf("sampler: SteppingStoneConfig.Chains = %d, want ≥ 0", cfg.Chains)
 	case cfg.Stages < 0:
 		return nil, fmt.Errorf("sampler: SteppingStoneConfig.Stages = %d, want ≥ 0", cfg.Stages)
-	case cfg.Draws < 0 || cfg.Draws > 0 && cfg.Draws < minESS:
-		return nil, fmt.Errorf("sampler: SteppingStoneConfig.Draws = %d, want ≥ %d (0 for the default)", cfg.Draws, minESS)
+	case cfg.Draws < 0 || cfg.Draws > 0 && cfg.Draws < MinDraws:
+		return nil, fmt.Errorf("sampler: SteppingStoneConfig.Draws = %d, want ≥ %d (0 for the default)", cfg.Draws, MinDraws)
 	}
 	if cfg.Chains == 0 {
 		cfg.Chains = defaultStoneChains

@@ -130,15 +130,15 @@ func observedJoint(t *testing.T, k *tempering, m energy.Model, odd, draws int) [
 
 func temperingSpaces() map[string]energy.Model {
 	return map[string]energy.Model{
-		"binary":   newRugged(2, 2, 1, 0.5, 1),
-		"3-levels": newRugged(1, 3, 1, 0.5, 2),
-		"ordinal":  ordinal{newRugged(1, 5, 1, 0.5, 3)},
-		"holes":    newRugged(3, 2, 1, 0.5, 5).holed(),
+		"binary":   exact.NewRugged(2, 2, 1, 0.5, 1),
+		"3-levels": exact.NewRugged(1, 3, 1, 0.5, 2),
+		"ordinal":  exact.Ordinal{Rugged: exact.NewRugged(1, 5, 1, 0.5, 3)},
+		"holes":    exact.NewRugged(3, 2, 1, 0.5, 5).Holed(),
 	}
 }
 
 func TestTemperingLeavesTheJointLawInvariant(t *testing.T) {
-	skipUnderRace(t)
+	exact.SkipUnderRace(t)
 	for space, m := range temperingSpaces() {
 		betas := []float64{1, 0.4, 0}
 		for name, base := range map[string]Method{"DMALA": DMALA{StepSize: 0.6}, "Metropolis": Metropolis{Updates: 1}, "Gibbs": Gibbs{}} {
@@ -157,7 +157,7 @@ func TestTemperingLeavesTheJointLawInvariant(t *testing.T) {
 					assert.LessOrEqual(t, p.RowError(), 1e-12)
 					assert.LessOrEqual(t, p.MaxDiff(law), 1e-12)
 					if !testing.Short() && name != "Gibbs" {
-						exact.Transitions(t, observedJoint(t, block, m, odd, 640), p, rate)
+						exact.Transitions(t, observedJoint(t, block, m, odd, 640), p, exact.Rate)
 					}
 				}
 			})
@@ -167,7 +167,7 @@ func TestTemperingLeavesTheJointLawInvariant(t *testing.T) {
 
 // The twin swaps by the ratio of one replica only.
 func TestTemperingBrokenTwin(t *testing.T) {
-	m := newRugged(2, 2, 1, 0, 1)
+	m := exact.NewRugged(2, 2, 1, 0, 1)
 	method := Tempering{Base: Metropolis{Updates: 1}, Betas: []float64{1, 0.4, 0}}
 	k := must(method.Kernel(context.Background(), m, 1)).(*tempering)
 	twin := jointMatrix(t, k, m, func(j int, e, f float64) float64 {
@@ -176,13 +176,13 @@ func TestTemperingBrokenTwin(t *testing.T) {
 	assert.Greater(t, twin.MaxDiff(jointLaw(t, k.betas, m)), 1e-3)
 	block := must(method.Kernel(context.Background(), m, BlockSize)).(*tempering)
 	v, _ := exact.TransitionsPValue(observedJoint(t, block, m, 0, 640), twin)
-	assert.Less(t, v, rate)
+	assert.Less(t, v, exact.Rate)
 }
 
 // Two wells that no base kernel crosses: the share of each must be right, and
 // the ladder must have tuned itself.
 func TestTemperingCrossesBarriers(t *testing.T) {
-	skipUnderRace(t)
+	exact.SkipUnderRace(t)
 	const sites, depth = 12, 1.2
 	m := energy.Func{Sites: sites, Levels: 2, E: func(x []int32) float64 {
 		up := 0.0
@@ -288,7 +288,7 @@ func TestTemperingReportsFailures(t *testing.T) {
 }
 
 func TestTemperingRefusesDamagedCheckpoints(t *testing.T) {
-	m := newQuadratic(3, 1)
+	m := exact.NewQuadratic(3, 1)
 	k := must(Tempering{Rungs: 3}.Kernel(context.Background(), m, 2))
 	require.NoError(t, k.Reset(make([]int32, 6)))
 	saved, err := k.AppendBinary(nil)
