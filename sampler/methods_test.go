@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -51,6 +52,7 @@ func TestTrajectoryGolden(t *testing.T) {
 	require.NoError(t, err)
 	three := exact.NewRugged(4, 3, 1, 0.5, 2)
 	var b strings.Builder
+	names := map[energy.Model]string{ising: "*energy.Ising", three: "*sampler.rugged"} // as the file has them
 	for _, m := range []energy.Model{ising, three} {
 		for n, method := range everyMethod() {
 			if g, ok := method.(GWG); ok && g.Flips > 1 && m == energy.Model(three) {
@@ -60,7 +62,7 @@ func TestTrajectoryGolden(t *testing.T) {
 				method = BlockGibbs{Blocks: [][]int{{0, 3}, {1}}}
 			}
 			c := run(t, m, method, Config{Chains: 40, Seed: 1, Warmup: 50}, 50)
-			fmt.Fprintf(&b, "%T %d %T: %016x\n", m, n, method, hashed(c.States()))
+			fmt.Fprintf(&b, "%s %d sampler.%s: %016x\n", names[m], n, reflect.TypeOf(method).Name(), hashed(c.States()))
 		}
 	}
 	exact.Golden(t, "testdata/trajectory.golden", b.String())
