@@ -204,7 +204,7 @@ type book struct {
 	seen map[int]bool
 }
 
-func (b book) Bind(int, int, int) (Projection, error) { return b, nil }
+func (b book) Bind(context.Context, int, int, int) (Projection, error) { return b, nil }
 
 func (b book) Commit(x []int32, v []float32, _ rand.Source) error {
 	k := exact.Index(x, b.levels)
@@ -247,5 +247,5 @@ type full struct {
 	err error
 }
 
-func (f full) Bind(int, int, int) (Projection, error)       { return f, nil }
-func (f full) Commit([]int32, []float32, rand.Source) error { return f.err }
+func (f full) Bind(context.Context, int, int, int) (Projection, error) { return f, nil }
+func (f full) Commit([]int32, []float32, rand.Source) error            { return f.err }

@@ -209,7 +209,7 @@ func (d *Diffusion[S]) bind() error {
 		return nil
 	}
 	var err error
-	if d.projection, err = d.cfg.Projector.Bind(d.sites, d.levels, d.cfg.Batch); err != nil {
+	if d.projection, err = d.cfg.Projector.Bind(context.Background(), d.sites, d.levels, d.cfg.Batch); err != nil {
 		return err
 	}
 	d.warm, _ = d.projection.(Warm)

@@ -209,7 +209,7 @@ func TestGaussianClampsConditionTheRest(t *testing.T) {
 // upward moves predictions to ≥ 1.
 type upward struct{ from *[]float64 }
 
-func (u upward) Bind(int, int, int) (Projection, error) { return u, nil }
+func (u upward) Bind(context.Context, int, int, int) (Projection, error) { return u, nil }
 
 func (u upward) Project(_ context.Context, _ int, v []float32, from, _ float64, _ rand.Source) (float64, error) {
 	*u.from = append(*u.from, from)

@@ -189,7 +189,7 @@ func TestParticlesDoNotDependOnWorkersOrBatch(t *testing.T) {
 // quiet hides Reset and Copy.
 type quiet struct{ c *language }
 
-func (q quiet) Bind(sites, levels, samples int) (Projection, error) {
+func (q quiet) Bind(ctx context.Context, sites, levels, samples int) (Projection, error) {
 	return struct {
 		Projection
 		Drawer

@@ -1,15 +1,13 @@
 package projection
 
 import (
-	"context"
 	"fmt"
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
-	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// KL projects onto whatever a differentiable function can lead to: scores of
+// KLProjector projects onto whatever a differentiable function can lead to: scores of
 // classifiers and regressors, or black boxes with a differentiable stand-in. It
 // looks for the distribution y nearest to x in KL(x‖y) whose decoded sequence,
 // the likeliest one, satisfies
@@ -30,7 +28,7 @@ import (
 // but something nearer: tokens that the search changed without need are changed
 // back, dear ones are exchanged for cheaper ones while the constraint holds, and
 // then the rows are the closest ones, in closed form, whose likeliest tokens are
-// what is left (see [Exact.Nearest]).
+// what is left (see [PathProjection.Nearest]).
 //
 // Where the exact projection is known this ends there for counts, and a fifth
 // further away for weighted sums (TestGrid, TestKLGap).
@@ -45,14 +43,14 @@ import (
 // they stand for), g is raised by the decoded violation: without that nothing
 // would ever pull again.
 //
-// A KL is a recipe: the zero value of everything but Constraint is the
-// recommended setting, and Bind makes it a [Projection].
-type KL struct {
+// A KLProjector is a recipe: the zero value of everything but Constraint is the
+// recommended setting. Bind and Compile make it a [KLProjection].
+type KLProjector struct {
 	// Constraint leads the search, on sites × levels probability rows.
 	Constraint constraint.Smooth
 
 	// Judge decides about decoded sequences. The default is Constraint itself:
-	// by its Violation if it is a Set (for a Score, if it has Decide), otherwise
+	// by its Violation if it is a Set (for a [Partial], if it decides), otherwise
 	// by its Value at the one-hot rows of the sequence.
 	Judge constraint.Set
 
@@ -77,7 +75,7 @@ type KL struct {
 	Temperature float64 // θ, 0 for 1
 }
 
-// Defaults of a KL; the sources are with the fields. Those without one come from
+// Defaults of a KLProjector; the sources are with the fields. Those without one come from
 // TestGrid.
 const (
 	defaultStep        = 0.2
@@ -90,72 +88,24 @@ const (
 	defaultLead        = 1.001 // four digits more than the rounding of a float32 near 1
 )
 
-// Bind makes the recipe a [Projection] for samples of the given shape, an
-// *[Augmented].
-func (k KL) Bind(sites, levels, samples int) (Projection, error) {
-	if samples < 1 {
-		return nil, fmt.Errorf("projection: KL: samples = %d, want ≥ 1", samples)
-	}
-	a, err := k.compile(context.Background(), sites, levels)
-	if err != nil {
-		return nil, err
-	}
-	a.lambda = make([]float64, samples*a.smooth.Len())
-	for i := range samples {
-		a.Reset(i)
-	}
-	return a, nil
-}
-
-// Compile is Bind for use by hand.
-func (k KL) Compile(ctx context.Context, sites, levels int) (*Augmented, error) {
-	return k.compile(ctx, sites, levels)
-}
-
-func (k KL) compile(ctx context.Context, sites, levels int) (*Augmented, error) {
-	if err := k.fill(); err != nil {
-		return nil, err
-	}
-	free := k.Path.Language == nil
-	if free {
-		k.Path.Language = constraint.Any{}
-	}
-	within, err := k.Path.Compile(ctx, sites, levels)
-	if err != nil {
-		return nil, err
-	}
-	a := &Augmented{
-		recipe: k, smooth: k.Constraint, judge: k.Judge, within: within, free: free,
-		sites: sites, levels: levels,
-		name: nameOf(k.Path.Name, k.Constraint),
-	}
-	if a.judge == nil {
-		a.judge = ownJudge(k.Constraint, sites, levels)
-	}
-	if n := a.judge.Len(); n < 1 {
-		return nil, fmt.Errorf("projection: KL: Judge.Len() = %d, want ≥ 1", n)
-	}
-	return a, nil
-}
-
 // fill checks the recipe and puts the defaults in.
-func (k *KL) fill() error {
+func (k *KLProjector) fill() error {
 	if k.Constraint == nil {
-		return fmt.Errorf("projection: KL: Constraint is nil")
+		return fmt.Errorf("projection: Constraint is nil")
 	}
-	if v, ok := k.Constraint.(interface{ Validate() error }); ok {
+	if v, ok := k.Constraint.(KLValidator); ok {
 		if err := v.Validate(); err != nil {
-			return fmt.Errorf("projection: KL: %w", err)
+			return fmt.Errorf("projection: %w", err)
 		}
 	}
-	if s, ok := k.Constraint.(constraint.Score); ok && s.F == nil {
-		return fmt.Errorf("projection: KL: Constraint is a Score without F, want a function that leads the way")
+	if p, ok := k.Constraint.(Partial); ok && !p.Leads() {
+		return fmt.Errorf("projection: Constraint is a %s without derivatives, want one that leads the way", constraint.Name(k.Constraint))
 	}
 	if n := k.Constraint.Len(); n < 1 {
-		return fmt.Errorf("projection: KL: Constraint.Len() = %d, want ≥ 1", n)
+		return fmt.Errorf("projection: Constraint.Len() = %d, want ≥ 1", n)
 	}
 	if k.Path.Divergence != Forward || k.Path.Revive {
-		return fmt.Errorf("projection: KL: Path.Divergence = %v, Path.Revive = %v, want forward and false", k.Path.Divergence, k.Path.Revive)
+		return fmt.Errorf("projection: Path.Divergence = %v, Path.Revive = %v, want forward and false", k.Path.Divergence, k.Path.Revive)
 	}
 	for _, f := range []struct {
 		name     string
@@ -181,7 +131,7 @@ func (k *KL) fill() error {
 			bound = ">"
 		}
 		if v := *f.value; !(v >= f.least) || f.open && v == f.least || math.IsInf(v, 1) {
-			return fmt.Errorf("projection: KL: %s = %v, want %s %v and finite", f.name, v, bound, f.least)
+			return fmt.Errorf("projection: %s = %v, want %s %v and finite", f.name, v, bound, f.least)
 		}
 	}
 	for _, f := range []struct {
@@ -196,44 +146,11 @@ func (k *KL) fill() error {
 			*f.value = f.standard
 		}
 		if *f.value < 1 {
-			return fmt.Errorf("projection: KL: %s = %d, want ≥ 1", f.name, *f.value)
+			return fmt.Errorf("projection: %s = %d, want ≥ 1", f.name, *f.value)
 		}
 	}
 	if float32(k.Step) == 0 || float32(k.Temperature) == 0 || math.IsInf(1/k.Temperature, 0) {
-		return fmt.Errorf("projection: KL: Step = %v, Temperature = %v: out of the range of float32", k.Step, k.Temperature)
+		return fmt.Errorf("projection: Step = %v, Temperature = %v: out of the range of float32", k.Step, k.Temperature)
 	}
 	return nil
 }
-
-// ownJudge makes a smooth constraint the judge of sequences.
-func ownJudge(s constraint.Smooth, sites, levels int) constraint.Set {
-	if score, ok := s.(constraint.Score); !ok || score.Decide != nil {
-		if set, ok := s.(constraint.Set); ok {
-			return set
-		}
-	}
-	return oneHot{s, sites, levels}
-}
-
-// oneHot judges sequences by the value of a smooth constraint at their one-hot
-// rows. It allocates; a Set does not.
-type oneHot struct {
-	constraint.Smooth
-	sites, levels int
-}
-
-// Violation implements [constraint.Set].
-func (o oneHot) Violation(g []float64, x []int32) {
-	v := make([]float32, o.sites*o.levels)
-	m := o.Len()
-	for s := 0; s*o.sites < len(x); s++ {
-		clear(v)
-		for i, l := range x[s*o.sites : (s+1)*o.sites] {
-			v[i*o.levels+int(l)] = 1
-		}
-		o.Value(g[s*m:(s+1)*m], v)
-	}
-}
-
-// argMax stores the likeliest token of every row, the first among equals.
-func (a *Augmented) argMax(x []int32, z []float32) { simd.ArgMax(x, z, a.levels) }

@@ -3,7 +3,6 @@ package projection
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"testing"
@@ -78,9 +77,9 @@ func BenchmarkNovelCorpus(b *testing.B) {
 		lexicon.Add(x)
 	}
 	sites := len(all[0])
-	bound, err := Novel{Seen: lexicon}.Bind(sites, levels, 1)
+	bound, err := NovelProjector{Seen: lexicon}.Bind(b.Context(), sites, levels, 1)
 	require.NoError(b, err)
-	s := bound.(*Lexical)
+	s := bound.(*CorpusProjection)
 	r := rand.New(rand.NewPCG(1, 1))
 	vs := predictions(r, all, levels, 64, 6)
 	known := 0
@@ -101,9 +100,8 @@ func BenchmarkNovelCorpus(b *testing.B) {
 	}
 	_, err = s.LogProb(vs[0])
 	require.NoError(b, err)
-	_, nodes, edges := s.known.graph.Size()
-	b.Logf("%d molecules, %d sites, %d tokens, %d of %d modes known; trellis: %d nodes, %d edges",
-		len(all), sites, levels, known, len(vs), nodes, edges)
+	b.Logf("%d molecules, %d sites, %d tokens, %d of %d modes known; trellis: %d states",
+		len(all), sites, levels, known, len(vs), s.known.Automaton().States())
 	ctx := context.Background()
 	b.Run("project", func(b *testing.B) {
 		v := make([]float32, len(vs[0]))
@@ -120,7 +118,7 @@ func BenchmarkNovelCorpus(b *testing.B) {
 		for i := 0; b.Loop(); i++ {
 			v := vs[i%len(vs)]
 			for j, row := range w.rows {
-				row.load(v[j*levels : (j+1)*levels])
+				row.Load(v[j*levels : (j+1)*levels])
 			}
 		}
 	})
@@ -154,41 +152,4 @@ func BenchmarkNovelCorpus(b *testing.B) {
 			}
 		}
 	})
-}
-
-// BenchmarkNearest is the projection onto a random automaton with the given
-// number of token classes.
-func BenchmarkNearest(b *testing.B) {
-	for _, c := range []struct{ sites, levels, states, classes int }{{32, 40, 64, 40}, {128, 32768, 40, 256}} {
-		b.Run(fmt.Sprintf("sites=%d/levels=%d/states=%d/classes=%d", c.sites, c.levels, c.states, c.classes), func(b *testing.B) {
-			r := rand.New(rand.NewPCG(1, 1))
-			next, accepting := make([]int32, c.states*c.levels), make([]bool, c.states)
-			for s := range c.states {
-				accepting[s] = s%4 == 0
-				to := make([]int32, c.classes)
-				for k := range to {
-					to[k] = int32(r.IntN(c.states))
-				}
-				for v := range c.levels {
-					next[s*c.levels+v] = to[v%c.classes]
-				}
-			}
-			a, err := constraint.NewDFA(c.levels, next, accepting)
-			require.NoError(b, err)
-			e, err := Path{Language: a}.Compile(context.Background(), c.sites, c.levels)
-			require.NoError(b, err)
-			v, w := make([]float32, c.sites*c.levels), make([]float32, c.sites*c.levels)
-			for i := range v {
-				v[i] = 4 * float32(r.NormFloat64())
-			}
-			x := make([]int32, c.sites)
-			b.ReportAllocs()
-			for b.Loop() {
-				copy(w, v)
-				if _, err := e.Nearest(x, w); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
 }

@@ -3,6 +3,7 @@ package projection
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -10,29 +11,32 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/lead"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
-	"github.com/gibbsite-go/gibbsite/internal/trellis"
 )
 
-// Lexical is a [Novelty] whose set is a [constraint.Lexicon]. The trellis of the
-// lexicon gives the exact probability of the set, hence of novelty, and with it
+// CorpusProjection is a [NovelProjection] whose set is a [Corpus]. The trellis of the
+// corpus gives the exact probability of the set, hence of novelty, and with it
 // exact joint draws of new sequences.
 //
 // The trellis is compiled when it is first needed; sequences that Commit adds
-// are carried beside it for a while. A lexicon that grows otherwise is compiled
+// are carried beside it for a while. A corpus that grows otherwise is compiled
 // anew.
-type Lexical struct {
-	*Novelty
-	lexicon *constraint.Lexicon
-	trials  int
+type CorpusProjection struct {
+	*NovelProjection
+	trials int
 
 	mu       sync.Mutex
-	compiled int     // words in the lexicon when known was compiled, −1: never
-	known    *Exact  // the language without novelty; nil if empty
-	added    []int32 // sequences committed since, one after the other
-	others   *Exact  // the language of novelty itself, for hard cases
-	othersAt int     // words when others was compiled, −1: never
+	compiled int             // words in the corpus when known was compiled, −1: never
+	known    *PathProjection // the language without novelty; nil if empty
+	added    []int32         // sequences committed since, one after the other
+	others   *PathProjection // the language of novelty itself, for hard cases
+	othersAt int             // words when others was compiled, −1: never
 }
+
+// defaultTrials is where rejection gives way: beyond it P(novel) is likely
+// below 5 %, and compiling the exact distribution pays.
+const defaultTrials = 64
 
 // addedShare is when sequences beside the trellis enter it: one in eight of the
 // words, or 256 where there are few, so that their cost stays below that of the
@@ -47,16 +51,16 @@ const (
 // sixteen are left at 1e-4 (TestLexicalProbability asks for ten).
 const certain = 1e-4
 
-func newLexical(s *Novelty, lexicon *constraint.Lexicon, trials int) *Lexical {
+func newCorpusProjection(s *NovelProjection, corpus Corpus, trials int) *CorpusProjection {
 	if trials == 0 {
 		trials = defaultTrials
 	}
-	return &Lexical{Novelty: s, lexicon: lexicon, trials: trials, compiled: -1, othersAt: -1}
+	return &CorpusProjection{NovelProjection: s, trials: trials, compiled: -1, othersAt: -1}
 }
 
-// Commit is [Novelty.Commit].
-func (s *Lexical) Commit(x []int32, v []float32, src rand.Source) error {
-	if err := s.Novelty.Commit(x, v, src); err != nil {
+// Commit is [NovelProjection.Commit].
+func (s *CorpusProjection) Commit(x []int32, v []float32, src rand.Source) error {
+	if err := s.NovelProjection.Commit(x, v, src); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -70,20 +74,20 @@ func (s *Lexical) Commit(x []int32, v []float32, src rand.Source) error {
 // LogZ returns the log of the total weight of the new sequences,
 //
 //	log Σ_{x ∈ C, x ∉ D} ∏_i exp(v[i,x_i]).
-func (s *Lexical) LogZ(v []float32) (float64, error) {
-	check.Len("projection", "v", len(v), s.within.sites*s.within.levels)
-	s.Novelty.mu.RLock()
-	defer s.Novelty.mu.RUnlock()
+func (s *CorpusProjection) LogZ(v []float32) (float64, error) {
+	check.Len("projection", "v", len(v), s.sites*s.levels)
+	s.NovelProjection.mu.RLock()
+	defer s.NovelProjection.mu.RUnlock()
 	all, novel, err := s.split(v)
 	return all + novel, err
 }
 
 // LogProb returns the exact log-probability that a draw from p, restricted to
 // the language if there is one, is new: log(1 − P(D)).
-func (s *Lexical) LogProb(v []float32) (float64, error) {
-	check.Len("projection", "v", len(v), s.within.sites*s.within.levels)
-	s.Novelty.mu.RLock()
-	defer s.Novelty.mu.RUnlock()
+func (s *CorpusProjection) LogProb(v []float32) (float64, error) {
+	check.Len("projection", "v", len(v), s.sites*s.levels)
+	s.NovelProjection.mu.RLock()
+	defer s.NovelProjection.mu.RUnlock()
 	_, novel, err := s.split(v)
 	return novel, err
 }
@@ -91,25 +95,24 @@ func (s *Lexical) LogProb(v []float32) (float64, error) {
 // Draw stores in x0 an exact draw from p restricted to new sequences, and
 // returns LogZ. It draws without regard to novelty first and rejects what is
 // known; after too many rejections it draws from the trellis of the complement.
-func (s *Lexical) Draw(x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
-	check.Len("projection", "x0", len(x0), s.within.sites)
-	check.Len("projection", "v", len(v), s.within.sites*s.within.levels)
-	s.Novelty.mu.RLock()
-	defer s.Novelty.mu.RUnlock()
+func (s *CorpusProjection) Draw(x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
+	check.Len("projection", "x0", len(x0), s.sites)
+	check.Len("projection", "v", len(v), s.sites*s.levels)
+	s.NovelProjection.mu.RLock()
+	defer s.NovelProjection.mu.RUnlock()
 	all, novel, err := s.split(v)
 	if err != nil {
 		return 0, err
 	}
-	w := s.within.take()
-	defer s.within.give(w)
-	if _, err := w.run.Filter(v); err != nil {
-		return 0, explain(s.within.name, err)
+	_, ok, err := s.within.DrawUntil(x0, v, src, s.trials, func(x []int32) bool { return !s.corpus.Contains(x) })
+	if err == nil {
+		err = s.failed()
 	}
-	for range s.trials {
-		w.run.Draw(x0, src)
-		if !s.lexicon.Contains(x0) {
-			return all + novel, nil
-		}
+	if err != nil {
+		return 0, err
+	}
+	if ok {
+		return all + novel, nil
 	}
 	others, err := s.complement()
 	if err != nil {
@@ -123,7 +126,7 @@ func (s *Lexical) Draw(x0 []int32, v []float32, src rand.Source) (logZ float64, 
 
 // split returns the log of the weight of the language and the log-probability
 // of novelty within it.
-func (s *Lexical) split(v []float32) (all, novel float64, err error) {
+func (s *CorpusProjection) split(v []float32) (all, novel float64, err error) {
 	if all, err = s.within.LogZ(v); err != nil {
 		return 0, 0, err
 	}
@@ -144,7 +147,7 @@ func (s *Lexical) split(v []float32) (all, novel float64, err error) {
 }
 
 // knownLogZ returns the log of the weight of the known sequences.
-func (s *Lexical) knownLogZ(v []float32) (float64, error) {
+func (s *CorpusProjection) knownLogZ(v []float32) (float64, error) {
 	known, added, err := s.current()
 	if err != nil {
 		return 0, err
@@ -159,47 +162,47 @@ func (s *Lexical) knownLogZ(v []float32) (float64, error) {
 			logZ = math.Inf(-1)
 		}
 	}
-	levels := s.within.levels
-	for x := range slices.Chunk(added, s.within.sites) {
-		if !s.within.graph.Accepts(x) {
+	levels := s.levels
+	for x := range slices.Chunk(added, s.sites) {
+		if !s.within.Accepts(x) {
 			continue
 		}
 		weight := 0.0
 		for i, token := range x {
 			weight += float64(v[i*levels+int(token)])
 		}
-		logZ = addLogs(logZ, weight)
+		logZ = lead.AddLogs(logZ, weight)
 	}
 	return logZ, nil
 }
 
 // current returns the trellis of the known sequences of the language, nil if
 // there are none, and those added since it was compiled.
-func (s *Lexical) current() (known *Exact, added []int32, err error) {
+func (s *CorpusProjection) current() (known *PathProjection, added []int32, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	beside := len(s.added) / s.within.sites
-	stale := s.compiled < 0 || s.compiled+beside != s.lexicon.Len() ||
+	beside := len(s.added) / s.sites
+	stale := s.compiled < 0 || s.compiled+beside != s.corpus.Len() ||
 		beside > max(addedLeast, s.compiled/addedShare)
 	if stale {
-		if s.known, err = s.compile(s.lexicon); err != nil {
+		if s.known, err = s.compile(s.corpus); err != nil {
 			return nil, nil, err
 		}
-		s.compiled, s.added = s.lexicon.Len(), s.added[:0]
+		s.compiled, s.added = s.corpus.Len(), s.added[:0]
 	}
 	return s.known, s.added, nil
 }
 
 // complement returns the trellis of the new sequences of the language.
-func (s *Lexical) complement() (*Exact, error) {
+func (s *CorpusProjection) complement() (*PathProjection, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.othersAt != s.lexicon.Len() {
-		others, err := s.compile(constraint.Complement(s.lexicon))
+	if s.othersAt != s.corpus.Len() {
+		others, err := s.compile(constraint.Complement(s.corpus))
 		if err != nil {
 			return nil, err
 		}
-		s.others, s.othersAt = others, s.lexicon.Len()
+		s.others, s.othersAt = others, s.corpus.Len()
 	}
 	if s.others == nil {
 		return nil, s.exhausted()
@@ -209,22 +212,21 @@ func (s *Lexical) complement() (*Exact, error) {
 
 // compile unrolls a part of the language, nil if it is empty. The automaton
 // reads padding as a token, because the set holds whole rows of tokens.
-func (s *Lexical) compile(part constraint.Automaton) (*Exact, error) {
+func (s *CorpusProjection) compile(part constraint.Automaton) (*PathProjection, error) {
 	if !s.free {
-		both, err := constraint.Intersect(s.within.graph, part)
+		both, err := constraint.Intersect(s.within.Automaton(), part)
 		if err != nil {
-			return nil, explain(s.name, err)
+			return nil, fmt.Errorf("projection: %s: %w", s.name, err)
 		}
 		part = both
 	}
-	config := trellis.Config{Sites: s.within.sites, Levels: s.within.levels}
-	g, err := trellis.Compile(context.Background(), part, config)
-	var dead *trellis.DeadError
+	e, err := Path{Language: part, Name: s.name}.Compile(context.Background(), s.sites, s.levels)
+	if err := s.failed(); err != nil {
+		return nil, err
+	}
+	var dead *InfeasibleError
 	if errors.As(err, &dead) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, explain(s.name, err)
-	}
-	return &Exact{name: s.name, graph: g, sites: s.within.sites, levels: s.within.levels, rule: s.rule}, nil
+	return e, err
 }

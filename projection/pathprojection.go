@@ -8,11 +8,13 @@ import (
 	"math/rand/v2"
 	"sync"
 
+	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/lead"
 	"github.com/gibbsite-go/gibbsite/internal/trellis"
 )
 
-// Exact is a [Path] compiled for a shape. Everywhere v holds log-weights,
+// PathProjection is a [Path] compiled for a shape. Everywhere v holds log-weights,
 // sites × levels, row-major, each row up to a constant, −Inf for what is
 // impossible; they stand for the factorised distribution
 //
@@ -20,13 +22,13 @@ import (
 //
 // Errors are *[InfeasibleError] if no sequence of the language has positive
 // probability and *[WeightError] for a NaN or +Inf. Slices of the wrong length
-// panic. An Exact is safe for concurrent use; after warm-up only KBest and
-// Count allocate.
-type Exact struct {
+// panic. A PathProjection is safe for concurrent use; after warm-up only
+// KBest, Ascending and Count allocate.
+type PathProjection struct {
 	name          string
 	graph         *trellis.Graph
 	sites, levels int
-	rule          rule
+	rule          lead.Rule
 
 	mu   sync.Mutex
 	free []*worker
@@ -34,11 +36,11 @@ type Exact struct {
 
 // worker is the scratch of one call.
 type worker struct {
-	run  *trellis.Runner
-	rows *rows
-	x    []int32
+	run *trellis.Runner
+	row *lead.Row
+	x   []int32
 
-	exact *Exact // of the row in rows
+	of    *PathProjection // whose row is loaded
 	v     []float32
 	table []float64 // prices of the row, if kept
 }
@@ -48,7 +50,7 @@ type worker struct {
 const tableShare = 4
 
 // take returns scratch that no other call uses.
-func (e *Exact) take() *worker {
+func (e *PathProjection) take() *worker {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if n := len(e.free); n > 0 {
@@ -60,14 +62,14 @@ func (e *Exact) take() *worker {
 }
 
 // give returns scratch to the others.
-func (e *Exact) give(w *worker) {
+func (e *PathProjection) give(w *worker) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.free = append(e.free, w)
 }
 
 // Shape returns the number of sites and of levels.
-func (e *Exact) Shape() (sites, levels int) { return e.sites, e.levels }
+func (e *PathProjection) Shape() (sites, levels int) { return e.sites, e.levels }
 
 // Draw stores in x0 an exact draw from p restricted to the language,
 //
@@ -76,15 +78,15 @@ func (e *Exact) Shape() (sites, levels int) { return e.sites, e.levels }
 // and returns log Z, the log of the total weight of the language under the
 // weights exp(v) as they are; it equals log P(C) if the rows are normalised. v
 // is not modified.
-func (e *Exact) Draw(x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
+func (e *PathProjection) Draw(x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("projection", "x0", len(x0), e.sites)
 	return e.Sample(x0, v, src)
 }
 
 // Sample fills dst, any number of sequences one after the other, with
-// independent exact draws as by [Exact.Draw]; more than one of them share the
+// independent exact draws as by [PathProjection.Draw]; more than one of them share the
 // sums.
-func (e *Exact) Sample(dst []int32, v []float32, src rand.Source) (logZ float64, err error) {
+func (e *PathProjection) Sample(dst []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	if len(dst)%e.sites != 0 {
 		panic(fmt.Sprintf("projection: len(dst) = %d, want a multiple of %d", len(dst), e.sites))
 	}
@@ -100,8 +102,29 @@ func (e *Exact) Sample(dst []int32, v []float32, src rand.Source) (logZ float64,
 	return logZ, nil
 }
 
+// DrawUntil stores in x0 the first of at most the given number of independent
+// draws, as by [PathProjection.Draw], that accept takes, and reports whether
+// there was one; otherwise x0 holds the last of them. The draws share the sums
+// over the language. accept must not keep its argument.
+func (e *PathProjection) DrawUntil(x0 []int32, v []float32, src rand.Source, trials int, accept func(x []int32) bool) (logZ float64, ok bool, err error) {
+	check.Len("projection", "x0", len(x0), e.sites)
+	check.Len("projection", "v", len(v), e.sites*e.levels)
+	w := e.take()
+	defer e.give(w)
+	if logZ, err = w.run.Filter(v); err != nil {
+		return 0, false, explain(e.name, err)
+	}
+	for range trials {
+		w.run.Draw(x0, src)
+		if accept(x0) {
+			return logZ, true, nil
+		}
+	}
+	return logZ, false, nil
+}
+
 // LogZ returns log Σ_{x ∈ C} ∏_i exp(v[i,x_i]).
-func (e *Exact) LogZ(v []float32) (float64, error) {
+func (e *PathProjection) LogZ(v []float32) (float64, error) {
 	check.Len("projection", "v", len(v), e.sites*e.levels)
 	w := e.take()
 	defer e.give(w)
@@ -111,7 +134,7 @@ func (e *Exact) LogZ(v []float32) (float64, error) {
 
 // MAP stores in x the likeliest sequence of the language, the first in
 // lexicographic order among equals, and returns its log-weight Σ_i v[i,x_i].
-func (e *Exact) MAP(x []int32, v []float32) (logWeight float64, err error) {
+func (e *PathProjection) MAP(x []int32, v []float32) (logWeight float64, err error) {
 	check.Len("projection", "x", len(x), e.sites)
 	check.Len("projection", "v", len(v), e.sites*e.levels)
 	w := e.take()
@@ -122,7 +145,7 @@ func (e *Exact) MAP(x []int32, v []float32) (logWeight float64, err error) {
 
 // Marginals stores in dst (sites × levels) the log-probabilities
 // log P(x_i = l | x ∈ C), −Inf for what cannot occur.
-func (e *Exact) Marginals(dst []float64, v []float32) error {
+func (e *PathProjection) Marginals(dst []float64, v []float32) error {
 	check.Len("projection", "dst", len(dst), e.sites*e.levels)
 	check.Len("projection", "v", len(v), e.sites*e.levels)
 	w := e.take()
@@ -137,7 +160,7 @@ func (e *Exact) Marginals(dst []float64, v []float32) error {
 // KBest yields the sequences of the language that have positive probability
 // with their log-weights, the likeliest first. The slice is overwritten by the
 // next step, and v must not change meanwhile.
-func (e *Exact) KBest(v []float32) (iter.Seq2[[]int32, float64], error) {
+func (e *PathProjection) KBest(v []float32) (iter.Seq2[[]int32, float64], error) {
 	check.Len("projection", "v", len(v), e.sites*e.levels)
 	w := e.take()
 	defer e.give(w)
@@ -145,25 +168,45 @@ func (e *Exact) KBest(v []float32) (iter.Seq2[[]int32, float64], error) {
 	return seq, explain(e.name, err)
 }
 
+// Ascending yields the sequences of the language with the sum of their costs,
+// Σ_i cost[i,x_i], the cheapest first, for costs per site and token of any
+// origin; +Inf is what may not be. The slice is overwritten by the next step,
+// and cost must not change meanwhile.
+func (e *PathProjection) Ascending(cost []float64) (iter.Seq2[[]int32, float64], error) {
+	check.Len("projection", "cost", len(cost), e.sites*e.levels)
+	w := e.take()
+	defer e.give(w)
+	seq, err := w.run.Ascending(cost)
+	return seq, explain(e.name, err)
+}
+
 // Count returns the number of sequences in the language; if v is not nil, of
 // those without a token of weight −Inf.
-func (e *Exact) Count(v []float32) *big.Int {
+func (e *PathProjection) Count(v []float32) *big.Int {
 	if v != nil {
 		check.Len("projection", "v", len(v), e.sites*e.levels)
 	}
 	return e.graph.Count(v)
 }
 
+// Automaton returns the language as it was compiled, unrolled over the sites: a
+// view for further algebra, in which padding is a token like others.
+func (e *PathProjection) Automaton() constraint.Automaton { return e.graph }
+
+// String returns the name of the language: that of the Path, by default what
+// [constraint.Name] calls it.
+func (e *PathProjection) String() string { return e.name }
+
 // Accepts reports whether x is in the language.
-func (e *Exact) Accepts(x []int32) bool {
+func (e *PathProjection) Accepts(x []int32) bool {
 	check.Len("projection", "x", len(x), e.sites)
 	return e.graph.Accepts(x)
 }
 
 // Project replaces v by the nearest factorised distribution whose likeliest
-// sequence is in the language, as [Exact.Nearest] does. The violation that
+// sequence is in the language, as [PathProjection.Nearest] does. The violation that
 // remains is always 0. Nothing but ctx, v and the error matters here.
-func (e *Exact) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
+func (e *PathProjection) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
@@ -188,8 +231,8 @@ func (e *Exact) Project(ctx context.Context, sample int, v []float32, from, to f
 //
 // The divergence separates over sites, so the problem is a shortest path with
 // one cost per site and token (see Cardei et al. 2025 for the projection; the
-// closed form of the rows is in rows.go).
-func (e *Exact) Nearest(x []int32, v []float32) (divergence float64, err error) {
+// closed form of the rows is that of package lead).
+func (e *PathProjection) Nearest(x []int32, v []float32) (divergence float64, err error) {
 	check.Len("projection", "x", len(x), e.sites)
 	check.Len("projection", "v", len(v), e.sites*e.levels)
 	w := e.take()
@@ -197,25 +240,25 @@ func (e *Exact) Nearest(x []int32, v []float32) (divergence float64, err error) 
 	return e.nearest(w, x, v)
 }
 
-func (e *Exact) nearest(w *worker, x []int32, v []float32) (float64, error) {
-	if w.rows == nil {
-		w.rows = newRows(e.levels, e.rule)
+func (e *PathProjection) nearest(w *worker, x []int32, v []float32) (float64, error) {
+	if w.row == nil {
+		w.row = lead.New(e.levels, e.rule)
 		if classes, _, _ := e.graph.Size(); classes*tableShare >= e.levels {
 			w.table = make([]float64, e.levels)
 		}
 	}
-	w.exact, w.v = e, v
+	w.of, w.v = e, v
 	divergence, err := w.run.CheapestBy(x, v, w)
 	if err != nil {
 		return 0, explain(e.name, err)
 	}
 	for i, token := range x {
 		row := v[i*e.levels : (i+1)*e.levels]
-		if w.rows.satisfied(row, token) {
+		if w.row.Satisfied(row, token) {
 			continue
 		}
-		w.rows.load(row)
-		w.rows.pool(row, token)
+		w.row.Load(row)
+		w.row.Pool(row, token)
 	}
 	return divergence, nil
 }
@@ -223,14 +266,11 @@ func (e *Exact) nearest(w *worker, x []int32, v []float32) (float64, error) {
 // Site implements [trellis.Pricer]: it normalises a row, and prices all tokens in
 // order if many will be asked for.
 func (w *worker) Site(i int) error {
-	row := w.v[i*w.exact.levels : (i+1)*w.exact.levels]
-	bad, ok := w.rows.load(row)
+	row := w.v[i*w.of.levels : (i+1)*w.of.levels]
+	bad, ok := w.row.Load(row)
 	switch {
 	case ok && w.table != nil:
-		for rank := range row {
-			token, cost, _ := w.rows.at(rank)
-			w.table[token] = cost
-		}
+		w.row.Costs(w.table)
 		return nil
 	case ok:
 		return nil
@@ -245,6 +285,5 @@ func (w *worker) Price(token int32) float64 {
 	if w.table != nil {
 		return w.table[token]
 	}
-	cost, _ := w.rows.price(token, 0)
-	return cost
+	return w.row.Price(token)
 }

@@ -3,38 +3,38 @@ package projection
 import (
 	"math"
 
-	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/lead"
 )
 
-// corpusSearch finds the cheapest sequence that is not in a lexicon by branch
-// and bound: follow the sequences of the lexicon from the cheapest token of
-// each site on; where a token leaves the lexicon, the rest of the sequence is
+// corpusSearch finds the cheapest sequence that is not in a corpus by branch
+// and bound: follow the sequences of the corpus from the cheapest token of
+// each site on; where a token leaves the corpus, the rest of the sequence is
 // free and takes its cheapest tokens. A branch ends when it costs as much as
 // the best sequence found. Corpora are thin, so that one way along the most
 // likely tokens and a few steps beside it are all there is to do.
 type corpusSearch struct {
-	lexicon *constraint.Lexicon
-	rows    []*rows
-	rest    []float64 // rest[i]: cost of the cheapest tokens from site i on
-	x       []int32   // the branch
-	best    []int32
-	cost    float64 // of best
+	corpus Corpus
+	rows   []*lead.Row
+	rest   []float64 // rest[i]: cost of the cheapest tokens from site i on
+	x      []int32   // the branch
+	best   []int32
+	cost   float64 // of best
 }
 
 // find stores the cheapest novel sequence in s.best and returns false if there
 // is none. Every row must have a token of finite cost.
-func (s *corpusSearch) find(lexicon *constraint.Lexicon, all []*rows) bool {
-	s.lexicon, s.rows = lexicon, all
+func (s *corpusSearch) find(corpus Corpus, all []*lead.Row) bool {
+	s.corpus, s.rows = corpus, all
 	n := len(all)
 	if s.x == nil {
 		s.x, s.best, s.rest = make([]int32, n), make([]int32, n), make([]float64, n+1)
 	}
 	for i := n - 1; i >= 0; i-- {
-		_, c, _ := all[i].at(0)
+		_, c, _ := all[i].At(0)
 		s.rest[i] = s.rest[i+1] + c
 	}
 	s.cost = math.Inf(1)
-	s.walk(0, lexicon.Start(), 0)
+	s.walk(0, corpus.Start(), 0)
 	return !math.IsInf(s.cost, 1)
 }
 
@@ -42,18 +42,18 @@ func (s *corpusSearch) find(lexicon *constraint.Lexicon, all []*rows) bool {
 // costs so far.
 func (s *corpusSearch) walk(i, state int, so float64) {
 	if i == len(s.x) {
-		if !s.lexicon.Accepting(state) && so < s.cost {
+		if !s.corpus.Accepting(state) && so < s.cost {
 			s.keep(i, so)
 		}
 		return
 	}
 	for rank := 0; ; rank++ {
-		token, cost, ok := s.rows[i].at(rank)
+		token, cost, ok := s.rows[i].At(rank)
 		if !ok || so+cost+s.rest[i+1] >= s.cost {
 			return
 		}
 		s.x[i] = token
-		next := s.lexicon.Next(state, token)
+		next := s.corpus.Next(state, token)
 		if next < 0 { // later tokens cost more, wherever they lead
 			s.keep(i+1, so+cost+s.rest[i+1])
 			return
@@ -67,6 +67,6 @@ func (s *corpusSearch) keep(i int, cost float64) {
 	s.cost = cost
 	copy(s.best, s.x[:i])
 	for ; i < len(s.x); i++ {
-		s.best[i] = s.rows[i].order[0]
+		s.best[i] = s.rows[i].Token(0)
 	}
 }

@@ -5,9 +5,10 @@ import (
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/lead"
 )
 
-// Novel keeps sequences out of a growing set: a distribution moves to the
+// NovelProjector keeps sequences out of a growing set: a distribution moves to the
 // nearest one whose likeliest sequence is not in the set, and what a run
 // produces enters it.
 //
@@ -17,11 +18,13 @@ import (
 // over the tokens of largest gap; here the search is exact and has three forms,
 // chosen by what is known about the set:
 //
-//   - a [constraint.Lexicon]: branch and bound on its automaton;
+//   - a [Corpus], such as a [constraint.Lexicon]: branch and bound on its automaton;
 //   - any other [Seen]: sequences in order of cost until one is new, at most
 //     one more than there are known ones;
 //   - a language beside it: the same, in order of cost within the language.
-type Novel struct {
+//
+// A NovelProjector is a recipe: the zero value is the recommended setting.
+type NovelProjector struct {
 	// Seen is the set. The default is a new, empty Lexicon for every Bind.
 	Seen Seen
 
@@ -42,44 +45,39 @@ type Novel struct {
 	Trials int
 }
 
-// Seen is a set of sequences. Sequences have as many tokens as the model has
-// sites, padding included. A set that can fail, such as one in a database, also
-// has a method Err() error, which is asked after every call; once it returns an
-// error the results of that call are not used.
-//
-// Contains may be called by several goroutines at once, but not during Add.
-type Seen interface {
-	// Contains reports whether x is in the set. It does not keep x.
-	Contains(x []int32) bool
-
-	// Add puts x into the set and reports whether it was not there. It does
-	// not keep x.
-	Add(x []int32) bool
-}
-
-// defaultTrials is where rejection gives way: beyond it P(novel) is likely
-// below 5 %, and compiling the exact law pays.
-const defaultTrials = 64
-
 // Bind makes the recipe a [Projection] for samples of the given shape: a
-// *[Lexical], which also draws jointly, if the set is a Lexicon, and otherwise a
-// *[Novelty].
-func (n Novel) Bind(sites, levels, samples int) (Projection, error) {
+// *[CorpusProjection], which also draws jointly, if the set is a [Corpus], as
+// the default is, and otherwise a *[NovelProjection].
+func (n NovelProjector) Bind(ctx context.Context, sites, levels, samples int) (Projection, error) {
 	if samples < 1 {
-		return nil, fmt.Errorf("projection: Novel: samples = %d, want ≥ 1", samples)
+		return nil, fmt.Errorf("projection: samples = %d, want ≥ 1", samples)
 	}
-	s, err := n.Compile(context.Background(), sites, levels)
+	s, err := n.compile(ctx, sites, levels)
 	if err != nil {
 		return nil, err
 	}
-	if lexicon, ok := s.seen.(*constraint.Lexicon); ok {
-		return newLexical(s, lexicon, n.Trials), nil
+	if corpus, ok := s.seen.(Corpus); ok {
+		return newCorpusProjection(s, corpus, n.Trials), nil
 	}
 	return s, nil
 }
 
-// Compile is Bind for use by hand.
-func (n Novel) Compile(ctx context.Context, sites, levels int) (*Novelty, error) {
+// Compile is Bind for use by hand, for sets that are a [Corpus], as the default
+// is; another one is an error.
+func (n NovelProjector) Compile(ctx context.Context, sites, levels int) (*CorpusProjection, error) {
+	s, err := n.compile(ctx, sites, levels)
+	if err != nil {
+		return nil, err
+	}
+	corpus, ok := s.seen.(Corpus)
+	if !ok {
+		return nil, fmt.Errorf("projection: the set is a %T, want a Corpus; Bind takes any", s.seen)
+	}
+	return newCorpusProjection(s, corpus, n.Trials), nil
+}
+
+// compile is what Bind and Compile have in common.
+func (n NovelProjector) compile(ctx context.Context, sites, levels int) (*NovelProjection, error) {
 	free := n.Path.Language == nil && !n.Path.Padded
 	path := n.Path
 	if path.Language == nil {
@@ -87,20 +85,24 @@ func (n Novel) Compile(ctx context.Context, sites, levels int) (*Novelty, error)
 	}
 	switch {
 	case n.Key != nil && n.Seen != nil:
-		return nil, fmt.Errorf("projection: Novel: both Seen and Key are set, want one")
+		return nil, fmt.Errorf("projection: both Seen and Key are set, want one")
 	case n.Trials < 0:
-		return nil, fmt.Errorf("projection: Novel: Trials = %d, want ≥ 0", n.Trials)
+		return nil, fmt.Errorf("projection: Trials = %d, want ≥ 0", n.Trials)
 	}
 	within, err := path.Compile(ctx, sites, levels)
 	if err != nil {
 		return nil, err
 	}
-	s := &Novelty{
+	s := &NovelProjection{
 		name:   "novelty",
+		sites:  sites,
+		levels: levels,
 		within: within,
 		free:   free,
-		rule:   newRule(path.Divergence, within.rule.kappa, n.Gap, path.Revive),
-		seen:   n.Seen,
+		rule: lead.Rule{
+			Reverse: path.Divergence == Reverse, Margin: path.Margin, Gap: n.Gap, Revive: path.Revive,
+		},
+		seen: n.Seen,
 	}
 	if n.Path.Name != "" {
 		s.name = n.Path.Name
@@ -111,23 +113,7 @@ func (n Novel) Compile(ctx context.Context, sites, levels int) (*Novelty, error)
 	case n.Seen == nil:
 		s.seen = new(constraint.Lexicon)
 	}
+	s.corpus, _ = s.seen.(Corpus)
+	s.fallible, _ = s.seen.(Fallible)
 	return s, nil
-}
-
-// keys is a set of sequences by their keys.
-type keys struct {
-	key   func(x []int32) string
-	known map[string]struct{}
-}
-
-func (k *keys) Contains(x []int32) bool {
-	_, ok := k.known[k.key(x)]
-	return ok
-}
-
-func (k *keys) Add(x []int32) bool {
-	s := k.key(x)
-	_, ok := k.known[s]
-	k.known[s] = struct{}{}
-	return !ok
 }

@@ -3,26 +3,18 @@ package projection
 import (
 	"context"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"sync"
 
-	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Augmented is a [KL] compiled for a shape. Log-weights v and errors about them
-// are those of [Exact]. It is safe for concurrent use, for one sample by one
+// KLProjection is a [KLProjector] compiled for a shape. Log-weights v and errors about them
+// are those of [PathProjection]. It is safe for concurrent use, for one sample by one
 // goroutine at a time, as far as the functions of the constraint are; a
 // projection allocates nothing after warm-up unless those do.
-type Augmented struct {
-	recipe        KL
-	smooth        constraint.Smooth
-	judge         constraint.Set
-	within        *Exact // the language, or all sequences
-	free          bool   // there is no language
-	sites, levels int
-	name          string
+type KLProjection struct {
+	target
 
 	lambda []float64 // by slot, what the last projection of the sample ended with
 
@@ -31,19 +23,19 @@ type Augmented struct {
 }
 
 // Shape returns the number of sites and of levels.
-func (a *Augmented) Shape() (sites, levels int) { return a.sites, a.levels }
+func (a *KLProjection) Shape() (sites, levels int) { return a.sites, a.levels }
 
 // Project replaces v by the nearest distribution found whose likeliest sequence
 // satisfies the constraint, and returns the largest violation of that sequence,
 // at most the tolerance. A v whose likeliest sequence does so already stays as
 // it is. src gives the noise. The multipliers begin where the last projection of
-// the sample left them (see [Augmented.Reset]).
+// the sample left them (see [KLProjection.Reset]).
 //
 // The error is a *[NotConverged] if no sequence was found, in which case v and
 // the violation are the best there were; an *[InfeasibleError] if the language
 // alone excludes everything; it wraps the error of ctx, or names a value of the
 // constraint that is NaN. In all cases but the first v is unchanged.
-func (a *Augmented) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
+func (a *KLProjection) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
 	m := a.smooth.Len()
 	if sample < 0 || (sample+1)*m > len(a.lambda) {
 		panic(fmt.Sprintf("projection: sample = %d, want one of %d", sample, len(a.lambda)/m))
@@ -56,7 +48,7 @@ func (a *Augmented) Project(ctx context.Context, sample int, v []float32, from, 
 
 // Nearest does what Project does, with multipliers that begin anew, stores the
 // sequence in x and returns KL(x‖y) in nats beside its largest violation.
-func (a *Augmented) Nearest(ctx context.Context, x []int32, v []float32, src rand.Source) (divergence, violation float64, err error) {
+func (a *KLProjection) Nearest(ctx context.Context, x []int32, v []float32, src rand.Source) (divergence, violation float64, err error) {
 	check.Len("projection", "x", len(x), a.sites)
 	s := a.take()
 	defer a.give(s)
@@ -67,7 +59,7 @@ func (a *Augmented) Nearest(ctx context.Context, x []int32, v []float32, src ran
 }
 
 // Reset forgets the multipliers of a sample.
-func (a *Augmented) Reset(sample int) {
+func (a *KLProjection) Reset(sample int) {
 	m := a.smooth.Len()
 	for j := range m {
 		a.lambda[sample*m+j] = a.recipe.Lambda
@@ -75,13 +67,13 @@ func (a *Augmented) Reset(sample int) {
 }
 
 // Copy makes sample dst begin where src left.
-func (a *Augmented) Copy(dst, src int) {
+func (a *KLProjection) Copy(dst, src int) {
 	m := a.smooth.Len()
 	copy(a.lambda[dst*m:(dst+1)*m], a.lambda[src*m:(src+1)*m])
 }
 
 // take returns a search that nobody uses.
-func (a *Augmented) take() *search {
+func (a *KLProjection) take() *search {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if n := len(a.idle); n > 0 {
@@ -89,24 +81,40 @@ func (a *Augmented) take() *search {
 		a.idle = a.idle[:n-1]
 		return s
 	}
-	return newSearch(a)
+	return newSearch(&a.target)
 }
 
 // give returns a search to the others.
-func (a *Augmented) give(s *search) {
+func (a *KLProjection) give(s *search) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.idle = append(a.idle, s)
 }
 
-// violationOf returns the largest of g, NaN if one is.
-func violationOf(g []float64) float64 {
-	worst := math.Inf(-1)
-	for _, v := range g {
-		if v != v {
-			return v
-		}
-		worst = max(worst, v)
+// project moves v, stores the sequence in x and leaves the multipliers in lambda.
+func (s *search) project(ctx context.Context, x []int32, v []float32, lambda []float64, src rand.Source) (divergence, violation float64, err error) {
+	a := s.of
+	check.Len("projection", "v", len(v), a.sites*a.levels)
+	if err := s.load(v); err != nil {
+		return 0, 0, err
 	}
-	return worst
+	copy(s.loss.lambda, lambda)
+	loops, err := s.run(ctx, src)
+	if err != nil {
+		return 0, 0, err
+	}
+	copy(lambda, s.loss.lambda)
+	violation = violationOf(s.least)
+	converged := violation <= a.recipe.Tolerance
+	if converged {
+		s.simplify()
+		s.exchange()
+		violation = violationOf(s.least)
+	}
+	divergence = s.lead(v)
+	copy(x, s.best)
+	if !converged {
+		return divergence, violation, &NotConverged{Method: "lagrange: " + a.name, Residual: violation, Want: a.recipe.Tolerance, Iterations: loops}
+	}
+	return divergence, violation, nil
 }

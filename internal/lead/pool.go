@@ -1,4 +1,4 @@
-package projection
+package lead
 
 import (
 	"math"
@@ -6,12 +6,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// pool replaces the log-weights w of the loaded row by the log-probabilities of
-// the nearest row in which v is greatest (see rows). Rows in which it is so
+// Pool replaces the log-weights w of the loaded row by the log-probabilities of
+// the nearest row in which v is greatest (see [Row]). Rows in which it is so
 // already, by the margin, are better left alone: then projecting twice changes
 // nothing, bit for bit.
-func (r *rows) pool(w []float32, v int32) {
-	if r.divergence == Reverse {
+func (r *Row) Pool(w []float32, v int32) {
+	if r.Reverse {
 		r.poolReverse(w, v)
 		return
 	}
@@ -25,12 +25,12 @@ func (r *rows) pool(w []float32, v int32) {
 // level returns log c of the forward solution. No sort is needed: c solves
 // Σ_u (x_u−c)₊ = κc − x_v, the left side convex and falling, so that Newton's
 // iteration from below is monotone and ends after finitely many steps.
-func (r *rows) level(v int32) float64 {
+func (r *Row) level(v int32) float64 {
 	own := simd.Exp(r.logp[v])
-	c := own / r.kappa
+	c := own / r.Margin
 	logc := r.logp[v] - r.logKappa
 	for {
-		sum, n := own, r.kappa
+		sum, n := own, r.Margin
 		for u, lp := range r.logp {
 			if lp > logc && u != int(v) {
 				sum += simd.Exp(lp)
@@ -45,14 +45,14 @@ func (r *rows) level(v int32) float64 {
 	}
 }
 
-// poolReverse is pool for KL(y‖x).
+// poolReverse is Pool for KL(y‖x).
 //
 // The same iteration finds log c, from logarithms.
-func (r *rows) poolReverse(w []float32, v int32) {
+func (r *Row) poolReverse(w []float32, v int32) {
 	own := r.logp[v] - r.logKappa
 	c := own
 	for {
-		sum, n := float64(r.kappa*own), r.kappa
+		sum, n := float64(r.Margin*own), r.Margin
 		for u, lp := range r.logp {
 			if lp > c && u != int(v) {
 				sum += lp
@@ -68,7 +68,7 @@ func (r *rows) poolReverse(w []float32, v int32) {
 	logZ := c + r.logKappa
 	for u, lp := range r.logp {
 		if u != int(v) {
-			logZ = addLogs(logZ, min(lp, c))
+			logZ = AddLogs(logZ, min(lp, c))
 		}
 	}
 	for u, lp := range r.logp {
@@ -77,8 +77,8 @@ func (r *rows) poolReverse(w []float32, v int32) {
 	r.lift(w, v, float32(c-logZ))
 }
 
-// satisfied reports whether v is greatest in w by the margin.
-func (r *rows) satisfied(w []float32, v int32) bool {
+// Satisfied reports whether v is greatest in w by the margin.
+func (r *Row) Satisfied(w []float32, v int32) bool {
 	own := float64(w[v])
 	for u, x := range w {
 		if float64(x)+r.logKappa > own && u != int(v) {
@@ -90,7 +90,7 @@ func (r *rows) satisfied(w []float32, v int32) bool {
 
 // lift stores log(κc) as the weight of v, rounded so that the margin over the
 // weight log c of others holds.
-func (r *rows) lift(w []float32, v int32, logc float32) {
+func (r *Row) lift(w []float32, v int32, logc float32) {
 	goal := float64(logc) + r.logKappa
 	w[v] = float32(goal)
 	if float64(w[v]) < goal {

@@ -3,6 +3,8 @@ package projection
 import (
 	"cmp"
 	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/lead"
 )
 
 // ranked enumerates all sequences in order of the sum of their row costs,
@@ -20,9 +22,9 @@ import (
 // partition of Lawler 1972 for general problems would push a successor per
 // site.
 type ranked struct {
-	rows []*rows // by site
-	site []int   // sites by gap; only those with a second token
-	base float64 // cost of the cheapest sequence
+	rows []*lead.Row // by site
+	site []int       // sites by gap; only those with a second token
+	base float64     // cost of the cheapest sequence
 
 	heap  []pick
 	ranks []int32 // of the picks, one run of len(site) each
@@ -45,14 +47,14 @@ func (p pick) compare(o pick) int {
 
 // start begins at the cheapest sequence of the loaded rows, each of which has
 // a token of finite cost.
-func (e *ranked) start(all []*rows) {
+func (e *ranked) start(all []*lead.Row) {
 	e.rows = all
 	e.site = e.site[:0]
 	e.base = 0
 	for i, r := range all {
-		_, c, _ := r.at(0)
+		_, c, _ := r.At(0)
 		e.base += c
-		if _, _, ok := r.at(1); ok {
+		if _, _, ok := r.At(1); ok {
 			e.site = append(e.site, i)
 		}
 	}
@@ -68,8 +70,8 @@ func (e *ranked) start(all []*rows) {
 
 // step returns what rank n costs at site i beyond rank n−1.
 func (e *ranked) step(i int, n int) float64 {
-	_, c, _ := e.rows[i].at(n)
-	return c - e.rows[i].cost[n-1]
+	_, c, _ := e.rows[i].At(n)
+	return c - e.rows[i].Cost(n-1)
 }
 
 // newRun returns an unused run of ranks, all 0.
@@ -102,10 +104,10 @@ func (e *ranked) next(x []int32) (cost float64, ok bool) {
 	}
 	p := e.pop()
 	for i, r := range e.rows {
-		x[i] = r.order[0]
+		x[i] = r.Token(0)
 	}
 	for j, rank := range e.run(p.run) {
-		x[e.site[j]] = e.rows[e.site[j]].order[rank]
+		x[e.site[j]] = e.rows[e.site[j]].Token(int(rank))
 	}
 	e.succeed(p)
 	return e.base + p.cost, true
@@ -123,7 +125,7 @@ func (e *ranked) succeed(p pick) {
 	if p.at >= 0 {
 		i := e.site[p.at]
 		rank := int(e.run(p.run)[p.at]) + 1
-		if _, _, ok := e.rows[i].at(rank); ok {
+		if _, _, ok := e.rows[i].At(rank); ok {
 			e.push(p, int(p.at), int32(rank), p.cost+e.step(i, rank), -1)
 		}
 	}
