@@ -216,7 +216,7 @@ func BenchmarkNovel(b *testing.B) {
 			tables[k][i*(letters+1)+int(l)] += 6 // what the corpus has is likely
 		}
 	}
-	x, d := bind(b, projection.Novel{Seen: lexicon}, sites, letters+1)
+	x, d := bind(b, projection.NovelProjector{Seen: lexicon}, sites, letters+1)
 	b.Run("project", func(b *testing.B) {
 		v, i := make([]float32, len(tables[0])), 0
 		for b.Loop() {
@@ -255,7 +255,7 @@ func BenchmarkNovel(b *testing.B) {
 
 // bind returns the projection bound to one sample, as what draws, and a state.
 func bind(b *testing.B, p sampler.Projector, sites, levels int) ([]int32, sampler.Drawer) {
-	bound, err := p.Bind(sites, levels, 1)
+	bound, err := p.Bind(context.Background(), sites, levels, 1)
 	if err != nil {
 		b.Fatal(err)
 	}

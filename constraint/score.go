@@ -37,6 +37,12 @@ func (s Score) Validate() error {
 	return nil
 }
 
+// Leads reports whether there is an F: whether Value and Pull may be called.
+func (s Score) Leads() bool { return s.F != nil }
+
+// Decides reports whether there is a Decide: whether Violation may be called.
+func (s Score) Decides() bool { return s.Decide != nil }
+
 // Len returns 1.
 func (s Score) Len() int { return 1 }
 

@@ -9,7 +9,7 @@ import (
 // Series is a set of real-valued series that a [SeriesBuilder] has compiled:
 // linear rows and, after them, autocorrelations. It works on standardised
 // entries, length × channels, row-major, so that channel c at time t is entry
-// t·channels + c. It is immutable, a [Smooth], and what projection.Proximal
+// t·channels + c. It is immutable, a [Smooth], and what projection.ProximalProjector
 // knows to take apart.
 type Series struct {
 	slabs  Slabs

@@ -67,7 +67,7 @@ func NewSeriesBuilder(shape SeriesShape) *SeriesBuilder {
 }
 
 // Build returns the set. That rows exclude each other is for the projection to
-// find: see projection.Proximal.
+// find: see projection.ProximalProjector.
 func (b *SeriesBuilder) Build() (*Series, error) {
 	if b.err != nil {
 		return nil, b.err

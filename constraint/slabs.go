@@ -32,6 +32,12 @@ func (l Linear) Slabs() Slabs {
 	return Slabs{A: l.A, Lower: lower, Upper: l.B}
 }
 
+// Split returns the system as slabs. There are no curved inequalities.
+func (l Linear) Split() (Slabs, Curved) { return l.Slabs(), nil }
+
+// Split returns the system itself. There are no curved inequalities.
+func (s Slabs) Split() (Slabs, Curved) { return s, nil }
+
 // Validate checks the system against the length n of v: lengths agree, indices
 // lie in 0…n−1, entries are finite, no bound is NaN, and no side is +Inf from
 // below or −Inf from above. The error is an [*ArgumentError], or wraps

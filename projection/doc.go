@@ -8,29 +8,32 @@
 //
 // [Path] projects onto any language of package constraint: the nearest
 // distribution whose likeliest sequence is in the language, in either
-// Kullback-Leibler divergence. Compiled ([Exact]) it also conditions: joint
-// draws, log-probability of the language, marginals, the likeliest sequences
-// in order, counts. A diffusion should condition rather than project; package
+// Kullback-Leibler divergence. Compiled ([PathProjection]) it also conditions:
+// joint draws, log-probability of the language, marginals, the likeliest
+// sequences in order, counts. A diffusion should condition rather than project; package
 // sampler does so by itself when it is given a Path.
 //
-// [Novel] keeps sequences out of a set that grows by what was produced before.
-//
-// [KL] is for scores that are no language: an augmented Lagrangian, led by
-// derivatives, looks for the sequence, and the nearest rows follow from it.
-//
-// [Proximal] moves real-valued predictions: the nearest series within linear
-// rows and smooth inequalities, in float64 and with a certificate.
+// Three rooms hold what is no plain language. Package novelty keeps sequences out
+// of a set that grows by what was produced before. Package lagrange projects onto
+// scores: an augmented Lagrangian, led by derivatives, looks for the sequence.
+// Package proximal moves real-valued predictions: the nearest series within
+// linear rows and smooth inequalities, with a certificate.
 //
 // # Recipes
 //
 // A recipe is an immutable struct with useful zero values. Its Bind method
-// compiles it for a shape and returns a [Projection]; package sampler declares
-// the same interface and finds the optional ones (a joint draw, a commit after
-// the last step) by their methods. Neither package imports the other.
+// compiles it for a shape and returns a [Projection], whose type has the name of
+// the recipe: a [Path] becomes a [PathProjection], the Projector of a room its
+// Projection. Package sampler declares the same interface and finds the optional
+// ones (a joint draw, a commit after the last step) by their methods. Neither package imports the other.
 //
 // # Errors
 //
 // Whatever cannot be satisfied is an *[InfeasibleError] that names the
 // constraint and the site where the language dies, and wraps
-// constraint.ErrInfeasible. There are no fallbacks.
+// constraint.ErrInfeasible. An iteration that ends early is a *[NotConverged].
+// There are no fallbacks.
+//
+// Products are written float64(a*b) + c: a compiler may fuse them otherwise, and
+// fused bits differ between processors.
 package projection

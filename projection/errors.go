@@ -50,10 +50,15 @@ func explain(name string, err error) error {
 	return fmt.Errorf("projection: %s: %w", name, err)
 }
 
-// nameOf returns the name of a constraint for messages.
-func nameOf(name string, c any) string {
-	if name != "" {
-		return name
-	}
-	return constraint.Name(c)
+// NotConverged says that an iteration ended before its conditions held. The
+// best iterate is what the destination of the call holds.
+type NotConverged struct {
+	Method         string  // who iterated, for instance "proximal"
+	Residual, Want float64 // of the conditions, Residual > Want
+	Iterations     int
+}
+
+// Error implements error.
+func (e *NotConverged) Error() string {
+	return fmt.Sprintf("%s: residual = %.3g after %d iterations, want ≤ %.3g", e.Method, e.Residual, e.Iterations, e.Want)
 }

@@ -6,23 +6,10 @@ import (
 	"slices"
 )
 
-// ranks is how many tokens of a site an exchange looks at, the cheapest ones.
-const ranks = 16
-
-// offer is a token that a site could take.
-type offer struct {
-	token int32
-	cost  float64 // the divergence of making it lead
-}
-
-// rowsKept is how many inequalities an exchange looks at, those that pulled
-// most. The judge looks at all.
-const rowsKept = 8
-
-// exchange makes s.best cheaper by changes that its constraint does not seem to
-// mind: a dear token for a cheaper one at the same site, or back to the likeliest
-// one while another site makes up for it. What the constraint seems to mind is
-// taken from its derivatives at the sequence; what it does is the judge's to say.
+// exchange makes s.best cheaper by changes that its constraint seems to
+// allow: a dear token for a cheaper one at the same site, or back to the likeliest
+// one while another site makes up for it. What it seems to allow is
+// taken from its derivatives at the sequence; the judge decides.
 func (s *search) exchange() {
 	s.price()
 	s.choose()
@@ -38,15 +25,15 @@ func (s *search) exchange() {
 func (s *search) price() {
 	k := s.of.levels
 	for i, l := range s.best {
-		s.rows.load(s.logx[i*k : (i+1)*k])
+		s.row.Load(s.logx[i*k : (i+1)*k])
 		for r := range s.width {
-			token, cost, ok := s.rows.at(r)
+			token, cost, ok := s.row.At(r)
 			if !ok {
 				token, cost = l, math.Inf(1)
 			}
 			s.offers[i*s.width+r] = offer{token, cost}
 		}
-		s.gain[i], _ = s.rows.price(l, 0)
+		s.gain[i] = s.row.Price(l)
 	}
 }
 
@@ -91,9 +78,9 @@ type change struct {
 	from, to int32
 }
 
-// minds reports whether the chosen inequalities, to first order, do not allow
-// for two changes together.
-func (s *search) minds(a, b change) bool {
+// forbidden reports whether the chosen inequalities, to first order, do not
+// allow two changes together.
+func (s *search) forbidden(a, b change) bool {
 	k, n := s.of.levels, len(s.logx)
 	for c := range s.chosen {
 		slope := s.slopes[c*n : (c+1)*n]
@@ -128,7 +115,7 @@ func (s *search) trade() bool {
 				also = back
 				saves += s.gain[i] - s.offers[i*s.width].cost
 			}
-			if saves > saved && !s.minds(to, also) {
+			if saves > saved && !s.forbidden(to, also) {
 				best, with, saved = to, also, saves
 			}
 		}

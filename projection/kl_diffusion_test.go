@@ -28,7 +28,7 @@ func TestKLInADiffusion(t *testing.T) {
 	draw := func(workers int) []int32 {
 		d, err := sampler.NewDiffusion(model, sampler.Uniform{}, sampler.DiffusionConfig{
 			Steps: 12, Seed: 3, Workers: workers,
-			Projector: projection.KL{Constraint: set.Linear(sites, levels)},
+			Projector: projection.KLProjector{Constraint: set.Linear(sites, levels)},
 		})
 		require.NoError(t, err)
 		x := make([]int32, 200*sites)

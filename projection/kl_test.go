@@ -55,7 +55,7 @@ func tilted(sites int) []float32 {
 
 func TestKLFindsTheCheapestTokens(t *testing.T) {
 	const sites = 8
-	a, err := KL{Constraint: atLeast(3, 0)}.Compile(t.Context(), sites, 3)
+	a, err := KLProjector{Constraint: atLeast(3, 0)}.Compile(t.Context(), sites, 3)
 	require.NoError(t, err)
 	exact, err := Path{Language: constraint.Count{Levels: []int32{1, 2}, Min: 3}, Margin: defaultLead}.Compile(t.Context(), sites, 3)
 	require.NoError(t, err)
@@ -69,7 +69,7 @@ func TestKLFindsTheCheapestTokens(t *testing.T) {
 	assert.LessOrEqual(t, kl, 1.1*least)
 
 	// The result decodes to x, and projecting it again changes nothing.
-	s := newSearch(a)
+	s := newSearch(&a.target)
 	require.NoError(t, s.load(v))
 	assert.Equal(t, x, s.first)
 	again := slices.Clone(v)
@@ -84,7 +84,7 @@ func TestKLFindsTheCheapestTokens(t *testing.T) {
 func TestKLWithAnOptimisticStandIn(t *testing.T) {
 	const sites = 8
 	for _, optimism := range []float64{1, 4, 20} {
-		a, err := KL{Constraint: atLeast(5, optimism), Outer: 200}.Compile(t.Context(), sites, 3)
+		a, err := KLProjector{Constraint: atLeast(5, optimism), Outer: 200}.Compile(t.Context(), sites, 3)
 		require.NoError(t, err)
 		for seed := range uint64(10) {
 			x := make([]int32, sites)
@@ -101,7 +101,7 @@ func TestKLWithASeparateJudge(t *testing.T) {
 	lead := atLeast(4, 2)
 	lead.Decide = nil
 	judge := constraint.Count{Levels: []int32{1, 2}, Min: 4, Max: 5}
-	a, err := KL{Constraint: lead, Judge: judge}.Compile(t.Context(), sites, 3)
+	a, err := KLProjector{Constraint: lead, Judge: judge}.Compile(t.Context(), sites, 3)
 	require.NoError(t, err)
 	x := make([]int32, sites)
 	_, _, err = a.Nearest(t.Context(), x, tilted(sites), rand.NewPCG(1, 1))
@@ -109,9 +109,9 @@ func TestKLWithASeparateJudge(t *testing.T) {
 	assert.True(t, constraint.Accepts(judge, x))
 
 	// Without Decide and without a judge, F at one-hot rows decides.
-	a, err = KL{Constraint: atLeast(4, 0), Judge: oneHot{atLeast(4, 0), sites, 3}}.Compile(t.Context(), sites, 3)
+	a, err = KLProjector{Constraint: atLeast(4, 0), Judge: oneHot{atLeast(4, 0), sites, 3}}.Compile(t.Context(), sites, 3)
 	require.NoError(t, err)
-	b, err := KL{Constraint: func() constraint.Smooth { s := atLeast(4, 0); s.Decide = nil; return s }()}.Compile(t.Context(), sites, 3)
+	b, err := KLProjector{Constraint: func() constraint.Smooth { s := atLeast(4, 0); s.Decide = nil; return s }()}.Compile(t.Context(), sites, 3)
 	require.NoError(t, err)
 	y := make([]int32, sites)
 	_, _, err = a.Nearest(t.Context(), x, tilted(sites), rand.NewPCG(1, 1))
@@ -125,7 +125,7 @@ func TestKLWithASeparateJudge(t *testing.T) {
 func TestKLWithinALanguage(t *testing.T) {
 	const sites = 8
 	twos := constraint.Count{Levels: []int32{2}, Min: 2, Max: 2}
-	a, err := KL{Constraint: atLeast(4, 0), Path: Path{Language: twos}}.Compile(t.Context(), sites, 3)
+	a, err := KLProjector{Constraint: atLeast(4, 0), Path: Path{Language: twos}}.Compile(t.Context(), sites, 3)
 	require.NoError(t, err)
 	both, err := constraint.Intersect(twos, constraint.Count{Levels: []int32{1, 2}, Min: 4})
 	require.NoError(t, err)
@@ -147,18 +147,18 @@ func TestKLWithinALanguage(t *testing.T) {
 // What cannot be satisfied ends with the best there is.
 func TestKLThatDoesNotConverge(t *testing.T) {
 	const sites = 5
-	p, err := KL{Constraint: atLeast(7, 0), Outer: 3 * loopsPerStart}.Bind(sites, 3, 2)
+	p, err := KLProjector{Constraint: atLeast(7, 0), Outer: 3 * loopsPerStart}.Bind(t.Context(), sites, 3, 2)
 	require.NoError(t, err)
 	v := tilted(sites)
 	violation, err := p.Project(t.Context(), 1, v, 1, .5, rand.NewPCG(1, 1))
 	var not *NotConverged
 	require.ErrorAs(t, err, &not)
 	assert.Equal(t, 2.0, violation)
-	assert.Equal(t, &NotConverged{"KL: constraint.Score", 2, 0, 3 * loopsPerStart}, not)
+	assert.Equal(t, &NotConverged{Method: "lagrange: constraint.Score", Residual: 2, Iterations: 3 * loopsPerStart}, not)
 	for i := range sites {
 		assert.Less(t, v[i*3], max(v[i*3+1], v[i*3+2]), "all five are above 0")
 	}
-	a := p.(*Augmented)
+	a := p.(*KLProjection)
 	assert.Positive(t, a.lambda[1])
 	a.Copy(0, 1)
 	assert.Equal(t, a.lambda[1], a.lambda[0])
@@ -166,7 +166,7 @@ func TestKLThatDoesNotConverge(t *testing.T) {
 	assert.Zero(t, a.lambda[1])
 
 	// With a tolerance of two it does.
-	p, err = KL{Constraint: atLeast(7, 0), Tolerance: 2}.Bind(sites, 3, 1)
+	p, err = KLProjector{Constraint: atLeast(7, 0), Tolerance: 2}.Bind(t.Context(), sites, 3, 1)
 	require.NoError(t, err)
 	violation, err = p.Project(t.Context(), 0, tilted(sites), 1, .5, rand.NewPCG(1, 1))
 	require.NoError(t, err)
@@ -176,11 +176,11 @@ func TestKLThatDoesNotConverge(t *testing.T) {
 // Multipliers of the step before save loops.
 func TestKLBeginsWithTheMultipliersItHad(t *testing.T) {
 	const sites = 8
-	p, err := KL{Constraint: atLeast(6, 0), Step: .05}.Bind(sites, 3, 1)
+	p, err := KLProjector{Constraint: atLeast(6, 0), Step: .05}.Bind(t.Context(), sites, 3, 1)
 	require.NoError(t, err)
-	a := p.(*Augmented)
+	a := p.(*KLProjection)
 	loops := func(lambda []float64) int {
-		s := newSearch(a)
+		s := newSearch(&a.target)
 		require.NoError(t, s.load(tilted(sites)))
 		copy(s.loss.lambda, lambda)
 		n, err := s.run(t.Context(), rand.NewPCG(1, 1))
@@ -200,7 +200,7 @@ func TestKLKeepsMasks(t *testing.T) {
 		v[i*3+2] = float32(math.Inf(-1))
 	}
 	v[1] = float32(math.Inf(-1)) // site 0 is known
-	a, err := KL{Constraint: atLeast(3, 0)}.Compile(t.Context(), sites, 3)
+	a, err := KLProjector{Constraint: atLeast(3, 0)}.Compile(t.Context(), sites, 3)
 	require.NoError(t, err)
 	x := make([]int32, sites)
 	_, _, err = a.Nearest(t.Context(), x, v, rand.NewPCG(1, 1))
@@ -215,12 +215,12 @@ func TestKLAllocatesNothing(t *testing.T) {
 	}
 	const sites = 8
 	twos := constraint.Count{Levels: []int32{2}, Min: 2, Max: 2}
-	for _, recipe := range []KL{
+	for _, recipe := range []KLProjector{
 		{Constraint: atLeast(4, 0)},
 		{Constraint: atLeast(4, 0), Path: Path{Language: twos}},
 		{Constraint: constraint.Count{Levels: []int32{1}, Min: 5}.Linear(sites, 3)},
 	} {
-		p, err := recipe.Bind(sites, 3, 1)
+		p, err := recipe.Bind(t.Context(), sites, 3, 1)
 		require.NoError(t, err)
 		table, v, src := tilted(sites), tilted(sites), rand.NewPCG(1, 1)
 		assert.Zero(t, testing.AllocsPerRun(20, func() {
@@ -239,9 +239,9 @@ func TestKLErrors(t *testing.T) {
 	blind := good
 	blind.Decide = func([]int32) float64 { return math.NaN() }
 	bare := constraint.Score{Decide: good.Decide}
-	for want, recipe := range map[string]KL{
+	for want, recipe := range map[string]KLProjector{
 		"Constraint is nil":              {},
-		"Score without F":                {Constraint: bare},
+		"Score without derivatives":      {Constraint: bare},
 		"Gradient":                       {Constraint: constraint.Score{F: good.F}},
 		"Tolerance = -1":                 {Constraint: good, Tolerance: -1},
 		"Step = -1":                      {Constraint: good, Step: -1},
@@ -260,16 +260,16 @@ func TestKLErrors(t *testing.T) {
 		"the constraint is [NaN]":        {Constraint: nan},
 		"the violation of [0 0 0] is Na": {Constraint: blind},
 	} {
-		p, err := recipe.Bind(3, 3, 1)
+		p, err := recipe.Bind(t.Context(), 3, 3, 1)
 		if err == nil {
 			_, err = p.Project(t.Context(), 0, tilted(3), 1, .5, rand.NewPCG(1, 1))
 		}
 		assert.ErrorContains(t, err, want)
 	}
-	_, err := KL{Constraint: good}.Bind(3, 3, 0)
+	_, err := KLProjector{Constraint: good}.Bind(t.Context(), 3, 3, 0)
 	assert.ErrorContains(t, err, "samples = 0")
 
-	p, err := KL{Constraint: good, Path: Path{Name: "two"}}.Bind(3, 3, 1)
+	p, err := KLProjector{Constraint: good, Path: Path{Name: "two"}}.Bind(t.Context(), 3, 3, 1)
 	require.NoError(t, err)
 	v := tilted(3)
 	v[4] = float32(math.NaN())
@@ -281,12 +281,12 @@ func TestKLErrors(t *testing.T) {
 		v[3+i] = float32(math.Inf(-1))
 	}
 	_, err = p.Project(t.Context(), 0, v, 1, .5, rand.NewPCG(1, 1))
-	assert.EqualError(t, err, "projection: two at site 1: no sequence satisfies the constraint")
+	assert.ErrorContains(t, err, "two at site 1: no sequence satisfies the constraint")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = p.Project(ctx, 0, tilted(3), 1, .5, rand.NewPCG(1, 1))
 	assert.True(t, errors.Is(err, context.Canceled))
-	sites, levels := p.(*Augmented).Shape()
+	sites, levels := p.(*KLProjection).Shape()
 	assert.Equal(t, [2]int{3, 3}, [2]int{sites, levels})
 	assert.PanicsWithValue(t, "projection: len(v) = 8, want 9", func() {
 		_, _ = p.Project(t.Context(), 0, make([]float32, 8), 1, .5, nil)

@@ -45,7 +45,7 @@ func TestGrid(t *testing.T) {
 		for _, eta := range []float64{.2, .4, .6, .8} {
 			for _, mu := range []float64{1, 5, 10} {
 				for _, inner := range []int{10, 25, 50} {
-					recipe := KL{Constraint: smooth, Step: eta, Mu: mu, Inner: inner, Temperature: theta}
+					recipe := KLProjector{Constraint: smooth, Step: eta, Mu: mu, Inner: inner, Temperature: theta}
 					if theta == 1 {
 						recipe.Outer = loopsPerStart - 1
 					}
@@ -79,7 +79,7 @@ func TestKLGap(t *testing.T) {
 	require.NoError(t, err)
 	exact, err := Path{Language: set, Margin: defaultLead}.Compile(t.Context(), gridSites, gridLevels)
 	require.NoError(t, err)
-	a, err := KL{Constraint: set.Linear(gridSites, gridLevels)}.Compile(t.Context(), gridSites, gridLevels)
+	a, err := KLProjector{Constraint: set.Linear(gridSites, gridLevels)}.Compile(t.Context(), gridSites, gridLevels)
 	require.NoError(t, err)
 	rng := rand.New(rand.NewPCG(2, 2))
 	var found, best float64
@@ -103,7 +103,7 @@ func TestKLGap(t *testing.T) {
 // slowest twentieth takes than the median.
 func BenchmarkKL(b *testing.B) {
 	tables := gridTables(200)
-	a, err := KL{Constraint: gridSet.Linear(gridSites, gridLevels)}.Compile(b.Context(), gridSites, gridLevels)
+	a, err := KLProjector{Constraint: gridSet.Linear(gridSites, gridLevels)}.Compile(b.Context(), gridSites, gridLevels)
 	require.NoError(b, err)
 	rng := rand.New(rand.NewPCG(2, 2))
 	x, v := make([]int32, gridSites), make([]float32, gridSites*gridLevels)

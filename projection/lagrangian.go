@@ -7,7 +7,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// lagrangian is the function that a [KL] descends on, of the logits z of y:
+// lagrangian is the function that a [KLProjector] descends on, of the logits z of y:
 //
 //	L(z) = KL(x‖y) + Σ_j λ_j·Δ_j + (μ/2)·Σ_j Δ_j²,
 //	y = softmax(z),  ϕ = softmax((z + noise)/θ),  Δ_j = max(0, g_j(ϕ) + raise_j).
@@ -60,7 +60,7 @@ func (l *lagrangian) gradient(z []float32) {
 	}
 }
 
-// stepLimit bounds how far a gradient step moves a logit: see [KL].
+// stepLimit bounds how far a gradient step moves a logit: see [KLProjector].
 const stepLimit = 1
 
 // descend takes a gradient step of size eta at most.

@@ -88,9 +88,9 @@ func TestLagrangianGradient(t *testing.T) {
 	const sites, levels, h = 3, 4, 1e-2
 	rng := rand.New(rand.NewPCG(7, 1))
 	for trial := range 40 {
-		a, err := KL{Constraint: saddle(sites, levels, -4), Temperature: []float64{.3, .5, 1, 2}[trial%4]}.Compile(t.Context(), sites, levels)
+		a, err := KLProjector{Constraint: saddle(sites, levels, -4), Temperature: []float64{.3, .5, 1, 2}[trial%4]}.Compile(t.Context(), sites, levels)
 		assert.NoError(t, err)
-		s := newSearch(a)
+		s := newSearch(&a.target)
 		v := make([]float32, sites*levels)
 		for i := range v {
 			v[i] = float32(rng.NormFloat64())
@@ -130,9 +130,9 @@ func TestLagrangianGradient(t *testing.T) {
 func TestLagrangianGradientOfTheWrongTemperature(t *testing.T) {
 	const sites, levels, h = 2, 3, 1e-2
 	rng := rand.New(rand.NewPCG(3, 3))
-	a, err := KL{Constraint: saddle(sites, levels, -4), Temperature: .5}.Compile(t.Context(), sites, levels)
+	a, err := KLProjector{Constraint: saddle(sites, levels, -4), Temperature: .5}.Compile(t.Context(), sites, levels)
 	assert.NoError(t, err)
-	s := newSearch(a)
+	s := newSearch(&a.target)
 	assert.NoError(t, s.load(make([]float32, sites*levels)))
 	s.draw(rng)
 	s.loss.lambda[0], s.loss.mu = 3, 1

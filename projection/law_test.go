@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/internal/exact/problem"
 )
 
 // TestDrawLaw tests the joint law of draws on 60 random problems at a rate of
@@ -20,44 +21,44 @@ func TestDrawLaw(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 1))
 	caught := 0
 	for n := 0; n < problems; {
-		p := newProblem(t, r, 300)
-		for i := range p.v {
-			p.v[i] = float32(math.Max(-3, math.Min(3, float64(p.v[i]))))
+		p := problem.New(t, r, 300)
+		for i := range p.V {
+			p.V[i] = float32(math.Max(-3, math.Min(3, float64(p.V[i]))))
 		}
-		language := p.brute()
+		language := p.Brute()
 		if len(language) < 3 {
 			continue
 		}
 		n++
-		e, err := p.path.Compile(context.Background(), p.sites, p.levels)
+		e, err := Path{Language: p.Language}.Compile(context.Background(), p.Sites, p.Levels)
 		require.NoError(t, err)
 		cell := map[string]int{}
 		law := make([]float64, len(language)+1) // the last: outside
-		logZ := logSum(language)
+		logZ := problem.LogSum(language)
 		for i, s := range language {
-			cell[spell(s.x)] = i
-			law[i] = math.Exp(s.weight - logZ)
+			cell[problem.Spell(s.X)] = i
+			law[i] = math.Exp(s.Weight - logZ)
 		}
 		count, twin := make([]int, len(law)), make([]int, len(law))
-		x := make([]int32, draws*p.sites)
-		_, err = e.Sample(x, p.v, r)
+		x := make([]int32, draws*p.Sites)
+		_, err = e.Sample(x, p.V, r)
 		require.NoError(t, err)
-		m := make([]float64, len(p.v))
-		require.NoError(t, e.Marginals(m, p.v))
-		y := make([]int32, p.sites)
+		m := make([]float64, len(p.V))
+		require.NoError(t, e.Marginals(m, p.V))
+		y := make([]int32, p.Sites)
 		tally := func(c []int, x []int32) {
-			i, ok := cell[spell(x)]
+			i, ok := cell[problem.Spell(x)]
 			if !ok {
 				i = len(language)
 			}
 			c[i]++
 		}
-		for ; len(x) > 0; x = x[p.sites:] {
-			tally(count, x[:p.sites])
+		for ; len(x) > 0; x = x[p.Sites:] {
+			tally(count, x[:p.Sites])
 			for i := range y {
 				u := r.Float64()
-				for y[i] = 0; int(y[i]) < p.levels-1; y[i]++ {
-					if u -= math.Exp(m[i*p.levels+int(y[i])]); u < 0 {
+				for y[i] = 0; int(y[i]) < p.Levels-1; y[i]++ {
+					if u -= math.Exp(m[i*p.Levels+int(y[i])]); u < 0 {
 						break
 					}
 				}
@@ -78,29 +79,28 @@ func TestBrokenTwins(t *testing.T) {
 	r := rand.New(rand.NewPCG(22, 1))
 	wrongCost, wrongSum := 0, 0
 	for range 200 {
-		p := newProblem(t, r, 300)
-		for i := range p.v {
-			p.v[i] = float32(math.Max(-3, math.Min(3, float64(p.v[i]))))
+		p := problem.New(t, r, 300)
+		for i := range p.V {
+			p.V[i] = float32(math.Max(-3, math.Min(3, float64(p.V[i]))))
 		}
-		language := p.brute()
-		e, err := p.path.Compile(context.Background(), p.sites, p.levels)
+		language := p.Brute()
+		e, err := Path{Language: p.Language}.Compile(context.Background(), p.Sites, p.Levels)
 		if err != nil || len(language) < 2 {
 			continue
 		}
-		x := make([]int32, p.sites)
-		p.path.Divergence = Reverse
-		twin, err := p.path.Compile(context.Background(), p.sites, p.levels)
+		x := make([]int32, p.Sites)
+		twin, err := Path{Language: p.Language, Divergence: Reverse}.Compile(context.Background(), p.Sites, p.Levels)
 		require.NoError(t, err)
-		right, err := e.Nearest(x, append([]float32(nil), p.v...))
+		right, err := e.Nearest(x, append([]float32(nil), p.V...))
 		require.NoError(t, err)
-		wrong, err := twin.Nearest(x, append([]float32(nil), p.v...))
+		wrong, err := twin.Nearest(x, append([]float32(nil), p.V...))
 		require.NoError(t, err)
 		if math.Abs(right-wrong) > 1e-9 {
 			wrongCost++
 		}
-		logZ, err := e.LogZ(p.v)
+		logZ, err := e.LogZ(p.V)
 		require.NoError(t, err)
-		if math.Abs(logZ-logSum(language[1:])) > 1e-10 {
+		if math.Abs(logZ-problem.LogSum(language[1:])) > 1e-10 {
 			wrongSum++
 		}
 	}
@@ -112,25 +112,25 @@ func TestBrokenTwins(t *testing.T) {
 func TestExtremeWeights(t *testing.T) {
 	r := rand.New(rand.NewPCG(23, 1))
 	for range 200 {
-		p := newProblem(t, r, 300)
-		language := p.brute()
+		p := problem.New(t, r, 300)
+		language := p.Brute()
 		if len(language) == 0 {
 			continue
 		}
-		only := language[r.IntN(len(language))].x
-		for i := range p.v {
-			p.v[i] = 0
-			if int32(i%p.levels) == only[i/p.levels] && p.levels > 1 {
-				p.v[i] = -1e4
+		only := language[r.IntN(len(language))].X
+		for i := range p.V {
+			p.V[i] = 0
+			if int32(i%p.Levels) == only[i/p.Levels] && p.Levels > 1 {
+				p.V[i] = -1e4
 			}
 		}
-		e, err := p.path.Compile(context.Background(), p.sites, p.levels)
+		e, err := Path{Language: p.Language}.Compile(context.Background(), p.Sites, p.Levels)
 		require.NoError(t, err)
-		logZ, err := e.LogZ(p.v)
+		logZ, err := e.LogZ(p.V)
 		require.NoError(t, err)
-		near(t, logSum(p.brute()), logZ, 1e-10)
-		x := make([]int32, p.sites)
-		_, err = e.Draw(x, p.v, r)
+		problem.Near(t, problem.LogSum(p.Brute()), logZ, 1e-10)
+		x := make([]int32, p.Sites)
+		_, err = e.Draw(x, p.V, r)
 		require.NoError(t, err)
 		require.True(t, e.Accepts(x))
 	}

@@ -12,56 +12,77 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/internal/exact/problem"
+	"github.com/gibbsite-go/gibbsite/internal/lead"
 )
 
 // plainSet is a Seen that is not a lexicon.
 type plainSet map[string]bool
 
-func (s plainSet) Contains(x []int32) bool { return s[spell(x)] }
+func (s plainSet) Contains(x []int32) bool { return s[problem.Spell(x)] }
 func (s plainSet) Add(x []int32) bool {
-	known := s[spell(x)]
-	s[spell(x)] = true
+	known := s[problem.Spell(x)]
+	s[problem.Spell(x)] = true
 	return !known
+}
+
+// novelty is what every set gives, whether it is a corpus or not.
+type novelty interface {
+	Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (float64, error)
+	Nearest(ctx context.Context, x []int32, v []float32) (float64, error)
+	Commit(x []int32, v []float32, src rand.Source) error
+	Seen() Seen
+	Shape() (sites, levels int)
+}
+
+func bindNovel(recipe NovelProjector, sites, levels int) (novelty, error) {
+	p, err := recipe.Bind(context.Background(), sites, levels, 1)
+	if err != nil {
+		return nil, err
+	}
+	return p.(novelty), nil
 }
 
 // novelCase is a random problem of novelty with every sequence listed.
 type novelCase struct {
-	*problem
-	recipe Novel
+	*problem.Problem
+	path   Path
+	recipe NovelProjector
 	known  map[string]bool
-	open   []listed // the sequences of the language that are not known
+	open   []problem.Listed // the sequences of the language that are not known
 }
 
 func newNovelCase(t *testing.T, r *rand.Rand) *novelCase {
-	p := newProblem(t, r, 250)
-	c := &novelCase{problem: p, known: map[string]bool{}}
+	p := problem.New(t, r, 250)
+	c := &novelCase{Problem: p, known: map[string]bool{}}
 	if r.IntN(2) == 0 { // no language
-		p.judges, p.path.Language = nil, nil
+		p.Judges, p.Language = nil, nil
 	}
-	p.path.Divergence = Divergence(r.IntN(2))
-	p.path.Margin = []float64{0, 1.5}[r.IntN(2)]
-	p.path.Revive = p.path.Divergence == Forward && r.IntN(3) == 0
-	c.recipe = Novel{Path: p.path, Gap: r.IntN(3) == 0}
-	language := p.brute()
+	c.path.Language = p.Language
+	c.path.Divergence = Divergence(r.IntN(2))
+	c.path.Margin = []float64{0, 1.5}[r.IntN(2)]
+	c.path.Revive = c.path.Divergence == Forward && r.IntN(3) == 0
+	c.recipe = NovelProjector{Path: c.path, Gap: r.IntN(3) == 0}
+	language := p.Brute()
 	var set Seen = new(constraint.Lexicon)
 	if r.IntN(2) == 0 {
 		set = plainSet{}
 	}
 	c.recipe.Seen = set
 	share := r.Float64()
-	slices.SortStableFunc(language, func(a, b listed) int { // the likeliest are known first
+	slices.SortStableFunc(language, func(a, b problem.Listed) int { // the likeliest are known first
 		switch {
-		case a.weight > b.weight:
+		case a.Weight > b.Weight:
 			return -1
-		case a.weight < b.weight:
+		case a.Weight < b.Weight:
 			return 1
 		}
 		return 0
 	})
 	for i, s := range language {
 		if float64(i) < share*float64(len(language)) && r.IntN(10) > 0 {
-			set.Add(s.x)
-			c.known[spell(s.x)] = true
+			set.Add(s.X)
+			c.known[problem.Spell(s.X)] = true
 		} else {
 			c.open = append(c.open, s)
 		}
@@ -71,20 +92,23 @@ func newNovelCase(t *testing.T, r *rand.Rand) *novelCase {
 
 // cheapest returns the least cost of an open sequence, +Inf if there is none.
 func (c *novelCase) cheapest() float64 {
-	costs := make([]float64, len(c.v))
-	for i := range c.sites {
-		row := c.v[i*c.levels : (i+1)*c.levels]
-		r := newRows(c.levels, newRule(c.path.Divergence, max(1, c.path.Margin), false, c.path.Revive))
-		if _, ok := r.load(row); !ok {
+	costs := make([]float64, len(c.V))
+	for i := range c.Sites {
+		row := c.V[i*c.Levels : (i+1)*c.Levels]
+		r := lead.New(c.Levels, lead.Rule{Reverse: c.path.Divergence == Reverse, Margin: c.path.Margin, Revive: c.path.Revive})
+		if _, ok := r.Load(row); !ok {
 			return math.Inf(1)
 		}
-		out := costs[i*c.levels : (i+1)*c.levels]
-		r.costs(out)
+		out := costs[i*c.Levels : (i+1)*c.Levels]
+		r.Costs(out)
 		if c.recipe.Gap {
-			top := slices.Max(r.logp)
+			top, sum := float64(slices.Max(row)), 0.0
+			for _, w := range row {
+				sum += math.Exp(float64(w) - top)
+			}
 			for l := range out {
 				if !math.IsInf(out[l], 1) {
-					out[l] = math.Exp(top) - math.Exp(r.logp[l])
+					out[l] = (1 - math.Exp(float64(row[l])-top)) / sum
 				}
 			}
 		}
@@ -92,8 +116,8 @@ func (c *novelCase) cheapest() float64 {
 	least := math.Inf(1)
 	for _, s := range c.open {
 		sum := 0.0
-		for i, v := range s.x {
-			sum += costs[i*c.levels+int(v)]
+		for i, v := range s.X {
+			sum += costs[i*c.Levels+int(v)]
 		}
 		least = min(least, sum)
 	}
@@ -113,37 +137,37 @@ func TestNovelAgainstBruteForce(t *testing.T) {
 	solved := 0
 	for range cases {
 		c := newNovelCase(t, r)
-		s, err := c.recipe.Compile(ctx, c.sites, c.levels)
-		if len(c.brute()) == 0 {
-			requireInfeasible(t, err)
+		s, err := bindNovel(c.recipe, c.Sites, c.Levels)
+		if len(c.Brute()) == 0 {
+			problem.Infeasible[*InfeasibleError](t, err)
 			continue
 		}
 		require.NoError(t, err)
 		want := c.cheapest()
-		x, y := make([]int32, c.sites), slices.Clone(c.v)
+		x, y := make([]int32, c.Sites), slices.Clone(c.V)
 		got, err := s.Nearest(ctx, x, y)
 		if math.IsInf(want, 1) {
-			requireInfeasible(t, err)
-			require.Equal(t, c.v, y)
+			problem.Infeasible[*InfeasibleError](t, err)
+			require.Equal(t, c.V, y)
 			continue
 		}
 		solved++
 		require.NoError(t, err)
-		near(t, want, got, 1e-9)
-		require.True(t, slices.ContainsFunc(c.open, func(s listed) bool { return slices.Equal(s.x, x) }))
-		c.requireLead(t, x, y)
+		problem.Near(t, want, got, 1e-9)
+		require.True(t, slices.ContainsFunc(c.open, func(s problem.Listed) bool { return slices.Equal(s.X, x) }))
+		c.RequireLead(t, c.path.Margin, x, y)
 		again := slices.Clone(y)
 		_, err = s.Nearest(ctx, x, again)
 		require.NoError(t, err)
-		z := make([]int32, c.sites)
+		z := make([]int32, c.Sites)
 		_, err = s.Project(ctx, 0, again, 1, 0, nil)
 		require.NoError(t, err)
 		// What was projected commits as it is; a second time it must change.
-		require.NoError(t, s.Commit(x, c.v, nil))
+		require.NoError(t, s.Commit(x, c.V, nil))
 		require.True(t, s.Seen().Contains(x))
 		copy(z, x)
-		if err := s.Commit(z, c.v, nil); err != nil {
-			requireInfeasible(t, err)
+		if err := s.Commit(z, c.V, nil); err != nil {
+			problem.Infeasible[*InfeasibleError](t, err)
 		} else {
 			require.NotEqual(t, x, z)
 			require.True(t, s.Seen().Contains(z))
@@ -156,16 +180,16 @@ func TestNovelAgainstBruteForce(t *testing.T) {
 func TestRankedOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(42, 1))
 	for range 300 {
-		p := newProblem(t, r, 300)
-		all := make([]*rows, p.sites)
+		p := problem.New(t, r, 300)
+		all := make([]*lead.Row, p.Sites)
 		size := 1
 		ok := true
 		for i := range all {
-			all[i] = newRows(p.levels, newRule(Forward, 1, false, false))
-			_, fine := all[i].load(p.v[i*p.levels : (i+1)*p.levels])
+			all[i] = lead.New(p.Levels, lead.Rule{})
+			_, fine := all[i].Load(p.V[i*p.Levels : (i+1)*p.Levels])
 			ok = ok && fine
 			n := 0
-			for _, w := range p.v[i*p.levels : (i+1)*p.levels] {
+			for _, w := range p.V[i*p.Levels : (i+1)*p.Levels] {
 				if !math.IsInf(float64(w), -1) {
 					n++
 				}
@@ -178,7 +202,7 @@ func TestRankedOrder(t *testing.T) {
 		var e ranked
 		for range 2 { // scratch is used again
 			e.start(all)
-			x, last := make([]int32, p.sites), math.Inf(-1)
+			x, last := make([]int32, p.Sites), math.Inf(-1)
 			seen := map[string]bool{}
 			for {
 				cost, ok := e.next(x)
@@ -189,10 +213,10 @@ func TestRankedOrder(t *testing.T) {
 				last = cost
 				sum := 0.0
 				for i, v := range x {
-					sum += all[i].cost[slices.Index(all[i].order, v)]
+					sum += all[i].Price(v)
 				}
-				near(t, sum, cost, 1e-12)
-				seen[spell(x)] = true
+				problem.Near(t, sum, cost, 1e-12)
+				seen[problem.Spell(x)] = true
 			}
 			require.Len(t, seen, size)
 		}
@@ -208,38 +232,38 @@ func TestLexicalProbability(t *testing.T) {
 	caught := 0
 	for n := 0; n < problems; {
 		c := newNovelCase(t, r)
-		for i := range c.v {
-			c.v[i] = float32(math.Max(-3, math.Min(3, float64(c.v[i]))))
+		for i := range c.V {
+			c.V[i] = float32(math.Max(-3, math.Min(3, float64(c.V[i]))))
 		}
 		lexicon, ok := c.recipe.Seen.(*constraint.Lexicon)
-		all := c.brute()
+		all := c.Brute()
 		if !ok || len(c.open) < 3 {
 			continue
 		}
 		n++
 		c.recipe.Trials = 1 + r.IntN(3) // so that the complement is used
-		bound, err := c.recipe.Bind(c.sites, c.levels, 1)
+		bound, err := c.recipe.Bind(context.Background(), c.Sites, c.Levels, 1)
 		require.NoError(t, err)
-		s := bound.(*Lexical)
+		s := bound.(*CorpusProjection)
 		for range 3 {
 			law, cell, open := c.openLaw(all, lexicon)
 			if len(open) == 0 {
 				break
 			}
-			logZ, err := s.LogZ(c.v)
+			logZ, err := s.LogZ(c.V)
 			require.NoError(t, err)
-			near(t, logSum(open), logZ, 1e-10)
-			p, err := s.LogProb(c.v)
+			problem.Near(t, problem.LogSum(open), logZ, 1e-10)
+			p, err := s.LogProb(c.V)
 			require.NoError(t, err)
-			near(t, logSum(open)-logSum(all), p, 1e-10)
+			problem.Near(t, problem.LogSum(open)-problem.LogSum(all), p, 1e-10)
 			count, twin := make([]int, len(law)), make([]int, len(law))
-			x := make([]int32, c.sites)
+			x := make([]int32, c.Sites)
 			for range draws {
-				z, err := s.Draw(x, c.v, r)
+				z, err := s.Draw(x, c.V, r)
 				require.NoError(t, err)
 				require.Equal(t, logZ, z)
 				count[cell(x)]++
-				_, err = s.within.Draw(x, c.v, r)
+				_, err = s.within.Draw(x, c.V, r)
 				require.NoError(t, err)
 				twin[cell(x)]++
 			}
@@ -247,7 +271,7 @@ func TestLexicalProbability(t *testing.T) {
 			if exact.PValue(twin, law) < 1e-6 {
 				caught++
 			}
-			require.NoError(t, s.Commit(x, c.v, r))
+			require.NoError(t, s.Commit(x, c.V, r))
 		}
 	}
 	require.Greater(t, caught, 10)
@@ -255,21 +279,21 @@ func TestLexicalProbability(t *testing.T) {
 
 // openLaw returns the law of new sequences, the cell of each and the list; the
 // last cell is for everything else.
-func (c *novelCase) openLaw(all []listed, lexicon *constraint.Lexicon) (law []float64, cell func([]int32) int, open []listed) {
+func (c *novelCase) openLaw(all []problem.Listed, lexicon *constraint.Lexicon) (law []float64, cell func([]int32) int, open []problem.Listed) {
 	for _, s := range all {
-		if !lexicon.Contains(s.x) {
+		if !lexicon.Contains(s.X) {
 			open = append(open, s)
 		}
 	}
-	logZ := logSum(open)
+	logZ := problem.LogSum(open)
 	at := map[string]int{}
 	for i, s := range open {
-		law = append(law, math.Exp(s.weight-logZ))
-		at[spell(s.x)] = i
+		law = append(law, math.Exp(s.Weight-logZ))
+		at[problem.Spell(s.X)] = i
 	}
 	law = append(law, 0)
 	return law, func(x []int32) int {
-		if i, ok := at[spell(x)]; ok {
+		if i, ok := at[problem.Spell(x)]; ok {
 			return i
 		}
 		return len(open)
@@ -280,9 +304,9 @@ func (c *novelCase) openLaw(all []listed, lexicon *constraint.Lexicon) (law []fl
 func TestLexicalTiny(t *testing.T) {
 	lexicon := new(constraint.Lexicon)
 	lexicon.Add([]int32{0, 0})
-	bound, err := Novel{Seen: lexicon}.Bind(2, 2, 1)
+	bound, err := NovelProjector{Seen: lexicon}.Bind(context.Background(), 2, 2, 1)
 	require.NoError(t, err)
-	s := bound.(*Lexical)
+	s := bound.(*CorpusProjection)
 	w := float32(math.Log(5e-13))
 	p, err := s.LogProb([]float32{0, w, 0, w})
 	require.NoError(t, err)
@@ -292,9 +316,9 @@ func TestLexicalTiny(t *testing.T) {
 		lexicon.Add(x)
 	}
 	_, err = s.LogProb(make([]float32, 4))
-	requireInfeasible(t, err)
+	problem.Infeasible[*InfeasibleError](t, err)
 	_, err = s.Draw(make([]int32, 2), make([]float32, 4), rand.NewPCG(1, 1))
-	requireInfeasible(t, err)
+	problem.Infeasible[*InfeasibleError](t, err)
 }
 
 // brokenSet fails on its second call.
@@ -315,16 +339,16 @@ func (s *brokenSet) Err() error {
 
 func TestNovelErrors(t *testing.T) {
 	ctx := context.Background()
-	_, err := Novel{}.Bind(2, 2, 0)
+	_, err := NovelProjector{}.Bind(context.Background(), 2, 2, 0)
 	require.ErrorContains(t, err, "samples = 0")
-	_, err = Novel{Trials: -1}.Bind(2, 2, 1)
+	_, err = NovelProjector{Trials: -1}.Bind(context.Background(), 2, 2, 1)
 	require.ErrorContains(t, err, "Trials = -1")
-	_, err = Novel{Seen: plainSet{}, Key: spell}.Bind(2, 2, 1)
+	_, err = NovelProjector{Seen: plainSet{}, Key: problem.Spell}.Bind(context.Background(), 2, 2, 1)
 	require.ErrorContains(t, err, "both Seen and Key")
-	_, err = Novel{Path: Path{Margin: .5}}.Bind(2, 2, 1)
+	_, err = NovelProjector{Path: Path{Margin: .5}}.Bind(context.Background(), 2, 2, 1)
 	require.ErrorContains(t, err, "Margin")
 
-	s, err := Novel{Seen: &brokenSet{plainSet: plainSet{"aa": true}}, Path: Path{Name: "fresh"}}.Compile(ctx, 2, 2)
+	s, err := bindNovel(NovelProjector{Seen: &brokenSet{plainSet: plainSet{"aa": true}}, Path: Path{Name: "fresh"}}, 2, 2)
 	require.NoError(t, err)
 	v := make([]float32, 4)
 	_, err = s.Nearest(ctx, make([]int32, 2), v)
@@ -332,7 +356,7 @@ func TestNovelErrors(t *testing.T) {
 	require.ErrorContains(t, err, "fresh")
 	require.ErrorIs(t, s.Commit(make([]int32, 2), v, nil), errDisk)
 
-	s, err = Novel{}.Compile(ctx, 2, 2)
+	s, err = bindNovel(NovelProjector{}, 2, 2)
 	require.NoError(t, err)
 	sites, levels := s.Shape()
 	require.Equal(t, []int{2, 2}, []int{sites, levels})
@@ -347,7 +371,7 @@ func TestNovelErrors(t *testing.T) {
 	require.Equal(t, []int{1, 1}, []int{weight.Site, weight.Level})
 	inf := float32(math.Inf(-1))
 	_, err = s.Project(ctx, 0, []float32{0, 0, inf, inf}, 1, 0, nil)
-	requireInfeasible(t, err)
+	problem.Infeasible[*InfeasibleError](t, err)
 }
 
 // TestNovelKey: sequences that are permutations of each other count as one.
@@ -355,9 +379,9 @@ func TestNovelKey(t *testing.T) {
 	sorted := func(x []int32) string {
 		y := slices.Clone(x)
 		slices.Sort(y)
-		return spell(y)
+		return problem.Spell(y)
 	}
-	s, err := Novel{Key: sorted}.Compile(context.Background(), 3, 2)
+	s, err := bindNovel(NovelProjector{Key: sorted}, 3, 2)
 	require.NoError(t, err)
 	v := make([]float32, 6)
 	got := map[string]bool{}
@@ -367,5 +391,5 @@ func TestNovelKey(t *testing.T) {
 		got[sorted(x)] = true
 	}
 	require.Len(t, got, 4)
-	requireInfeasible(t, s.Commit([]int32{0, 0, 0}, v, nil))
+	problem.Infeasible[*InfeasibleError](t, s.Commit([]int32{0, 0, 0}, v, nil))
 }

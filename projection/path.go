@@ -6,17 +6,18 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/lead"
 	"github.com/gibbsite-go/gibbsite/internal/trellis"
 )
 
 // Path projects factorised categoricals onto a language, exactly: a
 // distribution over sites × levels moves to the nearest one whose most likely
 // sequence is in the language. Where a consumer can draw jointly it also
-// conditions on the language instead ([Exact.Draw]), which is what package
+// conditions on the language instead ([PathProjection.Draw]), which is what package
 // sampler prefers.
 //
-// A Path is a recipe. Bind makes it a [Projection] for a runner, Compile an
-// [Exact] to use by hand. The zero value of everything but Language is the
+// A Path is a recipe: Bind and Compile make it a [PathProjection], for a runner
+// and to use by hand. The zero value of everything but Language is the
 // recommended setting.
 type Path struct {
 	// Language is the set of allowed sequences. Masks that were intersected
@@ -47,13 +48,13 @@ type Path struct {
 	Limit int
 }
 
-// Bind compiles the path for samples of the given shape. The result also has
-// the other methods of [Exact].
-func (p Path) Bind(sites, levels, samples int) (Projection, error) {
+// Bind compiles the path for samples of the given shape. The result is a
+// *[PathProjection].
+func (p Path) Bind(ctx context.Context, sites, levels, samples int) (Projection, error) {
 	if samples < 1 {
 		return nil, fmt.Errorf("projection: Path: samples = %d, want ≥ 1", samples)
 	}
-	e, err := p.Compile(context.Background(), sites, levels)
+	e, err := p.Compile(ctx, sites, levels)
 	if err != nil {
 		return nil, err
 	}
@@ -64,12 +65,15 @@ func (p Path) Bind(sites, levels, samples int) (Projection, error) {
 // [constraint.ErrInfeasible] if no sequence of that length is in the language
 // (an *[InfeasibleError]), is a *[constraint.LimitError] if the result is too
 // large, or wraps the error of ctx.
-func (p Path) Compile(ctx context.Context, sites, levels int) (*Exact, error) {
+func (p Path) Compile(ctx context.Context, sites, levels int) (*PathProjection, error) {
 	margin, err := p.check()
 	if err != nil {
 		return nil, err
 	}
-	name := nameOf(p.Name, p.Language)
+	name := p.Name
+	if name == "" {
+		name = constraint.Name(p.Language)
+	}
 	a, mask := constraint.Split(p.Language)
 	config := trellis.Config{Sites: sites, Levels: levels, Padded: p.Padded, Pad: p.Pad, Limit: p.Limit}
 	if mask != nil {
@@ -79,9 +83,9 @@ func (p Path) Compile(ctx context.Context, sites, levels int) (*Exact, error) {
 	if err != nil {
 		return nil, explain(name, err)
 	}
-	return &Exact{
+	return &PathProjection{
 		name: name, graph: g, sites: sites, levels: levels,
-		rule: newRule(p.Divergence, margin, false, p.Revive),
+		rule: lead.Rule{Reverse: p.Divergence == Reverse, Margin: margin, Revive: p.Revive},
 	}, nil
 }
 

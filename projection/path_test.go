@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/exact/problem"
 )
 
 // drawer and projector are what package sampler asks for.
@@ -20,12 +21,12 @@ type drawer interface {
 }
 
 type projector interface {
-	Bind(sites, levels, samples int) (Projection, error)
+	Bind(ctx context.Context, sites, levels, samples int) (Projection, error)
 }
 
 var (
 	_ projector = Path{}
-	_ drawer    = (*Exact)(nil)
+	_ drawer    = (*PathProjection)(nil)
 )
 
 // two is the language of sequences with exactly two ones.
@@ -60,7 +61,7 @@ func ExamplePath_Compile() {
 	// [1 0 1 0] 0
 }
 
-func ExampleExact_Nearest() {
+func ExamplePathProjection_Nearest() {
 	// Three coins that favour 1, to be projected until their mode has two ones.
 	e, err := Path{Language: two}.Compile(context.Background(), 3, 2)
 	if err != nil {
@@ -96,26 +97,26 @@ func TestPathErrors(t *testing.T) {
 		"Revive":          {Language: two, Divergence: Reverse, Revive: true},
 		"padding token":   {Language: two, Padded: true, Pad: 9},
 	} {
-		_, err := p.Bind(3, 2, 1)
+		_, err := p.Bind(context.Background(), 3, 2, 1)
 		require.ErrorContains(t, err, want)
 	}
-	_, err := Path{Language: two}.Bind(3, 2, 0)
+	_, err := Path{Language: two}.Bind(context.Background(), 3, 2, 0)
 	require.ErrorContains(t, err, "samples = 0")
-	_, err = Path{Language: two}.Bind(0, 2, 1)
+	_, err = Path{Language: two}.Bind(context.Background(), 0, 2, 1)
 	require.ErrorContains(t, err, "sites = 0")
 
-	_, err = Path{Language: two, Name: "two ones"}.Bind(1, 2, 1)
+	_, err = Path{Language: two, Name: "two ones"}.Bind(context.Background(), 1, 2, 1)
 	require.EqualError(t, err, "projection: two ones at site 1: no sequence satisfies the constraint")
-	requireInfeasible(t, err)
+	problem.Infeasible[*InfeasibleError](t, err)
 
 	odd, err := constraint.NewDFA(2, []int32{1, 1, 0, 0}, []bool{false, true})
 	require.NoError(t, err)
 	both, err := constraint.Intersect(two, odd)
 	require.NoError(t, err)
-	_, err = Path{Language: both}.Bind(2, 2, 1)
+	_, err = Path{Language: both}.Bind(context.Background(), 2, 2, 1)
 	require.EqualError(t, err, "projection: Count{Levels:[1] Min:2 Max:2} ∩ constraint.DFA at site 2: no sequence satisfies the constraint")
 
-	_, err = Path{Language: two, Limit: 2}.Bind(5, 2, 1)
+	_, err = Path{Language: two, Limit: 2}.Bind(context.Background(), 5, 2, 1)
 	var limit *constraint.LimitError
 	require.ErrorAs(t, err, &limit)
 	require.Equal(t, 2, limit.Bound)
@@ -200,7 +201,7 @@ func TestExactNoAllocation(t *testing.T) {
 	}
 }
 
-// TestExactConcurrent: one Exact serves many goroutines with the same results.
+// TestExactConcurrent: one PathProjection serves many goroutines with the same results.
 func TestExactConcurrent(t *testing.T) {
 	e, err := Path{Language: two}.Compile(context.Background(), 8, 5)
 	require.NoError(t, err)

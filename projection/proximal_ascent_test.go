@@ -35,7 +35,7 @@ func TestAscentAgreesWithNewton(t *testing.T) {
 		}
 	}} {
 		for _, gamma := range []float64{1, 30} {
-			s, err := Proximal{Set: set, Metric: metric}.Compile(n)
+			s, err := ProximalProjector{Set: set, Metric: metric}.Compile(t.Context(), n)
 			require.NoError(t, err)
 			z := make([]float64, n)
 			_, err = s.Penalised(z, v, gamma)
@@ -48,6 +48,6 @@ func TestAscentAgreesWithNewton(t *testing.T) {
 			}
 		}
 	}
-	assert.EqualError(t, &NotConverged{"Proximal", 1, 1e-9, 5}, "projection: Proximal: residual = 1 after 5 iterations, want ≤ 1e-09")
+	assert.EqualError(t, &NotConverged{Method: "proximal", Residual: 1, Want: 1e-9, Iterations: 5}, "proximal: residual = 1 after 5 iterations, want ≤ 1e-09")
 	assert.True(t, math.IsInf(Gamma(nil).at(1, 0), 1))
 }

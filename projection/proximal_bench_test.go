@@ -81,7 +81,7 @@ func BenchmarkProximal(b *testing.B) {
 		for _, hard := range []bool{false, true} {
 			rng := rand.New(rand.NewPCG(1, 7))
 			s, _ := market(rng, ohlc)
-			solver, err := projection.Proximal{Set: s}.Compile(576)
+			solver, err := projection.ProximalProjector{Set: s}.Compile(b.Context(), 576)
 			if err != nil {
 				b.Fatal(err)
 			}

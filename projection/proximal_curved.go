@@ -131,7 +131,7 @@ func (s *Solver) curved(z, v []float64, gamma, size float64) (cert Certificate, 
 		kappa *= kappaGrowth
 	}
 	copy(z, c.at)
-	s.certify(&cert, z)
+	w.certify(&cert, z, s.scale)
 	worst := c.worst()
 	cert.Violation = 0
 	for j := range s.base.len() {
@@ -139,7 +139,7 @@ func (s *Solver) curved(z, v []float64, gamma, size float64) (cert Certificate, 
 	}
 	cert.Violation = max(cert.Violation, worst)
 	if err == nil && hard && !(worst <= curvedTol*100) {
-		err = &NotConverged{"Proximal", worst, curvedTol * 100, cert.Outer}
+		err = &NotConverged{Method: "proximal", Residual: worst, Want: curvedTol * 100, Iterations: cert.Outer}
 	}
 	return cert, err
 }

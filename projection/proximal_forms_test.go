@@ -49,7 +49,7 @@ func TestProximalOneVariable(t *testing.T) {
 			}
 			return f
 		}
-		solver, err := projection.Proximal{Set: set, Soften: true}.Compile(1)
+		solver, err := projection.ProximalProjector{Set: set, Soften: true}.Compile(t.Context(), 1)
 		require.NoError(t, err)
 		z := make([]float64, 1)
 		c, err := solver.Penalised(z, v, gamma)
@@ -85,11 +85,11 @@ func TestProximalContradictions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			feasible := name == "bounds" // 1 ≤ z, −2z ≤ −4: both hold from 2 on
-			_, err := projection.Proximal{Set: set}.Compile(3)
+			_, err := projection.ProximalProjector{Set: set}.Compile(t.Context(), 3)
 			if feasible {
 				require.NoError(t, err)
 				set.Upper[0], set.Lower[1] = 1.5, -inf
-				_, err = projection.Proximal{Set: set}.Compile(3)
+				_, err = projection.ProximalProjector{Set: set}.Compile(t.Context(), 3)
 			}
 			require.ErrorIs(t, err, constraint.ErrInfeasible)
 			var proof *projection.ContradictionError
@@ -111,7 +111,7 @@ func TestProximalContradictions(t *testing.T) {
 				assert.InDelta(t, 0, far(total, make([]float64, 3)), 1e-6*slack)
 				assert.Positive(t, slack)
 			}
-			solver, err := projection.Proximal{Set: set, Soften: true}.Compile(3)
+			solver, err := projection.ProximalProjector{Set: set, Soften: true}.Compile(t.Context(), 3)
 			require.NoError(t, err)
 			z := []float64{0.3, 0.2, 0.1}
 			c, err := solver.Solve(z, z)
@@ -154,7 +154,7 @@ func TestProximalMetric(t *testing.T) {
 	want.MulVec(&gain, &y)
 	want.AddVec(mean, &want)
 	for _, scale := range []float64{1, 1e-4, 1e3} {
-		recipe := projection.Proximal{
+		recipe := projection.ProximalProjector{
 			Set: constraint.Slabs{A: constraint.Rows(a.RawMatrix().Data, n), Lower: b.RawVector().Data, Upper: b.RawVector().Data},
 			Metric: func(dst, v []float64, at float64) {
 				for i := range dst {
@@ -165,7 +165,7 @@ func TestProximalMetric(t *testing.T) {
 				}
 			},
 		}
-		solver, err := recipe.Compile(n)
+		solver, err := recipe.Compile(t.Context(), n)
 		require.NoError(t, err)
 		z := make([]float64, n)
 		for _, at := range []float64{1, 0.5} {
@@ -247,7 +247,7 @@ func TestProximalCurved(t *testing.T) {
 		"float32 disc": {smoothOnly{disc{}}, 20, []float64{0.5 / math.Hypot(0.5, 3), 3 / math.Hypot(0.5, 3), 0}, 1e-6},
 	} {
 		t.Run(name, func(t *testing.T) {
-			solver, err := projection.Proximal{Set: c.set}.Compile(3)
+			solver, err := projection.ProximalProjector{Set: c.set}.Compile(t.Context(), 3)
 			require.NoError(t, err)
 			z := make([]float64, 3)
 			cert, err := solver.Clone().Penalised(z, v, c.g)
@@ -261,9 +261,9 @@ func TestProximalProjectsForRunners(t *testing.T) {
 	ctx := context.Background()
 	rng := rand.New(rand.NewPCG(3, 1))
 	set, inside := market(rng, true)
-	p, err := projection.Proximal{Set: set}.Bind(576, 1, 2)
+	p, err := projection.ProximalProjector{Set: set}.Bind(t.Context(), 576, 1, 2)
 	require.NoError(t, err)
-	nearest := p.(*projection.Nearest)
+	nearest := p.(*projection.ProximalProjection)
 	v, again := make([]float32, 576), make([]float32, 576)
 	for i := range v {
 		v[i] = float32(inside[i] + rng.NormFloat64())
@@ -306,26 +306,26 @@ func TestProximalProjectsForRunners(t *testing.T) {
 
 func TestProximalRefusals(t *testing.T) {
 	row := bound(0, 1)
-	for want, p := range map[string]projection.Proximal{
+	for want, p := range map[string]projection.ProximalProjector{
 		"Set is nil":         {},
 		"len(B)":             {Set: constraint.Linear{A: []constraint.Row{row}}},
 		"Index[0] = 0":       {Set: constraint.Slabs{A: []constraint.Row{bound(-1, 1)}, Lower: []float64{0}, Upper: []float64{0}}},
 		"Lower[0] = NaN":     {Set: constraint.Slabs{A: []constraint.Row{row}, Lower: []float64{math.NaN()}, Upper: []float64{0}}},
 		"row 0 is 1 ≤ … ≤ 0": {Set: constraint.Slabs{A: []constraint.Row{row}, Lower: []float64{1}, Upper: []float64{0}}},
 	} {
-		_, err := p.Compile(2)
+		_, err := p.Compile(t.Context(), 2)
 		if want == "Index[0] = 0" {
 			assert.ErrorContains(t, err, "Index[0] = -1")
 			continue
 		}
 		assert.ErrorContains(t, err, want)
 	}
-	ok := projection.Proximal{Set: constraint.Linear{A: []constraint.Row{row}, B: []float64{1}}}
+	ok := projection.ProximalProjector{Set: constraint.Linear{A: []constraint.Row{row}, B: []float64{1}}}
 	for _, shape := range [][3]int{{2, 2, 1}, {2, 1, 0}, {0, 1, 1}} {
-		_, err := ok.Bind(shape[0], shape[1], shape[2])
-		assert.ErrorContains(t, err, "projection: Proximal: ")
+		_, err := ok.Bind(t.Context(), shape[0], shape[1], shape[2])
+		assert.ErrorContains(t, err, "projection: ")
 	}
-	solver, err := ok.Compile(2)
+	solver, err := ok.Compile(t.Context(), 2)
 	require.NoError(t, err)
 	z := make([]float64, 2)
 	_, err = solver.Penalised(z, z, -1)

@@ -34,7 +34,7 @@ func FuzzProximal(f *testing.F) {
 			set.A, set.Lower, set.Upper = append(set.A, r), append(set.Lower, min(lo, hi)), append(set.Upper, max(lo, hi))
 		}
 		v := []float64{number(), 1, -1}
-		solver, err := projection.Proximal{Set: set, Soften: true}.Compile(n)
+		solver, err := projection.ProximalProjector{Set: set, Soften: true}.Compile(t.Context(), n)
 		if err != nil {
 			t.Fatal(err)
 		}

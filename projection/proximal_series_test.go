@@ -1,6 +1,7 @@
 package projection_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -15,7 +16,7 @@ import (
 )
 
 // The nearest series to a prediction that has given features.
-func ExampleProximal() {
+func ExampleProximalProjector() {
 	b := constraint.NewSeriesBuilder(constraint.SeriesShape{Length: 4, Channels: 1, Tolerance: -1})
 	b.Mean(0, 1)
 	b.Trend(0, 0, 4, false)
@@ -24,7 +25,7 @@ func ExampleProximal() {
 		fmt.Println(err)
 		return
 	}
-	solver, err := projection.Proximal{Set: set}.Compile(4)
+	solver, err := projection.ProximalProjector{Set: set}.Compile(context.Background(), 4)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -47,7 +48,7 @@ func TestProximalAutocorrelation(t *testing.T) {
 	b.Autocorrelation(0, 12, 0.3)
 	set, err := b.Build()
 	require.NoError(t, err)
-	solver, err := projection.Proximal{Set: set}.Compile(length * channels)
+	solver, err := projection.ProximalProjector{Set: set}.Compile(t.Context(), length*channels)
 	require.NoError(t, err)
 	rng := rand.New(rand.NewPCG(9, 9))
 	v, z, z32 := make([]float64, length*channels), make([]float64, length*channels), make([]float32, length*channels)
@@ -79,7 +80,7 @@ func TestProximalNamesContradictions(t *testing.T) {
 	b.Mean(0, 2)
 	set, err := b.Build()
 	require.NoError(t, err)
-	_, err = projection.Proximal{Set: set}.Compile(20)
+	_, err = projection.ProximalProjector{Set: set}.Compile(t.Context(), 20)
 	require.ErrorIs(t, err, constraint.ErrInfeasible)
 	assert.ErrorContains(t, err, "price at 0 ≤ 1")
 	assert.ErrorContains(t, err, "exclude each other")

@@ -12,7 +12,8 @@ import (
 // each from the multipliers of the one before. It is not safe for concurrent
 // use; clones are, beside each other. Once warm it allocates nothing.
 type Solver struct {
-	recipe *Proximal
+	metric func(dst, v []float64, t float64) // or nil
+	soften bool
 	name   func(row int) string // or nil
 	iter   *newton
 	curves *curves // or nil
@@ -24,27 +25,18 @@ type Solver struct {
 	hasty bool    // few linearisations will do
 }
 
-// Certificate says how good a solution is. The numbers are computed from the
-// solution alone, so they hold whatever the iteration did.
-type Certificate struct {
-	// Violation is the largest amount by which an inequality fails, in the
-	// units of its row.
-	Violation float64
-
-	// Gap is the duality gap of the penalty form: the objective at z is at most
-	// this much above its minimum, and so ½‖z − z*‖² ≤ Gap. In the hard form it
-	// is Σ_j |support_j(y_j) − y_j·t_j|, how far multipliers and slacks are
-	// from excluding each other. With curved inequalities it is that of the
-	// last linearisation.
-	Gap float64
-
-	// Contradiction says that no z satisfies the rows, and that z solves the
-	// penalty form with γ = SoftGamma instead.
-	Contradiction bool
-
-	// Steps and Inner count the Newton steps and the conjugate gradient steps;
-	// Outer counts linearisations.
-	Steps, Inner, Outer int
+// newSolver returns a solver with no multipliers.
+func newSolver(rows *slabs, curved constraint.Curved, metric func(dst, v []float64, t float64), soften bool, name func(int) string) *Solver {
+	s := &Solver{metric: metric, soften: soften, name: name, scale: 1, base: rows, caps: math.NaN()}
+	if curved != nil && curved.Len() > 0 {
+		s.curves = newCurves(rows.n, curved)
+		rows = s.curves.extend(rows)
+	}
+	s.iter = newNewton(rows, metric != nil)
+	if metric != nil {
+		s.At(1)
+	}
+	return s
 }
 
 // SoftGamma is the weight γ that the rows have in the answer to a
@@ -74,12 +66,12 @@ func (s *Solver) Penalised(z, v []float64, gamma float64) (Certificate, error) {
 	check.Len("projection", "z", len(z), n)
 	check.Len("projection", "v", len(v), n)
 	if !(gamma >= 0) {
-		return Certificate{}, fmt.Errorf("projection: Proximal: γ = %v, want ≥ 0", gamma)
+		return Certificate{}, fmt.Errorf("projection: γ = %v, want ≥ 0", gamma)
 	}
 	size := 1.0
 	for i, x := range v {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return Certificate{}, fmt.Errorf("projection: Proximal: v[%d] = %v, want finite", i, x)
+			return Certificate{}, fmt.Errorf("projection: v[%d] = %v, want finite", i, x)
 		}
 		size = max(size, math.Abs(x))
 	}
@@ -91,7 +83,7 @@ func (s *Solver) Penalised(z, v []float64, gamma float64) (Certificate, error) {
 	for i, x := range v {
 		z[i] = x + s.iter.pc[i]
 	}
-	s.certify(&c, z)
+	s.iter.certify(&c, z, s.scale)
 	return c, err
 }
 
@@ -100,7 +92,7 @@ func (s *Solver) linear(v []float64, tol float64) (cert Certificate, err error) 
 	w := s.iter
 	m := s.iterated()
 	hard := math.IsInf(s.caps, 1)
-	contradiction := func() bool { return hard && s.contradicts(m) }
+	contradiction := func() bool { return hard && w.contradicts(m, s.base.len()) }
 	residual := w.run(v, m, tol, contradiction)
 	cert.Steps, cert.Inner, cert.Outer = w.steps, w.inner, w.outer
 	excluded := residual > tol && contradiction()
@@ -111,8 +103,8 @@ func (s *Solver) linear(v []float64, tol float64) (cert Certificate, err error) 
 	}
 	switch {
 	case excluded:
-		if !s.recipe.Soften {
-			err = s.explain()
+		if !s.soften {
+			err = w.explain(s.name)
 		}
 		caps := s.caps
 		s.limit(SoftGamma / 2 * s.scale)
@@ -127,7 +119,7 @@ func (s *Solver) linear(v []float64, tol float64) (cert Certificate, err error) 
 		return cert, err
 	case residual > tol:
 		if residual = w.ascend(v, m, fallbackSweeps, tol); !(residual <= tol) {
-			err = &NotConverged{"Proximal", residual, tol, w.steps + fallbackSweeps}
+			err = &NotConverged{Method: "proximal", Residual: residual, Want: tol, Iterations: w.steps + fallbackSweeps}
 		}
 		if m < w.len() {
 			w.closed(v)
@@ -160,76 +152,35 @@ func (s *Solver) limit(kappa float64) {
 	}
 }
 
-// contradicts reports whether p, a change of multipliers, proves that the first
-// m rows exclude each other, see [ContradictionError]: no z of norm up to
-// farReach satisfies them.
-func (s *Solver) contradicts(m int) bool {
+// At sets the time of the metric, 1 until then. Multipliers stay. Without a
+// metric it does nothing.
+func (s *Solver) At(t float64) {
+	if s.metric == nil || s.iter.apply != nil && s.time == t {
+		return
+	}
+	s.time = t
 	w := s.iter
-	slack, total := 0.0, 0.0
-	clear(w.sum)
-	for j, p := range w.p[:m] {
-		if j >= s.base.len() { // tangents exclude nothing
-			w.p[j] = 0
-			continue
-		}
-		if p > 0 && math.IsInf(w.hi[j], 1) || p < 0 && math.IsInf(w.lo[j], -1) {
-			w.p[j] = 0
-		}
-		if p := w.p[j]; p != 0 {
-			slack -= w.support(j, p)
-			total += math.Abs(p)
-			w.axpy(j, p, w.sum)
+	// P may be of any size; the iteration wants one of order 1. A vector of
+	// fixed signs sees about the mean of the diagonal of P.
+	for i := range w.sum {
+		w.sum[i] = 1
+		if (uint32(i)*0x9E3779B9)>>31 == 1 {
+			w.sum[i] = -1
 		}
 	}
-	return slack > leastSlack*total && slack > farReach*math.Sqrt(dot(w.sum, w.sum))
-}
-
-const (
-	farReach   = 1e6  // in units of data of order 1
-	leastSlack = 1e-9 // contradictions below it pass for rounding errors
-)
-
-// explain makes an error of the proof in p.
-func (s *Solver) explain() error {
-	w := s.iter
-	e := &ContradictionError{}
-	largest := 0.0
-	for _, p := range w.p {
-		largest = max(largest, math.Abs(p))
+	s.metric(w.pd, w.sum, t)
+	s.scale = 1
+	if q := dot(w.sum, w.pd) / float64(w.n); q > 0 && !math.IsInf(q, 1) {
+		s.scale = q
 	}
-	clear(w.sum)
-	for j, p := range w.p {
-		// Rows that only cancel rounding errors are no part of the story.
-		if math.Abs(p) > 1e-6*largest {
-			e.Rows = append(e.Rows, int(w.origin[j]))
-			e.Multiplier = append(e.Multiplier, p/w.factor[j])
-			e.Slack -= w.support(j, p)
-			w.axpy(j, p, w.sum)
-			if s.name != nil {
-				e.Names = append(e.Names, s.name(int(w.origin[j])))
+	s.caps = math.NaN()
+	if w.apply == nil {
+		w.apply = func(dst, src []float64) {
+			s.metric(dst, src, s.time)
+			for i := range dst {
+				dst[i] /= s.scale
 			}
 		}
-	}
-	e.Slope = math.Sqrt(dot(w.sum, w.sum))
-	return e
-}
-
-// certify measures z, which has just been solved for.
-func (s *Solver) certify(c *Certificate, z []float64) {
-	w := s.iter
-	c.Violation, c.Gap = w.floor, 0
-	c.Contradiction = c.Contradiction || w.floor > leastSlack
-	for j := range w.len() {
-		t := w.dot(j, z)
-		far := w.distance(j, t)
-		c.Violation = max(c.Violation, far*w.norm[j])
-		gap := w.support(j, w.y[j]) - float64(w.y[j]*t)
-		if math.IsInf(w.cap[j], 1) {
-			gap = math.Abs(gap)
-		} else {
-			gap += float64(w.cap[j] * far)
-		}
-		c.Gap += gap / s.scale
 	}
 }
 
@@ -253,5 +204,5 @@ func (s *Solver) Clone() *Solver {
 	if s.curves != nil {
 		f = s.curves.Curved
 	}
-	return s.recipe.solver(s.base, f, s.name)
+	return newSolver(s.base, f, s.metric, s.soften, s.name)
 }

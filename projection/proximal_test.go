@@ -44,7 +44,7 @@ func TestProximalAgainstInteriorPoints(t *testing.T) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%d/%+v/gamma=%v", k, c, gamma), func(t *testing.T) {
-				solver, err := projection.Proximal{Set: set, Soften: true}.Compile(c.n)
+				solver, err := projection.ProximalProjector{Set: set, Soften: true}.Compile(t.Context(), c.n)
 				require.NoError(t, err)
 				z := make([]float64, c.n)
 				cert, err := solver.Penalised(z, v, gamma)

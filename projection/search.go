@@ -6,13 +6,26 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/lead"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// search is the scratch of one projection by an [Augmented].
+// ranks is how many tokens of a site an exchange looks at, the cheapest ones.
+const ranks = 16
+
+// offer is a token that a site could take.
+type offer struct {
+	token int32
+	cost  float64 // the divergence of making it lead
+}
+
+// rowsKept is how many inequalities an exchange looks at, those that pulled
+// most. The judge looks at all.
+const rowsKept = 8
+
+// search is the scratch of one projection by a [KLProjection].
 type search struct {
-	of   *Augmented
+	of   *target
 	loss lagrangian
 	bits []uint32
 
@@ -21,7 +34,7 @@ type search struct {
 	best, first, swap []int32   // least violation; likeliest of x; scratch
 	found, least      []float64 // violations: of decoded, of best
 	start             []float64 // multipliers that begin anew
-	rows              *rows
+	row               *lead.Row
 	gain              []float64 // what changing a token back saves
 	order             []int32
 	width             int       // offers per site
@@ -31,7 +44,7 @@ type search struct {
 	slack             []float64
 }
 
-func newSearch(a *Augmented) *search {
+func newSearch(a *target) *search {
 	n, m := a.sites*a.levels, a.smooth.Len()
 	table := func() []float32 { return make([]float32, n) }
 	return &search{
@@ -47,39 +60,11 @@ func newSearch(a *Augmented) *search {
 		best: make([]int32, a.sites), first: make([]int32, a.sites), swap: make([]int32, a.sites),
 		found: make([]float64, a.judge.Len()), least: make([]float64, a.judge.Len()),
 		start: make([]float64, m),
-		rows:  newRows(a.levels, a.within.rule),
+		row:   lead.New(a.levels, lead.Rule{Margin: a.recipe.Path.Margin}),
 		gain:  make([]float64, a.sites), order: make([]int32, a.sites),
 		width: min(ranks, a.levels), offers: make([]offer, a.sites*min(ranks, a.levels)),
 		chosen: make([]int, 0, m), slopes: make([]float32, n*min(m, rowsKept)), slack: make([]float64, min(m, rowsKept)),
 	}
-}
-
-// project moves v, stores the sequence in x and leaves the multipliers in lambda.
-func (s *search) project(ctx context.Context, x []int32, v []float32, lambda []float64, src rand.Source) (divergence, violation float64, err error) {
-	a := s.of
-	check.Len("projection", "v", len(v), a.sites*a.levels)
-	if err := s.load(v); err != nil {
-		return 0, 0, err
-	}
-	copy(s.loss.lambda, lambda)
-	loops, err := s.run(ctx, src)
-	if err != nil {
-		return 0, 0, err
-	}
-	copy(lambda, s.loss.lambda)
-	violation = violationOf(s.least)
-	converged := violation <= a.recipe.Tolerance
-	if converged {
-		s.simplify()
-		s.exchange()
-		violation = violationOf(s.least)
-	}
-	divergence = s.lead(v)
-	copy(x, s.best)
-	if !converged {
-		return divergence, violation, &NotConverged{"KL: " + a.name, violation, a.recipe.Tolerance, loops}
-	}
-	return divergence, violation, nil
 }
 
 // load reads the given distribution and finds its likeliest tokens.
@@ -93,8 +78,8 @@ func (s *search) load(v []float32) error {
 			continue
 		}
 		row := v[i*k : (i+1)*k]
-		if bad, _ := s.rows.load(row); bad >= 0 {
-			return explain(s.of.name, &WeightError{Site: i, Level: bad, Weight: float64(row[bad])})
+		if bad, _ := s.row.Load(row); bad >= 0 {
+			return fmt.Errorf("projection: %s: %w", s.of.name, &WeightError{Site: i, Level: bad, Weight: float64(row[bad])})
 		}
 		return &InfeasibleError{Constraint: s.of.name, Site: i}
 	}
@@ -192,7 +177,7 @@ func (s *search) look() (done bool, err error) {
 // decode stores the likeliest sequence under z: of the language, if there is one.
 func (s *search) decode(x []int32) error {
 	if s.of.free {
-		s.of.argMax(x, s.z)
+		simd.ArgMax(x, s.z, s.of.levels) // the likeliest tokens, the first among equals
 		return nil
 	}
 	_, err := s.of.within.MAP(x, s.z)
@@ -233,13 +218,12 @@ func (s *search) lead(v []float32) (divergence float64) {
 	k := s.of.levels
 	for i, l := range s.best {
 		row := v[i*k : (i+1)*k]
-		if s.rows.satisfied(row, l) {
+		if s.row.Satisfied(row, l) {
 			continue
 		}
-		s.rows.load(row)
-		cost, _ := s.rows.price(l, 0)
-		divergence += cost
-		s.rows.pool(row, l)
+		s.row.Load(row)
+		divergence += s.row.Price(l)
+		s.row.Pool(row, l)
 	}
 	return divergence
 }

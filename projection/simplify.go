@@ -15,8 +15,8 @@ func (s *search) simplify() {
 		if l == s.first[i] {
 			continue
 		}
-		s.rows.load(s.logx[i*k : (i+1)*k])
-		s.gain[i], _ = s.rows.price(l, 0)
+		s.row.Load(s.logx[i*k : (i+1)*k])
+		s.gain[i] = s.row.Price(l)
 		s.order = append(s.order, int32(i))
 	}
 	slices.SortFunc(s.order, func(i, j int32) int {

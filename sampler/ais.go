@@ -7,6 +7,7 @@ import (
 	"runtime"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/pool"
 )
 
@@ -65,7 +66,7 @@ func AIS(ctx context.Context, m energy.Model, method Method, cfg AISConfig) (*AI
 	if method == nil {
 		return nil, fmt.Errorf("sampler: AIS: method = nil")
 	}
-	sites, levels, err := checkShape("AIS", m, 1)
+	sites, levels, err := check.Shape("sampler: AIS", m, 1, BlockSize)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +165,7 @@ func (a *annealed) run(ctx context.Context, seed uint64) error {
 		if k == len(a.betas)-1 {
 			return nil
 		}
-		if err := a.move(k, info, streams); err != nil {
+		if err := a.move(ctx, k, info, streams); err != nil {
 			return err
 		}
 	}
@@ -189,12 +190,12 @@ func (a *annealed) replaceDead() bool {
 }
 
 // move makes the steps of stage k.
-func (a *annealed) move(k int, info []Info, streams []Stream) error {
+func (a *annealed) move(ctx context.Context, k int, info []Info, streams []Stream) error {
 	m, err := energy.Scale(a.model, a.betas[k])
 	if err != nil {
 		return fmt.Errorf("sampler: AIS: %w", err)
 	}
-	kernel, err := a.method.Kernel(m, len(info))
+	kernel, err := a.method.Kernel(ctx, m, len(info))
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
@@ -54,7 +55,6 @@ const defaultStages = 200
 // [Metropolis] and [Gibbs] are the usual ones.
 type Anneal struct {
 	model   energy.Model
-	method  Method
 	cfg     AnnealConfig
 	chains  *Chains
 	beta    float64
@@ -73,7 +73,7 @@ func NewAnneal(m energy.Model, method Method, cfg AnnealConfig) (*Anneal, error)
 	if cfg.Stages == 0 {
 		cfg.Stages = defaultStages
 	}
-	a := &Anneal{model: m, method: method, cfg: cfg}
+	a := &Anneal{model: m, cfg: cfg}
 	var err error
 	a.chains, err = NewChains(m, method, Config{
 		Chains: cfg.Chains, Seed: cfg.Seed, Workers: cfg.Workers, Init: cfg.Init, Warmup: -1, Observe: a.observe,
@@ -88,12 +88,12 @@ func NewAnneal(m energy.Model, method Method, cfg AnnealConfig) (*Anneal, error)
 		}
 		a.cfg.Schedule = Geometric(from, to)
 	}
-	a.sites = a.chains.sites
-	a.x = slices.Clone(a.chains.x)
-	a.e = make([]float64, a.chains.cfg.Chains)
-	a.scratch = make([]float64, a.chains.cfg.Chains)
+	a.sites, _ = m.Shape()
+	a.x = slices.Clone(a.chains.States())
+	a.e = make([]float64, len(a.x)/a.sites)
+	a.scratch = make([]float64, len(a.e))
 	m.Energy(a.e, a.x)
-	return a, checkStart(a.e)
+	return a, CheckStart(a.e)
 }
 
 // Run goes once through the schedule in n steps, from the current states. On an
@@ -125,13 +125,7 @@ func (a *Anneal) stage(ctx context.Context, beta float64, steps int) error {
 		return fmt.Errorf("sampler: Anneal: schedule: %w", err)
 	}
 	a.beta = beta
-	for i := range a.chains.blocks {
-		b := &a.chains.blocks[i]
-		if b.kernel, err = a.method.Kernel(m, b.chains); err != nil {
-			return err
-		}
-	}
-	if err := a.chains.Reset(); err != nil {
+	if err := Retarget(ctx, a.chains, m); err != nil {
 		return err
 	}
 	return a.chains.Run(ctx, steps)
@@ -179,7 +173,7 @@ const (
 // D-Wave's simulated-annealing sampler, with the quantile in place of the
 // smallest difference.) A model without differences gets from = to = 1.
 func Cooling(m energy.Model, seed uint64) (from, to float64, err error) {
-	sites, levels, err := checkShape("Cooling", m, 1)
+	sites, levels, err := check.Shape("sampler: Cooling", m, 1, BlockSize)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -24,9 +24,9 @@ func minimum(m energy.Model) float64 {
 }
 
 func TestAnnealFindsTheMinimum(t *testing.T) {
-	models := library(t)
-	models["rugged"] = newRugged(6, 3, 2, 0.5, 8)
-	models["holes"] = newRugged(9, 2, 2, 0.5, 8).holed()
+	models := exact.Library(t)
+	models["rugged"] = exact.NewRugged(6, 3, 2, 0.5, 8)
+	models["holes"] = exact.NewRugged(9, 2, 2, 0.5, 8).Holed()
 	for name, m := range models {
 		for _, method := range []Method{Metropolis{}, Gibbs{}, DMALA{StepSize: 0.5}, GWG{}} {
 			cfg := AnnealConfig{Chains: 40, Seed: 1, Stages: 20}
@@ -57,7 +57,7 @@ func feasible(m energy.Model) []int32 {
 }
 
 func TestAnnealDoesNotDependOnWorkers(t *testing.T) {
-	m := newQuadratic(12, 4)
+	m := exact.NewQuadratic(12, 4)
 	var want []float64
 	for _, workers := range []int{1, 2, 7} {
 		a, err := NewAnneal(m, Metropolis{}, AnnealConfig{Chains: 70, Seed: 5, Workers: workers, Schedule: Linear(0.1, 0.4), Stages: 7})
@@ -72,7 +72,7 @@ func TestAnnealDoesNotDependOnWorkers(t *testing.T) {
 }
 
 func TestAnnealKeepsItsBestWhenStopped(t *testing.T) {
-	m := newQuadratic(12, 4)
+	m := exact.NewQuadratic(12, 4)
 	ctx, cancel := context.WithCancel(context.Background())
 	a, err := NewAnneal(m, Metropolis{}, AnnealConfig{Progress: func(done, total int) {
 		if done >= total/2 {
@@ -88,12 +88,12 @@ func TestAnnealKeepsItsBestWhenStopped(t *testing.T) {
 }
 
 func TestAnnealErrors(t *testing.T) {
-	m := newQuadratic(4, 1)
+	m := exact.NewQuadratic(4, 1)
 	_, err := NewAnneal(m, Gibbs{}, AnnealConfig{Stages: -1})
 	assert.ErrorContains(t, err, "Stages = -1")
 	_, err = NewAnneal(m, Gibbs{Scan: 9}, AnnealConfig{})
 	assert.ErrorContains(t, err, "Scan(9)")
-	_, err = NewAnneal(pocked(math.Inf(1)), Gibbs{}, AnnealConfig{Init: []int32{1, 1, 1, 0, 0}})
+	_, err = NewAnneal(exact.Pocked(math.Inf(1)), Gibbs{}, AnnealConfig{Init: []int32{1, 1, 1, 0, 0}})
 	var start *StartError
 	assert.ErrorAs(t, err, &start)
 	a, err := NewAnneal(m, Gibbs{}, AnnealConfig{Schedule: func(float64) float64 { return math.NaN() }})

@@ -63,7 +63,8 @@ type betaTable struct {
 	bar []float64
 }
 
-func (c LinearBeta) tabulate() betaTable {
+// Tabulate implements [Tabulated].
+func (c LinearBeta) Tabulate() NoiseSchedule {
 	b := betaTable{c.filled(), []float64{1}}
 	for j := range b.Steps {
 		b.bar = append(b.bar, b.bar[j]*(1-b.beta(j)))
@@ -91,7 +92,8 @@ func (c LinearBeta) beta(j int) float64 {
 // Time implements [NoiseSchedule], to the resolution of Alpha.
 func (c LinearBeta) Time(alpha float64) float64 { return invert(c.Alpha, alpha) }
 
-func (c LinearBeta) check() error {
+// Check implements [Checked].
+func (c LinearBeta) Check() error {
 	c = c.filled()
 	if !(c.From > 0 && c.From < 1 && c.To > 0 && c.To < 1) || c.Steps < 1 {
 		return fmt.Errorf("sampler: LinearBeta: From = %v, To = %v, Steps = %d, want β in (0, 1) and Steps ≥ 1", c.From, c.To, c.Steps)
@@ -135,7 +137,8 @@ func (c CosineBar) filled() (offset, floor float64) {
 	return offset, floor
 }
 
-func (c CosineBar) check() error {
+// Check implements [Checked].
+func (c CosineBar) Check() error {
 	if s, f := c.filled(); !(s > 0) || math.IsInf(s, 1) || !(f > 0 && f < 1) {
 		return fmt.Errorf("sampler: CosineBar: Offset = %v, Floor = %v, want > 0 and in (0, 1)", s, f)
 	}
@@ -178,7 +181,8 @@ func (c SigmoidBar) filled() SigmoidBar {
 	return c
 }
 
-func (c SigmoidBar) check() error {
+// Check implements [Checked].
+func (c SigmoidBar) Check() error {
 	c = c.filled()
 	if !(c.Begin < c.End) || !(c.Tau > 0) || math.IsInf(c.End-c.Begin, 1) || !(c.Floor > 0 && c.Floor < 1) {
 		return fmt.Errorf("sampler: SigmoidBar: Begin = %v, End = %v, Tau = %v, Floor = %v, want Begin < End, Tau > 0 and Floor in (0, 1)", c.Begin, c.End, c.Tau, c.Floor)

@@ -1,11 +1,13 @@
 package sampler
 
 import (
+	"context"
 	"fmt"
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
@@ -39,9 +41,12 @@ type BlockGibbs struct {
 // kernel is the better choice.
 const maxMembers = 1 << 16
 
+// Name implements [Named].
+func (BlockGibbs) Name() string { return "block-gibbs" }
+
 // Kernel implements [Method].
-func (g BlockGibbs) Kernel(m energy.Model, chains int) (Kernel, error) {
-	sites, levels, err := checkShape("BlockGibbs", m, chains)
+func (g BlockGibbs) Kernel(ctx context.Context, m energy.Model, chains int) (Kernel, error) {
+	sites, levels, err := check.Shape("sampler: BlockGibbs", m, chains, BlockSize)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +105,7 @@ func (k *blockGibbs) Reset(x []int32) error {
 		return err
 	}
 	k.model.Energy(k.e, x)
-	return checkStart(k.e)
+	return CheckStart(k.e)
 }
 
 // Start implements [Starter].
@@ -223,7 +228,7 @@ func newBipartite(m energy.Bipartite, sites, chains int) *bipartite {
 
 func (k *bipartite) Reset(x []int32) error {
 	k.load(x, nil)
-	return checkStart(k.e)
+	return CheckStart(k.e)
 }
 
 // load evaluates the states y, which become the current ones after x.

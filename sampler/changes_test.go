@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 )
 
 // afresh and layered hide that their models are incremental.
@@ -20,7 +21,7 @@ type (
 // Chains that evaluate changes take the steps of chains that evaluate states,
 // and go on from a checkpoint to the same bits.
 func TestChangesLeadWhereStatesLead(t *testing.T) {
-	m := testRBM(t)
+	m := exact.RBM(t)
 	ctx := context.Background()
 	for _, method := range []Method{DMALA{}, DMALA{StepSize: 0.7}, DULA{}, Cyclical{StepSize: 2, Period: 5}, Tempering{Base: DMALA{}, Rungs: 3}, BlockGibbs{}} {
 		cfg := Config{Chains: 40, Seed: 9, Warmup: 30}
@@ -47,10 +48,10 @@ func TestChangesLeadWhereStatesLead(t *testing.T) {
 }
 
 func TestChangesAllocateNothing(t *testing.T) {
-	skipUnderRace(t)
+	exact.SkipUnderRace(t)
 	for _, method := range []Method{DMALA{}, BlockGibbs{}} {
-		c := run(t, testRBM(t), method, Config{Chains: 8, Workers: 1, Warmup: 10}, 10)
-		k := c.blocks[0].kernel
-		assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(c.info, c.x, c.streams) }), "%T", method)
+		c := run(t, exact.RBM(t), method, Config{Chains: 8, Workers: 1, Warmup: 10}, 10)
+		k, streams := c.Kernels()[0], make([]Stream, 8)
+		assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(c.Info(), c.States(), streams) }), "%T", method)
 	}
 }

@@ -9,10 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 )
 
 func TestLoadRefusesOtherSettings(t *testing.T) {
-	m := newQuadratic(3, 1)
+	m := exact.NewQuadratic(3, 1)
 	cfg := Config{Warmup: 5}
 	for _, pair := range [][2]Method{
 		{DMALA{StepSize: 0.2}, DMALA{StepSize: 0.3}},
@@ -32,58 +33,13 @@ func TestLoadRefusesOtherSettings(t *testing.T) {
 	}
 }
 
-// What is digested must tell values apart, and equal values must agree.
-func TestSettings(t *testing.T) {
-	seen := map[uint64]any{}
-	f := func() {}
-	for _, m := range []Method{
-		probe{}, probe{1}, probe{int8(1)}, probe{uint(1)}, probe{1.0}, probe{float32(1)}, probe{true}, probe{"1"}, probe{"true;"},
-		probe{[]int{1, 2}}, probe{[]int{12}}, probe{[2]int{1, 2}}, probe{[][]int{{1}, {2}}}, probe{[][]int{{1, 2}, {}}}, probe{[]any{1, nil}},
-		probe{&f}, probe{(*int)(nil)}, probe{new(int)}, probe{f}, probe{map[int]int{1: 2}}, probe{make(chan int)},
-		probe{probe{1}}, DMALA{}, DMALA{Window: 1}, DULA{Window: 1}, nil,
-	} {
-		d := settings(m)
-		assert.Equal(t, d, settings(m))
-		assert.NotContains(t, seen, d, "%v and %v", m, seen[d])
-		seen[d] = m
-	}
-	assert.Equal(t, settings(probe{new(int)}), settings(probe{new(int)}), "addresses do not count")
-}
-
-// probe is a method that is set to anything.
-type probe struct{ setting any }
-
-func (probe) Kernel(energy.Model, int) (Kernel, error) { return nil, nil }
-
-// A checkpoint between Reset and the next step holds the energies of the states
-// as they are, not of those before.
-func TestSaveAfterReset(t *testing.T) {
-	m := newQuadratic(5, 1)
-	cfg := Config{Chains: 3, Warmup: 10}
-	for _, method := range everyMethod() {
-		c := run(t, m, method, cfg, 5)
-		for i := range c.States() {
-			c.States()[i] = 1 - c.States()[i]
-		}
-		require.NoError(t, c.Reset())
-		var file bytes.Buffer
-		require.NoError(t, c.Save(&file))
-		second, err := NewChains(m, method, cfg)
-		require.NoError(t, err)
-		require.NoError(t, second.Load(&file), "%T", method)
-		require.NoError(t, c.Run(context.Background(), 5))
-		require.NoError(t, second.Run(context.Background(), 5))
-		assert.Equal(t, c.States(), second.States(), "%T", method)
-	}
-}
-
 // After a failure in one block and Reset, Run makes the draws that it was asked
 // for, although other blocks had gone on to the end of their round.
 func TestRunAfterFailure(t *testing.T) {
 	broken := true
 	m := energy.Func{Sites: 2, Levels: 2, E: func(x []int32) float64 { return 0 }}
 	draws := make([]int, 2*BlockSize)
-	c, err := NewChains(m, breaking{&broken}, Config{Chains: 2 * BlockSize, Warmup: -1, Workers: 1,
+	c, err := NewChains(m, breaking{&broken, new(int)}, Config{Chains: 2 * BlockSize, Warmup: -1, Workers: 1,
 		Observe: func(chain, _ int, _ []int32, _ *Info) { draws[chain]++ }})
 	require.NoError(t, err)
 	require.ErrorIs(t, c.Run(context.Background(), 100), ErrNaN)
@@ -101,21 +57,26 @@ func TestRunAfterFailure(t *testing.T) {
 
 // breaking makes kernels of which the first fails at its tenth step for as long
 // as broken is set.
-type breaking struct{ broken *bool }
+type breaking struct {
+	broken *bool
+	made   *int
+}
 
-func (f breaking) Kernel(energy.Model, int) (Kernel, error) {
-	return &brokenKernel{broken: f.broken}, nil
+func (f breaking) Kernel(context.Context, energy.Model, int) (Kernel, error) {
+	*f.made++
+	return &brokenKernel{broken: f.broken, first: *f.made == 1}, nil
 }
 
 type brokenKernel struct {
 	broken *bool
+	first  bool
 	steps  int
 }
 
 func (k *brokenKernel) Reset([]int32) error { return nil }
 
-func (k *brokenKernel) Step(info []Info, _ []int32, r []Stream) {
-	if k.steps++; k.steps >= 10 && *k.broken && r[0].chain == 0 {
+func (k *brokenKernel) Step(info []Info, _ []int32, _ []Stream) {
+	if k.steps++; k.steps >= 10 && *k.broken && k.first {
 		info[0].Err = ErrNaN
 	}
 	if !*k.broken {

@@ -86,7 +86,7 @@ func TestInfeasibleClampsAreErrors(t *testing.T) {
 func TestNovelSamplesNeverRepeat(t *testing.T) {
 	for _, batch := range []int{1, 5, 16} {
 		d, err := sampler.NewDiffusion(sticky(4), sampler.Masked{Mask: 2, FirstHitting: true}, sampler.DiffusionConfig{
-			Projector: projection.Novel{}, Batch: batch, Seed: 1, Retries: 10_000,
+			Projector: projection.NovelProjector{}, Batch: batch, Seed: 1, Retries: 10_000,
 		})
 		require.NoError(t, err)
 		x := make([]int32, 16*4)

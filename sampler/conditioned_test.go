@@ -90,7 +90,7 @@ func TestConditionedStepsFollowTheirExactLaw(t *testing.T) {
 			for _, steps := range []int{1, 3, 8} {
 				law := conditionedLaw(m, even, bound, steps, c.step)
 				counts := sampleDiffusion(t, m, c.process, DiffusionConfig{Steps: steps, Seed: uint64(steps), Projector: even, Workers: 1}, 15_000)
-				exact.Counts(t, counts, law, rate)
+				exact.Counts(t, counts, law, exact.Rate)
 			}
 		})
 	}
@@ -181,7 +181,7 @@ func TestZeroSupportIsInfeasible(t *testing.T) {
 			assert.Equal(t, []int32{1, 1}, x)
 		}
 	}
-	exact.Counts(t, []int{failed, n - failed}, []float64{0.25, 0.75}, rate)
+	exact.Counts(t, []int{failed, n - failed}, []float64{0.25, 0.75}, exact.Rate)
 
 	// Particles put the weight on those that live.
 	p, err := NewParticles(m, Masked{Mask: 2, FirstHitting: true}, ParticlesConfig{DiffusionConfig: DiffusionConfig{Projector: c}})
@@ -204,7 +204,7 @@ type book struct {
 	seen map[int]bool
 }
 
-func (b book) Bind(int, int, int) (Projection, error) { return b, nil }
+func (b book) Bind(context.Context, int, int, int) (Projection, error) { return b, nil }
 
 func (b book) Commit(x []int32, v []float32, _ rand.Source) error {
 	k := exact.Index(x, b.levels)
@@ -247,5 +247,5 @@ type full struct {
 	err error
 }
 
-func (f full) Bind(int, int, int) (Projection, error)       { return f, nil }
-func (f full) Commit([]int32, []float32, rand.Source) error { return f.err }
+func (f full) Bind(context.Context, int, int, int) (Projection, error) { return f, nil }
+func (f full) Commit([]int32, []float32, rand.Source) error            { return f.err }

@@ -1,6 +1,7 @@
 package sampler
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -55,8 +56,11 @@ const (
 	defaultLongest = 10 * defaultDMALAStep // without warm-up
 )
 
+// Name implements [Named].
+func (Cyclical) Name() string { return "cyclical" }
+
 // Kernel implements [Method].
-func (c Cyclical) Kernel(m energy.Model, chains int) (Kernel, error) {
+func (c Cyclical) Kernel(ctx context.Context, m energy.Model, chains int) (Kernel, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
@@ -149,13 +153,13 @@ func (k *cyclical) Adapt(info []Info, step, of int) {
 	case step == 0: // a step of the cycle, which says nothing about the pilot
 		k.fly(half, k.target)
 	case step < n:
-		k.pilotStep = k.pilot.Adapt(MeanAccept(info), step-1, n-1)
+		k.pilotStep = k.pilot.Adapt(meanAccept(info), step-1, n-1)
 		if step == n-1 {
 			k.shortest = k.pilotStep
 			k.fly(k.balance, k.pilot.Goal()/2)
 		}
 	case step < 2*n:
-		k.pilotStep = k.pilot.Adapt(MeanAccept(info), step-n, n)
+		k.pilotStep = k.pilot.Adapt(meanAccept(info), step-n, n)
 		if step == 2*n-1 {
 			k.longest = max(k.shortest, k.pilotStep)
 			k.pilot, k.at = nil, 0

@@ -96,7 +96,7 @@ func TestESSIsCapped(t *testing.T) {
 // drawSeries draws a matrix of draws that is not constant.
 func drawSeries(t *rapid.T) [][]float64 {
 	chains := rapid.IntRange(1, 4).Draw(t, "chains")
-	n := rapid.IntRange(minESS, 40).Draw(t, "draws")
+	n := rapid.IntRange(MinDraws, 40).Draw(t, "draws")
 	x := newDraws(chains, n)
 	for c := range x {
 		for i := range x[c] {

@@ -209,7 +209,7 @@ func (d *Diffusion[S]) bind() error {
 		return nil
 	}
 	var err error
-	if d.projection, err = d.cfg.Projector.Bind(d.sites, d.levels, d.cfg.Batch); err != nil {
+	if d.projection, err = d.cfg.Projector.Bind(context.Background(), d.sites, d.levels, d.cfg.Batch); err != nil {
 		return err
 	}
 	d.warm, _ = d.projection.(Warm)
@@ -263,7 +263,7 @@ func (d *Diffusion[S]) run(ctx context.Context, x, given []S) error {
 		n := min(d.cfg.Batch, total-done)
 		for i := range n {
 			d.sample[i] = d.made + i
-			d.streams[i] = Stream{seed: d.cfg.Seed, chain: uint64(d.made + i)}
+			d.streams[i].Seed(d.cfg.Seed, uint64(d.made+i))
 			var own []S
 			if given != nil {
 				own = given[(done+i)*d.sites:]

@@ -68,18 +68,18 @@ func givenLaw(m *joint, given []int32) []float64 {
 }
 
 func TestClampedSitesConditionTheRest(t *testing.T) {
-	skipUnderRace(t)
+	exact.SkipUnderRace(t)
 	given := []int32{-1, 1, -1}
 	m := newJoint(3, 2, true, 5)
 	counts := sampleDiffusion(t, m, Masked{Mask: 2, FirstHitting: true}, DiffusionConfig{Clamp: given}, 30_000)
-	exact.Counts(t, counts, givenLaw(m, given), rate)
+	exact.Counts(t, counts, givenLaw(m, given), exact.Rate)
 
 	// Under uniform corruption the denoiser must know what is clean. At 400
 	// steps the discretisation (TV below 0.004) is far below what 1000 draws
 	// can see; a denoiser that is not told is 0.1 off.
 	u := newJoint(3, 3, false, 6)
 	cfg := DiffusionConfig{Clamp: given, Steps: 400, Workers: 1}
-	exact.Counts(t, sampleDiffusion(t, u, Uniform{}, cfg, 1000), givenLaw(u, given), rate)
+	exact.Counts(t, sampleDiffusion(t, u, Uniform{}, cfg, 1000), givenLaw(u, given), exact.Rate)
 	deaf := energy.DenoiserFunc[int32]{Sites: 3, Levels: 3, F: func(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 		q.Clean = nil
 		return u.Denoise(ctx, v, q)
@@ -89,7 +89,7 @@ func TestClampedSitesConditionTheRest(t *testing.T) {
 	require.NoError(t, err)
 	x := make([]int32, 3*4000)
 	require.NoError(t, d.Sample(context.Background(), x))
-	assert.Less(t, exact.PValue(tally(x, 3, 3), givenLaw(u, given)), rate)
+	assert.Less(t, exact.PValue(tally(x, 3, 3), givenLaw(u, given)), exact.Rate)
 }
 
 func TestFillCompletesRecords(t *testing.T) {
@@ -245,7 +245,7 @@ func (lossy) Alpha(float64) float64 { return 0.5 }
 func (lossy) Time(float64) float64  { return 0 }
 
 func TestDiffusionStepsDoNotAllocate(t *testing.T) {
-	if raceEnabled {
+	if exact.Race {
 		t.Skip("the race detector allocates")
 	}
 	for name, p := range map[string]Process[int32]{

@@ -79,7 +79,7 @@ func gridLaw(m *joint, p Process[int32], steps int, step func(p Process[int32], 
 }
 
 func TestGridDiffusionsFollowTheirExactLaw(t *testing.T) {
-	skipUnderRace(t)
+	exact.SkipUnderRace(t)
 	for _, c := range gridLaws {
 		t.Run(c.name, func(t *testing.T) {
 			m := newJoint(3, 2, c.masked, 5)
@@ -91,16 +91,16 @@ func TestGridDiffusionsFollowTheirExactLaw(t *testing.T) {
 			require.NoError(t, err)
 			target := m.target()
 			all, n := []int{1, 2, 5, 16}, 40_000
-			if raceEnabled { // enumeration is what takes the time
+			if exact.Race { // enumeration is what takes the time
 				all, n = []int{1, 5}, 4000
 			}
 			for _, steps := range all {
 				law := gridLaw(m, bound, steps, c.step)
 				counts := sampleDiffusion(t, m, c.process, DiffusionConfig{Steps: steps, Seed: uint64(steps)}, n)
-				exact.Counts(t, counts, law, rate)
+				exact.Counts(t, counts, law, exact.Rate)
 				if steps == 1 && c.masked {
 					// One step draws sites independently: that is not the joint.
-					assert.Less(t, exact.PValue(counts, target), rate)
+					assert.Less(t, exact.PValue(counts, target), exact.Rate)
 				}
 			}
 			few, many := tv(gridLaw(m, bound, 16, c.step), target), tv(gridLaw(m, bound, 256, c.step), target)
@@ -138,35 +138,35 @@ func TestRemaskDiscretisationVanishes(t *testing.T) {
 }
 
 func TestFirstHittingFollowsTheJoint(t *testing.T) {
-	skipUnderRace(t)
+	exact.SkipUnderRace(t)
 	for i, c := range []NoiseSchedule{nil, Cosine{}, CosineSquared{}, LinearSigma{}, GeometricSigma{}} {
-		if raceEnabled && i > 0 {
+		if exact.Race && i > 0 {
 			break
 		}
 		m := newJoint(4, 2, true, uint64(i))
 		counts := sampleDiffusion(t, m, Masked{Mask: 2, Schedule: c, FirstHitting: true}, DiffusionConfig{Seed: 3}, 40_000)
-		exact.Counts(t, counts, m.target(), rate)
+		exact.Counts(t, counts, m.target(), exact.Rate)
 		assert.Equal(t, 40_000*4, m.rows, "one evaluation per token")
 	}
 	// A twin that matches every marginal but no dependence must fail.
 	m := newJoint(4, 2, true, 0)
 	m.marginal = true
 	counts := sampleDiffusion(t, m, Masked{Mask: 2, FirstHitting: true}, DiffusionConfig{Seed: 3}, 40_000)
-	assert.Less(t, exact.PValue(counts, m.target()), rate)
+	assert.Less(t, exact.PValue(counts, m.target()), exact.Rate)
 }
 
 func TestUniformConvertsLeaveOneOutPredictions(t *testing.T) {
-	skipUnderRace(t)
+	exact.SkipUnderRace(t)
 	m := newJoint(3, 3, false, 8)
 	p, err := Uniform{}.Bind(3, 3)
 	require.NoError(t, err)
 	law := gridLaw(m, p, 6, func(p Process[int32], t, s float64) stepLaw { return uniformStep(p.Alpha(t), p.Alpha(s)) })
 	m.loo, m.memo = true, nil
-	exact.Counts(t, sampleDiffusion(t, m, Uniform{}, DiffusionConfig{Steps: 6}, 60_000), law, rate)
+	exact.Counts(t, sampleDiffusion(t, m, Uniform{}, DiffusionConfig{Steps: 6}, 60_000), law, exact.Rate)
 
 	// Taken for full posteriors, the same predictions give another law.
 	counts := sampleDiffusion(t, m, noConversion{Uniform{Levels: 3}}, DiffusionConfig{Steps: 6}, 60_000)
-	assert.Less(t, exact.PValue(counts, law), rate)
+	assert.Less(t, exact.PValue(counts, law), exact.Rate)
 }
 
 // noConversion forgets that predictions leave their site out.

@@ -1,9 +1,11 @@
 package sampler
 
 import (
+	"context"
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/tune"
 )
@@ -39,9 +41,12 @@ type DLMC struct {
 
 const defaultDLMCStep = 0.2 // a few sites in ten jump: adaptation comes from below
 
+// Name implements [Named].
+func (DLMC) Name() string { return "dlmc" }
+
 // Kernel implements [Method].
-func (d DLMC) Kernel(m energy.Model, chains int) (Kernel, error) {
-	if _, _, err := checkShape("DLMC", m, chains); err != nil {
+func (d DLMC) Kernel(ctx context.Context, m energy.Model, chains int) (Kernel, error) {
+	if _, _, err := check.Shape("sampler: DLMC", m, chains, BlockSize); err != nil {
 		return nil, err
 	}
 	if err := checkStep("DLMC", d.StepSize); err != nil {

@@ -98,10 +98,10 @@ func TestDLMCExtremes(t *testing.T) {
 
 // The twin forgets to reject.
 func TestDLMCBrokenTwin(t *testing.T) {
-	skipUnderRace(t)
-	m := newRugged(4, 3, 1, 0.5, 2)
+	exact.SkipUnderRace(t)
+	m := exact.NewRugged(4, 3, 1, 0.5, 2)
 	pi, _ := exact.Law(m)
-	k := must(DLMC{StepSize: 0.3}.Kernel(m, 1)).(*dmala)
+	k := must(DLMC{StepSize: 0.3}.Kernel(context.Background(), m, 1)).(*dmala)
 	all := exact.States(4, 3)
 	twin := exact.NewMatrix(len(all), func(x int, dst []float64) {
 		require.NoError(t, k.Reset(all[x]))
@@ -112,11 +112,11 @@ func TestDLMCBrokenTwin(t *testing.T) {
 	require.LessOrEqual(t, twin.RowError(), 1e-12)
 	assert.Greater(t, twin.MaxDiff(pi), 1e-3)
 	v, _ := exact.TransitionsPValue(observed(t, m, DLMC{StepSize: 0.3}, 640, 7), twin)
-	assert.Less(t, v, rate)
+	assert.Less(t, v, exact.Rate)
 }
 
 func TestDLMCAdapts(t *testing.T) {
-	skipUnderRace(t)
+	exact.SkipUnderRace(t)
 	m, err := energy.NewIsing(energy.Lattice{8, 8}, 0.2, 0)
 	require.NoError(t, err)
 	c := run(t, m, DLMC{}, Config{Chains: 32, Seed: 1, Warmup: 600}, 300)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // proposal is the discrete Langevin proposal of a block of chains (Zhang, Liu
@@ -75,7 +76,7 @@ func (unconfined) start([]int32, *Stream) error { return nil }
 
 // kernel returns the proposal that fits the model.
 func (l langevin) proposal(method string, m energy.Model, chains int) (proposal, error) {
-	sites, levels, err := checkShape(method, m, chains)
+	sites, levels, err := check.Shape("sampler: "+method, m, chains, BlockSize)
 	if err != nil {
 		return nil, err
 	}

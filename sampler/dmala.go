@@ -1,6 +1,7 @@
 package sampler
 
 import (
+	"context"
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
@@ -47,8 +48,11 @@ type DMALA struct {
 
 const defaultDMALAStep = 0.2 // the middle of the paper's range for the Ising model
 
+// Name implements [Named].
+func (DMALA) Name() string { return "dmala" }
+
 // Kernel implements [Method].
-func (d DMALA) Kernel(m energy.Model, chains int) (Kernel, error) {
+func (d DMALA) Kernel(ctx context.Context, m energy.Model, chains int) (Kernel, error) {
 	alpha, tuner := d.StepSize, (*tune.Tuner)(nil)
 	if alpha == 0 {
 		alpha = defaultDMALAStep
@@ -98,7 +102,7 @@ func (k *dmala) Reset(x []int32) error {
 	}
 	k.proposal.load(k.e, x, nil)
 	k.proposal.acceptAll()
-	return checkStart(k.e)
+	return CheckStart(k.e)
 }
 
 func (k *dmala) Step(info []Info, x []int32, r []Stream) {
@@ -154,7 +158,7 @@ func (k *dmala) Adapt(info []Info, step, of int) {
 	if k.tune == nil {
 		return
 	}
-	k.alpha = k.tune.Adapt(MeanAccept(info), step, of)
+	k.alpha = k.tune.Adapt(meanAccept(info), step, of)
 	k.proposal.setStep(k.alpha, half, k.x)
 }
 

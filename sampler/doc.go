@@ -37,7 +37,7 @@
 //   - [Particles] with the same projection correct that, at the price of as many
 //     predictions as particles, and estimate the probability of the constraint;
 //   - others move predictions, and [Decoding] says how those become tokens;
-//   - for reals, projection.Proximal moves the posterior mean (constrained
+//   - for reals, projection.ProximalProjector moves the posterior mean (constrained
 //     posterior sampling). [Series] sets that beside the methods it is compared
 //     with; [Frechet], [FrechetGaussian], [DTW] and [SeriesViolation] judge them.
 //

@@ -1,6 +1,7 @@
 package sampler
 
 import (
+	"context"
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
@@ -52,8 +53,11 @@ type DULA struct {
 // answers in the tests: bias 0.017 and 0.021 on the 4×4 and 5×5 torus.
 const defaultDULAStep = 0.1
 
+// Name implements [Named].
+func (DULA) Name() string { return "dula" }
+
 // Kernel implements [Method].
-func (d DULA) Kernel(m energy.Model, chains int) (Kernel, error) {
+func (d DULA) Kernel(ctx context.Context, m energy.Model, chains int) (Kernel, error) {
 	if d.StepSize == 0 {
 		d.StepSize = defaultDULAStep
 	}
@@ -91,11 +95,11 @@ func (k *dula) Reset(x []int32) error {
 	}
 	if k.minibatch {
 		k.model.Energy(k.e, x)
-		return checkStart(k.e)
+		return CheckStart(k.e)
 	}
 	k.proposal.load(k.e, x, nil)
 	k.proposal.acceptAll()
-	return checkStart(k.e)
+	return CheckStart(k.e)
 }
 
 func (k *dula) Step(info []Info, x []int32, r []Stream) {

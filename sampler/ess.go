@@ -8,9 +8,9 @@ import (
 	"gonum.org/v1/gonum/dsp/fourier"
 )
 
-// minESS is the fewest draws per chain whose halves have the two
+// MinDraws is the fewest draws per chain whose halves have the two
 // autocovariances that the first pair of Geyer's sequence needs.
-const minESS = 6
+const MinDraws = 6
 
 // ESSBulk returns the bulk effective sample size of draws[chain][draw]: that of
 // the mean of the rank-normalised split chains (Vehtari et al. 2021). It tells how well the centre of the distribution was explored, and is
@@ -29,7 +29,7 @@ const minESS = 6
 // draws give [ErrConstant], NaN and infinite draws a [*NotFinite]. The draws
 // are not modified. It takes O(S log S) time and O(S) memory.
 func ESSBulk(draws [][]float64) (float64, error) {
-	ess, err := 0.0, checkDraws(draws, minESS)
+	ess, err := 0.0, checkDraws(draws, MinDraws)
 	if err == nil {
 		ess, err = effective(rankNormalize(splitChains(draws)))
 	}
@@ -48,7 +48,7 @@ func ESSBulk(draws [][]float64) (float64, error) {
 // draw is ≤ q. (The R package posterior answers NA there.) If both are
 // constant, the error is [ErrConstant].
 func ESSTail(draws [][]float64) (float64, error) {
-	ess, err := 0.0, checkDraws(draws, minESS)
+	ess, err := 0.0, checkDraws(draws, MinDraws)
 	if err == nil {
 		ess, err = essTail(draws, sorted(draws))
 	}
@@ -93,7 +93,7 @@ func Autocorrelation(x []float64) ([]float64, error) {
 }
 
 func essMean(draws [][]float64) (float64, error) {
-	if err := checkDraws(draws, minESS); err != nil {
+	if err := checkDraws(draws, MinDraws); err != nil {
 		return 0, err
 	}
 	return effective(splitChains(draws))

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/tune"
 )
 
@@ -48,7 +49,7 @@ func bestOf(m energy.Func) []int32 {
 }
 
 func TestSteepEnergiesNeitherFreezeNorFail(t *testing.T) {
-	skipUnderRace(t)
+	exact.SkipUnderRace(t)
 	for _, levels := range []int{2, 4} {
 		for _, scale := range []float64{1e2, 1e4, 1e6} {
 			m := steep(12, levels, scale)
@@ -62,7 +63,7 @@ func TestSteepEnergiesNeitherFreezeNorFail(t *testing.T) {
 				}
 				c := run(t, m, method, Config{Chains: 8, Seed: 1, Warmup: 200}, 200)
 				for s := range 8 {
-					assert.Equal(t, want, c.x[s*12:(s+1)*12], "%T %+v: %d levels, scale %g", method, method, levels, scale)
+					assert.Equal(t, want, c.States()[s*12:(s+1)*12], "%T %+v: %d levels, scale %g", method, method, levels, scale)
 				}
 				for _, i := range c.Info() {
 					assert.False(t, math.IsNaN(i.Accept) || math.IsNaN(i.Energy))
@@ -75,23 +76,8 @@ func TestSteepEnergiesNeitherFreezeNorFail(t *testing.T) {
 	}
 }
 
-// pocked fails (v = NaN) or forbids (v = +Inf) the states whose level sum is a
-// multiple of three, except the all-zero one.
-func pocked(v float64) energy.Func {
-	return energy.Func{Sites: 5, Levels: 2, E: func(x []int32) float64 {
-		sum := 0
-		for _, l := range x {
-			sum += int(l)
-		}
-		if sum == 3 {
-			return v
-		}
-		return 0.1 * float64(sum)
-	}}
-}
-
 func TestNaNEnergies(t *testing.T) {
-	m := pocked(math.NaN())
+	m := exact.Pocked(math.NaN())
 	zero := make([]int32, 5)
 	for _, method := range []Method{
 		DMALA{StepSize: 1}, GWG{}, Metropolis{}, LocallyBalanced{Balance: Barker}, Paths{Length: 2}, DLMC{StepSize: 1}, Cyclical{StepSize: 1},
@@ -100,7 +86,7 @@ func TestNaNEnergies(t *testing.T) {
 		c := run(t, m, method, Config{Chains: 40, Warmup: -1, Init: zero}, 50)
 		assert.Positive(t, c.Stats().Invalid, "%T counts what it rejects", method)
 		e := make([]float64, 40)
-		m.Energy(e, c.x)
+		m.Energy(e, c.States())
 		for _, v := range e {
 			assert.False(t, math.IsNaN(v), "%T walked into a hole", method)
 		}
@@ -112,9 +98,9 @@ func TestNaNEnergies(t *testing.T) {
 		require.ErrorIs(t, err, ErrNaN, "%T", method)
 		assert.Regexp(t, `chain \d+, step \d+: .*energy is NaN`, err.Error())
 		assert.Equal(t, err, c.Run(context.Background(), 1), "a stuck run stays stuck")
-		assert.Error(t, c.Save(failing{}))
+		assert.Error(t, c.Save(noSpace{}))
 		e := make([]float64, 40)
-		m.Energy(e, c.x)
+		m.Energy(e, c.States())
 		for _, v := range e {
 			assert.False(t, math.IsNaN(v), "states are as before the step")
 		}
@@ -123,12 +109,12 @@ func TestNaNEnergies(t *testing.T) {
 }
 
 func TestForbiddenStates(t *testing.T) {
-	m := pocked(math.Inf(1))
+	m := exact.Pocked(math.Inf(1))
 	zero := make([]int32, 5)
 	for _, method := range []Method{DMALA{StepSize: 1}, GWG{}, GWG{Flips: 2}, Metropolis{}, Gibbs{}, LocallyBalanced{Balance: Max}, Paths{Length: 2}, DLMC{StepSize: 1}, Cyclical{StepSize: 1}, HammingBall{Block: 4}, Tempering{Rungs: 3}} {
 		c := run(t, m, method, Config{Chains: 40, Warmup: -1, Init: zero}, 50)
 		e := make([]float64, 40)
-		m.Energy(e, c.x)
+		m.Energy(e, c.States())
 		for _, v := range e {
 			assert.False(t, math.IsInf(v, 0), "%T", method)
 		}
@@ -144,7 +130,7 @@ func TestInfeasibleStart(t *testing.T) {
 		for _, v := range []float64{math.Inf(1), math.NaN(), math.Inf(-1)} {
 			init := make([]int32, 40*5)
 			copy(init[36*5:], []int32{1, 1, 1, 0, 0})
-			c, err := NewChains(pocked(v), method, Config{Chains: 40, Init: init})
+			c, err := NewChains(exact.Pocked(v), method, Config{Chains: 40, Init: init})
 			require.NoError(t, err)
 			err = c.Run(context.Background(), 1)
 			var start *StartError
@@ -162,7 +148,7 @@ func TestOneLevel(t *testing.T) {
 	m := energy.Func{Sites: 3, Levels: 1, E: func([]int32) float64 { return 1 }}
 	for _, method := range []Method{DULA{}, DMALA{}, Gibbs{}, Gibbs{Scan: Random}, Metropolis{}, GWG{}, BlockGibbs{Blocks: [][]int{{0, 1}}}, LocallyBalanced{}, Paths{}, DLMC{}, Cyclical{}, HammingBall{}, Tempering{Rungs: 3}} {
 		c := run(t, m, method, Config{Warmup: 20}, 20)
-		assert.Equal(t, make([]int32, 12), c.x, "%T", method)
+		assert.Equal(t, make([]int32, 12), c.States(), "%T", method)
 		assert.Zero(t, c.Stats().Invalid)
 	}
 }
@@ -181,11 +167,11 @@ func TestShapesThatAreNone(t *testing.T) {
 		assert.ErrorContains(t, err, want)
 	}
 	for _, method := range everyMethod() {
-		_, err := method.Kernel(shapeless{0, 2}, 1)
+		_, err := method.Kernel(context.Background(), shapeless{0, 2}, 1)
 		assert.ErrorContains(t, err, "sites = 0")
-		_, err = method.Kernel(nil, 1)
+		_, err = method.Kernel(context.Background(), nil, 1)
 		assert.ErrorContains(t, err, "model = nil")
-		_, err = method.Kernel(newQuadratic(5, 1), BlockSize+1)
+		_, err = method.Kernel(context.Background(), exact.NewQuadratic(5, 1), BlockSize+1)
 		assert.ErrorContains(t, err, "chains = 33, want 1 … 32")
 	}
 }
@@ -193,10 +179,10 @@ func TestShapesThatAreNone(t *testing.T) {
 // From any start in [1e−3, 1e3] adaptation brings acceptance to its target where
 // the target can be met at all.
 func TestAdaptationFromAnyStart(t *testing.T) {
-	skipUnderRace(t)
-	m := newQuadratic(40, 3)
+	exact.SkipUnderRace(t)
+	m := exact.NewQuadratic(40, 3)
 	for _, start := range []float64{1e-3, 0.03, 1, 30, 1e3} {
-		k := must(DMALA{}.Kernel(m, BlockSize)).(*dmala)
+		k := must(DMALA{}.Kernel(context.Background(), m, BlockSize)).(*dmala)
 		tuner, err := tune.New("sampler: DMALA", start, 0)
 		require.NoError(t, err)
 		k.tune, k.alpha = tuner, start
@@ -224,3 +210,8 @@ func TestAdaptationFromAnyStart(t *testing.T) {
 		assert.InDelta(t, tune.Target, mean, 0.03, "start %v ended at %v", start, k.StepSize())
 	}
 }
+
+// noSpace is a disk without space.
+type noSpace struct{}
+
+func (noSpace) Write([]byte) (int, error) { return 0, errors.New("no space left") }

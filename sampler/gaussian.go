@@ -51,11 +51,8 @@ func (p Gaussian) Bind(sites, levels int) (Process[float32], error) {
 		p.Schedule = LinearBeta{}
 	}
 	var err error
-	if p.Schedule, err = checkSchedule("Gaussian", p.Schedule); err != nil {
+	if p.Schedule, err = ResolveSchedule("sampler: Gaussian", p.Schedule); err != nil {
 		return nil, err
-	}
-	if b, ok := p.Schedule.(LinearBeta); ok {
-		p.Schedule = b.tabulate()
 	}
 	return &p, nil
 }

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 )
 
 // ar1 is the covariance ρ^|i−j|.
@@ -101,7 +102,7 @@ func momentsAgree(x []float32, m *mat.VecDense, sigma *mat.Dense) bool {
 }
 
 func TestGaussianDiffusionFollowsItsExactLaw(t *testing.T) {
-	skipUnderRace(t)
+	exact.SkipUnderRace(t)
 	mean, cov := []float64{1, -2, 0.5}, ar1(3, 0.8)
 	model, err := energy.NewGaussian(mean, cov)
 	require.NoError(t, err)
@@ -170,7 +171,7 @@ func frechet(t *testing.T, n, steps int) float64 {
 // The known distance for AR(1) with ρ = .95 and length 96 after 200 steps of
 // β from 1e-4 to 0.1.
 func TestGaussianReachesTheKnownDistance(t *testing.T) {
-	skipUnderRace(t)
+	exact.SkipUnderRace(t)
 	assert.InDelta(t, 0.00933, frechet(t, 96, 200), 0.000005)
 }
 
@@ -184,7 +185,7 @@ func TestGaussianDiscretisationVanishes(t *testing.T) {
 }
 
 func TestGaussianClampsConditionTheRest(t *testing.T) {
-	skipUnderRace(t)
+	exact.SkipUnderRace(t)
 	mean, cov := []float64{0, 0}, []float64{1, 0.8, 0.8, 1}
 	model, err := energy.NewGaussian(mean, cov)
 	require.NoError(t, err)
@@ -208,7 +209,7 @@ func TestGaussianClampsConditionTheRest(t *testing.T) {
 // upward moves predictions to ≥ 1.
 type upward struct{ from *[]float64 }
 
-func (u upward) Bind(int, int, int) (Projection, error) { return u, nil }
+func (u upward) Bind(context.Context, int, int, int) (Projection, error) { return u, nil }
 
 func (u upward) Project(_ context.Context, _ int, v []float32, from, _ float64, _ rand.Source) (float64, error) {
 	*u.from = append(*u.from, from)
@@ -279,7 +280,7 @@ func TestBetaSchedulesAreTheirFormulas(t *testing.T) {
 	for k := 1; k <= 200; k++ {
 		a *= 1 - (1e-4 + (0.1-1e-4)*float64(k-1)/199)
 		assert.InEpsilon(t, a, c.Alpha(float64(k)/200), 1e-12)
-		assert.Equal(t, c.Alpha(float64(k)/200), c.tabulate().Alpha(float64(k)/200))
+		assert.Equal(t, c.Alpha(float64(k)/200), c.Tabulate().Alpha(float64(k)/200))
 		mid := c.Alpha((float64(k) - 0.5) / 200)
 		assert.InEpsilon(t, a/math.Sqrt(1-(1e-4+(0.1-1e-4)*float64(k-1)/199)), mid, 1e-9)
 	}

@@ -29,10 +29,10 @@ func TestGaussianWide(t *testing.T) {
 		require.NoError(t, err)
 		x := make([]float32, samples)
 		require.NoError(t, d.Sample(context.Background(), x))
-		return bins(x, 1)
+		return exact.Bins(x, 1)
 	}
 	cosine := sampler.CosineBar{}
-	law := binned(distuv.Normal{Mu: 0, Sigma: math.Sqrt(cosine.Alpha(1.0 / steps))}.CDF)
+	law := exact.Binned(distuv.Normal{Mu: 0, Sigma: math.Sqrt(cosine.Alpha(1.0 / steps))}.CDF)
 	exact.Counts(t, run(sampler.Gaussian{Eta: 1, Wide: true, Schedule: cosine}), law, 1e-6)
 	require.Less(t, exact.PValue(run(sampler.Gaussian{Eta: 1, Schedule: cosine}), law), 1e-6)
 	_, err := sampler.NewDiffusion(unit, sampler.Process[float32](sampler.Gaussian{Wide: true}), sampler.DiffusionConfig{})

@@ -1,10 +1,12 @@
 package sampler
 
 import (
+	"context"
 	"fmt"
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
@@ -57,9 +59,12 @@ type Gibbs struct {
 	Scan Scan // order of the sites; the zero value is Systematic
 }
 
+// Name implements [Named].
+func (Gibbs) Name() string { return "gibbs" }
+
 // Kernel implements [Method].
-func (g Gibbs) Kernel(m energy.Model, chains int) (Kernel, error) {
-	sites, levels, err := checkShape("Gibbs", m, chains)
+func (g Gibbs) Kernel(ctx context.Context, m energy.Model, chains int) (Kernel, error) {
+	sites, levels, err := check.Shape("sampler: Gibbs", m, chains, BlockSize)
 	if err != nil {
 		return nil, err
 	}

@@ -55,7 +55,7 @@ func newTorusGibbs(m energy.Model, chains int) *torusGibbs {
 func (k *torusGibbs) Reset(x []int32) error {
 	clear(k.moved)
 	k.model.Energy(k.start, x)
-	return checkStart(k.start)
+	return CheckStart(k.start)
 }
 
 func (k *torusGibbs) Step(info []Info, x []int32, r []Stream) {

@@ -1,6 +1,7 @@
 package sampler
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"testing"
@@ -22,7 +23,7 @@ func chequered(t *testing.T, rows, cols int) *energy.Ising {
 // The thresholds are the exact conditionals to half a unit of 2⁻³¹.
 func TestTorusGibbsConditionals(t *testing.T) {
 	m := chequered(t, 4, 6)
-	k, ok := must(Gibbs{Scan: Chromatic}.Kernel(m, 1)).(*torusGibbs)
+	k, ok := must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), m, 1)).(*torusGibbs)
 	require.True(t, ok)
 	d, x := make([]float64, 2), make([]int32, 24)
 	for n, around := range [][]int{{}, {1}, {1, 6}, {1, 6, 18}, {1, 5, 6, 18}} { // neighbours of site 0
@@ -38,7 +39,7 @@ func TestTorusGibbsConditionals(t *testing.T) {
 // A sweep is the product over one colour of independent conditionals, then over
 // the other: the law after a sweep from a fixed state, by the energy reached.
 func TestTorusGibbsSweep(t *testing.T) {
-	skipUnderRace(t)
+	exact.SkipUnderRace(t)
 	m := chequered(t, 4, 4)
 	start := []int32{1, 0, 0, 1, 1, 1, 0, 1, 0, 0, 1, 0, 1, 0, 1, 1}
 	// One half-sweep moves at most the 8 sites of a colour: 256 outcomes.
@@ -74,7 +75,7 @@ func TestTorusGibbsSweep(t *testing.T) {
 		half(y, 1, func(q float64, z []int32) { law[exact.Index(z, 2)] += p * q })
 	})
 	counts := make([]int, 1<<16)
-	k := must(Gibbs{Scan: Chromatic}.Kernel(m, BlockSize))
+	k := must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), m, BlockSize))
 	x, info, streams := make([]int32, BlockSize*16), make([]Info, BlockSize), make([]Stream, BlockSize)
 	for s := range streams {
 		streams[s] = *NewStream(8, uint64(s))
@@ -97,12 +98,12 @@ func TestTorusGibbsSweep(t *testing.T) {
 		coarse[i>>8] += counts[i]
 		coarseLaw[i>>8] += law[i]
 	}
-	exact.Counts(t, coarse, coarseLaw, rate)
+	exact.Counts(t, coarse, coarseLaw, exact.Rate)
 	wrong := append([]float64(nil), coarseLaw...)
 	for i := range wrong {
 		wrong[i] = coarseLaw[i^1]
 	}
-	assert.Less(t, exact.PValue(coarse, wrong), rate)
+	assert.Less(t, exact.PValue(coarse, wrong), exact.Rate)
 }
 
 func TestTorusGibbsIsUsedWhereItApplies(t *testing.T) {
@@ -116,28 +117,28 @@ func TestTorusGibbsIsUsedWhereItApplies(t *testing.T) {
 		m    energy.Model
 		fast bool
 	}{{chequered(t, 4, 4), true}, {scaled, true}, {chequered(t, 5, 4), false}, {chequered(t, 4, 5), false}, {chequered(t, 2, 4), false}, {fields, false}, {cube, false}} {
-		k := must(Gibbs{Scan: Chromatic}.Kernel(c.m, 1))
+		k := must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), c.m, 1))
 		_, fast := k.(*torusGibbs)
 		assert.Equal(t, c.fast, fast, "%T %v", c.m, c.m)
 	}
-	k := must(Gibbs{Scan: Chromatic}.Kernel(scaled, 1)).(*torusGibbs)
-	full := must(Gibbs{Scan: Chromatic}.Kernel(chequered(t, 4, 4), 1)).(*torusGibbs)
+	k := must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), scaled, 1)).(*torusGibbs)
+	full := must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), chequered(t, 4, 4), 1)).(*torusGibbs)
 	assert.InDelta(t, full.d[3]/2, k.d[3], 1e-15)
 }
 
 func TestTorusGibbsRuns(t *testing.T) {
 	m := chequered(t, 4, 6)
 	checkResume(t, m, Gibbs{Scan: Chromatic})
-	k := must(Gibbs{Scan: Chromatic}.Kernel(m, 4))
+	k := must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), m, 4))
 	x, info, streams := make([]int32, 4*24), make([]Info, 4), make([]Stream, 4)
 	require.NoError(t, k.Reset(x))
-	if !raceEnabled {
+	if !exact.Race {
 		assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(info, x, streams) }))
 	}
 	assert.ErrorIs(t, k.UnmarshalBinary(make([]byte, 40)), wire.ErrShort)
 	var want uint64
 	for _, workers := range []int{1, 2, 7} {
-		got := hashed(run(t, m, Gibbs{Scan: Chromatic}, Config{Chains: 70, Workers: workers, Warmup: -1}, 9).x)
+		got := hashed(run(t, m, Gibbs{Scan: Chromatic}, Config{Chains: 70, Workers: workers, Warmup: -1}, 9).States())
 		if want == 0 {
 			want = got
 		}
@@ -152,7 +153,7 @@ func BenchmarkGibbsTorus(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			k := must(Gibbs{Scan: Chromatic}.Kernel(m, 1))
+			k := must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), m, 1))
 			x, info, streams := make([]int32, side*side), make([]Info, 1), make([]Stream, 1)
 			if err := k.Reset(x); err != nil {
 				b.Fatal(err)

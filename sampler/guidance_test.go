@@ -115,7 +115,7 @@ func runGuided(t *testing.T, model energy.Denoiser[int32], p Process[int32], ste
 }
 
 func TestClassifierFreeGuidanceFollowsItsExactLaw(t *testing.T) {
-	skipUnderRace(t)
+	exact.SkipUnderRace(t)
 	const steps = 4
 	for _, c := range guidanceCases {
 		cond, free := guidanceModels(c.masked, 20)
@@ -134,27 +134,27 @@ func TestClassifierFreeGuidanceFollowsItsExactLaw(t *testing.T) {
 			})
 			g := ClassifierFree{Conditional: cond, Unconditional: free, Scale: gamma}
 			counts := runGuided(t, g, c.process, steps)
-			exact.Counts(t, counts, atPrediction, rate)
+			exact.Counts(t, counts, atPrediction, exact.Rate)
 			if gamma == 2.5 && c.name != "masked" { // masks of these laws are equally sure
-				assert.Less(t, exact.PValue(counts, atPosterior), rate, "%s: the two forms differ", c.name)
+				assert.Less(t, exact.PValue(counts, atPosterior), exact.Rate, "%s: the two forms differ", c.name)
 			}
 			g.AtPosterior = true
-			exact.Counts(t, runGuided(t, g, c.process, steps), atPosterior, rate)
+			exact.Counts(t, runGuided(t, g, c.process, steps), atPosterior, exact.Rate)
 		}
 	}
 }
 
 func TestClassifierGuidanceFollowsItsExactLaw(t *testing.T) {
-	skipUnderRace(t)
+	exact.SkipUnderRace(t)
 	const steps, gamma = 4, 1.5
 	// log p(y | x) = −E(x) over all three levels, mask included.
-	m := newRugged(3, 3, 1, 0, 4)
+	m := exact.NewRugged(3, 3, 1, 0, 4)
 	likely := func(x []int32, i int, p []float64) []float64 {
 		q, y := make([]float64, 3), append([]int32(nil), x...)
 		sum := 0.0
 		for l := range q {
 			y[i] = int32(l)
-			q[l] = p[l] * math.Exp(-gamma*m.e[exact.Index(y, 3)])
+			q[l] = p[l] * math.Exp(-gamma*m.E[exact.Index(y, 3)])
 			sum += q[l]
 		}
 		for l := range q {
@@ -177,16 +177,16 @@ func TestClassifierGuidanceFollowsItsExactLaw(t *testing.T) {
 		})
 		for _, classifier := range []Classifier{ExactClassifier{m}, FirstOrderClassifier{m}} {
 			g := ClassifierGuided{Denoiser: cond, Classifier: classifier, Scale: gamma}
-			exact.Counts(t, runGuided(t, g, c.process, steps), atPrediction, rate)
+			exact.Counts(t, runGuided(t, g, c.process, steps), atPrediction, exact.Rate)
 			g.AtPosterior = true
 			counts := runGuided(t, g, c.process, steps)
-			exact.Counts(t, counts, atPosterior, rate)
-			assert.Less(t, exact.PValue(counts, atPrediction), rate, c.name)
+			exact.Counts(t, counts, atPosterior, exact.Rate)
+			assert.Less(t, exact.PValue(counts, atPrediction), exact.Rate, c.name)
 			g.Scale = 0
 			plain := runGuided(t, g, c.process, steps)
 			exact.Counts(t, plain, guidedLaw(3, 3, c.masked, bound, steps, func(x []int32, i int, t, s float64) []float64 {
 				return c.step(bound, t, s)(x[i], row(x, i, t))
-			}), rate)
+			}), exact.Rate)
 		}
 	}
 }
@@ -230,7 +230,7 @@ func TestGuidanceMeetsConstraintsAndRefuses(t *testing.T) {
 	require.NoError(t, err)
 	var bad *PredictionError
 	assert.ErrorAs(t, d.Sample(context.Background(), x[:3]), &bad)
-	table := FirstOrderClassifier{energyOnly{newRugged(3, 3, 1, 0, 4)}}
+	table := FirstOrderClassifier{energyOnly{exact.NewRugged(3, 3, 1, 0, 4)}}
 	d, err = NewDiffusion(ClassifierGuided{Denoiser: newJoint(3, 2, true, 1), Classifier: table, Scale: 1}, Masked{Mask: 2}, DiffusionConfig{})
 	require.NoError(t, err)
 	assert.ErrorContains(t, d.Sample(context.Background(), x[:3]), "is not energy.Differentiable")

@@ -1,10 +1,12 @@
 package sampler
 
 import (
+	"context"
 	"fmt"
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
@@ -30,9 +32,12 @@ type GWG struct {
 	Flips int // changes per step; 0 means 1
 }
 
+// Name implements [Named].
+func (GWG) Name() string { return "gwg" }
+
 // Kernel implements [Method].
-func (g GWG) Kernel(m energy.Model, chains int) (Kernel, error) {
-	if _, _, err := checkShape("GWG", m, chains); err != nil {
+func (g GWG) Kernel(ctx context.Context, m energy.Model, chains int) (Kernel, error) {
+	if _, _, err := check.Shape("sampler: GWG", m, chains, BlockSize); err != nil {
 		return nil, err
 	}
 	if g.Flips < 0 {
@@ -80,7 +85,7 @@ func (k *gwg) Reset(x []int32) error {
 	k.load(k.e, x)
 	k.w, k.nextW = k.nextW, k.w
 	k.sum, k.nextSum = k.nextSum, k.sum
-	return checkStart(k.e)
+	return CheckStart(k.e)
 }
 
 func (k *gwg) row(w []float32, s int) []float32 {

@@ -1,10 +1,12 @@
 package sampler
 
 import (
+	"context"
 	"fmt"
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
@@ -34,9 +36,12 @@ const (
 	defaultRadius = 2
 )
 
+// Name implements [Named].
+func (HammingBall) Name() string { return "hamming-ball" }
+
 // Kernel implements [Method].
-func (h HammingBall) Kernel(m energy.Model, chains int) (Kernel, error) {
-	sites, levels, err := checkShape("HammingBall", m, chains)
+func (h HammingBall) Kernel(ctx context.Context, m energy.Model, chains int) (Kernel, error) {
+	sites, levels, err := check.Shape("sampler: HammingBall", m, chains, BlockSize)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +118,7 @@ type hammingBall struct {
 
 func (k *hammingBall) Reset(x []int32) error {
 	k.model.Energy(k.e, x)
-	return checkStart(k.e)
+	return CheckStart(k.e)
 }
 
 func (k *hammingBall) Step(info []Info, x []int32, r []Stream) {

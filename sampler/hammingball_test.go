@@ -102,8 +102,8 @@ func TestHammingBallMembers(t *testing.T) {
 	for _, c := range []struct{ block, radius, levels, size int }{
 		{1, 1, 2, 2}, {4, 2, 2, 11}, {4, 4, 2, 16}, {5, 1, 3, 11}, {5, 2, 3, 51}, {4, 4, 4, 256}, {9, 3, 4, 1 + 27 + 324 + 2268}, {3, 2, 1, 1},
 	} {
-		m := newRugged(c.block, c.levels, 1, 0, 1)
-		k := must(HammingBall{Block: c.block, Radius: c.radius}.Kernel(m, 1)).(*hammingBall)
+		m := exact.NewRugged(c.block, c.levels, 1, 0, 1)
+		k := must(HammingBall{Block: c.block, Radius: c.radius}.Kernel(context.Background(), m, 1)).(*hammingBall)
 		require.Equal(t, c.size, k.size, "%+v", c)
 		for j := range k.block {
 			k.block[j] = j
@@ -120,7 +120,7 @@ func TestHammingBallMembers(t *testing.T) {
 			copy(k.centre, u)
 			k.find(n)
 			index := exact.Index(k.centre, c.levels)
-			require.Equal(t, m.e[index], k.d[n])
+			require.Equal(t, m.E[index], k.d[n])
 			distance := 0
 			for i := range u {
 				if u[i] != k.centre[i] {
@@ -135,7 +135,7 @@ func TestHammingBallMembers(t *testing.T) {
 }
 
 func TestHammingBallBlocksAreUniform(t *testing.T) {
-	k := must(HammingBall{Block: 2}.Kernel(newRugged(4, 2, 1, 0, 1), 1)).(*hammingBall)
+	k := must(HammingBall{Block: 2}.Kernel(context.Background(), exact.NewRugged(4, 2, 1, 0, 1), 1)).(*hammingBall)
 	r := NewStream(5, 0)
 	counts, law := make([]int, 16), make([]float64, 16)
 	for i := range 4 {
@@ -150,17 +150,17 @@ func TestHammingBallBlocksAreUniform(t *testing.T) {
 		counts[4*k.block[0]+k.block[1]]++
 		require.Equal(t, []int{0, 1, 2, 3}, k.order)
 	}
-	exact.Counts(t, counts, law, rate)
+	exact.Counts(t, counts, law, exact.Rate)
 }
 
 // A twin that draws every radius with the same probability, as if a shell's
 // size were not its weight, does not leave the target invariant where the ball
 // differs from the block.
 func TestHammingBallBrokenTwin(t *testing.T) {
-	skipUnderRace(t)
-	m := newRugged(4, 3, 1, 0, 2)
+	exact.SkipUnderRace(t)
+	m := exact.NewRugged(4, 3, 1, 0, 2)
 	pi, _ := exact.Law(m)
-	k := must(HammingBall{Block: 3, Radius: 2, Updates: 1}.Kernel(m, 1)).(*hammingBall)
+	k := must(HammingBall{Block: 3, Radius: 2, Updates: 1}.Kernel(context.Background(), m, 1)).(*hammingBall)
 	all := exact.States(4, 3)
 	right := hammingBallMatrix(k, all)
 	require.LessOrEqual(t, right.MaxDiff(pi), 1e-12)
@@ -175,13 +175,13 @@ func TestHammingBallBrokenTwin(t *testing.T) {
 	// the second half, which then must weigh members by U(u|x') and does not.
 	assert.Greater(t, twin.MaxDiff(pi), 1e-4)
 	v, _ := exact.TransitionsPValue(observed(t, m, HammingBall{Block: 3, Radius: 2, Updates: 1}, 6400, 7), twin)
-	assert.Less(t, v, rate)
+	assert.Less(t, v, exact.Rate)
 }
 
 // With the radius of the block an update is a Gibbs update of the block.
 func TestHammingBallOfFullRadiusIsGibbs(t *testing.T) {
-	m := newRugged(4, 2, 1, 0, 3)
-	ball := transition(t, must(HammingBall{Block: 4, Radius: 4}.Kernel(m, 1)), 4, 2)
+	m := exact.NewRugged(4, 2, 1, 0, 3)
+	ball := transition(t, must(HammingBall{Block: 4, Radius: 4}.Kernel(context.Background(), m, 1)), 4, 2)
 	pi, _ := exact.Law(m)
 	for x := range 16 {
 		for y, p := range ball.Row(x) {

@@ -1,6 +1,7 @@
 package sampler
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -17,12 +18,16 @@ const BlockSize = 32
 // DMALA{StepSize: 0.2} whose zero value is the recommended setting.
 type Method interface {
 	// Kernel returns a new kernel for a block of chains (1 … BlockSize) of the
-	// model, or an error if the model lacks what the method needs.
-	Kernel(m energy.Model, chains int) (Kernel, error)
+	// model, or an error if the model lacks what the method needs. Compiling a
+	// language may take long: it ends with ctx.
+	Kernel(ctx context.Context, m energy.Model, chains int) (Kernel, error)
 }
 
-// Kernel is one transition of a block of chains. A kernel belongs to one
-// goroutine at a time.
+// Kernel is a [Transition] of tokens.
+type Kernel = Transition[int32]
+
+// Transition is one step of a block of chains on states of tokens (int32) or of
+// reals (float32). It belongs to one goroutine at a time.
 //
 // A kernel of one's own: keep the model and what is worth caching, and in Step
 // replace each row of x by a draw from P(x, ·). Sampling from a fixed proposal
@@ -51,15 +56,15 @@ type Method interface {
 //	}
 //
 // The example of this type is the whole of it.
-type Kernel interface {
+type Transition[S energy.Site] interface {
 	// Reset evaluates the states x (chains × sites) afresh. It must be called
 	// before the first Step and whenever x or the target changed from outside.
 	// A state without probability is a *StartError.
-	Reset(x []int32) error
+	Reset(x []S) error
 
 	// Step moves every chain once, in place, and reports in info (one entry per
 	// chain). r holds one stream per chain. It allocates nothing.
-	Step(info []Info, x []int32, r []Stream)
+	Step(info []Info, x []S, r []Stream)
 
 	// AppendBinary appends to b what the kernel needs to go on to the same
 	// bits: caches, scan position, step size.
@@ -73,8 +78,8 @@ type Kernel interface {
 // Adaptive kernels tune themselves during warm-up; afterwards they are frozen,
 // since a kernel that goes on adapting no longer leaves its target invariant.
 type Adaptive interface {
-	// Adapt is called after warm-up step number step (from 0) of of.
-	Adapt(info []Info, step, of int)
+	// Adapt is called after warm-up step k of n, counted from 0.
+	Adapt(info []Info, k, n int)
 }
 
 // Starter kernels cannot start from every state.
@@ -97,21 +102,14 @@ type Info struct {
 	Err     error   // the chain cannot go on; its state is the last one that the kernel could evaluate
 }
 
-// MeanAccept returns the mean acceptance probability of a block: what kernels
-// adapt their step size by.
-func MeanAccept(info []Info) float64 {
-	accept := 0.0
-	for i := range info {
-		accept += info[i].Accept
-	}
-	return accept / float64(len(info))
-}
-
 // Observer is told of every kept draw. Calls for the chains of one block come in
 // order from one goroutine at a time; different blocks run concurrently, so an
 // observer accumulates per chain. x (one state) and info are overwritten after
 // the call.
 type Observer func(chain, draw int, x []int32, info *Info)
+
+// RealObserver is [Observer] for reals.
+type RealObserver func(chain, draw int, x []float32, info *Info)
 
 // Observers calls each of the given observers in turn.
 func Observers(o ...Observer) Observer {
@@ -149,31 +147,4 @@ func (e *StartError) Error() string {
 		why = "the model cannot evaluate the state"
 	}
 	return fmt.Sprintf("sampler: chain %d: energy of the initial state = %v, want a finite number: %s", e.Chain, e.Energy, why)
-}
-
-// checkStart returns a *StartError for the first energy that is not finite.
-func checkStart(e []float64) error {
-	for s, v := range e {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return &StartError{Chain: s, Energy: v}
-		}
-	}
-	return nil
-}
-
-// checkShape returns the shape of m after checking it and the number of chains.
-func checkShape(method string, m energy.Model, chains int) (sites, levels int, err error) {
-	if m == nil {
-		return 0, 0, fmt.Errorf("sampler: %s: model = nil", method)
-	}
-	sites, levels = m.Shape()
-	switch {
-	case sites < 1:
-		return 0, 0, fmt.Errorf("sampler: %s: sites = %d, want ≥ 1", method, sites)
-	case levels < 1:
-		return 0, 0, fmt.Errorf("sampler: %s: levels = %d, want ≥ 1", method, levels)
-	case chains < 1 || chains > BlockSize:
-		return 0, 0, fmt.Errorf("sampler: %s: chains = %d, want 1 … %d", method, chains, BlockSize)
-	}
-	return sites, levels, nil
 }

@@ -165,7 +165,7 @@ func ExampleStream() {
 // independence proposes fair coins: what a kernel of one's own takes.
 type independence struct{}
 
-func (independence) Kernel(m energy.Model, chains int) (sampler.Kernel, error) {
+func (independence) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	sites, levels := m.Shape()
 	if levels != 2 {
 		return nil, fmt.Errorf("independence: levels = %d, want 2", levels)

@@ -1,6 +1,7 @@
 package sampler
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"strings"
@@ -13,19 +14,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 )
 
-// rate is the false-positive rate of every statistical test in this package.
-const rate = 1e-6
-
 // spaces are the small models that every kernel is judged on. Their energies are
 // arbitrary and their tables wrong by up to half a nat.
 func spaces() map[string]energy.Model {
 	return map[string]energy.Model{
-		"binary":    newRugged(6, 2, 1, 0.5, 1),
-		"3-levels":  newRugged(4, 3, 1, 0.5, 2),
-		"ordinal":   ordinal{newRugged(3, 5, 1, 0.5, 3)},
-		"two-value": ordinal{newRugged(5, 2, 1, 0.5, 4)},
-		"holes":     newRugged(6, 2, 1, 0.5, 5).holed(),
-		"3-holes":   newRugged(4, 3, 1, 0.5, 6).holed(),
+		"binary":    exact.NewRugged(6, 2, 1, 0.5, 1),
+		"3-levels":  exact.NewRugged(4, 3, 1, 0.5, 2),
+		"ordinal":   exact.Ordinal{Rugged: exact.NewRugged(3, 5, 1, 0.5, 3)},
+		"two-value": exact.Ordinal{Rugged: exact.NewRugged(5, 2, 1, 0.5, 4)},
+		"holes":     exact.NewRugged(6, 2, 1, 0.5, 5).Holed(),
+		"3-holes":   exact.NewRugged(4, 3, 1, 0.5, 6).Holed(),
 	}
 }
 
@@ -78,7 +76,7 @@ func reversible(method string) bool {
 }
 
 func TestKernelsLeaveTheirTargetInvariant(t *testing.T) {
-	skipUnderRace(t)
+	exact.SkipUnderRace(t)
 	for space, m := range spaces() {
 		pi, _ := exact.Law(m)
 		sites, levels := m.Shape()
@@ -87,7 +85,7 @@ func TestKernelsLeaveTheirTargetInvariant(t *testing.T) {
 				continue
 			}
 			t.Run(name+"/"+space, func(t *testing.T) {
-				k, err := method.Kernel(m, 1)
+				k, err := method.Kernel(context.Background(), m, 1)
 				require.NoError(t, err)
 				p := transition(t, k, sites, levels)
 				assert.LessOrEqual(t, p.RowError(), 1e-12)
@@ -98,7 +96,7 @@ func TestKernelsLeaveTheirTargetInvariant(t *testing.T) {
 				if testing.Short() && name != "DMALA" {
 					return
 				}
-				exact.Transitions(t, observed(t, m, method, 640, 7), p, rate)
+				exact.Transitions(t, observed(t, m, method, 640, 7), p, exact.Rate)
 			})
 		}
 	}
@@ -107,20 +105,20 @@ func TestKernelsLeaveTheirTargetInvariant(t *testing.T) {
 // A kernel whose draws are right but whose target is another one must be found
 // out by both halves of the test above.
 func TestBrokenTwinsFail(t *testing.T) {
-	m := newRugged(6, 2, 1, 0.5, 1)
+	m := exact.NewRugged(6, 2, 1, 0.5, 1)
 	pi, _ := exact.Law(m)
-	right := transition(t, must(DMALA{StepSize: 0.6}.Kernel(m, 1)), 6, 2)
+	right := transition(t, must(DMALA{StepSize: 0.6}.Kernel(context.Background(), m, 1)), 6, 2)
 
 	// Twin 1: DULA, that is DMALA that forgets to reject.
-	dula := transition(t, must(DULA{StepSize: 0.6}.Kernel(m, 1)), 6, 2)
+	dula := transition(t, must(DULA{StepSize: 0.6}.Kernel(context.Background(), m, 1)), 6, 2)
 	assert.Greater(t, dula.MaxDiff(pi), 1e-3)
 	p, _ := exact.TransitionsPValue(observed(t, m, DULA{StepSize: 0.6}, 640, 7), right)
-	assert.Less(t, p, rate)
+	assert.Less(t, p, exact.Rate)
 
 	// Twin 2: GWG-X on three levels that lets the last change of a site win.
-	three := newRugged(3, 3, 1, 0.5, 2)
+	three := exact.NewRugged(3, 3, 1, 0.5, 2)
 	pi3, _ := exact.Law(three)
-	k := must(GWG{Flips: 2}.Kernel(three, 1)).(*gwg)
+	k := must(GWG{Flips: 2}.Kernel(context.Background(), three, 1)).(*gwg)
 	last := exact.NewMatrix(27, func(x int, dst []float64) {
 		all := exact.States(3, 3)
 		y := make([]int32, 3)
@@ -155,16 +153,16 @@ func must(k Kernel, err error) Kernel {
 // TestDULAStationaryLaw holds DULA to the closed form of its documentation on a
 // log-quadratic target.
 func TestDULAStationaryLaw(t *testing.T) {
-	m := newQuadratic(7, 5)
+	m := exact.NewQuadratic(7, 5)
 	pi, _ := exact.Law(m)
 	for _, alpha := range []float64{0.1, 0.3, 1, 20} {
 		t.Run(fmt.Sprint(alpha), func(t *testing.T) {
-			p := transition(t, must(DULA{StepSize: alpha}.Kernel(m, 1)), 7, 2)
+			p := transition(t, must(DULA{StepSize: alpha}.Kernel(context.Background(), m, 1)), 7, 2)
 			law := make([]float64, len(pi))
 			for k, x := range exact.States(7, 2) {
 				law[k] = math.Log(pi[k])
 				for i, l := range x {
-					delta := 2 * m.force(i, x) * float64(2*l-1)
+					delta := 2 * m.Force(i, x) * float64(2*l-1)
 					law[k] += math.Log1p(math.Exp(-delta/2 - 1/(2*alpha)))
 				}
 			}
@@ -178,16 +176,16 @@ func TestDULAStationaryLaw(t *testing.T) {
 }
 
 func TestDULAObserved(t *testing.T) {
-	skipUnderRace(t)
+	exact.SkipUnderRace(t)
 	for space, m := range spaces() {
 		if strings.Contains(space, "holes") {
 			continue // DULA stops there
 		}
 		t.Run(space, func(t *testing.T) {
 			sites, levels := m.Shape()
-			p := transition(t, must(DULA{StepSize: 0.7}.Kernel(m, 1)), sites, levels)
+			p := transition(t, must(DULA{StepSize: 0.7}.Kernel(context.Background(), m, 1)), sites, levels)
 			require.LessOrEqual(t, p.RowError(), 1e-12)
-			exact.Transitions(t, observed(t, m, DULA{StepSize: 0.7}, 640, 11), p, rate)
+			exact.Transitions(t, observed(t, m, DULA{StepSize: 0.7}, 640, 11), p, exact.Rate)
 		})
 	}
 }
@@ -216,7 +214,7 @@ func TestDULAProposal(t *testing.T) {
 				}
 				return 2
 			}
-			p := transition(t, must(DULA{StepSize: alpha}.Kernel(m, 1)), sites, levels)
+			p := transition(t, must(DULA{StepSize: alpha}.Kernel(context.Background(), m, 1)), sites, levels)
 			e, g := make([]float64, 1), make([]float32, sites*levels)
 			all := exact.States(sites, levels)
 			for k, x := range all {
@@ -242,8 +240,8 @@ func TestDULAProposal(t *testing.T) {
 }
 
 func TestKernelsAllocateNothing(t *testing.T) {
-	skipUnderRace(t)
-	for space, m := range map[string]energy.Model{"binary": newQuadratic(9, 1)} {
+	exact.SkipUnderRace(t)
+	for space, m := range map[string]energy.Model{"binary": exact.NewQuadratic(9, 1)} {
 		sites, _ := m.Shape()
 		methods := metropolised()
 		methods["DULA"] = DULA{}
@@ -253,7 +251,7 @@ func TestKernelsAllocateNothing(t *testing.T) {
 			if !fits(name, space) || name == "preconditioned" {
 				continue
 			}
-			k := must(method.Kernel(m, 8))
+			k := must(method.Kernel(context.Background(), m, 8))
 			x := make([]int32, 8*sites)
 			info, streams := make([]Info, 8), make([]Stream, 8)
 			require.NoError(t, k.Reset(x))

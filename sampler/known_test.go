@@ -1,6 +1,7 @@
 package sampler
 
 import (
+	"context"
 	"math"
 	"math/bits"
 	"testing"
@@ -66,7 +67,7 @@ func flipProbabilities(t *testing.T, alpha float64) [spinClasses]float64 {
 	t.Helper()
 	m, err := energy.NewIsing(energy.Lattice{5, 5}, paperJ, paperH)
 	require.NoError(t, err)
-	k := must(DULA{StepSize: alpha}.Kernel(m, 1)).(*dula)
+	k := must(DULA{StepSize: alpha}.Kernel(context.Background(), m, 1)).(*dula)
 	var p [spinClasses]float64
 	centre, around := 12, []int{7, 11, 13, 17}
 	for c := range p {
@@ -97,7 +98,7 @@ func TestKnownAnswersOnTheTorus(t *testing.T) {
 			differ: [4]float64{.021174, .237760, .665702, .879885},
 			flips:  [4]float64{.13628, 1.52559, 4.42985, 6.03471}, pair: .368767061},
 	} {
-		if known.side == 5 && (testing.Short() || raceEnabled) {
+		if known.side == 5 && (testing.Short() || exact.Race) {
 			continue // 2²⁵ states
 		}
 		var logs, probs [4][spinClasses]float64
@@ -191,7 +192,7 @@ func TestPreconditioner(t *testing.T) {
 		{nil, [2]float64{0.76, -1}},
 		{[]float32{1000, 0.001}, [2]float64{0, 0}},
 	} {
-		p := transition(t, must(DULA{StepSize: alpha, Preconditioner: c.g}.Kernel(stretched{}, 1)), 2, 2)
+		p := transition(t, must(DULA{StepSize: alpha, Preconditioner: c.g}.Kernel(context.Background(), stretched{}, 1)), 2, 2)
 		for x := range 4 {
 			for i := range 2 {
 				flip := 0.0
@@ -208,7 +209,7 @@ func TestPreconditioner(t *testing.T) {
 			}
 		}
 		pi, _ := exact.Law(stretched{})
-		m := transition(t, must(DMALA{StepSize: alpha, Preconditioner: c.g}.Kernel(stretched{}, 1)), 2, 2)
+		m := transition(t, must(DMALA{StepSize: alpha, Preconditioner: c.g}.Kernel(context.Background(), stretched{}, 1)), 2, 2)
 		assert.LessOrEqual(t, m.MaxDiff(pi), 1e-12)
 	}
 }

@@ -27,12 +27,12 @@ type Ladder struct {
 	Steps int // steps that these figures are of: those after warm-up
 }
 
-// Ladders returns the ladder of every block, nil unless the method is
-// [Tempering].
-func (c *Chains) Ladders() []Ladder {
+// Ladders returns the ladder of every block of chains, nil unless their method
+// is [Tempering].
+func Ladders(c *Chains) []Ladder {
 	var l []Ladder
-	for i := range c.blocks {
-		if k, ok := c.blocks[i].kernel.(*tempering); ok {
+	for _, kernel := range c.Kernels() {
+		if k, ok := kernel.(*tempering); ok {
 			l = append(l, k.swaps.report(k.betas))
 		}
 	}

@@ -1,13 +1,14 @@
 package sampler
 
 import (
+	"context"
 	"fmt"
-	"runtime"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/normal"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/tune"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
 // LangevinConfig says how Langevin chains run. The zero value runs 4 chains of
@@ -28,11 +29,12 @@ type LangevinConfig struct {
 	// Lehec 2018). It must be safe for concurrent use.
 	Project func(x []float32)
 
-	Chains  int    // number of chains; 0 means 4
-	Seed    uint64 // chain i draws from stream (Seed, i)
-	Warmup  int    // steps of the first Run that adapt and are not kept; 0 means 1000, −1 none
-	Thin    int    // steps per draw; 0 means 1
-	Workers int    // goroutines; 0 means GOMAXPROCS; never changes results
+	// As in [Config].
+	Chains  int
+	Seed    uint64
+	Warmup  int
+	Thin    int
+	Workers int
 
 	// Init holds the initial states: one per chain, or one for all chains. If
 	// nil, coordinates are standard normal, then projected.
@@ -40,11 +42,10 @@ type LangevinConfig struct {
 
 	// Observe, if not nil, is told of every draw.
 	Observe RealObserver
-}
 
-// RealObserver is [Observer] for reals. A [Trace] takes part through
-// [RealTrace].
-type RealObserver func(chain, draw int, x []float32, info *Info)
+	// Progress, if not nil, is called as [Config.Progress] is.
+	Progress func(done, total int)
+}
 
 // Langevin runs Markov chains on a real-valued target,
 //
@@ -58,19 +59,9 @@ type RealObserver func(chain, draw int, x []float32, info *Info)
 // √(2h) by orders.
 //
 // A run is a function of (target, LangevinConfig without Workers, numbers of
-// steps); blocks of [BlockSize] chains are worked on as in [Chains]. Methods
-// must not be called concurrently with each other.
-type Langevin struct {
-	cfg     LangevinConfig
-	target  energy.Scored
-	sites   int
-	x       []float32 // chains × sites
-	streams []Stream
-	info    []Info
-	blocks  []langevinBlock
-	kept    int
-	ready   bool
-}
+// steps); blocks of [BlockSize] chains are worked on as in [Chains]. Stats
+// counts coordinates as moved, all or none per step.
+type Langevin = Runner[float32]
 
 // NewLangevin returns chains on the target, ready to run. It returns an error
 // for a nil target or a field out of range.
@@ -86,26 +77,14 @@ func NewLangevin(target energy.Scored, cfg LangevinConfig) (*Langevin, error) {
 	if err := cfg.fill(sites); err != nil {
 		return nil, err
 	}
-	l := &Langevin{cfg: cfg, target: target, sites: sites,
-		x: make([]float32, cfg.Chains*sites), streams: make([]Stream, cfg.Chains), info: make([]Info, cfg.Chains)}
-	for i := range l.streams {
-		l.streams[i] = Stream{seed: cfg.Seed, chain: uint64(i)}
-	}
-	for first := 0; first < cfg.Chains; first += BlockSize {
-		b := newLangevinBlock(first, min(BlockSize, cfg.Chains-first), sites, cfg.StepSize)
-		if tuned {
-			var err error
-			if b.tune, err = tune.New("sampler: Langevin", cfg.StepSize, cfg.Target); err != nil {
-				return nil, err
-			}
-		}
-		l.blocks = append(l.blocks, b)
-	}
-	l.initStates()
-	return l, nil
+	s := &langevinSystem{target: target, sites: sites, tuned: tuned, step: cfg.StepSize, goal: cfg.Target, unadjusted: cfg.Unadjusted, project: cfg.Project}
+	return NewRunner(context.Background(), System[float32](s), Config{
+		Chains: cfg.Chains, Seed: cfg.Seed, Warmup: cfg.Warmup, Thin: cfg.Thin, Workers: cfg.Workers, Progress: cfg.Progress,
+	}, cfg.Init, cfg.Observe)
 }
 
-// fill checks the configuration and replaces zeros by defaults.
+// fill checks what is particular to these chains and finds the step to start
+// with.
 func (c *LangevinConfig) fill(sites int) error {
 	bad := func(name string, v any, want string) error {
 		return fmt.Errorf("sampler: LangevinConfig.%s = %v, want %s", name, v, want)
@@ -119,33 +98,9 @@ func (c *LangevinConfig) fill(sites int) error {
 		return bad("StepSize", 0, "> 0 for unadjusted chains, which have no acceptance to tune by")
 	case c.Project != nil && !c.Unadjusted:
 		return bad("Project", "set", "nil unless Unadjusted: the acceptance step does not know of it")
-	case c.Chains < 0:
-		return bad("Chains", c.Chains, "≥ 0")
-	case c.Warmup < -1:
-		return bad("Warmup", c.Warmup, "≥ -1")
-	case c.Thin < 0:
-		return bad("Thin", c.Thin, "≥ 0")
-	case c.Workers < 0:
-		return bad("Workers", c.Workers, "≥ 0")
 	}
 	if c.StepSize == 0 {
 		c.StepSize = 0.5 * cubeRootInverse(sites)
-	}
-	if c.Chains == 0 {
-		c.Chains = defaultChains
-	}
-	switch c.Warmup {
-	case 0:
-		c.Warmup = defaultWarmup
-	case -1:
-		c.Warmup = 0
-	}
-	c.Thin = max(c.Thin, 1)
-	if c.Workers == 0 {
-		c.Workers = runtime.GOMAXPROCS(0)
-	}
-	if n := len(c.Init); n != 0 && n != sites && n != c.Chains*sites {
-		return fmt.Errorf("sampler: len(LangevinConfig.Init) = %d, want %d (one state) or %d (one per chain)", n, sites, c.Chains*sites)
 	}
 	return nil
 }
@@ -154,84 +109,62 @@ func (c *LangevinConfig) fill(sites int) error {
 // number of coordinates (Roberts and Rosenthal 1998).
 func cubeRootInverse(n int) float64 { return simd.Exp(-simd.Log(float64(n)) / 3) }
 
-func (l *Langevin) initStates() {
-	if init := l.cfg.Init; len(init) > 0 {
-		for at := 0; at < len(l.x); at += len(init) {
-			copy(l.x[at:], init)
-		}
-		return
-	}
-	for i := range l.streams {
-		x := l.state(i)
-		normal.Fill(x, &l.streams[i])
-		if l.cfg.Project != nil {
-			l.cfg.Project(x)
-		}
-	}
+// langevinSystem is a real-valued target and how to move on it.
+type langevinSystem struct {
+	target     energy.Scored
+	sites      int
+	tuned      bool
+	step, goal float64
+	unadjusted bool
+	project    func(x []float32)
 }
 
-// state returns the state of chain i.
-func (l *Langevin) state(i int) []float32 { return l.x[i*l.sites : (i+1)*l.sites] }
+func (l *langevinSystem) Name() string { return "sampler" }
 
-// States returns the current states, chains × sites, the runner's own. Who
-// writes to it must call Reset.
-func (l *Langevin) States() []float32 { return l.x }
+func (l *langevinSystem) String() string { return "langevin" }
 
-// Info returns what is known of each chain's last step.
-func (l *Langevin) Info() []Info { return l.info }
+func (l *langevinSystem) Sites() int { return l.sites }
 
-// Len returns the number of draws made.
-func (l *Langevin) Len() int { return l.kept }
-
-// StepSizes returns the step size of every block.
-func (l *Langevin) StepSizes() []float64 {
-	h := make([]float64, len(l.blocks))
-	for i := range l.blocks {
-		h[i] = l.blocks[i].h
+func (l *langevinSystem) Kernel(_ context.Context, chains int) (Transition[float32], error) {
+	k := newLangevinKernel(l, chains)
+	if !l.tuned {
+		return k, nil
 	}
-	return h
+	var err error
+	k.tuner, err = tune.New("sampler: Langevin", l.step, l.goal)
+	return k, err
 }
 
-// Stats returns the statistics of all chains since warm-up; Moved counts
-// coordinates, all or none per step.
-func (l *Langevin) Stats() Stats {
-	var t Stats
-	for i := range l.blocks {
-		s := &l.blocks[i].stats
-		t.Steps += s.Steps
-		t.Accept += s.Accept
-		t.Moved += s.Moved
-		t.Invalid += s.Invalid
-	}
-	if t.Steps > 0 {
-		t.Accept /= float64(t.Steps)
-		t.Moved /= float64(t.Steps)
-	}
-	return t
-}
-
-// RealTrace returns a [Trace] of functions of real states, and the observer that
-// feeds it. The functions must be safe for concurrent use. A trace of reals
-// keeps no states.
-func RealTrace(chains int, f ...func(x []float32) float64) (*Trace, RealObserver) {
-	values := make([][]float64, chains)
-	for c := range values {
-		values[c] = make([]float64, len(f))
-	}
-	read := make([]func(x []int32) float64, len(f))
-	for i := range f {
-		// The state that the trace passes on is the number of the chain.
-		read[i] = func(x []int32) float64 { return values[x[0]][i] }
-	}
-	t := NewTrace(chains, read...)
-	who := make([][]int32, chains)
-	for c := range who {
-		who[c] = []int32{int32(c)}
-	}
-	return t, func(chain, draw int, x []float32, info *Info) {
-		for i := range f {
-			values[chain][i] = f[i](x)
+// Start draws standard normal numbers, then projects them.
+func (l *langevinSystem) Start(x []float32, r []Stream, _ []Transition[float32]) error {
+	for i := range r {
+		own := x[i*l.sites : (i+1)*l.sites]
+		normal.Fill(own, &r[i])
+		if l.project != nil {
+			l.project(own)
 		}
-		t.Observe(chain, draw, who[chain], info)
 	}
+	return nil
+}
+
+func (l *langevinSystem) Check(x []float32) error {
+	for i, v := range x {
+		if v-v != 0 { // Inf − Inf and NaN
+			return fmt.Errorf("site %d of chain %d = %v, want a finite number", i%l.sites, i/l.sites, v)
+		}
+	}
+	return nil
+}
+
+func (l *langevinSystem) Energy(e []float64, x []float32) { l.target.Energy(e, x) }
+
+func (l *langevinSystem) Fingerprint(b []byte) []byte {
+	flags := uint64(0)
+	for i, set := range []bool{l.unadjusted, l.project != nil, l.tuned} {
+		if set {
+			flags |= 1 << i
+		}
+	}
+	b = append(b, "langevin\n"...)
+	return wire.AppendFloat64s(wire.AppendUint64s(b, uint64(l.sites), flags), []float64{l.step, l.goal})
 }

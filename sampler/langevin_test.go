@@ -23,32 +23,6 @@ func wells(t testing.TB) *energy.GaussianMixture {
 	return m
 }
 
-// bins counts the first coordinates of the states by cells of width ½.
-func bins(x []float32, sites int) []int {
-	c := make([]int, 16)
-	for at := 0; at < len(x); at += sites {
-		k := int(math.Floor(2*float64(x[at]))) + 8
-		c[min(max(k, 0), len(c)-1)]++
-	}
-	return c
-}
-
-// binned returns the probabilities of these cells from a distribution function.
-func binned(cdf func(x float64) float64) []float64 {
-	p := make([]float64, 16)
-	for k := range p {
-		lo, hi := cdf(float64(k-8)/2), cdf(float64(k-7)/2)
-		if k == 0 {
-			lo = 0
-		}
-		if k == len(p)-1 {
-			hi = 1
-		}
-		p[k] = hi - lo
-	}
-	return p
-}
-
 // Chains that start from exact draws stay there, at a step size that rejects a
 // good part; the unadjusted twin does not.
 func TestLangevinInvariance(t *testing.T) {
@@ -59,10 +33,10 @@ func TestLangevinInvariance(t *testing.T) {
 	for at := 0; at < len(init); at += 2 {
 		m.Draw(init[at:at+2], src)
 	}
-	law := binned(func(x float64) float64 {
+	law := exact.Binned(func(x float64) float64 {
 		return 2.0/3*distuv.Normal{Mu: -1, Sigma: math.Sqrt(0.4)}.CDF(x) + 1.0/3*distuv.Normal{Mu: 1.5, Sigma: math.Sqrt(0.3)}.CDF(x)
 	})
-	exact.Counts(t, bins(init, 2), law, 1e-6)
+	exact.Counts(t, exact.Bins(init, 2), law, 1e-6)
 	run := func(cfg sampler.LangevinConfig) *sampler.Langevin {
 		cfg.Chains, cfg.Seed, cfg.Warmup, cfg.StepSize, cfg.Init = chains, 7, -1, 0.3, init
 		l, err := sampler.NewLangevin(m, cfg)
@@ -71,15 +45,15 @@ func TestLangevinInvariance(t *testing.T) {
 		return l
 	}
 	l := run(sampler.LangevinConfig{})
-	exact.Counts(t, bins(l.States(), 2), law, 1e-6)
+	exact.Counts(t, exact.Bins(l.States(), 2), law, 1e-6)
 	require.Less(t, l.Stats().Accept, 0.8)
 	require.Greater(t, l.Stats().Accept, 0.3)
-	require.Less(t, exact.PValue(bins(run(sampler.LangevinConfig{Unadjusted: true}).States(), 2), law), 1e-6)
+	require.Less(t, exact.PValue(exact.Bins(run(sampler.LangevinConfig{Unadjusted: true}).States(), 2), law), 1e-6)
 }
 
 // On N(0, 1) the unadjusted chain has the stationary law N(0, 1/(1 − h/2)).
 func TestLangevinUnadjusted(t *testing.T) {
-	sampler.SkipUnderRace(t)
+	exact.SkipUnderRace(t)
 	const chains, h = 20000, 0.5
 	m, err := energy.NewRealQuadratic([]float64{1}, nil, 0)
 	require.NoError(t, err)
@@ -87,10 +61,10 @@ func TestLangevinUnadjusted(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, l.Run(context.Background(), 1)) // after 1000 steps of warm-up
 	normal := func(v float64) []float64 {
-		return binned(distuv.Normal{Mu: 0, Sigma: math.Sqrt(v)}.CDF)
+		return exact.Binned(distuv.Normal{Mu: 0, Sigma: math.Sqrt(v)}.CDF)
 	}
-	exact.Counts(t, bins(l.States(), 1), normal(1/(1-h/2)), 1e-6)
-	require.Less(t, exact.PValue(bins(l.States(), 1), normal(1)), 1e-6)
+	exact.Counts(t, exact.Bins(l.States(), 1), normal(1/(1-h/2)), 1e-6)
+	require.Less(t, exact.PValue(exact.Bins(l.States(), 1), normal(1)), 1e-6)
 	require.Equal(t, []float64{h}, l.StepSizes()[:1])
 }
 
@@ -153,7 +127,7 @@ func TestLangevinWorkersAndResume(t *testing.T) {
 		}
 		other := cfg
 		other.Thin = 3
-		require.ErrorContains(t, build(1, other).Load(bytes.NewReader(saved)), "other chains")
+		require.ErrorContains(t, build(1, other).Load(bytes.NewReader(saved)), "Thin")
 	}
 	start := build(1, sampler.LangevinConfig{StepSize: 0.1, Unadjusted: true, Project: func(x []float32) { x[0] = 2 }})
 	require.Equal(t, float32(2), start.States()[0], "the start is projected")

@@ -28,7 +28,7 @@ func newLanguage(sites, levels int, ok func(x []int32) bool) *language {
 	return c
 }
 
-func (c *language) Bind(sites, levels, samples int) (Projection, error) {
+func (c *language) Bind(_ context.Context, sites, levels, samples int) (Projection, error) {
 	if sites != c.sites || levels != c.levels {
 		return nil, fmt.Errorf("a language of %d × %d, want %d × %d", c.sites, c.levels, sites, levels)
 	}
@@ -124,8 +124,8 @@ func (c *language) restrict(p []float64) ([]float64, float64) {
 // onlyProjects hides that a language can draw.
 type onlyProjects struct{ *language }
 
-func (c onlyProjects) Bind(sites, levels, samples int) (Projection, error) {
-	p, err := c.language.Bind(sites, levels, samples)
+func (c onlyProjects) Bind(ctx context.Context, sites, levels, samples int) (Projection, error) {
+	p, err := c.language.Bind(ctx, sites, levels, samples)
 	return struct {
 		Projection
 		Warm

@@ -1,6 +1,7 @@
 package sampler
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -12,37 +13,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 )
 
-func testRBM(t *testing.T) *energy.RBM {
-	r := rand.New(rand.NewPCG(4, 4))
-	draw := func(n int) []float32 {
-		v := make([]float32, n)
-		for i := range v {
-			v[i] = float32(r.NormFloat64())
-		}
-		return v
-	}
-	m, err := energy.NewRBM(draw(3*6), draw(3), draw(6))
-	require.NoError(t, err)
-	return m
-}
-
-// library holds models of package energy, with caches, graphs and hidden units
-// that the rugged models of models_test.go have not.
-func library(t *testing.T) map[string]energy.Model {
-	ising, err := energy.NewIsing(energy.Lattice{3, 3}, 0.3, 0.1)
-	require.NoError(t, err)
-	g, err := energy.NewGraph(6, []energy.Edge{{I: 0, J: 1, W: 1}, {I: 1, J: 2, W: -2}, {I: 2, J: 3, W: 0.5}, {I: 0, J: 4, W: 1.5}, {I: 1, J: 4, W: 1}})
-	require.NoError(t, err)
-	glass, err := energy.NewIsing(g, 0.4, 0.2)
-	require.NoError(t, err)
-	potts, err := energy.NewPotts(energy.FreeLattice{2, 3}, 3, 0.6, []float64{0.1, 0, -0.2})
-	require.NoError(t, err)
-	return map[string]energy.Model{"ising": ising, "glass": glass, "potts": potts, "rbm": testRBM(t)}
-}
-
 func TestKernelsOnLibraryModels(t *testing.T) {
-	skipUnderRace(t)
-	for space, m := range library(t) {
+	exact.SkipUnderRace(t)
+	for space, m := range exact.Library(t) {
 		pi, _ := exact.Law(m)
 		sites, levels := m.Shape()
 		for name, method := range map[string]Method{
@@ -56,7 +29,7 @@ func TestKernelsOnLibraryModels(t *testing.T) {
 				continue
 			}
 			t.Run(name+"/"+space, func(t *testing.T) {
-				p := transition(t, must(method.Kernel(m, 1)), sites, levels)
+				p := transition(t, must(method.Kernel(context.Background(), m, 1)), sites, levels)
 				tol := 1e-12
 				if name == "BlockGibbs" {
 					tol = 1e-7 // its probabilities are float32
@@ -66,7 +39,7 @@ func TestKernelsOnLibraryModels(t *testing.T) {
 				if name != "Gibbs" && name != "Gibbs-chromatic" {
 					assert.LessOrEqual(t, p.DetailedBalance(pi), tol)
 				}
-				exact.Transitions(t, observed(t, m, method, 320, 3), p, rate)
+				exact.Transitions(t, observed(t, m, method, 320, 3), p, exact.Rate)
 			})
 		}
 	}
@@ -75,7 +48,7 @@ func TestKernelsOnLibraryModels(t *testing.T) {
 // A long run on cached differences visits states as often as it should: the
 // caches are kept up to date, over several refreshes.
 func TestCachedGibbsInTheLongRun(t *testing.T) {
-	m := library(t)["glass"]
+	m := exact.Library(t)["glass"]
 	pi, _ := exact.Law(m)
 	counts := make([]int, len(pi))
 	const thin = 25 // far beyond the autocorrelation time of this model
@@ -85,17 +58,18 @@ func TestCachedGibbsInTheLongRun(t *testing.T) {
 		m.Energy(e, x)
 		require.InDelta(t, e[0], info.Energy, 1e-9)
 	}}, 400)
-	exact.Counts(t, counts, pi, rate)
+	exact.Counts(t, counts, pi, exact.Rate)
 }
 
 // noisy estimates the table of its model with an unbiased coin.
-type noisy struct{ *quadratic }
+type noisy struct{ *exact.Quadratic }
 
 func (m noisy) Estimate(g []float32, x []int32, src []rand.Source) {
+	sites, _ := m.Shape()
 	e, h := make([]float64, len(src)), make([]float32, len(x))
 	m.Field(e, h, x)
 	for i, l := range x {
-		coin := float32(src[i/len(m.b)].Uint64()>>63)*2 - 1
+		coin := float32(src[i/sites].Uint64()>>63)*2 - 1
 		g[2*i+int(l)] = 0
 		g[2*i+1-int(l)] = h[i]*float32(1-2*l) + coin
 	}
@@ -104,7 +78,7 @@ func (m noisy) Estimate(g []float32, x []int32, src []rand.Source) {
 // With a table that is off by ±1 with equal odds, a site flips with the mean of
 // the two probabilities.
 func TestMinibatch(t *testing.T) {
-	m := noisy{newQuadratic(3, 1)}
+	m := noisy{exact.NewQuadratic(3, 1)}
 	const alpha = 0.8
 	method := DULA{StepSize: alpha, Minibatch: true}
 	all := exact.States(3, 2)
@@ -112,7 +86,7 @@ func TestMinibatch(t *testing.T) {
 		for y := range dst {
 			dst[y] = 1
 			for i, l := range all[x] {
-				delta := 2 * m.force(i, all[x]) * float64(2*l-1)
+				delta := 2 * m.Force(i, all[x]) * float64(2*l-1)
 				flip := 0.0
 				for _, coin := range []float64{-1, 1} {
 					flip += 0.5 / (1 + math.Exp((delta+coin)/2+1/(2*alpha)))
@@ -124,22 +98,23 @@ func TestMinibatch(t *testing.T) {
 			}
 		}
 	})
-	exact.Transitions(t, observed(t, m, method, 6400, 5), p, rate)
+	exact.Transitions(t, observed(t, m, method, 6400, 5), p, exact.Rate)
 	c := run(t, m, method, Config{Warmup: -1}, 5)
 	assert.True(t, math.IsNaN(c.Info()[0].Energy))
-	_, err := DULA{Minibatch: true, Window: 1}.Kernel(threeLevelEstimates{newRugged(2, 5, 1, 0, 1)}, 1)
+	_, err := DULA{Minibatch: true, Window: 1}.Kernel(context.Background(), threeLevelEstimates{exact.NewRugged(2, 5, 1, 0, 1)}, 1)
 	assert.ErrorContains(t, err, "estimates have no windows")
 }
 
-type threeLevelEstimates struct{ *rugged }
+type threeLevelEstimates struct{ *exact.Rugged }
 
 func (m threeLevelEstimates) Estimate(g []float32, x []int32, _ []rand.Source) {
-	m.Gradient(make([]float64, len(x)/m.sites), g, x)
+	sites, _ := m.Shape()
+	m.Gradient(make([]float64, len(x)/sites), g, x)
 }
 
 // On more than two levels an estimate without noise is the table itself.
 func TestMinibatchOfCategories(t *testing.T) {
-	m := threeLevelEstimates{newRugged(3, 3, 1, 0.5, 1)}
-	p := transition(t, must(DULA{StepSize: 1}.Kernel(m, 1)), 3, 3)
-	exact.Transitions(t, observed(t, m, DULA{StepSize: 1, Minibatch: true}, 640, 5), p, rate)
+	m := threeLevelEstimates{exact.NewRugged(3, 3, 1, 0.5, 1)}
+	p := transition(t, must(DULA{StepSize: 1}.Kernel(context.Background(), m, 1)), 3, 3)
+	exact.Transitions(t, observed(t, m, DULA{StepSize: 1, Minibatch: true}, 640, 5), p, exact.Rate)
 }

@@ -1,10 +1,12 @@
 package sampler
 
 import (
+	"context"
 	"fmt"
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
@@ -101,9 +103,12 @@ type LocallyBalanced struct {
 	Exact bool
 }
 
+// Name implements [Named].
+func (LocallyBalanced) Name() string { return "locally-balanced" }
+
 // Kernel implements [Method].
-func (l LocallyBalanced) Kernel(m energy.Model, chains int) (Kernel, error) {
-	if _, _, err := checkShape("LocallyBalanced", m, chains); err != nil {
+func (l LocallyBalanced) Kernel(ctx context.Context, m energy.Model, chains int) (Kernel, error) {
+	if _, _, err := check.Shape("sampler: LocallyBalanced", m, chains, BlockSize); err != nil {
 		return nil, err
 	}
 	if err := l.Balance.check("LocallyBalanced"); err != nil {

@@ -45,17 +45,17 @@ func TestBalance(t *testing.T) {
 // TestLocallyBalancedProposal checks the proposal against its formula on a
 // space whose table is wrong: with Exact it must not matter.
 func TestLocallyBalancedProposal(t *testing.T) {
-	m := newRugged(4, 3, 1, 0.5, 2)
+	m := exact.NewRugged(4, 3, 1, 0.5, 2)
 	all := exact.States(4, 3)
 	for _, b := range balances() {
-		k := must(LocallyBalanced{Balance: b, Exact: true}.Kernel(m, 1)).(*gwg)
+		k := must(LocallyBalanced{Balance: b, Exact: true}.Kernel(context.Background(), m, 1)).(*gwg)
 		for x, state := range all {
 			require.NoError(t, k.Reset(state))
 			total := 0.0
 			want := make([]float64, 12)
 			for c := range want {
 				if i, l := c/3, c%3; int(state[i]) != l {
-					want[c] = math.Exp(b.log(m.e[m.neighbour(x, i, int(state[i]), l)] - m.e[x]))
+					want[c] = math.Exp(b.log(m.E[m.Neighbour(x, i, int(state[i]), l)] - m.E[x]))
 				}
 				total += want[c]
 			}
@@ -89,11 +89,11 @@ func TestExactTable(t *testing.T) {
 
 // A twin that forgets the normaliser of the reverse proposal is found out.
 func TestLocallyBalancedBrokenTwin(t *testing.T) {
-	skipUnderRace(t)
-	m := newRugged(4, 3, 1, 0.5, 2)
+	exact.SkipUnderRace(t)
+	m := exact.NewRugged(4, 3, 1, 0.5, 2)
 	pi, _ := exact.Law(m)
 	all := exact.States(4, 3)
-	k := must(LocallyBalanced{Balance: Barker}.Kernel(m, 1)).(*gwg)
+	k := must(LocallyBalanced{Balance: Barker}.Kernel(context.Background(), m, 1)).(*gwg)
 	twin := exact.NewMatrix(len(all), func(x int, dst []float64) {
 		y := make([]int32, 4)
 		for c := range 12 {
@@ -113,7 +113,7 @@ func TestLocallyBalancedBrokenTwin(t *testing.T) {
 	})
 	assert.Greater(t, twin.MaxDiff(pi), 1e-4)
 	v, _ := exact.TransitionsPValue(observed(t, m, LocallyBalanced{Balance: Barker}, 6400, 7), twin)
-	assert.Less(t, v, rate)
+	assert.Less(t, v, exact.Rate)
 }
 
 func ExampleLocallyBalanced() {

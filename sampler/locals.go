@@ -39,7 +39,7 @@ func newLocals(m energy.Model, chains int) *locals {
 func (c *locals) Reset(x []int32) error {
 	c.age = 0
 	c.model.Energy(c.e, x)
-	if err := checkStart(c.e); err != nil {
+	if err := CheckStart(c.e); err != nil {
 		return err
 	}
 	if c.local != nil {

@@ -46,7 +46,7 @@ func (p Masked) Bind(sites, levels int) (Process[int32], error) {
 		return nil, err
 	}
 	var err error
-	if p.Schedule, err = checkSchedule("Masked", p.Schedule); err != nil {
+	if p.Schedule, err = ResolveSchedule("sampler: Masked", p.Schedule); err != nil {
 		return nil, err
 	}
 	return &p, nil

@@ -1,9 +1,11 @@
 package sampler
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // Metropolis proposes to change one site, drawn uniformly, to another level,
@@ -17,9 +19,12 @@ type Metropolis struct {
 	Updates int
 }
 
+// Name implements [Named].
+func (Metropolis) Name() string { return "metropolis" }
+
 // Kernel implements [Method].
-func (m Metropolis) Kernel(model energy.Model, chains int) (Kernel, error) {
-	sites, levels, err := checkShape("Metropolis", model, chains)
+func (m Metropolis) Kernel(ctx context.Context, model energy.Model, chains int) (Kernel, error) {
+	sites, levels, err := check.Shape("sampler: Metropolis", model, chains, BlockSize)
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,8 @@ func (c LogLinear) Alpha(t float64) float64 { return 1 - float64((1-epsilon(c.Ep
 // Time implements [NoiseSchedule].
 func (c LogLinear) Time(alpha float64) float64 { return unit((1 - alpha) / (1 - epsilon(c.Epsilon))) }
 
-func (c LogLinear) check() error { return checkEpsilon("LogLinear", c.Epsilon) }
+// Check implements [Checked].
+func (c LogLinear) Check() error { return checkEpsilon("LogLinear", c.Epsilon) }
 
 // Cosine is α(t) = ε + (1−ε)·cos(πt/2) (Sahoo et al. 2024). The zero value has
 // ε = 1e-3.
@@ -49,7 +50,8 @@ func (c Cosine) Alpha(t float64) float64 { return lift(epsilon(c.Epsilon), cosQu
 // Time implements [NoiseSchedule], to the resolution of Alpha.
 func (c Cosine) Time(alpha float64) float64 { return invert(c.Alpha, alpha) }
 
-func (c Cosine) check() error { return checkEpsilon("Cosine", c.Epsilon) }
+// Check implements [Checked].
+func (c Cosine) Check() error { return checkEpsilon("Cosine", c.Epsilon) }
 
 // CosineSquared is α(t) = ε + (1−ε)·cos²(πt/2) (Sahoo et al. 2024). The zero
 // value has ε = 1e-3.
@@ -67,7 +69,8 @@ func (c CosineSquared) Alpha(t float64) float64 {
 // Time implements [NoiseSchedule], to the resolution of Alpha.
 func (c CosineSquared) Time(alpha float64) float64 { return invert(c.Alpha, alpha) }
 
-func (c CosineSquared) check() error { return checkEpsilon("CosineSquared", c.Epsilon) }
+// Check implements [Checked].
+func (c CosineSquared) Check() error { return checkEpsilon("CosineSquared", c.Epsilon) }
 
 // LinearSigma is α(t) = e^{−σ(t)} with σ(t) = Min + (Max−Min)·t. The zero value
 // has σ from 0 to 20.
@@ -100,7 +103,8 @@ func (c LinearSigma) top() float64 {
 	return c.Max
 }
 
-func (c LinearSigma) check() error {
+// Check implements [Checked].
+func (c LinearSigma) Check() error {
 	if !(c.Min >= 0) || !(c.top() > c.Min) || math.IsInf(c.top(), 1) {
 		return fmt.Errorf("sampler: LinearSigma: Min = %v, Max = %v, want 0 ≤ Min < Max < ∞", c.Min, c.top())
 	}
@@ -144,7 +148,8 @@ func (c GeometricSigma) bounds() (lo, hi float64) {
 	return lo, hi
 }
 
-func (c GeometricSigma) check() error {
+// Check implements [Checked].
+func (c GeometricSigma) Check() error {
 	if lo, hi := c.bounds(); !(lo > 0) || !(hi > lo) || math.IsInf(hi, 1) {
 		return fmt.Errorf("sampler: GeometricSigma: Min = %v, Max = %v, want 0 < Min < Max < ∞", lo, hi)
 	}
@@ -222,22 +227,36 @@ func cosQuarter(t float64) float64 {
 	return p
 }
 
-// checkSchedule returns what is wrong with a schedule of this package, and the
-// default for nil.
-func checkSchedule(name string, c NoiseSchedule) (NoiseSchedule, error) {
+// Checked schedules have settings that can be wrong.
+type Checked interface{ Check() error }
+
+// Tabulated schedules can do work that all calls of Alpha share.
+type Tabulated interface {
+	// Tabulate returns the same schedule, bit for bit, that answers faster.
+	Tabulate() NoiseSchedule
+}
+
+// ResolveSchedule returns the schedule to run with: LogLinear{} for nil, a table of a
+// [Tabulated] one. who, such as "diffusion: Masked", begins the message of the
+// error: what a [Checked] schedule says, an α(0) that is not 1, or an α(1)
+// outside [0, 1).
+func ResolveSchedule(who string, c NoiseSchedule) (NoiseSchedule, error) {
 	if c == nil {
 		return LogLinear{}, nil
 	}
-	if own, ok := c.(interface{ check() error }); ok {
-		if err := own.check(); err != nil {
+	if own, ok := c.(Checked); ok {
+		if err := own.Check(); err != nil {
 			return nil, err
 		}
 	}
 	if a := c.Alpha(0); a != 1 {
-		return nil, fmt.Errorf("sampler: %s: Schedule.Alpha(0) = %v, want 1", name, a)
+		return nil, fmt.Errorf("%s: Schedule.Alpha(0) = %v, want 1", who, a)
 	}
 	if a := c.Alpha(1); !(a >= 0 && a < 1) {
-		return nil, fmt.Errorf("sampler: %s: Schedule.Alpha(1) = %v, want in [0, 1)", name, a)
+		return nil, fmt.Errorf("%s: Schedule.Alpha(1) = %v, want in [0, 1)", who, a)
+	}
+	if t, ok := c.(Tabulated); ok {
+		return t.Tabulate(), nil
 	}
 	return c, nil
 }

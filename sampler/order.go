@@ -45,7 +45,7 @@ func (p Ordered) Bind(sites, levels int) (Process[int32], error) {
 		return nil, err
 	}
 	var err error
-	if p.Schedule, err = checkSchedule("Ordered", p.Schedule); err != nil {
+	if p.Schedule, err = ResolveSchedule("sampler: Ordered", p.Schedule); err != nil {
 		return nil, err
 	}
 	switch {

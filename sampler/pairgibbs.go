@@ -1,10 +1,12 @@
 package sampler
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // PairGibbs redraws two sites at a time: it picks a pair of sites uniformly and
@@ -55,8 +57,11 @@ type PairGibbs struct {
 	Updates int
 }
 
+// Name implements [Named].
+func (PairGibbs) Name() string { return "pair-gibbs" }
+
 // Kernel implements [Method].
-func (p PairGibbs) Kernel(m energy.Model, chains int) (Kernel, error) {
+func (p PairGibbs) Kernel(ctx context.Context, m energy.Model, chains int) (Kernel, error) {
 	updates, within, err := pairSettings("PairGibbs", m, chains, p.Within, p.Updates)
 	if err != nil {
 		return nil, err
@@ -68,7 +73,7 @@ func (p PairGibbs) Kernel(m energy.Model, chains int) (Kernel, error) {
 
 // pairSettings checks what PairGibbs and Swap share.
 func pairSettings(method string, m energy.Model, chains int, a constraint.Automaton, updates int) (int, *territory, error) {
-	sites, levels, err := checkShape(method, m, chains)
+	sites, levels, err := check.Shape("sampler: "+method, m, chains, BlockSize)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -1,6 +1,7 @@
 package sampler
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
@@ -20,7 +21,7 @@ func BenchmarkWithin(b *testing.B) {
 		for _, method := range []Method{DMALA{StepSize: 0.2, Within: half}, PairGibbs{Within: half}, Swap{Within: half}} {
 			b.Run(fmt.Sprintf("%T/%d", method, n), func(b *testing.B) {
 				const chains = 8
-				k := must(method.Kernel(m, chains))
+				k := must(method.Kernel(context.Background(), m, chains))
 				x, info, r := make([]int32, chains*n), make([]Info, chains), make([]Stream, chains)
 				for s := range r {
 					r[s] = *NewStream(1, uint64(s))

@@ -102,7 +102,7 @@ func confinements(t *testing.T) map[string]confinement {
 	for name, c := range languages(t) {
 		all[name] = confinement(c)
 	}
-	lib := library(t)
+	lib := exact.Library(t)
 	apart, err := constraint.Avoids([]int32{1, 1})
 	require.NoError(t, err)
 	two := constraint.Count{Levels: []int32{1}, Min: 2, Max: 2}
@@ -111,18 +111,18 @@ func confinements(t *testing.T) map[string]confinement {
 	all["glass/two-apart"] = confinement{lib["glass"], apart2}
 	all["potts/count"] = confinement{lib["potts"], constraint.Count{Levels: []int32{0}, Min: 1, Max: 3}}
 	all["hardcore/two"] = confinement{hardcore(3, 2), two}
-	all["rugged/all"] = confinement{newRugged(5, 2, 1, 0, 8), constraint.Any{}}
+	all["rugged/all"] = confinement{exact.NewRugged(5, 2, 1, 0, 8), constraint.Any{}}
 	return all
 }
 
 func TestPairsWithinALanguageAreExact(t *testing.T) {
-	skipUnderRace(t)
+	exact.SkipUnderRace(t)
 	for name, c := range confinements(t) {
 		pi := restricted(c.model, c.within)
 		sites, levels := c.model.Shape()
 		for kind, method := range pairMethods(c.within) {
 			t.Run(kind+"/"+name, func(t *testing.T) {
-				p := transition(t, must(method.Kernel(c.model, 1)), sites, levels)
+				p := transition(t, must(method.Kernel(context.Background(), c.model, 1)), sites, levels)
 				assert.LessOrEqual(t, p.RowError(), 1e-12)
 				assert.LessOrEqual(t, p.MaxDiff(pi), 1e-12)
 				if kind != "BlockGibbs" { // which visits its blocks in order
@@ -131,7 +131,7 @@ func TestPairsWithinALanguageAreExact(t *testing.T) {
 				if testing.Short() && name != "hardcore/two" {
 					return
 				}
-				exact.Transitions(t, observed(t, c.model, method, 640, 9), p, rate)
+				exact.Transitions(t, observed(t, c.model, method, 640, 9), p, exact.Rate)
 			})
 		}
 	}
@@ -139,15 +139,15 @@ func TestPairsWithinALanguageAreExact(t *testing.T) {
 
 // Without a language the kernels are exact on all states.
 func TestPairsWithoutALanguage(t *testing.T) {
-	skipUnderRace(t)
-	for name, m := range library(t) {
+	exact.SkipUnderRace(t)
+	for name, m := range exact.Library(t) {
 		pi, _ := exact.Law(m)
 		sites, levels := m.Shape()
 		for _, method := range []Method{PairGibbs{Updates: 1}, Swap{Updates: 1}} {
 			if sites > 6 {
 				continue // large matrices, and nothing new
 			}
-			p := transition(t, must(method.Kernel(m, 1)), sites, levels)
+			p := transition(t, must(method.Kernel(context.Background(), m, 1)), sites, levels)
 			assert.LessOrEqual(t, p.DetailedBalance(pi), 1e-12, "%T on %s", method, name)
 		}
 	}
@@ -156,23 +156,23 @@ func TestPairsWithoutALanguage(t *testing.T) {
 // Kernels that forget the language, the energies or the Metropolis step must be
 // found out.
 func TestBrokenPairsAreFoundOut(t *testing.T) {
-	skipUnderRace(t)
+	exact.SkipUnderRace(t)
 	up := constraint.Count{Levels: []int32{1}, Min: 2, Max: 3}
-	m := newRugged(6, 2, 1, 0, 1)
+	m := exact.NewRugged(6, 2, 1, 0, 1)
 	pi := restricted(m, up)
-	free := transition(t, must(PairGibbs{Updates: 1}.Kernel(m, 1)), 6, 2)
+	free := transition(t, must(PairGibbs{Updates: 1}.Kernel(context.Background(), m, 1)), 6, 2)
 	assert.Greater(t, free.MaxDiff(pi), 1e-3, "pairs that leave the language")
 
-	flat := newRugged(6, 2, 0, 0, 1)
-	blind := transition(t, must(PairGibbs{Within: up, Updates: 1}.Kernel(flat, 1)), 6, 2)
+	flat := exact.NewRugged(6, 2, 0, 0, 1)
+	blind := transition(t, must(PairGibbs{Within: up, Updates: 1}.Kernel(context.Background(), flat, 1)), 6, 2)
 	assert.Greater(t, blind.MaxDiff(pi), 1e-3, "pairs that do not weigh energies")
 
-	eager := transition(t, must(Swap{Within: up, Updates: 1}.Kernel(flat, 1)), 6, 2)
+	eager := transition(t, must(Swap{Within: up, Updates: 1}.Kernel(context.Background(), flat, 1)), 6, 2)
 	assert.Greater(t, eager.MaxDiff(pi), 1e-3, "exchanges that are never rejected")
 
-	right := transition(t, must(Swap{Within: up, Updates: 1}.Kernel(m, 1)), 6, 2)
+	right := transition(t, must(Swap{Within: up, Updates: 1}.Kernel(context.Background(), m, 1)), 6, 2)
 	v, _ := exact.TransitionsPValue(observed(t, flat, Swap{Within: up, Updates: 1}, 640, 9), right)
-	assert.Less(t, v, rate, "draws tell, too")
+	assert.Less(t, v, exact.Rate, "draws tell, too")
 }
 
 // parts returns how many classes of states of positive probability the kernel
@@ -199,7 +199,7 @@ func parts(p *exact.Matrix, pi []float64) int {
 
 // What the documentation says of irreducibility, on all states of small spaces.
 func TestPairsReachWhatIsDocumented(t *testing.T) {
-	skipUnderRace(t)
+	exact.SkipUnderRace(t)
 	apart, err := constraint.Avoids([]int32{1, 1})
 	require.NoError(t, err)
 	count := func(low, high int) constraint.Automaton {
@@ -230,14 +230,14 @@ func TestPairsReachWhatIsDocumented(t *testing.T) {
 		"all or nothing":     {3, 2, twins, 2, 2},
 		"everything, nobody": {4, 2, constraint.Any{}, 1, 5},
 	} {
-		m := newRugged(c.sites, c.levels, 1, 0, 3)
+		m := exact.NewRugged(c.sites, c.levels, 1, 0, 3)
 		pi := restricted(m, c.within)
-		p := transition(t, must(PairGibbs{Within: c.within, Updates: 1}.Kernel(m, 1)), c.sites, c.levels)
+		p := transition(t, must(PairGibbs{Within: c.within, Updates: 1}.Kernel(context.Background(), m, 1)), c.sites, c.levels)
 		assert.Equal(t, c.pairs, parts(p, pi), "PairGibbs, %s", name)
 		if c.swaps == undocumented {
 			continue
 		}
-		p = transition(t, must(Swap{Within: c.within, Updates: 1}.Kernel(m, 1)), c.sites, c.levels)
+		p = transition(t, must(Swap{Within: c.within, Updates: 1}.Kernel(context.Background(), m, 1)), c.sites, c.levels)
 		assert.Equal(t, c.swaps, parts(p, pi), "Swap, %s", name)
 	}
 }
@@ -245,7 +245,7 @@ func TestPairsReachWhatIsDocumented(t *testing.T) {
 func TestPairsStayInsideAndStartThere(t *testing.T) {
 	for name, c := range confinements(t) {
 		for kind, method := range pairMethods(c.within) {
-			k := must(method.Kernel(c.model, 1)).(Starter)
+			k := must(method.Kernel(context.Background(), c.model, 1)).(Starter)
 			sites, _ := c.model.Shape()
 			x := make([]int32, sites)
 			require.NoError(t, k.Start(x, NewStream(1, 2)))
@@ -261,32 +261,32 @@ func TestPairsStayInsideAndStartThere(t *testing.T) {
 
 // Replica exchange starts where its base kernels can.
 func TestTemperingWithinALanguage(t *testing.T) {
-	skipUnderRace(t)
+	exact.SkipUnderRace(t)
 	up := constraint.Count{Levels: []int32{1}, Min: 4, Max: 4}
 	for _, base := range []Method{PairGibbs{Within: up}, DMALA{Within: up}, Gibbs{}} {
-		c := run(t, newQuadratic(9, 1), Tempering{Base: base, Rungs: 3}, Config{Chains: 40}, 20)
-		for s := 0; s < len(c.x); s += 9 {
+		c := run(t, exact.NewQuadratic(9, 1), Tempering{Base: base, Rungs: 3}, Config{Chains: 40}, 20)
+		for s := 0; s < len(c.States()); s += 9 {
 			_, free := base.(Gibbs)
-			require.True(t, free || constraint.Accepts(up, c.x[s:s+9]), "%T", base)
+			require.True(t, free || constraint.Accepts(up, c.States()[s:s+9]), "%T", base)
 		}
 	}
 }
 
 func TestPairErrors(t *testing.T) {
-	m := newRugged(4, 2, 1, 0, 1)
+	m := exact.NewRugged(4, 2, 1, 0, 1)
 	for want, method := range map[string]Method{
 		"PairGibbs: Updates = -1": PairGibbs{Updates: -1},
 		"Swap: Updates = -2":      Swap{Updates: -2},
 		"needs Blocks":            BlockGibbs{Within: constraint.Any{}},
 	} {
-		_, err := method.Kernel(m, 1)
+		_, err := method.Kernel(context.Background(), m, 1)
 		assert.ErrorContains(t, err, want)
 	}
-	_, err := Swap{}.Kernel(newRugged(1, 2, 1, 0, 1), 1)
+	_, err := Swap{}.Kernel(context.Background(), exact.NewRugged(1, 2, 1, 0, 1), 1)
 	assert.ErrorContains(t, err, "Swap: sites = 1, want ≥ 2")
 	never := constraint.Count{Levels: []int32{1}, Min: 5}
 	for name, method := range pairMethods(never) {
-		_, err := method.Kernel(m, 1)
+		_, err := method.Kernel(context.Background(), m, 1)
 		assert.ErrorIs(t, err, constraint.ErrInfeasible, name)
 	}
 	for name, method := range pairMethods(constraint.Count{Levels: []int32{1}, Min: 2, Max: 2}) {
@@ -300,7 +300,7 @@ func TestPairErrors(t *testing.T) {
 
 // Energies that are NaN: Metropolis rejects and counts them, Gibbs stops.
 func TestPairsMeetNaN(t *testing.T) {
-	m := pocked(math.NaN())
+	m := exact.Pocked(math.NaN())
 	zero := make([]int32, 5)
 	zero[0] = 1
 	c, err := NewChains(m, PairGibbs{}, Config{Init: zero})
@@ -314,42 +314,42 @@ func TestPairsMeetNaN(t *testing.T) {
 	}}
 	s := run(t, half, Swap{}, Config{Init: []int32{0, 1, 0}}, 50)
 	assert.Positive(t, s.Stats().Invalid)
-	for i := 0; i < len(s.x); i += 3 {
-		assert.Zero(t, s.x[i])
+	for i := 0; i < len(s.States()); i += 3 {
+		assert.Zero(t, s.States()[i])
 	}
 }
 
 func TestPairsResumeAndAllocateNothing(t *testing.T) {
 	up := constraint.Count{Levels: []int32{1}, Min: 3, Max: 5}
 	for name, method := range pairMethods(up) {
-		for _, m := range []energy.Model{newQuadratic(9, 1), library(t)["ising"]} { // without a cache, and with one
-			k := must(method.Kernel(m, 8))
+		for _, m := range []energy.Model{exact.NewQuadratic(9, 1), exact.Library(t)["ising"]} { // without a cache, and with one
+			k := must(method.Kernel(context.Background(), m, 8))
 			x := make([]int32, 8*9)
 			info, streams := make([]Info, 8), make([]Stream, 8)
 			for s := range 8 {
 				copy(x[9*s:], []int32{1, 1, 1})
 			}
 			require.NoError(t, k.Reset(x))
-			if !raceEnabled {
+			if !exact.Race {
 				assert.Zero(t, testing.AllocsPerRun(50, func() { k.Step(info, x, streams) }), name)
 			}
 		}
-		checkResume(t, newQuadratic(9, 1), method)
+		checkResume(t, exact.NewQuadratic(9, 1), method)
 	}
 }
 
 // A seed gives the same states in every release, on every machine.
 func TestPairsGolden(t *testing.T) {
 	var b strings.Builder
-	ising, potts := library(t)["ising"], library(t)["potts"]
-	for i, m := range []energy.Model{ising, potts, newRugged(6, 2, 1, 0, 1)} {
+	ising, potts := exact.Library(t)["ising"], exact.Library(t)["potts"]
+	for i, m := range []energy.Model{ising, potts, exact.NewRugged(6, 2, 1, 0, 1)} {
 		for _, kind := range []string{"PairGibbs", "Swap", "BlockGibbs"} {
 			method := pairMethods(constraint.Count{Levels: []int32{1}, Min: 2, Max: 3})[kind]
 			c := run(t, m, method, Config{Chains: 40, Seed: 1, Warmup: -1}, 50)
-			fmt.Fprintf(&b, "%d %s: %016x\n", i, kind, hashed(c.x))
+			fmt.Fprintf(&b, "%d %s: %016x\n", i, kind, hashed(c.States()))
 		}
 	}
-	golden(t, "pairs.golden", b.String())
+	exact.Golden(t, "testdata/pairs.golden", b.String())
 }
 
 // Spins on a torus whose magnetisation stays zero, by exchanges of two spins.

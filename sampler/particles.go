@@ -211,7 +211,7 @@ func (p *Particles) begin(groups int) {
 	for i := range groups * p.n {
 		sample := d.made + i/p.n
 		d.sample[i] = sample*p.n + i%p.n
-		d.streams[i] = Stream{seed: d.cfg.Seed, chain: uint64(d.sample[i])}
+		d.streams[i].Seed(d.cfg.Seed, uint64(d.sample[i]))
 		d.clamp(i, nil)
 		d.begin(i)
 		p.logW[i], p.logRho[i] = 0, 0
@@ -219,7 +219,7 @@ func (p *Particles) begin(groups int) {
 	for g := range groups {
 		p.evidence[g], p.errs[g] = 0, nil
 		// The upper half of the chains belongs to resampling.
-		p.choice[g] = Stream{seed: d.cfg.Seed, chain: 1<<63 | uint64(d.made+g)}
+		p.choice[g].Seed(d.cfg.Seed, 1<<63|uint64(d.made+g))
 	}
 }
 

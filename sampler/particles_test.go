@@ -128,7 +128,7 @@ func (n noWeight) Bind(int, int) (Process[int32], error) { return n, nil }
 func (noWeight) Reweight([]float32, []int32, []int32, float64, float64) {}
 
 func TestBrokenWeightsAreFound(t *testing.T) {
-	skipUnderRace(t)
+	exact.SkipUnderRace(t)
 	for i, twin := range []Process[int32]{noWeight{Masked{Mask: 2}}, noWeight{Masked{Mask: 2, FirstHitting: true}}, wrongWeight{}} {
 		m, set, law := particleSetup(t, i)
 		cfg := ParticlesConfig{DiffusionConfig: DiffusionConfig{Steps: particleCases[i].steps, Projector: set, Workers: 1, Seed: 4}, Particles: 4}
@@ -139,11 +139,11 @@ func TestBrokenWeightsAreFound(t *testing.T) {
 	m, set, law := particleSetup(t, 1)
 	counts := sampleDiffusion(t, m, Masked{Mask: 2, FirstHitting: true}, DiffusionConfig{Projector: set}, 20_000)
 	restricted, _ := set.restrict(law)
-	assert.Less(t, exact.PValue(counts, restricted), rate)
+	assert.Less(t, exact.PValue(counts, restricted), exact.Rate)
 }
 
 func TestManyParticlesApproachTheConditionalLaw(t *testing.T) {
-	skipUnderRace(t)
+	exact.SkipUnderRace(t)
 	for i, c := range particleCases {
 		m, set, law := particleSetup(t, i)
 		f, err := NewParticles(m, c.process, ParticlesConfig{DiffusionConfig: DiffusionConfig{Steps: c.steps, Projector: set, Workers: 1}})
@@ -153,7 +153,7 @@ func TestManyParticlesApproachTheConditionalLaw(t *testing.T) {
 		x := make([]int32, 3*800)
 		require.NoError(t, f.Sample(context.Background(), x))
 		restricted, p := set.restrict(law)
-		exact.Counts(t, tally(x, 3, 3), restricted, rate)
+		exact.Counts(t, tally(x, 3, 3), restricted, exact.Rate)
 		logP, se := f.LogProb()
 		assert.Less(t, math.Abs(math.Exp(logP)/p-1), 6.5*se, c.name)
 		assert.Less(t, se, 0.01)
@@ -189,7 +189,7 @@ func TestParticlesDoNotDependOnWorkersOrBatch(t *testing.T) {
 // quiet hides Reset and Copy.
 type quiet struct{ c *language }
 
-func (q quiet) Bind(sites, levels, samples int) (Projection, error) {
+func (q quiet) Bind(ctx context.Context, sites, levels, samples int) (Projection, error) {
 	return struct {
 		Projection
 		Drawer

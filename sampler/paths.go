@@ -1,10 +1,12 @@
 package sampler
 
 import (
+	"context"
 	"fmt"
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/tune"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
@@ -39,9 +41,12 @@ type Paths struct {
 
 const defaultLength = 2 // paths of one to three changes
 
+// Name implements [Named].
+func (Paths) Name() string { return "paths" }
+
 // Kernel implements [Method].
-func (p Paths) Kernel(m energy.Model, chains int) (Kernel, error) {
-	sites, levels, err := checkShape("Paths", m, chains)
+func (p Paths) Kernel(ctx context.Context, m energy.Model, chains int) (Kernel, error) {
+	sites, levels, err := check.Shape("sampler: Paths", m, chains, BlockSize)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +111,7 @@ func (k *paths) load(e []float64, x []int32) {
 func (k *paths) Reset(x []int32) error {
 	k.load(k.e, x)
 	k.at, k.next = k.next, k.at
-	return checkStart(k.e)
+	return CheckStart(k.e)
 }
 
 func (k *paths) Step(info []Info, x []int32, r []Stream) {
@@ -207,7 +212,7 @@ func (k *paths) Adapt(info []Info, step, of int) {
 		return
 	}
 	// The length has bounds that the tuner does not know.
-	k.mean = min(max(k.tune.Adapt(MeanAccept(info), step, of), 1), float64(k.sites))
+	k.mean = min(max(k.tune.Adapt(meanAccept(info), step, of), 1), float64(k.sites))
 	k.tune.Set(k.mean)
 }
 

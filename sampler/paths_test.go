@@ -69,8 +69,8 @@ func pathsMatrix(t *testing.T, k *paths, all [][]int32, score func(y, x []int32)
 // TestPathProbabilities checks the probability of a path against sampling
 // without replacement written out, weights being those of the state.
 func TestPathProbabilities(t *testing.T) {
-	m := newRugged(4, 3, 1, 0.5, 2)
-	k := must(Paths{Length: 2, Balance: Barker}.Kernel(m, 1)).(*paths)
+	m := exact.NewRugged(4, 3, 1, 0.5, 2)
+	k := must(Paths{Length: 2, Balance: Barker}.Kernel(context.Background(), m, 1)).(*paths)
 	for _, x := range exact.States(4, 3) {
 		require.NoError(t, k.Reset(x))
 		total := 0.0
@@ -100,11 +100,11 @@ func TestPathProbabilities(t *testing.T) {
 // Twins: a way back that does not drop sites once they have changed, and one
 // scored by the weights of the start.
 func TestPathsBrokenTwins(t *testing.T) {
-	skipUnderRace(t)
-	m := newRugged(4, 3, 1, 0.5, 2)
+	exact.SkipUnderRace(t)
+	m := exact.NewRugged(4, 3, 1, 0.5, 2)
 	pi, _ := exact.Law(m)
 	all := exact.States(4, 3)
-	k := must(Paths{Length: 2}.Kernel(m, 1)).(*paths)
+	k := must(Paths{Length: 2}.Kernel(context.Background(), m, 1)).(*paths)
 	right := pathsMatrix(t, k, all, func(y, x []int32) (float64, float64) { return k.score(0, y, x) })
 	require.LessOrEqual(t, right.MaxDiff(pi), 1e-12)
 
@@ -122,14 +122,14 @@ func TestPathsBrokenTwins(t *testing.T) {
 	})
 	assert.Greater(t, oldWeights.MaxDiff(pi), 1e-3)
 	v, _ := exact.TransitionsPValue(observed(t, m, Paths{Length: 2}, 640, 7), oldWeights)
-	assert.Less(t, v, rate)
+	assert.Less(t, v, exact.Rate)
 }
 
 // Every state can be reached on two levels, although paths of one even length
 // would keep the parity.
 func TestPathsAreIrreducible(t *testing.T) {
-	m := newRugged(4, 2, 1, 0, 1)
-	p := transition(t, must(Paths{Length: 2}.Kernel(m, 1)), 4, 2)
+	m := exact.NewRugged(4, 2, 1, 0, 1)
+	p := transition(t, must(Paths{Length: 2}.Kernel(context.Background(), m, 1)), 4, 2)
 	law := make([]float64, 16)
 	law[0] = 1
 	for range 2 {
@@ -148,7 +148,7 @@ func TestPathsAdapt(t *testing.T) {
 	assert.Greater(t, length, 4.0, "weak coupling allows long paths")
 	assert.Less(t, length, 64.0)
 	assert.InDelta(t, 0.574, c.Stats().Accept, 0.1)
-	steep := run(t, newRugged(6, 2, 30, 0, 1), Paths{}, Config{Warmup: 200}, 10)
+	steep := run(t, exact.NewRugged(6, 2, 30, 0, 1), Paths{}, Config{Warmup: 200}, 10)
 	assert.Less(t, steep.StepSizes()[0], 2.0)
 	assert.GreaterOrEqual(t, steep.StepSizes()[0], 1.0)
 }

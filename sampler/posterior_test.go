@@ -65,7 +65,7 @@ var figures = map[string]func(x [][]float64) (float64, error){
 }
 
 func quantileESS(x [][]float64, p float64) (float64, error) {
-	if err := checkDraws(x, minESS); err != nil {
+	if err := checkDraws(x, MinDraws); err != nil {
 		return 0, err
 	}
 	return essQuantile(x, quantile(sorted(x), p))

@@ -76,7 +76,8 @@ type Projection = interface {
 
 // Projector is the recipe of a [Projection].
 type Projector interface {
-	Bind(sites, levels, samples int) (Projection, error)
+	// Bind makes the projection for samples of a shape. It may be long.
+	Bind(ctx context.Context, sites, levels, samples int) (Projection, error)
 }
 
 // Drawer is a projection that can condition exactly: runners prefer it. Its

@@ -169,12 +169,12 @@ func (p *refProblem) leftToRight(r *rand.Rand) []int32 {
 // decodeMAP draws the likeliest sequence of the language.
 type decodeMAP struct{ projection.Path }
 
-func (m decodeMAP) Bind(sites, levels, samples int) (projection.Projection, error) {
-	e, err := m.Compile(context.Background(), sites, levels)
+func (m decodeMAP) Bind(ctx context.Context, sites, levels, samples int) (projection.Projection, error) {
+	e, err := m.Compile(ctx, sites, levels)
 	return mostLikely{e}, err
 }
 
-type mostLikely struct{ *projection.Exact }
+type mostLikely struct{ *projection.PathProjection }
 
 func (m mostLikely) Draw(x0 []int32, v []float32, _ rand.Source) (float64, error) {
 	return m.MAP(x0, v)
@@ -194,7 +194,7 @@ func (p *refProblem) diffusion(t *testing.T, process sampler.Masked, cfg sampler
 }
 
 func TestReferenceExperiment(t *testing.T) {
-	sampler.SkipUnderRace(t)
+	exact.SkipUnderRace(t)
 	problems := 12
 	if testing.Short() {
 		problems = 2

@@ -71,7 +71,7 @@ func (p Remask) Bind(sites, levels int) (Process[int32], error) {
 		return nil, err
 	}
 	var err error
-	if p.Schedule, err = checkSchedule("Remask", p.Schedule); err != nil {
+	if p.Schedule, err = ResolveSchedule("sampler: Remask", p.Schedule); err != nil {
 		return nil, err
 	}
 	for _, f := range []struct {

@@ -3,9 +3,9 @@ package sampler
 import (
 	"context"
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"time"
+
+	"github.com/gibbsite-go/gibbsite/internal/pool"
 )
 
 // Blocks advance in rounds of a few steps, so that observers and progress see
@@ -17,7 +17,7 @@ const (
 )
 
 // advance brings every block to the given number of steps.
-func (c *Chains) advance(ctx context.Context, target int) error {
+func (c *Runner[S]) advance(ctx context.Context, target int) error {
 	if c.err != nil && ctx.Err() == nil && c.failed() {
 		return c.err
 	}
@@ -31,14 +31,14 @@ func (c *Chains) advance(ctx context.Context, target int) error {
 	for at := begin; at < target; {
 		end := min(at+round, target)
 		start := time.Now()
-		c.each(func(b *block) { c.stepTo(ctx, b, end) })
+		c.each(func(b *block[S]) { c.stepTo(ctx, b, end) })
 		if ctx.Err() != nil {
 			// Some blocks may be ahead by part of a round: level them.
 			for i := range c.blocks {
 				at = max(at, c.blocks[i].steps)
 			}
 			end = at
-			c.each(func(b *block) { c.stepTo(context.Background(), b, end) })
+			c.each(func(b *block[S]) { c.stepTo(context.Background(), b, end) })
 		}
 		if c.err = c.failure(); c.err != nil {
 			return c.err
@@ -63,33 +63,13 @@ func (c *Chains) advance(ctx context.Context, target int) error {
 }
 
 // each calls f for every block, from Config.Workers goroutines.
-func (c *Chains) each(f func(*block)) {
-	workers := min(c.cfg.Workers, len(c.blocks))
-	if workers == 1 {
-		for i := range c.blocks {
-			f(&c.blocks[i])
-		}
-		return
-	}
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range workers {
-		wg.Go(func() {
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= len(c.blocks) {
-					return
-				}
-				f(&c.blocks[i])
-			}
-		})
-	}
-	wg.Wait()
+func (c *Runner[S]) each(f func(*block[S])) {
+	pool.Each(c.cfg.Workers, len(c.blocks), func(i int) { f(&c.blocks[i]) })
 }
 
 // stepTo moves one block to the given number of steps, or until the context
 // ends or a chain fails.
-func (c *Chains) stepTo(ctx context.Context, b *block, end int) {
+func (c *Runner[S]) stepTo(ctx context.Context, b *block[S], end int) {
 	last := b.first + b.chains
 	x := c.x[b.first*c.sites : last*c.sites]
 	info := c.info[b.first:last]
@@ -98,7 +78,7 @@ func (c *Chains) stepTo(ctx context.Context, b *block, end int) {
 		b.kernel.Step(info, x, streams)
 		for i := range info {
 			if err := info[i].Err; err != nil {
-				b.err = fmt.Errorf("sampler: %T: chain %d, step %d: %w", c.method, b.first+i, b.steps, err)
+				b.err = fmt.Errorf("%s: %s: chain %d, step %d: %w", c.system.Name(), c.system, b.first+i, b.steps, err)
 				return
 			}
 		}
@@ -111,26 +91,17 @@ func (c *Chains) stepTo(ctx context.Context, b *block, end int) {
 			continue
 		}
 		b.stats.add(info)
-		if after := b.steps - c.cfg.Warmup; c.cfg.Observe != nil && after%c.cfg.Thin == 0 {
+		if after := b.steps - c.cfg.Warmup; c.observe != nil && after%c.cfg.Thin == 0 {
 			for i := range info {
-				c.cfg.Observe(b.first+i, after/c.cfg.Thin-1, x[i*c.sites:(i+1)*c.sites], &info[i])
+				c.observe(b.first+i, after/c.cfg.Thin-1, x[i*c.sites:(i+1)*c.sites], &info[i])
 			}
 		}
 	}
 }
 
-func (s *Stats) add(info []Info) {
-	for i := range info {
-		s.Accept += info[i].Accept
-		s.Moved += float64(info[i].Moved)
-		s.Invalid += info[i].Invalid
-	}
-	s.Steps += len(info)
-}
-
 // failure returns the error of the earliest step, the lowest chain first.
-func (c *Chains) failure() error {
-	var first *block
+func (c *Runner[S]) failure() error {
+	var first *block[S]
 	for i := range c.blocks {
 		if b := &c.blocks[i]; b.err != nil && (first == nil || b.steps < first.steps) {
 			first = b
@@ -143,4 +114,4 @@ func (c *Chains) failure() error {
 }
 
 // failed reports whether some chain cannot go on.
-func (c *Chains) failed() bool { return c.failure() != nil }
+func (c *Runner[S]) failed() bool { return c.failure() != nil }

@@ -47,7 +47,7 @@ const (
 
 	// ByMetric projects x̂_0 and takes the noise from the result: right if the
 	// projector measures in the covariance of x_0 given x_t (see
-	// projection.Proximal), for then Π(x̂_0) is the conditional mean of a
+	// projection.ProximalProjector), for then Π(x̂_0) is the conditional mean of a
 	// Gaussian law.
 	ByMetric
 
@@ -139,7 +139,7 @@ func (p Series) Bind(sites, levels int) (Process[float32], error) {
 		return nil, err
 	}
 	if p.Method.projects() {
-		if s.projection, err = p.Projector.Bind(sites, levels, 1); err != nil {
+		if s.projection, err = p.Projector.Bind(context.Background(), sites, levels, 1); err != nil {
 			return nil, err
 		}
 		s.warm, _ = s.projection.(Warm)

@@ -31,7 +31,7 @@ func ExampleSeries() {
 	}
 	for _, method := range []sampler.SeriesMethod{sampler.ByCPS, sampler.ByPDM, sampler.Unconstrained} {
 		d, err := sampler.NewDiffusion(model, sampler.Series{
-			Method: method, Projector: projection.Proximal{Set: set},
+			Method: method, Projector: projection.ProximalProjector{Set: set},
 		}, sampler.DiffusionConfig{Steps: 50, Seed: 1})
 		if err != nil {
 			fmt.Println(err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/projection"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -20,7 +21,7 @@ import (
 // an AR(1) series of 96 steps given five values and the mean, without sampling.
 // The figures were computed independently before any of this was written.
 func TestSeriesMethodsByExactLaw(t *testing.T) {
-	if testing.Short() || sampler.RaceEnabled {
+	if testing.Short() || exact.Race {
 		t.Skip("200 products of matrices for every row of the table")
 	}
 	p := reference().prepare()
@@ -155,7 +156,7 @@ func TestSeriesFollowsItsMaps(t *testing.T) {
 	model, err := energy.NewAutoregressive(n, energy.ARChannel{Coef: []float64{0.8}})
 	require.NoError(t, err)
 	set := constraint.Slabs{A: constraint.Rows(p.a.RawMatrix().Data, n), Lower: p.y.RawVector().Data, Upper: p.y.RawVector().Data}
-	near := projection.Proximal{Set: set}
+	near := projection.ProximalProjector{Set: set}
 	metric := near
 	metric.Metric = func(dst, v []float64, t float64) { model.Covariance(dst, v, schedule.Alpha(t)) }
 	ctx := context.Background()
@@ -217,13 +218,13 @@ func TestSeriesKeepsLimits(t *testing.T) {
 	model, err := energy.NewAutoregressive(length, ar, ar, ar, ar)
 	require.NoError(t, err)
 	count := 10_000
-	if testing.Short() || sampler.RaceEnabled {
+	if testing.Short() || exact.Race {
 		count = 500
 	}
 	draw := func(count int, c sampler.DiffusionConfig) []float32 {
 		c.Steps, c.Seed = 10, 5
 		d, err := sampler.NewDiffusion(model, sampler.Series{
-			Gaussian: sampler.Gaussian{Schedule: sampler.CosineBar{}, Eta: 1}, Projector: projection.Proximal{Set: set},
+			Gaussian: sampler.Gaussian{Schedule: sampler.CosineBar{}, Eta: 1}, Projector: projection.ProximalProjector{Set: set},
 		}, c)
 		require.NoError(t, err)
 		x := make([]float32, count*length*channels)
@@ -237,7 +238,7 @@ func TestSeriesKeepsLimits(t *testing.T) {
 }
 
 func TestSeriesRefusals(t *testing.T) {
-	near := projection.Proximal{Set: constraint.Slabs{}}
+	near := projection.ProximalProjector{Set: constraint.Slabs{}}
 	for want, s := range map[string]sampler.Series{
 		"Method = SeriesMethod(8)":           {Method: 8},
 		"Projector is nil, want one for cps": {},

@@ -29,7 +29,7 @@ func TestSeriesKeepsAutocorrelation(t *testing.T) {
 	require.NoError(t, err)
 	for _, eta := range []float64{0, 1} {
 		d, err := sampler.NewDiffusion(model, sampler.Gaussian{Eta: eta}, sampler.DiffusionConfig{
-			Steps: 40, Seed: 2, Projector: projection.Proximal{Set: set},
+			Steps: 40, Seed: 2, Projector: projection.ProximalProjector{Set: set},
 		})
 		require.NoError(t, err)
 		x := make([]float32, 6*length*channels)

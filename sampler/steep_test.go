@@ -1,6 +1,7 @@
 package sampler
 
 import (
+	"context"
 	"math"
 	"testing"
 
@@ -15,11 +16,11 @@ import (
 // NaN, no chain that cannot leave the worst state, no uphill move of thousands
 // of nats, and still the right transition matrix.
 func TestSteepEnergies(t *testing.T) {
-	skipUnderRace(t)
+	exact.SkipUnderRace(t)
 	for space, m := range map[string]energy.Model{
-		"binary":   newRugged(6, 2, 5e5, 0, 1),
-		"3-levels": newRugged(4, 3, 5e5, 0, 2),
-		"ordinal":  ordinal{newRugged(3, 5, 5e5, 0, 3)},
+		"binary":   exact.NewRugged(6, 2, 5e5, 0, 1),
+		"3-levels": exact.NewRugged(4, 3, 5e5, 0, 2),
+		"ordinal":  exact.Ordinal{Rugged: exact.NewRugged(3, 5, 5e5, 0, 3)},
 	} {
 		sites, levels := m.Shape()
 		energies := exact.Energies(m)
@@ -40,8 +41,8 @@ func TestSteepEnergies(t *testing.T) {
 				continue // every list repeats the best site and is rejected, as its documentation says
 			}
 			t.Run(name+"/"+space, func(t *testing.T) {
-				assert.LessOrEqual(t, transition(t, must(method.Kernel(m, 1)), sites, levels).MaxDiff(pi), 1e-12)
-				k := must(method.Kernel(m, 4))
+				assert.LessOrEqual(t, transition(t, must(method.Kernel(context.Background(), m, 1)), sites, levels).MaxDiff(pi), 1e-12)
+				k := must(method.Kernel(context.Background(), m, 4))
 				x := make([]int32, 0, 4*sites)
 				streams, info := make([]Stream, 4), make([]Info, 4)
 				for s := range streams {

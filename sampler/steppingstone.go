@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // SteppingStoneConfig says how stepping-stone sampling runs. The zero value runs
@@ -49,7 +50,7 @@ const (
 // Errors: settings out of range, whatever [Chains.Run] returns, and [ErrZero] if
 // no uniform draw has a probability.
 func SteppingStone(ctx context.Context, m energy.Model, method Method, cfg SteppingStoneConfig) (LogZ, error) {
-	sites, levels, err := checkShape("SteppingStone", m, 1)
+	sites, levels, err := check.Shape("sampler: SteppingStone", m, 1, BlockSize)
 	if err != nil {
 		return LogZ{}, err
 	}
@@ -89,8 +90,8 @@ func (cfg *SteppingStoneConfig) fill() ([]float64, error) {
 		return nil, fmt.Errorf("sampler: SteppingStoneConfig.Chains = %d, want ≥ 0", cfg.Chains)
 	case cfg.Stages < 0:
 		return nil, fmt.Errorf("sampler: SteppingStoneConfig.Stages = %d, want ≥ 0", cfg.Stages)
-	case cfg.Draws < 0 || cfg.Draws > 0 && cfg.Draws < minESS:
-		return nil, fmt.Errorf("sampler: SteppingStoneConfig.Draws = %d, want ≥ %d (0 for the default)", cfg.Draws, minESS)
+	case cfg.Draws < 0 || cfg.Draws > 0 && cfg.Draws < MinDraws:
+		return nil, fmt.Errorf("sampler: SteppingStoneConfig.Draws = %d, want ≥ %d (0 for the default)", cfg.Draws, MinDraws)
 	}
 	if cfg.Chains == 0 {
 		cfg.Chains = defaultStoneChains

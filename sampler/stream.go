@@ -34,6 +34,9 @@ const (
 // NewStream returns the stream of the given seed and chain at its start.
 func NewStream(seed, chain uint64) *Stream { return &Stream{seed: seed, chain: chain} }
 
+// Seed makes s the stream of the given seed and chain, at its start.
+func (s *Stream) Seed(seed, chain uint64) { s.seed, s.chain, s.pos = seed, chain, 0 }
+
 // Uint32 returns the next word.
 func (s *Stream) Uint32() uint32 {
 	i := s.pos % groupLen

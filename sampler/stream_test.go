@@ -1,11 +1,8 @@
 package sampler
 
 import (
-	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -15,20 +12,6 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files in testdata")
-
-// golden compares got with the named file of the repository's testdata folder.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("..", "testdata", name)
-	if *update {
-		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	require.Equal(t, string(want), got)
-}
 
 var _ rand.Source = (*Stream)(nil)
 
@@ -43,7 +26,7 @@ func TestStreamGolden(t *testing.T) {
 		s.Skip(1_000_000)
 		fmt.Fprintf(&b, "after a million words more: %08x %v %d\n", s.Uint32(), s.Float64(), s.IntN(1000))
 	}
-	golden(t, "stream.golden", b.String())
+	exact.Golden(t, "testdata/stream.golden", b.String())
 }
 
 func TestStreamFillsAreTheWordsInOrder(t *testing.T) {
@@ -106,7 +89,7 @@ func TestIntNIsUniform(t *testing.T) {
 		for range 20000 {
 			counts[s.IntN(n)]++
 		}
-		exact.Counts(t, counts, p, rate)
+		exact.Counts(t, counts, p, exact.Rate)
 	}
 	assert.Equal(t, uint32(s.IntN(1<<32)), func() uint32 { s.seek(s.pos - 1); return s.Uint32() }())
 	assert.PanicsWithValue(t, "sampler: IntN: n = 0, want 1 … 2³²", func() { s.IntN(0) })
@@ -123,8 +106,8 @@ func TestIntNRejects(t *testing.T) {
 		twin[(uint64(biased.Uint32())*n>>32)%3]++
 	}
 	third := []float64{1. / 3, 1. / 3, 1. / 3}
-	exact.Counts(t, counts, third, rate)
-	assert.Less(t, exact.PValue(twin, third), rate)
+	exact.Counts(t, counts, third, exact.Rate)
+	assert.Less(t, exact.PValue(twin, third), exact.Rate)
 }
 
 func TestStreamsDiffer(t *testing.T) {

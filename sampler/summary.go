@@ -250,7 +250,7 @@ func summarizeDraws(row *Row, draws [][]float64) {
 		return
 	}
 	n := len(draws[0])
-	row.undefine(tooFew(n, minESS), &row.MCSE, &row.ESSBulk, &row.ESSTail, &row.ESSMean)
+	row.undefine(tooFew(n, MinDraws), &row.MCSE, &row.ESSBulk, &row.ESSTail, &row.ESSMean)
 	row.undefine(tooFew(n, minRHat), &row.RHat)
 	if n < minRHat {
 		return
@@ -258,7 +258,7 @@ func summarizeDraws(row *Row, draws [][]float64) {
 	halves := splitChains(draws)
 	z := rankNormalize(halves)
 	row.RHat.Value, row.RHat.Err = rhat(draws, z, row.Q50.Value)
-	if n < minESS {
+	if n < MinDraws {
 		return
 	}
 	row.ESSBulk.set(effective(z))

@@ -1,6 +1,8 @@
 package sampler
 
 import (
+	"context"
+
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 )
@@ -32,8 +34,11 @@ type Swap struct {
 	Updates int
 }
 
+// Name implements [Named].
+func (Swap) Name() string { return "swap" }
+
 // Kernel implements [Method].
-func (w Swap) Kernel(m energy.Model, chains int) (Kernel, error) {
+func (w Swap) Kernel(ctx context.Context, m energy.Model, chains int) (Kernel, error) {
 	updates, within, err := pairSettings("Swap", m, chains, w.Within, w.Updates)
 	if err != nil {
 		return nil, err

@@ -1,11 +1,13 @@
 package sampler
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
@@ -23,7 +25,7 @@ import (
 // energies and observers are those of β = 1.
 //
 // A step costs, per rung, a step of Base, an energy, and a fresh start of Base's
-// caches where states were swapped. Chains.Ladders reports how the swaps went.
+// caches where states were swapped. [Ladders] reports how the swaps went.
 //
 // The zero value tunes a ladder of 8 rungs down to β = 0 during warm-up.
 type Tempering struct {
@@ -46,9 +48,12 @@ const (
 	minRungs     = 2
 )
 
+// Name implements [Named].
+func (Tempering) Name() string { return "tempering" }
+
 // Kernel implements [Method].
-func (t Tempering) Kernel(m energy.Model, chains int) (Kernel, error) {
-	sites, _, err := checkShape("Tempering", m, chains)
+func (t Tempering) Kernel(ctx context.Context, m energy.Model, chains int) (Kernel, error) {
+	sites, _, err := check.Shape("sampler: Tempering", m, chains, BlockSize)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +70,7 @@ func (t Tempering) Kernel(m energy.Model, chains int) (Kernel, error) {
 		x: make([]int32, n*sites), e: make([]float64, n), info: make([]Info, n),
 		touched: make([]bool, len(betas)), swaps: newSwaps(len(betas), chains),
 	}
-	return k, k.build(betas)
+	return k, k.build(ctx, betas)
 }
 
 // ladder returns the inverse temperatures to start with.
@@ -126,14 +131,14 @@ type tempering struct {
 
 // build makes the kernels of a ladder. Those of an earlier ladder hand over what
 // they have tuned; their caches need a Reset.
-func (k *tempering) build(betas []float64) error {
+func (k *tempering) build(ctx context.Context, betas []float64) error {
 	kernels := make([]Kernel, len(betas))
 	for j, beta := range betas {
 		m, err := energy.Scale(k.model, beta)
 		if err != nil {
 			return fmt.Errorf("sampler: Tempering: %w", err)
 		}
-		if kernels[j], err = k.base.Kernel(m, k.chains); err != nil {
+		if kernels[j], err = k.base.Kernel(ctx, m, k.chains); err != nil {
 			return err
 		}
 		if k.kernels != nil {
@@ -178,7 +183,7 @@ func (k *tempering) Reset(x []int32) error {
 			}
 		}
 	}
-	if err := checkStart(k.e[:k.chains]); err != nil {
+	if err := CheckStart(k.e[:k.chains]); err != nil {
 		return err
 	}
 	k.started = true
@@ -288,7 +293,7 @@ func (k *tempering) Adapt(_ []Info, step, of int) {
 		// Each round is twice as long as the one before and begins afresh, as
 		// Syed et al. 2022 do.
 		betas := k.swaps.respace(k.betas)
-		if k.build(betas) == nil {
+		if k.build(context.Background(), betas) == nil {
 			_ = k.resetBases() // states with probability keep it at any β
 		}
 		k.swaps.clear()
@@ -340,7 +345,7 @@ func (k *tempering) UnmarshalBinary(b []byte) error {
 		return err
 	}
 	k.kernels = nil
-	if err := k.build(betas); err != nil {
+	if err := k.build(context.Background(), betas); err != nil {
 		return err
 	}
 	for _, base := range k.kernels {

@@ -130,23 +130,23 @@ func observedJoint(t *testing.T, k *tempering, m energy.Model, odd, draws int) [
 
 func temperingSpaces() map[string]energy.Model {
 	return map[string]energy.Model{
-		"binary":   newRugged(2, 2, 1, 0.5, 1),
-		"3-levels": newRugged(1, 3, 1, 0.5, 2),
-		"ordinal":  ordinal{newRugged(1, 5, 1, 0.5, 3)},
-		"holes":    newRugged(3, 2, 1, 0.5, 5).holed(),
+		"binary":   exact.NewRugged(2, 2, 1, 0.5, 1),
+		"3-levels": exact.NewRugged(1, 3, 1, 0.5, 2),
+		"ordinal":  exact.Ordinal{Rugged: exact.NewRugged(1, 5, 1, 0.5, 3)},
+		"holes":    exact.NewRugged(3, 2, 1, 0.5, 5).Holed(),
 	}
 }
 
 func TestTemperingLeavesTheJointLawInvariant(t *testing.T) {
-	skipUnderRace(t)
+	exact.SkipUnderRace(t)
 	for space, m := range temperingSpaces() {
 		betas := []float64{1, 0.4, 0}
 		for name, base := range map[string]Method{"DMALA": DMALA{StepSize: 0.6}, "Metropolis": Metropolis{Updates: 1}, "Gibbs": Gibbs{}} {
 			t.Run(name+"/"+space, func(t *testing.T) {
 				method := Tempering{Base: base, Betas: betas}
 				law := jointLaw(t, betas, m)
-				one := must(method.Kernel(m, 1)).(*tempering)
-				block := must(method.Kernel(m, BlockSize)).(*tempering)
+				one := must(method.Kernel(context.Background(), m, 1)).(*tempering)
+				block := must(method.Kernel(context.Background(), m, BlockSize)).(*tempering)
 				for odd := range 2 {
 					one.odd = odd
 					p := jointMatrix(t, one, m, func(j int, e, f float64) float64 {
@@ -157,7 +157,7 @@ func TestTemperingLeavesTheJointLawInvariant(t *testing.T) {
 					assert.LessOrEqual(t, p.RowError(), 1e-12)
 					assert.LessOrEqual(t, p.MaxDiff(law), 1e-12)
 					if !testing.Short() && name != "Gibbs" {
-						exact.Transitions(t, observedJoint(t, block, m, odd, 640), p, rate)
+						exact.Transitions(t, observedJoint(t, block, m, odd, 640), p, exact.Rate)
 					}
 				}
 			})
@@ -167,22 +167,22 @@ func TestTemperingLeavesTheJointLawInvariant(t *testing.T) {
 
 // The twin swaps by the ratio of one replica only.
 func TestTemperingBrokenTwin(t *testing.T) {
-	m := newRugged(2, 2, 1, 0, 1)
+	m := exact.NewRugged(2, 2, 1, 0, 1)
 	method := Tempering{Base: Metropolis{Updates: 1}, Betas: []float64{1, 0.4, 0}}
-	k := must(method.Kernel(m, 1)).(*tempering)
+	k := must(method.Kernel(context.Background(), m, 1)).(*tempering)
 	twin := jointMatrix(t, k, m, func(j int, e, f float64) float64 {
 		return math.Min(1, math.Exp(k.betas[j]*(e-f)))
 	})
 	assert.Greater(t, twin.MaxDiff(jointLaw(t, k.betas, m)), 1e-3)
-	block := must(method.Kernel(m, BlockSize)).(*tempering)
+	block := must(method.Kernel(context.Background(), m, BlockSize)).(*tempering)
 	v, _ := exact.TransitionsPValue(observedJoint(t, block, m, 0, 640), twin)
-	assert.Less(t, v, rate)
+	assert.Less(t, v, exact.Rate)
 }
 
 // Two wells that no base kernel crosses: the share of each must be right, and
 // the ladder must have tuned itself.
 func TestTemperingCrossesBarriers(t *testing.T) {
-	skipUnderRace(t)
+	exact.SkipUnderRace(t)
 	const sites, depth = 12, 1.2
 	m := energy.Func{Sites: sites, Levels: 2, E: func(x []int32) float64 {
 		up := 0.0
@@ -211,7 +211,7 @@ func TestTemperingCrossesBarriers(t *testing.T) {
 	// 4.9 standard errors: the stated rate of a normal tail, 1e-6.
 	assert.InDelta(t, want, row.Mean.Value, 4.9*row.MCSE.Value)
 	assert.Less(t, row.MCSE.Value, 0.01)
-	ladders := c.Ladders()
+	ladders := Ladders(c)
 	require.Len(t, ladders, 1)
 	l := ladders[0]
 	assert.Equal(t, 2000, l.Steps)
@@ -222,7 +222,7 @@ func TestTemperingCrossesBarriers(t *testing.T) {
 		assert.InDelta(t, 1-l.Barrier/4, a, 0.05, "swaps are equally likely: %+v", l)
 	}
 	assert.Greater(t, l.RoundTrips, 32*50)
-	assert.Nil(t, run(t, m, Metropolis{}, Config{Warmup: -1}, 1).Ladders())
+	assert.Nil(t, Ladders(run(t, m, Metropolis{}, Config{Warmup: -1}, 1)))
 }
 
 // Where all swaps succeed, the even/odd schedule carries every state straight
@@ -231,7 +231,7 @@ func TestTemperingRoundTrips(t *testing.T) {
 	flat := energy.Func{Sites: 2, Levels: 2, E: func([]int32) float64 { return 0 }}
 	for _, rungs := range []int{2, 5, 9} {
 		c := run(t, flat, Tempering{Base: Metropolis{}, Rungs: rungs}, Config{Chains: 3, Warmup: -1}, 400)
-		l := c.Ladders()[0]
+		l := Ladders(c)[0]
 		assert.InDelta(t, 3*400/2, l.RoundTrips, 3*2*float64(rungs))
 		assert.Zero(t, l.Barrier)
 		assert.Equal(t, 400, l.Steps)
@@ -262,7 +262,7 @@ func TestTemperingReset(t *testing.T) {
 		}
 		return 0
 	}}
-	k := must(Tempering{}.Kernel(hard, 1)).(*tempering)
+	k := must(Tempering{}.Kernel(context.Background(), hard, 1)).(*tempering)
 	var start *StartError
 	require.ErrorAs(t, k.Reset([]int32{1, 0}), &start)
 	require.NoError(t, k.Reset([]int32{0, 1}))
@@ -288,12 +288,12 @@ func TestTemperingReportsFailures(t *testing.T) {
 }
 
 func TestTemperingRefusesDamagedCheckpoints(t *testing.T) {
-	m := newQuadratic(3, 1)
-	k := must(Tempering{Rungs: 3}.Kernel(m, 2))
+	m := exact.NewQuadratic(3, 1)
+	k := must(Tempering{Rungs: 3}.Kernel(context.Background(), m, 2))
 	require.NoError(t, k.Reset(make([]int32, 6)))
 	saved, err := k.AppendBinary(nil)
 	require.NoError(t, err)
-	fresh := func() Kernel { return must(Tempering{Rungs: 3}.Kernel(m, 2)) }
+	fresh := func() Kernel { return must(Tempering{Rungs: 3}.Kernel(context.Background(), m, 2)) }
 	require.NoError(t, fresh().UnmarshalBinary(saved))
 	for n := range saved {
 		require.Error(t, fresh().UnmarshalBinary(saved[:n]))
@@ -323,7 +323,7 @@ func ExampleTempering() {
 		fmt.Println(err)
 		return
 	}
-	ladder := ch.Ladders()[0]
+	ladder := Ladders(ch)[0]
 	fmt.Printf("R-hat %.2f, coldest swaps %.1f, ladder crossed: %t\n", mag.Summary().Rows[0].RHat.Value, ladder.Swap[0], ladder.RoundTrips > 100)
 	// Output: R-hat 1.01, coldest swaps 0.6, ladder crossed: true
 }

@@ -80,7 +80,7 @@ func (t *territory) start(m energy.Model, x []int32, r *Stream) error {
 	}
 	e, v := make([]float64, 1), make([]float32, len(x)*t.levels)
 	energy.Differences(m).Gradient(e, v, x)
-	known := checkStart(e) == nil
+	known := CheckStart(e) == nil
 	for i, d := range v {
 		v[i] = 0
 		if known && math.IsInf(float64(d), 1) {
@@ -97,7 +97,7 @@ func (t *territory) start(m energy.Model, x []int32, r *Stream) error {
 	}
 	for range startTrials {
 		run.Draw(x, r)
-		if m.Energy(e, x); checkStart(e) == nil {
+		if m.Energy(e, x); CheckStart(e) == nil {
 			return nil
 		}
 	}

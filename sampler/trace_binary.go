@@ -25,13 +25,13 @@ const (
 // with the same summary at its end. The functions themselves are not part of it.
 func (t *Trace) AppendBinary(b []byte) ([]byte, error) {
 	b = append(b, traceMagic...)
-	b = appendInts(b, t.mode(), len(t.records), len(t.names))
+	b = wire.AppendInts(b, t.mode(), len(t.records), len(t.names))
 	for _, name := range t.names {
-		b = append(appendInts(b, len(name)), name...)
+		b = append(wire.AppendInts(b, len(name)), name...)
 	}
 	for c := range t.records {
 		r := &t.records[c]
-		b = appendInts(b, r.draws, r.moves, r.invalid, r.accepts, r.sites)
+		b = wire.AppendInts(b, r.draws, r.moves, r.invalid, r.accepts, r.sites)
 		b = wire.AppendFloat64s(b, []float64{r.accept})
 		b = wire.AppendFloat64s(b, r.rows)
 		b = wire.AppendInt32s(b, r.states)
@@ -116,7 +116,7 @@ func (t *Trace) decode(b []byte) ([]record, error) {
 }
 
 func (s *series) appendBinary(b []byte) []byte {
-	b = appendInts(b, s.size, s.full, s.bad)
+	b = wire.AppendInts(b, s.size, s.full, s.bad)
 	b = wire.AppendFloat64s(b, []float64{s.value, s.low, s.high, s.part.n, s.part.mean, s.part.squares})
 	for _, m := range s.batch[:s.full] {
 		b = wire.AppendFloat64s(b, []float64{m.mean, m.squares})
@@ -142,13 +142,6 @@ func (s *series) decode(d *decoder, limit int) error {
 		s.batch[i] = moments{float64(s.size), d.float(), d.float()}
 	}
 	return nil
-}
-
-func appendInts(b []byte, values ...int) []byte {
-	for _, v := range values {
-		b = binary.LittleEndian.AppendUint64(b, uint64(v))
-	}
-	return b
 }
 
 // decoder reads words. Past the end it returns zeros and sets short.

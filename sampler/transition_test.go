@@ -1,6 +1,7 @@
 package sampler
 
 import (
+	"context"
 	"math"
 	"sort"
 	"testing"
@@ -264,7 +265,7 @@ func bipartiteMatrix(k *bipartite, all [][]int32) *exact.Matrix {
 // where it went.
 func observed(t *testing.T, m energy.Model, method Method, draws int, seed uint64) [][]int {
 	t.Helper()
-	k, err := method.Kernel(m, BlockSize)
+	k, err := method.Kernel(context.Background(), m, BlockSize)
 	require.NoError(t, err)
 	return observedKernel(t, m, k, func() {}, draws, seed)
 }

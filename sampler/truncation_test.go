@@ -56,14 +56,14 @@ func TestFloat32GumbelTruncationIsReproduced(t *testing.T) {
 			wins++
 		}
 	}
-	exact.Counts(t, []int{wins, n - wins}, []float64{gumbelChance(w) * (1 << 10), 1 - gumbelChance(w)*(1<<10)}, rate)
+	exact.Counts(t, []int{wins, n - wins}, []float64{gumbelChance(w) * (1 << 10), 1 - gumbelChance(w)*(1<<10)}, exact.Rate)
 	assert.Less(t, gumbelChance(w)/w, 0.75, "a quarter of the tail mass is gone")
 }
 
 // Rare tokens keep their mass here: at p = 1e-7 the tail of a vocabulary has its
 // share of the draws.
 func TestRareTokensKeepTheirMass(t *testing.T) {
-	if testing.Short() || raceEnabled || simd.Backend() == "purego" {
+	if testing.Short() || exact.Race || simd.Backend() == "purego" {
 		t.Skip("reads 4e9 weights")
 	}
 	const rare, p, sites, rounds = 200_000, 1e-7, 8, 2500
@@ -88,9 +88,9 @@ func TestRareTokensKeepTheirMass(t *testing.T) {
 		}
 	}
 	const mass = rare * p
-	exact.Counts(t, counts, []float64{1 - mass, mass}, rate)
+	exact.Counts(t, counts, []float64{1 - mass, mass}, exact.Rate)
 	// The truncated race would have given this much, seen in as many draws.
 	const c = p * (1 << 24)
 	twin := mass / math.Expm1(1/c) / c
-	assert.Less(t, exact.PValue(counts, []float64{1 - twin, twin}), rate)
+	assert.Less(t, exact.PValue(counts, []float64{1 - twin, twin}), exact.Rate)
 }

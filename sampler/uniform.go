@@ -34,7 +34,7 @@ func (p Uniform) Bind(sites, levels int) (Process[int32], error) {
 	}
 	p.Levels = levels
 	var err error
-	if p.Schedule, err = checkSchedule("Uniform", p.Schedule); err != nil {
+	if p.Schedule, err = ResolveSchedule("sampler: Uniform", p.Schedule); err != nil {
 		return nil, err
 	}
 	return &p, nil

@@ -29,20 +29,20 @@ func languages(t *testing.T) map[string]struct {
 	require.NoError(t, err)
 	both, err := constraint.Intersect(mask, constraint.Count{Levels: []int32{1}, Max: 2})
 	require.NoError(t, err)
-	lib := library(t)
+	lib := exact.Library(t)
 	type pair = struct {
 		model  energy.Model
 		within constraint.Automaton
 	}
 	return map[string]pair{
 		"ising/exactly-4":   {lib["ising"], constraint.Count{Levels: []int32{1}, Min: 4, Max: 4}},
-		"rugged/2-to-3":     {newRugged(6, 2, 1, 0.5, 1), constraint.Count{Levels: []int32{1}, Min: 2, Max: 3}},
-		"rugged/apart":      {newRugged(8, 2, 1, 0.5, 7), apart},
-		"3-levels/modulus":  {newRugged(4, 3, 1, 0.5, 2), mod},
-		"3-levels/mask":     {newRugged(4, 3, 1, 0.5, 2), both},
-		"ordinal/count":     {ordinal{newRugged(3, 5, 1, 0.5, 3)}, constraint.Count{Levels: []int32{0, 4}, Min: 1, Max: 2}},
-		"two-value/exactly": {ordinal{newRugged(5, 2, 1, 0.5, 4)}, constraint.Count{Levels: []int32{0}, Min: 2, Max: 2}},
-		"3-holes/count":     {newRugged(4, 3, 1, 0.5, 6).holed(), constraint.Count{Levels: []int32{2}, Min: 1}},
+		"rugged/2-to-3":     {exact.NewRugged(6, 2, 1, 0.5, 1), constraint.Count{Levels: []int32{1}, Min: 2, Max: 3}},
+		"rugged/apart":      {exact.NewRugged(8, 2, 1, 0.5, 7), apart},
+		"3-levels/modulus":  {exact.NewRugged(4, 3, 1, 0.5, 2), mod},
+		"3-levels/mask":     {exact.NewRugged(4, 3, 1, 0.5, 2), both},
+		"ordinal/count":     {exact.Ordinal{Rugged: exact.NewRugged(3, 5, 1, 0.5, 3)}, constraint.Count{Levels: []int32{0, 4}, Min: 1, Max: 2}},
+		"two-value/exactly": {exact.Ordinal{Rugged: exact.NewRugged(5, 2, 1, 0.5, 4)}, constraint.Count{Levels: []int32{0}, Min: 2, Max: 2}},
+		"3-holes/count":     {exact.NewRugged(4, 3, 1, 0.5, 6).Holed(), constraint.Count{Levels: []int32{2}, Min: 1}},
 	}
 }
 
@@ -64,20 +64,20 @@ func restricted(m energy.Model, a constraint.Automaton) []float64 {
 }
 
 func TestDMALAWithinALanguageIsExact(t *testing.T) {
-	skipUnderRace(t)
+	exact.SkipUnderRace(t)
 	for name, c := range languages(t) {
 		t.Run(name, func(t *testing.T) {
 			pi := restricted(c.model, c.within)
 			sites, levels := c.model.Shape()
 			method := DMALA{StepSize: 0.6, Within: c.within}
-			p := transition(t, must(method.Kernel(c.model, 1)), sites, levels)
+			p := transition(t, must(method.Kernel(context.Background(), c.model, 1)), sites, levels)
 			assert.LessOrEqual(t, p.RowError(), 1e-12)
 			assert.LessOrEqual(t, p.MaxDiff(pi), 1e-12)
 			assert.LessOrEqual(t, p.DetailedBalance(pi), 1e-12)
 			if testing.Short() && name != "rugged/apart" {
 				return
 			}
-			exact.Transitions(t, observed(t, c.model, method, 640, 5), p, rate)
+			exact.Transitions(t, observed(t, c.model, method, 640, 5), p, exact.Rate)
 		})
 	}
 }
@@ -85,12 +85,12 @@ func TestDMALAWithinALanguageIsExact(t *testing.T) {
 // Leaving the normalisers out of the ratio gives another law wherever they
 // depend on the state.
 func TestForgettingTheNormaliserIsFoundOut(t *testing.T) {
-	skipUnderRace(t)
+	exact.SkipUnderRace(t)
 	apart, err := constraint.Avoids([]int32{1, 1})
 	require.NoError(t, err)
-	m := newRugged(6, 2, 1, 0.5, 7)
+	m := exact.NewRugged(6, 2, 1, 0.5, 7)
 	pi := restricted(m, apart)
-	k := must(DMALA{StepSize: 0.6, Within: apart}.Kernel(m, 1)).(*dmala)
+	k := must(DMALA{StepSize: 0.6, Within: apart}.Kernel(context.Background(), m, 1)).(*dmala)
 	all := exact.States(6, 2)
 	broken := exact.NewMatrix(len(all), func(x int, dst []float64) {
 		if stuck(k, all[x], x, dst) {
@@ -131,12 +131,12 @@ func TestInitialStatesAreUniformInTheLanguage(t *testing.T) {
 	counts := make([]int, 64)
 	exact.Tally(counts, c.States(), 6, 2)
 	flat := energy.Func{Sites: 6, Levels: 2, E: func([]int32) float64 { return 0 }}
-	exact.Counts(t, counts, restricted(flat, up), rate)
+	exact.Counts(t, counts, restricted(flat, up), exact.Rate)
 }
 
 // Fixed sites and a language together: initial states satisfy both.
 func TestWithinOnAClampedModel(t *testing.T) {
-	m, err := energy.Clamp(newRugged(6, 2, 1, 0, 1), map[int]int32{0: 1, 3: 0})
+	m, err := energy.Clamp(exact.NewRugged(6, 2, 1, 0, 1), map[int]int32{0: 1, 3: 0})
 	require.NoError(t, err)
 	up := constraint.Count{Levels: []int32{1}, Min: 3, Max: 3}
 	run(t, m, DMALA{Within: up}, Config{Chains: 20, Warmup: 30, Workers: 1, Observe: func(_, _ int, x []int32, _ *Info) {
@@ -147,7 +147,7 @@ func TestWithinOnAClampedModel(t *testing.T) {
 }
 
 func TestWithinErrors(t *testing.T) {
-	m := newRugged(4, 2, 1, 0, 1)
+	m := exact.NewRugged(4, 2, 1, 0, 1)
 	_, err := NewChains(m, DMALA{Within: constraint.Count{Levels: []int32{1}, Min: 5}}, Config{})
 	assert.ErrorIs(t, err, constraint.ErrInfeasible)
 	assert.ErrorContains(t, err, "DMALA: Within")
@@ -170,9 +170,9 @@ func TestWithinErrors(t *testing.T) {
 }
 
 func TestWithinAdaptsResumesAndAllocatesNothing(t *testing.T) {
-	m := newQuadratic(9, 1)
+	m := exact.NewQuadratic(9, 1)
 	up := constraint.Count{Levels: []int32{1}, Min: 3, Max: 5}
-	k := must(DMALA{Within: up}.Kernel(m, 8))
+	k := must(DMALA{Within: up}.Kernel(context.Background(), m, 8))
 	x := make([]int32, 8*9)
 	info, streams := make([]Info, 8), make([]Stream, 8)
 	for s := range 8 {
@@ -182,7 +182,7 @@ func TestWithinAdaptsResumesAndAllocatesNothing(t *testing.T) {
 	for range 50 {
 		k.Step(info, x, streams) // the trellis grows its scratch
 	}
-	if !raceEnabled {
+	if !exact.Race {
 		assert.Zero(t, testing.AllocsPerRun(50, func() { k.Step(info, x, streams) }))
 	}
 	checkResume(t, m, DMALA{Within: up})

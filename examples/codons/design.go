@@ -138,7 +138,7 @@ func avoided(o options) ([]string, error) {
 }
 
 // compile intersects the protein with the parts.
-func (t *task) compile(ctx context.Context, name string, parts ...part) (*projection.Exact, error) {
+func (t *task) compile(ctx context.Context, name string, parts ...part) (*projection.PathProjection, error) {
 	all := []constraint.Automaton{t.mask}
 	for _, p := range parts {
 		all = append(all, p.language)
@@ -156,7 +156,7 @@ func (t *task) compile(ctx context.Context, name string, parts ...part) (*projec
 }
 
 // solve compiles everything and, if that cannot be met, says which demands clash.
-func (t *task) solve(ctx context.Context) (*projection.Exact, error) {
+func (t *task) solve(ctx context.Context) (*projection.PathProjection, error) {
 	e, err := t.compile(ctx, "all constraints together", t.parts...)
 	if !errors.Is(err, constraint.ErrInfeasible) {
 		return e, err

@@ -67,7 +67,7 @@ func jobs(ctx context.Context, c *corpus, o options) ([]job, error) {
 		{"count", countText, countPath, false, both(isCount)},
 		{"regex", regexText, regexPath, false, both(matches)},
 		{"score", fmt.Sprintf("polarity ≥ %.3g, led by a model that explains %.0f %%", threshold, 100*model.fit),
-			projection.KL{Constraint: model.score(c, threshold), Path: projection.Path{Language: language, Name: "polarity"}},
+			projection.KLProjector{Constraint: model.score(c, threshold), Path: projection.Path{Language: language, Name: "polarity"}},
 			true, both(func(s string) bool { return polarity(s) >= threshold })},
 	}, nil
 }
@@ -77,7 +77,7 @@ func jobs(ctx context.Context, c *corpus, o options) ([]job, error) {
 // which no lexicon lists, are drawn again.
 type seen struct {
 	corpus *corpus
-	novel  projection.Novel
+	novel  projection.NovelProjector
 }
 
 func newSeen(c *corpus, path projection.Path) *seen {
@@ -85,16 +85,16 @@ func newSeen(c *corpus, path projection.Path) *seen {
 	for _, x := range c.trainX {
 		lexicon.Add(x)
 	}
-	return &seen{c, projection.Novel{Seen: lexicon, Path: path}}
+	return &seen{c, projection.NovelProjector{Seen: lexicon, Path: path}}
 }
 
 // Bind implements [sampler.Projector].
-func (s *seen) Bind(sites, levels, samples int) (sampler.Projection, error) {
-	p, err := s.novel.Bind(sites, levels, samples)
+func (s *seen) Bind(ctx context.Context, sites, levels, samples int) (sampler.Projection, error) {
+	p, err := s.novel.Bind(ctx, sites, levels, samples)
 	if err != nil {
 		return nil, err
 	}
-	return &unseen{p.(*projection.Lexical), s.corpus, make(map[string]bool)}, nil
+	return &unseen{p.(*projection.CorpusProjection), s.corpus, make(map[string]bool)}, nil
 }
 
 // new returns a judge that accepts what is not in the training set, once.
@@ -112,7 +112,7 @@ func (s *seen) new() func(string) bool {
 
 // unseen refuses what the corpus or the run knows by its identity.
 type unseen struct {
-	*projection.Lexical
+	*projection.CorpusProjection
 	corpus *corpus
 	made   map[string]bool
 }
@@ -123,7 +123,7 @@ func (u *unseen) Commit(x []int32, v []float32, src rand.Source) error {
 	if u.corpus.known[id] || u.made[id] {
 		return fmt.Errorf("%s is known: %w", id, constraint.ErrInfeasible)
 	}
-	if err := u.Lexical.Commit(x, v, src); err != nil {
+	if err := u.CorpusProjection.Commit(x, v, src); err != nil {
 		return err
 	}
 	u.made[u.corpus.identity(u.corpus.text(x))] = true

@@ -36,7 +36,7 @@ type problem struct {
 	sets     []*constraint.Series
 }
 
-func newProblem(t *table, o options) (*problem, error) {
+func newProblem(ctx context.Context, t *table, o options) (*problem, error) {
 	p := &problem{impute: o.impute}
 	var err error
 	if o.ohlc {
@@ -73,7 +73,7 @@ func newProblem(t *table, o options) (*problem, error) {
 	for i, start := range p.starts {
 		set, err := p.limit(i)
 		if err == nil { // limits that exclude each other show here
-			_, err = projection.Proximal{Set: set}.Compile(p.sites())
+			_, err = projection.ProximalProjector{Set: set}.Compile(ctx, p.sites())
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: window of lines %d to %d: %w", t.name, t.lines[start], t.lines[start+o.length-1], err)
@@ -98,7 +98,7 @@ func (o *outcome) window(p *problem, i, k int) []float32 {
 
 // process returns the diffusion of a method for held-out window i.
 func (p *problem) process(o options, m sampler.SeriesMethod, i int) sampler.Series {
-	near := projection.Proximal{Set: p.sets[i]}
+	near := projection.ProximalProjector{Set: p.sets[i]}
 	if m == sampler.ByMetric {
 		near.Metric = func(dst, v []float64, t float64) { p.prior.apply(dst, v, schedule.Alpha(t)) }
 	}

@@ -103,7 +103,7 @@ func chosen(names string) ([]sampler.SeriesMethod, error) {
 }
 
 // load reads or makes the table and prepares the problem.
-func load(o options) (*problem, error) {
+func load(ctx context.Context, o options) (*problem, error) {
 	t := market(o.rows, o.seed)
 	if o.csv != "" {
 		var err error
@@ -111,7 +111,7 @@ func load(o options) (*problem, error) {
 			return nil, err
 		}
 	}
-	return newProblem(t, o)
+	return newProblem(ctx, t, o)
 }
 
 func run(ctx context.Context, o options) (*report, error) {
@@ -119,7 +119,7 @@ func run(ctx context.Context, o options) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := load(o)
+	p, err := load(ctx, o)
 	if err != nil {
 		return nil, err
 	}

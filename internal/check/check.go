@@ -26,3 +26,21 @@ func Rows(who, name string, got, n int) int {
 
 // Finite reports whether v is a finite number.
 func Finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// Shape returns the shape of a model after checking it and a number of chains,
+// 1 … most. who, such as "mcmc: DMALA", begins the message.
+func Shape(who string, m interface{ Shape() (sites, levels int) }, chains, most int) (sites, levels int, err error) {
+	if m == nil {
+		return 0, 0, fmt.Errorf("%s: model = nil", who)
+	}
+	sites, levels = m.Shape()
+	switch {
+	case sites < 1:
+		return 0, 0, fmt.Errorf("%s: sites = %d, want ≥ 1", who, sites)
+	case levels < 1:
+		return 0, 0, fmt.Errorf("%s: levels = %d, want ≥ 1", who, levels)
+	case chains < 1 || chains > most:
+		return 0, 0, fmt.Errorf("%s: chains = %d, want 1 … %d", who, chains, most)
+	}
+	return sites, levels, nil
+}

@@ -20,6 +20,14 @@ func AppendUint64s(b []byte, v ...uint64) []byte {
 	return b
 }
 
+// AppendInts appends v, eight bytes each.
+func AppendInts(b []byte, v ...int) []byte {
+	for _, i := range v {
+		b = binary.LittleEndian.AppendUint64(b, uint64(i))
+	}
+	return b
+}
+
 // AppendFloat64s appends the bits of v.
 func AppendFloat64s(b []byte, v []float64) []byte {
 	for _, f := range v {

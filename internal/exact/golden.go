@@ -1,0 +1,43 @@
+package exact
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Rate is the false-positive rate of a statistical test (Bonferroni inside it).
+const Rate = 1e-6
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// Golden compares got with a golden file, named by its path from the root of the
+// module. The flag -update rewrites it.
+func Golden(t *testing.T, path, got string) {
+	t.Helper()
+	path = filepath.Join(root(t), filepath.FromSlash(path))
+	if *update {
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, string(want), got)
+}
+
+// root returns the folder of the module that the test is of.
+func root(t *testing.T) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	require.NoError(t, err)
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		up := filepath.Dir(dir)
+		require.NotEqual(t, dir, up, "no go.mod above the test")
+		dir = up
+	}
+}

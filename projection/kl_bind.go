@@ -1,0 +1,60 @@
+package projection
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+)
+
+// Bind compiles the recipe for samples of the given shape. The result is a
+// *[KLProjection].
+func (k KLProjector) Bind(ctx context.Context, sites, levels, samples int) (Projection, error) {
+	if samples < 1 {
+		return nil, fmt.Errorf("projection: samples = %d, want ≥ 1", samples)
+	}
+	a, err := k.compile(ctx, sites, levels, samples)
+	if err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// Compile is Bind for use by hand: for one sample, number 0.
+func (k KLProjector) Compile(ctx context.Context, sites, levels int) (*KLProjection, error) {
+	return k.compile(ctx, sites, levels, 1)
+}
+
+func (k KLProjector) compile(ctx context.Context, sites, levels, samples int) (*KLProjection, error) {
+	if err := k.fill(); err != nil {
+		return nil, err
+	}
+	free := k.Path.Language == nil
+	if free {
+		k.Path.Language = constraint.Any{}
+	}
+	within, err := k.Path.Compile(ctx, sites, levels)
+	if err != nil {
+		return nil, err
+	}
+	a := &KLProjection{
+		target: target{
+			recipe: k, smooth: k.Constraint, judge: k.Judge, within: within, free: free,
+			sites: sites, levels: levels, name: k.Path.Name,
+		},
+		lambda: make([]float64, samples*k.Constraint.Len()),
+	}
+	if a.name == "" {
+		a.name = constraint.Name(k.Constraint)
+	}
+	if a.judge == nil {
+		a.judge = ownJudge(k.Constraint, sites, levels)
+	}
+	if n := a.judge.Len(); n < 1 {
+		return nil, fmt.Errorf("projection: Judge.Len() = %d, want ≥ 1", n)
+	}
+	for i := range samples {
+		a.Reset(i)
+	}
+	return a, nil
+}

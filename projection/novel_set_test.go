@@ -1,0 +1,50 @@
+package projection
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+)
+
+// A corpus is one by its methods: what embeds a lexicon draws jointly, too, and
+// hears about its errors. A set that is none projects, and is refused by Compile.
+func TestAnyFormOfACorpusIsTheSame(t *testing.T) {
+	type wrapped struct{ *constraint.Lexicon }
+	v := []float32{0, 1, 2, 0, 1, 0}
+	draw := func(set Seen) []int32 {
+		s, err := NovelProjector{Seen: set}.Compile(t.Context(), 3, 2)
+		require.NoError(t, err)
+		x := make([]int32, 3)
+		_, err = s.Draw(x, v, rand.NewPCG(1, 1))
+		require.NoError(t, err)
+		return x
+	}
+	lexicon := func() *constraint.Lexicon {
+		l := new(constraint.Lexicon)
+		l.Add([]int32{1, 0, 0})
+		return l
+	}
+	want := draw(lexicon())
+	assert.Equal(t, want, draw(wrapped{lexicon()}))
+	assert.Equal(t, want, draw(&wrapped{lexicon()}))
+
+	_, err := NovelProjector{Seen: plainSet{}}.Compile(t.Context(), 3, 2)
+	require.ErrorContains(t, err, "want a Corpus")
+	s, err := NovelProjector{Seen: brokenCorpus{lexicon()}}.Compile(t.Context(), 3, 2)
+	require.NoError(t, err)
+	_, err = s.Draw(make([]int32, 3), v, rand.NewPCG(1, 1))
+	require.ErrorIs(t, err, errDisk)
+	_, err = s.LogZ(v)
+	require.ErrorIs(t, err, errDisk)
+	_, err = s.Project(t.Context(), 0, v, 1, .5, nil)
+	require.ErrorIs(t, err, errDisk)
+}
+
+// brokenCorpus has lost its disk.
+type brokenCorpus struct{ *constraint.Lexicon }
+
+func (brokenCorpus) Err() error { return errDisk }

@@ -1,0 +1,289 @@
+package projection
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"math/big"
+	"math/rand/v2"
+	"sync"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/lead"
+	"github.com/gibbsite-go/gibbsite/internal/trellis"
+)
+
+// PathProjection is a [Path] compiled for a shape. Everywhere v holds log-weights,
+// sites × levels, row-major, each row up to a constant, −Inf for what is
+// impossible; they stand for the factorised distribution
+//
+//	p(x) = ∏_i p_i(x_i),  p_i = softmax(v_i).
+//
+// Errors are *[InfeasibleError] if no sequence of the language has positive
+// probability and *[WeightError] for a NaN or +Inf. Slices of the wrong length
+// panic. A PathProjection is safe for concurrent use; after warm-up only
+// KBest, Ascending and Count allocate.
+type PathProjection struct {
+	name          string
+	graph         *trellis.Graph
+	sites, levels int
+	rule          lead.Rule
+
+	mu   sync.Mutex
+	free []*worker
+}
+
+// worker is the scratch of one call.
+type worker struct {
+	run *trellis.Runner
+	row *lead.Row
+	x   []int32
+
+	of    *PathProjection // whose row is loaded
+	v     []float32
+	table []float64 // prices of the row, if kept
+}
+
+// tableShare is how many tokens there may be to a class for pricing them all in
+// order to be cheaper than pricing one of each class (BenchmarkNearest).
+const tableShare = 4
+
+// take returns scratch that no other call uses.
+func (e *PathProjection) take() *worker {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if n := len(e.free); n > 0 {
+		w := e.free[n-1]
+		e.free = e.free[:n-1]
+		return w
+	}
+	return &worker{run: trellis.NewRunner(e.graph)}
+}
+
+// give returns scratch to the others.
+func (e *PathProjection) give(w *worker) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.free = append(e.free, w)
+}
+
+// Shape returns the number of sites and of levels.
+func (e *PathProjection) Shape() (sites, levels int) { return e.sites, e.levels }
+
+// Draw stores in x0 an exact draw from p restricted to the language,
+//
+//	P(x) = p(x)·1[x ∈ C] / P(C),
+//
+// and returns log Z, the log of the total weight of the language under the
+// weights exp(v) as they are; it equals log P(C) if the rows are normalised. v
+// is not modified.
+func (e *PathProjection) Draw(x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
+	check.Len("projection", "x0", len(x0), e.sites)
+	return e.Sample(x0, v, src)
+}
+
+// Sample fills dst, any number of sequences one after the other, with
+// independent exact draws as by [PathProjection.Draw]; more than one of them share the
+// sums.
+func (e *PathProjection) Sample(dst []int32, v []float32, src rand.Source) (logZ float64, err error) {
+	if len(dst)%e.sites != 0 {
+		panic(fmt.Sprintf("projection: len(dst) = %d, want a multiple of %d", len(dst), e.sites))
+	}
+	check.Len("projection", "v", len(v), e.sites*e.levels)
+	w := e.take()
+	defer e.give(w)
+	if logZ, err = w.run.Filter(v); err != nil {
+		return 0, explain(e.name, err)
+	}
+	for ; len(dst) > 0; dst = dst[e.sites:] {
+		w.run.Draw(dst[:e.sites], src)
+	}
+	return logZ, nil
+}
+
+// DrawUntil stores in x0 the first of at most the given number of independent
+// draws, as by [PathProjection.Draw], that accept takes, and reports whether
+// there was one; otherwise x0 holds the last of them. The draws share the sums
+// over the language. accept must not keep its argument.
+func (e *PathProjection) DrawUntil(x0 []int32, v []float32, src rand.Source, trials int, accept func(x []int32) bool) (logZ float64, ok bool, err error) {
+	check.Len("projection", "x0", len(x0), e.sites)
+	check.Len("projection", "v", len(v), e.sites*e.levels)
+	w := e.take()
+	defer e.give(w)
+	if logZ, err = w.run.Filter(v); err != nil {
+		return 0, false, explain(e.name, err)
+	}
+	for range trials {
+		w.run.Draw(x0, src)
+		if accept(x0) {
+			return logZ, true, nil
+		}
+	}
+	return logZ, false, nil
+}
+
+// LogZ returns log Σ_{x ∈ C} ∏_i exp(v[i,x_i]).
+func (e *PathProjection) LogZ(v []float32) (float64, error) {
+	check.Len("projection", "v", len(v), e.sites*e.levels)
+	w := e.take()
+	defer e.give(w)
+	logZ, err := w.run.Filter(v)
+	return logZ, explain(e.name, err)
+}
+
+// MAP stores in x the likeliest sequence of the language, the first in
+// lexicographic order among equals, and returns its log-weight Σ_i v[i,x_i].
+func (e *PathProjection) MAP(x []int32, v []float32) (logWeight float64, err error) {
+	check.Len("projection", "x", len(x), e.sites)
+	check.Len("projection", "v", len(v), e.sites*e.levels)
+	w := e.take()
+	defer e.give(w)
+	logWeight, err = w.run.MAP(x, v)
+	return logWeight, explain(e.name, err)
+}
+
+// Marginals stores in dst (sites × levels) the log-probabilities
+// log P(x_i = l | x ∈ C), −Inf for what cannot occur.
+func (e *PathProjection) Marginals(dst []float64, v []float32) error {
+	check.Len("projection", "dst", len(dst), e.sites*e.levels)
+	check.Len("projection", "v", len(v), e.sites*e.levels)
+	w := e.take()
+	defer e.give(w)
+	if _, err := w.run.Filter(v); err != nil {
+		return explain(e.name, err)
+	}
+	w.run.Marginals(dst)
+	return nil
+}
+
+// KBest yields the sequences of the language that have positive probability
+// with their log-weights, the likeliest first. The slice is overwritten by the
+// next step, and v must not change meanwhile.
+func (e *PathProjection) KBest(v []float32) (iter.Seq2[[]int32, float64], error) {
+	check.Len("projection", "v", len(v), e.sites*e.levels)
+	w := e.take()
+	defer e.give(w)
+	seq, err := w.run.Descending(v)
+	return seq, explain(e.name, err)
+}
+
+// Ascending yields the sequences of the language with the sum of their costs,
+// Σ_i cost[i,x_i], the cheapest first, for costs per site and token of any
+// origin; +Inf is what may not be. The slice is overwritten by the next step,
+// and cost must not change meanwhile.
+func (e *PathProjection) Ascending(cost []float64) (iter.Seq2[[]int32, float64], error) {
+	check.Len("projection", "cost", len(cost), e.sites*e.levels)
+	w := e.take()
+	defer e.give(w)
+	seq, err := w.run.Ascending(cost)
+	return seq, explain(e.name, err)
+}
+
+// Count returns the number of sequences in the language; if v is not nil, of
+// those without a token of weight −Inf.
+func (e *PathProjection) Count(v []float32) *big.Int {
+	if v != nil {
+		check.Len("projection", "v", len(v), e.sites*e.levels)
+	}
+	return e.graph.Count(v)
+}
+
+// Automaton returns the language as it was compiled, unrolled over the sites: a
+// view for further algebra, in which padding is a token like others.
+func (e *PathProjection) Automaton() constraint.Automaton { return e.graph }
+
+// String returns the name of the language: that of the Path, by default what
+// [constraint.Name] calls it.
+func (e *PathProjection) String() string { return e.name }
+
+// Accepts reports whether x is in the language.
+func (e *PathProjection) Accepts(x []int32) bool {
+	check.Len("projection", "x", len(x), e.sites)
+	return e.graph.Accepts(x)
+}
+
+// Project replaces v by the nearest factorised distribution whose likeliest
+// sequence is in the language, as [PathProjection.Nearest] does. The violation that
+// remains is always 0. Nothing but ctx, v and the error matters here.
+func (e *PathProjection) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	check.Len("projection", "v", len(v), e.sites*e.levels)
+	w := e.take()
+	defer e.give(w)
+	if w.x == nil {
+		w.x = make([]int32, e.sites)
+	}
+	_, err = e.nearest(w, w.x, v)
+	return 0, err
+}
+
+// Nearest replaces v by the log-probabilities of
+//
+//	argmin_y Σ_i KL(p_i‖y_i)  (or Σ_i KL(y_i‖p_i) where the Path says Reverse)
+//
+// over the factorised distributions y for which there is a sequence x in the
+// language with y_i(x_i) ≥ κ·y_i(l) for all sites i and levels l ≠ x_i. It
+// stores that sequence in x and returns the divergence in nats. Rows that
+// satisfy the condition already stay as they are. On an error v is unchanged.
+//
+// The divergence separates over sites, so the problem is a shortest path with
+// one cost per site and token (see Cardei et al. 2025 for the projection; the
+// closed form of the rows is that of package lead).
+func (e *PathProjection) Nearest(x []int32, v []float32) (divergence float64, err error) {
+	check.Len("projection", "x", len(x), e.sites)
+	check.Len("projection", "v", len(v), e.sites*e.levels)
+	w := e.take()
+	defer e.give(w)
+	return e.nearest(w, x, v)
+}
+
+func (e *PathProjection) nearest(w *worker, x []int32, v []float32) (float64, error) {
+	if w.row == nil {
+		w.row = lead.New(e.levels, e.rule)
+		if classes, _, _ := e.graph.Size(); classes*tableShare >= e.levels {
+			w.table = make([]float64, e.levels)
+		}
+	}
+	w.of, w.v = e, v
+	divergence, err := w.run.CheapestBy(x, v, w)
+	if err != nil {
+		return 0, explain(e.name, err)
+	}
+	for i, token := range x {
+		row := v[i*e.levels : (i+1)*e.levels]
+		if w.row.Satisfied(row, token) {
+			continue
+		}
+		w.row.Load(row)
+		w.row.Pool(row, token)
+	}
+	return divergence, nil
+}
+
+// Site implements [trellis.Pricer]: it normalises a row, and prices all tokens in
+// order if many will be asked for.
+func (w *worker) Site(i int) error {
+	row := w.v[i*w.of.levels : (i+1)*w.of.levels]
+	bad, ok := w.row.Load(row)
+	switch {
+	case ok && w.table != nil:
+		w.row.Costs(w.table)
+		return nil
+	case ok:
+		return nil
+	case bad >= 0:
+		return &WeightError{Site: i, Level: bad, Weight: float64(row[bad])}
+	}
+	return &trellis.DeadError{Site: i}
+}
+
+// Price implements [trellis.Pricer].
+func (w *worker) Price(token int32) float64 {
+	if w.table != nil {
+		return w.table[token]
+	}
+	return w.row.Price(token)
+}
