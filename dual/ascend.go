@@ -27,7 +27,7 @@ func (u *Unlearning) Ascend(ctx context.Context, f Formulation, b []float64, rul
 	if len(b) != m || len(start) != m {
 		return nil, fmt.Errorf("dual: Ascend: len(b) = %d and len(start) = %d, want %d", len(b), len(start), m)
 	}
-	updater, err := rule.Bind(m)
+	updater, err := rule.Bind(ctx, m)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package dual
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -91,7 +92,7 @@ func (i *Inference[S]) restored(body []byte) (*Inference[S], error) {
 	}
 	next := *i
 	var err error
-	if next.updater, err = i.cfg.Rule.Bind(n); err != nil {
+	if next.updater, err = i.cfg.Rule.Bind(context.Background(), n); err != nil {
 		return nil, err
 	}
 	next.steps, next.open, next.due = int(word(2)), word(3) == 1, int(word(4))

@@ -77,7 +77,7 @@ func NewInference[S energy.Site](t Target[S], p Primal[S], cfg Config) (*Inferen
 	if states < 1 || len(p.States())%sites != 0 {
 		return nil, fmt.Errorf("dual: NewInference: the primal has %d entries of states, want a positive multiple of %d", len(p.States()), sites)
 	}
-	u, err := cfg.Rule.Bind(n)
+	u, err := cfg.Rule.Bind(context.Background(), n)
 	if err != nil {
 		return nil, err
 	}

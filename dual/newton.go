@@ -1,6 +1,7 @@
 package dual
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
@@ -36,7 +37,7 @@ const (
 )
 
 // Bind implements [Rule]. It returns an error if a field is out of range.
-func (r Newton) Bind(n int) (Updater, error) {
+func (r Newton) Bind(_ context.Context, n int) (Updater, error) {
 	if r.Step == nil {
 		r.Step = Capped(1, Power(2, 0.6))
 	}

@@ -89,7 +89,7 @@ func NewPDI(p Predictor, cfg PDIConfig) (*PDI, error) {
 	if cfg.Rule == nil {
 		cfg.Rule = Ascent{Step: Constant(defaultStep)}
 	}
-	if _, err := cfg.Rule.Bind(p.Len()); err != nil {
+	if _, err := cfg.Rule.Bind(context.Background(), p.Len()); err != nil {
 		return nil, err
 	}
 	return &PDI{p: p, cfg: cfg, last: math.Inf(-1)}, nil
@@ -118,7 +118,7 @@ func (d *PDI) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]
 		return fmt.Errorf("dual: batch of %d samples, want a multiple of Group = %d", states, size)
 	}
 	if q.Time[0] >= d.last {
-		if err := d.begin(states / size); err != nil {
+		if err := d.begin(ctx, states/size); err != nil {
 			return err
 		}
 	}
@@ -144,12 +144,12 @@ func (d *PDI) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]
 }
 
 // begin starts a batch of so many groups.
-func (d *PDI) begin(groups int) error {
+func (d *PDI) begin(ctx context.Context, groups int) error {
 	d.groups = d.groups[:0]
 	d.ess = d.ess[:0]
 	m := d.p.Len()
 	for range groups {
-		u, err := d.cfg.Rule.Bind(m)
+		u, err := d.cfg.Rule.Bind(ctx, m)
 		if err != nil {
 			return err
 		}

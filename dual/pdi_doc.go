@@ -9,7 +9,7 @@
 // any energy ([GibbsScore]):
 //
 //	p, err := dual.NewMixturePredictor(base, 1, atLeast)
-//	d, err := dual.NewPDI(ctx, p, dual.PDIConfig{})
+//	d, err := dual.NewPDI(p, dual.PDIConfig{})
 //
 // [Guided] and [Projected] are baselines to compare with, [Box] and [Simplex]
 // the domains of its problems.

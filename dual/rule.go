@@ -1,6 +1,7 @@
 package dual
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
@@ -10,8 +11,9 @@ import (
 // Rule is a recipe for moving multipliers: a plain struct such as
 // Ascent{Step: Constant(0.1)} whose zero value is the recommended setting.
 type Rule interface {
-	// Bind returns an updater of n multipliers with a state of its own.
-	Bind(n int) (Updater, error)
+	// Bind returns an updater of n multipliers with a state of its own. It stops
+	// with the error of a context that ends.
+	Bind(ctx context.Context, n int) (Updater, error)
 }
 
 // Updater moves multipliers, keeping what it must remember between steps.
@@ -40,7 +42,7 @@ type Ascent struct {
 }
 
 // Bind implements [Rule].
-func (a Ascent) Bind(n int) (Updater, error) {
+func (a Ascent) Bind(_ context.Context, n int) (Updater, error) {
 	if a.Step == nil {
 		a.Step = Power(1, 0.5)
 	}
@@ -72,14 +74,14 @@ type Decay struct {
 }
 
 // Bind implements [Rule]. It returns an error if the rate is out of range.
-func (d Decay) Bind(n int) (Updater, error) {
+func (d Decay) Bind(ctx context.Context, n int) (Updater, error) {
 	if !(d.Rate >= 0 && d.Rate < 1) {
 		return nil, fmt.Errorf("dual: Decay: Rate = %v, want 0 ≤ Rate < 1", d.Rate)
 	}
 	if d.Rule == nil {
 		d.Rule = Ascent{}
 	}
-	u, err := d.Rule.Bind(n)
+	u, err := d.Rule.Bind(ctx, n)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +120,7 @@ type PI struct {
 
 // Bind implements [Rule]. It returns an error if the gain is negative or not
 // finite.
-func (p PI) Bind(n int) (Updater, error) {
+func (p PI) Bind(_ context.Context, n int) (Updater, error) {
 	if !(p.Proportional >= 0) || !check.Finite(p.Proportional) {
 		return nil, fmt.Errorf("dual: PI: Proportional = %v, want a finite number ≥ 0", p.Proportional)
 	}

@@ -41,7 +41,7 @@ func TestRules(t *testing.T) {
 		{"newton", dual.Newton{}, []float64{1, 1}, []float64{0.01, 0.01}, []float64{1 + 2*0.01/0.1201, 1 + 2*0.01/0.1201}},
 		{"newton bound", dual.Newton{}, []float64{1, 0}, []float64{0.01, -0.01}, []float64{1 + 2*0.01/0.0951, 0}},
 	} {
-		u, err := c.rule.Bind(len(c.lambda))
+		u, err := c.rule.Bind(ctx, len(c.lambda))
 		require.NoError(t, err, c.name)
 		require.NoError(t, u.Update(c.lambda, batch(0, c.mean...)), c.name)
 		require.InDeltaSlice(t, c.want, c.lambda, 1e-14, c.name)
@@ -49,7 +49,7 @@ func TestRules(t *testing.T) {
 }
 
 func TestPIRemembers(t *testing.T) {
-	u := exact.Must(dual.PI{Integral: dual.Constant(1), Proportional: 1}.Bind(1))
+	u := exact.Must(dual.PI{Integral: dual.Constant(1), Proportional: 1}.Bind(ctx, 1))
 	lambda := []float64{0.5}
 	require.NoError(t, u.Update(lambda, batch(0, 1)))
 	require.Equal(t, []float64{2.5}, lambda) // I = 1.5
@@ -75,7 +75,7 @@ func TestRulesProperties(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		rule := rapid.SampledFrom(rules).Draw(t, "rule")
-		a, b := exact.Must(rule.Bind(2)), exact.Must(rule.Bind(2))
+		a, b := exact.Must(rule.Bind(ctx, 2)), exact.Must(rule.Bind(ctx, 2))
 		lambda := []float64{1, 2}
 		other := []float64{1, 2}
 		for step := range 8 {
@@ -92,7 +92,7 @@ func TestRulesProperties(t *testing.T) {
 				}
 			}
 			state := exact.Must(b.AppendBinary(nil))
-			b = exact.Must(rule.Bind(2))
+			b = exact.Must(rule.Bind(ctx, 2))
 			if err := b.UnmarshalBinary(state); err != nil {
 				t.Fatal(err)
 			}
@@ -114,7 +114,7 @@ func TestRuleErrors(t *testing.T) {
 		dual.Decay{Rate: 1}, dual.Decay{Rate: math.NaN()}, dual.PI{Proportional: -1}, dual.PI{Proportional: math.Inf(1)},
 		dual.Newton{Start: -1}, dual.Newton{Keep: 1}, dual.Newton{Ridge: math.NaN()}, dual.Decay{Rule: dual.Newton{Keep: 2}},
 	} {
-		_, err := r.Bind(2)
+		_, err := r.Bind(ctx, 2)
 		require.Error(t, err, "%+v", r)
 	}
 	bad := dual.Constant(math.NaN())
@@ -122,15 +122,15 @@ func TestRuleErrors(t *testing.T) {
 		dual.Ascent{Step: bad}, dual.PI{Integral: bad}, dual.Newton{Step: bad}, dual.Decay{Rule: dual.Ascent{Step: bad}, Rate: 0.5},
 	} {
 		lambda := []float64{1, 2}
-		require.Error(t, exact.Must(r.Bind(2)).Update(lambda, batch(0, 1, 1)))
+		require.Error(t, exact.Must(r.Bind(ctx, 2)).Update(lambda, batch(0, 1, 1)))
 		require.Equal(t, []float64{1, 2}, lambda)
 	}
 	one := batch(0, 1, 1)
 	one.States = 1
-	require.ErrorContains(t, exact.Must(dual.Newton{}.Bind(2)).Update([]float64{1, 1}, one), "batch of 1 states")
+	require.ErrorContains(t, exact.Must(dual.Newton{}.Bind(ctx, 2)).Update([]float64{1, 1}, one), "batch of 1 states")
 	inf := batch(0, 1, 1)
 	inf.Cov[0] = math.Inf(1)
-	require.ErrorContains(t, exact.Must(dual.Newton{}.Bind(2)).Update([]float64{1, 1}, inf), "not finite")
+	require.ErrorContains(t, exact.Must(dual.Newton{}.Bind(ctx, 2)).Update([]float64{1, 1}, inf), "not finite")
 }
 
 func TestUpdateAllocates(t *testing.T) {
@@ -138,7 +138,7 @@ func TestUpdateAllocates(t *testing.T) {
 		t.Skip("instrumentation allocates")
 	}
 	for _, r := range []dual.Rule{dual.Ascent{}, dual.Decay{Rate: 0.1}, dual.PI{}, dual.Newton{}} {
-		u := exact.Must(r.Bind(3))
+		u := exact.Must(r.Bind(ctx, 3))
 		b, lambda := batch(1, 1, -1, 2), []float64{1, 0, 2}
 		require.Zero(t, testing.AllocsPerRun(100, func() { _ = u.Update(lambda, b) }))
 	}
