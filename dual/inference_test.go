@@ -15,8 +15,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-var _ dual.Primal[int32] = (*sampler.Chains)(nil)
-
 // loop returns a loop over 64 Gibbs chains on the ring.
 func loop(t testing.TB, lag *dual.Lagrangian, seed uint64, workers int, cfg dual.Config) *dual.Inference[int32] {
 	t.Helper()

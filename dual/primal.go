@@ -20,6 +20,12 @@ type Primal[S energy.Site] interface {
 
 	// States returns the present states, states × sites; it is not modified.
 	States() []S
+
+	// SetStates replaces the present states by a copy of x, of the same length,
+	// from which the next Run goes on as after Reset: states from a buffer, or
+	// from data for contrastive divergence. On an error of length or range
+	// nothing changes.
+	SetStates(x []S) error
 }
 
 // Counter is a primal that knows how many draws per chain it has made. With one,

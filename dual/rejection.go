@@ -104,6 +104,16 @@ func (r *Rejection[S]) Reset() error { return nil }
 // States returns the present states, the sampler's own.
 func (r *Rejection[S]) States() []S { return r.x }
 
+// SetStates replaces the states until the next draw, which does not depend on
+// them. It returns an error unless the length is that of States.
+func (r *Rejection[S]) SetStates(x []S) error {
+	if len(x) != len(r.x) {
+		return fmt.Errorf("dual: Rejection: SetStates: len(x) = %d, want %d", len(x), len(r.x))
+	}
+	copy(r.x, x)
+	return nil
+}
+
 // Len returns the number of rounds of draws made.
 func (r *Rejection[S]) Len() int { return r.round }
 

@@ -42,6 +42,10 @@ func TestRejection(t *testing.T) {
 			}
 		}
 		require.Equal(t, 500, r.Len())
+		given := make([]int32, 64)
+		require.NoError(t, r.SetStates(given))
+		require.Equal(t, given, r.States())
+		require.Error(t, r.SetStates(given[:3]))
 		return c, r
 	}
 	forward, r := counts(func(x []int32) float64 { return dual.AcceptForward([]float64{0.2}, ratio(x)) })

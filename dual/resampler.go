@@ -46,5 +46,15 @@ func (r *Resampler[S]) Reset() error { return nil }
 // primal's own.
 func (r *Resampler[S]) States() []S { return r.x }
 
+// SetStates replaces the states until the next draw, which does not depend on
+// them. It returns an error unless the length is that of States.
+func (r *Resampler[S]) SetStates(x []S) error {
+	if len(x) != len(r.x) {
+		return fmt.Errorf("dual: Resampler: SetStates: len(x) = %d, want %d", len(x), len(r.x))
+	}
+	copy(r.x, x)
+	return nil
+}
+
 // Len returns the number of draws made.
 func (r *Resampler[S]) Len() int { return r.draws }
