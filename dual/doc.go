@@ -2,7 +2,7 @@
 //
 //	min_p E_p[f0] − βH(p)  subject to  E_p[g_j] ≤ 0,  j = 1…m,
 //
-// over laws p of discrete states. The optimum is a Gibbs law,
+// over distributions p of discrete states. The optimum is a Gibbs distribution,
 //
 //	p_λ(x) ∝ exp(−(f0(x) + Σ_j λ_j g_j(x))/β),
 //
@@ -31,23 +31,17 @@
 //
 // # Concurrency
 //
-// A [Lagrangian] is a model whose multipliers change. Its methods may be called
-// from any number of goroutines while λ rests; [Lagrangian.SetLambda] must not
-// overlap with any of them, and after it every kernel that works on the model
-// must be Reset, for it caches energies. [Inference] keeps this order: set λ,
-// Reset, Run, measure. Two loops never share a Lagrangian.
+// A [Lagrangian] is a model whose multipliers change: [Lagrangian.SetLambda] must
+// not overlap with any other method, and after it every kernel that works on the
+// model must be Reset. [Inference] keeps this order. Two loops never share a
+// Lagrangian.
 //
-// # Real numbers
+// # Beyond
 //
-// [RealLagrangian] is the same on reals, for chains of real states. Package
-// dual/pdi moves λ inside one run of a diffusion, and package dual/unlearn moves
-// a distribution away from others.
-//
-// # Reproducibility
+// [RealLagrangian] is the same on reals. Package dual/pdi moves λ inside one run
+// of a diffusion, and package dual/unlearn moves a distribution away from others.
 //
 // Multipliers decide samples, so they are computed to the same bits on every
-// GOARCH, and since primal runners do not depend on the number of workers, nor
-// does anything here. Products are written float64(a*b) + c, and exp and log
-// come from internal/simd: a compiler may fuse a*b + c, and fused bits differ
-// between processors.
+// GOARCH: products are written float64(a*b) + c, for a compiler may fuse a*b + c
+// and fused bits differ between processors, and exp and log are our own.
 package dual

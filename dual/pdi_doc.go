@@ -2,11 +2,11 @@
 // inference: Hadou, Uslu and Ribeiro 2026), so that samples of real numbers meet
 // inequalities on average.
 //
-// [PDI] is a denoiser: it predicts the clean samples at its multipliers λ, lets
-// the diffusion take its step with them, and moves λ by how much they violate
-// the inequalities. It predicts through a [Predictor], exact for Gaussian
-// mixtures under linear inequalities ([MixturePredictor]) or by Monte Carlo for
-// any energy ([GibbsScore]):
+// A [PDI] predicts the clean samples at its multipliers λ, lets the diffusion
+// take its step with them, and moves λ by how much they violate the
+// inequalities. It predicts through a [Predictor], exact for Gaussian mixtures
+// under linear inequalities ([MixturePredictor]) or by Monte Carlo for any
+// energy ([GibbsScore]):
 //
 //	p, err := dual.NewMixturePredictor(base, 1, atLeast)
 //	d, err := dual.NewPDI(p, dual.PDIConfig{})
