@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/stretchr/testify/require"
 )
 
@@ -60,7 +61,7 @@ func requireSet(t testingT, s Set, levels, length int, a Automaton) {
 	one := make([]float64, n)
 	x2 := []float64{}
 	var states []int32
-	sequences(levels, length, func(x []int32) {
+	exact.Sequences(levels, length, func(x []int32) {
 		s.Violation(one, x)
 		ok := true
 		for _, g := range one {

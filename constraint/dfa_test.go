@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
@@ -36,13 +37,13 @@ func TestNewDFAKeepsTheLanguageAndIsMinimal(t *testing.T) {
 		want := func(x []int32) bool { return walk(next, accepting, levels, x) }
 		if err != nil {
 			require.ErrorIs(rt, err, ErrInfeasible)
-			sequences(levels, 6, func(x []int32) { require.False(rt, want(x)) })
+			exact.Sequences(levels, 6, func(x []int32) { require.False(rt, want(x)) })
 			return
 		}
-		requireAccepts(rt, d, levels, 7, want)
-		requireMinimal(rt, d)
+		exact.Accepts(rt, d, levels, 7, want)
+		exact.Minimal(rt, d)
 		requireClasses(rt, d, levels+1)
-		again, err := NewDFA(levels, expand(d), d.accepting)
+		again, err := NewDFA(levels, expand(d), d.table.Final)
 		require.NoError(rt, err)
 		require.Equal(rt, d, again, "the form is canonical")
 	})
@@ -52,7 +53,7 @@ func TestNewDFAKeepsTheLanguageAndIsMinimal(t *testing.T) {
 func expand(d *DFA) []int32 {
 	var next []int32
 	for s := range d.States() {
-		for token := range int32(d.levels) {
+		for token := range int32(d.Levels()) {
 			next = append(next, int32(d.Next(s, token)))
 		}
 	}

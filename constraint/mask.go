@@ -3,6 +3,8 @@ package constraint
 import (
 	"fmt"
 	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/automata"
 )
 
 // Mask restricts the levels of single sites: x_i ∈ allowed_i for every site i
@@ -83,6 +85,9 @@ func (m *Mask) Apply(w []float32) {
 	}
 }
 
+// Split returns all sequences and m.
+func (m *Mask) Split() (rest Automaton, mask *Mask) { return Any{}, m }
+
 // States returns one more than the number of sites.
 func (m *Mask) States() int { return m.sites + 1 }
 
@@ -103,7 +108,7 @@ func (m *Mask) Accepting(int) bool { return true }
 // Classes unites levels that are allowed at the same sites.
 func (m *Mask) Classes(levels int) (of []int32, n int) {
 	column := make([]byte, m.sites)
-	return classesBy(levels, func(t int32) string {
+	return automata.ClassesBy(levels, func(t int32) string {
 		for i := range column {
 			column[i] = 0
 			if m.Allows(i, t) {

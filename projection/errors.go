@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/automata"
 	"github.com/gibbsite-go/gibbsite/internal/trellis"
 )
 
@@ -55,5 +56,5 @@ func nameOf(name string, c any) string {
 	if name != "" {
 		return name
 	}
-	return constraint.Name(c)
+	return automata.Name(c)
 }
