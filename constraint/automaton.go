@@ -31,7 +31,9 @@ type Automaton interface {
 	Accepting(state int) bool
 }
 
-// Classed automata know which tokens they cannot tell apart.
+// Classed automata know which tokens they cannot tell apart: a vocabulary of
+// 32768 tokens often has a few dozen classes. Every automaton of this package
+// that has more to say than one class for each token is Classed.
 type Classed interface {
 	Automaton
 

@@ -43,6 +43,11 @@ func TestCount(t *testing.T) {
 			return c.least <= n && n <= c.most
 		})
 		requireSet(t, c.Count, 3, 6, c.Count)
+		for _, counting := range []Counting{c.Count, &c.Count, struct{ Count }{c.Count}} {
+			levels, least, most := counting.Counts()
+			require.Equal(t, c.Levels, levels)
+			require.Equal(t, []int{c.least, c.most}, []int{least, most})
+		}
 		require.Equal(t, c.least > c.most, c.Validate() != nil)
 		if c.least > c.most {
 			require.ErrorIs(t, c.Validate(), ErrInfeasible)

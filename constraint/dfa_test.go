@@ -114,6 +114,28 @@ func TestCompile(t *testing.T) {
 	require.Equal(t, d, e)
 }
 
+// rows is a table of one's own, with a state that is not reached.
+type rows struct{ Automaton }
+
+func (rows) Classes(levels int) ([]int32, int) { return []int32{0, 1, 0}[:levels], 2 }
+func (rows) Table() ([]int32, int)             { return []int32{0, 1, 1, -1, 2, 0}, 2 }
+func (rows) Levels() int                       { return 3 }
+func (rows) Accepting(state int) bool          { return state == 1 }
+func (rows) Next(int, int32) int               { panic("explored") }
+
+func TestCompileReadsTables(t *testing.T) {
+	d, err := Compile(context.Background(), rows{}, 3, Limits{})
+	require.NoError(t, err)
+	requireLanguage(t, d, 3, 6, func(x []int32) bool {
+		return occurrences(x, 1) == 1
+	})
+	require.Equal(t, 2, d.States())
+	_, err = Compile(context.Background(), rows{}, 3, Limits{States: 2})
+	require.Equal(t, &LimitError{"Compile: states", 3, 2}, err)
+	next, _ := rows{}.Table()
+	require.Equal(t, []int32{0, 1, 1, -1, 2, 0}, next, "not modified")
+}
+
 func TestCompileErrors(t *testing.T) {
 	ctx := context.Background()
 	var argument *ArgumentError

@@ -70,15 +70,14 @@ func Regexp(ctx context.Context, pattern string, v Vocabulary, limits Limits) (*
 			spelled.use(v.Tokens[t])
 		}
 	}
-	bytes, err := Compile(ctx, spelled, 256, limits)
-	if err == nil {
-		bytes, err = lift(ctx, name, bytes, v, text, limits)
+	d, err := Compile(ctx, spelled, 256, limits)
+	if err != nil {
+		err = fmt.Errorf("constraint: Regexp: %w", err)
+	} else {
+		d, err = lift(ctx, name, d, v, text, limits)
 	}
-	switch {
-	case errors.Is(err, ErrInfeasible):
+	if errors.Is(err, ErrInfeasible) {
 		return nil, fmt.Errorf("constraint: Regexp: no token sequence spells a match of %q: %w", pattern, ErrInfeasible)
-	case err != nil:
-		return nil, fmt.Errorf("constraint: Regexp: %w", err)
 	}
-	return bytes, nil
+	return d, err
 }

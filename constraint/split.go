@@ -1,6 +1,12 @@
 package constraint
 
-// Masked languages carry a mask beside the rest of them.
+// Masked languages carry a mask beside the rest of them: [Mask] and
+// [Intersection] are Masked.
+//
+// A mask is an automaton like any other: its state is the site. A consumer that
+// has a weight for every (site, level) does better with weights of −Inf, because
+// a mask tells apart tokens that the rest of the language cannot, and the cost
+// of a trellis grows with the number of token classes.
 type Masked interface {
 	Automaton
 

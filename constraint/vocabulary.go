@@ -64,7 +64,7 @@ func (v Vocabulary) Text(x []int32) string {
 // v is not in order.
 func (v Vocabulary) spelling() ([]bool, error) {
 	if len(v.Tokens) == 0 {
-		return nil, &ArgumentError{"Vocabulary", "len(Tokens)", 0, "≥ 1"}
+		return nil, &ArgumentError{Func: "Vocabulary", Arg: "len(Tokens)", Value: 0, Want: "≥ 1"}
 	}
 	text := make([]bool, len(v.Tokens))
 	for t := range text {
@@ -73,19 +73,19 @@ func (v Vocabulary) spelling() ([]bool, error) {
 	for _, special := range [][]int32{v.Forbidden, v.Padding} {
 		for _, t := range special {
 			if t < 0 || int(t) >= len(text) {
-				return nil, &ArgumentError{"Vocabulary", "a special token", t, fmt.Sprintf("0…%d", len(text)-1)}
+				return nil, &ArgumentError{Func: "Vocabulary", Arg: "a special token", Value: t, Want: fmt.Sprintf("0…%d", len(text)-1)}
 			}
 			text[t] = false
 		}
 	}
 	for _, t := range v.Forbidden {
 		if slices.Contains(v.Padding, t) {
-			return nil, &ArgumentError{"Vocabulary", "a Forbidden token", t, "no Padding"}
+			return nil, &ArgumentError{Func: "Vocabulary", Arg: "a Forbidden token", Value: t, Want: "no Padding"}
 		}
 	}
 	for t, ok := range text {
 		if ok && v.Tokens[t] == "" {
-			return nil, &ArgumentError{"Vocabulary", fmt.Sprintf("Tokens[%d]", t), `""`, "a text, or Forbidden, or Padding"}
+			return nil, &ArgumentError{Func: "Vocabulary", Arg: fmt.Sprintf("Tokens[%d]", t), Value: `""`, Want: "a text, or Forbidden, or Padding"}
 		}
 	}
 	return text, nil
