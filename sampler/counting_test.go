@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 )
 
 // wrapped embeds a count, as a user's own type does.
@@ -16,7 +17,7 @@ type wrapped struct{ constraint.Count }
 // another type and beside a mask are all seen as the count that they are, and
 // that chains do not tell them apart.
 func TestCountByPointerAndInside(t *testing.T) {
-	m := newRugged(5, 3, 1, 0.5, 3)
+	m := exact.NewRugged(5, 3, 1, 0.5, 3)
 	for _, c := range []constraint.Count{
 		{Levels: []int32{1, 2, 1, 9}, Min: 1, Max: 3},
 		{Levels: []int32{0}, Min: 2},
