@@ -21,7 +21,7 @@ import (
 //
 // Clamp returns an error if m is nil or a site or level is out of range.
 func Clamp(m Model, fixed map[int]int32) (Model, error) {
-	sites, levels, err := checkModel("Clamp", "m", m)
+	sites, levels, err := check.Model("energy", "Clamp", "m", m)
 	if err != nil {
 		return nil, err
 	}

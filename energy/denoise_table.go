@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
@@ -30,7 +32,7 @@ type TableDenoiser struct {
 // them. The error says that these are too many (levels^sites·sites must be at
 // most 2²⁶), that an energy is NaN or −Inf, or that no state has probability.
 func NewTableDenoiser(m Model, c Corruption) (*TableDenoiser, error) {
-	sites, levels, err := checkModel("NewTableDenoiser", "m", m)
+	sites, levels, err := check.Model("energy", "NewTableDenoiser", "m", m)
 	if err != nil {
 		return nil, err
 	}
@@ -123,13 +125,12 @@ func NewIndependentDenoiser(m *Independent, c Corruption) (*IndependentDenoiser,
 	}
 	sites, k := m.Shape()
 	d := &IndependentDenoiser{sites: sites, k: k, corruption: c, p: make([]float64, sites*k)}
+	logw := m.LogWeights()
 	for i := range sites {
-		least := math.Inf(1)
-		for _, cost := range m.costs[i*k : (i+1)*k] {
-			least = min(least, cost)
-		}
-		for l := range k {
-			d.p[i*k+l] = simd.Exp(least - m.costs[i*k+l])
+		row := logw[i*k : (i+1)*k]
+		top := slices.Max(row)
+		for l, w := range row {
+			d.p[i*k+l] = simd.Exp(w - top)
 		}
 	}
 	return d, nil

@@ -88,7 +88,7 @@ func (f DenoiserFunc[S]) Shape() (sites, levels int) { return f.Sites, f.Levels 
 
 // Denoise calls F. It panics if slices do not fit the shape.
 func (f DenoiserFunc[S]) Denoise(ctx context.Context, v []float32, q Noised[S]) error {
-	q.check(f.Sites)
+	q.States(f.Sites)
 	check.Len("energy", "v", len(v), len(q.X)*f.Levels)
 	return f.F(ctx, v, q)
 }
@@ -113,9 +113,9 @@ func TimeFree(d any) bool {
 	return ok && t.TimeFree()
 }
 
-// check panics unless the slices of q fit states of the given sites, and
-// returns the number of states.
-func (q Noised[S]) check(sites int) int {
+// States returns the number of states of q, each of the given sites. It panics
+// unless the lengths of all slices fit: the first thing a denoiser does.
+func (q Noised[S]) States(sites int) int {
 	if len(q.X)%sites != 0 {
 		panic(fmt.Sprintf("energy: len(X) = %d, want a multiple of %d", len(q.X), sites))
 	}

@@ -82,7 +82,7 @@ func (m *GaussianMixture) Component(k int, mean, variance []float64) (weight flo
 
 // Energy implements [Real].
 func (m *GaussianMixture) Energy(e []float64, x []float32) {
-	checkReal(len(e), m.sites, x)
+	check.Len("energy", "x", len(x), len(e)*m.sites)
 	b := scratch.Float64s.Get(len(m.logw))
 	defer scratch.Float64s.Put(b)
 	for s := range e {
@@ -109,7 +109,7 @@ func (m *GaussianMixture) logDensity(k int, x []float32) float64 {
 func (m *GaussianMixture) Score(s, x []float32) {
 	n := m.sites
 	check.Len("energy", "s", len(s), len(x))
-	checkReal(len(x)/n, n, x)
+	check.Rows("energy", "x", len(x), n)
 	b, sum := scratch.Float64s.Get(len(m.logw)), scratch.Float64s.Get(n)
 	defer scratch.Float64s.Put(b)
 	defer scratch.Float64s.Put(sum)
@@ -210,7 +210,7 @@ func (m *GaussianMixture) Draw(x []float32, src rand.Source) {
 func (m *GaussianMixture) Posterior(v, x []float32, alpha, t []float64) {
 	n := m.sites
 	check.Len("energy", "v", len(v), len(x))
-	checkReal(len(alpha), n, x)
+	check.Len("energy", "x", len(x), len(alpha)*n)
 	mean, logw := m.mean, m.logw
 	if t != nil {
 		check.Len("energy", "t", len(t), n)

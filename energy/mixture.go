@@ -116,7 +116,7 @@ func (m *Mixture) Shape() (sites, levels int) { return m.sites, 1 }
 // Denoise implements [Denoiser].
 func (m *Mixture) Denoise(ctx context.Context, v []float32, q Noised[float32]) error {
 	n := m.sites
-	states := q.check(n)
+	states := q.States(n)
 	check.Len("energy", "v", len(v), len(q.X))
 	b := scratch.Float64s.Get(4*n + len(m.parts))
 	defer scratch.Float64s.Put(b)
@@ -313,28 +313,4 @@ func (c *conditional) condition(dst, m []float64, x []float32) float64 {
 		return math.Inf(-1)
 	}
 	return -(c.chol.LogDet() + mat.Dot(off, &solved)) / 2
-}
-
-// NoisePredictor is the denoiser made of one that predicts the noise ε̂ instead
-// of the clean state, as most networks for reals do:
-//
-//	x̂_0 = (x_t − √(1−ᾱ)·ε̂)/√ᾱ.
-//
-// Clean entries are their own prediction.
-type NoisePredictor struct{ Denoiser[float32] }
-
-// Denoise implements [Denoiser].
-func (p NoisePredictor) Denoise(ctx context.Context, v []float32, q Noised[float32]) error {
-	if err := p.Denoiser.Denoise(ctx, v, q); err != nil {
-		return err
-	}
-	n, _ := p.Shape()
-	for i, x := range q.X {
-		alpha := q.Alpha[i/n]
-		v[i] = float32((float64(x) - float64(math.Sqrt(1-alpha)*float64(v[i]))) / math.Sqrt(alpha))
-		if q.Clean != nil && q.Clean[i] {
-			v[i] = x
-		}
-	}
-	return nil
 }

@@ -105,15 +105,3 @@ func TestMixtureRefuses(t *testing.T) {
 		assert.ErrorContains(t, err, want)
 	}
 }
-
-func TestNoisePredictorConverts(t *testing.T) {
-	noise := energy.DenoiserFunc[float32]{Sites: 2, Levels: 1, F: func(_ context.Context, v []float32, q energy.Noised[float32]) error {
-		v[0], v[1] = 0.5, -1
-		return nil
-	}}
-	v := make([]float32, 2)
-	x := []float32{1, 2}
-	require.NoError(t, energy.NoisePredictor{Denoiser: noise}.Denoise(context.Background(), v, reals(x, 0.36, []bool{false, true})))
-	assert.InDelta(t, (1-0.8*0.5)/0.6, v[0], 1e-6)
-	assert.Equal(t, float32(2), v[1])
-}

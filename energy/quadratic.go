@@ -226,16 +226,16 @@ func (m *Quadratic) Move(d []float64, site int, to int32, x []int32) {
 	}
 }
 
-// As implements the protocol of [As].
+// As implements [Capable].
 func (m *Quadratic) As(target any) bool {
-	if len(m.values) == 2 && give[Binary](target, binaryQuadratic{m}) {
+	if len(m.values) == 2 && Give[Binary](target, binaryQuadratic{m}) {
 		return true
 	}
-	if o := (ordinalQuadratic{m}); m.ordinal() && (give[Ordinal](target, o) || give[Windowed](target, o)) {
+	if o := (ordinalQuadratic{m}); m.ordinal() && (Give[Ordinal](target, o) || Give[Windowed](target, o)) {
 		return true
 	}
 	a, ok := m.couplings.(sparse)
-	return ok && give[Graphical](target, sparseQuadratic{m, a.graph})
+	return ok && Give[Graphical](target, sparseQuadratic{m, a.graph})
 }
 
 // ordinal reports whether the values are other than {0, 1} and {−1, 1}.

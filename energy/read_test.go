@@ -126,11 +126,11 @@ func TestReadCOO(t *testing.T) {
 		require.NoError(t, err)
 		sites, levels := m.Shape()
 		require.Equal(t, []int{c.sites, 2}, []int{sites, levels})
-		checkModel(t, m, true, c.want)
+		exact.CheckModel(t, m, true, c.want)
 	}
 	m, err := energy.ReadCOO(strings.NewReader(""), energy.COO{Sites: 3})
 	require.NoError(t, err)
-	checkModel(t, m, true, func([]int32) float64 { return 0 })
+	exact.CheckModel(t, m, true, func([]int32) float64 { return 0 })
 }
 
 func TestReadCOORefuses(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 //
 // Scale returns an error if m is nil or β is negative, infinite or NaN.
 func Scale(m Model, beta float64) (Model, error) {
-	sites, levels, err := checkModel("Scale", "m", m)
+	sites, levels, err := check.Model("energy", "Scale", "m", m)
 	if err != nil {
 		return nil, err
 	}

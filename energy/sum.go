@@ -30,7 +30,7 @@ func Sum(models ...Model) (Model, error) {
 	s := &sum{parts: slices.Clone(models)}
 	var values []float32
 	for k, m := range models {
-		sites, levels, err := checkModel("Sum", fmt.Sprintf("models[%d]", k), m)
+		sites, levels, err := check.Model("energy", "Sum", fmt.Sprintf("models[%d]", k), m)
 		if err != nil {
 			return nil, err
 		}
@@ -95,9 +95,9 @@ func (s *sum) As(target any) bool {
 	case *Local:
 		return join(s, p, func(m []Local) Local { return sumLocal{sumConditional[Local]{s, m}} })
 	case *Graphical:
-		return s.start != nil && give(target, Graphical(sumGraph{s}))
+		return s.start != nil && Give(target, Graphical(sumGraph{s}))
 	case *Ordinal:
-		return s.values != nil && give(target, Ordinal(sumOrdinal{s}))
+		return s.values != nil && Give(target, Ordinal(sumOrdinal{s}))
 	case *Windowed:
 		return join(s, p, func(m []Windowed) Windowed { return sumWindow{sumOrdinal{s}, m} })
 	case *Stochastic:
@@ -105,7 +105,7 @@ func (s *sum) As(target any) bool {
 	case *Supported:
 		return s.asSupported(p)
 	case *Bipartite:
-		return s.bipartite != nil && give(target, Bipartite(sumBipartite{s}))
+		return s.bipartite != nil && Give(target, Bipartite(sumBipartite{s}))
 	}
 	return false
 }

@@ -1,6 +1,7 @@
 package energy_test
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"strings"
@@ -84,4 +85,27 @@ func ExampleReadRudy() {
 	// Output:
 	// cut 6 energy -3
 	// energy: ReadRudy: line 2: column 2: j = 4, want an integer in 1 … 3
+}
+
+// Scale changes the temperature: the colder, the more spins follow the field.
+func ExampleScale() {
+	m, err := energy.NewIsing(energy.Lattice{4, 4}, 0.2, 0.2)
+	if err != nil {
+		panic(err)
+	}
+	for _, beta := range []float64{0.5, 1, 2} {
+		hot, err := energy.Scale(m, beta)
+		if err != nil {
+			panic(err)
+		}
+		e, err := energy.Enumerate(context.Background(), hot, energy.Magnetization)
+		if err != nil {
+			panic(err)
+		}
+		fmt.Printf("β = %v: log Z = %.6f, mean spin %.6f\n", beta, e.LogZ, e.Means[0])
+	}
+	// Output:
+	// β = 0.5: log Z = 11.377167, mean spin 0.154842
+	// β = 1: log Z = 12.598503, mean spin 0.480005
+	// β = 2: log Z = 19.544265, mean spin 0.948351
 }

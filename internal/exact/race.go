@@ -2,11 +2,11 @@ package exact
 
 import "testing"
 
-// skipUnderRace skips a long test of one goroutine's arithmetic, in which the
+// SkipUnderRace skips a long test of one goroutine's arithmetic, in which the
 // race detector can find nothing and takes ten times as long.
-func skipUnderRace(t *testing.T) {
+func SkipUnderRace(t *testing.T) {
 	t.Helper()
-	if raceEnabled {
+	if Race {
 		t.Skip("arithmetic of one goroutine: nothing for the race detector")
 	}
 }
