@@ -1,5 +1,5 @@
-// Package energy holds what gibbsite samples from: unnormalised log-densities
-// over {0,…,levels−1}^sites, written as energies.
+// Package energy holds the contracts of what gibbsite samples from: unnormalised
+// log-densities, written as energies, and denoisers.
 //
 // # The law
 //
@@ -9,13 +9,14 @@
 //
 // with E in nats. (Zhang, Liu and Liu 2022 write U = −E.) E(x) = +Inf means
 // that x has probability zero; E(x) = NaN means that the evaluation failed.
-// E never is −Inf.
+// E never is −Inf. [Func] is a model of one's own in one line; standard models
+// are in package energy/model, readers of files in energy/read.
 //
 // A Model says only how to evaluate E. What else it knows — a table of
 // differences, exact conditionals, a neighbourhood graph — it says by
 // satisfying further interfaces of this package. Ask for them with [As], never
-// with a type assertion, so that wrappers ([Sum], [Scale], [Clamp]) can answer
-// for their parts. Where a model does not know its differences,
+// with a type assertion, so that wrappers ([Sum], [Scale], [Clamp], or one's own:
+// see [Capable]) can answer for their parts. Where a model does not know its differences,
 // [Differences] evaluates them.
 //
 // # Layout
@@ -28,9 +29,8 @@
 // # Real numbers
 //
 // [Real] and [Scored] are the same for densities over ℝ^sites, with a score
-// −∇E in place of tables: [GaussianMixture], [RealLinear], [RealQuadratic],
-// [RealFunc]. For diffusion of reals there are exact denoisers: [NewGaussian] and
-// [NewMixture], [Autoregressive] for long series, [Windows] for a data set.
+// −∇E in place of tables: a [RealFunc], or a density of package
+// energy/continuous.
 //
 // # Denoisers
 //
@@ -48,8 +48,8 @@
 // site's own token, as in uniform diffusion trained with a plug-in posterior.
 // For reals wrap a network that predicts noise in a [NoisePredictor].
 //
-// [MarkovDenoiser], [HMM], [TableDenoiser], [IndependentDenoiser] and [Mixture]
-// are exact: what samplers are tested with, and useful priors of their own.
+// Exact denoisers of models, data sets and series are in package
+// energy/denoise.
 //
 // # Caveats
 //
@@ -57,4 +57,7 @@
 // immutable after construction. A wrong slice length panics with a message
 // like "energy: len(x) = 7, want a multiple of 9". Levels outside 0…levels−1
 // are the caller's error and may panic with an index out of range.
+//
+// A product that enters a sum is written float64(a*b) + c, because a compiler
+// may fuse the two otherwise, and fused bits differ between processors.
 package energy

@@ -171,7 +171,9 @@ func TestWindowsAreTheMixtureOfTheData(t *testing.T) {
 		}
 		weights, means, covs = append(weights, 1), append(means, mean), append(covs, cov)
 	}
-	mixture, err := energy.NewMixture(weights, means, covs)
+	law, err := energy.NewFullMixture(weights, means, covs)
+	require.NoError(t, err)
+	mixture, err := energy.NewMixture(law)
 	require.NoError(t, err)
 	kernel, err := energy.NewWindows(data, n, energy.WindowsConfig{Bandwidth: h})
 	require.NoError(t, err)
