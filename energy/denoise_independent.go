@@ -21,9 +21,9 @@ type IndependentDenoiser struct {
 // m is nil or c unknown.
 func NewIndependentDenoiser(m *Independent, c Corruption) (*IndependentDenoiser, error) {
 	if m == nil {
-		return nil, fmt.Errorf("energy: NewIndependentDenoiser: m is nil")
+		return nil, fmt.Errorf("energy: NewIndependent: m is nil")
 	}
-	if err := c.check("NewIndependentDenoiser"); err != nil {
+	if err := c.check("NewIndependent"); err != nil {
 		return nil, err
 	}
 	sites, k := m.Shape()

@@ -27,9 +27,9 @@ type MarkovDenoiser struct {
 // nil or c unknown.
 func NewMarkovDenoiser(m *Markov, c Corruption) (*MarkovDenoiser, error) {
 	if m == nil {
-		return nil, fmt.Errorf("energy: NewMarkovDenoiser: m is nil")
+		return nil, fmt.Errorf("energy: NewMarkov: m is nil")
 	}
-	if err := c.check("NewMarkovDenoiser"); err != nil {
+	if err := c.check("NewMarkov"); err != nil {
 		return nil, err
 	}
 	d := &MarkovDenoiser{order: m.Order(), corruption: c}

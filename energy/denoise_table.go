@@ -31,17 +31,17 @@ type TableDenoiser struct {
 // them. The error says that these are too many (levels^sites·sites must be at
 // most 2²⁶), that an energy is NaN or −Inf, or that no state has probability.
 func NewTableDenoiser(m Model, c Corruption) (*TableDenoiser, error) {
-	sites, levels, err := check.Model("energy", "NewTableDenoiser", "m", m)
+	sites, levels, err := check.Model("energy", "NewTable", "m", m)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.check("NewTableDenoiser"); err != nil {
+	if err := c.check("NewTable"); err != nil {
 		return nil, err
 	}
 	n := 1
 	for range sites {
 		if n > maxTable/sites/levels {
-			return nil, fmt.Errorf("energy: NewTableDenoiser: %d^%d states of %d sites, want at most %d entries", levels, sites, sites, maxTable)
+			return nil, fmt.Errorf("energy: NewTable: %d^%d states of %d sites, want at most %d entries", levels, sites, sites, maxTable)
 		}
 		n *= levels
 	}
@@ -52,7 +52,7 @@ func NewTableDenoiser(m Model, c Corruption) (*TableDenoiser, error) {
 	for range n {
 		m.Energy(e[:], x)
 		if math.IsNaN(e[0]) || math.IsInf(e[0], -1) {
-			return nil, fmt.Errorf("energy: NewTableDenoiser: E(%v) = %v", x, e[0])
+			return nil, fmt.Errorf("energy: NewTable: E(%v) = %v", x, e[0])
 		}
 		if !math.IsInf(e[0], 1) {
 			least = min(least, e[0])
@@ -67,7 +67,7 @@ func NewTableDenoiser(m Model, c Corruption) (*TableDenoiser, error) {
 		}
 	}
 	if len(d.p) == 0 {
-		return nil, fmt.Errorf("energy: NewTableDenoiser: no state has probability")
+		return nil, fmt.Errorf("energy: NewTable: no state has probability")
 	}
 	for j, v := range d.p {
 		d.p[j] = simd.Exp(least - v)

@@ -65,8 +65,13 @@ type Denoiser[S Site] interface {
 }
 
 // DenoiserFunc is a denoiser given by a function of a batch; a struct literal
-// is ready for use. It is the adapter for neural networks: F flattens q for the
-// network, runs it, and copies the logits to v.
+// is ready for use. It is the adapter for neural networks, whose F
+//
+//   - converts q.X (token ids, row-major), and Time or Alpha if the network
+//     wants them (σ = −log α), to the network's input;
+//   - runs the whole batch at once and returns the network's error, if any;
+//   - copies the logits to v, one row of levels per site; any constant per row
+//     will do, so no softmax is needed.
 type DenoiserFunc[S Site] struct {
 	Sites, Levels int
 

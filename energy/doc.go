@@ -1,23 +1,22 @@
 // Package energy holds the contracts of what gibbsite samples from: unnormalised
 // log-densities, written as energies, and denoisers.
 //
-// # The law
-//
 // A [Model] stands for the distribution
 //
 //	p(x) ∝ exp(−E(x)),  x ∈ {0,…,levels−1}^sites,
 //
 // with E in nats. (Zhang, Liu and Liu 2022 write U = −E.) E(x) = +Inf means
-// that x has probability zero; E(x) = NaN means that the evaluation failed.
-// E never is −Inf. [Func] is a model of one's own in one line; standard models
-// are in package energy/model, readers of files in energy/read.
+// that x has probability zero; NaN means that the evaluation failed. E never is
+// −Inf. [Func] is a model of one's own in one line; standard models are in
+// package energy/model, readers of files in energy/read. [Real] and [Scored]
+// are the same for densities over ℝ^sites; see energy/continuous.
 //
 // A Model says only how to evaluate E. What else it knows — a table of
 // differences, exact conditionals, a neighbourhood graph — it says by
 // satisfying further interfaces of this package. Ask for them with [As], never
-// with a type assertion, so that wrappers ([Sum], [Scale], [Clamp], or one's own:
-// see [Capable]) can answer for their parts. Where a model does not know its differences,
-// [Differences] evaluates them.
+// with a type assertion, so that wrappers ([Sum], [Scale], [Clamp], or one's
+// own: see [Capable]) can answer for their parts. Where a model does not know
+// its differences, [Differences] evaluates them.
 //
 // # Layout
 //
@@ -26,30 +25,12 @@
 // and the entry of the current level of each site is 0 (the gauge). Two-level
 // models may offer the compact field h_i = E(x_i=1) − E(x_i=0) instead.
 //
-// # Real numbers
-//
-// [Real] and [Scored] are the same for densities over ℝ^sites, with a score
-// −∇E in place of tables: a [RealFunc], or a density of package
-// energy/continuous.
-//
 // # Denoisers
 //
 // A diffusion samples from a [Denoiser], which predicts a clean state from a
-// corrupted one. To plug in a neural network, write a [DenoiserFunc] whose F
-//
-//   - converts Noised.X (token ids, row-major), and Time or Alpha if the network
-//     wants them (σ = −log α), to the network's input;
-//   - runs the whole batch at once and returns the network's error, if any;
-//   - copies the logits to v, one row of levels per site; any constant per row
-//     will do, so no softmax is needed.
-//
-// Say what the logits mean: IgnoresTime if they do not depend on time, as is
-// usual for masked diffusion, and ExcludesSelf if a site's row does not use the
-// site's own token, as in uniform diffusion trained with a plug-in posterior.
-// For reals wrap a network that predicts noise in a [NoisePredictor].
-//
-// Exact denoisers of models, data sets and series are in package
-// energy/denoise.
+// corrupted one. A neural network becomes one by a [DenoiserFunc], a network
+// that predicts noise by a [NoisePredictor], too; exact denoisers of models,
+// data sets and series are in package energy/denoise.
 //
 // # Caveats
 //

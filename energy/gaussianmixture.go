@@ -38,13 +38,15 @@ type GaussianMixture struct {
 	full       []*component    // beside cov
 }
 
+var _ Scored = (*GaussianMixture)(nil)
+
 // NewGaussianMixture returns the mixture with diagonal covariances, with the
 // given weights (positive, any sum), means (components × sites, row-major) and
 // variances (one per component, or components × sites). It copies its
 // arguments, and returns an error unless lengths fit, weights and variances are
 // positive and everything is finite.
 func NewGaussianMixture(weights, means, variances []float64) (*GaussianMixture, error) {
-	const name = "NewGaussianMixture"
+	const name = "NewDiagonal"
 	k := len(weights)
 	if k == 0 || len(means) == 0 || len(means)%k != 0 {
 		return nil, fmt.Errorf("energy: %s: %d weights and %d means, want a positive multiple", name, k, len(means))
@@ -81,7 +83,7 @@ func NewGaussianMixture(weights, means, variances []float64) (*GaussianMixture, 
 // covariance is not symmetric (to rounding) or has an eigenvalue below −1e-9
 // of the largest.
 func NewFullMixture(weights []float64, means, covs [][]float64) (*GaussianMixture, error) {
-	const name = "NewFullMixture"
+	const name = "NewMixture"
 	if len(weights) == 0 || len(means) != len(weights) || len(covs) != len(weights) {
 		return nil, fmt.Errorf("energy: %s: %d weights, %d means and %d covariances, want the same number ≥ 1", name, len(weights), len(means), len(covs))
 	}

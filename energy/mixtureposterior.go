@@ -133,7 +133,7 @@ func (c *Conditioned) diagonal(v, x []float32, alpha, mean, logw []float64) {
 				}
 			}
 		}
-		posterior(sum, x[s*n:(s+1)*n], mean, scaled, inverse, gain, base, p)
+		shrunk(sum, x[s*n:(s+1)*n], mean, scaled, inverse, gain, base, p)
 		for i, y := range sum {
 			if c.known == nil || !c.known[i] {
 				v[s*n+i] = float32(y)
@@ -144,9 +144,9 @@ func (c *Conditioned) diagonal(v, x []float32, alpha, mean, logw []float64) {
 	}
 }
 
-// posterior stores the posterior mean of one state in sum: scaled is √ᾱ·m, inverse 1/(ᾱv + 1 − ᾱ),
+// shrunk stores the posterior mean of one state in sum: scaled is √ᾱ·m, inverse 1/(ᾱv + 1 − ᾱ),
 // gain √ᾱ·v times that, base the log-weights with the normalisers.
-func posterior(sum []float64, x []float32, mean, scaled, inverse, gain, base, p []float64) {
+func shrunk(sum []float64, x []float32, mean, scaled, inverse, gain, base, p []float64) {
 	n := len(x)
 	for k := range p {
 		q := 0.0

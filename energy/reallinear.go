@@ -15,17 +15,19 @@ type RealLinear struct {
 	c float64
 }
 
+var _ Scored = (*RealLinear)(nil)
+
 // NewRealLinear returns the energy wᵀx + c with a copy of w. It returns an error
 // if w is empty or a number is not finite.
 func NewRealLinear(w []float64, c float64) (*RealLinear, error) {
 	if len(w) == 0 {
-		return nil, fmt.Errorf("energy: NewRealLinear: len(w) = 0, want ≥ 1")
+		return nil, fmt.Errorf("energy: NewLinear: len(w) = 0, want ≥ 1")
 	}
-	if err := checkFinite("NewRealLinear", "w", w); err != nil {
+	if err := checkFinite("NewLinear", "w", w); err != nil {
 		return nil, err
 	}
 	if !check.Finite(c) {
-		return nil, fmt.Errorf("energy: NewRealLinear: c = %v, want a finite number", c)
+		return nil, fmt.Errorf("energy: NewLinear: c = %v, want a finite number", c)
 	}
 	return &RealLinear{slices.Clone(w), c}, nil
 }

@@ -15,6 +15,8 @@ type RealQuadratic struct {
 	c    float64
 }
 
+var _ Scored = (*RealQuadratic)(nil)
+
 // NewRealQuadratic returns the energy with copies of A (n × n, row-major) and b
 // (n; nil means zeros). It returns an error unless A is square, symmetric to
 // the bit and everything is finite.
@@ -24,27 +26,27 @@ func NewRealQuadratic(a, b []float64, c float64) (*RealQuadratic, error) {
 		n++
 	}
 	if len(a) == 0 || n*n != len(a) {
-		return nil, fmt.Errorf("energy: NewRealQuadratic: len(a) = %d, want a positive square", len(a))
+		return nil, fmt.Errorf("energy: NewQuadratic: len(a) = %d, want a positive square", len(a))
 	}
 	if b == nil {
 		b = make([]float64, n)
 	}
 	if len(b) != n {
-		return nil, fmt.Errorf("energy: NewRealQuadratic: len(b) = %d, want %d", len(b), n)
+		return nil, fmt.Errorf("energy: NewQuadratic: len(b) = %d, want %d", len(b), n)
 	}
-	if err := checkFinite("NewRealQuadratic", "a", a); err != nil {
+	if err := checkFinite("NewQuadratic", "a", a); err != nil {
 		return nil, err
 	}
-	if err := checkFinite("NewRealQuadratic", "b", b); err != nil {
+	if err := checkFinite("NewQuadratic", "b", b); err != nil {
 		return nil, err
 	}
 	if !check.Finite(c) {
-		return nil, fmt.Errorf("energy: NewRealQuadratic: c = %v, want a finite number", c)
+		return nil, fmt.Errorf("energy: NewQuadratic: c = %v, want a finite number", c)
 	}
 	for i := range n {
 		for j := range i {
 			if a[i*n+j] != a[j*n+i] {
-				return nil, fmt.Errorf("energy: NewRealQuadratic: a[%d,%d] = %v, want %v as a[%d,%d]", i, j, a[i*n+j], a[j*n+i], j, i)
+				return nil, fmt.Errorf("energy: NewQuadratic: a[%d,%d] = %v, want %v as a[%d,%d]", i, j, a[i*n+j], a[j*n+i], j, i)
 			}
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 )
@@ -68,23 +67,6 @@ func ExampleFitMarkov() {
 	}
 	fmt.Printf("%.4f\n", math.Exp(m.LogProb([]int32{0, 1, 0})))
 	// Output: 0.3333
-}
-
-func ExampleReadRudy() {
-	g, err := energy.ReadRudy(strings.NewReader("3 2\n1 2 5\n2 3\n"))
-	if err != nil {
-		panic(err)
-	}
-	m, _ := energy.MaxCut(g)
-	e := make([]float64, 1)
-	x := []int32{0, 1, 0}
-	m.Energy(e, x)
-	fmt.Println("cut", g.Cut(x), "energy", e[0])
-	_, err = energy.ReadRudy(strings.NewReader("3 1\n1 4\n"))
-	fmt.Println(err)
-	// Output:
-	// cut 6 energy -3
-	// energy: ReadRudy: line 2: column 2: j = 4, want an integer in 1 … 3
 }
 
 // Scale changes the temperature: the colder, the more spins follow the field.
