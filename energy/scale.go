@@ -49,7 +49,7 @@ func (s *scaled) Energy(e []float64, x []int32) {
 	scaleAll(e, s.beta)
 }
 
-// As answers as [As] asks.
+// As implements [Capable].
 func (s *scaled) As(target any) bool {
 	switch p := target.(type) {
 	case *Differentiable:
