@@ -70,7 +70,7 @@ func (c ARChannel) check(length int) error {
 	}
 	for k, phi := range c.Coef {
 		if !check.Finite(phi) {
-			return fmt.Errorf("Coef[%d] = %v, want finite", k, phi)
+			return fmt.Errorf("has Coef[%d] = %v, want finite", k, phi)
 		}
 	}
 	return nil
