@@ -1,5 +1,7 @@
 package constraint
 
+import "github.com/gibbsite-go/gibbsite/internal/automata"
+
 // union is the lazy product of two automata that survives the death of one.
 // Its state is (p+1)·(States(b)+1) + (q+1), 0 standing for dead.
 type union struct {
@@ -50,7 +52,7 @@ func (u *union) Accepting(state int) bool {
 }
 
 func (u *union) Classes(levels int) (of []int32, n int) {
-	return refine([]Automaton{u.a, u.b}, levels)
+	return automata.Refine([]Automaton{u.a, u.b}, levels)
 }
 
 // complement accepts where a is dead or does not accept. State 0 is dead in a;
@@ -79,4 +81,4 @@ func (c complement) Next(state int, token int32) int {
 
 func (c complement) Accepting(state int) bool { return state == 0 || !c.a.Accepting(state-1) }
 
-func (c complement) Classes(levels int) (of []int32, n int) { return Classes(c.a, levels) }
+func (c complement) Classes(levels int) (of []int32, n int) { return automata.Classes(c.a, levels) }

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
@@ -99,7 +100,7 @@ func TestConcat(t *testing.T) {
 		d, err := Concat(context.Background(), levels, Limits{}, parts...)
 		if err != nil {
 			require.ErrorIs(rt, err, ErrInfeasible)
-			sequences(levels, length, func(x []int32) { require.False(rt, cut(in, x)) })
+			exact.Sequences(levels, length, func(x []int32) { require.False(rt, cut(in, x)) })
 			return
 		}
 		requireLanguage(rt, d, levels, length, func(x []int32) bool { return cut(in, x) })

@@ -1,6 +1,10 @@
 package constraint
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/automata"
+)
 
 // columns builds a table over a large vocabulary row by row and keeps, instead
 // of one column per token, one per class of tokens whose columns are equal so
@@ -103,12 +107,12 @@ func (c *columns) open(class, target int32) int32 {
 func (c *columns) entries() int { return c.rows * len(c.col) }
 
 // table returns the rows as a table.
-func (c *columns) table(accepting []bool) *table {
+func (c *columns) table(accepting []bool) *automata.Table {
 	k := len(c.col)
-	t := &table{levels: len(c.of), classes: k, of: c.of, next: make([]int32, c.rows*k), accepting: accepting}
+	t := &automata.Table{Class: c.of, Width: k, To: make([]int32, c.rows*k), Final: accepting}
 	for j, col := range c.col {
 		for r, to := range col {
-			t.next[r*k+j] = to
+			t.To[r*k+j] = to
 		}
 	}
 	return t

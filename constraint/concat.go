@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/binary"
 	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/automata"
 )
 
 // Concat compiles the language of the sequences x_1 x_2 … whose pieces x_j are
@@ -17,12 +19,11 @@ func Concat(ctx context.Context, levels int, limits Limits, parts ...Automaton) 
 	if levels < 1 {
 		return nil, &ArgumentError{"Concat", "levels", levels, "≥ 1"}
 	}
-	filled, err := limits.filled("Concat")
-	if err != nil {
+	if err := limits.Check("Concat", 0, 0, 0); err != nil {
 		return nil, err
 	}
 	if len(parts) == 0 {
-		parts = []Automaton{Count{Levels: identity(levels), Max: None}}
+		parts = []Automaton{Count{Levels: automata.Identity(levels), Max: None}}
 	}
 	d, err := Compile(ctx, parts[len(parts)-1], levels, limits)
 	if err != nil {
@@ -30,7 +31,7 @@ func Concat(ctx context.Context, levels int, limits Limits, parts ...Automaton) 
 	}
 	// From the right, so that what follows is small and minimal.
 	for i := len(parts) - 2; i >= 0; i-- {
-		t, err := concat(ctx, parts[i], d, filled)
+		t, err := concat(ctx, parts[i], d, limits)
 		if err != nil {
 			return nil, err
 		}
@@ -57,10 +58,10 @@ func (p pair) key(buf []byte) []byte {
 }
 
 // concat explores the concatenation of a and b.
-func concat(ctx context.Context, a Automaton, b *DFA, limits Limits) (*table, error) {
-	t := &table{levels: b.levels}
-	t.of, t.classes = refine([]Automaton{a, b}, b.levels)
-	rep := representatives(t.of, t.classes)
+func concat(ctx context.Context, a Automaton, b *DFA, limits Limits) (*automata.Table, error) {
+	t := &automata.Table{}
+	t.Class, t.Width = automata.Refine([]Automaton{a, b}, b.Levels())
+	rep := automata.Representatives(t.Class, t.Width)
 	var (
 		pairs  []pair
 		number = map[string]int32{}
@@ -89,15 +90,15 @@ func concat(ctx context.Context, a Automaton, b *DFA, limits Limits) (*table, er
 	scratch := pair{first: a.Start()}
 	find(scratch)
 	for head := 0; head < len(pairs); head++ {
-		if head%pollEvery == 0 && ctx.Err() != nil {
+		if head%automata.PollStates == 0 && ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
 		p := pairs[head]
 		accepting := false
 		for _, s := range p.rest {
-			accepting = accepting || b.accepting[s]
+			accepting = accepting || b.Accepting(int(s))
 		}
-		t.accepting = append(t.accepting, accepting)
+		t.Final = append(t.Final, accepting)
 		for _, token := range rep {
 			scratch.first, scratch.rest = p.first, scratch.rest[:0]
 			if p.first >= 0 {
@@ -108,9 +109,9 @@ func concat(ctx context.Context, a Automaton, b *DFA, limits Limits) (*table, er
 					scratch.rest = append(scratch.rest, int32(to))
 				}
 			}
-			t.next = append(t.next, find(scratch))
+			t.To = append(t.To, find(scratch))
 		}
-		if err := limits.check("Concat", len(pairs), len(pairs)*t.classes, bytes); err != nil {
+		if err := limits.Check("Concat", len(pairs), len(pairs)*t.Width, bytes); err != nil {
 			return nil, err
 		}
 	}

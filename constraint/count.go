@@ -1,6 +1,12 @@
 package constraint
 
-import "slices"
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/automata"
+)
 
 // None, as Count.Max, allows no site at all to take one of the levels.
 const None = -1
@@ -10,7 +16,7 @@ const None = -1
 //	Min ≤ #{i : x_i ∈ Levels} ≤ Max.
 //
 // It is used as a literal and is both a language of sequences of any length
-// (an [Automaton]) and a [Set].
+// ([Counting]) and a [Set].
 //
 // Max = 0 means unset, that is unbounded, whatever Min is; write [None] to
 // forbid the levels altogether. So Count{Levels: l, Min: 2} is "at least two",
@@ -38,6 +44,20 @@ func (c Count) Validate() error {
 	return nil
 }
 
+// String returns the count as a literal.
+func (c Count) String() string {
+	return fmt.Sprintf("Count{Levels:%v Min:%d Max:%d}", c.Levels, c.Min, c.Max)
+}
+
+// Counts returns the levels that count and the bounds.
+func (c Count) Counts() (levels []int32, least, most int) {
+	most, bounded := c.upper()
+	if !bounded {
+		most = math.MaxInt
+	}
+	return c.Levels, max(c.Min, 0), most
+}
+
 // upper returns the upper bound, if there is one.
 func (c Count) upper() (int, bool) { return max(c.Max, 0), c.Max != 0 }
 
@@ -56,7 +76,7 @@ func (c Count) Start() int { return 0 }
 
 // Next returns the count after token; beyond Max it is dead, and without a Max
 // it stays at Min. It takes O(len(Levels)) steps; for large level sets ask
-// once per class, see [Classes].
+// once per class, see [Count.Classes].
 func (c Count) Next(state int, token int32) int {
 	if !slices.Contains(c.Levels, token) {
 		return state
@@ -76,7 +96,7 @@ func (c Count) Accepting(state int) bool { return state >= c.Min }
 // Classes tells the levels that count from the others.
 func (c Count) Classes(levels int) (of []int32, n int) {
 	in := c.membership(levels)
-	return classesBy(levels, func(t int32) bool { return in[t] })
+	return automata.ClassesBy(levels, func(t int32) bool { return in[t] })
 }
 
 // Len returns the number of bounds that are set, 0 to 2.

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/stretchr/testify/require"
 )
 
@@ -42,6 +43,11 @@ func TestCount(t *testing.T) {
 			return c.least <= n && n <= c.most
 		})
 		requireSet(t, c.Count, 3, 6, c.Count)
+		for _, counting := range []Counting{c.Count, &c.Count, struct{ Count }{c.Count}} {
+			levels, least, most := counting.Counts()
+			require.Equal(t, c.Levels, levels)
+			require.Equal(t, []int{c.least, c.most}, []int{least, most})
+		}
 		require.Equal(t, c.least > c.most, c.Validate() != nil)
 		if c.least > c.most {
 			require.ErrorIs(t, c.Validate(), ErrInfeasible)
@@ -60,7 +66,7 @@ func requireSet(t testingT, s Set, levels, length int, a Automaton) {
 	one := make([]float64, n)
 	x2 := []float64{}
 	var states []int32
-	sequences(levels, length, func(x []int32) {
+	exact.Sequences(levels, length, func(x []int32) {
 		s.Violation(one, x)
 		ok := true
 		for _, g := range one {

@@ -5,13 +5,15 @@ import (
 	"encoding/binary"
 	"regexp/syntax"
 	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/automata"
 )
 
 // determinise runs the subset construction over rune classes. A state is the
 // set of instructions that a match may wait at — consuming ones, assertions
 // and the final one, closed under everything else — and the kind of the rune
 // before, which assertions look at together with the rune after.
-func determinise(ctx context.Context, name string, prog *syntax.Prog, runes *runeClasses, limits Limits) (*table, error) {
+func determinise(ctx context.Context, name string, prog *syntax.Prog, runes *runeClasses, limits Limits) (*automata.Table, error) {
 	d := &subsets{
 		prog: prog, runes: runes,
 		number: map[string]int32{},
@@ -21,33 +23,29 @@ func determinise(ctx context.Context, name string, prog *syntax.Prog, runes *run
 		d.looks = d.looks || prog.Inst[i].Op == syntax.InstEmptyWidth
 	}
 	k := len(runes.rep)
-	t := &table{levels: k, classes: k, of: identity(k)}
+	t := &automata.Table{Class: automata.Identity(k), Width: k}
 	d.begin()
 	d.add(uint32(prog.Start))
 	d.find(d.kindOf(-1))
 	polled := 0
 	for head := 0; head < len(d.states); head++ {
-		if d.work-polled > pollWork || head == 0 {
+		if d.work-polled > automata.PollWork || head == 0 {
 			polled = d.work
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
 		}
 		s := d.states[head]
-		t.accepting = append(t.accepting, d.matches(s))
+		t.Final = append(t.Final, d.matches(s))
 		for c := range k {
-			t.next = append(t.next, d.step(s, c))
+			t.To = append(t.To, d.step(s, c))
 		}
-		if err := limits.check(name, len(d.states), k*len(d.states), d.bytes); err != nil {
+		if err := limits.Check(name, len(d.states), k*len(d.states), d.bytes); err != nil {
 			return nil, err
 		}
 	}
 	return t, nil
 }
-
-// pollWork is the number of instructions visited between two looks at the
-// context, some milliseconds.
-const pollWork = 1 << 20
 
 // subsets numbers sets of instructions.
 type subsets struct {

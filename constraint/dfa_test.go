@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
@@ -36,13 +37,13 @@ func TestNewDFAKeepsTheLanguageAndIsMinimal(t *testing.T) {
 		want := func(x []int32) bool { return walk(next, accepting, levels, x) }
 		if err != nil {
 			require.ErrorIs(rt, err, ErrInfeasible)
-			sequences(levels, 6, func(x []int32) { require.False(rt, want(x)) })
+			exact.Sequences(levels, 6, func(x []int32) { require.False(rt, want(x)) })
 			return
 		}
-		requireAccepts(rt, d, levels, 7, want)
-		requireMinimal(rt, d)
+		exact.Accepts(rt, d, levels, 7, want)
+		exact.Minimal(rt, d)
 		requireClasses(rt, d, levels+1)
-		again, err := NewDFA(levels, expand(d), d.accepting)
+		again, err := NewDFA(levels, expand(d), d.table.Final)
 		require.NoError(rt, err)
 		require.Equal(rt, d, again, "the form is canonical")
 	})
@@ -52,7 +53,7 @@ func TestNewDFAKeepsTheLanguageAndIsMinimal(t *testing.T) {
 func expand(d *DFA) []int32 {
 	var next []int32
 	for s := range d.States() {
-		for token := range int32(d.levels) {
+		for token := range int32(d.Levels()) {
 			next = append(next, int32(d.Next(s, token)))
 		}
 	}
@@ -111,6 +112,28 @@ func TestCompile(t *testing.T) {
 	e, err := Compile(context.Background(), plain{c}, 3, Limits{})
 	require.NoError(t, err)
 	require.Equal(t, d, e)
+}
+
+// rows is a table of one's own, with a state that is not reached.
+type rows struct{ Automaton }
+
+func (rows) Classes(levels int) ([]int32, int) { return []int32{0, 1, 0}[:levels], 2 }
+func (rows) Table() ([]int32, int)             { return []int32{0, 1, 1, -1, 2, 0}, 2 }
+func (rows) Levels() int                       { return 3 }
+func (rows) Accepting(state int) bool          { return state == 1 }
+func (rows) Next(int, int32) int               { panic("explored") }
+
+func TestCompileReadsTables(t *testing.T) {
+	d, err := Compile(context.Background(), rows{}, 3, Limits{})
+	require.NoError(t, err)
+	requireLanguage(t, d, 3, 6, func(x []int32) bool {
+		return occurrences(x, 1) == 1
+	})
+	require.Equal(t, 2, d.States())
+	_, err = Compile(context.Background(), rows{}, 3, Limits{States: 2})
+	require.Equal(t, &LimitError{"Compile: states", 3, 2}, err)
+	next, _ := rows{}.Table()
+	require.Equal(t, []int32{0, 1, 1, -1, 2, 0}, next, "not modified")
 }
 
 func TestCompileErrors(t *testing.T) {

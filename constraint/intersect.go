@@ -1,13 +1,10 @@
 package constraint
 
 import (
-	"math"
-	"math/bits"
-)
+	"strings"
 
-// maxStates bounds the states of lazy products, so that one more state still
-// fits an int.
-const maxStates = math.MaxInt / 2
+	"github.com/gibbsite-go/gibbsite/internal/automata"
+)
 
 // Intersection is the language of the sequences that all parts accept. It is
 // a lazy product: its state is the tuple of the states of the parts, written
@@ -34,7 +31,7 @@ func Intersect(parts ...Automaton) (*Intersection, error) {
 	for _, a := range p.parts {
 		r, m := Split(a)
 		p.mask = p.mask.and(m)
-		if _, any := r.(Any); !any {
+		if !isAny(r) {
 			rest = append(rest, r)
 		}
 	}
@@ -53,19 +50,6 @@ func Intersect(parts ...Automaton) (*Intersection, error) {
 	return p, nil
 }
 
-// Split takes a language apart: a sequence is in a exactly if it is in rest and
-// mask allows every token of it. mask is nil if there is none. Only a [*Mask]
-// and an [*Intersection] with masks have one; everything else is all rest.
-func Split(a Automaton) (rest Automaton, mask *Mask) {
-	switch a := a.(type) {
-	case *Mask:
-		return Any{}, a
-	case *Intersection:
-		return a.rest, a.mask
-	}
-	return a, nil
-}
-
 // product returns the intersection without regard to masks.
 func product(parts []Automaton) (*Intersection, error) {
 	p := &Intersection{parts: parts, states: 1}
@@ -79,20 +63,6 @@ func product(parts []Automaton) (*Intersection, error) {
 	}
 	p.rest = p
 	return p, nil
-}
-
-// times multiplies numbers of states; where the product is too large it
-// returns a and false.
-func times(a, b int) (int, bool) {
-	if b > 0 && a > maxStates/b {
-		return a, false
-	}
-	return a * b, true
-}
-
-// tooMany reports a product of states beyond maxStates, by its number of bits.
-func tooMany(name string, a, b int) error {
-	return &LimitError{name + ": bits of a state", bits.Len(uint(a)) + bits.Len(uint(b)), bits.Len(uint(maxStates))}
 }
 
 func flatten(parts []Automaton) []Automaton {
@@ -110,6 +80,19 @@ func flatten(parts []Automaton) []Automaton {
 // Parts returns the automata that are intersected. The slice is the
 // intersection's own and must not be modified.
 func (p *Intersection) Parts() []Automaton { return p.parts }
+
+// Split returns the intersection of the parts without their masks, and the mask
+// that allows what all of theirs do, nil if there is none.
+func (p *Intersection) Split() (rest Automaton, mask *Mask) { return p.rest, p.mask }
+
+// String names the parts.
+func (p *Intersection) String() string {
+	names := make([]string, len(p.parts))
+	for i, a := range p.parts {
+		names[i] = automata.Name(a)
+	}
+	return strings.Join(names, " ∩ ")
+}
 
 // States returns the product of the parts' bounds.
 func (p *Intersection) States() int { return p.states }
@@ -152,4 +135,6 @@ func (p *Intersection) Accepting(state int) bool {
 }
 
 // Classes returns the common refinement of the parts' classes.
-func (p *Intersection) Classes(levels int) (of []int32, n int) { return refine(p.parts, levels) }
+func (p *Intersection) Classes(levels int) (of []int32, n int) {
+	return automata.Refine(p.parts, levels)
+}

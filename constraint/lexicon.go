@@ -2,8 +2,8 @@ package constraint
 
 import (
 	"iter"
-	"slices"
-	"sort"
+
+	"github.com/gibbsite-go/gibbsite/internal/automata"
 )
 
 // Lexicon is a set of token sequences, kept as the minimal acyclic automaton
@@ -16,26 +16,10 @@ import (
 // goroutines, but not while one adds to it; state numbers hold until the next
 // Add, whereas products and complements may be built once and follow.
 type Lexicon struct {
-	node      []node // node 0 is the start
-	edge      []Edge
-	spareNode []int32
-	spareEdge [][]int32 // offsets of unused runs of edges, by length
-	register  register
-	seen      []bool // tokens that occur
-	words     int
-	path      []int32
-	buf       []Edge
-}
-
-// Edge is a transition of a [Lexicon].
-type Edge struct{ Token, To int32 }
-
-// node is a state. Its edges are Lexicon.edge[at : at+edges], ascending by
-// token.
-type node struct {
-	at, edges int32
-	refs      int32 // edges that lead here
-	final     bool
+	store
+	seen  []bool // tokens that occur
+	words int
+	path  []int32
 }
 
 // maxNodes bounds the state numbers of a lexicon. It does not change as the
@@ -74,7 +58,7 @@ func (l *Lexicon) Add(x []int32) bool {
 	for i := len(x); i > depth; i-- {
 		l.buf = l.buf[:0]
 		if i < len(x) {
-			l.buf = append(l.buf, Edge{x[i], child})
+			l.buf = append(l.buf, edge{x[i], child})
 		}
 		child = l.intern(i == len(x))
 		shared = l.shares(child, shared)
@@ -85,7 +69,7 @@ func (l *Lexicon) Add(x []int32) bool {
 		final := l.node[p].final || i == len(x)
 		l.buf = append(l.buf[:0], l.edges(p)...)
 		if i < len(x) {
-			l.buf = put(l.buf, Edge{x[i], child})
+			l.buf = put(l.buf, edge{x[i], child})
 		}
 		if i == 0 {
 			l.replace(0, final)
@@ -93,10 +77,10 @@ func (l *Lexicon) Add(x []int32) bool {
 		}
 		if i >= shared {
 			child = l.intern(final)
-		} else if child = l.register.find(l, final, l.buf); child < 0 {
-			l.register.remove(l, p)
+		} else if child = l.register.find(&l.nodes, final, l.buf); child < 0 {
+			l.register.remove(&l.nodes, p)
 			l.replace(p, final)
-			l.register.insert(l, p)
+			l.register.insert(&l.nodes, p)
 			return true
 		}
 		shared = l.shares(child, shared)
@@ -116,16 +100,6 @@ func (l *Lexicon) shares(child int32, shared int) int {
 		}
 	}
 	return shared
-}
-
-// put replaces the edge of e.Token, or inserts e.
-func put(edges []Edge, e Edge) []Edge {
-	i := sort.Search(len(edges), func(i int) bool { return edges[i].Token >= e.Token })
-	if i < len(edges) && edges[i].Token == e.Token {
-		edges[i] = e
-		return edges
-	}
-	return slices.Insert(edges, i, e)
 }
 
 // note marks the tokens of x as seen.
@@ -164,7 +138,7 @@ func (l *Lexicon) each(s int32, x []int32, yield func([]int32) bool) bool {
 		return false
 	}
 	for _, e := range l.edges(s) {
-		if !l.each(e.To, append(x, e.Token), yield) {
+		if !l.each(e.to, append(x, e.token), yield) {
 			return false
 		}
 	}
@@ -188,46 +162,13 @@ func (l *Lexicon) Next(state int, token int32) int {
 // Accepting reports whether a sequence of the set ends in state.
 func (l *Lexicon) Accepting(state int) bool { return state < len(l.node) && l.node[state].final }
 
-// Edges returns the transitions of state, ascending by token. The slice is the
-// lexicon's own, must not be modified and holds until the next Add.
-func (l *Lexicon) Edges(state int) []Edge {
-	if len(l.node) == 0 {
-		return nil
-	}
-	return l.edges(int32(state))
-}
-
 // Classes unites the tokens that no sequence uses. The classes of a growing
 // lexicon change.
 func (l *Lexicon) Classes(levels int) (of []int32, n int) {
-	return classesBy(levels, func(t int32) int32 {
+	return automata.ClassesBy(levels, func(t int32) int32 {
 		if int(t) < len(l.seen) && l.seen[t] {
 			return t
 		}
 		return -1
 	})
-}
-
-func (l *Lexicon) edges(s int32) []Edge {
-	n := &l.node[s]
-	return l.edge[n.at : n.at+n.edges : n.at+n.edges]
-}
-
-// follow returns the state after token, −1 if there is none.
-func (l *Lexicon) follow(s, token int32) int32 {
-	edges := l.edges(s)
-	for len(edges) > 8 { // halve, then look at each: 8 edges are one cache line
-		half := len(edges) / 2
-		if edges[half].Token <= token {
-			edges = edges[half:]
-		} else {
-			edges = edges[:half]
-		}
-	}
-	for _, e := range edges {
-		if e.Token == token {
-			return e.To
-		}
-	}
-	return -1
 }

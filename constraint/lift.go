@@ -3,6 +3,7 @@ package constraint
 import (
 	"context"
 	"errors"
+	"fmt"
 )
 
 // Lift carries a language of texts over to the tokens of a vocabulary: bytes is
@@ -31,11 +32,9 @@ func Lift(ctx context.Context, bytes Automaton, v Vocabulary, limits Limits) (*D
 
 // lift does the work of Lift for a compiled byte automaton.
 func lift(ctx context.Context, name string, bytes *DFA, v Vocabulary, text []bool, limits Limits) (*DFA, error) {
-	limits, err := limits.filled(name)
-	if err != nil {
-		return nil, err
-	}
-	w := &lifter{bytes: bytes, trie: newTrie(v, text), number: make([]int32, bytes.States()+1)}
+	w := &lifter{trie: newTrie(v, text), number: make([]int32, bytes.States()+1)}
+	w.next, w.classes = bytes.Table()
+	w.of, _ = bytes.Classes(256)
 	for s := range w.number {
 		w.number[s] = -1
 	}
@@ -50,7 +49,7 @@ func lift(ctx context.Context, name string, bytes *DFA, v Vocabulary, text []boo
 		}
 		s := int(w.queue[head])
 		w.tokens, w.targets = w.tokens[:0], w.targets[:0]
-		accept := s == padded || bytes.accepting[s]
+		accept := s == padded || bytes.Accepting(s)
 		if s != padded {
 			w.walk(int32(s))
 		}
@@ -61,20 +60,22 @@ func lift(ctx context.Context, name string, bytes *DFA, v Vocabulary, text []boo
 		}
 		accepting = append(accepting, accept)
 		rows.add(w.tokens, w.targets)
-		if err := limits.check(name, len(w.queue), rows.entries(), 0); err != nil {
+		if err := limits.Check(name, len(w.queue), rows.entries(), 0); err != nil {
 			return nil, err
 		}
 	}
-	d, err := finish(ctx, name, rows.table(accepting))
+	d, err := Compile(ctx, rows.table(accepting), len(v.Tokens), limits)
 	if errors.Is(err, ErrInfeasible) {
-		return nil, infeasible("%s: no token sequence spells a text of the language", name)
+		return nil, fmt.Errorf("constraint: %s: no token sequence spells a text of the language: %w", name, ErrInfeasible)
 	}
 	return d, err
 }
 
 // lifter walks the trie from one byte state after the other.
 type lifter struct {
-	bytes           *DFA
+	next            []int32 // table of the byte automaton
+	classes         int
+	of              []int32
 	trie            *trie
 	number          []int32 // row of each byte state, −1
 	queue           []int32 // byte states by row
@@ -93,11 +94,11 @@ func (w *lifter) find(s int32) int32 {
 
 // walk lists the tokens that are alive in byte state s.
 func (w *lifter) walk(s int32) {
-	t, next, classes, of := w.trie, w.bytes.next, w.bytes.classes, w.bytes.of
+	t := w.trie
 	w.stack[0] = s
 	for i := 0; i < len(t.symbol); {
 		d := t.depth[i]
-		to := next[int(w.stack[d-1])*classes+int(of[t.symbol[i]])]
+		to := w.next[int(w.stack[d-1])*w.classes+int(w.of[t.symbol[i]])]
 		if to < 0 {
 			i = int(t.end[i])
 			continue

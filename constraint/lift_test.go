@@ -9,6 +9,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/internal/automata"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
@@ -35,25 +37,25 @@ func TestRegexpWithPaddingAndForbiddenTokens(t *testing.T) {
 		want := regexp.MustCompile(`\A(?:` + pattern + `)\z`)
 		d, err := Regexp(context.Background(), pattern, v, Limits{})
 		require.NoError(t, err)
-		requireAccepts(t, d, len(v.Tokens), 5, func(x []int32) bool {
+		exact.Accepts(t, d, len(v.Tokens), 5, func(x []int32) bool {
 			s, ok := paddedText(v, x)
 			return ok && want.MatchString(s)
 		})
-		requireMinimal(t, d)
-		require.Equal(t, d.of[0], d.of[5])
+		exact.Minimal(t, d)
+		of, _ := d.Classes(len(v.Tokens))
+		require.Equal(t, of[0], of[5])
 	}
 	require.Equal(t, "aab", v.Text([]int32{1, 4, 2, 0, 5}))
 }
 
 func TestLift(t *testing.T) {
 	// Any byte automaton will do, here "an even number of a".
-	even := plain{parity{}}
 	rapid.Check(t, func(rt *rapid.T) {
 		n := rapid.IntRange(1, 6).Draw(rt, "tokens")
 		v := Vocabulary{Tokens: rapid.SliceOfN(rapid.StringMatching(`[abc]{1,4}`), n, n).Draw(rt, "texts")}
-		d, err := Lift(context.Background(), even, v, Limits{})
+		d, err := Lift(context.Background(), parity{}, v, Limits{})
 		require.NoError(rt, err)
-		requireAccepts(rt, d, n, 4, func(x []int32) bool {
+		exact.Accepts(rt, d, n, 4, func(x []int32) bool {
 			count := 0
 			for _, b := range v.Text(x) {
 				if b == 'a' {
@@ -62,7 +64,7 @@ func TestLift(t *testing.T) {
 			}
 			return count%2 == 0
 		})
-		requireMinimal(rt, d)
+		exact.Minimal(rt, d)
 	})
 }
 
@@ -130,7 +132,7 @@ func TestColumns(t *testing.T) {
 			row := rapid.SliceOfN(rapid.Int32Range(-1, 2), levels, levels).Draw(rt, "row")
 			want = append(want, row)
 			var tokens, targets []int32
-			for _, token := range rapid.Permutation(identity(levels)).Draw(rt, "order") {
+			for _, token := range rapid.Permutation(automata.Identity(levels)).Draw(rt, "order") {
 				if row[token] >= 0 {
 					tokens, targets = append(tokens, token), append(targets, row[token])
 				}
@@ -141,7 +143,7 @@ func TestColumns(t *testing.T) {
 		tab := c.table(make([]bool, rows))
 		for r, row := range want {
 			for token, to := range row {
-				require.Equal(rt, to, tab.next[r*tab.classes+int(tab.of[token])])
+				require.Equal(rt, int(to), tab.Next(r, int32(token)))
 			}
 		}
 		for k, n := range c.size {
@@ -153,9 +155,11 @@ func TestColumns(t *testing.T) {
 			}
 			require.Equal(rt, count, int(n))
 		}
-		before := tab.classes
-		tab.mergeClasses()
-		require.Equal(rt, before, tab.classes, "classes are as coarse as they can be")
+		for k, column := range c.col {
+			for _, other := range c.col[:k] {
+				require.NotEqual(rt, other, column, "classes are as coarse as they can be")
+			}
+		}
 	})
 }
 
@@ -230,7 +234,8 @@ func BenchmarkRegexp(b *testing.B) {
 				}
 			}
 			b.ReportMetric(float64(d.States()), "states")
-			b.ReportMetric(float64(d.classes), "classes")
+			_, classes := d.Table()
+			b.ReportMetric(float64(classes), "classes")
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/stretchr/testify/require"
 )
 
@@ -91,7 +92,7 @@ func TestLinearOnTokensIsTheLanguage(t *testing.T) {
 		require.NoError(t, l.Validate(12))
 		require.Equal(t, c.Len(), l.Len())
 		one, g, h := make([]float32, 12), make([]float64, l.Len()), make([]float64, l.Len())
-		sequences(3, 4, func(x []int32) {
+		exact.Sequences(3, 4, func(x []int32) {
 			if len(x) != 4 || c == Set(fixed) && (x[0] == 2 || x[2] != 0) {
 				return
 			}

@@ -3,6 +3,8 @@ package constraint
 import (
 	"fmt"
 	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/automata"
 )
 
 // Mask restricts the levels of single sites: x_i ∈ allowed_i for every site i
@@ -16,6 +18,30 @@ type Mask struct {
 	sites, levels int
 	words         int      // per site
 	bits          []uint64 // bit l of row i: level l is allowed at site i
+}
+
+// Masked languages carry a mask beside the rest of them: [Mask] and
+// [Intersection] are Masked.
+//
+// A mask is an automaton like any other: its state is the site. A consumer that
+// has a weight for every (site, level) does better with weights of −Inf, because
+// a mask tells apart tokens that the rest of the language cannot, and the cost
+// of a trellis grows with the number of token classes.
+type Masked interface {
+	Automaton
+
+	// Split takes the language apart: a sequence is in it exactly if it is in
+	// rest and mask allows every token of it. mask is nil if there is none.
+	Split() (rest Automaton, mask *Mask)
+}
+
+// Split takes a language apart, as [Masked.Split] does; one that is not Masked
+// is all rest.
+func Split(a Automaton) (rest Automaton, mask *Mask) {
+	if m, ok := a.(Masked); ok {
+		return m.Split()
+	}
+	return a, nil
 }
 
 // NewMask returns the mask that allows the levels allowed[i] at site i, all
@@ -83,6 +109,9 @@ func (m *Mask) Apply(w []float32) {
 	}
 }
 
+// Split returns all sequences and m.
+func (m *Mask) Split() (rest Automaton, mask *Mask) { return Any{}, m }
+
 // States returns one more than the number of sites.
 func (m *Mask) States() int { return m.sites + 1 }
 
@@ -103,7 +132,7 @@ func (m *Mask) Accepting(int) bool { return true }
 // Classes unites levels that are allowed at the same sites.
 func (m *Mask) Classes(levels int) (of []int32, n int) {
 	column := make([]byte, m.sites)
-	return classesBy(levels, func(t int32) string {
+	return automata.ClassesBy(levels, func(t int32) string {
 		for i := range column {
 			column[i] = 0
 			if m.Allows(i, t) {

@@ -3,6 +3,7 @@ package constraint
 import (
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/internal/automata"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -15,6 +16,7 @@ func TestName(t *testing.T) {
 	count := Count{Levels: []int32{1}, Min: 2, Max: 3}
 	both, err := Intersect(named{}, count)
 	require.NoError(t, err)
-	assert.Equal(t, "plates ∩ Count{Levels:[1] Min:2 Max:3}", Name(both))
-	assert.Equal(t, "constraint.Lexicon", Name(new(Lexicon)))
+	assert.Equal(t, "plates ∩ Count{Levels:[1] Min:2 Max:3}", automata.Name(both))
+	assert.Equal(t, count.String(), automata.Name(&count))
+	assert.Equal(t, "constraint.Lexicon", automata.Name(new(Lexicon)))
 }

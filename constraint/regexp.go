@@ -3,8 +3,22 @@ package constraint
 import (
 	"context"
 	"errors"
+	"fmt"
 	"regexp/syntax"
 )
+
+// PatternError says that a regular expression cannot be compiled. It unwraps
+// to the reason, for instance a *syntax.Error.
+type PatternError struct {
+	Pattern string
+	Err     error
+}
+
+func (e *PatternError) Error() string {
+	return fmt.Sprintf("constraint: pattern %q: %v", e.Pattern, e.Err)
+}
+
+func (e *PatternError) Unwrap() error { return e.Err }
 
 // Regexp compiles a regular expression over a vocabulary of multi-byte tokens
 // to the minimal automaton of the token sequences whose joined text matches as
@@ -30,10 +44,6 @@ func Regexp(ctx context.Context, pattern string, v Vocabulary, limits Limits) (*
 	if err != nil {
 		return nil, err
 	}
-	filled, err := limits.filled(name)
-	if err != nil {
-		return nil, err
-	}
 	re, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
 		return nil, &PatternError{pattern, err}
@@ -43,16 +53,16 @@ func Regexp(ctx context.Context, pattern string, v Vocabulary, limits Limits) (*
 		return nil, &PatternError{pattern, err}
 	}
 	runes := newRuneClasses(prog)
-	t, err := determinise(ctx, name, prog, runes, filled)
+	t, err := determinise(ctx, name, prog, runes, limits)
 	if err != nil {
 		return nil, err
 	}
-	overRunes, err := finish(ctx, name, t)
+	overRunes, err := Compile(ctx, t, t.Levels(), limits)
 	if errors.Is(err, ErrInfeasible) {
-		return nil, infeasible("Regexp: nothing matches %q", pattern)
+		return nil, fmt.Errorf("constraint: Regexp: nothing matches %q: %w", pattern, ErrInfeasible)
 	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("constraint: Regexp: %w", err)
 	}
 	spelled := newSpelled(overRunes, runes)
 	for t, ok := range text {
@@ -60,16 +70,14 @@ func Regexp(ctx context.Context, pattern string, v Vocabulary, limits Limits) (*
 			spelled.use(v.Tokens[t])
 		}
 	}
-	t, err = explore(ctx, name, spelled, 256, filled)
+	d, err := Compile(ctx, spelled, 256, limits)
 	if err != nil {
-		return nil, err
-	}
-	bytes, err := finish(ctx, name, t)
-	if err == nil {
-		bytes, err = lift(ctx, name, bytes, v, text, filled)
+		err = fmt.Errorf("constraint: Regexp: %w", err)
+	} else {
+		d, err = lift(ctx, name, d, v, text, limits)
 	}
 	if errors.Is(err, ErrInfeasible) {
-		return nil, infeasible("Regexp: no token sequence spells a match of %q", pattern)
+		return nil, fmt.Errorf("constraint: Regexp: no token sequence spells a match of %q: %w", pattern, ErrInfeasible)
 	}
-	return bytes, err
+	return d, err
 }

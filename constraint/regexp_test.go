@@ -10,6 +10,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
@@ -29,7 +30,7 @@ func requireRegexp(t require.TestingT, pattern string, v Vocabulary, length int)
 	if err != nil {
 		require.ErrorIs(t, err, ErrInfeasible, pattern)
 	}
-	sequences(len(v.Tokens), length, func(x []int32) {
+	exact.Sequences(len(v.Tokens), length, func(x []int32) {
 		s := v.Text(x)
 		ok := utf8.ValidString(s) && want.MatchString(s)
 		if got := err == nil && Accepts(d, x); got != ok {
@@ -204,7 +205,7 @@ func TestRegexpIsMinimal(t *testing.T) {
 	for _, pattern := range corpus {
 		d, err := Regexp(context.Background(), pattern, Runes("ab\n_é"), Limits{})
 		if err == nil {
-			requireMinimal(t, d)
+			exact.Minimal(t, d)
 		}
 	}
 	// The textbook case: 2^(n+1) states for the n-th letter from the end.

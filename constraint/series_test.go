@@ -233,7 +233,7 @@ func TestSeriesBuilderRefusals(t *testing.T) {
 		"Autocorrelation: value = 1.5":         func(b *constraint.SeriesBuilder) { b.Autocorrelation(0, 1, 1.5) },
 		"Impute: len(x) = 1, want 10":          func(b *constraint.SeriesBuilder) { b.Impute([]float64{1}) },
 		"2 ≤ b at 0 ≤ 1 = 2 … 1, want numbers": func(b *constraint.SeriesBuilder) { b.Bounds(1, 2, 1) },
-		"mine: constraint: Slabs: ":            func(b *constraint.SeriesBuilder) { b.Row("mine", constraint.Row{}, math.NaN(), 1) },
+		": Slabs: Lower[0] = NaN":              func(b *constraint.SeriesBuilder) { b.Row("mine", constraint.Row{}, math.NaN(), 1) },
 		"OHLC: channel = 3, want 0…1": func(b *constraint.SeriesBuilder) {
 			b.OHLC(0, 1, 0, 3)
 			b.At(0, 0, 0)

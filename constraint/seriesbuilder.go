@@ -7,28 +7,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// SeriesShape says what the series of a [SeriesBuilder] are like.
-type SeriesShape struct {
-	Length, Channels int
-
-	// Names of the channels, for errors; nil means 0, 1, 2, ….
-	Names []string
-
-	// Raw value = Shift[c] + Scale[c]·standardised value, Scale > 0; nil means
-	// 0 and 1. Separate scales per channel are fine: rows over several channels
-	// are rewritten with them.
-	Shift, Scale []float64
-
-	// Tolerance is half the width that equations get, in standardised units:
-	// |a·x − b| ≤ Tolerance. 0 means 0.005, so that results hold to 0.01 with
-	// room for rounding; negative means none. Narasimhan et al. 2025 judge
-	// their samples at 0.01.
-	Tolerance float64
-}
-
-// defaultTolerance is half of the 0.01 of Narasimhan et al. 2025.
-const defaultTolerance = 0.005
-
 // SeriesBuilder collects constraints on real-valued series, written in raw
 // units, and compiles them to rows on standardised ones. The first error stays
 // and is what Build returns. Times and channels count from 0.
@@ -58,8 +36,8 @@ func NewSeriesBuilder(shape SeriesShape) *SeriesBuilder {
 	}
 	if b.err == nil {
 		for c := range shape.Channels {
-			if shift, scale := b.affine(c); !check.Finite(shift) || !check.Finite(scale) || !(scale > 0) {
-				b.refuse("shift and scale of channel "+b.channel(c), fmt.Sprintf("%v, %v", shift, scale), "finite and > 0: a constant channel has no scale")
+			if shift, scale := b.shape.affine(c); !check.Finite(shift) || !check.Finite(scale) || !(scale > 0) {
+				b.refuse("shift and scale of channel "+b.shape.channel(c), fmt.Sprintf("%v, %v", shift, scale), "finite and > 0: a constant channel has no scale")
 			}
 		}
 	}
@@ -79,7 +57,7 @@ func (b *SeriesBuilder) Build() (*Series, error) {
 // Mean fixes the mean of channel c.
 func (b *SeriesBuilder) Mean(c int, value float64) {
 	if b.at("Mean", c, 0) {
-		b.equal(fmt.Sprintf("mean of %s = %v", b.channel(c), value), b.total(c, 0, b.shape.Length, 1/float64(b.shape.Length)), value)
+		b.equal(fmt.Sprintf("mean of %s = %v", b.shape.channel(c), value), b.total(c, 0, b.shape.Length, 1/float64(b.shape.Length)), value)
 	}
 }
 
@@ -87,21 +65,21 @@ func (b *SeriesBuilder) Mean(c int, value float64) {
 // which is (last − first)/(length − 1).
 func (b *SeriesBuilder) MeanChange(c int, value float64) {
 	if last := b.shape.Length - 1; b.at("MeanChange", c, 1) {
-		b.equal(fmt.Sprintf("mean change of %s = %v", b.channel(c), value), b.difference(c, last, c, 0, 1/float64(last)), value)
+		b.equal(fmt.Sprintf("mean change of %s = %v", b.shape.channel(c), value), b.difference(c, last, c, 0, 1/float64(last)), value)
 	}
 }
 
 // Sum fixes the sum of channel c over from ≤ t < to.
 func (b *SeriesBuilder) Sum(c, from, to int, value float64) {
 	if b.within("Sum", c, from, to) {
-		b.equal(fmt.Sprintf("sum of %s, %s = %v", b.channel(c), span(from, to), value), b.total(c, from, to, 1), value)
+		b.equal(fmt.Sprintf("sum of %s, %s = %v", b.shape.channel(c), span(from, to), value), b.total(c, from, to, 1), value)
 	}
 }
 
 // At fixes the value of channel c at time t.
 func (b *SeriesBuilder) At(c, t int, value float64) {
 	if b.at("At", c, t) {
-		b.equal(fmt.Sprintf("%s at %d = %v", b.channel(c), t, value), b.total(c, t, t+1, 1), value)
+		b.equal(fmt.Sprintf("%s at %d = %v", b.shape.channel(c), t, value), b.total(c, t, t+1, 1), value)
 	}
 }
 
@@ -114,7 +92,7 @@ func (b *SeriesBuilder) Impute(x []float64) {
 	for i, v := range x {
 		if b.err == nil && !math.IsNaN(v) {
 			c, t := i%b.shape.Channels, i/b.shape.Channels
-			b.row(fmt.Sprintf("%s at %d = %v", b.channel(c), t, v), b.total(c, t, t+1, 1), v, v)
+			b.row(fmt.Sprintf("%s at %d = %v", b.shape.channel(c), t, v), b.total(c, t, t+1, 1), v, v)
 		}
 	}
 }
@@ -132,7 +110,7 @@ func (b *SeriesBuilder) Bounds(c int, lower, upper float64) {
 		return
 	}
 	for t := range b.shape.Length {
-		b.row(fmt.Sprintf("%v ≤ %s at %d ≤ %v", lower, b.channel(c), t, upper), b.total(c, t, t+1, 1), lower, upper)
+		b.row(fmt.Sprintf("%v ≤ %s at %d ≤ %v", lower, b.shape.channel(c), t, upper), b.total(c, t, t+1, 1), lower, upper)
 	}
 }
 
@@ -181,9 +159,9 @@ func (b *SeriesBuilder) Autocorrelation(c, lag int, value float64) {
 		b.refuse("Autocorrelation: value", value, "between -1 and 1")
 		return
 	}
-	tau := b.tolerance()
+	tau := b.shape.tolerance()
 	b.out.curves = append(b.out.curves, autocorrelation{c, b.shape.Channels, b.shape.Length, lag, value - tau, value + tau})
-	b.out.names = append(b.out.names, fmt.Sprintf("autocorrelation of %s at lag %d = %v", b.channel(c), lag, value))
+	b.out.names = append(b.out.names, fmt.Sprintf("autocorrelation of %s at lag %d = %v", b.shape.channel(c), lag, value))
 }
 
 // Row adds lower ≤ a·x ≤ upper on the raw series, with a name for errors. Its
@@ -205,7 +183,7 @@ func (b *SeriesBuilder) extreme(method, word string, c, t, sign int) {
 	if !b.at(method, c, t) {
 		return
 	}
-	name := fmt.Sprintf("%s at %d is the %s", b.channel(c), t, word)
+	name := fmt.Sprintf("%s at %d is the %s", b.shape.channel(c), t, word)
 	for i := range b.shape.Length {
 		if i != t {
 			b.row(name, b.difference(c, i, c, t, float64(sign)), math.Inf(-1), 0)
@@ -215,13 +193,13 @@ func (b *SeriesBuilder) extreme(method, word string, c, t, sign int) {
 
 // order adds x[c,t] ≤ x[d,u].
 func (b *SeriesBuilder) order(c, t, d, u int) {
-	name := fmt.Sprintf("%s at %d ≤ %s at %d", b.channel(c), t, b.channel(d), u)
+	name := fmt.Sprintf("%s at %d ≤ %s at %d", b.shape.channel(c), t, b.shape.channel(d), u)
 	b.row(name, b.difference(c, t, d, u, 1), math.Inf(-1), 0)
 }
 
 // equal adds a·x = value, up to the tolerance.
 func (b *SeriesBuilder) equal(name string, a Row, value float64) {
-	tau := float64(b.tolerance() * b.unit(a))
+	tau := float64(b.shape.tolerance() * b.unit(a))
 	b.row(name, a, value-tau, value+tau)
 }
 
@@ -232,13 +210,13 @@ func (b *SeriesBuilder) row(name string, a Row, lower, upper float64) {
 		return
 	}
 	if math.IsNaN(lower) || math.IsNaN(upper) || math.IsInf(lower, 1) || math.IsInf(upper, -1) || lower > upper {
-		b.err = &ArgumentError{"SeriesBuilder", name, fmt.Sprintf("%v … %v", lower, upper), "numbers, lower ≤ upper"}
+		b.err = &ArgumentError{Func: "series.Builder", Arg: name, Value: fmt.Sprintf("%v … %v", lower, upper), Want: "numbers, lower ≤ upper"}
 		return
 	}
 	unit := b.unit(a)
 	r := Row{Index: a.Index, Value: make([]float64, len(a.Value))}
 	for k, i := range a.Index {
-		shift, scale := b.affine(int(i) % b.shape.Channels)
+		shift, scale := b.shape.affine(int(i) % b.shape.Channels)
 		r.Value[k] = a.Value[k] * scale / unit
 		lower -= float64(a.Value[k] * shift)
 		upper -= float64(a.Value[k] * shift)
@@ -255,7 +233,7 @@ func (b *SeriesBuilder) row(name string, a Row, lower, upper float64) {
 func (b *SeriesBuilder) unit(a Row) float64 {
 	unit := 0.0
 	for _, i := range a.Index {
-		_, scale := b.affine(int(i) % b.shape.Channels)
+		_, scale := b.shape.affine(int(i) % b.shape.Channels)
 		unit = max(unit, scale)
 	}
 	if unit == 0 {
@@ -276,31 +254,6 @@ func (b *SeriesBuilder) total(c, from, to int, factor float64) (r Row) {
 func (b *SeriesBuilder) difference(c, t, d, u int, factor float64) Row {
 	n := b.shape.Channels
 	return Row{Index: []int32{int32(t*n + c), int32(u*n + d)}, Value: []float64{factor, -factor}}
-}
-
-func (b *SeriesBuilder) affine(c int) (shift, scale float64) {
-	scale = 1
-	if b.shape.Shift != nil {
-		shift = b.shape.Shift[c]
-	}
-	if b.shape.Scale != nil {
-		scale = b.shape.Scale[c]
-	}
-	return shift, scale
-}
-
-func (b *SeriesBuilder) tolerance() float64 {
-	if b.shape.Tolerance == 0 {
-		return defaultTolerance
-	}
-	return max(b.shape.Tolerance, 0)
-}
-
-func (b *SeriesBuilder) channel(c int) string {
-	if b.shape.Names != nil {
-		return b.shape.Names[c]
-	}
-	return fmt.Sprintf("channel %d", c)
 }
 
 // at reports whether channel c and time t exist; if not that is the error.
@@ -324,5 +277,8 @@ func (b *SeriesBuilder) within(method string, c, from, to int) bool {
 }
 
 func (b *SeriesBuilder) refuse(arg string, value any, want string) {
-	b.err = &ArgumentError{"SeriesBuilder", arg, value, want}
+	b.err = &ArgumentError{Func: "series.Builder", Arg: arg, Value: value, Want: want}
 }
+
+// span names a range of times.
+func span(from, to int) string { return fmt.Sprintf("t = %d…%d", from, to-1) }

@@ -4,22 +4,32 @@ import (
 	"slices"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/gibbsite-go/gibbsite/internal/automata"
 )
 
 // spelled is the byte automaton of an automaton over rune classes. Its state
 // is a rune state and a node of the decoding tree.
 type spelled struct {
-	runes *DFA
+	next  []int32      // table of the rune automaton, by state and class
+	width int          // classes of it
+	final []bool       // by state of it
 	nodes [][256]int32 // −1 invalid, n ≥ 0 node n, −2−c: a rune of class c is complete
 	used  [256]bool    // bytes of the vocabulary; others are dead
 }
 
 // newSpelled builds the decoding tree, which tells apart only what d does.
 func newSpelled(d *DFA, r *runeClasses) *spelled {
-	b := &decoder{spelled: &spelled{runes: d}, shared: map[[256]int32]int32{}, even: map[[2]int32]int32{}}
+	s := &spelled{}
+	s.next, s.width = d.Table()
+	for q := range d.States() {
+		s.final = append(s.final, d.Accepting(q))
+	}
+	of, _ := d.Classes(d.Levels())
+	b := &decoder{spelled: s, shared: map[[256]int32]int32{}, even: map[[2]int32]int32{}}
 	for j, c := range r.class {
 		if c >= 0 {
-			c = d.of[c]
+			c = of[c]
 		}
 		if len(b.class) > 0 && b.class[len(b.class)-1] == c {
 			continue
@@ -56,7 +66,7 @@ func (s *spelled) use(text string) {
 	}
 }
 
-func (s *spelled) States() int { return s.runes.States() * len(s.nodes) }
+func (s *spelled) States() int { return len(s.final) * len(s.nodes) }
 func (s *spelled) Start() int  { return 0 }
 
 func (s *spelled) Next(state int, b int32) int {
@@ -68,7 +78,7 @@ func (s *spelled) Next(state int, b int32) int {
 	case to >= 0:
 		return q*len(s.nodes) + int(to)
 	}
-	if q = int(s.runes.next[q*s.runes.classes+int(-2-to)]); q < 0 {
+	if q = int(s.next[q*s.width+int(-2-to)]); q < 0 {
 		return -1
 	}
 	return q * len(s.nodes)
@@ -76,12 +86,12 @@ func (s *spelled) Next(state int, b int32) int {
 
 // Accepting requires a text that does not end within a rune.
 func (s *spelled) Accepting(state int) bool {
-	return state%len(s.nodes) == 0 && s.runes.accepting[state/len(s.nodes)]
+	return state%len(s.nodes) == 0 && s.final[state/len(s.nodes)]
 }
 
 func (s *spelled) Classes(levels int) (of []int32, n int) {
 	column := make([]rune, len(s.nodes))
-	return classesBy(levels, func(b int32) string {
+	return automata.ClassesBy(levels, func(b int32) string {
 		for i := range column {
 			column[i] = -1
 			if s.used[b] {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
@@ -50,7 +51,7 @@ func TestSum(t *testing.T) {
 			sum, ok := total([][]int{w}, false, x)
 			return ok && sum >= lower && sum <= upper
 		}
-		requireAccepts(rt, s, 3, 7, want)
+		exact.Accepts(rt, s, 3, 7, want)
 		requireClasses(rt, s, 4)
 		requireSet(rt, s, len(w), 5, s)
 		if least, most := s.extremes(0); least >= 0 || most <= 0 {
@@ -71,13 +72,13 @@ func TestSiteSum(t *testing.T) {
 		s, err := NewSiteSum(rows, lower, upper)
 		if err != nil {
 			require.ErrorIs(rt, err, ErrInfeasible)
-			sequences(3, 5, func(x []int32) { require.False(rt, want(x)) })
+			exact.Sequences(3, 5, func(x []int32) { require.False(rt, want(x)) })
 			return
 		}
 		requireLanguage(rt, s, 3, 6, want)
 		n := s.Len()
 		g := make([]float64, n)
-		sequences(1, len(rows), func(x []int32) {
+		exact.Sequences(1, len(rows), func(x []int32) {
 			if len(x) == len(rows) {
 				s.Violation(g, x)
 				ok := true

@@ -1,6 +1,10 @@
 package constraint
 
-import "math"
+import (
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/automata"
+)
 
 // weights are integers per level, the same for every site or a row per site.
 type weights struct {
@@ -66,7 +70,7 @@ func (w *weights) classes(levels int, of func(v int) int) ([]int32, int) {
 		if i > 0 && &row[0] == &w.rows[i-1][0] {
 			continue
 		}
-		class, n = classesBy(levels, func(t int32) [2]int {
+		class, n = automata.ClassesBy(levels, func(t int32) [2]int {
 			if int(t) >= len(row) {
 				return [2]int{int(class[t]), math.MinInt}
 			}

@@ -1,10 +1,8 @@
 package constraint
 
-import (
-	"context"
-)
+import "github.com/gibbsite-go/gibbsite/internal/automata"
 
-// wordAt is the automaton of NewWordAt from the beginning. States, for the
+// wordAt is the automaton of WordAt from the beginning. States, for the
 // n-th word: 2k is the gap after k < n words and 2k+1 the word after it, for
 // k < n−1; then the gap before the n-th word, then "found", then the states of
 // the lexicon as the n-th word goes on.
@@ -14,26 +12,26 @@ type wordAt struct {
 	gap   []bool // tokens that separate
 }
 
-// NewWordAt returns the language of the sequences whose n-th word is one of
+// WordAt returns the language of the sequences whose n-th word is one of
 // words, where a word is a longest run of tokens that are not separators: the
 // first is n = 1, the last n = −1. A sequence with fewer than |n| words is not
-// in it. Tokens are those of the automaton, see [TextWordAt] for text.
+// in it. Tokens are those of the automaton, see text.WordAt for text.
 //
 // The error is an [*ArgumentError] if n = 0 or a word is empty or contains a
 // separator or a negative token, wraps [ErrInfeasible] if there are no words,
 // and is a [*LimitError] if n < −16: counted from the end, the state remembers
 // which of the last |n| words fit.
-func NewWordAt(words [][]int32, n int, separators []int32) (Automaton, error) {
+func WordAt(words [][]int32, n int, separators []int32) (Automaton, error) {
 	if n == 0 {
-		return nil, &ArgumentError{"NewWordAt", "n", 0, "≠ 0: 1 is the first word, −1 the last"}
+		return nil, &ArgumentError{"WordAt", "n", 0, "≠ 0: 1 is the first word, −1 the last"}
 	}
 	if n < -maxFromEnd {
-		return nil, &LimitError{"NewWordAt: −n", -n, maxFromEnd}
+		return nil, &LimitError{"WordAt: −n", -n, maxFromEnd}
 	}
 	w := wordAt{words: &Lexicon{}, n: n}
 	for _, t := range separators {
 		if t < 0 || t >= maxToken {
-			return nil, &ArgumentError{"NewWordAt", "a separator", t, "0 … 2²⁴−1"}
+			return nil, &ArgumentError{"WordAt", "a separator", t, "0 … 2²⁴−1"}
 		}
 		for int(t) >= len(w.gap) {
 			w.gap = append(w.gap, false)
@@ -42,41 +40,29 @@ func NewWordAt(words [][]int32, n int, separators []int32) (Automaton, error) {
 	}
 	for _, word := range words {
 		if len(word) == 0 {
-			return nil, &ArgumentError{"NewWordAt", "len of a word", 0, "≥ 1"}
+			return nil, &ArgumentError{"WordAt", "len of a word", 0, "≥ 1"}
 		}
 		for _, t := range word {
 			if t < 0 || t >= maxToken || w.separates(t) {
-				return nil, &ArgumentError{"NewWordAt", "a token of a word", t, "0 … 2²⁴−1 and no separator"}
+				return nil, &ArgumentError{"WordAt", "a token of a word", t, "0 … 2²⁴−1 and no separator"}
 			}
 		}
 		w.words.Add(word)
 	}
 	if len(words) == 0 {
-		return nil, infeasible("NewWordAt: no words")
+		return nil, infeasible("WordAt: no words")
 	}
 	if n < 0 {
 		return wordFromEnd{w, -n}, nil
 	}
 	if _, ok := times(n, 2); !ok {
-		return nil, tooMany("NewWordAt", n, 2)
+		return nil, tooMany("WordAt", n, 2)
 	}
 	return w, nil
 }
 
 // maxFromEnd bounds how far from the end a word may be: 2¹⁶ histories.
 const maxFromEnd = 16
-
-// TextWordAt compiles the language of the token sequences whose text has one of
-// the words as its n-th, where words are longest runs of bytes other than those
-// of separators; how the text is cut into tokens does not matter. Errors are
-// those of [NewWordAt] and [Lift].
-func TextWordAt(ctx context.Context, v Vocabulary, limits Limits, n int, separators string, words ...string) (*DFA, error) {
-	a, err := NewWordAt(bytesOf(words), n, bytesOf([]string{separators})[0])
-	if err != nil {
-		return nil, err
-	}
-	return Lift(ctx, a, v, limits)
-}
 
 func (w wordAt) separates(t int32) bool { return uint(t) < uint(len(w.gap)) && w.gap[t] }
 
@@ -128,7 +114,7 @@ func (w wordAt) Accepting(state int) bool {
 // Classes tells apart separators, other tokens, and the tokens of the words.
 func (w wordAt) Classes(levels int) (of []int32, n int) {
 	used, _ := w.words.Classes(levels)
-	return classesBy(levels, func(t int32) [2]int32 {
+	return automata.ClassesBy(levels, func(t int32) [2]int32 {
 		if w.separates(t) {
 			return [2]int32{1, 0}
 		}

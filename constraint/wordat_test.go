@@ -1,10 +1,8 @@
 package constraint
 
 import (
-	"context"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,7 +27,8 @@ func fields(x, separators []int32) [][]int32 {
 	return out
 }
 
-func fits[T any](words []T, n int, ok func(T) bool) bool {
+// fits reports whether there is an n-th word and it is ok.
+func fits(words [][]int32, n int, ok func([]int32) bool) bool {
 	if n < 0 {
 		n += len(words) + 1
 	}
@@ -43,7 +42,7 @@ func TestWordAt(t *testing.T) {
 		token := rapid.Int32Range(0, 4).Filter(func(t int32) bool { return !slices.Contains(separators, t) })
 		words := rapid.SliceOfN(rapid.SliceOfN(token, 1, 3), 1, 3).Draw(rt, "words")
 		n := rapid.SampledFrom([]int{1, 2, 3, -1, -2, -3}).Draw(rt, "n")
-		a, err := NewWordAt(words, n, separators)
+		a, err := WordAt(words, n, separators)
 		require.NoError(rt, err)
 		requireLanguage(rt, a, levels, 6, func(x []int32) bool {
 			return fits(fields(x, separators), n, func(f []int32) bool {
@@ -53,41 +52,24 @@ func TestWordAt(t *testing.T) {
 	})
 }
 
-func TestTextWordAt(t *testing.T) {
-	v := Vocabulary{Tokens: []string{"a", " b", "b", " ", "a,", "ab"}}
-	words := []string{"ab", "b"}
-	for _, n := range []int{1, 2, -1, -2} {
-		d, err := TextWordAt(context.Background(), v, Limits{}, n, " ,", words...)
-		require.NoError(t, err)
-		requireAccepts(t, d, len(v.Tokens), 4, func(x []int32) bool {
-			f := strings.FieldsFunc(v.Text(x), func(r rune) bool { return r == ' ' || r == ',' })
-			return fits(f, n, func(s string) bool { return slices.Contains(words, s) })
-		})
-		requireMinimal(t, d)
-	}
-	var argument *ArgumentError
-	_, err := TextWordAt(context.Background(), v, Limits{}, 1, " ", "a b")
-	require.ErrorAs(t, err, &argument)
-}
-
 func TestWordAtErrors(t *testing.T) {
 	var argument *ArgumentError
 	var limit *LimitError
 	one := [][]int32{{1}}
 	for name, build := range map[string]func() (Automaton, error){
-		"zero":       func() (Automaton, error) { return NewWordAt(one, 0, nil) },
-		"separator":  func() (Automaton, error) { return NewWordAt(one, 1, []int32{-1}) },
-		"empty word": func() (Automaton, error) { return NewWordAt([][]int32{{}}, 1, nil) },
-		"in a word":  func() (Automaton, error) { return NewWordAt(one, 1, []int32{1}) },
-		"negative":   func() (Automaton, error) { return NewWordAt([][]int32{{-1}}, 1, nil) },
+		"zero":       func() (Automaton, error) { return WordAt(one, 0, nil) },
+		"separator":  func() (Automaton, error) { return WordAt(one, 1, []int32{-1}) },
+		"empty word": func() (Automaton, error) { return WordAt([][]int32{{}}, 1, nil) },
+		"in a word":  func() (Automaton, error) { return WordAt(one, 1, []int32{1}) },
+		"negative":   func() (Automaton, error) { return WordAt([][]int32{{-1}}, 1, nil) },
 	} {
 		_, err := build()
 		require.ErrorAs(t, err, &argument, name)
 	}
-	_, err := NewWordAt(one, -17, nil)
+	_, err := WordAt(one, -17, nil)
 	require.ErrorAs(t, err, &limit)
-	_, err = NewWordAt(one, math.MaxInt, nil)
+	_, err = WordAt(one, math.MaxInt, nil)
 	require.ErrorAs(t, err, &limit)
-	_, err = NewWordAt(nil, 1, nil)
+	_, err = WordAt(nil, 1, nil)
 	require.ErrorIs(t, err, ErrInfeasible)
 }

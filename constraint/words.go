@@ -1,11 +1,11 @@
 package constraint
 
-import "context"
+import "github.com/gibbsite-go/gibbsite/internal/automata"
 
-// Words looks for words of tokens in a sequence: the automaton of Aho and
+// matcher looks for words of tokens in a sequence: the automaton of Aho and
 // Corasick (1975), whose state is the longest suffix of the sequence that
 // begins a word.
-type Words struct {
+type matcher struct {
 	of      []int32 // class of each token that occurs in a word; 0 for others
 	classes int
 	next    []int32  // nodes × classes, never −1
@@ -18,17 +18,17 @@ type Words struct {
 // other; no word gives the empty language. An empty word is an
 // [*ArgumentError], and more than 2²⁶ table entries (nodes × different tokens)
 // are a [*LimitError]. Building and memory take O(nodes·different tokens).
-func ContainsAny(words ...[]int32) (*Words, error) {
-	return newWords("ContainsAny", words, true)
+func ContainsAny(words ...[]int32) (Automaton, error) {
+	return newMatcher("ContainsAny", words, true)
 }
 
 // Avoids returns the language of the sequences in which none of the words
 // occurs; it is the complement of [ContainsAny], with the same errors.
-func Avoids(words ...[]int32) (*Words, error) { return newWords("Avoids", words, false) }
+func Avoids(words ...[]int32) (Automaton, error) { return newMatcher("Avoids", words, false) }
 
-// newWords builds the automaton.
-func newWords(name string, words [][]int32, until bool) (*Words, error) {
-	w := &Words{until: until, classes: 1}
+// newMatcher builds the automaton.
+func newMatcher(name string, words [][]int32, until bool) (*matcher, error) {
+	w := &matcher{until: until, classes: 1}
 	nodes := 1
 	for _, word := range words {
 		if len(word) == 0 {
@@ -64,7 +64,7 @@ const maxEntries = 1 << 26
 const maxToken = 1 << 24
 
 // plant builds the trie of the words; missing edges are −1.
-func (w *Words) plant(words [][]int32, nodes int) {
+func (w *matcher) plant(words [][]int32, nodes int) {
 	w.next = make([]int32, 0, nodes*w.classes)
 	node := func() int32 {
 		for range w.classes {
@@ -90,7 +90,7 @@ func (w *Words) plant(words [][]int32, nodes int) {
 
 // link replaces missing edges by those of the longest proper suffix and
 // collects the words that end there, in breadth-first order.
-func (w *Words) link() {
+func (w *matcher) link() {
 	suffix := make([]int32, len(w.found))
 	queue := []int32{0}
 	for head := 0; head < len(queue); head++ {
@@ -115,14 +115,14 @@ func (w *Words) link() {
 }
 
 // States returns the number of nodes, and one for "found".
-func (w *Words) States() int { return len(w.found) + 1 }
+func (w *matcher) States() int { return len(w.found) + 1 }
 
 // Start returns the empty suffix.
-func (w *Words) Start() int { return 0 }
+func (w *matcher) Start() int { return 0 }
 
 // Next returns the longest suffix after token. Once a word is found, Avoids is
 // dead and ContainsAny stays in its last state.
-func (w *Words) Next(state int, token int32) int {
+func (w *matcher) Next(state int, token int32) int {
 	if state == len(w.found) {
 		return state
 	}
@@ -137,7 +137,7 @@ func (w *Words) Next(state int, token int32) int {
 }
 
 // step follows the suffix automaton.
-func (w *Words) step(node, token int32) int32 {
+func (w *matcher) step(node, token int32) int32 {
 	c := int32(0)
 	if uint(token) < uint(len(w.of)) {
 		c = w.of[token]
@@ -146,96 +146,14 @@ func (w *Words) step(node, token int32) int32 {
 }
 
 // Accepting reports whether a word was found, or none.
-func (w *Words) Accepting(state int) bool { return (state == len(w.found)) == w.until }
+func (w *matcher) Accepting(state int) bool { return (state == len(w.found)) == w.until }
 
 // Classes tells the tokens of the words apart.
-func (w *Words) Classes(levels int) (of []int32, n int) {
-	return classesBy(levels, func(t int32) int32 {
+func (w *matcher) Classes(levels int) (of []int32, n int) {
+	return automata.ClassesBy(levels, func(t int32) int32 {
 		if int(t) < len(w.of) {
 			return w.of[t]
 		}
 		return 0
 	})
-}
-
-// contains remembers beside the suffix which words have occurred:
-// state = node·2^words + set.
-type contains struct {
-	*Words
-	words int
-}
-
-// maxWords bounds the words of Contains, whose states multiply by two with
-// each: 2²⁰ sets.
-const maxWords = 20
-
-// Contains returns the language of the sequences in which every one of the
-// words occurs as consecutive tokens; words may overlap. No word gives all
-// sequences. More than 20 words are a [*LimitError], since the state is the set
-// of words seen; the other errors are those of [ContainsAny].
-func Contains(words ...[]int32) (Automaton, error) {
-	if len(words) > maxWords {
-		return nil, &LimitError{"Contains: words", len(words), maxWords}
-	}
-	w, err := newWords("Contains", words, true)
-	if err != nil {
-		return nil, err
-	}
-	if _, ok := times(len(w.found), 1<<len(words)); !ok {
-		return nil, tooMany("Contains", len(w.found), 1<<len(words))
-	}
-	return contains{w, len(words)}, nil
-}
-
-func (c contains) States() int { return len(c.found) << c.words }
-func (c contains) Start() int  { return 0 }
-
-func (c contains) Next(state int, token int32) int {
-	all := 1<<c.words - 1
-	set := state & all
-	if set == all {
-		return state // nothing more can happen
-	}
-	to := c.step(int32(state>>c.words), token)
-	set |= int(c.found[to])
-	if set == all {
-		to = 0
-	}
-	return int(to)<<c.words | set
-}
-
-func (c contains) Accepting(state int) bool { return state&(1<<c.words-1) == 1<<c.words-1 }
-
-// ContainsText compiles the language of the token sequences whose text contains
-// every one of the strings, however it is cut into tokens. Errors are those of
-// [Contains] and [Lift].
-func ContainsText(ctx context.Context, v Vocabulary, limits Limits, words ...string) (*DFA, error) {
-	a, err := Contains(bytesOf(words)...)
-	if err != nil {
-		return nil, err
-	}
-	return Lift(ctx, a, v, limits)
-}
-
-// AvoidsText compiles the language of the token sequences whose text contains
-// none of the strings, however it is cut into tokens. Errors are those of
-// [Avoids] and [Lift].
-func AvoidsText(ctx context.Context, v Vocabulary, limits Limits, words ...string) (*DFA, error) {
-	a, err := Avoids(bytesOf(words)...)
-	if err != nil {
-		return nil, err
-	}
-	return Lift(ctx, a, v, limits)
-}
-
-// bytesOf returns the words as sequences of bytes.
-func bytesOf(words []string) [][]int32 {
-	out := make([][]int32, len(words))
-	for i, s := range words {
-		out[i] = make([]int32, len(s))
-		for j := range len(s) {
-			out[i][j] = int32(s[j])
-		}
-	}
-	return out
 }

@@ -1,11 +1,10 @@
 package constraint
 
 import (
-	"context"
 	"slices"
-	"strings"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
@@ -50,7 +49,7 @@ func TestManyWords(t *testing.T) {
 	// Every word of 8 tokens over 2 levels, and nested ones: bits of the sets
 	// wrap around at 32.
 	var words [][]int32
-	sequences(2, 8, func(x []int32) {
+	exact.Sequences(2, 8, func(x []int32) {
 		if len(x) == 8 {
 			words = append(words, slices.Clone(x))
 		}
@@ -60,7 +59,7 @@ func TestManyWords(t *testing.T) {
 	requireLanguage(t, a, 2, 10, func(x []int32) bool { return len(x) < 8 })
 	a, err = ContainsAny(append(words[100:140], []int32{0, 1, 1, 0})...)
 	require.NoError(t, err)
-	requireAccepts(t, a, 2, 10, func(x []int32) bool {
+	exact.Accepts(t, a, 2, 10, func(x []int32) bool {
 		return occurs(x, []int32{0, 1, 1, 0}) || slices.ContainsFunc(words[100:140], func(w []int32) bool { return occurs(x, w) })
 	})
 }
@@ -83,34 +82,4 @@ func TestWordsErrors(t *testing.T) {
 	}
 	_, err = Avoids(long)
 	require.ErrorAs(t, err, &limit)
-}
-
-func TestWordsInText(t *testing.T) {
-	ctx := context.Background()
-	v := Vocabulary{Tokens: []string{"a", "b", "ab", "ba", "abb", ""}, Padding: []int32{5}}
-	words := []string{"aba", "bb"}
-	none, err := AvoidsText(ctx, v, Limits{}, words...)
-	require.NoError(t, err)
-	all, err := ContainsText(ctx, v, Limits{}, words...)
-	require.NoError(t, err)
-	count := func(s string) int {
-		n := 0
-		for _, w := range words {
-			if strings.Contains(s, w) {
-				n++
-			}
-		}
-		return n
-	}
-	requireAccepts(t, none, 6, 5, func(x []int32) bool { s, ok := paddedText(v, x); return ok && count(s) == 0 })
-	requireAccepts(t, all, 6, 5, func(x []int32) bool { s, ok := paddedText(v, x); return ok && count(s) == 2 })
-	requireMinimal(t, all)
-
-	var argument *ArgumentError
-	_, err = AvoidsText(ctx, v, Limits{}, "")
-	require.ErrorAs(t, err, &argument)
-	_, err = ContainsText(ctx, v, Limits{}, "")
-	require.ErrorAs(t, err, &argument)
-	_, err = ContainsText(ctx, v, Limits{}, "c")
-	require.ErrorIs(t, err, ErrInfeasible)
 }

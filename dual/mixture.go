@@ -148,10 +148,10 @@ func (p *MixturePredictor) dual(lambda, grad, curv []float64) float64 {
 	}
 	clear(grad)
 	clear(curv)
-	weight, mean, variance := make([]float64, law.Components()), make([]float64, d), make([]float64, d)
+	weight, mean, spread := make([]float64, law.Components()), make([]float64, d), make([]float64, d)
 	means := make([][]float64, law.Components())
 	for k := range weight {
-		weight[k] = law.Component(k, mean, variance)
+		weight[k] = law.Component(k, mean)
 		means[k] = make([]float64, n)
 		for j, g := range p.terms {
 			for i, a := range g.Slope() {
@@ -160,10 +160,11 @@ func (p *MixturePredictor) dual(lambda, grad, curv []float64) float64 {
 			grad[j] += float64(weight[k] * means[k][j])
 		}
 		for i := range n {
+			law.Covariance(k, spread, p.terms[i].Slope())
 			for j := range n {
 				sum := 0.0
-				for s, v := range variance {
-					sum += float64(p.terms[i].Slope()[s] * v * p.terms[j].Slope()[s])
+				for s, v := range spread {
+					sum += float64(v * p.terms[j].Slope()[s])
 				}
 				curv[i*n+j] += weight[k] * sum / p.beta
 			}

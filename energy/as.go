@@ -1,13 +1,49 @@
 package energy
 
-import (
-	"fmt"
-	"reflect"
-)
+import "reflect"
 
-// asInto is As for a target whose type is not known here: target points to what
-// is asked for. It serves wrappers that change nothing about the model inside.
-func asInto(m Model, target any) bool {
+// Capable models answer [As] themselves: wrappers, whose parts decide what can be
+// done, and models whose parameters decide it. Other models support exactly the
+// interfaces that their type satisfies.
+//
+// A wrapper of one's own, here one that counts evaluations, passes the question
+// on where it changes nothing and answers for what it changes:
+//
+//	func (c counted) As(target any) bool {
+//		if d, ok := energy.As[energy.Differentiable](c.Model); ok {
+//			if energy.Give[energy.Differentiable](target, countedTable{c, d}) {
+//				return true
+//			}
+//		}
+//		return false // or energy.AsInto(c.Model, target) for the rest
+//	}
+type Capable interface {
+	Model
+
+	// As stores in target, a non-nil pointer to an interface such as a
+	// *Differentiable, a value that does what the interface asks for, and
+	// returns true; or it returns false and leaves target as it is. [Give] is
+	// the usual way to do so. What is not given is looked for in the type of
+	// the model itself.
+	As(target any) bool
+}
+
+// As returns m as a T if m supports what T asks for: it asks the method As of a
+// [Capable] model first, and then m's type.
+func As[T any](m Model) (t T, ok bool) {
+	if w, is := m.(interface{ As(target any) bool }); is {
+		if w.As(&t) {
+			return t, true
+		}
+	}
+	t, ok = m.(T)
+	return t, ok
+}
+
+// AsInto is [As] for a target whose type is not known at compile time: target
+// points to a variable of the type that is asked for. It is the method As of a
+// wrapper that changes nothing about m.
+func AsInto(m Model, target any) bool {
 	if w, is := m.(interface{ As(target any) bool }); is && w.As(target) {
 		return true
 	}
@@ -20,8 +56,9 @@ func asInto(m Model, target any) bool {
 	return true
 }
 
-// give stores v in target if target asks for a T.
-func give[T any](target any, v T) bool {
+// Give stores v in target if target is a *T, and reports whether it is: one
+// answer of the method As of a [Capable] model.
+func Give[T any](target any, v T) bool {
 	p, ok := target.(*T)
 	if ok {
 		*p = v
@@ -39,17 +76,4 @@ func all[T any](models []Model) []T {
 		}
 	}
 	return ts
-}
-
-// checkModel returns the shape of the argument m of a constructor, or an error
-// if it has none.
-func checkModel(caller, name string, m Model) (sites, levels int, err error) {
-	if m == nil {
-		return 0, 0, fmt.Errorf("energy: %s: %s is nil", caller, name)
-	}
-	sites, levels = m.Shape()
-	if sites < 1 || levels < 1 {
-		return 0, 0, fmt.Errorf("energy: %s: %s has %d sites and %d levels, want both ≥ 1", caller, name, sites, levels)
-	}
-	return sites, levels, nil
 }

@@ -68,7 +68,12 @@ func (c ARChannel) check(length int) error {
 	if !check.Finite(c.Mean) || !(c.Variance >= 0) || !check.Finite(c.Variance) {
 		return fmt.Errorf("mean and variance = %v, %v, want finite and ≥ 0", c.Mean, c.Variance)
 	}
-	return checkFinite("NewAutoregressive", "Coef", c.Coef)
+	for k, phi := range c.Coef {
+		if !check.Finite(phi) {
+			return fmt.Errorf("has Coef[%d] = %v, want finite", k, phi)
+		}
+	}
+	return nil
 }
 
 // autocorrelation returns the autocorrelation at lags 0 … len(coef), the
@@ -161,7 +166,7 @@ func (a *Autoregressive) Shape() (sites, levels int) { return a.length * len(a.p
 // Denoise implements [Denoiser].
 func (a *Autoregressive) Denoise(ctx context.Context, v []float32, q Noised[float32]) error {
 	sites, _ := a.Shape()
-	states := q.check(sites)
+	states := q.States(sites)
 	check.Len("energy", "v", len(v), len(q.X))
 	for s := range states {
 		if err := ctx.Err(); err != nil {

@@ -5,6 +5,31 @@ import (
 	"math/rand/v2"
 )
 
+// As implements [Capable].
+func (c *clamped) As(target any) bool {
+	switch p := target.(type) {
+	case *Differentiable:
+		return around(c.m, p, func(m Differentiable) Differentiable { return clampedTable{c, m} })
+	case *Binary:
+		return around(c.m, p, func(m Binary) Binary { return clampedField{c, m} })
+	case *Conditional:
+		return around(c.m, p, func(m Conditional) Conditional { return clampedConditional{c, m} })
+	case *Local:
+		return around(c.m, p, func(m Local) Local { return clampedLocal{clampedConditional{c, m}, m} })
+	case *Graphical:
+		return around(c.m, p, func(m Graphical) Graphical { return clampedGraph{c, m} })
+	case *Ordinal:
+		return around(c.m, p, func(m Ordinal) Ordinal { return clampedOrdinal{c, m} })
+	case *Windowed:
+		return around(c.m, p, func(m Windowed) Windowed { return clampedWindow{clampedOrdinal{c, m}, m} })
+	case *Stochastic:
+		return around(c.m, p, func(m Stochastic) Stochastic { return clampedEstimate{c, m} })
+	case *Bipartite:
+		return around(c.m, p, func(m Bipartite) Bipartite { return clampedBipartite{c, m} })
+	}
+	return false
+}
+
 // clampedTable is a clamped model as [Differentiable].
 type clampedTable struct {
 	*clamped

@@ -6,9 +6,9 @@ import (
 	"math"
 )
 
-// COO says how to read a coefficient file. The zero value reads a QUBO with as
+// COOConfig says how to read a coefficient file. The zero value reads a QUBO with as
 // many sites as the file names.
-type COO struct {
+type COOConfig struct {
 	Sites int  // least number of sites; sites that no entry names are free
 	Spins bool // coefficients of spins ±1; a header of the file can say so, too
 }
@@ -32,11 +32,11 @@ type COO struct {
 //
 // Errors name the line, the column, what it holds and what would be right; a
 // file with more than 2²⁰ sites needs an entry for every two of them.
-func ReadCOO(r io.Reader, c COO) (*Quadratic, error) {
+func ReadCOO(r io.Reader, c COOConfig) (*Quadratic, error) {
 	if c.Sites < 0 || c.Sites > math.MaxInt32-1 {
-		return nil, fmt.Errorf("energy: ReadCOO: Sites = %d, want 0 … %d", c.Sites, math.MaxInt32-1)
+		return nil, fmt.Errorf("read: COO: Sites = %d, want 0 … %d", c.Sites, math.MaxInt32-1)
 	}
-	l := newLines("ReadCOO", r)
+	l := newLines("COO", r)
 	var q []Edge
 	var diagonal []Edge
 	least, asked := c.Sites, 0 // the caller is trusted, the file is not
@@ -66,13 +66,13 @@ func ReadCOO(r io.Reader, c COO) (*Quadratic, error) {
 		}
 	}
 	if asked > least {
-		if err := checkSites("ReadCOO", asked, len(q)+len(diagonal)); err != nil {
+		if err := checkSites("COO", asked, len(q)+len(diagonal)); err != nil {
 			return nil, err
 		}
 	}
 	n := max(asked, least)
 	if n == 0 {
-		return nil, fmt.Errorf("energy: ReadCOO: no entries and no number of sites, want ≥ 1 site")
+		return nil, fmt.Errorf("read: COO: no entries and no number of sites, want ≥ 1 site")
 	}
 	p := Polynomial{Linear: make([]float64, n)}
 	for _, e := range diagonal {
@@ -85,13 +85,13 @@ func ReadCOO(r io.Reader, c COO) (*Quadratic, error) {
 }
 
 // cooHeader reads the current line as a header and returns its number of sites.
-func (l *lines) cooHeader(c *COO) (sites int, err error) {
+func (l *lines) cooHeader(c *COOConfig) (sites int, err error) {
 	if err := l.want(1, 2, "bits or spins and at most a number of sites"); err != nil {
 		return 0, err
 	}
 	spins := l.columns[0] == "spins"
 	if c.Spins && !spins {
-		return 0, l.errorf("column 1: %s, but COO.Spins is set", l.columns[0])
+		return 0, l.errorf("column 1: %s, but COOConfig.Spins is set", l.columns[0])
 	}
 	c.Spins = spins
 	if len(l.columns) == 2 {

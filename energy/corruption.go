@@ -103,7 +103,7 @@ type bayes interface {
 // denoise is Denoise for exact posteriors that need the given room. It
 // panics if the lengths do not fit.
 func (c Corruption) denoise(ctx context.Context, v []float32, q Noised[int32], sites, k, room int, d bayes) error {
-	n := q.check(sites)
+	n := q.States(sites)
 	size := sites * c.levels(k)
 	check.Len("energy", "v", len(v), n*size)
 	b := scratch.Float64s.Get(2*sites*k + room)

@@ -3,7 +3,8 @@ package energy
 import (
 	"context"
 	"fmt"
-	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // HMM is the exact denoiser of a hidden Markov model: a chain z over hidden
@@ -50,29 +51,12 @@ func NewHMM(sites int, start, trans, emit []float64, c Corruption) (*HMM, error)
 		src  []float64
 		row  int
 	}{{"start", &m.start, start, h}, {"trans", &m.trans, trans, h}, {"emit", &m.emit, emit, m.k}} {
-		if err := checkRows(t.name, t.src, t.row); err != nil {
+		if err := check.Probabilities("energy", "NewHMM", t.name, t.src, t.row); err != nil {
 			return nil, err
 		}
 		*t.dst = append([]float64(nil), t.src...)
 	}
 	return m, nil
-}
-
-// checkRows returns an error if a row of p is no law.
-func checkRows(name string, p []float64, length int) error {
-	for r := 0; r < len(p); r += length {
-		sum := 0.0
-		for k, v := range p[r : r+length] {
-			if !(v >= 0) {
-				return fmt.Errorf("energy: NewHMM: %s[%d] = %v, want ≥ 0", name, r+k, v)
-			}
-			sum += v
-		}
-		if !(math.Abs(sum-1) <= rowTolerance) {
-			return fmt.Errorf("energy: NewHMM: %s[%d:%d] sums to %v, want 1 within %g", name, r, r+length, sum, rowTolerance)
-		}
-	}
-	return nil
 }
 
 // Shape returns the shape of predictions (see [TableDenoiser.Shape]).

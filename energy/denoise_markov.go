@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-
-	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
 // MarkovDenoiser is the exact denoiser of a [Markov] chain: the posterior of
@@ -29,15 +27,15 @@ type MarkovDenoiser struct {
 // nil or c unknown.
 func NewMarkovDenoiser(m *Markov, c Corruption) (*MarkovDenoiser, error) {
 	if m == nil {
-		return nil, fmt.Errorf("energy: NewMarkovDenoiser: m is nil")
+		return nil, fmt.Errorf("energy: NewMarkov: m is nil")
 	}
-	if err := c.check("NewMarkovDenoiser"); err != nil {
+	if err := c.check("NewMarkov"); err != nil {
 		return nil, err
 	}
-	d := &MarkovDenoiser{
-		sites: m.sites, k: m.levels, order: m.order, corruption: c,
-		start: expNeg(m.start), trans: expNeg(m.trans), contexts: m.pow[m.order],
-	}
+	d := &MarkovDenoiser{order: m.Order(), corruption: c}
+	d.sites, d.k = m.Shape()
+	d.start, d.trans = m.Probabilities()
+	d.contexts = len(d.start)
 	if d.order == 0 {
 		// Remembering one token and not using it gives contexts something to
 		// count.
@@ -45,15 +43,6 @@ func NewMarkovDenoiser(m *Markov, c Corruption) (*MarkovDenoiser, error) {
 		d.trans = slices.Repeat(d.start, d.k)
 	}
 	return d, nil
-}
-
-// expNeg returns e^{−c}.
-func expNeg(c []float64) []float64 {
-	p := make([]float64, len(c))
-	for i, v := range c {
-		p[i] = simd.Exp(-v)
-	}
-	return p
 }
 
 // Shape returns the shape of predictions (see [TableDenoiser.Shape]).

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
@@ -30,17 +31,17 @@ type TableDenoiser struct {
 // them. The error says that these are too many (levels^sites·sites must be at
 // most 2²⁶), that an energy is NaN or −Inf, or that no state has probability.
 func NewTableDenoiser(m Model, c Corruption) (*TableDenoiser, error) {
-	sites, levels, err := checkModel("NewTableDenoiser", "m", m)
+	sites, levels, err := check.Model("energy", "NewTable", "m", m)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.check("NewTableDenoiser"); err != nil {
+	if err := c.check("NewTable"); err != nil {
 		return nil, err
 	}
 	n := 1
 	for range sites {
 		if n > maxTable/sites/levels {
-			return nil, fmt.Errorf("energy: NewTableDenoiser: %d^%d states of %d sites, want at most %d entries", levels, sites, sites, maxTable)
+			return nil, fmt.Errorf("energy: NewTable: %d^%d states of %d sites, want at most %d entries", levels, sites, sites, maxTable)
 		}
 		n *= levels
 	}
@@ -51,7 +52,7 @@ func NewTableDenoiser(m Model, c Corruption) (*TableDenoiser, error) {
 	for range n {
 		m.Energy(e[:], x)
 		if math.IsNaN(e[0]) || math.IsInf(e[0], -1) {
-			return nil, fmt.Errorf("energy: NewTableDenoiser: E(%v) = %v", x, e[0])
+			return nil, fmt.Errorf("energy: NewTable: E(%v) = %v", x, e[0])
 		}
 		if !math.IsInf(e[0], 1) {
 			least = min(least, e[0])
@@ -66,7 +67,7 @@ func NewTableDenoiser(m Model, c Corruption) (*TableDenoiser, error) {
 		}
 	}
 	if len(d.p) == 0 {
-		return nil, fmt.Errorf("energy: NewTableDenoiser: no state has probability")
+		return nil, fmt.Errorf("energy: NewTable: no state has probability")
 	}
 	for j, v := range d.p {
 		d.p[j] = simd.Exp(least - v)
@@ -100,54 +101,5 @@ func (d *TableDenoiser) posterior(p, like, _ []float64) {
 		for i, l := range x {
 			p[i*d.k+int(l)] += w
 		}
-	}
-}
-
-// IndependentDenoiser is the exact denoiser of independent sites,
-// p(x_0,i = l | x_t) ∝ p_i(l)·q(x_t,i | l). It is immutable and safe for
-// concurrent use.
-type IndependentDenoiser struct {
-	sites, k   int
-	corruption Corruption
-	p          []float64 // sites × k, the largest of each row 1
-}
-
-// NewIndependentDenoiser returns the denoiser of the model. The error says that
-// m is nil or c unknown.
-func NewIndependentDenoiser(m *Independent, c Corruption) (*IndependentDenoiser, error) {
-	if m == nil {
-		return nil, fmt.Errorf("energy: NewIndependentDenoiser: m is nil")
-	}
-	if err := c.check("NewIndependentDenoiser"); err != nil {
-		return nil, err
-	}
-	sites, k := m.Shape()
-	d := &IndependentDenoiser{sites: sites, k: k, corruption: c, p: make([]float64, sites*k)}
-	for i := range sites {
-		least := math.Inf(1)
-		for _, cost := range m.costs[i*k : (i+1)*k] {
-			least = min(least, cost)
-		}
-		for l := range k {
-			d.p[i*k+l] = simd.Exp(least - m.costs[i*k+l])
-		}
-	}
-	return d, nil
-}
-
-// Shape returns the shape of predictions (see [TableDenoiser.Shape]).
-func (d *IndependentDenoiser) Shape() (sites, levels int) { return d.sites, d.corruption.levels(d.k) }
-
-// TimeFree reports whether the corruption is Absorbing.
-func (d *IndependentDenoiser) TimeFree() bool { return d.corruption == Absorbing }
-
-// Denoise implements [Denoiser].
-func (d *IndependentDenoiser) Denoise(ctx context.Context, v []float32, q Noised[int32]) error {
-	return d.corruption.denoise(ctx, v, q, d.sites, d.k, 0, d)
-}
-
-func (d *IndependentDenoiser) posterior(p, like, _ []float64) {
-	for i, w := range like {
-		p[i] = float64(w * d.p[i])
 	}
 }

@@ -287,7 +287,7 @@ func TestExactDenoisersRefuse(t *testing.T) {
 }
 
 func TestExactDenoisersDoNotAllocate(t *testing.T) {
-	if raceEnabled {
+	if exact.Race {
 		t.Skip("the race detector allocates")
 	}
 	r := rand.New(rand.NewPCG(1, 1))

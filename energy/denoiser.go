@@ -65,8 +65,13 @@ type Denoiser[S Site] interface {
 }
 
 // DenoiserFunc is a denoiser given by a function of a batch; a struct literal
-// is ready for use. It is the adapter for neural networks: F flattens q for the
-// network, runs it, and copies the logits to v.
+// is ready for use. It is the adapter for neural networks, whose F
+//
+//   - converts q.X (token ids, row-major), and Time or Alpha if the network
+//     wants them (σ = −log α), to the network's input;
+//   - runs the whole batch at once and returns the network's error, if any;
+//   - copies the logits to v, one row of levels per site; any constant per row
+//     will do, so no softmax is needed.
 type DenoiserFunc[S Site] struct {
 	Sites, Levels int
 
@@ -88,7 +93,7 @@ func (f DenoiserFunc[S]) Shape() (sites, levels int) { return f.Sites, f.Levels 
 
 // Denoise calls F. It panics if slices do not fit the shape.
 func (f DenoiserFunc[S]) Denoise(ctx context.Context, v []float32, q Noised[S]) error {
-	q.check(f.Sites)
+	q.States(f.Sites)
 	check.Len("energy", "v", len(v), len(q.X)*f.Levels)
 	return f.F(ctx, v, q)
 }
@@ -113,9 +118,9 @@ func TimeFree(d any) bool {
 	return ok && t.TimeFree()
 }
 
-// check panics unless the slices of q fit states of the given sites, and
-// returns the number of states.
-func (q Noised[S]) check(sites int) int {
+// States returns the number of states of q, each of the given sites. It panics
+// unless the lengths of all slices fit: the first thing a denoiser does.
+func (q Noised[S]) States(sites int) int {
 	if len(q.X)%sites != 0 {
 		panic(fmt.Sprintf("energy: len(X) = %d, want a multiple of %d", len(q.X), sites))
 	}

@@ -41,7 +41,7 @@ func newEvaluated(m Model) *evaluated {
 }
 
 // As answers for the model first.
-func (v *evaluated) As(target any) bool { return asInto(v.Model, target) }
+func (v *evaluated) As(target any) bool { return AsInto(v.Model, target) }
 
 // Conditional implements [Conditional].
 func (v *evaluated) Conditional(d []float64, site int, x []int32) {

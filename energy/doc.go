@@ -1,22 +1,22 @@
-// Package energy holds what gibbsite samples from: unnormalised log-densities
-// over {0,…,levels−1}^sites, written as energies.
-//
-// # The law
+// Package energy holds the contracts of what gibbsite samples from: unnormalised
+// log-densities, written as energies, and denoisers.
 //
 // A [Model] stands for the distribution
 //
 //	p(x) ∝ exp(−E(x)),  x ∈ {0,…,levels−1}^sites,
 //
 // with E in nats. (Zhang, Liu and Liu 2022 write U = −E.) E(x) = +Inf means
-// that x has probability zero; E(x) = NaN means that the evaluation failed.
-// E never is −Inf.
+// that x has probability zero; NaN means that the evaluation failed. E never is
+// −Inf. [Func] is a model of one's own in one line; standard models are in
+// package energy/model, readers of files in energy/read. [Real] and [Scored]
+// are the same for densities over ℝ^sites; see energy/continuous.
 //
 // A Model says only how to evaluate E. What else it knows — a table of
 // differences, exact conditionals, a neighbourhood graph — it says by
 // satisfying further interfaces of this package. Ask for them with [As], never
-// with a type assertion, so that wrappers ([Sum], [Scale], [Clamp]) can answer
-// for their parts. Where a model does not know its differences,
-// [Differences] evaluates them.
+// with a type assertion, so that wrappers ([Sum], [Scale], [Clamp], or one's
+// own: see [Capable]) can answer for their parts. Where a model does not know
+// its differences, [Differences] evaluates them.
 //
 // # Layout
 //
@@ -25,31 +25,12 @@
 // and the entry of the current level of each site is 0 (the gauge). Two-level
 // models may offer the compact field h_i = E(x_i=1) − E(x_i=0) instead.
 //
-// # Real numbers
-//
-// [Real] and [Scored] are the same for densities over ℝ^sites, with a score
-// −∇E in place of tables: [GaussianMixture], [RealLinear], [RealQuadratic],
-// [RealFunc]. For diffusion of reals there are exact denoisers: [NewGaussian] and
-// [NewMixture], [Autoregressive] for long series, [Windows] for a data set.
-//
 // # Denoisers
 //
 // A diffusion samples from a [Denoiser], which predicts a clean state from a
-// corrupted one. To plug in a neural network, write a [DenoiserFunc] whose F
-//
-//   - converts Noised.X (token ids, row-major), and Time or Alpha if the network
-//     wants them (σ = −log α), to the network's input;
-//   - runs the whole batch at once and returns the network's error, if any;
-//   - copies the logits to v, one row of levels per site; any constant per row
-//     will do, so no softmax is needed.
-//
-// Say what the logits mean: IgnoresTime if they do not depend on time, as is
-// usual for masked diffusion, and ExcludesSelf if a site's row does not use the
-// site's own token, as in uniform diffusion trained with a plug-in posterior.
-// For reals wrap a network that predicts noise in a [NoisePredictor].
-//
-// [MarkovDenoiser], [HMM], [TableDenoiser], [IndependentDenoiser] and [Mixture]
-// are exact: what samplers are tested with, and useful priors of their own.
+// corrupted one. A neural network becomes one by a [DenoiserFunc], a network
+// that predicts noise by a [NoisePredictor], too; exact denoisers of models,
+// data sets and series are in package energy/denoise.
 //
 // # Caveats
 //
@@ -57,4 +38,7 @@
 // immutable after construction. A wrong slice length panics with a message
 // like "energy: len(x) = 7, want a multiple of 9". Levels outside 0…levels−1
 // are the caller's error and may panic with an index out of range.
+//
+// A product that enters a sum is written float64(a*b) + c, because a compiler
+// may fuse the two otherwise, and fused bits differ between processors.
 package energy

@@ -231,12 +231,12 @@ func minus(a []string, b ...string) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return slices.Contains(b, s) })
 }
 
-// checkOnSupport is checkModel on the support; the energy is checked everywhere,
+// checkOnSupport is CheckModel on the support; the energy is checked everywhere,
 // and so is the gauge of the table.
 func checkOnSupport(t *testing.T, m energy.Model, brute func(x []int32) float64) {
 	t.Helper()
 	sites, levels := m.Shape()
-	c := &checker{model: m, brute: brute, slack: 0x1p-40}
+	c := &exact.Checker{Model: m, Brute: brute, Slack: 0x1p-40}
 	var energies []float64
 	var support []int32
 	e := make([]float64, 1)
@@ -247,11 +247,11 @@ func checkOnSupport(t *testing.T, m energy.Model, brute func(x []int32) float64)
 			energies, support = append(energies, e[0]), append(support, x...)
 		}
 	}
-	c.tables(t, energies, support)
+	c.Tables(t, energies, support)
 	for s := range energies {
-		c.single(t, support[s*sites:(s+1)*sites])
+		c.Single(t, support[s*sites:(s+1)*sites])
 	}
-	c.graph(t)
+	c.Graph(t)
 	d, ok := energy.As[energy.Differentiable](m)
 	require.True(t, ok)
 	g := make([]float32, sites*levels)

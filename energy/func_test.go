@@ -138,7 +138,7 @@ func TestEvaluationIsConcurrentAndAllocatesNothing(t *testing.T) {
 		wg.Go(func() { checkByEvaluation(t, f, rugged) })
 	}
 	wg.Wait()
-	if raceEnabled {
+	if exact.Race {
 		return // the detector empties pools at random
 	}
 	x, e, g, d := make([]int32, 4), make([]float64, 1), make([]float32, 12), make([]float64, 3)

@@ -85,6 +85,15 @@ func NewBernoulli(logits []float64) (*Independent, error) {
 // Shape returns the numbers of sites and levels.
 func (m *Independent) Shape() (sites, levels int) { return len(m.costs) / m.levels, m.levels }
 
+// LogWeights returns w, sites × levels, row-major. The slice is a copy.
+func (m *Independent) LogWeights() []float64 {
+	w := make([]float64, len(m.costs))
+	for i, c := range m.costs {
+		w[i] = 0 - c
+	}
+	return w
+}
+
 // Energy implements [Model].
 func (m *Independent) Energy(e []float64, x []int32) {
 	n := len(m.costs) / m.levels
@@ -143,10 +152,10 @@ func (m *Independent) Repair(x []int32) {
 	}
 }
 
-// As implements the protocol of [As].
+// As implements [Capable].
 func (m *Independent) As(target any) bool {
-	return m.levels == 2 && give[Binary](target, binaryIndependent{m}) ||
-		m.grounded() && give[Local](target, localIndependent{m})
+	return m.levels == 2 && Give[Binary](target, binaryIndependent{m}) ||
+		m.grounded() && Give[Local](target, localIndependent{m})
 }
 
 // grounded reports whether level 0 is allowed everywhere.

@@ -40,7 +40,7 @@ func TestIndependentByEnumeration(t *testing.T) {
 		}
 		m, err := energy.NewIndependent(logw, levels)
 		require.NoError(t, err)
-		checkModel(t, m, unit == 1, func(x []int32) float64 {
+		exact.CheckModel(t, m, unit == 1, func(x []int32) float64 {
 			e := 0.0
 			for i, l := range x {
 				e -= logw[i*levels+int(l)]
@@ -136,7 +136,7 @@ func TestIndependentPanicsAndAllocatesNothing(t *testing.T) {
 	} {
 		require.PanicsWithValue(t, want, f)
 	}
-	checkSteady(t, "Independent", func() {
+	exact.Steady(t, "Independent", func() {
 		m.Energy(e, x)
 		m.Gradient(e, g, x)
 		b.Field(e, g[:3], x)

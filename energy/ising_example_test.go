@@ -49,13 +49,3 @@ func ExampleNewGraph() {
 	// 0 1 3
 	// 1 2 -1
 }
-
-func ExampleNeighborCorrelation() {
-	corr, err := energy.NeighborCorrelation(energy.Lattice{2, 2})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(corr([]int32{1, 1, 0, 0}), energy.Magnetization([]int32{1, 1, 1, 0}))
-	// Output: 0 0.5
-}

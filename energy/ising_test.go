@@ -37,7 +37,7 @@ func isingSum(edges []energy.Edge, j float64, h []float64) func(x []int32) float
 func repeat(v float64, n int) []float64 { return slices.Repeat([]float64{v}, n) }
 
 func TestIsingOnLattices(t *testing.T) {
-	skipUnderRace(t)
+	exact.SkipUnderRace(t)
 	for _, sides := range [][]int{{1}, {2}, {3}, {6}, {2, 2}, {3, 3}, {2, 4}, {1, 4}, {3, 1}, {2, 1, 3}, {2, 2, 2}} {
 		n := energy.Lattice(sides).Sites()
 		extra := make([]float64, n)
@@ -48,7 +48,7 @@ func TestIsingOnLattices(t *testing.T) {
 			integer := par.j == math.Trunc(par.j)
 			m, err := energy.NewIsing(energy.Lattice(sides), par.j, par.h)
 			require.NoError(t, err)
-			checkModel(t, m, integer, isingSum(bonds(sides, true), par.j, repeat(par.h, n)))
+			exact.CheckModel(t, m, integer, isingSum(bonds(sides, true), par.j, repeat(par.h, n)))
 
 			with := repeat(par.h, n)
 			for i, v := range extra {
@@ -56,11 +56,11 @@ func TestIsingOnLattices(t *testing.T) {
 			}
 			m, err = m.WithFields(extra)
 			require.NoError(t, err)
-			checkModel(t, m, integer, isingSum(bonds(sides, true), par.j, with))
+			exact.CheckModel(t, m, integer, isingSum(bonds(sides, true), par.j, with))
 
 			m, err = energy.NewIsing(energy.FreeLattice(sides), par.j, par.h)
 			require.NoError(t, err)
-			checkModel(t, m, integer, isingSum(bonds(sides, false), par.j, repeat(par.h, n)))
+			exact.CheckModel(t, m, integer, isingSum(bonds(sides, false), par.j, repeat(par.h, n)))
 		}
 	}
 }
@@ -85,7 +85,7 @@ func TestIsingOnGraphs(t *testing.T) {
 		}
 		m, err = m.WithFields(more)
 		require.NoError(t, err)
-		checkModel(t, m, unit == 1, isingSum(edges, unit*float64(j), fields))
+		exact.CheckModel(t, m, unit == 1, isingSum(edges, unit*float64(j), fields))
 	})
 }
 
@@ -137,7 +137,7 @@ func TestIsingKnownAnswersSide4(t *testing.T) {
 }
 
 func TestIsingKnownAnswersSide5(t *testing.T) {
-	if testing.Short() || raceEnabled {
+	if testing.Short() || exact.Race {
 		t.Skip("enumerates 2²⁵ states")
 	}
 	m, err := energy.NewIsing(energy.Lattice{5, 5}, 0.2, 0.2)
@@ -205,7 +205,7 @@ func TestIsingAllocatesNothing(t *testing.T) {
 			require.NoError(t, err)
 			n := l.Sites()
 			e, x, tab, d := make([]float64, 2), make([]int32, 2*n), make([]float32, 4*n), make([]float64, 2*n)
-			checkSteady(t, "Ising", func() {
+			exact.Steady(t, "Ising", func() {
 				m.Energy(e, x)
 				m.Field(e, tab[:2*n], x)
 				m.Gradient(e, tab, x)
@@ -215,23 +215,6 @@ func TestIsingAllocatesNothing(t *testing.T) {
 			})
 		}
 	}
-}
-
-func TestObservers(t *testing.T) {
-	require.Equal(t, 0.0, energy.Magnetization([]int32{0, 1, 1, 0}))
-	require.Equal(t, -1.0, energy.Magnetization([]int32{0, 0}))
-	require.Equal(t, 1.0/3, energy.Magnetization([]int32{1, 1, 0}))
-
-	corr, err := energy.NeighborCorrelation(energy.FreeLattice{4})
-	require.NoError(t, err)
-	require.Equal(t, 1.0/3, corr([]int32{0, 0, 1, 1}))
-	require.PanicsWithValue(t, "energy: len(x) = 3, want 4", func() { corr(make([]int32, 3)) })
-	_, err = energy.NeighborCorrelation(nil)
-	require.EqualError(t, err, "energy: NeighborCorrelation: no topology")
-	_, err = energy.NeighborCorrelation(energy.Lattice{1})
-	require.EqualError(t, err, "energy: NeighborCorrelation: the topology has no edges")
-	_, err = energy.NeighborCorrelation(energy.Lattice{})
-	require.Error(t, err)
 }
 
 // Dense graphs with integer weights take another road to the field, with the
@@ -257,5 +240,5 @@ func TestIsingDenseGraphs(t *testing.T) {
 	m, err := energy.NewIsing(circulant(n, 12, 1), 0.37, -0.21)
 	require.NoError(t, err)
 	e, h, x := make([]float64, 1), make([]float32, n), make([]int32, n)
-	checkSteady(t, "dense Ising", func() { m.Field(e, h, x) })
+	exact.Steady(t, "dense Ising", func() { m.Field(e, h, x) })
 }

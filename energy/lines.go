@@ -45,14 +45,14 @@ func (l *lines) next() (ok bool, err error) {
 		return false, l.errorf("more than %d bytes", bufio.MaxScanTokenSize)
 	}
 	if err != nil {
-		return false, fmt.Errorf("energy: %s: after line %d: %w", l.caller, l.number, err)
+		return false, fmt.Errorf("read: %s: after line %d: %w", l.caller, l.number, err)
 	}
 	return false, nil
 }
 
 // errorf returns an error about the current line.
 func (l *lines) errorf(format string, args ...any) error {
-	return fmt.Errorf("energy: %s: line %d: %s", l.caller, l.number, fmt.Sprintf(format, args...))
+	return fmt.Errorf("read: %s: line %d: %s", l.caller, l.number, fmt.Sprintf(format, args...))
 }
 
 // want returns an error unless the line has from … to columns, called names.
@@ -98,7 +98,7 @@ func brief(s string) string {
 // not have n sites.
 func checkSites(caller string, n, entries int) error {
 	if n > math.MaxInt32-1 || n > freeSites && n > 2*entries {
-		return fmt.Errorf("energy: %s: %d sites with %d entries, want ≤ %d sites or ≤ 2 per entry", caller, n, entries, freeSites)
+		return fmt.Errorf("read: %s: %d sites with %d entries, want ≤ %d sites or ≤ 2 per entry", caller, n, entries, freeSites)
 	}
 	return nil
 }

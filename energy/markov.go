@@ -26,10 +26,6 @@ type Markov struct {
 	from, adj            []int32   // the graph
 }
 
-// rowTolerance is how far the sum of a row of probabilities may be from 1:
-// rows of float32 numbers miss it by about 1e-7.
-const rowTolerance = 1e-6
-
 // NewMarkov returns the chain of the given number of sites with memory
 // k = order ≥ 0, from probabilities. A context c = Σ_j y_j·levels^{k−1−j} stands
 // for the tokens y_0 … y_{k−1}, the most recent one being the fastest digit:
@@ -107,19 +103,12 @@ func newMarkov(caller string, sites, levels, order, most int) (*Markov, error) {
 
 // costs returns −log p, or an error if a row of the given length is no law.
 func costs(name string, p []float64, length int) ([]float64, error) {
+	if err := check.Probabilities("energy", "NewMarkov", name, p, length); err != nil {
+		return nil, err
+	}
 	c := make([]float64, len(p))
-	for r := 0; r < len(p); r += length {
-		sum := 0.0
-		for k := r; k < r+length; k++ {
-			if !(p[k] >= 0) {
-				return nil, fmt.Errorf("energy: NewMarkov: %s[%d] = %v, want ≥ 0", name, k, p[k])
-			}
-			sum += p[k]
-			c[k] = 0 - simd.Log(p[k]) // 0 − keeps −0 out
-		}
-		if !(math.Abs(sum-1) <= rowTolerance) {
-			return nil, fmt.Errorf("energy: NewMarkov: %s[%d:%d] sums to %v, want 1 within %g", name, r, r+length, sum, rowTolerance)
-		}
+	for k, v := range p {
+		c[k] = 0 - simd.Log(v) // 0 − keeps −0 out
 	}
 	return c, nil
 }
@@ -129,6 +118,21 @@ func (m *Markov) Shape() (sites, levels int) { return m.sites, m.levels }
 
 // Order returns the number of tokens that the chain remembers.
 func (m *Markov) Order() int { return m.order }
+
+// Probabilities returns start and trans, laid out as for [NewMarkov], as copies.
+// They passed through a logarithm, which costs rounding.
+func (m *Markov) Probabilities() (start, trans []float64) {
+	return expNeg(m.start), expNeg(m.trans)
+}
+
+// expNeg returns e^{−c}.
+func expNeg(c []float64) []float64 {
+	p := make([]float64, len(c))
+	for i, v := range c {
+		p[i] = simd.Exp(-v)
+	}
+	return p
+}
 
 // LogProb returns log p(x) of one state, −Inf if it is impossible. It panics
 // unless len(x) is the number of sites.

@@ -48,7 +48,7 @@ func newChain(r *rand.Rand, sites, levels, order int, zero float64) *chain {
 	return &chain{sites, levels, order, randomRows(r, 1, contexts, zero), randomRows(r, contexts, levels, zero)}
 }
 
-func (c *chain) model(t tb) *energy.Markov {
+func (c *chain) model(t exact.Test) *energy.Markov {
 	m, err := energy.NewMarkov(c.sites, c.levels, c.order, c.start, c.trans)
 	require.NoError(t, err)
 	require.Equal(t, c.order, m.Order())
@@ -87,7 +87,7 @@ func TestMarkovByEnumeration(t *testing.T) {
 					require.Equal(t, p[k] == 0, math.IsInf(m.LogProb(x), -1))
 				}
 				if zero == 0 {
-					checkModel(t, m, false, want.energy)
+					exact.CheckModel(t, m, false, want.energy)
 				} else {
 					checkMarkovOnSupport(t, m, want.energy)
 				}
@@ -99,17 +99,17 @@ func TestMarkovByEnumeration(t *testing.T) {
 // checkMarkovOnSupport checks differences from states of finite energy.
 func checkMarkovOnSupport(t *testing.T, m *energy.Markov, brute func(x []int32) float64) {
 	sites, levels := m.Shape()
-	c := &checker{model: m, brute: brute, slack: 0x1p-40}
+	c := &exact.Checker{Model: m, Brute: brute, Slack: 0x1p-40}
 	g, e := make([]float32, sites*levels), make([]float64, 1)
 	for _, x := range exact.States(sites, levels) {
 		m.Gradient(e, g, x)
-		c.near(t, brute(x), e[0], c.slack, x)
+		c.Near(t, brute(x), e[0], c.Slack, x)
 		if !math.IsInf(e[0], 1) {
-			c.table(t, g, x)
-			c.single(t, x)
+			c.Table(t, g, x)
+			c.Single(t, x)
 		}
 	}
-	c.graph(t)
+	c.Graph(t)
 }
 
 func TestMarkovRepairsAsLittleAsPossible(t *testing.T) {
@@ -249,9 +249,9 @@ func TestMarkovRefuses(t *testing.T) {
 }
 
 func TestMarkovAllocatesNothing(t *testing.T) {
-	if raceEnabled {
+	if exact.Race {
 		t.Skip("the race detector empties pools")
 	}
 	m := newChain(rand.New(rand.NewPCG(9, 9)), 6, 3, 2, 0).model(t)
-	checkNoAllocations(t, m)
+	exact.NoAllocations(t, m)
 }

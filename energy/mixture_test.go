@@ -58,7 +58,9 @@ func quadrature(w []float64, means, covs [][]float64, x []float32, alpha float64
 func TestMixtureIsThePosteriorMean(t *testing.T) {
 	w := []float64{1, 3}
 	means, covs := [][]float64{{1, -1}, {-2, 0.5}}, [][]float64{{1, 0.6, 0.6, 0.8}, {0.5, -0.3, -0.3, 1.2}}
-	m, err := energy.NewMixture(w, means, covs)
+	law, err := energy.NewFullMixture(w, means, covs)
+	require.NoError(t, err)
+	m, err := energy.NewMixture(law)
 	require.NoError(t, err)
 	one, err := energy.NewGaussian(means[0], covs[0])
 	require.NoError(t, err)
@@ -87,33 +89,32 @@ func TestMixtureIsThePosteriorMean(t *testing.T) {
 	singular, err := energy.NewGaussian([]float64{0, 0, 0}, []float64{1, 1, 0, 1, 1, 0, 0, 0, 1})
 	require.NoError(t, err, "a covariance may be singular")
 	err = singular.Denoise(context.Background(), make([]float32, 3), reals(make([]float32, 3), 0.5, []bool{true, true, false}))
-	assert.ErrorContains(t, err, "component 0: the covariance of the 2 clean entries is singular")
+	assert.ErrorContains(t, err, "component 0: the covariance of the 2 known entries is singular")
 }
 
-func TestMixtureRefuses(t *testing.T) {
-	one := [][]float64{{0}}
-	for want, f := range map[string]func() (*energy.Mixture, error){
-		"0 weights, 1 means":              func() (*energy.Mixture, error) { return energy.NewMixture(nil, one, one) },
-		"len(means[0]) = 0":               func() (*energy.Mixture, error) { return energy.NewGaussian(nil, nil) },
-		"weights[0] = 0":                  func() (*energy.Mixture, error) { return energy.NewMixture([]float64{0}, one, one) },
-		"1 means and 2 covariances":       func() (*energy.Mixture, error) { return energy.NewGaussian([]float64{0}, []float64{1, 1}) },
-		"means[0][0] = NaN":               func() (*energy.Mixture, error) { return energy.NewGaussian([]float64{math.NaN()}, []float64{1}) },
-		"2 at (0, 1) and 1 at (1, 0)":     func() (*energy.Mixture, error) { return energy.NewGaussian([]float64{0, 0}, []float64{1, 2, 1, 1}) },
-		"has the eigenvalue -1, want ≥ 0": func() (*energy.Mixture, error) { return energy.NewGaussian([]float64{0}, []float64{-1}) },
-	} {
-		_, err := f()
-		assert.ErrorContains(t, err, want)
+// Diagonal covariances give what full ones with zeros give, also in batches of
+// states with other clean entries.
+func TestMixtureIsOneForBothKindsOfCovariances(t *testing.T) {
+	w := []float64{1, 3, 2}
+	diagonal, err := energy.NewGaussianMixture(w, []float64{1, -1, -2, 0.5, 0, 0}, []float64{1, 0.8, 0.5, 1.2, 2, 0.1})
+	require.NoError(t, err)
+	full, err := energy.NewFullMixture(w, [][]float64{{1, -1}, {-2, 0.5}, {0, 0}}, [][]float64{{1, 0, 0, 0.8}, {0.5, 0, 0, 1.2}, {2, 0, 0, 0.1}})
+	require.NoError(t, err)
+	a, err := energy.NewMixture(diagonal)
+	require.NoError(t, err)
+	b, err := energy.NewMixture(full)
+	require.NoError(t, err)
+	q := energy.Noised[float32]{X: []float32{0.7, -0.4, 0.2, 3, 0.2, 3, -1, 1, 2, 2}, Time: make([]float64, 5), Alpha: []float64{0.9, 0.5, 0.5, 0.5, 0.05},
+		Sample: make([]int, 5), Src: make([]rand.Source, 5), Clean: []bool{false, false, true, false, true, false, false, true, true, true}}
+	v, u := make([]float32, 10), make([]float32, 10)
+	for range 2 {
+		require.NoError(t, a.Denoise(context.Background(), v, q))
+		require.NoError(t, b.Denoise(context.Background(), u, q))
+		for i := range v {
+			require.InDelta(t, u[i], v[i], 1e-6, "float32")
+		}
+		q.Clean = nil
 	}
-}
-
-func TestNoisePredictorConverts(t *testing.T) {
-	noise := energy.DenoiserFunc[float32]{Sites: 2, Levels: 1, F: func(_ context.Context, v []float32, q energy.Noised[float32]) error {
-		v[0], v[1] = 0.5, -1
-		return nil
-	}}
-	v := make([]float32, 2)
-	x := []float32{1, 2}
-	require.NoError(t, energy.NoisePredictor{Denoiser: noise}.Denoise(context.Background(), v, reals(x, 0.36, []bool{false, true})))
-	assert.InDelta(t, (1-0.8*0.5)/0.6, v[0], 1e-6)
-	assert.Equal(t, float32(2), v[1])
+	_, err = energy.NewMixture(nil)
+	require.EqualError(t, err, "energy: NewMixture: m is nil")
 }

@@ -190,22 +190,3 @@ type Supported interface {
 	// energy is not known to be +Inf.
 	Repair(x []int32)
 }
-
-// As returns m as a T if m supports what T asks for.
-//
-// A model that is built from others answers through a method
-//
-//	As(target any) bool
-//
-// which stores in the pointer target (for instance a *Differentiable) a value
-// that does the work and returns true, or returns false. Every other model
-// supports exactly the interfaces that its type satisfies.
-func As[T any](m Model) (t T, ok bool) {
-	if w, is := m.(interface{ As(target any) bool }); is {
-		if w.As(&t) {
-			return t, true
-		}
-	}
-	t, ok = m.(T)
-	return t, ok
-}

@@ -90,17 +90,17 @@ func ExampleNewRBM() {
 	// Output: [-3 -1 -1 1]
 }
 
-// A mixture of two Gaussians, tilted towards larger values of the first
-// coordinate.
-func ExampleGaussianMixture_Tilt() {
-	m, err := energy.NewGaussianMixture([]float64{1, 1}, []float64{-2, 0, 2, 0}, []float64{1, 1})
+// A chain of order 1 takes the law of the first token and a transition matrix.
+func ExampleNewMarkov() {
+	m, err := energy.NewMarkov(3, 2, 1, []float64{0.5, 0.5}, []float64{
+		0.9, 0.1, // after 0
+		0.4, 0.6, // after 1
+	})
 	if err != nil {
-		fmt.Println(err)
-		return
+		panic(err)
 	}
-	tilted, logZ := m.Tilt([]float64{0.5, 0})
-	mean := make([]float64, 2)
-	tilted.Mean(mean)
-	fmt.Printf("%.4f %.4f\n", mean, logZ)
-	// Output: [2.0232 0.0000] 0.5588
+	e := make([]float64, 1)
+	m.Energy(e, []int32{0, 0, 1})
+	fmt.Printf("−log(0.5·0.9·0.1) = %.4f\n", e[0])
+	// Output: −log(0.5·0.9·0.1) = 3.1011
 }

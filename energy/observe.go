@@ -1,11 +1,5 @@
 package energy
 
-import (
-	"fmt"
-
-	"github.com/gibbsite-go/gibbsite/internal/check"
-)
-
 // Magnetization returns the mean spin (1/n) Σ (2x_i − 1) of one two-level
 // state, in [−1, 1]. The state must not be empty.
 func Magnetization(x []int32) float64 {
@@ -14,32 +8,4 @@ func Magnetization(x []int32) float64 {
 		up += int(v)
 	}
 	return float64(2*up-len(x)) / float64(len(x))
-}
-
-// NeighborCorrelation returns the observer (1/|edges|) Σ_{edges ij} s_i s_j,
-// s = 2x − 1, of one two-level state on t; weights play no part. The observer
-// is safe for concurrent use, allocates nothing and panics on a state of
-// another length. NeighborCorrelation returns an error if the topology does or
-// has no edges.
-func NeighborCorrelation(t Topology) (func(x []int32) float64, error) {
-	if t == nil {
-		return nil, fmt.Errorf("energy: NeighborCorrelation: no topology")
-	}
-	g, err := t.Graph()
-	if err != nil {
-		return nil, err
-	}
-	if g.Len() == 0 {
-		return nil, fmt.Errorf("energy: NeighborCorrelation: the topology has no edges")
-	}
-	return func(x []int32) float64 {
-		check.Len("energy", "x", len(x), g.Sites())
-		sum := 0
-		for i, v := range x {
-			for _, j := range g.adj[g.upper[i]:g.start[i+1]] {
-				sum += int((2*v - 1) * (2*x[j] - 1))
-			}
-		}
-		return float64(sum) / float64(g.Len())
-	}, nil
 }

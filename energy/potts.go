@@ -169,9 +169,9 @@ func (m *Potts) Move(d []float64, site int, to int32, x []int32) {
 // Graph implements [Graphical].
 func (m *Potts) Graph() (start, adj []int32) { return m.graph.start, m.graph.adj }
 
-// As implements the protocol of [As].
+// As implements [Capable].
 func (m *Potts) As(target any) bool {
-	return m.levels == 2 && give[Binary](target, binaryPotts{m})
+	return m.levels == 2 && Give[Binary](target, binaryPotts{m})
 }
 
 // binaryPotts is a Potts with two levels.

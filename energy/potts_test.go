@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 )
 
 var (
@@ -50,7 +51,7 @@ func TestPottsByEnumeration(t *testing.T) {
 		require.NoError(t, err)
 		m, err := energy.NewPotts(g, levels, j, field)
 		require.NoError(t, err)
-		checkModel(t, m, unit == 1, pottsSum(edges, j, field))
+		exact.CheckModel(t, m, unit == 1, pottsSum(edges, j, field))
 		_, binary := energy.As[energy.Binary](m)
 		require.Equal(t, levels == 2, binary)
 		_, ordinal := energy.As[energy.Ordinal](m)
@@ -59,7 +60,7 @@ func TestPottsByEnumeration(t *testing.T) {
 }
 
 func TestPottsOnLattices(t *testing.T) {
-	skipUnderRace(t)
+	exact.SkipUnderRace(t)
 	field := []float64{0.25, -1, 2}
 	for _, c := range []struct {
 		sides  []int
@@ -70,11 +71,11 @@ func TestPottsOnLattices(t *testing.T) {
 		require.NoError(t, err)
 		sites, levels := m.Shape()
 		require.Equal(t, []int{n, c.levels}, []int{sites, levels})
-		checkModel(t, m, true, pottsSum(bonds(c.sides, true), 1.5, field[:c.levels]))
+		exact.CheckModel(t, m, true, pottsSum(bonds(c.sides, true), 1.5, field[:c.levels]))
 
 		m, err = energy.NewPotts(energy.FreeLattice(c.sides), c.levels, 1.5, nil)
 		require.NoError(t, err)
-		checkModel(t, m, true, pottsSum(bonds(c.sides, false), 1.5, nil))
+		exact.CheckModel(t, m, true, pottsSum(bonds(c.sides, false), 1.5, nil))
 	}
 }
 
@@ -164,7 +165,7 @@ func TestPottsPanics(t *testing.T) {
 }
 
 func TestPottsAllocatesNothing(t *testing.T) {
-	if raceEnabled {
+	if exact.Race {
 		t.Skip("pools drop scratch")
 	}
 	for _, top := range []energy.Topology{energy.Lattice{3, 4}, energy.FreeLattice{3, 4}} {
@@ -172,7 +173,7 @@ func TestPottsAllocatesNothing(t *testing.T) {
 		require.NoError(t, err)
 		b, _ := energy.As[energy.Binary](m)
 		e, x, g, d := make([]float64, 2), make([]int32, 24), make([]float32, 48), make([]float64, 24)
-		checkSteady(t, "Potts", func() {
+		exact.Steady(t, "Potts", func() {
 			m.Energy(e, x)
 			m.Gradient(e, g, x)
 			b.Field(e, g[:24], x)

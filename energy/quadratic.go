@@ -226,18 +226,6 @@ func (m *Quadratic) Move(d []float64, site int, to int32, x []int32) {
 	}
 }
 
-// As implements the protocol of [As].
-func (m *Quadratic) As(target any) bool {
-	if len(m.values) == 2 && give[Binary](target, binaryQuadratic{m}) {
-		return true
-	}
-	if o := (ordinalQuadratic{m}); m.ordinal() && (give[Ordinal](target, o) || give[Windowed](target, o)) {
-		return true
-	}
-	a, ok := m.couplings.(sparse)
-	return ok && give[Graphical](target, sparseQuadratic{m, a.graph})
-}
-
 // ordinal reports whether the values are other than {0, 1} and {−1, 1}.
 func (m *Quadratic) ordinal() bool {
 	return !slices.Equal(m.numbers, []float32{0, 1}) && !slices.Equal(m.numbers, []float32{-1, 1})

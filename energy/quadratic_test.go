@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 )
 
 var (
@@ -56,7 +57,7 @@ func TestQuadraticByEnumeration(t *testing.T) {
 
 		m, err := energy.NewDenseQuadratic(n, q, p)
 		require.NoError(t, err)
-		checkModel(t, m, unit == 1, brute)
+		exact.CheckModel(t, m, unit == 1, brute)
 		checkViews(t, m, values, false)
 		checkWindow(t, m, unit == 1, brute)
 
@@ -68,13 +69,13 @@ func TestQuadraticByEnumeration(t *testing.T) {
 		}
 		m, err = energy.NewQuadratic(n, entries, p)
 		require.NoError(t, err)
-		checkModel(t, m, unit == 1, brute)
+		exact.CheckModel(t, m, unit == 1, brute)
 		checkViews(t, m, values, true)
 	})
 }
 
 // checkViews checks which interfaces the model offers.
-func checkViews(t tb, m *energy.Quadratic, values []float32, sparse bool) {
+func checkViews(t exact.Test, m *energy.Quadratic, values []float32, sparse bool) {
 	t.Helper()
 	_, levels := m.Shape()
 	_, binary := energy.As[energy.Binary](m)
@@ -96,7 +97,7 @@ func checkViews(t tb, m *energy.Quadratic, values []float32, sparse bool) {
 }
 
 // checkWindow compares Window with the whole table.
-func checkWindow(t tb, m *energy.Quadratic, exactly bool, brute func([]int32) float64) {
+func checkWindow(t exact.Test, m *energy.Quadratic, exactly bool, brute func([]int32) float64) {
 	t.Helper()
 	o, ok := energy.As[energy.Windowed](m)
 	if !ok {
@@ -242,7 +243,7 @@ func TestQuadraticAllocatesNothing(t *testing.T) {
 		b, _ := energy.As[energy.Binary](m)
 		o, _ := energy.As[energy.Windowed](m)
 		e, x, g, d := make([]float64, 2), make([]int32, 2*n), make([]float32, 6*n), make([]float64, 2*n)
-		checkSteady(t, "Quadratic", func() {
+		exact.Steady(t, "Quadratic", func() {
 			m.Energy(e, x)
 			m.Gradient(e, g[:4*n], x)
 			b.Field(e, g[:2*n], x)

@@ -6,6 +6,18 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
+// As implements [Capable].
+func (m *Quadratic) As(target any) bool {
+	if len(m.values) == 2 && Give[Binary](target, binaryQuadratic{m}) {
+		return true
+	}
+	if o := (ordinalQuadratic{m}); m.ordinal() && (Give[Ordinal](target, o) || Give[Windowed](target, o)) {
+		return true
+	}
+	a, ok := m.couplings.(sparse)
+	return ok && Give[Graphical](target, sparseQuadratic{m, a.graph})
+}
+
 // binaryQuadratic is a Quadratic with two levels.
 type binaryQuadratic struct{ *Quadratic }
 

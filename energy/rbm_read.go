@@ -21,11 +21,11 @@ func ReadRBM(w, bh, bv io.Reader) (*RBM, error) {
 		r    io.Reader
 	}{{"w", w}, {"bh", bh}, {"bv", bv}} {
 		if in.r == nil {
-			return nil, fmt.Errorf("energy: ReadRBM: %s is nil", in.name)
+			return nil, fmt.Errorf("read: RBM: %s is nil", in.name)
 		}
 		s, data, err := npy.Read[float32](in.r)
 		if err != nil {
-			return nil, fmt.Errorf("energy: ReadRBM: %s: %w", in.name, err)
+			return nil, fmt.Errorf("read: RBM: %s: %w", in.name, err)
 		}
 		if k == 0 {
 			shape = s
@@ -34,7 +34,7 @@ func ReadRBM(w, bh, bv io.Reader) (*RBM, error) {
 	}
 	hidden, visible := len(arrays[1]), len(arrays[2])
 	if len(shape) != 2 || shape[0] != hidden || shape[1] != visible {
-		return nil, fmt.Errorf("energy: ReadRBM: w has the shape %v, want [%d %d], the lengths of bh and bv", shape, hidden, visible)
+		return nil, fmt.Errorf("read: RBM: w has the shape %v, want [%d %d], the lengths of bh and bv", shape, hidden, visible)
 	}
 	return NewRBM(arrays[0], arrays[1], arrays[2])
 }

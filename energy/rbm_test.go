@@ -80,7 +80,7 @@ func TestRBMByEnumeration(t *testing.T) {
 		want := drawMachine(t, 0.125)
 		m, err := energy.NewRBM(want.w, want.bh, want.bv)
 		require.NoError(t, err)
-		(&checker{model: m, brute: want.marginal, firstOrder: true}).run(t)
+		(&exact.Checker{Model: m, Brute: want.marginal, FirstOrder: true}).Run(t)
 	})
 }
 
@@ -268,7 +268,7 @@ func TestRBMPanics(t *testing.T) {
 }
 
 func TestRBMAllocatesNothing(t *testing.T) {
-	if raceEnabled {
+	if exact.Race {
 		t.Skip("pools drop scratch")
 	}
 	want := bigMachine(5, 7)
@@ -276,7 +276,7 @@ func TestRBMAllocatesNothing(t *testing.T) {
 	require.NoError(t, err)
 	e, x, g, h := make([]float64, 200), make([]int32, 1000), make([]float32, 2000), make([]float32, 1400)
 	hidden, d := make([]int32, 1400), make([]float64, 2)
-	checkSteady(t, "RBM", func() {
+	exact.Steady(t, "RBM", func() {
 		m.Energy(e, x)
 		m.Field(e, g[:1000], x)
 		m.Gradient(e, g, x)

@@ -19,11 +19,11 @@ import (
 // Errors name the line, the column, what it holds and what would be right; a
 // file with more than 2²⁰ vertices needs an edge for every two of them.
 func ReadRudy(r io.Reader) (*Graph, error) {
-	l := newLines("ReadRudy", r)
+	l := newLines("Rudy", r)
 	if ok, err := l.next(); err != nil {
 		return nil, err
 	} else if !ok {
-		return nil, fmt.Errorf("energy: ReadRudy: no lines, want the numbers of vertices and edges")
+		return nil, fmt.Errorf("read: Rudy: no lines, want the numbers of vertices and edges")
 	}
 	if err := l.want(2, 2, "n m"); err != nil {
 		return nil, err
@@ -55,9 +55,9 @@ func ReadRudy(r io.Reader) (*Graph, error) {
 		edges = append(edges, e)
 	}
 	if len(edges) < m {
-		return nil, fmt.Errorf("energy: ReadRudy: ends after %d of m = %d edges", len(edges), m)
+		return nil, fmt.Errorf("read: Rudy: ends after %d of m = %d edges", len(edges), m)
 	}
-	if err := checkSites("ReadRudy", n, len(edges)); err != nil {
+	if err := checkSites("Rudy", n, len(edges)); err != nil {
 		return nil, err
 	}
 	return NewGraph(n, edges)

@@ -19,7 +19,7 @@ import (
 //
 // Scale returns an error if m is nil or β is negative, infinite or NaN.
 func Scale(m Model, beta float64) (Model, error) {
-	sites, levels, err := checkModel("Scale", "m", m)
+	sites, levels, err := check.Model("energy", "Scale", "m", m)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (s *scaled) Energy(e []float64, x []int32) {
 	scaleAll(e, s.beta)
 }
 
-// As answers as [As] asks.
+// As implements [Capable].
 func (s *scaled) As(target any) bool {
 	switch p := target.(type) {
 	case *Differentiable:

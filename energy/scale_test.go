@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 )
 
 func TestScaleScalesEverything(t *testing.T) {
@@ -19,13 +20,13 @@ func TestScaleScalesEverything(t *testing.T) {
 		m, err := energy.Scale(a, beta)
 		require.NoError(t, err)
 		brute := func(x []int32) float64 { return beta * a.one(x) }
-		checkModel(t, m, false, brute)
+		exact.CheckModel(t, m, false, brute)
 		checkWindows(t, m, brute)
 		assert.Equal(t, fullSupport, supports(m))
 
 		noGraph, err := energy.Scale(without{a, "Graphical"}, beta)
 		require.NoError(t, err)
-		checkModel(t, noGraph, false, brute)
+		exact.CheckModel(t, noGraph, false, brute)
 
 		b := newDouble(r, 3, 3)
 		b.u[1][2] = math.Inf(1)

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 )
 
 // seen returns a batch of two states at the given signal level.
@@ -126,7 +127,7 @@ func TestAutoregressiveIsTheDenseGaussian(t *testing.T) {
 		banded.Covariance(e, e, 1)
 		assert.Equal(t, make([]float64, 2*n), e)
 		q.Clean = nil
-		assert.True(t, raceEnabled || testing.AllocsPerRun(10, func() { _ = banded.Denoise(ctx, v, q) }) == 0)
+		assert.True(t, exact.Race || testing.AllocsPerRun(10, func() { _ = banded.Denoise(ctx, v, q) }) == 0)
 	}
 }
 
@@ -170,7 +171,9 @@ func TestWindowsAreTheMixtureOfTheData(t *testing.T) {
 		}
 		weights, means, covs = append(weights, 1), append(means, mean), append(covs, cov)
 	}
-	mixture, err := energy.NewMixture(weights, means, covs)
+	law, err := energy.NewFullMixture(weights, means, covs)
+	require.NoError(t, err)
+	mixture, err := energy.NewMixture(law)
 	require.NoError(t, err)
 	kernel, err := energy.NewWindows(data, n, energy.WindowsConfig{Bandwidth: h})
 	require.NoError(t, err)
@@ -226,7 +229,7 @@ func TestWindowsAreTheMixtureOfTheData(t *testing.T) {
 	q.Alpha[0] = 1
 	require.NoError(t, empirical.Denoise(ctx, v, q))
 	assert.Equal(t, q.X[:n], v[:n])
-	assert.True(t, raceEnabled || testing.AllocsPerRun(10, func() { _ = empirical.Denoise(ctx, v, q) }) == 0)
+	assert.True(t, exact.Race || testing.AllocsPerRun(10, func() { _ = empirical.Denoise(ctx, v, q) }) == 0)
 	q.X[n] = float32(math.NaN())
 	assert.ErrorContains(t, empirical.Denoise(ctx, v, q), "not finite")
 	q.Clean = make([]bool, 2*n)

@@ -30,7 +30,7 @@ func Sum(models ...Model) (Model, error) {
 	s := &sum{parts: slices.Clone(models)}
 	var values []float32
 	for k, m := range models {
-		sites, levels, err := checkModel("Sum", fmt.Sprintf("models[%d]", k), m)
+		sites, levels, err := check.Model("energy", "Sum", fmt.Sprintf("models[%d]", k), m)
 		if err != nil {
 			return nil, err
 		}
@@ -81,42 +81,6 @@ func (s *sum) Energy(e []float64, x []int32) {
 		m.Energy(*b, x)
 		accumulate(e, *b)
 	}
-}
-
-// As answers as [As] asks.
-func (s *sum) As(target any) bool {
-	switch p := target.(type) {
-	case *Differentiable:
-		return join(s, p, func(m []Differentiable) Differentiable { return sumTable{s, m} })
-	case *Binary:
-		return join(s, p, func(m []Binary) Binary { return sumField{s, m} })
-	case *Conditional:
-		return join(s, p, func(m []Conditional) Conditional { return sumConditional[Conditional]{s, m} })
-	case *Local:
-		return join(s, p, func(m []Local) Local { return sumLocal{sumConditional[Local]{s, m}} })
-	case *Graphical:
-		return s.start != nil && give(target, Graphical(sumGraph{s}))
-	case *Ordinal:
-		return s.values != nil && give(target, Ordinal(sumOrdinal{s}))
-	case *Windowed:
-		return join(s, p, func(m []Windowed) Windowed { return sumWindow{sumOrdinal{s}, m} })
-	case *Stochastic:
-		return s.asStochastic(p)
-	case *Supported:
-		return s.asSupported(p)
-	case *Bipartite:
-		return s.bipartite != nil && give(target, Bipartite(sumBipartite{s}))
-	}
-	return false
-}
-
-// join stores in p what wrap makes of the parts if all of them are Ts.
-func join[T any](s *sum, p *T, wrap func([]T) T) bool {
-	parts := all[T](s.parts)
-	if parts != nil {
-		*p = wrap(parts)
-	}
-	return parts != nil
 }
 
 // asStochastic wants at least one estimate; the table of a part without one is

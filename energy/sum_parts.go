@@ -2,6 +2,42 @@ package energy
 
 import "github.com/gibbsite-go/gibbsite/internal/scratch"
 
+// As implements [Capable].
+func (s *sum) As(target any) bool {
+	switch p := target.(type) {
+	case *Differentiable:
+		return join(s, p, func(m []Differentiable) Differentiable { return sumTable{s, m} })
+	case *Binary:
+		return join(s, p, func(m []Binary) Binary { return sumField{s, m} })
+	case *Conditional:
+		return join(s, p, func(m []Conditional) Conditional { return sumConditional[Conditional]{s, m} })
+	case *Local:
+		return join(s, p, func(m []Local) Local { return sumLocal{sumConditional[Local]{s, m}} })
+	case *Graphical:
+		return s.start != nil && Give(target, Graphical(sumGraph{s}))
+	case *Ordinal:
+		return s.values != nil && Give(target, Ordinal(sumOrdinal{s}))
+	case *Windowed:
+		return join(s, p, func(m []Windowed) Windowed { return sumWindow{sumOrdinal{s}, m} })
+	case *Stochastic:
+		return s.asStochastic(p)
+	case *Supported:
+		return s.asSupported(p)
+	case *Bipartite:
+		return s.bipartite != nil && Give(target, Bipartite(sumBipartite{s}))
+	}
+	return false
+}
+
+// join stores in p what wrap makes of the parts if all of them are Ts.
+func join[T any](s *sum, p *T, wrap func([]T) T) bool {
+	parts := all[T](s.parts)
+	if parts != nil {
+		*p = wrap(parts)
+	}
+	return parts != nil
+}
+
 // sumTable is a sum as [Differentiable].
 type sumTable struct {
 	*sum

@@ -48,7 +48,7 @@ func checkWindows(t *testing.T, m energy.Model, e func(x []int32) float64) {
 					if math.IsInf(want, 1) {
 						require.Equal(t, want, at)
 					} else {
-						require.InDelta(t, want, at, 0x1p-40+4*require32*(math.Abs(want)+10))
+						require.InDelta(t, want, at, 0x1p-40+4*exact.Rounding32*(math.Abs(want)+10))
 					}
 				}
 			}
@@ -65,13 +65,13 @@ func TestSumAddsEverything(t *testing.T) {
 		require.NoError(t, err)
 		brute := func(x []int32) float64 { return a.one(x) + b.one(x) + c.one(x) }
 		if levels == 2 {
-			checkModel(t, m, true, brute)
+			exact.CheckModel(t, m, true, brute)
 			assert.Equal(t, fullSupport, supports(m))
 		} else {
 			// The double claims a field for any number of levels.
 			ternary, err := energy.Sum(without{a, "Binary"}, without{b, "Binary"}, without{c, "Binary"})
 			require.NoError(t, err)
-			checkModel(t, ternary, true, brute)
+			exact.CheckModel(t, ternary, true, brute)
 		}
 		checkWindows(t, m, brute)
 	}
@@ -107,7 +107,7 @@ func TestSumSupportsWhatItsPartsDo(t *testing.T) {
 // checkByDifferences checks that the evaluated table of m is right.
 func checkByDifferences(t *testing.T, m energy.Model, brute func(x []int32) float64) {
 	t.Helper()
-	checkModel(t, energy.Differences(m), true, brute)
+	exact.CheckModel(t, energy.Differences(m), true, brute)
 }
 
 func TestSumOfZeroesKeepsThem(t *testing.T) {
@@ -215,7 +215,7 @@ type otherValues struct{ *double }
 func (otherValues) Values() []float32 { return []float32{0, 5} }
 
 func TestSumAllocatesNothing(t *testing.T) {
-	if raceEnabled {
+	if exact.Race {
 		t.Skip("the race detector empties pools")
 	}
 	g, err := energy.NewIsing(energy.Lattice{4, 4}, 0.3, 0.1)
@@ -228,30 +228,5 @@ func TestSumAllocatesNothing(t *testing.T) {
 	require.NoError(t, err)
 	m, err := energy.Clamp(scaled, map[int]int32{3: 1})
 	require.NoError(t, err)
-	checkNoAllocations(t, m)
-}
-
-// checkNoAllocations calls every method that a kernel calls in a step.
-func checkNoAllocations(t *testing.T, m energy.Model) {
-	t.Helper()
-	sites, levels := m.Shape()
-	x, e := make([]int32, 2*sites), make([]float64, 2)
-	g, d := make([]float32, len(x)*levels), make([]float64, sites*levels)
-	checkSteady(t, "Energy", func() { m.Energy(e, x) })
-	if m, ok := energy.As[energy.Differentiable](m); ok {
-		checkSteady(t, "Gradient", func() { m.Gradient(e, g, x) })
-	}
-	if m, ok := energy.As[energy.Binary](m); ok {
-		checkSteady(t, "Field", func() { m.Field(e, g[:len(x)], x) })
-	}
-	if m, ok := energy.As[energy.Conditional](m); ok {
-		checkSteady(t, "Conditional", func() { m.Conditional(d[:levels], 1, x[:sites]) })
-	}
-	if m, ok := energy.As[energy.Local](m); ok {
-		checkSteady(t, "Locals", func() { m.Locals(d, x[:sites]) })
-		checkSteady(t, "Move", func() { m.Move(d, 1, 1, x[:sites]) })
-	}
-	if m, ok := energy.As[energy.Windowed](m); ok {
-		checkSteady(t, "Window", func() { m.Window(e, g, x, 0) })
-	}
+	exact.NoAllocations(t, m)
 }

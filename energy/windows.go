@@ -77,7 +77,7 @@ func (w *Windows) Len() int { return len(w.square) }
 // h = 0 that is an error, because no window has just these values.
 func (w *Windows) Denoise(ctx context.Context, v []float32, q Noised[float32]) error {
 	n := w.sites
-	states := q.check(n)
+	states := q.States(n)
 	check.Len("energy", "v", len(v), len(q.X))
 	for s := range states {
 		if err := ctx.Err(); err != nil {

@@ -1,9 +1,9 @@
 package energy_test
 
 import (
+	"context"
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 )
@@ -69,19 +69,25 @@ func ExampleFitMarkov() {
 	// Output: 0.3333
 }
 
-func ExampleReadRudy() {
-	g, err := energy.ReadRudy(strings.NewReader("3 2\n1 2 5\n2 3\n"))
+// Scale changes the temperature: the colder, the more spins follow the field.
+func ExampleScale() {
+	m, err := energy.NewIsing(energy.Lattice{4, 4}, 0.2, 0.2)
 	if err != nil {
 		panic(err)
 	}
-	m, _ := energy.MaxCut(g)
-	e := make([]float64, 1)
-	x := []int32{0, 1, 0}
-	m.Energy(e, x)
-	fmt.Println("cut", g.Cut(x), "energy", e[0])
-	_, err = energy.ReadRudy(strings.NewReader("3 1\n1 4\n"))
-	fmt.Println(err)
+	for _, beta := range []float64{0.5, 1, 2} {
+		hot, err := energy.Scale(m, beta)
+		if err != nil {
+			panic(err)
+		}
+		e, err := energy.Enumerate(context.Background(), hot, energy.Magnetization)
+		if err != nil {
+			panic(err)
+		}
+		fmt.Printf("β = %v: log Z = %.6f, mean spin %.6f\n", beta, e.LogZ, e.Means[0])
+	}
 	// Output:
-	// cut 6 energy -3
-	// energy: ReadRudy: line 2: column 2: j = 4, want an integer in 1 … 3
+	// β = 0.5: log Z = 11.377167, mean spin 0.154842
+	// β = 1: log Z = 12.598503, mean spin 0.480005
+	// β = 2: log Z = 19.544265, mean spin 0.948351
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/automata"
 )
 
 // Bind compiles the recipe for samples of the given shape. The result is a
@@ -45,7 +46,7 @@ func (k KLProjector) compile(ctx context.Context, sites, levels, samples int) (*
 		lambda: make([]float64, samples*k.Constraint.Len()),
 	}
 	if a.name == "" {
-		a.name = constraint.Name(k.Constraint)
+		a.name = automata.Name(k.Constraint)
 	}
 	if a.judge == nil {
 		a.judge = ownJudge(k.Constraint, sites, levels)

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/automata"
 )
 
 // KLProjector projects onto whatever a differentiable function can lead to: scores of
@@ -99,7 +100,7 @@ func (k *KLProjector) fill() error {
 		}
 	}
 	if p, ok := k.Constraint.(Partial); ok && !p.Leads() {
-		return fmt.Errorf("projection: Constraint is a %s without derivatives, want one that leads the way", constraint.Name(k.Constraint))
+		return fmt.Errorf("projection: Constraint is a %s without derivatives, want one that leads the way", automata.Name(k.Constraint))
 	}
 	if n := k.Constraint.Len(); n < 1 {
 		return fmt.Errorf("projection: Constraint.Len() = %d, want ≥ 1", n)

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/automata"
 	"github.com/gibbsite-go/gibbsite/internal/lead"
 	"github.com/gibbsite-go/gibbsite/internal/trellis"
 )
@@ -72,7 +73,7 @@ func (p Path) Compile(ctx context.Context, sites, levels int) (*PathProjection, 
 	}
 	name := p.Name
 	if name == "" {
-		name = constraint.Name(p.Language)
+		name = automata.Name(p.Language)
 	}
 	a, mask := constraint.Split(p.Language)
 	config := trellis.Config{Sites: sites, Levels: levels, Padded: p.Padded, Pad: p.Pad, Limit: p.Limit}

@@ -1,10 +1,6 @@
 package sampler
 
-import (
-	"math"
-
-	"github.com/gibbsite-go/gibbsite/constraint"
-)
+import "github.com/gibbsite-go/gibbsite/constraint"
 
 // counted is a language that looks at a count only, perhaps beside a mask: what
 // a change of some sites does to it is known without the other sites.
@@ -17,18 +13,13 @@ type counted struct {
 // newCounted returns nil unless the language is of that kind.
 func newCounted(a constraint.Automaton, levels int) *counted {
 	rest, mask := constraint.Split(a)
-	c, ok := rest.(constraint.Count)
+	c, ok := rest.(constraint.Counting)
 	if !ok {
 		return nil
 	}
-	t := &counted{in: make([]int, levels), min: c.Min, max: c.Max, mask: mask}
-	switch {
-	case c.Max == 0:
-		t.max = math.MaxInt
-	case c.Max < 0: // constraint.None
-		t.max = 0
-	}
-	for _, l := range c.Levels {
+	in, least, most := c.Counts()
+	t := &counted{in: make([]int, levels), min: least, max: most, mask: mask}
+	for _, l := range in {
 		if l >= 0 && int(l) < levels {
 			t.in[l] = 1
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/automata"
 	"github.com/gibbsite-go/gibbsite/internal/trellis"
 )
 
@@ -29,7 +30,7 @@ func newTerritory(method string, a constraint.Automaton, sites, levels int) (*te
 	if err != nil {
 		return nil, err
 	}
-	return &territory{graph: g, name: constraint.Name(a), sites: sites, levels: levels, count: newCounted(a, levels)}, nil
+	return &territory{graph: g, name: automata.Name(a), sites: sites, levels: levels, count: newCounted(a, levels)}, nil
 }
 
 // unroll compiles the language of a method's Within for a shape.
@@ -43,9 +44,9 @@ func unroll(method string, within constraint.Automaton, sites, levels int) (*tre
 	var dead *trellis.DeadError
 	switch {
 	case errors.As(err, &dead):
-		return nil, fmt.Errorf("sampler: %s: Within: %s dies at site %d of %d: %w", method, constraint.Name(within), dead.Site, sites, constraint.ErrInfeasible)
+		return nil, fmt.Errorf("sampler: %s: Within: %s dies at site %d of %d: %w", method, automata.Name(within), dead.Site, sites, constraint.ErrInfeasible)
 	case err != nil:
-		return nil, fmt.Errorf("sampler: %s: Within: %s: %w", method, constraint.Name(within), err)
+		return nil, fmt.Errorf("sampler: %s: Within: %s: %w", method, automata.Name(within), err)
 	}
 	return g, nil
 }

@@ -170,8 +170,8 @@ func (t *task) solve(ctx context.Context) (*projection.PathProjection, error) {
 	return nil, fmt.Errorf("no design exists: %w", err)
 }
 
-// text returns the bases of a design.
-func text(x []int32) string { return codons.Text(x) }
+// bases returns the bases of a design.
+func bases(x []int32) string { return codons.Text(x) }
 
 // logProb returns log p(x) under codon usage given the protein.
 func (t *task) logProb(x []int32) float64 {

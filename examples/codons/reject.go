@@ -38,7 +38,7 @@ func reject(ctx context.Context, t *task) (*free, error) {
 			return nil, err
 		}
 		for ; len(some) > 0; some = some[n:] {
-			f.judge(t, text(some[:n]))
+			f.judge(t, bases(some[:n]))
 		}
 		bar.Set(f.trials, t.trials)
 	}

@@ -48,7 +48,7 @@ func newReport(t *task, mass float64) *report {
 
 // add has a design judged; the first is the MAP.
 func (r *report) add(t *task, x []int32) figure {
-	dna := text(x)
+	dna := bases(x)
 	verdict := judge(t.options, t.protein, dna)
 	for i, ok := range verdict {
 		if !ok {

@@ -48,7 +48,7 @@ func loadModel(o options) (*problem, error) {
 	case "rudy":
 		return cutProblem(o.graph, text)
 	case "bits", "spins":
-		m, err := energy.ReadCOO(bytes.NewReader(text), energy.COO{Spins: format == "spins"})
+		m, err := energy.ReadCOO(bytes.NewReader(text), energy.COOConfig{Spins: format == "spins"})
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", o.graph, err)
 		}

@@ -16,6 +16,10 @@
 // no code with what it judges, internal/simd in particular, and it is not
 // reproducible to the bit between architectures.
 //
+// [Checker] compares a model with a plain formula for its energy: every promise
+// of package energy's interfaces, on every state. [NoAllocations] runs what a
+// kernel calls in a step.
+//
 // # States
 //
 // A state x of sites numbers in 0…levels−1 has the index Σ_i x_i·levels^i:

@@ -1,81 +1,81 @@
-package energy_test
+package exact
 
 import (
 	"math"
 	"slices"
-	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/exact"
 )
 
-// require32 is the relative rounding of one conversion to float32.
-const require32 = 0x1p-24
+// Rounding32 is the relative rounding of one conversion to float32.
+const Rounding32 = 0x1p-24
 
-// tb is what the checker needs of *testing.T and *rapid.T.
-type tb interface {
-	Errorf(format string, args ...any)
+// Test is what a [Checker] needs of *testing.T and *rapid.T.
+type Test interface {
+	TB
 	FailNow()
-	Helper()
 }
 
-// checker compares a model with a plain formula for its energy on every state.
-type checker struct {
-	model energy.Model
-	brute func(x []int32) float64
+// Checker compares a model, and everything that it offers through [energy.As],
+// with a plain formula for its energy on every state.
+type Checker struct {
+	Model energy.Model
+	Brute func(x []int32) float64
 
-	// exact asks for equality. Otherwise energies and differences may be wrong
+	// Exact asks for equality. Otherwise energies and differences may be wrong
 	// by 2⁻⁴⁴ of the largest |energy| + 1: 2⁹ roundings of 2⁻⁵³ each, far more
 	// than these models have terms.
-	exact bool
+	Exact bool
 
-	// firstOrder is set where tables are first order and checked elsewhere.
-	firstOrder bool
+	// FirstOrder is set where tables are first order and checked elsewhere.
+	FirstOrder bool
 
-	slack float64 // on differences of energies, set by run
+	// Slack is the error allowed on differences of energies; Run sets it.
+	Slack float64
 }
 
-// checkModel checks everything that the model offers.
-func checkModel(t tb, m energy.Model, exactly bool, brute func(x []int32) float64) {
+// CheckModel checks everything that the model offers; see [Checker].
+func CheckModel(t Test, m energy.Model, exactly bool, brute func(x []int32) float64) {
 	t.Helper()
-	(&checker{model: m, brute: brute, exact: exactly}).run(t)
+	(&Checker{Model: m, Brute: brute, Exact: exactly}).Run(t)
 }
 
-func (c *checker) run(t tb) {
+// Run checks everything that the model offers, on every state.
+func (c *Checker) Run(t Test) {
 	t.Helper()
-	sites, levels := c.model.Shape()
+	sites, levels := c.Model.Shape()
 	var all []int32
 	var want []float64
 	largest := 0.0
-	for _, x := range exact.States(sites, levels) {
+	for _, x := range States(sites, levels) {
 		all = append(all, x...)
-		e := c.brute(x)
+		e := c.Brute(x)
 		want = append(want, e)
 		if !math.IsInf(e, 1) {
 			largest = max(largest, math.Abs(e))
 		}
 	}
-	if !c.exact {
-		c.slack = 0x1p-44 * (largest + 1)
+	if !c.Exact {
+		c.Slack = 0x1p-44 * (largest + 1)
 	}
 	got := make([]float64, len(want))
-	c.model.Energy(got, all)
+	c.Model.Energy(got, all)
 	for s := range got {
-		c.near(t, want[s], got[s], c.slack, "energy of state", s)
+		c.Near(t, want[s], got[s], c.Slack, "energy of state", s)
 	}
-	c.tables(t, got, all)
+	c.Tables(t, got, all)
 	for s := range got {
 		if x := all[s*sites : (s+1)*sites]; !math.IsInf(got[s], 1) {
-			c.single(t, x)
+			c.Single(t, x)
 		}
 	}
-	c.graph(t)
+	c.Graph(t)
 }
 
-// near compares two energies or differences; infinities must agree.
-func (c *checker) near(t tb, want, got, slack float64, what ...any) {
+// Near compares two energies or differences; infinities must agree.
+func (c *Checker) Near(t Test, want, got, slack float64, what ...any) {
 	t.Helper()
 	if want == got || math.Abs(want-got) <= slack {
 		return
@@ -83,13 +83,13 @@ func (c *checker) near(t tb, want, got, slack float64, what ...any) {
 	require.Failf(t, "wrong", "%v: got %v, want %v ± %g", what, got, want, slack)
 }
 
-// tables checks Gradient, Field and Window on all states at once, and that
+// Tables checks Gradient, Field and Window on all states at once, and that
 // rows do not depend on each other.
-func (c *checker) tables(t tb, energies []float64, all []int32) {
+func (c *Checker) Tables(t Test, energies []float64, all []int32) {
 	t.Helper()
-	sites, levels := c.model.Shape()
+	sites, levels := c.Model.Shape()
 	e := make([]float64, len(energies))
-	if m, ok := energy.As[energy.Differentiable](c.model); ok {
+	if m, ok := energy.As[energy.Differentiable](c.Model); ok {
 		g := make([]float32, len(all)*levels)
 		m.Gradient(e, g, all)
 		require.Equal(t, energies, e, "Gradient's energies")
@@ -98,10 +98,10 @@ func (c *checker) tables(t tb, energies []float64, all []int32) {
 			x := all[s*sites : (s+1)*sites]
 			m.Gradient(e[:1], row, x)
 			require.Equal(t, g[s*len(row):(s+1)*len(row)], row, "rows depend on each other")
-			c.table(t, row, x)
+			c.Table(t, row, x)
 		}
 	}
-	if m, ok := energy.As[energy.Binary](c.model); ok {
+	if m, ok := energy.As[energy.Binary](c.Model); ok {
 		require.Equal(t, 2, levels)
 		h := make([]float32, len(all))
 		m.Field(e, h, all)
@@ -113,43 +113,43 @@ func (c *checker) tables(t tb, energies []float64, all []int32) {
 			require.Equal(t, h[s*sites:(s+1)*sites], row, "rows depend on each other")
 			for i := range x {
 				d := c.difference(x, i, 1, 0)
-				if !c.firstOrder && !math.IsNaN(d) {
-					c.near(t, d, float64(row[i]), c.slack+require32*math.Abs(d), "Field", x, i)
+				if !c.FirstOrder && !math.IsNaN(d) {
+					c.Near(t, d, float64(row[i]), c.Slack+Rounding32*math.Abs(d), "Field", x, i)
 				}
 			}
 		}
 	}
 }
 
-// table checks the table of one state.
-func (c *checker) table(t tb, g []float32, x []int32) {
+// Table checks the table of one state.
+func (c *Checker) Table(t Test, g []float32, x []int32) {
 	t.Helper()
-	_, levels := c.model.Shape()
+	_, levels := c.Model.Shape()
 	for i := range x {
 		require.Zero(t, g[i*levels+int(x[i])], "the entry of the current level")
 		for l := range int32(levels) {
 			d := c.difference(x, i, l, x[i])
-			if !c.firstOrder && !math.IsNaN(d) {
-				c.near(t, d, float64(g[i*levels+int(l)]), c.slack+require32*math.Abs(d), "Gradient", x, i, l)
+			if !c.FirstOrder && !math.IsNaN(d) {
+				c.Near(t, d, float64(g[i*levels+int(l)]), c.Slack+Rounding32*math.Abs(d), "Gradient", x, i, l)
 			}
 		}
 	}
 }
 
-// single checks Conditional, Locals and Move on one state of finite energy.
-func (c *checker) single(t tb, x []int32) {
+// Single checks Conditional, Locals and Move on one state of finite energy.
+func (c *Checker) Single(t Test, x []int32) {
 	t.Helper()
-	sites, levels := c.model.Shape()
-	if m, ok := energy.As[energy.Conditional](c.model); ok {
+	sites, levels := c.Model.Shape()
+	if m, ok := energy.As[energy.Conditional](c.Model); ok {
 		d := make([]float64, levels)
 		for i := range x {
 			m.Conditional(d, i, x)
 			for l := range int32(levels) {
-				c.near(t, c.difference(x, i, l, x[i]), d[l], 2*c.slack, "Conditional", x, i, l)
+				c.Near(t, c.difference(x, i, l, x[i]), d[l], 2*c.Slack, "Conditional", x, i, l)
 			}
 		}
 	}
-	m, ok := energy.As[energy.Local](c.model)
+	m, ok := energy.As[energy.Local](c.Model)
 	if !ok {
 		return
 	}
@@ -159,7 +159,7 @@ func (c *checker) single(t tb, x []int32) {
 			for l := range int32(levels) {
 				// Rows may be off by a constant; x_i has a finite entry.
 				row := d[i*levels : (i+1)*levels]
-				c.near(t, c.difference(x, i, l, x[i]), row[l]-row[x[i]], 2*c.slack, "Locals", x, i, l)
+				c.Near(t, c.difference(x, i, l, x[i]), row[l]-row[x[i]], 2*c.Slack, "Locals", x, i, l)
 			}
 		}
 	}
@@ -173,7 +173,7 @@ func (c *checker) single(t tb, x []int32) {
 			m.Move(d, i, l, y)
 			require.Equal(t, x, y, "Move changed x")
 			y[i] = l
-			if !math.IsInf(c.brute(y), 1) {
+			if !math.IsInf(c.Brute(y), 1) {
 				locals(y)
 			}
 			for k := range levels {
@@ -183,14 +183,14 @@ func (c *checker) single(t tb, x []int32) {
 	}
 }
 
-// graph checks that neighbour lists are in order, symmetric and complete.
-func (c *checker) graph(t tb) {
+// Graph checks that neighbour lists are in order, symmetric and complete.
+func (c *Checker) Graph(t Test) {
 	t.Helper()
-	m, ok := energy.As[energy.Graphical](c.model)
+	m, ok := energy.As[energy.Graphical](c.Model)
 	if !ok {
 		return
 	}
-	sites, levels := c.model.Shape()
+	sites, levels := c.Model.Shape()
 	start, adj := m.Graph()
 	require.Len(t, start, sites+1)
 	require.Len(t, adj, int(start[sites]))
@@ -205,12 +205,12 @@ func (c *checker) graph(t tb) {
 			if i == j || slices.Contains(row, int32(j)) {
 				continue
 			}
-			for _, x := range exact.States(sites, levels) {
+			for _, x := range States(sites, levels) {
 				y := slices.Clone(x)
 				y[j] = (y[j] + 1) % int32(levels)
 				d, f := c.difference(x, i, 0, x[i]), c.difference(y, i, 0, y[i])
 				if !math.IsNaN(d) && !math.IsNaN(f) {
-					c.near(t, d, f, 2*c.slack, "depends on a site that is no neighbour", x, i, j)
+					c.Near(t, d, f, 2*c.Slack, "depends on a site that is no neighbour", x, i, j)
 				}
 			}
 		}
@@ -218,17 +218,10 @@ func (c *checker) graph(t tb) {
 }
 
 // difference returns E(x with x_i = to) − E(x with x_i = from).
-func (c *checker) difference(x []int32, i int, to, from int32) float64 {
+func (c *Checker) difference(x []int32, i int, to, from int32) float64 {
 	y := slices.Clone(x)
 	y[i] = to
-	a := c.brute(y)
+	a := c.Brute(y)
 	y[i] = from
-	return a - c.brute(y)
-}
-
-// checkSteady asserts that f allocates nothing once pools are warm.
-func checkSteady(t *testing.T, name string, f func()) {
-	t.Helper()
-	f()
-	require.Zero(t, testing.AllocsPerRun(20, f), name)
+	return a - c.Brute(y)
 }

@@ -1,0 +1,29 @@
+package constraint
+
+// Any is the language of all sequences. It stands for what does not matter, as
+// in [Concat] of a beginning, Any{} and an ending.
+type Any struct{}
+
+// States returns 1.
+func (Any) States() int { return 1 }
+
+// Start returns 0.
+func (Any) Start() int { return 0 }
+
+// Next returns state.
+func (Any) Next(state int, _ int32) int { return state }
+
+// Accepting returns true.
+func (Any) Accepting(int) bool { return true }
+
+// Classes puts all tokens into one class.
+func (Any) Classes(levels int) ([]int32, int) { return make([]int32, levels), min(levels, 1) }
+
+// isAny reports whether a is Any by value or by pointer.
+func isAny(a Automaton) bool {
+	switch a.(type) {
+	case Any, *Any:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,55 @@
+package constraint
+
+// Limits bound what a compilation may use. The zero value is the recommended
+// setting.
+type Limits struct {
+	// States bounds the states of every automaton that is built on the way
+	// (before minimisation). 0 means 2¹⁸ = 262144: seven times the minimal
+	// automaton of 134 000 short strings (BenchmarkLexicon), and reached in a
+	// fraction of a second by a pattern that explodes (TestRegexpExplosion).
+	States int
+
+	// Bytes bounds the memory of tables, of state sets and of minimisation,
+	// which takes 36 bytes for each entry (state, token class) together. 0
+	// means 2²⁹, 512 MiB: 2¹⁸ states with 56 token classes.
+	Bytes int
+}
+
+const (
+	defaultStates = 1 << 18
+	defaultBytes  = 1 << 29
+
+	// bytesPerEntry counts nine int32: two of tables, four of the list of
+	// transitions and three of their partition (see
+	// internal/automata).
+	bytesPerEntry = 36
+)
+
+// Check returns a [*LimitError] if an automaton under construction has more
+// states than l allows, or if its table entries (state, token class) and other
+// bytes take more memory, and an [*ArgumentError] for a negative limit. The
+// error begins with name, that of the function that builds it.
+func (l Limits) Check(name string, states, entries, other int) error {
+	switch {
+	case l.States < 0:
+		return &ArgumentError{name, "Limits.States", l.States, "≥ 0"}
+	case l.Bytes < 0:
+		return &ArgumentError{name, "Limits.Bytes", l.Bytes, "≥ 0"}
+	}
+	if l.States == 0 {
+		l.States = defaultStates
+	}
+	if l.Bytes == 0 {
+		l.Bytes = defaultBytes
+	}
+	// State numbers are int32 in every table.
+	l.States = min(l.States, 1<<31-2)
+	bytes := bytesPerEntry*entries + other
+	if states > l.States {
+		return &LimitError{name + ": states", states, l.States}
+	}
+	if bytes > l.Bytes {
+		return &LimitError{name + ": bytes", bytes, l.Bytes}
+	}
+	return nil
+}

@@ -1,0 +1,31 @@
+package constraint
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+)
+
+// TestEveryPollOfTextsCancels cancels compilations at every point at which they
+// look at the context.
+func TestEveryPollOfTextsCancels(t *testing.T) {
+	for name, compile := range map[string]func(ctx context.Context) (*DFA, error){
+		"Lift": func(ctx context.Context) (*DFA, error) { return Lift(ctx, parity{}, Runes("ab"), Limits{}) },
+		"Regexp": func(ctx context.Context) (*DFA, error) {
+			return Regexp(ctx, `(a|b)*a(a|b){9}`, Runes("ab"), Limits{})
+		},
+		"WordAt": func(ctx context.Context) (*DFA, error) {
+			return TextWordAt(ctx, Runes("ab "), Limits{}, -2, " ", "ab")
+		},
+	} {
+		looks := exact.Cancelled(func(ctx context.Context) error {
+			d, err := compile(ctx)
+			require.Equal(t, err == nil, d != nil, name)
+			return err
+		}, func(err error) { require.ErrorIs(t, err, context.Canceled, name) })
+		require.Greater(t, looks, 1, name)
+	}
+}

@@ -1,0 +1,17 @@
+package energy_test
+
+import (
+	"fmt"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+)
+
+func ExampleNeighborCorrelation() {
+	corr, err := energy.NeighborCorrelation(energy.Lattice{2, 2})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(corr([]int32{1, 1, 0, 0}), energy.Magnetization([]int32{1, 1, 1, 0}))
+	// Output: 0 0.5
+}

@@ -1,0 +1,30 @@
+package energy
+
+import (
+	"context"
+	"math"
+)
+
+// NoisePredictor is the denoiser made of one that predicts the noise ε̂ instead
+// of the clean state, as most networks for reals do:
+//
+//	x̂_0 = (x_t − √(1−ᾱ)·ε̂)/√ᾱ.
+//
+// Clean entries are their own prediction.
+type NoisePredictor struct{ Denoiser[float32] }
+
+// Denoise implements [Denoiser].
+func (p NoisePredictor) Denoise(ctx context.Context, v []float32, q Noised[float32]) error {
+	if err := p.Denoiser.Denoise(ctx, v, q); err != nil {
+		return err
+	}
+	n, _ := p.Shape()
+	for i, x := range q.X {
+		alpha := q.Alpha[i/n]
+		v[i] = float32((float64(x) - float64(math.Sqrt(1-alpha)*float64(v[i]))) / math.Sqrt(alpha))
+		if q.Clean != nil && q.Clean[i] {
+			v[i] = x
+		}
+	}
+	return nil
+}

@@ -1,5 +1,0 @@
-//go:build !race
-
-package energy_test
-
-const raceEnabled = false

@@ -1,0 +1,82 @@
+package automata
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+)
+
+// drawTable draws a table with any number of dead, lost and equivalent states.
+func drawTable(t *rapid.T) *Table {
+	states, width := rapid.IntRange(1, 7).Draw(t, "states"), rapid.IntRange(1, 3).Draw(t, "width")
+	of := Identity(width)
+	for range rapid.IntRange(0, 2).Draw(t, "more") {
+		of = append(of, rapid.Int32Range(0, int32(width-1)).Draw(t, "class"))
+	}
+	return &Table{
+		Class: of, Width: width,
+		To:    rapid.SliceOfN(rapid.Int32Range(-1, int32(states-1)), states*width, states*width).Draw(t, "to"),
+		Final: rapid.SliceOfN(rapid.Bool(), states, states).Draw(t, "final"),
+	}
+}
+
+// accepts walks a table.
+func accepts(t *Table, x []int32) bool {
+	s := int32(0)
+	for _, token := range x {
+		if s = t.To[int(s)*t.Width+int(t.Class[token])]; s < 0 {
+			return false
+		}
+	}
+	return t.Final[s]
+}
+
+func TestMinimal(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		in := drawTable(rt)
+		levels := in.Levels()
+		copied := Table{append([]int32(nil), in.Class...), in.Width, append([]int32(nil), in.To...), append([]bool(nil), in.Final...)}
+		out, err := Minimal(context.Background(), in)
+		require.NoError(rt, err)
+		require.Equal(rt, copied, *in, "left as it is")
+		if out == nil {
+			exact.Sequences(levels, 6, func(x []int32) { require.False(rt, accepts(in, x)) })
+			return
+		}
+		exact.Accepts(rt, out, levels, 5, func(x []int32) bool { return accepts(in, x) })
+		exact.Minimal(rt, out)
+		again, err := Explore(context.Background(), out, levels, func(states, entries int) error { return nil })
+		require.NoError(rt, err)
+		require.Equal(rt, out, again, "numbered in breadth-first order")
+	})
+}
+
+func TestExploreAsksBeforeItGrows(t *testing.T) {
+	enough := errors.New("enough")
+	table := &Table{Class: []int32{0, 1}, Width: 2, To: []int32{1, 2, -1, 2, 2, 2}, Final: make([]bool, 3)}
+	_, err := Explore(context.Background(), table, 2, func(states, entries int) error {
+		require.Equal(t, 2*states, entries)
+		return enough
+	})
+	require.ErrorIs(t, err, enough)
+}
+
+func TestClasses(t *testing.T) {
+	type plain struct{ Automaton }
+	table := &Table{Class: []int32{0, 1, 0}, Width: 2, To: []int32{0, 0}, Final: []bool{true}}
+	of, n := Classes(table, 3)
+	require.Equal(t, []int32{0, 1, 0}, of)
+	require.Equal(t, 2, n)
+	of, n = Classes(plain{table}, 3)
+	require.Equal(t, Identity(3), of)
+	require.Equal(t, 3, n)
+	of, n = Refine([]Automaton{table, &Table{Class: []int32{0, 0, 1}, Width: 2}}, 3)
+	require.Equal(t, []int32{0, 1, 2}, of)
+	require.Equal(t, of, Representatives(of, n))
+	require.PanicsWithValue(t, "automata: levels = -1, want ≥ 0", func() { Classes(table, -1) })
+}

@@ -1,0 +1,219 @@
+package automata
+
+import "slices"
+
+// Table is an automaton written out: a row of targets by token class for every
+// state, the start state 0. It may be under construction, with states that are
+// dead, not reached or equivalent, see [Minimal].
+type Table struct {
+	Class []int32 // of each token; its length is the number of levels
+	Width int     // number of classes
+	To    []int32 // states × Width, −1 dead
+	Final []bool  // by state: a sequence may end there
+}
+
+// States returns the number of states.
+func (t *Table) States() int { return len(t.Final) }
+
+// Start returns 0.
+func (t *Table) Start() int { return 0 }
+
+// Levels returns the number of tokens that the table knows; others are dead.
+func (t *Table) Levels() int { return len(t.Class) }
+
+// Next looks the successor up.
+func (t *Table) Next(state int, token int32) int {
+	if uint(token) >= uint(len(t.Class)) {
+		return -1
+	}
+	return int(t.To[state*t.Width+int(t.Class[token])])
+}
+
+// Accepting reports whether a sequence may end in state.
+func (t *Table) Accepting(state int) bool { return t.Final[state] }
+
+// Classes returns the token classes. With levels = Levels() the slice is the
+// table's own; tokens beyond form a class of their own.
+func (t *Table) Classes(levels int) (of []int32, n int) {
+	if levels == len(t.Class) {
+		return t.Class, t.Width
+	}
+	return ClassesBy(levels, func(token int32) int32 {
+		if int(token) >= len(t.Class) {
+			return -1
+		}
+		return t.Class[token]
+	})
+}
+
+// Table returns the targets and the number of classes.
+func (t *Table) Table() (next []int32, classes int) { return t.To, t.Width }
+
+// row returns the targets of state s.
+func (t *Table) row(s int) []int32 { return t.To[s*t.Width : (s+1)*t.Width] }
+
+// trim removes the states that the start does not reach and those that reach no
+// accepting state. It reports whether the start is left.
+func (t *Table) trim() bool {
+	n := len(t.Final)
+	reached := make([]bool, n)
+	queue := []int32{0}
+	reached[0] = true
+	into := make([]int32, n+1) // in-degrees, then offsets
+	for head := 0; head < len(queue); head++ {
+		s := int(queue[head])
+		for _, to := range t.row(s) {
+			if to < 0 {
+				continue
+			}
+			into[to+1]++
+			if !reached[to] {
+				reached[to] = true
+				queue = append(queue, to)
+			}
+		}
+	}
+	for s := range n {
+		into[s+1] += into[s]
+	}
+	tail := make([]int32, into[n])
+	fill := slices.Clone(into[:n])
+	for _, s := range queue {
+		for _, to := range t.row(int(s)) {
+			if to >= 0 {
+				tail[fill[to]] = s
+				fill[to]++
+			}
+		}
+	}
+	live := make([]bool, n)
+	stack := []int32{}
+	for _, s := range queue {
+		if t.Final[s] {
+			live[s] = true
+			stack = append(stack, s)
+		}
+	}
+	for len(stack) > 0 {
+		s := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		for _, p := range tail[into[s]:into[s+1]] {
+			if !live[p] {
+				live[p] = true
+				stack = append(stack, p)
+			}
+		}
+	}
+	if !live[0] {
+		return false
+	}
+	t.keep(live)
+	return true
+}
+
+// keep drops the states that are not live.
+func (t *Table) keep(live []bool) {
+	id := make([]int32, len(live))
+	n := int32(0)
+	for s, ok := range live {
+		id[s] = -1
+		if ok {
+			id[s] = n
+			n++
+		}
+	}
+	next := make([]int32, 0, int(n)*t.Width)
+	accepting := make([]bool, 0, n)
+	for s, ok := range live {
+		if !ok {
+			continue
+		}
+		accepting = append(accepting, t.Final[s])
+		for _, to := range t.row(s) {
+			if to >= 0 {
+				to = id[to]
+			}
+			next = append(next, to)
+		}
+	}
+	t.To, t.Final = next, accepting
+}
+
+// mergeClasses unites classes whose columns are equal and numbers them by
+// their first token.
+func (t *Table) mergeClasses() {
+	k := t.Width
+	hash := make([]uint64, k)
+	for i, to := range t.To {
+		// FNV-1a over words; equality is checked below, so any mixing does.
+		hash[i%k] = (hash[i%k] ^ uint64(uint32(to))) * 0x100000001b3
+	}
+	chosen := map[uint64][]int32{} // hash → classes that stand for themselves
+	newOf := make([]int32, k)
+	for c := range newOf {
+		newOf[c] = -1
+	}
+	var kept []int32
+	of := make([]int32, len(t.Class))
+	for token, c := range t.Class {
+		if newOf[c] < 0 {
+			newOf[c] = int32(len(kept))
+			same := false
+			for _, d := range chosen[hash[c]] {
+				if t.equalColumns(int(c), int(d)) {
+					newOf[c], same = newOf[d], true
+					break
+				}
+			}
+			if !same {
+				chosen[hash[c]] = append(chosen[hash[c]], c)
+				kept = append(kept, c)
+			}
+		}
+		of[token] = newOf[c]
+	}
+	next := make([]int32, 0, len(t.Final)*len(kept))
+	for s := range t.Final {
+		for _, c := range kept {
+			next = append(next, t.To[s*k+int(c)])
+		}
+	}
+	t.Class, t.Width, t.To = of, len(kept), next
+}
+
+func (t *Table) equalColumns(c, d int) bool {
+	for i := 0; i < len(t.To); i += t.Width {
+		if t.To[i+c] != t.To[i+d] {
+			return false
+		}
+	}
+	return true
+}
+
+// number returns the table with its states in breadth-first order from start.
+func (t *Table) number(start int32) *Table {
+	n := len(t.Final)
+	id := make([]int32, n)
+	for s := range id {
+		id[s] = -1
+	}
+	id[start] = 0
+	order := make([]int32, 1, n)
+	order[0] = start
+	d := &Table{Class: t.Class, Width: t.Width, To: make([]int32, 0, n*t.Width), Final: make([]bool, 0, n)}
+	for head := 0; head < len(order); head++ {
+		s := int(order[head])
+		d.Final = append(d.Final, t.Final[s])
+		for _, to := range t.row(s) {
+			if to >= 0 {
+				if id[to] < 0 {
+					id[to] = int32(len(order))
+					order = append(order, to)
+				}
+				to = id[to]
+			}
+			d.To = append(d.To, to)
+		}
+	}
+	return d
+}

@@ -1,0 +1,160 @@
+package exact
+
+import "context"
+
+// Language is an automaton over token ids: constraint.Automaton in all but
+// name, so that the tests of package constraint may use what is here.
+type Language interface {
+	States() int
+	Start() int
+	Next(state int, token int32) int
+	Accepting(state int) bool
+}
+
+// Tabled is a Language as a dense table over token classes, next[s·classes + c].
+type Tabled interface {
+	Language
+	Table() (next []int32, classes int)
+}
+
+// Sequences calls f with every sequence of at most length tokens below levels,
+// shortest first. f must not keep the slice.
+func Sequences(levels, length int, f func(x []int32)) {
+	for n := range length + 1 {
+		x := make([]int32, n)
+		for {
+			f(x)
+			i := 0
+			for ; i < n; i++ {
+				if x[i]++; int(x[i]) < levels {
+					break
+				}
+				x[i] = 0
+			}
+			if i == n {
+				break
+			}
+		}
+	}
+}
+
+// Accepts fails the test unless a accepts exactly the sequences of at most
+// length tokens that are wanted.
+func Accepts(tb TB, a Language, levels, length int, want func(x []int32) bool) {
+	tb.Helper()
+	wrong := 0
+	Sequences(levels, length, func(x []int32) {
+		s := a.Start()
+		for _, t := range x {
+			if s = a.Next(s, t); s < 0 {
+				break
+			}
+		}
+		if got := s >= 0 && a.Accepting(s); got != want(x) && wrong < 5 {
+			wrong++
+			tb.Errorf("%T accepts %v: %v", a, x, got)
+		}
+	})
+}
+
+// Minimal checks by the table-filling method that no two states of d are
+// equivalent, that every state is reachable and lives, and that no two classes
+// have equal columns.
+func Minimal(tb TB, d Tabled) {
+	tb.Helper()
+	next, k := d.Table()
+	n := d.States()
+	distinct := tellApart(d, next, n, k)
+	live, reached := make([]bool, n), make([]bool, n)
+	for s := range live {
+		live[s] = d.Accepting(s)
+	}
+	reached[d.Start()] = true
+	for range n {
+		for s := range n {
+			for _, to := range next[s*k : (s+1)*k] {
+				if to >= 0 {
+					live[s] = live[s] || live[to]
+					reached[to] = reached[to] || reached[s]
+				}
+			}
+		}
+	}
+	for i := range n {
+		if !live[i] || !reached[i] {
+			tb.Errorf("state %d: live %v, reached %v", i, live[i], reached[i])
+		}
+		for j := range i {
+			if !distinct[i][j] {
+				tb.Errorf("states %d and %d are equivalent", i, j)
+			}
+		}
+	}
+	for c := range k {
+		for e := range c {
+			same := true
+			for s := range n {
+				same = same && next[s*k+c] == next[s*k+e]
+			}
+			if same {
+				tb.Errorf("classes %d and %d are equal", c, e)
+			}
+		}
+	}
+}
+
+// tellApart returns which pairs of states differ by some continuation.
+func tellApart(d Tabled, next []int32, n, k int) [][]bool {
+	distinct := make([][]bool, n)
+	for i := range distinct {
+		distinct[i] = make([]bool, n)
+		for j := range distinct[i] {
+			distinct[i][j] = d.Accepting(i) != d.Accepting(j)
+		}
+	}
+	for changed := true; changed; {
+		changed = false
+		for i := range n {
+			for j := range i {
+				for c := 0; c < k && !distinct[i][j]; c++ {
+					p, q := next[i*k+c], next[j*k+c]
+					if p != q && (p < 0 || q < 0 || distinct[p][q]) {
+						distinct[i][j], distinct[j][i], changed = true, true, true
+					}
+				}
+			}
+		}
+	}
+	return distinct
+}
+
+// countdown is a context that is cancelled at its n-th look.
+type countdown struct {
+	context.Context
+	n *int
+}
+
+func (c countdown) Err() error {
+	if *c.n--; *c.n < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// Cancelled runs a computation that takes a context once for every point at
+// which it looks at the context, cancelled there, and hands the error to check;
+// many points are thinned out. It returns how many there are when the
+// computation succeeds.
+func Cancelled(run func(ctx context.Context) error, check func(err error)) (looks int) {
+	for ; ; looks++ {
+		left := looks
+		err := run(countdown{context.Background(), &left})
+		if err == nil {
+			return looks
+		}
+		check(err)
+		if looks > 40 {
+			looks += looks / 4 // many looks: try some
+		}
+	}
+}
