@@ -8,8 +8,13 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/projection"
+	"github.com/gibbsite-go/gibbsite/projection/novelty"
 	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
 
 // The benchmarks of this file stand behind the figures in README.md. A step
@@ -23,7 +28,7 @@ const benchChains = 100
 
 // seededRBM is a machine of 784 visible and 500 hidden units with weights
 // N(0, 0.05²) and biases N(0, 0.5²).
-func seededRBM(b *testing.B) *energy.RBM {
+func seededRBM(b *testing.B) *model.RBM {
 	r := rand.New(rand.NewPCG(1, 784))
 	normal := func(n int, sd float64) []float32 {
 		v := make([]float32, n)
@@ -32,15 +37,15 @@ func seededRBM(b *testing.B) *energy.RBM {
 		}
 		return v
 	}
-	m, err := energy.NewRBM(normal(500*784, 0.05), normal(500, 0.5), normal(784, 0.5))
+	m, err := model.NewRBM(normal(500*784, 0.05), normal(500, 0.5), normal(784, 0.5))
 	if err != nil {
 		b.Fatal(err)
 	}
 	return m
 }
 
-func torus(b *testing.B, side int) *energy.Ising {
-	m, err := energy.NewIsing(energy.Lattice{side, side}, 0.2, 0.2)
+func torus(b *testing.B, side int) *model.Ising {
+	m, err := model.NewIsing(model.Lattice{side, side}, 0.2, 0.2)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -52,7 +57,7 @@ func torus(b *testing.B, side int) *energy.Ising {
 // that brings per second.
 func steps(b *testing.B, m energy.Model, method sampler.Method, chains int) {
 	const warmup, draws = 200, 300
-	trace := sampler.NewTrace(chains, energy.Magnetization)
+	trace := diagnose.NewTrace(chains, energy.Magnetization)
 	ch, err := sampler.NewChains(m, method, sampler.Config{Chains: chains, Seed: 1, Warmup: warmup, Workers: 1})
 	if err != nil {
 		b.Fatal(err)
@@ -90,26 +95,26 @@ func steps(b *testing.B, m energy.Model, method sampler.Method, chains int) {
 
 func BenchmarkDMALA(b *testing.B) {
 	for _, side := range []int{5, 50, 100} {
-		b.Run(fmt.Sprintf("model=torus/side=%d", side), func(b *testing.B) { steps(b, torus(b, side), sampler.DMALA{}, benchChains) })
+		b.Run(fmt.Sprintf("model=torus/side=%d", side), func(b *testing.B) { steps(b, torus(b, side), mcmc.DMALA{}, benchChains) })
 	}
-	b.Run("model=rbm/784x500", func(b *testing.B) { steps(b, seededRBM(b), sampler.DMALA{}, benchChains) })
+	b.Run("model=rbm/784x500", func(b *testing.B) { steps(b, seededRBM(b), mcmc.DMALA{}, benchChains) })
 }
 
 func BenchmarkGibbs(b *testing.B) {
 	for _, side := range []int{5, 50} {
-		b.Run(fmt.Sprintf("model=torus/side=%d", side), func(b *testing.B) { steps(b, torus(b, side), sampler.Gibbs{Scan: sampler.Chromatic}, benchChains) })
+		b.Run(fmt.Sprintf("model=torus/side=%d", side), func(b *testing.B) { steps(b, torus(b, side), mcmc.Gibbs{Scan: mcmc.Chromatic}, benchChains) })
 	}
 	b.Run("model=torus/side=1024", func(b *testing.B) {
-		steps(b, torus(b, 1024), sampler.Gibbs{Scan: sampler.Chromatic}, 1)
+		steps(b, torus(b, 1024), mcmc.Gibbs{Scan: mcmc.Chromatic}, 1)
 	})
 }
 
 func BenchmarkBlockGibbs(b *testing.B) {
-	b.Run("model=rbm/784x500", func(b *testing.B) { steps(b, seededRBM(b), sampler.BlockGibbs{}, benchChains) })
+	b.Run("model=rbm/784x500", func(b *testing.B) { steps(b, seededRBM(b), mcmc.BlockGibbs{}, benchChains) })
 }
 
 func BenchmarkGWG(b *testing.B) {
-	b.Run("model=torus/side=50", func(b *testing.B) { steps(b, torus(b, 50), sampler.GWG{}, benchChains) })
+	b.Run("model=torus/side=50", func(b *testing.B) { steps(b, torus(b, 50), mcmc.GWG{}, benchChains) })
 }
 
 // BenchmarkMasked is a step of masked diffusion of one sequence from log-weights
@@ -117,11 +122,11 @@ func BenchmarkGWG(b *testing.B) {
 func BenchmarkMasked(b *testing.B) {
 	const sites, levels = 1024, 50257
 	for name, c := range map[string]struct {
-		process sampler.Masked
+		process diffusion.Masked
 		steps   int
 	}{
-		"L=1024/V=50257":               {sampler.Masked{Mask: levels - 1}, 64},
-		"L=1024/V=50257/first-hitting": {sampler.Masked{Mask: levels - 1, FirstHitting: true}, sites},
+		"L=1024/V=50257":               {diffusion.Masked{Mask: levels - 1}, 64},
+		"L=1024/V=50257/first-hitting": {diffusion.Masked{Mask: levels - 1, FirstHitting: true}, sites},
 	} {
 		b.Run(name, func(b *testing.B) {
 			r, filled := rand.New(rand.NewPCG(1, 1)), false
@@ -132,7 +137,7 @@ func BenchmarkMasked(b *testing.B) {
 				filled = true // later calls leave what is there
 				return nil
 			}}
-			d, err := sampler.NewDiffusion(denoiser, c.process, sampler.DiffusionConfig{Steps: c.steps, Batch: 1, Workers: 1})
+			d, err := diffusion.New(denoiser, c.process, diffusion.Config{Steps: c.steps, Batch: 1, Workers: 1})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -216,12 +221,12 @@ func BenchmarkNovel(b *testing.B) {
 			tables[k][i*(letters+1)+int(l)] += 6 // what the corpus has is likely
 		}
 	}
-	x, d := bind(b, projection.NovelProjector{Seen: lexicon}, sites, letters+1)
+	x, d := bind(b, novelty.Projector{Seen: lexicon}, sites, letters+1)
 	b.Run("project", func(b *testing.B) {
 		v, i := make([]float32, len(tables[0])), 0
 		for b.Loop() {
 			copy(v, tables[i%len(tables)])
-			if _, err := d.(sampler.Projection).Project(context.Background(), 0, v, 1, 0, nil); err != nil {
+			if _, err := d.(diffusion.Projection).Project(context.Background(), 0, v, 1, 0, nil); err != nil {
 				b.Fatal(err)
 			}
 			i++
@@ -254,12 +259,12 @@ func BenchmarkNovel(b *testing.B) {
 }
 
 // bind returns the projection bound to one sample, as what draws, and a state.
-func bind(b *testing.B, p sampler.Projector, sites, levels int) ([]int32, sampler.Drawer) {
+func bind(b *testing.B, p diffusion.Projector, sites, levels int) ([]int32, diffusion.Drawer) {
 	bound, err := p.Bind(context.Background(), sites, levels, 1)
 	if err != nil {
 		b.Fatal(err)
 	}
-	d, ok := bound.(sampler.Drawer)
+	d, ok := bound.(diffusion.Drawer)
 	if !ok {
 		b.Fatalf("%T does not draw", bound)
 	}

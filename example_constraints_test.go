@@ -5,22 +5,27 @@ import (
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/constraint/text"
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/denoise"
+	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/projection"
 	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
 
 // The same chains with exactly ten spins up: still an exact sampler, now of the
 // distribution given the constraint.
 func Example_within() {
 	ctx := context.Background()
-	m, err := energy.NewIsing(energy.Lattice{5, 5}, 0.2, 0.2)
+	m, err := model.NewIsing(model.Lattice{5, 5}, 0.2, 0.2)
 	if err != nil {
 		panic(err)
 	}
 	up := constraint.Count{Levels: []int32{1}, Min: 10, Max: 10}
-	ch, err := sampler.NewChains(m, sampler.DMALA{Within: up}, sampler.Config{Seed: 1})
+	ch, err := sampler.NewChains(m, mcmc.DMALA{Within: up}, sampler.Config{Seed: 1})
 	if err != nil {
 		panic(err)
 	}
@@ -38,11 +43,11 @@ func Example_within() {
 // energy.DenoiserFunc.
 func Example_regexp() {
 	ctx := context.Background()
-	vocab := constraint.Runes("ABCDE0123456789-")
+	vocab := text.Runes("ABCDE0123456789-")
 	vocab.Tokens = append(vocab.Tokens, "") // the mask
 	mask := int32(len(vocab.Tokens) - 1)
 	vocab.Forbidden = []int32{mask}
-	re, err := constraint.Regexp(ctx, `[A-Z]{2}[0-9]{4}(-[0-9])`, vocab, constraint.Limits{})
+	re, err := text.Regexp(ctx, `[A-Z]{2}[0-9]{4}(-[0-9])`, vocab, constraint.Limits{})
 	if err != nil {
 		panic(err)
 	}
@@ -59,17 +64,17 @@ func Example_regexp() {
 		}
 		plates = append(plates, x)
 	}
-	chain, err := energy.FitMarkov(8, int(mask), 1, plates, 0.1)
+	chain, err := model.FitMarkov(8, int(mask), 1, plates, 0.1)
 	if err != nil {
 		panic(err)
 	}
-	model, err := energy.NewMarkovDenoiser(chain, energy.Absorbing)
+	model, err := denoise.NewMarkov(chain, denoise.Absorbing)
 	if err != nil {
 		panic(err)
 	}
 
-	d, err := sampler.NewDiffusion(model, sampler.Masked{Mask: mask},
-		sampler.DiffusionConfig{Steps: 64, Seed: 1, Projector: projection.Path{Language: re}})
+	d, err := diffusion.New(model, diffusion.Masked{Mask: mask},
+		diffusion.Config{Steps: 64, Seed: 1, Projector: projection.Path{Language: re}})
 	if err != nil {
 		panic(err)
 	}
@@ -90,7 +95,7 @@ func Example_regexp() {
 // average, by a multiplier that the chains find while they run.
 func Example_average() {
 	ctx := context.Background()
-	base, err := energy.NewIsing(energy.Lattice{10}, 0.3, 0)
+	base, err := model.NewIsing(model.Lattice{10}, 0.3, 0)
 	if err != nil {
 		panic(err)
 	}
@@ -98,7 +103,7 @@ func Example_average() {
 	if err != nil {
 		panic(err)
 	}
-	ch, err := sampler.NewChains(lag, sampler.Gibbs{}, sampler.Config{Chains: 64, Seed: 1, Warmup: -1})
+	ch, err := sampler.NewChains(lag, mcmc.Gibbs{}, sampler.Config{Chains: 64, Seed: 1, Warmup: -1})
 	if err != nil {
 		panic(err)
 	}

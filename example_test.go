@@ -6,19 +6,22 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
 
 // Parallel chains on the 4×4 torus of Zhang, Liu and Liu 2022, beside the exact
 // answer.
 func Example() {
 	ctx := context.Background()
-	m, err := energy.NewIsing(energy.Lattice{4, 4}, 0.2, 0.2)
+	m, err := model.NewIsing(model.Lattice{4, 4}, 0.2, 0.2)
 	if err != nil {
 		panic(err)
 	}
-	mag := sampler.NewTrace(64, energy.Magnetization).Name("mag")
-	ch, err := sampler.NewChains(m, sampler.DMALA{}, sampler.Config{Chains: 64, Seed: 1, Observe: mag.Observe})
+	mag := diagnose.NewTrace(64, energy.Magnetization).Name("mag")
+	ch, err := sampler.NewChains(m, mcmc.DMALA{}, sampler.Config{Chains: 64, Seed: 1, Observe: mag.Observe})
 	if err != nil {
 		panic(err)
 	}
@@ -53,7 +56,7 @@ func Example_ownEnergy() {
 		}
 		return e
 	}}
-	ch, err := sampler.NewChains(m, sampler.Gibbs{}, sampler.Config{Seed: 1})
+	ch, err := sampler.NewChains(m, mcmc.Gibbs{}, sampler.Config{Seed: 1})
 	if err != nil {
 		panic(err)
 	}

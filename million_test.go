@@ -10,9 +10,13 @@ import (
 	"testing"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
-	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/constraint/text"
+	"github.com/gibbsite-go/gibbsite/energy/denoise"
+	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/projection"
 	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
 
 // The tests of this file draw a million samples each and judge every one by code
@@ -42,7 +46,7 @@ const millionSites = 8
 func mixed(t *testing.T) []sentenced {
 	t.Helper()
 	ctx := context.Background()
-	vocab := constraint.Runes("abc")
+	vocab := text.Runes("abc")
 	must := func(a constraint.Automaton, err error) constraint.Automaton {
 		if err != nil {
 			t.Fatal(err)
@@ -50,7 +54,7 @@ func mixed(t *testing.T) []sentenced {
 		return a
 	}
 	compiled := func(pattern string) constraint.Automaton {
-		return must(constraint.Regexp(ctx, pattern, vocab, constraint.Limits{}))
+		return must(text.Regexp(ctx, pattern, vocab, constraint.Limits{}))
 	}
 	const pattern = `(ab|ba|c+)*[bc]{2}`
 	match := regexp.MustCompile(`\A(?:` + pattern + `)\z`).MatchString
@@ -96,7 +100,7 @@ func mixed(t *testing.T) []sentenced {
 
 // judged counts the samples in x that the judge rejects.
 func judged(c sentenced, x []int32) (violations int) {
-	vocab := constraint.Runes("abc")
+	vocab := text.Runes("abc")
 	for ; len(x) > 0; x = x[millionSites:] {
 		if !c.judge(vocab.Text(x[:millionSites])) {
 			violations++
@@ -134,13 +138,13 @@ func TestMillionDraws(t *testing.T) {
 
 func TestMillionChainStates(t *testing.T) {
 	cases := mixed(t)
-	m, err := energy.NewPotts(energy.Lattice{millionSites}, 3, 0.5, []float64{0, 0.3, -0.2})
+	m, err := model.NewPotts(model.Lattice{millionSites}, 3, 0.5, []float64{0, 0.3, -0.2})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range cases {
 		const chains = 50
-		ch, err := sampler.NewChains(m, sampler.DMALA{Within: c.language}, sampler.Config{Chains: chains, Seed: 2, Warmup: 20})
+		ch, err := sampler.NewChains(m, mcmc.DMALA{Within: c.language}, sampler.Config{Chains: chains, Seed: 2, Warmup: 20})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -157,21 +161,21 @@ func TestMillionChainStates(t *testing.T) {
 func TestMillionDiffusions(t *testing.T) {
 	cases := mixed(t)
 	trans := []float64{.6, .3, .1, .2, .5, .3, .3, .3, .4}
-	chain, err := energy.NewMarkov(millionSites, 3, 1, []float64{.2, .3, .5}, trans)
+	chain, err := model.NewMarkov(millionSites, 3, 1, []float64{.2, .3, .5}, trans)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range cases {
 		for name, p := range map[string]struct {
-			process    sampler.Process[int32]
-			corruption energy.Corruption
+			process    diffusion.Process[int32]
+			corruption denoise.Corruption
 		}{
-			"masked":        {sampler.Masked{Mask: 3}, energy.Absorbing},
-			"first hitting": {sampler.Masked{Mask: 3, FirstHitting: true}, energy.Absorbing},
-			"uniform":       {sampler.Uniform{}, energy.Noisy},
-			"remask":        {sampler.Remask{Mask: 3}, energy.Absorbing},
+			"masked":        {diffusion.Masked{Mask: 3}, denoise.Absorbing},
+			"first hitting": {diffusion.Masked{Mask: 3, FirstHitting: true}, denoise.Absorbing},
+			"uniform":       {diffusion.Uniform{}, denoise.Noisy},
+			"remask":        {diffusion.Remask{Mask: 3}, denoise.Absorbing},
 		} {
-			model, err := energy.NewMarkovDenoiser(chain, p.corruption)
+			model, err := denoise.NewMarkov(chain, p.corruption)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -181,7 +185,7 @@ func TestMillionDiffusions(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			d, err := sampler.NewDiffusion(model, p.process, sampler.DiffusionConfig{Steps: 8, Seed: 4, Projector: projection.Path{Language: language}})
+			d, err := diffusion.New(model, p.process, diffusion.Config{Steps: 8, Seed: 4, Projector: projection.Path{Language: language}})
 			if err != nil {
 				t.Fatal(err)
 			}

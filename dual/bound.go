@@ -6,6 +6,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
@@ -187,7 +188,7 @@ func countBounds(c constraint.Count, sites, levels int) (Bounds, error) {
 			logw[at] = -1
 		}
 	}
-	count, err := energy.NewIndependent(logw, levels)
+	count, err := model.NewIndependent(logw, levels)
 	if err != nil {
 		return nil, fmt.Errorf("dual: %w", err)
 	}

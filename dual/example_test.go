@@ -8,14 +8,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
 
 // On average three of twenty sites may be up, where the base model alone has
 // about ten.
 func Example() {
 	ctx := context.Background()
-	base, err := energy.NewIsing(energy.Lattice{20}, 0.1, 0)
+	base, err := model.NewIsing(model.Lattice{20}, 0.1, 0)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -25,7 +27,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	chains, err := sampler.NewChains(lag, sampler.Gibbs{}, sampler.Config{Chains: 64, Seed: 1})
+	chains, err := sampler.NewChains(lag, mcmc.Gibbs{}, sampler.Config{Chains: 64, Seed: 1})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -55,7 +57,7 @@ func Example() {
 
 // Statistics are models too: a mean spin of 0.5 at least.
 func ExampleAtLeast() {
-	base, _ := energy.NewIsing(energy.Lattice{3, 3}, 0.2, 0)
+	base, _ := model.NewIsing(model.Lattice{3, 3}, 0.2, 0)
 	mean := energy.Func{Sites: 9, Levels: 2, E: energy.Magnetization}
 	lag, err := dual.NewLagrangian(base, dual.Bounds{dual.AtLeast(mean, 0.5)})
 	if err != nil {
@@ -70,7 +72,7 @@ func ExampleAtLeast() {
 // Constraints that contradict each other are reported with a certificate: a
 // combination that every state violates.
 func ExampleDivergedError() {
-	base, _ := energy.NewIsing(energy.Lattice{4}, 0.2, 0)
+	base, _ := model.NewIsing(model.Lattice{4}, 0.2, 0)
 	lag, _ := dual.NewLagrangian(base, dual.Join(
 		constraint.Count{Levels: []int32{1}, Min: 3},
 		constraint.Count{Levels: []int32{1}, Max: 2},

@@ -6,19 +6,20 @@ import (
 	"math"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
+	"github.com/stretchr/testify/require"
 )
 
 // loop returns a loop over 64 Gibbs chains on the ring.
 func loop(t testing.TB, lag *dual.Lagrangian, seed uint64, workers int, cfg dual.Config) *dual.Inference[int32] {
 	t.Helper()
-	chains := exact.Must(sampler.NewChains(lag, sampler.Gibbs{}, sampler.Config{Chains: 64, Seed: seed, Warmup: -1, Workers: workers}))
+	chains := exact.Must(sampler.NewChains(lag, mcmc.Gibbs{}, sampler.Config{Chains: 64, Seed: seed, Warmup: -1, Workers: workers}))
 	return exact.Must(dual.NewInference(lag, chains, cfg))
 }
 
@@ -107,7 +108,7 @@ func TestInterrupted(t *testing.T) {
 
 	build := func(lag *dual.Lagrangian) (*dual.Inference[int32], *interrupted, context.Context) {
 		stop, cancel := context.WithCancel(ctx)
-		p := &interrupted{exact.Must(sampler.NewChains(lag, sampler.Gibbs{}, sampler.Config{Chains: 64, Seed: 9, Warmup: -1})), 38, cancel}
+		p := &interrupted{exact.Must(sampler.NewChains(lag, mcmc.Gibbs{}, sampler.Config{Chains: 64, Seed: 9, Warmup: -1})), 38, cancel}
 		return exact.Must(dual.NewInference(lag, p, cfg)), p, stop
 	}
 	inf, p, stop := build(ring(t, 1))
@@ -144,7 +145,7 @@ func TestLoadErrors(t *testing.T) {
 	}
 	require.Error(t, loop(t, ring(t, 1), 1, 1, dual.Config{Rule: dual.Ascent{}}).Load(bytes.NewReader(good)), "another rule")
 	lag := ring(t, 1)
-	few := exact.Must(sampler.NewChains(lag, sampler.Gibbs{}, sampler.Config{Chains: 2}))
+	few := exact.Must(sampler.NewChains(lag, mcmc.Gibbs{}, sampler.Config{Chains: 2}))
 	require.ErrorContains(t, exact.Must(dual.NewInference(lag, few, dual.Config{})).Load(bytes.NewReader(good)), "64 states")
 }
 
@@ -160,7 +161,7 @@ func FuzzLoad(f *testing.F) {
 }
 
 func TestDiverges(t *testing.T) {
-	base := exact.Must(energy.NewIsing(energy.Lattice{4}, 0.2, 0))
+	base := exact.Must(model.NewIsing(model.Lattice{4}, 0.2, 0))
 	up := constraint.Count{Levels: []int32{1}, Min: 3}
 	few := constraint.Count{Levels: []int32{1}, Max: 2}
 	run := func(set constraint.Set, cfg dual.Config) (*dual.Inference[int32], *dual.DivergedError) {
@@ -181,7 +182,7 @@ func TestDiverges(t *testing.T) {
 		require.LessOrEqual(t, diverged.Margin, 0.5+1e-9)
 	}
 	// Too many states to enumerate: the run itself is the evidence.
-	base = exact.Must(energy.NewIsing(energy.Lattice{30}, 0.2, 0))
+	base = exact.Must(model.NewIsing(model.Lattice{30}, 0.2, 0))
 	inf, diverged := run(opaque{dual.Join(up, few)}, dual.Config{Rule: dual.Ascent{Step: dual.Constant(0.5)}, Diverge: 50})
 	require.False(t, diverged.Proven)
 	require.NotErrorIs(t, diverged, constraint.ErrInfeasible)
@@ -191,7 +192,7 @@ func TestDiverges(t *testing.T) {
 
 	// A problem that starts far from feasible is not mistaken for one.
 	n := 30
-	down := exact.Must(energy.NewIsing(energy.Lattice{n}, 0, -3))
+	down := exact.Must(model.NewIsing(model.Lattice{n}, 0, -3))
 	all := constraint.Count{Levels: []int32{1}, Min: 25}
 	inf = loop(t, exact.Must(dual.NewLagrangian(down, all)), 1, 1, dual.Config{Rule: dual.Ascent{Step: dual.Constant(0.001)}})
 	require.NoError(t, inf.Run(ctx, 2000))
@@ -239,7 +240,7 @@ func TestCertificates(t *testing.T) {
 
 func TestInferenceErrors(t *testing.T) {
 	lag := ring(t, 1)
-	chains := exact.Must(sampler.NewChains(lag, sampler.Gibbs{}, sampler.Config{}))
+	chains := exact.Must(sampler.NewChains(lag, mcmc.Gibbs{}, sampler.Config{}))
 	for _, cfg := range []dual.Config{
 		{Inner: -1}, {Max: -1}, {Diverge: math.NaN()}, {Discard: 1}, {Discard: -0.5}, {Start: []float64{1}},
 		{Start: []float64{-1, 0}}, {Start: []float64{2, 0}, Max: 1}, {Rule: dual.Newton{Keep: 1}},
@@ -249,7 +250,7 @@ func TestInferenceErrors(t *testing.T) {
 	}
 	_, err := dual.NewInference[int32](lag, nil, dual.Config{})
 	require.Error(t, err)
-	other := exact.Must(sampler.NewChains(energy.Func{Sites: 3, Levels: 2, E: func([]int32) float64 { return 0 }}, sampler.Gibbs{}, sampler.Config{}))
+	other := exact.Must(sampler.NewChains(energy.Func{Sites: 3, Levels: 2, E: func([]int32) float64 { return 0 }}, mcmc.Gibbs{}, sampler.Config{}))
 	_, err = dual.NewInference(lag, other, dual.Config{})
 	require.ErrorContains(t, err, "multiple of 10")
 	inf := exact.Must(dual.NewInference(lag, chains, dual.Config{}))

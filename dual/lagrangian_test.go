@@ -5,13 +5,13 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
-
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 )
 
 // opaque hides everything about a set but its values.
@@ -28,15 +28,15 @@ type setting struct {
 // settings returns Lagrangians of every kind on small spaces, at λ > 0.
 func settings(t *testing.T) []setting {
 	const beta, l0, l1 = 0.75, 1.25, 0.5
-	potts := exact.Must(energy.NewPotts(energy.Lattice{4}, 3, 0.5, nil))
+	potts := exact.Must(model.NewPotts(model.Lattice{4}, 3, 0.5, nil))
 	pottsEnergy := func(x []int32) float64 { e := make([]float64, 1); potts.Energy(e, x); return e[0] }
 	count := constraint.Count{Levels: []int32{1, 2}, Min: 1, Max: 2}
 	ups := func(x []int32) float64 { return float64(len(x) - strings(x, 0)) }
 	counted := func(x []int32) float64 {
 		return (pottsEnergy(x) + l0*(1-ups(x)) + l1*(ups(x)-2)) / beta
 	}
-	masked := exact.Must(energy.NewIndependent([]float64{0, -1, 0, math.Inf(-1), 0.5, 0}, 2))
-	pair := exact.Must(energy.NewIsing(energy.Lattice{3}, 1, 0))
+	masked := exact.Must(model.NewIndependent([]float64{0, -1, 0, math.Inf(-1), 0.5, 0}, 2))
+	pair := exact.Must(model.NewIsing(model.Lattice{3}, 1, 0))
 	maskedEnergy := func(x []int32) float64 {
 		if x[1] == 1 {
 			return math.Inf(1)
@@ -185,8 +185,8 @@ func checkSingle(t *testing.T, s setting, all []int32) {
 
 // The graph is the union of those of base and bounds.
 func TestLagrangianGraph(t *testing.T) {
-	base := exact.Must(energy.NewIsing(energy.Lattice{4}, 1, 0)) // a ring
-	field := exact.Must(energy.NewIndependent(make([]float64, 8), 2))
+	base := exact.Must(model.NewIsing(model.Lattice{4}, 1, 0)) // a ring
+	field := exact.Must(model.NewIndependent(make([]float64, 8), 2))
 	lag := exact.Must(dual.NewLagrangian(field, dual.Bounds{dual.AtMost(base, 1)}))
 	g, ok := energy.As[energy.Graphical](lag)
 	require.True(t, ok)
@@ -210,7 +210,7 @@ func TestLagrangianLaw(t *testing.T) {
 func TestLagrangianAtZero(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		j, h := rapid.Float64Range(-2, 2).Draw(t, "J"), rapid.Float64Range(-2, 2).Draw(t, "h")
-		base := exact.Must(energy.NewIsing(energy.Lattice{3, 3}, j, h))
+		base := exact.Must(model.NewIsing(model.Lattice{3, 3}, j, h))
 		lag := exact.Must(dual.NewLagrangian(base, constraint.Count{Levels: []int32{1}, Max: 3}))
 		x := rapid.SliceOfN(rapid.Int32Range(0, 1), 9, 9).Draw(t, "x")
 		want, got := make([]float64, 1), make([]float64, 1)
@@ -236,7 +236,7 @@ func (ordinal) Values() []float32 { return []float32{-1, 1} }
 func (ordinal) Repair(x []int32)  { x[0] = 1 }
 
 func TestLagrangianBaseOnly(t *testing.T) {
-	base := exact.Must(energy.NewIsing(energy.Lattice{3}, 1, 0))
+	base := exact.Must(model.NewIsing(model.Lattice{3}, 1, 0))
 	lag := exact.Must(dual.NewLagrangian(ordinal{base}, constraint.Count{Levels: []int32{1}, Max: 1}))
 	o, ok := energy.As[energy.Ordinal](lag)
 	require.True(t, ok)
@@ -256,8 +256,8 @@ func TestLagrangianBaseOnly(t *testing.T) {
 }
 
 func TestLagrangianErrors(t *testing.T) {
-	base := exact.Must(energy.NewIsing(energy.Lattice{3}, 1, 0))
-	other := exact.Must(energy.NewIsing(energy.Lattice{4}, 1, 0))
+	base := exact.Must(model.NewIsing(model.Lattice{3}, 1, 0))
+	other := exact.Must(model.NewIsing(model.Lattice{4}, 1, 0))
 	one := constraint.Count{Levels: []int32{1}, Max: 1}
 	fail := func(base energy.Model, set constraint.Set, want string) {
 		t.Helper()

@@ -4,16 +4,17 @@ import (
 	"context"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/langevin"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
+	"github.com/stretchr/testify/require"
 )
 
 var (
 	_ dual.Primal[int32]   = (*sampler.Chains)(nil)
-	_ dual.Primal[float32] = (*sampler.Langevin)(nil)
+	_ dual.Primal[float32] = (*langevin.Chains)(nil)
 	_ dual.Primal[int32]   = (*dual.Resampler[int32])(nil)
 	_ dual.Counter         = (*sampler.Chains)(nil)
 	_ dual.Saver           = (*sampler.Chains)(nil)
@@ -25,7 +26,7 @@ var (
 // level is refused and changes nothing.
 func TestSetStates(t *testing.T) {
 	chains := func() dual.Primal[int32] {
-		return exact.Must(sampler.NewChains(ring(t, 1), sampler.Gibbs{}, sampler.Config{Chains: 3, Seed: 4, Warmup: -1}))
+		return exact.Must(sampler.NewChains(ring(t, 1), mcmc.Gibbs{}, sampler.Config{Chains: 3, Seed: 4, Warmup: -1}))
 	}
 	a, b := chains(), chains()
 	x := make([]int32, 30)

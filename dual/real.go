@@ -16,7 +16,7 @@ import (
 //	E(x, λ) = (f0(x) + Σ_j λ_j g_j(x)) / β,
 //
 // f0 and the inequalities g_j(x) ≤ 0 given by energies with scores. It is an
-// energy.Scored and a [Target]; with sampler.Langevin as the primal [Inference]
+// energy.Scored and a [Target]; with langevin.Chains as the primal [Inference]
 // is primal–dual Langevin (a baseline of Hadou et al. 2026), λ shared by all
 // chains, or per group of chains with [Groups].
 //

@@ -7,16 +7,17 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/continuous"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/stretchr/testify/require"
 )
 
 // tilted is a mixture in two dimensions with one linear constraint as a
 // Lagrangian, and its exact distribution by λ.
-func tilted() (*dual.RealLagrangian, func(lambda float64) *energy.GaussianMixture) {
-	m := exact.Must(energy.NewGaussianMixture([]float64{1, 2}, []float64{-1, 0, 1, 0.5}, []float64{0.5, 0.8}))
-	g := exact.Must(energy.NewRealLinear([]float64{1, -1}, 0.2))
-	return exact.Must(dual.NewRealLagrangian(m, 1, g)), func(lambda float64) *energy.GaussianMixture {
+func tilted() (*dual.RealLagrangian, func(lambda float64) *continuous.Mixture) {
+	m := exact.Must(continuous.NewDiagonal([]float64{1, 2}, []float64{-1, 0, 1, 0.5}, []float64{0.5, 0.8}))
+	g := exact.Must(continuous.NewLinear([]float64{1, -1}, 0.2))
+	return exact.Must(dual.NewRealLagrangian(m, 1, g)), func(lambda float64) *continuous.Mixture {
 		at, _ := m.Tilt([]float64{-lambda, lambda})
 		return at
 	}
@@ -43,8 +44,8 @@ func TestRealLagrangian(t *testing.T) {
 }
 
 func TestRealLagrangianErrors(t *testing.T) {
-	linear := exact.Must(energy.NewRealLinear([]float64{1, -1}, 0.2))
-	other := exact.Must(energy.NewRealLinear([]float64{1}, 0))
+	linear := exact.Must(continuous.NewLinear([]float64{1, -1}, 0.2))
+	other := exact.Must(continuous.NewLinear([]float64{1}, 0))
 	lag, _ := tilted()
 	for _, err := range []error{
 		exact.Error(dual.NewRealLagrangian(nil, 1, linear)), exact.Error(dual.NewRealLagrangian(linear, 1)), exact.Error(dual.NewRealLagrangian(linear, 0, linear)),

@@ -5,12 +5,12 @@ import (
 	"math"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/stretchr/testify/require"
 )
 
 var ctx = context.Background()
@@ -24,10 +24,10 @@ func ring(t testing.TB, beta float64) *dual.Lagrangian {
 	for i := range fields {
 		fields[i] = 0.01*float64(i) - 0.2
 	}
-	base := exact.Must(exact.Must(energy.NewIsing(energy.Lattice{n}, 0.3, 0)).WithFields(fields))
+	base := exact.Must(exact.Must(model.NewIsing(model.Lattice{n}, 0.3, 0)).WithFields(fields))
 	// −Σ(1/n)s is minus the mean spin; −(1/2n)·(−Σss) + ½ the wall fraction.
-	spin := exact.Must(energy.NewIsing(energy.Lattice{n}, 0, -1.0/n))
-	bonds := exact.Must(energy.NewIsing(energy.Lattice{n}, 1.0/(2*n), 0))
+	spin := exact.Must(model.NewIsing(model.Lattice{n}, 0, -1.0/n))
+	bonds := exact.Must(model.NewIsing(model.Lattice{n}, 1.0/(2*n), 0))
 	lag := exact.Must(dual.NewLagrangian(base, dual.Bounds{
 		dual.AtLeast(spin, 0.3),
 		dual.AtLeast(bonds, 0.45-0.5),

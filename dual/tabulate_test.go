@@ -6,12 +6,13 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/stretchr/testify/require"
 )
 
 func TestTabulate(t *testing.T) {
-	q := exact.Must(energy.NewIsing(energy.Lattice{6}, 0.4, 0))
+	q := exact.Must(model.NewIsing(model.Lattice{6}, 0.4, 0))
 	p, z, err := dual.Tabulate(ctx, q)
 	require.NoError(t, err)
 	want, wantZ := exact.Law(q)

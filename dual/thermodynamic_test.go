@@ -7,6 +7,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 	"github.com/stretchr/testify/require"
 )
 
@@ -16,7 +17,7 @@ func TestThermodynamic(t *testing.T) {
 	lag := ring(t, 0.5)
 	lambda := []float64{2, 3}
 	run := func(seed uint64, path dual.Path) (float64, float64) {
-		chains := exact.Must(sampler.NewChains(lag, sampler.Gibbs{}, sampler.Config{Chains: 64, Seed: seed, Warmup: -1}))
+		chains := exact.Must(sampler.NewChains(lag, mcmc.Gibbs{}, sampler.Config{Chains: 64, Seed: seed, Warmup: -1}))
 		z, se, err := dual.Thermodynamic(ctx, lag, chains, lambda, path)
 		require.NoError(t, err)
 		return z, se

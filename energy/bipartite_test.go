@@ -5,11 +5,11 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/exact"
 )
 
 // TestBipartiteWrappers compares the fields of a clamped machine and of a sum
@@ -26,7 +26,7 @@ func TestBipartiteWrappers(t *testing.T) {
 		return v
 	}
 	w, bh, bv := draw(hidden*visible), draw(hidden), draw(visible)
-	machine, err := energy.NewRBM(w, bh, bv)
+	machine, err := model.NewRBM(w, bh, bv)
 	require.NoError(t, err)
 	sites := newDouble(r, visible, 2)
 	clear(sites.w) // no edges: a product of sites
@@ -72,7 +72,7 @@ func TestBipartiteWrappers(t *testing.T) {
 }
 
 func TestBipartiteIsNotClaimedFalsely(t *testing.T) {
-	machine, err := energy.NewRBM([]float32{1, 2}, []float32{1}, []float32{0, 0})
+	machine, err := model.NewRBM([]float32{1, 2}, []float32{1}, []float32{0, 0})
 	require.NoError(t, err)
 	ring := newDouble(rand.New(rand.NewPCG(2, 2)), 2, 2)
 	ring.w[0] = 1

@@ -7,17 +7,17 @@ import (
 	"math"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/exact"
 )
 
 // ExampleEnumerate gives the exact answers that samplers are held to, for the
 // 4×4 torus of Zhang, Liu and Liu 2022.
 func ExampleEnumerate() {
-	m, err := energy.NewIsing(energy.Lattice{4, 4}, 0.2, 0.2)
+	m, err := model.NewIsing(model.Lattice{4, 4}, 0.2, 0.2)
 	if err != nil {
 		panic(err)
 	}

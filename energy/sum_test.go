@@ -5,12 +5,12 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
-
-	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/exact"
 )
 
 // fullSupport is what a double supports.
@@ -218,9 +218,9 @@ func TestSumAllocatesNothing(t *testing.T) {
 	if exact.Race {
 		t.Skip("the race detector empties pools")
 	}
-	g, err := energy.NewIsing(energy.Lattice{4, 4}, 0.3, 0.1)
+	g, err := model.NewIsing(model.Lattice{4, 4}, 0.3, 0.1)
 	require.NoError(t, err)
-	h, err := energy.NewIsing(energy.Lattice{4, 4}, -0.1, 0.2)
+	h, err := model.NewIsing(model.Lattice{4, 4}, -0.1, 0.2)
 	require.NoError(t, err)
 	sum, err := energy.Sum(g, h)
 	require.NoError(t, err)

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
 )
 
 func ExampleFunc() {
@@ -25,7 +26,7 @@ func ExampleFunc() {
 }
 
 func ExampleSum() {
-	ising, _ := energy.NewIsing(energy.FreeLattice{3}, 1, 0)
+	ising, _ := model.NewIsing(model.FreeLattice{3}, 1, 0)
 	penalty := energy.Func{Sites: 3, Levels: 2, E: func(x []int32) float64 {
 		n := float64(x[0] + x[1] + x[2])
 		return 2 * (n - 1) * (n - 1)
@@ -46,7 +47,7 @@ func ExampleSum() {
 }
 
 func ExampleClamp() {
-	chain, _ := energy.NewMarkov(4, 2, 1, []float64{0.5, 0.5}, []float64{0.9, 0.1, 0.2, 0.8})
+	chain, _ := model.NewMarkov(4, 2, 1, []float64{0.5, 0.5}, []float64{0.9, 0.1, 0.2, 0.8})
 	m, err := energy.Clamp(chain, map[int]int32{0: 1, 3: 0})
 	if err != nil {
 		panic(err)
@@ -61,7 +62,7 @@ func ExampleClamp() {
 
 func ExampleFitMarkov() {
 	words := [][]int32{{0, 1, 0, 1}, {0, 1, 1, 0}, {1, 0, 1}}
-	m, err := energy.FitMarkov(3, 2, 1, words, 1)
+	m, err := model.FitMarkov(3, 2, 1, words, 1)
 	if err != nil {
 		panic(err)
 	}
@@ -71,7 +72,7 @@ func ExampleFitMarkov() {
 
 // Scale changes the temperature: the colder, the more spins follow the field.
 func ExampleScale() {
-	m, err := energy.NewIsing(energy.Lattice{4, 4}, 0.2, 0.2)
+	m, err := model.NewIsing(model.Lattice{4, 4}, 0.2, 0.2)
 	if err != nil {
 		panic(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/constraint/text"
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
@@ -15,7 +16,7 @@ import (
 // rather have letters everywhere.
 func ExamplePathProjection_Draw() {
 	ctx := context.Background()
-	code, err := constraint.Regexp(ctx, `[ab]{2}[01]{2}`, constraint.Runes("ab01"), constraint.Limits{})
+	code, err := text.Regexp(ctx, `[ab]{2}[01]{2}`, text.Runes("ab01"), constraint.Limits{})
 	if err != nil {
 		panic(err)
 	}

@@ -1,4 +1,4 @@
-package sampler
+package sampler_test
 
 import (
 	"bytes"
@@ -8,18 +8,20 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
+	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // Warm-up that is interrupted, saved and resumed ends like one that is not.
 func TestCheckpointWithinWarmup(t *testing.T) {
 	m := exact.NewQuadratic(9, 1)
-	cfg := Config{Chains: 40, Seed: 3, Warmup: 400}
-	want := run(t, m, DMALA{}, cfg, 5)
+	cfg := sampler.Config{Chains: 40, Seed: 3, Warmup: 400}
+	want := runs.Run(t, m, mcmc.DMALA{}, cfg, 5)
 
 	ctx, cancel := context.WithCancel(context.Background())
 	cfg.Progress = func(done, total int) {
@@ -27,34 +29,34 @@ func TestCheckpointWithinWarmup(t *testing.T) {
 			cancel()
 		}
 	}
-	first, err := NewChains(m, DMALA{}, cfg)
+	first, err := sampler.NewChains(m, mcmc.DMALA{}, cfg)
 	require.NoError(t, err)
 	require.ErrorIs(t, first.Run(ctx, 5), context.Canceled)
 	require.Less(t, first.Steps()[0], 400)
 	require.Equal(t, first.Steps()[0], first.Steps()[1])
 	var file bytes.Buffer
 	require.NoError(t, first.Save(&file))
-	second, err := NewChains(m, DMALA{}, cfg)
+	second, err := sampler.NewChains(m, mcmc.DMALA{}, cfg)
 	require.NoError(t, err)
 	require.NoError(t, second.Load(&file))
 	require.NoError(t, second.Run(context.Background(), 5))
-	assert.Equal(t, hashed(want.States()), hashed(second.States()))
+	assert.Equal(t, runs.Hash(want.States()), runs.Hash(second.States()))
 	assert.Equal(t, want.StepSizes(), second.StepSizes())
 }
 
 func TestLoadRefusesWhatIsNotItsOwn(t *testing.T) {
 	m := exact.NewQuadratic(5, 1)
-	cfg := Config{Chains: 3, Warmup: 10}
+	cfg := sampler.Config{Chains: 3, Warmup: 10}
 	var file bytes.Buffer
-	require.NoError(t, run(t, m, Gibbs{}, cfg, 5).Save(&file))
+	require.NoError(t, runs.Run(t, m, mcmc.Gibbs{}, cfg, 5).Save(&file))
 	good := file.Bytes()
 
-	fresh := func(m energy.Model, method Method, cfg Config) *Chains {
-		c, err := NewChains(m, method, cfg)
+	fresh := func(m energy.Model, method sampler.Method, cfg sampler.Config) *sampler.Chains {
+		c, err := sampler.NewChains(m, method, cfg)
 		require.NoError(t, err)
 		return c
 	}
-	load := func(c *Chains, b []byte) error {
+	load := func(c *sampler.Chains, b []byte) error {
 		before := slices.Clone(c.States())
 		err := c.Load(bytes.NewReader(b))
 		if err != nil {
@@ -62,34 +64,34 @@ func TestLoadRefusesWhatIsNotItsOwn(t *testing.T) {
 		}
 		return err
 	}
-	assert.NoError(t, load(fresh(m, Gibbs{}, cfg), good))
-	assert.ErrorContains(t, load(fresh(m, DMALA{}, cfg), good), "of another shape")
-	assert.ErrorContains(t, load(fresh(m, Gibbs{}, Config{Chains: 4, Warmup: 10}), good), "of another shape")
-	assert.ErrorContains(t, load(fresh(exact.NewQuadratic(5, 2), Gibbs{}, cfg), good), "not the same model")
-	assert.ErrorContains(t, load(fresh(m, Gibbs{}, cfg), []byte("hello, this is no checkpoint")), "not a checkpoint")
-	assert.ErrorContains(t, load(fresh(m, Gibbs{}, cfg), nil), "reading the head")
+	assert.NoError(t, load(fresh(m, mcmc.Gibbs{}, cfg), good))
+	assert.ErrorContains(t, load(fresh(m, mcmc.DMALA{}, cfg), good), "of another shape")
+	assert.ErrorContains(t, load(fresh(m, mcmc.Gibbs{}, sampler.Config{Chains: 4, Warmup: 10}), good), "of another shape")
+	assert.ErrorContains(t, load(fresh(exact.NewQuadratic(5, 2), mcmc.Gibbs{}, cfg), good), "not the same model")
+	assert.ErrorContains(t, load(fresh(m, mcmc.Gibbs{}, cfg), []byte("hello, this is no checkpoint")), "not a checkpoint")
+	assert.ErrorContains(t, load(fresh(m, mcmc.Gibbs{}, cfg), nil), "reading the head")
 	for n := range good {
-		require.Error(t, load(fresh(m, Gibbs{}, cfg), good[:n]), "cut at %d", n)
+		require.Error(t, load(fresh(m, mcmc.Gibbs{}, cfg), good[:n]), "cut at %d", n)
 	}
 	for i := range good {
 		b := slices.Clone(good)
 		b[i] ^= 0x40
-		require.Error(t, load(fresh(m, Gibbs{}, cfg), b), "byte %d changed", i)
+		require.Error(t, load(fresh(m, mcmc.Gibbs{}, cfg), b), "byte %d changed", i)
 	}
 }
 
 func TestCancelledRunsGoOn(t *testing.T) {
 	m := exact.NewQuadratic(9, 1)
-	want := run(t, m, DMALA{}, Config{Chains: 200, Warmup: -1}, 400)
+	want := runs.Run(t, m, mcmc.DMALA{}, sampler.Config{Chains: 200, Warmup: -1}, 400)
 
 	ctx, cancel := context.WithCancel(context.Background())
 	var seen atomic.Int64
-	cfg := Config{Chains: 200, Warmup: -1, Observe: func(chain, draw int, x []int32, info *Info) {
+	cfg := sampler.Config{Chains: 200, Warmup: -1, Observe: func(chain, draw int, x []int32, info *sampler.Info) {
 		if seen.Add(1) == 200*100 {
 			cancel()
 		}
 	}}
-	c, err := NewChains(m, DMALA{}, cfg)
+	c, err := sampler.NewChains(m, mcmc.DMALA{}, cfg)
 	require.NoError(t, err)
 	require.ErrorIs(t, c.Run(ctx, 400), context.Canceled)
 	require.ErrorIs(t, c.Err(), context.Canceled)
@@ -97,17 +99,17 @@ func TestCancelledRunsGoOn(t *testing.T) {
 	assert.EqualValues(t, 200*c.Len(), seen.Load(), "every chain stops at the same draw")
 	require.NoError(t, c.Run(context.Background(), 400-c.Len()))
 	assert.NoError(t, c.Err())
-	assert.Equal(t, hashed(want.States()), hashed(c.States()))
+	assert.Equal(t, runs.Hash(want.States()), runs.Hash(c.States()))
 }
 
 func TestDrawsYieldsWhatRunObserves(t *testing.T) {
 	m := exact.NewQuadratic(4, 1)
 	var ran [][]int32
-	run(t, m, Gibbs{}, Config{Chains: 1, Warmup: 5, Thin: 3, Observe: func(_, draw int, x []int32, _ *Info) {
+	runs.Run(t, m, mcmc.Gibbs{}, sampler.Config{Chains: 1, Warmup: 5, Thin: 3, Observe: func(_, draw int, x []int32, _ *sampler.Info) {
 		require.Equal(t, len(ran), draw)
 		ran = append(ran, slices.Clone(x))
 	}}, 20)
-	c, err := NewChains(m, Gibbs{}, Config{Chains: 1, Warmup: 5, Thin: 3})
+	c, err := sampler.NewChains(m, mcmc.Gibbs{}, sampler.Config{Chains: 1, Warmup: 5, Thin: 3})
 	require.NoError(t, err)
 	var drawn [][]int32
 	for x := range c.Draws(context.Background(), 20) {
@@ -123,7 +125,7 @@ func TestDrawsYieldsWhatRunObserves(t *testing.T) {
 
 func TestConfigErrors(t *testing.T) {
 	m := exact.NewQuadratic(4, 1)
-	for want, cfg := range map[string]Config{
+	for want, cfg := range map[string]sampler.Config{
 		"Config.Chains = -1, want ≥ 0":                   {Chains: -1},
 		"Config.Warmup = -2, want ≥ -1":                  {Warmup: -2},
 		"Config.Thin = -1, want ≥ 0":                     {Thin: -1},
@@ -131,24 +133,24 @@ func TestConfigErrors(t *testing.T) {
 		"len(Config.Init) = 3, want 4 (one state) or 16": {Init: make([]int32, 3)},
 		"Config.Init[1] = 2, want 0 … 1":                 {Init: []int32{0, 2, 0, 0}},
 	} {
-		_, err := NewChains(m, Gibbs{}, cfg)
+		_, err := sampler.NewChains(m, mcmc.Gibbs{}, cfg)
 		assert.ErrorContains(t, err, want)
 	}
-	_, err := NewChains(nil, Gibbs{}, Config{})
+	_, err := sampler.NewChains(nil, mcmc.Gibbs{}, sampler.Config{})
 	assert.ErrorContains(t, err, "model = nil")
-	_, err = NewChains(m, nil, Config{})
+	_, err = sampler.NewChains(m, nil, sampler.Config{})
 	assert.ErrorContains(t, err, "method = nil")
-	c, err := NewChains(m, Gibbs{}, Config{})
+	c, err := sampler.NewChains(m, mcmc.Gibbs{}, sampler.Config{})
 	require.NoError(t, err)
 	assert.ErrorContains(t, c.Run(context.Background(), -1), "n = -1, want ≥ 0")
 }
 
 func TestInit(t *testing.T) {
 	m := exact.NewQuadratic(3, 1)
-	one, err := NewChains(m, Gibbs{}, Config{Chains: 2, Init: []int32{0, 1, 1}})
+	one, err := sampler.NewChains(m, mcmc.Gibbs{}, sampler.Config{Chains: 2, Init: []int32{0, 1, 1}})
 	require.NoError(t, err)
 	assert.Equal(t, []int32{0, 1, 1, 0, 1, 1}, one.States())
-	each, err := NewChains(m, Gibbs{}, Config{Chains: 2, Init: []int32{0, 1, 1, 1, 0, 0}})
+	each, err := sampler.NewChains(m, mcmc.Gibbs{}, sampler.Config{Chains: 2, Init: []int32{0, 1, 1, 1, 0, 0}})
 	require.NoError(t, err)
 	assert.Equal(t, []int32{0, 1, 1, 1, 0, 0}, each.States())
 }
@@ -156,8 +158,8 @@ func TestInit(t *testing.T) {
 func TestObserversAndStats(t *testing.T) {
 	m := exact.NewQuadratic(3, 1)
 	a, b := 0, 0
-	count := func(n *int) Observer { return func(int, int, []int32, *Info) { *n++ } }
-	c := run(t, m, Metropolis{}, Config{Chains: 2, Warmup: 4, Workers: 1, Observe: Observers(count(&a), count(&b))}, 10)
+	count := func(n *int) sampler.Observer { return func(int, int, []int32, *sampler.Info) { *n++ } }
+	c := runs.Run(t, m, mcmc.Metropolis{}, sampler.Config{Chains: 2, Warmup: 4, Workers: 1, Observe: sampler.Observers(count(&a), count(&b))}, 10)
 	assert.Equal(t, []int{20, 20}, []int{a, b})
 	s := c.Stats()
 	assert.Equal(t, 20, s.Steps)
@@ -167,7 +169,7 @@ func TestObserversAndStats(t *testing.T) {
 }
 
 func TestSaveReportsWriteErrors(t *testing.T) {
-	c := run(t, exact.NewQuadratic(3, 1), Gibbs{}, Config{}, 1)
+	c := runs.Run(t, exact.NewQuadratic(3, 1), mcmc.Gibbs{}, sampler.Config{}, 1)
 	assert.ErrorContains(t, c.Save(failing{}), "disk full")
 }
 

@@ -1,33 +1,35 @@
-package sampler
+package sampler_test
 
 import (
 	"bytes"
 	"context"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
+	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestLoadRefusesOtherSettings(t *testing.T) {
 	m := exact.NewQuadratic(3, 1)
-	cfg := Config{Warmup: 5}
-	for _, pair := range [][2]Method{
-		{DMALA{StepSize: 0.2}, DMALA{StepSize: 0.3}},
-		{DMALA{}, DMALA{Target: 0.4}},
-		{DULA{Preconditioner: []float32{1, 1, 1}}, DULA{Preconditioner: []float32{1, 1, 2}}},
-		{Gibbs{}, Gibbs{Scan: Random}},
-		{BlockGibbs{Blocks: [][]int{{0, 1}, {2}}}, BlockGibbs{Blocks: [][]int{{0}, {1, 2}}}},
+	cfg := sampler.Config{Warmup: 5}
+	for _, pair := range [][2]sampler.Method{
+		{mcmc.DMALA{StepSize: 0.2}, mcmc.DMALA{StepSize: 0.3}},
+		{mcmc.DMALA{}, mcmc.DMALA{Target: 0.4}},
+		{mcmc.DULA{Preconditioner: []float32{1, 1, 1}}, mcmc.DULA{Preconditioner: []float32{1, 1, 2}}},
+		{mcmc.Gibbs{}, mcmc.Gibbs{Scan: mcmc.Random}},
+		{mcmc.BlockGibbs{Blocks: [][]int{{0, 1}, {2}}}, mcmc.BlockGibbs{Blocks: [][]int{{0}, {1, 2}}}},
 	} {
 		var file bytes.Buffer
-		require.NoError(t, run(t, m, pair[0], cfg, 2).Save(&file))
-		other, err := NewChains(m, pair[1], cfg)
+		require.NoError(t, runs.Run(t, m, pair[0], cfg, 2).Save(&file))
+		other, err := sampler.NewChains(m, pair[1], cfg)
 		require.NoError(t, err)
 		assert.ErrorContains(t, other.Load(bytes.NewReader(file.Bytes())), "settings", "%+v", pair)
-		same, err := NewChains(m, pair[0], cfg)
+		same, err := sampler.NewChains(m, pair[0], cfg)
 		require.NoError(t, err)
 		assert.NoError(t, same.Load(bytes.NewReader(file.Bytes())), "%+v", pair[0])
 	}
@@ -38,20 +40,20 @@ func TestLoadRefusesOtherSettings(t *testing.T) {
 func TestRunAfterFailure(t *testing.T) {
 	broken := true
 	m := energy.Func{Sites: 2, Levels: 2, E: func(x []int32) float64 { return 0 }}
-	draws := make([]int, 2*BlockSize)
-	c, err := NewChains(m, breaking{&broken, new(int)}, Config{Chains: 2 * BlockSize, Warmup: -1, Workers: 1,
-		Observe: func(chain, _ int, _ []int32, _ *Info) { draws[chain]++ }})
+	draws := make([]int, 2*sampler.BlockSize)
+	c, err := sampler.NewChains(m, breaking{&broken, new(int)}, sampler.Config{Chains: 2 * sampler.BlockSize, Warmup: -1, Workers: 1,
+		Observe: func(chain, _ int, _ []int32, _ *sampler.Info) { draws[chain]++ }})
 	require.NoError(t, err)
-	require.ErrorIs(t, c.Run(context.Background(), 100), ErrNaN)
-	require.ErrorIs(t, c.Run(context.Background(), 1), ErrNaN, "stuck until Reset")
-	ahead := draws[BlockSize]
+	require.ErrorIs(t, c.Run(context.Background(), 100), sampler.ErrNaN)
+	require.ErrorIs(t, c.Run(context.Background(), 1), sampler.ErrNaN, "stuck until Reset")
+	ahead := draws[sampler.BlockSize]
 	require.Greater(t, ahead, draws[0])
 	broken = false
 	require.NoError(t, c.Reset())
 	assert.Equal(t, ahead, c.Len())
 	require.NoError(t, c.Run(context.Background(), 10))
 	assert.Equal(t, ahead+10, c.Len())
-	assert.Equal(t, ahead+10, draws[BlockSize])
+	assert.Equal(t, ahead+10, draws[sampler.BlockSize])
 	assert.NoError(t, c.Err())
 }
 
@@ -62,7 +64,7 @@ type breaking struct {
 	made   *int
 }
 
-func (f breaking) Kernel(context.Context, energy.Model, int) (Kernel, error) {
+func (f breaking) Kernel(context.Context, energy.Model, int) (sampler.Kernel, error) {
 	*f.made++
 	return &brokenKernel{broken: f.broken, first: *f.made == 1}, nil
 }
@@ -75,9 +77,9 @@ type brokenKernel struct {
 
 func (k *brokenKernel) Reset([]int32) error { return nil }
 
-func (k *brokenKernel) Step(info []Info, _ []int32, _ []Stream) {
+func (k *brokenKernel) Step(info []sampler.Info, _ []int32, _ []sampler.Stream) {
 	if k.steps++; k.steps >= 10 && *k.broken && k.first {
-		info[0].Err = ErrNaN
+		info[0].Err = sampler.ErrNaN
 	}
 	if !*k.broken {
 		info[0].Err = nil

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/constraint/text"
 )
 
 // synonyms are the codons of each amino acid and of the end (*) in the standard
@@ -18,8 +18,8 @@ var synonyms = map[byte]string{
 }
 
 // codons is the vocabulary: the 64 words of three bases, in alphabetical order.
-var codons = func() constraint.Vocabulary {
-	var v constraint.Vocabulary
+var codons = func() text.Vocabulary {
+	var v text.Vocabulary
 	for _, a := range "ACGT" {
 		for _, b := range "ACGT" {
 			for _, c := range "ACGT" {

@@ -7,7 +7,8 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
-	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/constraint/text"
+	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/projection"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -20,10 +21,10 @@ type task struct {
 	options
 	protein protein
 	usage   usage
-	model   *energy.Independent // codon usage given the protein: E = −log p
-	table   []float32           // its log-weights
-	mask    *constraint.Mask    // the protein
-	parts   []part              // what else is asked
+	model   *model.Independent // codon usage given the protein: E = −log p
+	table   []float32          // its log-weights
+	mask    *constraint.Mask   // the protein
+	parts   []part             // what else is asked
 }
 
 // part is one demand as a language.
@@ -47,7 +48,7 @@ func newTask(ctx context.Context, o options, p protein, u usage) (*task, error) 
 		return nil, err
 	}
 	if len(words) > 0 {
-		a, err := constraint.AvoidsText(ctx, codons, constraint.Limits{}, words...)
+		a, err := text.Avoids(ctx, codons, constraint.Limits{}, words...)
 		if err != nil {
 			return nil, fmt.Errorf("forbidden sites and homopolymers: %w", err)
 		}
@@ -80,7 +81,7 @@ func (t *task) encode() error {
 		t.table[i] = float32(w)
 	}
 	var err error
-	if t.model, err = energy.NewIndependent(logw, v); err != nil {
+	if t.model, err = model.NewIndependent(logw, v); err != nil {
 		return err
 	}
 	t.mask, err = constraint.NewMask(v, allowed)

@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/gibbsite-go/gibbsite/dual"
-	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
 // report is what the program prints, as a table or as JSON. Absent figures are
@@ -99,7 +99,7 @@ func at(inf *dual.Inference[int32], t int) moment {
 }
 
 // value returns nil for what is not defined or not finite.
-func value(e sampler.Estimate) *float64 {
+func value(e diagnose.Estimate) *float64 {
 	if !e.Defined() || math.IsInf(e.Value, 0) {
 		return nil
 	}

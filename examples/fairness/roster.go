@@ -13,6 +13,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
 )
 
 // shift is one row of a roster: how many nurses it needs and how unwelcome it is
@@ -167,7 +168,7 @@ func (r *roster) language(ctx context.Context) (constraint.Automaton, error) {
 func (r *roster) model(tired float64) (energy.Model, error) {
 	n := len(r.nurses)
 	linear := make([]float64, r.sites())
-	var pairs []energy.Edge
+	var pairs []model.Edge
 	for s, row := range r.shifts {
 		for i, c := range row.cost {
 			at := s*n + i
@@ -175,11 +176,11 @@ func (r *roster) model(tired float64) (energy.Model, error) {
 				linear[at] = c
 			}
 			if s > 0 && tired != 0 {
-				pairs = append(pairs, energy.Edge{I: at - n, J: at, W: tired})
+				pairs = append(pairs, model.Edge{I: at - n, J: at, W: tired})
 			}
 		}
 	}
-	return energy.NewQuadratic(r.sites(), pairs, energy.Polynomial{Linear: linear})
+	return model.NewQuadratic(r.sites(), pairs, model.Polynomial{Linear: linear})
 }
 
 // limit is a bound on the mean of a sum of sites.
@@ -235,7 +236,7 @@ func (l limit) model(sites int) (energy.Model, error) {
 	for _, i := range l.sites {
 		w[i] = 1
 	}
-	return energy.NewQuadratic(sites, nil, energy.Polynomial{Linear: w})
+	return model.NewQuadratic(sites, nil, model.Polynomial{Linear: w})
 }
 
 // meets reports whether a roster gives every shift what it needs, by counting.

@@ -8,6 +8,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
 
 const (
@@ -40,8 +42,8 @@ type study struct {
 	base   energy.Model
 	lag    *dual.Lagrangian
 	chains *sampler.Chains
-	trace  *sampler.Trace // of the present phase; nil if nobody looks
-	wrong  []int          // rosters that do not meet the shifts, by chain
+	trace  *diagnose.Trace // of the present phase; nil if nobody looks
+	wrong  []int           // rosters that do not meet the shifts, by chain
 }
 
 func newStudy(ctx context.Context, o options) (*study, error) {
@@ -69,7 +71,7 @@ func newStudy(ctx context.Context, o options) (*study, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.chains, err = sampler.NewChains(s.lag, sampler.Swap{Within: language, Updates: updates * r.sites()}, sampler.Config{
+	s.chains, err = sampler.NewChains(s.lag, mcmc.Swap{Within: language, Updates: updates * r.sites()}, sampler.Config{
 		Chains: o.chains, Seed: o.seed, Warmup: -1,
 		Observe: func(chain, draw int, x []int32, info *sampler.Info) {
 			if !r.meets(x) {
@@ -129,7 +131,7 @@ type verdict struct {
 	// Means over draws: the base energy; whether a roster meets every limit by
 	// itself; and for those that do e^{λᵀg}, which takes the multipliers out
 	// again, alone and times the energy.
-	energy, meets, weight, weighted sampler.Row
+	energy, meets, weight, weighted diagnose.Row
 }
 
 func (s *study) judge(ctx context.Context, inf *dual.Inference[int32], lambda []float64, o options) (*verdict, error) {
@@ -155,7 +157,7 @@ func (s *study) judge(ctx context.Context, inf *dual.Inference[int32], lambda []
 		}
 		return 0
 	}
-	s.trace = sampler.NewTrace(o.chains, base, meets, weight, func(x []int32) float64 { return weight(x) * base(x) }).
+	s.trace = diagnose.NewTrace(o.chains, base, meets, weight, func(x []int32) float64 { return weight(x) * base(x) }).
 		Name("energy", "meets", "weight", "weighted")
 	defer func() { s.trace = nil }()
 	c, err := inf.Certify(ctx, lambda, settle, o.draws)

@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
-	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/constraint/text"
+	"github.com/gibbsite-go/gibbsite/energy/denoise"
+	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/projection"
-	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
 
 const (
@@ -85,17 +87,17 @@ func tokens(record string) (x []int32, blanks int, err error) {
 }
 
 // fill completes the record n times. A nil projector is no constraint.
-func fill(ctx context.Context, given []int32, p sampler.Projector, o options) ([]string, error) {
-	characters, err := energy.NewIndependent(make([]float64, len(given)*len(alphabet)), len(alphabet))
+func fill(ctx context.Context, given []int32, p diffusion.Projector, o options) ([]string, error) {
+	characters, err := model.NewIndependent(make([]float64, len(given)*len(alphabet)), len(alphabet))
 	if err != nil {
 		return nil, err
 	}
-	model, err := energy.NewIndependentDenoiser(characters, energy.Absorbing)
+	model, err := denoise.NewIndependent(characters, denoise.Absorbing)
 	if err != nil {
 		return nil, err
 	}
-	d, err := sampler.NewDiffusion(model, sampler.Masked{Mask: int32(len(alphabet)), FirstHitting: true},
-		sampler.DiffusionConfig{Seed: o.seed, Projector: p})
+	d, err := diffusion.New(model, diffusion.Masked{Mask: int32(len(alphabet)), FirstHitting: true},
+		diffusion.Config{Seed: o.seed, Projector: p})
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +110,7 @@ func fill(ctx context.Context, given []int32, p sampler.Projector, o options) ([
 	}
 	out := make([]string, o.n)
 	for i := range out {
-		out[i] = constraint.Runes(alphabet).Text(x[i*len(given) : (i+1)*len(given)])
+		out[i] = text.Runes(alphabet).Text(x[i*len(given) : (i+1)*len(given)])
 	}
 	return out, nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/constraint/text"
 )
 
 // The characters of all records. The mask of the diffusion is the token after
@@ -21,7 +22,7 @@ var builders = map[string]func(ctx context.Context, record string) (constraint.A
 
 // pattern compiles a regular expression over the alphabet.
 func pattern(ctx context.Context, expr string) (constraint.Automaton, error) {
-	return constraint.Regexp(ctx, expr, constraint.Runes(alphabet), constraint.Limits{})
+	return text.Regexp(ctx, expr, text.Runes(alphabet), constraint.Limits{})
 }
 
 // residue asks that Σ_i value(i, c_i)·weight[i] ≡ want modulo m.

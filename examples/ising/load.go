@@ -9,14 +9,16 @@ import (
 	"strings"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/energy/read"
 )
 
 // problem is a model to sample and what is known of it.
 type problem struct {
 	name    string
 	model   energy.Model
-	lattice energy.Lattice // nil unless the model lives on one
-	graph   *energy.Graph  // nil unless the energy is minus the cut of one
+	lattice model.Lattice // nil unless the model lives on one
+	graph   *model.Graph  // nil unless the energy is minus the cut of one
 }
 
 func load(o options) (*problem, error) {
@@ -48,7 +50,7 @@ func loadModel(o options) (*problem, error) {
 	case "rudy":
 		return cutProblem(o.graph, text)
 	case "bits", "spins":
-		m, err := energy.ReadCOO(bytes.NewReader(text), energy.COOConfig{Spins: format == "spins"})
+		m, err := read.COO(bytes.NewReader(text), read.COOConfig{Spins: format == "spins"})
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", o.graph, err)
 		}
@@ -75,11 +77,11 @@ func detect(text []byte) string {
 }
 
 func cutProblem(name string, text []byte) (*problem, error) {
-	g, err := energy.ReadRudy(bytes.NewReader(text))
+	g, err := read.Rudy(bytes.NewReader(text))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	m, err := energy.MaxCut(g)
+	m, err := model.MaxCut(g)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -87,7 +89,7 @@ func cutProblem(name string, text []byte) (*problem, error) {
 }
 
 func torus(o options) (*problem, error) {
-	var sides energy.Lattice
+	var sides model.Lattice
 	for _, s := range strings.Split(o.lattice, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(s))
 		if err != nil {
@@ -95,7 +97,7 @@ func torus(o options) (*problem, error) {
 		}
 		sides = append(sides, n)
 	}
-	m, err := energy.NewIsing(sides, 2*o.a, o.b)
+	m, err := model.NewIsing(sides, 2*o.a, o.b)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
 
 // options are the command line.
@@ -76,12 +77,12 @@ func given(f *flag.FlagSet, name string) bool {
 }
 
 var kernels = map[string]sampler.Method{
-	"dmala":      sampler.DMALA{},
-	"dula":       sampler.DULA{},
-	"gibbs":      sampler.Gibbs{},
-	"chromatic":  sampler.Gibbs{Scan: sampler.Chromatic},
-	"metropolis": sampler.Metropolis{},
-	"gwg":        sampler.GWG{},
+	"dmala":      mcmc.DMALA{},
+	"dula":       mcmc.DULA{},
+	"gibbs":      mcmc.Gibbs{},
+	"chromatic":  mcmc.Gibbs{Scan: mcmc.Chromatic},
+	"metropolis": mcmc.Metropolis{},
+	"gwg":        mcmc.GWG{},
 }
 
 func run(ctx context.Context, o options) (*report, error) {
@@ -98,7 +99,7 @@ func run(ctx context.Context, o options) (*report, error) {
 		}
 	}
 	if o.anneal {
-		return anneal(ctx, o, p, names[0])
+		return minimise(ctx, o, p, names[0])
 	}
 	return sample(ctx, o, p, names)
 }

@@ -4,13 +4,12 @@ import (
 	"fmt"
 	"image/color"
 
+	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
+	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/plotutil"
 	"gonum.org/v1/plot/vg"
-
-	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
-	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
 const (
@@ -101,14 +100,14 @@ func drawAutocorrelation(dir string, runs []outcome, _ *exactLine) (string, erro
 	return picture.Save(p, dir, "autocorrelation.png", 10*vg.Centimeter)
 }
 
-func meanAutocorrelation(t *sampler.Trace) ([]float64, error) {
+func meanAutocorrelation(t *diagnose.Trace) ([]float64, error) {
 	draws, err := t.Draws(0)
 	if err != nil {
 		return nil, err
 	}
 	var mean []float64
 	for _, chain := range draws {
-		rho, err := sampler.Autocorrelation(chain)
+		rho, err := diagnose.Autocorrelation(chain)
 		if err != nil {
 			return nil, err
 		}

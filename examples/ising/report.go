@@ -7,13 +7,13 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
 // report is what the program prints, as a table or as JSON. Absent figures are
 // left out.
 type report struct {
-	Model      model     `json:"model"`
+	Model      summary   `json:"model"`
 	Exact      *exact    `json:"exact,omitempty"`
 	Methods    []figures `json:"methods,omitempty"`
 	BestCut    *float64  `json:"best_cut,omitempty"`
@@ -23,7 +23,7 @@ type report struct {
 	pictures []string
 }
 
-type model struct {
+type summary struct {
 	Name   string  `json:"name"`
 	Sites  int     `json:"sites"`
 	Levels int     `json:"levels"`
@@ -56,7 +56,7 @@ type figures struct {
 
 func newReport(p *problem, o options) *report {
 	sites, levels := p.model.Shape()
-	m := model{Name: p.name, Sites: sites, Levels: levels, Beta: o.beta, Chains: o.chains, Steps: o.steps, Seed: o.seed}
+	m := summary{Name: p.name, Sites: sites, Levels: levels, Beta: o.beta, Chains: o.chains, Steps: o.steps, Seed: o.seed}
 	if o.anneal {
 		m.Beta = 0
 	}
@@ -80,7 +80,7 @@ func (o *outcome) figures() figures {
 
 // value returns nil for what is not defined or not finite (the R-hat of chains
 // stuck at different values); JSON then leaves it out.
-func value(e sampler.Estimate) *float64 {
+func value(e diagnose.Estimate) *float64 {
 	if !e.Defined() || math.IsInf(e.Value, 0) {
 		return nil
 	}

@@ -8,6 +8,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/examples/internal/progress"
 	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/anneal"
+	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
 // enumerable is the number of sites up to which the exact answer is computed:
@@ -45,16 +47,16 @@ func sample(ctx context.Context, o options, p *problem, names []string) (*report
 // outcome is what one kernel did.
 type outcome struct {
 	name    string
-	trace   *sampler.Trace
-	summary sampler.Summary
+	trace   *diagnose.Trace
+	summary diagnose.Summary
 	steps   int
 	last    []int32
 }
 
 func sampleOne(ctx context.Context, o options, p *problem, name string) (outcome, error) {
-	newTrace := sampler.NewTrace
+	newTrace := diagnose.NewTrace
 	if o.long() {
-		newTrace = sampler.NewStreamingTrace
+		newTrace = diagnose.NewStreamingTrace
 	}
 	trace := newTrace(o.chains, energy.Magnetization).Name("mean spin")
 	trace.Reserve(o.steps)
@@ -84,10 +86,10 @@ func sampleOne(ctx context.Context, o options, p *problem, name string) (outcome
 }
 
 // anneal minimises the energy with one kernel.
-func anneal(ctx context.Context, o options, p *problem, name string) (*report, error) {
+func minimise(ctx context.Context, o options, p *problem, name string) (*report, error) {
 	r := newReport(p, o)
 	bar := progress.New("annealing")
-	a, err := sampler.NewAnneal(p.model, kernels[name], sampler.AnnealConfig{Chains: o.chains, Seed: o.seed, Progress: bar.Set})
+	a, err := anneal.New(p.model, kernels[name], anneal.Config{Chains: o.chains, Seed: o.seed, Progress: bar.Set})
 	if err != nil {
 		return nil, err
 	}

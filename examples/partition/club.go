@@ -6,14 +6,15 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/energy/read"
 )
 
 // community is a graph to divide and what is known of it.
 type community struct {
 	name   string
 	n      int
-	edges  []energy.Edge
+	edges  []model.Edge
 	degree []float64 // sum of the weights at each node
 	weight float64   // sum of all weights
 	known  []int32   // the split that is known; nil if none is
@@ -68,7 +69,7 @@ func load(path string) (*community, error) {
 		return nil, err
 	}
 	defer f.Close()
-	g, err := energy.ReadRudy(f)
+	g, err := read.Rudy(f)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -94,7 +95,7 @@ func karate() *community {
 	for line := range strings.Lines(strings.TrimSpace(friends)) {
 		who, list, _ := strings.Cut(line, ":")
 		for _, friend := range strings.Fields(list) {
-			c.edges = append(c.edges, energy.Edge{I: number(who), J: number(friend), W: 1})
+			c.edges = append(c.edges, model.Edge{I: number(who), J: number(friend), W: 1})
 		}
 	}
 	for _, m := range strings.Fields(instructors) {
@@ -129,7 +130,7 @@ func (c *community) count() {
 // with the adjacency matrix A, degrees k and m edges (Newman 2006, Proc. Natl.
 // Acad. Sci. 103:8577, equation 1): up to a constant, m·Q counts the edges inside
 // communities beyond those expected.
-func (c *community) model(beta float64) (*energy.Quadratic, error) {
+func (c *community) model(beta float64) (*model.Quadratic, error) {
 	q := make([]float64, c.n*c.n)
 	for i, ki := range c.degree {
 		for j, kj := range c.degree {
@@ -140,7 +141,7 @@ func (c *community) model(beta float64) (*energy.Quadratic, error) {
 		q[e.I*c.n+e.J] -= beta / 4 * e.W
 		q[e.J*c.n+e.I] -= beta / 4 * e.W
 	}
-	return energy.NewDenseQuadratic(c.n, q, energy.Polynomial{Values: []float32{-1, 1}})
+	return model.NewDenseQuadratic(c.n, q, model.Polynomial{Values: []float32{-1, 1}})
 }
 
 // modularity of a partition, counted edge by edge:

@@ -17,6 +17,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
 
 // options are the command line.
@@ -61,11 +62,11 @@ func parse(args []string) (options, error) {
 func kernel(name string, within constraint.Automaton) (sampler.Method, error) {
 	switch name {
 	case "dmala":
-		return sampler.DMALA{Within: within}, nil
+		return mcmc.DMALA{Within: within}, nil
 	case "pairgibbs":
-		return sampler.PairGibbs{Within: within}, nil
+		return mcmc.PairGibbs{Within: within}, nil
 	case "swap":
-		return sampler.Swap{Within: within}, nil
+		return mcmc.Swap{Within: within}, nil
 	}
 	return nil, fmt.Errorf("-method: no kernel %q; there are dmala, pairgibbs and swap", name)
 }

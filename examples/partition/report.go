@@ -6,7 +6,7 @@ import (
 	"math"
 	"text/tabwriter"
 
-	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
 // report is what the program prints, as a table or as JSON. Absent figures are
@@ -90,7 +90,7 @@ func (r *report) settle(c *community, first *outcome) {
 
 // value returns nil for what is not defined or not finite; JSON then leaves it
 // out.
-func value(e sampler.Estimate) *float64 {
+func value(e diagnose.Estimate) *float64 {
 	if !e.Defined() || math.IsInf(e.Value, 0) {
 		return nil
 	}

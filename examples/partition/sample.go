@@ -9,6 +9,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/examples/internal/progress"
 	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
 // watched bounds the nodes whose company is traced, and keptValues all values
@@ -21,8 +22,8 @@ const (
 // outcome is what one kernel did.
 type outcome struct {
 	name    string
-	summary sampler.Summary // row 0: modularity; then company of node 1
-	seconds float64         // without warm-up
+	summary diagnose.Summary // row 0: modularity; then company of node 1
+	seconds float64          // without warm-up
 	steps   int
 	tally   []tally
 }
@@ -86,7 +87,7 @@ func sample(ctx context.Context, o options, c *community, name string) (*outcome
 // newTrace follows the modularity and, for each of the next nodes, whether it is
 // with the first. None of these knows which side is called 1: exchanging the
 // names changes no energy, and chains would disagree about them.
-func newTrace(o options, c *community) (*sampler.Trace, error) {
+func newTrace(o options, c *community) (*diagnose.Trace, error) {
 	f := []func(x []int32) float64{c.modularity}
 	names := []string{"modularity"}
 	for i := 1; i < min(c.n, watched); i++ {
@@ -101,7 +102,7 @@ func newTrace(o options, c *community) (*sampler.Trace, error) {
 	if o.steps > keptValues/o.chains/len(f) {
 		return nil, fmt.Errorf("-chains = %d, -steps = %d: %d figures are kept of every draw, want ≤ %d in all", o.chains, o.steps, len(f), keptValues)
 	}
-	t := sampler.NewTrace(o.chains, f...).Name(names...)
+	t := diagnose.NewTrace(o.chains, f...).Name(names...)
 	t.Reserve(o.steps)
 	return t, nil
 }
@@ -161,8 +162,8 @@ func (o *outcome) unbalanced() int {
 
 // rhat returns the greatest R-hat of all that was traced and is not constant;
 // +Inf if chains are stuck at different values.
-func (o *outcome) rhat() sampler.Estimate {
-	worst := sampler.Estimate{Err: sampler.ErrConstant}
+func (o *outcome) rhat() diagnose.Estimate {
+	worst := diagnose.Estimate{Err: diagnose.ErrConstant}
 	for _, row := range o.summary.Rows {
 		if e := row.RHat; e.Defined() && (!worst.Defined() || e.Value > worst.Value) {
 			worst = e

@@ -13,7 +13,7 @@ const (
 	farSlope  = 40.0
 	corner    = 100.0 // m
 	shadowing = 7.0   // dB
-	noise     = -174.0
+	thermal   = -174.0
 	bandwidth = 40e6 // Hz
 	most      = 10.0 // dBm, the 10 mW that a transmitter may spend
 
@@ -40,7 +40,7 @@ func newNetwork(n int, spacing float64, seed uint64) *network {
 		rx[i] = place{tx[i].x + d*math.Cos(a), tx[i].y + d*math.Sin(a)}
 	}
 	w := &network{n: n, gain: make([]float64, n*n)}
-	floor := noise + 10*math.Log10(bandwidth)
+	floor := thermal + 10*math.Log10(bandwidth)
 	for i := range n {
 		for j := range n {
 			d := math.Hypot(rx[i].x-tx[j].x, rx[i].y-tx[j].y)

@@ -7,9 +7,12 @@ import (
 	"time"
 
 	"github.com/gibbsite-go/gibbsite/dual"
+	"github.com/gibbsite-go/gibbsite/dual/pdi"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/examples/internal/progress"
-	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
+	"github.com/gibbsite-go/gibbsite/sampler/langevin"
 )
 
 // The settings of the paper's multipliers: step, start and bound.
@@ -42,7 +45,7 @@ type problem struct {
 	net   *network
 	terms []energy.Scored
 	lag   *dual.RealLagrangian
-	score *dual.GibbsScore
+	score *pdi.GibbsScore
 }
 
 func newProblem(o options) (*problem, error) {
@@ -54,7 +57,7 @@ func newProblem(o options) (*problem, error) {
 	if p.lag, err = dual.NewRealLagrangian(utility{p.net}, 1, p.terms...); err != nil {
 		return nil, err
 	}
-	p.score, err = dual.NewGibbsScore(p.lag, dual.GibbsOptions{Candidates: o.candidates})
+	p.score, err = pdi.NewGibbsScore(p.lag, pdi.GibbsOptions{Candidates: o.candidates})
 	return p, err
 }
 
@@ -78,7 +81,7 @@ func (p *problem) solve(ctx context.Context, name string) (*figures, error) {
 
 // diffuse runs the reverse diffusion of a method.
 func (p *problem) diffuse(ctx context.Context, name string) ([]float32, error) {
-	cfg := dual.PDIConfig{Fixed: true, Domain: dual.Box(-1, 1)}
+	cfg := pdi.Config{Fixed: true, Domain: pdi.Box(-1, 1)}
 	if name == "pdi" {
 		cfg.Fixed = false
 		cfg.Rule = dual.Ascent{Step: dual.Constant(eta)}
@@ -86,21 +89,21 @@ func (p *problem) diffuse(ctx context.Context, name string) ([]float32, error) {
 		cfg.Max = topPrice
 		cfg.Again = true // the order of the paper
 	}
-	primalDual, err := dual.NewPDI(p.score, cfg)
+	primalDual, err := pdi.New(p.score, cfg)
 	if err != nil {
 		return nil, err
 	}
 	var d energy.Denoiser[float32] = primalDual
 	switch name {
 	case "pdm":
-		d = dual.Projected{Base: d, Onto: p.raise}
+		d = pdi.Projected{Base: d, Onto: p.raise}
 	case "dps":
-		d = dual.Guided{Base: d, Terms: p.terms, Weight: guidance}
+		d = pdi.Guided{Base: d, Terms: p.terms, Weight: guidance}
 	}
 	bar := progress.New(name)
 	defer bar.Done()
-	run, err := sampler.NewDiffusion(d, sampler.Process[float32](sampler.Gaussian{Eta: 1, Schedule: sampler.CosineBar{}}),
-		sampler.DiffusionConfig{Steps: p.steps, Batch: p.samples, Seed: p.seed, Progress: bar.Set})
+	run, err := diffusion.New(d, diffusion.Process[float32](diffusion.Gaussian{Eta: 1, Schedule: noise.CosineBar{}}),
+		diffusion.Config{Steps: p.steps, Batch: p.samples, Seed: p.seed, Progress: bar.Set})
 	if err != nil {
 		return nil, err
 	}
@@ -110,9 +113,9 @@ func (p *problem) diffuse(ctx context.Context, name string) ([]float32, error) {
 
 // langevin runs projected chains whose multipliers move with them.
 func (p *problem) langevin(ctx context.Context) ([]float32, error) {
-	chains, err := sampler.NewLangevin(p.lag, sampler.LangevinConfig{
+	chains, err := langevin.New(p.lag, langevin.Config{
 		Chains: p.samples, Seed: p.seed, Warmup: -1,
-		Unadjusted: true, StepSize: langevinStep, Project: dual.Box(-1, 1),
+		Unadjusted: true, StepSize: langevinStep, Project: pdi.Box(-1, 1),
 	})
 	if err != nil {
 		return nil, err

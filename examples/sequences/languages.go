@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/constraint/text"
 )
 
 // mostDigits bounds the ring digits that the syntax follows, 2 states for each.
@@ -136,12 +137,12 @@ func expression(ctx context.Context, c *corpus, o options) (constraint.Automaton
 			pattern = regexp.QuoteMeta(string(c.commonest(true))) + ".*"
 		}
 	}
-	v := constraint.Vocabulary{Padding: []int32{c.pad}}
+	v := text.Vocabulary{Padding: []int32{c.pad}}
 	for _, r := range c.letters {
 		v.Tokens = append(v.Tokens, string(r))
 	}
 	v.Tokens = append(v.Tokens, "")
-	language, err := constraint.Regexp(ctx, pattern, v, constraint.Limits{})
+	language, err := text.Regexp(ctx, pattern, v, constraint.Limits{})
 	if err != nil {
 		return nil, nil, "", fmt.Errorf("-regex: %w", err)
 	}

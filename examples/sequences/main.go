@@ -14,7 +14,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 )
 
@@ -71,7 +71,7 @@ func run(ctx context.Context, o options) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := energy.FitMarkov(c.sites, c.levels, o.order, c.trainX, o.smoothing)
+	m, err := model.FitMarkov(c.sites, c.levels, o.order, c.trainX, o.smoothing)
 	if err != nil {
 		return nil, fmt.Errorf("-order = %d: %w", o.order, err)
 	}

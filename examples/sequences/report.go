@@ -8,7 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
 )
 
 // report is what the program prints, as a table or as JSON.
@@ -51,7 +51,7 @@ func newReport(c *corpus, o options) *report {
 }
 
 // add judges the samples of a run.
-func (r *report) add(c *corpus, m *energy.Markov, j job, out []string, x []int32, seconds float64) {
+func (r *report) add(c *corpus, m *model.Markov, j job, out []string, x []int32, seconds float64) {
 	f := figures{Name: j.name, Constraint: j.what, N: len(out), Seconds: seconds, samples: out}
 	different := make(map[string]bool)
 	for i, s := range out {

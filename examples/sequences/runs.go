@@ -9,16 +9,20 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/denoise"
+	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/examples/internal/progress"
 	"github.com/gibbsite-go/gibbsite/projection"
-	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/projection/lagrange"
+	"github.com/gibbsite-go/gibbsite/projection/novelty"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
 
 // job is one run: how to generate and what must hold.
 type job struct {
 	name, what string
-	projector  sampler.Projector // nil: no constraint
-	uniform    bool              // uniform noise instead of masks
+	projector  diffusion.Projector // nil: no constraint
+	uniform    bool                // uniform noise instead of masks
 	holds      func(text string) bool
 }
 
@@ -67,7 +71,7 @@ func jobs(ctx context.Context, c *corpus, o options) ([]job, error) {
 		{"count", countText, countPath, false, both(isCount)},
 		{"regex", regexText, regexPath, false, both(matches)},
 		{"score", fmt.Sprintf("polarity ≥ %.3g, led by a model that explains %.0f %%", threshold, 100*model.fit),
-			projection.KLProjector{Constraint: model.score(c, threshold), Path: projection.Path{Language: language, Name: "polarity"}},
+			lagrange.Projector{Constraint: model.score(c, threshold), Path: projection.Path{Language: language, Name: "polarity"}},
 			true, both(func(s string) bool { return polarity(s) >= threshold })},
 	}, nil
 }
@@ -77,7 +81,7 @@ func jobs(ctx context.Context, c *corpus, o options) ([]job, error) {
 // which no lexicon lists, are drawn again.
 type seen struct {
 	corpus *corpus
-	novel  projection.NovelProjector
+	novel  novelty.Projector
 }
 
 func newSeen(c *corpus, path projection.Path) *seen {
@@ -85,16 +89,16 @@ func newSeen(c *corpus, path projection.Path) *seen {
 	for _, x := range c.trainX {
 		lexicon.Add(x)
 	}
-	return &seen{c, projection.NovelProjector{Seen: lexicon, Path: path}}
+	return &seen{c, novelty.Projector{Seen: lexicon, Path: path}}
 }
 
-// Bind implements [sampler.Projector].
-func (s *seen) Bind(ctx context.Context, sites, levels, samples int) (sampler.Projection, error) {
+// Bind implements [diffusion.Projector].
+func (s *seen) Bind(ctx context.Context, sites, levels, samples int) (diffusion.Projection, error) {
 	p, err := s.novel.Bind(ctx, sites, levels, samples)
 	if err != nil {
 		return nil, err
 	}
-	return &unseen{p.(*projection.CorpusProjection), s.corpus, make(map[string]bool)}, nil
+	return &unseen{p.(*novelty.CorpusProjection), s.corpus, make(map[string]bool)}, nil
 }
 
 // new returns a judge that accepts what is not in the training set, once.
@@ -112,12 +116,12 @@ func (s *seen) new() func(string) bool {
 
 // unseen refuses what the corpus or the run knows by its identity.
 type unseen struct {
-	*projection.CorpusProjection
+	*novelty.CorpusProjection
 	corpus *corpus
 	made   map[string]bool
 }
 
-// Commit implements [sampler.Committer].
+// Commit implements [diffusion.Committer].
 func (u *unseen) Commit(x []int32, v []float32, src rand.Source) error {
 	id := u.corpus.identity(u.corpus.text(x))
 	if u.corpus.known[id] || u.made[id] {
@@ -138,26 +142,26 @@ type runner interface {
 
 // newRunner returns particles where they are asked for and can be had: they
 // correct the law of runs that are conditioned on a language.
-func newRunner(model energy.Denoiser[int32], process sampler.Process[int32], j job, o options, cfg sampler.DiffusionConfig) (runner, error) {
+func newRunner(model energy.Denoiser[int32], process diffusion.Process[int32], j job, o options, cfg diffusion.Config) (runner, error) {
 	if _, language := j.projector.(projection.Path); language && o.particles > 1 {
-		return sampler.NewParticles(model, process, sampler.ParticlesConfig{DiffusionConfig: cfg, Particles: o.particles})
+		return diffusion.NewParticles(model, process, diffusion.ParticlesConfig{Config: cfg, Particles: o.particles})
 	}
-	return sampler.NewDiffusion(model, process, cfg)
+	return diffusion.New(model, process, cfg)
 }
 
 // generate makes the samples of a job.
-func generate(ctx context.Context, c *corpus, m *energy.Markov, j job, o options) (out []string, x []int32, seconds float64, err error) {
-	corruption, process := energy.Absorbing, sampler.Process[int32](sampler.Masked{Mask: int32(c.levels), FirstHitting: true})
+func generate(ctx context.Context, c *corpus, m *model.Markov, j job, o options) (out []string, x []int32, seconds float64, err error) {
+	corruption, process := denoise.Absorbing, diffusion.Process[int32](diffusion.Masked{Mask: int32(c.levels), FirstHitting: true})
 	if j.uniform {
-		corruption, process = energy.Noisy, sampler.Uniform{}
+		corruption, process = denoise.Noisy, diffusion.Uniform{}
 	}
-	model, err := energy.NewMarkovDenoiser(m, corruption)
+	model, err := denoise.NewMarkov(m, corruption)
 	if err != nil {
 		return nil, nil, 0, err
 	}
 	bar := progress.New(j.name)
 	defer bar.Done()
-	d, err := newRunner(model, process, j, o, sampler.DiffusionConfig{
+	d, err := newRunner(model, process, j, o, diffusion.Config{
 		Seed: o.seed, Steps: o.steps, Projector: j.projector, Progress: bar.Set,
 	})
 	if err != nil {

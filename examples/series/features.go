@@ -6,34 +6,34 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/constraint/series"
 )
 
 // feature imposes on a builder what it sees in channel c of a real window.
-type feature func(b *constraint.SeriesBuilder, c int, x []float64)
+type feature func(b *series.Builder, c int, x []float64)
 
 // featureNames are in the order of the documentation.
 var featureNames = []string{"mean", "change", "argmax", "argmin", "extremes", "values", "acf"}
 
 var features = map[string]feature{
-	"mean": func(b *constraint.SeriesBuilder, c int, x []float64) { b.Mean(c, mean(x)) },
-	"change": func(b *constraint.SeriesBuilder, c int, x []float64) {
+	"mean": func(b *series.Builder, c int, x []float64) { b.Mean(c, mean(x)) },
+	"change": func(b *series.Builder, c int, x []float64) {
 		b.MeanChange(c, (x[len(x)-1]-x[0])/float64(len(x)-1))
 	},
-	"argmax": func(b *constraint.SeriesBuilder, c int, x []float64) { b.ArgMax(c, extreme(x, 1)) },
-	"argmin": func(b *constraint.SeriesBuilder, c int, x []float64) { b.ArgMin(c, extreme(x, -1)) },
-	"extremes": func(b *constraint.SeriesBuilder, c int, x []float64) {
+	"argmax": func(b *series.Builder, c int, x []float64) { b.ArgMax(c, extreme(x, 1)) },
+	"argmin": func(b *series.Builder, c int, x []float64) { b.ArgMin(c, extreme(x, -1)) },
+	"extremes": func(b *series.Builder, c int, x []float64) {
 		for _, sign := range []float64{1, -1} {
 			t := extreme(x, sign)
 			b.At(c, t, x[t])
 		}
 	},
-	"values": func(b *constraint.SeriesBuilder, c int, x []float64) {
+	"values": func(b *series.Builder, c int, x []float64) {
 		for _, t := range []int{0, len(x) / 2, len(x) - 1} {
 			b.At(c, t, x[t])
 		}
 	},
-	"acf": func(b *constraint.SeriesBuilder, c int, x []float64) {
+	"acf": func(b *series.Builder, c int, x []float64) {
 		lag := len(x) / 2
 		b.Autocorrelation(c, lag, autocorrelation(x, lag))
 	},
@@ -83,8 +83,8 @@ func parseLimits(text string, t *table) ([]limits, error) {
 func hidden(length int) (from, to int) { return length / 3, length - length/3 }
 
 // limit builds the set that samples for held-out window i are held to.
-func (p *problem) limit(i int) (*constraint.Series, error) {
-	b := constraint.NewSeriesBuilder(p.shape())
+func (p *problem) limit(i int) (*series.System, error) {
+	b := series.NewBuilder(p.shape())
 	if p.ordered {
 		b.OHLC(p.prices[0], p.prices[1], p.prices[2], p.prices[3])
 	}

@@ -6,16 +6,18 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/constraint/series"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/denoise"
 	"github.com/gibbsite-go/gibbsite/examples/internal/progress"
-	"github.com/gibbsite-go/gibbsite/projection"
-	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/projection/proximal"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
 // schedule is that of the synthetic experiments of Narasimhan et al. 2025; a run
 // with fewer steps takes every k-th level of it.
-var schedule = sampler.LinearBeta{To: 0.1, Steps: 200}
+var schedule = noise.LinearBeta{To: 0.1, Steps: 200}
 
 // metricBlur is added to every training window, in standard deviations, before
 // their covariance is taken: less leaves a metric in which rows are so nearly
@@ -33,7 +35,7 @@ type problem struct {
 	limits   []limits
 	model    energy.Denoiser[float32]
 	prior    *posterior
-	sets     []*constraint.Series
+	sets     []*series.System
 }
 
 func newProblem(ctx context.Context, t *table, o options) (*problem, error) {
@@ -65,7 +67,7 @@ func newProblem(ctx context.Context, t *table, o options) (*problem, error) {
 	if o.denoiser == "gaussian" {
 		p.model, err = p.prior.gaussian()
 	} else {
-		p.model, err = energy.NewWindows(p.training, p.sites(), energy.WindowsConfig{Bandwidth: o.bandwidth})
+		p.model, err = denoise.NewWindows(p.training, p.sites(), denoise.WindowsConfig{Bandwidth: o.bandwidth})
 	}
 	if err != nil {
 		return nil, err
@@ -73,7 +75,7 @@ func newProblem(ctx context.Context, t *table, o options) (*problem, error) {
 	for i, start := range p.starts {
 		set, err := p.limit(i)
 		if err == nil { // limits that exclude each other show here
-			_, err = projection.ProximalProjector{Set: set}.Compile(ctx, p.sites())
+			_, err = proximal.Projector{Set: set}.Compile(ctx, p.sites())
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: window of lines %d to %d: %w", t.name, t.lines[start], t.lines[start+o.length-1], err)
@@ -85,7 +87,7 @@ func newProblem(ctx context.Context, t *table, o options) (*problem, error) {
 
 // outcome is what one method generated.
 type outcome struct {
-	method  sampler.SeriesMethod
+	method  diffusion.SeriesMethod
 	x       []float32 // windows held out × samples × sites
 	samples int       // per window
 	seconds float64
@@ -97,24 +99,24 @@ func (o *outcome) window(p *problem, i, k int) []float32 {
 }
 
 // process returns the diffusion of a method for held-out window i.
-func (p *problem) process(o options, m sampler.SeriesMethod, i int) sampler.Series {
-	near := projection.ProximalProjector{Set: p.sets[i]}
-	if m == sampler.ByMetric {
+func (p *problem) process(o options, m diffusion.SeriesMethod, i int) diffusion.Series {
+	near := proximal.Projector{Set: p.sets[i]}
+	if m == diffusion.ByMetric {
 		near.Metric = func(dst, v []float64, t float64) { p.prior.apply(dst, v, schedule.Alpha(t)) }
 	}
-	return sampler.Series{
-		Gaussian: sampler.Gaussian{Schedule: schedule, Eta: o.eta},
+	return diffusion.Series{
+		Gaussian: diffusion.Gaussian{Schedule: schedule, Eta: o.eta},
 		Method:   m, Projector: near,
 		Set: p.sets[i], Weight: o.weight, Covariance: p.prior.apply,
 	}
 }
 
-func (p *problem) generate(ctx context.Context, o options, m sampler.SeriesMethod) (*outcome, error) {
+func (p *problem) generate(ctx context.Context, o options, m diffusion.SeriesMethod) (*outcome, error) {
 	out := &outcome{method: m, samples: o.samples, x: make([]float32, len(p.held)*o.samples)}
 	bar := progress.New(m.String())
 	start := time.Now()
 	for i := range p.sets {
-		d, err := sampler.NewDiffusion(p.model, p.process(o, m, i), sampler.DiffusionConfig{
+		d, err := diffusion.New(p.model, p.process(o, m, i), diffusion.Config{
 			Steps: o.steps,
 			Seed:  o.seed + uint64(i)<<32, // the same noise for all methods
 		})

@@ -3,9 +3,8 @@ package main
 import (
 	"errors"
 
+	"github.com/gibbsite-go/gibbsite/energy/denoise"
 	"gonum.org/v1/gonum/mat"
-
-	"github.com/gibbsite-go/gibbsite/energy"
 )
 
 // posterior knows the covariance of a clean window given a noisy one, as if
@@ -59,12 +58,12 @@ func (p *posterior) apply(dst, v []float64, alpha float64) {
 }
 
 // gaussian is the exact denoiser of that Gaussian.
-func (p *posterior) gaussian() (*energy.Mixture, error) {
+func (p *posterior) gaussian() (*denoise.Mixture, error) {
 	full := make([]float64, 0, p.n*p.n)
 	for i := range p.n {
 		for j := range p.n {
 			full = append(full, p.cov.At(i, j))
 		}
 	}
-	return energy.NewGaussian(p.mean, full)
+	return denoise.NewGaussian(p.mean, full)
 }

@@ -9,7 +9,8 @@ import (
 	"text/tabwriter"
 
 	"github.com/gibbsite-go/gibbsite/projection"
-	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+	"github.com/gibbsite-go/gibbsite/sampler/distance"
 )
 
 // report is what the program prints, as a table or as JSON.
@@ -66,13 +67,13 @@ func (r *report) add(p *problem, o *outcome) error {
 	count := len(p.starts) * o.samples
 	f := figures{Method: o.method.String(), Ms: 1000 * o.seconds / float64(count)}
 	var err error
-	if f.Frechet, err = sampler.Frechet(o.x, p.held, p.sites()); err != nil {
+	if f.Frechet, err = distance.Frechet(o.x, p.held, p.sites()); err != nil {
 		return err
 	}
-	warp := sampler.DTW{Channels: p.channels()}
+	warp := distance.DTW{Channels: p.channels()}
 	for i, set := range p.sets {
 		x := o.x[i*o.samples*p.sites() : (i+1)*o.samples*p.sites()]
-		total, worst := sampler.SeriesViolation(set, x, p.sites())
+		total, worst := diffusion.SeriesViolation(set, x, p.sites())
 		f.Total += total / float64(len(p.sets))
 		f.Violation = max(f.Violation, worst)
 		for k := range o.samples {

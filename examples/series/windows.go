@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/constraint/series"
 )
 
 // corpus is a table cut into windows of one length, standardised per channel.
@@ -103,6 +103,6 @@ func (c *corpus) raw(x []float32, k int) []float64 {
 	return out
 }
 
-func (c *corpus) shape() constraint.SeriesShape {
-	return constraint.SeriesShape{Length: c.length, Channels: c.channels(), Names: c.names, Shift: c.shift, Scale: c.scale}
+func (c *corpus) shape() series.Shape {
+	return series.Shape{Length: c.length, Channels: c.channels(), Names: c.names, Shift: c.shift, Scale: c.scale}
 }

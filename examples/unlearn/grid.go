@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/gibbsite-go/gibbsite/dual"
+	"github.com/gibbsite-go/gibbsite/dual/unlearn"
 )
 
 // The grid has side² points on [−reach, reach]²; deviation and centres are those
@@ -23,7 +23,7 @@ var centres = [][2]float64{{-1.5, -1.5}, {1.5, -1.5}, {1.5, 1.5}}
 
 // newGrid returns the problem of moving the mixture of three equal Gaussians
 // away from the last.
-func newGrid() (*dual.Unlearning, error) {
+func newGrid() (*unlearn.Problem, error) {
 	q := make([]float64, side*side)
 	var last []float64
 	for _, c := range centres {
@@ -32,7 +32,7 @@ func newGrid() (*dual.Unlearning, error) {
 			q[k] += v / float64(len(centres))
 		}
 	}
-	return dual.NewUnlearning(q, last)
+	return unlearn.New(q, last)
 }
 
 func gaussian(cx, cy float64) []float64 {
@@ -62,13 +62,13 @@ func normalise(p []float64) {
 
 // curve returns the trade-off of every formulation, and which cannot forget as
 // much as was asked for.
-func curve(ctx context.Context, u *dual.Unlearning, levels []float64) (points []point, limits []string, err error) {
+func curve(ctx context.Context, u *unlearn.Problem, levels []float64) (points []point, limits []string, err error) {
 	for _, f := range formulations {
 		some, err := u.TradeOff(ctx, levels, f)
 		for _, p := range some {
 			points = append(points, point{f.String(), p.Unlearned, p.KL, p.Lambda})
 		}
-		var out *dual.UnreachableError
+		var out *unlearn.UnreachableError
 		if errors.As(err, &out) {
 			limits = append(limits, fmt.Sprintf("no law of %v leaves less than %.3f", f, out.Lowest))
 		} else if err != nil {

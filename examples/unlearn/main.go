@@ -14,7 +14,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gibbsite-go/gibbsite/dual"
+	"github.com/gibbsite-go/gibbsite/dual/unlearn"
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 )
 
@@ -65,7 +65,7 @@ func parse(args []string) (options, error) {
 
 // formulations are those of the paper; reverse KL and its form for finite spaces
 // trace the same curve. Likelihood is that of the ratio to the law before.
-var formulations = []dual.Formulation{dual.LikelihoodRatio, dual.ReverseKL, dual.ForwardKL}
+var formulations = []unlearn.Formulation{unlearn.LikelihoodRatio, unlearn.ReverseKL, unlearn.ForwardKL}
 
 func run(ctx context.Context, o options) (*report, error) {
 	r := &report{levels: o.levels}

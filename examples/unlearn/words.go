@@ -6,8 +6,12 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/dual"
+	"github.com/gibbsite-go/gibbsite/dual/unlearn"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
 
 // Words are made of the letters a, b, c, d. Half of them follow the standard
@@ -34,18 +38,18 @@ var (
 type words struct {
 	length     int
 	model, old energy.Model
-	u          *dual.Unlearning
+	u          *unlearn.Problem
 	q          []float64
 	double     constraint.Automaton // the words with dd
 }
 
 func newWords(length int) (*words, error) {
 	w := &words{length: length}
-	a, err := energy.NewMarkov(length, letters, 1, start, standard)
+	a, err := model.NewMarkov(length, letters, 1, start, standard)
 	if err != nil {
 		return nil, err
 	}
-	b, err := energy.NewMarkov(length, letters, 1, start, dialect)
+	b, err := model.NewMarkov(length, letters, 1, start, dialect)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +68,7 @@ func newWords(length int) (*words, error) {
 	if w.double, err = constraint.Contains([]int32{3, 3}); err != nil {
 		return nil, err
 	}
-	w.u, err = dual.NewUnlearning(w.q, qb)
+	w.u, err = unlearn.New(w.q, qb)
 	return w, err
 }
 
@@ -81,13 +85,13 @@ func (w *words) unlearn(ctx context.Context, o options) (*wordReport, error) {
 	if r.Curve, r.limits, err = curve(ctx, w.u, o.levels); err != nil {
 		return nil, err
 	}
-	exact, err := w.u.Solve(ctx, dual.LikelihoodRatio, []float64{o.goal})
+	exact, err := w.u.Solve(ctx, unlearn.LikelihoodRatio, []float64{o.goal})
 	if err != nil {
 		return nil, err
 	}
 	r.ExactLambda, r.KL, r.ExactAfter = exact.Lambda[0], exact.Cost, w.share(exact.P)
 
-	bound, err := dual.Ratio(w.model, w.old, 0, 0, o.goal) // both laws are normalised
+	bound, err := unlearn.Ratio(w.model, w.old, 0, 0, o.goal) // both laws are normalised
 	if err != nil {
 		return nil, err
 	}
@@ -95,14 +99,14 @@ func (w *words) unlearn(ctx context.Context, o options) (*wordReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	double := sampler.NewTrace(o.chains, func(x []int32) float64 {
+	double := diagnose.NewTrace(o.chains, func(x []int32) float64 {
 		if constraint.Accepts(w.double, x) {
 			return 1
 		}
 		return 0
 	}).Name("dd")
 	certifying := false
-	chains, err := sampler.NewChains(lag, sampler.Gibbs{}, sampler.Config{
+	chains, err := sampler.NewChains(lag, mcmc.Gibbs{}, sampler.Config{
 		Chains: o.chains, Seed: o.seed, Warmup: -1,
 		Observe: func(chain, draw int, x []int32, info *sampler.Info) {
 			if certifying {

@@ -5,11 +5,12 @@ import (
 	"testing"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/stretchr/testify/require"
 )
 
 // RBM is a small random machine.
-func RBM(t testing.TB) *energy.RBM {
+func RBM(t testing.TB) *model.RBM {
 	r := rand.New(rand.NewPCG(4, 4))
 	draw := func(n int) []float32 {
 		v := make([]float32, n)
@@ -18,7 +19,7 @@ func RBM(t testing.TB) *energy.RBM {
 		}
 		return v
 	}
-	m, err := energy.NewRBM(draw(3*6), draw(3), draw(6))
+	m, err := model.NewRBM(draw(3*6), draw(3), draw(6))
 	require.NoError(t, err)
 	return m
 }
@@ -26,13 +27,13 @@ func RBM(t testing.TB) *energy.RBM {
 // Library holds models of the library, with caches, graphs and hidden units that
 // [Rugged] models have not.
 func Library(t testing.TB) map[string]energy.Model {
-	ising, err := energy.NewIsing(energy.Lattice{3, 3}, 0.3, 0.1)
+	ising, err := model.NewIsing(model.Lattice{3, 3}, 0.3, 0.1)
 	require.NoError(t, err)
-	g, err := energy.NewGraph(6, []energy.Edge{{I: 0, J: 1, W: 1}, {I: 1, J: 2, W: -2}, {I: 2, J: 3, W: 0.5}, {I: 0, J: 4, W: 1.5}, {I: 1, J: 4, W: 1}})
+	g, err := model.NewGraph(6, []model.Edge{{I: 0, J: 1, W: 1}, {I: 1, J: 2, W: -2}, {I: 2, J: 3, W: 0.5}, {I: 0, J: 4, W: 1.5}, {I: 1, J: 4, W: 1}})
 	require.NoError(t, err)
-	glass, err := energy.NewIsing(g, 0.4, 0.2)
+	glass, err := model.NewIsing(g, 0.4, 0.2)
 	require.NoError(t, err)
-	potts, err := energy.NewPotts(energy.FreeLattice{2, 3}, 3, 0.6, []float64{0.1, 0, -0.2})
+	potts, err := model.NewPotts(model.FreeLattice{2, 3}, 3, 0.6, []float64{0.1, 0, -0.2})
 	require.NoError(t, err)
 	return map[string]energy.Model{"ising": ising, "glass": glass, "potts": potts, "rbm": RBM(t)}
 }

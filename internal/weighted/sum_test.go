@@ -4,11 +4,11 @@ import (
 	"math"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/weighted"
+	"github.com/stretchr/testify/require"
 )
 
 // A part appended twice is one, a part of weight 0 is not asked, and infinite
@@ -40,8 +40,8 @@ func TestSum(t *testing.T) {
 }
 
 func TestSumViews(t *testing.T) {
-	a := exact.Must(energy.NewIsing(energy.Lattice{4}, 0.3, 0.1))
-	b := exact.Must(energy.NewIsing(energy.Lattice{4}, 0.1, -0.4))
+	a := exact.Must(model.NewIsing(model.Lattice{4}, 0.3, 0.1))
+	b := exact.Must(model.NewIsing(model.Lattice{4}, 0.1, -0.4))
 	s := weighted.New(a)
 	s.Coef[s.Append(b)] = 1.5
 	s.Unite()

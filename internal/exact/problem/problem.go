@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/constraint/text"
+	"github.com/stretchr/testify/require"
 )
 
 // Alphabet spells tokens.
@@ -59,7 +59,7 @@ func New(t testing.TB, r *rand.Rand, most float64) *Problem {
 // pattern adds a random regular expression, judged by package regexp.
 func (p *Problem) pattern(t testing.TB, r *rand.Rand) constraint.Automaton {
 	pattern := randomPattern(r, p.Levels, 3)
-	d, err := constraint.Regexp(context.Background(), pattern, constraint.Runes(Alphabet[:p.Levels]), constraint.Limits{})
+	d, err := text.Regexp(context.Background(), pattern, text.Runes(Alphabet[:p.Levels]), constraint.Limits{})
 	if err != nil { // nothing matches, whatever the length
 		require.ErrorIs(t, err, constraint.ErrInfeasible)
 		p.Judges = append(p.Judges, func([]int32) bool { return false })

@@ -1,0 +1,62 @@
+package series
+
+// autocorrelation bounds
+//
+//	r = Σ_t u_t·u_{t+lag} / Σ_t u_t²,  u_t = x_t − mean(x),
+//
+// of one channel, the usual (biased) estimate, which is at most 1 in absolute
+// value. Shift and scale of x do not matter. A constant channel has r = 0.
+type autocorrelation struct {
+	channel, channels, length, lag int
+	lower, upper                   float64
+}
+
+func (a autocorrelation) index(t int) int { return t*a.channels + a.channel }
+
+// value returns r, the mean and Σ u².
+func (a autocorrelation) value(x func(t int) float64) (r, mean, square float64) {
+	for t := range a.length {
+		mean += x(t)
+	}
+	mean /= float64(a.length)
+	cross := 0.0
+	for t := range a.length {
+		u := x(t) - mean
+		square += float64(u * u)
+		if t+a.lag < a.length {
+			cross += float64(u * (x(t+a.lag) - mean))
+		}
+	}
+	if !(square > 0) {
+		return 0, mean, 0
+	}
+	return cross / square, mean, square
+}
+
+// eachSlope calls f with ∂r/∂x_t = (∂cross − r·∂square)/square for every t. The
+// derivative through the mean takes the average of the first term off; that of
+// the second has average 0.
+func (a autocorrelation) eachSlope(x func(t int) float64, f func(t int, slope float64)) {
+	r, mean, square := a.value(x)
+	if square == 0 {
+		return
+	}
+	cross := func(t int) float64 {
+		s := 0.0
+		if t >= a.lag {
+			s += x(t-a.lag) - mean
+		}
+		if t+a.lag < a.length {
+			s += x(t+a.lag) - mean
+		}
+		return s
+	}
+	average := 0.0
+	for t := range a.length {
+		average += cross(t)
+	}
+	average /= float64(a.length)
+	for t := range a.length {
+		f(t, (cross(t)-average-float64(2*r*(x(t)-mean)))/square)
+	}
+}

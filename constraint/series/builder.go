@@ -1,0 +1,285 @@
+package series
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+)
+
+// Builder collects constraints on real-valued series, written in raw
+// units, and compiles them to rows on standardised ones. The first error stays
+// and is what Build returns. Times and channels count from 0.
+//
+// It is not safe for concurrent use.
+type Builder struct {
+	shape Shape
+	out   System
+	err   error
+}
+
+// NewBuilder returns a builder with no constraints. A shape that makes no
+// sense, or a channel whose scale is 0 because it is constant, shows in Build.
+func NewBuilder(shape Shape) *Builder {
+	b := &Builder{shape: shape, out: System{sites: shape.Length * shape.Channels}}
+	switch {
+	case shape.Length < 1:
+		b.refuse("Length", shape.Length, "≥ 1")
+	case shape.Channels < 1:
+		b.refuse("Channels", shape.Channels, "≥ 1")
+	case shape.Names != nil && len(shape.Names) != shape.Channels:
+		b.refuse("len(Names)", len(shape.Names), fmt.Sprint(shape.Channels))
+	case shape.Shift != nil && len(shape.Shift) != shape.Channels:
+		b.refuse("len(Shift)", len(shape.Shift), fmt.Sprint(shape.Channels))
+	case shape.Scale != nil && len(shape.Scale) != shape.Channels:
+		b.refuse("len(Scale)", len(shape.Scale), fmt.Sprint(shape.Channels))
+	}
+	if b.err == nil {
+		for c := range shape.Channels {
+			if shift, scale := b.shape.affine(c); !check.Finite(shift) || !check.Finite(scale) || !(scale > 0) {
+				b.refuse("shift and scale of channel "+b.shape.channel(c), fmt.Sprintf("%v, %v", shift, scale), "finite and > 0: a constant channel has no scale")
+			}
+		}
+	}
+	return b
+}
+
+// Build returns the set. That rows exclude each other is for the projection to
+// find: see proximal.Projector.
+func (b *Builder) Build() (*System, error) {
+	if b.err != nil {
+		return nil, b.err
+	}
+	s := b.out
+	return &s, nil
+}
+
+// Mean fixes the mean of channel c.
+func (b *Builder) Mean(c int, value float64) {
+	if b.at("Mean", c, 0) {
+		b.equal(fmt.Sprintf("mean of %s = %v", b.shape.channel(c), value), b.total(c, 0, b.shape.Length, 1/float64(b.shape.Length)), value)
+	}
+}
+
+// MeanChange fixes the mean difference of consecutive values of channel c,
+// which is (last − first)/(length − 1).
+func (b *Builder) MeanChange(c int, value float64) {
+	if last := b.shape.Length - 1; b.at("MeanChange", c, 1) {
+		b.equal(fmt.Sprintf("mean change of %s = %v", b.shape.channel(c), value), b.difference(c, last, c, 0, 1/float64(last)), value)
+	}
+}
+
+// Sum fixes the sum of channel c over from ≤ t < to.
+func (b *Builder) Sum(c, from, to int, value float64) {
+	if b.within("Sum", c, from, to) {
+		b.equal(fmt.Sprintf("sum of %s, %s = %v", b.shape.channel(c), span(from, to), value), b.total(c, from, to, 1), value)
+	}
+}
+
+// At fixes the value of channel c at time t.
+func (b *Builder) At(c, t int, value float64) {
+	if b.at("At", c, t) {
+		b.equal(fmt.Sprintf("%s at %d = %v", b.shape.channel(c), t, value), b.total(c, t, t+1, 1), value)
+	}
+}
+
+// Impute fixes all entries of the raw series x (length × channels) that are not
+// NaN, without tolerance.
+func (b *Builder) Impute(x []float64) {
+	if b.err == nil && len(x) != b.out.sites {
+		b.refuse("Impute: len(x)", len(x), fmt.Sprint(b.out.sites))
+	}
+	for i, v := range x {
+		if b.err == nil && !math.IsNaN(v) {
+			c, t := i%b.shape.Channels, i/b.shape.Channels
+			b.row(fmt.Sprintf("%s at %d = %v", b.shape.channel(c), t, v), b.total(c, t, t+1, 1), v, v)
+		}
+	}
+}
+
+// ArgMax makes time t the place of the largest value of channel c.
+func (b *Builder) ArgMax(c, t int) { b.extreme("ArgMax", "largest", c, t, 1) }
+
+// ArgMin makes time t the place of the smallest value of channel c.
+func (b *Builder) ArgMin(c, t int) { b.extreme("ArgMin", "smallest", c, t, -1) }
+
+// Bounds keeps channel c within lower … upper at all times; −Inf and +Inf leave
+// a side open.
+func (b *Builder) Bounds(c int, lower, upper float64) {
+	if !b.at("Bounds", c, 0) {
+		return
+	}
+	for t := range b.shape.Length {
+		b.row(fmt.Sprintf("%v ≤ %s at %d ≤ %v", lower, b.shape.channel(c), t, upper), b.total(c, t, t+1, 1), lower, upper)
+	}
+}
+
+// OHLC orders the prices of a period: low ≤ open, close ≤ high at all times.
+// The arguments are channels.
+func (b *Builder) OHLC(open, high, low, close int) {
+	for _, pair := range [4][2]int{{open, high}, {close, high}, {low, open}, {low, close}} {
+		if b.at("OHLC", pair[0], 0) && b.at("OHLC", pair[1], 0) {
+			for t := range b.shape.Length {
+				b.order(pair[0], t, pair[1], t)
+			}
+		}
+	}
+}
+
+// Trend makes channel c non-decreasing over from ≤ t < to, or non-increasing if
+// down.
+func (b *Builder) Trend(c, from, to int, down bool) {
+	if !b.within("Trend", c, from, to) {
+		return
+	}
+	for t := from; t+1 < to; t++ {
+		if down {
+			b.order(c, t+1, c, t)
+		} else {
+			b.order(c, t, c, t+1)
+		}
+	}
+}
+
+// Autocorrelation keeps the autocorrelation of channel c at a lag within the
+// tolerance of value,
+//
+//	r = Σ_t (x_t − x̄)(x_{t+lag} − x̄) / Σ_t (x_t − x̄)²,
+//
+// which is not convex in x.
+func (b *Builder) Autocorrelation(c, lag int, value float64) {
+	if !b.at("Autocorrelation", c, 0) {
+		return
+	}
+	if lag < 1 || lag >= b.shape.Length {
+		b.refuse("Autocorrelation: lag", lag, fmt.Sprintf("1…%d", b.shape.Length-1))
+		return
+	}
+	if !(math.Abs(value) < 1) {
+		b.refuse("Autocorrelation: value", value, "between -1 and 1")
+		return
+	}
+	tau := b.shape.tolerance()
+	b.out.curves = append(b.out.curves, autocorrelation{c, b.shape.Channels, b.shape.Length, lag, value - tau, value + tau})
+	b.out.names = append(b.out.names, fmt.Sprintf("autocorrelation of %s at lag %d = %v", b.shape.channel(c), lag, value))
+}
+
+// Row adds lower ≤ a·x ≤ upper on the raw series, with a name for errors. Its
+// violation is measured in units of the largest scale among its channels.
+func (b *Builder) Row(name string, a constraint.Row, lower, upper float64) {
+	if b.err != nil {
+		return
+	}
+	one := constraint.Slabs{A: []constraint.Row{a}, Lower: []float64{lower}, Upper: []float64{upper}}
+	if err := one.Validate(b.out.sites); err != nil {
+		b.err = fmt.Errorf("%s: %w", name, err)
+		return
+	}
+	b.row(name, a, lower, upper)
+}
+
+// extreme makes sign·x_t the largest of channel c.
+func (b *Builder) extreme(method, word string, c, t, sign int) {
+	if !b.at(method, c, t) {
+		return
+	}
+	name := fmt.Sprintf("%s at %d is the %s", b.shape.channel(c), t, word)
+	for i := range b.shape.Length {
+		if i != t {
+			b.row(name, b.difference(c, i, c, t, float64(sign)), math.Inf(-1), 0)
+		}
+	}
+}
+
+// order adds x[c,t] ≤ x[d,u].
+func (b *Builder) order(c, t, d, u int) {
+	name := fmt.Sprintf("%s at %d ≤ %s at %d", b.shape.channel(c), t, b.shape.channel(d), u)
+	b.row(name, b.difference(c, t, d, u, 1), math.Inf(-1), 0)
+}
+
+// equal adds a·x = value, up to the tolerance.
+func (b *Builder) equal(name string, a constraint.Row, value float64) {
+	tau := float64(b.shape.tolerance() * b.unit(a))
+	b.row(name, a, value-tau, value+tau)
+}
+
+// row rewrites a raw row for standardised entries, in units of the largest
+// scale in it, and adds it.
+func (b *Builder) row(name string, a constraint.Row, lower, upper float64) {
+	if b.err != nil {
+		return
+	}
+	if math.IsNaN(lower) || math.IsNaN(upper) || math.IsInf(lower, 1) || math.IsInf(upper, -1) || lower > upper {
+		b.err = &constraint.ArgumentError{Func: "series.Builder", Arg: name, Value: fmt.Sprintf("%v … %v", lower, upper), Want: "numbers, lower ≤ upper"}
+		return
+	}
+	unit := b.unit(a)
+	r := constraint.Row{Index: a.Index, Value: make([]float64, len(a.Value))}
+	for k, i := range a.Index {
+		shift, scale := b.shape.affine(int(i) % b.shape.Channels)
+		r.Value[k] = a.Value[k] * scale / unit
+		lower -= float64(a.Value[k] * shift)
+		upper -= float64(a.Value[k] * shift)
+	}
+	s := &b.out.slabs
+	at := len(s.A) // names of rows come before those of autocorrelations
+	s.A, s.Lower, s.Upper = append(s.A, r), append(s.Lower, lower/unit), append(s.Upper, upper/unit)
+	b.out.names = append(b.out.names, "")
+	copy(b.out.names[at+1:], b.out.names[at:])
+	b.out.names[at] = name
+}
+
+// unit returns the largest scale among the channels of a row.
+func (b *Builder) unit(a constraint.Row) float64 {
+	unit := 0.0
+	for _, i := range a.Index {
+		_, scale := b.shape.affine(int(i) % b.shape.Channels)
+		unit = max(unit, scale)
+	}
+	if unit == 0 {
+		return 1
+	}
+	return unit
+}
+
+// total is factor·Σ x[c,t] over from ≤ t < to.
+func (b *Builder) total(c, from, to int, factor float64) (r constraint.Row) {
+	for t := from; t < to; t++ {
+		r.Index, r.Value = append(r.Index, int32(t*b.shape.Channels+c)), append(r.Value, factor)
+	}
+	return r
+}
+
+// difference is factor·(x[c,t] − x[d,u]).
+func (b *Builder) difference(c, t, d, u int, factor float64) constraint.Row {
+	n := b.shape.Channels
+	return constraint.Row{Index: []int32{int32(t*n + c), int32(u*n + d)}, Value: []float64{factor, -factor}}
+}
+
+// at reports whether channel c and time t exist; if not that is the error.
+func (b *Builder) at(method string, c, t int) bool {
+	switch {
+	case b.err != nil:
+	case c < 0 || c >= b.shape.Channels:
+		b.refuse(method+": channel", c, fmt.Sprintf("0…%d", b.shape.Channels-1))
+	case t < 0 || t >= b.shape.Length:
+		b.refuse(method+": time", t, fmt.Sprintf("0…%d", b.shape.Length-1))
+	}
+	return b.err == nil
+}
+
+// within reports whether from ≤ t < to is a range of times of channel c.
+func (b *Builder) within(method string, c, from, to int) bool {
+	if b.at(method, c, from) && (to <= from || to > b.shape.Length) {
+		b.refuse(method+": to", to, fmt.Sprintf("%d…%d", from+1, b.shape.Length))
+	}
+	return b.err == nil
+}
+
+func (b *Builder) refuse(arg string, value any, want string) {
+	b.err = &constraint.ArgumentError{Func: "series.Builder", Arg: arg, Value: value, Want: want}
+}
+
+// span names a range of times.
+func span(from, to int) string { return fmt.Sprintf("t = %d…%d", from, to-1) }

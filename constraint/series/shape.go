@@ -1,0 +1,53 @@
+package series
+
+import "fmt"
+
+// Shape says what the series of a [Builder] are like.
+type Shape struct {
+	Length, Channels int
+
+	// Names of the channels, for errors; nil means 0, 1, 2, ….
+	Names []string
+
+	// Raw value = Shift[c] + Scale[c]·standardised value, Scale > 0; nil means
+	// 0 and 1. Separate scales per channel are fine: rows over several channels
+	// are rewritten with them.
+	Shift, Scale []float64
+
+	// Tolerance is half the width that equations get, in standardised units:
+	// |a·x − b| ≤ Tolerance. 0 means 0.005, so that results hold to 0.01 with
+	// room for rounding; negative means none. Narasimhan et al. 2025 judge
+	// their samples at 0.01.
+	Tolerance float64
+}
+
+// defaultTolerance is half of the 0.01 of Narasimhan et al. 2025.
+const defaultTolerance = 0.005
+
+// affine returns the shift and the scale of channel c.
+func (s *Shape) affine(c int) (shift, scale float64) {
+	scale = 1
+	if s.Shift != nil {
+		shift = s.Shift[c]
+	}
+	if s.Scale != nil {
+		scale = s.Scale[c]
+	}
+	return shift, scale
+}
+
+// tolerance returns the half-width of equations.
+func (s *Shape) tolerance() float64 {
+	if s.Tolerance == 0 {
+		return defaultTolerance
+	}
+	return max(s.Tolerance, 0)
+}
+
+// channel returns the name of channel c.
+func (s *Shape) channel(c int) string {
+	if s.Names != nil {
+		return s.Names[c]
+	}
+	return fmt.Sprintf("channel %d", c)
+}

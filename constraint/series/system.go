@@ -1,0 +1,74 @@
+package series
+
+import (
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+)
+
+// System is the system of inequalities that a [Builder] has compiled:
+// linear rows and, after them, autocorrelations. It works on standardised
+// entries, length × channels, row-major, so that channel c at time t is entry
+// t·channels + c. It is immutable, a [constraint.Smooth], and what proximal.Projector
+// knows to take apart.
+type System struct {
+	slabs  constraint.Slabs
+	curves curves
+	names  []string // of the rows, then of the autocorrelations
+	sites  int
+}
+
+// Len returns the number of rows plus two inequalities per autocorrelation.
+func (s *System) Len() int { return s.slabs.Len() + s.curves.Len() }
+
+// Sites returns length × channels.
+func (s *System) Sites() int { return s.sites }
+
+// Split returns the rows and the rest. Neither may be modified.
+func (s *System) Split() (constraint.Slabs, constraint.Curved) { return s.slabs, s.curves }
+
+// RowName says what row or inequality j is, in raw units.
+func (s *System) RowName(j int) string {
+	if n := s.slabs.Len(); j >= n {
+		return s.names[n+(j-n)/2]
+	}
+	return s.names[j]
+}
+
+// Value stores g(v): for every row the larger of its two violations, in
+// standardised units; for every autocorrelation how far it is above and below.
+func (s *System) Value(g []float64, v []float32) {
+	check.Len("series", "g", len(g), s.Len())
+	check.Len("series", "v", len(v), s.sites)
+	n := s.slabs.Len()
+	s.slabs.Value(g[:n], v)
+	eval(s.curves, g[n:], v)
+}
+
+// Pull adds the derivative of Σ_j w_j·g_j at v to dst.
+func (s *System) Pull(dst, v []float32, w []float64) {
+	check.Len("series", "w", len(w), s.Len())
+	check.Len("series", "v", len(v), s.sites)
+	n := s.slabs.Len()
+	s.slabs.Pull(dst, v, w[:n])
+	for j, x := range w[n:] {
+		if x != 0 {
+			a := s.curves[j/2]
+			a.eachSlope(func(t int) float64 { return float64(v[a.index(t)]) }, func(t int, slope float64) {
+				dst[a.index(t)] += float32(x * sign(j) * slope)
+			})
+		}
+	}
+}
+
+// Violation returns the largest violation of the series v, and what it is a
+// violation of; 0 and "" if everything holds.
+func (s *System) Violation(v []float32) (worst float64, name string) {
+	g := make([]float64, s.Len())
+	s.Value(g, v)
+	for j, x := range g {
+		if !(x <= worst) {
+			worst, name = x, s.RowName(j)
+		}
+	}
+	return worst, name
+}

@@ -1,0 +1,14 @@
+// Package text says which texts the tokens of a sequence may spell. A
+// [Vocabulary] gives every token its text; [Regexp], [Contains],
+// [Avoids] and [WordAt] compile a language of texts to the smallest
+// automaton of the token sequences that spell one, however the text is cut into
+// tokens, and [Lift] does so for any automaton over bytes.
+//
+// Languages are determinised over classes of runes and bytes first, where they
+// are small, and carried over to the tokens last, each byte state walking the
+// trie of the vocabulary once. Whatever explodes on the way ends with a
+// constraint.LimitError; a language that no token sequence spells is
+// constraint.ErrInfeasible, and a pattern that does not parse a [*PatternError].
+//
+// All values are immutable and safe for concurrent use.
+package text

@@ -1,0 +1,130 @@
+package text
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+)
+
+// Lift carries a language of texts over to the tokens of a vocabulary: bytes is
+// an automaton over the tokens 0…255, and the result accepts a token sequence
+// exactly if bytes accepts the joined bytes of its tokens, followed by padding
+// if the vocabulary has any. All ways to cut a text into tokens are accepted.
+//
+// Each state of the minimal byte automaton walks the trie of the vocabulary
+// once, so that tokens share the work of common prefixes and dead prefixes cost
+// nothing: O(Q·T) at most for Q states and T trie nodes.
+//
+// The error wraps [constraint.ErrInfeasible] if no token sequence spells a text of the
+// language, is an [*constraint.ArgumentError] if the vocabulary is not in order, a
+// [*constraint.LimitError] if a limit is hit, or the cause of the context.
+func Lift(ctx context.Context, bytes constraint.Automaton, v Vocabulary, limits constraint.Limits) (*constraint.DFA, error) {
+	text, err := v.spelling()
+	if err != nil {
+		return nil, err
+	}
+	d, err := constraint.Compile(ctx, bytes, 256, limits)
+	if err != nil {
+		return nil, err
+	}
+	return lift(ctx, "Lift", d, v, text, limits)
+}
+
+// lift does the work of Lift for a compiled byte automaton.
+func lift(ctx context.Context, name string, bytes *constraint.DFA, v Vocabulary, text []bool, limits constraint.Limits) (*constraint.DFA, error) {
+	w := &lifter{trie: newTrie(v, text), number: make([]int32, bytes.States()+1)}
+	w.next, w.classes = bytes.Table()
+	w.of, _ = bytes.Classes(256)
+	for s := range w.number {
+		w.number[s] = -1
+	}
+	w.stack = make([]int32, w.trie.longest+1)
+	w.find(0)
+	rows := newColumns(len(v.Tokens))
+	var accepting []bool
+	padded := bytes.States() // the state after padding
+	for head := 0; head < len(w.queue); head++ {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		s := int(w.queue[head])
+		w.tokens, w.targets = w.tokens[:0], w.targets[:0]
+		accept := s == padded || bytes.Accepting(s)
+		if s != padded {
+			w.walk(int32(s))
+		}
+		if accept {
+			for _, t := range unique(v.Padding) {
+				w.tokens, w.targets = append(w.tokens, t), append(w.targets, w.find(int32(padded)))
+			}
+		}
+		accepting = append(accepting, accept)
+		rows.add(w.tokens, w.targets)
+		if err := limits.Check(name, len(w.queue), rows.entries(), 0); err != nil {
+			return nil, err
+		}
+	}
+	d, err := constraint.Compile(ctx, rows.table(accepting), len(v.Tokens), limits)
+	if errors.Is(err, constraint.ErrInfeasible) {
+		return nil, fmt.Errorf("text: %s: no token sequence spells a text of the language: %w", name, constraint.ErrInfeasible)
+	}
+	return d, err
+}
+
+// lifter walks the trie from one byte state after the other.
+type lifter struct {
+	next            []int32 // table of the byte automaton
+	classes         int
+	of              []int32
+	trie            *trie
+	number          []int32 // row of each byte state, −1
+	queue           []int32 // byte states by row
+	stack           []int32 // byte state at each depth
+	tokens, targets []int32 // the row: live tokens and where they lead
+}
+
+// find returns the row of a byte state.
+func (w *lifter) find(s int32) int32 {
+	if w.number[s] < 0 {
+		w.number[s] = int32(len(w.queue))
+		w.queue = append(w.queue, s)
+	}
+	return w.number[s]
+}
+
+// walk lists the tokens that are alive in byte state s.
+func (w *lifter) walk(s int32) {
+	t := w.trie
+	w.stack[0] = s
+	for i := 0; i < len(t.symbol); {
+		d := t.depth[i]
+		to := w.next[int(w.stack[d-1])*w.classes+int(w.of[t.symbol[i]])]
+		if to < 0 {
+			i = int(t.end[i])
+			continue
+		}
+		w.stack[d] = to
+		if t.from[i] < t.to[i] {
+			row := w.find(to)
+			for _, token := range t.token[t.from[i]:t.to[i]] {
+				w.tokens, w.targets = append(w.tokens, token), append(w.targets, row)
+			}
+		}
+		i++
+	}
+}
+
+// unique returns ids without repetitions.
+func unique(ids []int32) []int32 {
+	seen := make(map[int32]bool, len(ids))
+	var u []int32
+	for _, t := range ids {
+		if !seen[t] {
+			seen[t] = true
+			u = append(u, t)
+		}
+	}
+	return u
+}

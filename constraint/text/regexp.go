@@ -1,0 +1,85 @@
+package text
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp/syntax"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+)
+
+// PatternError says that a regular expression cannot be compiled. It unwraps
+// to the reason, for instance a *syntax.Error.
+type PatternError struct {
+	Pattern string
+	Err     error
+}
+
+func (e *PatternError) Error() string {
+	return fmt.Sprintf("text: pattern %q: %v", e.Pattern, e.Err)
+}
+
+func (e *PatternError) Unwrap() error { return e.Err }
+
+// Regexp compiles a regular expression over a vocabulary of multi-byte tokens
+// to the minimal automaton of the token sequences whose joined text matches as
+// a whole.
+//
+// The syntax is that of package regexp (RE2). The match is anchored at both
+// ends, as if the pattern were \A(?:pattern)\z: greediness and captures make no
+// difference, and ^, $, \b, \B and all flags mean what they mean there. The
+// text is UTF-8: a rune may be spread over several tokens, and text that is not
+// valid UTF-8 is not in the language (package regexp would read each bad byte
+// as U+FFFD).
+//
+// The program of regexp/syntax is determinised over classes of runes,
+// minimised, expanded to bytes and lifted to tokens as by [Lift].
+//
+// The error is a [*PatternError] if the pattern does not parse, wraps
+// [constraint.ErrInfeasible] if no token sequence spells a match, is a [*constraint.LimitError] if a
+// limit is hit, an [*constraint.ArgumentError] if the vocabulary is not in order, or the
+// cause of the context.
+func Regexp(ctx context.Context, pattern string, v Vocabulary, limits constraint.Limits) (*constraint.DFA, error) {
+	const name = "Regexp"
+	text, err := v.spelling()
+	if err != nil {
+		return nil, err
+	}
+	re, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return nil, &PatternError{pattern, err}
+	}
+	prog, err := syntax.Compile(re.Simplify())
+	if err != nil {
+		return nil, &PatternError{pattern, err}
+	}
+	runes := newRuneClasses(prog)
+	t, err := determinise(ctx, name, prog, runes, limits)
+	if err != nil {
+		return nil, err
+	}
+	overRunes, err := constraint.Compile(ctx, t, t.Levels(), limits)
+	if errors.Is(err, constraint.ErrInfeasible) {
+		return nil, fmt.Errorf("text: Regexp: nothing matches %q: %w", pattern, constraint.ErrInfeasible)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("text: Regexp: %w", err)
+	}
+	spelled := newSpelled(overRunes, runes)
+	for t, ok := range text {
+		if ok {
+			spelled.use(v.Tokens[t])
+		}
+	}
+	d, err := constraint.Compile(ctx, spelled, 256, limits)
+	if err != nil {
+		err = fmt.Errorf("text: Regexp: %w", err)
+	} else {
+		d, err = lift(ctx, name, d, v, text, limits)
+	}
+	if errors.Is(err, constraint.ErrInfeasible) {
+		return nil, fmt.Errorf("text: Regexp: no token sequence spells a match of %q: %w", pattern, constraint.ErrInfeasible)
+	}
+	return d, err
+}

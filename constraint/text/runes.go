@@ -1,0 +1,151 @@
+package text
+
+import (
+	"regexp/syntax"
+	"slices"
+	"unicode"
+)
+
+// runeClasses divides the runes that UTF-8 can encode into intervals, and the
+// intervals into classes that a program cannot tell apart.
+type runeClasses struct {
+	low   []rune  // interval j is low[j]…low[j+1]−1; the last low is MaxRune+1
+	class []int32 // of each interval, −1 for surrogates
+	rep   []rune  // a rune of each class
+	inst  [][]bool
+	// inst[pc][c] reports whether instruction pc consumes class c; nil if it
+	// consumes no rune. Equal instructions share the slice.
+}
+
+const surrogateLow, surrogateHigh = 0xD800, 0xE000 // UTF-16 surrogates, which UTF-8 excludes
+
+// newRuneClasses returns the classes of prog. Where prog looks at positions,
+// newline and word characters are classes of their own.
+func newRuneClasses(prog *syntax.Prog) *runeClasses {
+	r := &runeClasses{}
+	distinct, of := consumers(prog)
+	low := []rune{0, surrogateLow, surrogateHigh, unicode.MaxRune + 1}
+	looks := false
+	for i := range prog.Inst {
+		looks = looks || prog.Inst[i].Op == syntax.InstEmptyWidth
+	}
+	if looks {
+		low = append(low, '\n', '\n'+1, '0', '9'+1, 'A', 'Z'+1, '_', '_'+1, 'a', 'z'+1)
+	}
+	for _, i := range distinct {
+		low = append(low, boundaries(i)...)
+	}
+	slices.Sort(low)
+	r.low = slices.Compact(low)
+
+	seen := map[string]int32{}
+	signature := make([]byte, len(distinct)+1)
+	for _, at := range r.low[:len(r.low)-1] {
+		if at >= surrogateLow && at < surrogateHigh {
+			r.class = append(r.class, -1)
+			continue
+		}
+		for k, i := range distinct {
+			signature[k] = 0
+			if i.MatchRune(at) {
+				signature[k] = 1
+			}
+		}
+		if looks {
+			signature[len(distinct)] = byte(kindOf(at))
+		}
+		c, ok := seen[string(signature)]
+		if !ok {
+			c = int32(len(seen))
+			seen[string(signature)] = c
+			r.rep = append(r.rep, at)
+		}
+		r.class = append(r.class, c)
+	}
+	matches := make([][]bool, len(distinct))
+	for k, i := range distinct {
+		for _, at := range r.rep {
+			matches[k] = append(matches[k], i.MatchRune(at))
+		}
+	}
+	r.inst = make([][]bool, len(prog.Inst))
+	for pc, k := range of {
+		if k >= 0 {
+			r.inst[pc] = matches[k]
+		}
+	}
+	return r
+}
+
+// consumers returns the different rune-consuming instructions of prog, and for
+// each instruction which of them it equals, −1 if it consumes nothing.
+func consumers(prog *syntax.Prog) (distinct []*syntax.Inst, of []int) {
+	seen := map[string]int{}
+	for pc := range prog.Inst {
+		i := &prog.Inst[pc]
+		switch i.Op {
+		case syntax.InstRune, syntax.InstRune1, syntax.InstRuneAny, syntax.InstRuneAnyNotNL:
+		default:
+			of = append(of, -1)
+			continue
+		}
+		key := string(append([]rune{rune(i.Op), rune(i.Arg)}, i.Rune...))
+		k, ok := seen[key]
+		if !ok {
+			k = len(distinct)
+			seen[key] = k
+			distinct = append(distinct, i)
+		}
+		of = append(of, k)
+	}
+	return distinct, of
+}
+
+// boundaries returns where the answer of an instruction may change.
+func boundaries(i *syntax.Inst) []rune {
+	switch {
+	case i.Op == syntax.InstRuneAny:
+		return nil
+	case i.Op == syntax.InstRuneAnyNotNL:
+		return []rune{'\n', '\n' + 1}
+	case len(i.Rune) == 1: // a single rune, perhaps with its case folds
+		first := i.Rune[0]
+		low := []rune{first, first + 1}
+		if syntax.Flags(i.Arg)&syntax.FoldCase != 0 {
+			for f := unicode.SimpleFold(first); f != first; f = unicode.SimpleFold(f) {
+				low = append(low, f, f+1)
+			}
+		}
+		return low
+	}
+	var low []rune
+	for j := 0; j+1 < len(i.Rune); j += 2 {
+		low = append(low, i.Rune[j], i.Rune[j+1]+1)
+	}
+	return low
+}
+
+// kind is what empty-width assertions know about a rune or the lack of one.
+type kind uint8
+
+const (
+	kindEdge    kind = iota // begin or end of the text
+	kindNewline             // \n
+	kindWord                // [0-9A-Za-z_]
+	kindOther
+)
+
+// example is a rune of each kind, as syntax.EmptyOpContext takes it.
+var example = [...]rune{kindEdge: -1, kindNewline: '\n', kindWord: 'a', kindOther: ' '}
+
+func kindOf(r rune) kind {
+	switch {
+	case r < 0:
+		return kindEdge
+	case r == '\n':
+		return kindNewline
+	case syntax.IsWordChar(r):
+		return kindWord
+	}
+	return kindOther
+}

@@ -1,0 +1,94 @@
+package text
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+)
+
+// Vocabulary says which text each token id stands for. It is used as a literal;
+// most callers set Tokens only. Nothing modifies it, and it must not be
+// modified while a compilation reads it.
+type Vocabulary struct {
+	// Tokens[t] is the text of token t, in bytes. It need not be valid UTF-8:
+	// a vocabulary may cut a rune into several tokens. Tokens with the same
+	// text are interchangeable. An empty text is an error unless the token is
+	// Forbidden or Padding, since it could be inserted anywhere, any number of
+	// times.
+	Tokens []string
+
+	// Forbidden tokens never occur: masks, begin-of-text marks and the like,
+	// whatever their text.
+	Forbidden []int32
+
+	// Padding tokens may follow a complete text, any number of them in any
+	// order, and nothing else follows them; their text does not matter. A
+	// language with padding over exactly L sites is therefore the language of
+	// the texts of at most L tokens. Leave it empty for texts that fill all
+	// sites.
+	Padding []int32
+}
+
+// Runes returns the vocabulary with one token for each rune of alphabet, in
+// its order.
+func Runes(alphabet string) Vocabulary {
+	var v Vocabulary
+	for _, r := range alphabet {
+		v.Tokens = append(v.Tokens, string(r))
+	}
+	return v
+}
+
+// Bytes returns the vocabulary of the 256 bytes.
+func Bytes() Vocabulary {
+	v := Vocabulary{Tokens: make([]string, 256)}
+	for b := range v.Tokens {
+		v.Tokens[b] = string([]byte{byte(b)})
+	}
+	return v
+}
+
+// Text returns the text of the sequence x: the texts of its tokens, joined,
+// without Forbidden and Padding ones. It panics if a token is out of range.
+func (v Vocabulary) Text(x []int32) string {
+	var b strings.Builder
+	for _, t := range x {
+		if !slices.Contains(v.Padding, t) && !slices.Contains(v.Forbidden, t) {
+			b.WriteString(v.Tokens[t])
+		}
+	}
+	return b.String()
+}
+
+// spelling returns, for each token, whether it stands for text, or an error if
+// v is not in order.
+func (v Vocabulary) spelling() ([]bool, error) {
+	if len(v.Tokens) == 0 {
+		return nil, &constraint.ArgumentError{Func: "Vocabulary", Arg: "len(Tokens)", Value: 0, Want: "≥ 1"}
+	}
+	text := make([]bool, len(v.Tokens))
+	for t := range text {
+		text[t] = true
+	}
+	for _, special := range [][]int32{v.Forbidden, v.Padding} {
+		for _, t := range special {
+			if t < 0 || int(t) >= len(text) {
+				return nil, &constraint.ArgumentError{Func: "Vocabulary", Arg: "a special token", Value: t, Want: fmt.Sprintf("0…%d", len(text)-1)}
+			}
+			text[t] = false
+		}
+	}
+	for _, t := range v.Forbidden {
+		if slices.Contains(v.Padding, t) {
+			return nil, &constraint.ArgumentError{Func: "Vocabulary", Arg: "a Forbidden token", Value: t, Want: "no Padding"}
+		}
+	}
+	for t, ok := range text {
+		if ok && v.Tokens[t] == "" {
+			return nil, &constraint.ArgumentError{Func: "Vocabulary", Arg: fmt.Sprintf("Tokens[%d]", t), Value: `""`, Want: "a text, or Forbidden, or Padding"}
+		}
+	}
+	return text, nil
+}

@@ -1,0 +1,171 @@
+package pdi_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/gibbsite-go/gibbsite/dual"
+	"github.com/gibbsite-go/gibbsite/dual/pdi"
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/continuous"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/stretchr/testify/require"
+)
+
+// small is a mixture in two dimensions with one linear constraint, and the same
+// as a Lagrangian.
+func small(t testing.TB) (*pdi.Mixture, *dual.RealLagrangian) {
+	m := exact.Must(continuous.NewDiagonal([]float64{1, 2}, []float64{-1, 0, 1, 0.5}, []float64{0.5, 0.8}))
+	g := exact.Must(continuous.NewLinear([]float64{1, -1}, 0.2))
+	return exact.Must(pdi.NewMixture(m, 1, g)), exact.Must(dual.NewRealLagrangian(m, 1, g))
+}
+
+// estimates returns mean and standard error of the predictions for copies of
+// one state.
+func estimates(t *testing.T, g pdi.Predictor, x []float32, alpha float64, lambda []float64, copies int) (mean, se [2]float64) {
+	t.Helper()
+	var xs, v []float32
+	var as []float64
+	var src []rand.Source
+	for k := range copies {
+		xs, v, as, src = append(xs, x...), append(v, 0, 0), append(as, alpha), append(src, rand.NewPCG(1, uint64(k)))
+	}
+	require.NoError(t, g.Predict(v, xs, as, lambda, src))
+	n := float64(copies)
+	for i := range mean {
+		squares := 0.0
+		for k := range copies {
+			f := float64(v[2*k+i])
+			mean[i] += f / n
+			squares += f * f / n
+		}
+		se[i] = math.Sqrt(max(0, squares-mean[i]*mean[i]) / (n - 1))
+	}
+	return mean, se
+}
+
+// All forms of the estimate agree with the exact posterior mean: 40 copies of
+// 4000 candidates, whose bias, O(1/K), is a tenth of the standard error. A t
+// quantile of 1e-6 with 39 degrees of freedom is 5.8.
+func TestGibbsScore(t *testing.T) {
+	exact.SkipUnderRace(t)
+	mixture, lag := small(t)
+	x, lambda := []float32{0.4, -0.3}, []float64{0.7}
+	for _, alpha := range []float64{0.9, 0.5} {
+		want, _ := estimates(t, mixture, x, alpha, lambda, 1)
+		agrees := func(o pdi.GibbsOptions) bool {
+			o.Candidates = 4000
+			g := exact.Must(pdi.NewGibbsScore(lag, o))
+			require.Zero(t, g.Effective())
+			got, se := estimates(t, g, x, alpha, lambda, 40)
+			require.Greater(t, g.Effective(), 100.0)
+			return math.Abs(got[0]-want[0]) <= 5.8*se[0]+1e-6 && math.Abs(got[1]-want[1]) <= 5.8*se[1]+1e-6
+		}
+		guess := pdi.GibbsOptions{Center: []float64{0.2}, Spread: []float64{1.2, 0.9}}
+		for _, mean := range []bool{false, true} {
+			for _, anti := range []bool{false, true} {
+				require.True(t, agrees(pdi.GibbsOptions{Mean: mean, Antithetic: anti}))
+				guess.Mean, guess.Antithetic = mean, anti
+				require.True(t, agrees(guess))
+			}
+		}
+		require.True(t, agrees(pdi.GibbsOptions{Control: true}))
+		guess.Mean, guess.Control = false, true
+		require.True(t, agrees(guess))
+		require.False(t, agrees(pdi.GibbsOptions{Unscaled: true}), "the code's candidates are not consistent")
+	}
+}
+
+// On a Gaussian the controlled estimate is exact from two candidates on.
+func TestGibbsScoreControl(t *testing.T) {
+	m := exact.Must(continuous.NewDiagonal([]float64{1}, []float64{1, -2}, []float64{0.3}))
+	g := exact.Must(continuous.NewLinear([]float64{1, -1}, 0.2))
+	mixture := exact.Must(pdi.NewMixture(m, 1, g))
+	lag := exact.Must(dual.NewRealLagrangian(m, 1, g))
+	x, lambda := []float32{0.4, -0.3}, []float64{0.7}
+	want, _ := estimates(t, mixture, x, 0.5, lambda, 1)
+	for _, o := range []pdi.GibbsOptions{{Candidates: 3, Control: true}, {Candidates: 3, Control: true, Center: []float64{0}, Spread: []float64{2}}} {
+		got, se := estimates(t, exact.Must(pdi.NewGibbsScore(lag, o)), x, 0.5, lambda, 20)
+		require.InDeltaSlice(t, want[:], got[:], 1e-5, "float32 candidates")
+		require.Less(t, se[0], 1e-5)
+	}
+	_, se := estimates(t, exact.Must(pdi.NewGibbsScore(lag, pdi.GibbsOptions{Candidates: 3})), x, 0.5, lambda, 20)
+	require.Greater(t, se[0], 0.01, "the plain estimate is not")
+}
+
+// In 30 dimensions the paper's candidates hardly count at high noise; those of
+// a fitting Gaussian do.
+func TestGibbsScoreEffective(t *testing.T) {
+	exact.SkipUnderRace(t)
+	p := newConstrained(t)
+	terms := make([]energy.Scored, len(p.terms))
+	for j, g := range p.terms {
+		terms[j] = g
+	}
+	lag := exact.Must(dual.NewRealLagrangian(p.base, 1, terms...))
+	run := func(o pdi.GibbsOptions) (ess []float64, worst float64) {
+		d := exact.Must(pdi.New(exact.Must(pdi.NewGibbsScore(lag, o)), pdi.Config{Rule: quick, Domain: pdi.Box(-4, 4)}))
+		_, worst = p.judge(sample(t, d, 16, 16, 60, 0))
+		return d.Effective(), worst
+	}
+	paper, worst := run(pdi.GibbsOptions{})
+	guess, guessWorst := run(pdi.GibbsOptions{Center: []float64{0}, Spread: []float64{1.5}, Antithetic: true})
+	t.Logf("effective candidates of 64 at steps 0, 15, 30, 45, 59: %.1f %.1f %.1f %.1f %.1f, worst violation %.2f; with a guess %.1f %.1f %.1f %.1f %.1f, %.2f",
+		paper[0], paper[15], paper[30], paper[45], paper[59], worst, guess[0], guess[15], guess[30], guess[45], guess[59], guessWorst)
+	require.Less(t, paper[30], 2.0, "half way the paper's candidates are one")
+	require.Greater(t, guess[0], 2*paper[0])
+}
+
+func TestPredictorErrors(t *testing.T) {
+	_, lag := small(t)
+	linear := exact.Must(continuous.NewLinear([]float64{1, -1}, 0.2))
+	other := exact.Must(continuous.NewLinear([]float64{1}, 0))
+	for _, o := range []pdi.GibbsOptions{
+		{Candidates: -1}, {MinAlpha: 2}, {MinAlpha: -1}, {Center: []float64{0}}, {Unscaled: true, Center: []float64{0}, Spread: []float64{1}}, {Unscaled: true, Control: true},
+		{Center: []float64{0, 0, 0}, Spread: []float64{1}}, {Center: []float64{0}, Spread: []float64{0}}, {Center: []float64{math.NaN()}, Spread: []float64{1}},
+	} {
+		_, err := pdi.NewGibbsScore(lag, o)
+		require.Error(t, err, "%+v", o)
+	}
+	_, err := pdi.NewGibbsScore(nil, pdi.GibbsOptions{})
+	require.Error(t, err)
+	m := exact.Must(continuous.NewDiagonal([]float64{1}, []float64{0, 0}, []float64{1}))
+	for _, err := range []error{
+		exact.Error(pdi.NewMixture(nil, 1, linear)), exact.Error(pdi.NewMixture(m, 1)), exact.Error(pdi.NewMixture(m, 0, linear)),
+		exact.Error(pdi.NewMixture(m, 1, nil)), exact.Error(pdi.NewMixture(m, 1, other)),
+	} {
+		require.Error(t, err)
+	}
+	// 0·x + 1 ≤ 0 cannot be met.
+	_, err = exact.Must(pdi.NewMixture(m, 1, exact.Must(continuous.NewLinear([]float64{0, 0}, 1)))).Solve(t.Context())
+	var diverged *dual.DivergedError
+	require.ErrorAs(t, err, &diverged)
+
+	src := []rand.Source{rand.NewPCG(1, 2)}
+	for _, e := range []float64{math.Inf(1), math.NaN()} {
+		f := energy.RealFunc{Dim: 1, E: func([]float32) float64 { return e }, Grad: func(g, x []float32) { g[0] = 0 }}
+		g := exact.Must(pdi.NewGibbsScore(exact.Must(dual.NewRealLagrangian(f, 1, other)), pdi.GibbsOptions{}))
+		require.ErrorContains(t, g.Predict(make([]float32, 1), []float32{1}, []float64{0.5}, []float64{0}, src), "state 0")
+	}
+}
+
+// The exact predictor knows its distribution and the optimum.
+func TestMixture(t *testing.T) {
+	mixture, lag := small(t)
+	require.NoError(t, lag.SetLambda([]float64{0.7}))
+	law := mixture.Law([]float64{0.7})
+	x := []float32{0.5, 1, -1, 2}
+	e, want := make([]float64, 2), make([]float64, 2)
+	lag.Energy(e, x)
+	law.Energy(want, x)
+	require.InDelta(t, want[1]-want[0], e[1]-e[0], 1e-12)
+	g := make([]float64, 2)
+	mixture.Violation(g, x)
+	require.InDeltaSlice(t, []float64{-0.3, -2.8}, g, 1e-12)
+	star := exact.Must(mixture.Solve(t.Context()))
+	require.InDelta(t, 0, star.Violation[0], 1e-10)
+	mean := make([]float64, 2)
+	mixture.Law(star.Lambda).Mean(mean)
+	require.InDelta(t, 0, mean[0]-mean[1]+0.2, 1e-10)
+}

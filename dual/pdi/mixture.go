@@ -1,0 +1,189 @@
+package pdi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/dual"
+	"github.com/gibbsite-go/gibbsite/energy/continuous"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/concave"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
+)
+
+// Mixture is the exact predictor where the base law exp(−f0/β) is a
+// Gaussian mixture and the constraints are linear: then μ_λ is a mixture. It is
+// immutable and safe for concurrent use.
+type Mixture struct {
+	mixture *continuous.Mixture
+	terms   []*continuous.Linear
+	beta    float64
+}
+
+// NewMixture returns the predictor for the base law m and the
+// inequalities terms ≤ 0. It returns an error for a nil argument, no term,
+// numbers of sites that differ, or a beta that is not positive and finite.
+func NewMixture(m *continuous.Mixture, beta float64, terms ...*continuous.Linear) (*Mixture, error) {
+	if m == nil || len(terms) == 0 {
+		return nil, fmt.Errorf("pdi: NewMixture: mixture set = %t and %d terms, want a mixture and ≥ 1", m != nil, len(terms))
+	}
+	for j, t := range terms {
+		if t == nil || t.Sites() != m.Sites() {
+			return nil, fmt.Errorf("pdi: NewMixture: term %d is nil or has another number of sites than %d", j, m.Sites())
+		}
+	}
+	if !(beta > 0) || !check.Finite(beta) {
+		return nil, fmt.Errorf("pdi: NewMixture: beta = %v, want 0 < beta < ∞", beta)
+	}
+	return &Mixture{m, slices.Clone(terms), beta}, nil
+}
+
+// Sites returns the number of coordinates.
+func (p *Mixture) Sites() int { return p.mixture.Sites() }
+
+// Len returns the number of terms.
+func (p *Mixture) Len() int { return len(p.terms) }
+
+// Beta returns the temperature.
+func (p *Mixture) Beta() float64 { return p.beta }
+
+// tilt stores −Aᵀλ/β in t.
+func (p *Mixture) tilt(t, lambda []float64) {
+	clear(t)
+	for j, l := range lambda {
+		w := l / p.beta
+		for i, a := range p.terms[j].Slope() {
+			t[i] -= float64(w * a)
+		}
+	}
+}
+
+// Predict implements [Predictor].
+func (p *Mixture) Predict(v, x []float32, alpha, lambda []float64, _ []rand.Source) error {
+	t := scratch.Float64s.Get(p.Sites())
+	defer scratch.Float64s.Put(t)
+	p.tilt(*t, lambda)
+	p.mixture.Posterior(v, x, alpha, *t)
+	return nil
+}
+
+// Violation implements [Predictor].
+func (p *Mixture) Violation(g []float64, x []float32) {
+	n := p.Sites()
+	states := len(x) / n
+	check.Len("pdi", "g", len(g), states*len(p.terms))
+	e := scratch.Float64s.Get(states)
+	defer scratch.Float64s.Put(e)
+	for j, t := range p.terms {
+		t.Energy(*e, x)
+		for s, v := range *e {
+			g[s*len(p.terms)+j] = v
+		}
+	}
+}
+
+// Law returns μ_λ. λ must be finite.
+func (p *Mixture) Law(lambda []float64) *continuous.Mixture {
+	t := make([]float64, p.Sites())
+	p.tilt(t, lambda)
+	m, _ := p.mixture.Tilt(t)
+	return m
+}
+
+// Solve returns the exact optimum: λ* of D(λ) = −β log Z(λ), a concave problem in
+// as many dimensions as there are constraints, since Z is known. Constraints that
+// no law meets (a combination of them is a positive constant) are a
+// [*dual.DivergedError]; the other error is the context's.
+func (p *Mixture) Solve(ctx context.Context) (*dual.Solution, error) {
+	n := p.Len()
+	lambda, err := concave.Maximize(ctx, p.dual, make([]float64, n), concave.Tolerance)
+	var away *concave.Unbounded
+	if errors.As(err, &away) {
+		lambda, err = away.Lambda, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	s := &dual.Solution{Lambda: lambda, Violation: make([]float64, n)}
+	s.Dual = p.dual(lambda, s.Violation, make([]float64, n*n))
+	// A stalled climb ends many orders below this.
+	if r := concave.Projected(lambda, s.Violation); away != nil || r > 1e-6 {
+		return nil, diverging(lambda, r)
+	}
+	return s, nil
+}
+
+// diverging returns the error for multipliers that run away with a violation
+// left, which is no proof: reals have no finite list of states.
+func diverging(lambda []float64, violation float64) *dual.DivergedError {
+	e := &dual.DivergedError{Lambda: lambda, Direction: slices.Clone(lambda), Margin: violation, Steps: 1}
+	sum := 0.0
+	for _, v := range lambda {
+		sum += v
+	}
+	for j := range e.Direction {
+		e.Direction[j] /= sum
+	}
+	return e
+}
+
+// dual is the concave dual function. With p_k the weights and μ_k the means of
+// the tilted mixture, E[g_j] = Σ_k p_k a_jᵀμ_k + c_j, and the covariance is that
+// of the components' means plus the mean of their own.
+func (p *Mixture) dual(lambda, grad, curv []float64) float64 {
+	n, d := p.Len(), p.Sites()
+	t := make([]float64, d)
+	p.tilt(t, lambda)
+	law, logZ := p.mixture.Tilt(t)
+	constant := 0.0
+	zero, e := make([]float32, d), make([]float64, 1)
+	c := make([]float64, n)
+	for j, g := range p.terms {
+		g.Energy(e, zero)
+		c[j] = e[0]
+		constant += float64(lambda[j] * c[j])
+	}
+	clear(grad)
+	clear(curv)
+	weight, mean, spread := make([]float64, law.Components()), make([]float64, d), make([]float64, d)
+	means := make([][]float64, law.Components())
+	for k := range weight {
+		weight[k] = law.Component(k, mean)
+		means[k] = make([]float64, n)
+		for j, g := range p.terms {
+			for i, a := range g.Slope() {
+				means[k][j] += float64(a * mean[i])
+			}
+			grad[j] += float64(weight[k] * means[k][j])
+		}
+		for i := range n {
+			law.Covariance(k, spread, p.terms[i].Slope())
+			for j := range n {
+				sum := 0.0
+				for s, v := range spread {
+					sum += float64(v * p.terms[j].Slope()[s])
+				}
+				curv[i*n+j] += weight[k] * sum / p.beta
+			}
+		}
+	}
+	for k, w := range weight {
+		for i := range n {
+			for j := range n {
+				curv[i*n+j] += w * (means[k][i] - grad[i]) * (means[k][j] - grad[j]) / p.beta
+			}
+		}
+	}
+	for j := range grad {
+		grad[j] += c[j]
+	}
+	v := constant - float64(p.beta*logZ)
+	if math.IsNaN(v) {
+		return math.Inf(-1)
+	}
+	return v
+}

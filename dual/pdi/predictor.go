@@ -1,0 +1,29 @@
+package pdi
+
+import "math/rand/v2"
+
+// Predictor knows the law μ_λ ∝ exp(−(f0 + λᵀg)/β) of reals under Gaussian noise:
+// what primal–dual inference needs of an energy.
+type Predictor interface {
+	Sites() int
+	Len() int // of λ
+	Beta() float64
+
+	// Predict stores in v the posterior means E_λ[x_0 | x_t] of the states x
+	// (states × sites) under the noise x_t = √ᾱ·x_0 + √(1−ᾱ)·ε, alpha[s] = ᾱ of
+	// state s. src[s] is randomness for estimates. It must not keep its
+	// arguments.
+	Predict(v, x []float32, alpha, lambda []float64, src []rand.Source) error
+
+	// Violation stores g(x[s]), states × Len.
+	Violation(g []float64, x []float32)
+}
+
+// Estimator is a predictor that works on candidates ([GibbsScore]); [Denoiser] keeps
+// what it reports.
+type Estimator interface {
+	Predictor
+
+	// Effective returns the effective number of candidates of the last Predict.
+	Effective() float64
+}

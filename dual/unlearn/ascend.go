@@ -1,0 +1,62 @@
+package unlearn
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/dual"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+)
+
+// Ascend makes n steps of a rule with the exact gradient and curvature of a
+// formulation's dual, from the given multipliers (nil means zeros), and returns
+// the multipliers after each, n × len(b): what Solve does in one go, by the
+// updates that a sampler would make. Max bounds every multiplier; for
+// ReverseKL it must keep Σλ below 1 (0 means none, and 0.99 for ReverseKL).
+//
+// Errors: those of [Problem.Law] on the way, of the rule, and of the
+// context. Bounds are as in [Problem.Solve].
+func (u *Problem) Ascend(ctx context.Context, f Formulation, b []float64, rule dual.Rule, start []float64, most float64, n int) ([]float64, error) {
+	if err := u.check(f); err != nil {
+		return nil, err
+	}
+	m := len(u.away)
+	if start == nil {
+		start = make([]float64, m)
+	}
+	if len(b) != m || len(start) != m {
+		return nil, fmt.Errorf("unlearn: Ascend: len(b) = %d and len(start) = %d, want %d", len(b), len(start), m)
+	}
+	updater, err := rule.Bind(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	if most == 0 {
+		most = math.Inf(1)
+		if f == ReverseKL {
+			most = reverseMax
+		}
+	}
+	d := u.dual(f, b)
+	lambda := append([]float64(nil), start...)
+	batch := dual.Batch{States: len(u.q), Beta: 1, Mean: make([]float64, m), Cov: make([]float64, m*m), Max: most}
+	path := make([]float64, 0, n*m)
+	for batch.Step = range n {
+		if err := ctx.Err(); err != nil {
+			return path, err
+		}
+		if v := d(lambda, batch.Mean, batch.Cov); !check.Finite(v) {
+			return path, fmt.Errorf("unlearn: Ascend: step %d: %v has no law at λ = %v", batch.Step, f, lambda)
+		}
+		if err := updater.Update(lambda, &batch); err != nil {
+			return path, err
+		}
+		path = append(path, lambda...)
+	}
+	return path, nil
+}
+
+// reverseMax keeps one multiplier of a product of experts from s = 1, where its
+// law freezes.
+const reverseMax = 0.99

@@ -1,0 +1,155 @@
+package unlearn
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
+	"github.com/gibbsite-go/gibbsite/internal/weighted"
+)
+
+// Experts is the product of experts that solves the reverse-KL problem,
+//
+//	E(x, λ) = (E_q(x) − Σ_i λ_i E_i(x)) / (1−s),  s = Σλ_i < 1,
+//
+// q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)} for models with the energies E_q and E_i
+// (normalised or not), q_i having probability wherever q has. At λ = 0 it is q.
+// It supports what [dual.Lagrangian] does,
+// and SetLambda is subject to the same contract.
+//
+// As a [dual.Target] its violations are those of KL(p_λ‖q_i) ≥ b_i,
+//
+//	g_i(x) = b_i − (log p_λ(x) − log q_i(x)),
+//
+// whose mean is the dual gradient. They need log Z_λ. Bound multipliers by
+// Config.Max < 1/m, so that a step of the rule cannot leave s < 1; a multiplier
+// that stays there with a violation left is the mark of b beyond b_crit.
+type Experts struct {
+	sum           *weighted.Sum
+	sites, levels int
+	away          []energy.Model
+	part          []int // of the sum
+	lambda, bound []float64
+	logZ          []float64 // of the laws to move away from
+	find          func(energy.Model) (float64, error)
+	now           float64 // log Z_λ
+}
+
+// NewExperts returns the product of experts at λ = 0 for the bounds b, one per
+// law. logZ(m) must return log Σ_x e^{−E_m(x)} of a model: by enumeration, a
+// dynamic program, or an estimate such as [dual.Thermodynamic]'s. It is called for
+// every law of away and then at every SetLambda.
+//
+// Errors: a nil argument, shapes that differ, bounds that do not fit, and those
+// of logZ.
+func NewExperts(q energy.Model, away []energy.Model, b []float64, logZ func(energy.Model) (float64, error)) (*Experts, error) {
+	if err := weighted.Check("unlearn: NewExperts", "q", q); err != nil {
+		return nil, err
+	}
+	if len(away) == 0 || len(b) != len(away) || logZ == nil {
+		return nil, fmt.Errorf("unlearn: NewExperts: %d laws, %d bounds and logZ set = %t, want as many bounds as laws, ≥ 1, and logZ", len(away), len(b), logZ != nil)
+	}
+	m := &Experts{sum: weighted.New(q), away: slices.Clone(away), part: make([]int, len(b)), lambda: make([]float64, len(b)), bound: slices.Clone(b), logZ: make([]float64, len(b)), find: logZ}
+	m.sites, m.levels = q.Shape()
+	for i, a := range away {
+		if err := weighted.Check("unlearn: NewExperts", fmt.Sprintf("away[%d]", i), a); err != nil {
+			return nil, err
+		}
+		if s, l := a.Shape(); s != m.sites || l != m.levels {
+			return nil, fmt.Errorf("unlearn: NewExperts: away[%d] has %d sites and %d levels, want %d and %d", i, s, l, m.sites, m.levels)
+		}
+		if !check.Finite(b[i]) {
+			return nil, fmt.Errorf("unlearn: NewExperts: b[%d] = %v, want a finite number", i, b[i])
+		}
+		var err error
+		if m.logZ[i], err = logZ(a); err != nil {
+			return nil, err
+		}
+		m.part[i] = m.sum.Append(a)
+	}
+	m.sum.Unite()
+	return m, m.SetLambda(m.lambda)
+}
+
+// Shape returns the shape of q.
+func (m *Experts) Shape() (sites, levels int) { return m.sites, m.levels }
+
+// Energy implements energy.Model at the present multipliers.
+func (m *Experts) Energy(e []float64, x []int32) { m.sum.Energy(e, x) }
+
+// As answers as energy.As asks.
+func (m *Experts) As(target any) bool { return m.sum.As(target) }
+
+// Len returns the number of laws to move away from.
+func (m *Experts) Len() int { return len(m.lambda) }
+
+// Sites returns the number of sites of a state.
+func (m *Experts) Sites() int { return m.sites }
+
+// Beta returns 1 − s: the dual's Hessian is −Cov(g)/(1−s).
+func (m *Experts) Beta() float64 { return m.rest(m.lambda) }
+
+// rest returns 1 − s.
+func (m *Experts) rest(lambda []float64) float64 {
+	c := 1.0
+	for _, v := range lambda {
+		c -= v
+	}
+	return c
+}
+
+// SetLambda sets the multipliers. It returns an error, and changes nothing,
+// unless they are ≥ 0 and sum to less than 1, or if log Z_λ cannot be found. It
+// panics unless there is one per law.
+func (m *Experts) SetLambda(lambda []float64) error {
+	check.Len("unlearn", "lambda", len(lambda), len(m.lambda))
+	for i, v := range lambda {
+		if !(v >= 0) {
+			return fmt.Errorf("unlearn: SetLambda: lambda[%d] = %v, want ≥ 0", i, v)
+		}
+	}
+	if c := m.rest(lambda); !(c > 0) {
+		return fmt.Errorf("unlearn: SetLambda: lambda = %v sums to %v, want < 1", lambda, 1-c)
+	}
+	before := slices.Clone(m.lambda)
+	m.tune(lambda)
+	z, err := m.find(m)
+	if err != nil {
+		m.tune(before)
+		return err
+	}
+	m.now = z
+	return nil
+}
+
+// tune sets the coefficients.
+func (m *Experts) tune(lambda []float64) {
+	copy(m.lambda, lambda)
+	c := m.rest(lambda)
+	clear(m.sum.Coef)
+	m.sum.Coef[0] = 1 / c
+	for i, v := range lambda {
+		m.sum.Coef[m.part[i]] -= v / c
+	}
+}
+
+// Violation stores g_i(x[s]) in g, states × laws, row-major. It panics where
+// lengths do not fit.
+func (m *Experts) Violation(g []float64, x []int32) {
+	n := len(m.lambda)
+	states := len(x) / m.sites
+	check.Len("unlearn", "g", len(g), states*n)
+	e, a := scratch.Float64s.Get(states), scratch.Float64s.Get(states)
+	defer scratch.Float64s.Put(e)
+	defer scratch.Float64s.Put(a)
+	m.Energy(*e, x)
+	for i := range n {
+		m.away[i].Energy(*a, x)
+		for s, v := range *e {
+			logp, logq := -v-m.now, -(*a)[s]-m.logZ[i]
+			g[s*n+i] = m.bound[i] - (logp - logq)
+		}
+	}
+}

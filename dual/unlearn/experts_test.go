@@ -1,0 +1,135 @@
+package unlearn_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/gibbsite-go/gibbsite/dual"
+	"github.com/gibbsite-go/gibbsite/dual/unlearn"
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
+	"github.com/stretchr/testify/require"
+)
+
+// pair returns two laws of six spins: q likes alignment, away a field too.
+func pair() (q, away energy.Model) {
+	return exact.Must(model.NewIsing(model.Lattice{6}, 0.4, 0)), exact.Must(model.NewIsing(model.Lattice{6}, 0.2, 0.5))
+}
+
+func logZ(m energy.Model) (float64, error) {
+	sum, err := energy.Enumerate(context.Background(), m)
+	return sum.LogZ, err
+}
+
+// The laws of the models are those of the finite problem.
+func TestExpertsLaw(t *testing.T) {
+	q, away := pair()
+	u := exact.Must(unlearn.New(law(q), law(away)))
+	m := exact.Must(unlearn.NewExperts(q, []energy.Model{away}, []float64{0.8}, logZ))
+	require.InDeltaSlice(t, law(q), law(m), 1e-15)
+	require.NoError(t, m.SetLambda([]float64{0.3}))
+	want := exact.Must(u.Law(unlearn.ReverseKL, []float64{0.3}))
+	require.InDeltaSlice(t, want, law(m), 1e-14)
+	require.InDelta(t, 0.7, m.Beta(), 1e-15)
+
+	// The mean of g under the law is the dual gradient.
+	g := make([]float64, 64)
+	var all []int32
+	for _, x := range exact.States(6, 2) {
+		all = append(all, x...)
+	}
+	m.Violation(g, all)
+	mean := 0.0
+	for k, p := range want {
+		mean += p * g[k]
+	}
+	require.InDelta(t, 0.8-unlearn.KL(want, law(away)), mean, 1e-12)
+	_, ok := energy.As[energy.Local](m)
+	require.True(t, ok)
+	_, ok = energy.As[energy.Binary](m)
+	require.True(t, ok)
+}
+
+func law(m energy.Model) []float64 { p, _ := exact.Law(m); return p }
+
+// Reverse KL by sampling: the loop finds the λ* of the finite solver.
+func TestExpertsInference(t *testing.T) {
+	q, away := pair()
+	const bound, tol = 2.0, 0.05
+	u := exact.Must(unlearn.New(law(q), law(away)))
+	star := exact.Must(u.Solve(t.Context(), unlearn.ReverseKL, []float64{bound})).Lambda
+	require.Positive(t, star[0])
+	m := exact.Must(unlearn.NewExperts(q, []energy.Model{away}, []float64{bound}, logZ))
+	chains := exact.Must(sampler.NewChains(m, mcmc.Gibbs{}, sampler.Config{Chains: 64, Seed: 1, Warmup: -1}))
+	inf := exact.Must(dual.NewInference(m, chains, dual.Config{Max: 0.95}))
+	require.NoError(t, inf.Solve(t.Context(), 5000, tol))
+	for _, lambda := range [][]float64{star, inf.Average()} {
+		c, err := inf.Certify(t.Context(), lambda, 50, 1000)
+		require.NoError(t, err)
+		require.False(t, c.HasDual)
+		want := bound - unlearn.KL(exact.Must(u.Law(unlearn.ReverseKL, lambda)), law(away))
+		require.LessOrEqual(t, math.Abs(want-c.Violation[0]), 5.7*c.ViolationSE[0], "t quantile of 31 batches at 1e-6")
+	}
+}
+
+// The discrete-safe form and the likelihood ratio as Lagrangians.
+func TestRatioBounds(t *testing.T) {
+	q, away := pair()
+	zq, za := exact.Must(logZ(q)), exact.Must(logZ(away))
+	u := exact.Must(unlearn.New(law(q), law(away)))
+	safe := exact.Must(dual.NewLagrangian(q, dual.Bounds{unlearn.LogRatio(q, away, zq, za, 0.7)}))
+	want, err := u.Solve(t.Context(), unlearn.DiscreteSafe, []float64{0.7})
+	require.NoError(t, err)
+	got, err := dual.Solve(t.Context(), safe)
+	require.NoError(t, err)
+	require.InDelta(t, want.Lambda[0], got.Lambda[0], 1e-9)
+	require.NoError(t, safe.SetLambda(got.Lambda))
+	require.InDeltaSlice(t, want.P, law(safe), 1e-10)
+
+	ratio := exact.Must(dual.NewLagrangian(q, dual.Bounds{exact.Must(unlearn.Ratio(q, away, zq, za, 0.4))}))
+	want, err = u.Solve(t.Context(), unlearn.LikelihoodRatio, []float64{0.4})
+	require.NoError(t, err)
+	got, err = dual.Solve(t.Context(), ratio)
+	require.NoError(t, err)
+	require.InDelta(t, want.Lambda[0], got.Lambda[0], 1e-9)
+	_, err = unlearn.Ratio(nil, away, 0, 0, 1)
+	require.Error(t, err)
+}
+
+func TestExpertsErrors(t *testing.T) {
+	q, away := pair()
+	other := exact.Must(model.NewIsing(model.Lattice{5}, 1, 0))
+	broken := errors.New("no partition sum")
+	for _, c := range []struct {
+		q    energy.Model
+		away []energy.Model
+		b    []float64
+		z    func(energy.Model) (float64, error)
+	}{
+		{nil, []energy.Model{away}, []float64{1}, logZ}, {q, nil, nil, logZ}, {q, []energy.Model{away}, nil, logZ},
+		{q, []energy.Model{nil}, []float64{1}, logZ}, {q, []energy.Model{other}, []float64{1}, logZ},
+		{q, []energy.Model{away}, []float64{math.NaN()}, logZ}, {q, []energy.Model{away}, []float64{1}, nil},
+		{q, []energy.Model{away}, []float64{1}, func(energy.Model) (float64, error) { return 0, broken }},
+	} {
+		_, err := unlearn.NewExperts(c.q, c.away, c.b, c.z)
+		require.Error(t, err)
+	}
+	calls := 0
+	m := exact.Must(unlearn.NewExperts(q, []energy.Model{away}, []float64{1}, func(m energy.Model) (float64, error) {
+		if calls++; calls > 2 {
+			return 0, broken
+		}
+		return logZ(m)
+	}))
+	before := law(m)
+	require.ErrorIs(t, m.SetLambda([]float64{0.5}), broken)
+	require.Equal(t, before, law(m), "nothing changed")
+	require.Error(t, m.SetLambda([]float64{1}))
+	require.Error(t, m.SetLambda([]float64{-1}))
+	require.Error(t, m.SetLambda([]float64{math.NaN()}))
+}

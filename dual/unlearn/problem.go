@@ -1,0 +1,197 @@
+package unlearn
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/tilt"
+)
+
+// Unlearning is a law q on a finite space and laws q_i to move away from. It is
+// immutable and safe for concurrent use.
+type Problem struct {
+	q    []float64
+	away [][]float64
+}
+
+// lawSlack is how far the sum of probabilities may be from 1 before it is not
+// rounding; laws are normalised.
+const lawSlack = 1e-9
+
+// New returns the problem of moving q away from the given laws: one
+// probability per state, copied. It returns an error unless every law has
+// numbers ≥ 0 that sum to 1 within 10⁻⁹ and all have the same length.
+//
+// What else is needed depends on the formulation: ReverseKL and DiscreteSafe
+// want q_i > 0 wherever q > 0, ForwardKL and LikelihoodRatio q > 0 wherever
+// q_i > 0.
+func New(q []float64, away ...[]float64) (*Problem, error) {
+	if len(away) == 0 {
+		return nil, fmt.Errorf("unlearn: New: no law to move away from")
+	}
+	u := &Problem{away: make([][]float64, len(away))}
+	var err error
+	if u.q, err = checkLaw("q", q, len(q)); err != nil {
+		return nil, err
+	}
+	for i, a := range away {
+		if u.away[i], err = checkLaw(fmt.Sprintf("away[%d]", i), a, len(q)); err != nil {
+			return nil, err
+		}
+	}
+	return u, nil
+}
+
+// FromRatios returns the problem on a sample of q: ratios[i][k] = q_i(x_k)/q(x_k)
+// for draws x_1, x_2, … of q, which become the states, equally likely. Solving
+// it finds λ without ever sampling p_λ, the dual-only algorithm, for
+// ForwardKL and LikelihoodRatio; p_λ itself is then drawn by [Rejection]. The
+// ratios of a sample are rescaled to mean 1.
+//
+// It returns an error unless there is a positive finite mean and nothing
+// negative.
+func FromRatios(ratios ...[]float64) (*Problem, error) {
+	if len(ratios) == 0 || len(ratios[0]) == 0 {
+		return nil, fmt.Errorf("unlearn: FromRatios: no ratios")
+	}
+	n := len(ratios[0])
+	q := make([]float64, n)
+	for k := range q {
+		q[k] = 1 / float64(n)
+	}
+	away := make([][]float64, len(ratios))
+	for i, r := range ratios {
+		sum := 0.0
+		for _, v := range r {
+			sum += v
+		}
+		if !(sum > 0) || !check.Finite(sum) {
+			return nil, fmt.Errorf("unlearn: FromRatios: ratios[%d] sum to %v, want a positive number", i, sum)
+		}
+		away[i] = make([]float64, len(r))
+		for k, v := range r {
+			away[i][k] = v / sum
+		}
+	}
+	return New(q, away...)
+}
+
+// checkLaw returns a normalised copy of p.
+func checkLaw(name string, p []float64, n int) ([]float64, error) {
+	if len(p) != n || n == 0 {
+		return nil, fmt.Errorf("unlearn: New: len(%s) = %d, want %d ≥ 1", name, len(p), n)
+	}
+	sum := 0.0
+	for k, v := range p {
+		if !(v >= 0) {
+			return nil, fmt.Errorf("unlearn: New: %s[%d] = %v, want ≥ 0", name, k, v)
+		}
+		sum += v
+	}
+	if !(math.Abs(sum-1) <= lawSlack) {
+		return nil, fmt.Errorf("unlearn: New: %s sums to %v, want 1", name, sum)
+	}
+	c := make([]float64, n)
+	for k, v := range p {
+		c[k] = v / sum
+	}
+	return c, nil
+}
+
+// check returns an error unless the formulation makes sense for the laws.
+func (u *Problem) check(f Formulation) error {
+	for i, a := range u.away {
+		for k, v := range a {
+			switch f {
+			case ReverseKL, DiscreteSafe:
+				if v == 0 && u.q[k] > 0 {
+					return fmt.Errorf("unlearn: %v: law %d has no probability at state %d where q = %v", f, i, k, u.q[k])
+				}
+			case ForwardKL, LikelihoodRatio:
+				if v > 0 && u.q[k] == 0 {
+					return fmt.Errorf("unlearn: %v: q has no probability at state %d where law %d has %v", f, k, i, v)
+				}
+			case Likelihood:
+			default:
+				return fmt.Errorf("unlearn: formulation = %v, want one that is named", f)
+			}
+		}
+	}
+	return nil
+}
+
+// Law returns p_λ. It returns an error if the formulation does not suit the
+// laws, unless there is a finite λ_i ≥ 0 per law, and where p_λ is not a law:
+// Σλ ≥ 1 for ReverseKL, a negative probability for ForwardKL.
+func (u *Problem) Law(f Formulation, lambda []float64) ([]float64, error) {
+	if err := u.check(f); err != nil {
+		return nil, err
+	}
+	if len(lambda) != len(u.away) {
+		return nil, fmt.Errorf("unlearn: Law: len(lambda) = %d, want %d", len(lambda), len(u.away))
+	}
+	s := 0.0
+	for i, v := range lambda {
+		if !(v >= 0) || math.IsInf(v, 1) {
+			return nil, fmt.Errorf("unlearn: Law: lambda[%d] = %v, want a finite number ≥ 0", i, v)
+		}
+		s += v
+	}
+	if (f == ReverseKL || f == ForwardKL) && !(s < 1) {
+		return nil, fmt.Errorf("unlearn: Law: %v: lambda sums to %v, want < 1", f, s)
+	}
+	p := make([]float64, len(u.q))
+	if f == ForwardKL {
+		for k, q := range u.q {
+			p[k] = u.rest(lambda, k) / (1 - s)
+			if p[k] < 0 {
+				return nil, fmt.Errorf("unlearn: Law: %v: q − Σλq_i = %v at state %d, want ≥ 0 where q = %v", f, p[k]*(1-s), k, q)
+			}
+		}
+		return p, nil
+	}
+	for k, q := range u.q {
+		if p[k] = simd.Log(q); q == 0 {
+			continue
+		}
+		switch f {
+		case ReverseKL, DiscreteSafe:
+			for i, a := range u.away {
+				l := lambda[i]
+				if f == ReverseKL {
+					l /= 1 - s
+				}
+				p[k] += float64(l * simd.Log(q/a[k]))
+			}
+		default:
+			for i, l := range lambda {
+				p[k] -= float64(l * u.statistic(f, i, k))
+			}
+		}
+	}
+	tilt.Normalize(p)
+	return p, nil
+}
+
+// rest returns q − Σλ_i q_i at state k.
+func (u *Problem) rest(lambda []float64, k int) float64 {
+	v := u.q[k]
+	for i, l := range lambda {
+		v -= float64(l * u.away[i][k])
+	}
+	return v
+}
+
+// statistic returns the function whose mean a formulation bounds from above.
+func (u *Problem) statistic(f Formulation, i, k int) float64 {
+	switch a := u.away[i][k]; f {
+	case Likelihood:
+		return a
+	case LikelihoodRatio:
+		return a / u.q[k]
+	default: // DiscreteSafe
+		return simd.Log(a / u.q[k])
+	}
+}

@@ -1,0 +1,142 @@
+package unlearn
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/weighted"
+)
+
+// Rejection draws independent states exactly from the law ∝ q·a by drawing from
+// q and accepting with the probability a(x) ≤ 1. It is a [dual.Primal]: with a
+// formulation of unlearning for a, its states are exact samples of p_λ.
+//
+// State k draws from src[k] only, so results are a function of the sources. Its
+// methods must not be called concurrently with each other.
+type Rejection[S energy.Site] struct {
+	draw   func(x []S, src rand.Source) error
+	accept func(x []S) float64
+	trials int
+	sites  int
+	x      []S
+	src    []rand.Source
+	tried  int
+	kept   int
+	round  int
+}
+
+// defaultTrials bounds the tries for one state: at an acceptance of 1 in 1000
+// the chance to need more is e^−1000.
+const defaultTrials = 1_000_000
+
+// TrialsError says that a state was not accepted within the trials allowed; the
+// states before it are new, it and those after it are not.
+type TrialsError struct {
+	State, Trials int
+	Accepted      float64 // acceptance rate of all draws so far
+}
+
+func (e *TrialsError) Error() string {
+	return fmt.Sprintf("unlearn: Rejection: state %d was not accepted in %d trials (acceptance so far %.3g)", e.State, e.Trials, e.Accepted)
+}
+
+// NewRejection returns a sampler of one state per source. draw stores one draw
+// of q in x; accept returns log a(x) ≤ 0, −Inf for never. trials bounds the
+// draws of q per state; 0 means 10⁶. States are zeros before the first Run.
+//
+// It returns an error unless sites ≥ 1, trials ≥ 0, there is a source, and draw
+// and accept are set.
+func NewRejection[S energy.Site](sites int, draw func(x []S, src rand.Source) error, accept func(x []S) float64, trials int, src ...rand.Source) (*Rejection[S], error) {
+	if sites < 1 || trials < 0 || len(src) == 0 || draw == nil || accept == nil {
+		return nil, fmt.Errorf("unlearn: NewRejection: sites = %d, trials = %d, %d sources, draw and accept set = %t, want ≥ 1, ≥ 0, ≥ 1 and true", sites, trials, len(src), draw != nil && accept != nil)
+	}
+	if trials == 0 {
+		trials = defaultTrials
+	}
+	return &Rejection[S]{draw: draw, accept: accept, trials: trials, sites: sites, x: make([]S, len(src)*sites), src: src}, nil
+}
+
+// Run replaces every state by an independent draw, n times; only the last draw
+// remains, so n > 1 wastes work. Errors: those of draw and of the context,
+// [*TrialsError], and an acceptance above 1 or NaN (λ is beyond the last law).
+func (r *Rejection[S]) Run(ctx context.Context, n int) error {
+	for range n {
+		for k := range r.src {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := r.one(k); err != nil {
+				return err
+			}
+		}
+		r.round++
+	}
+	return nil
+}
+
+// one replaces state k.
+func (r *Rejection[S]) one(k int) error {
+	x := r.x[k*r.sites : (k+1)*r.sites]
+	for range r.trials {
+		if err := r.draw(x, r.src[k]); err != nil {
+			return fmt.Errorf("unlearn: Rejection: state %d: %w", k, err)
+		}
+		a := r.accept(x)
+		if !(a <= 0) {
+			return fmt.Errorf("unlearn: Rejection: log acceptance of state %d = %v, want ≤ 0", k, a)
+		}
+		r.tried++
+		if float64(r.src[k].Uint64()>>11)*0x1p-53 < simd.Exp(a) {
+			r.kept++
+			return nil
+		}
+	}
+	return &TrialsError{k, r.trials, r.Acceptance()}
+}
+
+// Reset does nothing: accept is asked afresh for every draw.
+func (r *Rejection[S]) Reset() error { return nil }
+
+// States returns the present states, the sampler's own.
+func (r *Rejection[S]) States() []S { return r.x }
+
+// SetStates replaces the states until the next draw, which does not depend on
+// them. It returns an error unless the length is that of States.
+func (r *Rejection[S]) SetStates(x []S) error {
+	if len(x) != len(r.x) {
+		return fmt.Errorf("unlearn: Rejection: SetStates: len(x) = %d, want %d", len(x), len(r.x))
+	}
+	copy(r.x, x)
+	return nil
+}
+
+// Len returns the number of rounds of draws made.
+func (r *Rejection[S]) Len() int { return r.round }
+
+// Acceptance returns the accepted part of all draws of q so far: an unbiased
+// estimate of Z_λ = E_q[a], 0 before the first.
+func (r *Rejection[S]) Acceptance() float64 {
+	if r.tried == 0 {
+		return 0
+	}
+	return float64(r.kept) / float64(r.tried)
+}
+
+// AcceptForward returns the log acceptance of the [ForwardKL] law from q,
+// log(1 − Σ_i λ_i r_i), given the density ratios r_i = q_i/q at x: its mean is
+// 1 − s. It is NaN where that is negative: λ is beyond the last law.
+func AcceptForward(lambda, ratio []float64) float64 {
+	v := 1 - weighted.Dot(lambda, ratio)
+	if v < 0 {
+		return math.NaN()
+	}
+	return simd.Log(v)
+}
+
+// AcceptLikelihood returns the log acceptance of the [Likelihood] and
+// [LikelihoodRatio] laws from q, −Σ_i λ_i r_i, given what they bound at x.
+func AcceptLikelihood(lambda, r []float64) float64 { return 0 - weighted.Dot(lambda, r) }

@@ -1,0 +1,136 @@
+package denoise
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
+
+// Corruption says what became of the tokens that an exact denoiser sees. A model
+// over K tokens has K levels.
+type Corruption uint8
+
+const (
+	// Absorbing: a token is intact with probability α and else the mask, the
+	// level K. The denoiser has K+1 levels and never predicts the last. Its
+	// prediction does not depend on time.
+	Absorbing Corruption = iota
+
+	// Noisy: a token is intact with probability α and else uniform over the K
+	// levels.
+	Noisy
+)
+
+// String returns "Absorbing" or "Noisy".
+func (c Corruption) String() string {
+	switch c {
+	case Absorbing:
+		return "Absorbing"
+	case Noisy:
+		return "Noisy"
+	}
+	return fmt.Sprintf("Corruption(%d)", uint8(c))
+}
+
+// levels returns the levels of a denoiser of a model over k tokens.
+func (c Corruption) levels(k int) int {
+	if c == Absorbing {
+		return k + 1
+	}
+	return k
+}
+
+func (c Corruption) check(caller string) error {
+	if c > Noisy {
+		return fmt.Errorf("denoise: %s: Corruption = %d, want Absorbing or Noisy", caller, uint8(c))
+	}
+	return nil
+}
+
+// likelihoods stores q(x_t,i | x_0,i = l) for every site i and token l, sites ×
+// k, of state s of q.
+func (c Corruption) likelihoods(dst []float64, q energy.Noised[int32], s, sites, k int) {
+	alpha := q.Alpha[s]
+	for i := range sites {
+		row := dst[i*k : (i+1)*k]
+		at := q.X[s*sites+i]
+		clean := q.Clean != nil && q.Clean[s*sites+i]
+		fill := 0.0
+		switch {
+		case c == Absorbing && int(at) == k:
+			fill = 1
+		case c == Noisy && !clean:
+			fill = (1 - alpha) / float64(k)
+		}
+		for l := range row {
+			row[l] = fill
+		}
+		if int(at) < k {
+			row[at] = 1
+			if c == Noisy && !clean {
+				row[at] = alpha + fill
+			}
+		}
+	}
+}
+
+// logRows stores the logarithms of p, rows of k, as rows of the denoiser's
+// levels. The mask gets −Inf.
+func (c Corruption) logRows(v []float32, p []float64, k int) {
+	levels := c.levels(k)
+	for len(p) > 0 {
+		for l, w := range p[:k] {
+			v[l] = float32(simd.Log(w))
+		}
+		if levels > k {
+			v[k] = float32(math.Inf(-1))
+		}
+		p, v = p[k:], v[levels:]
+	}
+}
+
+// bayes computes exact posteriors.
+type bayes interface {
+	// posterior stores in p (sites × k) something proportional, row by row, to
+	// the posteriors given the likelihoods like (sites × k); b is scratch.
+	posterior(p, like, b []float64)
+}
+
+// denoise is Denoise for exact posteriors that need the given room. It
+// panics if the lengths do not fit.
+func (c Corruption) denoise(ctx context.Context, v []float32, q energy.Noised[int32], sites, k, room int, d bayes) error {
+	n := q.States(sites)
+	size := sites * c.levels(k)
+	check.Len("denoise", "v", len(v), n*size)
+	b := scratch.Float64s.Get(2*sites*k + room)
+	defer scratch.Float64s.Put(b)
+	p, like, rest := (*b)[:sites*k], (*b)[sites*k:2*sites*k], (*b)[2*sites*k:]
+	for s := range n {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		c.likelihoods(like, q, s, sites, k)
+		d.posterior(p, like, rest)
+		c.logRows(v[s*size:(s+1)*size], p, k)
+	}
+	return nil
+}
+
+// normalise divides w by its sum, which it returns. A sum of 0 leaves w as it is.
+func normalise(w []float64) float64 {
+	sum := 0.0
+	for _, v := range w {
+		sum += v
+	}
+	if sum > 0 {
+		for i := range w {
+			w[i] /= sum
+		}
+	}
+	return sum
+}

@@ -1,0 +1,139 @@
+package denoise
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+)
+
+// HMM is the exact denoiser of a hidden Markov model: a chain z over hidden
+// states, with start and transition probabilities, emits one token per site,
+//
+//	p(x) = Σ_z start(z_0) emit(z_0; x_0) Π_{i≥1} trans(z_{i−1}; z_i) emit(z_i; x_i).
+//
+// The posterior of every token given the corrupted sequence comes from
+// forward–backward over the hidden states, 2·L·H·(H+K) multiplications for H of
+// them. A sequence that is impossible gets rows of −Inf. An HMM is immutable and
+// safe for concurrent use.
+type HMM struct {
+	sites, hidden, k   int
+	corruption         Corruption
+	start, trans, emit []float64
+}
+
+// NewHMM returns the model with the given number of sites. start holds one
+// probability per hidden state, trans one row of them per hidden state, and emit
+// one row of token probabilities per hidden state. Tables are copied.
+//
+// The error says that sites < 1, that a length does not fit, that an entry is
+// negative or NaN, that a row does not sum to 1 within 1e-6, or that c is
+// unknown.
+func NewHMM(sites int, start, trans, emit []float64, c Corruption) (*HMM, error) {
+	h := len(start)
+	switch {
+	case sites < 1:
+		return nil, fmt.Errorf("denoise: NewHMM: sites = %d, want ≥ 1", sites)
+	case h == 0:
+		return nil, fmt.Errorf("denoise: NewHMM: len(start) = 0, want ≥ 1")
+	case len(trans) != h*h:
+		return nil, fmt.Errorf("denoise: NewHMM: len(trans) = %d, want %d", len(trans), h*h)
+	case len(emit) == 0 || len(emit)%h != 0:
+		return nil, fmt.Errorf("denoise: NewHMM: len(emit) = %d, want a positive multiple of %d", len(emit), h)
+	}
+	if err := c.check("NewHMM"); err != nil {
+		return nil, err
+	}
+	m := &HMM{sites: sites, hidden: h, k: len(emit) / h, corruption: c}
+	for _, t := range []struct {
+		name string
+		dst  *[]float64
+		src  []float64
+		row  int
+	}{{"start", &m.start, start, h}, {"trans", &m.trans, trans, h}, {"emit", &m.emit, emit, m.k}} {
+		if err := check.Probabilities("denoise", "NewHMM", t.name, t.src, t.row); err != nil {
+			return nil, err
+		}
+		*t.dst = append([]float64(nil), t.src...)
+	}
+	return m, nil
+}
+
+// Shape returns the shape of predictions (see [Table.Shape]).
+func (m *HMM) Shape() (sites, levels int) { return m.sites, m.corruption.levels(m.k) }
+
+// TimeFree reports whether the corruption is Absorbing.
+func (m *HMM) TimeFree() bool { return m.corruption == Absorbing }
+
+// Denoise implements [energy.Denoiser].
+func (m *HMM) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
+	return m.corruption.denoise(ctx, v, q, m.sites, m.k, (2*m.sites+2)*m.hidden, m)
+}
+
+// posterior is forward–backward for one sequence: ahead[i] is the law of z_i
+// before token i is seen, seen[i] what token i says about z_i.
+func (m *HMM) posterior(p, like, b []float64) {
+	h, k, n := m.hidden, m.k, m.sites
+	ahead, seen := b[:n*h], b[n*h:2*n*h]
+	after, before := b[2*n*h:2*n*h+h], b[2*n*h+h:]
+	clear(p)
+	copy(ahead[:h], m.start)
+	for i := range n {
+		now, says := ahead[i*h:(i+1)*h], seen[i*h:(i+1)*h]
+		total := 0.0
+		for z := range says {
+			says[z] = dot(m.emit[z*k:(z+1)*k], like[i*k:(i+1)*k])
+			total += float64(now[z] * says[z])
+		}
+		if !(total > 0) {
+			return
+		}
+		if i+1 == n {
+			break
+		}
+		next := ahead[(i+1)*h : (i+2)*h]
+		clear(next)
+		for z, w := range now {
+			if w = float64(w*says[z]) / total; w != 0 {
+				addScaled(next, w, m.trans[z*h:(z+1)*h])
+			}
+		}
+	}
+	for z := range after {
+		after[z] = 1
+	}
+	for i := n - 1; i >= 0; i-- {
+		row := p[i*k : (i+1)*k]
+		for z, w := range ahead[i*h : (i+1)*h] {
+			if w = float64(w * after[z]); w != 0 {
+				addScaled(row, w, m.emit[z*k:(z+1)*k])
+			}
+			after[z] = float64(after[z] * seen[i*h+z])
+		}
+		for l, e := range like[i*k : (i+1)*k] {
+			row[l] = float64(row[l] * e)
+		}
+		for z := range before {
+			before[z] = dot(m.trans[z*h:(z+1)*h], after)
+		}
+		normalise(before)
+		after, before = before, after
+	}
+}
+
+// dot returns Σ x_i·y_i, the same bits on every GOARCH.
+func dot(x, y []float64) float64 {
+	sum := 0.0
+	for i, v := range x {
+		sum += float64(v * y[i])
+	}
+	return sum
+}
+
+// addScaled adds a·x to dst.
+func addScaled(dst []float64, a float64, x []float64) {
+	for i, v := range x {
+		dst[i] += float64(a * v)
+	}
+}

@@ -1,0 +1,59 @@
+package denoise
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
+
+// Independent is the exact denoiser of independent sites,
+// p(x_0,i = l | x_t) ∝ p_i(l)·q(x_t,i | l). It is immutable and safe for
+// concurrent use.
+type Independent struct {
+	sites, k   int
+	corruption Corruption
+	p          []float64 // sites × k, the largest of each row 1
+}
+
+// NewIndependent returns the denoiser of the model. The error says that
+// m is nil or c unknown.
+func NewIndependent(m *model.Independent, c Corruption) (*Independent, error) {
+	if m == nil {
+		return nil, fmt.Errorf("denoise: NewIndependent: m is nil")
+	}
+	if err := c.check("NewIndependent"); err != nil {
+		return nil, err
+	}
+	sites, k := m.Shape()
+	d := &Independent{sites: sites, k: k, corruption: c, p: make([]float64, sites*k)}
+	logw := m.LogWeights()
+	for i := range sites {
+		row := logw[i*k : (i+1)*k]
+		top := slices.Max(row)
+		for l, w := range row {
+			d.p[i*k+l] = simd.Exp(w - top)
+		}
+	}
+	return d, nil
+}
+
+// Shape returns the shape of predictions (see [Table.Shape]).
+func (d *Independent) Shape() (sites, levels int) { return d.sites, d.corruption.levels(d.k) }
+
+// TimeFree reports whether the corruption is Absorbing.
+func (d *Independent) TimeFree() bool { return d.corruption == Absorbing }
+
+// Denoise implements [energy.Denoiser].
+func (d *Independent) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
+	return d.corruption.denoise(ctx, v, q, d.sites, d.k, 0, d)
+}
+
+func (d *Independent) posterior(p, like, _ []float64) {
+	for i, w := range like {
+		p[i] = float64(w * d.p[i])
+	}
+}

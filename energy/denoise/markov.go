@@ -1,0 +1,190 @@
+package denoise
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
+)
+
+// Markov is the exact denoiser of a [model.Markov] chain: the posterior of
+// every token given the corrupted sequence, by forward–backward over the
+// contexts of k tokens. With L sites and K levels a prediction costs at most
+// 2·L·K^{k+1} multiplications; contexts that the tokens on show rule out cost
+// nothing, which makes masked sequences cheaper the more of them is known.
+//
+// A sequence that is impossible — tokens were revealed together that the chain
+// never puts together — gets rows of −Inf: nothing can be drawn from it. Sums
+// are float64, and the same bits on every GOARCH. A Markov is immutable
+// and safe for concurrent use.
+type Markov struct {
+	sites, k, order int
+	corruption      Corruption
+	start, trans    []float64 // probabilities
+	contexts        int       // K^order
+}
+
+// NewMarkov returns the denoiser of the chain. The error says that m is
+// nil or c unknown.
+func NewMarkov(m *model.Markov, c Corruption) (*Markov, error) {
+	if m == nil {
+		return nil, fmt.Errorf("denoise: NewMarkov: m is nil")
+	}
+	if err := c.check("NewMarkov"); err != nil {
+		return nil, err
+	}
+	d := &Markov{order: m.Order(), corruption: c}
+	d.sites, d.k = m.Shape()
+	d.start, d.trans = m.Probabilities()
+	d.contexts = len(d.start)
+	if d.order == 0 {
+		// Remembering one token and not using it gives contexts something to
+		// count.
+		d.order, d.contexts, d.start = 1, d.k, d.trans
+		d.trans = slices.Repeat(d.start, d.k)
+	}
+	return d, nil
+}
+
+// Shape returns the shape of predictions (see [Table.Shape]).
+func (d *Markov) Shape() (sites, levels int) { return d.sites, d.corruption.levels(d.k) }
+
+// TimeFree reports whether the corruption is Absorbing.
+func (d *Markov) TimeFree() bool { return d.corruption == Absorbing }
+
+// Denoise implements [energy.Denoiser].
+func (d *Markov) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
+	// Forward messages at sites order … sites, then two backward ones.
+	scratch := (d.sites - d.order + 3) * d.contexts
+	return d.corruption.denoise(ctx, v, q, d.sites, d.k, scratch, d)
+}
+
+// posterior is forward–backward for one sequence. Message t is over the contexts
+// before token order+t; the next context drops the oldest token.
+func (d *Markov) posterior(p, like, b []float64) {
+	c, k, n := d.contexts, d.k, d.sites-d.order
+	forward := func(t int) []float64 { return b[t*c : (t+1)*c] }
+	after, before := b[(n+1)*c:(n+2)*c], b[(n+2)*c:(n+3)*c]
+	clear(p)
+	d.first(forward(0), like)
+	for t := range n {
+		if !d.forward(forward(t+1), forward(t), like[(d.order+t)*k:(d.order+t+1)*k]) {
+			return
+		}
+	}
+	for i := range after {
+		after[i] = 1
+	}
+	for t := n - 1; t >= 0; t-- {
+		at := (d.order + t) * k
+		d.backward(p[at:at+k], before, after, forward(t), like[at:at+k])
+		after, before = before, after
+	}
+	for ctx, w := range forward(0) {
+		if w = float64(w * after[ctx]); w == 0 {
+			continue
+		}
+		for j, rest := d.order-1, ctx; j >= 0; j, rest = j-1, rest/k {
+			p[j*k+rest%k] += w
+		}
+	}
+}
+
+// first stores the law of the first context and what was seen of it.
+func (d *Markov) first(dst, like []float64) {
+	for ctx, w := range d.start {
+		for j, rest := d.order-1, ctx; j >= 0 && w != 0; j, rest = j-1, rest/d.k {
+			w = float64(w * like[j*d.k+rest%d.k])
+		}
+		dst[ctx] = w
+	}
+	normalise(dst)
+}
+
+// forward stores the law of the next context and what was seen of its last
+// token, next(c') ∝ seen(y)·Σ_c now(c)·trans(c; y), and reports whether anything
+// is possible.
+func (d *Markov) forward(next, now, seen []float64) bool {
+	k := d.k
+	lo, hi := support(seen)
+	clear(next)
+	for ctx, w := range now {
+		if w == 0 {
+			continue
+		}
+		at := ctx % (d.contexts / k) * k
+		ahead := next[at+lo : at+hi]
+		for y, p := range d.trans[ctx*k+lo : ctx*k+hi] {
+			ahead[y] += float64(w * p)
+		}
+	}
+	sum := d.see(next, seen, lo, hi)
+	if sum == 0 {
+		return false
+	}
+	for ; len(next) > 0; next = next[k:] {
+		for y := lo; y < hi; y++ {
+			next[y] /= sum
+		}
+	}
+	return true
+}
+
+// see multiplies the contexts that end in a token y, lo ≤ y < hi, by seen(y) and
+// returns their sum.
+func (d *Markov) see(w, seen []float64, lo, hi int) float64 {
+	sum := 0.0
+	for ; len(w) > 0; w = w[d.k:] {
+		for y := lo; y < hi; y++ {
+			w[y] = float64(w[y] * seen[y])
+			sum += w[y]
+		}
+	}
+	return sum
+}
+
+// backward stores before(c) ∝ Σ_y trans(c; y)·seen(y)·after(c') for the contexts
+// that now has, and the posterior of the token in p. It spoils after.
+func (d *Markov) backward(p, before, after, now, seen []float64) {
+	k := d.k
+	lo, hi := support(seen)
+	d.see(after, seen, lo, hi)
+	total := 0.0
+	for ctx, w := range now {
+		before[ctx] = 0
+		if w == 0 {
+			continue
+		}
+		at := ctx % (d.contexts / k) * k
+		row, ahead, out := d.trans[ctx*k+lo:ctx*k+hi], after[at+lo:at+hi], p[lo:hi]
+		sum := 0.0
+		for y, q := range row {
+			u := float64(q * ahead[y])
+			sum += u
+			out[y] += float64(w * u)
+		}
+		before[ctx] = sum
+		total += sum
+	}
+	if total == 0 {
+		return // beyond the range of float64: rows become −Inf
+	}
+	for ctx, w := range now {
+		if w != 0 {
+			before[ctx] /= total
+		}
+	}
+}
+
+// support returns the bounds of the entries that are not 0: of one token, if it
+// shows.
+func support(w []float64) (lo, hi int) {
+	for hi = len(w); hi > 0 && w[hi-1] == 0; hi-- {
+	}
+	for lo < hi && w[lo] == 0 {
+		lo++
+	}
+	return lo, hi
+}

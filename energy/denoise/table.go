@@ -1,0 +1,106 @@
+package denoise
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
+
+// maxTable bounds the entries, states × sites, of a Table: at 4 bytes
+// each 256 MiB.
+const maxTable = 1 << 26
+
+// Table is the exact denoiser of a model whose states can all be listed:
+//
+//	p(x_0,i = l | x_t) ∝ Σ_{x_0: x_0,i = l} p(x_0) Π_j q(x_t,j | x_0,j).
+//
+// A prediction costs one pass over the states. It is the ground truth for
+// samplers and other denoisers. A state that is impossible gets rows of −Inf.
+// A Table is immutable and safe for concurrent use.
+type Table struct {
+	sites, k   int
+	corruption Corruption
+	p          []float64 // of the states that have some
+	x          []int32   // those states
+}
+
+// NewTable lists the states of the model, which has levels^sites of
+// them. The error says that these are too many (levels^sites·sites must be at
+// most 2²⁶), that an energy is NaN or −Inf, or that no state has probability.
+func NewTable(m energy.Model, c Corruption) (*Table, error) {
+	sites, levels, err := check.Model("denoise", "NewTable", "m", m)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.check("NewTable"); err != nil {
+		return nil, err
+	}
+	n := 1
+	for range sites {
+		if n > maxTable/sites/levels {
+			return nil, fmt.Errorf("denoise: NewTable: %d^%d states of %d sites, want at most %d entries", levels, sites, sites, maxTable)
+		}
+		n *= levels
+	}
+	d := &Table{sites: sites, k: levels, corruption: c}
+	x := make([]int32, sites)
+	var e [1]float64
+	least := math.Inf(1)
+	for range n {
+		m.Energy(e[:], x)
+		if math.IsNaN(e[0]) || math.IsInf(e[0], -1) {
+			return nil, fmt.Errorf("denoise: NewTable: E(%v) = %v", x, e[0])
+		}
+		if !math.IsInf(e[0], 1) {
+			least = min(least, e[0])
+			d.p = append(d.p, e[0])
+			d.x = append(d.x, x...)
+		}
+		for i := range x {
+			if x[i]++; int(x[i]) < levels {
+				break
+			}
+			x[i] = 0
+		}
+	}
+	if len(d.p) == 0 {
+		return nil, fmt.Errorf("denoise: NewTable: no state has probability")
+	}
+	for j, v := range d.p {
+		d.p[j] = simd.Exp(least - v)
+	}
+	normalise(d.p)
+	return d, nil
+}
+
+// Shape returns the shape of predictions: that of the model, with one level more
+// for the mask if the corruption is Absorbing.
+func (d *Table) Shape() (sites, levels int) { return d.sites, d.corruption.levels(d.k) }
+
+// TimeFree reports whether the corruption is Absorbing.
+func (d *Table) TimeFree() bool { return d.corruption == Absorbing }
+
+// Denoise implements [energy.Denoiser].
+func (d *Table) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
+	return d.corruption.denoise(ctx, v, q, d.sites, d.k, 0, d)
+}
+
+func (d *Table) posterior(p, like, _ []float64) {
+	clear(p)
+	for j, w := range d.p {
+		x := d.x[j*d.sites : (j+1)*d.sites]
+		for i, l := range x {
+			w = float64(w * like[i*d.k+int(l)])
+		}
+		if w == 0 {
+			continue
+		}
+		for i, l := range x {
+			p[i*d.k+int(l)] += w
+		}
+	}
+}

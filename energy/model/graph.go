@@ -1,0 +1,174 @@
+package model
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
+)
+
+// Edge is one entry of a sparse symmetric matrix: the sites I and J interact
+// with weight W. The order of I and J does not matter.
+type Edge struct {
+	I, J int
+	W    float64
+}
+
+// Topology says which sites of a model interact: a [Lattice], a [FreeLattice]
+// or a [*Graph].
+type Topology interface {
+	// Graph returns the interactions, or an error if the topology is not
+	// well formed.
+	Graph() (*Graph, error)
+}
+
+// Graph is a weighted undirected graph in compressed rows. It is immutable.
+type Graph struct {
+	start  []int32   // row i is adj[start[i]:start[i+1]], ascending
+	upper  []int32   // first entry of row i that is > i
+	adj    []int32   // neighbours
+	weight []float64 // beside adj
+}
+
+// NewGraph returns the graph of n sites with the given edges. The weights of
+// edges between the same two sites add up, in the order given; a pair whose
+// weights add up to exactly 0 is left out.
+//
+// It returns an error if n < 1, if a site lies outside 0…n−1, if an edge joins
+// a site with itself, if a weight (or a sum of weights) is not finite, or if
+// the graph is too large for 32-bit indices.
+func NewGraph(n int, edges []Edge) (*Graph, error) {
+	if err := checkGraph(n, edges); err != nil {
+		return nil, err
+	}
+	type entry struct {
+		to int32
+		w  float64
+	}
+	// Both directions of every edge, grouped by site, in the order given.
+	start := make([]int, n+1)
+	for _, e := range edges {
+		start[e.I+1]++
+		start[e.J+1]++
+	}
+	for i := range n {
+		start[i+1] += start[i]
+	}
+	next := slices.Clone(start[:n])
+	entries := make([]entry, 2*len(edges))
+	for _, e := range edges {
+		entries[next[e.I]] = entry{int32(e.J), e.W}
+		next[e.I]++
+		entries[next[e.J]] = entry{int32(e.I), e.W}
+		next[e.J]++
+	}
+
+	g := &Graph{
+		start:  make([]int32, n+1),
+		upper:  make([]int32, n),
+		adj:    make([]int32, 0, len(entries)),
+		weight: make([]float64, 0, len(entries)),
+	}
+	for i := range n {
+		row := entries[start[i]:start[i+1]]
+		// Stable, so that both directions of a pair are summed in one order.
+		slices.SortStableFunc(row, func(a, b entry) int { return cmp.Compare(a.to, b.to) })
+		g.upper[i] = g.start[i]
+		for len(row) > 0 {
+			to, w := row[0].to, 0.0
+			for len(row) > 0 && row[0].to == to {
+				w += row[0].w
+				row = row[1:]
+			}
+			if math.IsInf(w, 0) || math.IsNaN(w) {
+				return nil, fmt.Errorf("model: NewGraph: the weights between sites %d and %d add up to %v, want a finite number", i, to, w)
+			}
+			if w == 0 {
+				continue
+			}
+			g.adj = append(g.adj, to)
+			g.weight = append(g.weight, w)
+			if int(to) < i {
+				g.upper[i]++
+			}
+		}
+		g.start[i+1] = int32(len(g.adj))
+	}
+	return g, nil
+}
+
+// Sites returns the number of sites.
+func (g *Graph) Sites() int { return len(g.upper) }
+
+// Len returns the number of edges.
+func (g *Graph) Len() int { return len(g.adj) / 2 }
+
+// Edges yields every edge once, I < J, ordered by I and then by J.
+func (g *Graph) Edges() iter.Seq[Edge] {
+	return func(yield func(Edge) bool) {
+		for i := range g.upper {
+			for k := g.upper[i]; k < g.start[i+1]; k++ {
+				if !yield(Edge{i, int(g.adj[k]), g.weight[k]}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Neighbors returns the sites that share an edge with site i, ascending, and
+// the weights of those edges. The slices are the graph's own and must not be
+// modified.
+func (g *Graph) Neighbors(i int) (sites []int32, weights []float64) {
+	from, to := g.start[i], g.start[i+1]
+	return g.adj[from:to:to], g.weight[from:to:to]
+}
+
+// Graph returns g itself, so that a graph is a [Topology]. It returns an error
+// if g was not made by [NewGraph].
+func (g *Graph) Graph() (*Graph, error) {
+	if g == nil || len(g.upper) == 0 {
+		return nil, fmt.Errorf("model: empty Graph, want one made by NewGraph")
+	}
+	return g, nil
+}
+
+// checkGraph returns an error unless n and edges are fit for NewGraph.
+func checkGraph(n int, edges []Edge) error {
+	if n < 1 || n > math.MaxInt32-1 {
+		return fmt.Errorf("model: NewGraph: n = %d, want 1 … %d", n, math.MaxInt32-1)
+	}
+	if len(edges) > math.MaxInt32/2 {
+		return fmt.Errorf("model: NewGraph: len(edges) = %d, want ≤ %d", len(edges), math.MaxInt32/2)
+	}
+	for k, e := range edges {
+		switch {
+		case e.I < 0 || e.I >= n || e.J < 0 || e.J >= n:
+			return fmt.Errorf("model: NewGraph: edges[%d] joins sites %d and %d, want 0 … %d", k, e.I, e.J, n-1)
+		case e.I == e.J:
+			return fmt.Errorf("model: NewGraph: edges[%d] joins site %d with itself", k, e.I)
+		case !check.Finite(e.W):
+			return fmt.Errorf("model: NewGraph: edges[%d].W = %v, want a finite number", k, e.W)
+		}
+	}
+	return nil
+}
+
+// edgeless returns the graph of n sites without edges.
+func edgeless(n int) *Graph {
+	return &Graph{start: make([]int32, n+1), upper: make([]int32, n)}
+}
+
+// spins returns Σ w_k s_k over the entries from ≤ k < to, s = 2x−1 being the
+// spin at the far end of each.
+func (g *Graph) spins(x []int32, from, to int32) float64 {
+	adj, weight := g.adj[from:to], g.weight[from:to]
+	sum := 0.0
+	for k, j := range adj {
+		sum += float64(weight[k] * float64(2*x[j]-1))
+	}
+	return sum
+}

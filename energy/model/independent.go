@@ -1,0 +1,219 @@
+package model
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+)
+
+// Independent is the model of independent sites, E(x) = −Σ_i w_i[x_i], with
+// log-weights w (each row up to a constant). A log-weight of −Inf forbids the
+// level: its probability is zero.
+//
+// It is [energy.Differentiable] with exact differences (rounded to float32),
+// [energy.Conditional], [energy.Graphical] (without edges) and [energy.Supported]; through [energy.As] also
+// [energy.Binary] if it has two levels, and [energy.Local] if no site forbids level 0. From a
+// forbidden level the difference to an allowed one is −Inf. An Independent is
+// immutable and safe for concurrent use; its methods allocate nothing.
+type Independent struct {
+	levels int
+	costs  []float64 // −w, sites × levels
+	start  []int32   // of the empty graph
+}
+
+// NewIndependent returns the model with the given log-weights, sites × levels,
+// row-major, which it copies. It returns an error if levels < 1, if logw does
+// not hold one or more whole rows, if a log-weight is NaN or +Inf, or if a row
+// forbids every level.
+func NewIndependent(logw []float64, levels int) (*Independent, error) {
+	if levels < 1 {
+		return nil, fmt.Errorf("model: NewIndependent: levels = %d, want ≥ 1", levels)
+	}
+	if len(logw) == 0 || len(logw)%levels != 0 {
+		return nil, fmt.Errorf("model: NewIndependent: len(logw) = %d, want a positive multiple of %d", len(logw), levels)
+	}
+	m := &Independent{levels: levels, costs: make([]float64, len(logw)), start: make([]int32, len(logw)/levels+1)}
+	largest := make([]float64, len(logw)/levels)
+	for i := range largest {
+		allowed := false
+		for l, w := range logw[i*levels : (i+1)*levels] {
+			switch {
+			case math.IsNaN(w) || math.IsInf(w, 1):
+				return nil, fmt.Errorf("model: NewIndependent: logw[%d] = %v, want a number < +Inf", i*levels+l, w)
+			case w > math.Inf(-1):
+				allowed = true
+				largest[i] = max(largest[i], math.Abs(w))
+			}
+			m.costs[i*levels+l] = 0 - w
+		}
+		if !allowed {
+			return nil, fmt.Errorf("model: NewIndependent: site %d forbids every level", i)
+		}
+	}
+	sum := 0.0
+	for _, w := range largest {
+		sum += w
+	}
+	if !check.Finite(2 * sum) {
+		return nil, fmt.Errorf("model: NewIndependent: the log-weights add up to more than %v, energies would overflow", math.MaxFloat64/2)
+	}
+	return m, nil
+}
+
+// NewBernoulli returns the two-level model with p(x_i = 1) = 1/(1+e^{−z_i}).
+// A logit of ±Inf fixes its site. NewBernoulli returns an error if there are no
+// logits or one is NaN.
+func NewBernoulli(logits []float64) (*Independent, error) {
+	if len(logits) == 0 {
+		return nil, fmt.Errorf("model: NewBernoulli: len(logits) = 0, want ≥ 1")
+	}
+	logw := make([]float64, 2*len(logits))
+	for i, z := range logits {
+		switch {
+		case math.IsNaN(z):
+			return nil, fmt.Errorf("model: NewBernoulli: logits[%d] = NaN, want a number", i)
+		case math.IsInf(z, 1):
+			logw[2*i] = math.Inf(-1)
+		default:
+			logw[2*i+1] = z
+		}
+	}
+	return NewIndependent(logw, 2)
+}
+
+// Shape returns the numbers of sites and levels.
+func (m *Independent) Shape() (sites, levels int) { return len(m.costs) / m.levels, m.levels }
+
+// LogWeights returns w, sites × levels, row-major. The slice is a copy.
+func (m *Independent) LogWeights() []float64 {
+	w := make([]float64, len(m.costs))
+	for i, c := range m.costs {
+		w[i] = 0 - c
+	}
+	return w
+}
+
+// Energy implements [energy.Model].
+func (m *Independent) Energy(e []float64, x []int32) {
+	n := len(m.costs) / m.levels
+	check.Len("model", "e", len(e), check.Rows("model", "x", len(x), n))
+	for s := range e {
+		sum := 0.0
+		for i, l := range x[s*n : (s+1)*n] {
+			sum += m.row(i)[l]
+		}
+		e[s] = sum
+	}
+}
+
+// Gradient implements [energy.Differentiable] with exact differences.
+func (m *Independent) Gradient(e []float64, g []float32, x []int32) {
+	m.Energy(e, x)
+	check.Len("model", "g", len(g), len(x)*m.levels)
+	n := len(m.costs) / m.levels
+	for at, from := range x {
+		row, costs := g[at*m.levels:(at+1)*m.levels], m.row(at%n)
+		for to := range row {
+			row[to] = float32(step(costs, int(from), to))
+		}
+	}
+}
+
+// Conditional implements [energy.Conditional].
+func (m *Independent) Conditional(d []float64, site int, x []int32) {
+	check.Len("model", "d", len(d), m.levels)
+	check.Len("model", "x", len(x), len(m.costs)/m.levels)
+	for to := range d {
+		d[to] = step(m.row(site), int(x[site]), to)
+	}
+}
+
+// Graph implements [energy.Graphical]; there are no neighbours.
+func (m *Independent) Graph() (start, adj []int32) { return m.start, nil }
+
+// Repair implements [energy.Supported]: a forbidden level becomes the most probable
+// one of its site, the lowest of several.
+func (m *Independent) Repair(x []int32) {
+	n := len(m.costs) / m.levels
+	check.Rows("model", "x", len(x), n)
+	for at, l := range x {
+		costs := m.row(at % n)
+		if !math.IsInf(costs[l], 1) {
+			continue
+		}
+		best := 0
+		for k, c := range costs {
+			if c < costs[best] {
+				best = k
+			}
+		}
+		x[at] = int32(best)
+	}
+}
+
+// As implements [energy.Capable].
+func (m *Independent) As(target any) bool {
+	return m.levels == 2 && energy.Give[energy.Binary](target, binaryIndependent{m}) ||
+		m.grounded() && energy.Give[energy.Local](target, localIndependent{m})
+}
+
+// grounded reports whether level 0 is allowed everywhere.
+func (m *Independent) grounded() bool {
+	for i := 0; i < len(m.costs); i += m.levels {
+		if math.IsInf(m.costs[i], 1) {
+			return false
+		}
+	}
+	return true
+}
+
+// row returns the costs of site i.
+func (m *Independent) row(i int) []float64 { return m.costs[i*m.levels : (i+1)*m.levels] }
+
+// step returns the difference of costs between two levels, 0 from a level to
+// itself even if it is forbidden, and +Inf to any other forbidden one.
+func step(costs []float64, from, to int) float64 {
+	switch {
+	case from == to:
+		return 0
+	case math.IsInf(costs[to], 1):
+		return costs[to]
+	}
+	return costs[to] - costs[from]
+}
+
+// binaryIndependent is an Independent with two levels.
+type binaryIndependent struct{ *Independent }
+
+// Field implements [energy.Binary] with exact differences.
+func (m binaryIndependent) Field(e []float64, h []float32, x []int32) {
+	m.Energy(e, x)
+	check.Len("model", "h", len(h), len(x))
+	n := len(m.start) - 1
+	for at := range h {
+		costs := m.row(at % n)
+		h[at] = float32(costs[1] - costs[0])
+	}
+}
+
+// localIndependent is an Independent whose level 0 is a reference everywhere.
+type localIndependent struct{ *Independent }
+
+// Locals implements [energy.Local].
+func (m localIndependent) Locals(d []float64, x []int32) {
+	check.Len("model", "x", len(x), len(m.start)-1)
+	check.Len("model", "d", len(d), len(m.costs))
+	for i := range x {
+		for to := range m.levels {
+			d[i*m.levels+to] = step(m.row(i), 0, to)
+		}
+	}
+}
+
+// Move implements [energy.Local]; no row depends on another site.
+func (m localIndependent) Move(d []float64, site int, to int32, x []int32) {
+	check.Len("model", "x", len(x), len(m.start)-1)
+	check.Len("model", "d", len(d), len(m.costs))
+}

@@ -1,0 +1,80 @@
+package model
+
+import (
+	"fmt"
+	"math"
+)
+
+// Lattice is a hypercubic lattice with periodic boundaries, given by its sides:
+// Lattice{50, 50} is a torus of 2500 sites, Lattice{10} a ring. Sites are
+// numbered row-major, the last side fastest. Along a side every site is joined
+// to the next and the last to the first, with weight 1; a side of length 2 has
+// one bond per pair, a side of length 1 none.
+type Lattice []int
+
+// FreeLattice is a [Lattice] with open boundaries: the last site along a side
+// is not joined to the first.
+type FreeLattice []int
+
+// Sites returns the number of sites, the product of the sides.
+func (l Lattice) Sites() int { return product(l) }
+
+// Graph returns the bonds. It returns an error unless there is at least one
+// side, all sides are ≥ 1 and the sites fit 32-bit indices.
+func (l Lattice) Graph() (*Graph, error) { return latticeGraph("Lattice", l, true) }
+
+// Sites returns the number of sites, the product of the sides.
+func (l FreeLattice) Sites() int { return product(l) }
+
+// Graph returns the bonds. It returns an error unless there is at least one
+// side, all sides are ≥ 1 and the sites fit 32-bit indices.
+func (l FreeLattice) Graph() (*Graph, error) { return latticeGraph("FreeLattice", l, false) }
+
+// product returns the product of the sides.
+func product(sides []int) int {
+	n := 1
+	for _, s := range sides {
+		n *= s
+	}
+	return n
+}
+
+// checkSides returns an error unless sides describe a lattice.
+func checkSides(name string, sides []int) error {
+	if len(sides) == 0 {
+		return fmt.Errorf("model: %s: no sides, want at least one", name)
+	}
+	n := 1
+	for k, s := range sides {
+		if s < 1 {
+			return fmt.Errorf("model: %s: side %d = %d, want ≥ 1", name, k, s)
+		}
+		if s > (math.MaxInt32-1)/n {
+			return fmt.Errorf("model: %s: the sides %v give more than %d sites", name, sides, math.MaxInt32-1)
+		}
+		n *= s
+	}
+	return nil
+}
+
+// latticeGraph builds the graph of a lattice, periodic or open.
+func latticeGraph(name string, sides []int, periodic bool) (*Graph, error) {
+	if err := checkSides(name, sides); err != nil {
+		return nil, err
+	}
+	n := product(sides)
+	edges := make([]Edge, 0, len(sides)*n)
+	for i := range n {
+		stride := n
+		for _, side := range sides {
+			stride /= side
+			switch at := i / stride % side; {
+			case at+1 < side:
+				edges = append(edges, Edge{i, i + stride, 1})
+			case periodic && side > 2:
+				edges = append(edges, Edge{i, i - at*stride, 1})
+			}
+		}
+	}
+	return NewGraph(n, edges)
+}

@@ -1,0 +1,230 @@
+package model
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
+
+// Markov is a chain over tokens that remembers the last k of them,
+//
+//	E(x) = −log p(x),  p(x) = start(x_0 … x_{k−1}) Π_{i≥k} trans(x_{i−k} … x_{i−1}; x_i).
+//
+// It is normalised: Σ_x e^{−E(x)} = 1. It is [energy.Differentiable], exactly (rounded
+// to float32), [energy.Conditional], [energy.Graphical] (sites at distance ≤ k interact) and
+// [energy.Supported]. A single-site difference costs k+1 table entries per level. A
+// Markov is immutable and safe for concurrent use; its methods except Repair
+// allocate nothing in steady state.
+type Markov struct {
+	sites, levels, order int
+	start                []float64 // −log start
+	trans                []float64 // −log trans
+	pow                  []int     // levels^j, j = 0 … order
+	from, adj            []int32   // the graph
+}
+
+// NewMarkov returns the chain of the given number of sites with memory
+// k = order ≥ 0, from probabilities. A context c = Σ_j y_j·levels^{k−1−j} stands
+// for the tokens y_0 … y_{k−1}, the most recent one being the fastest digit:
+//
+//	start[c] = p(x_0 … x_{k−1} = y),             levels^k entries,
+//	trans[c·levels + l] = p(x_i = l | context c), levels^{k+1} entries.
+//
+// So order 1 takes the law of the first token and the usual row-stochastic
+// matrix. With order 0, start is {1} or nil. Zeros are allowed and forbid
+// (E = +Inf).
+//
+// NewMarkov returns an error if sites < max(1, order), levels < 1 or order < 0,
+// if a length does not fit, if an entry is negative or not a number, or if
+// start or a row of trans does not sum to 1 within 1e-6. Rows are used as they
+// are, and copied.
+func NewMarkov(sites, levels, order int, start, trans []float64) (*Markov, error) {
+	m, err := newMarkov("NewMarkov", sites, levels, order, len(trans))
+	if err != nil {
+		return nil, err
+	}
+	if order == 0 && start == nil {
+		start = []float64{1}
+	}
+	if len(start) != m.pow[order] {
+		return nil, fmt.Errorf("model: NewMarkov: len(start) = %d, want levels^order = %d", len(start), m.pow[order])
+	}
+	if len(trans) != m.pow[order]*levels {
+		return nil, fmt.Errorf("model: NewMarkov: len(trans) = %d, want levels^(order+1) = %d", len(trans), m.pow[order]*levels)
+	}
+	if m.start, err = costs("start", start, len(start)); err != nil {
+		return nil, err
+	}
+	if m.trans, err = costs("trans", trans, levels); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// newMarkov returns a chain without tables, or an error if its shape is wrong
+// or levels^(order+1) exceeds most.
+func newMarkov(caller string, sites, levels, order, most int) (*Markov, error) {
+	switch {
+	case levels < 1:
+		return nil, fmt.Errorf("model: %s: levels = %d, want ≥ 1", caller, levels)
+	case order < 0:
+		return nil, fmt.Errorf("model: %s: order = %d, want ≥ 0", caller, order)
+	case sites < max(1, order):
+		return nil, fmt.Errorf("model: %s: sites = %d, want ≥ %d", caller, sites, max(1, order))
+	}
+	m := &Markov{sites: sites, levels: levels, order: order, pow: []int{1}}
+	for j := range order + 1 {
+		n := m.pow[j]
+		if n > most/levels {
+			return nil, fmt.Errorf("model: %s: a table of %d^%d entries, want ≤ %d", caller, levels, order+1, most)
+		}
+		if j < order {
+			m.pow = append(m.pow, n*levels)
+		}
+	}
+	if float64(sites)*2*float64(order) > math.MaxInt32 {
+		return nil, fmt.Errorf("model: %s: sites·order = %d·%d, want ≤ %d", caller, sites, order, math.MaxInt32/2)
+	}
+	m.from = make([]int32, sites+1)
+	m.adj = make([]int32, 0, 2*order*sites)
+	for i := range sites {
+		for j := max(0, i-order); j <= min(sites-1, i+order); j++ {
+			if j != i {
+				m.adj = append(m.adj, int32(j))
+			}
+		}
+		m.from[i+1] = int32(len(m.adj))
+	}
+	return m, nil
+}
+
+// costs returns −log p, or an error if a row of the given length is no law.
+func costs(name string, p []float64, length int) ([]float64, error) {
+	if err := check.Probabilities("model", "NewMarkov", name, p, length); err != nil {
+		return nil, err
+	}
+	c := make([]float64, len(p))
+	for k, v := range p {
+		c[k] = 0 - simd.Log(v) // 0 − keeps −0 out
+	}
+	return c, nil
+}
+
+// Shape returns the number of sites and of levels.
+func (m *Markov) Shape() (sites, levels int) { return m.sites, m.levels }
+
+// Order returns the number of tokens that the chain remembers.
+func (m *Markov) Order() int { return m.order }
+
+// Probabilities returns start and trans, laid out as for [NewMarkov], as copies.
+// They passed through a logarithm, which costs rounding.
+func (m *Markov) Probabilities() (start, trans []float64) {
+	return expNeg(m.start), expNeg(m.trans)
+}
+
+// expNeg returns e^{−c}.
+func expNeg(c []float64) []float64 {
+	p := make([]float64, len(c))
+	for i, v := range c {
+		p[i] = simd.Exp(-v)
+	}
+	return p
+}
+
+// LogProb returns log p(x) of one state, −Inf if it is impossible. It panics
+// unless len(x) is the number of sites.
+func (m *Markov) LogProb(x []int32) float64 {
+	check.Len("model", "x", len(x), m.sites)
+	return 0 - m.cost(x)
+}
+
+// Energy implements [energy.Model].
+func (m *Markov) Energy(e []float64, x []int32) {
+	check.Len("model", "e", len(e), check.Rows("model", "x", len(x), m.sites))
+	for s := range e {
+		e[s] = m.cost(x[s*m.sites : (s+1)*m.sites])
+	}
+}
+
+// cost returns E(x) of one state.
+func (m *Markov) cost(x []int32) float64 {
+	c := 0
+	for _, v := range x[:m.order] {
+		c = c*m.levels + int(v)
+	}
+	e := m.start[c]
+	for _, v := range x[m.order:] {
+		f := c*m.levels + int(v)
+		e += m.trans[f]
+		c = f % m.pow[m.order]
+	}
+	return e
+}
+
+// Conditional implements [energy.Conditional].
+func (m *Markov) Conditional(d []float64, site int, x []int32) {
+	check.Len("model", "d", len(d), m.levels)
+	check.Len("model", "x", len(x), m.sites)
+	m.terms(d, site, x)
+	e := d[x[site]]
+	for l := range d {
+		d[l] -= e
+	}
+	d[x[site]] = 0 // also where it was Inf − Inf
+}
+
+// Gradient implements [energy.Differentiable] with exact differences.
+func (m *Markov) Gradient(e []float64, g []float32, x []int32) {
+	m.Energy(e, x)
+	check.Len("model", "g", len(g), len(x)*m.levels)
+	b := scratch.Float64s.Get(m.levels)
+	defer scratch.Float64s.Put(b)
+	for s := range e {
+		state := x[s*m.sites : (s+1)*m.sites]
+		for i := range state {
+			m.Conditional(*b, i, state)
+			for l, d := range *b {
+				g[l] = float32(d)
+			}
+			g = g[m.levels:]
+		}
+	}
+}
+
+// Graph implements [energy.Graphical].
+func (m *Markov) Graph() (start, adj []int32) { return m.from, m.adj }
+
+// terms stores in d[l] the sum of those terms of E(x with x_site = l) that x_site
+// has a part in.
+func (m *Markov) terms(d []float64, site int, x []int32) {
+	clear(d)
+	// Indices are formed with level 0 at the site, which then is the digit that
+	// l steps through.
+	digit := func(i int) int {
+		if i == site {
+			return 0
+		}
+		return int(x[i])
+	}
+	first, c := max(site, m.order), 0
+	for i := first - m.order; i < first; i++ {
+		c = c*m.levels + digit(i)
+	}
+	if site < m.order {
+		stride := m.pow[m.order-1-site]
+		for l := range d {
+			d[l] += m.start[c+l*stride]
+		}
+	}
+	for i := first; i <= min(site+m.order, m.sites-1); i++ {
+		f := c*m.levels + digit(i)
+		stride := m.pow[i-site]
+		for l := range d {
+			d[l] += m.trans[f+l*stride]
+		}
+		c = f % m.pow[m.order]
+	}
+}

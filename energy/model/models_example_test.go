@@ -1,0 +1,106 @@
+package model_test
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/energy/model"
+)
+
+func ExampleNewQuadratic() {
+	// A QUBO: at most one of three items, each worth 1.
+	m, err := model.NewQuadratic(3, []model.Edge{
+		{I: 0, J: 0, W: -1}, {I: 1, J: 1, W: -1}, {I: 2, J: 2, W: -1},
+		{I: 0, J: 1, W: 2}, {I: 0, J: 2, W: 2}, {I: 1, J: 2, W: 2},
+	}, model.Polynomial{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	e := make([]float64, 3)
+	m.Energy(e, []int32{0, 0, 0, 0, 1, 0, 1, 1, 1})
+	fmt.Println(e)
+	// Output: [0 -1 3]
+}
+
+func ExampleNewDenseQuadratic() {
+	// (v_0 + v_1 − 1)² over the integers −1, 0, 1, 2.
+	m, err := model.NewDenseQuadratic(2, []float64{1, 1, 1, 1}, model.Polynomial{
+		Linear:   []float64{-2, -2},
+		Constant: 1,
+		Values:   []float32{-1, 0, 1, 2},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	d := make([]float64, 4)
+	m.Conditional(d, 0, []int32{1, 2})
+	fmt.Println(d)
+	// Output: [1 0 1 4]
+}
+
+func ExampleNewPotts() {
+	m, err := model.NewPotts(model.FreeLattice{3}, 3, 1, []float64{0, 0, 0.5})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	d := make([]float64, 3)
+	m.Conditional(d, 1, []int32{0, 1, 0})
+	fmt.Println(d)
+	// Output: [-2 0 -0.5]
+}
+
+func ExampleNewIndependent() {
+	// The last of three levels is forbidden.
+	m, err := model.NewIndependent([]float64{0, 1, math.Inf(-1)}, 3)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	e := make([]float64, 3)
+	m.Energy(e, []int32{0, 1, 2})
+	fmt.Println(e)
+	// Output: [0 -1 +Inf]
+}
+
+func ExampleNewBernoulli() {
+	m, err := model.NewBernoulli([]float64{2, -1})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	e := make([]float64, 2)
+	m.Energy(e, []int32{1, 0, 1, 1})
+	fmt.Println(e)
+	// Output: [-2 -1]
+}
+
+func ExampleNewRBM() {
+	// One hidden unit that wants both visible units on.
+	m, err := model.NewRBM([]float32{2, 2}, []float32{-3}, []float32{0, 0})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	f := make([]float32, 4)
+	m.HiddenField(f, []int32{0, 0, 1, 0, 0, 1, 1, 1})
+	fmt.Println(f)
+	// Output: [-3 -1 -1 1]
+}
+
+// A chain of order 1 takes the law of the first token and a transition matrix.
+func ExampleNewMarkov() {
+	m, err := model.NewMarkov(3, 2, 1, []float64{0.5, 0.5}, []float64{
+		0.9, 0.1, // after 0
+		0.4, 0.6, // after 1
+	})
+	if err != nil {
+		panic(err)
+	}
+	e := make([]float64, 1)
+	m.Energy(e, []int32{0, 0, 1})
+	fmt.Printf("−log(0.5·0.9·0.1) = %.4f\n", e[0])
+	// Output: −log(0.5·0.9·0.1) = 3.1011
+}

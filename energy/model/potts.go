@@ -1,0 +1,196 @@
+package model
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
+)
+
+// Potts is the Potts model
+//
+//	E(x) = −J Σ_{edges ij} w_ij δ(x_i, x_j) − Σ_i h[x_i],
+//
+// with each undirected edge counted once. (Two levels make an [Ising] model
+// with half the coupling.) With integer weights, fields and coupling its
+// energies and differences are exact.
+//
+// It is [energy.Differentiable] with exact differences (rounded to float32), [energy.Local]
+// and [energy.Graphical], and [energy.Binary] through [energy.As] if it has two levels. On a
+// two-dimensional [Lattice] with sides ≥ 3 tables cost no index arrays. A Potts
+// is immutable and safe for concurrent use; its methods allocate nothing in
+// steady state.
+type Potts struct {
+	graph    *Graph
+	cols     int // of a two-dimensional Lattice with sides ≥ 3, else 0
+	levels   int
+	coupling float64
+	field    []float64
+}
+
+// NewPotts returns the Potts model on t with the given number of levels,
+// coupling J per undirected edge (positive: neighbours agree) and field of each
+// level, which may be nil for none. It returns an error if the topology does,
+// if levels < 1, if field has another length, if a parameter is not finite, or
+// if energies would overflow. It keeps no reference to field.
+func NewPotts(t Topology, levels int, coupling float64, field []float64) (*Potts, error) {
+	if t == nil {
+		return nil, fmt.Errorf("model: NewPotts: no topology")
+	}
+	if levels < 1 || levels > math.MaxInt32 {
+		return nil, fmt.Errorf("model: NewPotts: levels = %d, want 1 … %d", levels, math.MaxInt32)
+	}
+	if !check.Finite(coupling) {
+		return nil, fmt.Errorf("model: NewPotts: coupling = %v, want a finite number", coupling)
+	}
+	if field == nil {
+		field = make([]float64, levels)
+	}
+	if len(field) != levels {
+		return nil, fmt.Errorf("model: NewPotts: len(field) = %d, want %d", len(field), levels)
+	}
+	largest := 0.0
+	for l, h := range field {
+		if !check.Finite(h) {
+			return nil, fmt.Errorf("model: NewPotts: field[%d] = %v, want a finite number", l, h)
+		}
+		largest = max(largest, math.Abs(h))
+	}
+	g, err := t.Graph()
+	if err != nil {
+		return nil, err
+	}
+	m := &Potts{graph: g, levels: levels, coupling: coupling, field: slices.Clone(field)}
+	if coupling == 0 {
+		m.graph = edgeless(g.Sites())
+	} else if l, ok := t.(Lattice); ok && len(l) == 2 && l[0] > 2 && l[1] > 2 {
+		m.cols = l[1]
+	}
+	bound := largest * float64(g.Sites())
+	for _, w := range m.graph.weight {
+		bound += math.Abs(coupling * w)
+	}
+	// Each edge was counted twice; a difference is at most twice the bound.
+	if !check.Finite(2 * bound) {
+		return nil, fmt.Errorf("model: NewPotts: the parameters add up to more than %v, energies would overflow", math.MaxFloat64/2)
+	}
+	return m, nil
+}
+
+// Shape returns the numbers of sites and levels.
+func (m *Potts) Shape() (sites, levels int) { return m.graph.Sites(), m.levels }
+
+// Energy implements [energy.Model].
+func (m *Potts) Energy(e []float64, x []int32) {
+	n := m.graph.Sites()
+	check.Len("model", "e", len(e), check.Rows("model", "x", len(x), n))
+	g := m.graph
+	for s := range e {
+		state := x[s*n : (s+1)*n]
+		bonds := 0.0
+		if m.cols > 0 {
+			bonds = float64(torusMatches(state, m.cols))
+		} else {
+			for i, l := range state {
+				for k := g.upper[i]; k < g.start[i+1]; k++ {
+					if state[g.adj[k]] == l {
+						bonds += g.weight[k]
+					}
+				}
+			}
+		}
+		e[s] = m.total(bonds, state)
+	}
+}
+
+// Gradient implements [energy.Differentiable] with exact differences.
+func (m *Potts) Gradient(e []float64, g []float32, x []int32) {
+	n, levels := m.graph.Sites(), m.levels
+	check.Len("model", "e", len(e), check.Rows("model", "x", len(x), n))
+	check.Len("model", "g", len(g), len(x)*levels)
+	buf := scratch.Float64s.Get(levels)
+	defer scratch.Float64s.Put(buf)
+	near := *buf
+	for s := range e {
+		state := x[s*n : (s+1)*n]
+		bonds := 0.0
+		for i, l := range state {
+			bonds += m.neighbours(near, i, state)
+			row := g[(s*n+i)*levels : (s*n+i+1)*levels]
+			own, field := near[l], m.field[l]
+			for to := range row {
+				row[to] = float32(float64(m.coupling*(own-near[to])) + (field - m.field[to]))
+			}
+		}
+		e[s] = m.total(bonds, state)
+	}
+}
+
+// Conditional implements [energy.Conditional].
+func (m *Potts) Conditional(d []float64, site int, x []int32) {
+	check.Len("model", "d", len(d), m.levels)
+	check.Len("model", "x", len(x), m.graph.Sites())
+	m.neighbours(d, site, x)
+	m.differences(d, int(x[site]))
+}
+
+// Locals implements [energy.Local].
+func (m *Potts) Locals(d []float64, x []int32) {
+	check.Len("model", "x", len(x), m.graph.Sites())
+	check.Len("model", "d", len(d), len(x)*m.levels)
+	for i := range x {
+		row := d[i*m.levels : (i+1)*m.levels]
+		m.neighbours(row, i, x)
+		m.differences(row, 0)
+	}
+}
+
+// Move implements [energy.Local]. The differences are running sums: over many moves
+// rounding may add up to a few units in the last place, except with integer
+// parameters, where they stay exact.
+func (m *Potts) Move(d []float64, site int, to int32, x []int32) {
+	check.Len("model", "x", len(x), m.graph.Sites())
+	check.Len("model", "d", len(d), len(x)*m.levels)
+	from := x[site]
+	if from == to {
+		return
+	}
+	adj, weight := m.graph.Neighbors(site)
+	for k, j := range adj {
+		row := d[int(j)*m.levels : (int(j)+1)*m.levels]
+		c := float64(m.coupling * weight[k]) // not fused with the additions
+		raise(row, from, c)
+		raise(row, to, -c)
+	}
+}
+
+// Graph implements [energy.Graphical].
+func (m *Potts) Graph() (start, adj []int32) { return m.graph.start, m.graph.adj }
+
+// As implements [energy.Capable].
+func (m *Potts) As(target any) bool {
+	return m.levels == 2 && energy.Give[energy.Binary](target, binaryPotts{m})
+}
+
+// binaryPotts is a Potts with two levels.
+type binaryPotts struct{ *Potts }
+
+// Field implements [energy.Binary]; h is the exact difference rounded to float32.
+func (m binaryPotts) Field(e []float64, h []float32, x []int32) {
+	n := m.graph.Sites()
+	check.Len("model", "e", len(e), check.Rows("model", "x", len(x), n))
+	check.Len("model", "h", len(h), len(x))
+	var near [2]float64
+	for s := range e {
+		state := x[s*n : (s+1)*n]
+		bonds := 0.0
+		for i := range state {
+			bonds += m.neighbours(near[:], i, state)
+			h[s*n+i] = float32(float64(m.coupling*(near[0]-near[1])) + (m.field[0] - m.field[1]))
+		}
+		e[s] = m.total(bonds, state)
+	}
+}

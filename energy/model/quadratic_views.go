@@ -1,0 +1,64 @@
+package model
+
+import (
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+)
+
+// As implements [energy.Capable].
+func (m *Quadratic) As(target any) bool {
+	if len(m.values) == 2 && energy.Give[energy.Binary](target, binaryQuadratic{m}) {
+		return true
+	}
+	if o := (ordinalQuadratic{m}); m.ordinal() && (energy.Give[energy.Ordinal](target, o) || energy.Give[energy.Windowed](target, o)) {
+		return true
+	}
+	a, ok := m.couplings.(sparse)
+	return ok && energy.Give[energy.Graphical](target, sparseQuadratic{m, a.graph})
+}
+
+// binaryQuadratic is a Quadratic with two levels.
+type binaryQuadratic struct{ *Quadratic }
+
+// Field implements [energy.Binary]; h is the exact difference rounded to float32.
+func (m binaryQuadratic) Field(e []float64, h []float32, x []int32) {
+	check.Rows("model", "x", len(x), len(m.linear))
+	check.Len("model", "h", len(h), len(x))
+	m.each(e, x, func(at, i int, f float64) {
+		h[at] = float32(m.difference(i, 0, 1, f))
+	})
+}
+
+// ordinalQuadratic is a Quadratic whose values have distances.
+type ordinalQuadratic struct{ *Quadratic }
+
+// Values implements [energy.Ordinal].
+func (m ordinalQuadratic) Values() []float32 { return m.numbers }
+
+// Window implements [energy.Windowed] with exact differences.
+func (m ordinalQuadratic) Window(e []float64, g []float32, x []int32, w int) {
+	width := 2*w + 1
+	check.Rows("model", "x", len(x), len(m.linear))
+	check.Len("model", "g", len(g), len(x)*width)
+	m.each(e, x, func(at, i int, f float64) {
+		row, here := g[at*width:(at+1)*width], int(x[at])
+		for k := range row {
+			if l := here + k - w; l >= 0 && l < len(m.values) {
+				row[k] = float32(m.difference(i, here, l, f))
+			} else {
+				row[k] = float32(math.Inf(1))
+			}
+		}
+	})
+}
+
+// sparseQuadratic is a Quadratic that knows its neighbours.
+type sparseQuadratic struct {
+	*Quadratic
+	graph *Graph
+}
+
+// Graph implements [energy.Graphical].
+func (m sparseQuadratic) Graph() (start, adj []int32) { return m.graph.start, m.graph.adj }

@@ -1,0 +1,325 @@
+package model
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
+
+// RBM is a restricted Boltzmann machine over its visible units, the hidden ones
+// summed out:
+//
+//	E(v) = −b_vᵀv − Σ_j log(1 + e^{a_j}),  a = b_h + W·v.
+//
+// It is [energy.Differentiable] and [energy.Binary] with the first-order field
+// −b_v − Wᵀσ(a), [energy.Incremental], [energy.Conditional] and
+// [energy.IncrementalBipartite].
+//
+// The weights of a hidden unit, and the biases of the visible ones, are rounded
+// once, by NewRBM, to multiples of 2^(e−52), where 2^e is the power of two above
+// the sum of their magnitudes (that of the hidden bias included). Those above
+// 2^(e−29) are multiples already. All sums for a and b_vᵀv are then exact in
+// float64, in any order: they are functions of the state alone, however it was
+// reached, and the same on every machine, and so are energies, which round a to
+// float32 and are float64 from there. Fields add the products of Wᵀσ(a), and
+// VisibleField those of Wᵀh, in float32: they are reproducible for each
+// instruction set. Conditional is the difference of two energies. An RBM is
+// immutable and safe for concurrent use; its methods allocate nothing in steady
+// state.
+type RBM struct {
+	w       []float32 // hidden × visible
+	bias    struct{ hidden, visible []float32 }
+	columns []float32 // panels of visible × panel: Wᵀ, b_v, zeros
+	origin  []float64 // of the state 0: b_h, 0, zeros
+	zero    []int32   // the state 0
+}
+
+// NewRBM returns the machine with the weights w, len(bh)×len(bv) row-major (a
+// row per hidden unit), and the biases of the hidden and visible units. It
+// returns an error if there are no hidden or no visible units, if len(w) does
+// not fit, if a number is not finite, or if an activation could overflow
+// float32. It copies its arguments.
+func NewRBM(w, bh, bv []float32) (*RBM, error) {
+	hidden, visible := len(bh), len(bv)
+	if hidden < 1 || visible < 1 {
+		return nil, fmt.Errorf("model: NewRBM: len(bh) = %d and len(bv) = %d, want both ≥ 1", hidden, visible)
+	}
+	if len(w)/visible != hidden || len(w)%visible != 0 {
+		return nil, fmt.Errorf("model: NewRBM: len(w) = %d, want len(bh)·len(bv) = %d", len(w), hidden*visible)
+	}
+	m := &RBM{w: slices.Clone(w), zero: make([]int32, visible)}
+	m.bias.hidden, m.bias.visible = slices.Clone(bh), slices.Clone(bv)
+	for _, c := range []struct {
+		name string
+		v    []float32
+	}{{"w", w}, {"bh", bh}, {"bv", bv}} {
+		for i, v := range c.v {
+			if !check.Finite(float64(v)) {
+				return nil, fmt.Errorf("model: NewRBM: %s[%d] = %v, want a finite number", c.name, i, v)
+			}
+		}
+	}
+	down := make([]float64, visible) // Σ_j |W_ji| + |b_v,i|, a bound on the field
+	for i, b := range bv {
+		down[i] = math.Abs(float64(b))
+	}
+	m.origin = make([]float64, (hidden/panel+1)*panel)
+	m.columns = make([]float32, visible*len(m.origin))
+	for j := range bh {
+		row := m.w[j*visible : (j+1)*visible]
+		sum := exactly(row, m.bias.hidden[j:j+1])
+		for i, v := range row {
+			down[i] += math.Abs(float64(v))
+		}
+		if sum > maxActivation {
+			return nil, fmt.Errorf("model: NewRBM: the weights of hidden unit %d add up to %v, want ≤ %v", j, sum, maxActivation)
+		}
+		m.origin[j] = float64(m.bias.hidden[j])
+		m.fillColumn(j, row)
+	}
+	for i, sum := range down {
+		if sum > maxActivation {
+			return nil, fmt.Errorf("model: NewRBM: the weights of visible unit %d add up to %v, want ≤ %v", i, sum, maxActivation)
+		}
+	}
+	exactly(m.bias.visible, nil)
+	m.fillColumn(hidden, m.bias.visible)
+	return m, nil
+}
+
+// panel is how many columns are together: a multiple of the 64 that simd.AddRows
+// adds at full speed, and few enough for the weights of a thousand visible units
+// to stay in a cache of a megabyte.
+const panel = 128
+
+// fillColumn stores what each visible unit adds to sum j of a state.
+func (m *RBM) fillColumn(j int, v []float32) {
+	for i, w := range v {
+		m.columns[j/panel*panel*len(v)+i*panel+j%panel] = w
+	}
+}
+
+// exactly rounds the numbers of both slices to multiples of 2^(e−52), 2^e being
+// above the sum of their magnitudes, which it returns. Every partial sum is then
+// a multiple of 2^(e−52) below 2^(e+1): exact in float64. What is rounded stays
+// exact in float32, since only its last bits vanish.
+func exactly(v, w []float32) (sum float64) {
+	for _, s := range [][]float32{v, w} {
+		for _, x := range s {
+			sum += math.Abs(float64(x))
+		}
+	}
+	_, e := math.Frexp(sum)
+	grid := math.Ldexp(1, e-52)
+	for _, s := range [][]float32{v, w} {
+		for i, x := range s {
+			s[i] = float32(math.RoundToEven(float64(x)/grid) * grid)
+		}
+	}
+	return sum
+}
+
+// maxActivation keeps sums of float32 terms finite whatever their rounding:
+// half the largest float32.
+const maxActivation = math.MaxFloat32 / 2
+
+// tile is the number of states that share one matrix product: enough to use
+// each weight many times, few enough for scratch of a hundred kilobytes.
+const tile = 32
+
+// Shape returns the number of visible units and 2.
+func (m *RBM) Shape() (sites, levels int) { return len(m.bias.visible), 2 }
+
+// Hidden implements [energy.Bipartite].
+func (m *RBM) Hidden() int { return len(m.bias.hidden) }
+
+// Energy implements [energy.Model].
+func (m *RBM) Energy(e []float64, x []int32) { m.evaluate(e, nil, nil, nil, x, nil, nil) }
+
+// Field implements [energy.Binary] to first order: h = −b_v − Wᵀσ(a).
+func (m *RBM) Field(e []float64, h []float32, x []int32) {
+	check.Rows("model", "x", len(x), len(m.bias.visible))
+	check.Len("model", "h", len(h), len(x))
+	m.evaluate(e, h, nil, nil, x, nil, nil)
+}
+
+// Gradient implements [energy.Differentiable]: g[i,l] = (l − x_i)·h_i, with h from
+// Field.
+func (m *RBM) Gradient(e []float64, g []float32, x []int32) {
+	check.Rows("model", "x", len(x), len(m.bias.visible))
+	check.Len("model", "g", len(g), 2*len(x))
+	m.evaluate(e, g[len(x):], nil, nil, x, nil, nil)
+	expandField(g, x)
+}
+
+// Conditional implements [energy.Conditional] by evaluating both energies.
+func (m *RBM) Conditional(d []float64, site int, x []int32) {
+	check.Len("model", "d", len(d), 2)
+	check.Len("model", "x", len(x), len(m.bias.visible))
+	buf := scratch.Int32s.Get(2 * len(x))
+	defer scratch.Int32s.Put(buf)
+	both := *buf
+	copy(both, x)
+	copy(both[len(x):], x)
+	both[site], both[len(x)+site] = 0, 1
+	m.Energy(d, both)
+	own := d[x[site]]
+	d[0], d[1] = d[0]-own, d[1]-own
+}
+
+// HiddenField implements [energy.Bipartite]: the log-odds are the activations a, rounded
+// to float32.
+func (m *RBM) HiddenField(f []float32, x []int32) {
+	n := check.Rows("model", "x", len(x), len(m.bias.visible))
+	check.Len("model", "f", len(f), n*len(m.bias.hidden))
+	e := scratch.Float64s.Get(n)
+	defer scratch.Float64s.Put(e)
+	m.evaluate(*e, nil, f, nil, x, nil, nil)
+}
+
+// VisibleField implements [energy.Bipartite]: the log-odds are b_v + Wᵀh.
+func (m *RBM) VisibleField(f []float32, h []int32) {
+	n := len(m.bias.hidden)
+	if len(h)%n != 0 {
+		panic(fmt.Sprintf("model: len(h) = %d, want a multiple of %d", len(h), n))
+	}
+	check.Len("model", "f", len(f), len(h)/n*len(m.bias.visible))
+	project(f, h, m.bias.visible, m.w)
+}
+
+// CacheLen implements [energy.Incremental]: the activations of the hidden units, b_vᵀv
+// and padding.
+func (m *RBM) CacheLen() int { return len(m.origin) }
+
+// FieldFrom implements [energy.Incremental]: a change of a site costs a pass over the
+// activations, the field a matrix product.
+func (m *RBM) FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
+	check.Len("model", "h", len(h), len(y))
+	m.checkCaches(next, y, cache, x)
+	m.evaluate(e, h, nil, next, y, cache, x)
+}
+
+// HiddenFieldFrom implements [energy.IncrementalBipartite] in the same way.
+func (m *RBM) HiddenFieldFrom(e []float64, f []float32, next []float64, y []int32, cache []float64, x []int32) {
+	check.Len("model", "f", len(f), check.Rows("model", "x", len(y), len(m.bias.visible))*len(m.bias.hidden))
+	m.checkCaches(next, y, cache, x)
+	m.evaluate(e, nil, f, next, y, cache, x)
+}
+
+func (m *RBM) checkCaches(next []float64, y []int32, cache []float64, x []int32) {
+	check.Len("model", "next", len(next), check.Rows("model", "x", len(y), len(m.bias.visible))*len(m.origin))
+	if x != nil {
+		check.Len("model", "x", len(x), len(y))
+		check.Len("model", "cache", len(cache), len(next))
+	}
+}
+
+// evaluate stores the energies of y in e and, unless they are nil, fields in h,
+// activations in f and caches in next. It begins from the states x with the
+// given caches or, if x is nil, from 0.
+func (m *RBM) evaluate(e []float64, h, f []float32, next []float64, y []int32, cache []float64, x []int32) {
+	visible, hidden, stride := len(m.bias.visible), len(m.bias.hidden), len(m.origin)
+	check.Len("model", "e", len(e), check.Rows("model", "x", len(y), visible))
+	act, sums := scratch.Float32s.Get(tile*stride), scratch.Float64s.Get(tile*stride)
+	defer scratch.Float32s.Put(act)
+	defer scratch.Float64s.Put(sums)
+	for s := 0; s < len(e); s += tile {
+		n := min(len(e)-s, tile)
+		at, to := s*visible, (s+n)*visible
+		now, before, from := (*sums)[:n*stride], []int32(nil), []float64(nil)
+		if next != nil {
+			now = next[s*stride : (s+n)*stride]
+		}
+		if x != nil {
+			before, from = x[at:to], cache[s*stride:(s+n)*stride]
+		}
+		m.activate(now, *act, y[at:to], from, before)
+		for k := range n {
+			a := (*act)[k*stride : k*stride+hidden]
+			e[s+k] = 0 - now[k*stride+hidden] - simd.SoftplusSum(a)
+			if f != nil {
+				copy(f[(s+k)*hidden:(s+k+1)*hidden], a)
+			}
+			if h != nil { // in place: rows move up from stride to hidden entries
+				simd.SigmoidTo(a, a)
+				copy((*act)[k*hidden:], a)
+			}
+		}
+		if h != nil {
+			h := h[at:to]
+			spread(h, m.bias.visible)
+			simd.Gemm(h, (*act)[:n*hidden], m.w, n, visible, hidden)
+			simd.Scale(-1, h)
+		}
+	}
+}
+
+// activate stores the sums of the states y in now, and rounded to float32 in act,
+// for up to a tile of states. It goes through the panels one by one, which stay
+// in the second-level cache while the states go by.
+func (m *RBM) activate(now []float64, act []float32, y []int32, from []float64, x []int32) {
+	visible, stride := len(m.bias.visible), len(m.origin)
+	rows := scratch.Int32s.Get(len(y))
+	defer scratch.Int32s.Put(rows)
+	var counts [tile]int
+	for k := 0; k*visible < len(y); k++ {
+		lo, hi := k*visible, (k+1)*visible
+		before := m.zero
+		if x != nil {
+			before = x[lo:hi]
+		}
+		counts[k] = changes((*rows)[lo:hi], y[lo:hi], before)
+	}
+	for j := 0; j < stride; j += panel {
+		columns := m.columns[j*visible : (j+panel)*visible]
+		for k := 0; k*visible < len(y); k++ {
+			at := k*stride + j
+			start := m.origin[j : j+panel]
+			if x != nil {
+				start = from[at : at+panel]
+			}
+			changed := (*rows)[k*visible : k*visible+counts[k]]
+			simd.AddRows(now[at:at+panel], act[at:at+panel], start, columns, changed)
+		}
+	}
+}
+
+// changes stores in rows the sites i where y is above x, and ^i for those below,
+// and returns their number.
+func changes(rows, y, x []int32) int {
+	n := 0
+	for i, v := range y {
+		d := v - x[i] // −1, 0 or 1
+		rows[n] = int32(i) ^ d>>31
+		n += int(d & 1)
+	}
+	return n
+}
+
+// project stores bias + x·w in the rows of f, w being units × len(bias).
+func project(f []float32, x []int32, bias, w []float32) {
+	units := len(w) / len(bias)
+	buf := scratch.Float32s.Get(tile * units)
+	defer scratch.Float32s.Put(buf)
+	spread(f, bias)
+	for ; len(x) > 0; x = x[min(len(x), tile*units):] {
+		v := (*buf)[:min(len(x), tile*units)]
+		for i := range v {
+			v[i] = float32(x[i])
+		}
+		n := len(v) / units
+		simd.Gemm(f[:n*len(bias)], v, w, n, len(bias), units)
+		f = f[n*len(bias):]
+	}
+}
+
+// spread fills f with copies of row.
+func spread(f, row []float32) {
+	for ; len(f) > 0; f = f[len(row):] {
+		copy(f, row)
+	}
+}

@@ -1,0 +1,118 @@
+package read
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/energy/model"
+)
+
+// COOConfig says how to read a coefficient file. The zero value reads a QUBO with as
+// many sites as the file names.
+type COOConfig struct {
+	Sites int  // least number of sites; sites that no entry names are free
+	Spins bool // coefficients of spins ±1; a header of the file can say so, too
+}
+
+// COO reads a quadratic energy from a list of coefficients
+//
+//	i j w
+//
+// with sites numbered from 0. It is that of a QUBO, or with spins of an Ising
+// model in its own sign convention (a minus, if wanted, belongs in the file):
+//
+//	E(x) = Σ_{i≠j} w_ij x_i x_j + Σ_i w_ii x_i,  x ∈ {0, 1}, or
+//	E(s) = Σ_{i≠j} w_ij s_i s_j + Σ_i w_ii s_i,  s = 2x − 1 ∈ {−1, 1}.
+//
+// Entries on the diagonal are linear. The sums go over the lines: entries for
+// the same pair, in either order, add up.
+//
+// Before the entries a line "bits" or "spins", optionally followed by a number
+// of sites, may say which of the two it is. Blank lines and lines that start
+// with # or % are skipped.
+//
+// Errors name the line, the column, what it holds and what would be right; a
+// file with more than 2²⁰ sites needs an entry for every two of them.
+func COO(r io.Reader, c COOConfig) (*model.Quadratic, error) {
+	if c.Sites < 0 || c.Sites > math.MaxInt32-1 {
+		return nil, fmt.Errorf("read: COO: Sites = %d, want 0 … %d", c.Sites, math.MaxInt32-1)
+	}
+	l := newLines("COO", r)
+	var q []model.Edge
+	var diagonal []model.Edge
+	least, asked := c.Sites, 0 // the caller is trusted, the file is not
+	for first := true; ; first = false {
+		ok, err := l.next()
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			break
+		}
+		if word := l.columns[0]; first && (word == "bits" || word == "spins") {
+			if asked, err = l.cooHeader(&c); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		e, err := l.cooEntry()
+		if err != nil {
+			return nil, err
+		}
+		asked = max(asked, e.I+1, e.J+1)
+		if e.I == e.J {
+			diagonal = append(diagonal, e)
+		} else {
+			q = append(q, e)
+		}
+	}
+	if asked > least {
+		if err := checkSites("COO", asked, len(q)+len(diagonal)); err != nil {
+			return nil, err
+		}
+	}
+	n := max(asked, least)
+	if n == 0 {
+		return nil, fmt.Errorf("read: COO: no entries and no number of sites, want ≥ 1 site")
+	}
+	p := model.Polynomial{Linear: make([]float64, n)}
+	for _, e := range diagonal {
+		p.Linear[e.I] += e.W
+	}
+	if c.Spins {
+		p.Values = []float32{-1, 1}
+	}
+	return model.NewQuadratic(n, q, p)
+}
+
+// cooHeader reads the current line as a header and returns its number of sites.
+func (l *lines) cooHeader(c *COOConfig) (sites int, err error) {
+	if err := l.want(1, 2, "bits or spins and at most a number of sites"); err != nil {
+		return 0, err
+	}
+	spins := l.columns[0] == "spins"
+	if c.Spins && !spins {
+		return 0, l.errorf("column 1: %s, but COOConfig.Spins is set", l.columns[0])
+	}
+	c.Spins = spins
+	if len(l.columns) == 2 {
+		return l.integer(1, "sites", 1, math.MaxInt32-1)
+	}
+	return 0, nil
+}
+
+// cooEntry reads the current line as an entry.
+func (l *lines) cooEntry() (e model.Edge, err error) {
+	if err = l.want(3, 3, "i j w"); err != nil {
+		return e, err
+	}
+	if e.I, err = l.integer(0, "i", 0, math.MaxInt32-2); err != nil {
+		return e, err
+	}
+	if e.J, err = l.integer(1, "j", 0, math.MaxInt32-2); err != nil {
+		return e, err
+	}
+	e.W, err = l.real(2, "w")
+	return e, err
+}

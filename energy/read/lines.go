@@ -1,0 +1,104 @@
+package read
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
+)
+
+// freeSites is the number of sites that a file may ask for without naming them
+// in entries: models take about 50 bytes per site, so a few bytes of text cannot
+// take more than some 50 MB.
+const freeSites = 1 << 20
+
+// lines reads a text file of blank-separated columns. Blank lines and lines
+// that start with # or % are skipped.
+type lines struct {
+	caller  string
+	scanner *bufio.Scanner
+	number  int      // of the current line, from 1
+	columns []string // of the current line
+}
+
+func newLines(caller string, r io.Reader) *lines {
+	return &lines{caller: caller, scanner: bufio.NewScanner(r)}
+}
+
+// next moves to the next line that has columns; ok is false at the end.
+func (l *lines) next() (ok bool, err error) {
+	for l.scanner.Scan() {
+		l.number++
+		l.columns = strings.Fields(l.scanner.Text())
+		if len(l.columns) > 0 && !strings.ContainsAny(l.columns[0][:1], "#%") {
+			return true, nil
+		}
+	}
+	err = l.scanner.Err()
+	if errors.Is(err, bufio.ErrTooLong) {
+		l.number++
+		return false, l.errorf("more than %d bytes", bufio.MaxScanTokenSize)
+	}
+	if err != nil {
+		return false, fmt.Errorf("read: %s: after line %d: %w", l.caller, l.number, err)
+	}
+	return false, nil
+}
+
+// errorf returns an error about the current line.
+func (l *lines) errorf(format string, args ...any) error {
+	return fmt.Errorf("read: %s: line %d: %s", l.caller, l.number, fmt.Sprintf(format, args...))
+}
+
+// want returns an error unless the line has from … to columns, called names.
+func (l *lines) want(from, to int, names string) error {
+	if n := len(l.columns); n < from || n > to {
+		return l.errorf("%d columns, want %s", n, names)
+	}
+	return nil
+}
+
+// integer returns column c (from 0), which is called name and must be in
+// lo … hi.
+func (l *lines) integer(c int, name string, lo, hi int) (int, error) {
+	v, err := strconv.Atoi(l.columns[c])
+	if err != nil || v < lo || v > hi {
+		return 0, l.errorf("column %d: %s = %s, want an integer in %d … %d", c+1, name, brief(l.columns[c]), lo, hi)
+	}
+	return v, nil
+}
+
+// real returns column c, which is called name and must be finite.
+func (l *lines) real(c int, name string) (float64, error) {
+	v, err := strconv.ParseFloat(l.columns[c], 64)
+	if err != nil || !check.Finite(v) {
+		return 0, l.errorf("column %d: %s = %s, want a finite number", c+1, name, brief(l.columns[c]))
+	}
+	return v, nil
+}
+
+// brief quotes s if it is not a plain word, and cuts it if it is long.
+func brief(s string) string {
+	const most = 32 // enough for any number
+	if len(s) > most {
+		return strconv.Quote(s[:most]) + "…"
+	}
+	if _, err := strconv.ParseFloat(s, 64); err == nil {
+		return s
+	}
+	return strconv.Quote(s)
+}
+
+// checkSites returns an error if a file with the given number of entries may
+// not have n sites.
+func checkSites(caller string, n, entries int) error {
+	if n > math.MaxInt32-1 || n > freeSites && n > 2*entries {
+		return fmt.Errorf("read: %s: %d sites with %d entries, want ≤ %d sites or ≤ 2 per entry", caller, n, entries, freeSites)
+	}
+	return nil
+}

@@ -1,0 +1,61 @@
+// Package runs holds what the tests of chains share: short runs, their hashes,
+// and the check that a checkpoint resumes to the same bits. It is for tests only.
+package runs
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"hash/crc64"
+	"testing"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// hashed digests states, so that runs can be compared and kept as a line.
+func Hash(x []int32) uint64 {
+	b := make([]byte, 4*len(x))
+	for i, l := range x {
+		binary.LittleEndian.PutUint32(b[4*i:], uint32(l))
+	}
+	return crc64.Checksum(b, crc64.MakeTable(crc64.ECMA))
+}
+
+// run returns chains that have made n draws.
+func Run(t *testing.T, m energy.Model, method sampler.Method, cfg sampler.Config, n int) *sampler.Chains {
+	t.Helper()
+	c, err := sampler.NewChains(m, method, cfg)
+	require.NoError(t, err)
+	require.NoError(t, c.Run(context.Background(), n))
+	return c
+}
+
+// Resume holds 50 draws against the same in two parts with a checkpoint between
+// them, at the start and after 13.
+func Resume(t *testing.T, m energy.Model, method sampler.Method) {
+	t.Helper()
+	for _, at := range []int{0, 13} {
+		cfg := sampler.Config{Chains: 40, Seed: 3, Warmup: 20, Thin: 2}
+		want := Run(t, m, method, cfg, 50)
+
+		first, err := sampler.NewChains(m, method, cfg)
+		require.NoError(t, err)
+		if at > 0 {
+			require.NoError(t, first.Run(context.Background(), at))
+		}
+		var file bytes.Buffer
+		require.NoError(t, first.Save(&file))
+
+		second, err := sampler.NewChains(m, method, sampler.Config{Chains: 40, Seed: 99, Warmup: 20, Thin: 2, Workers: 1})
+		require.NoError(t, err)
+		require.NoError(t, second.Load(&file))
+		assert.Equal(t, at, second.Len())
+		require.NoError(t, second.Run(context.Background(), 50-at))
+		assert.Equal(t, Hash(want.States()), Hash(second.States()), "%T saved after %d draws", method, at)
+		assert.Equal(t, want.StepSizes(), second.StepSizes())
+		assert.Equal(t, want.Stats(), second.Stats())
+	}
+}

@@ -1,0 +1,55 @@
+package lagrange
+
+import "github.com/gibbsite-go/gibbsite/constraint"
+
+// Validator is a constraint that can be put together wrongly, and says so: it is
+// asked before anything else.
+type Validator interface {
+	// Validate returns what is wrong with the constraint, or nil.
+	Validate() error
+}
+
+// Partial is a constraint that may lack one of its halves, as a
+// [constraint.Score] may. One that is not Partial is taken to have those
+// whose methods it has.
+type Partial interface {
+	// Leads reports whether the constraint has derivatives: whether Value and
+	// Pull may be called.
+	Leads() bool
+
+	// Decides reports whether the constraint judges sequences: whether
+	// Violation may be called.
+	Decides() bool
+}
+
+// ownJudge makes a smooth constraint the judge of sequences.
+func ownJudge(s constraint.Smooth, sites, levels int) constraint.Set {
+	set, ok := s.(constraint.Set)
+	if p, partial := s.(Partial); partial && !p.Decides() {
+		ok = false
+	}
+	if ok {
+		return set
+	}
+	return oneHot{s, sites, levels}
+}
+
+// oneHot judges sequences by the value of a smooth constraint at their one-hot
+// rows. It allocates; a Set does not.
+type oneHot struct {
+	constraint.Smooth
+	sites, levels int
+}
+
+// Violation implements [constraint.Set].
+func (o oneHot) Violation(g []float64, x []int32) {
+	v := make([]float32, o.sites*o.levels)
+	m := o.Len()
+	for s := 0; s*o.sites < len(x); s++ {
+		clear(v)
+		for i, l := range x[s*o.sites : (s+1)*o.sites] {
+			v[i*o.levels+int(l)] = 1
+		}
+		o.Value(g[s*m:(s+1)*m], v)
+	}
+}

@@ -1,0 +1,121 @@
+package lagrange
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/projection"
+)
+
+// Projection is a [Projector] compiled for a shape. Log-weights v and errors about them
+// are those of [projection.PathProjection]. It is safe for concurrent use, for one sample by one
+// goroutine at a time, as far as the functions of the constraint are; a
+// projection allocates nothing after warm-up unless those do.
+type Projection struct {
+	target
+
+	lambda []float64 // by slot, what the last projection of the sample ended with
+
+	mu   sync.Mutex
+	idle []*search
+}
+
+// Shape returns the number of sites and of levels.
+func (a *Projection) Shape() (sites, levels int) { return a.sites, a.levels }
+
+// Project replaces v by the nearest distribution found whose likeliest sequence
+// satisfies the constraint, and returns the largest violation of that sequence,
+// at most the tolerance. A v whose likeliest sequence does so already stays as
+// it is. src gives the noise. The multipliers begin where the last projection of
+// the sample left them (see [Projection.Reset]).
+//
+// The error is a *[projection.NotConverged] if no sequence was found, in which case v and
+// the violation are the best there were; an *[projection.InfeasibleError] if the language
+// alone excludes everything; it wraps the error of ctx, or names a value of the
+// constraint that is NaN. In all cases but the first v is unchanged.
+func (a *Projection) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
+	m := a.smooth.Len()
+	if sample < 0 || (sample+1)*m > len(a.lambda) {
+		panic(fmt.Sprintf("lagrange: sample = %d, want one of %d", sample, len(a.lambda)/m))
+	}
+	s := a.take()
+	defer a.give(s)
+	_, violation, err = s.project(ctx, s.best, v, a.lambda[sample*m:(sample+1)*m], src)
+	return violation, err
+}
+
+// Nearest does what Project does, with multipliers that begin anew, stores the
+// sequence in x and returns KL(x‖y) in nats beside its largest violation.
+func (a *Projection) Nearest(ctx context.Context, x []int32, v []float32, src rand.Source) (divergence, violation float64, err error) {
+	check.Len("lagrange", "x", len(x), a.sites)
+	s := a.take()
+	defer a.give(s)
+	for j := range s.start {
+		s.start[j] = a.recipe.Lambda
+	}
+	return s.project(ctx, x, v, s.start, src)
+}
+
+// Reset forgets the multipliers of a sample.
+func (a *Projection) Reset(sample int) {
+	m := a.smooth.Len()
+	for j := range m {
+		a.lambda[sample*m+j] = a.recipe.Lambda
+	}
+}
+
+// Copy makes sample dst begin where src left.
+func (a *Projection) Copy(dst, src int) {
+	m := a.smooth.Len()
+	copy(a.lambda[dst*m:(dst+1)*m], a.lambda[src*m:(src+1)*m])
+}
+
+// take returns a search that nobody uses.
+func (a *Projection) take() *search {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if n := len(a.idle); n > 0 {
+		s := a.idle[n-1]
+		a.idle = a.idle[:n-1]
+		return s
+	}
+	return newSearch(&a.target)
+}
+
+// give returns a search to the others.
+func (a *Projection) give(s *search) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.idle = append(a.idle, s)
+}
+
+// project moves v, stores the sequence in x and leaves the multipliers in lambda.
+func (s *search) project(ctx context.Context, x []int32, v []float32, lambda []float64, src rand.Source) (divergence, violation float64, err error) {
+	a := s.of
+	check.Len("lagrange", "v", len(v), a.sites*a.levels)
+	if err := s.load(v); err != nil {
+		return 0, 0, err
+	}
+	copy(s.loss.lambda, lambda)
+	loops, err := s.run(ctx, src)
+	if err != nil {
+		return 0, 0, err
+	}
+	copy(lambda, s.loss.lambda)
+	violation = violationOf(s.least)
+	converged := violation <= a.recipe.Tolerance
+	if converged {
+		s.simplify()
+		s.exchange()
+		violation = violationOf(s.least)
+	}
+	divergence = s.lead(v)
+	copy(x, s.best)
+	if !converged {
+		return divergence, violation, &projection.NotConverged{Method: "lagrange: " + a.name, Residual: violation, Want: a.recipe.Tolerance, Iterations: loops}
+	}
+	return divergence, violation, nil
+}

@@ -1,0 +1,158 @@
+package lagrange
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/automata"
+	"github.com/gibbsite-go/gibbsite/projection"
+)
+
+// Projector projects onto whatever a differentiable function can lead to: scores of
+// classifiers and regressors, or black boxes with a differentiable stand-in. It
+// looks for the distribution y nearest to x in KL(x‖y) whose decoded sequence,
+// the likeliest one, satisfies
+//
+//	g_j(decode(y)) ≤ Tolerance for all j,
+//
+// by the augmented Lagrangian of Cardei et al. 2025 (Algorithm 1) on the logits
+// of y. Where a constraint is a language use [projection.Path], which is exact and faster;
+// where it is partly one, put that part into Path here.
+//
+// An outer loop draws Gumbel noise, holds it, and takes Inner gradient steps on
+//
+//	KL(x‖y) + Σ_j λ_j·Δ_j + (μ/2)·Σ_j Δ_j²,  Δ_j = max(0, g_j(ϕ)),
+//
+// ϕ being the relaxed draw softmax((log y + noise)/Temperature); then
+// λ_j ← λ_j + μ·Δ_j and μ ← min(Growth·μ, MuMax). The search ends as soon as the
+// decoded sequence satisfies the constraint. What is returned is not the iterate
+// but something nearer: tokens that the search changed without need are changed
+// back, dear ones are exchanged for cheaper ones while the constraint holds, and
+// then the rows are the closest ones, in closed form, whose likeliest tokens are
+// what is left (see [projection.PathProjection.Nearest]).
+//
+// Where the exact projection is known this ends there for counts, and a fifth
+// further away for weighted sums (TestGrid, TestKLGap).
+//
+// Algorithm 1 of the paper continues while the violation is *below* the
+// tolerance; that is a misprint. It says nothing of Growth, Temperature and the
+// tolerance; TestGrid is what the defaults here come from. Three things
+// are added. No step moves a logit by more than 1, because multipliers grow without
+// bound where the relaxation is stuck and logits of 10⁶ never return; after 50 outer
+// loops the search starts anew. And where ϕ satisfies the constraint but the
+// decoded sequence does not (relaxations differ from draws, stand-ins from what
+// they stand for), g is raised by the decoded violation: without that nothing
+// would ever pull again.
+//
+// A Projector is a recipe: the zero value of everything but Constraint is the
+// recommended setting. Bind and Compile make it a [Projection].
+type Projector struct {
+	// Constraint leads the search, on sites × levels probability rows.
+	Constraint constraint.Smooth
+
+	// Judge decides about decoded sequences. The default is Constraint itself:
+	// by its Violation if it is a Set (for a [Partial], if it decides), otherwise
+	// by its Value at the one-hot rows of the sequence.
+	Judge constraint.Set
+
+	// Path holds the language that sequences must also be in, if any, and the
+	// margin by which the likeliest tokens lead, here 1.001 by default, so that
+	// decoding the result is not a matter of rounding. Divergence and Revive do
+	// not apply.
+	Path projection.Path
+
+	// Tolerance is δ ≥ 0: how much of a violation is none.
+	Tolerance float64
+
+	Step  float64 // η, 0 for 0.2 (the paper's for texts; 1 for molecules)
+	Inner int     // gradient steps with the same noise, 0 for 10 (the paper's for texts; 100 for molecules)
+	Outer int     // bound on outer loops, 0 for 1000 (the paper's)
+
+	Lambda float64 // λ to begin with, all the same; 0, the paper's
+	Mu     float64 // μ to begin with, 0 for 1 (the paper's)
+	MuMax  float64 // 0 for 1000 (the paper's for molecules)
+	Growth float64 // α ≥ 1, 0 for 2
+
+	Temperature float64 // θ, 0 for 1
+}
+
+// Defaults of a Projector; the sources are with the fields. Those without one come from
+// TestGrid.
+const (
+	defaultStep        = 0.2
+	defaultInner       = 10
+	defaultOuter       = 1000
+	defaultMu          = 1
+	defaultMuMax       = 1000
+	defaultGrowth      = 2
+	defaultTemperature = 1
+	defaultLead        = 1.001 // four digits more than the rounding of a float32 near 1
+)
+
+// fill checks the recipe and puts the defaults in.
+func (k *Projector) fill() error {
+	if k.Constraint == nil {
+		return fmt.Errorf("lagrange: Constraint is nil")
+	}
+	if v, ok := k.Constraint.(Validator); ok {
+		if err := v.Validate(); err != nil {
+			return fmt.Errorf("lagrange: %w", err)
+		}
+	}
+	if p, ok := k.Constraint.(Partial); ok && !p.Leads() {
+		return fmt.Errorf("lagrange: Constraint is a %s without derivatives, want one that leads the way", automata.Name(k.Constraint))
+	}
+	if n := k.Constraint.Len(); n < 1 {
+		return fmt.Errorf("lagrange: Constraint.Len() = %d, want ≥ 1", n)
+	}
+	if k.Path.Divergence != projection.Forward || k.Path.Revive {
+		return fmt.Errorf("lagrange: Path.Divergence = %v, Path.Revive = %v, want forward and false", k.Path.Divergence, k.Path.Revive)
+	}
+	for _, f := range []struct {
+		name     string
+		value    *float64
+		standard float64
+		least    float64
+		open     bool
+	}{
+		{"Tolerance", &k.Tolerance, 0, 0, false},
+		{"Step", &k.Step, defaultStep, 0, true},
+		{"Lambda", &k.Lambda, 0, 0, false},
+		{"Mu", &k.Mu, defaultMu, 0, true},
+		{"MuMax", &k.MuMax, defaultMuMax, 0, true},
+		{"Growth", &k.Growth, defaultGrowth, 1, false},
+		{"Temperature", &k.Temperature, defaultTemperature, 0, true},
+		{"Path.Margin", &k.Path.Margin, defaultLead, 1, false},
+	} {
+		if *f.value == 0 {
+			*f.value = f.standard
+		}
+		bound := "≥"
+		if f.open {
+			bound = ">"
+		}
+		if v := *f.value; !(v >= f.least) || f.open && v == f.least || math.IsInf(v, 1) {
+			return fmt.Errorf("lagrange: %s = %v, want %s %v and finite", f.name, v, bound, f.least)
+		}
+	}
+	for _, f := range []struct {
+		name     string
+		value    *int
+		standard int
+	}{
+		{"Inner", &k.Inner, defaultInner},
+		{"Outer", &k.Outer, defaultOuter},
+	} {
+		if *f.value == 0 {
+			*f.value = f.standard
+		}
+		if *f.value < 1 {
+			return fmt.Errorf("lagrange: %s = %d, want ≥ 1", f.name, *f.value)
+		}
+	}
+	if float32(k.Step) == 0 || float32(k.Temperature) == 0 || math.IsInf(1/k.Temperature, 0) {
+		return fmt.Errorf("lagrange: Step = %v, Temperature = %v: out of the range of float32", k.Step, k.Temperature)
+	}
+	return nil
+}

@@ -1,0 +1,231 @@
+package novelty
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/lead"
+	"github.com/gibbsite-go/gibbsite/projection"
+)
+
+// Projection is a [Projector] compiled for a shape. Log-weights v, errors and panics
+// are those of [projection.PathProjection]. Everything but Commit may be called from several
+// goroutines at once; a Commit waits for the others and they for it.
+type Projection struct {
+	name          string
+	sites, levels int
+	within        *projection.PathProjection // the language beside the set
+	free          bool                       // there is none
+	rule          lead.Rule
+
+	mu       sync.RWMutex // of seen
+	seen     Seen
+	corpus   Corpus   // seen, if it is one
+	fallible Fallible // seen, if it is one
+
+	pool sync.Mutex
+	idle []*scratch
+}
+
+// scratch is the scratch of one search.
+type scratch struct {
+	rows   []*lead.Row // by site
+	x      []int32
+	search corpusSearch
+	ranked ranked
+	cost   []float64
+}
+
+// Shape returns the number of sites and of levels.
+func (s *Projection) Shape() (sites, levels int) { return s.within.Shape() }
+
+// Seen returns the set.
+func (s *Projection) Seen() Seen { return s.seen }
+
+// Project replaces v by the nearest distribution whose likeliest sequence is
+// new, as [Projection.Nearest] does. The violation that remains is always 0. The
+// set does not change: samples of one batch may agree, which Commit mends.
+func (s *Projection) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
+	check.Len("novelty", "v", len(v), s.sites*s.levels)
+	w := s.take()
+	defer s.give(w)
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	_, err = s.nearest(ctx, w, w.x, v)
+	return 0, err
+}
+
+// Nearest replaces v by the nearest distribution in which a new sequence leads
+// every row by the margin, stores that sequence in x and returns its cost: the
+// divergence in nats, or the sum of gaps if the recipe says so. On an error v is
+// unchanged.
+func (s *Projection) Nearest(ctx context.Context, x []int32, v []float32) (cost float64, err error) {
+	check.Len("novelty", "x", len(x), s.sites)
+	check.Len("novelty", "v", len(v), s.sites*s.levels)
+	w := s.take()
+	defer s.give(w)
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.nearest(ctx, w, x, v)
+}
+
+// Commit takes the finished sequence x into the set. If it is there already, x
+// becomes the cheapest new sequence under its last log-weights v first. Commit
+// must be called for one sample after the other, in an order that does not
+// depend on scheduling, for results that do not either. v is not modified.
+func (s *Projection) Commit(x []int32, v []float32, src rand.Source) error {
+	check.Len("novelty", "x", len(x), s.sites)
+	check.Len("novelty", "v", len(v), s.sites*s.levels)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := s.seen.Contains(x)
+	if err := s.failed(); err != nil {
+		return err
+	}
+	if known {
+		w := s.take()
+		defer s.give(w)
+		if _, err := s.cheapest(context.Background(), w, x, v); err != nil {
+			return err
+		}
+	}
+	s.seen.Add(x)
+	return s.failed()
+}
+
+// failed returns the error of a set that can fail.
+func (s *Projection) failed() error {
+	if s.fallible == nil {
+		return nil
+	}
+	if err := s.fallible.Err(); err != nil {
+		return fmt.Errorf("novelty: %s: %w", s.name, err)
+	}
+	return nil
+}
+
+func (s *Projection) take() *scratch {
+	s.pool.Lock()
+	defer s.pool.Unlock()
+	if n := len(s.idle); n > 0 {
+		w := s.idle[n-1]
+		s.idle = s.idle[:n-1]
+		return w
+	}
+	w := &scratch{x: make([]int32, s.sites), rows: make([]*lead.Row, s.sites)}
+	for i := range w.rows {
+		w.rows[i] = lead.New(s.levels, s.rule)
+	}
+	return w
+}
+
+func (s *Projection) give(w *scratch) {
+	s.pool.Lock()
+	defer s.pool.Unlock()
+	s.idle = append(s.idle, w)
+}
+
+// nearest is cheapest followed by the projection of the rows.
+func (s *Projection) nearest(ctx context.Context, w *scratch, x []int32, v []float32) (float64, error) {
+	cost, err := s.cheapest(ctx, w, x, v)
+	if err != nil {
+		return 0, err
+	}
+	levels := s.levels
+	for i, token := range x {
+		if row := v[i*levels : (i+1)*levels]; !w.rows[i].Satisfied(row, token) {
+			w.rows[i].Pool(row, token)
+		}
+	}
+	return cost, nil
+}
+
+// cheapest stores the cheapest new sequence in x.
+func (s *Projection) cheapest(ctx context.Context, w *scratch, x []int32, v []float32) (float64, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	levels := s.levels
+	for i, r := range w.rows {
+		row := v[i*levels : (i+1)*levels]
+		bad, ok := r.Load(row)
+		switch {
+		case ok:
+		case bad >= 0:
+			return 0, fmt.Errorf("novelty: %s: %w", s.name, &projection.WeightError{Site: i, Level: bad, Weight: float64(row[bad])})
+		default:
+			return 0, &projection.InfeasibleError{Constraint: s.name, Site: i}
+		}
+	}
+	if !s.free {
+		return s.inLanguage(ctx, w, x)
+	}
+	if s.corpus != nil {
+		found := w.search.find(s.corpus, w.rows)
+		if err := s.failed(); err != nil {
+			return 0, err
+		}
+		if !found {
+			return 0, s.exhausted()
+		}
+		copy(x, w.search.best)
+		return w.search.cost, nil
+	}
+	w.ranked.start(w.rows)
+	for n := 0; ; n++ {
+		cost, ok := w.ranked.next(x)
+		if !ok {
+			return 0, s.exhausted()
+		}
+		if done, err := s.new(ctx, n, x); done {
+			return cost, err
+		}
+	}
+}
+
+// inLanguage is cheapest among the sequences of the language.
+func (s *Projection) inLanguage(ctx context.Context, w *scratch, x []int32) (float64, error) {
+	levels := s.levels
+	if w.cost == nil {
+		w.cost = make([]float64, len(w.rows)*levels)
+	}
+	for i, r := range w.rows {
+		r.Costs(w.cost[i*levels : (i+1)*levels])
+	}
+	seq, err := s.within.Ascending(w.cost)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for y, cost := range seq {
+		if done, err := s.new(ctx, n, y); done {
+			copy(x, y)
+			return cost, err
+		}
+		n++
+	}
+	return 0, s.exhausted()
+}
+
+// new reports whether the search may end with its n-th sequence x: because it
+// is new, or because of an error.
+func (s *Projection) new(ctx context.Context, n int, x []int32) (done bool, err error) {
+	if n%256 == 255 { // a check costs as much as a step of the search
+		if err := ctx.Err(); err != nil {
+			return true, err
+		}
+	}
+	known := s.seen.Contains(x)
+	if err := s.failed(); err != nil {
+		return true, err
+	}
+	return !known, nil
+}
+
+// exhausted says that all possible sequences are known.
+func (s *Projection) exhausted() error {
+	return &projection.InfeasibleError{Constraint: s.name, Site: s.sites}
+}

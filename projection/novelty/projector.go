@@ -1,0 +1,120 @@
+package novelty
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/lead"
+	"github.com/gibbsite-go/gibbsite/projection"
+)
+
+// Projector keeps sequences out of a growing set: a distribution moves to the
+// nearest one whose likeliest sequence is not in the set, and what a run
+// produces enters it.
+//
+// The sequence is the exact minimum over all sequences outside the set (and in
+// Path.Language, if that is given). It is never one of the set: if there is no
+// other, that is an *[projection.InfeasibleError]. Cardei et al. 2025 search best-first
+// over the tokens of largest gap; here the search is exact and has three forms,
+// chosen by what is known about the set:
+//
+//   - a [Corpus], such as a [constraint.Lexicon]: branch and bound on its automaton;
+//   - any other [Seen]: sequences in order of cost until one is new, at most
+//     one more than there are known ones;
+//   - a language beside it: the same, in order of cost within the language.
+//
+// A Projector is a recipe: the zero value is the recommended setting.
+type Projector struct {
+	// Seen is the set. The default is a new, empty Lexicon for every Bind.
+	Seen Seen
+
+	// Key, if not nil, says when two sequences are the same: when their keys
+	// are. The set is then one of keys, in memory, and Seen must be nil.
+	Key func(x []int32) string
+
+	// Path says what else is asked of the sequence and how distributions are
+	// compared. A nil Language means all sequences.
+	Path projection.Path
+
+	// Gap chooses the sequence by the sum of max_l p_i(l) − p_i(x_i), the
+	// costs of Cardei et al. 2025, instead of the divergence.
+	Gap bool
+
+	// Trials bounds the rejections of a joint draw before the exact but slower
+	// way is taken, 0 for 64.
+	Trials int
+}
+
+// Bind makes the recipe a [projection.Projection] for samples of the given shape: a
+// *[CorpusProjection], which also draws jointly, if the set is a [Corpus], as
+// the default is, and otherwise a *[Projection].
+func (n Projector) Bind(ctx context.Context, sites, levels, samples int) (projection.Projection, error) {
+	if samples < 1 {
+		return nil, fmt.Errorf("novelty: samples = %d, want ≥ 1", samples)
+	}
+	s, err := n.compile(ctx, sites, levels)
+	if err != nil {
+		return nil, err
+	}
+	if corpus, ok := s.seen.(Corpus); ok {
+		return newCorpus(s, corpus, n.Trials), nil
+	}
+	return s, nil
+}
+
+// Compile is Bind for use by hand, for sets that are a [Corpus], as the default
+// is; another one is an error.
+func (n Projector) Compile(ctx context.Context, sites, levels int) (*CorpusProjection, error) {
+	s, err := n.compile(ctx, sites, levels)
+	if err != nil {
+		return nil, err
+	}
+	corpus, ok := s.seen.(Corpus)
+	if !ok {
+		return nil, fmt.Errorf("novelty: the set is a %T, want a Corpus; Bind takes any", s.seen)
+	}
+	return newCorpus(s, corpus, n.Trials), nil
+}
+
+// compile is what Bind and Compile have in common.
+func (n Projector) compile(ctx context.Context, sites, levels int) (*Projection, error) {
+	free := n.Path.Language == nil && !n.Path.Padded
+	path := n.Path
+	if path.Language == nil {
+		path.Language = constraint.Any{}
+	}
+	switch {
+	case n.Key != nil && n.Seen != nil:
+		return nil, fmt.Errorf("novelty: both Seen and Key are set, want one")
+	case n.Trials < 0:
+		return nil, fmt.Errorf("novelty: Trials = %d, want ≥ 0", n.Trials)
+	}
+	within, err := path.Compile(ctx, sites, levels)
+	if err != nil {
+		return nil, err
+	}
+	s := &Projection{
+		name:   "novelty",
+		sites:  sites,
+		levels: levels,
+		within: within,
+		free:   free,
+		rule: lead.Rule{
+			Reverse: path.Divergence == projection.Reverse, Margin: path.Margin, Gap: n.Gap, Revive: path.Revive,
+		},
+		seen: n.Seen,
+	}
+	if n.Path.Name != "" {
+		s.name = n.Path.Name
+	}
+	switch {
+	case n.Key != nil:
+		s.seen = &keys{key: n.Key, known: map[string]struct{}{}}
+	case n.Seen == nil:
+		s.seen = new(constraint.Lexicon)
+	}
+	s.corpus, _ = s.seen.(Corpus)
+	s.fallible, _ = s.seen.(Fallible)
+	return s, nil
+}

@@ -1,0 +1,176 @@
+package novelty
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/lead"
+)
+
+// ranked enumerates all sequences in order of the sum of their row costs,
+// without a language: one token from each row.
+//
+// Sites are sorted by the gap between their two cheapest tokens. A pick is a
+// rank per site, all of them 0 after the site at; its successors
+//
+//   - take the next rank at its site,
+//   - take rank 1 at the next site,
+//   - if its rank is 1, go back to 0 and take rank 1 at the next site,
+//
+// reach every pick once and never cost less, because the gaps ascend. So the
+// k-th sequence takes O(log k) after O(sites·levels) for the costs, where the
+// partition of Lawler 1972 for general problems would push a successor per
+// site.
+type ranked struct {
+	rows []*lead.Row // by site
+	site []int       // sites by gap; only those with a second token
+	base float64     // cost of the cheapest sequence
+
+	heap  []pick
+	ranks []int32 // of the picks, one run of len(site) each
+	free  []int32 // unused runs
+}
+
+// pick is a sequence under way.
+type pick struct {
+	cost float64 // beyond the cheapest sequence
+	at   int32   // the last site in order of gap with a rank above 0; −1: none
+	run  int32   // which run of ranks
+}
+
+func (p pick) compare(o pick) int {
+	if c := cmp.Compare(p.cost, o.cost); c != 0 {
+		return c
+	}
+	return cmp.Compare(p.run, o.run)
+}
+
+// start begins at the cheapest sequence of the loaded rows, each of which has
+// a token of finite cost.
+func (e *ranked) start(all []*lead.Row) {
+	e.rows = all
+	e.site = e.site[:0]
+	e.base = 0
+	for i, r := range all {
+		_, c, _ := r.At(0)
+		e.base += c
+		if _, _, ok := r.At(1); ok {
+			e.site = append(e.site, i)
+		}
+	}
+	slices.SortFunc(e.site, func(i, j int) int {
+		if c := cmp.Compare(e.step(i, 1), e.step(j, 1)); c != 0 {
+			return c
+		}
+		return cmp.Compare(i, j)
+	})
+	e.heap, e.ranks, e.free = e.heap[:0], e.ranks[:0], e.free[:0]
+	e.heap = append(e.heap, pick{at: -1, run: e.newRun()})
+}
+
+// step returns what rank n costs at site i beyond rank n−1.
+func (e *ranked) step(i int, n int) float64 {
+	_, c, _ := e.rows[i].At(n)
+	return c - e.rows[i].Cost(n-1)
+}
+
+// newRun returns an unused run of ranks, all 0.
+func (e *ranked) newRun() int32 {
+	if n := len(e.free); n > 0 {
+		run := e.free[n-1]
+		e.free = e.free[:n-1]
+		clear(e.run(run))
+		return run
+	}
+	n := len(e.site)
+	run := int32(0)
+	if n > 0 {
+		run = int32(len(e.ranks) / n)
+	}
+	e.ranks = slices.Grow(e.ranks, n)[:len(e.ranks)+n]
+	clear(e.run(run))
+	return run
+}
+
+func (e *ranked) run(i int32) []int32 {
+	n := len(e.site)
+	return e.ranks[int(i)*n : (int(i)+1)*n]
+}
+
+// next stores the next sequence in x and returns its cost, or false.
+func (e *ranked) next(x []int32) (cost float64, ok bool) {
+	if len(e.heap) == 0 {
+		return 0, false
+	}
+	p := e.pop()
+	for i, r := range e.rows {
+		x[i] = r.Token(0)
+	}
+	for j, rank := range e.run(p.run) {
+		x[e.site[j]] = e.rows[e.site[j]].Token(int(rank))
+	}
+	e.succeed(p)
+	return e.base + p.cost, true
+}
+
+// succeed pushes the successors of p, whose run the last of them may take over.
+func (e *ranked) succeed(p pick) {
+	if up := int(p.at) + 1; up < len(e.site) {
+		step := e.step(e.site[up], 1)
+		e.push(p, up, 1, p.cost+step, -1)
+		if p.at >= 0 && e.run(p.run)[p.at] == 1 {
+			e.push(p, up, 1, p.cost-e.step(e.site[p.at], 1)+step, int(p.at))
+		}
+	}
+	if p.at >= 0 {
+		i := e.site[p.at]
+		rank := int(e.run(p.run)[p.at]) + 1
+		if _, _, ok := e.rows[i].At(rank); ok {
+			e.push(p, int(p.at), int32(rank), p.cost+e.step(i, rank), -1)
+		}
+	}
+	e.free = append(e.free, p.run)
+}
+
+// push adds p with another rank at site at, and rank 0 at site back if ≥ 0.
+func (e *ranked) push(p pick, at int, rank int32, cost float64, back int) {
+	run := e.newRun()
+	copy(e.run(run), e.run(p.run))
+	e.run(run)[at] = rank
+	if back >= 0 {
+		e.run(run)[back] = 0
+	}
+	e.heap = append(e.heap, pick{cost: max(cost, p.cost), at: int32(at), run: run})
+	for i := len(e.heap) - 1; i > 0; {
+		up := (i - 1) / 2
+		if e.heap[i].compare(e.heap[up]) >= 0 {
+			break
+		}
+		e.heap[i], e.heap[up] = e.heap[up], e.heap[i]
+		i = up
+	}
+}
+
+// pop removes the cheapest pick.
+func (e *ranked) pop() pick {
+	h := e.heap
+	p, last := h[0], len(h)-1
+	h[0] = h[last]
+	h = h[:last]
+	for i := 0; ; {
+		down := 2*i + 1
+		if down >= len(h) {
+			break
+		}
+		if down+1 < len(h) && h[down+1].compare(h[down]) < 0 {
+			down++
+		}
+		if h[down].compare(h[i]) >= 0 {
+			break
+		}
+		h[i], h[down] = h[down], h[i]
+		i = down
+	}
+	e.heap = h
+	return p
+}

@@ -1,0 +1,72 @@
+package novelty
+
+import (
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/lead"
+)
+
+// corpusSearch finds the cheapest sequence that is not in a corpus by branch
+// and bound: follow the sequences of the corpus from the cheapest token of
+// each site on; where a token leaves the corpus, the rest of the sequence is
+// free and takes its cheapest tokens. A branch ends when it costs as much as
+// the best sequence found. Corpora are thin, so that one way along the most
+// likely tokens and a few steps beside it are all there is to do.
+type corpusSearch struct {
+	corpus Corpus
+	rows   []*lead.Row
+	rest   []float64 // rest[i]: cost of the cheapest tokens from site i on
+	x      []int32   // the branch
+	best   []int32
+	cost   float64 // of best
+}
+
+// find stores the cheapest novel sequence in s.best and returns false if there
+// is none. Every row must have a token of finite cost.
+func (s *corpusSearch) find(corpus Corpus, all []*lead.Row) bool {
+	s.corpus, s.rows = corpus, all
+	n := len(all)
+	if s.x == nil {
+		s.x, s.best, s.rest = make([]int32, n), make([]int32, n), make([]float64, n+1)
+	}
+	for i := n - 1; i >= 0; i-- {
+		_, c, _ := all[i].At(0)
+		s.rest[i] = s.rest[i+1] + c
+	}
+	s.cost = math.Inf(1)
+	s.walk(0, corpus.Start(), 0)
+	return !math.IsInf(s.cost, 1)
+}
+
+// walk visits the sequences that begin with x[:i], which leads to state and
+// costs so far.
+func (s *corpusSearch) walk(i, state int, so float64) {
+	if i == len(s.x) {
+		if !s.corpus.Accepting(state) && so < s.cost {
+			s.keep(i, so)
+		}
+		return
+	}
+	for rank := 0; ; rank++ {
+		token, cost, ok := s.rows[i].At(rank)
+		if !ok || so+cost+s.rest[i+1] >= s.cost {
+			return
+		}
+		s.x[i] = token
+		next := s.corpus.Next(state, token)
+		if next < 0 { // later tokens cost more, wherever they lead
+			s.keep(i+1, so+cost+s.rest[i+1])
+			return
+		}
+		s.walk(i+1, next, so+cost)
+	}
+}
+
+// keep takes x[:i] and the cheapest tokens after it for the best sequence.
+func (s *corpusSearch) keep(i int, cost float64) {
+	s.cost = cost
+	copy(s.best, s.x[:i])
+	for ; i < len(s.x); i++ {
+		s.best[i] = s.rows[i].Token(0)
+	}
+}

@@ -1,0 +1,57 @@
+package novelty
+
+import "github.com/gibbsite-go/gibbsite/constraint"
+
+// Seen is a set of sequences. Sequences have as many tokens as the model has
+// sites, padding included. A set that can fail is a [Fallible]; one that is a
+// finite automaton is a [Corpus].
+//
+// Contains may be called by several goroutines at once, but not during Add.
+type Seen interface {
+	// Contains reports whether x is in the set. It does not keep x.
+	Contains(x []int32) bool
+
+	// Add puts x into the set and reports whether it was not there. It does
+	// not keep x.
+	Add(x []int32) bool
+}
+
+// Fallible is a set that can fail, such as one in a database.
+type Fallible interface {
+	Seen
+
+	// Err is asked after every call of another method. Once it returns an error
+	// the results of that call are not used.
+	Err() error
+}
+
+// Corpus is a set that is a finite automaton itself, and so can be searched
+// and summed over. A *[constraint.Lexicon] is one, and so is whatever embeds it.
+// A state from which nothing can be accepted should be dead: searches walk
+// through all others.
+type Corpus interface {
+	Seen
+	constraint.Automaton
+
+	// Len returns the number of sequences. The automaton changes only when it
+	// does.
+	Len() int
+}
+
+// keys is a set of sequences by their keys.
+type keys struct {
+	key   func(x []int32) string
+	known map[string]struct{}
+}
+
+func (k *keys) Contains(x []int32) bool {
+	_, ok := k.known[k.key(x)]
+	return ok
+}
+
+func (k *keys) Add(x []int32) bool {
+	s := k.key(x)
+	_, ok := k.known[s]
+	k.known[s] = struct{}{}
+	return !ok
+}

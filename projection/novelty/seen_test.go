@@ -1,0 +1,49 @@
+package novelty
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A corpus is one by its methods: what embeds a lexicon draws jointly, too, and
+// hears about its errors. A set that is none projects, and is refused by Compile.
+func TestAnyFormOfACorpusIsTheSame(t *testing.T) {
+	type wrapped struct{ *constraint.Lexicon }
+	v := []float32{0, 1, 2, 0, 1, 0}
+	draw := func(set Seen) []int32 {
+		s, err := Projector{Seen: set}.Compile(t.Context(), 3, 2)
+		require.NoError(t, err)
+		x := make([]int32, 3)
+		_, err = s.Draw(x, v, rand.NewPCG(1, 1))
+		require.NoError(t, err)
+		return x
+	}
+	lexicon := func() *constraint.Lexicon {
+		l := new(constraint.Lexicon)
+		l.Add([]int32{1, 0, 0})
+		return l
+	}
+	want := draw(lexicon())
+	assert.Equal(t, want, draw(wrapped{lexicon()}))
+	assert.Equal(t, want, draw(&wrapped{lexicon()}))
+
+	_, err := Projector{Seen: plainSet{}}.Compile(t.Context(), 3, 2)
+	require.ErrorContains(t, err, "want a Corpus")
+	s, err := Projector{Seen: brokenCorpus{lexicon()}}.Compile(t.Context(), 3, 2)
+	require.NoError(t, err)
+	_, err = s.Draw(make([]int32, 3), v, rand.NewPCG(1, 1))
+	require.ErrorIs(t, err, errDisk)
+	_, err = s.LogZ(v)
+	require.ErrorIs(t, err, errDisk)
+	_, err = s.Project(t.Context(), 0, v, 1, .5, nil)
+	require.ErrorIs(t, err, errDisk)
+}
+
+// brokenCorpus has lost its disk.
+type brokenCorpus struct{ *constraint.Lexicon }
+
+func (brokenCorpus) Err() error { return errDisk }

@@ -1,0 +1,44 @@
+package proximal
+
+import "math"
+
+// Certificate says how good a solution is. The numbers are computed from the
+// solution alone, so they hold whatever the iteration did.
+type Certificate struct {
+	// Violation is the largest amount by which an inequality fails, in the
+	// units of its row.
+	Violation float64
+
+	// Gap is the duality gap of the penalty form: the objective at z is at most
+	// this much above its minimum, and so ½‖z − z*‖² ≤ Gap. In the hard form it
+	// is Σ_j |support_j(y_j) − y_j·t_j|, how far multipliers and slacks are
+	// from excluding each other. With curved inequalities it is that of the
+	// last linearisation.
+	Gap float64
+
+	// Contradiction says that no z satisfies the rows, and that z solves the
+	// penalty form with γ = SoftGamma instead.
+	Contradiction bool
+
+	// Steps and Inner count the Newton steps and the conjugate gradient steps;
+	// Outer counts linearisations.
+	Steps, Inner, Outer int
+}
+
+// certify measures z, which has just been solved for.
+func (w *newton) certify(c *Certificate, z []float64, scale float64) {
+	c.Violation, c.Gap = w.floor, 0
+	c.Contradiction = c.Contradiction || w.floor > leastSlack
+	for j := range w.len() {
+		t := w.dot(j, z)
+		far := w.distance(j, t)
+		c.Violation = max(c.Violation, far*w.norm[j])
+		gap := w.support(j, w.y[j]) - float64(w.y[j]*t)
+		if math.IsInf(w.cap[j], 1) {
+			gap = math.Abs(gap)
+		} else {
+			gap += float64(w.cap[j] * far)
+		}
+		c.Gap += gap / scale
+	}
+}

@@ -1,0 +1,90 @@
+package proximal
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+)
+
+// ContradictionError says that linear rows exclude each other, and proves it:
+// with the multipliers w, the sum Σ_j w_j·(a_j·z) would have to be at most
+// −Slack, but it is zero, up to Slope·‖z‖ for rounding, for every z. It wraps
+// [constraint.ErrInfeasible].
+type ContradictionError struct {
+	Rows         []int // that take part, in the order of the system
+	Multiplier   []float64
+	Slack, Slope float64
+	Names        []string // of the rows, if the system names them
+}
+
+func (e *ContradictionError) Error() string {
+	names := e.Names
+	if names == nil {
+		for _, j := range e.Rows {
+			names = append(names, fmt.Sprintf("row %d", j))
+		}
+	}
+	more := ""
+	if len(names) > 4 {
+		more = fmt.Sprintf(" and %d more", len(names)-4)
+		names = names[:4]
+	}
+	return fmt.Sprintf("proximal: %s%s exclude each other: %v", strings.Join(names, ", "), more, constraint.ErrInfeasible)
+}
+
+// Unwrap returns [constraint.ErrInfeasible].
+func (e *ContradictionError) Unwrap() error { return constraint.ErrInfeasible }
+
+// contradicts reports whether p, a change of multipliers, proves that the first
+// m rows exclude each other, see [ContradictionError]: no z of norm up to
+// farReach satisfies them.
+func (w *newton) contradicts(m, rows int) bool {
+	slack, total := 0.0, 0.0
+	clear(w.sum)
+	for j, p := range w.p[:m] {
+		if j >= rows { // tangents exclude nothing
+			w.p[j] = 0
+			continue
+		}
+		if p > 0 && math.IsInf(w.hi[j], 1) || p < 0 && math.IsInf(w.lo[j], -1) {
+			w.p[j] = 0
+		}
+		if p := w.p[j]; p != 0 {
+			slack -= w.support(j, p)
+			total += math.Abs(p)
+			w.axpy(j, p, w.sum)
+		}
+	}
+	return slack > leastSlack*total && slack > farReach*math.Sqrt(dot(w.sum, w.sum))
+}
+
+const (
+	farReach   = 1e6  // in units of data of order 1
+	leastSlack = 1e-9 // contradictions below it pass for rounding errors
+)
+
+// explain makes an error of the proof in p.
+func (w *newton) explain(name func(row int) string) error {
+	e := &ContradictionError{}
+	largest := 0.0
+	for _, p := range w.p {
+		largest = max(largest, math.Abs(p))
+	}
+	clear(w.sum)
+	for j, p := range w.p {
+		// Rows that only cancel rounding errors are no part of the story.
+		if math.Abs(p) > 1e-6*largest {
+			e.Rows = append(e.Rows, int(w.origin[j]))
+			e.Multiplier = append(e.Multiplier, p/w.factor[j])
+			e.Slack -= w.support(j, p)
+			w.axpy(j, p, w.sum)
+			if name != nil {
+				e.Names = append(e.Names, name(int(w.origin[j])))
+			}
+		}
+	}
+	e.Slope = math.Sqrt(dot(w.sum, w.sum))
+	return e
+}

@@ -1,0 +1,60 @@
+package proximal
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
+
+// Gamma is a schedule of penalties: γ for the step from time from to time to,
+// 1 ≥ from > to ≥ 0. Schedules matter little (Narasimhan et al. 2025, section
+// 5); the hard form is what they tend to.
+type Gamma func(from, to float64) float64
+
+// ExpGamma returns γ = min(exp(1/(1−ᾱ(to))), limit), the schedule of Narasimhan
+// et al. 2025; a limit of 0 means their 1e5. alpha is the signal level of the
+// process, ᾱ. It starts near e, and is at its limit where ᾱ > 1 − 1/log limit.
+func ExpGamma(alpha func(t float64) float64, limit float64) Gamma {
+	if limit == 0 {
+		limit = SoftGamma
+	}
+	top := simd.Log(limit)
+	return func(_, to float64) float64 {
+		x := 1 / (1 - alpha(to))
+		if !(x < top) {
+			return limit
+		}
+		return simd.Exp(x)
+	}
+}
+
+// PowerGamma returns γ = limit·(1−to)^power, which is linear for 1 and
+// quadratic for 2; a limit of 0 means 1e5. It panics unless power > 0.
+func PowerGamma(power, limit float64) Gamma {
+	if !(power > 0) {
+		panic(fmt.Sprintf("proximal: PowerGamma: power = %v, want > 0", power))
+	}
+	if limit == 0 {
+		limit = SoftGamma
+	}
+	return func(_, to float64) float64 {
+		if to >= 1 {
+			return 0
+		}
+		return limit * simd.Exp(power*simd.Log(1-to))
+	}
+}
+
+// ConstantGamma returns the same γ at all times.
+func ConstantGamma(gamma float64) Gamma {
+	return func(_, _ float64) float64 { return gamma }
+}
+
+// at returns γ for a step, +Inf for no schedule.
+func (g Gamma) at(from, to float64) float64 {
+	if g == nil {
+		return math.Inf(1)
+	}
+	return g(from, to)
+}

@@ -1,0 +1,209 @@
+package proximal
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/projection"
+)
+
+// Solver solves one proximal problem after the other for the same constraint,
+// each from the multipliers of the one before. It is not safe for concurrent
+// use; clones are, beside each other. Once warm it allocates nothing.
+type Solver struct {
+	metric func(dst, v []float64, t float64) // or nil
+	soften bool
+	name   func(row int) string // or nil
+	iter   *newton
+	curves *curves // or nil
+
+	caps  float64 // γ/2 that the caps are set for, times scale
+	scale float64 // of the metric: the iteration works with P/scale
+	time  float64 // of the metric
+	base  *slabs  // the rows without tangents
+	hasty bool    // few linearisations will do
+}
+
+// newSolver returns a solver with no multipliers.
+func newSolver(rows *slabs, curved constraint.Curved, metric func(dst, v []float64, t float64), soften bool, name func(int) string) *Solver {
+	s := &Solver{metric: metric, soften: soften, name: name, scale: 1, base: rows, caps: math.NaN()}
+	if curved != nil && curved.Len() > 0 {
+		s.curves = newCurves(rows.n, curved)
+		rows = s.curves.extend(rows)
+	}
+	s.iter = newNewton(rows, metric != nil)
+	if metric != nil {
+		s.At(1)
+	}
+	return s
+}
+
+// SoftGamma is the weight γ that the rows have in the answer to a
+// contradiction, the bound that Narasimhan et al. 2025 put on theirs.
+const SoftGamma = 1e5
+
+// Solve stores in z the point of the feasible set that is nearest to v,
+//
+//	argmin_z ½‖z−v‖²  over  f(z) ≤ 0,
+//
+// in the metric of the recipe if it has one. z and v may be the same slice.
+//
+// If the rows exclude each other, the error is a *[ContradictionError], unless
+// the recipe says Soften, and z holds the answer of the penalty form with γ =
+// [SoftGamma]. If the iteration fails, the error is a *[projection.NotConverged] and z the
+// best iterate. A v that is not finite is an error and leaves z alone.
+func (s *Solver) Solve(z, v []float64) (Certificate, error) { return s.Penalised(z, v, math.Inf(1)) }
+
+// Penalised stores in z the solution of the penalty form,
+//
+//	argmin_z ½‖z−v‖² + (γ/2)·Σ_j max(0, f_j(z)),
+//
+// which is that of Solve for every γ/2 above the largest multiplier of the
+// latter. γ ≥ 0; +Inf is Solve.
+func (s *Solver) Penalised(z, v []float64, gamma float64) (Certificate, error) {
+	n := s.iter.n
+	check.Len("proximal", "z", len(z), n)
+	check.Len("proximal", "v", len(v), n)
+	if !(gamma >= 0) {
+		return Certificate{}, fmt.Errorf("proximal: γ = %v, want ≥ 0", gamma)
+	}
+	size := 1.0
+	for i, x := range v {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return Certificate{}, fmt.Errorf("proximal: v[%d] = %v, want finite", i, x)
+		}
+		size = max(size, math.Abs(x))
+	}
+	s.limit(gamma / 2 * s.scale)
+	if s.curves != nil {
+		return s.curved(z, v, gamma, size)
+	}
+	c, err := s.linear(v, proxTol*size)
+	for i, x := range v {
+		z[i] = x + s.iter.pc[i]
+	}
+	s.iter.certify(&c, z, s.scale)
+	return c, err
+}
+
+// linear finds multipliers for the prediction v; c and pc follow from them.
+func (s *Solver) linear(v []float64, tol float64) (cert Certificate, err error) {
+	w := s.iter
+	m := s.iterated()
+	hard := math.IsInf(s.caps, 1)
+	contradiction := func() bool { return hard && w.contradicts(m, s.base.len()) }
+	residual := w.run(v, m, tol, contradiction)
+	cert.Steps, cert.Inner, cert.Outer = w.steps, w.inner, w.outer
+	excluded := residual > tol && contradiction()
+	if !excluded && m < w.len() {
+		if excluded = !w.closed(v); excluded {
+			clear(w.p[:m])
+		}
+	}
+	switch {
+	case excluded:
+		if !s.soften {
+			err = w.explain(s.name)
+		}
+		caps := s.caps
+		s.limit(SoftGamma / 2 * s.scale)
+		clear(w.y)
+		cert, soft := s.linear(v, tol)
+		cert.Contradiction = true
+		s.limit(caps)
+		clear(w.y) // they show no way to anything
+		if err == nil {
+			err = soft
+		}
+		return cert, err
+	case residual > tol:
+		if residual = w.ascend(v, m, fallbackSweeps, tol); !(residual <= tol) {
+			err = &projection.NotConverged{Method: "proximal", Residual: residual, Want: tol, Iterations: w.steps + fallbackSweeps}
+		}
+		if m < w.len() {
+			w.closed(v)
+		}
+	}
+	return cert, err
+}
+
+// fallbackSweeps bounds coordinate ascent; a sweep costs as much as a step of
+// conjugate gradients on all rows.
+const fallbackSweeps = 20000
+
+// iterated returns the number of rows that the iteration is for: all of them
+// if something couples variables that the rows do not.
+func (s *Solver) iterated() int {
+	if s.iter.apply != nil || s.curves != nil {
+		return s.iter.len()
+	}
+	return s.iter.coupled
+}
+
+// limit sets the caps of the multipliers to κ per row as it was given.
+func (s *Solver) limit(kappa float64) {
+	if kappa == s.caps {
+		return
+	}
+	s.caps = kappa
+	for j, norm := range s.iter.norm {
+		s.iter.cap[j] = kappa * norm
+	}
+}
+
+// At sets the time of the metric, 1 until then. Multipliers stay. Without a
+// metric it does nothing.
+func (s *Solver) At(t float64) {
+	if s.metric == nil || s.iter.apply != nil && s.time == t {
+		return
+	}
+	s.time = t
+	w := s.iter
+	// P may be of any size; the iteration wants one of order 1. A vector of
+	// fixed signs sees about the mean of the diagonal of P.
+	for i := range w.sum {
+		w.sum[i] = 1
+		if (uint32(i)*0x9E3779B9)>>31 == 1 {
+			w.sum[i] = -1
+		}
+	}
+	s.metric(w.pd, w.sum, t)
+	s.scale = 1
+	if q := dot(w.sum, w.pd) / float64(w.n); q > 0 && !math.IsInf(q, 1) {
+		s.scale = q
+	}
+	s.caps = math.NaN()
+	if w.apply == nil {
+		w.apply = func(dst, src []float64) {
+			s.metric(dst, src, s.time)
+			for i := range dst {
+				dst[i] /= s.scale
+			}
+		}
+	}
+}
+
+// Reset forgets the multipliers.
+func (s *Solver) Reset() { clear(s.iter.y) }
+
+// Multipliers stores the multipliers of the last solution, by row of the
+// system as it was given: z = v − P·Σ_j y_j·a_j. A positive one pulls from the
+// upper side. Rows without bounds get 0.
+func (s *Solver) Multipliers(y []float64) {
+	clear(y)
+	w := s.iter
+	for j, o := range w.origin {
+		y[o] = w.y[j] / w.factor[j] / s.scale
+	}
+}
+
+// Clone returns a solver for the same constraint, with no multipliers.
+func (s *Solver) Clone() *Solver {
+	var f constraint.Curved
+	if s.curves != nil {
+		f = s.curves.Curved
+	}
+	return newSolver(s.base, f, s.metric, s.soften, s.name)
+}

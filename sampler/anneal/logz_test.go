@@ -1,0 +1,202 @@
+package anneal
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// fourPointNine standard errors are a normal tail of 1e-6, two-sided.
+const fourPointNine = 4.9
+
+func isingLogZ(t *testing.T) (*model.Ising, float64) {
+	m, err := model.NewIsing(model.Lattice{3, 3}, 0.3, 0.1)
+	require.NoError(t, err)
+	_, logZ := exact.Law(m)
+	return m, logZ
+}
+
+func TestAIS(t *testing.T) {
+	m, logZ := isingLogZ(t)
+	var values []float64
+	for _, workers := range []int{1, 3} {
+		res, err := AIS(context.Background(), m, mcmc.Gibbs{}, AISConfig{Chains: 200, Seed: 1, Stages: 20, Workers: workers})
+		require.NoError(t, err)
+		assert.InDelta(t, logZ, res.Value, fourPointNine*res.StdErr)
+		assert.Less(t, res.StdErr, 0.05)
+		assert.Greater(t, res.ESS, 100.0)
+		assert.Less(t, res.ESS, 200.0)
+		assert.Len(t, res.States, 200*9)
+		values = append(values, res.Value)
+	}
+	assert.Equal(t, values[0], values[1], "workers change nothing")
+	more, err := AIS(context.Background(), m, mcmc.Gibbs{}, AISConfig{Chains: 200, Seed: 1, Stages: 20, Moves: 3})
+	require.NoError(t, err)
+	assert.NotEqual(t, values[0], more.Value)
+	assert.InDelta(t, logZ, more.Value, fourPointNine*more.StdErr)
+}
+
+func TestAISErrors(t *testing.T) {
+	m := exact.NewQuadratic(3, 1)
+	never := energy.Func{Sites: 2, Levels: 2, E: func([]int32) float64 { return math.Inf(1) }}
+	broken := energy.Func{Sites: 2, Levels: 2, E: func([]int32) float64 { return math.NaN() }}
+	for want, c := range map[string]struct {
+		m      energy.Model
+		method sampler.Method
+		cfg    AISConfig
+	}{
+		"method = nil":                              {m, nil, AISConfig{}},
+		"AIS: model = nil":                          {nil, mcmc.Gibbs{}, AISConfig{}},
+		"AISConfig.Chains = 1, want ≥ 2":            {m, mcmc.Gibbs{}, AISConfig{Chains: 1}},
+		"AISConfig.Workers = -1":                    {m, mcmc.Gibbs{}, AISConfig{Workers: -1}},
+		"AISConfig.Stages = -1":                     {m, mcmc.Gibbs{}, AISConfig{Stages: -1}},
+		"AISConfig.Moves = -1":                      {m, mcmc.Gibbs{}, AISConfig{Moves: -1}},
+		"AIS: Schedule(0) = 0.1, want 0":            {m, mcmc.Gibbs{}, AISConfig{Schedule: Linear(0.1, 1)}},
+		"AIS: Schedule(1) = 0.5, want 1":            {m, mcmc.Gibbs{}, AISConfig{Schedule: Linear(0, 0.5)}},
+		"AIS: Schedule(1/200) = -0.005, want withi": {m, mcmc.Gibbs{}, AISConfig{Schedule: Linear(0, -1)}},
+		"GWG: Flips = -1":                           {m, mcmc.GWG{Flips: -1}, AISConfig{}},
+		"all 64 chains began at states of probabil": {never, mcmc.Gibbs{}, AISConfig{}},
+		"chain 0, stage 0: energy = NaN":            {broken, mcmc.Gibbs{}, AISConfig{}},
+	} {
+		_, err := AIS(context.Background(), c.m, c.method, c.cfg)
+		assert.ErrorContains(t, err, want)
+	}
+	_, err := AIS(context.Background(), never, mcmc.Gibbs{}, AISConfig{})
+	assert.ErrorIs(t, err, sampler.ErrZero)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err = AIS(ctx, m, mcmc.Gibbs{}, AISConfig{})
+	assert.ErrorIs(t, err, context.Canceled)
+	sometimes := energy.Func{Sites: 1, Levels: 3, E: func(x []int32) float64 {
+		if x[0] == 2 {
+			return math.Inf(1)
+		}
+		return 0
+	}}
+	_, err = AIS(context.Background(), sometimes, mcmc.DULA{StepSize: 100}, AISConfig{})
+	assert.NoError(t, err, "a table that knows the hole never leads into it")
+}
+
+func TestSteppingStone(t *testing.T) {
+	m, logZ := isingLogZ(t)
+	holed := exact.NewRugged(4, 3, 1, 0.5, 6).Holed()
+	_, holedZ := exact.Law(holed)
+	for _, c := range []struct {
+		m      energy.Model
+		method sampler.Method
+		logZ   float64
+	}{{m, mcmc.Gibbs{}, logZ}, {m, mcmc.DMALA{}, logZ}, {holed, mcmc.Metropolis{}, holedZ}, {holed, mcmc.BlockGibbs{Blocks: [][]int{{0, 1}, {1, 2}, {2, 3}}}, holedZ}} {
+		cfg := SteppingStoneConfig{Chains: 4, Seed: 3, Stages: 6, Warmup: 100, Draws: 300, Workers: 1}
+		z, err := SteppingStone(context.Background(), c.m, c.method, cfg)
+		require.NoError(t, err)
+		assert.InDelta(t, c.logZ, z.Value, fourPointNine*z.StdErr)
+		assert.True(t, z.StdErr > 0 && z.StdErr < 0.2, "%+v", z)
+		cfg.Workers = 3
+		again, err := SteppingStone(context.Background(), c.m, c.method, cfg)
+		require.NoError(t, err)
+		assert.Equal(t, z, again, "workers change nothing")
+	}
+	// The twin's chains do not leave their targets invariant.
+	z, err := SteppingStone(context.Background(), m, mcmc.DULA{StepSize: 2}, SteppingStoneConfig{Seed: 3})
+	require.NoError(t, err)
+	assert.Greater(t, math.Abs(z.Value-logZ), fourPointNine*z.StdErr)
+}
+
+func TestSteppingStoneOnAFlatModel(t *testing.T) {
+	flat := energy.Func{Sites: 3, Levels: 2, E: func([]int32) float64 { return 7 }}
+	z, err := SteppingStone(context.Background(), flat, mcmc.Gibbs{}, SteppingStoneConfig{Chains: 2, Stages: 3, Warmup: -1, Draws: 6})
+	require.NoError(t, err)
+	assert.InDelta(t, 3*math.Ln2-7, z.Value, 1e-12)
+	assert.InDelta(t, 0, z.StdErr, 1e-12)
+}
+
+func TestSteppingStoneErrors(t *testing.T) {
+	m := exact.NewQuadratic(3, 1)
+	never := energy.Func{Sites: 2, Levels: 2, E: func([]int32) float64 { return math.Inf(1) }}
+	broken := energy.Func{Sites: 2, Levels: 2, E: func([]int32) float64 { return math.NaN() }}
+	for want, c := range map[string]struct {
+		m      energy.Model
+		method sampler.Method
+		cfg    SteppingStoneConfig
+	}{
+		"method = nil":                      {m, nil, SteppingStoneConfig{}},
+		"SteppingStone: model = nil":        {nil, mcmc.Gibbs{}, SteppingStoneConfig{}},
+		"Chains = -1":                       {m, mcmc.Gibbs{}, SteppingStoneConfig{Chains: -1}},
+		"Stages = -1":                       {m, mcmc.Gibbs{}, SteppingStoneConfig{Stages: -1}},
+		"Draws = 5, want ≥ 6":               {m, mcmc.Gibbs{}, SteppingStoneConfig{Draws: 5}},
+		"Warmup = -2":                       {m, mcmc.Gibbs{}, SteppingStoneConfig{Warmup: -2}},
+		"SteppingStone: Schedule(0) = 1":    {m, mcmc.Gibbs{}, SteppingStoneConfig{Schedule: Linear(1, 0)}},
+		"states of probability zero":        {never, mcmc.Gibbs{}, SteppingStoneConfig{}},
+		"energy of a uniform draw = NaN":    {broken, mcmc.Gibbs{}, SteppingStoneConfig{}},
+		"Scan = chromatic needs an energy.": {m, mcmc.Gibbs{Scan: mcmc.Chromatic}, SteppingStoneConfig{}},
+	} {
+		_, err := SteppingStone(context.Background(), c.m, c.method, c.cfg)
+		assert.ErrorContains(t, err, want)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err := SteppingStone(ctx, m, mcmc.Gibbs{}, SteppingStoneConfig{})
+	assert.ErrorIs(t, err, context.Canceled)
+}
+
+// Steep energies stay in log space.
+func TestLogZOfSteepEnergies(t *testing.T) {
+	m := energy.Func{Sites: 2, Levels: 2, E: func(x []int32) float64 { return -1e6 * float64(x[0]+x[1]) }}
+	ais, err := AIS(context.Background(), m, mcmc.Gibbs{}, AISConfig{})
+	require.NoError(t, err)
+	assert.InDelta(t, 2e6, ais.Value, 10)
+	z, err := SteppingStone(context.Background(), m, mcmc.Gibbs{}, SteppingStoneConfig{})
+	require.NoError(t, err)
+	assert.InDelta(t, 2e6, z.Value, fourPointNine*z.StdErr)
+	assert.Less(t, z.StdErr, 0.1)
+}
+
+func TestLogMeanExp(t *testing.T) {
+	inf := math.Inf(-1)
+	v, r := logMeanExp([]float64{inf, 1000 + math.Log(3), 1000 + math.Log(1)})
+	assert.InDelta(t, 1000+math.Log(4.0/3), v, 1e-12)
+	// Weights 0, 3, 1 around 4/3: Σ d² = (4/3)² + (5/3)² + (1/3)² = 42/9.
+	assert.InDelta(t, math.Sqrt(42.0/9/6)/(4.0/3), r, 1e-12)
+	v, _ = logMeanExp([]float64{inf, inf})
+	assert.Equal(t, inf, v)
+	assert.Equal(t, []float64{0, 0.25, 1}, []float64{Power(2)(0), Power(2)(0.5), Power(2)(1)})
+}
+
+func ExampleAIS() {
+	m, err := model.NewIsing(model.Lattice{4, 4}, 0.2, 0.2)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	res, err := AIS(context.Background(), m, mcmc.Gibbs{}, AISConfig{Seed: 1})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("log Z = %.2f ± %.2f, exactly 12.60\n", res.Value, res.StdErr)
+	// Output: log Z = 12.57 ± 0.02, exactly 12.60
+}
+
+func ExampleSteppingStone() {
+	m, err := model.NewIsing(model.Lattice{4, 4}, 0.2, 0.2)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	z, err := SteppingStone(context.Background(), m, mcmc.Gibbs{}, SteppingStoneConfig{Seed: 1})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("log Z = %.2f ± %.2f, exactly 12.60\n", z.Value, z.StdErr)
+	// Output: log Z = 12.59 ± 0.01, exactly 12.60
+}

@@ -1,0 +1,232 @@
+package diagnose
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/dsp/fourier"
+)
+
+// MinDraws is the fewest draws per chain whose halves have the two
+// autocovariances that the first pair of Geyer's sequence needs.
+const MinDraws = 6
+
+// ESSBulk returns the bulk effective sample size of draws[chain][draw]: that of
+// the mean of the rank-normalised split chains (Vehtari et al. 2021). It tells how well the centre of the distribution was explored, and is
+// defined even where the variance is not.
+//
+// The effective sample size of m half-chains of n draws, S = mn, is S/τ̂,
+//
+//	τ̂ = −1 + 2 Σ_{t<T} ρ̂_t + ρ̂_T,   ρ̂_t = 1 − (W − γ̂_t)/(B/n + W(n−1)/n),
+//
+// γ̂_t the mean autocovariance at lag t, W and B as in [RHatBasic], and ρ̂
+// truncated and made monotone by pairs (Vehtari et al. 2021, section 3.2, after
+// Geyer 1992). It may exceed S, for anticorrelated chains, but is held below
+// S·log₁₀ S as in Stan and in the R package posterior.
+//
+// All chains need the same length, at least 6 draws ([ErrTooFew]). Constant
+// draws give [ErrConstant], NaN and infinite draws a [*NotFinite]. The draws
+// are not modified. It takes O(S log S) time and O(S) memory.
+func ESSBulk(draws [][]float64) (float64, error) {
+	ess, err := 0.0, checkDraws(draws, MinDraws)
+	if err == nil {
+		ess, err = effective(rankNormalize(splitChains(draws)))
+	}
+	if err != nil {
+		return 0, fmt.Errorf("diagnose: ESSBulk: %w", err)
+	}
+	return ess, nil
+}
+
+// ESSTail returns the tail effective sample size of draws[chain][draw]: the
+// smaller of those of the indicators x ≤ q for the 5 % and the 95 % quantile q
+// (Vehtari et al. 2021). See [ESSBulk] for errors.
+//
+// An indicator that is constant is passed over: if a twentieth or more of the
+// draws have the largest value, the 95 % quantile is that value, and every
+// draw is ≤ q. (The R package posterior answers NA there.) If both are
+// constant, the error is [ErrConstant].
+func ESSTail(draws [][]float64) (float64, error) {
+	ess, err := 0.0, checkDraws(draws, MinDraws)
+	if err == nil {
+		ess, err = essTail(draws, sorted(draws))
+	}
+	if err != nil {
+		return 0, fmt.Errorf("diagnose: ESSTail: %w", err)
+	}
+	return ess, nil
+}
+
+// ESSMean returns the effective sample size of draws[chain][draw] for their
+// mean: that of the split chains themselves, without ranks (Vehtari et al.
+// 2021, section 3.2). See [ESSBulk] for the formula and the errors; [ErrRange]
+// if the variance is not a positive finite float64.
+func ESSMean(draws [][]float64) (float64, error) {
+	ess, err := essMean(draws)
+	if err != nil {
+		return 0, fmt.Errorf("diagnose: ESSMean: %w", err)
+	}
+	return ess, nil
+}
+
+// Autocorrelation returns the autocorrelations of x at the lags 0…len(x)−1,
+//
+//	ρ_t = Σ_{i<n−t} (x_i − x̄)(x_{i+t} − x̄) / Σ_i (x_i − x̄)²,
+//
+// the biased estimate, by fast Fourier transform. It needs at least two draws
+// ([ErrTooFew]); a constant series gives [ErrConstant], NaN and infinities a
+// [*NotFinite].
+func Autocorrelation(x []float64) ([]float64, error) {
+	if err := checkDraws([][]float64{x}, 2); err != nil {
+		return nil, fmt.Errorf("diagnose: Autocorrelation: %w", err)
+	}
+	rho := autocovariance([][]float64{x})
+	zero := rho[0]
+	if !(zero > 0) || math.IsInf(zero, 0) {
+		return nil, fmt.Errorf("diagnose: Autocorrelation: %w", ErrRange)
+	}
+	for t := range rho {
+		rho[t] /= zero
+	}
+	return rho, nil
+}
+
+func essMean(draws [][]float64) (float64, error) {
+	if err := checkDraws(draws, MinDraws); err != nil {
+		return 0, err
+	}
+	return effective(splitChains(draws))
+}
+
+// essTail takes checked draws and the same in ascending order.
+func essTail(draws [][]float64, ascending []float64) (float64, error) {
+	ess, err := math.Inf(1), ErrConstant
+	for _, p := range []float64{tail, 1 - tail} {
+		e, failed := essQuantile(draws, quantile(ascending, p))
+		if errors.Is(failed, ErrConstant) {
+			continue
+		}
+		if failed != nil {
+			return 0, failed
+		}
+		ess, err = min(ess, e), nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("both tails: %w", err)
+	}
+	return ess, nil
+}
+
+// essQuantile returns the effective sample size of the indicator x ≤ q.
+func essQuantile(draws [][]float64, q float64) (float64, error) {
+	below := newDraws(len(draws), len(draws[0]))
+	for c, x := range draws {
+		for i, v := range x {
+			if v <= q {
+				below[c][i] = 1
+			}
+		}
+	}
+	return effective(splitChains(below))
+}
+
+// effective returns the effective sample size of chains of equal length n ≥ 3.
+func effective(chains [][]float64) (float64, error) {
+	if isConstant(chains) {
+		return 0, ErrConstant
+	}
+	n := len(chains[0])
+	acov := autocovariance(chains)
+	within := acov[0] * float64(n) / float64(n-1) // W, whose (n−1)/n is acov[0]
+	varPlus := acov[0]
+	if len(chains) > 1 {
+		means := make([]float64, len(chains))
+		for c, x := range chains {
+			means[c], _ = meanVariance(x)
+		}
+		_, between := meanVariance(means)
+		varPlus += between
+	}
+	if !(varPlus > 0 && varPlus <= math.MaxFloat64) {
+		return 0, ErrRange
+	}
+	tau := geyer(n, func(t int) float64 { return 1 - (within-acov[t])/varPlus })
+	return capESS(float64(len(chains)*n)/tau, len(chains)*n, tau > 0), nil
+}
+
+// geyer returns τ̂ from the autocorrelations of lags below n ≥ 3. Where the
+// sources leave the choice open it follows the R package posterior: the sum
+// stops short of the last five lags and always keeps ρ̂_0.
+func geyer(n int, rho func(t int) float64) float64 {
+	kept := make([]float64, n+1)
+	even, odd := 1.0, rho(1)
+	kept[0], kept[1] = even, odd
+	t := 0
+	for t < n-5 && even+odd > 0 { // initial positive sequence
+		t += 2
+		even, odd = rho(t), rho(t+1)
+		if even+odd >= 0 {
+			kept[t], kept[t+1] = even, odd
+		}
+	}
+	last := t
+	if even > 0 { // improves the estimate for antithetic chains
+		kept[last] = even
+	}
+	for t := 2; t <= last-2; t += 2 { // initial monotone sequence
+		if before := kept[t-2] + kept[t-1]; kept[t]+kept[t+1] > before {
+			kept[t], kept[t+1] = before/2, before/2
+		}
+	}
+	tau := -1 + kept[last]
+	for _, r := range kept[:max(last, 1)] {
+		tau += 2 * r
+	}
+	return tau
+}
+
+// capESS bounds the effective size of total draws by total·log₁₀(total), and
+// returns that bound if the estimate is not valid (a τ̂ that is not positive).
+func capESS(ess float64, total int, valid bool) float64 {
+	bound := float64(total) * math.Log10(float64(total))
+	if !valid {
+		return bound
+	}
+	return min(ess, bound)
+}
+
+// autocovariance returns the mean over the chains of
+// (1/n) Σ_{i<n−t} (x_i − x̄)(x_{i+t} − x̄), t = 0…n−1. By linearity one inverse
+// transform serves all chains.
+func autocovariance(chains [][]float64) []float64 {
+	n := len(chains[0])
+	size := 1
+	for size < 2*n { // zeros keep the circular correlation from wrapping round
+		size *= 2
+	}
+	fft := fourier.NewFFT(size)
+	padded := make([]float64, size)
+	coeff := make([]complex128, size/2+1)
+	power := make([]complex128, size/2+1)
+	for _, x := range chains {
+		mean, variance := meanVariance(x)
+		if variance == 0 {
+			continue
+		}
+		for i, v := range x {
+			padded[i] = v - mean
+		}
+		fft.Coefficients(coeff, padded)
+		for k, c := range coeff {
+			power[k] += complex(real(c)*real(c)+imag(c)*imag(c), 0)
+		}
+	}
+	fft.Sequence(padded, power)
+	acov := padded[:n]
+	scale := float64(size) * float64(n) * float64(len(chains))
+	for t := range acov {
+		acov[t] /= scale
+	}
+	return acov
+}

@@ -1,0 +1,197 @@
+package diagnose
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/gibbsite-go/gibbsite/internal/npy"
+)
+
+// WriteNPY writes the values of the functions as one NumPy array of float64,
+// shape chains × [Trace.Len] × functions. A streaming trace gives
+// [ErrStreaming].
+func (t *Trace) WriteNPY(w io.Writer) error {
+	if t.streaming {
+		return fmt.Errorf("diagnose: WriteNPY: %w", ErrStreaming)
+	}
+	n, k := t.Len(), t.columns()
+	values := make([]float64, 0, t.Chains()*n*len(t.functions))
+	for c := range t.records {
+		rows := t.records[c].rows
+		for i := range n {
+			values = append(values, rows[i*k+columnFirst:(i+1)*k]...)
+		}
+	}
+	return npy.Write(w, values, t.Chains(), n, len(t.functions))
+}
+
+// WriteStatesNPY writes the states as one NumPy array of int32, shape
+// chains × [Trace.Len] × sites. It is an error if they were not kept; see
+// [Trace.KeepStates].
+func (t *Trace) WriteStatesNPY(w io.Writer) error {
+	if !t.keepStates {
+		return errors.New("diagnose: WriteStatesNPY: no states were kept")
+	}
+	n, sites := t.Len(), t.records[0].sites
+	states := make([]int32, 0, t.Chains()*n*sites)
+	for c := range t.records {
+		r := &t.records[c]
+		if n > 0 && r.sites != sites {
+			return fmt.Errorf("diagnose: WriteStatesNPY: chain %d has %d sites, want %d as chain 0", c, r.sites, sites)
+		}
+		states = append(states, r.states[:n*sites]...)
+	}
+	return npy.Write(w, states, t.Chains(), n, sites)
+}
+
+// WriteCSV writes one chain in the layout of CmdStan's files, which ArviZ reads
+// by from_cmdstan: comment lines that start with #, a line of column names and
+// one line per draw ([Trace.Len] of them). The columns are
+//
+//	lp__, accept_stat__, moves__, the functions, x.1 … x.sites
+//
+// with lp__ = −energy, accept_stat__ the acceptance probability, moves__ the
+// number of sites that changed, and the sites only if states are kept. Unknown
+// numbers are NaN, infinite ones inf and -inf; all others have the fewest
+// digits that give the same float64 back.
+//
+// As these readers demand, the name of a function must be a letter followed by
+// letters, digits and underscores, without two underscores at the end, and may
+// carry 1-based indices after dots (spin.1.3), as many for each element. Names
+// must differ, and not be x beside states. Anything else is an error, before
+// anything is written. A streaming trace gives [ErrStreaming]. It panics if
+// there is no such chain.
+func (t *Trace) WriteCSV(w io.Writer, chain int) error {
+	if chain < 0 || chain >= t.Chains() {
+		panic(fmt.Sprintf("diagnose: chain = %d, want 0 ≤ chain < %d", chain, t.Chains()))
+	}
+	if err := t.checkCSV(); err != nil {
+		return fmt.Errorf("diagnose: WriteCSV: %w", err)
+	}
+	const flush = 1 << 16 // bytes; any size that is large beside a system call
+	r, n := &t.records[chain], t.Len()
+	b := fmt.Appendf(nil, "# gibbsite draws\n# num_samples = %d\n# save_warmup = 0\n# id = %d\n", n, chain+1)
+	b = append(b, "lp__,accept_stat__,moves__"...)
+	for _, name := range t.names {
+		b = append(append(b, ','), name...)
+	}
+	sites := 0
+	if t.keepStates {
+		sites = r.sites
+	}
+	for i := range sites {
+		b = strconv.AppendInt(append(b, ",x."...), int64(i+1), 10)
+	}
+	b = append(b, '\n')
+	for i := range n {
+		row := r.rows[i*t.columns() : (i+1)*t.columns()]
+		b = appendFloat(b, 0-row[columnEnergy])
+		for _, v := range row[columnAccept:] {
+			b = appendFloat(append(b, ','), v)
+		}
+		for _, level := range r.states[i*sites : (i+1)*sites] {
+			b = strconv.AppendInt(append(b, ','), int64(level), 10)
+		}
+		b = append(b, '\n')
+		if len(b) >= flush {
+			if _, err := w.Write(b); err != nil {
+				return fmt.Errorf("diagnose: WriteCSV: %w", err)
+			}
+			b = b[:0]
+		}
+	}
+	if _, err := w.Write(b); err != nil {
+		return fmt.Errorf("diagnose: WriteCSV: %w", err)
+	}
+	return nil
+}
+
+// SaveNPY writes the file path with [Trace.WriteNPY]. The file appears only
+// when it is complete: it grows as path.partial, and an error removes that and
+// leaves what path was before.
+func (t *Trace) SaveNPY(path string) error { return saveFile(path, t.WriteNPY) }
+
+// SaveStatesNPY writes the file path with [Trace.WriteStatesNPY], as SaveNPY.
+func (t *Trace) SaveStatesNPY(path string) error { return saveFile(path, t.WriteStatesNPY) }
+
+// SaveCSV writes the files prefix_1.csv, prefix_2.csv, …, one per chain, with
+// [Trace.WriteCSV], and returns their names. Each appears only when it is
+// complete; after an error those of the chains before are there.
+func (t *Trace) SaveCSV(prefix string) (paths []string, err error) {
+	for c := range t.Chains() {
+		path := fmt.Sprintf("%s_%d.csv", prefix, c+1)
+		if err := saveFile(path, func(w io.Writer) error { return t.WriteCSV(w, c) }); err != nil {
+			return paths, err
+		}
+		paths = append(paths, path)
+	}
+	return paths, nil
+}
+
+// columnName splits what WriteCSV accepts into the name proper and its indices.
+var columnName = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9_]*)((?:\.[1-9][0-9]*)*)$`)
+
+func (t *Trace) checkCSV() error {
+	if t.streaming {
+		return ErrStreaming
+	}
+	dots := map[string]int{} // of the names seen
+	if t.keepStates {
+		dots["x"] = -1 // fits no other
+	}
+	full := map[string]bool{}
+	for _, name := range t.names {
+		part := columnName.FindStringSubmatch(name)
+		if part == nil || strings.HasSuffix(part[1], "__") {
+			return fmt.Errorf("the function name %q does not fit a column", name)
+		}
+		n := strings.Count(part[2], ".")
+		if before, ok := dots[part[1]]; full[name] || ok && before != n {
+			return fmt.Errorf("the function name %q is taken", name)
+		}
+		dots[part[1]], full[name] = n, true
+	}
+	return nil
+}
+
+// appendFloat spells infinities as CmdStan does.
+func appendFloat(b []byte, v float64) []byte {
+	switch {
+	case math.IsInf(v, 1):
+		return append(b, "inf"...)
+	case math.IsInf(v, -1):
+		return append(b, "-inf"...)
+	}
+	return strconv.AppendFloat(b, v, 'g', -1, 64)
+}
+
+// saveFile fills path.partial and then renames it.
+func saveFile(path string, write func(io.Writer) error) (err error) {
+	partial := path + ".partial"
+	f, err := os.Create(partial)
+	if err != nil {
+		return fmt.Errorf("diagnose: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(partial)
+		}
+	}()
+	if err = write(f); err != nil {
+		f.Close()
+		return err
+	}
+	if err = f.Close(); err != nil {
+		return fmt.Errorf("diagnose: %w", err)
+	}
+	if err = os.Rename(partial, path); err != nil {
+		return fmt.Errorf("diagnose: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,241 @@
+package diagnose
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mathext"
+)
+
+// Reasons why a diagnostic has no value. Errors of [RHat], [ESSBulk] and the
+// like, and those of an [Estimate], wrap one of them or a [*NotFinite].
+var (
+	// ErrConstant says that all draws are equal, so that nothing can be said
+	// about mixing. (The R package posterior answers NA.)
+	ErrConstant = errors.New("the series is constant")
+	// ErrTooFew says that the chains are too short.
+	ErrTooFew = errors.New("too few draws")
+	// ErrRange says that the draws differ but their variance underflows to 0
+	// or overflows in float64: rescale the observed function.
+	ErrRange = errors.New("the variance is outside the range of float64")
+)
+
+// NotFinite is the error of a series that holds a NaN or an infinity.
+type NotFinite struct {
+	Chain, Draw int // of the first such draw, in the order of chains
+	Value       float64
+}
+
+// Error names the draw.
+func (e *NotFinite) Error() string {
+	return fmt.Sprintf("chain %d, draw %d is %v", e.Chain, e.Draw, e.Value)
+}
+
+// RHat returns the rank-normalised split R-hat of draws[chain][draw],
+//
+//	max( R̂(z(split(x))), R̂(z(split(|x − median x|))) ),
+//
+// the larger of the bulk and the folded statistic of Vehtari, Gelman, Simpson,
+// Carpenter and Bürkner 2021 (Rank-normalization, folding, and localization: an
+// improved R-hat for assessing convergence of MCMC, Bayesian Analysis 16,
+// 667–718). Each chain is split in halves (an odd length drops its middle draw),
+// and z replaces the draws by normal scores of their ranks, ties sharing their
+// average. Values above 1.01 say that the chains have not mixed.
+//
+// R̂ is +Inf if every half is constant and they differ. If folding leaves a
+// constant, as it does for a two-valued series with as many draws of each
+// value, the bulk statistic is returned alone: then there is no spread to compare.
+// (The R package posterior answers NA there.)
+//
+// All chains need the same length, at least 4 draws ([ErrTooFew]). Constant
+// draws give [ErrConstant], NaN and infinite draws a [*NotFinite]. The draws
+// are not modified. It takes O(S log S) time and O(S) memory for S draws.
+func RHat(draws [][]float64) (float64, error) {
+	r, err := 0.0, checkDraws(draws, minRHat)
+	if err == nil {
+		r, err = rhat(draws, rankNormalize(splitChains(draws)), quantile(sorted(draws), 0.5))
+	}
+	if err != nil {
+		return 0, fmt.Errorf("diagnose: RHat: %w", err)
+	}
+	return r, nil
+}
+
+// RHatBasic returns the split R-hat of draws[chain][draw] without ranks,
+//
+//	R̂ = √( (B/W + n − 1)/n ),
+//
+// with n the length of half a chain, W the mean of the variances of the halves
+// and B/n the variance of their means (Gelman et al. 2013, Bayesian Data
+// Analysis, section 11.4; Vehtari et al. 2021). It needs finite means and variances,
+// misses chains that differ in spread alone, and exists to be compared with
+// the streaming mode of [Trace]; prefer [RHat]. Errors are those of RHat.
+func RHatBasic(draws [][]float64) (float64, error) {
+	r, err := 0.0, checkDraws(draws, minRHat)
+	if err == nil {
+		r, err = potentialScale(splitChains(draws))
+	}
+	if err != nil {
+		return 0, fmt.Errorf("diagnose: RHatBasic: %w", err)
+	}
+	return r, nil
+}
+
+// minRHat is the fewest draws per chain whose halves have variances.
+const minRHat = 4
+
+// rhat takes checked draws, the normal scores of their halves and their median.
+func rhat(draws, z [][]float64, median float64) (float64, error) {
+	bulk, err := potentialScale(z)
+	if err != nil {
+		return 0, err
+	}
+	folded, err := potentialScale(rankNormalize(splitChains(fold(draws, median))))
+	if errors.Is(err, ErrConstant) {
+		return bulk, nil
+	}
+	return max(bulk, folded), err
+}
+
+// checkDraws returns an error unless draws holds at least one chain, all of
+// one length of at least least draws, all finite and not all equal.
+func checkDraws(draws [][]float64, least int) error {
+	if len(draws) == 0 {
+		return fmt.Errorf("0 chains, want ≥ 1: %w", ErrTooFew)
+	}
+	n := len(draws[0])
+	for c, x := range draws {
+		if len(x) != n {
+			return fmt.Errorf("len(draws[%d]) = %d, want %d as in draws[0]", c, len(x), n)
+		}
+		for i, v := range x {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return &NotFinite{Chain: c, Draw: i, Value: v}
+			}
+		}
+	}
+	if n < least {
+		return tooFew(n, least)
+	}
+	if isConstant(draws) {
+		return ErrConstant
+	}
+	return nil
+}
+
+func tooFew(n, least int) error {
+	return fmt.Errorf("%d draws per chain, want ≥ %d: %w", n, least, ErrTooFew)
+}
+
+func isConstant(draws [][]float64) bool {
+	for _, x := range draws {
+		for _, v := range x {
+			if v != draws[0][0] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// splitChains returns the first halves of all chains and then the second ones,
+// as views; an odd length drops the middle draw.
+func splitChains(draws [][]float64) [][]float64 {
+	halves := make([][]float64, 0, 2*len(draws))
+	for _, x := range draws {
+		halves = append(halves, x[:len(x)/2])
+	}
+	for _, x := range draws {
+		halves = append(halves, x[(len(x)+1)/2:])
+	}
+	return halves
+}
+
+// rankNormalize replaces every draw by Φ⁻¹((r − 3/8)/(S + 1/4)), r its rank
+// among all S draws, ties sharing their average rank (Vehtari et al. 2021,
+// after Blom 1958, whose offset 3/8 it is).
+func rankNormalize(draws [][]float64) [][]float64 {
+	const blom = 3. / 8
+	type entry struct {
+		value       float64
+		chain, draw int32
+	}
+	size := len(draws) * len(draws[0])
+	order := make([]entry, 0, size)
+	for c, x := range draws {
+		for i, v := range x {
+			order = append(order, entry{v, int32(c), int32(i)})
+		}
+	}
+	slices.SortFunc(order, func(a, b entry) int {
+		switch { // there is no NaN, and this is faster than cmp.Compare
+		case a.value < b.value:
+			return -1
+		case a.value > b.value:
+			return 1
+		}
+		return 0
+	})
+
+	z := newDraws(len(draws), len(draws[0]))
+	for i := 0; i < size; {
+		j := i + 1
+		for j < size && order[j].value == order[i].value {
+			j++
+		}
+		rank := float64(i+j+1) / 2 // the ranks i+1…j
+		score := mathext.NormalQuantile((rank - blom) / (float64(size) + 1 - 2*blom))
+		for ; i < j; i++ {
+			z[order[i].chain][order[i].draw] = score
+		}
+	}
+	return z
+}
+
+// fold returns |x − median|, which turns differences in spread into
+// differences in location.
+func fold(draws [][]float64, median float64) [][]float64 {
+	folded := newDraws(len(draws), len(draws[0]))
+	for c, x := range draws {
+		for i, v := range x {
+			folded[c][i] = math.Abs(v - median)
+		}
+	}
+	return folded
+}
+
+// potentialScale returns R̂ of chains of equal length n ≥ 2.
+func potentialScale(chains [][]float64) (float64, error) {
+	if isConstant(chains) {
+		return 0, ErrConstant
+	}
+	means := make([]float64, len(chains))
+	var within float64
+	for c, x := range chains {
+		m, v := meanVariance(x)
+		means[c] = m
+		within += v / float64(len(chains))
+	}
+	_, between := meanVariance(means) // B/n
+	return scaleReduction(within, between, float64(len(chains[0])))
+}
+
+// scaleReduction returns √((n−1)/n + (B/n)/W) for chains of n draws.
+func scaleReduction(within, between, n float64) (float64, error) {
+	if within == 0 && between == 0 || !(within <= math.MaxFloat64) || !(between <= math.MaxFloat64) {
+		return 0, ErrRange
+	}
+	return math.Sqrt((n-1)/n + between/within), nil
+}
+
+// newDraws returns chains × n zeros in one allocation.
+func newDraws(chains, n int) [][]float64 {
+	flat := make([]float64, chains*n)
+	draws := make([][]float64, chains)
+	for c := range draws {
+		draws[c] = flat[c*n : (c+1)*n : (c+1)*n]
+	}
+	return draws
+}

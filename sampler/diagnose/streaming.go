@@ -1,0 +1,161 @@
+package diagnose
+
+import "math"
+
+// batchLimit is the number of batches that a streaming series keeps; it holds
+// between batchLimit/2 and batchLimit of them once it is long. Schmeiser 1982
+// (Operations Research 30, 556–568) finds that more than 30 batches add little
+// to an interval for the mean, so that half of it is still enough.
+const batchLimit = 64
+
+// series condenses a stream of unknown length into at most batchLimit batches
+// of consecutive draws. When all are full, neighbours merge and the batches to
+// come are twice as long. So every boundary between batches is a possible middle
+// of the series, and batch means of a growing size come for free.
+type series struct {
+	size  int // draws per full batch, a power of two
+	full  int // number of full batches
+	batch [batchLimit]moments
+	part  moments // the draws since the last full batch
+	low   float64 // extremes of all draws
+	high  float64
+	bad   int // the first draw that was not finite, plus 1; 0: none
+	value float64
+}
+
+func newSeries() series {
+	return series{size: 1, low: math.Inf(1), high: math.Inf(-1)}
+}
+
+// add takes in the draw with the given number. It allocates nothing and takes
+// constant time on average.
+func (s *series) add(v float64, draw int) {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		if s.bad == 0 {
+			s.bad, s.value = draw+1, v
+		}
+		return
+	}
+	s.low, s.high = min(s.low, v), max(s.high, v)
+	s.part.add(v)
+	if int(s.part.n) < s.size {
+		return
+	}
+	s.batch[s.full] = s.part
+	s.part = moments{}
+	s.full++
+	if s.full == batchLimit {
+		for i := range batchLimit / 2 {
+			pair := s.batch[2*i]
+			pair.merge(s.batch[2*i+1])
+			s.batch[i] = pair
+		}
+		s.full /= 2
+		s.size *= 2
+	}
+}
+
+// draws returns the number of draws taken in.
+func (s *series) draws() int { return s.full*s.size + int(s.part.n) }
+
+// span returns the moments of the full batches from…to−1.
+func (s *series) span(from, to int) (m moments) {
+	for _, b := range s.batch[from:to] {
+		m.merge(b)
+	}
+	return m
+}
+
+// total returns the moments of all draws.
+func (s *series) total() moments {
+	m := s.span(0, s.full)
+	m.merge(s.part)
+	return m
+}
+
+// longRun estimates σ² = lim n·Var(mean) by batch means: the size of a batch
+// times the variance of the means. Batches are joined until they hold at least
+// ⌊√n⌋ draws, the size that Flegal and Jones 2010 (Annals of Statistics 38,
+// 1034–1070) recommend. It needs at least 4 draws, which give two batches.
+func (s *series) longRun() float64 {
+	n := s.draws()
+	join := (int(math.Sqrt(float64(n))) + s.size - 1) / s.size
+	var means moments
+	for at := 0; at+join <= s.full; at += join {
+		means.add(s.span(at, at+join).mean)
+	}
+	return float64(join*s.size) * means.variance()
+}
+
+// summarizeBatches fills in what batches can tell about one series per chain.
+func summarizeBatches(row *Row, chains []*series) {
+	err := checkSeries(chains)
+	row.undefine(err, row.all()...)
+	row.undefine(ErrStreaming, &row.Q5, &row.Q50, &row.Q95, &row.ESSBulk, &row.ESSTail)
+	if err != nil {
+		return
+	}
+	var all moments
+	var spread float64 // Σ n σ² over the chains
+	constant := true
+	for _, s := range chains {
+		m := s.total()
+		all.merge(m)
+		spread += m.n * s.longRun()
+		constant = constant && s.low == s.high && s.low == chains[0].low
+	}
+	if constant { // free of rounding errors
+		row.Mean.set(chains[0].low, nil)
+		row.SD.set(0, nil)
+		row.undefine(ErrConstant, &row.MCSE, &row.ESSMean, &row.RHat)
+		return
+	}
+	sd := math.Sqrt(all.variance())
+	row.Mean.set(all.mean, nil)
+	row.SD.set(sd, nil)
+	if !(sd > 0 && sd <= math.MaxFloat64) || !(spread <= math.MaxFloat64) {
+		row.undefine(ErrRange, &row.SD, &row.MCSE, &row.ESSMean, &row.RHat)
+		return
+	}
+	// n·Var(mean) over n draws of all chains together is spread/n.
+	tau := spread / all.n / all.variance()
+	ess := capESS(all.n/tau, int(all.n), tau > 0)
+	row.ESSMean.set(ess, nil)
+	row.MCSE.set(sd/math.Sqrt(ess), nil)
+	row.RHat.Value, row.RHat.Err = splitScale(chains)
+}
+
+// checkSeries returns an error unless all chains have 4 finite draws or more.
+func checkSeries(chains []*series) error {
+	for c, s := range chains {
+		if s.bad > 0 {
+			return &NotFinite{Chain: c, Draw: s.bad - 1, Value: s.value}
+		}
+	}
+	for _, s := range chains {
+		if n := s.draws(); n < minRHat {
+			return tooFew(n, minRHat)
+		}
+	}
+	return nil
+}
+
+// splitScale returns the split R̂, without ranks, of the first and the last
+// ⌊k/2⌋ of the k full batches of each chain. It equals [RHatBasic] up to 63
+// draws and whenever the draws fill an even number of batches. Otherwise the
+// middle batch or the unfinished last one is left out, at worst both: 2 in 34.
+// Chains whose lengths differ, as after a cancelled run, count with the length
+// of the shortest half.
+func splitScale(chains []*series) (float64, error) {
+	shortest := math.Inf(1)
+	var within, means moments
+	for _, s := range chains {
+		half := s.full / 2
+		for _, m := range []moments{s.span(0, half), s.span(s.full-half, s.full)} {
+			shortest = min(shortest, m.n)
+			within.add(m.variance())
+			means.add(m.mean)
+		}
+	}
+	return scaleReduction(within.mean, means.variance(), shortest)
+}

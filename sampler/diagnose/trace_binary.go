@@ -1,0 +1,204 @@
+package diagnose
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/wire"
+)
+
+// traceMagic starts a saved Trace and names the version of its layout:
+// mode, chains, names, and per chain counters and draws, all in little-endian
+// words of 64 bits but for names (bytes) and states (32 bits).
+const traceMagic = "gibbtrc1"
+
+// Bits of the mode.
+const (
+	modeStreaming = 1 << iota
+	modeStates
+)
+
+// AppendBinary appends all draws so far to b, so that a run can go on later
+// with the same summary at its end. The functions themselves are not part of it.
+func (t *Trace) AppendBinary(b []byte) ([]byte, error) {
+	b = append(b, traceMagic...)
+	b = wire.AppendInts(b, t.mode(), len(t.records), len(t.names))
+	for _, name := range t.names {
+		b = append(wire.AppendInts(b, len(name)), name...)
+	}
+	for c := range t.records {
+		r := &t.records[c]
+		b = wire.AppendInts(b, r.draws, r.moves, r.invalid, r.accepts, r.sites)
+		b = wire.AppendFloat64s(b, []float64{r.accept})
+		b = wire.AppendFloat64s(b, r.rows)
+		b = wire.AppendInt32s(b, r.states)
+		for i := range r.condense {
+			b = r.condense[i].appendBinary(b)
+		}
+	}
+	return b, nil
+}
+
+// UnmarshalBinary replaces the draws by those that AppendBinary saved. The
+// receiver must come from the same constructor with the same options, number
+// of chains and names; the functions should be the same too. Data that do not
+// fit give an error and leave the trace as it was. Memory grows with the data,
+// not with what they claim.
+func (t *Trace) UnmarshalBinary(b []byte) error {
+	records, err := t.decode(b)
+	if err != nil {
+		return fmt.Errorf("diagnose: Trace: %w", err)
+	}
+	t.records = records
+	return nil
+}
+
+func (t *Trace) mode() (mode int) {
+	if t.streaming {
+		mode |= modeStreaming
+	}
+	if t.keepStates {
+		mode |= modeStates
+	}
+	return mode
+}
+
+func (t *Trace) decode(b []byte) ([]record, error) {
+	if len(b) < len(traceMagic) || string(b[:len(traceMagic)]) != traceMagic {
+		return nil, errors.New("not a saved trace, or one of another version")
+	}
+	d := decoder{rest: b[len(traceMagic):]}
+	if mode := d.int(); mode != t.mode() {
+		return nil, fmt.Errorf("saved in mode %d, want %d (1: streaming, 2: states)", mode, t.mode())
+	}
+	if chains := d.int(); chains != len(t.records) {
+		return nil, fmt.Errorf("saved with %d chains, want %d", chains, len(t.records))
+	}
+	var names []string
+	for range d.count(1) {
+		names = append(names, string(d.bytes(d.count(1))))
+	}
+	if !slices.Equal(names, t.names) {
+		return nil, fmt.Errorf("saved with the names %q, want %q", names, t.names)
+	}
+	records := make([]record, len(t.records))
+	for c := range records {
+		r := &records[c]
+		r.draws, r.moves, r.invalid, r.accepts, r.sites = d.int(), d.int(), d.int(), d.int(), d.int()
+		r.accept = d.float()
+		if min(r.draws, r.accepts, r.sites) < 0 || r.accepts > r.draws {
+			return nil, fmt.Errorf("chain %d: impossible counts", c)
+		}
+		if t.streaming {
+			r.condense = make([]series, len(t.names))
+			for i := range r.condense {
+				if err := r.condense[i].decode(&d, r.draws); err != nil {
+					return nil, fmt.Errorf("chain %d, function %d: %w", c, i, err)
+				}
+			}
+			continue
+		}
+		r.rows = d.floats(r.draws, t.columns())
+		if t.keepStates {
+			r.states = d.levels(r.draws, r.sites)
+		}
+	}
+	if d.short {
+		return nil, errors.New("the data end too early")
+	}
+	if len(d.rest) > 0 {
+		return nil, fmt.Errorf("%d bytes too many", len(d.rest))
+	}
+	return records, nil
+}
+
+func (s *series) appendBinary(b []byte) []byte {
+	b = wire.AppendInts(b, s.size, s.full, s.bad)
+	b = wire.AppendFloat64s(b, []float64{s.value, s.low, s.high, s.part.n, s.part.mean, s.part.squares})
+	for _, m := range s.batch[:s.full] {
+		b = wire.AppendFloat64s(b, []float64{m.mean, m.squares})
+	}
+	return b
+}
+
+// decode reads a series of at most limit draws.
+func (s *series) decode(d *decoder, limit int) error {
+	s.size, s.full, s.bad = d.int(), d.int(), d.int()
+	s.value, s.low, s.high = d.float(), d.float(), d.float()
+	s.part = moments{d.float(), d.float(), d.float()}
+	n := s.part.n
+	if d.short {
+		return nil // reported once for all
+	}
+	if s.size < 1 || s.size > max(1, limit) || s.size&(s.size-1) != 0 || s.full < 0 || s.full >= batchLimit ||
+		s.full > limit/s.size || !(n >= 0 && n < float64(s.size)) || n != math.Trunc(n) ||
+		s.draws() > limit || s.bad < 0 || s.bad > limit {
+		return errors.New("impossible batches")
+	}
+	for i := range s.full {
+		s.batch[i] = moments{float64(s.size), d.float(), d.float()}
+	}
+	return nil
+}
+
+// decoder reads words. Past the end it returns zeros and sets short.
+type decoder struct {
+	rest  []byte
+	short bool
+}
+
+func (d *decoder) bytes(n int) []byte {
+	if n > len(d.rest) {
+		d.short, d.rest = true, nil
+		return nil
+	}
+	b := d.rest[:n]
+	d.rest = d.rest[n:]
+	return b
+}
+
+func (d *decoder) word() uint64 {
+	if b := d.bytes(8); b != nil {
+		return binary.LittleEndian.Uint64(b)
+	}
+	return 0
+}
+
+func (d *decoder) int() int { return int(d.word()) }
+
+func (d *decoder) float() float64 { return math.Float64frombits(d.word()) }
+
+// count reads the number of items of at least size bytes each that follow.
+func (d *decoder) count(size int) int {
+	n := d.word()
+	if n > uint64(len(d.rest)/size) {
+		d.short, d.rest = true, nil
+		return 0
+	}
+	return int(n)
+}
+
+// floats reads rows × columns numbers; rows ≥ 0 and columns ≥ 1.
+func (d *decoder) floats(rows, columns int) []float64 {
+	if rows > len(d.rest)/8/columns {
+		d.short, d.rest = true, nil
+		return nil
+	}
+	values := make([]float64, rows*columns)
+	d.rest, _ = wire.ReadFloat64s(d.rest, values)
+	return values
+}
+
+// levels reads rows × sites levels; both are ≥ 0.
+func (d *decoder) levels(rows, sites int) []int32 {
+	if sites > 0 && rows > len(d.rest)/4/sites {
+		d.short, d.rest = true, nil
+		return nil
+	}
+	levels := make([]int32, rows*sites)
+	d.rest, _ = wire.ReadInt32s(d.rest, levels)
+	return levels
+}

@@ -1,0 +1,154 @@
+package diffusion
+
+import (
+	"fmt"
+	"runtime"
+)
+
+const (
+	defaultSteps = 128 // of the order that Sahoo et al. 2024 and Cardei et al. 2025 sample with
+
+	// Unless told otherwise a batch is as large as its predictions fit in this
+	// many bytes, within 1 … defaultBatch.
+	defaultTables = 1 << 28
+	defaultBatch  = 64
+
+	defaultRetries = 100
+)
+
+// Decoding says how a projection without joint draws turns into tokens.
+type Decoding uint8
+
+const (
+	// DecodeLast draws every token from its projected row, but takes the
+	// likeliest tokens in the last step: then the sample is what the
+	// projection promises about arg max, given the tokens that show. Among
+	// equals the first is taken, so the projection should leave a margin.
+	DecodeLast Decoding = iota
+
+	// DecodeRows draws every token from its projected row. Nothing makes the
+	// draws agree with each other.
+	DecodeRows
+
+	// DecodeGreedy takes the likeliest token of every row as the clean sample
+	// of every step. What is left of the randomness is where masks give way.
+	DecodeGreedy
+)
+
+// Config says how a diffusion runs. The zero value makes 128 steps of
+// seed 0 without constraints.
+type Config struct {
+	Steps   int    // steps of the time grid; 0 means 128; processes with a clock of their own ignore it
+	Batch   int    // samples that the denoiser sees together; 0: as many as fit in 256 MiB, at most 64
+	Workers int    // goroutines for all but the denoiser; 0 means GOMAXPROCS; never changes results
+	Seed    uint64 // sample i draws from stream (Seed, i)
+	Meta    any    // conditioning for the denoiser, passed through
+
+	// Clamp fixes tokens (infilling): one entry per site, −1 where the sample
+	// is free. ClampReal does so for reals, NaN where free. Clamped entries
+	// hold their clean value at all times and are marked in Noised.Clean. See
+	// also [Runner.Fill].
+	Clamp     []int32
+	ClampReal []float32
+
+	// Projector, if not nil, moves predictions to a feasible set in every
+	// step. A projection that is a [Drawer] is preferred: then the clean
+	// sample is drawn jointly from the prediction restricted to the set, and
+	// the step leads to q(x_s | x_t, x_0); the sample is in the set with
+	// certainty, or the run ends with an error that wraps
+	// constraint.ErrInfeasible. A [Committer] is told of every finished
+	// sample.
+	Projector Projector
+
+	// ProjectStart is the time from which on predictions are projected: only
+	// for t ≤ ProjectStart; 0 means 1, always. ProjectEvery projects in every
+	// k-th step (0 means 1) and in the last. Steps without projection may
+	// lead to states from which the set cannot be reached.
+	ProjectStart float64
+	ProjectEvery int
+
+	// ColdStart makes a [Warm] projection forget a sample before every step,
+	// not only when the sample begins.
+	ColdStart bool
+
+	// Decode says how projections that are no [Drawer] become tokens.
+	Decode Decoding
+
+	// Retries bounds how often a sample is drawn again because a [Committer]
+	// refused it; 0 means 100, −1 never.
+	Retries int
+
+	// Observe, if not nil, is told of every step of every sample. Calls for
+	// one sample come in order; different samples run concurrently.
+	Observe func(*Snapshot)
+
+	// Progress, if not nil, is called from the goroutine of Sample after every
+	// step of a batch with the number of sample steps done and their total.
+	Progress func(done, total int)
+}
+
+// Snapshot is one step of one sample, seen by an observer. All of it is
+// overwritten after the call.
+type Snapshot struct {
+	Sample, Step int
+	From, To     float64   // times before and after the step
+	X            []int32   // the state after the step, if tokens
+	Real         []float32 // the state after the step, if reals
+	V            []float32 // the prediction that the step used, projected or not
+	Projected    bool
+	Violation    float64 // that the projection reported
+	LogZ         float64 // that a joint draw reported, 0 if there was none
+}
+
+// fill checks the configuration and replaces zeros by defaults.
+func (c *Config) fill(sites, levels int) error {
+	bad := func(name string, v any, want string) error {
+		return fmt.Errorf("diffusion: DiffusionConfig.%s = %v, want %s", name, v, want)
+	}
+	switch {
+	case c.Steps < 0:
+		return bad("Steps", c.Steps, "≥ 0")
+	case c.Batch < 0:
+		return bad("Batch", c.Batch, "≥ 0")
+	case c.Workers < 0:
+		return bad("Workers", c.Workers, "≥ 0")
+	case !(c.ProjectStart >= 0 && c.ProjectStart <= 1):
+		return bad("ProjectStart", c.ProjectStart, "0 … 1")
+	case c.ProjectEvery < 0:
+		return bad("ProjectEvery", c.ProjectEvery, "≥ 0")
+	case c.Decode > DecodeGreedy:
+		return bad("Decode", c.Decode, "DecodeLast, DecodeRows or DecodeGreedy")
+	case c.Retries < -1:
+		return bad("Retries", c.Retries, "≥ -1")
+	case c.Clamp != nil && len(c.Clamp) != sites:
+		return bad("Clamp", fmt.Sprintf("(%d entries)", len(c.Clamp)), fmt.Sprintf("%d entries", sites))
+	case c.ClampReal != nil && len(c.ClampReal) != sites:
+		return bad("ClampReal", fmt.Sprintf("(%d entries)", len(c.ClampReal)), fmt.Sprintf("%d entries", sites))
+	}
+	for i, l := range c.Clamp {
+		if l < -1 || int(l) >= levels {
+			return bad(fmt.Sprintf("Clamp[%d]", i), l, fmt.Sprintf("-1 … %d", levels-1))
+		}
+	}
+	if c.Steps == 0 {
+		c.Steps = defaultSteps
+	}
+	if c.Batch == 0 {
+		c.Batch = min(max(1, defaultTables/4/(sites*levels)), defaultBatch)
+	}
+	if c.Workers == 0 {
+		c.Workers = runtime.GOMAXPROCS(0)
+	}
+	c.Workers = min(c.Workers, c.Batch)
+	if c.ProjectStart == 0 {
+		c.ProjectStart = 1
+	}
+	c.ProjectEvery = max(c.ProjectEvery, 1)
+	switch c.Retries {
+	case 0:
+		c.Retries = defaultRetries
+	case -1:
+		c.Retries = 0
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+package diffusion
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
+)
+
+// Gaussian is diffusion of reals, x_t = √ᾱ(t)·x_0 + √(1−ᾱ(t))·noise, reversed by
+// the steps of DDIM (Song et al. 2021, eq. 12): with x̂_0 the prediction and
+// ε̂ = (x_t − √ᾱ_t·x̂_0)/√(1−ᾱ_t)
+//
+//	x_s = √ᾱ_s·x̂_0 + √(1−ᾱ_s−σ²)·ε̂ + σ·noise,
+//	σ = η·√((1−ᾱ_s)/(1−ᾱ_t))·√(1−ᾱ_t/ᾱ_s).
+//
+// η = 0 is deterministic after the first draw, η = 1 is DDPM (Ho et al. 2020).
+// The last step has ᾱ_0 = 1 and σ = 0 and returns x̂_0. For networks that predict
+// ε̂ wrap them in energy.NoisePredictor.
+//
+// When a projection moves x̂_0 to v, the next state is made from v and the ε̂ of
+// the denoiser as it was: recomputing ε̂ from v hurts in the Euclidean metric
+// (constrained posterior sampling; Narasimhan et al. 2025). A projection in the
+// metric of the posterior covariance is the conditional mean, and then ε̂ belongs
+// to it: set Recompute.
+type Gaussian struct {
+	Schedule noise.Schedule // ᾱ; LinearBeta{} if nil
+
+	// Eta is η in [0, 1].
+	Eta float64
+
+	// Wide adds noise of the variance β = 1 − ᾱ_t/ᾱ_s of the forward step in
+	// place of σ² (η = 1 only): the upper of the two choices of Ho et al. 2020,
+	// right for clean samples of unit variance as σ is for clean samples that
+	// are known. The last step adds none.
+	Wide bool
+
+	// Recompute takes ε̂ from the projected prediction.
+	Recompute bool
+}
+
+// Bind checks the fields.
+func (p Gaussian) Bind(sites, levels int) (Process[float32], error) {
+	if !(p.Eta >= 0 && p.Eta <= 1) {
+		return nil, fmt.Errorf("diffusion: Gaussian: Eta = %v, want 0 … 1", p.Eta)
+	}
+	if p.Wide && p.Eta != 1 {
+		return nil, fmt.Errorf("diffusion: Gaussian: Eta = %v, want 1 where Wide is set", p.Eta)
+	}
+	if p.Schedule == nil {
+		p.Schedule = noise.LinearBeta{}
+	}
+	var err error
+	if p.Schedule, err = noise.Resolve("diffusion: Gaussian", p.Schedule); err != nil {
+		return nil, err
+	}
+	return &p, nil
+}
+
+// Alpha returns ᾱ(t).
+func (p Gaussian) Alpha(t float64) float64 {
+	if p.Schedule == nil {
+		return noise.LinearBeta{}.Alpha(t)
+	}
+	return p.Schedule.Alpha(t)
+}
+
+// Prior draws standard normal numbers.
+func (p Gaussian) Prior(x []float32, r *sampler.Stream) {
+	for i := 0; i < len(x); i += 2 {
+		a, b := normals(r)
+		x[i] = float32(a)
+		if i+1 < len(x) {
+			x[i+1] = float32(b)
+		}
+	}
+}
+
+// Next implements [Process]: an even grid.
+func (p Gaussian) Next(_ []float32, _ float64, step, steps int, _ *sampler.Stream) float64 {
+	return gridTime(step, steps)
+}
+
+// Reverse implements [Process]. The error is nil unless a prediction is not a
+// number.
+func (p Gaussian) Reverse(x []float32, raw, v []float32, t, s float64, r *sampler.Stream) error {
+	at, as := p.Alpha(t), p.Alpha(s)
+	variance := float64(float64(float64(p.Eta*p.Eta)*((1-as)/(1-at))) * (1 - at/as))
+	signal, sigma := math.Sqrt(as), math.Sqrt(variance)
+	rest := math.Sqrt(max(0, 1-as-variance))
+	if p.Wide && s > 0 {
+		sigma = math.Sqrt(1 - at/as)
+	}
+	from := raw
+	if p.Recompute {
+		from = v
+	}
+	spare, has := 0.0, false
+	for i, z := range x {
+		if v[i] != v[i] {
+			return &PredictionError{Site: i}
+		}
+		noise := 0.0
+		if sigma > 0 {
+			if noise = spare; !has {
+				noise, spare = normals(r)
+			}
+			has = !has
+		}
+		eps := (float64(z) - float64(math.Sqrt(at)*float64(from[i]))) / math.Sqrt(1-at)
+		x[i] = float32(float64(signal*float64(v[i])) + float64(rest*eps) + float64(sigma*noise))
+	}
+	return nil
+}
+
+// normals returns two independent standard normal numbers (Marsaglia's polar
+// method: only a logarithm and a square root, so the same bits everywhere).
+func normals(r *sampler.Stream) (a, b float64) {
+	for {
+		u, v := float64(2*r.Float64())-1, float64(2*r.Float64())-1
+		s := float64(u*u) + float64(v*v)
+		if s < 1 && s > 0 {
+			f := math.Sqrt(-2 * simd.Log(s) / s)
+			return float64(u * f), float64(v * f)
+		}
+	}
+}

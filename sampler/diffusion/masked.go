@@ -1,0 +1,212 @@
+package diffusion
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
+)
+
+// Masked is masked diffusion (MDLM; Sahoo et al. 2024): at time t every token
+// has become the mask with probability 1 − α(t). In reverse a token that shows
+// stays, and a mask gives way to a draw from the prediction with probability
+//
+//	(α(s) − α(t)) / (1 − α(t)).
+//
+// Whether a mask gives way is decided first, so rows of masks that stay are
+// never read. Sites that give way in the same step are drawn independently; the
+// law is that of the denoiser exactly if that never happens to dependent sites
+// — see FirstHitting — and in the limit of many steps.
+//
+// A Masked is also a [Joint]. Given only the mask, its methods are safe for
+// concurrent use.
+type Masked struct {
+	// Mask is the level that stands for a masked token. Predictions never put
+	// weight on it, whatever the denoiser says.
+	Mask int32
+
+	// Schedule is LogLinear{} if nil.
+	Schedule noise.Schedule
+
+	// FirstHitting reveals one token per step, at the time when that happens in
+	// continuous time (Zheng et al. 2024): with n masks left,
+	//
+	//	1 − α(s) = u^{1/n}·(1 − α(t)),  u uniform,
+	//
+	// then a random mask gives way. A sample takes as many steps as it has
+	// masks; the number of steps asked for is ignored. The law is exactly that
+	// of the denoiser: no discretisation remains. Times before the start of
+	// the schedule are shown as the smallest positive number.
+	FirstHitting bool
+}
+
+// Bind checks that Mask is a level and that the schedule is one.
+func (p Masked) Bind(sites, levels int) (Process[int32], error) {
+	if err := checkMask("Masked", p.Mask, levels); err != nil {
+		return nil, err
+	}
+	var err error
+	if p.Schedule, err = noise.Resolve("diffusion: Masked", p.Schedule); err != nil {
+		return nil, err
+	}
+	return &p, nil
+}
+
+func checkMask(name string, mask int32, levels int) error {
+	if mask < 0 || int(mask) >= levels {
+		return fmt.Errorf("diffusion: %s: Mask = %d, want 0 … %d", name, mask, levels-1)
+	}
+	if levels < 2 {
+		return fmt.Errorf("diffusion: %s: levels = %d, want ≥ 2: a mask and a token", name, levels)
+	}
+	return nil
+}
+
+// Alpha implements [Process].
+func (p Masked) Alpha(t float64) float64 { return p.schedule().Alpha(t) }
+
+func (p Masked) schedule() noise.Schedule {
+	if p.Schedule == nil {
+		return noise.LogLinear{}
+	}
+	return p.Schedule
+}
+
+// Prior masks every token.
+func (p Masked) Prior(x []int32, _ *sampler.Stream) {
+	for i := range x {
+		x[i] = p.Mask
+	}
+}
+
+// MaxSteps returns how many steps a sample takes at most.
+func (p Masked) MaxSteps(sites, steps int) int {
+	if p.FirstHitting {
+		return sites
+	}
+	return steps
+}
+
+// Next implements [Process]: an even grid, or the clock of FirstHitting.
+func (p Masked) Next(x []int32, t float64, step, steps int, r *sampler.Stream) float64 {
+	if !p.FirstHitting {
+		return gridTime(step, steps)
+	}
+	n := p.masks(x)
+	if n <= 1 {
+		return 0
+	}
+	c := p.schedule()
+	hidden := float64(simd.Exp(simd.Log(r.Float64())/float64(n)) * (1 - c.Alpha(t)))
+	return min(t, max(c.Time(1-hidden), math.SmallestNonzeroFloat64))
+}
+
+// Masks reports whether l is the mask, which cannot be clamped.
+func (p Masked) Masks(l int32) bool { return l == p.Mask }
+
+func (p Masked) masks(x []int32) int {
+	n := 0
+	for _, l := range x {
+		if l == p.Mask {
+			n++
+		}
+	}
+	return n
+}
+
+// Reverse implements [Process].
+func (p Masked) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.Stream) error {
+	levels := rowLen(v, len(x))
+	e := p.event(x, t, s, r)
+	for i, l := range x {
+		if l != p.Mask || !e.reveals(r) {
+			continue
+		}
+		v[i*levels+int(p.Mask)] = float32(math.Inf(-1))
+		l, err := drawRow(v, i, levels, r)
+		if err != nil {
+			return err
+		}
+		x[i] = l
+	}
+	return nil
+}
+
+// Condition implements [Renoiser]: one-hot rows for tokens that show. For the
+// others leaving the site out makes no difference, as a mask says nothing about
+// its own token.
+func (p Masked) Condition(v []float32, x []int32, _ float64, _ bool) {
+	levels := rowLen(v, len(x))
+	for i, l := range x {
+		if row := v[i*levels : (i+1)*levels]; l == p.Mask {
+			row[p.Mask] = float32(math.Inf(-1))
+		} else {
+			oneHot(row, l)
+		}
+	}
+}
+
+// Renoise implements [Renoiser].
+func (p Masked) Renoise(x, x0 []int32, _ []float32, t, s float64, r *sampler.Stream) {
+	e := p.event(x, t, s, r)
+	for i, l := range x {
+		if l == p.Mask && e.reveals(r) {
+			x[i] = x0[i]
+		}
+	}
+}
+
+// Reweight implements [Joint]: tokens that show now are certain, and a mask that
+// stays says nothing about its token.
+func (p Masked) Reweight(v []float32, xt, xs []int32, _, _ float64) {
+	levels := rowLen(v, len(xs))
+	for i, l := range xs {
+		if l != p.Mask && l != xt[i] {
+			oneHot(v[i*levels:(i+1)*levels], l)
+		}
+	}
+}
+
+// event decides which masks give way in one step.
+type event struct {
+	chance float64 // of every mask
+	only   int     // of the masks only this one; −1: each by chance
+	seen   int     // masks so far
+}
+
+func (p Masked) event(x []int32, t, s float64, r *sampler.Stream) event {
+	switch {
+	case s <= 0:
+		return event{chance: 1, only: -1}
+	case p.FirstHitting:
+		return event{only: r.IntN(max(1, p.masks(x)))}
+	}
+	c := p.schedule()
+	return event{chance: fraction(c.Alpha(s)-c.Alpha(t), 1-c.Alpha(t)), only: -1}
+}
+
+// reveals reports whether the next mask gives way.
+func (e *event) reveals(r *sampler.Stream) bool {
+	e.seen++
+	switch {
+	case e.only >= 0:
+		return e.seen == e.only+1
+	case e.chance >= 1:
+		return true
+	}
+	return r.Float64() < e.chance
+}
+
+// fraction returns the probability part/whole: 0 where there is no part, 1
+// where rounding leaves no whole.
+func fraction(part, whole float64) float64 {
+	switch {
+	case !(part > 0):
+		return 0
+	case part >= whole:
+		return 1
+	}
+	return part / whole
+}

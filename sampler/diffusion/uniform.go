@@ -1,0 +1,175 @@
+package diffusion
+
+import (
+	"fmt"
+
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
+)
+
+// Uniform is uniform discrete diffusion (UDLM; Schiff et al. 2025): at time t a
+// token is intact with probability α(t) and otherwise uniform over the V
+// levels. With α_{t|s} = α(t)/α(s) the reverse step given x_0 is
+//
+//	q(x_s | x_t, x_0) ∝ (α_s·1[x_s=x_0] + (1−α_s)/V)·(α_{t|s}·1[x_s=x_t] + (1−α_{t|s})/V).
+//
+// Reverse draws x_0,i from the full posterior p(x_0,i | x_t) and then x_s,i from
+// this: exactly p(x_s,i | x_t), site by site. The usual form that plugs a
+// prediction x̂ into the formula in place of x_0 is the same law for
+// leave-one-out predictions, and wrong for full posteriors; runners convert
+// what a denoiser says with Condition.
+//
+// A Uniform is also a [Joint].
+type Uniform struct {
+	// Schedule is LogLinear{} if nil.
+	Schedule noise.Schedule
+
+	// Levels is V, set by Bind.
+	Levels int
+}
+
+// Bind sets Levels and checks the schedule.
+func (p Uniform) Bind(sites, levels int) (Process[int32], error) {
+	if p.Levels != 0 && p.Levels != levels {
+		return nil, fmt.Errorf("diffusion: Uniform: Levels = %d, want %d, as the model has", p.Levels, levels)
+	}
+	p.Levels = levels
+	var err error
+	if p.Schedule, err = noise.Resolve("diffusion: Uniform", p.Schedule); err != nil {
+		return nil, err
+	}
+	return &p, nil
+}
+
+// Alpha implements [Process].
+func (p Uniform) Alpha(t float64) float64 {
+	if p.Schedule == nil {
+		return noise.LogLinear{}.Alpha(t)
+	}
+	return p.Schedule.Alpha(t)
+}
+
+// Prior draws every token uniformly. It panics if Levels is not set.
+func (p Uniform) Prior(x []int32, r *sampler.Stream) {
+	for i := range x {
+		x[i] = int32(r.IntN(p.Levels))
+	}
+}
+
+// Next implements [Process]: an even grid.
+func (p Uniform) Next(_ []int32, _ float64, step, steps int, _ *sampler.Stream) float64 {
+	return gridTime(step, steps)
+}
+
+// Reverse implements [Process].
+func (p Uniform) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.Stream) error {
+	levels := rowLen(v, len(x))
+	b := p.bridge(levels, t, s)
+	for i, l := range x {
+		x0, err := drawRow(v, i, levels, r)
+		if err != nil {
+			return err
+		}
+		x[i] = b.draw(l, x0, r)
+	}
+	return nil
+}
+
+// Condition implements [Renoiser]. q(x_t,i | l) differs from its value at other
+// levels only at l = x_t,i, by the factor 1 + α_t·V/(1−α_t).
+func (p Uniform) Condition(v []float32, x []int32, t float64, leaveOneOut bool) {
+	levels := rowLen(v, len(x))
+	if !leaveOneOut {
+		return
+	}
+	a := p.Alpha(t)
+	if a >= 1 {
+		for i, l := range x {
+			oneHot(v[i*levels:(i+1)*levels], l)
+		}
+		return
+	}
+	seen := float32(simd.Log1p(float64(a*float64(levels)) / (1 - a)))
+	for i, l := range x {
+		v[i*levels+int(l)] += seen
+	}
+}
+
+// Renoise implements [Renoiser].
+func (p Uniform) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream) {
+	b := p.bridge(rowLen(v, len(x)), t, s)
+	for i, l := range x {
+		x[i] = b.draw(l, x0[i], r)
+	}
+}
+
+// Reweight implements [Joint]. As a function of l, q(x_s | x_t, l) is raised at
+// l = x_s, where the token would be intact, and lowered at l = x_t, by the
+// normaliser q(x_t | l).
+func (p Uniform) Reweight(v []float32, xt, xs []int32, t, s float64) {
+	levels := rowLen(v, len(xs))
+	at, as := p.Alpha(t), p.Alpha(s)
+	if as >= 1 {
+		for i, l := range xs {
+			oneHot(v[i*levels:(i+1)*levels], l)
+		}
+		return
+	}
+	up := float32(simd.Log1p(float64(as*float64(levels)) / (1 - as)))
+	down := float32(simd.Log1p(float64(at*float64(levels)) / (1 - at)))
+	for i, l := range xs {
+		v[i*levels+int(l)] += up
+		v[i*levels+int(xt[i])] -= down
+	}
+}
+
+// bridge is q(x_s | x_t, x_0) for one pair of times.
+type bridge struct {
+	levels      int
+	clean, base float64 // weights of a level for x_0: the right one, others
+	stay, jump  float64 // weights of a level for x_t
+}
+
+func (p Uniform) bridge(levels int, t, s float64) bridge {
+	as := p.Alpha(s)
+	ts := p.Alpha(t) / as
+	b := bridge{levels: levels, base: (1 - as) / float64(levels), jump: (1 - ts) / float64(levels)}
+	b.clean, b.stay = as+b.base, ts+b.jump
+	return b
+}
+
+// draw returns a draw of x_s.
+func (b *bridge) draw(xt, x0 int32, r *sampler.Stream) int32 {
+	if b.base <= 0 {
+		return x0
+	}
+	other := float64(b.base * b.jump)
+	if xt == x0 {
+		same := float64(b.clean * b.stay)
+		rest := float64(float64(b.levels-1) * other)
+		if float64(r.Float64()*(same+rest)) < same {
+			return x0
+		}
+		return skip(int32(r.IntN(b.levels-1)), x0)
+	}
+	goal0, goalT := float64(b.clean*b.jump), float64(b.base*b.stay)
+	rest := float64(float64(b.levels-2) * other)
+	u := float64(r.Float64() * (goal0 + goalT + rest))
+	switch {
+	case u < goal0:
+		return x0
+	case u < goal0+goalT || b.levels == 2:
+		return xt
+	}
+	lo, hi := min(xt, x0), max(xt, x0)
+	return skip(skip(int32(r.IntN(b.levels-2)), lo), hi)
+}
+
+// skip maps 0, 1, … to the numbers that are not hole.
+func skip(l, hole int32) int32 {
+	if l >= hole {
+		l++
+	}
+	return l
+}

@@ -1,0 +1,76 @@
+package distance
+
+import (
+	"fmt"
+	"math"
+)
+
+// DTW is dynamic time warping between series of length × channels, row-major:
+// the least cost of a monotone alignment that begins at both starts and ends at
+// both ends (Sakoe and Chiba 1978), where aligning two times costs the Euclidean
+// distance of the entries of their channels. It costs length² operations, or
+// length·(2·Window + 1).
+//
+// A DTW has scratch and is not safe for concurrent use. The zero value with
+// Channels set is ready for use.
+type DTW struct {
+	Channels int // ≥ 1
+	Window   int // aligned times differ by at most this; 0 means any
+
+	before, now []float64
+}
+
+// Distance returns the distance of two series, whose lengths may differ. It is
+// +Inf if the window is too narrow for the difference in length. It panics
+// unless lengths are positive multiples of Channels.
+func (d *DTW) Distance(a, b []float32) float64 {
+	if d.Channels < 1 || len(a) == 0 || len(b) == 0 || len(a)%d.Channels != 0 || len(b)%d.Channels != 0 {
+		panic(fmt.Sprintf("distance: DTW: series of %d and %d entries, want positive multiples of Channels = %d ≥ 1", len(a), len(b), d.Channels))
+	}
+	n, m := len(a)/d.Channels, len(b)/d.Channels
+	if cap(d.now) < m+1 {
+		d.before, d.now = make([]float64, m+1), make([]float64, m+1)
+	}
+	before, now := d.before[:m+1], d.now[:m+1]
+	for j := range before {
+		before[j] = math.Inf(1)
+	}
+	before[0] = 0
+	for i := range n {
+		for j := range now {
+			now[j] = math.Inf(1)
+		}
+		from, to := 0, m
+		if d.Window > 0 {
+			from, to = max(0, i-d.Window), min(m, i+d.Window+1)
+		}
+		for j := from; j < to; j++ {
+			sum := 0.0
+			for c := range d.Channels {
+				e := float64(a[i*d.Channels+c]) - float64(b[j*d.Channels+c])
+				sum += float64(e * e)
+			}
+			now[j+1] = math.Sqrt(sum) + min(before[j], before[j+1], now[j])
+		}
+		before, now = now, before
+	}
+	return before[m]
+}
+
+// Nearest returns the mean over the series of x of the distance to the nearest
+// series of real, each of sites entries: how far samples are from data. It
+// panics unless sites divides both.
+func (d *DTW) Nearest(x, real []float32, sites int) float64 {
+	if sites < 1 || len(x) == 0 || len(real) == 0 || len(x)%sites != 0 || len(real)%sites != 0 {
+		panic(fmt.Sprintf("distance: DTW: %d and %d entries, want positive multiples of sites = %d ≥ 1", len(x), len(real), sites))
+	}
+	total := 0.0
+	for at := 0; at < len(x); at += sites {
+		best := math.Inf(1)
+		for k := 0; k < len(real); k += sites {
+			best = min(best, d.Distance(x[at:at+sites], real[k:k+sites]))
+		}
+		total += best
+	}
+	return total / float64(len(x)/sites)
+}

@@ -1,0 +1,109 @@
+package distance_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/gibbsite-go/gibbsite/sampler/distance"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Known distances: diagonal laws have Σ (√a − √b)², a rotation of both changes
+// nothing, and the formula for 2 × 2 matrices needs no square root of a matrix:
+// tr √M = √(tr M + 2√det M).
+func TestFrechetGaussian(t *testing.T) {
+	d, err := distance.FrechetGaussian([]float64{1, 2}, []float64{4, 0, 0, 9}, []float64{1, 5}, []float64{1, 0, 0, 0})
+	require.NoError(t, err)
+	assert.InDelta(t, 9+1+9, d, 1e-12)
+	rng := rand.New(rand.NewPCG(1, 1))
+	for range 50 {
+		spd := func() []float64 {
+			a, b, c, d := rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()
+			return []float64{a*a + b*b, a*c + b*d, a*c + b*d, c*c + d*d}
+		}
+		x, y := spd(), spd()
+		product := x[0]*y[0] + x[1]*y[2] + x[2]*y[1] + x[3]*y[3] // tr XY
+		det := (x[0]*x[3] - x[1]*x[2]) * (y[0]*y[3] - y[1]*y[2])
+		want := x[0] + x[3] + y[0] + y[3] - 2*math.Sqrt(product+2*math.Sqrt(max(det, 0)))
+		zero := []float64{0, 0}
+		got, err := distance.FrechetGaussian(zero, x, zero, y)
+		require.NoError(t, err)
+		back, err := distance.FrechetGaussian(zero, y, zero, x)
+		require.NoError(t, err)
+		require.InDelta(t, want, got, 1e-6)
+		require.InDelta(t, back, got, 1e-6)
+	}
+	none, err := distance.FrechetGaussian(nil, nil, nil, nil)
+	require.NoError(t, err)
+	assert.Zero(t, none)
+	_, err = distance.FrechetGaussian([]float64{0, 0}, []float64{1, 0.5, 0, 1}, []float64{0, 0}, []float64{1, 0, 0, 1})
+	assert.ErrorContains(t, err, "covA has 0.5 at (0, 1) and 0 at (1, 0)")
+	_, err = distance.FrechetGaussian([]float64{0}, []float64{1}, []float64{0}, []float64{math.NaN()})
+	assert.ErrorContains(t, err, "covB")
+	assert.Panics(t, func() { _, _ = distance.FrechetGaussian([]float64{0}, nil, nil, nil) })
+}
+
+func TestFrechetOfSamples(t *testing.T) {
+	a := []float32{0, 0, 2, 2, 0, 2, 2, 0} // mean 1, 1; covariance I
+	b := []float32{3, 1, 7, 1}             // mean 5, 1; covariance diag(4, 0)
+	d, err := distance.Frechet(a, b, 2)
+	require.NoError(t, err)
+	assert.InDelta(t, 16+1+1, d, 1e-9)
+	_, err = distance.Frechet(a, b[:2], 2)
+	assert.ErrorContains(t, err, "len(b) = 2, want a multiple of sites = 2 ≥ 1, at least twice")
+	_, err = distance.Frechet(a[:3], b, 2)
+	assert.ErrorContains(t, err, "len(a) = 3")
+}
+
+// warp is the definition: the least cost over all alignments, by recursion.
+func warp(a, b []float32, i, j, channels, window int) float64 {
+	if window > 0 && max(i-j, j-i) > window {
+		return math.Inf(1)
+	}
+	sum := 0.0
+	for c := range channels {
+		sum += math.Pow(float64(a[i*channels+c])-float64(b[j*channels+c]), 2)
+	}
+	cost := math.Sqrt(sum)
+	switch {
+	case i == 0 && j == 0:
+		return cost
+	case i == 0:
+		return cost + warp(a, b, 0, j-1, channels, window)
+	case j == 0:
+		return cost + warp(a, b, i-1, 0, channels, window)
+	}
+	return cost + min(warp(a, b, i-1, j, channels, window), warp(a, b, i, j-1, channels, window), warp(a, b, i-1, j-1, channels, window))
+}
+
+func TestDTW(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 6))
+	for _, channels := range []int{1, 2} {
+		for _, window := range []int{0, 1, 3} {
+			d := &distance.DTW{Channels: channels, Window: window}
+			for range 20 {
+				a, b := make([]float32, channels*(1+rng.IntN(6))), make([]float32, channels*(1+rng.IntN(6)))
+				for i := range a {
+					a[i] = float32(rng.NormFloat64())
+				}
+				for i := range b {
+					b[i] = float32(rng.NormFloat64())
+				}
+				want := warp(a, b, len(a)/channels-1, len(b)/channels-1, channels, window)
+				if got := d.Distance(a, b); math.IsInf(want, 1) {
+					require.Equal(t, want, got)
+				} else {
+					require.InDelta(t, want, got, 1e-9)
+				}
+			}
+		}
+	}
+	d := &distance.DTW{Channels: 1}
+	assert.Equal(t, 0.0, d.Distance([]float32{1, 2, 2, 3}, []float32{1, 1, 2, 3}))
+	assert.Equal(t, 0.5, d.Nearest([]float32{1, 2, 5, 5}, []float32{9, 9, 1, 2, 5, 6}, 2))
+	assert.Zero(t, testing.AllocsPerRun(5, func() { d.Distance([]float32{1, 2}, []float32{2, 3}) }))
+	assert.Panics(t, func() { d.Distance(nil, nil) })
+	assert.Panics(t, func() { d.Nearest([]float32{1}, []float32{1}, 2) })
+}

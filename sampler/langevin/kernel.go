@@ -1,0 +1,158 @@
+package langevin
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/normal"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/tune"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// kernel moves a block of chains.
+type kernel struct {
+	system *system
+	h      float64
+	tuner  *tune.Tuner // nil: fixed step
+
+	e, f []float64 // energies of x and of the proposals
+	s, r []float32 // their scores
+	y    []float32
+	xi   []float32
+}
+
+func newKernel(l *system, chains int) *kernel {
+	n := chains * l.sites
+	return &kernel{system: l, h: l.step,
+		e: make([]float64, chains), f: make([]float64, chains),
+		s: make([]float32, n), r: make([]float32, n), y: make([]float32, n), xi: make([]float32, l.sites)}
+}
+
+func (k *kernel) StepSize() float64 { return k.h }
+
+// Reset implements [sampler.Transition]. A state without probability or score is a
+// *[sampler.StartError].
+func (k *kernel) Reset(x []float32) error {
+	k.system.target.Energy(k.e, x)
+	k.system.target.Score(k.s, x)
+	if err := sampler.CheckStart(k.e); err != nil {
+		return err
+	}
+	n := k.system.sites
+	for c := range k.e {
+		if !finite32(k.s[c*n : (c+1)*n]) {
+			return &sampler.StartError{Chain: c, Energy: math.NaN()}
+		}
+	}
+	return nil
+}
+
+func (k *kernel) Step(info []sampler.Info, x []float32, r []sampler.Stream) {
+	l, n := k.system, k.system.sites
+	noise := math.Sqrt(2 * k.h)
+	for c := range info {
+		normal.Fill(k.xi, &r[c])
+		for i, xi := range k.xi {
+			at := c*n + i
+			k.y[at] = float32(float64(x[at]) + float64(k.h*float64(k.s[at])) + float64(noise*float64(xi)))
+		}
+		if l.project != nil {
+			l.project(k.y[c*n : (c+1)*n])
+		}
+	}
+	l.target.Energy(k.f, k.y)
+	l.target.Score(k.r, k.y)
+	for c := range info {
+		row := func(v []float32) []float32 { return v[c*n : (c+1)*n] }
+		valid := !math.IsNaN(k.f[c]) && !math.IsInf(k.f[c], 0) && finite32(row(k.r))
+		accept := 1.0
+		info[c] = sampler.Info{}
+		switch {
+		case l.unadjusted && !valid:
+			info[c].Err = fmt.Errorf("energy %v: %w", k.f[c], sampler.ErrNaN)
+			continue
+		case !valid:
+			accept = 0
+			if !math.IsInf(k.f[c], 1) {
+				info[c].Invalid = 1
+			}
+		case !l.unadjusted:
+			back := logProb(row(x), row(k.y), row(k.r), k.h)
+			forth := logProb(row(k.y), row(x), row(k.s), k.h)
+			accept = min(1, simd.Exp(k.e[c]-k.f[c]+(back-forth)))
+		}
+		if l.unadjusted || r[c].Float64() < accept {
+			copy(row(x), row(k.y))
+			copy(row(k.s), row(k.r))
+			k.e[c] = k.f[c]
+			info[c].Moved = n
+		}
+		info[c].Energy, info[c].Accept = k.e[c], accept
+	}
+}
+
+// Adapt implements [sampler.Adaptive].
+func (k *kernel) Adapt(info []sampler.Info, step, of int) {
+	if k.tuner == nil {
+		return
+	}
+	accept := 0.0
+	for i := range info {
+		accept += info[i].Accept
+	}
+	k.h = k.tuner.Adapt(accept/float64(len(info)), step, of)
+}
+
+func (k *kernel) AppendBinary(b []byte) ([]byte, error) {
+	b = wire.AppendFloat64s(b, []float64{k.h})
+	if k.tuner != nil {
+		b = k.tuner.Append(b)
+	}
+	return wire.AppendFloat32s(wire.AppendFloat64s(b, k.e), k.s), nil
+}
+
+func (k *kernel) UnmarshalBinary(b []byte) error {
+	h := make([]float64, 1)
+	b, err := wire.ReadFloat64s(b, h)
+	if err != nil {
+		return err
+	}
+	if !(h[0] > 0) || h[0] > 1e30 {
+		return fmt.Errorf("langevin: Langevin: step size in the checkpoint = %v, want 0 < h ≤ 1e30", h[0])
+	}
+	if k.tuner != nil {
+		if b, err = k.tuner.Restore(b); err != nil {
+			return err
+		}
+	}
+	if b, err = wire.ReadFloat64s(b, k.e); err != nil {
+		return err
+	}
+	if b, err = wire.ReadFloat32s(b, k.s); err != nil {
+		return err
+	}
+	k.h = h[0]
+	return wire.ReadEnd(b)
+}
+
+// logProb returns log q(y|x) up to a constant, −‖y − x − h·s(x)‖²/4h.
+func logProb(y, x, s []float32, h float64) float64 {
+	sum := 0.0
+	for i, v := range y {
+		d := float64(v) - float64(x[i]) - float64(h*float64(s[i]))
+		sum += float64(d * d)
+	}
+	return 0 - sum/(4*h)
+}
+
+// finite32 reports whether all of v is finite.
+func finite32(v []float32) bool {
+	for _, f := range v {
+		if f-f != 0 { // Inf − Inf and NaN
+			return false
+		}
+	}
+	return true
+}

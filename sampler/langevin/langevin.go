@@ -1,0 +1,171 @@
+package langevin
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/normal"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/tune"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// Config says how Langevin chains run. The zero value runs 4 chains of
+// seed 0 from standard normal states with the Metropolis-adjusted algorithm,
+// tuned in a warm-up of 1000 steps.
+type Config struct {
+	// StepSize is h. 0 means: start at sites^(−1/3)/2 and adapt during warm-up,
+	// per block, to the mean acceptance probability Target of the adjusted
+	// algorithm; a positive value is fixed. Unadjusted chains need one.
+	StepSize float64
+	Target   float64 // 0 means 0.574 (Roberts and Rosenthal 1998)
+
+	// Unadjusted leaves the acceptance step out (ULA): the law is off by O(h).
+	Unadjusted bool
+
+	// Project, if not nil, moves every state of unadjusted chains into a
+	// domain after each step, in place: projected Langevin (Bubeck, Eldan and
+	// Lehec 2018). It must be safe for concurrent use.
+	Project func(x []float32)
+
+	// As in [sampler.Config].
+	Chains  int
+	Seed    uint64
+	Warmup  int
+	Thin    int
+	Workers int
+
+	// Init holds the initial states: one per chain, or one for all chains. If
+	// nil, coordinates are standard normal, then projected.
+	Init []float32
+
+	// Observe, if not nil, is told of every draw.
+	Observe sampler.RealObserver
+
+	// Progress, if not nil, is called as [sampler.Config.Progress] is.
+	Progress func(done, total int)
+}
+
+// Langevin runs Markov chains on a real-valued target,
+//
+//	y = x + h·s(x) + √(2h)·ξ,  s = −∇E,  ξ ~ N(0, I),
+//
+// accepted with min(1, exp(E(x) − E(y) + log q(x|y) − log q(y|x))), which
+// leaves e^{−E} invariant (MALA; Roberts and Tweedie 1996), or always (ULA). A
+// proposal whose energy or score is not finite is rejected by the former,
+// counted in [sampler.Info.Invalid] if the energy is NaN or −Inf, and ends the run of
+// the latter. The states are float32; proposals round to that grid, finer than
+// √(2h) by orders.
+//
+// A run is a function of (target, Config without Workers, numbers of
+// steps); blocks of [sampler.BlockSize] chains are worked on as in [sampler.Chains]. Stats
+// counts coordinates as moved, all or none per step.
+type Chains = sampler.Runner[float32]
+
+// New returns chains on the target, ready to run. It returns an error
+// for a nil target or a field out of range.
+func New(target energy.Scored, cfg Config) (*Chains, error) {
+	if target == nil {
+		return nil, fmt.Errorf("langevin: NewLangevin: target = nil")
+	}
+	sites := target.Sites()
+	if sites < 1 {
+		return nil, fmt.Errorf("langevin: NewLangevin: sites = %d, want ≥ 1", sites)
+	}
+	tuned := cfg.StepSize == 0
+	if err := cfg.fill(sites); err != nil {
+		return nil, err
+	}
+	s := &system{target: target, sites: sites, tuned: tuned, step: cfg.StepSize, goal: cfg.Target, unadjusted: cfg.Unadjusted, project: cfg.Project}
+	return sampler.NewRunner(context.Background(), sampler.System[float32](s), sampler.Config{
+		Chains: cfg.Chains, Seed: cfg.Seed, Warmup: cfg.Warmup, Thin: cfg.Thin, Workers: cfg.Workers, Progress: cfg.Progress,
+	}, cfg.Init, cfg.Observe)
+}
+
+// fill checks what is particular to these chains and finds the step to start
+// with.
+func (c *Config) fill(sites int) error {
+	bad := func(name string, v any, want string) error {
+		return fmt.Errorf("langevin: LangevinConfig.%s = %v, want %s", name, v, want)
+	}
+	switch {
+	case !(c.StepSize >= 0) || c.StepSize > 1e30: // √(2h) must be a float32
+		return bad("StepSize", c.StepSize, "0 ≤ StepSize ≤ 1e30")
+	case !(c.Target >= 0 && c.Target < 1):
+		return bad("Target", c.Target, "0 ≤ Target < 1")
+	case c.Unadjusted && c.StepSize == 0:
+		return bad("StepSize", 0, "> 0 for unadjusted chains, which have no acceptance to tune by")
+	case c.Project != nil && !c.Unadjusted:
+		return bad("Project", "set", "nil unless Unadjusted: the acceptance step does not know of it")
+	}
+	if c.StepSize == 0 {
+		c.StepSize = 0.5 * cubeRootInverse(sites)
+	}
+	return nil
+}
+
+// cubeRootInverse returns n^(−1/3), how the best step of MALA scales with the
+// number of coordinates (Roberts and Rosenthal 1998).
+func cubeRootInverse(n int) float64 { return simd.Exp(-simd.Log(float64(n)) / 3) }
+
+// system is a real-valued target and how to move on it.
+type system struct {
+	target     energy.Scored
+	sites      int
+	tuned      bool
+	step, goal float64
+	unadjusted bool
+	project    func(x []float32)
+}
+
+func (l *system) Name() string { return "langevin" }
+
+func (l *system) String() string { return "langevin" }
+
+func (l *system) Sites() int { return l.sites }
+
+func (l *system) Kernel(_ context.Context, chains int) (sampler.Transition[float32], error) {
+	k := newKernel(l, chains)
+	if !l.tuned {
+		return k, nil
+	}
+	var err error
+	k.tuner, err = tune.New("langevin: Langevin", l.step, l.goal)
+	return k, err
+}
+
+// Start draws standard normal numbers, then projects them.
+func (l *system) Start(x []float32, r []sampler.Stream, _ []sampler.Transition[float32]) error {
+	for i := range r {
+		own := x[i*l.sites : (i+1)*l.sites]
+		normal.Fill(own, &r[i])
+		if l.project != nil {
+			l.project(own)
+		}
+	}
+	return nil
+}
+
+func (l *system) Check(x []float32) error {
+	for i, v := range x {
+		if v-v != 0 { // Inf − Inf and NaN
+			return fmt.Errorf("site %d of chain %d = %v, want a finite number", i%l.sites, i/l.sites, v)
+		}
+	}
+	return nil
+}
+
+func (l *system) Energy(e []float64, x []float32) { l.target.Energy(e, x) }
+
+func (l *system) Fingerprint(b []byte) []byte {
+	flags := uint64(0)
+	for i, set := range []bool{l.unadjusted, l.project != nil, l.tuned} {
+		if set {
+			flags |= 1 << i
+		}
+	}
+	b = append(b, "langevin\n"...)
+	return wire.AppendFloat64s(wire.AppendUint64s(b, uint64(l.sites), flags), []float64{l.step, l.goal})
+}

@@ -1,0 +1,227 @@
+package mcmc
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/tune"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// Cyclical is DMALA with a cyclical schedule (Pynadath, Bhattacharya, Hariharan
+// and Zhang 2024): step k = 0 … n−1 of every cycle proposes from
+//
+//	q_i(l|x) ∝ exp( −β_k (E(x with x_i=l) − E(x)) − δ²(l, x_i)/(2 α_k) ),
+//	α_k = (α_max/2) (1 + cos(πk/n)),
+//	β_k = (β_0+½)/2 + (β_0−½)/2 · cos(πk/n),
+//
+// with α_min and β = ½ where α_k would be below α_min, and accepts as [DMALA]
+// does: long steps look for other modes, short ones explore them. Every step
+// leaves π invariant; a cycle, being a sequence of different steps, is not
+// reversible.
+//
+// The zero value tunes α_min and α_max during warm-up and needs no settings. On
+// targets with one mode DMALA is the better choice.
+type Cyclical struct {
+	// StepSize is α_max; see [DULA] for its unit. 0 means: tune both step sizes
+	// by pilots, the first third of warm-up running at β = ½ until α_min gives
+	// the Target acceptance, the second third at β_0 until α_max gives half of
+	// it. Without warm-up they are 0.2 and 2.
+	StepSize float64
+
+	// MinStep is α_min, with StepSize only; 0 means that steps are not bounded
+	// below.
+	MinStep float64
+
+	// Balance is β_0, from ½ to 1; 0 means 1, at which an unbounded step of a
+	// model of independent sites is a perfect draw.
+	Balance float64
+
+	// Period is n, the steps of a cycle; 0 means 20.
+	Period int
+
+	// Target is the acceptance probability of pilots at short steps; 0 means
+	// 0.574, see [DMALA].
+	Target float64
+
+	// Preconditioner and Window: see [DULA].
+	Preconditioner []float32
+	Window         int
+}
+
+const (
+	defaultPeriod  = 20
+	defaultLongest = 10 * defaultDMALAStep // without warm-up
+)
+
+// Name implements [sampler.Named].
+func (Cyclical) Name() string { return "cyclical" }
+
+// Kernel implements [sampler.Method].
+func (c Cyclical) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	k := &cyclical{tuned: c.StepSize == 0, target: c.Target, longest: c.StepSize, shortest: c.MinStep, balance: c.Balance}
+	if k.tuned {
+		k.longest, k.shortest = defaultLongest, defaultDMALAStep
+		if _, err := tune.New("mcmc: Cyclical", k.shortest, c.Target); err != nil {
+			return nil, err
+		}
+	}
+	if c.Balance == 0 {
+		k.balance = 1
+	}
+	if c.Period == 0 {
+		c.Period = defaultPeriod
+	}
+	k.cosine = make([]float64, c.Period)
+	for i := range k.cosine {
+		k.cosine[i] = cosPi(i, c.Period)
+	}
+	l := langevin{alpha: k.longest, preconditioner: c.Preconditioner, window: c.Window}
+	p, err := l.proposal("Cyclical", m, chains)
+	if err != nil {
+		return nil, err
+	}
+	k.dmala = newDMALA(m, chains, p, k.longest, nil)
+	return k, nil
+}
+
+func (c Cyclical) check() error {
+	if err := checkStep("Cyclical", c.StepSize); err != nil {
+		return err
+	}
+	switch {
+	case !(c.MinStep >= 0 && c.MinStep <= c.StepSize):
+		return fmt.Errorf("mcmc: Cyclical: MinStep = %v, want 0 … StepSize = %v", c.MinStep, c.StepSize)
+	case c.Balance != 0 && !(c.Balance >= half && c.Balance <= 1):
+		return fmt.Errorf("mcmc: Cyclical: Balance = %v, want ½ … 1 (0 for the default)", c.Balance)
+	case c.Period < 0:
+		return fmt.Errorf("mcmc: Cyclical: Period = %d, want ≥ 0", c.Period)
+	}
+	return nil
+}
+
+type cyclical struct {
+	*dmala
+	tuned             bool
+	target            float64
+	longest, shortest float64 // α_max and α_min
+	balance           float64 // β_0
+	cosine            []float64
+	at                int // k, the next step of the cycle
+
+	pilot     *tune.Tuner // nil: the cycle runs
+	pilotBeta float64
+	pilotStep float64
+}
+
+// StepSize returns α_max.
+func (k *cyclical) StepSize() float64 { return k.longest }
+
+// stage returns the step size and the balance of the next step.
+func (k *cyclical) stage() (alpha, beta float64) {
+	if k.pilot != nil {
+		return k.pilotStep, k.pilotBeta
+	}
+	c := k.cosine[k.at]
+	alpha = k.longest / 2 * (1 + c)
+	if alpha < k.shortest {
+		return k.shortest, half
+	}
+	return alpha, (k.balance+half)/2 + float64((k.balance-half)/2*c)
+}
+
+func (k *cyclical) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
+	alpha, beta := k.stage()
+	k.proposal.setStep(alpha, beta, x)
+	k.dmala.Step(info, x, r)
+	if k.at++; k.at == len(k.cosine) {
+		k.at = 0
+	}
+}
+
+func (k *cyclical) Adapt(info []sampler.Info, step, of int) {
+	n := of / 3
+	if !k.tuned || n < 2 {
+		return
+	}
+	switch {
+	case step == 0: // a step of the cycle, which says nothing about the pilot
+		k.fly(half, k.target)
+	case step < n:
+		k.pilotStep = k.pilot.Adapt(meanAccept(info), step-1, n-1)
+		if step == n-1 {
+			k.shortest = k.pilotStep
+			k.fly(k.balance, k.pilot.Goal()/2)
+		}
+	case step < 2*n:
+		k.pilotStep = k.pilot.Adapt(meanAccept(info), step-n, n)
+		if step == 2*n-1 {
+			k.longest = max(k.shortest, k.pilotStep)
+			k.pilot, k.at = nil, 0
+		}
+	}
+}
+
+// fly begins a pilot at the shortest step so far.
+func (k *cyclical) fly(beta, target float64) {
+	k.pilot, _ = tune.New("mcmc: Cyclical", k.shortest, target) // checked by Kernel
+	k.pilotBeta, k.pilotStep = beta, k.shortest
+}
+
+func (k *cyclical) AppendBinary(b []byte) ([]byte, error) {
+	v := []float64{k.longest, k.shortest, float64(k.at), 0, 0, 0, 0}
+	if k.pilot != nil {
+		v[3], v[4], v[5], v[6] = 1, k.pilotBeta, k.pilotStep, k.pilot.Goal()
+	}
+	b = wire.AppendFloat64s(b, v)
+	if k.pilot != nil {
+		b = k.pilot.Append(b)
+	}
+	return k.dmala.AppendBinary(b)
+}
+
+func (k *cyclical) UnmarshalBinary(b []byte) error {
+	v := make([]float64, 7)
+	b, err := wire.ReadFloat64s(b, v)
+	if err != nil {
+		return err
+	}
+	if !(v[0] > 0 && v[1] >= 0 && v[2] >= 0 && int(v[2]) < len(k.cosine)) {
+		return fmt.Errorf("mcmc: Cyclical: steps %v and %v at step %v in the checkpoint, want positive ones at 0 … %d", v[0], v[1], v[2], len(k.cosine)-1)
+	}
+	k.longest, k.shortest, k.at, k.pilot = v[0], v[1], int(v[2]), nil
+	if v[3] == 1 {
+		if k.pilot, err = tune.New("mcmc: Cyclical", v[5], v[6]); err != nil {
+			return err
+		}
+		k.pilotBeta, k.pilotStep = v[4], v[5]
+		if b, err = k.pilot.Restore(b); err != nil {
+			return err
+		}
+	}
+	return k.dmala.UnmarshalBinary(b)
+}
+
+// cosPi returns cos(πk/n) for 0 ≤ k ≤ n, the same bits on every machine: package
+// math promises no such thing.
+func cosPi(k, n int) float64 {
+	if 2*k > n {
+		return -cosPi(n-k, n)
+	}
+	x := math.Pi * float64(k) / float64(n)
+	square := float64(x * x)
+	c := 1.0
+	for j := cosTerms; j >= 1; j-- {
+		c = 1 - float64(square*c)/float64(2*j*(2*j-1))
+	}
+	return c
+}
+
+// cosTerms terms of the Taylor series leave an error of (π/2)²⁴/24! < 1e−19.
+const cosTerms = 11

@@ -1,0 +1,119 @@
+package mcmc
+
+import (
+	"context"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/tune"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// DLMC is discrete Langevin Monte Carlo (Sun, Dai, Dai, Zhou and Schuurmans
+// 2023): every site follows, for a time τ and on its own, the jump process that
+// moves from x_i to l at rate g(t_l), t_l = exp(E(x) − E(x with x_i=l)), with the
+// differences of the model's first-order table. The time-τ law of that process
+// is interpolated by
+//
+//	q_i(l|x) = ν_l (1 − exp(−τ g(t_l)/ν_l)),  l ≠ x_i,
+//
+// and the rest to stay, where ν_l = t_l/Σ_k t_k is where the process ends: right
+// to first order for small τ, right in the limit of large τ, and exactly right on
+// two levels. The change of all sites is accepted with the Hastings ratio, as in
+// [DMALA], which leaves π invariant; a step costs one evaluation of the model.
+//
+// Unlike DMALA's proposal it knows no distance between levels; on ordinal models
+// with many levels DMALA is the better choice. Its weights cost some ten
+// exponentials and logarithms per level, in float64, so that DMALA is also the
+// faster one where the model itself is cheap.
+type DLMC struct {
+	// StepSize is the time τ, in units where a level of the same energy is
+	// jumped to at rate g(1). 0 means: start at 0.2 and adapt during warm-up.
+	StepSize float64
+
+	// Target is the mean acceptance probability that adaptation aims at; 0
+	// means 0.574, see [DMALA].
+	Target float64
+
+	Balance Balance // g; the zero value is Sqrt
+}
+
+const defaultDLMCStep = 0.2 // a few sites in ten jump: adaptation comes from below
+
+// Name implements [sampler.Named].
+func (DLMC) Name() string { return "dlmc" }
+
+// Kernel implements [sampler.Method].
+func (d DLMC) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
+	if _, _, err := check.Shape("mcmc: DLMC", m, chains, sampler.BlockSize); err != nil {
+		return nil, err
+	}
+	if err := checkStep("DLMC", d.StepSize); err != nil {
+		return nil, err
+	}
+	if err := d.Balance.check("DLMC"); err != nil {
+		return nil, err
+	}
+	alpha, tuner := d.StepSize, (*tune.Tuner)(nil)
+	if alpha == 0 {
+		alpha = defaultDLMCStep
+		var err error
+		if tuner, err = tune.New("mcmc: DLMC", alpha, d.Target); err != nil {
+			return nil, err
+		}
+	}
+	p, err := newRows("DLMC", m, chains, langevin{alpha: alpha})
+	if err != nil {
+		return nil, err
+	}
+	p.weigher = d.Balance.jumps
+	return newDMALA(m, chains, p, alpha, tuner), nil
+}
+
+// jumps stores in w the log-probabilities log q_i(l|x) of one site at level at,
+// given the row g of its differences; −Inf for a level that is known to have
+// probability zero.
+func (b Balance) jumps(w, g []float32, at int32, tau float64) {
+	top := 0.0
+	for _, d := range g {
+		top = max(top, -float64(d))
+	}
+	z := 0.0
+	for _, d := range g {
+		z += simd.Exp(-float64(d) - top)
+	}
+	logZ := top + simd.Log(z)
+	logTau := simd.Log(tau)
+	stay := simd.Exp(-logZ) // ν of the own level, then what others leave to it
+	for l, d32 := range g {
+		d := float64(d32)
+		if int32(l) == at {
+			continue
+		}
+		if math.IsInf(d, 1) {
+			w[l] = float32(math.Inf(-1))
+			continue
+		}
+		logNu := -d - logZ
+		r := logTau + b.log(d) - logNu // log of τ g/ν
+		gone := simd.Exp(r)
+		w[l] = float32(logNu + logGone(r, gone))
+		stay += simd.Exp(logNu - gone)
+	}
+	// Where all others lead far down, stay is 0 in float64, but not its logarithm.
+	w[at] = float32(max(simd.Log(stay), -logZ))
+}
+
+// logGone returns log(1 − exp(−gone)), gone = e^r.
+func logGone(r, gone float64) float64 {
+	if r < smallRate {
+		return r
+	}
+	return simd.Log(-simd.Expm1(-gone))
+}
+
+// smallRate is where gone/2, the relative difference between 1 − e^(−gone) and
+// gone, falls below the resolution of float64: e^−38 < 2⁻⁵⁴.
+const smallRate = -38

@@ -1,0 +1,147 @@
+package mcmc
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
+	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
+)
+
+// row returns the probabilities that jumps gives the levels of one site.
+func jumpRow(b Balance, g []float32, at int32, tau float64) []float64 {
+	w := make([]float32, len(g))
+	b.jumps(w, g, at, tau)
+	p := make([]float64, len(g))
+	for l := range p {
+		p[l] = math.Exp(float64(w[l]))
+	}
+	return p
+}
+
+// TestDLMCOnTwoLevels holds the proposal to the exact law of the two-state jump
+// process, the exponential of its rate matrix.
+func TestDLMCOnTwoLevels(t *testing.T) {
+	for _, b := range balances() {
+		for _, d := range []float32{-6, -1, 0, 0.5, 3} {
+			for _, tau := range []float64{1e-9, 0.01, 0.7, 5, 400} {
+				there, back := math.Exp(b.log(float64(d))), math.Exp(b.log(-float64(d)))
+				rates := mat.NewDense(2, 2, []float64{-there, there, back, -back})
+				rates.Scale(tau, rates)
+				var law mat.Dense
+				law.Exp(rates)
+				got := jumpRow(b, []float32{0, d}, 0, tau)
+				assert.InEpsilon(t, law.At(0, 1), got[1], 2e-6, "%v, Δ = %v, τ = %v", b, d, tau)
+				assert.InEpsilon(t, law.At(0, 0), got[0], 2e-6, "%v, Δ = %v, τ = %v", b, d, tau)
+			}
+		}
+	}
+}
+
+// TestDLMCProposal checks rows of more levels against the formula in plain
+// arithmetic, and its two limits.
+func TestDLMCProposal(t *testing.T) {
+	g := []float32{0.7, -1.5, 0, 2, float32(math.Inf(1))}
+	for _, b := range balances() {
+		z := 0.0
+		for _, d := range g {
+			z += math.Exp(-float64(d))
+		}
+		for _, tau := range []float64{1e-12, 0.1, 2, 1e6} {
+			p := jumpRow(b, g, 2, tau)
+			stay := 1.0
+			for l, d := range g {
+				if l == 2 {
+					continue
+				}
+				nu := math.Exp(-float64(d)) / z
+				want := 0.0
+				if nu > 0 {
+					want = -nu * math.Expm1(-tau*math.Exp(b.log(float64(d)))/nu)
+				}
+				stay -= want
+				assert.InDelta(t, want, p[l], 2e-6*want, "%v, τ = %v, level %d", b, tau, l)
+			}
+			assert.InDelta(t, stay, p[2], 2e-6)
+			assert.InDelta(t, 1, exact.Sum(p), 2e-6)
+			if tau == 1e6 {
+				assert.InDelta(t, math.Exp(1.5)/z, p[1], 2e-6)
+			}
+		}
+	}
+}
+
+// Differences of any size give logarithms that are not NaN, and only a failed
+// difference gives NaN.
+func TestDLMCExtremes(t *testing.T) {
+	for _, b := range balances() {
+		for _, d := range []float32{-3e38, -1e6, -700, 700, 1e6, 3e38} {
+			for _, tau := range []float64{1e-4, 1, 1e4} {
+				w := make([]float32, 3)
+				b.jumps(w, []float32{0, d, 1}, 0, tau)
+				for _, v := range w {
+					require.False(t, math.IsNaN(float64(v)) || v > 1e-6, "%v, Δ = %v: %v", b, d, w)
+				}
+			}
+		}
+		w := make([]float32, 2)
+		b.jumps(w, []float32{0, float32(math.NaN())}, 0, 1)
+		require.True(t, math.IsNaN(float64(w[0])))
+	}
+}
+
+// The twin forgets to reject.
+func TestDLMCBrokenTwin(t *testing.T) {
+	exact.SkipUnderRace(t)
+	m := exact.NewRugged(4, 3, 1, 0.5, 2)
+	pi, _ := exact.Law(m)
+	k := must(DLMC{StepSize: 0.3}.Kernel(context.Background(), m, 1)).(*dmala)
+	all := exact.States(4, 3)
+	twin := exact.NewMatrix(len(all), func(x int, dst []float64) {
+		require.NoError(t, k.Reset(all[x]))
+		for y := range dst {
+			dst[y] = math.Exp(k.proposal.current(all[y], all[x], 0))
+		}
+	})
+	require.LessOrEqual(t, twin.RowError(), 1e-12)
+	assert.Greater(t, twin.MaxDiff(pi), 1e-3)
+	v, _ := exact.TransitionsPValue(observed(t, m, DLMC{StepSize: 0.3}, 640, 7), twin)
+	assert.Less(t, v, exact.Rate)
+}
+
+func TestDLMCAdapts(t *testing.T) {
+	exact.SkipUnderRace(t)
+	m, err := model.NewIsing(model.Lattice{8, 8}, 0.2, 0)
+	require.NoError(t, err)
+	c := runs.Run(t, m, DLMC{}, sampler.Config{Chains: 32, Seed: 1, Warmup: 600}, 300)
+	assert.InDelta(t, 0.574, c.Stats().Accept, 0.05)
+}
+
+func ExampleDLMC() {
+	m, err := model.NewIsing(model.Lattice{5, 5}, 0.2, 0.2)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	mag := diagnose.NewTrace(64, energy.Magnetization)
+	ch, err := sampler.NewChains(m, DLMC{}, sampler.Config{Chains: 64, Seed: 1, Observe: mag.Observe})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := ch.Run(context.Background(), 1000); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("mean spin %.2f\n", mag.Summary().Rows[0].Mean.Value)
+	// Output: mean spin 0.48
+}

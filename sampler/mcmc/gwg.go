@@ -1,0 +1,189 @@
+package mcmc
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// GWG is Gibbs with gradients (Grathwohl et al. 2021): it draws one change
+// (i, l), l ≠ x_i, from
+//
+//	q(i,l|x) ∝ exp(−½ (E(x with x_i=l) − E(x)))
+//
+// with the differences of the model's first-order table, and accepts with the
+// Hastings ratio of the reverse change. Energy and table of the current states
+// are cached: a step costs one evaluation of the model and changes at most
+// Flips sites.
+//
+// With Flips = R > 1 it draws a list of R changes with replacement and scores
+// the reversed list at the new state (the GWG-X of Zhang, Liu and Liu 2022). On
+// two levels a site that the list repeats flips once; on more levels such a list
+// is rejected, since "the last one wins" would not leave π invariant. Either way
+// lists suit flat energies: where one change is much steeper than the others
+// every draw of the list is that change, and the chain stays where it is. [DMALA]
+// changes many sites without that flaw.
+type GWG struct {
+	Flips int // changes per step; 0 means 1
+}
+
+// Name implements [sampler.Named].
+func (GWG) Name() string { return "gwg" }
+
+// Kernel implements [sampler.Method].
+func (g GWG) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
+	if _, _, err := check.Shape("mcmc: GWG", m, chains, sampler.BlockSize); err != nil {
+		return nil, err
+	}
+	if g.Flips < 0 {
+		return nil, fmt.Errorf("mcmc: GWG: Flips = %d, want ≥ 0", g.Flips)
+	}
+	return newGWG(m, chains, max(g.Flips, 1)), nil
+}
+
+func newGWG(m energy.Model, chains, flips int) *gwg {
+	sites, levels := m.Shape()
+	n := chains * sites * levels
+	return &gwg{
+		table: energy.Differences(m).Gradient, sites: sites, levels: levels, flips: flips,
+		g: make([]float32, n),
+		w: make([]float32, n), nextW: make([]float32, n),
+		sum: make([]float64, chains), nextSum: make([]float64, chains),
+		e: make([]float64, chains), next: make([]float64, chains),
+		y: make([]int32, chains*sites), list: make([]int, chains*flips),
+	}
+}
+
+type gwg struct {
+	table                func(e []float64, g []float32, x []int32)
+	balance              Balance
+	sites, levels, flips int
+	g                    []float32 // table of the states last loaded
+	w, nextW             []float32 // weights of all changes: chains × (sites·levels)
+	sum, nextSum         []float64
+	e, next              []float64
+	y                    []int32
+	list                 []int // chains × flips: indices i·levels+l
+}
+
+// load evaluates the model at x into nextW, nextSum and e.
+func (k *gwg) load(e []float64, x []int32) {
+	k.table(e, k.g, x)
+	k.balance.logs(k.nextW, k.g)
+	for i, l := range x {
+		k.nextW[i*k.levels+int(l)] = float32(math.Inf(-1))
+	}
+	simd.Weights(k.nextW, k.nextSum, k.nextW, k.sites*k.levels, weightFloor)
+}
+
+func (k *gwg) Reset(x []int32) error {
+	k.load(k.e, x)
+	k.w, k.nextW = k.nextW, k.w
+	k.sum, k.nextSum = k.nextSum, k.sum
+	return sampler.CheckStart(k.e)
+}
+
+func (k *gwg) row(w []float32, s int) []float32 {
+	n := k.sites * k.levels
+	return w[s*n : (s+1)*n]
+}
+
+func (k *gwg) changes(s int) []int { return k.list[s*k.flips : (s+1)*k.flips] }
+
+func (k *gwg) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
+	copy(k.y, x)
+	for s := range info {
+		lo, hi := s*k.sites, (s+1)*k.sites
+		info[s] = sampler.Info{Energy: k.e[s]}
+		list := k.changes(s)
+		for j := range list {
+			list[j] = simd.Pick(k.row(k.w, s), k.sum[s], r[s].Float64())
+		}
+		if !k.apply(k.y[lo:hi], x[lo:hi], list) {
+			list[0] = -1 // rejected before it is evaluated
+			copy(k.y[lo:hi], x[lo:hi])
+		}
+	}
+	k.load(k.next, k.y)
+	for s := range info {
+		lo, hi := s*k.sites, (s+1)*k.sites
+		u := r[s].Float64()
+		if k.changes(s)[0] < 0 {
+			if math.IsNaN(k.sum[s]) {
+				info[s].Invalid = 1
+			}
+			continue
+		}
+		forth, back := k.score(s, x[lo:hi])
+		a, ok := accept(k.e[s]-k.next[s], forth, back)
+		info[s].Accept = a
+		if !ok {
+			info[s].Invalid = 1
+		}
+		if u >= a {
+			continue
+		}
+		for i := lo; i < hi; i++ {
+			if x[i] != k.y[i] {
+				info[s].Moved++
+			}
+		}
+		copy(x[lo:hi], k.y[lo:hi])
+		copy(k.row(k.w, s), k.row(k.nextW, s))
+		k.sum[s], k.e[s] = k.nextSum[s], k.next[s]
+		info[s].Energy = k.e[s]
+	}
+}
+
+// apply makes the listed changes to y, which equals x. It returns false if a
+// change could not be drawn or the list is one to reject.
+func (k *gwg) apply(y, x []int32, list []int) bool {
+	for _, c := range list {
+		if c < 0 {
+			return false
+		}
+		i, l := c/k.levels, int32(c%k.levels)
+		if y[i] != x[i] && k.levels > 2 {
+			return false
+		}
+		y[i] = l
+	}
+	return true
+}
+
+// score returns the log-probabilities of drawing the list of chain s at x and
+// of drawing its reverse at y.
+func (k *gwg) score(s int, x []int32) (forth, back float64) {
+	f, b := newProduct(), newProduct()
+	w, next := k.row(k.w, s), k.row(k.nextW, s)
+	for _, c := range k.changes(s) {
+		i := c / k.levels
+		f.mul(float64(w[c]) / k.sum[s])
+		b.mul(float64(next[i*k.levels+int(x[i])]) / k.nextSum[s])
+	}
+	return f.log(), b.log()
+}
+
+func (k *gwg) AppendBinary(b []byte) ([]byte, error) {
+	return wire.AppendFloat64s(wire.AppendFloat64s(wire.AppendFloat32s(b, k.w), k.sum), k.e), nil
+}
+
+func (k *gwg) UnmarshalBinary(b []byte) error {
+	b, err := wire.ReadFloat32s(b, k.w)
+	if err != nil {
+		return err
+	}
+	if b, err = wire.ReadFloat64s(b, k.sum); err != nil {
+		return err
+	}
+	if b, err = wire.ReadFloat64s(b, k.e); err != nil {
+		return err
+	}
+	return wire.ReadEnd(b)
+}

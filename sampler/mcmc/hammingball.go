@@ -1,0 +1,262 @@
+package mcmc
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// HammingBall is the Hamming ball sampler (Titsias and Yau 2017). An update
+// takes a random block of sites, draws a centre u uniformly from the states
+// within Hamming distance Radius of x that differ from it in the block only, and
+// then x itself from
+//
+//	p(x') ∝ exp(−E(x')),  x' within Radius of u, x' = x outside the block,
+//
+// by exact energies, without rejection. It can change up to 2·Radius sites at
+// once, in ways that no single change leads to. Each update is reversible.
+//
+// A ball has Σ_k C(Block, k)·(levels−1)^k members, k ≤ Radius, and an update
+// evaluates the energy of each. With Radius = Block it is a Gibbs update of the
+// block.
+type HammingBall struct {
+	Block   int // sites per update; 0 means 8, or all if there are fewer
+	Radius  int // largest distance from the centre; 0 means 2, or Block if that is 1
+	Updates int // updates per step; 0 means ⌈sites/Block⌉
+}
+
+// The default ball of a two-level model has 37 members: about as many energies
+// as four sweeps of the block.
+const (
+	defaultBlock  = 8
+	defaultRadius = 2
+)
+
+// Name implements [sampler.Named].
+func (HammingBall) Name() string { return "hamming-ball" }
+
+// Kernel implements [sampler.Method].
+func (h HammingBall) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
+	sites, levels, err := check.Shape("mcmc: HammingBall", m, chains, sampler.BlockSize)
+	if err != nil {
+		return nil, err
+	}
+	if h.Block == 0 {
+		h.Block = min(defaultBlock, sites)
+	}
+	if h.Radius == 0 {
+		h.Radius = min(defaultRadius, h.Block)
+	}
+	switch {
+	case h.Block < 1 || h.Block > sites:
+		return nil, fmt.Errorf("mcmc: HammingBall: Block = %d, want 1 … %d (0 for the default)", h.Block, sites)
+	case h.Radius < 1 || h.Radius > h.Block:
+		return nil, fmt.Errorf("mcmc: HammingBall: Radius = %d, want 1 … %d (0 for the default)", h.Radius, h.Block)
+	case h.Updates < 0:
+		return nil, fmt.Errorf("mcmc: HammingBall: Updates = %d, want ≥ 0", h.Updates)
+	}
+	if h.Updates == 0 {
+		h.Updates = (sites + h.Block - 1) / h.Block
+	}
+	shells := shellSizes(h.Block, h.Radius, levels)
+	size := 0
+	for _, n := range shells {
+		size += n
+	}
+	if size > maxMembers {
+		return nil, fmt.Errorf("mcmc: HammingBall: Radius = %d in a Block of %d sites of %d levels gives a ball of more than %d states", h.Radius, h.Block, levels, maxMembers)
+	}
+	k := &hammingBall{
+		model: m, sites: sites, levels: levels, radius: h.Radius, updates: h.Updates,
+		shells: shells, size: size,
+		e: make([]float64, chains), order: make([]int, sites), block: make([]int, h.Block), centre: make([]int32, sites),
+		d: make([]float64, size), w: make([]float64, size), batch: make([]int32, min(size, ballBatch)*sites),
+	}
+	for i := range k.order {
+		k.order[i] = i
+	}
+	return k, nil
+}
+
+// shellSizes returns the number of states at each distance 0 … radius,
+// C(block, k)·(levels−1)^k, with maxMembers+1 for anything beyond it.
+func shellSizes(block, radius, levels int) []int {
+	n := make([]int, radius+1)
+	size := 1.0
+	for k := range n {
+		if k > 0 {
+			size *= float64(block-k+1) / float64(k) * float64(levels-1)
+		}
+		n[k] = int(math.Round(min(size, maxMembers+1)))
+	}
+	return n
+}
+
+// ballBatch is the number of states per evaluation of the model: whole states
+// of a large ball would not fit any cache. Nothing depends on it.
+const ballBatch = 256
+
+type hammingBall struct {
+	model                          energy.Model
+	sites, levels, radius, updates int
+
+	shells []int // states at each distance from the centre
+	size   int   // their sum
+
+	e      []float64
+	order  []int   // a permutation of the sites
+	block  []int   // sites of the update, in random order
+	centre []int32 // u, then the member that visit is at
+	d, w   []float64
+	batch  []int32
+	filled int // members of the ball so far
+}
+
+func (k *hammingBall) Reset(x []int32) error {
+	k.model.Energy(k.e, x)
+	return sampler.CheckStart(k.e)
+}
+
+func (k *hammingBall) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
+	for s := range info {
+		info[s] = sampler.Info{Energy: k.e[s], Accept: 1}
+		for range k.updates {
+			k.update(&info[s], x[s*k.sites:(s+1)*k.sites], &r[s])
+			if info[s].Err != nil {
+				break
+			}
+		}
+		k.e[s] = info[s].Energy
+	}
+}
+
+func (k *hammingBall) update(info *sampler.Info, x []int32, r *sampler.Stream) {
+	k.pickBlock(r)
+	copy(k.centre, x)
+	k.pickCentre(r)
+	k.energies()
+	c := heatBath(k.w, k.d, r.Float64())
+	if c < 0 {
+		info.Err = fmt.Errorf("a state in the ball: %w", sampler.ErrNaN)
+		return
+	}
+	info.Energy = k.d[c]
+	k.find(c)
+	for _, i := range k.block {
+		if x[i] != k.centre[i] {
+			x[i] = k.centre[i]
+			info.Moved++
+		}
+	}
+}
+
+// pickBlock draws the block, every ordered list of sites being equally likely.
+// The permutation it starts from does not matter; it starts from the identity,
+// so that a checkpoint need not hold it.
+func (k *hammingBall) pickBlock(r *sampler.Stream) {
+	for j := range k.block {
+		n := j + r.IntN(k.sites-j)
+		k.order[j], k.order[n] = k.order[n], k.order[j]
+		k.block[j] = k.order[j]
+	}
+	for _, i := range k.block { // undo the swaps: they moved these sites only
+		k.order[i] = i
+	}
+	for j := range k.block {
+		k.order[j] = j
+	}
+}
+
+// pickCentre moves k.centre, which holds x, to a uniform member of the ball
+// around it: a distance in proportion to the size of its shell, then that many
+// sites (the first of the block, whose order is random), each to another level.
+func (k *hammingBall) pickCentre(r *sampler.Stream) {
+	n := r.IntN(k.size)
+	distance := 0
+	for n >= k.shells[distance] {
+		n -= k.shells[distance]
+		distance++
+	}
+	for _, i := range k.block[:distance] {
+		l := int32(r.IntN(k.levels - 1))
+		if l >= k.centre[i] {
+			l++
+		}
+		k.centre[i] = l
+	}
+}
+
+// energies stores in k.d the energies of the ball around k.centre.
+func (k *hammingBall) energies() {
+	k.filled = 0
+	k.visit(0, k.radius, -1)
+	k.flush()
+}
+
+// find sets k.centre, the centre of a ball, to member c of it.
+func (k *hammingBall) find(c int) {
+	k.filled = 0
+	k.visit(0, k.radius, c)
+}
+
+// visit walks through the states within distance left of k.centre that differ
+// from it in block[from:] only, k.centre itself first. It counts them in
+// k.filled and stops, returning true, at number stop with k.centre at that
+// state; with stop < 0 it gathers them for evaluation and leaves k.centre as it
+// was.
+func (k *hammingBall) visit(from, left, stop int) bool {
+	if k.filled == stop {
+		return true
+	}
+	if stop < 0 {
+		at := k.filled % ballBatch
+		copy(k.batch[at*k.sites:], k.centre)
+	}
+	k.filled++
+	if stop < 0 && k.filled%ballBatch == 0 {
+		k.evaluate(k.filled-ballBatch, ballBatch)
+	}
+	if left == 0 {
+		return false
+	}
+	for j := from; j < len(k.block); j++ {
+		i := k.block[j]
+		own := k.centre[i]
+		for l := range int32(k.levels) {
+			if l == own {
+				continue
+			}
+			k.centre[i] = l
+			if k.visit(j+1, left-1, stop) {
+				return true
+			}
+		}
+		k.centre[i] = own
+	}
+	return false
+}
+
+// flush evaluates the members of the last batch.
+func (k *hammingBall) flush() {
+	n := k.filled % ballBatch
+	k.evaluate(k.filled-n, n)
+}
+
+func (k *hammingBall) evaluate(first, n int) {
+	k.model.Energy(k.d[first:first+n], k.batch[:n*k.sites])
+}
+
+func (k *hammingBall) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFloat64s(b, k.e), nil }
+
+func (k *hammingBall) UnmarshalBinary(b []byte) error {
+	b, err := wire.ReadFloat64s(b, k.e)
+	if err != nil {
+		return err
+	}
+	return wire.ReadEnd(b)
+}

@@ -1,0 +1,106 @@
+package mcmc
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// torusGibbs is the chromatic kernel of [Gibbs] for energy.Toroidal models: a
+// sweep redraws first one colour of the chequerboard, then the other, many sites
+// at a time. The conditional of a site takes five values, held as multiples of
+// 2⁻³¹ by rounding to nearest.
+type torusGibbs struct {
+	model energy.Model
+	sites int
+	cols  int
+	d     [5]float64
+	table [8]int32 // 2³¹·p(x_i = 1 | k neighbours in state 1)
+	bits  []uint32
+	start []float64  // energies at the last Reset
+	moved []movement // since then
+}
+
+// movement is what the energy depends on: changes of Σ x_i x_j over the bonds
+// and of Σ x_i.
+type movement struct{ pairs, up int64 }
+
+// newTorusGibbs returns nil if the model is not toroidal or its sides are not
+// even and at least 4, as two colours demand.
+func newTorusGibbs(m energy.Model, chains int) *torusGibbs {
+	t, ok := energy.As[energy.Toroidal](m)
+	if !ok {
+		return nil
+	}
+	sites, _ := m.Shape()
+	cols, d, ok := t.Torus()
+	if !ok || cols%2 != 0 || cols < 4 || sites/cols%2 != 0 || sites/cols < 4 {
+		return nil
+	}
+	k := &torusGibbs{
+		model: m, sites: sites, cols: cols, d: d, bits: make([]uint32, sites/2),
+		start: make([]float64, chains), moved: make([]movement, chains),
+	}
+	const one = 1 << 31
+	for n, diff := range d {
+		p := math.RoundToEven(simd.Sigmoid(-diff) * one)
+		k.table[n] = int32(min(p, one-1))
+	}
+	return k
+}
+
+func (k *torusGibbs) Reset(x []int32) error {
+	clear(k.moved)
+	k.model.Energy(k.start, x)
+	return sampler.CheckStart(k.start)
+}
+
+func (k *torusGibbs) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
+	for s := range info {
+		info[s] = sampler.Info{Accept: 1}
+		for colour := range 2 {
+			r[s].Uint32s(k.bits)
+			c := simd.HeatBath(x[s*k.sites:(s+1)*k.sites], k.cols, colour, &k.table, k.bits)
+			info[s].Moved += c.Moved
+			k.moved[s].pairs += int64(c.Pairs)
+			k.moved[s].up += int64(c.Up)
+		}
+		info[s].Energy = k.energy(s)
+	}
+}
+
+// energy returns the running energy of a chain: d[k] = d[0] + k(d[1]−d[0]) says
+// that a pair of ones counts d[1]−d[0] and a one d[0].
+func (k *torusGibbs) energy(s int) float64 {
+	m := k.moved[s]
+	e := float64((k.d[1] - k.d[0]) * float64(m.pairs))
+	return k.start[s] + (e + float64(k.d[0]*float64(m.up)))
+}
+
+func (k *torusGibbs) AppendBinary(b []byte) ([]byte, error) {
+	b = wire.AppendFloat64s(b, k.start)
+	for _, m := range k.moved {
+		b = binary.LittleEndian.AppendUint64(b, uint64(m.pairs))
+		b = binary.LittleEndian.AppendUint64(b, uint64(m.up))
+	}
+	return b, nil
+}
+
+func (k *torusGibbs) UnmarshalBinary(b []byte) error {
+	b, err := wire.ReadFloat64s(b, k.start)
+	if err != nil {
+		return err
+	}
+	if len(b) < 16*len(k.moved) {
+		return wire.ErrShort
+	}
+	for s := range k.moved {
+		k.moved[s].pairs = int64(binary.LittleEndian.Uint64(b[16*s:]))
+		k.moved[s].up = int64(binary.LittleEndian.Uint64(b[16*s+8:]))
+	}
+	return wire.ReadEnd(b[16*len(k.moved):])
+}

@@ -1,0 +1,169 @@
+package mcmc
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
+	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func chequered(t *testing.T, rows, cols int) *model.Ising {
+	m, err := model.NewIsing(model.Lattice{rows, cols}, 0.3, 0.1)
+	require.NoError(t, err)
+	return m
+}
+
+// The thresholds are the exact conditionals to half a unit of 2⁻³¹.
+func TestTorusGibbsConditionals(t *testing.T) {
+	m := chequered(t, 4, 6)
+	k, ok := must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), m, 1)).(*torusGibbs)
+	require.True(t, ok)
+	d, x := make([]float64, 2), make([]int32, 24)
+	for n, around := range [][]int{{}, {1}, {1, 6}, {1, 6, 18}, {1, 5, 6, 18}} { // neighbours of site 0
+		clear(x)
+		for _, j := range around {
+			x[j] = 1
+		}
+		m.Conditional(d, 0, x)
+		assert.InDelta(t, 1/(1+math.Exp(d[1]-d[0])), float64(k.table[n])/(1<<31), 0x1p-32+1e-15)
+	}
+}
+
+// A sweep is the product over one colour of independent conditionals, then over
+// the other: the law after a sweep from a fixed state, by the energy reached.
+func TestTorusGibbsSweep(t *testing.T) {
+	exact.SkipUnderRace(t)
+	m := chequered(t, 4, 4)
+	start := []int32{1, 0, 0, 1, 1, 1, 0, 1, 0, 0, 1, 0, 1, 0, 1, 1}
+	// One half-sweep moves at most the 8 sites of a colour: 256 outcomes.
+	half := func(x []int32, colour int, visit func(p float64, y []int32)) {
+		var sites []int
+		for i := range 16 {
+			if (i/4+i%4)%2 == colour {
+				sites = append(sites, i)
+			}
+		}
+		d := make([]float64, 2)
+		up := make([]float64, 8)
+		for n, i := range sites {
+			m.Conditional(d, i, x)
+			up[n] = 1 / (1 + math.Exp(d[1]-d[0]))
+		}
+		y := append([]int32(nil), x...)
+		for code := range 256 {
+			p := 1.0
+			for n, i := range sites {
+				y[i] = int32(code >> n & 1)
+				if y[i] == 1 {
+					p *= up[n]
+				} else {
+					p *= 1 - up[n]
+				}
+			}
+			visit(p, y)
+		}
+	}
+	law := make([]float64, 1<<16)
+	half(start, 0, func(p float64, y []int32) {
+		half(y, 1, func(q float64, z []int32) { law[exact.Index(z, 2)] += p * q })
+	})
+	counts := make([]int, 1<<16)
+	k := must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), m, sampler.BlockSize))
+	x, info, streams := make([]int32, sampler.BlockSize*16), make([]sampler.Info, sampler.BlockSize), make([]sampler.Stream, sampler.BlockSize)
+	for s := range streams {
+		streams[s] = *sampler.NewStream(8, uint64(s))
+	}
+	for range 1000 {
+		for s := range sampler.BlockSize {
+			copy(x[16*s:], start)
+		}
+		require.NoError(t, k.Reset(x))
+		k.Step(info, x, streams)
+		exact.Tally(counts, x, 16, 2)
+		e := make([]float64, sampler.BlockSize)
+		m.Energy(e, x)
+		for s := range info {
+			require.InDelta(t, e[s], info[s].Energy, 1e-9)
+		}
+	}
+	coarse, coarseLaw := make([]int, 256), make([]float64, 256)
+	for i := range law { // by the last two rows, so that cells fill
+		coarse[i>>8] += counts[i]
+		coarseLaw[i>>8] += law[i]
+	}
+	exact.Counts(t, coarse, coarseLaw, exact.Rate)
+	wrong := append([]float64(nil), coarseLaw...)
+	for i := range wrong {
+		wrong[i] = coarseLaw[i^1]
+	}
+	assert.Less(t, exact.PValue(coarse, wrong), exact.Rate)
+}
+
+func TestTorusGibbsIsUsedWhereItApplies(t *testing.T) {
+	scaled, err := energy.Scale(chequered(t, 4, 4), 0.5)
+	require.NoError(t, err)
+	fields, err := chequered(t, 4, 4).WithFields(make([]float64, 16))
+	require.NoError(t, err)
+	cube, err := model.NewIsing(model.Lattice{4, 4, 4}, 1, 0)
+	require.NoError(t, err)
+	for _, c := range []struct {
+		m    energy.Model
+		fast bool
+	}{{chequered(t, 4, 4), true}, {scaled, true}, {chequered(t, 5, 4), false}, {chequered(t, 4, 5), false}, {chequered(t, 2, 4), false}, {fields, false}, {cube, false}} {
+		k := must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), c.m, 1))
+		_, fast := k.(*torusGibbs)
+		assert.Equal(t, c.fast, fast, "%T %v", c.m, c.m)
+	}
+	k := must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), scaled, 1)).(*torusGibbs)
+	full := must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), chequered(t, 4, 4), 1)).(*torusGibbs)
+	assert.InDelta(t, full.d[3]/2, k.d[3], 1e-15)
+}
+
+func TestTorusGibbsRuns(t *testing.T) {
+	m := chequered(t, 4, 6)
+	runs.Resume(t, m, Gibbs{Scan: Chromatic})
+	k := must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), m, 4))
+	x, info, streams := make([]int32, 4*24), make([]sampler.Info, 4), make([]sampler.Stream, 4)
+	require.NoError(t, k.Reset(x))
+	if !exact.Race {
+		assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(info, x, streams) }))
+	}
+	assert.ErrorIs(t, k.UnmarshalBinary(make([]byte, 40)), wire.ErrShort)
+	var want uint64
+	for _, workers := range []int{1, 2, 7} {
+		got := runs.Hash(runs.Run(t, m, Gibbs{Scan: Chromatic}, sampler.Config{Chains: 70, Workers: workers, Warmup: -1}, 9).States())
+		if want == 0 {
+			want = got
+		}
+		assert.Equal(t, want, got)
+	}
+}
+
+func BenchmarkGibbsTorus(b *testing.B) {
+	for _, side := range []int{64, 1024} {
+		b.Run(fmt.Sprintf("side=%d", side), func(b *testing.B) {
+			m, err := model.NewIsing(model.Lattice{side, side}, 0.44, 0)
+			if err != nil {
+				b.Fatal(err)
+			}
+			k := must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), m, 1))
+			x, info, streams := make([]int32, side*side), make([]sampler.Info, 1), make([]sampler.Stream, 1)
+			if err := k.Reset(x); err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				k.Step(info, x, streams)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(side*side), "ns/site")
+		})
+	}
+}

@@ -1,0 +1,261 @@
+package mcmc
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// spaces are the small models that every kernel is judged on. Their energies are
+// arbitrary and their tables wrong by up to half a nat.
+func spaces() map[string]energy.Model {
+	return map[string]energy.Model{
+		"binary":    exact.NewRugged(6, 2, 1, 0.5, 1),
+		"3-levels":  exact.NewRugged(4, 3, 1, 0.5, 2),
+		"ordinal":   exact.Ordinal{Rugged: exact.NewRugged(3, 5, 1, 0.5, 3)},
+		"two-value": exact.Ordinal{Rugged: exact.NewRugged(5, 2, 1, 0.5, 4)},
+		"holes":     exact.NewRugged(6, 2, 1, 0.5, 5).Holed(),
+		"3-holes":   exact.NewRugged(4, 3, 1, 0.5, 6).Holed(),
+	}
+}
+
+// metropolised are the methods whose invariance must hold to rounding.
+func metropolised() map[string]sampler.Method {
+	return map[string]sampler.Method{
+		"DMALA":          DMALA{StepSize: 0.6},
+		"DMALA-long":     DMALA{StepSize: 50},
+		"Gibbs":          Gibbs{},
+		"Gibbs-random":   Gibbs{Scan: Random},
+		"Metropolis":     Metropolis{Updates: 1},
+		"Metropolis-5":   Metropolis{Updates: 5},
+		"GWG":            GWG{},
+		"GWG-2":          GWG{Flips: 2},
+		"BlockGibbs":     BlockGibbs{Blocks: [][]int{{0, 1}, {2}, {1, 2}}},
+		"preconditioned": DMALA{StepSize: 0.5, Preconditioner: []float32{.3, 1, 2, 4, 1, .1}},
+		"ordinal-window": DMALA{StepSize: 2, Window: 1},
+		"LB":             LocallyBalanced{},
+		"LB-Barker":      LocallyBalanced{Balance: Barker},
+		"LB-Min-exact":   LocallyBalanced{Balance: Min, Exact: true},
+		"LB-Max":         LocallyBalanced{Balance: Max},
+		"HammingBall":    HammingBall{Block: 3, Radius: 1, Updates: 1},
+		"HammingBall-2":  HammingBall{Block: 3, Radius: 2},
+		"Paths":          Paths{Length: 1},
+		"Paths-2":        Paths{Length: 2},
+		"Paths-Barker":   Paths{Length: 2, Balance: Barker},
+		"DLMC":           DLMC{StepSize: 0.3},
+		"DLMC-long":      DLMC{StepSize: 50},
+		"DLMC-Barker":    DLMC{StepSize: 1, Balance: Barker},
+	}
+}
+
+// fits reports whether the method applies to the named space.
+func fits(method, space string) bool {
+	switch method {
+	case "preconditioned":
+		return space == "binary"
+	case "ordinal-window":
+		return space == "ordinal"
+	}
+	return true
+}
+
+func reversible(method string) bool {
+	switch method {
+	case "Gibbs", "BlockGibbs":
+		return false
+	}
+	return true
+}
+
+func TestKernelsLeaveTheirTargetInvariant(t *testing.T) {
+	exact.SkipUnderRace(t)
+	for space, m := range spaces() {
+		pi, _ := exact.Law(m)
+		sites, levels := m.Shape()
+		for name, method := range metropolised() {
+			if !fits(name, space) {
+				continue
+			}
+			t.Run(name+"/"+space, func(t *testing.T) {
+				k, err := method.Kernel(context.Background(), m, 1)
+				require.NoError(t, err)
+				p := transition(t, k, sites, levels)
+				assert.LessOrEqual(t, p.RowError(), 1e-12)
+				assert.LessOrEqual(t, p.MaxDiff(pi), 1e-12)
+				if reversible(name) {
+					assert.LessOrEqual(t, p.DetailedBalance(pi), 1e-12)
+				}
+				if testing.Short() && name != "DMALA" {
+					return
+				}
+				exact.Transitions(t, observed(t, m, method, 640, 7), p, exact.Rate)
+			})
+		}
+	}
+}
+
+// A kernel whose draws are right but whose target is another one must be found
+// out by both halves of the test above.
+func TestBrokenTwinsFail(t *testing.T) {
+	m := exact.NewRugged(6, 2, 1, 0.5, 1)
+	pi, _ := exact.Law(m)
+	right := transition(t, must(DMALA{StepSize: 0.6}.Kernel(context.Background(), m, 1)), 6, 2)
+
+	// Twin 1: DULA, that is DMALA that forgets to reject.
+	dula := transition(t, must(DULA{StepSize: 0.6}.Kernel(context.Background(), m, 1)), 6, 2)
+	assert.Greater(t, dula.MaxDiff(pi), 1e-3)
+	p, _ := exact.TransitionsPValue(observed(t, m, DULA{StepSize: 0.6}, 640, 7), right)
+	assert.Less(t, p, exact.Rate)
+
+	// Twin 2: GWG-X on three levels that lets the last change of a site win.
+	three := exact.NewRugged(3, 3, 1, 0.5, 2)
+	pi3, _ := exact.Law(three)
+	k := must(GWG{Flips: 2}.Kernel(context.Background(), three, 1)).(*gwg)
+	last := exact.NewMatrix(27, func(x int, dst []float64) {
+		all := exact.States(3, 3)
+		y := make([]int32, 3)
+		for code := range 81 {
+			require.NoError(t, k.Reset(all[x]))
+			k.list[0], k.list[1] = code%9, code/9
+			copy(y, all[x])
+			for _, c := range k.list {
+				y[c/3] = int32(c % 3)
+			}
+			q := float64(k.w[k.list[0]]) * float64(k.w[k.list[1]])
+			if q == 0 {
+				continue
+			}
+			k.load(k.next, y)
+			forth, back := k.score(0, all[x])
+			a, _ := accept(k.e[0]-k.next[0], forth, back)
+			dst[exact.Index(y, 3)] += math.Exp(forth) * a
+		}
+		stay(dst, x)
+	})
+	assert.Greater(t, last.MaxDiff(pi3), 1e-4)
+}
+
+func must(k sampler.Kernel, err error) sampler.Kernel {
+	if err != nil {
+		panic(err)
+	}
+	return k
+}
+
+// TestDULAStationaryLaw holds DULA to the closed form of its documentation on a
+// log-quadratic target.
+func TestDULAStationaryLaw(t *testing.T) {
+	m := exact.NewQuadratic(7, 5)
+	pi, _ := exact.Law(m)
+	for _, alpha := range []float64{0.1, 0.3, 1, 20} {
+		t.Run(fmt.Sprint(alpha), func(t *testing.T) {
+			p := transition(t, must(DULA{StepSize: alpha}.Kernel(context.Background(), m, 1)), 7, 2)
+			law := make([]float64, len(pi))
+			for k, x := range exact.States(7, 2) {
+				law[k] = math.Log(pi[k])
+				for i, l := range x {
+					delta := 2 * m.Force(i, x) * float64(2*l-1)
+					law[k] += math.Log1p(math.Exp(-delta/2 - 1/(2*alpha)))
+				}
+			}
+			exact.Normalize(law)
+			assert.LessOrEqual(t, p.RowError(), 1e-7)
+			assert.LessOrEqual(t, p.MaxDiff(law), 1e-7)
+			assert.LessOrEqual(t, p.DetailedBalance(law), 1e-7)
+			assert.Greater(t, p.MaxDiff(pi), 1e-6, "DULA has no business with π itself")
+		})
+	}
+}
+
+func TestDULAObserved(t *testing.T) {
+	exact.SkipUnderRace(t)
+	for space, m := range spaces() {
+		if strings.Contains(space, "holes") {
+			continue // DULA stops there
+		}
+		t.Run(space, func(t *testing.T) {
+			sites, levels := m.Shape()
+			p := transition(t, must(DULA{StepSize: 0.7}.Kernel(context.Background(), m, 1)), sites, levels)
+			require.LessOrEqual(t, p.RowError(), 1e-12)
+			exact.Transitions(t, observed(t, m, DULA{StepSize: 0.7}, 640, 11), p, exact.Rate)
+		})
+	}
+}
+
+// TestDULAProposal checks the proposal against the formula of the paper, in
+// float64 from the model's own table.
+func TestDULAProposal(t *testing.T) {
+	const alpha = 0.7
+	for space, m := range spaces() {
+		if strings.Contains(space, "holes") {
+			continue
+		}
+		t.Run(space, func(t *testing.T) {
+			sites, levels := m.Shape()
+			d := energy.Differences(m)
+			distance := func(a, b int) float64 {
+				if a == b {
+					return 0
+				}
+				if levels == 2 {
+					return 1
+				}
+				if o, ok := m.(energy.Ordinal); ok {
+					v := o.Values()
+					return math.Pow(float64(v[a])-float64(v[b]), 2)
+				}
+				return 2
+			}
+			p := transition(t, must(DULA{StepSize: alpha}.Kernel(context.Background(), m, 1)), sites, levels)
+			e, g := make([]float64, 1), make([]float32, sites*levels)
+			all := exact.States(sites, levels)
+			for k, x := range all {
+				d.Gradient(e, g, x)
+				for j, y := range all {
+					q := 1.0
+					for i := range x {
+						total, own := 0.0, 0.0
+						for l := range levels {
+							w := math.Exp(-float64(g[i*levels+l])/2 - distance(l, int(x[i]))/(2*alpha))
+							total += w
+							if l == int(y[i]) {
+								own = w
+							}
+						}
+						q *= own / total
+					}
+					require.InDelta(t, q, p.At(k, j), 1e-6*q+1e-9)
+				}
+			}
+		})
+	}
+}
+
+func TestKernelsAllocateNothing(t *testing.T) {
+	exact.SkipUnderRace(t)
+	for space, m := range map[string]energy.Model{"binary": exact.NewQuadratic(9, 1)} {
+		sites, _ := m.Shape()
+		methods := metropolised()
+		methods["DULA"] = DULA{}
+		methods["Cyclical"] = Cyclical{}
+		methods["Tempering"] = Tempering{}
+		for name, method := range methods {
+			if !fits(name, space) || name == "preconditioned" {
+				continue
+			}
+			k := must(method.Kernel(context.Background(), m, 8))
+			x := make([]int32, 8*sites)
+			info, streams := make([]sampler.Info, 8), make([]sampler.Stream, 8)
+			require.NoError(t, k.Reset(x))
+			assert.Zero(t, testing.AllocsPerRun(50, func() { k.Step(info, x, streams) }), name)
+		}
+	}
+}

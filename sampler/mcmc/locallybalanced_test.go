@@ -1,0 +1,139 @@
+package mcmc
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func balances() []Balance { return []Balance{Sqrt, Barker, Min, Max} }
+
+// TestBalance checks the law of balancing functions, g(t) = t·g(1/t), and the
+// functions themselves in plain arithmetic.
+func TestBalance(t *testing.T) {
+	plain := map[Balance]func(t float64) float64{
+		Sqrt:   math.Sqrt,
+		Barker: func(t float64) float64 { return t / (1 + t) },
+		Min:    func(t float64) float64 { return math.Min(1, t) },
+		Max:    func(t float64) float64 { return math.Max(1, t) },
+	}
+	for _, b := range balances() {
+		for _, d := range []float64{-1e6, -30, -1, 0, 0.25, 3, 700, 1e6} {
+			assert.InDelta(t, b.log(d), -d+b.log(-d), 1e-9, "%v at %v", b, d)
+			if math.Abs(d) < 100 {
+				assert.InEpsilon(t, plain[b](math.Exp(-d)), math.Exp(b.log(d)), 1e-12, "%v at %v", b, d)
+			}
+		}
+		assert.True(t, math.IsInf(b.log(math.Inf(1)), -1), "%v: a level without probability is not proposed", b)
+		assert.True(t, math.IsNaN(b.log(math.NaN())), "%v: a failed difference shows", b)
+		w := make([]float32, 3)
+		b.logs(w, []float32{-2, 0, 2})
+		for i, d := range []float64{-2, 0, 2} {
+			assert.Equal(t, float32(b.log(d)), w[i])
+		}
+	}
+	assert.Equal(t, "sqrt barker min max Balance(9)", fmt.Sprint(Sqrt, Barker, Min, Max, Balance(9)))
+}
+
+// TestLocallyBalancedProposal checks the proposal against its formula on a
+// space whose table is wrong: with Exact it must not matter.
+func TestLocallyBalancedProposal(t *testing.T) {
+	m := exact.NewRugged(4, 3, 1, 0.5, 2)
+	all := exact.States(4, 3)
+	for _, b := range balances() {
+		k := must(LocallyBalanced{Balance: b, Exact: true}.Kernel(context.Background(), m, 1)).(*gwg)
+		for x, state := range all {
+			require.NoError(t, k.Reset(state))
+			total := 0.0
+			want := make([]float64, 12)
+			for c := range want {
+				if i, l := c/3, c%3; int(state[i]) != l {
+					want[c] = math.Exp(b.log(m.E[m.Neighbour(x, i, int(state[i]), l)] - m.E[x]))
+				}
+				total += want[c]
+			}
+			for c := range want {
+				require.InDelta(t, want[c]/total, float64(k.w[c])/k.sum[0], 1e-6)
+			}
+		}
+	}
+}
+
+// Exact differences are the same whether a model keeps them, knows them or must
+// be evaluated.
+func TestExactTable(t *testing.T) {
+	ising, err := model.NewIsing(model.Lattice{3, 3}, 0.4, 0.1)
+	require.NoError(t, err)
+	plain := energy.Func{Sites: 9, Levels: 2, E: func(x []int32) float64 {
+		e := make([]float64, 1)
+		ising.Energy(e, x)
+		return e[0]
+	}}
+	x := []int32{0, 1, 0, 0, 1, 1, 1, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 0}
+	e, g := make([]float64, 2), make([]float32, 36)
+	exactTable(ising)(e, g, x)
+	e2, g2 := make([]float64, 2), make([]float32, 36)
+	exactTable(plain)(e2, g2, x)
+	assert.Equal(t, e, e2)
+	for i := range g {
+		assert.InDelta(t, g2[i], g[i], 1e-6)
+	}
+}
+
+// A twin that forgets the normaliser of the reverse proposal is found out.
+func TestLocallyBalancedBrokenTwin(t *testing.T) {
+	exact.SkipUnderRace(t)
+	m := exact.NewRugged(4, 3, 1, 0.5, 2)
+	pi, _ := exact.Law(m)
+	all := exact.States(4, 3)
+	k := must(LocallyBalanced{Balance: Barker}.Kernel(context.Background(), m, 1)).(*gwg)
+	twin := exact.NewMatrix(len(all), func(x int, dst []float64) {
+		y := make([]int32, 4)
+		for c := range 12 {
+			require.NoError(t, k.Reset(all[x]))
+			k.list[0] = c
+			copy(y, all[x])
+			if k.w[c] == 0 || !k.apply(y, all[x], k.list) {
+				continue
+			}
+			k.load(k.next, y)
+			forth, back := k.score(0, all[x])
+			back += math.Log(k.nextSum[0] / k.sum[0]) // the mistake
+			a, _ := accept(k.e[0]-k.next[0], forth, back)
+			dst[exact.Index(y, 3)] += math.Exp(forth) * a
+		}
+		stay(dst, x)
+	})
+	assert.Greater(t, twin.MaxDiff(pi), 1e-4)
+	v, _ := exact.TransitionsPValue(observed(t, m, LocallyBalanced{Balance: Barker}, 6400, 7), twin)
+	assert.Less(t, v, exact.Rate)
+}
+
+func ExampleLocallyBalanced() {
+	// Two sites that want to be equal, levels 0 … 2.
+	m := energy.Func{Sites: 2, Levels: 3, E: func(x []int32) float64 { return math.Abs(float64(x[0] - x[1])) }}
+	equal := 0
+	ch, err := sampler.NewChains(m, LocallyBalanced{Balance: Barker}, sampler.Config{Chains: 8, Seed: 1})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for x := range ch.Draws(context.Background(), 4000) {
+		for s := 0; s < len(x); s += 2 {
+			if x[s] == x[s+1] {
+				equal++
+			}
+		}
+	}
+	z := 3 + 4*math.Exp(-1) + 2*math.Exp(-2)
+	fmt.Printf("P(equal) = %.2f, exactly %.2f\n", float64(equal)/32000, 3/z)
+	// Output: P(equal) = 0.64, exactly 0.63
+}

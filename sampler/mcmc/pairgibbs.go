@@ -1,0 +1,121 @@
+package mcmc
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// PairGibbs redraws two sites at a time: it picks a pair of sites uniformly and
+// draws their levels from the exact joint conditional restricted to a language
+// C,
+//
+//	p(x_i = a, x_j = b | rest) ∝ exp(−E(x with x_i = a, x_j = b)) · 1[x ∈ C],
+//
+// in float64. Each update is reversible and leaves π restricted to C invariant.
+// Where a count is fixed, one site alone could never move; two can trade.
+//
+// # Irreducibility
+//
+// Chains reach all of C, for a π that is positive on C, wherever changes of at
+// most two sites connect it. They do
+//
+//   - for every constraint.Count window, a fixed count included. Let x and y be
+//     in C, and let δ_i be +1, −1 or 0 as changing x_i to y_i adds to the count,
+//     takes from it or does neither. Where x_i ≠ y_i and δ_i = 0, change that
+//     site alone. If both signs are left, change one site of each: the count
+//     stays. If one sign is left, change one site at a time: the count goes
+//     from its value straight to that of y, and the window is an interval. Each
+//     move agrees with y in more sites than before, so at most as many moves as
+//     there are sites lead from x to y, all of them inside C;
+//   - for every language that stays true when a site falls to level 0, such as
+//     constraint.Avoids of words without a 0 (independent sets): one site at a
+//     time leads down to the state 0, and up from it;
+//   - for independent sets of a fixed size on a path: with the occupied sites in
+//     order, moving the first to site 0, the second to site 2 and so on keeps
+//     them apart, so all are connected to that state;
+//   - for a constraint.Count beside a constraint.Mask: the moves of the first
+//     proof only ever give a site its level in y.
+//
+// In general they need not: {000, 111} falls apart, and so may a constraint.Sum
+// with uneven weights or a constraint.Residue. Chains then stay in the part of C
+// that they start in. DMALA{Within} proposes all of C at every step and has no
+// such parts.
+//
+// An update costs levels² energies: from the cache of an energy.Local model where
+// finite, otherwise by evaluating it. Besides, for languages other than counts
+// and masks, it walks as many paths through the trellis, each until it meets the
+// present one again, which may be at the last site.
+type PairGibbs struct {
+	// Within is the language C of the whole state; nil means all states.
+	Within constraint.Automaton
+
+	// Updates is the number of pairs per step; 0 means one per site.
+	Updates int
+}
+
+// Name implements [sampler.Named].
+func (PairGibbs) Name() string { return "pair-gibbs" }
+
+// Kernel implements [sampler.Method].
+func (p PairGibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
+	updates, within, err := pairSettings("PairGibbs", m, chains, p.Within, p.Updates)
+	if err != nil {
+		return nil, err
+	}
+	k := &pairGibbs{pairs: newPairs(m, chains, within), updates: updates}
+	k.w = make([]float64, len(k.d))
+	return k, nil
+}
+
+// pairSettings checks what PairGibbs and Swap share.
+func pairSettings(method string, m energy.Model, chains int, a constraint.Automaton, updates int) (int, *territory, error) {
+	sites, levels, err := check.Shape("mcmc: "+method, m, chains, sampler.BlockSize)
+	if err != nil {
+		return 0, nil, err
+	}
+	if sites < 2 {
+		return 0, nil, fmt.Errorf("mcmc: %s: sites = %d, want ≥ 2", method, sites)
+	}
+	if updates < 0 {
+		return 0, nil, fmt.Errorf("mcmc: %s: Updates = %d, want ≥ 0", method, updates)
+	}
+	if updates == 0 {
+		updates = sites
+	}
+	within, err := newTerritory(method, a, sites, levels)
+	return updates, within, err
+}
+
+type pairGibbs struct {
+	*pairs
+	updates int
+	w       []float64
+}
+
+func (k *pairGibbs) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
+	for s := range info {
+		k.walk(&info[s], s, x[s*k.sites:(s+1)*k.sites], &r[s])
+	}
+	k.refresh(x)
+}
+
+func (k *pairGibbs) walk(info *sampler.Info, s int, x []int32, r *sampler.Stream) {
+	*info = sampler.Info{Accept: 1}
+	k.begin(x)
+	for range k.updates {
+		i, j := k.pick(r)
+		d := k.joint(s, i, j, x)
+		c := heatBath(k.w, d, r.Float64())
+		if c < 0 {
+			info.Err = fmt.Errorf("sites %d and %d: %w", i, j, sampler.ErrNaN)
+			break
+		}
+		info.Moved += k.settle(s, i, j, int32(c/k.levels), int32(c%k.levels), d[c], x)
+	}
+	info.Energy = k.e[s]
+}

@@ -1,0 +1,187 @@
+package mcmc
+
+import (
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// pairs serves kernels that change two sites at a time within a language: it
+// knows which changes stay inside and the exact energies that they lead to.
+type pairs struct {
+	*locals
+	within *territory
+	node   []int     // where the trellis stands before each site of the chain in hand
+	d      []float64 // energies of the joint levels of two sites
+	row    []float64 // copy of a cached row
+	y      []int32   // one state
+	one    []float64 // its energy
+}
+
+func newPairs(m energy.Model, chains int, within *territory) *pairs {
+	sites, levels := m.Shape()
+	return &pairs{
+		locals: newLocals(m, chains), within: within, node: make([]int, sites+1),
+		d: make([]float64, levels*levels), row: make([]float64, levels),
+		y: make([]int32, sites), one: make([]float64, 1),
+	}
+}
+
+// Reset implements [sampler.Kernel].
+func (k *pairs) Reset(x []int32) error {
+	if err := k.within.check(x); err != nil {
+		return err
+	}
+	return k.locals.Reset(x)
+}
+
+// Start implements [sampler.Starter].
+func (k *pairs) Start(x []int32, r *sampler.Stream) error { return k.within.start(k.model, x, r) }
+
+// begin takes the state x in hand.
+func (k *pairs) begin(x []int32) {
+	if k.within != nil {
+		k.within.follow(k.node, x)
+	}
+}
+
+// pick draws two different sites i < j, every pair equally likely.
+func (k *pairs) pick(r *sampler.Stream) (i, j int) {
+	i, j = r.IntN(k.sites), r.IntN(k.sites-1)
+	if j >= i {
+		return i, j + 1
+	}
+	return j, i
+}
+
+// allowed reports whether x stays in the language when x_i = a and x_j = b.
+func (k *pairs) allowed(i, j int, a, b int32, x []int32) bool {
+	if k.within == nil {
+		return true
+	}
+	return k.onward(k.through(i, j, a, x), j, b, x)
+}
+
+// through is territory.through for the state in hand, 0 without a territory.
+func (k *pairs) through(i, j int, a int32, x []int32) int {
+	if k.within == nil {
+		return 0
+	}
+	return k.within.through(i, j, a, k.node, x)
+}
+
+// onward reports whether x with x_j = b leads from node at to acceptance.
+func (k *pairs) onward(at, j int, b int32, x []int32) bool {
+	if k.within == nil {
+		return true
+	}
+	return k.within.completes(at, j, b, k.node, x)
+}
+
+// joint stores in d[a·levels+b] the energy of chain s at state x with x_i = a
+// and x_j = b, +Inf where that is not in the language.
+func (k *pairs) joint(s, i, j int, x []int32) []float64 {
+	for a := range k.levels {
+		d := k.d[a*k.levels : (a+1)*k.levels]
+		at, any := k.through(i, j, int32(a), x), false
+		for b := range d {
+			d[b] = math.Inf(1)
+			if k.onward(at, j, int32(b), x) {
+				d[b], any = 0, true
+			}
+		}
+		if any {
+			k.fill(d, s, i, j, int32(a), x)
+		}
+	}
+	return k.d
+}
+
+// fill replaces the zeros of d by the energies of x with x_i = a and x_j = b.
+func (k *pairs) fill(d []float64, s, i, j int, a int32, x []int32) {
+	rise, ok := k.rise(s, i, a, x)
+	if !ok {
+		for b := range d {
+			if d[b] == 0 {
+				d[b] = k.whole(i, j, a, int32(b), x)
+			}
+		}
+		return
+	}
+	was := x[i]
+	k.put(s, i, a, x)
+	row := k.locals.row(s, j, x)
+	for b := range d {
+		if d[b] == 0 {
+			d[b] = (k.e[s] + rise) + (row[b] - row[x[j]])
+		}
+	}
+	k.put(s, i, was, x)
+}
+
+// energy returns the energy of chain s at state x with x_i = a and x_j = b.
+func (k *pairs) energy(s, i, j int, a, b int32, x []int32) float64 {
+	rise, ok := k.rise(s, i, a, x)
+	if !ok {
+		return k.whole(i, j, a, b, x)
+	}
+	was := x[i]
+	k.put(s, i, a, x)
+	row := k.locals.row(s, j, x)
+	e := (k.e[s] + rise) + (row[b] - row[x[j]])
+	k.put(s, i, was, x)
+	return e
+}
+
+// rise returns how much the energy rises when x_i becomes a, by the cache, and
+// whether that can be built on: a state without probability has no differences.
+func (k *pairs) rise(s, i int, a int32, x []int32) (v float64, ok bool) {
+	if k.local == nil {
+		return 0, false
+	}
+	row := k.locals.row(s, i, x)
+	v = row[a] - row[x[i]]
+	return v, !math.IsInf(v, 0) && !math.IsNaN(v)
+}
+
+// whole evaluates the model at x with x_i = a and x_j = b.
+func (k *pairs) whole(i, j int, a, b int32, x []int32) float64 {
+	copy(k.y, x)
+	k.y[i], k.y[j] = a, b
+	k.model.Energy(k.one, k.y)
+	return k.one[0]
+}
+
+// put sets x_i = a and keeps the cache up to date, but not the energy.
+func (k *pairs) put(s, i int, a int32, x []int32) {
+	if x[i] == a {
+		return
+	}
+	if k.local != nil {
+		k.local.Move(k.chain(s), i, a, x)
+	}
+	x[i] = a
+}
+
+// settle moves chain s to x_i = a, x_j = b of energy e and returns the number of
+// sites that changed.
+func (k *pairs) settle(s, i, j int, a, b int32, e float64, x []int32) (moved int) {
+	if x[i] != a {
+		moved++
+	}
+	if x[j] != b {
+		moved++
+	}
+	if moved == 0 {
+		return 0
+	}
+	wasA, wasB := x[i], x[j]
+	k.put(s, i, a, x)
+	k.put(s, j, b, x)
+	k.e[s] = e
+	if k.within != nil {
+		k.within.refollow(k.node, i, j, wasA, wasB, x)
+	}
+	return moved
+}

@@ -1,0 +1,251 @@
+package mcmc
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/tune"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// Paths is the path auxiliary fast sampler, PAFS (Sun, Dai, Xia and Ramamurthy
+// 2022): it walks n sites away from x, one change after the other, drawn from
+// the weights that [LocallyBalanced] would use at x,
+//
+//	q(i,l|x) ∝ g( exp(E(x) − E(x with x_i=l)) ),
+//
+// all changes of a site being dropped once it has changed, and accepts the end
+// of the walk with the Hastings ratio of the way back: the same sites in reverse
+// order, with their original levels, by the weights at the end. A step costs one
+// evaluation of the model however long the path.
+//
+// The length n is drawn uniformly from 1 … 2·Length−1, at most the number of
+// sites, whatever the state: paths of one even length could never change the
+// parity of a two-level state.
+type Paths struct {
+	// Length is the mean length of a path. 0 means: start at 2 and adapt during
+	// warm-up.
+	Length int
+
+	// Target is the mean acceptance probability that adaptation aims at; 0
+	// means 0.574, the optimum for this sampler on product targets (Sun, Dai
+	// and Schuurmans 2022).
+	Target float64
+
+	Balance Balance // g; the zero value is Sqrt
+}
+
+const defaultLength = 2 // paths of one to three changes
+
+// Name implements [sampler.Named].
+func (Paths) Name() string { return "paths" }
+
+// Kernel implements [sampler.Method].
+func (p Paths) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
+	sites, levels, err := check.Shape("mcmc: Paths", m, chains, sampler.BlockSize)
+	if err != nil {
+		return nil, err
+	}
+	if p.Length < 0 || p.Length > sites {
+		return nil, fmt.Errorf("mcmc: Paths: Length = %d, want 1 … %d (0 to adapt)", p.Length, sites)
+	}
+	if err := p.Balance.check("Paths"); err != nil {
+		return nil, err
+	}
+	k := &paths{
+		table: energy.Differences(m).Gradient, balance: p.Balance, sites: sites, levels: levels,
+		mean: float64(p.Length),
+		g:    make([]float32, chains*sites*levels),
+		at:   newPathWeights(chains, sites, levels), next: newPathWeights(chains, sites, levels),
+		e: make([]float64, chains), nextE: make([]float64, chains),
+		y: make([]int32, chains*sites), path: make([]int32, chains*sites), length: make([]int, chains),
+		kept: make([]float64, sites),
+	}
+	if p.Length == 0 {
+		k.mean = float64(min(defaultLength, sites))
+		if k.tune, err = tune.New("mcmc: Paths", k.mean, p.Target); err != nil {
+			return nil, err
+		}
+	}
+	return k, nil
+}
+
+type paths struct {
+	table         func(e []float64, g []float32, x []int32)
+	balance       Balance
+	sites, levels int
+	mean          float64     // mean length before rounding
+	tune          *tune.Tuner // nil: the length is fixed
+
+	g        []float32
+	at, next pathWeights // of the current states and of those last loaded
+	e, nextE []float64
+	y        []int32
+	path     []int32 // chains × sites: the sites of each path, in order
+	length   []int   // of each path; 0 if it could not be drawn
+	kept     []float64
+}
+
+// StepSize returns the mean length of a path.
+func (k *paths) StepSize() float64 { return k.mean }
+
+// longest returns the length of the longest path.
+func (k *paths) longest() int { return min(2*int(math.Round(k.mean))-1, k.sites) }
+
+// load evaluates the model at x into k.next and e.
+func (k *paths) load(e []float64, x []int32) {
+	k.table(e, k.g, x)
+	w := k.next.w
+	k.balance.logs(w, k.g)
+	for i, l := range x {
+		w[i*k.levels+int(l)] = float32(math.Inf(-1))
+	}
+	simd.Weights(w, k.next.total, w, k.sites*k.levels, weightFloor)
+	k.next.sum()
+}
+
+func (k *paths) Reset(x []int32) error {
+	k.load(k.e, x)
+	k.at, k.next = k.next, k.at
+	return sampler.CheckStart(k.e)
+}
+
+func (k *paths) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
+	copy(k.y, x)
+	for s := range info {
+		lo, hi := s*k.sites, (s+1)*k.sites
+		info[s] = sampler.Info{Energy: k.e[s]}
+		k.length[s] = 1 + r[s].IntN(k.longest())
+		if !k.draw(s, k.y[lo:hi], &r[s]) {
+			k.length[s] = 0
+			copy(k.y[lo:hi], x[lo:hi])
+		}
+	}
+	k.load(k.nextE, k.y)
+	for s := range info {
+		lo, hi := s*k.sites, (s+1)*k.sites
+		u := r[s].Float64()
+		if k.length[s] == 0 {
+			if math.IsNaN(k.at.tree(s)[1]) {
+				info[s].Invalid = 1
+			}
+			continue
+		}
+		forth, back := k.score(s, k.y[lo:hi], x[lo:hi])
+		a, ok := accept(k.e[s]-k.nextE[s], forth, back)
+		info[s].Accept = a
+		if !ok {
+			info[s].Invalid = 1
+		}
+		if u >= a {
+			continue
+		}
+		info[s].Moved = k.length[s]
+		copy(x[lo:hi], k.y[lo:hi])
+		k.at.accept(&k.next, s)
+		k.e[s] = k.nextE[s]
+		info[s].Energy = k.e[s]
+	}
+}
+
+// draw walks from y, the current state of chain s, and notes the path. It
+// returns false if no change is left to draw before the path is complete, or if
+// weights are not defined.
+func (k *paths) draw(s int, y []int32, r *sampler.Stream) bool {
+	tree := k.at.tree(s)
+	path := k.path[s*k.sites:][:k.length[s]]
+	n := 0
+	for ; n < len(path); n++ {
+		i := tree.pick(r.Float64())
+		if i < 0 {
+			break
+		}
+		row := k.at.row(s, i)
+		k.kept[n] = tree.leaf(i)
+		y[i] = int32(simd.Pick(row, k.kept[n], r.Float64()))
+		tree.set(i, 0)
+		path[n] = int32(i)
+	}
+	for j := range n {
+		tree.set(int(path[j]), k.kept[j])
+	}
+	return n == len(path)
+}
+
+// score returns the log-probabilities of walking the path of chain s from x to
+// y, given its length, and of walking it back.
+func (k *paths) score(s int, y, x []int32) (forth, back float64) {
+	path := k.path[s*k.sites:][:k.length[s]]
+	forth = k.walk(&k.at, s, path, y)
+	for i, j := 0, len(path)-1; i < j; i, j = i+1, j-1 {
+		path[i], path[j] = path[j], path[i]
+	}
+	return forth, k.walk(&k.next, s, path, x)
+}
+
+// walk returns the log-probability of drawing the sites of the path in this
+// order, each with its level in to.
+func (k *paths) walk(w *pathWeights, s int, path, to []int32) float64 {
+	tree := w.tree(s)
+	q := newProduct()
+	for n, i := range path {
+		p := float64(w.row(s, int(i))[to[i]])
+		if p != 0 { // with nothing left to draw the total is 0 too
+			p /= tree[1]
+		}
+		q.mul(p)
+		k.kept[n] = tree.leaf(int(i))
+		tree.set(int(i), 0)
+	}
+	for n, i := range path {
+		tree.set(int(i), k.kept[n])
+	}
+	return q.log()
+}
+
+func (k *paths) Adapt(info []sampler.Info, step, of int) {
+	if k.tune == nil {
+		return
+	}
+	// The length has bounds that the tuner does not know.
+	k.mean = min(max(k.tune.Adapt(meanAccept(info), step, of), 1), float64(k.sites))
+	k.tune.Set(k.mean)
+}
+
+func (k *paths) AppendBinary(b []byte) ([]byte, error) {
+	b = wire.AppendFloat64s(wire.AppendFloat64s(b, k.e), []float64{k.mean})
+	if k.tune != nil {
+		b = k.tune.Append(b)
+	}
+	return wire.AppendFloat32s(b, k.at.w), nil
+}
+
+func (k *paths) UnmarshalBinary(b []byte) error {
+	mean := make([]float64, 1)
+	b, err := wire.ReadFloat64s(b, k.e)
+	if err != nil {
+		return err
+	}
+	if b, err = wire.ReadFloat64s(b, mean); err != nil {
+		return err
+	}
+	if !(mean[0] >= 1 && mean[0] <= float64(k.sites)) {
+		return fmt.Errorf("mcmc: Paths: length in the checkpoint = %v, want 1 … %d", mean[0], k.sites)
+	}
+	if k.tune != nil {
+		if b, err = k.tune.Restore(b); err != nil {
+			return err
+		}
+	}
+	if b, err = wire.ReadFloat32s(b, k.at.w); err != nil {
+		return err
+	}
+	k.mean = mean[0]
+	k.at.sum()
+	return wire.ReadEnd(b)
+}

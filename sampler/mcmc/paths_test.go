@@ -1,0 +1,205 @@
+package mcmc
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
+	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// eachPath calls f for every path of n different sites from x: the sites in
+// order and where it ends.
+func eachPath(x []int32, levels, n int, f func(path, y []int32)) {
+	y := append([]int32(nil), x...)
+	path := make([]int32, 0, n)
+	var walk func()
+	walk = func() {
+		if len(path) == n {
+			f(path, y)
+			return
+		}
+		for i := range x {
+			if y[i] != x[i] {
+				continue
+			}
+			path = append(path, int32(i))
+			for l := range int32(levels) {
+				if l != x[i] {
+					y[i] = l
+					walk()
+				}
+			}
+			path, y[i] = path[:len(path)-1], x[i]
+		}
+	}
+	walk()
+}
+
+// pathsMatrix sums over all paths. score lets a broken twin have its own.
+func pathsMatrix(t *testing.T, k *paths, all [][]int32, score func(y, x []int32) (forth, back float64)) *exact.Matrix {
+	return exact.NewMatrix(len(all), func(x int, dst []float64) {
+		if stuck(k, all[x], x, dst) {
+			return
+		}
+		for n := 1; n <= k.longest(); n++ {
+			eachPath(all[x], k.levels, n, func(path, y []int32) {
+				k.load(k.nextE, y)
+				copy(k.path, path)
+				k.length[0] = n
+				forth, back := score(y, all[x])
+				if math.IsInf(forth, -1) || math.IsNaN(forth) {
+					return // cannot be drawn
+				}
+				a, ok := accept(k.e[0]-k.nextE[0], forth, back)
+				require.True(t, ok)
+				dst[exact.Index(y, k.levels)] += math.Exp(forth) * a / float64(k.longest())
+			})
+		}
+		stay(dst, x)
+	})
+}
+
+// TestPathProbabilities checks the probability of a path against sampling
+// without replacement written out, weights being those of the state.
+func TestPathProbabilities(t *testing.T) {
+	m := exact.NewRugged(4, 3, 1, 0.5, 2)
+	k := must(Paths{Length: 2, Balance: Barker}.Kernel(context.Background(), m, 1)).(*paths)
+	for _, x := range exact.States(4, 3) {
+		require.NoError(t, k.Reset(x))
+		total := 0.0
+		eachPath(x, 3, 3, func(path, y []int32) {
+			left := 0.0
+			for _, w := range k.at.w {
+				left += float64(w)
+			}
+			p := 1.0
+			for _, i := range path {
+				row := k.at.w[3*i : 3*i+3]
+				p *= float64(row[y[i]]) / left
+				left -= float64(row[0]) + float64(row[1]) + float64(row[2])
+			}
+			got := k.walk(&k.at, 0, path, y)
+			require.InDelta(t, math.Log(p), got, 1e-11)
+			total += math.Exp(got)
+		})
+		require.InDelta(t, 1, total, 1e-12)
+		for i := range x {
+			row := k.at.row(0, i)
+			require.Equal(t, float64(row[0])+float64(row[1])+float64(row[2]), k.at.tree(0).leaf(i), "the tree is put back")
+		}
+	}
+}
+
+// Twins: a way back that does not drop sites once they have changed, and one
+// scored by the weights of the start.
+func TestPathsBrokenTwins(t *testing.T) {
+	exact.SkipUnderRace(t)
+	m := exact.NewRugged(4, 3, 1, 0.5, 2)
+	pi, _ := exact.Law(m)
+	all := exact.States(4, 3)
+	k := must(Paths{Length: 2}.Kernel(context.Background(), m, 1)).(*paths)
+	right := pathsMatrix(t, k, all, func(y, x []int32) (float64, float64) { return k.score(0, y, x) })
+	require.LessOrEqual(t, right.MaxDiff(pi), 1e-12)
+
+	replaced := pathsMatrix(t, k, all, func(y, x []int32) (forth, back float64) {
+		forth, _ = k.score(0, y, x)
+		for _, i := range k.path[:k.length[0]] {
+			back += math.Log(float64(k.next.row(0, int(i))[x[i]]) / k.next.tree(0)[1])
+		}
+		return forth, back
+	})
+	assert.Greater(t, replaced.MaxDiff(pi), 1e-3)
+	oldWeights := pathsMatrix(t, k, all, func(y, x []int32) (float64, float64) {
+		forth, _ := k.score(0, y, x)
+		return forth, forth
+	})
+	assert.Greater(t, oldWeights.MaxDiff(pi), 1e-3)
+	v, _ := exact.TransitionsPValue(observed(t, m, Paths{Length: 2}, 640, 7), oldWeights)
+	assert.Less(t, v, exact.Rate)
+}
+
+// Every state can be reached on two levels, although paths of one even length
+// would keep the parity.
+func TestPathsAreIrreducible(t *testing.T) {
+	m := exact.NewRugged(4, 2, 1, 0, 1)
+	p := transition(t, must(Paths{Length: 2}.Kernel(context.Background(), m, 1)), 4, 2)
+	law := make([]float64, 16)
+	law[0] = 1
+	for range 2 {
+		law = p.Apply(law)
+	}
+	for x, v := range law {
+		assert.Positive(t, v, "state %d", x)
+	}
+}
+
+func TestPathsAdapt(t *testing.T) {
+	m, err := model.NewIsing(model.Lattice{8, 8}, 0.2, 0)
+	require.NoError(t, err)
+	c := runs.Run(t, m, Paths{}, sampler.Config{Chains: 32, Seed: 1, Warmup: 600}, 400)
+	length := c.StepSizes()[0]
+	assert.Greater(t, length, 4.0, "weak coupling allows long paths")
+	assert.Less(t, length, 64.0)
+	assert.InDelta(t, 0.574, c.Stats().Accept, 0.1)
+	steep := runs.Run(t, exact.NewRugged(6, 2, 30, 0, 1), Paths{}, sampler.Config{Warmup: 200}, 10)
+	assert.Less(t, steep.StepSizes()[0], 2.0)
+	assert.GreaterOrEqual(t, steep.StepSizes()[0], 1.0)
+}
+
+func TestSumTree(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v := rapid.SliceOfN(rapid.Float64Range(0, 1), 1, 20).Draw(t, "v")
+		tree := make(sumTree, 2*leaves(len(v)))
+		for i := range v {
+			if v[i] < 0.2 {
+				v[i] = 0
+			}
+			tree[len(tree)/2+i] = v[i]
+		}
+		tree.sum()
+		require.InDelta(t, exact.Sum(v), tree[1], 1e-12)
+		u := rapid.Float64Range(0, 0.999).Draw(t, "u")
+		got := tree.pick(u)
+		if exact.Sum(v) == 0 {
+			require.Equal(t, -1, got)
+			return
+		}
+		require.Positive(t, v[got])
+		below := exact.Sum(v[:got])
+		require.InDelta(t, 0, max(0, below-u*tree[1]), 1e-12)
+		require.InDelta(t, 0, max(0, u*tree[1]-below-v[got]), 1e-12)
+		before := append(sumTree(nil), tree...)
+		tree.set(got, 0)
+		require.InDelta(t, exact.Sum(v)-v[got], tree[1], 1e-12)
+		tree.set(got, v[got])
+		require.Equal(t, before, tree)
+	})
+	assert.Equal(t, -1, sumTree{0, math.NaN(), math.NaN(), 1}.pick(0.5))
+}
+
+func ExamplePaths() {
+	m, err := model.NewIsing(model.Lattice{6, 6}, 0.1, 0)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ch, err := sampler.NewChains(m, Paths{Length: 4}, sampler.Config{Chains: 8, Seed: 1, Warmup: -1})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := ch.Run(context.Background(), 1000); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%.1f spins change per step\n", ch.Stats().Moved)
+	// Output: 3.7 spins change per step
+}

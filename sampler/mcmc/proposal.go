@@ -1,0 +1,118 @@
+package mcmc
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// proposal is the discrete Langevin proposal of a block of chains (Zhang, Liu
+// and Liu 2022, equation 3),
+//
+//	q_i(l|x) ∝ exp( −β (E(x with x_i=l) − E(x)) − δ²(l, x_i)/(2 α_i) ),
+//
+// independently for every site i, with the differences from the model's
+// first-order table and β = ½ unless setStep says otherwise. It holds two sets of
+// weights: those of the current states and those of the states last loaded.
+type proposal interface {
+	// load evaluates the model at y (chains × sites): energies to e, weights to
+	// the loaded set. x are the states of the current weights, nil if there are
+	// none yet.
+	load(e []float64, y, x []int32)
+
+	// estimate loads weights from a Stochastic model; energies are not known.
+	estimate(x []int32, r []sampler.Stream)
+
+	// accept makes the loaded weights of chain s its current ones, acceptAll
+	// those of every chain.
+	accept(s int)
+	acceptAll()
+
+	// setStep rebuilds the current weights for step size α and balance β, which
+	// later loads use too.
+	setStep(alpha, beta float64, x []int32)
+
+	// draw stores in y a draw from q(·|x) for chain s at state x and returns the
+	// number of changed sites and log q(y|x), NaN if the weights are not defined.
+	draw(y, x []int32, s int, r *sampler.Stream) (moved int, logq float64)
+
+	// logProb returns log q(y|x) by the loaded weights of chain s, which belong
+	// to x; −Inf if y cannot be proposed.
+	logProb(y, x []int32, s int) float64
+
+	// current returns log q(y|x) by the current weights, which belong to x.
+	current(y, x []int32, s int) float64
+
+	// check returns a *StartError if a state of x cannot be a start.
+	check(x []int32) error
+
+	// start replaces the one state x by one that the chain can start from.
+	start(x []int32, r *sampler.Stream) error
+
+	appendBinary(b []byte) []byte
+
+	// unmarshalBinary restores what appendBinary wrote at step size alpha and
+	// returns the rest of b.
+	unmarshalBinary(b []byte, alpha float64) ([]byte, error)
+}
+
+// langevin holds the settings that DULA and DMALA share.
+type langevin struct {
+	alpha          float64
+	preconditioner []float32
+	window         int
+	minibatch      bool
+	within         constraint.Automaton
+}
+
+// unconfined is the part of a proposal that may go anywhere.
+type unconfined struct{}
+
+func (unconfined) check([]int32) error                  { return nil }
+func (unconfined) start([]int32, *sampler.Stream) error { return nil }
+
+// kernel returns the proposal that fits the model.
+func (l langevin) proposal(method string, m energy.Model, chains int) (proposal, error) {
+	sites, levels, err := check.Shape("mcmc: "+method, m, chains, sampler.BlockSize)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkStep(method, l.alpha); err != nil {
+		return nil, err
+	}
+	if n := len(l.preconditioner); n != 0 && n != sites {
+		return nil, fmt.Errorf("mcmc: %s: len(Preconditioner) = %d, want %d (one per site)", method, n, sites)
+	}
+	for i, g := range l.preconditioner {
+		if !(g > 0) || math.IsInf(float64(g), 1) {
+			return nil, fmt.Errorf("mcmc: %s: Preconditioner[%d] = %v, want positive and finite", method, i, g)
+		}
+	}
+	if l.window < 0 {
+		return nil, fmt.Errorf("mcmc: %s: Window = %d, want ≥ 0", method, l.window)
+	}
+	if l.minibatch {
+		if _, ok := energy.As[energy.Stochastic](m); !ok {
+			return nil, fmt.Errorf("mcmc: %s: Minibatch needs an energy.Stochastic model, %T is not", method, m)
+		}
+	}
+	if l.within != nil {
+		return newConfined(method, m, chains, l)
+	}
+	if levels == 2 {
+		return newFlips(m, chains, l), nil
+	}
+	return newRows(method, m, chains, l)
+}
+
+// checkStep returns an error unless 0 ≤ alpha < ∞; 0 stands for the default.
+func checkStep(method string, alpha float64) error {
+	if !(alpha >= 0) || math.IsInf(alpha, 1) {
+		return fmt.Errorf("mcmc: %s: StepSize = %v, want positive and finite (0 for the default)", method, alpha)
+	}
+	return nil
+}

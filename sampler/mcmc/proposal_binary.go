@@ -1,0 +1,160 @@
+package mcmc
+
+import (
+	"math/rand/v2"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// flips is the discrete Langevin proposal of two-level models: every site flips
+// on its own with probability σ(−βΔ_i − 1/(2α_i)), where Δ_i is the energy
+// difference of the flip and δ² = 1. Probabilities are multiples of 2⁻³¹.
+type flips struct {
+	sites  int
+	field  func(e []float64, h []float32, y, x []int32)
+	cached *changes // nil unless the model is incremental
+	source energy.Stochastic
+	prec   []float32
+	unconfined
+
+	beta       float32   // balance: ½ for the Langevin proposal
+	cost       []float32 // 1/(2α), one entry, or 1/(2α g_i) per site
+	h, nextH   []float32 // fields: chains × sites
+	t, nextT   []int32   // flip thresholds: chains × sites
+	bits       []uint32
+	table      []float32     // scratch of models without a compact field
+	generators []rand.Source // scratch of estimate
+}
+
+// half is the factor of the energy difference in the proposal: the balancing
+// function √t of Zanella 2020, on which the Langevin proposal rests.
+const half = 0.5
+
+func newFlips(m energy.Model, chains int, l langevin) *flips {
+	sites, _ := m.Shape()
+	n := chains * sites
+	p := &flips{
+		sites: sites, prec: l.preconditioner, beta: half,
+		cost: make([]float32, max(1, len(l.preconditioner))),
+		h:    make([]float32, n), nextH: make([]float32, n),
+		t: make([]int32, n), nextT: make([]int32, n),
+		bits: make([]uint32, sites),
+	}
+	p.setCost(l.alpha)
+	b, binary := energy.As[energy.Binary](m)
+	if l.minibatch {
+		p.source, _ = energy.As[energy.Stochastic](m)
+		p.generators = make([]rand.Source, chains)
+	}
+	if !binary || l.minibatch {
+		p.table = make([]float32, 2*n)
+	}
+	if i, ok := energy.As[energy.Incremental](m); ok && !l.minibatch {
+		p.cached = newChanges(i.FieldFrom, i.CacheLen(), chains)
+		p.field = p.cached.field
+		return p
+	}
+	if binary {
+		p.field = func(e []float64, h []float32, y, _ []int32) { b.Field(e, h, y) }
+		return p
+	}
+	d := energy.Differences(m)
+	p.field = func(e []float64, h []float32, y, _ []int32) {
+		d.Gradient(e, p.table, y)
+		p.compact(h)
+	}
+	return p
+}
+
+// compact stores in h the field of the two-column table: one of the two entries
+// of a row is 0, the other the difference.
+func (p *flips) compact(h []float32) {
+	for i := range h {
+		h[i] = p.table[2*i+1] - p.table[2*i]
+	}
+}
+
+func (p *flips) setCost(alpha float64) {
+	p.cost[0] = float32(1 / (2 * alpha))
+	for i, g := range p.prec {
+		p.cost[i] = float32(1 / (2 * alpha * float64(g)))
+	}
+}
+
+func (p *flips) thresholds(t []int32, h []float32, x []int32) {
+	if len(p.cost) == 1 {
+		simd.FlipThresholds(t, h, x, p.beta, p.cost)
+		return
+	}
+	for at := 0; at < len(x); at += p.sites {
+		simd.FlipThresholds(t[at:at+p.sites], h[at:at+p.sites], x[at:at+p.sites], p.beta, p.cost)
+	}
+}
+
+func (p *flips) load(e []float64, y, x []int32) {
+	p.field(e, p.nextH, y, x)
+	p.thresholds(p.nextT, p.nextH, y)
+}
+
+func (p *flips) estimate(x []int32, r []sampler.Stream) {
+	for s := range r {
+		p.generators[s] = &r[s]
+	}
+	p.source.Estimate(p.table, x, p.generators)
+	p.compact(p.nextH)
+	p.thresholds(p.nextT, p.nextH, x)
+}
+
+func (p *flips) accept(s int) {
+	copy(p.h[s*p.sites:(s+1)*p.sites], p.nextH[s*p.sites:])
+	copy(p.t[s*p.sites:(s+1)*p.sites], p.nextT[s*p.sites:])
+	if p.cached != nil {
+		p.cached.accept(s)
+	}
+}
+
+func (p *flips) acceptAll() {
+	p.h, p.nextH = p.nextH, p.h
+	p.t, p.nextT = p.nextT, p.t
+	if p.cached != nil {
+		p.cached.acceptAll()
+	}
+}
+
+func (p *flips) setStep(alpha, beta float64, x []int32) {
+	p.setCost(alpha)
+	p.beta = float32(beta)
+	p.thresholds(p.t, p.h, x)
+}
+
+func (p *flips) draw(y, x []int32, s int, r *sampler.Stream) (moved int, logq float64) {
+	r.Uint32s(p.bits)
+	return simd.Flip(y, x, p.t[s*p.sites:(s+1)*p.sites], p.bits)
+}
+
+func (p *flips) logProb(y, x []int32, s int) float64 {
+	return simd.FlipLogProb(x, y, p.nextT[s*p.sites:(s+1)*p.sites])
+}
+
+func (p *flips) current(y, x []int32, s int) float64 {
+	return simd.FlipLogProb(x, y, p.t[s*p.sites:(s+1)*p.sites])
+}
+
+func (p *flips) appendBinary(b []byte) []byte {
+	return wire.AppendInt32s(wire.AppendFloat32s(b, p.h), p.t)
+}
+
+func (p *flips) unmarshalBinary(b []byte, alpha float64) ([]byte, error) {
+	p.setCost(alpha)
+	if p.cached != nil {
+		p.cached.forget()
+	}
+	b, err := wire.ReadFloat32s(b, p.h)
+	if err != nil {
+		return nil, err
+	}
+	return wire.ReadInt32s(b, p.t)
+}

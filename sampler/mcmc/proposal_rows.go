@@ -1,0 +1,238 @@
+package mcmc
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// rows is the discrete Langevin proposal of models with any number of levels:
+// each site draws from a row of weights, over all levels or over a window of
+// 2w+1 levels around its own. δ² is 2 between different categories and
+// (v_l − v_k)² between the values of ordinal levels.
+type rows struct {
+	sites, levels, cols int
+	window              int // w, or −1 for whole rows
+	table               func(e []float64, g []float32, x []int32)
+	source              energy.Stochastic
+	prec                []float32
+	values              []float32 // of ordinal models
+	unconfined
+
+	// weigher, if not nil, replaces the log-weights of the Langevin proposal
+	// (logits); alpha is its last argument.
+	weigher func(w, g []float32, at int32, alpha float64)
+
+	alpha        float64
+	apart        float64   // δ² between different categories
+	beta         float32   // balance: ½ for the Langevin proposal
+	g, nextG     []float32 // differences: chains × sites × cols
+	p, nextP     []float32 // weights, same shape
+	sum, nextSum []float64 // their totals: chains × sites
+	generators   []rand.Source
+}
+
+// weightFloor is the smallest weight of a level that is not ruled out. Without
+// it the way back from a move with a difference beyond 174 nats, whose weight
+// would vanish in float32, could not be proposed, and steep energies would
+// freeze the chain. It is below the resolution 2⁻⁵³ of a draw.
+const weightFloor = 0x1p-60
+
+func newRows(method string, m energy.Model, chains int, l langevin) (*rows, error) {
+	sites, levels := m.Shape()
+	r := &rows{sites: sites, levels: levels, cols: levels, window: -1, prec: l.preconditioner, alpha: l.alpha, apart: 2, beta: half}
+	if o, ok := energy.As[energy.Ordinal](m); ok {
+		r.values = o.Values()
+	}
+	d := energy.Differences(m)
+	r.table = d.Gradient
+	if l.window > 0 && 2*l.window+1 < levels {
+		if err := r.useWindow(method, m, l); err != nil {
+			return nil, err
+		}
+	}
+	n := chains * sites
+	r.g, r.nextG = make([]float32, n*r.cols), make([]float32, n*r.cols)
+	r.p, r.nextP = make([]float32, n*r.cols), make([]float32, n*r.cols)
+	r.sum, r.nextSum = make([]float64, n), make([]float64, n)
+	if l.minibatch {
+		r.source, _ = energy.As[energy.Stochastic](m)
+		r.generators = make([]rand.Source, chains)
+	}
+	return r, nil
+}
+
+func (p *rows) useWindow(method string, m energy.Model, l langevin) error {
+	if l.minibatch {
+		return fmt.Errorf("mcmc: %s: Window = %d with Minibatch: estimates have no windows", method, l.window)
+	}
+	if p.values == nil {
+		return fmt.Errorf("mcmc: %s: Window = %d needs an energy.Ordinal model, %T is not", method, l.window, m)
+	}
+	w, ok := energy.As[energy.Windowed](m)
+	if !ok {
+		return fmt.Errorf("mcmc: %s: Window = %d needs an energy.Windowed model, %T is not", method, l.window, m)
+	}
+	p.window, p.cols = l.window, 2*l.window+1
+	p.table = func(e []float64, g []float32, x []int32) { w.Window(e, g, x, p.window) }
+	return nil
+}
+
+// column returns the column of level l in the row of a site at level at, −1 if
+// it has none.
+func (p *rows) column(l, at int32) int {
+	if p.window < 0 {
+		return int(l)
+	}
+	c := int(l-at) + p.window
+	if c < 0 || c >= p.cols {
+		return -1
+	}
+	return c
+}
+
+// weigh turns a table of differences into weights and their totals.
+func (p *rows) weigh(w []float32, sum []float64, g []float32, x []int32) {
+	for i, at := range x {
+		if p.weigher != nil {
+			p.weigher(w[i*p.cols:(i+1)*p.cols], g[i*p.cols:(i+1)*p.cols], at, p.alpha)
+			continue
+		}
+		p.logits(w[i*p.cols:(i+1)*p.cols], g[i*p.cols:(i+1)*p.cols], at, p.kappa(i%p.sites))
+	}
+	simd.Weights(w, sum, w, p.cols, weightFloor)
+}
+
+// kappa returns 1/(2α) of a site.
+func (p *rows) kappa(site int) float64 {
+	if p.prec == nil {
+		return 1 / (2 * p.alpha)
+	}
+	return 1 / (2 * p.alpha) / float64(p.prec[site])
+}
+
+// logits stores in w the log-weights of one row at level at, where κ = 1/(2α).
+func (p *rows) logits(w, g []float32, at int32, kappa float64) {
+	if p.values == nil {
+		far := float32(p.apart * kappa)
+		for l := range w {
+			w[l] = -float32(p.beta*g[l]) - far
+		}
+		w[at] = -p.beta * g[at]
+		return
+	}
+	first := int32(0)
+	if p.window >= 0 {
+		first = at - int32(p.window)
+	}
+	own := float64(p.values[at])
+	for c := range w {
+		l := first + int32(c)
+		if l < 0 || int(l) >= p.levels {
+			w[c] = float32(math.Inf(-1))
+			continue
+		}
+		d := float64(p.values[l]) - own
+		w[c] = -float32(p.beta*g[c]) - float32(kappa*float64(d*d))
+	}
+}
+
+func (p *rows) load(e []float64, y, _ []int32) {
+	p.table(e, p.nextG, y)
+	p.weigh(p.nextP, p.nextSum, p.nextG, y)
+}
+
+func (p *rows) estimate(x []int32, r []sampler.Stream) {
+	p.guess(x, r)
+	p.weigh(p.nextP, p.nextSum, p.nextG, x)
+}
+
+// guess stores the model's estimate of the table.
+func (p *rows) guess(x []int32, r []sampler.Stream) {
+	for s := range r {
+		p.generators[s] = &r[s]
+	}
+	p.source.Estimate(p.nextG, x, p.generators)
+}
+
+func (p *rows) accept(s int) {
+	n := p.sites * p.cols
+	copy(p.g[s*n:(s+1)*n], p.nextG[s*n:])
+	copy(p.p[s*n:(s+1)*n], p.nextP[s*n:])
+	copy(p.sum[s*p.sites:(s+1)*p.sites], p.nextSum[s*p.sites:])
+}
+
+func (p *rows) acceptAll() {
+	p.g, p.nextG = p.nextG, p.g
+	p.p, p.nextP = p.nextP, p.p
+	p.sum, p.nextSum = p.nextSum, p.sum
+}
+
+func (p *rows) setStep(alpha, beta float64, x []int32) {
+	p.alpha, p.beta = alpha, float32(beta)
+	p.weigh(p.p, p.sum, p.g, x)
+}
+
+func (p *rows) draw(y, x []int32, s int, r *sampler.Stream) (moved int, logq float64) {
+	q := newProduct()
+	for i, at := range x {
+		row, sum := p.row(p.p, p.sum, s, i)
+		c := simd.Pick(row, sum, r.Float64())
+		if c < 0 {
+			return 0, math.NaN()
+		}
+		l := int32(c)
+		if p.window >= 0 {
+			l += at - int32(p.window)
+		}
+		if l != at {
+			moved++
+		}
+		y[i] = l
+		q.mul(float64(row[c]) / sum)
+	}
+	return moved, q.log()
+}
+
+func (p *rows) logProb(y, x []int32, s int) float64 { return p.score(p.nextP, p.nextSum, y, x, s) }
+
+func (p *rows) current(y, x []int32, s int) float64 { return p.score(p.p, p.sum, y, x, s) }
+
+func (p *rows) score(w []float32, sums []float64, y, x []int32, s int) float64 {
+	q := newProduct()
+	for i, at := range x {
+		row, sum := p.row(w, sums, s, i)
+		c := p.column(y[i], at)
+		if c < 0 {
+			return math.Inf(-1)
+		}
+		q.mul(float64(row[c]) / sum)
+	}
+	return q.log()
+}
+
+func (p *rows) row(w []float32, sums []float64, s, site int) ([]float32, float64) {
+	i := s*p.sites + site
+	return w[i*p.cols : (i+1)*p.cols], sums[i]
+}
+
+func (p *rows) appendBinary(b []byte) []byte {
+	return wire.AppendFloat64s(wire.AppendFloat32s(wire.AppendFloat32s(b, p.g), p.p), p.sum)
+}
+
+func (p *rows) unmarshalBinary(b []byte, alpha float64) ([]byte, error) {
+	p.alpha = alpha
+	b, err := wire.ReadFloat32s(b, p.g)
+	if err != nil {
+		return nil, err
+	}
+	if b, err = wire.ReadFloat32s(b, p.p); err != nil {
+		return nil, err
+	}
+	return wire.ReadFloat64s(b, p.sum)
+}

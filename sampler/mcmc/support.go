@@ -1,0 +1,173 @@
+package mcmc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/automata"
+	"github.com/gibbsite-go/gibbsite/internal/trellis"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// territory is the language C that a kernel stays in, unrolled for its shape. A
+// nil territory is everything. It is immutable and may be shared.
+type territory struct {
+	graph         *trellis.Graph
+	name          string
+	sites, levels int
+	count         *counted // not nil if the language is a count: no path need be walked
+}
+
+// newTerritory unrolls a method's Within; nil gives nil.
+func newTerritory(method string, a constraint.Automaton, sites, levels int) (*territory, error) {
+	if a == nil {
+		return nil, nil
+	}
+	g, err := unroll(method, a, sites, levels)
+	if err != nil {
+		return nil, err
+	}
+	return &territory{graph: g, name: automata.Name(a), sites: sites, levels: levels, count: newCounted(a, levels)}, nil
+}
+
+// unroll compiles the language of a method's Within for a shape.
+func unroll(method string, within constraint.Automaton, sites, levels int) (*trellis.Graph, error) {
+	rest, mask := constraint.Split(within)
+	cfg := trellis.Config{Sites: sites, Levels: levels}
+	if mask != nil {
+		cfg.Allows = mask.Allows
+	}
+	g, err := trellis.Compile(context.Background(), rest, cfg)
+	var dead *trellis.DeadError
+	switch {
+	case errors.As(err, &dead):
+		return nil, fmt.Errorf("mcmc: %s: Within: %s dies at site %d of %d: %w", method, automata.Name(within), dead.Site, sites, constraint.ErrInfeasible)
+	case err != nil:
+		return nil, fmt.Errorf("mcmc: %s: Within: %s: %w", method, automata.Name(within), err)
+	}
+	return g, nil
+}
+
+// holds reports whether the state x is in the language.
+func (t *territory) holds(x []int32) bool { return t == nil || t.graph.Accepts(x) }
+
+// check returns a *StartError for the first state of x that is not in it.
+func (t *territory) check(x []int32) error {
+	if t == nil {
+		return nil
+	}
+	for s := 0; s*t.sites < len(x); s++ {
+		if !t.holds(x[s*t.sites : (s+1)*t.sites]) {
+			return &sampler.StartError{Chain: s, Constraint: t.name}
+		}
+	}
+	return nil
+}
+
+// startTrials bounds the draws of an initial state that meet probability zero:
+// where one state in a hundred of the language has probability, 1000 draws miss
+// all of them with probability 5e-5.
+const startTrials = 1000
+
+// start replaces the state x by a uniform draw from the language, among the
+// levels to which the model gives probability at x if that leaves any state; it
+// draws again while the state has no probability.
+func (t *territory) start(m energy.Model, x []int32, r *sampler.Stream) error {
+	if t == nil {
+		return nil
+	}
+	e, v := make([]float64, 1), make([]float32, len(x)*t.levels)
+	energy.Differences(m).Gradient(e, v, x)
+	known := sampler.CheckStart(e) == nil
+	for i, d := range v {
+		v[i] = 0
+		if known && math.IsInf(float64(d), 1) {
+			v[i] = float32(math.Inf(-1))
+		}
+	}
+	run := trellis.NewRunner(t.graph)
+	_, dead := run.Filter(v)
+	if dead != nil {
+		clear(v)
+		if _, err := run.Filter(v); err != nil {
+			return err
+		}
+	}
+	for range startTrials {
+		run.Draw(x, r)
+		if m.Energy(e, x); sampler.CheckStart(e) == nil {
+			return nil
+		}
+	}
+	if dead != nil {
+		return fmt.Errorf("mcmc: Within: found no state of %s with positive probability: %w", t.name, constraint.ErrInfeasible)
+	}
+	return nil // Reset tells what is wrong with x
+}
+
+// follow stores in node the nodes of the trellis along x, which is in the
+// language: node[i] is where it stands before site i. If the language is a count,
+// node[0] is the count of x instead.
+func (t *territory) follow(node []int, x []int32) {
+	if t.count != nil {
+		node[0] = t.count.of(x)
+		return
+	}
+	node[0] = t.graph.Start()
+	for i, l := range x {
+		node[i+1] = t.graph.Next(node[i], l)
+	}
+}
+
+// refollow brings node up to date with the change of sites i < j of x from the
+// levels a and b.
+func (t *territory) refollow(node []int, i, j int, a, b int32, x []int32) {
+	if t.count != nil {
+		node[0] += t.count.in[x[i]] - t.count.in[a] + t.count.in[x[j]] - t.count.in[b]
+		return
+	}
+	for ; i < len(x); i++ {
+		at := t.graph.Next(node[i], x[i])
+		if i >= j && at == node[i+1] {
+			return // from here on the paths are one
+		}
+		node[i+1] = at
+	}
+}
+
+// completes reports whether x with x_j = b leads from what through returned to
+// acceptance; node is the path of x.
+func (t *territory) completes(at, j int, b int32, node []int, x []int32) bool {
+	if at < 0 {
+		return false
+	}
+	if t.count != nil {
+		return t.count.within(at, j, b)
+	}
+	at = t.graph.Next(at, b)
+	i := j + 1
+	for ; at >= 0 && i < len(x); i++ {
+		if at == node[i] {
+			return true
+		}
+		at = t.graph.Next(at, x[i])
+	}
+	return at >= 0
+}
+
+// through returns the node before site j of x with x_i = a, i < j, or the count
+// of that state without site j; −1 if there is none.
+func (t *territory) through(i, j int, a int32, node []int, x []int32) int {
+	if t.count != nil {
+		return t.count.without(node[0], i, j, a, x)
+	}
+	at := t.graph.Next(node[i], a)
+	for i++; i < j && at >= 0; i++ {
+		at = t.graph.Next(at, x[i])
+	}
+	return at
+}

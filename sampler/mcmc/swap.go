@@ -1,0 +1,106 @@
+package mcmc
+
+import (
+	"context"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// Swap exchanges the levels of two sites (Kawasaki 1966): it draws a pair
+// uniformly among those whose levels differ and exchanges them with probability
+//
+//	min(1, exp(E(x) − E(y))) · 1[y ∈ C].
+//
+// A state and its exchange have equally many such pairs, so every update is
+// reversible and leaves π restricted to C invariant.
+//
+// Exchanges conserve how often each level occurs: chains stay with the numbers
+// they start with, and π is sampled given those. Among the states with these
+// numbers exchanges reach every one if C holds all of them (constraint.Count, a
+// constraint.Sum of the same weights at every site, no Within at all) and π is
+// positive there, because transpositions generate all permutations. For
+// independent sets of a fixed size on a path they do, too; see [PairGibbs],
+// whose moves on two levels at a fixed count are these. Other languages may fall
+// apart.
+//
+// With a constraint.Count that fixes the count of one of two levels, this is
+// all of C. Where the language leaves the numbers open, use PairGibbs.
+type Swap struct {
+	// Within is the language C of the whole state; nil means all states.
+	Within constraint.Automaton
+
+	// Updates is the number of proposals per step; 0 means one per site.
+	Updates int
+}
+
+// Name implements [sampler.Named].
+func (Swap) Name() string { return "swap" }
+
+// Kernel implements [sampler.Method].
+func (w Swap) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
+	updates, within, err := pairSettings("Swap", m, chains, w.Within, w.Updates)
+	if err != nil {
+		return nil, err
+	}
+	return &swap{pairs: newPairs(m, chains, within), updates: updates}, nil
+}
+
+type swap struct {
+	*pairs
+	updates int
+}
+
+func (k *swap) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
+	for s := range info {
+		k.walk(&info[s], s, x[s*k.sites:(s+1)*k.sites], &r[s])
+	}
+	k.refresh(x)
+}
+
+func (k *swap) walk(info *sampler.Info, s int, x []int32, r *sampler.Stream) {
+	*info = sampler.Info{Energy: k.e[s], Accept: 1}
+	if constant(x) {
+		return // an exchange changes nothing, now or ever
+	}
+	k.begin(x)
+	total := 0.0
+	for range k.updates {
+		i, j := k.pick(r)
+		for x[i] == x[j] {
+			i, j = k.pick(r)
+		}
+		e, a, ok := k.judge(s, i, j, x)
+		if !ok {
+			info.Invalid++
+		}
+		total += a
+		if r.Float64() < a {
+			info.Moved += k.settle(s, i, j, x[j], x[i], e, x)
+		}
+	}
+	info.Energy = k.e[s]
+	info.Accept = total / float64(k.updates)
+}
+
+// judge returns the energy after exchanging x_i and x_j and the probability of
+// accepting it; ok is false if it cannot be evaluated.
+func (k *swap) judge(s, i, j int, x []int32) (e, a float64, ok bool) {
+	if !k.allowed(i, j, x[j], x[i], x) {
+		return 0, 0, true
+	}
+	e = k.energy(s, i, j, x[j], x[i], x)
+	a, ok = accept(k.e[s]-e, 0, 0)
+	return e, a, ok
+}
+
+// constant reports whether all sites have the same level.
+func constant(x []int32) bool {
+	for _, l := range x {
+		if l != x[0] {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,332 @@
+package mcmc
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
+	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// jointMatrix returns the transition matrix of all replicas of one chain. A joint
+// state has the index Σ_j index(x_j)·n^j.
+func jointMatrix(t *testing.T, k *tempering, m energy.Model, swapProb func(j int, e, f float64) float64) *exact.Matrix {
+	sites, levels := m.Shape()
+	energies := exact.Energies(m)
+	n := len(energies)
+	rungs := len(k.betas)
+	size := 1
+	var moves []*exact.Matrix
+	for _, base := range k.kernels {
+		moves = append(moves, transition(t, base, sites, levels))
+		size *= n
+	}
+	digit := func(x, j int) int {
+		for range j {
+			x /= n
+		}
+		return x % n
+	}
+	unit := func(j int) int {
+		u := 1
+		for range j {
+			u *= n
+		}
+		return u
+	}
+	p := exact.NewMatrix(size, func(x int, dst []float64) {
+		for y := range dst {
+			dst[y] = 1
+			for j, m := range moves {
+				dst[y] *= m.At(digit(x, j), digit(y, j))
+			}
+		}
+	})
+	for j := k.odd; j+1 < rungs; j += 2 {
+		p = p.Mul(exact.NewMatrix(size, func(x int, dst []float64) {
+			a, b := digit(x, j), digit(x, j+1)
+			y := x + (b-a)*unit(j) + (a-b)*unit(j+1)
+			q := 0.0
+			if !math.IsInf(energies[a], 1) && !math.IsInf(energies[b], 1) {
+				q = swapProb(j, energies[a], energies[b])
+			}
+			dst[y] += q
+			dst[x] += 1 - q
+		}))
+	}
+	return p
+}
+
+// jointLaw returns ∏_j exp(−β_j E(x_j))/Z_j.
+func jointLaw(t *testing.T, betas []float64, m energy.Model) []float64 {
+	law := []float64{1}
+	for _, beta := range betas {
+		scaled, err := energy.Scale(m, beta)
+		require.NoError(t, err)
+		pi, _ := exact.Law(scaled)
+		var next []float64
+		for _, p := range pi {
+			for _, q := range law {
+				next = append(next, p*q)
+			}
+		}
+		law = next
+	}
+	return law
+}
+
+// observedJoint steps all replicas from every joint state.
+func observedJoint(t *testing.T, k *tempering, m energy.Model, odd, draws int) [][]int {
+	sites, levels := m.Shape()
+	all := exact.States(sites, levels)
+	energies := exact.Energies(m)
+	size := 1
+	for range k.betas {
+		size *= len(all)
+	}
+	counts := make([][]int, size)
+	streams, info := make([]sampler.Stream, sampler.BlockSize), make([]sampler.Info, sampler.BlockSize)
+	for s := range streams {
+		streams[s] = *sampler.NewStream(11, uint64(s))
+	}
+	for x := range counts {
+		alive := true
+		for j, c := 0, x; j < len(k.betas); j, c = j+1, c/len(all) {
+			alive = alive && !math.IsInf(energies[c%len(all)], 1)
+		}
+		if !alive {
+			continue
+		}
+		counts[x] = make([]int, size)
+		for range draws / sampler.BlockSize {
+			for s := range sampler.BlockSize {
+				for j, c := 0, x; j < len(k.betas); j, c = j+1, c/len(all) {
+					copy(k.state(j, s), all[c%len(all)])
+				}
+			}
+			k.started, k.odd = true, odd
+			cold := append([]int32(nil), k.rung(0)...)
+			require.NoError(t, k.Reset(cold))
+			k.Step(info, cold, streams)
+			for s := range sampler.BlockSize {
+				require.NoError(t, info[s].Err)
+				y := 0
+				for j := len(k.betas) - 1; j >= 0; j-- {
+					y = y*len(all) + exact.Index(k.state(j, s), levels)
+				}
+				require.Equal(t, k.state(0, s), cold[s*sites:(s+1)*sites])
+				require.Equal(t, energies[exact.Index(k.state(0, s), levels)], info[s].Energy)
+				counts[x][y]++
+			}
+		}
+	}
+	return counts
+}
+
+func temperingSpaces() map[string]energy.Model {
+	return map[string]energy.Model{
+		"binary":   exact.NewRugged(2, 2, 1, 0.5, 1),
+		"3-levels": exact.NewRugged(1, 3, 1, 0.5, 2),
+		"ordinal":  exact.Ordinal{Rugged: exact.NewRugged(1, 5, 1, 0.5, 3)},
+		"holes":    exact.NewRugged(3, 2, 1, 0.5, 5).Holed(),
+	}
+}
+
+func TestTemperingLeavesTheJointLawInvariant(t *testing.T) {
+	exact.SkipUnderRace(t)
+	for space, m := range temperingSpaces() {
+		betas := []float64{1, 0.4, 0}
+		for name, base := range map[string]sampler.Method{"DMALA": DMALA{StepSize: 0.6}, "Metropolis": Metropolis{Updates: 1}, "Gibbs": Gibbs{}} {
+			t.Run(name+"/"+space, func(t *testing.T) {
+				method := Tempering{Base: base, Betas: betas}
+				law := jointLaw(t, betas, m)
+				one := must(method.Kernel(context.Background(), m, 1)).(*tempering)
+				block := must(method.Kernel(context.Background(), m, sampler.BlockSize)).(*tempering)
+				for odd := range 2 {
+					one.odd = odd
+					p := jointMatrix(t, one, m, func(j int, e, f float64) float64 {
+						a, ok := one.swapProb(j, e, f)
+						require.True(t, ok)
+						return a
+					})
+					assert.LessOrEqual(t, p.RowError(), 1e-12)
+					assert.LessOrEqual(t, p.MaxDiff(law), 1e-12)
+					if !testing.Short() && name != "Gibbs" {
+						exact.Transitions(t, observedJoint(t, block, m, odd, 640), p, exact.Rate)
+					}
+				}
+			})
+		}
+	}
+}
+
+// The twin swaps by the ratio of one replica only.
+func TestTemperingBrokenTwin(t *testing.T) {
+	m := exact.NewRugged(2, 2, 1, 0, 1)
+	method := Tempering{Base: Metropolis{Updates: 1}, Betas: []float64{1, 0.4, 0}}
+	k := must(method.Kernel(context.Background(), m, 1)).(*tempering)
+	twin := jointMatrix(t, k, m, func(j int, e, f float64) float64 {
+		return math.Min(1, math.Exp(k.betas[j]*(e-f)))
+	})
+	assert.Greater(t, twin.MaxDiff(jointLaw(t, k.betas, m)), 1e-3)
+	block := must(method.Kernel(context.Background(), m, sampler.BlockSize)).(*tempering)
+	v, _ := exact.TransitionsPValue(observedJoint(t, block, m, 0, 640), twin)
+	assert.Less(t, v, exact.Rate)
+}
+
+// Two wells that no base kernel crosses: the share of each must be right, and
+// the ladder must have tuned itself.
+func TestTemperingCrossesBarriers(t *testing.T) {
+	exact.SkipUnderRace(t)
+	const sites, depth = 12, 1.2
+	m := energy.Func{Sites: sites, Levels: 2, E: func(x []int32) float64 {
+		up := 0.0
+		for _, l := range x {
+			up += float64(l)
+		}
+		return -depth*math.Abs(2*up-sites) - 0.05*up
+	}}
+	pi, _ := exact.Law(m)
+	want := 0.0
+	for k, x := range exact.States(sites, 2) {
+		if energy.Magnetization(x) > 0 {
+			want += pi[k]
+		}
+	}
+	upper := func(x []int32) float64 {
+		if energy.Magnetization(x) > 0 {
+			return 1
+		}
+		return 0
+	}
+	trace := diagnose.NewTrace(32, upper)
+	c := runs.Run(t, m, Tempering{Base: Metropolis{}, Rungs: 5}, sampler.Config{Chains: 32, Seed: 1, Warmup: 400, Init: make([]int32, sites), Observe: trace.Observe}, 2000)
+	row := trace.Summary().Rows[0]
+	require.True(t, row.MCSE.Defined())
+	// 4.9 standard errors: the stated rate of a normal tail, 1e-6.
+	assert.InDelta(t, want, row.Mean.Value, 4.9*row.MCSE.Value)
+	assert.Less(t, row.MCSE.Value, 0.01)
+	ladders := Ladders(c)
+	require.Len(t, ladders, 1)
+	l := ladders[0]
+	assert.Equal(t, 2000, l.Steps)
+	assert.Equal(t, 1.0, l.Betas[0])
+	assert.Equal(t, 0.0, l.Betas[4])
+	assert.NoError(t, checkLadder(l.Betas))
+	for _, a := range l.Swap {
+		assert.InDelta(t, 1-l.Barrier/4, a, 0.05, "swaps are equally likely: %+v", l)
+	}
+	assert.Greater(t, l.RoundTrips, 32*50)
+	assert.Nil(t, Ladders(runs.Run(t, m, Metropolis{}, sampler.Config{Warmup: -1}, 1)))
+}
+
+// Where all swaps succeed, the even/odd schedule carries every state straight
+// through: one round trip ends every other step, whatever the number of rungs.
+func TestTemperingRoundTrips(t *testing.T) {
+	flat := energy.Func{Sites: 2, Levels: 2, E: func([]int32) float64 { return 0 }}
+	for _, rungs := range []int{2, 5, 9} {
+		c := runs.Run(t, flat, Tempering{Base: Metropolis{}, Rungs: rungs}, sampler.Config{Chains: 3, Warmup: -1}, 400)
+		l := Ladders(c)[0]
+		assert.InDelta(t, 3*400/2, l.RoundTrips, 3*2*float64(rungs))
+		assert.Zero(t, l.Barrier)
+		assert.Equal(t, 400, l.Steps)
+	}
+}
+
+func TestRespace(t *testing.T) {
+	w := newSwaps(4, 1)
+	assert.Equal(t, []float64{1, .5, .2, 0}, w.respace([]float64{1, .5, .2, 0}), "nothing offered")
+	for j, a := range []float64{0.9, 0.5, 0.6} { // rejections 0.1, 0.5, 0.4: a third is 1/3
+		w.offer(j, a)
+	}
+	got := w.respace([]float64{1, .5, .2, 0})
+	want := []float64{1, .5 - .3*(1.0/3-.1)/.5, .2 - .2*(2.0/3-.6)/.4, 0}
+	for j := range want {
+		assert.InDelta(t, want[j], got[j], 1e-15)
+	}
+	for j := range 3 {
+		w.sum[j] = 1
+	}
+	assert.Equal(t, []float64{1, .5, .2, 0}, w.respace([]float64{1, .5, .2, 0}), "nothing rejected")
+}
+
+func TestTemperingReset(t *testing.T) {
+	hard := energy.Func{Sites: 2, Levels: 2, E: func(x []int32) float64 {
+		if x[0] == 1 {
+			return math.Inf(1)
+		}
+		return 0
+	}}
+	k := must(Tempering{}.Kernel(context.Background(), hard, 1)).(*tempering)
+	var start *sampler.StartError
+	require.ErrorAs(t, k.Reset([]int32{1, 0}), &start)
+	require.NoError(t, k.Reset([]int32{0, 1}))
+	copy(k.state(3, 0), []int32{0, 0})
+	copy(k.state(4, 0), []int32{1, 0})
+	require.NoError(t, k.Reset([]int32{0, 1}))
+	assert.Equal(t, []int32{0, 0}, k.state(3, 0), "a replica keeps its state")
+	assert.Equal(t, []int32{0, 1}, k.state(4, 0), "unless it has no probability")
+}
+
+func TestTemperingReportsFailures(t *testing.T) {
+	m := energy.Func{Sites: 2, Levels: 2, E: func(x []int32) float64 {
+		if x[0] == 1 && x[1] == 1 {
+			return math.NaN()
+		}
+		return 0
+	}}
+	c, err := sampler.NewChains(m, Tempering{Base: Gibbs{}}, sampler.Config{Init: []int32{0, 0}})
+	require.NoError(t, err)
+	err = c.Run(context.Background(), 10)
+	assert.ErrorIs(t, err, sampler.ErrNaN)
+	assert.ErrorContains(t, err, "rung ")
+}
+
+func TestTemperingRefusesDamagedCheckpoints(t *testing.T) {
+	m := exact.NewQuadratic(3, 1)
+	k := must(Tempering{Rungs: 3}.Kernel(context.Background(), m, 2))
+	require.NoError(t, k.Reset(make([]int32, 6)))
+	saved, err := k.AppendBinary(nil)
+	require.NoError(t, err)
+	fresh := func() sampler.Kernel { return must(Tempering{Rungs: 3}.Kernel(context.Background(), m, 2)) }
+	require.NoError(t, fresh().UnmarshalBinary(saved))
+	for n := range saved {
+		require.Error(t, fresh().UnmarshalBinary(saved[:n]))
+	}
+	require.Error(t, fresh().UnmarshalBinary(append(saved[:len(saved):len(saved)], 0)))
+	for _, at := range []int{0, 8, 3*8 + 4, 3*8 + 4 + 18*4 + 6*8} { // ladder, level, replica
+		bad := append([]byte(nil), saved...)
+		bad[at+3] = 0x7f
+		bad[at+7] = 0x7f
+		require.Error(t, fresh().UnmarshalBinary(bad), "damaged at %d", at)
+	}
+}
+
+func ExampleTempering() {
+	m, err := model.NewIsing(model.Lattice{6, 6}, 0.55, 0) // below the critical temperature
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	mag := diagnose.NewTrace(16, energy.Magnetization)
+	ch, err := sampler.NewChains(m, Tempering{Base: Gibbs{}}, sampler.Config{Chains: 16, Seed: 1, Observe: mag.Observe})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := ch.Run(context.Background(), 2000); err != nil {
+		fmt.Println(err)
+		return
+	}
+	ladder := Ladders(ch)[0]
+	fmt.Printf("R-hat %.2f, coldest swaps %.1f, ladder crossed: %t\n", mag.Summary().Rows[0].RHat.Value, ladder.Swap[0], ladder.RoundTrips > 100)
+	// Output: R-hat 1.01, coldest swaps 0.6, ladder crossed: true
+}

@@ -1,0 +1,308 @@
+package mcmc
+
+import (
+	"context"
+	"math"
+	"sort"
+	"testing"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/stretchr/testify/require"
+)
+
+// transition returns the matrix of one Step of a one-chain kernel, built from
+// the numbers that the kernel itself draws and decides with.
+func transition(t *testing.T, k sampler.Kernel, sites, levels int) *exact.Matrix {
+	t.Helper()
+	all := exact.States(sites, levels)
+	switch k := k.(type) {
+	case *dula:
+		return exact.NewMatrix(len(all), func(x int, dst []float64) {
+			require.NoError(t, k.Reset(all[x]))
+			for y := range dst {
+				dst[y] = math.Exp(k.proposal.current(all[y], all[x], 0))
+			}
+		})
+	case *dmala:
+		return exact.NewMatrix(len(all), func(x int, dst []float64) {
+			if stuck(k, all[x], x, dst) {
+				return
+			}
+			for y := range dst {
+				if y == x {
+					continue
+				}
+				k.proposal.load(k.next, all[y], all[x])
+				forth := k.proposal.current(all[y], all[x], 0)
+				back := k.proposal.logProb(all[x], all[y], 0)
+				a, ok := accept(k.e[0]-k.next[0], forth, back)
+				require.True(t, ok)
+				dst[y] = math.Exp(forth) * a
+			}
+			stay(dst, x)
+		})
+	case *gwg:
+		return gwgMatrix(t, k, all)
+	case *cyclical:
+		alpha, beta := k.stage()
+		k.proposal.setStep(alpha, beta, all[0])
+		return transition(t, k.dmala, sites, levels)
+	case *metropolis:
+		return power(metropolisMatrix(k, all), k.updates)
+	case *gibbs:
+		return gibbsMatrix(k, all)
+	case *blockGibbs:
+		return blockMatrix(k, all)
+	case *pairGibbs:
+		return power(pairMatrix(k, all), k.updates)
+	case *swap:
+		return power(swapMatrix(t, k, all), k.updates)
+	case *bipartite:
+		return bipartiteMatrix(k, all)
+	case *hammingBall:
+		return power(hammingBallMatrix(k, all), k.updates)
+	case *paths:
+		return pathsMatrix(t, k, all, func(y, x []int32) (float64, float64) { return k.score(0, y, x) })
+	}
+	t.Fatalf("no transition matrix for %T", k)
+	return nil
+}
+
+// stuck resets the kernel to state x. If the state has no probability it writes
+// a row that stays there and returns true.
+func stuck(k sampler.Kernel, state []int32, x int, dst []float64) bool {
+	if k.Reset(state) == nil {
+		return false
+	}
+	dst[x] = 1
+	return true
+}
+
+// stay puts what the other entries of the row leave on the diagonal. Some ulps
+// too much are rounding; more is for Matrix.RowError to find.
+func stay(dst []float64, x int) {
+	dst[x] = 0
+	dst[x] = max(0, 1-exact.Sum(dst))
+}
+
+func power(m *exact.Matrix, n int) *exact.Matrix {
+	p := m
+	for range n - 1 {
+		p = p.Mul(m)
+	}
+	return p
+}
+
+func gwgMatrix(t *testing.T, k *gwg, all [][]int32) *exact.Matrix {
+	n := k.sites * k.levels
+	return exact.NewMatrix(len(all), func(x int, dst []float64) {
+		if stuck(k, all[x], x, dst) {
+			return
+		}
+		y := make([]int32, k.sites)
+		lists := 1
+		for range k.flips {
+			lists *= n
+		}
+		for code := range lists {
+			require.NoError(t, k.Reset(all[x]))
+			q := 1.0
+			for j, c := 0, code; j < k.flips; j, c = j+1, c/n {
+				k.list[j] = c % n
+				q *= float64(k.w[k.list[j]]) / k.sum[0]
+			}
+			copy(y, all[x])
+			if q == 0 || !k.apply(y, all[x], k.list) {
+				continue
+			}
+			k.load(k.next, y)
+			forth, back := k.score(0, all[x])
+			require.InDelta(t, math.Log(q), forth, 1e-12)
+			a, ok := accept(k.e[0]-k.next[0], forth, back)
+			require.True(t, ok)
+			dst[exact.Index(y, k.levels)] += math.Exp(forth) * a
+		}
+		stay(dst, x)
+	})
+}
+
+func metropolisMatrix(k *metropolis, all [][]int32) *exact.Matrix {
+	q := 1 / float64(k.sites*(k.levels-1))
+	return exact.NewMatrix(len(all), func(x int, dst []float64) {
+		if stuck(k, all[x], x, dst) {
+			return
+		}
+		y := append([]int32(nil), all[x]...)
+		for i, at := range all[x] {
+			for l := range int32(k.levels) {
+				if l == at {
+					continue
+				}
+				row := k.row(0, i, all[x])
+				a, _ := accept(row[at]-row[l], 0, 0)
+				y[i] = l
+				dst[exact.Index(y, k.levels)] += q * a
+				y[i] = at
+			}
+		}
+		stay(dst, x)
+	})
+}
+
+// conditional returns the probabilities with which heatBath picks levels, read
+// off the function itself: it is monotone in u, so bisection finds its steps.
+func conditional(w, d []float64) []float64 {
+	p := make([]float64, len(d))
+	levels := len(d)
+	order := make([]int, 0, levels)
+	for l := range levels {
+		order = append(order, l)
+	}
+	if levels == 2 {
+		order[0], order[1] = 1, 0 // u below σ picks level 1
+	}
+	below := 0.0
+	for n, l := range order {
+		const grid = 1 << 53
+		after := order[n+1:]
+		edge := sort.Search(grid, func(u int) bool {
+			got := heatBath(w, d, float64(u)/grid)
+			for _, a := range after {
+				if got == a {
+					return true
+				}
+			}
+			return false
+		})
+		p[l] = float64(edge)/grid - below
+		below = float64(edge) / grid
+	}
+	return p
+}
+
+func gibbsMatrix(k *gibbs, all [][]int32) *exact.Matrix {
+	site := func(i int) *exact.Matrix {
+		return exact.NewMatrix(len(all), func(x int, dst []float64) {
+			if stuck(k, all[x], x, dst) {
+				return
+			}
+			y := append([]int32(nil), all[x]...)
+			for l, p := range conditional(k.w, k.row(0, i, all[x])) {
+				y[i] = int32(l)
+				dst[exact.Index(y, k.levels)] = p
+			}
+		})
+	}
+	if k.order == nil {
+		var each []*exact.Matrix
+		for i := range k.sites {
+			each = append(each, site(i))
+		}
+		mean := exact.NewMatrix(len(all), func(x int, dst []float64) {
+			for _, m := range each {
+				for y, p := range m.Row(x) {
+					dst[y] += p / float64(k.sites)
+				}
+			}
+		})
+		return power(mean, k.sites)
+	}
+	var p *exact.Matrix
+	for _, i := range k.order {
+		if p == nil {
+			p = site(int(i))
+			continue
+		}
+		p = p.Mul(site(int(i)))
+	}
+	return p
+}
+
+func blockMatrix(k *blockGibbs, all [][]int32) *exact.Matrix {
+	var p *exact.Matrix
+	for b := range k.blocks {
+		m := exact.NewMatrix(len(all), func(x int, dst []float64) {
+			if stuck(k, all[x], x, dst) {
+				return
+			}
+			for c, q := range conditional(k.w, k.weigh(all[x], k.blocks[b])) {
+				dst[exact.Index(k.x[c*k.sites:(c+1)*k.sites], k.levels)] += q
+			}
+		})
+		if p == nil {
+			p = m
+			continue
+		}
+		p = p.Mul(m)
+	}
+	return p
+}
+
+func bipartiteMatrix(k *bipartite, all [][]int32) *exact.Matrix {
+	hidden := exact.States(k.hidden, 2)
+	layer := func(to []int32, n int, f []float32) float64 {
+		t, zero := make([]int32, n), make([]int32, n)
+		simd.FlipThresholds(t, f, zero, fromUp, noCost)
+		return math.Exp(simd.FlipLogProb(zero, to, t))
+	}
+	return exact.NewMatrix(len(all), func(x int, dst []float64) {
+		up, down := make([]float32, k.hidden), make([]float32, k.sites)
+		k.model.HiddenField(up, all[x])
+		for _, h := range hidden {
+			p := layer(h, k.hidden, up)
+			k.model.VisibleField(down, h)
+			for y := range dst {
+				dst[y] += p * layer(all[y], k.sites, down)
+			}
+		}
+	})
+}
+
+// observed steps the method from every state, draws times each, and counts
+// where it went.
+func observed(t *testing.T, m energy.Model, method sampler.Method, draws int, seed uint64) [][]int {
+	t.Helper()
+	k, err := method.Kernel(context.Background(), m, sampler.BlockSize)
+	require.NoError(t, err)
+	return observedKernel(t, m, k, func() {}, draws, seed)
+}
+
+// observedKernel is observed for a kernel of a whole block that before is called
+// ahead of every step.
+func observedKernel(t *testing.T, m energy.Model, k sampler.Kernel, before func(), draws int, seed uint64) [][]int {
+	t.Helper()
+	sites, levels := m.Shape()
+	all := exact.States(sites, levels)
+	counts := make([][]int, len(all))
+	streams := make([]sampler.Stream, sampler.BlockSize)
+	for i := range streams {
+		streams[i] = *sampler.NewStream(seed, uint64(i))
+	}
+	info := make([]sampler.Info, sampler.BlockSize)
+	block := make([]int32, sampler.BlockSize*sites)
+	for x := range all {
+		for s := range sampler.BlockSize {
+			copy(block[s*sites:], all[x])
+		}
+		if k.Reset(block) != nil {
+			continue // a nil row says nothing
+		}
+		counts[x] = make([]int, len(all))
+		for range (draws + sampler.BlockSize - 1) / sampler.BlockSize {
+			for s := range sampler.BlockSize {
+				copy(block[s*sites:], all[x])
+			}
+			require.NoError(t, k.Reset(block))
+			before()
+			k.Step(info, block, streams)
+			exact.Tally(counts[x], block, sites, levels)
+			for s := range info {
+				require.NoError(t, info[s].Err)
+			}
+		}
+	}
+	return counts
+}

@@ -1,0 +1,152 @@
+package mcmc
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/trellis"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// confined is the discrete Langevin proposal restricted to a language C,
+//
+//	q_C(y|x) = ∏_i q_i(y_i|x) · 1[y ∈ C] / Z_C(x),
+//
+// drawn jointly and exactly by the trellis. The normaliser depends on x, so it
+// is part of the acceptance ratio; without Z_C(x)/Z_C(y) the law would be wrong.
+type confined struct {
+	rows
+	model       energy.Model
+	within      *territory
+	now, loaded []confinedChain
+}
+
+// confinedChain holds the log-weights at one state and the sums over C.
+type confinedChain struct {
+	v   []float32
+	run *trellis.Runner
+	ok  bool // the sums could be taken
+}
+
+func newConfined(method string, m energy.Model, chains int, l langevin) (*confined, error) {
+	if l.window > 0 {
+		return nil, fmt.Errorf("mcmc: %s: Window = %d with Within: a restricted proposal needs whole rows", method, l.window)
+	}
+	base, err := newRows(method, m, chains, l)
+	if err != nil {
+		return nil, err
+	}
+	if base.levels == 2 {
+		base.values, base.apart = nil, 1 // two levels are 1 apart, whatever they stand for
+	}
+	p := &confined{rows: *base, model: m}
+	p.p, p.nextP, p.sum, p.nextSum = nil, nil, nil, nil // the trellis takes the sums
+	if p.within, err = newTerritory(method, l.within, p.sites, p.levels); err != nil {
+		return nil, err
+	}
+	n := p.sites * p.levels
+	for range chains {
+		p.now = append(p.now, confinedChain{v: make([]float32, n), run: trellis.NewRunner(p.within.graph)})
+		p.loaded = append(p.loaded, confinedChain{v: make([]float32, n), run: trellis.NewRunner(p.within.graph)})
+	}
+	return p, nil
+}
+
+func (p *confined) check(x []int32) error { return p.within.check(x) }
+
+func (p *confined) start(x []int32, r *sampler.Stream) error { return p.within.start(p.model, x, r) }
+
+// sumOne fills the log-weights of a chain at state x and takes the sums.
+func (p *confined) sumOne(c *confinedChain, g []float32, x []int32) {
+	for i, at := range x {
+		lo, hi := i*p.levels, (i+1)*p.levels
+		p.logits(c.v[lo:hi], g[lo:hi], at, p.kappa(i))
+	}
+	_, err := c.run.Filter(c.v)
+	c.ok = err == nil
+}
+
+func (p *confined) sumAll(chains []confinedChain, g []float32, x []int32) {
+	n := p.sites * p.levels
+	for s := 0; s*p.sites < len(x); s++ {
+		p.sumOne(&chains[s], g[s*n:(s+1)*n], x[s*p.sites:(s+1)*p.sites])
+	}
+}
+
+func (p *confined) load(e []float64, y, _ []int32) {
+	p.table(e, p.nextG, y)
+	p.sumAll(p.loaded, p.nextG, y)
+}
+
+func (p *confined) estimate(x []int32, r []sampler.Stream) {
+	p.guess(x, r)
+	p.sumAll(p.loaded, p.nextG, x)
+}
+
+func (p *confined) accept(s int) {
+	n := p.sites * p.levels
+	copy(p.g[s*n:(s+1)*n], p.nextG[s*n:])
+	p.now[s], p.loaded[s] = p.loaded[s], p.now[s]
+}
+
+func (p *confined) acceptAll() {
+	p.g, p.nextG = p.nextG, p.g
+	p.now, p.loaded = p.loaded, p.now
+}
+
+func (p *confined) setStep(alpha, beta float64, x []int32) {
+	p.alpha, p.beta = alpha, float32(beta)
+	p.sumAll(p.now, p.g, x)
+}
+
+func (p *confined) draw(y, x []int32, s int, r *sampler.Stream) (moved int, logq float64) {
+	c := &p.now[s]
+	if !c.ok {
+		return 0, math.NaN()
+	}
+	c.run.Draw(y, r)
+	for i := range y {
+		if y[i] != x[i] {
+			moved++
+		}
+	}
+	return moved, c.run.LogProb(y)
+}
+
+func (p *confined) logProb(y, _ []int32, s int) float64 { return p.loaded[s].logProb(y) }
+
+func (p *confined) current(y, _ []int32, s int) float64 { return p.now[s].logProb(y) }
+
+func (c *confinedChain) logProb(y []int32) float64 {
+	if !c.ok {
+		return math.NaN()
+	}
+	return c.run.LogProb(y)
+}
+
+func (p *confined) appendBinary(b []byte) []byte {
+	b = wire.AppendFloat32s(b, p.g)
+	for s := range p.now {
+		b = wire.AppendFloat32s(b, p.now[s].v)
+	}
+	return b
+}
+
+func (p *confined) unmarshalBinary(b []byte, alpha float64) ([]byte, error) {
+	p.alpha = alpha
+	b, err := wire.ReadFloat32s(b, p.g)
+	if err != nil {
+		return nil, err
+	}
+	for s := range p.now {
+		c := &p.now[s]
+		if b, err = wire.ReadFloat32s(b, c.v); err != nil {
+			return nil, err
+		}
+		_, err := c.run.Filter(c.v)
+		c.ok = err == nil
+	}
+	return b, nil
+}
