@@ -124,10 +124,10 @@ func TestImpute(t *testing.T) {
 
 func TestOneMethodMayFail(t *testing.T) {
 	var r report
-	if r.excuse(context.Canceled) || !r.excuse(fmt.Errorf("cps: %w", &projection.NotConverged{Method: "Proximal"})) {
+	if r.excuse(context.Canceled) || !r.excuse(fmt.Errorf("cps: %w", &projection.NotConverged{Method: "proximal"})) {
 		t.Error("only what does not converge is excused")
 	}
-	if !strings.Contains(r.String(), "failed: cps: projection: Proximal") {
+	if !strings.Contains(r.String(), "failed: cps: proximal: residual") {
 		t.Error(r.String())
 	}
 }

@@ -16,7 +16,7 @@ import (
 // absent.
 func molecules(tb testing.TB) (all [][]int32, levels int) {
 	tb.Helper()
-	f, err := os.Open("../../shared/data/qm9_smiles.csv")
+	f, err := os.Open("../../../shared/data/qm9_smiles.csv")
 	if err != nil {
 		tb.Skip("no corpus: ", err)
 	}

@@ -34,7 +34,7 @@ func posteriorSeries(t testing.TB) map[string][][]float64 {
 }
 
 func fields(t testing.TB, name string) (lines [][]string) {
-	text, err := os.ReadFile("../testdata/posterior/" + name)
+	text, err := os.ReadFile("../../testdata/posterior/" + name)
 	require.NoError(t, err)
 	for line := range strings.Lines(string(text)) {
 		if !strings.HasPrefix(line, "#") {

@@ -206,8 +206,8 @@ func TestNewParticlesRefuses(t *testing.T) {
 		"must be zero":              func(c *ParticlesConfig) Process[int32] { c.Decode = DecodeGreedy; return Masked{Mask: 2} },
 		"want a Drawer":             func(c *ParticlesConfig) Process[int32] { c.Projector = onlyProjects{set}; return Masked{Mask: 2} },
 		"has a memory":              func(c *ParticlesConfig) Process[int32] { c.Projector = full{language: set}; return Masked{Mask: 2} },
-		"sampler.Remask cannot be":  func(c *ParticlesConfig) Process[int32] { return Remask{Mask: 2} },
-		"sampler.Ordered cannot be": func(c *ParticlesConfig) Process[int32] { return Ordered{Mask: 2} },
+		"diffusion.Remask cannot be":  func(c *ParticlesConfig) Process[int32] { return Remask{Mask: 2} },
+		"diffusion.Ordered cannot be": func(c *ParticlesConfig) Process[int32] { return Ordered{Mask: 2} },
 		"Mask = 9":                  func(c *ParticlesConfig) Process[int32] { return Masked{Mask: 9} },
 	} {
 		cfg := good
