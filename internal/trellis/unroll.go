@@ -239,3 +239,38 @@ func (l *layer) finish() {
 	l.logSize = log(float64(len(l.tokens) + len(l.live)))
 	l.dense = newDense(l)
 }
+
+// Compile unrolls the automaton. It returns a *[DeadError] if nothing is
+// accepted, a *[LimitError] if the result would be too large, and the error of
+// ctx if that ends first.
+func Compile(ctx context.Context, a Automaton, config Config) (*Graph, error) {
+	if err := config.check(); err != nil {
+		return nil, err
+	}
+	m, err := explore(ctx, a, config)
+	if err != nil {
+		return nil, err
+	}
+	g := &Graph{
+		sites:  config.Sites,
+		levels: config.Levels,
+		layers: make([]*layer, config.Sites),
+		states: make([][]int, config.Sites+1),
+		edged:  config.Edge != nil,
+	}
+	g.group(m)
+	u := newUnroller(m, g)
+	nodes, err := u.forward(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := u.backward(ctx, nodes); err != nil {
+		return nil, err
+	}
+	g.offset = make([]int, config.Sites+2)
+	for t, s := range g.states {
+		g.offset[t+1] = g.offset[t] + len(s)
+		g.widest = max(g.widest, len(s))
+	}
+	return g, nil
+}

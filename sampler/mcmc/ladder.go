@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/internal/wire"
-	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
 // Ladder is what [Tempering] reports of the chains of one block.
@@ -26,18 +25,6 @@ type Ladder struct {
 	RoundTrips int
 
 	Steps int // steps that these figures are of: those after warm-up
-}
-
-// Ladders returns the ladder of every block of chains, nil unless their method
-// is [Tempering].
-func Ladders(c *sampler.Chains) []Ladder {
-	var l []Ladder
-	for _, kernel := range c.Kernels() {
-		if k, ok := kernel.(*tempering); ok {
-			l = append(l, k.swaps.report(k.betas))
-		}
-	}
-	return l
 }
 
 // swaps keeps the records of a ladder.
@@ -185,4 +172,22 @@ func (w *swaps) unmarshalBinary(b []byte) ([]byte, error) {
 	}
 	w.steps, w.trips = v[0], v[1]
 	return wire.ReadInt32s(b, w.leg)
+}
+
+const minRungs = 2
+
+// checkLadder returns an error unless betas descend from 1 and stay ≥ 0.
+func checkLadder(betas []float64) error {
+	if len(betas) < minRungs {
+		return fmt.Errorf("mcmc: Tempering: len(Betas) = %d, want ≥ %d", len(betas), minRungs)
+	}
+	if betas[0] != 1 {
+		return fmt.Errorf("mcmc: Tempering: Betas[0] = %v, want 1", betas[0])
+	}
+	for j := 1; j < len(betas); j++ {
+		if !(betas[j] >= 0 && betas[j] < betas[j-1]) {
+			return fmt.Errorf("mcmc: Tempering: Betas[%d] = %v, want within [0, %v)", j, betas[j], betas[j-1])
+		}
+	}
+	return nil
 }
