@@ -43,8 +43,8 @@ func (u *unroller) allows(t int, token int32) bool {
 	return c.Allows == nil || c.Padded && token == c.Pad || c.Allows(t, token)
 }
 
-// turn prepares usable for site t.
-func (u *unroller) turn(t int) {
+// prepare fills usable for site t.
+func (u *unroller) prepare(t int) {
 	if u.m.config.Allows == nil {
 		return
 	}
@@ -73,7 +73,7 @@ func (u *unroller) forward(ctx context.Context) ([][]int32, error) {
 			reach[t+1] = reach[t]
 			continue
 		}
-		u.turn(t)
+		u.prepare(t)
 		var next []int32
 		for _, q := range reach[t] {
 			u.m.row(u.target, u.edge, q)
@@ -126,7 +126,7 @@ func (u *unroller) backward(ctx context.Context, reach [][]int32) error {
 			g.layers[t], g.states[t] = g.layers[t+1], g.states[t+1]
 			continue // the same states here, with the same states ahead
 		}
-		u.turn(t)
+		u.prepare(t)
 		l, here := u.layer(reach[t], nodes)
 		if edges += len(l.to); edges > limit {
 			return &LimitError{Limit: limit}

@@ -33,21 +33,21 @@ type swaps struct {
 	sum, offers   []float64 // per pair of rungs: acceptance probabilities and their number
 	steps, trips  float64
 	replica       []int32 // rungs × chains: which replica is there
-	leg           []int32 // replicas × chains: where a replica's journey is
+	heading       []int32 // replicas × chains: which way a replica is on its round trip
 }
 
-// The legs of a journey.
+// The ways of a round trip.
 const (
-	wandering int32 = iota // never was at the cold end
-	outward                // from the cold end
-	homeward               // from the hot end, after the cold one
+	undirected int32 = iota // never was at the cold end
+	towardHot               // from the cold end
+	towardCold              // from the hot end, after the cold one
 )
 
 func newSwaps(rungs, chains int) *swaps {
 	w := &swaps{
 		rungs: rungs, chains: chains,
 		sum: make([]float64, rungs-1), offers: make([]float64, rungs-1),
-		replica: make([]int32, rungs*chains), leg: make([]int32, rungs*chains),
+		replica: make([]int32, rungs*chains), heading: make([]int32, rungs*chains),
 	}
 	w.clear()
 	return w
@@ -57,7 +57,7 @@ func newSwaps(rungs, chains int) *swaps {
 func (w *swaps) clear() {
 	clear(w.sum)
 	clear(w.offers)
-	clear(w.leg)
+	clear(w.heading)
 	w.steps, w.trips = 0, 0
 	for i := range w.replica {
 		w.replica[i] = int32(i / w.chains)
@@ -78,14 +78,14 @@ func (w *swaps) exchange(j, s int) {
 func (w *swaps) arrive() {
 	w.steps++
 	for s := range w.chains {
-		cold := &w.leg[int(w.replica[s])*w.chains+s]
-		if *cold == homeward {
+		cold := &w.heading[int(w.replica[s])*w.chains+s]
+		if *cold == towardCold {
 			w.trips++
 		}
-		*cold = outward
-		hot := &w.leg[int(w.replica[(w.rungs-1)*w.chains+s])*w.chains+s]
-		if *hot == outward {
-			*hot = homeward
+		*cold = towardHot
+		hot := &w.heading[int(w.replica[(w.rungs-1)*w.chains+s])*w.chains+s]
+		if *hot == towardHot {
+			*hot = towardCold
 		}
 	}
 }
@@ -147,7 +147,7 @@ func (w *swaps) report(betas []float64) Ladder {
 func (w *swaps) appendBinary(b []byte) []byte {
 	b = wire.AppendFloat64s(wire.AppendFloat64s(b, w.sum), w.offers)
 	b = wire.AppendFloat64s(b, []float64{w.steps, w.trips})
-	return wire.AppendInt32s(wire.AppendInt32s(b, w.replica), w.leg)
+	return wire.AppendInt32s(wire.AppendInt32s(b, w.replica), w.heading)
 }
 
 func (w *swaps) unmarshalBinary(b []byte) ([]byte, error) {
@@ -171,7 +171,7 @@ func (w *swaps) unmarshalBinary(b []byte) ([]byte, error) {
 		}
 	}
 	w.steps, w.trips = v[0], v[1]
-	return wire.ReadInt32s(b, w.leg)
+	return wire.ReadInt32s(b, w.heading)
 }
 
 const minRungs = 2
