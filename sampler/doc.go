@@ -25,7 +25,7 @@
 // of the exact ones. For masked tokens start with Masked{FirstHitting: true}: one
 // prediction per token, and exactly the law of the denoiser. Fewer predictions,
 // Masked{} with Steps, cost a dependence between tokens that are revealed
-// together. [diffusion.Uniform] and [diffusion.Remask] can change their mind about a token;
+// together. [diffusion.Uniform] and [diffusion.Remask] can revise a token;
 // [diffusion.Gaussian] is for reals; [diffusion.Ordered] is for likely output, not for samples.
 //
 // A projection (package projection) makes every sample meet a constraint:
