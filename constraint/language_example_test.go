@@ -10,16 +10,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
-// word is the language of the one sequence x.
-func word(x ...int32) *constraint.Lexicon {
-	l := new(constraint.Lexicon)
-	l.Add(x)
-	return l
-}
-
 // Sequences that begin with token 1 and end with token 2, whatever is between.
 func ExampleAny() {
-	language, err := constraint.Concat(context.Background(), 3, constraint.Limits{}, word(1), constraint.Any{}, word(2))
+	first, last := new(constraint.Lexicon), new(constraint.Lexicon)
+	first.Add([]int32{1})
+	last.Add([]int32{2})
+	language, err := constraint.Concat(context.Background(), 3, constraint.Limits{}, first, constraint.Any{}, last)
 	if err != nil {
 		panic(err)
 	}
@@ -91,6 +87,8 @@ func ExampleIntersection() {
 // stop the compilation before memory is gone.
 func ExampleLimits() {
 	limits := constraint.Limits{States: 1000}
+	one := new(constraint.Lexicon)
+	one.Add([]int32{1})
 	for _, k := range []int{4, 40} {
 		free := make([][]int, k-1) // exactly k−1 tokens, whatever they are
 		for i := range free {
@@ -100,7 +98,7 @@ func ExampleLimits() {
 		if err != nil {
 			panic(err)
 		}
-		language, err := constraint.Concat(context.Background(), 2, limits, constraint.Any{}, word(1), ending)
+		language, err := constraint.Concat(context.Background(), 2, limits, constraint.Any{}, one, ending)
 		if limit := new(constraint.LimitError); errors.As(err, &limit) {
 			fmt.Printf("k = %d: more than %d states\n", k, limit.Bound)
 			continue
