@@ -15,8 +15,8 @@
 //
 // A consumer asks a language what else it knows through small interfaces, never
 // for its type, so that a value, a pointer and a type that embeds it mean the
-// same: [Classed], [Tabled], [Masked], [Counting]. One that asks for none of
-// them is slower but not wrong.
+// same: [Classed], [Tabled], [Masked], [Product], [Counting]. One that asks for
+// none of them is slower but not wrong.
 //
 // Determinisation can explode: (a|b)*a(a|b){40} needs 2⁴¹ states. Everything
 // that determinises takes a context and [Limits], whose zero value is the

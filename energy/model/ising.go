@@ -54,8 +54,8 @@ func NewIsing(t Topology, coupling, field float64) (*Ising, error) {
 	m := &Ising{graph: g, coupling: coupling, field: field}
 	if coupling == 0 {
 		m.graph = edgeless(g.Sites())
-	} else if l, ok := t.(Lattice); ok {
-		m.grid = newStencil(l)
+	} else if sides := sidesOf(t, g); sides != nil {
+		m.grid = newStencil(sides)
 	}
 	if err := m.checkRange("NewIsing"); err != nil {
 		return nil, err

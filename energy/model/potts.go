@@ -66,7 +66,7 @@ func NewPotts(t Topology, levels int, coupling float64, field []float64) (*Potts
 	m := &Potts{graph: g, levels: levels, coupling: coupling, field: slices.Clone(field)}
 	if coupling == 0 {
 		m.graph = edgeless(g.Sites())
-	} else if l, ok := t.(Lattice); ok && len(l) == 2 && l[0] > 2 && l[1] > 2 {
+	} else if l := sidesOf(t, g); len(l) == 2 && l[0] > 2 && l[1] > 2 {
 		m.cols = l[1]
 	}
 	bound := largest * float64(g.Sites())
