@@ -1,6 +1,6 @@
 // Package constraint says which sequences are allowed. It owns languages, sets
-// and linear rows, their algebra and their compilation; probabilities are none
-// of its business.
+// and linear rows, their algebra and their compilation; it knows nothing
+// about probabilities.
 //
 // Most callers want a [Language]: a set of token sequences that a deterministic
 // finite [Automaton] decides. Projections and constrained kernels run a dynamic

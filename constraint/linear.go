@@ -97,7 +97,8 @@ func (l Linear) Value(g []float64, v []float32) {
 	}
 }
 
-// Pull adds Aᵀ·w to dst; v is not read, but must have the length of dst.
+// Pull adds the vector–Jacobian product Aᵀ·w to dst; v is not read, but must
+// have the length of dst.
 func (l Linear) Pull(dst, v []float32, w []float64) {
 	l.checkLen("dst", len(dst), len(v))
 	l.checkLen("w", len(w), len(l.A))

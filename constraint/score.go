@@ -19,7 +19,7 @@ type Score struct {
 	Threshold float64
 
 	// Decide evaluates the score that judges a token sequence; F is then a
-	// surrogate that only leads the way. It is needed for Violation only.
+	// surrogate that only guides a search. It is needed for Violation only.
 	Decide func(x []int32) float64
 }
 
@@ -54,7 +54,7 @@ func (s Score) Value(g []float64, v []float32) {
 	g[0] = s.F(v) - s.Threshold
 }
 
-// Pull adds w[0]·∂F/∂v to dst.
+// Pull adds the vector–Jacobian product w[0]·∂F/∂v to dst.
 func (s Score) Pull(dst, v []float32, w []float64) {
 	if len(dst) != len(v) {
 		panic(fmt.Sprintf("constraint: len(dst) = %d, want %d", len(dst), len(v)))

@@ -80,7 +80,8 @@ func (s Slabs) Value(g []float64, v []float32) {
 	}
 }
 
-// Pull adds Σ_j w_j·(±a_j) to dst, with the sign of the larger violation.
+// Pull adds the vector–Jacobian product Σ_j w_j·(±a_j) to dst, with the sign of
+// the larger violation.
 func (s Slabs) Pull(dst, v []float32, w []float64) {
 	check.Len("constraint", "dst", len(dst), len(v))
 	check.Len("constraint", "w", len(w), len(s.A))

@@ -9,7 +9,7 @@ import (
 // Real is an unnormalised log-density over real numbers, p(x) ∝ exp(−E(x)),
 // x ∈ ℝ^sites.
 //
-// The law of E: as for [Model], +Inf is density zero and NaN is failure.
+// As for [Model], an energy of +Inf is density zero and NaN is failure.
 // Implementations must be safe for concurrent use.
 type Real interface {
 	// Sites returns the number of coordinates, ≥ 1.

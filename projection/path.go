@@ -14,8 +14,8 @@ import (
 // Path projects factorised categoricals onto a language, exactly: a
 // distribution over sites × levels moves to the nearest one whose most likely
 // sequence is in the language. Where a consumer can draw jointly it also
-// conditions on the language instead ([PathProjection.Draw]), which is what package
-// sampler prefers.
+// conditions on the language instead ([PathProjection.Draw]), which is
+// what package sampler/diffusion prefers.
 //
 // A Path is a recipe: Bind and Compile make it a [PathProjection], for a runner
 // and to use by hand. The zero value of everything but Language is the
@@ -28,8 +28,8 @@ type Path struct {
 	// Name is what errors call the language, by default its type.
 	Name string
 
-	// Padded admits shorter sequences, filled up with the token Pad, which is
-	// then no letter of the language.
+	// Padded admits shorter sequences, filled up with the token Pad, which
+	// then is no token of the language.
 	Padded bool
 	Pad    int32
 

@@ -2,7 +2,7 @@ package series
 
 import "fmt"
 
-// Shape says what the series of a [Builder] are like.
+// Shape is the size of the series of a [Builder], with their names and units.
 type Shape struct {
 	Length, Channels int
 

@@ -37,9 +37,9 @@ func (e *PatternError) Unwrap() error { return e.Err }
 // minimised, expanded to bytes and lifted to tokens as by [Lift].
 //
 // The error is a [*PatternError] if the pattern does not parse, wraps
-// [constraint.ErrInfeasible] if no token sequence spells a match, is a [*constraint.LimitError] if a
-// limit is hit, an [*constraint.ArgumentError] if the vocabulary is not in order, or the
-// cause of the context.
+// [constraint.ErrInfeasible] if no token sequence spells a match, is a
+// [*constraint.LimitError] if a limit is hit, an [*constraint.ArgumentError] if
+// the vocabulary is not in order, or the cause of the context.
 func Regexp(ctx context.Context, pattern string, v Vocabulary, limits constraint.Limits) (*constraint.DFA, error) {
 	const name = "Regexp"
 	text, err := v.spelling()

@@ -17,12 +17,12 @@ import (
 // symmetric; only Q_ij + Q_ji matters. With integer parameters energies and
 // differences are exact.
 //
-// It is [energy.Differentiable] with exact differences (the second-order term of the
-// diagonal included, rounded to float32) and [energy.Local]; through [energy.As] also
-// [energy.Binary] if it has two levels, [energy.Graphical] if it was made from a sparse
-// matrix, and [energy.Ordinal] and [energy.Windowed] unless its values are {0, 1} or
-// {−1, 1}. A Quadratic is immutable and safe for concurrent use; its methods
-// allocate nothing in steady state.
+// It is [energy.Differentiable] with exact differences (the second-order term
+// of the diagonal included, rounded to float32) and [energy.Local]; through
+// [energy.As] also [energy.Binary] if it has two levels, [energy.Graphical] if
+// it was made from a sparse matrix, and [energy.Ordinal] and [energy.Windowed]
+// unless its values are {0, 1} or {−1, 1}. A Quadratic is immutable and safe
+// for concurrent use; its methods allocate nothing in steady state.
 type Quadratic struct {
 	couplings couplings
 	numbers   []float32 // what the levels stand for

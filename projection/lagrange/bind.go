@@ -50,7 +50,7 @@ func (k Projector) compile(ctx context.Context, sites, levels, samples int) (*Pr
 		a.name = automata.Name(k.Constraint)
 	}
 	if a.judge == nil {
-		a.judge = ownJudge(k.Constraint, sites, levels)
+		a.judge = asSet(k.Constraint, sites, levels)
 	}
 	if n := a.judge.Len(); n < 1 {
 		return nil, fmt.Errorf("lagrange: Judge.Len() = %d, want ≥ 1", n)

@@ -10,10 +10,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Projection is a [Projector] compiled for a shape. Log-weights v and errors about them
-// are those of [projection.PathProjection]. It is safe for concurrent use, for one sample by one
-// goroutine at a time, as far as the functions of the constraint are; a
-// projection allocates nothing after warm-up unless those do.
+// Projection is a [Projector] compiled for a shape. Log-weights v and errors
+// about them are those of [projection.PathProjection]. It is safe for
+// concurrent use, for one sample by one goroutine at a time, as far as the
+// functions of the constraint are; a projection allocates nothing after warm-up
+// unless those do.
 type Projection struct {
 	target
 
@@ -32,10 +33,11 @@ func (a *Projection) Shape() (sites, levels int) { return a.sites, a.levels }
 // it is. src gives the noise. The multipliers begin where the last projection of
 // the sample left them (see [Projection.Reset]).
 //
-// The error is a *[projection.NotConverged] if no sequence was found, in which case v and
-// the violation are the best there were; an *[projection.InfeasibleError] if the language
-// alone excludes everything; it wraps the error of ctx, or names a value of the
-// constraint that is NaN. In all cases but the first v is unchanged.
+// The error is a *[projection.NotConverged] if no sequence was found, in which
+// case v and the violation are the best there were; an
+// *[projection.InfeasibleError] if the language alone excludes everything; it
+// wraps the error of ctx, or names a value of the constraint that is NaN. In
+// all cases but the first v is unchanged.
 func (a *Projection) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
 	m := a.smooth.Len()
 	if sample < 0 || (sample+1)*m > len(a.lambda) {
@@ -85,7 +87,7 @@ func (a *Projection) take() *search {
 	return newSearch(&a.target)
 }
 
-// give returns a search to the others.
+// give puts a search back.
 func (a *Projection) give(s *search) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

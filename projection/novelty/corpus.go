@@ -35,8 +35,8 @@ type CorpusProjection struct {
 	othersAt int                        // words when others was compiled, −1: never
 }
 
-// defaultTrials is where rejection gives way: beyond it P(novel) is likely
-// below 5 %, and compiling the exact distribution pays.
+// defaultTrials is when rejection ends: after as many rejections P(novel) is
+// likely below 5 %, and compiling the exact distribution pays.
 const defaultTrials = 64
 
 // addedShare is when sequences beside the trellis enter it: one in eight of the

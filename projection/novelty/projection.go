@@ -11,9 +11,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Projection is a [Projector] compiled for a shape. Log-weights v, errors and panics
-// are those of [projection.PathProjection]. Everything but Commit may be called from several
-// goroutines at once; a Commit waits for the others and they for it.
+// Projection is a [Projector] compiled for a shape. Log-weights v, errors and
+// panics are those of [projection.PathProjection]. Everything but Commit may be
+// called from several goroutines at once; a Commit waits for the others and they
+// for it.
 type Projection struct {
 	name          string
 	sites, levels int

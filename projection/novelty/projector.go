@@ -15,9 +15,9 @@ import (
 //
 // The sequence is the exact minimum over all sequences outside the set (and in
 // Path.Language, if that is given). It is never one of the set: if there is no
-// other, that is an *[projection.InfeasibleError]. Cardei et al. 2025 search best-first
-// over the tokens of largest gap; here the search is exact and has three forms,
-// chosen by what is known about the set:
+// other, that is an *[projection.InfeasibleError]. Cardei et al. 2025 search
+// best-first over the tokens of largest gap; here the search is exact and has
+// three forms, chosen by what is known about the set:
 //
 //   - a [Corpus], such as a [constraint.Lexicon]: branch and bound on its automaton;
 //   - any other [Seen]: sequences in order of cost until one is new, at most

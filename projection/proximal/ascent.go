@@ -43,7 +43,7 @@ func (w *newton) coordinate(z []float64, j int) {
 	for k, i := range w.index[from:to] {
 		t += float64(w.value[int(from)+k] * (z[i] + w.pc[i]))
 	}
-	y := pull(w.y[j]+t/curve, 1/curve, w.lo[j], w.hi[j], w.cap[j])
+	y := prox(w.y[j]+t/curve, 1/curve, w.lo[j], w.hi[j], w.cap[j])
 	step := w.y[j] - y
 	if step == 0 {
 		return

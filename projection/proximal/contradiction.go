@@ -74,7 +74,7 @@ func (w *newton) explain(name func(row int) string) error {
 	}
 	clear(w.sum)
 	for j, p := range w.p {
-		// Rows that only cancel rounding errors are no part of the story.
+		// Rows that only cancel rounding errors are left out.
 		if math.Abs(p) > 1e-6*largest {
 			e.Rows = append(e.Rows, int(w.origin[j]))
 			e.Multiplier = append(e.Multiplier, p/w.factor[j])

@@ -85,9 +85,9 @@ const (
 	lastKappa   = SoftGamma / 2
 	curvedTol   = 1e-9 // of curved rows in the hard form
 	proxSteps   = 60   // linearisations per κ
-	hastySteps  = 4    // linearisations in all, where a further step of the runner follows
-	hastyKappa  = 100  // of the curved rows there
-	hastyTol    = 1e-8 // for data of order 1
+	roughSteps  = 4    // linearisations in all, where a further step of the runner follows
+	roughKappa  = 100  // of the curved rows there
+	roughTol    = 1e-8 // for data of order 1
 	leastGain   = 0.1  // part of the predicted decrease that a step must bring
 	damping     = 4    // change of μ
 	settledStep = 100  // tolerances that the last step may have
@@ -105,10 +105,10 @@ func (s *Solver) curved(z, v []float64, gamma, size float64) (cert Certificate, 
 	if hard {
 		kappa = firstKappa
 	}
-	if s.hasty {
-		tol, budget = hastyTol*size, hastySteps
+	if s.rough {
+		tol, budget = roughTol*size, roughSteps
 		if hard {
-			kappa = hastyKappa
+			kappa = roughKappa
 		}
 	}
 	// Start where the rows hold: the objective compares only such points.

@@ -25,11 +25,10 @@ import (
 type Projector struct {
 	// Set is the feasible set, on the series as the denoiser sees it. The
 	// linear rows of a [Splitter], such as a [constraint.Linear], a
-	// [constraint.Slabs] or a *[series.System], are met exactly. Its curved
+	// [constraint.Slabs] or a *series.System, are met exactly. Its curved
 	// inequalities, and all those of any other Smooth, are linearised again and
-	// again
-	// (a prox-linear method, Drusvyatskiy and Paquette 2019): what that ends in
-	// is a stationary point, not always the nearest.
+	// again (a prox-linear method, Drusvyatskiy and Paquette 2019): that ends in
+	// a stationary point, not always the nearest.
 	Set constraint.Smooth
 
 	// Gamma is the schedule of the weight γ. Nil means the hard form.

@@ -93,7 +93,8 @@ func newSlabs(n int, s constraint.Slabs) *slabs {
 		rows = append(rows, row{e, lo / norm, hi / norm, norm, int32(j)})
 		total += len(e)
 	}
-	// Per component: how many rows it has, and whether all are bounds of one variable.
+	// Per component: how many rows it has, and whether all are bounds of one
+	// variable.
 	count, bounds := make([]int, n), make([]int, n)
 	for _, r := range rows {
 		c := root(r.entries[0].index)
@@ -216,12 +217,12 @@ func (s *slabs) support(j int, y float64) float64 {
 	return 0
 }
 
-// pull returns the multiplier that u = y + σ·t leads to,
+// prox returns the multiplier that u = y + σ·t leads to,
 //
 //	argmin_p ½(p−u)² + σ·support(p) over −cap ≤ p ≤ cap,
 //
 // which is soft thresholding at σ·lo and σ·hi, clipped.
-func pull(u, sigma, lo, hi, limit float64) float64 {
+func prox(u, sigma, lo, hi, limit float64) float64 {
 	switch a, b := u-float64(sigma*hi), u-float64(sigma*lo); {
 	case a > 0:
 		return min(a, limit)

@@ -23,7 +23,7 @@ type Solver struct {
 	scale float64 // of the metric: the iteration works with P/scale
 	time  float64 // of the metric
 	base  *slabs  // the rows without tangents
-	hasty bool    // few linearisations will do
+	rough bool    // few linearisations will do
 }
 
 // newSolver returns a solver with no multipliers.
@@ -52,8 +52,8 @@ const SoftGamma = 1e5
 //
 // If the rows exclude each other, the error is a *[ContradictionError], unless
 // the recipe says Soften, and z holds the answer of the penalty form with γ =
-// [SoftGamma]. If the iteration fails, the error is a *[projection.NotConverged] and z the
-// best iterate. A v that is not finite is an error and leaves z alone.
+// [SoftGamma]. If the iteration fails, the error is a *[projection.NotConverged]
+// and z the best iterate. A v that is not finite is an error and leaves z alone.
 func (s *Solver) Solve(z, v []float64) (Certificate, error) { return s.Penalised(z, v, math.Inf(1)) }
 
 // Penalised stores in z the solution of the penalty form,
@@ -113,7 +113,7 @@ func (s *Solver) linear(v []float64, tol float64) (cert Certificate, err error) 
 		cert, soft := s.linear(v, tol)
 		cert.Contradiction = true
 		s.limit(caps)
-		clear(w.y) // they show no way to anything
+		clear(w.y) // they prove nothing
 		if err == nil {
 			err = soft
 		}
@@ -189,7 +189,7 @@ func (s *Solver) At(t float64) {
 func (s *Solver) Reset() { clear(s.iter.y) }
 
 // Multipliers stores the multipliers of the last solution, by row of the
-// system as it was given: z = v − P·Σ_j y_j·a_j. A positive one pulls from the
+// system as it was given: z = v − P·Σ_j y_j·a_j. A positive one belongs to the
 // upper side. Rows without bounds get 0.
 func (s *Solver) Multipliers(y []float64) {
 	clear(y)
