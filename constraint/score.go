@@ -6,7 +6,7 @@ import "fmt"
 //
 //	g(v) = F(v) − Threshold ≤ 0,
 //
-// with its gradient on probability rows or reals, and, where the function that
+// with its gradient on one sample (see [Smooth] for the shape of v), and, where the function that
 // judges is not smooth, a decision of its own on tokens. It is used as a
 // literal. The functions are called from several goroutines at once.
 type Score struct {
@@ -16,6 +16,7 @@ type Score struct {
 	// Gradient adds weight·∂F/∂v at v to dst.
 	Gradient func(dst, v []float32, weight float64)
 
+	// Threshold is the largest score that is feasible, in units of the score.
 	Threshold float64
 
 	// Decide evaluates the score that judges a token sequence; F is then a

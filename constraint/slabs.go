@@ -71,7 +71,8 @@ func (s Slabs) Validate(n int) error {
 // Len returns the number of rows.
 func (s Slabs) Len() int { return len(s.A) }
 
-// Value stores the larger violation of each row.
+// Value stores the larger violation of each row, accumulated as in [Linear]. It
+// panics unless len(g) = Len(), and if an index lies outside v.
 func (s Slabs) Value(g []float64, v []float32) {
 	check.Len("constraint", "g", len(g), len(s.A))
 	for j, r := range s.A {

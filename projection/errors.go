@@ -55,7 +55,7 @@ func explain(name string, err error) error {
 type NotConverged struct {
 	Method         string  // what iterated, for instance "proximal"
 	Residual, Want float64 // of the conditions, Residual > Want
-	Iterations     int
+	Iterations     int     // that were made
 }
 
 // Error implements error.

@@ -31,7 +31,7 @@ type Path struct {
 	// Padded admits shorter sequences, filled up with the token Pad, which
 	// then is no token of the language.
 	Padded bool
-	Pad    int32
+	Pad    int32 // a level of the model, if Padded
 
 	// Divergence is what the projection minimises, Forward by default.
 	Divergence Divergence
@@ -50,7 +50,7 @@ type Path struct {
 }
 
 // Bind compiles the path for samples of the given shape. The result is a
-// *[PathProjection].
+// *[PathProjection]. Errors are those of [Path.Compile], and one for samples < 1.
 func (p Path) Bind(ctx context.Context, sites, levels, samples int) (Projection, error) {
 	if samples < 1 {
 		return nil, fmt.Errorf("projection: Path: samples = %d, want ≥ 1", samples)
@@ -62,10 +62,10 @@ func (p Path) Bind(ctx context.Context, sites, levels, samples int) (Projection,
 	return e, nil
 }
 
-// Compile unrolls the language over the sites. The error wraps
-// [constraint.ErrInfeasible] if no sequence of that length is in the language
-// (an *[InfeasibleError]), is a *[constraint.LimitError] if the result is too
-// large, or wraps the error of ctx.
+// Compile unrolls the language over the sites. The error names a field that is
+// out of range, wraps [constraint.ErrInfeasible] if no sequence of that length is
+// in the language (an *[InfeasibleError]), is a *[constraint.LimitError] if the
+// result is too large, or wraps the error of ctx.
 func (p Path) Compile(ctx context.Context, sites, levels int) (*PathProjection, error) {
 	margin, err := p.check()
 	if err != nil {

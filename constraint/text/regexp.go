@@ -12,14 +12,16 @@ import (
 // PatternError says that a regular expression cannot be compiled. It unwraps
 // to the reason, for instance a *syntax.Error.
 type PatternError struct {
-	Pattern string
-	Err     error
+	Pattern string // as it was given
+	Err     error  // what is wrong with it
 }
 
+// Error quotes the pattern and the reason.
 func (e *PatternError) Error() string {
 	return fmt.Sprintf("text: pattern %q: %v", e.Pattern, e.Err)
 }
 
+// Unwrap returns Err.
 func (e *PatternError) Unwrap() error { return e.Err }
 
 // Regexp compiles a regular expression over a vocabulary of multi-byte tokens

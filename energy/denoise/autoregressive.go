@@ -27,9 +27,9 @@ type Autoregressive struct {
 
 // Channel is one channel of an [Autoregressive].
 type Channel struct {
-	Coef     []float64 // φ_1, φ_2, …; none for white noise
-	Mean     float64
-	Variance float64 // of x_t; 0 means 1
+	Coef     []float64 // φ_1, φ_2, …, stationary; none for white noise
+	Mean     float64   // of x_t, in units of the data
+	Variance float64   // of x_t; 0 means 1
 }
 
 // band is the inverse covariance of a channel: entry [t·(order+1) + k] belongs

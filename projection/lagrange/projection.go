@@ -61,7 +61,8 @@ func (a *Projection) Nearest(ctx context.Context, x []int32, v []float32, src ra
 	return s.project(ctx, x, v, s.start, src)
 }
 
-// Reset forgets the multipliers of a sample.
+// Reset forgets the multipliers of a sample, which must not be projected at the
+// same time. It panics unless the sample is one of those that Bind was told of.
 func (a *Projection) Reset(sample int) {
 	m := a.smooth.Len()
 	for j := range m {
@@ -69,7 +70,8 @@ func (a *Projection) Reset(sample int) {
 	}
 }
 
-// Copy makes sample dst begin where src left.
+// Copy gives sample dst the multipliers of sample src, for particles that are
+// resampled. Neither must be projected at the same time.
 func (a *Projection) Copy(dst, src int) {
 	m := a.smooth.Len()
 	copy(a.lambda[dst*m:(dst+1)*m], a.lambda[src*m:(src+1)*m])

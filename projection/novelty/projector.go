@@ -48,7 +48,8 @@ type Projector struct {
 
 // Bind makes the recipe a [projection.Projection] for samples of the given shape: a
 // *[CorpusProjection], which also draws jointly, if the set is a [Corpus], as
-// the default is, and otherwise a *[Projection].
+// the default is, and otherwise a *[Projection]. The error names a field that is
+// out of range, or is that of [projection.Path.Compile].
 func (n Projector) Bind(ctx context.Context, sites, levels, samples int) (projection.Projection, error) {
 	if samples < 1 {
 		return nil, fmt.Errorf("novelty: samples = %d, want ≥ 1", samples)

@@ -13,12 +13,13 @@ import (
 // −Slack, but it is zero, up to Slope·‖z‖ for rounding, for every z. It wraps
 // [constraint.ErrInfeasible].
 type ContradictionError struct {
-	Rows         []int // that take part, in the order of the system
-	Multiplier   []float64
-	Slack, Slope float64
-	Names        []string // of the rows, if the system names them
+	Rows         []int     // that take part, in the order of the system
+	Multiplier   []float64 // w, one per row
+	Slack, Slope float64   // of the proof, Slack > 0
+	Names        []string  // of the rows, if the system names them
 }
 
+// Error names the rows that exclude each other.
 func (e *ContradictionError) Error() string {
 	names := e.Names
 	if names == nil {

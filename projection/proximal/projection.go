@@ -65,10 +65,12 @@ func (p *Projection) Project(_ context.Context, sample int, v []float32, from, t
 	return c.Violation, nil
 }
 
-// Reset forgets the multipliers of a sample.
+// Reset forgets the multipliers of a sample, which must not be projected at the
+// same time. It panics unless the sample is one of those that Bind was told of.
 func (p *Projection) Reset(sample int) { clear(p.dual(sample)) }
 
-// Copy gives sample dst the multipliers of sample src.
+// Copy gives sample dst the multipliers of sample src, for particles that are
+// resampled. Neither must be projected at the same time.
 func (p *Projection) Copy(dst, src int) { copy(p.dual(dst), p.dual(src)) }
 
 // dual returns the multipliers of a sample.

@@ -190,7 +190,8 @@ func (s *Solver) Reset() { clear(s.iter.y) }
 
 // Multipliers stores the multipliers of the last solution, by row of the
 // system as it was given: z = v − P·Σ_j y_j·a_j. A positive one belongs to the
-// upper side. Rows without bounds get 0.
+// upper side. Rows without bounds get 0. y has one entry for every inequality of
+// the set.
 func (s *Solver) Multipliers(y []float64) {
 	clear(y)
 	w := s.iter
