@@ -13,6 +13,7 @@ import (
 // closed form, come last: see order.
 type slabs struct {
 	n      int     // variables
+	given  int     // rows as they were given, those left out included
 	start  []int32 // row j is start[j] … end[j]−1 of index and value
 	end    []int32
 	index  []int32   // ascending within a row
@@ -54,7 +55,7 @@ func newSlabs(n int, s constraint.Slabs) *slabs {
 	}
 	var rows []row
 	total := 0
-	out := &slabs{n: n}
+	out := &slabs{n: n, given: len(s.A)}
 	parent := make([]int32, n) // of components, a forest
 	for i := range parent {
 		parent[i] = int32(i)
