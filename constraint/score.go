@@ -6,9 +6,10 @@ import "fmt"
 //
 //	g(v) = F(v) − Threshold ≤ 0,
 //
-// with its gradient on one sample (see [Smooth] for the shape of v), and, where the function that
-// judges is not smooth, a decision of its own on tokens. It is used as a
-// literal. The functions are called from several goroutines at once.
+// with its gradient on one sample (see [Smooth] for the shape of v), and, where
+// the function that judges is not smooth, a decision of its own on tokens. It
+// is used as a literal. The functions are called from several goroutines at
+// once.
 type Score struct {
 	// F evaluates the score of one sample. NaN means that it failed.
 	F func(v []float32) float64

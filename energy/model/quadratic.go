@@ -32,12 +32,12 @@ type Quadratic struct {
 	constant  float64
 }
 
-// Polynomial is what a [Quadratic] has beside its matrix. The zero value is
-// that of a QUBO.
+// Polynomial holds the parts of a [Quadratic] other than its matrix. The zero
+// value is that of a QUBO.
 type Polynomial struct {
-	Linear   []float64 // b, one number per site; nil is 0
+	Linear   []float64 // b, one number per site; nil means 0
 	Constant float64   // c
-	Values   []float32 // of the levels, strictly ascending; nil is {0, 1}
+	Values   []float32 // of the levels, strictly ascending; nil means {0, 1}
 }
 
 // couplings is the symmetric matrix A = Q + Qᵀ without its diagonal.

@@ -49,8 +49,9 @@ func (a *Projection) Project(ctx context.Context, sample int, v []float32, from,
 	return violation, err
 }
 
-// Nearest does what Project does, with multipliers that begin anew, stores the
-// sequence in x and returns KL(x‖y) in nats beside its largest violation.
+// Nearest does what Project does, starting from the multipliers of the recipe,
+// stores the sequence in x, and returns KL(x‖y) in nats and the largest
+// violation of the sequence.
 func (a *Projection) Nearest(ctx context.Context, x []int32, v []float32, src rand.Source) (divergence, violation float64, err error) {
 	check.Len("lagrange", "x", len(x), a.sites)
 	s := a.take()

@@ -40,7 +40,7 @@ import (
 // tolerance; TestGrid is what the defaults here come from. Three things
 // are added. No step moves a logit by more than 1, because multipliers grow without
 // bound where the relaxation is stuck and logits of 10⁶ never return; after 50 outer
-// loops the search starts anew. And where ϕ satisfies the constraint but the
+// loops the search starts again. And where ϕ satisfies the constraint but the
 // decoded sequence does not (relaxations differ from draws, surrogates from what
 // they replace), g is raised by the decoded violation: otherwise the gradient
 // of the constraint would stay zero.

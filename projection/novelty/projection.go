@@ -18,7 +18,7 @@ import (
 type Projection struct {
 	name          string
 	sites, levels int
-	within        *projection.PathProjection // the language beside the set
+	within        *projection.PathProjection // the language, or all sequences
 	free          bool                       // there is none
 	rule          lead.Rule
 

@@ -4,7 +4,7 @@ import "math"
 
 // ascend improves the multipliers of rows 0 … m−1 by coordinate ascent on the
 // dual: each in turn takes its best value. Every sweep gains, whatever the
-// rows, so this is what is left when Newton's method fails; but where rows are
+// rows, so this is the fallback when Newton's method fails; but where rows are
 // nearly dependent the gain is small. It returns the residual as run does.
 func (w *newton) ascend(z []float64, m, sweeps int, tol float64) (residual float64) {
 	w.expand(w.y, m)

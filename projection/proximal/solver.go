@@ -11,7 +11,8 @@ import (
 
 // Solver solves one proximal problem after the other for the same constraint,
 // each from the multipliers of the one before. It is not safe for concurrent
-// use; clones are, beside each other. Once warm it allocates nothing.
+// use, but different clones may be used concurrently. Once warm it allocates
+// nothing.
 type Solver struct {
 	metric func(dst, v []float64, t float64) // or nil
 	soften bool
