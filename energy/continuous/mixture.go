@@ -192,9 +192,12 @@ func (m *Mixture) product(k, i int, v []float64) float64 {
 }
 
 // Tilt returns the distribution ∝ p(x)·exp(tᵀx), a mixture of the same
-// covariances with the means m_k + C_k·t and the weights w_k exp(tᵀm_k +
-// ½tᵀC_k·t), and log E_p[exp(tᵀx)], the log of its partition sum. It panics
-// unless there is one number per coordinate; they must be finite.
+// covariances with the means m_k + C_k·t and the weights
+//
+//	w_k·exp(tᵀm_k + ½tᵀC_k·t),
+//
+// and log E_p[exp(tᵀx)], the log of its partition sum. It panics unless there is
+// one number per coordinate; they must be finite.
 func (m *Mixture) Tilt(t []float64) (tilted *Mixture, logZ float64) {
 	check.Len("continuous", "t", len(t), m.sites)
 	c := *m
