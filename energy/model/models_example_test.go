@@ -7,7 +7,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/model"
 )
 
-func ExampleNewQuadratic() {
+func ExampleQuadratic() {
 	// A QUBO: at most one of three items, each worth 1.
 	m, err := model.NewQuadratic(3, []model.Edge{
 		{I: 0, J: 0, W: -1}, {I: 1, J: 1, W: -1}, {I: 2, J: 2, W: -1},
@@ -40,7 +40,7 @@ func ExampleNewDenseQuadratic() {
 	// Output: [1 0 1 4]
 }
 
-func ExampleNewPotts() {
+func ExamplePotts() {
 	m, err := model.NewPotts(model.FreeLattice{3}, 3, 1, []float64{0, 0, 0.5})
 	if err != nil {
 		fmt.Println(err)
@@ -52,7 +52,7 @@ func ExampleNewPotts() {
 	// Output: [-2 0 -0.5]
 }
 
-func ExampleNewIndependent() {
+func ExampleIndependent() {
 	// The last of three levels is forbidden.
 	m, err := model.NewIndependent([]float64{0, 1, math.Inf(-1)}, 3)
 	if err != nil {
@@ -77,7 +77,7 @@ func ExampleNewBernoulli() {
 	// Output: [-2 -1]
 }
 
-func ExampleNewRBM() {
+func ExampleRBM_HiddenField() {
 	// One hidden unit that wants both visible units on.
 	m, err := model.NewRBM([]float32{2, 2}, []float32{-3}, []float32{0, 0})
 	if err != nil {
@@ -91,7 +91,7 @@ func ExampleNewRBM() {
 }
 
 // A chain of order 1 takes the distribution of the first token and a transition matrix.
-func ExampleNewMarkov() {
+func ExampleMarkov() {
 	m, err := model.NewMarkov(3, 2, 1, []float64{0.5, 0.5}, []float64{
 		0.9, 0.1, // after 0
 		0.4, 0.6, // after 1
