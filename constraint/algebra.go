@@ -2,7 +2,7 @@ package constraint
 
 import "github.com/gibbsite-go/gibbsite/internal/automata"
 
-// union is the lazy product of two automata that survives the death of one.
+// union is the lazy product of two automata, dead only when both are.
 // Its state is (p+1)·(States(b)+1) + (q+1), 0 standing for dead.
 type union struct {
 	a, b Automaton

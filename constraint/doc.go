@@ -1,11 +1,11 @@
 // Package constraint says which sequences are allowed. It owns languages, sets
-// and linear rows, their algebra and their compilation; probabilities are none
-// of its business.
+// and linear rows, their algebra and their compilation; it knows nothing
+// about probabilities.
 //
 // Most callers want a [Language]: a set of token sequences that a deterministic
 // finite [Automaton] decides. Projections and constrained kernels run a dynamic
-// program over (site, automaton state), so that whatever is a language here can
-// be projected onto, maximised over, sampled from and counted there, exactly.
+// program over (site, automaton state), so that every language here can be
+// projected onto, maximised over, sampled from and counted, exactly.
 // Package constraint/text compiles languages over the text of tokens. [Compile]
 // turns any language into the smallest table for it.
 //

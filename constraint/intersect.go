@@ -29,7 +29,7 @@ type Product interface {
 
 // Intersect returns the language of the sequences that every part accepts; all
 // sequences if there is no part. Products of products are flattened, and masks
-// are carried beside the rest (see [Split]). The error is a [*LimitError] if
+// are kept apart from the rest (see [Split]). The error is a [*LimitError] if
 // the numbers of states multiply beyond 2⁶² (2³⁰ where int has 32 bits);
 // [Compile] a part then.
 func Intersect(parts ...Automaton) (*Intersection, error) {

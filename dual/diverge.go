@@ -47,15 +47,15 @@ func (e *DivergedError) Unwrap() error {
 // direction returns u = λ/Σλ.
 func direction(lambda []float64) []float64 {
 	u := make([]float64, len(lambda))
-	sum := total(lambda)
+	sum := sumOf(lambda)
 	for j, v := range lambda {
 		u[j] = v / sum
 	}
 	return u
 }
 
-// total returns Σλ.
-func total(lambda []float64) float64 {
+// sumOf returns Σλ.
+func sumOf(lambda []float64) float64 {
 	sum := 0.0
 	for _, v := range lambda {
 		sum += v

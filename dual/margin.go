@@ -21,11 +21,11 @@ func (l *Lagrangian) Margin(ctx context.Context, u []float64) (margin float64, o
 	if margin, ok = l.separable(u); ok {
 		return margin, true, nil
 	}
-	if states(l.sites, l.levels, maxStates) < 0 {
+	if countStates(l.sites, l.levels, maxStates) < 0 {
 		return 0, false, nil
 	}
 	margin = math.Inf(1)
-	err = each(ctx, l.Base(), l.set, func(f0 float64, g []float64) error {
+	err = eachState(ctx, l.Base(), l.set, func(f0 float64, g []float64) error {
 		if !math.IsInf(f0, 1) {
 			margin = min(margin, weighted.Dot(u, g))
 		}

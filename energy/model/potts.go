@@ -18,11 +18,11 @@ import (
 // with half the coupling.) With integer weights, fields and coupling its
 // energies and differences are exact.
 //
-// It is [energy.Differentiable] with exact differences (rounded to float32), [energy.Local]
-// and [energy.Graphical], and [energy.Binary] through [energy.As] if it has two levels. On a
-// two-dimensional [Lattice] with sides ≥ 3 tables cost no index arrays. A Potts
-// is immutable and safe for concurrent use; its methods allocate nothing in
-// steady state.
+// It is [energy.Differentiable] with exact differences (rounded to float32),
+// [energy.Local] and [energy.Graphical], and [energy.Binary] through
+// [energy.As] if it has two levels. On a two-dimensional [Lattice] with sides
+// ≥ 3 tables cost no index arrays. A Potts is immutable and safe for concurrent
+// use; its methods allocate nothing in steady state.
 type Potts struct {
 	graph    *Graph
 	cols     int // of a two-dimensional Lattice with sides ≥ 3, else 0

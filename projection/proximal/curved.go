@@ -40,15 +40,10 @@ func (c *curves) extend(rows *slabs) *slabs {
 	s.norm = append(make([]float64, 0, m), rows.norm...)
 	s.factor = append(make([]float64, 0, m), rows.factor...)
 	s.origin = append(make([]int32, 0, m), rows.origin...)
-	last := int32(-1)
-	for _, o := range rows.origin {
-		last = max(last, o)
-	}
-	for range c.count {
-		last++
+	for j := range c.count {
 		at := int32(len(s.index))
 		s.index, s.value = s.index[:len(s.index)+n], s.value[:len(s.value)+n]
-		s.start, s.end, s.origin = append(s.start, at), append(s.end, at), append(s.origin, last)
+		s.start, s.end, s.origin = append(s.start, at), append(s.end, at), append(s.origin, int32(rows.given+j))
 		s.lo, s.hi = append(s.lo, math.Inf(-1)), append(s.hi, math.Inf(1))
 		s.norm, s.factor = append(s.norm, 1), append(s.factor, 1)
 	}

@@ -11,7 +11,8 @@ import (
 
 // Solver solves one proximal problem after the other for the same constraint,
 // each from the multipliers of the one before. It is not safe for concurrent
-// use; clones are, beside each other. Once warm it allocates nothing.
+// use, but different clones may be used concurrently. Once warm it allocates
+// nothing.
 type Solver struct {
 	metric func(dst, v []float64, t float64) // or nil
 	soften bool
@@ -23,7 +24,7 @@ type Solver struct {
 	scale float64 // of the metric: the iteration works with P/scale
 	time  float64 // of the metric
 	base  *slabs  // the rows without tangents
-	hasty bool    // few linearisations will do
+	rough bool    // few linearisations will do
 }
 
 // newSolver returns a solver with no multipliers.
@@ -48,8 +49,8 @@ func newSolver(rows *slabs, curved constraint.Curved, metric func(dst, v []float
 //
 // If the rows exclude each other, the error is a *[ContradictionError], unless
 // the recipe says Soften, and z holds the answer of the penalty form with γ =
-// [SoftGamma]. If the iteration fails, the error is a *[projection.NotConverged] and z the
-// best iterate. A v that is not finite is an error and leaves z alone.
+// [SoftGamma]. If the iteration fails, the error is a *[projection.NotConverged]
+// and z the best iterate. A v that is not finite is an error and leaves z alone.
 func (s *Solver) Solve(z, v []float64) (Certificate, error) { return s.Penalised(z, v, math.Inf(1)) }
 
 // Penalised stores in z the solution of the penalty form,
@@ -109,7 +110,7 @@ func (s *Solver) linear(v []float64, tol float64) (cert Certificate, err error) 
 		cert, soft := s.linear(v, tol)
 		cert.Contradiction = true
 		s.limit(caps)
-		clear(w.y) // they show no way to anything
+		clear(w.y) // they prove nothing
 		if err == nil {
 			err = soft
 		}
@@ -185,8 +186,9 @@ func (s *Solver) At(t float64) {
 func (s *Solver) Reset() { clear(s.iter.y) }
 
 // Multipliers stores the multipliers of the last solution, by row of the
-// system as it was given: z = v − P·Σ_j y_j·a_j. A positive one pulls from the
-// upper side. Rows without bounds get 0.
+// system as it was given: z = v − P·Σ_j y_j·a_j. A positive one belongs to the
+// upper side. Rows without bounds get 0. y has one entry for every inequality of
+// the set.
 func (s *Solver) Multipliers(y []float64) {
 	clear(y)
 	w := s.iter
@@ -210,9 +212,9 @@ const (
 	lastKappa   = SoftGamma / 2
 	curvedTol   = 1e-9 // of curved rows in the hard form
 	proxSteps   = 60   // linearisations per κ
-	hastySteps  = 4    // linearisations in all, where a further step of the runner follows
-	hastyKappa  = 100  // of the curved rows there
-	hastyTol    = 1e-8 // for data of order 1
+	roughSteps  = 4    // linearisations in all, where a further step of the runner follows
+	roughKappa  = 100  // of the curved rows there
+	roughTol    = 1e-8 // for data of order 1
 	leastGain   = 0.1  // part of the predicted decrease that a step must bring
 	damping     = 4    // change of μ
 	settledStep = 100  // tolerances that the last step may have
@@ -230,10 +232,10 @@ func (s *Solver) curved(z, v []float64, gamma, size float64) (cert Certificate, 
 	if hard {
 		kappa = firstKappa
 	}
-	if s.hasty {
-		tol, budget = hastyTol*size, hastySteps
+	if s.rough {
+		tol, budget = roughTol*size, roughSteps
 		if hard {
-			kappa = hastyKappa
+			kappa = roughKappa
 		}
 	}
 	// Start where the rows hold: the objective compares only such points.
