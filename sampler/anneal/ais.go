@@ -60,9 +60,9 @@ type AISResult struct {
 // Chains that begin at a state of probability zero have weight 0. Where almost
 // all states are such, so are almost all weights.
 //
-// Errors: settings out of range, a method that does not fit the model, an energy
-// that is NaN or −Inf, a failing step, a context that ends, and [sampler.ErrZero] if all
-// chains begin at states of probability zero.
+// Errors: settings out of range, a method that does not fit the model, an
+// energy that is NaN or −Inf, a failing step, a context that ends, and
+// [sampler.ErrZero] if all chains begin at states of probability zero.
 func AIS(ctx context.Context, m energy.Model, method sampler.Method, cfg AISConfig) (*AISResult, error) {
 	if method == nil {
 		return nil, fmt.Errorf("anneal: AIS: method = nil")

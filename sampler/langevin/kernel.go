@@ -120,7 +120,7 @@ func (k *kernel) UnmarshalBinary(b []byte) error {
 		return err
 	}
 	if !(h[0] > 0) || h[0] > 1e30 {
-		return fmt.Errorf("langevin: Langevin: step size in the checkpoint = %v, want 0 < h ≤ 1e30", h[0])
+		return fmt.Errorf("langevin: step size in the checkpoint = %v, want 0 < h ≤ 1e30", h[0])
 	}
 	if k.tuner != nil {
 		if b, err = k.tuner.Restore(b); err != nil {

@@ -52,7 +52,8 @@ func TestLangevinInvariance(t *testing.T) {
 	require.Less(t, exact.PValue(exact.Bins(run(langevin.Config{Unadjusted: true}).States(), 2), law), 1e-6)
 }
 
-// On N(0, 1) the unadjusted chain has the stationary law N(0, 1/(1 − h/2)).
+// On N(0, 1) the unadjusted chain has the stationary distribution
+// N(0, 1/(1 − h/2)).
 func TestLangevinUnadjusted(t *testing.T) {
 	exact.SkipUnderRace(t)
 	const chains, h = 20000, 0.5

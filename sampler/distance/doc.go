@@ -1,0 +1,4 @@
+// Package distance says how far samples of real-valued series are from data: the
+// [Frechet] distance between the Gaussians that have their means and covariances,
+// and dynamic time warping ([DTW]) between single series.
+package distance
