@@ -94,7 +94,7 @@ func (k *kernel) Step(info []sampler.Info, x []float32, r []sampler.Stream) {
 }
 
 // Adapt implements [sampler.Adaptive].
-func (k *kernel) Adapt(info []sampler.Info, step, of int) {
+func (k *kernel) Adapt(info []sampler.Info, step, n int) {
 	if k.tuner == nil {
 		return
 	}
@@ -102,7 +102,7 @@ func (k *kernel) Adapt(info []sampler.Info, step, of int) {
 	for i := range info {
 		accept += info[i].Accept
 	}
-	k.h = k.tuner.Adapt(accept/float64(len(info)), step, of)
+	k.h = k.tuner.Adapt(accept/float64(len(info)), step, n)
 }
 
 func (k *kernel) AppendBinary(b []byte) ([]byte, error) {
