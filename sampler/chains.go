@@ -7,9 +7,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 )
 
-// Config sets the number of chains, where they start and what observes them. The
-// zero value runs 4 chains of seed 0 from uniform random states, with a warm-up
-// of 1000 steps.
+// Config says how many chains run, from where and who watches. The zero value
+// runs 4 chains of seed 0 from uniform random states, with a warm-up of 1000
+// steps.
 type Config struct {
 	Chains  int    // number of chains; 0 means 4
 	Seed    uint64 // chain i draws from stream (Seed, i)
