@@ -54,7 +54,7 @@ type AISResult struct {
 //
 // from log w = sites·log(levels); after the last weight it stays. The weights are
 // unbiased, E[w] = Z, however badly the chains mix, for every method that leaves
-// its target invariant (not [mcmc.DULA]). Their logarithm errs downwards. A method
+// its target invariant (not mcmc.DULA). Their logarithm errs downwards. A method
 // does not adapt here, since that would spoil exactness: set its step size.
 //
 // Chains that begin at a state of probability zero have weight 0. Where almost

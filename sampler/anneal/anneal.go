@@ -53,7 +53,7 @@ const defaultStages = 200
 // Runner minimises an energy by simulated annealing (Kirkpatrick, Gelatt and
 // Vecchi 1983): it samples exp(−β E) by a method while β grows, and keeps the
 // best state any chain has been in at the end of a step. Any [sampler.Method] serves;
-// [mcmc.Metropolis] and [mcmc.Gibbs] are the usual ones.
+// mcmc.Metropolis and mcmc.Gibbs are the usual ones.
 type Runner struct {
 	model   energy.Model
 	cfg     Config
