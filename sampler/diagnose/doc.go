@@ -15,4 +15,7 @@
 // The figures themselves ([RHat], [ESSBulk], [ESSTail], [MCSEMean]) follow Vehtari,
 // Gelman, Simpson, Carpenter and Bürkner (2021) and take draws[chain][draw] from
 // any source. A figure that is not defined is an error that says why, never NaN.
+//
+// Products are written float64(a*b) + c: a compiler may fuse a*b + c, and fused
+// bits differ between processors.
 package diagnose
