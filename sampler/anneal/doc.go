@@ -11,6 +11,7 @@
 // at every temperature. The weights of AIS are unbiased however badly they mix,
 // and its effective sample size says when they did.
 //
-// Products are written float64(a*b) + c: a compiler may fuse a*b + c, and fused
-// bits differ between processors.
+// Where a product decides samples it is written float64(a*b) + c: a compiler may
+// fuse a*b + c, and fused bits differ between processors. Estimates of log Z
+// decide none and may differ in the last bits.
 package anneal

@@ -16,6 +16,6 @@
 // Gelman, Simpson, Carpenter and Bürkner (2021) and take draws[chain][draw] from
 // any source. A figure that is not defined is an error that says why, never NaN.
 //
-// Products are written float64(a*b) + c: a compiler may fuse a*b + c, and fused
-// bits differ between processors.
+// Figures decide no sample: they are the same on every processor up to rounding,
+// not bit for bit as the draws are.
 package diagnose
