@@ -38,8 +38,8 @@
 //     predictions as particles, and estimate the probability of the constraint;
 //   - others move predictions, and [diffusion.Decoding] says how those become tokens;
 //   - for reals, proximal.Projector moves the posterior mean (constrained
-//     posterior sampling). [diffusion.Series] sets that beside the methods it is compared
-//     with; [distance.Frechet], [distance.FrechetGaussian], [distance.DTW] and [diffusion.SeriesViolation] judge them.
+//     posterior sampling). diffusion.Config.ProjectState sets that beside the methods it is
+//     compared with; [distance.Frechet], [distance.FrechetGaussian], [distance.DTW] and [distance.Violation] judge them.
 //
 // [diffusion.ClassifierFree] and [diffusion.ClassifierGuided] wrap denoisers to lean towards a
 // condition without enforcing it.

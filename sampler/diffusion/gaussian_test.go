@@ -111,7 +111,7 @@ func TestGaussianDiffusionFollowsItsExactLaw(t *testing.T) {
 	for name, c := range map[string]noise.Schedule{"linear": noise.LinearBeta{To: 0.1, Steps: 200}, "cosine": noise.CosineBar{}, "sigmoid": noise.SigmoidBar{}} {
 		for _, eta := range []float64{0, 0.5, 1} {
 			for _, steps := range []int{2, 20} {
-				d, err := New(model, Gaussian{Schedule: c, Eta: eta}, Config{Steps: steps, Seed: 7})
+				d, err := New(context.Background(), model, Gaussian{Schedule: c, Eta: eta}, Config{Steps: steps, Seed: 7})
 				require.NoError(t, err)
 				x := make([]float32, 3*20_000)
 				require.NoError(t, d.Sample(context.Background(), x))
@@ -138,7 +138,7 @@ func frechet(t *testing.T, n, steps int) float64 {
 	require.True(t, eigen.Factorize(mat.NewSymDense(n, cov), true))
 	var vectors mat.Dense
 	eigen.VectorsTo(&vectors)
-	p, err := Gaussian{Schedule: noise.LinearBeta{To: 0.1, Steps: 200}}.Bind(n, 1)
+	p, err := Gaussian{Schedule: noise.LinearBeta{To: 0.1, Steps: 200}}.Bind(context.Background(), n, 1)
 	require.NoError(t, err)
 
 	q := energy.Noised[float32]{X: make([]float32, n*n), Time: make([]float64, n), Alpha: make([]float64, n), Sample: make([]int, n), Src: make([]rand.Source, n)}
@@ -192,7 +192,7 @@ func TestGaussianClampsConditionTheRest(t *testing.T) {
 	model, err := denoise.NewGaussian(mean, cov)
 	require.NoError(t, err)
 	nan := float32(math.NaN())
-	d, err := New(model, Gaussian{Schedule: noise.CosineBar{}, Eta: 1}, Config{Steps: 100, ClampReal: []float32{1.5, nan}})
+	d, err := New(context.Background(), model, Gaussian{Schedule: noise.CosineBar{}, Eta: 1}, Config{Steps: 100, ClampReal: []float32{1.5, nan}})
 	require.NoError(t, err)
 	x := make([]float32, 2*20_000)
 	require.NoError(t, d.Sample(context.Background(), x))
@@ -227,7 +227,7 @@ func TestGaussianProjectsPredictions(t *testing.T) {
 	for _, recompute := range []bool{false, true} {
 		var from []float64
 		var last Snapshot
-		d, err := New(model, Gaussian{Recompute: recompute}, Config{Steps: 4, Batch: 1, Projector: upward{&from}, Observe: func(s *Snapshot) {
+		d, err := New(context.Background(), model, Gaussian{Recompute: recompute}, Config{Steps: 4, Batch: 1, Projector: upward{&from}, Observe: func(s *Snapshot) {
 			assert.True(t, s.Projected)
 			last = *s
 		}})
@@ -242,10 +242,12 @@ func TestGaussianProjectsPredictions(t *testing.T) {
 
 func TestGaussianStep(t *testing.T) {
 	// One step by hand, from projected and unprojected predictions.
-	p := Gaussian{Schedule: noise.SigmoidBar{}}
-	at, as := p.Alpha(0.5), p.Alpha(0.25)
+	at, as := noise.SigmoidBar{}.Alpha(0.5), noise.SigmoidBar{}.Alpha(0.25)
+	var p Steps[float32]
 	for _, recompute := range []bool{false, true} {
-		p.Recompute = recompute
+		var err error
+		p, err = Gaussian{Schedule: noise.SigmoidBar{}, Recompute: recompute}.Bind(context.Background(), 1, 1)
+		require.NoError(t, err)
 		x := []float32{0.3}
 		require.NoError(t, p.Reverse(x, []float32{0.5}, []float32{0.9}, 0.5, 0.25, sampler.NewStream(1, 1)))
 		from := 0.5
@@ -266,13 +268,13 @@ func TestGaussianStep(t *testing.T) {
 		"SigmoidBar: Begin = 5":  {Schedule: noise.SigmoidBar{Begin: 5}},
 		"Alpha(0) = 0.5, want 1": {Schedule: lossy{}},
 	} {
-		_, err := New(m, c, Config{})
+		_, err := New(context.Background(), m, c, Config{})
 		assert.ErrorContains(t, err, want)
 	}
-	_, err = New(m, Gaussian{}, Config{Clamp: []int32{0}})
+	_, err = New(context.Background(), m, Gaussian{}, Config{Clamp: []int32{0}})
 	assert.ErrorContains(t, err, "Clamp is for tokens")
 	two := energy.DenoiserFunc[float32]{Sites: 1, Levels: 2}
-	_, err = New(two, Gaussian{}, Config{})
+	_, err = New(context.Background(), two, Gaussian{}, Config{})
 	assert.ErrorContains(t, err, "levels = 2, want 1 for reals")
 }
 
