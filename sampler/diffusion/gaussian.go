@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/normal"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
@@ -72,15 +72,7 @@ type gaussian struct {
 func (p *gaussian) Alpha(t float64) float64 { return p.schedule.Alpha(t) }
 
 // Prior draws standard normal numbers.
-func (p *gaussian) Prior(x []float32, r *sampler.Stream) {
-	for i := 0; i < len(x); i += 2 {
-		a, b := normals(r)
-		x[i] = float32(a)
-		if i+1 < len(x) {
-			x[i+1] = float32(b)
-		}
-	}
-}
+func (p *gaussian) Prior(x []float32, r *sampler.Stream) { normal.Fill(x, r) }
 
 // Next implements [Steps]: an even grid.
 func (p *gaussian) Next(_ []float32, _ float64, step, steps int, _ *sampler.Stream) float64 {
@@ -109,7 +101,7 @@ func (p *gaussian) Reverse(x []float32, raw, v []float32, t, s float64, r *sampl
 		noise := 0.0
 		if sigma > 0 {
 			if noise = spare; !has {
-				noise, spare = normals(r)
+				noise, spare = normal.Pair(r)
 			}
 			has = !has
 		}
@@ -117,17 +109,4 @@ func (p *gaussian) Reverse(x []float32, raw, v []float32, t, s float64, r *sampl
 		x[i] = float32(float64(signal*float64(v[i])) + float64(rest*eps) + float64(sigma*noise))
 	}
 	return nil
-}
-
-// normals returns two independent standard normal numbers (Marsaglia's polar
-// method: only a logarithm and a square root, so the same bits everywhere).
-func normals(r *sampler.Stream) (a, b float64) {
-	for {
-		u, v := float64(2*r.Float64())-1, float64(2*r.Float64())-1
-		s := float64(u*u) + float64(v*v)
-		if s < 1 && s > 0 {
-			f := math.Sqrt(-2 * simd.Log(s) / s)
-			return float64(u * f), float64(v * f)
-		}
-	}
 }
