@@ -18,7 +18,7 @@ func (c ExactClassifier) Table(dst []float32, x []int32, _ float64) error {
 	for i := range sites {
 		conditional.Conditional(d, i, x)
 		for l, e := range d {
-			dst[i*levels+l] = float32(-e)
+			dst[i*levels+l] = float32(0 - e) // no negative zero
 		}
 	}
 	return nil
@@ -39,7 +39,7 @@ func (c FirstOrderClassifier) Table(dst []float32, x []int32, _ float64) error {
 	var e [1]float64
 	m.Gradient(e[:], dst, x)
 	for i, g := range dst {
-		dst[i] = -g
+		dst[i] = 0 - g // no negative zero
 	}
 	return nil
 }
