@@ -33,7 +33,7 @@ type ParticlesConfig struct {
 	Threshold float64
 }
 
-// Particles draws samples from p(x_0 | C), p being the law of the unconstrained
+// Particles draws samples from p(x_0 | C), p being that of the unconstrained
 // diffusion with the same process and steps, by sequential Monte Carlo.
 //
 // A diffusion that is conditioned on C in every step always ends in C, but
@@ -43,16 +43,17 @@ type ParticlesConfig struct {
 //
 //	Z_C(p(·|x_s)) / Z_C(ρ),  ρ_i(v) ∝ p_i(v|x_t)·q(x_s,i | x_t,i, v),
 //
-// where Z_C(r) is the probability of C under the factorised law r: the first is
-// how likely C is from x_s, the second how likely the draw of x_s took it to be.
+// where Z_C(r) is the probability of C under the factorised distribution r: the
+// first is how likely C is from x_s, the second how likely the draw of x_s took
+// it to be.
 // When the weights' effective number (Σw)²/Σw² falls below the threshold,
 // particles are drawn anew in proportion to their weights (systematic
 // resampling). The result is one particle by weight.
 //
-// As the number of particles grows, the law of the samples tends to p(x_0 | C);
-// [Particles.LogProb] estimates P(C), without bias for every number of
-// particles. Both speak of the unconstrained sampler at this number of steps;
-// that is the denoiser's law for Masked{FirstHitting: true} and in the limit of
+// As the number of particles grows, the distribution of the samples tends to
+// p(x_0 | C); [Particles.LogProb] estimates P(C), without bias for every number
+// of particles. Both speak of the unconstrained sampler at this number of steps;
+// that is the denoiser's for Masked{FirstHitting: true} and in the limit of
 // many steps.
 //
 // A particle from which C cannot be reached has weight zero. Only if all die is
