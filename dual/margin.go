@@ -13,7 +13,7 @@ import (
 // Margin returns min_x uᵀg(x) for u ≥ 0: a lower bound on it over the support
 // of the base if the inequalities are sums over sites, and the minimum over the
 // support if the base has at most 2²² states. Otherwise ok is false. A positive
-// margin proves that no law meets the constraints.
+// margin proves that no distribution meets the constraints.
 //
 // Errors: those of an evaluation that gives NaN, and of the context.
 func (l *Lagrangian) Margin(ctx context.Context, u []float64) (margin float64, ok bool, err error) {

@@ -7,8 +7,21 @@
 // takes fewer predictions, [Uniform] and [Remask] can change a token again, and
 // [Ordered] is for likely output, not for samples. [Gaussian] is for reals.
 //
-// A [Projector] in [Config] keeps samples in a set. The distribution of samples
-// that are conditioned step by step is not p(x | set); [Particles] correct that.
+// # Constraints
+//
+// A [Projector] in [Config] makes every sample meet a constraint:
+//
+//   - one that can draw, such as projection.Path, conditions every step exactly;
+//     all samples are feasible, but their distribution is not the denoiser's given
+//     the constraint, because a factorised prediction does not know how likely
+//     the constraint is from here;
+//   - [Particles] with the same projection correct that, at the price of as many
+//     predictions as particles, and estimate the probability of the constraint;
+//   - others move predictions, and [Decoding] says how those become tokens;
+//   - for reals, proximal.Projector moves the posterior mean (constrained
+//     posterior sampling). Config.ProjectState sets the methods beside it that it
+//     is compared with; package distance judges them.
+//
 // [ClassifierFree] and [ClassifierGuided] lean towards a condition without
 // enforcing it, and [Penalised] does so for reals.
 //
