@@ -29,7 +29,8 @@ type ClassifierFree struct {
 	Scale float64
 
 	// AtPosterior guides the reverse step of a [Factorised] process. Projections
-	// cannot be combined with it.
+	// cannot be combined with it, and wrappers have to pass energy.As on: see
+	// [Guide].
 	AtPosterior bool
 }
 
@@ -80,11 +81,11 @@ func (g ClassifierFree) Check() error {
 	if err := checkScale("ClassifierFree", g.Scale); err != nil {
 		return err
 	}
-	switch {
-	case energy.LeaveOneOut(g.Conditional) != energy.LeaveOneOut(g.Unconditional):
+	if err := checkInside("ClassifierFree", g.Conditional, g.Unconditional); err != nil {
+		return err
+	}
+	if energy.LeaveOneOut(g.Conditional) != energy.LeaveOneOut(g.Unconditional) {
 		return fmt.Errorf("diffusion: ClassifierFree: one denoiser leaves sites out of their own prediction, the other does not")
-	case leads(g.Conditional) || leads(g.Unconditional):
-		return fmt.Errorf("diffusion: ClassifierFree: a denoiser inside is guided at the posterior, want at the prediction")
 	}
 	sites, levels := g.Conditional.Shape()
 	if s, l := g.Unconditional.Shape(); s != sites || l != levels {

@@ -26,7 +26,8 @@ type ClassifierGuided struct {
 	Scale float64
 
 	// AtPosterior guides the reverse step of a [Factorised] process. Projections
-	// cannot be combined with it.
+	// cannot be combined with it, and wrappers have to pass energy.As on: see
+	// [Guide].
 	AtPosterior bool
 }
 
@@ -67,11 +68,11 @@ func (g ClassifierGuided) Denoise(ctx context.Context, v []float32, q energy.Noi
 
 // Check implements [noise.Checked].
 func (g ClassifierGuided) Check() error {
-	switch {
-	case g.Denoiser == nil || g.Classifier == nil:
+	if g.Denoiser == nil || g.Classifier == nil {
 		return fmt.Errorf("diffusion: ClassifierGuided: Denoiser and Classifier must be set")
-	case leads(g.Denoiser):
-		return fmt.Errorf("diffusion: ClassifierGuided: the denoiser inside is guided at the posterior, want at the prediction")
+	}
+	if err := checkInside("ClassifierGuided", g.Denoiser); err != nil {
+		return err
 	}
 	return checkScale("ClassifierGuided", g.Scale)
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
 // Guide is a denoiser that may lead the reverse step of [Factorised] steps in
@@ -39,6 +40,22 @@ func leads(d any) bool {
 	}
 	_, unconditional, by := g.Guidance()
 	return unconditional != nil || by != nil
+}
+
+// checkInside returns what [noise.Checked] denoisers inside another say, and an
+// error if one leads reverse steps, which nobody would see. name is the other's.
+func checkInside(name string, inside ...energy.Denoiser[int32]) error {
+	for _, d := range inside {
+		if c, ok := energy.As[noise.Checked](d); ok {
+			if err := c.Check(); err != nil {
+				return err
+			}
+		}
+		if leads(d) {
+			return fmt.Errorf("diffusion: %s: a denoiser inside is guided at the posterior, want at the prediction", name)
+		}
+	}
+	return nil
 }
 
 // checkScale returns an error unless γ is finite and ≥ 0.

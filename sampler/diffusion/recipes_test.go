@@ -170,6 +170,10 @@ func TestGuidesMeanTheSameInEveryForm(t *testing.T) {
 	// What a wrapper holds is checked.
 	_, err := New[int32](context.Background(), wrappedDenoiser{&ClassifierFree{Conditional: cond, Unconditional: free, Scale: -1}}, Masked{Mask: 2}, Config{})
 	assert.ErrorContains(t, err, "Scale = -1")
+	_, err = New[int32](context.Background(), ClassifierGuided{
+		Denoiser: wrappedDenoiser{ClassifierFree{Conditional: cond, Unconditional: free, Scale: -1}}, Classifier: ExactClassifier{e},
+	}, Masked{Mask: 2}, Config{})
+	assert.ErrorContains(t, err, "ClassifierFree: Scale = -1")
 }
 
 // cond2 is a joint by another name.
