@@ -216,7 +216,7 @@ func reals(t *testing.T, form any) []any {
 
 // sampled runs a reverse process for a few steps.
 func sampled[S energy.Site](t *testing.T, d energy.Denoiser[S], p diffusion.Process[S]) []any {
-	r, err := diffusion.New(d, p, diffusion.Config{Steps: 6, Seed: 4})
+	r, err := diffusion.New(context.Background(), d, p, diffusion.Config{Steps: 6, Seed: 4})
 	require.NoError(t, err)
 	x := make([]S, 4*9)
 	require.NoError(t, r.Sample(context.Background(), x))
