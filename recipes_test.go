@@ -177,11 +177,10 @@ func processes() []recipe {
 }
 
 func realProcesses() []recipe {
-	prox := proximal.Projector{Set: limited()}
-	path := diffusion.Series{Projector: prox}
+	led := diffusion.Penalised{Set: limited()}
 	return []recipe{
 		form("sampler/diffusion.Gaussian", diffusion.Gaussian{}, struct{ diffusion.Gaussian }{}),
-		form("sampler/diffusion.Series", path, struct{ diffusion.Series }{path}),
+		form("sampler/diffusion.Penalised", led, struct{ diffusion.Penalised }{led}),
 	}
 }
 
