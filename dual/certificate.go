@@ -83,21 +83,21 @@ func (c *Certificate) String() string {
 	return b.String()
 }
 
-// newCertificate returns the certificate of n steps whose mean violations are
-// mean(0) … mean(n−1).
-func newCertificate(lambda []float64, n, states int, mean func(t int) []float64) *Certificate {
+// newCertificate returns a certificate of multipliers, to be filled by set.
+func newCertificate(lambda []float64, states int) *Certificate {
 	m := len(lambda)
-	c := &Certificate{Lambda: lambda, Steps: n, States: states,
+	return &Certificate{Lambda: lambda, States: states,
 		Violation: make([]float64, m), ViolationSE: make([]float64, m), Slack: make([]float64, m), SlackSE: make([]float64, m)}
-	for j, l := range lambda {
-		v, se := batchMeans(n, func(t int) float64 { return mean(t)[j] })
-		c.Violation[j], c.ViolationSE[j] = v, se
-		c.Slack[j], c.SlackSE[j] = float64(l*v), 0
-		if l > 0 {
-			c.SlackSE[j] = float64(l * se)
-		}
+}
+
+// set fills in the figures of inequality j.
+func (c *Certificate) set(j int, violation, se float64) {
+	l := c.Lambda[j]
+	c.Violation[j], c.ViolationSE[j] = violation, se
+	c.Slack[j], c.SlackSE[j] = float64(l*violation), 0
+	if l != 0 {
+		c.SlackSE[j] = math.Abs(float64(l * se))
 	}
-	return c
 }
 
 // Judge returns the certificate of independent samples x, states × sites, drawn
@@ -127,15 +127,16 @@ func Judge[S energy.Site](law interface {
 	}
 	g := make([]float64, n*m)
 	law.Violation(g, x)
-	b := Batch{States: n, Mean: make([]float64, m), Cov: make([]float64, m*m)}
+	b := Batch{States: n, Mean: make([]float64, m)}
 	if err := b.Measure(g); err != nil {
 		return nil, fmt.Errorf("dual: Judge: %w", err)
 	}
-	c := &Certificate{Lambda: slices.Clone(lambda), Violation: b.Mean, Steps: 1, States: n,
-		ViolationSE: make([]float64, m), Slack: make([]float64, m), SlackSE: make([]float64, m)}
-	for j, l := range lambda {
-		c.ViolationSE[j] = math.Sqrt(b.Cov[j*m+j] / float64(n))
-		c.Slack[j], c.SlackSE[j] = float64(l*b.Mean[j]), float64(l*c.ViolationSE[j])
+	variance := make([]float64, m)
+	b.Variance(variance)
+	c := newCertificate(slices.Clone(lambda), n)
+	c.Steps = 1
+	for j, v := range b.Mean {
+		c.set(j, v, math.Sqrt(variance[j]/float64(n)))
 	}
 	return c, nil
 }

@@ -84,3 +84,46 @@ func ExampleDivergedError() {
 	}
 	// Output: [0.50 0.50] 0.50
 }
+
+// coins is the problem of the rules' examples: a bit that shall be up with
+// probability 0.2 at most, for which λ* = log 4 = 1.386.
+func coins(rule dual.Rule) string {
+	up, _ := model.NewIndependent([]float64{0, -1}, 2)
+	fair, _ := model.NewIndependent([]float64{0, 0}, 2)
+	lag, _ := dual.NewLagrangian(fair, dual.Bounds{dual.AtMost(up, 0.2)})
+	chains, _ := sampler.NewChains(lag, mcmc.Gibbs{}, sampler.Config{Chains: 256, Seed: 1})
+	inf, _ := dual.NewInference(lag, chains, dual.Config{Rule: rule})
+	err := inf.Run(context.Background(), 2000)
+	return fmt.Sprintf("%.2f %v", inf.Average()[0], err)
+}
+
+func ExampleAuto() {
+	fmt.Println(coins(dual.Auto{}))
+	// Output: 1.39 <nil>
+}
+
+func ExampleAscent() {
+	fmt.Println(coins(dual.Ascent{}), coins(dual.Ascent{Step: dual.Power(5, 0.5)}))
+	// Output: 1.39 <nil> 1.39 <nil>
+}
+
+func ExamplePI() {
+	fmt.Println(coins(dual.PI{Smooth: 0.5}))
+	// Output: 1.39 <nil>
+}
+
+func ExampleExtragradient() {
+	fmt.Println(coins(dual.Extragradient{}))
+	// Output: 1.39 <nil>
+}
+
+func ExampleAdaGrad() {
+	fmt.Println(coins(dual.AdaGrad{}))
+	// Output: 1.39 <nil>
+}
+
+// At rest E[x] − 0.2 = 0.01·λ, so λ = log(1/E[x] − 1) = 1.306.
+func ExampleDecay() {
+	fmt.Println(coins(dual.Decay{Rule: dual.Ascent{Step: dual.Constant(1)}, Rate: 0.01}))
+	// Output: 1.31 <nil>
+}

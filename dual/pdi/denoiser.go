@@ -155,7 +155,7 @@ func (d *Denoiser) begin(ctx context.Context, groups int) error {
 			return err
 		}
 		d.groups = append(d.groups, &pdiGroup{lambda: slices.Clone(d.cfg.Start), updater: u,
-			batch: dual.Batch{Beta: d.p.Beta(), Mean: make([]float64, m), Cov: make([]float64, m*m), Max: d.cfg.Max}})
+			batch: dual.Batch{Beta: d.p.Beta(), Mean: make([]float64, m), Max: d.cfg.Max}})
 	}
 	return nil
 }

@@ -176,7 +176,7 @@ func TestPDIGroups(t *testing.T) {
 
 func TestPDIErrors(t *testing.T) {
 	p := newConstrained(t)
-	for _, cfg := range []pdi.Config{{Group: -1}, {Max: -1}, {Start: []float64{1}}, {Rule: dual.Newton{Keep: 2}}} {
+	for _, cfg := range []pdi.Config{{Group: -1}, {Max: -1}, {Start: []float64{1}}, {Rule: dual.AdaGrad{Rate: -1}}} {
 		_, err := pdi.New(p.predictor, cfg)
 		require.Error(t, err)
 	}

@@ -22,10 +22,6 @@ const (
 	settle = 100
 )
 
-// spread is the variance that the first steps of the multipliers assume: about
-// that of a nurse's shifts.
-const spread = 1.0
-
 // unmet is the part of its limit by which a mean may be above it after the dual
 // steps before limits are said not to be met: several times what is left by
 // default.
@@ -91,7 +87,8 @@ func run(ctx context.Context, o options) (*report, error) {
 		return nil, err
 	}
 	out := newReport(o, s)
-	inf, err := dual.NewInference(s.lag, s.chains, dual.Config{Rule: dual.Newton{Start: spread}})
+	var way course
+	inf, err := dual.NewInference(s.lag, s.chains, dual.Config{Observe: way.add})
 	if err != nil {
 		return nil, err
 	}
@@ -115,9 +112,9 @@ func run(ctx context.Context, o options) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.settle(s, inf, before, after, ratio, se)
+	out.settle(s, way, before, after, ratio, se)
 	if o.out != "" {
-		if out.picture, err = drawCourse(o.out, s, inf); err != nil {
+		if out.picture, err = drawCourse(o.out, s, way); err != nil {
 			return nil, err
 		}
 	}
