@@ -14,7 +14,7 @@ import (
 // (Karush, Kuhn and Tucker), with the Monte Carlo error of every figure.
 type Certificate struct {
 	Lambda      []float64 // λ̄
-	Violation   []float64 // mean of g_j: ≤ 0 is feasible
+	Violation   []float64 // mean of g_j: ≤ 0 is feasible, at equalities 0
 	ViolationSE []float64 // its standard error
 	Slack       []float64 // λ̄_j times the violation: 0 at the optimum, in units of f0
 	SlackSE     []float64
@@ -22,6 +22,8 @@ type Certificate struct {
 	Steps  int  // dual steps, or draws per chain if Frozen, that went in
 	States int  // states per step
 	Frozen bool // drawn at λ̄, not along the trajectory
+
+	Equal []bool // rows that are equalities; nil if none is
 
 	// Dual is D(λ̄), a lower bound on the optimum, if HasDual: the target can
 	// be enumerated and the certificate is a frozen one.
@@ -34,9 +36,17 @@ type Certificate struct {
 func (c *Certificate) Residual() float64 {
 	r := 0.0
 	for j, v := range c.Violation {
-		r = max(r, v, math.Abs(c.Slack[j]))
+		r = max(r, c.off(j, v), math.Abs(c.Slack[j]))
 	}
 	return r
+}
+
+// off returns by how much a violation is one.
+func (c *Certificate) off(j int, v float64) float64 {
+	if c.Equal != nil && c.Equal[j] {
+		return math.Abs(v)
+	}
+	return v
 }
 
 // confidence is the number of standard errors that Holds adds: a one-sided
@@ -47,7 +57,7 @@ const confidence = 2
 // two standard errors included.
 func (c *Certificate) Holds(tol float64) bool {
 	for j, v := range c.Violation {
-		if !(v+float64(confidence*c.ViolationSE[j]) <= tol && math.Abs(c.Slack[j])+float64(confidence*c.SlackSE[j]) <= tol) {
+		if !(c.off(j, v)+float64(confidence*c.ViolationSE[j]) <= tol && math.Abs(c.Slack[j])+float64(confidence*c.SlackSE[j]) <= tol) {
 			return false
 		}
 	}
@@ -122,7 +132,7 @@ func Judge[S energy.Site](law interface {
 	if len(lambda) != m {
 		return nil, fmt.Errorf("dual: Judge: len(lambda) = %d, want %d", len(lambda), m)
 	}
-	if err := multiplier.Check("dual: Judge", lambda); err != nil {
+	if err := multiplier.Check("dual: Judge", lambda, equalities(law)); err != nil {
 		return nil, err
 	}
 	g := make([]float64, n*m)
@@ -134,7 +144,7 @@ func Judge[S energy.Site](law interface {
 	variance := make([]float64, m)
 	b.Variance(variance)
 	c := newCertificate(slices.Clone(lambda), n)
-	c.Steps = 1
+	c.Steps, c.Equal = 1, equalities(law)
 	for j, v := range b.Mean {
 		c.set(j, v, math.Sqrt(variance[j]/float64(n)))
 	}

@@ -25,6 +25,7 @@ func (i *Inference[S]) Certificate() *Certificate {
 		return nil
 	}
 	c := newCertificate(i.Average(), i.batch.States)
+	c.Equal = i.batch.Equal
 	for j := range c.Lambda {
 		var v, se float64
 		v, se, c.Steps = i.way.violation(j)
@@ -70,7 +71,7 @@ func (i *Inference[S]) Certify(ctx context.Context, lambda []float64, discard, d
 		meanOf(means[t*n:(t+1)*n], i.g)
 	}
 	c := newCertificate(lambda, i.batch.States)
-	c.Steps, c.Frozen = draws, true
+	c.Steps, c.Frozen, c.Equal = draws, true, i.batch.Equal
 	for j := range lambda {
 		v, se := batchMeans(draws, func(t int) float64 { return means[t*n+j] })
 		c.set(j, v, se)

@@ -15,7 +15,7 @@ type Config struct {
 	Rule  Rule      // nil means Auto{}, for more than 2000 multipliers AdaGrad{}
 	Inner int       // primal draws per dual step; 0 means 1
 	Start []float64 // λ at the start, a warm start for instance; nil means zeros
-	Max   float64   // upper bound on every multiplier; 0 means none
+	Max   float64   // upper bound on every |λ_j|; 0 means none
 
 	// Uniform makes λ̄ and the certificate plain means over all steps, as theorem
 	// 1 of Hadou et al. 2026 has them. Otherwise λ̄ has weights ∝ t², and the
@@ -69,7 +69,7 @@ func NewInference[S energy.Site](t Target[S], p Primal[S], cfg Config) (*Inferen
 		return nil, fmt.Errorf("dual: NewInference: target or primal is nil")
 	}
 	n, sites := t.Len(), t.Sites()
-	if err := cfg.fill(n); err != nil {
+	if err := cfg.fill(n, equalities(t)); err != nil {
 		return nil, err
 	}
 	states := len(p.States()) / sites
@@ -86,18 +86,18 @@ func NewInference[S energy.Site](t Target[S], p Primal[S], cfg Config) (*Inferen
 		drawn:  make([]float64, n),
 		way:    newTrajectory(n, cfg.Uniform),
 		streak: newStreak(),
-		batch:  Batch{States: states, Beta: t.Beta(), Mean: make([]float64, n), Max: cfg.Max},
+		batch:  Batch{States: states, Beta: t.Beta(), Mean: make([]float64, n), Max: cfg.Max, Equal: equalities(t)},
 		g:      make([]float64, states*n),
 	}, nil
 }
 
 // fill checks the configuration and replaces zeros by defaults.
-func (c *Config) fill(n int) error {
+func (c *Config) fill(n int, equal []bool) error {
 	if c.Inner < 0 {
 		return fmt.Errorf("dual: Config.Inner = %d, want ≥ 0", c.Inner)
 	}
 	var err error
-	if c.Start, c.Max, err = multiplier.Range("dual: Config", n, c.Start, c.Max); err != nil {
+	if c.Start, c.Max, err = multiplier.Range("dual: Config", n, c.Start, c.Max, equal); err != nil {
 		return err
 	}
 	if !(c.Diverge >= 0) {

@@ -41,6 +41,7 @@ type Lagrangian struct {
 	lambda []float64
 	bounds Bounds // by inequality; without models where only the set can evaluate
 	part   [][]int
+	equal  []bool     // nil without equalities
 	values *evaluated // nil if every inequality is made of models
 }
 
@@ -66,6 +67,12 @@ func NewLagrangian(base energy.Model, set constraint.Set) (*Lagrangian, error) {
 	}
 	l.part = make([][]int, len(l.bounds))
 	for j, b := range l.bounds {
+		if b.Equal && l.equal == nil {
+			l.equal = make([]bool, len(l.bounds))
+		}
+		if b.Equal {
+			l.equal[j] = true
+		}
 		for _, m := range b.Models {
 			l.part[j] = append(l.part[j], l.sum.Append(m))
 		}
@@ -108,6 +115,10 @@ func (l *Lagrangian) As(target any) bool { return l.sum.As(target) }
 // Len returns the number of inequalities, hence of multipliers.
 func (l *Lagrangian) Len() int { return len(l.lambda) }
 
+// Equal returns which rows are equalities E[g_j] = 0 ([Bound.Equal]), nil if none
+// is.
+func (l *Lagrangian) Equal() []bool { return slices.Clone(l.equal) }
+
 // Sites returns the number of sites of a state.
 func (l *Lagrangian) Sites() int { return l.sites }
 
@@ -122,10 +133,11 @@ func (l *Lagrangian) Lambda() []float64 { return slices.Clone(l.lambda) }
 
 // SetLambda sets the multipliers; see [Lagrangian] for what must follow. It
 // returns an error, and changes nothing, unless every multiplier is finite and
-// ≥ 0. It panics unless there is one per inequality.
+// ≥ 0, or of either sign in a row of [Lagrangian.Equal]. It panics unless there
+// is one per inequality.
 func (l *Lagrangian) SetLambda(lambda []float64) error {
 	check.Len("dual", "lambda", len(lambda), len(l.lambda))
-	if err := multiplier.Check("dual: SetLambda", lambda); err != nil {
+	if err := multiplier.Check("dual: SetLambda", lambda, l.equal); err != nil {
 		return err
 	}
 	copy(l.lambda, lambda)

@@ -10,7 +10,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
-// Margin returns min_x uᵀg(x) for u ≥ 0: a lower bound on it over the support
+// Margin returns min_x uᵀg(x) for u_j ≥ 0 at inequalities: a lower bound on it over the support
 // of the base if the inequalities are sums over sites, and the minimum over the
 // support if the base has at most 2²² states. Otherwise ok is false. A positive
 // margin proves that no law meets the constraints.

@@ -91,7 +91,7 @@ func New(p Predictor, cfg Config) (*Denoiser, error) {
 		return nil, fmt.Errorf("pdi: Config.Group = %d, want ≥ 0", cfg.Group)
 	}
 	var err error
-	if cfg.Start, cfg.Max, err = multiplier.Range("pdi: Config", p.Len(), cfg.Start, cfg.Max); err != nil {
+	if cfg.Start, cfg.Max, err = multiplier.Range("pdi: Config", p.Len(), cfg.Start, cfg.Max, nil); err != nil {
 		return nil, err
 	}
 	if cfg.Rule != nil {

@@ -64,7 +64,7 @@ func (u *Problem) multipliers(ctx context.Context, f Formulation, b []float64) (
 	}
 	d := u.dual(f, b)
 	n := len(b)
-	lambda, err := concave.Maximize(ctx, d, make([]float64, n), concave.Tolerance)
+	lambda, err := concave.Maximize(ctx, d, make([]float64, n), concave.Tolerance, nil)
 	var away *concave.Unbounded
 	if errors.As(err, &away) {
 		lambda, err = away.Lambda, nil
@@ -75,7 +75,7 @@ func (u *Problem) multipliers(ctx context.Context, f Formulation, b []float64) (
 	grad := make([]float64, n)
 	value := d(lambda, grad, make([]float64, n*n))
 	// A stalled climb ends many orders below this.
-	if concave.Projected(lambda, grad) > 1e-7 {
+	if concave.Projected(lambda, grad, nil) > 1e-7 {
 		return nil, &CriticalError{b, 0, value, lambda}
 	}
 	return lambda, nil
