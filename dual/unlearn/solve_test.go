@@ -52,6 +52,19 @@ func TestCritical(t *testing.T) {
 	require.InDelta(t, 1.6094, critical.Critical, 5e-5)
 	require.InDelta(t, 0.9472370315, critical.Supremum, 1e-10)
 	require.Contains(t, critical.Error(), "b_crit")
+
+	// ForwardKL fails for a reason of its own, and says so.
+	u = exact.Must(unlearn.New(known, forgotten))
+	_, err = u.Solve(t.Context(), unlearn.ForwardKL, []float64{8})
+	require.NoError(t, err)
+	_, err = u.Solve(t.Context(), unlearn.ForwardKL, []float64{40})
+	require.ErrorAs(t, err, &critical)
+	require.Equal(t, unlearn.ForwardKL, critical.Formulation)
+	require.Regexp(t, "forward-kl: bounds \\[40\\] need λ nearer", err.Error())
+	require.NotContains(t, err.Error(), "reverse")
+	require.NotContains(t, err.Error(), "crit")
+	require.InDelta(t, 0.25, critical.Lambda[0], 1e-6)
+	require.Less(t, critical.Value[0], 40.0)
 }
 
 // grid returns the laws of the three-Gaussian grid.
