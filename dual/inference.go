@@ -61,9 +61,12 @@ type Inference[S energy.Site] struct {
 }
 
 // NewInference returns a loop over the target and a primal that draws from it.
-// The two must belong together: the primal's chains run on the target.
+// The two must belong together. Chains on another model, which draw whatever the
+// multipliers are, are refused if the primal has a method Energy(e []float64,
+// x []S), as those of package sampler have: its energies must move with λ.
 //
-// Errors: a nil argument, a field out of range, a rule that refuses.
+// Errors: a nil argument, a field out of range, a rule that refuses, a primal that
+// does not draw from the target.
 func NewInference[S energy.Site](t Target[S], p Primal[S], cfg Config) (*Inference[S], error) {
 	if t == nil || p == nil {
 		return nil, fmt.Errorf("dual: NewInference: target or primal is nil")
@@ -78,6 +81,9 @@ func NewInference[S energy.Site](t Target[S], p Primal[S], cfg Config) (*Inferen
 	}
 	u, err := cfg.Rule.Bind(context.Background(), n)
 	if err != nil {
+		return nil, err
+	}
+	if err := belongs(t, p, cfg.Start); err != nil {
 		return nil, err
 	}
 	return &Inference[S]{
