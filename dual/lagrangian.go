@@ -2,13 +2,17 @@ package dual
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/multiplier"
+	"github.com/gibbsite-go/gibbsite/internal/tilt"
+	"github.com/gibbsite-go/gibbsite/internal/trellis"
 	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
@@ -41,8 +45,10 @@ type Lagrangian struct {
 	lambda []float64
 	bounds Bounds // by inequality; without models where only the set can evaluate
 	part   [][]int
-	equal  []bool     // nil without equalities
-	values *evaluated // nil if every inequality is made of models
+	equal  []bool // nil without equalities
+
+	language *trellis.Graph // nil: every state
+	values   *evaluated     // nil if every inequality is made of models
 }
 
 // NewLagrangian returns the Lagrangian at β = 1 and λ = 0. It returns an error
@@ -99,8 +105,44 @@ func (l *Lagrangian) AtTemperature(beta float64) (*Lagrangian, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.beta = beta
+	n.beta, n.language = beta, l.language
 	return n, n.SetLambda(l.lambda)
+}
+
+// Within says that the samples stay in a language, as the kernels of package mcmc
+// with that Within do: [Lagrangian.Margin], [Lagrangian.Dual] and [Solve] then
+// look at its states only, so that means which no mixture of them has are proven
+// infeasible. The energy does not change. It returns an error for a nil language
+// or one that has no sequence of the base's shape (constraint.ErrInfeasible).
+func (l *Lagrangian) Within(ctx context.Context, a constraint.Language) error {
+	if a == nil {
+		return fmt.Errorf("dual: Within: language is nil")
+	}
+	rest, mask := constraint.Split(a)
+	cfg := trellis.Config{Sites: l.sites, Levels: l.levels}
+	if mask != nil {
+		cfg.Allows = mask.Allows
+	}
+	g, err := trellis.Compile(ctx, rest, cfg)
+	var dead *trellis.DeadError
+	switch {
+	case errors.As(err, &dead):
+		return fmt.Errorf("dual: Within: no sequence of %d sites (dead at site %d): %w", l.sites, dead.Site, constraint.ErrInfeasible)
+	case err != nil:
+		return fmt.Errorf("dual: Within: %w", err)
+	}
+	l.language = g
+	return nil
+}
+
+// each calls f with the energy and the violations of every state of the language.
+func (l *Lagrangian) each(ctx context.Context, f func(f0 float64, g []float64) error) error {
+	return eachState(ctx, l.Base(), l.set, func(x []int32, f0 float64, g []float64) error {
+		if l.language != nil && !l.language.Accepts(x) {
+			return nil
+		}
+		return f(f0, g)
+	})
 }
 
 // Shape returns the shape of the base.
@@ -176,7 +218,8 @@ func (l *Lagrangian) Violation(g []float64, x []int32) {
 // Dual returns the dual value D(λ) = −β log Σ_x exp(−(f0 + λᵀg)/β) by
 // enumeration; it is a lower bound on the optimum of the constrained problem,
 // whatever λ ≥ 0 is. Unlike other methods it works at the given λ. Errors are
-// those of energy.Enumerate and SetLambda.
+// those of energy.Enumerate and SetLambda, and within a language more than 2²²
+// states.
 func (l *Lagrangian) Dual(ctx context.Context, lambda []float64) (float64, error) {
 	at, err := l.AtTemperature(l.beta)
 	if err == nil {
@@ -185,9 +228,33 @@ func (l *Lagrangian) Dual(ctx context.Context, lambda []float64) (float64, error
 	if err != nil {
 		return 0, err
 	}
+	if l.language != nil {
+		return at.dualWithin(ctx)
+	}
 	sum, err := energy.Enumerate(ctx, at)
 	if err != nil {
 		return 0, fmt.Errorf("dual: Dual: %w", err)
 	}
 	return -l.beta * sum.LogZ, nil
+}
+
+// dualWithin is Dual at the present multipliers over the language.
+func (l *Lagrangian) dualWithin(ctx context.Context) (float64, error) {
+	if countStates(l.sites, l.levels, maxStates) < 0 {
+		return 0, fmt.Errorf("dual: Dual: %d sites of %d levels have more than %d states", l.sites, l.levels, maxStates)
+	}
+	var w []float64
+	err := l.each(ctx, func(f0 float64, g []float64) error {
+		if !math.IsInf(f0, 1) {
+			w = append(w, -(f0+weighted.Dot(l.lambda, g))/l.beta)
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	if len(w) == 0 {
+		return 0, fmt.Errorf("dual: Dual: every state of the language has energy +Inf")
+	}
+	return -l.beta * tilt.Normalize(w), nil
 }

@@ -20,7 +20,8 @@ type Solution struct {
 // Solve returns the optimum for a base model that can be enumerated, to
 // rounding: it maximises D(λ) = −β log Σ_x exp(−(f0 + λᵀg)/β) over
 // λ ≥ 0 (over all λ_j at equalities). The
-// multipliers that l has now are the start; l is not changed.
+// multipliers that l has now are the start; l is not changed. After
+// [Lagrangian.Within] the sum is over the language.
 //
 // Errors: more than 2²² states; a base without support, a NaN; and those of
 // [SolveStates].
@@ -31,7 +32,7 @@ func Solve(ctx context.Context, l *Lagrangian) (*Solution, error) {
 		return nil, fmt.Errorf("dual: Solve: %d sites of %d levels have more than %d states", sites, levels, maxStates)
 	}
 	t := tilt.New(l.beta, l.Len(), l.equal)
-	err := eachState(ctx, l.Base(), l.set, func(f0 float64, g []float64) error {
+	err := l.each(ctx, func(f0 float64, g []float64) error {
 		if !math.IsInf(f0, 1) {
 			t.Append(f0, g)
 		}
