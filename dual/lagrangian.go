@@ -48,7 +48,10 @@ type Lagrangian struct {
 	equal  []bool // nil without equalities
 
 	language *trellis.Graph // nil: every state
-	values   *evaluated     // nil if every inequality is made of models
+
+	sitewise *weighted.Sitewise // models that are sums over sites, if there are several
+	merged   int                // its part of the sum
+	values   *evaluated         // nil if every inequality is made of models
 }
 
 // NewLagrangian returns the Lagrangian at β = 1 and λ = 0. It returns an error
@@ -71,6 +74,7 @@ func NewLagrangian(base energy.Model, set constraint.Set) (*Lagrangian, error) {
 	if l.bounds, err = split(set, l.sites, l.levels); err != nil {
 		return nil, fmt.Errorf("dual: NewLagrangian: %w", err)
 	}
+	l.merge()
 	l.part = make([][]int, len(l.bounds))
 	for j, b := range l.bounds {
 		if b.Equal && l.equal == nil {
@@ -80,11 +84,14 @@ func NewLagrangian(base energy.Model, set constraint.Set) (*Lagrangian, error) {
 			l.equal[j] = true
 		}
 		for _, m := range b.Models {
-			l.part[j] = append(l.part[j], l.sum.Append(m))
+			l.part[j] = append(l.part[j], l.partOf(m))
 		}
 		if len(b.Models) == 0 && l.values == nil {
 			l.values = &evaluated{set, make([]float64, set.Len()), l.sites, l.levels}
 		}
+	}
+	if l.sitewise != nil {
+		l.merged = l.sum.Append(l.sitewise)
 	}
 	if l.values != nil {
 		l.sum.Append(l.values)
@@ -92,6 +99,31 @@ func NewLagrangian(base energy.Model, set constraint.Set) (*Lagrangian, error) {
 	l.sum.Unite()
 	l.update()
 	return l, nil
+}
+
+// merge gathers the models that are sums over sites, so that a sweep costs the same
+// however many they are. A single one stays the part that it is.
+func (l *Lagrangian) merge() {
+	w := weighted.NewSitewise(l.sites, l.levels)
+	for _, b := range l.bounds {
+		for _, m := range b.Models {
+			w.Append(m)
+		}
+	}
+	if len(w.Coef) > 1 {
+		l.sitewise = w
+	}
+}
+
+// partOf returns the part of the sum that m is, or −1 − its number among the merged
+// models.
+func (l *Lagrangian) partOf(m energy.Model) int {
+	if l.sitewise != nil {
+		if k, ok := l.sitewise.Append(m); ok {
+			return -1 - k
+		}
+	}
+	return l.sum.Append(m)
 }
 
 // AtTemperature returns a Lagrangian of the same base, set and multipliers at
@@ -190,6 +222,9 @@ func (l *Lagrangian) SetLambda(lambda []float64) error {
 // update brings the coefficients of the parts up to date with λ.
 func (l *Lagrangian) update() {
 	clear(l.sum.Coef)
+	if l.sitewise != nil {
+		clear(l.sitewise.Coef)
+	}
 	l.sum.Coef[0] = 1 / l.beta
 	l.sum.Offset = 0
 	for j, v := range l.lambda {
@@ -203,8 +238,17 @@ func (l *Lagrangian) update() {
 		}
 		l.sum.Offset += float64(w * l.bounds[j].Offset)
 		for k, part := range l.part[j] {
-			l.sum.Coef[part] += float64(w * l.bounds[j].coef(k))
+			c := float64(w * l.bounds[j].coef(k))
+			if part < 0 {
+				l.sitewise.Coef[-1-part] += c
+				continue
+			}
+			l.sum.Coef[part] += c
 		}
+	}
+	if l.sitewise != nil && slices.ContainsFunc(l.sitewise.Coef, func(c float64) bool { return c != 0 }) {
+		l.sitewise.Update()
+		l.sum.Coef[l.merged] = 1
 	}
 }
 

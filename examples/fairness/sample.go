@@ -67,6 +67,9 @@ func newStudy(ctx context.Context, o options) (*study, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.lag.Within(ctx, language); err != nil {
+		return nil, err
+	}
 	s.chains, err = sampler.NewChains(s.lag, mcmc.Swap{Within: language, Updates: updates * r.sites()}, sampler.Config{
 		Chains: o.chains, Seed: o.seed, Warmup: -1,
 		Observe: func(chain, draw int, x []int32, info *sampler.Info) {
