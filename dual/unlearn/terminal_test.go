@@ -31,7 +31,7 @@ func erasing(t testing.TB, b float64) (*unlearn.Erasure, *diffusion.Runner[int32
 	q, away := four()
 	e := exact.Must(unlearn.NewErasure(exact.Must(denoise.NewTable(q, denoise.Absorbing)),
 		[]energy.Denoiser[int32]{exact.Must(denoise.NewTable(away, denoise.Absorbing))}, []float64{b}, unlearn.ErasureConfig{Mask: 3, OneByOne: true}))
-	return e, exact.Must(diffusion.New(energy.Denoiser[int32](e), diffusion.Process[int32](diffusion.Masked{Mask: 3, FirstHitting: true}), diffusion.Config{Batch: 1000, Seed: 3}))
+	return e, exact.Must(diffusion.New(context.Background(), energy.Denoiser[int32](e), diffusion.Process[int32](diffusion.Masked{Mask: 3, FirstHitting: true}), diffusion.Config{Batch: 1000, Seed: 3}))
 }
 
 // At λ = ½ and .9 the particles draw the optimum and their violations are those
@@ -40,7 +40,7 @@ func erasing(t testing.TB, b float64) (*unlearn.Erasure, *diffusion.Runner[int32
 func TestTerminal(t *testing.T) {
 	exact.SkipUnderRace(t)
 	q, away := four()
-	u := exact.Must(unlearn.New(law(q), law(away)))
+	u := exact.Must(unlearn.New(table(q), table(away)))
 	draws, slack := 25000, 0.02
 	if testing.Short() {
 		draws, slack = 4000, 0.05
@@ -65,7 +65,7 @@ func TestTerminal(t *testing.T) {
 	}
 	for _, lambda := range []float64{0.5, 0.9} {
 		p := exact.Must(u.Law(unlearn.ReverseKL, []float64{lambda}))
-		want := unlearn.KL(p, law(away))
+		want := unlearn.KL(p, table(away))
 		plain, d := erasing(t, 0)
 		require.NoError(t, plain.SetLambda([]float64{lambda}))
 		x := make([]int32, 4*draws)
@@ -73,7 +73,7 @@ func TestTerminal(t *testing.T) {
 		g := make([]float64, draws)
 		plain.Violation(g, x)
 		path, off := 0.0, tv(x, p)
-		mix := unlearn.KL(share(x), law(away)) // of what is sampled
+		mix := unlearn.KL(share(x), table(away)) // of what is sampled
 		for _, v := range g {
 			path -= v / float64(draws)
 		}
@@ -105,8 +105,8 @@ func TestTerminal(t *testing.T) {
 func TestTerminalInference(t *testing.T) {
 	exact.SkipUnderRace(t)
 	q, away := four()
-	u := exact.Must(unlearn.New(law(q), law(away)))
-	bound := unlearn.KL(law(q), law(away)) + 0.5
+	u := exact.Must(unlearn.New(table(q), table(away)))
+	bound := unlearn.KL(table(q), table(away)) + 0.5
 	star := exact.Must(u.Solve(t.Context(), unlearn.ReverseKL, []float64{bound}))
 	e, d := erasing(t, bound)
 	p := exact.Must(dual.NewResampler(4, 200, e.Terminal(d.Sample, 4, rand.NewPCG(1, 2))))
@@ -121,7 +121,7 @@ func TestTerminalErrors(t *testing.T) {
 	dq, da := exact.Must(denoise.NewTable(q, denoise.Absorbing)), exact.Must(denoise.NewTable(away, denoise.Absorbing))
 	build := func(one bool) (*unlearn.Erasure, *diffusion.Runner[int32]) {
 		e := exact.Must(unlearn.NewErasure(dq, []energy.Denoiser[int32]{da}, []float64{0}, unlearn.ErasureConfig{Mask: 3, OneByOne: one}))
-		return e, exact.Must(diffusion.New(energy.Denoiser[int32](e), diffusion.Process[int32](diffusion.Masked{Mask: 3}), diffusion.Config{Steps: 2}))
+		return e, exact.Must(diffusion.New(context.Background(), energy.Denoiser[int32](e), diffusion.Process[int32](diffusion.Masked{Mask: 3}), diffusion.Config{Steps: 2}))
 	}
 	x := make([]int32, 40)
 	e, d := build(false)
