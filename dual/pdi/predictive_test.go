@@ -83,10 +83,10 @@ func TestPredictive(t *testing.T) {
 		extra          int
 		samples, steps int
 		allowed        float64
-	}{{"50 steps", 1, 0, 512, 50, 0.01}, {"g × 1e-3", 1e-3, 0, 256, 50, 0.01}, {"g × 1e3", 1e3, 0, 256, 50, 0.01},
-		{"15 dependent rows", 1, 15, 256, 50, 0.01}, {"500 steps", 1, 0, 1024, 500, 0.003}}
+	}{{"50 steps", 1, 0, 1024, 50, 0.01}, {"g × 1e-3", 1e-3, 0, 1024, 50, 0.01}, {"g × 1e3", 1e3, 0, 1024, 50, 0.01},
+		{"15 dependent rows", 1, 15, 1024, 50, 0.01}, {"500 steps", 1, 0, 1024, 500, 0.003}}
 	if testing.Short() {
-		cases = cases[1:4]
+		cases = cases[2:4]
 	}
 	for _, c := range cases {
 		p := authors(t, 1.0/50, c.scale, c.extra)
@@ -138,6 +138,6 @@ func TestPredictiveZeroRow(t *testing.T) {
 	x := sample(t, d, 256, 256, 50, 0)
 	c := exact.Must(dual.Judge(p, d.Lambda(0), x))
 	require.Zero(t, c.Lambda[0])
-	require.InDelta(t, 0, c.Violation[1], 0.01)
+	require.InDelta(t, 0, c.Violation[1], 0.02)
 	require.Positive(t, d.Average(0)[1])
 }
