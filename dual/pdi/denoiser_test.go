@@ -154,6 +154,7 @@ func TestConstrainedMixture(t *testing.T) {
 	require.Len(t, mean, 10)
 	require.NotZero(t, d.Average(0)[0])
 	require.Equal(t, make([]float64, steps), d.Effective())
+	require.Empty(t, d.Warning(), "nothing is estimated")
 }
 
 // Workers change nothing; groups and batches have multipliers of their own.
