@@ -1,6 +1,7 @@
 package dual_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math"
@@ -281,5 +282,37 @@ func BenchmarkAuto(b *testing.B) {
 				batch.Step++
 			}
 		})
+	}
+}
+
+// The bit with E[x] ≤ .2, λ* = log 4, and as many bounds as AdaGrad is the default
+// for, without a setting.
+func TestKnownByDefaults(t *testing.T) {
+	c := &coin{most: 0.2, scale: 1, x: make([]int32, 64), r: rand.New(rand.NewPCG(3, 7))}
+	inf := exact.Must(dual.NewInference[int32](c, c, dual.Config{}))
+	require.NoError(t, inf.Run(ctx, 2000))
+	// 128 000 draws at the variance .16 leave λ̄ a standard error of .007.
+	require.InDelta(t, 1.386294361120, inf.Average()[0], 4.9*0.007)
+
+	many := exact.Must(dual.NewInference[int32](&copies{coin: c, n: 2001}, c, dual.Config{}))
+	require.NoError(t, many.Run(ctx, 2))
+	by := exact.Must(dual.NewInference[int32](&copies{coin: c, n: 2001}, c, dual.Config{Rule: dual.AdaGrad{}}))
+	var a, b bytes.Buffer
+	require.NoError(t, many.Save(&a))
+	require.NoError(t, by.Run(ctx, 2))
+	require.NoError(t, by.Save(&b))
+	require.Equal(t, b.Len(), a.Len(), "the state of AdaGrad")
+}
+
+// copies is a coin's bound many times over; the first multiplier counts.
+type copies struct {
+	*coin
+	n int
+}
+
+func (c *copies) Len() int { return c.n }
+func (c *copies) Violation(g []float64, x []int32) {
+	for k := range g {
+		g[k] = float64(x[k/c.n]) - c.most
 	}
 }

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -99,7 +101,9 @@ func run(ctx context.Context, o options) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := inf.Run(ctx, o.steps); err != nil {
+	if err := inf.Run(ctx, o.steps); errors.Is(err, constraint.ErrInfeasible) {
+		return nil, fmt.Errorf("the limits exclude each other, raise -slack: %w", err)
+	} else if err != nil {
 		return nil, err
 	}
 	after, err := s.judge(ctx, inf, inf.Average(), o)
