@@ -146,7 +146,9 @@ func rules() []recipe {
 	return []recipe{
 		form("dual.Ascent", dual.Ascent{}, struct{ dual.Ascent }{}),
 		form("dual.Decay", dual.Decay{Rate: 0.1}, struct{ dual.Decay }{dual.Decay{Rate: 0.1}}),
-		form("dual.Newton", dual.Newton{}, struct{ dual.Newton }{}),
+		form("dual.Auto", dual.Auto{}, struct{ dual.Auto }{}),
+		form("dual.Extragradient", dual.Extragradient{}, struct{ dual.Extragradient }{}),
+		form("dual.AdaGrad", dual.AdaGrad{}, struct{ dual.AdaGrad }{}),
 		form("dual.PI", dual.PI{Proportional: 0.5}, struct{ dual.PI }{dual.PI{Proportional: 0.5}}),
 	}
 }

@@ -85,6 +85,10 @@ func (c *Runner[S]) Err() error { return c.err }
 // own: later runs overwrite it. After writing to it, call Reset.
 func (c *Runner[S]) States() []S { return c.x }
 
+// Energy stores the energies of the states x, as the chains' target has them now:
+// e has one entry per state.
+func (c *Runner[S]) Energy(e []float64, x []S) { c.system.Energy(e, x) }
+
 // SetStates replaces the states of all chains (chains × sites) by a copy of x
 // and tells the kernels, as Reset does. On an error of length or range nothing
 // changes; other errors are those of Reset.
