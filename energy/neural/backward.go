@@ -3,6 +3,7 @@ package neural
 import (
 	"github.com/gibbsite-go/gibbsite/energy/neural/layer"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
 // Gradient returns the sum of the gradients of all Backward calls, in the order
@@ -32,6 +33,11 @@ func (p *Pass) Backward(dy []float32) {
 	p.condBack(b.modulate, g.modulate, 2)
 	for i := len(b.blocks) - 1; i >= 0; i-- {
 		p.blockBack(dx, &b.blocks[i], &g.blocks[i], &p.kept[i])
+	}
+	if c.Positions {
+		for s := range p.n {
+			simd.Axpy(1, dx[s*len(g.positions):(s+1)*len(g.positions)], g.positions)
+		}
 	}
 	if c.Levels > 0 {
 		b.embed.Backward(g.embed, dx, p.in.Tokens)

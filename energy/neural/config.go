@@ -30,6 +30,11 @@ type Config struct {
 	// not see it, and has neither shifts, scales nor gates.
 	Cond int
 
+	// Positions adds a learned vector to each position. Without them, as in the
+	// public checkpoints, a network knows only distances: of a state that is
+	// all masks it predicts the same at every position.
+	Positions bool
+
 	// Block limits what a position sees: see [layer.Attention]. 0: everything.
 	Block int
 }
@@ -72,6 +77,7 @@ func (c Config) resolve(caller string) (Config, error) {
 // body is the weights of a network, or a gradient, as layers over one vector.
 type body struct {
 	embed          layer.Embedding
+	positions      []float32    // Length × Width
 	input          layer.Linear // of reals
 	time1, time2   layer.Linear // noise level → condition
 	blocks         []block
@@ -114,6 +120,9 @@ func (c Config) lay(take func(name string, shape ...int) []float32) body {
 		b.embed = layer.Embedding{Levels: c.Levels, Width: c.Width, Weight: take("vocab_embed.embedding", c.Levels, c.Width)}
 	} else {
 		b.input = linear("input", c.Width, c.Channels, true)
+	}
+	if c.Positions {
+		b.positions = take("position_embed.embedding", c.Length, c.Width)
 	}
 	if c.Cond > 0 {
 		b.time1 = linear("sigma_map.mlp.0", c.Cond, frequencies, true)

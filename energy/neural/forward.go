@@ -3,6 +3,7 @@ package neural
 import (
 	"github.com/gibbsite-go/gibbsite/energy/neural/layer"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
 // Forward runs the network up to its last linear layer. It keeps in until the
@@ -17,6 +18,11 @@ func (p *Pass) Forward(in Input) {
 		b.embed.Forward(x, in.Tokens)
 	} else {
 		b.input.Forward(x, in.Reals)
+	}
+	if c.Positions {
+		for s := range p.n {
+			simd.Axpy(1, b.positions, x[s*len(b.positions):(s+1)*len(b.positions)])
+		}
 	}
 	p.condition()
 	for i := range b.blocks {

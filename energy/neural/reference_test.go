@@ -82,6 +82,13 @@ func (r *reference) state(tokens []int32, reals []float64, level float64) []floa
 			x[t] = r.linear(reals[t*c.Channels:(t+1)*c.Channels], "input")
 		}
 	}
+	if c.Positions {
+		for t := range x {
+			for i := range x[t] {
+				x[t][i] += r.w["position_embed.embedding"][t*c.Width+i]
+			}
+		}
+	}
 	var cond []float64
 	if c.Cond > 0 {
 		wave := make([]float64, 256)

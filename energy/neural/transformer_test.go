@@ -13,7 +13,7 @@ import (
 
 var shapes = map[string]Config{
 	"conditioned": {Length: 5, Levels: 4, Width: 8, Heads: 2, Blocks: 2, Hidden: 12, Cond: 6},
-	"plain":       {Length: 4, Levels: 3, Width: 6, Heads: 1, Blocks: 2, Hidden: 8},
+	"plain":       {Length: 4, Levels: 3, Width: 6, Heads: 1, Blocks: 2, Hidden: 8, Positions: true},
 	"causal":      {Length: 6, Levels: 3, Width: 4, Heads: 1, Blocks: 1, Block: 2, Outputs: 5},
 	"reals":       {Length: 3, Channels: 2, Width: 4, Heads: 2, Blocks: 2, Hidden: 6, Cond: 3},
 	"shallow":     {Length: 2, Levels: 2, Width: 6, Heads: 1, Blocks: 0},
