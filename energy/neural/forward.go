@@ -44,7 +44,12 @@ func (p *Pass) condition() {
 		return
 	}
 	for s, level := range p.in.Level {
-		layer.Sinusoid(k.wave[s*frequencies:(s+1)*frequencies], level)
+		row := k.wave[s*frequencies : (s+1)*frequencies]
+		if s > 0 && level == p.in.Level[s-1] { // a batch mostly has one
+			copy(row, k.wave[(s-1)*frequencies:])
+			continue
+		}
+		layer.Sinusoid(row, level)
 	}
 	n := p.n * c.Cond
 	b.time1.Forward(k.pre1[:n], k.wave[:p.n*frequencies])
