@@ -6,7 +6,7 @@ import "reflect"
 // done, and models whose parameters decide it. Other models support exactly the
 // interfaces that their type satisfies.
 //
-// A wrapper of one's own, here one that counts evaluations, passes the question
+// A wrapper of your own, here one that counts evaluations, passes the question
 // on where it changes nothing and answers for what it changes:
 //
 //	func (c counted) As(target any) bool {

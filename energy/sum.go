@@ -13,11 +13,12 @@ import (
 // of the given models; it has probability where all of them have. Energies add
 // in the order given. The sum of one model is that model.
 //
-// The sum supports what all its parts support of [Differentiable], [Binary],
-// [Conditional], [Local], [Graphical] and [Windowed]. It is [Ordinal] and
+// The sum supports what all its parts support of [Binary], [Conditional],
+// [Local], [Graphical] and [Windowed]. It is [Differentiable] if every part is
+// Differentiable, Binary or Windowed. It is [Ordinal] and
 // [Supported] if at least one part is (Repair asks the parts in turn, twice, so
 // parts with conflicting demands may leave a state of probability zero),
-// [Stochastic] if at least one part is and the others are Differentiable, and
+// [Stochastic] if at least one part is and the others are one of those, and
 // [Bipartite] if one part is and the others have Conditionals and a graph
 // without edges. It is safe for concurrent use.
 //
@@ -91,7 +92,7 @@ func (s *sum) asStochastic(p *Stochastic) bool {
 	for _, m := range s.parts {
 		if r, ok := As[Stochastic](m); ok {
 			random = append(random, r)
-		} else if d, ok := As[Differentiable](m); ok {
+		} else if d, ok := tableOf(m); ok {
 			tables = append(tables, d)
 		} else {
 			return false

@@ -6,7 +6,8 @@ import "github.com/gibbsite-go/gibbsite/internal/scratch"
 func (s *sum) As(target any) bool {
 	switch p := target.(type) {
 	case *Differentiable:
-		return join(s, p, func(m []Differentiable) Differentiable { return sumTable{s, m} })
+		tables := s.tables()
+		return tables != nil && Give(target, Differentiable(sumTable{s, tables}))
 	case *Binary:
 		return join(s, p, func(m []Binary) Binary { return sumField{s, m} })
 	case *Conditional:
@@ -36,6 +37,19 @@ func join[T any](s *sum, p *T, wrap func([]T) T) bool {
 		*p = wrap(parts)
 	}
 	return parts != nil
+}
+
+// tables returns the tables of all parts, those made of fields and windows
+// included, or nil if a part has none.
+func (s *sum) tables() []Differentiable {
+	tables := make([]Differentiable, len(s.parts))
+	for k, m := range s.parts {
+		var ok bool
+		if tables[k], ok = tableOf(m); !ok {
+			return nil
+		}
+	}
+	return tables
 }
 
 // sumTable is a sum as [Differentiable].

@@ -149,7 +149,7 @@ func (c *Runner[S]) Draws(ctx context.Context, n int) iter.Seq[[]S] {
 func (c *Runner[S]) Err() error { return c.err }
 
 // States returns the current states, chains × sites. The slice is the runner's
-// own: later runs overwrite it. Who writes to it must call Reset.
+// own: later runs overwrite it. After writing to it, call Reset.
 func (c *Runner[S]) States() []S { return c.x }
 
 // SetStates replaces the states of all chains (chains × sites) by a copy of x

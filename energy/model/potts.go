@@ -18,11 +18,11 @@ import (
 // with half the coupling.) With integer weights, fields and coupling its
 // energies and differences are exact.
 //
-// It is [energy.Differentiable] with exact differences (rounded to float32), [energy.Local]
-// and [energy.Graphical], and [energy.Binary] through [energy.As] if it has two levels. On a
-// two-dimensional [Lattice] with sides ≥ 3 tables cost no index arrays. A Potts
-// is immutable and safe for concurrent use; its methods allocate nothing in
-// steady state.
+// It is [energy.Differentiable] with exact differences (rounded to float32),
+// [energy.Local] and [energy.Graphical], and [energy.Binary] through
+// [energy.As] if it has two levels. On a two-dimensional [Lattice] with sides
+// ≥ 3 tables cost no index arrays. A Potts is immutable and safe for concurrent
+// use; its methods allocate nothing in steady state.
 type Potts struct {
 	graph    *Graph
 	cols     int // of a two-dimensional Lattice with sides ≥ 3, else 0
@@ -66,7 +66,7 @@ func NewPotts(t Topology, levels int, coupling float64, field []float64) (*Potts
 	m := &Potts{graph: g, levels: levels, coupling: coupling, field: slices.Clone(field)}
 	if coupling == 0 {
 		m.graph = edgeless(g.Sites())
-	} else if l, ok := t.(Lattice); ok && len(l) == 2 && l[0] > 2 && l[1] > 2 {
+	} else if l := sidesOf(t, g); len(l) == 2 && l[0] > 2 && l[1] > 2 {
 		m.cols = l[1]
 	}
 	bound := largest * float64(g.Sites())

@@ -141,7 +141,7 @@ type runner interface {
 }
 
 // newRunner returns particles where they are asked for and can be had: they
-// correct the law of runs that are conditioned on a language.
+// correct the distribution of runs that are conditioned on a language.
 func newRunner(model energy.Denoiser[int32], process diffusion.Process[int32], j job, o options, cfg diffusion.Config) (runner, error) {
 	if _, language := j.projector.(projection.Path); language && o.particles > 1 {
 		return diffusion.NewParticles(model, process, diffusion.ParticlesConfig{Config: cfg, Particles: o.particles})

@@ -58,7 +58,7 @@ func newProblem(ctx context.Context, t *table, o options) (*problem, error) {
 			p.features = append(p.features, name)
 		}
 	}
-	if p.corpus, err = cut(t, o.length, o.heldOut, o.training); err != nil {
+	if p.corpus, err = cut(t, o.length, o.heldOut, o.training, split(o.split), o.seed); err != nil {
 		return nil, err
 	}
 	if p.prior, err = newPosterior(p.training, p.sites(), metricBlur); err != nil {

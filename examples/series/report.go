@@ -27,6 +27,7 @@ type report struct {
 	Denoiser string    `json:"denoiser"`
 	Steps    int       `json:"steps"`
 	Seed     uint64    `json:"seed"`
+	Notes    []string  `json:"notes,omitempty"` // what reading the file left out or put right
 	Methods  []figures `json:"methods"`
 	Failed   []string  `json:"failed,omitempty"` // methods without figures, and why
 
@@ -47,7 +48,7 @@ type figures struct {
 func newReport(p *problem, o options) *report {
 	return &report{
 		Data: p.name, Channels: p.names, Length: p.length, Training: len(p.training) / p.sites(), HeldOut: len(p.starts),
-		Samples: o.samples, Features: p.features, Impute: p.impute, OHLC: p.ordered, Denoiser: o.denoiser, Steps: o.steps, Seed: o.seed,
+		Samples: o.samples, Features: p.features, Impute: p.impute, OHLC: p.ordered, Denoiser: o.denoiser, Steps: o.steps, Seed: o.seed, Notes: p.notes,
 	}
 }
 
@@ -108,6 +109,9 @@ func (p *problem) rmse(o *outcome) float64 {
 func (r *report) String() string {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s: %s; windows of %d rows, %d for training, %d held out\n", r.Data, strings.Join(r.Channels, ", "), r.Length, r.Training, r.HeldOut)
+	for _, note := range r.Notes {
+		fmt.Fprintln(&b, note)
+	}
 	what := "features of the real window: " + strings.Join(r.Features, ", ")
 	if r.Impute {
 		what = "the first and the last third of the real window"

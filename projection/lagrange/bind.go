@@ -10,7 +10,9 @@ import (
 )
 
 // Bind compiles the recipe for samples of the given shape. The result is a
-// *[Projection].
+// *[Projection]. The error names a field that is out of range or says what is
+// wrong with the constraint, or is that of [projection.Path.Compile] for the
+// language.
 func (k Projector) Bind(ctx context.Context, sites, levels, samples int) (projection.Projection, error) {
 	if samples < 1 {
 		return nil, fmt.Errorf("lagrange: samples = %d, want ≥ 1", samples)
@@ -22,7 +24,8 @@ func (k Projector) Bind(ctx context.Context, sites, levels, samples int) (projec
 	return a, nil
 }
 
-// Compile is Bind for use by hand: for one sample, number 0.
+// Compile is Bind for use by hand: for one sample, number 0. Errors are those of
+// Bind.
 func (k Projector) Compile(ctx context.Context, sites, levels int) (*Projection, error) {
 	return k.compile(ctx, sites, levels, 1)
 }
@@ -50,7 +53,7 @@ func (k Projector) compile(ctx context.Context, sites, levels, samples int) (*Pr
 		a.name = automata.Name(k.Constraint)
 	}
 	if a.judge == nil {
-		a.judge = ownJudge(k.Constraint, sites, levels)
+		a.judge = asSet(k.Constraint, sites, levels)
 	}
 	if n := a.judge.Len(); n < 1 {
 		return nil, fmt.Errorf("lagrange: Judge.Len() = %d, want ≥ 1", n)

@@ -7,7 +7,7 @@ import (
 )
 
 // exchange makes s.best cheaper by changes that its constraint seems to
-// allow: a dear token for a cheaper one at the same site, or back to the likeliest
+// allow: a costly token for a cheaper one at the same site, or back to the likeliest
 // one while another site makes up for it. What it seems to allow is
 // taken from its derivatives at the sequence; the judge decides.
 func (s *search) exchange() {
@@ -144,8 +144,8 @@ func (s *search) reprice(c change) {
 	}
 }
 
-// tradeLeast is the least saving in nats that is worth a judgement; it also
-// keeps rounding from trading in circles.
+// tradeLeast is the least saving in nats that is worth evaluating; it also
+// keeps rounding errors from undoing exchanges forever.
 const tradeLeast = 1e-6
 
 // keep makes s.swap the best sequence if the language and the judge accept it.

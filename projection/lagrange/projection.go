@@ -10,10 +10,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Projection is a [Projector] compiled for a shape. Log-weights v and errors about them
-// are those of [projection.PathProjection]. It is safe for concurrent use, for one sample by one
-// goroutine at a time, as far as the functions of the constraint are; a
-// projection allocates nothing after warm-up unless those do.
+// Projection is a [Projector] compiled for a shape. Log-weights v and errors
+// about them are those of [projection.PathProjection]. It is safe for
+// concurrent use, for one sample by one goroutine at a time, as far as the
+// functions of the constraint are; a projection allocates nothing after warm-up
+// unless those do.
 type Projection struct {
 	target
 
@@ -32,10 +33,11 @@ func (a *Projection) Shape() (sites, levels int) { return a.sites, a.levels }
 // it is. src gives the noise. The multipliers begin where the last projection of
 // the sample left them (see [Projection.Reset]).
 //
-// The error is a *[projection.NotConverged] if no sequence was found, in which case v and
-// the violation are the best there were; an *[projection.InfeasibleError] if the language
-// alone excludes everything; it wraps the error of ctx, or names a value of the
-// constraint that is NaN. In all cases but the first v is unchanged.
+// The error is a *[projection.NotConverged] if no sequence was found, in which
+// case v and the violation are the best there were; an
+// *[projection.InfeasibleError] if the language alone excludes everything; it
+// wraps the error of ctx, or names a value of the constraint that is NaN. In
+// all cases but the first v is unchanged.
 func (a *Projection) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
 	m := a.smooth.Len()
 	if sample < 0 || (sample+1)*m > len(a.lambda) {
@@ -47,8 +49,9 @@ func (a *Projection) Project(ctx context.Context, sample int, v []float32, from,
 	return violation, err
 }
 
-// Nearest does what Project does, with multipliers that begin anew, stores the
-// sequence in x and returns KL(x‖y) in nats beside its largest violation.
+// Nearest does what Project does, starting from the multipliers of the recipe,
+// stores the sequence in x, and returns KL(x‖y) in nats and the largest
+// violation of the sequence.
 func (a *Projection) Nearest(ctx context.Context, x []int32, v []float32, src rand.Source) (divergence, violation float64, err error) {
 	check.Len("lagrange", "x", len(x), a.sites)
 	s := a.take()
@@ -59,7 +62,8 @@ func (a *Projection) Nearest(ctx context.Context, x []int32, v []float32, src ra
 	return s.project(ctx, x, v, s.start, src)
 }
 
-// Reset forgets the multipliers of a sample.
+// Reset forgets the multipliers of a sample, which must not be projected at the
+// same time. It panics unless the sample is one of those that Bind was told of.
 func (a *Projection) Reset(sample int) {
 	m := a.smooth.Len()
 	for j := range m {
@@ -67,7 +71,8 @@ func (a *Projection) Reset(sample int) {
 	}
 }
 
-// Copy makes sample dst begin where src left.
+// Copy gives sample dst the multipliers of sample src, for particles that are
+// resampled. Neither must be projected at the same time.
 func (a *Projection) Copy(dst, src int) {
 	m := a.smooth.Len()
 	copy(a.lambda[dst*m:(dst+1)*m], a.lambda[src*m:(src+1)*m])
@@ -85,7 +90,7 @@ func (a *Projection) take() *search {
 	return newSearch(&a.target)
 }
 
-// give returns a search to the others.
+// give puts a search back.
 func (a *Projection) give(s *search) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

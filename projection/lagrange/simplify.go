@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// simplify changes tokens of s.best back to the likeliest ones of x, the dearest
+// simplify changes tokens of s.best back to the likeliest ones of x, the costliest
 // first, wherever the sequence stays within the tolerance and the language. What
 // remains is a sequence of which no single change can be taken back.
 func (s *search) simplify() {

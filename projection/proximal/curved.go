@@ -41,15 +41,10 @@ func (c *curves) extend(rows *slabs) *slabs {
 	s.norm = append(make([]float64, 0, m), rows.norm...)
 	s.factor = append(make([]float64, 0, m), rows.factor...)
 	s.origin = append(make([]int32, 0, m), rows.origin...)
-	last := int32(-1)
-	for _, o := range rows.origin {
-		last = max(last, o)
-	}
-	for range c.count {
-		last++
+	for j := range c.count {
 		at := int32(len(s.index))
 		s.index, s.value = s.index[:len(s.index)+n], s.value[:len(s.value)+n]
-		s.start, s.end, s.origin = append(s.start, at), append(s.end, at), append(s.origin, last)
+		s.start, s.end, s.origin = append(s.start, at), append(s.end, at), append(s.origin, int32(rows.given+j))
 		s.lo, s.hi = append(s.lo, math.Inf(-1)), append(s.hi, math.Inf(1))
 		s.norm, s.factor = append(s.norm, 1), append(s.factor, 1)
 	}
@@ -85,9 +80,9 @@ const (
 	lastKappa   = SoftGamma / 2
 	curvedTol   = 1e-9 // of curved rows in the hard form
 	proxSteps   = 60   // linearisations per κ
-	hastySteps  = 4    // linearisations in all, where a further step of the runner follows
-	hastyKappa  = 100  // of the curved rows there
-	hastyTol    = 1e-8 // for data of order 1
+	roughSteps  = 4    // linearisations in all, where a further step of the runner follows
+	roughKappa  = 100  // of the curved rows there
+	roughTol    = 1e-8 // for data of order 1
 	leastGain   = 0.1  // part of the predicted decrease that a step must bring
 	damping     = 4    // change of μ
 	settledStep = 100  // tolerances that the last step may have
@@ -105,10 +100,10 @@ func (s *Solver) curved(z, v []float64, gamma, size float64) (cert Certificate, 
 	if hard {
 		kappa = firstKappa
 	}
-	if s.hasty {
-		tol, budget = hastyTol*size, hastySteps
+	if s.rough {
+		tol, budget = roughTol*size, roughSteps
 		if hard {
-			kappa = hastyKappa
+			kappa = roughKappa
 		}
 	}
 	// Start where the rows hold: the objective compares only such points.

@@ -11,7 +11,8 @@ import (
 
 // Solver solves one proximal problem after the other for the same constraint,
 // each from the multipliers of the one before. It is not safe for concurrent
-// use; clones are, beside each other. Once warm it allocates nothing.
+// use, but different clones may be used concurrently. Once warm it allocates
+// nothing.
 type Solver struct {
 	metric func(dst, v []float64, t float64) // or nil
 	soften bool
@@ -23,7 +24,7 @@ type Solver struct {
 	scale float64 // of the metric: the iteration works with P/scale
 	time  float64 // of the metric
 	base  *slabs  // the rows without tangents
-	hasty bool    // few linearisations will do
+	rough bool    // few linearisations will do
 }
 
 // newSolver returns a solver with no multipliers.
@@ -52,8 +53,8 @@ const SoftGamma = 1e5
 //
 // If the rows exclude each other, the error is a *[ContradictionError], unless
 // the recipe says Soften, and z holds the answer of the penalty form with γ =
-// [SoftGamma]. If the iteration fails, the error is a *[projection.NotConverged] and z the
-// best iterate. A v that is not finite is an error and leaves z alone.
+// [SoftGamma]. If the iteration fails, the error is a *[projection.NotConverged]
+// and z the best iterate. A v that is not finite is an error and leaves z alone.
 func (s *Solver) Solve(z, v []float64) (Certificate, error) { return s.Penalised(z, v, math.Inf(1)) }
 
 // Penalised stores in z the solution of the penalty form,
@@ -113,7 +114,7 @@ func (s *Solver) linear(v []float64, tol float64) (cert Certificate, err error) 
 		cert, soft := s.linear(v, tol)
 		cert.Contradiction = true
 		s.limit(caps)
-		clear(w.y) // they show no way to anything
+		clear(w.y) // they prove nothing
 		if err == nil {
 			err = soft
 		}
@@ -189,8 +190,9 @@ func (s *Solver) At(t float64) {
 func (s *Solver) Reset() { clear(s.iter.y) }
 
 // Multipliers stores the multipliers of the last solution, by row of the
-// system as it was given: z = v − P·Σ_j y_j·a_j. A positive one pulls from the
-// upper side. Rows without bounds get 0.
+// system as it was given: z = v − P·Σ_j y_j·a_j. A positive one belongs to the
+// upper side. Rows without bounds get 0. y has one entry for every inequality of
+// the set.
 func (s *Solver) Multipliers(y []float64) {
 	clear(y)
 	w := s.iter

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Known distances: diagonal laws have Σ (√a − √b)², a rotation of both changes
-// nothing, and the formula for 2 × 2 matrices needs no square root of a matrix:
-// tr √M = √(tr M + 2√det M).
+// Known distances: diagonal distributions have Σ (√a − √b)², a rotation of both
+// changes nothing, and the formula for 2 × 2 matrices needs no square root of a
+// matrix: tr √M = √(tr M + 2√det M).
 func TestFrechetGaussian(t *testing.T) {
 	d, err := distance.FrechetGaussian([]float64{1, 2}, []float64{4, 0, 0, 9}, []float64{1, 5}, []float64{1, 0, 0, 0})
 	require.NoError(t, err)

@@ -133,7 +133,7 @@ func (k *cyclical) stage() (alpha, beta float64) {
 	if alpha < k.shortest {
 		return k.shortest, half
 	}
-	return alpha, (k.balance+half)/2 + float64((k.balance-half)/2*c)
+	return alpha, float64((k.balance+half)/2) + float64((k.balance-half)/2*c)
 }
 
 func (k *cyclical) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
