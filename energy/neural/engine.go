@@ -210,3 +210,30 @@ func tokens(caller string, t *Transformer) error {
 	}
 	return nil
 }
+
+// maskedEngine is what Masked and Ratio share; it is not started.
+func maskedEngine(name string, net *Transformer, mask int32, opt Options) (*engine[int32], error) {
+	caller := "New" + name
+	if err := tokens(caller, net); err != nil {
+		return nil, err
+	}
+	if mask < 0 || int(mask) >= net.cfg.Levels {
+		return nil, fmt.Errorf("neural: %s: mask = %d, want 0 … %d", caller, mask, net.cfg.Levels-1)
+	}
+	if opt.Level == nil {
+		opt.Level = noise
+	}
+	e := &engine[int32]{name: name, net: net, opt: opt}
+	e.wants = func(x int32) bool { return x == mask }
+	e.finish = func(v []float32, x []int32, _ []bool, _, _ float64) {
+		levels := len(v) / len(x)
+		for i, l := range x {
+			if row := v[i*levels : (i+1)*levels]; l == mask {
+				row[mask] = -inf
+			} else {
+				certain(row, l)
+			}
+		}
+	}
+	return e, nil
+}

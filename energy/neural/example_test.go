@@ -33,7 +33,7 @@ func ExampleMasked() {
 		fmt.Println(err)
 		return
 	}
-	d, err := diffusion.New(model, diffusion.Masked{Mask: mask, FirstHitting: true}, diffusion.Config{Seed: 1})
+	d, err := diffusion.New(context.Background(), model, diffusion.Masked{Mask: mask, FirstHitting: true}, diffusion.Config{Seed: 1})
 	if err != nil {
 		fmt.Println(err)
 		return

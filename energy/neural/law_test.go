@@ -65,7 +65,7 @@ func predict(t *testing.T, d energy.Denoiser[int32], x []int32, time, alpha floa
 }
 
 func sample(t *testing.T, d energy.Denoiser[int32], p diffusion.Process[int32], steps int) []int {
-	run, err := diffusion.New(d, p, diffusion.Config{Steps: steps, Seed: 5})
+	run, err := diffusion.New(context.Background(), d, p, diffusion.Config{Steps: steps, Seed: 5})
 	require.NoError(t, err)
 	x := make([]int32, draws*sites)
 	require.NoError(t, run.Sample(context.Background(), x))

@@ -67,7 +67,7 @@ func generate(ctx context.Context, c *corpus.Corpus, net *neural.Transformer, j 
 	}
 	bar := progress.New(j.name)
 	defer bar.Done()
-	d, err := diffusion.New(model, diffusion.Masked{Mask: mask(c), FirstHitting: true}, diffusion.Config{
+	d, err := diffusion.New(ctx, model, diffusion.Masked{Mask: mask(c), FirstHitting: true}, diffusion.Config{
 		Seed: o.seed, Projector: j.projector, Progress: bar.Set,
 	})
 	if err != nil {

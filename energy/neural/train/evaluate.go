@@ -37,11 +37,13 @@ func Evaluate(ctx context.Context, net *neural.Transformer, objective Objective,
 		for i := j * evaluated; i < min(n, (j+1)*evaluated); i++ {
 			r := rand.New(rand.NewPCG(seed, uint64(i)))
 			for d := range draws {
-				u := (float64(d) + r.Float64()) / float64(draws)
+				v := float64(r.Float64()) // rounded before it is added to
+				u := (float64(d) + v) / float64(draws)
 				loss[i] += s.run(objective, 1, c, func(int) ([]int32, float64, *rand.Rand) {
 					return data[i*c.Length : (i+1)*c.Length], u, r
-				}, 0) / float64(draws)
+				}, 0)
 			}
+			loss[i] /= float64(draws)
 		}
 		free <- s
 	})
@@ -49,8 +51,9 @@ func Evaluate(ctx context.Context, net *neural.Transformer, objective Objective,
 		return 0, 0, err
 	}
 	for _, v := range loss {
-		mean += v / float64(n)
+		mean += v
 	}
+	mean /= float64(n)
 	for _, v := range loss {
 		stderr += float64((v - mean) * (v - mean))
 	}

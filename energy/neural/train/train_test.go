@@ -223,10 +223,10 @@ func TestCheckpointsNameWhatDiffers(t *testing.T) {
 	other := cfg
 	other.Rate = 2e-3
 	for want, tr := range map[string]*Trainer{
-		"the checkpoint has network {Length:3":                                                     exact.Must(New(network(t, wider, 1), Masked{mask}, data, cfg)),
+		"the checkpoint has network {Length:3":                                           exact.Must(New(network(t, wider, 1), Masked{mask}, data, cfg)),
 		"the checkpoint has objective train.Masked {Mask:3}, want train.Masked {Mask:2}": exact.Must(New(network(t, tiny, 1), Masked{2}, data, cfg)),
-		"the checkpoint has configuration {Steps:10":                                               exact.Must(New(network(t, tiny, 1), Masked{mask}, data, other)),
-		"the checkpoint has data":                                                                  exact.Must(New(network(t, tiny, 1), Masked{mask}, data[3:], cfg)),
+		"the checkpoint has configuration {Steps:10":                                     exact.Must(New(network(t, tiny, 1), Masked{mask}, data, other)),
+		"the checkpoint has data":                                                        exact.Must(New(network(t, tiny, 1), Masked{mask}, data[3:], cfg)),
 	} {
 		assert.ErrorContains(t, load(tr, whole), want)
 	}
