@@ -1,4 +1,4 @@
-package main
+package corpus
 
 import (
 	"fmt"
@@ -193,9 +193,9 @@ func charged(symbol string, charge int) int {
 	return charge
 }
 
-// balanced reports whether round and square brackets are closed in order and
+// Balanced reports whether round and square brackets are closed in order and
 // every ring digit occurs an even number of times.
-func balanced(text string) bool {
+func Balanced(text string) bool {
 	depth, square, digits := 0, false, make(map[rune]int)
 	for _, c := range text {
 		switch {
@@ -226,9 +226,9 @@ func balanced(text string) bool {
 	return depth == 0 && !square && text != ""
 }
 
-// polarity is the share of N, O and F, in either case, among the letters without
+// Polarity is the share of N, O and F, in either case, among the letters without
 // H: the property that the score run bounds.
-func polarity(text string) float64 {
+func Polarity(text string) float64 {
 	polar, letters := 0, 0
 	for _, c := range strings.ToUpper(text) {
 		if c >= 'A' && c <= 'Z' && c != 'H' {

@@ -1,4 +1,4 @@
-package main
+package corpus
 
 import (
 	"os"
@@ -63,7 +63,7 @@ func TestBalanced(t *testing.T) {
 		"C": true, "C(C)C": true, "C1CC1": true, "C(C(C)C)C": true, "[NH3+]C": true, "C[C]C": true,
 		"": false, "C(": false, "C)(": false, "C1": false, "[C": false, "C]": false, "[[C]]": false, "C1C2C1": false,
 	} {
-		if balanced(s) != want {
+		if Balanced(s) != want {
 			t.Errorf("balanced(%q) = %v", s, !want)
 		}
 	}
@@ -71,7 +71,7 @@ func TestBalanced(t *testing.T) {
 
 func TestPolarity(t *testing.T) {
 	for s, want := range map[string]float64{"C": 0, "CO": .5, "[NH3+]C": .5, "FC(F)F": .75, "": 0, "=1": 0, "anno": .75} {
-		if got := polarity(s); got != want {
+		if got := Polarity(s); got != want {
 			t.Errorf("polarity(%q) = %v, want %v", s, got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package corpus
 
 import (
 	"context"
@@ -14,17 +14,17 @@ import (
 // mostDigits bounds the ring digits that the syntax follows, 2 states for each.
 const mostDigits = 8
 
-// syntax is the language of strings whose brackets are balanced, as deep as in
+// Syntax is the language of strings whose brackets are balanced, as deep as in
 // the training data, and whose ring digits come in pairs. Digits and round
 // brackets within square ones are not looked at.
-func syntax(c *corpus) (*constraint.DFA, error) {
+func Syntax(c *Corpus) (*constraint.DFA, error) {
 	digit := make(map[int32]int) // bit by token
-	for t, r := range c.letters {
+	for t, r := range c.Letters {
 		if r >= '0' && r <= '9' && len(digit) < mostDigits {
 			digit[int32(t)] = len(digit)
 		}
 	}
-	depths := deepest(c.train) + 1
+	depths := deepest(c.Train) + 1
 	parities := 1 << len(digit)
 	// State 0 is the start, 1 the end, where pads follow; the others are
 	// (depth, within square brackets, parities).
@@ -32,12 +32,12 @@ func syntax(c *corpus) (*constraint.DFA, error) {
 		return int32(2 + (depth*2+square)*parities + parity)
 	}
 	n := 2 + 2*depths*parities
-	next, accepting := make([]int32, n*c.levels), make([]bool, n)
+	next, accepting := make([]int32, n*c.Levels), make([]bool, n)
 	for i := range next {
 		next[i] = -1
 	}
 	edge := func(from int32, depth, square, parity int) {
-		for t, r := range c.letters {
+		for t, r := range c.Letters {
 			d, s, p := depth, square, parity
 			bit, isDigit := digit[int32(t)]
 			switch {
@@ -62,7 +62,7 @@ func syntax(c *corpus) (*constraint.DFA, error) {
 				continue
 			}
 			if d >= 0 && d < depths {
-				next[int(from)*c.levels+t] = state(d, s, p)
+				next[int(from)*c.Levels+t] = state(d, s, p)
 			}
 		}
 	}
@@ -76,9 +76,9 @@ func syntax(c *corpus) (*constraint.DFA, error) {
 	}
 	whole := state(0, 0, 0)
 	accepting[whole], accepting[1] = true, true
-	next[int(whole)*c.levels+int(c.pad)] = 1
-	next[c.levels+int(c.pad)] = 1
-	return constraint.NewDFA(c.levels, next, accepting)
+	next[int(whole)*c.Levels+int(c.Pad)] = 1
+	next[c.Levels+int(c.Pad)] = 1
+	return constraint.NewDFA(c.Levels, next, accepting)
 }
 
 // deepest returns how deep round brackets are in any of the strings.
@@ -99,9 +99,8 @@ func deepest(all []string) int {
 	return most
 }
 
-// count is the language of -count, and its judge.
-func count(c *corpus, o options) (constraint.Automaton, func(string) bool, string, error) {
-	text := o.count
+// Count is the language of -count, and its judge.
+func Count(c *Corpus, text string) (constraint.Automaton, func(string) bool, string, error) {
 	if text == "" {
 		text = "N=2"
 		if c.token('N') < 0 {
@@ -128,17 +127,16 @@ func count(c *corpus, o options) (constraint.Automaton, func(string) bool, strin
 // end of the string or in a branch.
 const carbonyl = `.*C(=O|\(=O\).*)`
 
-// expression is the language of -regex, and its judge.
-func expression(ctx context.Context, c *corpus, o options) (constraint.Automaton, func(string) bool, string, error) {
-	pattern := o.regex
+// Expression is the language of -regex, and its judge.
+func Expression(ctx context.Context, c *Corpus, pattern string) (constraint.Automaton, func(string) bool, string, error) {
 	if pattern == "" {
 		pattern = carbonyl
 		if strings.ContainsFunc("C(=O)", func(r rune) bool { return c.token(r) < 0 }) {
 			pattern = regexp.QuoteMeta(string(c.commonest(true))) + ".*"
 		}
 	}
-	v := text.Vocabulary{Padding: []int32{c.pad}}
-	for _, r := range c.letters {
+	v := text.Vocabulary{Padding: []int32{c.Pad}}
+	for _, r := range c.Letters {
 		v.Tokens = append(v.Tokens, string(r))
 	}
 	v.Tokens = append(v.Tokens, "")
