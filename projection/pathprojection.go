@@ -26,7 +26,7 @@ import (
 // KBest, Ascending and Count allocate.
 type PathProjection struct {
 	name          string
-	graph         *trellis.Graph
+	program       program
 	sites, levels int
 	rule          lead.Rule
 
@@ -36,7 +36,7 @@ type PathProjection struct {
 
 // worker is the scratch of one call.
 type worker struct {
-	run *trellis.Runner
+	run runner
 	row *lead.Row
 	x   []int32
 
@@ -58,7 +58,7 @@ func (e *PathProjection) take() *worker {
 		e.free = e.free[:n-1]
 		return w
 	}
-	return &worker{run: trellis.NewRunner(e.graph)}
+	return &worker{run: e.program.runner()}
 }
 
 // give returns scratch to the others.
@@ -186,12 +186,13 @@ func (e *PathProjection) Count(v []float32) *big.Int {
 	if v != nil {
 		check.Len("projection", "v", len(v), e.sites*e.levels)
 	}
-	return e.graph.Count(v)
+	return e.program.Count(v)
 }
 
 // Automaton returns the language as it was compiled, unrolled over the sites: a
-// view for further algebra, in which padding is a token like others.
-func (e *PathProjection) Automaton() constraint.Automaton { return e.graph }
+// view for further algebra, in which padding is a token like others. A nested
+// language is returned as it is, without its masks.
+func (e *PathProjection) Automaton() constraint.Automaton { return e.program.automaton() }
 
 // String returns the name of the language: that of the Path, by default what
 // [constraint.Name] calls it.
@@ -200,7 +201,7 @@ func (e *PathProjection) String() string { return e.name }
 // Accepts reports whether x is in the language.
 func (e *PathProjection) Accepts(x []int32) bool {
 	check.Len("projection", "x", len(x), e.sites)
-	return e.graph.Accepts(x)
+	return e.program.Accepts(x)
 }
 
 // Project replaces v by the nearest factorised distribution whose likeliest
@@ -243,7 +244,7 @@ func (e *PathProjection) Nearest(x []int32, v []float32) (divergence float64, er
 func (e *PathProjection) nearest(w *worker, x []int32, v []float32) (float64, error) {
 	if w.row == nil {
 		w.row = lead.New(e.levels, e.rule)
-		if classes, _, _ := e.graph.Size(); classes*tableShare >= e.levels {
+		if e.program.classes()*tableShare >= e.levels {
 			w.table = make([]float64, e.levels)
 		}
 	}

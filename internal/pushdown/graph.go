@@ -284,3 +284,28 @@ func (b *builder) pad() {
 	}
 	v.final[end] = true
 }
+
+// Spells reports whether a token is alive anywhere and no padding.
+func (g *Graph) Spells(token int32) bool {
+	return g.class[token] >= 0 && !slices.Contains(g.v.Pad, token)
+}
+
+// Classes returns the class of every token below levels, those that are dead
+// everywhere in one of their own, and the number of classes.
+func (g *Graph) Classes(levels int) (of []int32, n int) {
+	of = make([]int32, levels)
+	number := map[int32]int32{}
+	for t := range of {
+		c := int32(-1)
+		if t < len(g.class) {
+			c = g.class[t]
+		}
+		k, ok := number[c]
+		if !ok {
+			k = int32(len(number))
+			number[c] = k
+		}
+		of[t] = k
+	}
+	return of, len(number)
+}

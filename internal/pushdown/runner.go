@@ -31,7 +31,6 @@ type Runner struct {
 	g       *Graph
 	sites   int
 	v       []float32
-	log     func(site int, token int32) float64
 	sum     *filter[number, sums]
 	best    *filter[float64, best]
 	class   [][]number  // [site][class]
