@@ -54,7 +54,7 @@ type nested struct {
 }
 
 func (n *nested) runner() runner {
-	return &nestedRunner{of: n, run: pushdown.NewRunner(n.graph, n.sites)}
+	return &nestedRunner{of: n, run: pushdown.NewRunner(n.graph, n.sites, n.levels)}
 }
 func (n *nested) classes() int { _, k, _ := n.graph.Size(); return k }
 
@@ -141,7 +141,7 @@ func (r *nestedRunner) CheapestBy(x []int32, v []float32, p trellis.Pricer) (flo
 		}
 		for t := range n.levels {
 			c := math.Inf(1)
-			if (n.graph.Spells(int32(t)) || slices.Contains(n.graph.Vocabulary().Pad, int32(t))) && n.may(i, int32(t)) {
+			if t < n.graph.Tokens() && (n.graph.Spells(int32(t)) || slices.Contains(n.graph.Vocabulary().Pad, int32(t))) && n.may(i, int32(t)) {
 				c = p.Price(int32(t))
 			}
 			r.cost[i*n.levels+t] = c
@@ -201,7 +201,7 @@ func (b *branches) Pop() any {
 func (r *nestedRunner) Ascending(cost []float64) (iter.Seq2[[]int32, float64], error) {
 	n := r.of
 	check.Len("projection", "cost", len(cost), n.sites*n.levels)
-	run := pushdown.NewRunner(n.graph, n.sites)
+	run := pushdown.NewRunner(n.graph, n.sites, n.levels)
 	solve := func(prefix, barred []int32) (branch, error) {
 		b := branch{x: make([]int32, n.sites), fixed: len(prefix), barred: barred}
 		top, err := run.Best(b.x, func(i int, t int32) float64 {

@@ -116,8 +116,8 @@ func (p Path) nest(ctx context.Context, g *pushdown.Graph, mask *constraint.Mask
 		return nil, fmt.Errorf("Padded = true, want false: the vocabulary of a nested language has its own padding")
 	case sites < 1:
 		return nil, fmt.Errorf("sites = %d, want ≥ 1", sites)
-	case levels != g.Tokens():
-		return nil, fmt.Errorf("levels = %d, want the number of tokens %d", levels, g.Tokens())
+	case levels < g.Tokens():
+		return nil, fmt.Errorf("levels = %d, want ≥ %d, the number of tokens", levels, g.Tokens())
 	case p.Limit < 0:
 		return nil, fmt.Errorf("Limit = %d, want ≥ 0", p.Limit)
 	case g.Cells(sites) > limit:

@@ -65,7 +65,7 @@ func (c *compiler) locate(schemas []*value) (*location, error) {
 
 // loosely bounds the names that may stand anywhere: an automaton remembers
 // which of them it has seen.
-const loosely = 6
+const loosely = 4
 
 // order merges the orders in which the schemas of l name their properties. A
 // name comes after those that some schema has before it; where schemas

@@ -13,10 +13,10 @@ type backward struct {
 	bars   []*chart[number]
 }
 
-// Marginals stores in dst (sites × tokens) the log-probabilities log P(x_i = t)
+// Marginals stores in dst (sites × levels) the log-probabilities log P(x_i = t)
 // of the last Filter, −Inf for what cannot occur.
 func (r *Runner) Marginals(dst []float64) {
-	check.Len("pushdown", "dst", len(dst), r.sites*r.g.Tokens())
+	check.Len("pushdown", "dst", len(dst), r.sites*r.levels)
 	r.mustFilter()
 	f := r.sum
 	if r.back == nil {
@@ -69,7 +69,7 @@ func (r *Runner) Marginals(dst []float64) {
 
 // spread divides the adjoints of edges among tokens.
 func (r *Runner) spread(dst []float64) {
-	n := r.g.Tokens()
+	n := r.levels
 	class := make([]number, len(r.g.members))
 	for i := range r.sites {
 		row, out := r.v[i*n:(i+1)*n], dst[i*n:(i+1)*n]

@@ -29,7 +29,7 @@ func TestAgainstEnumeration(t *testing.T) {
 		g := lifted(t, m, v)
 		w := randomWeights(r, sites*n, []float64{1, 5, 200}[r.IntN(3)])
 		want := enumerate(m, v, sites, w)
-		run := NewRunner(g, sites)
+		run := NewRunner(g, sites, g.Tokens())
 		got, err := run.Filter(w)
 		if len(want.sequences) == 0 {
 			var dead *DeadError
@@ -83,7 +83,7 @@ func TestWrongOrderIsSeen(t *testing.T) {
 			w[i] = float32(r.NormFloat64())
 		}
 		want := enumerate(m, v, 4, w)
-		run := NewRunner(g, 4)
+		run := NewRunner(g, 4, 4)
 		_, _ = run.Filter(make([]float32, 4*4)) // places for all sums
 		slices.Reverse(g.order)
 		got, err := run.Filter(w)
@@ -110,7 +110,7 @@ func TestDraws(t *testing.T) {
 			p[exact.Index(x, 3)] = math.Exp(want.weights[i] - want.logZ)
 			twin[exact.Index(x, 3)] = 1 / float64(len(want.sequences))
 		}
-		run := NewRunner(lifted(t, m, v), 5)
+		run := NewRunner(lifted(t, m, v), 5, 3)
 		_, err := run.Filter(w)
 		require.NoError(t, err)
 		counts, x, src := make([]int, 243), make([]int32, 5), rand.NewPCG(4, uint64(tried))
@@ -187,7 +187,7 @@ func TestAgainstBoundedDepth(t *testing.T) {
 	for i := range w {
 		w[i] = float32(r.NormFloat64() * 3)
 	}
-	got, err := NewRunner(g, sites).Filter(w)
+	got, err := NewRunner(g, sites, g.Tokens()).Filter(w)
 	require.NoError(t, err)
 	b := &bounded{m: m, v: v, depth: 2 * sites, number: map[string]int{}}
 	graph, err := trellis.Compile(context.Background(), b, trellis.Config{Sites: sites, Levels: 8})
@@ -211,7 +211,7 @@ func TestRange(t *testing.T) {
 	for i := range w {
 		w[i] = float32(r.NormFloat64() * 200)
 	}
-	run := NewRunner(g, sites)
+	run := NewRunner(g, sites, g.Tokens())
 	logZ, err := run.Filter(w)
 	require.NoError(t, err)
 	require.False(t, math.IsNaN(logZ) || math.IsInf(logZ, 0))
@@ -239,7 +239,7 @@ func TestRange(t *testing.T) {
 
 func TestWeightErrors(t *testing.T) {
 	g := lifted(t, brackets(), Prepare([]string{"a", "[", "]", "x"}, nil, nil))
-	run := NewRunner(g, 2)
+	run := NewRunner(g, 2, 4)
 	for _, bad := range []float64{math.NaN(), math.Inf(1)} {
 		w := make([]float32, 8)
 		w[3] = float32(bad) // x is dead everywhere: not looked at

@@ -26,10 +26,11 @@ func (e *WeightError) Error() string {
 }
 
 // Runner is the scratch of one worker for sequences of a fixed length. Log
-// weights v are sites × tokens, row-major.
+// weights v are sites × levels, row-major.
 type Runner struct {
 	g       *Graph
 	sites   int
+	levels  int
 	v       []float32
 	sum     *filter[number, sums]
 	best    *filter[float64, best]
@@ -41,21 +42,22 @@ type Runner struct {
 	logs    walk[float64, best]
 }
 
-// NewRunner returns a runner for sequences of the given length.
-func NewRunner(g *Graph, sites int) *Runner {
-	return &Runner{g: g, sites: sites, class: grid[number](sites, len(g.members)), top: grid[float64](sites, len(g.members))}
+// NewRunner returns a runner for sequences of the given length, whose weights
+// have rows of levels ≥ g.Tokens(); what exceeds the tokens is dead.
+func NewRunner(g *Graph, sites, levels int) *Runner {
+	return &Runner{g: g, sites: sites, levels: levels, class: grid[number](sites, len(g.members)), top: grid[float64](sites, len(g.members))}
 }
 
 // Filter sums the weights exp(Σ_i v[i,x_i]) of the language and returns the log
 // of the sum. The error is a *[DeadError] or a *[WeightError]. v is kept until
 // the next Filter.
 func (r *Runner) Filter(v []float32) (logZ float64, err error) {
-	check.Len("pushdown", "v", len(v), r.sites*r.g.Tokens())
+	check.Len("pushdown", "v", len(v), r.sites*r.levels)
 	r.v = nil
 	if r.sum == nil {
 		r.sum = newFilter[number, sums](r.g, r.sites)
 	}
-	n := r.g.Tokens()
+	n := r.levels
 	for i := range r.sites {
 		row := v[i*n : (i+1)*n]
 		if err := r.tops(i, func(t int32) float64 { return float64(row[t]) }); err != nil {
@@ -156,7 +158,7 @@ func (r *Runner) Draw(x []int32, src rand.Source) {
 	check.Len("pushdown", "x", len(x), r.sites)
 	r.mustFilter()
 	random := rand.New(src)
-	n := r.g.Tokens()
+	n := r.levels
 	var terms []number
 	r.numbers.trace(r.sum, random, func(site int, w int32) {
 		classes := r.g.weights[w]
