@@ -7,7 +7,7 @@ import (
 )
 
 // nodes bounds the places of a network.
-const nodes = 1 << 21
+const nodes = 1 << 19
 
 // anything is the schema that says nothing.
 var anything = &value{kind: object, path: "#"}
@@ -158,18 +158,33 @@ func (c *compiler) typed(s *value, l *location, in, out int32) error {
 		if err != nil {
 			return err
 		}
-		a, err := newNumber(spec)
-		if err != nil {
-			return c.unsupported(s, "multipleOf", "%v", err)
+		if c.freeNumber == nil || !spec.free() {
+			a, err := newNumber(spec)
+			if err != nil {
+				return c.unsupported(s, "multipleOf", "%v", err)
+			}
+			if spec.free() {
+				c.freeNumber = a
+			}
+			c.n.run(in, a, out)
+		} else {
+			c.n.run(in, c.freeNumber, out)
 		}
-		c.n.run(in, a, out)
 	}
 	if t.str {
 		spec, err := c.stringOf(s)
 		if err != nil {
 			return err
 		}
-		c.n.run(in, newString(spec), out)
+		free := len(spec.tests) == 0 && spec.least == 0 && spec.most < 0
+		if c.freeString == nil && free {
+			c.freeString = newString(spec)
+		}
+		if free {
+			c.n.run(in, c.freeString, out)
+		} else {
+			c.n.run(in, newString(spec), out)
+		}
 	}
 	if t.array {
 		r, err := c.array(s, l)

@@ -24,21 +24,23 @@ func (e *SchemaError) Error() string { return fmt.Sprintf("grammar: schema: %s: 
 
 // compiler turns a schema into a network.
 type compiler struct {
-	ctx       context.Context
-	n         *network
-	root      *value
-	config    SchemaConfig
-	legacy    bool            // drafts up to 7: nothing counts beside $ref
-	exact     bool            // somewhere a schema is negated: only texts that all schemas read alike
-	negated   map[*value]bool // where an approximation from below is none
-	strict    bool            // drafts up to 4: 1.0 is no integer
-	ids       map[*value]int
-	byID      map[string]*value
-	made      map[*value][]part
-	locations map[string]*location
-	rules     map[string]int32
-	patterns  map[string][]test
-	building  []*value // values under construction in place
+	ctx        context.Context
+	n          *network
+	root       *value
+	config     SchemaConfig
+	legacy     bool            // drafts up to 7: nothing counts beside $ref
+	exact      bool            // somewhere a schema is negated: only texts that all schemas read alike
+	negated    map[*value]bool // where an approximation from below is none
+	strict     bool            // drafts up to 4: 1.0 is no integer
+	ids        map[*value]int
+	byID       map[string]*value
+	made       map[*value][]part
+	locations  map[string]*location
+	rules      map[string]int32
+	patterns   map[string][]test
+	freeNumber *numberAutomaton // shared where nothing is asked
+	freeString *stringAutomaton
+	building   []*value // values under construction in place
 }
 
 // part is one of the assertions whose conjunction a schema is.
