@@ -49,25 +49,14 @@ func readVocabulary(data []byte) (v text.Vocabulary, err error) {
 			Special bool   `json:"special"`
 		} `json:"added_tokens"`
 	}
-	if err := json.Unmarshal(data, &file); err != nil {
-		return v, err
-	}
 	written := map[string]int{}
-	raw := file.Model.Vocab
-	if raw == nil {
-		raw = data
-	}
-	if err := json.Unmarshal(raw, &written); err != nil {
-		var scored [][2]any // as unigram models have it
-		if json.Unmarshal(raw, &scored) != nil {
+	// A vocab.json may well have a token "model", so it is tried first.
+	if json.Unmarshal(data, &written) != nil {
+		if err := json.Unmarshal(data, &file); err != nil {
 			return v, err
 		}
-		for i, s := range scored {
-			word, ok := s[0].(string)
-			if !ok {
-				return v, fmt.Errorf("token %d is no text", i)
-			}
-			written[word] = i
+		if written, err = readModel(file.Model.Vocab); err != nil {
+			return v, err
 		}
 	}
 	most, pieces := 0, false
@@ -96,6 +85,29 @@ func readVocabulary(data []byte) (v text.Vocabulary, err error) {
 		}
 	}
 	return v, nil
+}
+
+// readModel reads the vocabulary of a model: a map, or a list of pairs of a token
+// and its score, as unigram models have it.
+func readModel(data []byte) (map[string]int, error) {
+	written := map[string]int{}
+	err := json.Unmarshal(data, &written)
+	if err == nil {
+		return written, nil
+	}
+	var scored [][2]any
+	if json.Unmarshal(data, &scored) != nil {
+		return nil, fmt.Errorf("neither a map of tokens nor a model with one: %w", err)
+	}
+	clear(written)
+	for i, s := range scored {
+		word, ok := s[0].(string)
+		if !ok {
+			return nil, fmt.Errorf("token %d is no text", i)
+		}
+		written[word] = i
+	}
+	return written, nil
 }
 
 var oneByte = regexp.MustCompile(`^<0x([0-9A-F]{2})>$`)
