@@ -10,8 +10,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/constraint/grammar"
 	"github.com/gibbsite-go/gibbsite/constraint/text"
+	"github.com/gibbsite-go/gibbsite/energy/denoise"
+	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/projection"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 	"github.com/stretchr/testify/require"
 )
 
@@ -187,4 +190,72 @@ func TestNestedDrawsAreJSON(t *testing.T) {
 		}
 		require.True(t, json.Valid(b), "%q", b)
 	}
+}
+
+// embedded shows that a type that embeds a nested language is one.
+type embedded struct{ *grammar.Language }
+
+// TestDiffusionOverJSON conditions masked and uniform diffusion on a recursive
+// schema over bytes: every sample is JSON and valid.
+func TestDiffusionOverJSON(t *testing.T) {
+	ctx := context.Background()
+	g, err := grammar.JSONSchema(ctx, []byte(`{"$ref": "#/$defs/t", "$defs": {"t": {"type": "object", "additionalProperties": false,
+		"properties": {"v": {"type": "integer", "maximum": 50}, "l": {"type": "array", "items": {"$ref": "#/$defs/t"}}}, "required": ["v"]}}}`),
+		grammar.SchemaConfig{})
+	require.NoError(t, err)
+	v := text.Bytes()
+	v.Tokens, v.Padding = append(v.Tokens, ""), []int32{256}
+	l, err := g.Over(ctx, v)
+	require.NoError(t, err)
+	const sites = 24
+	n := 3000
+	if testing.Short() {
+		n = 60
+	}
+	for name, c := range map[string]struct {
+		corruption denoise.Corruption
+		process    diffusion.Process[int32]
+	}{
+		"masked":  {denoise.Absorbing, diffusion.Masked{Mask: 257}},
+		"uniform": {denoise.Noisy, diffusion.Uniform{}},
+	} {
+		if name == "uniform" {
+			n = min(n, 60)
+		}
+		independent, err := model.NewIndependent(make([]float64, sites*257), 257)
+		require.NoError(t, err)
+		d, err := denoise.NewIndependent(independent, c.corruption)
+		require.NoError(t, err)
+		run, err := diffusion.New(d, c.process, diffusion.Config{Seed: 1, Steps: 3, Projector: projection.Path{Language: embedded{l}}})
+		require.NoError(t, err)
+		x := make([]int32, n*sites)
+		require.NoError(t, run.Sample(ctx, x))
+		for ; len(x) > 0; x = x[sites:] {
+			s := v.Text(x[:sites])
+			var value any
+			require.NoError(t, json.Unmarshal([]byte(s), &value), "%s: %q", name, s)
+			require.True(t, isTree(value), "%s: %q", name, s)
+		}
+	}
+}
+
+func isTree(v any) bool {
+	m, ok := v.(map[string]any)
+	if !ok {
+		return false
+	}
+	f, ok := m["v"].(float64)
+	if !ok || f > 50 || f != math.Trunc(f) {
+		return false
+	}
+	items, also := m["l"].([]any)
+	if _, has := m["l"]; has != also || len(m) > 2 || !has && len(m) > 1 {
+		return false
+	}
+	for _, x := range items {
+		if !isTree(x) {
+			return false
+		}
+	}
+	return true
 }

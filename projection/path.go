@@ -113,13 +113,13 @@ func (p Path) nest(ctx context.Context, g *pushdown.Graph, mask *constraint.Mask
 	}
 	switch {
 	case p.Padded:
-		return nil, fmt.Errorf("Padded = true, want false: the vocabulary of a nested language has its own padding")
+		return nil, fmt.Errorf("field Padded = true, want false: the vocabulary of a nested language has its own padding")
 	case sites < 1:
 		return nil, fmt.Errorf("sites = %d, want ≥ 1", sites)
 	case levels < g.Tokens():
 		return nil, fmt.Errorf("levels = %d, want ≥ %d, the number of tokens", levels, g.Tokens())
 	case p.Limit < 0:
-		return nil, fmt.Errorf("Limit = %d, want ≥ 0", p.Limit)
+		return nil, fmt.Errorf("field Limit = %d, want ≥ 0", p.Limit)
 	case g.Cells(sites) > limit:
 		return nil, &constraint.LimitError{What: "Path: sums of spans", Value: g.Cells(sites), Bound: limit}
 	case ctx.Err() != nil:

@@ -50,8 +50,6 @@ func parseDecimal(n json.Number) (decimal, error) {
 	return d, nil
 }
 
-func (d decimal) zero() bool { return d.whole == "" && d.fraction == "" }
-
 func (s numberSpec) free() bool {
 	return !s.integer && !s.plain && len(s.bounds) == 0 && s.among == nil && s.step == nil
 }
