@@ -226,7 +226,7 @@ func TestDiffusionOverJSON(t *testing.T) {
 		require.NoError(t, err)
 		d, err := denoise.NewIndependent(independent, c.corruption)
 		require.NoError(t, err)
-		run, err := diffusion.New(d, c.process, diffusion.Config{Seed: 1, Steps: 3, Projector: projection.Path{Language: embedded{l}}})
+		run, err := diffusion.New(ctx, d, c.process, diffusion.Config{Seed: 1, Steps: 3, Projector: projection.Path{Language: embedded{l}}})
 		require.NoError(t, err)
 		x := make([]int32, n*sites)
 		require.NoError(t, run.Sample(ctx, x))

@@ -91,7 +91,7 @@ func sample(ctx context.Context, o options) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := diffusion.New(denoiser, diffusion.Masked{Mask: int32(levels)}, diffusion.Config{
+	d, err := diffusion.New(ctx, denoiser, diffusion.Masked{Mask: int32(levels)}, diffusion.Config{
 		Seed: o.seed, Steps: o.steps, Projector: projection.Path{Language: language, Name: "the schema"}})
 	if err != nil {
 		return nil, err
