@@ -117,8 +117,8 @@ func (f *filter[T, R]) forward(ch *chart[T], x span, end int, out [][]T) {
 				}
 			}
 		}
-		f.along(next, here, v.in, w)
-		f.along(calls, here, v.call, w)
+		r.along(next, here, v.in, w)
+		r.along(calls, here, v.call, w)
 		if out != nil {
 			for _, e := range v.out {
 				if y := here[e.from]; !r.isZero(y) {
@@ -159,15 +159,6 @@ func (f *filter[T, R]) halfCall(v *level, s int) int {
 		}
 	}
 	panic("pushdown: a start without its call")
-}
-
-func (f *filter[T, R]) along(dst, src []T, es []edge, w []T) {
-	r := f.ring
-	for _, e := range es {
-		if y := src[e.from]; !r.isZero(y) {
-			dst[e.to] = r.add(dst[e.to], r.mul(y, w[e.w]))
-		}
-	}
 }
 
 // join adds what call k of site j gives at all sites before end.

@@ -36,6 +36,12 @@ func (c counts) axpy(dst, src []*big.Int, k *big.Int) {
 	}
 }
 
+func (c counts) along(dst, src []*big.Int, es []edge, w []*big.Int) {
+	for _, e := range es {
+		dst[e.to] = c.add(dst[e.to], c.mul(src[e.from], w[e.w]))
+	}
+}
+
 func (counts) choose([]*big.Int, *rand.Rand) int { panic("pushdown: counts are not drawn from") }
 
 // Count returns the number of sequences of the given length, of those tokens

@@ -5,14 +5,15 @@ import (
 	"math/rand/v2"
 )
 
-// ring is a semiring over values T, with the one loop that costs.
+// ring is a semiring over values T, with the two loops that cost.
 type ring[T any] interface {
 	zero() T
 	one() T
 	isZero(x T) bool
 	add(x, y T) T
 	mul(x, y T) T
-	axpy(dst, src []T, k T) // dst[i] += k·src[i]
+	axpy(dst, src []T, k T)               // dst[i] += k·src[i]
+	along(dst, src []T, es []edge, w []T) // dst[e.to] += src[e.from]·w[e.w]
 	// choose returns the index of one of the terms of a sum: a random one in
 	// proportion to it, or the first among the greatest.
 	choose(terms []T, src *rand.Rand) int
@@ -42,6 +43,24 @@ func (sums) axpy(dst, src []number, k number) {
 			}
 		}
 		*x = x.plus(number{p, e}.normal())
+	}
+}
+
+func (sums) along(dst, src []number, es []edge, w []number) {
+	for _, e := range es {
+		y, k := &src[e.from], &w[e.w]
+		if y.m == 0 || k.m == 0 {
+			continue
+		}
+		p, n := float64(k.m*y.m), k.e+y.e
+		x := &dst[e.to]
+		if p >= wordLow && p < wordHigh && x.e == n {
+			if s := x.m + p; s < wordHigh {
+				x.m = s
+				continue
+			}
+		}
+		*x = x.plus(number{p, n}.normal())
 	}
 }
 
@@ -83,6 +102,14 @@ func (best) axpy(dst, src []float64, k float64) {
 	for i, y := range src {
 		if s := k + y; s > dst[i] {
 			dst[i] = s
+		}
+	}
+}
+
+func (best) along(dst, src []float64, es []edge, w []float64) {
+	for _, e := range es {
+		if s := src[e.from] + w[e.w]; s > dst[e.to] {
+			dst[e.to] = s
 		}
 	}
 }

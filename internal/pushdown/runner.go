@@ -36,6 +36,7 @@ type Runner struct {
 	best    *filter[float64, best]
 	class   [][]number  // [site][class]
 	top     [][]float64 // [site][class]: the greatest log-weight
+	terms   [block]float64
 	logZ    float64
 	back    *backward
 	numbers walk[number, sums]
@@ -60,11 +61,11 @@ func (r *Runner) Filter(v []float32) (logZ float64, err error) {
 	n := r.levels
 	for i := range r.sites {
 		row := v[i*n : (i+1)*n]
-		if err := r.tops(i, func(t int32) float64 { return float64(row[t]) }); err != nil {
+		if err := r.rowTops(i, row); err != nil {
 			return 0, err
 		}
 		for k, tokens := range r.g.members {
-			r.class[i][k] = classSum(row, tokens, r.top[i][k])
+			r.class[i][k] = r.classSum(row, tokens, r.top[i][k])
 		}
 		for w, classes := range r.g.weights {
 			var s number
@@ -100,14 +101,42 @@ func (r *Runner) tops(i int, weight func(t int32) float64) error {
 	return nil
 }
 
+// rowTops is tops for the weights of a row.
+func (r *Runner) rowTops(i int, row []float32) error {
+	for k, tokens := range r.g.members {
+		m := float32(math.Inf(-1))
+		for _, t := range tokens {
+			if w := row[t]; w > m {
+				m = w
+			} else if w != w {
+				return &WeightError{Site: i, Level: int(t), Weight: float64(w)}
+			}
+		}
+		if float64(m) > math.MaxFloat64 {
+			return r.tops(i, func(t int32) float64 { return float64(row[t]) })
+		}
+		r.top[i][k] = float64(m)
+	}
+	return nil
+}
+
+// block is how many exponentials are taken at once, so that they stay in the
+// cache between the kernel and the sum.
+const block = 512
+
 // classSum returns Σ exp(row[t]) over the tokens, whose greatest weight is top.
-func classSum(row []float32, tokens []int32, top float64) number {
+func (r *Runner) classSum(row []float32, tokens []int32, top float64) number {
 	if math.IsInf(top, -1) {
 		return number{}
 	}
 	s := 0.0
-	for _, t := range tokens {
-		s += simd.Exp(float64(row[t]) - top)
+	for len(tokens) > 0 {
+		n := min(len(tokens), block)
+		simd.ExpGather(r.terms[:n], row, tokens[:n], top)
+		for _, p := range r.terms[:n] {
+			s += p
+		}
+		tokens = tokens[n:]
 	}
 	return fromLog(top).times(number{m: s})
 }
