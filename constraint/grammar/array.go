@@ -14,14 +14,14 @@ type arrays struct {
 	least, most                 int // items; most < 0: any number
 	contains, lacks             *value
 	containsLeast, containsMost int
-	at                          map[place2]int32
-	todo                        []place2
+	at                          map[slot]int32
+	todo                        []slot
 	end                         int32
 }
 
-// place2 is a place between items: how many were there, and how many of them
+// slot is a place between items: how many were there, and how many of them
 // satisfied contains, both as far as something cares.
-type place2 struct{ items, matched int }
+type slot struct{ items, matched int }
 
 // array returns the rule for the arrays that satisfy s.
 func (c *compiler) array(s *value, l *location) (int32, error) {
@@ -32,7 +32,7 @@ func (c *compiler) array(s *value, l *location) (int32, error) {
 	}
 	r := c.n.rule(s.path)
 	c.rules[key] = r
-	a := &arrays{compiler: c, s: s, l: l, most: -1, containsMost: -1, at: map[place2]int32{}, end: c.n.rules[r].end}
+	a := &arrays{compiler: c, s: s, l: l, most: -1, containsMost: -1, at: map[slot]int32{}, end: c.n.rules[r].end}
 	building := c.building
 	c.building = nil
 	defer func() { c.building = building }()
@@ -59,7 +59,7 @@ func (c *compiler) array(s *value, l *location) (int32, error) {
 		}
 		a.lacks = made(a.contains.path, "not", a.contains)
 	}
-	c.n.arc(c.n.rules[r].start, '[', '[', a.place(place2{}))
+	c.n.arc(c.n.rules[r].start, '[', '[', a.place(slot{}))
 	for len(a.todo) > 0 {
 		p := a.todo[len(a.todo)-1]
 		a.todo = a.todo[:len(a.todo)-1]
@@ -73,7 +73,7 @@ func (c *compiler) array(s *value, l *location) (int32, error) {
 	return r, nil
 }
 
-func (a *arrays) place(p place2) int32 {
+func (a *arrays) place(p slot) int32 {
 	if at, ok := a.at[p]; ok {
 		return at
 	}
@@ -84,7 +84,7 @@ func (a *arrays) place(p place2) int32 {
 	return at
 }
 
-func (a *arrays) grow(p place2) error {
+func (a *arrays) grow(p slot) error {
 	at := a.at[p]
 	if p.items >= a.least && p.matched >= a.containsLeast {
 		a.n.arc(at, ']', ']', a.end)
