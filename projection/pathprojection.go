@@ -23,7 +23,8 @@ import (
 // Errors are *[InfeasibleError] if no sequence of the language has positive
 // probability and *[WeightError] for a NaN or +Inf. Slices of the wrong length
 // panic. A PathProjection is safe for concurrent use; after warm-up only
-// KBest, Ascending and Count allocate.
+// KBest, Ascending and Count allocate, and draws and sums over nested languages
+// a little.
 type PathProjection struct {
 	name          string
 	program       program
