@@ -16,6 +16,14 @@ const BlockSize = 32
 
 // Method is a recipe for moving chains: a plain struct such as
 // DMALA{StepSize: 0.2} whose zero value is the recommended setting.
+//
+// A checkpoint keeps the settings of the method and is refused by chains with
+// others. They are its fields: numbers and texts as they are, languages by their
+// content, structs field by field, pointers as what they point to, and functions
+// by the name they have as [Named] values, or else all alike. A recipe that is
+// not the sum of its fields says what it is by a method
+//
+//	Settings(add func(name string, value any))
 type Method interface {
 	// Kernel returns a new kernel for a block of chains (1 … BlockSize) of the
 	// model, or an error if the model lacks what the method needs. Compiling a

@@ -251,6 +251,15 @@ func (c *Runner[S]) StepSizes() []float64 {
 	return sizes
 }
 
+// drawsMade returns the number of draws that every chain has made.
+func (c *Runner[S]) drawsMade() int {
+	steps := c.blocks[0].steps
+	for i := range c.blocks {
+		steps = min(steps, c.blocks[i].steps)
+	}
+	return max(0, (steps-c.cfg.Warmup)/c.cfg.Thin)
+}
+
 // Stats returns the statistics of all chains since warm-up.
 func (c *Runner[S]) Stats() Stats {
 	var t Stats
