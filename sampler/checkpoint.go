@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
@@ -30,6 +31,9 @@ const settingsLimit = 1 << 20
 // Beside the chains it needs memory for one block of them.
 func (c *Runner[S]) Save(w io.Writer) error {
 	name := c.system.Name()
+	if check.Nil(w) {
+		return fmt.Errorf("%s: Save: w = nil", name)
+	}
 	if err := c.failure(); err != nil {
 		return fmt.Errorf("%s: Save: a chain has failed: %w", name, err)
 	}
@@ -37,6 +41,9 @@ func (c *Runner[S]) Save(w io.Writer) error {
 		if err := c.Reset(); err != nil {
 			return err
 		}
+	}
+	if err := c.mend(); err != nil {
+		return err
 	}
 	settings := c.fingerprint()
 	if err := wire.Write(w, magic, settings.Append(nil)); err != nil {
@@ -84,6 +91,9 @@ func (c *Runner[S]) appendBlock(body []byte, i int, sum uint64) ([]byte, error) 
 // are not those of the model. It reads no more than the checkpoint. On error the
 // chains are as they were.
 func (c *Runner[S]) Load(r io.Reader) error {
+	if check.Nil(r) {
+		return fmt.Errorf("%s: Load: r = nil", c.system.Name())
+	}
 	n, err := c.restored(r)
 	if err != nil {
 		return fmt.Errorf("%s: Load: %w", c.system.Name(), err)

@@ -64,6 +64,16 @@ type Kernel = Transition[int32]
 //	}
 //
 // The example of this type is the whole of it.
+//
+// A kernel whose step is long may also have a method that can stop in its
+// middle, so that a run ends soon after its context:
+//
+//	StepUntil(stop func() bool, info []sampler.Info, x []S, r []sampler.Stream) (done bool)
+//
+// It does what Step does, asks stop about every millisecond, and returns false
+// once that is true. The states are then valid, the next call goes on where this
+// one stopped, to the same bits, and AppendBinary keeps where that is. Reset
+// forgets it: the next step begins anew.
 type Transition[S energy.Site] interface {
 	// Reset evaluates the states x (chains × sites) afresh. It must be called
 	// before the first Step and whenever x or the target changed from outside.

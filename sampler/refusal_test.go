@@ -144,7 +144,9 @@ func pairs(t *testing.T) []pair {
 	p = each(p, "pair-gibbs.Within", func(v constraint.Automaton) maker { return method(mcmc.PairGibbs{Within: v}) }, languages(t)[1:7]...)
 	p = each(p, "pair-gibbs.Updates", func(v int) maker { return method(mcmc.PairGibbs{Updates: v}) }, 0, 1, 2)
 	p = each(p, "swap.Within", func(v constraint.Automaton) maker { return method(mcmc.Swap{Within: v}) }, languages(t)[1:4]...)
-	p = each(p, "block-gibbs.Within", func(v constraint.Automaton) maker { return method(mcmc.BlockGibbs{Within: v, Blocks: [][]int{{0, 1, 2}, {3, 4, 5}}}) }, languages(t)[1:4]...)
+	p = each(p, "block-gibbs.Within", func(v constraint.Automaton) maker {
+		return method(mcmc.BlockGibbs{Within: v, Blocks: [][]int{{0, 1, 2}, {3, 4, 5}}})
+	}, languages(t)[1:4]...)
 	p = each(p, "block-gibbs.Blocks", func(v [][]int) maker { return method(mcmc.BlockGibbs{Blocks: v}) }, [][]int{{0, 2}, {1, 3}, {4, 5}}, [][]int{{0, 1}, {2, 3}, {4, 5}}, [][]int{{0, 1}, {2, 5}, {4, 3}})
 	p = each(p, "gibbs.Scan", func(v mcmc.Gibbs) maker { return method(v) }, mcmc.Gibbs{}, mcmc.Gibbs{Scan: mcmc.Random})
 	p = each(p, "gwg.Flips", func(v int) maker { return method(mcmc.GWG{Flips: v}) }, 0, 1, 2)
@@ -179,7 +181,9 @@ func pairs(t *testing.T) []pair {
 		return chains(exact.Must(model.NewIsing(model.Lattice{6}, v, 0.1)), mcmc.Gibbs{}, cfg)
 	}, 0.1, 0.2, 0.2001)
 
-	quad := func(v float64) energy.Scored { return exact.Must(continuous.NewQuadratic([]float64{v, 0, 0, 1}, nil, 0)) }
+	quad := func(v float64) energy.Scored {
+		return exact.Must(continuous.NewQuadratic([]float64{v, 0, 0, 1}, nil, 0))
+	}
 	real := func(edit func(*langevin.Config)) maker {
 		c := langevin.Config{Chains: 3, Warmup: 6}
 		edit(&c)

@@ -3,6 +3,8 @@ package sampler
 import (
 	"context"
 	"fmt"
+	"math"
+	"sync/atomic"
 	"time"
 
 	"github.com/gibbsite-go/gibbsite/internal/pool"
@@ -16,6 +18,36 @@ const (
 	maxRound  = 1 << 12
 )
 
+// After the context has ended, blocks are brought to the same step if that
+// takes at most so many site updates, or looks of a kernel at whether to stop:
+// some tens of milliseconds. TestCancellationIsBounded.
+const (
+	levelWork  = 1 << 21
+	levelLooks = 16
+)
+
+// begin marks a run as under way; end unmarks it.
+func (c *Runner[S]) begin(ctx context.Context, caller string) error {
+	if ctx == nil {
+		return fmt.Errorf("%s: %s: ctx = nil", c.system.Name(), caller)
+	}
+	if !atomic.CompareAndSwapUint32(&c.busy, 0, 1) {
+		return fmt.Errorf("%s: %s: another Run of these chains is under way, want one at a time", c.system.Name(), caller)
+	}
+	return nil
+}
+
+func (c *Runner[S]) end() { atomic.StoreUint32(&c.busy, 0) }
+
+// stepsAfter returns the number of steps at which every chain has made n more
+// draws, or that of the largest number of draws whose steps are an int: Run of
+// math.MaxInt draws goes on until its context ends.
+func (c *Runner[S]) stepsAfter(n int) int {
+	most := (math.MaxInt - c.cfg.Warmup) / c.cfg.Thin
+	kept := min(c.kept, most)
+	return c.cfg.Warmup + (kept+min(n, most-kept))*c.cfg.Thin
+}
+
 // advance brings every block to the given number of steps.
 func (c *Runner[S]) advance(ctx context.Context, target int) error {
 	if c.err != nil && ctx.Err() == nil && c.failed() {
@@ -26,25 +58,23 @@ func (c *Runner[S]) advance(ctx context.Context, target int) error {
 			return err
 		}
 	}
-	begin := c.blocks[0].steps
+	if err := c.mend(); err != nil {
+		return err
+	}
+	begin, _ := c.span()
 	round := 1
 	for at := begin; at < target; {
-		end := min(at+round, target)
+		end := at + min(round, target-at)
 		start := time.Now()
-		c.each(func(b *block[S]) { c.stepTo(ctx, b, end) })
+		c.each(func(b *block[S]) { c.stepTo(ctx, b, end, func() bool { return ctx.Err() != nil }) })
 		if ctx.Err() != nil {
-			// Some blocks may be ahead by part of a round: level them.
-			for i := range c.blocks {
-				at = max(at, c.blocks[i].steps)
-			}
-			end = at
-			c.each(func(b *block[S]) { c.stepTo(context.Background(), b, end) })
+			c.level()
 		}
+		at, _ = c.span()
+		c.kept = max(c.kept, (at-c.cfg.Warmup)/c.cfg.Thin)
 		if c.err = c.failure(); c.err != nil {
 			return c.err
 		}
-		at = end
-		c.kept = max(c.kept, (at-c.cfg.Warmup)/c.cfg.Thin)
 		if c.cfg.Progress != nil {
 			c.cfg.Progress(at-begin, target-begin)
 		}
@@ -62,20 +92,76 @@ func (c *Runner[S]) advance(ctx context.Context, target int) error {
 	return nil
 }
 
+// span returns the smallest and the largest number of steps of a block.
+func (c *Runner[S]) span() (least, most int) {
+	least = c.blocks[0].steps
+	for i := range c.blocks {
+		least, most = min(least, c.blocks[i].steps), max(most, c.blocks[i].steps)
+	}
+	return least, most
+}
+
+// level brings blocks that are behind, by part of a round, to the step of the
+// others, if that is not much work.
+func (c *Runner[S]) level() {
+	_, end := c.span()
+	work, looks := 0, int64(0)
+	for i := range c.blocks {
+		b := &c.blocks[i]
+		if _, ok := b.kernel.(stopper[S]); !ok {
+			work += (end - b.steps) * b.chains * c.sites
+		}
+		if work > levelWork {
+			return
+		}
+	}
+	stop := func() bool { return atomic.AddInt64(&looks, 1) > levelLooks }
+	c.each(func(b *block[S]) { c.stepTo(context.Background(), b, end, stop) })
+}
+
+// mend resets the kernels of blocks that a panic left in the middle of a step.
+func (c *Runner[S]) mend() error {
+	for i := range c.blocks {
+		b := &c.blocks[i]
+		if !b.torn {
+			continue
+		}
+		if err := c.resetBlock(b); err != nil {
+			c.err = err
+			return err
+		}
+		b.torn = false
+	}
+	return nil
+}
+
 // each calls f for every block, from Config.Workers goroutines.
 func (c *Runner[S]) each(f func(*block[S])) {
 	pool.Each(c.cfg.Workers, len(c.blocks), func(i int) { f(&c.blocks[i]) })
 }
 
+// stopper kernels can stop in the middle of a step, see [Transition].
+type stopper[S any] interface {
+	StepUntil(stop func() bool, info []Info, x []S, r []Stream) (done bool)
+}
+
 // stepTo moves one block to the given number of steps, or until the context
-// ends or a chain fails.
-func (c *Runner[S]) stepTo(ctx context.Context, b *block[S], end int) {
+// ends, a chain fails or the kernel stops because stop says so.
+func (c *Runner[S]) stepTo(ctx context.Context, b *block[S], end int, stop func() bool) {
 	last := b.first + b.chains
 	x := c.x[b.first*c.sites : last*c.sites]
 	info := c.info[b.first:last]
 	streams := c.streams[b.first:last]
+	partial, _ := b.kernel.(stopper[S])
 	for b.steps < end && b.err == nil && ctx.Err() == nil {
-		b.kernel.Step(info, x, streams)
+		b.torn = true
+		if partial == nil {
+			b.kernel.Step(info, x, streams)
+		} else if !partial.StepUntil(stop, info, x, streams) {
+			b.torn = false
+			return
+		}
+		b.torn = false
 		for i := range info {
 			if err := info[i].Err; err != nil {
 				b.err = fmt.Errorf("%s: %s: chain %d, step %d: %w", c.system.Name(), c.system, b.first+i, b.steps, err)

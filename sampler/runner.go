@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 	"runtime"
 
 	"github.com/gibbsite-go/gibbsite/energy"
@@ -14,6 +15,9 @@ const (
 	defaultChains = 4    // as Stan: enough for R-hat to compare
 	defaultWarmup = 1000 // as Stan
 )
+
+// maxEntries bounds chains × sites, so that the sizes of all slices are ints.
+const maxEntries = math.MaxInt / 1024
 
 // Runner runs Markov chains: [Chains] on tokens, langevin.Chains on reals. Its
 // methods must not be called concurrently with each other.
@@ -26,8 +30,9 @@ type Runner[S energy.Site] struct {
 	streams []Stream
 	info    []Info
 	blocks  []block[S]
-	kept    int  // draws made
-	ready   bool // kernels have seen the states
+	kept    int    // draws made
+	ready   bool   // kernels have seen the states
+	busy    uint32 // 1 while a Run is under way
 	err     error
 }
 
@@ -37,6 +42,7 @@ type block[S energy.Site] struct {
 	kernel        Transition[S]
 	steps         int // warm-up included
 	stats         Stats
+	torn          bool // a panic stopped the kernel in the middle of a step
 	err           error
 }
 
@@ -45,9 +51,18 @@ type block[S energy.Site] struct {
 // observe may be nil; Init and Observe of cfg are not used. Errors: a Config
 // field or an init out of range, and those of the system.
 func NewRunner[S energy.Site](ctx context.Context, system System[S], cfg Config, init []S, observe func(chain, draw int, x []S, info *Info)) (*Runner[S], error) {
+	if check.Nil(system) {
+		return nil, fmt.Errorf("sampler: NewRunner: system = nil")
+	}
 	name, sites := system.Name(), system.Sites()
 	if err := cfg.fill(name); err != nil {
 		return nil, err
+	}
+	if sites < 1 {
+		return nil, fmt.Errorf("%s: sites = %d, want ≥ 1", name, sites)
+	}
+	if most := maxEntries / sites; cfg.Chains > most {
+		return nil, fmt.Errorf("%s: Config.Chains = %d of %d sites, want ≤ %d", name, cfg.Chains, sites, most)
 	}
 	if n := len(init); n != 0 && n != sites && n != cfg.Chains*sites {
 		return nil, fmt.Errorf("%s: len(Config.Init) = %d, want %d (one state) or %d (one per chain)", name, n, sites, cfg.Chains*sites)
@@ -121,14 +136,26 @@ func newBlocks[S energy.Site](ctx context.Context, system System[S], chains int)
 // of each; the first Run warms up before that.
 //
 // If the context ends, Run returns its error with every chain at the same step:
-// the states are valid and a later Run goes on from there. If a chain cannot go
-// on, Run returns an error that names chain and step; the chains then are stuck
-// until Reset.
+// the states are valid and a later Run goes on from there. Where bringing them
+// together would take more than some tens of milliseconds, chains stay up to one
+// round of steps apart, and the later Run begins with those behind. The number of
+// steps has no bound: math.MaxInt draws go on until the context ends.
+//
+// If a chain cannot go on, Run returns an error that names chain and step; the
+// chains then are stuck until Reset. A panic in the code of a model, method or
+// observer goes on in the goroutine of Run, whatever Workers, as an error whose
+// text has the value and the stack of where it happened and which wraps the value
+// if that is an error; a later Run goes on from the states as they are. A Run
+// while another is under way is an error.
 func (c *Runner[S]) Run(ctx context.Context, n int) error {
 	if n < 0 {
 		return fmt.Errorf("%s: Run: n = %d, want ≥ 0", c.system.Name(), n)
 	}
-	return c.advance(ctx, c.cfg.Warmup+(c.kept+n)*c.cfg.Thin)
+	if err := c.begin(ctx, "Run"); err != nil {
+		return err
+	}
+	defer c.end()
+	return c.advance(ctx, c.stepsAfter(n))
 }
 
 // Draws returns an iterator that makes n draws, as Run does, and yields the
@@ -185,22 +212,30 @@ func (c *Runner[S]) Kernels() []Transition[S] {
 
 // Reset tells the kernels that the target or the states changed. States, random
 // streams and step sizes stay; an earlier failure is forgotten, and draws that
-// some chains missed by it count as made. A state without probability is a
-// *[StartError].
+// some chains missed by it count as made. A level that the model does not have,
+// or a real that is not finite, is an error that names its site and chain, and a
+// state without probability is a *[StartError]; no Run begins before they are
+// mended.
 func (c *Runner[S]) Reset() error {
-	last := 0
-	for i := range c.blocks {
-		last = max(last, c.blocks[i].steps)
+	c.ready = false
+	if err := c.system.Check(c.x); err != nil {
+		c.err = fmt.Errorf("%s: Reset: %w", c.system.Name(), err)
+		return c.err
 	}
+	failed := c.failed()
+	_, last := c.span()
 	for i := range c.blocks {
 		b := &c.blocks[i]
-		b.steps, b.err = last, nil
+		if failed {
+			b.steps = last
+		}
+		b.err, b.torn = nil, false
 		if err := c.resetBlock(b); err != nil {
 			c.err = err
 			return err
 		}
 	}
-	c.kept = max(c.kept, (last-c.cfg.Warmup)/c.cfg.Thin)
+	c.kept = max(c.kept, c.drawsMade())
 	c.ready, c.err = true, nil
 	return nil
 }
@@ -217,6 +252,9 @@ func (c *Runner[S]) resetBlock(b *block[S]) error {
 // of the method, which have nothing tuned. States, random streams and counts
 // stay. On an error nothing changes but the error of a start, as by Reset.
 func Retarget(ctx context.Context, c *Chains, m energy.Model) error {
+	if c == nil {
+		return fmt.Errorf("sampler: Retarget: chains = nil")
+	}
 	old, ok := c.system.(*tokens)
 	if !ok {
 		return fmt.Errorf("sampler: Retarget: the chains are not those of NewChains")
@@ -253,10 +291,7 @@ func (c *Runner[S]) StepSizes() []float64 {
 
 // drawsMade returns the number of draws that every chain has made.
 func (c *Runner[S]) drawsMade() int {
-	steps := c.blocks[0].steps
-	for i := range c.blocks {
-		steps = min(steps, c.blocks[i].steps)
-	}
+	steps, _ := c.span()
 	return max(0, (steps-c.cfg.Warmup)/c.cfg.Thin)
 }
 
@@ -265,10 +300,10 @@ func (c *Runner[S]) Stats() Stats {
 	var t Stats
 	for i := range c.blocks {
 		s := &c.blocks[i].stats
-		t.Steps += s.Steps
+		t.Steps = plus(t.Steps, s.Steps)
 		t.Accept += s.Accept
 		t.Moved += s.Moved
-		t.Invalid += s.Invalid
+		t.Invalid = plus(t.Invalid, s.Invalid)
 	}
 	if t.Steps > 0 {
 		t.Accept /= float64(t.Steps)

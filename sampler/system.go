@@ -49,7 +49,7 @@ type tokens struct {
 }
 
 func newTokens(m energy.Model, method Method) (*tokens, error) {
-	if method == nil {
+	if check.Nil(method) {
 		return nil, fmt.Errorf("sampler: NewChains: method = nil")
 	}
 	sites, levels, err := check.Shape("sampler: NewChains", m, 1, BlockSize)

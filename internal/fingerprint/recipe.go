@@ -123,6 +123,9 @@ func (l *List) head(name string, v reflect.Value, depth int) string {
 func (l *List) fields(prefix string, v reflect.Value, depth int) {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
+		if f.Name == "_" {
+			continue
+		}
 		if f.Anonymous && f.Type.Kind() == reflect.Struct {
 			l.fields(prefix, v.Field(i), depth+1)
 			continue

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/normal"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/tune"
@@ -66,7 +67,7 @@ type Chains = sampler.Runner[float32]
 // New returns chains on the target, ready to run. It returns an error
 // for a nil target or a field out of range.
 func New(target energy.Scored, cfg Config) (*Chains, error) {
-	if target == nil {
+	if check.Nil(target) {
 		return nil, fmt.Errorf("langevin: NewLangevin: target = nil")
 	}
 	sites := target.Sites()
