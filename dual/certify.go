@@ -13,7 +13,7 @@ func (i *Inference[S]) Average() []float64 {
 	if i.steps == 0 {
 		return i.Lambda()
 	}
-	from := int(i.cfg.Discard * float64(i.steps))
+	from := i.from()
 	avg := make([]float64, len(i.lambda))
 	for t := from; t < i.steps; t++ {
 		lambda, _ := i.At(t)
@@ -35,7 +35,7 @@ func (i *Inference[S]) Certificate() *Certificate {
 	if i.steps == 0 {
 		return nil
 	}
-	from := int(i.cfg.Discard * float64(i.steps))
+	from := i.from()
 	return newCertificate(i.Average(), i.steps-from, i.batch.States, func(t int) []float64 {
 		_, mean := i.At(from + t)
 		return mean

@@ -48,7 +48,7 @@ func (i *Inference[S]) Save(w io.Writer) error {
 	body = wire.AppendFloat64s(body, []float64{i.streak.margin})
 	body = wire.AppendFloat64s(body, i.lambda)
 	body = append(body, state...)
-	body = wire.AppendFloat64s(body, i.history)
+	body = wire.AppendFloat64s(body, i.history[len(i.history)-2*len(i.lambda)*(i.steps-i.first()):])
 	if err := wire.Write(w, magic, settings.Append(nil)); err != nil {
 		return fmt.Errorf("dual: Save: %w", err)
 	}
@@ -149,10 +149,10 @@ func (i *Inference[S]) restored(body []byte, sum uint64) (*Inference[S], error) 
 		return nil, err
 	}
 	rest = rest[size:]
-	if len(rest)%(16*n) != 0 || len(rest)/(16*n) != next.steps {
-		return nil, fmt.Errorf("the trajectory has %d bytes, want %d steps of %d", len(rest), next.steps, 16*n)
+	if kept := next.steps - next.first(); len(rest)%(16*n) != 0 || len(rest)/(16*n) != kept {
+		return nil, fmt.Errorf("the trajectory has %d bytes, want %d steps of %d", len(rest), kept, 16*n)
 	}
-	next.history = make([]float64, 2*n*next.steps)
+	next.history = make([]float64, len(rest)/8)
 	_, err = wire.ReadFloat64s(rest, next.history)
 	return &next, err
 }

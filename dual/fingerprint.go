@@ -19,6 +19,7 @@ func (i *Inference[S]) fingerprint() *fingerprint.List {
 	l.Add("Config.Inner", i.cfg.Inner)
 	l.Add("Config.Max", i.cfg.Max)
 	l.Add("Config.Discard", i.cfg.Discard)
+	l.Add("Config.Keep", i.cfg.Keep)
 	l.Add("Config.Diverge", i.cfg.Diverge)
 	l.Add("β of the target", i.target.Beta())
 	l.Add("violations of test states", i.probe())

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/multiplier"
 )
 
@@ -20,6 +22,10 @@ type Config struct {
 	// Discard is the part of the trajectory, from its start, that averages
 	// leave out: 0 means ¼, −1 none.
 	Discard float64
+
+	// Keep bounds the trajectory to its newest steps, at most twice so many in
+	// memory: averages are over those that are left. 0 means all.
+	Keep int
 
 	// Diverge is the sum of the multipliers from which on a run in which no
 	// sample met the constraints is given up although infeasibility could not
@@ -43,7 +49,7 @@ const (
 //
 // A run is a function of the configuration and of the primal; the number of
 // workers plays no part. It keeps its trajectory, 16 bytes per step and
-// multiplier. Methods must not be called concurrently with each other.
+// multiplier, or the part of it that Config.Keep says. Methods must not be called concurrently with each other.
 type Inference[S energy.Site] struct {
 	cfg     Config
 	target  Target[S]
@@ -54,7 +60,8 @@ type Inference[S energy.Site] struct {
 	open    bool      // the step in progress has set λ
 	due     int       // draws that the primal must have made at its end
 	steps   int
-	history []float64 // per step: λ, then ḡ
+	history []float64 // per step, the newest last: λ, then ḡ
+	busy    uint32    // 1 while a Run is under way
 	streak  streak
 
 	batch Batch
@@ -66,7 +73,7 @@ type Inference[S energy.Site] struct {
 //
 // Errors: a nil argument, a field out of range, a rule that refuses.
 func NewInference[S energy.Site](t Target[S], p Primal[S], cfg Config) (*Inference[S], error) {
-	if t == nil || p == nil {
+	if check.Nil(t) || check.Nil(p) {
 		return nil, fmt.Errorf("dual: NewInference: target or primal is nil")
 	}
 	n, sites := t.Len(), t.Sites()
@@ -95,6 +102,9 @@ func (c *Config) fill(n int) error {
 	if c.Inner < 0 {
 		return fmt.Errorf("dual: Config.Inner = %d, want ≥ 0", c.Inner)
 	}
+	if c.Keep < 0 {
+		return fmt.Errorf("dual: Config.Keep = %d, want ≥ 0", c.Keep)
+	}
 	var err error
 	if c.Start, c.Max, err = multiplier.Range("dual: Config", n, c.Start, c.Max); err != nil {
 		return err
@@ -120,7 +130,7 @@ func (c *Config) fill(n int) error {
 	return nil
 }
 
-// Run makes n dual steps.
+// Run makes n dual steps; math.MaxInt of them go on until the context ends.
 //
 // If the context ends, it returns that error; a later Run goes on with the step
 // that was interrupted. Constraints that no law can meet end it with a
@@ -130,9 +140,12 @@ func (i *Inference[S]) Run(ctx context.Context, n int) error {
 	if n < 0 {
 		return fmt.Errorf("dual: Run: n = %d, want ≥ 0", n)
 	}
-	i.history = slices.Grow(i.history, n*2*len(i.lambda))
+	if err := i.begin("Run"); err != nil {
+		return err
+	}
+	defer i.end()
 	for range n {
-		if err := i.Step(ctx); err != nil {
+		if err := i.step(ctx); err != nil {
 			return err
 		}
 	}
@@ -141,6 +154,27 @@ func (i *Inference[S]) Run(ctx context.Context, n int) error {
 
 // Step makes one dual step; see Run.
 func (i *Inference[S]) Step(ctx context.Context) error {
+	if err := i.begin("Step"); err != nil {
+		return err
+	}
+	defer i.end()
+	return i.step(ctx)
+}
+
+// begin marks a run as under way; end unmarks it.
+func (i *Inference[S]) begin(caller string) error {
+	if !atomic.CompareAndSwapUint32(&i.busy, 0, 1) {
+		return fmt.Errorf("dual: %s: another Run or Step of this loop is under way, want one at a time", caller)
+	}
+	return nil
+}
+
+func (i *Inference[S]) end() { atomic.StoreUint32(&i.busy, 0) }
+
+func (i *Inference[S]) step(ctx context.Context) error {
+	if ctx == nil {
+		return fmt.Errorf("dual: Run: ctx = nil")
+	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -153,11 +187,12 @@ func (i *Inference[S]) Step(ctx context.Context) error {
 	i.history = append(append(i.history, i.lambda...), i.batch.Mean...)
 	i.batch.Step, i.batch.Beta = i.steps, i.target.Beta()
 	if err := i.updater.Update(i.lambda, &i.batch); err != nil {
-		i.history = i.history[:i.steps*2*len(i.lambda)]
+		i.history = i.history[:len(i.history)-2*len(i.lambda)]
 		return fmt.Errorf("dual: step %d: %w", i.steps, err)
 	}
 	i.open = false
 	i.steps++
+	i.forget()
 	lambda, mean := i.At(i.steps - 1)
 	if i.cfg.Observe != nil {
 		i.cfg.Observe(i.steps-1, lambda, mean)
@@ -206,14 +241,39 @@ func (i *Inference[S]) Len() int { return i.steps }
 // Lambda returns a copy of the multipliers of the next step.
 func (i *Inference[S]) Lambda() []float64 { return slices.Clone(i.lambda) }
 
+// forget drops what Config.Keep does not keep, once that is half of the memory.
+func (i *Inference[S]) forget() {
+	if most := i.cfg.Keep; most > 0 && len(i.history)/(2*len(i.lambda)) >= 2*max(most, forgetLeast) {
+		// A fresh slice: what At has returned stays as it is.
+		i.history = slices.Clone(i.history[len(i.history)-most*2*len(i.lambda):])
+	}
+}
+
+// forgetLeast makes forgetting rare where little is kept.
+const forgetLeast = 64
+
+// first returns the oldest step of the trajectory that is left.
+func (i *Inference[S]) first() int {
+	if i.cfg.Keep == 0 {
+		return 0
+	}
+	return max(0, i.steps-i.cfg.Keep)
+}
+
+// from returns the first step that averages take in.
+func (i *Inference[S]) from() int {
+	return max(int(i.cfg.Discard*float64(i.steps)), i.first())
+}
+
 // At returns the multipliers of step t and the mean violation of the batch
 // drawn with them. The slices are the loop's own and must not be modified. It
-// panics unless 0 ≤ t < Len().
+// panics unless 0 ≤ t < Len(), and Len() − Config.Keep ≤ t if that is set.
 func (i *Inference[S]) At(t int) (lambda, mean []float64) {
-	if t < 0 || t >= i.steps {
-		panic(fmt.Sprintf("dual: step = %d, want 0 ≤ step < %d", t, i.steps))
+	if t < i.first() || t >= i.steps {
+		panic(fmt.Sprintf("dual: step = %d, want %d ≤ step < %d", t, i.first(), i.steps))
 	}
 	n := len(i.lambda)
+	t -= i.steps - len(i.history)/(2*n)
 	row := i.history[2*n*t : 2*n*(t+1)]
 	return row[:n:n], row[n:]
 }

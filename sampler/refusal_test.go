@@ -215,6 +215,7 @@ func pairs(t *testing.T) []pair {
 	p = each(p, "Config.Inner", func(v int) maker { return loop(func(c *dual.Config) { c.Inner = v }) }, 1, 2, 3)
 	p = each(p, "Config.Max", func(v float64) maker { return loop(func(c *dual.Config) { c.Max = v }) }, 0, 5, 6)
 	p = each(p, "Config.Discard", func(v float64) maker { return loop(func(c *dual.Config) { c.Discard = v }) }, 0, 0.5, -1)
+	p = each(p, "Config.Keep", func(v int) maker { return loop(func(c *dual.Config) { c.Keep = v }) }, 0, 1, 2)
 	p = each(p, "Config.Diverge", func(v float64) maker { return loop(func(c *dual.Config) { c.Diverge = v }) }, 0, 1e5, 1e6)
 	p = each(p, "states", func(v int) maker { return ascent(ising, few, 1, v, dual.Config{}) }, 2, 4, 5)
 	p = each(p, "β of the target", func(v float64) maker { return ascent(ising, few, v, 4, dual.Config{}) }, 1, 0.9, 0.8)

@@ -133,7 +133,11 @@ func (t *Trace) KeepStates() *Trace {
 	return t
 }
 
-// Reserve makes room for further draws per chain, so that Observe does not
+// mostReserved bounds the entries that Reserve makes room for ahead, 256 MB a
+// chain; the rest grows as it fills.
+const mostReserved = 1 << 25
+
+// Reserve makes room for further draws per chain, up to 256 MB of them, so that Observe does not
 // allocate until they are exhausted; room for states is made once the first
 // one has been seen. In streaming mode it does nothing.
 func (t *Trace) Reserve(draws int) {
@@ -142,9 +146,9 @@ func (t *Trace) Reserve(draws int) {
 	}
 	for c := range t.records {
 		r := &t.records[c]
-		r.rows = slices.Grow(r.rows, draws*t.columns())
-		if t.keepStates {
-			r.states = slices.Grow(r.states, draws*r.sites)
+		r.rows = slices.Grow(r.rows, min(draws, mostReserved/t.columns())*t.columns())
+		if t.keepStates && r.sites > 0 {
+			r.states = slices.Grow(r.states, min(draws, mostReserved/r.sites)*r.sites)
 		}
 	}
 }
