@@ -1,7 +1,7 @@
 // Package gibbsite is the root of a library that draws samples from discrete
 // distributions, under constraints, and proves that it does.
 //
-// It holds no code of its own. Start with these:
+// Its only code is [SIMD]. Start with these:
 //
 //   - energy: what to sample from. Ising and Potts models, quadratic energies,
 //     restricted Boltzmann machines, Markov chains, or a closure.
