@@ -17,7 +17,7 @@ const (
 )
 
 // maxEntries bounds chains × sites, so that the sizes of all slices are ints.
-const maxEntries = math.MaxInt / 1024
+const maxEntries = min(math.MaxInt/16, 1<<40)
 
 // Runner runs Markov chains: [Chains] on tokens, langevin.Chains on reals. Its
 // methods must not be called concurrently with each other.
