@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"math"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/gibbsite-go/gibbsite/dual"
@@ -66,4 +68,27 @@ func TestOneRunAtATime(t *testing.T) {
 	require.NoError(t, inf.Run(ctx, 3))
 	require.NoError(t, inf.Step(ctx))
 	assert.Equal(t, 4, inf.Len())
+}
+
+// A loop resumes from its file, or from the generation before if that is damaged.
+func TestFiles(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "run")
+	whole := loop(t, ring(t, 1), 1, 1, dual.Config{})
+	require.NoError(t, whole.Run(ctx, 20))
+	part := loop(t, ring(t, 1), 1, 1, dual.Config{})
+	for range 2 {
+		require.NoError(t, part.Run(ctx, 5))
+		require.NoError(t, part.SaveFile(path))
+	}
+	for _, n := range []int{10, 5} {
+		next := loop(t, ring(t, 1), 1, 1, dual.Config{})
+		require.NoError(t, next.LoadFile(path))
+		require.Equal(t, n, next.Len())
+		require.NoError(t, next.Run(ctx, 20-n))
+		assert.Equal(t, whole.Lambda(), next.Lambda())
+		require.NoError(t, os.WriteFile(path, []byte("damaged"), 0o600))
+	}
+	assert.ErrorContains(t, loop(t, ring(t, 1), 1, 1, dual.Config{Inner: 2}).LoadFile(path+".old"), "Config.Inner")
+	assert.Error(t, part.SaveFile(filepath.Join(path, "no")))
+	assert.ErrorIs(t, part.LoadFile(path+".none"), os.ErrNotExist)
 }

@@ -26,6 +26,15 @@ type Config struct {
 	// Observe, if not nil, is told of every draw.
 	Observe Observer
 
+	// Checkpoint, if it has a Path, saves the chains there as SaveFile does: at
+	// the end of every Run, also of one that its context ends, and within it
+	// each time that Every more draws have been made (0: at the end only). A
+	// failure to save ends the Run.
+	Checkpoint struct {
+		Path  string
+		Every int
+	}
+
 	// Progress, if not nil, is called from the goroutine of Run with the number
 	// of steps done and the total of this Run, warm-up included, every few
 	// milliseconds at most.

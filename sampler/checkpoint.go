@@ -100,6 +100,7 @@ func (c *Runner[S]) Load(r io.Reader) error {
 	}
 	c.x, c.streams, c.info, c.blocks = n.x, n.streams, n.info, n.blocks
 	c.kept = c.drawsMade()
+	c.filed = c.kept
 	c.ready, c.err = true, nil
 	return nil
 }

@@ -81,6 +81,9 @@ func (c *Runner[S]) advance(ctx context.Context, target int) error {
 		if c.err = ctx.Err(); c.err != nil && at < target {
 			return c.err
 		}
+		if c.err = c.keep(); c.err != nil {
+			return c.err
+		}
 		switch took := time.Since(start); {
 		case took < roundTime/2:
 			round = min(2*round, maxRound)

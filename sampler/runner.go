@@ -2,6 +2,7 @@ package sampler
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -31,6 +32,7 @@ type Runner[S energy.Site] struct {
 	info    []Info
 	blocks  []block[S]
 	kept    int    // draws made
+	filed   int    // of these, those that the last checkpoint file has
 	ready   bool   // kernels have seen the states
 	busy    uint32 // 1 while a Run is under way
 	err     error
@@ -102,6 +104,8 @@ func (cfg *Config) fill(name string) error {
 		return bad("Thin", cfg.Thin, 0)
 	case cfg.Workers < 0:
 		return bad("Workers", cfg.Workers, 0)
+	case cfg.Checkpoint.Every < 0:
+		return bad("Checkpoint.Every", cfg.Checkpoint.Every, 0)
 	}
 	if cfg.Chains == 0 {
 		cfg.Chains = defaultChains
@@ -155,7 +159,14 @@ func (c *Runner[S]) Run(ctx context.Context, n int) error {
 		return err
 	}
 	defer c.end()
-	return c.advance(ctx, c.stepsAfter(n))
+	err := c.advance(ctx, c.stepsAfter(n))
+	if err == nil || ctx.Err() != nil && !c.failed() && c.ready {
+		if file := c.keepNow(); file != nil {
+			err = errors.Join(err, file)
+			c.err = err
+		}
+	}
+	return err
 }
 
 // Draws returns an iterator that makes n draws, as Run does, and yields the
@@ -165,11 +176,26 @@ func (c *Runner[S]) Run(ctx context.Context, n int) error {
 func (c *Runner[S]) Draws(ctx context.Context, n int) iter.Seq[[]S] {
 	return func(yield func([]S) bool) {
 		for range n {
-			if c.Run(ctx, 1) != nil || !yield(c.x) {
-				return
+			if c.draw(ctx) != nil || !yield(c.x) {
+				break
+			}
+		}
+		if c.ready && !c.failed() {
+			if file := c.keepNow(); file != nil {
+				c.err = errors.Join(c.err, file)
 			}
 		}
 	}
+}
+
+// draw is Run of one draw without a checkpoint at its end.
+func (c *Runner[S]) draw(ctx context.Context) error {
+	if err := c.begin(ctx, "Draws"); err != nil {
+		c.err = err
+		return err
+	}
+	defer c.end()
+	return c.advance(ctx, c.stepsAfter(1))
 }
 
 // Err returns the error of the last Run or Draws, nil if it ran to its end.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -154,6 +155,9 @@ func TestReadRefuses(t *testing.T) {
 		"shape [2]: data end after 0 of 2 elements: unexpected": file(1, dict("<f4", "False", "(2,)")),
 	} {
 		_, _, err := Read[float32](bytes.NewReader(in))
+		if strconv.IntSize == 32 && strings.Contains(fmt.Sprint(err), "is out of range") {
+			continue // a dimension that is no int of 32 bits
+		}
 		assert.ErrorContains(t, err, want)
 	}
 	_, _, err := Read[int32](bytes.NewReader(file(1, dict("<f8", "False", "(1,)"))))

@@ -44,6 +44,12 @@ type Config struct {
 	// Observe, if not nil, is told of every draw.
 	Observe sampler.RealObserver
 
+	// Checkpoint is as in [sampler.Config].
+	Checkpoint struct {
+		Path  string
+		Every int
+	}
+
 	// Progress, if not nil, is called as [sampler.Config.Progress] is.
 	Progress func(done, total int)
 }
@@ -80,7 +86,7 @@ func New(target energy.Scored, cfg Config) (*Chains, error) {
 	}
 	s := &system{target: target, sites: sites, tuned: tuned, step: cfg.StepSize, goal: cfg.Target, unadjusted: cfg.Unadjusted, project: cfg.Project}
 	return sampler.NewRunner(context.Background(), sampler.System[float32](s), sampler.Config{
-		Chains: cfg.Chains, Seed: cfg.Seed, Warmup: cfg.Warmup, Thin: cfg.Thin, Workers: cfg.Workers, Progress: cfg.Progress,
+		Chains: cfg.Chains, Seed: cfg.Seed, Warmup: cfg.Warmup, Thin: cfg.Thin, Workers: cfg.Workers, Progress: cfg.Progress, Checkpoint: cfg.Checkpoint,
 	}, cfg.Init, cfg.Observe)
 }
 
