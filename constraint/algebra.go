@@ -2,7 +2,7 @@ package constraint
 
 import "github.com/gibbsite-go/gibbsite/internal/automata"
 
-// union is the lazy product of two automata that survives the death of one.
+// union is the lazy product of two automata, dead only when both are.
 // Its state is (p+1)·(States(b)+1) + (q+1), 0 standing for dead.
 type union struct {
 	a, b Automaton
@@ -59,15 +59,21 @@ func (u *union) Classes(levels int) (of []int32, n int) {
 // state s+1 is state s of a.
 type complement struct{ a Automaton }
 
+// complemented languages know what is not in them.
+type complemented interface{ Complement() Automaton }
+
 // Complement returns the language of the sequences that a does not accept. The
 // complement of a [Lexicon] is novelty: everything that is not in it. It
-// follows a lexicon that grows.
+// follows a lexicon that grows. A language with a method Complement() Automaton,
+// as the complement of a language has it, is asked for it.
 func Complement(a Automaton) Automaton {
-	if c, ok := a.(complement); ok {
-		return c.a
+	if c, ok := a.(complemented); ok {
+		return c.Complement()
 	}
 	return complement{a}
 }
+
+func (c complement) Complement() Automaton { return c.a }
 
 func (c complement) States() int { return c.a.States() + 1 }
 func (c complement) Start() int  { return c.a.Start() + 1 }

@@ -19,7 +19,9 @@ func (Any) Accepting(int) bool { return true }
 // Classes puts all tokens into one class.
 func (Any) Classes(levels int) ([]int32, int) { return make([]int32, levels), min(levels, 1) }
 
-// isAny reports whether a is Any by value or by pointer.
+// isAny reports whether a is Any by value or by pointer. A type that embeds Any
+// does so to change a part of it, and is a language of its own: no interface
+// could tell, and to drop it would be to drop a constraint.
 func isAny(a Automaton) bool {
 	switch a.(type) {
 	case Any, *Any:

@@ -33,7 +33,7 @@ type Automaton interface {
 
 // Classed automata know which tokens they cannot tell apart: a vocabulary of
 // 32768 tokens often has a few dozen classes. Every automaton of this package
-// that has more to say than one class for each token is Classed.
+// with fewer classes than tokens is Classed.
 type Classed interface {
 	Automaton
 
@@ -46,7 +46,7 @@ type Classed interface {
 
 // Tabled automata have a dense table over their classes, with 0 as the start
 // state. [Compile] reads it instead of exploring the automaton, so that a
-// compiler of one's own ends with a table and leaves the rest to Compile.
+// compiler of your own ends with a table and leaves the rest to Compile.
 type Tabled interface {
 	Classed
 

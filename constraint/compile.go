@@ -6,10 +6,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/automata"
 )
 
+// compiled languages hold their minimal automaton, nil for none.
+type compiled interface{ Minimal() *DFA }
+
 // Compile explores the automaton a over tokens 0…levels−1 and returns the
 // minimal [DFA] of its language, in O(Q·K) calls of Next for Q reachable
 // states and K token classes, and O(Q·K·log Q) for minimisation. The table of a
-// [Tabled] automaton with the same levels is read as it is.
+// [Tabled] automaton with the same levels is read as it is, and a
+// language with a method Minimal() *DFA, as a DFA and what embeds one have it, is
+// asked for that instead, whatever the limits are.
 //
 // The error wraps [ErrInfeasible] if the language is empty, is a [*LimitError]
 // if a limit is hit, or is the cause of the context.
@@ -17,8 +22,10 @@ func Compile(ctx context.Context, a Automaton, levels int, limits Limits) (*DFA,
 	if levels < 1 {
 		return nil, &ArgumentError{"Compile", "levels", levels, "≥ 1"}
 	}
-	if d, ok := a.(*DFA); ok && d.Levels() == levels {
-		return d, nil
+	if c, ok := a.(compiled); ok {
+		if d := c.Minimal(); d != nil && d.Levels() == levels {
+			return d, nil
+		}
 	}
 	check := func(states, entries int) error { return limits.Check("Compile", states, entries, 0) }
 	if t, ok := a.(Tabled); ok && t.Levels() == levels {

@@ -1,6 +1,6 @@
 package constraint
 
-// contains remembers beside the suffix which words have occurred:
+// contains remembers the suffix and which words have occurred:
 // state = node·2^count + set.
 type contains struct {
 	*matcher

@@ -9,6 +9,9 @@ import "github.com/gibbsite-go/gibbsite/internal/automata"
 // equal.
 type DFA struct{ table automata.Table }
 
+// Minimal returns d itself, which is what [Compile] looks for.
+func (d *DFA) Minimal() *DFA { return d }
+
 // States returns the number of states.
 func (d *DFA) States() int { return d.table.States() }
 

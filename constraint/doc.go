@@ -1,11 +1,11 @@
 // Package constraint says which sequences are allowed. It owns languages, sets
-// and linear rows, their algebra and their compilation; probabilities are none
-// of its business.
+// and linear rows, their algebra and their compilation; it knows nothing
+// about probabilities.
 //
 // Most callers want a [Language]: a set of token sequences that a deterministic
 // finite [Automaton] decides. Projections and constrained kernels run a dynamic
-// program over (site, automaton state), so that whatever is a language here can
-// be projected onto, maximised over, sampled from and counted there, exactly.
+// program over (site, automaton state), so that every language here can be
+// projected onto, maximised over, sampled from and counted, exactly.
 // Package constraint/text compiles languages over the text of tokens. [Compile]
 // turns any language into the smallest table for it.
 //
@@ -15,8 +15,8 @@
 //
 // A consumer asks a language what else it knows through small interfaces, never
 // for its type, so that a value, a pointer and a type that embeds it mean the
-// same: [Classed], [Tabled], [Masked], [Counting]. One that asks for none of
-// them is slower but not wrong.
+// same: [Classed], [Tabled], [Masked], [Product], [Counting]. One that asks for
+// none of them is slower but not wrong.
 //
 // Determinisation can explode: (a|b)*a(a|b){40} needs 2⁴¹ states. Everything
 // that determinises takes a context and [Limits], whose zero value is the

@@ -15,7 +15,7 @@ type testingT interface {
 }
 
 // requireLanguage compares an automaton with a predicate on every sequence of
-// at most length tokens, then its compiled form, then the laws that both obey.
+// at most length tokens, then its compiled form, then the properties that both have.
 func requireLanguage(t testingT, a Automaton, levels, length int, want func(x []int32) bool) {
 	t.Helper()
 	exact.Accepts(t, a, levels, length, want)

@@ -15,6 +15,7 @@ type LimitError struct {
 	Value, Bound int    // Value > Bound; Value is the first count seen to be so
 }
 
+// Error names what grew, by how much, and its bound.
 func (e *LimitError) Error() string {
 	return fmt.Sprintf("constraint: %s = %d, want ≤ %d", e.What, e.Value, e.Bound)
 }
@@ -22,10 +23,11 @@ func (e *LimitError) Error() string {
 // ArgumentError says that an argument is out of its range.
 type ArgumentError struct {
 	Func, Arg string // "NewMask", "levels"
-	Value     any
+	Value     any    // what it was
 	Want      string // "≥ 1"
 }
 
+// Error names the function, the argument, its value and what would be right.
 func (e *ArgumentError) Error() string {
 	return fmt.Sprintf("constraint: %s: %s = %v, want %s", e.Func, e.Arg, e.Value, e.Want)
 }

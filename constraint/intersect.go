@@ -17,13 +17,23 @@ type Intersection struct {
 	mask   *Mask
 }
 
+// Product languages are intersections that know their parts, as an
+// [Intersection] does. [Intersect] takes the parts instead of them.
+type Product interface {
+	Automaton
+
+	// Parts returns the languages whose intersection this is. The slice must
+	// not be modified.
+	Parts() []Automaton
+}
+
 // Intersect returns the language of the sequences that every part accepts; all
 // sequences if there is no part. Products of products are flattened, and masks
-// are carried beside the rest (see [Split]). The error is a [*LimitError] if
+// are kept apart from the rest (see [Split]). The error is a [*LimitError] if
 // the numbers of states multiply beyond 2⁶² (2³⁰ where int has 32 bits);
 // [Compile] a part then.
 func Intersect(parts ...Automaton) (*Intersection, error) {
-	p, err := product(flatten(parts))
+	p, err := product(flatten(nil, parts...))
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +42,7 @@ func Intersect(parts ...Automaton) (*Intersection, error) {
 		r, m := Split(a)
 		p.mask = p.mask.and(m)
 		if !isAny(r) {
-			rest = append(rest, r)
+			rest = flatten(rest, r)
 		}
 	}
 	switch {
@@ -65,11 +75,11 @@ func product(parts []Automaton) (*Intersection, error) {
 	return p, nil
 }
 
-func flatten(parts []Automaton) []Automaton {
-	var flat []Automaton
+// flatten appends parts to flat, a product by its parts.
+func flatten(flat []Automaton, parts ...Automaton) []Automaton {
 	for _, a := range parts {
-		if p, ok := a.(*Intersection); ok {
-			flat = append(flat, p.parts...)
+		if p, ok := a.(Product); ok {
+			flat = append(flat, p.Parts()...)
 		} else {
 			flat = append(flat, a)
 		}

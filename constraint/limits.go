@@ -20,8 +20,7 @@ const (
 	defaultBytes  = 1 << 29
 
 	// bytesPerEntry counts nine int32: two of tables, four of the list of
-	// transitions and three of their partition (see
-	// internal/automata).
+	// transitions and three of their partition (see internal/automata).
 	bytesPerEntry = 36
 )
 

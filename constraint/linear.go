@@ -85,7 +85,8 @@ func (l Linear) Validate(n int) error {
 // Len returns the number of rows.
 func (l Linear) Len() int { return len(l.A) }
 
-// Value stores g = A·v − B.
+// Value stores g = A·v − B. It panics unless len(g) = Len(), and if an index lies
+// outside v: see [Linear.Validate].
 func (l Linear) Value(g []float64, v []float32) {
 	l.checkLen("g", len(g), len(l.A))
 	for j, r := range l.A {
@@ -97,7 +98,8 @@ func (l Linear) Value(g []float64, v []float32) {
 	}
 }
 
-// Pull adds Aᵀ·w to dst; v is not read, but must have the length of dst.
+// Pull adds the vector–Jacobian product Aᵀ·w to dst; v is not read, but must
+// have the length of dst.
 func (l Linear) Pull(dst, v []float32, w []float64) {
 	l.checkLen("dst", len(dst), len(v))
 	l.checkLen("w", len(w), len(l.A))

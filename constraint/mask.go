@@ -20,7 +20,7 @@ type Mask struct {
 	bits          []uint64 // bit l of row i: level l is allowed at site i
 }
 
-// Masked languages carry a mask beside the rest of them: [Mask] and
+// Masked languages know a mask apart from the rest of them: [Mask] and
 // [Intersection] are Masked.
 //
 // A mask is an automaton like any other: its state is the site. A consumer that

@@ -6,9 +6,10 @@ import "fmt"
 //
 //	g(v) = F(v) − Threshold ≤ 0,
 //
-// with its gradient on probability rows or reals, and, where the function that
-// judges is not smooth, a decision of its own on tokens. It is used as a
-// literal. The functions are called from several goroutines at once.
+// with its gradient on one sample (see [Smooth] for the shape of v), and, where
+// the function that judges is not smooth, a decision of its own on tokens. It
+// is used as a literal. The functions are called from several goroutines at
+// once.
 type Score struct {
 	// F evaluates the score of one sample. NaN means that it failed.
 	F func(v []float32) float64
@@ -16,10 +17,11 @@ type Score struct {
 	// Gradient adds weight·∂F/∂v at v to dst.
 	Gradient func(dst, v []float32, weight float64)
 
+	// Threshold is the largest score that is feasible, in units of the score.
 	Threshold float64
 
 	// Decide evaluates the score that judges a token sequence; F is then a
-	// surrogate that only leads the way. It is needed for Violation only.
+	// surrogate that only guides a search. It is needed for Violation only.
 	Decide func(x []int32) float64
 }
 
@@ -54,7 +56,7 @@ func (s Score) Value(g []float64, v []float32) {
 	g[0] = s.F(v) - s.Threshold
 }
 
-// Pull adds w[0]·∂F/∂v to dst.
+// Pull adds the vector–Jacobian product w[0]·∂F/∂v to dst.
 func (s Score) Pull(dst, v []float32, w []float64) {
 	if len(dst) != len(v) {
 		panic(fmt.Sprintf("constraint: len(dst) = %d, want %d", len(dst), len(v)))

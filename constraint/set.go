@@ -24,9 +24,10 @@ type Smooth interface {
 	// Value stores g[j] = g_j(v). It panics unless len(g) = Len().
 	Value(g []float64, v []float32)
 
-	// Pull adds the derivative of Σ_j w_j·g_j at v to dst:
-	// dst[i] += Σ_j w_j·∂g_j/∂v_i. It panics unless len(dst) = len(v) and
-	// len(w) = Len().
+	// Pull adds the vector–Jacobian product wᵀ·∂g/∂v at v, which is the
+	// gradient of Σ_j w_j·g_j, to dst: dst[i] += Σ_j w_j·∂g_j/∂v_i.
+	// Reverse-mode differentiation calls it the pullback of w. It panics unless
+	// len(dst) = len(v) and len(w) = Len().
 	Pull(dst, v []float32, w []float64)
 }
 

@@ -71,7 +71,8 @@ func (s Slabs) Validate(n int) error {
 // Len returns the number of rows.
 func (s Slabs) Len() int { return len(s.A) }
 
-// Value stores the larger violation of each row.
+// Value stores the larger violation of each row, accumulated as in [Linear]. It
+// panics unless len(g) = Len(), and if an index lies outside v.
 func (s Slabs) Value(g []float64, v []float32) {
 	check.Len("constraint", "g", len(g), len(s.A))
 	for j, r := range s.A {
@@ -80,7 +81,8 @@ func (s Slabs) Value(g []float64, v []float32) {
 	}
 }
 
-// Pull adds Σ_j w_j·(±a_j) to dst, with the sign of the larger violation.
+// Pull adds the vector–Jacobian product Σ_j w_j·(±a_j) to dst, with the sign of
+// the larger violation.
 func (s Slabs) Pull(dst, v []float32, w []float64) {
 	check.Len("constraint", "dst", len(dst), len(v))
 	check.Len("constraint", "w", len(w), len(s.A))

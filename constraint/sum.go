@@ -11,8 +11,8 @@ import (
 //	lower ≤ Σ_i w_i(x_i) ≤ upper,
 //
 // with integer weights. It is a language and a [Set]. [NewSum] is for sequences
-// of any length, [NewSiteSum] for a fixed number of sites, whose remainder then
-// says which partial sums are still good; weights of both signs want the latter.
+// of any length. [NewSiteSum] is for a fixed number of sites: it knows what the
+// remaining sites can add, so use it for weights of both signs.
 type Sum struct {
 	weights
 	lower, upper int

@@ -51,7 +51,7 @@ func newMatcher(name string, words [][]int32, until bool) (*matcher, error) {
 			return nil, &LimitError{name + ": table entries", nodes * w.classes, maxEntries}
 		}
 	}
-	w.plant(words, nodes)
+	w.buildTrie(words, nodes)
 	w.link()
 	return w, nil
 }
@@ -59,12 +59,12 @@ func newMatcher(name string, words [][]int32, until bool) (*matcher, error) {
 // maxEntries bounds the table, to 256 MiB.
 const maxEntries = 1 << 26
 
-// maxToken bounds the tokens of words, for which a table by token exists. No
-// vocabulary comes near it.
+// maxToken bounds the tokens of words, for which a table by token exists. It is
+// far above every vocabulary.
 const maxToken = 1 << 24
 
-// plant builds the trie of the words; missing edges are −1.
-func (w *matcher) plant(words [][]int32, nodes int) {
+// buildTrie builds the trie of the words; missing edges are −1.
+func (w *matcher) buildTrie(words [][]int32, nodes int) {
 	w.next = make([]int32, 0, nodes*w.classes)
 	node := func() int32 {
 		for range w.classes {

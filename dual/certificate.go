@@ -54,10 +54,11 @@ func (c *Certificate) Holds(tol float64) bool {
 	return true
 }
 
-// Gap returns −Σ_j λ̄_j E[g_j] and its standard error, an upper bound that takes
-// the slacks' errors for fully correlated. For a frozen certificate and feasible
-// means it bounds how far the law at λ̄ is above the optimum of the constrained
-// problem: its objective is D(λ̄) + Gap, and D(λ̄) is below the optimum.
+// Gap returns −Σ_j λ̄_j E[g_j] and its standard error, an upper bound that
+// takes the slacks' errors for fully correlated. For a frozen certificate and
+// feasible means it bounds how far the distribution at λ̄ is above the optimum
+// of the constrained problem: its objective is D(λ̄) + Gap, and D(λ̄) is below
+// the optimum.
 func (c *Certificate) Gap() (gap, se float64) {
 	for j, v := range c.Slack {
 		gap -= v
@@ -101,20 +102,20 @@ func newCertificate(lambda []float64, n, states int, mean func(t int) []float64)
 }
 
 // Judge returns the certificate of independent samples x, states × sites, drawn
-// at the multipliers lambda or on the way to them: what a diffusion returns. The
-// law is anything with violations: a [Target], or what predicts the samples of a
-// diffusion. Standard errors
-// are those of independent draws; samples that shared multipliers while they
-// were drawn have means that vary less than that.
+// at the multipliers lambda or on the way to them: what a diffusion returns.
+// The target is anything with violations: a [Target], or what predicts the
+// samples of a diffusion. Standard errors are those of independent draws;
+// samples that shared multipliers while they were drawn have means that vary
+// less than that.
 //
 // It returns an error unless there are two samples, whole ones, and one finite
 // multiplier ≥ 0 per inequality.
-func Judge[S energy.Site](law interface {
+func Judge[S energy.Site](target interface {
 	Len() int
 	Sites() int
 	Violation(g []float64, x []S)
 }, lambda []float64, x []S) (*Certificate, error) {
-	m, sites := law.Len(), law.Sites()
+	m, sites := target.Len(), target.Sites()
 	n := len(x) / sites
 	if n < 2 || len(x)%sites != 0 {
 		return nil, fmt.Errorf("dual: Judge: len(x) = %d, want a multiple of %d, ≥ 2 states", len(x), sites)
@@ -126,7 +127,7 @@ func Judge[S energy.Site](law interface {
 		return nil, err
 	}
 	g := make([]float64, n*m)
-	law.Violation(g, x)
+	target.Violation(g, x)
 	b := Batch{States: n, Mean: make([]float64, m), Cov: make([]float64, m*m)}
 	if err := b.Measure(g); err != nil {
 		return nil, fmt.Errorf("dual: Judge: %w", err)

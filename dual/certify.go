@@ -89,7 +89,7 @@ func (i *Inference[S]) dualValue(ctx context.Context, c *Certificate) error {
 	if !ok {
 		return nil
 	}
-	if sites, levels := t.Shape(); states(sites, levels, maxStates) < 0 {
+	if sites, levels := t.Shape(); countStates(sites, levels, maxStates) < 0 {
 		return nil
 	}
 	var err error

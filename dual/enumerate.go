@@ -16,8 +16,8 @@ const enumerated = 1 << 10
 // bytes each, about a second of work.
 const maxStates = 1 << 22
 
-// states returns levels^sites, or −1 if that exceeds the limit.
-func states(sites, levels, limit int) int {
+// countStates returns levels^sites, or −1 if that exceeds the limit.
+func countStates(sites, levels, limit int) int {
 	n := 1
 	for range sites {
 		if levels == 1 {
@@ -31,11 +31,11 @@ func states(sites, levels, limit int) int {
 	return n
 }
 
-// each calls f with the energy and the violations of every state, site 0 being
+// eachState calls f with the energy and the violations of every state, site 0 being
 // the fastest digit. It returns an error of f, of the context, or for a NaN.
-func each(ctx context.Context, base energy.Model, set constraint.Set, f func(f0 float64, g []float64) error) error {
+func eachState(ctx context.Context, base energy.Model, set constraint.Set, f func(f0 float64, g []float64) error) error {
 	sites, levels := base.Shape()
-	n := states(sites, levels, math.MaxInt/2)
+	n := countStates(sites, levels, math.MaxInt/2)
 	m := set.Len()
 	x := make([]int32, enumerated*sites)
 	e := make([]float64, enumerated)

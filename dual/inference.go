@@ -133,7 +133,7 @@ func (c *Config) fill(n int) error {
 // Run makes n dual steps; math.MaxInt of them go on until the context ends.
 //
 // If the context ends, it returns that error; a later Run goes on with the step
-// that was interrupted. Constraints that no law can meet end it with a
+// that was interrupted. Constraints that no distribution can meet end it with a
 // [*DivergedError]; a violation that is NaN or infinite, or an error of the
 // primal or the rule, with that. The state is kept in every case.
 func (i *Inference[S]) Run(ctx context.Context, n int) error {

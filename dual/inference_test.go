@@ -177,7 +177,7 @@ func TestDiverges(t *testing.T) {
 		require.ErrorIs(t, diverged, constraint.ErrInfeasible)
 		require.Positive(t, diverged.Margin)
 		require.GreaterOrEqual(t, inf.Len(), 64)
-		require.Contains(t, diverged.Error(), "no law meets")
+		require.Contains(t, diverged.Error(), "no distribution meets")
 		// What the certificate says is true of every state.
 		require.LessOrEqual(t, diverged.Margin, 0.5+1e-9)
 	}

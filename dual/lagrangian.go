@@ -12,7 +12,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
-// Lagrangian is the model of the tilted law
+// Lagrangian is the model of the tilted distribution
 //
 //	E(x, λ) = (f0(x) + Σ_j λ_j g_j(x)) / β,
 //

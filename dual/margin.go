@@ -13,7 +13,7 @@ import (
 // Margin returns min_x uᵀg(x) for u ≥ 0: a lower bound on it over the support
 // of the base if the inequalities are sums over sites, and the minimum over the
 // support if the base has at most 2²² states. Otherwise ok is false. A positive
-// margin proves that no law meets the constraints.
+// margin proves that no distribution meets the constraints.
 //
 // Errors: those of an evaluation that gives NaN, and of the context.
 func (l *Lagrangian) Margin(ctx context.Context, u []float64) (margin float64, ok bool, err error) {
@@ -21,11 +21,11 @@ func (l *Lagrangian) Margin(ctx context.Context, u []float64) (margin float64, o
 	if margin, ok = l.separable(u); ok {
 		return margin, true, nil
 	}
-	if states(l.sites, l.levels, maxStates) < 0 {
+	if countStates(l.sites, l.levels, maxStates) < 0 {
 		return 0, false, nil
 	}
 	margin = math.Inf(1)
-	err = each(ctx, l.Base(), l.set, func(f0 float64, g []float64) error {
+	err = eachState(ctx, l.Base(), l.set, func(f0 float64, g []float64) error {
 		if !math.IsInf(f0, 1) {
 			margin = min(margin, weighted.Dot(u, g))
 		}

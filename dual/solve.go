@@ -25,12 +25,12 @@ type Solution struct {
 // [SolveStates].
 func Solve(ctx context.Context, l *Lagrangian) (*Solution, error) {
 	sites, levels := l.Shape()
-	n := states(sites, levels, maxStates)
+	n := countStates(sites, levels, maxStates)
 	if n < 0 {
 		return nil, fmt.Errorf("dual: Solve: %d sites of %d levels have more than %d states", sites, levels, maxStates)
 	}
 	t := tilt.New(l.beta, l.Len())
-	err := each(ctx, l.Base(), l.set, func(f0 float64, g []float64) error {
+	err := eachState(ctx, l.Base(), l.set, func(f0 float64, g []float64) error {
 		if !math.IsInf(f0, 1) {
 			t.Append(f0, g)
 		}
@@ -66,7 +66,7 @@ func SolveStates(ctx context.Context, f0, g []float64, beta float64) (*Solution,
 	t := tilt.New(beta, m)
 	for k, e := range f0 {
 		row := g[k*m : (k+1)*m]
-		if !check.Finite(e) || !finite(row) {
+		if !check.Finite(e) || !allFinite(row) {
 			return nil, fmt.Errorf("dual: SolveStates: state %d has energy %v and inequalities %v, want finite numbers", k, e, row)
 		}
 		t.Append(e, row)
@@ -74,8 +74,8 @@ func SolveStates(ctx context.Context, f0, g []float64, beta float64) (*Solution,
 	return solve(ctx, t, make([]float64, m))
 }
 
-// finite reports whether all of v is.
-func finite(v []float64) bool {
+// allFinite reports whether all of v is.
+func allFinite(v []float64) bool {
 	return !slices.ContainsFunc(v, func(x float64) bool { return !check.Finite(x) })
 }
 

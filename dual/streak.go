@@ -28,7 +28,7 @@ func newStreak() streak { return streak{margin: math.Inf(1), proof: firstProof} 
 // certificate if the streak has become long. p, if not nil, is asked for a proof;
 // without one the sum of the multipliers must have come up to diverge.
 func (s *streak) next(ctx context.Context, lambda, g []float64, p Prover, diverge float64) error {
-	sum := total(lambda)
+	sum := sumOf(lambda)
 	n := len(lambda)
 	low, largest := math.Inf(1), 0.0
 	for at := 0; at < len(g); at += n {

@@ -19,13 +19,13 @@ func Tabulate(ctx context.Context, m energy.Model) (p []float64, logZ float64, e
 		return nil, 0, err
 	}
 	sites, levels := m.Shape()
-	n := states(sites, levels, maxStates)
+	n := countStates(sites, levels, maxStates)
 	if n < 0 {
 		return nil, 0, fmt.Errorf("dual: Tabulate: %d sites of %d levels have more than %d states", sites, levels, maxStates)
 	}
 	p = make([]float64, 0, n)
 	top := math.Inf(-1)
-	err = each(ctx, m, Bounds{}, func(f0 float64, _ []float64) error {
+	err = eachState(ctx, m, Bounds{}, func(f0 float64, _ []float64) error {
 		p = append(p, -f0)
 		top = max(top, -f0)
 		return nil

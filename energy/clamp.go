@@ -9,13 +9,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Clamp returns m with the given sites fixed: the law of m given that x_i =
-// fixed[i] for every i in fixed. Its shape is that of m; the energy of every
-// other state is +Inf. In tables the row of a fixed site is +Inf but for the
+// Clamp returns m with the given sites fixed: the distribution of m given
+// that x_i = fixed[i] for every i in fixed. Its shape is that of m; the energy
+// of every other state is +Inf. In tables the row of a fixed site is +Inf but for the
 // current level, and its entry in a field is ±Inf.
 //
 // The result is [Supported]: Repair sets the fixed sites, after the Repair of
-// m if it has one, and may so undo what that one did. Of the other optional
+// m if it has one, and may thereby undo what that did. Of the other optional
 // interfaces it supports what m supports. It keeps no reference to fixed and is
 // safe for concurrent use.
 //

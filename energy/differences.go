@@ -5,12 +5,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
-// Differences returns m's own table of differences if m has one, and otherwise
-// one that is exact: from m's conditionals if it has them, else by evaluating
-// sites·(levels−1) neighbouring states. Whatever else m supports the result
-// supports too.
+// Differences returns m's own table of differences if m has one, and makes one
+// otherwise: of m's field ([Binary]) or else its windows ([Windowed]), at the cost
+// of one evaluation and as exact as these are; or an exact one, from m's
+// conditionals if it has them, else by evaluating sites·(levels−1) neighbouring
+// states. Whatever else m supports the result supports too.
 func Differences(m Model) Differentiable {
-	if d, ok := As[Differentiable](m); ok {
+	if d, ok := tableOf(m); ok {
 		return d
 	}
 	return newEvaluated(m)

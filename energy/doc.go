@@ -7,14 +7,14 @@
 //
 // with E in nats. (Zhang, Liu and Liu 2022 write U = −E.) E(x) = +Inf means
 // that x has probability zero; NaN means that the evaluation failed. E never is
-// −Inf. [Func] is a model of one's own in one line; standard models are in
+// −Inf. [Func] is a model of your own in one line; standard models are in
 // package energy/model, readers of files in energy/read. [Real] and [Scored]
 // are the same for densities over ℝ^sites; see energy/continuous.
 //
 // A Model says only how to evaluate E. What else it knows — a table of
 // differences, exact conditionals, a neighbourhood graph — it says by
 // satisfying further interfaces of this package. Ask for them with [As], never
-// with a type assertion, so that wrappers ([Sum], [Scale], [Clamp], or one's
+// with a type assertion, so that wrappers ([Sum], [Scale], [Clamp], or your
 // own: see [Capable]) can answer for their parts. Where a model does not know
 // its differences, [Differences] evaluates them.
 //

@@ -12,7 +12,7 @@ import (
 
 // Enumeration is what summing over every state of a model gives.
 type Enumeration struct {
-	LogZ  float64   // log Σ_x e^{−E(x)}
+	LogZ  float64   // log Σ_x e^{−E(x)}, in nats
 	Means []float64 // Σ_x p(x) f(x) for each function asked for
 }
 

@@ -20,8 +20,8 @@ import (
 // of differences costs sites·(levels−1) + 1 calls of E. Methods panic if Sites
 // or Levels is < 1 or E is nil.
 type Func struct {
-	Sites, Levels int
-	E             func(x []int32) float64
+	Sites, Levels int                     // both ≥ 1
+	E             func(x []int32) float64 // of one state
 }
 
 // Shape returns Sites and Levels.

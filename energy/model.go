@@ -7,7 +7,7 @@ import (
 // Model is an unnormalised log-density over {0,…,levels−1}^sites,
 // p(x) ∝ exp(−E(x)).
 //
-// A model of one's own needs these two methods and nothing else; see [Func] for
+// A model of your own needs these two methods and nothing else; see [Func] for
 // the version in one line. Implementations must be safe for concurrent use.
 type Model interface {
 	// Shape returns the number of sites and of levels per site, both ≥ 1.

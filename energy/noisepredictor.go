@@ -10,7 +10,8 @@ import (
 //
 //	x̂_0 = (x_t − √(1−ᾱ)·ε̂)/√ᾱ.
 //
-// Clean entries are their own prediction.
+// Clean entries are their own prediction. Elsewhere ᾱ must be > 0: at ᾱ = 0 the
+// noise is all there is, and the prediction is not finite.
 type NoisePredictor struct{ Denoiser[float32] }
 
 // Denoise implements [Denoiser].

@@ -9,7 +9,7 @@ import (
 // Real is an unnormalised log-density over real numbers, p(x) ∝ exp(−E(x)),
 // x ∈ ℝ^sites.
 //
-// The law of E: as for [Model], +Inf is density zero and NaN is failure.
+// As for [Model], an energy of +Inf is density zero and NaN is failure.
 // Implementations must be safe for concurrent use.
 type Real interface {
 	// Sites returns the number of coordinates, ≥ 1.
@@ -31,14 +31,14 @@ type Scored interface {
 }
 
 // RealFunc is a real-valued model given by functions of one state; a struct
-// literal is ready for use. E is as for [Func], with reals; Grad stores ∇E(x)
-// in g and may be left out by users that need no score. Both must be safe for
+// literal is ready for use. E is as for [Func], with reals; Grad may be
+// left out by users that need no score. Both must be safe for
 // concurrent calls and must not modify or keep x. Methods panic if Dim < 1 or
 // the function they call is nil.
 type RealFunc struct {
-	Dim  int
-	E    func(x []float32) float64
-	Grad func(g, x []float32)
+	Dim  int                       // coordinates, ≥ 1
+	E    func(x []float32) float64 // of one state
+	Grad func(g, x []float32)      // stores ∇E(x) in g
 }
 
 // Sites returns Dim.

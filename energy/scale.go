@@ -9,8 +9,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
-// Scale returns the model with the energy β·E(x): the law of m at inverse
-// temperature β. States of probability zero keep it, at β = 0 too. Scale of
+// Scale returns the model with the energy β·E(x): the distribution of m at
+// inverse temperature β. States of probability zero keep it, at β = 0 too. Scale of
 // β = 1 is m itself.
 //
 // The result supports what m supports, except that it is not [Bipartite]: a

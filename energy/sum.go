@@ -2,7 +2,6 @@ package energy
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
@@ -13,11 +12,12 @@ import (
 // of the given models; it has probability where all of them have. Energies add
 // in the order given. The sum of one model is that model.
 //
-// The sum supports what all its parts support of [Differentiable], [Binary],
-// [Conditional], [Local], [Graphical] and [Windowed]. It is [Ordinal] and
+// The sum supports what all its parts support of [Binary], [Conditional],
+// [Local], [Graphical] and [Windowed]. It is [Differentiable] if every part is
+// Differentiable, Binary or Windowed. It is [Ordinal] and
 // [Supported] if at least one part is (Repair asks the parts in turn, twice, so
 // parts with conflicting demands may leave a state of probability zero),
-// [Stochastic] if at least one part is and the others are Differentiable, and
+// [Stochastic] if at least one part is and the others are one of those, and
 // [Bipartite] if one part is and the others have Conditionals and a graph
 // without edges. It is safe for concurrent use.
 //
@@ -83,39 +83,6 @@ func (s *sum) Energy(e []float64, x []int32) {
 	}
 }
 
-// asStochastic wants at least one estimate; the table of a part without one is
-// an estimate without noise.
-func (s *sum) asStochastic(p *Stochastic) bool {
-	var random []Stochastic
-	var tables []Differentiable
-	for _, m := range s.parts {
-		if r, ok := As[Stochastic](m); ok {
-			random = append(random, r)
-		} else if d, ok := As[Differentiable](m); ok {
-			tables = append(tables, d)
-		} else {
-			return false
-		}
-	}
-	if random != nil {
-		*p = sumEstimate{s, random, tables}
-	}
-	return random != nil
-}
-
-func (s *sum) asSupported(p *Supported) bool {
-	var parts []Supported
-	for _, m := range s.parts {
-		if r, ok := As[Supported](m); ok {
-			parts = append(parts, r)
-		}
-	}
-	if parts != nil {
-		*p = sumSupported{s, parts}
-	}
-	return parts != nil
-}
-
 // visibleOffset returns the one bipartite part, if the others are products of
 // sites, and what they add to the log-odds of its visible sites.
 func (s *sum) visibleOffset() ([]float32, Bipartite) {
@@ -177,29 +144,5 @@ func unite(models []Model, sites int) (start, adj []int32) {
 func accumulate[T float32 | float64](a, b []T) {
 	for i, v := range b {
 		a[i] += v
-	}
-}
-
-// sumEstimate is a sum as [Stochastic].
-type sumEstimate struct {
-	*sum
-	random []Stochastic
-	tables []Differentiable
-}
-
-// Estimate implements [Stochastic]; the parts draw in turn, independently.
-func (m sumEstimate) Estimate(g []float32, x []int32, src []rand.Source) {
-	m.random[0].Estimate(g, x, src)
-	b := scratch.Float32s.Get(len(g))
-	defer scratch.Float32s.Put(b)
-	for _, r := range m.random[1:] {
-		r.Estimate(*b, x, src)
-		accumulate(g, *b)
-	}
-	e := scratch.Float64s.Get(len(src))
-	defer scratch.Float64s.Put(e)
-	for _, d := range m.tables {
-		d.Gradient(*e, *b, x)
-		accumulate(g, *b)
 	}
 }

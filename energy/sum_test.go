@@ -88,6 +88,8 @@ func TestSumSupportsWhatItsPartsDo(t *testing.T) {
 			"Ordinal":     {"Windowed"},   // a's values will do
 			"Stochastic":  {"never lost"}, // b's table will do
 			"Supported":   {"never lost"},
+			// b's field will do
+			"Differentiable": {"never lost"},
 		}[kind]
 		if lost == nil {
 			lost = []string{kind}

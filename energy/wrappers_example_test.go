@@ -60,16 +60,6 @@ func ExampleClamp() {
 	// Output: [1 1 1 0]
 }
 
-func ExampleFitMarkov() {
-	words := [][]int32{{0, 1, 0, 1}, {0, 1, 1, 0}, {1, 0, 1}}
-	m, err := model.FitMarkov(3, 2, 1, words, 1)
-	if err != nil {
-		panic(err)
-	}
-	fmt.Printf("%.4f\n", math.Exp(m.LogProb([]int32{0, 1, 0})))
-	// Output: 0.3333
-}
-
 // Scale changes the temperature: the colder, the more spins follow the field.
 func ExampleScale() {
 	m, err := model.NewIsing(model.Lattice{4, 4}, 0.2, 0.2)

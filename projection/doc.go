@@ -10,22 +10,25 @@
 // distribution whose likeliest sequence is in the language, in either
 // Kullback-Leibler divergence. Compiled ([PathProjection]) it also conditions:
 // joint draws, log-probability of the language, marginals, the likeliest
-// sequences in order, counts. A diffusion should condition rather than project; package
-// sampler does so by itself when it is given a Path.
+// sequences in order, counts. A diffusion should condition rather
+// than project; package sampler/diffusion does so by itself when it is given a
+// Path.
 //
-// Three rooms hold what is no plain language. Package novelty keeps sequences out
-// of a set that grows by what was produced before. Package lagrange projects onto
-// scores: an augmented Lagrangian, led by derivatives, looks for the sequence.
-// Package proximal moves real-valued predictions: the nearest series within
-// linear rows and smooth inequalities, with a certificate.
+// Three packages beside this one are for other constraints. Package novelty
+// keeps sequences out of a set that grows by what was produced before. Package
+// lagrange projects onto scores: an augmented Lagrangian, guided by
+// derivatives, looks for the sequence. Package proximal moves real-valued
+// predictions: the nearest series within linear rows and smooth inequalities,
+// with a certificate.
 //
 // # Recipes
 //
 // A recipe is an immutable struct with useful zero values. Its Bind method
 // compiles it for a shape and returns a [Projection], whose type has the name of
-// the recipe: a [Path] becomes a [PathProjection], the Projector of a room its
-// Projection. Package sampler declares the same interface and finds the optional
-// ones (a joint draw, a commit after the last step) by their methods. Neither package imports the other.
+// the recipe: a [Path] becomes a [PathProjection], the Projector of novelty,
+// lagrange or proximal the Projection there. Package sampler/diffusion declares
+// the same interface and finds the optional ones (a joint draw, a commit after
+// the last step) by their methods. Neither package imports the other.
 //
 // # Errors
 //

@@ -53,9 +53,9 @@ func explain(name string, err error) error {
 // NotConverged says that an iteration ended before its conditions held. The
 // best iterate is what the destination of the call holds.
 type NotConverged struct {
-	Method         string  // who iterated, for instance "proximal"
+	Method         string  // what iterated, for instance "proximal"
 	Residual, Want float64 // of the conditions, Residual > Want
-	Iterations     int
+	Iterations     int     // that were made
 }
 
 // Error implements error.

@@ -10,6 +10,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/constraint/text"
 	"github.com/gibbsite-go/gibbsite/projection"
+	"github.com/gibbsite-go/gibbsite/projection/lagrange"
 )
 
 // Draw codes of two letters and two digits, jointly, from weights that would
@@ -58,4 +59,27 @@ func ExampleInfeasibleError() {
 	// Output:
 	// projection: two ones at site 2: no sequence satisfies the constraint
 	// true
+}
+
+// A score that no sequence reaches: an iteration ends with the best there was
+// and says how far that is from what was wanted.
+func ExampleNotConverged() {
+	ones := constraint.Score{
+		F: func(v []float32) float64 { return float64(v[1]) + float64(v[3]) }, // P(x_0 = 1) + P(x_1 = 1)
+		Gradient: func(dst, v []float32, weight float64) {
+			dst[1] += float32(weight)
+			dst[3] += float32(weight)
+		},
+		Threshold: -1,
+	}
+	p, err := lagrange.Projector{Constraint: ones, Outer: 5}.Compile(context.Background(), 2, 2)
+	if err != nil {
+		panic(err)
+	}
+	x := make([]int32, 2)
+	_, _, err = p.Nearest(context.Background(), x, []float32{0, 1, 0, 1}, rand.NewPCG(1, 1))
+	if late := new(projection.NotConverged); errors.As(err, &late) {
+		fmt.Println(x, "violates by", late.Residual, "after", late.Iterations, "loops; want", late.Want)
+	}
+	// Output: [0 0] violates by 1 after 5 loops; want 0
 }

@@ -14,8 +14,8 @@ import (
 // Path projects factorised categoricals onto a language, exactly: a
 // distribution over sites × levels moves to the nearest one whose most likely
 // sequence is in the language. Where a consumer can draw jointly it also
-// conditions on the language instead ([PathProjection.Draw]), which is what package
-// sampler prefers.
+// conditions on the language instead ([PathProjection.Draw]), which is
+// what package sampler/diffusion prefers.
 //
 // A Path is a recipe: Bind and Compile make it a [PathProjection], for a runner
 // and to use by hand. The zero value of everything but Language is the
@@ -28,10 +28,10 @@ type Path struct {
 	// Name is what errors call the language, by default its type.
 	Name string
 
-	// Padded admits shorter sequences, filled up with the token Pad, which is
-	// then no letter of the language.
+	// Padded admits shorter sequences, filled up with the token Pad, which
+	// then is no token of the language.
 	Padded bool
-	Pad    int32
+	Pad    int32 // a level of the model, if Padded
 
 	// Divergence is what the projection minimises, Forward by default.
 	Divergence Divergence
@@ -50,7 +50,7 @@ type Path struct {
 }
 
 // Bind compiles the path for samples of the given shape. The result is a
-// *[PathProjection].
+// *[PathProjection]. Errors are those of [Path.Compile], and one for samples < 1.
 func (p Path) Bind(ctx context.Context, sites, levels, samples int) (Projection, error) {
 	if samples < 1 {
 		return nil, fmt.Errorf("projection: Path: samples = %d, want ≥ 1", samples)
@@ -62,10 +62,10 @@ func (p Path) Bind(ctx context.Context, sites, levels, samples int) (Projection,
 	return e, nil
 }
 
-// Compile unrolls the language over the sites. The error wraps
-// [constraint.ErrInfeasible] if no sequence of that length is in the language
-// (an *[InfeasibleError]), is a *[constraint.LimitError] if the result is too
-// large, or wraps the error of ctx.
+// Compile unrolls the language over the sites. The error names a field that is
+// out of range, wraps [constraint.ErrInfeasible] if no sequence of that length is
+// in the language (an *[InfeasibleError]), is a *[constraint.LimitError] if the
+// result is too large, or wraps the error of ctx.
 func (p Path) Compile(ctx context.Context, sites, levels int) (*PathProjection, error) {
 	margin, err := p.check()
 	if err != nil {

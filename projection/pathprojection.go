@@ -31,11 +31,11 @@ type PathProjection struct {
 	rule          lead.Rule
 
 	mu   sync.Mutex
-	free []*worker
+	free []*scratch
 }
 
-// worker is the scratch of one call.
-type worker struct {
+// scratch is the working memory of one call.
+type scratch struct {
 	run *trellis.Runner
 	row *lead.Row
 	x   []int32
@@ -50,7 +50,7 @@ type worker struct {
 const tableShare = 4
 
 // take returns scratch that no other call uses.
-func (e *PathProjection) take() *worker {
+func (e *PathProjection) take() *scratch {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if n := len(e.free); n > 0 {
@@ -58,11 +58,11 @@ func (e *PathProjection) take() *worker {
 		e.free = e.free[:n-1]
 		return w
 	}
-	return &worker{run: trellis.NewRunner(e.graph)}
+	return &scratch{run: trellis.NewRunner(e.graph)}
 }
 
 // give returns scratch to the others.
-func (e *PathProjection) give(w *worker) {
+func (e *PathProjection) give(w *scratch) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.free = append(e.free, w)
@@ -84,8 +84,8 @@ func (e *PathProjection) Draw(x0 []int32, v []float32, src rand.Source) (logZ fl
 }
 
 // Sample fills dst, any number of sequences one after the other, with
-// independent exact draws as by [PathProjection.Draw]; more than one of them share the
-// sums.
+// independent exact draws as by [PathProjection.Draw]; more than one of them
+// share the sums.
 func (e *PathProjection) Sample(dst []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	if len(dst)%e.sites != 0 {
 		panic(fmt.Sprintf("projection: len(dst) = %d, want a multiple of %d", len(dst), e.sites))
@@ -193,8 +193,8 @@ func (e *PathProjection) Count(v []float32) *big.Int {
 // view for further algebra, in which padding is a token like others.
 func (e *PathProjection) Automaton() constraint.Automaton { return e.graph }
 
-// String returns the name of the language: that of the Path, by default what
-// [constraint.Name] calls it.
+// String returns the name of the language: Name of the Path, by default what the
+// language calls itself or its type.
 func (e *PathProjection) String() string { return e.name }
 
 // Accepts reports whether x is in the language.
@@ -204,8 +204,8 @@ func (e *PathProjection) Accepts(x []int32) bool {
 }
 
 // Project replaces v by the nearest factorised distribution whose likeliest
-// sequence is in the language, as [PathProjection.Nearest] does. The violation that
-// remains is always 0. Nothing but ctx, v and the error matters here.
+// sequence is in the language, as [PathProjection.Nearest] does. The violation
+// that remains is always 0. Nothing but ctx, v and the error matters here.
 func (e *PathProjection) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
@@ -240,7 +240,7 @@ func (e *PathProjection) Nearest(x []int32, v []float32) (divergence float64, er
 	return e.nearest(w, x, v)
 }
 
-func (e *PathProjection) nearest(w *worker, x []int32, v []float32) (float64, error) {
+func (e *PathProjection) nearest(w *scratch, x []int32, v []float32) (float64, error) {
 	if w.row == nil {
 		w.row = lead.New(e.levels, e.rule)
 		if classes, _, _ := e.graph.Size(); classes*tableShare >= e.levels {
@@ -265,7 +265,7 @@ func (e *PathProjection) nearest(w *worker, x []int32, v []float32) (float64, er
 
 // Site implements [trellis.Pricer]: it normalises a row, and prices all tokens in
 // order if many will be asked for.
-func (w *worker) Site(i int) error {
+func (w *scratch) Site(i int) error {
 	row := w.v[i*w.of.levels : (i+1)*w.of.levels]
 	bad, ok := w.row.Load(row)
 	switch {
@@ -281,7 +281,7 @@ func (w *worker) Site(i int) error {
 }
 
 // Price implements [trellis.Pricer].
-func (w *worker) Price(token int32) float64 {
+func (w *scratch) Price(token int32) float64 {
 	if w.table != nil {
 		return w.table[token]
 	}

@@ -15,8 +15,8 @@ import (
 
 // TestAgainstBruteForce runs 10 000 random problems (1000 in short mode)
 // against the list of all sequences: log Z to 1e-10, marginals, most likely
-// sequences in order, membership of draws, counts. The law of the draws is
-// TestDrawLaw's business.
+// sequences in order, membership of draws, counts. TestDraw tests the
+// distribution of the draws.
 func TestAgainstBruteForce(t *testing.T) {
 	cases := 10000
 	if testing.Short() {

@@ -159,7 +159,7 @@ func TestObserversAndStats(t *testing.T) {
 	m := exact.NewQuadratic(3, 1)
 	a, b := 0, 0
 	count := func(n *int) sampler.Observer { return func(int, int, []int32, *sampler.Info) { *n++ } }
-	c := runs.Run(t, m, mcmc.Metropolis{}, sampler.Config{Chains: 2, Warmup: 4, Workers: 1, Observe: sampler.Observers(count(&a), count(&b))}, 10)
+	c := runs.Run(t, m, mcmc.Metropolis{}, sampler.Config{Chains: 2, Warmup: 4, Workers: 1, Observe: count(&a).And(count(&b))}, 10)
 	assert.Equal(t, []int{20, 20}, []int{a, b})
 	s := c.Stats()
 	assert.Equal(t, 20, s.Steps)

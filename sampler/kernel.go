@@ -129,12 +129,17 @@ type Observer func(chain, draw int, x []int32, info *Info)
 // RealObserver is [Observer] for reals.
 type RealObserver func(chain, draw int, x []float32, info *Info)
 
-// Observers calls each of the given observers in turn.
-func Observers(o ...Observer) Observer {
-	return func(chain, draw int, x []int32, info *Info) {
-		for _, f := range o {
-			f(chain, draw, x, info)
+// And returns an observer that calls o, then next. Either may be nil.
+func (o Observer) And(next Observer) Observer {
+	if o == nil || next == nil {
+		if o == nil {
+			return next
 		}
+		return o
+	}
+	return func(chain, draw int, x []int32, info *Info) {
+		o(chain, draw, x, info)
+		next(chain, draw, x, info)
 	}
 }
 

@@ -2,7 +2,9 @@ package sampler
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"sync/atomic"
 	"time"
@@ -204,3 +206,65 @@ func (c *Runner[S]) failure() error {
 
 // failed reports whether some chain cannot go on.
 func (c *Runner[S]) failed() bool { return c.failure() != nil }
+
+// Run makes n draws per chain, Config.Thin steps apart, and tells the observer
+// of each; the first Run warms up before that.
+//
+// If the context ends, Run returns its error with every chain at the same step:
+// the states are valid and a later Run goes on from there. Where bringing them
+// together would take more than some tens of milliseconds, chains stay up to one
+// round of steps apart, and the later Run begins with those behind. The number of
+// steps has no bound: math.MaxInt draws go on until the context ends.
+//
+// If a chain cannot go on, Run returns an error that names chain and step; the
+// chains then are stuck until Reset. A panic in the code of a model, method or
+// observer goes on in the goroutine of Run, whatever Workers, as an error whose
+// text has the value and the stack of where it happened and which wraps the value
+// if that is an error; a later Run goes on from the states as they are. A Run
+// while another is under way is an error.
+func (c *Runner[S]) Run(ctx context.Context, n int) error {
+	if n < 0 {
+		return fmt.Errorf("%s: Run: n = %d, want ≥ 0", c.system.Name(), n)
+	}
+	if err := c.begin(ctx, "Run"); err != nil {
+		return err
+	}
+	defer c.end()
+	err := c.advance(ctx, c.stepsAfter(n))
+	if err == nil || ctx.Err() != nil && !c.failed() && c.ready {
+		if file := c.keepNow(); file != nil {
+			err = errors.Join(err, file)
+			c.err = err
+		}
+	}
+	return err
+}
+
+// Draws returns an iterator that makes n draws, as Run does, and yields the
+// states of all chains (chains × sites) after each. The slice is the runner's
+// own: it is overwritten by the next draw and must not be modified. The loop
+// ends early on an error; ask Err.
+func (c *Runner[S]) Draws(ctx context.Context, n int) iter.Seq[[]S] {
+	return func(yield func([]S) bool) {
+		for range n {
+			if c.draw(ctx) != nil || !yield(c.x) {
+				break
+			}
+		}
+		if c.ready && !c.failed() {
+			if file := c.keepNow(); file != nil {
+				c.err = errors.Join(c.err, file)
+			}
+		}
+	}
+}
+
+// draw is Run of one draw without a checkpoint at its end.
+func (c *Runner[S]) draw(ctx context.Context) error {
+	if err := c.begin(ctx, "Draws"); err != nil {
+		c.err = err
+		return err
+	}
+	defer c.end()
+	return c.advance(ctx, c.stepsAfter(1))
+}

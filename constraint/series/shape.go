@@ -2,9 +2,9 @@ package series
 
 import "fmt"
 
-// Shape says what the series of a [Builder] are like.
+// Shape is the size of the series of a [Builder], with their names and units.
 type Shape struct {
-	Length, Channels int
+	Length, Channels int // of every series: times and values per time, ≥ 1
 
 	// Names of the channels, for errors; nil means 0, 1, 2, ….
 	Names []string

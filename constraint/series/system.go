@@ -8,8 +8,8 @@ import (
 // System is the system of inequalities that a [Builder] has compiled:
 // linear rows and, after them, autocorrelations. It works on standardised
 // entries, length × channels, row-major, so that channel c at time t is entry
-// t·channels + c. It is immutable, a [constraint.Smooth], and what proximal.Projector
-// knows to take apart.
+// t·channels + c. It is a [constraint.Smooth] whose linear rows a
+// proximal.Projector finds through Split. It is immutable.
 type System struct {
 	slabs  constraint.Slabs
 	curves curves
@@ -44,7 +44,7 @@ func (s *System) Value(g []float64, v []float32) {
 	eval(s.curves, g[n:], v)
 }
 
-// Pull adds the derivative of Σ_j w_j·g_j at v to dst.
+// Pull adds the vector–Jacobian product Σ_j w_j·∂g_j/∂v at v to dst.
 func (s *System) Pull(dst, v []float32, w []float64) {
 	check.Len("series", "w", len(w), s.Len())
 	check.Len("series", "v", len(v), s.sites)

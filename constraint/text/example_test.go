@@ -100,3 +100,25 @@ func ExampleWordAt() {
 	// "the sat" false
 	// "the cat sat on" false
 }
+
+// A vocabulary with a mask token, which never occurs in a text, and a padding
+// token, which may only follow a complete one.
+func ExampleVocabulary() {
+	vocabulary := text.Vocabulary{
+		Tokens:    []string{"re", "do", "ing", "<mask>", "<pad>"},
+		Forbidden: []int32{3},
+		Padding:   []int32{4},
+	}
+	anything, err := text.Regexp(context.Background(), `.*`, vocabulary, constraint.Limits{})
+	if err != nil {
+		panic(err)
+	}
+	for _, x := range [][]int32{{0, 1, 2, 4}, {1, 2, 4, 4}, {0, 3, 2, 4}, {1, 4, 2, 4}} {
+		fmt.Printf("%q %v\n", vocabulary.Text(x), constraint.Accepts(anything, x))
+	}
+	// Output:
+	// "redoing" true
+	// "doing" true
+	// "reing" false
+	// "doing" false
+}

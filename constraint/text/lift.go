@@ -17,9 +17,9 @@ import (
 // once, so that tokens share the work of common prefixes and dead prefixes cost
 // nothing: O(Q·T) at most for Q states and T trie nodes.
 //
-// The error wraps [constraint.ErrInfeasible] if no token sequence spells a text of the
-// language, is an [*constraint.ArgumentError] if the vocabulary is not in order, a
-// [*constraint.LimitError] if a limit is hit, or the cause of the context.
+// The error wraps [constraint.ErrInfeasible] if no token sequence spells a text
+// of the language, is an [*constraint.ArgumentError] if the vocabulary is not in
+// order, a [*constraint.LimitError] if a limit is hit, or the cause of the context.
 func Lift(ctx context.Context, bytes constraint.Automaton, v Vocabulary, limits constraint.Limits) (*constraint.DFA, error) {
 	text, err := v.spelling()
 	if err != nil {

@@ -12,14 +12,16 @@ import (
 // PatternError says that a regular expression cannot be compiled. It unwraps
 // to the reason, for instance a *syntax.Error.
 type PatternError struct {
-	Pattern string
-	Err     error
+	Pattern string // as it was given
+	Err     error  // what is wrong with it
 }
 
+// Error quotes the pattern and the reason.
 func (e *PatternError) Error() string {
 	return fmt.Sprintf("text: pattern %q: %v", e.Pattern, e.Err)
 }
 
+// Unwrap returns Err.
 func (e *PatternError) Unwrap() error { return e.Err }
 
 // Regexp compiles a regular expression over a vocabulary of multi-byte tokens
@@ -37,9 +39,9 @@ func (e *PatternError) Unwrap() error { return e.Err }
 // minimised, expanded to bytes and lifted to tokens as by [Lift].
 //
 // The error is a [*PatternError] if the pattern does not parse, wraps
-// [constraint.ErrInfeasible] if no token sequence spells a match, is a [*constraint.LimitError] if a
-// limit is hit, an [*constraint.ArgumentError] if the vocabulary is not in order, or the
-// cause of the context.
+// [constraint.ErrInfeasible] if no token sequence spells a match, is a
+// [*constraint.LimitError] if a limit is hit, an [*constraint.ArgumentError] if
+// the vocabulary is not in order, or the cause of the context.
 func Regexp(ctx context.Context, pattern string, v Vocabulary, limits constraint.Limits) (*constraint.DFA, error) {
 	const name = "Regexp"
 	text, err := v.spelling()

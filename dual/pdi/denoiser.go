@@ -22,7 +22,7 @@ import (
 //
 // Use it with the DDPM step, diffusion.Gaussian{Eta: 1}; the paper has T = 500
 // steps on a cosine (s = 0.008) or linear schedule. One λ per batch
-// (DiffusionConfig.Batch) unless Group says otherwise; a new batch starts from
+// (diffusion.Config.Batch) unless Group says otherwise; a new batch starts from
 // Start again.
 //
 // It belongs to one diffusion at a time. Given the batch, results do not depend

@@ -35,7 +35,7 @@ func ExampleDenoiser() {
 		fmt.Println(err)
 		return
 	}
-	d, err := diffusion.New(primalDual, diffusion.Process[float32](diffusion.Gaussian{Eta: 1, Wide: true, Schedule: noise.CosineBar{}}),
+	d, err := diffusion.New(context.Background(), primalDual, diffusion.Process[float32](diffusion.Gaussian{Eta: 1, Wide: true, Schedule: noise.CosineBar{}}),
 		diffusion.Config{Steps: 300, Batch: 1000, Seed: 1})
 	if err != nil {
 		fmt.Println(err)

@@ -2,8 +2,8 @@ package pdi
 
 import "math/rand/v2"
 
-// Predictor knows the law μ_λ ∝ exp(−(f0 + λᵀg)/β) of reals under Gaussian noise:
-// what primal–dual inference needs of an energy.
+// Predictor knows the distribution μ_λ ∝ exp(−(f0 + λᵀg)/β) of reals under
+// Gaussian noise: what primal–dual inference needs of an energy.
 type Predictor interface {
 	Sites() int
 	Len() int // of λ

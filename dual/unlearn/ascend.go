@@ -47,7 +47,7 @@ func (u *Problem) Ascend(ctx context.Context, f Formulation, b []float64, rule d
 			return path, err
 		}
 		if v := d(lambda, batch.Mean, batch.Cov); !check.Finite(v) {
-			return path, fmt.Errorf("unlearn: Ascend: step %d: %v has no law at λ = %v", batch.Step, f, lambda)
+			return path, fmt.Errorf("unlearn: Ascend: step %d: %v has no distribution at λ = %v", batch.Step, f, lambda)
 		}
 		if err := updater.Update(lambda, &batch); err != nil {
 			return path, err
@@ -58,5 +58,5 @@ func (u *Problem) Ascend(ctx context.Context, f Formulation, b []float64, rule d
 }
 
 // reverseMax keeps one multiplier of a product of experts from s = 1, where its
-// law freezes.
+// distribution freezes.
 const reverseMax = 0.99

@@ -9,15 +9,15 @@ import (
 
 // CriticalError says that the dual of a reverse-KL problem has no maximum:
 // multipliers reach s = 1 with a constraint still violated. On a finite space
-// KL(p_λ‖q_i) cannot grow beyond a critical bound: for one law
+// KL(p_λ‖q_i) cannot grow beyond a critical bound: for one distribution
 //
 //	b_crit = −log q_u(M),  M = {x : q(x)/q_u(x) is largest}.
 //
-// (Strong duality needs laws without atoms.) [Problem.Global] finds the
+// (Strong duality needs distributions without atoms.) [Problem.Global] finds the
 // optimum of small problems; [DiscreteSafe] is the formulation without a gap.
 type CriticalError struct {
 	Bound    []float64 // b
-	Critical float64   // b_crit, for one law; for several 0
+	Critical float64   // b_crit, for one distribution; for several 0
 	Supremum float64   // of the dual function, not attained
 	Lambda   []float64 // where the dual approaches it
 }
@@ -29,8 +29,8 @@ func (e *CriticalError) Error() string {
 	return fmt.Sprintf("unlearn: reverse-kl: bounds %v are beyond what any λ reaches: the dual supremum %v is not attained", e.Bound, e.Supremum)
 }
 
-// Critical returns b_crit of [CriticalError] for the first law, 0 if it has no
-// probability where q has some: then no bound is too large.
+// Critical returns b_crit of [CriticalError] for the first distribution, 0 if
+// it has no probability where q has some: then no bound is too large.
 func (u *Problem) Critical() float64 {
 	best, mass := math.Inf(-1), 0.0
 	for k, q := range u.q {

@@ -13,7 +13,7 @@ import (
 
 // Erasure is reverse-KL unlearning in the form of a masked diffusion (Khalafi,
 // Ribeiro and Ding 2026): a denoiser that combines the predictions of q and of
-// the laws q_i to move away from, site by site,
+// the distributions q_i to move away from, site by site,
 //
 //	log p̂_λ = (log q̂ − Σ_i λ_i log q̂_i)/(1−s) + const,  s = Σλ_i < 1,
 //
@@ -24,10 +24,11 @@ import (
 // an upper bound on the divergence of what is sampled. With exact denoisers and
 // tokens revealed one by one the bound is attained at λ = 0.
 //
-// It is a [dual.Target] with the violations b_i − path divergence per sample: with a
-// [dual.Resampler] around the diffusion, [dual.Inference] is the paper's dual ascent (use
-// [dual.Ascent], the paper's η is 0.02, and Config.Max below 1: the mean violation
-// is the dual gradient, but its covariance over samples is not the curvature).
+// It is a [dual.Target] with the violations b_i − path divergence per sample:
+// with a [dual.Resampler] around the diffusion, [dual.Inference] is the paper's
+// dual ascent (use [dual.Ascent], the paper's η is 0.02, and Config.Max below
+// 1: the mean violation is the dual gradient, but its covariance over samples
+// is not the curvature).
 //
 // An Erasure belongs to one diffusion, which must ask for every step: it is not
 // TimeFree. It keeps figures per sample and is not safe for concurrent use.
@@ -63,12 +64,12 @@ type ErasureConfig struct {
 	OneByOne bool
 }
 
-// NewErasure returns the erasure at λ = 0 for the bounds b, one per law. It
-// returns an error for a nil denoiser, shapes that differ, a mask that is no
-// level, or bounds that do not fit.
+// NewErasure returns the erasure at λ = 0 for the bounds b, one per
+// distribution. It returns an error for a nil denoiser, shapes that differ, a
+// mask that is no level, or bounds that do not fit.
 func NewErasure(q energy.Denoiser[int32], away []energy.Denoiser[int32], b []float64, cfg ErasureConfig) (*Erasure, error) {
 	if q == nil || len(away) == 0 || len(b) != len(away) {
-		return nil, fmt.Errorf("unlearn: NewErasure: q set = %t, %d laws, %d bounds, want q and as many bounds as laws, ≥ 1", q != nil, len(away), len(b))
+		return nil, fmt.Errorf("unlearn: NewErasure: q set = %t, %d distributions, %d bounds, want q and as many bounds as distributions, ≥ 1", q != nil, len(away), len(b))
 	}
 	e := &Erasure{base: q, away: slices.Clone(away), mask: cfg.Mask, one: cfg.OneByOne, lambda: make([]float64, len(b)), bound: slices.Clone(b), slot: map[int]int{}, tables: make([][]float32, len(b))}
 	e.sites, e.levels = q.Shape()
@@ -96,7 +97,7 @@ func (e *Erasure) Shape() (sites, levels int) { return e.sites, e.levels }
 // Sites returns the number of tokens.
 func (e *Erasure) Sites() int { return e.sites }
 
-// Len returns the number of laws to move away from.
+// Len returns the number of distributions to move away from.
 func (e *Erasure) Len() int { return len(e.lambda) }
 
 // Beta returns 1.
@@ -104,7 +105,7 @@ func (e *Erasure) Beta() float64 { return 1 }
 
 // SetLambda sets the multipliers and forgets what was measured. It returns an
 // error, and changes nothing, unless they are ≥ 0 and sum to less than 1. It
-// panics unless there is one per law.
+// panics unless there is one per distribution.
 func (e *Erasure) SetLambda(lambda []float64) error {
 	check.Len("unlearn", "lambda", len(lambda), len(e.lambda))
 	s := 0.0
@@ -123,8 +124,8 @@ func (e *Erasure) SetLambda(lambda []float64) error {
 	return nil
 }
 
-// Denoise implements energy.Denoiser. The error says that a law to move away
-// from has no weight where q has some.
+// Denoise implements energy.Denoiser. The error says that a distribution to
+// move away from has no weight where q has some.
 func (e *Erasure) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	if err := e.base.Denoise(ctx, v, q); err != nil {
 		return err
@@ -200,7 +201,7 @@ func (e *Erasure) combine(row []float32, at int, r *pathRecord, masked int) erro
 		for i, l := range e.lambda {
 			a := float64(e.tables[i][at+k])
 			if math.IsInf(a, -1) {
-				return fmt.Errorf("law %d gives level %d no weight where q gives %v", i, k, w)
+				return fmt.Errorf("distribution %d gives level %d no weight where q gives %v", i, k, w)
 			}
 			sum -= float64(l * a)
 		}

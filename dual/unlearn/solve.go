@@ -10,7 +10,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/concave"
 )
 
-// Unlearned is the optimum of an unlearning problem.
+// Solution is the optimum of an unlearning problem.
 type Solution struct {
 	P      []float64 // p_λ*
 	Lambda []float64
@@ -23,13 +23,13 @@ type Solution struct {
 	Value []float64
 }
 
-// Solve returns the optimum under the bounds b (one per law; ε for the
+// Solve returns the optimum under the bounds b (one per distribution; ε for the
 // likelihood forms), to rounding.
 //
-// Errors: a formulation that does not suit the laws; a wrong number of bounds
-// or one that is not finite; [*CriticalError] for ReverseKL beyond b_crit;
-// [*dual.DivergedError] for bounds on means that no law meets, or only laws without
-// full support.
+// Errors: a formulation that does not suit the distributions; a wrong number of
+// bounds or one that is not finite; [*CriticalError] for ReverseKL beyond
+// b_crit; [*dual.DivergedError] for bounds on means that no distribution meets,
+// or only distributions without full support.
 func (u *Problem) Solve(ctx context.Context, f Formulation, b []float64) (*Solution, error) {
 	if err := u.check(f); err != nil {
 		return nil, err

@@ -54,7 +54,7 @@ func TestCritical(t *testing.T) {
 	require.Contains(t, critical.Error(), "b_crit")
 }
 
-// grid returns the laws of the three-Gaussian grid.
+// grid returns the distributions of the three-Gaussian grid.
 func grid(t testing.TB) *unlearn.Problem {
 	const side, sigma = 64, 0.5
 	component := func(cx, cy float64) []float64 {
@@ -137,7 +137,7 @@ func TestGlobal(t *testing.T) {
 	require.InDelta(t, 1.9412218564, s.Cost, 1e-9)
 	require.Zero(t, s.P[1])
 	require.InDelta(t, 2.2, s.Value[0], 1e-12)
-	// Below b_crit it is the multiplier's law.
+	// Below b_crit it is the multiplier's distribution.
 	v := exact.Must(unlearn.New(known, forgotten))
 	s, err = v.Global(0.8)
 	require.NoError(t, err)
@@ -148,7 +148,7 @@ func TestGlobal(t *testing.T) {
 	_, err = v.Global(3)
 	require.ErrorContains(t, err, "want ≤ 2.30")
 
-	// No law of a fine grid on the simplex does better.
+	// No distribution of a fine grid on the simplex does better.
 	best := math.Inf(1)
 	const n = 400
 	for i := 0; i <= n; i++ {
@@ -163,8 +163,8 @@ func TestGlobal(t *testing.T) {
 	require.Less(t, best, 1.9412218564+0.05)
 }
 
-// Several laws at once: the first-order conditions hold and no law of a random
-// sample that meets the bounds costs less.
+// Several distributions at once: the first-order conditions hold and no
+// distribution of a random sample that meets the bounds costs less.
 func TestUnlearnSeveral(t *testing.T) {
 	other := []float64{0.2, 0.5, 0.2, 0.1}
 	u := exact.Must(unlearn.New(known, forgotten, other))
@@ -209,7 +209,7 @@ func TestAscendPaper(t *testing.T) {
 	require.NoError(t, err)
 	require.InDelta(t, 0.090574485505, path[1999], 1e-8)
 	_, err = u.Ascend(t.Context(), unlearn.ForwardKL, []float64{5}, dual.Ascent{Step: dual.Constant(1)}, nil, 0, 10)
-	require.ErrorContains(t, err, "no law at")
+	require.ErrorContains(t, err, "no distribution at")
 	for _, bad := range []func() error{
 		func() error {
 			_, err := u.Ascend(t.Context(), unlearn.Formulation(-1), []float64{1}, dual.Ascent{}, nil, 0, 1)
@@ -232,7 +232,7 @@ func TestAscendPaper(t *testing.T) {
 func TestFromRatios(t *testing.T) {
 	var ratio []float64
 	for k, q := range known {
-		for range int(math.Round(q * 10)) { // the empirical law is q
+		for range int(math.Round(q * 10)) { // the empirical distribution is q
 			ratio = append(ratio, forgotten[k]/q)
 		}
 	}
@@ -276,7 +276,7 @@ func TestUnlearnErrors(t *testing.T) {
 	}
 	two := exact.Must(unlearn.New(known, forgotten, forgotten))
 	_, err = two.Global(1)
-	require.ErrorContains(t, err, "2 laws")
+	require.ErrorContains(t, err, "2 distributions")
 	uniform := make([]float64, 21)
 	for k := range uniform {
 		uniform[k] = 1.0 / 21

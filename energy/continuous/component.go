@@ -9,7 +9,7 @@ import (
 )
 
 // component is one full covariance, seen with some entries known: of the others
-// it holds the law given the known ones.
+// it holds the distribution given the known ones.
 type component struct {
 	free, known []int
 	gain        *mat.Dense   // C_fk·C_kk⁻¹

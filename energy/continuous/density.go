@@ -59,7 +59,7 @@ func (m *Mixture) Score(s, x []float32) {
 			if p == 0 {
 				continue
 			}
-			m.pull(*sum, k, p, state)
+			m.addScore(*sum, k, p, state)
 		}
 		for i, v := range *sum {
 			s[at+i] = float32(v)
@@ -67,8 +67,8 @@ func (m *Mixture) Score(s, x []float32) {
 	}
 }
 
-// pull adds p·C_k⁻¹(m_k − x) to sum.
-func (m *Mixture) pull(sum []float64, k int, p float64, x []float32) {
+// addScore adds p·C_k⁻¹(m_k − x) to sum.
+func (m *Mixture) addScore(sum []float64, k int, p float64, x []float32) {
 	mean, v := m.mean[k*m.sites:(k+1)*m.sites], m.v[k*m.sites:(k+1)*m.sites]
 	if m.full == nil {
 		for i, xi := range x {

@@ -2,8 +2,8 @@
 // is normalised and closed under tilts, noise and knowing some coordinates, and
 // the terms [Linear] and [Quadratic] of larger energies.
 //
-// Each is a [energy.Scored]: energies E in nats, p(x) ∝ exp(−E(x)), and the score −∇E.
-// All are immutable and safe for concurrent use.
+// Each is an [energy.Scored]: energies E in nats, p(x) ∝ exp(−E(x)), and the
+// score −∇E. All are immutable and safe for concurrent use.
 //
 // A product that enters a sum is written float64(a*b) + c, because a compiler
 // may fuse the two otherwise, and fused bits differ between processors.

@@ -9,7 +9,7 @@ import (
 )
 
 // Linear is the energy E(x) = wᵀx + c. By itself it has no normalisable
-// law; it is a term of others, for instance a constraint. It is immutable and
+// density; it is a term of others, for instance a constraint. It is immutable and
 // safe for concurrent use.
 type Linear struct {
 	w []float64

@@ -13,11 +13,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Mixture is the normalised law Σ_k w_k N(m_k, C_k) over reals, with
+// Mixture is the normalised density Σ_k w_k N(m_k, C_k) over reals, with
 // E = −log density (log Z = 0).
 //
-// It is [energy.Scored], a tilt of it is a mixture again, and so is it under Gaussian
-// noise and where some coordinates are known: [Mixture.Posterior] and
+// It is [energy.Scored]. Tilted, under Gaussian noise, and given some of its
+// coordinates it is a mixture again: [Mixture.Tilt], [Mixture.Posterior] and
 // [Mixture.Given] are exact. Diagonal covariances ([NewDiagonal])
 // cost one operation per coordinate where full ones ([NewMixture]), which are
 // diagonalised once, cost one per coordinate and eigenvector. With full ones
@@ -191,10 +191,13 @@ func (m *Mixture) product(k, i int, v []float64) float64 {
 	return sum
 }
 
-// Tilt returns the law ∝ p(x)·exp(tᵀx), a mixture of the same covariances with
-// the means m_k + C_k t and the weights w_k exp(tᵀm_k + ½tᵀC_k t), and
-// log E_p[exp(tᵀx)], its partition sum. It panics unless there is one number
-// per coordinate; they must be finite.
+// Tilt returns the distribution ∝ p(x)·exp(tᵀx), a mixture of the same
+// covariances with the means m_k + C_k·t and the weights
+//
+//	w_k·exp(tᵀm_k + ½tᵀC_k·t),
+//
+// and log E_p[exp(tᵀx)], the log of its partition sum. It panics unless there is
+// one number per coordinate; they must be finite.
 func (m *Mixture) Tilt(t []float64) (tilted *Mixture, logZ float64) {
 	check.Len("continuous", "t", len(t), m.sites)
 	c := *m

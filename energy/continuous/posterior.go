@@ -11,7 +11,7 @@ import (
 )
 
 // Posterior stores in v the posterior mean E[x_0 | x_t] of every state of x
-// under the law ∝ p(x_0)·exp(tᵀx_0) (see [Mixture.Tilt]; nil means
+// under the prior ∝ p(x_0)·exp(tᵀx_0) (see [Mixture.Tilt]; nil means
 // t = 0) and the noise x_t = √ᾱ·x_0 + √(1−ᾱ)·ε, with alpha[s] = ᾱ of state s:
 //
 //	Σ_k p(k|x_t)·(m_k + √ᾱ·C_k·(ᾱC_k + (1−ᾱ)I)⁻¹·(x_t − √ᾱ·m_k)).
@@ -21,7 +21,7 @@ func (m *Mixture) Posterior(v, x []float32, alpha, t []float64) {
 	(&Conditional{m: m, parts: m.full}).Posterior(v, x, alpha, t)
 }
 
-// Conditioned is a [Mixture] some of whose coordinates are known exactly.
+// Conditional is a [Mixture] some of whose coordinates are known exactly.
 // It is immutable and safe for concurrent use.
 type Conditional struct {
 	m     *Mixture
@@ -144,8 +144,8 @@ func (c *Conditional) diagonal(v, x []float32, alpha, mean, logw []float64) {
 	}
 }
 
-// shrunk stores the posterior mean of one state in sum: scaled is √ᾱ·m, inverse 1/(ᾱv + 1 − ᾱ),
-// gain √ᾱ·v times that, base the log-weights with the normalisers.
+// shrunk stores the posterior mean of one state in sum: scaled is √ᾱ·m, inverse
+// 1/(ᾱv + 1 − ᾱ), gain √ᾱ·v times that, base the log-weights with the normalisers.
 func shrunk(sum []float64, x []float32, mean, scaled, inverse, gain, base, p []float64) {
 	n := len(x)
 	for k := range p {

@@ -9,8 +9,8 @@ import (
 )
 
 // Quadratic is the energy E(x) = ½xᵀAx + bᵀx + c with A symmetric; if A is
-// positive definite its law is the Gaussian N(−A⁻¹b, A⁻¹). It is immutable and
-// safe for concurrent use.
+// positive definite its distribution is the Gaussian N(−A⁻¹b, A⁻¹). It is
+// immutable and safe for concurrent use.
 type Quadratic struct {
 	a, b []float64
 	c    float64

@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Autoregressive is the stationary Gaussian law of independent autoregressive
-// channels with its exact denoiser, for series of length × channels, row-major:
+// Autoregressive is the exact denoiser of stationary Gaussian series of
+// independent autoregressive channels, length × channels, row-major:
 //
 //	x_t − m = Σ_k φ_k·(x_{t−k} − m) + noise,  Var x_t = Variance.
 //
@@ -27,9 +27,9 @@ type Autoregressive struct {
 
 // Channel is one channel of an [Autoregressive].
 type Channel struct {
-	Coef     []float64 // φ_1, φ_2, …; none for white noise
-	Mean     float64
-	Variance float64 // of x_t; 0 means 1
+	Coef     []float64 // φ_1, φ_2, …, stationary; none for white noise
+	Mean     float64   // of x_t, in units of the data
+	Variance float64   // of x_t; 0 means 1
 }
 
 // band is the inverse covariance of a channel: entry [t·(order+1) + k] belongs
@@ -40,8 +40,8 @@ type band struct {
 	inv   []float64
 }
 
-// NewAutoregressive returns the law of series of the given length. The error
-// says that there is no channel, that the length is below 1 or not above the
+// NewAutoregressive returns the denoiser of series of the given length. The
+// error says that there is no channel, that the length is below 1 or not above the
 // number of coefficients, that a number is not finite, that a variance is
 // negative, or that coefficients are not stationary.
 func NewAutoregressive(length int, channels ...Channel) (*Autoregressive, error) {
@@ -110,7 +110,7 @@ func autocorrelation(coef []float64) ([]float64, error) {
 }
 
 // band returns the inverse covariance, the sum over t ≥ order of what x_t given
-// the past says, plus the inverse of the covariance of the first entries.
+// the past contributes, plus the inverse of the covariance of the first entries.
 func (c Channel) band(length int) (band, error) {
 	p := len(c.Coef)
 	variance := c.Variance
@@ -250,7 +250,7 @@ func (a *Autoregressive) Covariance(dst, v []float64, alpha float64) {
 	}
 }
 
-// fix makes d[t] = value a fact of the system m·x = d.
+// fix imposes x[t] = value on the system m·x = d.
 func (b *band) fix(m, d []float64, t int, value float64) {
 	w := b.order + 1
 	for k := 1; k <= b.order; k++ {

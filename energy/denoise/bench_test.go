@@ -21,7 +21,7 @@ func BenchmarkMarkovDenoiser(b *testing.B) {
 		if order == 2 {
 			contexts = k * k
 		}
-		m, err := model.NewMarkov(sites, k, order, law(r, contexts, 0), laws(r, contexts, k, 0.5))
+		m, err := model.NewMarkov(sites, k, order, simplex(r, contexts, 0), simplices(r, contexts, k, 0.5))
 		if err != nil {
 			b.Fatal(err)
 		}

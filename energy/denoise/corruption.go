@@ -11,8 +11,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Corruption says what became of the tokens that an exact denoiser sees. A model
-// over K tokens has K levels.
+// Corruption is how the tokens that an exact denoiser sees were corrupted. A
+// model over K tokens has K levels.
 type Corruption uint8
 
 const (

@@ -3,12 +3,12 @@
 //
 // For tokens, [Table] sums over all states of a small model,
 // [Markov] and [HMM] use forward–backward and [Independent] needs
-// nothing of the kind; a [Corruption] says what became of the tokens that they
-// see. For reals, [Mixture] is the denoiser of a mixture of Gaussians,
+// nothing of the kind; a [Corruption] says how their tokens were corrupted.
+// For reals, [Mixture] is the denoiser of a mixture of Gaussians,
 // [Autoregressive] of long Gaussian series and [Windows] of a data set.
 //
-// Each satisfies [energy.Denoiser] and documents what a prediction costs. All are safe
-// for concurrent use.
+// Each satisfies [energy.Denoiser] and documents what a prediction costs. All
+// are safe for concurrent use.
 //
 // A product that enters a sum is written float64(a*b) + c, because a compiler
 // may fuse the two otherwise, and fused bits differ between processors.

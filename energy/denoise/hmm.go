@@ -71,8 +71,9 @@ func (m *HMM) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) 
 	return m.corruption.denoise(ctx, v, q, m.sites, m.k, (2*m.sites+2)*m.hidden, m)
 }
 
-// posterior is forward–backward for one sequence: ahead[i] is the law of z_i
-// before token i is seen, seen[i] what token i says about z_i.
+// posterior is forward–backward for one sequence: ahead[i] is the
+// distribution of z_i given tokens 0 … i−1, seen[i] the likelihood of token i for
+// every z_i.
 func (m *HMM) posterior(p, like, b []float64) {
 	h, k, n := m.hidden, m.k, m.sites
 	ahead, seen := b[:n*h], b[n*h:2*n*h]
@@ -80,11 +81,11 @@ func (m *HMM) posterior(p, like, b []float64) {
 	clear(p)
 	copy(ahead[:h], m.start)
 	for i := range n {
-		now, says := ahead[i*h:(i+1)*h], seen[i*h:(i+1)*h]
+		now, here := ahead[i*h:(i+1)*h], seen[i*h:(i+1)*h]
 		total := 0.0
-		for z := range says {
-			says[z] = dot(m.emit[z*k:(z+1)*k], like[i*k:(i+1)*k])
-			total += float64(now[z] * says[z])
+		for z := range here {
+			here[z] = dot(m.emit[z*k:(z+1)*k], like[i*k:(i+1)*k])
+			total += float64(now[z] * here[z])
 		}
 		if !(total > 0) {
 			return
@@ -95,7 +96,7 @@ func (m *HMM) posterior(p, like, b []float64) {
 		next := ahead[(i+1)*h : (i+2)*h]
 		clear(next)
 		for z, w := range now {
-			if w = float64(w*says[z]) / total; w != 0 {
+			if w = float64(w*here[z]) / total; w != 0 {
 				addScaled(next, w, m.trans[z*h:(z+1)*h])
 			}
 		}

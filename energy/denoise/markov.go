@@ -40,8 +40,8 @@ func NewMarkov(m *model.Markov, c Corruption) (*Markov, error) {
 	d.start, d.trans = m.Probabilities()
 	d.contexts = len(d.start)
 	if d.order == 0 {
-		// Remembering one token and not using it gives contexts something to
-		// count.
+		// A chain of order 1 whose rows are all alike, so that there are
+		// contexts to number.
 		d.order, d.contexts, d.start = 1, d.k, d.trans
 		d.trans = slices.Repeat(d.start, d.k)
 	}
@@ -92,7 +92,7 @@ func (d *Markov) posterior(p, like, b []float64) {
 	}
 }
 
-// first stores the law of the first context and what was seen of it.
+// first stores the distribution of the first context given its tokens.
 func (d *Markov) first(dst, like []float64) {
 	for ctx, w := range d.start {
 		for j, rest := d.order-1, ctx; j >= 0 && w != 0; j, rest = j-1, rest/d.k {
@@ -103,8 +103,8 @@ func (d *Markov) first(dst, like []float64) {
 	normalise(dst)
 }
 
-// forward stores the law of the next context and what was seen of its last
-// token, next(c') ∝ seen(y)·Σ_c now(c)·trans(c; y), and reports whether anything
+// forward stores the distribution of the next context given its last token,
+// next(c') ∝ seen(y)·Σ_c now(c)·trans(c; y), and reports whether anything
 // is possible.
 func (d *Markov) forward(next, now, seen []float64) bool {
 	k := d.k
@@ -146,7 +146,7 @@ func (d *Markov) see(w, seen []float64, lo, hi int) float64 {
 }
 
 // backward stores before(c) ∝ Σ_y trans(c; y)·seen(y)·after(c') for the contexts
-// that now has, and the posterior of the token in p. It spoils after.
+// that now has, and the posterior of the token in p. It overwrites after.
 func (d *Markov) backward(p, before, after, now, seen []float64) {
 	k := d.k
 	lo, hi := support(seen)

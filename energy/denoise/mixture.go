@@ -16,7 +16,7 @@ import (
 // clean entries is prepared when it is first met. With full covariances a
 // prediction costs 2·n² per component. A Mixture is safe for concurrent use.
 type Mixture struct {
-	law *continuous.Mixture
+	prior *continuous.Mixture
 
 	mu       sync.Mutex
 	prepared map[string]*continuous.Conditional // by the pattern of clean entries
@@ -30,7 +30,7 @@ func NewMixture(m *continuous.Mixture) (*Mixture, error) {
 	if m == nil {
 		return nil, fmt.Errorf("denoise: NewMixture: m is nil")
 	}
-	return &Mixture{law: m, prepared: map[string]*continuous.Conditional{}}, nil
+	return &Mixture{prior: m, prepared: map[string]*continuous.Conditional{}}, nil
 }
 
 // NewGaussian returns the denoiser of the Gaussian with the given mean and
@@ -44,17 +44,17 @@ func NewGaussian(mean, cov []float64) (*Mixture, error) {
 }
 
 // Shape returns the number of sites and 1.
-func (m *Mixture) Shape() (sites, levels int) { return m.law.Sites(), 1 }
+func (m *Mixture) Shape() (sites, levels int) { return m.prior.Sites(), 1 }
 
-// Denoise implements [energy.Denoiser]. The error says that the covariance of the clean
-// entries is singular.
+// Denoise implements [energy.Denoiser]. The error says that the covariance of
+// the clean entries is singular.
 func (m *Mixture) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
-	n := m.law.Sites()
+	n := m.prior.Sites()
 	states := q.States(n)
 	check.Len("denoise", "v", len(v), len(q.X))
 	if err := ctx.Err(); err != nil || q.Clean == nil {
 		if err == nil {
-			m.law.Posterior(v, q.X, q.Alpha, nil)
+			m.prior.Posterior(v, q.X, q.Alpha, nil)
 		}
 		return err
 	}
@@ -87,7 +87,7 @@ func (m *Mixture) given(clean []bool) (*continuous.Conditional, error) {
 	if c, ok := m.prepared[string(key)]; ok {
 		return c, nil
 	}
-	c, err := m.law.Given(clean)
+	c, err := m.prior.Given(clean)
 	if err != nil {
 		return nil, fmt.Errorf("denoise: Mixture: %w", err)
 	}

@@ -59,9 +59,9 @@ func quadrature(w []float64, means, covs [][]float64, x []float32, alpha float64
 func TestMixtureIsThePosteriorMean(t *testing.T) {
 	w := []float64{1, 3}
 	means, covs := [][]float64{{1, -1}, {-2, 0.5}}, [][]float64{{1, 0.6, 0.6, 0.8}, {0.5, -0.3, -0.3, 1.2}}
-	law, err := continuous.NewMixture(w, means, covs)
+	prior, err := continuous.NewMixture(w, means, covs)
 	require.NoError(t, err)
-	m, err := denoise.NewMixture(law)
+	m, err := denoise.NewMixture(prior)
 	require.NoError(t, err)
 	one, err := denoise.NewGaussian(means[0], covs[0])
 	require.NoError(t, err)

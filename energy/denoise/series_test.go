@@ -61,7 +61,7 @@ func stationary(coef []float64, variance float64, n int) []float64 {
 	return cov
 }
 
-// The banded denoiser and its covariance against the dense law, whose
+// The banded denoiser and its covariance against the dense distribution, whose
 // covariance comes from the impulse response.
 func TestAutoregressiveIsTheDenseGaussian(t *testing.T) {
 	const n = 9
@@ -153,7 +153,7 @@ func TestAutoregressiveRefusals(t *testing.T) {
 	assert.ErrorIs(t, a.Denoise(ctx, make([]float32, 4), seen(rand.New(rand.NewPCG(1, 1)), 2, 0.5, false)), context.Canceled)
 }
 
-// The kernel density is a mixture of Gaussians; the empirical law a plain sum.
+// The kernel density is a mixture of Gaussians; the empirical distribution a plain sum.
 func TestWindowsAreTheMixtureOfTheData(t *testing.T) {
 	const n, count = 5, 30
 	ctx := context.Background()
@@ -172,9 +172,9 @@ func TestWindowsAreTheMixtureOfTheData(t *testing.T) {
 		}
 		weights, means, covs = append(weights, 1), append(means, mean), append(covs, cov)
 	}
-	law, err := continuous.NewMixture(weights, means, covs)
+	prior, err := continuous.NewMixture(weights, means, covs)
 	require.NoError(t, err)
-	mixture, err := denoise.NewMixture(law)
+	mixture, err := denoise.NewMixture(prior)
 	require.NoError(t, err)
 	kernel, err := denoise.NewWindows(data, n, denoise.WindowsConfig{Bandwidth: h})
 	require.NoError(t, err)

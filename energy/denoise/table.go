@@ -24,7 +24,7 @@ const maxTable = 1 << 26
 type Table struct {
 	sites, k   int
 	corruption Corruption
-	p          []float64 // of the states that have some
+	p          []float64 // of the possible states
 	x          []int32   // those states
 }
 

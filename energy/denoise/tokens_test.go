@@ -16,8 +16,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// law draws a probability vector with some zeros.
-func law(r *rand.Rand, n int, zeros float64) []float64 {
+// simplex draws a probability vector with some zeros.
+func simplex(r *rand.Rand, n int, zeros float64) []float64 {
 	p := make([]float64, n)
 	sum := 0.0
 	for i := range p {
@@ -33,10 +33,10 @@ func law(r *rand.Rand, n int, zeros float64) []float64 {
 	return p
 }
 
-func laws(r *rand.Rand, rows, n int, zeros float64) []float64 {
+func simplices(r *rand.Rand, rows, n int, zeros float64) []float64 {
 	var p []float64
 	for range rows {
-		p = append(p, law(r, n, zeros)...)
+		p = append(p, simplex(r, n, zeros)...)
 	}
 	return p
 }
@@ -164,7 +164,7 @@ func TestMarkovDenoiserIsBayesRule(t *testing.T) {
 		c := denoise.Corruption(rapid.IntRange(0, 1).Draw(t, "corruption"))
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		contexts := int(math.Pow(float64(k), float64(order)))
-		m, err := model.NewMarkov(sites, k, order, law(r, contexts, 0.3), laws(r, contexts, k, 0.3))
+		m, err := model.NewMarkov(sites, k, order, simplex(r, contexts, 0.3), simplices(r, contexts, k, 0.3))
 		require.NoError(t, err)
 		p, _ := exact.Law(m)
 		d, err := denoise.NewMarkov(m, c)
@@ -182,7 +182,7 @@ func TestHMMIsBayesRule(t *testing.T) {
 		sites := rapid.IntRange(1, 5).Draw(t, "sites")
 		c := denoise.Corruption(rapid.IntRange(0, 1).Draw(t, "corruption"))
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
-		start, trans, emit := law(r, h, 0.3), laws(r, h, h, 0.3), laws(r, h, k, 0.3)
+		start, trans, emit := simplex(r, h, 0.3), simplices(r, h, h, 0.3), simplices(r, h, k, 0.3)
 		d, err := denoise.NewHMM(sites, start, trans, emit, c)
 		require.NoError(t, err)
 		p := make([]float64, exact.Size(sites, k))
@@ -210,7 +210,7 @@ func TestIndependentDenoiserIsBayesRule(t *testing.T) {
 		k, sites := rapid.IntRange(1, 4).Draw(t, "k"), rapid.IntRange(1, 4).Draw(t, "sites")
 		c := denoise.Corruption(rapid.IntRange(0, 1).Draw(t, "corruption"))
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
-		w := laws(r, sites, k, 0.3)
+		w := simplices(r, sites, k, 0.3)
 		for i := range w {
 			w[i] = math.Log(w[i]) - 7
 		}
@@ -294,9 +294,9 @@ func TestExactDenoisersDoNotAllocate(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	r := rand.New(rand.NewPCG(1, 1))
-	m, err := model.NewMarkov(8, 3, 2, law(r, 9, 0), laws(r, 9, 3, 0))
+	m, err := model.NewMarkov(8, 3, 2, simplex(r, 9, 0), simplices(r, 9, 3, 0))
 	require.NoError(t, err)
-	p := law(r, exact.Size(8, 3), 0)
+	p := simplex(r, exact.Size(8, 3), 0)
 	d, err := denoise.NewMarkov(m, denoise.Absorbing)
 	require.NoError(t, err)
 	q := noised(r, p, 4, 8, 3, denoise.Absorbing, false)

@@ -13,8 +13,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Windows is the kernel-density law of a data set with its exact denoiser: the
-// mixture of N(w_j, h²I) over all windows w_j, and for h = 0 the empirical law
+// Windows is the exact denoiser of the kernel density of a data set: the mixture
+// of N(w_j, h²I) over all windows w_j, and for h = 0 the empirical distribution
 // itself. With u = ᾱh² + 1 − ᾱ,
 //
 //	E[x_0 | x_t] = Σ_j p_j·(w_j + √ᾱh²/u·(x_t − √ᾱ·w_j)),
@@ -34,7 +34,7 @@ type Windows struct {
 }
 
 // WindowsConfig are the options of [NewWindows]; the zero value is the
-// empirical law.
+// empirical distribution.
 type WindowsConfig struct {
 	Bandwidth float64 // h ≥ 0, in units of the data
 	Top       int     // average the nearest Top windows only; 0 means all that matter
@@ -44,9 +44,10 @@ type WindowsConfig struct {
 // out: e⁻⁴⁰ of 10⁶ windows is 4e-12 of the result.
 const leastWeight = -40
 
-// NewWindows returns the law of windows of the given number of entries, row-major
-// in data, which is copied. The error says that there is no window, that the
-// length does not fit, that an entry is not finite or an option out of range.
+// NewWindows returns the denoiser of windows of the given number of entries,
+// row-major in data, which is copied. The error says that there is no window,
+// that the length does not fit, that an entry is not finite or an option out of
+// range.
 func NewWindows(data []float32, sites int, c WindowsConfig) (*Windows, error) {
 	switch {
 	case sites < 1 || len(data) == 0 || len(data)%sites != 0:

@@ -17,8 +17,9 @@ type Edge struct {
 	W    float64
 }
 
-// Topology says which sites of a model interact: a [Lattice], a [FreeLattice]
-// or a [*Graph].
+// Topology says which sites of a model interact: a [Lattice], a [FreeLattice],
+// a [*Graph] or one of your own. What else it knows, models ask through
+// [Periodic].
 type Topology interface {
 	// Graph returns the interactions, or an error if the topology is not
 	// well formed.

@@ -13,9 +13,10 @@ import (
 // level: its probability is zero.
 //
 // It is [energy.Differentiable] with exact differences (rounded to float32),
-// [energy.Conditional], [energy.Graphical] (without edges) and [energy.Supported]; through [energy.As] also
-// [energy.Binary] if it has two levels, and [energy.Local] if no site forbids level 0. From a
-// forbidden level the difference to an allowed one is −Inf. An Independent is
+// [energy.Conditional], [energy.Graphical] (without edges) and
+// [energy.Supported]; through [energy.As] also [energy.Binary] if it has two
+// levels, and [energy.Local] if no site forbids level 0. From a forbidden
+// level the difference to an allowed one is −Inf. An Independent is
 // immutable and safe for concurrent use; its methods allocate nothing.
 type Independent struct {
 	levels int
@@ -156,11 +157,11 @@ func (m *Independent) Repair(x []int32) {
 // As implements [energy.Capable].
 func (m *Independent) As(target any) bool {
 	return m.levels == 2 && energy.Give[energy.Binary](target, binaryIndependent{m}) ||
-		m.grounded() && energy.Give[energy.Local](target, localIndependent{m})
+		m.allowsZero() && energy.Give[energy.Local](target, localIndependent{m})
 }
 
-// grounded reports whether level 0 is allowed everywhere.
-func (m *Independent) grounded() bool {
+// allowsZero reports whether level 0 is allowed everywhere.
+func (m *Independent) allowsZero() bool {
 	for i := 0; i < len(m.costs); i += m.levels {
 		if math.IsInf(m.costs[i], 1) {
 			return false

@@ -18,11 +18,11 @@ import (
 // is J = 2a here. With integer weights, fields and coupling its energies and
 // differences are exact.
 //
-// It is [energy.Differentiable] and [energy.Binary] with exact differences (rounded to
-// float32), [energy.Local] and [energy.Graphical]. On a [Lattice] with a uniform field a
-// table of differences costs no index arrays, and two-dimensional lattices
-// with sides ≥ 3 take one pass. An Ising is immutable and safe for concurrent
-// use; its methods allocate nothing.
+// It is [energy.Differentiable] and [energy.Binary] with exact differences
+// (rounded to float32), [energy.Local] and [energy.Graphical]. On a [Lattice]
+// with a uniform field a table of differences costs no index arrays, and
+// two-dimensional lattices with sides ≥ 3 take one pass. An Ising is immutable
+// and safe for concurrent use; its methods allocate nothing.
 type Ising struct {
 	graph    *Graph
 	grid     *stencil // nil unless the topology is a Lattice
@@ -54,8 +54,8 @@ func NewIsing(t Topology, coupling, field float64) (*Ising, error) {
 	m := &Ising{graph: g, coupling: coupling, field: field}
 	if coupling == 0 {
 		m.graph = edgeless(g.Sites())
-	} else if l, ok := t.(Lattice); ok {
-		m.grid = newStencil(l)
+	} else if sides := sidesOf(t, g); sides != nil {
+		m.grid = newStencil(sides)
 	}
 	if err := m.checkRange("NewIsing"); err != nil {
 		return nil, err
@@ -175,8 +175,8 @@ func (m *Ising) Move(d []float64, site int, to int32, x []int32) {
 // Graph implements [energy.Graphical].
 func (m *Ising) Graph() (start, adj []int32) { return m.graph.start, m.graph.adj }
 
-// Torus implements [energy.Toroidal]; ok is true on a [Lattice] of two dimensions with
-// sides of at least 3 and a uniform field.
+// Torus implements [energy.Toroidal]; ok is true on a [Lattice] of two
+// dimensions with sides of at least 3 and a uniform field.
 func (m *Ising) Torus() (cols int, d [5]float64, ok bool) {
 	if m.grid == nil || len(m.grid.sides) != 2 || m.grid.degree != 4 || m.fields != nil {
 		return 0, d, false

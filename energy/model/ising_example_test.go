@@ -36,16 +36,31 @@ func ExampleIsing_WithFields() {
 	// Output: [-2 -10]
 }
 
-func ExampleNewGraph() {
-	g, err := model.NewGraph(3, []model.Edge{{I: 0, J: 1, W: 1}, {I: 2, J: 1, W: -1}, {I: 1, J: 0, W: 2}})
+// Three spins that all want to differ from each other cannot: the best states
+// leave one bond of the triangle unsatisfied. The fourth site follows the third.
+func ExampleGraph() {
+	g, err := model.NewGraph(4, []model.Edge{
+		{I: 0, J: 1, W: -1}, {I: 1, J: 2, W: -1}, {I: 0, J: 2, W: -1},
+		{I: 2, J: 3, W: 2},
+	})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	for e := range g.Edges() {
-		fmt.Println(e.I, e.J, e.W)
+	fmt.Println(g.Neighbors(2))
+	m, err := model.NewIsing(g, 1, 0)
+	if err != nil {
+		fmt.Println(err)
+		return
 	}
+	e := make([]float64, 3)
+	m.Energy(e, []int32{
+		0, 1, 0, 0,
+		0, 0, 0, 0,
+		0, 1, 0, 1,
+	})
+	fmt.Println(e)
 	// Output:
-	// 0 1 3
-	// 1 2 -1
+	// [0 1 3] [-1 -1 2]
+	// [-3 1 1]
 }

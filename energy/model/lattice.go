@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Lattice is a hypercubic lattice with periodic boundaries, given by its sides:
@@ -16,8 +17,25 @@ type Lattice []int
 // is not joined to the first.
 type FreeLattice []int
 
+// Periodic is a [Topology] that is a periodic lattice: its interactions are those
+// of Lattice(Sides()), all of weight 1. A [Lattice] is one, and so are a pointer
+// to it and whatever embeds it. Models need no index arrays then.
+//
+// Models compare the sides with the graph. Where the two differ, as for a type
+// that embeds a Lattice and has a Graph of its own, the graph counts.
+type Periodic interface {
+	Topology
+
+	// Sides returns the lengths of the sides, in the order of a [Lattice]. The
+	// slice must not be modified.
+	Sides() []int
+}
+
 // Sites returns the number of sites, the product of the sides.
 func (l Lattice) Sites() int { return product(l) }
+
+// Sides returns the lengths of the sides, l itself.
+func (l Lattice) Sides() []int { return l }
 
 // Graph returns the bonds. It returns an error unless there is at least one
 // side, all sides are ≥ 1 and the sites fit 32-bit indices.
@@ -29,6 +47,51 @@ func (l FreeLattice) Sites() int { return product(l) }
 // Graph returns the bonds. It returns an error unless there is at least one
 // side, all sides are ≥ 1 and the sites fit 32-bit indices.
 func (l FreeLattice) Graph() (*Graph, error) { return latticeGraph("FreeLattice", l, false) }
+
+// sidesOf returns the sides of a topology with the graph g if it is a periodic
+// lattice, and nil otherwise.
+func sidesOf(t Topology, g *Graph) []int {
+	p, ok := t.(Periodic)
+	if !ok || !g.isLattice(p.Sides()) {
+		return nil
+	}
+	return p.Sides()
+}
+
+// isLattice reports whether g is the graph of Lattice(sides).
+func (g *Graph) isLattice(sides []int) bool {
+	if checkSides("Lattice", sides) != nil || product(sides) != g.Sites() {
+		return false
+	}
+	n := g.Sites()
+	var near []int32
+	for i := range n {
+		near = near[:0]
+		stride := n
+		for _, side := range sides {
+			stride /= side
+			at := i / stride % side
+			first := i - at*stride
+			if side > 1 {
+				near = append(near, int32(first+(at+1)%side*stride))
+			}
+			if side > 2 {
+				near = append(near, int32(first+(at+side-1)%side*stride))
+			}
+		}
+		slices.Sort(near)
+		sites, weights := g.Neighbors(i)
+		if !slices.Equal(near, sites) {
+			return false
+		}
+		for _, w := range weights {
+			if w != 1 {
+				return false
+			}
+		}
+	}
+	return true
+}
 
 // product returns the product of the sides.
 func product(sides []int) int {

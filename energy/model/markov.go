@@ -13,11 +13,11 @@ import (
 //
 //	E(x) = −log p(x),  p(x) = start(x_0 … x_{k−1}) Π_{i≥k} trans(x_{i−k} … x_{i−1}; x_i).
 //
-// It is normalised: Σ_x e^{−E(x)} = 1. It is [energy.Differentiable], exactly (rounded
-// to float32), [energy.Conditional], [energy.Graphical] (sites at distance ≤ k interact) and
-// [energy.Supported]. A single-site difference costs k+1 table entries per level. A
-// Markov is immutable and safe for concurrent use; its methods except Repair
-// allocate nothing in steady state.
+// It is normalised: Σ_x e^{−E(x)} = 1. It is [energy.Differentiable], exactly
+// (rounded to float32), [energy.Conditional], [energy.Graphical] (sites at
+// distance ≤ k interact) and [energy.Supported]. A single-site difference costs
+// k+1 table entries per level. A Markov is immutable and safe for concurrent
+// use; its methods except Repair allocate nothing in steady state.
 type Markov struct {
 	sites, levels, order int
 	start                []float64 // −log start
@@ -33,9 +33,9 @@ type Markov struct {
 //	start[c] = p(x_0 … x_{k−1} = y),             levels^k entries,
 //	trans[c·levels + l] = p(x_i = l | context c), levels^{k+1} entries.
 //
-// So order 1 takes the law of the first token and the usual row-stochastic
-// matrix. With order 0, start is {1} or nil. Zeros are allowed and forbid
-// (E = +Inf).
+// So order 1 takes the distribution of the first token and the usual
+// row-stochastic matrix. With order 0, start is {1} or nil. Zeros are allowed
+// and forbid (E = +Inf).
 //
 // NewMarkov returns an error if sites < max(1, order), levels < 1 or order < 0,
 // if a length does not fit, if an entry is negative or not a number, or if
@@ -101,7 +101,8 @@ func newMarkov(caller string, sites, levels, order, most int) (*Markov, error) {
 	return m, nil
 }
 
-// costs returns −log p, or an error if a row of the given length is no law.
+// costs returns −log p, or an error if a row of the given length is no
+// distribution.
 func costs(name string, p []float64, length int) ([]float64, error) {
 	if err := check.Probabilities("model", "NewMarkov", name, p, length); err != nil {
 		return nil, err

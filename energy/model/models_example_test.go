@@ -7,7 +7,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/model"
 )
 
-func ExampleNewQuadratic() {
+func ExampleQuadratic() {
 	// A QUBO: at most one of three items, each worth 1.
 	m, err := model.NewQuadratic(3, []model.Edge{
 		{I: 0, J: 0, W: -1}, {I: 1, J: 1, W: -1}, {I: 2, J: 2, W: -1},
@@ -40,7 +40,7 @@ func ExampleNewDenseQuadratic() {
 	// Output: [1 0 1 4]
 }
 
-func ExampleNewPotts() {
+func ExamplePotts() {
 	m, err := model.NewPotts(model.FreeLattice{3}, 3, 1, []float64{0, 0, 0.5})
 	if err != nil {
 		fmt.Println(err)
@@ -52,7 +52,7 @@ func ExampleNewPotts() {
 	// Output: [-2 0 -0.5]
 }
 
-func ExampleNewIndependent() {
+func ExampleIndependent() {
 	// The last of three levels is forbidden.
 	m, err := model.NewIndependent([]float64{0, 1, math.Inf(-1)}, 3)
 	if err != nil {
@@ -77,7 +77,7 @@ func ExampleNewBernoulli() {
 	// Output: [-2 -1]
 }
 
-func ExampleNewRBM() {
+func ExampleRBM_HiddenField() {
 	// One hidden unit that wants both visible units on.
 	m, err := model.NewRBM([]float32{2, 2}, []float32{-3}, []float32{0, 0})
 	if err != nil {
@@ -90,8 +90,8 @@ func ExampleNewRBM() {
 	// Output: [-3 -1 -1 1]
 }
 
-// A chain of order 1 takes the law of the first token and a transition matrix.
-func ExampleNewMarkov() {
+// A chain of order 1 takes the distribution of the first token and a transition matrix.
+func ExampleMarkov() {
 	m, err := model.NewMarkov(3, 2, 1, []float64{0.5, 0.5}, []float64{
 		0.9, 0.1, // after 0
 		0.4, 0.6, // after 1
@@ -103,4 +103,53 @@ func ExampleNewMarkov() {
 	m.Energy(e, []int32{0, 0, 1})
 	fmt.Printf("−log(0.5·0.9·0.1) = %.4f\n", e[0])
 	// Output: −log(0.5·0.9·0.1) = 3.1011
+}
+
+// Transition counts of three sequences, each raised by a pseudo-count of one.
+func ExampleFitMarkov() {
+	words := [][]int32{{0, 1, 0, 1}, {0, 1, 1, 0}, {1, 0, 1}}
+	m, err := model.FitMarkov(3, 2, 1, words, 1)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("%.4f\n", math.Exp(m.LogProb([]int32{0, 1, 0})))
+	// Output: 0.3333
+}
+
+// Both directions of an edge and repeated edges add up, and what cancels is
+// left out.
+func ExampleEdge() {
+	g, err := model.NewGraph(3, []model.Edge{
+		{I: 0, J: 1, W: 1}, {I: 1, J: 0, W: 0.5},
+		{I: 2, J: 1, W: -1},
+		{I: 0, J: 2, W: 1}, {I: 0, J: 2, W: -1},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for e := range g.Edges() {
+		fmt.Printf("%+v\n", e)
+	}
+	// Output:
+	// {I:0 J:1 W:1.5}
+	// {I:1 J:2 W:-1}
+}
+
+// Number partitioning: (3s_0 + 1s_1 + 2s_2)² with signs s is zero where the
+// numbers balance. Values makes the levels spins.
+func ExamplePolynomial() {
+	m, err := model.NewDenseQuadratic(3, []float64{
+		9, 3, 6,
+		3, 1, 2,
+		6, 2, 4,
+	}, model.Polynomial{Values: []float32{-1, 1}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	e := make([]float64, 3)
+	m.Energy(e, []int32{1, 0, 0, 1, 1, 0, 1, 1, 1})
+	fmt.Println(e)
+	// Output: [0 4 36]
 }

@@ -18,11 +18,11 @@ import (
 // with half the coupling.) With integer weights, fields and coupling its
 // energies and differences are exact.
 //
-// It is [energy.Differentiable] with exact differences (rounded to float32), [energy.Local]
-// and [energy.Graphical], and [energy.Binary] through [energy.As] if it has two levels. On a
-// two-dimensional [Lattice] with sides ≥ 3 tables cost no index arrays. A Potts
-// is immutable and safe for concurrent use; its methods allocate nothing in
-// steady state.
+// It is [energy.Differentiable] with exact differences (rounded to float32),
+// [energy.Local] and [energy.Graphical], and [energy.Binary] through
+// [energy.As] if it has two levels. On a two-dimensional [Lattice] with sides
+// ≥ 3 tables cost no index arrays. A Potts is immutable and safe for concurrent
+// use; its methods allocate nothing in steady state.
 type Potts struct {
 	graph    *Graph
 	cols     int // of a two-dimensional Lattice with sides ≥ 3, else 0
@@ -66,7 +66,7 @@ func NewPotts(t Topology, levels int, coupling float64, field []float64) (*Potts
 	m := &Potts{graph: g, levels: levels, coupling: coupling, field: slices.Clone(field)}
 	if coupling == 0 {
 		m.graph = edgeless(g.Sites())
-	} else if l, ok := t.(Lattice); ok && len(l) == 2 && l[0] > 2 && l[1] > 2 {
+	} else if l := sidesOf(t, g); len(l) == 2 && l[0] > 2 && l[1] > 2 {
 		m.cols = l[1]
 	}
 	bound := largest * float64(g.Sites())
@@ -193,4 +193,46 @@ func (m binaryPotts) Field(e []float64, h []float32, x []int32) {
 		}
 		e[s] = m.total(bonds, state)
 	}
+}
+
+// neighbours stores in near[l] the weight of the bonds between site i and its
+// neighbours of level l. It returns the part of near[x_i] that this site
+// accounts for, so that the sum over all sites counts every bond once.
+func (m *Potts) neighbours(near []float64, i int, x []int32) (matched float64) {
+	clear(near)
+	own := x[i]
+	if m.cols > 0 {
+		left, right, above, below := torusAround(i, m.cols, len(x))
+		near[x[left]]++
+		near[x[right]]++
+		near[x[above]]++
+		near[x[below]]++
+		return near[own] / 2 // exact: a small integer
+	}
+	g := m.graph
+	for k := g.start[i]; k < g.start[i+1]; k++ {
+		l := x[g.adj[k]]
+		near[l] += g.weight[k]
+		if k >= g.upper[i] && l == own {
+			matched += g.weight[k]
+		}
+	}
+	return matched
+}
+
+// differences turns what neighbours left in d into E(x_i = l) − E(x_i = from).
+func (m *Potts) differences(d []float64, from int) {
+	own, field := d[from], m.field[from]
+	for l := range d {
+		d[l] = float64(m.coupling*(own-d[l])) + (field - m.field[l])
+	}
+}
+
+// total returns the energy of x, given the weight of its bonds between equals.
+func (m *Potts) total(bonds float64, x []int32) float64 {
+	sum := 0.0
+	for _, l := range x {
+		sum += m.field[l]
+	}
+	return 0 - float64(m.coupling*bonds) - sum
 }

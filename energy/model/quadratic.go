@@ -17,12 +17,12 @@ import (
 // symmetric; only Q_ij + Q_ji matters. With integer parameters energies and
 // differences are exact.
 //
-// It is [energy.Differentiable] with exact differences (the second-order term of the
-// diagonal included, rounded to float32) and [energy.Local]; through [energy.As] also
-// [energy.Binary] if it has two levels, [energy.Graphical] if it was made from a sparse
-// matrix, and [energy.Ordinal] and [energy.Windowed] unless its values are {0, 1} or
-// {−1, 1}. A Quadratic is immutable and safe for concurrent use; its methods
-// allocate nothing in steady state.
+// It is [energy.Differentiable] with exact differences (the second-order term
+// of the diagonal included, rounded to float32) and [energy.Local]; through
+// [energy.As] also [energy.Binary] if it has two levels, [energy.Graphical] if
+// it was made from a sparse matrix, and [energy.Ordinal] and [energy.Windowed]
+// unless its values are {0, 1} or {−1, 1}. A Quadratic is immutable and safe
+// for concurrent use; its methods allocate nothing in steady state.
 type Quadratic struct {
 	couplings couplings
 	numbers   []float32 // what the levels stand for
@@ -32,12 +32,12 @@ type Quadratic struct {
 	constant  float64
 }
 
-// Polynomial is what a [Quadratic] has beside its matrix. The zero value is
-// that of a QUBO.
+// Polynomial holds the parts of a [Quadratic] other than its matrix. The zero
+// value is that of a QUBO.
 type Polynomial struct {
-	Linear   []float64 // b, one number per site; nil is 0
+	Linear   []float64 // b, one number per site; nil means 0
 	Constant float64   // c
-	Values   []float32 // of the levels, strictly ascending; nil is {0, 1}
+	Values   []float32 // of the levels, strictly ascending; nil means {0, 1}
 }
 
 // couplings is the symmetric matrix A = Q + Qᵀ without its diagonal.

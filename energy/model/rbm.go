@@ -171,8 +171,8 @@ func (m *RBM) Conditional(d []float64, site int, x []int32) {
 	d[0], d[1] = d[0]-own, d[1]-own
 }
 
-// HiddenField implements [energy.Bipartite]: the log-odds are the activations a, rounded
-// to float32.
+// HiddenField implements [energy.Bipartite]: the log-odds are the activations
+// a, rounded to float32.
 func (m *RBM) HiddenField(f []float32, x []int32) {
 	n := check.Rows("model", "x", len(x), len(m.bias.visible))
 	check.Len("model", "f", len(f), n*len(m.bias.hidden))
@@ -191,8 +191,8 @@ func (m *RBM) VisibleField(f []float32, h []int32) {
 	project(f, h, m.bias.visible, m.w)
 }
 
-// CacheLen implements [energy.Incremental]: the activations of the hidden units, b_vᵀv
-// and padding.
+// CacheLen implements [energy.Incremental]: the activations of the hidden
+// units, b_vᵀv and padding.
 func (m *RBM) CacheLen() int { return len(m.origin) }
 
 // FieldFrom implements [energy.Incremental]: a change of a site costs a pass over the

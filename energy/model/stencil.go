@@ -11,8 +11,8 @@ type stencil struct {
 }
 
 // newStencil returns the stencil of a lattice whose sides have been checked.
-func newStencil(l Lattice) *stencil {
-	s := &stencil{sides: append([]int(nil), l...), sites: l.Sites()}
+func newStencil(l []int) *stencil {
+	s := &stencil{sides: append([]int(nil), l...), sites: product(l)}
 	for _, side := range l {
 		s.degree += min(side-1, 2)
 	}

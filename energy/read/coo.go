@@ -8,8 +8,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/model"
 )
 
-// COOConfig says how to read a coefficient file. The zero value reads a QUBO with as
-// many sites as the file names.
+// COOConfig says how to read a coefficient file. The zero value reads a QUBO
+// with as many sites as the file names.
 type COOConfig struct {
 	Sites int  // least number of sites; sites that no entry names are free
 	Spins bool // coefficients of spins ±1; a header of the file can say so, too

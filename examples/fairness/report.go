@@ -28,7 +28,7 @@ type report struct {
 	Average *float64 `json:"energy_average,omitempty"`
 	Each    *float64 `json:"energy_each,omitempty"` // if each roster had to meet the limits
 
-	Nats     float64  `json:"nats_average"` // KL to the law without limits
+	Nats     float64  `json:"nats_average"` // KL to the distribution without limits
 	NatsSE   float64  `json:"nats_average_mcse"`
 	NatsEach *float64 `json:"nats_each,omitempty"`
 	EachSE   *float64 `json:"nats_each_mcse,omitempty"`

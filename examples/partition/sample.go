@@ -63,7 +63,7 @@ func sample(ctx context.Context, o options, c *community, name string) (*outcome
 	}
 	ch, err := sampler.NewChains(m, method, sampler.Config{
 		Chains: o.chains, Seed: o.seed, Warmup: warmup, Progress: bar.Set,
-		Observe: sampler.Observers(trace.Observe, func(chain, _ int, x []int32, _ *sampler.Info) {
+		Observe: sampler.Observer(trace.Observe).And(func(chain, _ int, x []int32, _ *sampler.Info) {
 			out.tally[chain].see(c, o.size, x)
 		}),
 	})

@@ -118,8 +118,8 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// With particles the runs within a language still violate nothing; what they do to
-// the law package sampler tests.
+// With particles the runs within a language still violate nothing; what they do
+// to the distribution is tested in package diffusion.
 func TestParticles(t *testing.T) {
 	r := do(t, "-atoms", "4", "-order", "1", "-n", "40", "-particles", "8", "-run", "syntax,count,regex")
 	for _, f := range r.Runs {

@@ -141,12 +141,12 @@ type runner interface {
 }
 
 // newRunner returns particles where they are asked for and can be had: they
-// correct the law of runs that are conditioned on a language.
-func newRunner(model energy.Denoiser[int32], process diffusion.Process[int32], j job, o options, cfg diffusion.Config) (runner, error) {
+// correct the distribution of runs that are conditioned on a language.
+func newRunner(ctx context.Context, model energy.Denoiser[int32], process diffusion.Process[int32], j job, o options, cfg diffusion.Config) (runner, error) {
 	if _, language := j.projector.(projection.Path); language && o.particles > 1 {
-		return diffusion.NewParticles(model, process, diffusion.ParticlesConfig{Config: cfg, Particles: o.particles})
+		return diffusion.NewParticles(ctx, model, process, diffusion.ParticlesConfig{Config: cfg, Particles: o.particles})
 	}
-	return diffusion.New(model, process, cfg)
+	return diffusion.New(ctx, model, process, cfg)
 }
 
 // generate makes the samples of a job.
@@ -161,7 +161,7 @@ func generate(ctx context.Context, c *corpus, m *model.Markov, j job, o options)
 	}
 	bar := progress.New(j.name)
 	defer bar.Done()
-	d, err := newRunner(model, process, j, o, diffusion.Config{
+	d, err := newRunner(ctx, model, process, j, o, diffusion.Config{
 		Seed: o.seed, Steps: o.steps, Projector: j.projector, Progress: bar.Set,
 	})
 	if err != nil {

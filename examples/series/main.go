@@ -1,6 +1,6 @@
 // Series generates real-valued series of several channels that have to have
 // given features: it cuts a table into windows, holds some out, and has every
-// method of diffusion.Series generate windows with the features of those, judged
+// method generate windows with the features of those, judged
 // side by side. The default is a synthetic market of prices and volume, whose
 // prices also have to be in order.
 //
@@ -18,23 +18,24 @@ import (
 	"strings"
 
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
-	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
 
 // options are the command line.
 type options struct {
-	csv, columns, features, bounds, methods, denoiser, out string
-	rows, length, heldOut, samples, training, steps        int
-	bandwidth, eta, weight                                 float64
-	seed                                                   uint64
-	impute, ohlc, json                                     bool
+	csv, columns, missing, split, features, bounds, methods, denoiser, out string
+	rows, length, heldOut, samples, training, steps                        int
+	bandwidth, eta, weight                                                 float64
+	seed                                                                   uint64
+	impute, ohlc, json                                                     bool
 }
 
 func parse(args []string) (options, error) {
 	var o options
 	f := flag.NewFlagSet("series", flag.ContinueOnError)
 	f.StringVar(&o.csv, "csv", "", "read the series from this `file`, one column per channel; the default is a synthetic market")
-	f.StringVar(&o.columns, "columns", "", "names of the `columns` to read, of a file with a header; empty means all")
+	f.StringVar(&o.columns, "columns", "", "names of the `columns` to read, whole or their last part (Open for AAPL.Open); empty means prices and volume, or all of numbers")
+	f.StringVar(&o.missing, "missing", "error", "what becomes of blank cells: error, drop (their rows) or linear (filled in)")
+	f.StringVar(&o.split, "split", string(auto), "windows held out: even, chronological (of the last fifth), random (overlapping those for training, as in the paper), or auto: even where the series is long enough, else chronological")
 	f.BoolVar(&o.ohlc, "ohlc", true, "keep low ≤ open, close ≤ high where channels have these names")
 	f.StringVar(&o.bounds, "bounds", "", "`limits` of channels such as close=90:110,volume=0:")
 	f.StringVar(&o.features, "features", "mean,change,argmax,argmin", "what samples take over from the real window, per channel, of "+strings.Join(featureNames, ", "))
@@ -79,27 +80,14 @@ func parse(args []string) (options, error) {
 		return o, fmt.Errorf("-weight = %v, want > 0 and finite", o.weight)
 	case o.denoiser != "windows" && o.denoiser != "gaussian":
 		return o, fmt.Errorf("-denoiser = %q, want windows or gaussian", o.denoiser)
+	case o.missing != "error" && o.missing != "drop" && o.missing != "linear":
+		return o, fmt.Errorf("-missing = %q, want error, drop or linear", o.missing)
+	case !slices.Contains([]split{auto, even, chronological, random}, split(o.split)):
+		return o, fmt.Errorf("-split = %q, want auto, even, chronological or random", o.split)
 	case o.csv == "" && o.columns != "":
 		return o, fmt.Errorf("-columns = %q without -csv", o.columns)
 	}
 	return o, nil
-}
-
-// chosen returns the methods of the command line.
-func chosen(names string) ([]diffusion.SeriesMethod, error) {
-	all := diffusion.SeriesMethods()
-	if names == "" {
-		return all, nil
-	}
-	var out []diffusion.SeriesMethod
-	for _, name := range strings.Split(names, ",") {
-		k := slices.IndexFunc(all, func(m diffusion.SeriesMethod) bool { return m.String() == strings.TrimSpace(name) })
-		if k < 0 {
-			return nil, fmt.Errorf("-method: no method %q; there are %v", name, all)
-		}
-		out = append(out, all[k])
-	}
-	return out, nil
 }
 
 // load reads or makes the table and prepares the problem.
@@ -107,7 +95,7 @@ func load(ctx context.Context, o options) (*problem, error) {
 	t := market(o.rows, o.seed)
 	if o.csv != "" {
 		var err error
-		if t, err = readTable(o.csv, o.columns); err != nil {
+		if t, err = readTable(o.csv, reading{columns: o.columns, missing: o.missing}); err != nil {
 			return nil, err
 		}
 	}

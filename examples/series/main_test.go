@@ -184,7 +184,7 @@ func TestErrorsAreClear(t *testing.T) {
 		"no rows of numbers":                          csv(0, nil),
 		"20 rows, too few to hold out 4 windows":      csv(20, nil),
 		"numbers are too large":                       csv(200, map[int]string{5: "1e308,1"}),
-		"column 2 is 2 on lines 1 … 200: a constant":  {"-csv", write(t, many)},
+		"column 2 is 2 on lines 1 … 200: a constant":  {"-length", "6", "-heldout", "4", "-csv", write(t, many)},
 		"line 3: open 1, high 3, low 2, close 2":      {"-csv", write(t, ohlc)},
 		`no column "b"; there are open, high`:         {"-csv", write(t, ohlc), "-columns", "open,b"},
 		`two columns "open"`:                          {"-csv", write(t, ohlc), "-columns", "open,open"},
@@ -223,7 +223,7 @@ func TestErrorsAreClear(t *testing.T) {
 // those of the file.
 func TestCut(t *testing.T) {
 	table := market(400, 3)
-	c, err := cut(table, 10, 5, 1000)
+	c, err := cut(table, 10, 5, 1000, even, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/gibbsite-go/gibbsite/projection"
-	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 	"github.com/gibbsite-go/gibbsite/sampler/distance"
 )
 
@@ -27,6 +26,7 @@ type report struct {
 	Denoiser string    `json:"denoiser"`
 	Steps    int       `json:"steps"`
 	Seed     uint64    `json:"seed"`
+	Notes    []string  `json:"notes,omitempty"` // what reading the file left out or put right
 	Methods  []figures `json:"methods"`
 	Failed   []string  `json:"failed,omitempty"` // methods without figures, and why
 
@@ -47,7 +47,7 @@ type figures struct {
 func newReport(p *problem, o options) *report {
 	return &report{
 		Data: p.name, Channels: p.names, Length: p.length, Training: len(p.training) / p.sites(), HeldOut: len(p.starts),
-		Samples: o.samples, Features: p.features, Impute: p.impute, OHLC: p.ordered, Denoiser: o.denoiser, Steps: o.steps, Seed: o.seed,
+		Samples: o.samples, Features: p.features, Impute: p.impute, OHLC: p.ordered, Denoiser: o.denoiser, Steps: o.steps, Seed: o.seed, Notes: p.notes,
 	}
 }
 
@@ -73,7 +73,7 @@ func (r *report) add(p *problem, o *outcome) error {
 	warp := distance.DTW{Channels: p.channels()}
 	for i, set := range p.sets {
 		x := o.x[i*o.samples*p.sites() : (i+1)*o.samples*p.sites()]
-		total, worst := diffusion.SeriesViolation(set, x, p.sites())
+		total, worst := distance.Violation(set, x, p.sites())
 		f.Total += total / float64(len(p.sets))
 		f.Violation = max(f.Violation, worst)
 		for k := range o.samples {
@@ -108,6 +108,9 @@ func (p *problem) rmse(o *outcome) float64 {
 func (r *report) String() string {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s: %s; windows of %d rows, %d for training, %d held out\n", r.Data, strings.Join(r.Channels, ", "), r.Length, r.Training, r.HeldOut)
+	for _, note := range r.Notes {
+		fmt.Fprintln(&b, note)
+	}
 	what := "features of the real window: " + strings.Join(r.Features, ", ")
 	if r.Impute {
 		what = "the first and the last third of the real window"

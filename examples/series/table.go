@@ -1,43 +1,59 @@
 package main
 
 import (
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 )
 
-// table holds a series of several channels in raw units.
+// table holds a series of several channels in raw units, or several series of
+// the same channels one after the other.
 type table struct {
 	name   string
 	names  []string  // of the channels
 	values []float64 // rows × channels
 	lines  []int     // of the file, one per row
+	breaks []int     // rows at which another series begins, ascending
+	notes  []string  // what was left out, filled in or put right
 }
 
 func (t *table) rows() int { return len(t.lines) }
 
 func (t *table) at(row, channel int) float64 { return t.values[row*len(t.names)+channel] }
 
-// channel returns the number of a channel, −1 if there is none of that name.
-func (t *table) channel(name string) int {
-	return slices.IndexFunc(t.names, func(s string) bool { return strings.EqualFold(s, name) })
+// whole reports whether the window that begins at a row lies within one series.
+func (t *table) whole(start, length int) bool {
+	k, _ := slices.BinarySearch(t.breaks, start+1)
+	return start+length <= t.rows() && (k == len(t.breaks) || t.breaks[k] >= start+length)
 }
 
-// readTable reads a CSV file whose columns are channels; columns, unless empty,
-// picks some by name.
-func readTable(path, columns string) (*table, error) {
+// channel returns the number of the channel that a name means, −1 if there is
+// none: its whole name or the last part of it.
+func (t *table) channel(name string) int {
+	if i := slices.IndexFunc(t.names, func(s string) bool { return strings.EqualFold(s, name) }); i >= 0 {
+		return i
+	}
+	return slices.IndexFunc(t.names, func(s string) bool { return strings.EqualFold(short(s), name) })
+}
+
+// reading says how a file is read.
+type reading struct {
+	columns string // names of columns, or empty
+	missing string // what becomes of blank cells: error, drop or linear
+}
+
+// readTable reads a CSV file whose columns are channels.
+func readTable(path string, how reading) (*table, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	t, err := parseTable(f, columns)
+	t, err := parseTable(f, how)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -45,110 +61,224 @@ func readTable(path, columns string) (*table, error) {
 	return t, nil
 }
 
-// parseTable reads numbers, below a header if the first line has a cell that is
-// none.
-func parseTable(r io.Reader, columns string) (*table, error) {
-	in := csv.NewReader(r)
-	in.Comment, in.TrimLeadingSpace = '#', true
+// parseTable reads a file in any of the dialects that spreadsheets write.
+func parseTable(r io.Reader, how reading) (*table, error) {
+	b, err := io.ReadAll(r)
+	if err != nil {
+		return nil, err
+	}
+	text, err := decode(b)
+	if err != nil {
+		return nil, err
+	}
+	d, records, err := readRecords(text)
+	if err != nil {
+		return nil, err
+	}
+	columns, rows := survey(d, records)
+	if len(rows) == 0 {
+		return nil, errors.New("no rows of numbers")
+	}
+	pick, left, err := choose(columns, how.columns)
+	if err != nil {
+		return nil, fmt.Errorf("line %d: %w", records[0].line, err)
+	}
+	if len(pick) == 0 {
+		return nil, firstWord(d, columns, rows)
+	}
 	t := &table{}
-	var pick []int
-	for {
-		record, err := in.Read()
-		if errors.Is(err, io.EOF) {
-			break
+	if len(left) > 0 {
+		t.notes = append(t.notes, "left out: "+strings.Join(left, ", "))
+	}
+	for _, i := range pick {
+		t.names = append(t.names, columns[i].name)
+	}
+	series, by, err := parts(columns, rows)
+	if err != nil {
+		return nil, err
+	}
+	if by != "" {
+		t.notes = append(t.notes, fmt.Sprintf("%d series by %s", len(series), by))
+	}
+	for _, s := range series {
+		if t.rows() > 0 {
+			t.breaks = append(t.breaks, t.rows())
 		}
-		if err != nil {
-			return nil, err // names the line
+		if err := t.fill(d, s, pick, how.missing); err != nil {
+			return nil, err
 		}
-		line, _ := in.FieldPos(0)
-		if pick == nil {
-			header := !allNumbers(record)
-			if pick, err = t.choose(record, header, columns); err != nil {
-				return nil, fmt.Errorf("line %d: %w", line, err)
-			}
-			if header {
-				continue
-			}
-		}
-		for c, i := range pick {
-			v, err := number(record[i])
-			if err != nil {
-				return nil, fmt.Errorf("line %d, column %s: %w", line, t.names[c], err)
-			}
-			t.values = append(t.values, v)
-		}
-		t.lines = append(t.lines, line)
 	}
 	if t.rows() == 0 {
 		return nil, errors.New("no rows of numbers")
 	}
+	if how.columns == "" {
+		t.dropConstants()
+	}
 	return t, nil
 }
 
-// choose sets the names of the channels and returns their columns.
-func (t *table) choose(record []string, header bool, columns string) (pick []int, err error) {
-	all := make([]string, len(record))
-	for i, s := range record {
-		if all[i] = strings.TrimSpace(s); !header {
-			all[i] = strconv.Itoa(i + 1)
+// firstWord is the error for a file without a column of numbers: the first cell
+// that spoils the last column that is no date.
+func firstWord(d dialect, columns []column, rows []record) error {
+	for i := len(columns) - 1; i >= 0; i-- {
+		if columns[i].kind != words {
+			continue
+		}
+		for _, r := range rows {
+			if !blank(r.cells[i]) && !d.numeric(r.cells[i]) {
+				return fmt.Errorf("line %d, column %s: %w", r.line, columns[i].name, errNumber(r.cells[i]))
+			}
 		}
 	}
-	t.names = all
-	if columns != "" {
-		t.names = strings.Split(columns, ",")
+	return errors.New("no column of numbers")
+}
+
+// fill appends the rows of one series. A blank cell is an error, ends the series
+// there, or lies on the line between its neighbours.
+func (t *table) fill(d dialect, rows []record, pick []int, missing string) error {
+	first, gaps := t.rows(), 0
+	for _, r := range rows {
+		row := make([]float64, len(pick))
+		holes := false
+		for c, i := range pick {
+			if blank(r.cells[i]) {
+				if missing == "error" {
+					return fmt.Errorf("line %d, column %s: no number; -missing drop leaves such rows out, -missing linear fills them in", r.line, t.names[c])
+				}
+				row[c], holes = math.NaN(), true
+				gaps++
+				continue
+			}
+			v, err := d.number(r.cells[i])
+			if err != nil {
+				return fmt.Errorf("line %d, column %s: %w", r.line, t.names[c], err)
+			}
+			row[c] = v
+		}
+		if holes && missing == "drop" {
+			if n := t.rows(); n > 0 && (len(t.breaks) == 0 || t.breaks[len(t.breaks)-1] < n) {
+				t.breaks = append(t.breaks, n) // windows do not reach over the gap
+			}
+			continue
+		}
+		t.values = append(t.values, row...)
+		t.lines = append(t.lines, r.line)
 	}
+	if n := len(t.breaks); n > 0 && t.breaks[n-1] == t.rows() {
+		t.breaks = t.breaks[:n-1]
+	}
+	if gaps == 0 {
+		return nil
+	}
+	if missing == "drop" {
+		t.notes = append(t.notes, fmt.Sprintf("rows with %d missing numbers left out", gaps))
+		return nil
+	}
+	t.notes = append(t.notes, fmt.Sprintf("%d missing numbers filled in on straight lines", gaps))
+	return t.interpolate(first)
+}
+
+// interpolate replaces NaN from a row on by the line between the neighbours in
+// the channel, at the ends by the nearest number.
+func (t *table) interpolate(first int) error {
+	n := len(t.names)
 	for c, name := range t.names {
-		name = strings.TrimSpace(name)
-		i := slices.Index(all, name)
-		switch {
-		case i < 0:
-			return nil, fmt.Errorf("-columns: no column %q; there are %s", name, strings.Join(all, ", "))
-		case slices.Contains(pick, i):
-			return nil, fmt.Errorf("two columns %q", name)
+		last := -1
+		for row := first; row < t.rows(); row++ {
+			v := t.at(row, c)
+			if math.IsNaN(v) {
+				continue
+			}
+			from := v
+			if last >= 0 {
+				from = t.at(last, c)
+			}
+			for gap := max(last+1, first); gap < row; gap++ {
+				share := 1.0
+				if last >= 0 {
+					share = float64(gap-last) / float64(row-last)
+				}
+				t.values[gap*n+c] = from + share*(v-from)
+			}
+			last = row
 		}
-		t.names[c] = name
-		pick = append(pick, i)
+		if last < 0 {
+			return fmt.Errorf("column %s: no numbers on lines %d … %d", name, t.lines[first], t.lines[t.rows()-1])
+		}
+		for row := last + 1; row < t.rows(); row++ {
+			t.values[row*n+c] = t.at(last, c)
+		}
 	}
-	return pick, nil
+	return nil
 }
 
-func allNumbers(record []string) bool {
-	return !slices.ContainsFunc(record, func(s string) bool {
-		s = strings.TrimSpace(s)
-		_, err := strconv.ParseFloat(s, 64)
-		return err != nil && s != "" // a blank is a missing number, not a name
-	})
+// dropConstants leaves out channels that never change: they have no scale. If
+// all are constant they stay, and the error comes later.
+func (t *table) dropConstants() {
+	n, rows := len(t.names), t.rows()
+	var keep []int
+	for c := range n {
+		if slices.Contains(priceNames, strings.ToLower(short(t.names[c]))) {
+			keep = append(keep, c)
+			continue
+		}
+		for row := 1; row < rows; row++ {
+			if t.at(row, c) != t.at(0, c) {
+				keep = append(keep, c)
+				break
+			}
+		}
+	}
+	if len(keep) == n || len(keep) == 0 || n <= 2 {
+		return
+	}
+	var names, gone []string
+	var values []float64
+	for c, name := range t.names {
+		if slices.Contains(keep, c) {
+			names = append(names, name)
+		} else {
+			gone = append(gone, name+" (constant)")
+		}
+	}
+	for row := range rows {
+		for _, c := range keep {
+			values = append(values, t.at(row, c))
+		}
+	}
+	t.names, t.values = names, values
+	t.notes = append(t.notes, "left out: "+strings.Join(gone, ", "))
 }
 
-func number(s string) (float64, error) {
-	s = strings.TrimSpace(s)
-	if s == "" {
-		return 0, errors.New("no number")
-	}
-	v, err := strconv.ParseFloat(s, 64)
-	switch {
-	case errors.Is(err, strconv.ErrSyntax):
-		return 0, fmt.Errorf("%q is not a number; name the columns to read by -columns", s)
-	case err != nil, math.IsNaN(v), math.IsInf(v, 0):
-		return 0, fmt.Errorf("%s, want a finite number", s)
-	}
-	return v, nil
-}
+// priceRounding is how far prices may be out of order by the rounding of who
+// wrote the file, relative to the price: then they are put in order.
+const priceRounding = 1e-6
 
 // prices returns the channels open, high, low and close, if there are all four
-// and they are in order on every row.
+// and they are in order on every row, up to rounding, which it puts right.
 func (t *table) prices() (c [4]int, found bool, err error) {
-	for k, name := range []string{"open", "high", "low", "close"} {
+	for k, name := range priceNames {
 		if c[k] = t.channel(name); c[k] < 0 {
 			return c, false, nil
 		}
 	}
+	mended, n := 0, len(t.names)
 	for row, line := range t.lines {
 		open, high, low, last := t.at(row, c[0]), t.at(row, c[1]), t.at(row, c[2]), t.at(row, c[3])
-		if low > min(open, last) || high < max(open, last) {
+		least, most := min(open, last), max(open, last)
+		if low <= least && high >= most {
+			continue
+		}
+		slack := priceRounding * max(math.Abs(least), math.Abs(most))
+		if low > least+slack || high < most-slack {
 			return c, false, fmt.Errorf("%s: line %d: open %v, high %v, low %v, close %v, want low ≤ open, close ≤ high (or -ohlc=false)",
 				t.name, line, open, high, low, last)
 		}
+		t.values[row*n+c[1]], t.values[row*n+c[2]] = max(high, most), min(low, least)
+		mended++
+	}
+	if mended > 0 {
+		t.notes = append(t.notes, fmt.Sprintf("high or low of %d rows moved by rounding to keep prices in order", mended))
 	}
 	return c, true, nil
 }

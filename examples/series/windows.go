@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint/series"
@@ -27,32 +28,57 @@ func (c *corpus) window(x []float32, i int) []float32 { return x[i*c.sites() : (
 // leastTraining is the fewest windows worth learning from.
 const leastTraining = 10
 
-// cut holds out windows evenly over the table and takes at most limit of the
-// others for training.
-func cut(t *table, length, heldOut, limit int) (*corpus, error) {
+// split is how windows are held out.
+type split string
+
+const (
+	auto          split = "auto"          // even where the table is long enough, else chronological
+	even          split = "even"          // evenly over the table, none overlapping another
+	chronological split = "chronological" // from the last fifth of every series, overlapping where they must
+	random        split = "random"        // at random among all, overlapping those for training
+)
+
+// cut holds out windows and takes at most limit of the others for training. No
+// training window shares a row with one held out, unless the split is random:
+// that is the protocol of Narasimhan et al. 2025, four fifths of all overlapping
+// windows for training and a tenth to test.
+func cut(t *table, length, heldOut, limit int, by split, seed uint64) (*corpus, error) {
 	c := &corpus{table: t, length: length}
-	if err := c.standardise(); err != nil {
-		return nil, err
+	var all []int
+	for s := range max(0, t.rows()-length+1) {
+		if t.whole(s, length) {
+			all = append(all, s)
+		}
 	}
 	var free []int
-	if rows := t.rows(); rows/heldOut >= length {
-		for i := range heldOut {
-			c.starts = append(c.starts, (2*i+1)*rows/(2*heldOut)-length/2)
-		}
-		for s := range rows - length + 1 {
-			k, _ := slices.BinarySearch(c.starts, s)
-			if (k == len(c.starts) || c.starts[k]-s >= length) && (k == 0 || s-c.starts[k-1] >= length) {
-				free = append(free, s)
+	switch by {
+	case auto:
+		if free = c.holdEvenly(all, heldOut); len(free) < leastTraining {
+			if free = c.holdLast(all, heldOut); len(free) >= leastTraining {
+				t.notes = append(t.notes, "held out: windows of the last fifth, which overlap each other (the file is too short for -split even)")
 			}
 		}
+	case chronological:
+		free = c.holdLast(all, heldOut)
+	case random:
+		free = c.holdAtRandom(all, heldOut, seed)
+	default:
+		free = c.holdEvenly(all, heldOut)
 	}
-	if len(free) < leastTraining {
+	if len(free) < leastTraining || len(c.starts) < heldOut {
 		return nil, fmt.Errorf("%s: %d rows, too few to hold out %d windows of %d and keep %d windows for training; lower -heldout or -length",
 			t.name, t.rows(), heldOut, length, leastTraining)
 	}
 	count := min(limit, len(free))
-	for k := range count {
-		c.training = c.add(c.training, free[k*len(free)/count])
+	chosen := make([]int, count)
+	for k := range chosen {
+		chosen[k] = free[k*len(free)/count]
+	}
+	if err := c.standardise(free); err != nil {
+		return nil, err
+	}
+	for _, s := range chosen {
+		c.training = c.add(c.training, s)
 	}
 	for _, s := range c.starts {
 		c.held = c.add(c.held, s)
@@ -60,16 +86,111 @@ func cut(t *table, length, heldOut, limit int) (*corpus, error) {
 	return c, nil
 }
 
-// standardise finds mean and standard deviation of every channel.
-func (c *corpus) standardise() error {
-	n := float64(c.rows())
+// holdAtRandom holds out windows among all and returns those for training, which
+// may overlap them.
+func (c *corpus) holdAtRandom(all []int, heldOut int, seed uint64) (free []int) {
+	order := rand.New(rand.NewPCG(seed, 11)).Perm(len(all))
+	test := min(heldOut, len(all)/10)
+	c.starts = nil
+	for _, k := range order[:test] {
+		c.starts = append(c.starts, all[k])
+	}
+	for _, k := range order[test : test+min(len(all)-test, 4*len(all)/5)] {
+		free = append(free, all[k])
+	}
+	slices.Sort(c.starts)
+	slices.Sort(free)
+	return free
+}
+
+// holdLast holds out windows of the last fifth of every series, evenly among
+// them, and returns those that end before it.
+func (c *corpus) holdLast(all []int, heldOut int) (free []int) {
+	var last []int
+	for _, s := range all {
+		k, _ := slices.BinarySearch(c.breaks, s+1)
+		from, to := 0, c.rows()
+		if k > 0 {
+			from = c.breaks[k-1]
+		}
+		if k < len(c.breaks) {
+			to = c.breaks[k]
+		}
+		switch border := to - (to-from)/5; {
+		case s >= border:
+			last = append(last, s)
+		case s+c.length <= border:
+			free = append(free, s)
+		}
+	}
+	c.starts = nil
+	if len(last) < heldOut {
+		return nil
+	}
+	for i := range heldOut {
+		c.starts = append(c.starts, last[i*len(last)/heldOut])
+	}
+	return free
+}
+
+// holdEvenly holds out windows evenly over the table and returns those that
+// share no row with one of them.
+func (c *corpus) holdEvenly(all []int, heldOut int) (free []int) {
+	c.starts = nil
+	rows := c.rows()
+	for i := range heldOut {
+		at := (2*i+1)*rows/(2*heldOut) - c.length/2
+		if at < 0 || len(all) == 0 {
+			return nil
+		}
+		// The nearest window that lies within one series and begins after the
+		// last one held out.
+		k, found := slices.BinarySearch(all, at)
+		if k == len(all) || !found && k > 0 && at-all[k-1] < all[k]-at {
+			k--
+		}
+		if n := len(c.starts); n > 0 && all[k]-c.starts[n-1] < c.length {
+			if k, _ = slices.BinarySearch(all, c.starts[n-1]+c.length); k == len(all) {
+				return nil
+			}
+		}
+		c.starts = append(c.starts, all[k])
+	}
+	for _, s := range all {
+		k, _ := slices.BinarySearch(c.starts, s)
+		if (k == len(c.starts) || c.starts[k]-s >= c.length) && (k == 0 || s-c.starts[k-1] >= c.length) {
+			free = append(free, s)
+		}
+	}
+	return free
+}
+
+// standardise finds mean and standard deviation of every channel over the rows
+// of the windows that may be trained on: nothing is known of those held out.
+func (c *corpus) standardise(free []int) error {
+	seen := make([]bool, c.rows())
+	for _, s := range free {
+		for row := s; row < s+c.length; row++ {
+			seen[row] = true
+		}
+	}
+	n := 0.0
+	for _, ok := range seen {
+		if ok {
+			n++
+		}
+	}
 	for k, name := range c.names {
 		mean, square := 0.0, 0.0
-		for row := range c.rows() {
-			mean += c.at(row, k) / n
+		for row, ok := range seen {
+			if ok {
+				mean += c.at(row, k) / n
+			}
 		}
-		for row := range c.rows() {
-			square += (c.at(row, k) - mean) * (c.at(row, k) - mean) / n
+		for row, ok := range seen {
+			if ok {
+				square += (c.at(row, k) - mean) * (c.at(row, k) - mean) / n
+			}
 		}
 		sd := math.Sqrt(square)
 		switch {

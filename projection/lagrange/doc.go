@@ -1,5 +1,5 @@
 // Package lagrange projects onto scores that are no language: an augmented
-// Lagrangian, led by derivatives, looks for a sequence that satisfies them, and
+// Lagrangian, guided by derivatives, looks for a sequence that satisfies them, and
 // the nearest rows follow from it.
 //
 // A [Projector] is the recipe. Where a constraint is a language, package

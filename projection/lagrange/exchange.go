@@ -7,7 +7,7 @@ import (
 )
 
 // exchange makes s.best cheaper by changes that its constraint seems to
-// allow: a dear token for a cheaper one at the same site, or back to the likeliest
+// allow: a costly token for a cheaper one at the same site, or back to the likeliest
 // one while another site makes up for it. What it seems to allow is
 // taken from its derivatives at the sequence; the judge decides.
 func (s *search) exchange() {
@@ -144,8 +144,8 @@ func (s *search) reprice(c change) {
 	}
 }
 
-// tradeLeast is the least saving in nats that is worth a judgement; it also
-// keeps rounding from trading in circles.
+// tradeLeast is the least saving in nats that is worth evaluating; it also
+// keeps rounding errors from undoing exchanges forever.
 const tradeLeast = 1e-6
 
 // keep makes s.swap the best sequence if the language and the judge accept it.
@@ -160,4 +160,36 @@ func (s *search) keep() bool {
 	copy(s.best, s.swap)
 	copy(s.least, s.found)
 	return true
+}
+
+// simplify changes tokens of s.best back to the likeliest ones of x, the costliest
+// first, wherever the sequence stays within the tolerance and the language. What
+// remains is a sequence of which no single change can be taken back.
+func (s *search) simplify() {
+	k := s.of.levels
+	s.order = s.order[:0]
+	for i, l := range s.best {
+		if l == s.first[i] {
+			continue
+		}
+		s.row.Load(s.logx[i*k : (i+1)*k])
+		s.gain[i] = s.row.Price(l)
+		s.order = append(s.order, int32(i))
+	}
+	slices.SortFunc(s.order, func(i, j int32) int {
+		return cmp.Or(cmp.Compare(s.gain[j], s.gain[i]), cmp.Compare(i, j))
+	})
+	for again := true; again; {
+		again = false
+		for _, i := range s.order {
+			if s.best[i] == s.first[i] {
+				continue
+			}
+			copy(s.swap, s.best)
+			s.swap[i] = s.first[i]
+			if s.keep() {
+				again = true
+			}
+		}
+	}
 }

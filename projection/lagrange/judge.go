@@ -22,8 +22,8 @@ type Partial interface {
 	Decides() bool
 }
 
-// ownJudge makes a smooth constraint the judge of sequences.
-func ownJudge(s constraint.Smooth, sites, levels int) constraint.Set {
+// asSet makes a smooth constraint decide about sequences.
+func asSet(s constraint.Smooth, sites, levels int) constraint.Set {
 	set, ok := s.(constraint.Set)
 	if p, partial := s.(Partial); partial && !p.Decides() {
 		ok = false

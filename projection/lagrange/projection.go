@@ -6,14 +6,17 @@ import (
 	"math/rand/v2"
 	"sync"
 
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/automata"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Projection is a [Projector] compiled for a shape. Log-weights v and errors about them
-// are those of [projection.PathProjection]. It is safe for concurrent use, for one sample by one
-// goroutine at a time, as far as the functions of the constraint are; a
-// projection allocates nothing after warm-up unless those do.
+// Projection is a [Projector] compiled for a shape. Log-weights v and errors
+// about them are those of [projection.PathProjection]. It is safe for
+// concurrent use, for one sample by one goroutine at a time, as far as the
+// functions of the constraint are; a projection allocates nothing after warm-up
+// unless those do.
 type Projection struct {
 	target
 
@@ -32,10 +35,11 @@ func (a *Projection) Shape() (sites, levels int) { return a.sites, a.levels }
 // it is. src gives the noise. The multipliers begin where the last projection of
 // the sample left them (see [Projection.Reset]).
 //
-// The error is a *[projection.NotConverged] if no sequence was found, in which case v and
-// the violation are the best there were; an *[projection.InfeasibleError] if the language
-// alone excludes everything; it wraps the error of ctx, or names a value of the
-// constraint that is NaN. In all cases but the first v is unchanged.
+// The error is a *[projection.NotConverged] if no sequence was found, in which
+// case v and the violation are the best there were; an
+// *[projection.InfeasibleError] if the language alone excludes everything; it
+// wraps the error of ctx, or names a value of the constraint that is NaN. In
+// all cases but the first v is unchanged.
 func (a *Projection) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
 	m := a.smooth.Len()
 	if sample < 0 || (sample+1)*m > len(a.lambda) {
@@ -47,8 +51,9 @@ func (a *Projection) Project(ctx context.Context, sample int, v []float32, from,
 	return violation, err
 }
 
-// Nearest does what Project does, with multipliers that begin anew, stores the
-// sequence in x and returns KL(x‖y) in nats beside its largest violation.
+// Nearest does what Project does, starting from the multipliers of the recipe,
+// stores the sequence in x, and returns KL(x‖y) in nats and the largest
+// violation of the sequence.
 func (a *Projection) Nearest(ctx context.Context, x []int32, v []float32, src rand.Source) (divergence, violation float64, err error) {
 	check.Len("lagrange", "x", len(x), a.sites)
 	s := a.take()
@@ -59,7 +64,8 @@ func (a *Projection) Nearest(ctx context.Context, x []int32, v []float32, src ra
 	return s.project(ctx, x, v, s.start, src)
 }
 
-// Reset forgets the multipliers of a sample.
+// Reset forgets the multipliers of a sample, which must not be projected at the
+// same time. It panics unless the sample is one of those that Bind was told of.
 func (a *Projection) Reset(sample int) {
 	m := a.smooth.Len()
 	for j := range m {
@@ -67,7 +73,8 @@ func (a *Projection) Reset(sample int) {
 	}
 }
 
-// Copy makes sample dst begin where src left.
+// Copy gives sample dst the multipliers of sample src, for particles that are
+// resampled. Neither must be projected at the same time.
 func (a *Projection) Copy(dst, src int) {
 	m := a.smooth.Len()
 	copy(a.lambda[dst*m:(dst+1)*m], a.lambda[src*m:(src+1)*m])
@@ -85,7 +92,7 @@ func (a *Projection) take() *search {
 	return newSearch(&a.target)
 }
 
-// give returns a search to the others.
+// give puts a search back.
 func (a *Projection) give(s *search) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -118,4 +125,59 @@ func (s *search) project(ctx context.Context, x []int32, v []float32, lambda []f
 		return divergence, violation, &projection.NotConverged{Method: "lagrange: " + a.name, Residual: violation, Want: a.recipe.Tolerance, Iterations: loops}
 	}
 	return divergence, violation, nil
+}
+
+// Bind compiles the recipe for samples of the given shape. The result is a
+// *[Projection]. The error names a field that is out of range or says what is
+// wrong with the constraint, or is that of [projection.Path.Compile] for the
+// language.
+func (k Projector) Bind(ctx context.Context, sites, levels, samples int) (projection.Projection, error) {
+	if samples < 1 {
+		return nil, fmt.Errorf("lagrange: samples = %d, want ≥ 1", samples)
+	}
+	a, err := k.compile(ctx, sites, levels, samples)
+	if err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// Compile is Bind for use by hand: for one sample, number 0. Errors are those of
+// Bind.
+func (k Projector) Compile(ctx context.Context, sites, levels int) (*Projection, error) {
+	return k.compile(ctx, sites, levels, 1)
+}
+
+func (k Projector) compile(ctx context.Context, sites, levels, samples int) (*Projection, error) {
+	if err := k.fill(); err != nil {
+		return nil, err
+	}
+	free := k.Path.Language == nil
+	if free {
+		k.Path.Language = constraint.Any{}
+	}
+	within, err := k.Path.Compile(ctx, sites, levels)
+	if err != nil {
+		return nil, err
+	}
+	a := &Projection{
+		target: target{
+			recipe: k, smooth: k.Constraint, judge: k.Judge, within: within, free: free,
+			sites: sites, levels: levels, name: k.Path.Name,
+		},
+		lambda: make([]float64, samples*k.Constraint.Len()),
+	}
+	if a.name == "" {
+		a.name = automata.Name(k.Constraint)
+	}
+	if a.judge == nil {
+		a.judge = asSet(k.Constraint, sites, levels)
+	}
+	if n := a.judge.Len(); n < 1 {
+		return nil, fmt.Errorf("lagrange: Judge.Len() = %d, want ≥ 1", n)
+	}
+	for i := range samples {
+		a.Reset(i)
+	}
+	return a, nil
 }

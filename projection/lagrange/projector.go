@@ -9,16 +9,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Projector projects onto whatever a differentiable function can lead to: scores of
-// classifiers and regressors, or black boxes with a differentiable stand-in. It
-// looks for the distribution y nearest to x in KL(x‖y) whose decoded sequence,
-// the likeliest one, satisfies
+// Projector projects onto constraints that a differentiable function describes:
+// scores of classifiers and regressors, or black boxes with a differentiable
+// surrogate. It looks for the distribution y nearest to x in KL(x‖y) whose
+// decoded sequence, the likeliest one, satisfies
 //
 //	g_j(decode(y)) ≤ Tolerance for all j,
 //
 // by the augmented Lagrangian of Cardei et al. 2025 (Algorithm 1) on the logits
-// of y. Where a constraint is a language use [projection.Path], which is exact and faster;
-// where it is partly one, put that part into Path here.
+// of y. Where a constraint is a language use [projection.Path], which is exact and
+// faster; where it is partly one, put that part into Path here.
 //
 // An outer loop draws Gumbel noise, holds it, and takes Inner gradient steps on
 //
@@ -28,7 +28,7 @@ import (
 // λ_j ← λ_j + μ·Δ_j and μ ← min(Growth·μ, MuMax). The search ends as soon as the
 // decoded sequence satisfies the constraint. What is returned is not the iterate
 // but something nearer: tokens that the search changed without need are changed
-// back, dear ones are exchanged for cheaper ones while the constraint holds, and
+// back, costly ones are exchanged for cheaper ones while the constraint holds, and
 // then the rows are the closest ones, in closed form, whose likeliest tokens are
 // what is left (see [projection.PathProjection.Nearest]).
 //
@@ -40,15 +40,15 @@ import (
 // tolerance; TestGrid is what the defaults here come from. Three things
 // are added. No step moves a logit by more than 1, because multipliers grow without
 // bound where the relaxation is stuck and logits of 10⁶ never return; after 50 outer
-// loops the search starts anew. And where ϕ satisfies the constraint but the
-// decoded sequence does not (relaxations differ from draws, stand-ins from what
-// they stand for), g is raised by the decoded violation: without that nothing
-// would ever pull again.
+// loops the search starts again. And where ϕ satisfies the constraint but the
+// decoded sequence does not (relaxations differ from draws, surrogates from what
+// they replace), g is raised by the decoded violation: otherwise the gradient
+// of the constraint would stay zero.
 //
 // A Projector is a recipe: the zero value of everything but Constraint is the
 // recommended setting. Bind and Compile make it a [Projection].
 type Projector struct {
-	// Constraint leads the search, on sites × levels probability rows.
+	// Constraint guides the search, on sites × levels probability rows.
 	Constraint constraint.Smooth
 
 	// Judge decides about decoded sequences. The default is Constraint itself:
@@ -77,8 +77,8 @@ type Projector struct {
 	Temperature float64 // θ, 0 for 1
 }
 
-// Defaults of a Projector; the sources are with the fields. Those without one come from
-// TestGrid.
+// Defaults of a Projector; the sources are with the fields. Those without one
+// come from TestGrid.
 const (
 	defaultStep        = 0.2
 	defaultInner       = 10

@@ -34,7 +34,7 @@ type search struct {
 	decoded, last     []int32   // by z, and at the previous judgement
 	best, first, swap []int32   // least violation; likeliest of x; scratch
 	found, least      []float64 // violations: of decoded, of best
-	start             []float64 // multipliers that begin anew
+	start             []float64 // multipliers of the recipe, for Nearest
 	row               *lead.Row
 	gain              []float64 // what changing a token back saves
 	order             []int32
@@ -128,7 +128,7 @@ func (s *search) run(ctx context.Context, src rand.Source) (loops int, err error
 	return loops, nil
 }
 
-// loopsPerStart is after how many outer loops a search starts anew, from x and the
+// loopsPerStart is after how many outer loops a search starts again, from x and the
 // first multipliers, with other noise: TestGrid has none that takes as many, and
 // what takes more oscillates between two constraints under multipliers that
 // nothing lowers.

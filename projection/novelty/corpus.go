@@ -21,8 +21,8 @@ import (
 // exact joint draws of new sequences.
 //
 // The trellis is compiled when it is first needed; sequences that Commit adds
-// are carried beside it for a while. A corpus that grows otherwise is compiled
-// anew.
+// are summed one by one for a while. A corpus that grows in another way is
+// compiled again.
 type CorpusProjection struct {
 	*Projection
 	trials int
@@ -35,11 +35,11 @@ type CorpusProjection struct {
 	othersAt int                        // words when others was compiled, −1: never
 }
 
-// defaultTrials is where rejection gives way: beyond it P(novel) is likely
-// below 5 %, and compiling the exact distribution pays.
+// defaultTrials is when rejection ends: after as many rejections P(novel) is
+// likely below 5 %, and compiling the exact distribution pays.
 const defaultTrials = 64
 
-// addedShare is when sequences beside the trellis enter it: one in eight of the
+// addedShare is when committed sequences enter the trellis: one in eight of the
 // words, or 256 where there are few, so that their cost stays below that of the
 // trellis and compiling is rare.
 const (

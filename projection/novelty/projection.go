@@ -11,13 +11,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Projection is a [Projector] compiled for a shape. Log-weights v, errors and panics
-// are those of [projection.PathProjection]. Everything but Commit may be called from several
-// goroutines at once; a Commit waits for the others and they for it.
+// Projection is a [Projector] compiled for a shape. Log-weights v, errors and
+// panics are those of [projection.PathProjection]. Everything but Commit may be
+// called from several goroutines at once; a Commit waits for the others and they
+// for it.
 type Projection struct {
 	name          string
 	sites, levels int
-	within        *projection.PathProjection // the language beside the set
+	within        *projection.PathProjection // the language, or all sequences
 	free          bool                       // there is none
 	rule          lead.Rule
 

@@ -223,7 +223,7 @@ func TestRankedOrder(t *testing.T) {
 	}
 }
 
-// TestLexicalProbability: exact P(novel) and the joint law of new draws,
+// TestLexicalProbability: exact P(novel) and the joint distribution of new draws,
 // against the list, while the set grows. The rate of false alarms is 1e-6 in
 // all. The twin that forgets the set must be caught.
 func TestLexicalProbability(t *testing.T) {
@@ -246,7 +246,7 @@ func TestLexicalProbability(t *testing.T) {
 		require.NoError(t, err)
 		s := bound.(*CorpusProjection)
 		for range 3 {
-			law, cell, open := c.openLaw(all, lexicon)
+			want, cell, open := c.openDistribution(all, lexicon)
 			if len(open) == 0 {
 				break
 			}
@@ -256,7 +256,7 @@ func TestLexicalProbability(t *testing.T) {
 			p, err := s.LogProb(c.V)
 			require.NoError(t, err)
 			problem.Near(t, problem.LogSum(open)-problem.LogSum(all), p, 1e-10)
-			count, twin := make([]int, len(law)), make([]int, len(law))
+			count, twin := make([]int, len(want)), make([]int, len(want))
 			x := make([]int32, c.Sites)
 			for range draws {
 				z, err := s.Draw(x, c.V, r)
@@ -267,8 +267,8 @@ func TestLexicalProbability(t *testing.T) {
 				require.NoError(t, err)
 				twin[cell(x)]++
 			}
-			exact.Counts(t, count, law, 1e-6/problems/3)
-			if exact.PValue(twin, law) < 1e-6 {
+			exact.Counts(t, count, want, 1e-6/problems/3)
+			if exact.PValue(twin, want) < 1e-6 {
 				caught++
 			}
 			require.NoError(t, s.Commit(x, c.V, r))
@@ -277,9 +277,9 @@ func TestLexicalProbability(t *testing.T) {
 	require.Greater(t, caught, 10)
 }
 
-// openLaw returns the law of new sequences, the cell of each and the list; the
+// openDistribution returns the distribution of new sequences, the cell of each and the list; the
 // last cell is for everything else.
-func (c *novelCase) openLaw(all []problem.Listed, lexicon *constraint.Lexicon) (law []float64, cell func([]int32) int, open []problem.Listed) {
+func (c *novelCase) openDistribution(all []problem.Listed, lexicon *constraint.Lexicon) (want []float64, cell func([]int32) int, open []problem.Listed) {
 	for _, s := range all {
 		if !lexicon.Contains(s.X) {
 			open = append(open, s)
@@ -288,11 +288,11 @@ func (c *novelCase) openLaw(all []problem.Listed, lexicon *constraint.Lexicon) (
 	logZ := problem.LogSum(open)
 	at := map[string]int{}
 	for i, s := range open {
-		law = append(law, math.Exp(s.Weight-logZ))
+		want = append(want, math.Exp(s.Weight-logZ))
 		at[problem.Spell(s.X)] = i
 	}
-	law = append(law, 0)
-	return law, func(x []int32) int {
+	want = append(want, 0)
+	return want, func(x []int32) int {
 		if i, ok := at[problem.Spell(x)]; ok {
 			return i
 		}

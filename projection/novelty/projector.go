@@ -15,14 +15,14 @@ import (
 //
 // The sequence is the exact minimum over all sequences outside the set (and in
 // Path.Language, if that is given). It is never one of the set: if there is no
-// other, that is an *[projection.InfeasibleError]. Cardei et al. 2025 search best-first
-// over the tokens of largest gap; here the search is exact and has three forms,
-// chosen by what is known about the set:
+// other, that is an *[projection.InfeasibleError]. Cardei et al. 2025 search
+// best-first over the tokens of largest gap; here the search is exact and has
+// three forms, chosen by what is known about the set:
 //
 //   - a [Corpus], such as a [constraint.Lexicon]: branch and bound on its automaton;
 //   - any other [Seen]: sequences in order of cost until one is new, at most
 //     one more than there are known ones;
-//   - a language beside it: the same, in order of cost within the language.
+//   - a language besides the set: the same, in order of cost within the language.
 //
 // A Projector is a recipe: the zero value is the recommended setting.
 type Projector struct {
@@ -48,7 +48,8 @@ type Projector struct {
 
 // Bind makes the recipe a [projection.Projection] for samples of the given shape: a
 // *[CorpusProjection], which also draws jointly, if the set is a [Corpus], as
-// the default is, and otherwise a *[Projection].
+// the default is, and otherwise a *[Projection]. The error names a field that is
+// out of range, or is that of [projection.Path.Compile].
 func (n Projector) Bind(ctx context.Context, sites, levels, samples int) (projection.Projection, error) {
 	if samples < 1 {
 		return nil, fmt.Errorf("novelty: samples = %d, want ≥ 1", samples)

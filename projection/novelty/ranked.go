@@ -109,12 +109,13 @@ func (e *ranked) next(x []int32) (cost float64, ok bool) {
 	for j, rank := range e.run(p.run) {
 		x[e.site[j]] = e.rows[e.site[j]].Token(int(rank))
 	}
-	e.succeed(p)
+	e.pushSuccessors(p)
 	return e.base + p.cost, true
 }
 
-// succeed pushes the successors of p, whose run the last of them may take over.
-func (e *ranked) succeed(p pick) {
+// pushSuccessors pushes the successors of p, whose run the last of them may
+// take over.
+func (e *ranked) pushSuccessors(p pick) {
 	if up := int(p.at) + 1; up < len(e.site) {
 		step := e.step(e.site[up], 1)
 		e.push(p, up, 1, p.cost+step, -1)

@@ -10,8 +10,8 @@ import (
 // and bound: follow the sequences of the corpus from the cheapest token of
 // each site on; where a token leaves the corpus, the rest of the sequence is
 // free and takes its cheapest tokens. A branch ends when it costs as much as
-// the best sequence found. Corpora are thin, so that one way along the most
-// likely tokens and a few steps beside it are all there is to do.
+// the best sequence found. Corpora are sparse, so that most searches
+// follow one path along the likeliest tokens and a few short ones beside it.
 type corpusSearch struct {
 	corpus Corpus
 	rows   []*lead.Row

@@ -20,7 +20,7 @@ type Seen interface {
 type Fallible interface {
 	Seen
 
-	// Err is asked after every call of another method. Once it returns an error
+	// Err is called after every call of another method. Once it returns an error,
 	// the results of that call are not used.
 	Err() error
 }

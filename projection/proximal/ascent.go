@@ -4,7 +4,7 @@ import "math"
 
 // ascend improves the multipliers of rows 0 … m−1 by coordinate ascent on the
 // dual: each in turn takes its best value. Every sweep gains, whatever the
-// rows, so this is what is left when Newton's method fails; but where rows are
+// rows, so this is the fallback when Newton's method fails; but where rows are
 // nearly dependent the gain is small. It returns the residual as run does.
 func (w *newton) ascend(z []float64, m, sweeps int, tol float64) (residual float64) {
 	w.expand(w.y, m)
@@ -43,7 +43,7 @@ func (w *newton) coordinate(z []float64, j int) {
 	for k, i := range w.index[from:to] {
 		t += float64(w.value[int(from)+k] * (z[i] + w.pc[i]))
 	}
-	y := pull(w.y[j]+t/curve, 1/curve, w.lo[j], w.hi[j], w.cap[j])
+	y := prox(w.y[j]+t/curve, 1/curve, w.lo[j], w.hi[j], w.cap[j])
 	step := w.y[j] - y
 	if step == 0 {
 		return

@@ -8,7 +8,7 @@ import "math"
 func (w *newton) closed(z []float64) bool {
 	clear(w.p[w.coupled:])
 	for j := w.coupled; j < w.single; j++ {
-		w.y[j] = pull(w.dot(j, z), 1, w.lo[j], w.hi[j], w.cap[j])
+		w.y[j] = prox(w.dot(j, z), 1, w.lo[j], w.hi[j], w.cap[j])
 		w.axpy(j, -w.y[j], w.c)
 	}
 	for g := range w.groups {

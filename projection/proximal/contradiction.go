@@ -13,12 +13,13 @@ import (
 // −Slack, but it is zero, up to Slope·‖z‖ for rounding, for every z. It wraps
 // [constraint.ErrInfeasible].
 type ContradictionError struct {
-	Rows         []int // that take part, in the order of the system
-	Multiplier   []float64
-	Slack, Slope float64
-	Names        []string // of the rows, if the system names them
+	Rows         []int     // that take part, in the order of the system
+	Multiplier   []float64 // w, one per row
+	Slack, Slope float64   // of the proof, Slack > 0
+	Names        []string  // of the rows, if the system names them
 }
 
+// Error names the rows that exclude each other.
 func (e *ContradictionError) Error() string {
 	names := e.Names
 	if names == nil {
@@ -60,11 +61,6 @@ func (w *newton) contradicts(m, rows int) bool {
 	return slack > leastSlack*total && slack > farReach*math.Sqrt(dot(w.sum, w.sum))
 }
 
-const (
-	farReach   = 1e6  // in units of data of order 1
-	leastSlack = 1e-9 // contradictions below it pass for rounding errors
-)
-
 // explain makes an error of the proof in p.
 func (w *newton) explain(name func(row int) string) error {
 	e := &ContradictionError{}
@@ -74,7 +70,7 @@ func (w *newton) explain(name func(row int) string) error {
 	}
 	clear(w.sum)
 	for j, p := range w.p {
-		// Rows that only cancel rounding errors are no part of the story.
+		// Rows that only cancel rounding errors are left out.
 		if math.Abs(p) > 1e-6*largest {
 			e.Rows = append(e.Rows, int(w.origin[j]))
 			e.Multiplier = append(e.Multiplier, p/w.factor[j])

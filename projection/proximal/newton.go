@@ -66,7 +66,7 @@ func newNewton(s *slabs, metric bool) *newton {
 
 // run improves the multipliers of rows 0 … m−1 from where they are, and leaves
 // c = −Aᵀy. It returns the residual of the optimality conditions, the largest
-// |y_j − pull(y_j + t_j)|, which is at most tol unless it failed. contradiction
+// |y_j − prox(y_j + t_j)|, which is at most tol unless it failed. contradiction
 // is called with the change of the multipliers after every proximal step that
 // failed to converge; true ends the run.
 func (w *newton) run(z []float64, m int, tol float64, contradiction func() bool) (residual float64) {
@@ -106,12 +106,12 @@ func (w *newton) run(z []float64, m int, tol float64, contradiction func() bool)
 // polish solves for the multipliers of the tight rows with all others as they
 // are, as long as that improves the residual, and returns it. It is the
 // proximal step with σ = 1/polishRidge, written for the change of y: where rows
-// are nearly dependent it takes such a σ to converge, and pull would multiply
+// are nearly dependent it takes such a σ to converge, and prox would multiply
 // the rounding errors of t with it.
 func (w *newton) polish(z []float64, m int, sigma, tol, residual float64) float64 {
 	ridge := polishRidge
 	for residual > tol && residual < polishBelow {
-		copy(w.dt, w.p) // the movement, for whoever looks for contradictions
+		copy(w.dt, w.p) // the step, in which contradictions show
 		copy(w.keep, w.y)
 		w.threshold(m, sigma)
 		w.classify(m)
@@ -192,12 +192,12 @@ func (w *newton) multiply(dst, src []float64) {
 	}
 }
 
-// residual returns the largest |y − pull(y+t)|.
+// residual returns the largest |y − prox(y+t)|.
 func (w *newton) residual(m int) float64 {
 	worst := 0.0
 	for j := range m {
 		y := w.y[j]
-		e := math.Abs(y - pull(y+w.t[j], 1, w.lo[j], w.hi[j], w.cap[j]))
+		e := math.Abs(y - prox(y+w.t[j], 1, w.lo[j], w.hi[j], w.cap[j]))
 		if !(e <= worst) {
 			worst = e
 		}
@@ -260,7 +260,7 @@ const (
 // threshold stores p for the present t.
 func (w *newton) threshold(m int, sigma float64) {
 	for j := range m {
-		w.p[j] = pull(w.y[j]+float64(sigma*w.t[j]), sigma, w.lo[j], w.hi[j], w.cap[j])
+		w.p[j] = prox(w.y[j]+float64(sigma*w.t[j]), sigma, w.lo[j], w.hi[j], w.cap[j])
 	}
 }
 
@@ -368,7 +368,7 @@ func (w *newton) slope(m int, sigma, a, quadratic float64) float64 {
 	y, p, lo, hi, limit, t := w.y[:m], w.p[:m], w.lo[:m], w.hi[:m], w.cap[:m], w.t[:m]
 	g := quadratic
 	for j, dt := range w.dt[:m] {
-		q := pull(y[j]+float64(sigma*(t[j]+float64(a*dt))), sigma, lo[j], hi[j], limit[j])
+		q := prox(y[j]+float64(sigma*(t[j]+float64(a*dt))), sigma, lo[j], hi[j], limit[j])
 		p[j] = q
 		g += float64(dt * q)
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Projection is a [Projector] compiled for a runner: a [projection.Projection] that keeps the
-// multipliers of every sample from step to step. Different samples may be
-// projected concurrently; after warm-up nothing allocates.
+// Projection is a [Projector] compiled for a runner: a [projection.Projection]
+// that keeps the multipliers of every sample from step to step. Different
+// samples may be projected concurrently; after warm-up nothing allocates.
 type Projection struct {
 	sites, samples int
 	rows           int
@@ -53,7 +53,7 @@ func (p *Projection) Project(_ context.Context, sample int, v []float32, from, t
 	dual := p.dual(sample)
 	copy(s.iter.y, dual)
 	s.At(from)
-	s.hasty = to > 0
+	s.rough = to > 0
 	c, err := s.Penalised(d.z, d.z, p.gamma.at(from, to))
 	copy(dual, s.iter.y)
 	if _, not := err.(*projection.NotConverged); err != nil && !(not && s.curves != nil && to > 0) {
@@ -65,10 +65,12 @@ func (p *Projection) Project(_ context.Context, sample int, v []float32, from, t
 	return c.Violation, nil
 }
 
-// Reset forgets the multipliers of a sample.
+// Reset forgets the multipliers of a sample, which must not be projected at the
+// same time. It panics unless the sample is one of those that Bind was told of.
 func (p *Projection) Reset(sample int) { clear(p.dual(sample)) }
 
-// Copy gives sample dst the multipliers of sample src.
+// Copy gives sample dst the multipliers of sample src, for particles that are
+// resampled. Neither must be projected at the same time.
 func (p *Projection) Copy(dst, src int) { copy(p.dual(dst), p.dual(src)) }
 
 // dual returns the multipliers of a sample.

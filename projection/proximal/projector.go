@@ -25,11 +25,10 @@ import (
 type Projector struct {
 	// Set is the feasible set, on the series as the denoiser sees it. The
 	// linear rows of a [Splitter], such as a [constraint.Linear], a
-	// [constraint.Slabs] or a *[series.System], are met exactly. Its curved
+	// [constraint.Slabs] or a *series.System, are met exactly. Its curved
 	// inequalities, and all those of any other Smooth, are linearised again and
-	// again
-	// (a prox-linear method, Drusvyatskiy and Paquette 2019): what that ends in
-	// is a stationary point, not always the nearest.
+	// again (a prox-linear method, Drusvyatskiy and Paquette 2019): that ends in
+	// a stationary point, not always the nearest.
 	Set constraint.Smooth
 
 	// Gamma is the schedule of the weight γ. Nil means the hard form.
@@ -47,7 +46,8 @@ type Projector struct {
 }
 
 // Bind compiles the recipe for real series of the given number of sites, levels
-// being 1. The result is a *[Projection].
+// being 1. The result is a *[Projection]. Errors are those of
+// [Projector.Compile], and one for levels ≠ 1 or samples < 1.
 func (p Projector) Bind(ctx context.Context, sites, levels, samples int) (projection.Projection, error) {
 	if levels != 1 {
 		return nil, fmt.Errorf("proximal: levels = %d, want 1: it is for real-valued series", levels)
@@ -62,9 +62,9 @@ func (p Projector) Bind(ctx context.Context, sites, levels, samples int) (projec
 	return newProjection(s, p.Gamma, samples), nil
 }
 
-// Compile returns a solver for series of n entries. The error says what is
-// wrong with the set, or is the *[ContradictionError] of linear rows that
-// exclude each other, unless the recipe says Soften.
+// Compile returns a solver for series of n ≥ 1 entries. The error says what is
+// wrong with the set, or wraps that of ctx, or is the *[ContradictionError] of
+// linear rows that exclude each other, unless the recipe says Soften.
 func (p Projector) Compile(ctx context.Context, n int) (*Solver, error) {
 	if n < 1 {
 		return nil, fmt.Errorf("proximal: n = %d, want ≥ 1", n)
@@ -85,7 +85,7 @@ func (p Projector) Compile(ctx context.Context, n int) (*Solver, error) {
 		name = s.RowName
 	}
 	if !p.Soften {
-		// Contradictions are here to be seen before anything runs.
+		// Contradictions show before anything runs.
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("proximal: %w", err)
 		}

@@ -89,3 +89,24 @@ func TestProximalNamesContradictions(t *testing.T) {
 	assert.Contains(t, proof.Names, "mean of price = 2")
 	assert.Len(t, proof.Rows, 11)
 }
+
+// Multipliers of curved inequalities come after those of all linear rows, also
+// where the last linear rows have no bounds and are left out of the iteration.
+func TestMultipliersOfCurvesBehindOpenRows(t *testing.T) {
+	const length = 8
+	b := series.NewBuilder(series.Shape{Length: length, Channels: 1})
+	b.Autocorrelation(0, 1, 0.2)
+	b.Bounds(0, math.Inf(-1), math.Inf(1))
+	set, err := b.Build()
+	require.NoError(t, err)
+	require.Equal(t, length+2, set.Len())
+	solver, err := proximal.Projector{Set: set}.Compile(t.Context(), length)
+	require.NoError(t, err)
+	z := make([]float64, length)
+	_, err = solver.Solve(z, []float64{1, -1, 1, 2, -1, 0, 1, -2})
+	require.NoError(t, err)
+	y := make([]float64, set.Len())
+	solver.Multipliers(y)
+	assert.Equal(t, make([]float64, length), y[:length], "open rows")
+	assert.Positive(t, y[length+1], "the lower bound of the autocorrelation")
+}

@@ -3,7 +3,7 @@ package proximal
 import "github.com/gibbsite-go/gibbsite/constraint"
 
 // Splitter is a set that knows which of its inequalities are linear, as
-// [constraint.Linear], [constraint.Slabs] and [series.System] do. Those are
+// [constraint.Linear], [constraint.Slabs] and series.System do. Those are
 // met exactly and checked for contradictions when the recipe is compiled.
 type Splitter interface {
 	// Split returns the linear rows, which come first in the numbering of the

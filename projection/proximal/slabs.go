@@ -13,6 +13,7 @@ import (
 // closed form, come last: see order.
 type slabs struct {
 	n      int     // variables
+	given  int     // rows as they were given, those left out included
 	start  []int32 // row j is start[j] … end[j]−1 of index and value
 	end    []int32
 	index  []int32   // ascending within a row
@@ -54,7 +55,7 @@ func newSlabs(n int, s constraint.Slabs) *slabs {
 	}
 	var rows []row
 	total := 0
-	out := &slabs{n: n}
+	out := &slabs{n: n, given: len(s.A)}
 	parent := make([]int32, n) // of components, a forest
 	for i := range parent {
 		parent[i] = int32(i)
@@ -93,7 +94,8 @@ func newSlabs(n int, s constraint.Slabs) *slabs {
 		rows = append(rows, row{e, lo / norm, hi / norm, norm, int32(j)})
 		total += len(e)
 	}
-	// Per component: how many rows it has, and whether all are bounds of one variable.
+	// Per component: how many rows it has, and whether all are bounds of one
+	// variable.
 	count, bounds := make([]int, n), make([]int, n)
 	for _, r := range rows {
 		c := root(r.entries[0].index)
@@ -216,12 +218,12 @@ func (s *slabs) support(j int, y float64) float64 {
 	return 0
 }
 
-// pull returns the multiplier that u = y + σ·t leads to,
+// prox returns the multiplier that u = y + σ·t leads to,
 //
 //	argmin_p ½(p−u)² + σ·support(p) over −cap ≤ p ≤ cap,
 //
 // which is soft thresholding at σ·lo and σ·hi, clipped.
-func pull(u, sigma, lo, hi, limit float64) float64 {
+func prox(u, sigma, lo, hi, limit float64) float64 {
 	switch a, b := u-float64(sigma*hi), u-float64(sigma*lo); {
 	case a > 0:
 		return min(a, limit)
@@ -230,3 +232,8 @@ func pull(u, sigma, lo, hi, limit float64) float64 {
 	}
 	return 0
 }
+
+const (
+	farReach   = 1e6  // in units of data of order 1
+	leastSlack = 1e-9 // contradictions below it pass for rounding errors
+)

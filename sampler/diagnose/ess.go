@@ -13,8 +13,9 @@ import (
 const MinDraws = 6
 
 // ESSBulk returns the bulk effective sample size of draws[chain][draw]: that of
-// the mean of the rank-normalised split chains (Vehtari et al. 2021). It tells how well the centre of the distribution was explored, and is
-// defined even where the variance is not.
+// the mean of the rank-normalised split chains (Vehtari et al. 2021). It tells
+// how well the centre of the distribution was explored, and is defined even
+// where the variance is not.
 //
 // The effective sample size of m half-chains of n draws, S = mn, is S/τ̂,
 //
@@ -230,3 +231,7 @@ func autocovariance(chains [][]float64) []float64 {
 	}
 	return acov
 }
+
+// tail is the probability beyond each of the two quantiles whose effective
+// sample size is the tail ESS (Vehtari et al. 2021, section 4.3).
+const tail = 0.05

@@ -28,7 +28,7 @@ func TestStuckChainsShowInStreamingTraces(t *testing.T) {
 		m := exact.Must(model.NewIsing(model.Lattice{c.side, c.side}, c.a, 0))
 		full, stream := diagnose.NewTrace(chains, energy.Magnetization), diagnose.NewStreamingTrace(chains, energy.Magnetization)
 		run := exact.Must(sampler.NewChains(m, mcmc.Gibbs{}, sampler.Config{Chains: chains, Warmup: 200, Seed: 4,
-			Observe: sampler.Observers(full.Observe, stream.Observe)}))
+			Observe: sampler.Observer(full.Observe).And(stream.Observe)}))
 		require.NoError(t, run.Run(context.Background(), draws))
 		series, err := full.Draws(0)
 		require.NoError(t, err)

@@ -31,7 +31,7 @@ func TestTraceOfARun(t *testing.T) {
 		full := NewTrace(chains, energy.Magnetization).Name("mag")
 		small := NewStreamingTrace(chains, energy.Magnetization).Name("mag")
 		ch, err := sampler.NewChains(m, mcmc.Gibbs{}, sampler.Config{Chains: chains, Seed: 3, Warmup: 20, Workers: workers,
-			Observe: sampler.Observers(full.Observe, small.Observe)})
+			Observe: sampler.Observer(full.Observe).And(small.Observe)})
 		require.NoError(t, err)
 		return ch, full, small
 	}

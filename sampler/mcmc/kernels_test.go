@@ -24,6 +24,8 @@ func spaces() map[string]energy.Model {
 		"two-value": exact.Ordinal{Rugged: exact.NewRugged(5, 2, 1, 0.5, 4)},
 		"holes":     exact.NewRugged(6, 2, 1, 0.5, 5).Holed(),
 		"3-holes":   exact.NewRugged(4, 3, 1, 0.5, 6).Holed(),
+		"field":     fieldOnly{field{exact.NewRugged(5, 2, 1, 0.5, 7)}, new(int)},
+		"window":    windowOnly{exact.Ordinal{Rugged: exact.NewRugged(3, 4, 1, 0.5, 8)}, new(int)},
 	}
 }
 

@@ -211,22 +211,7 @@ func flipSums(k *kernel, draw bool) {
 	k.MOVQ(imm(32), run)
 	k.JMP(operand.LabelRef("loop"))
 	k.Label("tail")
-	rest := k.GP64()
-	for j := range parts {
-		skip := k.label("skip")
-		k.MOVQ(n, rest)
-		k.SUBQ(i, rest)
-		k.SUBQ(imm(8*j), rest)
-		k.JLE(operand.LabelRef(skip))
-		if !k.wide() {
-			limit := k.GP64()
-			k.MOVQ(imm(8), limit)
-			k.CMPQ(rest, limit)
-			k.CMOVQGT(limit, rest)
-		}
-		factors(i, j, k.leading(rest))
-		k.Label(skip)
-	}
+	k.parts(parts, i, n, func(j int, sel *mask) { factors(i, j, sel) })
 	renorm()
 
 	// Multiply and add lanes by halving.

@@ -102,8 +102,14 @@ func (k *kernel) keep(v, a reg.VecVirtual, b operand.Op, predicate uint8) reg.Ve
 // that registers hold. Full turns run in a loop up to limit, the last, partial
 // turn in tail.
 func (k *kernel) tail(base, i, n reg.GPVirtual, body func(j int, v operand.Mem, sel *mask)) {
+	k.parts(16/k.w, i, n, func(j int, sel *mask) { body(j, at(base, i, 4*k.w*j), sel) })
+}
+
+// parts calls body for each of the registers of a partial turn that has entries
+// left between i and n, with the mask of those entries.
+func (k *kernel) parts(count int, i, n reg.GPVirtual, body func(j int, sel *mask)) {
 	rest := k.GP64()
-	for j := range 16 / k.w {
+	for j := range count {
 		skip := k.label("skip")
 		k.MOVQ(n, rest)
 		k.SUBQ(i, rest)
@@ -115,7 +121,7 @@ func (k *kernel) tail(base, i, n reg.GPVirtual, body func(j int, v operand.Mem, 
 			k.CMPQ(rest, limit)
 			k.CMOVQGT(limit, rest)
 		}
-		body(j, at(base, i, 4*k.w*j), k.leading(rest))
+		body(j, k.leading(rest))
 		k.Label(skip)
 	}
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/exact/problem"
 )
 
-// TestDrawLaw tests the joint law of draws on 60 random problems at a rate of
+// TestDraw tests the joint distribution of draws on 60 random problems at a rate of
 // false alarms of 1e-6 in all. The twin draws site by site from the marginals
-// of the constrained law, so that only dependence between sites is wrong, and
+// of the constrained distribution, so that only dependence between sites is wrong, and
 // must be caught.
-func TestDrawLaw(t *testing.T) {
+func TestDraw(t *testing.T) {
 	const problems, draws = 60, 3000
 	r := rand.New(rand.NewPCG(21, 1))
 	caught := 0
@@ -33,13 +33,13 @@ func TestDrawLaw(t *testing.T) {
 		e, err := Path{Language: p.Language}.Compile(context.Background(), p.Sites, p.Levels)
 		require.NoError(t, err)
 		cell := map[string]int{}
-		law := make([]float64, len(language)+1) // the last: outside
+		want := make([]float64, len(language)+1) // the last: outside
 		logZ := problem.LogSum(language)
 		for i, s := range language {
 			cell[problem.Spell(s.X)] = i
-			law[i] = math.Exp(s.Weight - logZ)
+			want[i] = math.Exp(s.Weight - logZ)
 		}
-		count, twin := make([]int, len(law)), make([]int, len(law))
+		count, twin := make([]int, len(want)), make([]int, len(want))
 		x := make([]int32, draws*p.Sites)
 		_, err = e.Sample(x, p.V, r)
 		require.NoError(t, err)
@@ -65,8 +65,8 @@ func TestDrawLaw(t *testing.T) {
 			}
 			tally(twin, y)
 		}
-		exact.Counts(t, count, law, 1e-6/problems)
-		if exact.PValue(twin, law) < 1e-6/problems {
+		exact.Counts(t, count, want, 1e-6/problems)
+		if exact.PValue(twin, want) < 1e-6/problems {
 			caught++
 		}
 	}

@@ -1,0 +1,50 @@
+package series_test
+
+import (
+	"fmt"
+
+	"github.com/gibbsite-go/gibbsite/constraint/series"
+)
+
+// Limits are written in raw units, here degrees, while the model works on
+// standardised values: raw = 15 + 10·standardised.
+func ExampleShape() {
+	b := series.NewBuilder(series.Shape{
+		Length: 3, Channels: 1, Names: []string{"temperature"},
+		Shift: []float64{15}, Scale: []float64{10},
+	})
+	b.Bounds(0, 5, 30)
+	s, err := b.Build()
+	if err != nil {
+		panic(err)
+	}
+	worst, name := s.Violation([]float32{0, 2, -0.5}) // 15, 35 and 10 degrees
+	fmt.Println(name)
+	fmt.Println("exceeded by", worst, "standardised units")
+	// Output:
+	// 5 ≤ temperature at 1 ≤ 30
+	// exceeded by 0.5 standardised units
+}
+
+// A system knows which of its inequalities are linear: a projection meets those
+// exactly and linearises only the autocorrelation.
+func ExampleSystem_Split() {
+	b := series.NewBuilder(series.Shape{Length: 8, Channels: 1})
+	b.At(0, 0, 1)
+	b.Trend(0, 0, 4, false)
+	b.Autocorrelation(0, 1, 0.5)
+	s, err := b.Build()
+	if err != nil {
+		panic(err)
+	}
+	rows, curved := s.Split()
+	fmt.Println(rows.Len(), "rows and", curved.Len(), "curved inequalities")
+	for _, j := range []int{0, 1, s.Len() - 1} {
+		fmt.Println(s.RowName(j))
+	}
+	// Output:
+	// 4 rows and 2 curved inequalities
+	// channel 0 at 0 = 1
+	// channel 0 at 0 ≤ channel 0 at 1
+	// autocorrelation of channel 0 at lag 1 = 0.5
+}

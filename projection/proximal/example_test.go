@@ -1,0 +1,73 @@
+package proximal_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/projection/proximal"
+)
+
+// The point of the half-plane x_0 + x_1 ≤ 1 that is nearest to (2, 1). The
+// multiplier says how hard the row pulls: v − z = y·(1, 1).
+func ExampleSolver() {
+	half := constraint.Linear{A: constraint.Rows([]float64{1, 1}, 2), B: []float64{1}}
+	s, err := proximal.Projector{Set: half}.Compile(context.Background(), 2)
+	if err != nil {
+		panic(err)
+	}
+	z, y := make([]float64, 2), make([]float64, 1)
+	if _, err := s.Solve(z, []float64{2, 1}); err != nil {
+		panic(err)
+	}
+	s.Multipliers(y)
+	fmt.Printf("%.4f %.4f\n", z, y)
+	// Output: [1.0000 0.0000] [1.0000]
+}
+
+// Two rows that exclude each other: x ≤ 0 and x ≥ 1. With Soften the answer is a
+// compromise, and the certificate says so.
+func ExampleCertificate() {
+	torn := constraint.Slabs{
+		A:     constraint.Rows([]float64{1, 1}, 1),
+		Lower: []float64{math.Inf(-1), 1},
+		Upper: []float64{0, math.Inf(1)},
+	}
+	s, err := proximal.Projector{Set: torn, Soften: true}.Compile(context.Background(), 1)
+	if err != nil {
+		panic(err)
+	}
+	z := make([]float64, 1)
+	c, err := s.Solve(z, []float64{0.25})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("z = %.3f, contradiction: %v, violation: %.3f, gap below 1e-9: %v\n",
+		z[0], c.Contradiction, c.Violation, c.Gap < 1e-9)
+	// Output: z = 0.250, contradiction: true, violation: 0.750, gap below 1e-9: true
+}
+
+// A series of a diffusion, with entries that must add up to 3. Project works on
+// the runner's float32 in place, and keeps the multipliers of each sample for
+// its next step.
+func ExampleProjection() {
+	total := constraint.Slabs{
+		A:     constraint.Rows([]float64{1, 1, 1}, 3),
+		Lower: []float64{3},
+		Upper: []float64{3},
+	}
+	bound, err := proximal.Projector{Set: total}.Bind(context.Background(), 3, 1, 1)
+	if err != nil {
+		panic(err)
+	}
+	p := bound.(*proximal.Projection)
+	v := []float32{0, 1, 0.5}
+	violation, err := p.Project(context.Background(), 0, v, 1, 0.5, nil)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("%.4f, violation below 1e-12: %v\n", v, violation < 1e-12)
+	p.Reset(0) // before the slot serves another run
+	// Output: [0.5000 1.5000 1.0000], violation below 1e-12: true
+}
