@@ -73,7 +73,7 @@ func Example_regexp() {
 		panic(err)
 	}
 
-	d, err := diffusion.New(prior, diffusion.Masked{Mask: mask},
+	d, err := diffusion.New(ctx, prior, diffusion.Masked{Mask: mask},
 		diffusion.Config{Steps: 64, Seed: 1, Projector: projection.Path{Language: re}})
 	if err != nil {
 		panic(err)

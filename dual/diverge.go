@@ -2,13 +2,14 @@ package dual
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
-// DivergedError says that multipliers diverge: no distribution meets the
-// constraints on average. The certificate is a direction u ≥ 0, Σ_j u_j = 1,
-// with
+// DivergedError says that multipliers diverge: no distribution meets the constraints on
+// average. The certificate is a direction u, Σ_j |u_j| = 1 and u_j ≥ 0 at
+// inequalities, with
 //
 //	Σ_j u_j g_j(x) ≥ Margin > 0
 //
@@ -22,7 +23,7 @@ import (
 // finite λ leads.
 type DivergedError struct {
 	Lambda    []float64 // the multipliers at that point
-	Direction []float64 // u = λ/Σλ
+	Direction []float64 // u = λ/Σ|λ|
 	Margin    float64
 	Steps     int
 	Proven    bool
@@ -46,7 +47,7 @@ func (e *DivergedError) Unwrap() error {
 	return nil
 }
 
-// direction returns u = λ/Σλ.
+// direction returns u = λ/Σ|λ|.
 func direction(lambda []float64) []float64 {
 	u := make([]float64, len(lambda))
 	sum := sumOf(lambda)
@@ -56,11 +57,11 @@ func direction(lambda []float64) []float64 {
 	return u
 }
 
-// sumOf returns Σλ.
+// sumOf returns Σ|λ|.
 func sumOf(lambda []float64) float64 {
 	sum := 0.0
 	for _, v := range lambda {
-		sum += v
+		sum += math.Abs(v)
 	}
 	return sum
 }

@@ -38,20 +38,34 @@ func ExampleAscent() {
 	// [4.00 0.00 4.00 0.00 4.00 0.00]
 }
 
-// Newton takes the curvature of the dual function from the covariance of the
-// batches. If it starts with the right one, it needs one step.
-func ExampleNewton() {
-	steps(dual.Newton{Start: 0.5}, 6)
-	// Output: [2.00 2.00 2.00 2.00 2.00 2.00]
+// Auto takes the curvature of the dual function from the covariance of the
+// batches; its steps are at most two standard deviations of g long.
+func ExampleAuto() {
+	steps(dual.Auto{}, 6)
+	// Output: [1.88 1.96 1.98 1.99 2.00 2.00]
 }
 
-// The proportional term answers a violation before the integral has grown.
+// Every other step is taken back: the next one starts where it did, with the
+// gradient found ahead.
+func ExampleExtragradient() {
+	steps(dual.Extragradient{Step: dual.Constant(1)}, 8)
+	// Output: [1.00 0.50 1.25 0.88 1.44 1.16 1.58 1.37]
+}
+
+// AdaGrad divides by the gradients met so far.
+func ExampleAdaGrad() {
+	steps(dual.AdaGrad{}, 6)
+	// Output: [1.41 1.81 1.94 1.98 1.99 2.00]
+}
+
+// The proportional term answers a change of the violation before the integral
+// has: here it damps.
 func ExamplePI() {
-	steps(dual.PI{Integral: dual.Constant(0.5)}, 6) // the same as Ascent
-	steps(dual.PI{Integral: dual.Constant(0.5), Proportional: 1}, 6)
+	steps(dual.PI{Integral: dual.Constant(0.5), Proportional: -1}, 6) // the same as Ascent
+	steps(dual.PI{Integral: dual.Constant(0.5)}, 6)
 	// Output:
 	// [0.50 0.88 1.16 1.37 1.53 1.64]
-	// [1.50 0.88 1.47 1.30 1.56 1.54]
+	// [0.50 0.75 1.00 1.19 1.34 1.47]
 }
 
 // Decay keeps multipliers below where the constraint is met, and from growing
@@ -68,7 +82,7 @@ func ExampleDecay() {
 // Batch is what a rule knows of the samples. Measure fills it from their
 // violations: here three samples with two inequalities each.
 func ExampleBatch() {
-	b := dual.Batch{States: 3, Beta: 1, Mean: make([]float64, 2), Cov: make([]float64, 4)}
+	b := dual.Batch{States: 3, Beta: 1, Mean: make([]float64, 2)}
 	err := b.Measure([]float64{
 		1, -1,
 		2, -1,
@@ -77,8 +91,10 @@ func ExampleBatch() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	c := make([]float64, 4)
+	b.Covariance(c)
 	fmt.Println("mean", b.Mean)
-	fmt.Println("covariance", b.Cov)
+	fmt.Println("covariance", c)
 	// Output:
 	// mean [2 -2]
 	// covariance [1 -1.5 -1.5 3]

@@ -2,7 +2,6 @@ package energy
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
@@ -84,39 +83,6 @@ func (s *sum) Energy(e []float64, x []int32) {
 	}
 }
 
-// asStochastic wants at least one estimate; the table of a part without one is
-// an estimate without noise.
-func (s *sum) asStochastic(p *Stochastic) bool {
-	var random []Stochastic
-	var tables []Differentiable
-	for _, m := range s.parts {
-		if r, ok := As[Stochastic](m); ok {
-			random = append(random, r)
-		} else if d, ok := tableOf(m); ok {
-			tables = append(tables, d)
-		} else {
-			return false
-		}
-	}
-	if random != nil {
-		*p = sumEstimate{s, random, tables}
-	}
-	return random != nil
-}
-
-func (s *sum) asSupported(p *Supported) bool {
-	var parts []Supported
-	for _, m := range s.parts {
-		if r, ok := As[Supported](m); ok {
-			parts = append(parts, r)
-		}
-	}
-	if parts != nil {
-		*p = sumSupported{s, parts}
-	}
-	return parts != nil
-}
-
 // visibleOffset returns the one bipartite part, if the others are products of
 // sites, and what they add to the log-odds of its visible sites.
 func (s *sum) visibleOffset() ([]float32, Bipartite) {
@@ -178,29 +144,5 @@ func unite(models []Model, sites int) (start, adj []int32) {
 func accumulate[T float32 | float64](a, b []T) {
 	for i, v := range b {
 		a[i] += v
-	}
-}
-
-// sumEstimate is a sum as [Stochastic].
-type sumEstimate struct {
-	*sum
-	random []Stochastic
-	tables []Differentiable
-}
-
-// Estimate implements [Stochastic]; the parts draw in turn, independently.
-func (m sumEstimate) Estimate(g []float32, x []int32, src []rand.Source) {
-	m.random[0].Estimate(g, x, src)
-	b := scratch.Float32s.Get(len(g))
-	defer scratch.Float32s.Put(b)
-	for _, r := range m.random[1:] {
-		r.Estimate(*b, x, src)
-		accumulate(g, *b)
-	}
-	e := scratch.Float64s.Get(len(src))
-	defer scratch.Float64s.Put(e)
-	for _, d := range m.tables {
-		d.Gradient(*e, *b, x)
-		accumulate(g, *b)
 	}
 }

@@ -1,6 +1,10 @@
 package energy
 
-import "github.com/gibbsite-go/gibbsite/internal/scratch"
+import (
+	"math/rand/v2"
+
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
+)
 
 // As implements [Capable].
 func (s *sum) As(target any) bool {
@@ -177,5 +181,62 @@ func (s sumBipartite) VisibleField(f []float32, h []int32) {
 	s.bipartite.VisibleField(f, h)
 	for ; len(f) > 0; f = f[s.sites:] {
 		accumulate(f[:s.sites], s.offset)
+	}
+}
+
+// asStochastic wants at least one estimate; the table of a part without one is
+// an estimate without noise.
+func (s *sum) asStochastic(p *Stochastic) bool {
+	var random []Stochastic
+	var tables []Differentiable
+	for _, m := range s.parts {
+		if r, ok := As[Stochastic](m); ok {
+			random = append(random, r)
+		} else if d, ok := tableOf(m); ok {
+			tables = append(tables, d)
+		} else {
+			return false
+		}
+	}
+	if random != nil {
+		*p = sumEstimate{s, random, tables}
+	}
+	return random != nil
+}
+
+func (s *sum) asSupported(p *Supported) bool {
+	var parts []Supported
+	for _, m := range s.parts {
+		if r, ok := As[Supported](m); ok {
+			parts = append(parts, r)
+		}
+	}
+	if parts != nil {
+		*p = sumSupported{s, parts}
+	}
+	return parts != nil
+}
+
+// sumEstimate is a sum as [Stochastic].
+type sumEstimate struct {
+	*sum
+	random []Stochastic
+	tables []Differentiable
+}
+
+// Estimate implements [Stochastic]; the parts draw in turn, independently.
+func (m sumEstimate) Estimate(g []float32, x []int32, src []rand.Source) {
+	m.random[0].Estimate(g, x, src)
+	b := scratch.Float32s.Get(len(g))
+	defer scratch.Float32s.Put(b)
+	for _, r := range m.random[1:] {
+		r.Estimate(*b, x, src)
+		accumulate(g, *b)
+	}
+	e := scratch.Float64s.Get(len(src))
+	defer scratch.Float64s.Put(e)
+	for _, d := range m.tables {
+		d.Gradient(*e, *b, x)
+		accumulate(g, *b)
 	}
 }

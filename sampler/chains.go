@@ -5,32 +5,8 @@ import (
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
-
-// Config says how many chains run, from where and who watches. The zero value
-// runs 4 chains of seed 0 from uniform random states, with a warm-up of 1000
-// steps.
-type Config struct {
-	Chains  int    // number of chains; 0 means 4
-	Seed    uint64 // chain i draws from stream (Seed, i)
-	Warmup  int    // steps of the first Run that adapt and are not kept; 0 means 1000, −1 none
-	Thin    int    // steps per draw; 0 means 1
-	Workers int    // goroutines; 0 means GOMAXPROCS; never changes results
-
-	// Init holds the initial states: one per chain, or one for all chains. If
-	// nil, every level is drawn uniformly and models that leave states without
-	// probability (energy.Supported) repair the result; other models with such
-	// states want an Init.
-	Init []int32
-
-	// Observe, if not nil, is told of every draw.
-	Observe Observer
-
-	// Progress, if not nil, is called from the goroutine of Run with the number
-	// of steps done and the total of this Run, warm-up included, every few
-	// milliseconds at most.
-	Progress func(done, total int)
-}
 
 // Chains runs Markov chains of one method on one model.
 type Chains = Runner[int32]
@@ -51,4 +27,31 @@ func NewChains(m energy.Model, method Method, cfg Config) (*Chains, error) {
 		}
 	}
 	return NewRunner(context.Background(), System[int32](t), cfg, cfg.Init, cfg.Observe)
+}
+
+// Retarget gives chains of tokens another target of the same shape: new kernels
+// of the method, which have nothing tuned. States, random streams and counts
+// stay. On an error nothing changes but the error of a start, as by Reset.
+func Retarget(ctx context.Context, c *Chains, m energy.Model) error {
+	old, ok := c.system.(*tokens)
+	if !ok {
+		return fmt.Errorf("sampler: Retarget: the chains are not those of NewChains")
+	}
+	if _, _, err := check.Shape("sampler: Retarget", m, 1, BlockSize); err != nil {
+		return err
+	}
+	if sites, levels := m.Shape(); sites != old.sites || levels != old.levels {
+		return fmt.Errorf("sampler: Retarget: the model has %d sites × %d levels, want %d × %d", sites, levels, old.sites, old.levels)
+	}
+	t := *old
+	t.model = m
+	blocks, err := newBlocks(ctx, System[int32](&t), c.cfg.Chains)
+	if err != nil {
+		return err
+	}
+	for i := range blocks {
+		blocks[i].steps, blocks[i].stats = c.blocks[i].steps, c.blocks[i].stats
+	}
+	c.system, c.blocks = &t, blocks
+	return c.Reset()
 }

@@ -3,6 +3,7 @@ package sampler
 import (
 	"context"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/gibbsite-go/gibbsite/internal/pool"
@@ -115,3 +116,31 @@ func (c *Runner[S]) failure() error {
 
 // failed reports whether some chain cannot go on.
 func (c *Runner[S]) failed() bool { return c.failure() != nil }
+
+// Run makes n draws per chain, Config.Thin steps apart, and tells the observer
+// of each; the first Run warms up before that.
+//
+// If the context ends, Run returns its error with every chain at the same step:
+// the states are valid and a later Run goes on from there. If a chain cannot go
+// on, Run returns an error that names chain and step; the chains then are stuck
+// until Reset.
+func (c *Runner[S]) Run(ctx context.Context, n int) error {
+	if n < 0 {
+		return fmt.Errorf("%s: Run: n = %d, want ≥ 0", c.system.Name(), n)
+	}
+	return c.advance(ctx, c.cfg.Warmup+(c.kept+n)*c.cfg.Thin)
+}
+
+// Draws returns an iterator that makes n draws, as Run does, and yields the
+// states of all chains (chains × sites) after each. The slice is the runner's
+// own: it is overwritten by the next draw and must not be modified. The loop
+// ends early on an error; ask Err.
+func (c *Runner[S]) Draws(ctx context.Context, n int) iter.Seq[[]S] {
+	return func(yield func([]S) bool) {
+		for range n {
+			if c.Run(ctx, 1) != nil || !yield(c.x) {
+				return
+			}
+		}
+	}
+}

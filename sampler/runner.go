@@ -3,16 +3,8 @@ package sampler
 import (
 	"context"
 	"fmt"
-	"iter"
-	"runtime"
 
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/check"
-)
-
-const (
-	defaultChains = 4    // as Stan: enough for R-hat to compare
-	defaultWarmup = 1000 // as Stan
 )
 
 // Runner runs Markov chains: [Chains] on tokens, langevin.Chains on reals. Its
@@ -73,37 +65,6 @@ func NewRunner[S energy.Site](ctx context.Context, system System[S], cfg Config,
 	return c, nil
 }
 
-// fill checks the configuration and replaces zeros by defaults.
-func (cfg *Config) fill(name string) error {
-	bad := func(field string, v, least int) error {
-		return fmt.Errorf("%s: Config.%s = %d, want ≥ %d", name, field, v, least)
-	}
-	switch {
-	case cfg.Chains < 0:
-		return bad("Chains", cfg.Chains, 0)
-	case cfg.Warmup < -1:
-		return bad("Warmup", cfg.Warmup, -1)
-	case cfg.Thin < 0:
-		return bad("Thin", cfg.Thin, 0)
-	case cfg.Workers < 0:
-		return bad("Workers", cfg.Workers, 0)
-	}
-	if cfg.Chains == 0 {
-		cfg.Chains = defaultChains
-	}
-	switch cfg.Warmup {
-	case 0:
-		cfg.Warmup = defaultWarmup
-	case -1:
-		cfg.Warmup = 0
-	}
-	cfg.Thin = max(cfg.Thin, 1)
-	if cfg.Workers == 0 {
-		cfg.Workers = runtime.GOMAXPROCS(0)
-	}
-	return nil
-}
-
 func newBlocks[S energy.Site](ctx context.Context, system System[S], chains int) ([]block[S], error) {
 	blocks := make([]block[S], 0, (chains+BlockSize-1)/BlockSize)
 	for first := 0; first < chains; first += BlockSize {
@@ -117,40 +78,16 @@ func newBlocks[S energy.Site](ctx context.Context, system System[S], chains int)
 	return blocks, nil
 }
 
-// Run makes n draws per chain, Config.Thin steps apart, and tells the observer
-// of each; the first Run warms up before that.
-//
-// If the context ends, Run returns its error with every chain at the same step:
-// the states are valid and a later Run goes on from there. If a chain cannot go
-// on, Run returns an error that names chain and step; the chains then are stuck
-// until Reset.
-func (c *Runner[S]) Run(ctx context.Context, n int) error {
-	if n < 0 {
-		return fmt.Errorf("%s: Run: n = %d, want ≥ 0", c.system.Name(), n)
-	}
-	return c.advance(ctx, c.cfg.Warmup+(c.kept+n)*c.cfg.Thin)
-}
-
-// Draws returns an iterator that makes n draws, as Run does, and yields the
-// states of all chains (chains × sites) after each. The slice is the runner's
-// own: it is overwritten by the next draw and must not be modified. The loop
-// ends early on an error; ask Err.
-func (c *Runner[S]) Draws(ctx context.Context, n int) iter.Seq[[]S] {
-	return func(yield func([]S) bool) {
-		for range n {
-			if c.Run(ctx, 1) != nil || !yield(c.x) {
-				return
-			}
-		}
-	}
-}
-
 // Err returns the error of the last Run or Draws, nil if it ran to its end.
 func (c *Runner[S]) Err() error { return c.err }
 
 // States returns the current states, chains × sites. The slice is the runner's
 // own: later runs overwrite it. After writing to it, call Reset.
 func (c *Runner[S]) States() []S { return c.x }
+
+// Energy stores the energies of the states x, as the chains' target has them now:
+// e has one entry per state.
+func (c *Runner[S]) Energy(e []float64, x []S) { c.system.Energy(e, x) }
 
 // SetStates replaces the states of all chains (chains × sites) by a copy of x
 // and tells the kernels, as Reset does. On an error of length or range nothing
@@ -211,33 +148,6 @@ func (c *Runner[S]) resetBlock(b *block[S]) error {
 		return &StartError{Chain: b.first + start.Chain, Energy: start.Energy, Constraint: start.Constraint}
 	}
 	return err
-}
-
-// Retarget gives chains of tokens another target of the same shape: new kernels
-// of the method, which have nothing tuned. States, random streams and counts
-// stay. On an error nothing changes but the error of a start, as by Reset.
-func Retarget(ctx context.Context, c *Chains, m energy.Model) error {
-	old, ok := c.system.(*tokens)
-	if !ok {
-		return fmt.Errorf("sampler: Retarget: the chains are not those of NewChains")
-	}
-	if _, _, err := check.Shape("sampler: Retarget", m, 1, BlockSize); err != nil {
-		return err
-	}
-	if sites, levels := m.Shape(); sites != old.sites || levels != old.levels {
-		return fmt.Errorf("sampler: Retarget: the model has %d sites × %d levels, want %d × %d", sites, levels, old.sites, old.levels)
-	}
-	t := *old
-	t.model = m
-	blocks, err := newBlocks(ctx, System[int32](&t), c.cfg.Chains)
-	if err != nil {
-		return err
-	}
-	for i := range blocks {
-		blocks[i].steps, blocks[i].stats = c.blocks[i].steps, c.blocks[i].stats
-	}
-	c.system, c.blocks = &t, blocks
-	return c.Reset()
 }
 
 // StepSizes returns the step size of each block's kernel, nil if it has none.

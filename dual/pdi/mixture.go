@@ -100,7 +100,7 @@ func (p *Mixture) Law(lambda []float64) *continuous.Mixture {
 // [*dual.DivergedError]; the other error is the context's.
 func (p *Mixture) Solve(ctx context.Context) (*dual.Solution, error) {
 	n := p.Len()
-	lambda, err := concave.Maximize(ctx, p.dual, make([]float64, n), concave.Tolerance)
+	lambda, err := concave.Maximize(ctx, p.dual, make([]float64, n), concave.Tolerance, nil)
 	var away *concave.Unbounded
 	if errors.As(err, &away) {
 		lambda, err = away.Lambda, nil
@@ -111,7 +111,7 @@ func (p *Mixture) Solve(ctx context.Context) (*dual.Solution, error) {
 	s := &dual.Solution{Lambda: lambda, Violation: make([]float64, n)}
 	s.Dual = p.dual(lambda, s.Violation, make([]float64, n*n))
 	// A stalled climb ends many orders below this.
-	if r := concave.Projected(lambda, s.Violation); away != nil || r > 1e-6 {
+	if r := concave.Projected(lambda, s.Violation, nil); away != nil || r > 1e-6 {
 		return nil, diverging(lambda, r)
 	}
 	return s, nil

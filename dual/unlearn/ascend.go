@@ -9,7 +9,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Ascend makes n steps of a rule with the exact gradient and curvature of a
+// Ascend makes n steps of a rule (nil means [dual.Auto]) with the exact gradient and curvature of a
 // formulation's dual, from the given multipliers (nil means zeros), and returns
 // the multipliers after each, n × len(b): what Solve does in one go, by the
 // updates that a sampler would make. Max bounds every multiplier; for
@@ -27,6 +27,9 @@ func (u *Problem) Ascend(ctx context.Context, f Formulation, b []float64, rule d
 	}
 	if len(b) != m || len(start) != m {
 		return nil, fmt.Errorf("unlearn: Ascend: len(b) = %d and len(start) = %d, want %d", len(b), len(start), m)
+	}
+	if rule == nil {
+		rule = dual.Auto{}
 	}
 	updater, err := rule.Bind(ctx, m)
 	if err != nil {

@@ -31,7 +31,7 @@ func ExampleErasure() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	d, err := diffusion.New(energy.Denoiser[int32](e), diffusion.Process[int32](diffusion.Masked{Mask: 2, FirstHitting: true}),
+	d, err := diffusion.New(context.Background(), energy.Denoiser[int32](e), diffusion.Process[int32](diffusion.Masked{Mask: 2, FirstHitting: true}),
 		diffusion.Config{Batch: 256, Seed: 1})
 	if err != nil {
 		log.Fatal(err)

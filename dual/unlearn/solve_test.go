@@ -52,6 +52,19 @@ func TestCritical(t *testing.T) {
 	require.InDelta(t, 1.6094, critical.Critical, 5e-5)
 	require.InDelta(t, 0.9472370315, critical.Supremum, 1e-10)
 	require.Contains(t, critical.Error(), "b_crit")
+
+	// ForwardKL fails for a reason of its own, and says so.
+	u = exact.Must(unlearn.New(known, forgotten))
+	_, err = u.Solve(t.Context(), unlearn.ForwardKL, []float64{8})
+	require.NoError(t, err)
+	_, err = u.Solve(t.Context(), unlearn.ForwardKL, []float64{40})
+	require.ErrorAs(t, err, &critical)
+	require.Equal(t, unlearn.ForwardKL, critical.Formulation)
+	require.Regexp(t, "forward-kl: bounds \\[40\\] need λ nearer", err.Error())
+	require.NotContains(t, err.Error(), "reverse")
+	require.NotContains(t, err.Error(), "crit")
+	require.InDelta(t, 0.25, critical.Lambda[0], 1e-6)
+	require.Less(t, critical.Value[0], 40.0)
 }
 
 // grid returns the distributions of the three-Gaussian grid.
@@ -187,12 +200,13 @@ func TestUnlearnSeveral(t *testing.T) {
 			require.InDelta(t, 0, l*g, 1e-9, f)
 		}
 		require.Positive(t, max(s.Lambda[0], s.Lambda[1]), f)
-		path, err := u.Ascend(t.Context(), f, b, dual.Newton{Step: dual.Constant(0.5), Keep: 0.01, Ridge: 1e-12}, nil, 0.45, 400)
-		if f == unlearn.Likelihood || f == unlearn.DiscreteSafe || f == unlearn.LikelihoodRatio {
-			path, err = u.Ascend(t.Context(), f, b, dual.Newton{Step: dual.Constant(0.5), Keep: 0.01, Ridge: 1e-12}, nil, 0, 400)
+		most := 0.0
+		if f == unlearn.ReverseKL || f == unlearn.ForwardKL {
+			most = 0.45
 		}
+		path, err := u.Ascend(t.Context(), f, b, nil, nil, most, 4000)
 		require.NoError(t, err, f)
-		require.InDeltaSlice(t, s.Lambda, path[len(path)-2:], 1e-6, f)
+		require.InDeltaSlice(t, s.Lambda, path[len(path)-2:], 1e-5, f)
 	}
 	_, err := u.Solve(t.Context(), unlearn.ReverseKL, []float64{3, 3})
 	var critical *unlearn.CriticalError
@@ -220,7 +234,7 @@ func TestAscendPaper(t *testing.T) {
 			return err
 		},
 		func() error {
-			_, err := u.Ascend(t.Context(), unlearn.ForwardKL, []float64{1}, dual.Newton{Keep: 3}, nil, 0, 1)
+			_, err := u.Ascend(t.Context(), unlearn.ForwardKL, []float64{1}, dual.AdaGrad{Rate: -1}, nil, 0, 1)
 			return err
 		},
 	} {

@@ -1,47 +1,5 @@
 package model
 
-// neighbours stores in near[l] the weight of the bonds between site i and its
-// neighbours of level l. It returns the part of near[x_i] that this site
-// accounts for, so that the sum over all sites counts every bond once.
-func (m *Potts) neighbours(near []float64, i int, x []int32) (matched float64) {
-	clear(near)
-	own := x[i]
-	if m.cols > 0 {
-		left, right, above, below := torusAround(i, m.cols, len(x))
-		near[x[left]]++
-		near[x[right]]++
-		near[x[above]]++
-		near[x[below]]++
-		return near[own] / 2 // exact: a small integer
-	}
-	g := m.graph
-	for k := g.start[i]; k < g.start[i+1]; k++ {
-		l := x[g.adj[k]]
-		near[l] += g.weight[k]
-		if k >= g.upper[i] && l == own {
-			matched += g.weight[k]
-		}
-	}
-	return matched
-}
-
-// differences turns what neighbours left in d into E(x_i = l) − E(x_i = from).
-func (m *Potts) differences(d []float64, from int) {
-	own, field := d[from], m.field[from]
-	for l := range d {
-		d[l] = float64(m.coupling*(own-d[l])) + (field - m.field[l])
-	}
-}
-
-// total returns the energy of x, given the weight of its bonds between equals.
-func (m *Potts) total(bonds float64, x []int32) float64 {
-	sum := 0.0
-	for _, l := range x {
-		sum += m.field[l]
-	}
-	return 0 - float64(m.coupling*bonds) - sum
-}
-
 // raise adds c to the energy of a level in a row that holds energies relative
 // to level 0.
 func raise(row []float64, level int32, c float64) {

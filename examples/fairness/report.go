@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/gibbsite-go/gibbsite/dual"
@@ -66,18 +67,18 @@ func newReport(o options, s *study) *report {
 // settle fills in the figures. With Z the partition sum and g the violations,
 // E_λ[1{g ≤ 0}·e^{λᵀg}] = Z_each/Z_λ: limits on each roster cost −log of it more
 // than −log Z_λ/Z_0.
-func (r *report) settle(s *study, inf *dual.Inference[int32], before, after *verdict, ratio, se float64) {
+func (r *report) settle(s *study, way course, before, after *verdict, ratio, se float64) {
 	c := after.cert
 	r.Nats, r.NatsSE = -ratio, se
 	for j, l := range s.limits {
 		r.Constraints = append(r.Constraints, mean{l.name, l.most, l.most + before.cert.Violation[j], l.most + c.Violation[j], c.ViolationSE[j], c.Lambda[j]})
 		r.Nats -= c.Lambda[j] * c.Violation[j]
 	}
-	r.Steps = inf.Len()
-	for t := 0; t < inf.Len(); t = 2*t + 1 {
-		r.Course = append(r.Course, at(inf, t))
+	r.Steps = len(way)
+	for t := 0; t < len(way); t = 2*t + 1 {
+		r.Course = append(r.Course, way[t].moment(t))
 	}
-	r.Course = append(r.Course, at(inf, inf.Len()-1))
+	r.Course = append(r.Course, way[len(way)-1].moment(len(way)-1))
 	r.Residual = c.Residual()
 	for _, n := range s.wrong {
 		r.Violations += n
@@ -113,12 +114,19 @@ func (r *report) certified(o options, s *study, c *dual.Certificate) {
 	r.Warning += "; raise -rounds, or -tol"
 }
 
-func at(inf *dual.Inference[int32], t int) moment {
-	lambda, mean := inf.At(t)
-	m := moment{Step: t + 1, Worst: math.Inf(-1)}
-	for j, l := range lambda {
-		m.Sum += l
-		m.Worst = max(m.Worst, mean[j])
+// course is every dual step: its multipliers and the mean violation of its batch.
+type course []leg
+
+type leg struct{ lambda, mean []float64 }
+
+func (c *course) add(_ int, lambda, mean []float64) {
+	*c = append(*c, leg{slices.Clone(lambda), slices.Clone(mean)})
+}
+
+func (l leg) moment(t int) moment {
+	m := moment{Step: t + 1, Worst: slices.Max(l.mean)}
+	for _, v := range l.lambda {
+		m.Sum += v
 	}
 	return m
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
+	"github.com/gibbsite-go/gibbsite/examples/internal/corpus"
 )
 
 // options are the command line.
@@ -67,11 +68,11 @@ func parseFlags(args []string) (options, error) {
 const mostAtoms = 8
 
 func run(ctx context.Context, o options) (*report, error) {
-	c, err := load(o)
+	c, err := corpus.Load(o.data, o.atoms, o.seed)
 	if err != nil {
 		return nil, err
 	}
-	m, err := model.FitMarkov(c.sites, c.levels, o.order, c.trainX, o.smoothing)
+	m, err := model.FitMarkov(c.Sites, c.Levels, o.order, c.TrainX, o.smoothing)
 	if err != nil {
 		return nil, fmt.Errorf("-order = %d: %w", o.order, err)
 	}

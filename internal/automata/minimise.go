@@ -61,10 +61,10 @@ func minimise(ctx context.Context, t *Table) (block []int32, blocks int, err err
 	edges := newPartition(len(tail))
 	edges.sortBy(label, k)
 
-	// Block 0 of the states needs no turn as a splitter: what it would split
-	// off follows from the other blocks and the transition's existence, which
+	// Block 0 of the states need not be a splitter: what it would split off
+	// follows from the other blocks and the transition's existence, which
 	// the blocks of transitions by label account for.
-	turn := 1
+	splitter := 1
 	work, polled := 0, 0
 	for c := 0; c < edges.sets(); c++ {
 		if work += len(edges.members(c)); c == 0 || work-polled > PollWork {
@@ -77,8 +77,8 @@ func minimise(ctx context.Context, t *Table) (block []int32, blocks int, err err
 			states.mark(tail[e])
 		}
 		states.split()
-		for ; turn < states.sets(); turn++ {
-			for _, s := range states.members(turn) {
+		for ; splitter < states.sets(); splitter++ {
+			for _, s := range states.members(splitter) {
 				for _, e := range incoming[into[s]:into[s+1]] {
 					edges.mark(e)
 				}

@@ -2,17 +2,6 @@ package simd
 
 import "os"
 
-// level orders the backends; a higher one needs all that a lower one needs.
-type level int
-
-const (
-	purego level = iota
-	avx2
-	avx512
-)
-
-var levelNames = [...]string{purego: "purego", avx2: "avx2", avx512: "avx512"}
-
 // best is the backend in use. It is written at start and, in tests, by one
 // goroutine between kernels.
 var best = choose(supported(), os.Getenv("GIBBSITE_SIMD"))

@@ -65,14 +65,6 @@ func divergence(dst []float64, v, w []float32, cols int) {
 	}
 }
 
-// slice is w[from:to], nil if w is.
-func slice(w []float32, from, to int) []float32 {
-	if w == nil {
-		return nil
-	}
-	return w[from:to]
-}
-
 // rowTotals stores the maxima and totals of rows; p is scratch.
 func rowTotals(p *[scratchTerms]float32, w, maxes []float32, total []float64, cols int) {
 	if cols <= scratchTerms {
@@ -97,18 +89,4 @@ func longCross(p *[scratchTerms]float32, v, w []float32, mw float32) (mv float32
 		cross(&lane, p[:n], v[i:i+n], slice(w, i, i+n), mv, mw)
 	}
 	return mv, total, halve(&lane)
-}
-
-// refCross adds p_i·((v_i−mv) − (w_i−mw)), without w if it is nil, to the lanes.
-func refCross(lane *[lanes]float64, p, v, w []float32, mv, mw float32) {
-	for i, pi := range p {
-		if pi == 0 {
-			continue
-		}
-		d := v[i] - mv
-		if w != nil {
-			d -= w[i] - mw
-		}
-		lane[i%lanes] += float64(pi * d)
-	}
 }

@@ -1,7 +1,5 @@
 package simd
 
-import "fmt"
-
 // Gemm adds a matrix product: c += a·b with a of m×k, b of k×n and c of m×n
 // entries, all row-major.
 //
@@ -22,35 +20,4 @@ func Gemm(c, a, b []float32, m, n, k int) {
 func GemmT(c, a, b []float32, m, n, k int) {
 	checkGemm(c, a, b, m, n, k)
 	gemmT(c, a, b, m, n, k)
-}
-
-func checkGemm(c, a, b []float32, m, n, k int) {
-	if m < 0 || n < 0 || k < 0 {
-		panic(fmt.Sprintf("simd: m, n, k = %d, %d, %d, want ≥ 0", m, n, k))
-	}
-	checkLen("c", len(c), m*n)
-	checkLen("a", len(a), m*k)
-	checkLen("b", len(b), n*k)
-}
-
-func refGemm(c, a, b []float32, m, n, k int) {
-	for i := range m {
-		row := c[i*n : (i+1)*n]
-		for l, v := range a[i*k : (i+1)*k] {
-			refAxpy(v, b[l*n:(l+1)*n], row)
-		}
-	}
-}
-
-func refGemmT(c, a, b []float32, m, n, k int) {
-	for i := range m {
-		x := a[i*k : (i+1)*k]
-		for j := range n {
-			s := c[i*n+j]
-			for l, v := range b[j*k : (j+1)*k] {
-				s += float32(x[l] * v)
-			}
-			c[i*n+j] = s
-		}
-	}
 }

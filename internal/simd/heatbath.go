@@ -2,13 +2,6 @@ package simd
 
 import "fmt"
 
-// Changes is what a sweep over one colour of a lattice changed. Sites of one
-// colour are not neighbours, so Pairs is exactly the change of Σ x_i x_j over
-// the bonds, and Up that of Σ x_i.
-type Changes struct {
-	Moved, Pairs, Up int
-}
-
 // HeatBath redraws the sites of one colour of a two-dimensional periodic lattice
 // of 0/1 states (chromatic Gibbs sampling): with k_i the number of neighbours
 // of site i in state 1,
@@ -60,19 +53,5 @@ func heatBathRow(c *Changes, table *[8]int32, above, row, below []int32, bits []
 	}
 	for j := 1 + n + 1 - odd; j < last; j += 2 {
 		c.site(table, &row[j], row[j-1]+row[j+1]+above[j]+below[j], bits[j/2])
-	}
-}
-
-// site redraws one site with k neighbours in state 1.
-func (c *Changes) site(table *[8]int32, x *int32, k int32, bits uint32) {
-	y := int32(0)
-	if int32(bits>>1) < table[k&7] {
-		y = 1
-	}
-	if d := y - *x; d != 0 {
-		c.Moved++
-		c.Pairs += int(d * k)
-		c.Up += int(d)
-		*x = y
 	}
 }

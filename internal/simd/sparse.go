@@ -24,14 +24,3 @@ func SparseField(dst []float64, start, adj []int32, w []float64, x []int32) {
 	}
 	sparseField(dst, start, adj, w, x)
 }
-
-func refSparseField(dst []float64, start, adj []int32, w []float64, x []int32) {
-	for i := range dst {
-		from, to := start[i], start[i+1]
-		var lane [lanes]float64
-		for k, j := range adj[from:to] {
-			lane[k%lanes] += float64(w[int(from)+k] * float64(x[j]))
-		}
-		dst[i] = halve(&lane)
-	}
-}

@@ -1,6 +1,11 @@
 package trellis
 
-import "fmt"
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+)
 
 // Automaton is a deterministic automaton over token ids, constraint.Automaton
 // in all but name: this package imports nothing of the module's public part.
@@ -95,4 +100,229 @@ type WeightError struct {
 // Error implements error.
 func (e *WeightError) Error() string {
 	return fmt.Sprintf("weight at site %d, level %d is %v", e.Site, e.Level, e.Weight)
+}
+
+// none marks a missing state, class or edge.
+const none = -1
+
+// padState is the automaton state after the first padding token.
+const padState = -2
+
+// machine is the part of an automaton that sequences of the wanted length can
+// see, with tokens merged into classes as far as the states met so far allow.
+type machine struct {
+	a      Automaton
+	config Config
+
+	state []int         // automaton state of each id, in order of discovery
+	id    map[int]int32 // and back
+
+	// The automaton may know tokens that it cannot tell apart; what follows is
+	// about one token of each such kind.
+	kind []int32 // kind of each token
+	rep  []int32 // smallest token of each kind
+
+	class  []int32 // class of each kind
+	first  []int32 // smallest kind of each class
+	parent []int32 // class that each class was split from
+
+	// rows[q][k] is the id reached from q by class k, none if dead. A row has
+	// as many entries as there were classes when it was made; a younger class
+	// behaves as the class it was split from. nil: not needed within the
+	// length.
+	rows [][]int32
+	edge [][]float64 // log-weights beside rows; empty without Config.Edge
+
+	to     []int32   // scratch: one row by kind
+	weight []float64 // scratch
+}
+
+// explore discovers every state that can be met within config.Sites tokens.
+func explore(ctx context.Context, a Automaton, config Config) (*machine, error) {
+	m := &machine{
+		a: a, config: config,
+		id:     map[int]int32{},
+		first:  []int32{0},
+		parent: []int32{none},
+	}
+	m.kinds()
+	m.class = make([]int32, len(m.rep))
+	m.to = make([]int32, len(m.rep))
+	m.weight = make([]float64, len(m.rep))
+	limit := config.Limit
+	if limit == 0 {
+		limit = defaultLimit
+	}
+	m.discover(a.Start())
+	edges := 0
+	for depth, from := 0, 0; depth < config.Sites && from < len(m.state); depth++ {
+		end := len(m.state)
+		for q := from; q < end; q++ {
+			if err := ctx.Err(); err != nil {
+				return nil, fmt.Errorf("trellis: Compile: %w", err)
+			}
+			if err := m.expand(q); err != nil {
+				return nil, err
+			}
+			if edges += len(m.rows[q]); edges > limit {
+				return nil, &LimitError{Limit: limit}
+			}
+		}
+		from = end
+	}
+	return m, nil
+}
+
+// kinds asks the automaton which tokens it cannot tell apart. Padding and
+// tokens with weights of their own stand apart.
+func (m *machine) kinds() {
+	levels := m.config.Levels
+	a, ok := m.a.(classed)
+	if !ok || m.config.Edge != nil {
+		m.kind = make([]int32, levels)
+		for v := range m.kind {
+			m.kind[v] = int32(v)
+		}
+		m.rep = m.kind
+		return
+	}
+	of, n := a.Classes(levels)
+	m.kind = slices.Clone(of)
+	if m.config.Padded {
+		m.kind[m.config.Pad] = int32(n)
+		n++
+	}
+	// The padding token may have been alone in its class: number afresh.
+	number := make([]int32, n)
+	for k := range number {
+		number[k] = none
+	}
+	for v, k := range m.kind {
+		if number[k] == none {
+			number[k] = int32(len(m.rep))
+			m.rep = append(m.rep, int32(v))
+		}
+		m.kind[v] = number[k]
+	}
+}
+
+// discover returns the id of an automaton state.
+func (m *machine) discover(state int) int32 {
+	if id, ok := m.id[state]; ok {
+		return id
+	}
+	id := int32(len(m.state))
+	m.id[state] = id
+	m.state = append(m.state, state)
+	m.rows = append(m.rows, nil)
+	if m.config.Edge != nil {
+		m.edge = append(m.edge, nil)
+	}
+	return id
+}
+
+// step returns the automaton state after reading token, none if dead.
+func (m *machine) step(state int, token int32) int {
+	switch {
+	case m.config.Padded && token == m.config.Pad:
+		if state == padState || m.a.Accepting(state) {
+			return padState
+		}
+		return none
+	case state == padState:
+		return none
+	}
+	if next := m.a.Next(state, token); next >= 0 {
+		return next
+	}
+	return none
+}
+
+// accepting reports whether a sequence may end in the state of id q.
+func (m *machine) accepting(q int32) bool {
+	return m.state[q] == padState || m.a.Accepting(m.state[q])
+}
+
+// expand reads every kind of token in state q, splitting classes that it tells
+// apart.
+func (m *machine) expand(q int) error {
+	state := m.state[q]
+	last, lastID := none, int32(none) // runs of equal targets need no look-up
+	for i, v := range m.rep {
+		next := m.step(state, v)
+		weight := 0.0
+		if next != none && m.config.Edge != nil && state != padState && next != padState {
+			weight = m.config.Edge(state, v)
+			if math.IsNaN(weight) || math.IsInf(weight, 1) {
+				return fmt.Errorf("trellis: Compile: edge weight of token %d in state %d is %v", v, state, weight)
+			}
+			if math.IsInf(weight, -1) {
+				next, weight = none, 0
+			}
+		}
+		if next != last {
+			last, lastID = next, none
+			if next != none {
+				lastID = m.discover(next)
+			}
+		}
+		m.to[i], m.weight[i] = lastID, weight
+	}
+	m.split()
+	row := make([]int32, len(m.first))
+	for k, i := range m.first {
+		row[k] = m.to[i]
+	}
+	m.rows[q] = row
+	if m.config.Edge != nil {
+		edge := make([]float64, len(m.first))
+		for k, i := range m.first {
+			edge[k] = m.weight[i]
+		}
+		m.edge[q] = edge
+	}
+	return nil
+}
+
+// split refines the classes so that to and weight are constant on each.
+func (m *machine) split() {
+	type key struct {
+		class, to int32
+		weight    float64
+	}
+	var fresh map[key]int32
+	for i, k := range m.class {
+		f := m.first[k]
+		if m.to[i] == m.to[f] && m.weight[i] == m.weight[f] {
+			continue
+		}
+		if fresh == nil {
+			fresh = map[key]int32{}
+		}
+		id := key{k, m.to[i], m.weight[i]}
+		n, ok := fresh[id]
+		if !ok {
+			n = int32(len(m.first))
+			fresh[id] = n
+			m.first = append(m.first, int32(i))
+			m.parent = append(m.parent, k)
+		}
+		m.class[i] = n
+	}
+}
+
+// row stores the targets of state q by class in dst, with the log-weights of
+// the edges in edge if there are any.
+func (m *machine) row(dst []int32, edge []float64, q int32) {
+	old := m.rows[q]
+	n := copy(dst, old)
+	for k := n; k < len(dst); k++ {
+		dst[k] = dst[m.parent[k]] // a parent is older than its child
+	}
+	if m.config.Edge != nil {
+		copy(edge, m.edge[q])
+		for k := n; k < len(dst); k++ {
+			edge[k] = edge[m.parent[k]]
+		}
+	}
 }

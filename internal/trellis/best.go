@@ -2,13 +2,6 @@ package trellis
 
 import "math"
 
-// bestState is the scratch of the (min,+) semiring.
-type bestState struct {
-	cost  []float64 // by site and column: the least cost in the class
-	arg   []int32   // and the smallest token that has it
-	value []float64 // by node: the least cost of all that can follow
-}
-
 // MAP stores in x the sequence of greatest weight for the log-weights v
 // (sites × levels; −Inf forbids) and returns the log of that weight. Among
 // equals it takes the first in lexicographic order. Errors and panics are those

@@ -37,6 +37,9 @@
 // (relative error about 1e-7 per site). −Inf is a legal weight, zero
 // probability. NaN and +Inf among the tokens the automaton can use are errors.
 //
+// Products are written float64(a*b) + c: a compiler may fuse a*b + c, and fused
+// bits differ between processors.
+//
 // # Caveats
 //
 // A Graph may be shared between goroutines, a Runner may not. A Runner keeps

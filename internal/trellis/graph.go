@@ -1,7 +1,7 @@
 package trellis
 
 import (
-	"context"
+	"fmt"
 	"slices"
 )
 
@@ -43,41 +43,6 @@ type layer struct {
 	shift  float64   // the greatest edge log-weight
 
 	dense []uint64 // see newDense; nil where the rows are sparse
-}
-
-// Compile unrolls the automaton. It returns a *[DeadError] if nothing is
-// accepted, a *[LimitError] if the result would be too large, and the error of
-// ctx if that ends first.
-func Compile(ctx context.Context, a Automaton, config Config) (*Graph, error) {
-	if err := config.check(); err != nil {
-		return nil, err
-	}
-	m, err := explore(ctx, a, config)
-	if err != nil {
-		return nil, err
-	}
-	g := &Graph{
-		sites:  config.Sites,
-		levels: config.Levels,
-		layers: make([]*layer, config.Sites),
-		states: make([][]int, config.Sites+1),
-		edged:  config.Edge != nil,
-	}
-	g.group(m)
-	u := newUnroller(m, g)
-	nodes, err := u.forward(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := u.backward(ctx, nodes); err != nil {
-		return nil, err
-	}
-	g.offset = make([]int, config.Sites+2)
-	for t, s := range g.states {
-		g.offset[t+1] = g.offset[t] + len(s)
-		g.widest = max(g.widest, len(s))
-	}
-	return g, nil
 }
 
 // Shape returns the number of sites and of levels.
@@ -161,3 +126,28 @@ func (g *Graph) group(m *machine) {
 		at[k]++
 	}
 }
+
+// checkTable panics unless a table has sites·levels entries.
+func (g *Graph) checkTable(name string, n int) {
+	if n != g.sites*g.levels {
+		panic(fmt.Sprintf("trellis: len(%s) = %d, want %d", name, n, g.sites*g.levels))
+	}
+}
+
+// checkSequence panics unless x has one token per site.
+func (g *Graph) checkSequence(x []int32) {
+	if len(x) != g.sites {
+		panic(fmt.Sprintf("trellis: len(x) = %d, want %d", len(x), g.sites))
+	}
+}
+
+// wide reports whether class sums of l may be taken in float32: there must be
+// much to sum, or there is nothing to gain.
+func (l *layer) wide() bool {
+	return len(l.tokens) >= wideTokens && len(l.tokens) >= 2*len(l.live)
+}
+
+// wideTokens is the number of tokens of a site from which class sums are taken
+// in float32: below it a vector kernel gains less than the accuracy is worth
+// (BenchmarkFilter).
+const wideTokens = 256

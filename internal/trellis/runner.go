@@ -1,7 +1,5 @@
 package trellis
 
-import "fmt"
-
 // Runner is the scratch of one worker on one graph. Nothing it does allocates
 // once its buffers have grown, except the first use of each operation.
 type Runner struct {
@@ -115,16 +113,9 @@ func (r *Runner) nodes(t int) (list []int32, all bool) {
 	return r.active[o : o+r.count[t]], false
 }
 
-// checkTable panics unless a table has sites·levels entries.
-func (g *Graph) checkTable(name string, n int) {
-	if n != g.sites*g.levels {
-		panic(fmt.Sprintf("trellis: len(%s) = %d, want %d", name, n, g.sites*g.levels))
-	}
-}
-
-// checkSequence panics unless x has one token per site.
-func (g *Graph) checkSequence(x []int32) {
-	if len(x) != g.sites {
-		panic(fmt.Sprintf("trellis: len(x) = %d, want %d", len(x), g.sites))
-	}
+// bestState is the scratch of the (min,+) semiring.
+type bestState struct {
+	cost  []float64 // by site and column: the least cost in the class
+	arg   []int32   // and the smallest token that has it
+	value []float64 // by node: the least cost of all that can follow
 }

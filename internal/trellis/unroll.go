@@ -43,8 +43,8 @@ func (u *unroller) allows(t int, token int32) bool {
 	return c.Allows == nil || c.Padded && token == c.Pad || c.Allows(t, token)
 }
 
-// turn prepares usable for site t.
-func (u *unroller) turn(t int) {
+// prepare fills usable for site t.
+func (u *unroller) prepare(t int) {
 	if u.m.config.Allows == nil {
 		return
 	}
@@ -73,7 +73,7 @@ func (u *unroller) forward(ctx context.Context) ([][]int32, error) {
 			reach[t+1] = reach[t]
 			continue
 		}
-		u.turn(t)
+		u.prepare(t)
 		var next []int32
 		for _, q := range reach[t] {
 			u.m.row(u.target, u.edge, q)
@@ -126,7 +126,7 @@ func (u *unroller) backward(ctx context.Context, reach [][]int32) error {
 			g.layers[t], g.states[t] = g.layers[t+1], g.states[t+1]
 			continue // the same states here, with the same states ahead
 		}
-		u.turn(t)
+		u.prepare(t)
 		l, here := u.layer(reach[t], nodes)
 		if edges += len(l.to); edges > limit {
 			return &LimitError{Limit: limit}
@@ -238,4 +238,39 @@ func (l *layer) finish() {
 	}
 	l.logSize = log(float64(len(l.tokens) + len(l.live)))
 	l.dense = newDense(l)
+}
+
+// Compile unrolls the automaton. It returns a *[DeadError] if nothing is
+// accepted, a *[LimitError] if the result would be too large, and the error of
+// ctx if that ends first.
+func Compile(ctx context.Context, a Automaton, config Config) (*Graph, error) {
+	if err := config.check(); err != nil {
+		return nil, err
+	}
+	m, err := explore(ctx, a, config)
+	if err != nil {
+		return nil, err
+	}
+	g := &Graph{
+		sites:  config.Sites,
+		levels: config.Levels,
+		layers: make([]*layer, config.Sites),
+		states: make([][]int, config.Sites+1),
+		edged:  config.Edge != nil,
+	}
+	g.group(m)
+	u := newUnroller(m, g)
+	nodes, err := u.forward(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := u.backward(ctx, nodes); err != nil {
+		return nil, err
+	}
+	g.offset = make([]int, config.Sites+2)
+	for t, s := range g.states {
+		g.offset[t+1] = g.offset[t] + len(s)
+		g.widest = max(g.widest, len(s))
+	}
+	return g, nil
 }

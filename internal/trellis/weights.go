@@ -6,17 +6,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// wideTokens is the number of tokens of a site from which class sums are taken
-// in float32: below it a vector kernel gains less than the accuracy is worth
-// (BenchmarkFilter).
-const wideTokens = 256
-
-// wide reports whether class sums of l may be taken in float32: there must be
-// much to sum, or there is nothing to gain.
-func (l *layer) wide() bool {
-	return len(l.tokens) >= wideTokens && len(l.tokens) >= 2*len(l.live)
-}
-
 // classSums stores the sums over classes of site t, in the way of r.method,
 // and the list of columns whose sum is not zero.
 func (r *Runner) classSums(t int) error {

@@ -165,3 +165,48 @@ type support struct {
 
 // Repair implements energy.Supported.
 func (w support) Repair(x []int32) { w.m.Repair(x) }
+
+// As answers as energy.As asks.
+func (w *Sum) As(target any) bool {
+	switch p := target.(type) {
+	case *energy.Differentiable:
+		return join(w, p, func(m []energy.Differentiable) energy.Differentiable { return table{w, m} })
+	case *energy.Binary:
+		return w.levels == 2 && join(w, p, func(m []energy.Binary) energy.Binary { return field{w, m} })
+	case *energy.Conditional:
+		return join(w, p, func(m []energy.Conditional) energy.Conditional {
+			return conditional[energy.Conditional]{w, m}
+		})
+	case *energy.Local:
+		return join(w, p, func(m []energy.Local) energy.Local { return newLocal(w, m) })
+	case *energy.Graphical:
+		if w.start == nil {
+			return false
+		}
+		*p = graph{w}
+		return true
+	case *energy.Ordinal:
+		return base(w, p, func(m energy.Ordinal) energy.Ordinal { return ordinal{w, m} })
+	case *energy.Supported:
+		return base(w, p, func(m energy.Supported) energy.Supported { return support{w, m} })
+	}
+	return false
+}
+
+// join stores in p what wrap makes of the parts if all of them are Ts.
+func join[T any](w *Sum, p *T, wrap func([]T) T) bool {
+	parts := all[T](w.parts)
+	if parts != nil {
+		*p = wrap(parts)
+	}
+	return parts != nil
+}
+
+// base stores in p what wrap makes of the first part if that is a T.
+func base[T any](w *Sum, p *T, wrap func(T) T) bool {
+	t, ok := energy.As[T](w.parts[0])
+	if ok {
+		*p = wrap(t)
+	}
+	return ok
+}

@@ -61,11 +61,6 @@ func (w *newton) contradicts(m, rows int) bool {
 	return slack > leastSlack*total && slack > farReach*math.Sqrt(dot(w.sum, w.sum))
 }
 
-const (
-	farReach   = 1e6  // in units of data of order 1
-	leastSlack = 1e-9 // contradictions below it pass for rounding errors
-)
-
 // explain makes an error of the proof in p.
 func (w *newton) explain(name func(row int) string) error {
 	e := &ContradictionError{}

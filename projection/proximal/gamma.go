@@ -58,3 +58,7 @@ func (g Gamma) at(from, to float64) float64 {
 	}
 	return g(from, to)
 }
+
+// SoftGamma is the weight γ that the rows have in the answer to a
+// contradiction, the bound that Narasimhan et al. 2025 put on theirs.
+const SoftGamma = 1e5

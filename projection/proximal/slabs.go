@@ -232,3 +232,8 @@ func prox(u, sigma, lo, hi, limit float64) float64 {
 	}
 	return 0
 }
+
+const (
+	farReach   = 1e6  // in units of data of order 1
+	leastSlack = 1e-9 // contradictions below it pass for rounding errors
+)

@@ -231,3 +231,7 @@ func autocovariance(chains [][]float64) []float64 {
 	}
 	return acov
 }
+
+// tail is the probability beyond each of the two quantiles whose effective
+// sample size is the tail ESS (Vehtari et al. 2021, section 4.3).
+const tail = 0.05

@@ -1,6 +1,9 @@
 package diagnose
 
-import "math"
+import (
+	"errors"
+	"math"
+)
 
 // batchLimit is the number of batches that a streaming series keeps; it holds
 // between batchLimit/2 and batchLimit of them once it is long. Schmeiser 1982
@@ -159,3 +162,7 @@ func splitScale(chains []*series) (float64, error) {
 	}
 	return scaleReduction(within.mean, means.variance(), shortest)
 }
+
+// ErrStreaming says that the streaming mode of [Trace] does not keep what the
+// figure needs.
+var ErrStreaming = errors.New("not kept in streaming mode")

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -15,54 +14,6 @@ const (
 	RHatLimit = 1.01
 	ESSLimit  = 400
 )
-
-// Estimate is a figure that may be undefined. Then Err says why, Value is 0,
-// and Err wraps [ErrConstant], [ErrTooFew], [ErrRange], [ErrStreaming] or a
-// [*NotFinite]. Value never is NaN; an R̂ may be +Inf.
-type Estimate struct {
-	Value float64
-	Err   error
-}
-
-// Defined tells whether there is a value.
-func (e Estimate) Defined() bool { return e.Err == nil }
-
-// String formats the value with four significant digits, or "–".
-func (e Estimate) String() string {
-	if size := math.Abs(e.Value); size >= 1e4 && size < 1e9 {
-		return e.format('f', 0) // 12345 rather than 1.234e+04
-	}
-	return e.format('g', 4)
-}
-
-func (e Estimate) format(verb byte, precision int) string {
-	if !e.Defined() {
-		return "–"
-	}
-	return strconv.FormatFloat(e.Value, verb, precision, 64)
-}
-
-func (e *Estimate) set(value float64, err error) {
-	if err == nil && (math.IsNaN(value) || math.IsInf(value, 0)) {
-		err = ErrRange
-	}
-	if err != nil {
-		value = 0
-	}
-	e.Value, e.Err = value, err
-}
-
-// Row summarises one function over all chains.
-type Row struct {
-	Name         string
-	Mean, SD     Estimate // of all draws; SD with divisor S − 1
-	MCSE         Estimate // Monte Carlo standard error of Mean; [MCSEMean]
-	Q5, Q50, Q95 Estimate // quantiles, interpolated linearly
-	RHat         Estimate // [RHat]; in streaming mode as [RHatBasic]
-	ESSBulk      Estimate // [ESSBulk]
-	ESSTail      Estimate // [ESSTail]
-	ESSMean      Estimate // [ESSMean]; in streaming mode (SD/MCSE)²
-}
 
 // Summary is what a [Trace] says about a run. Printing it gives a table in the
 // manner of Stan's, with warnings below.
@@ -267,18 +218,6 @@ func summarizeDraws(row *Row, draws [][]float64) {
 	row.MCSE = row.ESSMean
 	if row.MCSE.Defined() {
 		row.MCSE.set(sd/math.Sqrt(row.ESSMean.Value), nil)
-	}
-}
-
-// all returns all figures of the row.
-func (r *Row) all() []*Estimate {
-	return []*Estimate{&r.Mean, &r.SD, &r.MCSE, &r.Q5, &r.Q50, &r.Q95, &r.RHat, &r.ESSBulk, &r.ESSTail, &r.ESSMean}
-}
-
-// undefine gives figures the error err.
-func (r *Row) undefine(err error, figures ...*Estimate) {
-	for _, e := range figures {
-		e.set(0, err)
 	}
 }
 

@@ -1,17 +1,12 @@
 package diagnose
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
-
-// ErrStreaming says that the streaming mode of [Trace] does not keep what the
-// figure needs.
-var ErrStreaming = errors.New("not kept in streaming mode")
 
 // Trace records scalar functions of the states of a run and says how well the
 // chains have mixed.

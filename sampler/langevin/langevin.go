@@ -111,16 +111,6 @@ func (c *Config) fill(sites int) error {
 // number of coordinates (Roberts and Rosenthal 1998).
 func cubeRootInverse(n int) float64 { return simd.Exp(-simd.Log(float64(n)) / 3) }
 
-// system is a real-valued target and how to move on it.
-type system struct {
-	target     energy.Scored
-	sites      int
-	tuned      bool
-	step, goal float64
-	unadjusted bool
-	project    func(x []float32)
-}
-
 func (l *system) Name() string { return "langevin" }
 
 func (l *system) String() string { return "langevin" }

@@ -79,7 +79,7 @@ func (g BlockGibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sam
 		}
 		most = max(most, members)
 	}
-	within, err := newTerritory("BlockGibbs", g.Within, sites, levels)
+	within, err := newSupport("BlockGibbs", g.Within, sites, levels)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (g BlockGibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sam
 // blockGibbs is the kernel of enumerated blocks.
 type blockGibbs struct {
 	model         energy.Model
-	within        *territory
+	within        *support
 	blocks        [][]int
 	sites, levels int
 	e             []float64

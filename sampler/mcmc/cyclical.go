@@ -26,8 +26,8 @@ import (
 // The zero value tunes α_min and α_max during warm-up and needs no settings. On
 // targets with one mode DMALA is the better choice.
 type Cyclical struct {
-	// StepSize is α_max; see [DULA] for its unit. 0 means: tune both step sizes
-	// by pilots, the first third of warm-up running at β = ½ until α_min gives
+	// StepSize is α_max; see [DULA] for its unit. 0 means: find both step sizes
+	// by tuning runs. The first third of warm-up runs at β = ½ until α_min gives
 	// the Target acceptance, the second third at β_0 until α_max gives half of
 	// it. Without warm-up they are 0.2 and 2.
 	StepSize float64
@@ -43,7 +43,7 @@ type Cyclical struct {
 	// Period is n, the steps of a cycle; 0 means 20.
 	Period int
 
-	// Target is the acceptance probability of pilots at short steps; 0 means
+	// Target is the acceptance probability of the tuning run at short steps; 0 means
 	// 0.574, see [DMALA].
 	Target float64
 
@@ -115,9 +115,9 @@ type cyclical struct {
 	cosine            []float64
 	at                int // k, the next step of the cycle
 
-	pilot     *tune.Tuner // nil: the cycle runs
-	pilotBeta float64
-	pilotStep float64
+	tuning     *tune.Tuner // nil: the cycle runs
+	tuningBeta float64
+	tuningStep float64
 }
 
 // StepSize returns α_max.
@@ -125,8 +125,8 @@ func (k *cyclical) StepSize() float64 { return k.longest }
 
 // stage returns the step size and the balance of the next step.
 func (k *cyclical) stage() (alpha, beta float64) {
-	if k.pilot != nil {
-		return k.pilotStep, k.pilotBeta
+	if k.tuning != nil {
+		return k.tuningStep, k.tuningBeta
 	}
 	c := k.cosine[k.at]
 	alpha = k.longest / 2 * (1 + c)
@@ -151,37 +151,37 @@ func (k *cyclical) Adapt(info []sampler.Info, step, of int) {
 		return
 	}
 	switch {
-	case step == 0: // a step of the cycle, which says nothing about the pilot
-		k.fly(half, k.target)
+	case step == 0: // a step of the cycle, which says nothing about the tuning run
+		k.beginTuning(half, k.target)
 	case step < n:
-		k.pilotStep = k.pilot.Adapt(meanAccept(info), step-1, n-1)
+		k.tuningStep = k.tuning.Adapt(meanAccept(info), step-1, n-1)
 		if step == n-1 {
-			k.shortest = k.pilotStep
-			k.fly(k.balance, k.pilot.Goal()/2)
+			k.shortest = k.tuningStep
+			k.beginTuning(k.balance, k.tuning.Goal()/2)
 		}
 	case step < 2*n:
-		k.pilotStep = k.pilot.Adapt(meanAccept(info), step-n, n)
+		k.tuningStep = k.tuning.Adapt(meanAccept(info), step-n, n)
 		if step == 2*n-1 {
-			k.longest = max(k.shortest, k.pilotStep)
-			k.pilot, k.at = nil, 0
+			k.longest = max(k.shortest, k.tuningStep)
+			k.tuning, k.at = nil, 0
 		}
 	}
 }
 
-// fly begins a pilot at the shortest step so far.
-func (k *cyclical) fly(beta, target float64) {
-	k.pilot, _ = tune.New("mcmc: Cyclical", k.shortest, target) // checked by Kernel
-	k.pilotBeta, k.pilotStep = beta, k.shortest
+// beginTuning begins a tuning run at the shortest step so far.
+func (k *cyclical) beginTuning(beta, target float64) {
+	k.tuning, _ = tune.New("mcmc: Cyclical", k.shortest, target) // checked by Kernel
+	k.tuningBeta, k.tuningStep = beta, k.shortest
 }
 
 func (k *cyclical) AppendBinary(b []byte) ([]byte, error) {
 	v := []float64{k.longest, k.shortest, float64(k.at), 0, 0, 0, 0}
-	if k.pilot != nil {
-		v[3], v[4], v[5], v[6] = 1, k.pilotBeta, k.pilotStep, k.pilot.Goal()
+	if k.tuning != nil {
+		v[3], v[4], v[5], v[6] = 1, k.tuningBeta, k.tuningStep, k.tuning.Goal()
 	}
 	b = wire.AppendFloat64s(b, v)
-	if k.pilot != nil {
-		b = k.pilot.Append(b)
+	if k.tuning != nil {
+		b = k.tuning.Append(b)
 	}
 	return k.dmala.AppendBinary(b)
 }
@@ -195,13 +195,13 @@ func (k *cyclical) UnmarshalBinary(b []byte) error {
 	if !(v[0] > 0 && v[1] >= 0 && v[2] >= 0 && int(v[2]) < len(k.cosine)) {
 		return fmt.Errorf("mcmc: Cyclical: steps %v and %v at step %v in the checkpoint, want positive ones at 0 … %d", v[0], v[1], v[2], len(k.cosine)-1)
 	}
-	k.longest, k.shortest, k.at, k.pilot = v[0], v[1], int(v[2]), nil
+	k.longest, k.shortest, k.at, k.tuning = v[0], v[1], int(v[2]), nil
 	if v[3] == 1 {
-		if k.pilot, err = tune.New("mcmc: Cyclical", v[5], v[6]); err != nil {
+		if k.tuning, err = tune.New("mcmc: Cyclical", v[5], v[6]); err != nil {
 			return err
 		}
-		k.pilotBeta, k.pilotStep = v[4], v[5]
-		if b, err = k.pilot.Restore(b); err != nil {
+		k.tuningBeta, k.tuningStep = v[4], v[5]
+		if b, err = k.tuning.Restore(b); err != nil {
 			return err
 		}
 	}

@@ -124,7 +124,7 @@ func TestCyclicalTunes(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, c.Run(context.Background(), 0))
 	in := c.Kernels()[0].(*cyclical)
-	assert.Nil(t, in.pilot)
+	assert.Nil(t, in.tuning)
 	assert.Greater(t, in.longest, in.shortest)
 	for range 400 {
 		at := in.at
@@ -144,7 +144,7 @@ func TestCyclicalTunes(t *testing.T) {
 	assert.Equal(t, []float64{2}, fixed.StepSizes())
 }
 
-// A checkpoint in the middle of either pilot resumes to the same bits.
+// A checkpoint in the middle of either tuning run resumes to the same bits.
 func TestCyclicalCheckpointWithinPilots(t *testing.T) {
 	m := exact.NewQuadratic(9, 1)
 	for _, at := range []int{1, 20, 50, 80, 120} {

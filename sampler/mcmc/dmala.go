@@ -6,7 +6,6 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/tune"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -136,23 +135,6 @@ func (k *dmala) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
 		k.proposal.accept(s)
 		info[s].Energy = k.e[s]
 	}
-}
-
-// accept returns the Metropolis–Hastings acceptance probability
-// min(1, exp(drop + back − forth)), where drop is the energy lost by the move
-// and forth and back are the log-probabilities of proposing it and its reverse.
-// A proposal that cannot be judged has probability 0 and ok = false.
-func accept(drop, forth, back float64) (a float64, ok bool) {
-	if math.IsInf(drop, -1) {
-		return 0, true // a state without probability; its table means nothing
-	}
-	if math.IsInf(drop, 1) || math.IsNaN(drop) || math.IsNaN(forth) || math.IsNaN(back) {
-		return 0, false
-	}
-	if l := drop + (back - forth); l < 0 {
-		return simd.Exp(l), true
-	}
-	return 1, true
 }
 
 func (k *dmala) Adapt(info []sampler.Info, step, of int) {

@@ -137,18 +137,6 @@ func (k *dula) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
 	}
 }
 
-// unadjusted returns the error of a kernel that cannot reject when it has moved
-// to a state of energy e.
-func unadjusted(e float64) error {
-	switch {
-	case math.IsInf(e, 1):
-		return sampler.ErrZero
-	case math.IsNaN(e) || math.IsInf(e, -1):
-		return sampler.ErrNaN
-	}
-	return nil
-}
-
 func (k *dula) AppendBinary(b []byte) ([]byte, error) {
 	return k.proposal.appendBinary(wire.AppendFloat64s(b, k.e)), nil
 }

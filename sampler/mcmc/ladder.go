@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/internal/wire"
-	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
 // Ladder is what [Tempering] reports of the chains of one block.
@@ -28,39 +27,27 @@ type Ladder struct {
 	Steps int // steps that these figures are of: those after warm-up
 }
 
-// Ladders returns the ladder of every block of chains, nil unless their method
-// is [Tempering].
-func Ladders(c *sampler.Chains) []Ladder {
-	var l []Ladder
-	for _, kernel := range c.Kernels() {
-		if k, ok := kernel.(*tempering); ok {
-			l = append(l, k.swaps.report(k.betas))
-		}
-	}
-	return l
-}
-
 // swaps keeps the records of a ladder.
 type swaps struct {
 	rungs, chains int
 	sum, offers   []float64 // per pair of rungs: acceptance probabilities and their number
 	steps, trips  float64
 	replica       []int32 // rungs × chains: which replica is there
-	leg           []int32 // replicas × chains: where a replica's journey is
+	heading       []int32 // replicas × chains: which way a replica is on its round trip
 }
 
-// The legs of a journey.
+// The ways of a round trip.
 const (
-	wandering int32 = iota // never was at the cold end
-	outward                // from the cold end
-	homeward               // from the hot end, after the cold one
+	undirected int32 = iota // never was at the cold end
+	towardHot               // from the cold end
+	towardCold              // from the hot end, after the cold one
 )
 
 func newSwaps(rungs, chains int) *swaps {
 	w := &swaps{
 		rungs: rungs, chains: chains,
 		sum: make([]float64, rungs-1), offers: make([]float64, rungs-1),
-		replica: make([]int32, rungs*chains), leg: make([]int32, rungs*chains),
+		replica: make([]int32, rungs*chains), heading: make([]int32, rungs*chains),
 	}
 	w.clear()
 	return w
@@ -70,7 +57,7 @@ func newSwaps(rungs, chains int) *swaps {
 func (w *swaps) clear() {
 	clear(w.sum)
 	clear(w.offers)
-	clear(w.leg)
+	clear(w.heading)
 	w.steps, w.trips = 0, 0
 	for i := range w.replica {
 		w.replica[i] = int32(i / w.chains)
@@ -91,14 +78,14 @@ func (w *swaps) exchange(j, s int) {
 func (w *swaps) arrive() {
 	w.steps++
 	for s := range w.chains {
-		cold := &w.leg[int(w.replica[s])*w.chains+s]
-		if *cold == homeward {
+		cold := &w.heading[int(w.replica[s])*w.chains+s]
+		if *cold == towardCold {
 			w.trips++
 		}
-		*cold = outward
-		hot := &w.leg[int(w.replica[(w.rungs-1)*w.chains+s])*w.chains+s]
-		if *hot == outward {
-			*hot = homeward
+		*cold = towardHot
+		hot := &w.heading[int(w.replica[(w.rungs-1)*w.chains+s])*w.chains+s]
+		if *hot == towardHot {
+			*hot = towardCold
 		}
 	}
 }
@@ -160,7 +147,7 @@ func (w *swaps) report(betas []float64) Ladder {
 func (w *swaps) appendBinary(b []byte) []byte {
 	b = wire.AppendFloat64s(wire.AppendFloat64s(b, w.sum), w.offers)
 	b = wire.AppendFloat64s(b, []float64{w.steps, w.trips})
-	return wire.AppendInt32s(wire.AppendInt32s(b, w.replica), w.leg)
+	return wire.AppendInt32s(wire.AppendInt32s(b, w.replica), w.heading)
 }
 
 func (w *swaps) unmarshalBinary(b []byte) ([]byte, error) {
@@ -184,5 +171,23 @@ func (w *swaps) unmarshalBinary(b []byte) ([]byte, error) {
 		}
 	}
 	w.steps, w.trips = v[0], v[1]
-	return wire.ReadInt32s(b, w.leg)
+	return wire.ReadInt32s(b, w.heading)
+}
+
+const minRungs = 2
+
+// checkLadder returns an error unless betas descend from 1 and stay ≥ 0.
+func checkLadder(betas []float64) error {
+	if len(betas) < minRungs {
+		return fmt.Errorf("mcmc: Tempering: len(Betas) = %d, want ≥ %d", len(betas), minRungs)
+	}
+	if betas[0] != 1 {
+		return fmt.Errorf("mcmc: Tempering: Betas[0] = %v, want 1", betas[0])
+	}
+	for j := 1; j < len(betas); j++ {
+		if !(betas[j] >= 0 && betas[j] < betas[j-1]) {
+			return fmt.Errorf("mcmc: Tempering: Betas[%d] = %v, want within [0, %v)", j, betas[j], betas[j-1])
+		}
+	}
+	return nil
 }

@@ -73,7 +73,7 @@ func (p PairGibbs) Kernel(ctx context.Context, m energy.Model, chains int) (samp
 }
 
 // pairSettings checks what PairGibbs and Swap share.
-func pairSettings(method string, m energy.Model, chains int, a constraint.Automaton, updates int) (int, *territory, error) {
+func pairSettings(method string, m energy.Model, chains int, a constraint.Automaton, updates int) (int, *support, error) {
 	sites, levels, err := check.Shape("mcmc: "+method, m, chains, sampler.BlockSize)
 	if err != nil {
 		return 0, nil, err
@@ -87,7 +87,7 @@ func pairSettings(method string, m energy.Model, chains int, a constraint.Automa
 	if updates == 0 {
 		updates = sites
 	}
-	within, err := newTerritory(method, a, sites, levels)
+	within, err := newSupport(method, a, sites, levels)
 	return updates, within, err
 }
 

@@ -11,7 +11,7 @@ import (
 // knows which changes stay inside and the exact energies that they lead to.
 type pairs struct {
 	*locals
-	within *territory
+	within *support
 	node   []int     // where the trellis stands before each site of the chain in hand
 	d      []float64 // energies of the joint levels of two sites
 	row    []float64 // copy of a cached row
@@ -19,7 +19,7 @@ type pairs struct {
 	one    []float64 // its energy
 }
 
-func newPairs(m energy.Model, chains int, within *territory) *pairs {
+func newPairs(m energy.Model, chains int, within *support) *pairs {
 	sites, levels := m.Shape()
 	return &pairs{
 		locals: newLocals(m, chains), within: within, node: make([]int, sites+1),
@@ -63,7 +63,7 @@ func (k *pairs) allowed(i, j int, a, b int32, x []int32) bool {
 	return k.onward(k.through(i, j, a, x), j, b, x)
 }
 
-// through is territory.through for the state in hand, 0 without a territory.
+// through is support.through for the state in hand, 0 without a language.
 func (k *pairs) through(i, j int, a int32, x []int32) int {
 	if k.within == nil {
 		return 0

@@ -5,8 +5,6 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
-	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -75,40 +73,6 @@ type unconfined struct{}
 func (unconfined) check([]int32) error                  { return nil }
 func (unconfined) start([]int32, *sampler.Stream) error { return nil }
 
-// kernel returns the proposal that fits the model.
-func (l langevin) proposal(method string, m energy.Model, chains int) (proposal, error) {
-	sites, levels, err := check.Shape("mcmc: "+method, m, chains, sampler.BlockSize)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkStep(method, l.alpha); err != nil {
-		return nil, err
-	}
-	if n := len(l.preconditioner); n != 0 && n != sites {
-		return nil, fmt.Errorf("mcmc: %s: len(Preconditioner) = %d, want %d (one per site)", method, n, sites)
-	}
-	for i, g := range l.preconditioner {
-		if !(g > 0) || math.IsInf(float64(g), 1) {
-			return nil, fmt.Errorf("mcmc: %s: Preconditioner[%d] = %v, want positive and finite", method, i, g)
-		}
-	}
-	if l.window < 0 {
-		return nil, fmt.Errorf("mcmc: %s: Window = %d, want ≥ 0", method, l.window)
-	}
-	if l.minibatch {
-		if _, ok := energy.As[energy.Stochastic](m); !ok {
-			return nil, fmt.Errorf("mcmc: %s: Minibatch needs an energy.Stochastic model, %T is not", method, m)
-		}
-	}
-	if l.within != nil {
-		return newConfined(method, m, chains, l)
-	}
-	if levels == 2 {
-		return newFlips(m, chains, l), nil
-	}
-	return newRows(method, m, chains, l)
-}
-
 // checkStep returns an error unless 0 ≤ alpha < ∞; 0 stands for the default.
 func checkStep(method string, alpha float64) error {
 	if !(alpha >= 0) || math.IsInf(alpha, 1) {
@@ -116,3 +80,13 @@ func checkStep(method string, alpha float64) error {
 	}
 	return nil
 }
+
+// half is the factor of the energy difference in the proposal: the balancing
+// function √t of Zanella 2020, on which the Langevin proposal rests.
+const half = 0.5
+
+// weightFloor is the smallest weight of a level that is not ruled out. Without
+// it the way back from a move with a difference beyond 174 nats, whose weight
+// would vanish in float32, could not be proposed, and steep energies would
+// freeze the chain. It is below the resolution 2⁻⁵³ of a draw.
+const weightFloor = 0x1p-60

@@ -29,10 +29,6 @@ type flips struct {
 	generators []rand.Source // scratch of estimate
 }
 
-// half is the factor of the energy difference in the proposal: the balancing
-// function √t of Zanella 2020, on which the Langevin proposal rests.
-const half = 0.5
-
 func newFlips(m energy.Model, chains int, l langevin) *flips {
 	sites, _ := m.Shape()
 	n := chains * sites

@@ -37,12 +37,6 @@ type rows struct {
 	generators   []rand.Source
 }
 
-// weightFloor is the smallest weight of a level that is not ruled out. Without
-// it the way back from a move with a difference beyond 174 nats, whose weight
-// would vanish in float32, could not be proposed, and steep energies would
-// freeze the chain. It is below the resolution 2⁻⁵³ of a draw.
-const weightFloor = 0x1p-60
-
 func newRows(method string, m energy.Model, chains int, l langevin) (*rows, error) {
 	sites, levels := m.Shape()
 	r := &rows{sites: sites, levels: levels, cols: levels, window: -1, prec: l.preconditioner, alpha: l.alpha, apart: 2, beta: half}

@@ -13,17 +13,17 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// territory is the language C that a kernel stays in, unrolled for its shape. A
-// nil territory is everything. It is immutable and may be shared.
-type territory struct {
+// support is the language C that a kernel stays in, unrolled for its shape. A
+// nil support is everything. It is immutable and may be shared.
+type support struct {
 	graph         *trellis.Graph
 	name          string
 	sites, levels int
 	count         *counted // not nil if the language is a count: no path need be walked
 }
 
-// newTerritory unrolls a method's Within; nil gives nil.
-func newTerritory(method string, a constraint.Automaton, sites, levels int) (*territory, error) {
+// newSupport unrolls a method's Within; nil gives nil.
+func newSupport(method string, a constraint.Automaton, sites, levels int) (*support, error) {
 	if a == nil {
 		return nil, nil
 	}
@@ -31,7 +31,7 @@ func newTerritory(method string, a constraint.Automaton, sites, levels int) (*te
 	if err != nil {
 		return nil, err
 	}
-	return &territory{graph: g, name: automata.Name(a), sites: sites, levels: levels, count: newCounted(a, levels)}, nil
+	return &support{graph: g, name: automata.Name(a), sites: sites, levels: levels, count: newCounted(a, levels)}, nil
 }
 
 // unroll compiles the language of a method's Within for a shape.
@@ -53,10 +53,10 @@ func unroll(method string, within constraint.Automaton, sites, levels int) (*tre
 }
 
 // holds reports whether the state x is in the language.
-func (t *territory) holds(x []int32) bool { return t == nil || t.graph.Accepts(x) }
+func (t *support) holds(x []int32) bool { return t == nil || t.graph.Accepts(x) }
 
 // check returns a *StartError for the first state of x that is not in it.
-func (t *territory) check(x []int32) error {
+func (t *support) check(x []int32) error {
 	if t == nil {
 		return nil
 	}
@@ -76,7 +76,7 @@ const startTrials = 1000
 // start replaces the state x by a uniform draw from the language, among the
 // levels to which the model gives probability at x if that leaves any state; it
 // draws again while the state has no probability.
-func (t *territory) start(m energy.Model, x []int32, r *sampler.Stream) error {
+func (t *support) start(m energy.Model, x []int32, r *sampler.Stream) error {
 	if t == nil {
 		return nil
 	}
@@ -112,7 +112,7 @@ func (t *territory) start(m energy.Model, x []int32, r *sampler.Stream) error {
 // follow stores in node the nodes of the trellis along x, which is in the
 // language: node[i] is where it stands before site i. If the language is a count,
 // node[0] is the count of x instead.
-func (t *territory) follow(node []int, x []int32) {
+func (t *support) follow(node []int, x []int32) {
 	if t.count != nil {
 		node[0] = t.count.of(x)
 		return
@@ -125,7 +125,7 @@ func (t *territory) follow(node []int, x []int32) {
 
 // refollow brings node up to date with the change of sites i < j of x from the
 // levels a and b.
-func (t *territory) refollow(node []int, i, j int, a, b int32, x []int32) {
+func (t *support) refollow(node []int, i, j int, a, b int32, x []int32) {
 	if t.count != nil {
 		node[0] += t.count.in[x[i]] - t.count.in[a] + t.count.in[x[j]] - t.count.in[b]
 		return
@@ -141,7 +141,7 @@ func (t *territory) refollow(node []int, i, j int, a, b int32, x []int32) {
 
 // completes reports whether x with x_j = b leads from what through returned to
 // acceptance; node is the path of x.
-func (t *territory) completes(at, j int, b int32, node []int, x []int32) bool {
+func (t *support) completes(at, j int, b int32, node []int, x []int32) bool {
 	if at < 0 {
 		return false
 	}
@@ -161,7 +161,7 @@ func (t *territory) completes(at, j int, b int32, node []int, x []int32) bool {
 
 // through returns the node before site j of x with x_i = a, i < j, or the count
 // of that state without site j; −1 if there is none.
-func (t *territory) through(i, j int, a int32, node []int, x []int32) int {
+func (t *support) through(i, j int, a int32, node []int, x []int32) int {
 	if t.count != nil {
 		return t.count.without(node[0], i, j, a, x)
 	}

@@ -44,10 +44,7 @@ type Tempering struct {
 	Rungs int
 }
 
-const (
-	defaultRungs = 8
-	minRungs     = 2
-)
+const defaultRungs = 8
 
 // Name implements [sampler.Named].
 func (Tempering) Name() string { return "tempering" }
@@ -94,22 +91,6 @@ func (t Tempering) ladder() ([]float64, error) {
 		betas[j] = float64(n-1-j) / float64(n-1)
 	}
 	return betas, nil
-}
-
-// checkLadder returns an error unless betas descend from 1 and stay ≥ 0.
-func checkLadder(betas []float64) error {
-	if len(betas) < minRungs {
-		return fmt.Errorf("mcmc: Tempering: len(Betas) = %d, want ≥ %d", len(betas), minRungs)
-	}
-	if betas[0] != 1 {
-		return fmt.Errorf("mcmc: Tempering: Betas[0] = %v, want 1", betas[0])
-	}
-	for j := 1; j < len(betas); j++ {
-		if !(betas[j] >= 0 && betas[j] < betas[j-1]) {
-			return fmt.Errorf("mcmc: Tempering: Betas[%d] = %v, want within [0, %v)", j, betas[j], betas[j-1])
-		}
-	}
-	return nil
 }
 
 type tempering struct {
@@ -364,4 +345,16 @@ func (k *tempering) UnmarshalBinary(b []byte) error {
 	}
 	k.odd, k.started = int(odd[0]&1), true
 	return wire.ReadEnd(b)
+}
+
+// Ladders returns the ladder of every block of chains, nil unless their method
+// is [Tempering].
+func Ladders(c *sampler.Chains) []Ladder {
+	var l []Ladder
+	for _, kernel := range c.Kernels() {
+		if k, ok := kernel.(*tempering); ok {
+			l = append(l, k.swaps.report(k.betas))
+		}
+	}
+	return l
 }

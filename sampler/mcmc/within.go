@@ -19,7 +19,7 @@ import (
 type confined struct {
 	rows
 	model       energy.Model
-	within      *territory
+	within      *support
 	now, loaded []confinedChain
 }
 
@@ -43,7 +43,7 @@ func newConfined(method string, m energy.Model, chains int, l langevin) (*confin
 	}
 	p := &confined{rows: *base, model: m}
 	p.p, p.nextP, p.sum, p.nextSum = nil, nil, nil, nil // the trellis takes the sums
-	if p.within, err = newTerritory(method, l.within, p.sites, p.levels); err != nil {
+	if p.within, err = newSupport(method, l.within, p.sites, p.levels); err != nil {
 		return nil, err
 	}
 	n := p.sites * p.levels

@@ -1,0 +1,27 @@
+package simd
+
+import "fmt"
+
+func checkLen(name string, got, want int) {
+	if got != want {
+		panic(fmt.Sprintf("simd: len(%s) = %d, want %d", name, got, want))
+	}
+}
+
+func checkRows(w []float32, cols int) {
+	if cols < 1 {
+		panic(fmt.Sprintf("simd: cols = %d, want ≥ 1", cols))
+	}
+	if len(w)%cols != 0 {
+		panic(fmt.Sprintf("simd: len(w) = %d, want a multiple of %d", len(w), cols))
+	}
+}
+
+func checkGemm(c, a, b []float32, m, n, k int) {
+	if m < 0 || n < 0 || k < 0 {
+		panic(fmt.Sprintf("simd: m, n, k = %d, %d, %d, want ≥ 0", m, n, k))
+	}
+	checkLen("c", len(c), m*n)
+	checkLen("a", len(a), m*k)
+	checkLen("b", len(b), n*k)
+}

@@ -1,0 +1,24 @@
+package simd
+
+// The definitions, in plain Go, of the bits that every backend of columns.go gives.
+
+// refAddRows adds rows that lie stride apart.
+func refAddRows(dst []float64, f []float32, src []float64, w []float32, stride int, rows []int32) {
+	copy(dst, src)
+	for _, r := range rows {
+		at := int(r^(r>>31)) * stride
+		row := w[at : at+len(dst)]
+		if r >= 0 {
+			for j, v := range row {
+				dst[j] += float64(v)
+			}
+		} else {
+			for j, v := range row {
+				dst[j] -= float64(v)
+			}
+		}
+	}
+	for j, v := range dst {
+		f[j] = float32(v)
+	}
+}

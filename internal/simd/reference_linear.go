@@ -1,0 +1,60 @@
+package simd
+
+// The definitions, in plain Go, of the bits that every backend of linear.go gives.
+
+func refDot(x, y []float32) float32 {
+	var lane [lanes]float32
+	for len(x) >= lanes {
+		for j := range lane {
+			lane[j] += float32(x[j] * y[j])
+		}
+		x, y = x[lanes:], y[lanes:]
+	}
+	for j, v := range x {
+		lane[j] += float32(v * y[j])
+	}
+	return halve32(&lane)
+}
+
+// halve32 is halve in float32.
+func halve32(lane *[lanes]float32) float32 {
+	for j := range 8 {
+		lane[j] += lane[j+8]
+	}
+	for j := range 4 {
+		lane[j] += lane[j+4]
+	}
+	return (lane[0] + lane[2]) + (lane[1] + lane[3])
+}
+
+func refAxpy(alpha float32, x, y []float32) {
+	for i, v := range x {
+		y[i] += float32(alpha * v)
+	}
+}
+
+func refScale(alpha float32, x []float32) {
+	for i := range x {
+		x[i] *= alpha
+	}
+}
+
+func refSum(x []float32) float64 {
+	var lane [lanes]float64
+	for len(x) >= lanes {
+		for j := range lane {
+			lane[j] += float64(x[j])
+		}
+		x = x[lanes:]
+	}
+	for j, v := range x {
+		lane[j] += float64(v)
+	}
+	return halve(&lane)
+}
+
+func refSigmoidTo(dst, src []float32) {
+	for i, v := range src {
+		dst[i] = sigmoid32(v)
+	}
+}

@@ -1,0 +1,80 @@
+package mcmc
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
+
+// Balance is a balancing function g, one with g(t) = t·g(1/t), of the
+// probability ratio t = p(y)/p(x) of a move (Zanella 2020). A proposal that
+// weighs moves by g(t) is nearly reversible by itself, so that most proposals
+// are accepted.
+type Balance int
+
+const (
+	// Sqrt is √t, the usual choice: that of GWG and of the Langevin proposal.
+	Sqrt Balance = iota
+
+	// Barker is t/(1+t): all good moves weigh about the same, so that one very
+	// good move does not drown the others.
+	Barker
+
+	// Min is min(1, t): as Barker, with a kink.
+	Min
+
+	// Max is max(1, t): moves that lose probability weigh as much as neutral
+	// ones; the proposal goes far and is rejected more often.
+	Max
+)
+
+func (b Balance) String() string {
+	switch b {
+	case Sqrt:
+		return "sqrt"
+	case Barker:
+		return "barker"
+	case Min:
+		return "min"
+	case Max:
+		return "max"
+	}
+	return fmt.Sprintf("Balance(%d)", int(b))
+}
+
+func (b Balance) check(method string) error {
+	if b < Sqrt || b > Max {
+		return fmt.Errorf("mcmc: %s: Balance = %v, want Sqrt, Barker, Min or Max", method, b)
+	}
+	return nil
+}
+
+// logs stores in w the logarithm of g(e^(−d)) for every difference d of g; −Inf
+// for a level that is known to have probability zero, also where g(0) = 1.
+func (b Balance) logs(w, g []float32) {
+	if b == Sqrt {
+		for i, d := range g {
+			w[i] = -half * d
+		}
+		return
+	}
+	for i, d := range g {
+		w[i] = float32(b.log(float64(d)))
+	}
+}
+
+// log is logs of one difference.
+func (b Balance) log(d float64) float64 {
+	switch {
+	case b == Sqrt:
+		return -half * d
+	case math.IsInf(d, 1):
+		return math.Inf(-1)
+	case b == Barker:
+		return -simd.Softplus(d)
+	case b == Min:
+		return min(0, -d)
+	}
+	return max(0, -d)
+}
