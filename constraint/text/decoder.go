@@ -125,33 +125,13 @@ func byteFallback(token string) string {
 	return token
 }
 
-// byteRunes is how byte-level tokenizers write bytes (Radford et al. 2019,
-// GPT-2): printable ones of Latin 1 as they are, the others, ascending, as the
-// runes from U+0100 on.
-var byteRunes = func() map[rune]byte {
-	m, next := map[rune]byte{}, rune(0x100)
-	for b := range rune(256) {
-		if b >= '!' && b <= '~' || b >= '¡' && b <= '¬' || b >= '®' {
-			m[b] = byte(b)
-			continue
-		}
-		m[next] = byte(b)
-		next++
-	}
-	return m
-}()
-
-// byteLevel reads the runes of a token as bytes; a token that has others is a text.
+// byteLevel reads the runes of a token as bytes (Radford et al. 2019, GPT-2); a
+// token that has others is a text.
 func byteLevel(token string) string {
-	var b []byte
-	for _, r := range token {
-		c, ok := byteRunes[r]
-		if !ok {
-			return token
-		}
-		b = append(b, c)
+	if text, ok := unprint(token); ok {
+		return text
 	}
-	return string(b)
+	return token
 }
 
 // option returns the string called name, or what it is by default.

@@ -11,7 +11,7 @@ import (
 // gaps is how many token ids a file may leave out: they take 16 bytes each.
 const gaps = 1 << 20
 
-// ReadTokenizer reads the vocabulary of a tokenizer.json of Hugging Face's
+// ReadVocabulary reads the vocabulary of a tokenizer.json of Hugging Face's
 // tokenizers: what the decoder makes of each token, as bytes. It understands BPE
 // models (byte level, with byte fallback, or with an end-of-word suffix),
 // WordPiece, Unigram and WordLevel models, and the decoders ByteLevel, Metaspace,
@@ -28,21 +28,22 @@ const gaps = 1 << 20
 // of the whole text, and the clean-up of blanks before punctuation, are not done.
 //
 // Any sequence of tokens that spells a text counts, not only the one that the
-// tokenizer would make of it; merges and scores are not read.
+// tokenizer would make of it; merges and scores are not read. [ReadTokenizer] reads
+// byte-level BPE to encode texts with.
 //
 // Errors name the line, the column, what it holds and what would be right.
-func ReadTokenizer(r io.Reader) (Vocabulary, error) {
+func ReadVocabulary(r io.Reader) (Vocabulary, error) {
 	root, err := document.Parse(r)
 	if err == nil && !root.Is(document.Object) {
 		err = root.Errorf("%s, want an object", root.Brief())
 	}
 	if err != nil {
-		return Vocabulary{}, fmt.Errorf("text: ReadTokenizer: %w", err)
+		return Vocabulary{}, fmt.Errorf("text: ReadVocabulary: %w", err)
 	}
 	t := tokenizer{root: root, model: root.Get("model")}
 	v, err := t.vocabulary()
 	if err != nil {
-		return Vocabulary{}, fmt.Errorf("text: ReadTokenizer: %w", err)
+		return Vocabulary{}, fmt.Errorf("text: ReadVocabulary: %w", err)
 	}
 	return v, nil
 }

@@ -73,7 +73,7 @@ func TestTokenizersRoundTrip(t *testing.T) {
 				vocab[byteLevel(s)] = id
 			}
 		}
-		v, err := text.ReadTokenizer(strings.NewReader(file(object{"type": "BPE", "vocab": vocab, "merges": []string{}}, object{"type": "ByteLevel"})))
+		v, err := text.ReadVocabulary(strings.NewReader(file(object{"type": "BPE", "vocab": vocab, "merges": []string{}}, object{"type": "ByteLevel"})))
 		require.NoError(t, err)
 		require.Equal(t, text.Vocabulary{Tokens: want}, v)
 	}
@@ -123,7 +123,7 @@ func TestTokenizersByHand(t *testing.T) {
 			text.Vocabulary{Tokens: []string{"run", "run "}},
 		},
 	} {
-		v, err := text.ReadTokenizer(strings.NewReader(c.file))
+		v, err := text.ReadVocabulary(strings.NewReader(c.file))
 		require.NoError(t, err, name)
 		assert.Equal(t, c.want, v, name)
 		_, err = text.Regexp(context.Background(), "(?s).*", v, constraint.Limits{})
@@ -131,7 +131,7 @@ func TestTokenizersByHand(t *testing.T) {
 	}
 }
 
-func TestReadTokenizerRefuses(t *testing.T) {
+func TestReadVocabularyRefuses(t *testing.T) {
 	bpe := object{"type": "BPE", "vocab": object{"a": 0}}
 	sequence := func(d ...any) object { return object{"type": "Sequence", "decoders": d} }
 	strip, fuse := object{"type": "Strip"}, object{"type": "Fuse"}
@@ -163,23 +163,23 @@ func TestReadTokenizerRefuses(t *testing.T) {
 		`"ByteFallback" after Fuse, want Strip or nothing`:                      file(bpe, sequence(fuse, object{"type": "ByteFallback"})),
 		`a decoder of type "X", want`:                                           file(bpe, sequence(object{"type": "X"})),
 	} {
-		_, err := text.ReadTokenizer(strings.NewReader(in))
+		_, err := text.ReadVocabulary(strings.NewReader(in))
 		assert.ErrorContains(t, err, want)
-		assert.ErrorContains(t, err, "text: ReadTokenizer: line ")
+		assert.ErrorContains(t, err, "text: ReadVocabulary: line ")
 	}
-	_, err := text.ReadTokenizer(iotest.ErrReader(io.ErrClosedPipe))
+	_, err := text.ReadVocabulary(iotest.ErrReader(io.ErrClosedPipe))
 	assert.ErrorIs(t, err, io.ErrClosedPipe)
 }
 
-func FuzzReadTokenizer(f *testing.F) {
+func FuzzReadVocabulary(f *testing.F) {
 	f.Add(file(object{"type": "BPE", "vocab": object{"a": 0, "Ġthe": 1}}, object{"type": "ByteLevel"}, "added_tokens", []any{added(3, "<s>", true)}, "padding", object{"pad_id": 3}))
 	f.Add(file(object{"type": "Unigram", "unk_id": 0, "vocab": []any{[]any{"▁", -2.5}}}, object{"type": "Metaspace"}))
 	f.Add(file(object{"type": "WordPiece", "unk_token": "a", "vocab": object{"a": 0, "##b": 1}}, nil))
 	f.Add(file(object{"type": "BPE", "vocab": object{"<0x0A>": 0}}, object{"type": "Sequence", "decoders": []any{object{"type": "ByteFallback"}, object{"type": "Fuse"}, object{"type": "Strip"}}}))
 	f.Fuzz(func(t *testing.T, in string) {
-		v, err := text.ReadTokenizer(strings.NewReader(in))
+		v, err := text.ReadVocabulary(strings.NewReader(in))
 		if err != nil {
-			require.ErrorContains(t, err, "text: ReadTokenizer: line ")
+			require.ErrorContains(t, err, "text: ReadVocabulary: line ")
 			return
 		}
 		require.LessOrEqual(t, len(v.Tokens), 2*len(in)+1<<20)
@@ -196,8 +196,8 @@ func FuzzReadTokenizer(f *testing.F) {
 
 // The vocabulary of a model off the shelf, here a small one, and the token
 // sequences that spell a date.
-func ExampleReadTokenizer() {
-	v, err := text.ReadTokenizer(strings.NewReader(`{
+func ExampleReadVocabulary() {
+	v, err := text.ReadVocabulary(strings.NewReader(`{
 		"model": {"type": "BPE", "vocab": {"2": 0, "0": 1, "20": 2, "Ġ20": 3, "26": 4, "Ċ": 5}, "merges": []},
 		"decoder": {"type": "ByteLevel"},
 		"added_tokens": [{"id": 6, "content": "<|endoftext|>", "special": true}],
