@@ -30,7 +30,7 @@ func main() {
 	if *dir == "" {
 		log.Fatal("-dir: want a folder")
 	}
-	out, err := exec.Command("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard").Output()
+	out, err := exec.Command("git", "ls-files", "-z", "--deduplicate", "--cached", "--others", "--exclude-standard").Output()
 	if err != nil {
 		log.Fatal("git ls-files: ", err)
 	}

@@ -10,27 +10,27 @@ import (
 // decode turns a token of a file into its text.
 type decode func(token string) string
 
-// decoder returns what the file's decoder does to one token. Without a decoder
+// newDecoder returns what the file's decoder does to one token. Without a decoder
 // tokens are joined by blanks; the models that leave it out begin words so.
-func (t *tokenizer) decoder() (decode, error) {
-	d := t.root.Get("decoder")
+func newDecoder(root, model *document.Value) (decode, error) {
+	d := root.Get("decoder")
 	if d != nil && !d.Is(document.Null) {
-		return t.step(d)
+		return step(d)
 	}
-	kind := t.model.Get("type")
+	kind := model.Get("type")
 	switch {
 	case kind.Is(document.String) && kind.Text == "WordPiece":
-		return wordPiece(option(t.model, "continuing_subword_prefix", "##")), nil
+		return wordPiece(option(model, "continuing_subword_prefix", "##")), nil
 	case kind.Is(document.String) && kind.Text == "WordLevel":
 		return wordPiece(""), nil
 	case kind == nil:
-		return nil, t.root.Errorf("decoder = missing, want one")
+		return nil, root.Errorf("decoder = missing, want one")
 	}
 	return nil, kind.Errorf("a model of type %s without a decoder, want a decoder", kind.Brief())
 }
 
 // step returns what one decoder does.
-func (t *tokenizer) step(d *document.Value) (decode, error) {
+func step(d *document.Value) (decode, error) {
 	kind := d.Get("type")
 	if !kind.Is(document.String) {
 		return nil, d.Errorf("the type of a decoder = %s, want a string", kind.Brief())
@@ -65,14 +65,14 @@ func (t *tokenizer) step(d *document.Value) (decode, error) {
 	case "Fuse":
 		return func(token string) string { return token }, nil
 	case "Sequence":
-		return t.sequence(d)
+		return sequence(d)
 	}
 	return nil, kind.Errorf("a decoder of type %s, want ByteLevel, Metaspace, WordPiece, BPEDecoder, ByteFallback, Replace, Fuse or Sequence", kind.Brief())
 }
 
 // sequence returns what decoders do one after the other. Strip is left out where
 // it works on the fused text as a whole.
-func (t *tokenizer) sequence(d *document.Value) (decode, error) {
+func sequence(d *document.Value) (decode, error) {
 	list := d.Get("decoders")
 	if !list.Is(document.Array) {
 		return nil, d.Errorf("decoders = %s, want an array", list.Brief())
@@ -90,7 +90,7 @@ func (t *tokenizer) sequence(d *document.Value) (decode, error) {
 		} else if fused {
 			return nil, e.Errorf("%s after Fuse, want Strip or nothing", kind.Brief())
 		}
-		s, err := t.step(e)
+		s, err := step(e)
 		if err != nil {
 			return nil, err
 		}

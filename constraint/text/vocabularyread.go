@@ -67,7 +67,7 @@ func (t *tokenizer) vocabulary() (v Vocabulary, err error) {
 	if err := t.readAdded(); err != nil {
 		return v, err
 	}
-	decode, err := t.decoder()
+	decode, err := newDecoder(t.root, t.model)
 	if err != nil {
 		return v, err
 	}

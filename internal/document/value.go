@@ -2,10 +2,7 @@ package document
 
 import (
 	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"unicode/utf8"
 )
@@ -23,10 +20,6 @@ const (
 	Object Kind = "an object"
 )
 
-// deepest is how far values may be nested: every file that is read here is
-// flatter by far, and the stack must not grow with a hostile one.
-const deepest = 100
-
 // Value is a JSON value. It is immutable and safe for concurrent use.
 type Value struct {
 	Kind Kind
@@ -37,26 +30,6 @@ type Value struct {
 	at    int
 	text  []byte
 	index map[string]int
-}
-
-// Parse reads one JSON value, which must be all of r. Keys that an object has
-// twice are an error. It takes memory in proportion to the text.
-func Parse(r io.Reader) (*Value, error) {
-	text, err := io.ReadAll(r)
-	if err != nil {
-		return nil, err
-	}
-	p := parser{text: text, in: json.NewDecoder(bytes.NewReader(text))}
-	p.in.UseNumber()
-	v, err := p.value(0)
-	if err != nil {
-		return nil, err
-	}
-	end := p.start()
-	if _, err := p.in.Token(); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: more text after the JSON value", p.place(end))
-	}
-	return v, nil
 }
 
 // Get returns the value of a key of an object, nil if there is none or v is no
