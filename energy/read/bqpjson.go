@@ -39,7 +39,7 @@ func BQPJSON(r io.Reader) (m *model.Quadratic, labels []string, err error) {
 		return i
 	}
 	coeff := func(term *document.Value) float64 {
-		return scale * f.real(f.child(term, "coeff", document.Number), "coeff")
+		return float64(scale * f.real(f.child(term, "coeff", document.Number), "coeff"))
 	}
 	for _, term := range linear {
 		i, w := variable(term, "id"), coeff(term)
