@@ -34,8 +34,9 @@ func appendRecipe(b []byte, recipe any) []byte {
 
 // settings digests a recipe: its name and every number, text and slice that it
 // is set to. Equal recipes have equal digests on every machine, a pointer to a
-// recipe that of the recipe; what only an address tells apart (functions, maps,
-// what other pointers lead to) counts by its type.
+// recipe that of the recipe, in a field (Within, Base) as well; what only an
+// address tells apart (functions, maps, what other pointers lead to) counts by
+// its type.
 func settings(recipe any) uint64 {
 	h := fnv.New64a()
 	v := reflect.ValueOf(recipe)
@@ -81,7 +82,11 @@ func digest(h hash.Hash64, v reflect.Value) {
 			digest(h, v.Field(i))
 		}
 	case reflect.Interface:
-		digest(h, v.Elem())
+		e := v.Elem()
+		if e.Kind() == reflect.Pointer && !e.IsNil() && v.NumMethod() > 0 && e.Type().Elem().Implements(v.Type()) {
+			e = e.Elem() // a pointer to a recipe, where the recipe would do
+		}
+		digest(h, e)
 	case reflect.Pointer, reflect.Map, reflect.Func, reflect.Chan:
 		fmt.Fprint(h, v.IsNil(), ";")
 	}

@@ -23,7 +23,13 @@ func TestSettings(t *testing.T) {
 	}
 	assert.Equal(t, settings(probe{1}), settings(&probe{1}), "a pointer is what it points to")
 	assert.Equal(t, settings(probe{new(int)}), settings(probe{new(int)}), "addresses do not count")
+	assert.Equal(t, settings(holder{named{1}}), settings(holder{&named{1}}), "so is one in a field")
+	assert.NotEqual(t, settings(holder{&named{1}}), settings(holder{&named{2}}))
+	assert.NotPanics(t, func() { settings(holder{(*named)(nil)}) })
 }
+
+// holder is a recipe that holds another.
+type holder struct{ of Named }
 
 // probe is a recipe that is set to anything; other is another type like it, and
 // named one with a name.
