@@ -63,7 +63,8 @@ func (c *Runner[S]) header() []byte {
 // (settings included) and Config; Seed, Init, Workers, Observe and Progress may
 // differ. It refuses a checkpoint of another shape, method or configuration and
 // one whose energies are not those of the model, and reads no more than the
-// checkpoint. On error the chains are as they were.
+// checkpoint. It cannot tell apart two functions, or two compiled languages of
+// one type (a *constraint.DFA). On error the chains are as they were.
 func (c *Runner[S]) Load(r io.Reader) error {
 	name := c.system.Name()
 	body, err := wire.Read(r, magic, c.bodyLimit())
