@@ -59,6 +59,15 @@ func TestRecipesShareCheckpoints(t *testing.T) {
 	}
 	three := constraint.Count{Levels: []int32{1}, Min: 3, Max: 3}
 	require.Error(t, chainsOf(t, mcmc.DMALA{Within: &three}).Load(saved(t, mcmc.DMALA{Within: &two})), "another language")
+
+	// Of compiled languages the states tell.
+	compiled := func(c constraint.Count) *constraint.DFA {
+		return exact.Must(constraint.Compile(context.Background(), c, 2, constraint.Limits{}))
+	}
+	many := compiled(constraint.Count{Levels: []int32{1}, Min: 5})
+	var start *sampler.StartError
+	require.ErrorAs(t, chainsOf(t, mcmc.PairGibbs{Within: compiled(three)}).Load(saved(t, mcmc.PairGibbs{Within: many})), &start)
+	require.ErrorAs(t, chainsOf(t, mcmc.DMALA{Within: compiled(three)}).Load(saved(t, mcmc.DMALA{Within: many})), &start)
 }
 
 func chainsOf(t *testing.T, m sampler.Method) *sampler.Chains {

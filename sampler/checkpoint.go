@@ -3,6 +3,7 @@ package sampler
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -64,7 +65,7 @@ func (c *Runner[S]) header() []byte {
 // differ. It refuses a checkpoint of another shape, method or configuration and
 // one whose energies are not those of the model, and reads no more than the
 // checkpoint. It cannot tell apart two functions, or two compiled languages of
-// one type (a *constraint.DFA). On error the chains are as they were.
+// one type (a *constraint.DFA) that both hold the states. On error the chains are as they were.
 func (c *Runner[S]) Load(r io.Reader) error {
 	name := c.system.Name()
 	body, err := wire.Read(r, magic, c.bodyLimit())
@@ -131,6 +132,11 @@ func (c *Runner[S]) restored(b []byte) (*Runner[S], error) {
 		n.info[i].Energy = energies[0]
 	}
 	for i := range n.blocks {
+		// A state outside the method's language: the checkpoint is of another.
+		var start *StartError
+		if errors.As(n.resetBlock(&n.blocks[i]), &start) && start.Constraint != "" {
+			return nil, start
+		}
 		if b, err = n.blocks[i].restore(b); err != nil {
 			return nil, fmt.Errorf("block %d: %w", i, err)
 		}
