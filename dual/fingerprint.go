@@ -1,9 +1,10 @@
 package dual
 
 import (
+	"math/rand/v2"
+
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 	"github.com/gibbsite-go/gibbsite/internal/normal"
-	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
 // probes is the number of states by which targets are told apart.
@@ -28,16 +29,16 @@ func (i *Inference[S]) fingerprint() *fingerprint.List {
 // probe returns the violations of fixed states: uniform levels where the target
 // knows their number, standard normal reals, or zeros.
 func (i *Inference[S]) probe() []float64 {
-	r := sampler.NewStream(probes, 0)
+	src := rand.NewPCG(probes, 0)
 	x := make([]S, probes*i.target.Sites())
 	switch x := any(x).(type) {
 	case []float32:
-		normal.Fill(x, r)
+		normal.Fill(x, src)
 	case []int32:
 		if m, ok := i.target.(interface{ Shape() (sites, levels int) }); ok {
 			_, levels := m.Shape()
 			for k := range x {
-				x[k] = int32(r.IntN(levels))
+				x[k] = int32(rand.New(src).IntN(levels))
 			}
 		}
 	}
