@@ -71,7 +71,7 @@ var classes = []class{
 			p.limit[j] = gamma / 2
 		}
 		return p
-	}},
+	}, soft: true},
 	{name: "scaled", make: func(rng *rand.Rand, n int) *problem {
 		p := feasible(rng, n, 0.3*float64(rng.IntN(2)), 0.3)
 		size := math.Pow(10, 12*rng.Float64()-6)
