@@ -142,3 +142,6 @@ func (f *Metric) Conflict() (rows []int, weights []float64) {
 	}
 	return rows, weights
 }
+
+// Steps returns the number of steps of the last Solve.
+func (f *Metric) Steps() int { return f.inner.Steps() }

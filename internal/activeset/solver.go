@@ -19,7 +19,8 @@ const (
 	pivotal   = 1e-11 // coefficients below it are zero
 	harris    = 1e-11 // by how much multipliers may leave their range in a ratio test
 	drift     = 1e-8  // residuals of tight rows that call for a repair
-	settled   = 1e-9  // violations of dependent rows that may be rounding errors
+	rounding  = 1e-13 // violations of dependent rows that are none, times their coefficients
+	settled   = 1e-9  // violations of dependent rows that pass for it after a repair
 	wrong     = 1e-10 // multipliers of the wrong sign that are dropped at the end
 	takesPart = 1e-9  // coefficients of rows in a conflict
 
@@ -118,6 +119,9 @@ func (s *Solver) Solve(x, u, v, limit []float64, m int, least float64) Status {
 // would have to be below 0. No row can be left out. The slices are valid until
 // the next Solve.
 func (s *Solver) Conflict() (rows []int, weights []float64) { return s.conflict, s.influence }
+
+// Steps returns the number of steps of the last Solve.
+func (s *Solver) Steps() int { return s.ops }
 
 // Tight returns the number of rows that are tight.
 func (s *Solver) Tight() int { return len(s.rows) }

@@ -188,7 +188,7 @@ func (s *Solver) doubt(e entrant, miss float64, blocked bool) bool {
 	for _, c := range s.c {
 		total += math.Abs(c)
 	}
-	if miss <= 1e-13*s.scale*total {
+	if miss <= rounding*s.scale*total || s.doubted == s.round && miss <= settled*s.scale {
 		moved := s.u[e.row] != 0 && s.at[e.row] == free || s.at[e.row] == capped && math.Abs(s.u[e.row]) != s.limit[e.row]
 		if moved {
 			s.withdraw(e.row)
