@@ -1,8 +1,6 @@
 package proximal
 
 import (
-	"math"
-
 	"github.com/gibbsite-go/gibbsite/internal/activeset"
 )
 
@@ -79,27 +77,5 @@ func (w *newton) show(rows []int, weights []float64) {
 	clear(w.p)
 	for k, j := range rows {
 		w.p[j] = weights[k]
-	}
-}
-
-// reduce replaces the proof in p that rows exclude each other by one from which
-// no row can be left out.
-func (w *newton) reduce() {
-	largest := 0.0
-	for _, p := range w.p {
-		largest = max(largest, math.Abs(p))
-	}
-	limit := make([]float64, w.len())
-	for j, p := range w.p {
-		if math.Abs(p) > 1e-6*largest { // the others only cancel rounding errors
-			limit[j] = math.Inf(1)
-		} else {
-			w.p[j] = 0
-		}
-	}
-	zero := make([]float64, w.n)
-	d := newDense(w, false)
-	if d.plain.Solve(d.x, make([]float64, w.len()), zero, limit, w.len(), 0) == activeset.Infeasible {
-		w.show(d.plain.Conflict())
 	}
 }

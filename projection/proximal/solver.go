@@ -111,7 +111,7 @@ func (s *Solver) linear(v []float64, tol float64) (cert Certificate, err error) 
 		err = &projection.NotConverged{Method: "proximal", Residual: residual, Want: tol, Iterations: cert.Steps}
 	case excluded:
 		if !s.soften {
-			w.reduce()
+			w.reduce(s.base.len())
 			err = w.explain(s.name)
 		}
 		caps := s.caps
