@@ -16,7 +16,7 @@
 // it is meant for n up to some hundreds.
 //
 // What keeps it from failing is in four places: rows within 1e-6 of the span of
-// the tight ones count as dependent and enter only when nothing else blocks; the
+// the tight ones enter only if they are violated by more than rounding explains; the
 // ratio test is that of Harris, which prefers large pivots among near ties; a
 // tight row that drifts, and any claim of infeasibility, leads to a repair, that
 // is a new factorisation, refined against the rows themselves; and the answer is

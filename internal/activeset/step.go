@@ -112,8 +112,7 @@ func (s *Solver) enter(e entrant) (end Status, over bool) {
 		miss := float64(e.dir * (s.a.dot(e.row, s.x) - e.bound))
 		b, room := s.ratio(e.dir), e.room
 		full := math.Inf(1)
-		stuck := math.IsInf(b.length, 1) && math.IsInf(room, 1)
-		if norm > dependent || stuck && norm > vanishes && miss > settled*s.scale {
+		if norm > dependent || norm > vanishes && miss > settled*s.scale {
 			full = max(0, miss) / float64(norm*norm)
 		}
 		length := min(full, b.length, room)
