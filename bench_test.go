@@ -137,7 +137,7 @@ func BenchmarkMasked(b *testing.B) {
 				filled = true // later calls leave what is there
 				return nil
 			}}
-			d, err := diffusion.New(denoiser, c.process, diffusion.Config{Steps: c.steps, Batch: 1, Workers: 1})
+			d, err := diffusion.New(context.Background(), denoiser, c.process, diffusion.Config{Steps: c.steps, Batch: 1, Workers: 1})
 			if err != nil {
 				b.Fatal(err)
 			}

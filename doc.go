@@ -3,12 +3,14 @@
 //
 // It holds no code of its own. Start with these:
 //
-//   - energy: what to sample from. Ising and Potts models, quadratic energies,
-//     restricted Boltzmann machines, Markov chains, or a closure.
-//   - sampler: how to move. Chains of MCMC kernels, their random streams and
-//     the diagnostics that judge them.
-//   - constraint: what is allowed. Regular expressions, counts, sums, lexicons
-//     and their combinations, compiled once.
+//   - energy: what to sample from: a closure, a standard model (energy/model), a
+//     file (energy/read), a density on reals (energy/continuous) or an exact
+//     denoiser (energy/denoise).
+//   - sampler: parallel chains. Their methods are in sampler/mcmc, the diagnostics
+//     that judge them in sampler/diagnose; sampler/diffusion, sampler/anneal and
+//     sampler/langevin sample in other ways.
+//   - constraint: what is allowed: counts, sums, masks and their combinations,
+//     compiled once; regular expressions and lexicons are in constraint/text.
 //   - projection: moving a distribution to what is allowed.
 //   - dual: multipliers, for constraints that hold on average.
 //

@@ -20,7 +20,7 @@ import (
 // distribution given the constraint.
 func Example_within() {
 	ctx := context.Background()
-	m, err := model.NewIsing(model.Lattice{5, 5}, 0.2, 0.2)
+	m, err := model.NewIsing(model.Lattice{4, 4}, 0.2, 0.2)
 	if err != nil {
 		panic(err)
 	}
@@ -33,9 +33,9 @@ func Example_within() {
 		panic(err)
 	}
 	for s := range 4 {
-		fmt.Print(energy.Magnetization(ch.States()[25*s:25*(s+1)]), " ")
+		fmt.Print(energy.Magnetization(ch.States()[16*s:16*(s+1)]), " ")
 	}
-	// Output: -0.2 -0.2 -0.2 -0.2
+	// Output: 0.25 0.25 0.25 0.25
 }
 
 // Masked diffusion whose every sample matches a regular expression. The model is
@@ -68,12 +68,12 @@ func Example_regexp() {
 	if err != nil {
 		panic(err)
 	}
-	model, err := denoise.NewMarkov(chain, denoise.Absorbing)
+	prior, err := denoise.NewMarkov(chain, denoise.Absorbing)
 	if err != nil {
 		panic(err)
 	}
 
-	d, err := diffusion.New(model, diffusion.Masked{Mask: mask},
+	d, err := diffusion.New(ctx, prior, diffusion.Masked{Mask: mask},
 		diffusion.Config{Steps: 64, Seed: 1, Projector: projection.Path{Language: re}})
 	if err != nil {
 		panic(err)

@@ -28,14 +28,14 @@ func Example() {
 	if err := ch.Run(ctx, 5000); err != nil {
 		panic(err)
 	}
-	s := mag.Summary()
-	fmt.Println(s)
+	fmt.Println(mag.Summary())
 	exact, err := energy.Enumerate(ctx, m, energy.Magnetization)
 	if err != nil {
 		panic(err)
 	}
-	off := math.Abs(s.Rows[0].Mean.Value - exact.Means[0])
-	fmt.Println("within three standard errors of the exact mean:", off < 3*s.Rows[0].MCSE.Value)
+	row := mag.Summary().Rows[0]
+	off := math.Abs(row.Mean.Value - exact.Means[0])
+	fmt.Println("within three standard errors of the exact mean:", off < 3*row.MCSE.Value)
 	// Output:
 	// 64 chains × 5000 draws, acceptance 0.5688, 2.41 moves per step
 	//

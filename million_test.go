@@ -185,7 +185,7 @@ func TestMillionDiffusions(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			d, err := diffusion.New(model, p.process, diffusion.Config{Steps: 8, Seed: 4, Projector: projection.Path{Language: language}})
+			d, err := diffusion.New(context.Background(), model, p.process, diffusion.Config{Steps: 8, Seed: 4, Projector: projection.Path{Language: language}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -6,54 +6,110 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Batch is what one dual step knows of the present samples.
+// Batch is what one dual step knows of the present samples: their mean
+// violation, and their violations themselves or the covariance of these.
 type Batch struct {
 	Step   int       // dual steps made before this one
 	States int       // samples in the batch
 	Beta   float64   // temperature
 	Mean   []float64 // ḡ, the mean violation over the batch
-	Cov    []float64 // batch covariance of g, n × n, divisor States − 1; zeros if States = 1
+	G      []float64 // violations of the states, States × n, row-major; nil if only Cov is known
+	Cov    []float64 // exact covariance of g, n × n; nil if it is that of G
 	Max    float64   // upper bound on multipliers, +Inf if there is none
+	Equal  []bool    // rows E[g_j] = 0, whose multipliers have either sign; nil means none
 }
 
-// Measure fills Mean and Cov from the violations g of States states (States ×
-// len(Mean), row-major). It returns an error if a mean is not finite.
+// Measure sets G to the violations g of States states (States × len(Mean),
+// row-major; g is kept) and fills Mean. It returns an error if a mean is not
+// finite.
 func (b *Batch) Measure(g []float64) error {
-	n := len(b.Mean)
 	meanOf(b.Mean, g)
 	for j, v := range b.Mean {
 		if !check.Finite(v) {
 			return fmt.Errorf("mean violation %d = %v, want a finite number", j, v)
 		}
 	}
-	clear(b.Cov)
+	b.G = g
+	return nil
+}
+
+// Variance stores the variances of the violations in v, one per row: those of
+// the batch with the divisor States − 1, zeros if States = 1.
+func (b *Batch) Variance(v []float64) {
+	n := len(b.Mean)
+	clear(v)
+	if b.Cov != nil {
+		for j := range v {
+			v[j] = b.Cov[j*n+j]
+		}
+		return
+	}
 	if b.States < 2 {
-		return nil
+		return
 	}
 	for s := range b.States {
-		row := g[s*n : (s+1)*n]
-		for j := range n {
-			dj := row[j] - b.Mean[j]
-			for k := range j + 1 {
-				b.Cov[j*n+k] += float64(dj * (row[k] - b.Mean[k]))
+		for j, g := range b.G[s*n : (s+1)*n] {
+			d := g - b.Mean[j]
+			v[j] += float64(d * d)
+		}
+	}
+	for j := range v {
+		v[j] /= float64(b.States - 1)
+	}
+}
+
+// Covariance stores the covariance of the violations in c, n × n: that of the
+// batch has the divisor States − 1 and is zero if States = 1. It takes
+// O(States·n²).
+func (b *Batch) Covariance(c []float64) {
+	n := len(b.Mean)
+	clear(c)
+	if b.Cov != nil {
+		copy(c, b.Cov)
+		return
+	}
+	if b.States < 2 {
+		return
+	}
+	for s := range b.States {
+		row := b.G[s*n : (s+1)*n]
+		for j, g := range row {
+			d, to := g-b.Mean[j], c[j*n:j*n+j+1]
+			for k := range to {
+				to[k] += float64(d * (row[k] - b.Mean[k]))
 			}
 		}
 	}
 	for j := range n {
 		for k := range j + 1 {
-			b.Cov[j*n+k] /= float64(b.States - 1)
-			b.Cov[k*n+j] = b.Cov[j*n+k]
+			c[j*n+k] /= float64(b.States - 1)
+			c[k*n+j] = c[j*n+k]
 		}
 	}
-	return nil
+}
+
+// bounds returns the range of multiplier j.
+func (b *Batch) bounds(j int) (low, high float64) {
+	if b.Equal != nil && b.Equal[j] {
+		return -b.Max, b.Max
+	}
+	return 0, b.Max
+}
+
+// clip returns v held within the range of multiplier j.
+func (b *Batch) clip(j int, v float64) float64 {
+	low, high := b.bounds(j)
+	return min(max(v, low), high)
 }
 
 // meanOf stores the mean of the rows of g.
 func meanOf(mean, g []float64) {
 	n := len(mean)
 	clear(mean)
-	for at, v := range g {
-		mean[at%n] += v
+	for at := 0; at < len(g); at += n {
+		for j, v := range g[at : at+n] {
+			mean[j] += v
+		}
 	}
 	for j := range mean {
 		mean[j] /= float64(len(g) / n)

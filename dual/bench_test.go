@@ -2,9 +2,11 @@ package dual_test
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/gibbsite-go/gibbsite/dual"
+	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -33,6 +35,38 @@ func BenchmarkStep(b *testing.B) {
 			inf := exact.Must(dual.NewInference(lag, chains, dual.Config{}))
 			for b.Loop() {
 				require.NoError(b, inf.Step(ctx))
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*64*n), "ns/site")
+		})
+	}
+}
+
+// BenchmarkLinear is a Gibbs sweep of 64 chains with so many linear statistics,
+// the base alone (0) beside it.
+func BenchmarkLinear(b *testing.B) {
+	const n = 100
+	base := exact.Must(model.NewIsing(model.Lattice{n}, 0.3, 0))
+	for _, statistics := range []int{0, 1, 64} {
+		var m energy.Model = base
+		if statistics > 0 {
+			var set dual.Bounds
+			lambda := make([]float64, statistics)
+			for j := range lambda {
+				w := make([]float64, 2*n)
+				for i := range w {
+					w[i] = math.Sin(float64(i * (j + 1)))
+				}
+				set = append(set, dual.AtMost(exact.Must(model.NewIndependent(w, 2)), 0))
+				lambda[j] = 0.01 * float64(j+1)
+			}
+			lag := exact.Must(dual.NewLagrangian(base, set))
+			require.NoError(b, lag.SetLambda(lambda))
+			m = lag
+		}
+		chains := exact.Must(sampler.NewChains(m, mcmc.Gibbs{}, sampler.Config{Chains: 64, Warmup: -1, Workers: 1}))
+		b.Run(fmt.Sprintf("statistics=%d", statistics), func(b *testing.B) {
+			for b.Loop() {
+				require.NoError(b, chains.Run(ctx, 1))
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*64*n), "ns/site")
 		})

@@ -11,7 +11,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
-// Bound is the inequality g(x) ≤ 0 with
+// Bound is the inequality g(x) ≤ 0, on average, with
 //
 //	g(x) = Σ_k Coef[k]·E_k(x) + Offset,
 //
@@ -23,6 +23,10 @@ type Bound struct {
 	Models []energy.Model
 	Coef   []float64 // one finite number per model; nil means all 1
 	Offset float64
+
+	// Equal makes it the equality E[g] = 0, whose multiplier has either sign. As a
+	// hard constraint, per state, it is still g(x) ≤ 0.
+	Equal bool
 }
 
 // AtMost returns the bound E_m(x) ≤ b.

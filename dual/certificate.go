@@ -14,7 +14,7 @@ import (
 // (Karush, Kuhn and Tucker), with the Monte Carlo error of every figure.
 type Certificate struct {
 	Lambda      []float64 // λ̄
-	Violation   []float64 // mean of g_j: ≤ 0 is feasible
+	Violation   []float64 // mean of g_j: ≤ 0 is feasible, at equalities 0
 	ViolationSE []float64 // its standard error
 	Slack       []float64 // λ̄_j times the violation: 0 at the optimum, in units of f0
 	SlackSE     []float64
@@ -22,6 +22,8 @@ type Certificate struct {
 	Steps  int  // dual steps, or draws per chain if Frozen, that went in
 	States int  // states per step
 	Frozen bool // drawn at λ̄, not along the trajectory
+
+	Equal []bool // rows that are equalities; nil if none is
 
 	// Dual is D(λ̄), a lower bound on the optimum, if HasDual: the target can
 	// be enumerated and the certificate is a frozen one.
@@ -34,9 +36,17 @@ type Certificate struct {
 func (c *Certificate) Residual() float64 {
 	r := 0.0
 	for j, v := range c.Violation {
-		r = max(r, v, math.Abs(c.Slack[j]))
+		r = max(r, c.off(j, v), math.Abs(c.Slack[j]))
 	}
 	return r
+}
+
+// off returns by how much a violation is one.
+func (c *Certificate) off(j int, v float64) float64 {
+	if c.Equal != nil && c.Equal[j] {
+		return math.Abs(v)
+	}
+	return v
 }
 
 // confidence is the number of standard errors that Holds adds: a one-sided
@@ -47,17 +57,18 @@ const confidence = 2
 // two standard errors included.
 func (c *Certificate) Holds(tol float64) bool {
 	for j, v := range c.Violation {
-		if !(v+float64(confidence*c.ViolationSE[j]) <= tol && math.Abs(c.Slack[j])+float64(confidence*c.SlackSE[j]) <= tol) {
+		if !(c.off(j, v)+float64(confidence*c.ViolationSE[j]) <= tol && math.Abs(c.Slack[j])+float64(confidence*c.SlackSE[j]) <= tol) {
 			return false
 		}
 	}
 	return true
 }
 
-// Gap returns −Σ_j λ̄_j E[g_j] and its standard error, an upper bound that takes
-// the slacks' errors for fully correlated. For a frozen certificate and feasible
-// means it bounds how far the law at λ̄ is above the optimum of the constrained
-// problem: its objective is D(λ̄) + Gap, and D(λ̄) is below the optimum.
+// Gap returns −Σ_j λ̄_j E[g_j] and its standard error, an upper bound that
+// takes the slacks' errors for fully correlated. For a frozen certificate and
+// feasible means it bounds how far the distribution at λ̄ is above the optimum
+// of the constrained problem: its objective is D(λ̄) + Gap, and D(λ̄) is below
+// the optimum.
 func (c *Certificate) Gap() (gap, se float64) {
 	for j, v := range c.Slack {
 		gap -= v
@@ -83,38 +94,38 @@ func (c *Certificate) String() string {
 	return b.String()
 }
 
-// newCertificate returns the certificate of n steps whose mean violations are
-// mean(0) … mean(n−1).
-func newCertificate(lambda []float64, n, states int, mean func(t int) []float64) *Certificate {
+// newCertificate returns a certificate of multipliers, to be filled by set.
+func newCertificate(lambda []float64, states int) *Certificate {
 	m := len(lambda)
-	c := &Certificate{Lambda: lambda, Steps: n, States: states,
+	return &Certificate{Lambda: lambda, States: states,
 		Violation: make([]float64, m), ViolationSE: make([]float64, m), Slack: make([]float64, m), SlackSE: make([]float64, m)}
-	for j, l := range lambda {
-		v, se := batchMeans(n, func(t int) float64 { return mean(t)[j] })
-		c.Violation[j], c.ViolationSE[j] = v, se
-		c.Slack[j], c.SlackSE[j] = float64(l*v), 0
-		if l > 0 {
-			c.SlackSE[j] = float64(l * se)
-		}
+}
+
+// set fills in the figures of inequality j.
+func (c *Certificate) set(j int, violation, se float64) {
+	l := c.Lambda[j]
+	c.Violation[j], c.ViolationSE[j] = violation, se
+	c.Slack[j], c.SlackSE[j] = float64(l*violation), 0
+	if l != 0 {
+		c.SlackSE[j] = math.Abs(float64(l * se))
 	}
-	return c
 }
 
 // Judge returns the certificate of independent samples x, states × sites, drawn
-// at the multipliers lambda or on the way to them: what a diffusion returns. The
-// law is anything with violations: a [Target], or what predicts the samples of a
-// diffusion. Standard errors
-// are those of independent draws; samples that shared multipliers while they
-// were drawn have means that vary less than that.
+// at the multipliers lambda or on the way to them: what a diffusion returns.
+// The target is anything with violations: a [Target], or what predicts the
+// samples of a diffusion. Standard errors are those of independent draws;
+// samples that shared multipliers while they were drawn have means that vary
+// less than that.
 //
 // It returns an error unless there are two samples, whole ones, and one finite
 // multiplier ≥ 0 per inequality.
-func Judge[S energy.Site](law interface {
+func Judge[S energy.Site](target interface {
 	Len() int
 	Sites() int
 	Violation(g []float64, x []S)
 }, lambda []float64, x []S) (*Certificate, error) {
-	m, sites := law.Len(), law.Sites()
+	m, sites := target.Len(), target.Sites()
 	n := len(x) / sites
 	if n < 2 || len(x)%sites != 0 {
 		return nil, fmt.Errorf("dual: Judge: len(x) = %d, want a multiple of %d, ≥ 2 states", len(x), sites)
@@ -122,20 +133,21 @@ func Judge[S energy.Site](law interface {
 	if len(lambda) != m {
 		return nil, fmt.Errorf("dual: Judge: len(lambda) = %d, want %d", len(lambda), m)
 	}
-	if err := multiplier.Check("dual: Judge", lambda); err != nil {
+	if err := multiplier.Check("dual: Judge", lambda, equalities(target)); err != nil {
 		return nil, err
 	}
 	g := make([]float64, n*m)
-	law.Violation(g, x)
-	b := Batch{States: n, Mean: make([]float64, m), Cov: make([]float64, m*m)}
+	target.Violation(g, x)
+	b := Batch{States: n, Mean: make([]float64, m)}
 	if err := b.Measure(g); err != nil {
 		return nil, fmt.Errorf("dual: Judge: %w", err)
 	}
-	c := &Certificate{Lambda: slices.Clone(lambda), Violation: b.Mean, Steps: 1, States: n,
-		ViolationSE: make([]float64, m), Slack: make([]float64, m), SlackSE: make([]float64, m)}
-	for j, l := range lambda {
-		c.ViolationSE[j] = math.Sqrt(b.Cov[j*m+j] / float64(n))
-		c.Slack[j], c.SlackSE[j] = float64(l*b.Mean[j]), float64(l*c.ViolationSE[j])
+	variance := make([]float64, m)
+	b.Variance(variance)
+	c := newCertificate(slices.Clone(lambda), n)
+	c.Steps, c.Equal = 1, equalities(target)
+	for j, v := range b.Mean {
+		c.set(j, v, math.Sqrt(variance[j]/float64(n)))
 	}
 	return c, nil
 }

@@ -6,40 +6,32 @@ import (
 	"slices"
 )
 
-// Average returns λ̄, the mean of the multipliers over the trajectory without
-// the part that Config.Discard leaves out. Theory is about λ̄, not about the
-// last iterate. Before the first step it is the start.
+// Average returns λ̄, the mean of the multipliers over the trajectory with weights
+// ∝ t², or equal ones if Config.Uniform. Theory is about λ̄, not about the last
+// iterate. Before the first step it is the start.
 func (i *Inference[S]) Average() []float64 {
 	if i.steps == 0 {
 		return i.Lambda()
 	}
-	from := int(i.cfg.Discard * float64(i.steps))
-	avg := make([]float64, len(i.lambda))
-	for t := from; t < i.steps; t++ {
-		lambda, _ := i.At(t)
-		for j, v := range lambda {
-			avg[j] += v
-		}
-	}
-	for j := range avg {
-		avg[j] /= float64(i.steps - from)
-	}
-	return avg
+	return slices.Clone(i.way.average)
 }
 
 // Certificate returns the certificate of the trajectory: λ̄ and the violations
-// of all samples drawn on the way, without the part that is left out. These are
-// the means that a program which uses the samples of the loop gets. It returns
-// nil before the first step.
+// of all samples drawn on the way, without the first quarter unless
+// Config.Uniform. These are the means that a program which uses the samples of
+// the loop gets. It returns nil before the first step.
 func (i *Inference[S]) Certificate() *Certificate {
 	if i.steps == 0 {
 		return nil
 	}
-	from := int(i.cfg.Discard * float64(i.steps))
-	return newCertificate(i.Average(), i.steps-from, i.batch.States, func(t int) []float64 {
-		_, mean := i.At(from + t)
-		return mean
-	})
+	c := newCertificate(i.Average(), i.batch.States)
+	c.Equal = i.batch.Equal
+	for j := range c.Lambda {
+		var v, se float64
+		v, se, c.Steps = i.way.violation(j)
+		c.set(j, v, se)
+	}
+	return c
 }
 
 // Certify fixes the multipliers at lambda (nil means [Inference.Average]), lets
@@ -78,8 +70,12 @@ func (i *Inference[S]) Certify(ctx context.Context, lambda []float64, discard, d
 		i.target.Violation(i.g, i.primal.States())
 		meanOf(means[t*n:(t+1)*n], i.g)
 	}
-	c := newCertificate(lambda, draws, i.batch.States, func(t int) []float64 { return means[t*n : (t+1)*n] })
-	c.Frozen = true
+	c := newCertificate(lambda, i.batch.States)
+	c.Steps, c.Frozen, c.Equal = draws, true, i.batch.Equal
+	for j := range lambda {
+		v, se := batchMeans(draws, func(t int) float64 { return means[t*n+j] })
+		c.set(j, v, se)
+	}
 	return c, i.dualValue(ctx, c)
 }
 

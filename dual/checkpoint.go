@@ -10,11 +10,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// A checkpoint is a frame of package wire,
-// followed by the primal's own, if it has one. The body holds the numbers of
-// multipliers and states, the counters, λ, the updater's state with its length
-// and the trajectory.
-const magic = "gibbsite dual 1\n"
+// A checkpoint is a frame of package wire, followed by the primal's own, if it
+// has one. The body holds the numbers of multipliers and states, the counters, λ,
+// the updater's state with its length and what is kept of the trajectory.
+const magic = "gibbsite dual 2\n"
 
 const counters = 8 // words ahead of λ
 
@@ -40,7 +39,7 @@ func (i *Inference[S]) Save(w io.Writer) error {
 	body = wire.AppendFloat64s(body, []float64{i.streak.margin})
 	body = wire.AppendFloat64s(body, i.lambda)
 	body = append(body, state...)
-	body = wire.AppendFloat64s(body, i.history)
+	body = i.way.appendBinary(body)
 	if err := wire.Write(w, magic, body); err != nil {
 		return fmt.Errorf("dual: Save: %w", err)
 	}
@@ -66,7 +65,7 @@ func (i *Inference[S]) Load(r io.Reader) error {
 	// The primal's caches are those of the multipliers that were set last.
 	set := next.lambda
 	if !next.open && next.steps > 0 {
-		set, _ = next.At(next.steps - 1)
+		set = next.way.last
 	}
 	if err := i.target.SetLambda(set); err != nil {
 		return fmt.Errorf("dual: Load: %w", err)
@@ -114,11 +113,7 @@ func (i *Inference[S]) restored(body []byte) (*Inference[S], error) {
 	if err := next.updater.UnmarshalBinary(rest[:size]); err != nil {
 		return nil, err
 	}
-	rest = rest[size:]
-	if len(rest)%(16*n) != 0 || len(rest)/(16*n) != next.steps {
-		return nil, fmt.Errorf("the trajectory has %d bytes, want %d steps of %d", len(rest), next.steps, 16*n)
-	}
-	next.history = make([]float64, 2*n*next.steps)
-	_, err = wire.ReadFloat64s(rest, next.history)
-	return &next, err
+	next.drawn = make([]float64, n)
+	next.way = newTrajectory(n, i.cfg.Uniform)
+	return &next, next.way.read(rest[size:])
 }

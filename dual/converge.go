@@ -24,9 +24,9 @@ const firstCheck = 256
 
 // Solve makes dual steps until the certificate of the trajectory holds within
 // tol, an absolute tolerance on violations and slacks. That speaks of the
-// samples drawn on the way; what the law at λ̄ does [Inference.Certify] says. If it does not within
-// the given number of further steps, the error is a [*NotConverged]; other
-// errors are those of Run.
+// samples drawn on the way; what the distribution at λ̄ does
+// [Inference.Certify] says. If it does not within the given number of further
+// steps, the error is a [*NotConverged]; other errors are those of Run.
 func (i *Inference[S]) Solve(ctx context.Context, steps int, tol float64) error {
 	if !(tol > 0) {
 		return fmt.Errorf("dual: Solve: tol = %v, want > 0", tol)

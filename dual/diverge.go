@@ -2,25 +2,28 @@ package dual
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
-// DivergedError says that multipliers diverge: no law meets the constraints on
-// average. The certificate is a direction u ≥ 0, Σ_j u_j = 1, with
+// DivergedError says that multipliers diverge: no distribution meets the constraints on
+// average. The certificate is a direction u, Σ_j |u_j| = 1 and u_j ≥ 0 at
+// inequalities, with
 //
 //	Σ_j u_j g_j(x) ≥ Margin > 0
 //
-// for every state x of the support, if Proven, so that no law has E[g] ≤ 0
-// (Gordan's alternative); errors.Is then finds constraint.ErrInfeasible.
+// for every state x of the support, if Proven, so that no distribution has
+// E[g] ≤ 0 (Gordan's alternative); errors.Is then finds constraint.ErrInfeasible.
 // Otherwise it holds for every sample of the last Steps dual steps, while the
-// multipliers grew beyond Config.Diverge: a law that meets the constraints, if
-// there is one, was out of reach. [Solve] and [SolveStates] alone return Margin = 0: the
-// constraints can be met, but only by laws on the part of the support where
-// Σ_j u_j g_j = 0, to which no finite λ leads.
+// multipliers grew beyond Config.Diverge: a distribution that meets the
+// constraints, if there is one, was out of reach. [Solve] and [SolveStates]
+// alone return Margin = 0: the constraints can be met, but only by
+// distributions on the part of the support where Σ_j u_j g_j = 0, to which no
+// finite λ leads.
 type DivergedError struct {
 	Lambda    []float64 // the multipliers at that point
-	Direction []float64 // u = λ/Σλ
+	Direction []float64 // u = λ/Σ|λ|
 	Margin    float64
 	Steps     int
 	Proven    bool
@@ -28,7 +31,7 @@ type DivergedError struct {
 
 func (e *DivergedError) Error() string {
 	if e.Proven {
-		return fmt.Sprintf("dual: no law meets the constraints on average: every state violates their combination %v by %.4g or more", e.Direction, e.Margin)
+		return fmt.Sprintf("dual: no distribution meets the constraints on average: every state violates their combination %v by %.4g or more", e.Direction, e.Margin)
 	}
 	if e.Margin == 0 {
 		return fmt.Sprintf("dual: the constraints are met only in the limit of infinite multipliers, in the direction %v", e.Direction)
@@ -44,7 +47,7 @@ func (e *DivergedError) Unwrap() error {
 	return nil
 }
 
-// direction returns u = λ/Σλ.
+// direction returns u = λ/Σ|λ|.
 func direction(lambda []float64) []float64 {
 	u := make([]float64, len(lambda))
 	sum := sumOf(lambda)
@@ -54,11 +57,11 @@ func direction(lambda []float64) []float64 {
 	return u
 }
 
-// sumOf returns Σλ.
+// sumOf returns Σ|λ|.
 func sumOf(lambda []float64) float64 {
 	sum := 0.0
 	for _, v := range lambda {
-		sum += v
+		sum += math.Abs(v)
 	}
 	return sum
 }

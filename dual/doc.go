@@ -36,8 +36,6 @@
 // model must be Reset. [Inference] keeps this order. Two loops never share a
 // Lagrangian.
 //
-// # Beyond
-//
 // [RealLagrangian] is the same on reals. Package dual/pdi moves λ inside one run
 // of a diffusion, and package dual/unlearn moves a distribution away from others.
 //

@@ -31,9 +31,9 @@ func countStates(sites, levels, limit int) int {
 	return n
 }
 
-// eachState calls f with the energy and the violations of every state, site 0 being
+// eachState calls f with every state, its energy and its violations, site 0 being
 // the fastest digit. It returns an error of f, of the context, or for a NaN.
-func eachState(ctx context.Context, base energy.Model, set constraint.Set, f func(f0 float64, g []float64) error) error {
+func eachState(ctx context.Context, base energy.Model, set constraint.Set, f func(x []int32, f0 float64, g []float64) error) error {
 	sites, levels := base.Shape()
 	n := countStates(sites, levels, math.MaxInt/2)
 	m := set.Len()
@@ -61,7 +61,7 @@ func eachState(ctx context.Context, base energy.Model, set constraint.Set, f fun
 			if bad {
 				return fmt.Errorf("dual: state %v has energy %v and violations %v, want finite numbers", x[s*sites:(s+1)*sites], e[s], row)
 			}
-			if err := f(e[s], row); err != nil {
+			if err := f(x[s*sites:(s+1)*sites], e[s], row); err != nil {
 				return err
 			}
 		}

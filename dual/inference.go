@@ -10,16 +10,17 @@ import (
 )
 
 // Config says how multipliers move. The zero value is one primal draw per dual
-// step, [Newton] from λ = 0, and no bound on λ.
+// step, [Auto] from λ = 0, and no bound on λ.
 type Config struct {
-	Rule  Rule      // nil means Newton{}
+	Rule  Rule      // nil means Auto{}, for more than 2000 multipliers AdaGrad{}
 	Inner int       // primal draws per dual step; 0 means 1
 	Start []float64 // λ at the start, a warm start for instance; nil means zeros
-	Max   float64   // upper bound on every multiplier; 0 means none
+	Max   float64   // upper bound on every |λ_j|; 0 means none
 
-	// Discard is the part of the trajectory, from its start, that averages
-	// leave out: 0 means ¼, −1 none.
-	Discard float64
+	// Uniform makes λ̄ and the certificate plain means over all steps, as theorem
+	// 1 of Hadou et al. 2026 has them. Otherwise λ̄ has weights ∝ t², and the
+	// certificate leaves the first quarter out.
+	Uniform bool
 
 	// Diverge is the sum of the multipliers from which on a run in which no
 	// sample met the constraints is given up although infeasibility could not
@@ -31,10 +32,7 @@ type Config struct {
 	Observe func(step int, lambda, mean []float64)
 }
 
-const (
-	defaultDiscard = 0.25
-	defaultDiverge = 1e4 // TestDiverges
-)
+const defaultDiverge = 1e4 // TestDiverges
 
 // Inference is the primal–dual loop: per dual step it sets λ, resets the primal,
 // lets it draw, measures the mean violation of the batch of present states and
@@ -42,35 +40,39 @@ const (
 // one Inference per group (see [Groups]).
 //
 // A run is a function of the configuration and of the primal; the number of
-// workers plays no part. It keeps its trajectory, 16 bytes per step and
-// multiplier. Methods must not be called concurrently with each other.
+// workers plays no part. What it keeps of its trajectory does not grow with the
+// steps; Config.Observe sees all of it. Methods must not be called concurrently with each other.
 type Inference[S energy.Site] struct {
 	cfg     Config
 	target  Target[S]
 	primal  Primal[S]
 	updater Updater
 
-	lambda  []float64 // of the step in progress, or of the next one
-	open    bool      // the step in progress has set λ
-	due     int       // draws that the primal must have made at its end
-	steps   int
-	history []float64 // per step: λ, then ḡ
-	streak  streak
+	lambda []float64 // of the step in progress, or of the next one
+	drawn  []float64 // scratch: of the batch in hand
+	open   bool      // the step in progress has set λ
+	due    int       // draws that the primal must have made at its end
+	steps  int
+	way    trajectory
+	streak streak
 
 	batch Batch
 	g     []float64 // states × n
 }
 
 // NewInference returns a loop over the target and a primal that draws from it.
-// The two must belong together: the primal's chains run on the target.
+// The two must belong together. Chains on another model, which draw whatever the
+// multipliers are, are refused if the primal has a method Energy(e []float64,
+// x []S), as those of package sampler have: its energies must move with λ.
 //
-// Errors: a nil argument, a field out of range, a rule that refuses.
+// Errors: a nil argument, a field out of range, a rule that refuses, a primal that
+// does not draw from the target.
 func NewInference[S energy.Site](t Target[S], p Primal[S], cfg Config) (*Inference[S], error) {
 	if t == nil || p == nil {
 		return nil, fmt.Errorf("dual: NewInference: target or primal is nil")
 	}
 	n, sites := t.Len(), t.Sites()
-	if err := cfg.fill(n); err != nil {
+	if err := cfg.fill(n, equalities(t)); err != nil {
 		return nil, err
 	}
 	states := len(p.States()) / sites
@@ -81,22 +83,27 @@ func NewInference[S energy.Site](t Target[S], p Primal[S], cfg Config) (*Inferen
 	if err != nil {
 		return nil, err
 	}
+	if err := belongs(t, p, cfg.Start); err != nil {
+		return nil, err
+	}
 	return &Inference[S]{
 		cfg: cfg, target: t, primal: p, updater: u,
 		lambda: cfg.Start,
+		drawn:  make([]float64, n),
+		way:    newTrajectory(n, cfg.Uniform),
 		streak: newStreak(),
-		batch:  Batch{States: states, Beta: t.Beta(), Mean: make([]float64, n), Cov: make([]float64, n*n), Max: cfg.Max},
+		batch:  Batch{States: states, Beta: t.Beta(), Mean: make([]float64, n), Max: cfg.Max, Equal: equalities(t)},
 		g:      make([]float64, states*n),
 	}, nil
 }
 
 // fill checks the configuration and replaces zeros by defaults.
-func (c *Config) fill(n int) error {
+func (c *Config) fill(n int, equal []bool) error {
 	if c.Inner < 0 {
 		return fmt.Errorf("dual: Config.Inner = %d, want ≥ 0", c.Inner)
 	}
 	var err error
-	if c.Start, c.Max, err = multiplier.Range("dual: Config", n, c.Start, c.Max); err != nil {
+	if c.Start, c.Max, err = multiplier.Range("dual: Config", n, c.Start, c.Max, equal); err != nil {
 		return err
 	}
 	if !(c.Diverge >= 0) {
@@ -105,17 +112,12 @@ func (c *Config) fill(n int) error {
 	if c.Diverge == 0 {
 		c.Diverge = defaultDiverge
 	}
-	switch {
-	case c.Discard == 0:
-		c.Discard = defaultDiscard
-	case c.Discard == -1:
-		c.Discard = 0
-	case !(c.Discard > 0 && c.Discard < 1):
-		return fmt.Errorf("dual: Config.Discard = %v, want −1 or 0 ≤ Discard < 1", c.Discard)
-	}
 	c.Inner = max(c.Inner, 1)
 	if c.Rule == nil {
-		c.Rule = Newton{}
+		c.Rule = Auto{}
+		if n > autoLargest {
+			c.Rule = AdaGrad{}
+		}
 	}
 	return nil
 }
@@ -123,14 +125,13 @@ func (c *Config) fill(n int) error {
 // Run makes n dual steps.
 //
 // If the context ends, it returns that error; a later Run goes on with the step
-// that was interrupted. Constraints that no law can meet end it with a
+// that was interrupted. Constraints that no distribution can meet end it with a
 // [*DivergedError]; a violation that is NaN or infinite, or an error of the
 // primal or the rule, with that. The state is kept in every case.
 func (i *Inference[S]) Run(ctx context.Context, n int) error {
 	if n < 0 {
 		return fmt.Errorf("dual: Run: n = %d, want ≥ 0", n)
 	}
-	i.history = slices.Grow(i.history, n*2*len(i.lambda))
 	for range n {
 		if err := i.Step(ctx); err != nil {
 			return err
@@ -150,20 +151,20 @@ func (i *Inference[S]) Step(ctx context.Context) error {
 	if err := i.measure(); err != nil {
 		return err
 	}
-	i.history = append(append(i.history, i.lambda...), i.batch.Mean...)
 	i.batch.Step, i.batch.Beta = i.steps, i.target.Beta()
+	copy(i.drawn, i.lambda)
 	if err := i.updater.Update(i.lambda, &i.batch); err != nil {
-		i.history = i.history[:i.steps*2*len(i.lambda)]
+		copy(i.lambda, i.drawn)
 		return fmt.Errorf("dual: step %d: %w", i.steps, err)
 	}
 	i.open = false
 	i.steps++
-	lambda, mean := i.At(i.steps - 1)
+	i.way.add(i.drawn, i.batch.Mean)
 	if i.cfg.Observe != nil {
-		i.cfg.Observe(i.steps-1, lambda, mean)
+		i.cfg.Observe(i.steps-1, i.drawn, i.batch.Mean)
 	}
 	p, _ := i.target.(Prover)
-	return i.streak.next(ctx, lambda, i.g, p, i.cfg.Diverge)
+	return i.streak.next(ctx, i.drawn, i.g, p, i.cfg.Diverge)
 }
 
 // draw moves the primal to the end of the present step.
@@ -205,15 +206,3 @@ func (i *Inference[S]) Len() int { return i.steps }
 
 // Lambda returns a copy of the multipliers of the next step.
 func (i *Inference[S]) Lambda() []float64 { return slices.Clone(i.lambda) }
-
-// At returns the multipliers of step t and the mean violation of the batch
-// drawn with them. The slices are the loop's own and must not be modified. It
-// panics unless 0 ≤ t < Len().
-func (i *Inference[S]) At(t int) (lambda, mean []float64) {
-	if t < 0 || t >= i.steps {
-		panic(fmt.Sprintf("dual: step = %d, want 0 ≤ step < %d", t, i.steps))
-	}
-	n := len(i.lambda)
-	row := i.history[2*n*t : 2*n*(t+1)]
-	return row[:n:n], row[n:]
-}

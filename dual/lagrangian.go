@@ -2,17 +2,21 @@ package dual
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/multiplier"
+	"github.com/gibbsite-go/gibbsite/internal/tilt"
+	"github.com/gibbsite-go/gibbsite/internal/trellis"
 	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
-// Lagrangian is the model of the tilted law
+// Lagrangian is the model of the tilted distribution
 //
 //	E(x, λ) = (f0(x) + Σ_j λ_j g_j(x)) / β,
 //
@@ -41,7 +45,13 @@ type Lagrangian struct {
 	lambda []float64
 	bounds Bounds // by inequality; without models where only the set can evaluate
 	part   [][]int
-	values *evaluated // nil if every inequality is made of models
+	equal  []bool // nil without equalities
+
+	language *trellis.Graph // nil: every state
+
+	sitewise *weighted.Sitewise // models that are sums over sites, if there are several
+	merged   int                // its part of the sum
+	values   *evaluated         // nil if every inequality is made of models
 }
 
 // NewLagrangian returns the Lagrangian at β = 1 and λ = 0. It returns an error
@@ -64,14 +74,24 @@ func NewLagrangian(base energy.Model, set constraint.Set) (*Lagrangian, error) {
 	if l.bounds, err = split(set, l.sites, l.levels); err != nil {
 		return nil, fmt.Errorf("dual: NewLagrangian: %w", err)
 	}
+	l.merge()
 	l.part = make([][]int, len(l.bounds))
 	for j, b := range l.bounds {
+		if b.Equal && l.equal == nil {
+			l.equal = make([]bool, len(l.bounds))
+		}
+		if b.Equal {
+			l.equal[j] = true
+		}
 		for _, m := range b.Models {
-			l.part[j] = append(l.part[j], l.sum.Append(m))
+			l.part[j] = append(l.part[j], l.partOf(m))
 		}
 		if len(b.Models) == 0 && l.values == nil {
 			l.values = &evaluated{set, make([]float64, set.Len()), l.sites, l.levels}
 		}
+	}
+	if l.sitewise != nil {
+		l.merged = l.sum.Append(l.sitewise)
 	}
 	if l.values != nil {
 		l.sum.Append(l.values)
@@ -79,6 +99,31 @@ func NewLagrangian(base energy.Model, set constraint.Set) (*Lagrangian, error) {
 	l.sum.Unite()
 	l.update()
 	return l, nil
+}
+
+// merge gathers the models that are sums over sites, so that a sweep costs the same
+// however many they are. A single one stays the part that it is.
+func (l *Lagrangian) merge() {
+	w := weighted.NewSitewise(l.sites, l.levels)
+	for _, b := range l.bounds {
+		for _, m := range b.Models {
+			w.Append(m)
+		}
+	}
+	if len(w.Coef) > 1 {
+		l.sitewise = w
+	}
+}
+
+// partOf returns the part of the sum that m is, or −1 − its number among the merged
+// models.
+func (l *Lagrangian) partOf(m energy.Model) int {
+	if l.sitewise != nil {
+		if k, ok := l.sitewise.Append(m); ok {
+			return -1 - k
+		}
+	}
+	return l.sum.Append(m)
 }
 
 // AtTemperature returns a Lagrangian of the same base, set and multipliers at
@@ -92,8 +137,44 @@ func (l *Lagrangian) AtTemperature(beta float64) (*Lagrangian, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.beta = beta
+	n.beta, n.language = beta, l.language
 	return n, n.SetLambda(l.lambda)
+}
+
+// Within says that the samples stay in a language, as the kernels of package mcmc
+// with that Within do: [Lagrangian.Margin], [Lagrangian.Dual] and [Solve] then
+// look at its states only, so that means which no mixture of them has are proven
+// infeasible. The energy does not change. It returns an error for a nil language
+// or one that has no sequence of the base's shape (constraint.ErrInfeasible).
+func (l *Lagrangian) Within(ctx context.Context, a constraint.Language) error {
+	if a == nil {
+		return fmt.Errorf("dual: Within: language is nil")
+	}
+	rest, mask := constraint.Split(a)
+	cfg := trellis.Config{Sites: l.sites, Levels: l.levels}
+	if mask != nil {
+		cfg.Allows = mask.Allows
+	}
+	g, err := trellis.Compile(ctx, rest, cfg)
+	var dead *trellis.DeadError
+	switch {
+	case errors.As(err, &dead):
+		return fmt.Errorf("dual: Within: no sequence of %d sites (dead at site %d): %w", l.sites, dead.Site, constraint.ErrInfeasible)
+	case err != nil:
+		return fmt.Errorf("dual: Within: %w", err)
+	}
+	l.language = g
+	return nil
+}
+
+// each calls f with the energy and the violations of every state of the language.
+func (l *Lagrangian) each(ctx context.Context, f func(f0 float64, g []float64) error) error {
+	return eachState(ctx, l.Base(), l.set, func(x []int32, f0 float64, g []float64) error {
+		if l.language != nil && !l.language.Accepts(x) {
+			return nil
+		}
+		return f(f0, g)
+	})
 }
 
 // Shape returns the shape of the base.
@@ -107,6 +188,10 @@ func (l *Lagrangian) As(target any) bool { return l.sum.As(target) }
 
 // Len returns the number of inequalities, hence of multipliers.
 func (l *Lagrangian) Len() int { return len(l.lambda) }
+
+// Equal returns which rows are equalities E[g_j] = 0 ([Bound.Equal]), nil if none
+// is.
+func (l *Lagrangian) Equal() []bool { return slices.Clone(l.equal) }
 
 // Sites returns the number of sites of a state.
 func (l *Lagrangian) Sites() int { return l.sites }
@@ -122,10 +207,11 @@ func (l *Lagrangian) Lambda() []float64 { return slices.Clone(l.lambda) }
 
 // SetLambda sets the multipliers; see [Lagrangian] for what must follow. It
 // returns an error, and changes nothing, unless every multiplier is finite and
-// ≥ 0. It panics unless there is one per inequality.
+// ≥ 0, or of either sign in a row of [Lagrangian.Equal]. It panics unless there
+// is one per inequality.
 func (l *Lagrangian) SetLambda(lambda []float64) error {
 	check.Len("dual", "lambda", len(lambda), len(l.lambda))
-	if err := multiplier.Check("dual: SetLambda", lambda); err != nil {
+	if err := multiplier.Check("dual: SetLambda", lambda, l.equal); err != nil {
 		return err
 	}
 	copy(l.lambda, lambda)
@@ -136,6 +222,9 @@ func (l *Lagrangian) SetLambda(lambda []float64) error {
 // update brings the coefficients of the parts up to date with λ.
 func (l *Lagrangian) update() {
 	clear(l.sum.Coef)
+	if l.sitewise != nil {
+		clear(l.sitewise.Coef)
+	}
 	l.sum.Coef[0] = 1 / l.beta
 	l.sum.Offset = 0
 	for j, v := range l.lambda {
@@ -149,8 +238,17 @@ func (l *Lagrangian) update() {
 		}
 		l.sum.Offset += float64(w * l.bounds[j].Offset)
 		for k, part := range l.part[j] {
-			l.sum.Coef[part] += float64(w * l.bounds[j].coef(k))
+			c := float64(w * l.bounds[j].coef(k))
+			if part < 0 {
+				l.sitewise.Coef[-1-part] += c
+				continue
+			}
+			l.sum.Coef[part] += c
 		}
+	}
+	if l.sitewise != nil && slices.ContainsFunc(l.sitewise.Coef, func(c float64) bool { return c != 0 }) {
+		l.sitewise.Update()
+		l.sum.Coef[l.merged] = 1
 	}
 }
 
@@ -164,7 +262,8 @@ func (l *Lagrangian) Violation(g []float64, x []int32) {
 // Dual returns the dual value D(λ) = −β log Σ_x exp(−(f0 + λᵀg)/β) by
 // enumeration; it is a lower bound on the optimum of the constrained problem,
 // whatever λ ≥ 0 is. Unlike other methods it works at the given λ. Errors are
-// those of energy.Enumerate and SetLambda.
+// those of energy.Enumerate and SetLambda, and within a language more than 2²²
+// states.
 func (l *Lagrangian) Dual(ctx context.Context, lambda []float64) (float64, error) {
 	at, err := l.AtTemperature(l.beta)
 	if err == nil {
@@ -173,9 +272,33 @@ func (l *Lagrangian) Dual(ctx context.Context, lambda []float64) (float64, error
 	if err != nil {
 		return 0, err
 	}
+	if l.language != nil {
+		return at.dualWithin(ctx)
+	}
 	sum, err := energy.Enumerate(ctx, at)
 	if err != nil {
 		return 0, fmt.Errorf("dual: Dual: %w", err)
 	}
 	return -l.beta * sum.LogZ, nil
+}
+
+// dualWithin is Dual at the present multipliers over the language.
+func (l *Lagrangian) dualWithin(ctx context.Context) (float64, error) {
+	if countStates(l.sites, l.levels, maxStates) < 0 {
+		return 0, fmt.Errorf("dual: Dual: %d sites of %d levels have more than %d states", l.sites, l.levels, maxStates)
+	}
+	var w []float64
+	err := l.each(ctx, func(f0 float64, g []float64) error {
+		if !math.IsInf(f0, 1) {
+			w = append(w, -(f0+weighted.Dot(l.lambda, g))/l.beta)
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	if len(w) == 0 {
+		return 0, fmt.Errorf("dual: Dual: every state of the language has energy +Inf")
+	}
+	return -l.beta * tilt.Normalize(w), nil
 }

@@ -7,25 +7,28 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/trellis"
 	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
-// Margin returns min_x uᵀg(x) for u ≥ 0: a lower bound on it over the support
-// of the base if the inequalities are sums over sites, and the minimum over the
-// support if the base has at most 2²² states. Otherwise ok is false. A positive
-// margin proves that no law meets the constraints.
+// Margin returns min_x uᵀg(x) for u_j ≥ 0 at inequalities: a lower bound on it
+// over the support of the base, or over the language of [Lagrangian.Within], if
+// the inequalities are sums over sites, and the minimum over both if the base has
+// at most 2²² states. Otherwise ok is false. A positive margin proves that no
+// distribution meets the constraints.
 //
 // Errors: those of an evaluation that gives NaN, and of the context.
 func (l *Lagrangian) Margin(ctx context.Context, u []float64) (margin float64, ok bool, err error) {
 	check.Len("dual", "u", len(u), len(l.lambda))
-	if margin, ok = l.separable(u); ok {
-		return margin, true, nil
+	if low, total, ok := l.separable(u); ok {
+		margin, err = l.cheapest(low, total)
+		return margin, err == nil && check.Finite(margin), err
 	}
 	if countStates(l.sites, l.levels, maxStates) < 0 {
 		return 0, false, nil
 	}
 	margin = math.Inf(1)
-	err = eachState(ctx, l.Base(), l.set, func(f0 float64, g []float64) error {
+	err = l.each(ctx, func(f0 float64, g []float64) error {
 		if !math.IsInf(f0, 1) {
 			margin = min(margin, weighted.Dot(u, g))
 		}
@@ -34,10 +37,9 @@ func (l *Lagrangian) Margin(ctx context.Context, u []float64) (margin float64, o
 	return margin, err == nil, err
 }
 
-// separable minimises uᵀg site by site if no model couples sites.
-func (l *Lagrangian) separable(u []float64) (float64, bool) {
-	low := 0.0
-	total := make([]float64, l.sites*l.levels)
+// separable writes uᵀg as low + Σ_i total[i, x_i] if no model couples sites.
+func (l *Lagrangian) separable(u []float64) (low float64, total []float64, ok bool) {
+	total = make([]float64, l.sites*l.levels)
 	d := make([]float64, l.levels)
 	e := make([]float64, 1)
 	x := make([]int32, l.sites)
@@ -46,17 +48,17 @@ func (l *Lagrangian) separable(u []float64) (float64, bool) {
 			continue
 		}
 		if len(l.part[j]) == 0 {
-			return 0, false
+			return 0, nil, false
 		}
 		low += float64(w * l.bounds[j].Offset)
 		for k, m := range l.bounds[j].Models {
 			g, graphical := energy.As[energy.Graphical](m)
 			c, conditional := energy.As[energy.Conditional](m)
 			if !graphical || !conditional {
-				return 0, false
+				return 0, nil, false
 			}
 			if _, adj := g.Graph(); len(adj) > 0 {
-				return 0, false
+				return 0, nil, false
 			}
 			scale := w * l.bounds[j].coef(k)
 			m.Energy(e, x)
@@ -67,8 +69,18 @@ func (l *Lagrangian) separable(u []float64) (float64, bool) {
 			}
 		}
 	}
-	for i := range x {
+	return low, total, true
+}
+
+// cheapest returns low plus the least sum of one entry per site, in the language
+// if there is one.
+func (l *Lagrangian) cheapest(low float64, total []float64) (float64, error) {
+	if l.language != nil {
+		least, err := trellis.NewRunner(l.language).Cheapest(make([]int32, l.sites), total)
+		return low + least, err
+	}
+	for i := range l.sites {
 		low += slices.Min(total[i*l.levels : (i+1)*l.levels])
 	}
-	return low, check.Finite(low)
+	return low, nil
 }

@@ -75,7 +75,7 @@ func (l *RealLagrangian) Lambda() []float64 { return slices.Clone(l.lambda) }
 // SetLambda sets the multipliers, as [Lagrangian.SetLambda].
 func (l *RealLagrangian) SetLambda(lambda []float64) error {
 	check.Len("dual", "lambda", len(lambda), len(l.lambda))
-	if err := multiplier.Check("dual: SetLambda", lambda); err != nil {
+	if err := multiplier.Check("dual: SetLambda", lambda, nil); err != nil {
 		return err
 	}
 	copy(l.lambda, lambda)

@@ -85,7 +85,7 @@ func TestJudge(t *testing.T) {
 		squares += g * g / 20000
 	}
 	require.InDelta(t, math.Sqrt((squares-mean*mean)/20000), c.ViolationSE[0], 1e-6)
-	// Draws of the base law violate the constraint, and it shows.
+	// Draws of the base distribution violate the constraint, and it shows.
 	base := at(0)
 	for s := 0; s < len(x); s += 2 {
 		base.Draw(x[s:s+2], src)

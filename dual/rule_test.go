@@ -35,11 +35,11 @@ func TestRules(t *testing.T) {
 	}{
 		{"ascent", dual.Ascent{Step: dual.Constant(0.5)}, []float64{1, 0.1, 2.9}, []float64{1, -1, 1}, []float64{1.5, 0, 3}},
 		{"decay", dual.Decay{Rule: dual.Ascent{Step: dual.Constant(0.5)}, Rate: 0.1}, []float64{1, 2}, []float64{1, 0}, []float64{1.4, 1.8}},
-		{"PI", dual.PI{Integral: dual.Constant(0.5), Proportional: 2}, []float64{1, 0}, []float64{0.25, 0.5}, []float64{1.625, 1.25}},
-		// C = .9·.05 + .1·.5 on the diagonal, .025 beside it, 10⁻⁴ added;
-		// β = 2, s_0 = 1. In the last case coordinate 1 is bound.
-		{"newton", dual.Newton{}, []float64{1, 1}, []float64{0.01, 0.01}, []float64{1 + 2*0.01/0.1201, 1 + 2*0.01/0.1201}},
-		{"newton bound", dual.Newton{}, []float64{1, 0}, []float64{0.01, -0.01}, []float64{1 + 2*0.01/0.0951, 0}},
+		{"PI at first", dual.PI{Integral: dual.Constant(0.5), Proportional: 2}, []float64{1, 0}, []float64{0.25, 0.5}, []float64{1.125, 0.25}},
+		// β = 2, v = ½.
+		{"ascent by itself", dual.Ascent{}, []float64{1, 0}, []float64{0.1, -1}, []float64{1.4, 0}},
+		{"extragradient", dual.Extragradient{Step: dual.Constant(0.5)}, []float64{1, 0.1}, []float64{1, -1}, []float64{1.5, 0}},
+		{"adagrad", dual.AdaGrad{Rate: 0.5}, []float64{0.25, 2}, []float64{0.1, -1}, []float64{0.25 + math.Sqrt2, 2 - math.Sqrt2}},
 	} {
 		u, err := c.rule.Bind(ctx, len(c.lambda))
 		require.NoError(t, err, c.name)
@@ -48,13 +48,29 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// The proportional term answers changes only, and nothing winds up at a bound.
 func TestPIRemembers(t *testing.T) {
-	u := exact.Must(dual.PI{Integral: dual.Constant(1), Proportional: 1}.Bind(ctx, 1))
+	u := exact.Must(dual.PI{Integral: dual.Constant(1), Proportional: 1, Smooth: 0.5}.Bind(ctx, 1))
 	lambda := []float64{0.5}
 	require.NoError(t, u.Update(lambda, batch(0, 1)))
-	require.Equal(t, []float64{2.5}, lambda) // I = 1.5
-	require.NoError(t, u.Update(lambda, batch(1, 0)))
 	require.Equal(t, []float64{1.5}, lambda)
+	require.NoError(t, u.Update(lambda, batch(1, 2))) // ξ from 1 to 1.5
+	require.Equal(t, []float64{3}, lambda, "at the bound")
+	for step := 2; step < 50; step++ {
+		require.NoError(t, u.Update(lambda, batch(step, 2)))
+	}
+	require.NoError(t, u.Update(lambda, batch(50, -1)))
+	require.InDelta(t, 3-1-1.5, lambda[0], 1e-12, "at once")
+}
+
+// The second step of a pair starts where the first did.
+func TestExtragradientPairs(t *testing.T) {
+	u := exact.Must(dual.Extragradient{Step: dual.Constant(0.5)}.Bind(ctx, 1))
+	lambda := []float64{1}
+	for step, c := range []struct{ mean, want float64 }{{1, 1.5}, {-0.5, 0.75}, {1, 1.25}, {0, 0.75}} {
+		require.NoError(t, u.Update(lambda, batch(step, c.mean)))
+		require.Equal(t, []float64{c.want}, lambda)
+	}
 }
 
 func TestSchedules(t *testing.T) {
@@ -62,16 +78,14 @@ func TestSchedules(t *testing.T) {
 	for _, n := range []int{0, 1, 10, 1e6} {
 		require.InEpsilon(t, 2*math.Pow(float64(1+n), -0.6), dual.Power(2, 0.6)(n), 1e-14)
 	}
-	require.Equal(t, 1.0, dual.Capped(1, dual.Power(2, 0.6))(0))
-	require.Less(t, dual.Capped(1, dual.Power(2, 0.6))(5), 1.0)
 }
 
 // A rule keeps multipliers within bounds, and a restored updater goes on to
 // the same bits.
 func TestRulesProperties(t *testing.T) {
 	rules := []dual.Rule{
-		dual.Ascent{}, dual.Decay{Rate: 0.1}, dual.Decay{Rule: dual.Newton{}, Rate: 0.2},
-		dual.PI{Proportional: 0.5}, dual.Newton{},
+		dual.Auto{}, dual.Ascent{}, dual.Extragradient{}, dual.AdaGrad{}, dual.PI{}, dual.PI{Proportional: 0.5, Smooth: 0.5},
+		dual.Decay{Rate: 0.1}, dual.Decay{Rule: dual.Ascent{}, Rate: 0.2},
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		rule := rapid.SampledFrom(rules).Draw(t, "rule")
@@ -111,35 +125,58 @@ func TestRulesProperties(t *testing.T) {
 
 func TestRuleErrors(t *testing.T) {
 	for _, r := range []dual.Rule{
-		dual.Decay{Rate: 1}, dual.Decay{Rate: math.NaN()}, dual.PI{Proportional: -1}, dual.PI{Proportional: math.Inf(1)},
-		dual.Newton{Start: -1}, dual.Newton{Keep: 1}, dual.Newton{Ridge: math.NaN()}, dual.Decay{Rule: dual.Newton{Keep: 2}},
+		dual.Decay{Rate: 1}, dual.Decay{Rate: math.NaN()}, dual.PI{Proportional: -2}, dual.PI{Proportional: math.Inf(1)},
+		dual.PI{Smooth: 1}, dual.AdaGrad{Rate: math.Inf(1)}, dual.Decay{Rule: dual.AdaGrad{Rate: -1}},
 	} {
 		_, err := r.Bind(ctx, 2)
 		require.Error(t, err, "%+v", r)
 	}
-	bad := dual.Constant(math.NaN())
-	for _, r := range []dual.Rule{
-		dual.Ascent{Step: bad}, dual.PI{Integral: bad}, dual.Newton{Step: bad}, dual.Decay{Rule: dual.Ascent{Step: bad}, Rate: 0.5},
-	} {
+	unchanged := func(r dual.Rule, b *dual.Batch, want string) {
+		t.Helper()
 		lambda := []float64{1, 2}
-		require.Error(t, exact.Must(r.Bind(ctx, 2)).Update(lambda, batch(0, 1, 1)))
+		require.ErrorContains(t, exact.Must(r.Bind(ctx, 2)).Update(lambda, b), want)
 		require.Equal(t, []float64{1, 2}, lambda)
 	}
-	one := batch(0, 1, 1)
+	bad := dual.Constant(math.NaN())
+	for _, r := range []dual.Rule{
+		dual.Ascent{Step: bad}, dual.PI{Integral: bad}, dual.Extragradient{Step: bad}, dual.Decay{Rule: dual.Ascent{Step: bad}, Rate: 0.5},
+	} {
+		unchanged(r, batch(0, 1, 1), "step size at step 0 = NaN")
+	}
+	one, inf := batch(0, 1, 1), batch(0, 1, 1)
 	one.States = 1
-	require.ErrorContains(t, exact.Must(dual.Newton{}.Bind(ctx, 2)).Update([]float64{1, 1}, one), "batch of 1 states")
-	inf := batch(0, 1, 1)
+	unchanged(dual.Auto{}, one, "batch of 1 states")
 	inf.Cov[0] = math.Inf(1)
-	require.ErrorContains(t, exact.Must(dual.Newton{}.Bind(ctx, 2)).Update([]float64{1, 1}, inf), "not finite")
+	for _, r := range []dual.Rule{dual.Auto{}, dual.Ascent{}, dual.AdaGrad{}, dual.PI{}, dual.Extragradient{}, dual.Decay{}} {
+		unchanged(r, inf, "variance of violation 0 = +Inf")
+	}
 }
 
 func TestUpdateAllocates(t *testing.T) {
 	if testing.CoverMode() != "" || exact.Race {
 		t.Skip("instrumentation allocates")
 	}
-	for _, r := range []dual.Rule{dual.Ascent{}, dual.Decay{Rate: 0.1}, dual.PI{}, dual.Newton{}} {
+	for _, r := range []dual.Rule{dual.Auto{}, dual.Ascent{}, dual.Extragradient{}, dual.AdaGrad{}, dual.Decay{Rate: 0.1}, dual.PI{}} {
 		u := exact.Must(r.Bind(ctx, 3))
 		b, lambda := batch(1, 1, -1, 2), []float64{1, 0, 2}
 		require.Zero(t, testing.AllocsPerRun(100, func() { _ = u.Update(lambda, b) }))
 	}
+}
+
+// A batch's moments are those of its rows.
+func TestBatch(t *testing.T) {
+	g := []float64{1, 2, 3, 5, 2, -1}
+	b := &dual.Batch{States: 3, Mean: make([]float64, 2)}
+	require.NoError(t, b.Measure(g))
+	require.Equal(t, []float64{2, 2}, b.Mean)
+	c, v := make([]float64, 4), make([]float64, 2)
+	b.Covariance(c)
+	b.Variance(v)
+	require.Equal(t, []float64{1, 1.5, 1.5, 9}, c)
+	require.Equal(t, []float64{1, 9}, v)
+	b.States = 1
+	b.Covariance(c)
+	b.Variance(v)
+	require.Equal(t, make([]float64, 4), c)
+	require.Equal(t, make([]float64, 2), v)
 }

@@ -1,10 +1,6 @@
 package dual
 
-import (
-	"math"
-
-	"github.com/gibbsite-go/gibbsite/internal/simd"
-)
+import "github.com/gibbsite-go/gibbsite/internal/simd"
 
 // Schedule is a step size as a function of the dual step t = 0, 1, 2, …; it
 // must be a function of t alone, and finite and ≥ 0. It decides samples, so it
@@ -21,9 +17,4 @@ func Power(kappa, p float64) Schedule {
 	return func(t int) float64 {
 		return float64(kappa * simd.Exp(0-float64(p*simd.Log(float64(1+t)))))
 	}
-}
-
-// Capped returns the schedule min(most, s(t)).
-func Capped(most float64, s Schedule) Schedule {
-	return func(t int) float64 { return math.Min(most, s(t)) }
 }

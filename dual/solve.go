@@ -14,12 +14,14 @@ import (
 type Solution struct {
 	Lambda    []float64 // λ*
 	Dual      float64   // D(λ*), equal to the optimum
-	Violation []float64 // E[g] at λ*: 0 where λ*_j > 0
+	Violation []float64 // E[g] at λ*: 0 where λ*_j ≠ 0
 }
 
 // Solve returns the optimum for a base model that can be enumerated, to
-// rounding: it maximises D(λ) = −β log Σ_x exp(−(f0 + λᵀg)/β) over λ ≥ 0. The
-// multipliers that l has now are the start; l is not changed.
+// rounding: it maximises D(λ) = −β log Σ_x exp(−(f0 + λᵀg)/β) over
+// λ ≥ 0 (over all λ_j at equalities). The
+// multipliers that l has now are the start; l is not changed. After
+// [Lagrangian.Within] the sum is over the language.
 //
 // Errors: more than 2²² states; a base without support, a NaN; and those of
 // [SolveStates].
@@ -29,8 +31,8 @@ func Solve(ctx context.Context, l *Lagrangian) (*Solution, error) {
 	if n < 0 {
 		return nil, fmt.Errorf("dual: Solve: %d sites of %d levels have more than %d states", sites, levels, maxStates)
 	}
-	t := tilt.New(l.beta, l.Len())
-	err := eachState(ctx, l.Base(), l.set, func(f0 float64, g []float64) error {
+	t := tilt.New(l.beta, l.Len(), l.equal)
+	err := l.each(ctx, func(f0 float64, g []float64) error {
 		if !math.IsInf(f0, 1) {
 			t.Append(f0, g)
 		}
@@ -63,7 +65,7 @@ func SolveStates(ctx context.Context, f0, g []float64, beta float64) (*Solution,
 		return nil, fmt.Errorf("dual: SolveStates: beta = %v, want 0 < beta < ∞", beta)
 	}
 	m := len(g) / len(f0)
-	t := tilt.New(beta, m)
+	t := tilt.New(beta, m, nil)
 	for k, e := range f0 {
 		row := g[k*m : (k+1)*m]
 		if !check.Finite(e) || !allFinite(row) {

@@ -14,7 +14,7 @@ import (
 // there is none.
 type streak struct {
 	steps  int
-	margin float64 // smallest λᵀg/Σλ of the streak
+	margin float64 // smallest λᵀg/Σ|λ| of the streak
 	proof  int     // length at which to look for a proof
 }
 

@@ -25,7 +25,7 @@ func Tabulate(ctx context.Context, m energy.Model) (p []float64, logZ float64, e
 	}
 	p = make([]float64, 0, n)
 	top := math.Inf(-1)
-	err = eachState(ctx, m, Bounds{}, func(f0 float64, _ []float64) error {
+	err = eachState(ctx, m, Bounds{}, func(_ []int32, f0 float64, _ []float64) error {
 		p = append(p, -f0)
 		top = max(top, -f0)
 		return nil

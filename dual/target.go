@@ -8,7 +8,8 @@ import (
 
 // Target is what has multipliers: a [Lagrangian] on tokens, a [RealLagrangian]
 // on real numbers. See [Lagrangian] for what the methods do. A target may also
-// be a [Prover] and [Enumerable].
+// be a [Prover] and [Enumerable], and have a method Equal() []bool that says which
+// rows are equalities E[g_j] = 0: their multipliers have either sign.
 type Target[S energy.Site] interface {
 	Len() int
 	Sites() int
@@ -18,7 +19,7 @@ type Target[S energy.Site] interface {
 }
 
 // Prover is a target that can minimise uᵀg over all states of its support, for
-// u ≥ 0: a positive minimum proves that nothing meets the constraints, and
+// u_j ≥ 0 at inequalities: a positive minimum proves that nothing meets the constraints, and
 // [Inference] says so in a [DivergedError]. ok is false if there is no exact way
 // to.
 type Prover interface {
@@ -31,4 +32,13 @@ type Prover interface {
 type Enumerable interface {
 	Shape() (sites, levels int)
 	Dual(ctx context.Context, lambda []float64) (float64, error)
+}
+
+// equalities returns which rows of a target, or of what has violations, are
+// equalities; nil if none is.
+func equalities(t any) []bool {
+	if e, ok := t.(interface{ Equal() []bool }); ok {
+		return e.Equal()
+	}
+	return nil
 }

@@ -2,9 +2,9 @@ package energy
 
 import "reflect"
 
-// Capable models answer [As] themselves: wrappers, whose parts decide what can be
-// done, and models whose parameters decide it. Other models support exactly the
-// interfaces that their type satisfies.
+// Capable models and denoisers answer [As] themselves: wrappers, whose parts
+// decide what can be done, and models whose parameters decide it. Others support
+// exactly the interfaces that their type satisfies.
 //
 // A wrapper of your own, here one that counts evaluations, passes the question
 // on where it changes nothing and answers for what it changes:
@@ -18,8 +18,6 @@ import "reflect"
 //		return false // or energy.AsInto(c.Model, target) for the rest
 //	}
 type Capable interface {
-	Model
-
 	// As stores in target, a non-nil pointer to an interface such as a
 	// *Differentiable, a value that does what the interface asks for, and
 	// returns true; or it returns false and leaves target as it is. [Give] is
@@ -28,10 +26,10 @@ type Capable interface {
 	As(target any) bool
 }
 
-// As returns m as a T if m supports what T asks for: it asks the method As of a
-// [Capable] model first, and then m's type.
-func As[T any](m Model) (t T, ok bool) {
-	if w, is := m.(interface{ As(target any) bool }); is {
+// As returns m, a model or a denoiser, as a T if m supports what T asks for: it
+// asks the method As of a [Capable] m first, and then m's type.
+func As[T any](m any) (t T, ok bool) {
+	if w, is := m.(Capable); is {
 		if w.As(&t) {
 			return t, true
 		}
@@ -43,8 +41,8 @@ func As[T any](m Model) (t T, ok bool) {
 // AsInto is [As] for a target whose type is not known at compile time: target
 // points to a variable of the type that is asked for. It is the method As of a
 // wrapper that changes nothing about m.
-func AsInto(m Model, target any) bool {
-	if w, is := m.(interface{ As(target any) bool }); is && w.As(target) {
+func AsInto(m, target any) bool {
+	if w, is := m.(Capable); is && w.As(target) {
 		return true
 	}
 	into := reflect.ValueOf(target).Elem()

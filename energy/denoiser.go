@@ -34,6 +34,11 @@ type Noised[S Site] struct {
 	// corruption, or a real number, does not show whether it is noise.
 	Clean []bool
 
+	// Guided says that the caller leads its reverse steps by the guidance that
+	// the denoiser asked for (see diffusion.Guide). A denoiser that relies on
+	// that must return an error where Guided is false.
+	Guided bool
+
 	// Meta is the conditioning that the run was given, passed through.
 	Meta any
 }
@@ -104,17 +109,32 @@ func (f DenoiserFunc[S]) TimeFree() bool { return f.IgnoresTime }
 // LeaveOneOut returns ExcludesSelf.
 func (f DenoiserFunc[S]) LeaveOneOut() bool { return f.ExcludesSelf }
 
-// LeaveOneOut reports whether d predicts every token from the other sites only,
-// through a method LeaveOneOut() bool. Other denoisers predict full posteriors.
+// SelfExcluding is a denoiser of tokens that may predict every token from the
+// other sites only.
+type SelfExcluding interface {
+	// LeaveOneOut reports whether it does: rows are then
+	// p(x_0,i = l | x_t without site i) instead of full posteriors.
+	LeaveOneOut() bool
+}
+
+// Timeless is a denoiser whose predictions may be functions of the states (X and
+// Clean) alone.
+type Timeless interface {
+	// TimeFree reports whether they are.
+	TimeFree() bool
+}
+
+// LeaveOneOut reports whether d, or what it wraps (see [As]), is
+// [SelfExcluding] and says so. Other denoisers predict full posteriors.
 func LeaveOneOut(d any) bool {
-	l, ok := d.(interface{ LeaveOneOut() bool })
+	l, ok := As[SelfExcluding](d)
 	return ok && l.LeaveOneOut()
 }
 
-// TimeFree reports whether the predictions of d are functions of the states (X
-// and Clean) alone, through a method TimeFree() bool. It is false for others.
+// TimeFree reports whether d, or what it wraps (see [As]), is [Timeless] and
+// says so. It is false for others.
 func TimeFree(d any) bool {
-	t, ok := d.(interface{ TimeFree() bool })
+	t, ok := As[Timeless](d)
 	return ok && t.TimeFree()
 }
 

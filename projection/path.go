@@ -8,6 +8,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/automata"
 	"github.com/gibbsite-go/gibbsite/internal/lead"
+	"github.com/gibbsite-go/gibbsite/internal/pushdown"
 	"github.com/gibbsite-go/gibbsite/internal/trellis"
 )
 
@@ -22,8 +23,9 @@ import (
 // recommended setting.
 type Path struct {
 	// Language is the set of allowed sequences. Masks that were intersected
-	// with it cost nothing.
-	Language constraint.Automaton
+	// with it cost nothing. A [constraint.Nested] one is summed over without a
+	// bound on its depth, at a cost that grows with the cube of the length.
+	Language constraint.Language
 
 	// Name is what errors call the language, by default its type.
 	Name string
@@ -45,7 +47,8 @@ type Path struct {
 	// the finite cost that KL(x‖y) gives them. Otherwise −Inf is a mask.
 	Revive bool
 
-	// Limit bounds the edges of the unrolled automaton, 0 for 1<<24.
+	// Limit bounds the edges of the unrolled automaton, or the sums of spans of
+	// a nested language, 0 for 1<<24.
 	Limit int
 }
 
@@ -76,6 +79,14 @@ func (p Path) Compile(ctx context.Context, sites, levels int) (*PathProjection, 
 		name = automata.Name(p.Language)
 	}
 	a, mask := constraint.Split(p.Language)
+	if language, ok := a.(constraint.Nested); ok {
+		n, err := p.nest(ctx, language.Pushdown(), mask, sites, levels)
+		if err != nil {
+			return nil, explain(name, err)
+		}
+		n.language = language
+		return p.projection(name, n, sites, levels, margin), nil
+	}
 	config := trellis.Config{Sites: sites, Levels: levels, Padded: p.Padded, Pad: p.Pad, Limit: p.Limit}
 	if mask != nil {
 		config.Allows = mask.Allows
@@ -84,10 +95,42 @@ func (p Path) Compile(ctx context.Context, sites, levels int) (*PathProjection, 
 	if err != nil {
 		return nil, explain(name, err)
 	}
+	return p.projection(name, unrolled{g}, sites, levels, margin), nil
+}
+
+func (p Path) projection(name string, g program, sites, levels int, margin float64) *PathProjection {
 	return &PathProjection{
-		name: name, graph: g, sites: sites, levels: levels,
+		name: name, program: g, sites: sites, levels: levels,
 		rule: lead.Rule{Reverse: p.Divergence == Reverse, Margin: margin, Revive: p.Revive},
-	}, nil
+	}
+}
+
+// nest checks that a nested language has a sequence of the given length.
+func (p Path) nest(ctx context.Context, g *pushdown.Graph, mask *constraint.Mask, sites, levels int) (*nested, error) {
+	limit := p.Limit
+	if limit == 0 {
+		limit = 1 << 24
+	}
+	switch {
+	case p.Padded:
+		return nil, fmt.Errorf("field Padded = true, want false: the vocabulary of a nested language has its own padding")
+	case sites < 1:
+		return nil, fmt.Errorf("sites = %d, want ≥ 1", sites)
+	case levels < g.Tokens():
+		return nil, fmt.Errorf("levels = %d, want ≥ %d, the number of tokens", levels, g.Tokens())
+	case p.Limit < 0:
+		return nil, fmt.Errorf("field Limit = %d, want ≥ 0", p.Limit)
+	case g.Cells(sites) > limit:
+		return nil, &constraint.LimitError{What: "Path: sums of spans", Value: g.Cells(sites), Bound: limit}
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	}
+	n := &nested{graph: g, sites: sites, levels: levels}
+	if mask != nil {
+		n.allows = mask.Allows
+	}
+	_, err := n.runner().MAP(make([]int32, sites), make([]float32, sites*levels))
+	return n, err
 }
 
 // check returns the margin in force, or what is wrong with the recipe.

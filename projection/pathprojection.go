@@ -23,10 +23,11 @@ import (
 // Errors are *[InfeasibleError] if no sequence of the language has positive
 // probability and *[WeightError] for a NaN or +Inf. Slices of the wrong length
 // panic. A PathProjection is safe for concurrent use; after warm-up only
-// KBest, Ascending and Count allocate.
+// KBest, Ascending and Count allocate, and draws and sums over nested languages
+// a little.
 type PathProjection struct {
 	name          string
-	graph         *trellis.Graph
+	program       program
 	sites, levels int
 	rule          lead.Rule
 
@@ -36,7 +37,7 @@ type PathProjection struct {
 
 // scratch is the working memory of one call.
 type scratch struct {
-	run *trellis.Runner
+	run runner
 	row *lead.Row
 	x   []int32
 
@@ -58,7 +59,7 @@ func (e *PathProjection) take() *scratch {
 		e.free = e.free[:n-1]
 		return w
 	}
-	return &scratch{run: trellis.NewRunner(e.graph)}
+	return &scratch{run: e.program.runner()}
 }
 
 // give returns scratch to the others.
@@ -186,12 +187,13 @@ func (e *PathProjection) Count(v []float32) *big.Int {
 	if v != nil {
 		check.Len("projection", "v", len(v), e.sites*e.levels)
 	}
-	return e.graph.Count(v)
+	return e.program.Count(v)
 }
 
 // Automaton returns the language as it was compiled, unrolled over the sites: a
-// view for further algebra, in which padding is a token like others.
-func (e *PathProjection) Automaton() constraint.Automaton { return e.graph }
+// view for further algebra, in which padding is a token like others. A nested
+// language is returned as it is, without its masks.
+func (e *PathProjection) Automaton() constraint.Automaton { return e.program.automaton() }
 
 // String returns the name of the language: Name of the Path, by default what the
 // language calls itself or its type.
@@ -200,7 +202,7 @@ func (e *PathProjection) String() string { return e.name }
 // Accepts reports whether x is in the language.
 func (e *PathProjection) Accepts(x []int32) bool {
 	check.Len("projection", "x", len(x), e.sites)
-	return e.graph.Accepts(x)
+	return e.program.Accepts(x)
 }
 
 // Project replaces v by the nearest factorised distribution whose likeliest
@@ -243,7 +245,7 @@ func (e *PathProjection) Nearest(x []int32, v []float32) (divergence float64, er
 func (e *PathProjection) nearest(w *scratch, x []int32, v []float32) (float64, error) {
 	if w.row == nil {
 		w.row = lead.New(e.levels, e.rule)
-		if classes, _, _ := e.graph.Size(); classes*tableShare >= e.levels {
+		if e.program.classes()*tableShare >= e.levels {
 			w.table = make([]float64, e.levels)
 		}
 	}

@@ -82,8 +82,12 @@ func newBlocks[S energy.Site](ctx context.Context, system System[S], chains int)
 func (c *Runner[S]) Err() error { return c.err }
 
 // States returns the current states, chains × sites. The slice is the runner's
-// own: later runs overwrite it. Who writes to it must call Reset.
+// own: later runs overwrite it. After writing to it, call Reset.
 func (c *Runner[S]) States() []S { return c.x }
+
+// Energy stores the energies of the states x, as the chains' target has them now:
+// e has one entry per state.
+func (c *Runner[S]) Energy(e []float64, x []S) { c.system.Energy(e, x) }
 
 // SetStates replaces the states of all chains (chains × sites) by a copy of x
 // and tells the kernels, as Reset does. On an error of length or range nothing

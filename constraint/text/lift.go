@@ -21,7 +21,7 @@ import (
 // of the language, is an [*constraint.ArgumentError] if the vocabulary is not in
 // order, a [*constraint.LimitError] if a limit is hit, or the cause of the context.
 func Lift(ctx context.Context, bytes constraint.Automaton, v Vocabulary, limits constraint.Limits) (*constraint.DFA, error) {
-	text, err := v.spelling()
+	text, err := v.Spelling()
 	if err != nil {
 		return nil, err
 	}

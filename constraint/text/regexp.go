@@ -44,7 +44,7 @@ func (e *PatternError) Unwrap() error { return e.Err }
 // the vocabulary is not in order, or the cause of the context.
 func Regexp(ctx context.Context, pattern string, v Vocabulary, limits constraint.Limits) (*constraint.DFA, error) {
 	const name = "Regexp"
-	text, err := v.spelling()
+	text, err := v.Spelling()
 	if err != nil {
 		return nil, err
 	}

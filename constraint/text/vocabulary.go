@@ -62,9 +62,10 @@ func (v Vocabulary) Text(x []int32) string {
 	return b.String()
 }
 
-// spelling returns, for each token, whether it stands for text, or an error if
-// v is not in order.
-func (v Vocabulary) spelling() ([]bool, error) {
+// Spelling checks the vocabulary and reports for every token whether it spells
+// its text: whether it is neither Forbidden nor Padding. The error is an
+// [*constraint.ArgumentError].
+func (v Vocabulary) Spelling() ([]bool, error) {
 	if len(v.Tokens) == 0 {
 		return nil, &constraint.ArgumentError{Func: "Vocabulary", Arg: "len(Tokens)", Value: 0, Want: "≥ 1"}
 	}

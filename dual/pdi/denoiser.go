@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/dual"
@@ -22,7 +23,7 @@ import (
 //
 // Use it with the DDPM step, diffusion.Gaussian{Eta: 1}; the paper has T = 500
 // steps on a cosine (s = 0.008) or linear schedule. One λ per batch
-// (DiffusionConfig.Batch) unless Group says otherwise; a new batch starts from
+// (diffusion.Config.Batch) unless Group says otherwise; a new batch starts from
 // Start again.
 //
 // It belongs to one diffusion at a time. Given the batch, results do not depend
@@ -32,14 +33,21 @@ type Denoiser struct {
 	cfg    Config
 	groups []*pdiGroup
 	last   float64 // time of the last call
+	first  float64 // of the first of the run
 	g      []float64
 	ess    []float64
 }
 
-// Config says how multipliers move. The zero value is the paper's: ascent
-// with η = 0.05 from λ = 0, one λ per batch.
+// Config says how multipliers move. The zero value is the predictive rule from
+// λ = 0, one λ per batch. The paper's is Rule: dual.Ascent{Step:
+// dual.Constant(0.05)}.
 type Config struct {
-	Rule  dual.Rule // nil means Ascent{Step: Constant(0.05)}
+	// Rule moves λ by the mean violation of the predictions alone. Nil means the
+	// predictive rule: it asks the predictor, at some tenth of the cost of the
+	// run, how the violations at the end answer to λ, and takes a trust-region
+	// step by that. It needs no step size, whatever the units of g. Rules for the
+	// means of samples, such as [dual.Auto], are wrong here.
+	Rule  dual.Rule
 	Start []float64 // nil means zeros
 	Max   float64   // upper bound on every multiplier; 0 means none
 
@@ -61,16 +69,15 @@ type Config struct {
 	Again bool
 }
 
-const (
-	defaultStep = 0.05 // Hadou et al. 2026, wireless experiments
-	averageFrom = 0.25 // part of a run before it, as in Inference.Average
-)
+const averageFrom = 0.25 // part of a run that averages leave out
 
 // pdiGroup is what one λ needs.
 type pdiGroup struct {
 	lambda  []float64
-	updater dual.Updater
+	updater dual.Updater // nil if the rule is predictive
+	ahead   *predictive
 	batch   dual.Batch
+	ess     float64
 	history []float64 // per step: λ, then the mean violation
 }
 
@@ -84,14 +91,13 @@ func New(p Predictor, cfg Config) (*Denoiser, error) {
 		return nil, fmt.Errorf("pdi: Config.Group = %d, want ≥ 0", cfg.Group)
 	}
 	var err error
-	if cfg.Start, cfg.Max, err = multiplier.Range("pdi: Config", p.Len(), cfg.Start, cfg.Max); err != nil {
+	if cfg.Start, cfg.Max, err = multiplier.Range("pdi: Config", p.Len(), cfg.Start, cfg.Max, nil); err != nil {
 		return nil, err
 	}
-	if cfg.Rule == nil {
-		cfg.Rule = dual.Ascent{Step: dual.Constant(defaultStep)}
-	}
-	if _, err := cfg.Rule.Bind(context.Background(), p.Len()); err != nil {
-		return nil, err
+	if cfg.Rule != nil {
+		if _, err := cfg.Rule.Bind(context.Background(), p.Len()); err != nil {
+			return nil, err
+		}
 	}
 	return &Denoiser{p: p, cfg: cfg, last: math.Inf(-1)}, nil
 }
@@ -119,6 +125,7 @@ func (d *Denoiser) Denoise(ctx context.Context, v []float32, q energy.Noised[flo
 		return fmt.Errorf("pdi: batch of %d samples, want a multiple of Group = %d", states, size)
 	}
 	if q.Time[0] >= d.last {
+		d.first = q.Time[0]
 		if err := d.begin(ctx, states/size); err != nil {
 			return err
 		}
@@ -136,9 +143,7 @@ func (d *Denoiser) Denoise(ctx context.Context, v []float32, q energy.Noised[flo
 		if err := d.step(g, v[k*size*n:(k+1)*size*n], part); err != nil {
 			return err
 		}
-		if e, ok := d.p.(Estimator); ok {
-			ess += e.Effective() / float64(len(d.groups))
-		}
+		ess += g.ess / float64(len(d.groups))
 	}
 	d.ess = append(d.ess, ess)
 	return nil
@@ -150,23 +155,37 @@ func (d *Denoiser) begin(ctx context.Context, groups int) error {
 	d.ess = d.ess[:0]
 	m := d.p.Len()
 	for range groups {
-		u, err := d.cfg.Rule.Bind(ctx, m)
-		if err != nil {
-			return err
+		g := &pdiGroup{lambda: slices.Clone(d.cfg.Start), batch: dual.Batch{Beta: d.p.Beta(), Mean: make([]float64, m), Max: d.cfg.Max}}
+		switch {
+		case d.cfg.Fixed:
+		case d.cfg.Rule == nil:
+			g.ahead = newPredictive(m)
+		default:
+			var err error
+			if g.updater, err = d.cfg.Rule.Bind(ctx, m); err != nil {
+				return err
+			}
 		}
-		d.groups = append(d.groups, &pdiGroup{lambda: slices.Clone(d.cfg.Start), updater: u,
-			batch: dual.Batch{Beta: d.p.Beta(), Mean: make([]float64, m), Cov: make([]float64, m*m), Max: d.cfg.Max}})
+		d.groups = append(d.groups, g)
 	}
 	return nil
 }
 
 // step predicts the states of a group and moves its λ.
 func (d *Denoiser) step(g *pdiGroup, v []float32, q energy.Noised[float32]) error {
-	if err := d.predict(g, v, q); err != nil {
-		return err
-	}
 	b := &g.batch
 	b.States = len(q.Alpha)
+	if g.ahead != nil && b.Step == 0 {
+		if err := g.ahead.prologue(d, g, q); err != nil {
+			return err
+		}
+	}
+	if err := d.predict(v, q.X, q.Alpha, g.lambda, q.Src); err != nil {
+		return err
+	}
+	if e, ok := d.p.(Estimator); ok {
+		g.ess = e.Effective()
+	}
 	d.g = slices.Grow(d.g[:0], b.States*len(b.Mean))[:b.States*len(b.Mean)]
 	d.p.Violation(d.g, v)
 	if err := b.Measure(d.g); err != nil {
@@ -176,18 +195,30 @@ func (d *Denoiser) step(g *pdiGroup, v []float32, q energy.Noised[float32]) erro
 	if d.cfg.Fixed {
 		return nil
 	}
-	if err := g.updater.Update(g.lambda, b); err != nil {
+	if err := d.move(g, q); err != nil {
 		return err
 	}
 	b.Step++
 	if d.cfg.Again {
-		return d.predict(g, v, q)
+		return d.predict(v, q.X, q.Alpha, g.lambda, q.Src)
 	}
 	return nil
 }
 
-func (d *Denoiser) predict(g *pdiGroup, v []float32, q energy.Noised[float32]) error {
-	if err := d.p.Predict(v, q.X, q.Alpha, g.lambda, q.Src); err != nil {
+// move moves the λ of a group after its prediction.
+func (d *Denoiser) move(g *pdiGroup, q energy.Noised[float32]) error {
+	switch {
+	case g.ahead == nil:
+		return g.updater.Update(g.lambda, &g.batch)
+	case g.batch.Step == 0: // the prologue has moved λ
+		return nil
+	}
+	return g.ahead.update(d, g, q, d.first-d.last)
+}
+
+// predict stores the projected predictions of states at λ.
+func (d *Denoiser) predict(v, x []float32, alpha, lambda []float64, src []rand.Source) error {
+	if err := d.p.Predict(v, x, alpha, lambda, src); err != nil {
 		return err
 	}
 	if d.cfg.Domain != nil {
@@ -239,3 +270,28 @@ func (d *Denoiser) At(group, step int) (lambda, mean []float64) {
 // candidates of a predictor that estimates ([GibbsScore]), zeros for others. The
 // slice is the denoiser's own.
 func (d *Denoiser) Effective() []float64 { return d.ess }
+
+// scarceCandidates is the effective number below which one decides a prediction.
+const scarceCandidates = 2
+
+// Warning returns a sentence if the predictions of the last batch hung on fewer
+// than two effective candidates in some of its steps, "" otherwise: then they are
+// close to the best candidate met, whatever the distribution is, and neither
+// samples nor multipliers mean much. A guess (GibbsOptions.Center and Spread) or
+// an exact predictor helps; more candidates hardly do.
+func (d *Denoiser) Warning() string {
+	if _, ok := d.p.(Estimator); !ok {
+		return ""
+	}
+	few, least := 0, math.Inf(1)
+	for _, e := range d.ess {
+		if e < scarceCandidates {
+			few++
+		}
+		least = min(least, e)
+	}
+	if few == 0 {
+		return ""
+	}
+	return fmt.Sprintf("pdi: in %d of %d steps fewer than %d candidates count, %.1f at the least", few, len(d.ess), scarceCandidates, least)
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -26,7 +27,7 @@ type constrained struct {
 	terms     []*continuous.Linear
 	predictor *pdi.Mixture
 	star      *dual.Solution
-	u         float64 // E_λ*[f0], from 2·10⁵ exact draws: ± 0.01
+	u, free   float64 // E[f0] at λ* and at 0, from 2·10⁵ exact draws: ± 0.01
 }
 
 func newConstrained(t testing.TB) *constrained {
@@ -70,6 +71,9 @@ var theConstrained = sync.OnceValue(func() *constrained {
 		law.Draw(x, src)
 		p.base.Energy(e, x)
 		p.u += e[0] / n
+		p.base.Draw(x, src)
+		p.base.Energy(e, x)
+		p.free += e[0] / n
 	}
 	return p
 })
@@ -100,7 +104,7 @@ func (p *constrained) judge(x []float32) (u, worst float64) {
 // whose variance is of the order of 1.
 func sample(t testing.TB, d energy.Denoiser[float32], samples, batch, steps, workers int) []float32 {
 	t.Helper()
-	diff, err := diffusion.New(d, diffusion.Process[float32](diffusion.Gaussian{Eta: 1, Wide: true, Schedule: noise.CosineBar{}}),
+	diff, err := diffusion.New(context.Background(), d, diffusion.Process[float32](diffusion.Gaussian{Eta: 1, Wide: true, Schedule: noise.CosineBar{}}),
 		diffusion.Config{Steps: steps, Batch: batch, Seed: 1, Workers: workers})
 	require.NoError(t, err)
 	n, _ := d.Shape()
@@ -126,27 +130,31 @@ func TestConstrainedMixture(t *testing.T) {
 	if testing.Short() || exact.Race {
 		samples, steps = 256, 100
 	}
-	d := exact.Must(pdi.New(p.predictor, pdi.Config{Rule: quick}))
+	d := exact.Must(pdi.New(p.predictor, pdi.Config{}))
 	begin := time.Now()
 	x := sample(t, d, samples, samples, steps, 0)
 	took := time.Since(begin)
 	u, worst := p.judge(x)
 	t.Logf("U* = %.4f; U = %.4f, worst violation %.4f, %v", p.u, u, worst, took)
 	free := exact.Must(pdi.New(p.predictor, pdi.Config{Fixed: true}))
-	_, freeWorst := p.judge(sample(t, free, samples, samples, steps, 0))
+	freeU, freeWorst := p.judge(sample(t, free, samples, samples, steps, 0))
 	t.Logf("unconstrained: worst violation %.4f", freeWorst)
 	require.Greater(t, freeWorst, 0.5, "the broken twin")
-	require.Less(t, worst, freeWorst/5)
+	require.LessOrEqual(t, worst, 0.02)
 	if samples == 1024 {
-		require.InDelta(t, p.u, u, 0.1)
-		require.LessOrEqual(t, worst, 0.02)
+		// U alone has a standard error of 0.12; that of the free run, which has
+		// the same noise, takes most of it out.
+		t.Logf("U with the free run as control: %.4f", u-(freeU-p.free))
+		require.InDelta(t, p.u, u-(freeU-p.free), 0.06)
+		require.LessOrEqual(t, worst, 0.003)
 	}
 	require.Equal(t, steps, d.Steps())
 	lambda, mean := d.At(0, 0)
-	require.Equal(t, make([]float64, 10), lambda)
+	require.Positive(t, slices.Max(lambda), "the prologue has moved it")
 	require.Len(t, mean, 10)
 	require.NotZero(t, d.Average(0)[0])
 	require.Equal(t, make([]float64, steps), d.Effective())
+	require.Empty(t, d.Warning(), "nothing is estimated")
 }
 
 // Workers change nothing; groups and batches have multipliers of their own.
@@ -176,7 +184,7 @@ func TestPDIGroups(t *testing.T) {
 
 func TestPDIErrors(t *testing.T) {
 	p := newConstrained(t)
-	for _, cfg := range []pdi.Config{{Group: -1}, {Max: -1}, {Start: []float64{1}}, {Rule: dual.Newton{Keep: 2}}} {
+	for _, cfg := range []pdi.Config{{Group: -1}, {Max: -1}, {Start: []float64{1}}, {Rule: dual.AdaGrad{Rate: -1}}} {
 		_, err := pdi.New(p.predictor, cfg)
 		require.Error(t, err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/dual/pdi"
 	"github.com/gibbsite-go/gibbsite/energy/continuous"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
@@ -30,12 +29,12 @@ func ExampleDenoiser() {
 		fmt.Println(err)
 		return
 	}
-	primalDual, err := pdi.New(p, pdi.Config{Rule: dual.Ascent{Step: dual.Constant(0.3)}})
+	primalDual, err := pdi.New(p, pdi.Config{})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	d, err := diffusion.New(primalDual, diffusion.Process[float32](diffusion.Gaussian{Eta: 1, Wide: true, Schedule: noise.CosineBar{}}),
+	d, err := diffusion.New(context.Background(), primalDual, diffusion.Process[float32](diffusion.Gaussian{Eta: 1, Wide: true, Schedule: noise.CosineBar{}}),
 		diffusion.Config{Steps: 300, Batch: 1000, Seed: 1})
 	if err != nil {
 		fmt.Println(err)
@@ -51,6 +50,6 @@ func ExampleDenoiser() {
 		mean += float64(x[2*s]) / 1000
 	}
 	star, err := p.Solve(ctx)
-	fmt.Printf("mean %.1f, λ* = %.3f %v\n", mean, star.Lambda[0], err)
-	// Output: mean 0.5, λ* = 0.361 <nil>
+	fmt.Printf("mean %.2f, λ* = %.3f %v\n", mean, star.Lambda[0], err)
+	// Output: mean 0.50, λ* = 0.361 <nil>
 }

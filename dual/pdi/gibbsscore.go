@@ -22,9 +22,9 @@ import (
 //	E[x_0|x_t] ≈ (x_t + σ²ŝ)/α
 //
 // (Hadou, Uslu and Ribeiro 2026; their Algorithm 2 prints a minus sign in the
-// last line, plus is right). Candidates of width σ/α rarely hit where the law
-// is: Effective says how many of the K count, and at high noise in 30 dimensions
-// it is one. Center and Spread give candidates that do.
+// last line, plus is right). Candidates of width σ/α rarely hit where the
+// distribution is: Effective says how many of the K count, and at high noise in
+// 30 dimensions it is one. Center and Spread give candidates that do.
 //
 // A GibbsScore keeps scratch: it belongs to one goroutine. Its arithmetic is the
 // same on every GOARCH if the terms' is.
@@ -46,7 +46,7 @@ type GibbsOptions struct {
 	Candidates int // K; 0 means 64
 
 	// Center and Spread, if not nil, are the mean and the variances of a
-	// Gaussian that resembles the base law exp(−f0/β) (one entry per
+	// Gaussian that resembles the base distribution exp(−f0/β) (one entry per
 	// coordinate, or one for all). Terms that are continuous.Linear tilt it
 	// with λ. Candidates then come from its posterior given x_t, and weights
 	// correct for that: the estimate has the same limit and, if the guess is

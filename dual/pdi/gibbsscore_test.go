@@ -107,14 +107,19 @@ func TestGibbsScoreEffective(t *testing.T) {
 	run := func(o pdi.GibbsOptions) (ess []float64, worst float64) {
 		d := exact.Must(pdi.New(exact.Must(pdi.NewGibbsScore(lag, o)), pdi.Config{Rule: quick, Domain: pdi.Box(-4, 4)}))
 		_, worst = p.judge(sample(t, d, 16, 16, 60, 0))
+		require.Regexp(t, "in [0-9]+ of 60 steps fewer than 2 candidates count, 1\\.[0-9] at the least", d.Warning())
 		return d.Effective(), worst
 	}
 	paper, worst := run(pdi.GibbsOptions{})
 	guess, guessWorst := run(pdi.GibbsOptions{Center: []float64{0}, Spread: []float64{1.5}, Antithetic: true})
 	t.Logf("effective candidates of 64 at steps 0, 15, 30, 45, 59: %.1f %.1f %.1f %.1f %.1f, worst violation %.2f; with a guess %.1f %.1f %.1f %.1f %.1f, %.2f",
 		paper[0], paper[15], paper[30], paper[45], paper[59], worst, guess[0], guess[15], guess[30], guess[45], guess[59], guessWorst)
-	require.Less(t, paper[30], 2.0, "half way the paper's candidates are one")
-	require.Greater(t, guess[0], 2*paper[0])
+	// Over 128 samples these are 1.00 and 1.88 for the paper's candidates and 1.76
+	// at the start for the others; the mean of 16 at step 30 has a standard error
+	// of about 0.2, so 4 is ten of them away. What counts beyond the one that
+	// always does is 0.76 against less than 0.01.
+	require.Less(t, paper[30], 4.0, "half way one candidate in sixteen counts at most")
+	require.Greater(t, guess[0]-1, 10*(paper[0]-1))
 }
 
 func TestPredictorErrors(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
-// Mixture is the exact predictor where the base law exp(−f0/β) is a
+// Mixture is the exact predictor where the base distribution exp(−f0/β) is a
 // Gaussian mixture and the constraints are linear: then μ_λ is a mixture. It is
 // immutable and safe for concurrent use.
 type Mixture struct {
@@ -24,7 +24,7 @@ type Mixture struct {
 	beta    float64
 }
 
-// NewMixture returns the predictor for the base law m and the
+// NewMixture returns the predictor for the base distribution m and the
 // inequalities terms ≤ 0. It returns an error for a nil argument, no term,
 // numbers of sites that differ, or a beta that is not positive and finite.
 func NewMixture(m *continuous.Mixture, beta float64, terms ...*continuous.Linear) (*Mixture, error) {
@@ -96,11 +96,11 @@ func (p *Mixture) Law(lambda []float64) *continuous.Mixture {
 
 // Solve returns the exact optimum: λ* of D(λ) = −β log Z(λ), a concave problem in
 // as many dimensions as there are constraints, since Z is known. Constraints that
-// no law meets (a combination of them is a positive constant) are a
+// no distribution meets (a combination of them is a positive constant) are a
 // [*dual.DivergedError]; the other error is the context's.
 func (p *Mixture) Solve(ctx context.Context) (*dual.Solution, error) {
 	n := p.Len()
-	lambda, err := concave.Maximize(ctx, p.dual, make([]float64, n), concave.Tolerance)
+	lambda, err := concave.Maximize(ctx, p.dual, make([]float64, n), concave.Tolerance, nil)
 	var away *concave.Unbounded
 	if errors.As(err, &away) {
 		lambda, err = away.Lambda, nil
@@ -111,7 +111,7 @@ func (p *Mixture) Solve(ctx context.Context) (*dual.Solution, error) {
 	s := &dual.Solution{Lambda: lambda, Violation: make([]float64, n)}
 	s.Dual = p.dual(lambda, s.Violation, make([]float64, n*n))
 	// A stalled climb ends many orders below this.
-	if r := concave.Projected(lambda, s.Violation); away != nil || r > 1e-6 {
+	if r := concave.Projected(lambda, s.Violation, nil); away != nil || r > 1e-6 {
 		return nil, diverging(lambda, r)
 	}
 	return s, nil
@@ -138,7 +138,7 @@ func (p *Mixture) dual(lambda, grad, curv []float64) float64 {
 	n, d := p.Len(), p.Sites()
 	t := make([]float64, d)
 	p.tilt(t, lambda)
-	law, logZ := p.mixture.Tilt(t)
+	tilted, logZ := p.mixture.Tilt(t)
 	constant := 0.0
 	zero, e := make([]float32, d), make([]float64, 1)
 	c := make([]float64, n)
@@ -149,10 +149,10 @@ func (p *Mixture) dual(lambda, grad, curv []float64) float64 {
 	}
 	clear(grad)
 	clear(curv)
-	weight, mean, spread := make([]float64, law.Components()), make([]float64, d), make([]float64, d)
-	means := make([][]float64, law.Components())
+	weight, mean, spread := make([]float64, tilted.Components()), make([]float64, d), make([]float64, d)
+	means := make([][]float64, tilted.Components())
 	for k := range weight {
-		weight[k] = law.Component(k, mean)
+		weight[k] = tilted.Component(k, mean)
 		means[k] = make([]float64, n)
 		for j, g := range p.terms {
 			for i, a := range g.Slope() {
@@ -161,7 +161,7 @@ func (p *Mixture) dual(lambda, grad, curv []float64) float64 {
 			grad[j] += float64(weight[k] * means[k][j])
 		}
 		for i := range n {
-			law.Covariance(k, spread, p.terms[i].Slope())
+			tilted.Covariance(k, spread, p.terms[i].Slope())
 			for j := range n {
 				sum := 0.0
 				for s, v := range spread {

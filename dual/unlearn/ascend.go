@@ -9,7 +9,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Ascend makes n steps of a rule with the exact gradient and curvature of a
+// Ascend makes n steps of a rule (nil means [dual.Auto]) with the exact gradient and curvature of a
 // formulation's dual, from the given multipliers (nil means zeros), and returns
 // the multipliers after each, n × len(b): what Solve does in one go, by the
 // updates that a sampler would make. Max bounds every multiplier; for
@@ -27,6 +27,9 @@ func (u *Problem) Ascend(ctx context.Context, f Formulation, b []float64, rule d
 	}
 	if len(b) != m || len(start) != m {
 		return nil, fmt.Errorf("unlearn: Ascend: len(b) = %d and len(start) = %d, want %d", len(b), len(start), m)
+	}
+	if rule == nil {
+		rule = dual.Auto{}
 	}
 	updater, err := rule.Bind(ctx, m)
 	if err != nil {
@@ -47,7 +50,7 @@ func (u *Problem) Ascend(ctx context.Context, f Formulation, b []float64, rule d
 			return path, err
 		}
 		if v := d(lambda, batch.Mean, batch.Cov); !check.Finite(v) {
-			return path, fmt.Errorf("unlearn: Ascend: step %d: %v has no law at λ = %v", batch.Step, f, lambda)
+			return path, fmt.Errorf("unlearn: Ascend: step %d: %v has no distribution at λ = %v", batch.Step, f, lambda)
 		}
 		if err := updater.Update(lambda, &batch); err != nil {
 			return path, err
@@ -58,5 +61,5 @@ func (u *Problem) Ascend(ctx context.Context, f Formulation, b []float64, rule d
 }
 
 // reverseMax keeps one multiplier of a product of experts from s = 1, where its
-// law freezes.
+// distribution freezes.
 const reverseMax = 0.99

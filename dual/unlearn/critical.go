@@ -7,30 +7,42 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// CriticalError says that the dual of a reverse-KL problem has no maximum:
-// multipliers reach s = 1 with a constraint still violated. On a finite space
-// KL(p_λ‖q_i) cannot grow beyond a critical bound: for one law
+// CriticalError says that no multipliers that were found meet the bounds of a
+// ReverseKL or ForwardKL problem.
+//
+// The dual of ReverseKL may have no maximum: multipliers reach s = 1 with a
+// constraint still violated. On a finite space
+// KL(p_λ‖q_i) cannot grow beyond a critical bound: for one distribution
 //
 //	b_crit = −log q_u(M),  M = {x : q(x)/q_u(x) is largest}.
 //
-// (Strong duality needs laws without atoms.) [Problem.Global] finds the
+// (Strong duality needs distributions without atoms.) [Problem.Global] finds the
 // optimum of small problems; [DiscreteSafe] is the formulation without a gap.
+//
+// KL(q_i‖p_λ) of ForwardKL has no such limit, but grows only with the logarithm of
+// the distance from λ to the edge q − Σλ_i q_i = 0: there is a bound that no
+// float64 is near enough for.
 type CriticalError struct {
-	Bound    []float64 // b
-	Critical float64   // b_crit, for one law; for several 0
-	Supremum float64   // of the dual function, not attained
-	Lambda   []float64 // where the dual approaches it
+	Formulation Formulation // ReverseKL or ForwardKL
+	Bound       []float64   // b
+	Critical    float64     // b_crit of ReverseKL for one distribution, 0 otherwise
+	Supremum    float64     // of the dual function, not attained; for ForwardKL the largest value met
+	Lambda      []float64   // where the dual approaches it
+	Value       []float64   // KL(q_i‖p_λ) there, for ForwardKL
 }
 
 func (e *CriticalError) Error() string {
-	if len(e.Bound) == 1 {
+	if e.Formulation == ForwardKL {
+		return fmt.Sprintf("unlearn: forward-kl: bounds %v need λ nearer to the edge q − Σλ_i q_i = 0 than float64 gets: at λ = %v the divergences are %v", e.Bound, e.Lambda, e.Value)
+	}
+	if e.Critical > 0 {
 		return fmt.Sprintf("unlearn: reverse-kl: bound = %v, want < b_crit = %v: the dual supremum %v is not attained", e.Bound[0], e.Critical, e.Supremum)
 	}
 	return fmt.Sprintf("unlearn: reverse-kl: bounds %v are beyond what any λ reaches: the dual supremum %v is not attained", e.Bound, e.Supremum)
 }
 
-// Critical returns b_crit of [CriticalError] for the first law, 0 if it has no
-// probability where q has some: then no bound is too large.
+// Critical returns b_crit of [CriticalError] for the first distribution, 0 if
+// it has no probability where q has some: then no bound is too large.
 func (u *Problem) Critical() float64 {
 	best, mass := math.Inf(-1), 0.0
 	for k, q := range u.q {

@@ -38,7 +38,7 @@ func (u *Problem) dual(f Formulation, b []float64) concave.Func {
 	}
 	f0, g := u.bounds(f, b)
 	m := len(b)
-	list := tilt.New(1, m)
+	list := tilt.New(1, m, nil)
 	for k, e := range f0 {
 		list.Append(e, g[k*m:(k+1)*m])
 	}

@@ -13,7 +13,7 @@ import (
 
 // Erasure is reverse-KL unlearning in the form of a masked diffusion (Khalafi,
 // Ribeiro and Ding 2026): a denoiser that combines the predictions of q and of
-// the laws q_i to move away from, site by site,
+// the distributions q_i to move away from, site by site,
 //
 //	log p̂_λ = (log q̂ − Σ_i λ_i log q̂_i)/(1−s) + const,  s = Σλ_i < 1,
 //
@@ -21,13 +21,16 @@ import (
 //
 //	Σ_t E KL(p_λ(x_s|x_t) ‖ q_i(x_s|x_t)) = Σ_t E Σ_{i masked} (α_s−α_t)/(1−α_t)·KL(p̂_λ ‖ q̂_i),
 //
-// an upper bound on the divergence of what is sampled. With exact denoisers and
-// tokens revealed one by one the bound is attained at λ = 0.
+// an upper bound on the divergence KL(p‖q_i) of what is sampled. With exact
+// denoisers and tokens revealed one by one the bound is attained at λ = 0.
 //
 // It is a [dual.Target] with the violations b_i − path divergence per sample: with a
-// [dual.Resampler] around the diffusion, [dual.Inference] is the paper's dual ascent (use
-// [dual.Ascent], the paper's η is 0.02, and Config.Max below 1: the mean violation
-// is the dual gradient, but its covariance over samples is not the curvature).
+// [dual.Resampler] around the diffusion, [dual.Inference] is the paper's dual ascent
+// (use [dual.Ascent], the paper's η is 0.02, and Config.Max below 1). That is a
+// heuristic beyond λ = 0: being above the divergence, the path's never certifies
+// KL ≥ b_i, its mean is not the dual gradient, and the site-wise combination is not
+// the optimum. [Erasure.Terminal] corrects all three where tokens come one by one;
+// a space that can be enumerated, or whose log Z is known, is [Experts]'s.
 //
 // An Erasure belongs to one diffusion, which must ask for every step: it is not
 // TimeFree. It keeps figures per sample and is not safe for concurrent use.
@@ -43,6 +46,9 @@ type Erasure struct {
 	slot    map[int]int // by number of the sample
 	tables  [][]float32
 	p, q    []float64
+
+	terminal        bool // see Terminal
+	logZ, effective float64
 }
 
 // pathRecord is the path divergence of one sample so far.
@@ -51,6 +57,7 @@ type pathRecord struct {
 	alpha   float64   // at the last prediction
 	pending []float64 // Σ over masked sites of the divergences then
 	sum     []float64
+	path    tokenPath // if terminal
 }
 
 // ErasureConfig says how an erasure measures.
@@ -63,12 +70,12 @@ type ErasureConfig struct {
 	OneByOne bool
 }
 
-// NewErasure returns the erasure at λ = 0 for the bounds b, one per law. It
-// returns an error for a nil denoiser, shapes that differ, a mask that is no
-// level, or bounds that do not fit.
+// NewErasure returns the erasure at λ = 0 for the bounds b, one per
+// distribution. It returns an error for a nil denoiser, shapes that differ, a
+// mask that is no level, or bounds that do not fit.
 func NewErasure(q energy.Denoiser[int32], away []energy.Denoiser[int32], b []float64, cfg ErasureConfig) (*Erasure, error) {
 	if q == nil || len(away) == 0 || len(b) != len(away) {
-		return nil, fmt.Errorf("unlearn: NewErasure: q set = %t, %d laws, %d bounds, want q and as many bounds as laws, ≥ 1", q != nil, len(away), len(b))
+		return nil, fmt.Errorf("unlearn: NewErasure: q set = %t, %d distributions, %d bounds, want q and as many bounds as distributions, ≥ 1", q != nil, len(away), len(b))
 	}
 	e := &Erasure{base: q, away: slices.Clone(away), mask: cfg.Mask, one: cfg.OneByOne, lambda: make([]float64, len(b)), bound: slices.Clone(b), slot: map[int]int{}, tables: make([][]float32, len(b))}
 	e.sites, e.levels = q.Shape()
@@ -96,15 +103,21 @@ func (e *Erasure) Shape() (sites, levels int) { return e.sites, e.levels }
 // Sites returns the number of tokens.
 func (e *Erasure) Sites() int { return e.sites }
 
-// Len returns the number of laws to move away from.
+// Len returns the number of distributions to move away from.
 func (e *Erasure) Len() int { return len(e.lambda) }
 
-// Beta returns 1.
-func (e *Erasure) Beta() float64 { return 1 }
+// Beta returns 1, after [Erasure.Terminal] 1 − s: the dual's Hessian then is
+// −Cov(g)/(1−s).
+func (e *Erasure) Beta() float64 {
+	if e.terminal {
+		return e.rest()
+	}
+	return 1
+}
 
 // SetLambda sets the multipliers and forgets what was measured. It returns an
 // error, and changes nothing, unless they are ≥ 0 and sum to less than 1. It
-// panics unless there is one per law.
+// panics unless there is one per distribution.
 func (e *Erasure) SetLambda(lambda []float64) error {
 	check.Len("unlearn", "lambda", len(lambda), len(e.lambda))
 	s := 0.0
@@ -118,13 +131,18 @@ func (e *Erasure) SetLambda(lambda []float64) error {
 		return fmt.Errorf("unlearn: SetLambda: lambda = %v sums to %v, want < 1", lambda, s)
 	}
 	copy(e.lambda, lambda)
-	e.records = e.records[:0]
-	clear(e.slot)
+	e.forget()
 	return nil
 }
 
-// Denoise implements energy.Denoiser. The error says that a law to move away
-// from has no weight where q has some.
+// forget drops what was measured.
+func (e *Erasure) forget() {
+	e.records = e.records[:0]
+	clear(e.slot)
+}
+
+// Denoise implements energy.Denoiser. The error says that a distribution to
+// move away from has no weight where q has some.
 func (e *Erasure) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	if err := e.base.Denoise(ctx, v, q); err != nil {
 		return err
@@ -137,6 +155,10 @@ func (e *Erasure) Denoise(ctx context.Context, v []float32, q energy.Noised[int3
 	}
 	for s, sample := range q.Sample {
 		r := e.record(sample, q.Alpha[s])
+		if e.terminal {
+			e.reveal(&r.path, q.X[s*e.sites:(s+1)*e.sites])
+			copy(r.path.x, q.X[s*e.sites:(s+1)*e.sites])
+		}
 		masked := 0
 		for site := range e.sites {
 			if q.X[s*e.sites+site] == e.mask {
@@ -148,6 +170,9 @@ func (e *Erasure) Denoise(ctx context.Context, v []float32, q energy.Noised[int3
 				continue
 			}
 			at := (s*e.sites + site) * e.levels
+			if e.terminal {
+				e.follow(&r.path, site, at, v[at:at+e.levels], e.rest())
+			}
 			if err := e.combine(v[at:at+e.levels], at, r, masked); err != nil {
 				return fmt.Errorf("unlearn: Erasure: sample %d, site %d: %w", sample, site, err)
 			}
@@ -164,6 +189,12 @@ func (e *Erasure) record(sample int, alpha float64) *pathRecord {
 		e.slot[sample] = k
 		n := len(e.away)
 		e.records = append(e.records, pathRecord{sample: sample, pending: make([]float64, n), sum: make([]float64, n)})
+		if e.terminal {
+			e.records[k].path = tokenPath{
+				x: slices.Repeat([]int32{e.mask}, e.sites), rows: make([]float64, e.sites*(1+n)*e.levels),
+				totals: make([]float64, e.sites), logp: make([]float64, 1+n),
+			}
+		}
 	}
 	r := &e.records[k]
 	if known {
@@ -187,10 +218,7 @@ func (r *pathRecord) settle(alpha float64) {
 // combine replaces a row of log-weights of q by those of p_λ and books its
 // divergences.
 func (e *Erasure) combine(row []float32, at int, r *pathRecord, masked int) error {
-	c := 1.0
-	for _, l := range e.lambda {
-		c -= l
-	}
+	c := e.rest()
 	for k, w := range row {
 		if int32(k) == e.mask || math.IsInf(float64(w), -1) {
 			e.p[k] = math.Inf(-1)
@@ -200,7 +228,7 @@ func (e *Erasure) combine(row []float32, at int, r *pathRecord, masked int) erro
 		for i, l := range e.lambda {
 			a := float64(e.tables[i][at+k])
 			if math.IsInf(a, -1) {
-				return fmt.Errorf("law %d gives level %d no weight where q gives %v", i, k, w)
+				return fmt.Errorf("distribution %d gives level %d no weight where q gives %v", i, k, w)
 			}
 			sum -= float64(l * a)
 		}
@@ -227,7 +255,8 @@ func (e *Erasure) combine(row []float32, at int, r *pathRecord, masked int) erro
 	return nil
 }
 
-// Violation stores b_i − path divergence for the samples drawn last, as many as
+// Violation stores b_i − path divergence, after [Erasure.Terminal] b_i −
+// log p_λ(x)/q_i(x), for the samples drawn last, as many as
 // x has states, in the order in which they were begun. It panics if fewer
 // have been drawn since SetLambda, or lengths do not fit.
 func (e *Erasure) Violation(g []float64, x []int32) {
@@ -238,6 +267,10 @@ func (e *Erasure) Violation(g []float64, x []int32) {
 	}
 	for s := range e.records[len(e.records)-states:] {
 		r := &e.records[len(e.records)-states+s]
+		if e.terminal {
+			e.terminals(g[s*n:(s+1)*n], &r.path)
+			continue
+		}
 		r.settle(1) // every run ends at α = 1
 		for i, b := range e.bound {
 			g[s*n+i] = b - r.sum[i]

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// chains returns two dependent laws of three tokens with three levels, and
-// their exact denoisers; the mask is level 3.
+// chains returns two dependent distributions of three tokens with three levels,
+// and their exact denoisers; the mask is level 3.
 func chains(t testing.TB) (q, away energy.Model, dq, da energy.Denoiser[int32]) {
 	q = energy.Func{Sites: 3, Levels: 3, E: func(x []int32) float64 {
 		return float64(0.5*math.Abs(float64(x[0]-x[1]))) + float64(0.8*math.Abs(float64(x[1]-x[2])))
@@ -32,7 +32,7 @@ func chains(t testing.TB) (q, away energy.Model, dq, da energy.Denoiser[int32]) 
 // paths draws samples at λ and returns the mean path divergence and its error.
 func paths(t *testing.T, e *unlearn.Erasure, p diffusion.Masked, samples, steps int) (mean, se float64) {
 	t.Helper()
-	d, err := diffusion.New(energy.Denoiser[int32](e), diffusion.Process[int32](p), diffusion.Config{Steps: steps, Batch: 100, Seed: 1})
+	d, err := diffusion.New(context.Background(), energy.Denoiser[int32](e), diffusion.Process[int32](p), diffusion.Config{Steps: steps, Batch: 100, Seed: 1})
 	require.NoError(t, err)
 	x := make([]int32, 3*samples)
 	require.NoError(t, d.Sample(t.Context(), x))
@@ -52,7 +52,7 @@ func paths(t *testing.T, e *unlearn.Erasure, p diffusion.Masked, samples, steps 
 func TestErasurePath(t *testing.T) {
 	exact.SkipUnderRace(t)
 	q, away, dq, da := chains(t)
-	want := unlearn.KL(law(q), law(away))
+	want := unlearn.KL(table(q), table(away))
 	e := exact.Must(unlearn.NewErasure(dq, []energy.Denoiser[int32]{da}, []float64{0}, unlearn.ErasureConfig{Mask: 3, OneByOne: true}))
 	mean, se := paths(t, e, diffusion.Masked{Mask: 3, FirstHitting: true}, 4000, 0)
 	require.InDelta(t, want, mean, 4.9*se)
@@ -68,10 +68,10 @@ func TestErasurePath(t *testing.T) {
 func TestErasureInference(t *testing.T) {
 	q, away, dq, da := chains(t)
 	const states = 200
-	start := unlearn.KL(law(q), law(away))
+	start := unlearn.KL(table(q), table(away))
 	bound := start + 0.4
 	e := exact.Must(unlearn.NewErasure(dq, []energy.Denoiser[int32]{da}, []float64{bound}, unlearn.ErasureConfig{Mask: 3, OneByOne: true}))
-	d, err := diffusion.New(energy.Denoiser[int32](e), diffusion.Process[int32](diffusion.Masked{Mask: 3, FirstHitting: true}), diffusion.Config{Batch: states, Seed: 2})
+	d, err := diffusion.New(context.Background(), energy.Denoiser[int32](e), diffusion.Process[int32](diffusion.Masked{Mask: 3, FirstHitting: true}), diffusion.Config{Batch: states, Seed: 2})
 	require.NoError(t, err)
 	p := exact.Must(dual.NewResampler(3, states, d.Sample))
 	inf := exact.Must(dual.NewInference(e, p, dual.Config{Rule: dual.Ascent{Step: dual.Constant(0.1)}, Max: 0.9}))
@@ -81,9 +81,9 @@ func TestErasureInference(t *testing.T) {
 	require.Greater(t, c.Lambda[0], 0.05)
 	require.Equal(t, 120, p.Len())
 
-	// The exact law at this λ̄ is further from away than q was.
-	u := exact.Must(unlearn.New(law(q), law(away)))
-	require.Greater(t, unlearn.KL(exact.Must(u.Law(unlearn.ReverseKL, c.Lambda)), law(away)), start)
+	// The exact distribution at this λ̄ is further from away than q was.
+	u := exact.Must(unlearn.New(table(q), table(away)))
+	require.Greater(t, unlearn.KL(exact.Must(u.Law(unlearn.ReverseKL, c.Lambda)), table(away)), start)
 }
 
 func TestErasureErrors(t *testing.T) {
@@ -126,7 +126,7 @@ func TestErasureErrors(t *testing.T) {
 	}}
 	run := func(q, a energy.Denoiser[int32]) error {
 		e := exact.Must(unlearn.NewErasure(q, []energy.Denoiser[int32]{a}, []float64{1}, unlearn.ErasureConfig{Mask: 3}))
-		d, err := diffusion.New(energy.Denoiser[int32](e), diffusion.Process[int32](diffusion.Masked{Mask: 3}), diffusion.Config{Steps: 2})
+		d, err := diffusion.New(context.Background(), energy.Denoiser[int32](e), diffusion.Process[int32](diffusion.Masked{Mask: 3}), diffusion.Config{Steps: 2})
 		require.NoError(t, err)
 		return exact.Must(dual.NewResampler(3, 1, d.Sample)).Run(t.Context(), 1)
 	}
@@ -141,7 +141,7 @@ func TestErasureErrors(t *testing.T) {
 func TestErasureBits(t *testing.T) {
 	_, _, dq, da := chains(t)
 	e := exact.Must(unlearn.NewErasure(dq, []energy.Denoiser[int32]{da}, []float64{0.9}, unlearn.ErasureConfig{Mask: 3, OneByOne: true}))
-	d, err := diffusion.New(energy.Denoiser[int32](e), diffusion.Process[int32](diffusion.Masked{Mask: 3, FirstHitting: true}), diffusion.Config{Batch: 50, Seed: 2})
+	d, err := diffusion.New(context.Background(), energy.Denoiser[int32](e), diffusion.Process[int32](diffusion.Masked{Mask: 3, FirstHitting: true}), diffusion.Config{Batch: 50, Seed: 2})
 	require.NoError(t, err)
 	inf := exact.Must(dual.NewInference(e, exact.Must(dual.NewResampler(3, 50, d.Sample)), dual.Config{Rule: dual.Ascent{Step: dual.Constant(0.1)}, Max: 0.9}))
 	require.NoError(t, inf.Run(t.Context(), 20))

@@ -8,7 +8,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/dual/unlearn"
 )
 
-// Move a law on four states away from another, until the divergence is 0.8.
+// Move a distribution on four states away from another, until the divergence is
+// 0.8.
 func ExampleProblem_Solve() {
 	u, err := unlearn.New([]float64{0.4, 0.3, 0.2, 0.1}, []float64{0.1, 0.2, 0.3, 0.4})
 	if err != nil {

@@ -32,15 +32,16 @@ type Experts struct {
 	away          []energy.Model
 	part          []int // of the sum
 	lambda, bound []float64
-	logZ          []float64 // of the laws to move away from
+	logZ          []float64 // of the distributions to move away from
 	find          func(energy.Model) (float64, error)
 	now           float64 // log Z_λ
 }
 
 // NewExperts returns the product of experts at λ = 0 for the bounds b, one per
-// law. logZ(m) must return log Σ_x e^{−E_m(x)} of a model: by enumeration, a
-// dynamic program, or an estimate such as [dual.Thermodynamic]'s. It is called for
-// every law of away and then at every SetLambda.
+// distribution. logZ(m) must return log Σ_x e^{−E_m(x)} of a model: by
+// enumeration, a dynamic program, or an estimate such as
+// [dual.Thermodynamic]'s. It is called for every distribution of away and then
+// at every SetLambda.
 //
 // Errors: a nil argument, shapes that differ, bounds that do not fit, and those
 // of logZ.
@@ -49,7 +50,7 @@ func NewExperts(q energy.Model, away []energy.Model, b []float64, logZ func(ener
 		return nil, err
 	}
 	if len(away) == 0 || len(b) != len(away) || logZ == nil {
-		return nil, fmt.Errorf("unlearn: NewExperts: %d laws, %d bounds and logZ set = %t, want as many bounds as laws, ≥ 1, and logZ", len(away), len(b), logZ != nil)
+		return nil, fmt.Errorf("unlearn: NewExperts: %d distributions, %d bounds and logZ set = %t, want as many bounds as distributions, ≥ 1, and logZ", len(away), len(b), logZ != nil)
 	}
 	m := &Experts{sum: weighted.New(q), away: slices.Clone(away), part: make([]int, len(b)), lambda: make([]float64, len(b)), bound: slices.Clone(b), logZ: make([]float64, len(b)), find: logZ}
 	m.sites, m.levels = q.Shape()
@@ -82,7 +83,7 @@ func (m *Experts) Energy(e []float64, x []int32) { m.sum.Energy(e, x) }
 // As answers as energy.As asks.
 func (m *Experts) As(target any) bool { return m.sum.As(target) }
 
-// Len returns the number of laws to move away from.
+// Len returns the number of distributions to move away from.
 func (m *Experts) Len() int { return len(m.lambda) }
 
 // Sites returns the number of sites of a state.
@@ -102,7 +103,7 @@ func (m *Experts) rest(lambda []float64) float64 {
 
 // SetLambda sets the multipliers. It returns an error, and changes nothing,
 // unless they are ≥ 0 and sum to less than 1, or if log Z_λ cannot be found. It
-// panics unless there is one per law.
+// panics unless there is one per distribution.
 func (m *Experts) SetLambda(lambda []float64) error {
 	check.Len("unlearn", "lambda", len(lambda), len(m.lambda))
 	for i, v := range lambda {
@@ -135,8 +136,8 @@ func (m *Experts) tune(lambda []float64) {
 	}
 }
 
-// Violation stores g_i(x[s]) in g, states × laws, row-major. It panics where
-// lengths do not fit.
+// Violation stores g_i(x[s]) in g, states × distributions, row-major. It panics
+// where lengths do not fit.
 func (m *Experts) Violation(g []float64, x []int32) {
 	n := len(m.lambda)
 	states := len(x) / m.sites

@@ -16,7 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pair returns two laws of six spins: q likes alignment, away a field too.
+// pair returns two distributions of six spins: q likes alignment, away a field
+// too.
 func pair() (q, away energy.Model) {
 	return exact.Must(model.NewIsing(model.Lattice{6}, 0.4, 0)), exact.Must(model.NewIsing(model.Lattice{6}, 0.2, 0.5))
 }
@@ -26,18 +27,18 @@ func logZ(m energy.Model) (float64, error) {
 	return sum.LogZ, err
 }
 
-// The laws of the models are those of the finite problem.
+// The distributions of the models are those of the finite problem.
 func TestExpertsLaw(t *testing.T) {
 	q, away := pair()
-	u := exact.Must(unlearn.New(law(q), law(away)))
+	u := exact.Must(unlearn.New(table(q), table(away)))
 	m := exact.Must(unlearn.NewExperts(q, []energy.Model{away}, []float64{0.8}, logZ))
-	require.InDeltaSlice(t, law(q), law(m), 1e-15)
+	require.InDeltaSlice(t, table(q), table(m), 1e-15)
 	require.NoError(t, m.SetLambda([]float64{0.3}))
 	want := exact.Must(u.Law(unlearn.ReverseKL, []float64{0.3}))
-	require.InDeltaSlice(t, want, law(m), 1e-14)
+	require.InDeltaSlice(t, want, table(m), 1e-14)
 	require.InDelta(t, 0.7, m.Beta(), 1e-15)
 
-	// The mean of g under the law is the dual gradient.
+	// The mean of g under the distribution is the dual gradient.
 	g := make([]float64, 64)
 	var all []int32
 	for _, x := range exact.States(6, 2) {
@@ -48,20 +49,20 @@ func TestExpertsLaw(t *testing.T) {
 	for k, p := range want {
 		mean += p * g[k]
 	}
-	require.InDelta(t, 0.8-unlearn.KL(want, law(away)), mean, 1e-12)
+	require.InDelta(t, 0.8-unlearn.KL(want, table(away)), mean, 1e-12)
 	_, ok := energy.As[energy.Local](m)
 	require.True(t, ok)
 	_, ok = energy.As[energy.Binary](m)
 	require.True(t, ok)
 }
 
-func law(m energy.Model) []float64 { p, _ := exact.Law(m); return p }
+func table(m energy.Model) []float64 { p, _ := exact.Law(m); return p }
 
 // Reverse KL by sampling: the loop finds the λ* of the finite solver.
 func TestExpertsInference(t *testing.T) {
 	q, away := pair()
 	const bound, tol = 2.0, 0.05
-	u := exact.Must(unlearn.New(law(q), law(away)))
+	u := exact.Must(unlearn.New(table(q), table(away)))
 	star := exact.Must(u.Solve(t.Context(), unlearn.ReverseKL, []float64{bound})).Lambda
 	require.Positive(t, star[0])
 	m := exact.Must(unlearn.NewExperts(q, []energy.Model{away}, []float64{bound}, logZ))
@@ -72,7 +73,7 @@ func TestExpertsInference(t *testing.T) {
 		c, err := inf.Certify(t.Context(), lambda, 50, 1000)
 		require.NoError(t, err)
 		require.False(t, c.HasDual)
-		want := bound - unlearn.KL(exact.Must(u.Law(unlearn.ReverseKL, lambda)), law(away))
+		want := bound - unlearn.KL(exact.Must(u.Law(unlearn.ReverseKL, lambda)), table(away))
 		require.LessOrEqual(t, math.Abs(want-c.Violation[0]), 5.7*c.ViolationSE[0], "t quantile of 31 batches at 1e-6")
 	}
 }
@@ -81,7 +82,7 @@ func TestExpertsInference(t *testing.T) {
 func TestRatioBounds(t *testing.T) {
 	q, away := pair()
 	zq, za := exact.Must(logZ(q)), exact.Must(logZ(away))
-	u := exact.Must(unlearn.New(law(q), law(away)))
+	u := exact.Must(unlearn.New(table(q), table(away)))
 	safe := exact.Must(dual.NewLagrangian(q, dual.Bounds{unlearn.LogRatio(q, away, zq, za, 0.7)}))
 	want, err := u.Solve(t.Context(), unlearn.DiscreteSafe, []float64{0.7})
 	require.NoError(t, err)
@@ -89,7 +90,7 @@ func TestRatioBounds(t *testing.T) {
 	require.NoError(t, err)
 	require.InDelta(t, want.Lambda[0], got.Lambda[0], 1e-9)
 	require.NoError(t, safe.SetLambda(got.Lambda))
-	require.InDeltaSlice(t, want.P, law(safe), 1e-10)
+	require.InDeltaSlice(t, want.P, table(safe), 1e-10)
 
 	ratio := exact.Must(dual.NewLagrangian(q, dual.Bounds{exact.Must(unlearn.Ratio(q, away, zq, za, 0.4))}))
 	want, err = u.Solve(t.Context(), unlearn.LikelihoodRatio, []float64{0.4})
@@ -126,9 +127,9 @@ func TestExpertsErrors(t *testing.T) {
 		}
 		return logZ(m)
 	}))
-	before := law(m)
+	before := table(m)
 	require.ErrorIs(t, m.SetLambda([]float64{0.5}), broken)
-	require.Equal(t, before, law(m), "nothing changed")
+	require.Equal(t, before, table(m), "nothing changed")
 	require.Error(t, m.SetLambda([]float64{1}))
 	require.Error(t, m.SetLambda([]float64{-1}))
 	require.Error(t, m.SetLambda([]float64{math.NaN()}))

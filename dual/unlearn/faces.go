@@ -15,22 +15,22 @@ const maxFaces = 20
 
 // Global returns the optimum of min KL(p‖q) subject to KL(p‖q_1) ≥ b on a small
 // space, also beyond b_crit where no multiplier leads to it: then it lies on a
-// face of the simplex, the laws on a set of states. Cost and Value are as for
-// [ReverseKL], Lambda is nil.
+// face of the simplex, the distributions on a set of states. Cost and Value are
+// as for [ReverseKL], Lambda is nil.
 //
 // The set {KL(p‖q_1) ≥ b} is not convex, so every face is searched. Within one,
 // a stationary point is q^{1/(1−λ)} q_1^{−λ/(1−λ)} restricted to it, a minimum
 // only if λ < 1, or on an edge, where the bound alone leaves finitely many
 // points. Time 2^n for n states of positive q, at most 20.
 //
-// Errors: more than one law, or more than 20 states; a bound that no law meets
-// (the largest KL is at the least likely state of q_1).
+// Errors: more than one distribution, or more than 20 states; a bound that no
+// distribution meets (the largest KL is at the least likely state of q_1).
 func (u *Problem) Global(b float64) (*Solution, error) {
 	if err := u.check(ReverseKL); err != nil {
 		return nil, err
 	}
 	if len(u.away) != 1 {
-		return nil, fmt.Errorf("unlearn: Global: %d laws, want 1", len(u.away))
+		return nil, fmt.Errorf("unlearn: Global: %d distributions, want 1", len(u.away))
 	}
 	var support []int
 	most := 0.0
@@ -44,7 +44,7 @@ func (u *Problem) Global(b float64) (*Solution, error) {
 		return nil, fmt.Errorf("unlearn: Global: %d states with probability, want ≤ %d", n, maxFaces)
 	}
 	if !(b <= most) {
-		return nil, fmt.Errorf("unlearn: Global: b = %v, want ≤ %v, the largest KL(p‖q_1) of a law on the support of q", b, most)
+		return nil, fmt.Errorf("unlearn: Global: b = %v, want ≤ %v, the largest KL(p‖q_1) of a distribution on the support of q", b, most)
 	}
 	best := &Solution{Cost: math.Inf(1)}
 	try := func(p []float64) {
@@ -67,10 +67,10 @@ func (u *Problem) Global(b float64) (*Solution, error) {
 	return best, nil
 }
 
-// tilts tries the laws ∝ q·(q/q_1)^t on a face, t ≥ 0, whose KL(p‖q_1) grows
-// with t: t = 0 if that is enough, else the one that meets the bound.
+// tilts tries the distributions ∝ q·(q/q_1)^t on a face, t ≥ 0, whose KL(p‖q_1)
+// grows with t: t = 0 if that is enough, else the one that meets the bound.
 func (u *Problem) tilts(face []int, b float64, try func([]float64)) {
-	law := func(t float64) []float64 {
+	tilted := func(t float64) []float64 {
 		w := make([]float64, len(face))
 		for i, k := range face {
 			w[i] = simd.Log(u.q[k]) + float64(t*simd.Log(u.q[k]/u.away[0][k]))
@@ -82,36 +82,36 @@ func (u *Problem) tilts(face []int, b float64, try func([]float64)) {
 		}
 		return p
 	}
-	enough := func(t float64) bool { return KL(law(t), u.away[0]) >= b }
+	enough := func(t float64) bool { return KL(tilted(t), u.away[0]) >= b }
 	if enough(0) {
-		try(law(0))
+		try(tilted(0))
 		return
 	}
 	hi := 1.0
 	for !enough(hi) {
-		if hi *= 2; hi > 1<<40 { // the law has frozen: beyond this face's b_crit
+		if hi *= 2; hi > 1<<40 { // the distribution has frozen: beyond this face's b_crit
 			return
 		}
 	}
-	try(law(bisect(0, hi, enough)))
+	try(tilted(bisect(0, hi, enough)))
 }
 
-// edge tries the laws on two states that meet the bound, one on either side of
-// q_1's own.
+// edge tries the distributions on two states that meet the bound, one on either
+// side of q_1's own.
 func (u *Problem) edge(face []int, b float64, try func([]float64)) {
 	i, j := face[0], face[1]
-	law := func(a float64) []float64 {
+	mixed := func(a float64) []float64 {
 		p := make([]float64, len(u.q))
 		p[i], p[j] = a, 1-a
 		return p
 	}
-	enough := func(a float64) bool { return KL(law(a), u.away[0]) >= b }
+	enough := func(a float64) bool { return KL(mixed(a), u.away[0]) >= b }
 	center := u.away[0][i] / (u.away[0][i] + u.away[0][j])
 	if enough(0) {
-		try(law(bisect(center, 0, enough)))
+		try(mixed(bisect(center, 0, enough)))
 	}
 	if enough(1) {
-		try(law(bisect(center, 1, enough)))
+		try(mixed(bisect(center, 1, enough)))
 	}
 }
 

@@ -3,7 +3,8 @@ package unlearn
 import "fmt"
 
 // Formulation is a way to say "stay close to q, away from q_1 … q_m" (Khalafi,
-// Ribeiro and Ding 2026), with a law p_λ that solves it for multipliers λ.
+// Ribeiro and Ding 2026), with a distribution p_λ that solves it for
+// multipliers λ.
 type Formulation int
 
 const (
@@ -17,7 +18,7 @@ const (
 
 	// ForwardKL is min KL(q‖p) subject to KL(q_i‖p) ≥ b_i,
 	//
-	//	p_λ = (q − Σλ_i q_i)/(1−s), wherever that is a law.
+	//	p_λ = (q − Σλ_i q_i)/(1−s), wherever that is a distribution.
 	ForwardKL
 
 	// Likelihood is min KL(p‖q) subject to E_p[q_i] ≤ ε_i,
@@ -37,9 +38,9 @@ const (
 	//
 	//	p_λ ∝ q^{1+s} ∏ q_i^{−λ_i}:
 	//
-	// the laws of ReverseKL with λ_RU = λ/(1+s), under constraints that are
-	// linear in p: λ* exists, whatever the space, if b is met strictly by some
-	// law.
+	// the distributions of ReverseKL with λ_RU = λ/(1+s), under constraints
+	// that are linear in p: λ* exists, whatever the space, if b is met strictly
+	// by some distribution.
 	DiscreteSafe
 )
 

@@ -9,35 +9,35 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/tilt"
 )
 
-// Unlearning is a law q on a finite space and laws q_i to move away from. It is
-// immutable and safe for concurrent use.
+// Problem is a distribution q on a finite space and distributions q_i to
+// move away from. It is immutable and safe for concurrent use.
 type Problem struct {
 	q    []float64
 	away [][]float64
 }
 
-// lawSlack is how far the sum of probabilities may be from 1 before it is not
-// rounding; laws are normalised.
-const lawSlack = 1e-9
+// sumSlack is how far the sum of probabilities may be from 1 before it is not
+// rounding; distributions are normalised.
+const sumSlack = 1e-9
 
-// New returns the problem of moving q away from the given laws: one
-// probability per state, copied. It returns an error unless every law has
-// numbers ≥ 0 that sum to 1 within 10⁻⁹ and all have the same length.
+// New returns the problem of moving q away from the given distributions: one
+// probability per state, copied. It returns an error unless every distribution
+// has numbers ≥ 0 that sum to 1 within 10⁻⁹ and all have the same length.
 //
 // What else is needed depends on the formulation: ReverseKL and DiscreteSafe
 // want q_i > 0 wherever q > 0, ForwardKL and LikelihoodRatio q > 0 wherever
 // q_i > 0.
 func New(q []float64, away ...[]float64) (*Problem, error) {
 	if len(away) == 0 {
-		return nil, fmt.Errorf("unlearn: New: no law to move away from")
+		return nil, fmt.Errorf("unlearn: New: no distribution to move away from")
 	}
 	u := &Problem{away: make([][]float64, len(away))}
 	var err error
-	if u.q, err = checkLaw("q", q, len(q)); err != nil {
+	if u.q, err = checkDistribution("q", q, len(q)); err != nil {
 		return nil, err
 	}
 	for i, a := range away {
-		if u.away[i], err = checkLaw(fmt.Sprintf("away[%d]", i), a, len(q)); err != nil {
+		if u.away[i], err = checkDistribution(fmt.Sprintf("away[%d]", i), a, len(q)); err != nil {
 			return nil, err
 		}
 	}
@@ -78,8 +78,8 @@ func FromRatios(ratios ...[]float64) (*Problem, error) {
 	return New(q, away...)
 }
 
-// checkLaw returns a normalised copy of p.
-func checkLaw(name string, p []float64, n int) ([]float64, error) {
+// checkDistribution returns a normalised copy of p.
+func checkDistribution(name string, p []float64, n int) ([]float64, error) {
 	if len(p) != n || n == 0 {
 		return nil, fmt.Errorf("unlearn: New: len(%s) = %d, want %d ≥ 1", name, len(p), n)
 	}
@@ -90,7 +90,7 @@ func checkLaw(name string, p []float64, n int) ([]float64, error) {
 		}
 		sum += v
 	}
-	if !(math.Abs(sum-1) <= lawSlack) {
+	if !(math.Abs(sum-1) <= sumSlack) {
 		return nil, fmt.Errorf("unlearn: New: %s sums to %v, want 1", name, sum)
 	}
 	c := make([]float64, n)
@@ -100,18 +100,19 @@ func checkLaw(name string, p []float64, n int) ([]float64, error) {
 	return c, nil
 }
 
-// check returns an error unless the formulation makes sense for the laws.
+// check returns an error unless the formulation makes sense for the
+// distributions.
 func (u *Problem) check(f Formulation) error {
 	for i, a := range u.away {
 		for k, v := range a {
 			switch f {
 			case ReverseKL, DiscreteSafe:
 				if v == 0 && u.q[k] > 0 {
-					return fmt.Errorf("unlearn: %v: law %d has no probability at state %d where q = %v", f, i, k, u.q[k])
+					return fmt.Errorf("unlearn: %v: distribution %d has no probability at state %d where q = %v", f, i, k, u.q[k])
 				}
 			case ForwardKL, LikelihoodRatio:
 				if v > 0 && u.q[k] == 0 {
-					return fmt.Errorf("unlearn: %v: q has no probability at state %d where law %d has %v", f, k, i, v)
+					return fmt.Errorf("unlearn: %v: q has no probability at state %d where distribution %d has %v", f, k, i, v)
 				}
 			case Likelihood:
 			default:
@@ -123,8 +124,9 @@ func (u *Problem) check(f Formulation) error {
 }
 
 // Law returns p_λ. It returns an error if the formulation does not suit the
-// laws, unless there is a finite λ_i ≥ 0 per law, and where p_λ is not a law:
-// Σλ ≥ 1 for ReverseKL, a negative probability for ForwardKL.
+// distributions, unless there is a finite λ_i ≥ 0 per distribution, and where
+// p_λ is not a distribution: Σλ ≥ 1 for ReverseKL, a negative probability for
+// ForwardKL.
 func (u *Problem) Law(f Formulation, lambda []float64) ([]float64, error) {
 	if err := u.check(f); err != nil {
 		return nil, err

@@ -9,8 +9,8 @@ import (
 
 // LogRatio returns the bound log q(x) − log q_i(x) ≥ b of the [DiscreteSafe]
 // formulation, for models of q and q_i whose log partition sums are logZq and
-// logZi: the Lagrangian of q with it has the law ∝ q^{1+λ} q_i^{−λ}, certified
-// on average by E_p[log q/q_i] ≥ b.
+// logZi: the Lagrangian of q with it has the distribution ∝ q^{1+λ} q_i^{−λ},
+// certified on average by E_p[log q/q_i] ≥ b.
 func LogRatio(q, qi energy.Model, logZq, logZi, b float64) dual.Bound {
 	// log q − log q_i = E_i + log Z_i − E_q − log Z_q.
 	return dual.Bound{Models: []energy.Model{q, qi}, Coef: []float64{1, -1}, Offset: b + logZq - logZi}

@@ -11,9 +11,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
-// Rejection draws independent states exactly from the law ∝ q·a by drawing from
-// q and accepting with the probability a(x) ≤ 1. It is a [dual.Primal]: with a
-// formulation of unlearning for a, its states are exact samples of p_λ.
+// Rejection draws independent states exactly from the distribution ∝ q·a by
+// drawing from q and accepting with the probability a(x) ≤ 1. It is a
+// [dual.Primal]: with a formulation of unlearning for a, its states are exact
+// samples of p_λ.
 //
 // State k draws from src[k] only, so results are a function of the sources. Its
 // methods must not be called concurrently with each other.
@@ -62,7 +63,8 @@ func NewRejection[S energy.Site](sites int, draw func(x []S, src rand.Source) er
 
 // Run replaces every state by an independent draw, n times; only the last draw
 // remains, so n > 1 wastes work. Errors: those of draw and of the context,
-// [*TrialsError], and an acceptance above 1 or NaN (λ is beyond the last law).
+// [*TrialsError], and an acceptance above 1 or NaN (λ is beyond the last
+// distribution).
 func (r *Rejection[S]) Run(ctx context.Context, n int) error {
 	for range n {
 		for k := range r.src {
@@ -126,9 +128,10 @@ func (r *Rejection[S]) Acceptance() float64 {
 	return float64(r.kept) / float64(r.tried)
 }
 
-// AcceptForward returns the log acceptance of the [ForwardKL] law from q,
-// log(1 − Σ_i λ_i r_i), given the density ratios r_i = q_i/q at x: its mean is
-// 1 − s. It is NaN where that is negative: λ is beyond the last law.
+// AcceptForward returns the log acceptance of the [ForwardKL] distribution from
+// q, log(1 − Σ_i λ_i r_i), given the density ratios r_i = q_i/q at x: its mean
+// is 1 − s. It is NaN where that is negative: λ is beyond the last
+// distribution.
 func AcceptForward(lambda, ratio []float64) float64 {
 	v := 1 - weighted.Dot(lambda, ratio)
 	if v < 0 {
@@ -138,5 +141,6 @@ func AcceptForward(lambda, ratio []float64) float64 {
 }
 
 // AcceptLikelihood returns the log acceptance of the [Likelihood] and
-// [LikelihoodRatio] laws from q, −Σ_i λ_i r_i, given what they bound at x.
+// [LikelihoodRatio] distributions from q, −Σ_i λ_i r_i, given what they bound
+// at x.
 func AcceptLikelihood(lambda, r []float64) float64 { return 0 - weighted.Dot(lambda, r) }

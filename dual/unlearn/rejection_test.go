@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Rejection draws the laws of the formulations exactly.
+// Rejection draws the distributions of the formulations exactly.
 func TestRejection(t *testing.T) {
 	exact.SkipUnderRace(t)
 	u := exact.Must(unlearn.New(known, forgotten))
@@ -53,7 +53,7 @@ func TestRejection(t *testing.T) {
 	exact.Counts(t, forward, p, 1e-6)
 	n := 500 * 64 / r.Acceptance()
 	require.InDelta(t, 0.8, r.Acceptance(), 4.9*math.Sqrt(0.8*0.2/n))
-	require.Less(t, exact.PValue(forward, known), 1e-6, "q itself is another law")
+	require.Less(t, exact.PValue(forward, known), 1e-6, "q itself is another distribution")
 
 	tilted, _ := counts(func(x []int32) float64 { return unlearn.AcceptLikelihood([]float64{1.5}, ratio(x)) })
 	exact.Counts(t, tilted, exact.Must(u.Law(unlearn.LikelihoodRatio, []float64{1.5})), 1e-6)

@@ -10,7 +10,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/concave"
 )
 
-// Unlearned is the optimum of an unlearning problem.
+// Solution is the optimum of an unlearning problem.
 type Solution struct {
 	P      []float64 // p_λ*
 	Lambda []float64
@@ -23,12 +23,13 @@ type Solution struct {
 	Value []float64
 }
 
-// Solve returns the optimum under the bounds b (one per law; ε for the
+// Solve returns the optimum under the bounds b (one per distribution; ε for the
 // likelihood forms), to rounding.
 //
-// Errors: a formulation that does not suit the laws; a wrong number of bounds
-// or one that is not finite; [*CriticalError] for ReverseKL beyond b_crit;
-// [*dual.DivergedError] for bounds on means that no law meets, or only laws without
+// Errors: a formulation that does not suit the distributions; a wrong number of bounds
+// or one that is not finite; [*CriticalError] for ReverseKL beyond b_crit
+// and ForwardKL beyond what float64 resolves;
+// [*dual.DivergedError] for bounds on means that no distribution meets, or only distributions without
 // full support.
 func (u *Problem) Solve(ctx context.Context, f Formulation, b []float64) (*Solution, error) {
 	if err := u.check(f); err != nil {
@@ -60,11 +61,11 @@ func (u *Problem) multipliers(ctx context.Context, f Formulation, b []float64) (
 	}
 	if c := u.Critical(); f == ReverseKL && len(b) == 1 && c > 0 && b[0] >= c {
 		// D(λ) = λb − (1−λ) log Z → b − max log(q/q_u).
-		return nil, &CriticalError{b, c, b[0] - u.farthest(), []float64{1}}
+		return nil, &CriticalError{Bound: b, Critical: c, Supremum: b[0] - u.farthest(), Lambda: []float64{1}}
 	}
 	d := u.dual(f, b)
 	n := len(b)
-	lambda, err := concave.Maximize(ctx, d, make([]float64, n), concave.Tolerance)
+	lambda, err := concave.Maximize(ctx, d, make([]float64, n), concave.Tolerance, nil)
 	var away *concave.Unbounded
 	if errors.As(err, &away) {
 		lambda, err = away.Lambda, nil
@@ -75,8 +76,14 @@ func (u *Problem) multipliers(ctx context.Context, f Formulation, b []float64) (
 	grad := make([]float64, n)
 	value := d(lambda, grad, make([]float64, n*n))
 	// A stalled climb ends many orders below this.
-	if concave.Projected(lambda, grad) > 1e-7 {
-		return nil, &CriticalError{b, 0, value, lambda}
+	if concave.Projected(lambda, grad, nil) > 1e-7 {
+		e := &CriticalError{Formulation: f, Bound: b, Supremum: value, Lambda: lambda}
+		for i, g := range grad {
+			if f == ForwardKL {
+				e.Value = append(e.Value, b[i]-g)
+			}
+		}
+		return nil, e
 	}
 	return lambda, nil
 }

@@ -15,7 +15,8 @@ type Point struct {
 	Lambda      float64
 }
 
-// UnreachableError says that no law of a formulation leaves as little of q_1.
+// UnreachableError says that no distribution of a formulation leaves as little
+// of q_1.
 type UnreachableError struct {
 	Formulation Formulation
 	Level       float64 // what was asked for
@@ -26,15 +27,16 @@ func (e *UnreachableError) Error() string {
 	return fmt.Sprintf("unlearn: TradeOff: %v: level = %v, want > %v, the least this formulation leaves", e.Formulation, e.Level, e.Lowest)
 }
 
-// TradeOff returns, for each formulation and each level 0 < r ≤ 1, the law with
-// E_p[q_1/q] = r and what it costs: one call draws the curves of several
-// formulations. All but the first law to move away from are ignored. ReverseKL
-// and DiscreteSafe trace the same curve at different λ.
+// TradeOff returns, for each formulation and each level 0 < r ≤ 1, the
+// distribution with E_p[q_1/q] = r and what it costs: one call draws the curves
+// of several formulations. All but the first distribution to move away from are
+// ignored. ReverseKL and DiscreteSafe trace the same curve at different λ.
 //
 // Levels that a formulation cannot reach are left out, and every one of them is
 // an [*UnreachableError] in the returned error (joined); the points are valid
-// nonetheless. Other errors: a formulation that does not suit the laws, a level
-// out of range, q_1 with probability where q has none, a cancelled context.
+// nonetheless. Other errors: a formulation that does not suit the
+// distributions, a level out of range, q_1 with probability where q has none, a
+// cancelled context.
 func (u *Problem) TradeOff(ctx context.Context, levels []float64, forms ...Formulation) ([]Point, error) {
 	one := &Problem{q: u.q, away: u.away[:1]}
 	if err := one.check(LikelihoodRatio); err != nil {
@@ -82,7 +84,7 @@ func (u *Problem) point(f Formulation, level float64) (Point, error) {
 	at := func(t float64) Point {
 		lambda := u.multiplier(f, t)
 		p, err := u.Law(f, []float64{lambda})
-		if err != nil { // t = 1, where λ is beyond the last law
+		if err != nil { // t = 1, where λ is beyond the last distribution
 			return Point{Unlearned: math.NaN()}
 		}
 		return Point{f, u.left(p), KL(p, u.q), lambda}

@@ -40,9 +40,9 @@ func write(t *testing.T, text string) string {
 	return path
 }
 
-// law enumerates the designs of a protein that the judge lets pass, with their
-// probabilities under codon usage given the protein.
-func law(o options, p protein, u usage) (dna []string, prob []float64) {
+// distribution enumerates the designs of a protein that the judge lets pass,
+// with their probabilities under codon usage given the protein.
+func distribution(o options, p protein, u usage) (dna []string, prob []float64) {
 	dna, prob = []string{""}, []float64{1}
 	for i := range len(p.letters) {
 		var longer []string
@@ -90,7 +90,7 @@ func TestSmallProteinsAgreeWithEnumeration(t *testing.T) {
 		args := []string{"-protein", path, "-gc", c.gc, "-avoid", c.avoid, "-homopolymer", c.run, "-designs", "5000", "-trials", "5000"}
 		r := do(t, args...)
 		o, _ := parse(args)
-		dna, p := law(o, protein{"", c.protein}, coli)
+		dna, p := distribution(o, protein{"", c.protein}, coli)
 		mass, best := exact.Sum(p), 0
 		index := make(map[string]int)
 		for k := range dna {

@@ -6,13 +6,12 @@ import (
 	"gonum.org/v1/plot/plotutil"
 	"gonum.org/v1/plot/vg"
 
-	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 )
 
 // drawCourse writes the multipliers, and the violations of batch means averaged
 // over the steps so far, by dual step.
-func drawCourse(dir string, s *study, inf *dual.Inference[int32]) (string, error) {
+func drawCourse(dir string, s *study, way course) (string, error) {
 	top, bottom := plot.New(), plot.New()
 	top.Title.Text = s.name
 	top.Y.Label.Text, bottom.Y.Label.Text = "multiplier", "mean above its limit"
@@ -20,12 +19,11 @@ func drawCourse(dir string, s *study, inf *dual.Inference[int32]) (string, error
 	top.Add(plotter.NewGrid())
 	bottom.Add(plotter.NewGrid())
 	for j := range s.limits {
-		lambdas, means := make(plotter.XYs, inf.Len()), make(plotter.XYs, inf.Len())
+		lambdas, means := make(plotter.XYs, len(way)), make(plotter.XYs, len(way))
 		sum := 0.0
-		for t := range inf.Len() {
-			lambda, mean := inf.At(t)
-			sum += mean[j]
-			lambdas[t] = plotter.XY{X: float64(t + 1), Y: lambda[j]}
+		for t, l := range way {
+			sum += l.mean[j]
+			lambdas[t] = plotter.XY{X: float64(t + 1), Y: l.lambda[j]}
 			means[t] = plotter.XY{X: float64(t + 1), Y: sum / float64(t+1)}
 		}
 		for k, xy := range []plotter.XYs{lambdas, means} {

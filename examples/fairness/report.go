@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"text/tabwriter"
 
-	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
@@ -28,7 +28,7 @@ type report struct {
 	Average *float64 `json:"energy_average,omitempty"`
 	Each    *float64 `json:"energy_each,omitempty"` // if each roster had to meet the limits
 
-	Nats     float64  `json:"nats_average"` // KL to the law without limits
+	Nats     float64  `json:"nats_average"` // KL to the distribution without limits
 	NatsSE   float64  `json:"nats_average_mcse"`
 	NatsEach *float64 `json:"nats_each,omitempty"`
 	EachSE   *float64 `json:"nats_each_mcse,omitempty"`
@@ -62,17 +62,17 @@ func newReport(o options, s *study) *report {
 // settle fills in the figures. With Z the partition sum and g the violations,
 // E_λ[1{g ≤ 0}·e^{λᵀg}] = Z_each/Z_λ: limits on each roster cost −log of it more
 // than −log Z_λ/Z_0.
-func (r *report) settle(s *study, inf *dual.Inference[int32], before, after *verdict, ratio, se float64) {
+func (r *report) settle(s *study, way course, before, after *verdict, ratio, se float64) {
 	c := after.cert
 	r.Nats, r.NatsSE = -ratio, se
 	for j, l := range s.limits {
 		r.Constraints = append(r.Constraints, mean{l.name, l.most, l.most + before.cert.Violation[j], l.most + c.Violation[j], c.ViolationSE[j], c.Lambda[j]})
 		r.Nats -= c.Lambda[j] * c.Violation[j]
 	}
-	for t := 0; t < inf.Len(); t = 2*t + 1 {
-		r.Course = append(r.Course, at(inf, t))
+	for t := 0; t < len(way); t = 2*t + 1 {
+		r.Course = append(r.Course, way[t].moment(t))
 	}
-	r.Course = append(r.Course, at(inf, inf.Len()-1))
+	r.Course = append(r.Course, way[len(way)-1].moment(len(way)-1))
 	r.Residual = c.Residual()
 	for _, n := range s.wrong {
 		r.Violations += n
@@ -88,12 +88,19 @@ func (r *report) settle(s *study, inf *dual.Inference[int32], before, after *ver
 	}
 }
 
-func at(inf *dual.Inference[int32], t int) moment {
-	lambda, mean := inf.At(t)
-	m := moment{Step: t + 1, Worst: math.Inf(-1)}
-	for j, l := range lambda {
-		m.Sum += l
-		m.Worst = max(m.Worst, mean[j])
+// course is every dual step: its multipliers and the mean violation of its batch.
+type course []leg
+
+type leg struct{ lambda, mean []float64 }
+
+func (c *course) add(_ int, lambda, mean []float64) {
+	*c = append(*c, leg{slices.Clone(lambda), slices.Clone(mean)})
+}
+
+func (l leg) moment(t int) moment {
+	m := moment{Step: t + 1, Worst: slices.Max(l.mean)}
+	for _, v := range l.lambda {
+		m.Sum += v
 	}
 	return m
 }

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -21,10 +23,6 @@ const (
 	// multipliers have been fixed.
 	settle = 100
 )
-
-// spread is the variance that the first steps of the multipliers assume: about
-// that of a nurse's shifts.
-const spread = 1.0
 
 // unmet is the part of its limit by which a mean may be above it after the dual
 // steps before limits are said not to be met: several times what is left by
@@ -71,6 +69,9 @@ func newStudy(ctx context.Context, o options) (*study, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.lag.Within(ctx, language); err != nil {
+		return nil, err
+	}
 	s.chains, err = sampler.NewChains(s.lag, mcmc.Swap{Within: language, Updates: updates * r.sites()}, sampler.Config{
 		Chains: o.chains, Seed: o.seed, Warmup: -1,
 		Observe: func(chain, draw int, x []int32, info *sampler.Info) {
@@ -91,7 +92,8 @@ func run(ctx context.Context, o options) (*report, error) {
 		return nil, err
 	}
 	out := newReport(o, s)
-	inf, err := dual.NewInference(s.lag, s.chains, dual.Config{Rule: dual.Newton{Start: spread}})
+	var way course
+	inf, err := dual.NewInference(s.lag, s.chains, dual.Config{Observe: way.add})
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +101,9 @@ func run(ctx context.Context, o options) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := inf.Run(ctx, o.steps); err != nil {
+	if err := inf.Run(ctx, o.steps); errors.Is(err, constraint.ErrInfeasible) {
+		return nil, fmt.Errorf("the limits exclude each other, raise -slack: %w", err)
+	} else if err != nil {
 		return nil, err
 	}
 	after, err := s.judge(ctx, inf, inf.Average(), o)
@@ -115,9 +119,9 @@ func run(ctx context.Context, o options) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.settle(s, inf, before, after, ratio, se)
+	out.settle(s, way, before, after, ratio, se)
 	if o.out != "" {
-		if out.picture, err = drawCourse(o.out, s, inf); err != nil {
+		if out.picture, err = drawCourse(o.out, s, way); err != nil {
 			return nil, err
 		}
 	}

@@ -96,7 +96,7 @@ func fill(ctx context.Context, given []int32, p diffusion.Projector, o options) 
 	if err != nil {
 		return nil, err
 	}
-	d, err := diffusion.New(model, diffusion.Masked{Mask: int32(len(alphabet)), FirstHitting: true},
+	d, err := diffusion.New(ctx, model, diffusion.Masked{Mask: int32(len(alphabet)), FirstHitting: true},
 		diffusion.Config{Seed: o.seed, Projector: p})
 	if err != nil {
 		return nil, err

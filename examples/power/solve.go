@@ -102,7 +102,7 @@ func (p *problem) diffuse(ctx context.Context, name string) ([]float32, error) {
 	}
 	bar := progress.New(name)
 	defer bar.Done()
-	run, err := diffusion.New(d, diffusion.Process[float32](diffusion.Gaussian{Eta: 1, Schedule: noise.CosineBar{}}),
+	run, err := diffusion.New(ctx, d, diffusion.Process[float32](diffusion.Gaussian{Eta: 1, Schedule: noise.CosineBar{}}),
 		diffusion.Config{Steps: p.steps, Batch: p.samples, Seed: p.seed, Progress: bar.Set})
 	if err != nil {
 		return nil, err

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
+	"github.com/gibbsite-go/gibbsite/examples/internal/corpus"
 )
 
 // options are the command line.
@@ -37,7 +38,7 @@ func parseFlags(args []string) (options, error) {
 	f.IntVar(&o.order, "order", 3, "tokens that the chain remembers")
 	f.Float64Var(&o.smoothing, "smoothing", 0.001, "added to every count of the chain, so that nothing is impossible")
 	f.IntVar(&o.steps, "steps", 24, "steps of the score run, which starts from uniform noise; the others reveal one token per step")
-	f.IntVar(&o.particles, "particles", 1, "particles per sample of the syntax, count and regex runs: more bring their law nearer to that of the chain given the constraint")
+	f.IntVar(&o.particles, "particles", 1, "particles per sample of the syntax, count and regex runs: more bring their distribution nearer to that of the chain given the constraint")
 	f.StringVar(&o.count, "count", "", "`letter=number` of the count run; default N=2, or the commonest letter if there is no N")
 	f.StringVar(&o.regex, "regex", "", "`pattern` of the regex run; default a carbonyl, or the commonest first letter if there can be none")
 	f.Float64Var(&o.threshold, "threshold", -1, "least polarity of the score run; −1: what a tenth of the training strings reaches")
@@ -67,11 +68,11 @@ func parseFlags(args []string) (options, error) {
 const mostAtoms = 8
 
 func run(ctx context.Context, o options) (*report, error) {
-	c, err := load(o)
+	c, err := corpus.Load(o.data, o.atoms, o.seed)
 	if err != nil {
 		return nil, err
 	}
-	m, err := model.FitMarkov(c.sites, c.levels, o.order, c.trainX, o.smoothing)
+	m, err := model.FitMarkov(c.Sites, c.Levels, o.order, c.TrainX, o.smoothing)
 	if err != nil {
 		return nil, fmt.Errorf("-order = %d: %w", o.order, err)
 	}

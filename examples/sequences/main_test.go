@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/examples/internal/corpus"
 )
 
 func do(t *testing.T, args ...string) *report {
@@ -118,8 +118,8 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// With particles the runs within a language still violate nothing; what they do to
-// the law package sampler tests.
+// With particles the runs within a language still violate nothing; what they do
+// to the distribution is tested in package diffusion.
 func TestParticles(t *testing.T) {
 	r := do(t, "-atoms", "4", "-order", "1", "-n", "40", "-particles", "8", "-run", "syntax,count,regex")
 	for _, f := range r.Runs {
@@ -161,28 +161,6 @@ func TestDataOfOtherKinds(t *testing.T) {
 	}
 }
 
-// The automaton of the syntax accepts exactly the balanced strings, among all up
-// to six letters.
-func TestSyntaxAgreesWithTheJudge(t *testing.T) {
-	c := &corpus{train: []string{"((([1]2)))"}}
-	c.tokenise(c.train)
-	language, err := syntax(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	x := make([]int32, 6)
-	for n := range pow(c.levels, len(x)) {
-		for i := range x {
-			x[i] = int32(n % c.levels)
-			n /= c.levels
-		}
-		text := c.text(x)
-		if want := balanced(text) && !strings.HasSuffix(text, " "); constraint.Accepts(language, x) != want {
-			t.Fatalf("%q: the judge says %v", text, want)
-		}
-	}
-}
-
 // The gradient of the property is that of its value, a polynomial of degree two
 // for which central differences are exact but for rounding to float32.
 func TestPropertyGradient(t *testing.T) {
@@ -190,7 +168,7 @@ func TestPropertyGradient(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := load(o)
+	c, err := corpus.Load(o.data, o.atoms, o.seed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +180,7 @@ func TestPropertyGradient(t *testing.T) {
 		t.Errorf("the model explains %v of the variance", p.fit)
 	}
 	rng := rand.New(rand.NewPCG(1, 1))
-	v, d := make([]float32, c.sites*c.levels), make([]float32, c.sites*c.levels)
+	v, d := make([]float32, c.Sites*c.Levels), make([]float32, c.Sites*c.Levels)
 	for i := range v {
 		v[i] = rng.Float32()
 	}
@@ -220,9 +198,9 @@ func TestPropertyGradient(t *testing.T) {
 		}
 	}
 	score := p.score(c, 0.3)
-	for _, s := range c.train[:50] {
-		if got := score.Decide(c.tokens(s)); got != -polarity(s) {
-			t.Errorf("%s: decided %v, judged %v", s, got, polarity(s))
+	for _, s := range c.Train[:50] {
+		if got := score.Decide(c.Tokens(s)); got != -corpus.Polarity(s) {
+			t.Errorf("%s: decided %v, judged %v", s, got, corpus.Polarity(s))
 		}
 	}
 }

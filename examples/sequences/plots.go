@@ -6,6 +6,7 @@ import (
 	"gonum.org/v1/plot/plotutil"
 	"gonum.org/v1/plot/vg"
 
+	"github.com/gibbsite-go/gibbsite/examples/internal/corpus"
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 )
 
@@ -72,7 +73,7 @@ func drawPolarity(dir string, r *report) (string, error) {
 	for i, f := range r.Runs {
 		var below [cells + 2]float64
 		for _, s := range f.samples {
-			below[1+int(cells*polarity(s))] += 100 / float64(f.N)
+			below[1+int(cells*corpus.Polarity(s))] += 100 / float64(f.N)
 		}
 		line := make(plotter.XYs, len(below))
 		sum := 0.0

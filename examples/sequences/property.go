@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/examples/internal/corpus"
 )
 
 // property is a differentiable model of polarity,
@@ -30,15 +31,15 @@ const (
 )
 
 // fitProperty fits the model to polarity by ridge regression.
-func fitProperty(c *corpus) (*property, error) {
-	k := c.levels
+func fitProperty(c *corpus.Corpus) (*property, error) {
+	k := c.Levels
 	p := &property{levels: k, one: make([]float64, k), two: make([]float64, k*k)}
 	n := 1 + k + k*k
-	strings := c.train[:min(fitted, len(c.train))]
+	strings := c.Train[:min(fitted, len(c.Train))]
 	gram, right := mat.NewSymDense(n, nil), mat.NewVecDense(n, nil)
 	for i, s := range strings {
-		f, count := p.features(c.trainX[i])
-		y := polarity(s)
+		f, count := p.features(c.TrainX[i])
+		y := corpus.Polarity(s)
 		for a, fa := range f {
 			right.SetVec(fa, right.AtVec(fa)+y*count[a])
 			for b, fb := range f {
@@ -94,11 +95,11 @@ func (p *property) features(x []int32) (index []int, count []float64) {
 }
 
 // test returns 1 − (mean squared error)/variance on held-out strings.
-func (p *property) test(c *corpus) float64 {
+func (p *property) test(c *corpus.Corpus) float64 {
 	var sum, squares, errors float64
-	held := c.held[:min(fitted, len(c.held))]
+	held := c.Held[:min(fitted, len(c.Held))]
 	for _, s := range held {
-		x := c.tokens(s)
+		x := c.Tokens(s)
 		f := p.intercept
 		for i, t := range x {
 			f += p.one[t]
@@ -106,7 +107,7 @@ func (p *property) test(c *corpus) float64 {
 				f += p.two[int(t)*p.levels+int(x[i+1])]
 			}
 		}
-		y := polarity(s)
+		y := corpus.Polarity(s)
 		sum, squares, errors = sum+y, squares+y*y, errors+(f-y)*(f-y)
 	}
 	n := float64(len(held))
@@ -159,11 +160,11 @@ func (p *property) gradient(dst, v []float32, weight float64) {
 
 // score asks for a polarity of at least threshold: the model leads, the polarity
 // of the decoded tokens decides.
-func (p *property) score(c *corpus, threshold float64) constraint.Score {
-	letter, polar := make([]bool, c.levels), make([]bool, c.levels)
-	for t, r := range c.letters {
+func (p *property) score(c *corpus.Corpus, threshold float64) constraint.Score {
+	letter, polar := make([]bool, c.Levels), make([]bool, c.Levels)
+	for t, r := range c.Letters {
 		s := string(r)
-		polar[t] = polarity(s) > 0
+		polar[t] = corpus.Polarity(s) > 0
 		letter[t] = polar[t] || s != "H" && s != "h" && strings.ToUpper(s) >= "A" && strings.ToUpper(s) <= "Z"
 	}
 	return constraint.Score{
@@ -187,10 +188,10 @@ func (p *property) score(c *corpus, threshold float64) constraint.Score {
 
 // quantile returns the polarity that a share q of the training strings stays
 // below.
-func quantile(c *corpus, q float64) float64 {
-	all := make([]float64, len(c.train))
-	for i, s := range c.train {
-		all[i] = polarity(s)
+func quantile(c *corpus.Corpus, q float64) float64 {
+	all := make([]float64, len(c.Train))
+	for i, s := range c.Train {
+		all[i] = corpus.Polarity(s)
 	}
 	slices.Sort(all)
 	return all[min(len(all)-1, int(q*float64(len(all))))]

@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/examples/internal/corpus"
 )
 
 // report is what the program prints, as a table or as JSON.
@@ -42,41 +43,41 @@ type figures struct {
 	samples []string
 }
 
-func newReport(c *corpus, o options) *report {
-	r := &report{Data: c.name, Train: len(c.train), Held: len(c.held), Judge: "smiles", Seed: o.seed}
-	if !c.chemical {
+func newReport(c *corpus.Corpus, o options) *report {
+	r := &report{Data: c.Name, Train: len(c.Train), Held: len(c.Held), Judge: "smiles", Seed: o.seed}
+	if !c.Chemical {
 		r.Judge = "syntax"
 	}
 	return r
 }
 
 // add judges the samples of a run.
-func (r *report) add(c *corpus, m *model.Markov, j job, out []string, x []int32, seconds float64) {
+func (r *report) add(c *corpus.Corpus, m *model.Markov, j job, out []string, x []int32, seconds float64) {
 	f := figures{Name: j.name, Constraint: j.what, N: len(out), Seconds: seconds, samples: out}
 	different := make(map[string]bool)
 	for i, s := range out {
-		id := c.identity(s)
-		if c.valid(s) {
+		id := c.Identity(s)
+		if c.Valid(s) {
 			f.Valid++
 		}
-		if !c.known[id] {
+		if !c.Known[id] {
 			f.Novel++
 		}
-		if !different[id] && c.heldKey[id] {
+		if !different[id] && c.HeldKey[id] {
 			f.Recovered++
 		}
 		different[id] = true
 		if !j.holds(s) {
 			f.Violations++
 		}
-		f.NLL -= m.LogProb(x[i*c.sites:(i+1)*c.sites]) / float64(len(out))
+		f.NLL -= m.LogProb(x[i*c.Sites:(i+1)*c.Sites]) / float64(len(out))
 	}
 	f.Unique = len(different)
 	r.Runs = append(r.Runs, f)
 }
 
 // write makes the files that were asked for.
-func (r *report) write(c *corpus, o options) (err error) {
+func (r *report) write(c *corpus.Corpus, o options) (err error) {
 	if o.dump != "" {
 		if err := r.dump(o.dump); err != nil {
 			return err

@@ -87,7 +87,7 @@ func newProblem(ctx context.Context, t *table, o options) (*problem, error) {
 
 // outcome is what one method generated.
 type outcome struct {
-	method  diffusion.SeriesMethod
+	method  method
 	x       []float32 // windows held out × samples × sites
 	samples int       // per window
 	seconds float64
@@ -98,28 +98,13 @@ func (o *outcome) window(p *problem, i, k int) []float32 {
 	return o.x[(i*o.samples+k)*p.sites():][:p.sites()]
 }
 
-// process returns the diffusion of a method for held-out window i.
-func (p *problem) process(o options, m diffusion.SeriesMethod, i int) diffusion.Series {
-	near := proximal.Projector{Set: p.sets[i]}
-	if m == diffusion.ByMetric {
-		near.Metric = func(dst, v []float64, t float64) { p.prior.apply(dst, v, schedule.Alpha(t)) }
-	}
-	return diffusion.Series{
-		Gaussian: diffusion.Gaussian{Schedule: schedule, Eta: o.eta},
-		Method:   m, Projector: near,
-		Set: p.sets[i], Weight: o.weight, Covariance: p.prior.apply,
-	}
-}
-
-func (p *problem) generate(ctx context.Context, o options, m diffusion.SeriesMethod) (*outcome, error) {
+func (p *problem) generate(ctx context.Context, o options, m method) (*outcome, error) {
 	out := &outcome{method: m, samples: o.samples, x: make([]float32, len(p.held)*o.samples)}
 	bar := progress.New(m.String())
 	start := time.Now()
 	for i := range p.sets {
-		d, err := diffusion.New(p.model, p.process(o, m, i), diffusion.Config{
-			Steps: o.steps,
-			Seed:  o.seed + uint64(i)<<32, // the same noise for all methods
-		})
+		process, cfg := p.recipe(o, m, i)
+		d, err := diffusion.New(ctx, p.model, process, cfg)
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,6 @@
 // Series generates real-valued series of several channels that have to have
 // given features: it cuts a table into windows, holds some out, and has every
-// method of diffusion.Series generate windows with the features of those, judged
+// method generate windows with the features of those, judged
 // side by side. The default is a synthetic market of prices and volume, whose
 // prices also have to be in order.
 //
@@ -18,7 +18,6 @@ import (
 	"strings"
 
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
-	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
 
 // options are the command line.
@@ -89,23 +88,6 @@ func parse(args []string) (options, error) {
 		return o, fmt.Errorf("-columns = %q without -csv", o.columns)
 	}
 	return o, nil
-}
-
-// chosen returns the methods of the command line.
-func chosen(names string) ([]diffusion.SeriesMethod, error) {
-	all := diffusion.SeriesMethods()
-	if names == "" {
-		return all, nil
-	}
-	var out []diffusion.SeriesMethod
-	for _, name := range strings.Split(names, ",") {
-		k := slices.IndexFunc(all, func(m diffusion.SeriesMethod) bool { return m.String() == strings.TrimSpace(name) })
-		if k < 0 {
-			return nil, fmt.Errorf("-method: no method %q; there are %v", name, all)
-		}
-		out = append(out, all[k])
-	}
-	return out, nil
 }
 
 // load reads or makes the table and prepares the problem.

@@ -9,7 +9,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/gibbsite-go/gibbsite/projection"
-	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 	"github.com/gibbsite-go/gibbsite/sampler/distance"
 )
 
@@ -74,7 +73,7 @@ func (r *report) add(p *problem, o *outcome) error {
 	warp := distance.DTW{Channels: p.channels()}
 	for i, set := range p.sets {
 		x := o.x[i*o.samples*p.sites() : (i+1)*o.samples*p.sites()]
-		total, worst := diffusion.SeriesViolation(set, x, p.sites())
+		total, worst := distance.Violation(set, x, p.sites())
 		f.Total += total / float64(len(p.sets))
 		f.Violation = max(f.Violation, worst)
 		for k := range o.samples {

@@ -70,7 +70,7 @@ func curve(ctx context.Context, u *unlearn.Problem, levels []float64) (points []
 		}
 		var out *unlearn.UnreachableError
 		if errors.As(err, &out) {
-			limits = append(limits, fmt.Sprintf("no law of %v leaves less than %.3f", f, out.Lowest))
+			limits = append(limits, fmt.Sprintf("no distribution of %v leaves less than %.3f", f, out.Lowest))
 		} else if err != nil {
 			return nil, nil, err
 		}

@@ -1,7 +1,7 @@
-// Unlearn moves laws away from a part of themselves: three Gaussians on a grid
-// forget one of them, and a model of words forgets a dialect. It shows what
-// forgetting costs in the three formulations of Khalafi, Ribeiro and Ding
-// (2026), and finds the multiplier of the words by sampling, too.
+// Unlearn moves distributions away from a part of themselves: three Gaussians
+// on a grid forget one of them, and a model of words forgets a dialect. It
+// shows what forgetting costs in the three formulations of Khalafi, Ribeiro and
+// Ding (2026), and finds the multiplier of the words by sampling, too.
 //
 //	go -C examples run ./unlearn
 //	go -C examples run ./unlearn -out out
@@ -63,8 +63,9 @@ func parse(args []string) (options, error) {
 	return o, nil
 }
 
-// formulations are those of the paper; reverse KL and its form for finite spaces
-// trace the same curve. Likelihood is that of the ratio to the law before.
+// formulations are those of the paper; reverse KL and its form for finite
+// spaces trace the same curve. Likelihood is that of the ratio to the
+// distribution before.
 var formulations = []unlearn.Formulation{unlearn.LikelihoodRatio, unlearn.ReverseKL, unlearn.ForwardKL}
 
 func run(ctx context.Context, o options) (*report, error) {

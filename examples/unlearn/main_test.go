@@ -101,7 +101,7 @@ func TestWordsForget(t *testing.T) {
 
 func TestText(t *testing.T) {
 	text := do(t, append(quick, "-levels", "0.2,0.02")...).String()
-	for _, want := range []string{"0.208", "0.257", "no law of forward-kl leaves less than", "before"} {
+	for _, want := range []string{"0.208", "0.257", "no distribution of forward-kl leaves less than", "before"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the text lacks %q:\n%s", want, text)
 		}
@@ -143,13 +143,13 @@ func TestPicture(t *testing.T) {
 
 func TestErrorsAreClear(t *testing.T) {
 	for want, args := range map[string][]string{
-		`-levels: "2"`:        {"-levels", "0.5,2"},
-		`-levels: "x"`:        {"-levels", "x"},
-		"-goal = 1":           {"-goal", "1"},
-		"-letters = 9":        {"-letters", "9"},
-		"-chains = 1":         {"-chains", "1"},
-		"unexpected argument": {"extra"},
-		"no law meets":        {"-goal", "0.0001", "-letters", "2"},
+		`-levels: "2"`:          {"-levels", "0.5,2"},
+		`-levels: "x"`:          {"-levels", "x"},
+		"-goal = 1":             {"-goal", "1"},
+		"-letters = 9":          {"-letters", "9"},
+		"-chains = 1":           {"-chains", "1"},
+		"unexpected argument":   {"extra"},
+		"no distribution meets": {"-goal", "0.0001", "-letters", "2"},
 	} {
 		o, err := parse(args)
 		if err == nil {

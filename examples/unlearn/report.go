@@ -17,7 +17,7 @@ type report struct {
 	picture string
 }
 
-// point is one law on the way from q to what is left without q_u.
+// point is one distribution on the way from q to what is left without q_u.
 type point struct {
 	Formulation string  `json:"formulation"`
 	Unlearned   float64 `json:"unlearned"` // E_p[q_u/q]

@@ -34,7 +34,7 @@ var (
 	}
 )
 
-// words is the law q of all words and that of the dialect.
+// words is the distribution q of all words and that of the dialect.
 type words struct {
 	length     int
 	model, old energy.Model
@@ -91,7 +91,7 @@ func (w *words) unlearn(ctx context.Context, o options) (*wordReport, error) {
 	}
 	r.ExactLambda, r.KL, r.ExactAfter = exact.Lambda[0], exact.Cost, w.share(exact.P)
 
-	bound, err := unlearn.Ratio(w.model, w.old, 0, 0, o.goal) // both laws are normalised
+	bound, err := unlearn.Ratio(w.model, w.old, 0, 0, o.goal) // both distributions are normalised
 	if err != nil {
 		return nil, err
 	}

@@ -19,13 +19,13 @@ func TestMaximizeQuadratic(t *testing.T) {
 		copy(curv, []float64{2, 1, 1, 2})
 		return -(a*a + a*b + b*b)
 	}
-	l, err := concave.Maximize(context.Background(), f, []float64{3, 3}, 1e-12)
+	l, err := concave.Maximize(context.Background(), f, []float64{3, 3}, 1e-12, nil)
 	require.NoError(t, err)
 	require.InDeltaSlice(t, []float64{0.5, 0}, l, 1e-12)
 
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err = concave.Maximize(ctx, f, []float64{3, 3}, 1e-12)
+	_, err = concave.Maximize(ctx, f, []float64{3, 3}, 1e-12, nil)
 	require.ErrorIs(t, err, context.Canceled)
 }
 
@@ -36,18 +36,18 @@ func TestMaximizeRefuses(t *testing.T) {
 		return l[0]
 	}
 	var away *concave.Unbounded
-	_, err := concave.Maximize(ctx, line, []float64{0}, 1e-12)
+	_, err := concave.Maximize(ctx, line, []float64{0}, 1e-12, nil)
 	require.ErrorAs(t, err, &away)
 	require.Greater(t, away.Lambda[0], 1e9)
 	require.ErrorContains(t, err, "no maximum at finite multipliers")
 	outside := func(l, grad, curv []float64) float64 { return math.Inf(-1) }
-	_, err = concave.Maximize(ctx, outside, []float64{0}, 1e-12)
+	_, err = concave.Maximize(ctx, outside, []float64{0}, 1e-12, nil)
 	require.ErrorContains(t, err, "-Inf")
 }
 
 func TestProjected(t *testing.T) {
-	require.Equal(t, 2.0, concave.Projected([]float64{1, 0, 0}, []float64{-2, -5, 1}))
-	require.Equal(t, 0.0, concave.Projected([]float64{0}, []float64{-1}))
+	require.Equal(t, 2.0, concave.Projected([]float64{1, 0, 0}, []float64{-2, -5, 1}, nil))
+	require.Equal(t, 0.0, concave.Projected([]float64{0}, []float64{-1}, nil))
 }
 
 func TestSolvePositive(t *testing.T) {

@@ -11,9 +11,15 @@ import (
 )
 
 // Check returns an error that begins with who unless all multipliers are finite
-// and ≥ 0.
-func Check(who string, lambda []float64) error {
+// and, but for those of equalities, ≥ 0. equal nil means no equality.
+func Check(who string, lambda []float64, equal []bool) error {
 	for j, v := range lambda {
+		if equal != nil && equal[j] {
+			if !check.Finite(v) {
+				return fmt.Errorf("%s: lambda[%d] = %v, want a finite number", who, j, v)
+			}
+			continue
+		}
 		if !(v >= 0) || !check.Finite(v) {
 			return fmt.Errorf("%s: lambda[%d] = %v, want a finite number ≥ 0", who, j, v)
 		}
@@ -23,8 +29,9 @@ func Check(who string, lambda []float64) error {
 
 // Range completes the fields Start and Max of a configuration for n multipliers:
 // it returns a copy of start, zeros if that is nil, and the bound, +Inf if most
-// is 0. The error begins with who, the configuration.
-func Range(who string, n int, start []float64, most float64) ([]float64, float64, error) {
+// is 0. Multipliers of equalities (equal nil means none) are between −most and
+// most. The error begins with who, the configuration.
+func Range(who string, n int, start []float64, most float64, equal []bool) ([]float64, float64, error) {
 	if !(most >= 0) {
 		return nil, 0, fmt.Errorf("%s.Max = %v, want ≥ 0", who, most)
 	}
@@ -38,8 +45,12 @@ func Range(who string, n int, start []float64, most float64) ([]float64, float64
 		return nil, 0, fmt.Errorf("%s.Start has %d numbers, want %d", who, len(start), n)
 	}
 	for j, v := range start {
-		if !(v >= 0 && v <= most) || math.IsInf(v, 1) {
-			return nil, 0, fmt.Errorf("%s.Start[%d] = %v, want 0 … %v", who, j, v, most)
+		low := 0.0
+		if equal != nil && equal[j] {
+			low = -most
+		}
+		if !(v >= low && v <= most) || !check.Finite(v) {
+			return nil, 0, fmt.Errorf("%s.Start[%d] = %v, want %v … %v", who, j, v, low, most)
 		}
 	}
 	return slices.Clone(start), most, nil

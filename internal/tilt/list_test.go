@@ -12,7 +12,7 @@ import (
 
 // coin is a fair coin whose mean must be at least mean, at temperature ½.
 func coin(mean float64) *tilt.List {
-	l := tilt.New(0.5, 1)
+	l := tilt.New(0.5, 1, nil)
 	l.Append(0, []float64{mean})
 	l.Append(0, []float64{mean - 1})
 	return l
@@ -41,7 +41,7 @@ func TestListMaximum(t *testing.T) {
 
 // The gradient and the curvature are those of the value.
 func TestListValue(t *testing.T) {
-	l := tilt.New(0.7, 2)
+	l := tilt.New(0.7, 2, nil)
 	for k := range 5 {
 		l.Append(0.3*float64(k), []float64{math.Sin(float64(k)), math.Cos(2 * float64(k))})
 	}

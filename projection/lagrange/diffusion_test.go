@@ -1,6 +1,7 @@
 package lagrange_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
@@ -26,7 +27,7 @@ func TestKLInADiffusion(t *testing.T) {
 	require.NoError(t, err)
 	set := constraint.Count{Levels: []int32{2}, Min: 4, Max: 5}
 	draw := func(workers int) []int32 {
-		d, err := diffusion.New(model, diffusion.Uniform{}, diffusion.Config{
+		d, err := diffusion.New(context.Background(), model, diffusion.Uniform{}, diffusion.Config{
 			Steps: 12, Seed: 3, Workers: workers,
 			Projector: lagrange.Projector{Constraint: set.Linear(sites, levels)},
 		})

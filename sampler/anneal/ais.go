@@ -54,15 +54,15 @@ type AISResult struct {
 //
 // from log w = sites·log(levels); after the last weight it stays. The weights are
 // unbiased, E[w] = Z, however badly the chains mix, for every method that leaves
-// its target invariant (not [mcmc.DULA]). Their logarithm errs downwards. A method
+// its target invariant (not mcmc.DULA). Their logarithm errs downwards. A method
 // does not adapt here, since that would spoil exactness: set its step size.
 //
 // Chains that begin at a state of probability zero have weight 0. Where almost
 // all states are such, so are almost all weights.
 //
-// Errors: settings out of range, a method that does not fit the model, an energy
-// that is NaN or −Inf, a failing step, a context that ends, and [sampler.ErrZero] if all
-// chains begin at states of probability zero.
+// Errors: settings out of range, a method that does not fit the model, an
+// energy that is NaN or −Inf, a failing step, a context that ends, and
+// [sampler.ErrZero] if all chains begin at states of probability zero.
 func AIS(ctx context.Context, m energy.Model, method sampler.Method, cfg AISConfig) (*AISResult, error) {
 	if method == nil {
 		return nil, fmt.Errorf("anneal: AIS: method = nil")

@@ -33,7 +33,7 @@ type Config struct {
 	Chains  int     // number of independent chains; 0 means 4
 	Seed    uint64  // chain i draws from stream (Seed, i)
 	Workers int     // goroutines; 0 means GOMAXPROCS
-	Init    []int32 // as in Config
+	Init    []int32 // as in [sampler.Config]
 
 	// Stages is the number of temperatures; 0 means 200. The kernels are built
 	// anew for each.
@@ -50,10 +50,10 @@ type Config struct {
 
 const defaultStages = 200
 
-// Anneal minimises an energy by simulated annealing (Kirkpatrick, Gelatt and
+// Runner minimises an energy by simulated annealing (Kirkpatrick, Gelatt and
 // Vecchi 1983): it samples exp(−β E) by a method while β grows, and keeps the
 // best state any chain has been in at the end of a step. Any [sampler.Method] serves;
-// [mcmc.Metropolis] and [mcmc.Gibbs] are the usual ones.
+// mcmc.Metropolis and mcmc.Gibbs are the usual ones.
 type Runner struct {
 	model   energy.Model
 	cfg     Config
@@ -69,7 +69,7 @@ type Runner struct {
 // checks.
 func New(m energy.Model, method sampler.Method, cfg Config) (*Runner, error) {
 	if cfg.Stages < 0 {
-		return nil, fmt.Errorf("anneal: AnnealConfig.Stages = %d, want ≥ 0", cfg.Stages)
+		return nil, fmt.Errorf("anneal: Config.Stages = %d, want ≥ 0", cfg.Stages)
 	}
 	if cfg.Stages == 0 {
 		cfg.Stages = defaultStages
@@ -101,7 +101,7 @@ func New(m energy.Model, method sampler.Method, cfg Config) (*Runner, error) {
 // error, or when the context ends, the best state so far remains.
 func (a *Runner) Run(ctx context.Context, n int) error {
 	if n < 0 {
-		return fmt.Errorf("anneal: Anneal.Run: n = %d, want ≥ 0", n)
+		return fmt.Errorf("anneal: Run: n = %d, want ≥ 0", n)
 	}
 	stages := min(a.cfg.Stages, max(n, 1))
 	for k := range stages {
@@ -123,7 +123,7 @@ func (a *Runner) Run(ctx context.Context, n int) error {
 func (a *Runner) stage(ctx context.Context, beta float64, steps int) error {
 	m, err := energy.Scale(a.model, beta)
 	if err != nil {
-		return fmt.Errorf("anneal: Anneal: schedule: %w", err)
+		return fmt.Errorf("anneal: Run: schedule: %w", err)
 	}
 	a.beta = beta
 	if err := sampler.Retarget(ctx, a.chains, m); err != nil {

@@ -2,7 +2,6 @@ package anneal
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"testing"
 
@@ -126,26 +125,4 @@ func TestSchedules(t *testing.T) {
 		assert.InDelta(t, want, Geometric(0.1, 10)(float64(i)/2), 1e-12)
 	}
 	assert.InDelta(t, 3.5, Linear(2, 5)(0.5), 1e-12)
-}
-
-// ExampleAnneal finds the largest cut of a pentagon with one chord.
-func ExampleRunner() {
-	g, err := model.NewGraph(5, []model.Edge{{I: 0, J: 1, W: 1}, {I: 1, J: 2, W: 1}, {I: 2, J: 3, W: 1}, {I: 3, J: 4, W: 1}, {I: 4, J: 0, W: 1}, {I: 0, J: 2, W: 1}})
-	if err != nil {
-		panic(err)
-	}
-	m, err := model.MaxCut(g)
-	if err != nil {
-		panic(err)
-	}
-	a, err := New(m, mcmc.Metropolis{}, Config{Seed: 1})
-	if err != nil {
-		panic(err)
-	}
-	if err := a.Run(context.Background(), 1000); err != nil {
-		panic(err)
-	}
-	x, _ := a.Best()
-	fmt.Println("largest cut:", g.Cut(x))
-	// Output: largest cut: 5
 }

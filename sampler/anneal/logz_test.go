@@ -2,7 +2,6 @@ package anneal
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"testing"
 
@@ -169,34 +168,4 @@ func TestLogMeanExp(t *testing.T) {
 	v, _ = logMeanExp([]float64{inf, inf})
 	assert.Equal(t, inf, v)
 	assert.Equal(t, []float64{0, 0.25, 1}, []float64{Power(2)(0), Power(2)(0.5), Power(2)(1)})
-}
-
-func ExampleAIS() {
-	m, err := model.NewIsing(model.Lattice{4, 4}, 0.2, 0.2)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	res, err := AIS(context.Background(), m, mcmc.Gibbs{}, AISConfig{Seed: 1})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Printf("log Z = %.2f ± %.2f, exactly 12.60\n", res.Value, res.StdErr)
-	// Output: log Z = 12.57 ± 0.02, exactly 12.60
-}
-
-func ExampleSteppingStone() {
-	m, err := model.NewIsing(model.Lattice{4, 4}, 0.2, 0.2)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	z, err := SteppingStone(context.Background(), m, mcmc.Gibbs{}, SteppingStoneConfig{Seed: 1})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Printf("log Z = %.2f ± %.2f, exactly 12.60\n", z.Value, z.StdErr)
-	// Output: log Z = 12.59 ± 0.01, exactly 12.60
 }

@@ -24,7 +24,8 @@ type SteppingStoneConfig struct {
 	Draws  int // draws per chain and stage; 0 means 1000, at least 6
 
 	// Schedule gives β, ascending from Schedule(0) = 0 to Schedule(1) = 1; nil
-	// means Power(1/0.3), quantiles of the Beta(0.3, 1) law (Xie et al. 2011).
+	// means Power(1/0.3), quantiles of the Beta(0.3, 1) distribution (Xie et
+	// al. 2011).
 	Schedule Schedule
 }
 
@@ -49,8 +50,8 @@ const (
 // when they do not; where they do it is the more precise for its cost. StdErr
 // takes the autocorrelation of the draws into account, by [diagnose.MCSEMean].
 //
-// Errors: settings out of range, whatever [sampler.Chains.Run] returns, and [sampler.ErrZero] if
-// no uniform draw has a probability.
+// Errors: settings out of range, whatever [sampler.Chains.Run] returns, and
+// [sampler.ErrZero] if no uniform draw has a probability.
 func SteppingStone(ctx context.Context, m energy.Model, method sampler.Method, cfg SteppingStoneConfig) (LogZ, error) {
 	sites, levels, err := check.Shape("anneal: SteppingStone", m, 1, sampler.BlockSize)
 	if err != nil {

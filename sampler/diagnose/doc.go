@@ -1,4 +1,21 @@
-// Package diagnose records the draws of a run and judges them: [Trace] and its
-// [Summary], R-hat, effective sample sizes, Monte Carlo standard errors, and
-// export to files. Its figures decide no sample.
+// Package diagnose records the draws of chains and judges them.
+//
+// A [Trace] is told of every draw of functions of the state, and its [Summary] is
+// a table of means, Monte Carlo standard errors, quantiles, effective sample sizes
+// and R-hat, with a warning where they speak against using the draws:
+//
+//	mag := diagnose.NewTrace(64, energy.Magnetization)
+//	ch, err := sampler.NewChains(m, method, sampler.Config{Chains: 64, Observe: mag.Observe})
+//	err = ch.Run(ctx, 5000)
+//	fmt.Println(mag.Summary())
+//
+// [NewStreamingTrace] does so in constant memory, [RealTrace] for states of reals.
+// Draws export to .npy files and to CSV in the layout of CmdStan.
+//
+// The figures themselves ([RHat], [ESSBulk], [ESSTail], [MCSEMean]) follow Vehtari,
+// Gelman, Simpson, Carpenter and Bürkner (2021) and take draws[chain][draw] from
+// any source. A figure that is not defined is an error that says why, never NaN.
+//
+// Figures decide no sample: they are the same on every processor up to rounding,
+// not bit for bit as the draws are.
 package diagnose

@@ -13,8 +13,9 @@ import (
 const MinDraws = 6
 
 // ESSBulk returns the bulk effective sample size of draws[chain][draw]: that of
-// the mean of the rank-normalised split chains (Vehtari et al. 2021). It tells how well the centre of the distribution was explored, and is
-// defined even where the variance is not.
+// the mean of the rank-normalised split chains (Vehtari et al. 2021). It tells
+// how well the centre of the distribution was explored, and is defined even
+// where the variance is not.
 //
 // The effective sample size of m half-chains of n draws, S = mn, is S/τ̂,
 //

@@ -16,14 +16,14 @@ func RealTrace(chains int, f ...func(x []float32) float64) (*Trace, sampler.Real
 		read[i] = func(x []int32) float64 { return values[x[0]][i] }
 	}
 	t := NewTrace(chains, read...)
-	who := make([][]int32, chains)
-	for c := range who {
-		who[c] = []int32{int32(c)}
+	number := make([][]int32, chains)
+	for c := range number {
+		number[c] = []int32{int32(c)}
 	}
 	return t, func(chain, draw int, x []float32, info *sampler.Info) {
 		for i := range f {
 			values[chain][i] = f[i](x)
 		}
-		t.Observe(chain, draw, who[chain], info)
+		t.Observe(chain, draw, number[chain], info)
 	}
 }

@@ -45,7 +45,7 @@ func BenchmarkDiffusion(b *testing.B) {
 		{"conditioned/L=128/V=32768", 128, 32768, diffusion.Masked{Mask: 32767}, counting(32767), steps},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			d, err := diffusion.New(stale(c.sites, c.levels), c.process, diffusion.Config{Steps: c.steps, Batch: 1, Workers: 1, Projector: c.projector})
+			d, err := diffusion.New(context.Background(), stale(c.sites, c.levels), c.process, diffusion.Config{Steps: c.steps, Batch: 1, Workers: 1, Projector: c.projector})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -78,7 +78,7 @@ func counting(tokens int) diffusion.Projector {
 // BenchmarkParticles times one step of one particle under a count.
 func BenchmarkParticles(b *testing.B) {
 	const sites, particles = 32, 64
-	p, err := diffusion.NewParticles(sticky(sites), diffusion.Masked{Mask: 2, FirstHitting: true}, diffusion.ParticlesConfig{
+	p, err := diffusion.NewParticles(context.Background(), sticky(sites), diffusion.Masked{Mask: 2, FirstHitting: true}, diffusion.ParticlesConfig{
 		Config:    diffusion.Config{Workers: 1, Batch: 1, Projector: projection.Path{Language: constraint.Count{Levels: []int32{1}, Min: 4, Max: 9}}},
 		Particles: particles,
 	})

@@ -52,7 +52,7 @@ func TestPathIsNeverViolated(t *testing.T) {
 			{noisy, diffusion.Uniform{}, diffusion.Config{Steps: 8}},
 		} {
 			c.cfg.Projector = p.path
-			d, err := diffusion.New(c.model, c.process, c.cfg)
+			d, err := diffusion.New(context.Background(), c.model, c.process, c.cfg)
 			require.NoError(t, err)
 			x := make([]int32, batch*refSites)
 			for range rounds {
@@ -72,13 +72,13 @@ func TestInfeasibleClampsAreErrors(t *testing.T) {
 	model := sticky(6)
 	path := projection.Path{Language: constraint.Count{Levels: []int32{1}, Max: 1}, Name: "at most one"}
 	for _, process := range []diffusion.Process[int32]{diffusion.Masked{Mask: 2}, diffusion.Remask{Mask: 2}, diffusion.Ordered{Mask: 2}} {
-		d, err := diffusion.New(model, process, diffusion.Config{Projector: path, Clamp: []int32{1, -1, -1, -1, -1, 1}})
+		d, err := diffusion.New(context.Background(), model, process, diffusion.Config{Projector: path, Clamp: []int32{1, -1, -1, -1, -1, 1}})
 		require.NoError(t, err)
 		err = d.Sample(context.Background(), make([]int32, 6))
 		require.ErrorIs(t, err, constraint.ErrInfeasible)
 		assert.ErrorContains(t, err, "sample 0, step 0: projection: at most one")
 	}
-	_, err := diffusion.New(model, diffusion.Masked{Mask: 2}, diffusion.Config{
+	_, err := diffusion.New(context.Background(), model, diffusion.Masked{Mask: 2}, diffusion.Config{
 		Projector: projection.Path{Language: constraint.Count{Levels: []int32{1}, Min: 7, Max: 9}},
 	})
 	assert.ErrorIs(t, err, constraint.ErrInfeasible)
@@ -88,7 +88,7 @@ func TestInfeasibleClampsAreErrors(t *testing.T) {
 // are no more.
 func TestNovelSamplesNeverRepeat(t *testing.T) {
 	for _, batch := range []int{1, 5, 16} {
-		d, err := diffusion.New(sticky(4), diffusion.Masked{Mask: 2, FirstHitting: true}, diffusion.Config{
+		d, err := diffusion.New(context.Background(), sticky(4), diffusion.Masked{Mask: 2, FirstHitting: true}, diffusion.Config{
 			Projector: novelty.Projector{}, Batch: batch, Seed: 1, Retries: 10_000,
 		})
 		require.NoError(t, err)
@@ -111,13 +111,13 @@ func TestConditionedStepsDoNotAllocate(t *testing.T) {
 	path := projection.Path{Language: constraint.Count{Levels: []int32{1}, Min: 2, Max: 5}}
 	for name, run := range map[string]func(steps int) func(){
 		"diffusion": func(steps int) func() {
-			d, err := diffusion.New(sticky(12), diffusion.Masked{Mask: 2}, diffusion.Config{Steps: steps, Workers: 1, Batch: 4, Projector: path})
+			d, err := diffusion.New(context.Background(), sticky(12), diffusion.Masked{Mask: 2}, diffusion.Config{Steps: steps, Workers: 1, Batch: 4, Projector: path})
 			require.NoError(t, err)
 			x := make([]int32, 4*12)
 			return func() { _ = d.Sample(context.Background(), x) }
 		},
 		"particles": func(steps int) func() {
-			p, err := diffusion.NewParticles(sticky(12), diffusion.Masked{Mask: 2}, diffusion.ParticlesConfig{
+			p, err := diffusion.NewParticles(context.Background(), sticky(12), diffusion.Masked{Mask: 2}, diffusion.ParticlesConfig{
 				Config: diffusion.Config{Steps: steps, Workers: 1, Batch: 2, Projector: path}, Particles: 8,
 			})
 			require.NoError(t, err)

@@ -15,7 +15,7 @@ import (
 
 // conditionedLaw returns the law of x_0 when every step draws the clean sample
 // jointly under the language and then steps, site by site, given that draw.
-func conditionedLaw(m *joint, c *language, p Process[int32], steps int, given func(p Process[int32], t, s float64) stepLaw) []float64 {
+func conditionedLaw(m *joint, c *language, p Steps[int32], steps int, given func(p Steps[int32], t, s float64) stepLaw) []float64 {
 	_, levels := m.Shape()
 	law := make([]float64, exact.Size(m.sites, levels))
 	if m.masked {
@@ -84,7 +84,7 @@ func TestConditionedStepsFollowTheirExactLaw(t *testing.T) {
 			if c.masked {
 				even = newLanguage(3, 3, func(x []int32) bool { return x[0]+x[1]+x[2] != 1 && x[0] != 2 && x[1] != 2 && x[2] != 2 })
 			}
-			bound, err := c.process.(Binder[int32]).Bind(3, levels)
+			bound, err := c.process.Bind(context.Background(), 3, levels)
 			require.NoError(t, err)
 			for _, steps := range []int{1, 3, 8} {
 				law := conditionedLaw(m, even, bound, steps, c.step)
@@ -120,7 +120,7 @@ func TestConditionedSamplesAreFeasible(t *testing.T) {
 			assert.True(t, s.Projected)
 			violations += s.Violation
 		}}
-		d, err := New(m, c.p, cfg)
+		d, err := New(context.Background(), m, c.p, cfg)
 		require.NoError(t, err)
 		x := make([]int32, 4*200)
 		require.NoError(t, d.Sample(context.Background(), x), name)
@@ -141,7 +141,7 @@ func TestProjectionStartsAndSkips(t *testing.T) {
 			projected = append(projected, s.Step)
 		}
 	}}
-	d, err := New(m, Uniform{}, cfg)
+	d, err := New(context.Background(), m, Uniform{}, cfg)
 	require.NoError(t, err)
 	x := make([]int32, 4)
 	require.NoError(t, d.Sample(context.Background(), x))
@@ -150,7 +150,7 @@ func TestProjectionStartsAndSkips(t *testing.T) {
 
 	cold := Config{Steps: 10, Batch: 1, Projector: onlyProjects{even}, ColdStart: true, Decode: DecodeRows}
 	even.resets = 0
-	d, err = New(m, Uniform{}, cold)
+	d, err = New(context.Background(), m, Uniform{}, cold)
 	require.NoError(t, err)
 	require.NoError(t, d.Sample(context.Background(), x))
 	assert.Equal(t, 11, even.resets)
@@ -161,7 +161,7 @@ func TestZeroSupportIsInfeasible(t *testing.T) {
 	m := &joint{sites: 2, tokens: 2, masked: true, p: []float64{0.5, 0, 0, 0.5}}
 	c := newLanguage(2, 3, func(x []int32) bool { return x[1] == 1 && x[0] != 2 })
 	cfg := Config{Projector: c, Clamp: []int32{0, -1}}
-	d, err := New(m, Masked{Mask: 2, FirstHitting: true}, cfg)
+	d, err := New(context.Background(), m, Masked{Mask: 2, FirstHitting: true}, cfg)
 	require.NoError(t, err)
 	require.ErrorIs(t, d.Sample(context.Background(), make([]int32, 2)), constraint.ErrInfeasible)
 
@@ -170,7 +170,7 @@ func TestZeroSupportIsInfeasible(t *testing.T) {
 	failed, n := 0, 4000
 	for seed := range uint64(n) {
 		cfg.Seed, cfg.Batch = seed, 1
-		d, err := New(m, Masked{Mask: 2, FirstHitting: true}, cfg)
+		d, err := New(context.Background(), m, Masked{Mask: 2, FirstHitting: true}, cfg)
 		require.NoError(t, err)
 		x := make([]int32, 2)
 		if err := d.Sample(context.Background(), x); err != nil {
@@ -183,14 +183,14 @@ func TestZeroSupportIsInfeasible(t *testing.T) {
 	exact.Counts(t, []int{failed, n - failed}, []float64{0.25, 0.75}, exact.Rate)
 
 	// Particles put the weight on those that live.
-	p, err := NewParticles(m, Masked{Mask: 2, FirstHitting: true}, ParticlesConfig{Config: Config{Projector: c}})
+	p, err := NewParticles(context.Background(), m, Masked{Mask: 2, FirstHitting: true}, ParticlesConfig{Config: Config{Projector: c}})
 	require.NoError(t, err)
 	x := make([]int32, 2*50)
 	require.NoError(t, p.Sample(context.Background(), x))
 	for _, l := range x {
 		assert.EqualValues(t, 1, l)
 	}
-	p, err = NewParticles(m, Masked{Mask: 2}, ParticlesConfig{Config: Config{Projector: c, Clamp: []int32{0, -1}}})
+	p, err = NewParticles(context.Background(), m, Masked{Mask: 2}, ParticlesConfig{Config: Config{Projector: c, Clamp: []int32{0, -1}}})
 	require.NoError(t, err)
 	err = p.Sample(context.Background(), x)
 	require.ErrorIs(t, err, constraint.ErrInfeasible)
@@ -221,7 +221,7 @@ func TestCommitRefusesAndSamplesAreDrawnAgain(t *testing.T) {
 	}
 	for _, batch := range []int{1, 3, 8} {
 		b := book{newLanguage(3, 3, func(x []int32) bool { return x[0] != 2 && x[1] != 2 && x[2] != 2 }), map[int]bool{}}
-		d, err := New(m, Masked{Mask: 2, FirstHitting: true}, Config{Projector: b, Batch: batch, Retries: 10_000})
+		d, err := New(context.Background(), m, Masked{Mask: 2, FirstHitting: true}, Config{Projector: b, Batch: batch, Retries: 10_000})
 		require.NoError(t, err)
 		x := make([]int32, 8*3)
 		require.NoError(t, d.Sample(context.Background(), x))
@@ -235,7 +235,7 @@ func TestCommitRefusesAndSamplesAreDrawnAgain(t *testing.T) {
 		assert.ErrorContains(t, err, "sample 8 refused 4 times, Retries = 3")
 	}
 	failing := errors.New("disk full")
-	d, err := New(m, Masked{Mask: 2}, Config{Projector: full{evenSum(3, 3), failing}, Batch: 2})
+	d, err := New(context.Background(), m, Masked{Mask: 2}, Config{Projector: full{evenSum(3, 3), failing}, Batch: 2})
 	require.NoError(t, err)
 	assert.ErrorIs(t, d.Sample(context.Background(), make([]int32, 6)), failing)
 }

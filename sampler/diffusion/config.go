@@ -2,6 +2,7 @@ package diffusion
 
 import (
 	"fmt"
+	"math"
 	"runtime"
 )
 
@@ -60,12 +61,27 @@ type Config struct {
 	// sample.
 	Projector Projector
 
-	// ProjectStart is the time from which on predictions are projected: only
-	// for t ≤ ProjectStart; 0 means 1, always. ProjectEvery projects in every
-	// k-th step (0 means 1) and in the last. Steps without projection may
-	// lead to states from which the set cannot be reached.
+	// ProjectStart is the time from which on steps are projected: only for
+	// t ≤ ProjectStart; 0 means 1, always. ProjectEvery projects in every
+	// k-th step (0 means 1) and in the last; −1 means in the last alone. Steps
+	// without projection may lead to states from which the set cannot be
+	// reached.
 	ProjectStart float64
 	ProjectEvery int
+
+	// ProjectState projects, for reals, the state x_s after a step in place of
+	// the prediction: x_s moves the part (1−s)^ProjectPower of the way to its
+	// projection, all the way at s = 0 and with power 0. With a [Gaussian] these
+	// are the methods that constrained posterior sampling, the zero value, is
+	// compared with (Π the projection):
+	//
+	//	ProjectState                    projected diffusion models (Christopher, Baek, Fioretto 2024)
+	//	ProjectState, ProjectPower > 0  PRODIGY (Sharma, Kumar, Trivedi 2024)
+	//	ProjectState, ProjectEvery: −1  the finished sample alone, COP-FT (Coletta et al. 2023)
+	//	Gaussian.Recompute              Πx̂_0 and its noise: right in the posterior's metric, worse in others
+	//	Penalised, no projector         guidance by a penalty
+	ProjectState bool
+	ProjectPower float64
 
 	// ColdStart makes a [Warm] projection forget a sample before every step,
 	// not only when the sample begins.
@@ -96,14 +112,14 @@ type Snapshot struct {
 	Real         []float32 // the state after the step, if reals
 	V            []float32 // the prediction that the step used, projected or not
 	Projected    bool
-	Violation    float64 // that the projection reported
+	Violation    float64 // that the projection reported, of V or of the state
 	LogZ         float64 // that a joint draw reported, 0 if there was none
 }
 
 // fill checks the configuration and replaces zeros by defaults.
 func (c *Config) fill(sites, levels int) error {
 	bad := func(name string, v any, want string) error {
-		return fmt.Errorf("diffusion: DiffusionConfig.%s = %v, want %s", name, v, want)
+		return fmt.Errorf("diffusion: Config.%s = %v, want %s", name, v, want)
 	}
 	switch {
 	case c.Steps < 0:
@@ -114,8 +130,14 @@ func (c *Config) fill(sites, levels int) error {
 		return bad("Workers", c.Workers, "≥ 0")
 	case !(c.ProjectStart >= 0 && c.ProjectStart <= 1):
 		return bad("ProjectStart", c.ProjectStart, "0 … 1")
-	case c.ProjectEvery < 0:
-		return bad("ProjectEvery", c.ProjectEvery, "≥ 0")
+	case c.ProjectEvery < -1:
+		return bad("ProjectEvery", c.ProjectEvery, "≥ -1")
+	case !(c.ProjectPower >= 0) || math.IsInf(c.ProjectPower, 1):
+		return bad("ProjectPower", c.ProjectPower, "finite and ≥ 0")
+	case c.ProjectPower > 0 && !c.ProjectState:
+		return bad("ProjectPower", c.ProjectPower, "0 without ProjectState")
+	case c.ProjectState && c.Projector == nil:
+		return bad("ProjectState", true, "a Projector with it")
 	case c.Decode > DecodeGreedy:
 		return bad("Decode", c.Decode, "DecodeLast, DecodeRows or DecodeGreedy")
 	case c.Retries < -1:
@@ -143,7 +165,9 @@ func (c *Config) fill(sites, levels int) error {
 	if c.ProjectStart == 0 {
 		c.ProjectStart = 1
 	}
-	c.ProjectEvery = max(c.ProjectEvery, 1)
+	if c.ProjectEvery == 0 {
+		c.ProjectEvery = 1
+	}
 	switch c.Retries {
 	case 0:
 		c.Retries = defaultRetries

@@ -34,7 +34,7 @@ func TestNoMaskSurvives(t *testing.T) {
 		"ordered": Ordered{Mask: 1}, "blocks": Ordered{Mask: 1, Block: 3, Score: ScoreEntropy}, "greedy": Ordered{Mask: 1, Block: 30, Score: ScoreMargin, Greedy: true},
 	} {
 		for _, steps := range []int{1, 2, 3, 50} {
-			d, err := New(flat(10, 3), p, Config{Steps: steps, Clamp: []int32{-1, 2, -1, -1, 0, -1, -1, -1, -1, 0}})
+			d, err := New(context.Background(), flat(10, 3), p, Config{Steps: steps, Clamp: []int32{-1, 2, -1, -1, 0, -1, -1, -1, -1, 0}})
 			require.NoError(t, err)
 			x := make([]int32, 10*100)
 			require.NoError(t, d.Sample(context.Background(), x))
@@ -85,7 +85,7 @@ func TestClampedSitesConditionTheRest(t *testing.T) {
 		return u.Denoise(ctx, v, q)
 	}}
 	cfg.Steps = 100
-	d, err := New(deaf, Uniform{}, cfg)
+	d, err := New(context.Background(), deaf, Uniform{}, cfg)
 	require.NoError(t, err)
 	x := make([]int32, 3*4000)
 	require.NoError(t, d.Sample(context.Background(), x))
@@ -94,7 +94,7 @@ func TestClampedSitesConditionTheRest(t *testing.T) {
 
 func TestFillCompletesRecords(t *testing.T) {
 	m := newJoint(4, 3, true, 5)
-	d, err := New(m, Masked{Mask: 3}, Config{Clamp: []int32{2, -1, -1, -1}})
+	d, err := New(context.Background(), m, Masked{Mask: 3}, Config{Clamp: []int32{2, -1, -1, -1}})
 	require.NoError(t, err)
 	x := []int32{-1, 0, -1, 1, -1, -1, -1, -1, 2, 2, 1, 0}
 	require.NoError(t, d.Fill(context.Background(), x))
@@ -110,7 +110,7 @@ func TestFillCompletesRecords(t *testing.T) {
 func TestDiffusionStopsAndGoesOn(t *testing.T) {
 	m := newJoint(4, 3, true, 5)
 	cfg := Config{Steps: 8, Batch: 5, Workers: 2}
-	d, err := New(m, Masked{Mask: 3}, cfg)
+	d, err := New(context.Background(), m, Masked{Mask: 3}, cfg)
 	require.NoError(t, err)
 	want := make([]int32, 20*4)
 	require.NoError(t, d.Sample(context.Background(), want))
@@ -124,7 +124,7 @@ func TestDiffusionStopsAndGoesOn(t *testing.T) {
 			cancel()
 		}
 	}
-	d, err = New(m, Masked{Mask: 3}, cfg)
+	d, err = New(context.Background(), m, Masked{Mask: 3}, cfg)
 	require.NoError(t, err)
 	x := make([]int32, 20*4)
 	require.ErrorIs(t, d.Sample(ctx, x), context.Canceled)
@@ -151,7 +151,7 @@ func TestObserverSeesEveryStep(t *testing.T) {
 		assert.Len(t, s.V, 12)
 		last[s.Sample] = *s
 	}}
-	d, err := New(newJoint(4, 3, false, 5), Uniform{}, cfg)
+	d, err := New(context.Background(), newJoint(4, 3, false, 5), Uniform{}, cfg)
 	require.NoError(t, err)
 	require.NoError(t, d.Sample(context.Background(), make([]int32, 9*4)))
 	assert.Len(t, last, 9)
@@ -175,23 +175,23 @@ func TestPredictionsWithoutWeightAreErrors(t *testing.T) {
 	}
 	for _, p := range []Process[int32]{Masked{Mask: 2}, Uniform{}, Remask{Mask: 2}, Ordered{Mask: 2}, Ordered{Mask: 2, Greedy: true}} {
 		for _, w := range []float64{math.Inf(-1), math.NaN()} {
-			d, err := New(spoiled(w), p, Config{Steps: 1})
+			d, err := New(context.Background(), spoiled(w), p, Config{Steps: 1})
 			require.NoError(t, err)
 			err = d.Sample(context.Background(), make([]int32, 6))
 			var bad *PredictionError
 			require.ErrorAs(t, err, &bad)
 			assert.Equal(t, PredictionError{Site: 1, Empty: w < 0}, *bad)
 			assert.Equal(t, w < 0, errors.Is(err, constraint.ErrInfeasible))
-			assert.True(t, strings.HasPrefix(err.Error(), "diffusion: Diffusion: sample 0, step 0: the prediction for site 1"), err)
+			assert.True(t, strings.HasPrefix(err.Error(), "diffusion: Runner: sample 0, step 0: the prediction for site 1"), err)
 		}
 	}
 	broken := energy.DenoiserFunc[int32]{Sites: 3, Levels: 3, F: func(context.Context, []float32, energy.Noised[int32]) error { return errors.New("no model") }}
-	d, err := New(broken, Uniform{}, Config{})
+	d, err := New(context.Background(), broken, Uniform{}, Config{})
 	require.NoError(t, err)
-	assert.EqualError(t, d.Sample(context.Background(), make([]int32, 3)), "diffusion: Diffusion: denoiser at step 0: no model")
+	assert.EqualError(t, d.Sample(context.Background(), make([]int32, 3)), "diffusion: Runner: denoiser at step 0: no model")
 }
 
-func TestNewDiffusionRefuses(t *testing.T) {
+func TestNewRefuses(t *testing.T) {
 	m := flat(3, 4)
 	for want, c := range map[string]struct {
 		p   Process[int32]
@@ -205,7 +205,6 @@ func TestNewDiffusionRefuses(t *testing.T) {
 		"Ordered: Score = 7":                        {p: Ordered{Score: 7}},
 		"Ordered: Block = -1":                       {p: Ordered{Block: -1}},
 		"Ordered: Mask = 7":                         {p: Ordered{Mask: 7}},
-		"Uniform: Levels = 3, want 4":               {p: Uniform{Levels: 3}},
 		"LogLinear: Epsilon = 1, want < 1":          {p: Masked{Schedule: noise.LogLinear{Epsilon: 1}}},
 		"Cosine: Epsilon = 1":                       {p: Uniform{Schedule: noise.Cosine{Epsilon: 1}}},
 		"CosineSquared: Epsilon = 3":                {p: Remask{Schedule: noise.CosineSquared{Epsilon: 3}}},
@@ -216,7 +215,10 @@ func TestNewDiffusionRefuses(t *testing.T) {
 		"Batch = -1":                                {p: Masked{}, cfg: Config{Batch: -1}},
 		"Workers = -1":                              {p: Masked{}, cfg: Config{Workers: -1}},
 		"ProjectStart = 2, want 0 … 1":              {p: Masked{}, cfg: Config{ProjectStart: 2}},
-		"ProjectEvery = -1":                         {p: Masked{}, cfg: Config{ProjectEvery: -1}},
+		"ProjectEvery = -2":                         {p: Masked{}, cfg: Config{ProjectEvery: -2}},
+		"ProjectState is for reals":                 {p: Masked{}, cfg: Config{ProjectState: true, Projector: evenSum(3, 4)}},
+		"ProjectPower = -1, want finite and ≥ 0":    {p: Masked{}, cfg: Config{ProjectPower: -1}},
+		"ProjectPower = 2, want 0 without Project":  {p: Masked{}, cfg: Config{ProjectPower: 2}},
 		"Retries = -2":                              {p: Masked{}, cfg: Config{Retries: -2}},
 		"Decode = 9":                                {p: Masked{}, cfg: Config{Decode: 9}},
 		"Clamp = (2 entries), want 3 entries":       {p: Masked{}, cfg: Config{Clamp: make([]int32, 2)}},
@@ -225,17 +227,15 @@ func TestNewDiffusionRefuses(t *testing.T) {
 		"Clamp[1] = 4, want -1 … 3":                 {p: Masked{}, cfg: Config{Clamp: []int32{-1, 4, 0}}},
 		"clamped token of site 2 = 0, which is the": {p: Masked{}, cfg: Config{Clamp: []int32{-1, 3, 0}}},
 	} {
-		_, err := New(m, c.p, c.cfg)
+		_, err := New(context.Background(), m, c.p, c.cfg)
 		assert.ErrorContains(t, err, want)
 	}
-	_, err := New[int32](nil, Masked{}, Config{})
+	_, err := New[int32](context.Background(), nil, Masked{}, Config{})
 	assert.ErrorContains(t, err, "model = nil")
-	_, err = New(flat(0, 3), Process[int32](Masked{}), Config{})
+	_, err = New(context.Background(), flat(0, 3), Process[int32](Masked{}), Config{})
 	assert.ErrorContains(t, err, "0 sites and 3 levels")
-	_, err = New(flat(2, 1), Process[int32](Masked{}), Config{})
+	_, err = New(context.Background(), flat(2, 1), Process[int32](Masked{}), Config{})
 	assert.ErrorContains(t, err, "levels = 1, want ≥ 2")
-	assert.Panics(t, func() { _ = Remask{}.Reverse(nil, nil, nil, 1, 0, nil) })
-	assert.Panics(t, func() { _ = Ordered{}.Reverse(nil, nil, nil, 1, 0, nil) })
 }
 
 // lossy loses half of its signal at once.
@@ -254,7 +254,7 @@ func TestDiffusionStepsDoNotAllocate(t *testing.T) {
 	} {
 		for _, workers := range []int{1, 2} {
 			allocs := func(steps, sites int) float64 {
-				d, err := New(flat(sites, 4), p, Config{Steps: steps, Batch: 4, Workers: workers})
+				d, err := New(context.Background(), flat(sites, 4), p, Config{Steps: steps, Batch: 4, Workers: workers})
 				require.NoError(t, err)
 				x := make([]int32, 4*sites)
 				return testing.AllocsPerRun(5, func() { _ = d.Sample(context.Background(), x) })

@@ -28,7 +28,7 @@ func sticky(sites int) *denoise.Markov {
 // Masked diffusion reveals one token after the other; its samples follow the
 // law of the denoiser exactly.
 func ExampleRunner() {
-	d, err := diffusion.New(sticky(24), diffusion.Masked{Mask: 2, FirstHitting: true}, diffusion.Config{Seed: 1})
+	d, err := diffusion.New(context.Background(), sticky(24), diffusion.Masked{Mask: 2, FirstHitting: true}, diffusion.Config{Seed: 1})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -48,7 +48,7 @@ func ExampleRunner() {
 
 // Given tokens stay as they are, here the first and the last of a sequence.
 func ExampleRunner_Fill() {
-	d, err := diffusion.New(sticky(12), diffusion.Masked{Mask: 2, FirstHitting: true}, diffusion.Config{Seed: 2})
+	d, err := diffusion.New(context.Background(), sticky(12), diffusion.Masked{Mask: 2, FirstHitting: true}, diffusion.Config{Seed: 2})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -64,7 +64,7 @@ func ExampleRunner_Fill() {
 // Every sample has exactly six ones. Particles weigh samples as the chain does,
 // and estimate how likely six ones are.
 func ExampleParticles() {
-	p, err := diffusion.NewParticles(sticky(12), diffusion.Masked{Mask: 2, FirstHitting: true}, diffusion.ParticlesConfig{
+	p, err := diffusion.NewParticles(context.Background(), sticky(12), diffusion.Masked{Mask: 2, FirstHitting: true}, diffusion.ParticlesConfig{
 		Config: diffusion.Config{
 			Seed:      3,
 			Projector: projection.Path{Language: constraint.Count{Levels: []int32{1}, Min: 6, Max: 6}},

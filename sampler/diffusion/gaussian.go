@@ -1,10 +1,11 @@
 package diffusion
 
 import (
+	"context"
 	"fmt"
 	"math"
 
-	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/normal"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
@@ -23,8 +24,9 @@ import (
 // When a projection moves x̂_0 to v, the next state is made from v and the ε̂ of
 // the denoiser as it was: recomputing ε̂ from v hurts in the Euclidean metric
 // (constrained posterior sampling; Narasimhan et al. 2025). A projection in the
-// metric of the posterior covariance is the conditional mean, and then ε̂ belongs
-// to it: set Recompute.
+// metric of the posterior covariance (proximal.Projector.Metric) is the
+// conditional mean, and then ε̂ belongs to it: set Recompute. Config.ProjectState
+// has the methods that this is compared with.
 type Gaussian struct {
 	Schedule noise.Schedule // ᾱ; LinearBeta{} if nil
 
@@ -42,7 +44,7 @@ type Gaussian struct {
 }
 
 // Bind checks the fields.
-func (p Gaussian) Bind(sites, levels int) (Process[float32], error) {
+func (p Gaussian) Bind(_ context.Context, sites, levels int) (Steps[float32], error) {
 	if !(p.Eta >= 0 && p.Eta <= 1) {
 		return nil, fmt.Errorf("diffusion: Gaussian: Eta = %v, want 0 … 1", p.Eta)
 	}
@@ -52,49 +54,43 @@ func (p Gaussian) Bind(sites, levels int) (Process[float32], error) {
 	if p.Schedule == nil {
 		p.Schedule = noise.LinearBeta{}
 	}
-	var err error
-	if p.Schedule, err = noise.Resolve("diffusion: Gaussian", p.Schedule); err != nil {
+	c, err := noise.Resolve("diffusion: Gaussian", p.Schedule)
+	if err != nil {
 		return nil, err
 	}
-	return &p, nil
+	return &gaussian{schedule: c, eta: p.Eta, wide: p.Wide, recompute: p.Recompute}, nil
+}
+
+// gaussian is a bound [Gaussian]. It keeps nothing of a sample.
+type gaussian struct {
+	schedule        noise.Schedule
+	eta             float64
+	wide, recompute bool
 }
 
 // Alpha returns ᾱ(t).
-func (p Gaussian) Alpha(t float64) float64 {
-	if p.Schedule == nil {
-		return noise.LinearBeta{}.Alpha(t)
-	}
-	return p.Schedule.Alpha(t)
-}
+func (p *gaussian) Alpha(t float64) float64 { return p.schedule.Alpha(t) }
 
 // Prior draws standard normal numbers.
-func (p Gaussian) Prior(x []float32, r *sampler.Stream) {
-	for i := 0; i < len(x); i += 2 {
-		a, b := normals(r)
-		x[i] = float32(a)
-		if i+1 < len(x) {
-			x[i+1] = float32(b)
-		}
-	}
-}
+func (p *gaussian) Prior(x []float32, r *sampler.Stream) { normal.Fill(x, r) }
 
-// Next implements [Process]: an even grid.
-func (p Gaussian) Next(_ []float32, _ float64, step, steps int, _ *sampler.Stream) float64 {
+// Next implements [Steps]: an even grid.
+func (p *gaussian) Next(_ []float32, _ float64, step, steps int, _ *sampler.Stream) float64 {
 	return gridTime(step, steps)
 }
 
-// Reverse implements [Process]. The error is nil unless a prediction is not a
+// Reverse implements [Steps]. The error is nil unless a prediction is not a
 // number.
-func (p Gaussian) Reverse(x []float32, raw, v []float32, t, s float64, r *sampler.Stream) error {
+func (p *gaussian) Reverse(x []float32, raw, v []float32, t, s float64, r *sampler.Stream) error {
 	at, as := p.Alpha(t), p.Alpha(s)
-	variance := float64(float64(float64(p.Eta*p.Eta)*((1-as)/(1-at))) * (1 - at/as))
+	variance := float64(float64(float64(p.eta*p.eta)*((1-as)/(1-at))) * (1 - at/as))
 	signal, sigma := math.Sqrt(as), math.Sqrt(variance)
 	rest := math.Sqrt(max(0, 1-as-variance))
-	if p.Wide && s > 0 {
+	if p.wide && s > 0 {
 		sigma = math.Sqrt(1 - at/as)
 	}
 	from := raw
-	if p.Recompute {
+	if p.recompute {
 		from = v
 	}
 	spare, has := 0.0, false
@@ -105,7 +101,7 @@ func (p Gaussian) Reverse(x []float32, raw, v []float32, t, s float64, r *sample
 		noise := 0.0
 		if sigma > 0 {
 			if noise = spare; !has {
-				noise, spare = normals(r)
+				noise, spare = normal.Pair(r)
 			}
 			has = !has
 		}
@@ -113,17 +109,4 @@ func (p Gaussian) Reverse(x []float32, raw, v []float32, t, s float64, r *sample
 		x[i] = float32(float64(signal*float64(v[i])) + float64(rest*eps) + float64(sigma*noise))
 	}
 	return nil
-}
-
-// normals returns two independent standard normal numbers (Marsaglia's polar
-// method: only a logarithm and a square root, so the same bits everywhere).
-func normals(r *sampler.Stream) (a, b float64) {
-	for {
-		u, v := float64(2*r.Float64())-1, float64(2*r.Float64())-1
-		s := float64(u*u) + float64(v*v)
-		if s < 1 && s > 0 {
-			f := math.Sqrt(-2 * simd.Log(s) / s)
-			return float64(u * f), float64(v * f)
-		}
-	}
 }

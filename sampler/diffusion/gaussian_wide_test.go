@@ -25,7 +25,7 @@ func TestGaussianWide(t *testing.T) {
 		return nil
 	}}
 	run := func(p diffusion.Gaussian) []int {
-		d, err := diffusion.New(unit, diffusion.Process[float32](p), diffusion.Config{Steps: steps, Batch: 1000, Seed: 3})
+		d, err := diffusion.New(context.Background(), unit, diffusion.Process[float32](p), diffusion.Config{Steps: steps, Batch: 1000, Seed: 3})
 		require.NoError(t, err)
 		x := make([]float32, samples)
 		require.NoError(t, d.Sample(context.Background(), x))
@@ -35,6 +35,6 @@ func TestGaussianWide(t *testing.T) {
 	law := exact.Binned(distuv.Normal{Mu: 0, Sigma: math.Sqrt(cosine.Alpha(1.0 / steps))}.CDF)
 	exact.Counts(t, run(diffusion.Gaussian{Eta: 1, Wide: true, Schedule: cosine}), law, 1e-6)
 	require.Less(t, exact.PValue(run(diffusion.Gaussian{Eta: 1, Schedule: cosine}), law), 1e-6)
-	_, err := diffusion.New(unit, diffusion.Process[float32](diffusion.Gaussian{Wide: true}), diffusion.Config{})
+	_, err := diffusion.New(context.Background(), unit, diffusion.Process[float32](diffusion.Gaussian{Wide: true}), diffusion.Config{})
 	require.ErrorContains(t, err, "want 1 where Wide is set")
 }

@@ -13,7 +13,7 @@ import (
 
 // guidedLaw evolves the law of x_t through steps whose sites move
 // independently, site i from state x by rows(x, i).
-func guidedLaw(sites, levels int, masked bool, p Process[int32], steps int, rows func(x []int32, i int, t, s float64) []float64) []float64 {
+func guidedLaw(sites, levels int, masked bool, p Steps[int32], steps int, rows func(x []int32, i int, t, s float64) []float64) []float64 {
 	law := make([]float64, exact.Size(sites, levels))
 	for k := range law {
 		law[k] = 1 / float64(len(law))
@@ -61,13 +61,13 @@ var guidanceCases = []struct {
 	name    string
 	process Process[int32]
 	masked  bool
-	step    func(p Process[int32], t, s float64) stepLaw
+	step    func(p Steps[int32], t, s float64) stepLaw
 }{
-	{"masked", Masked{Mask: 2}, true, func(p Process[int32], t, s float64) stepLaw { return maskedStep(2, p.Alpha(t), p.Alpha(s), 0) }},
-	{"remask", Remask{Mask: 2, Rule: RemaskRescale, Eta: 0.3}, true, func(p Process[int32], t, s float64) stepLaw {
+	{"masked", Masked{Mask: 2}, true, func(p Steps[int32], t, s float64) stepLaw { return maskedStep(2, p.Alpha(t), p.Alpha(s), 0) }},
+	{"remask", Remask{Mask: 2, Rule: RemaskRescale, Eta: 0.3}, true, func(p Steps[int32], t, s float64) stepLaw {
 		return maskedStep(2, p.Alpha(t), p.Alpha(s), 0.3*math.Min(1, (1-p.Alpha(s))/p.Alpha(t)))
 	}},
-	{"uniform", Uniform{}, false, func(p Process[int32], t, s float64) stepLaw { return uniformStep(p.Alpha(t), p.Alpha(s)) }},
+	{"uniform", Uniform{}, false, func(p Steps[int32], t, s float64) stepLaw { return uniformStep(p.Alpha(t), p.Alpha(s)) }},
 }
 
 // tempered returns a^γ·b^{1−γ}, 0 where a is.
@@ -106,7 +106,7 @@ func guidanceModels(masked bool, seed uint64) (c, u *joint) {
 
 func runGuided(t *testing.T, model energy.Denoiser[int32], p Process[int32], steps int) []int {
 	t.Helper()
-	d, err := New(model, p, Config{Steps: steps, Seed: 11, Workers: 1})
+	d, err := New(context.Background(), model, p, Config{Steps: steps, Seed: 11, Workers: 1})
 	require.NoError(t, err)
 	x := make([]int32, 3*30_000)
 	require.NoError(t, d.Sample(context.Background(), x))
@@ -118,7 +118,7 @@ func TestClassifierFreeGuidanceFollowsItsExactLaw(t *testing.T) {
 	const steps = 4
 	for _, c := range guidanceCases {
 		cond, free := guidanceModels(c.masked, 20)
-		bound, err := c.process.(Binder[int32]).Bind(3, 3)
+		bound, err := c.process.Bind(context.Background(), 3, 3)
 		require.NoError(t, err)
 		for _, gamma := range []float64{0, 0.5, 1, 2.5} {
 			row := func(m *joint, x []int32, i int, t float64) []float64 {
@@ -163,7 +163,7 @@ func TestClassifierGuidanceFollowsItsExactLaw(t *testing.T) {
 	}
 	for _, c := range guidanceCases {
 		cond, _ := guidanceModels(c.masked, 20)
-		bound, err := c.process.(Binder[int32]).Bind(3, 3)
+		bound, err := c.process.Bind(context.Background(), 3, 3)
 		require.NoError(t, err)
 		row := func(x []int32, i int, t float64) []float64 {
 			return cond.posterior(x, bound.Alpha(t), nil)[3*i : 3*i+3]
@@ -194,7 +194,7 @@ func TestGuidanceMeetsConstraintsAndRefuses(t *testing.T) {
 	cond, free := guidanceModels(true, 20)
 	even := newLanguage(3, 3, func(x []int32) bool { return (x[0]+x[1]+x[2])%2 == 0 && max(x[0], x[1], x[2]) < 2 })
 	g := ClassifierFree{Conditional: cond, Unconditional: free, Scale: 2}
-	d, err := New(g, Masked{Mask: 2}, Config{Projector: even, Steps: 5})
+	d, err := New(context.Background(), g, Masked{Mask: 2}, Config{Projector: even, Steps: 5})
 	require.NoError(t, err)
 	x := make([]int32, 300)
 	require.NoError(t, d.Sample(context.Background(), x))
@@ -204,9 +204,9 @@ func TestGuidanceMeetsConstraintsAndRefuses(t *testing.T) {
 
 	at := g
 	at.AtPosterior = true
-	_, err = New(at, Masked{Mask: 2}, Config{Projector: even})
+	_, err = New(context.Background(), at, Masked{Mask: 2}, Config{Projector: even})
 	assert.ErrorContains(t, err, "a projection needs guidance at the prediction")
-	_, err = New(at, Ordered{Mask: 2}, Config{})
+	_, err = New(context.Background(), at, Ordered{Mask: 2}, Config{})
 	assert.ErrorContains(t, err, "cannot be guided at the posterior")
 	small := newJoint(2, 2, true, 1)
 	loo := newJoint(3, 2, true, 1)
@@ -219,18 +219,18 @@ func TestGuidanceMeetsConstraintsAndRefuses(t *testing.T) {
 		"Denoiser and Classifier must be set":       ClassifierGuided{},
 		"ClassifierGuided: Scale = NaN":             ClassifierGuided{Denoiser: cond, Classifier: ExactClassifier{}, Scale: math.NaN()},
 	} {
-		_, err := New(m, Masked{Mask: 2}, Config{})
+		_, err := New(context.Background(), m, Masked{Mask: 2}, Config{})
 		assert.ErrorContains(t, err, want)
 	}
 	// Certain with the condition, impossible without it.
 	cond.p, free.p = []float64{0, 1, 0, 0, 0, 0, 0, 0}, []float64{1, 0, 0, 0, 0, 0, 0, 0}
 	cond.memo, free.memo = nil, nil
-	d, err = New(g, Masked{Mask: 2}, Config{})
+	d, err = New(context.Background(), g, Masked{Mask: 2}, Config{})
 	require.NoError(t, err)
 	var bad *PredictionError
 	assert.ErrorAs(t, d.Sample(context.Background(), x[:3]), &bad)
 	table := FirstOrderClassifier{energyOnly{exact.NewRugged(3, 3, 1, 0, 4)}}
-	d, err = New(ClassifierGuided{Denoiser: newJoint(3, 2, true, 1), Classifier: table, Scale: 1}, Masked{Mask: 2}, Config{})
+	d, err = New(context.Background(), ClassifierGuided{Denoiser: newJoint(3, 2, true, 1), Classifier: table, Scale: 1}, Masked{Mask: 2}, Config{})
 	require.NoError(t, err)
 	assert.ErrorContains(t, d.Sample(context.Background(), x[:3]), "is not energy.Differentiable")
 }

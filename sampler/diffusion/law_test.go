@@ -13,7 +13,7 @@ import (
 
 func sampleDiffusion(t *testing.T, m *joint, p Process[int32], cfg Config, n int) []int {
 	t.Helper()
-	d, err := New(m, p, cfg)
+	d, err := New(context.Background(), m, p, cfg)
 	require.NoError(t, err)
 	x := make([]int32, n*m.sites)
 	require.NoError(t, d.Sample(context.Background(), x))
@@ -28,28 +28,28 @@ var gridLaws = []struct {
 	name    string
 	process Process[int32]
 	masked  bool
-	step    func(p Process[int32], t, s float64) stepLaw
+	step    func(p Steps[int32], t, s float64) stepLaw
 	vanish  float64 // TV to the target at 256 steps
 }{
-	{"masked", Masked{Mask: 2}, true, func(p Process[int32], t, s float64) stepLaw {
+	{"masked", Masked{Mask: 2}, true, func(p Steps[int32], t, s float64) stepLaw {
 		return maskedStep(2, p.Alpha(t), p.Alpha(s), 0)
 	}, 0.01},
-	{"masked/cosine", Masked{Mask: 2, Schedule: noise.Cosine{}}, true, func(p Process[int32], t, s float64) stepLaw {
+	{"masked/cosine", Masked{Mask: 2, Schedule: noise.Cosine{}}, true, func(p Steps[int32], t, s float64) stepLaw {
 		return maskedStep(2, p.Alpha(t), p.Alpha(s), 0)
 	}, 0.01},
-	{"uniform", Uniform{Schedule: noise.LogLinear{Epsilon: -1}}, false, func(p Process[int32], t, s float64) stepLaw {
+	{"uniform", Uniform{Schedule: noise.LogLinear{Epsilon: -1}}, false, func(p Steps[int32], t, s float64) stepLaw {
 		return uniformStep(p.Alpha(t), p.Alpha(s))
 	}, 0.01},
-	{"uniform/geometric", Uniform{Schedule: noise.GeometricSigma{Min: 1e-4}}, false, func(p Process[int32], t, s float64) stepLaw {
+	{"uniform/geometric", Uniform{Schedule: noise.GeometricSigma{Min: 1e-4}}, false, func(p Steps[int32], t, s float64) stepLaw {
 		return uniformStep(p.Alpha(t), p.Alpha(s))
 	}, 0.03},
-	{"remask/cap", Remask{Mask: 2, Eta: 0.3}, true, func(p Process[int32], t, s float64) stepLaw {
+	{"remask/cap", Remask{Mask: 2, Eta: 0.3}, true, func(p Steps[int32], t, s float64) stepLaw {
 		return maskedStep(2, p.Alpha(t), p.Alpha(s), min(0.3, min(1, (1-p.Alpha(s))/p.Alpha(t))))
 	}, 1},
-	{"remask/rescale", Remask{Mask: 2, Rule: RemaskRescale, Eta: 0.1}, true, func(p Process[int32], t, s float64) stepLaw {
+	{"remask/rescale", Remask{Mask: 2, Rule: RemaskRescale, Eta: 0.1}, true, func(p Steps[int32], t, s float64) stepLaw {
 		return maskedStep(2, p.Alpha(t), p.Alpha(s), 0.1*min(1, (1-p.Alpha(s))/p.Alpha(t)))
 	}, 1},
-	{"remask/loop", Remask{Mask: 2, Rule: RemaskLoop, Hold: 0.3}, true, func(p Process[int32], t, s float64) stepLaw {
+	{"remask/loop", Remask{Mask: 2, Rule: RemaskLoop, Hold: 0.3}, true, func(p Steps[int32], t, s float64) stepLaw {
 		sigma := 0.0
 		if t == s {
 			sigma = 0.02
@@ -59,7 +59,7 @@ var gridLaws = []struct {
 }
 
 // gridLaw returns the law of x_0 after the given number of steps.
-func gridLaw(m *joint, p Process[int32], steps int, step func(p Process[int32], t, s float64) stepLaw) []float64 {
+func gridLaw(m *joint, p Steps[int32], steps int, step func(p Steps[int32], t, s float64) stepLaw) []float64 {
 	_, levels := m.Shape()
 	law := make([]float64, exact.Size(m.sites, levels))
 	if m.masked {
@@ -87,7 +87,7 @@ func TestGridDiffusionsFollowTheirExactLaw(t *testing.T) {
 				m.tokens, m.p = 3, newJoint(3, 3, false, 6).p
 			}
 			_, levels := m.Shape()
-			bound, err := c.process.(Binder[int32]).Bind(3, levels)
+			bound, err := c.process.Bind(context.Background(), 3, levels)
 			require.NoError(t, err)
 			target := m.target()
 			all, n := []int{1, 2, 5, 16}, 40_000
@@ -119,9 +119,9 @@ func TestRemaskDiscretisationVanishes(t *testing.T) {
 	for _, rule := range []RemaskRule{RemaskCap, RemaskRescale} {
 		last := 1.0
 		for _, steps := range []int{16, 64, 256} {
-			bound, err := Remask{Mask: 2, Rule: rule, Eta: 2 / float64(steps)}.Bind(3, 3)
+			bound, err := Remask{Mask: 2, Rule: rule, Eta: 2 / float64(steps)}.Bind(context.Background(), 3, 3)
 			require.NoError(t, err)
-			law := gridLaw(m, bound, steps, func(p Process[int32], t, s float64) stepLaw {
+			law := gridLaw(m, bound, steps, func(p Steps[int32], t, s float64) stepLaw {
 				top := min(1, (1-p.Alpha(s))/p.Alpha(t))
 				sigma := min(2/float64(steps), top)
 				if rule == RemaskRescale {
@@ -158,23 +158,31 @@ func TestFirstHittingFollowsTheJoint(t *testing.T) {
 func TestUniformConvertsLeaveOneOutPredictions(t *testing.T) {
 	exact.SkipUnderRace(t)
 	m := newJoint(3, 3, false, 8)
-	p, err := Uniform{}.Bind(3, 3)
+	p, err := Uniform{}.Bind(context.Background(), 3, 3)
 	require.NoError(t, err)
-	law := gridLaw(m, p, 6, func(p Process[int32], t, s float64) stepLaw { return uniformStep(p.Alpha(t), p.Alpha(s)) })
+	law := gridLaw(m, p, 6, func(p Steps[int32], t, s float64) stepLaw { return uniformStep(p.Alpha(t), p.Alpha(s)) })
 	m.loo, m.memo = true, nil
 	exact.Counts(t, sampleDiffusion(t, m, Uniform{}, Config{Steps: 6}, 60_000), law, exact.Rate)
 
 	// Taken for full posteriors, the same predictions give another law.
-	counts := sampleDiffusion(t, m, noConversion{Uniform{Levels: 3}}, Config{Steps: 6}, 60_000)
+	counts := sampleDiffusion(t, m, noConversion{}, Config{Steps: 6}, 60_000)
 	assert.Less(t, exact.PValue(counts, law), exact.Rate)
 }
 
 // noConversion forgets that predictions leave their site out.
 type noConversion struct{ Uniform }
 
-func (n noConversion) Bind(int, int) (Process[int32], error) { return n, nil }
+func (n noConversion) Bind(ctx context.Context, sites, levels int) (Steps[int32], error) {
+	p, err := n.Uniform.Bind(ctx, sites, levels)
+	return unconverted{p.(Joint), p}, err
+}
 
-func (n noConversion) Condition([]float32, []int32, float64, bool) {}
+type unconverted struct {
+	Joint
+	Steps[int32]
+}
+
+func (unconverted) Condition([]float32, []int32, float64, bool) {}
 
 func TestPredictionsAreReusedWhileNothingChanges(t *testing.T) {
 	const steps, n = 64, 500
@@ -204,7 +212,7 @@ func TestWorkersAndBatchesDoNotChangeSamples(t *testing.T) {
 				cfg.Steps, cfg.Seed = 9, 5
 				m := newJoint(4, 3, true, 3)
 				m.timeFree = timeFree
-				d, err := New(m, p, cfg)
+				d, err := New(context.Background(), m, p, cfg)
 				require.NoError(t, err)
 				x := make([]int32, 100*4)
 				require.NoError(t, d.Sample(ctx, x[:33*4]))

@@ -1,6 +1,7 @@
 package diffusion
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -17,11 +18,11 @@ import (
 //
 // Whether a mask gives way is decided first, so rows of masks that stay are
 // never read. Sites that give way in the same step are drawn independently; the
-// law is that of the denoiser exactly if that never happens to dependent sites
+// distribution is that of the denoiser exactly if that never happens to dependent sites
 // — see FirstHitting — and in the limit of many steps.
 //
-// A Masked is also a [Joint]. Given only the mask, its methods are safe for
-// concurrent use.
+// Its steps are also [Joint], [Factorised], [Absorbing] and [Clocked], and the
+// same for all samples.
 type Masked struct {
 	// Mask is the level that stands for a masked token. Predictions never put
 	// weight on it, whatever the denoiser says.
@@ -36,22 +37,39 @@ type Masked struct {
 	//	1 − α(s) = u^{1/n}·(1 − α(t)),  u uniform,
 	//
 	// then a random mask gives way. A sample takes as many steps as it has
-	// masks; the number of steps asked for is ignored. The law is exactly that
-	// of the denoiser: no discretisation remains. Times before the start of
+	// masks; the number of steps asked for is ignored. The distribution is
+	// exactly that of the denoiser: no discretisation remains. Times before the start of
 	// the schedule are shown as the smallest positive number.
 	FirstHitting bool
 }
 
 // Bind checks that Mask is a level and that the schedule is one.
-func (p Masked) Bind(sites, levels int) (Process[int32], error) {
-	if err := checkMask("Masked", p.Mask, levels); err != nil {
+func (p Masked) Bind(_ context.Context, sites, levels int) (Steps[int32], error) {
+	b, err := bindMasked("Masked", p, sites, levels)
+	if err != nil {
 		return nil, err
 	}
-	var err error
-	if p.Schedule, err = noise.Resolve("diffusion: Masked", p.Schedule); err != nil {
+	return b, nil
+}
+
+// masked is a bound [Masked]. It keeps nothing of a sample.
+type masked struct {
+	mask         int32
+	schedule     noise.Schedule
+	firstHitting bool
+	sites        int
+}
+
+// bindMasked is Bind for the process called name.
+func bindMasked(name string, p Masked, sites, levels int) (*masked, error) {
+	if err := checkMask(name, p.Mask, levels); err != nil {
 		return nil, err
 	}
-	return &p, nil
+	c, err := noise.Resolve("diffusion: "+name, p.Schedule)
+	if err != nil {
+		return nil, err
+	}
+	return &masked{mask: p.Mask, schedule: c, firstHitting: p.FirstHitting, sites: sites}, nil
 }
 
 func checkMask(name string, mask int32, levels int) error {
@@ -64,67 +82,60 @@ func checkMask(name string, mask int32, levels int) error {
 	return nil
 }
 
-// Alpha implements [Process].
-func (p Masked) Alpha(t float64) float64 { return p.schedule().Alpha(t) }
-
-func (p Masked) schedule() noise.Schedule {
-	if p.Schedule == nil {
-		return noise.LogLinear{}
-	}
-	return p.Schedule
-}
+// Alpha implements [Steps].
+func (p *masked) Alpha(t float64) float64 { return p.schedule.Alpha(t) }
 
 // Prior masks every token.
-func (p Masked) Prior(x []int32, _ *sampler.Stream) {
+func (p *masked) Prior(x []int32, _ *sampler.Stream) {
 	for i := range x {
-		x[i] = p.Mask
+		x[i] = p.mask
 	}
 }
 
-// MaxSteps returns how many steps a sample takes at most.
-func (p Masked) MaxSteps(sites, steps int) int {
-	if p.FirstHitting {
-		return sites
+// MaxSteps implements [Clocked].
+func (p *masked) MaxSteps(steps int) int {
+	if p.firstHitting {
+		return p.sites
 	}
 	return steps
 }
 
-// Next implements [Process]: an even grid, or the clock of FirstHitting.
-func (p Masked) Next(x []int32, t float64, step, steps int, r *sampler.Stream) float64 {
-	if !p.FirstHitting {
+// Next implements [Steps]: an even grid, or the clock of FirstHitting.
+func (p *masked) Next(x []int32, t float64, step, steps int, r *sampler.Stream) float64 {
+	if !p.firstHitting {
 		return gridTime(step, steps)
 	}
 	n := p.masks(x)
 	if n <= 1 {
 		return 0
 	}
-	c := p.schedule()
+	c := p.schedule
 	hidden := float64(simd.Exp(simd.Log(r.Float64())/float64(n)) * (1 - c.Alpha(t)))
 	return min(t, max(c.Time(1-hidden), math.SmallestNonzeroFloat64))
 }
 
-// Masks reports whether l is the mask, which cannot be clamped.
-func (p Masked) Masks(l int32) bool { return l == p.Mask }
+// Masks implements [Absorbing].
+func (p *masked) Masks(l int32) bool { return l == p.mask }
 
-func (p Masked) masks(x []int32) int {
+func (p *masked) masks(x []int32) int {
 	n := 0
 	for _, l := range x {
-		if l == p.Mask {
+		if l == p.mask {
 			n++
 		}
 	}
 	return n
 }
 
-// Reverse implements [Process].
-func (p Masked) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.Stream) error {
+// Reverse implements [Steps].
+func (p *masked) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.Stream) error {
 	levels := rowLen(v, len(x))
 	e := p.event(x, t, s, r)
 	for i, l := range x {
-		if l != p.Mask || !e.reveals(r) {
+		if l != p.mask || !e.reveals(r) {
 			continue
 		}
-		v[i*levels+int(p.Mask)] = float32(math.Inf(-1))
+		v[i*levels+int(p.mask)] = float32(math.Inf(-1))
 		l, err := drawRow(v, i, levels, r)
 		if err != nil {
 			return err
@@ -137,11 +148,11 @@ func (p Masked) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.Stre
 // Condition implements [Renoiser]: one-hot rows for tokens that show. For the
 // others leaving the site out makes no difference, as a mask says nothing about
 // its own token.
-func (p Masked) Condition(v []float32, x []int32, _ float64, _ bool) {
+func (p *masked) Condition(v []float32, x []int32, _ float64, _ bool) {
 	levels := rowLen(v, len(x))
 	for i, l := range x {
-		if row := v[i*levels : (i+1)*levels]; l == p.Mask {
-			row[p.Mask] = float32(math.Inf(-1))
+		if row := v[i*levels : (i+1)*levels]; l == p.mask {
+			row[p.mask] = float32(math.Inf(-1))
 		} else {
 			oneHot(row, l)
 		}
@@ -149,10 +160,10 @@ func (p Masked) Condition(v []float32, x []int32, _ float64, _ bool) {
 }
 
 // Renoise implements [Renoiser].
-func (p Masked) Renoise(x, x0 []int32, _ []float32, t, s float64, r *sampler.Stream) {
+func (p *masked) Renoise(x, x0 []int32, _ []float32, t, s float64, r *sampler.Stream) {
 	e := p.event(x, t, s, r)
 	for i, l := range x {
-		if l == p.Mask && e.reveals(r) {
+		if l == p.mask && e.reveals(r) {
 			x[i] = x0[i]
 		}
 	}
@@ -160,12 +171,45 @@ func (p Masked) Renoise(x, x0 []int32, _ []float32, t, s float64, r *sampler.Str
 
 // Reweight implements [Joint]: tokens that show now are certain, and a mask that
 // stays says nothing about its token.
-func (p Masked) Reweight(v []float32, xt, xs []int32, _, _ float64) {
+func (p *masked) Reweight(v []float32, xt, xs []int32, _, _ float64) {
 	levels := rowLen(v, len(xs))
 	for i, l := range xs {
-		if l != p.Mask && l != xt[i] {
+		if l != p.mask && l != xt[i] {
 			oneHot(v[i*levels:(i+1)*levels], l)
 		}
+	}
+}
+
+// Posterior implements [Factorised].
+func (p *masked) Posterior(dst, v []float32, x []int32, t, s float64) {
+	reveal := 1.0
+	if s > 0 {
+		reveal = fraction(p.Alpha(s)-p.Alpha(t), 1-p.Alpha(t))
+	}
+	maskedPosterior(dst, v, x, p.mask, func(int) float64 { return 0 }, reveal)
+}
+
+// maskedPosterior is the posterior of processes with a mask: a token that shows
+// is hidden with probability hide(i), a mask gives way with probability reveal.
+func maskedPosterior(dst, v []float32, x []int32, mask int32, hide func(i int) float64, reveal float64) {
+	levels := rowLen(v, len(x))
+	for i, l := range x {
+		row := dst[i*levels : (i+1)*levels]
+		if l != mask {
+			oneHot(row, l)
+			sigma := hide(i)
+			row[l] = float32(simd.Log1p(-sigma))
+			row[mask] = float32(simd.Log(sigma))
+			continue
+		}
+		copy(row, v[i*levels:(i+1)*levels])
+		row[mask] = float32(math.Inf(-1))
+		simd.LogSoftmax(row, row, levels)
+		shift := float32(simd.Log(reveal))
+		for l := range row {
+			row[l] += shift
+		}
+		row[mask] = float32(simd.Log(1 - reveal))
 	}
 }
 
@@ -176,14 +220,14 @@ type event struct {
 	seen   int     // masks so far
 }
 
-func (p Masked) event(x []int32, t, s float64, r *sampler.Stream) event {
+func (p *masked) event(x []int32, t, s float64, r *sampler.Stream) event {
 	switch {
 	case s <= 0:
 		return event{chance: 1, only: -1}
-	case p.FirstHitting:
+	case p.firstHitting:
 		return event{only: r.IntN(max(1, p.masks(x)))}
 	}
-	c := p.schedule()
+	c := p.schedule
 	return event{chance: fraction(c.Alpha(s)-c.Alpha(t), 1-c.Alpha(t)), only: -1}
 }
 

@@ -1,6 +1,7 @@
 package diffusion
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -22,7 +23,7 @@ const (
 // set, block by block from left to right. It is what LLaDA and Dream decode
 // with.
 //
-// It does not sample from the denoiser's law: which sites are revealed depends
+// It does not sample from the denoiser's distribution: which sites are revealed depends
 // on what was drawn for them, so likely tokens are favoured, even when sites are
 // revealed one at a time. Use [Masked] for samples, Ordered for output that is
 // more likely than samples are.
@@ -42,12 +43,9 @@ type Ordered struct {
 }
 
 // Bind checks the fields against the shape.
-func (p Ordered) Bind(sites, levels int) (Process[int32], error) {
-	if err := checkMask("Ordered", p.Mask, levels); err != nil {
-		return nil, err
-	}
-	var err error
-	if p.Schedule, err = noise.Resolve("diffusion: Ordered", p.Schedule); err != nil {
+func (p Ordered) Bind(_ context.Context, sites, levels int) (Steps[int32], error) {
+	m, err := bindMasked("Ordered", Masked{Mask: p.Mask, Schedule: p.Schedule}, sites, levels)
+	if err != nil {
 		return nil, err
 	}
 	switch {
@@ -59,40 +57,31 @@ func (p Ordered) Bind(sites, levels int) (Process[int32], error) {
 		p.Block = sites
 	}
 	return &ordered{
-		Ordered: p, quota: make([]int, (sites+p.Block-1)/p.Block),
+		recipe: p, masked: m, quota: make([]int, (sites+p.Block-1)/p.Block),
 		token: make([]int32, sites), score: make([]float64, sites), p: make([]float32, levels),
 	}, nil
 }
 
-// Alpha implements [Process].
-func (p Ordered) Alpha(t float64) float64 { return Masked{Schedule: p.Schedule}.Alpha(t) }
+// ordered is a bound [Ordered] and belongs to one sample.
+type ordered struct {
+	recipe Ordered // without zeros
+	masked *masked
+	quota  []int // by block: masks to reveal in this step
+	token  []int32
+	score  []float64
+	p      []float32
+}
+
+// Alpha implements [Steps].
+func (p *ordered) Alpha(t float64) float64 { return p.masked.Alpha(t) }
 
 // Prior masks every token.
-func (p Ordered) Prior(x []int32, r *sampler.Stream) { Masked{Mask: p.Mask}.Prior(x, r) }
+func (p *ordered) Prior(x []int32, r *sampler.Stream) { p.masked.Prior(x, r) }
 
-// Masks reports whether l is the mask, which cannot be clamped.
-func (p Ordered) Masks(l int32) bool { return l == p.Mask }
+// Masks implements [Absorbing].
+func (p *ordered) Masks(l int32) bool { return p.masked.Masks(l) }
 
-// Next returns the time of an even grid.
-func (p Ordered) Next(_ []int32, _ float64, step, steps int, _ *sampler.Stream) float64 {
-	return gridTime(step, steps)
-}
-
-// Reverse implements [Process]. It panics on an Ordered that has not been bound.
-func (p Ordered) Reverse([]int32, []float32, []float32, float64, float64, *sampler.Stream) error {
-	panic("diffusion: Ordered: Reverse before Bind")
-}
-
-// ordered is an Ordered of one sample.
-type ordered struct {
-	Ordered
-	quota []int // by block: masks to reveal in this step
-	token []int32
-	score []float64
-	p     []float32
-}
-
-// Next also decides how many masks give way in the step, block by block.
+// Next implements [Steps]: an even grid. It also decides how many masks give way in the step, block by block.
 func (p *ordered) Next(x []int32, _ float64, step, steps int, _ *sampler.Stream) float64 {
 	blocks := len(p.quota)
 	for b := range p.quota {
@@ -103,7 +92,7 @@ func (p *ordered) Next(x []int32, _ float64, step, steps int, _ *sampler.Stream)
 		}
 		masks := 0
 		for _, l := range p.part(b, x) {
-			if l == p.Mask {
+			if l == p.masked.mask {
 				masks++
 			}
 		}
@@ -115,10 +104,10 @@ func (p *ordered) Next(x []int32, _ float64, step, steps int, _ *sampler.Stream)
 
 // part returns block b of x.
 func (p *ordered) part(b int, x []int32) []int32 {
-	return x[b*p.Block : min((b+1)*p.Block, len(x))]
+	return x[b*p.recipe.Block : min((b+1)*p.recipe.Block, len(x))]
 }
 
-// Reverse implements [Process].
+// Reverse implements [Steps].
 func (p *ordered) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.Stream) error {
 	levels := rowLen(v, len(x))
 	for b, quota := range p.quota {
@@ -126,11 +115,11 @@ func (p *ordered) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.St
 			continue
 		}
 		for j, l := range p.part(b, x) {
-			if l != p.Mask {
+			if l != p.masked.mask {
 				continue
 			}
-			i := b*p.Block + j
-			v[i*levels+int(p.Mask)] = float32(math.Inf(-1))
+			i := b*p.recipe.Block + j
+			v[i*levels+int(p.masked.mask)] = float32(math.Inf(-1))
 			if err := p.choose(v, i, levels, r); err != nil {
 				return err
 			}
@@ -143,7 +132,7 @@ func (p *ordered) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.St
 
 // choose sets the token of site i.
 func (p *ordered) choose(v []float32, i, levels int, r *sampler.Stream) (err error) {
-	if !p.Greedy {
+	if !p.recipe.Greedy {
 		p.token[i], err = drawRow(v, i, levels, r)
 		return err
 	}
@@ -160,7 +149,7 @@ func (p *ordered) rate(v []float32, i, levels int) {
 	var total [1]float64
 	row := v[i*levels : (i+1)*levels]
 	simd.Weights(p.p, total[:], row, levels, 0)
-	switch p.Score {
+	switch p.recipe.Score {
 	case ScoreProbability:
 		p.score[i] = float64(p.p[p.token[i]]) / total[0]
 	case ScoreMargin:
@@ -187,20 +176,20 @@ func (p *ordered) reveal(b int, x []int32, quota int) {
 	for range quota {
 		best := -1
 		for j, l := range part {
-			if l == p.Mask && (best < 0 || p.score[b*p.Block+j] > p.score[b*p.Block+best]) {
+			if l == p.masked.mask && (best < 0 || p.score[b*p.recipe.Block+j] > p.score[b*p.recipe.Block+best]) {
 				best = j
 			}
 		}
 		if best < 0 {
 			return
 		}
-		part[best] = p.token[b*p.Block+best]
+		part[best] = p.token[b*p.recipe.Block+best]
 	}
 }
 
 // Condition implements [Renoiser].
 func (p *ordered) Condition(v []float32, x []int32, t float64, leaveOneOut bool) {
-	Masked{Mask: p.Mask}.Condition(v, x, t, leaveOneOut)
+	p.masked.Condition(v, x, t, leaveOneOut)
 }
 
 // Renoise implements [Renoiser]: the tokens of x0, in the order of their scores.
@@ -211,7 +200,7 @@ func (p *ordered) Renoise(x, x0 []int32, v []float32, _, _ float64, _ *sampler.S
 			continue
 		}
 		for j, l := range p.part(b, x) {
-			if i := b*p.Block + j; l == p.Mask {
+			if i := b*p.recipe.Block + j; l == p.masked.mask {
 				p.token[i] = x0[i]
 				p.rate(v, i, levels)
 			}

@@ -33,7 +33,7 @@ type ParticlesConfig struct {
 	Threshold float64
 }
 
-// Particles draws samples from p(x_0 | C), p being the law of the unconstrained
+// Particles draws samples from p(x_0 | C), p being that of the unconstrained
 // diffusion with the same process and steps, by sequential Monte Carlo.
 //
 // A diffusion that is conditioned on C in every step always ends in C, but
@@ -43,16 +43,17 @@ type ParticlesConfig struct {
 //
 //	Z_C(p(·|x_s)) / Z_C(ρ),  ρ_i(v) ∝ p_i(v|x_t)·q(x_s,i | x_t,i, v),
 //
-// where Z_C(r) is the probability of C under the factorised law r: the first is
-// how likely C is from x_s, the second how likely the draw of x_s took it to be.
+// where Z_C(r) is the probability of C under the factorised distribution r: the
+// first is how likely C is from x_s, the second how likely the draw of x_s took
+// it to be.
 // When the weights' effective number (Σw)²/Σw² falls below the threshold,
 // particles are drawn anew in proportion to their weights (systematic
 // resampling). The result is one particle by weight.
 //
-// As the number of particles grows, the law of the samples tends to p(x_0 | C);
-// [Particles.LogProb] estimates P(C), without bias for every number of
-// particles. Both speak of the unconstrained sampler at this number of steps;
-// that is the denoiser's law for Masked{FirstHitting: true} and in the limit of
+// As the number of particles grows, the distribution of the samples tends to
+// p(x_0 | C); [Particles.LogProb] estimates P(C), without bias for every number
+// of particles. Both speak of the unconstrained sampler at this number of steps;
+// that is the denoiser's for Masked{FirstHitting: true} and in the limit of
 // many steps.
 //
 // A particle from which C cannot be reached has weight zero. Only if all die is
@@ -85,12 +86,12 @@ type Particles struct {
 }
 
 // NewParticles returns particles that sample from the model with the process,
-// under the constraint of cfg.Projector.
+// under the constraint of cfg.Projector, which it binds under ctx.
 //
-// Errors: as of [New]; a process that is no [Joint], such as [Remask]
+// Errors: as of [New]; a process whose steps are no [Joint], such as [Remask]
 // and [Ordered]; no projector, or one whose projection cannot draw or keeps a
 // memory.
-func NewParticles(model energy.Denoiser[int32], process Process[int32], cfg ParticlesConfig) (*Particles, error) {
+func NewParticles(ctx context.Context, model energy.Denoiser[int32], process Process[int32], cfg ParticlesConfig) (*Particles, error) {
 	bad := func(format string, v any) (*Particles, error) {
 		return nil, fmt.Errorf("diffusion: NewParticles: "+format, v)
 	}
@@ -118,7 +119,7 @@ func NewParticles(model energy.Denoiser[int32], process Process[int32], cfg Part
 	}
 	samples := cfg.Batch
 	cfg.Config.Batch *= cfg.Particles
-	d, err := New(model, process, cfg.Config)
+	d, err := New(ctx, model, process, cfg.Config)
 	if err != nil {
 		return nil, err
 	}
@@ -228,8 +229,8 @@ func (p *Particles) begin(groups int) {
 func (p *Particles) steps(ctx context.Context, groups int) error {
 	d := p.d
 	slots := groups * p.n
-	d.turn = turn{ctx: ctx}
-	for ; ; d.turn.step++ {
+	d.ctx, d.step = ctx, 0
+	for ; ; d.step++ {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -244,7 +245,7 @@ func (p *Particles) steps(ctx context.Context, groups int) error {
 		d.pool.Each(0, groups, p.renew)
 		for g, err := range p.errs[:groups] {
 			if err != nil {
-				return fmt.Errorf("diffusion: Particles: sample %d, step %d: %w", d.made+g, d.turn.step, err)
+				return fmt.Errorf("diffusion: Particles: sample %d, step %d: %w", d.made+g, d.step, err)
 			}
 		}
 		d.pool.Each(0, slots, p.move)
@@ -258,7 +259,7 @@ func (p *Particles) steps(ctx context.Context, groups int) error {
 func (p *Particles) failure(slots int) error {
 	for i, err := range p.d.errs[:slots] {
 		if err != nil {
-			return fmt.Errorf("diffusion: Particles: sample %d, particle %d, step %d: %w", p.d.made+i/p.n, i%p.n, p.d.turn.step, err)
+			return fmt.Errorf("diffusion: Particles: sample %d, particle %d, step %d: %w", p.d.made+i/p.n, i%p.n, p.d.step, err)
 		}
 	}
 	return nil
@@ -272,7 +273,7 @@ func (p *Particles) weighSlot(w, i int) error {
 	}
 	if d.fresh[i] {
 		v := d.prediction(i)
-		conditionTokens(d, i, v, d.time[i])
+		conditionTokens(&d.batch, i, v, d.time[i])
 		var err error
 		p.logZ[i], err = p.logProb(w, v)
 		if err != nil {
@@ -310,29 +311,79 @@ func (p *Particles) moveSlot(w, i int) error {
 		return nil
 	}
 	x, r, t := d.state(i), &d.streams[i], d.time[i]
-	raw, desk := d.prediction(i), &d.work[w]
-	s := d.process[i].Next(x, t, d.turn.step, d.cfg.Steps, r)
-	copy(desk.before, x)
-	desk.snap = Snapshot{Projected: true}
+	raw, work := d.prediction(i), &d.work[w]
+	s := d.process[i].Next(x, t, d.step, d.cfg.Steps, r)
+	copy(work.before, x)
+	work.snap = Snapshot{Projected: true}
 	var err error
-	if desk.snap.LogZ, err = d.drawer.Draw(desk.clean, raw, r); err != nil {
+	if work.snap.LogZ, err = d.drawer.Draw(work.clean, raw, r); err != nil {
 		return err
 	}
-	p.joint[i].Renoise(x, desk.clean, raw, t, s, r)
+	p.joint[i].Renoise(x, work.clean, raw, t, s, r)
 	d.restore(i)
 	p.logRho[i] = 0
 	if s > 0 {
 		copy(p.v[w], raw)
-		p.joint[i].Reweight(p.v[w], desk.before, x, t, s)
+		p.joint[i].Reweight(p.v[w], work.before, x, t, s)
 		if p.logRho[i], err = p.logProb(w, p.v[w]); err != nil {
 			return err
 		}
 	}
-	d.moved(i, s, !slices.Equal(desk.before, x))
-	if d.cfg.Observe != nil {
-		n := &desk.snap
-		n.Sample, n.Step, n.From, n.To, n.X, n.V = d.sample[i], d.turn.step, t, s, x, raw
-		d.cfg.Observe(n)
-	}
+	d.moved(i, s, !slices.Equal(work.before, x))
+	d.observe(w, i, raw, t, s)
 	return nil
+}
+
+// renewGroup resamples the particles of a sample if few carry the weight. It
+// returns an error if none has any.
+func (p *Particles) renewGroup(g int) error {
+	w := p.logW[g*p.n : (g+1)*p.n]
+	if math.IsInf(slices.Max(w), -1) {
+		return constraint.ErrInfeasible
+	}
+	top, sum, squares := moments(w)
+	if float64(sum*sum) >= float64(float64(p.threshold*float64(p.n))*squares) {
+		return nil
+	}
+	systematic(p.count[g*p.n:(g+1)*p.n], w, p.choice[g].Float64())
+	p.spread(g)
+	p.evidence[g] += top + simd.Log(sum/float64(p.n))
+	clear(w)
+	return nil
+}
+
+// spread copies particles into the places of those that have no copies left.
+func (p *Particles) spread(g int) {
+	first := g * p.n
+	free := first
+	for j := first; j < first+p.n; j++ {
+		for ; p.count[j] > 1; p.count[j]-- {
+			for p.count[free] != 0 {
+				free++
+			}
+			p.copySlot(free, j)
+			p.count[free] = 1
+		}
+	}
+}
+
+// copySlot makes slot dst a copy of slot src in all but its stream.
+func (p *Particles) copySlot(dst, src int) {
+	d := p.d
+	copy(d.state(dst), d.state(src))
+	copy(d.prediction(dst), d.prediction(src))
+	d.time[dst], d.known[dst], d.fresh[dst] = d.time[src], d.known[src], d.fresh[src]
+	p.logZ[dst], p.logRho[dst] = p.logZ[src], p.logRho[src]
+	if d.warm != nil {
+		d.warm.Copy(dst, src)
+	}
+}
+
+// pick closes the estimate of a sample and returns one of its particles, drawn
+// by weight.
+func (p *Particles) pick(g int) int {
+	w := p.logW[g*p.n : (g+1)*p.n]
+	top, sum, _ := moments(w)
+	p.evidence[g] += top + simd.Log(sum/float64(p.n))
+	return g*p.n + byWeight(w, p.choice[g].Float64())
 }

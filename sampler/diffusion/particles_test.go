@@ -18,7 +18,7 @@ import (
 func weighted(t *testing.T, m *joint, p Process[int32], cfg ParticlesConfig, n int) (mean, se []float64) {
 	t.Helper()
 	cfg.Batch = n
-	f, err := NewParticles(m, p, cfg)
+	f, err := NewParticles(context.Background(), m, p, cfg)
 	require.NoError(t, err)
 	x := make([]int32, n*m.sites)
 	require.NoError(t, f.Sample(context.Background(), x))
@@ -56,11 +56,11 @@ var particleCases = []struct {
 	process Process[int32]
 	masked  bool
 	steps   int
-	step    func(p Process[int32], t, s float64) stepLaw
+	step    func(p Steps[int32], t, s float64) stepLaw
 }{
-	{"masked", Masked{Mask: 2}, true, 4, func(p Process[int32], t, s float64) stepLaw { return maskedStep(2, p.Alpha(t), p.Alpha(s), 0) }},
+	{"masked", Masked{Mask: 2}, true, 4, func(p Steps[int32], t, s float64) stepLaw { return maskedStep(2, p.Alpha(t), p.Alpha(s), 0) }},
 	{"first", Masked{Mask: 2, FirstHitting: true}, true, 0, nil},
-	{"uniform", Uniform{Schedule: noise.LogLinear{Epsilon: -1}}, false, 5, func(p Process[int32], t, s float64) stepLaw { return uniformStep(p.Alpha(t), p.Alpha(s)) }},
+	{"uniform", Uniform{Schedule: noise.LogLinear{Epsilon: -1}}, false, 5, func(p Steps[int32], t, s float64) stepLaw { return uniformStep(p.Alpha(t), p.Alpha(s)) }},
 }
 
 // particleSetup returns the denoiser, the language and the law P(x, x ∈ C) of a
@@ -74,7 +74,7 @@ func particleSetup(t *testing.T, i int) (*joint, *language, []float64) {
 	set := newLanguage(3, 3, func(x []int32) bool { return (x[0]+2*x[1]+x[2])%3 == 1 && (!c.masked || max(x[0], x[1], x[2]) < 2) })
 	law := m.target()
 	if c.step != nil {
-		bound, err := c.process.(Binder[int32]).Bind(3, 3)
+		bound, err := c.process.Bind(context.Background(), 3, 3)
 		require.NoError(t, err)
 		law = gridLaw(m, bound, c.steps, c.step)
 	}
@@ -109,23 +109,37 @@ func TestParticlesAreUnbiased(t *testing.T) {
 
 // wrongWeight weighs uniform diffusion as if the token that shows at the first
 // site were clean.
-type wrongWeight struct{ Uniform }
+type wrongWeight struct{}
 
-func (wrongWeight) Bind(_, levels int) (Process[int32], error) {
-	return wrongWeight{Uniform{Schedule: noise.LogLinear{Epsilon: -1}, Levels: levels}}, nil
+func (wrongWeight) Bind(ctx context.Context, sites, levels int) (Steps[int32], error) {
+	p, err := Uniform{Schedule: noise.LogLinear{Epsilon: -1}}.Bind(ctx, sites, levels)
+	return cleanFirst{p.(Joint), p}, err
 }
 
-func (w wrongWeight) Reweight(v []float32, xt, xs []int32, t, s float64) {
-	w.Uniform.Reweight(v, xt, xs, t, s)
-	oneHot(v[:w.Levels], xs[0])
+type cleanFirst struct {
+	Joint
+	Steps[int32]
+}
+
+func (w cleanFirst) Reweight(v []float32, xt, xs []int32, t, s float64) {
+	w.Joint.Reweight(v, xt, xs, t, s)
+	oneHot(v[:len(v)/len(xs)], xs[0])
 }
 
 // noWeight says that nothing was learned from the draw.
 type noWeight struct{ Masked }
 
-func (n noWeight) Bind(int, int) (Process[int32], error) { return n, nil }
+func (n noWeight) Bind(ctx context.Context, sites, levels int) (Steps[int32], error) {
+	p, err := n.Masked.Bind(ctx, sites, levels)
+	return nothingLearned{p.(Joint), p}, err
+}
 
-func (noWeight) Reweight([]float32, []int32, []int32, float64, float64) {}
+type nothingLearned struct {
+	Joint
+	Steps[int32]
+}
+
+func (nothingLearned) Reweight([]float32, []int32, []int32, float64, float64) {}
 
 func TestBrokenWeightsAreFound(t *testing.T) {
 	exact.SkipUnderRace(t)
@@ -146,7 +160,7 @@ func TestManyParticlesApproachTheConditionalLaw(t *testing.T) {
 	exact.SkipUnderRace(t)
 	for i, c := range particleCases {
 		m, set, law := particleSetup(t, i)
-		f, err := NewParticles(m, c.process, ParticlesConfig{Config: Config{Steps: c.steps, Projector: set, Workers: 1}})
+		f, err := NewParticles(context.Background(), m, c.process, ParticlesConfig{Config: Config{Steps: c.steps, Projector: set, Workers: 1}})
 		require.NoError(t, err)
 		// The bias of 64 particles, of the order of 1/64 of the relative
 		// variance of a weight, is below what 800 draws can see.
@@ -170,7 +184,7 @@ func TestParticlesDoNotDependOnWorkersOrBatch(t *testing.T) {
 			if cfg.Workers > 1 {
 				cfg.Projector = quiet{set} // the counters of language are not for several goroutines
 			}
-			f, err := NewParticles(m, c.process, ParticlesConfig{Config: cfg, Particles: 8})
+			f, err := NewParticles(context.Background(), m, c.process, ParticlesConfig{Config: cfg, Particles: 8})
 			require.NoError(t, err)
 			x := make([]int32, 3*30)
 			require.NoError(t, f.Sample(context.Background(), x[:3*11]))
@@ -200,24 +214,24 @@ func TestNewParticlesRefuses(t *testing.T) {
 	m, set, _ := particleSetup(t, 0)
 	good := ParticlesConfig{Config: Config{Projector: set}}
 	for want, spoil := range map[string]func(*ParticlesConfig) Process[int32]{
-		"Particles = -1":            func(c *ParticlesConfig) Process[int32] { c.Particles = -1; return Masked{Mask: 2} },
-		"Threshold = 2":             func(c *ParticlesConfig) Process[int32] { c.Threshold = 2; return Masked{Mask: 2} },
-		"Projector = <nil>":         func(c *ParticlesConfig) Process[int32] { c.Projector = nil; return Masked{Mask: 2} },
-		"must be zero":              func(c *ParticlesConfig) Process[int32] { c.Decode = DecodeGreedy; return Masked{Mask: 2} },
-		"want a Drawer":             func(c *ParticlesConfig) Process[int32] { c.Projector = onlyProjects{set}; return Masked{Mask: 2} },
-		"has a memory":              func(c *ParticlesConfig) Process[int32] { c.Projector = full{language: set}; return Masked{Mask: 2} },
+		"Particles = -1":              func(c *ParticlesConfig) Process[int32] { c.Particles = -1; return Masked{Mask: 2} },
+		"Threshold = 2":               func(c *ParticlesConfig) Process[int32] { c.Threshold = 2; return Masked{Mask: 2} },
+		"Projector = <nil>":           func(c *ParticlesConfig) Process[int32] { c.Projector = nil; return Masked{Mask: 2} },
+		"must be zero":                func(c *ParticlesConfig) Process[int32] { c.Decode = DecodeGreedy; return Masked{Mask: 2} },
+		"want a Drawer":               func(c *ParticlesConfig) Process[int32] { c.Projector = onlyProjects{set}; return Masked{Mask: 2} },
+		"has a memory":                func(c *ParticlesConfig) Process[int32] { c.Projector = full{language: set}; return Masked{Mask: 2} },
 		"diffusion.Remask cannot be":  func(c *ParticlesConfig) Process[int32] { return Remask{Mask: 2} },
 		"diffusion.Ordered cannot be": func(c *ParticlesConfig) Process[int32] { return Ordered{Mask: 2} },
-		"Mask = 9":                  func(c *ParticlesConfig) Process[int32] { return Masked{Mask: 9} },
+		"Mask = 9":                    func(c *ParticlesConfig) Process[int32] { return Masked{Mask: 9} },
 	} {
 		cfg := good
 		p := spoil(&cfg)
-		_, err := NewParticles(m, p, cfg)
+		_, err := NewParticles(context.Background(), m, p, cfg)
 		assert.ErrorContains(t, err, want)
 	}
-	_, err := NewParticles(nil, Masked{}, good)
+	_, err := NewParticles(context.Background(), nil, Masked{}, good)
 	assert.ErrorContains(t, err, "model = <nil>")
-	f, err := NewParticles(m, Masked{Mask: 2}, good)
+	f, err := NewParticles(context.Background(), m, Masked{Mask: 2}, good)
 	require.NoError(t, err)
 	logP, _ := f.LogProb()
 	assert.True(t, math.IsNaN(logP))

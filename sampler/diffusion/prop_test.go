@@ -53,7 +53,7 @@ func TestDiffusionProperties(t *testing.T) {
 		cfg := Config{Steps: rapid.IntRange(1, 9).Draw(t, "steps"), Seed: rapid.Uint64().Draw(t, "seed"), Workers: 1, Batch: 1}
 		model := random(sites, levels, cfg.Seed)
 		fill := func(cfg Config) []int32 {
-			d, err := New(model, process, cfg)
+			d, err := New(context.Background(), model, process, cfg)
 			require.NoError(t, err)
 			x := append([]int32(nil), given...)
 			require.NoError(t, d.Fill(context.Background(), x))

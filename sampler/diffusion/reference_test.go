@@ -186,7 +186,7 @@ func (p *refProblem) diffusion(t *testing.T, process diffusion.Masked, cfg diffu
 	if cfg.Projector == nil {
 		cfg.Projector = p.path
 	}
-	d, err := diffusion.New(p.denoiser, process, cfg)
+	d, err := diffusion.New(context.Background(), p.denoiser, process, cfg)
 	require.NoError(t, err)
 	x := make([]int32, refDraws*refSites)
 	require.NoError(t, d.Sample(context.Background(), x))
@@ -204,7 +204,7 @@ func TestReferenceExperiment(t *testing.T) {
 	for n := range problems {
 		p := newRefProblem(t, r)
 		seed := uint64(n)
-		f, err := diffusion.NewParticles(p.denoiser, diffusion.Masked{Mask: refK, FirstHitting: true}, diffusion.ParticlesConfig{
+		f, err := diffusion.NewParticles(context.Background(), p.denoiser, diffusion.Masked{Mask: refK, FirstHitting: true}, diffusion.ParticlesConfig{
 			Config: diffusion.Config{Seed: seed, Projector: p.path},
 		})
 		require.NoError(t, err)

@@ -1,6 +1,7 @@
 package diffusion
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -22,8 +23,8 @@ const (
 	// RemaskConfidence shares n·min(η, σ_max) expected remaskings among the n
 	// tokens that show in proportion to e^{−ψ}, ψ the probability that the
 	// token had when it was drawn, each at most σ_max. What is masked then
-	// depends on what was drawn: the result does not follow the denoiser's law,
-	// in no limit.
+	// depends on what was drawn: the result does not follow the
+	// denoiser's distribution, in no limit.
 	RemaskConfidence
 
 	// RemaskLoop is masked diffusion with a pause: at time Hold, where α stays
@@ -40,10 +41,10 @@ const (
 //	x_t = m: x_0 with probability (α_s − (1−σ)α_t)/(1−α_t),
 //
 // which keeps the marginals of masked diffusion whatever σ is. The rules other
-// than RemaskConfidence converge to the law of the denoiser with many steps.
+// than RemaskConfidence converge to the distribution of the denoiser with many steps.
 // In the last step σ_max = 0 and no mask survives.
 //
-// A Remask is a [Renoiser] but no [Joint]: a state from which a constraint
+// Its steps are [Renoiser], [Factorised] and [Absorbing] but no [Joint]: a state from which a constraint
 // cannot be met can recover, so it must not be weighed by it.
 type Remask struct {
 	Mask     int32
@@ -68,12 +69,9 @@ const (
 )
 
 // Bind checks the fields against the shape.
-func (p Remask) Bind(sites, levels int) (Process[int32], error) {
-	if err := checkMask("Remask", p.Mask, levels); err != nil {
-		return nil, err
-	}
-	var err error
-	if p.Schedule, err = noise.Resolve("diffusion: Remask", p.Schedule); err != nil {
+func (p Remask) Bind(_ context.Context, sites, levels int) (Steps[int32], error) {
+	m, err := bindMasked("Remask", Masked{Mask: p.Mask, Schedule: p.Schedule}, sites, levels)
+	if err != nil {
 		return nil, err
 	}
 	for _, f := range []struct {
@@ -91,58 +89,50 @@ func (p Remask) Bind(sites, levels int) (Process[int32], error) {
 	if p.Rule > RemaskLoop {
 		return nil, fmt.Errorf("diffusion: Remask: Rule = %d, want RemaskCap … RemaskLoop", p.Rule)
 	}
-	b := &remask{Remask: p, masked: Masked{Mask: p.Mask, Schedule: p.Schedule}}
+	b := &remask{recipe: p, masked: m}
 	if p.Rule == RemaskConfidence {
 		b.doubt = make([]float64, sites)
 	}
 	return b, nil
 }
 
-// Alpha implements [Process].
-func (p Remask) Alpha(t float64) float64 { return Masked{Schedule: p.Schedule}.Alpha(t) }
-
-// Prior masks every token.
-func (p Remask) Prior(x []int32, r *sampler.Stream) { Masked{Mask: p.Mask}.Prior(x, r) }
-
-// Masks reports whether l is the mask, which cannot be clamped.
-func (p Remask) Masks(l int32) bool { return l == p.Mask }
-
-// Next implements [Process]: an even grid, with a pause at Hold for RemaskLoop.
-func (p Remask) Next(_ []int32, t float64, step, steps int, _ *sampler.Stream) float64 {
-	u := gridTime(step, steps)
-	if p.Rule != RemaskLoop || u == 0 {
-		return u
-	}
-	// u falls evenly from 1 to 0: above begin come the times before the pause,
-	// below end those after it.
-	end := float64((1 - p.Between) / 2)
-	begin := float64((1 + p.Between) / 2)
-	switch {
-	case u > begin:
-		return p.Hold + float64(float64((1-p.Hold)*(u-begin))/(1-begin))
-	case u >= end:
-		return min(t, p.Hold)
-	}
-	return min(t, float64(p.Hold*u)/end)
-}
-
-// Reverse implements [Process]. It panics on a Remask that has not been bound.
-func (p Remask) Reverse([]int32, []float32, []float32, float64, float64, *sampler.Stream) error {
-	panic("diffusion: Remask: Reverse before Bind")
-}
-
-// remask is a Remask of one sample.
+// remask is a bound [Remask]. With RemaskConfidence it belongs to one sample.
 type remask struct {
-	Remask
-	masked Masked
+	recipe Remask // without zeros
+	masked *masked
 	doubt  []float64 // e^{−ψ} by site, for RemaskConfidence
 }
+
+// Alpha implements [Steps].
+func (p *remask) Alpha(t float64) float64 { return p.masked.Alpha(t) }
 
 // Prior masks every token and forgets the sample before. A token that nobody
 // draws, a clamped one, stays without doubt.
 func (p *remask) Prior(x []int32, r *sampler.Stream) {
-	p.Remask.Prior(x, r)
+	p.masked.Prior(x, r)
 	clear(p.doubt)
+}
+
+// Masks implements [Absorbing].
+func (p *remask) Masks(l int32) bool { return p.masked.Masks(l) }
+
+// Next implements [Steps]: an even grid, with a pause at Hold for RemaskLoop.
+func (p *remask) Next(_ []int32, t float64, step, steps int, _ *sampler.Stream) float64 {
+	u := gridTime(step, steps)
+	if p.recipe.Rule != RemaskLoop || u == 0 {
+		return u
+	}
+	// u falls evenly from 1 to 0: above begin come the times before the pause,
+	// below end those after it.
+	end := float64((1 - p.recipe.Between) / 2)
+	begin := float64((1 + p.recipe.Between) / 2)
+	switch {
+	case u > begin:
+		return p.recipe.Hold + float64(float64((1-p.recipe.Hold)*(u-begin))/(1-begin))
+	case u >= end:
+		return min(t, p.recipe.Hold)
+	}
+	return min(t, float64(p.recipe.Hold*u)/end)
 }
 
 // rates are the probabilities of one step.
@@ -154,15 +144,15 @@ type rates struct {
 }
 
 func (p *remask) rates(x []int32, t, s float64) rates {
-	at, as := p.Schedule.Alpha(t), p.Schedule.Alpha(s)
+	at, as := p.masked.Alpha(t), p.masked.Alpha(s)
 	k := rates{top: min(1, (1-as)/at)}
 	switch {
-	case p.Rule == RemaskRescale:
-		k.sigma = float64(p.Eta * k.top)
-	case p.Rule == RemaskLoop && t > s:
+	case p.recipe.Rule == RemaskRescale:
+		k.sigma = float64(p.recipe.Eta * k.top)
+	case p.recipe.Rule == RemaskLoop && t > s:
 		k.sigma = 0
 	default:
-		k.sigma = min(p.Eta, k.top)
+		k.sigma = min(p.recipe.Eta, k.top)
 	}
 	k.reveal = fraction(as-float64((1-k.sigma)*at), 1-at)
 	if s <= 0 {
@@ -171,7 +161,7 @@ func (p *remask) rates(x []int32, t, s float64) rates {
 	if p.doubt != nil {
 		shown, total := 0, 0.0
 		for i, l := range x {
-			if l != p.Mask {
+			if l != p.masked.mask {
 				shown++
 				total += p.doubt[i]
 			}
@@ -197,18 +187,18 @@ func (p *remask) hides(k *rates, site int, r *sampler.Stream) bool {
 	return r.Float64() < p.sigma(k, site)
 }
 
-// Reverse implements [Process].
+// Reverse implements [Steps].
 func (p *remask) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.Stream) error {
 	levels := rowLen(v, len(x))
 	k := p.rates(x, t, s)
 	for i, l := range x {
 		switch {
-		case l != p.Mask:
+		case l != p.masked.mask:
 			if p.hides(&k, i, r) {
-				x[i] = p.Mask
+				x[i] = p.masked.mask
 			}
 		case r.Float64() < k.reveal:
-			v[i*levels+int(p.Mask)] = float32(math.Inf(-1))
+			v[i*levels+int(p.masked.mask)] = float32(math.Inf(-1))
 			l, err := drawRow(v, i, levels, r)
 			if err != nil {
 				return err
@@ -242,12 +232,18 @@ func (p *remask) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.St
 	k := p.rates(x, t, s)
 	for i, l := range x {
 		switch {
-		case l != p.Mask:
+		case l != p.masked.mask:
 			if p.hides(&k, i, r) {
-				x[i] = p.Mask
+				x[i] = p.masked.mask
 			}
 		case r.Float64() < k.reveal:
 			p.show(x, v, i, x0[i], levels)
 		}
 	}
+}
+
+// Posterior implements [Factorised].
+func (p *remask) Posterior(dst, v []float32, x []int32, t, s float64) {
+	k := p.rates(x, t, s)
+	maskedPosterior(dst, v, x, p.masked.mask, func(i int) float64 { return p.sigma(&k, i) }, k.reveal)
 }

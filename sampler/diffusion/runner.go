@@ -2,219 +2,168 @@ package diffusion
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"math/rand/v2"
 
+	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/pool"
-	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// Diffusion draws samples by reversing a corruption: from pure noise at time 1
-// to time 0, asking a denoiser for the clean sample in every step.
+// Runner draws samples by reversing a corruption: from pure noise at time 1 to
+// time 0, asking a denoiser for the clean sample in every step.
 //
 // A run is a function of (denoiser, process, configuration): sample i draws from
 // stream (Seed, i) only, and neither Workers nor, for denoisers that treat
 // states alone, Batch changes a bit of it. Samples are numbered through the
-// life of a Diffusion, so two calls of Sample give what one larger call would.
+// life of a Runner, so two calls of Sample give what one larger call would.
 //
 // Methods must not be called concurrently with each other. A step allocates
 // nothing beyond what the denoiser and the projection do.
 type Runner[S energy.Site] struct {
-	cfg           Config
-	model         energy.Denoiser[S]
-	sites, levels int
-	made          int // samples finished since construction
-	maxSteps      int
-	timeFree      bool
-	leaveOneOut   bool
-	keep          bool // tables stay in the block of their slot
-
-	projection Projection
-	drawer     Drawer
-	committer  Committer
-	warm       Warm
-
-	guided *guided // nil without guidance at the posterior
-
-	// By slot: what one sample of the batch needs.
-	process []Process[S]
-	x       []S
-	given   []S // clamped values
-	clean   []bool
-	clamped bool // some slot has clamps
-	time    []float64
-	sample  []int
-	streams []sampler.Stream
-	errs    []error
-	known   []bool // the table of the slot holds the prediction for x
-	fresh   []bool // it has not been conditioned yet
-	block   []int  // where the table of the slot is
-
-	table []float32      // predictions, a block per slot
-	part  []float32      // predictions of part of a batch
-	q     batch[S]       // what the denoiser sees
-	work  []desk[S]      // by worker
-	pool  *pool.Pool     // the workers
-	turn  turn           // what they are working on
-	move  func(w, i int) // one step of slot i by worker w
-	blank func(S) bool
+	batch[S]
+	made     int            // samples finished since construction
+	maxSteps int            // of one sample
+	move     func(w, i int) // one step of slot i by worker w
 }
 
-// batch is the memory behind a Noised.
-type batch[S energy.Site] struct {
-	x           []S
-	time, alpha []float64
-	sample      []int
-	src         []rand.Source
-	clean       []bool
-	slot        []int
-}
-
-// desk is the scratch of one worker.
-type desk[S energy.Site] struct {
-	before []S // the state before a step
-	clean  []S // a draw of the clean sample
-	v      []float32
-	snap   Snapshot
-}
-
-// turn is the step that workers are in.
-type turn struct {
-	ctx  context.Context
-	step int
-}
-
-// New returns a diffusion that samples from the model with the process,
-// ready to run.
+// New returns a runner that samples from the model with the process. It binds the
+// process and the projector under ctx, which may be long; what runs later has
+// contexts of its own.
 //
-// Errors: a nil model or process, a field of the configuration out of range, a
-// process that does not fit the model, a clamp that is no clean value, a
-// projection that the process cannot use, and whatever the projector says.
-func New[S energy.Site](model energy.Denoiser[S], process Process[S], cfg Config) (*Runner[S], error) {
+// Errors: a nil model or process, what a [noise.Checked] model says, a field of
+// the configuration out of range, a process that does not fit the model, a clamp
+// that is no clean value, a projection or a guidance that the process cannot
+// use, and whatever the projector says.
+func New[S energy.Site](ctx context.Context, model energy.Denoiser[S], process Process[S], cfg Config) (*Runner[S], error) {
 	if model == nil {
-		return nil, fmt.Errorf("diffusion: NewDiffusion: model = nil")
+		return nil, fmt.Errorf("diffusion: New: model = nil")
 	}
 	if process == nil {
-		return nil, fmt.Errorf("diffusion: NewDiffusion: process = nil")
+		return nil, fmt.Errorf("diffusion: New: process = nil")
 	}
-	if c, ok := any(model).(interface{ check() error }); ok {
-		if err := c.check(); err != nil {
+	if c, ok := energy.As[noise.Checked](model); ok {
+		if err := c.Check(); err != nil {
 			return nil, err
 		}
 	}
 	sites, levels := model.Shape()
 	if sites < 1 || levels < 1 {
-		return nil, fmt.Errorf("diffusion: NewDiffusion: the model has %d sites and %d levels, want both ≥ 1", sites, levels)
+		return nil, fmt.Errorf("diffusion: New: the model has %d sites and %d levels, want both ≥ 1", sites, levels)
 	}
 	if err := cfg.fill(sites, levels); err != nil {
 		return nil, err
 	}
-	d := &Runner[S]{
+	d := &Runner[S]{batch: batch[S]{
 		cfg: cfg, model: model, sites: sites, levels: levels,
 		leaveOneOut: energy.LeaveOneOut(model),
-		maxSteps:    cfg.Steps,
-		process:     make([]Process[S], cfg.Batch),
-	}
+		process:     make([]Steps[S], cfg.Batch),
+	}}
 	for i := range d.process {
-		d.process[i] = process
-		if b, ok := process.(Binder[S]); ok {
-			var err error
-			if d.process[i], err = b.Bind(sites, levels); err != nil {
-				return nil, err
-			}
+		var err error
+		if d.process[i], err = process.Bind(ctx, sites, levels); err != nil {
+			return nil, err
 		}
 	}
 	// What a leave-one-out prediction becomes depends on the time.
 	d.timeFree = energy.TimeFree(model) && !d.leaveOneOut
-	if m, ok := d.process[0].(interface{ MaxSteps(sites, steps int) int }); ok {
-		d.maxSteps = m.MaxSteps(sites, cfg.Steps)
-	}
+	d.maxSteps = maxSteps(d.process[0], cfg.Steps)
 	d.allocate()
-	if err := d.specialise(); err != nil {
+	if err := d.specialise(process); err != nil {
 		return nil, err
 	}
-	return d, d.bind()
-}
-
-func (d *Runner[S]) allocate() {
-	n := d.cfg.Batch
-	d.x, d.given = make([]S, n*d.sites), make([]S, n*d.sites)
-	d.clean = make([]bool, n*d.sites)
-	d.time, d.sample = make([]float64, n), make([]int, n)
-	d.streams, d.errs = make([]sampler.Stream, n), make([]error, n)
-	d.known, d.fresh, d.block = make([]bool, n), make([]bool, n), make([]int, n)
-	d.table = make([]float32, n*d.sites*d.levels)
-	d.q = batch[S]{
-		x: make([]S, n*d.sites), time: make([]float64, n), alpha: make([]float64, n),
-		sample: make([]int, n), src: make([]rand.Source, n), clean: make([]bool, n*d.sites), slot: make([]int, n),
-	}
-	d.work = make([]desk[S], d.cfg.Workers)
-	for i := range d.work {
-		d.work[i].before, d.work[i].clean = make([]S, d.sites), make([]S, d.sites)
-	}
-	d.pool = pool.New(d.cfg.Workers)
+	return d, d.bindProjector(ctx)
 }
 
 // specialise sets what differs between tokens and reals.
-func (d *Runner[S]) specialise() error {
+func (d *Runner[S]) specialise(process Process[S]) error {
 	switch d := any(d).(type) {
 	case *Runner[int32]:
-		if d.cfg.ClampReal != nil {
-			return fmt.Errorf("diffusion: DiffusionConfig.ClampReal is for reals, the model has tokens")
-		}
-		d.blank = func(l int32) bool { return l < 0 }
-		d.move = func(w, i int) { d.errs[i] = moveTokens(d, w, i) }
-		return d.checkClamp(d.cfg.Clamp)
+		return specialiseTokens(d, process)
 	case *Runner[float32]:
 		if d.cfg.Clamp != nil {
-			return fmt.Errorf("diffusion: DiffusionConfig.Clamp is for tokens, the model has reals")
+			return fmt.Errorf("diffusion: Config.Clamp is for tokens, the model has reals")
 		}
 		if d.levels != 1 {
-			return fmt.Errorf("diffusion: NewDiffusion: levels = %d, want 1 for reals", d.levels)
+			return fmt.Errorf("diffusion: New: levels = %d, want 1 for reals", d.levels)
 		}
-		d.blank = func(v float32) bool { return v != v }
-		d.move = func(w, i int) { d.errs[i] = moveReals(d, w, i) }
+		d.move = func(w, i int) { d.errs[i] = moveReals(&d.batch, w, i) }
 	}
 	return nil
 }
 
-// checkClamp refuses a mask among the clamped tokens: it is no clean value.
-func (d *Runner[S]) checkClamp(clamp []S) error {
-	m, ok := any(d.process[0]).(interface{ Masks(l S) bool })
-	for i, l := range clamp {
-		if ok && m.Masks(l) {
-			return fmt.Errorf("diffusion: clamped token of site %d = %v, which is the mask", i%d.sites, l)
-		}
+// specialiseTokens checks that the steps can do what the configuration and the
+// model ask for.
+func specialiseTokens(d *Runner[int32], process any) error {
+	switch {
+	case d.cfg.ClampReal != nil:
+		return fmt.Errorf("diffusion: Config.ClampReal is for reals, the model has tokens")
+	case d.cfg.ProjectState:
+		return fmt.Errorf("diffusion: Config.ProjectState is for reals, the model has tokens")
 	}
-	return nil
-}
-
-// bind makes the projection.
-func (d *Runner[S]) bind() error {
-	_, tokens := any(d).(*Runner[int32])
-	if _, ok := d.process[0].(Renoiser); tokens && !ok {
+	if err := d.checkClamp(d.cfg.Clamp); err != nil {
+		return err
+	}
+	if _, ok := d.process[0].(Renoiser); !ok {
 		if d.leaveOneOut {
-			return fmt.Errorf("diffusion: NewDiffusion: %T cannot use leave-one-out predictions: it has no Condition", d.process[0])
+			return fmt.Errorf("diffusion: New: %T cannot use leave-one-out predictions: it has no Condition", process)
 		}
 		if d.cfg.Projector != nil {
-			return fmt.Errorf("diffusion: NewDiffusion: %T cannot be projected: it has no Renoise", d.process[0])
+			return fmt.Errorf("diffusion: New: %T cannot be projected: it has no Renoise", process)
 		}
 	}
-	if d, ok := any(d).(*Runner[int32]); ok {
-		if err := guide(d); err != nil {
-			return err
-		}
+	d.move = func(w, i int) { d.errs[i] = moveTokens(&d.batch, w, i) }
+	return guide(d, process)
+}
+
+// guide sets up what the model says about guidance at the posterior.
+func guide(d *Runner[int32], process any) error {
+	m, ok := energy.As[Guide](d.model)
+	if !ok {
+		return nil
 	}
+	g := &guided{}
+	if g.scale, g.other, g.classifier = m.Guidance(); g.other == nil && g.classifier == nil {
+		return nil
+	}
+	if err := checkScale("New", g.scale); err != nil {
+		return err
+	}
+	if d.cfg.Projector != nil {
+		return fmt.Errorf("diffusion: New: a projection needs guidance at the prediction, not at the posterior")
+	}
+	if _, ok := d.process[0].(Factorised); !ok {
+		return fmt.Errorf("diffusion: New: %T cannot be guided at the posterior: it has none per site", process)
+	}
+	size := d.sites * d.levels
+	if g.other != nil {
+		if s, l := g.other.Shape(); s != d.sites || l != d.levels {
+			return fmt.Errorf("diffusion: New: the guide's denoiser has %d sites and %d levels, want %d and %d", s, l, d.sites, d.levels)
+		}
+		if energy.LeaveOneOut(g.other) != d.leaveOneOut {
+			return fmt.Errorf("diffusion: New: one denoiser of the guide leaves sites out of their own prediction, the other does not")
+		}
+		g.table = make([]float32, d.cfg.Batch*size)
+		d.timeFree = false // a prediction that is kept would miss its counterpart
+	}
+	for range d.work {
+		g.post, g.tab = append(g.post, make([]float32, size)), append(g.tab, make([]float32, size))
+	}
+	d.guided = g
+	return nil
+}
+
+// bindProjector makes the projection.
+func (d *Runner[S]) bindProjector(ctx context.Context) error {
 	if d.cfg.Projector == nil {
 		return nil
 	}
 	var err error
-	if d.projection, err = d.cfg.Projector.Bind(context.Background(), d.sites, d.levels, d.cfg.Batch); err != nil {
+	if d.projection, err = d.cfg.Projector.Bind(ctx, d.sites, d.levels, d.cfg.Batch); err != nil {
 		return err
 	}
 	d.warm, _ = d.projection.(Warm)
-	if tokens {
+	if _, tokens := any(d).(*Runner[int32]); tokens {
 		d.drawer, _ = d.projection.(Drawer)
 		d.committer, _ = d.projection.(Committer)
 	}
@@ -224,6 +173,17 @@ func (d *Runner[S]) bind() error {
 	d.drawer = nil
 	for i := range d.work {
 		d.work[i].v = make([]float32, d.sites*d.levels)
+	}
+	return nil
+}
+
+// checkClamp refuses a mask among the clamped tokens: it is no clean value.
+func (d *Runner[S]) checkClamp(clamp []S) error {
+	m, ok := d.process[0].(Absorbing)
+	for i, l := range clamp {
+		if ok && m.Masks(int32(l)) {
+			return fmt.Errorf("diffusion: clamped token of site %d = %v, which is the mask", i%d.sites, l)
+		}
 	}
 	return nil
 }
@@ -291,50 +251,57 @@ func (d *Runner[S]) run(ctx context.Context, x, given []S) error {
 	return nil
 }
 
-// clamp sets the clamps of slot i from the configuration and from own, if any.
-func (d *Runner[S]) clamp(i int, own []S) {
-	if i == 0 {
-		d.clamped = false
-	}
-	config, _ := any(d.cfg.Clamp).([]S)
-	if config == nil {
-		config, _ = any(d.cfg.ClampReal).([]S)
-	}
-	for j := range d.sites {
-		k := i*d.sites + j
-		d.clean[k] = false
-		if config != nil && !d.blank(config[j]) {
-			d.given[k], d.clean[k] = config[j], true
+// steps brings the slots from … to−1 to time 0.
+func (d *Runner[S]) steps(ctx context.Context, from, to int, progress func(step int)) error {
+	d.ctx, d.step = ctx, 0
+	for ; ; d.step++ {
+		if err := ctx.Err(); err != nil {
+			return err
 		}
-		if own != nil && !d.blank(own[j]) {
-			d.given[k], d.clean[k] = own[j], true
+		left, err := d.predict(ctx, from, to)
+		if err != nil || left == 0 {
+			return err
 		}
-		d.clamped = d.clamped || d.clean[k]
+		d.pool.Each(from, to, d.move)
+		for i := from; i < to; i++ {
+			if err := d.errs[i]; err != nil {
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
+				return d.stepError(i, err)
+			}
+		}
+		if progress != nil {
+			progress(d.step + 1)
+		}
 	}
 }
 
-// begin puts slot i at time 1.
-func (d *Runner[S]) begin(i int) {
-	d.process[i].Prior(d.state(i), &d.streams[i])
-	d.restore(i)
-	d.time[i] = 1
-	d.known[i], d.fresh[i], d.errs[i] = false, false, nil
-	if d.warm != nil {
-		d.warm.Reset(i)
-	}
+func (d *Runner[S]) stepError(i int, err error) error {
+	return fmt.Errorf("diffusion: Runner: sample %d, step %d: %w", d.sample[i], d.step, err)
 }
 
-// state returns the state of slot i.
-func (d *Runner[S]) state(i int) []S { return d.x[i*d.sites : (i+1)*d.sites] }
-
-// restore puts the clamped values of slot i back.
-func (d *Runner[S]) restore(i int) {
-	if !d.clamped {
-		return
+// commit tells the projection of the first n slots, in order. A sample that it
+// refuses is drawn again, with what is left of its stream.
+func (d *Runner[S]) commit(ctx context.Context, n int) error {
+	if d.committer == nil {
+		return nil
 	}
-	for k := i * d.sites; k < (i+1)*d.sites; k++ {
-		if d.clean[k] {
-			d.x[k] = d.given[k]
+	for i := range n {
+		for tries := 0; ; tries++ {
+			x, _ := any(d.state(i)).([]int32)
+			err := d.committer.Commit(x, d.prediction(i), &d.streams[i])
+			if err == nil {
+				break
+			}
+			if !errors.Is(err, constraint.ErrInfeasible) || tries >= d.cfg.Retries {
+				return fmt.Errorf("diffusion: Runner: sample %d refused %d times, Retries = %d: %w", d.sample[i], tries+1, d.cfg.Retries, err)
+			}
+			d.begin(i)
+			if err := d.steps(ctx, i, i+1, nil); err != nil {
+				return err
+			}
 		}
 	}
+	return nil
 }

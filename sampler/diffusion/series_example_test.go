@@ -8,11 +8,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/denoise"
 	"github.com/gibbsite-go/gibbsite/projection/proximal"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+	"github.com/gibbsite-go/gibbsite/sampler/distance"
 )
 
 // Series with a given mean and a given place of their maximum, in raw units, by
-// three methods.
-func ExampleSeries() {
+// the methods of Config.ProjectState.
+func ExampleGaussian() {
 	const length = 24
 	b := series.NewBuilder(series.Shape{
 		Length: length, Channels: 1, Shift: []float64{20}, Scale: []float64{4},
@@ -29,24 +30,36 @@ func ExampleSeries() {
 		fmt.Println(err)
 		return
 	}
-	for _, method := range []diffusion.SeriesMethod{diffusion.ByCPS, diffusion.ByPDM, diffusion.Unconstrained} {
-		d, err := diffusion.New(model, diffusion.Series{
-			Method: method, Projector: proximal.Projector{Set: set},
-		}, diffusion.Config{Steps: 50, Seed: 1})
+	ctx := context.Background()
+	near := proximal.Projector{Set: set}
+	for _, method := range []struct {
+		name   string
+		config diffusion.Config
+	}{
+		{"constrained posterior sampling", diffusion.Config{Projector: near}},
+		{"projected diffusion models", diffusion.Config{Projector: near, ProjectState: true}},
+		{"PRODIGY", diffusion.Config{Projector: near, ProjectState: true, ProjectPower: 1}},
+		{"COP-FT", diffusion.Config{Projector: near, ProjectState: true, ProjectEvery: -1}},
+		{"unconstrained", diffusion.Config{}},
+	} {
+		method.config.Steps, method.config.Seed = 50, 1
+		d, err := diffusion.New(ctx, model, diffusion.Gaussian{}, method.config)
 		if err != nil {
 			fmt.Println(err)
 			return
 		}
 		x := make([]float32, 100*length)
-		if err := d.Sample(context.Background(), x); err != nil {
+		if err := d.Sample(ctx, x); err != nil {
 			fmt.Println(err)
 			return
 		}
-		_, worst := diffusion.SeriesViolation(set, x, length)
-		fmt.Println(method, worst <= 1e-6)
+		_, worst := distance.Violation(set, x, length)
+		fmt.Println(method.name, worst <= 1e-6)
 	}
 	// Output:
-	// cps true
-	// pdm true
+	// constrained posterior sampling true
+	// projected diffusion models true
+	// PRODIGY true
+	// COP-FT true
 	// unconstrained false
 }

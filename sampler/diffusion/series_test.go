@@ -8,13 +8,13 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/constraint/series"
-	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/denoise"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/projection/proximal"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
+	"github.com/gibbsite-go/gibbsite/sampler/distance"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
@@ -33,26 +33,26 @@ func TestSeriesMethodsByExactLaw(t *testing.T) {
 		method
 		eta, want float64
 	}{
-		"hard":                {method{by: diffusion.ByCPS}, 0, .9956},
-		"hard, 1":             {method{by: diffusion.ByCPS}, 1, .5891},
-		"penalty":             {method{by: diffusion.ByCPS, penalty: true}, 0, 1.6205},
-		"penalty, 1":          {method{by: diffusion.ByCPS, penalty: true}, 1, .9626},
-		"noise correction":    {method{by: diffusion.ByNoiseCorrection, penalty: true}, 0, 26.38},
-		"noise correction, 1": {method{by: diffusion.ByNoiseCorrection, penalty: true}, 1, 19.49},
-		"pdm":                 {method{by: diffusion.ByPDM}, 0, 21.05},
-		"pdm, 1":              {method{by: diffusion.ByPDM}, 1, 14.27},
-		"prodigy":             {method{by: diffusion.ByPRODIGY, power: 1}, 0, 21.12},
-		"prodigy, 1":          {method{by: diffusion.ByPRODIGY, power: 1}, 1, 14.46},
-		"prodigy 5":           {method{by: diffusion.ByPRODIGY, power: 5}, 0, 23.04},
-		"prodigy 5, 1":        {method{by: diffusion.ByPRODIGY, power: 5}, 1, 17.04},
-		"cop-ft":              {method{by: diffusion.ByCOPFT}, 0, 38.03},
-		"cop-ft, 1":           {method{by: diffusion.ByCOPFT}, 1, 37.75},
-		"guided":              {method{by: diffusion.ByGuidance}, 0, 9.466},
-		"guided, 1":           {method{by: diffusion.ByGuidance}, 1, 4.423},
-		"metric":              {method{by: diffusion.ByMetric}, 0, .00563},
-		"metric, 1":           {method{by: diffusion.ByMetric}, 1, .02490},
-		"unconstrained":       {method{by: diffusion.Unconstrained}, 0, 80.91},
-		"unconstrained, 1":    {method{by: diffusion.Unconstrained}, 1, 80.18},
+		"hard":                {method{by: byCPS}, 0, .9956},
+		"hard, 1":             {method{by: byCPS}, 1, .5891},
+		"penalty":             {method{by: byCPS, penalty: true}, 0, 1.6205},
+		"penalty, 1":          {method{by: byCPS, penalty: true}, 1, .9626},
+		"noise correction":    {method{by: byNoiseCorrection, penalty: true}, 0, 26.38},
+		"noise correction, 1": {method{by: byNoiseCorrection, penalty: true}, 1, 19.49},
+		"pdm":                 {method{by: byPDM}, 0, 21.05},
+		"pdm, 1":              {method{by: byPDM}, 1, 14.27},
+		"prodigy":             {method{by: byPRODIGY, power: 1}, 0, 21.12},
+		"prodigy, 1":          {method{by: byPRODIGY, power: 1}, 1, 14.46},
+		"prodigy 5":           {method{by: byPRODIGY, power: 5}, 0, 23.04},
+		"prodigy 5, 1":        {method{by: byPRODIGY, power: 5}, 1, 17.04},
+		"cop-ft":              {method{by: byCOPFT}, 0, 38.03},
+		"cop-ft, 1":           {method{by: byCOPFT}, 1, 37.75},
+		"guided":              {method{by: byGuidance}, 0, 9.466},
+		"guided, 1":           {method{by: byGuidance}, 1, 4.423},
+		"metric":              {method{by: byMetric}, 0, .00563},
+		"metric, 1":           {method{by: byMetric}, 1, .02490},
+		"unconstrained":       {method{by: unconstrained}, 0, 80.91},
+		"unconstrained, 1":    {method{by: unconstrained}, 1, 80.18},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -68,7 +68,7 @@ func TestSeriesMethodsByExactLaw(t *testing.T) {
 	for power := range 2 {
 		t.Run("other γ", func(t *testing.T) {
 			t.Parallel()
-			other := method{by: diffusion.ByCPS, penalty: true, gamma: func(k int) float64 {
+			other := method{by: byCPS, penalty: true, gamma: func(k int) float64 {
 				return 1e5 * math.Pow(float64(p.steps-k+1)/float64(p.steps), float64(power+1))
 			}}
 			got := p.law(other, 0).frechet(given)
@@ -79,10 +79,10 @@ func TestSeriesMethodsByExactLaw(t *testing.T) {
 	t.Run("floor", func(t *testing.T) {
 		t.Parallel()
 		prior := &affine{mat.NewVecDense(p.n, nil), p.prior}
-		floor := p.law(method{by: diffusion.Unconstrained}, 0).frechet(prior)
+		floor := p.law(method{by: unconstrained}, 0).frechet(prior)
 		assert.InDelta(t, .00933, floor, 1e-5)
-		assert.Less(t, p.law(method{by: diffusion.ByMetric}, 0).frechet(given), floor)
-		assert.Less(t, p.law(method{by: diffusion.ByMetric}, 1).frechet(given), 3*floor)
+		assert.Less(t, p.law(method{by: byMetric}, 0).frechet(given), floor)
+		assert.Less(t, p.law(method{by: byMetric}, 1).frechet(given), 3*floor)
 	})
 }
 
@@ -163,30 +163,24 @@ func TestSeriesFollowsItsMaps(t *testing.T) {
 	metric := near
 	metric.Metric = func(dst, v []float64, t float64) { model.Covariance(dst, v, schedule.Alpha(t)) }
 	ctx := context.Background()
-	for _, by := range diffusion.SeriesMethods() {
+	for k := range seriesMethods {
+		by := seriesMethod(k)
 		t.Run(by.String(), func(t *testing.T) {
-			s := diffusion.Series{Gaussian: diffusion.Gaussian{Schedule: schedule}, Method: by, Projector: near}
-			switch by {
-			case diffusion.ByMetric:
-				s.Projector = metric
-			case diffusion.ByGuidance:
-				s.Set, s.Covariance = set, model.Covariance
-			}
-			process, err := s.Bind(n, 1)
+			process, cfg := by.recipe(diffusion.Gaussian{Schedule: schedule}, diffusion.Config{Steps: steps, Seed: 3}, near, metric, set, model.Covariance)
+			d, err := diffusion.New(ctx, model, process, cfg)
 			require.NoError(t, err)
-			r := sampler.NewStream(3, 0)
-			x, raw := make([]float32, n), make([]float32, n)
-			process.Prior(x, r)
+			x := make([]float32, n)
+			require.NoError(t, d.Sample(ctx, x))
+			// The runner begins with what stream (Seed, 0) gives.
+			start := make([]float32, n)
+			bound, err := process.Bind(ctx, n, 1)
+			require.NoError(t, err)
+			bound.Prior(start, sampler.NewStream(3, 0))
 			want := mat.NewVecDense(n, nil)
-			for i, v := range x {
+			for i, v := range start {
 				want.SetVec(i, float64(v))
 			}
 			for k := steps; k > 0; k-- {
-				at, to := float64(k)/steps, float64(k-1)/steps
-				require.NoError(t, model.Denoise(ctx, raw, energy.Noised[float32]{
-					X: x, Time: []float64{at}, Alpha: []float64{p.alpha[k]}, Sample: []int{0}, Src: []rand.Source{r},
-				}))
-				require.NoError(t, process.Reverse(x, raw, raw, at, to, r))
 				maps, shifts, _ := p.step(method{by: by, power: 1}, 0, k)
 				for i, g := range maps {
 					want = column(g, want)
@@ -196,8 +190,8 @@ func TestSeriesFollowsItsMaps(t *testing.T) {
 			for i, v := range x {
 				require.InDelta(t, want.AtVec(i), v, 1e-4)
 			}
-			mean, worst := diffusion.SeriesViolation(set, x, n)
-			held := by != diffusion.ByGuidance && by != diffusion.Unconstrained
+			mean, worst := distance.Violation(set, x, n)
+			held := by != byGuidance && by != unconstrained
 			assert.Equal(t, held, worst <= 1e-6, "%v", worst)
 			assert.GreaterOrEqual(t, mean, worst)
 		})
@@ -225,38 +219,39 @@ func TestSeriesKeepsLimits(t *testing.T) {
 		count = 500
 	}
 	draw := func(count int, c diffusion.Config) []float32 {
-		c.Steps, c.Seed = 10, 5
-		d, err := diffusion.New(model, diffusion.Series{
-			Gaussian: diffusion.Gaussian{Schedule: noise.CosineBar{}, Eta: 1}, Projector: proximal.Projector{Set: set},
-		}, c)
+		c.Steps, c.Seed, c.Projector = 10, 5, proximal.Projector{Set: set}
+		d, err := diffusion.New(context.Background(), model, diffusion.Gaussian{Schedule: noise.CosineBar{}, Eta: 1}, c)
 		require.NoError(t, err)
 		x := make([]float32, count*length*channels)
 		require.NoError(t, d.Sample(context.Background(), x))
 		return x
 	}
 	x := draw(count, diffusion.Config{})
-	_, worst := diffusion.SeriesViolation(set, x, length*channels)
+	_, worst := distance.Violation(set, x, length*channels)
 	assert.LessOrEqual(t, worst, 1e-6)
 	assert.Equal(t, x[:20*length*channels], draw(20, diffusion.Config{Batch: 3, Workers: 2}))
 }
 
 func TestSeriesRefusals(t *testing.T) {
-	near := proximal.Projector{Set: constraint.Slabs{}}
-	for want, s := range map[string]diffusion.Series{
-		"Method = SeriesMethod(8)":           {Method: 8},
-		"Projector is nil, want one for cps": {},
-		"Set is nil, want one for guided":    {Method: diffusion.ByGuidance},
-		"Power = -1":                         {Projector: near, Power: -1},
-		"Weight = NaN":                       {Projector: near, Weight: math.NaN()},
-		"Eta = 2":                            {Projector: near, Gaussian: diffusion.Gaussian{Eta: 2}},
-		"levels = 3":                         {Projector: near},
+	ctx := context.Background()
+	for want, p := range map[string]diffusion.Penalised{
+		"Penalised: Set = nil":    {},
+		"Penalised: Weight = -1":  {Set: constraint.Slabs{}, Weight: -1},
+		"Penalised: Weight = NaN": {Set: constraint.Slabs{}, Weight: math.NaN()},
+		"Gaussian: Eta = 2":       {Set: constraint.Slabs{}, Process: diffusion.Gaussian{Eta: 2}},
 	} {
-		levels := 1
-		if want == "levels = 3" {
-			levels = 3
-		}
-		_, err := s.Bind(4, levels)
+		_, err := p.Bind(ctx, 4, 1)
 		assert.ErrorContains(t, err, want)
 	}
-	assert.Panics(t, func() { diffusion.SeriesViolation(constraint.Slabs{}, make([]float32, 3), 2) })
+	model, err := denoise.NewGaussian([]float64{0}, []float64{1})
+	require.NoError(t, err)
+	for want, c := range map[string]diffusion.Config{
+		"Config.ProjectPower = -1, want finite and ≥ 0":        {ProjectState: true, ProjectPower: -1},
+		"Config.ProjectPower = NaN":                            {ProjectState: true, ProjectPower: math.NaN()},
+		"Config.ProjectPower = 2, want 0 without ProjectState": {ProjectPower: 2},
+		"Config.ProjectState = true, want a Projector":         {ProjectState: true},
+	} {
+		_, err := diffusion.New(ctx, model, diffusion.Gaussian{}, c)
+		assert.ErrorContains(t, err, want)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/denoise"
 	"github.com/gibbsite-go/gibbsite/projection/proximal"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+	"github.com/gibbsite-go/gibbsite/sampler/distance"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -27,13 +28,13 @@ func TestSeriesKeepsAutocorrelation(t *testing.T) {
 	model, err := denoise.NewAutoregressive(length, ar, ar, ar, ar)
 	require.NoError(t, err)
 	for _, eta := range []float64{0, 1} {
-		d, err := diffusion.New(model, diffusion.Gaussian{Eta: eta}, diffusion.Config{
+		d, err := diffusion.New(context.Background(), model, diffusion.Gaussian{Eta: eta}, diffusion.Config{
 			Steps: 40, Seed: 2, Projector: proximal.Projector{Set: set},
 		})
 		require.NoError(t, err)
 		x := make([]float32, 6*length*channels)
 		require.NoError(t, d.Sample(context.Background(), x))
-		_, worst := diffusion.SeriesViolation(set, x, length*channels)
+		_, worst := distance.Violation(set, x, length*channels)
 		assert.LessOrEqual(t, worst, 1e-6)
 		for at := 0; at < len(x); at += length * channels {
 			// By definition, not by the code that imposed it.

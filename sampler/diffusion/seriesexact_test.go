@@ -3,6 +3,7 @@ package diffusion_test
 import (
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 	"github.com/gibbsite-go/gibbsite/sampler/distance"
 	"gonum.org/v1/gonum/mat"
@@ -57,10 +58,52 @@ type problem struct {
 	gains    []*mat.Dense // x̂_0 = gain·x_t at step t, the prior mean being 0
 }
 
-// diffusion.SeriesMethods as affine maps, and one more: the penalty form of the
-// paper in place of hard equations, (I + γAᵀA)⁻¹(x̂ + γAᵀy).
+// seriesMethod is a method that holds a diffusion of series to its constraints.
+type seriesMethod int
+
+const (
+	byCPS seriesMethod = iota
+	byMetric
+	byPDM
+	byPRODIGY
+	byCOPFT
+	byGuidance
+	byNoiseCorrection
+	unconstrained
+)
+
+var seriesMethods = []string{"cps", "cps-metric", "pdm", "prodigy", "cop-ft", "guided", "noise-corrected", "unconstrained"}
+
+func (m seriesMethod) String() string { return seriesMethods[m] }
+
+// recipe returns the process and the configuration of a method. near measures in
+// the Euclidean metric, metric in that of the posterior covariance.
+func (m seriesMethod) recipe(g diffusion.Gaussian, c diffusion.Config, near, metric diffusion.Projector, set constraint.Smooth, covariance func(dst, v []float64, alpha float64)) (diffusion.Process[float32], diffusion.Config) {
+	c.Projector = near
+	switch m {
+	case byMetric:
+		c.Projector, g.Recompute = metric, true
+	case byNoiseCorrection:
+		g.Recompute = true
+	case byPDM:
+		c.ProjectState = true
+	case byPRODIGY:
+		c.ProjectState, c.ProjectPower = true, 1
+	case byCOPFT:
+		c.ProjectState, c.ProjectEvery = true, -1
+	case byGuidance:
+		c.Projector = nil
+		return diffusion.Penalised{Process: g, Set: set, Covariance: covariance}, c
+	case unconstrained:
+		c.Projector = nil
+	}
+	return g, c
+}
+
+// The methods as affine maps, and one more: the penalty form of the paper in
+// place of hard equations, (I + γAᵀA)⁻¹(x̂ + γAᵀy).
 type method struct {
-	by      diffusion.SeriesMethod
+	by      seriesMethod
 	penalty bool
 	gamma   func(k int) float64 // of the penalty at step k; nil is that of the paper
 	power   float64
@@ -163,7 +206,7 @@ func (p *problem) step(m method, eta float64, k int) (maps []*mat.Dense, shifts 
 	g, b := identity(n), mat.NewVecDense(n, nil)
 	recompute := false
 	switch m.by {
-	case diffusion.ByCPS, diffusion.ByNoiseCorrection:
+	case byCPS, byNoiseCorrection:
 		if g, b = p.onto(identity(n)); m.penalty {
 			weight := gamma(as)
 			if m.gamma != nil {
@@ -171,8 +214,8 @@ func (p *problem) step(m method, eta float64, k int) (maps []*mat.Dense, shifts 
 			}
 			g, b = p.penalised(weight)
 		}
-		recompute = m.by == diffusion.ByNoiseCorrection
-	case diffusion.ByMetric:
+		recompute = m.by == byNoiseCorrection
+	case byMetric:
 		g, b = p.onto(plus(p.prior, -math.Sqrt(at), times(gain, p.prior)))
 		recompute = true
 	}
@@ -186,7 +229,7 @@ func (p *problem) step(m method, eta float64, k int) (maps []*mat.Dense, shifts 
 	var off mat.VecDense
 	off.ScaleVec(math.Sqrt(as), b)
 	off.AddScaledVec(&off, -rest*math.Sqrt(at/(1-at)), noiseShift)
-	if m.by == diffusion.ByGuidance {
+	if m.by == byGuidance {
 		slope, target := times(p.a.T(), p.a, gain), column(p.a.T(), p.y)
 		if !m.noChain {
 			slope, target = times(gain.T(), slope), column(gain.T(), target)
@@ -197,9 +240,9 @@ func (p *problem) step(m method, eta float64, k int) (maps []*mat.Dense, shifts 
 	maps, shifts = append(maps, one), append(shifts, &off)
 	part := 0.0
 	switch {
-	case m.by == diffusion.ByPDM, m.by == diffusion.ByCOPFT && k == 1:
+	case m.by == byPDM, m.by == byCOPFT && k == 1:
 		part = 1
-	case m.by == diffusion.ByPRODIGY:
+	case m.by == byPRODIGY:
 		part = math.Pow(float64(p.steps-k+1)/float64(p.steps), m.power)
 	}
 	if part > 0 {

@@ -1,6 +1,7 @@
 package diffusion
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -74,7 +75,7 @@ func TestRareTokensKeepTheirMass(t *testing.T) {
 	row[0] = float32(math.Log1p(-rare * p))
 	row[rare+1] = 50 // the mask: taken out of the race, however likely
 	v := slices.Repeat(row, sites)
-	bound, err := Masked{Mask: rare + 1}.Bind(sites, rare+2)
+	bound, err := Masked{Mask: rare + 1}.Bind(context.Background(), sites, rare+2)
 	require.NoError(t, err)
 	stream := sampler.NewStream(3, 3)
 	counts := []int{0, 0}

@@ -1,7 +1,7 @@
 package diffusion
 
 import (
-	"fmt"
+	"context"
 
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -16,54 +16,48 @@ import (
 //
 // Reverse draws x_0,i from the full posterior p(x_0,i | x_t) and then x_s,i from
 // this: exactly p(x_s,i | x_t), site by site. The usual form that plugs a
-// prediction x̂ into the formula in place of x_0 is the same law for
+// prediction x̂ into the formula in place of x_0 is the same for
 // leave-one-out predictions, and wrong for full posteriors; runners convert
 // what a denoiser says with Condition.
 //
-// A Uniform is also a [Joint].
+// Its steps are also [Joint] and [Factorised], and the same for all samples.
 type Uniform struct {
 	// Schedule is LogLinear{} if nil.
 	Schedule noise.Schedule
-
-	// Levels is V, set by Bind.
-	Levels int
 }
 
-// Bind sets Levels and checks the schedule.
-func (p Uniform) Bind(sites, levels int) (Process[int32], error) {
-	if p.Levels != 0 && p.Levels != levels {
-		return nil, fmt.Errorf("diffusion: Uniform: Levels = %d, want %d, as the model has", p.Levels, levels)
-	}
-	p.Levels = levels
-	var err error
-	if p.Schedule, err = noise.Resolve("diffusion: Uniform", p.Schedule); err != nil {
+// Bind checks the schedule.
+func (p Uniform) Bind(_ context.Context, _, levels int) (Steps[int32], error) {
+	c, err := noise.Resolve("diffusion: Uniform", p.Schedule)
+	if err != nil {
 		return nil, err
 	}
-	return &p, nil
+	return &uniform{schedule: c, levels: levels}, nil
 }
 
-// Alpha implements [Process].
-func (p Uniform) Alpha(t float64) float64 {
-	if p.Schedule == nil {
-		return noise.LogLinear{}.Alpha(t)
-	}
-	return p.Schedule.Alpha(t)
+// uniform is a bound [Uniform]. It keeps nothing of a sample.
+type uniform struct {
+	schedule noise.Schedule
+	levels   int // V
 }
 
-// Prior draws every token uniformly. It panics if Levels is not set.
-func (p Uniform) Prior(x []int32, r *sampler.Stream) {
+// Alpha implements [Steps].
+func (p *uniform) Alpha(t float64) float64 { return p.schedule.Alpha(t) }
+
+// Prior draws every token uniformly.
+func (p *uniform) Prior(x []int32, r *sampler.Stream) {
 	for i := range x {
-		x[i] = int32(r.IntN(p.Levels))
+		x[i] = int32(r.IntN(p.levels))
 	}
 }
 
-// Next implements [Process]: an even grid.
-func (p Uniform) Next(_ []int32, _ float64, step, steps int, _ *sampler.Stream) float64 {
+// Next implements [Steps]: an even grid.
+func (p *uniform) Next(_ []int32, _ float64, step, steps int, _ *sampler.Stream) float64 {
 	return gridTime(step, steps)
 }
 
-// Reverse implements [Process].
-func (p Uniform) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.Stream) error {
+// Reverse implements [Steps].
+func (p *uniform) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.Stream) error {
 	levels := rowLen(v, len(x))
 	b := p.bridge(levels, t, s)
 	for i, l := range x {
@@ -78,7 +72,7 @@ func (p Uniform) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.Str
 
 // Condition implements [Renoiser]. q(x_t,i | l) differs from its value at other
 // levels only at l = x_t,i, by the factor 1 + α_t·V/(1−α_t).
-func (p Uniform) Condition(v []float32, x []int32, t float64, leaveOneOut bool) {
+func (p *uniform) Condition(v []float32, x []int32, t float64, leaveOneOut bool) {
 	levels := rowLen(v, len(x))
 	if !leaveOneOut {
 		return
@@ -97,7 +91,7 @@ func (p Uniform) Condition(v []float32, x []int32, t float64, leaveOneOut bool) 
 }
 
 // Renoise implements [Renoiser].
-func (p Uniform) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream) {
+func (p *uniform) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream) {
 	b := p.bridge(rowLen(v, len(x)), t, s)
 	for i, l := range x {
 		x[i] = b.draw(l, x0[i], r)
@@ -107,7 +101,7 @@ func (p Uniform) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.St
 // Reweight implements [Joint]. As a function of l, q(x_s | x_t, l) is raised at
 // l = x_s, where the token would be intact, and lowered at l = x_t, by the
 // normaliser q(x_t | l).
-func (p Uniform) Reweight(v []float32, xt, xs []int32, t, s float64) {
+func (p *uniform) Reweight(v []float32, xt, xs []int32, t, s float64) {
 	levels := rowLen(v, len(xs))
 	at, as := p.Alpha(t), p.Alpha(s)
 	if as >= 1 {
@@ -124,6 +118,32 @@ func (p Uniform) Reweight(v []float32, xt, xs []int32, t, s float64) {
 	}
 }
 
+// Posterior implements [Factorised]: with n(v) = q(x_t | v) the sum over v of
+// p(v)·q(x_s = l | x_t, v) is
+//
+//	(α_{t|s}·1[l=x_t] + (1−α_{t|s})/V)·(α_s·p(l)/n(l) + (1−α_s)/V·Σ_v p(v)/n(v)).
+func (p *uniform) Posterior(dst, v []float32, x []int32, t, s float64) {
+	levels := rowLen(v, len(x))
+	b := p.bridge(levels, t, s)
+	at, as := p.Alpha(t), p.Alpha(s)
+	miss := (1 - at) / float64(levels)
+	hit := at + miss
+	simd.Softmax(dst, v, levels)
+	for i, l := range x {
+		row := dst[i*levels : (i+1)*levels]
+		same := float64(row[l])
+		mean := same/hit + (1-same)/miss
+		base := float64(b.base * mean)
+		for z, w := range row {
+			n, from := miss, b.jump
+			if z == int(l) {
+				n, from = hit, b.stay
+			}
+			row[z] = float32(simd.Log(float64(from * (float64(as*float64(w))/n + base))))
+		}
+	}
+}
+
 // bridge is q(x_s | x_t, x_0) for one pair of times.
 type bridge struct {
 	levels      int
@@ -131,7 +151,7 @@ type bridge struct {
 	stay, jump  float64 // weights of a level for x_t
 }
 
-func (p Uniform) bridge(levels int, t, s float64) bridge {
+func (p *uniform) bridge(levels int, t, s float64) bridge {
 	as := p.Alpha(s)
 	ts := p.Alpha(t) / as
 	b := bridge{levels: levels, base: (1 - as) / float64(levels), jump: (1 - ts) / float64(levels)}

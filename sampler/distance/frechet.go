@@ -8,17 +8,18 @@ import (
 )
 
 // FrechetGaussian returns the squared Fréchet distance between two Gaussian
-// laws, which is their squared 2-Wasserstein distance (Dowson and Landau 1982),
+// distributions, which is their squared 2-Wasserstein distance (Dowson and
+// Landau 1982),
 //
 //	‖m_a − m_b‖² + tr(C_a + C_b − 2(C_a^½·C_b·C_a^½)^½).
 //
 // Covariances are n × n, row-major, with n = len(meanA); they may be singular.
-// For linear methods on Gaussian laws it compares without sampling. It panics
-// unless lengths fit; the error says that a covariance is not symmetric, to
-// 1e-9 of its largest entry, or that eigenvalues do not converge.
+// For linear methods on Gaussian distributions it compares without sampling. It
+// panics unless lengths fit; the error says that a covariance is not symmetric,
+// to 1e-9 of its largest entry, or that eigenvalues do not converge.
 //
 // Rounding in the square root of small eigenvalues leaves about 1e-7 of the
-// trace where the laws are equal and singular.
+// trace where the distributions are equal and singular.
 func FrechetGaussian(meanA, covA, meanB, covB []float64) (float64, error) {
 	n := len(meanA)
 	if len(meanB) != n || len(covA) != n*n || len(covB) != n*n {

@@ -5,14 +5,15 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/sampler/distance"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-// Known distances: diagonal laws have Σ (√a − √b)², a rotation of both changes
-// nothing, and the formula for 2 × 2 matrices needs no square root of a matrix:
-// tr √M = √(tr M + 2√det M).
+// Known distances: diagonal distributions have Σ (√a − √b)², a rotation of both
+// changes nothing, and the formula for 2 × 2 matrices needs no square root of a
+// matrix: tr √M = √(tr M + 2√det M).
 func TestFrechetGaussian(t *testing.T) {
 	d, err := distance.FrechetGaussian([]float64{1, 2}, []float64{4, 0, 0, 9}, []float64{1, 5}, []float64{1, 0, 0, 0})
 	require.NoError(t, err)
@@ -106,4 +107,15 @@ func TestDTW(t *testing.T) {
 	assert.Zero(t, testing.AllocsPerRun(5, func() { d.Distance([]float32{1, 2}, []float32{2, 3}) }))
 	assert.Panics(t, func() { d.Distance(nil, nil) })
 	assert.Panics(t, func() { d.Nearest([]float32{1}, []float32{1}, 2) })
+}
+
+func TestViolation(t *testing.T) {
+	// x_0 ≤ 1 and x_0 + x_1 ≥ 0, each as one side of a slab.
+	inf := math.Inf(1)
+	set := constraint.Slabs{A: constraint.Rows([]float64{1, 0, 1, 1}, 2), Lower: []float64{-inf, 0}, Upper: []float64{1, inf}}
+	mean, worst := distance.Violation(set, []float32{3, 0, 1, -2, 0, 0.5}, 2)
+	assert.Equal(t, []float64{1, 2}, []float64{mean, worst}) // 2, 1 and 0
+	mean, worst = distance.Violation(set, nil, 2)
+	assert.Equal(t, []float64{0, 0}, []float64{mean, worst})
+	assert.PanicsWithValue(t, "distance: len(x) = 3, want a multiple of 2", func() { distance.Violation(set, make([]float32, 3), 2) })
 }

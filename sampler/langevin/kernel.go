@@ -95,7 +95,7 @@ func (k *kernel) Step(info []sampler.Info, x []float32, r []sampler.Stream) {
 }
 
 // Adapt implements [sampler.Adaptive].
-func (k *kernel) Adapt(info []sampler.Info, step, of int) {
+func (k *kernel) Adapt(info []sampler.Info, step, n int) {
 	if k.tuner == nil {
 		return
 	}
@@ -103,7 +103,7 @@ func (k *kernel) Adapt(info []sampler.Info, step, of int) {
 	for i := range info {
 		accept += info[i].Accept
 	}
-	k.h = k.tuner.Adapt(accept/float64(len(info)), step, of)
+	k.h = k.tuner.Adapt(accept/float64(len(info)), step, n)
 }
 
 func (k *kernel) AppendBinary(b []byte) ([]byte, error) {
@@ -121,7 +121,7 @@ func (k *kernel) UnmarshalBinary(b []byte) error {
 		return err
 	}
 	if !(h[0] > 0) || h[0] > 1e30 {
-		return fmt.Errorf("langevin: Langevin: step size in the checkpoint = %v, want 0 < h ≤ 1e30", h[0])
+		return fmt.Errorf("langevin: step size in the checkpoint = %v, want 0 < h ≤ 1e30", h[0])
 	}
 	if k.tuner != nil {
 		if b, err = k.tuner.Restore(b); err != nil {

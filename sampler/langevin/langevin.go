@@ -22,7 +22,8 @@ type Config struct {
 	StepSize float64
 	Target   float64 // 0 means 0.574 (Roberts and Rosenthal 1998)
 
-	// Unadjusted leaves the acceptance step out (ULA): the law is off by O(h).
+	// Unadjusted leaves the acceptance step out (ULA): the distribution is off
+	// by O(h).
 	Unadjusted bool
 
 	// Project, if not nil, moves every state of unadjusted chains into a
@@ -48,7 +49,7 @@ type Config struct {
 	Progress func(done, total int)
 }
 
-// Langevin runs Markov chains on a real-valued target,
+// Chains are Markov chains on a real-valued target,
 //
 //	y = x + h·s(x) + √(2h)·ξ,  s = −∇E,  ξ ~ N(0, I),
 //
@@ -59,20 +60,20 @@ type Config struct {
 // the latter. The states are float32; proposals round to that grid, finer than
 // √(2h) by orders.
 //
-// A run is a function of (target, Config without Workers, numbers of
-// steps); blocks of [sampler.BlockSize] chains are worked on as in [sampler.Chains]. Stats
-// counts coordinates as moved, all or none per step.
+// A run is a function of (target, Config without Workers, numbers of steps);
+// blocks of [sampler.BlockSize] chains are worked on as in [sampler.Chains].
+// Stats counts coordinates as moved, all or none per step.
 type Chains = sampler.Runner[float32]
 
 // New returns chains on the target, ready to run. It returns an error
 // for a nil target or a field out of range.
 func New(target energy.Scored, cfg Config) (*Chains, error) {
 	if target == nil {
-		return nil, fmt.Errorf("langevin: NewLangevin: target = nil")
+		return nil, fmt.Errorf("langevin: New: target = nil")
 	}
 	sites := target.Sites()
 	if sites < 1 {
-		return nil, fmt.Errorf("langevin: NewLangevin: sites = %d, want ≥ 1", sites)
+		return nil, fmt.Errorf("langevin: New: sites = %d, want ≥ 1", sites)
 	}
 	tuned := cfg.StepSize == 0
 	if err := cfg.fill(sites); err != nil {
@@ -88,7 +89,7 @@ func New(target energy.Scored, cfg Config) (*Chains, error) {
 // with.
 func (c *Config) fill(sites int) error {
 	bad := func(name string, v any, want string) error {
-		return fmt.Errorf("langevin: LangevinConfig.%s = %v, want %s", name, v, want)
+		return fmt.Errorf("langevin: Config.%s = %v, want %s", name, v, want)
 	}
 	switch {
 	case !(c.StepSize >= 0) || c.StepSize > 1e30: // √(2h) must be a float32
@@ -122,7 +123,7 @@ func (l *system) Kernel(_ context.Context, chains int) (sampler.Transition[float
 		return k, nil
 	}
 	var err error
-	k.tuner, err = tune.New("langevin: Langevin", l.step, l.goal)
+	k.tuner, err = tune.New("langevin", l.step, l.goal)
 	return k, err
 }
 

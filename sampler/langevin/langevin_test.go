@@ -3,7 +3,6 @@ package langevin_test
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -53,7 +52,8 @@ func TestLangevinInvariance(t *testing.T) {
 	require.Less(t, exact.PValue(exact.Bins(run(langevin.Config{Unadjusted: true}).States(), 2), law), 1e-6)
 }
 
-// On N(0, 1) the unadjusted chain has the stationary law N(0, 1/(1 − h/2)).
+// On N(0, 1) the unadjusted chain has the stationary distribution
+// N(0, 1/(1 − h/2)).
 func TestLangevinUnadjusted(t *testing.T) {
 	exact.SkipUnderRace(t)
 	const chains, h = 20000, 0.5
@@ -210,26 +210,4 @@ func BenchmarkLangevin(b *testing.B) {
 		require.NoError(b, l.Run(context.Background(), 1))
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*64*30), "ns/site")
-}
-
-func ExampleChains() {
-	m, err := continuous.NewDiagonal([]float64{2, 1}, []float64{-1, 0, 1.5, 0.5}, []float64{0.4, 0.3})
-	if err != nil {
-		panic(err)
-	}
-	trace, observe := diagnose.RealTrace(32, func(x []float32) float64 { return float64(x[0]) })
-	l, err := langevin.New(m, langevin.Config{Chains: 32, Seed: 1, Observe: observe})
-	if err != nil {
-		panic(err)
-	}
-	if err := l.Run(context.Background(), 1000); err != nil {
-		panic(err)
-	}
-	r, err := trace.Draws(0)
-	if err != nil {
-		panic(err)
-	}
-	rhat, err := diagnose.RHat(r)
-	fmt.Printf("acceptance %.1f, R-hat %.1f %v\n", l.Stats().Accept, rhat, err)
-	// Output: acceptance 0.6, R-hat 1.0 <nil>
 }

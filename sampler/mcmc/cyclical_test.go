@@ -3,11 +3,9 @@ package mcmc
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"math"
 	"testing"
 
-	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
@@ -180,30 +178,4 @@ func TestCyclicalCheckpointWithinPilots(t *testing.T) {
 	}
 	bad := wire.AppendFloat64s(nil, []float64{1, 1, 7, 0, 0, 0, 0})
 	assert.ErrorContains(t, must(Cyclical{Period: 7}.Kernel(context.Background(), m, 2)).UnmarshalBinary(bad), "want positive ones at 0 … 6")
-}
-
-func ExampleCyclical() {
-	// Two modes, all down and all up, eight flips apart.
-	m := energy.Func{Sites: 8, Levels: 2, E: func(x []int32) float64 {
-		up := 0.0
-		for _, l := range x {
-			up += float64(l)
-		}
-		return -(up - 4) * (up - 4) / 2
-	}}
-	up := 0
-	ch, err := sampler.NewChains(m, Cyclical{}, sampler.Config{Chains: 32, Seed: 1, Init: make([]int32, 8)})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for x := range ch.Draws(context.Background(), 4000) {
-		for s := 0; s < len(x); s += 8 {
-			if energy.Magnetization(x[s:s+8]) > 0 {
-				up++
-			}
-		}
-	}
-	fmt.Printf("in the upper mode %.0f %% of the time\n", 100*float64(up)/(32*4000))
-	// Output: in the upper mode 48 % of the time
 }

@@ -2,16 +2,13 @@ package mcmc
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"testing"
 
-	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
 	"github.com/gibbsite-go/gibbsite/sampler"
-	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
@@ -124,24 +121,4 @@ func TestDLMCAdapts(t *testing.T) {
 	require.NoError(t, err)
 	c := runs.Run(t, m, DLMC{}, sampler.Config{Chains: 32, Seed: 1, Warmup: 600}, 300)
 	assert.InDelta(t, 0.574, c.Stats().Accept, 0.05)
-}
-
-func ExampleDLMC() {
-	m, err := model.NewIsing(model.Lattice{5, 5}, 0.2, 0.2)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	mag := diagnose.NewTrace(64, energy.Magnetization)
-	ch, err := sampler.NewChains(m, DLMC{}, sampler.Config{Chains: 64, Seed: 1, Observe: mag.Observe})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	if err := ch.Run(context.Background(), 1000); err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Printf("mean spin %.2f\n", mag.Summary().Rows[0].Mean.Value)
-	// Output: mean spin 0.48
 }

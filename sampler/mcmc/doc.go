@@ -1,12 +1,34 @@
-// Package mcmc owns the Markov chain methods for tokens: every method here but
-// [DULA] leaves the distribution p(x) ∝ exp(−E(x)) invariant, and DULA states its
-// error. They are recipes for [sampler.NewChains].
+// Package mcmc holds the methods of Markov chain Monte Carlo on discrete states;
+// every one of them but [DULA], which states its error, leaves the distribution
+// of its model invariant:
 //
-// Start with [DMALA], which changes many sites a step and tunes itself. [Gibbs]
-// suits models with cheap conditionals, [BlockGibbs] those with hidden units,
-// [PairGibbs] and [Swap] counts that must not change, [Tempering] targets with
-// several modes. Methods with a field Within stay in a language, exactly.
+//	πP = π,  π(x) ∝ exp(−E(x)),
 //
-// Products are written float64(a*b) + c: a compiler may fuse a*b + c, and fused
-// bits differ between processors.
+// restricted to a language where a field Within names one. Each is a
+// sampler.Method, a struct whose zero value is the recommended setting, and
+// sampler.NewChains runs it.
+//
+// # Which one
+//
+// Start with [DMALA], which changes many sites at once by a table of differences,
+// and look at R-hat and the effective sample size before anything else. On sparse
+// graphs put [Gibbs] beside it: it is often ten times better per second. When
+// that is not enough:
+//
+//   - several modes, or barriers of more than a few nats: [Tempering] (see
+//     [Ladders]), and [Cyclical], which is cheaper and crosses less;
+//   - many levels: [Paths], which changes many sites per evaluation of the model,
+//     and [LocallyBalanced] or [GWG], which change one; [DLMC] moves for a time
+//     instead of by a step size;
+//   - states that no change of one site leads to: [HammingBall], [BlockGibbs];
+//   - a constraint on the whole state, such as a fixed count: Within of [DMALA]
+//     and [DULA], [PairGibbs], [Swap], [BlockGibbs].
+//
+// # Exactness
+//
+// The proposal probabilities in an acceptance ratio are the very numbers that
+// were drawn with, rounding included, so invariance does not rest on rounding
+// errors being small. First-order differences only ever propose; what accepts is
+// the energy. Products that decide are written float64(a*b) + c: a compiler may
+// fuse a*b + c, and fused bits differ between processors.
 package mcmc

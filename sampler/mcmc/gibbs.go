@@ -3,11 +3,9 @@ package mcmc
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
-	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -168,48 +166,4 @@ func (k *gibbs) sweep(info *sampler.Info, s int, x []int32, r *sampler.Stream) {
 		}
 	}
 	info.Energy = k.e[s]
-}
-
-// heatBath returns the level that the uniform number u picks from
-// p_l ∝ exp(−d_l), or −1 if no d_l is finite or one is NaN or −Inf. w is
-// scratch.
-func heatBath(w, d []float64, u float64) int {
-	if len(d) == 2 {
-		// p_1 = σ(d_0 − d_1); the difference is NaN for two infinities.
-		diff := d[0] - d[1]
-		if math.IsNaN(diff) || math.IsInf(d[0], -1) || math.IsInf(d[1], -1) {
-			return -1
-		}
-		if u < simd.Sigmoid(diff) {
-			return 1
-		}
-		return 0
-	}
-	low := math.Inf(1)
-	for _, v := range d {
-		if math.IsNaN(v) {
-			return -1
-		}
-		low = min(low, v)
-	}
-	if math.IsInf(low, 0) {
-		return -1
-	}
-	total := 0.0
-	for l, v := range d {
-		w[l] = simd.Exp(low - v)
-		total += w[l]
-	}
-	u *= total
-	last := -1
-	for l := range d {
-		if w[l] == 0 {
-			continue
-		}
-		last = l
-		if u -= w[l]; u < 0 {
-			return l
-		}
-	}
-	return last // rounding left a crumb
 }

@@ -2,7 +2,6 @@ package mcmc
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"math/bits"
 	"testing"
@@ -200,35 +199,4 @@ func TestHammingBallStopsAtNaN(t *testing.T) {
 	ch, err := sampler.NewChains(m, HammingBall{}, sampler.Config{Init: []int32{0, 0, 0}})
 	require.NoError(t, err)
 	assert.ErrorIs(t, ch.Run(context.Background(), 1), sampler.ErrNaN)
-}
-
-func ExampleHammingBall() {
-	// Exactly two of six sites are up: no single flip keeps that, pairs do.
-	m := energy.Func{Sites: 6, Levels: 2, E: func(x []int32) float64 {
-		up, e := int32(0), 0.0
-		for i, l := range x {
-			up += l
-			e -= 0.3 * float64(int32(i)*l)
-		}
-		if up != 2 {
-			return math.Inf(1)
-		}
-		return e
-	}}
-	ch, err := sampler.NewChains(m, HammingBall{Block: 6, Radius: 1}, sampler.Config{Chains: 16, Seed: 1, Init: []int32{1, 1, 0, 0, 0, 0}})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	last := 0
-	for x := range ch.Draws(context.Background(), 2000) {
-		for s := 5; s < len(x); s += 6 {
-			last += int(x[s])
-		}
-	}
-	if ch.Err() != nil {
-		fmt.Println(ch.Err())
-	}
-	fmt.Printf("P(last site up) = %.2f\n", float64(last)/32000)
-	// Output: P(last site up) = 0.54
 }

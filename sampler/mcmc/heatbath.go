@@ -27,7 +27,7 @@ type torusGibbs struct {
 
 // movement is what the energy depends on: changes of Σ x_i x_j over the bonds
 // and of Σ x_i.
-type movement struct{ pairs, up int64 }
+type movement struct{ bonds, up int64 }
 
 // newTorusGibbs returns nil if the model is not toroidal or its sides are not
 // even and at least 4, as two colours demand.
@@ -66,7 +66,7 @@ func (k *torusGibbs) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
 			r[s].Uint32s(k.bits)
 			c := simd.HeatBath(x[s*k.sites:(s+1)*k.sites], k.cols, colour, &k.table, k.bits)
 			info[s].Moved += c.Moved
-			k.moved[s].pairs += int64(c.Pairs)
+			k.moved[s].bonds += int64(c.Pairs)
 			k.moved[s].up += int64(c.Up)
 		}
 		info[s].Energy = k.energy(s)
@@ -77,14 +77,14 @@ func (k *torusGibbs) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
 // that a pair of ones counts d[1]−d[0] and a one d[0].
 func (k *torusGibbs) energy(s int) float64 {
 	m := k.moved[s]
-	e := float64((k.d[1] - k.d[0]) * float64(m.pairs))
+	e := float64((k.d[1] - k.d[0]) * float64(m.bonds))
 	return k.start[s] + (e + float64(k.d[0]*float64(m.up)))
 }
 
 func (k *torusGibbs) AppendBinary(b []byte) ([]byte, error) {
 	b = wire.AppendFloat64s(b, k.start)
 	for _, m := range k.moved {
-		b = binary.LittleEndian.AppendUint64(b, uint64(m.pairs))
+		b = binary.LittleEndian.AppendUint64(b, uint64(m.bonds))
 		b = binary.LittleEndian.AppendUint64(b, uint64(m.up))
 	}
 	return b, nil
@@ -99,8 +99,52 @@ func (k *torusGibbs) UnmarshalBinary(b []byte) error {
 		return wire.ErrShort
 	}
 	for s := range k.moved {
-		k.moved[s].pairs = int64(binary.LittleEndian.Uint64(b[16*s:]))
+		k.moved[s].bonds = int64(binary.LittleEndian.Uint64(b[16*s:]))
 		k.moved[s].up = int64(binary.LittleEndian.Uint64(b[16*s+8:]))
 	}
 	return wire.ReadEnd(b[16*len(k.moved):])
+}
+
+// heatBath returns the level that the uniform number u picks from
+// p_l ∝ exp(−d_l), or −1 if no d_l is finite or one is NaN or −Inf. w is
+// scratch.
+func heatBath(w, d []float64, u float64) int {
+	if len(d) == 2 {
+		// p_1 = σ(d_0 − d_1); the difference is NaN for two infinities.
+		diff := d[0] - d[1]
+		if math.IsNaN(diff) || math.IsInf(d[0], -1) || math.IsInf(d[1], -1) {
+			return -1
+		}
+		if u < simd.Sigmoid(diff) {
+			return 1
+		}
+		return 0
+	}
+	low := math.Inf(1)
+	for _, v := range d {
+		if math.IsNaN(v) {
+			return -1
+		}
+		low = min(low, v)
+	}
+	if math.IsInf(low, 0) {
+		return -1
+	}
+	total := 0.0
+	for l, v := range d {
+		w[l] = simd.Exp(low - v)
+		total += w[l]
+	}
+	u *= total
+	last := -1
+	for l := range d {
+		if w[l] == 0 {
+			continue
+		}
+		last = l
+		if u -= w[l]; u < 0 {
+			return l
+		}
+	}
+	return last // rounding left a crumb
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
-	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -115,25 +114,4 @@ func TestLocallyBalancedBrokenTwin(t *testing.T) {
 	assert.Greater(t, twin.MaxDiff(pi), 1e-4)
 	v, _ := exact.TransitionsPValue(observed(t, m, LocallyBalanced{Balance: Barker}, 6400, 7), twin)
 	assert.Less(t, v, exact.Rate)
-}
-
-func ExampleLocallyBalanced() {
-	// Two sites that want to be equal, levels 0 … 2.
-	m := energy.Func{Sites: 2, Levels: 3, E: func(x []int32) float64 { return math.Abs(float64(x[0] - x[1])) }}
-	equal := 0
-	ch, err := sampler.NewChains(m, LocallyBalanced{Balance: Barker}, sampler.Config{Chains: 8, Seed: 1})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for x := range ch.Draws(context.Background(), 4000) {
-		for s := 0; s < len(x); s += 2 {
-			if x[s] == x[s+1] {
-				equal++
-			}
-		}
-	}
-	z := 3 + 4*math.Exp(-1) + 2*math.Exp(-2)
-	fmt.Printf("P(equal) = %.2f, exactly %.2f\n", float64(equal)/32000, 3/z)
-	// Output: P(equal) = 0.64, exactly 0.63
 }

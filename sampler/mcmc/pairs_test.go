@@ -9,7 +9,6 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -352,22 +351,4 @@ func TestPairsGolden(t *testing.T) {
 		}
 	}
 	exact.Golden(t, "testdata/pairs.golden", b.String())
-}
-
-// Spins on a torus whose magnetisation stays zero, by exchanges of two spins.
-func ExampleSwap() {
-	m, err := model.NewIsing(model.Lattice{4, 4}, 0.3, 0)
-	if err != nil {
-		panic(err)
-	}
-	half := constraint.Count{Levels: []int32{1}, Min: 8, Max: 8}
-	ch, err := sampler.NewChains(m, Swap{Within: half}, sampler.Config{Seed: 1})
-	if err != nil {
-		panic(err)
-	}
-	if err := ch.Run(context.Background(), 100); err != nil {
-		panic(err)
-	}
-	fmt.Println(energy.Magnetization(ch.States()[:16]))
-	// Output: 0
 }

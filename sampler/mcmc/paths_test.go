@@ -2,7 +2,6 @@ package mcmc
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"testing"
 
@@ -183,23 +182,4 @@ func TestSumTree(t *testing.T) {
 		require.Equal(t, before, tree)
 	})
 	assert.Equal(t, -1, sumTree{0, math.NaN(), math.NaN(), 1}.pick(0.5))
-}
-
-func ExamplePaths() {
-	m, err := model.NewIsing(model.Lattice{6, 6}, 0.1, 0)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	ch, err := sampler.NewChains(m, Paths{Length: 4}, sampler.Config{Chains: 8, Seed: 1, Warmup: -1})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	if err := ch.Run(context.Background(), 1000); err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Printf("%.1f spins change per step\n", ch.Stats().Moved)
-	// Output: 3.7 spins change per step
 }

@@ -2,12 +2,10 @@ package mcmc
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"testing"
 
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -308,25 +306,4 @@ func TestTemperingRefusesDamagedCheckpoints(t *testing.T) {
 		bad[at+7] = 0x7f
 		require.Error(t, fresh().UnmarshalBinary(bad), "damaged at %d", at)
 	}
-}
-
-func ExampleTempering() {
-	m, err := model.NewIsing(model.Lattice{6, 6}, 0.55, 0) // below the critical temperature
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	mag := diagnose.NewTrace(16, energy.Magnetization)
-	ch, err := sampler.NewChains(m, Tempering{Base: Gibbs{}}, sampler.Config{Chains: 16, Seed: 1, Observe: mag.Observe})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	if err := ch.Run(context.Background(), 2000); err != nil {
-		fmt.Println(err)
-		return
-	}
-	ladder := Ladders(ch)[0]
-	fmt.Printf("R-hat %.2f, coldest swaps %.1f, ladder crossed: %t\n", mag.Summary().Rows[0].RHat.Value, ladder.Swap[0], ladder.RoundTrips > 100)
-	// Output: R-hat 1.01, coldest swaps 0.6, ladder crossed: true
 }

@@ -3,13 +3,11 @@ package mcmc
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"testing"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -188,27 +186,4 @@ func TestWithinAdaptsResumesAndAllocatesNothing(t *testing.T) {
 		assert.Zero(t, testing.AllocsPerRun(50, func() { k.Step(info, x, streams) }))
 	}
 	runs.Resume(t, m, DMALA{Within: up})
-}
-
-// Spins on a torus with the magnetisation held at zero.
-func ExampleDMALA_within() {
-	m, err := model.NewIsing(model.Lattice{4, 4}, 0.3, 0)
-	if err != nil {
-		panic(err)
-	}
-	half := constraint.Count{Levels: []int32{1}, Min: 8, Max: 8}
-	ch, err := sampler.NewChains(m, DMALA{Within: half}, sampler.Config{Seed: 1})
-	if err != nil {
-		panic(err)
-	}
-	off := 0
-	for x := range ch.Draws(context.Background(), 100) {
-		for s := 0; s < len(x); s += 16 {
-			if energy.Magnetization(x[s:s+16]) != 0 {
-				off++
-			}
-		}
-	}
-	fmt.Println("states off zero magnetisation:", off)
-	// Output: states off zero magnetisation: 0
 }

@@ -227,8 +227,13 @@ func cosQuarter(t float64) float64 {
 	return p
 }
 
-// Checked schedules have settings that can be wrong.
-type Checked interface{ Check() error }
+// Checked recipes have settings that can be wrong: schedules, and the denoisers of
+// package diffusion that combine others.
+type Checked interface {
+	// Check returns an error that names a setting that is wrong, or nil. What
+	// runs with the recipe asks before anything else.
+	Check() error
+}
 
 // Tabulated schedules can do work that all calls of Alpha share.
 type Tabulated interface {

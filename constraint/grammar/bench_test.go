@@ -1,0 +1,94 @@
+package grammar_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/gibbsite-go/gibbsite/constraint/grammar"
+	"github.com/gibbsite-go/gibbsite/constraint/text"
+	"github.com/gibbsite-go/gibbsite/internal/pushdown"
+)
+
+// large is a vocabulary of the size of GPT-2's: bytes, JSON in pieces and words.
+func large() text.Vocabulary {
+	v := text.Bytes()
+	v.Tokens = append(v.Tokens, `{"`, `"}`, `":`, `","`, `[[`, `]]`, `}}`, `},`, `],`, `":"`, `{}`, `[]`, `"]`,
+		`"},{"`, `":{`, `["`, `": "`, `, "`, `}}}`, `]}`)
+	r := rand.New(rand.NewPCG(1, 1))
+	for len(v.Tokens) < 50256 {
+		b := make([]byte, 2+r.IntN(7))
+		for i := range b {
+			b[i] = byte('a' + r.IntN(26))
+		}
+		if r.IntN(2) == 0 {
+			b[0] = ' '
+		}
+		if r.IntN(30) == 0 {
+			b[0] = byte('0' + r.IntN(10))
+		}
+		v.Tokens = append(v.Tokens, string(b))
+	}
+	v.Padding = []int32{50256}
+	v.Tokens = append(v.Tokens, "")
+	return v
+}
+
+func BenchmarkJSON(b *testing.B) {
+	ctx := context.Background()
+	g, err := grammar.JSONSchema(ctx, []byte(`true`), grammar.SchemaConfig{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	v := large()
+	l, err := g.Over(ctx, v)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("over", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := g.Over(ctx, v); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	p := pushdown.Prepare(v.Tokens[:50256], nil, nil)
+	b.Run("lift", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := pushdown.Lift(ctx, l.Pushdown().Machine(), p); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	for _, sites := range []int{64, 128} {
+		run := pushdown.NewRunner(l.Pushdown(), sites, len(v.Tokens))
+		w := make([]float32, sites*len(v.Tokens))
+		r := rand.New(rand.NewPCG(2, 2))
+		for i := range w {
+			w[i] = float32(r.NormFloat64())
+		}
+		if _, err := run.Filter(w); err != nil {
+			b.Fatal(err)
+		}
+		b.Run(fmt.Sprintf("filter/sites=%d", sites), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := run.Filter(w); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		x, src := make([]int32, sites), rand.NewPCG(3, 3)
+		b.Run(fmt.Sprintf("draw/sites=%d", sites), func(b *testing.B) {
+			for b.Loop() {
+				run.Draw(x, src)
+			}
+		})
+		dst := make([]float64, len(w))
+		b.Run(fmt.Sprintf("marginals/sites=%d", sites), func(b *testing.B) {
+			for b.Loop() {
+				run.Marginals(dst)
+			}
+		})
+	}
+}

@@ -1,0 +1,384 @@
+package grammar
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/pushdown"
+)
+
+// ConflictError says that a grammar is not deterministic: a run would have to
+// choose between two moves, and weights of runs would not be weights of texts.
+type ConflictError struct {
+	Rule string // in which the choice arises
+	Byte byte   // at which
+	What string // the choice, "read it or call a rule" for instance
+}
+
+func (e *ConflictError) Error() string {
+	if e.Byte == 0 {
+		return fmt.Sprintf("grammar: rule %s is not deterministic: it may %s", e.Rule, e.What)
+	}
+	return fmt.Sprintf("grammar: rule %s is not deterministic: at byte %q a text may %s", e.Rule, e.Byte, e.What)
+}
+
+// subsets determinises a network level by level as states are asked for. A
+// state is a set of items of the rules that were called together.
+type subsets struct {
+	n       *network
+	set     itemSet
+	levels  map[string]int32
+	rules   [][]int32 // of each level
+	number  map[string]int32
+	states  []state
+	symbols map[string]int32
+	waits   []wait
+	returns map[ret]int32
+	list    []ret
+	resumed map[[2]int32]int32
+	start   int32
+	items   int // kept in all states
+}
+
+type state struct {
+	level int32
+	items []item
+	ends  string // rules that may be complete here, as a key
+	moves map[byte]pushdown.Move
+	done  [4]uint64 // bytes in moves
+}
+
+// wait is a stack symbol: where each called rule goes on, in a level.
+type wait struct {
+	level, callee int32
+	calls         []callArc
+}
+
+// ret is a return symbol: which rules of the level are complete, and the byte
+// that was read beyond them (−1 if none was).
+type ret struct {
+	level int32
+	ends  string
+	ahead int16
+}
+
+func newSubsets(n *network) *subsets {
+	s := &subsets{n: n, set: itemSet{n: n, seen: map[item]bool{}}, levels: map[string]int32{}, number: map[string]int32{},
+		symbols: map[string]int32{}, returns: map[ret]int32{}, resumed: map[[2]int32]int32{}}
+	s.set.enter(n.rules[0].start)
+	s.start = s.find(s.level([]int32{0}))
+	return s
+}
+
+func words(x []int32) string {
+	var b []byte
+	for _, v := range x {
+		b = binary.LittleEndian.AppendUint32(b, uint32(v))
+	}
+	return string(b)
+}
+
+func (s *subsets) level(rules []int32) int32 {
+	k := words(rules)
+	if i, ok := s.levels[k]; ok {
+		return i
+	}
+	i := int32(len(s.rules))
+	s.levels[k] = i
+	s.rules = append(s.rules, rules)
+	return i
+}
+
+// find closes the set under construction and returns its number, −1 if it is
+// empty.
+func (s *subsets) find(level int32) int32 {
+	s.set.close()
+	if len(s.set.items) == 0 {
+		return -1
+	}
+	k := words([]int32{level}) + key(s.set.items)
+	if i, ok := s.number[k]; ok {
+		return i
+	}
+	i := int32(len(s.states))
+	s.number[k] = i
+	q := state{level: level, items: slices.Clone(s.set.items), moves: map[byte]pushdown.Move{}}
+	var ends []int32
+	for _, x := range q.items {
+		if r := s.n.nodes[x.node].ends; r >= 0 {
+			ends = append(ends, r)
+		}
+	}
+	slices.Sort(ends)
+	q.ends = words(slices.Compact(ends))
+	s.states = append(s.states, q)
+	s.items += len(q.items)
+	return i
+}
+
+// accepts reports whether a text may end in state q of the top level.
+func (s *subsets) accepts(q int32) bool {
+	return s.states[q].level == s.states[s.start].level && s.states[q].ends != ""
+}
+
+// move returns what state q does on b.
+func (s *subsets) move(q int32, b byte) (pushdown.Move, error) {
+	if s.states[q].done[b>>6]&(1<<(b&63)) != 0 {
+		return s.states[q].moves[b], nil
+	}
+	m, err := s.compute(q, b)
+	if err != nil {
+		return m, err
+	}
+	s.states[q].done[b>>6] |= 1 << (b & 63)
+	if m.Kind != pushdown.Dead {
+		s.states[q].moves[b] = m
+	}
+	return m, nil
+}
+
+// compute takes the step of the subset construction.
+func (s *subsets) compute(q int32, b byte) (pushdown.Move, error) {
+	from := s.states[q]
+	s.set.reset()
+	var calls []callArc
+	for _, x := range from.items {
+		v := &s.n.nodes[x.node]
+		if v.scalar != nil {
+			if to := v.scalar.next(x.state, b); to >= 0 {
+				s.set.put(item{x.node, to})
+			}
+			continue
+		}
+		for _, a := range v.arcs {
+			if a.low <= b && b <= a.high {
+				s.set.enter(a.to)
+			}
+		}
+		calls = append(calls, v.calls...)
+	}
+	inside := len(s.set.items) > 0
+	if calls = s.beginning(calls, b); len(calls) > 0 {
+		if inside {
+			return pushdown.Move{}, s.conflict(from.level, b, "stay in the rule or call another")
+		}
+		return s.enterCalls(from.level, calls, b)
+	}
+	top := s.states[s.start].level
+	if !inside {
+		if from.ends != "" && from.level != top {
+			return pushdown.Move{Kind: pushdown.Return, Symbol: s.ret(ret{from.level, from.ends, int16(b)})}, nil
+		}
+		return pushdown.Move{}, nil
+	}
+	return s.settle(from.level, s.find(from.level)), nil
+}
+
+// settle returns the move to a state of the same level, or out of it where that
+// state only ends rules.
+func (s *subsets) settle(level, to int32) pushdown.Move {
+	switch {
+	case to < 0:
+		return pushdown.Move{}
+	case level != s.states[s.start].level && s.complete(to):
+		return pushdown.Move{Kind: pushdown.Return, Symbol: s.ret(ret{level, s.states[to].ends, -1})}
+	}
+	return pushdown.Move{Kind: pushdown.Inside, To: to}
+}
+
+// complete reports whether a state ends rules and does nothing else.
+func (s *subsets) complete(q int32) bool {
+	for _, x := range s.states[q].items {
+		if v := &s.n.nodes[x.node]; v.scalar != nil || len(v.arcs) > 0 || len(v.calls) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// beginning returns the calls whose rule may begin with b, each once.
+func (s *subsets) beginning(calls []callArc, b byte) (begin []callArc) {
+	for _, c := range calls {
+		if !slices.Contains(begin, c) && s.begins(c.rule, b) {
+			begin = append(begin, c)
+		}
+	}
+	slices.SortFunc(begin, func(a, b callArc) int {
+		if a.rule != b.rule {
+			return int(a.rule - b.rule)
+		}
+		return int(a.to - b.to)
+	})
+	return begin
+}
+
+// begins reports whether b is a first byte of a rule.
+func (s *subsets) begins(r int32, b byte) bool {
+	var seen []int32
+	var look func(at int32) bool
+	look = func(at int32) bool {
+		if slices.Contains(seen, at) {
+			return false
+		}
+		seen = append(seen, at)
+		v := &s.n.nodes[at]
+		if v.scalar != nil && v.scalar.next(v.scalar.start(), b) >= 0 {
+			return true
+		}
+		for _, a := range v.arcs {
+			if a.low <= b && b <= a.high {
+				return true
+			}
+		}
+		for _, c := range v.calls {
+			if look(s.n.rules[c.rule].start) {
+				return true
+			}
+		}
+		if v.scalar == nil || v.scalar.final(v.scalar.start()) {
+			return slices.ContainsFunc(v.free, look)
+		}
+		return false
+	}
+	return look(s.n.rules[r].start)
+}
+
+// enterCalls pushes what the calls return to and begins their rules with b.
+func (s *subsets) enterCalls(level int32, calls []callArc, b byte) (pushdown.Move, error) {
+	var rules []int32
+	key := []int32{level}
+	for _, c := range calls {
+		rules = append(rules, c.rule)
+		key = append(key, c.rule, c.to)
+	}
+	callee := s.level(slices.Compact(rules))
+	g, ok := s.symbols[words(key)]
+	if !ok {
+		g = int32(len(s.waits))
+		s.symbols[words(key)] = g
+		s.waits = append(s.waits, wait{level, callee, calls})
+	}
+	s.set.reset()
+	for _, r := range s.rules[callee] {
+		s.set.enter(s.n.rules[r].start)
+	}
+	s.set.close()
+	begin := slices.Clone(s.set.items)
+	s.set.reset()
+	for _, x := range begin {
+		v := &s.n.nodes[x.node]
+		if v.scalar != nil {
+			if to := v.scalar.next(x.state, b); to >= 0 {
+				s.set.put(item{x.node, to})
+			}
+			continue
+		}
+		for _, a := range v.arcs {
+			if a.low <= b && b <= a.high {
+				s.set.enter(a.to)
+			}
+		}
+		if len(s.beginning(v.calls, b)) > 0 {
+			return pushdown.Move{}, s.conflict(callee, b, "enter this rule and, at the same byte, a rule that it begins with")
+		}
+	}
+	to := s.find(callee)
+	if to < 0 {
+		return pushdown.Move{}, nil
+	}
+	if s.complete(to) { // rules of one byte
+		return s.settle(level, s.after(s.waits[g], s.states[to].ends)), nil
+	}
+	return pushdown.Move{Kind: pushdown.Call, Symbol: g, To: to}, nil
+}
+
+func (s *subsets) ret(r ret) int32 {
+	if i, ok := s.returns[r]; ok {
+		return i
+	}
+	i := int32(len(s.list))
+	s.returns[r] = i
+	s.list = append(s.list, r)
+	return i
+}
+
+// resume returns the state in which a caller goes on, −1 if it is dead.
+func (s *subsets) resume(symbol, returned int32) (int32, error) {
+	k := [2]int32{symbol, returned}
+	if q, ok := s.resumed[k]; ok {
+		return q, nil
+	}
+	w, r := s.waits[symbol], s.list[returned]
+	q := int32(-1)
+	if w.callee == r.level {
+		q = s.after(w, r.ends)
+		if q >= 0 && r.ahead >= 0 {
+			m, err := s.move(q, byte(r.ahead))
+			if err != nil {
+				return -1, err
+			}
+			if m.Kind == pushdown.Call || m.Kind == pushdown.Return {
+				return -1, s.conflict(w.level, byte(r.ahead), "end a rule and move the stack once more")
+			}
+			q = -1
+			if m.Kind == pushdown.Inside {
+				q = m.To
+			}
+		}
+	}
+	s.resumed[k] = q
+	return q, nil
+}
+
+// after returns the state of a caller once the given rules are complete.
+func (s *subsets) after(w wait, ends string) int32 {
+	s.set.reset()
+	for _, c := range w.calls {
+		for i := 0; i < len(ends); i += 4 {
+			if int32(binary.LittleEndian.Uint32([]byte(ends[i:i+4]))) == c.rule {
+				s.set.enter(c.to)
+			}
+		}
+	}
+	return s.find(w.level)
+}
+
+func (s *subsets) conflict(level int32, b byte, what string) error {
+	return &ConflictError{Rule: s.n.rules[s.rules[level][0]].name, Byte: b, What: what}
+}
+
+// read runs a text from the start and reports whether it is accepted.
+func (s *subsets) read(text string) (bool, error) {
+	q := s.start
+	var stack []int32
+	for i := range len(text) {
+		m, err := s.move(q, text[i])
+		if err != nil {
+			return false, err
+		}
+		switch m.Kind {
+		case pushdown.Dead:
+			return false, nil
+		case pushdown.Inside:
+			q = m.To
+		case pushdown.Call:
+			stack = append(stack, m.Symbol)
+			q = m.To
+		case pushdown.Return:
+			n := len(stack)
+			if n == 0 {
+				return false, nil
+			}
+			if q, err = s.resume(stack[n-1], m.Symbol); err != nil || q < 0 {
+				return false, err
+			}
+			stack = stack[:n-1]
+		}
+	}
+	return len(stack) == 0 && s.accepts(q), nil
+}
+
+// unbounded is what States returns where numbers are given out as they are met.
+const unbounded = math.MaxInt32

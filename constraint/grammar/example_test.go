@@ -1,0 +1,107 @@
+package grammar_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/constraint/grammar"
+	"github.com/gibbsite-go/gibbsite/constraint/text"
+	"github.com/gibbsite-go/gibbsite/projection"
+)
+
+func ExampleParse() {
+	g, err := grammar.Parse(context.Background(), `
+		sum     = product (("+" | "-") product)*
+		product = factor ("*" factor)*
+		factor  = /[0-9]+/ | "(" sum ")"
+	`, constraint.Limits{})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(g.Accepts("2*(3+(4-1)*5)"), g.Accepts("2*(3+4"))
+	_, err = grammar.Parse(context.Background(), `s = "a" s "a" | "b" | t`, constraint.Limits{})
+	fmt.Println(err)
+	var bad *grammar.SyntaxError
+	fmt.Println(errors.As(err, &bad), bad.Line)
+	// Output:
+	// true false
+	// grammar: line 1, column 23: no rule defines t
+	// true 1
+}
+
+// A text in the middle of which nothing shows where it turns is not
+// deterministic.
+func ExampleConflictError() {
+	_, err := grammar.Parse(context.Background(), `s = "a" s "a" | "a"`, constraint.Limits{})
+	var conflict *grammar.ConflictError
+	fmt.Println(errors.As(err, &conflict), conflict.Rule)
+	// Output: true s
+}
+
+const tree = `{
+	"$ref": "#/$defs/node",
+	"$defs": {"node": {
+		"type": "object",
+		"properties": {
+			"name": {"type": "string", "pattern": "^[a-z]+$"},
+			"children": {"type": "array", "items": {"$ref": "#/$defs/node"}}
+		},
+		"required": ["name"],
+		"additionalProperties": false
+	}}
+}`
+
+func ExampleJSONSchema() {
+	g, err := grammar.JSONSchema(context.Background(), []byte(tree), grammar.SchemaConfig{})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(g.Accepts(`{"name": "root", "children": [{"name": "leaf"}]}`))
+	fmt.Println(g.Accepts(`{"name": "root", "children": [{"nom": "leaf"}]}`))
+	_, err = grammar.JSONSchema(context.Background(), []byte(`{"items": {"uniqueItems": true}}`), grammar.SchemaConfig{})
+	fmt.Println(err)
+	// Output:
+	// true
+	// false
+	// grammar: schema: #/items/uniqueItems: not supported
+}
+
+func ExampleGrammar() {
+	g, err := grammar.Parse(context.Background(), `s = "(" s ")" s | ""`, constraint.Limits{})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(g.Accepts("(()())()"), g.Accepts("(()"))
+	// Output: true false
+}
+
+// Draws from the trees of at most ten tokens, all texts of which are as likely
+// as the product of their tokens' weights says.
+func ExampleLanguage() {
+	ctx := context.Background()
+	g, err := grammar.JSONSchema(ctx, []byte(tree), grammar.SchemaConfig{Compact: true})
+	if err != nil {
+		panic(err)
+	}
+	v := text.Vocabulary{Tokens: []string{`{"name":"`, `"}`, `","children":[`, `]}`, "]}]}", ",", "a", "b", `"`, ""}, Padding: []int32{9}}
+	l, err := g.Over(ctx, v)
+	if err != nil {
+		panic(err)
+	}
+	p, err := projection.Path{Language: l}.Compile(ctx, 10, len(v.Tokens))
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(p.Count(nil), "sequences")
+	x := make([]int32, 10)
+	if _, err := p.Draw(x, make([]float32, 10*len(v.Tokens)), rand.NewPCG(1, 4)); err != nil {
+		panic(err)
+	}
+	fmt.Println(v.Text(x), constraint.Accepts(l, x))
+	// Output:
+	// 1232 sequences
+	// {"name":"aa","children":[{"name":"ab","children":[]}]} true
+}

@@ -1,0 +1,149 @@
+package grammar
+
+import (
+	"context"
+	"encoding/binary"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/pushdown"
+)
+
+// explore finds all states that a run can reach and returns the machine of
+// them.
+func (s *subsets) explore(ctx context.Context, name string, limits constraint.Limits) (*pushdown.Machine, error) {
+	x := &exploration{subsets: s, reached: map[int32]bool{}}
+	x.reach(s.start)
+	for again := true; again; {
+		for ; x.head < len(x.list); x.head++ {
+			if x.head%64 == 0 && ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
+			for b := range 256 {
+				m, err := s.move(x.list[x.head], byte(b))
+				if err != nil {
+					return nil, err
+				}
+				if m.Kind == pushdown.Inside || m.Kind == pushdown.Call {
+					x.reach(m.To)
+				}
+			}
+			if err := limits.Check(name, len(s.states), 0, 8*s.items+256*len(s.states)); err != nil {
+				return nil, err
+			}
+		}
+		again = false
+		for g := range s.waits {
+			for r := range s.list {
+				if s.waits[g].callee != s.list[r].level {
+					continue
+				}
+				q, err := s.resume(int32(g), int32(r))
+				if err != nil {
+					return nil, err
+				}
+				again = x.reach(q) || again
+			}
+		}
+	}
+	if err := x.unambiguous(); err != nil {
+		return nil, err
+	}
+	return s.machine(), nil
+}
+
+// exploration lists the states that a run can reach.
+type exploration struct {
+	*subsets
+	list    []int32
+	head    int
+	reached map[int32]bool
+}
+
+func (x *exploration) reach(q int32) bool {
+	if q < 0 || x.reached[q] {
+		return false
+	}
+	x.reached[q] = true
+	x.list = append(x.list, q)
+	return true
+}
+
+// unambiguous checks the states at which a rule may be complete, but need not
+// be: no caller may go on with a byte with which the rule goes on, and none may
+// be complete itself, for then nothing would end both.
+func (x *exploration) unambiguous() error {
+	s := x.subsets
+	for _, q := range x.list {
+		v := s.states[q]
+		if v.ends == "" || v.level == s.states[s.start].level {
+			continue
+		}
+		for _, w := range s.waits {
+			if w.callee != v.level {
+				continue
+			}
+			after := s.after(w, v.ends)
+			if after < 0 {
+				continue
+			}
+			if s.states[after].ends != "" {
+				return s.conflict(v.level, 0, "end together with the rule around it")
+			}
+			for b, m := range v.moves {
+				if m.Kind == pushdown.Return && s.list[m.Symbol].ahead >= 0 {
+					continue
+				}
+				if t, err := s.move(after, b); err != nil {
+					return err
+				} else if t.Kind != pushdown.Dead {
+					return s.conflict(v.level, b, "go on in the rule or end it")
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// machine writes the explored states as tables.
+func (s *subsets) machine() *pushdown.Machine {
+	m := &pushdown.Machine{Levels: len(s.rules), Start: s.start}
+	columns := map[string]uint8{}
+	var rep []byte
+	for b := range 256 {
+		var k []byte
+		for q := range s.states {
+			if a, ok := s.states[q].moves[byte(b)]; ok {
+				k = binary.LittleEndian.AppendUint32(k, uint32(q))
+				k = append(k, byte(a.Kind))
+				k = binary.LittleEndian.AppendUint32(k, uint32(a.Symbol))
+				k = binary.LittleEndian.AppendUint32(k, uint32(a.To))
+			}
+		}
+		c, ok := columns[string(k)]
+		if !ok {
+			c = uint8(len(rep))
+			columns[string(k)] = c
+			rep = append(rep, byte(b))
+		}
+		m.Class[b] = c
+	}
+	m.Classes = len(rep)
+	for q := range s.states {
+		m.Level = append(m.Level, s.states[q].level)
+		m.Accept = append(m.Accept, s.accepts(int32(q)))
+		for _, b := range rep {
+			m.Moves = append(m.Moves, s.states[q].moves[b])
+		}
+	}
+	for g := range s.waits {
+		row := make([]int32, len(s.list))
+		for r := range row {
+			row[r] = -1
+			if q, ok := s.resumed[[2]int32{int32(g), int32(r)}]; ok {
+				row[r] = q
+			}
+		}
+		m.Resume = append(m.Resume, row)
+	}
+	return m
+}

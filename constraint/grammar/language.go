@@ -1,0 +1,165 @@
+package grammar
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/constraint/text"
+	"github.com/gibbsite-go/gibbsite/internal/pushdown"
+)
+
+// Language is a [Grammar] over the tokens of a vocabulary: the token sequences
+// that spell one of its texts, however the text is cut into tokens, followed by
+// padding if the vocabulary has any.
+//
+// It is a constraint.Nested language. projection.Path sums over it without a
+// bound on its depth; to whoever asks for no more than a constraint.Automaton it
+// is one with as many states as there are configurations of its stack, which
+// are numbered, and kept, as they are met. It is safe for concurrent use.
+type Language struct {
+	name  string
+	graph *pushdown.Graph
+
+	mu      sync.Mutex
+	configs []configuration
+	number  map[configuration]int
+	stacks  []frame
+	push    map[frame]int
+}
+
+// configuration is a state and the number of a stack, 0 for the empty one.
+// padded says that the text has ended.
+type configuration struct {
+	state  int32
+	stack  int
+	padded bool
+}
+
+type frame struct {
+	below  int
+	symbol int32
+}
+
+// Over carries the grammar over to the tokens of a vocabulary. The error is a
+// [*ConflictError] if the grammar is not deterministic, a
+// [*constraint.LimitError] if it has too many states, an
+// [*constraint.ArgumentError] if the vocabulary is not in order, or the cause
+// of the context.
+func (g *Grammar) Over(ctx context.Context, v text.Vocabulary) (*Language, error) {
+	spells, err := v.Spelling()
+	if err != nil {
+		return nil, err
+	}
+	m, err := g.explored(ctx)
+	if err != nil {
+		return nil, err
+	}
+	graph, err := pushdown.Lift(ctx, m, pushdown.Prepare(v.Tokens, spells, v.Padding))
+	var limit *pushdown.LimitError
+	if errors.As(err, &limit) {
+		return nil, &constraint.LimitError{What: g.name + ": pairs of state and token class", Value: limit.Value, Bound: limit.Bound}
+	}
+	if err != nil {
+		return nil, err
+	}
+	l := &Language{name: g.name, graph: graph, number: map[configuration]int{}, stacks: make([]frame, 1), push: map[frame]int{}}
+	l.find(configuration{state: m.Start})
+	return l, nil
+}
+
+// String returns the name of the grammar.
+func (l *Language) String() string { return l.name }
+
+// Pushdown returns the automaton over tokens, for the packages of this module
+// that sum over nested languages. It implements constraint.Nested.
+func (l *Language) Pushdown() *pushdown.Graph { return l.graph }
+
+// Size returns the number of states, token classes and edges of the automaton
+// over tokens.
+func (l *Language) Size() (states, classes, edges int) { return l.graph.Size() }
+
+// States returns a bound that no number reaches.
+func (l *Language) States() int { return unbounded }
+
+// Start returns the configuration before the first token.
+func (l *Language) Start() int { return 0 }
+
+// Next returns the configuration after a token, −1 if it is dead.
+func (l *Language) Next(state int, token int32) int {
+	v := l.graph.Vocabulary()
+	if token < 0 || int(token) >= len(v.Tokens) {
+		return -1
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := l.configs[state]
+	if slices.Contains(v.Pad, token) {
+		if !c.padded && !l.accepting(c) {
+			return -1
+		}
+		return l.find(configuration{padded: true})
+	}
+	if c.padded || !l.graph.Spells(token) {
+		return -1
+	}
+	m := l.graph.Machine()
+	for _, b := range []byte(v.Tokens[token]) {
+		switch a := m.Moves[int(c.state)*m.Classes+int(m.Class[b])]; a.Kind {
+		case pushdown.Dead:
+			return -1
+		case pushdown.Inside:
+			c.state = a.To
+		case pushdown.Call:
+			c.state, c.stack = a.To, l.over(frame{c.stack, a.Symbol})
+		case pushdown.Return:
+			if c.stack == 0 {
+				return -1
+			}
+			top := l.stacks[c.stack]
+			if c.state = m.Resume[top.symbol][a.Symbol]; c.state < 0 {
+				return -1
+			}
+			c.stack = top.below
+		}
+	}
+	return l.find(c)
+}
+
+// Accepting reports whether a sequence may end in a configuration.
+func (l *Language) Accepting(state int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.accepting(l.configs[state])
+}
+
+func (l *Language) accepting(c configuration) bool {
+	return c.padded || c.stack == 0 && l.graph.Machine().Accept[c.state]
+}
+
+func (l *Language) find(c configuration) int {
+	if i, ok := l.number[c]; ok {
+		return i
+	}
+	i := len(l.configs)
+	l.number[c] = i
+	l.configs = append(l.configs, c)
+	return i
+}
+
+func (l *Language) over(f frame) int {
+	if i, ok := l.push[f]; ok {
+		return i
+	}
+	i := len(l.stacks)
+	l.push[f] = i
+	l.stacks = append(l.stacks, f)
+	return i
+}
+
+// Classes groups the tokens that no state tells apart.
+func (l *Language) Classes(levels int) (of []int32, n int) {
+	return l.graph.Classes(levels)
+}

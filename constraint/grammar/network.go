@@ -1,0 +1,196 @@
+package grammar
+
+import (
+	"encoding/binary"
+	"slices"
+)
+
+// network is a set of rules, each a nondeterministic automaton over bytes and
+// calls of other rules, with gates that combine runs over the same value.
+type network struct {
+	nodes []node
+	rules []rule
+	gates []gate // a gate comes after those inside it
+}
+
+// node is a place in a rule.
+type node struct {
+	arcs   []arc
+	free   []int32 // nodes reached without a byte
+	calls  []callArc
+	scalar automaton // runs from here; where it may end, free follows
+	gate   int32     // of which this is an input, −1
+	input  int32
+	ends   int32 // the rule that is complete here, −1
+}
+
+type arc struct {
+	low, high byte
+	to        int32
+}
+
+type callArc struct{ rule, to int32 }
+
+type rule struct {
+	name       string
+	start, end int32
+}
+
+// gate leads to out where decide holds for the inputs that have ended.
+type gate struct {
+	inputs []int32 // nodes
+	decide func(ended []bool) bool
+	out    int32
+}
+
+// automaton is a deterministic automaton over bytes, whose states are numbered
+// as they are met.
+type automaton interface {
+	start() int32
+	next(state int32, b byte) int32 // −1: dead
+	final(state int32) bool
+}
+
+func (n *network) add() int32 {
+	n.nodes = append(n.nodes, node{gate: -1, ends: -1})
+	return int32(len(n.nodes) - 1)
+}
+
+func (n *network) rule(name string) int32 {
+	r := int32(len(n.rules))
+	n.rules = append(n.rules, rule{name, n.add(), n.add()})
+	n.nodes[n.rules[r].end].ends = r
+	return r
+}
+
+func (n *network) link(from, to int32) { n.nodes[from].free = append(n.nodes[from].free, to) }
+
+func (n *network) arc(from int32, low, high byte, to int32) {
+	n.nodes[from].arcs = append(n.nodes[from].arcs, arc{low, high, to})
+}
+
+func (n *network) call(from, rule, to int32) {
+	n.nodes[from].calls = append(n.nodes[from].calls, callArc{rule, to})
+}
+
+// text leads from one node to another by the bytes of s.
+func (n *network) text(from int32, s string, to int32) {
+	for i := range len(s) {
+		at := to
+		if i < len(s)-1 {
+			at = n.add()
+		}
+		n.arc(from, s[i], s[i], at)
+		from = at
+	}
+	if s == "" {
+		n.link(from, to)
+	}
+}
+
+// run leads from one node to another by a text of a.
+func (n *network) run(from int32, a automaton, to int32) {
+	at := n.add()
+	n.nodes[at].scalar = a
+	n.nodes[at].free = []int32{to}
+	n.link(from, at)
+}
+
+// join makes a gate of inputs that leads to out.
+func (n *network) join(inputs []int32, out int32, decide func(ended []bool) bool) {
+	g := int32(len(n.gates))
+	n.gates = append(n.gates, gate{inputs, decide, out})
+	for i, at := range inputs {
+		n.nodes[at].gate, n.nodes[at].input = g, int32(i)
+	}
+}
+
+// item is a place of a run: a node, and the state of its automaton.
+type item struct{ node, state int32 }
+
+// itemSet is a set of items under construction.
+type itemSet struct {
+	n     *network
+	items []item
+	seen  map[item]bool
+	gates []int32 // that have an input here
+}
+
+func (s *itemSet) reset() {
+	s.items, s.gates = s.items[:0], s.gates[:0]
+	clear(s.seen)
+}
+
+// enter adds the beginning of a node.
+func (s *itemSet) enter(at int32) {
+	if a := s.n.nodes[at].scalar; a != nil {
+		s.put(item{at, a.start()})
+		return
+	}
+	s.put(item{at, 0})
+}
+
+// put adds an item and what follows it without a byte.
+func (s *itemSet) put(x item) {
+	if s.seen[x] {
+		return
+	}
+	s.seen[x] = true
+	s.items = append(s.items, x)
+	v := &s.n.nodes[x.node]
+	if v.gate >= 0 && !slices.Contains(s.gates, v.gate) {
+		s.gates = append(s.gates, v.gate)
+	}
+	if v.scalar != nil && !v.scalar.final(x.state) {
+		return
+	}
+	for _, to := range v.free {
+		s.enter(to)
+	}
+}
+
+// close decides the gates, inner ones first.
+func (s *itemSet) close() {
+	done := int32(-1)
+	var ended []bool
+	for {
+		g := int32(-1)
+		for _, h := range s.gates {
+			if h > done && (g < 0 || h < g) {
+				g = h
+			}
+		}
+		if g < 0 {
+			break
+		}
+		done = g
+		gate := &s.n.gates[g]
+		ended = ended[:0]
+		for _, at := range gate.inputs {
+			ended = append(ended, s.seen[item{at, 0}])
+		}
+		if gate.decide(ended) {
+			s.enter(gate.out)
+		}
+	}
+	s.items = slices.DeleteFunc(s.items, func(x item) bool {
+		v := &s.n.nodes[x.node]
+		return v.scalar == nil && len(v.arcs) == 0 && len(v.calls) == 0 && v.ends < 0
+	})
+	slices.SortFunc(s.items, func(a, b item) int {
+		if a.node != b.node {
+			return int(a.node - b.node)
+		}
+		return int(a.state - b.state)
+	})
+}
+
+// key returns the set as a string.
+func key(items []item) string {
+	b := make([]byte, 0, 8*len(items))
+	for _, x := range items {
+		b = binary.LittleEndian.AppendUint32(b, uint32(x.node))
+		b = binary.LittleEndian.AppendUint32(b, uint32(x.state))
+	}
+	return string(b)
+}

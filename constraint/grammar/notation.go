@@ -1,0 +1,318 @@
+package grammar
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// SyntaxError says where a grammar cannot be read, and why. Line and Column
+// count from 1, columns in characters.
+type SyntaxError struct {
+	Line, Column int
+	What         string
+}
+
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("grammar: line %d, column %d: %s", e.Line, e.Column, e.What)
+}
+
+// expression is a node of a parsed grammar.
+type expression struct {
+	op        form
+	text      string // of a literal, a pattern or a reference
+	parts     []*expression
+	low, high int // of a repetition; high < 0: any number
+	at        int // offset in the source
+}
+
+type form uint8
+
+const (
+	literal form = iota
+	regular
+	reference
+	sequence
+	choice
+	repetition
+)
+
+// definition is one rule of a grammar.
+type definition struct {
+	name string
+	body *expression
+}
+
+// parser reads the notation.
+type parser struct {
+	source string
+	at     int
+	depth  int
+}
+
+func (p *parser) fail(at int, format string, args ...any) error {
+	before := p.source[:min(at, len(p.source))]
+	line := strings.Count(before, "\n")
+	column := utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])
+	return &SyntaxError{line + 1, column + 1, fmt.Sprintf(format, args...)}
+}
+
+// skip passes white space and comments.
+func (p *parser) skip() {
+	for p.at < len(p.source) {
+		switch c := p.source[p.at]; {
+		case c == ' ' || c == '\t' || c == '\n' || c == '\r':
+			p.at++
+		case c == '#':
+			if n := strings.IndexByte(p.source[p.at:], '\n'); n >= 0 {
+				p.at += n
+			} else {
+				p.at = len(p.source)
+			}
+		default:
+			return
+		}
+	}
+}
+
+func (p *parser) peek() byte {
+	if p.at < len(p.source) {
+		return p.source[p.at]
+	}
+	return 0
+}
+
+// name reads a name, "" if there is none.
+func (p *parser) name() string {
+	from := p.at
+	for p.at < len(p.source) {
+		r, n := utf8.DecodeRuneInString(p.source[p.at:])
+		if !(r == '_' || unicode.IsLetter(r) || p.at > from && (r == '-' || unicode.IsDigit(r))) || r == utf8.RuneError {
+			break
+		}
+		p.at += n
+	}
+	return p.source[from:p.at]
+}
+
+// sign passes = or ::=.
+func (p *parser) sign() bool {
+	p.skip()
+	for _, s := range []string{"::=", "="} {
+		if strings.HasPrefix(p.source[p.at:], s) {
+			p.at += len(s)
+			return true
+		}
+	}
+	return false
+}
+
+// grammar reads all rules.
+func (p *parser) grammar() (rules []definition, err error) {
+	seen := map[string]bool{}
+	for p.skip(); p.at < len(p.source); p.skip() {
+		at := p.at
+		name := p.name()
+		switch {
+		case name == "":
+			return nil, p.fail(at, "want the name of a rule, not %q", p.rest())
+		case seen[name]:
+			return nil, p.fail(at, "rule %s is defined twice", name)
+		case !p.sign():
+			return nil, p.fail(p.at, "want = or ::= after %s, not %q", name, p.rest())
+		}
+		seen[name] = true
+		body, err := p.choice()
+		if err != nil {
+			return nil, err
+		}
+		rules = append(rules, definition{name, body})
+		if p.skip(); p.peek() == ';' {
+			p.at++
+		} else if p.at < len(p.source) && !p.begins() {
+			return nil, p.fail(p.at, "want a rule, an alternative or the end, not %q", p.rest())
+		}
+	}
+	if len(rules) == 0 {
+		return nil, p.fail(p.at, "want a rule")
+	}
+	return rules, nil
+}
+
+// rest returns what an error shows of the source.
+func (p *parser) rest() string {
+	r, n := utf8.DecodeRuneInString(p.source[p.at:])
+	if n == 0 {
+		return "the end"
+	}
+	return string(r)
+}
+
+// begins reports whether a rule begins here.
+func (p *parser) begins() bool {
+	at := p.at
+	defer func() { p.at = at }()
+	return p.name() != "" && p.sign()
+}
+
+func (p *parser) choice() (*expression, error) {
+	if p.depth++; p.depth > nesting {
+		return nil, p.fail(p.at, "%d parentheses within each other, want ≤ %d", p.depth, nesting)
+	}
+	defer func() { p.depth-- }()
+	e := &expression{op: choice, at: p.at}
+	for {
+		s, err := p.sequence()
+		if err != nil {
+			return nil, err
+		}
+		e.parts = append(e.parts, s)
+		if p.skip(); p.peek() != '|' {
+			return e, nil
+		}
+		p.at++
+	}
+}
+
+func (p *parser) sequence() (*expression, error) {
+	e := &expression{op: sequence, at: p.at}
+	for {
+		p.skip()
+		switch c := p.peek(); {
+		case p.at >= len(p.source) || c == '|' || c == ')' || c == ';' || p.begins():
+			return e, nil
+		}
+		x, err := p.term()
+		if err != nil {
+			return nil, err
+		}
+		if x, err = p.repeated(x); err != nil {
+			return nil, err
+		}
+		e.parts = append(e.parts, x)
+	}
+}
+
+func (p *parser) term() (*expression, error) {
+	at := p.at
+	switch c := p.peek(); c {
+	case '"', '\'':
+		return p.literal(c)
+	case '/':
+		text, err := p.until('/', "pattern")
+		return &expression{op: regular, text: strings.ReplaceAll(text, `\/`, `/`), at: at}, err
+	case '[':
+		text, err := p.until(']', "class")
+		return &expression{op: regular, text: "[" + text + "]", at: at}, err
+	case '(':
+		p.at++
+		e, err := p.choice()
+		if err != nil {
+			return nil, err
+		}
+		if p.skip(); p.peek() != ')' {
+			return nil, p.fail(p.at, "want ) for the ( of %s, not %q", p.place(at), p.rest())
+		}
+		p.at++
+		return e, nil
+	}
+	name := p.name()
+	if name == "" {
+		return nil, p.fail(at, `want a name, "text", /pattern/, [class] or (, not %q`, p.rest())
+	}
+	return &expression{op: reference, text: name, at: at}, nil
+}
+
+func (p *parser) place(at int) string {
+	e := p.fail(at, "").(*SyntaxError)
+	return fmt.Sprintf("line %d, column %d", e.Line, e.Column)
+}
+
+// until reads up to an end that no backslash precedes.
+func (p *parser) until(end byte, what string) (string, error) {
+	from := p.at
+	for p.at++; p.at < len(p.source) && p.source[p.at] != '\n'; p.at++ {
+		switch p.source[p.at] {
+		case '\\':
+			p.at++
+		case end:
+			if end == ']' && p.at == from+1 { // []…] begins with a bracket
+				continue
+			}
+			p.at++
+			return p.source[from+1 : p.at-1], nil
+		}
+	}
+	p.at = min(p.at, len(p.source))
+	return "", p.fail(from, "the %s has no end on its line", what)
+}
+
+// literal reads a text with the escapes of Go.
+func (p *parser) literal(quote byte) (*expression, error) {
+	from := p.at
+	var b strings.Builder
+	rest := p.source[p.at+1:]
+	for {
+		if rest == "" || rest[0] == '\n' {
+			return nil, p.fail(from, "the text has no end on its line")
+		}
+		if rest[0] == quote {
+			p.at = len(p.source) - len(rest) + 1
+			return &expression{op: literal, text: b.String(), at: from}, nil
+		}
+		r, multibyte, tail, err := strconv.UnquoteChar(rest, quote)
+		if err != nil {
+			return nil, p.fail(len(p.source)-len(rest), "an escape that is none of Go's")
+		}
+		if rest[0] != '\\' { // also what is not UTF-8
+			b.WriteString(rest[:len(rest)-len(tail)])
+		} else if r < utf8.RuneSelf || !multibyte {
+			b.WriteByte(byte(r))
+		} else {
+			b.WriteRune(r)
+		}
+		rest = tail
+	}
+}
+
+// most bounds the numbers of a repetition.
+const most = 10_000
+
+// repeated reads *, +, ?, {m}, {m,} and {m,n}.
+func (p *parser) repeated(x *expression) (*expression, error) {
+	for {
+		at := p.at
+		e := &expression{op: repetition, parts: []*expression{x}, high: -1, at: at}
+		switch p.peek() {
+		case '*':
+		case '+':
+			e.low = 1
+		case '?':
+			e.high = 1
+		case '{':
+			end := strings.IndexByte(p.source[at:], '}')
+			if end < 0 {
+				return nil, p.fail(at, "want } for this {")
+			}
+			low, high, two := strings.Cut(p.source[at+1:at+end], ",")
+			n, err := strconv.Atoi(strings.TrimSpace(low))
+			m := n
+			if two && strings.TrimSpace(high) == "" {
+				m = -1
+			} else if two && err == nil {
+				m, err = strconv.Atoi(strings.TrimSpace(high))
+			}
+			if err != nil || n < 0 || n > most || m > most || m >= 0 && m < n || m < -1 {
+				return nil, p.fail(at, "want {m}, {m,} or {m,n} with 0 ≤ m ≤ n ≤ %d", most)
+			}
+			e.low, e.high = n, m
+			p.at += end
+		default:
+			return x, nil
+		}
+		p.at++
+		x = e
+	}
+}

@@ -1,0 +1,292 @@
+package grammar
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+)
+
+// numberSpec says which JSON numbers are meant. Where it says anything, a
+// number is spelled without an exponent.
+type numberSpec struct {
+	integer bool
+	whole   bool // no fraction, not even of zeros
+	plain   bool // no exponent, whatever else
+	bounds  []bound
+	among   []decimal // if given: one of these
+	step    *decimal  // a divisor
+}
+
+// bound is a comparison with a constant.
+type bound struct {
+	at       decimal
+	lower    bool // x ≥ at, otherwise x ≤ at
+	excluded bool
+}
+
+// decimal is a number digit by digit: whole has no leading zero, fraction no
+// trailing one; zero is empty in both.
+type decimal struct {
+	negative        bool
+	whole, fraction string
+}
+
+// digits bounds the digits of constants in a schema.
+const digits = 400
+
+func parseDecimal(n json.Number) (decimal, error) {
+	r, ok := new(big.Rat).SetString(string(n))
+	if e := strings.IndexAny(string(n), "eE"); e >= 0 && len(n)-e > 5 || len(n) > digits || !ok {
+		return decimal{}, fmt.Errorf("number %s, want at most %d digits", n, digits)
+	}
+	text := new(big.Rat).Abs(r).FloatString(digits)
+	whole, fraction, _ := strings.Cut(text, ".")
+	d := decimal{r.Sign() < 0, strings.TrimLeft(whole, "0"), strings.TrimRight(fraction, "0")}
+	if len(d.whole) > digits {
+		return d, fmt.Errorf("number %s, want at most %d digits", n, digits)
+	}
+	return d, nil
+}
+
+func (s numberSpec) free() bool {
+	return !s.integer && !s.plain && len(s.bounds) == 0 && s.among == nil && s.step == nil
+}
+
+// numberAutomaton reads a number and compares it, digit by digit, with all
+// constants of its spec.
+type numberAutomaton struct {
+	numberSpec
+	free    bool
+	against []decimal // magnitudes
+	widest  int       // digits of the longest whole part
+	deepest int       // of the longest fraction
+	modulus int64     // of the value in units of 10^−places
+	places  int
+	number  map[numberState]int32
+	states  []numberState
+}
+
+type numberState struct {
+	at       numberPlace
+	negative bool
+	whole    int16 // digits, one more than the longest at most
+	places   int16 // of the fraction
+	nonzero  bool
+	order    string // of the digits so far to each constant: <, = or >
+	rest     int64
+}
+
+type numberPlace uint8
+
+const (
+	first numberPlace = iota
+	sign
+	zeroDigit
+	wholePart
+	point
+	fractionPart
+	exponent
+	exponentSign
+	exponentPart
+)
+
+// divisor bounds the divisor of multipleOf in units of its last place.
+const divisor = 10_000
+
+func newNumber(spec numberSpec) (*numberAutomaton, error) {
+	a := &numberAutomaton{numberSpec: spec, free: spec.free(), number: map[numberState]int32{}, modulus: 1}
+	for _, b := range spec.bounds {
+		a.against = append(a.against, b.at)
+	}
+	a.against = append(a.against, spec.among...)
+	for _, d := range a.against {
+		a.widest, a.deepest = max(a.widest, len(d.whole)), max(a.deepest, len(d.fraction))
+	}
+	if s := spec.step; s != nil {
+		units, ok := new(big.Int).SetString(s.whole+s.fraction, 10)
+		if !ok || s.negative || units.Sign() <= 0 || !units.IsInt64() || units.Int64() > divisor {
+			return nil, fmt.Errorf("multipleOf %s.%s, want positive and at most %d in units of its last digit", s.whole, s.fraction, divisor)
+		}
+		a.modulus, a.places = units.Int64(), len(s.fraction)
+		a.deepest = max(a.deepest, a.places)
+	}
+	a.find(numberState{order: strings.Repeat("=", len(a.against))})
+	return a, nil
+}
+
+func (a *numberAutomaton) start() int32 { return 0 }
+
+func (a *numberAutomaton) find(s numberState) int32 {
+	if a.free {
+		s = numberState{at: s.at}
+	}
+	if i, ok := a.number[s]; ok {
+		return i
+	}
+	i := int32(len(a.states))
+	a.number[s] = i
+	a.states = append(a.states, s)
+	return i
+}
+
+func (a *numberAutomaton) next(q int32, b byte) int32 {
+	s := a.states[q]
+	isDigit := b >= '0' && b <= '9'
+	switch {
+	case s.at == first && b == '-':
+		s.at, s.negative = sign, true
+	case (s.at == first || s.at == sign) && b == '0':
+		s.at = zeroDigit
+	case (s.at == first || s.at == sign || s.at == wholePart) && isDigit:
+		s.at = wholePart
+		s.nonzero = true
+		a.wholeDigit(&s, b)
+	case (s.at == zeroDigit || s.at == wholePart) && b == '.' && !a.numberSpec.whole:
+		s.at = point
+		a.settle(&s)
+	case (s.at == point || s.at == fractionPart) && isDigit:
+		s.at = fractionPart
+		if !a.fractionDigit(&s, b) {
+			return -1
+		}
+	case a.free && (s.at == zeroDigit || s.at == wholePart || s.at == fractionPart) && (b == 'e' || b == 'E'):
+		s.at = exponent
+	case s.at == exponent && (b == '+' || b == '-'):
+		s.at = exponentSign
+	case s.at >= exponent && isDigit:
+		s.at = exponentPart
+	default:
+		return -1
+	}
+	return a.find(s)
+}
+
+// wholeDigit compares one more digit of the whole part.
+func (a *numberAutomaton) wholeDigit(s *numberState, b byte) {
+	at := int(s.whole)
+	order := []byte(s.order)
+	for i, d := range a.against {
+		if order[i] == '=' && at < len(d.whole) && b != d.whole[at] {
+			order[i] = compare(b, d.whole[at])
+		}
+	}
+	s.order = string(order)
+	s.whole = int16(min(at+1, a.widest+1))
+	s.rest = (s.rest*10 + int64(b-'0')) % a.modulus
+}
+
+func compare(x, y byte) byte {
+	if x < y {
+		return '<'
+	}
+	return '>'
+}
+
+// settle decides the order by the number of digits, once the whole part ends.
+func (a *numberAutomaton) settle(s *numberState) {
+	order := []byte(s.order)
+	for i, d := range a.against {
+		switch n := int(s.whole); {
+		case n < len(d.whole):
+			order[i] = '<'
+		case n > len(d.whole):
+			order[i] = '>'
+		}
+	}
+	s.order = string(order)
+	s.whole = 0
+}
+
+func (a *numberAutomaton) fractionDigit(s *numberState, b byte) bool {
+	if b != '0' {
+		s.nonzero = true
+		if a.integer {
+			return false
+		}
+	}
+	at := int(s.places)
+	order := []byte(s.order)
+	for i, d := range a.against {
+		if order[i] != '=' {
+			continue
+		}
+		c := byte('0')
+		if at < len(d.fraction) {
+			c = d.fraction[at]
+		}
+		if b != c {
+			order[i] = compare(b, c)
+		}
+	}
+	s.order = string(order)
+	s.places = int16(min(at+1, a.deepest))
+	if a.step != nil {
+		if at >= a.places {
+			return b == '0'
+		}
+		s.rest = (s.rest*10 + int64(b-'0')) % a.modulus
+	}
+	return true
+}
+
+func (a *numberAutomaton) final(q int32) bool {
+	s := a.states[q]
+	switch s.at {
+	case zeroDigit, wholePart:
+		a.settle(&s)
+	case fractionPart, exponentPart:
+	default:
+		return false
+	}
+	if a.free {
+		return true
+	}
+	for i, d := range a.against {
+		if s.order[i] == '=' && int(s.places) < len(d.fraction) { // the rest of the constant is not zero
+			order := []byte(s.order)
+			order[i] = '<'
+			s.order = string(order)
+		}
+	}
+	for i, b := range a.bounds {
+		c := s.sign(s.order[i], b.at)
+		if c == 0 && b.excluded || c < 0 && b.lower || c > 0 && !b.lower {
+			return false
+		}
+	}
+	if a.among != nil {
+		n := len(a.bounds)
+		if !slices.ContainsFunc(a.among, func(d decimal) bool {
+			n++
+			return s.sign(s.order[n-1], d) == 0
+		}) {
+			return false
+		}
+	}
+	if a.step != nil {
+		rest := s.rest
+		for i := int(s.places); i < a.places; i++ {
+			rest = rest * 10 % a.modulus
+		}
+		return rest == 0
+	}
+	return true
+}
+
+// sign compares the number with d, given the order of their magnitudes.
+func (s numberState) sign(order byte, d decimal) int {
+	negative := s.negative && s.nonzero
+	switch {
+	case negative && !d.negative:
+		return -1
+	case !negative && d.negative:
+		return 1
+	}
+	c := strings.IndexByte("<=>", order) - 1
+	if negative {
+		return -c
+	}
+	return c
+}

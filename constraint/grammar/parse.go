@@ -1,0 +1,307 @@
+package grammar
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/constraint/text"
+)
+
+// Parse compiles a grammar. Its first rule describes the whole text:
+//
+//	# sums and products
+//	sum     = product (("+" | "-") product)*
+//	product = factor ("*" factor)*
+//	factor  = number | "(" sum ")"
+//	number  = /[0-9]+(\.[0-9]+)?/
+//
+// A rule is a name, = or ::=, and alternatives between |, each a sequence of
+// terms; a ; may end it. A term is a name, a text in double or single quotes
+// with the escapes of Go, a regular expression of package regexp for a whole
+// terminal between slashes, a class such as [^a-z], or a choice in parentheses;
+// *, +, ?, {m}, {m,} and {m,n} repeat the term before them. # begins a comment.
+//
+// The grammar must be deterministic as a pushdown automaton that reads a byte
+// at every move. Rules that do not recur are expanded where they stand, and
+// what is left is determinised, so that only recursion matters: it must be seen
+// at one byte whether a text goes on in a rule, enters one that recurs, or
+// leaves it. Recursion between brackets always is. Otherwise the error is a
+// [*ConflictError]; it is a [*SyntaxError] if the source cannot be read, a
+// [*constraint.LimitError] if the automaton grows beyond the limits, or the cause
+// of the context.
+func Parse(ctx context.Context, source string, limits constraint.Limits) (*Grammar, error) {
+	p := &parser{source: source}
+	definitions, err := p.grammar()
+	if err != nil {
+		return nil, err
+	}
+	b := &rulebook{ctx: ctx, p: p, limits: limits, rules: map[string]*expression{}, terminals: map[string]automaton{}}
+	for _, d := range definitions {
+		b.names = append(b.names, d.name)
+		b.rules[d.name] = d.body
+	}
+	if err := b.check(); err != nil {
+		return nil, err
+	}
+	b.straighten()
+	b.bracket()
+	n, err := b.network()
+	if err != nil {
+		return nil, err
+	}
+	g := &Grammar{name: "Grammar", limits: limits, states: newSubsets(n)}
+	if _, err := g.explored(ctx); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// rulebook turns rules into a network.
+type rulebook struct {
+	ctx       context.Context
+	p         *parser
+	limits    constraint.Limits
+	names     []string
+	rules     map[string]*expression
+	terminals map[string]automaton
+	cut       []string // rules that are called; others are expanded
+	nullable  map[string]bool
+
+	n      *network
+	number map[string]int32
+}
+
+// check finds names without a rule and compiles the terminals.
+func (b *rulebook) check() error {
+	for _, name := range b.names {
+		if err := b.checkIn(b.rules[name]); err != nil {
+			return err
+		}
+	}
+	b.nullable = map[string]bool{}
+	for again := true; again; {
+		again = false
+		for _, name := range b.names {
+			if !b.nullable[name] && b.empty(b.rules[name]) {
+				b.nullable[name] = true
+				again = true
+			}
+		}
+	}
+	return nil
+}
+
+func (b *rulebook) checkIn(e *expression) error {
+	switch e.op {
+	case reference:
+		if b.rules[e.text] == nil {
+			return b.p.fail(e.at, "no rule defines %s", e.text)
+		}
+	case regular:
+		if b.terminals[e.text] == nil {
+			a, err := compileRegexp(b.ctx, e.text, b.limits)
+			var bad *text.PatternError
+			if errors.As(err, &bad) {
+				return b.p.fail(e.at, "%v", bad.Err)
+			}
+			if err != nil {
+				return err
+			}
+			b.terminals[e.text] = terminal{a}
+		}
+	}
+	for _, x := range e.parts {
+		if err := b.checkIn(x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// terminal makes a scalar of a byte automaton.
+type terminal struct{ byteAutomaton }
+
+func (t terminal) start() int32                   { return int32(t.Start()) }
+func (t terminal) next(state int32, b byte) int32 { return int32(t.Next(int(state), int32(b))) }
+func (t terminal) final(state int32) bool         { return t.Accepting(int(state)) }
+
+// empty reports whether an expression may be the empty text.
+func (b *rulebook) empty(e *expression) bool {
+	switch e.op {
+	case literal:
+		return e.text == ""
+	case regular:
+		a := b.terminals[e.text]
+		return a.final(a.start())
+	case reference:
+		return b.nullable[e.text]
+	case choice:
+		return slices.ContainsFunc(e.parts, b.empty)
+	case repetition:
+		return e.low == 0 || b.empty(e.parts[0])
+	}
+	for _, x := range e.parts {
+		if !b.empty(x) {
+			return false
+		}
+	}
+	return true
+}
+
+// reaches reports whether an expression can lead to a rule.
+func (b *rulebook) reaches(e *expression, name string, seen map[string]bool) bool {
+	if e.op == reference {
+		if e.text == name {
+			return true
+		}
+		if seen[e.text] || slices.Contains(b.cut, e.text) {
+			return false
+		}
+		seen[e.text] = true
+		return b.reaches(b.rules[e.text], name, seen)
+	}
+	return slices.ContainsFunc(e.parts, func(x *expression) bool { return b.reaches(x, name, seen) })
+}
+
+// bracket makes rules of their own of what recurs between two texts of a
+// sequence, and then cuts cycles that are left at their first rule.
+func (b *rulebook) bracket() {
+	for _, name := range slices.Clone(b.names) {
+		b.bracketIn(name, b.rules[name])
+	}
+	for _, name := range b.names {
+		if !slices.Contains(b.cut, name) && b.reaches(b.rules[name], name, map[string]bool{}) {
+			b.cut = append(b.cut, name)
+		}
+	}
+}
+
+func (b *rulebook) bracketIn(name string, e *expression) {
+	for _, x := range e.parts {
+		b.bracketIn(name, x)
+	}
+	if e.op != sequence {
+		return
+	}
+	first, last := -1, -1
+	for i, x := range e.parts {
+		if b.reaches(x, name, map[string]bool{}) {
+			if first < 0 {
+				first = i
+			}
+			last = i
+		}
+	}
+	mark := func(i, step int) int {
+		for ; i >= 0 && i < len(e.parts); i += step {
+			if e.parts[i].op == literal && e.parts[i].text != "" {
+				return i
+			}
+		}
+		return -1
+	}
+	open, shut := mark(first-1, -1), mark(last+1, 1)
+	if first < 0 || open < 0 || shut < 0 {
+		return
+	}
+	inner := fmt.Sprintf("%s (%s … %s)", name, e.parts[open].text, e.parts[shut].text)
+	for b.rules[inner] != nil {
+		inner += "′"
+	}
+	b.names = append(b.names, inner)
+	b.rules[inner] = &expression{op: sequence, parts: slices.Clone(e.parts[open : shut+1]), at: e.parts[open].at}
+	b.cut = append(b.cut, inner)
+	e.parts = slices.Replace(e.parts, open, shut+1, &expression{op: reference, text: inner, at: e.parts[open].at})
+}
+
+// network writes the first rule and those that are called.
+func (b *rulebook) network() (*network, error) {
+	b.n, b.number = &network{}, map[string]int32{}
+	top := b.n.rule(b.names[0])
+	for _, name := range b.cut {
+		b.number[name] = b.n.rule(name)
+	}
+	if err := b.write(b.rules[b.names[0]], b.n.rules[top].start, b.n.rules[top].end); err != nil {
+		return nil, err
+	}
+	for _, name := range b.cut {
+		r := b.n.rules[b.number[name]]
+		if err := b.write(b.rules[name], r.start, r.end); err != nil {
+			return nil, err
+		}
+	}
+	return b.n, nil
+}
+
+// write leads from one node to another by the texts of an expression.
+func (b *rulebook) write(e *expression, from, to int32) error {
+	if len(b.n.nodes) > nodes {
+		return &constraint.LimitError{What: "Parse: nodes", Value: len(b.n.nodes), Bound: nodes}
+	}
+	switch e.op {
+	case literal:
+		b.n.text(from, e.text, to)
+	case regular:
+		b.n.run(from, b.terminals[e.text], to)
+	case reference:
+		r, called := b.number[e.text]
+		if !called {
+			return b.write(b.rules[e.text], from, to)
+		}
+		b.n.call(from, r, to)
+		if b.nullable[e.text] {
+			b.n.link(from, to)
+		}
+	case choice:
+		for _, x := range e.parts {
+			if err := b.write(x, from, to); err != nil {
+				return err
+			}
+		}
+	case sequence:
+		for i, x := range e.parts {
+			next := to
+			if i < len(e.parts)-1 {
+				next = b.n.add()
+			}
+			if err := b.write(x, from, next); err != nil {
+				return err
+			}
+			from = next
+		}
+		if len(e.parts) == 0 {
+			b.n.link(from, to)
+		}
+	case repetition:
+		return b.repeat(e, from, to)
+	}
+	return nil
+}
+
+func (b *rulebook) repeat(e *expression, from, to int32) error {
+	at := from
+	for i := 0; i < max(e.low, e.high); i++ {
+		if i >= e.low {
+			b.n.link(at, to)
+		}
+		next := b.n.add()
+		if err := b.write(e.parts[0], at, next); err != nil {
+			return err
+		}
+		at = next
+	}
+	if e.high < 0 {
+		loop, next := b.n.add(), b.n.add()
+		b.n.link(at, loop)
+		if err := b.write(e.parts[0], loop, next); err != nil {
+			return err
+		}
+		b.n.link(next, loop)
+		at = loop
+	}
+	b.n.link(at, to)
+	return nil
+}

@@ -1,0 +1,213 @@
+package grammar
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/constraint/text"
+)
+
+// regexp compiles a whole-text pattern of package regexp to bytes.
+func compileRegexp(ctx context.Context, pattern string, limits constraint.Limits) (byteAutomaton, error) {
+	d, err := text.Regexp(ctx, pattern, text.Bytes(), limits)
+	if errors.Is(err, constraint.ErrInfeasible) {
+		return newTrie(nil), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// ecma compiles the tests of a JSON Schema pattern, which may match anywhere in
+// the text. Lookaheads are understood at the beginning, after ^: they become
+// tests of their own.
+func ecma(ctx context.Context, pattern string, limits constraint.Limits) ([]test, error) {
+	var tests []test
+	rest := pattern
+	if strings.HasPrefix(rest, "^") && !alternates(rest) {
+		for strings.HasPrefix(rest[1:], "(?=") || strings.HasPrefix(rest[1:], "(?!") {
+			end := closing(rest, 1)
+			if end < 0 {
+				break
+			}
+			t, err := search(ctx, "^(?:"+rest[4:end]+")", limits)
+			if err != nil {
+				return nil, err
+			}
+			tests = append(tests, test{t, rest[3] == '='})
+			rest = "^" + rest[end+1:]
+		}
+	}
+	t, err := search(ctx, rest, limits)
+	if err != nil {
+		return nil, err
+	}
+	return append(tests, test{t, true}), nil
+}
+
+func search(ctx context.Context, pattern string, limits constraint.Limits) (byteAutomaton, error) {
+	p, err := translate(pattern)
+	if err != nil {
+		return nil, err
+	}
+	return compileRegexp(ctx, `(?s:.*)(?:`+p+`)(?s:.*)`, limits)
+}
+
+// closing returns the index of the parenthesis that closes the one at open, −1
+// if there is none.
+func closing(p string, open int) int {
+	depth, class := 0, false
+	for i := open; i < len(p); i++ {
+		switch c := p[i]; {
+		case c == '\\':
+			i++
+		case class:
+			class = c != ']'
+		case c == '[':
+			class = true
+		case c == '(':
+			depth++
+		case c == ')':
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// alternates reports whether a pattern has an alternative outside parentheses.
+func alternates(p string) bool {
+	for i := 0; i < len(p); i++ {
+		switch p[i] {
+		case '\\':
+			i++
+		case '|':
+			return true
+		case '(', '[':
+			end := -1
+			if p[i] == '(' {
+				end = closing(p, i)
+			} else {
+				for j := i + 1; j < len(p) && end < 0; j++ {
+					if p[j] == '\\' {
+						j++
+					} else if p[j] == ']' {
+						end = j
+					}
+				}
+			}
+			if end < 0 {
+				return true
+			}
+			i = end
+		}
+	}
+	return false
+}
+
+const ecmaSpace = `\t\n\x0B\f\r \x{A0}\x{FEFF}\x{2028}\x{2029}\p{Zs}`
+
+// translate writes an ECMA-262 pattern in the syntax of package regexp, where
+// the two differ: \uXXXX and \cX, what \s and . mean, escapes of letters.
+func translate(p string) (string, error) {
+	var b strings.Builder
+	class := false
+	for i := 0; i < len(p); i++ {
+		c := p[i]
+		switch {
+		case c == '\\' && i+1 < len(p):
+			i++
+			n, err := translateEscape(&b, p[i:], class)
+			if err != nil {
+				return "", err
+			}
+			i += n - 1
+		case class:
+			class = c != ']'
+			if c == '[' {
+				b.WriteByte('\\')
+			}
+			b.WriteByte(c)
+		case c == '[':
+			switch {
+			case strings.HasPrefix(p[i:], "[^]"):
+				b.WriteString(`(?s:.)`)
+				i += 2
+				continue
+			case strings.HasPrefix(p[i:], "[]"):
+				b.WriteString(`[^\x00-\x{10FFFF}]`)
+				i++
+				continue
+			}
+			class = true
+			b.WriteByte(c)
+			if strings.HasPrefix(p[i:], "[^") {
+				b.WriteByte('^')
+				i++
+			}
+		case c == '.':
+			b.WriteString(`[^\n\r\x{2028}\x{2029}]`)
+		case c == '(' && strings.HasPrefix(p[i:], "(?") && !strings.HasPrefix(p[i:], "(?:") &&
+			(!strings.HasPrefix(p[i:], "(?<") || strings.HasPrefix(p[i:], "(?<=") || strings.HasPrefix(p[i:], "(?<!")):
+			return "", fmt.Errorf("pattern %q: a lookaround that is not at its beginning", p)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String(), nil
+}
+
+// translateEscape writes the escape whose letter is p[0] and returns how many
+// bytes it took.
+func translateEscape(b *strings.Builder, p string, class bool) (int, error) {
+	c := p[0]
+	hexDigits := func(n int) bool {
+		if len(p) < n+1 {
+			return false
+		}
+		for _, h := range p[1 : n+1] {
+			if !strings.ContainsRune("0123456789abcdefABCDEF", h) {
+				return false
+			}
+		}
+		return true
+	}
+	switch {
+	case c == 'u' && hexDigits(4):
+		fmt.Fprintf(b, `\x{%s}`, p[1:5])
+		return 5, nil
+	case c == 'c' && len(p) > 1 && (p[1]|0x20 >= 'a' && p[1]|0x20 <= 'z'):
+		fmt.Fprintf(b, `\x{%02x}`, p[1]&31)
+		return 2, nil
+	case c == 's':
+		if !class {
+			b.WriteString("[" + ecmaSpace + "]")
+		} else {
+			b.WriteString(ecmaSpace)
+		}
+		return 1, nil
+	case c == 'S' && !class:
+		b.WriteString("[^" + ecmaSpace + "]")
+		return 1, nil
+	case c == 'b' && class:
+		b.WriteString(`\x08`)
+		return 1, nil
+	case c == 'v':
+		b.WriteString(`\x0B`)
+		return 1, nil
+	case c == '0' && (len(p) == 1 || p[1] < '0' || p[1] > '9'):
+		b.WriteString(`\x00`)
+		return 1, nil
+	case c == 'x' && hexDigits(2), strings.IndexByte("dDwWfnrtpPbB", c) >= 0:
+	case c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z':
+		return 0, fmt.Errorf("escape \\%c of a pattern, want one that is no backreference and is known", c)
+	}
+	b.WriteByte('\\')
+	b.WriteByte(c)
+	return 1, nil
+}

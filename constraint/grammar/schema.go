@@ -1,0 +1,367 @@
+package grammar
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+)
+
+// SchemaError says what a JSON Schema asks for that is malformed or that
+// [JSONSchema] does not understand, and where.
+type SchemaError struct {
+	Path string // JSON pointer, "#/properties/a/uniqueItems"
+	What string
+	// Unsupported is set where the schema may be in order.
+	Unsupported bool
+}
+
+func (e *SchemaError) Error() string { return fmt.Sprintf("grammar: schema: %s: %s", e.Path, e.What) }
+
+// compiler turns a schema into a network.
+type compiler struct {
+	ctx        context.Context
+	n          *network
+	root       *value
+	config     SchemaConfig
+	legacy     bool            // drafts up to 7: nothing counts beside $ref
+	exact      bool            // somewhere a schema is negated: only texts that all schemas read alike
+	negated    map[*value]bool // where an approximation from below is none
+	strict     bool            // drafts up to 4: 1.0 is no integer
+	ids        map[*value]int
+	byID       map[string]*value
+	made       map[*value][]part
+	locations  map[string]*location
+	rules      map[string]int32
+	patterns   map[string][]test
+	freeNumber *numberAutomaton // shared where nothing is asked
+	freeString *stringAutomaton
+	building   []*value // values under construction in place
+}
+
+// part is one of the assertions whose conjunction a schema is.
+type part struct {
+	op     op
+	s      *value   // of opPlain
+	values []*value // of opEnum
+	subs   []*value
+}
+
+type op uint8
+
+const (
+	opPlain op = iota // type and what belongs to types
+	opEnum            // one of the scalars values
+	opAll
+	opAny
+	opOne
+	opNot
+	opNever
+)
+
+func (c *compiler) unsupported(v *value, keyword, format string, args ...any) error {
+	return &SchemaError{Path: v.path + "/" + escapePointer(keyword), What: fmt.Sprintf(format, args...), Unsupported: true}
+}
+
+func malformed(v *value, want string) error {
+	return &SchemaError{Path: v.path, What: "want " + want}
+}
+
+// assertions are the keywords of opPlain, by what they must be.
+var assertions = map[string]func(v *value) bool{
+	"type": isStringOrList, "properties": isObject, "patternProperties": isObject, "additionalProperties": isSchema,
+	"required": isList, "minProperties": isCount, "maxProperties": isCount, "propertyNames": isSchema,
+	"items": func(v *value) bool { return isSchema(v) || isList(v) }, "prefixItems": isList, "additionalItems": isSchema,
+	"contains": isSchema, "minContains": isCount, "maxContains": isCount, "minItems": isCount, "maxItems": isCount,
+	"uniqueItems": isBoolean, "minLength": isCount, "maxLength": isCount, "pattern": isString, "format": isString,
+	"minimum": isNumber, "maximum": isNumber, "multipleOf": isNumber,
+	"exclusiveMinimum": func(v *value) bool { return isNumber(v) || isBoolean(v) },
+	"exclusiveMaximum": func(v *value) bool { return isNumber(v) || isBoolean(v) },
+}
+
+// refused are keywords of the standard that are not understood.
+var refused = []string{"unevaluatedProperties", "unevaluatedItems", "$dynamicRef", "$recursiveRef", "extends", "disallow", "divisibleBy"}
+
+func isObject(v *value) bool  { return v.kind == object }
+func isSchema(v *value) bool  { return v.kind == object || v.kind == boolean }
+func isList(v *value) bool    { return v.kind == array }
+func isBoolean(v *value) bool { return v.kind == boolean }
+func isString(v *value) bool  { return v.kind == str }
+func isNumber(v *value) bool  { return v.kind == number }
+func isCount(v *value) bool   { _, err := countOf(v); return err == nil }
+func isStringOrList(v *value) bool {
+	return v.kind == str || v.kind == array
+}
+
+// countOf reads a number of things, which may be spelled 2.0.
+func countOf(v *value) (int, error) {
+	f, err := strconv.ParseFloat(string(v.num), 64)
+	if v.kind != number || err != nil || f < 0 || f > 1<<30 || f != float64(int(f)) {
+		return 0, malformed(v, "a whole number in 0…2³⁰")
+	}
+	return int(f), nil
+}
+
+// plain reports whether the assertions of s about types apply.
+func (c *compiler) plain(s *value) bool {
+	return slices.ContainsFunc(c.made[s], func(p part) bool { return p.op == opPlain })
+}
+
+// parts takes a schema apart, once.
+func (c *compiler) parts(s *value) ([]part, error) {
+	if p, ok := c.made[s]; ok {
+		return p, nil
+	}
+	p, err := c.split(s)
+	if err == nil {
+		c.made[s] = p
+	}
+	return p, err
+}
+
+func (c *compiler) split(s *value) (parts []part, err error) {
+	switch {
+	case s.kind == boolean && s.truth:
+		return nil, nil
+	case s.kind == boolean:
+		return []part{{op: opNever}}, nil
+	case s.kind != object:
+		return nil, malformed(s, "a schema: an object or a Boolean")
+	}
+	if ref := s.get("$ref"); ref != nil {
+		target, err := c.resolve(ref)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, part{op: opAll, subs: []*value{target}})
+		if c.legacy {
+			return parts, nil
+		}
+	}
+	for _, k := range refused {
+		if x := s.get(k); x != nil && !(x.kind == boolean && x.truth) {
+			return nil, c.unsupported(s, k, "not supported")
+		}
+	}
+	isPlain := false
+	for _, k := range s.keys {
+		if ok := assertions[k]; ok != nil {
+			if !ok(s.field[k]) {
+				return nil, malformed(s.field[k], "what the standard says of "+k)
+			}
+			isPlain = true
+		}
+	}
+	if isPlain {
+		parts = append(parts, part{op: opPlain, s: s})
+	}
+	for _, k := range []string{"allOf", "anyOf", "oneOf"} {
+		x := s.get(k)
+		if x == nil {
+			continue
+		}
+		if x.kind != array || len(x.items) == 0 {
+			return nil, malformed(x, "a list of schemas")
+		}
+		switch {
+		case k == "allOf":
+			for _, sub := range x.items {
+				parts = append(parts, part{op: opAll, subs: []*value{sub}})
+			}
+		case k == "anyOf" || len(x.items) == 1:
+			parts = append(parts, part{op: opAny, subs: x.items})
+		default:
+			parts = append(parts, part{op: opOne, subs: x.items})
+		}
+	}
+	if x := s.get("not"); x != nil {
+		parts = append(parts, part{op: opNot, subs: []*value{x}})
+	}
+	parts = append(parts, c.conditions(s)...)
+	enums, err := c.enums(s)
+	if err != nil {
+		return nil, err
+	}
+	if len(enums) > 0 && typeOnly(s) {
+		parts = slices.DeleteFunc(parts, func(p part) bool { return p.op == opPlain })
+	}
+	dependent, err := c.dependencies(s)
+	return append(append(parts, enums...), dependent...), err
+}
+
+// typeOnly reports whether type is the only assertion of s about types, which
+// enums have looked at.
+func typeOnly(s *value) bool {
+	for _, k := range s.keys {
+		if assertions[k] != nil && k != "type" {
+			return false
+		}
+	}
+	return true
+}
+
+// conditions writes if/then/else as (¬if ∨ then) ∧ (if ∨ else).
+func (c *compiler) conditions(s *value) (parts []part) {
+	x := s.get("if")
+	if x == nil {
+		return nil
+	}
+	if then := s.get("then"); then != nil {
+		parts = append(parts, part{op: opAny, subs: []*value{made(x.path, "not", x), then}})
+	}
+	if other := s.get("else"); other != nil {
+		parts = append(parts, part{op: opAny, subs: []*value{x, other}})
+	}
+	return parts
+}
+
+// enums writes enum and const as a choice of scalars and of schemas that
+// describe one array or object.
+func (c *compiler) enums(s *value) (parts []part, err error) {
+	for _, k := range []string{"enum", "const"} {
+		x := s.get(k)
+		if x == nil {
+			continue
+		}
+		all := []*value{x}
+		if k == "enum" {
+			if x.kind != array {
+				return nil, malformed(x, "a list")
+			}
+			all = x.items
+		}
+		var scalars, subs []*value
+		for _, v := range all {
+			if types, err := typesOf(s); err != nil {
+				return nil, err
+			} else if !types.has(v) {
+				continue
+			}
+			switch v.kind {
+			case array:
+				subs = append(subs, constArray(v))
+			case object:
+				subs = append(subs, constObject(v))
+			default:
+				scalars = append(scalars, v)
+			}
+		}
+		switch {
+		case len(subs) == 0:
+			parts = append(parts, part{op: opEnum, values: scalars})
+		default:
+			if len(scalars) > 0 {
+				subs = append(subs, made(x.path, "enum", list(x.path, scalars...)))
+			}
+			parts = append(parts, part{op: opAny, subs: subs})
+		}
+	}
+	return parts, nil
+}
+
+func constArray(v *value) *value {
+	items := list(v.path)
+	for _, x := range v.items {
+		items.items = append(items.items, made(x.path, "const", x))
+	}
+	return made(v.path, "type", word(v.path, "array"), "prefixItems", items, "minItems", count(v.path, len(v.items)),
+		"maxItems", count(v.path, len(v.items)))
+}
+
+func constObject(v *value) *value {
+	properties, required := made(v.path), list(v.path)
+	for _, k := range v.keys {
+		properties.set(k, made(v.field[k].path, "const", v.field[k]))
+		required.items = append(required.items, word(v.path, k))
+	}
+	return made(v.path, "type", word(v.path, "object"), "properties", properties, "required", required,
+		"additionalProperties", truth(v.path, false))
+}
+
+// dependencies writes "if there is a property, then …" as a choice.
+func (c *compiler) dependencies(s *value) (parts []part, err error) {
+	for _, keyword := range []string{"dependencies", "dependentRequired", "dependentSchemas"} {
+		x := s.get(keyword)
+		if x == nil {
+			continue
+		}
+		if x.kind != object {
+			return nil, malformed(x, "an object")
+		}
+		for _, k := range x.keys {
+			then := x.field[k]
+			switch then.kind {
+			case array:
+				then = made(then.path, "required", then)
+			case str:
+				then = made(then.path, "required", list(then.path, then))
+			}
+			has := made(x.path, "type", word(x.path, "object"), "required", list(x.path, word(x.path, k)))
+			parts = append(parts, part{op: opAny, subs: []*value{made(x.path, "not", has), then}})
+		}
+	}
+	return parts, nil
+}
+
+// pattern returns the tests of a pattern, compiled once.
+func (c *compiler) pattern(p, path string) ([]test, error) {
+	if t, ok := c.patterns[p]; ok {
+		return t, nil
+	}
+	t, err := ecma(c.ctx, p, c.limits())
+	if err != nil {
+		return nil, c.patternError(path, p, err)
+	}
+	c.patterns[p] = t
+	return t, nil
+}
+
+func (c *compiler) format(s *value, name string) ([]test, error) {
+	f, ok := formats[name]
+	switch {
+	case !ok:
+		return nil, c.unsupported(s, "format", "format %q is not supported", name)
+	case c.negated[s] && !f.exact:
+		return nil, c.unsupported(s, "format", "format %q is not supported in a schema with not, oneOf, if or dependencies", name)
+	}
+	key := "format " + name
+	if t, ok := c.patterns[key]; ok {
+		return t, nil
+	}
+	a, err := compileRegexp(c.ctx, f.pattern, c.limits())
+	if err != nil {
+		return nil, c.patternError(s.path+"/format", name, err)
+	}
+	c.patterns[key] = []test{{a, true}}
+	return c.patterns[key], nil
+}
+
+func (c *compiler) patternError(path, p string, err error) error {
+	if c.ctx.Err() != nil {
+		return context.Cause(c.ctx)
+	}
+	return &SchemaError{Path: path, What: fmt.Sprintf("pattern %q: %v", p, err), Unsupported: true}
+}
+
+func (c *compiler) limits() constraint.Limits {
+	l := c.config.Limits
+	if l.States == 0 {
+		l.States = 1 << 14 // TestPatternExplosion
+	}
+	return l
+}
+
+// legacy reports whether a draft up to 7 is named, where nothing counts beside
+// $ref.
+func legacy(draft string) bool {
+	return strict(draft) || strings.Contains(draft, "draft-06") || strings.Contains(draft, "draft-07")
+}
+
+// strict reports whether a draft is named that knows integers by how they are
+// spelled.
+func strict(draft string) bool {
+	return strings.Contains(draft, "draft-03") || strings.Contains(draft, "draft-04")
+}

@@ -1,0 +1,372 @@
+package grammar
+
+import (
+	"slices"
+	"unicode/utf8"
+)
+
+// stringSpec says which JSON strings are meant: with how many characters, and
+// with the right answer of every test about the decoded text.
+type stringSpec struct {
+	least, most int // characters; most < 0: any number
+	tests       []test
+	low         bool // \u escapes spell characters below U+0100 only
+}
+
+// test wants a byte automaton to accept, or to refuse, the decoded text.
+type test struct {
+	a    byteAutomaton
+	want bool
+}
+
+// byteAutomaton is a deterministic automaton over the UTF-8 bytes of texts; a
+// state < 0 is dead.
+type byteAutomaton interface {
+	Start() int
+	Next(state int, b int32) int
+	Accepting(state int) bool
+}
+
+// stringAutomaton reads a JSON string with its quotes.
+type stringAutomaton struct {
+	stringSpec
+	number map[string]int32
+	states []stringState
+	alive  map[int32]bool // of places after \u00h
+}
+
+// stringState is the place within a character, the characters so far, and the
+// states of the tests.
+type stringState struct {
+	at    place
+	left  uint8 // bytes or hex digits still to come
+	low   byte  // bounds of the next trailing byte
+	high  byte
+	code  uint16 // hex digits so far
+	lead  uint16 // a high surrogate before
+	count int
+	tests []int32
+}
+
+type place uint8
+
+const (
+	before place = iota
+	plain
+	trailing
+	escaped // after a backslash
+	hex
+	second     // after a high surrogate: a backslash
+	secondSign // then a u
+	closed
+)
+
+func newString(spec stringSpec) *stringAutomaton {
+	a := &stringAutomaton{stringSpec: spec, number: map[string]int32{}, alive: map[int32]bool{}}
+	s := stringState{}
+	for _, t := range spec.tests {
+		s.tests = append(s.tests, int32(t.a.Start()))
+	}
+	a.find(s)
+	return a
+}
+
+func (a *stringAutomaton) start() int32 { return 0 }
+
+func (a *stringAutomaton) final(q int32) bool { return a.states[q].at == closed }
+
+func (a *stringAutomaton) find(s stringState) int32 {
+	k := []byte{byte(s.at), s.left, s.low, s.high, byte(s.code), byte(s.code >> 8), byte(s.lead), byte(s.lead >> 8),
+		byte(s.count), byte(s.count >> 8), byte(s.count >> 16)}
+	k = append(k, words(s.tests)...)
+	if i, ok := a.number[string(k)]; ok {
+		return i
+	}
+	i := int32(len(a.states))
+	a.number[string(k)] = i
+	a.states = append(a.states, s)
+	return i
+}
+
+// feed gives bytes of a character to the tests.
+func (a *stringAutomaton) feed(s stringState, text ...byte) (stringState, bool) {
+	s.tests = slices.Clone(s.tests)
+	for i, t := range a.tests {
+		for _, b := range text {
+			if s.tests[i] >= 0 {
+				s.tests[i] = int32(t.a.Next(int(s.tests[i]), int32(b)))
+			}
+		}
+		if s.tests[i] < 0 {
+			s.tests[i] = -1
+			if t.want {
+				return s, false
+			}
+		}
+	}
+	return s, true
+}
+
+// begin counts a character.
+func (a *stringAutomaton) begin(s stringState) (stringState, bool) {
+	s.count++
+	if a.most >= 0 {
+		return s, s.count <= a.most
+	}
+	s.count = min(s.count, a.least)
+	return s, true
+}
+
+// character adds a whole character.
+func (a *stringAutomaton) character(s stringState, r rune) int32 {
+	s, ok := a.begin(s)
+	if ok {
+		s, ok = a.feed(s, utf8.AppendRune(nil, r)...)
+	}
+	if !ok {
+		return -1
+	}
+	s.at, s.left, s.code, s.lead = plain, 0, 0, 0
+	return a.find(s)
+}
+
+func (a *stringAutomaton) next(q int32, b byte) int32 {
+	s := a.states[q]
+	switch s.at {
+	case before:
+		if b != '"' {
+			return -1
+		}
+		s.at = plain
+		return a.find(s)
+	case plain:
+		return a.inside(s, b)
+	case trailing:
+		if b < s.low || b > s.high {
+			return -1
+		}
+		s, ok := a.feed(s, b)
+		if !ok {
+			return -1
+		}
+		s.low, s.high = 0x80, 0xBF
+		if s.left--; s.left == 0 {
+			s.at, s.low, s.high = plain, 0, 0
+		}
+		return a.find(s)
+	case escaped:
+		if b == 'u' {
+			s.at, s.left = hex, 4
+			return a.find(s)
+		}
+		const letters, meant = `"\/bfnrt`, "\"\\/\b\f\n\r\t"
+		for i := range len(letters) {
+			if letters[i] == b {
+				return a.character(s, rune(meant[i]))
+			}
+		}
+	case hex:
+		return a.digit(s, b)
+	case second:
+		if b == '\\' {
+			s.at = secondSign
+			return a.find(s)
+		}
+	case secondSign:
+		if b == 'u' {
+			s.at, s.left = hex, 4
+			return a.find(s)
+		}
+	}
+	return -1
+}
+
+// inside reads the first byte of a character, or the closing quote.
+func (a *stringAutomaton) inside(s stringState, b byte) int32 {
+	switch {
+	case b == '"':
+		if s.count < a.least {
+			return -1
+		}
+		for i, t := range a.tests {
+			if (s.tests[i] >= 0 && t.a.Accepting(int(s.tests[i]))) != t.want {
+				return -1
+			}
+		}
+		return a.find(stringState{at: closed, tests: make([]int32, len(s.tests))})
+	case b == '\\':
+		s.at = escaped
+		return a.find(s)
+	case b < 0x20:
+		return -1
+	case b < utf8.RuneSelf:
+		return a.character(s, rune(b))
+	}
+	s.low, s.high = 0x80, 0xBF
+	switch { // RFC 3629, section 4
+	case b >= 0xC2 && b <= 0xDF:
+		s.left = 1
+	case b >= 0xE0 && b <= 0xEF:
+		s.left = 2
+		if b == 0xE0 {
+			s.low = 0xA0
+		} else if b == 0xED {
+			s.high = 0x9F
+		}
+	case b >= 0xF0 && b <= 0xF4:
+		s.left = 3
+		if b == 0xF0 {
+			s.low = 0x90
+		} else if b == 0xF4 {
+			s.high = 0x8F
+		}
+	default:
+		return -1
+	}
+	s.at = trailing
+	s, ok := a.begin(s)
+	if ok {
+		s, ok = a.feed(s, b)
+	}
+	if !ok {
+		return -1
+	}
+	return a.find(s)
+}
+
+// digit reads a hex digit. Where no test looks at the code, only what concerns
+// surrogates is kept of it.
+func (a *stringAutomaton) digit(s stringState, b byte) int32 {
+	var d uint16
+	switch {
+	case b >= '0' && b <= '9':
+		d = uint16(b - '0')
+	case b >= 'a' && b <= 'f':
+		d = uint16(b-'a') + 10
+	case b >= 'A' && b <= 'F':
+		d = uint16(b-'A') + 10
+	default:
+		return -1
+	}
+	s.code = s.code<<4 | d
+	s.left--
+	if a.low || len(a.tests) > 0 {
+		switch {
+		case s.left >= 2 && d != 0:
+			return -1
+		case s.left == 0:
+			return a.character(s, rune(s.code))
+		}
+		q := a.find(s)
+		if !a.viable(q) {
+			return -1
+		}
+		return q
+	}
+	switch s.left {
+	case 3:
+		if d != 0xD && s.lead == 0 {
+			s.code = 0
+		} else if d != 0xD {
+			return -1
+		}
+	case 2:
+		switch {
+		case s.code>>4 != 0xD || d < 8:
+			if s.lead != 0 {
+				return -1
+			}
+			s.code = 0
+		case d < 0xC:
+			if s.lead != 0 {
+				return -1
+			}
+			s.code = 0xD8
+		case s.lead == 0:
+			return -1
+		default:
+			s.code = 0xDC
+		}
+	case 1:
+		s.code = s.code &^ 0xF
+	case 0:
+		switch {
+		case s.lead != 0:
+			return a.character(s, 0x10000)
+		case s.code >= 0xD800:
+			s.at, s.lead, s.code = second, 0xD800, 0
+			return a.find(s)
+		}
+		return a.character(s, 'x')
+	}
+	return a.find(s)
+}
+
+// viable reports whether some digits still make a character that lives.
+func (a *stringAutomaton) viable(q int32) bool {
+	if ok, known := a.alive[q]; known {
+		return ok
+	}
+	s := a.states[q]
+	low, n := rune(s.code)<<(4*s.left), rune(1)<<(4*s.left)
+	n = min(n, 0x100)
+	ok := false
+	for r := low; r < low+n && !ok; r++ {
+		if t, counts := a.begin(s); counts {
+			_, ok = a.feed(t, utf8.AppendRune(nil, r)...)
+		}
+	}
+	a.alive[q] = ok
+	return ok
+}
+
+// words of a finite set, as a trie: a byteAutomaton.
+type trie struct {
+	next [][]trieArc
+	ends []bool
+}
+
+type trieArc struct {
+	b  byte
+	to int
+}
+
+func newTrie(texts []string) *trie {
+	t := &trie{next: make([][]trieArc, 1), ends: make([]bool, 1)}
+	for _, text := range texts {
+		at := 0
+		for i := range len(text) {
+			to := t.Next(at, int32(text[i]))
+			if to < 0 {
+				to = len(t.next)
+				t.next, t.ends = append(t.next, nil), append(t.ends, false)
+				t.next[at] = append(t.next[at], trieArc{text[i], to})
+			}
+			at = to
+		}
+		t.ends[at] = true
+	}
+	return t
+}
+
+func (t *trie) Start() int { return 0 }
+
+func (t *trie) Next(at int, b int32) int {
+	for _, x := range t.next[at] {
+		if int32(x.b) == b {
+			return x.to
+		}
+	}
+	return -1
+}
+
+func (t *trie) Accepting(at int) bool { return t.ends[at] }
+
+// holds reports whether an automaton accepts a text.
+func holds(a byteAutomaton, text string) bool {
+	q := a.Start()
+	for i := 0; i < len(text) && q >= 0; i++ {
+		q = a.Next(q, int32(text[i]))
+	}
+	return q >= 0 && a.Accepting(q)
+}

@@ -1,0 +1,124 @@
+package grammar
+
+import "strings"
+
+// typeSet is a set of the types of a JSON Schema.
+type typeSet struct{ null, boolean, object, array, number, integer, str bool }
+
+// typesOf reads the keyword type; without it, every type is allowed.
+func typesOf(s *value) (t typeSet, err error) {
+	x := s.get("type")
+	if x == nil {
+		return typeSet{true, true, true, true, true, true, true}, nil
+	}
+	names := x.items
+	if x.kind == str {
+		names = []*value{x}
+	}
+	for _, n := range names {
+		switch {
+		case n.kind != str:
+			return t, malformed(n, "the name of a type")
+		case n.text == "null":
+			t.null = true
+		case n.text == "boolean":
+			t.boolean = true
+		case n.text == "object":
+			t.object = true
+		case n.text == "array":
+			t.array = true
+		case n.text == "number":
+			t.number, t.integer = true, true
+		case n.text == "integer":
+			t.integer = true
+		case n.text == "string":
+			t.str = true
+		default:
+			return t, malformed(n, "null, boolean, object, array, number, integer or string")
+		}
+	}
+	return t, nil
+}
+
+// has reports whether a value is of one of the types.
+func (t typeSet) has(v *value) bool {
+	switch v.kind {
+	case null:
+		return t.null
+	case boolean:
+		return t.boolean
+	case str:
+		return t.str
+	case array:
+		return t.array
+	case object:
+		return t.object
+	}
+	d, err := parseDecimal(v.num)
+	return t.number || t.integer && err == nil && d.fraction == ""
+}
+
+// numberOf collects the keywords about numbers.
+func (c *compiler) numberOf(s *value, t typeSet) (numberSpec, error) {
+	spec := numberSpec{integer: !t.number, whole: !t.number && c.strict, plain: c.exact}
+	for _, k := range []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"} {
+		x := s.get(k)
+		if x == nil || x.kind == boolean {
+			continue
+		}
+		d, err := parseDecimal(x.num)
+		if err != nil {
+			return spec, c.unsupported(s, k, "%v", err)
+		}
+		b := bound{at: d, lower: strings.HasSuffix(k, "inimum"), excluded: k[0] == 'e'}
+		if y := s.get("exclusiveMinimum"); k == "minimum" && y != nil && y.kind == boolean { // draft 4
+			b.excluded = y.truth
+		}
+		if y := s.get("exclusiveMaximum"); k == "maximum" && y != nil && y.kind == boolean {
+			b.excluded = y.truth
+		}
+		spec.bounds = append(spec.bounds, b)
+	}
+	if x := s.get("multipleOf"); x != nil {
+		d, err := parseDecimal(x.num)
+		if err != nil {
+			return spec, c.unsupported(s, "multipleOf", "%v", err)
+		}
+		spec.step = &d
+	}
+	return spec, nil
+}
+
+// stringOf collects the keywords about strings.
+func (c *compiler) stringOf(s *value) (stringSpec, error) {
+	spec := stringSpec{most: -1, low: c.exact}
+	var err error
+	if x := s.get("minLength"); x != nil {
+		if spec.least, err = countOf(x); err != nil {
+			return spec, err
+		}
+	}
+	if x := s.get("maxLength"); x != nil {
+		if spec.most, err = countOf(x); err != nil {
+			return spec, err
+		}
+	}
+	if max(spec.least, spec.most) >= 1<<24 {
+		return spec, c.unsupported(s, "maxLength", "lengths from 2²⁴ are not supported")
+	}
+	if x := s.get("pattern"); x != nil {
+		tests, err := c.pattern(x.text, x.path)
+		if err != nil {
+			return spec, err
+		}
+		spec.tests = append(spec.tests, tests...)
+	}
+	if x := s.get("format"); x != nil {
+		tests, err := c.format(s, x.text)
+		if err != nil {
+			return spec, err
+		}
+		spec.tests = append(spec.tests, tests...)
+	}
+	return spec, nil
+}

@@ -1,0 +1,405 @@
+package grammar
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+)
+
+// valid is JSON Schema by its definition, on decoded values: it shares nothing
+// with the compiler.
+func valid(s any, v any, root map[string]any) bool {
+	if b, ok := s.(bool); ok {
+		return b
+	}
+	m := s.(map[string]any)
+	list := func(k string) []any { l, _ := m[k].([]any); return l }
+	if ref, ok := m["$ref"].(string); ok && !valid(root["$defs"].(map[string]any)[strings.TrimPrefix(ref, "#/$defs/")], v, root) {
+		return false
+	}
+	if t, ok := m["type"]; ok {
+		names := list("type")
+		if name, ok := t.(string); ok {
+			names = []any{name}
+		}
+		f, isNumber := v.(float64)
+		name := map[string]string{"string": "string", "float64": "number", "bool": "boolean", "map[string]interface {}": "object", "[]interface {}": "array"}[fmt.Sprintf("%T", v)]
+		if v == nil {
+			name = "null"
+		}
+		if !slices.Contains(names, any(name)) && !(isNumber && f == float64(int(f)) && slices.Contains(names, any("integer"))) {
+			return false
+		}
+	}
+	if e, ok := m["enum"]; ok && !slices.ContainsFunc(e.([]any), func(x any) bool { return reflect.DeepEqual(x, v) }) {
+		return false
+	}
+	if c, ok := m["const"]; ok && !reflect.DeepEqual(c, v) {
+		return false
+	}
+	for _, x := range list("allOf") {
+		if !valid(x, v, root) {
+			return false
+		}
+	}
+	passing := func(xs []any) (n int) {
+		for _, x := range xs {
+			if valid(x, v, root) {
+				n++
+			}
+		}
+		return n
+	}
+	if x := list("anyOf"); x != nil && passing(x) == 0 {
+		return false
+	}
+	if x := list("oneOf"); x != nil && passing(x) != 1 {
+		return false
+	}
+	if x, ok := m["not"]; ok && valid(x, v, root) {
+		return false
+	}
+	if x, ok := m["if"]; ok {
+		k := "else"
+		if valid(x, v, root) {
+			k = "then"
+		}
+		if y, ok := m[k]; ok && !valid(y, v, root) {
+			return false
+		}
+	}
+	number := func(k string) (float64, bool) { f, ok := m[k].(float64); return f, ok }
+	switch v := v.(type) {
+	case float64:
+		if b, ok := number("minimum"); ok && v < b {
+			return false
+		}
+		if b, ok := number("exclusiveMaximum"); ok && v >= b {
+			return false
+		}
+		if b, ok := number("multipleOf"); ok && v/b != float64(int(v/b)) {
+			return false
+		}
+	case string:
+		n := utf8.RuneCountInString(v)
+		if b, ok := number("minLength"); ok && n < int(b) {
+			return false
+		}
+		if b, ok := number("maxLength"); ok && n > int(b) {
+			return false
+		}
+		if p, ok := m["pattern"].(string); ok && !regexp.MustCompile(p).MatchString(v) {
+			return false
+		}
+	case []any:
+		if b, ok := number("minItems"); ok && len(v) < int(b) {
+			return false
+		}
+		if b, ok := number("maxItems"); ok && len(v) > int(b) {
+			return false
+		}
+		first := list("prefixItems")
+		matched := 0
+		for i, x := range v {
+			if i < len(first) {
+				if !valid(first[i], x, root) {
+					return false
+				}
+			} else if rest, ok := m["items"]; ok && !valid(rest, x, root) {
+				return false
+			}
+			if c, ok := m["contains"]; ok && valid(c, x, root) {
+				matched++
+			}
+		}
+		if _, ok := m["contains"]; ok {
+			most, bounded := number("maxContains")
+			if matched == 0 || bounded && matched > int(most) {
+				return false
+			}
+		}
+	case map[string]any:
+		for _, k := range list("required") {
+			if _, ok := v[k.(string)]; !ok {
+				return false
+			}
+		}
+		if d, ok := m["dependentRequired"].(map[string]any); ok {
+			for k, needs := range d {
+				for _, n := range needs.([]any) {
+					_, has := v[k]
+					if _, also := v[n.(string)]; has && !also {
+						return false
+					}
+				}
+			}
+		}
+		properties, _ := m["properties"].(map[string]any)
+		patterns, _ := m["patternProperties"].(map[string]any)
+		for k, x := range v {
+			known := false
+			if s, ok := properties[k]; ok {
+				known = true
+				if !valid(s, x, root) {
+					return false
+				}
+			}
+			for p, s := range patterns {
+				if regexp.MustCompile(p).MatchString(k) {
+					known = true
+					if !valid(s, x, root) {
+						return false
+					}
+				}
+			}
+			if s, ok := m["additionalProperties"]; ok && !known && !valid(s, x, root) {
+				return false
+			}
+			if s, ok := m["propertyNames"]; ok && !valid(s, k, root) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// texts writes a value with its members in every order.
+func texts(v any) []string {
+	switch v := v.(type) {
+	case []any:
+		out := []string{""}
+		for i, x := range v {
+			var next []string
+			for _, o := range out {
+				for _, t := range texts(x) {
+					if i > 0 {
+						t = "," + t
+					}
+					next = append(next, o+t)
+				}
+			}
+			out = next
+		}
+		for i := range out {
+			out[i] = "[" + out[i] + "]"
+		}
+		return out
+	case map[string]any:
+		var names []string
+		for k := range v {
+			names = append(names, k)
+		}
+		slices.Sort(names)
+		var out []string
+		var permute func(done string, left []string)
+		permute = func(done string, left []string) {
+			if len(left) == 0 {
+				out = append(out, "{"+done+"}")
+			}
+			for i, k := range left {
+				rest := slices.Delete(slices.Clone(left), i, i+1)
+				for _, t := range texts(v[k]) {
+					sep := ""
+					if done != "" {
+						sep = ", "
+					}
+					permute(fmt.Sprintf("%s%s%q: %s", done, sep, k, t), rest)
+				}
+			}
+		}
+		permute("", names)
+		return out
+	}
+	b, _ := json.Marshal(v)
+	return []string{string(b)}
+}
+
+func pick[T any](r *rand.Rand, xs ...T) T { return xs[r.IntN(len(xs))] }
+
+func randomValue(r *rand.Rand, depth int) any {
+	switch n := r.IntN(9); {
+	case n == 0:
+		return nil
+	case n == 1:
+		return r.IntN(2) == 0
+	case n == 2:
+		return pick(r, -1.0, 0, 1, 2, 2.5, 10, 12)
+	case n <= 4 || depth == 0:
+		return pick(r, "", "a", "ab", "é", "a\n", "abc")
+	case n == 5:
+		l := []any{}
+		for range r.IntN(4) {
+			l = append(l, randomValue(r, depth-1))
+		}
+		return l
+	}
+	m := map[string]any{}
+	for range r.IntN(4) {
+		m[pick(r, "a", "b", "c")] = randomValue(r, depth-1)
+	}
+	return m
+}
+
+func randomSchema(r *rand.Rand, depth int) any {
+	if r.IntN(8) == 0 {
+		return r.IntN(3) > 0
+	}
+	m := map[string]any{}
+	sub := func() any {
+		if depth == 0 {
+			return true
+		}
+		return randomSchema(r, depth-1)
+	}
+	subs := func() []any { return []any{sub(), sub()} }
+	for range 1 + r.IntN(3) {
+		switch r.IntN(26) {
+		case 0, 1, 2:
+			m["type"] = pick[any](r, "object", "object", "array", "string", "integer", "number", []any{"null", "boolean", "object"})
+		case 3:
+			m["enum"] = []any{randomValue(r, 1), randomValue(r, 1), "a"}
+		case 4:
+			m["const"] = randomValue(r, 2)
+		case 5, 6, 7, 8:
+			p := map[string]any{}
+			for _, k := range []string{"a", "b"} {
+				if r.IntN(2) == 0 {
+					p[k] = sub()
+				}
+			}
+			m["properties"] = p
+		case 9:
+			m["required"] = []any{pick(r, "a", "b", "c")}
+		case 10:
+			m["additionalProperties"] = sub()
+		case 11:
+			m["patternProperties"] = map[string]any{pick(r, "a", "^[bc]"): sub()}
+		case 12:
+			m["items"] = sub()
+		case 13:
+			m["prefixItems"] = []any{sub()}
+		case 14:
+			m["contains"] = sub()
+			if r.IntN(2) == 0 {
+				m["maxContains"] = 1.0
+			}
+		case 15:
+			m["minItems"], m["maxItems"] = 1.0, 2.0
+		case 16:
+			m["minimum"] = pick(r, 0.0, 1.5, -1)
+		case 17:
+			m["exclusiveMaximum"] = pick(r, 2.5, 10.0)
+		case 18:
+			m["multipleOf"] = pick(r, 2.0, 0.5, 5)
+		case 19:
+			m["minLength"], m["maxLength"] = 1.0, 2.0
+		case 20:
+			m["pattern"] = pick(r, "a", "^a.?$", "b$")
+		case 21:
+			m["anyOf"] = subs()
+		case 22:
+			m["oneOf"] = subs()
+		case 23:
+			m["not"] = sub()
+		case 24:
+			m["if"], m["then"], m["else"] = sub(), sub(), sub()
+		case 25:
+			m["allOf"] = subs()
+			if r.IntN(2) == 0 {
+				m["dependentRequired"] = map[string]any{"a": []any{"b"}}
+			}
+			if r.IntN(2) == 0 {
+				m["propertyNames"] = map[string]any{"enum": []any{"a", "b"}}
+			}
+			if r.IntN(2) == 0 {
+				m["items"] = map[string]any{"$ref": "#/$defs/x"}
+			}
+		}
+	}
+	return m
+}
+
+// TestSchemasAgainstTheirDefinition judges random instances of random schemas.
+// What is accepted must be valid; what is valid must be accepted with its
+// members in some order.
+func TestSchemasAgainstTheirDefinition(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 17))
+	schemas := 6000
+	if testing.Short() {
+		schemas = 600
+	}
+	compiled, yes, no := 0, 0, 0
+	for range schemas {
+		root := map[string]any{"allOf": []any{randomSchema(r, 2)}, "$defs": map[string]any{"x": randomSchema(r, 1)}}
+		source, err := json.Marshal(root)
+		require.NoError(t, err)
+		if strings.Contains(string(source), `"x":{"`) && strings.Contains(fmt.Sprint(root["$defs"]), "$ref") {
+			continue // may refer to itself before it reads anything
+		}
+		g, err := JSONSchema(context.Background(), source, SchemaConfig{})
+		require.NoError(t, err, "%s", source)
+		compiled++
+		for range 25 {
+			v := randomValue(r, 2)
+			want := valid(root, v, root)
+			got := slices.ContainsFunc(texts(v), g.Accepts)
+			if want {
+				yes++
+			} else {
+				no++
+			}
+			require.Equal(t, want, got, "%s\n%s", source, texts(v)[0])
+		}
+	}
+	require.Greater(t, min(yes, no), compiled)
+}
+
+// TestStrings compares JSON strings with encoding/json and package regexp.
+func TestStrings(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 17))
+	pieces := []string{"a", "b", `\n`, `\u0061`, `\u00e9`, `\ud83d\ude00`, `\ud83d`, `\ude00`, "é", "😀", "\xff", "\x01", `\/`, `\x`, `"`, `\u12G4`, "\xed\xa0\x80", "\xc0\x80", "\xf4\x90\x80\x80", "€"}
+	for _, c := range []struct {
+		schema string
+		want   func(s string) bool
+	}{
+		{`{"type":"string"}`, func(s string) bool { return true }},
+		{`{"type":"string","minLength":2,"maxLength":3}`, func(s string) bool { n := len([]rune(s)); return n >= 2 && n <= 3 }},
+		{`{"type":"string","pattern":"^a.*b$"}`, regexp.MustCompile(`^a[^\n\r]*b$`).MatchString},
+		{`{"type":"string","pattern":"^(?!ab)(?=.b)"}`, regexp.MustCompile(`^[^\n\r]b`).MatchString},
+		{`{"enum":["ab","é"]}`, func(s string) bool { return s == "ab" || s == "é" }},
+	} {
+		g, err := JSONSchema(context.Background(), []byte(c.schema), SchemaConfig{})
+		require.NoError(t, err)
+		yes := 0
+		for range 4000 {
+			s := `"`
+			for range r.IntN(4) {
+				s += pieces[r.IntN(len(pieces))]
+			}
+			s += `"`
+			var decoded string
+			want := json.Unmarshal([]byte(s), &decoded) == nil && utf8.ValidString(s) && !strings.Contains(decoded, "\uFFFD") && c.want(decoded)
+			if strings.Contains(c.schema, "?!") && strings.HasPrefix(decoded, "ab") {
+				want = false
+			}
+			// Beyond U+00FF a constrained string has no \u escapes.
+			if strings.Contains(s, `\ud83d\ude00`) && (strings.Contains(c.schema, "pattern") || strings.Contains(c.schema, "enum")) {
+				continue
+			}
+			require.Equal(t, want, g.Accepts(s), "%s: %s", c.schema, s)
+			if want {
+				yes++
+			}
+		}
+		require.Positive(t, yes, c.schema)
+	}
+}

@@ -1,0 +1,259 @@
+package text
+
+import (
+	"fmt"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+)
+
+// BPE is the byte-level byte-pair encoding of GPT-2 (Radford et al. 2019): the
+// text is cut into words, contractions, numbers, signs and white space, and
+// within each piece the pair of neighbouring tokens that was learned first is
+// merged until none is left that was learned. Every text has an encoding, valid
+// UTF-8 or not, and decoding it gives the text back.
+//
+// [ReadBPE] and [ReadTokenizer] make one; Vocabulary is what languages compile
+// to. A BPE is immutable and safe for concurrent use.
+type BPE struct {
+	vocabulary Vocabulary
+	bytes      [256]int32
+	merges     map[[2]int32]merge
+}
+
+// merge is what a pair of tokens becomes, and when it was learned.
+type merge struct{ rank, token int32 }
+
+// newBPE makes an encoding of the text of each token and the pairs that are
+// merged, in the order in which they were learned. Tokens that are neither bytes
+// nor merged ones stand for no text.
+func newBPE(who string, tokens []string, pairs [][2]string) (*BPE, error) {
+	bad := func(arg string, value any, want string) error {
+		return &constraint.ArgumentError{Func: who, Arg: arg, Value: value, Want: want}
+	}
+	b := &BPE{vocabulary: Vocabulary{Tokens: tokens}, merges: make(map[[2]int32]merge, len(pairs))}
+	id := make(map[string]int32, len(tokens))
+	for t, s := range tokens {
+		if _, twice := id[s]; twice {
+			return nil, bad(fmt.Sprintf("token %d", t), fmt.Sprintf("%q", s), "a text that no other token has")
+		}
+		id[s] = int32(t)
+	}
+	made := make(map[int32]bool, len(tokens))
+	for c := range b.bytes {
+		t, ok := id[string([]byte{byte(c)})]
+		if !ok {
+			return nil, bad("vocabulary", fmt.Sprintf("without the byte 0x%02x", c), "a token for every byte")
+		}
+		b.bytes[c] = t
+		made[t] = true
+	}
+	for rank, p := range pairs {
+		left, ok1 := id[p[0]]
+		right, ok2 := id[p[1]]
+		both, ok3 := id[p[0]+p[1]]
+		if !ok1 || !ok2 || !ok3 || !made[left] || !made[right] {
+			return nil, bad(fmt.Sprintf("merge %d", rank), fmt.Sprintf("%q + %q", p[0], p[1]), "tokens that bytes and earlier merges make, and a token for the result")
+		}
+		if _, twice := b.merges[[2]int32{left, right}]; twice {
+			return nil, bad(fmt.Sprintf("merge %d", rank), fmt.Sprintf("%q + %q", p[0], p[1]), "a pair that is not merged before")
+		}
+		b.merges[[2]int32{left, right}] = merge{int32(rank), both}
+		made[both] = true
+	}
+	for t := range tokens {
+		if !made[int32(t)] {
+			b.vocabulary.Forbidden = append(b.vocabulary.Forbidden, int32(t))
+		}
+	}
+	return b, nil
+}
+
+// Vocabulary returns the text of each token; tokens that no text is encoded to,
+// such as an end-of-text mark, are Forbidden. It must not be modified.
+func (b *BPE) Vocabulary() Vocabulary { return b.vocabulary }
+
+// Decode returns the text of tokens, without those that stand for none. It
+// panics if a token is out of range.
+func (b *BPE) Decode(x []int32) string { return b.vocabulary.Text(x) }
+
+// Encode appends the tokens of s to dst. Marks such as <|endoftext|> in s are
+// text like any other.
+func (b *BPE) Encode(dst []int32, s string) []int32 {
+	var w word
+	for len(s) > 0 {
+		n := piece(s)
+		dst = w.encode(dst, b, s[:n])
+		s = s[n:]
+	}
+	return dst
+}
+
+// piece returns the length of the first piece of s, as the pattern of GPT-2 has
+// it:
+//
+//	's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
+func piece(s string) int {
+	for _, c := range []string{"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"} {
+		if len(s) >= len(c) && s[:len(c)] == c {
+			return len(c)
+		}
+	}
+	at := 0
+	if s[0] == ' ' {
+		at = 1
+	}
+	if at < len(s) {
+		r, _ := utf8.DecodeRuneInString(s[at:])
+		for _, class := range []func(rune) bool{unicode.IsLetter, unicode.IsNumber, isSign} {
+			if class(r) {
+				return at + run(s[at:], class)
+			}
+		}
+	}
+	// White space: all of it at the end of the text, else but the last rune,
+	// which may belong to the next piece, unless it is the only one.
+	n := run(s, unicode.IsSpace)
+	if n == len(s) {
+		return n
+	}
+	_, last := utf8.DecodeLastRuneInString(s[:n])
+	if n > last {
+		return n - last
+	}
+	return n
+}
+
+func isSign(r rune) bool { return !unicode.IsSpace(r) && !unicode.IsLetter(r) && !unicode.IsNumber(r) }
+
+// run returns the length of the longest prefix of runes of a class.
+func run(s string, class func(rune) bool) int {
+	for i, r := range s {
+		if !class(r) {
+			return i
+		}
+	}
+	return len(s)
+}
+
+// word is scratch for one piece: a list of tokens, and a heap of the pairs that
+// may be merged, the one learned first on top and the leftmost of these.
+type word struct {
+	token      []int32
+	prev, next []int32
+	heap       []candidate
+}
+
+type candidate struct {
+	merge
+	at          int32 // position of the left token
+	left, right int32 // what it was
+}
+
+func (c candidate) before(d candidate) bool {
+	return c.rank < d.rank || c.rank == d.rank && c.at < d.at
+}
+
+// encode appends the tokens of one piece: n log n for n bytes.
+func (w *word) encode(dst []int32, b *BPE, s string) []int32 {
+	w.token, w.prev, w.next, w.heap = w.token[:0], w.prev[:0], w.next[:0], w.heap[:0]
+	for i := range len(s) {
+		w.token = append(w.token, b.bytes[s[i]])
+		w.prev, w.next = append(w.prev, int32(i-1)), append(w.next, int32(i+1))
+	}
+	for i := range len(s) {
+		w.offer(b, int32(i))
+	}
+	for len(w.heap) > 0 {
+		c := w.pop()
+		j := w.next[c.at]
+		if w.token[c.at] != c.left || int(j) >= len(s) || w.token[j] != c.right {
+			continue // merged otherwise since
+		}
+		w.token[c.at], w.token[j] = c.token, -1
+		k := w.next[j]
+		if w.next[c.at] = k; int(k) < len(s) {
+			w.prev[k] = c.at
+		}
+		w.offer(b, c.at)
+		if p := w.prev[c.at]; p >= 0 {
+			w.offer(b, p)
+		}
+	}
+	for i := 0; i < len(s); i = int(w.next[i]) {
+		dst = append(dst, w.token[i])
+	}
+	return dst
+}
+
+// offer adds the pair that begins at i to the heap if it was learned.
+func (w *word) offer(b *BPE, i int32) {
+	j := w.next[i]
+	if int(j) >= len(w.token) {
+		return
+	}
+	m, ok := b.merges[[2]int32{w.token[i], w.token[j]}]
+	if !ok {
+		return
+	}
+	w.heap = append(w.heap, candidate{m, i, w.token[i], w.token[j]})
+	for k := len(w.heap) - 1; k > 0 && w.heap[k].before(w.heap[(k-1)/2]); k = (k - 1) / 2 {
+		w.heap[k], w.heap[(k-1)/2] = w.heap[(k-1)/2], w.heap[k]
+	}
+}
+
+func (w *word) pop() candidate {
+	h := w.heap
+	top, n := h[0], len(h)-1
+	h[0] = h[n]
+	h = h[:n]
+	w.heap = h
+	for k := 0; ; {
+		c := 2*k + 1
+		if c >= n {
+			return top
+		}
+		if c+1 < n && h[c+1].before(h[c]) {
+			c++
+		}
+		if !h[c].before(h[k]) {
+			return top
+		}
+		h[k], h[c] = h[c], h[k]
+		k = c
+	}
+}
+
+// printable returns the byte that each rune of a vocabulary file stands for:
+// GPT-2 writes the bytes that Latin-1 prints as they are and numbers the others
+// from 256 on.
+var printable = sync.OnceValue(func() map[rune]byte {
+	m := make(map[rune]byte, 256)
+	other := rune(256)
+	for c := range 256 {
+		if '!' <= c && c <= '~' || 0xa1 <= c && c <= 0xac || 0xae <= c {
+			m[rune(c)] = byte(c)
+		} else {
+			m[other] = byte(c)
+			other++
+		}
+	}
+	return m
+})
+
+// unprint returns the bytes that a token of a vocabulary file stands for; ok is
+// false if it has a rune that stands for none.
+func unprint(s string) (text string, ok bool) {
+	b := make([]byte, 0, len(s))
+	m := printable()
+	for _, r := range s {
+		c, ok := m[r]
+		if !ok {
+			return "", false
+		}
+		b = append(b, c)
+	}
+	return string(b), true
+}

@@ -1,0 +1,118 @@
+package dual
+
+import (
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/wire"
+)
+
+// maxBatches is the number of batch means that a trajectory keeps: at least
+// half as many, less the first quarter, judge an error.
+const maxBatches = 32
+
+// trajectory is what a loop remembers of its way, in a size that does not grow:
+// λ̄, and the sums of the mean violations over batches of steps that double in
+// length whenever there are too many.
+type trajectory struct {
+	power   float64 // of t, the weight of step t in λ̄
+	skip    float64 // part of the batches that means leave out
+	average []float64
+	last    []float64 // multipliers of the last step
+
+	steps, size int       // made; per batch
+	sums        []float64 // batches × n
+	open        []float64 // the batch in progress
+}
+
+func newTrajectory(n int, uniform bool) trajectory {
+	t := trajectory{power: 2, skip: 0.25, size: 1,
+		average: make([]float64, n), last: make([]float64, n), open: make([]float64, n), sums: make([]float64, 0, maxBatches*n)}
+	if uniform {
+		t.power, t.skip = 0, 0
+	}
+	return t
+}
+
+// add takes in a step: its multipliers and the mean violation of its batch.
+func (t *trajectory) add(lambda, mean []float64) {
+	copy(t.last, lambda)
+	// A mean with weights ∝ t^p, so that the start is forgotten.
+	w := (t.power + 1) / (float64(t.steps) + t.power + 1)
+	for j, v := range lambda {
+		t.average[j] += float64(w * (v - t.average[j]))
+		t.open[j] += mean[j]
+	}
+	t.steps++
+	if t.steps%t.size != 0 {
+		return
+	}
+	n := len(t.open)
+	t.sums = append(t.sums, t.open...)
+	clear(t.open)
+	if len(t.sums) < maxBatches*n {
+		return
+	}
+	for k := 0; k < len(t.sums)/2; k += n {
+		for j := range n {
+			t.sums[k+j] = t.sums[2*k+j] + t.sums[2*k+n+j]
+		}
+	}
+	t.sums = t.sums[:len(t.sums)/2]
+	t.size *= 2
+}
+
+// violation returns the mean of violation j without the part that is left out,
+// its standard error by batch means (Flegal and Jones 2010; +Inf if there are
+// fewer than two batches), and the number of steps.
+func (t *trajectory) violation(j int) (mean, se float64, steps int) {
+	n := len(t.open)
+	batches := len(t.sums) / n
+	from := int(t.skip * float64(batches))
+	sum := t.open[j]
+	for k := from; k < batches; k++ {
+		sum += t.sums[k*n+j]
+	}
+	steps = t.steps - from*t.size
+	mean = sum / float64(steps)
+	count := batches - from
+	if count < 2 {
+		return mean, math.Inf(1), steps
+	}
+	centre := (sum - t.open[j]) / float64(count)
+	squares := 0.0
+	for k := from; k < batches; k++ {
+		d := t.sums[k*n+j] - centre
+		squares += float64(d * d)
+	}
+	return mean, math.Sqrt(squares/float64(count-1)/float64(count)) / float64(t.size), steps
+}
+
+// appendBinary appends the state to data.
+func (t *trajectory) appendBinary(data []byte) []byte {
+	data = wire.AppendInts(data, t.steps, t.size, len(t.sums))
+	for _, v := range [][]float64{t.average, t.last, t.open, t.sums} {
+		data = wire.AppendFloat64s(data, v)
+	}
+	return data
+}
+
+// read restores what appendBinary wrote, and all of it.
+func (t *trajectory) read(data []byte) error {
+	head := make([]uint64, 3)
+	data, err := wire.ReadUint64s(data, head)
+	if err != nil {
+		return err
+	}
+	n := len(t.open)
+	if head[2] >= uint64(maxBatches*n) || head[2]%uint64(n) != 0 || head[1] < 1 {
+		return wire.ErrShort
+	}
+	t.steps, t.size = int(head[0]), int(head[1])
+	t.sums = t.sums[:head[2]]
+	for _, v := range [][]float64{t.average, t.last, t.open, t.sums} {
+		if data, err = wire.ReadFloat64s(data, v); err != nil {
+			return err
+		}
+	}
+	return wire.ReadEnd(data)
+}

@@ -1,0 +1,181 @@
+package neural
+
+import (
+	"fmt"
+
+	"github.com/gibbsite-go/gibbsite/energy/neural/layer"
+)
+
+// Config is the shape of a [Transformer].
+type Config struct {
+	// Length is the number of positions.
+	Length int
+
+	// Levels is the number of tokens, a mask included; 0 for reals, of which
+	// a position has Channels.
+	Levels, Channels int
+
+	// Outputs is the number of results per position; 0 means Levels, or
+	// Channels for reals.
+	Outputs int
+
+	// Width is the number of entries of a position between the blocks, which
+	// Heads divides into even parts.
+	Width, Heads, Blocks int
+
+	// Hidden is the number of hidden units of a block; 0 means 4·Width.
+	Hidden int
+
+	// Cond is the number of features of the noise level; 0: the network does
+	// not see it, and has neither shifts, scales nor gates.
+	Cond int
+
+	// Positions adds a learned vector to each position. Without them, as in the
+	// public checkpoints, a network knows only distances: of a state that is
+	// all masks it predicts the same at every position.
+	Positions bool
+
+	// Block limits what a position sees: see [layer.Attention]. 0: everything.
+	Block int
+}
+
+// frequencies is the length of the sinusoidal features (MDLM, UDLM and SEDD).
+const frequencies = 256
+
+// most bounds each number of a Config, so that products stay within an int.
+const most = 1 << 20
+
+// resolve fills in defaults and checks.
+func (c Config) resolve(caller string) (Config, error) {
+	if c.Outputs == 0 {
+		c.Outputs = c.Levels + c.Channels
+	}
+	if c.Hidden == 0 {
+		c.Hidden = 4 * c.Width
+	}
+	for _, f := range []struct {
+		name        string
+		value, from int
+	}{
+		{"Length", c.Length, 1}, {"Levels", c.Levels, 0}, {"Channels", c.Channels, 0}, {"Outputs", c.Outputs, 1},
+		{"Width", c.Width, 1}, {"Heads", c.Heads, 1}, {"Blocks", c.Blocks, 0}, {"Hidden", c.Hidden, 1},
+		{"Cond", c.Cond, 0}, {"Block", c.Block, 0},
+	} {
+		if f.value < f.from || f.value > most {
+			return c, fmt.Errorf("neural: %s: %s = %d, want %d … %d", caller, f.name, f.value, f.from, most)
+		}
+	}
+	switch {
+	case c.Levels > 0 == (c.Channels > 0):
+		return c, fmt.Errorf("neural: %s: Levels = %d and Channels = %d, want one of them 0", caller, c.Levels, c.Channels)
+	case c.Width%(2*c.Heads) != 0:
+		return c, fmt.Errorf("neural: %s: Width = %d, want a multiple of 2·Heads = %d", caller, c.Width, 2*c.Heads)
+	}
+	return c, nil
+}
+
+// body is the weights of a network, or a gradient, as layers over one vector.
+type body struct {
+	embed          layer.Embedding
+	positions      []float32    // Length × Width
+	input          layer.Linear // of reals
+	time1, time2   layer.Linear // noise level → condition
+	blocks         []block
+	norm           layer.Norm
+	modulate, last layer.Linear
+}
+
+// block is x += gate·attention(norm(x)), x += gate·mlp(norm(x)).
+type block struct {
+	norm1, norm2 layer.Norm
+	qkv, out     layer.Linear
+	mlp          layer.MLP
+	modulate     layer.Linear
+}
+
+// Tensor is a named part of the weights, row-major; dimensions multiply to
+// len(Data).
+type Tensor struct {
+	Name  string
+	Shape []int
+	Data  []float32
+}
+
+// lay makes the layers of a network over the vector of weights, which it asks of
+// take, tensor by tensor, in the order and under the names of the public
+// checkpoints.
+func (c Config) lay(take func(name string, shape ...int) []float32) body {
+	linear := func(name string, out, in int, bias bool) layer.Linear {
+		l := layer.Linear{In: in, Out: out, Weight: take(name+".weight", out, in)}
+		if bias {
+			l.Bias = take(name+".bias", out)
+		}
+		return l
+	}
+	norm := func(name string) layer.Norm {
+		return layer.Norm{Width: c.Width, Gain: take(name+".weight", c.Width)}
+	}
+	var b body
+	if c.Levels > 0 {
+		b.embed = layer.Embedding{Levels: c.Levels, Width: c.Width, Weight: take("vocab_embed.embedding", c.Levels, c.Width)}
+	} else {
+		b.input = linear("input", c.Width, c.Channels, true)
+	}
+	if c.Positions {
+		b.positions = take("position_embed.embedding", c.Length, c.Width)
+	}
+	if c.Cond > 0 {
+		b.time1 = linear("sigma_map.mlp.0", c.Cond, frequencies, true)
+		b.time2 = linear("sigma_map.mlp.2", c.Cond, c.Cond, true)
+	}
+	for i := range c.Blocks {
+		name := fmt.Sprintf("blocks.%d.", i)
+		k := block{norm1: norm(name + "norm1")}
+		k.qkv = linear(name+"attn_qkv", 3*c.Width, c.Width, false)
+		k.out = linear(name+"attn_out", c.Width, c.Width, false)
+		k.norm2 = norm(name + "norm2")
+		k.mlp.Up = linear(name+"mlp.0", c.Hidden, c.Width, true)
+		k.mlp.Down = linear(name+"mlp.2", c.Width, c.Hidden, true)
+		if c.Cond > 0 {
+			k.modulate = linear(name+"adaLN_modulation", 6*c.Width, c.Cond, true)
+		}
+		b.blocks = append(b.blocks, k)
+	}
+	b.norm = norm("output_layer.norm_final")
+	b.last = linear("output_layer.linear", c.Outputs, c.Width, true)
+	if c.Cond > 0 {
+		b.modulate = linear("output_layer.adaLN_modulation", 2*c.Width, c.Cond, true)
+	}
+	return b
+}
+
+// size returns the number of weights.
+func (c Config) size() int {
+	n := 0
+	c.lay(func(_ string, shape ...int) []float32 {
+		n += product(shape)
+		return nil
+	})
+	return n
+}
+
+func product(shape []int) int {
+	n := 1
+	for _, k := range shape {
+		n *= k
+	}
+	return n
+}
+
+// over lays the network over w and lists its tensors.
+func (c Config) over(w []float32) (body, []Tensor) {
+	var all []Tensor
+	b := c.lay(func(name string, shape ...int) []float32 {
+		n := product(shape)
+		t := Tensor{Name: name, Shape: shape, Data: w[:n:n]}
+		w = w[n:]
+		all = append(all, t)
+		return t.Data
+	})
+	return b, all
+}

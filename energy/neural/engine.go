@@ -1,0 +1,239 @@
+package neural
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"sync"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/pool"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
+
+// Options are common to all denoisers; the zero value is what the public
+// checkpoints with time conditioning want.
+type Options struct {
+	// Level is what the network is shown of the noise, given the diffusion
+	// time and the signal level. nil is the total noise σ = −log α of MDLM,
+	// UDLM and SEDD; see [NewReals] for its default. It must be finite where
+	// it is asked: −log α is not at α = 0. It is called concurrently.
+	Level func(t, alpha float64) float64
+
+	// TimeFree shows the network the level 0 at all times, as MDLM does unless
+	// it was trained with time conditioning, and lets diffusions reuse
+	// predictions. A network without Cond is time-free anyway.
+	TimeFree bool
+
+	// Workers is the number of goroutines that share a batch; 0 means
+	// GOMAXPROCS. It decides nothing but speed.
+	Workers int
+}
+
+// chunkRows is the number of positions that a worker runs through the network at
+// a time: the activations of some hundred kilobytes a layer stay in its cache
+// (BenchmarkForward), and memory does not grow with the batch.
+const chunkRows = 512
+
+// engine runs a network over batches for a denoiser. Calls wait for each other:
+// each uses all workers.
+type engine[S energy.Site] struct {
+	name   string
+	net    *Transformer
+	opt    Options
+	mu     sync.Mutex
+	pool   *pool.Pool
+	passes []*Pass
+	rows   [][]int32
+	chunk  int
+	do     func(worker, job int)
+
+	// wants reports whether the result of a position is read, given its state's
+	// entry; nil: all are. finish turns the results of one state into its
+	// prediction.
+	wants  func(x S) bool
+	finish func(v []float32, x []S, clean []bool, level, alpha float64)
+
+	// The call at hand.
+	v     []float32
+	q     energy.Noised[S]
+	level []float64
+	errs  []error
+}
+
+// start begins the workers, which end when the denoiser that owner points to is
+// gone.
+func start[S energy.Site, D any](owner *D, e *engine[S]) {
+	workers := e.opt.Workers
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	e.chunk = max(1, chunkRows/e.net.cfg.Length)
+	e.pool = pool.New(workers)
+	for range workers {
+		e.passes = append(e.passes, e.net.NewPass(e.chunk))
+		e.rows = append(e.rows, make([]int32, 0, e.chunk*e.net.cfg.Length))
+	}
+	e.do = e.predict
+	e.pool.Start()
+	if workers > 1 {
+		runtime.AddCleanup(owner, func(p *pool.Pool) { p.Stop() }, e.pool)
+	}
+}
+
+// timeFree reports whether predictions do not depend on the time.
+func (e *engine[S]) timeFree() bool { return e.opt.TimeFree || e.net.cfg.Cond == 0 }
+
+// denoise is Denoise.
+func (e *engine[S]) denoise(ctx context.Context, v []float32, q energy.Noised[S]) error {
+	sites, levels := e.shape()
+	n := q.States(sites)
+	check.Len("neural", "v", len(v), n*sites*levels)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.level) < n {
+		e.level, e.errs = make([]float64, n), make([]error, n)
+	}
+	for s := range n {
+		e.level[s] = 0
+		if e.timeFree() {
+			continue
+		}
+		l := e.opt.Level(q.Time[s], q.Alpha[s])
+		if !check.Finite(l) {
+			return fmt.Errorf("neural: %s: state %d: Level(t = %v, α = %v) = %v, want a finite number", e.name, s, q.Time[s], q.Alpha[s], l)
+		}
+		e.level[s] = l
+	}
+	e.v, e.q = v, q
+	jobs := (n + e.chunk - 1) / e.chunk
+	e.pool.Each(0, jobs, e.do)
+	e.v, e.q = nil, energy.Noised[S]{}
+	for _, err := range e.errs[:jobs] {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shape returns the shape of a state and of its predictions.
+func (e *engine[S]) shape() (sites, levels int) {
+	c := e.net.cfg
+	if c.Levels == 0 {
+		return c.Length * c.Channels, 1
+	}
+	return c.Length, c.Outputs
+}
+
+// predict stores the predictions of one chunk of states.
+func (e *engine[S]) predict(worker, job int) {
+	sites, levels := e.shape()
+	from := job * e.chunk
+	n := min(e.chunk, len(e.q.Time)-from)
+	x, v := e.q.X[from*sites:(from+n)*sites], e.v[from*sites*levels:(from+n)*sites*levels]
+	p := e.passes[worker]
+	in := Input{Level: e.level[from : from+n]}
+	switch x := any(x).(type) {
+	case []int32:
+		in.Tokens = x
+	case []float32:
+		in.Reals = x
+	}
+	p.Forward(in)
+	e.errs[job] = nil
+	if e.wants == nil {
+		p.Output(v, nil)
+		e.errs[job] = e.finite(v, from, sites*levels)
+	} else {
+		rows := e.rows[worker][:0]
+		for i, l := range x {
+			if e.wants(l) {
+				rows = append(rows, int32(i))
+			}
+		}
+		p.Output(v[:len(rows)*levels], rows)
+		for i := len(rows) - 1; i >= 0; i-- { // to their places, none of which is further left
+			r := int(rows[i])
+			row := v[r*levels : (r+1)*levels]
+			copy(row, v[i*levels:(i+1)*levels])
+			if err := e.finite(row, from+r/sites, levels); err != nil {
+				e.errs[job] = err
+			}
+		}
+	}
+	for s := range n {
+		var clean []bool
+		if e.q.Clean != nil {
+			clean = e.q.Clean[(from+s)*sites : (from+s+1)*sites]
+		}
+		e.finish(v[s*sites*levels:(s+1)*sites*levels], x[s*sites:(s+1)*sites], clean, in.Level[s], e.q.Alpha[from+s])
+	}
+}
+
+// finite returns an error that names the state if results of states from first
+// on, size entries each, are not finite.
+func (e *engine[S]) finite(v []float32, first, size int) error {
+	for s := 0; len(v) > 0; s, v = s+1, v[size:] {
+		if sum := simd.Sum(v[:size]); !check.Finite(sum) {
+			return fmt.Errorf("neural: %s: state %d: the network's results add up to %v, want finite numbers", e.name, first+s, sum)
+		}
+	}
+	return nil
+}
+
+// noise is −log α.
+func noise(_, alpha float64) float64 { return -simd.Log(alpha) }
+
+var inf = float32(math.Inf(1))
+
+// certain makes a row the prediction of one level.
+func certain(row []float32, l int32) {
+	for i := range row {
+		row[i] = -inf
+	}
+	row[l] = 0
+}
+
+// tokens checks that the network predicts the tokens that it is shown.
+func tokens(caller string, t *Transformer) error {
+	switch {
+	case t == nil:
+		return fmt.Errorf("neural: %s: net is nil", caller)
+	case t.cfg.Levels == 0 || t.cfg.Outputs != t.cfg.Levels:
+		return fmt.Errorf("neural: %s: net has %d levels and %d outputs, want as many and ≥ 1", caller, t.cfg.Levels, t.cfg.Outputs)
+	}
+	return nil
+}
+
+// maskedEngine is what Masked and Ratio share; it is not started.
+func maskedEngine(name string, net *Transformer, mask int32, opt Options) (*engine[int32], error) {
+	caller := "New" + name
+	if err := tokens(caller, net); err != nil {
+		return nil, err
+	}
+	if mask < 0 || int(mask) >= net.cfg.Levels {
+		return nil, fmt.Errorf("neural: %s: mask = %d, want 0 … %d", caller, mask, net.cfg.Levels-1)
+	}
+	if opt.Level == nil {
+		opt.Level = noise
+	}
+	e := &engine[int32]{name: name, net: net, opt: opt}
+	e.wants = func(x int32) bool { return x == mask }
+	e.finish = func(v []float32, x []int32, _ []bool, _, _ float64) {
+		levels := len(v) / len(x)
+		for i, l := range x {
+			if row := v[i*levels : (i+1)*levels]; l == mask {
+				row[mask] = -inf
+			} else {
+				certain(row, l)
+			}
+		}
+	}
+	return e, nil
+}

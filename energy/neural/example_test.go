@@ -1,0 +1,156 @@
+package neural_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/neural"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+)
+
+// small returns a network of four tokens and a mask with fixed weights.
+func small(cond int) *neural.Transformer {
+	net, err := neural.New(neural.Config{Length: 6, Levels: 5, Width: 8, Heads: 2, Blocks: 1, Cond: cond}, rand.NewPCG(1, 1))
+	if err != nil {
+		panic(err)
+	}
+	return net
+}
+
+// one is a batch of one state at time 1/2.
+func one(x ...int32) energy.Noised[int32] {
+	return energy.Noised[int32]{X: x, Time: []float64{0.5}, Alpha: []float64{0.5}, Sample: []int{0}, Src: []rand.Source{nil}}
+}
+
+// A network with the weights it starts with draws uniform tokens.
+func ExampleMasked() {
+	const mask = 4
+	model, err := neural.NewMasked(small(0), mask, neural.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	d, err := diffusion.New(context.Background(), model, diffusion.Masked{Mask: mask, FirstHitting: true}, diffusion.Config{Seed: 1})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	x := make([]int32, 2*6)
+	fmt.Println(d.Sample(context.Background(), x), len(x), x[0] != mask)
+	// Output: <nil> 12 true
+}
+
+func ExampleUniform() {
+	model, err := neural.NewUniform(small(4), false, neural.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	v := make([]float32, 6*5)
+	fmt.Println(model.Denoise(context.Background(), v, one(0, 1, 2, 3, 4, 0)), v[:5], model.LeaveOneOut())
+	// Output: <nil> [0 0 0 0 0] true
+}
+
+func ExampleRatio() {
+	const mask = 4
+	model, err := neural.NewRatio(small(4), mask, neural.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	v := make([]float32, 6*5)
+	fmt.Println(model.Denoise(context.Background(), v, one(0, mask, mask, mask, mask, mask)))
+	fmt.Println(v[:5], v[5:10])
+	// Output:
+	// <nil>
+	// [0 -Inf -Inf -Inf -Inf] [0 0 0 0 -Inf]
+}
+
+func ExampleReals() {
+	net, err := neural.New(neural.Config{Length: 3, Channels: 1, Width: 4, Heads: 1, Blocks: 1}, rand.NewPCG(1, 1))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	clean, err := neural.NewReals(net, neural.Options{}) // predicts the clean state, 0 for now
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	noise := energy.NoisePredictor{Denoiser: clean} // or the noise
+	q := energy.Noised[float32]{X: []float32{1, 2, 3}, Time: []float64{0.5}, Alpha: []float64{0.25}, Sample: []int{0}, Src: []rand.Source{nil}}
+	v := make([]float32, 3)
+	fmt.Println(clean.Denoise(context.Background(), v, q), v)
+	fmt.Println(noise.Denoise(context.Background(), v, q), v)
+	// Output:
+	// <nil> [0 0 0]
+	// <nil> [2 4 6]
+}
+
+func ExampleTransformer() {
+	net := small(0)
+	for _, t := range net.Tensors()[:3] {
+		fmt.Println(t.Name, t.Shape)
+	}
+	// Output:
+	// vocab_embed.embedding [5 8]
+	// blocks.0.norm1.weight [8]
+	// blocks.0.attn_qkv.weight [24 8]
+}
+
+func ExamplePass() {
+	net := small(0)
+	p := net.NewPass(1)
+	y := make([]float32, 5)
+	p.Forward(neural.Input{Tokens: []int32{0, 1, 2, 3, 4, 0}})
+	p.Output(y, []int32{4}) // of the masked position alone
+	fmt.Println(y)
+	// Output: [0 0 0 0 0]
+}
+
+func ExampleInput() {
+	net := small(4)
+	p := net.NewPass(2)
+	p.Forward(neural.Input{Tokens: make([]int32, 12), Level: []float64{0.1, 2.3}}) // two states, two noise levels
+	y := make([]float32, 12*5)
+	p.Output(y, nil)
+	fmt.Println(len(y))
+	// Output: 60
+}
+
+func ExampleOptions() {
+	// The network was trained on the time itself instead of −log α.
+	model, err := neural.NewMasked(small(4), 4, neural.Options{Level: func(t, alpha float64) float64 { return t }})
+	fmt.Println(err, model.TimeFree())
+	// Output: <nil> false
+}
+
+func ExampleTensor() {
+	var b bytes.Buffer
+	t := neural.Tensor{Name: "w", Shape: []int{1, 2}, Data: []float32{1, 2.5}}
+	fmt.Println(neural.WriteFile(&b, neural.F16, []neural.Tensor{t}, nil), b.Len())
+	// Output: <nil> 68
+}
+
+func ExampleFile() {
+	var b bytes.Buffer
+	if err := small(0).Write(&b, neural.F32); err != nil {
+		fmt.Println(err)
+		return
+	}
+	f, err := neural.ReadFile("model.safetensors", bytes.NewReader(b.Bytes()), int64(b.Len()))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	net, err := neural.Load(f, neural.Config{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(f.Metadata("length"), net.Config().Levels, f.Read(nil, "head"))
+	// Output: 6 5 neural: model.safetensors: no tensor "head"
+}

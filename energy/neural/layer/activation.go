@@ -1,0 +1,111 @@
+package layer
+
+import (
+	"fmt"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
+
+// Activation is a function of single entries, f(x) = x·σ(u(x)) with the logistic
+// function σ.
+type Activation uint8
+
+const (
+	// GELU is the tanh form of the Gaussian error linear unit (Hendrycks and
+	// Gimpel 2016), u = 2·√(2/π)·(x + 0.044715·x³): ½(1 + tanh(u/2)) = σ(u).
+	GELU Activation = iota
+
+	// SiLU is u = x (Elfwing, Uchibe and Doya 2018).
+	SiLU
+)
+
+// String returns "GELU" or "SiLU".
+func (a Activation) String() string {
+	switch a {
+	case GELU:
+		return "GELU"
+	case SiLU:
+		return "SiLU"
+	}
+	return fmt.Sprintf("Activation(%d)", uint8(a))
+}
+
+const (
+	slope = 1.5957691216057308 // 2·√(2/π)
+	cubic = 0.044715
+)
+
+// chunk is how many entries are kept in cache between the steps of an
+// activation.
+const chunk = 512
+
+// gates stores σ(u(x)).
+func (a Activation) gates(s, x []float32) {
+	if a == GELU {
+		for i, v := range x {
+			s[i] = slope * float32(v+float32(float32(cubic*float32(v*v))*v))
+		}
+		simd.SigmoidTo(s, s)
+		return
+	}
+	simd.SigmoidTo(s, x)
+}
+
+// Forward stores f(x) in y, which may be x.
+func (a Activation) Forward(y, x []float32) {
+	check.Len("layer", "y", len(y), len(x))
+	var room [chunk]float32
+	for len(x) > 0 {
+		n := min(chunk, len(x))
+		s := room[:n]
+		a.gates(s, x[:n])
+		for i, v := range x[:n] {
+			y[i] = v * s[i]
+		}
+		x, y = x[n:], y[n:]
+	}
+}
+
+// Backward multiplies dy by f′(x) = s + x·s·(1−s)·u′(x), s = σ(u(x)).
+func (a Activation) Backward(dy, x []float32) {
+	check.Len("layer", "dy", len(dy), len(x))
+	var room [chunk]float32
+	for len(x) > 0 {
+		n := min(chunk, len(x))
+		s, d := room[:n], dy[:n]
+		a.gates(s, x[:n])
+		for i, v := range x[:n] {
+			u := float32(1)
+			if a == GELU {
+				u = slope * (1 + float32(3*cubic*float32(v*v)))
+			}
+			d[i] *= s[i] + float32(float32(v*u)*float32(s[i]*(1-s[i])))
+		}
+		x, dy = x[n:], dy[n:]
+	}
+}
+
+// MLP is Down(f(Up(x))).
+type MLP struct {
+	Up, Down   Linear
+	Activation Activation
+}
+
+// Forward stores the result in y. pre and act, rows × Up.Out, receive Up(x) and
+// its activation; they may be the same slice if Backward is not called.
+func (m MLP) Forward(y, pre, act, x []float32) {
+	m.Up.Forward(pre, x)
+	m.Activation.Forward(act, pre)
+	m.Down.Forward(y, act)
+}
+
+// Backward adds the pullback of dy at x with what Forward stored in pre and act.
+// dact and room have len(act) entries and are overwritten, room at least
+// len(dy).
+func (m MLP) Backward(dx []float32, grad MLP, dy, x, pre, act, dact, room []float32) {
+	clear(dact)
+	m.Down.Backward(dact, grad.Down, dy, act, room[:len(dy)])
+	m.Activation.Backward(dact, pre)
+	m.Up.Backward(dx, grad.Up, dact, x, room[:len(dact)])
+}

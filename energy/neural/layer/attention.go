@@ -1,0 +1,179 @@
+package layer
+
+import (
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
+
+// Rotary turns pairs of entries of queries and keys by angles that grow with the
+// position (Su et al. 2021): with h half the entries of a head and position t,
+//
+//	(a_j, a_{h+j}) → (a_j·cos − a_{h+j}·sin, a_{h+j}·cos + a_j·sin),  angle t·10000^{−j/h},
+//
+// the pairing of GPT-NeoX and of the public diffusion checkpoints.
+type Rotary struct {
+	dim      int
+	cos, sin []float32 // positions × dim/2
+}
+
+// NewRotary returns the angles of the given number of positions for heads of dim
+// entries, an even number. It panics on others.
+func NewRotary(positions, dim int) *Rotary {
+	check.Rows("layer", "head of a Rotary", dim, 2)
+	h := dim / 2
+	r := &Rotary{dim: dim, cos: make([]float32, positions*h), sin: make([]float32, positions*h)}
+	for t := range positions {
+		for j := range h {
+			s, c := math.Sincos(float64(t) * math.Pow(10000, -float64(j)/float64(h)))
+			r.cos[t*h+j], r.sin[t*h+j] = float32(c), float32(s)
+		}
+	}
+	return r
+}
+
+// turn rotates rows of dim entries, one per position, back if sign is −1.
+func (r *Rotary) turn(x []float32, sign float32) {
+	h := r.dim / 2
+	for t := 0; len(x) > 0; t, x = t+1, x[2*h:] {
+		a, b := x[:h], x[h:2*h]
+		for j, c := range r.cos[t*h : (t+1)*h] {
+			s := sign * r.sin[t*h+j]
+			a[j], b[j] = float32(a[j]*c)-float32(b[j]*s), float32(b[j]*c)+float32(a[j]*s)
+		}
+	}
+}
+
+// Attention is softmax attention between the positions of one state (Vaswani et
+// al. 2017): for each head, with queries q, keys k and values v,
+//
+//	o = softmax(q·kᵀ/√dim)·v,  dim = Width/Heads.
+//
+// A row of queries, keys and values has 3·Width entries: the queries of all
+// heads, their keys, their values.
+type Attention struct {
+	Length, Width, Heads int
+
+	// Block limits what a position sees to its own block of so many positions
+	// and those before it: 1 is causal; 0 means that all see all.
+	Block int
+
+	// Rotary turns queries and keys; nil: they do not know their position.
+	Rotary *Rotary
+}
+
+// Room returns the entries of scratch that Forward needs, and Backward.
+func (a Attention) Room() (forward, backward int) {
+	head := a.Length * a.Width / a.Heads
+	return 4 * head, 7*head + 2*a.Length*a.Length
+}
+
+// Forward stores the result for one state, Length × Width, in o. probs receives
+// the softmax, Heads × Length × Length; with Length × Length entries it keeps
+// that of the last head only, which is not enough for Backward. room is scratch.
+func (a Attention) Forward(o, probs, qkv, room []float32) {
+	n, dim := a.Length, a.Width/a.Heads
+	a.check(o, qkv)
+	size := n * dim
+	q, k, v, y := room[:size], room[size:2*size], room[2*size:3*size], room[3*size:4*size]
+	for h := range a.Heads {
+		a.gather(q, k, v, qkv, h)
+		p := a.probs(probs, h)
+		clear(p)
+		simd.GemmT(p, q, k, n, n, dim)
+		a.hide(p)
+		simd.Softmax(p, p, n)
+		clear(y)
+		simd.Gemm(y, p, v, n, dim, n)
+		for i := range n {
+			copy(o[i*a.Width+h*dim:], y[i*dim:(i+1)*dim])
+		}
+	}
+}
+
+func (a Attention) check(o, qkv []float32) {
+	check.Len("layer", "o", len(o), a.Length*a.Width)
+	check.Len("layer", "qkv", len(qkv), 3*a.Length*a.Width)
+}
+
+// probs returns the part of one head.
+func (a Attention) probs(p []float32, h int) []float32 {
+	n := a.Length * a.Length
+	if len(p) == n {
+		return p
+	}
+	return p[h*n : (h+1)*n]
+}
+
+// gather copies the queries, divided by √dim, keys and values of a head and
+// turns the first two.
+func (a Attention) gather(q, k, v, qkv []float32, h int) {
+	dim := a.Width / a.Heads
+	for i := range a.Length {
+		r := qkv[3*i*a.Width+h*dim:]
+		copy(q[i*dim:(i+1)*dim], r)
+		copy(k[i*dim:(i+1)*dim], r[a.Width:])
+		copy(v[i*dim:(i+1)*dim], r[2*a.Width:])
+	}
+	if a.Rotary != nil {
+		a.Rotary.turn(q, 1)
+		a.Rotary.turn(k, 1)
+	}
+	simd.Scale(float32(1/math.Sqrt(float64(dim))), q)
+}
+
+// hide sets what a position does not see to −Inf.
+func (a Attention) hide(p []float32) {
+	if a.Block <= 0 {
+		return
+	}
+	for i := range a.Length {
+		row := p[i*a.Length : (i+1)*a.Length]
+		for j := (i/a.Block + 1) * a.Block; j < a.Length; j++ {
+			row[j] = float32(math.Inf(-1))
+		}
+	}
+}
+
+// Backward adds the pullback of do to dqkv for one state; probs is what Forward
+// stored for all heads.
+func (a Attention) Backward(dqkv, do, probs, qkv, room []float32) {
+	n, dim := a.Length, a.Width/a.Heads
+	a.check(do, dqkv)
+	a.check(do, qkv)
+	check.Len("layer", "probs", len(probs), a.Heads*n*n)
+	size := n * dim
+	part := func(i int) []float32 { return room[i*size : (i+1)*size] }
+	q, k, v, dy, dq, dk, dv := part(0), part(1), part(2), part(3), part(4), part(5), part(6)
+	dp, t := room[7*size:7*size+n*n], room[7*size+n*n:7*size+2*n*n]
+	scale := float32(1 / math.Sqrt(float64(dim)))
+	for h := range a.Heads {
+		a.gather(q, k, v, qkv, h)
+		for i := range n {
+			copy(dy[i*dim:(i+1)*dim], do[i*a.Width+h*dim:])
+		}
+		p := a.probs(probs, h)
+		clear(room[4*size : 7*size])
+		transpose(t, p, n, n)
+		simd.Gemm(dv, t, dy, n, dim, n)
+		clear(t)
+		simd.GemmT(t, dy, v, n, n, dim)
+		clear(dp)
+		simd.SoftmaxPull(dp, p, t, n, 1)
+		simd.Gemm(dq, dp, k, n, dim, n)
+		transpose(t, dp, n, n)
+		simd.Gemm(dk, t, q, n, dim, n)
+		simd.Scale(scale, dq)
+		if a.Rotary != nil {
+			a.Rotary.turn(dq, -1)
+			a.Rotary.turn(dk, -1)
+		}
+		for i := range n {
+			r := dqkv[3*i*a.Width+h*dim:]
+			simd.Axpy(1, dq[i*dim:(i+1)*dim], r[:dim])
+			simd.Axpy(1, dk[i*dim:(i+1)*dim], r[a.Width:a.Width+dim])
+			simd.Axpy(1, dv[i*dim:(i+1)*dim], r[2*a.Width:2*a.Width+dim])
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package layer
+
+import (
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
+
+// Adaptive layer normalisation (adaLN; Peebles and Xie 2023, §3.2) shifts,
+// scales and gates the rows of one state by vectors that a network computes from
+// the state's noise level.
+
+// Modulate stores h·(1 + scale) + shift in y, row by row of len(scale) entries.
+// y may be h.
+func Modulate(y, h, shift, scale []float32) {
+	w := len(scale)
+	check.Rows("layer", "h", len(h), w)
+	check.Len("layer", "y", len(y), len(h))
+	check.Len("layer", "shift", len(shift), w)
+	for ; len(h) > 0; h, y = h[w:], y[w:] {
+		o, u := y[:w], h[:w]
+		for i, c := range scale {
+			o[i] = u[i] + float32(u[i]*c) + shift[i]
+		}
+	}
+}
+
+// ModulateBack adds the pullback of dy: dshift += Σ dy, dscale += Σ dy·h. It
+// replaces dy by the gradient of h, dy·(1 + scale).
+func ModulateBack(dshift, dscale, dy, h, scale []float32) {
+	w := len(scale)
+	check.Len("layer", "dy", len(dy), len(h))
+	dshift, dscale = dshift[:w], dscale[:w]
+	for ; len(h) > 0; h, dy = h[w:], dy[w:] {
+		d, u := dy[:w], h[:w]
+		for i, v := range d {
+			dshift[i] += v
+			dscale[i] += float32(v * u[i])
+			d[i] = v + float32(v*scale[i])
+		}
+	}
+}
+
+// Gate adds gate·f to y, row by row of len(gate) entries; a nil gate is 1.
+func Gate(y, f, gate []float32) {
+	check.Len("layer", "y", len(y), len(f))
+	if gate == nil {
+		simd.Axpy(1, f, y)
+		return
+	}
+	w := len(gate)
+	check.Rows("layer", "f", len(f), w)
+	for ; len(f) > 0; f, y = f[w:], y[w:] {
+		o, u := y[:w], f[:w]
+		for i, g := range gate {
+			o[i] += float32(g * u[i])
+		}
+	}
+}
+
+// GateBack stores the gradient of f, gate·dy, in df and adds Σ dy·f to dgate. A
+// nil gate is 1 and has no gradient.
+func GateBack(df, dgate, dy, f, gate []float32) {
+	check.Len("layer", "df", len(df), len(dy))
+	if gate == nil {
+		copy(df, dy)
+		return
+	}
+	check.Len("layer", "f", len(f), len(dy))
+	w := len(gate)
+	dgate = dgate[:w]
+	for ; len(f) > 0; f, dy, df = f[w:], dy[w:], df[w:] {
+		o, u, d := df[:w], f[:w], dy[:w]
+		for i, g := range gate {
+			dgate[i] += float32(d[i] * u[i])
+			o[i] = d[i] * g
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package layer
+
+import (
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
+
+// Norm is layer normalisation (Ba, Kiros and Hinton 2016) of rows of Width
+// entries,
+//
+//	x̂ = (x − m)/√(s + ε),  y = gain·x̂ + bias,
+//
+// m the mean and s the variance of the row; with RMS, m = 0 and s is the mean
+// square (Zhang and Sennrich 2019).
+type Norm struct {
+	Width int
+	Gain  []float32 // nil: 1
+	Bias  []float32 // nil: 0
+	RMS   bool
+
+	// Epsilon is ε; 0 means 1e-5, as in PyTorch.
+	Epsilon float64
+}
+
+// Forward stores y, the rows x̂ in hat and 1/√(s+ε) of each row in scale. y may
+// be x or hat, x may be hat; with a gain or bias y = hat loses what Backward
+// needs.
+func (n Norm) Forward(y, hat, scale, x []float32) {
+	rows := check.Rows("layer", "x", len(x), n.Width)
+	check.Len("layer", "y", len(y), len(x))
+	check.Len("layer", "hat", len(hat), len(x))
+	check.Len("layer", "scale", len(scale), rows)
+	eps := n.Epsilon
+	if eps == 0 {
+		eps = 1e-5
+	}
+	for r := range rows {
+		u, h, o := x[r*n.Width:(r+1)*n.Width], hat[r*n.Width:(r+1)*n.Width], y[r*n.Width:(r+1)*n.Width]
+		m := float32(0)
+		if !n.RMS {
+			m = float32(simd.Sum(u) / float64(n.Width))
+		}
+		for i, v := range u {
+			h[i] = v - m
+		}
+		k := float32(1 / math.Sqrt(float64(simd.Dot(h, h))/float64(n.Width)+eps))
+		scale[r] = k
+		for i, v := range h {
+			h[i] = v * k
+		}
+		n.affine(o, h)
+	}
+}
+
+func (n Norm) affine(y, hat []float32) {
+	switch {
+	case n.Gain == nil:
+		copy(y, hat)
+	case n.Bias == nil:
+		g := n.Gain[:len(hat)]
+		for i, v := range hat {
+			y[i] = v * g[i]
+		}
+		return
+	default:
+		g := n.Gain[:len(hat)]
+		for i, v := range hat {
+			y[i] = float32(v*g[i]) + n.Bias[i]
+		}
+		return
+	}
+	if n.Bias != nil {
+		simd.Axpy(1, n.Bias, y)
+	}
+}
+
+// Backward adds the pullback of dy, where hat and scale are those of Forward:
+// with u = gain·dy,
+//
+//	dx += scale·(u − mean(u) − x̂·mean(u·x̂)),  grad.Gain += Σ dy·x̂,  grad.Bias += Σ dy;
+//
+// with RMS without mean(u). dy is overwritten.
+func (n Norm) Backward(dx []float32, grad Norm, dy, hat, scale []float32) {
+	check.Len("layer", "dy", len(dy), len(hat))
+	check.Len("layer", "dx", len(dx), len(hat))
+	check.Len("layer", "len(scale)·Width", len(scale)*n.Width, len(hat))
+	for r, k := range scale {
+		d, h, o := dy[r*n.Width:(r+1)*n.Width], hat[r*n.Width:(r+1)*n.Width], dx[r*n.Width:(r+1)*n.Width]
+		if grad.Bias != nil {
+			simd.Axpy(1, d, grad.Bias)
+		}
+		if n.Gain != nil {
+			g, gg := n.Gain[:len(d)], grad.Gain[:len(d)]
+			for i, v := range d {
+				gg[i] += float32(v * h[i])
+				d[i] = v * g[i]
+			}
+		}
+		m := float32(0)
+		if !n.RMS {
+			m = float32(simd.Sum(d) / float64(n.Width))
+		}
+		c := simd.Dot(d, h) / float32(n.Width)
+		for i, v := range d {
+			o[i] += float32(k * (v - m - float32(h[i]*c)))
+		}
+	}
+}

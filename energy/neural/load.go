@@ -1,0 +1,151 @@
+package neural
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Open reads a network from a .safetensors file: one that [Transformer.Write]
+// made, or a public checkpoint of MDLM, UDLM or SEDD, whose tensors have the same
+// names, with or without "backbone." before them. What cfg leaves 0 is read from
+// the shapes of the tensors and from the file's metadata. Checkpoints that say
+// neither the number of heads (or have no rotary_emb.inv_freq) nor the length
+// need Heads and Length.
+//
+// The error names the file and the tensor that is missing, has another shape or
+// another type than F32, F16 and BF16, is not finite, or has no place in the
+// network.
+func Open(path string, cfg Config) (*Transformer, error) {
+	r, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("neural: Open: %w", err)
+	}
+	defer r.Close()
+	info, err := r.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("neural: Open: %w", err)
+	}
+	f, err := ReadFile(path, r, info.Size())
+	if err != nil {
+		return nil, err
+	}
+	return Load(f, cfg)
+}
+
+// Write writes the network as a .safetensors file of one type (F32 if empty).
+func (t *Transformer) Write(w io.Writer, dtype DType) error {
+	return WriteFile(w, dtype, t.tensors, map[string]string{
+		"length": strconv.Itoa(t.cfg.Length), "heads": strconv.Itoa(t.cfg.Heads), "block": strconv.Itoa(t.cfg.Block),
+	})
+}
+
+// Load is [Open] for a file whose head has been read.
+func Load(f *File, cfg Config) (*Transformer, error) {
+	prefix := ""
+	if !slices.ContainsFunc(f.Names(), func(s string) bool { return s == "output_layer.linear.weight" }) {
+		prefix = "backbone."
+	}
+	cfg, err := f.shape(prefix, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if cfg, err = cfg.resolve(f.name); err != nil {
+		return nil, err
+	}
+	// All tensors are there, as large as the network has them, before room for it
+	// is made: a small file cannot ask for much.
+	known := map[string]bool{}
+	cfg.lay(func(name string, shape ...int) []float32 {
+		name = prefix + name
+		known[name] = true
+		if err == nil {
+			err = f.fits(name, shape)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	t := build(cfg)
+	for _, p := range t.tensors {
+		name := prefix + p.Name
+		if err := f.Read(p.Data, name); err != nil {
+			return nil, err
+		}
+		for i, v := range p.Data {
+			if v-v != 0 {
+				return nil, fmt.Errorf("neural: %s: tensor %q: entry %d = %v, want a finite number", f.name, name, i, v)
+			}
+		}
+	}
+	for _, name := range f.Names() {
+		if !known[name] && strings.HasPrefix(name, prefix) && !strings.HasSuffix(name, "rotary_emb.inv_freq") {
+			return nil, fmt.Errorf("neural: %s: tensor %q has no place in the network", f.name, name)
+		}
+	}
+	return t, nil
+}
+
+// fits returns an error unless a tensor of the shape is there.
+func (f *File) fits(name string, want []int) error {
+	e, ok := f.entries[name]
+	switch {
+	case !ok:
+		return f.missing(name)
+	case !slices.Equal(e.Shape, want):
+		return fmt.Errorf("neural: %s: tensor %q has shape %v, want %v", f.name, name, e.Shape, want)
+	}
+	return f.readable(name, e.DType)
+}
+
+// shape fills in what cfg leaves 0.
+func (f *File) shape(prefix string, cfg Config) (Config, error) {
+	at := func(name string, axis int) int {
+		if s, ok := f.Shape(prefix + name); ok && len(s) == 2 {
+			return s[axis]
+		}
+		return 0
+	}
+	// A number that another is divided by, or that many tensors depend on, must
+	// not be 0 by way of a missing tensor: it is the tensor that the error names.
+	set := func(v *int, n int) {
+		if *v == 0 {
+			*v = n
+		}
+	}
+	set(&cfg.Width, at("output_layer.linear.weight", 1))
+	if cfg.Width == 0 {
+		return cfg, fmt.Errorf("neural: %s: no tensor %q of two dimensions", f.name, prefix+"output_layer.linear.weight")
+	}
+	set(&cfg.Outputs, at("output_layer.linear.weight", 0))
+	set(&cfg.Levels, at("vocab_embed.embedding", 0))
+	if cfg.Levels == 0 {
+		set(&cfg.Channels, at("input.weight", 1))
+	}
+	set(&cfg.Cond, at("sigma_map.mlp.0.weight", 0))
+	set(&cfg.Hidden, at("blocks.0.mlp.0.weight", 0))
+	cfg.Positions = cfg.Positions || at("position_embed.embedding", 0) > 0
+	if cfg.Blocks == 0 {
+		for at(fmt.Sprintf("blocks.%d.attn_qkv.weight", cfg.Blocks), 0) > 0 {
+			cfg.Blocks++
+		}
+	}
+	for key, v := range map[string]*int{"length": &cfg.Length, "heads": &cfg.Heads, "block": &cfg.Block} {
+		if text := f.Metadata(key); text != "" && *v == 0 {
+			n, err := strconv.Atoi(text)
+			if err != nil {
+				return cfg, fmt.Errorf("neural: %s: metadata %s = %q, want a number", f.name, key, text)
+			}
+			*v = n
+		}
+	}
+	set(&cfg.Length, at("position_embed.embedding", 0))
+	if s, ok := f.Shape(prefix + "rotary_emb.inv_freq"); ok && len(s) == 1 && s[0] > 0 {
+		set(&cfg.Heads, cfg.Width/(2*s[0]))
+	}
+	return cfg, nil
+}

@@ -1,0 +1,227 @@
+package neural
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+)
+
+// File is an open .safetensors file: a length (8 bytes, little-endian), a JSON
+// object that gives the type, shape and place of each tensor, and the numbers.
+// It is safe for concurrent use.
+type File struct {
+	name    string
+	r       io.ReaderAt
+	start   int64
+	entries map[string]entry
+	meta    map[string]string
+}
+
+type entry struct {
+	DType   DType     `json:"dtype"`
+	Shape   []int     `json:"shape"`
+	Offsets [2]uint64 `json:"data_offsets"`
+}
+
+// longestHeader bounds the JSON of a file, as the format's own reader does.
+const longestHeader = 100_000_000
+
+// ReadFile reads the head of a .safetensors file of the given size; name is what
+// errors call it. The numbers stay in r until [File.Read] asks for them. The
+// error says what is wrong with the file: a length beyond its end, JSON that is
+// none, or a tensor whose shape, type and place do not agree.
+func ReadFile(name string, r io.ReaderAt, size int64) (*File, error) {
+	fail := func(format string, args ...any) (*File, error) {
+		return nil, fmt.Errorf("neural: "+name+": "+format, args...)
+	}
+	var b [8]byte
+	if size < 8 {
+		return fail("%d bytes, want ≥ 8", size)
+	}
+	if _, err := r.ReadAt(b[:], 0); err != nil {
+		return fail("reading the length of the header: %w", err)
+	}
+	n := binary.LittleEndian.Uint64(b[:])
+	if n > longestHeader || n > uint64(size-8) {
+		return fail("the header has %d bytes, want at most %d", n, min(longestHeader, size-8))
+	}
+	head := make([]byte, n)
+	if _, err := r.ReadAt(head, 8); err != nil && !(err == io.EOF && n == 0) {
+		return fail("reading the header: %w", err)
+	}
+	var raw map[string]json.RawMessage
+	if err := json.Unmarshal(head, &raw); err != nil {
+		return fail("the header: %w", err)
+	}
+	f := &File{name: name, r: r, start: 8 + int64(n), entries: map[string]entry{}}
+	room := uint64(size) - 8 - n
+	for _, key := range slices.Sorted(maps.Keys(raw)) {
+		if key == "__metadata__" {
+			if err := json.Unmarshal(raw[key], &f.meta); err != nil {
+				return fail("__metadata__: %w", err)
+			}
+			continue
+		}
+		var e entry
+		d := json.NewDecoder(bytes.NewReader(raw[key]))
+		if err := d.Decode(&e); err != nil {
+			return fail("tensor %q: %w", key, err)
+		}
+		if err := e.check(room); err != nil {
+			return fail("tensor %q: %w", key, err)
+		}
+		f.entries[key] = e
+	}
+	return f, nil
+}
+
+// check compares shape, type and place. Types that are not known are no error
+// until they are read.
+func (e entry) check(room uint64) error {
+	from, to := e.Offsets[0], e.Offsets[1]
+	if from > to || to > room {
+		return fmt.Errorf("bytes %d … %d of %d", from, to, room)
+	}
+	n := 1
+	for _, k := range e.Shape {
+		if k < 0 || k > 0 && n > math.MaxInt32*64/k {
+			return fmt.Errorf("shape %v", e.Shape)
+		}
+		n *= k
+	}
+	if s := e.DType.size(); s > 0 && uint64(n)*uint64(s) != to-from {
+		return fmt.Errorf("%s of shape %v has %d bytes, want %d", e.DType, e.Shape, to-from, uint64(n)*uint64(s))
+	}
+	return nil
+}
+
+// Names returns the names of the tensors in order.
+func (f *File) Names() []string { return slices.Sorted(maps.Keys(f.entries)) }
+
+// Metadata returns what the file says of itself under a key; "" for nothing.
+func (f *File) Metadata(key string) string { return f.meta[key] }
+
+// Shape returns the shape of a tensor; ok is false if there is none.
+func (f *File) Shape(name string) (shape []int, ok bool) {
+	e, ok := f.entries[name]
+	return slices.Clone(e.Shape), ok
+}
+
+// Read stores the numbers of a tensor in dst. The error names tensor and file:
+// that there is none, its type is not known, or it has not len(dst) numbers.
+func (f *File) Read(dst []float32, name string) error {
+	e, ok := f.entries[name]
+	if !ok {
+		return f.missing(name)
+	}
+	if err := f.readable(name, e.DType); err != nil {
+		return err
+	}
+	size := e.DType.size()
+	if n := product(e.Shape); n != len(dst) {
+		return fmt.Errorf("neural: %s: tensor %q of shape %v has %d numbers, want %d", f.name, name, e.Shape, n, len(dst))
+	}
+	var b [1 << 14]byte
+	at := f.start + int64(e.Offsets[0])
+	for len(dst) > 0 {
+		n := min(len(dst), len(b)/size)
+		if _, err := f.r.ReadAt(b[:n*size], at); err != nil && err != io.EOF {
+			return fmt.Errorf("neural: %s: tensor %q: %w", f.name, name, err)
+		}
+		e.DType.decode(dst[:n], b[:n*size])
+		dst, at = dst[n:], at+int64(n*size)
+	}
+	return nil
+}
+
+func (f *File) missing(name string) error {
+	return fmt.Errorf("neural: %s: no tensor %q", f.name, name)
+}
+
+func (f *File) readable(name string, d DType) error {
+	if d.size() > 0 {
+		return nil
+	}
+	return fmt.Errorf("neural: %s: tensor %q has type %q, want F32, F16 or BF16", f.name, name, d)
+}
+
+func (d DType) decode(dst []float32, b []byte) {
+	for i := range dst {
+		switch d {
+		case F32:
+			dst[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
+		case F16:
+			dst[i] = fromHalf(binary.LittleEndian.Uint16(b[2*i:]))
+		default:
+			dst[i] = math.Float32frombits(uint32(binary.LittleEndian.Uint16(b[2*i:])) << 16)
+		}
+	}
+}
+
+func (d DType) append(b []byte, x []float32) []byte {
+	for _, v := range x {
+		switch d {
+		case F32:
+			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
+		case F16:
+			b = binary.LittleEndian.AppendUint16(b, toHalf(v))
+		default:
+			b = binary.LittleEndian.AppendUint16(b, toBrain(v))
+		}
+	}
+	return b
+}
+
+// WriteFile writes tensors as a .safetensors file of one type (F32 if empty),
+// rounding to nearest, with metadata, which may be nil. The error names a tensor
+// whose shape and data do not agree or that is there twice.
+func WriteFile(w io.Writer, dtype DType, tensors []Tensor, metadata map[string]string) error {
+	if dtype == "" {
+		dtype = F32
+	}
+	size := dtype.size()
+	if size == 0 {
+		return fmt.Errorf("neural: WriteFile: type %q, want F32, F16 or BF16", dtype)
+	}
+	head := make(map[string]any, len(tensors)+1)
+	if len(metadata) > 0 {
+		head["__metadata__"] = metadata
+	}
+	at := uint64(0)
+	for _, t := range tensors {
+		if _, twice := head[t.Name]; twice || t.Name == "__metadata__" {
+			return fmt.Errorf("neural: WriteFile: two tensors %q", t.Name)
+		}
+		if product(t.Shape) != len(t.Data) {
+			return fmt.Errorf("neural: WriteFile: tensor %q of shape %v has %d numbers", t.Name, t.Shape, len(t.Data))
+		}
+		end := at + uint64(len(t.Data)*size)
+		head[t.Name] = entry{dtype, append([]int{}, t.Shape...), [2]uint64{at, end}}
+		at = end
+	}
+	text, err := json.Marshal(head) // keys in order: the same bytes for the same tensors
+	if err != nil {
+		return fmt.Errorf("neural: WriteFile: %w", err)
+	}
+	for len(text)%8 != 0 { // so that numbers are aligned
+		text = append(text, ' ')
+	}
+	b := append(binary.LittleEndian.AppendUint64(nil, uint64(len(text))), text...)
+	if _, err := w.Write(b); err != nil {
+		return err
+	}
+	const piece = 1 << 16
+	for _, t := range tensors {
+		for d := t.Data; len(d) > 0; d = d[min(piece, len(d)):] {
+			if _, err := w.Write(dtype.append(b[:0], d[:min(piece, len(d))])); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,102 @@
+package train
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+)
+
+// Config says how to train; the zero value of each field but Steps is the
+// recommended setting.
+type Config struct {
+	// Steps is the length of the whole training, which the schedule needs to
+	// know.
+	Steps int
+
+	// Batch is the number of states of a step; 0 means 64.
+	Batch int
+
+	// Rate is the learning rate after Warmup steps (0: 5 % of Steps, −1:
+	// none), from where it falls along a cosine to a hundredth at the end
+	// (Loshchilov and Hutter 2017). 0 means 1e-3.
+	Rate   float64
+	Warmup int
+
+	// Decay is the weight decay of matrices, times the rate (AdamW;
+	// Loshchilov and Hutter 2019). 0: none.
+	Decay float64
+
+	// Clip bounds the norm of a step's gradient, that of the mean loss of a
+	// position. 0 means 1.
+	Clip float64
+
+	// Average is the decay of the average of the weights; the first steps use
+	// (1+step)/(10+step) while that is less. 0 means 0.999.
+	Average float64
+
+	// Shards is the number of parts of a batch whose gradients are summed in
+	// order: as many passes in memory, and a bound on the workers of use. It
+	// is part of what decides the bits. 0 means 8.
+	Shards int
+
+	// Seed decides batches and corruptions.
+	Seed uint64
+
+	// Workers is the number of goroutines; 0 means GOMAXPROCS. It decides
+	// nothing but speed.
+	Workers int
+}
+
+// The moments' decays and ε of Adam (Kingma and Ba 2015), the second as MDLM's
+// and other transformers' trainings have it.
+const (
+	beta1   = 0.9
+	beta2   = 0.98
+	epsilon = 1e-8
+	floor   = 0.01
+)
+
+func (c Config) resolve() (Config, error) {
+	set := func(v *int, d int) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	set(&c.Batch, 64)
+	set(&c.Shards, 8)
+	set(&c.Workers, runtime.GOMAXPROCS(0))
+	set(&c.Warmup, c.Steps/20)
+	if c.Rate == 0 {
+		c.Rate = 1e-3
+	}
+	if c.Clip == 0 {
+		c.Clip = 1
+	}
+	if c.Average == 0 {
+		c.Average = 0.999
+	}
+	switch {
+	case c.Steps < 1:
+		return c, fmt.Errorf("train: Steps = %d, want ≥ 1", c.Steps)
+	case c.Batch < 1 || c.Shards < 1 || c.Workers < 1:
+		return c, fmt.Errorf("train: Batch = %d, Shards = %d, Workers = %d, want ≥ 1", c.Batch, c.Shards, c.Workers)
+	case !(c.Rate > 0) || math.IsInf(c.Rate, 1):
+		return c, fmt.Errorf("train: Rate = %v, want > 0 and finite", c.Rate)
+	case !(c.Decay >= 0) || !(c.Clip > 0):
+		return c, fmt.Errorf("train: Decay = %v, Clip = %v, want ≥ 0 and > 0", c.Decay, c.Clip)
+	case !(c.Average >= 0 && c.Average < 1):
+		return c, fmt.Errorf("train: Average = %v, want 0 ≤ Average < 1", c.Average)
+	}
+	c.Shards = min(c.Shards, c.Batch)
+	return c, nil
+}
+
+// rate returns the learning rate of a step, counted from 0.
+func (c Config) rate(step int) float64 {
+	warm := max(c.Warmup, 0)
+	if step < warm {
+		return float64(c.Rate*float64(step+1)) / float64(warm+1)
+	}
+	done := min(1, float64(step-warm)/float64(max(1, c.Steps-warm)))
+	return c.Rate * (floor + float64((1-floor)*0.5*(1+math.Cos(math.Pi*done))))
+}

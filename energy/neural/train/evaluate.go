@@ -1,0 +1,61 @@
+package train
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+
+	"github.com/gibbsite-go/gibbsite/energy/neural"
+	"github.com/gibbsite-go/gibbsite/internal/pool"
+)
+
+// evaluated is the number of states of one job of [Evaluate].
+const evaluated = 16
+
+// Evaluate estimates the mean of the objective over data, rows of Length tokens,
+// in nats per state, with draws corruptions of each state whose strengths are
+// spread evenly, and the standard error of the estimate due to them and to the
+// choice of data. It does not depend on workers (≤ 0: one).
+func Evaluate(ctx context.Context, net *neural.Transformer, objective Objective, data []int32, draws int, seed uint64, workers int) (mean, stderr float64, err error) {
+	if err := fits(net, objective, data); err != nil {
+		return 0, 0, err
+	}
+	c := net.Config()
+	draws, workers = max(draws, 1), max(workers, 1)
+	n := len(data) / c.Length
+	jobs := (n + evaluated - 1) / evaluated
+	loss := make([]float64, n)
+	free := make(chan *shard, workers)
+	for range min(workers, jobs) {
+		free <- newShard(net, 1, false)
+	}
+	pool.Each(workers, jobs, func(j int) {
+		if ctx.Err() != nil {
+			return
+		}
+		s := <-free
+		for i := j * evaluated; i < min(n, (j+1)*evaluated); i++ {
+			r := rand.New(rand.NewPCG(seed, uint64(i)))
+			for d := range draws {
+				v := float64(r.Float64()) // rounded before it is added to
+				u := (float64(d) + v) / float64(draws)
+				loss[i] += s.run(objective, 1, c, func(int) ([]int32, float64, *rand.Rand) {
+					return data[i*c.Length : (i+1)*c.Length], u, r
+				}, 0)
+			}
+			loss[i] /= float64(draws)
+		}
+		free <- s
+	})
+	if err := ctx.Err(); err != nil {
+		return 0, 0, err
+	}
+	for _, v := range loss {
+		mean += v
+	}
+	mean /= float64(n)
+	for _, v := range loss {
+		stderr += float64((v - mean) * (v - mean))
+	}
+	return mean, math.Sqrt(stderr / float64(max(1, n-1)) / float64(n)), nil
+}

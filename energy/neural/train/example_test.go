@@ -1,0 +1,47 @@
+package train_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/gibbsite-go/gibbsite/energy/neural"
+	"github.com/gibbsite-go/gibbsite/energy/neural/train"
+)
+
+// A network learns that tokens alternate.
+func ExampleTrainer() {
+	const mask = 2
+	net, err := neural.New(neural.Config{Length: 4, Levels: 3, Width: 16, Heads: 2, Blocks: 1, Positions: true}, rand.NewPCG(1, 1))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	data := []int32{0, 1, 0, 1, 1, 0, 1, 0} // two states: log 2 = 0.69 nats
+	t, err := train.New(net, train.Masked{Mask: mask}, data, train.Config{Steps: 500, Batch: 64, Seed: 1, Rate: 1e-2, Average: 0.9})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := t.Run(context.Background(), 500); err != nil {
+		fmt.Println(err)
+		return
+	}
+	nelbo, _, err := train.Evaluate(context.Background(), t.Average(), train.Masked{Mask: mask}, data, 100, 2, 1)
+	fmt.Printf("%.1f %v\n", nelbo, err)
+	// Output: 0.7 <nil>
+}
+
+func ExampleMasked() {
+	x, weight := make([]int32, 4), make([]float64, 4)
+	train.Masked{Mask: 9}.Corrupt(x, weight, []int32{1, 2, 3, 4}, 0.4, rand.New(rand.NewPCG(1, 2)))
+	fmt.Println(x, weight) // two of four, each in place of two
+	// Output: [9 2 9 4] [2 0 2 0]
+}
+
+func ExampleNoisy() {
+	x, weight := make([]int32, 4), make([]float64, 4)
+	level := train.Noisy{Levels: 5}.Corrupt(x, weight, []int32{1, 2, 3, 4}, 0.5, rand.New(rand.NewPCG(1, 2)))
+	fmt.Printf("%v %v %.3f\n", x, weight, level)
+	// Output: [1 3 1 2] [1 1 1 1] 0.692
+}

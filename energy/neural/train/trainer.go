@@ -1,0 +1,239 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/gibbsite-go/gibbsite/energy/neural"
+	"github.com/gibbsite-go/gibbsite/energy/neural/layer"
+	"github.com/gibbsite-go/gibbsite/internal/pool"
+)
+
+// Trainer fits one network, whose weights it writes to. It belongs to one
+// goroutine.
+type Trainer struct {
+	net       *neural.Transformer
+	objective Objective
+	data      []int32
+	cfg       Config
+
+	step   int
+	loss   float64
+	adam   adam
+	strips []strip
+	sums   []float64
+	shards []*shard
+	order  []int32
+	epoch  int
+}
+
+// shard computes the gradient of some states of a batch.
+type shard struct {
+	pass   *neural.Pass
+	x      []int32
+	level  []float64
+	weight []float64
+	rows   []int32
+	target []int32
+	w      []float64
+	y      []float32
+	loss   float64
+}
+
+func newShard(net *neural.Transformer, states int, training bool) *shard {
+	c := net.Config()
+	rows := states * c.Length
+	s := &shard{x: make([]int32, rows), level: make([]float64, states), weight: make([]float64, rows), y: make([]float32, rows*c.Outputs)}
+	if training {
+		s.pass = net.NewTraining(states)
+	} else {
+		s.pass = net.NewPass(states)
+	}
+	return s
+}
+
+// New returns a trainer of net on data, rows of Length tokens, which it keeps.
+// The error says what of cfg is out of range, that the objective does not fit,
+// that the network is one of reals or has other outputs than levels, that data
+// are no rows or none, or which token is out of range.
+func New(net *neural.Transformer, objective Objective, data []int32, cfg Config) (*Trainer, error) {
+	cfg, err := cfg.resolve()
+	if err != nil {
+		return nil, err
+	}
+	if err := fits(net, objective, data); err != nil {
+		return nil, err
+	}
+	t := &Trainer{net: net, objective: objective, data: data, cfg: cfg, epoch: -1, loss: math.NaN(), strips: strips(net.Tensors())}
+	n := len(net.Weights())
+	t.adam = adam{make([]float32, n), make([]float32, n), append([]float32(nil), net.Weights()...)}
+	t.sums = make([]float64, len(t.strips))
+	for range cfg.Shards {
+		t.shards = append(t.shards, newShard(net, (cfg.Batch+cfg.Shards-1)/cfg.Shards, true))
+	}
+	return t, nil
+}
+
+func fits(net *neural.Transformer, objective Objective, data []int32) error {
+	c := net.Config()
+	if c.Levels == 0 || c.Outputs != c.Levels {
+		return fmt.Errorf("train: the network has %d levels and %d outputs, want as many and ≥ 1", c.Levels, c.Outputs)
+	}
+	if objective == nil {
+		return fmt.Errorf("train: objective is nil")
+	}
+	if err := objective.Check(c); err != nil {
+		return err
+	}
+	if len(data) == 0 || len(data)%c.Length != 0 {
+		return fmt.Errorf("train: len(data) = %d, want a positive multiple of %d", len(data), c.Length)
+	}
+	for i, l := range data {
+		if l < 0 || int(l) >= c.Levels {
+			return fmt.Errorf("train: data[%d] = %d, want 0 … %d", i, l, c.Levels-1)
+		}
+	}
+	return nil
+}
+
+// Step returns the number of steps done.
+func (t *Trainer) Step() int { return t.step }
+
+// Loss returns the mean loss of the last step, in nats per state; NaN before the
+// first.
+func (t *Trainer) Loss() float64 { return t.loss }
+
+// Average returns a network with the average of the weights, for use.
+func (t *Trainer) Average() *neural.Transformer {
+	c := t.net.Clone()
+	copy(c.Weights(), t.adam.average)
+	return c
+}
+
+// Run makes n steps, or fewer if ctx ends, which is its error then: the trainer
+// stays valid. It stops with an error that names the step if the loss or the
+// gradient is not finite; the weights are those before that step.
+func (t *Trainer) Run(ctx context.Context, n int) error {
+	for range n {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := t.next(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// next makes a step.
+func (t *Trainer) next() error {
+	offset := t.random(0).Float64()
+	t.shuffle((t.step+1)*t.cfg.Batch - 1)
+	pool.Each(t.cfg.Workers, len(t.shards), func(j int) { t.gradient(j, offset) })
+	loss := 0.0
+	for _, s := range t.shards {
+		loss += s.loss
+	}
+	loss /= float64(t.cfg.Batch)
+	if math.IsNaN(loss) || math.IsInf(loss, 0) {
+		return fmt.Errorf("train: step %d: loss = %v", t.step, loss)
+	}
+	sum := t.shards[0].pass.Gradient()
+	pool.Each(t.cfg.Workers, len(t.strips), func(j int) { t.sums[j] = t.sum(sum, t.strips[j]) })
+	norm := 0.0
+	for _, v := range t.sums {
+		norm += v
+	}
+	if math.IsNaN(norm) || math.IsInf(norm, 0) {
+		return fmt.Errorf("train: step %d: squared norm of the gradient = %v", t.step, norm)
+	}
+	s := newStep(t.cfg, t.step, math.Sqrt(norm))
+	w := t.net.Weights()
+	pool.Each(t.cfg.Workers, len(t.strips), func(j int) { t.adam.update(w, sum, t.strips[j], s) })
+	t.loss = loss
+	t.step++
+	return nil
+}
+
+// random returns the generator of a number of this step; 0 is the step's own,
+// i+1 that of state i of the batch.
+func (t *Trainer) random(i int) *rand.Rand {
+	return rand.New(rand.NewPCG(t.cfg.Seed, uint64(t.step)<<24+uint64(i)))
+}
+
+// shuffle prepares the order of the epoch that draw number last belongs to. An
+// epoch goes through all data once; a batch may span two, and then begins the
+// second one's order early.
+func (t *Trainer) shuffle(last int) {
+	n := len(t.data) / t.net.Config().Length
+	if epoch := last / n; epoch != t.epoch {
+		t.epoch = epoch
+		t.order = t.order[:0]
+		for i := range n {
+			t.order = append(t.order, int32(i))
+		}
+		r := rand.New(rand.NewPCG(t.cfg.Seed, ^uint64(epoch)))
+		r.Shuffle(n, func(i, j int) { t.order[i], t.order[j] = t.order[j], t.order[i] })
+	}
+}
+
+// gradient computes the part j of a step's gradient.
+func (t *Trainer) gradient(j int, offset float64) {
+	s, b := t.shards[j], t.cfg.Batch
+	from, to := j*b/len(t.shards), (j+1)*b/len(t.shards)
+	n := len(t.data) / t.net.Config().Length
+	clear(s.pass.Gradient())
+	s.loss = s.run(t.objective, to-from, t.net.Config(), func(i int) ([]int32, float64, *rand.Rand) {
+		i += from
+		row := int(t.order[(t.step*b+i)%n])
+		u := (float64(i) + offset) / float64(b)
+		return t.data[row*len(s.x)/len(s.level):][:len(s.x)/len(s.level)], u, t.random(i + 1)
+	}, 1/float64(b*t.net.Config().Length))
+}
+
+// run corrupts states and returns the sum of their losses; unless scale is 0 it
+// adds scale times its gradient to that of the pass.
+func (s *shard) run(o Objective, states int, c neural.Config, state func(i int) ([]int32, float64, *rand.Rand), scale float64) float64 {
+	s.rows, s.target, s.w = s.rows[:0], s.target[:0], s.w[:0]
+	for i := range states {
+		clean, u, r := state(i)
+		at := i * c.Length
+		weight := s.weight[at : at+c.Length]
+		s.level[i] = o.Corrupt(s.x[at:at+c.Length], weight, clean, u, r)
+		for k, w := range weight {
+			if w != 0 {
+				s.rows, s.target, s.w = append(s.rows, int32(at+k)), append(s.target, clean[k]), append(s.w, w)
+			}
+		}
+	}
+	s.pass.Forward(neural.Input{Tokens: s.x[:states*c.Length], Level: s.level[:states]})
+	y := s.y[:len(s.rows)*c.Outputs]
+	s.pass.Output(y, s.rows)
+	if scale == 0 {
+		return layer.CrossEntropy(y, y, s.target, s.w, c.Outputs)
+	}
+	for i := range s.w {
+		s.w[i] *= scale
+	}
+	loss := layer.CrossEntropy(y, y, s.target, s.w, c.Outputs) / scale
+	s.pass.Backward(y)
+	return loss
+}
+
+// sum adds the gradients of all shards within a strip to the first and returns
+// the squared norm of the result.
+func (t *Trainer) sum(dst []float32, at strip) float64 {
+	d := dst[at.from:at.to]
+	for _, s := range t.shards[1:] {
+		for i, v := range s.pass.Gradient()[at.from:at.to] {
+			d[i] += v
+		}
+	}
+	norm := 0.0
+	for _, v := range d {
+		norm += float64(float64(v) * float64(v))
+	}
+	return norm
+}

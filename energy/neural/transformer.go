@@ -1,0 +1,81 @@
+package neural
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/gibbsite-go/gibbsite/internal/normal"
+)
+
+// Transformer is a diffusion transformer (DDiT; Peebles and Xie 2023 as Lou,
+// Meng and Ermon 2024 use it): embedded tokens, or reals through a linear layer,
+// pass through blocks of attention with rotary positions and of GELU units, each
+// after a LayerNorm without bias that the noise level shifts, scales and gates;
+// a last norm and a linear layer give the results.
+//
+// It is weights only: [Transformer.NewPass] makes what runs it. The weights may
+// be shared between goroutines as long as nobody trains them.
+type Transformer struct {
+	cfg     Config
+	weights []float32
+	body    body
+	tensors []Tensor
+}
+
+// New returns a network with random weights as DiT begins: linear layers normal
+// of variance 1/inputs, embeddings of variance 0.02², modulations and the last
+// layer 0, gains 1. The error names a field of cfg that is out of range.
+func New(cfg Config, src rand.Source) (*Transformer, error) {
+	cfg, err := cfg.resolve("New")
+	if err != nil {
+		return nil, err
+	}
+	t := build(cfg)
+	for _, p := range t.tensors {
+		switch {
+		case strings.HasSuffix(p.Name, "embedding"):
+			normal.Fill(p.Data, src)
+			scale(p.Data, 0.02)
+		case strings.Contains(p.Name, "norm"):
+			for i := range p.Data {
+				p.Data[i] = 1
+			}
+		case len(p.Shape) == 2 && !strings.Contains(p.Name, "adaLN") && !strings.HasPrefix(p.Name, "output_layer"):
+			normal.Fill(p.Data, src)
+			scale(p.Data, 1/math.Sqrt(float64(p.Shape[1])))
+		}
+	}
+	return t, nil
+}
+
+func scale(x []float32, k float64) {
+	for i, v := range x {
+		x[i] = float32(k * float64(v))
+	}
+}
+
+// build returns a network of zeros.
+func build(cfg Config) *Transformer {
+	t := &Transformer{cfg: cfg, weights: make([]float32, cfg.size())}
+	t.body, t.tensors = cfg.over(t.weights)
+	return t
+}
+
+// Config returns the shape, defaults filled in.
+func (t *Transformer) Config() Config { return t.cfg }
+
+// Weights returns all weights as one vector, which belongs to the network: who
+// trains writes to it.
+func (t *Transformer) Weights() []float32 { return t.weights }
+
+// Tensors returns the parts of Weights under the names of the public
+// checkpoints, in the order of Weights.
+func (t *Transformer) Tensors() []Tensor { return t.tensors }
+
+// Clone returns a network with a copy of the weights.
+func (t *Transformer) Clone() *Transformer {
+	c := build(t.cfg)
+	copy(c.weights, t.weights)
+	return c
+}

@@ -1,0 +1,157 @@
+package corpus
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// molecule is a graph of atoms and bonds without hydrogens.
+type molecule struct {
+	label []string // what tells atoms apart: the element, and charge and such
+	next  [][]link // neighbours of each atom
+}
+
+// link is a bond as one of its ends sees it.
+type link struct{ to, order int }
+
+// add appends an atom and returns its number.
+func (m *molecule) add(label string) int {
+	m.label = append(m.label, label)
+	m.next = append(m.next, nil)
+	return len(m.label) - 1
+}
+
+// bind joins two atoms.
+func (m *molecule) bind(a, b, order int) {
+	m.next[a] = append(m.next[a], link{b, order})
+	m.next[b] = append(m.next[b], link{a, order})
+}
+
+// clone returns a copy that can grow.
+func (m *molecule) clone() *molecule {
+	c := &molecule{label: slices.Clone(m.label), next: make([][]link, len(m.next))}
+	for i, n := range m.next {
+		c.next[i] = slices.Clone(n)
+	}
+	return c
+}
+
+// bonded reports whether two atoms are neighbours.
+func (m *molecule) bonded(a, b int) bool {
+	return slices.ContainsFunc(m.next[a], func(l link) bool { return l.to == b })
+}
+
+// key returns a text that two molecules share exactly if they are the same
+// graph, and the order of atoms it comes from: the least text over all orders
+// that colour refinement leaves open.
+func (m *molecule) key() (text string, order []int) {
+	s := canon{m: m}
+	colour := make([]int, len(m.label))
+	labels := slices.Clone(m.label)
+	slices.Sort(labels)
+	labels = slices.Compact(labels)
+	for i, l := range m.label {
+		colour[i], _ = slices.BinarySearch(labels, l)
+	}
+	s.search(colour)
+	return s.best, s.order
+}
+
+type canon struct {
+	m     *molecule
+	best  string
+	order []int
+}
+
+// search refines colours, and tells the atoms of the first ambiguous colour
+// apart in every way that matters.
+func (s *canon) search(colour []int) {
+	s.refine(colour)
+	n := len(colour)
+	count := make([]int, n)
+	for _, c := range colour {
+		count[c]++
+	}
+	cell := slices.IndexFunc(count, func(k int) bool { return k > 1 })
+	if cell < 0 {
+		if text := s.text(colour); s.best == "" || text < s.best {
+			s.best, s.order = text, make([]int, n)
+			for i, c := range colour {
+				s.order[c] = i
+			}
+		}
+		return
+	}
+	tried := make(map[link]bool) // leaves of one atom by one kind of bond are alike
+	for i, c := range colour {
+		if c != cell {
+			continue
+		}
+		if len(s.m.next[i]) == 1 {
+			if tried[s.m.next[i][0]] {
+				continue
+			}
+			tried[s.m.next[i][0]] = true
+		}
+		finer := slices.Clone(colour)
+		for j := range finer {
+			if j != i && finer[j] >= cell {
+				finer[j]++
+			}
+		}
+		s.search(finer)
+	}
+}
+
+// refine splits colours by the colours of neighbours until nothing changes.
+// Colours are 0 … n−1, in an order that does not depend on numbering.
+func (s *canon) refine(colour []int) {
+	n := len(colour)
+	for kinds := -1; ; {
+		sign := make([]string, n)
+		for i := range sign {
+			var around []string
+			for _, l := range s.m.next[i] {
+				around = append(around, fmt.Sprintf("%03d%d", colour[l.to], l.order))
+			}
+			slices.Sort(around)
+			sign[i] = fmt.Sprintf("%03d:%s", colour[i], strings.Join(around, ","))
+		}
+		sorted := slices.Clone(sign)
+		slices.Sort(sorted)
+		for i := range colour {
+			colour[i], _ = slices.BinarySearch(sorted, sign[i])
+		}
+		k := len(slices.Compact(sorted))
+		if k == kinds {
+			return
+		}
+		kinds = k
+	}
+}
+
+// text writes the graph with atoms in the order of their colours.
+func (s *canon) text(colour []int) string {
+	n := len(colour)
+	at := make([]int, n)
+	for i, c := range colour {
+		at[c] = i
+	}
+	var b strings.Builder
+	for c, i := range at {
+		b.WriteString(s.m.label[i])
+		var back []link
+		for _, l := range s.m.next[i] {
+			if colour[l.to] < c {
+				back = append(back, link{colour[l.to], l.order})
+			}
+		}
+		slices.SortFunc(back, func(a, b link) int { return a.to - b.to })
+		for _, l := range back {
+			fmt.Fprintf(&b, "%d%c", l.to, " -=#$"[l.order])
+		}
+		b.WriteByte(';')
+	}
+	return b.String()
+}

@@ -1,0 +1,71 @@
+package corpus
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/projection"
+	"github.com/gibbsite-go/gibbsite/projection/novelty"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+)
+
+// Seen is a novelty whose identity is that of the corpus: strings are kept out
+// by the lexicon of the training set, exactly; other spellings of what is known,
+// which no lexicon lists, are drawn again.
+type Seen struct {
+	corpus *Corpus
+	novel  novelty.Projector
+}
+
+// NewSeen returns the novelty of a corpus within a path.
+func NewSeen(c *Corpus, path projection.Path) *Seen {
+	lexicon := new(constraint.Lexicon)
+	for _, x := range c.TrainX {
+		lexicon.Add(x)
+	}
+	return &Seen{c, novelty.Projector{Seen: lexicon, Path: path}}
+}
+
+// Bind implements [diffusion.Projector].
+func (s *Seen) Bind(ctx context.Context, sites, levels, samples int) (diffusion.Projection, error) {
+	p, err := s.novel.Bind(ctx, sites, levels, samples)
+	if err != nil {
+		return nil, err
+	}
+	return &unseen{p.(*novelty.CorpusProjection), s.corpus, make(map[string]bool)}, nil
+}
+
+// Judge returns a judge that accepts what is not in the training set, once.
+func (s *Seen) Judge() func(string) bool {
+	made := make(map[string]bool)
+	return func(text string) bool {
+		id := s.corpus.Identity(text)
+		if made[id] {
+			return false
+		}
+		made[id] = true
+		return !s.corpus.Known[id]
+	}
+}
+
+// unseen refuses what the corpus or the run knows by its identity.
+type unseen struct {
+	*novelty.CorpusProjection
+	corpus *Corpus
+	made   map[string]bool
+}
+
+// Commit implements [diffusion.Committer].
+func (u *unseen) Commit(x []int32, v []float32, src rand.Source) error {
+	id := u.corpus.Identity(u.corpus.Text(x))
+	if u.corpus.Known[id] || u.made[id] {
+		return fmt.Errorf("%s is known: %w", id, constraint.ErrInfeasible)
+	}
+	if err := u.CorpusProjection.Commit(x, v, src); err != nil {
+		return err
+	}
+	u.made[u.corpus.Identity(u.corpus.Text(x))] = true
+	return nil
+}

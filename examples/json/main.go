@@ -1,0 +1,70 @@
+// Json samples JSON that a JSON Schema describes, by masked diffusion with exact
+// conditioning; says whether an instance is valid; and runs a benchmark of
+// schemas with valid and invalid instances.
+//
+//	go -C examples run ./json -n 5
+//	go -C examples run ./json -schema schema.json -vocab tokenizer.json -length 48 -n 10
+//	go -C examples run ./json -schema schema.json -check instance.json
+//	go -C examples run ./json -maskbench tests.jsonl -json
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+
+	"github.com/gibbsite-go/gibbsite/examples/internal/command"
+)
+
+// options are the command line.
+type options struct {
+	schema, vocab, check, maskbench string
+	length, n, steps                int
+	seed                            uint64
+	compact, json                   bool
+}
+
+func parse(args []string) (options, error) {
+	var o options
+	f := flag.NewFlagSet("json", flag.ContinueOnError)
+	f.StringVar(&o.schema, "schema", "", "`file` with a JSON Schema, instead of the program's own")
+	f.StringVar(&o.vocab, "vocab", "", "`file` with a vocabulary: a tokenizer.json, or a vocab.json as GPT-2 has it; without it, tokens are bytes")
+	f.StringVar(&o.check, "check", "", "only say whether the JSON in `file` is in the language")
+	f.StringVar(&o.maskbench, "maskbench", "", "only check the schemas in `file`, one JSON object a line with schema and tests")
+	f.IntVar(&o.length, "length", 64, "tokens of a sample at most")
+	f.IntVar(&o.n, "n", 10, "samples")
+	f.IntVar(&o.steps, "steps", 4, "steps of the diffusion")
+	f.Uint64Var(&o.seed, "seed", 1, "random seed")
+	f.BoolVar(&o.compact, "compact", false, "no white space between the tokens of JSON")
+	f.BoolVar(&o.json, "json", false, "print one JSON object and nothing else on standard output")
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	switch {
+	case f.NArg() > 0:
+		return o, fmt.Errorf("unexpected argument %q; see -help", f.Arg(0))
+	case o.n < 1:
+		return o, fmt.Errorf("-n = %d, want ≥ 1", o.n)
+	case o.length < 1:
+		return o, fmt.Errorf("-length = %d, want ≥ 1", o.length)
+	case o.steps < 1:
+		return o, fmt.Errorf("-steps = %d, want ≥ 1", o.steps)
+	case o.maskbench != "" && (o.schema != "" || o.check != ""):
+		return o, fmt.Errorf("-maskbench has schemas and instances of its own, want neither -schema nor -check")
+	}
+	return o, nil
+}
+
+func run(ctx context.Context, o options) (fmt.Stringer, error) {
+	switch {
+	case o.maskbench != "":
+		return benchmark(ctx, o)
+	case o.check != "":
+		return check(ctx, o)
+	}
+	return sample(ctx, o)
+}
+
+func main() {
+	command.Main("json", parse, run, func(o options) bool { return o.json })
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func do[R any](t *testing.T, args ...string) R {
+	t.Helper()
+	o, err := parse(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := run(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return any(r).(R)
+}
+
+func file(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// node judges a sample of the program's own schema without the grammar.
+func node(v any) bool {
+	m, ok := v.(map[string]any)
+	if !ok {
+		return false
+	}
+	name, ok := m["name"].(string)
+	children, also := m["children"].([]any)
+	if !ok || !also || len(name) < 1 || len(name) > 6 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz") != "" {
+		return false
+	}
+	for k, x := range m {
+		size, isNumber := x.(float64)
+		if k != "name" && k != "children" && (k != "size" || !isNumber || size < 0 || size > 999 || size != float64(int(size))) {
+			return false
+		}
+	}
+	for _, c := range children {
+		if !node(c) {
+			return false
+		}
+	}
+	return true
+}
+
+func TestSamplesAreValid(t *testing.T) {
+	r := do[*report](t, "-n", "40", "-length", "56")
+	if r.Violations != 0 || len(r.Samples) != 40 {
+		t.Fatal(r)
+	}
+	different := map[string]bool{}
+	for _, s := range r.Samples {
+		var v any
+		if err := json.Unmarshal([]byte(s), &v); err != nil || !node(v) {
+			t.Errorf("%q: %v", s, err)
+		}
+		different[s] = true
+	}
+	if len(different) < 20 || !strings.Contains(r.String(), r.Samples[0]) {
+		t.Error(r)
+	}
+}
+
+func TestVocabularies(t *testing.T) {
+	gpt2 := file(t, "vocab.json", `{"{":0,"}":1,"\"":2,"a":3,":":4,"Ġ":5,"1":6,"\":":7,"<|endoftext|>":8,"Ċ":9,"model":10}`)
+	schema := file(t, "schema.json", `{"type":"object","required":["a"],"properties":{"a":{"type":"integer"}},"additionalProperties":false}`)
+	r := do[*report](t, "-vocab", gpt2, "-schema", schema, "-length", "12", "-n", "20")
+	if r.Violations != 0 || r.Tokens != 12 {
+		t.Error(r)
+	}
+	tokenizer := file(t, "tokenizer.json", `{"model":{"vocab":{"▁":0,"{\"a\":":1,"<0x31>":2,"}":3,"é":4}},"added_tokens":[{"id":5,"content":"<s>","special":true}]}`)
+	r = do[*report](t, "-vocab", tokenizer, "-schema", schema, "-length", "6", "-n", "20", "-compact")
+	if r.Violations != 0 || r.Tokens != 7 {
+		t.Error(r)
+	}
+	for _, bad := range []string{`[`, `{"a":-1}`, `{"model":{"vocab":[[1,2]]}}`, `{"model":{"vocab":3}}`} {
+		o, err := parse([]string{"-vocab", file(t, "bad.json", bad)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := run(context.Background(), o); err == nil {
+			t.Errorf("%s: no error", bad)
+		}
+	}
+	v, err := readVocabulary([]byte(`{"model":{"vocab":[["▁a",0.5],["<0x0A>",1]]}}`))
+	if err != nil || v.Tokens[0] != " a" || v.Tokens[1] != "\n" {
+		t.Error(v, err)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	schema := file(t, "schema.json", `{"type":"array","items":{"type":"integer"}}`)
+	for text, want := range map[string]bool{"[1, 2]\n": true, "[1, null]": false} {
+		v := do[*verdict](t, "-schema", schema, "-check", file(t, "instance.json", text))
+		if v.Valid != want || (v.String() == "valid\n") != want {
+			t.Error(text, v)
+		}
+	}
+	if v := do[*verdict](t, "-schema", schema, "-compact", "-check", file(t, "instance.json", "[1,2]\n")); !v.Valid {
+		t.Error("the newline of the file is no part of the instance")
+	}
+}
+
+func TestBenchmark(t *testing.T) {
+	r := do[*results](t, "-maskbench", file(t, "tests.jsonl", strings.Join([]string{
+		`{"name":"a","schema":{"type":"integer"},"tests":[{"valid":true,"data":1},{"valid":false,"data":"1"}]}`,
+		`{"name":"b","schema":{"uniqueItems":true},"tests":[]}`,
+		`{"name":"c","schema":{"type":"integer"},"tests":[{"valid":true,"data":"1"},{"valid":false,"data":1}]}`,
+	}, "\n")))
+	if r.Schemas != 3 || r.Compiled != 2 || r.Unsupported != 1 || r.Validation != 1 || r.Invalidation != 1 || r.Passed != 1 {
+		t.Error(r)
+	}
+	b, err := json.Marshal(r)
+	if err != nil || !strings.Contains(string(b), `"compile_ms":{"p50":`) || !strings.Contains(r.String(), "b: grammar: schema: #/uniqueItems") {
+		t.Error(string(b), r)
+	}
+	for _, text := range []string{"", "{"} {
+		o, err := parse([]string{"-maskbench", file(t, "bad.jsonl", text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := run(context.Background(), o); err == nil {
+			t.Errorf("%q: no error", text)
+		}
+	}
+}
+
+func TestOptions(t *testing.T) {
+	for _, args := range [][]string{{"x"}, {"-n", "0"}, {"-length", "0"}, {"-steps", "0"}, {"-maskbench", "a", "-check", "b"}, {"-what"}} {
+		if _, err := parse(args); err == nil {
+			t.Errorf("%v: no error", args)
+		}
+	}
+	for _, args := range [][]string{{"-schema", "missing"}, {"-check", "missing"}, {"-maskbench", "missing"}, {"-vocab", "missing"}, {"-length", "3"}} {
+		o, err := parse(args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := run(context.Background(), o); err == nil {
+			t.Errorf("%v: no error", args)
+		}
+	}
+}

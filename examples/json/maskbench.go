@@ -1,0 +1,127 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/gibbsite-go/gibbsite/constraint/grammar"
+)
+
+// patience bounds the time for one schema.
+const patience = 20 * time.Second
+
+// results are the report of -maskbench. An invalidation error accepts an
+// invalid instance, a validation error refuses a valid one; a schema has passed
+// if it was compiled and all its instances were judged right.
+type results struct {
+	Schemas       int    `json:"schemas"`
+	Compiled      int    `json:"compiled"`
+	Unsupported   int    `json:"unsupported"`
+	Validation    int    `json:"validation_errors"`
+	Invalidation  int    `json:"invalidation_errors"`
+	Passed        int    `json:"passed"`
+	CompileMillis spread `json:"compile_ms"`
+
+	refused []string
+}
+
+type spread struct {
+	P50 float64 `json:"p50"`
+	P99 float64 `json:"p99"`
+	Max float64 `json:"max"`
+}
+
+// benchmark compiles every schema of a file and judges its instances.
+func benchmark(ctx context.Context, o options) (*results, error) {
+	f, err := os.Open(o.maskbench)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	r := &results{}
+	var millis []float64
+	in := bufio.NewReaderSize(f, 1<<20)
+	for line := 1; ; line++ {
+		data, err := in.ReadBytes('\n')
+		if len(data) > 1 {
+			ms, err := r.schema(ctx, data, o)
+			if err != nil {
+				return nil, fmt.Errorf("%s: line %d: %w", o.maskbench, line, err)
+			}
+			millis = append(millis, ms)
+		}
+		if err != nil { // the end
+			break
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+	if r.Schemas == 0 {
+		return nil, fmt.Errorf("%s: no schema", o.maskbench)
+	}
+	slices.Sort(millis)
+	r.CompileMillis = spread{millis[len(millis)/2], millis[len(millis)*99/100], millis[len(millis)-1]}
+	return r, nil
+}
+
+// schema adds one schema to the results and returns the time of its compilation.
+func (r *results) schema(ctx context.Context, data []byte, o options) (millis float64, err error) {
+	var c struct {
+		Name   string
+		Schema json.RawMessage
+		Tests  []struct {
+			Valid bool
+			Data  json.RawMessage
+		}
+	}
+	if err := json.Unmarshal(data, &c); err != nil {
+		return 0, err
+	}
+	r.Schemas++
+	limited, stop := context.WithTimeout(ctx, patience)
+	defer stop()
+	start := time.Now()
+	g, err := grammar.JSONSchema(limited, c.Schema, grammar.SchemaConfig{})
+	millis = float64(time.Since(start).Microseconds()) / 1000
+	if err != nil {
+		if ctx.Err() != nil {
+			return 0, ctx.Err()
+		}
+		r.Unsupported++
+		r.refused = append(r.refused, fmt.Sprintf("%s: %v", c.Name, err))
+		return millis, nil
+	}
+	r.Compiled++
+	right := true
+	for _, t := range c.Tests {
+		switch got := g.Accepts(string(t.Data)); {
+		case got && !t.Valid:
+			r.Invalidation++
+			right = false
+		case !got && t.Valid:
+			r.Validation++
+			right = false
+		}
+	}
+	if right {
+		r.Passed++
+	}
+	return millis, nil
+}
+
+func (r *results) String() string {
+	s := fmt.Sprintf("%d schemas: %d compiled, %d unsupported, %d passed\n%d validation errors, %d invalidation errors\n"+
+		"compile: p50 %.2f ms, p99 %.1f ms, at most %.1f ms\n",
+		r.Schemas, r.Compiled, r.Unsupported, r.Passed, r.Validation, r.Invalidation,
+		r.CompileMillis.P50, r.CompileMillis.P99, r.CompileMillis.Max)
+	for _, x := range r.refused {
+		s += x + "\n"
+	}
+	return s
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"time"
+
+	"github.com/gibbsite-go/gibbsite/constraint/grammar"
+	"github.com/gibbsite-go/gibbsite/constraint/text"
+	"github.com/gibbsite-go/gibbsite/energy/denoise"
+	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/projection"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+)
+
+// own is the schema of a run without -schema: a tree, to any depth.
+const own = `{
+	"$ref": "#/$defs/node",
+	"$defs": {"node": {
+		"type": "object",
+		"properties": {
+			"name": {"type": "string", "pattern": "^[a-z]{1,6}$"},
+			"size": {"type": "integer", "minimum": 0, "maximum": 999},
+			"children": {"type": "array", "items": {"$ref": "#/$defs/node"}}
+		},
+		"required": ["name", "children"],
+		"additionalProperties": false
+	}}
+}`
+
+func compile(ctx context.Context, o options) (*grammar.Grammar, error) {
+	schema := []byte(own)
+	if o.schema != "" {
+		var err error
+		if schema, err = os.ReadFile(o.schema); err != nil {
+			return nil, err
+		}
+	}
+	return grammar.JSONSchema(ctx, schema, grammar.SchemaConfig{Compact: o.compact})
+}
+
+// check says whether an instance is in the language.
+func check(ctx context.Context, o options) (*verdict, error) {
+	g, err := compile(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	data, err := os.ReadFile(o.check)
+	if err != nil {
+		return nil, err
+	}
+	if o.compact && len(data) > 0 && data[len(data)-1] == '\n' { // of the file, not of the instance
+		data = data[:len(data)-1]
+	}
+	return &verdict{Valid: g.Accepts(string(data))}, nil
+}
+
+// sample draws n values by masked diffusion. The model gives all tokens at a
+// site the same weight, but for padding, which weighs as much as a sixteenth of
+// all; the constraint does the rest.
+func sample(ctx context.Context, o options) (*report, error) {
+	start := time.Now()
+	g, err := compile(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	v, err := vocabulary(o.vocab)
+	if err != nil {
+		return nil, err
+	}
+	language, err := g.Over(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	r := &report{N: o.n, Length: o.length, Tokens: len(v.Tokens)}
+	r.States, r.Classes, r.Edges = language.Size()
+	r.CompileMS = float64(time.Since(start).Microseconds()) / 1000
+	levels := len(v.Tokens)
+	logw := make([]float64, o.length*levels)
+	for i := range o.length {
+		logw[i*levels+levels-1] = math.Log(float64(levels) / 16)
+	}
+	independent, err := model.NewIndependent(logw, levels)
+	if err != nil {
+		return nil, err
+	}
+	denoiser, err := denoise.NewIndependent(independent, denoise.Absorbing)
+	if err != nil {
+		return nil, err
+	}
+	d, err := diffusion.New(ctx, denoiser, diffusion.Masked{Mask: int32(levels)}, diffusion.Config{
+		Seed: o.seed, Steps: o.steps, Projector: projection.Path{Language: language, Name: "the schema"}})
+	if err != nil {
+		return nil, err
+	}
+	start = time.Now()
+	x := make([]int32, o.n*o.length)
+	if err := d.Sample(ctx, x); err != nil {
+		return nil, err
+	}
+	r.SampleMS = float64(time.Since(start).Microseconds()) / 1000 / float64(o.n)
+	r.judge(x, v, g)
+	return r, nil
+}
+
+// judge counts samples that are no JSON, or that the language does not accept.
+func (r *report) judge(x []int32, v text.Vocabulary, g *grammar.Grammar) {
+	for ; len(x) > 0; x = x[r.Length:] {
+		s := v.Text(x[:r.Length])
+		if !json.Valid([]byte(s)) || !g.Accepts(s) {
+			r.Violations++
+		}
+		r.Samples = append(r.Samples, s)
+	}
+}
+
+// verdict is the report of -check.
+type verdict struct {
+	Valid bool `json:"valid"`
+}
+
+func (v *verdict) String() string {
+	if v.Valid {
+		return "valid\n"
+	}
+	return "not in the language\n"
+}
+
+// report is what a run that samples prints.
+type report struct {
+	N          int      `json:"n"`
+	Length     int      `json:"length"`
+	Tokens     int      `json:"tokens"`
+	States     int      `json:"states"`
+	Classes    int      `json:"classes"`
+	Edges      int      `json:"edges"`
+	CompileMS  float64  `json:"compile_ms"`
+	SampleMS   float64  `json:"sample_ms"`
+	Violations int      `json:"violations"`
+	Samples    []string `json:"samples"`
+}
+
+func (r *report) String() string {
+	s := fmt.Sprintf("%d states, %d token classes, %d edges; compiled in %.1f ms, %.1f ms a sample; %d violations of %d\n\n",
+		r.States, r.Classes, r.Edges, r.CompileMS, r.SampleMS, r.Violations, r.N)
+	for _, x := range r.Samples {
+		s += x + "\n"
+	}
+	return s
+}

@@ -1,0 +1,133 @@
+// Molecules trains a masked diffusion transformer on strings, by default on all
+// small organic molecules in SMILES, and generates new ones with it: as they
+// come, within the syntax, away from the training set, with a count, and within a
+// regular expression. Validity, novelty, uniqueness and violations are judged as
+// by the program sequences, whose chain the network replaces.
+//
+//	go -C examples run ./molecules
+//	go -C examples run ./molecules -data strings.txt -train -steps 20000 -minutes 60 -checkpoint run.ckpt -weights run.safetensors
+//	go -C examples run ./molecules -data strings.txt -weights run.safetensors -n 1024 -dump samples.tsv
+//
+// Without -data, -train and -weights it uses weights that come with it, made by
+//
+//	go -C examples run ./molecules -train -weights molecules/weights.safetensors
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"strings"
+
+	"github.com/gibbsite-go/gibbsite/examples/internal/command"
+	"github.com/gibbsite-go/gibbsite/examples/internal/corpus"
+)
+
+// options are the command line.
+type options struct {
+	data, checkpoint, weights          string
+	dump, count, regex, runs           string
+	train, json                        bool
+	atoms, steps, batch, width, blocks int
+	n                                  int
+	minutes, rate                      float64
+	seed                               uint64
+}
+
+// ownAtoms is the size of the molecules that the weights of the program are for.
+const ownAtoms = 6
+
+func parseFlags(args []string) (options, error) {
+	var o options
+	f := flag.NewFlagSet("molecules", flag.ContinueOnError)
+	f.StringVar(&o.data, "data", "", "learn from the lines of this `file` (up to a comma) instead of small molecules")
+	f.IntVar(&o.atoms, "atoms", ownAtoms, "size of the largest molecules, hydrogen apart, that the program makes itself; each more takes ten times as long")
+	f.BoolVar(&o.train, "train", false, "train a network")
+	f.IntVar(&o.steps, "steps", 2000, "steps of the whole training, of which -minutes may cut off some for a later run")
+	f.Float64Var(&o.minutes, "minutes", 0, "stop training after so many `minutes`; 0: after -steps")
+	f.StringVar(&o.checkpoint, "checkpoint", "", "continue the training in this `file`, if there is one, and save it there")
+	f.StringVar(&o.weights, "weights", "", "with -train, write the weights to this `file`, else read them from it")
+	f.IntVar(&o.batch, "batch", 64, "strings per step")
+	f.IntVar(&o.width, "width", 64, "width of the network, a multiple of 32")
+	f.IntVar(&o.blocks, "blocks", 3, "blocks of the network")
+	f.Float64Var(&o.rate, "rate", 2e-3, "learning rate")
+	f.IntVar(&o.n, "n", 500, "samples per run")
+	f.StringVar(&o.runs, "run", "unconstrained,syntax,novel,count,regex", "`runs` to make")
+	f.StringVar(&o.count, "count", "", "`letter=number` of the count run; default N=2, or the commonest letter if there is no N")
+	f.StringVar(&o.regex, "regex", "", "`pattern` of the regex run; default a carbonyl, or the commonest first letter if there can be none")
+	f.Uint64Var(&o.seed, "seed", 1, "random seed, of the split, the training and the samples")
+	f.StringVar(&o.dump, "dump", "", "write every generated string to this `file`, behind the name of its run and a tab")
+	f.BoolVar(&o.json, "json", false, "print one JSON object and nothing else on standard output")
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	switch {
+	case f.NArg() > 0:
+		return o, fmt.Errorf("unexpected argument %q; see -help", f.Arg(0))
+	case o.n < 1 || o.steps < 1 || o.batch < 1:
+		return o, fmt.Errorf("-n = %d, -steps = %d, -batch = %d, want ≥ 1", o.n, o.steps, o.batch)
+	case o.atoms < 1 || o.atoms > mostAtoms:
+		return o, fmt.Errorf("-atoms = %d, want 1 … %d", o.atoms, mostAtoms)
+	case o.width < head || o.width%head != 0:
+		return o, fmt.Errorf("-width = %d, want a multiple of %d", o.width, head)
+	case o.blocks < 1:
+		return o, fmt.Errorf("-blocks = %d, want ≥ 1", o.blocks)
+	case !(o.minutes >= 0) || !(o.rate > 0):
+		return o, fmt.Errorf("-minutes = %v, -rate = %v, want ≥ 0 and > 0", o.minutes, o.rate)
+	case o.checkpoint != "" && !o.train:
+		return o, fmt.Errorf("-checkpoint without -train")
+	case !o.train && o.weights == "" && (o.data != "" || o.atoms != ownAtoms || o.seed != 1):
+		return o, fmt.Errorf("the program's own weights are for -atoms %d -seed 1 without -data: -train others, or read -weights", ownAtoms)
+	}
+	return o, nil
+}
+
+const (
+	mostAtoms = 8  // as in sequences: 9 would be tens of millions of molecules
+	head      = 32 // entries of an attention head
+)
+
+func run(ctx context.Context, o options) (*report, error) {
+	c, err := corpus.Load(o.data, o.atoms, o.seed)
+	if err != nil {
+		return nil, err
+	}
+	all, err := jobs(ctx, c, o)
+	if err != nil {
+		return nil, err
+	}
+	wanted := make(map[string]bool)
+	for name := range strings.SplitSeq(o.runs, ",") {
+		name = strings.TrimSpace(name)
+		known := false
+		for _, j := range all {
+			known = known || j.name == name
+		}
+		if !known {
+			return nil, fmt.Errorf("-run: no run %q; there are unconstrained, syntax, novel, count, regex", name)
+		}
+		wanted[name] = true
+	}
+	net, r, err := network(ctx, c, o)
+	if err != nil {
+		return nil, err
+	}
+	for _, j := range all {
+		if !wanted[j.name] {
+			continue
+		}
+		out, seconds, err := generate(ctx, c, net, j, o)
+		if err != nil {
+			return nil, err
+		}
+		r.add(c, j, out, seconds)
+	}
+	if o.dump != "" {
+		return r, r.dump(o.dump)
+	}
+	return r, nil
+}
+
+func main() {
+	command.Main("molecules", parseFlags, run, func(o options) bool { return o.json })
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func do(t *testing.T, args ...string) *report {
+	t.Helper()
+	r, err := try(args...)
+	if err != nil {
+		t.Fatal(args, err)
+	}
+	return r
+}
+
+func try(args ...string) (*report, error) {
+	o, err := parseFlags(args)
+	if err != nil {
+		return nil, err
+	}
+	return run(context.Background(), o)
+}
+
+// small trains the smallest network on the smallest corpus that has all runs.
+func small(more ...string) []string {
+	return append([]string{"-train", "-atoms", "4", "-width", "32", "-blocks", "1", "-steps", "20", "-batch", "8", "-n", "10"}, more...)
+}
+
+func TestRunsHoldWhatTheyPromise(t *testing.T) {
+	dump := filepath.Join(t.TempDir(), "samples.tsv")
+	r := do(t, small("-dump", dump)...)
+	if r.Steps != 20 || !(r.NLL > 0) || r.Weights == 0 || len(r.Runs) != 5 {
+		t.Fatalf("%+v", r)
+	}
+	lines, err := os.ReadFile(dump)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Count(string(lines), "\n"); got != 50 {
+		t.Errorf("%d lines, want 50", got)
+	}
+	for _, f := range r.Runs {
+		if f.Name != "unconstrained" && f.Violations > 0 {
+			t.Errorf("%s: %d violations", f.Name, f.Violations)
+		}
+		if f.Known+f.Novel != f.N || f.ValidNovel > f.Valid || f.Unique > f.N {
+			t.Errorf("%+v", f)
+		}
+		if !strings.HasPrefix(strings.SplitAfter(string(lines), f.Name+"\t")[1], f.samples[0]+"\n") {
+			t.Errorf("%s is not in the dump", f.Name)
+		}
+		if !strings.Contains(r.String(), f.samples[0]) {
+			t.Errorf("%s is not in the report", f.Name)
+		}
+	}
+	if novel := r.Runs[2]; novel.Known != 0 || novel.Unique != novel.N {
+		t.Errorf("%+v", novel)
+	}
+	if free := r.Runs[0]; free.Violations == 0 {
+		t.Error("a network of twenty steps keeps to the syntax: the test cannot fail")
+	}
+}
+
+// Training cut in two by a checkpoint gives the weights, and so the samples, of
+// training in one piece.
+func TestCheckpoint(t *testing.T) {
+	dir := t.TempDir()
+	ckpt, whole, parts := filepath.Join(dir, "ckpt"), filepath.Join(dir, "whole"), filepath.Join(dir, "parts")
+	a := do(t, small("-run", "syntax", "-weights", whole)...)
+	first := do(t, small("-run", "syntax", "-checkpoint", ckpt, "-minutes", "1e-9")...)
+	if first.Steps == 0 || first.Steps >= 20 {
+		t.Fatalf("%d steps, want some of 20", first.Steps)
+	}
+	b := do(t, small("-run", "syntax", "-checkpoint", ckpt, "-weights", parts)...)
+	x, err := os.ReadFile(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	y, err := os.ReadFile(parts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(x) != string(y) {
+		t.Error("other weights")
+	}
+	if fmt.Sprint(a.Runs[0].samples) != fmt.Sprint(b.Runs[0].samples) {
+		t.Error("other samples")
+	}
+	done := do(t, small("-run", "syntax", "-checkpoint", ckpt)...)
+	if done.Steps != 20 || done.Loss != 0 {
+		t.Errorf("%+v: there was nothing left to train", done)
+	}
+	if _, err := try(small("-checkpoint", ckpt, "-rate", "1")...); err == nil || !strings.Contains(err.Error(), "configuration") {
+		t.Error(err)
+	}
+	c := do(t, "-weights", whole, "-atoms", "4", "-run", "syntax", "-n", "10")
+	if c.Steps != 0 || c.Weights != a.Weights || c.NLL-a.NLL > 0.05 || a.NLL-c.NLL > 0.05 {
+		t.Errorf("%+v: 16 bits are near 32", c)
+	}
+}
+
+// The weights of the program fit its data and have learned from them.
+func TestOwnWeights(t *testing.T) {
+	r := do(t, "-n", "40", "-run", "syntax,novel")
+	if !(r.NLL < 15) { // a chain of order 3 needs 13.4, one of order 0 more than 20
+		t.Errorf("%v nats", r.NLL)
+	}
+	for _, f := range r.Runs {
+		if f.Violations > 0 || f.Valid < f.N/2 {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
+func TestJSON(t *testing.T) {
+	b, err := json.Marshal(do(t, small("-json", "-run", "regex")...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]any
+	if err := json.Unmarshal(b, &got); err != nil {
+		t.Fatal(err)
+	}
+	first := got["runs"].([]any)[0].(map[string]any)
+	for _, key := range []string{"name", "n", "valid", "novel", "unique", "valid_novel", "known", "violations", "seconds"} {
+		if _, ok := first[key]; !ok {
+			t.Errorf("no %q in %s", key, b)
+		}
+	}
+	if _, ok := got["nll"].(float64); !ok {
+		t.Errorf("no nll in %s", b)
+	}
+}
+
+func TestErrorsAreClear(t *testing.T) {
+	strange := filepath.Join(t.TempDir(), "strange")
+	if err := os.WriteFile(strange, []byte("strange"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for want, args := range map[string][]string{
+		"unexpected argument":               {"x"},
+		"-n = 0":                            {"-n", "0"},
+		"-atoms = 9":                        {"-atoms", "9"},
+		"-width = 33":                       {"-width", "33"},
+		"-blocks = 0":                       {"-blocks", "0"},
+		"-rate = -1":                        {"-rate", "-1"},
+		"-checkpoint without -train":        {"-checkpoint", "x"},
+		"the program's own weights are for": {"-atoms", "5"},
+		"no run \"other\"":                  {"-run", "other"},
+		"-count = \"N\"":                    {"-count", "N"},
+		"no such file":                      {"-weights", "nowhere"},
+		strange + ": 7 bytes":               {"-weights", strange},
+		strange + ": train: Load":           small("-checkpoint", strange),
+		"-regex":                            {"-regex", "("},
+	} {
+		if _, err := try(args...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want %q", args, err, want)
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/gibbsite-go/gibbsite/examples/internal/corpus"
+)
+
+// report is what the program prints, as a table or as JSON. NLL is the masked
+// bound on −log p of a held-out string in nats, with its standard error; Steps,
+// Seconds and Loss are those of this training, if there was one.
+type report struct {
+	Data    string    `json:"data"`
+	Train   int       `json:"train"`
+	Held    int       `json:"held_out"`
+	Judge   string    `json:"judge"` // of validity: "smiles", or "syntax" if the data are no molecules
+	Seed    uint64    `json:"seed"`
+	Weights int       `json:"weights"`
+	NLL     float64   `json:"nll"`
+	Error   float64   `json:"nll_error"`
+	Steps   int       `json:"steps"`
+	Seconds float64   `json:"train_seconds"`
+	Loss    float64   `json:"loss"`
+	Runs    []figures `json:"runs"`
+}
+
+// figures are the results of one run: counts among n samples. Novel samples are
+// not in the training set, known ones are; valid and novel strings are counted
+// once each in ValidNovel.
+type figures struct {
+	Name       string  `json:"name"`
+	Constraint string  `json:"constraint"`
+	N          int     `json:"n"`
+	Valid      int     `json:"valid"`
+	Novel      int     `json:"novel"`
+	Unique     int     `json:"unique"`
+	ValidNovel int     `json:"valid_novel"`
+	Known      int     `json:"known"`
+	Violations int     `json:"violations"`
+	Seconds    float64 `json:"seconds"`
+
+	samples []string
+}
+
+func newReport(c *corpus.Corpus, o options) *report {
+	r := &report{Data: c.Name, Train: len(c.Train), Held: len(c.Held), Judge: "smiles", Seed: o.seed}
+	if !c.Chemical {
+		r.Judge = "syntax"
+	}
+	return r
+}
+
+// add judges the samples of a run.
+func (r *report) add(c *corpus.Corpus, j job, out []string, seconds float64) {
+	f := figures{Name: j.name, Constraint: j.what, N: len(out), Seconds: seconds, samples: out}
+	different := make(map[string]bool)
+	for _, s := range out {
+		id := c.Identity(s)
+		valid := c.Valid(s)
+		if valid {
+			f.Valid++
+		}
+		if c.Known[id] {
+			f.Known++
+		} else if f.Novel++; valid && !different[id] {
+			f.ValidNovel++
+		}
+		different[id] = true
+		if !j.holds(s) {
+			f.Violations++
+		}
+	}
+	f.Unique = len(different)
+	r.Runs = append(r.Runs, f)
+}
+
+// dump writes all samples, one a line.
+func (r *report) dump(path string) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriter(f)
+	for _, run := range r.Runs {
+		for _, s := range run.samples {
+			fmt.Fprintf(w, "%s\t%s\n", run.Name, s)
+		}
+	}
+	if err := w.Flush(); err != nil {
+		f.Close()
+		return err
+	}
+	return f.Close()
+}
+
+func (r *report) String() string {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s: learned from %d strings, %d held out, seed %d\n", r.Data, r.Train, r.Held, r.Seed)
+	if r.Steps > 0 {
+		fmt.Fprintf(&b, "trained to step %d in %.0f s; loss of the last batch %.2f nats\n", r.Steps, r.Seconds, r.Loss)
+	}
+	fmt.Fprintf(&b, "%d weights, bound on −log p of a held-out string %.2f ± %.2f nats\n\n", r.Weights, r.NLL, r.Error)
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "run\tn\tvalid\tnovel\tunique\tvalid & novel\tknown\tviolations\tseconds\t")
+	for _, f := range r.Runs {
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%.1f\t\n", f.Name, f.N, f.Valid, f.Novel, f.Unique, f.ValidNovel, f.Known, f.Violations, f.Seconds)
+	}
+	w.Flush()
+	if r.Judge == "syntax" {
+		fmt.Fprintln(&b, "\nthe data are no molecules: valid means balanced")
+	}
+	for _, f := range r.Runs {
+		fmt.Fprintf(&b, "\n%s (%s): %s", f.Name, f.Constraint, strings.Join(f.samples[:min(6, len(f.samples))], " "))
+	}
+	fmt.Fprintln(&b)
+	return b.String()
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gibbsite-go/gibbsite/projection/proximal"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+)
+
+// method is one way to hold a diffusion of series to its limits, as
+// diffusion.Config.ProjectState lists them.
+type method struct {
+	name    string
+	config  diffusion.Config // where it projects
+	renoise bool             // the noise comes from the projected prediction
+	metric  bool             // the projector measures in the posterior covariance
+	penalty bool             // guidance in place of a projector
+	free    bool             // neither
+}
+
+// methods are all of them, constrained posterior sampling first.
+var methods = []method{
+	{name: "cps"},
+	{name: "cps-metric", renoise: true, metric: true},
+	{name: "pdm", config: diffusion.Config{ProjectState: true}},
+	{name: "prodigy", config: diffusion.Config{ProjectState: true, ProjectPower: 1}},
+	{name: "cop-ft", config: diffusion.Config{ProjectState: true, ProjectEvery: -1}},
+	{name: "guided", penalty: true},
+	{name: "noise-corrected", renoise: true},
+	{name: "unconstrained", free: true},
+}
+
+// String returns the name.
+func (m method) String() string { return m.name }
+
+// chosen returns the methods of the command line.
+func chosen(names string) ([]method, error) {
+	if names == "" {
+		return methods, nil
+	}
+	var out []method
+	for _, name := range strings.Split(names, ",") {
+		k := slices.IndexFunc(methods, func(m method) bool { return m.name == strings.TrimSpace(name) })
+		if k < 0 {
+			return nil, fmt.Errorf("-method: no method %q; there are %v", name, methods)
+		}
+		out = append(out, methods[k])
+	}
+	return out, nil
+}
+
+// recipe returns the process and the configuration of a method for held-out
+// window i.
+func (p *problem) recipe(o options, m method, i int) (diffusion.Process[float32], diffusion.Config) {
+	cfg := m.config
+	cfg.Steps = o.steps
+	cfg.Seed = o.seed + uint64(i)<<32 // the same noise for all methods
+	g := diffusion.Gaussian{Schedule: schedule, Eta: o.eta, Recompute: m.renoise}
+	switch {
+	case m.penalty:
+		return diffusion.Penalised{Process: g, Set: p.sets[i], Weight: o.weight, Covariance: p.prior.apply}, cfg
+	case m.free:
+		return g, cfg
+	}
+	near := proximal.Projector{Set: p.sets[i]}
+	if m.metric {
+		near.Metric = func(dst, v []float64, t float64) { p.prior.apply(dst, v, schedule.Alpha(t)) }
+	}
+	cfg.Projector = near
+	return g, cfg
+}

@@ -1,0 +1,206 @@
+package pushdown
+
+// chart is all that one level does from one start, from the site of its call
+// on. Position j is the boundary before site j.
+type chart[T any] struct {
+	level   *level
+	states  [][]T   // [position][state]
+	calls   [][]T   // [site][call]
+	halves  [][]T   // [site][half]
+	returns [][][]T // [group][exit of the callee][site]
+}
+
+// filter holds the weights of the sites and what levels weigh as a whole.
+type filter[T any, R ring[T]] struct {
+	ring   R
+	g      *Graph
+	sites  int
+	weight [][]T // [site][weight of an edge]
+	// whole[c][s][κ][e−c−1] is the weight of start s called at site c that
+	// leaves by exit κ at site e; nil for what cannot be called there.
+	whole [][][][]T
+	need  [][]bool // [site][start]
+	top   *chart[T]
+	free  []*chart[T] // by level
+	far   int         // the last position that is reachable
+}
+
+func newFilter[T any, R ring[T]](g *Graph, sites int) *filter[T, R] {
+	f := &filter[T, R]{g: g, sites: sites, free: make([]*chart[T], len(g.levels)),
+		weight: grid[T](sites, len(g.weights)), whole: make([][][][]T, sites)}
+	f.need = grid[bool](sites, len(g.starts))
+	for c := range f.whole {
+		f.whole[c] = make([][][]T, len(g.starts))
+	}
+	f.top = f.newChart(g.top)
+	return f
+}
+
+func grid[T any](n, m int) [][]T {
+	all, g := make([]T, n*m), make([][]T, n)
+	for i := range g {
+		g[i] = all[i*m : (i+1)*m : (i+1)*m]
+	}
+	return g
+}
+
+func (f *filter[T, R]) newChart(lv int32) *chart[T] {
+	v := &f.g.levels[lv]
+	c := &chart[T]{level: v, states: grid[T](f.sites+1, len(v.states)),
+		calls: grid[T](f.sites, len(v.calls)), halves: grid[T](f.sites, len(v.halves))}
+	for i := range v.groups {
+		c.returns = append(c.returns, grid[T](len(v.groups[i].resume), f.sites))
+	}
+	return c
+}
+
+// clear empties positions from…to of a chart.
+func (f *filter[T, R]) clear(c *chart[T], from, to int) {
+	zero := f.ring.zero()
+	fill := func(x []T) {
+		for i := range x {
+			x[i] = zero
+		}
+	}
+	for j := from; j < to; j++ {
+		fill(c.states[j])
+		fill(c.calls[j])
+		fill(c.halves[j])
+	}
+	fill(c.states[to])
+	for _, g := range c.returns {
+		for _, x := range g {
+			fill(x[from:to])
+		}
+	}
+}
+
+// chartOf returns the one spare chart of a level, empty on from…to.
+func (f *filter[T, R]) chartOf(lv int32, from, to int) *chart[T] {
+	if f.free[lv] == nil {
+		f.free[lv] = f.newChart(lv)
+	}
+	f.clear(f.free[lv], from, to)
+	return f.free[lv]
+}
+
+// span is a call: start s at site c. The whole sequence has s = −1, c = −1.
+type span struct{ c, s int }
+
+// forward fills ch for x up to the boundary end, and stores what leaves it in
+// out, unless that is nil.
+func (f *filter[T, R]) forward(ch *chart[T], x span, end int, out [][]T) {
+	r := f.ring
+	v := ch.level
+	f.seed(ch, x, end)
+	for j := x.c + 1; j < end; j++ {
+		here, next, calls, halves, w := ch.states[j], ch.states[j+1], ch.calls[j], ch.halves[j], f.weight[j]
+		for i := range v.groups {
+			for k, to := range v.groups[i].resume {
+				y := ch.returns[i][k][j]
+				switch {
+				case r.isZero(y):
+				case to.state >= 0:
+					next[to.state] = r.add(next[to.state], y)
+				case to.half >= 0:
+					halves[to.half] = r.add(halves[to.half], y)
+				}
+			}
+		}
+		for h, to := range v.halves {
+			if y := halves[h]; !r.isZero(y) {
+				if to.call >= 0 {
+					calls[to.call] = r.add(calls[to.call], y)
+				} else if out != nil {
+					e := &out[to.exit][j-x.c-1]
+					*e = r.add(*e, y)
+				}
+			}
+		}
+		r.along(next, here, v.in, w)
+		r.along(calls, here, v.call, w)
+		if out != nil {
+			for _, e := range v.out {
+				if y := here[e.from]; !r.isZero(y) {
+					o := &out[e.to][j-x.c-1]
+					*o = r.add(*o, r.mul(y, w[e.w]))
+				}
+			}
+		}
+		for k, y := range calls {
+			if !r.isZero(y) {
+				f.join(ch, j, k, end)
+			}
+		}
+	}
+}
+
+// seed places the weight 1 where x begins.
+func (f *filter[T, R]) seed(ch *chart[T], x span, end int) {
+	if x.s < 0 {
+		ch.states[0][f.g.begin] = f.ring.one()
+		return
+	}
+	if s := f.g.starts[x.s]; s.q >= 0 {
+		ch.states[x.c+1][f.g.local[s.q]] = f.ring.one()
+		return
+	}
+	k := f.halfCall(ch.level, x.s)
+	ch.calls[x.c][k] = f.ring.one()
+	f.join(ch, x.c, k, end)
+}
+
+// halfCall returns the call with which a start at a half-position begins.
+func (f *filter[T, R]) halfCall(v *level, s int) int {
+	x := f.g.starts[s]
+	for k, c := range v.calls {
+		if c.start == x.sub && v.groups[c.group].symbol == x.symbol {
+			return k
+		}
+	}
+	panic("pushdown: a start without its call")
+}
+
+// join adds what call k of site j gives at all sites before end.
+func (f *filter[T, R]) join(ch *chart[T], j, k, end int) {
+	c := ch.level.calls[k]
+	src := f.whole[j][c.start]
+	for i, to := range ch.level.groups[c.group].resume {
+		if (to.state >= 0 || to.half >= 0) && end > j+1 {
+			f.ring.axpy(ch.returns[c.group][i][j+1:end], src[i][:end-j-1], ch.calls[j][k])
+		}
+	}
+}
+
+// inside fills whole for everything that can be called, from the last site to
+// the first, and the chart of the whole sequence.
+func (f *filter[T, R]) inside() T {
+	f.reach()
+	zero := f.ring.zero()
+	for c := f.sites - 1; c >= 0; c-- {
+		for _, s := range f.g.order {
+			if !f.need[c][s] {
+				continue
+			}
+			lv := f.g.starts[s].level
+			if f.whole[c][s] == nil {
+				f.whole[c][s] = grid[T](len(f.g.levels[lv].exits), f.sites-c-1)
+			}
+			for _, x := range f.whole[c][s] {
+				for i := range x {
+					x[i] = zero
+				}
+			}
+			f.forward(f.chartOf(lv, c, f.sites), span{c, int(s)}, f.sites, f.whole[c][s])
+		}
+	}
+	f.clear(f.top, 0, f.sites)
+	f.forward(f.top, span{-1, -1}, f.sites, nil)
+	z := zero
+	for q, final := range f.top.level.final {
+		if final {
+			z = f.ring.add(z, f.top.states[f.sites][q])
+		}
+	}
+	return z
+}

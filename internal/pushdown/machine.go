@@ -1,0 +1,133 @@
+package pushdown
+
+import "fmt"
+
+// Kind is what a state does with a byte.
+type Kind uint8
+
+const (
+	Dead   Kind = iota
+	Inside      // go on at To
+	Call        // push Symbol, go on at To, in another level
+	Return      // pop γ, go on at Resume[γ][Symbol]
+)
+
+// Move is one entry of a machine's table.
+type Move struct {
+	Kind   Kind
+	Symbol int32
+	To     int32
+}
+
+// Machine is a deterministic pushdown automaton over bytes without ε-moves. It
+// accepts a text that leaves it at the bottom of its stack in an Accept state.
+// It is immutable.
+type Machine struct {
+	// Class[b] < Classes is the column of byte b.
+	Class   [256]uint8
+	Classes int
+
+	// Moves[q·Classes+c] is what state q does on a byte of class c.
+	Moves []Move
+
+	// Resume[γ][ρ] is the state after a return, −1 if dead.
+	Resume [][]int32
+
+	// Level[q] < Levels is the level of state q. Inside and Resume stay in the
+	// level of the caller.
+	Level  []int32
+	Levels int
+
+	Start  int32
+	Accept []bool
+}
+
+// States returns the number of states.
+func (m *Machine) States() int { return len(m.Level) }
+
+// Check returns an error if a table refers to what does not exist, or if a move
+// leaves its level.
+func (m *Machine) Check() error {
+	n := int32(len(m.Level))
+	if int(m.Start) >= len(m.Level) || m.Start < 0 || len(m.Accept) != len(m.Level) || len(m.Moves) != len(m.Level)*m.Classes {
+		return fmt.Errorf("pushdown: Machine: %d states, %d classes, %d moves, %d of Accept, start %d do not fit",
+			n, m.Classes, len(m.Moves), len(m.Accept), m.Start)
+	}
+	for _, c := range m.Class {
+		if int(c) >= m.Classes {
+			return fmt.Errorf("pushdown: Machine: class %d, want < %d", c, m.Classes)
+		}
+	}
+	for i, a := range m.Moves {
+		q := i / m.Classes
+		switch a.Kind {
+		case Dead:
+		case Inside:
+			if a.To < 0 || a.To >= n || m.Level[a.To] != m.Level[q] {
+				return fmt.Errorf("pushdown: Machine: state %d moves to %d outside its level", q, a.To)
+			}
+		case Call:
+			if a.To < 0 || a.To >= n || a.Symbol < 0 || int(a.Symbol) >= len(m.Resume) {
+				return fmt.Errorf("pushdown: Machine: state %d calls %d with symbol %d", q, a.To, a.Symbol)
+			}
+			for _, r := range m.Resume[a.Symbol] {
+				if r >= n || r >= 0 && m.Level[r] != m.Level[q] {
+					return fmt.Errorf("pushdown: Machine: symbol %d of state %d resumes at %d outside its level", a.Symbol, q, r)
+				}
+			}
+		case Return:
+			for g, r := range m.Resume {
+				if a.Symbol < 0 || int(a.Symbol) >= len(r) {
+					return fmt.Errorf("pushdown: Machine: state %d returns %d, want < len(Resume[%d]) = %d", q, a.Symbol, g, len(r))
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (m *Machine) move(q int32, b byte) Move { return m.Moves[int(q)*m.Classes+int(m.Class[b])] }
+
+// Config is a configuration of a machine: a state, and the symbols that wait
+// below it, the innermost last.
+type Config struct {
+	State int32
+	Stack []int32
+}
+
+// Begin returns the configuration before the first byte.
+func (m *Machine) Begin() Config { return Config{State: m.Start} }
+
+// Read reads text from c, whose Stack it may overwrite, and reports whether the
+// run is alive after it.
+func (m *Machine) Read(c Config, text string) (Config, bool) {
+	for i := range len(text) {
+		a := m.move(c.State, text[i])
+		switch a.Kind {
+		case Dead:
+			return c, false
+		case Inside:
+			c.State = a.To
+		case Call:
+			c.Stack = append(c.Stack, a.Symbol)
+			c.State = a.To
+		case Return:
+			n := len(c.Stack)
+			if n == 0 {
+				return c, false
+			}
+			c.State = m.Resume[c.Stack[n-1]][a.Symbol]
+			if c.State < 0 {
+				return c, false
+			}
+			c.Stack = c.Stack[:n-1]
+		}
+	}
+	return c, true
+}
+
+// Accepts reports whether text is in the language.
+func (m *Machine) Accepts(text string) bool {
+	c, ok := m.Read(m.Begin(), text)
+	return ok && len(c.Stack) == 0 && m.Accept[c.State]
+}

@@ -1,0 +1,318 @@
+package pushdown
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/internal/trellis"
+	"github.com/stretchr/testify/require"
+)
+
+// TestAgainstEnumeration compares log Z, marginals and the best sequence with
+// all sequences, for random machines whose tokens hold several brackets.
+func TestAgainstEnumeration(t *testing.T) {
+	cases := 10_000
+	if testing.Short() {
+		cases = 500
+	}
+	r := rand.New(rand.NewPCG(1, 17))
+	feasible, halves := 0, 0
+	for range cases {
+		m := randomMachine(r, 2)
+		v := randomTokens(r, 2, 2+r.IntN(3))
+		sites, n := 1+r.IntN(5), len(v.Tokens)
+		g := lifted(t, m, v)
+		w := randomWeights(r, sites*n, []float64{1, 5, 200}[r.IntN(3)])
+		want := enumerate(m, v, sites, w)
+		run := NewRunner(g, sites, g.Tokens())
+		got, err := run.Filter(w)
+		if len(want.sequences) == 0 {
+			var dead *DeadError
+			require.ErrorAs(t, err, &dead)
+			_, err = run.Best(make([]int32, sites), func(i int, k int32) float64 { return float64(w[i*n+int(k)]) })
+			require.ErrorAs(t, err, &dead)
+			continue
+		}
+		feasible++
+		for i := range g.levels {
+			halves += min(1, len(g.levels[i].halves))
+		}
+		require.NoError(t, err)
+		require.InDelta(t, want.logZ, got, 1e-10*max(1, math.Abs(got)))
+		marginals := make([]float64, sites*n)
+		run.Marginals(marginals)
+		for i, p := range want.marginals {
+			require.InDelta(t, p, math.Exp(marginals[i]), 1e-9)
+		}
+		x := make([]int32, sites)
+		top, err := run.Best(x, func(i int, k int32) float64 { return float64(w[i*n+int(k)]) })
+		require.NoError(t, err)
+		require.InDelta(t, want.best, top, 1e-10*max(1, math.Abs(top)))
+		sum := 0.0
+		for i, k := range x {
+			sum += float64(w[i*n+int(k)])
+		}
+		require.InDelta(t, top, sum, 1e-10*max(1, math.Abs(top)))
+		require.True(t, accepts(m, v, x) && g.Accepts(x))
+		run.Draw(x, rand.NewPCG(r.Uint64(), 0))
+		require.True(t, accepts(m, v, x))
+		y := make([]int32, sites)
+		for i := range y {
+			y[i] = int32(r.IntN(n))
+		}
+		require.Equal(t, accepts(m, v, y), g.Accepts(y))
+	}
+	require.Greater(t, feasible, cases/4)
+	require.Greater(t, halves, cases/50)
+}
+
+// TestWrongOrderIsSeen computes starts before those they call: [[ is then lost.
+func TestWrongOrderIsSeen(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 17))
+	wrong := 0
+	for range 2000 {
+		m, v := randomMachine(r, 2), randomTokens(r, 2, 4)
+		g := lifted(t, m, v)
+		w := make([]float32, 4*4)
+		for i := range w {
+			w[i] = float32(r.NormFloat64())
+		}
+		want := enumerate(m, v, 4, w)
+		run := NewRunner(g, 4, 4)
+		_, _ = run.Filter(make([]float32, 4*4)) // places for all sums
+		slices.Reverse(g.order)
+		got, err := run.Filter(w)
+		if (err == nil) != (len(want.sequences) > 0) || err == nil && math.Abs(got-want.logZ) > 1e-10 {
+			wrong++
+		}
+	}
+	require.Greater(t, wrong, 10)
+}
+
+func TestDraws(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 17))
+	const machines, draws = 12, 4000
+	for tried := 0; tried < machines; {
+		m, v := randomMachine(r, 2), randomTokens(r, 2, 3)
+		w := randomWeights(r, 5*3, 1)
+		want := enumerate(m, v, 5, w)
+		if len(want.sequences) < 8 {
+			continue
+		}
+		tried++
+		p, twin := make([]float64, 243), make([]float64, 243)
+		for i, x := range want.sequences {
+			p[exact.Index(x, 3)] = math.Exp(want.weights[i] - want.logZ)
+			twin[exact.Index(x, 3)] = 1 / float64(len(want.sequences))
+		}
+		run := NewRunner(lifted(t, m, v), 5, 3)
+		_, err := run.Filter(w)
+		require.NoError(t, err)
+		counts, x, src := make([]int, 243), make([]int32, 5), rand.NewPCG(4, uint64(tried))
+		for range draws {
+			run.Draw(x, src)
+			counts[exact.Index(x, 3)]++
+		}
+		exact.Counts(t, counts, p, exact.Rate/machines)
+		require.Less(t, exact.PValue(counts, twin), exact.Rate)
+	}
+}
+
+// bounded unrolls the configurations of a machine over single bytes, with a
+// stack of at most depth symbols.
+type bounded struct {
+	m      *Machine
+	v      *Vocabulary
+	depth  int
+	number map[string]int
+	list   []Config
+}
+
+func (b *bounded) States() int { return 1 << 30 }
+func (b *bounded) id(c Config) int {
+	key := string(rune(c.State))
+	for _, s := range c.Stack {
+		key += string(rune(s))
+	}
+	if i, ok := b.number[key]; ok {
+		return i
+	}
+	b.number[key] = len(b.list)
+	b.list = append(b.list, c)
+	return len(b.list) - 1
+}
+func (b *bounded) Start() int { return b.id(b.m.Begin()) }
+func (b *bounded) Next(s int, t int32) int {
+	c := Config{b.list[s].State, slices.Clone(b.list[s].Stack)}
+	for i := range len(b.v.Tokens[t]) {
+		var ok bool
+		if c, ok = b.m.Read(c, b.v.Tokens[t][i:i+1]); !ok || len(c.Stack) > b.depth {
+			return -1
+		}
+	}
+	return b.id(c)
+}
+func (b *bounded) Accepting(s int) bool {
+	return len(b.list[s].Stack) == 0 && b.m.Accept[b.list[s].State]
+}
+
+// brackets is ([a] nested to any depth inside) over a, [ and ].
+func brackets() *Machine {
+	m := &Machine{Classes: 4, Levels: 2, Level: []int32{0, 1}, Accept: []bool{true, false}, Resume: [][]int32{{0}, {1}}}
+	for b := range m.Class {
+		m.Class[b] = 3
+	}
+	m.Class['a'], m.Class['['], m.Class[']'] = 0, 1, 2
+	m.Moves = []Move{
+		{Inside, 0, 0}, {Call, 0, 1}, {}, {},
+		{Inside, 0, 1}, {Call, 1, 1}, {Return, 0, 0}, {},
+	}
+	return m
+}
+
+// TestAgainstBoundedDepth compares with a finite automaton whose depth suffices
+// for the length.
+func TestAgainstBoundedDepth(t *testing.T) {
+	v := Prepare([]string{"a", "[", "]", "[[", "]]", "][", "[a", "]a["}, nil, nil)
+	m := brackets()
+	g := lifted(t, m, v)
+	r := rand.New(rand.NewPCG(5, 17))
+	const sites = 20
+	w := make([]float32, sites*8)
+	for i := range w {
+		w[i] = float32(r.NormFloat64() * 3)
+	}
+	got, err := NewRunner(g, sites, g.Tokens()).Filter(w)
+	require.NoError(t, err)
+	b := &bounded{m: m, v: v, depth: 2 * sites, number: map[string]int{}}
+	graph, err := trellis.Compile(context.Background(), b, trellis.Config{Sites: sites, Levels: 8})
+	require.NoError(t, err)
+	want, err := trellis.NewRunner(graph).Filter(w)
+	require.NoError(t, err)
+	require.InEpsilon(t, want, got, 1e-12)
+}
+
+// TestRange uses weights of standard deviation 200 on 512 sites: sums span
+// exp(±10⁵).
+func TestRange(t *testing.T) {
+	sites := 512
+	if testing.Short() {
+		sites = 128
+	}
+	v := Prepare([]string{"a", "[", "]", "[[", "]]"}, nil, nil)
+	g := lifted(t, brackets(), v)
+	r := rand.New(rand.NewPCG(6, 17))
+	w := make([]float32, sites*5)
+	for i := range w {
+		w[i] = float32(r.NormFloat64() * 200)
+	}
+	run := NewRunner(g, sites, g.Tokens())
+	logZ, err := run.Filter(w)
+	require.NoError(t, err)
+	require.False(t, math.IsNaN(logZ) || math.IsInf(logZ, 0))
+	x := make([]int32, sites)
+	top, err := run.Best(x, func(i int, k int32) float64 { return float64(w[i*5+int(k)]) })
+	require.NoError(t, err)
+	// log Z lies between the best sequence and that many of them.
+	require.GreaterOrEqual(t, logZ, top-1e-6)
+	require.LessOrEqual(t, logZ, top+float64(sites)*math.Log(5))
+	run.Draw(x, rand.NewPCG(7, 7))
+	require.True(t, g.Accepts(x))
+	if !testing.Short() {
+		return
+	}
+	marginals := make([]float64, len(w))
+	run.Marginals(marginals)
+	for i := range sites {
+		sum := 0.0
+		for _, p := range marginals[i*5 : i*5+5] {
+			sum += math.Exp(p)
+		}
+		require.InDelta(t, 1, sum, 1e-9)
+	}
+}
+
+func TestWeightErrors(t *testing.T) {
+	g := lifted(t, brackets(), Prepare([]string{"a", "[", "]", "x"}, nil, nil))
+	run := NewRunner(g, 2, 4)
+	for _, bad := range []float64{math.NaN(), math.Inf(1)} {
+		w := make([]float32, 8)
+		w[3] = float32(bad) // x is dead everywhere: not looked at
+		_, err := run.Filter(w)
+		require.NoError(t, err)
+		w[5] = float32(bad)
+		_, err = run.Filter(w)
+		var weight *WeightError
+		require.ErrorAs(t, err, &weight)
+		require.Equal(t, 1, weight.Site)
+		require.Equal(t, 1, weight.Level)
+		require.Contains(t, err.Error(), "site 1, level 1")
+		require.Panics(t, func() { run.Draw(make([]int32, 2), rand.NewPCG(1, 1)) })
+		_, err = run.Best(make([]int32, 2), func(i int, k int32) float64 { return float64(w[i*4+int(k)]) })
+		require.ErrorAs(t, err, &weight)
+	}
+	w := make([]float32, 8)
+	w[4], w[6] = float32(math.Inf(-1)), float32(math.Inf(-1))
+	w[0], w[1], w[2] = float32(math.Inf(-1)), 0, 0
+	_, err := run.Filter(w)
+	var dead *DeadError
+	require.ErrorAs(t, err, &dead)
+	require.Equal(t, 1, dead.Site)
+	require.Contains(t, err.Error(), "site 1")
+}
+
+func TestCheck(t *testing.T) {
+	for name, spoil := range map[string]func(m *Machine){
+		"shape":  func(m *Machine) { m.Accept = nil },
+		"class":  func(m *Machine) { m.Class[9] = 4 },
+		"level":  func(m *Machine) { m.Moves[0].To = 1 },
+		"call":   func(m *Machine) { m.Moves[1].Symbol = 2 },
+		"resume": func(m *Machine) { m.Resume[0][0] = 1 },
+		"return": func(m *Machine) { m.Moves[6].Symbol = 1 },
+	} {
+		m := brackets()
+		require.NoError(t, m.Check())
+		spoil(m)
+		require.Error(t, m.Check(), name)
+	}
+}
+
+func TestLiftCancels(t *testing.T) {
+	stop := errors.New("stop")
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(stop)
+	tokens := make([]string, 1<<20)
+	for i := range tokens {
+		tokens[i] = string([]byte{'a' + byte(i&1), byte(i), byte(i >> 8), byte(i >> 16)})
+	}
+	_, err := Lift(ctx, brackets(), Prepare(tokens, nil, nil))
+	require.ErrorIs(t, err, stop)
+}
+
+// TestNumbers compares with logarithms over the whole range.
+func TestNumbers(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 17))
+	for range 10_000 {
+		a, b := r.NormFloat64()*1000, r.NormFloat64()*1000
+		if r.IntN(2) == 0 {
+			b = a + r.NormFloat64()*10
+		}
+		x, y := fromLog(a), fromLog(b)
+		require.InDelta(t, a, x.log(), 1e-9)
+		require.InDelta(t, a+b, x.times(y).log(), 1e-9)
+		require.InDelta(t, a-b, x.over(y).log(), 1e-9)
+		top := max(a, b)
+		require.InDelta(t, top+math.Log(math.Exp(a-top)+math.Exp(b-top)), x.plus(y).log(), 1e-9)
+		if math.Abs(a-b) > 1e-9 {
+			require.Equal(t, a < b, x.less(y))
+		}
+		require.InDelta(t, math.Exp(min(a, b)-top), fromLog(min(a, b)).ratio(fromLog(top)), 1e-9)
+	}
+	require.True(t, math.IsInf(number{}.log(), -1))
+	require.Equal(t, number{}, fromLog(math.Inf(-1)))
+}

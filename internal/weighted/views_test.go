@@ -1,0 +1,115 @@
+package weighted_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/internal/weighted"
+	"github.com/stretchr/testify/require"
+)
+
+// hidden is a model that only knows energies, differences and single-site
+// caches, not who interacts with whom.
+type hidden struct{ energy.Local }
+
+// Whatever a weighted sum offers agrees with the sum of the energies of its
+// parts, for weights 0, 1 and others, and with graphs known or not.
+func TestEverythingThatASumOffers(t *testing.T) {
+	glass := exact.Must(model.NewGraph(4, []model.Edge{{I: 0, J: 1, W: 1}, {I: 1, J: 2, W: -2}, {I: 0, J: 3, W: 0.5}}))
+	fields := exact.Must(model.NewIndependent([]float64{0, 0.3, 0, -0.2, 0, 1, 0.5, 0}, 2))
+	binary := []energy.Model{
+		exact.Must(model.NewIsing(model.Lattice{4}, 0.3, 0.1)),
+		exact.Must(model.NewIsing(glass, 0.4, 0.2)),
+		fields,
+	}
+	local, ok := energy.As[energy.Local](binary[1])
+	require.True(t, ok)
+	veiled := []energy.Model{binary[0], hidden{local}}
+	potts := []energy.Model{
+		exact.Must(model.NewPotts(model.FreeLattice{3}, 3, 0.6, []float64{0.1, 0, -0.2})),
+		exact.Must(model.NewIndependent([]float64{0, 1, 2, 0.5, 0, 0, 0, 0, 1}, 3)),
+	}
+	for name, parts := range map[string][]energy.Model{"binary": binary, "without a graph": veiled, "potts": potts} {
+		for _, coef := range [][]float64{{1, 0, 0}, {1, 1, 1}, {2, -0.5, 3}, {0.7, 1.5, 0}} {
+			s := weighted.New(parts[0])
+			for _, m := range parts[1:] {
+				s.Append(m)
+			}
+			s.Unite()
+			copy(s.Coef, coef)
+			s.Offset = 0.25
+			t.Run(name, func(t *testing.T) {
+				(&exact.Checker{Model: s, FirstOrder: true, Brute: func(x []int32) float64 {
+					e, sum := make([]float64, 1), 0.25
+					for k, m := range parts {
+						m.Energy(e, x)
+						sum += coef[k] * e[0]
+					}
+					return sum
+				}}).Run(t)
+				tables(t, s, parts, coef)
+			})
+		}
+	}
+}
+
+// tables holds the table of a sum against the sum of those of the parts: two
+// roundings to float32 per part, each of a partial sum.
+func tables(t *testing.T, s *weighted.Sum, parts []energy.Model, coef []float64) {
+	t.Helper()
+	known := true
+	for _, m := range parts {
+		_, ok := energy.As[energy.Differentiable](m)
+		known = known && ok
+	}
+	whole, ok := energy.As[energy.Differentiable](s)
+	require.Equal(t, known, ok, "a sum has a table if all parts have")
+	if !ok {
+		return
+	}
+	sites, levels := s.Shape()
+	n := sites * levels
+	e, got, g := make([]float64, 1), make([]float32, n), make([]float32, n)
+	for _, x := range exact.States(sites, levels) {
+		want, size := make([]float64, n), make([]float64, n)
+		for k, m := range parts {
+			part, _ := energy.As[energy.Differentiable](m)
+			part.Gradient(e, g, x)
+			for i, v := range g {
+				want[i] += coef[k] * float64(v)
+				size[i] += math.Abs(coef[k] * float64(v))
+			}
+		}
+		whole.Gradient(e, got, x)
+		for i, v := range got {
+			require.InDelta(t, want[i], v, 2*float64(len(parts))*exact.Rounding32*size[i]+1e-12)
+		}
+	}
+}
+
+// Levels and support are those of the base.
+func TestBaseGivesLevelsAndSupport(t *testing.T) {
+	base := exact.Must(model.NewMarkov(3, 2, 1, []float64{1, 0}, []float64{0.5, 0.5, 0.2, 0.8}))
+	s := weighted.New(base)
+	s.Append(exact.Must(model.NewIndependent(make([]float64, 6), 2)))
+	require.Equal(t, energy.Model(base), s.Base())
+	support, ok := energy.As[energy.Supported](s)
+	require.True(t, ok)
+	x := []int32{1, 0, 1}
+	support.Repair(x)
+	e := make([]float64, 1)
+	s.Energy(e, x)
+	require.Less(t, e[0], 100.0, "a state with probability")
+
+	numbers := weighted.New(exact.Ordinal{Rugged: exact.NewRugged(2, 3, 1, 0, 1)})
+	ordinal, ok := energy.As[energy.Ordinal](numbers)
+	require.True(t, ok)
+	require.Len(t, ordinal.Values(), 3)
+	_, ok = energy.As[energy.Ordinal](s)
+	require.False(t, ok)
+	_, ok = energy.As[energy.Stochastic](s)
+	require.False(t, ok)
+}

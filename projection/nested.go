@@ -1,0 +1,240 @@
+package projection
+
+import (
+	"container/heap"
+	"errors"
+	"iter"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/pushdown"
+	"github.com/gibbsite-go/gibbsite/internal/trellis"
+)
+
+// program is a language compiled for a shape: the unrolled automaton of package
+// trellis, or a nested language.
+type program interface {
+	runner() runner
+	Count(v []float32) *big.Int
+	Accepts(x []int32) bool
+	// classes is the number of token classes.
+	classes() int
+	automaton() constraint.Automaton
+}
+
+// runner is the scratch of one call, with the sums of package trellis.
+type runner interface {
+	Filter(v []float32) (logZ float64, err error)
+	Draw(x []int32, src rand.Source)
+	MAP(x []int32, v []float32) (float64, error)
+	Marginals(dst []float64)
+	Descending(v []float32) (iter.Seq2[[]int32, float64], error)
+	Ascending(cost []float64) (iter.Seq2[[]int32, float64], error)
+	CheapestBy(x []int32, v []float32, p trellis.Pricer) (float64, error)
+}
+
+// unrolled is a finite language.
+type unrolled struct{ *trellis.Graph }
+
+func (u unrolled) runner() runner { return trellis.NewRunner(u.Graph) }
+func (u unrolled) classes() int   { n, _, _ := u.Size(); return n }
+
+func (u unrolled) automaton() constraint.Automaton { return u.Graph }
+
+// nested is a nested language, perhaps with a mask.
+type nested struct {
+	language      constraint.Automaton
+	graph         *pushdown.Graph
+	sites, levels int
+	allows        func(site int, token int32) bool // nil: everything
+}
+
+func (n *nested) runner() runner {
+	return &nestedRunner{of: n, run: pushdown.NewRunner(n.graph, n.sites, n.levels)}
+}
+func (n *nested) classes() int { _, k, _ := n.graph.Size(); return k }
+
+func (n *nested) automaton() constraint.Automaton { return n.language }
+
+func (n *nested) may(site int, token int32) bool { return n.allows == nil || n.allows(site, token) }
+
+func (n *nested) Count(v []float32) *big.Int {
+	return n.graph.Count(n.sites, func(i int, t int32) bool {
+		return n.may(i, t) && (v == nil || !math.IsInf(float64(v[i*n.levels+int(t)]), -1))
+	})
+}
+
+func (n *nested) Accepts(x []int32) bool {
+	for i, t := range x {
+		if t < 0 || int(t) >= n.levels || !n.may(i, t) {
+			return false
+		}
+	}
+	return n.graph.Accepts(x)
+}
+
+// nestedRunner adapts package pushdown.
+type nestedRunner struct {
+	of     *nested
+	run    *pushdown.Runner
+	masked []float32
+	cost   []float64
+}
+
+// translated returns an error of package pushdown as trellis names it.
+func translated(err error) error {
+	var dead *pushdown.DeadError
+	var weight *pushdown.WeightError
+	switch {
+	case errors.As(err, &dead):
+		return &trellis.DeadError{Site: dead.Site}
+	case errors.As(err, &weight):
+		return &trellis.WeightError{Site: weight.Site, Level: weight.Level, Weight: weight.Weight}
+	}
+	return err
+}
+
+func (r *nestedRunner) Filter(v []float32) (float64, error) {
+	n := r.of
+	if n.allows != nil {
+		r.masked = append(r.masked[:0], v...)
+		for i := range n.sites {
+			for t := range n.levels {
+				if !n.allows(i, int32(t)) {
+					r.masked[i*n.levels+t] = float32(math.Inf(-1))
+				}
+			}
+		}
+		v = r.masked
+	}
+	logZ, err := r.run.Filter(v)
+	return logZ, translated(err)
+}
+
+func (r *nestedRunner) Draw(x []int32, src rand.Source) { r.run.Draw(x, src) }
+
+func (r *nestedRunner) Marginals(dst []float64) { r.run.Marginals(dst) }
+
+func (r *nestedRunner) MAP(x []int32, v []float32) (float64, error) {
+	top, err := r.run.Best(x, func(i int, t int32) float64 {
+		if !r.of.may(i, t) {
+			return math.Inf(-1)
+		}
+		return float64(v[i*r.of.levels+int(t)])
+	})
+	return top, translated(err)
+}
+
+// CheapestBy prices all tokens first: the walk back visits sites out of order.
+func (r *nestedRunner) CheapestBy(x []int32, v []float32, p trellis.Pricer) (float64, error) {
+	n := r.of
+	if r.cost == nil {
+		r.cost = make([]float64, n.sites*n.levels)
+	}
+	for i := range n.sites {
+		if err := p.Site(i); err != nil {
+			return 0, err
+		}
+		for t := range n.levels {
+			c := math.Inf(1)
+			if t < n.graph.Tokens() && (n.graph.Spells(int32(t)) || slices.Contains(n.graph.Vocabulary().Pad, int32(t))) && n.may(i, int32(t)) {
+				c = p.Price(int32(t))
+			}
+			r.cost[i*n.levels+t] = c
+		}
+	}
+	top, err := r.run.Best(x, func(i int, t int32) float64 { return -r.cost[i*n.levels+int(t)] })
+	return -top, translated(err)
+}
+
+func (r *nestedRunner) Descending(v []float32) (iter.Seq2[[]int32, float64], error) {
+	cost := make([]float64, len(v))
+	for i, w := range v {
+		cost[i] = -float64(w)
+	}
+	seq, err := r.Ascending(cost)
+	if err != nil {
+		return nil, err
+	}
+	return func(yield func([]int32, float64) bool) {
+		for x, c := range seq {
+			if !yield(x, -c) {
+				return
+			}
+		}
+	}, nil
+}
+
+// branch is the best sequence among those that begin like fixed and go on with
+// none of barred.
+type branch struct {
+	x      []int32
+	cost   float64
+	fixed  int
+	barred []int32
+}
+
+type branches []branch
+
+func (b branches) Len() int { return len(b) }
+func (b branches) Less(i, j int) bool {
+	if b[i].cost != b[j].cost {
+		return b[i].cost < b[j].cost
+	}
+	return slices.Compare(b[i].x, b[j].x) < 0
+}
+func (b branches) Swap(i, j int) { b[i], b[j] = b[j], b[i] }
+func (b *branches) Push(x any)   { *b = append(*b, x.(branch)) }
+func (b *branches) Pop() any {
+	last := (*b)[len(*b)-1]
+	*b = (*b)[:len(*b)-1]
+	return last
+}
+
+// Ascending partitions the language by where sequences part from those already
+// found (Lawler 1972): each step solves one problem of the best sequence for
+// every site after the last fixed one.
+func (r *nestedRunner) Ascending(cost []float64) (iter.Seq2[[]int32, float64], error) {
+	n := r.of
+	check.Len("projection", "cost", len(cost), n.sites*n.levels)
+	run := pushdown.NewRunner(n.graph, n.sites, n.levels)
+	solve := func(prefix, barred []int32) (branch, error) {
+		b := branch{x: make([]int32, n.sites), fixed: len(prefix), barred: barred}
+		top, err := run.Best(b.x, func(i int, t int32) float64 {
+			switch {
+			case !n.may(i, t), i < len(prefix) && t != prefix[i], i == len(prefix) && slices.Contains(barred, t):
+				return math.Inf(-1)
+			}
+			return -cost[i*n.levels+int(t)]
+		})
+		b.cost = -top
+		return b, err
+	}
+	first, err := solve(nil, nil)
+	if err != nil {
+		return nil, translated(err)
+	}
+	return func(yield func([]int32, float64) bool) {
+		open := branches{first}
+		for len(open) > 0 {
+			b := heap.Pop(&open).(branch)
+			x := slices.Clone(b.x)
+			if !yield(x, b.cost) {
+				return
+			}
+			for i := b.fixed; i < n.sites; i++ {
+				barred := []int32{b.x[i]}
+				if i == b.fixed {
+					barred = append(barred, b.barred...)
+				}
+				if next, err := solve(b.x[:i], barred); err == nil {
+					heap.Push(&open, next)
+				}
+			}
+		}
+	}, nil
+}

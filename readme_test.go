@@ -1,0 +1,41 @@
+package gibbsite_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The code of README.md is the code of the examples, which run: every line of its
+// Go blocks is a line of example_test.go or example_constraints_test.go, where
+// "err = f()" stands for "if err := f(); err != nil {" with what follows.
+func TestReadmeIsTheExamples(t *testing.T) {
+	lines := map[string]bool{}
+	for _, name := range []string{"example_test.go", "example_constraints_test.go"} {
+		source, err := os.ReadFile(name)
+		require.NoError(t, err)
+		for line := range strings.Lines(string(source)) {
+			lines[strings.TrimSpace(line)] = true
+		}
+	}
+	readme, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	inside, seen := false, 0
+	for line := range strings.Lines(string(readme)) {
+		line = strings.TrimSpace(line)
+		switch call, checked := strings.CutPrefix(line, "err = "); {
+		case strings.HasPrefix(line, "```"):
+			inside = line == "```go"
+			continue
+		case !inside || line == "":
+			continue
+		case checked:
+			line = "if err := " + call + "; err != nil {"
+		}
+		seen++
+		require.True(t, lines[line], "README.md has a line that no example has: %s", line)
+	}
+	require.Greater(t, seen, 20)
+}

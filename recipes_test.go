@@ -1,0 +1,211 @@
+package gibbsite_test
+
+import (
+	"context"
+	"reflect"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/constraint/series"
+	"github.com/gibbsite-go/gibbsite/dual"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/projection"
+	"github.com/gibbsite-go/gibbsite/projection/lagrange"
+	"github.com/gibbsite-go/gibbsite/projection/novelty"
+	"github.com/gibbsite-go/gibbsite/projection/proximal"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
+)
+
+// recipe is a type that a user writes as a literal, or a language or set, in every
+// form in which it can be handed over: the value, a pointer to it and a struct
+// that embeds it.
+type recipe struct {
+	name  string // package.Type
+	forms []any
+}
+
+// form lists the value, a pointer and what embeds it.
+func form[T any](name string, v T, wrapped any) recipe { return recipe{name, []any{v, &v, wrapped}} }
+
+// made is form for types that a constructor returns a pointer to.
+func made(name string, p, wrapped any) recipe { return recipe{name, []any{p, wrapped}} }
+
+// Every kind of recipe, by what is done with it.
+var kinds = map[string]struct {
+	recipes func() []recipe
+	result  func(*testing.T, any) []any // what must be the same
+}{
+	"method":    {methods, chain},
+	"language":  {languages, language},
+	"set":       {sets, set},
+	"smooth":    {smooths, smooth},
+	"projector": {projectors, project},
+	"linear":    {limits, nearest},
+	"rule":      {rules, update},
+	"schedule":  {schedules, levels},
+	"process":   {processes, tokens},
+	"reals":     {realProcesses, reals},
+}
+
+func methods() []recipe {
+	block := mcmc.BlockGibbs{Blocks: [][]int{{0, 1, 2}, {3, 4}}}
+	two := constraint.Count{Levels: []int32{1}, Min: 2, Max: 5}
+	within := mcmc.DMALA{Within: two}
+	return []recipe{
+		form("sampler/mcmc.BlockGibbs", block, struct{ mcmc.BlockGibbs }{block}),
+		form("sampler/mcmc.Cyclical", mcmc.Cyclical{}, struct{ mcmc.Cyclical }{}),
+		form("sampler/mcmc.DLMC", mcmc.DLMC{}, struct{ mcmc.DLMC }{}),
+		form("sampler/mcmc.DMALA", mcmc.DMALA{}, struct{ mcmc.DMALA }{}),
+		form("sampler/mcmc.DMALA", within, &struct{ mcmc.DMALA }{within}),
+		form("sampler/mcmc.DULA", mcmc.DULA{}, struct{ mcmc.DULA }{}),
+		form("sampler/mcmc.GWG", mcmc.GWG{}, struct{ mcmc.GWG }{}),
+		form("sampler/mcmc.Gibbs", mcmc.Gibbs{}, struct{ mcmc.Gibbs }{}),
+		form("sampler/mcmc.HammingBall", mcmc.HammingBall{Block: 3}, struct{ mcmc.HammingBall }{mcmc.HammingBall{Block: 3}}),
+		form("sampler/mcmc.LocallyBalanced", mcmc.LocallyBalanced{}, struct{ mcmc.LocallyBalanced }{}),
+		form("sampler/mcmc.Metropolis", mcmc.Metropolis{}, struct{ mcmc.Metropolis }{}),
+		form("sampler/mcmc.PairGibbs", mcmc.PairGibbs{}, struct{ mcmc.PairGibbs }{}),
+		form("sampler/mcmc.Paths", mcmc.Paths{}, struct{ mcmc.Paths }{}),
+		form("sampler/mcmc.Swap", mcmc.Swap{}, struct{ mcmc.Swap }{}),
+		form("sampler/mcmc.Tempering", mcmc.Tempering{Rungs: 3}, struct{ mcmc.Tempering }{mcmc.Tempering{Rungs: 3}}),
+	}
+}
+
+func languages() []recipe {
+	ctx := context.Background()
+	count := constraint.Count{Levels: []int32{1}, Min: 2, Max: 4}
+	mask := exact.Must(constraint.NewMask(2, [][]int32{nil, {0}, nil, {1}}))
+	dfa := exact.Must(constraint.Compile(ctx, constraint.Count{Levels: []int32{1}, Min: 5}, 2, constraint.Limits{}))
+	both := exact.Must(constraint.Intersect(count, mask))
+	residue := exact.Must(constraint.NewResidue([]int{1, 2}, 3, 0))
+	sum := exact.Must(constraint.NewSum([]int{1, 3}, 10, 20))
+	lexicon := new(constraint.Lexicon)
+	lexicon.Add([]int32{0, 1, 0, 1, 1, 0, 0, 1, 0})
+	lexicon.Add([]int32{1, 1, 0, 0, 1, 0, 1, 1, 0})
+	return []recipe{
+		form("constraint.Any", constraint.Any{}, struct{ constraint.Any }{}),
+		form("constraint.Count", count, struct{ constraint.Count }{count}),
+		made("constraint.DFA", dfa, struct{ *constraint.DFA }{dfa}),
+		made("constraint.Intersection", both, struct{ *constraint.Intersection }{both}),
+		made("constraint.Lexicon", lexicon, struct{ *constraint.Lexicon }{lexicon}),
+		made("constraint.Mask", mask, struct{ *constraint.Mask }{mask}),
+		made("constraint.Residue", residue, struct{ *constraint.Residue }{residue}),
+		made("constraint.Sum", sum, struct{ *constraint.Sum }{sum}),
+	}
+}
+
+func sets() []recipe {
+	count := constraint.Count{Levels: []int32{1}, Min: 2, Max: 4}
+	sum := exact.Must(constraint.NewSum([]int{1, 3}, 10, 20))
+	linear := constraint.Linear{A: constraint.Rows([]float64{1, 0, 1, 0, 0, 0, 0, 0, 1}, 9), B: []float64{1}}
+	score := scored()
+	return []recipe{
+		form("constraint.Count", count, struct{ constraint.Count }{count}),
+		form("constraint.Linear", linear, struct{ constraint.Linear }{linear}),
+		form("constraint.Score", score, struct{ constraint.Score }{score}),
+		made("constraint.Sum", sum, struct{ *constraint.Sum }{sum}),
+	}
+}
+
+func smooths() []recipe {
+	linear := constraint.Count{Levels: []int32{1}, Max: 3}.Linear(9, 2)
+	score := scored()
+	return []recipe{
+		form("constraint.Linear", linear, struct{ constraint.Linear }{linear}),
+		form("constraint.Score", score, struct{ constraint.Score }{score}),
+	}
+}
+
+func projectors() []recipe {
+	path := projection.Path{Language: constraint.Count{Levels: []int32{1}, Min: 2, Max: 2}}
+	search := lagrange.Projector{Constraint: scored(), Path: path, Inner: 3}
+	known := novelty.Projector{Path: path}
+	return []recipe{
+		form("projection.Path", path, struct{ projection.Path }{path}),
+		form("projection/lagrange.Projector", search, struct{ lagrange.Projector }{search}),
+		form("projection/novelty.Projector", known, struct{ novelty.Projector }{known}),
+	}
+}
+
+func limits() []recipe {
+	linear := constraint.Linear{A: constraint.Rows([]float64{1, 1, 1, 1, 1, 1, 1, 1, 1}, 9), B: []float64{-1}}
+	slabs := constraint.Slabs{A: linear.A, Lower: []float64{3}, Upper: []float64{4}}
+	prox := proximal.Projector{Set: slabs}
+	return []recipe{
+		form("constraint.Linear", linear, struct{ constraint.Linear }{linear}),
+		form("constraint.Slabs", slabs, struct{ constraint.Slabs }{slabs}),
+		made("constraint/series.System", limited(), struct{ *series.System }{limited()}),
+		form("projection/proximal.Projector", prox, struct{ proximal.Projector }{prox}),
+	}
+}
+
+func rules() []recipe {
+	return []recipe{
+		form("dual.Ascent", dual.Ascent{}, struct{ dual.Ascent }{}),
+		form("dual.Decay", dual.Decay{Rate: 0.1}, struct{ dual.Decay }{dual.Decay{Rate: 0.1}}),
+		form("dual.Auto", dual.Auto{}, struct{ dual.Auto }{}),
+		form("dual.Extragradient", dual.Extragradient{}, struct{ dual.Extragradient }{}),
+		form("dual.AdaGrad", dual.AdaGrad{}, struct{ dual.AdaGrad }{}),
+		form("dual.PI", dual.PI{Proportional: 0.5}, struct{ dual.PI }{dual.PI{Proportional: 0.5}}),
+	}
+}
+
+func schedules() []recipe {
+	return []recipe{
+		form("sampler/diffusion/noise.Cosine", noise.Cosine{}, struct{ noise.Cosine }{}),
+		form("sampler/diffusion/noise.CosineBar", noise.CosineBar{}, struct{ noise.CosineBar }{}),
+		form("sampler/diffusion/noise.CosineSquared", noise.CosineSquared{}, struct{ noise.CosineSquared }{}),
+		form("sampler/diffusion/noise.GeometricSigma", noise.GeometricSigma{}, struct{ noise.GeometricSigma }{}),
+		form("sampler/diffusion/noise.LinearBeta", noise.LinearBeta{}, struct{ noise.LinearBeta }{}),
+		form("sampler/diffusion/noise.LinearSigma", noise.LinearSigma{}, struct{ noise.LinearSigma }{}),
+		form("sampler/diffusion/noise.LogLinear", noise.LogLinear{}, struct{ noise.LogLinear }{}),
+		form("sampler/diffusion/noise.SigmoidBar", noise.SigmoidBar{}, struct{ noise.SigmoidBar }{}),
+	}
+}
+
+func processes() []recipe {
+	masked, ordered, remask := diffusion.Masked{Mask: 2}, diffusion.Ordered{Mask: 2}, diffusion.Remask{Mask: 2}
+	hitting := diffusion.Masked{Mask: 2, FirstHitting: true}
+	return []recipe{
+		form("sampler/diffusion.Masked", masked, struct{ diffusion.Masked }{masked}),
+		form("sampler/diffusion.Masked", hitting, struct{ diffusion.Masked }{hitting}),
+		form("sampler/diffusion.Ordered", ordered, struct{ diffusion.Ordered }{ordered}),
+		form("sampler/diffusion.Remask", remask, struct{ diffusion.Remask }{remask}),
+		form("sampler/diffusion.Uniform", diffusion.Uniform{}, struct{ diffusion.Uniform }{}),
+	}
+}
+
+func realProcesses() []recipe {
+	led := diffusion.Penalised{Set: limited()}
+	return []recipe{
+		form("sampler/diffusion.Gaussian", diffusion.Gaussian{}, struct{ diffusion.Gaussian }{}),
+		form("sampler/diffusion.Penalised", led, struct{ diffusion.Penalised }{led}),
+	}
+}
+
+// A pointer to a recipe, and a type that embeds one, mean what the value means:
+// the same bits of a short run, the same projection, the same decisions.
+func TestRecipesInEveryForm(t *testing.T) {
+	for kind, k := range kinds {
+		var earlier [][]any
+		for _, r := range k.recipes() {
+			t.Run(kind+"/"+r.name, func(t *testing.T) {
+				want := k.result(t, r.forms[0])
+				for _, e := range earlier {
+					require.False(t, reflect.DeepEqual(e, want), "what is compared does not tell recipes apart")
+				}
+				earlier = append(earlier, want)
+				for _, other := range r.forms[1:] {
+					got := k.result(t, other)
+					require.Len(t, got, len(want), "%T", other)
+					for i := range want {
+						require.Equal(t, want[i], got[i], "%T, result %d", other, i)
+					}
+				}
+			})
+		}
+	}
+}

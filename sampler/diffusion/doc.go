@@ -1,0 +1,33 @@
+// Package diffusion draws samples by reversing a corruption: a [Runner] goes from
+// pure noise at time 1 to a sample at time 0 in steps of a [Process], asking an
+// energy.Denoiser for the clean sample in every step.
+//
+// Processes are recipes. On tokens [Masked] with FirstHitting follows the
+// denoiser's distribution exactly, at one prediction per token; Masked without it
+// takes fewer predictions, [Uniform] and [Remask] can change a token again, and
+// [Ordered] is for likely output, not for samples. [Gaussian] is for reals.
+//
+// # Constraints
+//
+// A [Projector] in [Config] makes every sample meet a constraint:
+//
+//   - one that can draw, such as projection.Path, conditions every step exactly;
+//     all samples are feasible, but their distribution is not the denoiser's given
+//     the constraint, because a factorised prediction does not know how likely
+//     the constraint is from here;
+//   - [Particles] with the same projection correct that, at the price of as many
+//     predictions as particles, and estimate the probability of the constraint;
+//   - others move predictions, and [Decoding] says how those become tokens;
+//   - for reals, proximal.Projector moves the posterior mean (constrained
+//     posterior sampling). Config.ProjectState sets the methods beside it that it
+//     is compared with; package distance judges them.
+//
+// [ClassifierFree] and [ClassifierGuided] lean towards a condition without
+// enforcing it, and [Penalised] does so for reals.
+//
+// Whoever receives a recipe asks it through the interfaces of this page, so a
+// pointer, a value and a wrapper mean the same.
+//
+// Products are written float64(a*b) + c: a compiler may fuse them into one
+// rounding otherwise, and fused bits differ between processors.
+package diffusion

@@ -1,0 +1,109 @@
+package diffusion
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// defaultWeight is the weight that the guidance of series is compared with.
+const defaultWeight = 0.1
+
+// Penalised is a process of reals that is guided towards a set: after every step
+// of Process
+//
+//	x_s ← x_s − Weight·∂/∂x_t Σ_j max(0, g_j(x̂_0))²,
+//
+// with x̂_0 the denoiser's prediction from x_t. Samples come closer to the set; a
+// projection puts them in it.
+type Penalised struct {
+	Process Process[float32] // Gaussian{} if nil
+
+	// Set holds the constraints g_j ≤ 0 on the sites of a sample.
+	Set constraint.Smooth
+
+	// Weight is ≥ 0; 0 means 0.1.
+	Weight float64
+
+	// Covariance, unless nil, stores P·v with P the covariance of x_0 given x_t
+	// at signal level ᾱ; √ᾱ/(1−ᾱ)·P is the derivative of the prediction.
+	// Without it the derivative counts as the identity. It is called
+	// concurrently for different samples.
+	Covariance func(dst, v []float64, alpha float64)
+}
+
+// Bind checks the fields and binds Process.
+func (p Penalised) Bind(ctx context.Context, sites, levels int) (Steps[float32], error) {
+	switch {
+	case p.Set == nil:
+		return nil, fmt.Errorf("diffusion: Penalised: Set = nil")
+	case !(p.Weight >= 0) || math.IsInf(p.Weight, 1):
+		return nil, fmt.Errorf("diffusion: Penalised: Weight = %v, want finite and ≥ 0", p.Weight)
+	}
+	if p.Weight == 0 {
+		p.Weight = defaultWeight
+	}
+	if p.Process == nil {
+		p.Process = Gaussian{}
+	}
+	steps, err := p.Process.Bind(ctx, sites, levels)
+	if err != nil {
+		return nil, err
+	}
+	return &penalised{
+		Steps: steps, recipe: p, g: make([]float64, p.Set.Len()),
+		grad: make([]float64, sites), back: make([]float64, sites), pulled: make([]float32, sites),
+	}, nil
+}
+
+// penalised is a bound [Penalised] with scratch.
+type penalised struct {
+	Steps[float32]
+	recipe  Penalised // without zeros
+	g, grad []float64
+	pulled  []float32
+	back    []float64
+}
+
+// MaxSteps implements [Clocked].
+func (p *penalised) MaxSteps(steps int) int { return maxSteps(p.Steps, steps) }
+
+// Reverse implements [Steps].
+func (p *penalised) Reverse(x []float32, raw, v []float32, t, s float64, r *sampler.Stream) error {
+	p.slope(raw, t)
+	if err := p.Steps.Reverse(x, raw, v, t, s, r); err != nil {
+		return err
+	}
+	for i, v := range p.back {
+		x[i] = float32(float64(x[i]) - float64(p.recipe.Weight*v))
+	}
+	return nil
+}
+
+// slope stores ∂/∂x_t Σ max(0, g(x̂_0))² in back.
+func (p *penalised) slope(raw []float32, t float64) {
+	check.Len("diffusion", "raw", len(raw), len(p.back))
+	p.recipe.Set.Value(p.g, raw)
+	for j, g := range p.g {
+		p.g[j] = 2 * max(g, 0)
+	}
+	clear(p.pulled)
+	p.recipe.Set.Pull(p.pulled, raw, p.g)
+	for i, v := range p.pulled {
+		p.grad[i] = float64(v)
+	}
+	if p.recipe.Covariance == nil {
+		copy(p.back, p.grad)
+		return
+	}
+	alpha := p.Alpha(t)
+	p.recipe.Covariance(p.back, p.grad, alpha)
+	factor := math.Sqrt(alpha) / (1 - alpha)
+	for i := range p.back {
+		p.back[i] *= factor
+	}
+}

@@ -1,0 +1,54 @@
+package diffusion
+
+import (
+	"context"
+	"math/rand/v2"
+)
+
+// Projection moves predictions to the feasible set. Package projection
+// satisfies it without importing this package.
+type Projection = interface {
+	// Project replaces the sites × levels log-weights (or the sites reals) v of
+	// one sample by those of a distribution that satisfies the constraint, and
+	// returns by how much it still fails to. sample is a slot of the runner, 0
+	// … samples−1; from and to are the times around the step. Samples may be
+	// projected concurrently, each by one goroutine at a time.
+	Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error)
+}
+
+// Projector is the recipe of a [Projection].
+type Projector interface {
+	// Bind makes the projection for samples of a shape. It may be long.
+	Bind(ctx context.Context, sites, levels, samples int) (Projection, error)
+}
+
+// Drawer is a projection that can condition exactly: runners prefer it. Its
+// methods do not modify v and may be called concurrently.
+type Drawer interface {
+	// Draw stores in x0 an exact joint draw from ∏_i softmax(v_i) restricted to
+	// the feasible set C, and returns log Z = log Σ_{x∈C} ∏_i exp(v[i,x_i]).
+	// The error wraps constraint.ErrInfeasible if Z = 0.
+	Draw(x0 []int32, v []float32, src rand.Source) (logZ float64, err error)
+
+	// LogZ returns log Z alone.
+	LogZ(v []float32) (float64, error)
+}
+
+// Committer is a projection with a memory, for instance of what has been
+// generated. Runners call Commit for every finished sample, in the order of the
+// samples and from one goroutine, with the last conditioned prediction of the
+// sample; it may change x. An error that wraps constraint.ErrInfeasible makes
+// the runner draw the sample again.
+type Committer interface {
+	Commit(x []int32, v []float32, src rand.Source) error
+}
+
+// Warm is a projection that keeps something per sample between steps, for
+// instance multipliers.
+type Warm interface {
+	// Reset forgets what is kept of a sample.
+	Reset(sample int)
+
+	// Copy makes dst start from what is kept of src.
+	Copy(dst, src int)
+}
