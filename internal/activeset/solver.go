@@ -15,7 +15,7 @@ const (
 const (
 	holds     = 1e-12 // violations below it are none
 	dependent = 1e-6  // distance from the span of the tight rows
-	vanishes  = 1e-11 // distance at which a row is within that span, whatever else
+	vanishes  = 1e-9  // distance at which a row is within that span, whatever else
 	pivotal   = 1e-11 // coefficients below it are zero
 	harris    = 1e-11 // by how much multipliers may leave their range in a ratio test
 	drift     = 1e-8  // residuals of tight rows that call for a repair
@@ -101,6 +101,9 @@ func (s *Solver) Solve(x, u, v, limit []float64, m int, least float64) Status {
 			continue
 		}
 		if s.polished {
+			if s.off() > drift*s.scale { // the factorisation is no good
+				status = Limit
+			}
 			break
 		}
 		if s.ops++; s.ops > effort*(s.n+s.m) {
@@ -228,6 +231,17 @@ func (s *Solver) leave(k int, u float64) {
 	}
 	s.drop(k)
 	s.round++
+}
+
+// off returns how far the tight rows are from their bounds.
+func (s *Solver) off() float64 {
+	worst := 0.0
+	for _, j := range s.rows {
+		if e := math.Abs(s.a.dot(j, s.x) - s.bound(j)); !(e <= worst) {
+			worst = e
+		}
+	}
+	return worst
 }
 
 // clamp puts multipliers into their range, from which rounding may have moved

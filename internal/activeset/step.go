@@ -170,12 +170,9 @@ func (s *Solver) admit(e entrant, norm float64) {
 	if s.repairs >= mostRepairs {
 		return
 	}
-	for _, k := range s.rows {
-		if math.Abs(s.a.dot(k, s.x)-s.bound(k)) > drift*s.scale {
-			s.repairs++
-			s.repair()
-			return
-		}
+	if s.off() > drift*s.scale {
+		s.repairs++
+		s.repair()
 	}
 }
 
