@@ -81,7 +81,7 @@ func (r *reduction) scatter() {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for range reduceStarts {
 		for i := range r.v {
-			r.v[i] = 2 * size * (2*rng.Float64() - 1)
+			r.v[i] = 2 * size * (float64(2*rng.Float64()) - 1)
 		}
 		r.find()
 	}
