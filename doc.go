@@ -1,7 +1,7 @@
 // Package gibbsite is the root of a library that draws samples from discrete
 // distributions, under constraints, and proves that it does.
 //
-// It holds no code of its own. Start with these:
+// Its only code is [SIMD]. Start with these:
 //
 //   - energy: what to sample from: a closure, a standard model (energy/model), a
 //     file (energy/read), a density on reals (energy/continuous) or an exact

@@ -1,6 +1,7 @@
 package gibbsite_test
 
 import (
+	"bytes"
 	"context"
 	"math"
 	"math/rand/v2"
@@ -31,15 +32,57 @@ func chain(t *testing.T, form any) []any {
 }
 
 func chainOf(t *testing.T, m sampler.Method) []any {
-	ising := exact.Must(model.NewIsing(model.Lattice{9}, 0.4, 0.1))
-	c, err := sampler.NewChains(ising, m, sampler.Config{Chains: 8, Seed: 5, Warmup: 16})
-	require.NoError(t, err)
+	c := chainsOf(t, m)
 	require.NoError(t, c.Run(context.Background(), 12))
 	result := []any{slices.Clone(c.States()), c.Stats(), c.StepSizes(), len(mcmc.Ladders(c))}
 	if named, ok := m.(sampler.Named); ok {
 		result = append(result, named.Name())
 	}
 	return result
+}
+
+// A checkpoint does not know in which form its method was handed over, nor in
+// which form the method's own fields were.
+func TestRecipesShareCheckpoints(t *testing.T) {
+	two := constraint.Count{Levels: []int32{1}, Min: 2, Max: 5}
+	pairs := []recipe{
+		{"DMALA.Within", []any{mcmc.DMALA{Within: two}, &mcmc.DMALA{Within: &two}}},
+		{"PairGibbs.Within", []any{mcmc.PairGibbs{Within: two}, mcmc.PairGibbs{Within: &two}}},
+		{"Tempering.Base", []any{mcmc.Tempering{Rungs: 3, Base: mcmc.Gibbs{}}, mcmc.Tempering{Rungs: 3, Base: &mcmc.Gibbs{}}}},
+	}
+	for _, r := range append(methods(), pairs...) {
+		t.Run(r.name, func(t *testing.T) {
+			value, pointer := r.forms[0].(sampler.Method), r.forms[1].(sampler.Method)
+			require.NoError(t, chainsOf(t, pointer).Load(saved(t, value)))
+			require.NoError(t, chainsOf(t, value).Load(saved(t, pointer)))
+		})
+	}
+	three := constraint.Count{Levels: []int32{1}, Min: 3, Max: 3}
+	require.Error(t, chainsOf(t, mcmc.DMALA{Within: &three}).Load(saved(t, mcmc.DMALA{Within: &two})), "another language")
+
+	// Compiled languages count by what they accept.
+	compiled := func(c constraint.Count) *constraint.DFA {
+		return exact.Must(constraint.Compile(context.Background(), c, 2, constraint.Limits{}))
+	}
+	many := compiled(constraint.Count{Levels: []int32{1}, Min: 5})
+	require.ErrorContains(t, chainsOf(t, mcmc.PairGibbs{Within: compiled(three)}).Load(saved(t, mcmc.PairGibbs{Within: many})), "Within")
+	require.ErrorContains(t, chainsOf(t, mcmc.DMALA{Within: compiled(three)}).Load(saved(t, mcmc.DMALA{Within: many})), "Within")
+}
+
+func chainsOf(t *testing.T, m sampler.Method) *sampler.Chains {
+	ising := exact.Must(model.NewIsing(model.Lattice{9}, 0.4, 0.1))
+	c, err := sampler.NewChains(ising, m, sampler.Config{Chains: 8, Seed: 5, Warmup: 16})
+	require.NoError(t, err)
+	return c
+}
+
+// saved returns a checkpoint of a short run.
+func saved(t *testing.T, m sampler.Method) *bytes.Buffer {
+	c := chainsOf(t, m)
+	require.NoError(t, c.Run(context.Background(), 2))
+	b := new(bytes.Buffer)
+	require.NoError(t, c.Save(b))
+	return b
 }
 
 // language decides sequences, is compiled, complemented and intersected, holds a

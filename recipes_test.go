@@ -8,7 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/constraint/grammar"
 	"github.com/gibbsite-go/gibbsite/constraint/series"
+	"github.com/gibbsite-go/gibbsite/constraint/text"
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/projection"
@@ -85,7 +87,9 @@ func languages() []recipe {
 	lexicon := new(constraint.Lexicon)
 	lexicon.Add([]int32{0, 1, 0, 1, 1, 0, 0, 1, 0})
 	lexicon.Add([]int32{1, 1, 0, 0, 1, 0, 1, 1, 0})
+	ends := exact.Must(exact.Must(grammar.Parse(ctx, `s = ("a" | "b") s | "ab"`, constraint.Limits{})).Over(ctx, text.Runes("ab")))
 	return []recipe{
+		made("constraint/grammar.Language", ends, struct{ *grammar.Language }{ends}),
 		form("constraint.Any", constraint.Any{}, struct{ constraint.Any }{}),
 		form("constraint.Count", count, struct{ constraint.Count }{count}),
 		made("constraint.DFA", dfa, struct{ *constraint.DFA }{dfa}),

@@ -1,14 +1,19 @@
 // Imports holds the packages of the module against the list of imports that
-// stands beside it, and fails on one that is not allowed.
+// stands beside it, and fails on one that is not allowed, in files for other
+// machines and build tags, too.
 package main
 
 import (
 	"bufio"
 	"fmt"
+	"go/parser"
+	"go/token"
 	"log"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -16,22 +21,34 @@ const root = "github.com/gibbsite-go/gibbsite"
 
 func main() {
 	log.SetFlags(0)
-	allowed := list(".ci/imports")
-	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...").Output()
+	allowed := whitelist(".ci/imports")
+	list := exec.Command("go", "list", "-f", "{{.ImportPath}} {{.Dir}}", "./...")
+	list.Stderr = os.Stderr // import cycles, for one
+	out, err := list.Output()
 	if err != nil {
 		log.Fatal(err)
 	}
 	bad := false
+	known := map[string]string{}
 	for line := range strings.Lines(string(out)) {
-		words := strings.Fields(line)
-		pkg := short(words[0])
-		may, known := allowed[pkg]
-		if !known && pkg != "" {
+		full, dir, _ := strings.Cut(strings.TrimSpace(line), " ")
+		pkg := short(full)
+		if other, twice := known[pkg]; twice {
+			fmt.Printf("%s and %s have one name in .ci/imports\n", other, full)
+			bad = true
+		}
+		known[pkg] = full
+		may, listed := allowed[pkg]
+		if !listed {
 			fmt.Printf("%s: not in .ci/imports\n", pkg)
 			bad = true
 			continue
 		}
-		for _, path := range words[1:] {
+		for _, path := range imports(dir) {
+			if path == "C" {
+				fmt.Printf("forbidden import: %s uses cgo\n", pkg)
+				bad = true
+			}
 			own := path == root || strings.HasPrefix(path, root+"/")
 			if !own && !strings.Contains(strings.Split(path, "/")[0], ".") || slices.Contains(may, "*") {
 				continue
@@ -47,13 +64,43 @@ func main() {
 	}
 }
 
-// short returns the name of a package as the list has it.
-func short(path string) string {
-	return strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(path, root), "/"), "internal/")
+// imports returns what the files in dir import, tests left out.
+func imports(dir string) (paths []string) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, i := range f.Imports {
+			path, err := strconv.Unquote(i.Path.Value)
+			if err != nil {
+				log.Fatal(err)
+			}
+			if !slices.Contains(paths, path) {
+				paths = append(paths, path)
+			}
+		}
+	}
+	return paths
 }
 
-// list reads lines "package : import import …".
-func list(name string) map[string][]string {
+// short returns the name of a package as the list has it.
+func short(path string) string {
+	if path == root {
+		return "."
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(path, root+"/"), "internal/")
+}
+
+// whitelist reads lines "package : import import …".
+func whitelist(name string) map[string][]string {
 	f, err := os.Open(name)
 	if err != nil {
 		log.Fatal(err)

@@ -22,12 +22,13 @@ type Lexicon struct {
 	path  []int32
 }
 
-// maxNodes bounds the state numbers of a lexicon. It does not change as the
-// lexicon grows, so that products stay valid.
-const maxNodes = 1 << 30
+// maxNodes bounds the state numbers of a lexicon: 2³⁰, or 2²² where an int has 32
+// bits. It does not change as the lexicon grows, so that products stay valid.
+const maxNodes = 1 << (22 + 8*(^uint(0)>>63))
 
 // Add puts x into the set and reports whether it was not there yet. It takes
-// O(len(x)) steps, does not keep x, and panics on a negative token.
+// O(len(x)) steps, does not keep x, and panics on a negative token and on more
+// than States() states.
 func (l *Lexicon) Add(x []int32) bool {
 	if len(l.node) == 0 {
 		l.node = append(l.node, node{})
@@ -66,14 +67,18 @@ func (l *Lexicon) Add(x []int32) bool {
 	// The states of the prefix, upwards, until one keeps its number.
 	for i := depth; ; i-- {
 		p := l.path[i]
+		if i == 0 {
+			if len(x) == 0 {
+				l.node[0].final = true
+			} else {
+				l.turn(edge{x[0], child})
+			}
+			return true
+		}
 		final := l.node[p].final || i == len(x)
 		l.buf = append(l.buf[:0], l.edges(p)...)
 		if i < len(x) {
 			l.buf = put(l.buf, edge{x[i], child})
-		}
-		if i == 0 {
-			l.replace(0, final)
-			return true
 		}
 		if i >= shared {
 			child = l.intern(final)
@@ -145,7 +150,7 @@ func (l *Lexicon) each(s int32, x []int32, yield func([]int32) bool) bool {
 	return true
 }
 
-// States returns 2³⁰, whatever the size of the set.
+// States returns 2³⁰, or 2²² on machines of 32 bits, whatever the size of the set.
 func (l *Lexicon) States() int { return maxNodes }
 
 // Start returns 0.

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
@@ -268,4 +270,72 @@ func TestLexiconInAnyOrder(t *testing.T) {
 		nodes, size = l.Nodes(), l.Len()
 	}
 	require.Greater(t, nodes, 200)
+}
+
+// heap returns the bytes that build keeps alive.
+func heap(build func() any) int {
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	kept := build()
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	runtime.KeepAlive(kept)
+	return int(after.HeapAlloc) - int(before.HeapAlloc)
+}
+
+// A million words with as many first tokens as GPT-2 has take at most 100 MB:
+// memory is not quadratic in the fan-out of a state.
+func TestLexiconOfManyFirstTokens(t *testing.T) {
+	words := 1_000_000
+	if testing.Short() || exact.Race {
+		words = 100_000
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	var l *Lexicon
+	bytes := heap(func() any {
+		l = &Lexicon{}
+		x := make([]int32, 3)
+		for i := range words {
+			x[0], x[1], x[2] = int32(i*20011%50257), int32(r.IntN(50257)), int32(r.IntN(1000))
+			l.Add(x)
+		}
+		return l
+	})
+	t.Logf("%d words, %d states, %.1f MB", l.Len(), l.Nodes(), float64(bytes)/1e6)
+	assert.Less(t, bytes, 100*words)
+	assert.Len(t, l.edges(0), min(words, 50257))
+}
+
+// Strings like the molecules of ZINC, of up to 105 of 34 tokens, take at most 40
+// bytes an edge.
+func TestLexiconBytesPerEdge(t *testing.T) {
+	words := 30_000
+	if testing.Short() || exact.Race {
+		words = 3000
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	var l *Lexicon
+	bytes := heap(func() any {
+		l = &Lexicon{}
+		x := make([]int32, 105)
+		for range words {
+			for i := range x { // common tokens are far more common
+				x[i] = int32(min(r.IntN(34), r.IntN(34), r.IntN(34)))
+			}
+			for i := 20 + r.IntN(70); i < len(x); i++ {
+				x[i] = 33 // padding
+			}
+			l.Add(x)
+		}
+		return l
+	})
+	edges := 0
+	for s := range l.node {
+		if s == 0 || l.node[s].refs > 0 {
+			edges += int(l.node[s].edges)
+		}
+	}
+	t.Logf("%d edges, %.1f bytes each", edges, float64(bytes)/float64(edges))
+	assert.Less(t, float64(bytes)/float64(edges), 40.0)
 }

@@ -3,8 +3,7 @@ package constraint
 // register finds the state of a lexicon that has given edges: a hash table of
 // states with open addressing and linear probing. The start is not in it.
 type register struct {
-	slot []int32  // state, −1 empty
-	hash []uint32 // of the state in the slot
+	slot []int32 // state, −1 empty; its hash is computed when it is needed
 	used int
 }
 
@@ -31,7 +30,7 @@ func (r *register) find(l *nodes, final bool, edges []edge) int32 {
 	mask := uint32(len(r.slot) - 1)
 	h := hashOf(final, edges)
 	for i := h & mask; r.slot[i] >= 0; i = (i + 1) & mask {
-		if r.hash[i] == h && l.equal(r.slot[i], final, edges) {
+		if l.equal(r.slot[i], final, edges) {
 			return r.slot[i]
 		}
 	}
@@ -40,12 +39,15 @@ func (r *register) find(l *nodes, final bool, edges []edge) int32 {
 
 // insert enters state s, which must equal no state of the register.
 func (r *register) insert(l *nodes, s int32) {
-	if 2*r.used >= len(r.slot) { // at most half full, so that probes stay short
-		r.grow()
+	if 4*r.used >= 3*len(r.slot) { // at most three quarters full: 3 probes or so
+		r.grow(l)
 	}
-	r.place(s, hashOf(l.node[s].final, l.edges(s)))
+	r.place(s, r.home(l, s))
 	r.used++
 }
+
+// home returns the hash of state s.
+func (r *register) home(l *nodes, s int32) uint32 { return hashOf(l.node[s].final, l.edges(s)) }
 
 func (r *register) place(s int32, h uint32) {
 	mask := uint32(len(r.slot) - 1)
@@ -53,18 +55,18 @@ func (r *register) place(s int32, h uint32) {
 	for r.slot[i] >= 0 {
 		i = (i + 1) & mask
 	}
-	r.slot[i], r.hash[i] = s, h
+	r.slot[i] = s
 }
 
-func (r *register) grow() {
-	slot, hash := r.slot, r.hash
-	r.slot, r.hash = make([]int32, max(64, 2*len(slot))), make([]uint32, max(64, 2*len(slot)))
+func (r *register) grow(l *nodes) {
+	slot := r.slot
+	r.slot = make([]int32, max(64, 2*len(slot)))
 	for i := range r.slot {
 		r.slot[i] = -1
 	}
-	for i, s := range slot {
+	for _, s := range slot {
 		if s >= 0 {
-			r.place(s, hash[i])
+			r.place(s, r.home(l, s))
 		}
 	}
 }
@@ -83,8 +85,8 @@ func (r *register) remove(l *nodes, s int32) {
 			break
 		}
 		// The entry at j may move to i unless its home lies in between.
-		if (j-r.hash[j])&mask >= (j-i)&mask {
-			r.slot[i], r.hash[i] = r.slot[j], r.hash[j]
+		if (j-r.home(l, r.slot[j]))&mask >= (j-i)&mask {
+			r.slot[i] = r.slot[j]
 			i = j
 		}
 	}

@@ -1,12 +1,19 @@
 package constraint
 
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+)
+
 // store holds the states of a lexicon, each once: what equals a registered
 // state is that state, and what nothing leads to is free for the next.
 type store struct {
 	nodes
 	register  register
 	spareNode []int32
-	spareEdge [][]int32 // offsets of unused runs of edges, by length
+	spareEdge [][]int32 // offsets of unused runs of edges, by size class
 	buf       []edge    // the state under construction
 }
 
@@ -22,6 +29,9 @@ func (l *store) intern(final bool) int32 {
 		l.spareNode = l.spareNode[:n-1]
 		l.node[s] = node{}
 	} else {
+		if len(l.node) >= maxNodes {
+			panic(fmt.Sprintf("constraint: Lexicon: states = %d, want ≤ %d", len(l.node)+1, maxNodes))
+		}
 		s = int32(len(l.node))
 		l.node = append(l.node, node{})
 	}
@@ -40,7 +50,7 @@ func (l *store) replace(s int32, final bool) {
 	for _, e := range l.edge[at : at+n] {
 		l.release(e.to)
 	}
-	if int(n) != len(l.buf) {
+	if room(int(n)) != room(len(l.buf)) {
 		l.freeEdges(at, n)
 		at = l.takeEdges(len(l.buf))
 	}
@@ -61,28 +71,78 @@ func (l *store) release(s int32) {
 	l.spareNode = append(l.spareNode, s)
 }
 
-// takeEdges returns the offset of a run of n edges.
+// takeEdges returns the offset of a run with room for n edges.
 func (l *store) takeEdges(n int) int32 {
-	if n < len(l.spareEdge) {
-		if runs := l.spareEdge[n]; len(runs) > 0 {
+	size := room(n)
+	if c := sizeClass(size); c < len(l.spareEdge) {
+		if runs := l.spareEdge[c]; len(runs) > 0 {
 			at := runs[len(runs)-1]
-			l.spareEdge[n] = runs[:len(runs)-1]
+			l.spareEdge[c] = runs[:len(runs)-1]
 			return at
 		}
 	}
-	at := int32(len(l.edge))
-	for range n {
+	at := len(l.edge)
+	if at > math.MaxInt32-size {
+		panic("constraint: Lexicon: more than 2³¹ edges")
+	}
+	for range size {
 		l.edge = append(l.edge, edge{})
 	}
-	return at
+	return int32(at)
 }
 
 func (l *store) freeEdges(at, n int32) {
 	if n == 0 {
 		return
 	}
-	for int(n) >= len(l.spareEdge) {
+	c := sizeClass(room(int(n)))
+	for c >= len(l.spareEdge) {
 		l.spareEdge = append(l.spareEdge, nil)
 	}
-	l.spareEdge[n] = append(l.spareEdge[n], at)
+	l.spareEdge[c] = append(l.spareEdge[c], at)
+}
+
+// room returns how many edges a run of n has room for: up to a quarter more,
+// from four sizes per doubling, so that a state whose edges grow one by one does
+// not leave a run of every length behind.
+func room(n int) int {
+	if n < 8 {
+		return n
+	}
+	step := 1 << (bits.Len(uint(n-1)) - 3)
+	return (n + step - 1) / step * step
+}
+
+// sizeClass numbers the sizes that room returns.
+func sizeClass(size int) int {
+	if size < 8 {
+		return size
+	}
+	l := bits.Len(uint(size)) - 3
+	return 8*l + size>>l
+}
+
+// turn makes the edge e of the start, which is in no register: in place, because
+// the start of a large lexicon has an edge for every token.
+func (l *store) turn(e edge) {
+	l.node[e.to].refs++
+	edges := l.edges(0)
+	i, found := slices.BinarySearchFunc(edges, e.token, func(e edge, t int32) int { return int(e.token) - int(t) })
+	if found {
+		was := edges[i].to
+		edges[i].to = e.to
+		l.release(was)
+		return
+	}
+	n := len(edges)
+	if room(n+1) != room(n) {
+		at := l.takeEdges(n + 1)
+		copy(l.edge[at:], l.edges(0))
+		l.freeEdges(l.node[0].at, int32(n))
+		l.node[0].at = at
+	}
+	l.node[0].edges++
+	edges = l.edges(0)
+	copy(edges[i+1:], edges[i:n])
+	edges[i] = e
 }

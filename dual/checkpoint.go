@@ -7,15 +7,23 @@ import (
 	"io"
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// A checkpoint is a frame of package wire, followed by the primal's own, if it
-// has one. The body holds the numbers of multipliers and states, the counters, λ,
-// the updater's state with its length and what is kept of the trajectory.
-const magic = "gibbsite dual 2\n"
+// A checkpoint is a frame with the settings and one with the state, followed by
+// the primal's own, if it has one. The state is the sum of the settings, the
+// counters, λ, the updater's state with its length and what is kept of the
+// trajectory. The magic of the first frame names the format version.
+const (
+	magic      = "gibbsite dual 3\n"
+	stateMagic = "state\n"
+)
 
-const counters = 8 // words ahead of λ
+// settingsLimit bounds the frame of the settings.
+const settingsLimit = 1 << 20
+
+const counters = 7 // words ahead of λ
 
 // Save writes a checkpoint of the loop, followed by the primal's if it has a
 // method Save: after Load the loop goes on to the same bits as if it had not
@@ -25,13 +33,14 @@ func (i *Inference[S]) Save(w io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("dual: Save: %w", err)
 	}
+	settings := i.fingerprint()
 	open := uint64(0)
 	if i.open {
 		open = 1
 	}
 	var body []byte
 	for _, v := range [counters]uint64{
-		uint64(len(i.lambda)), uint64(i.batch.States), uint64(i.steps), open, uint64(i.due),
+		settings.Sum(), uint64(i.steps), open, uint64(i.due),
 		uint64(i.streak.steps), uint64(i.streak.proof), uint64(len(state)),
 	} {
 		body = binary.LittleEndian.AppendUint64(body, v)
@@ -40,7 +49,10 @@ func (i *Inference[S]) Save(w io.Writer) error {
 	body = wire.AppendFloat64s(body, i.lambda)
 	body = append(body, state...)
 	body = i.way.appendBinary(body)
-	if err := wire.Write(w, magic, body); err != nil {
+	if err := wire.Write(w, magic, settings.Append(nil)); err != nil {
+		return fmt.Errorf("dual: Save: %w", err)
+	}
+	if err := wire.Write(w, stateMagic, body); err != nil {
 		return fmt.Errorf("dual: Save: %w", err)
 	}
 	if p, ok := i.primal.(Saver); ok {
@@ -49,16 +61,29 @@ func (i *Inference[S]) Save(w io.Writer) error {
 	return nil
 }
 
-// Load restores what Save wrote, into a loop built with the same arguments. It
-// reads no more than the checkpoint. On an error the loop is unchanged, except
+// Load restores what Save wrote, into a loop built with the same arguments; Start
+// and Observe may differ, and the error for other ones names the first that
+// differs. Schedules are compared by their values. It reads no more than the
+// checkpoint. On an error the loop is unchanged, except
 // that the target's multipliers are those of the checkpoint if the error is the
 // primal's.
 func (i *Inference[S]) Load(r io.Reader) error {
-	body, err := wire.Read(r, magic, math.MaxInt64)
+	head, err := wire.Read(r, magic, settingsLimit)
 	if err != nil {
 		return fmt.Errorf("dual: Load: %w", err)
 	}
-	next, err := i.restored(body)
+	saved, err := fingerprint.Read(head)
+	if err != nil {
+		return fmt.Errorf("dual: Load: %w", err)
+	}
+	if err := fingerprint.Compare(saved, i.fingerprint()); err != nil {
+		return fmt.Errorf("dual: Load: %w", err)
+	}
+	body, err := wire.Read(r, stateMagic, math.MaxInt64)
+	if err != nil {
+		return fmt.Errorf("dual: Load: %w", err)
+	}
+	next, err := i.restored(body, saved.Sum())
 	if err != nil {
 		return fmt.Errorf("dual: Load: %w", err)
 	}
@@ -80,23 +105,28 @@ func (i *Inference[S]) Load(r io.Reader) error {
 }
 
 // restored returns a loop like i with the state of the body.
-func (i *Inference[S]) restored(body []byte) (*Inference[S], error) {
+func (i *Inference[S]) restored(body []byte, sum uint64) (*Inference[S], error) {
 	n := len(i.lambda)
 	if len(body) < 8*counters {
 		return nil, wire.ErrShort
 	}
 	word := func(k int) uint64 { return binary.LittleEndian.Uint64(body[8*k:]) }
-	if word(0) != uint64(n) || word(1) != uint64(i.batch.States) {
-		return nil, fmt.Errorf("the checkpoint has %d multipliers and %d states, want %d and %d", word(0), word(1), n, i.batch.States)
+	if word(0) != sum {
+		return nil, fmt.Errorf("the state is that of another checkpoint")
+	}
+	for k := 1; k < counters; k++ {
+		if word(k) > math.MaxInt {
+			return nil, fmt.Errorf("a count in the checkpoint = %d, want ≤ %d", word(k), math.MaxInt)
+		}
 	}
 	next := *i
 	var err error
 	if next.updater, err = i.cfg.Rule.Bind(context.Background(), n); err != nil {
 		return nil, err
 	}
-	next.steps, next.open, next.due = int(word(2)), word(3) == 1, int(word(4))
-	next.streak.steps, next.streak.proof = int(word(5)), int(word(6))
-	size := word(7)
+	next.steps, next.open, next.due = int(word(1)), word(2) == 1, int(word(3))
+	next.streak.steps, next.streak.proof = int(word(4)), int(word(5))
+	size := word(6)
 	next.lambda = make([]float64, n)
 	margin := make([]float64, 1)
 	rest, err := wire.ReadFloat64s(body[8*counters:], margin)
@@ -105,6 +135,11 @@ func (i *Inference[S]) restored(body []byte) (*Inference[S], error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	for j, l := range next.lambda {
+		if !(l >= 0) || i.cfg.Max > 0 && l > i.cfg.Max {
+			return nil, fmt.Errorf("λ[%d] in the checkpoint = %v, want 0 … Config.Max", j, l)
+		}
 	}
 	next.streak.margin = margin[0]
 	if size > uint64(len(rest)) {

@@ -3,6 +3,7 @@ package dual
 import (
 	"context"
 	"fmt"
+	"math"
 )
 
 // NotConverged says that the conditions did not hold within the steps allowed;
@@ -31,7 +32,10 @@ func (i *Inference[S]) Solve(ctx context.Context, steps int, tol float64) error 
 	if !(tol > 0) {
 		return fmt.Errorf("dual: Solve: tol = %v, want > 0", tol)
 	}
-	end := i.steps + steps
+	if steps < 0 {
+		return fmt.Errorf("dual: Solve: steps = %d, want ≥ 1", steps)
+	}
+	end := i.steps + min(steps, math.MaxInt-i.steps)
 	for i.steps < end {
 		next := min(max(firstCheck, i.steps+i.steps/8), end)
 		if err := i.Run(ctx, next-i.steps); err != nil {

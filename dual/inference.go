@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/multiplier"
 )
 
@@ -54,6 +56,7 @@ type Inference[S energy.Site] struct {
 	due    int       // draws that the primal must have made at its end
 	steps  int
 	way    trajectory
+	busy   uint32 // 1 while a Run is under way
 	streak streak
 
 	batch Batch
@@ -68,7 +71,7 @@ type Inference[S energy.Site] struct {
 // Errors: a nil argument, a field out of range, a rule that refuses, a primal that
 // does not draw from the target.
 func NewInference[S energy.Site](t Target[S], p Primal[S], cfg Config) (*Inference[S], error) {
-	if t == nil || p == nil {
+	if check.Nil(t) || check.Nil(p) {
 		return nil, fmt.Errorf("dual: NewInference: target or primal is nil")
 	}
 	n, sites := t.Len(), t.Sites()
@@ -122,7 +125,7 @@ func (c *Config) fill(n int, equal []bool) error {
 	return nil
 }
 
-// Run makes n dual steps.
+// Run makes n dual steps; math.MaxInt of them go on until the context ends.
 //
 // If the context ends, it returns that error; a later Run goes on with the step
 // that was interrupted. Constraints that no distribution can meet end it with a
@@ -132,8 +135,12 @@ func (i *Inference[S]) Run(ctx context.Context, n int) error {
 	if n < 0 {
 		return fmt.Errorf("dual: Run: n = %d, want ≥ 0", n)
 	}
+	if err := i.begin("Run"); err != nil {
+		return err
+	}
+	defer i.end()
 	for range n {
-		if err := i.Step(ctx); err != nil {
+		if err := i.step(ctx); err != nil {
 			return err
 		}
 	}
@@ -142,6 +149,27 @@ func (i *Inference[S]) Run(ctx context.Context, n int) error {
 
 // Step makes one dual step; see Run.
 func (i *Inference[S]) Step(ctx context.Context) error {
+	if err := i.begin("Step"); err != nil {
+		return err
+	}
+	defer i.end()
+	return i.step(ctx)
+}
+
+// begin marks a run as under way; end unmarks it.
+func (i *Inference[S]) begin(caller string) error {
+	if !atomic.CompareAndSwapUint32(&i.busy, 0, 1) {
+		return fmt.Errorf("dual: %s: another Run or Step of this loop is under way, want one at a time", caller)
+	}
+	return nil
+}
+
+func (i *Inference[S]) end() { atomic.StoreUint32(&i.busy, 0) }
+
+func (i *Inference[S]) step(ctx context.Context) error {
+	if ctx == nil {
+		return fmt.Errorf("dual: Run: ctx = nil")
+	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}

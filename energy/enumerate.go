@@ -6,7 +6,8 @@ import (
 	"math"
 	"runtime"
 	"sync"
-	"sync/atomic"
+
+	"github.com/gibbsite-go/gibbsite/internal/pool"
 )
 
 // Enumeration is what summing over every state of a model gives.
@@ -57,21 +58,15 @@ func Enumerate(ctx context.Context, m Model, f ...func(x []int32) float64) (Enum
 		return Enumeration{}, fmt.Errorf("energy: Enumerate: %d sites of %d levels have more than %d states", sites, levels, MaxEnumerable)
 	}
 	chunks := make([]partial, (n+enumerated-1)/enumerated)
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(chunks)) {
-		wg.Go(func() {
-			c := newCounter(m, f)
-			for {
-				k := int(next.Add(1)) - 1
-				if k >= len(chunks) || ctx.Err() != nil {
-					return
-				}
-				chunks[k] = c.sum(k*enumerated, min((k+1)*enumerated, n))
-			}
-		})
-	}
-	wg.Wait()
+	counters := sync.Pool{New: func() any { return newCounter(m, f) }}
+	pool.Each(runtime.GOMAXPROCS(0), len(chunks), func(k int) {
+		if ctx.Err() != nil {
+			return
+		}
+		c, _ := counters.Get().(*counter)
+		chunks[k] = c.sum(k*enumerated, min((k+1)*enumerated, n))
+		counters.Put(c)
+	})
 	if err := ctx.Err(); err != nil {
 		return Enumeration{}, err
 	}

@@ -3,7 +3,7 @@ module github.com/gibbsite-go/gibbsite/examples
 go 1.26.0
 
 require (
-	github.com/gibbsite-go/gibbsite v0.0.0
+	github.com/gibbsite-go/gibbsite v0.1.0
 	github.com/schollz/progressbar/v3 v3.19.1
 	golang.org/x/term v0.44.0
 	gonum.org/v1/gonum v0.17.0
@@ -25,5 +25,3 @@ require (
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/text v0.28.0 // indirect
 )
-
-replace github.com/gibbsite-go/gibbsite => ../

@@ -33,6 +33,9 @@ func NewChains(m energy.Model, method Method, cfg Config) (*Chains, error) {
 // of the method, which have nothing tuned. States, random streams and counts
 // stay. On an error nothing changes but the error of a start, as by Reset.
 func Retarget(ctx context.Context, c *Chains, m energy.Model) error {
+	if c == nil {
+		return fmt.Errorf("sampler: Retarget: chains = nil")
+	}
 	old, ok := c.system.(*tokens)
 	if !ok {
 		return fmt.Errorf("sampler: Retarget: the chains are not those of NewChains")

@@ -1,25 +1,39 @@
 package sampler
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// magic begins a checkpoint and names its format version. The body holds the
-// fingerprint of the run, then states, streams and, per block, the steps, the
-// statistics and what the kernel wrote.
-const magic = "gibbsite chains 2\n"
+// A checkpoint is a frame with the settings of the run, a frame for every block
+// of chains and one for the end. A block holds the sum of the settings, its
+// number, states, streams, energies, steps, statistics and what its kernel
+// wrote. The magic of the first frame names the format version. Nothing larger
+// than a block is held in memory.
+const (
+	magic      = "gibbsite chains 3\n"
+	blockMagic = "block\n"
+	endMagic   = "end\n"
+)
+
+// settingsLimit bounds the frame of the settings.
+const settingsLimit = 1 << 20
 
 // Save writes a checkpoint: after Load of it, runs go on to the same bits as
 // if they had not stopped. Observers are not part of it (see Trace.AppendBinary).
+// Beside the chains it needs memory for one block of them.
 func (c *Runner[S]) Save(w io.Writer) error {
 	name := c.system.Name()
+	if check.Nil(w) {
+		return fmt.Errorf("%s: Save: w = nil", name)
+	}
 	if err := c.failure(); err != nil {
 		return fmt.Errorf("%s: Save: a chain has failed: %w", name, err)
 	}
@@ -28,152 +42,184 @@ func (c *Runner[S]) Save(w io.Writer) error {
 			return err
 		}
 	}
-	body := appendSites(c.header(), c.x)
-	// The energies of the states as they are: what kernels reported last may be
-	// older than a Reset.
-	energies := make([]float64, len(c.streams))
-	c.system.Energy(energies, c.x)
-	for i := range c.streams {
-		body, _ = c.streams[i].AppendBinary(body)
-		body = wire.AppendFloat64s(body, energies[i:i+1])
+	if err := c.mend(); err != nil {
+		return err
 	}
+	settings := c.fingerprint()
+	if err := wire.Write(w, magic, settings.Append(nil)); err != nil {
+		return fmt.Errorf("%s: Save: %w", name, err)
+	}
+	sum := settings.Sum()
 	for i := range c.blocks {
-		b := &c.blocks[i]
-		state, err := b.kernel.AppendBinary(nil)
+		body, err := c.appendBlock(nil, i, sum)
 		if err != nil {
 			return fmt.Errorf("%s: Save: %w", name, err)
 		}
-		body = wire.AppendInts(body, b.steps, b.stats.Steps, b.stats.Invalid, len(state))
-		body = wire.AppendFloat64s(body, []float64{b.stats.Accept, b.stats.Moved})
-		body = append(body, state...)
+		if err := wire.Write(w, blockMagic, body); err != nil {
+			return fmt.Errorf("%s: Save: %w", name, err)
+		}
 	}
-	if err := wire.Write(w, magic, body); err != nil {
+	if err := wire.Write(w, endMagic, wire.AppendUint64s(nil, sum)); err != nil {
 		return fmt.Errorf("%s: Save: %w", name, err)
 	}
 	return nil
 }
 
-// header returns the part of a checkpoint that must agree between writer and
-// reader.
-func (c *Runner[S]) header() []byte {
-	return c.system.Fingerprint(wire.AppendInts(nil, c.cfg.Chains, c.cfg.Warmup, c.cfg.Thin))
+// appendBlock appends what a checkpoint keeps of a block.
+func (c *Runner[S]) appendBlock(body []byte, i int, sum uint64) ([]byte, error) {
+	b := &c.blocks[i]
+	body = wire.AppendInts(wire.AppendUint64s(body, sum), i, b.steps, b.stats.Steps, b.stats.Invalid)
+	body = wire.AppendFloat64s(body, []float64{b.stats.Accept, b.stats.Moved})
+	x := c.x[b.first*c.sites : (b.first+b.chains)*c.sites]
+	body = appendSites(body, x)
+	// The energies of the states as they are: what kernels reported last may be
+	// older than a Reset.
+	energies := make([]float64, b.chains)
+	c.system.Energy(energies, x)
+	body = wire.AppendFloat64s(body, energies)
+	for s := range b.chains {
+		body, _ = c.streams[b.first+s].AppendBinary(body)
+	}
+	return b.kernel.AppendBinary(body)
 }
 
 // Load restores a checkpoint into chains built with the same model, method
 // (settings included) and Config; Seed, Init, Workers, Observe and Progress may
-// differ. It refuses a checkpoint of another shape, method or configuration and
-// one whose energies are not those of the model, and reads no more than the
-// checkpoint. On error the chains are as they were.
+// differ. The error for other settings names the first one that differs, see
+// [Method] for how they are compared. Refused are also states that no chain
+// could start from, such as those outside the method's Within, and energies that
+// are not those of the model. It reads no more than the checkpoint. On error the
+// chains are as they were.
 func (c *Runner[S]) Load(r io.Reader) error {
-	name := c.system.Name()
-	body, err := wire.Read(r, magic, c.bodyLimit())
-	if err != nil {
-		return fmt.Errorf("%s: Load: %w", name, err)
+	if check.Nil(r) {
+		return fmt.Errorf("%s: Load: r = nil", c.system.Name())
 	}
-	want := c.header()
-	if len(body) < len(want) || !bytes.Equal(body[:len(want)], want) {
-		return fmt.Errorf("%s: Load: the checkpoint is of another shape, number of chains, Warmup, Thin, method or settings of it than these chains (%s, %d chains of %d sites, Warmup %d, Thin %d)",
-			name, c.system, c.cfg.Chains, c.sites, c.cfg.Warmup, c.cfg.Thin)
-	}
-	n, err := c.restored(body[len(want):])
+	n, err := c.restored(r)
 	if err != nil {
-		return fmt.Errorf("%s: Load: %w", name, err)
+		return fmt.Errorf("%s: Load: %w", c.system.Name(), err)
 	}
 	c.x, c.streams, c.info, c.blocks = n.x, n.streams, n.info, n.blocks
-	c.kept = max(0, (c.blocks[0].steps-c.cfg.Warmup)/c.cfg.Thin)
+	c.kept = c.drawsMade()
+	c.filed = c.kept
 	c.ready, c.err = true, nil
 	return nil
 }
 
-// bodyLimit bounds what a checkpoint of these chains can hold, so that a damaged
-// length does not become an allocation: a fresh save and room for what kernels
-// gather.
-func (c *Runner[S]) bodyLimit() uint64 {
-	n := len(c.header()) + len(c.x)*4 + len(c.streams)*(streamSize+8)
-	for i := range c.blocks {
-		state, err := c.blocks[i].kernel.AppendBinary(nil)
-		if err != nil {
-			return math.MaxInt32
-		}
-		n += blockHead + len(state)
+// restored reads chains like c from a checkpoint.
+func (c *Runner[S]) restored(r io.Reader) (*Runner[S], error) {
+	body, err := wire.Read(r, magic, settingsLimit)
+	if err != nil {
+		return nil, err
 	}
-	return uint64(n) + 1<<16
-}
-
-// restored builds chains from the body that follows the header.
-func (c *Runner[S]) restored(b []byte) (*Runner[S], error) {
+	saved, err := fingerprint.Read(body)
+	if err != nil {
+		return nil, err
+	}
+	if err := fingerprint.Compare(saved, c.fingerprint()); err != nil {
+		return nil, err
+	}
 	n := &Runner[S]{
 		cfg: c.cfg, system: c.system, sites: c.sites,
 		x: make([]S, len(c.x)), streams: make([]Stream, len(c.streams)), info: make([]Info, len(c.info)),
 	}
-	var err error
 	if n.blocks, err = newBlocks(context.Background(), c.system, c.cfg.Chains); err != nil {
 		return nil, err
 	}
-	if b, err = readSites(b, n.x); err != nil {
-		return nil, err
-	}
-	if err := c.system.Check(n.x); err != nil {
-		return nil, err
-	}
-	energies := make([]float64, 1)
-	for i := range n.streams {
-		if len(b) < streamSize {
-			return nil, wire.ErrShort
-		}
-		if err = n.streams[i].UnmarshalBinary(b[:streamSize]); err != nil {
-			return nil, err
-		}
-		if b, err = wire.ReadFloat64s(b[streamSize:], energies); err != nil {
-			return nil, err
-		}
-		n.info[i].Energy = energies[0]
-	}
 	for i := range n.blocks {
-		if b, err = n.blocks[i].restore(b); err != nil {
+		if body, err = wire.Read(r, blockMagic, c.blockLimit(i)); err == nil {
+			err = n.readBlock(body, i, saved.Sum())
+		}
+		if err != nil {
 			return nil, fmt.Errorf("block %d: %w", i, err)
 		}
 	}
-	if err = wire.ReadEnd(b); err != nil {
+	if body, err = wire.Read(r, endMagic, 8); err != nil {
 		return nil, err
 	}
-	return n, n.checkTarget()
+	var end [1]uint64
+	if body, err = wire.ReadUint64s(body, end[:]); err != nil || end[0] != saved.Sum() {
+		return nil, fmt.Errorf("the end is that of another checkpoint")
+	}
+	return n, wire.ReadEnd(body)
 }
 
-const blockHead = 6 * 8 // bytes ahead of what a kernel wrote
+const blockHead = 7 * 8 // bytes ahead of the states of a block
 
-func (b *block[S]) restore(in []byte) ([]byte, error) {
-	var words [4]uint64
-	var sums [2]float64
+// blockLimit bounds what a checkpoint can hold of a block, so that a damaged
+// length does not become an allocation: a fresh save and room for what kernels
+// gather.
+func (c *Runner[S]) blockLimit(i int) uint64 {
+	b := &c.blocks[i]
+	state, err := b.kernel.AppendBinary(nil)
+	if err != nil {
+		return math.MaxInt32
+	}
+	return uint64(blockHead+b.chains*(c.sites*4+8+streamSize)+len(state)) + 1<<16
+}
+
+// readBlock restores a block from what appendBlock wrote.
+func (c *Runner[S]) readBlock(in []byte, i int, sum uint64) error {
+	b := &c.blocks[i]
+	var words [5]uint64
 	in, err := wire.ReadUint64s(in, words[:])
 	if err != nil {
-		return nil, err
+		return err
 	}
+	if words[0] != sum || words[1] != uint64(i) {
+		return fmt.Errorf("the block is number %d of another checkpoint", words[1])
+	}
+	for _, w := range words[2:] {
+		if w > math.MaxInt {
+			return fmt.Errorf("a count of steps = %d, want ≤ %d", w, math.MaxInt)
+		}
+	}
+	b.steps, b.stats.Steps, b.stats.Invalid = int(words[2]), int(words[3]), int(words[4])
+	var sums [2]float64
 	if in, err = wire.ReadFloat64s(in, sums[:]); err != nil {
-		return nil, err
+		return err
 	}
-	b.steps, b.stats.Steps, b.stats.Invalid = int(words[0]), int(words[1]), int(words[2])
 	b.stats.Accept, b.stats.Moved = sums[0], sums[1]
-	size := words[3]
-	if size > uint64(len(in)) {
-		return nil, wire.ErrShort
+	x := c.x[b.first*c.sites : (b.first+b.chains)*c.sites]
+	if in, err = readSites(in, x); err != nil {
+		return err
 	}
-	return in[size:], b.kernel.UnmarshalBinary(in[:size])
+	if err := c.system.Check(x); err != nil {
+		return err
+	}
+	energies := make([]float64, b.chains)
+	if in, err = wire.ReadFloat64s(in, energies); err != nil {
+		return err
+	}
+	if len(in) < b.chains*streamSize {
+		return wire.ErrShort
+	}
+	for s := range b.chains {
+		if err = c.streams[b.first+s].UnmarshalBinary(in[:streamSize]); err != nil {
+			return err
+		}
+		c.info[b.first+s].Energy, in = energies[s], in[streamSize:]
+	}
+	if err := c.checkTarget(b, x, energies); err != nil {
+		return err
+	}
+	// A kernel refuses states that it cannot start from; what Reset finds out is
+	// then replaced by what the checkpoint says.
+	if err := c.resetBlock(b); err != nil {
+		return err
+	}
+	return b.kernel.UnmarshalBinary(in)
 }
 
 // checkTarget returns an error if the energies that the checkpoint remembers are
 // not those of the target: the mark of another one of the same shape.
-func (c *Runner[S]) checkTarget() error {
-	energies := make([]float64, len(c.info))
-	c.system.Energy(energies, c.x)
-	for i, e := range energies {
-		saved := c.info[i].Energy
-		// 1e-6: far above the rounding in which matrix products differ between
-		// instruction sets, far below what tells models apart.
-		same := e == saved || math.IsNaN(saved) || math.Abs(e-saved) <= 1e-6*max(1, math.Abs(saved))
-		if !same {
-			return fmt.Errorf("chain %d has energy %v in the checkpoint and %v in this model: not the same model", i, saved, e)
-		}
+func (c *Runner[S]) checkTarget(b *block[S], x []S, saved []float64) error {
+	energies := make([]float64, len(saved))
+	c.system.Energy(energies, x)
+	was, is := &fingerprint.List{}, &fingerprint.List{}
+	was.Numbers("energies of the states", saved)
+	is.Numbers("energies of the states", energies)
+	if err := fingerprint.Compare(was, is); err != nil {
+		return fmt.Errorf("not the same model: chain %d and on: %w", b.first, err)
 	}
 	return nil
 }

@@ -24,6 +24,15 @@ type Config struct {
 	// Observe, if not nil, is told of every draw.
 	Observe Observer
 
+	// Checkpoint, if it has a Path, saves the chains there as SaveFile does: at
+	// the end of every Run, also of one that its context ends, and within it
+	// each time that Every more draws have been made (0: at the end only). A
+	// failure to save ends the Run.
+	Checkpoint struct {
+		Path  string
+		Every int
+	}
+
 	// Progress, if not nil, is called from the goroutine of Run with the number
 	// of steps done and the total of this Run, warm-up included, every few
 	// milliseconds at most.
@@ -44,6 +53,8 @@ func (cfg *Config) fill(name string) error {
 		return bad("Thin", cfg.Thin, 0)
 	case cfg.Workers < 0:
 		return bad("Workers", cfg.Workers, 0)
+	case cfg.Checkpoint.Every < 0:
+		return bad("Checkpoint.Every", cfg.Checkpoint.Every, 0)
 	}
 	if cfg.Chains == 0 {
 		cfg.Chains = defaultChains

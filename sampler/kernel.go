@@ -16,6 +16,14 @@ const BlockSize = 32
 
 // Method is a recipe for moving chains: a plain struct such as
 // DMALA{StepSize: 0.2} whose zero value is the recommended setting.
+//
+// A checkpoint keeps the settings of the method and is refused by chains with
+// others. They are its fields: numbers and texts as they are, languages by their
+// content, structs field by field, pointers as what they point to, and functions
+// by the name they have as [Named] values, or else all alike. A recipe that is
+// not the sum of its fields says what it is by a method
+//
+//	Settings(add func(name string, value any))
 type Method interface {
 	// Kernel returns a new kernel for a block of chains (1 … BlockSize) of the
 	// model, or an error if the model lacks what the method needs. Compiling a
@@ -56,6 +64,16 @@ type Kernel = Transition[int32]
 //	}
 //
 // The example of this type is the whole of it.
+//
+// A kernel whose step is long may also have a method that can stop in its
+// middle, so that a run ends soon after its context:
+//
+//	StepUntil(stop func() bool, info []sampler.Info, x []S, r []sampler.Stream) (done bool)
+//
+// It does what Step does, asks stop about every millisecond, and returns false
+// once that is true. The states are then valid, the next call goes on where this
+// one stopped, to the same bits, and AppendBinary keeps where that is. Reset
+// forgets it: the next step begins anew.
 type Transition[S energy.Site] interface {
 	// Reset evaluates the states x (chains × sites) afresh. It must be called
 	// before the first Step and whenever x or the target changed from outside.

@@ -2,8 +2,11 @@ package sampler
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
+	"math"
+	"sync/atomic"
 	"time"
 
 	"github.com/gibbsite-go/gibbsite/internal/pool"
@@ -17,6 +20,36 @@ const (
 	maxRound  = 1 << 12
 )
 
+// After the context has ended, blocks are brought to the same step if that
+// takes at most so many site updates, or looks of a kernel at whether to stop:
+// some tens of milliseconds. TestCancellationIsBounded.
+const (
+	levelWork  = 1 << 21
+	levelLooks = 16
+)
+
+// begin marks a run as under way; end unmarks it.
+func (c *Runner[S]) begin(ctx context.Context, caller string) error {
+	if ctx == nil {
+		return fmt.Errorf("%s: %s: ctx = nil", c.system.Name(), caller)
+	}
+	if !atomic.CompareAndSwapUint32(&c.busy, 0, 1) {
+		return fmt.Errorf("%s: %s: another Run of these chains is under way, want one at a time", c.system.Name(), caller)
+	}
+	return nil
+}
+
+func (c *Runner[S]) end() { atomic.StoreUint32(&c.busy, 0) }
+
+// stepsAfter returns the number of steps at which every chain has made n more
+// draws, or that of the largest number of draws whose steps are an int: Run of
+// math.MaxInt draws goes on until its context ends.
+func (c *Runner[S]) stepsAfter(n int) int {
+	most := (math.MaxInt - c.cfg.Warmup) / c.cfg.Thin
+	kept := min(c.kept, most)
+	return c.cfg.Warmup + (kept+min(n, most-kept))*c.cfg.Thin
+}
+
 // advance brings every block to the given number of steps.
 func (c *Runner[S]) advance(ctx context.Context, target int) error {
 	if c.err != nil && ctx.Err() == nil && c.failed() {
@@ -27,29 +60,30 @@ func (c *Runner[S]) advance(ctx context.Context, target int) error {
 			return err
 		}
 	}
-	begin := c.blocks[0].steps
+	if err := c.mend(); err != nil {
+		return err
+	}
+	begin, _ := c.span()
 	round := 1
 	for at := begin; at < target; {
-		end := min(at+round, target)
+		end := at + min(round, target-at)
 		start := time.Now()
-		c.each(func(b *block[S]) { c.stepTo(ctx, b, end) })
+		c.each(func(b *block[S]) { c.stepTo(ctx, b, end, func() bool { return ctx.Err() != nil }) })
 		if ctx.Err() != nil {
-			// Some blocks may be ahead by part of a round: level them.
-			for i := range c.blocks {
-				at = max(at, c.blocks[i].steps)
-			}
-			end = at
-			c.each(func(b *block[S]) { c.stepTo(context.Background(), b, end) })
+			c.level()
 		}
+		at, _ = c.span()
+		c.kept = max(c.kept, (at-c.cfg.Warmup)/c.cfg.Thin)
 		if c.err = c.failure(); c.err != nil {
 			return c.err
 		}
-		at = end
-		c.kept = max(c.kept, (at-c.cfg.Warmup)/c.cfg.Thin)
 		if c.cfg.Progress != nil {
 			c.cfg.Progress(at-begin, target-begin)
 		}
 		if c.err = ctx.Err(); c.err != nil && at < target {
+			return c.err
+		}
+		if c.err = c.keep(); c.err != nil {
 			return c.err
 		}
 		switch took := time.Since(start); {
@@ -63,20 +97,76 @@ func (c *Runner[S]) advance(ctx context.Context, target int) error {
 	return nil
 }
 
+// span returns the smallest and the largest number of steps of a block.
+func (c *Runner[S]) span() (least, most int) {
+	least = c.blocks[0].steps
+	for i := range c.blocks {
+		least, most = min(least, c.blocks[i].steps), max(most, c.blocks[i].steps)
+	}
+	return least, most
+}
+
+// level brings blocks that are behind, by part of a round, to the step of the
+// others, if that is not much work.
+func (c *Runner[S]) level() {
+	_, end := c.span()
+	work, looks := 0, int64(0)
+	for i := range c.blocks {
+		b := &c.blocks[i]
+		if _, ok := b.kernel.(stopper[S]); !ok {
+			work += (end - b.steps) * b.chains * c.sites
+		}
+		if work > levelWork {
+			return
+		}
+	}
+	stop := func() bool { return atomic.AddInt64(&looks, 1) > levelLooks }
+	c.each(func(b *block[S]) { c.stepTo(context.Background(), b, end, stop) })
+}
+
+// mend resets the kernels of blocks that a panic left in the middle of a step.
+func (c *Runner[S]) mend() error {
+	for i := range c.blocks {
+		b := &c.blocks[i]
+		if !b.torn {
+			continue
+		}
+		if err := c.resetBlock(b); err != nil {
+			c.err = err
+			return err
+		}
+		b.torn = false
+	}
+	return nil
+}
+
 // each calls f for every block, from Config.Workers goroutines.
 func (c *Runner[S]) each(f func(*block[S])) {
 	pool.Each(c.cfg.Workers, len(c.blocks), func(i int) { f(&c.blocks[i]) })
 }
 
+// stopper kernels can stop in the middle of a step, see [Transition].
+type stopper[S any] interface {
+	StepUntil(stop func() bool, info []Info, x []S, r []Stream) (done bool)
+}
+
 // stepTo moves one block to the given number of steps, or until the context
-// ends or a chain fails.
-func (c *Runner[S]) stepTo(ctx context.Context, b *block[S], end int) {
+// ends, a chain fails or the kernel stops because stop says so.
+func (c *Runner[S]) stepTo(ctx context.Context, b *block[S], end int, stop func() bool) {
 	last := b.first + b.chains
 	x := c.x[b.first*c.sites : last*c.sites]
 	info := c.info[b.first:last]
 	streams := c.streams[b.first:last]
+	partial, _ := b.kernel.(stopper[S])
 	for b.steps < end && b.err == nil && ctx.Err() == nil {
-		b.kernel.Step(info, x, streams)
+		b.torn = true
+		if partial == nil {
+			b.kernel.Step(info, x, streams)
+		} else if !partial.StepUntil(stop, info, x, streams) {
+			b.torn = false
+			return
+		}
+		b.torn = false
 		for i := range info {
 			if err := info[i].Err; err != nil {
 				b.err = fmt.Errorf("%s: %s: chain %d, step %d: %w", c.system.Name(), c.system, b.first+i, b.steps, err)
@@ -121,14 +211,33 @@ func (c *Runner[S]) failed() bool { return c.failure() != nil }
 // of each; the first Run warms up before that.
 //
 // If the context ends, Run returns its error with every chain at the same step:
-// the states are valid and a later Run goes on from there. If a chain cannot go
-// on, Run returns an error that names chain and step; the chains then are stuck
-// until Reset.
+// the states are valid and a later Run goes on from there. Where bringing them
+// together would take more than some tens of milliseconds, chains stay up to one
+// round of steps apart, and the later Run begins with those behind. The number of
+// steps has no bound: math.MaxInt draws go on until the context ends.
+//
+// If a chain cannot go on, Run returns an error that names chain and step; the
+// chains then are stuck until Reset. A panic in the code of a model, method or
+// observer goes on in the goroutine of Run, whatever Workers, as an error whose
+// text has the value and the stack of where it happened and which wraps the value
+// if that is an error; a later Run goes on from the states as they are. A Run
+// while another is under way is an error.
 func (c *Runner[S]) Run(ctx context.Context, n int) error {
 	if n < 0 {
 		return fmt.Errorf("%s: Run: n = %d, want ≥ 0", c.system.Name(), n)
 	}
-	return c.advance(ctx, c.cfg.Warmup+(c.kept+n)*c.cfg.Thin)
+	if err := c.begin(ctx, "Run"); err != nil {
+		return err
+	}
+	defer c.end()
+	err := c.advance(ctx, c.stepsAfter(n))
+	if err == nil || ctx.Err() != nil && !c.failed() && c.ready {
+		if file := c.keepNow(); file != nil {
+			err = errors.Join(err, file)
+			c.err = err
+		}
+	}
+	return err
 }
 
 // Draws returns an iterator that makes n draws, as Run does, and yields the
@@ -138,9 +247,24 @@ func (c *Runner[S]) Run(ctx context.Context, n int) error {
 func (c *Runner[S]) Draws(ctx context.Context, n int) iter.Seq[[]S] {
 	return func(yield func([]S) bool) {
 		for range n {
-			if c.Run(ctx, 1) != nil || !yield(c.x) {
-				return
+			if c.draw(ctx) != nil || !yield(c.x) {
+				break
+			}
+		}
+		if c.ready && !c.failed() {
+			if file := c.keepNow(); file != nil {
+				c.err = errors.Join(c.err, file)
 			}
 		}
 	}
+}
+
+// draw is Run of one draw without a checkpoint at its end.
+func (c *Runner[S]) draw(ctx context.Context) error {
+	if err := c.begin(ctx, "Draws"); err != nil {
+		c.err = err
+		return err
+	}
+	defer c.end()
+	return c.advance(ctx, c.stepsAfter(1))
 }

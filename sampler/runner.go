@@ -3,9 +3,14 @@ package sampler
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
+
+// maxEntries bounds chains × sites, so that the sizes of all slices are ints.
+const maxEntries = min(math.MaxInt/16, 1<<40)
 
 // Runner runs Markov chains: [Chains] on tokens, langevin.Chains on reals. Its
 // methods must not be called concurrently with each other.
@@ -18,8 +23,10 @@ type Runner[S energy.Site] struct {
 	streams []Stream
 	info    []Info
 	blocks  []block[S]
-	kept    int  // draws made
-	ready   bool // kernels have seen the states
+	kept    int    // draws made
+	filed   int    // of these, those that the last checkpoint file has
+	ready   bool   // kernels have seen the states
+	busy    uint32 // 1 while a Run is under way
 	err     error
 }
 
@@ -29,6 +36,7 @@ type block[S energy.Site] struct {
 	kernel        Transition[S]
 	steps         int // warm-up included
 	stats         Stats
+	torn          bool // a panic stopped the kernel in the middle of a step
 	err           error
 }
 
@@ -37,9 +45,18 @@ type block[S energy.Site] struct {
 // observe may be nil; Init and Observe of cfg are not used. Errors: a Config
 // field or an init out of range, and those of the system.
 func NewRunner[S energy.Site](ctx context.Context, system System[S], cfg Config, init []S, observe func(chain, draw int, x []S, info *Info)) (*Runner[S], error) {
+	if check.Nil(system) {
+		return nil, fmt.Errorf("sampler: NewRunner: system = nil")
+	}
 	name, sites := system.Name(), system.Sites()
 	if err := cfg.fill(name); err != nil {
 		return nil, err
+	}
+	if sites < 1 {
+		return nil, fmt.Errorf("%s: sites = %d, want ≥ 1", name, sites)
+	}
+	if most := maxEntries / sites; cfg.Chains > most {
+		return nil, fmt.Errorf("%s: Config.Chains = %d of %d sites, want ≤ %d", name, cfg.Chains, sites, most)
 	}
 	if n := len(init); n != 0 && n != sites && n != cfg.Chains*sites {
 		return nil, fmt.Errorf("%s: len(Config.Init) = %d, want %d (one state) or %d (one per chain)", name, n, sites, cfg.Chains*sites)
@@ -122,22 +139,30 @@ func (c *Runner[S]) Kernels() []Transition[S] {
 
 // Reset tells the kernels that the target or the states changed. States, random
 // streams and step sizes stay; an earlier failure is forgotten, and draws that
-// some chains missed by it count as made. A state without probability is a
-// *[StartError].
+// some chains missed by it count as made. A level that the model does not have,
+// or a real that is not finite, is an error that names its site and chain, and a
+// state without probability is a *[StartError]; no Run begins before they are
+// mended.
 func (c *Runner[S]) Reset() error {
-	last := 0
-	for i := range c.blocks {
-		last = max(last, c.blocks[i].steps)
+	c.ready = false
+	if err := c.system.Check(c.x); err != nil {
+		c.err = fmt.Errorf("%s: Reset: %w", c.system.Name(), err)
+		return c.err
 	}
+	failed := c.failed()
+	_, last := c.span()
 	for i := range c.blocks {
 		b := &c.blocks[i]
-		b.steps, b.err = last, nil
+		if failed {
+			b.steps = last
+		}
+		b.err, b.torn = nil, false
 		if err := c.resetBlock(b); err != nil {
 			c.err = err
 			return err
 		}
 	}
-	c.kept = max(c.kept, (last-c.cfg.Warmup)/c.cfg.Thin)
+	c.kept = max(c.kept, c.drawsMade())
 	c.ready, c.err = true, nil
 	return nil
 }
@@ -161,15 +186,21 @@ func (c *Runner[S]) StepSizes() []float64 {
 	return sizes
 }
 
+// drawsMade returns the number of draws that every chain has made.
+func (c *Runner[S]) drawsMade() int {
+	steps, _ := c.span()
+	return max(0, (steps-c.cfg.Warmup)/c.cfg.Thin)
+}
+
 // Stats returns the statistics of all chains since warm-up.
 func (c *Runner[S]) Stats() Stats {
 	var t Stats
 	for i := range c.blocks {
 		s := &c.blocks[i].stats
-		t.Steps += s.Steps
+		t.Steps = plus(t.Steps, s.Steps)
 		t.Accept += s.Accept
 		t.Moved += s.Moved
-		t.Invalid += s.Invalid
+		t.Invalid = plus(t.Invalid, s.Invalid)
 	}
 	if t.Steps > 0 {
 		t.Accept /= float64(t.Steps)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
-	"github.com/gibbsite-go/gibbsite/internal/wire"
+	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 )
 
 // System is what a [Runner] moves: states of tokens or of reals, how they start,
@@ -35,9 +35,10 @@ type System[S energy.Site] interface {
 	// Energy stores the energies of the states x.
 	Energy(e []float64, x []S)
 
-	// Fingerprint appends to b what a checkpoint must agree on: the shape, the
-	// name of the method and its settings.
-	Fingerprint(b []byte) []byte
+	// Settings adds, by name, what a checkpoint must agree on beside the number
+	// of sites and Config: the method, what tells the target apart, see
+	// [Method]. A []float64 is compared to rounding, anything else exactly.
+	Settings(add func(name string, value any))
 }
 
 // tokens is the system of a method on a model.
@@ -48,7 +49,7 @@ type tokens struct {
 }
 
 func newTokens(m energy.Model, method Method) (*tokens, error) {
-	if method == nil {
+	if check.Nil(method) {
 		return nil, fmt.Errorf("sampler: NewChains: method = nil")
 	}
 	sites, levels, err := check.Shape("sampler: NewChains", m, 1, BlockSize)
@@ -60,7 +61,7 @@ func newTokens(m energy.Model, method Method) (*tokens, error) {
 
 func (t *tokens) Name() string { return "sampler" }
 
-func (t *tokens) String() string { return nameOf(t.method) }
+func (t *tokens) String() string { return fingerprint.Name(t.method) }
 
 func (t *tokens) Sites() int { return t.sites }
 
@@ -99,10 +100,6 @@ func (t *tokens) Check(x []int32) error {
 }
 
 func (t *tokens) Energy(e []float64, x []int32) { t.model.Energy(e, x) }
-
-func (t *tokens) Fingerprint(b []byte) []byte {
-	return appendRecipe(wire.AppendInts(b, t.sites, t.levels), t.method)
-}
 
 // CheckStart returns a *[StartError] for the first energy that is not finite:
 // what a kernel's Reset returns for states that no chain can start from.

@@ -1,6 +1,14 @@
-// Package read reads models from files: graphs in rudy's format ([Rudy]),
-// quadratic energies as lists of coefficients ([COO]) and restricted
-// Boltzmann machines as NumPy arrays ([RBM]).
+// Package read reads models from files, each as its peers write it:
+//
+//	Rudy      graphs of the generator rudy and the Gset
+//	DIMACS    graphs of the DIMACS challenges       (.col, .clq)
+//	COO       quadratic energies as lists of coefficients
+//	CSV       quadratic energies as matrices, with names
+//	QBSolv    QUBOs of D-Wave's qbsolv               (.qubo)
+//	BQM       binary quadratic models of dimod       (.json)
+//	BQPJSON   binary quadratic programs of bqpjson   (.json)
+//	UAI       graphical models of the UAI competitions (.uai)
+//	RBM       restricted Boltzmann machines as NumPy arrays (.npy)
 //
 // Readers refuse what they do not understand, with the line and column, and
 // bound what a short input can make them allocate.

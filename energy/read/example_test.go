@@ -47,3 +47,74 @@ func ExampleRudy() {
 	// a cut of 6, the energy -3
 	// read: Rudy: line 2: column 2: j = 4, want an integer in 1 … 3
 }
+
+func ExampleQBSolv() {
+	m, err := read.QBSolv(strings.NewReader("p qubo 0 2 1 1\n0 0 -1\n0 1 2.5\n"))
+	if err != nil {
+		panic(err)
+	}
+	e := make([]float64, 1)
+	m.Energy(e, []int32{1, 1})
+	fmt.Println(e[0])
+	// Output: 1.5
+}
+
+func ExampleDIMACS() {
+	g, err := read.DIMACS(strings.NewReader("c a path\np edge 3 2\ne 1 2\ne 2 3\n"))
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(g.Sites(), "vertices,", g.Len(), "edges")
+	// Output: 3 vertices, 2 edges
+}
+
+// What dimod's to_serializable gives, through json.dump.
+func ExampleBQM() {
+	m, labels, err := read.BQM(strings.NewReader(`{
+		"type": "BinaryQuadraticModel", "version": {"bqm_schema": "3.0.0"},
+		"variable_labels": ["left", "right"], "variable_type": "SPIN", "offset": 0.5,
+		"linear_biases": [1, 0], "quadratic_biases": [-2], "quadratic_head": [0], "quadratic_tail": [1]}`))
+	if err != nil {
+		panic(err)
+	}
+	e := make([]float64, 1)
+	m.Energy(e, []int32{1, 0})
+	fmt.Println(labels, e[0])
+	// Output: [left right] 3.5
+}
+
+func ExampleBQPJSON() {
+	m, labels, err := read.BQPJSON(strings.NewReader(`{"version": "1.0.0", "id": 0,
+		"variable_ids": [2, 4], "variable_domain": "boolean", "scale": 2, "offset": 1, "metadata": {},
+		"linear_terms": [{"id": 4, "coeff": -1}], "quadratic_terms": [{"id_tail": 2, "id_head": 4, "coeff": 3}]}`))
+	if err != nil {
+		panic(err)
+	}
+	e := make([]float64, 1)
+	m.Energy(e, []int32{1, 1})
+	fmt.Println(labels, e[0])
+	// Output: [2 4] 6
+}
+
+func ExampleCSV() {
+	m, names, err := read.CSV(strings.NewReader("tea, milk\n-1, 2\n0, -1\n"), read.CSVConfig{})
+	if err != nil {
+		panic(err)
+	}
+	e := make([]float64, 1)
+	m.Energy(e, []int32{1, 0})
+	fmt.Println(names, e[0])
+	// Output: [tea milk] -1
+}
+
+// Two variables that agree nine times out of ten.
+func ExampleUAI() {
+	m, err := read.UAI(strings.NewReader("MARKOV\n2\n2 2\n1\n2 0 1\n4 0.45 0.05 0.05 0.45\n"))
+	if err != nil {
+		panic(err)
+	}
+	e := make([]float64, 2)
+	m.Energy(e, []int32{0, 0, 0, 1})
+	fmt.Printf("%.4f = log 9\n", e[1]-e[0])
+	// Output: 2.1972 = log 9
+}

@@ -18,16 +18,17 @@ import (
 const freeSites = 1 << 20
 
 // lines reads a text file of blank-separated columns. Blank lines and lines
-// that start with # or % are skipped.
+// that start with a character of comment are skipped.
 type lines struct {
 	caller  string
+	comment string
 	scanner *bufio.Scanner
 	number  int      // of the current line, from 1
 	columns []string // of the current line
 }
 
 func newLines(caller string, r io.Reader) *lines {
-	return &lines{caller: caller, scanner: bufio.NewScanner(r)}
+	return &lines{caller: caller, comment: "#%", scanner: bufio.NewScanner(r)}
 }
 
 // next moves to the next line that has columns; ok is false at the end.
@@ -35,7 +36,7 @@ func (l *lines) next() (ok bool, err error) {
 	for l.scanner.Scan() {
 		l.number++
 		l.columns = strings.Fields(l.scanner.Text())
-		if len(l.columns) > 0 && !strings.ContainsAny(l.columns[0][:1], "#%") {
+		if len(l.columns) > 0 && !strings.ContainsAny(l.columns[0][:1], l.comment) {
 			return true, nil
 		}
 	}
@@ -53,6 +54,20 @@ func (l *lines) next() (ok bool, err error) {
 // errorf returns an error about the current line.
 func (l *lines) errorf(format string, args ...any) error {
 	return fmt.Errorf("read: %s: line %d: %s", l.caller, l.number, fmt.Sprintf(format, args...))
+}
+
+// failf returns an error about the whole text.
+func (l *lines) failf(format string, args ...any) error {
+	return fmt.Errorf("read: %s: %s", l.caller, fmt.Sprintf(format, args...))
+}
+
+// first moves to the first line, which must be there.
+func (l *lines) first(what string) error {
+	ok, err := l.next()
+	if err == nil && !ok {
+		return l.failf("no lines, want %s", what)
+	}
+	return err
 }
 
 // want returns an error unless the line has from … to columns, called names.

@@ -1,7 +1,7 @@
 // Fairness samples rosters of nurses: every roster gives every shift exactly the
 // nurses it needs, all of whom can come, and on average no nurse has more than a
 // fair share of shifts and of nights. The first is a language that chains never
-// leave, the second is met by multipliers.
+// leave, the second is met by multipliers, which move until a certificate holds.
 //
 //	go -C examples run ./fairness
 //	go -C examples run ./fairness -csv shifts.csv -slack 0.1 -out out
@@ -21,8 +21,9 @@ import (
 // options are the command line.
 type options struct {
 	csv, out             string
-	slack, tired         float64
+	slack, tired, tol    float64
 	chains, steps, draws int
+	rounds               int
 	seed                 uint64
 	json                 bool
 }
@@ -34,8 +35,10 @@ func parse(args []string) (options, error) {
 	f.Float64Var(&o.slack, "slack", 0.15, "how far above an equal share a nurse's mean may be, as a part of it")
 	f.Float64Var(&o.tired, "tired", 1, "energy of two shifts of a nurse in a row")
 	f.IntVar(&o.chains, "chains", 32, "number of chains")
-	f.IntVar(&o.steps, "steps", 600, "dual steps")
-	f.IntVar(&o.draws, "draws", 600, "draws per chain that judge the multipliers")
+	f.IntVar(&o.steps, "steps", 600, "dual steps of the first round")
+	f.IntVar(&o.draws, "draws", 600, "draws per chain that judge the multipliers of the first round")
+	f.Float64Var(&o.tol, "tol", 0.05, "how far above its limit a mean may be, two standard errors included")
+	f.IntVar(&o.rounds, "rounds", 4, "rounds at most, each of twice the steps and draws, until that holds")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
 	f.BoolVar(&o.json, "json", false, "print one JSON object and nothing else on standard output")
 	f.StringVar(&o.out, "out", "", "write a picture of multipliers and means to this `folder`")
@@ -47,6 +50,10 @@ func parse(args []string) (options, error) {
 		return o, fmt.Errorf("unexpected argument %q; see -help", f.Arg(0))
 	case o.chains < 2 || o.steps < 1 || o.draws < 2:
 		return o, fmt.Errorf("-chains = %d, -steps = %d, -draws = %d, want ≥ 2, ≥ 1 and ≥ 2", o.chains, o.steps, o.draws)
+	case o.rounds < 1 || o.rounds > mostRounds:
+		return o, fmt.Errorf("-rounds = %d, want 1 … %d", o.rounds, mostRounds)
+	case !(o.tol > 0) || math.IsInf(o.tol, 1):
+		return o, fmt.Errorf("-tol = %v, want > 0 and finite", o.tol)
 	case !(o.slack >= 0) || math.IsInf(o.slack, 1):
 		return o, fmt.Errorf("-slack = %v, want ≥ 0 and finite", o.slack)
 	case !(math.Abs(o.tired) <= mostCost):
@@ -54,6 +61,9 @@ func parse(args []string) (options, error) {
 	}
 	return o, nil
 }
+
+// mostRounds bounds what doubling can ask for.
+const mostRounds = 16
 
 func main() {
 	command.Main("fairness", parse, run, func(o options) bool { return o.json })

@@ -147,6 +147,25 @@ func TestAgreesWithEnumeration(t *testing.T) {
 	}
 }
 
+// Few steps do not do: rounds go on until the certificate holds. A twin that may
+// not go on warns.
+func TestRunsUntilTheCertificateHolds(t *testing.T) {
+	args := []string{"-csv", write(t, uneven), "-slack", "0.5", "-chains", "16", "-steps", "10", "-draws", "40"}
+	r := do(t, append(args, "-rounds", "10")...)
+	if !r.Certified || r.Rounds < 2 || r.Steps <= 10 || r.Warning != "" || !strings.Contains(r.String(), "no mean is more than 0.05 above") {
+		t.Errorf("rounds %d, steps %d:\n%s", r.Rounds, r.Steps, r)
+	}
+	for _, c := range r.Constraints {
+		if c.Mean+2*c.MCSE > c.Limit+r.Tol {
+			t.Errorf("%s: mean %v ± %v, the limit is %v", c.Name, c.Mean, c.MCSE, c.Limit)
+		}
+	}
+	r = do(t, append(args, "-rounds", "1", "-tol", "0.001")...)
+	if r.Certified || r.Rounds != 1 || r.Steps != 10 || !strings.Contains(r.String(), "WARNING: the certificate does not hold within 0.001 after 1 rounds") {
+		t.Errorf("a warning is missing:\n%s", r)
+	}
+}
+
 // The judge of shifts does not look at the language.
 func TestMeets(t *testing.T) {
 	r, err := scan(strings.NewReader(small))
@@ -217,6 +236,8 @@ func TestErrorsAreClear(t *testing.T) {
 		"-slack = NaN":        {"-slack", "NaN"},
 		"-tired = +Inf":       {"-tired", "Inf"},
 		"-chains = 1":         {"-chains", "1"},
+		"-rounds = 0":         {"-rounds", "0"},
+		"-tol = NaN":          {"-tol", "NaN"},
 		"unexpected argument": {"extra"},
 		"raise -slack":        {"-csv", write(t, head+"s,0,1,0,\nt,0,1,0,0\nu,0,1,0,\n"), "-slack", "0"},
 	} {

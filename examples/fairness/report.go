@@ -7,6 +7,7 @@ import (
 	"slices"
 	"text/tabwriter"
 
+	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
@@ -22,6 +23,10 @@ type report struct {
 	Constraints []mean   `json:"constraints"`
 	Course      []moment `json:"course"`
 	Residual    float64  `json:"residual"` // of the optimality conditions
+	Certified   bool     `json:"certified"`
+	Tol         float64  `json:"tol"` // of the certificate
+	Rounds      int      `json:"rounds"`
+	Warning     string   `json:"warning,omitempty"`
 	Violations  int      `json:"violations"`
 
 	Before  *float64 `json:"energy_before,omitempty"` // mean discontent without limits
@@ -69,6 +74,7 @@ func (r *report) settle(s *study, way course, before, after *verdict, ratio, se 
 		r.Constraints = append(r.Constraints, mean{l.name, l.most, l.most + before.cert.Violation[j], l.most + c.Violation[j], c.ViolationSE[j], c.Lambda[j]})
 		r.Nats -= c.Lambda[j] * c.Violation[j]
 	}
+	r.Steps = len(way)
 	for t := 0; t < len(way); t = 2*t + 1 {
 		r.Course = append(r.Course, way[t].moment(t))
 	}
@@ -86,6 +92,26 @@ func (r *report) settle(s *study, way course, before, after *verdict, ratio, se 
 			r.EachSE = &both
 		}
 	}
+}
+
+// certified fills in what the certificate says, and warns if it does not hold.
+func (r *report) certified(o options, s *study, c *dual.Certificate) {
+	r.Certified, r.Tol, r.Rounds = c.Holds(o.tol), o.tol, o.rounds
+	if r.Certified {
+		return
+	}
+	worst := 0
+	over := func(j int) float64 { return c.Violation[j] + 2*c.ViolationSE[j] }
+	for j := range c.Violation {
+		if over(j) > over(worst) {
+			worst = j
+		}
+	}
+	r.Warning = fmt.Sprintf("the certificate does not hold within %g after %d rounds", o.tol, o.rounds)
+	if l := s.limits[worst]; over(worst) > o.tol {
+		r.Warning += fmt.Sprintf(": %s has %.3f ± %.3f, the limit is %.3f", l.name, l.most+c.Violation[worst], c.ViolationSE[worst], l.most)
+	}
+	r.Warning += "; raise -rounds, or -tol"
 }
 
 // course is every dual step: its multipliers and the mean violation of its batch.
@@ -128,7 +154,12 @@ func (r *report) String() string {
 		fmt.Fprintf(w, "%s\t%.2f\t%.2f\t%.3f\t%.3f\t%.3f\t\n", c.Name, c.Limit, c.Before, c.Mean, c.MCSE, c.Lambda)
 	}
 	w.Flush()
-	fmt.Fprintf(&b, "\noptimality conditions met within %.3f; rosters with a wrong shift: %d\n\n", r.Residual, r.Violations)
+	fmt.Fprintf(&b, "\noptimality conditions met within %.3f; rosters with a wrong shift: %d\n", r.Residual, r.Violations)
+	if r.Certified {
+		fmt.Fprintf(&b, "no mean is more than %g above its limit, two standard errors included (rounds: %d)\n\n", r.Tol, r.Rounds)
+	} else {
+		fmt.Fprintf(&b, "WARNING: %s\n\n", r.Warning)
+	}
 	fmt.Fprintln(w, "limits\tmean discontent\tnats from no limits\t")
 	fmt.Fprintf(w, "none\t%s\t0\t\n", show("%.2f", r.Before))
 	fmt.Fprintf(w, "on average\t%s\t%.2f ± %.2f\t\n", show("%.2f", r.Average), r.Nats, r.NatsSE)

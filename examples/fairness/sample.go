@@ -101,18 +101,13 @@ func run(ctx context.Context, o options) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := inf.Run(ctx, o.steps); errors.Is(err, constraint.ErrInfeasible) {
-		return nil, fmt.Errorf("the limits exclude each other, raise -slack: %w", err)
-	} else if err != nil {
-		return nil, err
-	}
-	after, err := s.judge(ctx, inf, inf.Average(), o)
+	after, err := s.certify(ctx, inf, &o)
 	if err != nil {
 		return nil, err
 	}
 	for j, l := range s.limits {
 		if v := after.cert.Violation[j]; v > unmet*l.most+5*after.cert.ViolationSE[j] {
-			return nil, fmt.Errorf("%s: mean = %.3f after %d dual steps, want ≤ %.3f: raise -slack, or -steps if nurses could make up for it", l.name, l.most+v, o.steps, l.most)
+			return nil, fmt.Errorf("%s: mean = %.3f after %d dual steps, want ≤ %.3f: raise -slack, or -rounds if nurses could make up for it", l.name, l.most+v, inf.Len(), l.most)
 		}
 	}
 	ratio, se, err := dual.Thermodynamic(ctx, s.lag, s.chains, after.cert.Lambda, path)
@@ -120,12 +115,33 @@ func run(ctx context.Context, o options) (*report, error) {
 		return nil, err
 	}
 	out.settle(s, way, before, after, ratio, se)
+	out.certified(o, s, after.cert)
 	if o.out != "" {
 		if out.picture, err = drawCourse(o.out, s, way); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
+}
+
+// certify moves the multipliers until the certificate holds, or for o.rounds
+// rounds, each of which doubles the steps so far and the draws that judge them. It
+// leaves the number of rounds in o.rounds.
+func (s *study) certify(ctx context.Context, inf *dual.Inference[int32], o *options) (*verdict, error) {
+	for round := 1; ; round++ {
+		err := inf.Run(ctx, max(o.steps, inf.Len()))
+		if errors.Is(err, constraint.ErrInfeasible) {
+			return nil, fmt.Errorf("the limits exclude each other, raise -slack: %w", err)
+		} else if err != nil {
+			return nil, err
+		}
+		after, err := s.judge(ctx, inf, inf.Average(), *o)
+		if err != nil || after.cert.Holds(o.tol) || round == o.rounds {
+			o.rounds = round
+			return after, err
+		}
+		o.draws *= 2
+	}
 }
 
 // verdict is what draws at fixed multipliers say.

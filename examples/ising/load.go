@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -44,19 +46,73 @@ func loadModel(o options) (*problem, error) {
 	}
 	format := o.format
 	if format == "auto" {
-		format = detect(text)
+		format = guess(o.graph, text)
 	}
+	p, err := parseModel(format, bytes.NewReader(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", o.graph, err)
+	}
+	if _, levels := p.model.Shape(); levels != 2 && !o.anneal {
+		return nil, fmt.Errorf("%s: %d levels, want 2 for the mean spin, or -anneal", o.graph, levels)
+	}
+	p.name = o.graph
+	return p, nil
+}
+
+// parseModel reads a model in a format.
+func parseModel(format string, r io.Reader) (*problem, error) {
+	var g *model.Graph
+	var m energy.Model
+	var err error
 	switch format {
 	case "rudy":
-		return cutProblem(o.graph, text)
+		g, err = read.Rudy(r)
+	case "dimacs":
+		g, err = read.DIMACS(r)
 	case "bits", "spins":
-		m, err := read.COO(bytes.NewReader(text), read.COOConfig{Spins: format == "spins"})
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", o.graph, err)
-		}
-		return &problem{name: o.graph, model: m}, nil
+		m, err = read.COO(r, read.COOConfig{Spins: format == "spins"})
+	case "csv", "csv-spins":
+		m, _, err = read.CSV(r, read.CSVConfig{Spins: format == "csv-spins"})
+	case "qubo":
+		m, err = read.QBSolv(r)
+	case "bqm":
+		m, _, err = read.BQM(r)
+	case "bqpjson":
+		m, _, err = read.BQPJSON(r)
+	case "uai":
+		m, err = read.UAI(r)
+	default:
+		err = fmt.Errorf("-format = %q, want auto, %s", format, formats)
 	}
-	return nil, fmt.Errorf("-format = %q, want auto, rudy, bits or spins", o.format)
+	if err == nil && g != nil {
+		m, err = model.MaxCut(g)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &problem{model: m, graph: g}, nil
+}
+
+const formats = "rudy, dimacs, bits, spins, csv, csv-spins, qubo, bqm, bqpjson or uai"
+
+// guess tells a format by the extension of the file, or else by the text.
+func guess(name string, text []byte) string {
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".qubo":
+		return "qubo"
+	case ".col", ".clq", ".dimacs":
+		return "dimacs"
+	case ".uai":
+		return "uai"
+	case ".csv":
+		return "csv"
+	case ".json":
+		if bytes.Contains(text, []byte(`"variable_domain"`)) {
+			return "bqpjson"
+		}
+		return "bqm"
+	}
+	return detect(text)
 }
 
 // detect tells a rudy file, whose first line holds two numbers, from a list of
@@ -74,18 +130,6 @@ func detect(text []byte) string {
 		return "bits" // a header in the file may still say spins
 	}
 	return "rudy"
-}
-
-func cutProblem(name string, text []byte) (*problem, error) {
-	g, err := read.Rudy(bytes.NewReader(text))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	m, err := model.MaxCut(g)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return &problem{name: name, model: m, graph: g}, nil
 }
 
 func torus(o options) (*problem, error) {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"image/png"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -89,11 +90,38 @@ func TestFormats(t *testing.T) {
 	}
 }
 
+// Every file here has the lowest energy −2, or the cut 2, at its two sites.
+func TestFormatsByExtension(t *testing.T) {
+	for name, text := range map[string]string{
+		"a.qubo":  "p qubo 0 2 0 1\n0 1 -2\n",
+		"a.csv":   "left,right\n0,-2\n0,0\n",
+		"a.uai":   "MARKOV\n2\n2 2\n1\n2 0 1\n4 1 1 1 7.38905609893065\n",
+		"a.col":   "p edge 2 1\ne 1 2 2\n",
+		"b.json":  `{"variable_ids": [0, 1], "variable_domain": "boolean", "scale": 1, "offset": 0, "linear_terms": [], "quadratic_terms": [{"id_head": 0, "id_tail": 1, "coeff": -2}]}`,
+		"c.json":  `{"type": "BinaryQuadraticModel", "version": {"bqm_schema": "3.0.0"}, "variable_labels": [0, 1], "variable_type": "SPIN", "offset": 0, "linear_biases": [0, 0], "quadratic_biases": [2], "quadratic_head": [0], "quadratic_tail": [1]}`,
+		"d.model": "0 1 -2\n",
+	} {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		r := do(t, "-graph", path, "-anneal", "-steps", "50")
+		if r.BestCut != nil {
+			if *r.BestCut != 2 {
+				t.Errorf("%s: best cut %v, want 2", name, *r.BestCut)
+			}
+		} else if math.Abs(*r.BestEnergy+2) > 1e-12 {
+			t.Errorf("%s: lowest energy %v, want -2", name, *r.BestEnergy)
+		}
+	}
+}
+
 func TestErrorsAreClear(t *testing.T) {
 	for want, args := range map[string][]string{
 		`no kernel "hmc"`:     {"-method", "hmc"},
 		"no such file":        {"-graph", "missing.txt"},
 		"line 3":              {"-graph", write(t, "2 2\n1 2 1\n1 x 1\n")},
+		"3 levels, want 2 ":   {"-graph", write(t, "MARKOV 1 3 0"), "-format", "uai"},
 		`-format = "xml"`:     {"-graph", write(t, square), "-format", "xml"},
 		`-lattice = "5,x"`:    {"-lattice", "5,x"},
 		"-beta":               {"-beta", "-1"},

@@ -5,6 +5,7 @@ package check
 import (
 	"fmt"
 	"math"
+	"reflect"
 )
 
 // Len panics unless the slice called name has the wanted length. who is the
@@ -27,10 +28,23 @@ func Rows(who, name string, got, n int) int {
 // Finite reports whether v is a finite number.
 func Finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
+// Nil reports whether v is nil, or an interface that holds a nil pointer, map,
+// function, channel or slice.
+func Nil(v any) bool {
+	r := reflect.ValueOf(v)
+	switch r.Kind() {
+	case reflect.Invalid:
+		return true
+	case reflect.Pointer, reflect.Map, reflect.Func, reflect.Chan, reflect.Slice:
+		return r.IsNil()
+	}
+	return false
+}
+
 // Shape returns the shape of a model after checking it and a number of chains,
 // 1 … most. who, such as "mcmc: DMALA", begins the message.
 func Shape(who string, m interface{ Shape() (sites, levels int) }, chains, most int) (sites, levels int, err error) {
-	if m == nil {
+	if Nil(m) {
 		return 0, 0, fmt.Errorf("%s: model = nil", who)
 	}
 	sites, levels = m.Shape()

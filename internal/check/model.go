@@ -5,7 +5,7 @@ import "fmt"
 // Model returns the shape of m, which the constructor caller of the package who
 // got as its argument name, or an error if m is nil or has no sites or levels.
 func Model(who, caller, name string, m interface{ Shape() (sites, levels int) }) (sites, levels int, err error) {
-	if m == nil {
+	if Nil(m) {
 		return 0, 0, fmt.Errorf("%s: %s: %s is nil", who, caller, name)
 	}
 	sites, levels = m.Shape()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -117,9 +118,9 @@ func TestReadDialects(t *testing.T) {
 	_, ints, err := Read[int32](bytes.NewReader(file(1, dict(">i4", "False", "(1,)"), 0xff, 0xff, 0xff, 0xfe)))
 	require.NoError(t, err)
 	assert.Equal(t, []int32{-2}, ints)
-	shape, none, err := Read[float32](bytes.NewReader(file(1, dict("<f4", "False", "(0, 9223372036854775807)"))))
+	shape, none, err := Read[float32](bytes.NewReader(file(1, dict("<f4", "False", fmt.Sprintf("(0, %d)", math.MaxInt)))))
 	require.NoError(t, err)
-	assert.Equal(t, []int{0, math.MaxInt64}, shape)
+	assert.Equal(t, []int{0, math.MaxInt}, shape)
 	assert.Empty(t, none)
 }
 
@@ -154,6 +155,9 @@ func TestReadRefuses(t *testing.T) {
 		"shape [2]: data end after 0 of 2 elements: unexpected": file(1, dict("<f4", "False", "(2,)")),
 	} {
 		_, _, err := Read[float32](bytes.NewReader(in))
+		if strconv.IntSize == 32 && strings.Contains(fmt.Sprint(err), "is out of range") {
+			continue // a dimension that is no int of 32 bits
+		}
 		assert.ErrorContains(t, err, want)
 	}
 	_, _, err := Read[int32](bytes.NewReader(file(1, dict("<f8", "False", "(1,)"))))

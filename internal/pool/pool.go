@@ -19,6 +19,8 @@ type Pool struct {
 	do   func(worker, job int)
 	jobs atomic.Uint64 // end of the jobs at hand << 32 | next one
 	left atomic.Int64  // jobs that are not finished
+
+	first atomic.Pointer[ending] // of the first job that did not return
 }
 
 // New returns a pool of the given number of workers, its caller among them.
@@ -57,10 +59,33 @@ func (c *Pool) work(worker int) (last bool) {
 			return last
 		}
 		if c.jobs.CompareAndSwap(s, s+1) {
-			c.do(worker, int(job))
-			last = c.left.Add(-1) == 0
+			last = c.one(worker, int(job))
 		}
 	}
+}
+
+// one does a job, unless another has panicked, and reports whether none is left.
+func (c *Pool) one(worker, job int) (last bool) {
+	ended := true
+	defer func() {
+		if ended {
+			end := &ending{exited: true}
+			if v := recover(); v != nil {
+				end = panicked(v)
+			}
+			c.first.CompareAndSwap(nil, end)
+			if last = c.left.Add(-1) == 0; last && end.exited && worker > 0 {
+				c.done <- struct{}{} // help does not get to it
+			}
+			return
+		}
+		last = c.left.Add(-1) == 0
+	}()
+	if c.first.Load() == nil {
+		c.do(worker, job)
+	}
+	ended = false
+	return last
 }
 
 // Stop ends the helpers and waits for them: one that wakes late must not meet
@@ -75,8 +100,16 @@ func (c *Pool) Stop() {
 
 // Each calls do for the jobs from … to−1 and returns when all are done. The
 // results must not depend on the worker.
+//
+// If a job panics, those that have not begun are left out, and the first panic
+// goes on in the caller as a *[Panic]; the pool stays usable.
 func (c *Pool) Each(from, to int, do func(worker, job int)) {
 	if c.wake == nil || to-from <= 1 {
+		defer func() {
+			if v := recover(); v != nil {
+				panic(panicked(v).panicked)
+			}
+		}()
 		for j := from; j < to; j++ {
 			do(0, j)
 		}
@@ -93,5 +126,8 @@ func (c *Pool) Each(from, to int, do func(worker, job int)) {
 	}
 	if !c.work(0) {
 		<-c.done
+	}
+	if end := c.first.Swap(nil); end != nil {
+		end.resume()
 	}
 }

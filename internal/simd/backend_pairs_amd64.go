@@ -3,8 +3,9 @@
 package simd
 
 // The functions of this file work on rows of two, eight rows at a time, and
-// return how many rows they did.
+// return how many rows they did. Their callers cut rows by perCall.
 
+//go:noinline
 func pairRows(p, w, maxes []float32, total []float64) int {
 	rows := len(maxes) &^ 7
 	if rows > 0 && best == avx512 {
@@ -15,6 +16,7 @@ func pairRows(p, w, maxes []float32, total []float64) int {
 	return rows
 }
 
+//go:noinline
 func scalePairs(p []float32, total []float64) int {
 	rows := len(total) &^ 7
 	if rows > 0 && best == avx512 {
@@ -25,6 +27,7 @@ func scalePairs(p []float32, total []float64) int {
 	return rows
 }
 
+//go:noinline
 func pickPairs(idx []int32, p []float32, total, u []float64) int {
 	rows := len(idx) &^ 7
 	if rows > 0 && best == avx512 {

@@ -3,7 +3,6 @@ package simd
 import (
 	"fmt"
 	"math"
-	"sort"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -165,14 +164,26 @@ func TestSoftmax(t *testing.T) {
 	}
 }
 
+// search is sort.Search from from on, with 64 bits on every machine.
+func search(from, to int64, f func(int64) bool) int64 {
+	for from < to {
+		if mid := from + (to-from)/2; f(mid) {
+			to = mid
+		} else {
+			from = mid + 1
+		}
+	}
+	return from
+}
+
 // shares returns the measure of {u : pick(u) = l} for each l, by bisection on
 // the grid of 53-bit uniforms; pick must be monotone in u.
 func shares(cols int, pick func(u float64) int) []float64 {
 	s := make([]float64, cols)
-	from := 0
+	from := int64(0)
 	for l := range cols {
-		to := from + sort.Search(1<<53-from, func(i int) bool {
-			return pick(float64(from+i)*0x1p-53) > l
+		to := search(from, 1<<53, func(i int64) bool {
+			return pick(float64(i)*0x1p-53) > l
 		})
 		s[l] = float64(to-from) * 0x1p-53
 		from = to

@@ -1,20 +1,41 @@
 package simd
 
-import "os"
+import (
+	"fmt"
+	"os"
+	"strings"
+)
+
+// variable is the environment variable that chooses a backend.
+const variable = "GIBBSITE_SIMD"
 
 // best is the backend in use. It is written at start and, in tests, by one
 // goroutine between kernels.
-var best = choose(supported(), os.Getenv("GIBBSITE_SIMD"))
+var best = must(choose(supported(), os.Getenv(variable)))
 
 // Backend returns the name of the backend in use: "purego", "avx2" or "avx512".
 func Backend() string { return levelNames[best] }
 
-// choose lowers the backend the CPU has to the one that mask names, if any.
-func choose(have level, mask string) level {
-	for l, name := range levelNames {
-		if mask == name {
-			return min(have, level(l))
+// choose returns the backend that name asks for, the highest one if it is empty,
+// or an error if there is no such backend here.
+func choose(have level, name string) (level, error) {
+	if name == "" {
+		return have, nil
+	}
+	for l, known := range levelNames[:have+1] {
+		if name == known {
+			return level(l), nil
 		}
 	}
-	return have
+	return 0, fmt.Errorf("gibbsite: environment variable %s = %q, want one of %s, which this program and CPU have, or none",
+		variable, name, strings.Join(levelNames[:have+1], ", "))
+}
+
+// must stops the program at start: a backend that was asked for and is not there
+// would change the results of the fused kernels unnoticed.
+func must(l level, err error) level {
+	if err != nil {
+		panic(err)
+	}
+	return l
 }

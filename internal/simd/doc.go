@@ -31,8 +31,9 @@
 // # Choosing a backend
 //
 // The best backend of the CPU is chosen once, at start. The environment
-// variable GIBBSITE_SIMD lowers it: purego, avx2 or avx512 is the highest
-// backend to use, anything else means no limit. It exists for tests and for
+// variable GIBBSITE_SIMD names another: purego, avx2 or avx512. A value that is
+// none of these, or that the program or the CPU does not have, is a panic at
+// start. It exists for tests and for
 // those who must pin the results of the fused kernels. The build tag purego
 // leaves the assembly out altogether. [Backend] tells what runs. (A cached test
 // result does not notice the variable: use go test -count=1.)

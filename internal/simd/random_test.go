@@ -1,6 +1,7 @@
 package simd
 
 import (
+	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
 	"testing"
@@ -80,12 +81,20 @@ func TestUnits(t *testing.T) {
 }
 
 func TestDispatch(t *testing.T) {
-	assert.Equal(t, purego, choose(avx512, "purego"))
-	assert.Equal(t, avx2, choose(avx512, "avx2"))
-	assert.Equal(t, avx2, choose(avx2, "avx512"))
-	assert.Equal(t, avx512, choose(avx512, ""))
-	assert.Equal(t, avx512, choose(avx512, "anything"))
-	assert.Contains(t, levelNames, Backend())
+	for _, c := range []struct {
+		have level
+		name string
+		want level
+	}{{avx512, "purego", purego}, {avx512, "avx2", avx2}, {avx512, "", avx512}, {avx2, "", avx2}, {purego, "purego", purego}} {
+		got, err := choose(c.have, c.name)
+		assert.NoError(t, err)
+		assert.Equal(t, c.want, got)
+	}
+	for _, name := range []string{"anything", "AVX2", "avx512", " avx2"} {
+		_, err := choose(avx2, name)
+		assert.ErrorContains(t, err, fmt.Sprintf("GIBBSITE_SIMD = %q, want one of purego, avx2,", name))
+		assert.Panics(t, func() { must(choose(avx2, name)) })
+	}
 }
 
 func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }

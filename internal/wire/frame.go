@@ -19,12 +19,15 @@ var crcTable = crc64.MakeTable(crc64.ECMA)
 
 // Write writes a frame in one piece.
 func Write(w io.Writer, magic string, body []byte) error {
-	out := make([]byte, 0, len(magic)+len(body)+16)
-	out = binary.LittleEndian.AppendUint64(append(out, magic...), uint64(len(body)))
-	out = append(out, body...)
-	out = binary.LittleEndian.AppendUint64(out, crc64.Checksum(body, crcTable))
-	_, err := w.Write(out)
+	_, err := w.Write(Append(make([]byte, 0, len(magic)+len(body)+16), magic, body))
 	return err
+}
+
+// Append appends a frame to b.
+func Append(b []byte, magic string, body []byte) []byte {
+	b = binary.LittleEndian.AppendUint64(append(b, magic...), uint64(len(body)))
+	b = append(b, body...)
+	return binary.LittleEndian.AppendUint64(b, crc64.Checksum(body, crcTable))
 }
 
 // Read reads one frame, and no more, and returns its body. It refuses another
@@ -53,6 +56,26 @@ func Read(r io.Reader, magic string, limit uint64) ([]byte, error) {
 	sum := binary.LittleEndian.Uint64(b.Bytes()[size:])
 	if got := crc64.Checksum(body, crcTable); got != sum {
 		return nil, fmt.Errorf("the checkpoint is damaged: checksum %016x, want %016x", got, sum)
+	}
+	return body, nil
+}
+
+// Body returns the body of the frame that is all of b, as a part of b.
+func Body(b []byte, magic string) ([]byte, error) {
+	if len(b) < len(magic)+8 || string(b[:len(magic)]) != magic {
+		return nil, fmt.Errorf("it begins with %q, want %q and a length", b[:min(len(b), len(magic))], magic)
+	}
+	size := binary.LittleEndian.Uint64(b[len(magic):])
+	rest := b[len(magic)+8:]
+	if uint64(len(rest)) < 8 || size > uint64(len(rest)-8) {
+		return nil, fmt.Errorf("%d bytes follow the length, want %d and a checksum", len(rest), size)
+	}
+	if more := uint64(len(rest)-8) - size; more > 0 {
+		return nil, fmt.Errorf("%d bytes too many", more)
+	}
+	body := rest[:size:size]
+	if sum, got := binary.LittleEndian.Uint64(rest[size:]), crc64.Checksum(body, crcTable); got != sum {
+		return nil, fmt.Errorf("the data are damaged: checksum %016x, want %016x", got, sum)
 	}
 	return body, nil
 }

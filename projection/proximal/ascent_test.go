@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Coordinate ascent and Newton's method share the rows and nothing else, and
-// end at the same point, with and without a metric.
-func TestAscentAgreesWithNewton(t *testing.T) {
+// The active set, coordinate ascent and Newton's method share the rows and
+// nothing else, and end at the same point, with and without a metric.
+func TestMethodsAgree(t *testing.T) {
 	const n = 8
 	rng := rand.New(rand.NewPCG(4, 4))
 	var set constraint.Slabs
@@ -40,11 +40,16 @@ func TestAscentAgreesWithNewton(t *testing.T) {
 			z := make([]float64, n)
 			_, err = s.Penalised(z, v, gamma)
 			require.NoError(t, err)
-			s.Reset()
-			residual := s.iter.ascend(v, s.iter.len(), 20000, 1e-12)
-			assert.LessOrEqual(t, residual, 1e-12)
-			for i := range z {
-				assert.InDelta(t, z[i], v[i]+s.iter.pc[i], 1e-9)
+			require.NotNil(t, s.small)
+			for _, method := range []func() float64{
+				func() float64 { return s.iter.ascend(v, s.iter.len(), 20000, 1e-12) },
+				func() float64 { return s.iter.run(v, s.iter.len(), 1e-12, nil) },
+			} {
+				s.Reset()
+				assert.LessOrEqual(t, method(), 1e-12)
+				for i := range z {
+					assert.InDelta(t, z[i], v[i]+s.iter.pc[i], 1e-9)
+				}
 			}
 		}
 	}

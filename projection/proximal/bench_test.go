@@ -107,3 +107,49 @@ func BenchmarkProximal(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkMetric projects windows of 144 entries with 384 rows in the metric of
+// prices, from no multipliers and from those of a neighbour.
+func BenchmarkMetric(b *testing.B) {
+	rng := rand.New(rand.NewPCG(1, 11))
+	set, inside := window(rng, 24, true)
+	v := make([]float64, len(inside))
+	for i := range v {
+		v[i] = inside[i] + 0.6*rng.NormFloat64()
+	}
+	p := proximal.Projector{Set: set, Metric: prices(24, []float64{1, 0.1})}
+	benchmarkRows(b, p, 0.1, v, 0.01)
+}
+
+// BenchmarkDegenerate projects onto 150 rows of 60 entries through one point.
+func BenchmarkDegenerate(b *testing.B) {
+	set, v := through(rand.New(rand.NewPCG(0, 12)), 60, 150, false)
+	benchmarkRows(b, proximal.Projector{Set: set}, 1, v, 0.01)
+}
+
+// benchmarkRows projects v, moved by a little noise every time.
+func benchmarkRows(b *testing.B, p proximal.Projector, at float64, v []float64, noise float64) {
+	s, err := p.Compile(b.Context(), len(v))
+	if err != nil {
+		b.Fatal(err)
+	}
+	s.At(at)
+	for _, state := range []string{"cold", "warm"} {
+		b.Run(state, func(b *testing.B) {
+			rng := rand.New(rand.NewPCG(2, 2))
+			z, moved := make([]float64, len(v)), make([]float64, len(v))
+			b.ReportAllocs()
+			for b.Loop() {
+				for i, x := range v {
+					moved[i] = x + noise*rng.NormFloat64()
+				}
+				if state == "cold" {
+					s.Reset()
+				}
+				if _, err := s.Solve(z, moved); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

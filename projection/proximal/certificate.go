@@ -20,8 +20,8 @@ type Certificate struct {
 	// penalty form with γ = SoftGamma instead.
 	Contradiction bool
 
-	// Steps and Inner count the Newton steps and the conjugate gradient steps;
-	// Outer counts linearisations.
+	// Steps counts the Newton steps, those of the active set included, and Inner
+	// the conjugate gradient steps; Outer counts linearisations.
 	Steps, Inner, Outer int
 }
 

@@ -64,14 +64,9 @@ func (w *newton) contradicts(m, rows int) bool {
 // explain makes an error of the proof in p.
 func (w *newton) explain(name func(row int) string) error {
 	e := &ContradictionError{}
-	largest := 0.0
-	for _, p := range w.p {
-		largest = max(largest, math.Abs(p))
-	}
 	clear(w.sum)
 	for j, p := range w.p {
-		// Rows that only cancel rounding errors are left out.
-		if math.Abs(p) > 1e-6*largest {
+		if p != 0 {
 			e.Rows = append(e.Rows, int(w.origin[j]))
 			e.Multiplier = append(e.Multiplier, p/w.factor[j])
 			e.Slack -= w.support(j, p)

@@ -110,3 +110,17 @@ func narrow(z []float64) []float32 {
 	}
 	return v
 }
+
+const (
+	firstKappa  = 10 // of the curved rows in the hard form, where multipliers are of order 1
+	kappaGrowth = 10 // where that does not suffice
+	lastKappa   = SoftGamma / 2
+	curvedTol   = 1e-9 // of curved rows in the hard form
+	proxSteps   = 60   // linearisations per κ
+	roughSteps  = 4    // linearisations in all, where a further step of the runner follows
+	roughKappa  = 100  // of the curved rows there
+	roughTol    = 1e-8 // for data of order 1
+	leastGain   = 0.1  // part of the predicted decrease that a step must bring
+	damping     = 4    // change of μ
+	settledStep = 100  // tolerances that the last step may have
+)

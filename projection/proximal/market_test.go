@@ -12,8 +12,11 @@ import (
 // largest and the smallest value are, both values, and the values at five
 // times; and, if ohlc, the order of the prices of the first four channels.
 // These are 66 or 450 constraints.
-func market(rng *rand.Rand, ohlc bool) (constraint.Slabs, []float64) {
-	const length, channels, tau = 96, 6, 0.005
+func market(rng *rand.Rand, ohlc bool) (constraint.Slabs, []float64) { return window(rng, 96, ohlc) }
+
+// window is market for a length that 4 divides.
+func window(rng *rand.Rand, length int, ohlc bool) (constraint.Slabs, []float64) {
+	const channels, tau = 6, 0.005
 	x := make([]float64, length*channels)
 	for c := range channels {
 		v := 0.0
@@ -41,8 +44,8 @@ func market(rng *rand.Rand, ohlc bool) (constraint.Slabs, []float64) {
 		var mean constraint.Row
 		sum, top, low := 0.0, 0, 0
 		for i := range length {
-			mean.Index, mean.Value = append(mean.Index, int32(at(i))), append(mean.Value, 1.0/length)
-			sum += x[at(i)] / length
+			mean.Index, mean.Value = append(mean.Index, int32(at(i))), append(mean.Value, 1/float64(length))
+			sum += x[at(i)] / float64(length)
 			if x[at(i)] > x[at(top)] {
 				top = i
 			}
@@ -51,8 +54,8 @@ func market(rng *rand.Rand, ohlc bool) (constraint.Slabs, []float64) {
 			}
 		}
 		add(sum-tau, sum+tau, mean)
-		change := (x[at(length-1)] - x[at(0)]) / (length - 1)
-		add(change-tau, change+tau, constraint.Row{Index: []int32{int32(at(length - 1)), int32(at(0))}, Value: []float64{1.0 / (length - 1), -1.0 / (length - 1)}})
+		change := (x[at(length-1)] - x[at(0)]) / float64(length-1)
+		add(change-tau, change+tau, constraint.Row{Index: []int32{int32(at(length - 1)), int32(at(0))}, Value: []float64{1 / float64(length-1), -1 / float64(length-1)}})
 		for i := range length {
 			if i != top {
 				less(at(i), at(top))
@@ -61,7 +64,7 @@ func market(rng *rand.Rand, ohlc bool) (constraint.Slabs, []float64) {
 				less(at(low), at(i))
 			}
 		}
-		for _, i := range []int{top, low, 0, 23, 47, 71, 95} {
+		for _, i := range []int{top, low, 0, length/4 - 1, length/2 - 1, length*3/4 - 1, length - 1} {
 			add(x[at(i)]-tau, x[at(i)]+tau, constraint.Row{Index: []int32{int32(at(i))}, Value: []float64{1}})
 		}
 	}

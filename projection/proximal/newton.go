@@ -79,6 +79,9 @@ func (w *newton) run(z []float64, m int, tol float64, contradiction func() bool)
 	w.products(z, m)
 	residual = w.residual(m)
 	for k := range outerSteps {
+		if w.n <= rescueVariables && (k >= rescueAfter || w.inner > rescueInner) {
+			return residual
+		}
 		if residual <= tol || math.IsNaN(residual) {
 			return residual
 		}
@@ -212,6 +215,9 @@ func (w *newton) step(m int, sigma, tol float64) {
 	w.threshold(m, sigma)
 	for range newtonSteps {
 		moved := w.classify(m)
+		if w.n <= rescueVariables && w.inner > rescueInner {
+			return
+		}
 		copy(w.r, w.c)
 		for j, p := range w.p[:m] {
 			if p != 0 {

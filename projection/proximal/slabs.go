@@ -161,6 +161,7 @@ func (s *slabs) bound(i, j int32) {
 }
 
 // collect returns the nonzeros of a row in ascending order, equal indices added.
+// A sum that cancels to rounding errors is zero.
 func collect(r constraint.Row) []entry {
 	e := make([]entry, len(r.Index))
 	for k, i := range r.Index {
@@ -168,14 +169,17 @@ func collect(r constraint.Row) []entry {
 	}
 	slices.SortStableFunc(e, func(a, b entry) int { return cmp.Compare(a.index, b.index) })
 	out := e[:0]
-	for _, x := range e {
-		if k := len(out); k > 0 && out[k-1].index == x.index {
-			out[k-1].value += x.value
-		} else {
-			out = append(out, x)
+	for k := 0; k < len(e); {
+		sum, total := entry{index: e[k].index}, 0.0
+		for ; k < len(e) && e[k].index == sum.index; k++ {
+			sum.value += e[k].value
+			total += math.Abs(e[k].value)
+		}
+		if math.Abs(sum.value) > cancelled*total {
+			out = append(out, sum)
 		}
 	}
-	return slices.DeleteFunc(out, func(x entry) bool { return x.value == 0 })
+	return out
 }
 
 // len returns the number of rows.
@@ -234,6 +238,7 @@ func prox(u, sigma, lo, hi, limit float64) float64 {
 }
 
 const (
-	farReach   = 1e6  // in units of data of order 1
-	leastSlack = 1e-9 // contradictions below it pass for rounding errors
+	cancelled  = 1e-14 // part of its terms up to which a sum is a rounding error
+	farReach   = 1e6   // in units of data of order 1
+	leastSlack = 1e-9  // contradictions below it pass for rounding errors
 )

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/activeset"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/projection"
 )
@@ -25,6 +26,8 @@ type Solver struct {
 	time  float64 // of the metric
 	base  *slabs  // the rows without tangents
 	rough bool    // few linearisations will do
+	small *dense  // nil until it is used
+	size  float64 // of the prediction, at least 1
 }
 
 // newSolver returns a solver with no multipliers.
@@ -73,6 +76,7 @@ func (s *Solver) Penalised(z, v []float64, gamma float64) (Certificate, error) {
 		}
 		size = max(size, math.Abs(x))
 	}
+	s.size = size
 	s.limit(gamma / 2 * s.scale)
 	if s.curves != nil {
 		return s.curved(z, v, gamma, size)
@@ -85,23 +89,29 @@ func (s *Solver) Penalised(z, v []float64, gamma float64) (Certificate, error) {
 	return c, err
 }
 
+// outcome says how an iteration ended.
+type outcome int8
+
+const (
+	converged outcome = iota
+	excluded          // rows exclude each other, as p proves
+	failed
+)
+
 // linear finds multipliers for the prediction v; c and pc follow from them.
 func (s *Solver) linear(v []float64, tol float64) (cert Certificate, err error) {
 	w := s.iter
-	m := s.iterated()
-	hard := math.IsInf(s.caps, 1)
-	contradiction := func() bool { return hard && w.contradicts(m, s.base.len()) }
-	residual := w.run(v, m, tol, contradiction)
-	cert.Steps, cert.Inner, cert.Outer = w.steps, w.inner, w.outer
-	excluded := residual > tol && contradiction()
-	if !excluded && m < w.len() {
-		if excluded = !w.closed(v); excluded {
-			clear(w.p[:m])
-		}
+	end, residual := s.iterate(v, tol, &cert)
+	if end != excluded && s.iterated() < w.len() && !w.closed(v) {
+		clear(w.p[:w.coupled])
+		end = excluded
 	}
-	switch {
+	switch end {
+	case failed:
+		err = &projection.NotConverged{Method: "proximal", Residual: residual, Want: tol, Iterations: cert.Steps}
 	case excluded:
 		if !s.soften {
+			w.reduce(s.base.len())
 			err = w.explain(s.name)
 		}
 		caps := s.caps
@@ -115,15 +125,51 @@ func (s *Solver) linear(v []float64, tol float64) (cert Certificate, err error) 
 			err = soft
 		}
 		return cert, err
-	case residual > tol:
-		if residual = w.ascend(v, m, fallbackSweeps, tol); !(residual <= tol) {
-			err = &projection.NotConverged{Method: "proximal", Residual: residual, Want: tol, Iterations: w.steps + fallbackSweeps}
-		}
-		if m < w.len() {
-			w.closed(v)
-		}
 	}
 	return cert, err
+}
+
+// iterate finds multipliers of the rows that have no closed form: small problems
+// by the active set, others by Newton's method and, where that fails, by the
+// active set from where it got to.
+func (s *Solver) iterate(v []float64, tol float64, cert *Certificate) (end outcome, residual float64) {
+	w, m := s.iter, s.iterated()
+	if m == 0 || w.n > denseVariables || m > denseRows {
+		hard := math.IsInf(s.caps, 1)
+		contradiction := func() bool { return hard && w.contradicts(m, s.base.len()) }
+		residual = w.run(v, m, tol, contradiction)
+		cert.Steps, cert.Inner, cert.Outer = w.steps, w.inner, w.outer
+		switch {
+		case residual <= tol:
+			return converged, residual
+		case contradiction():
+			return excluded, residual
+		case w.n > rescueVariables:
+			if residual = w.ascend(v, m, fallbackSweeps, tol); residual <= tol {
+				return converged, residual
+			}
+			cert.Steps += fallbackSweeps
+			return failed, residual
+		}
+		for j, y := range w.y[:m] {
+			if math.IsNaN(y) {
+				w.y[j] = 0
+			}
+		}
+	}
+	if s.small == nil {
+		s.small = newDense(w, s.metric != nil)
+	}
+	status := s.small.run(w, v, m, s.base.len(), s.size)
+	cert.Steps += w.steps
+	switch {
+	case status == activeset.Solved:
+		return converged, 0
+	case status == activeset.Infeasible && w.contradicts(m, s.base.len()):
+		return excluded, 0
+	}
+	w.products(v, m)
+	return failed, w.residual(m)
 }
 
 // fallbackSweeps bounds coordinate ascent; a sweep costs as much as a step of
@@ -172,6 +218,9 @@ func (s *Solver) At(t float64) {
 		s.scale = q
 	}
 	s.caps = math.NaN()
+	if s.small != nil {
+		s.small.stale = true
+	}
 	if w.apply == nil {
 		w.apply = func(dst, src []float64) {
 			s.metric(dst, src, s.time)
@@ -205,20 +254,6 @@ func (s *Solver) Clone() *Solver {
 	}
 	return newSolver(s.base, f, s.metric, s.soften, s.name)
 }
-
-const (
-	firstKappa  = 10 // of the curved rows in the hard form, where multipliers are of order 1
-	kappaGrowth = 10 // where that does not suffice
-	lastKappa   = SoftGamma / 2
-	curvedTol   = 1e-9 // of curved rows in the hard form
-	proxSteps   = 60   // linearisations per κ
-	roughSteps  = 4    // linearisations in all, where a further step of the runner follows
-	roughKappa  = 100  // of the curved rows there
-	roughTol    = 1e-8 // for data of order 1
-	leastGain   = 0.1  // part of the predicted decrease that a step must bring
-	damping     = 4    // change of μ
-	settledStep = 100  // tolerances that the last step may have
-)
 
 // curved solves the problem with curved inequalities: rows are as hard as γ
 // says; the curves have a finite κ, which grows in the hard form until they

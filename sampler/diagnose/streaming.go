@@ -98,13 +98,15 @@ func summarizeBatches(row *Row, chains []*series) {
 	if err != nil {
 		return
 	}
-	var all moments
-	var spread float64 // Σ n σ² over the chains
+	var all, means moments
+	var spread, weight float64 // Σ n σ² and Σ n² over the chains
 	constant := true
 	for _, s := range chains {
 		m := s.total()
 		all.merge(m)
 		spread += m.n * s.longRun()
+		means.add(m.mean)
+		weight += m.n * m.n
 		constant = constant && s.low == s.high && s.low == chains[0].low
 	}
 	if constant { // free of rounding errors
@@ -119,6 +121,12 @@ func summarizeBatches(row *Row, chains []*series) {
 	if !(sd > 0 && sd <= math.MaxFloat64) || !(spread <= math.MaxFloat64) {
 		row.undefine(ErrRange, &row.SD, &row.MCSE, &row.ESSMean, &row.RHat)
 		return
+	}
+	// Chains that do not mix look fine from within, but their means differ: the
+	// variance of the mean of all draws is Σ (n_c/n)² Var(mean of chain c), by
+	// the batches of each chain or by the means as they are, whichever is more.
+	if means.n > 1 {
+		spread = max(spread, weight*means.variance())
 	}
 	// n·Var(mean) over n draws of all chains together is spread/n.
 	tau := spread / all.n / all.variance()

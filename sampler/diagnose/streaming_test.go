@@ -66,7 +66,14 @@ func batchesOf(draws [][]float64) (rhat, mcse float64) {
 		longRun += v * float64(join) / float64(len(draws))
 	}
 	rhat, _ = RHatBasic(cut)
-	return rhat, math.Sqrt(longRun / float64(n*len(draws)))
+	within := longRun / float64(n*len(draws))
+	var chainMeans []float64
+	for _, x := range draws {
+		m, _ := meanVariance(x)
+		chainMeans = append(chainMeans, m)
+	}
+	_, between := meanVariance(chainMeans)
+	return rhat, math.Sqrt(max(within, between/float64(len(draws))))
 }
 
 func TestStreamingIsWhatItSays(t *testing.T) {

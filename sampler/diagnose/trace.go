@@ -84,7 +84,10 @@ func NewTrace(chains int, f ...func(x []int32) float64) *Trace {
 // out. Its [Summary] has
 //
 //   - the mean and the standard deviation of all draws,
-//   - MCSE and ESSMean by batch means, with batches of √n draws or more,
+//   - MCSE and ESSMean by batch means, with batches of √n draws or more, or by
+//     the variance of the chain means if that says more, so that chains that are
+//     stuck apart show; m chains of one distribution have a squared MCSE that is
+//     too large by a factor of about 1 + 1/√(π(m−1)),
 //   - RHat as [RHatBasic], the plain split statistic without ranks; it compares
 //     the first and the second half of the complete batches, which leaves out
 //     at most 2 batches in 34,
@@ -128,7 +131,11 @@ func (t *Trace) KeepStates() *Trace {
 	return t
 }
 
-// Reserve makes room for further draws per chain, so that Observe does not
+// mostReserved bounds the entries that Reserve makes room for ahead, 256 MB a
+// chain; the rest grows as it fills.
+const mostReserved = 1 << 25
+
+// Reserve makes room for further draws per chain, up to 256 MB of them, so that Observe does not
 // allocate until they are exhausted; room for states is made once the first
 // one has been seen. In streaming mode it does nothing.
 func (t *Trace) Reserve(draws int) {
@@ -137,9 +144,9 @@ func (t *Trace) Reserve(draws int) {
 	}
 	for c := range t.records {
 		r := &t.records[c]
-		r.rows = slices.Grow(r.rows, draws*t.columns())
-		if t.keepStates {
-			r.states = slices.Grow(r.states, draws*r.sites)
+		r.rows = slices.Grow(r.rows, min(draws, mostReserved/t.columns())*t.columns())
+		if t.keepStates && r.sites > 0 {
+			r.states = slices.Grow(r.states, min(draws, mostReserved/r.sites)*r.sites)
 		}
 	}
 }

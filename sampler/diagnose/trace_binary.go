@@ -10,10 +10,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// traceMagic starts a saved Trace and names the version of its layout:
-// mode, chains, names, and per chain counters and draws, all in little-endian
+// traceMagic starts a saved Trace, a frame of package wire, and names the version
+// of its layout: mode, chains, names, and per chain counters and draws, all in little-endian
 // words of 64 bits but for names (bytes) and states (32 bits).
-const traceMagic = "gibbtrc1"
+const traceMagic = "gibbsite trace 2\n"
 
 // Bits of the mode.
 const (
@@ -24,7 +24,10 @@ const (
 // AppendBinary appends all draws so far to b, so that a run can go on later
 // with the same summary at its end. The functions themselves are not part of it.
 func (t *Trace) AppendBinary(b []byte) ([]byte, error) {
-	b = append(b, traceMagic...)
+	return wire.Append(b, traceMagic, t.body(nil)), nil
+}
+
+func (t *Trace) body(b []byte) []byte {
 	b = wire.AppendInts(b, t.mode(), len(t.records), len(t.names))
 	for _, name := range t.names {
 		b = append(wire.AppendInts(b, len(name)), name...)
@@ -39,7 +42,7 @@ func (t *Trace) AppendBinary(b []byte) ([]byte, error) {
 			b = r.condense[i].appendBinary(b)
 		}
 	}
-	return b, nil
+	return b
 }
 
 // UnmarshalBinary replaces the draws by those that AppendBinary saved. The
@@ -67,10 +70,11 @@ func (t *Trace) mode() (mode int) {
 }
 
 func (t *Trace) decode(b []byte) ([]record, error) {
-	if len(b) < len(traceMagic) || string(b[:len(traceMagic)]) != traceMagic {
-		return nil, errors.New("not a saved trace, or one of another version")
+	body, err := wire.Body(b, traceMagic)
+	if err != nil {
+		return nil, fmt.Errorf("not a saved trace of this version: %w", err)
 	}
-	d := decoder{rest: b[len(traceMagic):]}
+	d := decoder{rest: body}
 	if mode := d.int(); mode != t.mode() {
 		return nil, fmt.Errorf("saved in mode %d, want %d (1: streaming, 2: states)", mode, t.mode())
 	}
@@ -95,7 +99,7 @@ func (t *Trace) decode(b []byte) ([]record, error) {
 		if t.streaming {
 			r.condense = make([]series, len(t.names))
 			for i := range r.condense {
-				if err := r.condense[i].decode(&d, r.draws); err != nil {
+				if err = r.condense[i].decode(&d, r.draws); err != nil {
 					return nil, fmt.Errorf("chain %d, function %d: %w", c, i, err)
 				}
 			}

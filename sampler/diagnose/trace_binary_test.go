@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -55,7 +56,7 @@ func TestUnmarshalTraceRefuses(t *testing.T) {
 	} {
 		assert.EqualError(t, other.UnmarshalBinary(saved), message)
 	}
-	assert.EqualError(t, full.UnmarshalBinary(append(saved, 0)), "diagnose: Trace: 1 bytes too many")
+	assert.EqualError(t, full.UnmarshalBinary(append(saved, 0)), "diagnose: Trace: not a saved trace of this version: 1 bytes too many")
 	for cut := range saved {
 		assert.Error(t, full.UnmarshalBinary(saved[:cut]), cut)
 	}
@@ -77,11 +78,29 @@ func TestUnmarshalTraceRefuses(t *testing.T) {
 	// Words after magic, mode, chains, names and the name: draws, moves,
 	// invalid, accepts, sites, accept, then size, full, bad, value, low, high
 	// and the count of the unfinished batch.
-	start := len(traceMagic) + 4*8 + len("f1")
+	body, err := wire.Body(saved, traceMagic)
+	require.NoError(t, err)
+	start := 4*8 + len("f1")
 	for word, value := range map[int]uint64{0: 3, 3: 101, 4: math.MaxUint64, 6: 3, 7: 64, 8: 1000, 12: math.Float64bits(1.5)} {
-		broken := slices.Clone(saved)
+		broken := slices.Clone(body)
 		binary.LittleEndian.PutUint64(broken[start+8*word:], value)
-		assert.ErrorContains(t, stream.UnmarshalBinary(broken), "impossible", "word %d", word)
+		assert.ErrorContains(t, stream.UnmarshalBinary(wire.Append(nil, traceMagic, broken)), "impossible", "word %d", word)
+	}
+}
+
+// A saved trace has a checksum: no change of a byte loads.
+func TestDamagedTracesAreRefused(t *testing.T) {
+	x := posteriorSeries(t)["ar"]
+	for name, kind := range kinds {
+		tr := kind()
+		feed(tr, x, 0, 20)
+		saved, _ := tr.AppendBinary(nil)
+		for i := range saved {
+			saved[i] ^= 1 << (i % 8)
+			require.Error(t, kind().UnmarshalBinary(saved), "%s, byte %d", name, i)
+			saved[i] ^= 1 << (i % 8)
+		}
+		require.NoError(t, kind().UnmarshalBinary(saved))
 	}
 }
 
@@ -93,18 +112,19 @@ func FuzzUnmarshalTrace(f *testing.F) {
 				t.Observe(c, i, []int32{int32(i), 1}, nil)
 			}
 		}
-		saved, _ := t.AppendBinary(nil)
-		f.Add(saved)
+		f.Add(t.body(nil))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, kind := range []string{"full", "states", "streaming"} {
 			tr := kinds[kind]()
-			if tr.UnmarshalBinary(data) != nil {
+			_ = tr.UnmarshalBinary(data)
+			framed := wire.Append(nil, traceMagic, data) // length and checksum are right
+			if tr.UnmarshalBinary(framed) != nil {
 				continue
 			}
 			back, err := tr.AppendBinary(nil)
 			require.NoError(t, err)
-			require.Equal(t, data, back)
+			require.Equal(t, framed, back)
 			for _, row := range tr.Summary().Rows {
 				for _, e := range row.all() {
 					require.False(t, math.IsNaN(e.Value))

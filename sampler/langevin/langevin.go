@@ -5,10 +5,10 @@ import (
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/normal"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/tune"
-	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -45,6 +45,12 @@ type Config struct {
 	// Observe, if not nil, is told of every draw.
 	Observe sampler.RealObserver
 
+	// Checkpoint is as in [sampler.Config].
+	Checkpoint struct {
+		Path  string
+		Every int
+	}
+
 	// Progress, if not nil, is called as [sampler.Config.Progress] is.
 	Progress func(done, total int)
 }
@@ -68,7 +74,7 @@ type Chains = sampler.Runner[float32]
 // New returns chains on the target, ready to run. It returns an error
 // for a nil target or a field out of range.
 func New(target energy.Scored, cfg Config) (*Chains, error) {
-	if target == nil {
+	if check.Nil(target) {
 		return nil, fmt.Errorf("langevin: New: target = nil")
 	}
 	sites := target.Sites()
@@ -81,7 +87,7 @@ func New(target energy.Scored, cfg Config) (*Chains, error) {
 	}
 	s := &system{target: target, sites: sites, tuned: tuned, step: cfg.StepSize, goal: cfg.Target, unadjusted: cfg.Unadjusted, project: cfg.Project}
 	return sampler.NewRunner(context.Background(), sampler.System[float32](s), sampler.Config{
-		Chains: cfg.Chains, Seed: cfg.Seed, Warmup: cfg.Warmup, Thin: cfg.Thin, Workers: cfg.Workers, Progress: cfg.Progress,
+		Chains: cfg.Chains, Seed: cfg.Seed, Warmup: cfg.Warmup, Thin: cfg.Thin, Workers: cfg.Workers, Progress: cfg.Progress, Checkpoint: cfg.Checkpoint,
 	}, cfg.Init, cfg.Observe)
 }
 
@@ -150,13 +156,45 @@ func (l *system) Check(x []float32) error {
 
 func (l *system) Energy(e []float64, x []float32) { l.target.Energy(e, x) }
 
-func (l *system) Fingerprint(b []byte) []byte {
-	flags := uint64(0)
-	for i, set := range []bool{l.unadjusted, l.project != nil, l.tuned} {
-		if set {
-			flags |= 1 << i
+// Settings adds the configuration and what fixed states say of the target and
+// of the projection.
+func (l *system) Settings(add func(name string, value any)) {
+	add("Config.Unadjusted", l.unadjusted)
+	add("Config.StepSize tuned", l.tuned)
+	add("Config.StepSize", l.step)
+	add("Config.Target", l.goal)
+	if n, ok := l.target.(sampler.Named); ok {
+		add("target", n.Name())
+	}
+	x := make([]float32, probes*l.sites)
+	r := sampler.NewStream(probes, 0)
+	normal.Fill(x, r)
+	e := make([]float64, probes)
+	l.target.Energy(e, x)
+	add("energies of test states", e)
+	add("Config.Project set", l.project != nil)
+	if l.project == nil {
+		return
+	}
+	var moved []float64
+	for _, scale := range []float32{1, 30} { // inside most domains, and outside
+		for k := range probes {
+			y := make([]float32, l.sites)
+			for i := range y {
+				y[i] = scale * x[k*l.sites+i]
+			}
+			l.project(y)
+			for i := 0; i < l.sites; i += (l.sites + shown - 1) / shown {
+				moved = append(moved, float64(y[i]))
+			}
 		}
 	}
-	b = append(b, "langevin\n"...)
-	return wire.AppendFloat64s(wire.AppendUint64s(b, uint64(l.sites), flags), []float64{l.step, l.goal})
+	add("Config.Project of test states", moved)
 }
+
+// probes is the number of states by which targets and projections are told
+// apart.
+const probes = 4
+
+// shown bounds the coordinates of a projected state that are compared.
+const shown = 32

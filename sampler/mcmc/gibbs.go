@@ -72,7 +72,11 @@ func (g Gibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 			return k, nil
 		}
 	}
-	k := &gibbs{sites: sites, levels: levels, locals: newLocals(m, chains), w: make([]float64, levels)}
+	k := &gibbs{sites: sites, levels: levels, locals: newLocals(m, chains), w: make([]float64, levels), at: newCursor(chains), where: make([]int, chains)}
+	k.unpolled = max(1, pollWork/(updateWork*levels))
+	if k.local == nil { // a conditional may cost as much as an energy
+		k.unpolled = max(1, pollWork/(sites*levels))
+	}
 	switch g.Scan {
 	case Systematic, Chromatic:
 		if k.order, err = order(g.Scan, m); err != nil {
@@ -131,39 +135,84 @@ func colouring(start, adj []int32) (colour []int32, colours int) {
 	return colour, colours
 }
 
+// updateWork is how many elementary operations a level of a site costs.
+const updateWork = 16
+
 type gibbs struct {
 	sites, levels int
 	*locals
 	order []int32 // nil: random scan
 	w     []float64
+
+	at       cursor
+	where    []int // site at which a chain failed
+	poll     poll
+	unpolled int // updates between two questions whether to stop
+}
+
+// Reset implements [sampler.Transition].
+func (k *gibbs) Reset(x []int32) error {
+	k.at.clear()
+	return k.locals.Reset(x)
 }
 
 func (k *gibbs) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
-	for s := range info {
-		k.sweep(&info[s], s, x[s*k.sites:(s+1)*k.sites], &r[s])
-	}
-	k.refresh(x)
+	k.StepUntil(nil, info, x, r)
 }
 
-func (k *gibbs) sweep(info *sampler.Info, s int, x []int32, r *sampler.Stream) {
-	*info = sampler.Info{Accept: 1}
-	for n := range k.sites {
+// StepUntil is Step until stop says so, which is asked every few thousand sites.
+func (k *gibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
+	k.poll.stop, k.poll.stopped = stop, false
+	for ; k.at.chain < len(info); k.at.next() {
+		s := k.at.chain
+		for k.at.update < k.sites && !k.at.failed[s] {
+			n := min(k.at.update+k.unpolled, k.sites) - k.at.update
+			k.sweep(n, s, x[s*k.sites:(s+1)*k.sites], &r[s])
+			k.at.update += n
+			if k.poll.done(pollWork) {
+				return false
+			}
+		}
+	}
+	for s := range info {
+		info[s] = sampler.Info{Energy: k.e[s], Accept: 1, Moved: k.at.moved[s]}
+		if k.at.failed[s] {
+			info[s].Err = fmt.Errorf("site %d: %w", k.where[s], sampler.ErrNaN)
+		}
+	}
+	k.at.clear()
+	k.refresh(x)
+	return true
+}
+
+// sweep makes the next n updates of chain s at state x.
+func (k *gibbs) sweep(n, s int, x []int32, r *sampler.Stream) {
+	for at := range n {
 		i := 0
 		if k.order != nil {
-			i = int(k.order[n])
+			i = int(k.order[k.at.update+at])
 		} else {
 			i = r.IntN(k.sites)
 		}
 		row := k.row(s, i, x)
 		l := heatBath(k.w, row, r.Float64())
 		if l < 0 {
-			info.Err = fmt.Errorf("site %d: %w", i, sampler.ErrNaN)
-			break
+			k.at.failed[s], k.where[s] = true, i
+			return
 		}
 		if int32(l) != x[i] {
 			k.move(s, i, int32(l), x, row)
-			info.Moved++
+			k.at.moved[s]++
 		}
 	}
-	info.Energy = k.e[s]
+}
+
+func (k *gibbs) AppendBinary(b []byte) ([]byte, error) { return k.locals.AppendBinary(k.at.append(b)) }
+
+func (k *gibbs) UnmarshalBinary(b []byte) error {
+	b, err := k.at.restore(b, k.sites)
+	if err != nil {
+		return err
+	}
+	return k.locals.UnmarshalBinary(b)
 }

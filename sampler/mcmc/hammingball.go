@@ -75,7 +75,7 @@ func (h HammingBall) Kernel(ctx context.Context, m energy.Model, chains int) (sa
 		model: m, sites: sites, levels: levels, radius: h.Radius, updates: h.Updates,
 		shells: shells, size: size,
 		e: make([]float64, chains), order: make([]int, sites), block: make([]int, h.Block), centre: make([]int32, sites),
-		d: make([]float64, size), w: make([]float64, size), batch: make([]int32, min(size, ballBatch)*sites),
+		d: make([]float64, size), w: make([]float64, size), batch: make([]int32, min(size, ballBatch, max(1, pollWork/sites))*sites), at: newCursor(chains),
 	}
 	for i := range k.order {
 		k.order[i] = i
@@ -97,7 +97,7 @@ func shellSizes(block, radius, levels int) []int {
 	return n
 }
 
-// ballBatch is the number of states per evaluation of the model: whole states
+// ballBatch bounds the number of states per evaluation of the model: whole states
 // of a large ball would not fit any cache. Nothing depends on it.
 const ballBatch = 256
 
@@ -115,44 +115,76 @@ type hammingBall struct {
 	d, w   []float64
 	batch  []int32
 	filled int // members of the ball so far
+
+	at    cursor
+	poll  poll
+	known int // energies of the update in hand that an interruption has left in d
 }
 
 func (k *hammingBall) Reset(x []int32) error {
+	k.at.clear()
+	k.known = 0
 	k.model.Energy(k.e, x)
 	return sampler.CheckStart(k.e)
 }
 
 func (k *hammingBall) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
-	for s := range info {
-		info[s] = sampler.Info{Energy: k.e[s], Accept: 1}
-		for range k.updates {
-			k.update(&info[s], x[s*k.sites:(s+1)*k.sites], &r[s])
-			if info[s].Err != nil {
-				break
-			}
-		}
-		k.e[s] = info[s].Energy
-	}
+	k.StepUntil(nil, info, x, r)
 }
 
-func (k *hammingBall) update(info *sampler.Info, x []int32, r *sampler.Stream) {
+// StepUntil is Step until stop says so. It is asked between batches of energies;
+// an update that it interrupts is begun again from the same stream, with the
+// energies that are known.
+func (k *hammingBall) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
+	k.poll.stop, k.poll.stopped = stop, false
+	for ; k.at.chain < len(info); k.at.next() {
+		s := k.at.chain
+		for k.at.update < k.updates && !k.at.failed[s] {
+			before := r[s]
+			moved, ok := k.update(s, x[s*k.sites:(s+1)*k.sites], &r[s])
+			if k.poll.stopped {
+				r[s] = before
+				return false
+			}
+			k.at.update++
+			if k.at.moved[s] += moved; !ok {
+				k.at.failed[s] = true
+			}
+		}
+	}
+	for s := range info {
+		info[s] = sampler.Info{Energy: k.e[s], Accept: 1, Moved: k.at.moved[s]}
+		if k.at.failed[s] {
+			info[s].Err = fmt.Errorf("a state in the ball: %w", sampler.ErrNaN)
+		}
+	}
+	k.at.clear()
+	return true
+}
+
+// update moves chain s, at state x; not ok if no state of the ball has a
+// probability.
+func (k *hammingBall) update(s int, x []int32, r *sampler.Stream) (moved int, ok bool) {
 	k.pickBlock(r)
 	copy(k.centre, x)
 	k.pickCentre(r)
 	k.energies()
+	if k.poll.stopped {
+		return 0, true
+	}
 	c := heatBath(k.w, k.d, r.Float64())
 	if c < 0 {
-		info.Err = fmt.Errorf("a state in the ball: %w", sampler.ErrNaN)
-		return
+		return 0, false
 	}
-	info.Energy = k.d[c]
+	k.e[s] = k.d[c]
 	k.find(c)
 	for _, i := range k.block {
 		if x[i] != k.centre[i] {
 			x[i] = k.centre[i]
-			info.Moved++
+			moved++
 		}
 	}
+	return moved, true
 }
 
 // pickBlock draws the block, every ordered list of sites being equally likely.
@@ -194,8 +226,12 @@ func (k *hammingBall) pickCentre(r *sampler.Stream) {
 // energies stores in k.d the energies of the ball around k.centre.
 func (k *hammingBall) energies() {
 	k.filled = 0
-	k.visit(0, k.radius, -1)
-	k.flush()
+	if !k.visit(0, k.radius, -1) {
+		k.flush()
+	}
+	if !k.poll.stopped {
+		k.known = 0
+	}
 }
 
 // find sets k.centre, the centre of a ball, to member c of it.
@@ -208,18 +244,20 @@ func (k *hammingBall) find(c int) {
 // from it in block[from:] only, k.centre itself first. It counts them in
 // k.filled and stops, returning true, at number stop with k.centre at that
 // state; with stop < 0 it gathers them for evaluation and leaves k.centre as it
-// was.
+// was, or returns true if the step is to stop.
 func (k *hammingBall) visit(from, left, stop int) bool {
 	if k.filled == stop {
 		return true
 	}
 	if stop < 0 {
-		at := k.filled % ballBatch
+		at := k.filled % k.batchSize()
 		copy(k.batch[at*k.sites:], k.centre)
 	}
 	k.filled++
-	if stop < 0 && k.filled%ballBatch == 0 {
-		k.evaluate(k.filled-ballBatch, ballBatch)
+	if stop < 0 && k.filled%k.batchSize() == 0 {
+		if k.evaluate(k.filled-k.batchSize(), k.batchSize()); k.poll.stopped {
+			return true
+		}
 	}
 	if left == 0 {
 		return false
@@ -241,21 +279,34 @@ func (k *hammingBall) visit(from, left, stop int) bool {
 	return false
 }
 
+// batchSize returns the number of states per evaluation.
+func (k *hammingBall) batchSize() int { return len(k.batch) / k.sites }
+
 // flush evaluates the members of the last batch.
 func (k *hammingBall) flush() {
-	n := k.filled % ballBatch
+	n := k.filled % k.batchSize()
 	k.evaluate(k.filled-n, n)
 }
 
 func (k *hammingBall) evaluate(first, n int) {
+	if first+n <= k.known {
+		return // the same ball, before it was interrupted
+	}
+	k.known = first + n
 	k.model.Energy(k.d[first:first+n], k.batch[:n*k.sites])
+	k.poll.done(n * k.sites)
 }
 
-func (k *hammingBall) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFloat64s(b, k.e), nil }
+func (k *hammingBall) AppendBinary(b []byte) ([]byte, error) {
+	return k.at.append(wire.AppendFloat64s(b, k.e)), nil
+}
 
 func (k *hammingBall) UnmarshalBinary(b []byte) error {
 	b, err := wire.ReadFloat64s(b, k.e)
 	if err != nil {
+		return err
+	}
+	if b, err = k.at.restore(b, k.updates); err != nil {
 		return err
 	}
 	return wire.ReadEnd(b)

@@ -3,7 +3,6 @@ package mcmc
 import (
 	"context"
 	"math"
-	"sort"
 	"testing"
 
 	"github.com/gibbsite-go/gibbsite/energy"
@@ -168,7 +167,8 @@ func conditional(w, d []float64) []float64 {
 	for n, l := range order {
 		const grid = 1 << 53
 		after := order[n+1:]
-		edge := sort.Search(grid, func(u int) bool {
+		lo, edge := int64(0), int64(grid)
+		picks := func(u int64) bool {
 			got := heatBath(w, d, float64(u)/grid)
 			for _, a := range after {
 				if got == a {
@@ -176,7 +176,14 @@ func conditional(w, d []float64) []float64 {
 				}
 			}
 			return false
-		})
+		}
+		for lo < edge { // sort.Search with 64 bits on every machine
+			if mid := lo + (edge-lo)/2; picks(mid) {
+				edge = mid
+			} else {
+				lo = mid + 1
+			}
+		}
 		p[l] = float64(edge)/grid - below
 		below = float64(edge) / grid
 	}

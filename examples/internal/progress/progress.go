@@ -16,6 +16,7 @@ type Bar struct {
 	name        string
 	start, last time.Time
 	terminal    bool
+	shown       bool
 	bar         *progressbar.ProgressBar
 }
 
@@ -24,15 +25,25 @@ const (
 	between  = 10 * time.Second
 )
 
-// New starts the clock of a run.
+// New returns the bar of a run. Its clock starts with the first call of Set: what
+// comes before the work, such as compiling a language, is no step.
 func New(name string) *Bar {
-	now := time.Now()
-	return &Bar{name: name, start: now, last: now, terminal: term.IsTerminal(int(os.Stderr.Fd()))}
+	return &Bar{name: name, terminal: term.IsTerminal(int(os.Stderr.Fd()))}
 }
 
 // Set says that done of total steps are done. It is a function of the kind that
 // the runners of package sampler call.
 func (b *Bar) Set(done, total int) {
+	if b.start.IsZero() {
+		b.start = time.Now()
+		b.last = b.start
+	}
+	if b.terminal && (b.bar == nil || b.bar.GetMax() != total) {
+		b.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(os.Stderr),
+			progressbar.OptionSetDescription(b.name), progressbar.OptionShowIts(),
+			progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(100*time.Millisecond))
+		b.bar.StartWithoutRender() // or its rate would count from when it is first seen
+	}
 	if time.Since(b.start) < patience {
 		return
 	}
@@ -43,17 +54,13 @@ func (b *Bar) Set(done, total int) {
 		}
 		return
 	}
-	if b.bar == nil || b.bar.GetMax() != total {
-		b.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(os.Stderr),
-			progressbar.OptionSetDescription(b.name), progressbar.OptionShowIts(),
-			progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(100*time.Millisecond))
-	}
+	b.shown = true
 	_ = b.bar.Set(done) // only the drawing can fail
 }
 
 // Done takes the bar away.
 func (b *Bar) Done() {
-	if b.bar != nil {
+	if b.shown {
 		_ = b.bar.Finish()
 	}
 }

@@ -1,0 +1,114 @@
+// Proxy writes the modules of this repository, as they stand, into a folder that
+// a GOPROXY of the form file://… can name: what a user would get if the version
+// were tagged now.
+//
+//	go run .ci/proxy.go -dir DIR [-version v0.1.0]
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+const root = "github.com/gibbsite-go/gibbsite"
+
+func main() {
+	log.SetFlags(0)
+	dir := flag.String("dir", "", "the `folder` to write to")
+	version := flag.String("version", "v0.1.0", "of both modules")
+	flag.Parse()
+	if *dir == "" {
+		log.Fatal("-dir: want a folder")
+	}
+	out, err := exec.Command("git", "ls-files", "-z", "--deduplicate", "--cached", "--others", "--exclude-standard").Output()
+	if err != nil {
+		log.Fatal("git ls-files: ", err)
+	}
+	files := strings.Split(strings.TrimRight(string(out), "\x00"), "\x00")
+	for _, folder := range []string{".", "examples"} {
+		if err := write(*dir, *version, folder, files); err != nil {
+			log.Fatal(folder, ": ", err)
+		}
+	}
+}
+
+// write puts the module in folder under dir.
+func write(dir, version, folder string, files []string) error {
+	module := path.Join(root, folder)
+	at := filepath.Join(dir, filepath.FromSlash(module), "@v")
+	if err := os.MkdirAll(at, 0o755); err != nil {
+		return err
+	}
+	mod, err := os.ReadFile(filepath.Join(folder, "go.mod"))
+	if err != nil {
+		return err
+	}
+	if bytes.Contains(mod, []byte("\nreplace ")) {
+		return fmt.Errorf("go.mod has a replace: go run …@%s refuses that", version)
+	}
+	var archive bytes.Buffer
+	z := zip.NewWriter(&archive)
+	for _, name := range files {
+		rest, inside := strings.CutPrefix(name, folder+"/")
+		if folder == "." {
+			rest, inside = name, true
+		}
+		if !inside || nested(folder, name) {
+			continue
+		}
+		if err := add(z, module+"@"+version+"/"+rest, name); err != nil {
+			return err
+		}
+	}
+	if err := z.Close(); err != nil {
+		return err
+	}
+	info := fmt.Sprintf("{\"Version\":%q,\"Time\":%q}\n", version, time.Unix(0, 0).UTC().Format(time.RFC3339))
+	for name, text := range map[string][]byte{
+		"list": []byte(version + "\n"), version + ".info": []byte(info), version + ".mod": mod, version + ".zip": archive.Bytes(),
+	} {
+		if err := os.WriteFile(filepath.Join(at, name), text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nested reports whether a file belongs to a module within the one of folder.
+func nested(folder, name string) bool {
+	for d := path.Dir(name); d != folder && d != "."; d = path.Dir(d) {
+		if _, err := os.Stat(filepath.Join(filepath.FromSlash(d), "go.mod")); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// add puts a file into the archive; one that is deleted but not committed is
+// left out.
+func add(z *zip.Writer, as, name string) error {
+	f, err := os.Open(filepath.FromSlash(name))
+	if os.IsNotExist(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	w, err := z.Create(as)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(w, f)
+	return err
+}

@@ -1,0 +1,146 @@
+package read
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+)
+
+// CSVConfig says how to read a matrix. The zero value reads a QUBO from values
+// with commas between.
+type CSVConfig struct {
+	Spins bool // coefficients of spins ±1
+	Comma rune // between values; 0 means a comma
+}
+
+// CSV reads a quadratic energy from a square matrix of coefficients and returns
+// the names of its sites beside the model, nil if the file has none. As with [COO],
+//
+//	E(x) = Σ_{i≠j} w_ij x_i x_j + Σ_i w_ii x_i,  x ∈ {0, 1} or {−1, 1},
+//
+// goes over all entries: a symmetric matrix counts each pair twice.
+//
+// Names may stand in the first line, in the first column, or in both, where
+// they must agree, under a corner of any text. A name is what is not a number
+// and not empty; one that holds a comma is quoted.
+//
+// Errors name the line, the column, what it holds and what would be right. A
+// value that is missing is one.
+func CSV(r io.Reader, c CSVConfig) (m *model.Quadratic, names []string, err error) {
+	in := csv.NewReader(r)
+	in.FieldsPerRecord, in.TrimLeadingSpace = -1, true
+	if c.Comma != 0 {
+		in.Comma = c.Comma
+	}
+	t := table{}
+	for {
+		row, err := in.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if bad := (*csv.ParseError)(nil); errors.As(err, &bad) {
+			return nil, nil, fmt.Errorf("read: CSV: line %d: column %d: %w", bad.Line, bad.Column, bad.Err)
+		} else if err != nil {
+			return nil, nil, fmt.Errorf("read: CSV: %w", err)
+		}
+		for k := range row {
+			row[k] = strings.TrimSpace(row[k])
+			line, column := in.FieldPos(k)
+			t.place = append(t.place, [2]int{line, column})
+		}
+		t.start = append(t.start, len(t.place)-len(row))
+		t.rows = append(t.rows, row)
+	}
+	if len(t.rows) == 0 {
+		return nil, nil, fmt.Errorf("read: CSV: no lines, want a square matrix")
+	}
+	names, top, left, err := t.names()
+	if err != nil {
+		return nil, nil, err
+	}
+	n := len(t.rows) - top
+	p, q := model.Polynomial{Linear: make([]float64, n)}, []model.Edge(nil)
+	if c.Spins {
+		p.Values = []float32{-1, 1}
+	}
+	for i := range n {
+		row := t.rows[i+top]
+		if len(row)-left != n {
+			return nil, nil, t.errorf(i+top, len(row)-1, "%d values, want %d, the number of rows", len(row)-left, n)
+		}
+		for j := range n {
+			w, err := strconv.ParseFloat(row[j+left], 64)
+			if err != nil || !check.Finite(w) {
+				return nil, nil, t.errorf(i+top, j+left, "w = %s, want a finite number", brief(row[j+left]))
+			}
+			switch {
+			case i == j:
+				p.Linear[i] = w
+			case w != 0:
+				q = append(q, model.Edge{I: i, J: j, W: w})
+			}
+		}
+	}
+	m, err = model.NewQuadratic(n, q, p)
+	return m, names, err
+}
+
+// table is the cells of a file and where each of them begins.
+type table struct {
+	rows  [][]string
+	start []int    // of rows in place
+	place [][2]int // line and column
+}
+
+func (t *table) errorf(row, cell int, format string, args ...any) error {
+	at := t.place[t.start[row]+cell]
+	return fmt.Errorf("read: CSV: line %d: column %d: %s", at[0], at[1], fmt.Sprintf(format, args...))
+}
+
+// names finds the names and how many rows and columns of them there are.
+func (t *table) names() (names []string, top, left int, err error) {
+	word := func(s string) bool {
+		_, err := strconv.ParseFloat(s, 64)
+		return err != nil && s != ""
+	}
+	first, last := t.rows[0], t.rows[len(t.rows)-1]
+	if len(t.rows) > 1 && (len(first) > 1 || word(first[0])) && !slices.ContainsFunc(first[1:], func(s string) bool { return !word(s) }) {
+		top = 1
+	}
+	if len(last) > 1 && word(last[0]) {
+		left = 1
+	}
+	if top == 1 {
+		names = first
+		if left == 1 && len(first) == len(last) { // there is a corner
+			names = first[1:]
+		}
+		if len(names) != len(t.rows)-1 {
+			return nil, 0, 0, t.errorf(0, 0, "%d names over %d rows, want a square matrix", len(names), len(t.rows)-1)
+		}
+	}
+	if left == 1 {
+		for i := top; i < len(t.rows); i++ {
+			if name := t.rows[i][0]; top == 0 {
+				names = append(names, name)
+			} else if name != names[i-1] {
+				return nil, 0, 0, t.errorf(i, 0, "the name %s, want %s, as in the first line", brief(name), brief(names[i-1]))
+			}
+		}
+	}
+	at := map[string]int{}
+	for i, name := range names {
+		if k, twice := at[name]; twice || name == "" {
+			return nil, 0, 0, t.errorf(0, 0, "sites %d and %d are called %s, want names that differ", k, i, brief(name))
+		}
+		at[name] = i
+	}
+	return names, top, left, nil
+}

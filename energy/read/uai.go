@@ -1,0 +1,156 @@
+package read
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
+
+// UAI reads a graphical model in the format of the UAI inference competitions:
+//
+//	MARKOV
+//	n
+//	k_0 … k_{n−1}
+//	m
+//	s i_1 … i_s                     (m scopes)
+//	t φ(0,…,0) φ(0,…,1) …           (m tables of t = k_{i_1}⋯k_{i_s} values)
+//
+// with variables numbered from 0 and the last variable of a scope the fastest.
+// The energy is that of the product of the tables,
+//
+//	E(x) = −Σ_c log φ_c(x_c),
+//
+// so a value of 0 forbids. Tables may be over any number of variables, none
+// included. "BAYES" in the first line says that the tables are conditional
+// probabilities, and is read in the same way; evidence is in files of its own
+// (see [energy.Clamp]). Lines may be broken anywhere; those that start with c, #
+// or % are comments.
+//
+// All sites of a model have the same levels 0 … max k − 1: the levels of a
+// variable from its own k on have energy +Inf. The model is [energy.Conditional],
+// [energy.Graphical] and [energy.Supported], which clears such levels; a state
+// that a table forbids, it does not mend. A step costs the tables
+// around a site. It is immutable and safe for concurrent use. If tables
+// forbid states, chains want a Config.Init that they allow.
+//
+// Errors name the line, the column, what it holds and what would be right. A
+// file with more than 2²⁰ values in the conditionals of its sites (n·max k) needs
+// a variable or value in the text for every 64 of them.
+func UAI(r io.Reader) (energy.Model, error) {
+	w := newWords("UAI", r)
+	kind, err := w.next("MARKOV or BAYES")
+	if err != nil {
+		return nil, err
+	}
+	if kind != "MARKOV" && kind != "BAYES" {
+		return nil, w.errorf("%s, want MARKOV or BAYES", brief(kind))
+	}
+	n, err := w.integer("n", 1, math.MaxInt32-1)
+	if err != nil {
+		return nil, err
+	}
+	m := &network{}
+	for range n {
+		k, err := w.integer("a number of values", 1, math.MaxInt32)
+		if err != nil {
+			return nil, err
+		}
+		m.cards = append(m.cards, int32(k))
+		m.levels = max(m.levels, k)
+	}
+	count, err := w.integer("m", 0, math.MaxInt32)
+	if err != nil {
+		return nil, err
+	}
+	for range count {
+		f, err := w.scope(m.cards)
+		if err != nil {
+			return nil, err
+		}
+		m.factors = append(m.factors, f)
+	}
+	for k := range m.factors {
+		if err := w.table(&m.factors[k], k); err != nil {
+			return nil, err
+		}
+	}
+	if extra, err := w.next(""); err == nil {
+		return nil, w.errorf("%s after the last table, want the end", brief(extra))
+	} else if w.failed {
+		return nil, err
+	}
+	if cells := float64(n) * float64(m.levels); cells > freeSites && cells > 64*float64(w.count) {
+		return nil, fmt.Errorf("read: UAI: %d sites of %d levels in a file of %d words, want n·levels ≤ %d or ≤ 64 per word", n, m.levels, w.count, freeSites)
+	}
+	m.link()
+	return m, nil
+}
+
+// scope reads the sites of a factor.
+func (w *words) scope(cards []int32) (factor, error) {
+	size, err := w.integer("the size of a scope", 0, len(cards))
+	if err != nil {
+		return factor{}, err
+	}
+	f := factor{values: 1}
+	seen := map[int32]bool{}
+	for range size {
+		i, err := w.integer("a variable", 0, len(cards)-1)
+		if err != nil {
+			return f, err
+		}
+		if seen[int32(i)] {
+			return f, w.errorf("variable %d a second time in a scope", i)
+		}
+		seen[int32(i)] = true
+		if cards[i] == 1 {
+			continue // makes no difference, and a table of one value could be over any number of them
+		}
+		f.sites = append(f.sites, int32(i))
+		f.values *= int(cards[i])
+		if f.values > math.MaxInt32 {
+			return f, w.errorf("a table of more than %d values", math.MaxInt32)
+		}
+	}
+	f.strides = make([]int, len(f.sites))
+	stride := 1
+	for k := len(f.sites) - 1; k >= 0; k-- {
+		f.strides[k] = stride
+		stride *= int(cards[f.sites[k]])
+	}
+	return f, nil
+}
+
+// table reads the values of factor k.
+func (w *words) table(f *factor, k int) error {
+	size, err := w.integer("the size of a table", 0, math.MaxInt32)
+	if err != nil {
+		return err
+	}
+	if size != f.values {
+		return w.errorf("%d values in table %d, want %d, the product over its scope", size, k, f.values)
+	}
+	possible := false
+	for range size { // grows with the text, not with what is announced
+		phi, err := w.real("φ")
+		if err != nil {
+			return err
+		}
+		if phi < 0 {
+			return w.errorf("φ = %v, want ≥ 0", phi)
+		}
+		possible = possible || phi > 0
+		e := math.Inf(1)
+		if phi > 0 {
+			e = -simd.Log(phi)
+		}
+		f.energy = append(f.energy, e)
+	}
+	if !possible {
+		return w.errorf("table %d is 0 throughout, want a state with probability", k)
+	}
+	return nil
+}

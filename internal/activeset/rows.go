@@ -1,0 +1,77 @@
+package activeset
+
+import "math"
+
+// Rows is the system lo ≤ A·x ≤ hi with rows of norm 1 (or 0), sparse or dense.
+// The slices are read in every call, so a caller may change them between calls.
+type Rows struct {
+	N          int       // variables
+	Start, End []int32   // row j is Start[j] … End[j]−1 of Index and Value
+	Index      []int32   // nil: dense, row j is j·N … (j+1)·N−1 of Value
+	Value      []float64 // of the entries
+	Lo, Hi     []float64 // −Inf or +Inf where a side is open
+}
+
+// dense returns row j of a dense system.
+func (r *Rows) dense(j int) []float64 { return r.Value[j*r.N : (j+1)*r.N] }
+
+// dot returns row j times x.
+func (r *Rows) dot(j int, x []float64) float64 {
+	if r.Index == nil {
+		return dot(r.dense(j), x)
+	}
+	from, to := r.Start[j], r.End[j]
+	index, value := r.Index[from:to], r.Value[from:to]
+	sum := 0.0
+	for k, i := range index {
+		sum += float64(value[k] * x[i])
+	}
+	return sum
+}
+
+// axpy adds a times row j to x.
+func (r *Rows) axpy(j int, a float64, x []float64) {
+	if r.Index == nil {
+		axpy(a, r.dense(j), x)
+		return
+	}
+	from, to := r.Start[j], r.End[j]
+	index, value := r.Index[from:to], r.Value[from:to]
+	for k, i := range index {
+		x[i] += float64(a * value[k])
+	}
+}
+
+// dot returns the inner product of two vectors of one length, in four lanes.
+func dot(x, y []float64) float64 {
+	y = y[:len(x)]
+	var a, b, c, d float64
+	i := 0
+	for ; i+3 < len(x); i += 4 {
+		a += float64(x[i] * y[i])
+		b += float64(x[i+1] * y[i+1])
+		c += float64(x[i+2] * y[i+2])
+		d += float64(x[i+3] * y[i+3])
+	}
+	for ; i < len(x); i++ {
+		a += float64(x[i] * y[i])
+	}
+	return (a + b) + (c + d)
+}
+
+// axpy adds a·x to y.
+func axpy(a float64, x, y []float64) {
+	y = y[:len(x)]
+	for i, v := range x {
+		y[i] += float64(a * v)
+	}
+}
+
+// largest returns max |x_i|.
+func largest(x []float64) float64 {
+	top := 0.0
+	for _, v := range x {
+		top = max(top, math.Abs(v))
+	}
+	return top
+}

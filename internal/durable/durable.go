@@ -1,0 +1,150 @@
+// Package durable owns files that survive a crash: a new generation takes the
+// place of the old one only once it is whole and on disk, and the old one stays
+// beside it.
+package durable
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"hash"
+	"hash/crc64"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// FS is what the package asks of a file system; tests inject faults by it.
+type FS interface {
+	Create(name string) (File, error) // for writing, emptied if it exists
+	Open(name string) (io.ReadCloser, error)
+	Rename(from, to string) error // replaces to
+	SyncDir(name string) error    // makes renames in the folder last
+}
+
+// File is a file under construction.
+type File interface {
+	io.Writer
+	Sync() error
+	Close() error
+}
+
+// Previous returns the name of the generation before that of path.
+func Previous(path string) string { return path + ".old" }
+
+func temporary(path string) string { return path + ".tmp" }
+
+var table = crc64.MakeTable(crc64.ECMA)
+
+// Save replaces the file path by what write writes: into path.tmp, which is
+// synced, read back and compared, then path becomes path.old, path.tmp becomes
+// path, and the folder is synced. Whatever fails and whenever the machine stops,
+// path or path.old holds the old generation or the new one.
+func Save(fs FS, path string, write func(io.Writer) error) error {
+	tmp := temporary(path)
+	sum, err := fill(fs, tmp, write)
+	if err != nil {
+		return fmt.Errorf("%s: %w", tmp, err)
+	}
+	if err := verify(fs, tmp, sum); err != nil {
+		return fmt.Errorf("%s: reading back what was written: %w", tmp, err)
+	}
+	if err := fs.Rename(path, Previous(path)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if err := fs.Rename(tmp, path); err != nil {
+		return err
+	}
+	return fs.SyncDir(filepath.Dir(path))
+}
+
+// sum is the length and the checksum of what was written.
+type sum struct {
+	w    io.Writer
+	n    int64
+	hash hash.Hash64
+}
+
+func (s *sum) Write(b []byte) (int, error) {
+	n, err := s.w.Write(b)
+	if err == nil && n < len(b) {
+		err = io.ErrShortWrite
+	}
+	s.n += int64(n)
+	_, _ = s.hash.Write(b[:n])
+	return n, err
+}
+
+func fill(fs FS, name string, write func(io.Writer) error) (s *sum, err error) {
+	f, err := fs.Create(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if e := f.Close(); err == nil {
+			err = e
+		}
+	}()
+	s = &sum{w: f, hash: crc64.New(table)}
+	b := bufio.NewWriterSize(s, 1<<16)
+	if err := write(b); err != nil {
+		return nil, err
+	}
+	if err := b.Flush(); err != nil {
+		return nil, err
+	}
+	return s, f.Sync()
+}
+
+func verify(fs FS, name string, want *sum) error {
+	f, err := fs.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	h := crc64.New(table)
+	n, err := io.Copy(h, f)
+	switch {
+	case err != nil:
+		return err
+	case n != want.n:
+		return fmt.Errorf("%d bytes, want %d", n, want.n)
+	case h.Sum64() != want.hash.Sum64():
+		return fmt.Errorf("checksum %016x, want %016x", h.Sum64(), want.hash.Sum64())
+	}
+	return nil
+}
+
+// Load calls read with the file path, and with the generation before it if path
+// is missing or read returns an error that final does not claim. The error is
+// that of path unless only the older one exists.
+func Load(fs FS, path string, read func(io.Reader) error, final func(error) bool) error {
+	err := load(fs, path, read)
+	if err == nil || final(err) {
+		return err
+	}
+	older := load(fs, Previous(path), read)
+	switch {
+	case older == nil:
+		return nil
+	case errors.Is(err, os.ErrNotExist) && !errors.Is(older, os.ErrNotExist):
+		return older
+	}
+	return err
+}
+
+func load(fs FS, path string, read func(io.Reader) error) error {
+	f, err := fs.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	b := bufio.NewReaderSize(f, 1<<16)
+	if err := read(b); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if _, err := b.ReadByte(); err != io.EOF {
+		return fmt.Errorf("%s: bytes follow the checkpoint", path)
+	}
+	return nil
+}

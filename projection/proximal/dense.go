@@ -1,0 +1,81 @@
+package proximal
+
+import (
+	"github.com/gibbsite-go/gibbsite/internal/activeset"
+)
+
+const (
+	// denseVariables and denseRows are the largest problems that the active set
+	// is the first choice for. It does not care whether rows are dependent, but
+	// works with dense columns, where Newton's method works with sparse rows.
+	denseVariables = 200
+	denseRows      = 4000
+	// rescueVariables is up to where it is the fallback of Newton's method; its
+	// factor is of this size squared.
+	rescueVariables = 1000
+	rescueAfter     = 16    // proximal steps; σ has been at its last value for five
+	rescueInner     = 20000 // steps of conjugate gradients
+)
+
+// dense is the active set for the rows of an iteration, with or without a
+// metric.
+type dense struct {
+	plain  *activeset.Solver
+	metric *activeset.Metric // instead, if there is a metric
+	stale  bool              // the metric has changed
+	x      []float64
+}
+
+// newDense returns the active set for the rows of w.
+func newDense(w *newton, metric bool) *dense {
+	rows := activeset.Rows{N: w.n, Start: w.start, End: w.end, Index: w.index, Value: w.value, Lo: w.lo, Hi: w.hi}
+	if metric {
+		return &dense{metric: activeset.NewMetric(rows), stale: true}
+	}
+	return &dense{plain: activeset.New(rows), x: make([]float64, w.n)}
+}
+
+// run solves for the multipliers of rows 0 … m−1 from where they are, and leaves
+// c = −Aᵀy and pc. Those of rows that exclude each other go to p. Rows from
+// tangents on may have changed since the last run. size is that of v.
+func (d *dense) run(w *newton, v []float64, m, tangents int, size float64) activeset.Status {
+	w.steps, w.inner, w.outer = 0, 0, 0
+	if d.metric == nil {
+		status := d.plain.Solve(d.x, w.y, v, w.cap, m, size)
+		w.steps = d.plain.Steps()
+		for i, x := range d.x {
+			w.c[i] = x - v[i] // −Aᵀy would carry the rounding errors of large multipliers
+		}
+		if status == activeset.Infeasible {
+			w.show(d.plain.Conflict())
+		}
+		return status
+	}
+	switch {
+	case d.stale:
+		d.metric.Factor(w.apply)
+		d.stale = false
+	case tangents < w.len():
+		d.metric.Refresh(tangents)
+	}
+	status := d.metric.Solve(w.pc, w.y, v, w.cap, m, size)
+	w.steps = d.metric.Steps()
+	clear(w.c)
+	for j, y := range w.y[:m] {
+		if y != 0 {
+			w.axpy(j, -y, w.c)
+		}
+	}
+	if status == activeset.Infeasible {
+		w.show(d.metric.Conflict())
+	}
+	return status
+}
+
+// show stores weights of rows in p.
+func (w *newton) show(rows []int, weights []float64) {
+	clear(w.p)
+	for k, j := range rows {
+		w.p[j] = weights[k]
+	}
+}

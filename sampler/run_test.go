@@ -1,0 +1,193 @@
+package sampler_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
+	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/langevin"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A number of draws beyond all bounds means: until the context ends.
+func TestRunUntilCancelled(t *testing.T) {
+	m := exact.NewQuadratic(3, 1)
+	for _, n := range []int{math.MaxInt, math.MaxInt - 1, math.MaxInt / 2} {
+		for _, thin := range []int{1, 2, 1 << 30} {
+			ctx, cancel := context.WithCancel(context.Background())
+			total := 0
+			cfg := sampler.Config{Chains: 2, Warmup: 3, Thin: thin, Progress: func(done, all int) {
+				if total = all; done > 20 {
+					cancel()
+				}
+			}}
+			defer cancel()
+			c := exact.Must(sampler.NewChains(m, mcmc.Gibbs{}, cfg))
+			require.NoError(t, c.Run(ctx, 0), "so that there are steps already")
+			require.ErrorIs(t, c.Run(ctx, n), context.Canceled, "n = %d, Thin = %d", n, thin)
+			assert.Greater(t, total, math.MaxInt/4)
+			assert.Greater(t, c.Steps()[0], 20)
+		}
+	}
+}
+
+func TestTooManyChains(t *testing.T) {
+	for _, n := range []int{math.MaxInt, math.MaxInt / 3, math.MaxInt / 30} {
+		_, err := sampler.NewChains(exact.NewQuadratic(3, 1), mcmc.Gibbs{}, sampler.Config{Chains: n})
+		assert.ErrorContains(t, err, "Config.Chains = ")
+	}
+}
+
+var errUser = errors.New("the user's own")
+
+// A panic in an energy or an observer reaches the caller of Run with its stack,
+// whatever the number of workers, and the chains go on afterwards.
+func TestPanicsReachTheCaller(t *testing.T) {
+	for _, workers := range []int{1, 2, 5} {
+		for _, where := range []string{"energy", "observer"} {
+			var calls atomic.Int64
+			trip := func(at string) {
+				if at == where && calls.Add(1) == 5000 {
+					panic(errUser)
+				}
+			}
+			m := energy.Func{Sites: 4, Levels: 2, E: func(x []int32) float64 { trip("energy"); return float64(x[0] + x[1]*x[2]) }}
+			draws := make([]int, 100)
+			c := exact.Must(sampler.NewChains(m, mcmc.Gibbs{}, sampler.Config{Chains: 100, Warmup: -1, Workers: workers,
+				Observe: func(chain, draw int, _ []int32, _ *sampler.Info) {
+					trip("observer")
+					if assert.Equal(t, draws[chain], draw) {
+						draws[chain]++
+					}
+				}}))
+			func() {
+				defer func() {
+					err, ok := recover().(error)
+					require.True(t, ok)
+					assert.ErrorIs(t, err, errUser)
+					assert.Contains(t, err.Error(), "TestPanicsReachTheCaller", "the stack")
+				}()
+				_ = c.Run(context.Background(), 200)
+				assert.Fail(t, "no panic")
+			}()
+			if where == "observer" { // one draw of one chain was not seen
+				continue
+			}
+			require.NoError(t, c.Run(context.Background(), 200-c.Len()))
+			assert.Equal(t, 200, c.Len())
+			assert.Equal(t, slices.Repeat([]int{200}, 100), draws)
+			var b bytes.Buffer
+			assert.NoError(t, c.Save(&b))
+		}
+	}
+}
+
+func TestOneRunAtATime(t *testing.T) {
+	m := exact.NewQuadratic(3, 1)
+	var c *sampler.Chains
+	seen := 0
+	c = exact.Must(sampler.NewChains(m, mcmc.Gibbs{}, sampler.Config{Chains: 1, Warmup: -1, Observe: func(int, int, []int32, *sampler.Info) {
+		seen++
+		assert.ErrorContains(t, c.Run(context.Background(), 1), "another Run of these chains is under way")
+	}}))
+	require.NoError(t, c.Run(context.Background(), 3))
+	require.NoError(t, c.Run(context.Background(), 3))
+	assert.Equal(t, 6, seen)
+}
+
+// Reset names the level that the model does not have, and no Run begins.
+func TestResetChecksStates(t *testing.T) {
+	m := exact.NewQuadratic(3, 1)
+	for _, bad := range []int32{-1, 2, math.MaxInt32} {
+		c := runs.Run(t, m, mcmc.Gibbs{}, sampler.Config{Chains: 2}, 1)
+		c.States()[4] = bad
+		want := "level of site 1 of chain 1 = "
+		assert.ErrorContains(t, c.Reset(), want)
+		assert.ErrorContains(t, c.Err(), want)
+		assert.ErrorContains(t, c.Run(context.Background(), 1), want)
+		c.States()[4] = 1
+		assert.NoError(t, c.Run(context.Background(), 1))
+		assert.NoError(t, c.Reset())
+	}
+}
+
+func TestNilArguments(t *testing.T) {
+	m := exact.NewQuadratic(3, 1)
+	var none *sampler.Chains
+	for _, f := range []func() error{
+		func() error {
+			_, err := sampler.NewChains((*energy.Func)(nil), mcmc.Gibbs{}, sampler.Config{})
+			return err
+		},
+		func() error { _, err := sampler.NewChains(m, (*mcmc.DMALA)(nil), sampler.Config{}); return err },
+		func() error { _, err := langevin.New(nil, langevin.Config{}); return err },
+		func() error {
+			_, err := sampler.NewRunner[int32](context.Background(), nil, sampler.Config{}, nil, nil)
+			return err
+		},
+		func() error { return sampler.Retarget(context.Background(), none, m) },
+		func() error { return exact.Must(sampler.NewChains(m, mcmc.Gibbs{}, sampler.Config{})).Run(nil, 1) }, //nolint:staticcheck
+		func() error { return exact.Must(sampler.NewChains(m, mcmc.Gibbs{}, sampler.Config{})).Save(nil) },
+		func() error { return exact.Must(sampler.NewChains(m, mcmc.Gibbs{}, sampler.Config{})).Load(nil) },
+		func() error {
+			return exact.Must(sampler.NewChains(m, mcmc.Gibbs{}, sampler.Config{})).Save((*bytes.Buffer)(nil))
+		},
+	} {
+		var err error
+		require.NotPanics(t, func() { err = f() })
+		assert.ErrorContains(t, err, "= nil")
+	}
+}
+
+// slow kernels of so many sites count what they do.
+type slow struct{ steps *atomic.Int64 }
+
+func (s slow) Kernel(context.Context, energy.Model, int) (sampler.Kernel, error) {
+	return &slowKernel{s.steps}, nil
+}
+
+func (slow) Settings(func(string, any)) {}
+
+type slowKernel struct{ steps *atomic.Int64 }
+
+func (k *slowKernel) Reset([]int32) error                            { return nil }
+func (k *slowKernel) AppendBinary(b []byte) ([]byte, error)          { return b, nil }
+func (k *slowKernel) UnmarshalBinary([]byte) error                   { return nil }
+func (k *slowKernel) Step([]sampler.Info, []int32, []sampler.Stream) { k.steps.Add(1) }
+
+// After the context has ended, what is left to do is bounded by work, not by
+// the number of chains; what chains have missed is made up for.
+func TestCancellationIsBounded(t *testing.T) {
+	const sites, blocks = 1 << 14, 8
+	var steps atomic.Int64
+	ctx, cancel := context.WithCancel(context.Background())
+	m := energy.Func{Sites: sites, Levels: 2, E: func([]int32) float64 { return 0 }}
+	var after atomic.Int64
+	cfg := sampler.Config{Chains: sampler.BlockSize * blocks, Warmup: -1, Workers: 1}
+	cfg.Observe = func(chain, draw int, _ []int32, _ *sampler.Info) {
+		if chain == 0 && draw == 3 {
+			cancel()
+			after.Store(steps.Load())
+		}
+	}
+	c := exact.Must(sampler.NewChains(m, slow{&steps}, cfg))
+	require.ErrorIs(t, c.Run(ctx, 10), context.Canceled)
+	assert.Zero(t, steps.Load()-after.Load(), "other blocks do not follow: %d sites", sites*32)
+	assert.Equal(t, 3, c.Len())
+	var file bytes.Buffer
+	require.NoError(t, c.Save(&file), "chains at different steps can be saved")
+	require.NoError(t, c.Load(&file))
+	require.NoError(t, c.Run(context.Background(), 7))
+	assert.Equal(t, slices.Repeat([]int{10}, blocks), c.Steps())
+	assert.EqualValues(t, 10*blocks, steps.Load())
+}
