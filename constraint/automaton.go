@@ -1,15 +1,15 @@
 package constraint
 
 // Language is a set of token sequences, as projection.Path and the constrained
-// kernels take it: a finite [Automaton], or a language that nests ([Nested]),
-// which is an Automaton of its configurations to those that ask for no more.
+// kernels take it: a finite [Automaton], or a language that nests (package
+// constraint/grammar), which is an Automaton of its configurations to those that
+// ask for no more.
 type Language interface {
 	Automaton
 }
 
-// Automaton is a deterministic automaton over token ids, finite unless it is
-// [Nested]. It stands for
-// the set of sequences x_0 … x_{n−1} for which
+// Automaton is a deterministic automaton over token ids, finite unless its
+// language nests. It stands for the set of sequences x_0 … x_{n−1} for which
 //
 //	s_0 = Start(), s_{i+1} = Next(s_i, x_i) ≥ 0, Accepting(s_n).
 //

@@ -1,6 +1,11 @@
 package dual
 
-import "github.com/gibbsite-go/gibbsite/internal/simd"
+import (
+	"fmt"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
 
 // Schedule is a step size as a function of the dual step t = 0, 1, 2, …; it
 // must be a function of t alone, and finite and ≥ 0. It decides samples, so it
@@ -17,4 +22,13 @@ func Power(kappa, p float64) Schedule {
 	return func(t int) float64 {
 		return float64(kappa * simd.Exp(0-float64(p*simd.Log(float64(1+t)))))
 	}
+}
+
+// stepSize returns the step size at step t after checking it.
+func stepSize(rule string, s Schedule, t int) (float64, error) {
+	eta := s(t)
+	if !(eta >= 0) || !check.Finite(eta) {
+		return 0, fmt.Errorf("dual: %s: step size at step %d = %v, want a finite number ≥ 0", rule, t, eta)
+	}
+	return eta, nil
 }

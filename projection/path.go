@@ -23,7 +23,7 @@ import (
 // recommended setting.
 type Path struct {
 	// Language is the set of allowed sequences. Masks that were intersected
-	// with it cost nothing. A [constraint.Nested] one is summed over without a
+	// with it cost nothing. A [Nested] one is summed over without a
 	// bound on its depth, at a cost that grows with the cube of the length.
 	Language constraint.Language
 
@@ -79,7 +79,7 @@ func (p Path) Compile(ctx context.Context, sites, levels int) (*PathProjection, 
 		name = automata.Name(p.Language)
 	}
 	a, mask := constraint.Split(p.Language)
-	if language, ok := a.(constraint.Nested); ok {
+	if language, ok := a.(Nested); ok {
 		n, err := p.nest(ctx, language.Pushdown(), mask, sites, levels)
 		if err != nil {
 			return nil, explain(name, err)

@@ -45,7 +45,7 @@ func (c *compiler) array(s *value, l *location) (int32, error) {
 		}
 	}
 	if x := s.get("uniqueItems"); x != nil && x.truth && (a.most < 0 || a.most > 1) {
-		return 0, c.unsupported(s, "uniqueItems", "not supported")
+		return 0, unsupported(s, "uniqueItems", "not supported")
 	}
 	if a.contains = s.get("contains"); a.contains != nil {
 		a.containsLeast = 1

@@ -72,14 +72,6 @@ func newSubsets(n *network) *subsets {
 	return s
 }
 
-func words(x []int32) string {
-	var b []byte
-	for _, v := range x {
-		b = binary.LittleEndian.AppendUint32(b, uint32(v))
-	}
-	return string(b)
-}
-
 func (s *subsets) level(rules []int32) int32 {
 	k := words(rules)
 	if i, ok := s.levels[k]; ok {

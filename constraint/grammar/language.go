@@ -15,7 +15,7 @@ import (
 // that spell one of its texts, however the text is cut into tokens, followed by
 // padding if the vocabulary has any.
 //
-// It is a constraint.Nested language. projection.Path sums over it without a
+// It is a projection.Nested language. projection.Path sums over it without a
 // bound on its depth; to whoever asks for no more than a constraint.Automaton it
 // is one with as many states as there are configurations of its stack, which
 // are numbered, and kept, as they are met. It is safe for concurrent use.
@@ -74,7 +74,7 @@ func (g *Grammar) Over(ctx context.Context, v text.Vocabulary) (*Language, error
 func (l *Language) String() string { return l.name }
 
 // Pushdown returns the automaton over tokens, for the packages of this module
-// that sum over nested languages. It implements constraint.Nested.
+// that sum over nested languages. It implements projection.Nested.
 func (l *Language) Pushdown() *pushdown.Graph { return l.graph }
 
 // Size returns the number of states, token classes and edges of the automaton

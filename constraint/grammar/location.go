@@ -6,6 +6,35 @@ import (
 	"strings"
 )
 
+// compiler turns a schema into a network. Arrays and objects are built by what
+// builds their parts in turn, all.
+type compiler struct {
+	schemas
+	patterns
+	n          *network
+	compact    bool
+	strict     bool // drafts up to 4: 1.0 is no integer
+	ids        map[*value]int
+	locations  map[string]*location
+	rules      map[string]int32
+	freeNumber *numberAutomaton // shared where nothing is asked
+	freeString *stringAutomaton
+	building   []*value // values under construction in place
+
+	// all leads from in to out by the values that satisfy every schema; nil ones
+	// are satisfied by all.
+	all func(schemas []*value, l *location, in, out int32) error
+}
+
+// space lets white space pass at a place.
+func (c *compiler) space(at int32) {
+	if !c.compact {
+		c.n.arc(at, ' ', ' ', at)
+		c.n.arc(at, '\t', '\n', at)
+		c.n.arc(at, '\r', '\r', at)
+	}
+}
+
 // location is a place in the instance: all schemas that apply there, however
 // they are combined. They agree on one order of the properties, so that their
 // automata read the same texts and may be combined by any Boolean function.

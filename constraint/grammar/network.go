@@ -5,6 +5,9 @@ import (
 	"slices"
 )
 
+// nodes bounds the places of a network.
+const nodes = 1 << 19
+
 // network is a set of rules, each a nondeterministic automaton over bytes and
 // calls of other rules, with gates that combine runs over the same value.
 type network struct {
@@ -191,6 +194,15 @@ func key(items []item) string {
 	for _, x := range items {
 		b = binary.LittleEndian.AppendUint32(b, uint32(x.node))
 		b = binary.LittleEndian.AppendUint32(b, uint32(x.state))
+	}
+	return string(b)
+}
+
+// words writes numbers as a key.
+func words(x []int32) string {
+	var b []byte
+	for _, v := range x {
+		b = binary.LittleEndian.AppendUint32(b, uint32(v))
 	}
 	return string(b)
 }

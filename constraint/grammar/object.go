@@ -67,7 +67,7 @@ func (c *compiler) object(s *value, l *location) (int32, error) {
 		// not counted exactly.
 		if s.get("additionalProperties") == nil || s.get("additionalProperties").kind != boolean || s.get("patternProperties") != nil {
 			if o.least > 1 || o.most >= 0 {
-				return 0, c.unsupported(s, "minProperties", "bounds on unknown members are not supported in a schema with not, oneOf, if or dependencies")
+				return 0, unsupported(s, "minProperties", "bounds on unknown members are not supported in a schema with not, oneOf, if or dependencies")
 			}
 		}
 	}
@@ -198,7 +198,7 @@ func (o *objects) others(m member, at int32, to member) error {
 		p = anything
 	}
 	if len(p.keys) > several {
-		return o.unsupported(o.s, "patternProperties", "%d patterns, want ≤ %d", len(p.keys), several)
+		return unsupported(o.s, "patternProperties", "%d patterns, want ≤ %d", len(p.keys), several)
 	}
 	for set := range 1 << len(p.keys) {
 		key := spec
@@ -210,7 +210,7 @@ func (o *objects) others(m member, at int32, to member) error {
 				return err
 			}
 			if len(tests) > 1 {
-				return o.unsupported(o.s, "patternProperties", "lookaheads are not supported here")
+				return unsupported(o.s, "patternProperties", "lookaheads are not supported here")
 			}
 			want := set>>i&1 == 1
 			key.tests = append(key.tests, test{tests[0].a, want})
@@ -281,7 +281,7 @@ func (c *compiler) restrict(k *keys, s *value, depth int) error {
 				return err
 			}
 			k.never = k.never || !t.str
-			spec, err := c.stringOf(p.s)
+			spec, err := c.stringOf(p.s, c.exact, c.negated[p.s])
 			if err != nil {
 				return err
 			}
@@ -312,7 +312,7 @@ func (c *compiler) restrict(k *keys, s *value, depth int) error {
 				return err
 			}
 			if inner.least > 0 || inner.most >= 0 || inner.never || len(inner.tests) != 1 {
-				return c.unsupported(s, "not", "not supported in propertyNames")
+				return unsupported(s, "not", "not supported in propertyNames")
 			}
 			k.tests = append(k.tests, test{inner.tests[0].a, !inner.tests[0].want})
 		default:

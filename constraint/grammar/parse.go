@@ -46,7 +46,7 @@ func Parse(ctx context.Context, source string, limits constraint.Limits) (*Gramm
 	if err := b.check(); err != nil {
 		return nil, err
 	}
-	b.straighten()
+	straighten(b.names, b.rules)
 	b.bracket()
 	n, err := b.network()
 	if err != nil {

@@ -211,3 +211,52 @@ func translateEscape(b *strings.Builder, p string, class bool) (int, error) {
 	b.WriteByte(c)
 	return 1, nil
 }
+
+// patterns compiles the patterns and formats of a schema.
+type patterns struct {
+	ctx      context.Context
+	limits   constraint.Limits // of every automaton
+	compiled map[string][]test
+}
+
+// pattern returns the tests of a pattern, compiled once.
+func (c *patterns) pattern(p, path string) ([]test, error) {
+	if t, ok := c.compiled[p]; ok {
+		return t, nil
+	}
+	t, err := ecma(c.ctx, p, c.limits)
+	if err != nil {
+		return nil, c.patternError(path, p, err)
+	}
+	c.compiled[p] = t
+	return t, nil
+}
+
+// format returns the tests of a format, compiled once. Some formats only hold from
+// below, which does not do where a schema is negated.
+func (c *patterns) format(s *value, name string, negated bool) ([]test, error) {
+	f, ok := formats[name]
+	switch {
+	case !ok:
+		return nil, unsupported(s, "format", "format %q is not supported", name)
+	case negated && !f.exact:
+		return nil, unsupported(s, "format", "format %q is not supported in a schema with not, oneOf, if or dependencies", name)
+	}
+	key := "format " + name
+	if t, ok := c.compiled[key]; ok {
+		return t, nil
+	}
+	a, err := compileRegexp(c.ctx, f.pattern, c.limits)
+	if err != nil {
+		return nil, c.patternError(s.path+"/format", name, err)
+	}
+	c.compiled[key] = []test{{a, true}}
+	return c.compiled[key], nil
+}
+
+func (c *patterns) patternError(path, p string, err error) error {
+	if c.ctx.Err() != nil {
+		return context.Cause(c.ctx)
+	}
+	return &SchemaError{Path: path, What: fmt.Sprintf("pattern %q: %v", p, err), Unsupported: true}
+}

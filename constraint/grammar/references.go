@@ -7,8 +7,18 @@ import (
 	"strings"
 )
 
+// references knows the schemas of a document by what refers to them, and which
+// of them are negated.
+type references struct {
+	root    *value
+	legacy  bool // drafts up to 7: nothing counts beside $ref
+	byID    map[string]*value
+	exact   bool            // somewhere a schema is negated: only texts that all schemas read alike
+	negated map[*value]bool // where an approximation from below is none
+}
+
 // resolve finds the schema that a $ref names.
-func (c *compiler) resolve(ref *value) (*value, error) {
+func (c *references) resolve(ref *value) (*value, error) {
 	if ref.kind != str {
 		return nil, malformed(ref, "a string")
 	}
@@ -53,12 +63,12 @@ func (c *compiler) resolve(ref *value) (*value, error) {
 	return at, nil
 }
 
-func (c *compiler) refError(ref *value, what string) error {
+func (c *references) refError(ref *value, what string) error {
 	return &SchemaError{Path: ref.path, What: fmt.Sprintf("$ref %q: %s", ref.text, what), Unsupported: true}
 }
 
 // index records identifiers and whether a schema is negated anywhere.
-func (c *compiler) index(v *value) {
+func (c *references) index(v *value) {
 	switch v.kind {
 	case array:
 		for _, x := range v.items {
@@ -85,7 +95,7 @@ func (c *compiler) index(v *value) {
 }
 
 // negate marks all schemas whose failure may make a value valid.
-func (c *compiler) negate(v *value, below bool) {
+func (c *references) negate(v *value, below bool) {
 	if below {
 		if c.negated[v] {
 			return

@@ -1,45 +1,14 @@
 package grammar
 
 import (
-	"context"
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-
-	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
-// SchemaError says what a JSON Schema asks for that is malformed or that
-// [JSONSchema] does not understand, and where.
-type SchemaError struct {
-	Path string // JSON pointer, "#/properties/a/uniqueItems"
-	What string
-	// Unsupported is set where the schema may be in order.
-	Unsupported bool
-}
-
-func (e *SchemaError) Error() string { return fmt.Sprintf("grammar: schema: %s: %s", e.Path, e.What) }
-
-// compiler turns a schema into a network.
-type compiler struct {
-	ctx        context.Context
-	n          *network
-	root       *value
-	config     SchemaConfig
-	legacy     bool            // drafts up to 7: nothing counts beside $ref
-	exact      bool            // somewhere a schema is negated: only texts that all schemas read alike
-	negated    map[*value]bool // where an approximation from below is none
-	strict     bool            // drafts up to 4: 1.0 is no integer
-	ids        map[*value]int
-	byID       map[string]*value
-	made       map[*value][]part
-	locations  map[string]*location
-	rules      map[string]int32
-	patterns   map[string][]test
-	freeNumber *numberAutomaton // shared where nothing is asked
-	freeString *stringAutomaton
-	building   []*value // values under construction in place
+// schemas takes the schemas of a document apart.
+type schemas struct {
+	references
+	made map[*value][]part
 }
 
 // part is one of the assertions whose conjunction a schema is.
@@ -61,14 +30,6 @@ const (
 	opNot
 	opNever
 )
-
-func (c *compiler) unsupported(v *value, keyword, format string, args ...any) error {
-	return &SchemaError{Path: v.path + "/" + escapePointer(keyword), What: fmt.Sprintf(format, args...), Unsupported: true}
-}
-
-func malformed(v *value, want string) error {
-	return &SchemaError{Path: v.path, What: "want " + want}
-}
 
 // assertions are the keywords of opPlain, by what they must be.
 var assertions = map[string]func(v *value) bool{
@@ -96,22 +57,13 @@ func isStringOrList(v *value) bool {
 	return v.kind == str || v.kind == array
 }
 
-// countOf reads a number of things, which may be spelled 2.0.
-func countOf(v *value) (int, error) {
-	f, err := strconv.ParseFloat(string(v.num), 64)
-	if v.kind != number || err != nil || f < 0 || f > 1<<30 || f != float64(int(f)) {
-		return 0, malformed(v, "a whole number in 0…2³⁰")
-	}
-	return int(f), nil
-}
-
 // plain reports whether the assertions of s about types apply.
-func (c *compiler) plain(s *value) bool {
+func (c *schemas) plain(s *value) bool {
 	return slices.ContainsFunc(c.made[s], func(p part) bool { return p.op == opPlain })
 }
 
 // parts takes a schema apart, once.
-func (c *compiler) parts(s *value) ([]part, error) {
+func (c *schemas) parts(s *value) ([]part, error) {
 	if p, ok := c.made[s]; ok {
 		return p, nil
 	}
@@ -122,7 +74,7 @@ func (c *compiler) parts(s *value) ([]part, error) {
 	return p, err
 }
 
-func (c *compiler) split(s *value) (parts []part, err error) {
+func (c *schemas) split(s *value) (parts []part, err error) {
 	switch {
 	case s.kind == boolean && s.truth:
 		return nil, nil
@@ -143,7 +95,7 @@ func (c *compiler) split(s *value) (parts []part, err error) {
 	}
 	for _, k := range refused {
 		if x := s.get(k); x != nil && !(x.kind == boolean && x.truth) {
-			return nil, c.unsupported(s, k, "not supported")
+			return nil, unsupported(s, k, "not supported")
 		}
 	}
 	isPlain := false
@@ -204,7 +156,7 @@ func typeOnly(s *value) bool {
 }
 
 // conditions writes if/then/else as (¬if ∨ then) ∧ (if ∨ else).
-func (c *compiler) conditions(s *value) (parts []part) {
+func (c *schemas) conditions(s *value) (parts []part) {
 	x := s.get("if")
 	if x == nil {
 		return nil
@@ -220,7 +172,7 @@ func (c *compiler) conditions(s *value) (parts []part) {
 
 // enums writes enum and const as a choice of scalars and of schemas that
 // describe one array or object.
-func (c *compiler) enums(s *value) (parts []part, err error) {
+func (c *schemas) enums(s *value) (parts []part, err error) {
 	for _, k := range []string{"enum", "const"} {
 		x := s.get(k)
 		if x == nil {
@@ -282,7 +234,7 @@ func constObject(v *value) *value {
 }
 
 // dependencies writes "if there is a property, then …" as a choice.
-func (c *compiler) dependencies(s *value) (parts []part, err error) {
+func (c *schemas) dependencies(s *value) (parts []part, err error) {
 	for _, keyword := range []string{"dependencies", "dependentRequired", "dependentSchemas"} {
 		x := s.get(keyword)
 		if x == nil {
@@ -304,54 +256,6 @@ func (c *compiler) dependencies(s *value) (parts []part, err error) {
 		}
 	}
 	return parts, nil
-}
-
-// pattern returns the tests of a pattern, compiled once.
-func (c *compiler) pattern(p, path string) ([]test, error) {
-	if t, ok := c.patterns[p]; ok {
-		return t, nil
-	}
-	t, err := ecma(c.ctx, p, c.limits())
-	if err != nil {
-		return nil, c.patternError(path, p, err)
-	}
-	c.patterns[p] = t
-	return t, nil
-}
-
-func (c *compiler) format(s *value, name string) ([]test, error) {
-	f, ok := formats[name]
-	switch {
-	case !ok:
-		return nil, c.unsupported(s, "format", "format %q is not supported", name)
-	case c.negated[s] && !f.exact:
-		return nil, c.unsupported(s, "format", "format %q is not supported in a schema with not, oneOf, if or dependencies", name)
-	}
-	key := "format " + name
-	if t, ok := c.patterns[key]; ok {
-		return t, nil
-	}
-	a, err := compileRegexp(c.ctx, f.pattern, c.limits())
-	if err != nil {
-		return nil, c.patternError(s.path+"/format", name, err)
-	}
-	c.patterns[key] = []test{{a, true}}
-	return c.patterns[key], nil
-}
-
-func (c *compiler) patternError(path, p string, err error) error {
-	if c.ctx.Err() != nil {
-		return context.Cause(c.ctx)
-	}
-	return &SchemaError{Path: path, What: fmt.Sprintf("pattern %q: %v", p, err), Unsupported: true}
-}
-
-func (c *compiler) limits() constraint.Limits {
-	l := c.config.Limits
-	if l.States == 0 {
-		l.States = 1 << 14 // TestPatternExplosion
-	}
-	return l
 }
 
 // legacy reports whether a draft up to 7 is named, where nothing counts beside

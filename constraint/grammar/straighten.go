@@ -7,9 +7,9 @@ import "slices"
 //
 //	s = A s | B   is   s = A* B
 //	s = s A | B   is   s = B A*
-func (b *rulebook) straighten() {
-	for _, name := range b.names {
-		e := b.rules[name]
+func straighten(names []string, rules map[string]*expression) {
+	for _, name := range names {
+		e := rules[name]
 		e = loop(e, name, func(parts []*expression) (rest []*expression, ok bool) {
 			n := len(parts) - 1
 			if n < 0 || !refers(parts[n], name) {
@@ -23,7 +23,7 @@ func (b *rulebook) straighten() {
 			}
 			return parts[1:], true
 		}, func(again, end *expression) []*expression { return []*expression{end, again} })
-		b.rules[name] = e
+		rules[name] = e
 	}
 }
 

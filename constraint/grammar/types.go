@@ -1,7 +1,5 @@
 package grammar
 
-import "strings"
-
 // typeSet is a set of the types of a JSON Schema.
 type typeSet struct{ null, boolean, object, array, number, integer, str bool }
 
@@ -56,69 +54,4 @@ func (t typeSet) has(v *value) bool {
 	}
 	d, err := parseDecimal(v.num)
 	return t.number || t.integer && err == nil && d.fraction == ""
-}
-
-// numberOf collects the keywords about numbers.
-func (c *compiler) numberOf(s *value, t typeSet) (numberSpec, error) {
-	spec := numberSpec{integer: !t.number, whole: !t.number && c.strict, plain: c.exact}
-	for _, k := range []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"} {
-		x := s.get(k)
-		if x == nil || x.kind == boolean {
-			continue
-		}
-		d, err := parseDecimal(x.num)
-		if err != nil {
-			return spec, c.unsupported(s, k, "%v", err)
-		}
-		b := bound{at: d, lower: strings.HasSuffix(k, "inimum"), excluded: k[0] == 'e'}
-		if y := s.get("exclusiveMinimum"); k == "minimum" && y != nil && y.kind == boolean { // draft 4
-			b.excluded = y.truth
-		}
-		if y := s.get("exclusiveMaximum"); k == "maximum" && y != nil && y.kind == boolean {
-			b.excluded = y.truth
-		}
-		spec.bounds = append(spec.bounds, b)
-	}
-	if x := s.get("multipleOf"); x != nil {
-		d, err := parseDecimal(x.num)
-		if err != nil {
-			return spec, c.unsupported(s, "multipleOf", "%v", err)
-		}
-		spec.step = &d
-	}
-	return spec, nil
-}
-
-// stringOf collects the keywords about strings.
-func (c *compiler) stringOf(s *value) (stringSpec, error) {
-	spec := stringSpec{most: -1, low: c.exact}
-	var err error
-	if x := s.get("minLength"); x != nil {
-		if spec.least, err = countOf(x); err != nil {
-			return spec, err
-		}
-	}
-	if x := s.get("maxLength"); x != nil {
-		if spec.most, err = countOf(x); err != nil {
-			return spec, err
-		}
-	}
-	if max(spec.least, spec.most) >= 1<<24 {
-		return spec, c.unsupported(s, "maxLength", "lengths from 2²⁴ are not supported")
-	}
-	if x := s.get("pattern"); x != nil {
-		tests, err := c.pattern(x.text, x.path)
-		if err != nil {
-			return spec, err
-		}
-		spec.tests = append(spec.tests, tests...)
-	}
-	if x := s.get("format"); x != nil {
-		tests, err := c.format(s, x.text)
-		if err != nil {
-			return spec, err
-		}
-		spec.tests = append(spec.tests, tests...)
-	}
-	return spec, nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -134,4 +135,46 @@ func truth(path string, b bool) *value { return &value{kind: boolean, truth: b, 
 
 func count(path string, n int) *value {
 	return &value{kind: number, num: json.Number(fmt.Sprint(n)), path: path}
+}
+
+// anything is the schema that says nothing.
+var anything = &value{kind: object, path: "#"}
+
+// onlyIf returns s if it has one of the keywords, and otherwise the schema that
+// says nothing, so that rules are shared.
+func onlyIf(s *value, keywords ...string) *value {
+	for _, k := range keywords {
+		if s.get(k) != nil {
+			return s
+		}
+	}
+	return anything
+}
+
+// countOf reads a number of things, which may be spelled 2.0.
+func countOf(v *value) (int, error) {
+	f, err := strconv.ParseFloat(string(v.num), 64)
+	if v.kind != number || err != nil || f < 0 || f > 1<<30 || f != float64(int(f)) {
+		return 0, malformed(v, "a whole number in 0…2³⁰")
+	}
+	return int(f), nil
+}
+
+// SchemaError says what a JSON Schema asks for that is malformed or that
+// [JSONSchema] does not understand, and where.
+type SchemaError struct {
+	Path string // JSON pointer, "#/properties/a/uniqueItems"
+	What string
+	// Unsupported is set where the schema may be in order.
+	Unsupported bool
+}
+
+func (e *SchemaError) Error() string { return fmt.Sprintf("grammar: schema: %s: %s", e.Path, e.What) }
+
+func unsupported(v *value, keyword, format string, args ...any) error {
+	return &SchemaError{Path: v.path + "/" + escapePointer(keyword), What: fmt.Sprintf(format, args...), Unsupported: true}
+}
+
+func malformed(v *value, want string) error {
+	return &SchemaError{Path: v.path, What: "want " + want}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/dual"
@@ -29,7 +28,7 @@ import (
 // It belongs to one diffusion at a time. Given the batch, results do not depend
 // on the number of workers.
 type Denoiser struct {
-	p      Predictor
+	p      projected
 	cfg    Config
 	groups []*pdiGroup
 	last   float64 // time of the last call
@@ -99,7 +98,7 @@ func New(p Predictor, cfg Config) (*Denoiser, error) {
 			return nil, err
 		}
 	}
-	return &Denoiser{p: p, cfg: cfg, last: math.Inf(-1)}, nil
+	return &Denoiser{p: projected{p, cfg.Domain}, cfg: cfg, last: math.Inf(-1)}, nil
 }
 
 // Shape returns the number of coordinates and 1.
@@ -176,14 +175,14 @@ func (d *Denoiser) step(g *pdiGroup, v []float32, q energy.Noised[float32]) erro
 	b := &g.batch
 	b.States = len(q.Alpha)
 	if g.ahead != nil && b.Step == 0 {
-		if err := g.ahead.prologue(d, g, q); err != nil {
+		if err := g.ahead.prologue(d.p, g.lambda, b.Max, q); err != nil {
 			return err
 		}
 	}
-	if err := d.predict(v, q.X, q.Alpha, g.lambda, q.Src); err != nil {
+	if err := d.p.predict(v, q.X, q.Alpha, g.lambda, q.Src); err != nil {
 		return err
 	}
-	if e, ok := d.p.(Estimator); ok {
+	if e, ok := d.p.Predictor.(Estimator); ok {
 		g.ess = e.Effective()
 	}
 	d.g = slices.Grow(d.g[:0], b.States*len(b.Mean))[:b.States*len(b.Mean)]
@@ -200,7 +199,7 @@ func (d *Denoiser) step(g *pdiGroup, v []float32, q energy.Noised[float32]) erro
 	}
 	b.Step++
 	if d.cfg.Again {
-		return d.predict(v, q.X, q.Alpha, g.lambda, q.Src)
+		return d.p.predict(v, q.X, q.Alpha, g.lambda, q.Src)
 	}
 	return nil
 }
@@ -213,21 +212,7 @@ func (d *Denoiser) move(g *pdiGroup, q energy.Noised[float32]) error {
 	case g.batch.Step == 0: // the prologue has moved λ
 		return nil
 	}
-	return g.ahead.update(d, g, q, d.first-d.last)
-}
-
-// predict stores the projected predictions of states at λ.
-func (d *Denoiser) predict(v, x []float32, alpha, lambda []float64, src []rand.Source) error {
-	if err := d.p.Predict(v, x, alpha, lambda, src); err != nil {
-		return err
-	}
-	if d.cfg.Domain != nil {
-		n := d.p.Sites()
-		for at := 0; at < len(v); at += n {
-			d.cfg.Domain(v[at : at+n])
-		}
-	}
-	return nil
+	return g.ahead.update(d.p, g.lambda, &g.batch, q, d.first-d.last)
 }
 
 // Groups returns the number of groups of the last batch.
@@ -280,7 +265,7 @@ const scarceCandidates = 2
 // samples nor multipliers mean much. A guess (GibbsOptions.Center and Spread) or
 // an exact predictor helps; more candidates hardly do.
 func (d *Denoiser) Warning() string {
-	if _, ok := d.p.(Estimator); !ok {
+	if _, ok := d.p.Predictor.(Estimator); !ok {
 		return ""
 	}
 	few, least := 0, math.Inf(1)

@@ -78,27 +78,27 @@ func newPredictive(m int) *predictive {
 }
 
 // prologue moves λ on a few states of pure noise until it rests.
-func (p *predictive) prologue(d *Denoiser, g *pdiGroup, q energy.Noised[float32]) error {
-	n := d.p.Sites()
+func (p *predictive) prologue(d projected, lambda []float64, most float64, q energy.Noised[float32]) error {
+	n := d.Sites()
 	states := min(len(q.Alpha), prologueStates)
 	few := energy.Noised[float32]{X: q.X[:states*n], Alpha: q.Alpha[:states], Src: q.Src[:states]}
-	v, rows := make([]float32, states*n), make([]float64, states*d.p.Len())
-	b := dual.Batch{States: states, Beta: d.p.Beta(), Mean: make([]float64, d.p.Len()), Max: d.cfg.Max}
+	v, rows := make([]float32, states*n), make([]float64, states*d.Len())
+	b := dual.Batch{States: states, Beta: d.Beta(), Mean: make([]float64, d.Len()), Max: most}
 	for round := range prologueRounds {
-		if err := d.predict(v, few.X, few.Alpha, g.lambda, few.Src); err != nil {
+		if err := d.predict(v, few.X, few.Alpha, lambda, few.Src); err != nil {
 			return err
 		}
-		d.p.Violation(rows, v)
+		d.Violation(rows, v)
 		if err := b.Measure(rows); err != nil {
 			return err
 		}
 		p.measure(&b)
 		if round%2 == 0 || round < prologueEager {
-			if err := p.learn(d, g.lambda, few, rows, prologueColumn); err != nil {
+			if err := p.learn(d, lambda, few, rows, prologueColumn); err != nil {
 				return err
 			}
 		}
-		if p.step(g.lambda, &b) < prologueStill*b.Beta {
+		if p.step(lambda, &b) < prologueStill*b.Beta {
 			break
 		}
 	}
@@ -109,16 +109,15 @@ func (p *predictive) prologue(d *Denoiser, g *pdiGroup, q energy.Noised[float32]
 }
 
 // update moves λ after a prediction of the group.
-func (p *predictive) update(d *Denoiser, g *pdiGroup, q energy.Noised[float32], elapsed float64) error {
-	b := &g.batch
+func (p *predictive) update(d projected, lambda []float64, b *dual.Batch, q energy.Noised[float32], elapsed float64) error {
 	p.measure(b)
 	if !p.learnt || elapsed-p.at >= min(often, p.at/4) {
-		if err := p.learn(d, g.lambda, q, b.G, max(perColumn, b.States/len(g.lambda))); err != nil {
+		if err := p.learn(d, lambda, q, b.G, max(perColumn, b.States/len(lambda))); err != nil {
 			return err
 		}
 		p.at = elapsed
 	}
-	p.step(g.lambda, b)
+	p.step(lambda, b)
 	return nil
 }
 
@@ -183,10 +182,10 @@ func (p *predictive) trust(mean []float64) {
 }
 
 // learn finds C by differences in λ: column j on n states, the next ones in turn.
-func (p *predictive) learn(d *Denoiser, lambda []float64, q energy.Noised[float32], rows []float64, n int) error {
+func (p *predictive) learn(d projected, lambda []float64, q energy.Noised[float32], rows []float64, n int) error {
 	m := len(lambda)
 	n = min(n, len(q.Alpha))
-	beta := d.p.Beta()
+	beta := d.Beta()
 	copy(p.raised, lambda)
 	for j := range m {
 		e := firstNudge * beta / math.Sqrt(p.square[j])
@@ -244,8 +243,8 @@ func (p *predictive) regular(m int) {
 // choose takes the next n states and their violations. Where predictions are
 // estimates every state gets a seed, of which base and raised prediction draw
 // the same numbers.
-func (p *predictive) choose(d *Denoiser, q energy.Noised[float32], rows []float64, n int) {
-	sites, m := d.p.Sites(), d.p.Len()
+func (p *predictive) choose(d projected, q energy.Noised[float32], rows []float64, n int) {
+	sites, m := d.Sites(), d.Len()
 	t := &p.part
 	t.x, t.alpha, t.src, t.base = t.x[:0], t.alpha[:0], t.src[:0], t.base[:0]
 	for range n {
@@ -266,8 +265,8 @@ func (p *predictive) choose(d *Denoiser, q energy.Noised[float32], rows []float6
 
 // base predicts the chosen states at λ with seeds of their own, if predictions
 // are estimates: otherwise the prediction is known.
-func (p *predictive) base(d *Denoiser, lambda []float64) error {
-	if _, ok := d.p.(Estimator); !ok {
+func (p *predictive) base(d projected, lambda []float64) error {
+	if _, ok := d.Predictor.(Estimator); !ok {
 		return nil
 	}
 	for k, src := range p.part.src {
@@ -290,12 +289,12 @@ func (p *predictive) base(d *Denoiser, lambda []float64) error {
 }
 
 // predict stores in part.now the violations of the chosen states' predictions.
-func (p *predictive) predict(d *Denoiser, lambda []float64) error {
+func (p *predictive) predict(d projected, lambda []float64) error {
 	t := &p.part
 	v, now := t.v[:len(t.x)], t.now[:len(t.base)]
 	if err := d.predict(v, t.x, t.alpha, lambda, t.src); err != nil {
 		return err
 	}
-	d.p.Violation(now, v)
+	d.Violation(now, v)
 	return nil
 }

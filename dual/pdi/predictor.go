@@ -27,3 +27,24 @@ type Estimator interface {
 	// Effective returns the effective number of candidates of the last Predict.
 	Effective() float64
 }
+
+// projected is a predictor whose predictions are projected onto a domain, unless
+// that is nil.
+type projected struct {
+	Predictor
+	domain func(x []float32)
+}
+
+// predict stores the projected predictions of states at λ.
+func (p projected) predict(v, x []float32, alpha, lambda []float64, src []rand.Source) error {
+	if err := p.Predict(v, x, alpha, lambda, src); err != nil {
+		return err
+	}
+	if p.domain != nil {
+		n := p.Sites()
+		for at := 0; at < len(v); at += n {
+			p.domain(v[at : at+n])
+		}
+	}
+	return nil
+}

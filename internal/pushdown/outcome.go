@@ -16,13 +16,6 @@ type exit struct {
 	rest   string
 }
 
-// start is how a level is entered: at state q, or (q < 0) at a half-position
-// whose next move is a call of symbol with the start sub. depth is the number
-// of such calls: a start is computed after its sub.
-type start struct {
-	level, q, symbol, sub, depth int32
-}
-
 // reader runs texts through a machine and numbers starts and exits.
 type reader struct {
 	m      *Machine

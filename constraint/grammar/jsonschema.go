@@ -1,29 +1,66 @@
 package grammar
 
 import (
+	"context"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
-// nodes bounds the places of a network.
-const nodes = 1 << 19
+// SchemaConfig says how JSON is written. The zero value is the recommended
+// setting.
+type SchemaConfig struct {
+	// Compact allows no white space between the tokens of JSON.
+	Compact bool
 
-// anything is the schema that says nothing.
-var anything = &value{kind: object, path: "#"}
-
-// space lets white space pass at a place.
-func (c *compiler) space(at int32) {
-	if !c.config.Compact {
-		c.n.arc(at, ' ', ' ', at)
-		c.n.arc(at, '\t', '\n', at)
-		c.n.arc(at, '\r', '\r', at)
-	}
+	// Limits bound the automata: that of every pattern (0 means 2¹⁴ states)
+	// and that of the schema when it is carried over to tokens.
+	Limits constraint.Limits
 }
 
-// all leads from in to out by the values that satisfy every schema; nil ones
+// JSONSchema compiles a JSON Schema (drafts 4, 6, 7, 2019-09 and 2020-12).
+func JSONSchema(ctx context.Context, schema []byte, config SchemaConfig) (*Grammar, error) {
+	root, err := decode(schema)
+	if err != nil {
+		return nil, &SchemaError{Path: "#", What: err.Error()}
+	}
+	limits := config.Limits
+	if limits.States == 0 {
+		limits.States = 1 << 14 // TestPatternExplosion
+	}
+	c := &compiler{
+		schemas:  schemas{references{root: root, byID: map[string]*value{}, negated: map[*value]bool{}}, map[*value][]part{}},
+		patterns: patterns{ctx, limits, map[string][]test{}},
+		n:        &network{}, compact: config.Compact, ids: map[*value]int{}, locations: map[string]*location{}, rules: map[string]int32{},
+	}
+	c.all = c.every
+	if x := root.get("$schema"); x != nil && x.kind == str {
+		c.legacy, c.strict = legacy(x.text), strict(x.text)
+	}
+	c.index(root)
+	c.negate(root, false)
+	top := c.n.rule("#")
+	start, end := c.n.rules[top].start, c.n.rules[top].end
+	in := c.n.add()
+	c.n.link(start, in)
+	c.space(in)
+	c.space(end)
+	l, err := c.locate([]*value{root})
+	if err != nil {
+		return nil, err
+	}
+	if err := c.all([]*value{root}, l, in, end); err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return &Grammar{name: "JSONSchema", limits: config.Limits, states: newSubsets(c.n)}, nil
+}
+
+// every leads from in to out by the values that satisfy every schema; nil ones
 // are satisfied by all.
-func (c *compiler) all(schemas []*value, l *location, in, out int32) error {
+func (c *compiler) every(schemas []*value, l *location, in, out int32) error {
 	if len(c.n.nodes) > nodes {
 		return &constraint.LimitError{What: "JSONSchema: nodes", Value: len(c.n.nodes), Bound: nodes}
 	}
@@ -154,14 +191,14 @@ func (c *compiler) typed(s *value, l *location, in, out int32) error {
 		c.n.text(in, "false", out)
 	}
 	if t.number || t.integer {
-		spec, err := c.numberOf(s, t)
+		spec, err := numberOf(s, t, c.strict, c.exact)
 		if err != nil {
 			return err
 		}
 		if c.freeNumber == nil || !spec.free() {
 			a, err := newNumber(spec)
 			if err != nil {
-				return c.unsupported(s, "multipleOf", "%v", err)
+				return unsupported(s, "multipleOf", "%v", err)
 			}
 			if spec.free() {
 				c.freeNumber = a
@@ -172,7 +209,7 @@ func (c *compiler) typed(s *value, l *location, in, out int32) error {
 		}
 	}
 	if t.str {
-		spec, err := c.stringOf(s)
+		spec, err := c.stringOf(s, c.exact, c.negated[s])
 		if err != nil {
 			return err
 		}
@@ -201,15 +238,4 @@ func (c *compiler) typed(s *value, l *location, in, out int32) error {
 		c.n.call(in, r, out)
 	}
 	return nil
-}
-
-// onlyIf returns s if it has one of the keywords, and otherwise the schema that
-// says nothing, so that rules are shared.
-func onlyIf(s *value, keywords ...string) *value {
-	for _, k := range keywords {
-		if s.get(k) != nil {
-			return s
-		}
-	}
-	return anything
 }

@@ -1,0 +1,70 @@
+package grammar
+
+import "strings"
+
+// numberOf collects the keywords about numbers: whole if an integer must be
+// spelled as one, plain if all schemas must read the same texts.
+func numberOf(s *value, t typeSet, whole, plain bool) (numberSpec, error) {
+	spec := numberSpec{integer: !t.number, whole: !t.number && whole, plain: plain}
+	for _, k := range []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"} {
+		x := s.get(k)
+		if x == nil || x.kind == boolean {
+			continue
+		}
+		d, err := parseDecimal(x.num)
+		if err != nil {
+			return spec, unsupported(s, k, "%v", err)
+		}
+		b := bound{at: d, lower: strings.HasSuffix(k, "inimum"), excluded: k[0] == 'e'}
+		if y := s.get("exclusiveMinimum"); k == "minimum" && y != nil && y.kind == boolean { // draft 4
+			b.excluded = y.truth
+		}
+		if y := s.get("exclusiveMaximum"); k == "maximum" && y != nil && y.kind == boolean {
+			b.excluded = y.truth
+		}
+		spec.bounds = append(spec.bounds, b)
+	}
+	if x := s.get("multipleOf"); x != nil {
+		d, err := parseDecimal(x.num)
+		if err != nil {
+			return spec, unsupported(s, "multipleOf", "%v", err)
+		}
+		spec.step = &d
+	}
+	return spec, nil
+}
+
+// stringOf collects the keywords about strings: low if all schemas must read the
+// same texts, negated if failing s may make a value valid.
+func (c *patterns) stringOf(s *value, low, negated bool) (stringSpec, error) {
+	spec := stringSpec{most: -1, low: low}
+	var err error
+	if x := s.get("minLength"); x != nil {
+		if spec.least, err = countOf(x); err != nil {
+			return spec, err
+		}
+	}
+	if x := s.get("maxLength"); x != nil {
+		if spec.most, err = countOf(x); err != nil {
+			return spec, err
+		}
+	}
+	if max(spec.least, spec.most) >= 1<<24 {
+		return spec, unsupported(s, "maxLength", "lengths from 2²⁴ are not supported")
+	}
+	if x := s.get("pattern"); x != nil {
+		tests, err := c.pattern(x.text, x.path)
+		if err != nil {
+			return spec, err
+		}
+		spec.tests = append(spec.tests, tests...)
+	}
+	if x := s.get("format"); x != nil {
+		tests, err := c.format(s, x.text, negated)
+		if err != nil {
+			return spec, err
+		}
+		spec.tests = append(spec.tests, tests...)
+	}
+	return spec, nil
+}

@@ -1,0 +1,54 @@
+package grammar
+
+import (
+	"context"
+	"encoding/json"
+	"math/rand/v2"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestStrings compares JSON strings with encoding/json and package regexp.
+func TestStrings(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 17))
+	pieces := []string{"a", "b", `\n`, `\u0061`, `\u00e9`, `\ud83d\ude00`, `\ud83d`, `\ude00`, "é", "😀", "\xff", "\x01", `\/`, `\x`, `"`, `\u12G4`, "\xed\xa0\x80", "\xc0\x80", "\xf4\x90\x80\x80", "€"}
+	for _, c := range []struct {
+		schema string
+		want   func(s string) bool
+	}{
+		{`{"type":"string"}`, func(s string) bool { return true }},
+		{`{"type":"string","minLength":2,"maxLength":3}`, func(s string) bool { n := len([]rune(s)); return n >= 2 && n <= 3 }},
+		{`{"type":"string","pattern":"^a.*b$"}`, regexp.MustCompile(`^a[^\n\r]*b$`).MatchString},
+		{`{"type":"string","pattern":"^(?!ab)(?=.b)"}`, regexp.MustCompile(`^[^\n\r]b`).MatchString},
+		{`{"enum":["ab","é"]}`, func(s string) bool { return s == "ab" || s == "é" }},
+	} {
+		g, err := JSONSchema(context.Background(), []byte(c.schema), SchemaConfig{})
+		require.NoError(t, err)
+		yes := 0
+		for range 4000 {
+			s := `"`
+			for range r.IntN(4) {
+				s += pieces[r.IntN(len(pieces))]
+			}
+			s += `"`
+			var decoded string
+			want := json.Unmarshal([]byte(s), &decoded) == nil && utf8.ValidString(s) && !strings.Contains(decoded, "\uFFFD") && c.want(decoded)
+			if strings.Contains(c.schema, "?!") && strings.HasPrefix(decoded, "ab") {
+				want = false
+			}
+			// Beyond U+00FF a constrained string has no \u escapes.
+			if strings.Contains(s, `\ud83d\ude00`) && (strings.Contains(c.schema, "pattern") || strings.Contains(c.schema, "enum")) {
+				continue
+			}
+			require.Equal(t, want, g.Accepts(s), "%s: %s", c.schema, s)
+			if want {
+				yes++
+			}
+		}
+		require.Positive(t, yes, c.schema)
+	}
+}

@@ -1,0 +1,22 @@
+package projection
+
+import (
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/pushdown"
+)
+
+// Nested languages nest without a bound: brackets, JSON, whatever a pushdown
+// automaton decides. As a [constraint.Automaton] such a language has a state for
+// every configuration of its stack, met on the way and numbered then, so that
+// every consumer can check and extend sequences of it. [Path], which sums over
+// all sequences, asks for the automaton itself instead: its cost grows with the
+// cube of the length and not with the number of configurations.
+//
+// The languages of package constraint/grammar are Nested, and so is a type that
+// embeds one.
+type Nested interface {
+	constraint.Automaton
+
+	// Pushdown returns the deterministic pushdown automaton over tokens.
+	Pushdown() *pushdown.Graph
+}
