@@ -2,15 +2,6 @@ package activeset
 
 import "math"
 
-// entrant is a row that is on the wrong side of a bound.
-type entrant struct {
-	row   int
-	dir   float64 // in which its multiplier goes
-	bound float64 // to which it is to come
-	room  float64 // by how much its multiplier may change
-	end   float64 // where it is then: 0 or ±cap
-}
-
 // pick returns the row furthest on the wrong side, if there is one.
 func (s *Solver) pick() (e entrant, ok bool) {
 	worst := holds * max(s.scale, largest(s.x))
@@ -201,19 +192,4 @@ func (s *Solver) doubt(e entrant, miss float64, blocked bool) bool {
 	s.repair()
 	s.doubted = s.round
 	return true
-}
-
-// withdraw gives up a row that was entering.
-func (s *Solver) withdraw(j int) { s.u[j], s.at[j] = 0, free }
-
-// prove stores the rows that exclude each other: the entrant and those that it
-// depends on.
-func (s *Solver) prove(e entrant) {
-	s.conflict, s.influence = append(s.conflict, e.row), append(s.influence, e.dir)
-	for k, j := range s.rows {
-		if math.Abs(s.c[k]) > takesPart {
-			s.conflict, s.influence = append(s.conflict, j), append(s.influence, -e.dir*s.c[k])
-		}
-	}
-	s.withdraw(e.row)
 }
