@@ -78,7 +78,7 @@ func (e *Erasure) Effective() float64 { return e.effective }
 // choose fills x with states of all, by their weights, and keeps their records.
 func (e *Erasure) choose(x, all []int32, w []float64, src rand.Source) {
 	n := len(x) / e.sites
-	u := rand.New(src).Float64()
+	u := float64(rand.New(src).Float64()) // rounded: a compiler may fuse its last product
 	chosen := make([]pathRecord, n)
 	k, sum := 0, w[0]
 	for s := range n {

@@ -75,7 +75,7 @@ func (f *Metric) eliminate(k, at int) {
 		if math.IsInf(d, -1) || i == at {
 			continue
 		}
-		mean := (f.p[at*n+i] + f.p[i*n+at]) / 2
+		mean := float64((f.p[at*n+i] + f.p[i*n+at]) / 2)
 		x := (mean - dot(row, f.l[i*n:])) / root
 		f.l[i*n+k] = x
 		f.pivot[i] -= float64(x * x)

@@ -65,7 +65,7 @@ func (q *quadrant) maximize(z, lambda, g, h []float64, mu float64) (gain float64
 		for k := range n {
 			sum += float64(h[j*n+k] * (z[k] - lambda[k]))
 		}
-		gain += float64(d * (g[j] - sum/2))
+		gain += float64(d * (g[j] - float64(sum/2)))
 	}
 	return gain, true
 }

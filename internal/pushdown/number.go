@@ -48,9 +48,9 @@ func (x number) plus(y number) number {
 	case x.e == y.e:
 		return number{x.m + y.m, x.e}.normal()
 	case x.e == y.e+1:
-		return number{x.m + y.m*wordDown, x.e}.normal()
+		return number{x.m + float64(y.m*wordDown), x.e}.normal()
 	case y.e == x.e+1:
-		return number{y.m + x.m*wordDown, y.e}.normal()
+		return number{y.m + float64(x.m*wordDown), y.e}.normal()
 	case x.e > y.e:
 		return x
 	}
