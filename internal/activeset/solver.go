@@ -81,42 +81,6 @@ func New(a Rows) *Solver {
 	}
 }
 
-// Solve stores in x the minimiser for rows 0 … m−1 and the point v, and in u
-// the multipliers, x = v − Aᵀu, starting from those that u holds. A positive one
-// belongs to hi. limit is the cap of every row, 0 … +Inf. least is a lower bound
-// for the scale of the data, to which tolerances are relative; 0 if there is
-// none. x may be v.
-func (s *Solver) Solve(x, u, v, limit []float64, m int, least float64) Status {
-	s.v, s.u, s.limit, s.m = v, u, limit, m
-	s.begin(least)
-	status := Solved
-	for {
-		e, ok := s.pick()
-		if ok {
-			s.polished = false
-			if end, over := s.enter(e); over {
-				status = end
-				break
-			}
-			continue
-		}
-		if s.polished {
-			if s.off() > drift*s.scale { // the factorisation is no good
-				status = Limit
-			}
-			break
-		}
-		if s.ops++; s.ops > effort*(s.n+s.m) {
-			status = Limit
-			break
-		}
-		s.settle()
-	}
-	s.clamp()
-	copy(x, s.x)
-	return status
-}
-
 // Conflict returns rows that exclude each other, after a Solve that ended
 // Infeasible, and their weights: Σ_j w_j·a_j vanishes, and yet Σ_j w_j·(a_j·x)
 // would have to be below 0. No row can be left out. The slices are valid until
@@ -128,48 +92,6 @@ func (s *Solver) Steps() int { return s.ops }
 
 // Tight returns the number of rows that are tight.
 func (s *Solver) Tight() int { return len(s.rows) }
-
-// begin starts from the multipliers in u.
-func (s *Solver) begin(least float64) {
-	s.round, s.built, s.doubted, s.doubts, s.repairs, s.ops = 1, 1, 0, 0, 0, 0
-	s.rows, s.conflict, s.influence = s.rows[:0], s.conflict[:0], s.influence[:0]
-	clear(s.at)
-	clear(s.skip)
-	copy(s.x, s.v)
-	s.scale = max(largest(s.v), least)
-	for j := range s.m {
-		t := s.a.dot(j, s.v)
-		if far := max(t-s.a.Hi[j], s.a.Lo[j]-t); s.limit[j] > 0 && far > s.scale {
-			s.scale = far
-		}
-	}
-	if s.scale == 0 {
-		s.scale = 1
-	}
-	warm := s.recall()
-	s.polished = warm
-	if warm {
-		s.clean()
-	}
-}
-
-// recall makes rows tight or capped as the multipliers in u say, and reports
-// whether there are any.
-func (s *Solver) recall() (warm bool) {
-	for j, u := range s.u[:s.m] {
-		switch {
-		case u == 0:
-		case !s.bounded(j, u) || s.limit[j] == 0 || math.IsNaN(u):
-			s.u[j] = 0
-		case math.Abs(u) >= s.limit[j]:
-			s.u[j], s.at[j], warm = math.Copysign(s.limit[j], u), capped, true
-		default:
-			s.put(j, u, dependent)
-			warm = true
-		}
-	}
-	return warm
-}
 
 // bounded reports whether row j has a bound on the side of multiplier u.
 func (s *Solver) bounded(j int, u float64) bool {
@@ -252,3 +174,6 @@ func (s *Solver) clamp() {
 		s.u[j] = min(max(s.u[j], lo), hi)
 	}
 }
+
+// withdraw gives up a row that was entering or has become dependent.
+func (s *Solver) withdraw(j int) { s.u[j], s.at[j] = 0, free }
