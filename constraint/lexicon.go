@@ -22,10 +22,6 @@ type Lexicon struct {
 	path  []int32
 }
 
-// maxNodes bounds the state numbers of a lexicon: 2³⁰, or 2²² where an int has 32
-// bits. It does not change as the lexicon grows, so that products stay valid.
-const maxNodes = 1 << (22 + 8*(^uint(0)>>63))
-
 // Add puts x into the set and reports whether it was not there yet. It takes
 // O(len(x)) steps, does not keep x, and panics on a negative token and on more
 // than States() states.

@@ -7,6 +7,10 @@ import (
 	"slices"
 )
 
+// maxNodes bounds the state numbers of a lexicon: 2³⁰, or 2²² where an int has 32
+// bits. It does not change as the lexicon grows, so that products stay valid.
+const maxNodes = 1 << (22 + 8*(^uint(0)>>63))
+
 // store holds the states of a lexicon, each once: what equals a registered
 // state is that state, and what nothing leads to is free for the next.
 type store struct {

@@ -2,12 +2,14 @@ package sampler
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/durable"
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
@@ -241,4 +243,65 @@ func readSites[S energy.Site](b []byte, x []S) ([]byte, error) {
 	}
 	reals, _ := any(x).([]float32)
 	return wire.ReadFloat32s(b, reals)
+}
+
+// fingerprint returns the settings that a checkpoint must agree on.
+func (c *Runner[S]) fingerprint() *fingerprint.List {
+	l := &fingerprint.List{Sites: c.sites}
+	if t, ok := any(c.system).(*tokens); ok {
+		l.Levels = t.levels
+	}
+	l.Add("Config.Chains", c.cfg.Chains)
+	l.Add("Config.Warmup", c.cfg.Warmup)
+	l.Add("Config.Thin", c.cfg.Thin)
+	l.Add("sites", c.sites)
+	c.system.Settings(l.Add)
+	return l
+}
+
+// SaveFile saves a checkpoint in the file path so that no failure loses both it
+// and the one before: it is written to path.tmp, synced and read back, the file
+// that was there becomes path.old, and the new one takes its place. It needs
+// memory for one block of chains.
+func (c *Runner[S]) SaveFile(path string) error {
+	if err := durable.Save(durable.OS{}, path, c.Save); err != nil {
+		return fmt.Errorf("%s: SaveFile: %w", c.system.Name(), err)
+	}
+	return nil
+}
+
+// LoadFile restores what SaveFile saved, as Load does. If the file path is
+// missing or damaged, it restores the generation before it, path.old; Len says
+// how far that had come. A checkpoint of other settings is refused.
+func (c *Runner[S]) LoadFile(path string) error {
+	err := durable.Load(durable.OS{}, path, func(r io.Reader) error { return c.Load(r) }, func(err error) bool {
+		var other *fingerprint.Mismatch
+		return errors.As(err, &other)
+	})
+	if err != nil {
+		return fmt.Errorf("%s: LoadFile: %w", c.system.Name(), err)
+	}
+	return nil
+}
+
+// keep saves a checkpoint if Config.Checkpoint asks for one every so many draws
+// and they have been made since the last.
+func (c *Runner[S]) keep() error {
+	every := c.cfg.Checkpoint.Every
+	if c.cfg.Checkpoint.Path == "" || every == 0 || c.kept-c.filed < every {
+		return nil
+	}
+	return c.keepNow()
+}
+
+// keepNow saves a checkpoint if Config.Checkpoint asks for any.
+func (c *Runner[S]) keepNow() error {
+	if c.cfg.Checkpoint.Path == "" {
+		return nil
+	}
+	if err := c.SaveFile(c.cfg.Checkpoint.Path); err != nil {
+		return err
+	}
+	c.filed = c.kept
+	return nil
 }

@@ -2,7 +2,6 @@ package sampler
 
 import (
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
@@ -11,20 +10,6 @@ import (
 // Go type. Models, and functions that are a field of a recipe, may be Named too:
 // checkpoints then tell them apart by their names.
 type Named interface{ Name() string }
-
-// fingerprint returns the settings that a checkpoint must agree on.
-func (c *Runner[S]) fingerprint() *fingerprint.List {
-	l := &fingerprint.List{Sites: c.sites}
-	if t, ok := any(c.system).(*tokens); ok {
-		l.Levels = t.levels
-	}
-	l.Add("Config.Chains", c.cfg.Chains)
-	l.Add("Config.Warmup", c.cfg.Warmup)
-	l.Add("Config.Thin", c.cfg.Thin)
-	l.Add("sites", c.sites)
-	c.system.Settings(l.Add)
-	return l
-}
 
 // Settings adds the shape, the method with all its fields, and what the energies
 // of some fixed states say of the model.

@@ -97,15 +97,6 @@ func (c *Runner[S]) advance(ctx context.Context, target int) error {
 	return nil
 }
 
-// span returns the smallest and the largest number of steps of a block.
-func (c *Runner[S]) span() (least, most int) {
-	least = c.blocks[0].steps
-	for i := range c.blocks {
-		least, most = min(least, c.blocks[i].steps), max(most, c.blocks[i].steps)
-	}
-	return least, most
-}
-
 // level brings blocks that are behind, by part of a round, to the step of the
 // others, if that is not much work.
 func (c *Runner[S]) level() {
@@ -122,22 +113,6 @@ func (c *Runner[S]) level() {
 	}
 	stop := func() bool { return atomic.AddInt64(&looks, 1) > levelLooks }
 	c.each(func(b *block[S]) { c.stepTo(context.Background(), b, end, stop) })
-}
-
-// mend resets the kernels of blocks that a panic left in the middle of a step.
-func (c *Runner[S]) mend() error {
-	for i := range c.blocks {
-		b := &c.blocks[i]
-		if !b.torn {
-			continue
-		}
-		if err := c.resetBlock(b); err != nil {
-			c.err = err
-			return err
-		}
-		b.torn = false
-	}
-	return nil
 }
 
 // each calls f for every block, from Config.Workers goroutines.
@@ -189,23 +164,6 @@ func (c *Runner[S]) stepTo(ctx context.Context, b *block[S], end int, stop func(
 		}
 	}
 }
-
-// failure returns the error of the earliest step, the lowest chain first.
-func (c *Runner[S]) failure() error {
-	var first *block[S]
-	for i := range c.blocks {
-		if b := &c.blocks[i]; b.err != nil && (first == nil || b.steps < first.steps) {
-			first = b
-		}
-	}
-	if first == nil {
-		return nil
-	}
-	return first.err
-}
-
-// failed reports whether some chain cannot go on.
-func (c *Runner[S]) failed() bool { return c.failure() != nil }
 
 // Run makes n draws per chain, Config.Thin steps apart, and tells the observer
 // of each; the first Run warms up before that.

@@ -136,7 +136,8 @@ func TestNilArguments(t *testing.T) {
 			return err
 		},
 		func() error { return sampler.Retarget(context.Background(), none, m) },
-		func() error { return exact.Must(sampler.NewChains(m, mcmc.Gibbs{}, sampler.Config{})).Run(nil, 1) }, //nolint:staticcheck
+		//lint:ignore SA1012 no context is what is tested
+		func() error { return exact.Must(sampler.NewChains(m, mcmc.Gibbs{}, sampler.Config{})).Run(nil, 1) },
 		func() error { return exact.Must(sampler.NewChains(m, mcmc.Gibbs{}, sampler.Config{})).Save(nil) },
 		func() error { return exact.Must(sampler.NewChains(m, mcmc.Gibbs{}, sampler.Config{})).Load(nil) },
 		func() error {

@@ -175,6 +175,48 @@ func (c *Runner[S]) resetBlock(b *block[S]) error {
 	return err
 }
 
+// mend resets the kernels of blocks that a panic left in the middle of a step.
+func (c *Runner[S]) mend() error {
+	for i := range c.blocks {
+		b := &c.blocks[i]
+		if !b.torn {
+			continue
+		}
+		if err := c.resetBlock(b); err != nil {
+			c.err = err
+			return err
+		}
+		b.torn = false
+	}
+	return nil
+}
+
+// span returns the smallest and the largest number of steps of a block.
+func (c *Runner[S]) span() (least, most int) {
+	least = c.blocks[0].steps
+	for i := range c.blocks {
+		least, most = min(least, c.blocks[i].steps), max(most, c.blocks[i].steps)
+	}
+	return least, most
+}
+
+// failure returns the error of the earliest step, the lowest chain first.
+func (c *Runner[S]) failure() error {
+	var first *block[S]
+	for i := range c.blocks {
+		if b := &c.blocks[i]; b.err != nil && (first == nil || b.steps < first.steps) {
+			first = b
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	return first.err
+}
+
+// failed reports whether some chain cannot go on.
+func (c *Runner[S]) failed() bool { return c.failure() != nil }
+
 // StepSizes returns the step size of each block's kernel, nil if it has none.
 func (c *Runner[S]) StepSizes() []float64 {
 	var sizes []float64

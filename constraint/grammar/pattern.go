@@ -113,7 +113,7 @@ func alternates(p string) bool {
 const ecmaSpace = `\t\n\x0B\f\r \x{A0}\x{FEFF}\x{2028}\x{2029}\p{Zs}`
 
 // translate writes an ECMA-262 pattern in the syntax of package regexp, where
-// the two differ: \uXXXX and \cX, what \s and . mean, escapes of letters.
+// the two differ: \uHHHH and \cX, what \s and . mean, escapes of letters.
 func translate(p string) (string, error) {
 	var b strings.Builder
 	class := false

@@ -67,15 +67,6 @@ type Solver struct {
 	influence []float64
 }
 
-// entrant is a row that is on the wrong side of a bound.
-type entrant struct {
-	row   int
-	dir   float64 // in which its multiplier goes
-	bound float64 // to which it is to come
-	room  float64 // by how much its multiplier may change
-	end   float64 // where it is then: 0 or ±cap
-}
-
 // New returns a solver for the rows of a.
 func New(a Rows) *Solver {
 	n, m := a.N, len(a.Lo)
@@ -108,6 +99,18 @@ func (s *Solver) bounded(j int, u float64) bool {
 		return !math.IsInf(s.a.Hi[j], 1)
 	}
 	return !math.IsInf(s.a.Lo[j], -1)
+}
+
+// put makes row j tight on the side of multiplier u, unless it is within least
+// of the span of the others.
+func (s *Solver) put(j int, u, least float64) {
+	norm := s.direction(&s.a, j)
+	if norm <= least {
+		s.u[j], s.at[j] = 0, free
+		return
+	}
+	s.add(j, norm)
+	s.at[j], s.side[j] = tight, s.facing(j, u)
 }
 
 // facing returns the side of row j for a multiplier of the sign of u.
@@ -172,17 +175,5 @@ func (s *Solver) clamp() {
 	}
 }
 
-// withdraw gives up a row that was entering.
+// withdraw gives up a row that was entering or has become dependent.
 func (s *Solver) withdraw(j int) { s.u[j], s.at[j] = 0, free }
-
-// prove stores the rows that exclude each other: the entrant and those that it
-// depends on.
-func (s *Solver) prove(e entrant) {
-	s.conflict, s.influence = append(s.conflict, e.row), append(s.influence, e.dir)
-	for k, j := range s.rows {
-		if math.Abs(s.c[k]) > takesPart {
-			s.conflict, s.influence = append(s.conflict, j), append(s.influence, -e.dir*s.c[k])
-		}
-	}
-	s.withdraw(e.row)
-}

@@ -25,7 +25,7 @@ type (
 	wrapped struct{ called }
 	table   func(int) float64
 	spoken  func()
-	own     struct{ f func() }
+	own     struct{ f func() } //lint:ignore U1000 only its presence counts
 	free    struct{ Within constraint.Automaton }
 	knot    struct{ next *knot }
 )

@@ -10,11 +10,6 @@ const (
 	// works with dense columns, where Newton's method works with sparse rows.
 	denseVariables = 200
 	denseRows      = 4000
-	// rescueVariables is up to where it is the fallback of Newton's method; its
-	// factor is of this size squared.
-	rescueVariables = 1000
-	rescueAfter     = 16    // proximal steps; σ has been at its last value for five
-	rescueInner     = 20000 // steps of conjugate gradients
 )
 
 // dense is the active set for the rows of an iteration, with or without a
