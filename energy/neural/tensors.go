@@ -80,6 +80,9 @@ func ReadFile(name string, r io.ReaderAt, size int64) (*File, error) {
 	return f, nil
 }
 
+// maxEntries bounds a tensor, so that its bytes do not overflow.
+const maxEntries = 1 << 37
+
 // check compares shape, type and place. Types that are not known are no error
 // until they are read.
 func (e entry) check(room uint64) error {
@@ -87,15 +90,15 @@ func (e entry) check(room uint64) error {
 	if from > to || to > room {
 		return fmt.Errorf("bytes %d … %d of %d", from, to, room)
 	}
-	n := 1
+	n := uint64(1)
 	for _, k := range e.Shape {
-		if k < 0 || k > 0 && n > math.MaxInt32*64/k {
+		if k < 0 || k > 0 && n > maxEntries/uint64(k) {
 			return fmt.Errorf("shape %v", e.Shape)
 		}
-		n *= k
+		n *= uint64(k)
 	}
-	if s := e.DType.size(); s > 0 && uint64(n)*uint64(s) != to-from {
-		return fmt.Errorf("%s of shape %v has %d bytes, want %d", e.DType, e.Shape, to-from, uint64(n)*uint64(s))
+	if s := e.DType.size(); s > 0 && n*uint64(s) != to-from {
+		return fmt.Errorf("%s of shape %v has %d bytes, want %d", e.DType, e.Shape, to-from, n*uint64(s))
 	}
 	return nil
 }
