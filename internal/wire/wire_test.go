@@ -109,3 +109,32 @@ func FuzzRead(f *testing.F) {
 		assert.Equal(t, data, append(again.Bytes(), rest...))
 	})
 }
+
+func TestIntegersComeBack(t *testing.T) {
+	want := []uint64{0, 7, math.MaxUint64}
+	got := make([]uint64, 3)
+	rest, err := wire.ReadUint64s(wire.AppendInts(nil, 0, 7, -1), got)
+	require.NoError(t, err)
+	require.Empty(t, rest)
+	assert.Equal(t, want, got)
+}
+
+// Body is Read for a frame in memory: the whole of it and nothing else.
+func TestBody(t *testing.T) {
+	whole := wire.Append(nil, magic, []byte("the body"))
+	body, err := wire.Body(whole, magic)
+	require.NoError(t, err)
+	assert.Equal(t, "the body", string(body))
+	for i := range whole {
+		for bit := range 8 {
+			bad := bytes.Clone(whole)
+			bad[i] ^= 1 << bit
+			_, err := wire.Body(bad, magic)
+			require.Error(t, err, "byte %d, bit %d", i, bit)
+		}
+		_, err := wire.Body(whole[:i], magic)
+		require.Error(t, err, "cut at %d", i)
+	}
+	_, err = wire.Body(append(whole, 'x'), magic)
+	require.ErrorContains(t, err, "1 bytes too many")
+}
