@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/projection"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -210,7 +211,7 @@ func TestKLKeepsMasks(t *testing.T) {
 }
 
 func TestKLAllocatesNothing(t *testing.T) {
-	if raceEnabled {
+	if exact.Race {
 		t.Skip("the detector makes pools allocate")
 	}
 	const sites = 8

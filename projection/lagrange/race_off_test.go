@@ -1,5 +1,0 @@
-//go:build !race
-
-package lagrange
-
-const raceEnabled = false
