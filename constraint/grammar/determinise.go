@@ -3,7 +3,6 @@ package grammar
 import (
 	"encoding/binary"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/pushdown"
@@ -372,5 +371,7 @@ func (s *subsets) read(text string) (bool, error) {
 	return len(stack) == 0 && s.accepts(q), nil
 }
 
-// unbounded is what States returns where numbers are given out as they are met.
-const unbounded = math.MaxInt32
+// unbounded is what States returns where numbers are given out as they are met:
+// 2³⁰, or 2²² where an int has 32 bits, so that products with other languages
+// still fit. No number reaches it.
+const unbounded = 1 << (22 + 8*(^uint(0)>>63))

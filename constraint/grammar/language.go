@@ -3,6 +3,7 @@ package grammar
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -144,6 +145,9 @@ func (l *Language) find(c configuration) int {
 		return i
 	}
 	i := len(l.configs)
+	if i >= unbounded {
+		panic(fmt.Sprintf("grammar: Language: configurations = %d, want ≤ %d", i+1, unbounded))
+	}
 	l.number[c] = i
 	l.configs = append(l.configs, c)
 	return i

@@ -110,10 +110,10 @@ func (w *words) scope(cards []int32) (factor, error) {
 			continue // makes no difference, and a table of one value could be over any number of them
 		}
 		f.sites = append(f.sites, int32(i))
-		f.values *= int(cards[i])
-		if f.values > math.MaxInt32 {
+		if f.values > math.MaxInt32/int(cards[i]) {
 			return f, w.errorf("a table of more than %d values", math.MaxInt32)
 		}
+		f.values *= int(cards[i])
 	}
 	f.strides = make([]int, len(f.sites))
 	stride := 1
