@@ -113,7 +113,7 @@ func TestFileErrors(t *testing.T) {
 		"tensor \"a\": bytes 9 … 8 of 8":                      file(strings.Replace(good, "[0,8]", "[9,8]", 1), 8),
 		"tensor \"a\": F32 of shape [3] has 8 bytes, want 12": file(strings.Replace(good, "[2]", "[3]", 1), 8),
 		"tensor \"a\": shape [-2]":                            file(strings.Replace(good, "[2]", "[-2]", 1), 8),
-		"tensor \"a\": shape [65536 65536 65536 65536]":         file(strings.Replace(good, "[2]", "[65536,65536,65536,65536]", 1), 8),
+		"tensor \"a\": shape [65536 65536 65536 65536]":       file(strings.Replace(good, "[2]", "[65536,65536,65536,65536]", 1), 8),
 		"tensor \"a\": json: cannot unmarshal string into Go struct field entry.shape of type []int": file(strings.Replace(good, "[2]", `"x"`, 1), 8),
 		"__metadata__: json: cannot unmarshal number into Go value of type map[string]string":        file(`{"__metadata__":1}`, 0),
 	} {
