@@ -17,7 +17,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"strings"
 
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 	"github.com/gibbsite-go/gibbsite/examples/internal/corpus"
@@ -96,17 +95,13 @@ func run(ctx context.Context, o options) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	wanted := make(map[string]bool)
-	for name := range strings.SplitSeq(o.runs, ",") {
-		name = strings.TrimSpace(name)
-		known := false
-		for _, j := range all {
-			known = known || j.name == name
-		}
-		if !known {
-			return nil, fmt.Errorf("-run: no run %q; there are unconstrained, syntax, novel, count, regex", name)
-		}
-		wanted[name] = true
+	names := make([]string, len(all))
+	for k, j := range all {
+		names[k] = j.name
+	}
+	wanted, err := command.Choose(o.runs, names)
+	if err != nil {
+		return nil, err
 	}
 	net, r, err := network(ctx, c, o)
 	if err != nil {

@@ -1,13 +1,12 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
-	"os"
 	"strings"
 	"text/tabwriter"
 
+	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 	"github.com/gibbsite-go/gibbsite/examples/internal/corpus"
 )
 
@@ -81,21 +80,15 @@ func (r *report) add(c *corpus.Corpus, j job, out []string, seconds float64) {
 
 // dump writes all samples, one a line.
 func (r *report) dump(path string) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	w := bufio.NewWriter(f)
-	for _, run := range r.Runs {
-		for _, s := range run.samples {
-			fmt.Fprintf(w, "%s\t%s\n", run.Name, s)
+	return command.Dump(path, func(yield func(run, sample string) bool) {
+		for _, run := range r.Runs {
+			for _, s := range run.samples {
+				if !yield(run.Name, s) {
+					return
+				}
+			}
 		}
-	}
-	if err := w.Flush(); err != nil {
-		f.Close()
-		return err
-	}
-	return f.Close()
+	})
 }
 
 func (r *report) String() string {

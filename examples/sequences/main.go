@@ -12,7 +12,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"strings"
 
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
@@ -80,17 +79,13 @@ func run(ctx context.Context, o options) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	wanted := make(map[string]bool)
-	for name := range strings.SplitSeq(o.runs, ",") {
-		name = strings.TrimSpace(name)
-		found := false
-		for _, j := range all {
-			found = found || j.name == name
-		}
-		if !found {
-			return nil, fmt.Errorf("-run: no run %q; there are unconstrained, syntax, novel, count, regex, score", name)
-		}
-		wanted[name] = true
+	names := make([]string, len(all))
+	for k, j := range all {
+		names[k] = j.name
+	}
+	wanted, err := command.Choose(o.runs, names)
+	if err != nil {
+		return nil, err
 	}
 	r := newReport(c, o)
 	for _, j := range all {
