@@ -59,7 +59,7 @@ type Lagrangian struct {
 // written for the base's shape (a constraint.Count that nothing satisfies, a
 // model of another shape).
 func NewLagrangian(base energy.Model, set constraint.Set) (*Lagrangian, error) {
-	if err := weighted.Check("dual: NewLagrangian", "base", base); err != nil {
+	if _, _, err := check.Model("dual", "NewLagrangian", "base", base); err != nil {
 		return nil, err
 	}
 	if set == nil {

@@ -6,8 +6,8 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/tilt"
-	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
 // Tabulate returns the probabilities of all states of a small model, site 0
@@ -15,7 +15,7 @@ import (
 // returns an error for more than 2²² states, an energy that is NaN or −Inf, or
 // a model without support.
 func Tabulate(ctx context.Context, m energy.Model) (p []float64, logZ float64, err error) {
-	if err := weighted.Check("dual: Tabulate", "m", m); err != nil {
+	if _, _, err := check.Model("dual", "Tabulate", "m", m); err != nil {
 		return nil, 0, err
 	}
 	sites, levels := m.Shape()

@@ -46,7 +46,7 @@ type Experts struct {
 // Errors: a nil argument, shapes that differ, bounds that do not fit, and those
 // of logZ.
 func NewExperts(q energy.Model, away []energy.Model, b []float64, logZ func(energy.Model) (float64, error)) (*Experts, error) {
-	if err := weighted.Check("unlearn: NewExperts", "q", q); err != nil {
+	if _, _, err := check.Model("unlearn", "NewExperts", "q", q); err != nil {
 		return nil, err
 	}
 	if len(away) == 0 || len(b) != len(away) || logZ == nil {
@@ -55,7 +55,7 @@ func NewExperts(q energy.Model, away []energy.Model, b []float64, logZ func(ener
 	m := &Experts{sum: weighted.New(q), away: slices.Clone(away), part: make([]int, len(b)), lambda: make([]float64, len(b)), bound: slices.Clone(b), logZ: make([]float64, len(b)), find: logZ}
 	m.sites, m.levels = q.Shape()
 	for i, a := range away {
-		if err := weighted.Check("unlearn: NewExperts", fmt.Sprintf("away[%d]", i), a); err != nil {
+		if _, _, err := check.Model("unlearn", "NewExperts", fmt.Sprintf("away[%d]", i), a); err != nil {
 			return nil, err
 		}
 		if s, l := a.Shape(); s != m.sites || l != m.levels {

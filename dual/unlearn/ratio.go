@@ -3,8 +3,8 @@ package unlearn
 import (
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
-	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
 // LogRatio returns the bound log q(x) − log q_i(x) ≥ b of the [DiscreteSafe]
@@ -20,7 +20,7 @@ func LogRatio(q, qi energy.Model, logZq, logZi, b float64) dual.Bound {
 // formulation; arguments as for [LogRatio]. It overflows to +Inf where q_i is
 // e^709 times as likely as q.
 func Ratio(q, qi energy.Model, logZq, logZi, eps float64) (dual.Bound, error) {
-	if err := weighted.Check("unlearn: Ratio", "q", q); err != nil {
+	if _, _, err := check.Model("unlearn", "Ratio", "q", q); err != nil {
 		return dual.Bound{}, err
 	}
 	sites, levels := q.Shape()

@@ -40,6 +40,7 @@ func TestShapes(t *testing.T) {
 		"mcmc: DMALA: levels = -1, want ≥ 1":                           func() error { _, _, err := check.Shape("mcmc: DMALA", shape{1, -1}, 1, 32); return err },
 		"mcmc: DMALA: chains = 33, want 1 … 32":                        func() error { _, _, err := check.Shape("mcmc: DMALA", shape{1, 2}, 33, 32); return err },
 		"mcmc: DMALA: chains = 0, want 1 … 32":                         func() error { _, _, err := check.Shape("mcmc: DMALA", shape{1, 2}, 0, 32); return err },
+		"dual: New: q has 0 sites and 2 levels, want both ≥ 1":         func() error { _, _, err := check.Model("dual", "New", "q", shape{0, 2}); return err },
 		"denoise: NewTable: m is nil":                                  func() error { _, _, err := check.Model("denoise", "NewTable", "m", nil); return err },
 		"denoise: NewTable: m has 3 sites and 0 levels, want both ≥ 1": func() error { _, _, err := check.Model("denoise", "NewTable", "m", shape{3, 0}); return err },
 		"model: NewMarkov: start[1] = -0.5, want ≥ 0":                  func() error { return check.Probabilities("model", "NewMarkov", "start", []float64{1.5, -0.5}, 2) },

@@ -1,7 +1,6 @@
 package weighted
 
 import (
-	"fmt"
 	"math"
 	"reflect"
 	"slices"
@@ -99,16 +98,4 @@ func (w *Sum) Unite() {
 		w.adj = append(w.adj[:from], slices.Compact(w.adj[from:])...)
 		w.start[i+1] = int32(len(w.adj))
 	}
-}
-
-// Check returns an error that begins with who unless the model called name has
-// a shape.
-func Check(who, name string, m energy.Model) error {
-	if m == nil {
-		return fmt.Errorf("%s: %s is nil", who, name)
-	}
-	if sites, levels := m.Shape(); sites < 1 || levels < 1 {
-		return fmt.Errorf("%s: %s has %d sites and %d levels, want both ≥ 1", who, name, sites, levels)
-	}
-	return nil
 }

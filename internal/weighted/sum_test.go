@@ -71,9 +71,3 @@ func TestVectors(t *testing.T) {
 	require.Equal(t, []float64{0, math.Inf(1), 0}, a)
 	require.Equal(t, 6.0, weighted.Dot([]float64{2, 0}, []float64{3, math.Inf(1)}))
 }
-
-func TestCheck(t *testing.T) {
-	require.ErrorContains(t, weighted.Check("dual: New", "q", nil), "dual: New: q is nil")
-	require.ErrorContains(t, weighted.Check("dual: New", "q", energy.Func{Levels: 2}), "0 sites")
-	require.NoError(t, weighted.Check("dual: New", "q", energy.Func{Sites: 1, Levels: 1}))
-}
