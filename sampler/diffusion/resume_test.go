@@ -317,3 +317,11 @@ func (f forgetful) Bind(ctx context.Context, sites, levels, samples int) (diffus
 type forgets struct{ diffusion.Projection }
 
 func (forgets) Commit(x []int32, v []float32, src rand.Source) error { return nil }
+
+// The estimate of particles and its error have the same bits on every processor.
+func TestParticlesGoldenBits(t *testing.T) {
+	p := token(t)["particles"](same, diffusion.Config{Steps: 6, Batch: 4, Seed: 3}).(*diffusion.Particles)
+	require.NoError(t, p.Sample(background, make([]int32, 5*40)))
+	logP, se := p.LogProb()
+	assert.Equal(t, []float64{-0.7325426432709534, 0.013143924148619004}, []float64{logP, se})
+}
