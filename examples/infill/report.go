@@ -7,6 +7,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"gonum.org/v1/plot/vg"
+
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 )
 
@@ -80,6 +82,7 @@ func (r *report) draw() (*picture.Figure, error) {
 	}
 	f, err := picture.Shares("violations", "Completions that are invalid", "% of completions", places, groups)
 	f.Tilt()
+	f.Height = 10 * vg.Centimeter
 	f.Caption = "Judged by code that knows nothing of the constraints."
 	return f, err
 }

@@ -131,6 +131,7 @@ func (r *report) writeTable(b *bytes.Buffer) {
 	}
 	if warnings := r.Warnings(); len(warnings) > 0 {
 		fmt.Fprintln(b, "\nwarning: "+strings.Join(warnings, "\nwarning: "))
+		fmt.Fprintln(b, "advice: raise -steps; where kernels still disagree, trust none of them")
 	}
 }
 

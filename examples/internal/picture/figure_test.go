@@ -94,3 +94,27 @@ func TestColorsDiffer(t *testing.T) {
 		seen[key] = k
 	}
 }
+
+func TestTicks(t *testing.T) {
+	for _, c := range []struct {
+		low, high float64
+		want      string
+	}{
+		{0, 300, "0 50 100 150 200 250 300"},
+		{-0.99, 1, "-0.5 0.0 0.5 1.0"},
+		{0.4501, 0.55, "0.46 0.48 0.50 0.52 0.54"},
+		{0, 1e7, "0 2e+06 4e+06 6e+06 8e+06 1e+07"},
+		{0, 3e-7, "0 5e-08 1e-07 1.5e-07 2e-07 2.5e-07 3e-07"},
+	} {
+		var got []string
+		for _, tick := range (ticks{}).Ticks(c.low, c.high) {
+			got = append(got, tick.Label)
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%v to %v: %q, want %q", c.low, c.high, got, c.want)
+		}
+	}
+	if got := (ticks{}).Ticks(1, 1); len(got) != 1 {
+		t.Errorf("no width: %v", got)
+	}
+}

@@ -69,6 +69,7 @@ func Panel(x, y string) *plot.Plot {
 		a.Label.Padding = vg.Points(2)
 		a.Color, a.Tick.Color = color.Gray{Y: 120}, color.Gray{Y: 120}
 		a.Padding = vg.Points(3)
+		a.Tick.Marker = ticks{}
 	}
 	grid := plotter.NewGrid()
 	grid.Vertical.Color, grid.Horizontal.Color = color.Gray{Y: 230}, color.Gray{Y: 230}
