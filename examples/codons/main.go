@@ -23,12 +23,12 @@ import (
 type options struct {
 	command.Output
 
-	protein, usage, out string
-	low, high           float64 // GC content
-	avoid               []string
-	run                 int // longest homopolymer; 0 for any
-	designs, trials     int
-	seed                uint64
+	protein, usage  string
+	low, high       float64 // GC content
+	avoid           []string
+	run             int // longest homopolymer; 0 for any
+	designs, trials int
+	seed            uint64
 }
 
 // sites are restriction sites that cloning likes to keep for itself: EcoRI,

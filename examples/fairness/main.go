@@ -22,7 +22,7 @@ import (
 type options struct {
 	command.Output
 
-	csv, out             string
+	csv                  string
 	slack, tired, tol    float64
 	chains, steps, draws int
 	rounds               int

@@ -21,11 +21,11 @@ import (
 type options struct {
 	command.Output
 
-	graph, format, lattice, methods, out string
-	a, b, beta                           float64
-	chains, steps, warmup                int
-	seed                                 uint64
-	anneal                               bool
+	graph, format, lattice, methods string
+	a, b, beta                      float64
+	chains, steps, warmup           int
+	seed                            uint64
+	anneal                          bool
 }
 
 func parse(args []string) (options, error) {

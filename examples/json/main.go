@@ -23,7 +23,7 @@ type options struct {
 	schema, vocab, check, maskbench string
 	length, n, steps                int
 	seed                            uint64
-	compact, json                   bool
+	compact                         bool
 }
 
 func parse(args []string) (options, error) {

@@ -28,7 +28,7 @@ type options struct {
 
 	data, checkpoint, weights          string
 	dump, count, regex, runs           string
-	train, json                        bool
+	train                              bool
 	atoms, steps, batch, width, blocks int
 	n                                  int
 	minutes, rate                      float64

@@ -25,7 +25,7 @@ import (
 type options struct {
 	command.Output
 
-	graph, methods, out         string
+	graph, methods              string
 	size, chains, steps, warmup int
 	beta                        float64
 	seed                        uint64

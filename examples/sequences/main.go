@@ -22,10 +22,10 @@ import (
 type options struct {
 	command.Output
 
-	data, dump, out, count, regex, runs string
-	n, atoms, order, steps, particles   int
-	threshold, smoothing                float64
-	seed                                uint64
+	data, dump, count, regex, runs    string
+	n, atoms, order, steps, particles int
+	threshold, smoothing              float64
+	seed                              uint64
 }
 
 func parseFlags(args []string) (options, error) {

@@ -24,11 +24,11 @@ import (
 type options struct {
 	command.Output
 
-	csv, columns, missing, split, features, bounds, methods, denoiser, out string
-	rows, length, heldOut, samples, training, steps                        int
-	bandwidth, eta, weight                                                 float64
-	seed                                                                   uint64
-	impute, ohlc, json                                                     bool
+	csv, columns, missing, split, features, bounds, methods, denoiser string
+	rows, length, heldOut, samples, training, steps                   int
+	bandwidth, eta, weight                                            float64
+	seed                                                              uint64
+	impute, ohlc                                                      bool
 }
 
 func parse(args []string) (options, error) {
