@@ -325,3 +325,75 @@ func TestParticlesGoldenBits(t *testing.T) {
 	logP, se := p.LogProb()
 	assert.Equal(t, []float64{-0.7325426432709534, 0.013143924148619004}, []float64{logP, se})
 }
+
+// A refused load leaves the runner as it was.
+func TestRefusedLoadsChangeNothing(t *testing.T) {
+	cfg := diffusion.Config{Steps: 4}
+	cfg.Checkpoint.Path = filepath.Join(t.TempDir(), "run")
+	for name, begin := range token(t) {
+		maker := begin(same, cfg)
+		require.NoError(t, maker.Sample(background, make([]int32, 10)))
+		b := exact.Must(os.ReadFile(cfg.Checkpoint.Path))
+		require.NoError(t, os.WriteFile(cfg.Checkpoint.Path, b[:len(b)-3], 0o600))
+		_ = os.Remove(cfg.Checkpoint.Path + ".old")
+		r := begin(same, cfg)
+		require.ErrorContains(t, r.LoadFile(cfg.Checkpoint.Path), "reading the body", name)
+		x, y := make([]int32, 15), make([]int32, 15)
+		require.NoError(t, r.Sample(background, x))
+		require.NoError(t, begin(same, cfg).Sample(background, y))
+		assert.Equal(t, y, x, name)
+	}
+}
+
+// amnesiac is a projection that cannot recall.
+type amnesiac struct{ diffusion.Projection }
+
+func (amnesiac) Commit([]int32, []float32, rand.Source) error { return nil }
+func (amnesiac) Recall([]int32) error                         { return fmt.Errorf("forgotten") }
+
+type forgetting struct{}
+
+func (forgetting) Bind(ctx context.Context, sites, levels, samples int) (diffusion.Projection, error) {
+	p, err := projection.Path{Language: within()}.Bind(ctx, sites, levels, samples)
+	return amnesiac{p}, err
+}
+
+func TestBrokenRecallEndsTheRunner(t *testing.T) {
+	cfg := diffusion.Config{Steps: 4, Projector: forgetting{}}
+	cfg.Checkpoint.Path = filepath.Join(t.TempDir(), "run")
+	begin := func() *diffusion.Runner[int32] {
+		return exact.Must(diffusion.New(background, letters(t, denoise.Absorbing), diffusion.Masked{Mask: 3}, cfg))
+	}
+	require.NoError(t, begin().Sample(background, make([]int32, 10)))
+	r := begin()
+	assert.ErrorContains(t, r.LoadFile(cfg.Checkpoint.Path), "sample 0: forgotten")
+	assert.ErrorContains(t, r.Sample(background, make([]int32, 5)), "the runner cannot be used: its projection did not recall a checkpoint")
+	assert.ErrorContains(t, r.LoadFile(cfg.Checkpoint.Path), "the runner cannot be used")
+}
+
+// Two calls at a time are refused.
+func TestOneSampleCallAtATime(t *testing.T) {
+	entered, release := make(chan struct{}), make(chan struct{})
+	var armed atomic.Bool
+	armed.Store(true)
+	wrap := func(d energy.Denoiser[int32]) energy.Denoiser[int32] {
+		return energy.DenoiserFunc[int32]{Sites: 5, Levels: 4, F: func(ctx context.Context, v []float32, q energy.Noised[int32]) error {
+			if armed.CompareAndSwap(true, false) {
+				close(entered)
+				<-release
+			}
+			return d.Denoise(ctx, v, q)
+		}}
+	}
+	for _, name := range []string{"masked", "particles"} {
+		entered, release = make(chan struct{}), make(chan struct{})
+		armed.Store(true)
+		r := token(t)[name](wrap, diffusion.Config{Steps: 4})
+		done := make(chan error)
+		go func() { done <- r.Sample(background, make([]int32, 5)) }()
+		<-entered
+		assert.ErrorContains(t, r.Sample(background, make([]int32, 5)), "another call of this runner is under way, want one at a time")
+		close(release)
+		require.NoError(t, <-done)
+	}
+}
