@@ -55,6 +55,17 @@ const (
 // untargeted is the temperature of chains that no stage has given one.
 const untargeted = -1
 
+// Part returns cfg with First and Count set to part k of n, see
+// [sampler.Config.Part].
+func (cfg Config) Part(k, n int) (Config, error) {
+	if cfg.Chains == 0 {
+		cfg.Chains = defaultChains
+	}
+	var err error
+	cfg.First, cfg.Count, err = cut(cfg.Chains, cfg.First, cfg.Count, k, n)
+	return cfg, err
+}
+
 // Runner minimises an energy by simulated annealing (Kirkpatrick, Gelatt and
 // Vecchi 1983): it samples exp(−β E) by a method while β grows, and keeps the
 // best state any chain has been in at the end of a step. Any [sampler.Method] serves;

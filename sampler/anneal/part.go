@@ -44,39 +44,6 @@ func cut(chains, first, count, k, n int) (f, c int, err error) {
 	return p.First, p.Count, err
 }
 
-// Part returns cfg with First and Count set to part k of n, see
-// [sampler.Config.Part].
-func (cfg AISConfig) Part(k, n int) (AISConfig, error) {
-	if cfg.Chains == 0 {
-		cfg.Chains = defaultAISChains
-	}
-	var err error
-	cfg.First, cfg.Count, err = cut(cfg.Chains, cfg.First, cfg.Count, k, n)
-	return cfg, err
-}
-
-// Part returns cfg with First and Count set to part k of n, see
-// [sampler.Config.Part].
-func (cfg SteppingStoneConfig) Part(k, n int) (SteppingStoneConfig, error) {
-	if cfg.Chains == 0 {
-		cfg.Chains = defaultStoneChains
-	}
-	var err error
-	cfg.First, cfg.Count, err = cut(cfg.Chains, cfg.First, cfg.Count, k, n)
-	return cfg, err
-}
-
-// Part returns cfg with First and Count set to part k of n, see
-// [sampler.Config.Part].
-func (cfg Config) Part(k, n int) (Config, error) {
-	if cfg.Chains == 0 {
-		cfg.Chains = defaultChains
-	}
-	var err error
-	cfg.First, cfg.Count, err = cut(cfg.Chains, cfg.First, cfg.Count, k, n)
-	return cfg, err
-}
-
 // whole reports whether the part is all of the run.
 func (p *part) whole() bool { return p.count == p.chains }
 
