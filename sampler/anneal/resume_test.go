@@ -310,7 +310,9 @@ func TestOneRunAtATime(t *testing.T) {
 		assert.ErrorContains(t, err, "another Run of it is under way, want one at a time", name)
 		close(release)
 		require.NoError(t, <-done)
-		_, err = r.run(nil) //nolint:staticcheck // what a mistake does
+
+		var none context.Context
+		_, err = r.run(none)
 		assert.ErrorContains(t, err, "ctx = nil", name)
 	}
 }

@@ -255,7 +255,8 @@ func TestCheckpointsAreRefused(t *testing.T) {
 	r := begin()
 	assert.ErrorContains(t, r.Save(nil), "w = nil")
 	assert.ErrorContains(t, r.Load(nil), "r = nil")
-	assert.ErrorContains(t, r.Sample(nil, nil), "ctx = nil") //nolint:staticcheck // what a mistake does
+	var none context.Context
+	assert.ErrorContains(t, r.Sample(none, nil), "ctx = nil")
 	require.NoError(t, r.Sample(background, make([]int32, 10)))
 	assert.ErrorContains(t, r.LoadFile(cfg.Checkpoint.Path), "the runner has 2 samples, want a new one")
 	var file bytes.Buffer
