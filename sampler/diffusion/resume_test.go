@@ -372,6 +372,24 @@ func TestBrokenRecallEndsTheRunner(t *testing.T) {
 	assert.ErrorContains(t, r.LoadFile(cfg.Checkpoint.Path), "the runner cannot be used")
 }
 
+// A conditioning of any size is told from others, and does not fill the file.
+func TestCheckpointsWithLargeMeta(t *testing.T) {
+	cfg := diffusion.Config{Steps: 2}
+	cfg.Checkpoint.Path = filepath.Join(t.TempDir(), "run")
+	load := func(meta any) error {
+		cfg.Meta = meta
+		return token(t)["masked"](same, cfg).LoadFile(cfg.Checkpoint.Path)
+	}
+	meta := func(last float64) []float64 { return append(make([]float64, 300_000), last) }
+	cfg.Meta = meta(1)
+	require.NoError(t, token(t)["masked"](same, cfg).Sample(background, make([]int32, 5)))
+	require.Less(t, exact.Must(os.Stat(cfg.Checkpoint.Path)).Size(), int64(20_000))
+	require.NoError(t, load(meta(1)))
+	assert.ErrorContains(t, load(meta(1+1e-9)), "Config.Meta")
+	assert.ErrorContains(t, load(nil), "Config.Meta")
+	assert.ErrorContains(t, load(&cfg), "Config.Meta")
+}
+
 // Two calls at a time are refused.
 func TestOneSampleCallAtATime(t *testing.T) {
 	entered, release := make(chan struct{}), make(chan struct{})
