@@ -2,6 +2,7 @@ package constraint
 
 import (
 	"context"
+	"errors"
 
 	"github.com/gibbsite-go/gibbsite/internal/automata"
 )
@@ -21,6 +22,9 @@ type compiled interface{ Minimal() *DFA }
 func Compile(ctx context.Context, a Automaton, levels int, limits Limits) (*DFA, error) {
 	if levels < 1 {
 		return nil, &ArgumentError{"Compile", "levels", levels, "≥ 1"}
+	}
+	if err := errors.Join(automata.Validate(a), automata.Finite(a)); err != nil {
+		return nil, err
 	}
 	if c, ok := a.(compiled); ok {
 		if d := c.Minimal(); d != nil && d.Levels() == levels {
@@ -87,5 +91,5 @@ func finish(ctx context.Context, name string, t *automata.Table) (*DFA, error) {
 	if minimal == nil {
 		return nil, infeasible("%s: the language is empty", name)
 	}
-	return &DFA{*minimal}, nil
+	return &DFA{table: *minimal}, nil
 }

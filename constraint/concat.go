@@ -3,6 +3,7 @@ package constraint
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/automata"
@@ -31,6 +32,9 @@ func Concat(ctx context.Context, levels int, limits Limits, parts ...Automaton) 
 	}
 	// From the right, so that what follows is small and minimal.
 	for i := len(parts) - 2; i >= 0; i-- {
+		if err := errors.Join(automata.Validate(parts[i]), automata.Finite(parts[i])); err != nil {
+			return nil, err
+		}
 		t, err := concat(ctx, parts[i], d, limits)
 		if err != nil {
 			return nil, err
