@@ -2,7 +2,6 @@ package constraint
 
 import (
 	"context"
-	"errors"
 
 	"github.com/gibbsite-go/gibbsite/internal/automata"
 )
@@ -23,7 +22,7 @@ func Compile(ctx context.Context, a Automaton, levels int, limits Limits) (*DFA,
 	if levels < 1 {
 		return nil, &ArgumentError{"Compile", "levels", levels, "≥ 1"}
 	}
-	if err := errors.Join(automata.Validate(a), automata.Finite(a)); err != nil {
+	if err := automata.Tabulable(a); err != nil {
 		return nil, err
 	}
 	if c, ok := a.(compiled); ok {

@@ -3,7 +3,6 @@ package constraint
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/automata"
@@ -32,7 +31,7 @@ func Concat(ctx context.Context, levels int, limits Limits, parts ...Automaton) 
 	}
 	// From the right, so that what follows is small and minimal.
 	for i := len(parts) - 2; i >= 0; i-- {
-		if err := errors.Join(automata.Validate(parts[i]), automata.Finite(parts[i])); err != nil {
+		if err := automata.Tabulable(parts[i]); err != nil {
 			return nil, err
 		}
 		t, err := concat(ctx, parts[i], d, limits)

@@ -32,9 +32,12 @@ func Validate(a any) error {
 	return nil
 }
 
-// Finite returns what a language with a method Finite() error says: why no table
-// can hold it. Whoever writes one asks, after [Validate].
-func Finite(a any) error {
+// Tabulable returns what [Validate] says, and else what a language with a method
+// Finite() error says: why no table can hold it. Whoever writes a table asks.
+func Tabulable(a any) error {
+	if err := Validate(a); err != nil {
+		return err
+	}
 	if f, ok := a.(interface{ Finite() error }); ok {
 		return f.Finite()
 	}
