@@ -33,7 +33,8 @@ type march[S energy.Site] struct {
 	number       int // of the first chain of the block
 	fail         func(chain, step int, err error) error
 	observe      func(chain, draw int, x []S, info *Info)
-	after        func(p place[S]) // if not nil, is told of every step
+	after        func(p place[S])           // if not nil, is told of every step
+	write        func(draw int, p place[S]) // if not nil, is told of every draw
 }
 
 // move brings a block to the given number of steps, or until the context ends, a
@@ -68,7 +69,14 @@ func (b *block[S]) move(ctx context.Context, m march[S], p place[S], end int, st
 			continue
 		}
 		b.stats.add(p.info)
-		if after := b.steps - m.warmup; m.observe != nil && after%m.thin == 0 {
+		after := b.steps - m.warmup
+		if after%m.thin != 0 {
+			continue
+		}
+		if m.write != nil {
+			m.write(after/m.thin-1, p)
+		}
+		if m.observe != nil {
 			for i := range p.info {
 				m.observe(m.number+i, after/m.thin-1, p.x[i*sites:(i+1)*sites], &p.info[i])
 			}

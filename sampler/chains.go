@@ -56,6 +56,6 @@ func Retarget(ctx context.Context, c *Chains, m energy.Model) error {
 		b := &c.blocks[i]
 		b.seed, b.steps, b.stats = before[i].seed, before[i].steps, before[i].stats
 	}
-	c.system = &t
+	c.system, c.draws = &t, nil
 	return c.Reset()
 }

@@ -51,12 +51,14 @@ func (c *Runner[S]) Save(w io.Writer) error {
 		return fmt.Errorf("%s: Save: %w", name, err)
 	}
 	sum := settings.Sum()
+	var body, frame []byte
 	for i := range c.blocks {
-		body, err := c.appendBlock(nil, i, sum)
-		if err != nil {
+		var err error
+		if body, err = c.appendBlock(body[:0], i, sum); err != nil {
 			return fmt.Errorf("%s: Save: %w", name, err)
 		}
-		if err := wire.Write(w, blockMagic, body); err != nil {
+		frame = wire.Append(frame[:0], blockMagic, body)
+		if _, err := w.Write(frame); err != nil {
 			return fmt.Errorf("%s: Save: %w", name, err)
 		}
 	}
@@ -108,6 +110,7 @@ func (c *Runner[S]) Load(r io.Reader) error {
 		return fmt.Errorf("%s: Load: %w", c.system.Name(), err)
 	}
 	c.x, c.streams, c.info, c.blocks, c.places, c.depot = n.x, n.streams, n.info, n.blocks, n.places, n.depot
+	c.draws = nil
 	c.kept = c.drawsMade()
 	c.filed = c.kept
 	c.ready, c.err = true, nil
@@ -252,23 +255,6 @@ func (c *Runner[S]) checkTarget(b *block[S], x []S, saved []float64) error {
 	return nil
 }
 
-// fingerprint returns the settings that a checkpoint must agree on.
-func (c *Runner[S]) fingerprint() *fingerprint.List {
-	l := &fingerprint.List{Sites: c.sites}
-	if t, ok := any(c.system).(*tokens); ok {
-		l.Levels = t.levels
-	}
-	l.Add("Config.Chains", c.cfg.Chains)
-	l.Add("Config.First", c.cfg.First)
-	l.Add("Config.Count", c.cfg.Count)
-	l.Add("chains of a block", c.size)
-	l.Add("Config.Warmup", c.cfg.Warmup)
-	l.Add("Config.Thin", c.cfg.Thin)
-	l.Add("sites", c.sites)
-	c.system.Settings(l.Add)
-	return l
-}
-
 // SaveFile saves a checkpoint in the file path so that no failure loses both it
 // and the one before: it is written to path.tmp, synced and read back, the file
 // that was there becomes path.old, and the new one takes its place. It needs
@@ -291,27 +277,5 @@ func (c *Runner[S]) LoadFile(path string) error {
 	if err != nil {
 		return fmt.Errorf("%s: LoadFile: %w", c.system.Name(), err)
 	}
-	return nil
-}
-
-// keep saves a checkpoint if Config.Checkpoint asks for one every so many draws
-// and they have been made since the last.
-func (c *Runner[S]) keep() error {
-	every := c.cfg.Checkpoint.Every
-	if c.cfg.Checkpoint.Path == "" || every == 0 || c.kept-c.filed < every {
-		return nil
-	}
-	return c.keepNow()
-}
-
-// keepNow saves a checkpoint if Config.Checkpoint asks for any.
-func (c *Runner[S]) keepNow() error {
-	if c.cfg.Checkpoint.Path == "" {
-		return nil
-	}
-	if err := c.SaveFile(c.cfg.Checkpoint.Path); err != nil {
-		return err
-	}
-	c.filed = c.kept
 	return nil
 }

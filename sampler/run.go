@@ -81,7 +81,7 @@ func (c *Runner[S]) advance(ctx context.Context, target int) error {
 		}
 		at, _ = c.span()
 		c.kept = max(c.kept, (at-c.cfg.Warmup)/c.cfg.Thin)
-		if c.err = c.failure(); c.err != nil {
+		if c.err = errors.Join(c.failure(), c.drawsFailed()); c.err != nil {
 			return c.err
 		}
 		if c.cfg.Progress != nil {
@@ -132,8 +132,13 @@ func (c *Runner[S]) moveTo(ctx context.Context, b *block[S], end int, stop func(
 	if b.steps >= end || b.err != nil || ctx.Err() != nil {
 		return
 	}
+	m, page := c.march(b), c.page(b)
+	if page != nil {
+		m.write = func(draw int, p place[S]) { c.write(page, draw, p) }
+		defer c.file(page)
+	}
 	err := c.seated(b, true, func(p place[S]) error {
-		b.move(ctx, c.march(b), p, end, stop)
+		b.move(ctx, m, p, end, stop)
 		return nil
 	})
 	if err != nil && b.err == nil {
@@ -157,7 +162,7 @@ func (c *Runner[S]) sweep(ctx context.Context, target int) error {
 			pool.Each(c.cfg.Workers, to-from, func(i int) {
 				c.moveTo(ctx, &c.blocks[from+i], end, func() bool { return ctx.Err() != nil })
 			})
-			if c.err = c.failure(); c.err != nil {
+			if c.err = errors.Join(c.failure(), c.drawsFailed()); c.err != nil {
 				return c.err
 			}
 			if from = to; c.cfg.Progress != nil {
@@ -203,12 +208,20 @@ func (c *Runner[S]) Run(ctx context.Context, n int) error {
 		return err
 	}
 	defer c.end()
+	if err := c.openDraws(); err != nil {
+		c.err = err
+		return err
+	}
 	err := c.verified(func() error { return c.advance(ctx, c.stepsAfter(n)) })
 	if err == nil || ctx.Err() != nil && !c.failed() && c.ready {
 		if file := c.keepNow(); file != nil {
 			err = errors.Join(err, file)
 			c.err = err
 		}
+	}
+	if file := c.closeDraws(); file != nil {
+		err = errors.Join(err, file)
+		c.err = err
 	}
 	return err
 }
@@ -219,6 +232,10 @@ func (c *Runner[S]) Run(ctx context.Context, n int) error {
 // ends early on an error; ask Err.
 func (c *Runner[S]) Draws(ctx context.Context, n int) iter.Seq[[]S] {
 	return func(yield func([]S) bool) {
+		if err := c.openDraws(); err != nil {
+			c.err = err
+			return
+		}
 		for range n {
 			if c.draw(ctx) != nil || !yield(c.x) {
 				break
@@ -228,6 +245,9 @@ func (c *Runner[S]) Draws(ctx context.Context, n int) iter.Seq[[]S] {
 			if file := c.keepNow(); file != nil {
 				c.err = errors.Join(c.err, file)
 			}
+		}
+		if file := c.closeDraws(); file != nil {
+			c.err = errors.Join(c.err, file)
 		}
 	}
 }
@@ -240,4 +260,29 @@ func (c *Runner[S]) draw(ctx context.Context) error {
 	}
 	defer c.end()
 	return c.verified(func() error { return c.advance(ctx, c.stepsAfter(1)) })
+}
+
+// keep saves a checkpoint if Config.Checkpoint asks for one every so many draws
+// and they have been made since the last.
+func (c *Runner[S]) keep() error {
+	every := c.cfg.Checkpoint.Every
+	if c.cfg.Checkpoint.Path == "" || every == 0 || c.kept-c.filed < every {
+		return nil
+	}
+	return c.keepNow()
+}
+
+// keepNow saves a checkpoint if Config.Checkpoint asks for any.
+func (c *Runner[S]) keepNow() error {
+	if c.cfg.Checkpoint.Path == "" {
+		return nil
+	}
+	if err := c.syncDraws(); err != nil { // a checkpoint must not know of more draws than the disk
+		return err
+	}
+	if err := c.SaveFile(c.cfg.Checkpoint.Path); err != nil {
+		return err
+	}
+	c.filed = c.kept
+	return nil
 }

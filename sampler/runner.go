@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"sync"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/drawfile"
+	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 )
 
 // maxEntries bounds chains × sites, so that the sizes of all slices are ints.
@@ -26,6 +29,8 @@ type Runner[S energy.Site] struct {
 	blocks  []block[S]
 	depot   *depot[S] // of the kernels of a Lean run
 	places  []uint64  // of the streams of a Lean run, which has no streams and info
+	draws   *drawfile.Writer
+	pages   sync.Pool // of drawfile.Page
 	runs    int       // Runs and draws begun, for Verify
 	kept    int       // draws made
 	filed   int       // of these, those that the last checkpoint file has
@@ -329,4 +334,21 @@ func (c *Runner[S]) march(b *block[S]) march[S] {
 			return fmt.Errorf("%s: %s: chain %d, step %d: %w", c.system.Name(), c.system, chain, step, err)
 		},
 	}
+}
+
+// fingerprint returns the settings that a checkpoint must agree on.
+func (c *Runner[S]) fingerprint() *fingerprint.List {
+	l := &fingerprint.List{Sites: c.sites}
+	if t, ok := any(c.system).(*tokens); ok {
+		l.Levels = t.levels
+	}
+	l.Add("Config.Chains", c.cfg.Chains)
+	l.Add("Config.First", c.cfg.First)
+	l.Add("Config.Count", c.cfg.Count)
+	l.Add("chains of a block", c.size)
+	l.Add("Config.Warmup", c.cfg.Warmup)
+	l.Add("Config.Thin", c.cfg.Thin)
+	l.Add("sites", c.sites)
+	c.system.Settings(l.Add)
+	return l
 }
