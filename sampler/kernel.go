@@ -20,7 +20,9 @@ const BlockSize = 32
 // A checkpoint keeps the settings of the method and is refused by chains with
 // others. They are its fields: numbers and texts as they are, languages by their
 // content, structs field by field, pointers as what they point to, and functions
-// by the name they have as [Named] values, or else all alike. A recipe that is
+// by the name they have as [Named] values, or else all alike. A struct that embeds
+// a method and has no other field is that method, unless it has another name, which
+// it should have if it moves chains in another way. A recipe that is
 // not the sum of its fields says what it is by a method
 //
 //	Settings(add func(name string, value any))
