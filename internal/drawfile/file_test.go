@@ -116,7 +116,7 @@ func TestTornFiles(t *testing.T) {
 	require.NoError(t, w.Close())
 	whole, err := os.ReadFile(path)
 	require.NoError(t, err)
-	for cut := 0; cut < len(whole); cut += 23 {
+	for cut := 0; cut < len(whole); cut += 97 {
 		require.NoError(t, os.WriteFile(path, whole[:cut], 0o600))
 		w := drawfile.NewWriter(path, head("a"))
 		require.NoError(t, w.Open(), "cut at %d", cut)
