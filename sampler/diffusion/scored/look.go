@@ -7,7 +7,7 @@ type scratch struct {
 	row   row
 	clean []int32 // a draw of all tokens, which decides what a step shows
 	u     []float64
-	order []int   // sites to show, or to take back
+	order []int // sites to show, or to take back
 
 	// Candidates for a site.
 	token  []int32
@@ -99,4 +99,3 @@ func (e *engine) show(w *scratch, s *slot, i int) error {
 	}
 	return nil
 }
-
