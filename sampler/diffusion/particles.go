@@ -13,26 +13,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-const (
-	defaultParticles = 64
-	defaultThreshold = 0.5 // of the particles, the usual choice
-)
-
-// ParticlesConfig says how [Particles] run.
-type ParticlesConfig struct {
-	// Config as for a diffusion, with a Projector whose projection is a
-	// [Drawer] without a memory. Batch counts samples; ProjectStart,
-	// ProjectEvery and Decode must be zero.
-	Config
-
-	// Particles is the number of particles per sample; 0 means 64.
-	Particles int
-
-	// Threshold is the effective number of particles, as a share of all, below
-	// which they are resampled; 0 means ½.
-	Threshold float64
-}
-
 // Particles draws samples from p(x_0 | C), p being that of the unconstrained
 // diffusion with the same process and steps, by sequential Monte Carlo.
 //
@@ -50,9 +30,11 @@ type ParticlesConfig struct {
 // particles are drawn anew in proportion to their weights (systematic
 // resampling). The result is one particle by weight.
 //
+// A ParticlesConfig.Potential multiplies weights by G_s(x_s)/G_t(x_t).
+//
 // As the number of particles grows, the distribution of the samples tends to
-// p(x_0 | C); [Particles.LogProb] estimates P(C), without bias for every number
-// of particles. Both speak of the unconstrained sampler at this number of steps;
+// p(x_0 | C), or ∝ p·1[C]·G_0; [Particles.LogProb] estimates P(C), or E_p[1[C]·G_0],
+// without bias for every number of particles. Both speak of the unconstrained sampler at this number of steps;
 // that is the denoiser's for Masked{FirstHitting: true} and in the limit of
 // many steps.
 //
@@ -72,6 +54,7 @@ type Particles struct {
 	logRho []float64 // of ρ of the last step
 	logW   []float64 // log-weight since the last resampling
 	count  []int     // copies to make
+	value  potential
 	v      [][]float32
 	lse    [][]float64
 
@@ -86,11 +69,12 @@ type Particles struct {
 }
 
 // NewParticles returns particles that sample from the model with the process,
-// under the constraint of cfg.Projector, which it binds under ctx.
+// under the constraint of cfg.Projector, which it binds under ctx, or weighed by
+// cfg.Potential.
 //
 // Errors: as of [New]; a process whose steps are no [Joint], such as [Remask]
-// and [Ordered]; no projector, or one whose projection cannot draw or keeps a
-// memory.
+// and [Ordered]; neither a projector nor a potential, or a projector whose
+// projection cannot draw or keeps a memory.
 func NewParticles(ctx context.Context, model energy.Denoiser[int32], process Process[int32], cfg ParticlesConfig) (*Particles, error) {
 	bad := func(format string, v any) (*Particles, error) {
 		return nil, fmt.Errorf("diffusion: NewParticles: "+format, v)
@@ -106,8 +90,8 @@ func NewParticles(ctx context.Context, model energy.Denoiser[int32], process Pro
 		return bad("Particles = %d, want ≥ 0", cfg.Particles)
 	case !(cfg.Threshold > 0 && cfg.Threshold <= 1):
 		return bad("Threshold = %v, want in (0, 1]", cfg.Threshold)
-	case cfg.Projector == nil:
-		return bad("Projector = %v, want one that can draw", nil)
+	case cfg.Projector == nil && cfg.Potential == nil:
+		return bad("Projector = %v, want one that can draw, or a Potential", nil)
 	case cfg.ProjectStart != 0 || cfg.ProjectEvery != 0 || cfg.Decode != DecodeLast:
 		return bad("ProjectStart, ProjectEvery and Decode must be zero: weights need every step%v", "")
 	case model == nil:
@@ -124,7 +108,7 @@ func NewParticles(ctx context.Context, model energy.Denoiser[int32], process Pro
 		return nil, err
 	}
 	switch {
-	case d.drawer == nil:
+	case d.drawer == nil && d.projection != nil:
 		return bad("the projection is a %T, want a Drawer", d.projection)
 	case d.committer != nil:
 		return bad("the projection %T has a memory, which weights do not know", d.projection)
@@ -138,6 +122,7 @@ func NewParticles(ctx context.Context, model energy.Denoiser[int32], process Pro
 		}
 	}
 	p.allocate(samples)
+	p.value = newPotential(cfg.Potential, len(p.logW), sites)
 	return p, nil
 }
 
@@ -217,6 +202,7 @@ func (p *Particles) begin(groups int) {
 		d.clamp(i, nil)
 		d.begin(i)
 		p.logW[i], p.logRho[i] = 0, 0
+		p.value.begin(i)
 	}
 	for g := range groups {
 		p.evidence[g], p.errs[g] = 0, nil
@@ -235,8 +221,11 @@ func (p *Particles) steps(ctx context.Context, groups int) error {
 			return err
 		}
 		left, err := d.predict(ctx, 0, slots)
-		if err != nil || left == 0 {
+		if err != nil {
 			return err
+		}
+		if left == 0 {
+			return p.survive(groups)
 		}
 		d.pool.Each(0, slots, p.weigh)
 		if err := p.failure(slots); err != nil {
@@ -248,27 +237,45 @@ func (p *Particles) steps(ctx context.Context, groups int) error {
 				return fmt.Errorf("diffusion: Particles: sample %d, step %d: %w", d.made+g, d.step, err)
 			}
 		}
+		p.value.before(d.time[:slots])
 		d.pool.Each(0, slots, p.move)
 		if err := p.failure(slots); err != nil {
 			return err
 		}
+		if i, err := p.value.weigh(&d.batch, p.logW, slots); err != nil {
+			return p.slotError(i, err)
+		}
 	}
+}
+
+// survive returns an error if no particle of a sample has any weight at the end.
+func (p *Particles) survive(groups int) error {
+	for g := range groups {
+		if math.IsInf(slices.Max(p.logW[g*p.n:(g+1)*p.n]), -1) {
+			return fmt.Errorf("diffusion: Particles: sample %d: no particle has any weight at the end: %w", p.d.made+g, constraint.ErrInfeasible)
+		}
+	}
+	return nil
 }
 
 // failure returns the error of the first slot that has one.
 func (p *Particles) failure(slots int) error {
 	for i, err := range p.d.errs[:slots] {
 		if err != nil {
-			return fmt.Errorf("diffusion: Particles: sample %d, particle %d, step %d: %w", p.d.made+i/p.n, i%p.n, p.d.step, err)
+			return p.slotError(i, err)
 		}
 	}
 	return nil
 }
 
+func (p *Particles) slotError(i int, err error) error {
+	return fmt.Errorf("diffusion: Particles: sample %d, particle %d, step %d: %w", p.d.made+i/p.n, i%p.n, p.d.step, err)
+}
+
 // weighSlot multiplies the weight of slot i by Z_C(p(·|x_t))/Z_C(ρ).
 func (p *Particles) weighSlot(w, i int) error {
 	d := p.d
-	if d.time[i] <= 0 {
+	if d.time[i] <= 0 || d.drawer == nil {
 		return nil
 	}
 	if d.fresh[i] {
@@ -309,6 +316,9 @@ func (p *Particles) moveSlot(w, i int) error {
 	d := p.d
 	if d.time[i] <= 0 {
 		return nil
+	}
+	if d.drawer == nil {
+		return moveTokens(&d.batch, w, i)
 	}
 	x, r, t := d.state(i), &d.streams[i], d.time[i]
 	raw, work := d.prediction(i), &d.work[w]
@@ -374,6 +384,7 @@ func (p *Particles) copySlot(dst, src int) {
 	copy(d.prediction(dst), d.prediction(src))
 	d.time[dst], d.known[dst], d.fresh[dst] = d.time[src], d.known[src], d.fresh[src]
 	p.logZ[dst], p.logRho[dst] = p.logZ[src], p.logRho[src]
+	p.value.copy(dst, src)
 	if d.warm != nil {
 		d.warm.Copy(dst, src)
 	}

@@ -95,7 +95,7 @@ func TestExact(t *testing.T) {
 func TestEvidenceAndExcess(t *testing.T) {
 	problems, more, quantiles := 2, 200, []float64{.01}
 	if *long {
-		problems, more, quantiles = 20, 3000, []float64{.5, .1, .01}
+		problems, more, quantiles = 20, 1000, []float64{.5, .1, .01}
 	}
 	const bound = 4.9 // 1e-6, two-sided, were the estimates normal
 	within, all := 0, 0
@@ -135,7 +135,7 @@ func TestEvidenceAndExcess(t *testing.T) {
 func TestExactOnLongerStrings(t *testing.T) {
 	draws, problems, pilot, vocabularies := 5, 1, 64, []int{5}
 	if *long {
-		draws, problems, pilot, vocabularies = 200, 4, 0, []int{5, 40}
+		draws, problems, pilot, vocabularies = 100, 3, 0, []int{5, 40}
 	}
 	for _, levels := range vocabularies {
 		calls := 0.0
