@@ -101,7 +101,7 @@ func (c *Config) fill(sites, levels, completions int) error {
 	for _, s := range []struct {
 		name string
 		set  constraint.Set
-	}{{"Judge", c.Judge}, {"Guide", c.Guide}} {
+	}{{"Config.Judge", c.Judge}, {"Config.Guide", c.Guide}} {
 		if err := checkSet(s.name, s.set); err != nil {
 			return err
 		}

@@ -24,18 +24,18 @@ func checkSet(name string, s constraint.Set) error {
 		return nil
 	}
 	if absent(s) {
-		return fmt.Errorf("scored: Config.%s = nil %T, want a set", name, s)
+		return fmt.Errorf("scored: %s = nil %T, want a set", name, s)
 	}
 	if v, ok := s.(validator); ok {
 		if err := v.Validate(); err != nil {
-			return fmt.Errorf("scored: Config.%s: %w", name, err)
+			return fmt.Errorf("scored: %s: %w", name, err)
 		}
 	}
 	if p, ok := s.(partial); ok && !p.Decides() {
-		return fmt.Errorf("scored: Config.%s = %T that judges no sequences, want one with Decide or DecideAll", name, s)
+		return fmt.Errorf("scored: %s = %T that judges no sequences, want one with Decide or DecideAll", name, s)
 	}
 	if n := s.Len(); n < 1 {
-		return fmt.Errorf("scored: Config.%s.Len() = %d, want ≥ 1", name, n)
+		return fmt.Errorf("scored: %s.Len() = %d, want ≥ 1", name, n)
 	}
 	return nil
 }
