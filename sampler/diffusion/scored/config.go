@@ -33,7 +33,8 @@ type Config struct {
 	Judge constraint.Set
 
 	// Guide, if not nil, looks ahead in place of Judge: a cheaper set, such as
-	// a surrogate. The last token of a sample is always the judge's.
+	// a surrogate. The last token of a sample is always the judge's, and tokens
+	// that were taken back are.
 	Guide constraint.Set
 
 	// Within, if not nil, is a language that samples must also be in: a

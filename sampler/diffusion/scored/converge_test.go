@@ -2,6 +2,7 @@ package scored_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
@@ -37,44 +38,50 @@ func TestScoresUnderMasksConverge(t *testing.T) {
 		for _, q := range quantiles {
 			for _, of := range masked {
 				for _, led := range []string{"judge", "surrogate"} {
-					failed, total := 0, 0
-					var calls, plain, judged float64
-					for k := range problems {
-						p := newProblem(t, uint64(k+1), sites, levels, q, 1, false)
-						process := of.process(int32(levels))
-						cfg := scored.Config{Judge: p.judge, Seed: 5, Steps: p.sites}
-						if led == "surrogate" {
-							cfg.Guide = p.guide
-						}
-						s, err := scored.New(t.Context(), p.denoiser, process, cfg)
-						require.NoError(t, err)
-						x := make([]int32, n*p.sites)
-						verdicts, err := s.Sample(t.Context(), x)
-						require.NoError(t, err)
-						require.Len(t, verdicts, n)
-						calls += float64(p.calls)
-						for i, v := range verdicts {
-							total++
-							judged += float64(v.Judged)
-							var not *scored.NotConverged
-							if errors.As(v.Err, &not) {
-								failed++
-								continue
-							}
-							require.NoError(t, v.Err)
-							require.LessOrEqual(t, p.judge.score(x[i*p.sites:(i+1)*p.sites]), p.judge.tau)
-						}
-						plain += plainCalls(t, p, process, n)
-					}
-					t.Logf("L %d, V %d, %4.1f %%, %-13s led by the %-9s: %d of %d without, %.1f predictions (plain %.1f, × %.2f), %.0f scores",
-						sites, levels, 100*q, of.name, led, failed, total, calls/float64(total), plain/float64(total), calls/plain, judged/float64(total))
-					assert.LessOrEqual(t, failed*100, total, "%v, %s", size, of.name)
-					if led == "judge" {
-						assert.LessOrEqual(t, calls, 1.6*plain, "%v, %s", size, of.name)
-					}
+					t.Run(fmt.Sprintf("L%d/V%d/%g/%s/%s", sites, levels, q, of.name, led), func(t *testing.T) {
+						converges(t, sites, levels, n, problems, q, of.process, led == "surrogate")
+					})
 				}
 			}
 		}
+	}
+}
+
+func converges(t *testing.T, sites, levels, n, problems int, q float64, of func(mask int32) diffusion.Process[int32], led bool) {
+	failed, total := 0, 0
+	var calls, plain, judged float64
+	for k := range problems {
+		p := newProblem(t, uint64(k+1), sites, levels, q, 1, false)
+		process := of(int32(levels))
+		cfg := scored.Config{Judge: p.judge, Seed: 5, Steps: sites}
+		if led {
+			cfg.Guide = p.guide
+		}
+		s, err := scored.New(t.Context(), p.denoiser, process, cfg)
+		require.NoError(t, err)
+		x := make([]int32, n*sites)
+		verdicts, err := s.Sample(t.Context(), x)
+		require.NoError(t, err)
+		require.Len(t, verdicts, n)
+		calls += float64(p.calls)
+		for i, v := range verdicts {
+			total++
+			judged += float64(v.Judged)
+			var not *scored.NotConverged
+			if errors.As(v.Err, &not) {
+				failed++
+				continue
+			}
+			require.NoError(t, v.Err)
+			require.LessOrEqual(t, p.judge.score(x[i*sites:(i+1)*sites]), p.judge.tau)
+		}
+		plain += plainCalls(t, p, process, n)
+	}
+	t.Logf("%d of %d without, %.1f predictions (plain %.1f, × %.2f), %.0f scores",
+		failed, total, calls/float64(total), plain/float64(total), calls/plain, judged/float64(total))
+	assert.LessOrEqual(t, failed*100, total)
+	if !led {
+		assert.LessOrEqual(t, calls, 1.6*plain)
 	}
 }
 

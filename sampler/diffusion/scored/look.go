@@ -68,7 +68,7 @@ func (e *engine) show(w *scratch, s *slot, i int) error {
 	w.psi = w.psi[:k]
 	if k > 1 { // one candidate is taken whatever it promises
 		set := e.cfg.Judge
-		if e.cfg.Guide != nil {
+		if e.cfg.Guide != nil && !s.mend { // where it misled, the judge leads
 			set = e.cfg.Guide
 		}
 		s.judged += k * n
