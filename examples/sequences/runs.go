@@ -115,6 +115,7 @@ func processOf(j job, c *corpus.Corpus) diffusion.Process[int32] {
 type runner interface {
 	Sample(ctx context.Context, x []int32) error
 	Len() int
+	LoadFile(path string) error
 }
 
 // newRunner returns particles where they are asked for and can be had: they
@@ -158,9 +159,12 @@ func generate(ctx context.Context, c *corpus.Corpus, m *model.Markov, j job, o o
 
 // sample fills x by a runner.
 func sample(ctx context.Context, model energy.Denoiser[int32], process diffusion.Process[int32], j job, o options, x []int32, bar *progress.Bar) error {
-	d, err := newRunner(ctx, model, process, j, o, diffusion.Config{
-		Seed: o.seed, Steps: o.steps, Projector: j.projector, Progress: bar.Set,
-	})
+	cfg := diffusion.Config{Seed: o.seed, Steps: o.steps, Projector: j.projector, Progress: bar.Set}
+	cfg.Checkpoint.Path, cfg.Checkpoint.Every = o.Path(j.name), max(1, o.n/20)
+	d, err := newRunner(ctx, model, process, j, o, cfg)
+	if err == nil {
+		err = o.Load(j.name, d.LoadFile)
+	}
 	if err != nil {
 		return err
 	}
@@ -176,7 +180,7 @@ func sample(ctx context.Context, model energy.Denoiser[int32], process diffusion
 const nothing = "no string of that polarity found; a lower -threshold is easier"
 
 // lookAhead fills x by a runner that asks the judge, and returns the samples that
-// satisfy it and how many do not.
+// satisfy it and how many do not. It keeps no checkpoint.
 func lookAhead(ctx context.Context, model energy.Denoiser[int32], process diffusion.Process[int32], j job, o options, x []int32, bar *progress.Bar) (made []int32, failed int, err error) {
 	d, err := scored.New(ctx, model, process, scored.Config{
 		Judge: j.judge, Within: j.projector, Seed: o.seed, Steps: o.steps, Progress: bar.Set,
