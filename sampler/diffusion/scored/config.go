@@ -1,9 +1,6 @@
 package scored
 
 import (
-	"fmt"
-	"runtime"
-
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
@@ -66,54 +63,4 @@ type Config struct {
 	First    int                   // number of the first sample: parts of a run give the bits of the whole
 	Meta     any                   // conditioning for the denoiser, passed through
 	Progress func(done, total int) // if not nil, told of finished samples from the goroutine of Sample
-}
-
-// fill checks the configuration and replaces zeros by defaults.
-func (c *Config) fill(sites, levels, completions int) error {
-	bad := func(name string, v any, want string) error {
-		return fmt.Errorf("scored: Config.%s = %v, want %s", name, v, want)
-	}
-	if absent(c.Judge) {
-		return bad("Judge", c.Judge, "a set")
-	}
-	for _, f := range []struct {
-		name  string
-		value *int
-		least int
-		def   int
-	}{
-		{"Candidates", &c.Candidates, 0, defaultCandidates},
-		{"Completions", &c.Completions, 0, completions},
-		{"Rounds", &c.Rounds, -1, defaultRounds},
-		{"Steps", &c.Steps, 0, defaultSteps},
-		{"Batch", &c.Batch, 0, min(max(1, defaultTables/4/(sites*levels)), defaultBatch)},
-		{"Workers", &c.Workers, 0, runtime.GOMAXPROCS(0)},
-		{"First", &c.First, 0, 0},
-	} {
-		if *f.value < f.least {
-			return bad(f.name, *f.value, fmt.Sprintf("≥ %d", f.least))
-		}
-		if *f.value == 0 {
-			*f.value = f.def
-		}
-	}
-	c.Rounds = max(c.Rounds, 0)
-	c.Workers = min(c.Workers, c.Batch)
-	for _, s := range []struct {
-		name string
-		set  constraint.Set
-	}{{"Config.Judge", c.Judge}, {"Config.Guide", c.Guide}} {
-		if err := checkSet(s.name, s.set); err != nil {
-			return err
-		}
-	}
-	if c.Clamp != nil && len(c.Clamp) != sites {
-		return bad("Clamp", fmt.Sprintf("(%d entries)", len(c.Clamp)), fmt.Sprintf("%d entries", sites))
-	}
-	for i, l := range c.Clamp {
-		if l < -1 || int(l) >= levels {
-			return bad(fmt.Sprintf("Clamp[%d]", i), l, fmt.Sprintf("-1 … %d", levels-1))
-		}
-	}
-	return nil
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 
+	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/pool"
@@ -40,8 +42,6 @@ type engine struct {
 	// whether the job is done or put the slot at the start of another path.
 	begin func(s *slot)
 	ended func(w *scratch, s *slot) (done bool)
-
-	move func(worker, k int)
 }
 
 // newEngine binds everything for a configuration whose zeros have been replaced.
@@ -95,7 +95,7 @@ func newEngine(ctx context.Context, model energy.Denoiser[int32], process diffus
 		}
 	}
 	for range cfg.Workers {
-		e.work = append(e.work, e.newScratch())
+		e.work = append(e.work, newScratch(&e.cfg, sites, levels))
 	}
 	e.pool = pool.New(cfg.Workers)
 	n := cfg.Batch
@@ -104,11 +104,6 @@ func newEngine(ctx context.Context, model energy.Denoiser[int32], process diffus
 		Sample: make([]int, n), Src: make([]rand.Source, n), Meta: cfg.Meta, Clean: make([]bool, n*sites),
 	}
 	e.table = make([]float32, n*sites*levels)
-	e.move = func(worker, k int) {
-		if s := &e.slots[k]; s.active {
-			e.advance(&e.work[worker], s)
-		}
-	}
 	return e, nil
 }
 
@@ -140,40 +135,51 @@ func (e *engine) bind(ctx context.Context, s *slot, process diffusion.Process[in
 	return nil
 }
 
-// run does the jobs 0 … jobs−1. The error is that of ctx.
-func (e *engine) run(ctx context.Context, jobs int, done func(s *slot)) error {
-	for i := range e.slots {
-		e.slots[i].active = false
+// fill checks the configuration and replaces zeros by defaults.
+func (c *Config) fill(sites, levels, completions int) error {
+	bad := func(name string, v any, want string) error {
+		return fmt.Errorf("scored: Config.%s = %v, want %s", name, v, want)
 	}
-	e.pool.Start()
-	defer e.pool.Stop()
-	next, left := 0, jobs
-	for left > 0 {
-		if err := ctx.Err(); err != nil {
+	if absent(c.Judge) {
+		return bad("Judge", c.Judge, "a set")
+	}
+	for _, f := range []struct {
+		name  string
+		value *int
+		least int
+		def   int
+	}{
+		{"Candidates", &c.Candidates, 0, defaultCandidates},
+		{"Completions", &c.Completions, 0, completions},
+		{"Rounds", &c.Rounds, -1, defaultRounds},
+		{"Steps", &c.Steps, 0, defaultSteps},
+		{"Batch", &c.Batch, 0, min(max(1, defaultTables/4/(sites*levels)), defaultBatch)},
+		{"Workers", &c.Workers, 0, runtime.GOMAXPROCS(0)},
+		{"First", &c.First, 0, 0},
+	} {
+		if *f.value < f.least {
+			return bad(f.name, *f.value, fmt.Sprintf("≥ %d", f.least))
+		}
+		if *f.value == 0 {
+			*f.value = f.def
+		}
+	}
+	c.Rounds = max(c.Rounds, 0)
+	c.Workers = min(c.Workers, c.Batch)
+	for _, s := range []struct {
+		name string
+		set  constraint.Set
+	}{{"Config.Judge", c.Judge}, {"Config.Guide", c.Guide}} {
+		if err := checkSet(s.name, s.set); err != nil {
 			return err
 		}
-		for i := range e.slots {
-			if s := &e.slots[i]; !s.active && next < jobs {
-				*s = slot{
-					job: next, active: true, steps: s.steps, renoise: s.renoise, absorb: s.absorb,
-					x: s.x, y: s.y, mask: s.mask, v: s.v, best: s.best, stream: s.stream,
-				}
-				next++
-				e.begin(s)
-				e.restart(s)
-			}
-		}
-		if err := e.predict(ctx); err != nil {
-			return err
-		}
-		e.pool.Each(0, len(e.slots), e.move)
-		for i := range e.slots {
-			s := &e.slots[i]
-			if s.active && (s.err != nil || s.over) {
-				s.active = false
-				left--
-				done(s)
-			}
+	}
+	if c.Clamp != nil && len(c.Clamp) != sites {
+		return bad("Clamp", fmt.Sprintf("(%d entries)", len(c.Clamp)), fmt.Sprintf("%d entries", sites))
+	}
+	for i, l := range c.Clamp {
+		if l < -1 || int(l) >= levels {
+			return bad(fmt.Sprintf("Clamp[%d]", i), l, fmt.Sprintf("-1 … %d", levels-1))
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package scored_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"math"
@@ -80,6 +81,23 @@ func ExampleVerdict() {
 	// Output:
 	// 10 scored: violation = 2 after 10 tries, want ≤ 0
 	// 10 scored: violation = 3 after 10 tries, want ≤ 0
+}
+
+func ExampleNotConverged() {
+	judge := restless()
+	judge.Threshold = -9
+	process := diffusion.Masked{Mask: 3, FirstHitting: true}
+	r, err := scored.New(context.Background(), walk(), process, scored.Config{Judge: judge, Rounds: 10})
+	if err != nil {
+		log.Fatal(err)
+	}
+	verdicts, err := r.Sample(context.Background(), make([]int32, 8))
+	if err != nil {
+		log.Fatal(err)
+	}
+	var not *scored.NotConverged
+	fmt.Println(errors.As(verdicts[0].Err, &not), not.Tries)
+	// Output: true 10
 }
 
 func ExampleExact() {

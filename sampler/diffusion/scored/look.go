@@ -1,49 +1,13 @@
 package scored
 
-import "github.com/gibbsite-go/gibbsite/internal/simd"
+import (
+	"errors"
+	"fmt"
+	"math"
 
-// scratch belongs to one worker.
-type scratch struct {
-	row   row
-	clean []int32 // a draw of all tokens, which decides what a step shows
-	u     []float64
-	order []int // sites to show, or to take back
-
-	// Candidates for a site.
-	token  []int32
-	prior  []float64 // their shares without a look ahead, which sum to 1
-	beside []float64 // log of p_i(v), less the log of the share that the language gives v
-	psi    []float64
-	joint  []int32   // draws of all tokens within the language
-	states []int32   // completions, candidates × completions × sites
-	scores []float64 // of those
-	g      []float64
-	table  []float32 // a prediction with one row changed, for languages
-
-	// For the last mask.
-	level  []int32
-	weight []float64 // of every level, 0 where the judge refuses
-}
-
-func (e *engine) newScratch() scratch {
-	k, n := max(e.cfg.Candidates, allLevels), e.cfg.Completions
-	wide := e.cfg.Judge.Len()
-	if e.cfg.Guide != nil {
-		wide = max(wide, e.cfg.Guide.Len())
-	}
-	w := scratch{
-		row: newRow(e.levels), clean: make([]int32, e.sites), order: make([]int, 0, e.sites),
-		u:     make([]float64, max(n, e.sites, e.cfg.Candidates)),
-		level: make([]int32, 0, k*n), weight: make([]float64, e.levels),
-		token: make([]int32, 0, k), prior: make([]float64, 0, k), beside: make([]float64, 0, k), psi: make([]float64, k),
-		states: make([]int32, k*n*e.sites), scores: make([]float64, k*n), g: make([]float64, k*n*wide),
-	}
-	if e.within != nil {
-		w.joint = make([]int32, e.cfg.Candidates*e.sites)
-		w.table = make([]float32, e.sites*e.levels)
-	}
-	return w
-}
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
 
 // show draws the token of the masked site i of a slot with a look ahead, and
 // multiplies the weight of the slot by p_i(v)/q(v).
@@ -98,4 +62,217 @@ func (e *engine) show(w *scratch, s *slot, i int) error {
 		only(own, w.token[chosen])
 	}
 	return nil
+}
+
+// complete lists the candidates for site i, whose row is loaded, and fills their
+// masks in: all candidates with the same draws, independent by site.
+func (e *engine) complete(w *scratch, s *slot, i int) error {
+	w.token, w.prior, w.beside = w.token[:0], w.prior[:0], w.beside[:0]
+	if total := w.row.total(); w.row.levels <= allLevels {
+		for l, p := range w.row.p {
+			if p > 0 {
+				w.token = append(w.token, int32(l))
+				w.prior = append(w.prior, float64(p)/total)
+			}
+		}
+	} else {
+		u := w.u[:e.cfg.Candidates]
+		s.stream.Float64s(u)
+		for _, u := range u {
+			w.count(w.row.pick(u))
+		}
+		w.share(len(u))
+	}
+	for range w.token {
+		w.beside = append(w.beside, 0)
+	}
+	k, n := len(w.token), e.cfg.Completions
+	if k == 1 {
+		return nil
+	}
+	states := w.states[:k*n*e.sites]
+	for m := range n {
+		copy(states[m*e.sites:], s.x)
+	}
+	u := w.u[:n]
+	for j := range s.x {
+		if j == i || !s.masked(j) {
+			continue
+		}
+		if err := w.row.load(s.v, j); err != nil {
+			return err
+		}
+		s.stream.Float64s(u)
+		for m, u := range u {
+			states[m*e.sites+j] = w.row.pick(u)
+		}
+	}
+	for c := 1; c < k; c++ {
+		copy(states[c*n*e.sites:], states[:n*e.sites])
+	}
+	for c, l := range w.token {
+		for m := c * n; m < (c+1)*n; m++ {
+			states[m*e.sites+i] = l
+		}
+	}
+	return nil
+}
+
+// completeWithin is complete for a language: candidates are levels that leave
+// something of it, by their shares of it, and completions are joint draws.
+//
+// A path draws v with probability q(v) and is worth p_i(v)/q(v). If Z is the weight
+// of the language under the rows and Z_v that of its members with x_i = v, then
+// candidates have the shares Z_v/Z, so that p_i(v)·Z/Z_v is what besides the look
+// ahead belongs to the weight.
+func (e *engine) completeWithin(w *scratch, s *slot, i int) error {
+	n := e.cfg.Completions
+	w.token, w.prior, w.beside = w.token[:0], w.prior[:0], w.beside[:0]
+	copy(w.table, s.v)
+	all := w.row.levels <= allLevels
+	logZ := 0.0
+	if all {
+		for l, p := range w.row.p {
+			if p > 0 {
+				w.token = append(w.token, int32(l))
+			}
+		}
+	} else {
+		var err error
+		if logZ, err = e.within.fill(w.joint, s.v, e.sites, &s.stream); err != nil {
+			return err
+		}
+		for c := range e.cfg.Candidates {
+			w.count(w.joint[c*e.sites+i])
+		}
+		w.share(e.cfg.Candidates)
+	}
+	var lse [1]float64
+	own, given := w.table[i*e.levels:(i+1)*e.levels], s.v[i*e.levels:(i+1)*e.levels]
+	simd.LogSumExp(lse[:], given, e.levels)
+	kept, top := 0, math.Inf(-1)
+	for _, l := range w.token {
+		copy(own, given)
+		only(own, l)
+		z, err := e.within.fill(w.states[kept*n*e.sites:(kept+1)*n*e.sites], w.table, e.sites, &s.stream)
+		if errors.Is(err, constraint.ErrInfeasible) && all {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		w.token[kept] = l
+		w.beside = append(w.beside, float64(given[l])-lse[0]-z)
+		if all {
+			w.prior = append(w.prior, z)
+			top = max(top, z)
+		}
+		kept++
+	}
+	w.token = w.token[:kept]
+	if kept == 0 {
+		return constraint.ErrInfeasible
+	}
+	if all {
+		total := 0.0
+		for c, z := range w.prior {
+			w.prior[c] = simd.Exp(z - top)
+			total += w.prior[c]
+		}
+		logZ = top + simd.Log(total)
+		for c := range w.prior {
+			w.prior[c] /= total
+		}
+	}
+	for c := range w.beside {
+		w.beside[c] += logZ
+	}
+	return nil
+}
+
+// settle draws the last token from its row restricted to what the judge accepts,
+// or takes the level that violates least if there is none; then the weight of the
+// slot is 0.
+func (e *engine) settle(w *scratch, s *slot, i int) error {
+	if err := w.row.load(s.v, i); err != nil {
+		return err
+	}
+	if e.within != nil {
+		copy(w.table, s.v)
+	}
+	clear(w.weight)
+	w.level = w.level[:0]
+	best, least := int32(-1), math.Inf(1)
+	for l, p := range w.row.p {
+		if p > 0 {
+			ok, err := e.admits(w, s, i, int32(l))
+			if err != nil {
+				return err
+			}
+			if ok {
+				w.level = append(w.level, int32(l))
+			}
+		}
+		if n := len(w.level); n == 0 || n < cap(w.level) && l < e.levels-1 {
+			continue
+		}
+		var err error
+		if best, least, err = e.decide(w, s, i, best, least); err != nil {
+			return err
+		}
+		w.level = w.level[:0]
+	}
+	if best < 0 {
+		return fmt.Errorf("scored: the language admits no token at site %d: %w", i, constraint.ErrInfeasible)
+	}
+	total := 0.0
+	for _, p := range w.weight {
+		total += p
+	}
+	if total == 0 {
+		s.logW = math.Inf(-1)
+		s.put(i, best)
+		return nil
+	}
+	s.logW += simd.Log(total / w.row.total())
+	s.put(i, int32(pickWeight(w.weight, s.stream.Float64())))
+	return nil
+}
+
+// admits reports whether the language admits level l at site i, the only mask.
+func (e *engine) admits(w *scratch, s *slot, i int, l int32) (bool, error) {
+	if e.within == nil {
+		return true, nil
+	}
+	own := w.table[i*e.levels : (i+1)*e.levels]
+	copy(own, s.v[i*e.levels:(i+1)*e.levels])
+	only(own, l)
+	copy(w.clean, s.x)
+	w.clean[i] = l
+	return e.within.accepts(w.clean, w.table)
+}
+
+// decide has the levels that are listed judged at site i, and returns the level of
+// the least violation so far.
+func (e *engine) decide(w *scratch, s *slot, i int, best int32, least float64) (int32, float64, error) {
+	n := len(w.level)
+	for k, l := range w.level {
+		x := w.states[k*e.sites : (k+1)*e.sites]
+		copy(x, s.x)
+		x[i] = l
+	}
+	s.judged += n
+	if err := violations(w.scores[:n], w.g, e.cfg.Judge, w.states[:n*e.sites]); err != nil {
+		return best, least, err
+	}
+	for k, l := range w.level {
+		v := w.scores[k]
+		if v <= 0 {
+			w.weight[l] = float64(w.row.p[l])
+		}
+		if best < 0 || v < least {
+			best, least = l, v
+		}
+	}
+	return best, least, nil
 }

@@ -3,7 +3,6 @@ package scored
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
@@ -130,53 +129,4 @@ func (r *Runner) takeBack(w *scratch, s *slot) bool {
 	s.mend = true
 	s.time = s.clockFor(1 - float64(s.masks)/float64(len(e.free)))
 	return false
-}
-
-// blankVerdicts fills x with −1 and returns a verdict for each sample.
-func (e *engine) blankVerdicts(x []int32) []Verdict {
-	if len(x)%e.sites != 0 {
-		panic(fmt.Sprintf("scored: len(x) = %d, want a multiple of %d", len(x), e.sites))
-	}
-	for i := range x {
-		x[i] = -1
-	}
-	verdicts := make([]Verdict, len(x)/e.sites)
-	for i := range verdicts {
-		verdicts[i].Violation = math.NaN()
-	}
-	return verdicts
-}
-
-// report stores what has become of a sample.
-func (e *engine) report(x []int32, verdicts []Verdict, s *slot) {
-	v := &verdicts[s.job]
-	*v = Verdict{Err: s.err, Violation: math.NaN(), Rounds: s.rounds, Paths: s.paths, Predictions: s.predictions, Judged: s.judged}
-	x = x[s.job*e.sites : (s.job+1)*e.sites]
-	if s.finite {
-		v.Violation = s.worst
-		copy(x, s.best)
-		return
-	}
-	for i, l := range s.x {
-		if l != s.mask {
-			x[i] = l
-		}
-	}
-}
-
-// progress tells of finished samples.
-func (e *engine) progress(done, total int) {
-	if e.cfg.Progress != nil {
-		e.cfg.Progress(done, total)
-	}
-}
-
-// cancelled gives unfinished samples the error.
-func cancelled(verdicts []Verdict, err error) []Verdict {
-	for i := range verdicts {
-		if v := &verdicts[i]; v.Err == nil && v.Violation != v.Violation {
-			v.Err = err
-		}
-	}
-	return verdicts
 }
