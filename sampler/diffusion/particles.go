@@ -34,9 +34,9 @@ import (
 //
 // As the number of particles grows, the distribution of the samples tends to
 // p(x_0 | C), or ∝ p·1[C]·G_0; [Particles.LogProb] estimates P(C), or E_p[1[C]·G_0],
-// without bias for every number of particles. Both speak of the unconstrained sampler at this number of steps;
-// that is the denoiser's for Masked{FirstHitting: true} and in the limit of
-// many steps.
+// without bias for every number of particles. Both speak of the unconstrained
+// sampler at this number of steps; that is the denoiser's for
+// Masked{FirstHitting: true} and in the limit of many steps.
 //
 // A particle from which C cannot be reached has weight zero. Only if all die is
 // that an error, which wraps constraint.ErrInfeasible.
@@ -173,8 +173,10 @@ func (p *Particles) draw(ctx context.Context, x []int32) error {
 	if err != nil {
 		return err
 	}
-	for _, w := range d.kept.weight[d.made-done:][:min(done, len(d.kept.weight))] {
-		p.weigh1(w)
+	if done > 0 {
+		for _, w := range d.kept.weight[d.made-done:][:min(done, len(d.kept.weight))] {
+			p.weigh1(w)
+		}
 	}
 	d.pool.Start()
 	defer d.pool.Stop()

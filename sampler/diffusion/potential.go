@@ -72,7 +72,7 @@ func (v *potential) weigh(d *batch[int32], logW []float64, slots int) (slot int,
 	for k, i := range v.slot {
 		g := v.next[k]
 		if g != g || math.IsInf(g, 1) {
-			return i, fmt.Errorf("Potential = %v, want finite or -Inf", g)
+			return i, fmt.Errorf("potential = %v, want finite or -Inf", g)
 		}
 		logW[i] += g - v.logG[i]
 		if v.logG[i] = g; math.IsInf(g, -1) {

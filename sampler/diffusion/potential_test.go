@@ -152,8 +152,8 @@ func TestPotentialsThatAreNone(t *testing.T) {
 	}
 	require.NoError(t, make(-3))
 	require.ErrorIs(t, make(math.Inf(-1)), constraint.ErrInfeasible)
-	require.ErrorContains(t, make(math.NaN()), "Potential = NaN")
-	require.ErrorContains(t, make(math.Inf(1)), "Potential = +Inf")
+	require.ErrorContains(t, make(math.NaN()), "potential = NaN")
+	require.ErrorContains(t, make(math.Inf(1)), "potential = +Inf")
 	_, err := diffusion.NewParticles(t.Context(), p.denoiser, process, diffusion.ParticlesConfig{})
 	require.ErrorContains(t, err, "or a Potential")
 	_, err = diffusion.NewParticles(t.Context(), p.denoiser, diffusion.Remask{Mask: refK}, diffusion.ParticlesConfig{
