@@ -18,12 +18,12 @@ var erfcTerms = [...]float64{
 // phi is the normal distribution function.
 func phi(z float64) float64 {
 	x := math.Abs(z) / math.Sqrt2
-	t := 1 / (1 + x/2)
+	t := 1 / (1 + float64(x/2))
 	sum := 0.0
 	for k := len(erfcTerms) - 1; k >= 0; k-- {
 		sum = float64(sum*t) + erfcTerms[k]
 	}
-	tail := float64(t*simd.Exp(sum-float64(x*x))) / 2
+	tail := float64(float64(t*simd.Exp(sum-float64(x*x))) / 2)
 	if z > 0 {
 		return 1 - tail
 	}
