@@ -24,6 +24,7 @@ type cloud struct {
 	logRho []float64 // of ρ of the last step
 	logW   []float64 // log-weight since the last resampling
 	count  []int     // copies to make
+	value  potential
 	v      [][]float32
 	lse    [][]float64
 
@@ -60,6 +61,7 @@ func (p *cloud) begin(groups int) {
 		d.clamp(i, nil)
 		d.begin(i)
 		p.logW[i], p.logRho[i] = 0, 0
+		p.value.begin(i)
 	}
 	for g := range groups {
 		p.evidence[g], p.errs[g] = 0, nil
@@ -78,8 +80,11 @@ func (p *cloud) steps(ctx context.Context, groups int) error {
 			return err
 		}
 		left, err := d.predict(ctx, 0, slots)
-		if err != nil || left == 0 {
+		if err != nil {
 			return err
+		}
+		if left == 0 {
+			return p.survive(groups)
 		}
 		d.pool.Each(0, slots, p.weigh)
 		if err := p.failure(slots); err != nil {
@@ -91,27 +96,45 @@ func (p *cloud) steps(ctx context.Context, groups int) error {
 				return fmt.Errorf("diffusion: Particles: sample %d, step %d: %w", d.cfg.First+d.made+g, d.step, err)
 			}
 		}
+		p.value.before(d.time[:slots])
 		d.pool.Each(0, slots, p.move)
 		if err := p.failure(slots); err != nil {
 			return err
 		}
+		if i, err := p.value.weigh(d, p.logW, slots); err != nil {
+			return p.slotError(i, err)
+		}
 	}
+}
+
+// survive returns an error if no particle of a sample has any weight at the end.
+func (p *cloud) survive(groups int) error {
+	for g := range groups {
+		if math.IsInf(slices.Max(p.logW[g*p.n:(g+1)*p.n]), -1) {
+			return fmt.Errorf("diffusion: Particles: sample %d: no particle has any weight at the end: %w", p.d.cfg.First+p.d.made+g, constraint.ErrInfeasible)
+		}
+	}
+	return nil
 }
 
 // failure returns the error of the first slot that has one.
 func (p *cloud) failure(slots int) error {
 	for i, err := range p.d.errs[:slots] {
 		if err != nil {
-			return fmt.Errorf("diffusion: Particles: sample %d, particle %d, step %d: %w", p.d.cfg.First+p.d.made+i/p.n, i%p.n, p.d.step, err)
+			return p.slotError(i, err)
 		}
 	}
 	return nil
 }
 
+func (p *cloud) slotError(i int, err error) error {
+	return fmt.Errorf("diffusion: Particles: sample %d, particle %d, step %d: %w", p.d.cfg.First+p.d.made+i/p.n, i%p.n, p.d.step, err)
+}
+
 // weighSlot multiplies the weight of slot i by Z_C(p(·|x_t))/Z_C(ρ).
 func (p *cloud) weighSlot(w, i int) error {
 	d := p.d
-	if d.time[i] <= 0 {
+	if d.time[i] <= 0 || d.drawer == nil {
 		return nil
 	}
 	if d.fresh[i] {
@@ -152,6 +175,9 @@ func (p *cloud) moveSlot(w, i int) error {
 	d := p.d
 	if d.time[i] <= 0 {
 		return nil
+	}
+	if d.drawer == nil {
+		return moveTokens(d, w, i)
 	}
 	x, r, t := d.state(i), &d.streams[i], d.time[i]
 	raw, work := d.prediction(i), &d.work[w]
@@ -217,6 +243,7 @@ func (p *cloud) copySlot(dst, src int) {
 	copy(d.prediction(dst), d.prediction(src))
 	d.time[dst], d.known[dst], d.fresh[dst] = d.time[src], d.known[src], d.fresh[src]
 	p.logZ[dst], p.logRho[dst] = p.logZ[src], p.logRho[src]
+	p.value.copy(dst, src)
 	if d.warm != nil {
 		d.warm.Copy(dst, src)
 	}

@@ -13,26 +13,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-const (
-	defaultParticles = 64
-	defaultThreshold = 0.5 // of the particles, the usual choice
-)
-
-// ParticlesConfig says how [Particles] run.
-type ParticlesConfig struct {
-	// Config as for a diffusion, with a Projector whose projection is a
-	// [Drawer] without a memory. Batch counts samples; ProjectStart,
-	// ProjectEvery and Decode must be zero.
-	Config
-
-	// Particles is the number of particles per sample; 0 means 64.
-	Particles int
-
-	// Threshold is the effective number of particles, as a share of all, below
-	// which they are resampled; 0 means ½.
-	Threshold float64
-}
-
 // Particles draws samples from p(x_0 | C), p being that of the unconstrained
 // diffusion with the same process and steps, by sequential Monte Carlo.
 //
@@ -50,11 +30,13 @@ type ParticlesConfig struct {
 // particles are drawn anew in proportion to their weights (systematic
 // resampling). The result is one particle by weight.
 //
+// A ParticlesConfig.Potential multiplies weights by G_s(x_s)/G_t(x_t).
+//
 // As the number of particles grows, the distribution of the samples tends to
-// p(x_0 | C); [Particles.LogProb] estimates P(C), without bias for every number
-// of particles. Both speak of the unconstrained sampler at this number of steps;
-// that is the denoiser's for Masked{FirstHitting: true} and in the limit of
-// many steps.
+// p(x_0 | C), or ∝ p·1[C]·G_0; [Particles.LogProb] estimates P(C), or E_p[1[C]·G_0],
+// without bias for every number of particles. Both speak of the unconstrained
+// sampler at this number of steps; that is the denoiser's for
+// Masked{FirstHitting: true} and in the limit of many steps.
 //
 // A particle from which C cannot be reached has weight zero. Only if all die is
 // that an error, which wraps constraint.ErrInfeasible.
@@ -70,11 +52,12 @@ type Particles struct {
 }
 
 // NewParticles returns particles that sample from the model with the process,
-// under the constraint of cfg.Projector, which it binds under ctx.
+// under the constraint of cfg.Projector, which it binds under ctx, or weighed by
+// cfg.Potential.
 //
 // Errors: as of [New]; a process whose steps are no [Joint], such as [Remask]
-// and [Ordered]; no projector, or one whose projection cannot draw or keeps a
-// memory.
+// and [Ordered]; neither a projector nor a potential, or a projector whose
+// projection cannot draw or keeps a memory.
 func NewParticles(ctx context.Context, model energy.Denoiser[int32], process Process[int32], cfg ParticlesConfig) (*Particles, error) {
 	bad := func(format string, v any) (*Particles, error) {
 		return nil, fmt.Errorf("diffusion: NewParticles: "+format, v)
@@ -90,8 +73,8 @@ func NewParticles(ctx context.Context, model energy.Denoiser[int32], process Pro
 		return bad("Particles = %d, want ≥ 0", cfg.Particles)
 	case !(cfg.Threshold > 0 && cfg.Threshold <= 1):
 		return bad("Threshold = %v, want in (0, 1]", cfg.Threshold)
-	case cfg.Projector == nil:
-		return bad("Projector = %v, want one that can draw", nil)
+	case cfg.Projector == nil && cfg.Potential == nil:
+		return bad("Projector = %v, want one that can draw, or a Potential", nil)
 	case cfg.ProjectStart != 0 || cfg.ProjectEvery != 0 || cfg.Decode != DecodeLast:
 		return bad("ProjectStart, ProjectEvery and Decode must be zero: weights need every step%v", "")
 	case model == nil:
@@ -108,7 +91,7 @@ func NewParticles(ctx context.Context, model energy.Denoiser[int32], process Pro
 		return nil, err
 	}
 	switch {
-	case d.drawer == nil:
+	case d.drawer == nil && d.projection != nil:
 		return bad("the projection is a %T, want a Drawer", d.projection)
 	case d.committer != nil:
 		return bad("the projection %T has a memory, which weights do not know", d.projection)
@@ -125,6 +108,7 @@ func NewParticles(ctx context.Context, model energy.Denoiser[int32], process Pro
 		return bad(fmt.Sprintf("First = %%d of %d particles each, want ≤ %d", p.n, most), cfg.First)
 	}
 	p.allocate(samples)
+	p.value = newPotential(cfg.Potential, len(p.logW), sites)
 	p.sum, p.square = math.Inf(-1), math.Inf(-1)
 	if d.kept.settings != nil {
 		p.addSettings(d.kept.settings)
@@ -136,6 +120,9 @@ func NewParticles(ctx context.Context, model energy.Denoiser[int32], process Pro
 func (p *Particles) addSettings(l *fingerprint.List) {
 	l.Add("ParticlesConfig.Particles", p.n)
 	l.Add("ParticlesConfig.Threshold", p.threshold)
+	if p.value.of != nil {
+		l.Add("ParticlesConfig.Potential", true)
+	}
 }
 
 // Len returns the number of samples made.
@@ -186,8 +173,10 @@ func (p *Particles) draw(ctx context.Context, x []int32) error {
 	if err != nil {
 		return err
 	}
-	for _, w := range d.kept.weight[d.made-done:][:min(done, len(d.kept.weight))] {
-		p.weigh1(w)
+	if done > 0 {
+		for _, w := range d.kept.weight[d.made-done:][:min(done, len(d.kept.weight))] {
+			p.weigh1(w)
+		}
 	}
 	d.pool.Start()
 	defer d.pool.Stop()
