@@ -16,6 +16,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 	"github.com/gibbsite-go/gibbsite/projection/lagrange"
 	"github.com/gibbsite-go/gibbsite/projection/novelty"
+	"github.com/gibbsite-go/gibbsite/projection/prior"
 	"github.com/gibbsite-go/gibbsite/projection/proximal"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
@@ -127,8 +128,10 @@ func projectors() []recipe {
 	path := projection.Path{Language: constraint.Count{Levels: []int32{1}, Min: 2, Max: 2}}
 	search := lagrange.Projector{Constraint: scored(), Path: path, Inner: 3}
 	known := novelty.Projector{Path: path}
+	chain := prior.Path{HMM: prior.Markov([]float64{.5, .5}, []float64{.9, .1, .2, .8}), Language: path.Language}
 	return []recipe{
 		form("projection.Path", path, struct{ projection.Path }{path}),
+		form("projection/prior.Path", chain, struct{ prior.Path }{chain}),
 		form("projection/lagrange.Projector", search, struct{ lagrange.Projector }{search}),
 		form("projection/novelty.Projector", known, struct{ novelty.Projector }{known}),
 	}
