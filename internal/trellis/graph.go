@@ -152,3 +152,7 @@ func (l *layer) wide() bool {
 // in float32: below it a vector kernel gains less than the accuracy is worth
 // (BenchmarkFilter).
 const wideTokens = 256
+
+// blockTokens is the number of tokens of a class that are summed into one
+// block: a draw from a large class reads one block of it, not all.
+const blockTokens = 512

@@ -58,6 +58,10 @@ const (
 	logarithm               // logarithms
 )
 
+// keptTables is the greatest number of weights of which a Runner keeps a copy,
+// 64 MiB, to see which rows are what they were.
+const keptTables = 1 << 24
+
 // NewRunner returns scratch for g.
 func NewRunner(g *Graph) *Runner {
 	r := &Runner{

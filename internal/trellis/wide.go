@@ -6,14 +6,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// blockTokens is the number of tokens of a class that are summed into one
-// block: a draw from a large class reads one block of it, not all.
-const blockTokens = 512
-
-// keptTables is the greatest number of weights of which a Runner keeps a copy,
-// 64 MiB, to see which rows are what they were.
-const keptTables = 1 << 24
-
 // The class sums of wideSums. An exponential below exp(logTiny32) is lost by the
 // float32 kernels; a class is summed with a shift of its own where what may be
 // lost is not below exp(−margin32) of its sum. Below exp(logDeep) of the

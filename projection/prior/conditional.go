@@ -4,14 +4,9 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"sync"
 
-	"github.com/gibbsite-go/gibbsite/constraint"
-	"github.com/gibbsite-go/gibbsite/internal/automata"
 	"github.com/gibbsite-go/gibbsite/internal/check"
-	"github.com/gibbsite-go/gibbsite/internal/simd"
-	"github.com/gibbsite-go/gibbsite/projection"
 )
 
 // Conditional is a [Path] compiled for a shape. Everywhere v holds log-weights,
@@ -24,29 +19,10 @@ import (
 // use. A sum over the language takes L·(V·H + H²·Q + H·Q·K) multiplications for V
 // tokens of K classes, H hidden states and Q states of the automaton.
 type Conditional struct {
-	name          string
-	table         *automata.Table
-	mask          *constraint.Mask
-	sites, levels int
-	h, k, q       int // hidden states, tokens, states
-
-	start, trans, emit []float64 // trans[z,z'], emit[l,z]
-	class              []int32   // of each token
-	classes            int
+	program
 
 	mu   sync.Mutex
 	free []*work
-}
-
-func (c *Conditional) fill(m HMM) {
-	c.start, c.trans = slices.Clone(m.Start), slices.Clone(m.Trans)
-	c.emit = make([]float64, c.h*c.k)
-	for z := range c.h {
-		for l := range c.k {
-			c.emit[l*c.h+z] = m.Emit[z*c.k+l]
-		}
-	}
-	c.class, c.classes = c.table.Class, c.table.Width
 }
 
 // take returns scratch that no other call uses.
@@ -58,7 +34,7 @@ func (c *Conditional) take() *work {
 		c.free = c.free[:n-1]
 		return w
 	}
-	return newWork(c)
+	return newWork(&c.program)
 }
 
 func (c *Conditional) give(w *work) {
@@ -169,27 +145,4 @@ func (c *Conditional) Project(ctx context.Context, sample int, v []float32, from
 		v[i] = float32(w)
 	}
 	return 0, nil
-}
-
-// weight returns the log-weight of a token at a site.
-func (c *Conditional) weight(v []float32, i int, l int32) float64 {
-	if c.mask != nil && !c.mask.Allows(i, l) {
-		return math.Inf(-1)
-	}
-	return float64(v[i*c.levels+int(l)])
-}
-
-// infeasible says that nothing is left.
-func (c *Conditional) infeasible(site int) error {
-	return &projection.InfeasibleError{Constraint: c.name, Site: site}
-}
-
-func exp(x float64) float64 { return simd.Exp(x) }
-
-// log returns log x, −Inf for 0.
-func log(x float64) float64 {
-	if x == 0 {
-		return math.Inf(-1)
-	}
-	return simd.Log(x)
 }

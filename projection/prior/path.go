@@ -10,26 +10,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// HMM is a hidden Markov model of tokens 0 … k−1 over h hidden states,
-//
-//	p(x) = Σ_z start(z_0)·emit(z_0; x_0)·∏_{i≥1} trans(z_{i−1}; z_i)·emit(z_i; x_i).
-type HMM struct {
-	Start []float64 // h probabilities
-	Trans []float64 // h × h, one row of probabilities per hidden state
-	Emit  []float64 // h × k, one row of token probabilities per hidden state
-}
-
-// Markov returns a Markov chain of order 1 as the model whose hidden state is
-// the token: start holds k probabilities, trans k rows of them.
-func Markov(start, trans []float64) HMM {
-	k := len(start)
-	emit := make([]float64, k*k)
-	for l := range k {
-		emit[l*k+l] = 1
-	}
-	return HMM{Start: start, Trans: trans, Emit: emit}
-}
-
 // Path is a hidden Markov model restricted to a language. It is a recipe: Bind
 // and Compile make it a [Conditional], for a runner and to use by hand.
 type Path struct {
@@ -99,7 +79,9 @@ func (p Path) Compile(ctx context.Context, sites, levels int) (*Conditional, err
 	case table == nil:
 		return nil, &projection.InfeasibleError{Constraint: name, Site: 0}
 	}
-	c := &Conditional{name: name, table: table, mask: mask, sites: sites, levels: levels, h: h, k: k, q: table.States()}
+	c := &Conditional{program: program{
+		name: name, table: table, mask: mask, sites: sites, levels: levels, h: h, k: k, q: table.States(),
+	}}
 	c.fill(p.HMM)
 	_, err = c.LogZ(make([]float32, sites*levels))
 	return c, err

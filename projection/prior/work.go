@@ -9,7 +9,7 @@ import (
 
 // work is the scratch of one call. All tables hold logarithms.
 type work struct {
-	*Conditional
+	*program
 	v []float32
 
 	token  []float64 // scratch: log-weights of the tokens of a site
@@ -21,15 +21,15 @@ type work struct {
 	p      []float64 // scratch of a draw or a sum
 }
 
-func newWork(c *Conditional) *work {
+func newWork(c *program) *work {
 	n := c.q * c.h
 	return &work{
-		Conditional: c,
-		token:       make([]float64, c.k),
-		seen:        make([]float64, c.sites*c.classes*c.h),
-		value:       make([]float64, (c.sites+1)*n),
-		ahead:       make([]float64, c.sites*n),
-		before:      make([]float64, n), next: make([]float64, n),
+		program: c,
+		token:   make([]float64, c.k),
+		seen:    make([]float64, c.sites*c.classes*c.h),
+		value:   make([]float64, (c.sites+1)*n),
+		ahead:   make([]float64, c.sites*n),
+		before:  make([]float64, n), next: make([]float64, n),
 		p: make([]float64, max(c.k, c.h, c.classes, n)),
 	}
 }

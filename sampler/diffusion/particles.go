@@ -2,7 +2,6 @@ package diffusion
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -16,6 +15,10 @@ import (
 const (
 	defaultParticles = 64
 	defaultThreshold = 0.5 // of the particles, the usual choice
+
+	// particleTables is how many bytes the predictions of the particles of one
+	// sample may take before they are made in parts.
+	particleTables = 1 << 29
 )
 
 // ParticlesConfig says how [Particles] run.
@@ -61,26 +64,28 @@ type ParticlesConfig struct {
 //
 // Particle j of sample i draws from stream (Seed, i·Particles + j). Neither
 // Workers nor Batch changes a bit.
+//
+// The predictions of a sample's particles are held together if they fit in 512
+// MiB. Otherwise the denoiser sees as many states at a time as fit, at least
+// one, and a particle moves while its prediction is there, before resampling
+// instead of after: copies of a particle then part one step later, which costs a
+// little variance and changes neither the limit nor what is unbiased. No
+// prediction is kept for the next step.
 type Particles struct {
+	particles
 	d         *Runner[int32]
 	n         int // particles per sample
+	chunk     int // slots that predictions are held of at a time, 0 for all
 	threshold float64
-	joint     []Joint
 
-	// By slot.
-	logZ   []float64 // of the prediction
-	logRho []float64 // of ρ of the last step
-	logW   []float64 // log-weight since the last resampling
-	count  []int     // copies to make
-	v      [][]float32
-	lse    [][]float64
+	count []int // by slot: copies to make
 
 	// By sample of the batch.
 	evidence []float64 // log estimate of P(C) so far
 	choice   []sampler.Stream
 	errs     []error
 
-	weigh, move, renew func(w, i int)
+	weigh, move, pass, renew func(w, i int)
 
 	sum, square float64 // over samples: log Σ Ẑ and log Σ Ẑ²
 }
@@ -118,6 +123,13 @@ func NewParticles(ctx context.Context, model energy.Denoiser[int32], process Pro
 		cfg.Batch = min(max(1, defaultTables/4/(sites*levels*cfg.Particles)), defaultBatch)
 	}
 	samples := cfg.Batch
+	fit := 0
+	if sites > 0 && levels > 0 {
+		fit = max(1, particleTables/4/sites/levels)
+	}
+	if cfg.Particles > fit {
+		cfg.tables = fit
+	}
 	cfg.Config.Batch *= cfg.Particles
 	d, err := New(ctx, model, process, cfg.Config)
 	if err != nil {
@@ -129,8 +141,9 @@ func NewParticles(ctx context.Context, model energy.Denoiser[int32], process Pro
 	case d.committer != nil:
 		return bad("the projection %T has a memory, which weights do not know", d.projection)
 	}
-	d.keep = true
-	p := &Particles{d: d, n: cfg.Particles, threshold: cfg.Threshold, joint: make([]Joint, len(d.process))}
+	d.keep = cfg.tables == 0
+	d.timeFree = d.timeFree && d.keep
+	p := &Particles{particles: particles{b: &d.batch, joint: make([]Joint, len(d.process))}, d: d, chunk: cfg.tables, n: cfg.Particles, threshold: cfg.Threshold}
 	for i, q := range d.process {
 		var ok bool
 		if p.joint[i], ok = q.(Joint); !ok {
@@ -148,11 +161,14 @@ func (p *Particles) allocate(samples int) {
 	p.count = make([]int, slots)
 	p.evidence, p.choice, p.errs = make([]float64, samples), make([]sampler.Stream, samples), make([]error, samples)
 	for range d.work {
-		p.v = append(p.v, make([]float32, d.sites*d.levels))
+		if p.chunk == 0 {
+			p.v = append(p.v, make([]float32, d.sites*d.levels))
+		}
 		p.lse = append(p.lse, make([]float64, d.sites))
 	}
 	p.weigh = func(w, i int) { d.errs[i] = p.weighSlot(w, i) }
 	p.move = func(w, i int) { d.errs[i] = p.moveSlot(w, i) }
+	p.pass = func(w, i int) { d.errs[i] = p.passSlot(w, i) }
 	p.renew = func(_, g int) { p.errs[g] = p.renewGroup(g) }
 	never := math.Inf(-1)
 	p.sum, p.square = never, never
@@ -234,12 +250,8 @@ func (p *Particles) steps(ctx context.Context, groups int) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		left, err := d.predict(ctx, 0, slots)
+		left, err := p.predict(ctx, slots)
 		if err != nil || left == 0 {
-			return err
-		}
-		d.pool.Each(0, slots, p.weigh)
-		if err := p.failure(slots); err != nil {
 			return err
 		}
 		d.pool.Each(0, groups, p.renew)
@@ -248,11 +260,44 @@ func (p *Particles) steps(ctx context.Context, groups int) error {
 				return fmt.Errorf("diffusion: Particles: sample %d, step %d: %w", d.made+g, d.step, err)
 			}
 		}
+		if p.chunk > 0 {
+			continue // they have moved
+		}
 		d.pool.Each(0, slots, p.move)
 		if err := p.failure(slots); err != nil {
 			return err
 		}
 	}
+}
+
+// predict asks for the predictions of all particles under way and weighs these,
+// and returns how many there are. Where predictions are made in parts it moves
+// the particles, too.
+func (p *Particles) predict(ctx context.Context, slots int) (left int, err error) {
+	d := p.d
+	if p.chunk == 0 {
+		if left, err = d.predict(ctx, 0, slots); err == nil && left > 0 {
+			d.pool.Each(0, slots, p.weigh)
+			err = p.failure(slots)
+		}
+		return left, err
+	}
+	for from := 0; from < slots; from += p.chunk {
+		if err := ctx.Err(); err != nil {
+			return left, err
+		}
+		to := min(from+p.chunk, slots)
+		n, err := d.predict(ctx, from, to)
+		if err != nil {
+			return left, err
+		}
+		left += n
+		d.pool.Each(from, to, p.pass)
+		if err := p.failure(to); err != nil {
+			return left, err
+		}
+	}
+	return left, nil
 }
 
 // failure returns the error of the first slot that has one.
@@ -262,75 +307,6 @@ func (p *Particles) failure(slots int) error {
 			return fmt.Errorf("diffusion: Particles: sample %d, particle %d, step %d: %w", p.d.made+i/p.n, i%p.n, p.d.step, err)
 		}
 	}
-	return nil
-}
-
-// weighSlot multiplies the weight of slot i by Z_C(p(·|x_t))/Z_C(ρ).
-func (p *Particles) weighSlot(w, i int) error {
-	d := p.d
-	if d.time[i] <= 0 {
-		return nil
-	}
-	if d.fresh[i] {
-		v := d.prediction(i)
-		conditionTokens(&d.batch, i, v, d.time[i])
-		var err error
-		p.logZ[i], err = p.logProb(w, v)
-		if err != nil {
-			return err
-		}
-	}
-	p.logW[i] += p.logZ[i] - p.logRho[i]
-	if math.IsInf(p.logW[i], -1) {
-		d.time[i], d.known[i] = 0, false
-	}
-	return nil
-}
-
-// logProb returns log Z_C of the normalised rows of v, −Inf if C is out of
-// reach.
-func (p *Particles) logProb(w int, v []float32) (float64, error) {
-	z, err := p.d.drawer.LogZ(v)
-	if errors.Is(err, constraint.ErrInfeasible) {
-		return math.Inf(-1), nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	simd.LogSumExp(p.lse[w], v, p.d.levels)
-	for _, l := range p.lse[w] {
-		z -= l
-	}
-	return z, nil
-}
-
-// moveSlot moves particle i by one conditioned step.
-func (p *Particles) moveSlot(w, i int) error {
-	d := p.d
-	if d.time[i] <= 0 {
-		return nil
-	}
-	x, r, t := d.state(i), &d.streams[i], d.time[i]
-	raw, work := d.prediction(i), &d.work[w]
-	s := d.process[i].Next(x, t, d.step, d.cfg.Steps, r)
-	copy(work.before, x)
-	work.snap = Snapshot{Projected: true}
-	var err error
-	if work.snap.LogZ, err = d.drawer.Draw(work.clean, raw, r); err != nil {
-		return err
-	}
-	p.joint[i].Renoise(x, work.clean, raw, t, s, r)
-	d.restore(i)
-	p.logRho[i] = 0
-	if s > 0 {
-		copy(p.v[w], raw)
-		p.joint[i].Reweight(p.v[w], work.before, x, t, s)
-		if p.logRho[i], err = p.logProb(w, p.v[w]); err != nil {
-			return err
-		}
-	}
-	d.moved(i, s, !slices.Equal(work.before, x))
-	d.observe(w, i, raw, t, s)
 	return nil
 }
 
@@ -371,7 +347,9 @@ func (p *Particles) spread(g int) {
 func (p *Particles) copySlot(dst, src int) {
 	d := p.d
 	copy(d.state(dst), d.state(src))
-	copy(d.prediction(dst), d.prediction(src))
+	if p.chunk == 0 {
+		copy(d.prediction(dst), d.prediction(src))
+	}
 	d.time[dst], d.known[dst], d.fresh[dst] = d.time[src], d.known[src], d.fresh[src]
 	p.logZ[dst], p.logRho[dst] = p.logZ[src], p.logRho[src]
 	if d.warm != nil {
