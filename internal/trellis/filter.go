@@ -121,10 +121,6 @@ func (r *Runner) zero() float64 {
 	return 0
 }
 
-// loose is the greatest binary exponent that values keep without being scaled:
-// scaling costs a pass over the nodes.
-const loose = 64
-
 // linear fills values and scales from the last site to the first, and logZ. done
 // is false if a site or the whole underflowed, clean true if nothing underflowed
 // that could matter.

@@ -1,5 +1,7 @@
 package trellis
 
+import "math"
+
 // Runner is the scratch of one worker on one graph. Nothing it does allocates
 // once its buffers have grown, except the first use of each operation.
 type Runner struct {
@@ -57,6 +59,14 @@ const (
 	scaled    method = iota // numbers, scaled site by site
 	logarithm               // logarithms
 )
+
+// lowestSum is the least class sum of which a float64 has lost nothing that
+// matters, 2^-1000.
+const lowestSum = 0x1p-1000
+
+// loose is the greatest binary exponent that values keep without being scaled:
+// scaling costs a pass over the nodes.
+const loose = 64
 
 // keptTables is the greatest number of weights of which a Runner keeps a copy,
 // 64 MiB, to see which rows are what they were.
@@ -147,4 +157,14 @@ type bestState struct {
 	cost  []float64 // by site and column: the least cost in the class
 	arg   []int32   // and the smallest token that has it
 	value []float64 // by node: the least cost of all that can follow
+}
+
+// infinite returns the error for the first token of weight +Inf or NaN.
+func (r *Runner) infinite(t int, tokens []int32) error {
+	for _, v := range tokens {
+		if w := float64(r.v[t*r.g.levels+int(v)]); math.IsNaN(w) || math.IsInf(w, 1) {
+			return &WeightError{Site: t, Level: int(v), Weight: w}
+		}
+	}
+	return nil
 }

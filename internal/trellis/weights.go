@@ -2,10 +2,6 @@ package trellis
 
 import "math"
 
-// lowestSum is the least class sum of which a float64 has lost nothing that
-// matters, 2^-1000.
-const lowestSum = 0x1p-1000
-
 // sinks reports whether the sum of some class is below lowestSum although one of
 // its tokens has weight.
 func (r *Runner) sinks(t int, l *layer, s []float64) bool {
@@ -41,16 +37,6 @@ func (r *Runner) greatest(t int, tokens []int32) (float64, error) {
 		return 0, r.infinite(t, tokens)
 	}
 	return float64(m), nil
-}
-
-// infinite returns the error for the first token of weight +Inf or NaN.
-func (r *Runner) infinite(t int, tokens []int32) error {
-	for _, v := range tokens {
-		if w := float64(r.v[t*r.g.levels+int(v)]); math.IsNaN(w) || math.IsInf(w, 1) {
-			return &WeightError{Site: t, Level: int(v), Weight: w}
-		}
-	}
-	return nil
 }
 
 // doubleSums stores Σ exp(w − shift) of every class in float64, and the terms
