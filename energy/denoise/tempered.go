@@ -71,16 +71,16 @@ func (d Tempered) Denoise(ctx context.Context, v []float32, q energy.Noised[int3
 		return err
 	}
 	_, levels := d.Denoiser.Shape()
-	b := scratch.Float32s.Get(levels)
+	b := scratch.Float32s.Get(2 * levels)
 	defer scratch.Float32s.Put(b)
 	for ; len(v) > 0; v = v[levels:] {
-		d.temper(v[:levels], (*b)[:levels])
+		d.temper(v[:levels], (*b)[:levels], (*b)[levels:2*levels])
 	}
 	return nil
 }
 
-// temper changes one row; w is scratch of its length.
-func (d Tempered) temper(row, w []float32) {
+// temper changes one row; w and p are scratch of its length.
+func (d Tempered) temper(row, w, p []float32) {
 	for _, l := range d.Without {
 		row[l] = never
 	}
@@ -101,7 +101,7 @@ func (d Tempered) temper(row, w []float32) {
 	if d.TopP > 0 && d.TopP < 1 {
 		var total [1]float64
 		simd.Weights(w, total[:], row, len(row), 0)
-		p := slices.Clone(w)
+		copy(p, w)
 		goal := float64(d.TopP * total[0])
 		keep(row, p, quantile(w, goal, itself), goal, itself)
 	}
