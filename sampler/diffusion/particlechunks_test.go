@@ -16,7 +16,7 @@ func chunked(t *testing.T, m *joint, p Process[int32], cfg ParticlesConfig, tabl
 	f, err := NewParticles(context.Background(), m, p, cfg)
 	require.NoError(t, err)
 	require.Equal(t, tables, f.chunk)
-	require.Len(t, f.d.table, tables*m.sites*3)
+	require.Len(t, f.run.table, tables*m.sites*3)
 	return f
 }
 

@@ -2,14 +2,15 @@ package diffusion
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"math"
-	"slices"
 
-	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/durable"
+	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
-	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
 const (
@@ -72,22 +73,11 @@ type ParticlesConfig struct {
 // little variance and changes neither the limit nor what is unbiased. No
 // prediction is kept for the next step.
 type Particles struct {
-	particles
-	d         *Runner[int32]
-	n         int // particles per sample
-	chunk     int // slots that predictions are held of at a time, 0 for all
-	threshold float64
+	cloud
+	run *Runner[int32]
 
-	count []int // by slot: copies to make
-
-	// By sample of the batch.
-	evidence []float64 // log estimate of P(C) so far
-	choice   []sampler.Stream
-	errs     []error
-
-	weigh, move, pass, renew func(w, i int)
-
-	sum, square float64 // over samples: log Σ Ẑ and log Σ Ẑ²
+	weight      []float64 // log Ẑ of every sample, those of joined parts too
+	sum, square float64   // over samples: log Σ Ẑ and log Σ Ẑ²
 }
 
 // NewParticles returns particles that sample from the model with the process,
@@ -127,7 +117,7 @@ func NewParticles(ctx context.Context, model energy.Denoiser[int32], process Pro
 	if sites > 0 && levels > 0 {
 		fit = max(1, particleTables/4/sites/levels)
 	}
-	if cfg.Particles > fit {
+	if cfg.Particles > fit && cfg.tables == 0 {
 		cfg.tables = fit
 	}
 	cfg.Config.Batch *= cfg.Particles
@@ -143,35 +133,28 @@ func NewParticles(ctx context.Context, model energy.Denoiser[int32], process Pro
 	}
 	d.keep = cfg.tables == 0
 	d.timeFree = d.timeFree && d.keep
-	p := &Particles{particles: particles{b: &d.batch, joint: make([]Joint, len(d.process))}, d: d, chunk: cfg.tables, n: cfg.Particles, threshold: cfg.Threshold}
+	p := &Particles{run: d, cloud: cloud{d: &d.batch, chunk: cfg.tables, n: cfg.Particles, threshold: cfg.Threshold, joint: make([]Joint, len(d.process))}}
 	for i, q := range d.process {
 		var ok bool
 		if p.joint[i], ok = q.(Joint); !ok {
 			return bad("%T cannot be weighed: it is no Joint", process)
 		}
 	}
+	if most := math.MaxInt/p.n - cfg.Count; cfg.First > most {
+		return bad(fmt.Sprintf("First = %%d of %d particles each, want ≤ %d", p.n, most), cfg.First)
+	}
 	p.allocate(samples)
+	p.sum, p.square = math.Inf(-1), math.Inf(-1)
+	if d.kept.settings != nil {
+		p.addSettings(d.kept.settings)
+	}
 	return p, nil
 }
 
-func (p *Particles) allocate(samples int) {
-	d := p.d
-	slots := samples * p.n
-	p.logZ, p.logRho, p.logW = make([]float64, slots), make([]float64, slots), make([]float64, slots)
-	p.count = make([]int, slots)
-	p.evidence, p.choice, p.errs = make([]float64, samples), make([]sampler.Stream, samples), make([]error, samples)
-	for range d.work {
-		if p.chunk == 0 {
-			p.v = append(p.v, make([]float32, d.sites*d.levels))
-		}
-		p.lse = append(p.lse, make([]float64, d.sites))
-	}
-	p.weigh = func(w, i int) { d.errs[i] = p.weighSlot(w, i) }
-	p.move = func(w, i int) { d.errs[i] = p.moveSlot(w, i) }
-	p.pass = func(w, i int) { d.errs[i] = p.passSlot(w, i) }
-	p.renew = func(_, g int) { p.errs[g] = p.renewGroup(g) }
-	never := math.Inf(-1)
-	p.sum, p.square = never, never
+// addSettings adds what particles have beside a diffusion.
+func (p *Particles) addSettings(l *fingerprint.List) {
+	l.Add("ParticlesConfig.Particles", p.n)
+	l.Add("ParticlesConfig.Threshold", p.threshold)
 }
 
 // Len returns the number of samples made.
@@ -180,188 +163,142 @@ func (p *Particles) Len() int { return p.d.made }
 // LogProb returns the logarithm of an estimate of P(C) and the relative standard
 // error of that estimate. The estimate is the mean over all samples made of
 // their unbiased estimates. NaN if there is no sample; the error is NaN for
-// fewer than two.
+// fewer than two. Both have the same bits on every processor.
 func (p *Particles) LogProb() (logP, stderr float64) {
-	n := float64(p.d.made)
+	n := float64(len(p.weight))
 	if n == 0 {
 		return math.NaN(), math.NaN()
 	}
 	logP = p.sum - simd.Log(n)
 	// Var/mean² = n·ΣẐ²/(ΣẐ)² − 1, times n/(n−1) and over n for the mean.
-	ratio := simd.Exp(p.square-2*p.sum) * n
+	ratio := float64(simd.Exp(p.square-float64(2*p.sum)) * n)
 	return logP, math.Sqrt(max(0, ratio-1) / (n - 1))
 }
 
 // Sample fills x, any number of samples × sites, with samples. Errors are those
-// of [Runner.Sample].
+// of [Runner.Sample], and a call after [Particles.Join].
 func (p *Particles) Sample(ctx context.Context, x []int32) error {
-	d := p.d
+	d := p.run
 	if len(x)%d.sites != 0 {
 		panic(fmt.Sprintf("diffusion: len(x) = %d, want a multiple of %d", len(x), d.sites))
 	}
+	if len(p.weight) != d.made {
+		return fmt.Errorf("diffusion: Particles: Sample after Join, want it before")
+	}
+	if err := d.beginCall(ctx, len(x)/d.sites, p.n); err != nil {
+		return err
+	}
+	defer d.endCall()
+	err := p.draw(ctx, x)
+	if file := d.keepNow(); file != nil {
+		err = errors.Join(err, file)
+	}
+	return err
+}
+
+// draw fills x: with samples of a checkpoint, if there are some, then with new
+// ones.
+func (p *Particles) draw(ctx context.Context, x []int32) error {
+	d := p.run
 	total := len(x) / d.sites
+	done, err := d.deliver(x, nil)
+	if err != nil {
+		return err
+	}
+	for _, w := range d.kept.weight[d.made-done:][:min(done, len(d.kept.weight))] {
+		p.weigh1(w)
+	}
 	d.pool.Start()
 	defer d.pool.Stop()
-	for done := 0; done < total; {
+	for done < total {
 		groups := min(len(p.evidence), total-done)
 		p.begin(groups)
 		if err := p.steps(ctx, groups); err != nil {
 			return err
 		}
+		at := x[done*d.sites : (done+groups)*d.sites]
 		for g := range groups {
+			d.kept.clamp(g, nil)
 			best := p.pick(g)
-			copy(x[(done+g)*d.sites:], d.state(best))
-			p.sum = logAdd(p.sum, p.evidence[g])
-			p.square = logAdd(p.square, 2*p.evidence[g])
+			copy(at[g*d.sites:], d.state(best))
+			p.weigh1(p.evidence[g])
 		}
 		done += groups
 		d.made += groups
+		d.kept.add(at, groups, p.evidence[:groups]...)
 		if d.cfg.Progress != nil {
 			d.cfg.Progress(done*d.maxSteps, total*d.maxSteps)
 		}
-	}
-	return nil
-}
-
-// begin puts all particles of a batch at time 1.
-func (p *Particles) begin(groups int) {
-	d := p.d
-	for i := range groups * p.n {
-		sample := d.made + i/p.n
-		d.sample[i] = sample*p.n + i%p.n
-		d.streams[i].Seed(d.cfg.Seed, uint64(d.sample[i]))
-		d.clamp(i, nil)
-		d.begin(i)
-		p.logW[i], p.logRho[i] = 0, 0
-	}
-	for g := range groups {
-		p.evidence[g], p.errs[g] = 0, nil
-		// The upper half of the chains belongs to resampling.
-		p.choice[g].Seed(d.cfg.Seed, 1<<63|uint64(d.made+g))
-	}
-}
-
-// steps brings all particles to time 0.
-func (p *Particles) steps(ctx context.Context, groups int) error {
-	d := p.d
-	slots := groups * p.n
-	d.ctx, d.step = ctx, 0
-	for ; ; d.step++ {
-		if err := ctx.Err(); err != nil {
+		if err := d.keepDue(); err != nil {
 			return err
-		}
-		left, err := p.predict(ctx, slots)
-		if err != nil || left == 0 {
-			return err
-		}
-		d.pool.Each(0, groups, p.renew)
-		for g, err := range p.errs[:groups] {
-			if err != nil {
-				return fmt.Errorf("diffusion: Particles: sample %d, step %d: %w", d.made+g, d.step, err)
-			}
-		}
-		if p.chunk > 0 {
-			continue // they have moved
-		}
-		d.pool.Each(0, slots, p.move)
-		if err := p.failure(slots); err != nil {
-			return err
-		}
-	}
-}
-
-// predict asks for the predictions of all particles under way and weighs these,
-// and returns how many there are. Where predictions are made in parts it moves
-// the particles, too.
-func (p *Particles) predict(ctx context.Context, slots int) (left int, err error) {
-	d := p.d
-	if p.chunk == 0 {
-		if left, err = d.predict(ctx, 0, slots); err == nil && left > 0 {
-			d.pool.Each(0, slots, p.weigh)
-			err = p.failure(slots)
-		}
-		return left, err
-	}
-	for from := 0; from < slots; from += p.chunk {
-		if err := ctx.Err(); err != nil {
-			return left, err
-		}
-		to := min(from+p.chunk, slots)
-		n, err := d.predict(ctx, from, to)
-		if err != nil {
-			return left, err
-		}
-		left += n
-		d.pool.Each(from, to, p.pass)
-		if err := p.failure(to); err != nil {
-			return left, err
-		}
-	}
-	return left, nil
-}
-
-// failure returns the error of the first slot that has one.
-func (p *Particles) failure(slots int) error {
-	for i, err := range p.d.errs[:slots] {
-		if err != nil {
-			return fmt.Errorf("diffusion: Particles: sample %d, particle %d, step %d: %w", p.d.made+i/p.n, i%p.n, p.d.step, err)
 		}
 	}
 	return nil
 }
 
-// renewGroup resamples the particles of a sample if few carry the weight. It
-// returns an error if none has any.
-func (p *Particles) renewGroup(g int) error {
-	w := p.logW[g*p.n : (g+1)*p.n]
-	if math.IsInf(slices.Max(w), -1) {
-		return constraint.ErrInfeasible
+// weigh1 takes the estimate log Ẑ of one more sample into that of all.
+func (p *Particles) weigh1(w float64) {
+	p.weight = append(p.weight, w)
+	p.sum = logAdd(p.sum, w)
+	p.square = logAdd(p.square, float64(2*w))
+}
+
+// Save writes a checkpoint as [Runner.Save] does, with the estimate of every
+// sample.
+func (p *Particles) Save(w io.Writer) error { return p.d.write(w) }
+
+// Load reads what Save wrote, as [Runner.Load] does.
+func (p *Particles) Load(r io.Reader) error {
+	if err := p.d.read(r, true); err != nil {
+		return fmt.Errorf("diffusion: Particles: Load: %w", err)
 	}
-	top, sum, squares := moments(w)
-	if float64(sum*sum) >= float64(float64(p.threshold*float64(p.n))*squares) {
-		return nil
-	}
-	systematic(p.count[g*p.n:(g+1)*p.n], w, p.choice[g].Float64())
-	p.spread(g)
-	p.evidence[g] += top + simd.Log(sum/float64(p.n))
-	clear(w)
 	return nil
 }
 
-// spread copies particles into the places of those that have no copies left.
-func (p *Particles) spread(g int) {
-	first := g * p.n
-	free := first
-	for j := first; j < first+p.n; j++ {
-		for ; p.count[j] > 1; p.count[j]-- {
-			for p.count[free] != 0 {
-				free++
-			}
-			p.copySlot(free, j)
-			p.count[free] = 1
+// SaveFile saves a checkpoint in the file path, as [Runner.SaveFile] does.
+func (p *Particles) SaveFile(path string) error {
+	return durable.SaveFile("diffusion: Particles", path, p)
+}
+
+// LoadFile reads what SaveFile saved, as [Runner.LoadFile] does.
+func (p *Particles) LoadFile(path string) error {
+	return durable.LoadFile("diffusion: Particles", path, p)
+}
+
+// Join takes in the samples of parts that follow: [Particles.LogProb] then speaks
+// of all of them, with the bits of one run. p and every part must have made their
+// samples, and each begins (Config.First) where the one before ends. The error for
+// parts of another run names the setting that differs. p makes no samples after
+// that. On an error p is as it was.
+func (p *Particles) Join(parts ...*Particles) error {
+	end := p.d.cfg.First + len(p.weight)
+	var here *fingerprint.List
+	for i, q := range parts {
+		if q == nil {
+			return fmt.Errorf("diffusion: Join: part %d = nil", i)
+		}
+		if first := q.d.cfg.First; first != end {
+			return fmt.Errorf("diffusion: Join: part %d begins with sample %d, want %d", i, first, end)
+		}
+		if here == nil {
+			here = p.runSettings()
+		}
+		if err := fingerprint.Compare(here, q.runSettings()); err != nil {
+			return fmt.Errorf("diffusion: Join: part %d: %w", i, err)
+		}
+		end += len(q.weight)
+	}
+	for _, q := range parts {
+		for _, w := range q.weight {
+			p.weigh1(w)
 		}
 	}
+	return nil
 }
 
-// copySlot makes slot dst a copy of slot src in all but its stream.
-func (p *Particles) copySlot(dst, src int) {
-	d := p.d
-	copy(d.state(dst), d.state(src))
-	if p.chunk == 0 {
-		copy(d.prediction(dst), d.prediction(src))
-	}
-	d.time[dst], d.known[dst], d.fresh[dst] = d.time[src], d.known[src], d.fresh[src]
-	p.logZ[dst], p.logRho[dst] = p.logZ[src], p.logRho[src]
-	if d.warm != nil {
-		d.warm.Copy(dst, src)
-	}
-}
-
-// pick closes the estimate of a sample and returns one of its particles, drawn
-// by weight.
-func (p *Particles) pick(g int) int {
-	w := p.logW[g*p.n : (g+1)*p.n]
-	top, sum, _ := moments(w)
-	p.evidence[g] += top + simd.Log(sum/float64(p.n))
-	return g*p.n + byWeight(w, p.choice[g].Float64())
+// runSettings are those of the whole run.
+func (p *Particles) runSettings() *fingerprint.List {
+	l := p.d.settings()
+	p.addSettings(l)
+	return l
 }
