@@ -205,8 +205,10 @@ func (p *Particles) draw(ctx context.Context, x []int32) error {
 	if err != nil {
 		return err
 	}
-	for _, w := range d.kept.weight[d.made-done:][:min(done, len(d.kept.weight))] {
-		p.weigh1(w)
+	if done > 0 && len(d.kept.weight) > 0 {
+		for _, w := range d.kept.weight[d.made-done : d.made] {
+			p.weigh1(w)
+		}
 	}
 	d.pool.Start()
 	defer d.pool.Stop()

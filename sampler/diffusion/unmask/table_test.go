@@ -153,7 +153,7 @@ func paced(s *subject) diffusion.Process[int32] {
 
 var contenders = []contender{
 	{"until in the language", plain},
-	particles(64), particles(32), particles(16), particles(4),
+	particles(64), particles(16),
 	{"unmask.Rejection", rejection},
 	backtrack(1), backtrack(4), backtrack(16),
 	stepped("Masked, first hitting", always(diffusion.Masked{Mask: mask, FirstHitting: true}), 0),
