@@ -71,3 +71,24 @@ func ExampleMetered() {
 	// Output:
 	// 16 calls, 800 states, 129 from the cache
 }
+
+// Two steps of eight samples without a cache: every state is asked for.
+func ExampleCost() {
+	m, err := denoise.NewMetered(days(), 2, 0)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	d, err := diffusion.New(context.Background(), m, diffusion.Masked{Mask: 2}, diffusion.Config{Steps: 2, Seed: 1})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := d.Sample(context.Background(), make([]int32, 8*8)); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%+v\n", m.Cost())
+	// Output:
+	// {Calls:2 Rows:16 Asked:16 Hits:0 Shown:0}
+}

@@ -132,7 +132,7 @@ func (r *Rejection) LogProb() (logP, stderr float64) {
 	if n == 0 {
 		return math.NaN(), math.NaN()
 	}
-	ratio := simd.Exp(r.square-2*r.sum) * n
+	ratio := float64(simd.Exp(r.square-float64(2*r.sum)) * n)
 	return r.sum - simd.Log(n), math.Sqrt(max(0, ratio-1) / (n - 1))
 }
 
