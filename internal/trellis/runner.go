@@ -37,6 +37,7 @@ type Runner struct {
 	deep    []bool    // by wide site: some class sum is too small for sum
 	kept    []float32 // the weights that the sums of wide sites are of, nil if too many
 	fresh   []bool    // by site: they are, and without an error
+	rest    []uint8   // by site: how many rows not to copy, because a copy was of no use
 
 	row    []float32 // gathered weights of one site
 	prob   []float32
@@ -68,6 +69,10 @@ const lowestSum = 0x1p-1000
 // scaling costs a pass over the nodes.
 const loose = 64
 
+// keptRest is how many times a row is not copied after it has changed: rows that
+// change every time need no copies.
+const keptRest = 3
+
 // keptTables is the greatest number of weights of which a Runner keeps a copy,
 // 64 MiB, to see which rows are what they were.
 const keptTables = 1 << 24
@@ -82,6 +87,7 @@ func NewRunner(g *Graph) *Runner {
 		lone:    make([]int32, g.sites),
 		deep:    make([]bool, g.sites),
 		fresh:   make([]bool, g.sites),
+		rest:    make([]uint8, g.sites),
 		total:   make([]float64, g.sites),
 		termAt:  make([]int, g.sites+1),
 		value:   make([]float64, g.offset[g.sites+1]),

@@ -23,14 +23,21 @@ const (
 // was at the last Filter costs a comparison, and one with a single token little
 // more.
 func (r *Runner) wideSums(t int, l *layer, s []float64) error {
-	row := r.v[t*r.g.levels : (t+1)*r.g.levels]
+	row, keep := r.v[t*r.g.levels:(t+1)*r.g.levels], false
 	if r.kept != nil {
 		kept := r.kept[t*r.g.levels : (t+1)*r.g.levels]
-		if r.fresh[t] && simd.Same(kept, row) {
-			return nil
+		if r.fresh[t] {
+			if simd.Same(kept, row) {
+				return nil
+			}
+			r.rest[t] = keptRest
 		}
 		r.fresh[t] = false
-		copy(kept, row)
+		if keep = r.rest[t] == 0; keep {
+			copy(kept, row)
+		} else {
+			r.rest[t]--
+		}
 	}
 	r.lone[t], r.deep[t] = none, false
 	if v := loneToken(row); v != none && r.g.usable(l, v) {
@@ -41,9 +48,7 @@ func (r *Runner) wideSums(t int, l *layer, s []float64) error {
 	} else if err := r.singleSums(t, l, s, row); err != nil {
 		return err
 	}
-	if r.kept != nil {
-		r.fresh[t] = true
-	}
+	r.fresh[t] = keep
 	return nil
 }
 
