@@ -43,6 +43,13 @@ import (
 //
 // Particle j of sample i draws from stream (Seed, i·Particles + j). Neither
 // Workers nor Batch changes a bit.
+//
+// The predictions of a sample's particles are held together if they fit in 512
+// MiB. Otherwise the denoiser sees as many states at a time as fit, at least
+// one, and a particle moves while its prediction is there, before resampling
+// instead of after: copies of a particle then part one step later, which costs a
+// little variance and changes neither the limit nor what is unbiased. No
+// prediction is kept for the next step.
 type Particles struct {
 	cloud
 	run *Runner[int32]
@@ -85,6 +92,13 @@ func NewParticles(ctx context.Context, model energy.Denoiser[int32], process Pro
 		cfg.Batch = min(max(1, defaultTables/4/(sites*levels*cfg.Particles)), defaultBatch)
 	}
 	samples := cfg.Batch
+	fit := 0
+	if sites > 0 && levels > 0 {
+		fit = max(1, particleTables/4/sites/levels)
+	}
+	if cfg.Particles > fit && cfg.tables == 0 {
+		cfg.tables = fit
+	}
 	cfg.Config.Batch *= cfg.Particles
 	d, err := New(ctx, model, process, cfg.Config)
 	if err != nil {
@@ -96,8 +110,9 @@ func NewParticles(ctx context.Context, model energy.Denoiser[int32], process Pro
 	case d.committer != nil:
 		return bad("the projection %T has a memory, which weights do not know", d.projection)
 	}
-	d.keep = true
-	p := &Particles{run: d, cloud: cloud{d: &d.batch, n: cfg.Particles, threshold: cfg.Threshold, joint: make([]Joint, len(d.process))}}
+	d.keep = cfg.tables == 0
+	d.timeFree = d.timeFree && d.keep
+	p := &Particles{run: d, cloud: cloud{d: &d.batch, chunk: cfg.tables, n: cfg.Particles, threshold: cfg.Threshold, joint: make([]Joint, len(d.process))}}
 	for i, q := range d.process {
 		var ok bool
 		if p.joint[i], ok = q.(Joint); !ok {
@@ -173,8 +188,8 @@ func (p *Particles) draw(ctx context.Context, x []int32) error {
 	if err != nil {
 		return err
 	}
-	if done > 0 {
-		for _, w := range d.kept.weight[d.made-done:][:min(done, len(d.kept.weight))] {
+	if done > 0 && len(d.kept.weight) > 0 {
+		for _, w := range d.kept.weight[d.made-done : d.made] {
 			p.weigh1(w)
 		}
 	}

@@ -3,6 +3,10 @@ package diffusion
 const (
 	defaultParticles = 64
 	defaultThreshold = 0.5 // of the particles, the usual choice
+
+	// particleTables is how many bytes the predictions of the particles of one
+	// sample may take before they are made in parts.
+	particleTables = 1 << 29
 )
 
 // ParticlesConfig says how [Particles] run.

@@ -51,7 +51,7 @@ func below(tau float64) func(s float64) float64 {
 
 // draw draws from the chain.
 func (p *refProblem) draw(r *rand.Rand) []int32 {
-	x, row := make([]int32, refSites), p.start
+	x, row := make([]int32, refSites), p.Start
 	for i := range x {
 		u := r.Float64()
 		for l, v := range row {
@@ -60,7 +60,7 @@ func (p *refProblem) draw(r *rand.Rand) []int32 {
 				break
 			}
 		}
-		row = p.trans[int(x[i])*refK : (int(x[i])+1)*refK]
+		row = p.Trans[int(x[i])*refK : (int(x[i])+1)*refK]
 	}
 	return x
 }
@@ -88,11 +88,11 @@ func TestParticlesWithAPotential(t *testing.T) {
 		}
 		law, total := make([]float64, exact.Size(refSites, refK)), 0.0
 		for i, x := range exact.States(refSites, refK) {
-			w := p.start[x[0]]
+			w := p.Start[x[0]]
 			for i := 1; i < refSites; i++ {
-				w *= p.trans[int(x[i-1])*refK+int(x[i])]
+				w *= p.Trans[int(x[i-1])*refK+int(x[i])]
 			}
-			if k >= 2 && !p.accepts(x) {
+			if k >= 2 && !p.Accepts(x) {
 				w = 0
 			}
 			law[i] = w * math.Exp(final(scoreOf(x)))
