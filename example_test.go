@@ -20,7 +20,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	mag := diagnose.NewTrace(64, energy.Magnetization).Name("mag")
+	mag := diagnose.NewTrace(energy.Magnetization).Name("mag")
 	ch, err := sampler.NewChains(m, mcmc.DMALA{}, sampler.Config{Chains: 64, Seed: 1, Observe: mag.Observe})
 	if err != nil {
 		panic(err)

@@ -221,10 +221,12 @@ func pairs(t *testing.T) []pair {
 	}, 1, 2, 3)
 
 	f := func(x []int32) float64 { return float64(x[0]) }
-	p = each(p, "chains", func(v int) maker { return trace(func() *diagnose.Trace { return diagnose.NewTrace(v, f) }) }, 1, 2, 3)
-	p = each(p, "names", func(v string) maker { return trace(func() *diagnose.Trace { return diagnose.NewTrace(1, f).Name(v) }) }, "a", "b", "c")
-	p = each(p, "mode", func(v func(int, ...func([]int32) float64) *diagnose.Trace) maker {
-		return trace(func() *diagnose.Trace { return v(1, f) })
+	p = each(p, "marginals", func(v int) maker {
+		return trace(func() *diagnose.Trace { return diagnose.NewTrace(f).KeepMarginals(v) })
+	}, 1, 2, 3)
+	p = each(p, "names", func(v string) maker { return trace(func() *diagnose.Trace { return diagnose.NewTrace(f).Name(v) }) }, "a", "b", "c")
+	p = each(p, "mode", func(v func(...func([]int32) float64) *diagnose.Trace) maker {
+		return trace(func() *diagnose.Trace { return v(f) })
 	}, diagnose.NewTrace, diagnose.NewStreamingTrace)
 	return p
 }
@@ -267,8 +269,8 @@ func TestMutationsAreRefused(t *testing.T) {
 		chains(m, mcmc.PairGibbs{Within: constraint.Count{Levels: []int32{1}, Max: 3}}, cfg),
 		reals(exact.Must(continuous.NewQuadratic([]float64{1, 0, 0, 1}, nil, 0)), langevin.Config{Chains: 3, Warmup: 6}),
 		ascent(m, constraint.Count{Levels: []int32{1}, Max: 2}, 1, 3, dual.Config{}),
-		trace(func() *diagnose.Trace { return diagnose.NewTrace(2, f) }),
-		trace(func() *diagnose.Trace { return diagnose.NewStreamingTrace(2, f) }),
+		trace(func() *diagnose.Trace { return diagnose.NewTrace(f) }),
+		trace(func() *diagnose.Trace { return diagnose.NewStreamingTrace(f) }),
 	}
 	src := rand.New(rand.NewPCG(11, 1))
 	for k, subject := range subjects {

@@ -53,7 +53,7 @@ func line(e *exact) *exactLine {
 func drawTraces(dir string, runs []outcome, exact *exactLine) (string, error) {
 	var panels []*plot.Plot
 	for i, r := range runs {
-		draws, err := r.trace.Draws(0)
+		draws, err := r.trace.Draws("mean spin")
 		if err != nil {
 			return "", err
 		}
@@ -101,7 +101,7 @@ func drawAutocorrelation(dir string, runs []outcome, _ *exactLine) (string, erro
 }
 
 func meanAutocorrelation(t *diagnose.Trace) ([]float64, error) {
-	draws, err := t.Draws(0)
+	draws, err := t.Draws("mean spin")
 	if err != nil {
 		return nil, err
 	}

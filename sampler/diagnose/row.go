@@ -51,11 +51,12 @@ type Row struct {
 	ESSBulk      Estimate // [ESSBulk]
 	ESSTail      Estimate // [ESSTail]
 	ESSMean      Estimate // [ESSMean]; in streaming mode (SD/MCSE)²
+	Time         Estimate // integrated autocorrelation time in draws; [AutocorrelationTime]
 }
 
 // all returns all figures of the row.
 func (r *Row) all() []*Estimate {
-	return []*Estimate{&r.Mean, &r.SD, &r.MCSE, &r.Q5, &r.Q50, &r.Q95, &r.RHat, &r.ESSBulk, &r.ESSTail, &r.ESSMean}
+	return []*Estimate{&r.Mean, &r.SD, &r.MCSE, &r.Q5, &r.Q50, &r.Q95, &r.RHat, &r.ESSBulk, &r.ESSTail, &r.ESSMean, &r.Time}
 }
 
 // undefine gives figures the error err.

@@ -112,14 +112,14 @@ func summarizeBatches(row *Row, chains []*series) {
 	if constant { // free of rounding errors
 		row.Mean.set(chains[0].low, nil)
 		row.SD.set(0, nil)
-		row.undefine(ErrConstant, &row.MCSE, &row.ESSMean, &row.RHat)
+		row.undefine(ErrConstant, &row.MCSE, &row.ESSMean, &row.RHat, &row.Time)
 		return
 	}
 	sd := math.Sqrt(all.variance())
 	row.Mean.set(all.mean, nil)
 	row.SD.set(sd, nil)
 	if !(sd > 0 && sd <= math.MaxFloat64) || !(spread <= math.MaxFloat64) {
-		row.undefine(ErrRange, &row.SD, &row.MCSE, &row.ESSMean, &row.RHat)
+		row.undefine(ErrRange, &row.SD, &row.MCSE, &row.ESSMean, &row.RHat, &row.Time)
 		return
 	}
 	// Chains that do not mix look fine from within, but their means differ: the
@@ -132,12 +132,16 @@ func summarizeBatches(row *Row, chains []*series) {
 	tau := spread / all.n / all.variance()
 	ess := capESS(all.n/tau, int(all.n), tau > 0)
 	row.ESSMean.set(ess, nil)
+	row.Time.set(all.n/ess, nil)
 	row.MCSE.set(sd/math.Sqrt(ess), nil)
 	row.RHat.Value, row.RHat.Err = splitScale(chains)
 }
 
 // checkSeries returns an error unless all chains have 4 finite draws or more.
 func checkSeries(chains []*series) error {
+	if len(chains) == 0 {
+		return tooFew(0, minRHat)
+	}
 	for c, s := range chains {
 		if s.bad > 0 {
 			return &NotFinite{Chain: c, Draw: s.bad - 1, Value: s.value}

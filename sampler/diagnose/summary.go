@@ -36,8 +36,7 @@ func (t *Trace) Summary() Summary {
 	s := Summary{Chains: t.Chains(), Draws: t.Len(), Streaming: t.streaming}
 	var draws, moves, accepts int
 	var accept float64
-	for c := range t.records {
-		r := &t.records[c]
+	for _, r := range t.records() {
 		draws += r.draws
 		moves += r.moves
 		accepts += r.accepts
@@ -46,18 +45,8 @@ func (t *Trace) Summary() Summary {
 	}
 	s.Accept.set(ratio(accept, accepts))
 	s.Moves.set(ratio(float64(moves), draws))
-	for i, name := range t.names {
-		row := Row{Name: name}
-		if t.streaming {
-			chains := make([]*series, len(t.records))
-			for c := range chains {
-				chains[c] = &t.records[c].condense[i]
-			}
-			summarizeBatches(&row, chains)
-		} else {
-			summarizeDraws(&row, t.column(columnFirst+i))
-		}
-		s.Rows = append(s.Rows, row)
+	for i := range t.names {
+		s.Rows = append(s.Rows, t.row(i))
 	}
 	return s
 }
@@ -78,36 +67,11 @@ func (s Summary) ESSPerSecond(row int) Estimate {
 	return e
 }
 
-// Warnings returns what speaks against using the draws, a sentence each: rows
-// with R̂ > [RHatLimit] or an ESS < [ESSLimit], rows whose R̂ is undefined, and
-// invalid evaluations.
+// Warnings returns the sentences of [Summary.Reasons].
 func (s Summary) Warnings() []string {
 	var w []string
-	add := func(format string, a ...any) { w = append(w, fmt.Sprintf(format, a...)) }
-	for _, r := range s.Rows {
-		switch {
-		case errors.Is(r.RHat.Err, ErrConstant):
-			add("%s: all draws are equal, so mixing cannot be judged", r.Name)
-		case !r.RHat.Defined():
-			add("%s: %v", r.Name, r.RHat.Err)
-		case r.RHat.Value > RHatLimit:
-			add("%s: R-hat = %s > %v: the chains have not mixed", r.Name, r.RHat.format('f', 3), RHatLimit)
-		}
-		bulk := "bulk ESS"
-		if s.Streaming {
-			bulk, r.ESSBulk = "ESS of the mean", r.ESSMean
-		}
-		for _, e := range []struct {
-			name string
-			ess  Estimate
-		}{{bulk, r.ESSBulk}, {"tail ESS", r.ESSTail}} {
-			if e.ess.Defined() && e.ess.Value < ESSLimit {
-				add("%s: %s = %s < %d: estimates are unreliable", r.Name, e.name, e.ess.format('f', 0), ESSLimit)
-			}
-		}
-	}
-	if s.Invalid > 0 {
-		add("%d evaluations gave NaN", s.Invalid)
+	for _, r := range s.Reasons() {
+		w = append(w, r.Text)
 	}
 	return w
 }
@@ -201,7 +165,7 @@ func summarizeDraws(row *Row, draws [][]float64) {
 		return
 	}
 	n := len(draws[0])
-	row.undefine(tooFew(n, MinDraws), &row.MCSE, &row.ESSBulk, &row.ESSTail, &row.ESSMean)
+	row.undefine(tooFew(n, MinDraws), &row.MCSE, &row.ESSBulk, &row.ESSTail, &row.ESSMean, &row.Time)
 	row.undefine(tooFew(n, minRHat), &row.RHat)
 	if n < minRHat {
 		return
@@ -215,9 +179,10 @@ func summarizeDraws(row *Row, draws [][]float64) {
 	row.ESSBulk.set(effective(z))
 	row.ESSTail.set(essTail(draws, ascending))
 	row.ESSMean.set(effective(halves))
-	row.MCSE = row.ESSMean
-	if row.MCSE.Defined() {
+	row.MCSE, row.Time = row.ESSMean, row.ESSMean
+	if row.ESSMean.Defined() {
 		row.MCSE.set(sd/math.Sqrt(row.ESSMean.Value), nil)
+		row.Time.set(float64(len(draws)*n)/row.ESSMean.Value, nil)
 	}
 }
 

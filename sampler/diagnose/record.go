@@ -1,0 +1,91 @@
+package diagnose
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// record is what a Trace knows of one chain; one goroutine at a time uses it.
+type record struct {
+	chain    int // its number in the run
+	draws    int
+	moves    int
+	invalid  int
+	accepts  int     // draws whose acceptance probability is known
+	accept   float64 // the sum of these probabilities
+	sites    int     // of the states, once there is one
+	rows     []float64
+	states   []int32
+	condense []series  // streaming mode: per function
+	values   []float64 // of the functions at the present draw
+
+	best       []int32 // the state of the lowest energy, nil: none yet
+	bestEnergy float64
+	counts     []int64 // sites × levels: draws that had the level there
+}
+
+// Columns of a row of record.rows ahead of the functions, and their names.
+const (
+	columnEnergy = iota
+	columnAccept
+	columnMoves
+	columnFirst // of the functions
+)
+
+var columnNames = [columnFirst]string{"energy", "accept", "moves"}
+
+func newRecord(chain, functions int, streaming bool) *record {
+	r := &record{chain: chain, values: make([]float64, functions)}
+	if streaming {
+		r.condense = make([]series, functions)
+		for i := range r.condense {
+			r.condense[i] = newSeries()
+		}
+	}
+	return r
+}
+
+// mostReserved bounds the entries that Reserve makes room for ahead, 256 MB a
+// chain; the rest grows as it fills.
+const mostReserved = 1 << 25
+
+func (r *record) reserve(draws, columns int, states bool) {
+	r.rows = slices.Grow(r.rows, min(draws, mostReserved/columns)*columns)
+	if states && r.sites > 0 {
+		r.states = slices.Grow(r.states, min(draws, mostReserved/r.sites)*r.sites)
+	}
+}
+
+// reset forgets all draws.
+func (r *record) reset() {
+	for i := range r.condense {
+		r.condense[i] = newSeries()
+	}
+	clear(r.counts)
+	*r = record{
+		chain: r.chain, rows: r.rows[:0], states: r.states[:0], sites: r.sites,
+		condense: r.condense, values: r.values, counts: r.counts,
+	}
+}
+
+// improve keeps x if no earlier state had as low an energy.
+func (r *record) improve(x []int32, energy float64) {
+	if math.IsNaN(energy) || r.best != nil && energy >= r.bestEnergy {
+		return
+	}
+	r.best, r.bestEnergy = append(r.best[:0], x...), energy
+}
+
+// count adds x to the counts of levels.
+func (r *record) count(x []int32, levels int) {
+	if len(r.counts) != len(x)*levels {
+		r.counts = make([]int64, len(x)*levels)
+	}
+	for i, l := range x {
+		if l < 0 || int(l) >= levels {
+			panic(fmt.Sprintf("diagnose: x[%d] = %d, want 0 … %d: KeepMarginals was told of %d levels", i, l, levels-1, levels))
+		}
+		r.counts[i*levels+int(l)]++
+	}
+}
