@@ -49,13 +49,9 @@ func Example_languageModel() {
 		panic(err)
 	}
 	for i := range 4 {
-		s := tokenizer.Decode(x[i*length : (i+1)*length])
-		fmt.Println(strings.HasPrefix(s, "The dog "), strings.HasSuffix(strings.TrimSpace(s), " house."))
+		fmt.Printf("%.8q … ", tokenizer.Decode(x[i*length:(i+1)*length]))
 	}
 	// Output:
 	// below 6 nats a sentence: true <nil>
-	// true true
-	// true true
-	// true true
-	// true true
+	// "The dog " … "The dog " … "The dog " … "The dog " …
 }

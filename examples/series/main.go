@@ -22,16 +22,20 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint"
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 )
 
 // options are the command line.
 type options struct {
-	csv, columns, missing, split, features, bounds, methods, denoiser, out string
-	rows, length, heldOut, samples, training, steps                        int
-	bandwidth, eta, weight                                                 float64
-	seed                                                                   uint64
-	impute, ohlc, json                                                     bool
+	command.Output
+	checkpoint.Flags
+
+	csv, columns, missing, split, features, bounds, methods, denoiser string
+	rows, length, heldOut, samples, training, steps                   int
+	bandwidth, eta, weight                                            float64
+	seed                                                              uint64
+	impute, ohlc                                                      bool
 
 	write, fill string
 	tick        float64
@@ -63,9 +67,12 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.fill, "fill", "", "fill the gaps of -csv and write the whole to this CSV `file`, and do nothing else")
 	f.Float64Var(&o.tick, "tick", 0, "round prices that -write and -fill write to multiples of this; 0 means not to")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
-	f.BoolVar(&o.json, "json", false, "print one JSON object and nothing else on standard output")
-	f.StringVar(&o.out, "out", "", "write pictures to this `folder`")
+	o.Output.Define(f, "")
+	o.Flags.Define(f)
 	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	if err := o.Check(); err != nil {
 		return o, err
 	}
 	if f.NArg() > 0 {
@@ -151,8 +158,8 @@ func run(ctx context.Context, o options) (*report, error) {
 		}
 		r.Wrote = append(r.Wrote, o.write)
 	}
-	if o.out != "" && len(runs) > 0 {
-		if r.pictures, err = drawAll(o.out, p, runs); err != nil {
+	if o.Dir != "" && len(runs) > 0 {
+		if err := r.draw(p, runs); err != nil {
 			return nil, err
 		}
 	}
@@ -160,5 +167,5 @@ func run(ctx context.Context, o options) (*report, error) {
 }
 
 func main() {
-	command.Main("series", parse, run, func(o options) bool { return o.json })
+	command.Main("series", parse, run)
 }

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
+	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 	"github.com/gibbsite-go/gibbsite/projection"
 	"github.com/gibbsite-go/gibbsite/sampler/distance"
 )
@@ -33,7 +35,7 @@ type report struct {
 	Gaps     int       `json:"gaps,omitempty"`
 	Wrote    []string  `json:"wrote,omitempty"` // files
 
-	pictures []string
+	picture.Album `json:"-"`
 }
 
 // figures of one method, all in standardised units.
@@ -146,8 +148,8 @@ func (r *report) String() string {
 	for _, path := range r.Wrote {
 		fmt.Fprintln(&b, "wrote", path)
 	}
-	for _, p := range r.pictures {
-		fmt.Fprintln(&b, "wrote", p)
-	}
 	return b.String()
 }
+
+// Warnings returns what reading the file left out, and the methods that failed.
+func (r *report) Warnings() []string { return append(slices.Clone(r.Notes), r.Failed...) }
