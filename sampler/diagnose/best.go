@@ -29,10 +29,3 @@ func (t *Trace) Best() (x []int32, energy float64, err error) {
 	}
 	return slices.Clone(best.best), best.bestEnergy, nil
 }
-
-// early panics after the first draw.
-func (t *Trace) early(caller string) {
-	if t.longest() > 0 {
-		panic("diagnose: " + caller + ": called after the first draw")
-	}
-}

@@ -20,37 +20,6 @@ func (t *Trace) Draws(name string) ([][]float64, error) {
 	return t.column(k), nil
 }
 
-// Row summarises one function, or "energy", "accept" or "moves", as
-// [Trace.Summary] does the functions. Errors are those of [Trace.Draws], but that a
-// streaming trace has rows of its functions.
-func (t *Trace) Row(name string) (Row, error) {
-	if i := slices.Index(t.names, name); i >= 0 {
-		return t.row(i), nil
-	}
-	k, err := t.find(name)
-	if err != nil {
-		return Row{}, fmt.Errorf("diagnose: Row: %w", err)
-	}
-	row := Row{Name: name}
-	summarizeDraws(&row, t.column(k))
-	return row, nil
-}
-
-// row summarises function i.
-func (t *Trace) row(i int) Row {
-	row := Row{Name: t.names[i]}
-	if !t.streaming {
-		summarizeDraws(&row, t.column(columnFirst+i))
-		return row
-	}
-	var chains []*series
-	for _, r := range t.records() {
-		chains = append(chains, &r.condense[i])
-	}
-	summarizeBatches(&row, chains)
-	return row
-}
-
 // find returns the column of a name.
 func (t *Trace) find(name string) (int, error) {
 	if t.streaming {

@@ -32,6 +32,10 @@ func (t *Trace) WriteInferenceData(w io.Writer) error {
 	return nil
 }
 
+// SaveInferenceData writes the file path with [Trace.WriteInferenceData], as
+// SaveNPY.
+func (t *Trace) SaveInferenceData(path string) error { return saveFile(path, t.WriteInferenceData) }
+
 func (t *Trace) writeInferenceData(w io.Writer) error {
 	if t.streaming {
 		return ErrStreaming

@@ -5,6 +5,13 @@ import (
 	"fmt"
 )
 
+// Thresholds of the warnings: draws are good enough if R̂ < 1.01 and the bulk
+// and tail ESS exceed 400 (Vehtari et al. 2021, recommendations).
+const (
+	RHatLimit = 1.01
+	ESSLimit  = 400
+)
+
 // Reason is one thing that speaks against using the draws.
 type Reason struct {
 	Row    string  // name of the function; empty if it is about the run
@@ -26,28 +33,6 @@ const (
 	adviceFinite   = "check the observed function"
 	adviceInvalid  = "check the model: these proposals were rejected"
 )
-
-// Reasons returns what speaks against using the draws: rows with R̂ > [RHatLimit]
-// or an ESS < [ESSLimit], rows whose R̂ is undefined, and invalid evaluations.
-func (s Summary) Reasons() []Reason {
-	var w []Reason
-	for _, r := range s.Rows {
-		w = append(w, r.mixed()...)
-		bulk, figure, of := r.ESSBulk, "ess_bulk", "bulk ESS"
-		if s.Streaming {
-			bulk, figure, of = r.ESSMean, "ess_mean", "ESS of the mean"
-		}
-		w = append(w, r.few(bulk, figure, of)...)
-		w = append(w, r.few(r.ESSTail, "ess_tail", "tail ESS")...)
-	}
-	if s.Invalid > 0 {
-		w = append(w, Reason{
-			Figure: "invalid", Value: float64(s.Invalid), Advice: adviceInvalid,
-			Text: fmt.Sprintf("%d evaluations gave NaN", s.Invalid),
-		})
-	}
-	return w
-}
 
 // mixed is what R̂ says.
 func (r *Row) mixed() []Reason {

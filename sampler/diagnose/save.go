@@ -3,7 +3,6 @@ package diagnose
 import (
 	"fmt"
 	"io"
-	"os"
 )
 
 // SaveNPY writes the file path with [Trace.WriteNPY]. The file appears only
@@ -13,10 +12,6 @@ func (t *Trace) SaveNPY(path string) error { return saveFile(path, t.WriteNPY) }
 
 // SaveStatesNPY writes the file path with [Trace.WriteStatesNPY], as SaveNPY.
 func (t *Trace) SaveStatesNPY(path string) error { return saveFile(path, t.WriteStatesNPY) }
-
-// SaveInferenceData writes the file path with [Trace.WriteInferenceData], as
-// SaveNPY.
-func (t *Trace) SaveInferenceData(path string) error { return saveFile(path, t.WriteInferenceData) }
 
 // SaveCSV writes the files prefix_1.csv, prefix_2.csv, …, one per chain, with
 // [Trace.WriteCSV], and returns their names. Each appears only when it is
@@ -33,29 +28,4 @@ func (t *Trace) SaveCSV(prefix string) (paths []string, err error) {
 		paths = append(paths, path)
 	}
 	return paths, nil
-}
-
-// saveFile fills path.partial and then renames it.
-func saveFile(path string, write func(io.Writer) error) (err error) {
-	partial := path + ".partial"
-	f, err := os.Create(partial)
-	if err != nil {
-		return fmt.Errorf("diagnose: %w", err)
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(partial)
-		}
-	}()
-	if err = write(f); err != nil {
-		f.Close()
-		return err
-	}
-	if err = f.Close(); err != nil {
-		return fmt.Errorf("diagnose: %w", err)
-	}
-	if err = os.Rename(partial, path); err != nil {
-		return fmt.Errorf("diagnose: %w", err)
-	}
-	return nil
 }

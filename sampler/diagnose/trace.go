@@ -206,6 +206,13 @@ func (t *Trace) Reset() {
 	}
 }
 
+// early panics after the first draw.
+func (t *Trace) early(caller string) {
+	if t.longest() > 0 {
+		panic("diagnose: " + caller + ": called after the first draw")
+	}
+}
+
 // columns returns the length of a row.
 func (t *Trace) columns() int { return columnFirst + len(t.names) }
 
