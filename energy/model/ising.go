@@ -201,7 +201,7 @@ func (m *Ising) Torus() (cols int, d [5]float64, ok bool) {
 // the field is uniform.
 func (m *Ising) Matching() (coupling float64, field []float64, ok bool) {
 	w, ok := m.graph.uniform()
-	return 2 * (m.coupling * w), []float64{-m.field, m.field}, ok && m.fields == nil
+	return float64(2 * float64(m.coupling*w)), []float64{0 - m.field, m.field}, ok && m.fields == nil
 }
 
 // gridField stores the field of one state in h and returns its energy.

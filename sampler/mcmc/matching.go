@@ -74,7 +74,7 @@ func newMatching(m energy.Model) *matching {
 		most = max(most, int(start[i+1]-start[i]))
 	}
 	low, high := slices.Min(field), slices.Max(field)
-	if !(math.Abs(coupling)*float64(most)+(high-low) <= steepest) {
+	if !(float64(math.Abs(coupling)*float64(most))+(high-low) <= steepest) {
 		return nil
 	}
 	k.flat = low == high
