@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
@@ -72,6 +73,8 @@ func (s *scaled) As(target any) bool {
 		return around(s.m, p, func(m Stochastic) Stochastic { return scaledEstimate{s, m} })
 	case *Toroidal:
 		return around(s.m, p, func(m Toroidal) Toroidal { return scaledTorus{s, m} })
+	case *Matching:
+		return around(s.m, p, func(m Matching) Matching { return scaledMatching{scaledGraph{s, m}, m} })
 	case *Supported:
 		return around(s.m, p, func(m Supported) Supported { return scaledSupport{s, m} })
 	}
@@ -263,4 +266,17 @@ func (s scaledTorus) Torus() (cols int, d [5]float64, ok bool) {
 		d[k] *= s.beta
 	}
 	return cols, d, ok
+}
+
+// scaledMatching is the [Matching] view.
+type scaledMatching struct {
+	scaledGraph
+	m Matching
+}
+
+func (s scaledMatching) Matching() (coupling float64, field []float64, ok bool) {
+	coupling, h, ok := s.m.Matching()
+	field = slices.Clone(h)
+	scaleAll(field, s.beta)
+	return s.beta * coupling, field, ok
 }

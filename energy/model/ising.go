@@ -97,6 +97,16 @@ func (m *Ising) Shape() (sites, levels int) { return m.graph.Sites(), 2 }
 func (m *Ising) Energy(e []float64, x []int32) {
 	n := m.graph.Sites()
 	check.Len("model", "e", len(e), check.Rows("model", "x", len(x), n))
+	if m.grid != nil && m.grid.flat() { // vectors count faster, although they write a field
+		buf := scratch.Float32s.Get(n)
+		defer scratch.Float32s.Put(buf)
+		for s := range e {
+			state := x[s*n : (s+1)*n]
+			twice, up := m.grid.counts(*buf, m.table, state)
+			e[s] = m.total(m.gridBonds(twice, up), up, state)
+		}
+		return
+	}
 	for s := range e {
 		state := x[s*n : (s+1)*n]
 		if m.grid != nil {
@@ -185,6 +195,13 @@ func (m *Ising) Torus() (cols int, d [5]float64, ok bool) {
 		d[k] = m.difference(float64(2*k-4), 0)
 	}
 	return m.grid.sides[1], d, true
+}
+
+// Matching implements [energy.Matching]; ok is true if all weights are equal and
+// the field is uniform.
+func (m *Ising) Matching() (coupling float64, field []float64, ok bool) {
+	w, ok := m.graph.uniform()
+	return float64(2 * float64(m.coupling*w)), []float64{0 - m.field, m.field}, ok && m.fields == nil
 }
 
 // gridField stores the field of one state in h and returns its energy.

@@ -19,7 +19,7 @@ import (
 // energies and differences are exact.
 //
 // It is [energy.Differentiable] with exact differences (rounded to float32),
-// [energy.Local] and [energy.Graphical], and [energy.Binary] through
+// [energy.Local] and [energy.Matching], and [energy.Binary] through
 // [energy.As] if it has two levels. On a two-dimensional [Lattice] with sides
 // ≥ 3 tables cost no index arrays. A Potts is immutable and safe for concurrent
 // use; its methods allocate nothing in steady state.
@@ -169,6 +169,12 @@ func (m *Potts) Move(d []float64, site int, to int32, x []int32) {
 
 // Graph implements [energy.Graphical].
 func (m *Potts) Graph() (start, adj []int32) { return m.graph.start, m.graph.adj }
+
+// Matching implements [energy.Matching]; ok is true if all weights are equal.
+func (m *Potts) Matching() (coupling float64, field []float64, ok bool) {
+	w, ok := m.graph.uniform()
+	return m.coupling * w, m.field, ok
+}
 
 // As implements [energy.Capable].
 func (m *Potts) As(target any) bool {
