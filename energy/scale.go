@@ -74,6 +74,10 @@ func (s *scaled) As(target any) bool {
 		return around(s.m, p, func(m Toroidal) Toroidal { return scaledTorus{s, m} })
 	case *Supported:
 		return around(s.m, p, func(m Supported) Supported { return scaledSupport{s, m} })
+	case *Parametric:
+		return around(s.m, p, func(m Parametric) Parametric { return scaledParams{s, m} })
+	case *Learnable:
+		return around(s.m, p, func(m Learnable) Learnable { return scaledLearn{s, m} })
 	}
 	return false
 }

@@ -18,13 +18,21 @@ import (
 // differences are exact.
 //
 // It is [energy.Differentiable] with exact differences (the second-order term
-// of the diagonal included, rounded to float32) and [energy.Local]; through
-// [energy.As] also [energy.Binary] if it has two levels, [energy.Graphical] if
+// of the diagonal included, rounded to float32), [energy.Local] and
+// [energy.Learnable]; through [energy.As] also [energy.Binary] if it has two
+// levels, [energy.Incremental] if its matrix is dense besides, [energy.Graphical] if
 // it was made from a sparse matrix, and [energy.Ordinal] and [energy.Windowed]
 // unless its values are {0, 1} or {−1, 1}. A Quadratic is immutable and safe
 // for concurrent use; its methods allocate nothing in steady state.
+//
+// The couplings Q_ij + Q_ji of a dense matrix with two levels are rounded once:
+// to 48 bits, and to multiples of 2^(e−52), where 2^e is the power of two above
+// the largest row sum of their magnitudes. Sums of couplings are then exact, in
+// any order, so that energies and fields are functions of the state alone,
+// however it was reached, and the same on every machine.
 type Quadratic struct {
 	couplings couplings
+	fast      *forces // of a dense matrix with two levels, else nil
 	numbers   []float32 // what the levels stand for
 	values    []float64 // the same
 	square    []float64 // Q_ii
@@ -159,6 +167,9 @@ func newQuadratic(caller string, a couplings, sum float64, square []float64, p P
 	if !check.Finite(4*sum) || !check.Finite(4*(bound+math.Abs(p.Constant))) {
 		return nil, fmt.Errorf("model: %s: the parameters add up to more than %v, energies would overflow", caller, math.MaxFloat64/4)
 	}
+	if d, ok := a.(dense); ok && len(m.values) == 2 {
+		m.fast = newForces(d, m.values)
+	}
 	return m, nil
 }
 
@@ -169,6 +180,10 @@ func (m *Quadratic) Shape() (sites, levels int) { return len(m.linear), len(m.va
 func (m *Quadratic) Energy(e []float64, x []int32) {
 	n := len(m.linear)
 	check.Len("model", "e", len(e), check.Rows("model", "x", len(x), n))
+	if m.fast != nil {
+		m.evaluate(e, nil, nil, x, nil, nil)
+		return
+	}
 	for s := range e {
 		state, sum := x[s*n:(s+1)*n], m.constant
 		for i, l := range state {
@@ -184,6 +199,11 @@ func (m *Quadratic) Gradient(e []float64, g []float32, x []int32) {
 	levels := len(m.values)
 	check.Rows("model", "x", len(x), len(m.linear))
 	check.Len("model", "g", len(g), len(x)*levels)
+	if m.fast != nil {
+		m.evaluate(e, g[len(x):], nil, x, nil, nil)
+		expandField(g, x)
+		return
+	}
 	m.each(e, x, func(at, i int, f float64) {
 		row := g[at*levels : (at+1)*levels]
 		for l := range row {
@@ -207,6 +227,10 @@ func (m *Quadratic) Locals(d []float64, x []int32) {
 	levels := len(m.values)
 	check.Len("model", "x", len(x), len(m.linear))
 	check.Len("model", "d", len(d), len(x)*levels)
+	if m.fast != nil {
+		m.fastLocals(d, x)
+		return
+	}
 	for i := range x {
 		lo, hi := m.couplings.halves(i, x, m.values)
 		for l := range levels {

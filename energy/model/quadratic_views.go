@@ -9,7 +9,10 @@ import (
 
 // As implements [energy.Capable].
 func (m *Quadratic) As(target any) bool {
-	if len(m.values) == 2 && energy.Give[energy.Binary](target, binaryQuadratic{m}) {
+	if m.fast != nil && (energy.Give[energy.Binary](target, denseQuadratic{m}) || energy.Give[energy.Incremental](target, denseQuadratic{m})) {
+		return true
+	}
+	if m.fast == nil && len(m.values) == 2 && energy.Give[energy.Binary](target, binaryQuadratic{m}) {
 		return true
 	}
 	if o := (ordinalQuadratic{m}); m.ordinal() && (energy.Give[energy.Ordinal](target, o) || energy.Give[energy.Windowed](target, o)) {
