@@ -7,14 +7,14 @@ import (
 
 // panels hold a matrix by whose columns states are summed,
 //
-//	a_j = origin_j + Σ_{i: x_i=1} (w_ij + low_ij),
+//	a_j = origin_j + Σ_{i: x_i=1} w_ij,
 //
 // at the cost of the sites that changed. The entries are such that every sum is
 // exact in float64, in any order.
 type panels struct {
 	sites   int
 	columns []float32 // panels of sites × panel
-	low     []float32 // what float32 cuts off, laid out alike; nil if nothing
+	wide    []float64 // the same, if columns is nil
 	origin  []float64 // of the state 0, a multiple of panel
 	zero    []int32   // the state 0
 }
@@ -28,10 +28,10 @@ const panel = 128
 // each weight many times, few enough for scratch of a hundred kilobytes.
 const tile = 32
 
-// newPanels returns panels of zeros for at least so many sums.
+// newPanels returns panels without columns for at least so many sums.
 func newPanels(sites, sums int) panels {
 	stride := (sums-1)/panel*panel + panel
-	return panels{sites: sites, columns: make([]float32, sites*stride), origin: make([]float64, stride), zero: make([]int32, sites)}
+	return panels{sites: sites, origin: make([]float64, stride), zero: make([]int32, sites)}
 }
 
 // fill stores what each site adds to sum j of a state.
@@ -44,8 +44,8 @@ func (p *panels) fill(j int, v []float32) {
 // at returns the place of the part of site i in sum j.
 func (p *panels) at(i, j int) int { return j/panel*panel*p.sites + i*panel + j%panel }
 
-// activate stores the sums of the states y in now, and rounded to float32 in act,
-// for up to a tile of states, from the sums of the states x, or, if x is nil,
+// activate stores the sums of the states y in now, and rounded to float32 in act
+// unless the columns are wide, for up to a tile of states, from the sums of the states x, or, if x is nil,
 // from the state 0. It goes through the panels one by one, which stay in the
 // second-level cache while the states go by.
 func (p *panels) activate(now []float64, act []float32, y []int32, from []float64, x []int32) {
@@ -62,7 +62,6 @@ func (p *panels) activate(now []float64, act []float32, y []int32, from []float6
 		counts[k] = changes((*rows)[lo:hi], y[lo:hi], before)
 	}
 	for j := 0; j < stride; j += panel {
-		columns := p.columns[j*sites : (j+panel)*sites]
 		for k := 0; k*sites < len(y); k++ {
 			at := k*stride + j
 			start := p.origin[j : j+panel]
@@ -70,11 +69,11 @@ func (p *panels) activate(now []float64, act []float32, y []int32, from []float6
 				start = from[at : at+panel]
 			}
 			changed := (*rows)[k*sites : k*sites+counts[k]]
-			simd.AddRows(now[at:at+panel], act[at:at+panel], start, columns, changed)
-			if p.low != nil {
-				low := p.low[j*sites : (j+panel)*sites]
-				simd.AddRows(now[at:at+panel], act[at:at+panel], now[at:at+panel], low, changed)
+			if p.columns == nil {
+				simd.AddRows64(now[at:at+panel], start, p.wide[j*sites:(j+panel)*sites], changed)
+				continue
 			}
+			simd.AddRows(now[at:at+panel], act[at:at+panel], start, p.columns[j*sites:(j+panel)*sites], changed)
 		}
 	}
 }

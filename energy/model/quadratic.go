@@ -26,13 +26,13 @@ import (
 // for concurrent use; its methods allocate nothing in steady state.
 //
 // The couplings Q_ij + Q_ji of a dense matrix with two levels are rounded once:
-// to 48 bits, and to multiples of 2^(e−52), where 2^e is the power of two above
-// the largest row sum of their magnitudes. Sums of couplings are then exact, in
+// to multiples of 2^(e−52), where 2^e is the power of two above the largest sum of
+// their magnitudes in a row. Sums of couplings are then exact, in
 // any order, so that energies and fields are functions of the state alone,
 // however it was reached, and the same on every machine.
 type Quadratic struct {
 	couplings couplings
-	fast      *forces // of a dense matrix with two levels, else nil
+	fast      *forces   // of a dense matrix with two levels, else nil
 	numbers   []float32 // what the levels stand for
 	values    []float64 // the same
 	square    []float64 // Q_ii
@@ -168,7 +168,7 @@ func newQuadratic(caller string, a couplings, sum float64, square []float64, p P
 		return nil, fmt.Errorf("model: %s: the parameters add up to more than %v, energies would overflow", caller, math.MaxFloat64/4)
 	}
 	if d, ok := a.(dense); ok && len(m.values) == 2 {
-		m.fast = newForces(d, m.values)
+		m.fast = newForces(d)
 	}
 	return m, nil
 }

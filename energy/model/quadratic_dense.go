@@ -13,26 +13,22 @@ import (
 //	F_i = v_0·Σ_j A_ij + (v_1 − v_0)·a_i,  a_i = Σ_{j: x_j=1} A_ij.
 type forces struct {
 	panels panels    // of a
-	low    []float32 // of the panels, used if something is in it
 	total  []float64 // Σ_j A_ij
 }
 
-// smallestGrid keeps multiples of the grid normal float32 numbers.
-const smallestGrid = 0x1p-120
+// smallestGrid keeps the grid a normal number.
+const smallestGrid = 0x1p-1000
 
-// newForces returns the forces of a, whose entries it rounds; nil if a float32
-// cannot hold them.
-func newForces(a dense, values []float64) *forces {
+// newForces returns the forces of a, whose entries it rounds.
+func newForces(a dense) *forces {
 	f := &forces{panels: newPanels(a.sites, a.sites), total: make([]float64, a.sites)}
-	if !f.set(a) {
-		return nil
-	}
+	f.panels.wide = make([]float64, a.sites*len(f.panels.origin))
+	f.set(a)
 	return f
 }
 
-// set takes the couplings a, whose entries it rounds, or returns false if they
-// are out of range.
-func (f *forces) set(a dense) bool {
+// set takes the couplings a, whose entries it rounds to the grid.
+func (f *forces) set(a dense) {
 	n, most := a.sites, 0.0
 	for i := range n {
 		sum := 0.0
@@ -42,37 +38,13 @@ func (f *forces) set(a dense) bool {
 		most = max(most, sum)
 	}
 	_, e := math.Frexp(most)
-	grid := math.Ldexp(1, e-52)
-	if most > maxActivation || most > 0 && grid < smallestGrid {
-		return false
-	}
-	cut := false
+	grid := max(math.Ldexp(1, e-52), smallestGrid)
 	for i := range n {
 		for j, w := range a.rows[i*n : i*n+i] {
-			if w != 0 {
-				w = math.RoundToEven(w/grid) * grid
-			}
-			hi := float32(w)
-			lo := float32(w - float64(hi))
-			if lo != 0 && !cut {
-				cut = true
-				if f.low == nil {
-					f.low = make([]float32, len(f.panels.columns))
-				}
-				clear(f.low)
-			}
-			w = float64(hi) + float64(lo)
+			w = float64(math.RoundToEven(w/grid) * grid)
 			a.rows[i*n+j], a.rows[j*n+i] = w, w
-			above, below := f.panels.at(i, j), f.panels.at(j, i)
-			f.panels.columns[above], f.panels.columns[below] = hi, hi
-			if cut {
-				f.low[above], f.low[below] = lo, lo
-			}
+			f.panels.wide[f.panels.at(i, j)], f.panels.wide[f.panels.at(j, i)] = w, w
 		}
-	}
-	f.panels.low = nil
-	if cut {
-		f.panels.low = f.low
 	}
 	for i := range n {
 		sum := 0.0
@@ -81,7 +53,6 @@ func (f *forces) set(a dense) bool {
 		}
 		f.total[i] = sum
 	}
-	return true
 }
 
 // evaluate stores the energies of y in e and, unless they are nil, fields in h
@@ -89,8 +60,7 @@ func (f *forces) set(a dense) bool {
 // is nil, from the state 0.
 func (m *Quadratic) evaluate(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
 	n, stride := len(m.linear), len(m.fast.panels.origin)
-	act, sums := scratch.Float32s.Get(tile*stride), scratch.Float64s.Get(tile*stride)
-	defer scratch.Float32s.Put(act)
+	sums := scratch.Float64s.Get(tile * stride)
 	defer scratch.Float64s.Put(sums)
 	v0, v1 := m.values[0], m.values[1]
 	step, both := v1-v0, v1+v0
@@ -104,7 +74,7 @@ func (m *Quadratic) evaluate(e []float64, h []float32, next []float64, y []int32
 		if x != nil {
 			before, from = x[at:to], cache[s*stride:(s+k)*stride]
 		}
-		m.fast.panels.activate(now, *act, y[at:to], from, before)
+		m.fast.panels.activate(now, nil, y[at:to], from, before)
 		for k := range k {
 			state := y[at+k*n : at+(k+1)*n]
 			a := now[k*stride : k*stride+n][:len(state)]
@@ -130,11 +100,10 @@ func (m *Quadratic) evaluate(e []float64, h []float32, next []float64, y []int32
 
 // fastLocals is Locals of one state.
 func (m *Quadratic) fastLocals(d []float64, x []int32) {
-	n, stride := len(m.linear), len(m.fast.panels.origin)
-	act, sums := scratch.Float32s.Get(stride), scratch.Float64s.Get(stride)
-	defer scratch.Float32s.Put(act)
+	n := len(m.linear)
+	sums := scratch.Float64s.Get(len(m.fast.panels.origin))
 	defer scratch.Float64s.Put(sums)
-	m.fast.panels.activate(*sums, *act, x, nil, nil)
+	m.fast.panels.activate(*sums, nil, x, nil, nil)
 	step := m.values[1] - m.values[0]
 	for i, a := range (*sums)[:n] {
 		d[2*i], d[2*i+1] = 0, m.difference(i, 0, 1, float64(m.values[0]*m.fast.total[i])+float64(step*a))

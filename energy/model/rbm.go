@@ -50,6 +50,7 @@ func NewRBM(w, bh, bv []float32) (*RBM, error) {
 		return nil, fmt.Errorf("model: NewRBM: len(w) = %d, want len(bh)·len(bv) = %d", len(w), hidden*visible)
 	}
 	m := &RBM{w: slices.Clone(w), panels: newPanels(visible, hidden+1)}
+	m.panels.columns = make([]float32, visible*len(m.panels.origin))
 	m.bias.hidden, m.bias.visible = slices.Clone(bh), slices.Clone(bv)
 	for _, c := range []struct {
 		name string
