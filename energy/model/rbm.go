@@ -16,8 +16,8 @@ import (
 //	E(v) = −b_vᵀv − Σ_j log(1 + e^{a_j}),  a = b_h + W·v.
 //
 // It is [energy.Differentiable] and [energy.Binary] with the first-order field
-// −b_v − Wᵀσ(a), [energy.Incremental], [energy.Conditional] and
-// [energy.IncrementalBipartite].
+// −b_v − Wᵀσ(a), [energy.Incremental], [energy.Conditional],
+// [energy.IncrementalBipartite] and [energy.Learnable].
 //
 // The weights of a hidden unit, and the biases of the visible ones, are rounded
 // once, by NewRBM, to multiples of 2^(e−52), where 2^e is the power of two above
