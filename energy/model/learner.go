@@ -29,6 +29,12 @@ func (p *parameters) check(theta []float64) error {
 	return nil
 }
 
+// exponential models have energies that are linear in θ; see dual/fit.
+type exponential struct{}
+
+// Exponential reports that ParamGradient does not depend on θ.
+func (exponential) Exponential() bool { return true }
+
 // weight returns the weight of state s, 1 if there are none.
 func weight(w []float64, s int) float64 {
 	if w == nil {

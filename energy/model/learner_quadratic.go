@@ -16,6 +16,7 @@ import (
 type quadraticLearner struct {
 	*Quadratic
 	parameters
+	exponential
 	pairs int     // number of couplings
 	graph *Graph  // of a sparse matrix, else nil
 	edge  []int32 // of the graph
@@ -190,26 +191,43 @@ func (l densePseudo) PseudoGradient(g []float64, x []int32) float64 {
 	n := len(l.linear)
 	l.states(g, x, nil, n)
 	step, sum := l.values[1]-l.values[0], 0.0
+	a, offset := make([]float32, n*n), make([]float32, n)
+	if d, ok := l.couplings.(dense); ok {
+		for i, w := range d.rows {
+			a[i] = float32(w)
+		}
+	}
+	for i := range offset {
+		offset[i] = float32(float64(l.square[i]*(l.values[0]+l.values[1])) + l.linear[i])
+	}
 	for ; len(x) > 0; x = x[min(len(x), gradientBatch*n):] {
 		part := x[:min(len(x), gradientBatch*n)]
 		k := len(part) / n
-		h, r := scratch.Float32s.Get(len(part)), scratch.Float32s.Get(len(part))
-		v, e := scratch.Float32s.Get(len(part)), scratch.Float64s.Get(k)
-		l.evaluate(*e, *h, nil, part, nil, nil)
+		z, r := scratch.Float32s.Get(len(part)), scratch.Float32s.Get(len(part))
+		v := scratch.Float32s.Get(len(part))
+		for i, at := range part {
+			(*v)[i] = l.numbers[at]
+		}
+		// z = h_i·(2x_i − 1): what the site gains by its level, so that its surprise
+		// is log(1 + e^z) and r = (2x_i − 1)·σ(z).
+		spread(*z, offset)
+		simd.Gemm(*z, *v, a, k, n, n)
+		for i, at := range part {
+			(*z)[i] *= float32(step) * float32(2*at-1)
+		}
+		sum += simd.SoftplusSum(*z)
+		simd.SigmoidTo(*z, *z)
 		for s := range k {
 			for i, at := range part[s*n : (s+1)*n] {
-				d, nll := surprise(at, float64((*h)[s*n+i]))
-				sum += nll
-				g[l.pairs+i] += float64(step * d)
-				(*r)[i*k+s] = float32(d)
-				(*v)[s*n+i] = l.numbers[at]
+				d := (*z)[s*n+i] * float32(2*at-1)
+				g[l.pairs+i] += float64(step * float64(d))
+				(*r)[i*k+s] = d
 			}
 		}
 		l.addPairs(g, *r, *v, k, step)
-		scratch.Float32s.Put(h)
+		scratch.Float32s.Put(z)
 		scratch.Float32s.Put(r)
 		scratch.Float32s.Put(v)
-		scratch.Float64s.Put(e)
 	}
 	return sum
 }

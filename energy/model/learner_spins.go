@@ -12,6 +12,7 @@ import (
 type isingLearner struct {
 	*Ising
 	parameters
+	exponential
 	edge []int32
 }
 
@@ -93,6 +94,7 @@ func (l *isingLearner) PseudoGradient(g []float64, x []int32) float64 {
 type pottsLearner struct {
 	*Potts
 	parameters
+	exponential
 	edge []int32
 }
 

@@ -15,6 +15,7 @@ import (
 type independentLearner struct {
 	*Independent
 	parameters
+	exponential
 	number []int32 // of the parameter of each log-weight, −1 for a forbidden level
 }
 

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
@@ -170,6 +171,26 @@ func (m *RBM) VisibleField(f []float32, h []int32) {
 	}
 	check.Len("model", "f", len(f), len(h)/n*len(m.bias.visible))
 	project(f, h, m.bias.visible, m.w)
+}
+
+// Tempered returns the machine with all weights and biases times beta, whose hidden
+// units are at the inverse temperature beta, as anneal.AIS wants it: at 0 its energy is
+// −hidden·log 2 everywhere.
+func (m *RBM) Tempered(beta float64) (energy.Model, error) {
+	if !(beta >= 0 && beta <= 1) {
+		return nil, fmt.Errorf("model: Tempered: beta = %v, want 0 … 1", beta)
+	}
+	if beta == 1 {
+		return m, nil
+	}
+	scaled := func(v []float32) []float32 {
+		v = slices.Clone(v)
+		for i := range v {
+			v[i] = float32(beta * float64(v[i]))
+		}
+		return v
+	}
+	return NewRBM(scaled(m.w), scaled(m.bias.hidden), scaled(m.bias.visible))
 }
 
 // CacheLen implements [energy.Incremental]: the activations of the hidden

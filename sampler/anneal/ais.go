@@ -25,6 +25,17 @@ type AISConfig struct {
 	// Schedule gives β, ascending from Schedule(0) = 0 to Schedule(1) = 1; nil
 	// means Linear(0, 1).
 	Schedule Schedule
+
+	// Base is where the chains start: a model of independent sites, such as a
+	// model.Independent fitted to data, with probability wherever the model has
+	// some; nil means uniform states. The nearer it is to the model, the fewer
+	// stages it takes.
+	Base energy.Model
+
+	// Exact, if not nil, holds independent exact draws of the model, one per chain.
+	// AIS then goes backwards from them, and log Z errs upwards: with the other
+	// direction it brackets log Z.
+	Exact []int32
 }
 
 const defaultAISChains = 64
@@ -34,7 +45,7 @@ type AISResult struct {
 	LogZ
 
 	// LogWeights holds, per chain, log w with E[w] = Z exactly; −Inf for a chain
-	// that began at a state of probability zero.
+	// that began at a state of probability zero. Backwards, E[w] = 1/Z.
 	LogWeights []float64
 
 	// ESS is (Σw)²/Σw², the number of chains that count. Below some tens neither
@@ -47,12 +58,14 @@ type AISResult struct {
 }
 
 // AIS estimates log Z by annealed importance sampling (Neal 2001). Every chain
-// starts at a uniform draw x_0 from all states and goes through the stages
+// starts at a draw x_0 from the base and goes through the stages
 // 0 = β_0 < … < β_K = 1,
 //
-//	log w ← log w − (β_k − β_{k−1}) E(x_{k−1}),  x_k ← Moves steps of the method on β_k·E,
+//	log w ← log w + E_{k−1}(x_{k−1}) − E_k(x_{k−1}),  x_k ← Moves steps of the method on E_k,
 //
-// from log w = sites·log(levels); after the last weight it stays. The weights are
+// from log w = log Z_0; after the last weight it stays. E_k is
+// (1 − β_k)·E_base + β_k·E, E_base = 0 for uniform states, and a [Tempered] model
+// stands for β_k·E itself. The weights are
 // unbiased, E[w] = Z, however badly the chains mix, for every method that leaves
 // its target invariant (not mcmc.DULA). Their logarithm errs downwards. A method
 // does not adapt here, since that would spoil exactness: set its step size.
@@ -75,7 +88,20 @@ func AIS(ctx context.Context, m energy.Model, method sampler.Method, cfg AISConf
 	if err != nil {
 		return nil, err
 	}
+	way, err := newPath("AIS", m, cfg.Base, betas)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Exact != nil && len(cfg.Exact) != cfg.Chains*sites {
+		return nil, fmt.Errorf("anneal: AIS: len(AISConfig.Exact) = %d, want %d (%d chains of %d sites)", len(cfg.Exact), cfg.Chains*sites, cfg.Chains, sites)
+	}
+	for i, l := range cfg.Exact {
+		if l < 0 || int(l) >= levels {
+			return nil, fmt.Errorf("anneal: AIS: AISConfig.Exact[%d] = %d, want 0 … %d", i, l, levels-1)
+		}
+	}
 	res := &AISResult{LogWeights: make([]float64, cfg.Chains), States: make([]int32, cfg.Chains*sites)}
+	copy(res.States, cfg.Exact)
 	blocks := (cfg.Chains + sampler.BlockSize - 1) / sampler.BlockSize
 	errs := make([]error, blocks)
 	workers := pool.New(min(cfg.Workers, blocks))
@@ -85,7 +111,7 @@ func AIS(ctx context.Context, m energy.Model, method sampler.Method, cfg AISConf
 		first := b * sampler.BlockSize
 		last := min(first+sampler.BlockSize, cfg.Chains)
 		run := annealed{
-			model: m, method: method, betas: betas, moves: cfg.Moves, sites: sites, levels: levels, first: first,
+			path: way, method: method, moves: cfg.Moves, first: first, back: cfg.Exact != nil,
 			x: res.States[first*sites : last*sites], logw: res.LogWeights[first:last],
 		}
 		errs[b] = run.run(ctx, cfg.Seed)
@@ -95,7 +121,7 @@ func AIS(ctx context.Context, m energy.Model, method sampler.Method, cfg AISConf
 			return nil, err
 		}
 	}
-	return res, res.sum()
+	return res, res.sum(cfg.Exact != nil)
 }
 
 // fill checks the configuration, replaces zeros by defaults and returns the
@@ -129,48 +155,62 @@ func (cfg *AISConfig) fill() ([]float64, error) {
 
 // annealed is the run of one block.
 type annealed struct {
-	model         energy.Model
-	method        sampler.Method
-	betas         []float64
-	moves         int
-	sites, levels int
-	first         int // index of the first chain
-	x             []int32
-	logw          []float64
+	*path
+	method sampler.Method
+	moves  int
+	first  int  // index of the first chain
+	back   bool // from exact draws
+	x      []int32
+	logw   []float64
 }
 
 func (a *annealed) run(ctx context.Context, seed uint64) error {
 	n := len(a.logw)
-	streams, info, e := make([]sampler.Stream, n), make([]sampler.Info, n), make([]float64, n)
+	streams, info, d := make([]sampler.Stream, n), make([]sampler.Info, n), make([]float64, n)
+	last := len(a.betas) - 1
+	k, end, step, sign := 1, last, 1, 1.0
+	if a.back {
+		k, end, step, sign = last, 1, -1, -1
+	}
 	for s := range streams {
 		streams[s] = *sampler.NewStream(seed, uint64(a.first+s))
-		for i := range a.sites {
-			a.x[s*a.sites+i] = int32(streams[s].IntN(a.levels))
+		if !a.back {
+			a.draw(a.x[s*a.sites:(s+1)*a.sites], &streams[s])
 		}
-		a.logw[s] = float64(a.sites) * math.Log(float64(a.levels))
+		a.logw[s] = float64(sign * a.logZ)
 	}
-	for k := 1; k < len(a.betas); k++ {
+	for begin := k; ; k += step {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		a.model.Energy(e, a.x)
-		for s, v := range e {
-			if math.IsNaN(v) || math.IsInf(v, -1) {
-				return fmt.Errorf("anneal: AIS: chain %d, stage %d: energy = %v: %w", a.first+s, k-1, v, sampler.ErrNaN)
+		increments, err := a.increments(k)
+		if err != nil {
+			return err
+		}
+		if err := increments(d, a.x); err != nil {
+			chain := a.first
+			if bad, ok := err.(*energyError); ok {
+				chain += bad.state
 			}
-			a.logw[s] -= float64((a.betas[k] - a.betas[k-1]) * v)
+			return fmt.Errorf("anneal: AIS: chain %d, stage %d: %w", chain, k-1, err)
 		}
-		if k == 1 && !a.replaceDead() {
+		for s, v := range d {
+			if a.back && math.IsInf(v, 1) {
+				return fmt.Errorf("anneal: AIS: chain %d: AISConfig.Exact has a state of probability zero: %w", a.first+s, sampler.ErrZero)
+			}
+			a.logw[s] -= float64(sign * v)
+		}
+		if k == begin && !a.back && !a.replaceDead() || k == end {
 			return nil
 		}
-		if k == len(a.betas)-1 {
-			return nil
+		at := k
+		if a.back {
+			at--
 		}
-		if err := a.move(ctx, k, info, streams); err != nil {
+		if err := a.move(ctx, at, info, streams); err != nil {
 			return err
 		}
 	}
-	return nil
 }
 
 // replaceDead gives chains without weight the state of one that has some, so
@@ -192,9 +232,9 @@ func (a *annealed) replaceDead() bool {
 
 // move makes the steps of stage k.
 func (a *annealed) move(ctx context.Context, k int, info []sampler.Info, streams []sampler.Stream) error {
-	m, err := energy.Scale(a.model, a.betas[k])
+	m, err := a.at(k)
 	if err != nil {
-		return fmt.Errorf("anneal: AIS: %w", err)
+		return err
 	}
 	kernel, err := a.method.Kernel(ctx, m, len(info))
 	if err != nil {
@@ -215,7 +255,7 @@ func (a *annealed) move(ctx context.Context, k int, info []sampler.Info, streams
 }
 
 // sum turns the weights into the estimate.
-func (r *AISResult) sum() error {
+func (r *AISResult) sum(back bool) error {
 	r.Value, r.StdErr = logMeanExp(r.LogWeights)
 	if math.IsInf(r.Value, -1) {
 		return fmt.Errorf("anneal: AIS: all %d chains began at states of probability zero: %w", len(r.LogWeights), sampler.ErrZero)
@@ -223,5 +263,8 @@ func (r *AISResult) sum() error {
 	// (Σw)²/Σw² = n/(1 + Σ(w/w̄−1)²/n).
 	n := float64(len(r.LogWeights))
 	r.ESS = n / (1 + r.StdErr*r.StdErr*(n-1))
+	if back {
+		r.Value = -r.Value
+	}
 	return nil
 }

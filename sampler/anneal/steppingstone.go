@@ -27,6 +27,8 @@ type SteppingStoneConfig struct {
 	// means Power(1/0.3), quantiles of the Beta(0.3, 1) distribution (Xie et
 	// al. 2011).
 	Schedule Schedule
+
+	Base energy.Model // as in [AISConfig]
 }
 
 const (
@@ -40,10 +42,10 @@ const (
 // SteppingStone estimates log Z by stepping-stone sampling (Xie, Lewis, Fan, Kuo
 // and Chen 2011): with 0 = β_0 < … < β_K = 1,
 //
-//	log Z = sites·log(levels) + Σ_k log E_{k−1}[ exp(−(β_k − β_{k−1}) E(x)) ],
+//	log Z = log Z_0 + Σ_k log ⟨exp(E_{k−1}(x) − E_k(x))⟩_{k−1},
 //
-// where E_k is the mean over draws of Chains of the method on β_k·E, and over
-// independent uniform draws for k = 0. The chains of a stage start from the ends
+// where ⟨·⟩_k is the mean over draws of Chains of the method on the energy E_k of
+// [AIS], and over independent draws from the base for k = 0. The chains of a stage start from the ends
 // of the one before and may adapt in its warm-up.
 //
 // Unlike [AIS], it needs chains that mix at every temperature, and tells less
@@ -53,7 +55,7 @@ const (
 // Errors: settings out of range, whatever [sampler.Chains.Run] returns, and
 // [sampler.ErrZero] if no uniform draw has a probability.
 func SteppingStone(ctx context.Context, m energy.Model, method sampler.Method, cfg SteppingStoneConfig) (LogZ, error) {
-	sites, levels, err := check.Shape("anneal: SteppingStone", m, 1, sampler.BlockSize)
+	_, _, err := check.Shape("anneal: SteppingStone", m, 1, sampler.BlockSize)
 	if err != nil {
 		return LogZ{}, err
 	}
@@ -61,8 +63,12 @@ func SteppingStone(ctx context.Context, m energy.Model, method sampler.Method, c
 	if err != nil {
 		return LogZ{}, err
 	}
-	z := LogZ{Value: float64(sites) * math.Log(float64(levels))}
-	x, logs, err := uniformDraws(m, cfg, betas[1])
+	way, err := newPath("SteppingStone", m, cfg.Base, betas)
+	if err != nil {
+		return LogZ{}, err
+	}
+	z := LogZ{Value: way.logZ}
+	x, logs, err := way.draws(cfg)
 	if err != nil {
 		return LogZ{}, err
 	}
@@ -77,7 +83,7 @@ func SteppingStone(ctx context.Context, m energy.Model, method sampler.Method, c
 		if k == len(betas)-1 {
 			break
 		}
-		if logs, err = stoneDraws(ctx, m, method, cfg, k, betas, x); err != nil {
+		if logs, err = stoneDraws(ctx, way, method, cfg, k, x); err != nil {
 			return LogZ{}, err
 		}
 	}
@@ -114,11 +120,15 @@ func (cfg *SteppingStoneConfig) fill() ([]float64, error) {
 	return stages("SteppingStone", cfg.Schedule, cfg.Stages)
 }
 
-// uniformDraws returns −β·E of independent uniform states, per chain, and a
+// draws returns E_0 − E_1 of independent states of the base, per chain, and a
 // state with probability for every chain.
-func uniformDraws(m energy.Model, cfg SteppingStoneConfig, beta float64) (x []int32, logs [][]float64, err error) {
-	sites, levels := m.Shape()
+func (p *path) draws(cfg SteppingStoneConfig) (x []int32, logs [][]float64, err error) {
+	sites := p.sites
 	x = make([]int32, cfg.Chains*sites)
+	increments, err := p.increments(1)
+	if err != nil {
+		return nil, nil, err
+	}
 	y, e := make([]int32, sites), make([]float64, 1)
 	alive := -1
 	var dead []int
@@ -127,14 +137,11 @@ func uniformDraws(m energy.Model, cfg SteppingStoneConfig, beta float64) (x []in
 		own := false
 		row := make([]float64, cfg.Draws)
 		for d := range row {
-			for i := range y {
-				y[i] = int32(r.IntN(levels))
+			p.draw(y, r)
+			if err := increments(e, y); err != nil {
+				return nil, nil, fmt.Errorf("anneal: SteppingStone: a draw from the base: %w", err)
 			}
-			m.Energy(e, y)
-			if math.IsNaN(e[0]) || math.IsInf(e[0], -1) {
-				return nil, nil, fmt.Errorf("anneal: SteppingStone: energy of a uniform draw = %v: %w", e[0], sampler.ErrNaN)
-			}
-			row[d] = -beta * e[0]
+			row[d] = -e[0]
 			if !math.IsInf(e[0], 1) {
 				copy(x[s*sites:(s+1)*sites], y)
 				own, alive = true, s
@@ -146,7 +153,7 @@ func uniformDraws(m energy.Model, cfg SteppingStoneConfig, beta float64) (x []in
 		logs = append(logs, row)
 	}
 	if alive < 0 {
-		return nil, nil, fmt.Errorf("anneal: SteppingStone: all %d uniform draws are states of probability zero: %w", cfg.Chains*cfg.Draws, sampler.ErrZero)
+		return nil, nil, fmt.Errorf("anneal: SteppingStone: all %d draws from the base are states of probability zero: %w", cfg.Chains*cfg.Draws, sampler.ErrZero)
 	}
 	for _, s := range dead {
 		copy(x[s*sites:(s+1)*sites], x[alive*sites:])
@@ -156,10 +163,14 @@ func uniformDraws(m energy.Model, cfg SteppingStoneConfig, beta float64) (x []in
 
 // stoneDraws runs stage k from the states x, which it moves on, and returns the
 // logarithms whose mean stage k+1 needs.
-func stoneDraws(ctx context.Context, m energy.Model, method sampler.Method, cfg SteppingStoneConfig, k int, betas []float64, x []int32) ([][]float64, error) {
-	scaled, err := energy.Scale(m, betas[k])
+func stoneDraws(ctx context.Context, way *path, method sampler.Method, cfg SteppingStoneConfig, k int, x []int32) ([][]float64, error) {
+	m, err := way.at(k)
 	if err != nil {
-		return nil, fmt.Errorf("anneal: SteppingStone: %w", err)
+		return nil, err
+	}
+	increments, err := way.increments(k + 1)
+	if err != nil {
+		return nil, err
 	}
 	logs := make([][]float64, cfg.Chains)
 	e := make([]float64, cfg.Chains)
@@ -167,11 +178,13 @@ func stoneDraws(ctx context.Context, m energy.Model, method sampler.Method, cfg 
 		logs[s] = make([]float64, cfg.Draws)
 	}
 	seed := sampler.NewStream(cfg.Seed, math.MaxUint64-uint64(k)) // streams that no chain draws from
-	ch, err := sampler.NewChains(scaled, method, sampler.Config{
+	ch, err := sampler.NewChains(m, method, sampler.Config{
 		Chains: cfg.Chains, Seed: seed.Uint64(), Warmup: cfg.Warmup, Workers: cfg.Workers, Init: x,
 		Observe: func(chain, draw int, x []int32, _ *sampler.Info) {
-			m.Energy(e[chain:chain+1], x)
-			logs[chain][draw] = -(betas[k+1] - betas[k]) * e[chain]
+			if increments(e[chain:chain+1], x) != nil {
+				e[chain] = math.NaN()
+			}
+			logs[chain][draw] = -e[chain]
 		},
 	})
 	if err != nil {
