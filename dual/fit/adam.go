@@ -5,7 +5,7 @@ import "math"
 // The constants of Kingma and Ba 2015.
 const (
 	beta1   = 0.9
-	beta2   = 0.999
+	beta2   = 0.999 // unless Config.Memory says otherwise
 	epsilon = 1e-8
 )
 
@@ -26,12 +26,13 @@ func newAdam(n int) adam {
 //
 // A fixed point has m̂ + l₁·sign(θ) + l₂θ = 0, or |m̂| ≤ l₁ where θ = 0, whatever D is.
 func (a *adam) step(theta, g []float64, eta float64, c *Config) {
+	memory := c.Memory
 	a.power1 *= beta1
-	a.power2 *= beta2
+	a.power2 *= memory
 	c1, c2 := 1/(1-a.power1), 1/(1-a.power2)
 	for k, d := range g {
 		a.m[k] = float64(beta1*a.m[k]) + float64((1-beta1)*d)
-		a.v[k] = float64(beta2*a.v[k]) + float64((1-beta2)*float64(d*d))
+		a.v[k] = float64(memory*a.v[k]) + float64((1-memory)*float64(d*d))
 		if c.Fixed != nil && c.Fixed[k] {
 			continue
 		}

@@ -161,6 +161,7 @@ func (f *Fit) fingerprint() *fingerprint.List {
 	l.Add("Config.Objective", f.cfg.Objective)
 	l.Add("Config.Batch", f.cfg.Batch)
 	l.Add("Config.Seed", f.cfg.Seed)
+	l.Add("Config.Memory", f.cfg.Memory)
 	l.Add("Config.L1", f.cfg.L1)
 	l.Add("Config.L2", f.cfg.L2)
 	l.Add("sum of Config.Penalty", digest(wire.AppendFloat64s(nil, f.cfg.Penalty)))

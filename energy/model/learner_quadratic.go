@@ -51,6 +51,9 @@ func (m *Quadratic) Learn() (energy.Parametric, error) {
 	if len(m.values) > 2 {
 		l.theta = append(l.theta, own.square...)
 	}
+	if own.fast != nil {
+		return denseLearner{l}, nil
+	}
 	return l, nil
 }
 
@@ -166,28 +169,14 @@ func (l *quadraticLearner) addPairs(g []float64, left, right []float32, k int, s
 	}
 }
 
-// As implements [energy.Capable]: what the model inside answers, and the gradient
-// of the pseudo-likelihood where it is known in closed form.
-func (l *quadraticLearner) As(target any) bool {
-	if l.fast != nil {
-		return energy.Give[pseudo](target, densePseudo{l}) || l.Quadratic.As(target)
-	}
-	return l.Quadratic.As(target)
-}
-
-// pseudo is the interface of that name in package dual/fit.
-type pseudo = interface {
-	energy.Parametric
-	PseudoGradient(g []float64, x []int32) float64
-}
-
-// densePseudo is a learner with dense couplings of two levels.
-type densePseudo struct{ *quadraticLearner }
+// denseLearner is a quadraticLearner with dense couplings of two levels, which knows
+// the gradient of its pseudo-likelihood.
+type denseLearner struct{ *quadraticLearner }
 
 // PseudoGradient adds to g the gradient of Σ_s Σ_i −log p(x_i | the other sites)
 // and returns that sum; see dual/fit. With r_i = x_i − p(x_i = 1 | the others) it is
 // (v_1 − v_0)·(r_i v_j + r_j v_i) for A_ij and (v_1 − v_0)·r_i for b_i.
-func (l densePseudo) PseudoGradient(g []float64, x []int32) float64 {
+func (l denseLearner) PseudoGradient(g []float64, x []int32) float64 {
 	n := len(l.linear)
 	l.states(g, x, nil, n)
 	step, sum := l.values[1]-l.values[0], 0.0
