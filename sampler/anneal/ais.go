@@ -1,23 +1,26 @@
 package anneal
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"runtime"
 
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/check"
-	"github.com/gibbsite-go/gibbsite/internal/pool"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
 // AISConfig says how annealed importance sampling runs. The zero value runs 64
 // chains through 200 stages.
 type AISConfig struct {
-	Chains  int    // independent weights; 0 means 64, at least 2
+	Chains  int    // independent weights of the whole run; 0 means 64, at least 2
 	Seed    uint64 // chain i draws from stream (Seed, i)
 	Workers int    // goroutines; 0 means GOMAXPROCS; never changes results
+
+	// First and Count are the chains of this part of a run: First a multiple of
+	// the block of chains, Count too unless the part ends with the run; 0 means
+	// all that follow. The weights and states of a part are those of the whole
+	// run, to the bit; see [AISResult.Join].
+	First, Count int
 
 	Stages int // steps of the schedule; 0 means 200
 	Moves  int // steps of the method per stage; 0 means 1
@@ -32,10 +35,19 @@ type AISConfig struct {
 	// stages it takes.
 	Base energy.Model
 
-	// Exact, if not nil, holds independent exact draws of the model, one per chain.
-	// AIS then goes backwards from them, and log Z errs upwards: with the other
-	// direction it brackets log Z.
+	// Exact, if not nil, holds independent exact draws of the model, one per chain
+	// of the part. AIS then goes backwards from them, and log Z errs upwards: with
+	// the other direction it brackets log Z.
 	Exact []int32
+
+	// Checkpoint, if it has a Path, saves the run there as SaveFile does: at the
+	// end of every Run, also of one that its context ends, and within it each
+	// time that all chains are Every stages further (0: at the end only). A
+	// failure to save ends the Run.
+	Checkpoint struct {
+		Path  string
+		Every int
+	}
 }
 
 const defaultAISChains = 64
@@ -48,80 +60,16 @@ type AISResult struct {
 	// that began at a state of probability zero. Backwards, E[w] = 1/Z.
 	LogWeights []float64
 
-	// ESS is (Σw)²/Σw², the number of chains that count. Below some tens neither
-	// Value nor StdErr means much: use more stages.
+	// ESS is (Σw)²/Σw², the number of chains that count; 0 if no chain of a part
+	// does. Below some tens neither Value nor StdErr means much: use more stages.
 	ESS float64
 
 	// States are the ends of the chains, chains × sites: weighted by w they
 	// follow p.
 	States []int32
-}
 
-// AIS estimates log Z by annealed importance sampling (Neal 2001). Every chain
-// starts at a draw x_0 from the base and goes through the stages
-// 0 = β_0 < … < β_K = 1,
-//
-//	log w ← log w + E_{k−1}(x_{k−1}) − E_k(x_{k−1}),  x_k ← Moves steps of the method on E_k,
-//
-// from log w = log Z_0; after the last weight it stays. E_k is
-// (1 − β_k)·E_base + β_k·E, E_base = 0 for uniform states, and a [Tempered] model
-// stands for β_k·E itself. The weights are
-// unbiased, E[w] = Z, however badly the chains mix, for every method that leaves
-// its target invariant (not mcmc.DULA). Their logarithm errs downwards. A method
-// does not adapt here, since that would spoil exactness: set its step size.
-//
-// Chains that begin at a state of probability zero have weight 0. Where almost
-// all states are such, so are almost all weights.
-//
-// Errors: settings out of range, a method that does not fit the model, an
-// energy that is NaN or −Inf, a failing step, a context that ends, and
-// [sampler.ErrZero] if all chains begin at states of probability zero.
-func AIS(ctx context.Context, m energy.Model, method sampler.Method, cfg AISConfig) (*AISResult, error) {
-	if method == nil {
-		return nil, fmt.Errorf("anneal: AIS: method = nil")
-	}
-	sites, levels, err := check.Shape("anneal: AIS", m, 1, sampler.BlockSize)
-	if err != nil {
-		return nil, err
-	}
-	betas, err := cfg.fill()
-	if err != nil {
-		return nil, err
-	}
-	way, err := newPath("AIS", m, cfg.Base, betas)
-	if err != nil {
-		return nil, err
-	}
-	if cfg.Exact != nil && len(cfg.Exact) != cfg.Chains*sites {
-		return nil, fmt.Errorf("anneal: AIS: len(AISConfig.Exact) = %d, want %d (%d chains of %d sites)", len(cfg.Exact), cfg.Chains*sites, cfg.Chains, sites)
-	}
-	for i, l := range cfg.Exact {
-		if l < 0 || int(l) >= levels {
-			return nil, fmt.Errorf("anneal: AIS: AISConfig.Exact[%d] = %d, want 0 … %d", i, l, levels-1)
-		}
-	}
-	res := &AISResult{LogWeights: make([]float64, cfg.Chains), States: make([]int32, cfg.Chains*sites)}
-	copy(res.States, cfg.Exact)
-	blocks := (cfg.Chains + sampler.BlockSize - 1) / sampler.BlockSize
-	errs := make([]error, blocks)
-	workers := pool.New(min(cfg.Workers, blocks))
-	workers.Start()
-	defer workers.Stop()
-	workers.Each(0, blocks, func(_, b int) {
-		first := b * sampler.BlockSize
-		last := min(first+sampler.BlockSize, cfg.Chains)
-		run := annealed{
-			path: way, method: method, moves: cfg.Moves, first: first, back: cfg.Exact != nil,
-			x: res.States[first*sites : last*sites], logw: res.LogWeights[first:last],
-		}
-		errs[b] = run.run(ctx, cfg.Seed)
-	})
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return res, res.sum(cfg.Exact != nil)
+	run  part // what the result is a part of
+	back bool // from exact draws
 }
 
 // fill checks the configuration, replaces zeros by defaults and returns the
@@ -136,9 +84,14 @@ func (cfg *AISConfig) fill() ([]float64, error) {
 		return nil, fmt.Errorf("anneal: AISConfig.Stages = %d, want ≥ 0", cfg.Stages)
 	case cfg.Moves < 0:
 		return nil, fmt.Errorf("anneal: AISConfig.Moves = %d, want ≥ 0", cfg.Moves)
+	case cfg.Checkpoint.Every < 0:
+		return nil, fmt.Errorf("anneal: AISConfig.Checkpoint.Every = %d, want ≥ 0", cfg.Checkpoint.Every)
 	}
 	if cfg.Chains == 0 {
 		cfg.Chains = defaultAISChains
+	}
+	if err := fillPart("AISConfig", cfg.Chains, cfg.First, &cfg.Count); err != nil {
+		return nil, err
 	}
 	if cfg.Workers == 0 {
 		cfg.Workers = runtime.GOMAXPROCS(0)
@@ -153,118 +106,47 @@ func (cfg *AISConfig) fill() ([]float64, error) {
 	return stages("AIS", cfg.Schedule, cfg.Stages)
 }
 
-// annealed is the run of one block.
-type annealed struct {
-	*path
-	method sampler.Method
-	moves  int
-	first  int  // index of the first chain
-	back   bool // from exact draws
-	x      []int32
-	logw   []float64
-}
-
-func (a *annealed) run(ctx context.Context, seed uint64) error {
-	n := len(a.logw)
-	streams, info, d := make([]sampler.Stream, n), make([]sampler.Info, n), make([]float64, n)
-	last := len(a.betas) - 1
-	k, end, step, sign := 1, last, 1, 1.0
-	if a.back {
-		k, end, step, sign = last, 1, -1, -1
-	}
-	for s := range streams {
-		streams[s] = *sampler.NewStream(seed, uint64(a.first+s))
-		if !a.back {
-			a.draw(a.x[s*a.sites:(s+1)*a.sites], &streams[s])
-		}
-		a.logw[s] = float64(sign * a.logZ)
-	}
-	for begin := k; ; k += step {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		increments, err := a.increments(k)
-		if err != nil {
-			return err
-		}
-		if err := increments(d, a.x); err != nil {
-			chain := a.first
-			if bad, ok := err.(*energyError); ok {
-				chain += bad.state
-			}
-			return fmt.Errorf("anneal: AIS: chain %d, stage %d: %w", chain, k-1, err)
-		}
-		for s, v := range d {
-			if a.back && math.IsInf(v, 1) {
-				return fmt.Errorf("anneal: AIS: chain %d: AISConfig.Exact has a state of probability zero: %w", a.first+s, sampler.ErrZero)
-			}
-			a.logw[s] -= float64(sign * v)
-		}
-		if k == begin && !a.back && !a.replaceDead() || k == end {
-			return nil
-		}
-		at := k
-		if a.back {
-			at--
-		}
-		if err := a.move(ctx, at, info, streams); err != nil {
-			return err
-		}
-	}
-}
-
-// replaceDead gives chains without weight the state of one that has some, so
-// that kernels can run: their weight remains 0. It returns false if no chain has.
-func (a *annealed) replaceDead() bool {
-	for s, w := range a.logw {
-		if math.IsInf(w, -1) {
-			continue
-		}
-		for d, v := range a.logw {
-			if math.IsInf(v, -1) {
-				copy(a.x[d*a.sites:(d+1)*a.sites], a.x[s*a.sites:])
-			}
-		}
-		return true
-	}
-	return false
-}
-
-// move makes the steps of stage k.
-func (a *annealed) move(ctx context.Context, k int, info []sampler.Info, streams []sampler.Stream) error {
-	m, err := a.at(k)
-	if err != nil {
-		return err
-	}
-	kernel, err := a.method.Kernel(ctx, m, len(info))
-	if err != nil {
-		return err
-	}
-	if err := kernel.Reset(a.x); err != nil {
-		return err
-	}
-	for range a.moves {
-		kernel.Step(info, a.x, streams)
-		for s := range info {
-			if err := info[s].Err; err != nil {
-				return fmt.Errorf("anneal: AIS: %T: chain %d, stage %d: %w", a.method, a.first+s, k, err)
-			}
-		}
-	}
-	return nil
-}
-
-// sum turns the weights into the estimate.
-func (r *AISResult) sum(back bool) error {
+// sum turns the weights into the estimate. Only for a whole run is it an error
+// that none is positive.
+func (r *AISResult) sum() error {
 	r.Value, r.StdErr = logMeanExp(r.LogWeights)
 	if math.IsInf(r.Value, -1) {
+		if !r.run.whole() {
+			return nil
+		}
 		return fmt.Errorf("anneal: AIS: all %d chains began at states of probability zero: %w", len(r.LogWeights), sampler.ErrZero)
 	}
 	// (Σw)²/Σw² = n/(1 + Σ(w/w̄−1)²/n).
 	n := float64(len(r.LogWeights))
-	r.ESS = n / (1 + r.StdErr*r.StdErr*(n-1))
-	if back {
+	r.ESS = n / (1 + float64(float64(r.StdErr*r.StdErr)*(n-1)))
+	if r.back {
 		r.Value = -r.Value
 	}
 	return nil
+}
+
+// Join returns the result of a whole run from its parts: r begins with chain 0
+// and every part where the one before it ends. The bits are those of the run in
+// one piece. Errors: parts of other runs, the setting that differs by name, a gap
+// or an overlap, an end before that of the run, and [sampler.ErrZero] as of AIS.
+func (r *AISResult) Join(parts ...*AISResult) (*AISResult, error) {
+	all := &AISResult{run: r.run, back: r.back}
+	all.run.count = 0
+	if all.run.first != 0 {
+		return nil, fmt.Errorf("anneal: Join: part 0 begins with chain %d, want 0", all.run.first)
+	}
+	for i, p := range append([]*AISResult{r}, parts...) {
+		if p == nil {
+			return nil, fmt.Errorf("anneal: Join: part %d = nil", i)
+		}
+		if err := all.run.append(i, p.run); err != nil {
+			return nil, fmt.Errorf("anneal: Join: %w", err)
+		}
+		all.LogWeights = append(all.LogWeights, p.LogWeights...)
+		all.States = append(all.States, p.States...)
+	}
+	if err := all.run.end(); err != nil {
+		return nil, fmt.Errorf("anneal: Join: %w", err)
+	}
+	return all, all.sum()
 }

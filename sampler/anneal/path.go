@@ -43,7 +43,7 @@ type path struct {
 func newPath(caller string, m, base energy.Model, betas []float64) (*path, error) {
 	p := &path{caller: caller, model: m, betas: betas}
 	p.sites, p.levels = m.Shape()
-	p.logZ = float64(p.sites) * math.Log(float64(p.levels))
+	p.logZ = float64(float64(p.sites) * simd.Log(float64(p.levels)))
 	if t, ok := energy.As[Tempered](m); ok {
 		p.tempered = t
 		start, err := t.Tempered(0)
@@ -87,7 +87,7 @@ func (p *path) setBase(base energy.Model) error {
 		return fmt.Errorf("anneal: %s: energy of a state of Base = %v, want a finite number", p.caller, e[0])
 	}
 	p.base = c
-	p.logZ += -e[0] - float64(sites)*math.Log(float64(levels))
+	p.logZ += -e[0] - float64(float64(sites)*simd.Log(float64(levels)))
 	p.rows = make([]float64, 0, sites*levels)
 	for i := range sites {
 		c.Conditional(d, i, x)
