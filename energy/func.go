@@ -81,7 +81,7 @@ func (f Func) Gradient(e []float64, g []float32, x []int32) {
 	b := scratch.Int32s.Get(f.Sites)
 	defer scratch.Int32s.Put(b)
 	if f.Grad == nil && f.Field != nil && f.Levels == 2 {
-		funcField{f}.Field(e, g[len(x):], x)
+		f.fields(e, g[len(x):], x)
 		for i, v := range x {
 			h := g[len(x)+i]
 			g[2*i], g[2*i+1] = 0-float32(v)*h, float32(1-v)*h
@@ -104,6 +104,17 @@ func (f Func) Gradient(e []float64, g []float32, x []int32) {
 				g = g[1:]
 			}
 		}
+	}
+}
+
+// fields stores what Field says of every state.
+func (f Func) fields(e []float64, h []float32, x []int32) {
+	b := scratch.Int32s.Get(f.Sites)
+	defer scratch.Int32s.Put(b)
+	for s := range e {
+		lo, hi := s*f.Sites, (s+1)*f.Sites
+		copy(*b, x[lo:hi])
+		e[s] = f.Field(h[lo:hi], *b)
 	}
 }
 

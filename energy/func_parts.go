@@ -28,13 +28,7 @@ func (f funcField) Field(e []float64, h []float32, x []int32) {
 	f.check()
 	check.Len("energy", "e", len(e), check.Rows("energy", "x", len(x), f.Sites))
 	check.Len("energy", "h", len(h), len(x))
-	b := scratch.Int32s.Get(f.Sites)
-	defer scratch.Int32s.Put(b)
-	for s := range e {
-		lo, hi := s*f.Sites, (s+1)*f.Sites
-		copy(*b, x[lo:hi])
-		e[s] = f.Func.Field(h[lo:hi], *b)
-	}
+	f.fields(e, h, x)
 }
 
 // funcEstimate is a [Func] that estimates.

@@ -5,7 +5,6 @@ import "math"
 // The constants of Kingma and Ba 2015.
 const (
 	beta1   = 0.9
-	beta2   = 0.999 // unless Config.Memory says otherwise
 	epsilon = 1e-8
 )
 

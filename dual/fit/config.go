@@ -44,6 +44,8 @@ type Config struct {
 	Observe func(step int, theta, gradient []float64)
 }
 
+const defaultMemory = 0.999 // Kingma and Ba 2015
+
 // fill checks the configuration for n parameters and rows of data, and replaces
 // zeros by defaults.
 func (c *Config) fill(n, rows int) error {
@@ -73,7 +75,7 @@ func (c *Config) fill(n, rows int) error {
 		c.Batch = rows
 	}
 	if c.Memory == 0 {
-		c.Memory = beta2
+		c.Memory = defaultMemory
 	}
 	if c.Rate == nil {
 		c.Rate = dual.Power(0.1, 0.5)

@@ -91,29 +91,6 @@ func (f *Fit) Run(ctx context.Context, n int) error {
 	return f.run(ctx, n, func() bool { return false })
 }
 
-// Solve makes up to most steps and stops as soon as the moments agree: when, at the
-// end of a window of steps (see [Report]), every residual is within tol plus four
-// standard errors, and the standard errors are at most tol themselves. It returns
-// whether that came about.
-func (f *Fit) Solve(ctx context.Context, most int, tol float64) (bool, error) {
-	if most < 0 {
-		return false, fmt.Errorf("fit: Solve: most = %d, want ≥ 0", most)
-	}
-	if !(tol > 0) || !check.Finite(tol) {
-		return false, fmt.Errorf("fit: Solve: tol = %v, want positive and finite", tol)
-	}
-	window, met := f.res.window, false
-	err := f.run(ctx, most, func() bool {
-		if f.res.window == window {
-			return false
-		}
-		window = f.res.window
-		met = f.met(tol)
-		return met
-	})
-	return met, err
-}
-
 func (f *Fit) run(ctx context.Context, n int, stop func() bool) error {
 	if ctx == nil {
 		return fmt.Errorf("fit: Run: ctx = nil")

@@ -71,6 +71,29 @@ func (f *Fit) residual(k int) float64 {
 	return math.Abs(v)
 }
 
+// Solve makes up to most steps and stops as soon as the moments agree: when, at the
+// end of a window of steps (see [Report]), every residual is within tol plus four
+// standard errors, and the standard errors are at most tol themselves. It returns
+// whether that came about.
+func (f *Fit) Solve(ctx context.Context, most int, tol float64) (bool, error) {
+	if most < 0 {
+		return false, fmt.Errorf("fit: Solve: most = %d, want ≥ 0", most)
+	}
+	if !(tol > 0) || !check.Finite(tol) {
+		return false, fmt.Errorf("fit: Solve: tol = %v, want positive and finite", tol)
+	}
+	window, met := f.res.window, false
+	err := f.run(ctx, most, func() bool {
+		if f.res.window == window {
+			return false
+		}
+		window = f.res.window
+		met = f.met(tol)
+		return met
+	})
+	return met, err
+}
+
 // met reports whether the residuals of the last window agree with 0; see Solve.
 func (f *Fit) met(tol float64) bool {
 	for k := range f.theta {

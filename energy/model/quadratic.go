@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
 // Quadratic is the quadratic energy
@@ -281,4 +282,59 @@ func (m *Quadratic) share(i int, l int32, hi float64) float64 {
 func (m *Quadratic) difference(i, from, to int, f float64) float64 {
 	v, w := m.values[from], m.values[to]
 	return (w - v) * (float64(m.square[i]*(w+v)) + m.linear[i] + f)
+}
+
+// evaluate stores the energies of y in e and, unless they are nil, fields in h
+// and caches in next. It begins from the states x with the given caches or, if x
+// is nil, from the state 0.
+func (m *Quadratic) evaluate(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
+	n, stride := len(m.linear), len(m.fast.panels.origin)
+	sums := scratch.Float64s.Get(tile * stride)
+	defer scratch.Float64s.Put(sums)
+	v0, v1 := m.values[0], m.values[1]
+	step, both := v1-v0, v1+v0
+	for s := 0; s < len(e); s += tile {
+		k := min(len(e)-s, tile)
+		at, to := s*n, (s+k)*n
+		now, before, from := (*sums)[:k*stride], []int32(nil), []float64(nil)
+		if next != nil {
+			now = next[s*stride : (s+k)*stride]
+		}
+		if x != nil {
+			before, from = x[at:to], cache[s*stride:(s+k)*stride]
+		}
+		m.fast.panels.activate(now, nil, y[at:to], from, before)
+		for k := range k {
+			state := y[at+k*n : at+(k+1)*n]
+			a := now[k*stride : k*stride+n][:len(state)]
+			total, square, linear := m.fast.total[:len(state)], m.square[:len(state)], m.linear[:len(state)]
+			sum := m.constant
+			for i, l := range state {
+				f := float64(v0*total[i]) + float64(step*a[i])
+				v := m.values[l&1]
+				sum += float64(v * (float64(square[i]*v) + linear[i] + f/2))
+			}
+			e[s+k] = sum
+			if h == nil {
+				continue
+			}
+			h := h[at+k*n : at+(k+1)*n][:len(state)]
+			for i := range h {
+				f := float64(v0*total[i]) + float64(step*a[i])
+				h[i] = float32(step * (float64(square[i]*both) + linear[i] + f))
+			}
+		}
+	}
+}
+
+// fastLocals is Locals of one state.
+func (m *Quadratic) fastLocals(d []float64, x []int32) {
+	n := len(m.linear)
+	sums := scratch.Float64s.Get(len(m.fast.panels.origin))
+	defer scratch.Float64s.Put(sums)
+	m.fast.panels.activate(*sums, nil, x, nil, nil)
+	step := m.values[1] - m.values[0]
+	for i, a := range (*sums)[:n] {
+		d[2*i], d[2*i+1] = 0, m.difference(i, 0, 1, float64(m.values[0]*m.fast.total[i])+float64(step*a))
+	}
 }
