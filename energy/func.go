@@ -84,7 +84,7 @@ func (f Func) Gradient(e []float64, g []float32, x []int32) {
 		f.fields(e, g[len(x):], x)
 		for i, v := range x {
 			h := g[len(x)+i]
-			g[2*i], g[2*i+1] = 0-float32(v)*h, float32(1-v)*h
+			g[2*i], g[2*i+1] = -float32(v)*h, float32(1-v)*h
 		}
 		return
 	}

@@ -64,7 +64,7 @@ func (f funcEstimate) Estimate(g []float32, x []int32, src []rand.Source) {
 			}
 			for i, v := range state {
 				h := (*t)[i]
-				g[2*i], g[2*i+1] = 0-float32(v)*h, float32(1-v)*h
+				g[2*i], g[2*i+1] = -float32(v)*h, float32(1-v)*h
 			}
 			continue
 		}

@@ -26,9 +26,9 @@ func newAdam(n int) adam {
 // A fixed point has m̂ + l₁·sign(θ) + l₂θ = 0, or |m̂| ≤ l₁ where θ = 0, whatever D is.
 func (a *adam) step(theta, g []float64, eta float64, c *Config) {
 	memory := c.Memory
-	a.power1 *= beta1
-	a.power2 *= memory
-	c1, c2 := 1/(1-a.power1), 1/(1-a.power2)
+	a.power1 = float64(a.power1 * beta1)
+	a.power2 = float64(a.power2 * memory)
+	c1, c2 := 1/(1-float64(a.power1)), 1/(1-float64(a.power2))
 	for k, d := range g {
 		a.m[k] = float64(beta1*a.m[k]) + float64((1-beta1)*d)
 		a.v[k] = float64(memory*a.v[k]) + float64((1-memory)*float64(d*d))

@@ -97,7 +97,7 @@ func (f *Fit) Solve(ctx context.Context, most int, tol float64) (bool, error) {
 // met reports whether the residuals of the last window agree with 0; see Solve.
 func (f *Fit) met(tol float64) bool {
 	for k := range f.theta {
-		if f.res.se[k] > tol || f.residual(k) > tol+4*f.res.se[k] {
+		if f.res.se[k] > tol || f.residual(k) > tol+float64(4*f.res.se[k]) {
 			return false
 		}
 	}

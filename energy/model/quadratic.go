@@ -312,7 +312,7 @@ func (m *Quadratic) evaluate(e []float64, h []float32, next []float64, y []int32
 			for i, l := range state {
 				f := float64(v0*total[i]) + float64(step*a[i])
 				v := m.values[l&1]
-				sum += float64(v * (float64(square[i]*v) + linear[i] + f/2))
+				sum += float64(v * (float64(square[i]*v) + linear[i] + float64(f/2)))
 			}
 			e[s+k] = sum
 			if h == nil {

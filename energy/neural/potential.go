@@ -60,7 +60,7 @@ func NewPotential(sites, levels, width, blocks int, src rand.Source) (*Potential
 	if levels != 2 {
 		m.in = sites * levels
 	}
-	size := float64(m.in)*float64(width+1) + 2*float64(width) + 2*float64(blocks)*float64(width)*float64(width+1)
+	size := float64(float64(m.in)*float64(width+1)) + float64(2*width) + float64(2*float64(blocks)*float64(width)*float64(width+1))
 	if float64(sites)*float64(levels) > maxPotential || size > maxPotential {
 		return nil, fmt.Errorf("neural: NewPotential: %g weights, want ≤ %d", size, maxPotential)
 	}

@@ -104,7 +104,7 @@ func lattice(ctx context.Context, o options) (*report, error) {
 	r.note("persistent chains: %v", f.Report())
 	r.Seconds = time.Since(start).Seconds()
 	r.set(&r.LogRMSE, logRMSE(truth, p.Params(), o.sigma))
-	if o.out != "" {
+	if o.Dir != "" {
 		return r, r.couplings(o, p.Params(), n, nil, -0.5)
 	}
 	return r, nil

@@ -19,11 +19,13 @@ import (
 
 // options are the command line.
 type options struct {
-	lattice, csv, given, images, out string
-	sigma, seconds, l1               float64
-	n                                int
-	seed                             uint64
-	rbm, deep, json                  bool
+	command.Output
+
+	lattice, csv, given, images string
+	sigma, seconds, l1          float64
+	n                           int
+	seed                        uint64
+	rbm, deep                   bool
 }
 
 func parse(args []string) (options, error) {
@@ -40,8 +42,7 @@ func parse(args []string) (options, error) {
 	f.BoolVar(&o.deep, "deep", false, "learn a network from bars and stripes of 4×4, or from -images")
 	f.StringVar(&o.images, "images", "", "`file` .npy of images of 0 and 1 (rows × pixels) for -deep")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
-	f.StringVar(&o.out, "out", "", "write pictures and tables to this `folder`")
-	f.BoolVar(&o.json, "json", false, "print one JSON object and nothing else on standard output")
+	o.Define(f, "couplings.csv of a lattice or a table")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
@@ -85,5 +86,5 @@ func run(ctx context.Context, o options) (*report, error) {
 }
 
 func main() {
-	command.Main("fit", parse, run, func(o options) bool { return o.json })
+	command.Main("fit", parse, run)
 }

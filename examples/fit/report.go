@@ -33,6 +33,8 @@ type report struct {
 	Conditional map[string]float64 `json:"conditional,omitempty"`
 
 	notes []string
+
+	picture.Album `json:"-"`
 }
 
 func newReport(o options, problem string) *report { return &report{Problem: problem, Samples: o.n} }
@@ -68,7 +70,7 @@ func (r *report) String() string {
 // couplings writes the couplings between n sites, times scale, as a table and a
 // picture.
 func (r *report) couplings(o options, theta []float64, n int, names []string, scale float64) error {
-	if err := os.MkdirAll(o.out, 0o755); err != nil {
+	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
 		return err
 	}
 	grid := make([]float64, n*n)
@@ -79,7 +81,7 @@ func (r *report) couplings(o options, theta []float64, n int, names []string, sc
 			k++
 		}
 	}
-	path := filepath.Join(o.out, "couplings.csv")
+	path := filepath.Join(o.Dir, "couplings.csv")
 	file, err := os.Create(path)
 	if err != nil {
 		return err
@@ -121,11 +123,11 @@ func (r *report) couplings(o options, theta []float64, n int, names []string, sc
 		p.X.Tick.Label.Rotation = math.Pi / 2
 		p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = -1, -0.5
 	}
-	picturePath, err := picture.Save(p, o.out, "couplings.png", picture.Width)
-	if err != nil {
-		return err
-	}
-	r.note("wrote %s and %s; colours from −%.3g (blue) to %.3g (red)", path, picturePath, most, most)
+	p.Title.Text = ""
+	r.Add(&picture.Figure{
+		Name: "couplings", Title: "Couplings", Panels: []*plot.Plot{p}, Height: picture.Width,
+		Caption: fmt.Sprintf("Colours from −%.3g (blue) to %.3g (red); the numbers are in couplings.csv.", most, most),
+	})
 	return nil
 }
 

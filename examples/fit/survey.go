@@ -160,7 +160,7 @@ func survey(ctx context.Context, o options) (*report, error) {
 	if r.Conditional, err = means(ctx, given, names, fixed, o.seed); err != nil {
 		return nil, err
 	}
-	if o.out != "" {
+	if o.Dir != "" {
 		return r, r.couplings(o, p.Params(), n, names, -1)
 	}
 	return r, nil
