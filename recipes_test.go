@@ -12,6 +12,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint/series"
 	"github.com/gibbsite-go/gibbsite/constraint/text"
 	"github.com/gibbsite-go/gibbsite/dual"
+	"github.com/gibbsite-go/gibbsite/dual/fit"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/projection"
 	"github.com/gibbsite-go/gibbsite/projection/lagrange"
@@ -50,6 +51,7 @@ var kinds = map[string]struct {
 	"projector": {projectors, project},
 	"linear":    {limits, nearest},
 	"rule":      {rules, update},
+	"objective": {objectives, learn},
 	"schedule":  {schedules, levels},
 	"process":   {processes, tokens},
 	"reals":     {realProcesses, reals},
@@ -158,6 +160,15 @@ func rules() []recipe {
 		form("dual.Extragradient", dual.Extragradient{}, struct{ dual.Extragradient }{}),
 		form("dual.AdaGrad", dual.AdaGrad{}, struct{ dual.AdaGrad }{}),
 		form("dual.PI", dual.PI{Proportional: 0.5}, struct{ dual.PI }{dual.PI{Proportional: 0.5}}),
+	}
+}
+
+func objectives() []recipe {
+	return []recipe{
+		form("dual/fit.Contrastive", fit.Contrastive{Draws: 2}, struct{ fit.Contrastive }{fit.Contrastive{Draws: 2}}),
+		form("dual/fit.Exact", fit.Exact{}, struct{ fit.Exact }{}),
+		form("dual/fit.Persistent", fit.Persistent{Buffer: 8}, struct{ fit.Persistent }{fit.Persistent{Buffer: 8}}),
+		form("dual/fit.Pseudo", fit.Pseudo{}, struct{ fit.Pseudo }{}),
 	}
 }
 

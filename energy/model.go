@@ -137,7 +137,8 @@ type Stochastic interface {
 
 	// Estimate stores in g (laid out as in [Differentiable]) a table whose
 	// expectation over src is that of Gradient; src[s] is the randomness of
-	// state s.
+	// state s. If the model has two levels and len(g) = len(x), it stores the
+	// compact field of [Binary] instead.
 	Estimate(g []float32, x []int32, src []rand.Source)
 }
 

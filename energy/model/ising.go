@@ -19,11 +19,12 @@ import (
 // differences are exact.
 //
 // It is [energy.Differentiable] and [energy.Binary] with exact differences
-// (rounded to float32), [energy.Local] and [energy.Graphical]. On a [Lattice]
+// (rounded to float32), [energy.Local], [energy.Graphical] and [energy.Learnable]. On a [Lattice]
 // with a uniform field a table of differences costs no index arrays, and
 // two-dimensional lattices with sides ≥ 3 take one pass. An Ising is immutable
 // and safe for concurrent use; its methods allocate nothing.
 type Ising struct {
+	topology *Graph // as given, also where the coupling is 0
 	graph    *Graph
 	grid     *stencil // nil unless the topology is a Lattice
 	coupling float64
@@ -51,7 +52,7 @@ func NewIsing(t Topology, coupling, field float64) (*Ising, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Ising{graph: g, coupling: coupling, field: field}
+	m := &Ising{topology: g, graph: g, coupling: coupling, field: field}
 	if coupling == 0 {
 		m.graph = edgeless(g.Sites())
 	} else if sides := sidesOf(t, g); sides != nil {
