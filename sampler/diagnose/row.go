@@ -1,12 +1,13 @@
 package diagnose
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 )
 
 // Estimate is a figure that may be undefined. Then Err says why, Value is 0,
-// and Err wraps [ErrConstant], [ErrTooFew], [ErrRange], [ErrStreaming] or a
+// and Err wraps [ErrConstant], [ErrTooFew], [ErrRange], [ErrStreaming], [ErrRanks] or a
 // [*NotFinite]. Value never is NaN; an R̂ may be +Inf.
 type Estimate struct {
 	Value float64
@@ -46,8 +47,10 @@ type Row struct {
 	Name         string
 	Mean, SD     Estimate // of all draws; SD with divisor S − 1
 	MCSE         Estimate // Monte Carlo standard error of Mean; [MCSEMean]
+	MCSEChains   Estimate // the same by the means of the chains alone: their SD/√chains
 	Q5, Q50, Q95 Estimate // quantiles, interpolated linearly
-	RHat         Estimate // [RHat]; in streaming mode as [RHatBasic]
+	RHat         Estimate // [RHat]; in streaming mode and of a [Tally] as [RHatBasic]
+	RHatNested   Estimate // nested R̂ of Margossian et al. 2024; chains of a [Trace] are groups of one
 	ESSBulk      Estimate // [ESSBulk]
 	ESSTail      Estimate // [ESSTail]
 	ESSMean      Estimate // [ESSMean]; in streaming mode (SD/MCSE)²
@@ -55,7 +58,20 @@ type Row struct {
 
 // all returns all figures of the row.
 func (r *Row) all() []*Estimate {
-	return []*Estimate{&r.Mean, &r.SD, &r.MCSE, &r.Q5, &r.Q50, &r.Q95, &r.RHat, &r.ESSBulk, &r.ESSTail, &r.ESSMean}
+	return []*Estimate{&r.Mean, &r.SD, &r.MCSE, &r.MCSEChains, &r.RHatNested, &r.Q5, &r.Q50, &r.Q95, &r.RHat, &r.ESSBulk, &r.ESSTail, &r.ESSMean}
+}
+
+// across fills in the figures that compare chains, from the variance of their means,
+// if there are two or more, and the mean of their variances.
+func (r *Row) across(chains, draws int, between, within float64) {
+	r.MCSEChains.set(math.Sqrt(between/float64(chains)), nil)
+	r.RHatNested.Value, r.RHatNested.Err = nestedScale(between, within)
+	if chains < 2 {
+		r.undefine(fmt.Errorf("1 chain, want ≥ 2: %w", ErrTooFew), &r.MCSEChains, &r.RHatNested)
+	}
+	if draws < 2 {
+		r.undefine(tooFew(draws, 2), &r.RHatNested)
+	}
 }
 
 // undefine gives figures the error err.

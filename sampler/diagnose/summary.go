@@ -3,7 +3,6 @@ package diagnose
 import (
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 	"unicode/utf8"
 )
@@ -22,6 +21,7 @@ type Summary struct {
 	Chains    int     //
 	Draws     int     // per chain; see [Trace.Len]
 	Streaming bool    // from [NewStreamingTrace]
+	Merged    bool    // from a [Tally]: figures that need ranks are not defined
 	Seconds   float64 // how long the run took: for the caller to set; 0 is unknown
 
 	Accept  Estimate // mean acceptance probability of the steps that ended in a draw
@@ -29,44 +29,14 @@ type Summary struct {
 	Invalid int      // evaluations in them that gave NaN
 }
 
-// Summary computes the summary of the draws so far. In full mode it takes
-// O(S log S) time and O(S) memory for S draws of all chains; the draws that
-// only some chains have (see [Trace.Len]) do not count.
-func (t *Trace) Summary() Summary {
-	s := Summary{Chains: t.Chains(), Draws: t.Len(), Streaming: t.streaming}
-	var draws, moves, accepts int
-	var accept float64
-	for c := range t.records {
-		r := &t.records[c]
-		draws += r.draws
-		moves += r.moves
-		accepts += r.accepts
-		accept += r.accept
-		s.Invalid += r.invalid
-	}
-	s.Accept.set(ratio(accept, accepts))
-	s.Moves.set(ratio(float64(moves), draws))
-	for i, name := range t.names {
-		row := Row{Name: name}
-		if t.streaming {
-			chains := make([]*series, len(t.records))
-			for c := range chains {
-				chains[c] = &t.records[c].condense[i]
-			}
-			summarizeBatches(&row, chains)
-		} else {
-			summarizeDraws(&row, t.column(columnFirst+i))
-		}
-		s.Rows = append(s.Rows, row)
-	}
-	return s
-}
+// ranked reports whether figures that need the ranks of draws are defined.
+func (s Summary) ranked() bool { return !s.Streaming && !s.Merged }
 
-// ESSPerSecond returns the bulk ESS (in streaming mode that of the mean) of one
+// ESSPerSecond returns the bulk ESS (in streaming mode and of a tally that of the mean) of one
 // row divided by Seconds. Its error is [ErrTooFew] while Seconds is 0.
 func (s Summary) ESSPerSecond(row int) Estimate {
 	e := s.Rows[row].ESSBulk
-	if s.Streaming {
+	if !s.ranked() {
 		e = s.Rows[row].ESSMean
 	}
 	if e.Defined() && !(s.Seconds > 0) {
@@ -94,7 +64,7 @@ func (s Summary) Warnings() []string {
 			add("%s: R-hat = %s > %v: the chains have not mixed", r.Name, r.RHat.format('f', 3), RHatLimit)
 		}
 		bulk := "bulk ESS"
-		if s.Streaming {
+		if !s.ranked() {
 			bulk, r.ESSBulk = "ESS of the mean", r.ESSMean
 		}
 		for _, e := range []struct {
@@ -121,6 +91,9 @@ func (s Summary) String() string {
 		b.WriteByte('\n')
 	}
 	writeTable(&b, s.table())
+	if s.Merged {
+		b.WriteString("\nRank statistics (quantiles, bulk and tail ESS, rank-normalised R-hat) do not merge.\n")
+	}
 	if w := s.Warnings(); len(w) > 0 {
 		b.WriteString("\nWarning: " + strings.Join(w, "\nWarning: ") + "\n")
 	}
@@ -129,17 +102,27 @@ func (s Summary) String() string {
 
 func (s Summary) table() [][]string {
 	head := []string{"", "Mean", "MCSE", "StdDev", "5%", "50%", "95%", "ESS_bulk", "ESS_tail"}
-	if s.Streaming {
+	if !s.ranked() {
 		head = []string{"", "Mean", "MCSE", "StdDev", "ESS_mean"}
+	}
+	if s.Merged {
+		head = []string{"", "Mean", "MCSE", "MCSE_chains", "StdDev", "ESS_mean"}
 	}
 	if s.Seconds > 0 {
 		head = append(head, "ESS/s")
 	}
 	head = append(head, "R_hat")
+	if s.Merged {
+		head = append(head, "R_hat_nested")
+	}
 	cells := [][]string{head}
 	for i, r := range s.Rows {
-		line := []string{r.Name, r.Mean.String(), r.MCSE.String(), r.SD.String()}
-		if s.Streaming {
+		line := []string{r.Name, r.Mean.String(), r.MCSE.String()}
+		if s.Merged {
+			line = append(line, r.MCSEChains.String())
+		}
+		line = append(line, r.SD.String())
+		if !s.ranked() {
 			line = append(line, r.ESSMean.format('f', 0))
 		} else {
 			line = append(line, r.Q5.String(), r.Q50.String(), r.Q95.String(),
@@ -148,7 +131,11 @@ func (s Summary) table() [][]string {
 		if s.Seconds > 0 {
 			line = append(line, s.ESSPerSecond(i).String())
 		}
-		cells = append(cells, append(line, r.RHat.format('f', 3)))
+		line = append(line, r.RHat.format('f', 3))
+		if s.Merged {
+			line = append(line, r.RHatNested.format('f', 3))
+		}
+		cells = append(cells, line)
 	}
 	if len(s.Rows) == 0 {
 		return nil
@@ -180,51 +167,10 @@ func writeTable(b *strings.Builder, cells [][]string) {
 	}
 }
 
-// summarizeDraws fills in the row from all draws.
-func summarizeDraws(row *Row, draws [][]float64) {
-	err := checkDraws(draws, 1)
-	row.undefine(err, row.all()...)
-	if err != nil && !errors.Is(err, ErrConstant) {
-		return
-	}
-	mean, sd := meanSD(draws)
-	ascending := sorted(draws)
-	row.Mean.set(mean, nil)
-	row.SD.set(sd, nil)
-	if len(ascending) == 1 {
-		row.SD.set(0, ErrTooFew)
-	}
-	row.Q5.set(quantile(ascending, tail), nil)
-	row.Q50.set(quantile(ascending, 0.5), nil)
-	row.Q95.set(quantile(ascending, 1-tail), nil)
-	if err != nil {
-		return
-	}
-	n := len(draws[0])
-	row.undefine(tooFew(n, MinDraws), &row.MCSE, &row.ESSBulk, &row.ESSTail, &row.ESSMean)
-	row.undefine(tooFew(n, minRHat), &row.RHat)
-	if n < minRHat {
-		return
-	}
-	halves := splitChains(draws)
-	z := rankNormalize(halves)
-	row.RHat.Value, row.RHat.Err = rhat(draws, z, row.Q50.Value)
-	if n < MinDraws {
-		return
-	}
-	row.ESSBulk.set(effective(z))
-	row.ESSTail.set(essTail(draws, ascending))
-	row.ESSMean.set(effective(halves))
-	row.MCSE = row.ESSMean
-	if row.MCSE.Defined() {
-		row.MCSE.set(sd/math.Sqrt(row.ESSMean.Value), nil)
-	}
-}
-
-// ratio divides a sum by a count.
-func ratio(sum float64, count int) (float64, error) {
+// share divides a sum by a count.
+func share(sum, count float64) (float64, error) {
 	if count == 0 {
 		return 0, ErrTooFew
 	}
-	return sum / float64(count), nil
+	return sum / count, nil
 }
