@@ -41,6 +41,7 @@ type Tally struct {
 	done  spans // finished chains
 	rows  []tallied
 	moves actions
+	bits  digest
 
 	record *recorder // of one that draws are shown to
 }
@@ -99,6 +100,7 @@ func (t *Tally) merge(o *Tally) error {
 		t.rows[i].merge(&o.rows[i])
 	}
 	t.moves.merge(&o.moves)
+	t.bits.add(o.bits)
 	return nil
 }
 
@@ -158,6 +160,12 @@ func (r *run) agree(o *run) ([]byte, error) {
 
 // Chains returns the number of finished chains that t counts.
 func (t *Tally) Chains() int { return t.done.chains() }
+
+// Digest returns 64 hexadecimal digits that tell apart what t was told: the values
+// of every function at every draw of every chain, and the states at their last
+// draws. It does not depend on how chains came together. Two runs with equal
+// digests had the same bits.
+func (t *Tally) Digest() string { return t.bits.String() }
 
 // Missing returns an error that names the chains of the run that t does not
 // count, nil if it counts them all.

@@ -45,6 +45,7 @@ func (t *Tally) body() []byte {
 	m := &t.moves
 	b = wire.AppendUint64s(b, uint64(m.accepts), uint64(m.moved), uint64(m.invalid))
 	b = m.accept.append(b)
+	b = wire.AppendUint64s(b, t.bits[:]...)
 	for i := range t.rows {
 		b = t.rows[i].append(b)
 	}
@@ -135,6 +136,9 @@ func (t *Tally) decodeHead(body []byte) ([]byte, error) {
 	m := &t.moves
 	m.accepts, m.moved, m.invalid = int64(d.word()), int64(d.word()), int64(d.word())
 	readSum(d, &m.accept)
+	for i := range t.bits {
+		t.bits[i] = d.word()
+	}
 	if d.short {
 		return nil, errors.New("the data end too early")
 	}

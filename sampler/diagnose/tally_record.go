@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -121,7 +122,7 @@ func (t *Tally) Observe(chain, draw int, x []int32, info *sampler.Info) {
 	for i, f := range t.record.functions {
 		u.values[i*n+u.draws] = f(x)
 	}
-	t.drawn(chain, info)
+	drawn(t, chain, x, info)
 }
 
 // next returns the chain, with room for its next draw.
@@ -144,17 +145,17 @@ func (t *Tally) next(chain int) *underway {
 }
 
 // drawn counts the draw and takes in the chain if that was the last.
-func (t *Tally) drawn(chain int, info *sampler.Info) {
+func drawn[S energy.Site](t *Tally, chain int, x []S, info *sampler.Info) {
 	u := &t.record.chains[chain-t.record.first]
 	if info != nil {
 		u.actions.add(info)
 	}
 	if u.draws++; u.draws == t.record.draws {
-		t.finish(chain)
+		t.finish(chain, digestOf(chain, u.values, x))
 	}
 }
 
-func (t *Tally) finish(chain int) {
+func (t *Tally) finish(chain int, d digest) {
 	r := t.record
 	u := &r.chains[chain-r.first]
 	all := make([]condensed, len(t.rows))
@@ -169,6 +170,7 @@ func (t *Tally) finish(chain int) {
 	r.free = append(r.free, u.values)
 	u.values = nil
 	t.moves.add(&u.actions)
+	t.bits.add(d)
 	t.done.add(span{chain, chain + 1})
 	if r.nested > 1 {
 		u.means = make([]float64, len(all))
@@ -219,6 +221,6 @@ func RealTally(cfg TallyConfig, f ...func(x []float32) float64) (*Tally, sampler
 		for i := range f {
 			u.values[i*t.record.draws+u.draws] = f[i](x)
 		}
-		t.drawn(chain, info)
+		drawn(t, chain, x, info)
 	}, nil
 }

@@ -153,6 +153,33 @@ func TestTallyMergesToTheBit(t *testing.T) {
 	assert.Equal(t, a, b)
 	assert.Contains(t, a.String(), "Rank statistics (quantiles, bulk and tail ESS, rank-normalised R-hat) do not merge.")
 	assert.Equal(t, chains, zero.Chains())
+	assert.Equal(t, whole.Digest(), zero.Digest())
+	assert.Regexp(t, "^[0-9a-f]{64}$", zero.Digest())
+
+	// Chains that change places give the same sums, or nearly so, and another
+	// digest; so does the last bit of one draw.
+	x[0], x[1] = x[1], x[0]
+	assert.NotEqual(t, whole.Digest(), tallyOf(t, cfg, x).Digest())
+	x[0], x[1] = x[1], x[0]
+	assert.Equal(t, whole.Digest(), tallyOf(t, cfg, x).Digest())
+	x[5][6] = math.Nextafter(x[5][6], 2)
+	assert.NotEqual(t, whole.Digest(), tallyOf(t, cfg, x).Digest())
+}
+
+// The digest sees states that no function looks at.
+func TestDigestSeesStates(t *testing.T) {
+	digest := func(x []int32) string {
+		a, err := NewTally(TallyConfig{Chains: 1, Draws: 1})
+		require.NoError(t, err)
+		a.Observe(0, 0, x, nil)
+		return a.Digest()
+	}
+	assert.Equal(t, digest([]int32{1, 2}), digest([]int32{1, 2}))
+	assert.NotEqual(t, digest([]int32{1, 2}), digest([]int32{2, 1}))
+	b, observe, err := RealTally(TallyConfig{Chains: 1, Draws: 1})
+	require.NoError(t, err)
+	observe(0, 0, []float32{1, 2}, nil)
+	assert.NotEqual(t, digest([]int32{1, 2}), b.Digest())
 }
 
 // Nested R-hat by its definition.
