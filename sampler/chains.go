@@ -48,7 +48,7 @@ func Retarget(ctx context.Context, c *Chains, m energy.Model) error {
 	}
 	t := *old
 	t.model = m
-	blocks, err := newBlocks(ctx, System[int32](&t), c.cfg.Chains)
+	blocks, err := newBlocks(ctx, System[int32](&t), c.cfg.Count, c.size)
 	if err != nil {
 		return err
 	}

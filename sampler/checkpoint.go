@@ -72,7 +72,7 @@ func (c *Runner[S]) appendBlock(body []byte, i int, sum uint64) ([]byte, error) 
 	b := &c.blocks[i]
 	body = wire.AppendInts(wire.AppendUint64s(body, sum), i, b.steps, b.stats.Steps, b.stats.Invalid)
 	body = wire.AppendFloat64s(body, []float64{b.stats.Accept, b.stats.Moved})
-	x := c.x[b.first*c.sites : (b.first+b.chains)*c.sites]
+	x := c.states(b)
 	body = appendSites(body, x)
 	// The energies of the states as they are: what kernels reported last may be
 	// older than a Reset.
@@ -121,10 +121,10 @@ func (c *Runner[S]) restored(r io.Reader) (*Runner[S], error) {
 		return nil, err
 	}
 	n := &Runner[S]{
-		cfg: c.cfg, system: c.system, sites: c.sites,
+		cfg: c.cfg, system: c.system, sites: c.sites, size: c.size,
 		x: make([]S, len(c.x)), streams: make([]Stream, len(c.streams)), info: make([]Info, len(c.info)),
 	}
-	if n.blocks, err = newBlocks(context.Background(), c.system, c.cfg.Chains); err != nil {
+	if n.blocks, err = newBlocks(context.Background(), c.system, c.cfg.Count, c.size); err != nil {
 		return nil, err
 	}
 	for i := range n.blocks {
@@ -181,11 +181,11 @@ func (c *Runner[S]) readBlock(in []byte, i int, sum uint64) error {
 		return err
 	}
 	b.stats.Accept, b.stats.Moved = sums[0], sums[1]
-	x := c.x[b.first*c.sites : (b.first+b.chains)*c.sites]
+	x := c.states(b)
 	if in, err = readSites(in, x); err != nil {
 		return err
 	}
-	if err := c.system.Check(x); err != nil {
+	if err := c.system.Check(x, c.cfg.First+b.first); err != nil {
 		return err
 	}
 	energies := make([]float64, b.chains)
@@ -221,7 +221,7 @@ func (c *Runner[S]) checkTarget(b *block[S], x []S, saved []float64) error {
 	was.Numbers("energies of the states", saved)
 	is.Numbers("energies of the states", energies)
 	if err := fingerprint.Compare(was, is); err != nil {
-		return fmt.Errorf("not the same model: chain %d and on: %w", b.first, err)
+		return fmt.Errorf("not the same model: chain %d and on: %w", c.cfg.First+b.first, err)
 	}
 	return nil
 }
@@ -252,6 +252,9 @@ func (c *Runner[S]) fingerprint() *fingerprint.List {
 		l.Levels = t.levels
 	}
 	l.Add("Config.Chains", c.cfg.Chains)
+	l.Add("Config.First", c.cfg.First)
+	l.Add("Config.Count", c.cfg.Count)
+	l.Add("chains of a block", c.size)
 	l.Add("Config.Warmup", c.cfg.Warmup)
 	l.Add("Config.Thin", c.cfg.Thin)
 	l.Add("sites", c.sites)

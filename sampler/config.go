@@ -9,11 +9,19 @@ import (
 // runs 4 chains of seed 0 from uniform random states, with a warm-up of 1000
 // steps.
 type Config struct {
-	Chains  int    // number of chains; 0 means 4
+	Chains  int    // number of chains of the whole run; 0 means 4
 	Seed    uint64 // chain i draws from stream (Seed, i)
 	Warmup  int    // steps of the first Run that adapt and are not kept; 0 means 1000, −1 none
 	Thin    int    // steps per draw; 0 means 1
 	Workers int    // goroutines; 0 means GOMAXPROCS; never changes results
+
+	// First and Count make this a part of the run, its chains First …
+	// First+Count−1, to the same bits as in the whole: parts may run anywhere, in
+	// any order. Observers (see [Observer.From]) and errors see the numbers of the
+	// run; States, Info and Init begin with chain First. Both are multiples of the block, see
+	// [Config.Block], except that the last part may end with the run; Count 0
+	// means all chains from First on. [Config.Part] cuts a run.
+	First, Count int
 
 	// Init holds the initial states: one per chain, or one for all chains. If
 	// nil, every level is drawn uniformly and models that leave states without
@@ -55,6 +63,10 @@ func (cfg *Config) fill(name string) error {
 		return bad("Workers", cfg.Workers, 0)
 	case cfg.Checkpoint.Every < 0:
 		return bad("Checkpoint.Every", cfg.Checkpoint.Every, 0)
+	case cfg.First < 0:
+		return bad("First", cfg.First, 0)
+	case cfg.Count < 0:
+		return bad("Count", cfg.Count, 0)
 	}
 	if cfg.Chains == 0 {
 		cfg.Chains = defaultChains
@@ -76,3 +88,66 @@ const (
 	defaultChains = 4    // as Stan: enough for R-hat to compare
 	defaultWarmup = 1000 // as Stan
 )
+
+// Block returns the number of consecutive chains that a kernel moves together,
+// for the run of cfg.Chains chains: 1 … [BlockSize]. Parts of the run begin at
+// multiples of it.
+func (cfg Config) Block() int { return BlockSize }
+
+// Part returns cfg with First and Count set to part k, counted from 0, of n
+// nearly equal ones that make up the run:
+//
+//	part, err := cfg.Part(task, tasks)
+//	ch, err := sampler.NewChains(m, method, part)
+//
+// Errors: k or n out of range, where n is at most the number of blocks; a cfg
+// that is a part already.
+func (cfg Config) Part(k, n int) (Config, error) {
+	if cfg.First != 0 || cfg.Count != 0 {
+		return cfg, fmt.Errorf("sampler: Config.Part: First = %d and Count = %d, want 0: the configuration of the whole run", cfg.First, cfg.Count)
+	}
+	if cfg.Chains < 0 {
+		return cfg, fmt.Errorf("sampler: Config.Part: Chains = %d, want ≥ 0", cfg.Chains)
+	}
+	if cfg.Chains == 0 {
+		cfg.Chains = defaultChains
+	}
+	size := cfg.Block()
+	blocks := (cfg.Chains-1)/size + 1
+	if n < 1 || n > blocks {
+		return cfg, fmt.Errorf("sampler: Config.Part: n = %d, want 1 … %d (%d chains in blocks of %d)", n, blocks, cfg.Chains, size)
+	}
+	if k < 0 || k >= n {
+		return cfg, fmt.Errorf("sampler: Config.Part: k = %d, want 0 … %d", k, n-1)
+	}
+	at := func(k int) int { // the first parts have a block more
+		if k == n {
+			return cfg.Chains
+		}
+		return (k*(blocks/n) + min(k, blocks%n)) * size
+	}
+	cfg.First, cfg.Count = at(k), at(k+1)-at(k)
+	return cfg, nil
+}
+
+// fillPart checks First and Count and finds the default of the latter; fill has
+// been called.
+func (cfg *Config) fillPart(name string, size int) error {
+	if cfg.First >= cfg.Chains {
+		return fmt.Errorf("%s: Config.First = %d, want < Chains = %d", name, cfg.First, cfg.Chains)
+	}
+	if cfg.First%size != 0 {
+		return fmt.Errorf("%s: Config.First = %d, want a multiple of the block of %d", name, cfg.First, size)
+	}
+	rest := cfg.Chains - cfg.First
+	if cfg.Count == 0 {
+		cfg.Count = rest
+	}
+	if cfg.Count > rest {
+		return fmt.Errorf("%s: Config.Count = %d from chain %d on, want ≤ %d of %d chains", name, cfg.Count, cfg.First, rest, cfg.Chains)
+	}
+	if cfg.Count%size != 0 && cfg.Count != rest {
+		return fmt.Errorf("%s: Config.Count = %d, want a multiple of the block of %d, or all %d chains to the end", name, cfg.Count, size, rest)
+	}
+	return nil
+}

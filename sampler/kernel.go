@@ -143,6 +143,23 @@ func (o Observer) And(next Observer) Observer {
 	}
 }
 
+// From returns an observer of chains first, first+1, … that tells o of chains 0,
+// 1, …: a part of a run for what has room for its chains only, such as a trace.
+func (o Observer) From(first int) Observer {
+	if o == nil {
+		return nil
+	}
+	return func(chain, draw int, x []int32, info *Info) { o(chain-first, draw, x, info) }
+}
+
+// From is [Observer.From] for reals.
+func (o RealObserver) From(first int) RealObserver {
+	if o == nil {
+		return nil
+	}
+	return func(chain, draw int, x []float32, info *Info) { o(chain-first, draw, x, info) }
+}
+
 // ErrNaN says that a kernel without an acceptance step met an energy or a
 // difference that is NaN.
 var ErrNaN = errors.New("energy is NaN")
@@ -153,7 +170,7 @@ var ErrZero = errors.New("energy is +Inf: state has probability zero")
 
 // StartError says that a chain cannot start from its state.
 type StartError struct {
-	Chain  int     // index of the chain
+	Chain  int     // number of the chain in the run
 	Energy float64 // its energy: +Inf, −Inf or NaN; 0 if Constraint is set
 
 	// Constraint names the language of the method's Within that the state is

@@ -129,9 +129,10 @@ type stopper[S any] interface {
 // ends, a chain fails or the kernel stops because stop says so.
 func (c *Runner[S]) stepTo(ctx context.Context, b *block[S], end int, stop func() bool) {
 	last := b.first + b.chains
-	x := c.x[b.first*c.sites : last*c.sites]
+	x := c.states(b)
 	info := c.info[b.first:last]
 	streams := c.streams[b.first:last]
+	number := c.cfg.First + b.first // of the first chain
 	partial, _ := b.kernel.(stopper[S])
 	for b.steps < end && b.err == nil && ctx.Err() == nil {
 		b.torn = true
@@ -144,7 +145,7 @@ func (c *Runner[S]) stepTo(ctx context.Context, b *block[S], end int, stop func(
 		b.torn = false
 		for i := range info {
 			if err := info[i].Err; err != nil {
-				b.err = fmt.Errorf("%s: %s: chain %d, step %d: %w", c.system.Name(), c.system, b.first+i, b.steps, err)
+				b.err = fmt.Errorf("%s: %s: chain %d, step %d: %w", c.system.Name(), c.system, number+i, b.steps, err)
 				return
 			}
 		}
@@ -159,7 +160,7 @@ func (c *Runner[S]) stepTo(ctx context.Context, b *block[S], end int, stop func(
 		b.stats.add(info)
 		if after := b.steps - c.cfg.Warmup; c.observe != nil && after%c.cfg.Thin == 0 {
 			for i := range info {
-				c.observe(b.first+i, after/c.cfg.Thin-1, x[i*c.sites:(i+1)*c.sites], &info[i])
+				c.observe(number+i, after/c.cfg.Thin-1, x[i*c.sites:(i+1)*c.sites], &info[i])
 			}
 		}
 	}

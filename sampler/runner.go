@@ -19,6 +19,7 @@ type Runner[S energy.Site] struct {
 	observe func(chain, draw int, x []S, info *Info)
 	system  System[S]
 	sites   int
+	size    int // chains of a block
 	x       []S // chains × sites
 	streams []Stream
 	info    []Info
@@ -30,7 +31,8 @@ type Runner[S energy.Site] struct {
 	err     error
 }
 
-// block is what one worker moves: up to BlockSize consecutive chains.
+// block is what one worker moves: some consecutive chains, of which the first is
+// number first of this part of the run.
 type block[S energy.Site] struct {
 	first, chains int
 	kernel        Transition[S]
@@ -55,26 +57,35 @@ func NewRunner[S energy.Site](ctx context.Context, system System[S], cfg Config,
 	if sites < 1 {
 		return nil, fmt.Errorf("%s: sites = %d, want ≥ 1", name, sites)
 	}
-	if most := maxEntries / sites; cfg.Chains > most {
-		return nil, fmt.Errorf("%s: Config.Chains = %d of %d sites, want ≤ %d", name, cfg.Chains, sites, most)
+	size := cfg.Block()
+	if err := cfg.fillPart(name, size); err != nil {
+		return nil, err
 	}
-	if n := len(init); n != 0 && n != sites && n != cfg.Chains*sites {
-		return nil, fmt.Errorf("%s: len(Config.Init) = %d, want %d (one state) or %d (one per chain)", name, n, sites, cfg.Chains*sites)
+	if most := maxEntries / sites; cfg.Count > most {
+		field := "Chains"
+		if cfg.Count < cfg.Chains {
+			field = "Count"
+		}
+		return nil, fmt.Errorf("%s: Config.%s = %d of %d sites, want ≤ %d", name, field, cfg.Count, sites, most)
+	}
+	if n := len(init); n != 0 && n != sites && n != cfg.Count*sites {
+		return nil, fmt.Errorf("%s: len(Config.Init) = %d, want %d (one state) or %d (one per chain)", name, n, sites, cfg.Count*sites)
 	}
 	c := &Runner[S]{
 		cfg: cfg, observe: observe, system: system, sites: sites,
-		x: make([]S, cfg.Chains*sites), streams: make([]Stream, cfg.Chains), info: make([]Info, cfg.Chains),
+		size: size,
+		x:    make([]S, cfg.Count*sites), streams: make([]Stream, cfg.Count), info: make([]Info, cfg.Count),
 	}
 	c.cfg.Init, c.cfg.Observe = nil, nil
 	var err error
-	if c.blocks, err = newBlocks(ctx, system, cfg.Chains); err != nil {
+	if c.blocks, err = newBlocks(ctx, system, cfg.Count, size); err != nil {
 		return nil, err
 	}
 	for i := range c.streams {
-		c.streams[i].Seed(cfg.Seed, uint64(i))
+		c.streams[i].Seed(cfg.Seed, uint64(cfg.First+i))
 	}
 	if len(init) == 0 {
-		return c, system.Start(c.x, c.streams, c.Kernels())
+		return c, c.start()
 	}
 	for at := 0; at < len(c.x); at += len(init) {
 		copy(c.x[at:], init)
@@ -82,10 +93,24 @@ func NewRunner[S energy.Site](ctx context.Context, system System[S], cfg Config,
 	return c, nil
 }
 
-func newBlocks[S energy.Site](ctx context.Context, system System[S], chains int) ([]block[S], error) {
-	blocks := make([]block[S], 0, (chains+BlockSize-1)/BlockSize)
-	for first := 0; first < chains; first += BlockSize {
-		n := min(BlockSize, chains-first)
+// start gives every chain the state that the system starts it from.
+func (c *Runner[S]) start() error {
+	for i := range c.blocks {
+		b := &c.blocks[i]
+		if err := c.system.Start(c.states(b), c.streams[b.first:b.first+b.chains], b.kernel); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// states returns the states of a block.
+func (c *Runner[S]) states(b *block[S]) []S { return c.x[b.first*c.sites : (b.first+b.chains)*c.sites] }
+
+func newBlocks[S energy.Site](ctx context.Context, system System[S], chains, size int) ([]block[S], error) {
+	blocks := make([]block[S], 0, (chains+size-1)/size)
+	for first := 0; first < chains; first += size {
+		n := min(size, chains-first)
 		k, err := system.Kernel(ctx, n)
 		if err != nil {
 			return nil, err
@@ -111,9 +136,9 @@ func (c *Runner[S]) Energy(e []float64, x []S) { c.system.Energy(e, x) }
 // changes; other errors are those of Reset.
 func (c *Runner[S]) SetStates(x []S) error {
 	if len(x) != len(c.x) {
-		return fmt.Errorf("%s: SetStates: len(x) = %d, want %d (%d chains of %d sites)", c.system.Name(), len(x), len(c.x), c.cfg.Chains, c.sites)
+		return fmt.Errorf("%s: SetStates: len(x) = %d, want %d (%d chains of %d sites)", c.system.Name(), len(x), len(c.x), c.cfg.Count, c.sites)
 	}
-	if err := c.system.Check(x); err != nil {
+	if err := c.system.Check(x, c.cfg.First); err != nil {
 		return fmt.Errorf("%s: SetStates: %w", c.system.Name(), err)
 	}
 	copy(c.x, x)
@@ -127,8 +152,8 @@ func (c *Runner[S]) Info() []Info { return c.info }
 // Len returns the number of draws made.
 func (c *Runner[S]) Len() int { return c.kept }
 
-// Kernels returns the kernels, one per block of [BlockSize] consecutive chains,
-// to ask them what they know. They are the runner's own.
+// Kernels returns the kernels, one per block of consecutive chains, see
+// [Config.Block], to ask them what they know. They are the runner's own.
 func (c *Runner[S]) Kernels() []Transition[S] {
 	kernels := make([]Transition[S], len(c.blocks))
 	for i := range c.blocks {
@@ -145,7 +170,7 @@ func (c *Runner[S]) Kernels() []Transition[S] {
 // mended.
 func (c *Runner[S]) Reset() error {
 	c.ready = false
-	if err := c.system.Check(c.x); err != nil {
+	if err := c.system.Check(c.x, c.cfg.First); err != nil {
 		c.err = fmt.Errorf("%s: Reset: %w", c.system.Name(), err)
 		return c.err
 	}
@@ -168,9 +193,9 @@ func (c *Runner[S]) Reset() error {
 }
 
 func (c *Runner[S]) resetBlock(b *block[S]) error {
-	err := b.kernel.Reset(c.x[b.first*c.sites : (b.first+b.chains)*c.sites])
+	err := b.kernel.Reset(c.states(b))
 	if start, ok := err.(*StartError); ok {
-		return &StartError{Chain: b.first + start.Chain, Energy: start.Energy, Constraint: start.Constraint}
+		return &StartError{Chain: c.cfg.First + b.first + start.Chain, Energy: start.Energy, Constraint: start.Constraint}
 	}
 	return err
 }
