@@ -158,6 +158,24 @@ func (r *run) agree(o *run) ([]byte, error) {
 	return o.settings, nil
 }
 
+// SameRun returns an error that names what differs if t and o are of different runs:
+// what keeps them from being merged, whichever chains they count.
+func (t *Tally) SameRun(o *Tally) error {
+	if o == nil || o.empty() || t.empty() {
+		return errors.New("diagnose: Tally.SameRun: a tally is empty")
+	}
+	if _, err := t.run.agree(&o.run); err != nil {
+		return fmt.Errorf("diagnose: Tally.SameRun: %w", err)
+	}
+	return nil
+}
+
+// Covers reports whether the finished chains that t counts are first …
+// first+count−1, no more and no fewer.
+func (t *Tally) Covers(first, count int) bool {
+	return len(t.done) == 1 && t.done[0] == span{first, first + count}
+}
+
 // Chains returns the number of finished chains that t counts.
 func (t *Tally) Chains() int { return t.done.chains() }
 

@@ -256,6 +256,11 @@ func TestTallyRefusesOtherParts(t *testing.T) {
 		assert.Equal(t, before, bytesOf(t, a))
 	}
 	require.ErrorContains(t, a.Merge(nil), "empty")
+	require.ErrorContains(t, a.SameRun(nil), "empty")
+	require.ErrorContains(t, a.SameRun(unfinished), "the functions' names")
+	require.NoError(t, a.SameRun(other(func(c *TallyConfig) { c.First = 0 })))
+	assert.True(t, a.Covers(2, 2))
+	assert.False(t, a.Covers(2, 3) || a.Covers(1, 3) || (&Tally{}).Covers(0, 0))
 	require.ErrorContains(t, unfinished.Merge(a), "chain 2 has 1 draws")
 	_, err = unfinished.MarshalBinary()
 	require.ErrorContains(t, err, "chain 2 has 1 draws, want 2")
