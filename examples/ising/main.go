@@ -19,11 +19,13 @@ import (
 
 // options are the command line.
 type options struct {
-	graph, format, lattice, methods, out string
-	a, b, beta                           float64
-	chains, steps, warmup                int
-	seed                                 uint64
-	json, anneal                         bool
+	command.Output
+
+	graph, format, lattice, methods string
+	a, b, beta                      float64
+	chains, steps, warmup           int
+	seed                            uint64
+	anneal                          bool
 }
 
 func parse(args []string) (options, error) {
@@ -40,8 +42,7 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.steps, "steps", 5000, "steps after warm-up, or of the annealing run (then the default is 1000)")
 	f.IntVar(&o.warmup, "warmup", 1000, "warm-up steps; −1 for none")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
-	f.BoolVar(&o.json, "json", false, "print one JSON object and nothing else on standard output")
-	f.StringVar(&o.out, "out", "", "write pictures to this `folder`")
+	o.Define(f, "")
 	f.BoolVar(&o.anneal, "anneal", false, "minimise the energy with the first kernel; on a graph, find a large cut")
 	if err := f.Parse(args); err != nil {
 		return o, err
@@ -58,7 +59,7 @@ func parse(args []string) (options, error) {
 	if o.anneal && !given(f, "steps") {
 		o.steps = 1000 // finds the largest known cut of the Gset's G1
 	}
-	if o.out != "" && !o.anneal && o.long() {
+	if o.Dir != "" && !o.anneal && o.long() {
 		return o, fmt.Errorf("-chains = %d, -steps = %d: pictures need every draw, want ≤ %d in all", o.chains, o.steps, keptDraws)
 	}
 	return o, nil
@@ -105,5 +106,5 @@ func run(ctx context.Context, o options) (*report, error) {
 }
 
 func main() {
-	command.Main("ising", parse, run, func(o options) bool { return o.json })
+	command.Main("ising", parse, run)
 }

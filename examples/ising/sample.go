@@ -34,12 +34,10 @@ func sample(ctx context.Context, o options, p *problem, names []string) (*report
 		runs = append(runs, out)
 		r.Methods = append(r.Methods, out.figures())
 	}
-	if o.out != "" {
-		paths, err := drawAll(o.out, p, runs, r.Exact)
-		if err != nil {
+	if o.Dir != "" {
+		if err := r.draw(p, runs); err != nil {
 			return nil, err
 		}
-		r.pictures = paths
 	}
 	return r, nil
 }
@@ -105,12 +103,8 @@ func minimise(ctx context.Context, o options, p *problem, name string) (*report,
 		best := p.graph.Cut(x)
 		r.BestCut = &best
 	}
-	if o.out != "" && len(p.lattice) == 2 {
-		path, err := snapshot(o.out, p, x, "annealed")
-		if err != nil {
-			return nil, err
-		}
-		r.pictures = append(r.pictures, path)
+	if o.Dir != "" && len(p.lattice) == 2 {
+		r.Add(snapshot(p, x, "The state of lowest energy"))
 	}
 	return r, nil
 }

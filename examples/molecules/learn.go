@@ -111,13 +111,15 @@ func fit(ctx context.Context, c *corpus.Corpus, o options, r *report) (*neural.T
 			return nil, err
 		}
 		bar.Set(t.Step(), o.steps)
+		r.losses = append(r.losses, loss{t.Step(), t.Loss()})
 		if late {
 			break
 		}
 	}
 	r.Steps, r.Seconds = t.Step(), time.Since(start).Seconds()
 	if t.Step() > from {
-		r.Loss = t.Loss()
+		loss := t.Loss()
+		r.Loss = &loss
 	}
 	net = t.Average()
 	if o.weights != "" {

@@ -1,12 +1,10 @@
 package anneal
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"runtime"
 
-	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -59,35 +57,6 @@ type AISResult struct {
 	States []int32
 
 	run part // what the result is a part of
-}
-
-// AIS estimates log Z by annealed importance sampling (Neal 2001). Every chain
-// starts at a uniform draw x_0 from all states and goes through the stages
-// 0 = β_0 < … < β_K = 1,
-//
-//	log w ← log w − (β_k − β_{k−1}) E(x_{k−1}),  x_k ← Moves steps of the method on β_k·E,
-//
-// from log w = sites·log(levels); after the last weight it stays. The weights are
-// unbiased, E[w] = Z, however badly the chains mix, for every method that leaves
-// its target invariant (not mcmc.DULA). Their logarithm errs downwards. A method
-// does not adapt here, since that would spoil exactness: set its step size.
-//
-// Chains that begin at a state of probability zero have weight 0. Where almost
-// all states are such, so are almost all weights.
-//
-// The estimate, its error and the effective sample size have the same bits on
-// every processor, as the weights do.
-//
-// Errors: settings out of range, a method that does not fit the model, an
-// energy that is NaN or −Inf, a failing step, a context that ends, and
-// [sampler.ErrZero] if all chains begin at states of probability zero. A run
-// that can stop and go on is an [AISRunner].
-func AIS(ctx context.Context, m energy.Model, method sampler.Method, cfg AISConfig) (*AISResult, error) {
-	a, err := NewAIS(m, method, cfg)
-	if err != nil {
-		return nil, err
-	}
-	return a.Run(ctx)
 }
 
 // fill checks the configuration, replaces zeros by defaults and returns the

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/durable"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -247,3 +248,15 @@ func (a *Runner) Best() (x []int32, e float64) {
 
 // Energies returns the best energy of each chain. The slice is the run's own.
 func (a *Runner) Energies() []float64 { return a.e }
+
+// keep saves a checkpoint if Config.Checkpoint asks for any.
+func (a *Runner) keep() error {
+	if a.cfg.Checkpoint.Path == "" {
+		return nil
+	}
+	if err := durable.SaveFile("anneal: Runner", a.cfg.Checkpoint.Path, a); err != nil {
+		return err
+	}
+	a.filed = a.chains.Len()
+	return nil
+}

@@ -126,15 +126,3 @@ func (a *Runner) SaveFile(path string) error { return durable.SaveFile("anneal: 
 // LoadFile restores what SaveFile saved, as Load does. If the file path is
 // missing or damaged, it restores the generation before it, path.old.
 func (a *Runner) LoadFile(path string) error { return durable.LoadFile("anneal: Runner", path, a) }
-
-// keep saves a checkpoint if Config.Checkpoint asks for any.
-func (a *Runner) keep() error {
-	if a.cfg.Checkpoint.Path == "" {
-		return nil
-	}
-	if err := a.SaveFile(a.cfg.Checkpoint.Path); err != nil {
-		return err
-	}
-	a.filed = a.chains.Len()
-	return nil
-}

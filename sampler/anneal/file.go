@@ -9,106 +9,35 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/durable"
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 	"github.com/gibbsite-go/gibbsite/internal/probe"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// A checkpoint is a frame with the settings, frames of state, each with the sum
-// of the settings and its number, what runs inside have written, and a frame for
-// the end. The magic of the first frame names the format version.
-const (
-	stateMagic = "state\n"
-	endMagic   = "end\n"
-)
-
-// settingsLimit bounds the frame of the settings.
-const settingsLimit = 1 << 20
-
 const streamSize = 24 // bytes of a stream
 
-// save writes the frames of a checkpoint; state appends what frame i holds, and
-// inside, if not nil, writes what runs inside hold.
+// save writes a checkpoint in frames, see [durable.Write].
 func save(who, magic string, w io.Writer, l *fingerprint.List, frames int, state func(i int, body []byte) ([]byte, error), inside func(io.Writer) error) error {
 	if check.Nil(w) {
 		return fmt.Errorf("anneal: %s: Save: w = nil", who)
 	}
-	err := wire.Write(w, magic, l.Append(nil))
-	sum := l.Sum()
-	for i := 0; i < frames && err == nil; i++ {
-		var body []byte
-		if body, err = state(i, wire.AppendUint64s(nil, sum, uint64(i))); err == nil {
-			err = wire.Write(w, stateMagic, body)
-		}
-	}
-	if err == nil && inside != nil {
-		err = inside(w)
-	}
-	if err == nil {
-		err = wire.Write(w, endMagic, wire.AppendUint64s(nil, sum))
-	}
-	if err != nil {
+	if err := durable.Write(w, magic, l, frames, state, inside); err != nil {
 		return fmt.Errorf("anneal: %s: Save: %w", who, err)
 	}
 	return nil
 }
 
-// load reads what save wrote; state reads frame i, of at most limit bytes beside
-// the sum and the number, and returns what is left of it, which must be nothing.
+// load reads what save wrote, see [durable.Read].
 func load(who, magic string, r io.Reader, here *fingerprint.List, frames int, limit uint64, state func(i int, body []byte) ([]byte, error), inside func(io.Reader) error) error {
 	if check.Nil(r) {
 		return fmt.Errorf("anneal: %s: Load: r = nil", who)
 	}
-	if err := loaded(magic, r, here, frames, limit+16, state, inside); err != nil {
+	if err := durable.Read(r, magic, here, func() int { return frames }, limit, state, inside); err != nil {
 		return fmt.Errorf("anneal: %s: Load: %w", who, err)
 	}
 	return nil
-}
-
-func loaded(magic string, r io.Reader, here *fingerprint.List, frames int, limit uint64, state func(i int, body []byte) ([]byte, error), inside func(io.Reader) error) error {
-	body, err := wire.Read(r, magic, settingsLimit)
-	if err != nil {
-		return err
-	}
-	saved, err := fingerprint.Read(body)
-	if err != nil {
-		return err
-	}
-	if err := fingerprint.Compare(saved, here); err != nil {
-		return err
-	}
-	for i := range frames {
-		if body, err = wire.Read(r, stateMagic, limit); err != nil {
-			return err
-		}
-		var head [2]uint64
-		if body, err = wire.ReadUint64s(body, head[:]); err != nil {
-			return err
-		}
-		if head[0] != saved.Sum() || head[1] != uint64(i) {
-			return fmt.Errorf("frame %d is number %d of another checkpoint", i, head[1])
-		}
-		if body, err = state(i, body); err == nil {
-			err = wire.ReadEnd(body)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if inside != nil {
-		if err := inside(r); err != nil {
-			return err
-		}
-	}
-	if body, err = wire.Read(r, endMagic, 8); err != nil {
-		return err
-	}
-	var end [1]uint64
-	if body, err = wire.ReadUint64s(body, end[:]); err != nil || end[0] != saved.Sum() {
-		return fmt.Errorf("the end is that of another checkpoint")
-	}
-	return wire.ReadEnd(body)
 }
 
 func appendStreams(b []byte, r []sampler.Stream) []byte {

@@ -1,14 +1,11 @@
 package anneal
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
 
-	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
-	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
@@ -49,30 +46,6 @@ const (
 	defaultStoneDraws  = 1000
 	stoneShape         = 0.3
 )
-
-// SteppingStone estimates log Z by stepping-stone sampling (Xie, Lewis, Fan, Kuo
-// and Chen 2011): with 0 = β_0 < … < β_K = 1,
-//
-//	log Z = sites·log(levels) + Σ_k log E_{k−1}[ exp(−(β_k − β_{k−1}) E(x)) ],
-//
-// where E_k is the mean over draws of Chains of the method on β_k·E, and over
-// independent uniform draws for k = 0. The chains of a stage start from the ends
-// of the one before and may adapt in its warm-up.
-//
-// Unlike [AIS], it needs chains that mix at every temperature, and tells less
-// when they do not; where they do it is the more precise for its cost. StdErr
-// takes the autocorrelation of the draws into account, by [diagnose.MCSEMean],
-// whose last digits may differ between processors; Value's do not.
-//
-// Errors: settings out of range, whatever [sampler.Chains.Run] returns, and
-// [sampler.ErrZero] if no uniform draw of a block of chains has a probability. A run that can stop and go on is a [SteppingStoneRunner].
-func SteppingStone(ctx context.Context, m energy.Model, method sampler.Method, cfg SteppingStoneConfig) (LogZ, error) {
-	r, err := NewSteppingStone(m, method, cfg)
-	if err != nil {
-		return LogZ{}, err
-	}
-	return r.Run(ctx)
-}
 
 // fill checks the configuration, replaces zeros by defaults and returns the
 // temperatures. Chains checks the rest.

@@ -15,18 +15,6 @@ import (
 // they are not kept, and what the chains of the stage under way write.
 const stoneMagic = "gibbsite stepping stones 1\n"
 
-// settings are those of the whole run: parts have the same.
-func (r *SteppingStoneRunner) settings() *fingerprint.List {
-	l := newSettings(r.model, r.method)
-	l.Add("SteppingStoneConfig.Chains", r.cfg.Chains)
-	l.Add("SteppingStoneConfig.Seed", r.cfg.Seed)
-	l.Add("SteppingStoneConfig.Stages", r.cfg.Stages)
-	l.Add("SteppingStoneConfig.Warmup", r.cfg.Warmup)
-	l.Add("SteppingStoneConfig.Draws", r.cfg.Draws)
-	l.Add("SteppingStoneConfig.Schedule", digest(r.betas))
-	return l
-}
-
 // partSettings are those of a checkpoint.
 func (r *SteppingStoneRunner) partSettings() *fingerprint.List {
 	l := r.settings()
@@ -143,16 +131,4 @@ func (r *SteppingStoneRunner) SaveFile(path string) error {
 // missing or damaged, it restores the generation before it, path.old.
 func (r *SteppingStoneRunner) LoadFile(path string) error {
 	return durable.LoadFile("anneal: SteppingStone", path, r)
-}
-
-// keep saves a checkpoint if Config.Checkpoint asks for any.
-func (r *SteppingStoneRunner) keep() error {
-	if r.cfg.Checkpoint.Path == "" {
-		return nil
-	}
-	if err := r.SaveFile(r.cfg.Checkpoint.Path); err != nil {
-		return err
-	}
-	r.filed = r.made()
-	return nil
 }

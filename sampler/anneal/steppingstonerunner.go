@@ -8,9 +8,35 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/durable"
+	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
+
+// SteppingStone estimates log Z by stepping-stone sampling (Xie, Lewis, Fan, Kuo
+// and Chen 2011): with 0 = β_0 < … < β_K = 1,
+//
+//	log Z = sites·log(levels) + Σ_k log E_{k−1}[ exp(−(β_k − β_{k−1}) E(x)) ],
+//
+// where E_k is the mean over draws of Chains of the method on β_k·E, and over
+// independent uniform draws for k = 0. The chains of a stage start from the ends
+// of the one before and may adapt in its warm-up.
+//
+// Unlike [AIS], it needs chains that mix at every temperature, and tells less
+// when they do not; where they do it is the more precise for its cost. StdErr
+// takes the autocorrelation of the draws into account, by [diagnose.MCSEMean],
+// whose last digits may differ between processors; Value's do not.
+//
+// Errors: settings out of range, whatever [sampler.Chains.Run] returns, and
+// [sampler.ErrZero] if no uniform draw of a block of chains has a probability. A run that can stop and go on is a [SteppingStoneRunner].
+func SteppingStone(ctx context.Context, m energy.Model, method sampler.Method, cfg SteppingStoneConfig) (LogZ, error) {
+	r, err := NewSteppingStone(m, method, cfg)
+	if err != nil {
+		return LogZ{}, err
+	}
+	return r.Run(ctx)
+}
 
 // SteppingStoneRunner is a run of [SteppingStone] that can stop at any draw and
 // go on: in the same process, or from a checkpoint in another. Its methods must
@@ -290,4 +316,28 @@ func (r *SteppingStoneRunner) join(parts []*SteppingStoneRunner) (LogZ, error) {
 		terms[k] = term{value, relative}
 	}
 	return r.estimate(terms), nil
+}
+
+// settings are those of the whole run: parts have the same.
+func (r *SteppingStoneRunner) settings() *fingerprint.List {
+	l := newSettings(r.model, r.method)
+	l.Add("SteppingStoneConfig.Chains", r.cfg.Chains)
+	l.Add("SteppingStoneConfig.Seed", r.cfg.Seed)
+	l.Add("SteppingStoneConfig.Stages", r.cfg.Stages)
+	l.Add("SteppingStoneConfig.Warmup", r.cfg.Warmup)
+	l.Add("SteppingStoneConfig.Draws", r.cfg.Draws)
+	l.Add("SteppingStoneConfig.Schedule", digest(r.betas))
+	return l
+}
+
+// keep saves a checkpoint if Config.Checkpoint asks for any.
+func (r *SteppingStoneRunner) keep() error {
+	if r.cfg.Checkpoint.Path == "" {
+		return nil
+	}
+	if err := durable.SaveFile("anneal: SteppingStone", r.cfg.Checkpoint.Path, r); err != nil {
+		return err
+	}
+	r.filed = r.made()
+	return nil
 }
