@@ -89,10 +89,27 @@ const (
 	defaultWarmup = 1000 // as Stan
 )
 
-// Block returns the number of consecutive chains that a kernel moves together,
-// for the run of cfg.Chains chains: 1 … [BlockSize]. Parts of the run begin at
-// multiples of it.
-func (cfg Config) Block() int { return BlockSize }
+// Block returns the number of consecutive chains that a kernel moves together in
+// the run of cfg.Chains chains, 1 … [BlockSize]; the last block may be smaller.
+// Parts of the run begin at multiples of it. It is a function of Chains alone:
+// below 64 chains a quarter of them, so that 4 chains keep 4 cores busy; from
+// there on blocks are as large as they can be for their number to be even, as
+// kernels of matrix products and of colour sweeps are fastest on large ones.
+func (cfg Config) Block() int {
+	chains := cfg.Chains
+	if chains <= 0 {
+		chains = defaultChains
+	}
+	blocks := min(fewBlocks, chains)
+	if chains >= 2*BlockSize {
+		blocks = (chains-1)/BlockSize + 1
+		blocks += blocks % 2
+	}
+	return (chains-1)/blocks + 1
+}
+
+// fewBlocks is the number of blocks of a small run.
+const fewBlocks = 4
 
 // Part returns cfg with First and Count set to part k, counted from 0, of n
 // nearly equal ones that make up the run:

@@ -9,8 +9,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 )
 
-// BlockSize is the number of consecutive chains that a kernel moves together.
-// It is part of the definition of a run: workers take whole blocks, and kernels
+// BlockSize is the largest number of consecutive chains that a kernel moves
+// together; [Config.Block] is that of a run. Workers take whole blocks, and kernels
 // adapt per block.
 const BlockSize = 32
 

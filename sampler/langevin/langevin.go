@@ -70,7 +70,7 @@ type Config struct {
 // √(2h) by orders.
 //
 // A run is a function of (target, Config without Workers, numbers of steps);
-// blocks of [sampler.BlockSize] chains are worked on as in [sampler.Chains].
+// blocks of chains ([Config.Block]) are worked on as in [sampler.Chains].
 // Stats counts coordinates as moved, all or none per step.
 type Chains = sampler.Runner[float32]
 

@@ -120,7 +120,7 @@ func TestCyclicalTunes(t *testing.T) {
 	require.NoError(t, err)
 	var short, long float64
 	k := Cyclical{Period: 10}
-	c, err := sampler.NewChains(m, k, sampler.Config{Chains: 32, Seed: 1, Warmup: 900, Observe: nil})
+	c, err := sampler.NewChains(m, k, sampler.Config{Chains: 64, Seed: 1, Warmup: 900})
 	require.NoError(t, err)
 	require.NoError(t, c.Run(context.Background(), 0))
 	in := c.Kernels()[0].(*cyclical)
@@ -132,9 +132,9 @@ func TestCyclicalTunes(t *testing.T) {
 		for _, info := range c.Info() {
 			switch at {
 			case 0:
-				long += info.Accept / (40 * 32)
+				long += info.Accept / (40 * 64)
 			case 9:
-				short += info.Accept / (40 * 32)
+				short += info.Accept / (40 * 64)
 			}
 		}
 	}
