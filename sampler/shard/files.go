@@ -45,9 +45,8 @@ func (t Task) Do(ctx context.Context, dir string, run Run, o Options) error {
 	if err != nil {
 		return fmt.Errorf("shard: %s: %w", path, err)
 	}
-	states := filepath.Join(dir, fmt.Sprintf("states-%012d.npy", first))
 	if done && o.States {
-		_, err := os.Stat(states)
+		_, err := os.Stat(statesFile(dir, first))
 		done = err == nil
 	}
 	if done {
@@ -56,12 +55,11 @@ func (t Task) Do(ctx context.Context, dir string, run Run, o Options) error {
 	if o.Started != nil {
 		o.Started(first, count)
 	}
+	folder := ""
 	if o.States {
-		err = place(states, func(w io.Writer) error { return do(ctx, w) })
-	} else {
-		err = do(ctx, nil)
+		folder = dir
 	}
-	if err != nil {
+	if err := fill(ctx, do, first, folder); err != nil {
 		return err
 	}
 	b, err := tally.MarshalBinary()
@@ -69,6 +67,30 @@ func (t Task) Do(ctx context.Context, dir string, run Run, o Options) error {
 		err = place(path, func(w io.Writer) error { _, err := w.Write(b); return err })
 	}
 	return err
+}
+
+// Make makes the elements first … first+count−1 of the run and returns their tally.
+// Unless dir is empty, it keeps their states there, in the file states-FIRST.npy.
+func Make(ctx context.Context, run Run, first, count int, dir string) (*diagnose.Tally, error) {
+	tally, do, err := run.Part(first, count)
+	if err != nil {
+		return nil, err
+	}
+	if err := fill(ctx, do, first, dir); err != nil {
+		return nil, err
+	}
+	return tally, nil
+}
+
+func fill(ctx context.Context, do func(context.Context, io.Writer) error, first int, dir string) error {
+	if dir == "" {
+		return do(ctx, nil)
+	}
+	return place(statesFile(dir, first), func(w io.Writer) error { return do(ctx, w) })
+}
+
+func statesFile(dir string, first int) string {
+	return filepath.Join(dir, fmt.Sprintf("states-%012d.npy", first))
 }
 
 func (t Task) file() string { return fmt.Sprintf("part-%06d-of-%06d.tally", t.Index, t.Count) }
