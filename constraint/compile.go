@@ -22,6 +22,9 @@ func Compile(ctx context.Context, a Automaton, levels int, limits Limits) (*DFA,
 	if levels < 1 {
 		return nil, &ArgumentError{"Compile", "levels", levels, "≥ 1"}
 	}
+	if err := automata.Tabulable(a); err != nil {
+		return nil, err
+	}
 	if c, ok := a.(compiled); ok {
 		if d := c.Minimal(); d != nil && d.Levels() == levels {
 			return d, nil
@@ -87,5 +90,5 @@ func finish(ctx context.Context, name string, t *automata.Table) (*DFA, error) {
 	if minimal == nil {
 		return nil, infeasible("%s: the language is empty", name)
 	}
-	return &DFA{*minimal}, nil
+	return &DFA{table: *minimal}, nil
 }

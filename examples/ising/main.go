@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint"
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
@@ -20,6 +21,7 @@ import (
 // options are the command line.
 type options struct {
 	command.Output
+	checkpoint.Flags
 
 	graph, format, lattice, methods string
 	a, b, beta                      float64
@@ -42,13 +44,17 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.steps, "steps", 5000, "steps after warm-up, or of the annealing run (then the default is 1000)")
 	f.IntVar(&o.warmup, "warmup", 1000, "warm-up steps; −1 for none")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
-	o.Define(f, "")
+	o.Output.Define(f, "")
+	o.Flags.Define(f)
 	f.BoolVar(&o.anneal, "anneal", false, "minimise the energy with the first kernel; on a graph, find a large cut")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
 	if f.NArg() > 0 {
 		return o, fmt.Errorf("unexpected argument %q; see -help", f.Arg(0))
+	}
+	if err := o.Check(); err != nil {
+		return o, err
 	}
 	if o.chains < 1 || o.steps < 1 {
 		return o, fmt.Errorf("-chains = %d, -steps = %d, want ≥ 1", o.chains, o.steps)

@@ -14,6 +14,7 @@ import (
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint"
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 	"github.com/gibbsite-go/gibbsite/examples/internal/corpus"
 )
@@ -21,6 +22,7 @@ import (
 // options are the command line.
 type options struct {
 	command.Output
+	checkpoint.Flags
 
 	data, dump, count, regex, runs    string
 	n, atoms, order, steps, particles int
@@ -44,8 +46,12 @@ func parseFlags(args []string) (options, error) {
 	f.Float64Var(&o.threshold, "threshold", -1, "least polarity of the score run; −1: what a tenth of the training strings reaches")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed, of the split and of the samples")
 	f.StringVar(&o.dump, "dump", "", "write every generated string to this `file`, behind the name of its run and a tab")
-	o.Define(f, "")
+	o.Output.Define(f, "")
+	o.Flags.Define(f)
 	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	if err := o.Check(); err != nil {
 		return o, err
 	}
 	switch {

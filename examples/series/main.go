@@ -17,12 +17,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint"
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 )
 
 // options are the command line.
 type options struct {
 	command.Output
+	checkpoint.Flags
 
 	csv, columns, missing, split, features, bounds, methods, denoiser string
 	rows, length, heldOut, samples, training, steps                   int
@@ -54,8 +56,12 @@ func parse(args []string) (options, error) {
 	f.Float64Var(&o.eta, "eta", 0, "noise of a step: 0 is DDIM, 1 is DDPM")
 	f.Float64Var(&o.weight, "weight", 0.1, "of the guidance")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
-	o.Define(f, "")
+	o.Output.Define(f, "")
+	o.Flags.Define(f)
 	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	if err := o.Check(); err != nil {
 		return o, err
 	}
 	if f.NArg() > 0 {

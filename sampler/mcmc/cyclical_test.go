@@ -141,7 +141,7 @@ func TestCyclicalTunes(t *testing.T) {
 	assert.InDelta(t, 0.574, short, 0.05)
 	assert.InDelta(t, 0.287, long, 0.05)
 	fixed := runs.Run(t, m, Cyclical{StepSize: 2}, sampler.Config{Warmup: 100}, 1)
-	assert.Equal(t, []float64{2}, fixed.StepSizes())
+	assert.Equal(t, []float64{2, 2, 2, 2}, fixed.StepSizes())
 }
 
 // A checkpoint in the middle of either tuning run resumes to the same bits.

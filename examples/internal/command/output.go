@@ -2,6 +2,7 @@ package command
 
 import (
 	"flag"
+	"fmt"
 	"strings"
 
 	"github.com/gibbsite-go/gibbsite/examples/internal/page"
@@ -29,6 +30,20 @@ func (o *Output) Define(f *flag.FlagSet, also string) {
 }
 
 func (o Output) output() Output { return o }
+
+// Identity is a text that says which run the options ask for: all of them but
+// those that only say where its results go.
+func (o Output) Identity() string {
+	var b strings.Builder
+	o.flags.VisitAll(func(f *flag.Flag) {
+		switch f.Name {
+		case "json", "out", "dump", "checkpoint", "resume", "method", "run":
+			return
+		}
+		fmt.Fprintf(&b, "-%s=%s ", f.Name, f.Value)
+	})
+	return b.String()
+}
 
 // settings lists all options and their values.
 func (o Output) settings() []page.Setting {
