@@ -28,10 +28,12 @@ import (
 )
 
 func main() {
-	command.Main("scale", parse, run, func(o options) bool { return o.json })
+	command.Main("scale", parse, run)
 }
 
 type options struct {
+	command.Output
+
 	side                  int
 	a, b                  float64
 	chains, draws, warmup int
@@ -39,7 +41,7 @@ type options struct {
 	workers               int
 	dir                   string
 	tasks                 int
-	merge, states, json   bool
+	merge, states         bool
 }
 
 func parse(args []string) (options, error) {
@@ -58,7 +60,7 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.tasks, "tasks", 0, "tasks of the whole run; 0: what Slurm says")
 	f.BoolVar(&o.merge, "merge", false, "put together what the tasks left in -dir")
 	f.BoolVar(&o.states, "states", false, "keep the last states of all chains in -dir, as states-….npy")
-	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	o.Define(f, "")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
@@ -99,6 +101,14 @@ type report struct {
 	Mean    []float64         `json:"mean,omitempty"` // per function
 	MCSE    []float64         `json:"mcse,omitempty"`
 	summary *diagnose.Summary // of the merge
+}
+
+// Warnings are those of the summary.
+func (r report) Warnings() []string {
+	if r.summary == nil {
+		return nil
+	}
+	return r.summary.Warnings()
 }
 
 func (r report) String() string {
