@@ -59,6 +59,17 @@ type AISResult struct {
 	run part // what the result is a part of
 }
 
+// Part returns cfg with First and Count set to part k of n, see
+// [sampler.Config.Part].
+func (cfg AISConfig) Part(k, n int) (AISConfig, error) {
+	if cfg.Chains == 0 {
+		cfg.Chains = defaultAISChains
+	}
+	var err error
+	cfg.First, cfg.Count, err = cut(cfg.Chains, cfg.First, cfg.Count, k, n)
+	return cfg, err
+}
+
 // fill checks the configuration, replaces zeros by defaults and returns the
 // temperatures.
 func (cfg *AISConfig) fill() ([]float64, error) {

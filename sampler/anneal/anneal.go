@@ -47,10 +47,24 @@ type Config struct {
 	Progress func(done, total int)
 }
 
-const defaultStages = 200
+const (
+	defaultChains = 4 // as of sampler.Config
+	defaultStages = 200
+)
 
 // untargeted is the temperature of chains that no stage has given one.
 const untargeted = -1
+
+// Part returns cfg with First and Count set to part k of n, see
+// [sampler.Config.Part].
+func (cfg Config) Part(k, n int) (Config, error) {
+	if cfg.Chains == 0 {
+		cfg.Chains = defaultChains
+	}
+	var err error
+	cfg.First, cfg.Count, err = cut(cfg.Chains, cfg.First, cfg.Count, k, n)
+	return cfg, err
+}
 
 // Runner minimises an energy by simulated annealing (Kirkpatrick, Gelatt and
 // Vecchi 1983): it samples exp(−β E) by a method while β grows, and keeps the
@@ -91,6 +105,9 @@ func New(m energy.Model, method sampler.Method, cfg Config) (*Runner, error) {
 	if cfg.Checkpoint.Every < 0 {
 		return nil, fmt.Errorf("anneal: Config.Checkpoint.Every = %d, want ≥ 0", cfg.Checkpoint.Every)
 	}
+	if cfg.Chains == 0 {
+		cfg.Chains = defaultChains
+	}
 	if cfg.Stages == 0 {
 		cfg.Stages = defaultStages
 	}
@@ -116,7 +133,7 @@ func New(m energy.Model, method sampler.Method, cfg Config) (*Runner, error) {
 
 func (a *Runner) newChains() (*sampler.Chains, error) {
 	return sampler.NewChains(a.model, a.method, sampler.Config{
-		Chains: a.cfg.Chains, Seed: a.cfg.Seed, Workers: a.cfg.Workers, Init: a.cfg.Init, Warmup: -1, Observe: a.observe,
+		Chains: a.cfg.Chains, First: a.cfg.First, Count: a.cfg.Count, Seed: a.cfg.Seed, Workers: a.cfg.Workers, Init: a.cfg.Init, Warmup: -1, Observe: a.observe,
 	})
 }
 

@@ -23,7 +23,7 @@ func (a *Runner) settings() *fingerprint.List {
 	l := newSettings(a.model, a.method)
 	l.Add("Config.Chains", a.cfg.Chains)
 	l.Add("Config.First", a.cfg.First)
-	l.Add("Config.Count", a.cfg.Count)
+	l.Add("Config.Count", len(a.e))
 	l.Add("Config.Stages", a.cfg.Stages)
 	betas := make([]float64, scheduleParts+1)
 	for i := range betas {

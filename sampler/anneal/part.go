@@ -15,7 +15,7 @@ type part struct {
 
 // block returns the number of chains of a block in a run of so many, whose
 // multiples parts begin at.
-func block(chains int) int { return sampler.BlockSize }
+func block(chains int) int { return sampler.Config{Chains: chains}.Block() }
 
 // fillPart checks First and Count against the number of chains of the whole run
 // and replaces a Count of 0.
@@ -36,6 +36,12 @@ func fillPart(config string, chains, first int, count *int) error {
 		return fmt.Errorf("anneal: %s.Count = %d, want a multiple of the block of %d, or %d (all that follow)", config, *count, size, chains-first)
 	}
 	return nil
+}
+
+// cut returns First and Count of part k of n, see [sampler.Config.Part].
+func cut(chains, first, count, k, n int) (f, c int, err error) {
+	p, err := sampler.Config{Chains: chains, First: first, Count: count}.Part(k, n)
+	return p.First, p.Count, err
 }
 
 // whole reports whether the part is all of the run.

@@ -69,7 +69,7 @@ func resumables(m energy.Model, workers int) map[string]func() resumable {
 
 // A run that stops anywhere and goes on from its checkpoint in a new runner, with
 // another number of workers, ends with the bits of one that does not stop.
-func TestRunsResumeToTheSameBits(t *testing.T) {
+func TestRunsResume(t *testing.T) {
 	ising := exact.Must(model.NewIsing(model.Lattice{3, 3}, 0.3, 0.1))
 	var left atomic.Int64
 	stop := context.CancelFunc(func() {})
@@ -237,6 +237,28 @@ func parts0(p []*SteppingStoneRunner) *SteppingStoneRunner {
 	return exact.Must(NewSteppingStone(exact.NewQuadratic(3, 1), mcmc.Gibbs{}, SteppingStoneConfig{Stages: 3}))
 }
 
+// Parts of an annealing find what their chains find in the whole.
+func TestPartsOfAnnealing(t *testing.T) {
+	m := exact.NewQuadratic(12, 4)
+	ctx := context.Background()
+	cfg := Config{Chains: 70, Stages: 5, Seed: 2}
+	whole := exact.Must(New(m, mcmc.Metropolis{}, cfg))
+	require.NoError(t, whole.Run(ctx, 20))
+	var e []float64
+	var x []int32
+	for k := range 3 {
+		a := exact.Must(New(m, mcmc.Metropolis{}, exact.Must(cfg.Part(k, 3))))
+		require.NoError(t, a.Run(ctx, 20))
+		e, x = append(e, a.e...), append(x, a.x...)
+	}
+	assert.Equal(t, whole.e, e)
+	assert.Equal(t, whole.x, x)
+	_, err := cfg.Part(3, 3)
+	assert.Error(t, err)
+	ais, stones := exact.Must(AISConfig{}.Part(1, 2)), exact.Must(SteppingStoneConfig{}.Part(0, 1))
+	assert.Equal(t, [4]int{64, 32, 32, 8}, [4]int{ais.Chains, ais.First, ais.Count, stones.Count})
+}
+
 // A part whose chains all begin at states of probability zero is no error: the
 // whole run may have others.
 func TestDeadPart(t *testing.T) {
@@ -288,7 +310,9 @@ func TestOneRunAtATime(t *testing.T) {
 		assert.ErrorContains(t, err, "another Run of it is under way, want one at a time", name)
 		close(release)
 		require.NoError(t, <-done)
-		_, err = r.run(nil) //nolint:staticcheck // what a mistake does
+
+		var none context.Context
+		_, err = r.run(none)
 		assert.ErrorContains(t, err, "ctx = nil", name)
 	}
 }

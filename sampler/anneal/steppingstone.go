@@ -47,6 +47,17 @@ const (
 	stoneShape         = 0.3
 )
 
+// Part returns cfg with First and Count set to part k of n, see
+// [sampler.Config.Part].
+func (cfg SteppingStoneConfig) Part(k, n int) (SteppingStoneConfig, error) {
+	if cfg.Chains == 0 {
+		cfg.Chains = defaultStoneChains
+	}
+	var err error
+	cfg.First, cfg.Count, err = cut(cfg.Chains, cfg.First, cfg.Count, k, n)
+	return cfg, err
+}
+
 // fill checks the configuration, replaces zeros by defaults and returns the
 // temperatures. Chains checks the rest.
 func (cfg *SteppingStoneConfig) fill() ([]float64, error) {

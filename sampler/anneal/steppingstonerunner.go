@@ -251,7 +251,7 @@ func (r *SteppingStoneRunner) stageChains(k int) (*sampler.Chains, error) {
 	}
 	seed := sampler.NewStream(r.cfg.Seed, math.MaxUint64-uint64(k)) // streams that no chain draws from
 	return sampler.NewChains(scaled, r.method, sampler.Config{
-		Chains: r.cfg.Chains, Seed: seed.Uint64(), Warmup: r.cfg.Warmup, Workers: r.cfg.Workers, Init: r.x,
+		Chains: r.cfg.Chains, First: r.cfg.First, Count: r.cfg.Count, Seed: seed.Uint64(), Warmup: r.cfg.Warmup, Workers: r.cfg.Workers, Init: r.x,
 		Observe: func(chain, draw int, x []int32, _ *sampler.Info) {
 			chain -= r.cfg.First
 			r.model.Energy(r.e[chain:chain+1], x)

@@ -105,7 +105,8 @@ type Config struct {
 	// there as SaveFile does: at the end of every call of Sample or Fill, also of
 	// one that its context or a sample ends, and within it each time that Every
 	// more samples are finished (0: at the end only). Every file has all samples,
-	// so Every should grow with their number. A failure to save ends the call.
+	// so Every should grow with their number. A failure to save ends the call. For
+	// the settings in the file New asks the model for two predictions.
 	Checkpoint struct {
 		Path  string
 		Every int

@@ -71,10 +71,15 @@ func (d *batch[S]) settings() *fingerprint.List {
 	return l
 }
 
+// row is numbers that count to the bit, and by a digest if they are many.
+type row []float64
+
 // meta is what a checkpoint says of a conditioning: numbers, texts and slices of
 // them by content, what has a name or settings by these, the rest by its type.
 func meta(v any) any {
-	switch v.(type) {
+	switch v := v.(type) {
+	case []float64:
+		return row(v)
 	case nil, sampler.Named, interface {
 		Settings(add func(name string, value any))
 	}:
