@@ -1,6 +1,7 @@
 // Command agree runs one job in every way there is and prints the digests, one table:
 // in goroutines, as processes of an array job, on Beam's prism in this process and on
-// a prism server of its own; each in 1, 7 and 100 parts, with and without assembly.
+// a prism server of its own; each in 1, 7 and 100 parts, with and without assembly
+// (GIBBSITE_SIMD).
 //
 //	go -C sampler/beam run ./agree
 //	go -C sampler/beam run ./agree -cost
@@ -23,7 +24,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners"
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/flink"
-	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/spark"
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/universal"
 
@@ -61,8 +62,9 @@ func init() {
 }
 
 var (
-	engine = flag.String("engine", "", "goroutines, task, merge or prism; empty: the whole table")
+	engine = flag.String("engine", "", "goroutines, task, merge, prism or serve; empty: the whole table")
 	cost   = flag.Bool("cost", false, "measure the CPU time of prism")
+	port   = flag.Int("port", 8073, "of -engine serve, which is a prism server")
 	parts  = flag.Int("parts", 0, "parts of the job")
 	dir    = flag.String("dir", "", "the `folder` of tasks; on Beam that of states")
 	job    = args{Side: 10, Chains: 3200, Seed: 12}
@@ -91,8 +93,12 @@ func main() {
 		}
 	case "prism":
 		t, err = onBeam(ctx)
+	case "serve":
+		if _, err = prism.CreateJobServer(ctx, prism.Options{Port: *port}); err == nil {
+			select {} // until it is stopped
+		}
 	default:
-		err = fmt.Errorf("-engine %q: want goroutines, task, merge or prism", *engine)
+		err = fmt.Errorf("-engine %q: want goroutines, task, merge, prism or serve", *engine)
 	}
 	if err != nil {
 		log.Fatal("agree: ", err)

@@ -7,46 +7,35 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/gibbsite-go/gibbsite"
 )
 
-// program is this command, built in one way.
+// program is this command, with one choice of kernels.
 type program struct {
-	name, path, simd string
-	spent            time.Duration // CPU time of the last call, user and system
+	path, simd string
+	spent      time.Duration // CPU time of the last call, user and system
 }
 
-// table builds the programs and prints what they say.
+// table calls this program in every way and prints what it says.
 func table(ctx context.Context) error {
 	tmp, err := os.MkdirTemp("", "agree")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(tmp)
-	best := &program{name: "assembly", path: filepath.Join(tmp, "assembly")}
-	plain := &program{name: "purego", path: filepath.Join(tmp, "purego")}
-	if runtime.GOARCH == "amd64" {
-		best.name, best.simd = "avx2", "avx2"
+	path, err := os.Executable()
+	if err != nil {
+		return err
 	}
-	server := filepath.Join(tmp, "prism")
-	for _, build := range [][]string{
-		{"-o", best.path, "./agree"}, {"-tags", "purego", "-o", plain.path, "./agree"},
-		{"-o", server, "github.com/apache/beam/sdks/v2/go/cmd/prism"},
-	} {
-		cmd := exec.CommandContext(ctx, "go", append([]string{"build"}, build...)...)
-		cmd.Stderr = os.Stderr
-		if err := cmd.Run(); err != nil {
-			return fmt.Errorf("go build %s, in the folder of the module: %w", strings.Join(build, " "), err)
-		}
-	}
+	best, plain := &program{path: path, simd: gibbsite.SIMD()}, &program{path: path, simd: "purego"}
 	if *cost {
 		return costs(ctx, best)
 	}
-	stop, address, err := serve(ctx, server)
+	stop, address, err := serve(ctx, path)
 	if err != nil {
 		return err
 	}
@@ -59,10 +48,10 @@ func table(ctx context.Context) error {
 			for _, engine := range []string{"goroutines", "processes", "prism", "prism server"} {
 				digest, err := p.digest(ctx, engine, parts, tmp, address)
 				if err != nil {
-					return fmt.Errorf("%s, %s, %d parts: %w", engine, p.name, parts, err)
+					return fmt.Errorf("%s, %s, %d parts: %w", engine, p.simd, parts, err)
 				}
 				digests[digest] = true
-				fmt.Printf("%-16s %-8s %6d  %s\n", engine, p.name, parts, digest)
+				fmt.Printf("%-16s %-8s %6d  %s\n", engine, p.simd, parts, digest)
 			}
 		}
 	}
@@ -77,9 +66,7 @@ func table(ctx context.Context) error {
 func (p *program) call(ctx context.Context, env []string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, p.path, args...)
 	cmd.Env = append(os.Environ(), env...)
-	if p.simd != "" {
-		cmd.Env = append(cmd.Env, "GIBBSITE_SIMD="+p.simd)
-	}
+	cmd.Env = append(cmd.Env, "GIBBSITE_SIMD="+p.simd)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil {
@@ -124,7 +111,7 @@ func serve(ctx context.Context, path string) (stop func(), address string, err e
 	if err != nil {
 		return nil, "", err
 	}
-	cmd := exec.CommandContext(ctx, path, "-job_port="+port, "-serve_http=false")
+	cmd := exec.CommandContext(ctx, path, "-engine=serve", "-port="+port)
 	if err := cmd.Start(); err != nil {
 		return nil, "", err
 	}
