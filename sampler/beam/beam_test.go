@@ -71,6 +71,11 @@ func init() {
 	register.Function1x1(remember)
 }
 
+func TestMain(m *testing.M) {
+	beam.Init() // as every program that builds pipelines
+	os.Exit(m.Run())
+}
+
 func remember(b []byte) int {
 	last.Store(append([]byte(nil), b...))
 	return len(b)
