@@ -17,5 +17,5 @@
 // are missing and refuses parts that are damaged, overlap or are of another run.
 //
 // A [Job] names a run by a registered builder and arguments in JSON, for engines that
-// send work to other machines: package sampler/beam, a module of its own.
+// send work to other machines.
 package shard
