@@ -20,7 +20,9 @@ const BlockSize = 32
 // A checkpoint keeps the settings of the method and is refused by chains with
 // others. They are its fields: numbers and texts as they are, languages by their
 // content, structs field by field, pointers as what they point to, and functions
-// by the name they have as [Named] values, or else all alike. A recipe that is
+// by the name they have as [Named] values, or else all alike. A struct that embeds
+// a method and has no other field is that method, unless it has another name, which
+// it should have if it moves chains in another way. A recipe that is
 // not the sum of its fields says what it is by a method
 //
 //	Settings(add func(name string, value any))
@@ -74,6 +76,8 @@ type Kernel = Transition[int32]
 // once that is true. The states are then valid, the next call goes on where this
 // one stopped, to the same bits, and AppendBinary keeps where that is. Reset
 // forgets it: the next step begins anew.
+//
+// A kernel with a step size to report has a method StepSize() float64.
 type Transition[S energy.Site] interface {
 	// Reset evaluates the states x (chains × sites) afresh. It must be called
 	// before the first Step and whenever x or the target changed from outside.
@@ -89,7 +93,8 @@ type Transition[S energy.Site] interface {
 	AppendBinary(b []byte) ([]byte, error)
 
 	// UnmarshalBinary restores what AppendBinary wrote, for a kernel of the same
-	// method, model and number of chains. Step may follow without a Reset.
+	// method, model and number of chains. Step may follow without a Reset, unless
+	// there had been none: a kernel restored to what a new one wrote is as new.
 	UnmarshalBinary(b []byte) error
 }
 
@@ -108,9 +113,6 @@ type Starter interface {
 	Start(x []int32, r *Stream) error
 }
 
-// Sized kernels have a step size that a report may want to show.
-type Sized interface{ StepSize() float64 }
-
 // Info is what a kernel reports of the last step of one chain.
 type Info struct {
 	Energy  float64 // energy in nats after the step; NaN if the kernel does not know it
@@ -118,6 +120,13 @@ type Info struct {
 	Moved   int     // sites whose level changed
 	Invalid int     // proposals whose energy was NaN or −Inf, rejected
 	Err     error   // the chain cannot go on; its state is the last one that the kernel could evaluate
+}
+
+// place is where the chains of a block are while it moves.
+type place[S energy.Site] struct {
+	x       []S
+	info    []Info
+	streams []Stream
 }
 
 // Observer is told of every kept draw. Calls for the chains of one block come in

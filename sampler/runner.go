@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"sync"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/drawfile"
+	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 )
 
 // maxEntries bounds chains × sites, so that the sizes of all slices are ints.
@@ -24,22 +27,16 @@ type Runner[S energy.Site] struct {
 	streams []Stream
 	info    []Info
 	blocks  []block[S]
-	kept    int    // draws made
-	filed   int    // of these, those that the last checkpoint file has
-	ready   bool   // kernels have seen the states
-	busy    uint32 // 1 while a Run is under way
+	depot   *depot[S] // of the kernels of a Lean run
+	places  []uint64  // of the streams of a Lean run, which has no streams and info
+	draws   *drawfile.Writer
+	pages   sync.Pool // of drawfile.Page
+	runs    int       // Runs and draws begun, for Verify
+	kept    int       // draws made
+	filed   int       // of these, those that the last checkpoint file has
+	ready   bool      // kernels have seen the states
+	busy    uint32    // 1 while a Run is under way
 	err     error
-}
-
-// block is what one worker moves: some consecutive chains, of which the first is
-// number first of this part of the run.
-type block[S energy.Site] struct {
-	first, chains int
-	kernel        Transition[S]
-	steps         int // warm-up included
-	stats         Stats
-	torn          bool // a panic stopped the kernel in the middle of a step
-	err           error
 }
 
 // NewRunner returns chains of a system, ready to run: from init, one state per
@@ -74,15 +71,10 @@ func NewRunner[S energy.Site](ctx context.Context, system System[S], cfg Config,
 	c := &Runner[S]{
 		cfg: cfg, observe: observe, system: system, sites: sites,
 		size: size,
-		x:    make([]S, cfg.Count*sites), streams: make([]Stream, cfg.Count), info: make([]Info, cfg.Count),
 	}
 	c.cfg.Init, c.cfg.Observe = nil, nil
-	var err error
-	if c.blocks, err = newBlocks(ctx, system, cfg.Count, size); err != nil {
+	if err := c.make(ctx); err != nil {
 		return nil, err
-	}
-	for i := range c.streams {
-		c.streams[i].Seed(cfg.Seed, uint64(cfg.First+i))
 	}
 	if len(init) == 0 {
 		return c, c.start()
@@ -93,43 +85,124 @@ func NewRunner[S energy.Site](ctx context.Context, system System[S], cfg Config,
 	return c, nil
 }
 
+// make makes states, streams and kernels.
+func (c *Runner[S]) make(ctx context.Context) error {
+	n := c.cfg.Count
+	c.x = make([]S, n*c.sites)
+	if c.cfg.Lean {
+		c.places = make([]uint64, n)
+	} else {
+		c.streams, c.info = make([]Stream, n), make([]Info, n)
+		for i := range c.streams {
+			c.streams[i].Seed(c.cfg.Seed, uint64(c.cfg.First+i))
+		}
+	}
+	return c.hire(ctx, c.system)
+}
+
+// hire makes blocks with new kernels.
+func (c *Runner[S]) hire(ctx context.Context, system System[S]) error {
+	blocks := make([]block[S], 0, (c.cfg.Count-1)/c.size+1)
+	var keep *depot[S]
+	if c.cfg.Lean {
+		later := context.WithoutCancel(ctx)
+		keep = newDepot(func(chains int) (Transition[S], error) { return system.Kernel(later, chains) })
+	}
+	for first := 0; first < c.cfg.Count; first += c.size {
+		b := block[S]{first: first, chains: min(c.size, c.cfg.Count-first), seed: c.cfg.Seed}
+		var err error
+		if keep == nil {
+			b.kernel, err = system.Kernel(ctx, b.chains)
+		} else if len(blocks) == 0 || b.chains < c.size {
+			b.size, err = keep.try(b.chains)
+		} else {
+			b.size = blocks[0].size
+		}
+		if err != nil {
+			return err
+		}
+		blocks = append(blocks, b)
+	}
+	c.blocks, c.depot = blocks, keep
+	return nil
+}
+
 // start gives every chain the state that the system starts it from.
 func (c *Runner[S]) start() error {
 	for i := range c.blocks {
 		b := &c.blocks[i]
-		if err := c.system.Start(c.states(b), c.streams[b.first:b.first+b.chains], b.kernel); err != nil {
+		if c.depot == nil {
+			last := b.first + b.chains
+			if err := c.system.Start(c.states(b), c.streams[b.first:last], b.kernel); err != nil {
+				return err
+			}
+			continue
+		}
+		s := c.sit(b)
+		k, err := c.depot.take(b.chains)
+		if err != nil {
 			return err
 		}
+		if err := c.system.Start(s.x, s.streams, k); err != nil {
+			return err
+		}
+		c.depot.give(k, b.chains)
+		c.rise(b, s)
 	}
 	return nil
+}
+
+// sit finds a seat for a block of a Lean run, with its states and streams.
+func (c *Runner[S]) sit(b *block[S]) *seat[S] {
+	s := c.depot.sit(b.chains)
+	s.x = c.states(b)
+	for i := range s.streams {
+		s.streams[i].Seed(b.seed, uint64(c.cfg.First+b.first+i))
+		s.streams[i].seek(c.places[b.first+i])
+	}
+	return s
+}
+
+// rise notes where the streams are and gives the seat back.
+func (c *Runner[S]) rise(b *block[S], s *seat[S]) {
+	for i := range s.streams {
+		c.places[b.first+i] = s.streams[i].pos
+	}
+	c.depot.rise(s)
 }
 
 // states returns the states of a block.
 func (c *Runner[S]) states(b *block[S]) []S { return c.x[b.first*c.sites : (b.first+b.chains)*c.sites] }
 
-func newBlocks[S energy.Site](ctx context.Context, system System[S], chains, size int) ([]block[S], error) {
-	blocks := make([]block[S], 0, (chains+size-1)/size)
-	for first := 0; first < chains; first += size {
-		n := min(size, chains-first)
-		k, err := system.Kernel(ctx, n)
-		if err != nil {
-			return nil, err
-		}
-		blocks = append(blocks, block[S]{first: first, chains: n, kernel: k})
+// seated calls f where the block has its kernel, streams and info. Of a Lean run
+// these are borrowed; exact says that the kernel must be the one that was parked,
+// otherwise it wants a Reset.
+func (c *Runner[S]) seated(b *block[S], exact bool, f func(p place[S]) error) (err error) {
+	last := b.first + b.chains
+	if c.depot == nil {
+		return f(place[S]{c.states(b), c.info[b.first:last], c.streams[b.first:last]})
 	}
-	return blocks, nil
+	s := c.sit(b)
+	k, err := c.depot.open(s, b.chains, b.parked, exact)
+	if err != nil {
+		c.rise(b, s)
+		return err
+	}
+	b.kernel = k
+	done := false
+	defer func() { // also if f panics: then what the kernel says of itself is kept as it is
+		b.kernel = nil
+		b.size = stepSize(k)
+		kept, parkErr := c.depot.park(s, k, b.chains, b.parked, !done)
+		if b.parked = kept; err == nil {
+			err = parkErr
+		}
+		c.rise(b, s)
+	}()
+	err = f(s.place)
+	done = true
+	return err
 }
-
-// Err returns the error of the last Run or Draws, nil if it ran to its end.
-func (c *Runner[S]) Err() error { return c.err }
-
-// States returns the current states, chains × sites. The slice is the runner's
-// own: later runs overwrite it. After writing to it, call Reset.
-func (c *Runner[S]) States() []S { return c.x }
-
-// Energy stores the energies of the states x, as the chains' target has them now:
-// e has one entry per state.
-func (c *Runner[S]) Energy(e []float64, x []S) { c.system.Energy(e, x) }
 
 // SetStates replaces the states of all chains (chains × sites) by a copy of x
 // and tells the kernels, as Reset does. On an error of length or range nothing
@@ -141,25 +214,7 @@ func (c *Runner[S]) SetStates(x []S) error {
 	if err := c.system.Check(x, c.cfg.First); err != nil {
 		return fmt.Errorf("%s: SetStates: %w", c.system.Name(), err)
 	}
-	copy(c.x, x)
-	return c.Reset()
-}
-
-// Info returns what the kernels reported of each chain's last step. The slice is
-// the runner's own.
-func (c *Runner[S]) Info() []Info { return c.info }
-
-// Len returns the number of draws made.
-func (c *Runner[S]) Len() int { return c.kept }
-
-// Kernels returns the kernels, one per block of consecutive chains, see
-// [Config.Block], to ask them what they know. They are the runner's own.
-func (c *Runner[S]) Kernels() []Transition[S] {
-	kernels := make([]Transition[S], len(c.blocks))
-	for i := range c.blocks {
-		kernels[i] = c.blocks[i].kernel
-	}
-	return kernels
+	return c.reset(x)
 }
 
 // Reset tells the kernels that the target or the states changed. States, random
@@ -174,28 +229,51 @@ func (c *Runner[S]) Reset() error {
 		c.err = fmt.Errorf("%s: Reset: %w", c.system.Name(), err)
 		return c.err
 	}
+	return c.reset(nil)
+}
+
+// reset is Reset, of chains that are moved to the states x unless that is nil. The
+// kernels of a Lean run are found by the states that they had.
+func (c *Runner[S]) reset(x []S) error {
+	c.ready, c.err = false, nil
+	if c.depot == nil {
+		copy(c.x, x)
+		x = nil
+	}
 	failed := c.failed()
 	_, last := c.span()
 	for i := range c.blocks {
 		b := &c.blocks[i]
-		if failed {
+		if failed && (c.depot == nil || b.err != nil) { // others of a Lean run are just behind
 			b.steps = last
 		}
 		b.err, b.torn = nil, false
-		if err := c.resetBlock(b); err != nil {
+		if err := c.resetBlock(b, x); err != nil && c.err == nil {
 			c.err = err
-			return err
+			if x == nil {
+				return err
+			}
 		}
 	}
 	c.kept = max(c.kept, c.drawsMade())
-	c.ready, c.err = true, nil
-	return nil
+	c.ready = c.err == nil
+	return c.err
 }
 
-func (c *Runner[S]) resetBlock(b *block[S]) error {
-	err := b.kernel.Reset(c.states(b))
+func (c *Runner[S]) resetBlock(b *block[S], x []S) error {
+	err := c.seated(b, false, func(p place[S]) error {
+		if x != nil {
+			copy(p.x, x[b.first*c.sites:])
+		}
+		return b.kernel.Reset(p.x)
+	})
+	return named(err, c.cfg.First+b.first)
+}
+
+// named numbers the chain of a *StartError of a block that begins with chain first.
+func named(err error, first int) error {
 	if start, ok := err.(*StartError); ok {
-		return &StartError{Chain: c.cfg.First + b.first + start.Chain, Energy: start.Energy, Constraint: start.Constraint}
+		return &StartError{Chain: first + start.Chain, Energy: start.Energy, Constraint: start.Constraint}
 	}
 	return err
 }
@@ -207,7 +285,7 @@ func (c *Runner[S]) mend() error {
 		if !b.torn {
 			continue
 		}
-		if err := c.resetBlock(b); err != nil {
+		if err := c.resetBlock(b, nil); err != nil {
 			c.err = err
 			return err
 		}
@@ -242,36 +320,35 @@ func (c *Runner[S]) failure() error {
 // failed reports whether some chain cannot go on.
 func (c *Runner[S]) failed() bool { return c.failure() != nil }
 
-// StepSizes returns the step size of each block's kernel, nil if it has none.
-func (c *Runner[S]) StepSizes() []float64 {
-	var sizes []float64
-	for i := range c.blocks {
-		if s, ok := c.blocks[i].kernel.(Sized); ok {
-			sizes = append(sizes, s.StepSize())
-		}
-	}
-	return sizes
-}
-
 // drawsMade returns the number of draws that every chain has made.
 func (c *Runner[S]) drawsMade() int {
 	steps, _ := c.span()
 	return max(0, (steps-c.cfg.Warmup)/c.cfg.Thin)
 }
 
-// Stats returns the statistics of all chains since warm-up.
-func (c *Runner[S]) Stats() Stats {
-	var t Stats
-	for i := range c.blocks {
-		s := &c.blocks[i].stats
-		t.Steps = plus(t.Steps, s.Steps)
-		t.Accept += s.Accept
-		t.Moved += s.Moved
-		t.Invalid = plus(t.Invalid, s.Invalid)
+// march says how a block moves.
+func (c *Runner[S]) march(b *block[S]) march[S] {
+	return march[S]{
+		warmup: c.cfg.Warmup, thin: c.cfg.Thin, number: c.cfg.First + b.first, observe: c.observe, after: b.after,
+		fail: func(chain, step int, err error) error {
+			return fmt.Errorf("%s: %s: chain %d, step %d: %w", c.system.Name(), c.system, chain, step, err)
+		},
 	}
-	if t.Steps > 0 {
-		t.Accept /= float64(t.Steps)
-		t.Moved /= float64(t.Steps)
+}
+
+// fingerprint returns the settings that a checkpoint must agree on.
+func (c *Runner[S]) fingerprint() *fingerprint.List {
+	l := &fingerprint.List{Sites: c.sites}
+	if t, ok := any(c.system).(*tokens); ok {
+		l.Levels = t.levels
 	}
-	return t
+	l.Add("Config.Chains", c.cfg.Chains)
+	l.Add("Config.First", c.cfg.First)
+	l.Add("Config.Count", c.cfg.Count)
+	l.Add("chains of a block", c.size)
+	l.Add("Config.Warmup", c.cfg.Warmup)
+	l.Add("Config.Thin", c.cfg.Thin)
+	l.Add("sites", c.sites)
+	c.system.Settings(l.Add)
+	return l
 }
