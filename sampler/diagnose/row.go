@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
@@ -42,6 +43,19 @@ func (e *Estimate) set(value float64, err error) {
 	e.Value, e.Err = value, err
 }
 
+// MarshalJSON writes the value as a number; a figure that is not defined as
+// {"undefined": reason}; and an R̂ of +Inf as {"infinite": true}, for which JSON
+// has no number.
+func (e Estimate) MarshalJSON() ([]byte, error) {
+	switch {
+	case !e.Defined():
+		return json.Marshal(map[string]string{"undefined": e.Err.Error()})
+	case math.IsInf(e.Value, 0) || math.IsNaN(e.Value):
+		return []byte(`{"infinite":true}`), nil
+	}
+	return json.Marshal(e.Value)
+}
+
 // Row summarises one function over all chains.
 type Row struct {
 	Name         string
@@ -54,11 +68,12 @@ type Row struct {
 	ESSBulk      Estimate // [ESSBulk]
 	ESSTail      Estimate // [ESSTail]
 	ESSMean      Estimate // [ESSMean]; in streaming mode (SD/MCSE)²
+	Time         Estimate // integrated autocorrelation time in draws; [AutocorrelationTime]
 }
 
 // all returns all figures of the row.
 func (r *Row) all() []*Estimate {
-	return []*Estimate{&r.Mean, &r.SD, &r.MCSE, &r.MCSEChains, &r.RHatNested, &r.Q5, &r.Q50, &r.Q95, &r.RHat, &r.ESSBulk, &r.ESSTail, &r.ESSMean}
+	return []*Estimate{&r.Mean, &r.SD, &r.MCSE, &r.MCSEChains, &r.RHatNested, &r.Q5, &r.Q50, &r.Q95, &r.RHat, &r.ESSBulk, &r.ESSTail, &r.ESSMean, &r.Time}
 }
 
 // across fills in the figures that compare chains, from the variance of their means,

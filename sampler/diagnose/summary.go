@@ -1,17 +1,10 @@
 package diagnose
 
 import (
-	"errors"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"unicode/utf8"
-)
-
-// Thresholds of the warnings: draws are good enough if R̂ < 1.01 and the bulk
-// and tail ESS exceed 400 (Vehtari et al. 2021, recommendations).
-const (
-	RHatLimit = 1.01
-	ESSLimit  = 400
 )
 
 // Summary is what a [Trace] says about a run. Printing it gives a table in the
@@ -48,36 +41,33 @@ func (s Summary) ESSPerSecond(row int) Estimate {
 	return e
 }
 
-// Warnings returns what speaks against using the draws, a sentence each: rows
-// with R̂ > [RHatLimit] or an ESS < [ESSLimit], rows whose R̂ is undefined, and
-// invalid evaluations.
-func (s Summary) Warnings() []string {
-	var w []string
-	add := func(format string, a ...any) { w = append(w, fmt.Sprintf(format, a...)) }
+// Reasons returns what speaks against using the draws: rows with R̂ > [RHatLimit]
+// or an ESS < [ESSLimit], rows whose R̂ is undefined, and invalid evaluations.
+func (s Summary) Reasons() []Reason {
+	var w []Reason
 	for _, r := range s.Rows {
-		switch {
-		case errors.Is(r.RHat.Err, ErrConstant):
-			add("%s: all draws are equal, so mixing cannot be judged", r.Name)
-		case !r.RHat.Defined():
-			add("%s: %v", r.Name, r.RHat.Err)
-		case r.RHat.Value > RHatLimit:
-			add("%s: R-hat = %s > %v: the chains have not mixed", r.Name, r.RHat.format('f', 3), RHatLimit)
-		}
-		bulk := "bulk ESS"
+		w = append(w, r.mixed()...)
+		bulk, figure, of := r.ESSBulk, "ess_bulk", "bulk ESS"
 		if !s.ranked() {
-			bulk, r.ESSBulk = "ESS of the mean", r.ESSMean
+			bulk, figure, of = r.ESSMean, "ess_mean", "ESS of the mean"
 		}
-		for _, e := range []struct {
-			name string
-			ess  Estimate
-		}{{bulk, r.ESSBulk}, {"tail ESS", r.ESSTail}} {
-			if e.ess.Defined() && e.ess.Value < ESSLimit {
-				add("%s: %s = %s < %d: estimates are unreliable", r.Name, e.name, e.ess.format('f', 0), ESSLimit)
-			}
-		}
+		w = append(w, r.few(bulk, figure, of)...)
+		w = append(w, r.few(r.ESSTail, "ess_tail", "tail ESS")...)
 	}
 	if s.Invalid > 0 {
-		add("%d evaluations gave NaN", s.Invalid)
+		w = append(w, Reason{
+			Figure: "invalid", Value: float64(s.Invalid), Advice: adviceInvalid,
+			Text: fmt.Sprintf("%d evaluations gave NaN", s.Invalid),
+		})
+	}
+	return w
+}
+
+// Warnings returns the sentences of [Summary.Reasons].
+func (s Summary) Warnings() []string {
+	var w []string
+	for _, r := range s.Reasons() {
+		w = append(w, r.Text)
 	}
 	return w
 }
@@ -173,4 +163,64 @@ func share(sum, count float64) (float64, error) {
 		return 0, ErrTooFew
 	}
 	return sum / count, nil
+}
+
+// MarshalJSON writes the figures, and the warnings with their reasons:
+//
+//	{"chains": 4, "draws": 1000, "accept": 0.57, "moves": 3.1, "invalid": 0,
+//	 "rows": [{"name": "mag", "mean": 0.48, "sd": …, "mcse": …, "mcse_chains": …,
+//	   "q5": …, "q50": …, "q95": …, "rhat": …, "rhat_nested": …, "ess_bulk": …,
+//	   "ess_tail": …, "ess_mean": …, "time": …}],
+//	 "warnings": [{"row": "mag", "figure": "rhat", "value": 1.2, "limit": 1.01,
+//	   "text": …, "advice": …}]}
+//
+// and "streaming": true, "merged": true and "seconds" where they are so. Figures are as
+// [Estimate.MarshalJSON] writes them.
+func (s Summary) MarshalJSON() ([]byte, error) {
+	type row struct {
+		Name   string   `json:"name"`
+		Mean   Estimate `json:"mean"`
+		SD     Estimate `json:"sd"`
+		MCSE   Estimate `json:"mcse"`
+		Apart  Estimate `json:"mcse_chains"`
+		Q5     Estimate `json:"q5"`
+		Q50    Estimate `json:"q50"`
+		Q95    Estimate `json:"q95"`
+		RHat   Estimate `json:"rhat"`
+		Nested Estimate `json:"rhat_nested"`
+		Bulk   Estimate `json:"ess_bulk"`
+		Tail   Estimate `json:"ess_tail"`
+		ESS    Estimate `json:"ess_mean"`
+		Time   Estimate `json:"time"`
+	}
+	type warning struct {
+		Row    string   `json:"row,omitempty"`
+		Figure string   `json:"figure"`
+		Value  Estimate `json:"value"`
+		Limit  float64  `json:"limit"`
+		Text   string   `json:"text"`
+		Advice string   `json:"advice"`
+	}
+	out := struct {
+		Chains    int       `json:"chains"`
+		Draws     int       `json:"draws"`
+		Streaming bool      `json:"streaming,omitempty"`
+		Merged    bool      `json:"merged,omitempty"`
+		Seconds   float64   `json:"seconds,omitempty"`
+		Accept    Estimate  `json:"accept"`
+		Moves     Estimate  `json:"moves"`
+		Invalid   int       `json:"invalid"`
+		Rows      []row     `json:"rows"`
+		Warnings  []warning `json:"warnings"`
+	}{
+		Chains: s.Chains, Draws: s.Draws, Streaming: s.Streaming, Merged: s.Merged, Seconds: s.Seconds,
+		Accept: s.Accept, Moves: s.Moves, Invalid: s.Invalid, Rows: []row{}, Warnings: []warning{},
+	}
+	for _, r := range s.Rows {
+		out.Rows = append(out.Rows, row{r.Name, r.Mean, r.SD, r.MCSE, r.MCSEChains, r.Q5, r.Q50, r.Q95, r.RHat, r.RHatNested, r.ESSBulk, r.ESSTail, r.ESSMean, r.Time})
+	}
+	for _, w := range s.Reasons() {
+		out.Warnings = append(out.Warnings, warning{w.Row, w.Figure, Estimate{Value: w.Value}, w.Limit, w.Text, w.Advice})
+	}
+	return json.Marshal(out)
 }

@@ -37,6 +37,34 @@ func TestTallyRefusesDamage(t *testing.T) {
 	assert.Equal(t, whole, bytesOf(t, &b))
 }
 
+// The summary of a tally as JSON has what only it has, and says what does not merge;
+// reasons are about the ESS that it has.
+func TestTallySummaryJSON(t *testing.T) {
+	a := tallyOf(t, TallyConfig{Chains: 3, Draws: 8}, autoregressive(rand.New(rand.NewPCG(3, 3)), 3, 8, 0, 0))
+	s, err := a.Summary()
+	require.NoError(t, err)
+	b, err := json.Marshal(s)
+	require.NoError(t, err)
+	var got struct {
+		Merged   bool
+		Rows     []map[string]any
+		Warnings []struct{ Figure string }
+	}
+	require.NoError(t, json.Unmarshal(b, &got))
+	assert.True(t, got.Merged)
+	row := got.Rows[0]
+	assert.Equal(t, s.Rows[0].MCSEChains.Value, row["mcse_chains"])
+	assert.Equal(t, s.Rows[0].RHatNested.Value, row["rhat_nested"])
+	assert.Equal(t, s.Rows[0].Time.Value, row["time"])
+	assert.Equal(t, map[string]any{"undefined": ErrRanks.Error()}, row["ess_bulk"])
+	var figures []string
+	for _, w := range got.Warnings {
+		figures = append(figures, w.Figure)
+	}
+	assert.Contains(t, figures, "ess_mean")
+	assert.NotContains(t, figures, "ess_bulk")
+}
+
 func FuzzTally(f *testing.F) {
 	src := rand.New(rand.NewPCG(3, 3))
 	f.Add(tallyOf(f, TallyConfig{Chains: 6, First: 2, Count: 2, Draws: 8, Nested: 2}, autoregressive(src, 2, 8, 0, 0)).body())

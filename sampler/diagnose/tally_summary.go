@@ -61,7 +61,7 @@ func (t *tallied) summarize(row *Row, chains, draws, nested int) {
 		row.RHatNested.Value, row.RHatNested.Err = nestedScale(variance(&t.group, &t.groupSquares, t.groups), within+t.between.over(t.groups))
 	}
 	row.undefine(tooFew(draws, minRHat), &row.RHat)
-	row.undefine(tooFew(draws, MinDraws), &row.ESSMean, &row.MCSE)
+	row.undefine(tooFew(draws, MinDraws), &row.ESSMean, &row.MCSE, &row.Time)
 	n := draws / 2
 	if draws >= minRHat {
 		w := t.autocov[0].over(2*chains) * float64(n) / float64(n-1)
@@ -77,6 +77,7 @@ func (t *tallied) summarize(row *Row, chains, draws, nested int) {
 		}
 	}
 	row.ESSMean.set(ess, err)
+	row.Time.set(total/ess, err)
 	row.MCSE.set(sd/math.Sqrt(ess), err)
 }
 

@@ -64,6 +64,9 @@ func TestTallyIsTheLibrary(t *testing.T) {
 			mcse, err := MCSEMean(x)
 			require.NoError(t, err)
 			assert.InEpsilon(t, mcse, row.MCSE.Value, 1e-12)
+			tau, err := AutocorrelationTime(x)
+			require.NoError(t, err)
+			assert.InEpsilon(t, tau, row.Time.Value, 1e-12)
 		} else if chains > 1 {
 			assert.InEpsilon(t, row.MCSEChains.Value, row.MCSE.Value, 1e-12)
 		} else {

@@ -4,26 +4,14 @@ import "github.com/gibbsite-go/gibbsite/sampler"
 
 // RealTrace returns a [Trace] of functions of real states, and the observer that
 // feeds it. The functions must be safe for concurrent use. A trace of reals
-// keeps no states.
-func RealTrace(chains int, f ...func(x []float32) float64) (*Trace, sampler.RealObserver) {
-	values := make([][]float64, chains)
-	for c := range values {
-		values[c] = make([]float64, len(f))
-	}
-	read := make([]func(x []int32) float64, len(f))
-	for i := range f {
-		// The state that the trace passes on is the number of the chain.
-		read[i] = func(x []int32) float64 { return values[x[0]][i] }
-	}
-	t := NewTrace(chains, read...)
-	number := make([][]int32, chains)
-	for c := range number {
-		number[c] = []int32{int32(c)}
-	}
+// keeps no states, best ones or marginals.
+func RealTrace(f ...func(x []float32) float64) (*Trace, sampler.RealObserver) {
+	t := newTrace(len(f))
 	return t, func(chain, draw int, x []float32, info *sampler.Info) {
+		r := t.record(chain)
 		for i := range f {
-			values[chain][i] = f[i](x)
+			r.values[i] = f[i](x)
 		}
-		t.Observe(chain, draw, number[chain], info)
+		t.keep(r, nil, info)
 	}
 }

@@ -2,7 +2,9 @@ package diagnose
 
 import (
 	"errors"
+	"fmt"
 	"math"
+	"slices"
 )
 
 // Summary computes the summary of the draws so far. In full mode it takes
@@ -12,8 +14,7 @@ func (t *Trace) Summary() Summary {
 	s := Summary{Chains: t.Chains(), Draws: t.Len(), Streaming: t.streaming}
 	var draws, moves, accepts int
 	var accept float64
-	for c := range t.records {
-		r := &t.records[c]
+	for _, r := range t.records() {
 		draws += r.draws
 		moves += r.moves
 		accepts += r.accepts
@@ -22,20 +23,41 @@ func (t *Trace) Summary() Summary {
 	}
 	s.Accept.set(share(accept, float64(accepts)))
 	s.Moves.set(share(float64(moves), float64(draws)))
-	for i, name := range t.names {
-		row := Row{Name: name}
-		if t.streaming {
-			chains := make([]*series, len(t.records))
-			for c := range chains {
-				chains[c] = &t.records[c].condense[i]
-			}
-			summarizeBatches(&row, chains)
-		} else {
-			summarizeDraws(&row, t.column(columnFirst+i))
-		}
-		s.Rows = append(s.Rows, row)
+	for i := range t.names {
+		s.Rows = append(s.Rows, t.row(i))
 	}
 	return s
+}
+
+// Row summarises one function, or "energy", "accept" or "moves", as
+// [Trace.Summary] does the functions. Errors are those of [Trace.Draws], but that a
+// streaming trace has rows of its functions.
+func (t *Trace) Row(name string) (Row, error) {
+	if i := slices.Index(t.names, name); i >= 0 {
+		return t.row(i), nil
+	}
+	k, err := t.find(name)
+	if err != nil {
+		return Row{}, fmt.Errorf("diagnose: Row: %w", err)
+	}
+	row := Row{Name: name}
+	summarizeDraws(&row, t.column(k))
+	return row, nil
+}
+
+// row summarises function i.
+func (t *Trace) row(i int) Row {
+	row := Row{Name: t.names[i]}
+	if !t.streaming {
+		summarizeDraws(&row, t.column(columnFirst+i))
+		return row
+	}
+	var chains []*series
+	for _, r := range t.records() {
+		chains = append(chains, &r.condense[i])
+	}
+	summarizeBatches(&row, chains)
+	return row
 }
 
 // summarizeDraws fills in the row from all draws.
@@ -66,7 +88,7 @@ func summarizeDraws(row *Row, draws [][]float64) {
 		within.add(v)
 	}
 	row.across(len(draws), n, means.variance(), within.mean)
-	row.undefine(tooFew(n, MinDraws), &row.MCSE, &row.ESSBulk, &row.ESSTail, &row.ESSMean)
+	row.undefine(tooFew(n, MinDraws), &row.MCSE, &row.ESSBulk, &row.ESSTail, &row.ESSMean, &row.Time)
 	row.undefine(tooFew(n, minRHat), &row.RHat)
 	if n < minRHat {
 		return
@@ -80,8 +102,9 @@ func summarizeDraws(row *Row, draws [][]float64) {
 	row.ESSBulk.set(effective(z))
 	row.ESSTail.set(essTail(draws, ascending))
 	row.ESSMean.set(effective(halves))
-	row.MCSE = row.ESSMean
-	if row.MCSE.Defined() {
+	row.MCSE, row.Time = row.ESSMean, row.ESSMean
+	if row.ESSMean.Defined() {
 		row.MCSE.set(sd/math.Sqrt(row.ESSMean.Value), nil)
+		row.Time.set(float64(len(draws))*float64(n)/row.ESSMean.Value, nil)
 	}
 }

@@ -62,6 +62,9 @@ func (c *cursor) restore(b []byte, updates int) ([]byte, error) {
 // between two questions whether to stop: about a millisecond.
 const pollWork = 1 << 20
 
+// updateWork is how many elementary operations a level of a site costs.
+const updateWork = 16
+
 // poll asks whether to stop once in pollWork operations.
 type poll struct {
 	stop    func() bool // nil: never

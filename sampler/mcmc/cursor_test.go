@@ -31,13 +31,15 @@ func streams(n int) []sampler.Stream {
 // checkpoint, ends with the bits of one that does not stop.
 func TestStepsStopAndGoOn(t *testing.T) {
 	ising := exact.Must(model.NewIsing(model.Lattice{300, 300}, 0.3, 0.1))
+	odd := exact.Must(model.NewIsing(model.Lattice{300, 301}, 0.3, 0.1))
+	large := exact.Must(model.NewIsing(model.Lattice{1200, 1200}, 0.3, 0.1))
 	opaque := energy.Func{Sites: 300, Levels: 2, E: func(x []int32) float64 { return float64(x[0]) - 0.5*float64(x[1]*x[2]) }}
 	for _, c := range []struct {
 		m      energy.Model
 		method sampler.Method
 		stops  int
 	}{
-		{ising, Gibbs{}, 3}, {ising, Gibbs{Scan: Random}, 3}, {opaque, Gibbs{}, 2},
+		{ising, Gibbs{Scan: Systematic}, 3}, {odd, Gibbs{}, 2}, {large, Gibbs{}, 2}, {ising, Gibbs{Scan: Random}, 3}, {opaque, Gibbs{}, 2},
 		{ising, HammingBall{Updates: 2}, 10}, {opaque, HammingBall{Block: 12, Radius: 5, Updates: 3}, 3},
 	} {
 		const chains = 3

@@ -23,7 +23,11 @@ type torusGibbs struct {
 	bits  []uint32
 	start []float64  // energies at the last Reset
 	moved []movement // since then
+	at    cursor     // its updates are colours
+	poll  poll
 }
+
+const colours = 2 // of a chequerboard
 
 // movement is what the energy depends on: changes of Σ x_i x_j over the bonds
 // and of Σ x_i.
@@ -43,7 +47,7 @@ func newTorusGibbs(m energy.Model, chains int) *torusGibbs {
 	}
 	k := &torusGibbs{
 		model: m, sites: sites, cols: cols, d: d, bits: make([]uint32, sites/2),
-		start: make([]float64, chains), moved: make([]movement, chains),
+		start: make([]float64, chains), moved: make([]movement, chains), at: newCursor(chains),
 	}
 	const one = 1 << 31
 	for n, diff := range d {
@@ -55,22 +59,37 @@ func newTorusGibbs(m energy.Model, chains int) *torusGibbs {
 
 func (k *torusGibbs) Reset(x []int32) error {
 	clear(k.moved)
+	k.at.clear()
 	k.model.Energy(k.start, x)
 	return sampler.CheckStart(k.start)
 }
 
 func (k *torusGibbs) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
-	for s := range info {
-		info[s] = sampler.Info{Accept: 1}
-		for colour := range 2 {
+	k.StepUntil(nil, info, x, r)
+}
+
+// StepUntil is Step until stop says so, which is asked after a colour.
+func (k *torusGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
+	k.poll.stop, k.poll.stopped = stop, false
+	for ; k.at.chain < len(info); k.at.next() {
+		s := k.at.chain
+		for k.at.update < colours {
 			r[s].Uint32s(k.bits)
-			c := simd.HeatBath(x[s*k.sites:(s+1)*k.sites], k.cols, colour, &k.table, k.bits)
-			info[s].Moved += c.Moved
+			c := simd.HeatBath(x[s*k.sites:(s+1)*k.sites], k.cols, k.at.update, &k.table, k.bits)
+			k.at.moved[s] += c.Moved
 			k.moved[s].bonds += int64(c.Pairs)
 			k.moved[s].up += int64(c.Up)
+			k.at.update++
+			if k.poll.done(len(k.bits)) {
+				return false
+			}
 		}
-		info[s].Energy = k.energy(s)
 	}
+	for s := range info {
+		info[s] = sampler.Info{Energy: k.energy(s), Accept: 1, Moved: k.at.moved[s]}
+	}
+	k.at.clear()
+	return true
 }
 
 // energy returns the running energy of a chain: d[k] = d[0] + k(d[1]−d[0]) says
@@ -82,7 +101,7 @@ func (k *torusGibbs) energy(s int) float64 {
 }
 
 func (k *torusGibbs) AppendBinary(b []byte) ([]byte, error) {
-	b = wire.AppendFloat64s(b, k.start)
+	b = wire.AppendFloat64s(k.at.append(b), k.start)
 	for _, m := range k.moved {
 		b = binary.LittleEndian.AppendUint64(b, uint64(m.bonds))
 		b = binary.LittleEndian.AppendUint64(b, uint64(m.up))
@@ -91,8 +110,11 @@ func (k *torusGibbs) AppendBinary(b []byte) ([]byte, error) {
 }
 
 func (k *torusGibbs) UnmarshalBinary(b []byte) error {
-	b, err := wire.ReadFloat64s(b, k.start)
+	b, err := k.at.restore(b, colours)
 	if err != nil {
+		return err
+	}
+	if b, err = wire.ReadFloat64s(b, k.start); err != nil {
 		return err
 	}
 	if len(b) < 16*len(k.moved) {

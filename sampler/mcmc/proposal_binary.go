@@ -45,7 +45,7 @@ func newFlips(m energy.Model, chains int, l langevin) *flips {
 		p.source, _ = energy.As[energy.Stochastic](m)
 		p.generators = make([]rand.Source, chains)
 	}
-	if !binary || l.minibatch {
+	if !binary {
 		p.table = make([]float32, 2*n)
 	}
 	if i, ok := energy.As[energy.Incremental](m); ok && !l.minibatch {
@@ -99,8 +99,7 @@ func (p *flips) estimate(x []int32, r []sampler.Stream) {
 	for s := range r {
 		p.generators[s] = &r[s]
 	}
-	p.source.Estimate(p.table, x, p.generators)
-	p.compact(p.nextH)
+	p.source.Estimate(p.nextH, x, p.generators)
 	p.thresholds(p.nextT, p.nextH, x)
 }
 

@@ -22,8 +22,9 @@ import (
 // between even j in one step and odd j in the next. That schedule is not
 // reversible: it carries states straight through the ladder instead of letting
 // them diffuse (Okabe et al. 2001; Syed, Bouchard-Côté, Deligiannidis and Doucet
-// 2022). The replicas together keep ∏_j exp(−β_j E(x_j)) invariant. States,
-// energies and observers are those of β = 1.
+// 2022). The replicas together keep ∏_j exp(−β_j E(x_j)) invariant. States and
+// energies are those of β = 1; observers see every rung in Info.Rungs, which
+// diagnose.Replicas records and reweights to all temperatures between.
 //
 // A step costs, per rung, a step of Base, an energy, and a fresh start of Base's
 // caches where states were swapped. [Ladders] reports how the swaps went.
@@ -68,6 +69,10 @@ func (t Tempering) Kernel(ctx context.Context, m energy.Model, chains int) (samp
 		x: make([]int32, n*sites), e: make([]float64, n), info: make([]sampler.Info, n),
 		touched: make([]bool, len(betas)), swaps: newSwaps(len(betas), chains),
 	}
+	k.views = make([]rungs, chains)
+	for s := range k.views {
+		k.views[s] = rungs{k, s}
+	}
 	return k, k.build(ctx, betas)
 }
 
@@ -106,6 +111,7 @@ type tempering struct {
 	x       []int32        // rungs × chains × sites
 	e       []float64      // rungs × chains: E, not β·E
 	info    []sampler.Info // rungs × chains
+	views   []rungs        // per chain: what observers see
 	touched []bool         // rungs whose states were swapped
 	odd     int            // 1 if the next swaps are those of odd rungs
 	swaps   *swaps
@@ -202,7 +208,7 @@ func (k *tempering) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
 		if info[s].Err != nil {
 			continue
 		}
-		info[s].Energy = k.e[s]
+		info[s].Energy, info[s].Rungs = k.e[s], &k.views[s]
 		own := x[s*k.sites : (s+1)*k.sites]
 		for i, l := range k.state(0, s) {
 			if own[i] != l {
@@ -211,6 +217,20 @@ func (k *tempering) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
 			}
 		}
 	}
+}
+
+// rungs shows one chain's replicas.
+type rungs struct {
+	k     *tempering
+	chain int
+}
+
+// Len returns the number of rungs.
+func (r *rungs) Len() int { return len(r.k.betas) }
+
+// Rung returns what is on rung j.
+func (r *rungs) Rung(j int) (beta, energy float64, x []int32) {
+	return r.k.betas[j], r.k.e[j*r.k.chains+r.chain], r.k.state(j, r.chain)
 }
 
 // exchange offers the swaps of this step and refreshes the caches of the rungs

@@ -18,7 +18,7 @@ import (
 type Chains struct {
 	Model     energy.Model
 	Method    sampler.Method
-	Config    sampler.Config // of the whole run, without a Checkpoint
+	Config    sampler.Config // of the whole run, without Draws and Checkpoint
 	Draws     int            // per chain, ≥ 1
 	Nested    int            // as in diagnose.TallyConfig
 	Functions []func(x []int32) float64
@@ -61,6 +61,8 @@ func (c Chains) Part(first, count int) (*diagnose.Tally, func(context.Context, i
 		return nil, nil, bad("Method", nil, "one")
 	case cfg.First != 0 || cfg.Count != 0:
 		return nil, nil, bad("Config.First, Count", [2]int{cfg.First, cfg.Count}, "0: the whole run")
+	case cfg.Draws != "":
+		return nil, nil, bad("Config.Draws", cfg.Draws, "none: parts would share the file")
 	case cfg.Checkpoint.Path != "":
 		return nil, nil, bad("Config.Checkpoint.Path", cfg.Checkpoint.Path, "none: finished parts are kept")
 	case c.Names != nil && len(c.Names) != len(c.Functions):
