@@ -156,7 +156,7 @@ func (c *Runner[S]) blockLimit(i int) uint64 {
 	if err != nil {
 		return math.MaxInt32
 	}
-	return uint64(blockHead+b.chains*(c.sites*4+8+streamSize)+len(state)) + 1<<16
+	return uint64(blockHead+b.chains*(c.sites*4+8+streamSize)+len(state)) + 1<<20
 }
 
 // readBlock restores a block from what appendBlock wrote.
@@ -206,7 +206,7 @@ func (c *Runner[S]) readBlock(in []byte, i int, sum uint64) error {
 	}
 	// A kernel refuses states that it cannot start from; what Reset finds out is
 	// then replaced by what the checkpoint says.
-	if err := c.resetBlock(b); err != nil {
+	if _, err := c.resetBlock(b, nil); err != nil {
 		return err
 	}
 	return b.kernel.UnmarshalBinary(in)

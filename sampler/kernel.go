@@ -73,7 +73,11 @@ type Kernel = Transition[int32]
 // It does what Step does, asks stop about every millisecond, and returns false
 // once that is true. The states are then valid, the next call goes on where this
 // one stopped, to the same bits, and AppendBinary keeps where that is. Reset
-// forgets it: the next step begins anew.
+// forgets it: the next step begins anew. Likewise Reset and
+//
+//	ResetUntil(stop func() bool, x []S) (done bool, err error)
+//
+// of which the next call goes on if the states are the same.
 type Transition[S energy.Site] interface {
 	// Reset evaluates the states x (chains × sites) afresh. It must be called
 	// before the first Step and whenever x or the target changed from outside.

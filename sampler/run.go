@@ -25,7 +25,7 @@ const (
 // some tens of milliseconds. TestCancellationIsBounded.
 const (
 	levelWork  = 1 << 21
-	levelLooks = 16
+	levelLooks = 16 // for states of up to levelWork/16 sites, fewer for larger ones
 )
 
 // begin marks a run as under way; end unmarks it.
@@ -55,9 +55,14 @@ func (c *Runner[S]) advance(ctx context.Context, target int) error {
 	if c.err != nil && ctx.Err() == nil && c.failed() {
 		return c.err
 	}
+	stop := func() bool { return ctx.Err() != nil }
 	if !c.ready {
-		if err := c.Reset(); err != nil {
+		if err := c.reset(stop); err != nil {
 			return err
+		}
+		if !c.ready {
+			c.err = ctx.Err()
+			return c.err
 		}
 	}
 	if err := c.mend(); err != nil {
@@ -68,7 +73,7 @@ func (c *Runner[S]) advance(ctx context.Context, target int) error {
 	for at := begin; at < target; {
 		end := at + min(round, target-at)
 		start := time.Now()
-		c.each(func(b *block[S]) { c.stepTo(ctx, b, end, func() bool { return ctx.Err() != nil }) })
+		c.each(func(b *block[S]) { c.stepTo(ctx, b, end, stop) })
 		if ctx.Err() != nil {
 			c.level()
 		}
@@ -111,7 +116,8 @@ func (c *Runner[S]) level() {
 			return
 		}
 	}
-	stop := func() bool { return atomic.AddInt64(&looks, 1) > levelLooks }
+	most := min(levelLooks, int64(levelWork/c.sites))
+	stop := func() bool { return atomic.AddInt64(&looks, 1) > most }
 	c.each(func(b *block[S]) { c.stepTo(context.Background(), b, end, stop) })
 }
 
@@ -123,6 +129,11 @@ func (c *Runner[S]) each(f func(*block[S])) {
 // stopper kernels can stop in the middle of a step, see [Transition].
 type stopper[S any] interface {
 	StepUntil(stop func() bool, info []Info, x []S, r []Stream) (done bool)
+}
+
+// resetter kernels can stop in the middle of a Reset, see [Transition].
+type resetter[S any] interface {
+	ResetUntil(stop func() bool, x []S) (done bool, err error)
 }
 
 // stepTo moves one block to the given number of steps, or until the context

@@ -37,6 +37,7 @@ type block[S energy.Site] struct {
 	steps         int // warm-up included
 	stats         Stats
 	torn          bool // a panic stopped the kernel in the middle of a step
+	reset         bool // done, of a Reset that was stopped in other blocks
 	err           error
 }
 
@@ -145,6 +146,15 @@ func (c *Runner[S]) Kernels() []Transition[S] {
 // mended.
 func (c *Runner[S]) Reset() error {
 	c.ready = false
+	for i := range c.blocks {
+		c.blocks[i].reset = false
+	}
+	return c.reset(nil)
+}
+
+// reset is Reset of the blocks that have not seen their states yet, until stop
+// says so: the chains are then not ready.
+func (c *Runner[S]) reset(stop func() bool) error {
 	if err := c.system.Check(c.x); err != nil {
 		c.err = fmt.Errorf("%s: Reset: %w", c.system.Name(), err)
 		return c.err
@@ -157,22 +167,44 @@ func (c *Runner[S]) Reset() error {
 			b.steps = last
 		}
 		b.err, b.torn = nil, false
-		if err := c.resetBlock(b); err != nil {
+	}
+	for i := range c.blocks {
+		b := &c.blocks[i]
+		if b.reset {
+			continue
+		}
+		if stop != nil && stop() {
+			return nil
+		}
+		var err error
+		if b.reset, err = c.resetBlock(b, stop); err != nil {
 			c.err = err
 			return err
 		}
+		if !b.reset {
+			return nil
+		}
+	}
+	for i := range c.blocks {
+		c.blocks[i].reset = false
 	}
 	c.kept = max(c.kept, c.drawsMade())
 	c.ready, c.err = true, nil
 	return nil
 }
 
-func (c *Runner[S]) resetBlock(b *block[S]) error {
-	err := b.kernel.Reset(c.x[b.first*c.sites : (b.first+b.chains)*c.sites])
-	if start, ok := err.(*StartError); ok {
-		return &StartError{Chain: b.first + start.Chain, Energy: start.Energy, Constraint: start.Constraint}
+// resetBlock resets the kernel of a block, until stop says so if that is not nil.
+func (c *Runner[S]) resetBlock(b *block[S], stop func() bool) (done bool, err error) {
+	x := c.x[b.first*c.sites : (b.first+b.chains)*c.sites]
+	if k, ok := b.kernel.(resetter[S]); ok && stop != nil {
+		done, err = k.ResetUntil(stop, x)
+	} else {
+		done, err = true, b.kernel.Reset(x)
 	}
-	return err
+	if start, ok := err.(*StartError); ok {
+		err = &StartError{Chain: b.first + start.Chain, Energy: start.Energy, Constraint: start.Constraint}
+	}
+	return done && err == nil, err
 }
 
 // mend resets the kernels of blocks that a panic left in the middle of a step.
@@ -182,7 +214,7 @@ func (c *Runner[S]) mend() error {
 		if !b.torn {
 			continue
 		}
-		if err := c.resetBlock(b); err != nil {
+		if _, err := c.resetBlock(b, nil); err != nil {
 			c.err = err
 			return err
 		}

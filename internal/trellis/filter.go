@@ -1,6 +1,9 @@
 package trellis
 
-import "math"
+import (
+	"errors"
+	"math"
+)
 
 // The bounds of certified. An exponential below exp(logTiny) or a product
 // below it is lost by a float64 (2^-1074), below logTiny32 by a float32 kernel
@@ -23,7 +26,43 @@ const (
 // or +Inf among the tokens that the automaton can use (others are not looked
 // at). v is kept until the next Filter. It panics unless
 // len(v) = sites·levels.
-func (r *Runner) Filter(v []float32) (logZ float64, err error) {
+func (r *Runner) Filter(v []float32) (logZ float64, err error) { return r.FilterUntil(v, nil) }
+
+// ErrStopped says that FilterUntil was stopped.
+var ErrStopped = errors.New("trellis: stopped")
+
+// Stopper is told, every few sites, how many elementary operations they took, and
+// says whether to stop.
+type Stopper interface{ Done(work int) bool }
+
+// FilterUntil is Filter until stop, which may be nil, says so. After ErrStopped r
+// holds nothing.
+func (r *Runner) FilterUntil(v []float32, stop Stopper) (logZ float64, err error) {
+	r.stop, r.stopped, r.work = stop, false, 0
+	logZ, err = r.filter(v)
+	if r.stop = nil; r.stopped {
+		r.v = nil
+		return 0, ErrStopped
+	}
+	return logZ, err
+}
+
+// halt counts the work of a site and reports whether the filter is to stop.
+func (r *Runner) halt(work int) bool {
+	if r.stop == nil {
+		return false
+	}
+	if r.work += work; r.work >= askEvery {
+		r.stopped = r.stopped || r.stop.Done(r.work)
+		r.work = 0
+	}
+	return r.stopped
+}
+
+// askEvery is the number of operations between two questions whether to stop.
+const askEvery = 1 << 16
+
+func (r *Runner) filter(v []float32) (logZ float64, err error) {
 	r.g.checkTable("v", len(v))
 	r.v = v
 	r.method = double
@@ -40,6 +79,9 @@ func (r *Runner) Filter(v []float32) (logZ float64, err error) {
 		if r.sweep(false) == nil && r.linear() && r.certified() {
 			return r.logZ, nil
 		}
+		if r.stopped {
+			return 0, ErrStopped
+		}
 	}
 	if err := r.allSums(); err != nil {
 		return 0, err
@@ -48,6 +90,9 @@ func (r *Runner) Filter(v []float32) (logZ float64, err error) {
 		return r.logZ, nil
 	}
 	r.v = nil
+	if r.stopped {
+		return 0, ErrStopped
+	}
 	return 0, r.sweep(true)
 }
 
@@ -60,6 +105,9 @@ func (r *Runner) allSums() error {
 		if err := r.classSums(t); err != nil {
 			return err
 		}
+		if r.halt(r.g.levels) {
+			return ErrStopped
+		}
 	}
 	return nil
 }
@@ -71,6 +119,9 @@ func (r *Runner) sweep(everywhere bool) error {
 	g := r.g
 	r.count[0] = none // one node
 	for t, l := range g.layers {
+		if r.halt(1) {
+			return ErrStopped
+		}
 		list, all := r.nodes(t)
 		cols := r.columns(t)
 		if len(cols) == 0 {
@@ -140,6 +191,9 @@ func (r *Runner) linear() bool {
 	shift := 0.0
 	for t := g.sites - 1; t >= 0; t-- {
 		l := g.layers[t]
+		if r.halt(len(l.to)) {
+			return false
+		}
 		here := r.values(t)
 		frac, e := math.Frexp(r.layerSums(t, l))
 		if frac == 0 || e < -1000 {

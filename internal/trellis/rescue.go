@@ -9,6 +9,9 @@ func (r *Runner) logarithms() bool {
 	clear(r.values(g.sites))
 	for t := g.sites - 1; t >= 0; t-- {
 		l := g.layers[t]
+		if r.halt(logWork * len(l.to)) {
+			return false
+		}
 		here, ahead, sums := r.values(t), r.values(t+1), r.sums(t)
 		r.scale[t] = 0
 		list, all := r.nodes(t)
@@ -28,6 +31,9 @@ func (r *Runner) logarithms() bool {
 	r.logZ = r.values(0)[0]
 	return !math.IsInf(r.logZ, -1)
 }
+
+// logWork is what an edge costs in logarithms, in edges of linear.
+const logWork = 8
 
 // nodeLog returns log Σ exp(sum + edge + ahead) over the edges of node q.
 func (l *layer) nodeLog(q int32, sums, ahead []float64) float64 {

@@ -33,6 +33,10 @@ type Runner struct {
 	weight []float64 // scratch of a draw
 	ahead  [256]float64
 
+	stop    Stopper // of FilterUntil
+	stopped bool
+	work    int // since stop was asked
+
 	front []float64 // forward values, for marginals
 	best  *bestState
 }

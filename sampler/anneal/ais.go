@@ -64,7 +64,7 @@ type AISResult struct {
 // energy that is NaN or −Inf, a failing step, a context that ends, and
 // [sampler.ErrZero] if all chains begin at states of probability zero.
 func AIS(ctx context.Context, m energy.Model, method sampler.Method, cfg AISConfig) (*AISResult, error) {
-	if method == nil {
+	if check.Nil(method) {
 		return nil, fmt.Errorf("anneal: AIS: method = nil")
 	}
 	sites, levels, err := check.Shape("anneal: AIS", m, 1, sampler.BlockSize)
@@ -139,6 +139,10 @@ type annealed struct {
 	logw          []float64
 }
 
+// together is the number of sites that are evaluated between two looks at the
+// context: about a millisecond.
+const together = 1 << 20
+
 func (a *annealed) run(ctx context.Context, seed uint64) error {
 	n := len(a.logw)
 	streams, info, e := make([]sampler.Stream, n), make([]sampler.Info, n), make([]float64, n)
@@ -153,7 +157,13 @@ func (a *annealed) run(ctx context.Context, seed uint64) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		a.model.Energy(e, a.x)
+		for lo, each := 0, max(1, together/a.sites); lo < n; lo += each {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			hi := min(lo+each, n)
+			a.model.Energy(e[lo:hi], a.x[lo*a.sites:hi*a.sites])
+		}
 		for s, v := range e {
 			if math.IsNaN(v) || math.IsInf(v, -1) {
 				return fmt.Errorf("anneal: AIS: chain %d, stage %d: energy = %v: %w", a.first+s, k-1, v, sampler.ErrNaN)
@@ -204,7 +214,9 @@ func (a *annealed) move(ctx context.Context, k int, info []sampler.Info, streams
 		return err
 	}
 	for range a.moves {
-		kernel.Step(info, a.x, streams)
+		if !step(ctx, kernel, info, a.x, streams) {
+			return ctx.Err()
+		}
 		for s := range info {
 			if err := info[s].Err; err != nil {
 				return fmt.Errorf("anneal: AIS: %T: chain %d, stage %d: %w", a.method, a.first+s, k, err)
@@ -212,6 +224,21 @@ func (a *annealed) move(ctx context.Context, k int, info []sampler.Info, streams
 		}
 	}
 	return nil
+}
+
+// step makes a step of the kernel and returns false if the context ends before
+// that.
+func step(ctx context.Context, k sampler.Kernel, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
+	if p, ok := k.(interface {
+		StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) bool
+	}); ok {
+		return p.StepUntil(func() bool { return ctx.Err() != nil }, info, x, r)
+	}
+	if ctx.Err() != nil {
+		return false
+	}
+	k.Step(info, x, r)
+	return true
 }
 
 // sum turns the weights into the estimate.

@@ -62,7 +62,7 @@ func SteppingStone(ctx context.Context, m energy.Model, method sampler.Method, c
 		return LogZ{}, err
 	}
 	z := LogZ{Value: float64(sites) * math.Log(float64(levels))}
-	x, logs, err := uniformDraws(m, cfg, betas[1])
+	x, logs, err := uniformDraws(ctx, m, cfg, betas[1])
 	if err != nil {
 		return LogZ{}, err
 	}
@@ -116,7 +116,7 @@ func (cfg *SteppingStoneConfig) fill() ([]float64, error) {
 
 // uniformDraws returns −β·E of independent uniform states, per chain, and a
 // state with probability for every chain.
-func uniformDraws(m energy.Model, cfg SteppingStoneConfig, beta float64) (x []int32, logs [][]float64, err error) {
+func uniformDraws(ctx context.Context, m energy.Model, cfg SteppingStoneConfig, beta float64) (x []int32, logs [][]float64, err error) {
 	sites, levels := m.Shape()
 	x = make([]int32, cfg.Chains*sites)
 	y, e := make([]int32, sites), make([]float64, 1)
@@ -127,6 +127,9 @@ func uniformDraws(m energy.Model, cfg SteppingStoneConfig, beta float64) (x []in
 		own := false
 		row := make([]float64, cfg.Draws)
 		for d := range row {
+			if err := ctx.Err(); err != nil {
+				return nil, nil, err
+			}
 			for i := range y {
 				y[i] = int32(r.IntN(levels))
 			}

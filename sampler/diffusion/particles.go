@@ -151,8 +151,8 @@ func (p *Particles) allocate(samples int) {
 		p.v = append(p.v, make([]float32, d.sites*d.levels))
 		p.lse = append(p.lse, make([]float64, d.sites))
 	}
-	p.weigh = func(w, i int) { d.errs[i] = p.weighSlot(w, i) }
-	p.move = func(w, i int) { d.errs[i] = p.moveSlot(w, i) }
+	p.weigh = func(w, i int) { d.errs[i] = d.until(p.weighSlot, w, i) }
+	p.move = func(w, i int) { d.errs[i] = d.until(p.moveSlot, w, i) }
 	p.renew = func(_, g int) { p.errs[g] = p.renewGroup(g) }
 	never := math.Inf(-1)
 	p.sum, p.square = never, never
@@ -188,7 +188,9 @@ func (p *Particles) Sample(ctx context.Context, x []int32) error {
 	defer d.pool.Stop()
 	for done := 0; done < total; {
 		groups := min(len(p.evidence), total-done)
-		p.begin(groups)
+		if err := p.begin(ctx, groups); err != nil {
+			return err
+		}
 		if err := p.steps(ctx, groups); err != nil {
 			return err
 		}
@@ -208,9 +210,12 @@ func (p *Particles) Sample(ctx context.Context, x []int32) error {
 }
 
 // begin puts all particles of a batch at time 1.
-func (p *Particles) begin(groups int) {
+func (p *Particles) begin(ctx context.Context, groups int) error {
 	d := p.d
 	for i := range groups * p.n {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		sample := d.made + i/p.n
 		d.sample[i] = sample*p.n + i%p.n
 		d.streams[i].Seed(d.cfg.Seed, uint64(d.sample[i]))
@@ -223,6 +228,7 @@ func (p *Particles) begin(groups int) {
 		// The upper half of the chains belongs to resampling.
 		p.choice[g].Seed(d.cfg.Seed, 1<<63|uint64(d.made+g))
 	}
+	return nil
 }
 
 // steps brings all particles to time 0.
@@ -257,6 +263,9 @@ func (p *Particles) steps(ctx context.Context, groups int) error {
 
 // failure returns the error of the first slot that has one.
 func (p *Particles) failure(slots int) error {
+	if err := p.d.ctx.Err(); err != nil {
+		return err
+	}
 	for i, err := range p.d.errs[:slots] {
 		if err != nil {
 			return fmt.Errorf("diffusion: Particles: sample %d, particle %d, step %d: %w", p.d.made+i/p.n, i%p.n, p.d.step, err)

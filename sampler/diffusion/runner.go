@@ -87,7 +87,8 @@ func (d *Runner[S]) specialise(process Process[S]) error {
 		if d.levels != 1 {
 			return fmt.Errorf("diffusion: New: levels = %d, want 1 for reals", d.levels)
 		}
-		d.move = func(w, i int) { d.errs[i] = moveReals(&d.batch, w, i) }
+		part := func(w, i int) error { return moveReals(&d.batch, w, i) }
+		d.move = func(w, i int) { d.errs[i] = d.until(part, w, i) }
 	}
 	return nil
 }
@@ -112,7 +113,8 @@ func specialiseTokens(d *Runner[int32], process any) error {
 			return fmt.Errorf("diffusion: New: %T cannot be projected: it has no Renoise", process)
 		}
 	}
-	d.move = func(w, i int) { d.errs[i] = moveTokens(&d.batch, w, i) }
+	part := func(w, i int) error { return moveTokens(&d.batch, w, i) }
+	d.move = func(w, i int) { d.errs[i] = d.until(part, w, i) }
 	return guide(d, process)
 }
 
@@ -223,6 +225,9 @@ func (d *Runner[S]) run(ctx context.Context, x, given []S) error {
 	for done := 0; done < total; {
 		n := min(d.cfg.Batch, total-done)
 		for i := range n {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 			d.sample[i] = d.made + i
 			d.streams[i].Seed(d.cfg.Seed, uint64(d.made+i))
 			var own []S

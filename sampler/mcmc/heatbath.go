@@ -23,6 +23,7 @@ type torusGibbs struct {
 	bits  []uint32
 	start []float64  // energies at the last Reset
 	moved []movement // since then
+	at    cursor
 }
 
 // movement is what the energy depends on: changes of Σ x_i x_j over the bonds
@@ -44,6 +45,7 @@ func newTorusGibbs(m energy.Model, chains int) *torusGibbs {
 	k := &torusGibbs{
 		model: m, sites: sites, cols: cols, d: d, bits: make([]uint32, sites/2),
 		start: make([]float64, chains), moved: make([]movement, chains),
+		at: newCursor(chains),
 	}
 	const one = 1 << 31
 	for n, diff := range d {
@@ -54,23 +56,46 @@ func newTorusGibbs(m energy.Model, chains int) *torusGibbs {
 }
 
 func (k *torusGibbs) Reset(x []int32) error {
+	k.at.clear()
+	_, err := k.ResetUntil(nil, x)
+	return err
+}
+
+// ResetUntil is Reset until stop says so.
+func (k *torusGibbs) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
 	clear(k.moved)
-	k.model.Energy(k.start, x)
-	return sampler.CheckStart(k.start)
+	return k.at.renew(stop, k.sites, func(lo, hi int) (bool, error) {
+		k.model.Energy(k.start[lo:hi], x[lo*k.sites:hi*k.sites])
+		return true, checkStart(k.start, lo, hi)
+	})
 }
 
 func (k *torusGibbs) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
-	for s := range info {
-		info[s] = sampler.Info{Accept: 1}
-		for colour := range 2 {
+	k.StepUntil(nil, info, x, r)
+}
+
+// StepUntil is Step until stop says so, which is asked between half sweeps.
+func (k *torusGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
+	k.at.begin(stop)
+	for ; k.at.chain < len(info); k.at.next() {
+		s := k.at.chain
+		told := &k.at.told[s]
+		for k.at.update < 2 {
+			if k.at.stopped {
+				return false
+			}
 			r[s].Uint32s(k.bits)
-			c := simd.HeatBath(x[s*k.sites:(s+1)*k.sites], k.cols, colour, &k.table, k.bits)
-			info[s].Moved += c.Moved
+			c := simd.HeatBath(x[s*k.sites:(s+1)*k.sites], k.cols, k.at.update, &k.table, k.bits)
+			told.Moved += c.Moved
 			k.moved[s].bonds += int64(c.Pairs)
 			k.moved[s].up += int64(c.Up)
+			k.at.update++
+			k.at.done(k.sites / 2)
 		}
-		info[s].Energy = k.energy(s)
+		told.Energy, told.Accept = k.energy(s), 1
 	}
+	k.at.finish(info)
+	return true
 }
 
 // energy returns the running energy of a chain: d[k] = d[0] + k(d[1]−d[0]) says
@@ -87,7 +112,7 @@ func (k *torusGibbs) AppendBinary(b []byte) ([]byte, error) {
 		b = binary.LittleEndian.AppendUint64(b, uint64(m.bonds))
 		b = binary.LittleEndian.AppendUint64(b, uint64(m.up))
 	}
-	return b, nil
+	return k.at.append(b), nil
 }
 
 func (k *torusGibbs) UnmarshalBinary(b []byte) error {
@@ -102,7 +127,7 @@ func (k *torusGibbs) UnmarshalBinary(b []byte) error {
 		k.moved[s].bonds = int64(binary.LittleEndian.Uint64(b[16*s:]))
 		k.moved[s].up = int64(binary.LittleEndian.Uint64(b[16*s+8:]))
 	}
-	return wire.ReadEnd(b[16*len(k.moved):])
+	return k.at.restore(b[16*len(k.moved):], 2)
 }
 
 // heatBath returns the level that the uniform number u picks from

@@ -1,6 +1,7 @@
 package mcmc
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -9,8 +10,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// kernel returns the proposal that fits the model.
-func (l langevin) proposal(method string, m energy.Model, chains int) (proposal, error) {
+// proposal returns the proposal that fits the model.
+func (l langevin) proposal(ctx context.Context, method string, m energy.Model, chains int) (proposal, error) {
 	sites, levels, err := check.Shape("mcmc: "+method, m, chains, sampler.BlockSize)
 	if err != nil {
 		return nil, err
@@ -35,7 +36,7 @@ func (l langevin) proposal(method string, m energy.Model, chains int) (proposal,
 		}
 	}
 	if l.within != nil {
-		return newConfined(method, m, chains, l)
+		return newConfined(ctx, method, m, chains, l)
 	}
 	if levels == 2 {
 		return newFlips(m, chains, l), nil

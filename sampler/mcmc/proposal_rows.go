@@ -17,8 +17,9 @@ import (
 // (v_l − v_k)² between the values of ordinal levels.
 type rows struct {
 	sites, levels, cols int
-	window              int // w, or −1 for whole rows
-	table               func(e []float64, g []float32, x []int32)
+	window              int    // w, or −1 for whole rows
+	table               *table // nil with a window
+	windows             energy.Windowed
 	source              energy.Stochastic
 	prec                []float32
 	values              []float32 // of ordinal models
@@ -43,8 +44,7 @@ func newRows(method string, m energy.Model, chains int, l langevin) (*rows, erro
 	if o, ok := energy.As[energy.Ordinal](m); ok {
 		r.values = o.Values()
 	}
-	d := energy.Differences(m)
-	r.table = d.Gradient
+	r.table = newTable(m)
 	if l.window > 0 && 2*l.window+1 < levels {
 		if err := r.useWindow(method, m, l); err != nil {
 			return nil, err
@@ -73,7 +73,7 @@ func (p *rows) useWindow(method string, m energy.Model, l langevin) error {
 		return fmt.Errorf("mcmc: %s: Window = %d needs an energy.Windowed model, %T is not", method, l.window, m)
 	}
 	p.window, p.cols = l.window, 2*l.window+1
-	p.table = func(e []float64, g []float32, x []int32) { w.Window(e, g, x, p.window) }
+	p.windows, p.table = w, nil
 	return nil
 }
 
@@ -90,8 +90,11 @@ func (p *rows) column(l, at int32) int {
 	return c
 }
 
-// weigh turns a table of differences into weights and their totals.
-func (p *rows) weigh(w []float32, sum []float64, g []float32, x []int32) {
+// weights turns a table of differences at the states of chains lo … hi−1 of x into
+// weights and their totals.
+func (p *rows) weights(lo, hi int, w []float32, sum []float64, g []float32, x []int32) {
+	from, to := lo*p.sites, hi*p.sites
+	w, sum, g, x = w[from*p.cols:to*p.cols], sum[from:to], g[from*p.cols:to*p.cols], x[from:to]
 	for i, at := range x {
 		if p.weigher != nil {
 			p.weigher(w[i*p.cols:(i+1)*p.cols], g[i*p.cols:(i+1)*p.cols], at, p.alpha)
@@ -136,22 +139,41 @@ func (p *rows) logits(w, g []float32, at int32, kappa float64) {
 	}
 }
 
-func (p *rows) load(e []float64, y, _ []int32) {
-	p.table(e, p.nextG, y)
-	p.weigh(p.nextP, p.nextSum, p.nextG, y)
+func (p *rows) work() int {
+	work := times(p.sites, p.cols)
+	if p.weigher != nil {
+		work = times(work, weigherWork)
+	}
+	if p.table != nil {
+		work = max(work, p.table.work())
+	}
+	return work
 }
 
-func (p *rows) estimate(x []int32, r []sampler.Stream) {
-	p.guess(x, r)
-	p.weigh(p.nextP, p.nextSum, p.nextG, x)
+// weigherWork is what a weigher costs per level, in levels of a table: it takes
+// some ten exponentials and logarithms.
+const weigherWork = 16
+
+func (p *rows) evaluate(lo, hi int, e []float64, y, _ []int32, at *cursor) bool {
+	from, to := lo*p.sites, hi*p.sites
+	if p.windows != nil {
+		p.windows.Window(e[lo:hi], p.nextG[from*p.cols:to*p.cols], y[from:to], p.window)
+		return true
+	}
+	return p.table.evaluate(e[lo:hi], p.nextG[from*p.cols:to*p.cols], y[from:to], at)
 }
 
-// guess stores the model's estimate of the table.
-func (p *rows) guess(x []int32, r []sampler.Stream) {
-	for s := range r {
+func (p *rows) weigh(lo, hi int, y []int32, _ *cursor) bool {
+	p.weights(lo, hi, p.nextP, p.nextSum, p.nextG, y)
+	return true
+}
+
+func (p *rows) estimate(lo, hi int, x []int32, r []sampler.Stream) {
+	for s := lo; s < hi; s++ {
 		p.generators[s] = &r[s]
 	}
-	p.source.Estimate(p.nextG, x, p.generators)
+	from, to := lo*p.sites, hi*p.sites
+	p.source.Estimate(p.nextG[from*p.cols:to*p.cols], x[from:to], p.generators[lo:hi])
 }
 
 func (p *rows) accept(s int) {
@@ -167,9 +189,11 @@ func (p *rows) acceptAll() {
 	p.sum, p.nextSum = p.nextSum, p.sum
 }
 
-func (p *rows) setStep(alpha, beta float64, x []int32) {
-	p.alpha, p.beta = alpha, float32(beta)
-	p.weigh(p.p, p.sum, p.g, x)
+func (p *rows) tune(alpha, beta float64) { p.alpha, p.beta = alpha, float32(beta) }
+
+func (p *rows) rebuild(lo, hi int, x []int32, _ *cursor) bool {
+	p.weights(lo, hi, p.p, p.sum, p.g, x)
+	return true
 }
 
 func (p *rows) draw(y, x []int32, s int, r *sampler.Stream) (moved int, logq float64) {
