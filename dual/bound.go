@@ -122,7 +122,7 @@ type joined []constraint.Set
 func (j joined) Len() int {
 	n := 0
 	for _, s := range j {
-		if s != nil { // split reports it
+		if !check.Nil(s) { // split reports it
 			n += s.Len()
 		}
 	}

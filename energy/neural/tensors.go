@@ -9,6 +9,8 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // File is an open .safetensors file: a length (8 bytes, little-endian), a JSON
@@ -38,6 +40,9 @@ const longestHeader = 100_000_000
 func ReadFile(name string, r io.ReaderAt, size int64) (*File, error) {
 	fail := func(format string, args ...any) (*File, error) {
 		return nil, fmt.Errorf("neural: "+name+": "+format, args...)
+	}
+	if err := check.Given("neural: ReadFile", "r", r); err != nil {
+		return nil, err
 	}
 	var b [8]byte
 	if size < 8 {

@@ -19,6 +19,9 @@ func Len(who, name string, got, want int) {
 // Rows returns the number of rows of width n in a slice called name of length
 // got. It panics unless n divides the length.
 func Rows(who, name string, got, n int) int {
+	if n < 1 {
+		panic(fmt.Sprintf("%s: rows of %s have %d entries, want ≥ 1", who, name, n))
+	}
 	if got%n != 0 {
 		panic(fmt.Sprintf("%s: len(%s) = %d, want a multiple of %d", who, name, got, n))
 	}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/npy"
 )
 
@@ -70,6 +71,9 @@ func (t *Trace) WriteStatesNPY(w io.Writer) error {
 func (t *Trace) WriteCSV(w io.Writer, chain int) error {
 	if chain < 0 || chain >= t.Chains() {
 		panic(fmt.Sprintf("diagnose: chain = %d, want 0 ≤ chain < %d", chain, t.Chains()))
+	}
+	if err := check.Given("diagnose: WriteCSV", "w", w); err != nil {
+		return err
 	}
 	if err := t.checkCSV(); err != nil {
 		return fmt.Errorf("diagnose: WriteCSV: %w", err)

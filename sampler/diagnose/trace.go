@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -67,6 +68,9 @@ const (
 func NewTrace(chains int, f ...func(x []int32) float64) *Trace {
 	if chains < 1 {
 		panic(fmt.Sprintf("diagnose: NewTrace: chains = %d, want ≥ 1", chains))
+	}
+	if err := check.Entries("diagnose: NewTrace", "chains", chains); err != nil {
+		panic(err.Error())
 	}
 	t := &Trace{functions: slices.Clone(f), records: make([]record, chains)}
 	for i, f := range f {

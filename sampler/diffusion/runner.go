@@ -7,6 +7,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
@@ -36,10 +37,10 @@ type Runner[S energy.Site] struct {
 // that is no clean value, a projection or a guidance that the process cannot
 // use, and whatever the projector says.
 func New[S energy.Site](ctx context.Context, model energy.Denoiser[S], process Process[S], cfg Config) (*Runner[S], error) {
-	if model == nil {
+	if check.Nil(model) {
 		return nil, fmt.Errorf("diffusion: New: model = nil")
 	}
-	if process == nil {
+	if check.Nil(process) {
 		return nil, fmt.Errorf("diffusion: New: process = nil")
 	}
 	if c, ok := energy.As[noise.Checked](model); ok {

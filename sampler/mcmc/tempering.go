@@ -254,6 +254,9 @@ func (k *tempering) UnmarshalBinary(b []byte) error {
 // Ladders returns the ladder of every block of chains, nil unless their method
 // is [Tempering].
 func Ladders(c *sampler.Chains) []Ladder {
+	if c == nil {
+		return nil
+	}
 	var l []Ladder
 	for _, kernel := range c.Kernels() {
 		if k, ok := kernel.(*tempering); ok {
