@@ -14,6 +14,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -94,6 +95,9 @@ func sweepFrom(from string) {
 	for name := range sweptFuncs {
 		names = append(names, name)
 	}
+	for name := range sweptLiterals() {
+		names = append(names, name)
+	}
 	slices.Sort(names)
 	for _, name := range names {
 		if name <= from && from != "" {
@@ -102,10 +106,26 @@ func sweepFrom(from string) {
 		fmt.Println("sweep at", name)
 		g := newGenerator(name)
 		for range *sweep {
+			if t, literal := sweptLiterals()[name]; literal {
+				g.methods(name, g.value(t, 0))
+				continue
+			}
 			g.call(name, reflect.ValueOf(sweptFuncs[name]), true)
 		}
 	}
 }
+
+// sweptLiterals are the structs that users write, recipes above all, by name: the
+// sweep calls their methods.
+var sweptLiterals = sync.OnceValue(func() map[string]reflect.Type {
+	types := map[string]reflect.Type{}
+	for _, t := range sweptTypes {
+		if open(t) {
+			types[strings.TrimPrefix(t.PkgPath(), module+"/")+"."+t.Name()+"{}"] = t
+		}
+	}
+	return types
+})
 
 // watch ends the process if a call takes too long.
 func watch(name string) *time.Timer {
@@ -267,8 +287,9 @@ var (
 		cancel()
 		return ctx
 	}()
-	floats   = []float64{0, 1, -1, 0.5, 2, 0.1, 1e300, -1e300, 1e-300, nan, inf, -inf}
-	ints     = []int64{-1, -7, 1 << 31, 1 << 40, 1<<62 + 1, -1 << 63, 1<<63 - 1, 1<<31 - 1}
+	floats = []float64{0, 1, -1, 0.5, 2, 0.1, 1e300, -1e300, 1e-300, nan, inf, -inf}
+	// Huge ones are beyond what any memory holds.
+	ints     = []int64{-1, -7, 1 << 40, 1<<62 + 1, -1 << 63, 1<<63 - 1}
 	strings_ = []string{"", "a", "ab", "[a-z]+", "a{1,3}", "(", "\xff", "{}", `{"type":"string"}`, "3 2\n1 2 1\n2 3 -1\n", `root ::= "a" root | "b"`}
 )
 

@@ -90,6 +90,9 @@ func (m *Mask) Allows(site int, token int32) bool {
 	if site >= m.sites {
 		return true
 	}
+	if site < 0 {
+		panic(fmt.Sprintf("constraint: Mask.Allows: site = %d, want ≥ 0", site))
+	}
 	if uint(token) >= uint(m.levels) {
 		return false
 	}

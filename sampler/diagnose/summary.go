@@ -6,6 +6,8 @@ import (
 	"math"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // Thresholds of the warnings: draws are good enough if R̂ < 1.01 and the bulk
@@ -65,6 +67,7 @@ func (t *Trace) Summary() Summary {
 // ESSPerSecond returns the bulk ESS (in streaming mode that of the mean) of one
 // row divided by Seconds. Its error is [ErrTooFew] while Seconds is 0.
 func (s Summary) ESSPerSecond(row int) Estimate {
+	check.Index("diagnose", "row", row, len(s.Rows))
 	e := s.Rows[row].ESSBulk
 	if s.Streaming {
 		e = s.Rows[row].ESSMean
