@@ -299,7 +299,7 @@ func (g *generator) value(t reflect.Type, depth int) reflect.Value {
 		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 		_ = cancel // it ends by itself
 		v := reflect.New(t).Elem()
-		v.Set(reflect.ValueOf([]context.Context{context.Background(), ctx, ctx, ended}[g.IntN(4)]))
+		v.Set(reflect.ValueOf([]context.Context{ctx, ctx, ended}[g.IntN(3)]))
 		return v
 	}
 	if fit := g.fitting(t); len(fit) > 0 && g.IntN(4) > 0 {

@@ -91,6 +91,7 @@ func (l Linear) Value(g []float64, v []float32) {
 	l.checkLen("g", len(g), len(l.A))
 	for j, r := range l.A {
 		sum := 0.0
+		l.checkRow(j, len(v))
 		for k, i := range r.Index {
 			sum += float64(r.Value[k] * float64(v[i]))
 		}
@@ -141,6 +142,20 @@ func (l Linear) Violation(g []float64, x []int32) {
 			g[j] = sum - l.B[j]
 		}
 	})
+}
+
+// checkRow panics unless row j has a value for each index, a bound, and indices
+// below n.
+func (l Linear) checkRow(j, n int) {
+	r := l.A[j]
+	if len(l.B) != len(l.A) || len(r.Value) != len(r.Index) {
+		panic(fmt.Sprintf("constraint: Linear: len(A) = %d, len(B) = %d, A[%d] has %d indices and %d values, want as many", len(l.A), len(l.B), j, len(r.Index), len(r.Value)))
+	}
+	for k, i := range r.Index {
+		if i < 0 || int(i) >= n {
+			panic(fmt.Sprintf("constraint: Linear: A[%d].Index[%d] = %d, want 0 … %d", j, k, i, n-1))
+		}
+	}
 }
 
 func (l Linear) checkLen(name string, got, want int) {

@@ -26,6 +26,9 @@ func (d Decay) Bind(ctx context.Context, n int) (Updater, error) {
 	if d.Rule == nil {
 		d.Rule = Auto{}
 	}
+	if err := check.Given("dual: Decay", "Rule", d.Rule); err != nil {
+		return nil, err
+	}
 	u, err := d.Rule.Bind(ctx, n)
 	if err != nil {
 		return nil, err

@@ -131,14 +131,14 @@ type Timeless interface {
 // [SelfExcluding] and says so. Other denoisers predict full posteriors.
 func LeaveOneOut(d any) bool {
 	l, ok := As[SelfExcluding](d)
-	return ok && l.LeaveOneOut()
+	return ok && !check.Nil(l) && l.LeaveOneOut()
 }
 
 // TimeFree reports whether d, or what it wraps (see [As]), is [Timeless] and
 // says so. It is false for others.
 func TimeFree(d any) bool {
 	t, ok := As[Timeless](d)
-	return ok && t.TimeFree()
+	return ok && !check.Nil(t) && t.TimeFree()
 }
 
 // States returns the number of states of q, each of the given sites. It panics

@@ -212,6 +212,9 @@ func WriteFile(w io.Writer, dtype DType, tensors []Tensor, metadata map[string]s
 		head[t.Name] = entry{dtype, append([]int{}, t.Shape...), [2]uint64{at, end}}
 		at = end
 	}
+	if err := check.Given("neural: WriteFile", "w", w); err != nil {
+		return err
+	}
 	text, err := json.Marshal(head) // keys in order: the same bytes for the same tensors
 	if err != nil {
 		return fmt.Errorf("neural: WriteFile: %w", err)

@@ -59,5 +59,5 @@ func Shape(who string, m interface{ Shape() (sites, levels int) }, chains, most 
 	case chains < 1 || chains > most:
 		return 0, 0, fmt.Errorf("%s: chains = %d, want 1 … %d", who, chains, most)
 	}
-	return sites, levels, nil
+	return sites, levels, Entries(who, "chains × sites × levels", chains, sites, levels)
 }

@@ -24,8 +24,12 @@ func TestCertificate(t *testing.T) {
 		}
 		run := compile(t, p)
 		run.v, run.method = p.v, double
+		run.enter(summing)
 		require.NoError(t, run.allSums())
-		if run.sweep(false) != nil || !run.linear() {
+		run.enter(sweeping)
+		dead := run.sweep(false) != nil
+		run.enter(backward)
+		if dead || !run.linear() {
 			continue
 		}
 		wrong := math.Abs(run.logZ-logSum(all)) > 1e-10*math.Abs(logSum(all))
@@ -62,8 +66,11 @@ func TestLossWithoutZero(t *testing.T) {
 	}}
 	run := compile(t, p)
 	run.v, run.method = p.v, double
+	run.enter(summing)
 	require.NoError(t, run.allSums())
+	run.enter(sweeping)
 	require.NoError(t, run.sweep(false))
+	run.enter(backward)
 	require.True(t, run.linear())
 	near(t, -950, run.logZ, 1e-12)
 	require.False(t, run.certified())

@@ -26,7 +26,7 @@ const (
 // or +Inf among the tokens that the automaton can use (others are not looked
 // at). v is kept until the next Filter. It panics unless
 // len(v) = sites·levels.
-func (r *Runner) Filter(v []float32) (logZ float64, err error) { return r.FilterUntil(v, nil) }
+func (r *Runner) Filter(v []float32) (logZ float64, err error) { return r.FilterUntil(v, nil, false) }
 
 // ErrStopped says that FilterUntil was stopped.
 var ErrStopped = errors.New("trellis: stopped")
@@ -36,16 +36,40 @@ var ErrStopped = errors.New("trellis: stopped")
 type Stopper interface{ Done(work int) bool }
 
 // FilterUntil is Filter until stop, which may be nil, says so. After ErrStopped r
-// holds nothing.
-func (r *Runner) FilterUntil(v []float32, stop Stopper) (logZ float64, err error) {
-	r.stop, r.stopped, r.work = stop, false, 0
-	logZ, err = r.filter(v)
-	if r.stop = nil; r.stopped {
+// holds nothing; with again it goes on where it was stopped, with the same v.
+func (r *Runner) FilterUntil(v []float32, stop Stopper, again bool) (logZ float64, err error) {
+	r.g.checkTable("v", len(v))
+	if !again || !r.paused {
+		r.method = double
+		for _, l := range r.g.layers {
+			if l.wide() {
+				r.method = single
+				break
+			}
+		}
+		r.enter(summing)
+	}
+	r.v, r.stop, r.stopped, r.work = v, stop, false, 0
+	logZ, err = r.filter()
+	r.paused, r.stop = r.stopped, nil
+	if r.stopped {
 		r.v = nil
 		return 0, ErrStopped
 	}
 	return logZ, err
 }
+
+// phase is a pass of the filter over the sites.
+type phase uint8
+
+const (
+	summing  phase = iota // the class sums
+	sweeping              // the nodes that can be met
+	backward              // the values
+)
+
+// enter begins a phase.
+func (r *Runner) enter(p phase) { r.phase, r.passed, r.shifted = p, 0, 0 }
 
 // halt counts the work of a site and reports whether the filter is to stop.
 func (r *Runner) halt(work int) bool {
@@ -62,38 +86,44 @@ func (r *Runner) halt(work int) bool {
 // askEvery is the number of operations between two questions whether to stop.
 const askEvery = 1 << 16
 
-func (r *Runner) filter(v []float32) (logZ float64, err error) {
-	r.g.checkTable("v", len(v))
-	r.v = v
-	r.method = double
-	for _, l := range r.g.layers {
-		if l.wide() {
-			r.method = single
-			break
+// filter goes through the phases from the present one on, by one method after the
+// other until one is exact.
+func (r *Runner) filter() (logZ float64, err error) {
+	for {
+		if r.phase == summing {
+			if err := r.allSums(); err != nil {
+				return 0, err
+			}
+			r.enter(sweeping)
 		}
-	}
-	for ; r.method < logarithm; r.method++ {
-		if err := r.allSums(); err != nil {
-			return 0, err
+		if r.phase == sweeping {
+			r.dead = r.sweep(false) != nil
+			if r.stopped {
+				return 0, ErrStopped
+			}
+			r.enter(backward)
 		}
-		if r.sweep(false) == nil && r.linear() && r.certified() {
-			return r.logZ, nil
+		ok := !r.dead
+		switch {
+		case !ok:
+		case r.method == logarithm:
+			ok = r.logarithms()
+		default:
+			ok = r.linear() && r.certified()
 		}
-		if r.stopped {
+		switch {
+		case r.stopped:
 			return 0, ErrStopped
+		case ok:
+			return r.logZ, nil
+		case r.method == logarithm:
+			r.v, r.stop = nil, nil
+			r.enter(sweeping)
+			return 0, r.sweep(true)
 		}
+		r.method++
+		r.enter(summing)
 	}
-	if err := r.allSums(); err != nil {
-		return 0, err
-	}
-	if r.sweep(false) == nil && r.logarithms() {
-		return r.logZ, nil
-	}
-	r.v = nil
-	if r.stopped {
-		return 0, ErrStopped
-	}
-	return 0, r.sweep(true)
 }
 
 // LogZ returns the result of the last successful Filter.
@@ -101,12 +131,12 @@ func (r *Runner) LogZ() float64 { return r.logZ }
 
 // allSums takes the class sums of every site.
 func (r *Runner) allSums() error {
-	for t := range r.g.layers {
-		if err := r.classSums(t); err != nil {
-			return err
-		}
+	for ; r.passed < len(r.g.layers); r.passed++ {
 		if r.halt(r.g.levels) {
 			return ErrStopped
+		}
+		if err := r.classSums(r.passed); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -118,10 +148,11 @@ func (r *Runner) allSums() error {
 func (r *Runner) sweep(everywhere bool) error {
 	g := r.g
 	r.count[0] = none // one node
-	for t, l := range g.layers {
+	for ; r.passed < len(g.layers); r.passed++ {
 		if r.halt(1) {
 			return ErrStopped
 		}
+		t, l := r.passed, g.layers[r.passed]
 		list, all := r.nodes(t)
 		cols := r.columns(t)
 		if len(cols) == 0 {
@@ -188,8 +219,8 @@ func (r *Runner) linear() bool {
 		last[q] = 1
 	}
 	r.scale[g.sites], r.top[g.sites] = 0, 0
-	shift := 0.0
-	for t := g.sites - 1; t >= 0; t-- {
+	for ; r.passed < g.sites; r.passed++ {
+		t := g.sites - 1 - r.passed
 		l := g.layers[t]
 		if r.halt(len(l.to)) {
 			return false
@@ -209,9 +240,9 @@ func (r *Runner) linear() bool {
 			r.scale[t] += e
 			r.top[t] = 0
 		}
-		shift += r.shift[t] + l.shift
+		r.shifted += r.shift[t] + l.shift
 	}
-	r.logZ = log(r.values(0)[0]) + float64(float64(r.scale[0])*math.Ln2) + shift
+	r.logZ = log(r.values(0)[0]) + float64(float64(r.scale[0])*math.Ln2) + r.shifted
 	return true
 }
 

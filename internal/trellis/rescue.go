@@ -7,7 +7,8 @@ import "math"
 func (r *Runner) logarithms() bool {
 	g := r.g
 	clear(r.values(g.sites))
-	for t := g.sites - 1; t >= 0; t-- {
+	for ; r.passed < g.sites; r.passed++ {
+		t := g.sites - 1 - r.passed
 		l := g.layers[t]
 		if r.halt(logWork * len(l.to)) {
 			return false

@@ -33,9 +33,14 @@ type Runner struct {
 	weight []float64 // scratch of a draw
 	ahead  [256]float64
 
-	stop    Stopper // of FilterUntil
-	stopped bool
-	work    int // since stop was asked
+	// Of FilterUntil: where it stands.
+	stop            Stopper
+	stopped, paused bool
+	work            int // since stop was asked
+	phase           phase
+	passed          int     // sites of the phase that are done
+	shifted         float64 // what their weights were shifted by, in linear
+	dead            bool    // no node can be met
 
 	front []float64 // forward values, for marginals
 	best  *bestState

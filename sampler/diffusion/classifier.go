@@ -38,6 +38,9 @@ type FirstOrderClassifier struct{ Model energy.Model }
 
 // Table implements [Classifier]. The error says that the model has no table.
 func (c FirstOrderClassifier) Table(dst []float32, x []int32, _ float64) error {
+	if err := check.Given("diffusion: FirstOrderClassifier", "Model", c.Model); err != nil {
+		return err
+	}
 	m, ok := energy.As[energy.Differentiable](c.Model)
 	if !ok {
 		return fmt.Errorf("diffusion: FirstOrderClassifier: %T is not energy.Differentiable", c.Model)

@@ -81,7 +81,7 @@ func (g ClassifierGuided) Denoise(ctx context.Context, v []float32, q energy.Noi
 
 // Check implements [noise.Checked].
 func (g ClassifierGuided) Check() error {
-	if g.Denoiser == nil || g.Classifier == nil {
+	if check.Nil(g.Denoiser) || check.Nil(g.Classifier) {
 		return fmt.Errorf("diffusion: ClassifierGuided: Denoiser and Classifier must be set")
 	}
 	if err := checkInside("ClassifierGuided", g.Denoiser); err != nil {

@@ -44,6 +44,9 @@ func (g GWG) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Ke
 	if g.Flips < 0 {
 		return nil, fmt.Errorf("mcmc: GWG: Flips = %d, want ≥ 0", g.Flips)
 	}
+	if err := check.Entries("mcmc: GWG", "chains × Flips", chains, g.Flips); err != nil {
+		return nil, err
+	}
 	return newGWG(m, chains, max(g.Flips, 1)), nil
 }
 

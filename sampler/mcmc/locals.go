@@ -21,7 +21,7 @@ type locals struct {
 }
 
 // updateWork is how many elementary operations a level of a site costs.
-const updateWork = 16
+const updateWork = 64
 
 // refreshEvery bounds how many steps of rounding errors, each near 1e−16 of a
 // difference, gather in the caches before they are computed afresh.

@@ -117,7 +117,7 @@ func (k *pairGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32, 
 			}
 			k.at.part = 0
 			made++
-			k.at.done(k.work)
+			k.at.done(times(k.work, k.levels))
 		}
 		return made
 	})

@@ -90,17 +90,40 @@ func (p *rows) column(l, at int32) int {
 	return c
 }
 
-// weights turns a table of differences at the states of chains lo … hi−1 of x into
-// weights and their totals.
-func (p *rows) weights(lo, hi int, w []float32, sum []float64, g []float32, x []int32) {
+// weightsUntil is weights of the chains lo … hi−1, or returns false if it was
+// stopped in the middle of one.
+func (p *rows) weightsUntil(lo, hi int, w []float32, sum []float64, g []float32, x []int32, at *cursor) bool {
 	from, to := lo*p.sites, hi*p.sites
+	if hi-lo > 1 || at.stop == nil {
+		p.weights(from, to, w, sum, g, x)
+		at.part = 0
+		return true
+	}
+	each := max(1, p.sites/max(1, p.sites*p.cols/(pollWork/weigherWork)))
+	for at.part < p.sites {
+		if at.stopped {
+			return false
+		}
+		first := from + at.part
+		last := min(first+each, to)
+		p.weights(first, last, w, sum, g, x)
+		at.part = last - from
+		at.done(times(last-first, p.cols*weigherWork))
+	}
+	at.part = 0
+	return true
+}
+
+// weights turns the rows from … to−1 of a table of differences at the states x
+// into weights and their totals.
+func (p *rows) weights(from, to int, w []float32, sum []float64, g []float32, x []int32) {
 	w, sum, g, x = w[from*p.cols:to*p.cols], sum[from:to], g[from*p.cols:to*p.cols], x[from:to]
 	for i, at := range x {
 		if p.weigher != nil {
 			p.weigher(w[i*p.cols:(i+1)*p.cols], g[i*p.cols:(i+1)*p.cols], at, p.alpha)
 			continue
 		}
-		p.logits(w[i*p.cols:(i+1)*p.cols], g[i*p.cols:(i+1)*p.cols], at, p.kappa(i%p.sites))
+		p.logits(w[i*p.cols:(i+1)*p.cols], g[i*p.cols:(i+1)*p.cols], at, p.kappa((from+i)%p.sites))
 	}
 	simd.Weights(w, sum, w, p.cols, weightFloor)
 }
@@ -163,9 +186,8 @@ func (p *rows) evaluate(lo, hi int, e []float64, y, _ []int32, at *cursor) bool 
 	return p.table.evaluate(e[lo:hi], p.nextG[from*p.cols:to*p.cols], y[from:to], at)
 }
 
-func (p *rows) weigh(lo, hi int, y []int32, _ *cursor) bool {
-	p.weights(lo, hi, p.nextP, p.nextSum, p.nextG, y)
-	return true
+func (p *rows) weigh(lo, hi int, y []int32, at *cursor) bool {
+	return p.weightsUntil(lo, hi, p.nextP, p.nextSum, p.nextG, y, at)
 }
 
 func (p *rows) estimate(lo, hi int, x []int32, r []sampler.Stream) {
@@ -191,9 +213,8 @@ func (p *rows) acceptAll() {
 
 func (p *rows) tune(alpha, beta float64) { p.alpha, p.beta = alpha, float32(beta) }
 
-func (p *rows) rebuild(lo, hi int, x []int32, _ *cursor) bool {
-	p.weights(lo, hi, p.p, p.sum, p.g, x)
-	return true
+func (p *rows) rebuild(lo, hi int, x []int32, at *cursor) bool {
+	return p.weightsUntil(lo, hi, p.p, p.sum, p.g, x, at)
 }
 
 func (p *rows) draw(y, x []int32, s int, r *sampler.Stream) (moved int, logq float64) {

@@ -66,11 +66,7 @@ func (p *confined) sumOne(c *confinedChain, g []float32, x []int32, at *cursor) 
 		lo, hi := i*p.levels, (i+1)*p.levels
 		p.logits(c.v[lo:hi], g[lo:hi], l, p.kappa(i))
 	}
-	var stop trellis.Stopper = at
-	if at.part > 0 { // it has been stopped before: this time it goes on to its end
-		stop = nil
-	}
-	_, err := c.run.FilterUntil(c.v, stop)
+	_, err := c.run.FilterUntil(c.v, at, at.part > 0)
 	if err == trellis.ErrStopped {
 		at.part = 1
 		return false
