@@ -57,6 +57,9 @@ func (t Tempering) Kernel(ctx context.Context, m energy.Model, chains int) (samp
 	if t.Base == nil {
 		t.Base = DMALA{}
 	}
+	if err := check.Given("mcmc: Tempering", "Base", t.Base); err != nil {
+		return nil, err
+	}
 	betas, err := t.ladder()
 	if err != nil {
 		return nil, err
