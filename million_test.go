@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -156,6 +157,58 @@ func TestMillionChainStates(t *testing.T) {
 			t.Errorf("%s: %d violations, error %v", c.name, violations, ch.Err())
 		}
 	}
+}
+
+// Draws after a resume: chains are stopped, saved to a file and loaded by others,
+// of another seed and other states, ten times; all that is drawn then is judged.
+func TestMillionResumedDraws(t *testing.T) {
+	cases := mixed(t)
+	m, err := model.NewPotts(model.Lattice{millionSites}, 3, 0.5, []float64{0, 0.3, -0.2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const chains = 50
+	resumes := 10
+	if !*million {
+		resumes = 2
+	}
+	path := filepath.Join(t.TempDir(), "run")
+	drawn, violations := 0, 0
+	for k, c := range cases {
+		for j, method := range []sampler.Method{mcmc.DMALA{Within: c.language}, mcmc.Tempering{Rungs: 3, Base: mcmc.DMALA{Within: c.language}}} {
+			build := func(seed uint64) *sampler.Chains {
+				ch, err := sampler.NewChains(m, method, sampler.Config{Chains: chains, Seed: seed, Warmup: 20, Lean: j == 1 && k == 0})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return ch
+			}
+			ch := build(1)
+			for resume := range resumes {
+				if err := ch.Run(context.Background(), 1); err != nil {
+					t.Fatal(err)
+				}
+				if err := ch.SaveFile(path); err != nil {
+					t.Fatal(err)
+				}
+				ch = build(uint64(resume))
+				if err := ch.LoadFile(path); err != nil {
+					t.Fatal(err)
+				}
+				for x := range ch.Draws(context.Background(), max(1, (quota()-1)/(2*len(cases)*resumes*chains)+1)) {
+					drawn += chains
+					violations += judged(c, x)
+				}
+				if err := ch.Err(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	if violations > 0 || drawn < quota() {
+		t.Errorf("%d of %d draws after a resume are outside their language", violations, drawn)
+	}
+	t.Logf("%d draws after %d resumes, %d outside the language", drawn, 2*resumes*len(cases), violations)
 }
 
 func TestMillionDiffusions(t *testing.T) {

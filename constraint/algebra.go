@@ -35,8 +35,14 @@ func Union(parts ...Automaton) (Automaton, error) {
 	if err := given("Union", parts); err != nil {
 		return nil, err
 	}
+	if err := automata.Validate(parts[0]); err != nil {
+		return nil, err
+	}
 	u := parts[0]
 	for _, b := range parts[1:] {
+		if err := automata.Validate(b); err != nil {
+			return nil, err
+		}
 		base := b.States() + 1
 		n, ok := times(u.States()+1, base)
 		if !ok {

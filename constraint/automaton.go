@@ -6,6 +6,9 @@ import "github.com/gibbsite-go/gibbsite/internal/check"
 // kernels take it: a finite [Automaton], or a language that nests (package
 // constraint/grammar), which is an Automaton of its configurations to those that
 // ask for no more.
+//
+// A literal that may be out of range, such as a [Count], has a method Validate()
+// error, which whoever compiles or combines languages asks first.
 type Language interface {
 	Automaton
 }

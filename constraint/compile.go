@@ -30,6 +30,9 @@ func Compile(ctx context.Context, a Automaton, levels int, limits Limits) (*DFA,
 	if levels > math.MaxInt32 {
 		return nil, &ArgumentError{"Compile", "levels", levels, "< 2³¹"}
 	}
+	if err := automata.Tabulable(a); err != nil {
+		return nil, err
+	}
 	if c, ok := a.(compiled); ok {
 		if d := c.Minimal(); d != nil && d.Levels() == levels {
 			return d, nil
@@ -95,5 +98,5 @@ func finish(ctx context.Context, name string, t *automata.Table) (*DFA, error) {
 	if minimal == nil {
 		return nil, infeasible("%s: the language is empty", name)
 	}
-	return &DFA{*minimal}, nil
+	return &DFA{table: *minimal}, nil
 }

@@ -38,6 +38,9 @@ func Concat(ctx context.Context, levels int, limits Limits, parts ...Automaton) 
 	}
 	// From the right, so that what follows is small and minimal.
 	for i := len(parts) - 2; i >= 0; i-- {
+		if err := automata.Tabulable(parts[i]); err != nil {
+			return nil, err
+		}
 		t, err := concat(ctx, parts[i], d, limits)
 		if err != nil {
 			return nil, err

@@ -7,7 +7,26 @@ import "github.com/gibbsite-go/gibbsite/internal/automata"
 // order of a breadth-first search and classes by their first token, so that two
 // DFAs over the same levels have the same language exactly if their tables are
 // equal.
-type DFA struct{ table automata.Table }
+type DFA struct {
+	table automata.Table
+	name  string
+}
+
+// Named returns the same language under a name, which messages call it by: a
+// pattern, say. Names make no difference otherwise.
+func (d *DFA) Named(name string) *DFA {
+	n := *d
+	n.name = name
+	return &n
+}
+
+// String returns the name, if there is one.
+func (d *DFA) String() string {
+	if d.name == "" {
+		return "constraint.DFA"
+	}
+	return d.name
+}
 
 // Minimal returns d itself, which is what [Compile] looks for.
 func (d *DFA) Minimal() *DFA { return d }

@@ -31,10 +31,15 @@ type Product interface {
 // sequences if there is no part. Products of products are flattened, and masks
 // are kept apart from the rest (see [Split]). The error is a [*LimitError] if
 // the numbers of states multiply beyond 2⁶² (2³⁰ where int has 32 bits);
-// [Compile] a part then.
+// [Compile] a part then; or what a part's Validate says.
 func Intersect(parts ...Automaton) (*Intersection, error) {
 	if err := given("Intersect", parts); err != nil {
 		return nil, err
+	}
+	for _, a := range parts {
+		if err := automata.Validate(a); err != nil {
+			return nil, err
+		}
 	}
 	p, err := product(flatten(nil, parts...))
 	if err != nil {

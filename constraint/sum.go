@@ -111,6 +111,16 @@ func NewSiteSum(weights [][]int, lower, upper int) (*Sum, error) {
 	return s, nil
 }
 
+// Finite returns an [*ArgumentError] if no table can hold the language: sums of
+// both signs, over sequences of any length, wander without bound.
+func (s *Sum) Finite() error {
+	if s.offset == nil && s.low == -maxSum && s.high == maxSum {
+		return &ArgumentError{"NewSum", "weights", "of both signs",
+			"one sign, NewSiteSum, or the sum within projection.Path, which needs no table"}
+	}
+	return nil
+}
+
 // newSum checks what both forms need.
 func newSum(name string, rows [][]int, fixed bool, lower, upper int) (*Sum, error) {
 	if lower > upper {

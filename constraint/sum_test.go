@@ -105,9 +105,9 @@ func TestSumOfOneSignCompilesSmall(t *testing.T) {
 	// Both signs wander without end.
 	s, err = NewSum([]int{1, -1}, 0, 0)
 	require.NoError(t, err)
-	var limit *LimitError
+	var arg *ArgumentError
 	_, err = Compile(context.Background(), s, 2, Limits{States: 1000})
-	require.ErrorAs(t, err, &limit)
+	require.ErrorAs(t, err, &arg)
 	// The same over ten sites is small.
 	row := []int{1, -1}
 	s, err = NewSiteSum([][]int{row, row, row, row, row, row, row, row, row, row}, 0, 0)

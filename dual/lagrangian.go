@@ -9,6 +9,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/automata"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/multiplier"
 	"github.com/gibbsite-go/gibbsite/internal/tilt"
@@ -149,6 +150,9 @@ func (l *Lagrangian) AtTemperature(beta float64) (*Lagrangian, error) {
 func (l *Lagrangian) Within(ctx context.Context, a constraint.Language) error {
 	if a == nil {
 		return fmt.Errorf("dual: Within: language is nil")
+	}
+	if err := automata.Validate(a); err != nil {
+		return fmt.Errorf("dual: Within: %w", err)
 	}
 	rest, mask := constraint.Split(a)
 	cfg := trellis.Config{Sites: l.sites, Levels: l.levels}

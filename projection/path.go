@@ -79,6 +79,9 @@ func (p Path) Compile(ctx context.Context, sites, levels int) (*PathProjection, 
 	if name == "" {
 		name = automata.Name(p.Language)
 	}
+	if err := automata.Validate(p.Language); err != nil {
+		return nil, fmt.Errorf("projection: Path: %w", err)
+	}
 	a, mask := constraint.Split(p.Language)
 	if language, ok := a.(Nested); ok {
 		n, err := p.nest(ctx, language.Pushdown(), mask, sites, levels)

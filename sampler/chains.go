@@ -48,13 +48,14 @@ func Retarget(ctx context.Context, c *Chains, m energy.Model) error {
 	}
 	t := *old
 	t.model = m
-	blocks, err := newBlocks(ctx, System[int32](&t), c.cfg.Chains)
-	if err != nil {
+	before := c.blocks
+	if err := c.hire(ctx, System[int32](&t)); err != nil {
 		return err
 	}
-	for i := range blocks {
-		blocks[i].steps, blocks[i].stats = c.blocks[i].steps, c.blocks[i].stats
+	for i := range c.blocks {
+		b := &c.blocks[i]
+		b.seed, b.steps, b.stats = before[i].seed, before[i].steps, before[i].stats
 	}
-	c.system, c.blocks = &t, blocks
+	c.system, c.draws = &t, nil
 	return c.Reset()
 }

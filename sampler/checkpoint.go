@@ -7,7 +7,6 @@ import (
 	"io"
 	"math"
 
-	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/durable"
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
@@ -52,12 +51,14 @@ func (c *Runner[S]) Save(w io.Writer) error {
 		return fmt.Errorf("%s: Save: %w", name, err)
 	}
 	sum := settings.Sum()
+	var body, frame []byte
 	for i := range c.blocks {
-		body, err := c.appendBlock(nil, i, sum)
-		if err != nil {
+		var err error
+		if body, err = c.appendBlock(body[:0], i, sum); err != nil {
 			return fmt.Errorf("%s: Save: %w", name, err)
 		}
-		if err := wire.Write(w, blockMagic, body); err != nil {
+		frame = wire.Append(frame[:0], blockMagic, body)
+		if _, err := w.Write(frame); err != nil {
 			return fmt.Errorf("%s: Save: %w", name, err)
 		}
 	}
@@ -70,17 +71,25 @@ func (c *Runner[S]) Save(w io.Writer) error {
 // appendBlock appends what a checkpoint keeps of a block.
 func (c *Runner[S]) appendBlock(body []byte, i int, sum uint64) ([]byte, error) {
 	b := &c.blocks[i]
+	err := c.seated(b, true, func(p place[S]) (err error) {
+		body, err = c.appendSeated(body, i, sum, p)
+		return err
+	})
+	return body, err
+}
+
+func (c *Runner[S]) appendSeated(body []byte, i int, sum uint64, p place[S]) ([]byte, error) {
+	b := &c.blocks[i]
 	body = wire.AppendInts(wire.AppendUint64s(body, sum), i, b.steps, b.stats.Steps, b.stats.Invalid)
 	body = wire.AppendFloat64s(body, []float64{b.stats.Accept, b.stats.Moved})
-	x := c.x[b.first*c.sites : (b.first+b.chains)*c.sites]
-	body = appendSites(body, x)
+	body = appendSites(body, p.x)
 	// The energies of the states as they are: what kernels reported last may be
 	// older than a Reset.
 	energies := make([]float64, b.chains)
-	c.system.Energy(energies, x)
+	c.system.Energy(energies, p.x)
 	body = wire.AppendFloat64s(body, energies)
 	for s := range b.chains {
-		body, _ = c.streams[b.first+s].AppendBinary(body)
+		body, _ = p.streams[s].AppendBinary(body)
 	}
 	return b.kernel.AppendBinary(body)
 }
@@ -100,7 +109,8 @@ func (c *Runner[S]) Load(r io.Reader) error {
 	if err != nil {
 		return fmt.Errorf("%s: Load: %w", c.system.Name(), err)
 	}
-	c.x, c.streams, c.info, c.blocks = n.x, n.streams, n.info, n.blocks
+	c.x, c.streams, c.info, c.blocks, c.places, c.depot = n.x, n.streams, n.info, n.blocks, n.places, n.depot
+	c.draws = nil
 	c.kept = c.drawsMade()
 	c.filed = c.kept
 	c.ready, c.err = true, nil
@@ -120,15 +130,16 @@ func (c *Runner[S]) restored(r io.Reader) (*Runner[S], error) {
 	if err := fingerprint.Compare(saved, c.fingerprint()); err != nil {
 		return nil, err
 	}
-	n := &Runner[S]{
-		cfg: c.cfg, system: c.system, sites: c.sites,
-		x: make([]S, len(c.x)), streams: make([]Stream, len(c.streams)), info: make([]Info, len(c.info)),
-	}
-	if n.blocks, err = newBlocks(context.Background(), c.system, c.cfg.Chains); err != nil {
+	n := &Runner[S]{cfg: c.cfg, system: c.system, sites: c.sites, size: c.size}
+	if err := n.make(context.Background()); err != nil {
 		return nil, err
 	}
 	for i := range n.blocks {
-		if body, err = wire.Read(r, blockMagic, c.blockLimit(i)); err == nil {
+		limit, err := n.blockLimit(i)
+		if err != nil {
+			return nil, err
+		}
+		if body, err = wire.Read(r, blockMagic, limit); err == nil {
 			err = n.readBlock(body, i, saved.Sum())
 		}
 		if err != nil {
@@ -150,13 +161,20 @@ const blockHead = 7 * 8 // bytes ahead of the states of a block
 // blockLimit bounds what a checkpoint can hold of a block, so that a damaged
 // length does not become an allocation: a fresh save and room for what kernels
 // gather.
-func (c *Runner[S]) blockLimit(i int) uint64 {
+func (c *Runner[S]) blockLimit(i int) (uint64, error) {
 	b := &c.blocks[i]
-	state, err := b.kernel.AppendBinary(nil)
-	if err != nil {
-		return math.MaxInt32
+	k, err := b.kernel, error(nil)
+	if c.depot != nil {
+		if k, err = c.depot.take(b.chains); err != nil {
+			return 0, err
+		}
+		defer c.depot.give(k, b.chains)
 	}
-	return uint64(blockHead+b.chains*(c.sites*4+8+streamSize)+len(state)) + 1<<20
+	state, err := k.AppendBinary(nil)
+	if err != nil {
+		return math.MaxInt32, nil
+	}
+	return uint64(blockHead+b.chains*(c.sites*4+8+streamSize)+len(state)) + 1<<20, nil
 }
 
 // readBlock restores a block from what appendBlock wrote.
@@ -181,11 +199,11 @@ func (c *Runner[S]) readBlock(in []byte, i int, sum uint64) error {
 		return err
 	}
 	b.stats.Accept, b.stats.Moved = sums[0], sums[1]
-	x := c.x[b.first*c.sites : (b.first+b.chains)*c.sites]
+	x := c.states(b)
 	if in, err = readSites(in, x); err != nil {
 		return err
 	}
-	if err := c.system.Check(x); err != nil {
+	if err := c.system.Check(x, c.cfg.First+b.first); err != nil {
 		return err
 	}
 	energies := make([]float64, b.chains)
@@ -195,21 +213,32 @@ func (c *Runner[S]) readBlock(in []byte, i int, sum uint64) error {
 	if len(in) < b.chains*streamSize {
 		return wire.ErrShort
 	}
-	for s := range b.chains {
-		if err = c.streams[b.first+s].UnmarshalBinary(in[:streamSize]); err != nil {
+	streams := make([]Stream, b.chains)
+	for s := range streams {
+		if err = streams[s].UnmarshalBinary(in[:streamSize]); err != nil {
 			return err
 		}
-		c.info[b.first+s].Energy, in = energies[s], in[streamSize:]
+		in = in[streamSize:]
+		if streams[s].seed != streams[0].seed || streams[s].chain != uint64(c.cfg.First+b.first+s) {
+			return fmt.Errorf("the random stream of chain %d is that of seed %d, chain %d", c.cfg.First+b.first+s, streams[s].seed, streams[s].chain)
+		}
 	}
+	b.seed = streams[0].seed
 	if err := c.checkTarget(b, x, energies); err != nil {
 		return err
 	}
 	// A kernel refuses states that it cannot start from; what Reset finds out is
 	// then replaced by what the checkpoint says.
-	if _, err := c.resetBlock(b, nil); err != nil {
-		return err
-	}
-	return b.kernel.UnmarshalBinary(in)
+	return named(c.seated(b, false, func(p place[S]) error {
+		copy(p.streams, streams)
+		for s := range p.info {
+			p.info[s].Energy = energies[s]
+		}
+		if err := b.kernel.Reset(p.x); err != nil {
+			return err
+		}
+		return b.kernel.UnmarshalBinary(in)
+	}), c.cfg.First+b.first)
 }
 
 // checkTarget returns an error if the energies that the checkpoint remembers are
@@ -221,42 +250,9 @@ func (c *Runner[S]) checkTarget(b *block[S], x []S, saved []float64) error {
 	was.Numbers("energies of the states", saved)
 	is.Numbers("energies of the states", energies)
 	if err := fingerprint.Compare(was, is); err != nil {
-		return fmt.Errorf("not the same model: chain %d and on: %w", b.first, err)
+		return fmt.Errorf("not the same model: chain %d and on: %w", c.cfg.First+b.first, err)
 	}
 	return nil
-}
-
-// appendSites appends states, four bytes a site.
-func appendSites[S energy.Site](b []byte, x []S) []byte {
-	switch x := any(x).(type) {
-	case []int32:
-		b = wire.AppendInt32s(b, x)
-	case []float32:
-		b = wire.AppendFloat32s(b, x)
-	}
-	return b
-}
-
-func readSites[S energy.Site](b []byte, x []S) ([]byte, error) {
-	if x, ok := any(x).([]int32); ok {
-		return wire.ReadInt32s(b, x)
-	}
-	reals, _ := any(x).([]float32)
-	return wire.ReadFloat32s(b, reals)
-}
-
-// fingerprint returns the settings that a checkpoint must agree on.
-func (c *Runner[S]) fingerprint() *fingerprint.List {
-	l := &fingerprint.List{Sites: c.sites}
-	if t, ok := any(c.system).(*tokens); ok {
-		l.Levels = t.levels
-	}
-	l.Add("Config.Chains", c.cfg.Chains)
-	l.Add("Config.Warmup", c.cfg.Warmup)
-	l.Add("Config.Thin", c.cfg.Thin)
-	l.Add("sites", c.sites)
-	c.system.Settings(l.Add)
-	return l
 }
 
 // SaveFile saves a checkpoint in the file path so that no failure loses both it
@@ -281,27 +277,5 @@ func (c *Runner[S]) LoadFile(path string) error {
 	if err != nil {
 		return fmt.Errorf("%s: LoadFile: %w", c.system.Name(), err)
 	}
-	return nil
-}
-
-// keep saves a checkpoint if Config.Checkpoint asks for one every so many draws
-// and they have been made since the last.
-func (c *Runner[S]) keep() error {
-	every := c.cfg.Checkpoint.Every
-	if c.cfg.Checkpoint.Path == "" || every == 0 || c.kept-c.filed < every {
-		return nil
-	}
-	return c.keepNow()
-}
-
-// keepNow saves a checkpoint if Config.Checkpoint asks for any.
-func (c *Runner[S]) keepNow() error {
-	if c.cfg.Checkpoint.Path == "" {
-		return nil
-	}
-	if err := c.SaveFile(c.cfg.Checkpoint.Path); err != nil {
-		return err
-	}
-	c.filed = c.kept
 	return nil
 }

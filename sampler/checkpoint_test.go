@@ -3,6 +3,8 @@ package sampler_test
 import (
 	"bytes"
 	"context"
+	"io"
+	"runtime"
 	"testing"
 
 	"github.com/gibbsite-go/gibbsite/energy"
@@ -89,3 +91,18 @@ func (k *brokenKernel) Step(info []sampler.Info, _ []int32, _ []sampler.Stream) 
 func (k *brokenKernel) AppendBinary(b []byte) ([]byte, error) { return b, nil }
 
 func (k *brokenKernel) UnmarshalBinary([]byte) error { return nil }
+
+// Saving allocates a block's worth, and not with every block: ten per cent of the
+// chains at most.
+func TestSavingTakesLittleMemory(t *testing.T) {
+	exact.SkipUnderRace(t)
+	m := energy.Func{Sites: 1000, Levels: 2, E: func(x []int32) float64 { return float64(x[0]) }}
+	const states = 4096 * 1000 * 4
+	c := exact.Must(sampler.NewChains(m, mcmc.Metropolis{Updates: 1}, sampler.Config{Chains: 4096, Warmup: -1}))
+	require.NoError(t, c.Run(context.Background(), 1))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	require.NoError(t, c.Save(io.Discard))
+	runtime.ReadMemStats(&after)
+	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(states/10))
+}

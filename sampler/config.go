@@ -9,11 +9,45 @@ import (
 // runs 4 chains of seed 0 from uniform random states, with a warm-up of 1000
 // steps.
 type Config struct {
-	Chains  int    // number of chains; 0 means 4
+	Chains  int    // number of chains of the whole run; 0 means 4
 	Seed    uint64 // chain i draws from stream (Seed, i)
 	Warmup  int    // steps of the first Run that adapt and are not kept; 0 means 1000, −1 none
 	Thin    int    // steps per draw; 0 means 1
 	Workers int    // goroutines; 0 means GOMAXPROCS; never changes results
+
+	// First and Count make this a part of the run, its chains First …
+	// First+Count−1, to the same bits as in the whole: parts may run anywhere, in
+	// any order. Observers (see [Observer.From]) and errors see the numbers of the
+	// run; States, Info and Init begin with chain First. Both are multiples of the block, see
+	// [Config.Block], except that the last part may end with the run; Count 0
+	// means all chains from First on. [Config.Part] cuts a run.
+	First, Count int
+
+	// Draws, if not empty, is the path of a file to which every draw is written while
+	// the chains run: states, energies, acceptance and moves, with checksums and the
+	// settings of the run. diagnose.Replay reads it. What a kill leaves of it is whole
+	// but for draws of its last milliseconds, and a checkpoint never knows of more
+	// draws than the disk has of them: chains that load one go on in the file from
+	// there, to the bits of a run that was not stopped. A file of another run, or one
+	// that is behind the chains, is refused.
+	Draws string
+
+	// Lean runs take little more memory than their states, some 20 bytes a chain,
+	// for runs of very many chains: a Run takes block by block to its end, a few at a
+	// time, and between their turns computes the caches of kernels again instead of
+	// keeping them. Results are the same. Observers see one block after another,
+	// a Run that its context ends leaves blocks apart (the next Run goes on with
+	// those behind), every Run, Draw and Save evaluates all states a few times more,
+	// and Info has nothing to tell.
+	Lean bool
+
+	// Verify, if n > 0, moves one block, drawn at random, of every n-th Run (and
+	// every n-th draw of Draws) a second time, alone, with a kernel of its own, from
+	// a copy of where it was, and compares the bits: states, energies, random
+	// streams and kernel. A difference is a *[VerifyError]. It finds energies with
+	// hidden state, data races in user code and failing hardware, for the cost of a
+	// block. It never changes results.
+	Verify int
 
 	// Init holds the initial states: one per chain, or one for all chains. If
 	// nil, every level is drawn uniformly and models that leave states without
@@ -55,6 +89,12 @@ func (cfg *Config) fill(name string) error {
 		return bad("Workers", cfg.Workers, 0)
 	case cfg.Checkpoint.Every < 0:
 		return bad("Checkpoint.Every", cfg.Checkpoint.Every, 0)
+	case cfg.Verify < 0:
+		return bad("Verify", cfg.Verify, 0)
+	case cfg.First < 0:
+		return bad("First", cfg.First, 0)
+	case cfg.Count < 0:
+		return bad("Count", cfg.Count, 0)
 	}
 	if cfg.Chains == 0 {
 		cfg.Chains = defaultChains
@@ -76,3 +116,83 @@ const (
 	defaultChains = 4    // as Stan: enough for R-hat to compare
 	defaultWarmup = 1000 // as Stan
 )
+
+// Block returns the number of consecutive chains that a kernel moves together in
+// the run of cfg.Chains chains, 1 … [BlockSize]; the last block may be smaller.
+// Parts of the run begin at multiples of it. It is a function of Chains alone:
+// below 64 chains a quarter of them, so that 4 chains keep 4 cores busy; from
+// there on blocks are as large as they can be for their number to be even, as
+// kernels of matrix products and of colour sweeps are fastest on large ones.
+func (cfg Config) Block() int {
+	chains := cfg.Chains
+	if chains <= 0 {
+		chains = defaultChains
+	}
+	blocks := min(fewBlocks, chains)
+	if chains >= 2*BlockSize {
+		blocks = (chains-1)/BlockSize + 1
+		blocks += blocks % 2
+	}
+	return (chains-1)/blocks + 1
+}
+
+// fewBlocks is the number of blocks of a small run.
+const fewBlocks = 4
+
+// Part returns cfg with First and Count set to part k, counted from 0, of n
+// nearly equal ones that make up the run:
+//
+//	part, err := cfg.Part(task, tasks)
+//	ch, err := sampler.NewChains(m, method, part)
+//
+// Errors: k or n out of range, where n is at most the number of blocks; a cfg
+// that is a part already.
+func (cfg Config) Part(k, n int) (Config, error) {
+	if cfg.First != 0 || cfg.Count != 0 {
+		return cfg, fmt.Errorf("sampler: Config.Part: First = %d and Count = %d, want 0: the configuration of the whole run", cfg.First, cfg.Count)
+	}
+	if cfg.Chains < 0 {
+		return cfg, fmt.Errorf("sampler: Config.Part: Chains = %d, want ≥ 0", cfg.Chains)
+	}
+	if cfg.Chains == 0 {
+		cfg.Chains = defaultChains
+	}
+	size := cfg.Block()
+	blocks := (cfg.Chains-1)/size + 1
+	if n < 1 || n > blocks {
+		return cfg, fmt.Errorf("sampler: Config.Part: n = %d, want 1 … %d (%d chains in blocks of %d)", n, blocks, cfg.Chains, size)
+	}
+	if k < 0 || k >= n {
+		return cfg, fmt.Errorf("sampler: Config.Part: k = %d, want 0 … %d", k, n-1)
+	}
+	at := func(k int) int { // the first parts have a block more
+		if k == n {
+			return cfg.Chains
+		}
+		return (k*(blocks/n) + min(k, blocks%n)) * size
+	}
+	cfg.First, cfg.Count = at(k), at(k+1)-at(k)
+	return cfg, nil
+}
+
+// fillPart checks First and Count and finds the default of the latter; fill has
+// been called.
+func (cfg *Config) fillPart(name string, size int) error {
+	if cfg.First >= cfg.Chains {
+		return fmt.Errorf("%s: Config.First = %d, want < Chains = %d", name, cfg.First, cfg.Chains)
+	}
+	if cfg.First%size != 0 {
+		return fmt.Errorf("%s: Config.First = %d, want a multiple of the block of %d", name, cfg.First, size)
+	}
+	rest := cfg.Chains - cfg.First
+	if cfg.Count == 0 {
+		cfg.Count = rest
+	}
+	if cfg.Count > rest {
+		return fmt.Errorf("%s: Config.Count = %d from chain %d on, want ≤ %d of %d chains", name, cfg.Count, cfg.First, rest, cfg.Chains)
+	}
+	if cfg.Count%size != 0 && cfg.Count != rest {
+		return fmt.Errorf("%s: Config.Count = %d, want a multiple of the block of %d, or all %d chains to the end", name, cfg.Count, size, rest)
+	}
+	return nil
+}

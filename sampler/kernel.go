@@ -9,8 +9,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 )
 
-// BlockSize is the number of consecutive chains that a kernel moves together.
-// It is part of the definition of a run: workers take whole blocks, and kernels
+// BlockSize is the largest number of consecutive chains that a kernel moves
+// together; [Config.Block] is that of a run. Workers take whole blocks, and kernels
 // adapt per block.
 const BlockSize = 32
 
@@ -20,7 +20,9 @@ const BlockSize = 32
 // A checkpoint keeps the settings of the method and is refused by chains with
 // others. They are its fields: numbers and texts as they are, languages by their
 // content, structs field by field, pointers as what they point to, and functions
-// by the name they have as [Named] values, or else all alike. A recipe that is
+// by the name they have as [Named] values, or else all alike. A struct that embeds
+// a method and has no other field is that method, unless it has another name, which
+// it should have if it moves chains in another way. A recipe that is
 // not the sum of its fields says what it is by a method
 //
 //	Settings(add func(name string, value any))
@@ -78,6 +80,8 @@ type Kernel = Transition[int32]
 //	ResetUntil(stop func() bool, x []S) (done bool, err error)
 //
 // of which the next call goes on if the states are the same.
+//
+// A kernel with a step size to report has a method StepSize() float64.
 type Transition[S energy.Site] interface {
 	// Reset evaluates the states x (chains × sites) afresh. It must be called
 	// before the first Step and whenever x or the target changed from outside.
@@ -93,7 +97,8 @@ type Transition[S energy.Site] interface {
 	AppendBinary(b []byte) ([]byte, error)
 
 	// UnmarshalBinary restores what AppendBinary wrote, for a kernel of the same
-	// method, model and number of chains. Step may follow without a Reset.
+	// method, model and number of chains. Step may follow without a Reset, unless
+	// there had been none: a kernel restored to what a new one wrote is as new.
 	UnmarshalBinary(b []byte) error
 }
 
@@ -112,9 +117,6 @@ type Starter interface {
 	Start(x []int32, r *Stream) error
 }
 
-// Sized kernels have a step size that a report may want to show.
-type Sized interface{ StepSize() float64 }
-
 // Info is what a kernel reports of the last step of one chain.
 type Info struct {
 	Energy  float64 // energy in nats after the step; NaN if the kernel does not know it
@@ -122,6 +124,13 @@ type Info struct {
 	Moved   int     // sites whose level changed
 	Invalid int     // proposals whose energy was NaN or −Inf, rejected
 	Err     error   // the chain cannot go on; its state is the last one that the kernel could evaluate
+}
+
+// place is where the chains of a block are while it moves.
+type place[S energy.Site] struct {
+	x       []S
+	info    []Info
+	streams []Stream
 }
 
 // Observer is told of every kept draw. Calls for the chains of one block come in
@@ -147,6 +156,23 @@ func (o Observer) And(next Observer) Observer {
 	}
 }
 
+// From returns an observer of chains first, first+1, … that tells o of chains 0,
+// 1, …: a part of a run for what has room for its chains only, such as a trace.
+func (o Observer) From(first int) Observer {
+	if o == nil {
+		return nil
+	}
+	return func(chain, draw int, x []int32, info *Info) { o(chain-first, draw, x, info) }
+}
+
+// From is [Observer.From] for reals.
+func (o RealObserver) From(first int) RealObserver {
+	if o == nil {
+		return nil
+	}
+	return func(chain, draw int, x []float32, info *Info) { o(chain-first, draw, x, info) }
+}
+
 // ErrNaN says that a kernel without an acceptance step met an energy or a
 // difference that is NaN.
 var ErrNaN = errors.New("energy is NaN")
@@ -157,7 +183,7 @@ var ErrZero = errors.New("energy is +Inf: state has probability zero")
 
 // StartError says that a chain cannot start from its state.
 type StartError struct {
-	Chain  int     // index of the chain
+	Chain  int     // number of the chain in the run
 	Energy float64 // its energy: +Inf, −Inf or NaN; 0 if Constraint is set
 
 	// Constraint names the language of the method's Within that the state is

@@ -3,6 +3,7 @@ package sampler_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -13,10 +14,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/continuous"
+	"github.com/gibbsite-go/gibbsite/energy/denoise"
 	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/energy/neural/train"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/projection"
 	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/anneal"
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 	"github.com/gibbsite-go/gibbsite/sampler/langevin"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 	"github.com/stretchr/testify/assert"
@@ -226,7 +232,7 @@ func pairs(t *testing.T) []pair {
 	p = each(p, "mode", func(v func(int, ...func([]int32) float64) *diagnose.Trace) maker {
 		return trace(func() *diagnose.Trace { return v(1, f) })
 	}, diagnose.NewTrace, diagnose.NewStreamingTrace)
-	return p
+	return append(p, runnerPairs()...)
 }
 
 func clip(lo, hi float32) func([]float32) {
@@ -241,7 +247,8 @@ func clip(lo, hi float32) func([]float32) {
 // the refusal names the setting; equal runs do.
 func TestRefusalsNameTheSetting(t *testing.T) {
 	p := pairs(t)
-	require.GreaterOrEqual(t, len(p), 200)
+	t.Logf("%d pairs", len(p))
+	require.GreaterOrEqual(t, len(p), 350)
 	for i, p := range p {
 		name := fmt.Sprintf("pair %d, %s", i, p.setting)
 		from, err := p.saved()
@@ -262,11 +269,18 @@ func TestMutationsAreRefused(t *testing.T) {
 	m := exact.NewQuadratic(6, 1)
 	cfg := sampler.Config{Chains: 3, Warmup: 6}
 	f := func(x []int32) float64 { return float64(x[0]) }
-	subjects := []maker{
+	subjects := []maker{ // those of which a stream may hold more, first
 		chains(m, mcmc.DMALA{}, cfg),
 		chains(m, mcmc.PairGibbs{Within: constraint.Count{Levels: []int32{1}, Max: 3}}, cfg),
 		reals(exact.Must(continuous.NewQuadratic([]float64{1, 0, 0, 1}, nil, 0)), langevin.Config{Chains: 3, Warmup: 6}),
 		ascent(m, constraint.Count{Levels: []int32{1}, Max: 2}, 1, 3, dual.Config{}),
+		annealing(m, mcmc.Metropolis{}, anneal.Config{Stages: 4}),
+		importance(m, mcmc.Gibbs{}, anneal.AISConfig{Stages: 3, Chains: 3}),
+		stopped(m, anneal.SteppingStoneConfig{Stages: 3, Draws: 6, Warmup: 2, Chains: 2}),
+		fresh(samples(letters(.3, denoise.Absorbing), diffusion.Masked{Mask: 3}, diffusion.Config{Steps: 3})),
+		fresh(particles(letters(.3, denoise.Absorbing), diffusion.ParticlesConfig{Particles: 2, Config: diffusion.Config{
+			Steps: 3, Batch: 1, Projector: projection.Path{Language: lettersWithin(3)}}})),
+		training(train.Config{Steps: 5, Batch: 4}),
 		trace(func() *diagnose.Trace { return diagnose.NewTrace(2, f) }),
 		trace(func() *diagnose.Trace { return diagnose.NewStreamingTrace(2, f) }),
 	}
@@ -282,12 +296,47 @@ func TestMutationsAreRefused(t *testing.T) {
 				continue
 			}
 			// A checkpoint is read from a stream: what follows it is not its own.
-			if k < 4 && len(bad) > len(good) && bytes.Equal(bad[:len(good)], good) {
+			if k < len(subjects)-2 && len(bad) > len(good) && bytes.Equal(bad[:len(good)], good) {
 				continue
 			}
 			require.Error(t, to.load(bad), "subject %d", k)
 		}
 		require.NoError(t, to.load(good))
+	}
+}
+
+// fresh loads into a new run each time: some load but once.
+func fresh(make maker) maker {
+	return func() (run, error) {
+		r, err := make()
+		r.load = func(b []byte) error { return exact.Must(make()).load(b) }
+		return r, err
+	}
+}
+
+// stopped are stepping stones whose checkpoint has chains within a stage.
+func stopped(m energy.Model, cfg anneal.SteppingStoneConfig) maker {
+	return func() (run, error) {
+		asked := 0
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		cfg.Workers = 1
+		s, err := anneal.NewSteppingStone(energy.Func{Sites: 6, Levels: 2, E: func(x []int32) float64 {
+			if asked++; asked == 150 {
+				cancel()
+			}
+			var e [1]float64
+			m.Energy(e[:], x)
+			return e[0]
+		}}, mcmc.Gibbs{}, cfg)
+		if err != nil {
+			return run{}, err
+		}
+		_, err = s.Run(ctx)
+		if !errors.Is(err, context.Canceled) || s.Stage() == 0 {
+			return run{}, fmt.Errorf("stage %d: %w", s.Stage(), err)
+		}
+		return saver(s, func() error { return nil }), nil
 	}
 }
 

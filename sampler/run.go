@@ -20,6 +20,10 @@ const (
 	maxRound  = 1 << 12
 )
 
+// batchTime is how long the workers of a Lean run go on without telling anyone of
+// their progress.
+const batchTime = 50 * time.Millisecond
+
 // After the context has ended, blocks are brought to the same step if that
 // takes at most so many site updates, or looks of a kernel at whether to stop:
 // some tens of milliseconds. TestCancellationIsBounded.
@@ -57,7 +61,7 @@ func (c *Runner[S]) advance(ctx context.Context, target int) error {
 	}
 	stop := func() bool { return ctx.Err() != nil }
 	if !c.ready {
-		if err := c.reset(stop); err != nil {
+		if err := c.prepare(stop); err != nil {
 			return err
 		}
 		if !c.ready {
@@ -68,18 +72,21 @@ func (c *Runner[S]) advance(ctx context.Context, target int) error {
 	if err := c.mend(); err != nil {
 		return err
 	}
+	if c.depot != nil {
+		return c.sweep(ctx, target)
+	}
 	begin, _ := c.span()
 	round := 1
 	for at := begin; at < target; {
 		end := at + min(round, target-at)
 		start := time.Now()
-		c.each(func(b *block[S]) { c.stepTo(ctx, b, end, stop) })
+		c.each(func(b *block[S]) { c.moveTo(ctx, b, end, stop) })
 		if ctx.Err() != nil {
 			c.level()
 		}
 		at, _ = c.span()
 		c.kept = max(c.kept, (at-c.cfg.Warmup)/c.cfg.Thin)
-		if c.err = c.failure(); c.err != nil {
+		if c.err = errors.Join(c.failure(), c.drawsFailed()); c.err != nil {
 			return c.err
 		}
 		if c.cfg.Progress != nil {
@@ -118,7 +125,7 @@ func (c *Runner[S]) level() {
 	}
 	most := min(levelLooks, int64(levelWork/c.sites))
 	stop := func() bool { return atomic.AddInt64(&looks, 1) > most }
-	c.each(func(b *block[S]) { c.stepTo(context.Background(), b, end, stop) })
+	c.each(func(b *block[S]) { c.moveTo(context.Background(), b, end, stop) })
 }
 
 // each calls f for every block, from Config.Workers goroutines.
@@ -126,54 +133,62 @@ func (c *Runner[S]) each(f func(*block[S])) {
 	pool.Each(c.cfg.Workers, len(c.blocks), func(i int) { f(&c.blocks[i]) })
 }
 
-// stopper kernels can stop in the middle of a step, see [Transition].
-type stopper[S any] interface {
-	StepUntil(stop func() bool, info []Info, x []S, r []Stream) (done bool)
+// moveTo brings one block to the given number of steps, or as far as it comes.
+func (c *Runner[S]) moveTo(ctx context.Context, b *block[S], end int, stop func() bool) {
+	if b.steps >= end || b.err != nil || ctx.Err() != nil {
+		return
+	}
+	m, page := c.march(b), c.page(b)
+	if page != nil {
+		m.write = func(draw int, p place[S]) { c.write(page, draw, p) }
+		defer c.file(page)
+	}
+	err := c.seated(b, true, func(p place[S]) error {
+		b.move(ctx, m, p, end, stop)
+		return nil
+	})
+	if err != nil && b.err == nil {
+		b.err = fmt.Errorf("%s: chain %d and on: %w", c.system.Name(), c.cfg.First+b.first, err)
+	}
 }
 
-// resetter kernels can stop in the middle of a Reset, see [Transition].
-type resetter[S any] interface {
-	ResetUntil(stop func() bool, x []S) (done bool, err error)
-}
-
-// stepTo moves one block to the given number of steps, or until the context
-// ends, a chain fails or the kernel stops because stop says so.
-func (c *Runner[S]) stepTo(ctx context.Context, b *block[S], end int, stop func() bool) {
-	last := b.first + b.chains
-	x := c.x[b.first*c.sites : last*c.sites]
-	info := c.info[b.first:last]
-	streams := c.streams[b.first:last]
-	partial, _ := b.kernel.(stopper[S])
-	for b.steps < end && b.err == nil && ctx.Err() == nil {
-		b.torn = true
-		if partial == nil {
-			b.kernel.Step(info, x, streams)
-		} else if !partial.StepUntil(stop, info, x, streams) {
-			b.torn = false
-			return
+// sweep brings one block after another to the given number of steps, those of a
+// Lean run, and saves a checkpoint each time that all have come so far.
+func (c *Runner[S]) sweep(ctx context.Context, target int) error {
+	begin, _ := c.span()
+	for at := begin; at < target; {
+		end := target
+		if every := c.cfg.Checkpoint.Every; c.cfg.Checkpoint.Path != "" && every > 0 {
+			end = min(end, max(at+1, c.stepsAfter(c.filed+every-c.kept)))
 		}
-		b.torn = false
-		for i := range info {
-			if err := info[i].Err; err != nil {
-				b.err = fmt.Errorf("%s: %s: chain %d, step %d: %w", c.system.Name(), c.system, b.first+i, b.steps, err)
-				return
+		batch := c.cfg.Workers
+		for from := 0; from < len(c.blocks) && ctx.Err() == nil; {
+			to := from + min(batch, len(c.blocks)-from)
+			start := time.Now()
+			pool.Each(c.cfg.Workers, to-from, func(i int) {
+				c.moveTo(ctx, &c.blocks[from+i], end, func() bool { return ctx.Err() != nil })
+			})
+			if c.err = errors.Join(c.failure(), c.drawsFailed()); c.err != nil {
+				return c.err
+			}
+			if from = to; c.cfg.Progress != nil {
+				c.cfg.Progress(at-begin+int(float64(end-at)*(float64(from)/float64(len(c.blocks)))), target-begin)
+			}
+			if time.Since(start) < batchTime {
+				batch = min(2*batch, len(c.blocks))
 			}
 		}
-		step := b.steps
-		b.steps++
-		if step < c.cfg.Warmup {
-			if k, ok := b.kernel.(Adaptive); ok {
-				k.Adapt(info, step, c.cfg.Warmup)
-			}
-			continue
+		at, _ = c.span()
+		c.kept = max(c.kept, (at-c.cfg.Warmup)/c.cfg.Thin)
+		if c.err = ctx.Err(); c.err != nil && at < target {
+			return c.err
 		}
-		b.stats.add(info)
-		if after := b.steps - c.cfg.Warmup; c.observe != nil && after%c.cfg.Thin == 0 {
-			for i := range info {
-				c.observe(b.first+i, after/c.cfg.Thin-1, x[i*c.sites:(i+1)*c.sites], &info[i])
-			}
+		if c.err = c.keep(); c.err != nil {
+			return c.err
 		}
 	}
+	c.err = nil
+	return nil
 }
 
 // Run makes n draws per chain, Config.Thin steps apart, and tells the observer
@@ -199,12 +214,20 @@ func (c *Runner[S]) Run(ctx context.Context, n int) error {
 		return err
 	}
 	defer c.end()
-	err := c.advance(ctx, c.stepsAfter(n))
+	if err := c.openDraws(); err != nil {
+		c.err = err
+		return err
+	}
+	err := c.verified(func() error { return c.advance(ctx, c.stepsAfter(n)) })
 	if err == nil || ctx.Err() != nil && !c.failed() && c.ready {
 		if file := c.keepNow(); file != nil {
 			err = errors.Join(err, file)
 			c.err = err
 		}
+	}
+	if file := c.closeDraws(); file != nil {
+		err = errors.Join(err, file)
+		c.err = err
 	}
 	return err
 }
@@ -215,6 +238,10 @@ func (c *Runner[S]) Run(ctx context.Context, n int) error {
 // ends early on an error; ask Err.
 func (c *Runner[S]) Draws(ctx context.Context, n int) iter.Seq[[]S] {
 	return func(yield func([]S) bool) {
+		if err := c.openDraws(); err != nil {
+			c.err = err
+			return
+		}
 		for range n {
 			if c.draw(ctx) != nil || !yield(c.x) {
 				break
@@ -224,6 +251,9 @@ func (c *Runner[S]) Draws(ctx context.Context, n int) iter.Seq[[]S] {
 			if file := c.keepNow(); file != nil {
 				c.err = errors.Join(c.err, file)
 			}
+		}
+		if file := c.closeDraws(); file != nil {
+			c.err = errors.Join(c.err, file)
 		}
 	}
 }
@@ -235,5 +265,30 @@ func (c *Runner[S]) draw(ctx context.Context) error {
 		return err
 	}
 	defer c.end()
-	return c.advance(ctx, c.stepsAfter(1))
+	return c.verified(func() error { return c.advance(ctx, c.stepsAfter(1)) })
+}
+
+// keep saves a checkpoint if Config.Checkpoint asks for one every so many draws
+// and they have been made since the last.
+func (c *Runner[S]) keep() error {
+	every := c.cfg.Checkpoint.Every
+	if c.cfg.Checkpoint.Path == "" || every == 0 || c.kept-c.filed < every {
+		return nil
+	}
+	return c.keepNow()
+}
+
+// keepNow saves a checkpoint if Config.Checkpoint asks for any.
+func (c *Runner[S]) keepNow() error {
+	if c.cfg.Checkpoint.Path == "" {
+		return nil
+	}
+	if err := c.syncDraws(); err != nil { // a checkpoint must not know of more draws than the disk
+		return err
+	}
+	if err := c.SaveFile(c.cfg.Checkpoint.Path); err != nil {
+		return err
+	}
+	c.filed = c.kept
+	return nil
 }

@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"sync"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/drawfile"
+	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 )
 
 // maxEntries bounds chains × sites, so that the sizes of all slices are ints.
@@ -19,26 +22,21 @@ type Runner[S energy.Site] struct {
 	observe func(chain, draw int, x []S, info *Info)
 	system  System[S]
 	sites   int
+	size    int // chains of a block
 	x       []S // chains × sites
 	streams []Stream
 	info    []Info
 	blocks  []block[S]
-	kept    int    // draws made
-	filed   int    // of these, those that the last checkpoint file has
-	ready   bool   // kernels have seen the states
-	busy    uint32 // 1 while a Run is under way
+	depot   *depot[S] // of the kernels of a Lean run
+	places  []uint64  // of the streams of a Lean run, which has no streams and info
+	draws   *drawfile.Writer
+	pages   sync.Pool // of drawfile.Page
+	runs    int       // Runs and draws begun, for Verify
+	kept    int       // draws made
+	filed   int       // of these, those that the last checkpoint file has
+	ready   bool      // kernels have seen the states
+	busy    uint32    // 1 while a Run is under way
 	err     error
-}
-
-// block is what one worker moves: up to BlockSize consecutive chains.
-type block[S energy.Site] struct {
-	first, chains int
-	kernel        Transition[S]
-	steps         int // warm-up included
-	stats         Stats
-	torn          bool // a panic stopped the kernel in the middle of a step
-	reset         bool // done, of a Reset that was stopped in other blocks
-	err           error
 }
 
 // NewRunner returns chains of a system, ready to run: from init, one state per
@@ -56,26 +54,30 @@ func NewRunner[S energy.Site](ctx context.Context, system System[S], cfg Config,
 	if sites < 1 {
 		return nil, fmt.Errorf("%s: sites = %d, want ≥ 1", name, sites)
 	}
-	if most := maxEntries / sites; cfg.Chains > most {
-		return nil, fmt.Errorf("%s: Config.Chains = %d of %d sites, want ≤ %d", name, cfg.Chains, sites, most)
+	size := cfg.Block()
+	if err := cfg.fillPart(name, size); err != nil {
+		return nil, err
 	}
-	if n := len(init); n != 0 && n != sites && n != cfg.Chains*sites {
-		return nil, fmt.Errorf("%s: len(Config.Init) = %d, want %d (one state) or %d (one per chain)", name, n, sites, cfg.Chains*sites)
+	if most := maxEntries / sites; cfg.Count > most {
+		field := "Chains"
+		if cfg.Count < cfg.Chains {
+			field = "Count"
+		}
+		return nil, fmt.Errorf("%s: Config.%s = %d of %d sites, want ≤ %d", name, field, cfg.Count, sites, most)
+	}
+	if n := len(init); n != 0 && n != sites && n != cfg.Count*sites {
+		return nil, fmt.Errorf("%s: len(Config.Init) = %d, want %d (one state) or %d (one per chain)", name, n, sites, cfg.Count*sites)
 	}
 	c := &Runner[S]{
 		cfg: cfg, observe: observe, system: system, sites: sites,
-		x: make([]S, cfg.Chains*sites), streams: make([]Stream, cfg.Chains), info: make([]Info, cfg.Chains),
+		size: size,
 	}
 	c.cfg.Init, c.cfg.Observe = nil, nil
-	var err error
-	if c.blocks, err = newBlocks(ctx, system, cfg.Chains); err != nil {
+	if err := c.make(ctx); err != nil {
 		return nil, err
 	}
-	for i := range c.streams {
-		c.streams[i].Seed(cfg.Seed, uint64(i))
-	}
 	if len(init) == 0 {
-		return c, system.Start(c.x, c.streams, c.Kernels())
+		return c, c.start()
 	}
 	for at := 0; at < len(c.x); at += len(init) {
 		copy(c.x[at:], init)
@@ -83,59 +85,136 @@ func NewRunner[S energy.Site](ctx context.Context, system System[S], cfg Config,
 	return c, nil
 }
 
-func newBlocks[S energy.Site](ctx context.Context, system System[S], chains int) ([]block[S], error) {
-	blocks := make([]block[S], 0, (chains+BlockSize-1)/BlockSize)
-	for first := 0; first < chains; first += BlockSize {
-		n := min(BlockSize, chains-first)
-		k, err := system.Kernel(ctx, n)
-		if err != nil {
-			return nil, err
+// make makes states, streams and kernels.
+func (c *Runner[S]) make(ctx context.Context) error {
+	n := c.cfg.Count
+	c.x = make([]S, n*c.sites)
+	if c.cfg.Lean {
+		c.places = make([]uint64, n)
+	} else {
+		c.streams, c.info = make([]Stream, n), make([]Info, n)
+		for i := range c.streams {
+			c.streams[i].Seed(c.cfg.Seed, uint64(c.cfg.First+i))
 		}
-		blocks = append(blocks, block[S]{first: first, chains: n, kernel: k})
 	}
-	return blocks, nil
+	return c.hire(ctx, c.system)
 }
 
-// Err returns the error of the last Run or Draws, nil if it ran to its end.
-func (c *Runner[S]) Err() error { return c.err }
+// hire makes blocks with new kernels.
+func (c *Runner[S]) hire(ctx context.Context, system System[S]) error {
+	blocks := make([]block[S], 0, (c.cfg.Count-1)/c.size+1)
+	var keep *depot[S]
+	if c.cfg.Lean {
+		later := context.WithoutCancel(ctx)
+		keep = newDepot(func(chains int) (Transition[S], error) { return system.Kernel(later, chains) })
+	}
+	for first := 0; first < c.cfg.Count; first += c.size {
+		b := block[S]{first: first, chains: min(c.size, c.cfg.Count-first), seed: c.cfg.Seed}
+		var err error
+		if keep == nil {
+			b.kernel, err = system.Kernel(ctx, b.chains)
+		} else if len(blocks) == 0 || b.chains < c.size {
+			b.size, err = keep.try(b.chains)
+		} else {
+			b.size = blocks[0].size
+		}
+		if err != nil {
+			return err
+		}
+		blocks = append(blocks, b)
+	}
+	c.blocks, c.depot = blocks, keep
+	return nil
+}
 
-// States returns the current states, chains × sites. The slice is the runner's
-// own: later runs overwrite it. After writing to it, call Reset.
-func (c *Runner[S]) States() []S { return c.x }
+// start gives every chain the state that the system starts it from.
+func (c *Runner[S]) start() error {
+	for i := range c.blocks {
+		b := &c.blocks[i]
+		if c.depot == nil {
+			last := b.first + b.chains
+			if err := c.system.Start(c.states(b), c.streams[b.first:last], b.kernel); err != nil {
+				return err
+			}
+			continue
+		}
+		s := c.sit(b)
+		k, err := c.depot.take(b.chains)
+		if err != nil {
+			return err
+		}
+		if err := c.system.Start(s.x, s.streams, k); err != nil {
+			return err
+		}
+		c.depot.give(k, b.chains)
+		c.rise(b, s)
+	}
+	return nil
+}
 
-// Energy stores the energies of the states x, as the chains' target has them now:
-// e has one entry per state.
-func (c *Runner[S]) Energy(e []float64, x []S) { c.system.Energy(e, x) }
+// sit finds a seat for a block of a Lean run, with its states and streams.
+func (c *Runner[S]) sit(b *block[S]) *seat[S] {
+	s := c.depot.sit(b.chains)
+	s.x = c.states(b)
+	for i := range s.streams {
+		s.streams[i].Seed(b.seed, uint64(c.cfg.First+b.first+i))
+		s.streams[i].seek(c.places[b.first+i])
+	}
+	return s
+}
+
+// rise notes where the streams are and gives the seat back.
+func (c *Runner[S]) rise(b *block[S], s *seat[S]) {
+	for i := range s.streams {
+		c.places[b.first+i] = s.streams[i].pos
+	}
+	c.depot.rise(s)
+}
+
+// states returns the states of a block.
+func (c *Runner[S]) states(b *block[S]) []S { return c.x[b.first*c.sites : (b.first+b.chains)*c.sites] }
+
+// seated calls f where the block has its kernel, streams and info. Of a Lean run
+// these are borrowed; exact says that the kernel must be the one that was parked,
+// otherwise it wants a Reset.
+func (c *Runner[S]) seated(b *block[S], exact bool, f func(p place[S]) error) (err error) {
+	last := b.first + b.chains
+	if c.depot == nil {
+		return f(place[S]{c.states(b), c.info[b.first:last], c.streams[b.first:last]})
+	}
+	s := c.sit(b)
+	k, err := c.depot.open(s, b.chains, b.parked, exact)
+	if err != nil {
+		c.rise(b, s)
+		return err
+	}
+	b.kernel = k
+	done := false
+	defer func() { // also if f panics: then what the kernel says of itself is kept as it is
+		b.kernel = nil
+		b.size = stepSize(k)
+		kept, parkErr := c.depot.park(s, k, b.chains, b.parked, !done)
+		if b.parked = kept; err == nil {
+			err = parkErr
+		}
+		c.rise(b, s)
+	}()
+	err = f(s.place)
+	done = true
+	return err
+}
 
 // SetStates replaces the states of all chains (chains × sites) by a copy of x
 // and tells the kernels, as Reset does. On an error of length or range nothing
 // changes; other errors are those of Reset.
 func (c *Runner[S]) SetStates(x []S) error {
 	if len(x) != len(c.x) {
-		return fmt.Errorf("%s: SetStates: len(x) = %d, want %d (%d chains of %d sites)", c.system.Name(), len(x), len(c.x), c.cfg.Chains, c.sites)
+		return fmt.Errorf("%s: SetStates: len(x) = %d, want %d (%d chains of %d sites)", c.system.Name(), len(x), len(c.x), c.cfg.Count, c.sites)
 	}
-	if err := c.system.Check(x); err != nil {
+	if err := c.system.Check(x, c.cfg.First); err != nil {
 		return fmt.Errorf("%s: SetStates: %w", c.system.Name(), err)
 	}
-	copy(c.x, x)
-	return c.Reset()
-}
-
-// Info returns what the kernels reported of each chain's last step. The slice is
-// the runner's own.
-func (c *Runner[S]) Info() []Info { return c.info }
-
-// Len returns the number of draws made.
-func (c *Runner[S]) Len() int { return c.kept }
-
-// Kernels returns the kernels, one per block of [BlockSize] consecutive chains,
-// to ask them what they know. They are the runner's own.
-func (c *Runner[S]) Kernels() []Transition[S] {
-	kernels := make([]Transition[S], len(c.blocks))
-	for i := range c.blocks {
-		kernels[i] = c.blocks[i].kernel
-	}
-	return kernels
+	return c.reset(x)
 }
 
 // Reset tells the kernels that the target or the states changed. States, random
@@ -149,62 +228,97 @@ func (c *Runner[S]) Reset() error {
 	for i := range c.blocks {
 		c.blocks[i].reset = false
 	}
+	if err := c.system.Check(c.x, c.cfg.First); err != nil {
+		c.err = fmt.Errorf("%s: Reset: %w", c.system.Name(), err)
+		return c.err
+	}
 	return c.reset(nil)
 }
 
-// reset is Reset of the blocks that have not seen their states yet, until stop
-// says so: the chains are then not ready.
-func (c *Runner[S]) reset(stop func() bool) error {
-	if err := c.system.Check(c.x); err != nil {
-		c.err = fmt.Errorf("%s: Reset: %w", c.system.Name(), err)
-		return c.err
+// reset is Reset, of chains that are moved to the states x unless that is nil. The
+// kernels of a Lean run are found by the states that they had.
+func (c *Runner[S]) reset(x []S) error {
+	c.ready, c.err = false, nil
+	for i := range c.blocks {
+		c.blocks[i].reset = c.blocks[i].reset && x == nil
+	}
+	if c.depot == nil {
+		copy(c.x, x)
+		x = nil
 	}
 	failed := c.failed()
 	_, last := c.span()
 	for i := range c.blocks {
 		b := &c.blocks[i]
-		if failed {
+		if failed && (c.depot == nil || b.err != nil) { // others of a Lean run are just behind
 			b.steps = last
 		}
-		b.err, b.torn = nil, false
+		fresh := b.reset && x == nil // prepare has just done it
+		b.err, b.torn, b.reset = nil, false, false
+		if fresh {
+			continue
+		}
+		if err := c.resetBlock(b, x); err != nil && c.err == nil {
+			c.err = err
+			if x == nil {
+				return err
+			}
+		}
+	}
+	c.kept = max(c.kept, c.drawsMade())
+	c.ready = c.err == nil
+	return c.err
+}
+
+// prepare is Reset at the begin of a run, until stop says so: the chains are then
+// not ready, and the next run goes on with it.
+func (c *Runner[S]) prepare(stop func() bool) error {
+	if c.depot != nil {
+		return c.Reset()
 	}
 	for i := range c.blocks {
 		b := &c.blocks[i]
-		if b.reset {
+		k, ok := b.kernel.(resetter[S])
+		if !ok || b.reset || b.err != nil {
 			continue
 		}
-		if stop != nil && stop() {
-			return nil
+		if err := c.system.Check(c.states(b), c.cfg.First+b.first); err != nil {
+			c.err = fmt.Errorf("%s: Reset: %w", c.system.Name(), err)
+			return c.err
 		}
 		var err error
-		if b.reset, err = c.resetBlock(b, stop); err != nil {
-			c.err = err
-			return err
+		if b.reset, err = k.ResetUntil(stop, c.states(b)); err != nil {
+			b.reset, c.err = false, named(err, c.cfg.First+b.first)
+			return c.err
 		}
-		if !b.reset {
+		if !b.reset || i+1 < len(c.blocks) && stop() {
 			return nil
 		}
 	}
-	for i := range c.blocks {
-		c.blocks[i].reset = false
-	}
-	c.kept = max(c.kept, c.drawsMade())
-	c.ready, c.err = true, nil
-	return nil
+	return c.reset(nil)
 }
 
-// resetBlock resets the kernel of a block, until stop says so if that is not nil.
-func (c *Runner[S]) resetBlock(b *block[S], stop func() bool) (done bool, err error) {
-	x := c.x[b.first*c.sites : (b.first+b.chains)*c.sites]
-	if k, ok := b.kernel.(resetter[S]); ok && stop != nil {
-		done, err = k.ResetUntil(stop, x)
-	} else {
-		done, err = true, b.kernel.Reset(x)
-	}
+// resetter kernels can stop in the middle of a Reset, see [Transition].
+type resetter[S any] interface {
+	ResetUntil(stop func() bool, x []S) (done bool, err error)
+}
+
+func (c *Runner[S]) resetBlock(b *block[S], x []S) error {
+	err := c.seated(b, false, func(p place[S]) error {
+		if x != nil {
+			copy(p.x, x[b.first*c.sites:])
+		}
+		return b.kernel.Reset(p.x)
+	})
+	return named(err, c.cfg.First+b.first)
+}
+
+// named numbers the chain of a *StartError of a block that begins with chain first.
+func named(err error, first int) error {
 	if start, ok := err.(*StartError); ok {
-		err = &StartError{Chain: b.first + start.Chain, Energy: start.Energy, Constraint: start.Constraint}
+		return &StartError{Chain: first + start.Chain, Energy: start.Energy, Constraint: start.Constraint}
 	}
-	return done && err == nil, err
+	return err
 }
 
 // mend resets the kernels of blocks that a panic left in the middle of a step.
@@ -214,7 +328,7 @@ func (c *Runner[S]) mend() error {
 		if !b.torn {
 			continue
 		}
-		if _, err := c.resetBlock(b, nil); err != nil {
+		if err := c.resetBlock(b, nil); err != nil {
 			c.err = err
 			return err
 		}
@@ -249,36 +363,35 @@ func (c *Runner[S]) failure() error {
 // failed reports whether some chain cannot go on.
 func (c *Runner[S]) failed() bool { return c.failure() != nil }
 
-// StepSizes returns the step size of each block's kernel, nil if it has none.
-func (c *Runner[S]) StepSizes() []float64 {
-	var sizes []float64
-	for i := range c.blocks {
-		if s, ok := c.blocks[i].kernel.(Sized); ok {
-			sizes = append(sizes, s.StepSize())
-		}
-	}
-	return sizes
-}
-
 // drawsMade returns the number of draws that every chain has made.
 func (c *Runner[S]) drawsMade() int {
 	steps, _ := c.span()
 	return max(0, (steps-c.cfg.Warmup)/c.cfg.Thin)
 }
 
-// Stats returns the statistics of all chains since warm-up.
-func (c *Runner[S]) Stats() Stats {
-	var t Stats
-	for i := range c.blocks {
-		s := &c.blocks[i].stats
-		t.Steps = plus(t.Steps, s.Steps)
-		t.Accept += s.Accept
-		t.Moved += s.Moved
-		t.Invalid = plus(t.Invalid, s.Invalid)
+// march says how a block moves.
+func (c *Runner[S]) march(b *block[S]) march[S] {
+	return march[S]{
+		warmup: c.cfg.Warmup, thin: c.cfg.Thin, number: c.cfg.First + b.first, observe: c.observe, after: b.after,
+		fail: func(chain, step int, err error) error {
+			return fmt.Errorf("%s: %s: chain %d, step %d: %w", c.system.Name(), c.system, chain, step, err)
+		},
 	}
-	if t.Steps > 0 {
-		t.Accept /= float64(t.Steps)
-		t.Moved /= float64(t.Steps)
+}
+
+// fingerprint returns the settings that a checkpoint must agree on.
+func (c *Runner[S]) fingerprint() *fingerprint.List {
+	l := &fingerprint.List{Sites: c.sites}
+	if t, ok := any(c.system).(*tokens); ok {
+		l.Levels = t.levels
 	}
-	return t
+	l.Add("Config.Chains", c.cfg.Chains)
+	l.Add("Config.First", c.cfg.First)
+	l.Add("Config.Count", c.cfg.Count)
+	l.Add("chains of a block", c.size)
+	l.Add("Config.Warmup", c.cfg.Warmup)
+	l.Add("Config.Thin", c.cfg.Thin)
+	l.Add("sites", c.sites)
+	c.system.Settings(l.Add)
+	return l
 }

@@ -24,13 +24,13 @@ type System[S energy.Site] interface {
 	// Kernel returns a new transition for a block of chains (1 … BlockSize).
 	Kernel(ctx context.Context, chains int) (Transition[S], error)
 
-	// Start fills x (one state per stream) with initial states, the one of
-	// stream i drawn from it.
-	Start(x []S, r []Stream, kernels []Transition[S]) error
+	// Start fills x, the states of a block of chains (one per stream) that kernel
+	// will move, with initial states, the one of stream i drawn from it.
+	Start(x []S, r []Stream, kernel Transition[S]) error
 
-	// Check returns an error unless every entry of x is one that a state may
-	// have.
-	Check(x []S) error
+	// Check returns an error unless every entry of x, the states of chains first,
+	// first+1, …, is one that a state may have.
+	Check(x []S, first int) error
 
 	// Energy stores the energies of the states x.
 	Energy(e []float64, x []S)
@@ -71,7 +71,7 @@ func (t *tokens) Kernel(ctx context.Context, chains int) (Transition[int32], err
 
 // Start draws every level uniformly, then repairs states without probability
 // where the model can, and lets kernels that cannot start everywhere choose.
-func (t *tokens) Start(x []int32, r []Stream, kernels []Transition[int32]) error {
+func (t *tokens) Start(x []int32, r []Stream, kernel Transition[int32]) error {
 	for i := range r {
 		for j := range t.sites {
 			x[i*t.sites+j] = int32(r[i].IntN(t.levels))
@@ -80,20 +80,22 @@ func (t *tokens) Start(x []int32, r []Stream, kernels []Transition[int32]) error
 	if s, ok := energy.As[energy.Supported](t.model); ok {
 		s.Repair(x)
 	}
+	k, ok := kernel.(Starter)
+	if !ok {
+		return nil
+	}
 	for i := range r {
-		if k, ok := kernels[i/BlockSize].(Starter); ok {
-			if err := k.Start(x[i*t.sites:(i+1)*t.sites], &r[i]); err != nil {
-				return err
-			}
+		if err := k.Start(x[i*t.sites:(i+1)*t.sites], &r[i]); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func (t *tokens) Check(x []int32) error {
+func (t *tokens) Check(x []int32, first int) error {
 	for i, l := range x {
 		if l < 0 || int(l) >= t.levels {
-			return fmt.Errorf("level of site %d of chain %d = %d, want 0 … %d", i%t.sites, i/t.sites, l, t.levels-1)
+			return fmt.Errorf("level of site %d of chain %d = %d, want 0 … %d", i%t.sites, first+i/t.sites, l, t.levels-1)
 		}
 	}
 	return nil

@@ -83,5 +83,8 @@ func Regexp(ctx context.Context, pattern string, v Vocabulary, limits constraint
 	if errors.Is(err, constraint.ErrInfeasible) {
 		return nil, fmt.Errorf("text: Regexp: no token sequence spells a match of %q: %w", pattern, constraint.ErrInfeasible)
 	}
-	return d, err
+	if err != nil {
+		return nil, err
+	}
+	return d.Named(fmt.Sprintf("Regexp(%q)", pattern)), nil
 }

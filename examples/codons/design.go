@@ -214,8 +214,8 @@ func design(ctx context.Context, o options, p protein, u usage) (*report, error)
 		return nil, err
 	}
 	r.Acceptance = float64(r.free.accepted) / float64(r.free.trials)
-	if o.out != "" {
-		r.files, err = writeAll(o.out, t, r)
+	if o.Dir != "" {
+		err = r.write(o.Dir, t)
 	}
 	return r, err
 }

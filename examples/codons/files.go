@@ -10,42 +10,46 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/plotutil"
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 )
 
-// writeAll writes the designs and the picture to a folder and returns the paths.
-func writeAll(dir string, t *task, r *report) ([]string, error) {
+// write writes the designs to a folder and adds a picture of them.
+func (r *report) write(dir string, t *task) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, err
+		return err
 	}
 	path := filepath.Join(dir, "designs.fasta")
 	f, err := os.Create(path)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	r.writeFASTA(f)
 	if err := f.Close(); err != nil {
-		return nil, err
+		return err
 	}
-	gc, err := histogram("GC content", 4/float64(r.bases), r.free.gc, values(r, func(f figure) float64 { return f.GC }), r.Map.GC)
-	if err != nil {
-		return nil, err
+	r.files = append(r.files, path)
+	fig := &picture.Figure{
+		Name: "designs", Title: fmt.Sprintf("%d designs, and %d drawn without constraints", len(r.Designs), r.free.trials), Height: 6 * vg.Centimeter,
+		Caption: "The designs keep the usage of codons and stay within the limits; the MAP, the likeliest design, uses the commonest codons throughout.",
 	}
-	gc.Title.Text = fmt.Sprintf("%d designs and %d drawn without constraints", len(r.Designs), r.free.trials)
-	for _, edge := range []float64{t.low, t.high} {
-		if err := mark(gc, edge, "", plotutil.Color(2), true); err != nil {
-			return nil, err
+	if err := histogram(fig, "GC content", 4/float64(r.bases), r.free.gc, values(r, func(f figure) float64 { return f.GC }), r.Map.GC); err != nil {
+		return err
+	}
+	for i, edge := range []float64{t.low, t.high} {
+		l, err := mark(fig.Panels[0], edge, picture.Reference)
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			fig.Legend = append(fig.Legend, picture.Entry{Name: "limits", Mark: l})
 		}
 	}
-	cai, err := histogram("codon adaptation index", 0.01, r.free.cai, values(r, func(f figure) float64 { return f.CAI }), r.Map.CAI)
-	if err != nil {
-		return nil, err
-	}
-	picturePath, err := picture.Stack([]*plot.Plot{gc, cai}, dir, "designs.png", 7*vg.Centimeter)
-	return []string{path, picturePath}, err
+	err = histogram(fig, "codon adaptation index", 0.01, r.free.cai, values(r, func(f figure) float64 { return f.CAI }), r.Map.CAI)
+	r.Add(fig)
+	return err
 }
 
 func values(r *report, f func(figure) float64) plotter.Values {
@@ -56,21 +60,26 @@ func values(r *report, f func(figure) float64) plotter.Values {
 	return v
 }
 
-// histogram shows both kinds of designs as densities, in bins of the given
-// width, and marks the MAP.
-func histogram(label string, width float64, free, designs plotter.Values, best float64) (*plot.Plot, error) {
-	p := plot.New()
-	p.X.Label.Text, p.Y.Label.Text = label, "density"
-	p.Legend.Top, p.Legend.Left = true, true
+// histogram adds a panel with both kinds of designs as densities, in bins of the
+// given width, and marks the MAP.
+func histogram(f *picture.Figure, label string, width float64, free, designs plotter.Values, best float64) error {
+	p := picture.Panel(label, "density")
+	first := len(f.Panels) == 0
+	f.Panels = append(f.Panels, p)
 	for i, v := range []plotter.Values{free, designs} {
 		h := binned(v, width)
-		h.FillColor = []color.Color{color.Gray{Y: 215}, color.NRGBA{R: 240, G: 150, B: 40, A: 130}}[i]
-		h.LineStyle.Color = color.Gray{Y: 90}
-		h.LineStyle.Width = vg.Points(0.5)
+		h.FillColor = []color.Color{color.Gray{Y: 215}, picture.Faint(picture.Color(0))}[i]
+		h.LineStyle.Color, h.LineStyle.Width = []color.Color{color.Gray{Y: 140}, picture.Color(0)}[i], vg.Points(0.6)
 		p.Add(h)
-		p.Legend.Add([]string{"unconstrained", "designs"}[i], h)
+		if first {
+			f.Legend = append(f.Legend, picture.Entry{Name: []string{"unconstrained", "designs"}[i], Mark: h})
+		}
 	}
-	return p, mark(p, best, "MAP", plotutil.Color(0), false)
+	l, err := mark(p, best, picture.Stroke(1))
+	if first {
+		f.Legend = append(f.Legend, picture.Entry{Name: "MAP", Mark: l})
+	}
+	return err
 }
 
 // binned counts values in bins from multiples of width, less a hair, so that
@@ -91,18 +100,12 @@ func binned(v plotter.Values, width float64) *plotter.Histogram {
 }
 
 // mark draws a vertical line at x.
-func mark(p *plot.Plot, x float64, name string, c color.Color, dashed bool) error {
+func mark(p *plot.Plot, x float64, style draw.LineStyle) (*plotter.Line, error) {
 	l, err := plotter.NewLine(plotter.XYs{{X: x, Y: 0}, {X: x, Y: p.Y.Max}})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	l.Color, l.Width = c, vg.Points(1.5)
-	if dashed {
-		l.Dashes = plotutil.Dashes(1)
-	}
+	l.LineStyle = style
 	p.Add(l)
-	if name != "" {
-		p.Legend.Add(name, l)
-	}
-	return nil
+	return l, nil
 }

@@ -21,13 +21,14 @@ import (
 
 // options are the command line.
 type options struct {
-	protein, usage, out string
-	low, high           float64 // GC content
-	avoid               []string
-	run                 int // longest homopolymer; 0 for any
-	designs, trials     int
-	seed                uint64
-	json                bool
+	command.Output
+
+	protein, usage  string
+	low, high       float64 // GC content
+	avoid           []string
+	run             int // longest homopolymer; 0 for any
+	designs, trials int
+	seed            uint64
 }
 
 // sites are restriction sites that cloning likes to keep for itself: EcoRI,
@@ -46,8 +47,7 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.designs, "designs", 100, "number of designs")
 	f.IntVar(&o.trials, "trials", 20000, "number of designs drawn without constraints, to be accepted or rejected")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
-	f.BoolVar(&o.json, "json", false, "print one JSON object and nothing else on standard output")
-	f.StringVar(&o.out, "out", "", "write designs.fasta and a picture to this `folder`")
+	o.Define(f, "designs.fasta")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
@@ -118,5 +118,5 @@ func run(ctx context.Context, o options) (*report, error) {
 }
 
 func main() {
-	command.Main("codons", parse, run, func(o options) bool { return o.json })
+	command.Main("codons", parse, run)
 }

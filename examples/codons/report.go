@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"text/tabwriter"
+
+	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 )
 
 // report is what the program prints, as text or as JSON.
@@ -21,12 +23,14 @@ type report struct {
 	Acceptance float64  `json:"reject_acceptance"`
 	Trials     int      `json:"reject_trials"`
 
+	picture.Album `json:"-"`
+
 	demands []string
 	kept    []int // designs that meet each demand
 	best    []bool
 	free    *free
 	bases   int
-	files   []string
+	files   []string // beside the page
 }
 
 // figure is one design: log_prob is its log-probability under codon usage, given

@@ -20,12 +20,13 @@ import (
 
 // options are the command line.
 type options struct {
-	csv, out             string
+	command.Output
+
+	csv                  string
 	slack, tired, tol    float64
 	chains, steps, draws int
 	rounds               int
 	seed                 uint64
-	json                 bool
 }
 
 func parse(args []string) (options, error) {
@@ -40,8 +41,7 @@ func parse(args []string) (options, error) {
 	f.Float64Var(&o.tol, "tol", 0.05, "how far above its limit a mean may be, two standard errors included")
 	f.IntVar(&o.rounds, "rounds", 4, "rounds at most, each of twice the steps and draws, until that holds")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
-	f.BoolVar(&o.json, "json", false, "print one JSON object and nothing else on standard output")
-	f.StringVar(&o.out, "out", "", "write a picture of multipliers and means to this `folder`")
+	o.Define(f, "")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
@@ -66,5 +66,5 @@ func parse(args []string) (options, error) {
 const mostRounds = 16
 
 func main() {
-	command.Main("fairness", parse, run, func(o options) bool { return o.json })
+	command.Main("fairness", parse, run)
 }

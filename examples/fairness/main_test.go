@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"image/png"
 	"math"
 	"os"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/examples/internal/picture/picturetest"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 )
 
@@ -184,18 +184,11 @@ func TestMeets(t *testing.T) {
 }
 
 func TestDefaults(t *testing.T) {
-	r := do(t, "-chains", "16", "-steps", "100", "-draws", "50", "-out", filepath.Join(t.TempDir(), "new", "folder"))
+	r := do(t, "-chains", "16", "-steps", "100", "-draws", "50", "-out", t.TempDir())
 	if r.Nurses != 8 || r.Shifts != 14 || len(r.Constraints) != 16 || r.Violations != 0 || !(r.Nats > 0) {
 		t.Errorf("%+v", r)
 	}
-	f, err := os.Open(r.picture)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if _, err := png.Decode(f); err != nil {
-		t.Error(err)
-	}
+	picturetest.Album(t, r.Figures(), "course", "means")
 	if text := r.String(); !strings.Contains(text, "rosters with a wrong shift: 0") || !strings.Contains(text, "on each roster") {
 		t.Error(text)
 	}

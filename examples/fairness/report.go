@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/gibbsite-go/gibbsite/dual"
+	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
@@ -39,7 +40,7 @@ type report struct {
 	EachSE   *float64 `json:"nats_each_mcse,omitempty"`
 	Meet     *float64 `json:"rosters_that_meet_all,omitempty"` // part of those sampled
 
-	picture string
+	picture.Album `json:"-"`
 }
 
 // mean is one that is bounded.
@@ -168,9 +169,6 @@ func (r *report) String() string {
 	if r.Meet != nil {
 		fmt.Fprintf(&b, "of the rosters that are fair on average, %.2f %% meet every limit by themselves\n", 100**r.Meet)
 	}
-	if r.picture != "" {
-		fmt.Fprintln(&b, "wrote", r.picture)
-	}
 	return b.String()
 }
 
@@ -179,4 +177,12 @@ func show(format string, v *float64) string {
 		return "–"
 	}
 	return fmt.Sprintf(format, *v)
+}
+
+// Warnings returns that of the certificate.
+func (r *report) Warnings() []string {
+	if r.Warning == "" {
+		return nil
+	}
+	return []string{r.Warning}
 }

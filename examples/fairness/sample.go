@@ -9,6 +9,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
@@ -116,9 +117,13 @@ func run(ctx context.Context, o options) (*report, error) {
 	}
 	out.settle(s, way, before, after, ratio, se)
 	out.certified(o, s, after.cert)
-	if o.out != "" {
-		if out.picture, err = drawCourse(o.out, s, way); err != nil {
-			return nil, err
+	if o.Dir != "" {
+		for _, draw := range []func(*study, course) (*picture.Figure, error){drawCourse, out.drawMeans} {
+			f, err := draw(s, way)
+			if err != nil {
+				return nil, err
+			}
+			out.Add(f)
 		}
 	}
 	return out, nil

@@ -17,11 +17,12 @@ import (
 
 // options are the command line.
 type options struct {
+	command.Output
+
 	format, record string
 	digitSum       int
 	n              int
 	seed           uint64
-	json           bool
 }
 
 func parse(args []string) (options, error) {
@@ -32,7 +33,7 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.digitSum, "digitsum", -1, "also ask that the digits of the record add up to this `number`")
 	f.IntVar(&o.n, "n", 1000, "completions per record")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
-	f.BoolVar(&o.json, "json", false, "print one JSON object and nothing else on standard output")
+	o.Define(f, "")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
@@ -81,9 +82,16 @@ func run(ctx context.Context, o options) (*report, error) {
 			break
 		}
 	}
+	if o.Dir != "" {
+		f, err := r.draw()
+		if err != nil {
+			return nil, err
+		}
+		r.Add(f)
+	}
 	return r, nil
 }
 
 func main() {
-	command.Main("infill", parse, run, func(o options) bool { return o.json })
+	command.Main("infill", parse, run)
 }

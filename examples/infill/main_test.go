@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/examples/internal/picture/picturetest"
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
@@ -29,7 +30,8 @@ func do(t *testing.T, args ...string) *report {
 }
 
 func TestNothingIsViolated(t *testing.T) {
-	r := do(t, "-n", "200")
+	r := do(t, "-n", "200", "-out", t.TempDir())
+	picturetest.Album(t, r.Figures(), "violations")
 	if len(r.Records) != len(shown) {
 		t.Fatalf("%d records", len(r.Records))
 	}

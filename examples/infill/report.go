@@ -6,6 +6,10 @@ import (
 	"math/big"
 	"strings"
 	"text/tabwriter"
+
+	"gonum.org/v1/plot/vg"
+
+	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 )
 
 // report is what the program prints, as a table or as JSON.
@@ -13,6 +17,8 @@ type report struct {
 	N       int       `json:"n"`
 	Seed    uint64    `json:"seed"`
 	Records []figures `json:"records"`
+
+	picture.Album `json:"-"`
 }
 
 // figures are the results for one record. Completions are all valid ones;
@@ -63,4 +69,20 @@ func (r *report) String() string {
 	}
 	fmt.Fprintln(&b)
 	return b.String()
+}
+
+// draw shows the violations with the constraint and without.
+func (r *report) draw() (*picture.Figure, error) {
+	var places []string
+	groups := []picture.Group{{Name: "with the constraint"}, {Name: "without"}}
+	for _, f := range r.Records {
+		places = append(places, f.Record)
+		groups[0].Height = append(groups[0].Height, 100*float64(f.Violations)/float64(f.N))
+		groups[1].Height = append(groups[1].Height, 100*float64(f.Unconstrained)/float64(f.N))
+	}
+	f, err := picture.Shares("violations", "Completions that are invalid", "% of completions", places, groups)
+	f.Tilt()
+	f.Height = 10 * vg.Centimeter
+	f.Caption = "Judged by code that knows nothing of the constraints."
+	return f, err
 }

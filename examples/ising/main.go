@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint"
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
@@ -19,11 +20,14 @@ import (
 
 // options are the command line.
 type options struct {
-	graph, format, lattice, methods, out string
-	a, b, beta                           float64
-	chains, steps, warmup                int
-	seed                                 uint64
-	json, anneal                         bool
+	command.Output
+	checkpoint.Flags
+
+	graph, format, lattice, methods string
+	a, b, beta                      float64
+	chains, steps, warmup           int
+	seed                            uint64
+	anneal                          bool
 }
 
 func parse(args []string) (options, error) {
@@ -40,14 +44,17 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.steps, "steps", 5000, "steps after warm-up, or of the annealing run (then the default is 1000)")
 	f.IntVar(&o.warmup, "warmup", 1000, "warm-up steps; −1 for none")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
-	f.BoolVar(&o.json, "json", false, "print one JSON object and nothing else on standard output")
-	f.StringVar(&o.out, "out", "", "write pictures to this `folder`")
+	o.Output.Define(f, "")
+	o.Flags.Define(f)
 	f.BoolVar(&o.anneal, "anneal", false, "minimise the energy with the first kernel; on a graph, find a large cut")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
 	if f.NArg() > 0 {
 		return o, fmt.Errorf("unexpected argument %q; see -help", f.Arg(0))
+	}
+	if err := o.Check(); err != nil {
+		return o, err
 	}
 	if o.chains < 1 || o.steps < 1 {
 		return o, fmt.Errorf("-chains = %d, -steps = %d, want ≥ 1", o.chains, o.steps)
@@ -58,7 +65,7 @@ func parse(args []string) (options, error) {
 	if o.anneal && !given(f, "steps") {
 		o.steps = 1000 // finds the largest known cut of the Gset's G1
 	}
-	if o.out != "" && !o.anneal && o.long() {
+	if o.Dir != "" && !o.anneal && o.long() {
 		return o, fmt.Errorf("-chains = %d, -steps = %d: pictures need every draw, want ≤ %d in all", o.chains, o.steps, keptDraws)
 	}
 	return o, nil
@@ -105,5 +112,5 @@ func run(ctx context.Context, o options) (*report, error) {
 }
 
 func main() {
-	command.Main("ising", parse, run, func(o options) bool { return o.json })
+	command.Main("ising", parse, run)
 }

@@ -5,12 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"image/png"
 	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/gibbsite-go/gibbsite/examples/internal/picture/picturetest"
 )
 
 // square is a cycle of four vertices: its largest cut is 4.
@@ -166,21 +167,8 @@ func TestJSON(t *testing.T) {
 }
 
 func TestPictures(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "new", "folder")
-	r := do(t, "-lattice", "4,6", "-chains", "2", "-steps", "100", "-out", dir)
-	if len(r.pictures) != 3 {
-		t.Fatalf("pictures: %v", r.pictures)
-	}
-	for _, path := range r.pictures {
-		f, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := png.Decode(f); err != nil {
-			t.Errorf("%s: %v", path, err)
-		}
-		f.Close()
-	}
+	r := do(t, "-lattice", "4,6", "-chains", "2", "-steps", "100", "-out", t.TempDir())
+	picturetest.Album(t, r.Figures(), "trace", "histogram", "ranks", "autocorrelation", "lattice")
 }
 
 func TestLongRunsAreCondensed(t *testing.T) {

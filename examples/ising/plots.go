@@ -4,137 +4,35 @@ import (
 	"fmt"
 	"image/color"
 
-	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
-	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/plotutil"
 	"gonum.org/v1/plot/vg"
+
+	"github.com/gibbsite-go/gibbsite/examples/internal/diagnosis"
+	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 )
 
-const (
-	shownDraws = 300 // of the first chain, in the trace
-	shownLags  = 60  // in the autocorrelation
-)
-
-// drawAll writes the pictures of a sampling run and returns their paths.
-func drawAll(dir string, p *problem, runs []outcome, exact *exact) ([]string, error) {
-	var paths []string
-	for _, f := range []func(string, []outcome, *exactLine) (string, error){drawTraces, drawAutocorrelation} {
-		path, err := f(dir, runs, line(exact))
+// draw adds the pictures of a sampling run.
+func (r *report) draw(p *problem, runs []outcome) error {
+	var all []diagnosis.Run
+	for _, o := range runs {
+		d, err := diagnosis.New(o.name, o.trace, 0)
 		if err != nil {
-			return paths, err
+			return err
 		}
-		paths = append(paths, path)
+		all = append(all, d)
 	}
-	if len(p.lattice) == 2 {
-		n := p.lattice.Sites()
-		path, err := snapshot(dir, p, runs[0].last[:n], runs[0].name)
-		if err != nil {
-			return paths, err
-		}
-		paths = append(paths, path)
+	var mean *float64
+	if r.Exact != nil {
+		mean = &r.Exact.Mean
 	}
-	return paths, nil
-}
-
-// exactLine is the exact mean, to be drawn across a trace.
-type exactLine float64
-
-func line(e *exact) *exactLine {
-	if e == nil {
-		return nil
-	}
-	l := exactLine(e.Mean)
-	return &l
-}
-
-// drawTraces stacks one panel per kernel on a common scale.
-func drawTraces(dir string, runs []outcome, exact *exactLine) (string, error) {
-	var panels []*plot.Plot
-	for i, r := range runs {
-		draws, err := r.trace.Draws(0)
-		if err != nil {
-			return "", err
-		}
-		p := plot.New()
-		p.Y.Label.Text = r.name
-		p.Y.Min, p.Y.Max = -1, 1
-		if i == 0 {
-			p.Title.Text = "Mean spin of the first chain"
-			if exact != nil {
-				p.Title.Text += "; dashed: exact mean"
-			}
-		}
-		if i == len(runs)-1 {
-			p.X.Label.Text = "draw"
-		}
-		if err := addLine(p, i, "", draws[0][:min(shownDraws, len(draws[0]))]); err != nil {
-			return "", err
-		}
-		if exact != nil {
-			f := plotter.NewFunction(func(float64) float64 { return float64(*exact) })
-			f.Dashes = plotutil.Dashes(1)
-			p.Add(f)
-		}
-		panels = append(panels, p)
-	}
-	return picture.Stack(panels, dir, "trace.png", 4*vg.Centimeter)
-}
-
-func drawAutocorrelation(dir string, runs []outcome, _ *exactLine) (string, error) {
-	p := plot.New()
-	p.Title.Text = "Autocorrelation of the mean spin, averaged over chains"
-	p.X.Label.Text, p.Y.Label.Text = "lag (steps)", "autocorrelation"
-	p.Legend.Top = true
-	p.Add(plotter.NewGrid())
-	for i, r := range runs {
-		rho, err := meanAutocorrelation(r.trace)
-		if err != nil {
-			continue // a constant or very short trace has none
-		}
-		if err := addLine(p, i, r.name, rho); err != nil {
-			return "", err
-		}
-	}
-	return picture.Save(p, dir, "autocorrelation.png", 10*vg.Centimeter)
-}
-
-func meanAutocorrelation(t *diagnose.Trace) ([]float64, error) {
-	draws, err := t.Draws(0)
-	if err != nil {
-		return nil, err
-	}
-	var mean []float64
-	for _, chain := range draws {
-		rho, err := diagnose.Autocorrelation(chain)
-		if err != nil {
-			return nil, err
-		}
-		rho = rho[:min(shownLags, len(rho))]
-		if mean == nil {
-			mean = make([]float64, len(rho))
-		}
-		for lag, v := range rho {
-			mean[lag] += v / float64(len(draws))
-		}
-	}
-	return mean, nil
-}
-
-func addLine(p *plot.Plot, i int, name string, y []float64) error {
-	xy := make(plotter.XYs, len(y))
-	for k, v := range y {
-		xy[k] = plotter.XY{X: float64(k), Y: v}
-	}
-	l, err := plotter.NewLine(xy)
+	figures, err := diagnosis.Figures("mean spin", all, mean)
 	if err != nil {
 		return err
 	}
-	l.Color = plotutil.Color(i)
-	p.Add(l)
-	if name != "" {
-		p.Legend.Add(name, l)
+	r.Add(figures...)
+	if len(p.lattice) == 2 {
+		r.Add(snapshot(p, runs[0].last[:p.lattice.Sites()], fmt.Sprintf("The last state of the first chain (%s)", runs[0].name)))
 	}
 	return nil
 }
@@ -151,20 +49,23 @@ func (s spins) Z(c, r int) float64 { return float64(2*s.x[(s.rows-1-r)*s.cols+c]
 func (s spins) X(c int) float64    { return float64(c) }
 func (s spins) Y(r int) float64    { return float64(r) }
 
-type twoColours struct{}
+// up and down are the colours of spins.
+var up, down = picture.Color(4), color.Gray{Y: 40}
 
-func (twoColours) Colors() []color.Color {
-	return []color.Color{color.Gray{Y: 40}, color.RGBA{R: 240, G: 190, B: 60, A: 255}}
-}
+func (s spins) Colors() []color.Color { return []color.Color{down, up} }
 
-func snapshot(dir string, p *problem, x []int32, name string) (string, error) {
-	pl := plot.New()
-	pl.Title.Text = fmt.Sprintf("A state of the first chain (%s)", name)
-	pl.HideAxes()
-	h := plotter.NewHeatMap(spins{rows: p.lattice[0], cols: p.lattice[1], x: x}, twoColours{})
+func snapshot(p *problem, x []int32, title string) *picture.Figure {
+	panel := plot.New()
+	panel.HideAxes()
+	s := spins{rows: p.lattice[0], cols: p.lattice[1], x: x}
+	h := plotter.NewHeatMap(s, s)
 	h.Min, h.Max = -1, 1
-	pl.Add(h)
-	const title = 0.8 * vg.Centimeter
-	height := vg.Length(p.lattice[0])/vg.Length(p.lattice[1])*picture.Width + title
-	return picture.Save(pl, dir, "lattice.png", height)
+	panel.Add(h)
+	// Square cells, but no picture taller than it is wide.
+	high := min(1, vg.Length(s.rows)/vg.Length(s.cols)) * picture.Width
+	patch := func(c color.Color) *plotter.Polygon { return &plotter.Polygon{Color: c} }
+	return &picture.Figure{
+		Name: "lattice", Title: title, Caption: "One cell a site.", Height: high, Panels: []*plot.Plot{panel},
+		Legend: []picture.Entry{{Name: "spin up", Mark: patch(up)}, {Name: "spin down", Mark: patch(down)}},
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
@@ -20,7 +21,7 @@ type report struct {
 	BestEnergy *float64  `json:"best_energy,omitempty"`
 	Seconds    float64   `json:"seconds,omitempty"`
 
-	pictures []string
+	picture.Album `json:"-"`
 }
 
 type summary struct {
@@ -95,9 +96,6 @@ func (r *report) String() string {
 	} else {
 		r.writeTable(&b)
 	}
-	for _, p := range r.pictures {
-		fmt.Fprintln(&b, "wrote", p)
-	}
 	return b.String()
 }
 
@@ -113,13 +111,11 @@ func (r *report) writeTable(b *bytes.Buffer) {
 	fmt.Fprintf(b, "%d chains × %d steps, seed %d; mean spin\n\n", r.Model.Chains, r.Model.Steps, r.Model.Seed)
 	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "method\tmean\tMCSE\tR-hat\tESS bulk\tESS tail\tESS/s\taccept\tmoves/step\tms/step\t")
-	var warnings []string
 	for _, f := range r.Methods {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%.4f\t\n", f.Method,
 			show("%.5f", f.Mean), show("%.5f", f.MCSE), show("%.4f", f.RHat),
 			show("%.0f", f.ESSBulk), show("%.0f", f.ESSTail), show("%.0f", f.ESSPerSecond),
 			show("%.3f", f.Accept), show("%.2f", f.Moves), f.MsPerStep)
-		warnings = append(warnings, f.warnings...)
 	}
 	if r.Exact != nil {
 		fmt.Fprintf(w, "exact\t%.5f\t\t\t\t\t\t\t\t\t\n", r.Exact.Mean)
@@ -133,8 +129,9 @@ func (r *report) writeTable(b *bytes.Buffer) {
 			fmt.Fprintln(b, "dula has no acceptance step: its mean is off by design, here by its step size 0.1")
 		}
 	}
-	if len(warnings) > 0 {
+	if warnings := r.Warnings(); len(warnings) > 0 {
 		fmt.Fprintln(b, "\nwarning: "+strings.Join(warnings, "\nwarning: "))
+		fmt.Fprintln(b, "advice: raise -steps; where kernels still disagree, trust none of them")
 	}
 }
 
@@ -143,4 +140,13 @@ func show(format string, v *float64) string {
 		return "–"
 	}
 	return fmt.Sprintf(format, *v)
+}
+
+// Warnings returns those of all kernels.
+func (r *report) Warnings() []string {
+	var all []string
+	for _, f := range r.Methods {
+		all = append(all, f.warnings...)
+	}
+	return all
 }

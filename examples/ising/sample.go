@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint"
 	"github.com/gibbsite-go/gibbsite/examples/internal/progress"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/anneal"
@@ -34,12 +35,10 @@ func sample(ctx context.Context, o options, p *problem, names []string) (*report
 		runs = append(runs, out)
 		r.Methods = append(r.Methods, out.figures())
 	}
-	if o.out != "" {
-		paths, err := drawAll(o.out, p, runs, r.Exact)
-		if err != nil {
+	if o.Dir != "" {
+		if err := r.draw(p, runs); err != nil {
 			return nil, err
 		}
-		r.pictures = paths
 	}
 	return r, nil
 }
@@ -66,31 +65,69 @@ func sampleOne(ctx context.Context, o options, p *problem, name string) (outcome
 		warmup = -1 // on the command line 0 means none
 	}
 	ch, err := sampler.NewChains(p.model, kernels[name], sampler.Config{
-		Chains: o.chains, Seed: o.seed, Warmup: warmup, Observe: trace.Observe, Progress: bar.Set,
+		Chains: o.chains, Seed: o.seed, Warmup: warmup, Observe: trace.Observe,
 	})
+	if err != nil {
+		return outcome{}, err
+	}
+	was := &clock{}
+	saved, err := o.Open(name, ch, checkpoint.Binary(trace), checkpoint.Value(o.Identity(), was))
 	if err != nil {
 		return outcome{}, err
 	}
 	if err := ch.Run(ctx, 0); err != nil { // warm-up alone
 		return outcome{}, err
 	}
-	start := time.Now()
-	if err := ch.Run(ctx, o.steps); err != nil {
+	err = was.run(ctx, ch, o.steps, saved, bar)
+	bar.Done()
+	if err != nil {
 		return outcome{}, err
 	}
-	seconds := time.Since(start).Seconds()
-	bar.Done()
 	out := outcome{name: name, trace: trace, summary: trace.Summary(), steps: o.steps, last: ch.States()}
-	out.summary.Seconds = seconds
+	out.summary.Seconds = was.Seconds
 	return out, nil
+}
+
+// clock is how far a run is and how long it took.
+type clock struct {
+	Steps   int
+	Seconds float64
+}
+
+// looks is the number of times that a run looks whether it is time to save.
+const looks = 200
+
+// run makes the steps that are left, and saves on the way and at the end, also if
+// it is interrupted.
+func (c *clock) run(ctx context.Context, ch *sampler.Chains, steps int, saved *checkpoint.File, bar *progress.Bar) error {
+	for c.Steps < steps {
+		start := time.Now()
+		n := min(max(1, steps/looks), steps-c.Steps)
+		err := ch.Run(ctx, n)
+		if err != nil {
+			return err // the last file is of a whole number of looks
+		}
+		c.Steps += n
+		c.Seconds += time.Since(start).Seconds()
+		bar.Set(c.Steps, steps)
+		if err := saved.Tick(); err != nil {
+			return err
+		}
+	}
+	return saved.Save()
 }
 
 // anneal minimises the energy with one kernel.
 func minimise(ctx context.Context, o options, p *problem, name string) (*report, error) {
 	r := newReport(p, o)
 	bar := progress.New("annealing")
-	a, err := anneal.New(p.model, kernels[name], anneal.Config{Chains: o.chains, Seed: o.seed, Progress: bar.Set})
+	cfg := anneal.Config{Chains: o.chains, Seed: o.seed, Progress: bar.Set}
+	cfg.Checkpoint.Path, cfg.Checkpoint.Every = o.Path("anneal"), max(1, o.steps/20)
+	a, err := anneal.New(p.model, kernels[name], cfg)
 	if err != nil {
+		return nil, err
+	}
+	if err := o.Load("anneal", a.LoadFile); err != nil {
 		return nil, err
 	}
 	start := time.Now()
@@ -105,12 +142,8 @@ func minimise(ctx context.Context, o options, p *problem, name string) (*report,
 		best := p.graph.Cut(x)
 		r.BestCut = &best
 	}
-	if o.out != "" && len(p.lattice) == 2 {
-		path, err := snapshot(o.out, p, x, "annealed")
-		if err != nil {
-			return nil, err
-		}
-		r.pictures = append(r.pictures, path)
+	if o.Dir != "" && len(p.lattice) == 2 {
+		r.Add(snapshot(p, x, "The state of lowest energy"))
 	}
 	return r, nil
 }

@@ -18,10 +18,12 @@ import (
 
 // options are the command line.
 type options struct {
+	command.Output
+
 	schema, vocab, check, maskbench string
 	length, n, steps                int
 	seed                            uint64
-	compact, json                   bool
+	compact                         bool
 }
 
 func parse(args []string) (options, error) {
@@ -36,7 +38,7 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.steps, "steps", 4, "steps of the diffusion")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
 	f.BoolVar(&o.compact, "compact", false, "no white space between the tokens of JSON")
-	f.BoolVar(&o.json, "json", false, "print one JSON object and nothing else on standard output")
+	o.Define(f, "")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
@@ -66,5 +68,5 @@ func run(ctx context.Context, o options) (fmt.Stringer, error) {
 }
 
 func main() {
-	command.Main("json", parse, run, func(o options) bool { return o.json })
+	command.Main("json", parse, run)
 }

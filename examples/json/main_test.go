@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/gibbsite-go/gibbsite/examples/internal/picture/picturetest"
 )
 
 func do[R any](t *testing.T, args ...string) R {
@@ -57,7 +59,8 @@ func node(v any) bool {
 }
 
 func TestSamplesAreValid(t *testing.T) {
-	r := do[*report](t, "-n", "40", "-length", "56")
+	r := do[*report](t, "-n", "40", "-length", "56", "-out", t.TempDir())
+	picturetest.Album(t, r.Figures(), "lengths")
 	if r.Violations != 0 || len(r.Samples) != 40 {
 		t.Fatal(r)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint/text"
 	"github.com/gibbsite-go/gibbsite/energy/denoise"
 	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 	"github.com/gibbsite-go/gibbsite/projection"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
@@ -103,7 +104,10 @@ func sample(ctx context.Context, o options) (*report, error) {
 	}
 	r.SampleMS = float64(time.Since(start).Microseconds()) / 1000 / float64(o.n)
 	r.judge(x, v, g)
-	return r, nil
+	if o.Dir != "" {
+		err = r.draw()
+	}
+	return r, err
 }
 
 // judge counts samples that are no JSON, or that the language does not accept.
@@ -114,6 +118,11 @@ func (r *report) judge(x []int32, v text.Vocabulary, g *grammar.Grammar) {
 			r.Violations++
 		}
 		r.Samples = append(r.Samples, s)
+		used := r.Length
+		for used > 0 && x[used-1] == int32(len(v.Tokens)-1) { // padding
+			used--
+		}
+		r.used = append(r.used, float64(used))
 	}
 }
 
@@ -141,6 +150,9 @@ type report struct {
 	SampleMS   float64  `json:"sample_ms"`
 	Violations int      `json:"violations"`
 	Samples    []string `json:"samples"`
+
+	picture.Album `json:"-"`
+	used          []float64 // tokens of each sample
 }
 
 func (r *report) String() string {

@@ -10,12 +10,12 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"runtime"
 	"time"
 
 	"github.com/gibbsite-go/gibbsite/energy/neural"
 	"github.com/gibbsite-go/gibbsite/energy/neural/train"
+	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint"
 	"github.com/gibbsite-go/gibbsite/examples/internal/corpus"
 	"github.com/gibbsite-go/gibbsite/examples/internal/progress"
 )
@@ -103,7 +103,7 @@ func fit(ctx context.Context, c *corpus.Corpus, o options, r *report) (*neural.T
 		err := t.Run(ctx, min(10, o.steps-t.Step()))
 		late := o.minutes > 0 && time.Since(start).Minutes() > o.minutes
 		if o.checkpoint != "" && (err != nil && ctx.Err() != nil || late || t.Step()%every == 0 || t.Step() == o.steps) {
-			if err := save(o.checkpoint, t.Save); err != nil {
+			if err := checkpoint.Write(o.checkpoint, t.Save); err != nil {
 				return nil, err
 			}
 		}
@@ -111,17 +111,19 @@ func fit(ctx context.Context, c *corpus.Corpus, o options, r *report) (*neural.T
 			return nil, err
 		}
 		bar.Set(t.Step(), o.steps)
+		r.losses = append(r.losses, loss{t.Step(), t.Loss()})
 		if late {
 			break
 		}
 	}
 	r.Steps, r.Seconds = t.Step(), time.Since(start).Seconds()
 	if t.Step() > from {
-		r.Loss = t.Loss()
+		loss := t.Loss()
+		r.Loss = &loss
 	}
 	net = t.Average()
 	if o.weights != "" {
-		err = save(o.weights, func(w io.Writer) error { return net.Write(w, neural.F16) })
+		err = checkpoint.Write(o.weights, func(w io.Writer) error { return net.Write(w, neural.F16) })
 	}
 	return net, err
 }
@@ -140,17 +142,4 @@ func resume(t *train.Trainer, path string) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
-}
-
-// save replaces a file in one piece: a run that is cut off leaves the old one.
-func save(path string, write func(w io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // nothing is there if all went well
-	if err := errors.Join(write(f), f.Sync(), f.Chmod(0o644), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }

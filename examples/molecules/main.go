@@ -24,9 +24,11 @@ import (
 
 // options are the command line.
 type options struct {
+	command.Output
+
 	data, checkpoint, weights          string
 	dump, count, regex, runs           string
-	train, json                        bool
+	train                              bool
 	atoms, steps, batch, width, blocks int
 	n                                  int
 	minutes, rate                      float64
@@ -56,7 +58,7 @@ func parseFlags(args []string) (options, error) {
 	f.StringVar(&o.regex, "regex", "", "`pattern` of the regex run; default a carbonyl, or the commonest first letter if there can be none")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed, of the split, the training and the samples")
 	f.StringVar(&o.dump, "dump", "", "write every generated string to this `file`, behind the name of its run and a tab")
-	f.BoolVar(&o.json, "json", false, "print one JSON object and nothing else on standard output")
+	o.Define(f, "")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
@@ -117,6 +119,11 @@ func run(ctx context.Context, o options) (*report, error) {
 		}
 		r.add(c, j, out, seconds)
 	}
+	if o.Dir != "" {
+		if err := r.draw(); err != nil {
+			return nil, err
+		}
+	}
 	if o.dump != "" {
 		return r, r.dump(o.dump)
 	}
@@ -124,5 +131,5 @@ func run(ctx context.Context, o options) (*report, error) {
 }
 
 func main() {
-	command.Main("molecules", parseFlags, run, func(o options) bool { return o.json })
+	command.Main("molecules", parseFlags, run)
 }

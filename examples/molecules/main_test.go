@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/gibbsite-go/gibbsite/examples/internal/picture/picturetest"
 )
 
 func do(t *testing.T, args ...string) *report {
@@ -72,7 +74,8 @@ func TestRunsHoldWhatTheyPromise(t *testing.T) {
 func TestCheckpoint(t *testing.T) {
 	dir := t.TempDir()
 	ckpt, whole, parts := filepath.Join(dir, "ckpt"), filepath.Join(dir, "whole"), filepath.Join(dir, "parts")
-	a := do(t, small("-run", "syntax", "-weights", whole)...)
+	a := do(t, small("-run", "syntax", "-weights", whole, "-out", dir)...)
+	picturetest.Album(t, a.Figures(), "loss", "runs")
 	first := do(t, small("-run", "syntax", "-checkpoint", ckpt, "-minutes", "1e-9")...)
 	if first.Steps == 0 || first.Steps >= 20 {
 		t.Fatalf("%d steps, want some of 20", first.Steps)
@@ -93,7 +96,7 @@ func TestCheckpoint(t *testing.T) {
 		t.Error("other samples")
 	}
 	done := do(t, small("-run", "syntax", "-checkpoint", ckpt)...)
-	if done.Steps != 20 || done.Loss != 0 {
+	if done.Steps != 20 || done.Loss != nil {
 		t.Errorf("%+v: there was nothing left to train", done)
 	}
 	if _, err := try(small("-checkpoint", ckpt, "-rate", "1")...); err == nil || !strings.Contains(err.Error(), "configuration") {

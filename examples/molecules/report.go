@@ -8,6 +8,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 	"github.com/gibbsite-go/gibbsite/examples/internal/corpus"
+	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 )
 
 // report is what the program prints, as a table or as JSON. NLL is the masked
@@ -24,8 +25,11 @@ type report struct {
 	Error   float64   `json:"nll_error"`
 	Steps   int       `json:"steps"`
 	Seconds float64   `json:"train_seconds"`
-	Loss    float64   `json:"loss"`
+	Loss    *float64  `json:"loss,omitempty"`
 	Runs    []figures `json:"runs"`
+
+	picture.Album `json:"-"`
+	losses        []loss // of this training
 }
 
 // figures are the results of one run: counts among n samples. Novel samples are
@@ -94,8 +98,11 @@ func (r *report) dump(path string) error {
 func (r *report) String() string {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s: learned from %d strings, %d held out, seed %d\n", r.Data, r.Train, r.Held, r.Seed)
-	if r.Steps > 0 {
-		fmt.Fprintf(&b, "trained to step %d in %.0f s; loss of the last batch %.2f nats\n", r.Steps, r.Seconds, r.Loss)
+	switch {
+	case r.Loss != nil:
+		fmt.Fprintf(&b, "trained to step %d in %.0f s; loss of the last batch %.2f nats\n", r.Steps, r.Seconds, *r.Loss)
+	case r.Steps > 0:
+		fmt.Fprintf(&b, "the training in the checkpoint has reached step %d: nothing was left to do\n", r.Steps)
 	}
 	fmt.Fprintf(&b, "%d weights, bound on −log p of a held-out string %.2f ± %.2f nats\n\n", r.Weights, r.NLL, r.Error)
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)

@@ -16,17 +16,19 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
+	"github.com/gibbsite-go/gibbsite/examples/internal/diagnosis"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
 
 // options are the command line.
 type options struct {
-	graph, methods, out         string
+	command.Output
+
+	graph, methods              string
 	size, chains, steps, warmup int
 	beta                        float64
 	seed                        uint64
-	json                        bool
 }
 
 func parse(args []string) (options, error) {
@@ -40,8 +42,7 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.steps, "steps", 3000, "steps after warm-up")
 	f.IntVar(&o.warmup, "warmup", 1000, "warm-up steps; 0 for none")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
-	f.BoolVar(&o.json, "json", false, "print one JSON object and nothing else on standard output")
-	f.StringVar(&o.out, "out", "", "write a picture of the graph to this `folder`")
+	o.Define(f, "")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
@@ -91,6 +92,7 @@ func run(ctx context.Context, o options) (*report, error) {
 		}
 	}
 	var first *outcome
+	var drawn []diagnosis.Run
 	for _, name := range names {
 		out, err := sample(ctx, o, c, name)
 		if err != nil {
@@ -100,18 +102,30 @@ func run(ctx context.Context, o options) (*report, error) {
 		if first == nil {
 			first = out
 		}
+		if o.Dir != "" {
+			d, err := diagnosis.New(out.name, out.trace, 0)
+			if err != nil {
+				return nil, err
+			}
+			drawn = append(drawn, d)
+		}
 	}
 	r.settle(c, first)
-	if o.out != "" {
-		path, err := drawGraph(o.out, c, first)
+	if o.Dir != "" {
+		graph, err := drawGraph(c, first)
 		if err != nil {
 			return nil, err
 		}
-		r.pictures = append(r.pictures, path)
+		chains, err := diagnosis.Figures("modularity", drawn, nil)
+		if err != nil {
+			return nil, err
+		}
+		r.Add(graph)
+		r.Add(chains...)
 	}
 	return r, nil
 }
 
 func main() {
-	command.Main("partition", parse, run, func(o options) bool { return o.json })
+	command.Main("partition", parse, run)
 }

@@ -6,7 +6,6 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
@@ -14,26 +13,25 @@ import (
 )
 
 var (
-	one   = color.RGBA{R: 230, G: 150, B: 40, A: 255} // with node 1
-	other = color.RGBA{R: 60, G: 120, B: 190, A: 255}
+	one   = picture.Color(1) // with node 1
+	other = picture.Color(0)
 )
 
 // margin is the room around the graph, which is one unit wide and high.
-const margin = 0.05
+const margin = 0.03
 
-// drawGraph writes a picture of the graph: nodes filled by how often they were with
-// node 1, squares for the side of the known split that node 1 is on.
-func drawGraph(dir string, c *community, o *outcome) (string, error) {
+// drawGraph shows the graph: nodes filled by how often they were with node 1,
+// squares for the side of the known split that node 1 is on.
+func drawGraph(c *community, o *outcome) (*picture.Figure, error) {
 	p := plot.New()
-	p.Title.Text = c.name + ": how often each node was with node 1"
 	p.HideAxes()
-	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = -margin, 1+margin, -margin, 1+3*margin // the legend is on top
+	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = -margin, 1+margin, -margin, 1+margin
 	at := place(c)
 	best, _ := o.best()
 	for _, e := range c.edges {
 		l, err := plotter.NewLine(plotter.XYs{at[e.I], at[e.J]})
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		l.Color, l.Width = color.Gray{Y: 200}, vg.Points(0.7)
 		if best[e.I] == best[e.J] {
@@ -44,11 +42,11 @@ func drawGraph(dir string, c *community, o *outcome) (string, error) {
 	with := o.with()
 	nodes, err := plotter.NewScatter(at)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	rims, err := plotter.NewScatter(at)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	shape := func(i int) draw.GlyphDrawer {
 		if c.known != nil && c.known[i] == c.known[0] {
@@ -64,16 +62,16 @@ func drawGraph(dir string, c *community, o *outcome) (string, error) {
 	}
 	labels, err := plotter.NewLabels(plotter.XYLabels{XYs: at, Labels: numbers(c.n)})
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	for i := range labels.TextStyle {
-		labels.TextStyle[i].XAlign, labels.TextStyle[i].YAlign = text.XCenter, text.YCenter
-		labels.TextStyle[i].Color = color.White
-		labels.TextStyle[i].Font.Size = vg.Points(8)
+		labels.TextStyle[i] = picture.Node(8, color.White)
 	}
 	p.Add(rims, nodes, labels)
-	legend(p, c)
-	return picture.Save(p, dir, "graph.png", 13*vg.Centimeter)
+	return &picture.Figure{
+		Name: "graph", Title: c.name + ": how often each node was with node 1", Height: 13 * vg.Centimeter, Panels: []*plot.Plot{p},
+		Caption: "Dark edges join nodes on the same side of the best partition. Nodes between the two colours changed sides.", Legend: legend(c),
+	}, nil
 }
 
 func numbers(n int) []string {
@@ -84,11 +82,10 @@ func numbers(n int) []string {
 	return s
 }
 
-func legend(p *plot.Plot, c *community) {
-	p.Legend.Top = true
+func legend(c *community) []picture.Entry {
+	var all []picture.Entry
 	add := func(name string, colour color.Color, shape draw.GlyphDrawer) {
-		s := &plotter.Scatter{GlyphStyle: draw.GlyphStyle{Color: colour, Radius: vg.Points(5), Shape: shape}}
-		p.Legend.Add(name, s)
+		all = append(all, picture.Entry{Name: name, Mark: &plotter.Scatter{GlyphStyle: draw.GlyphStyle{Color: colour, Radius: vg.Points(4), Shape: shape}}})
 	}
 	add("always with node 1", one, draw.CircleGlyph{})
 	add("never", other, draw.CircleGlyph{})
@@ -96,10 +93,13 @@ func legend(p *plot.Plot, c *community) {
 		add("known split: side of node 1", color.Gray{Y: 60}, draw.BoxGlyph{})
 		add("known split: other side", color.Gray{Y: 60}, draw.CircleGlyph{})
 	}
+	return all
 }
 
 // blend mixes a and b, a share t of b.
-func blend(a, b color.RGBA, t float64) color.RGBA {
-	mix := func(a, b uint8) uint8 { return uint8(float64(a)*(1-t) + float64(b)*t + 0.5) }
-	return color.RGBA{R: mix(a.R, b.R), G: mix(a.G, b.G), B: mix(a.B, b.B), A: 255}
+func blend(a, b color.Color, t float64) color.Color {
+	ar, ag, ab, _ := a.RGBA()
+	br, bg, bb, _ := b.RGBA()
+	mix := func(a, b uint32) uint8 { return uint8((float64(a)*(1-t) + float64(b)*t) / 257) }
+	return color.RGBA{R: mix(ar, br), G: mix(ag, bg), B: mix(ab, bb), A: 255}
 }

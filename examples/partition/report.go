@@ -6,6 +6,7 @@ import (
 	"math"
 	"text/tabwriter"
 
+	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
@@ -28,8 +29,9 @@ type report struct {
 	Partition  []int32   `json:"partition"`
 	Methods    []figures `json:"methods"`
 
-	differ   []int // nodes on the other side than is known
-	pictures []string
+	picture.Album `json:"-"`
+
+	differ []int // nodes on the other side than is known
 }
 
 // figures are about the modularity that one kernel draws.
@@ -117,11 +119,8 @@ func (r *report) String() string {
 		}
 		fmt.Fprintln(&b)
 	}
-	if r.RHat == nil || *r.RHat > rhatLimit {
-		fmt.Fprintf(&b, "warning: the chains disagree (worst R-hat %s, want ≤ %v); run longer or lower -beta\n", show("%.3f", r.RHat), rhatLimit)
-	}
-	for _, p := range r.pictures {
-		fmt.Fprintln(&b, "wrote", p)
+	for _, w := range r.Warnings() {
+		fmt.Fprintln(&b, "warning:", w)
 	}
 	return b.String()
 }
@@ -134,4 +133,12 @@ func show(format string, v *float64) string {
 		return "–"
 	}
 	return fmt.Sprintf(format, *v)
+}
+
+// Warnings says whether the chains disagree.
+func (r *report) Warnings() []string {
+	if r.RHat != nil && *r.RHat <= rhatLimit {
+		return nil
+	}
+	return []string{fmt.Sprintf("the chains disagree (worst R-hat %s, want ≤ %v); run longer or lower -beta", show("%.3f", r.RHat), rhatLimit)}
 }

@@ -22,6 +22,7 @@ const (
 // outcome is what one kernel did.
 type outcome struct {
 	name    string
+	trace   *diagnose.Trace
 	summary diagnose.Summary // row 0: modularity; then company of node 1
 	seconds float64          // without warm-up
 	steps   int
@@ -79,7 +80,7 @@ func sample(ctx context.Context, o options, c *community, name string) (*outcome
 	}
 	out.seconds = time.Since(start).Seconds()
 	bar.Done()
-	out.summary = trace.Summary()
+	out.trace, out.summary = trace, trace.Summary()
 	out.summary.Seconds = out.seconds
 	return out, nil
 }

@@ -18,11 +18,12 @@ import (
 
 // options are the command line.
 type options struct {
+	command.Output
+
 	users, samples, steps, candidates int
 	spacing, least                    float64
 	methods                           []string
 	seed                              uint64
-	json                              bool
 }
 
 func parse(args []string) (options, error) {
@@ -36,7 +37,7 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.candidates, "candidates", 8, "candidates of the Monte Carlo score")
 	methods := f.String("method", strings.Join(names, ","), "`methods` to run")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed of the network and of samples")
-	f.BoolVar(&o.json, "json", false, "print one JSON object and nothing else on standard output")
+	o.Define(f, "")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
@@ -75,9 +76,16 @@ func run(ctx context.Context, o options) (*report, error) {
 		}
 		r.Methods = append(r.Methods, *f)
 	}
+	if o.Dir != "" {
+		f, err := r.draw()
+		if err != nil {
+			return nil, err
+		}
+		r.Add(f)
+	}
 	return r, nil
 }
 
 func main() {
-	command.Main("power", parse, run, func(o options) bool { return o.json })
+	command.Main("power", parse, run)
 }

@@ -6,9 +6,12 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/gibbsite-go/gibbsite/examples/internal/picture/picturetest"
 )
 
 func do(t *testing.T, args ...string) *report {
@@ -111,7 +114,8 @@ func TestMeasure(t *testing.T) {
 
 // Methods that move multipliers serve more users than none.
 func TestMethods(t *testing.T) {
-	r := do(t, "-users", "10", "-samples", "16", "-steps", "200", "-spacing", "130")
+	r := do(t, "-users", "10", "-samples", "16", "-steps", "200", "-spacing", "130", "-out", t.TempDir())
+	picturetest.Album(t, r.Figures(), "rates")
 	by := map[string]figures{}
 	for _, f := range r.Methods {
 		by[f.Method] = f
@@ -124,7 +128,7 @@ func TestMethods(t *testing.T) {
 	}
 	again := do(t, "-users", "10", "-samples", "16", "-steps", "200", "-spacing", "130", "-method", "pdi").Methods[0]
 	again.Seconds = by["pdi"].Seconds
-	if again != by["pdi"] {
+	if !reflect.DeepEqual(again, by["pdi"]) {
 		t.Errorf("%+v, then %+v", by["pdi"], again)
 	}
 	if text := r.String(); !strings.Contains(text, "primal–dual inference") || !strings.Contains(text, "5th percentile") {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"text/tabwriter"
+
+	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 )
 
 // report is what the program prints, as a table or as JSON.
@@ -14,6 +16,8 @@ type report struct {
 	Least   float64   `json:"least_rate"`
 	Seed    uint64    `json:"seed"`
 	Methods []figures `json:"methods"`
+
+	picture.Album `json:"-"`
 }
 
 // figures are about the rates of users, averaged over samples, in bit/s/Hz.
@@ -25,6 +29,8 @@ type figures struct {
 	SumViolation float64 `json:"sum_violation"` // Σ max(0, least − rate)
 	Feasible     float64 `json:"feasible"`      // part of the users with the least rate
 	Seconds      float64 `json:"seconds"`
+
+	rates []float64 // of all users, sorted
 }
 
 func (r *report) String() string {

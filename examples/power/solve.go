@@ -177,6 +177,7 @@ func (p *problem) measure(x []float32) *figures {
 		}
 	}
 	slices.Sort(rates)
+	f.rates = rates
 	f.P5, f.P1 = percentile(rates, 0.05), percentile(rates, 0.01)
 	return f
 }

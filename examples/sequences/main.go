@@ -14,17 +14,20 @@ import (
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint"
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 	"github.com/gibbsite-go/gibbsite/examples/internal/corpus"
 )
 
 // options are the command line.
 type options struct {
-	data, dump, out, count, regex, runs string
-	n, atoms, order, steps, particles   int
-	threshold, smoothing                float64
-	seed                                uint64
-	json                                bool
+	command.Output
+	checkpoint.Flags
+
+	data, dump, count, regex, runs    string
+	n, atoms, order, steps, particles int
+	threshold, smoothing              float64
+	seed                              uint64
 }
 
 func parseFlags(args []string) (options, error) {
@@ -43,9 +46,12 @@ func parseFlags(args []string) (options, error) {
 	f.Float64Var(&o.threshold, "threshold", -1, "least polarity of the score run; −1: what a tenth of the training strings reaches")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed, of the split and of the samples")
 	f.StringVar(&o.dump, "dump", "", "write every generated string to this `file`, behind the name of its run and a tab")
-	f.StringVar(&o.out, "out", "", "write pictures to this `folder`")
-	f.BoolVar(&o.json, "json", false, "print one JSON object and nothing else on standard output")
+	o.Output.Define(f, "")
+	o.Flags.Define(f)
 	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	if err := o.Check(); err != nil {
 		return o, err
 	}
 	switch {
@@ -102,5 +108,5 @@ func run(ctx context.Context, o options) (*report, error) {
 }
 
 func main() {
-	command.Main("sequences", parseFlags, run, func(o options) bool { return o.json })
+	command.Main("sequences", parseFlags, run)
 }

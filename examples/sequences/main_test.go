@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"image/png"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -14,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/gibbsite-go/gibbsite/examples/internal/corpus"
+	"github.com/gibbsite-go/gibbsite/examples/internal/picture/picturetest"
 )
 
 func do(t *testing.T, args ...string) *report {
@@ -41,8 +41,7 @@ func file(t *testing.T, lines ...string) string {
 
 func TestRunsHoldWhatTheyPromise(t *testing.T) {
 	dump := filepath.Join(t.TempDir(), "dump.tsv")
-	dir := filepath.Join(t.TempDir(), "pictures")
-	r := do(t, "-atoms", "5", "-n", "80", "-order", "2", "-dump", dump, "-out", dir)
+	r := do(t, "-atoms", "5", "-n", "80", "-order", "2", "-dump", dump, "-out", t.TempDir())
 	if len(r.Runs) != 6 {
 		t.Fatalf("%d runs", len(r.Runs))
 	}
@@ -73,20 +72,8 @@ func TestRunsHoldWhatTheyPromise(t *testing.T) {
 	if len(lines) != 6*80 || lines[0] != "unconstrained\t"+r.Runs[0].samples[0] || lines[479] != "score\t"+r.Runs[5].samples[79] {
 		t.Errorf("%d lines, from %q to %q", len(lines), lines[0], lines[len(lines)-1])
 	}
-	if len(r.pictures) != 2 {
-		t.Errorf("pictures %v", r.pictures)
-	}
-	for _, path := range r.pictures {
-		f, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := png.Decode(f); err != nil {
-			t.Errorf("%s: %v", path, err)
-		}
-		f.Close()
-	}
-	for _, want := range []string{"violations", "novel %", "exactly 2 N", "wrote"} {
+	picturetest.Album(t, r.Figures(), "runs", "polarity")
+	for _, want := range []string{"violations", "novel %", "exactly 2 N"} {
 		if !strings.Contains(r.String(), want) {
 			t.Errorf("the table lacks %q:\n%s", want, r)
 		}

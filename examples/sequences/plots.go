@@ -3,72 +3,49 @@ package main
 import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/plotutil"
 	"gonum.org/v1/plot/vg"
 
 	"github.com/gibbsite-go/gibbsite/examples/internal/corpus"
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 )
 
-// draw writes the pictures of a report and returns their paths.
-func draw(dir string, r *report) ([]string, error) {
-	runs, err := drawRuns(dir, r)
+// draw adds the pictures.
+func (r *report) draw() error {
+	runs, err := r.drawRuns()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	polar, err := drawPolarity(dir, r)
+	polar, err := r.drawPolarity()
 	if err != nil {
-		return []string{runs}, err
+		return err
 	}
-	return []string{runs, polar}, nil
+	r.Add(runs, polar)
+	return nil
 }
 
 // drawRuns shows the shares of valid, novel and unique samples side by side.
-func drawRuns(dir string, r *report) (string, error) {
-	p := plot.New()
-	p.Title.Text = "Samples by run"
-	p.Y.Label.Text = "% of samples"
-	p.Y.Min, p.Y.Max = 0, 119 // room for the legend above the bars
-	p.Legend.Top, p.Legend.Left = true, true
-	const wide = 12
+func (r *report) drawRuns() (*picture.Figure, error) {
 	var names []string
+	groups := []picture.Group{{Name: "valid"}, {Name: "novel"}, {Name: "unique"}}
 	for _, f := range r.Runs {
 		names = append(names, f.Name)
-	}
-	for i, kind := range []struct {
-		name string
-		of   func(f figures) int
-	}{
-		{"valid", func(f figures) int { return f.Valid }},
-		{"novel", func(f figures) int { return f.Novel }},
-		{"unique", func(f figures) int { return f.Unique }},
-	} {
-		var v plotter.Values
-		for _, f := range r.Runs {
-			v = append(v, 100*float64(kind.of(f))/float64(f.N))
+		for k, n := range []int{f.Valid, f.Novel, f.Unique} {
+			groups[k].Height = append(groups[k].Height, 100*float64(n)/float64(f.N))
 		}
-		bars, err := plotter.NewBarChart(v, vg.Points(wide))
-		if err != nil {
-			return "", err
-		}
-		bars.LineStyle.Width = 0
-		bars.Color = plotutil.Color(i)
-		bars.Offset = vg.Points(float64(i-1) * wide)
-		p.Add(bars)
-		p.Legend.Add(kind.name, bars)
 	}
-	p.NominalX(names...)
-	return picture.Save(p, dir, "runs.png", 9*vg.Centimeter)
+	f, err := picture.Shares("runs", "Samples by run", "% of samples", names, groups)
+	f.Caption = "Valid: as judged by code of its own; novel: not in the training set; unique: different from each other."
+	return f, err
 }
 
 // drawPolarity shows how polarity is distributed in every run.
-func drawPolarity(dir string, r *report) (string, error) {
-	p := plot.New()
-	p.Title.Text = "Polarity of the samples, cumulative"
-	p.X.Label.Text, p.Y.Label.Text = "share of N, O and F", "% of samples below"
-	p.X.Min, p.X.Max = 0, 1
-	p.Legend.Top, p.Legend.Left = true, true
-	p.Add(plotter.NewGrid())
+func (r *report) drawPolarity() (*picture.Figure, error) {
+	p := picture.Panel("polarity (share of N, O and F)", "% of samples below")
+	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, 1, 0, 100
+	fig := &picture.Figure{
+		Name: "polarity", Title: "Polarity of the samples, cumulative", Height: 8 * vg.Centimeter, Panels: []*plot.Plot{p},
+		Caption: "The score run asks for a least polarity: its curve begins there.",
+	}
 	const cells = 100
 	for i, f := range r.Runs {
 		var below [cells + 2]float64
@@ -81,13 +58,11 @@ func drawPolarity(dir string, r *report) (string, error) {
 			sum += b
 			line[k] = plotter.XY{X: float64(k) / cells, Y: sum}
 		}
-		l, err := plotter.NewLine(line)
+		l, err := picture.Curve(p, i, line[:cells+1])
 		if err != nil {
-			return "", err
+			return nil, err
 		}
-		l.Color, l.Dashes = plotutil.Color(i), plotutil.Dashes(i)
-		p.Add(l)
-		p.Legend.Add(f.Name, l)
+		fig.Legend = append(fig.Legend, picture.Entry{Name: f.Name, Mark: l})
 	}
-	return picture.Save(p, dir, "polarity.png", 9*vg.Centimeter)
+	return fig, nil
 }

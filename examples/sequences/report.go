@@ -9,6 +9,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 	"github.com/gibbsite-go/gibbsite/examples/internal/corpus"
+	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 )
 
 // report is what the program prints, as a table or as JSON.
@@ -20,7 +21,7 @@ type report struct {
 	Seed  uint64    `json:"seed"`
 	Runs  []figures `json:"runs"`
 
-	pictures []string
+	picture.Album `json:"-"`
 }
 
 // figures are the results of one run: counts among n samples, nll the mean of
@@ -82,8 +83,8 @@ func (r *report) write(c *corpus.Corpus, o options) (err error) {
 			return err
 		}
 	}
-	if o.out != "" {
-		r.pictures, err = draw(o.out, r)
+	if o.Dir != "" {
+		err = r.draw()
 	}
 	return err
 }
@@ -118,8 +119,5 @@ func (r *report) String() string {
 		fmt.Fprintf(&b, "\n%s (%s): %s", f.Name, f.Constraint, strings.Join(f.samples[:min(6, len(f.samples))], " "))
 	}
 	fmt.Fprintln(&b)
-	for _, p := range r.pictures {
-		fmt.Fprintln(&b, "wrote", p)
-	}
 	return b.String()
 }

@@ -79,6 +79,7 @@ func jobs(ctx context.Context, c *corpus.Corpus, o options) ([]job, error) {
 type runner interface {
 	Sample(ctx context.Context, x []int32) error
 	Len() int
+	LoadFile(path string) error
 }
 
 // newRunner returns particles where they are asked for and can be had: they
@@ -102,9 +103,12 @@ func generate(ctx context.Context, c *corpus.Corpus, m *model.Markov, j job, o o
 	}
 	bar := progress.New(j.name)
 	defer bar.Done()
-	d, err := newRunner(ctx, model, process, j, o, diffusion.Config{
-		Seed: o.seed, Steps: o.steps, Projector: j.projector, Progress: bar.Set,
-	})
+	cfg := diffusion.Config{Seed: o.seed, Steps: o.steps, Projector: j.projector, Progress: bar.Set}
+	cfg.Checkpoint.Path, cfg.Checkpoint.Every = o.Path(j.name), max(1, o.n/20)
+	d, err := newRunner(ctx, model, process, j, o, cfg)
+	if err == nil {
+		err = o.Load(j.name, d.LoadFile)
+	}
 	if err != nil {
 		return nil, nil, 0, fmt.Errorf("%s: %w", j.name, err)
 	}

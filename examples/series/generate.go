@@ -9,6 +9,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint/series"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/denoise"
+	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint"
 	"github.com/gibbsite-go/gibbsite/examples/internal/progress"
 	"github.com/gibbsite-go/gibbsite/projection/proximal"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
@@ -101,8 +102,20 @@ func (o *outcome) window(p *problem, i, k int) []float32 {
 func (p *problem) generate(ctx context.Context, o options, m method) (*outcome, error) {
 	out := &outcome{method: m, samples: o.samples, x: make([]float32, len(p.held)*o.samples)}
 	bar := progress.New(m.String())
-	start := time.Now()
+	done := &windowsDone{X: out.x}
+	saved, err := o.Open(m.String(), checkpoint.Value(o.Identity(), done))
+	if err != nil {
+		return nil, err
+	}
+	if len(done.X) != len(out.x) {
+		return nil, fmt.Errorf("the checkpoint holds %d numbers, want %d: the data are others", len(done.X), len(out.x))
+	}
+	out.x = done.X
 	for i := range p.sets {
+		if i < done.Windows {
+			continue
+		}
+		start := time.Now()
 		process, cfg := p.recipe(o, m, i)
 		d, err := diffusion.New(ctx, p.model, process, cfg)
 		if err != nil {
@@ -112,8 +125,20 @@ func (p *problem) generate(ctx context.Context, o options, m method) (*outcome, 
 			return nil, fmt.Errorf("window of lines %d to %d: %w", p.lines[p.starts[i]], p.lines[p.starts[i]+p.length-1], err)
 		}
 		bar.Set(i+1, len(p.sets))
+		done.Windows = i + 1
+		done.Seconds += time.Since(start).Seconds()
+		if err := saved.Tick(); err != nil {
+			return nil, err
+		}
 	}
 	bar.Done()
-	out.seconds = time.Since(start).Seconds()
-	return out, nil
+	out.seconds = done.Seconds
+	return out, saved.Save()
+}
+
+// windowsDone is how far a method is.
+type windowsDone struct {
+	Windows int
+	Seconds float64
+	X       []float32 // as in outcome
 }

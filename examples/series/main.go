@@ -17,16 +17,20 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint"
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 )
 
 // options are the command line.
 type options struct {
-	csv, columns, missing, split, features, bounds, methods, denoiser, out string
-	rows, length, heldOut, samples, training, steps                        int
-	bandwidth, eta, weight                                                 float64
-	seed                                                                   uint64
-	impute, ohlc, json                                                     bool
+	command.Output
+	checkpoint.Flags
+
+	csv, columns, missing, split, features, bounds, methods, denoiser string
+	rows, length, heldOut, samples, training, steps                   int
+	bandwidth, eta, weight                                            float64
+	seed                                                              uint64
+	impute, ohlc                                                      bool
 }
 
 func parse(args []string) (options, error) {
@@ -52,9 +56,12 @@ func parse(args []string) (options, error) {
 	f.Float64Var(&o.eta, "eta", 0, "noise of a step: 0 is DDIM, 1 is DDPM")
 	f.Float64Var(&o.weight, "weight", 0.1, "of the guidance")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
-	f.BoolVar(&o.json, "json", false, "print one JSON object and nothing else on standard output")
-	f.StringVar(&o.out, "out", "", "write pictures to this `folder`")
+	o.Output.Define(f, "")
+	o.Flags.Define(f)
 	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	if err := o.Check(); err != nil {
 		return o, err
 	}
 	if f.NArg() > 0 {
@@ -127,8 +134,8 @@ func run(ctx context.Context, o options) (*report, error) {
 		}
 		runs = append(runs, out)
 	}
-	if o.out != "" && len(runs) > 0 {
-		if r.pictures, err = drawAll(o.out, p, runs); err != nil {
+	if o.Dir != "" && len(runs) > 0 {
+		if err := r.draw(p, runs); err != nil {
 			return nil, err
 		}
 	}
@@ -136,5 +143,5 @@ func run(ctx context.Context, o options) (*report, error) {
 }
 
 func main() {
-	command.Main("series", parse, run, func(o options) bool { return o.json })
+	command.Main("series", parse, run)
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"image/png"
 	"math"
 	"os"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/examples/internal/picture/picturetest"
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
@@ -244,19 +244,6 @@ func TestCut(t *testing.T) {
 }
 
 func TestPictures(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "new", "folder")
-	r := do(t, slices.Concat(little, []string{"-method", "cps,pdm", "-out", dir})...)
-	if len(r.pictures) != 2 {
-		t.Fatalf("pictures: %v", r.pictures)
-	}
-	for _, path := range r.pictures {
-		f, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := png.Decode(f); err != nil {
-			t.Errorf("%s: %v", path, err)
-		}
-		f.Close()
-	}
+	r := do(t, slices.Concat(little, []string{"-method", "cps,pdm", "-samples", "2", "-out", t.TempDir()})...)
+	picturetest.Album(t, r.Figures(), "channels", "methods")
 }

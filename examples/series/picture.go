@@ -6,7 +6,6 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/plotutil"
 	"gonum.org/v1/plot/vg"
 
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
@@ -14,73 +13,87 @@ import (
 
 const (
 	shownWindows = 3 // in the picture that compares methods
-	panelHeight  = 5 * vg.Centimeter
-	legendRoom   = 1.35 // width of a panel, in windows
+	panelHeight  = 4.5 * vg.Centimeter
 )
 
-// drawAll writes real windows against generated ones and returns the paths.
-func drawAll(dir string, p *problem, runs []*outcome) ([]string, error) {
+// draw adds pictures of real windows against generated ones.
+func (r *report) draw(p *problem, runs []*outcome) error {
 	// All channels of one window, by the first method.
-	var panels []*plot.Plot
+	start := p.starts[0]
+	channels := &picture.Figure{
+		Name: "channels", Height: panelHeight,
+		Title:   fmt.Sprintf("A window held out (lines %d to %d), and %s under its limits", p.lines[start], p.lines[start+p.length-1], runs[0].method),
+		Caption: "Shaded: between the smallest and the largest of all samples of the window.",
+	}
 	for c, name := range p.names {
-		panel, err := p.panel(runs[:1], 0, c)
+		panel, err := p.panel(channels, runs[:1], 0, c)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		panel.Title.Text = ""
 		panel.Y.Label.Text = name
-		panels = append(panels, panel)
 	}
-	panels[0].Title.Text = fmt.Sprintf("A window held out, and %s under its limits", runs[0].method)
-	channels, err := picture.Stack(panels, dir, "channels.png", panelHeight)
-	if err != nil {
-		return nil, err
-	}
+	channels.Panels[len(channels.Panels)-1].X.Label.Text = "row of the window"
 	// One channel of several windows, by all methods.
 	c := max(0, p.channel("close"))
-	panels = nil
-	for i := range min(shownWindows, len(p.starts)) {
-		panel, err := p.panel(runs, i, c)
-		if err != nil {
-			return nil, err
-		}
-		panels = append(panels, panel)
+	methods := &picture.Figure{
+		Name: "methods", Height: 1.5 * panelHeight,
+		Title:   fmt.Sprintf("%s in windows held out, and every method under their limits", p.names[c]),
+		Caption: "The first sample of every method.",
 	}
-	methods, err := picture.Stack(panels, dir, "methods.png", 2*panelHeight)
-	return []string{channels, methods}, err
+	for i := range min(shownWindows, len(p.starts)) {
+		panel, err := p.panel(methods, runs, i, c)
+		if err != nil {
+			return err
+		}
+		start := p.starts[i]
+		panel.Y.Label.Text = fmt.Sprintf("lines %d–%d", p.lines[start], p.lines[start+p.length-1])
+	}
+	methods.Panels[len(methods.Panels)-1].X.Label.Text = "row of the window"
+	r.Add(channels, methods)
+	return nil
 }
 
-// panel draws channel c of held-out window i and of the first sample of every
-// run, in raw units.
-func (p *problem) panel(runs []*outcome, i, c int) (*plot.Plot, error) {
-	panel := plot.New()
-	start := p.starts[i]
-	panel.Title.Text = fmt.Sprintf("%s, lines %d to %d", p.names[c], p.lines[start], p.lines[start+p.length-1])
-	panel.Legend.Top = true
+// panel adds to a figure channel c of held-out window i and of the first sample
+// of every run, in raw units; one run alone gets a band over its samples.
+func (p *problem) panel(f *picture.Figure, runs []*outcome, i, c int) (*plot.Plot, error) {
+	panel := picture.Panel("", "")
+	first := len(f.Panels) == 0
+	if len(runs) == 1 && runs[0].samples > 1 {
+		if err := p.band(panel, runs[0], i, c); err != nil {
+			return nil, err
+		}
+	}
 	for k := range runs {
-		l, err := line(p.raw(runs[k].window(p, i, 0), c))
+		l, err := picture.Line(panel, k, p.raw(runs[k].window(p, i, 0), c))
 		if err != nil {
 			return nil, err
 		}
-		l.Color, l.Dashes = plotutil.Color(k), plotutil.Dashes(k)
-		panel.Add(l)
-		panel.Legend.Add(runs[k].method.String(), l)
+		if first {
+			f.Legend = append(f.Legend, picture.Entry{Name: runs[k].method.String(), Mark: l})
+		}
 	}
-	l, err := line(p.raw(p.window(p.held, i), c))
+	l, err := picture.Line(panel, 0, p.raw(p.window(p.held, i), c))
 	if err != nil {
 		return nil, err
 	}
 	l.Color, l.Width = color.Black, vg.Points(2)
-	panel.Add(l)
-	panel.X.Max = legendRoom * float64(p.length)
-	panel.Legend.Add("real", l)
+	if first {
+		f.Legend = append(f.Legend, picture.Entry{Name: "real", Mark: l})
+	}
+	f.Panels = append(f.Panels, panel)
 	return panel, nil
 }
 
-func line(y []float64) (*plotter.Line, error) {
-	xy := make(plotter.XYs, len(y))
-	for t, v := range y {
-		xy[t] = plotter.XY{X: float64(t), Y: v}
+// band shades the range of all samples of a window.
+func (p *problem) band(panel *plot.Plot, o *outcome, i, c int) error {
+	low, high := make(plotter.XYs, p.length), make(plotter.XYs, p.length)
+	for k := range o.samples {
+		for t, v := range p.raw(o.window(p, i, k), c) {
+			if k == 0 {
+				low[t], high[t] = plotter.XY{X: float64(t), Y: v}, plotter.XY{X: float64(t), Y: v}
+			}
+			low[t].Y, high[t].Y = min(low[t].Y, v), max(high[t].Y, v)
+		}
 	}
-	return plotter.NewLine(xy)
+	return picture.Band(panel, 0, low, high)
 }

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
+	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 	"github.com/gibbsite-go/gibbsite/projection"
 	"github.com/gibbsite-go/gibbsite/sampler/distance"
 )
@@ -30,7 +32,7 @@ type report struct {
 	Methods  []figures `json:"methods"`
 	Failed   []string  `json:"failed,omitempty"` // methods without figures, and why
 
-	pictures []string
+	picture.Album `json:"-"`
 }
 
 // figures of one method, all in standardised units.
@@ -136,8 +138,8 @@ func (r *report) String() string {
 	for _, f := range r.Failed {
 		fmt.Fprintln(&b, "failed:", f)
 	}
-	for _, p := range r.pictures {
-		fmt.Fprintln(&b, "wrote", p)
-	}
 	return b.String()
 }
+
+// Warnings returns what reading the file left out, and the methods that failed.
+func (r *report) Warnings() []string { return append(slices.Clone(r.Notes), r.Failed...) }

@@ -20,12 +20,12 @@ import (
 
 // options are the command line.
 type options struct {
+	command.Output
+
 	levels                []float64
 	goal                  float64
 	chains, steps, length int
 	seed                  uint64
-	out                   string
-	json                  bool
 }
 
 func parse(args []string) (options, error) {
@@ -38,8 +38,7 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.chains, "chains", 128, "number of chains")
 	f.IntVar(&o.steps, "steps", 3000, "steps that move the multiplier, and draws per chain after that")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
-	f.BoolVar(&o.json, "json", false, "print one JSON object and nothing else on standard output")
-	f.StringVar(&o.out, "out", "", "write a picture of the curves to this `folder`")
+	o.Define(f, "")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
@@ -84,16 +83,16 @@ func run(ctx context.Context, o options) (*report, error) {
 	if r.Words, err = w.unlearn(ctx, o); err != nil {
 		return nil, err
 	}
-	if o.out != "" {
-		path, err := drawCurves(o.out, r)
+	if o.Dir != "" {
+		f, err := drawCurves(r)
 		if err != nil {
 			return nil, err
 		}
-		r.picture = path
+		r.Add(f)
 	}
 	return r, nil
 }
 
 func main() {
-	command.Main("unlearn", parse, run, func(o options) bool { return o.json })
+	command.Main("unlearn", parse, run)
 }

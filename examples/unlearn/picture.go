@@ -1,7 +1,6 @@
 package main
 
 import (
-	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/plotutil"
 	"gonum.org/v1/plot/vg"
@@ -9,44 +8,42 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 )
 
-// drawCurves writes one picture of the curves of both problems.
-func drawCurves(dir string, r *report) (string, error) {
-	var panels []*plot.Plot
-	for i, c := range []struct {
-		title  string
-		points []point
-	}{
-		{"Forgetting one of three Gaussians", r.Curve},
-		{"Forgetting a dialect", r.Words.Curve},
-	} {
-		p := plot.New()
-		p.Title.Text = c.title
-		p.X.Label.Text, p.Y.Label.Text = "unlearned likelihood E_p[q_u/q]", "KL(p‖q), nats"
+// drawCurves shows the curves of both problems.
+func drawCurves(r *report) (*picture.Figure, error) {
+	f := &picture.Figure{
+		Name: "unlearn", Title: "What forgetting costs: three Gaussians forget one (above), words forget a dialect (below)", Height: 8 * vg.Centimeter,
+		Caption: "Every formulation starts at 1, before unlearning, and pays in Kullback–Leibler divergence for what it forgets.",
+	}
+	for i, points := range [][]point{r.Curve, r.Words.Curve} {
+		p := picture.Panel("", "KL(p‖q) (nats)")
+		if i == 1 {
+			p.X.Label.Text = "unlearned likelihood E_p[q_u/q]"
+		}
 		p.X.Min, p.X.Max, p.Y.Min = 0, 1, 0
-		p.Legend.Top = true
-		p.Add(plotter.NewGrid())
-		for j, f := range formulations {
+		for j, form := range formulations {
 			var xy plotter.XYs
-			for _, q := range c.points {
-				if q.Formulation == f.String() {
+			for _, q := range points {
+				if q.Formulation == form.String() {
 					xy = append(xy, plotter.XY{X: q.Unlearned, Y: q.KL})
 				}
 			}
 			if len(xy) == 0 {
 				continue
 			}
-			l, s, err := plotter.NewLinePoints(xy)
-			if err != nil {
-				return "", err
+			if _, err := picture.Curve(p, j, xy); err != nil {
+				return nil, err
 			}
-			l.Color, s.Color = plotutil.Color(j), plotutil.Color(j)
-			s.Shape = plotutil.Shape(j)
-			p.Add(l, s)
+			s, err := plotter.NewScatter(xy)
+			if err != nil {
+				return nil, err
+			}
+			s.GlyphStyle = picture.Dot(j, plotutil.Shape(j)).GlyphStyle
+			p.Add(s)
 			if i == 0 {
-				p.Legend.Add(f.String(), l, s)
+				f.Legend = append(f.Legend, picture.Entry{Name: form.String(), Mark: s})
 			}
 		}
-		panels = append(panels, p)
+		f.Panels = append(f.Panels, p)
 	}
-	return picture.Stack(panels, dir, "unlearn.png", 8*vg.Centimeter)
+	return f, nil
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"text/tabwriter"
+
+	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 )
 
 // report is what the program prints, as a table or as JSON.
@@ -12,9 +14,10 @@ type report struct {
 	Curve []point     `json:"curve"` // of the grid
 	Words *wordReport `json:"words"`
 
-	levels  []float64
-	limits  []string
-	picture string
+	picture.Album `json:"-"`
+
+	levels []float64
+	limits []string
 }
 
 // point is one distribution on the way from q to what is left without q_u.
@@ -62,9 +65,6 @@ func (r *report) String() string {
 	fmt.Fprintf(t, "chains\t%.4f\t%.4f\t%.4f\t%.4f\t%s\t\n", w.Lambda, w.Unlearned, w.UnlearnedSE, w.After, se)
 	fmt.Fprintf(t, "exact\t%.4f\t%.4f\t\t%.4f\t\t\n", w.ExactLambda, w.Goal, w.ExactAfter)
 	t.Flush()
-	if r.picture != "" {
-		fmt.Fprintln(&b, "\nwrote", r.picture)
-	}
 	return b.String()
 }
 

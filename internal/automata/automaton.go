@@ -22,3 +22,24 @@ func Name(a any) string {
 	}
 	return strings.TrimPrefix(fmt.Sprintf("%T", a), "*")
 }
+
+// Validate returns what a language with a method Validate() error says about its
+// own fields: a literal may be out of range. Whoever compiles a language asks.
+func Validate(a any) error {
+	if v, ok := a.(interface{ Validate() error }); ok {
+		return v.Validate()
+	}
+	return nil
+}
+
+// Tabulable returns what [Validate] says, and else what a language with a method
+// Finite() error says: why no table can hold it. Whoever writes a table asks.
+func Tabulable(a any) error {
+	if err := Validate(a); err != nil {
+		return err
+	}
+	if f, ok := a.(interface{ Finite() error }); ok {
+		return f.Finite()
+	}
+	return nil
+}

@@ -58,6 +58,8 @@ const most = 8
 //     are written;
 //   - a function of an integer, such as a schedule, by its values at 0, 1, 2, 4,
 //     8 … 2²⁰;
+//   - a struct that embeds a value and has no other field, nor another name, as
+//     that value;
 //   - a struct by its name and its fields, with "name." before theirs (at the top
 //     the name of the struct instead: "dmala.StepSize"); fields of an embedded
 //     struct count as its own, a pointer as what it points to, and a long slice
@@ -83,14 +85,18 @@ const deep = 32
 
 func (l *List) add(name string, v reflect.Value, depth int) {
 	hops := 0
-	for v.IsValid() && (v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer) && !v.IsNil() {
+	for ; hops < deep && v.IsValid(); hops++ {
+		if in, ok := inside(v); ok {
+			v = in
+			continue
+		}
+		if v.Kind() != reflect.Interface && v.Kind() != reflect.Pointer || v.IsNil() {
+			break
+		}
 		if l.asked(name, v, depth) {
 			return
 		}
 		v = v.Elem()
-		if hops++; hops == deep {
-			break
-		}
 	}
 	if !v.IsValid() || depth >= deep || hops == deep {
 		l.Text(name, "nil")
@@ -107,6 +113,26 @@ func (l *List) add(name string, v reflect.Value, depth int) {
 	default:
 		l.Text(name, scalar(v))
 	}
+}
+
+// inside returns the value that v, or what v points to, embeds and adds nothing to:
+// the only field of a struct that has no other name.
+func inside(v reflect.Value) (reflect.Value, bool) {
+	for hops := 0; hops < deep && (v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer) && !v.IsNil(); hops++ {
+		v = v.Elem()
+	}
+	if v.Kind() != reflect.Struct || v.NumField() != 1 || !v.Type().Field(0).Anonymous {
+		return v, false
+	}
+	f := v.Field(0)
+	if !v.CanInterface() || !f.CanInterface() || isNil(f.Interface()) {
+		return v, false
+	}
+	n, ok := v.Interface().(named)
+	if !ok && v.CanAddr() {
+		n, ok = v.Addr().Interface().(named)
+	}
+	return f, !ok || n.Name() == Name(f.Interface())
 }
 
 // head adds the name of a struct and returns what precedes the names of its

@@ -64,12 +64,26 @@ func (s *CorpusProjection) Commit(x []int32, v []float32, src rand.Source) error
 	if err := s.Projection.Commit(x, v, src); err != nil {
 		return err
 	}
+	s.grown(x)
+	return nil
+}
+
+// Recall is [Projection.Recall].
+func (s *CorpusProjection) Recall(x []int32) error {
+	if err := s.Projection.Recall(x); err != nil {
+		return err
+	}
+	s.grown(x)
+	return nil
+}
+
+// grown notes that x has come to the set.
+func (s *CorpusProjection) grown(x []int32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.compiled >= 0 {
 		s.added = append(s.added, x...)
 	}
-	return nil
 }
 
 // LogZ returns the log of the total weight of the new sequences,

@@ -97,6 +97,22 @@ func (s *Projection) Commit(x []int32, v []float32, src rand.Source) error {
 	return s.failed()
 }
 
+// Recall takes a sequence that an earlier run has committed into the set, as it
+// is; see diffusion.Committer. It is an error if the set has it already.
+func (s *Projection) Recall(x []int32) error {
+	check.Len("novelty", "x", len(x), s.sites)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.seen.Contains(x) {
+		return fmt.Errorf("novelty: %s: Recall: the set has the sequence already", s.name)
+	}
+	if err := s.failed(); err != nil {
+		return err
+	}
+	s.seen.Add(x)
+	return s.failed()
+}
+
 // failed returns the error of a set that can fail.
 func (s *Projection) failed() error {
 	if s.fallible == nil {

@@ -1,23 +1,25 @@
 package anneal
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"runtime"
 
-	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/check"
-	"github.com/gibbsite-go/gibbsite/internal/pool"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
 // AISConfig says how annealed importance sampling runs. The zero value runs 64
 // chains through 200 stages.
 type AISConfig struct {
-	Chains  int    // independent weights; 0 means 64, at least 2
+	Chains  int    // independent weights of the whole run; 0 means 64, at least 2
 	Seed    uint64 // chain i draws from stream (Seed, i)
 	Workers int    // goroutines; 0 means GOMAXPROCS; never changes results
+
+	// First and Count are the chains of this part of a run: First a multiple of
+	// the block of chains, Count too unless the part ends with the run; 0 means
+	// all that follow. The weights and states of a part are those of the whole
+	// run, to the bit; see [AISResult.Join].
+	First, Count int
 
 	Stages int // steps of the schedule; 0 means 200
 	Moves  int // steps of the method per stage; 0 means 1
@@ -25,6 +27,15 @@ type AISConfig struct {
 	// Schedule gives β, ascending from Schedule(0) = 0 to Schedule(1) = 1; nil
 	// means Linear(0, 1).
 	Schedule Schedule
+
+	// Checkpoint, if it has a Path, saves the run there as SaveFile does: at the
+	// end of every Run, also of one that its context ends, and within it each
+	// time that all chains are Every stages further (0: at the end only). A
+	// failure to save ends the Run.
+	Checkpoint struct {
+		Path  string
+		Every int
+	}
 }
 
 const defaultAISChains = 64
@@ -37,65 +48,26 @@ type AISResult struct {
 	// that began at a state of probability zero.
 	LogWeights []float64
 
-	// ESS is (Σw)²/Σw², the number of chains that count. Below some tens neither
-	// Value nor StdErr means much: use more stages.
+	// ESS is (Σw)²/Σw², the number of chains that count; 0 if no chain of a part
+	// does. Below some tens neither Value nor StdErr means much: use more stages.
 	ESS float64
 
 	// States are the ends of the chains, chains × sites: weighted by w they
 	// follow p.
 	States []int32
+
+	run part // what the result is a part of
 }
 
-// AIS estimates log Z by annealed importance sampling (Neal 2001). Every chain
-// starts at a uniform draw x_0 from all states and goes through the stages
-// 0 = β_0 < … < β_K = 1,
-//
-//	log w ← log w − (β_k − β_{k−1}) E(x_{k−1}),  x_k ← Moves steps of the method on β_k·E,
-//
-// from log w = sites·log(levels); after the last weight it stays. The weights are
-// unbiased, E[w] = Z, however badly the chains mix, for every method that leaves
-// its target invariant (not mcmc.DULA). Their logarithm errs downwards. A method
-// does not adapt here, since that would spoil exactness: set its step size.
-//
-// Chains that begin at a state of probability zero have weight 0. Where almost
-// all states are such, so are almost all weights.
-//
-// Errors: settings out of range, a method that does not fit the model, an
-// energy that is NaN or −Inf, a failing step, a context that ends, and
-// [sampler.ErrZero] if all chains begin at states of probability zero.
-func AIS(ctx context.Context, m energy.Model, method sampler.Method, cfg AISConfig) (*AISResult, error) {
-	if check.Nil(method) {
-		return nil, fmt.Errorf("anneal: AIS: method = nil")
+// Part returns cfg with First and Count set to part k of n, see
+// [sampler.Config.Part].
+func (cfg AISConfig) Part(k, n int) (AISConfig, error) {
+	if cfg.Chains == 0 {
+		cfg.Chains = defaultAISChains
 	}
-	sites, levels, err := check.Shape("anneal: AIS", m, 1, sampler.BlockSize)
-	if err != nil {
-		return nil, err
-	}
-	betas, err := cfg.fill()
-	if err != nil {
-		return nil, err
-	}
-	res := &AISResult{LogWeights: make([]float64, cfg.Chains), States: make([]int32, cfg.Chains*sites)}
-	blocks := (cfg.Chains + sampler.BlockSize - 1) / sampler.BlockSize
-	errs := make([]error, blocks)
-	workers := pool.New(min(cfg.Workers, blocks))
-	workers.Start()
-	defer workers.Stop()
-	workers.Each(0, blocks, func(_, b int) {
-		first := b * sampler.BlockSize
-		last := min(first+sampler.BlockSize, cfg.Chains)
-		run := annealed{
-			model: m, method: method, betas: betas, moves: cfg.Moves, sites: sites, levels: levels, first: first,
-			x: res.States[first*sites : last*sites], logw: res.LogWeights[first:last],
-		}
-		errs[b] = run.run(ctx, cfg.Seed)
-	})
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return res, res.sum()
+	var err error
+	cfg.First, cfg.Count, err = cut(cfg.Chains, cfg.First, cfg.Count, k, n)
+	return cfg, err
 }
 
 // fill checks the configuration, replaces zeros by defaults and returns the
@@ -110,9 +82,14 @@ func (cfg *AISConfig) fill() ([]float64, error) {
 		return nil, fmt.Errorf("anneal: AISConfig.Stages = %d, want ≥ 0", cfg.Stages)
 	case cfg.Moves < 0:
 		return nil, fmt.Errorf("anneal: AISConfig.Moves = %d, want ≥ 0", cfg.Moves)
+	case cfg.Checkpoint.Every < 0:
+		return nil, fmt.Errorf("anneal: AISConfig.Checkpoint.Every = %d, want ≥ 0", cfg.Checkpoint.Every)
 	}
 	if cfg.Chains == 0 {
 		cfg.Chains = defaultAISChains
+	}
+	if err := fillPart("AISConfig", cfg.Chains, cfg.First, &cfg.Count); err != nil {
+		return nil, err
 	}
 	if cfg.Workers == 0 {
 		cfg.Workers = runtime.GOMAXPROCS(0)
@@ -127,128 +104,44 @@ func (cfg *AISConfig) fill() ([]float64, error) {
 	return stages("AIS", cfg.Schedule, cfg.Stages)
 }
 
-// annealed is the run of one block.
-type annealed struct {
-	model         energy.Model
-	method        sampler.Method
-	betas         []float64
-	moves         int
-	sites, levels int
-	first         int // index of the first chain
-	x             []int32
-	logw          []float64
-}
-
-// together is the number of sites that are evaluated between two looks at the
-// context: about a millisecond.
-const together = 1 << 20
-
-func (a *annealed) run(ctx context.Context, seed uint64) error {
-	n := len(a.logw)
-	streams, info, e := make([]sampler.Stream, n), make([]sampler.Info, n), make([]float64, n)
-	for s := range streams {
-		streams[s] = *sampler.NewStream(seed, uint64(a.first+s))
-		for i := range a.sites {
-			a.x[s*a.sites+i] = int32(streams[s].IntN(a.levels))
-		}
-		a.logw[s] = float64(a.sites) * math.Log(float64(a.levels))
-	}
-	for k := 1; k < len(a.betas); k++ {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		for lo, each := 0, max(1, together/a.sites); lo < n; lo += each {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			hi := min(lo+each, n)
-			a.model.Energy(e[lo:hi], a.x[lo*a.sites:hi*a.sites])
-		}
-		for s, v := range e {
-			if math.IsNaN(v) || math.IsInf(v, -1) {
-				return fmt.Errorf("anneal: AIS: chain %d, stage %d: energy = %v: %w", a.first+s, k-1, v, sampler.ErrNaN)
-			}
-			a.logw[s] -= float64((a.betas[k] - a.betas[k-1]) * v)
-		}
-		if k == 1 && !a.replaceDead() {
-			return nil
-		}
-		if k == len(a.betas)-1 {
-			return nil
-		}
-		if err := a.move(ctx, k, info, streams); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// replaceDead gives chains without weight the state of one that has some, so
-// that kernels can run: their weight remains 0. It returns false if no chain has.
-func (a *annealed) replaceDead() bool {
-	for s, w := range a.logw {
-		if math.IsInf(w, -1) {
-			continue
-		}
-		for d, v := range a.logw {
-			if math.IsInf(v, -1) {
-				copy(a.x[d*a.sites:(d+1)*a.sites], a.x[s*a.sites:])
-			}
-		}
-		return true
-	}
-	return false
-}
-
-// move makes the steps of stage k.
-func (a *annealed) move(ctx context.Context, k int, info []sampler.Info, streams []sampler.Stream) error {
-	m, err := energy.Scale(a.model, a.betas[k])
-	if err != nil {
-		return fmt.Errorf("anneal: AIS: %w", err)
-	}
-	kernel, err := a.method.Kernel(ctx, m, len(info))
-	if err != nil {
-		return err
-	}
-	if err := kernel.Reset(a.x); err != nil {
-		return err
-	}
-	for range a.moves {
-		if !step(ctx, kernel, info, a.x, streams) {
-			return ctx.Err()
-		}
-		for s := range info {
-			if err := info[s].Err; err != nil {
-				return fmt.Errorf("anneal: AIS: %T: chain %d, stage %d: %w", a.method, a.first+s, k, err)
-			}
-		}
-	}
-	return nil
-}
-
-// step makes a step of the kernel and returns false if the context ends before
-// that.
-func step(ctx context.Context, k sampler.Kernel, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
-	if p, ok := k.(interface {
-		StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) bool
-	}); ok {
-		return p.StepUntil(func() bool { return ctx.Err() != nil }, info, x, r)
-	}
-	if ctx.Err() != nil {
-		return false
-	}
-	k.Step(info, x, r)
-	return true
-}
-
-// sum turns the weights into the estimate.
+// sum turns the weights into the estimate. Only for a whole run is it an error
+// that none is positive.
 func (r *AISResult) sum() error {
 	r.Value, r.StdErr = logMeanExp(r.LogWeights)
 	if math.IsInf(r.Value, -1) {
+		if !r.run.whole() {
+			return nil
+		}
 		return fmt.Errorf("anneal: AIS: all %d chains began at states of probability zero: %w", len(r.LogWeights), sampler.ErrZero)
 	}
 	// (Σw)²/Σw² = n/(1 + Σ(w/w̄−1)²/n).
 	n := float64(len(r.LogWeights))
-	r.ESS = n / (1 + r.StdErr*r.StdErr*(n-1))
+	r.ESS = n / (1 + float64(float64(r.StdErr*r.StdErr)*(n-1)))
 	return nil
+}
+
+// Join returns the result of a whole run from its parts: r begins with chain 0
+// and every part where the one before it ends. The bits are those of the run in
+// one piece. Errors: parts of other runs, the setting that differs by name, a gap
+// or an overlap, an end before that of the run, and [sampler.ErrZero] as of AIS.
+func (r *AISResult) Join(parts ...*AISResult) (*AISResult, error) {
+	all := &AISResult{run: r.run}
+	all.run.count = 0
+	if all.run.first != 0 {
+		return nil, fmt.Errorf("anneal: Join: part 0 begins with chain %d, want 0", all.run.first)
+	}
+	for i, p := range append([]*AISResult{r}, parts...) {
+		if p == nil {
+			return nil, fmt.Errorf("anneal: Join: part %d = nil", i)
+		}
+		if err := all.run.append(i, p.run); err != nil {
+			return nil, fmt.Errorf("anneal: Join: %w", err)
+		}
+		all.LogWeights = append(all.LogWeights, p.LogWeights...)
+		all.States = append(all.States, p.States...)
+	}
+	if err := all.run.end(); err != nil {
+		return nil, fmt.Errorf("anneal: Join: %w", err)
+	}
+	return all, all.sum()
 }

@@ -2,38 +2,28 @@ package anneal
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/check"
-	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/durable"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
-
-// Schedule gives the inverse temperature β ≥ 0 at progress t ∈ [0,1] of an
-// annealing run.
-type Schedule func(t float64) float64
-
-// Geometric returns the schedule β(t) = from·(to/from)^t, the usual choice when
-// nothing is known of the landscape; from and to are positive.
-func Geometric(from, to float64) Schedule {
-	return func(t float64) float64 { return from * simd.Exp(t*simd.Log(to/from)) }
-}
-
-// Linear returns the schedule β(t) = from + (to−from)·t.
-func Linear(from, to float64) Schedule {
-	return func(t float64) float64 { return from + float64((to-from)*t) }
-}
 
 // Config says how an annealing run cools. The zero value runs 4 chains
 // through 200 stages on a schedule fitted to the model.
 type Config struct {
-	Chains  int     // number of independent chains; 0 means 4
+	Chains  int     // number of independent chains of the whole run; 0 means 4
 	Seed    uint64  // chain i draws from stream (Seed, i)
-	Workers int     // goroutines; 0 means GOMAXPROCS
+	Workers int     // goroutines; 0 means GOMAXPROCS; never changes results
 	Init    []int32 // as in [sampler.Config]
+
+	// First and Count are the chains of this part of a run, as in
+	// [sampler.Config]: what they find is what they find in the whole.
+	First, Count int
 
 	// Stages is the number of temperatures; 0 means 200. The kernels are built
 	// anew for each.
@@ -43,19 +33,47 @@ type Config struct {
 	// bounds that [Cooling] finds for the model.
 	Schedule Schedule
 
+	// Checkpoint, if it has a Path, saves the run there as SaveFile does: at the
+	// end of every Run, also of one that its context ends, and within it each
+	// time that Every more steps have been made (0: at the end only). A failure to
+	// save ends the Run.
+	Checkpoint struct {
+		Path  string
+		Every int
+	}
+
 	// Progress, if not nil, is called with the number of steps done and the
 	// total of this Run.
 	Progress func(done, total int)
 }
 
-const defaultStages = 200
+const (
+	defaultChains = 4 // as of sampler.Config
+	defaultStages = 200
+)
+
+// untargeted is the temperature of chains that no stage has given one.
+const untargeted = -1
+
+// Part returns cfg with First and Count set to part k of n, see
+// [sampler.Config.Part].
+func (cfg Config) Part(k, n int) (Config, error) {
+	if cfg.Chains == 0 {
+		cfg.Chains = defaultChains
+	}
+	var err error
+	cfg.First, cfg.Count, err = cut(cfg.Chains, cfg.First, cfg.Count, k, n)
+	return cfg, err
+}
 
 // Runner minimises an energy by simulated annealing (Kirkpatrick, Gelatt and
 // Vecchi 1983): it samples exp(−β E) by a method while β grows, and keeps the
 // best state any chain has been in at the end of a step. Any [sampler.Method] serves;
-// mcmc.Metropolis and mcmc.Gibbs are the usual ones.
+// mcmc.Metropolis and mcmc.Gibbs are the usual ones. Its methods must not be
+// called concurrently with each other.
 type Runner struct {
 	model   energy.Model
+	method  sampler.Method
 	cfg     Config
 	chains  *sampler.Chains
 	beta    float64
@@ -63,6 +81,19 @@ type Runner struct {
 	e       []float64 // best energy of each chain
 	x       []int32   // best state of each chain
 	scratch []float64
+
+	way   way
+	filed int // steps made at the last checkpoint file
+	busy  busy
+}
+
+// way is how far a pass through the schedule has come.
+type way struct {
+	open  bool
+	n     int // steps of the pass
+	from  int // steps that the chains had made before it
+	stage int // under way
+	begun bool
 }
 
 // New returns a run that is ready to start. It checks what [sampler.NewChains]
@@ -71,15 +102,18 @@ func New(m energy.Model, method sampler.Method, cfg Config) (*Runner, error) {
 	if cfg.Stages < 0 {
 		return nil, fmt.Errorf("anneal: Config.Stages = %d, want ≥ 0", cfg.Stages)
 	}
+	if cfg.Checkpoint.Every < 0 {
+		return nil, fmt.Errorf("anneal: Config.Checkpoint.Every = %d, want ≥ 0", cfg.Checkpoint.Every)
+	}
+	if cfg.Chains == 0 {
+		cfg.Chains = defaultChains
+	}
 	if cfg.Stages == 0 {
 		cfg.Stages = defaultStages
 	}
-	a := &Runner{model: m, cfg: cfg}
+	a := &Runner{model: m, method: method, cfg: cfg, beta: untargeted}
 	var err error
-	a.chains, err = sampler.NewChains(m, method, sampler.Config{
-		Chains: cfg.Chains, Seed: cfg.Seed, Workers: cfg.Workers, Init: cfg.Init, Warmup: -1, Observe: a.observe,
-	})
-	if err != nil {
+	if a.chains, err = a.newChains(); err != nil {
 		return nil, err
 	}
 	if a.cfg.Schedule == nil {
@@ -97,43 +131,115 @@ func New(m energy.Model, method sampler.Method, cfg Config) (*Runner, error) {
 	return a, sampler.CheckStart(a.e)
 }
 
-// Run goes once through the schedule in n steps, from the current states. On an
-// error, or when the context ends, the best state so far remains.
+func (a *Runner) newChains() (*sampler.Chains, error) {
+	return sampler.NewChains(a.model, a.method, sampler.Config{
+		Chains: a.cfg.Chains, First: a.cfg.First, Count: a.cfg.Count, Seed: a.cfg.Seed, Workers: a.cfg.Workers, Init: a.cfg.Init, Warmup: -1, Observe: a.observe,
+	})
+}
+
+// Run goes once through the schedule in n steps, from the current states. If the
+// context ends, the best state so far remains, and a later Run of n steps goes on
+// from there; one of another number is an error until Reset. On another error the
+// best state so far remains, too, and a later Run begins the schedule anew. A Run
+// while another is under way is an error.
 func (a *Runner) Run(ctx context.Context, n int) error {
 	if n < 0 {
 		return fmt.Errorf("anneal: Run: n = %d, want ≥ 0", n)
 	}
-	stages := min(a.cfg.Stages, max(n, 1))
-	for k := range stages {
-		t := 1.0
-		if stages > 1 {
-			t = float64(k) / float64(stages-1)
+	if err := a.busy.begin("Runner", ctx); err != nil {
+		return err
+	}
+	defer a.busy.end()
+	if a.way.open && a.way.n != n {
+		return fmt.Errorf("anneal: Run: n = %d, want %d, the steps of the run that has stopped at stage %d (Reset gives it up)", n, a.way.n, a.way.stage)
+	}
+	if most := math.MaxInt - a.chains.Len(); n > most {
+		return fmt.Errorf("anneal: Run: n = %d after %d steps, want ≤ %d", n, a.chains.Len(), most)
+	}
+	if !a.way.open {
+		a.way = way{open: true, n: n, from: a.chains.Len()}
+	}
+	err := a.advance(ctx)
+	if err == nil || ctx.Err() == nil {
+		a.way = way{}
+	}
+	if err == nil || ctx.Err() != nil {
+		if file := a.keep(); file != nil {
+			err = errors.Join(err, file)
 		}
-		done := n * k / stages
-		if err := a.stage(ctx, a.cfg.Schedule(t), n*(k+1)/stages-done); err != nil {
-			return err
+	}
+	return err
+}
+
+// Reset gives up a run that its context has ended: the next one begins the
+// schedule anew from the current states. The best states remain.
+func (a *Runner) Reset() { a.way = way{} }
+
+// advance goes on to the end of the schedule.
+func (a *Runner) advance(ctx context.Context) error {
+	w := &a.way
+	stages := min(a.cfg.Stages, max(w.n, 1))
+	for ; w.stage < stages; w.stage++ {
+		if !w.begun {
+			if err := a.enter(ctx, stages); err != nil {
+				return err
+			}
+			w.begun = true
 		}
+		end := w.from + share(w.n, w.stage+1, stages)
+		for {
+			n := end - a.chains.Len()
+			if every := a.cfg.Checkpoint.Every; a.cfg.Checkpoint.Path != "" && every > 0 {
+				if a.chains.Len()-a.filed >= every {
+					if err := a.keep(); err != nil {
+						return err
+					}
+				}
+				n = min(n, every-(a.chains.Len()-a.filed))
+			}
+			if err := a.chains.Run(ctx, n); err != nil {
+				return err
+			}
+			if a.chains.Len() >= end {
+				break
+			}
+		}
+		w.begun = false
 		if a.cfg.Progress != nil {
-			a.cfg.Progress(n*(k+1)/stages, n)
+			a.cfg.Progress(end-w.from, w.n)
 		}
 	}
 	return nil
 }
 
-func (a *Runner) stage(ctx context.Context, beta float64, steps int) error {
-	m, err := energy.Scale(a.model, beta)
+// share returns n·k/of, of > 0, k ≤ of.
+func share(n, k, of int) int {
+	hi, lo := bits.Mul64(uint64(n), uint64(k))
+	q, _ := bits.Div64(hi, lo, uint64(of))
+	return int(q)
+}
+
+// enter gives the chains the temperature of the stage.
+func (a *Runner) enter(ctx context.Context, stages int) error {
+	t := 1.0
+	if stages > 1 {
+		t = float64(a.way.stage) / float64(stages-1)
+	}
+	a.beta = a.cfg.Schedule(t)
+	return a.retarget(ctx, a.chains)
+}
+
+func (a *Runner) retarget(ctx context.Context, c *sampler.Chains) error {
+	m, err := energy.Scale(a.model, a.beta)
 	if err != nil {
 		return fmt.Errorf("anneal: Run: schedule: %w", err)
 	}
-	a.beta = beta
-	if err := sampler.Retarget(ctx, a.chains, m); err != nil {
-		return err
-	}
-	return a.chains.Run(ctx, steps)
+	return sampler.Retarget(ctx, c, m)
 }
 
 // observe keeps the best state of a chain.
 func (a *Runner) observe(chain, _ int, x []int32, info *sampler.Info) {
+	chain -= a.cfg.First
 	// The kernel's energy is β·E with some rounding: it tells whether an exact
 	// evaluation is worth while.
 	if e := info.Energy / a.beta; e > a.e[chain]+float64(1e-9*math.Abs(a.e[chain])) {
@@ -160,50 +266,14 @@ func (a *Runner) Best() (x []int32, e float64) {
 // Energies returns the best energy of each chain. The slice is the run's own.
 func (a *Runner) Energies() []float64 { return a.e }
 
-const (
-	coolingStates = 16   // random states whose differences Cooling looks at
-	coolingHot    = 0.5  // acceptance of the steepest rise at the start
-	coolingCold   = 0.01 // acceptance of a small rise at the end
-	coolingSmall  = 0.05 // quantile of the differences that counts as small
-)
-
-// Cooling returns inverse temperatures between which annealing a model makes
-// sense, from the single-site differences at a few random states: at from the
-// steepest rise met is accepted with probability ½, at to a rise at the 5 %
-// quantile of the non-zero differences with probability 1 %. (The rule of
-// D-Wave's simulated-annealing sampler, with the quantile in place of the
-// smallest difference.) A model without differences gets from = to = 1.
-func Cooling(m energy.Model, seed uint64) (from, to float64, err error) {
-	sites, levels, err := check.Shape("anneal: Cooling", m, 1, sampler.BlockSize)
-	if err != nil {
-		return 0, 0, err
+// keep saves a checkpoint if Config.Checkpoint asks for any.
+func (a *Runner) keep() error {
+	if a.cfg.Checkpoint.Path == "" {
+		return nil
 	}
-	c := energy.Conditionals(m)
-	repair, repairs := energy.As[energy.Supported](m)
-	r := sampler.NewStream(seed, math.MaxUint64) // a chain that no run reaches
-	x, d := make([]int32, sites), make([]float64, levels)
-	var rises []float64
-	for range coolingStates {
-		for i := range x {
-			x[i] = int32(r.IntN(levels))
-		}
-		if repairs {
-			repair.Repair(x)
-		}
-		for i := range sites {
-			c.Conditional(d, i, x)
-			for _, v := range d {
-				if v = math.Abs(v); v > 0 && !math.IsInf(v, 0) {
-					rises = append(rises, v)
-				}
-			}
-		}
+	if err := durable.SaveFile("anneal: Runner", a.cfg.Checkpoint.Path, a); err != nil {
+		return err
 	}
-	if len(rises) == 0 {
-		return 1, 1, nil
-	}
-	slices.Sort(rises)
-	from = -simd.Log(coolingHot) / rises[len(rises)-1]
-	to = -simd.Log(coolingCold) / rises[int(coolingSmall*float64(len(rises)))]
-	return from, max(from, to), nil
+	a.filed = a.chains.Len()
+	return nil
 }

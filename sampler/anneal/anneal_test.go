@@ -86,7 +86,9 @@ func TestAnnealKeepsItsBestWhenStopped(t *testing.T) {
 	require.ErrorIs(t, a.Run(ctx, 400), context.Canceled)
 	_, e := a.Best()
 	assert.Less(t, e, start[0])
-	assert.NoError(t, a.Run(context.Background(), 10), "a stopped run can go on")
+	assert.ErrorContains(t, a.Run(context.Background(), 10), "n = 10, want 400, the steps of the run that has stopped at stage 100")
+	a.Reset()
+	assert.NoError(t, a.Run(context.Background(), 10), "a stopped run can be given up")
 }
 
 func TestAnnealErrors(t *testing.T) {

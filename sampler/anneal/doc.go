@@ -11,7 +11,11 @@
 // at every temperature. The weights of AIS are unbiased however badly they mix,
 // and its effective sample size says when they did.
 //
-// Where a product decides samples it is written float64(a*b) + c: a compiler may
-// fuse a*b + c, and fused bits differ between processors. Estimates of log Z
-// decide none and may differ in the last bits.
+// All three can stop and go on, in place or from a checkpoint file, and run in
+// parts (First, Count) on any number of machines, to the same bits: [Runner],
+// [AISRunner], [SteppingStoneRunner].
+//
+// Products are written float64(a*b) + c: a compiler may fuse a*b + c, and fused
+// bits differ between processors. Only the last bits of a stepping stone's error
+// do, which comes out of a Fourier transform.
 package anneal

@@ -46,8 +46,8 @@ func Power(a float64) Schedule {
 }
 
 // logMeanExp returns log((1/n) Σ exp(l_i)) and the relative standard error
-// √(Σ(w/w̄−1)²/(n(n−1))) of the mean of the w_i = exp(l_i); −Inf and NaN if all
-// l_i are −Inf.
+// √(Σ(w/w̄−1)²/(n(n−1))) of the mean of the w_i = exp(l_i), the same bits on every
+// processor; −Inf and NaN if all l_i are −Inf.
 func logMeanExp(l []float64) (mean, relative float64) {
 	top := math.Inf(-1)
 	for _, v := range l {
@@ -59,13 +59,13 @@ func logMeanExp(l []float64) (mean, relative float64) {
 	n := float64(len(l))
 	sum := 0.0
 	for _, v := range l {
-		sum += math.Exp(v - top)
+		sum += simd.Exp(v - top)
 	}
 	w := sum / n
 	squares := 0.0
 	for _, v := range l {
-		d := math.Exp(v-top)/w - 1
-		squares += d * d
+		d := simd.Exp(v-top)/w - 1
+		squares += float64(d * d)
 	}
-	return top + math.Log(w), math.Sqrt(squares / (n * max(n-1, 1)))
+	return top + simd.Log(w), math.Sqrt(squares / float64(n*max(n-1, 1)))
 }

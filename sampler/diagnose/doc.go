@@ -10,7 +10,7 @@
 //	fmt.Println(mag.Summary())
 //
 // [NewStreamingTrace] does so in constant memory, [RealTrace] for states of reals.
-// Draws export to .npy files and to CSV in the layout of CmdStan.
+// [Replay] reads the draws that chains write to a file while they run. Draws export to .npy files and to CSV in the layout of CmdStan.
 //
 // The figures themselves ([RHat], [ESSBulk], [ESSTail], [MCSEMean]) follow Vehtari,
 // Gelman, Simpson, Carpenter and Bürkner (2021) and take draws[chain][draw] from

@@ -23,6 +23,11 @@ type batch[S energy.Site] struct {
 	committer  Committer
 	warm       Warm
 
+	recipe any         // the process
+	made   int         // samples given out since construction
+	busy   uint32      // 1 while a call is under way
+	kept   finished[S] // for checkpoints
+
 	guided *guided // nil without guidance at the posterior
 
 	// By slot: what one sample of the batch needs.

@@ -43,7 +43,14 @@ type Config struct {
 	Batch   int    // samples that the denoiser sees together; 0: as many as fit in 256 MiB, at most 64
 	Workers int    // goroutines for all but the denoiser; 0 means GOMAXPROCS; never changes results
 	Seed    uint64 // sample i draws from stream (Seed, i)
-	Meta    any    // conditioning for the denoiser, passed through
+
+	// First and Count make this a part of a run: its samples are numbers First,
+	// First+1, … of the whole, to the same bits, and no more than Count of them
+	// (0: as many as are asked for). Parts of any size may run anywhere, in any
+	// order, but not with a [Committer], which remembers the samples before.
+	First, Count int
+
+	Meta any // conditioning for the denoiser, passed through
 
 	// Clamp fixes tokens (infilling): one entry per site, −1 where the sample
 	// is free. ClampReal does so for reals, NaN where free. Clamped entries
@@ -94,6 +101,17 @@ type Config struct {
 	// refused it; 0 means 100, −1 never.
 	Retries int
 
+	// Checkpoint, if it has a Path, keeps the finished samples and saves them
+	// there as SaveFile does: at the end of every call of Sample or Fill, also of
+	// one that its context or a sample ends, and within it each time that Every
+	// more samples are finished (0: at the end only). Every file has all samples,
+	// so Every should grow with their number. A failure to save ends the call. For
+	// the settings in the file New asks the model for two predictions.
+	Checkpoint struct {
+		Path  string
+		Every int
+	}
+
 	// Observe, if not nil, is told of every step of every sample. Calls for
 	// one sample come in order; different samples run concurrently.
 	Observe func(*Snapshot)
@@ -128,6 +146,12 @@ func (c *Config) fill(sites, levels int) error {
 		return bad("Batch", c.Batch, "≥ 0")
 	case c.Workers < 0:
 		return bad("Workers", c.Workers, "≥ 0")
+	case c.First < 0:
+		return bad("First", c.First, "≥ 0")
+	case c.Count < 0 || c.Count > math.MaxInt-c.First:
+		return bad("Count", c.Count, fmt.Sprintf("0 … %d", math.MaxInt-c.First))
+	case c.Checkpoint.Every < 0:
+		return bad("Checkpoint.Every", c.Checkpoint.Every, "≥ 0")
 	case !(c.ProjectStart >= 0 && c.ProjectStart <= 1):
 		return bad("ProjectStart", c.ProjectStart, "0 … 1")
 	case c.ProjectEvery < -1:

@@ -25,6 +25,10 @@
 // [ClassifierFree] and [ClassifierGuided] lean towards a condition without
 // enforcing it, and [Penalised] does so for reals.
 //
+// A long run keeps its samples in a file (Config.Checkpoint) and goes on from it
+// when it is started again; Config.First makes parts of a run. Both give the bits
+// of one run.
+//
 // Whoever receives a recipe asks it through the interfaces of this page, so a
 // pointer, a value and a wrapper mean the same.
 //

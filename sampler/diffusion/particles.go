@@ -4,14 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
-	"slices"
 
-	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/durable"
+	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
-	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
 const (
@@ -63,27 +63,11 @@ type ParticlesConfig struct {
 // Particle j of sample i draws from stream (Seed, i·Particles + j). Neither
 // Workers nor Batch changes a bit.
 type Particles struct {
-	d         *Runner[int32]
-	n         int // particles per sample
-	threshold float64
-	joint     []Joint
+	cloud
+	run *Runner[int32]
 
-	// By slot.
-	logZ   []float64 // of the prediction
-	logRho []float64 // of ρ of the last step
-	logW   []float64 // log-weight since the last resampling
-	count  []int     // copies to make
-	v      [][]float32
-	lse    [][]float64
-
-	// By sample of the batch.
-	evidence []float64 // log estimate of P(C) so far
-	choice   []sampler.Stream
-	errs     []error
-
-	weigh, move, renew func(w, i int)
-
-	sum, square float64 // over samples: log Σ Ẑ and log Σ Ẑ²
+	weight      []float64 // log Ẑ of every sample, those of joined parts too
+	sum, square float64   // over samples: log Σ Ẑ and log Σ Ẑ²
 }
 
 // NewParticles returns particles that sample from the model with the process,
@@ -131,32 +115,28 @@ func NewParticles(ctx context.Context, model energy.Denoiser[int32], process Pro
 		return bad("the projection %T has a memory, which weights do not know", d.projection)
 	}
 	d.keep = true
-	p := &Particles{d: d, n: cfg.Particles, threshold: cfg.Threshold, joint: make([]Joint, len(d.process))}
+	p := &Particles{run: d, cloud: cloud{d: &d.batch, n: cfg.Particles, threshold: cfg.Threshold, joint: make([]Joint, len(d.process))}}
 	for i, q := range d.process {
 		var ok bool
 		if p.joint[i], ok = q.(Joint); !ok {
 			return bad("%T cannot be weighed: it is no Joint", process)
 		}
 	}
+	if most := math.MaxInt/p.n - cfg.Count; cfg.First > most {
+		return bad(fmt.Sprintf("First = %%d of %d particles each, want ≤ %d", p.n, most), cfg.First)
+	}
 	p.allocate(samples)
+	p.sum, p.square = math.Inf(-1), math.Inf(-1)
+	if d.kept.settings != nil {
+		p.addSettings(d.kept.settings)
+	}
 	return p, nil
 }
 
-func (p *Particles) allocate(samples int) {
-	d := p.d
-	slots := samples * p.n
-	p.logZ, p.logRho, p.logW = make([]float64, slots), make([]float64, slots), make([]float64, slots)
-	p.count = make([]int, slots)
-	p.evidence, p.choice, p.errs = make([]float64, samples), make([]sampler.Stream, samples), make([]error, samples)
-	for range d.work {
-		p.v = append(p.v, make([]float32, d.sites*d.levels))
-		p.lse = append(p.lse, make([]float64, d.sites))
-	}
-	p.weigh = func(w, i int) { d.errs[i] = d.until(p.weighSlot, w, i) }
-	p.move = func(w, i int) { d.errs[i] = d.until(p.moveSlot, w, i) }
-	p.renew = func(_, g int) { p.errs[g] = p.renewGroup(g) }
-	never := math.Inf(-1)
-	p.sum, p.square = never, never
+// addSettings adds what particles have beside a diffusion.
+func (p *Particles) addSettings(l *fingerprint.List) {
+	l.Add("ParticlesConfig.Particles", p.n)
+	l.Add("ParticlesConfig.Threshold", p.threshold)
 }
 
 // Len returns the number of samples made.
@@ -165,235 +145,142 @@ func (p *Particles) Len() int { return p.d.made }
 // LogProb returns the logarithm of an estimate of P(C) and the relative standard
 // error of that estimate. The estimate is the mean over all samples made of
 // their unbiased estimates. NaN if there is no sample; the error is NaN for
-// fewer than two.
+// fewer than two. Both have the same bits on every processor.
 func (p *Particles) LogProb() (logP, stderr float64) {
-	n := float64(p.d.made)
+	n := float64(len(p.weight))
 	if n == 0 {
 		return math.NaN(), math.NaN()
 	}
 	logP = p.sum - simd.Log(n)
 	// Var/mean² = n·ΣẐ²/(ΣẐ)² − 1, times n/(n−1) and over n for the mean.
-	ratio := simd.Exp(p.square-2*p.sum) * n
+	ratio := float64(simd.Exp(p.square-float64(2*p.sum)) * n)
 	return logP, math.Sqrt(max(0, ratio-1) / (n - 1))
 }
 
 // Sample fills x, any number of samples × sites, with samples. Errors are those
-// of [Runner.Sample].
+// of [Runner.Sample], and a call after [Particles.Join].
 func (p *Particles) Sample(ctx context.Context, x []int32) error {
-	d := p.d
+	d := p.run
 	if len(x)%d.sites != 0 {
 		panic(fmt.Sprintf("diffusion: len(x) = %d, want a multiple of %d", len(x), d.sites))
 	}
+	if len(p.weight) != d.made {
+		return fmt.Errorf("diffusion: Particles: Sample after Join, want it before")
+	}
+	if err := d.beginCall(ctx, len(x)/d.sites, p.n); err != nil {
+		return err
+	}
+	defer d.endCall()
+	err := p.draw(ctx, x)
+	if file := d.keepNow(); file != nil {
+		err = errors.Join(err, file)
+	}
+	return err
+}
+
+// draw fills x: with samples of a checkpoint, if there are some, then with new
+// ones.
+func (p *Particles) draw(ctx context.Context, x []int32) error {
+	d := p.run
 	total := len(x) / d.sites
+	done, err := d.deliver(x, nil)
+	if err != nil {
+		return err
+	}
+	for _, w := range d.kept.weight[d.made-done:][:min(done, len(d.kept.weight))] {
+		p.weigh1(w)
+	}
 	d.pool.Start()
 	defer d.pool.Stop()
-	for done := 0; done < total; {
+	for done < total {
 		groups := min(len(p.evidence), total-done)
-		if err := p.begin(ctx, groups); err != nil {
-			return err
-		}
+		p.begin(groups)
 		if err := p.steps(ctx, groups); err != nil {
 			return err
 		}
+		at := x[done*d.sites : (done+groups)*d.sites]
 		for g := range groups {
+			d.kept.clamp(g, nil)
 			best := p.pick(g)
-			copy(x[(done+g)*d.sites:], d.state(best))
-			p.sum = logAdd(p.sum, p.evidence[g])
-			p.square = logAdd(p.square, 2*p.evidence[g])
+			copy(at[g*d.sites:], d.state(best))
+			p.weigh1(p.evidence[g])
 		}
 		done += groups
 		d.made += groups
+		d.kept.add(at, groups, p.evidence[:groups]...)
 		if d.cfg.Progress != nil {
 			d.cfg.Progress(done*d.maxSteps, total*d.maxSteps)
 		}
-	}
-	return nil
-}
-
-// begin puts all particles of a batch at time 1.
-func (p *Particles) begin(ctx context.Context, groups int) error {
-	d := p.d
-	for i := range groups * p.n {
-		if err := ctx.Err(); err != nil {
+		if err := d.keepDue(); err != nil {
 			return err
-		}
-		sample := d.made + i/p.n
-		d.sample[i] = sample*p.n + i%p.n
-		d.streams[i].Seed(d.cfg.Seed, uint64(d.sample[i]))
-		d.clamp(i, nil)
-		d.begin(i)
-		p.logW[i], p.logRho[i] = 0, 0
-	}
-	for g := range groups {
-		p.evidence[g], p.errs[g] = 0, nil
-		// The upper half of the chains belongs to resampling.
-		p.choice[g].Seed(d.cfg.Seed, 1<<63|uint64(d.made+g))
-	}
-	return nil
-}
-
-// steps brings all particles to time 0.
-func (p *Particles) steps(ctx context.Context, groups int) error {
-	d := p.d
-	slots := groups * p.n
-	d.ctx, d.step = ctx, 0
-	for ; ; d.step++ {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		left, err := d.predict(ctx, 0, slots)
-		if err != nil || left == 0 {
-			return err
-		}
-		d.pool.Each(0, slots, p.weigh)
-		if err := p.failure(slots); err != nil {
-			return err
-		}
-		d.pool.Each(0, groups, p.renew)
-		for g, err := range p.errs[:groups] {
-			if err != nil {
-				return fmt.Errorf("diffusion: Particles: sample %d, step %d: %w", d.made+g, d.step, err)
-			}
-		}
-		d.pool.Each(0, slots, p.move)
-		if err := p.failure(slots); err != nil {
-			return err
-		}
-	}
-}
-
-// failure returns the error of the first slot that has one.
-func (p *Particles) failure(slots int) error {
-	if err := p.d.ctx.Err(); err != nil {
-		return err
-	}
-	for i, err := range p.d.errs[:slots] {
-		if err != nil {
-			return fmt.Errorf("diffusion: Particles: sample %d, particle %d, step %d: %w", p.d.made+i/p.n, i%p.n, p.d.step, err)
 		}
 	}
 	return nil
 }
 
-// weighSlot multiplies the weight of slot i by Z_C(p(·|x_t))/Z_C(ρ).
-func (p *Particles) weighSlot(w, i int) error {
-	d := p.d
-	if d.time[i] <= 0 {
-		return nil
-	}
-	if d.fresh[i] {
-		v := d.prediction(i)
-		conditionTokens(&d.batch, i, v, d.time[i])
-		var err error
-		p.logZ[i], err = p.logProb(w, v)
-		if err != nil {
-			return err
-		}
-	}
-	p.logW[i] += p.logZ[i] - p.logRho[i]
-	if math.IsInf(p.logW[i], -1) {
-		d.time[i], d.known[i] = 0, false
+// weigh1 takes the estimate log Ẑ of one more sample into that of all.
+func (p *Particles) weigh1(w float64) {
+	p.weight = append(p.weight, w)
+	p.sum = logAdd(p.sum, w)
+	p.square = logAdd(p.square, float64(2*w))
+}
+
+// Save writes a checkpoint as [Runner.Save] does, with the estimate of every
+// sample.
+func (p *Particles) Save(w io.Writer) error { return p.d.write(w) }
+
+// Load reads what Save wrote, as [Runner.Load] does.
+func (p *Particles) Load(r io.Reader) error {
+	if err := p.d.read(r, true); err != nil {
+		return fmt.Errorf("diffusion: Particles: Load: %w", err)
 	}
 	return nil
 }
 
-// logProb returns log Z_C of the normalised rows of v, −Inf if C is out of
-// reach.
-func (p *Particles) logProb(w int, v []float32) (float64, error) {
-	z, err := p.d.drawer.LogZ(v)
-	if errors.Is(err, constraint.ErrInfeasible) {
-		return math.Inf(-1), nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	simd.LogSumExp(p.lse[w], v, p.d.levels)
-	for _, l := range p.lse[w] {
-		z -= l
-	}
-	return z, nil
+// SaveFile saves a checkpoint in the file path, as [Runner.SaveFile] does.
+func (p *Particles) SaveFile(path string) error {
+	return durable.SaveFile("diffusion: Particles", path, p)
 }
 
-// moveSlot moves particle i by one conditioned step.
-func (p *Particles) moveSlot(w, i int) error {
-	d := p.d
-	if d.time[i] <= 0 {
-		return nil
+// LoadFile reads what SaveFile saved, as [Runner.LoadFile] does.
+func (p *Particles) LoadFile(path string) error {
+	return durable.LoadFile("diffusion: Particles", path, p)
+}
+
+// Join takes in the samples of parts that follow: [Particles.LogProb] then speaks
+// of all of them, with the bits of one run. p and every part must have made their
+// samples, and each begins (Config.First) where the one before ends. The error for
+// parts of another run names the setting that differs. p makes no samples after
+// that. On an error p is as it was.
+func (p *Particles) Join(parts ...*Particles) error {
+	end := p.d.cfg.First + len(p.weight)
+	var here *fingerprint.List
+	for i, q := range parts {
+		if q == nil {
+			return fmt.Errorf("diffusion: Join: part %d = nil", i)
+		}
+		if first := q.d.cfg.First; first != end {
+			return fmt.Errorf("diffusion: Join: part %d begins with sample %d, want %d", i, first, end)
+		}
+		if here == nil {
+			here = p.runSettings()
+		}
+		if err := fingerprint.Compare(here, q.runSettings()); err != nil {
+			return fmt.Errorf("diffusion: Join: part %d: %w", i, err)
+		}
+		end += len(q.weight)
 	}
-	x, r, t := d.state(i), &d.streams[i], d.time[i]
-	raw, work := d.prediction(i), &d.work[w]
-	s := d.process[i].Next(x, t, d.step, d.cfg.Steps, r)
-	copy(work.before, x)
-	work.snap = Snapshot{Projected: true}
-	var err error
-	if work.snap.LogZ, err = d.drawer.Draw(work.clean, raw, r); err != nil {
-		return err
-	}
-	p.joint[i].Renoise(x, work.clean, raw, t, s, r)
-	d.restore(i)
-	p.logRho[i] = 0
-	if s > 0 {
-		copy(p.v[w], raw)
-		p.joint[i].Reweight(p.v[w], work.before, x, t, s)
-		if p.logRho[i], err = p.logProb(w, p.v[w]); err != nil {
-			return err
+	for _, q := range parts {
+		for _, w := range q.weight {
+			p.weigh1(w)
 		}
 	}
-	d.moved(i, s, !slices.Equal(work.before, x))
-	d.observe(w, i, raw, t, s)
 	return nil
 }
 
-// renewGroup resamples the particles of a sample if few carry the weight. It
-// returns an error if none has any.
-func (p *Particles) renewGroup(g int) error {
-	w := p.logW[g*p.n : (g+1)*p.n]
-	if math.IsInf(slices.Max(w), -1) {
-		return constraint.ErrInfeasible
-	}
-	top, sum, squares := moments(w)
-	if float64(sum*sum) >= float64(float64(p.threshold*float64(p.n))*squares) {
-		return nil
-	}
-	systematic(p.count[g*p.n:(g+1)*p.n], w, p.choice[g].Float64())
-	p.spread(g)
-	p.evidence[g] += top + simd.Log(sum/float64(p.n))
-	clear(w)
-	return nil
-}
-
-// spread copies particles into the places of those that have no copies left.
-func (p *Particles) spread(g int) {
-	first := g * p.n
-	free := first
-	for j := first; j < first+p.n; j++ {
-		for ; p.count[j] > 1; p.count[j]-- {
-			for p.count[free] != 0 {
-				free++
-			}
-			p.copySlot(free, j)
-			p.count[free] = 1
-		}
-	}
-}
-
-// copySlot makes slot dst a copy of slot src in all but its stream.
-func (p *Particles) copySlot(dst, src int) {
-	d := p.d
-	copy(d.state(dst), d.state(src))
-	copy(d.prediction(dst), d.prediction(src))
-	d.time[dst], d.known[dst], d.fresh[dst] = d.time[src], d.known[src], d.fresh[src]
-	p.logZ[dst], p.logRho[dst] = p.logZ[src], p.logRho[src]
-	if d.warm != nil {
-		d.warm.Copy(dst, src)
-	}
-}
-
-// pick closes the estimate of a sample and returns one of its particles, drawn
-// by weight.
-func (p *Particles) pick(g int) int {
-	w := p.logW[g*p.n : (g+1)*p.n]
-	top, sum, _ := moments(w)
-	p.evidence[g] += top + simd.Log(sum/float64(p.n))
-	return g*p.n + byWeight(w, p.choice[g].Float64())
+// runSettings are those of the whole run.
+func (p *Particles) runSettings() *fingerprint.List {
+	l := p.d.settings()
+	p.addSettings(l)
+	return l
 }

@@ -39,6 +39,13 @@ type Drawer interface {
 // samples and from one goroutine, with the last conditioned prediction of the
 // sample; it may change x. An error that wraps constraint.ErrInfeasible makes
 // the runner draw the sample again.
+//
+// A projection that also has the method
+//
+//	Recall(x []int32) error
+//
+// can resume: for every sample of a checkpoint, in order, it is told by that
+// instead of by Commit, and has to remember x as it is or return an error.
 type Committer interface {
 	Commit(x []int32, v []float32, src rand.Source) error
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/durable"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
@@ -23,7 +24,6 @@ import (
 // nothing beyond what the denoiser and the projection do.
 type Runner[S energy.Site] struct {
 	batch[S]
-	made     int            // samples finished since construction
 	maxSteps int            // of one sample
 	move     func(w, i int) // one step of slot i by worker w
 }
@@ -56,7 +56,8 @@ func New[S energy.Site](ctx context.Context, model energy.Denoiser[S], process P
 		return nil, err
 	}
 	d := &Runner[S]{batch: batch[S]{
-		cfg: cfg, model: model, sites: sites, levels: levels,
+		recipe: process,
+		cfg:    cfg, model: model, sites: sites, levels: levels,
 		leaveOneOut: energy.LeaveOneOut(model),
 		process:     make([]Steps[S], cfg.Batch),
 	}}
@@ -73,7 +74,10 @@ func New[S energy.Site](ctx context.Context, model energy.Denoiser[S], process P
 	if err := d.specialise(process); err != nil {
 		return nil, err
 	}
-	return d, d.bindProjector(ctx)
+	if err := d.bindProjector(ctx); err != nil {
+		return nil, err
+	}
+	return d, d.remember()
 }
 
 // specialise sets what differs between tokens and reals.
@@ -220,21 +224,62 @@ func (d *Runner[S]) run(ctx context.Context, x, given []S) error {
 	if len(x)%d.sites != 0 {
 		panic(fmt.Sprintf("diffusion: len(x) = %d, want a multiple of %d", len(x), d.sites))
 	}
+	if err := d.beginCall(ctx, len(x)/d.sites, 1); err != nil {
+		return err
+	}
+	defer d.endCall()
+	err := d.draw(ctx, x, given)
+	if file := d.keepNow(); file != nil {
+		err = errors.Join(err, file)
+	}
+	return err
+}
+
+// keepDue saves a checkpoint if Config.Checkpoint asks for one every so many
+// samples and they have been finished since the last.
+func (d *Runner[S]) keepDue() error {
+	if every := d.cfg.Checkpoint.Every; every == 0 || d.kept.unfiled() < every {
+		return nil
+	}
+	return d.keepNow()
+}
+
+// keepNow saves a checkpoint if Config.Checkpoint asks for any and there are
+// samples that the last has not.
+func (d *Runner[S]) keepNow() error {
+	if d.cfg.Checkpoint.Path == "" || d.kept.unfiled() == 0 {
+		return nil
+	}
+	if err := durable.SaveFile("diffusion", d.cfg.Checkpoint.Path, d); err != nil {
+		return err
+	}
+	d.kept.filed = len(d.kept.given)
+	return nil
+}
+
+// draw fills x: with samples of a checkpoint, if there are some, then with new
+// ones.
+func (d *Runner[S]) draw(ctx context.Context, x, given []S) error {
 	total := len(x) / d.sites
+	done, err := d.deliver(x, given)
+	if err != nil {
+		return err
+	}
 	d.pool.Start()
 	defer d.pool.Stop()
-	for done := 0; done < total; {
+	for done < total {
 		n := min(d.cfg.Batch, total-done)
 		for i := range n {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			d.sample[i] = d.made + i
-			d.streams[i].Seed(d.cfg.Seed, uint64(d.made+i))
+			d.sample[i] = d.cfg.First + d.made + i
+			d.streams[i].Seed(d.cfg.Seed, uint64(d.sample[i]))
 			var own []S
 			if given != nil {
-				own = given[(done+i)*d.sites:]
+				own = given[(done+i)*d.sites : (done+i+1)*d.sites]
 			}
+			d.kept.clamp(i, own)
 			d.clamp(i, own)
 			d.begin(i)
 		}
@@ -253,6 +298,10 @@ func (d *Runner[S]) run(ctx context.Context, x, given []S) error {
 		copy(x[done*d.sites:], d.x[:n*d.sites])
 		done += n
 		d.made += n
+		d.kept.add(d.x[:n*d.sites], n)
+		if err := d.keepDue(); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -38,6 +38,14 @@ type Config struct {
 	Thin    int
 	Workers int
 
+	// First and Count make this a part of the run, as in [sampler.Config].
+	First, Count int
+
+	// Draws, Lean and Verify are as in [sampler.Config].
+	Draws  string
+	Lean   bool
+	Verify int
+
 	// Init holds the initial states: one per chain, or one for all chains. If
 	// nil, coordinates are standard normal, then projected.
 	Init []float32
@@ -67,7 +75,7 @@ type Config struct {
 // √(2h) by orders.
 //
 // A run is a function of (target, Config without Workers, numbers of steps);
-// blocks of [sampler.BlockSize] chains are worked on as in [sampler.Chains].
+// blocks of chains ([Config.Block]) are worked on as in [sampler.Chains].
 // Stats counts coordinates as moved, all or none per step.
 type Chains = sampler.Runner[float32]
 
@@ -88,7 +96,19 @@ func New(target energy.Scored, cfg Config) (*Chains, error) {
 	s := &system{target: target, sites: sites, tuned: tuned, step: cfg.StepSize, goal: cfg.Target, unadjusted: cfg.Unadjusted, project: cfg.Project}
 	return sampler.NewRunner(context.Background(), sampler.System[float32](s), sampler.Config{
 		Chains: cfg.Chains, Seed: cfg.Seed, Warmup: cfg.Warmup, Thin: cfg.Thin, Workers: cfg.Workers, Progress: cfg.Progress, Checkpoint: cfg.Checkpoint,
+		First: cfg.First, Count: cfg.Count, Draws: cfg.Draws, Lean: cfg.Lean, Verify: cfg.Verify,
 	}, cfg.Init, cfg.Observe)
+}
+
+// Block returns the number of chains of a block, see [sampler.Config.Block].
+func (c Config) Block() int { return sampler.Config{Chains: c.Chains}.Block() }
+
+// Part returns c with First and Count set to part k of n, see
+// [sampler.Config.Part].
+func (c Config) Part(k, n int) (Config, error) {
+	p, err := sampler.Config{Chains: c.Chains, First: c.First, Count: c.Count}.Part(k, n)
+	c.Chains, c.First, c.Count = p.Chains, p.First, p.Count
+	return c, err
 }
 
 // fill checks what is particular to these chains and finds the step to start
@@ -134,7 +154,7 @@ func (l *system) Kernel(_ context.Context, chains int) (sampler.Transition[float
 }
 
 // Start draws standard normal numbers, then projects them.
-func (l *system) Start(x []float32, r []sampler.Stream, _ []sampler.Transition[float32]) error {
+func (l *system) Start(x []float32, r []sampler.Stream, _ sampler.Transition[float32]) error {
 	for i := range r {
 		own := x[i*l.sites : (i+1)*l.sites]
 		normal.Fill(own, &r[i])
@@ -145,10 +165,10 @@ func (l *system) Start(x []float32, r []sampler.Stream, _ []sampler.Transition[f
 	return nil
 }
 
-func (l *system) Check(x []float32) error {
+func (l *system) Check(x []float32, first int) error {
 	for i, v := range x {
 		if v-v != 0 { // Inf − Inf and NaN
-			return fmt.Errorf("site %d of chain %d = %v, want a finite number", i%l.sites, i/l.sites, v)
+			return fmt.Errorf("site %d of chain %d = %v, want a finite number", i%l.sites, first+i/l.sites, v)
 		}
 	}
 	return nil

@@ -52,7 +52,8 @@ func TestChangesAllocateNothing(t *testing.T) {
 	exact.SkipUnderRace(t)
 	for _, method := range []sampler.Method{DMALA{}, BlockGibbs{}} {
 		c := runs.Run(t, exact.RBM(t), method, sampler.Config{Chains: 8, Workers: 1, Warmup: 10}, 10)
-		k, streams := c.Kernels()[0], make([]sampler.Stream, 8)
-		assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(c.Info(), c.States(), streams) }), "%T", method)
+		k, n := c.Kernels()[0], sampler.Config{Chains: 8}.Block()
+		info, x, streams := c.Info()[:n], c.States()[:n*len(c.States())/8], make([]sampler.Stream, n)
+		assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(info, x, streams) }), "%T", method)
 	}
 }

@@ -120,7 +120,7 @@ func TestCyclicalTunes(t *testing.T) {
 	require.NoError(t, err)
 	var short, long float64
 	k := Cyclical{Period: 10}
-	c, err := sampler.NewChains(m, k, sampler.Config{Chains: 32, Seed: 1, Warmup: 900, Observe: nil})
+	c, err := sampler.NewChains(m, k, sampler.Config{Chains: 64, Seed: 1, Warmup: 900})
 	require.NoError(t, err)
 	require.NoError(t, c.Run(context.Background(), 0))
 	in := c.Kernels()[0].(*cyclical)
@@ -132,16 +132,16 @@ func TestCyclicalTunes(t *testing.T) {
 		for _, info := range c.Info() {
 			switch at {
 			case 0:
-				long += info.Accept / (40 * 32)
+				long += info.Accept / (40 * 64)
 			case 9:
-				short += info.Accept / (40 * 32)
+				short += info.Accept / (40 * 64)
 			}
 		}
 	}
 	assert.InDelta(t, 0.574, short, 0.05)
 	assert.InDelta(t, 0.287, long, 0.05)
 	fixed := runs.Run(t, m, Cyclical{StepSize: 2}, sampler.Config{Warmup: 100}, 1)
-	assert.Equal(t, []float64{2}, fixed.StepSizes())
+	assert.Equal(t, []float64{2, 2, 2, 2}, fixed.StepSizes())
 }
 
 // A checkpoint in the middle of either tuning run resumes to the same bits.

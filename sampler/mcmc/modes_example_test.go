@@ -34,7 +34,7 @@ func ExampleCyclical() {
 		}
 	}
 	fmt.Printf("in the upper mode %.0f %% of the time\n", 100*float64(up)/(32*4000))
-	// Output: in the upper mode 48 % of the time
+	// Output: in the upper mode 50 % of the time
 }
 
 func ExampleTempering() {

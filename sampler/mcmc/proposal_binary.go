@@ -172,6 +172,7 @@ func (p *flips) appendBinary(b []byte) []byte {
 
 func (p *flips) unmarshalBinary(b []byte, alpha float64) ([]byte, error) {
 	p.setCost(alpha)
+	p.beta = half // whoever has another sets it before every step
 	if p.cached != nil {
 		p.cached.forget()
 	}

@@ -265,7 +265,7 @@ func (p *rows) appendBinary(b []byte) []byte {
 }
 
 func (p *rows) unmarshalBinary(b []byte, alpha float64) ([]byte, error) {
-	p.alpha = alpha
+	p.alpha, p.beta = alpha, half // whoever has another β sets it before every step
 	b, err := wire.ReadFloat32s(b, p.g)
 	if err != nil {
 		return nil, err

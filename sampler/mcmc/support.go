@@ -36,6 +36,9 @@ func newSupport(ctx context.Context, method string, a constraint.Automaton, site
 
 // unroll compiles the language of a method's Within for a shape.
 func unroll(ctx context.Context, method string, within constraint.Automaton, sites, levels int) (*trellis.Graph, error) {
+	if err := automata.Validate(within); err != nil {
+		return nil, fmt.Errorf("mcmc: %s: Within: %w", method, err)
+	}
 	rest, mask := constraint.Split(within)
 	cfg := trellis.Config{Sites: sites, Levels: levels}
 	if mask != nil {

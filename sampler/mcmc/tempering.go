@@ -155,7 +155,11 @@ func (k *tempering) AppendBinary(b []byte) ([]byte, error) {
 		k.resetTouched(nil)
 	}
 	b = wire.AppendFloat64s(b, k.betas)
-	b = wire.AppendInt32s(b, []int32{int32(k.odd)})
+	flags := int32(k.odd)
+	if k.started {
+		flags |= 2
+	}
+	b = wire.AppendInt32s(b, []int32{flags})
 	b = wire.AppendInt32s(b, k.x)
 	b = k.swaps.appendBinary(b)
 	for _, base := range k.kernels {
@@ -210,7 +214,7 @@ func (k *tempering) restoreStep(b []byte) error {
 }
 
 func (k *tempering) UnmarshalBinary(b []byte) error {
-	betas, odd := make([]float64, len(k.betas)), make([]int32, 1)
+	betas, flags := make([]float64, len(k.betas)), make([]int32, 1)
 	b, err := wire.ReadFloat64s(b, betas)
 	if err != nil {
 		return err
@@ -218,7 +222,7 @@ func (k *tempering) UnmarshalBinary(b []byte) error {
 	if err := checkLadder(betas); err != nil {
 		return err
 	}
-	if b, err = wire.ReadInt32s(b, odd); err != nil {
+	if b, err = wire.ReadInt32s(b, flags); err != nil {
 		return err
 	}
 	if b, err = wire.ReadInt32s(b, k.x); err != nil {
@@ -250,7 +254,7 @@ func (k *tempering) UnmarshalBinary(b []byte) error {
 		}
 		b = b[n:]
 	}
-	k.odd, k.started = int(odd[0]&1), true
+	k.odd, k.started = int(flags[0]&1), flags[0]&2 != 0
 	return k.restoreStep(b)
 }
 

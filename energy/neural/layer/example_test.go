@@ -64,3 +64,35 @@ func ExampleRotary() {
 	fmt.Printf("%.3f\n", o)
 	// Output: [0.581 0.419 0.419 0.581]
 }
+
+func ExampleConv() {
+	// A series of three values of one channel; each position adds its neighbours.
+	c := layer.Conv{Cols: 3, In: 1, Out: 1, Kernel: 3, Weight: []float32{1, 0, 1}}
+	y, windows := make([]float32, 3), make([]float32, 3*c.Room())
+	c.Forward(y, windows, []float32{1, 2, 4})
+	fmt.Println(y)
+	// Output: [2 5 2]
+}
+
+func ExampleResidual() {
+	// A block whose last weights are 0 is the identity.
+	conv := layer.Conv{Rows: 2, Cols: 2, In: 1, Out: 1, Kernel: 3, Weight: make([]float32, 9)}
+	block := layer.Residual{Norm1: layer.Norm{Width: 1}, Norm2: layer.Norm{Width: 1}, A: conv, B: conv}
+	y := make([]float32, 4)
+	block.Forward(y, []float32{1, 2, 3, 4}, block.NewKept(1))
+	fmt.Println(y)
+	// Output: [1 2 3 4]
+}
+
+func ExampleKept() {
+	conv := layer.Conv{Cols: 2, In: 1, Out: 1, Kernel: 1, Weight: []float32{0}}
+	block := layer.Residual{Norm1: layer.Norm{Width: 1}, Norm2: layer.Norm{Width: 1}, A: conv, B: conv}
+	kept := block.NewKept(1)
+	y, dx := make([]float32, 2), make([]float32, 2)
+	block.Forward(y, []float32{3, 5}, kept)
+	grad := block
+	grad.A.Weight, grad.B.Weight = make([]float32, 1), make([]float32, 1)
+	block.Backward(dx, grad, []float32{1, 10}, kept)
+	fmt.Println(y, dx)
+	// Output: [3 5] [1 10]
+}

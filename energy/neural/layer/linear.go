@@ -47,8 +47,13 @@ func (l Linear) Backward(dx []float32, grad Linear, dy, x, room []float32) {
 	transpose(room, dy, rows, l.Out)
 	simd.Gemm(grad.Weight, room, x, l.Out, l.In, rows)
 	if dx != nil {
-		simd.Gemm(dx, dy, l.Weight, rows, l.In, l.Out)
+		l.input(dx, dy)
 	}
+}
+
+// input adds dy·W to dx.
+func (l Linear) input(dx, dy []float32) {
+	simd.Gemm(dx, dy, l.Weight, len(dy)/l.Out, l.In, l.Out)
 }
 
 // transpose stores the transpose of x, rows × cols, in dst, in strips of rows

@@ -69,3 +69,13 @@ func (u *unseen) Commit(x []int32, v []float32, src rand.Source) error {
 	u.made[u.corpus.Identity(u.corpus.Text(x))] = true
 	return nil
 }
+
+// Recall takes in what an earlier part of the run has made, see
+// [diffusion.Committer].
+func (u *unseen) Recall(x []int32) error {
+	if err := u.CorpusProjection.Recall(x); err != nil {
+		return err
+	}
+	u.made[u.corpus.Identity(u.corpus.Text(x))] = true
+	return nil
+}

@@ -1,0 +1,127 @@
+package layer
+
+import "github.com/gibbsite-go/gibbsite/internal/check"
+
+// Conv is a convolution over a grid of Rows × Cols positions of In channels,
+// with zeros outside,
+//
+//	y[i, j] = b + Σ_{a,c} W_{a,c} · x[i + d·(a − A/2), j + d·(c − C/2)],
+//
+// a and c over the taps of a Kernel × Kernel window (rounded down, A = C =
+// Kernel), d its Dilation. A grid of one row is a series: then the window is 1 ×
+// Kernel, a temporal convolution. States are Rows·Cols·In entries each,
+// channels last.
+type Conv struct {
+	Rows, Cols int // of the grid; Rows 0 means 1
+	In, Out    int
+
+	// Kernel is the odd width of the window.
+	Kernel int
+
+	// Dilation is the distance between its taps; 0 means 1.
+	Dilation int
+
+	// Causal lets a position of a series see itself and those before it only:
+	// the window ends at its own position.
+	Causal bool
+
+	// Weight holds W, Out × taps × In.
+	Weight []float32
+
+	// Bias holds b, Out entries; nil means none.
+	Bias []float32
+}
+
+// taps returns the size of the window.
+func (c Conv) taps() (rows, cols int) {
+	if c.Rows <= 1 {
+		return 1, c.Kernel
+	}
+	return c.Kernel, c.Kernel
+}
+
+// Taps returns the number of positions that a position sees.
+func (c Conv) Taps() int {
+	rows, cols := c.taps()
+	return rows * cols
+}
+
+func (c Conv) positions() int { return max(1, c.Rows) * c.Cols }
+
+// linear is the product that follows once windows are rows.
+func (c Conv) linear() Linear {
+	return Linear{In: c.Taps() * c.In, Out: c.Out, Weight: c.Weight, Bias: c.Bias}
+}
+
+// Room returns the entries that Forward and Backward need for the windows of one
+// position.
+func (c Conv) Room() int { return c.Taps() * c.In }
+
+// Forward stores the convolution of the states x in y, and their windows, of
+// Room() entries a position, in windows.
+func (c Conv) Forward(y, windows, x []float32) {
+	c.gather(windows, x)
+	c.linear().Forward(y, windows)
+}
+
+// Backward adds the pullback of dy, given the windows that Forward left, which it
+// overwrites. dx may be nil. room has the length of dy.
+func (c Conv) Backward(dx []float32, grad Conv, dy, windows, room []float32) {
+	l, g := c.linear(), grad.linear()
+	l.Backward(nil, g, dy, windows, room)
+	if dx == nil {
+		return
+	}
+	clear(windows)
+	l.input(windows, dy)
+	c.scatter(dx, windows)
+}
+
+// visit calls f for every tap of every position of every state that is on the
+// grid: at counts the entries of the windows, from those of the states.
+func (c Conv) visit(states int, f func(at, from int)) {
+	rows, cols := max(1, c.Rows), c.Cols
+	high, wide := c.taps()
+	d := max(1, c.Dilation)
+	left := wide / 2
+	if c.Causal {
+		left = wide - 1
+	}
+	at := 0
+	for s := range states {
+		for i := range rows {
+			for j := range cols {
+				for a := range high {
+					for b := range wide {
+						u, v := i+d*(a-high/2), j+d*(b-left)
+						if u >= 0 && u < rows && v >= 0 && v < cols {
+							f(at, ((s*rows+u)*cols+v)*c.In)
+						}
+						at += c.In
+					}
+				}
+			}
+		}
+	}
+}
+
+func (c Conv) check(x, windows []float32) (states int) {
+	states = check.Rows("layer", "x", len(x), c.positions()*c.In)
+	check.Len("layer", "windows", len(windows), states*c.positions()*c.Room())
+	return states
+}
+
+func (c Conv) gather(windows, x []float32) {
+	states := c.check(x, windows)
+	clear(windows)
+	c.visit(states, func(at, from int) { copy(windows[at:at+c.In], x[from:from+c.In]) })
+}
+
+func (c Conv) scatter(dx, windows []float32) {
+	states := c.check(dx, windows)
+	c.visit(states, func(at, from int) {
+		for k, v := range windows[at : at+c.In] {
+			dx[from+k] += v
+		}
+	})
+}

@@ -1,0 +1,151 @@
+// Package checkpoint lets a program that takes long be stopped, or fail, and go
+// on: -checkpoint FILE saves what it has now and then, -resume goes on from there
+// to the bits of a run that was never stopped.
+package checkpoint
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Flags are the options. A program embeds them in its own.
+type Flags struct {
+	Checkpoint string
+	Resume     bool
+}
+
+// Every is the time between two saves; tests shorten it.
+var Every = 10 * time.Second
+
+// Define adds the flags.
+func (c *Flags) Define(f *flag.FlagSet) {
+	f.StringVar(&c.Checkpoint, "checkpoint", "", "save the run to this `file`, behind a dot and the name of each part, every ten seconds and at the end")
+	f.BoolVar(&c.Resume, "resume", false, "go on from -checkpoint")
+}
+
+// Check refuses -resume without a file.
+func (c *Flags) Check() error {
+	if c.Resume && c.Checkpoint == "" {
+		return errors.New("-resume without -checkpoint")
+	}
+	return nil
+}
+
+// Saver is what can be kept: runners and traces. Load reads what Save wrote, and
+// no more.
+type Saver interface {
+	Save(w io.Writer) error
+	Load(r io.Reader) error
+}
+
+// File is the checkpoint of one part of a run. The zero value saves nothing.
+type File struct {
+	path  string
+	parts []Saver
+	last  time.Time
+}
+
+// Path returns the file of the part of a run with that name, for a runner that
+// saves itself; "" without -checkpoint.
+func (c *Flags) Path(name string) string {
+	if c.Checkpoint == "" {
+		return ""
+	}
+	return c.Checkpoint + "." + name
+}
+
+// Load has a runner load its file if it is there, under the rules of Open.
+func (c *Flags) Load(name string, load func(path string) error) error {
+	path := c.Path(name)
+	if path == "" {
+		return nil
+	}
+	switch _, err := os.Stat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case !c.Resume:
+		return taken(path)
+	}
+	return load(path)
+}
+
+func taken(path string) error {
+	return fmt.Errorf("%s is there already: -resume goes on from it; remove it to begin anew", path)
+}
+
+// Open returns the file of the part of a run with that name and, with -resume,
+// loads it if it is there: a run may have been stopped before it came to this
+// part. Without -resume a file that is there is an error, for it would be
+// overwritten.
+func (c *Flags) Open(name string, parts ...Saver) (*File, error) {
+	if c.Checkpoint == "" {
+		return &File{}, nil
+	}
+	f := &File{path: c.Path(name), parts: parts, last: time.Now()}
+	in, err := os.Open(f.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return f, nil
+	case err != nil:
+		return nil, err
+	}
+	defer in.Close()
+	if !c.Resume {
+		return nil, taken(f.path)
+	}
+	for _, p := range parts {
+		if err := p.Load(in); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.path, err)
+		}
+	}
+	if n, err := io.Copy(io.Discard, in); err != nil || n > 0 {
+		return nil, fmt.Errorf("%s: %d bytes too many: %w", f.path, n, errors.Join(err, errors.New("not the checkpoint of this run")))
+	}
+	return f, nil
+}
+
+// Tick saves if it is time to.
+func (f *File) Tick() error {
+	if f.path == "" || time.Since(f.last) < Every {
+		return nil
+	}
+	f.last = time.Now()
+	return f.Save()
+}
+
+// Save replaces the file in one piece: a program that is cut off leaves the old
+// one.
+func (f *File) Save() error {
+	if f.path == "" {
+		return nil
+	}
+	return Write(f.path, func(w io.Writer) error {
+		for _, p := range f.parts {
+			if err := p.Save(w); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Write replaces a file in one piece by what write writes.
+func Write(path string, write func(w io.Writer) error) error {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // nothing is there if all went well
+	if err := errors.Join(write(f), f.Sync(), f.Chmod(0o644), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

@@ -1,0 +1,53 @@
+package checkpoint
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+type state struct{ Steps int }
+
+func TestDamage(t *testing.T) {
+	dir := t.TempDir()
+	c := Flags{Checkpoint: filepath.Join(dir, "run")}
+	f, err := c.Open("a", Value("this", &state{7}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Save(); err != nil {
+		t.Fatal(err)
+	}
+	c.Resume = true
+	var s state
+	if _, err := c.Open("a", Value("this", &s)); err != nil || s.Steps != 7 {
+		t.Fatal(s, err)
+	}
+	if _, err := c.Open("a", Value("another", &s)); err == nil || !strings.Contains(err.Error(), "another") {
+		t.Error(err)
+	}
+	whole, err := os.ReadFile(c.Path("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range whole {
+		for _, b := range [][]byte{whole[:i], append(append(append([]byte{}, whole[:i]...), whole[i]^0x41), whole[i+1:]...)} {
+			if err := os.WriteFile(c.Path("a"), b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := c.Open("a", Value("this", &s)); err == nil {
+				t.Errorf("damage at byte %d, %d bytes: nothing is noticed", i, len(b))
+			}
+		}
+	}
+	if err := os.WriteFile(c.Path("a"), append(whole, 0), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Open("a", Value("this", &s)); err == nil || !strings.Contains(err.Error(), "too many") {
+		t.Error(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 1 {
+		t.Errorf("files left behind: %q", left)
+	}
+}

@@ -1,0 +1,178 @@
+// Package diagnosis draws what chains did: traces, ranks, autocorrelations and
+// histograms of one quantity, runs of several kernels beside each other.
+package diagnosis
+
+import (
+	"fmt"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+
+	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
+	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
+)
+
+// Run is the chains of one kernel: draws by chain.
+type Run struct {
+	Name  string
+	Draws [][]float64
+}
+
+// New returns the run in row of a trace that keeps its draws.
+func New(name string, t *diagnose.Trace, row int) (Run, error) {
+	draws, err := t.Draws(row)
+	return Run{name, draws}, err
+}
+
+const (
+	shownDraws = 300 // in the trace
+	shownLags  = 60  // in the autocorrelation
+	bins       = 30  // of histograms
+	rankBins   = 20
+	rankChains = 4 // whose ranks are shown
+)
+
+// Figures draws the quantity. Reference, if there is one, is its exact mean.
+func Figures(quantity string, runs []Run, reference *float64) ([]*picture.Figure, error) {
+	var all []*picture.Figure
+	for _, draw := range []func(string, []Run, *float64) (*picture.Figure, error){trace, histogram, ranks, autocorrelation} {
+		f, err := draw(quantity, runs, reference)
+		if err != nil {
+			return nil, fmt.Errorf("picture of %s: %w", quantity, err)
+		}
+		all = append(all, f)
+	}
+	return all, nil
+}
+
+// trace stacks one panel per run on a common scale: the first chain, and where
+// the middle nine tenths of all chains are.
+func trace(quantity string, runs []Run, reference *float64) (*picture.Figure, error) {
+	f := &picture.Figure{
+		Name: "trace", Title: "The " + quantity + " of the first chain; shaded: nine tenths of all chains",
+		Caption: "A chain that has arrived wanders through the whole band and comes back; kernels that agree have the same band.",
+		Height:  4 * vg.Centimeter,
+	}
+	low, high := extremes(runs)
+	for k, r := range runs {
+		p := picture.Panel("", r.Name)
+		if k == len(runs)-1 {
+			p.X.Label.Text = "draw"
+		}
+		n := min(shownDraws, len(r.Draws[0]))
+		lower, upper := make(plotter.XYs, n), make(plotter.XYs, n)
+		at := make([]float64, len(r.Draws))
+		for t := range n {
+			for c, chain := range r.Draws {
+				at[c] = chain[t]
+			}
+			lower[t], upper[t] = plotter.XY{X: float64(t), Y: quantile(at, 0.05)}, plotter.XY{X: float64(t), Y: quantile(at, 0.95)}
+		}
+		if err := picture.Band(p, k, lower, upper); err != nil {
+			return nil, err
+		}
+		l, err := picture.Line(p, k, r.Draws[0][:n])
+		if err != nil {
+			return nil, err
+		}
+		l.Width = vg.Points(0.7)
+		p.Y.Min, p.Y.Max = low, high
+		if reference != nil {
+			mark := picture.Level(p, *reference)
+			if k == 0 {
+				f.Legend = append(f.Legend, picture.Entry{Name: "exact mean of " + quantity, Mark: mark})
+			}
+		}
+		f.Panels = append(f.Panels, p)
+	}
+	return f, nil
+}
+
+// autocorrelation is that of all runs, averaged over chains.
+func autocorrelation(quantity string, runs []Run, _ *float64) (*picture.Figure, error) {
+	f := &picture.Figure{
+		Name: "autocorrelation", Title: "Autocorrelation of the " + quantity + ", averaged over chains",
+		Caption: "The sooner it falls to 0, the more a draw is worth.", Height: 7 * vg.Centimeter,
+	}
+	p := picture.Panel("lag (draws)", "autocorrelation")
+	p.Y.Min, p.Y.Max = 0, 1
+	for k, r := range runs {
+		rho := meanAutocorrelation(r.Draws)
+		if rho == nil {
+			continue // constant or very short chains have none
+		}
+		if err := add(f, p, k, r.Name, rho); err != nil {
+			return nil, err
+		}
+	}
+	f.Panels = []*plot.Plot{p}
+	return f, nil
+}
+
+func meanAutocorrelation(draws [][]float64) []float64 {
+	var mean []float64
+	for _, chain := range draws {
+		rho, err := diagnose.Autocorrelation(chain)
+		if err != nil {
+			return nil
+		}
+		rho = rho[:min(shownLags, len(rho))]
+		if mean == nil {
+			mean = make([]float64, len(rho))
+		}
+		for lag, v := range rho {
+			mean[lag] += v / float64(len(draws))
+		}
+	}
+	return mean
+}
+
+// histogram is of all draws of every run.
+func histogram(quantity string, runs []Run, reference *float64) (*picture.Figure, error) {
+	f := &picture.Figure{
+		Name: "histogram", Title: "Distribution of the " + quantity,
+		Caption: "Kernels that sample the same target have the same histogram.", Height: 7 * vg.Centimeter,
+	}
+	p := picture.Panel(quantity, "% of draws")
+	low, high := extremes(runs)
+	for k, r := range runs {
+		count := make([]float64, bins)
+		total := 0.0
+		for _, chain := range r.Draws {
+			for _, v := range chain {
+				count[min(int(bins*(v-low)/(high-low)), bins-1)]++
+				total++
+			}
+		}
+		xy := plotter.XYs{{X: low}}
+		for b, c := range count {
+			left, wide := low+(high-low)*float64(b)/bins, (high-low)/bins
+			xy = append(xy, plotter.XY{X: left, Y: 100 * c / total}, plotter.XY{X: left + wide, Y: 100 * c / total})
+		}
+		l, err := picture.Curve(p, k, append(xy, plotter.XY{X: high}))
+		if err != nil {
+			return nil, err
+		}
+		f.Legend = append(f.Legend, picture.Entry{Name: r.Name, Mark: l})
+	}
+	if reference != nil {
+		l, err := plotter.NewLine(plotter.XYs{{X: *reference, Y: 0}, {X: *reference, Y: p.Y.Max}})
+		if err != nil {
+			return nil, err
+		}
+		l.LineStyle = picture.Reference
+		p.Add(l)
+		f.Legend = append(f.Legend, picture.Entry{Name: "exact mean", Mark: l})
+	}
+	f.Panels = []*plot.Plot{p}
+	return f, nil
+}
+
+func add(f *picture.Figure, p *plot.Plot, k int, name string, y []float64) error {
+	l, err := picture.Line(p, k, y)
+	if err == nil {
+		f.Legend = append(f.Legend, picture.Entry{Name: name, Mark: l})
+	}
+	return err
+}

@@ -1,0 +1,85 @@
+// Package page writes what an example found as one HTML file that needs nothing
+// else: the summary, warnings, pictures, settings and the command to repeat it.
+package page
+
+import (
+	"bytes"
+	_ "embed"
+	"html/template"
+	"os"
+	"path/filepath"
+
+	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
+)
+
+// Page is the report of one run.
+type Page struct {
+	Title    string
+	Command  string // that repeats the run
+	Text     string // the report as it is printed
+	Warnings []string
+	Figures  []*picture.Figure
+	Settings []Setting
+}
+
+// Setting is one option; Given says that the command line has it.
+type Setting struct {
+	Name, Value, Usage string
+	Given              bool
+}
+
+//go:embed page.html
+var source string
+
+var document = template.Must(template.New("page").Parse(source))
+
+// Write makes the folder if need be, writes every figure as SVG and PNG and the
+// page as index.html, and returns the paths. The page is written whole or not at
+// all.
+func (p *Page) Write(dir string) ([]string, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, f := range p.Figures {
+		saved, err := f.Save(dir)
+		paths = append(paths, saved...)
+		if err != nil {
+			return paths, err
+		}
+	}
+	b, err := p.HTML()
+	if err != nil {
+		return paths, err
+	}
+	path := filepath.Join(dir, "index.html")
+	if err := os.WriteFile(path+".part", b, 0o644); err != nil {
+		return paths, err
+	}
+	if err := os.Rename(path+".part", path); err != nil {
+		return paths, err
+	}
+	return append(paths, path), nil
+}
+
+// HTML returns the page.
+func (p *Page) HTML() ([]byte, error) {
+	type drawn struct {
+		*picture.Figure
+		SVG template.HTML
+	}
+	var figures []drawn
+	for _, f := range p.Figures {
+		svg, err := f.SVG()
+		if err != nil {
+			return nil, err
+		}
+		figures = append(figures, drawn{f, template.HTML(svg[bytes.Index(svg, []byte("<svg")):])}) // our own drawing
+	}
+	var b bytes.Buffer
+	err := document.Execute(&b, struct {
+		*Page
+		Figures []drawn
+	}{p, figures})
+	return b.Bytes(), err
+}

@@ -1,0 +1,120 @@
+package picture
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+)
+
+func figure(t *testing.T) *Figure {
+	t.Helper()
+	f := &Figure{Name: "f", Title: strings.Repeat("a long title that wraps ", 8), Caption: "c"}
+	for k := range 2 {
+		p := Panel("time (s)", "speed (m/s)")
+		l, err := Line(p, k, []float64{1, 3, 2, 1e6})
+		if err != nil {
+			t.Fatal(err)
+		}
+		Level(p, 2)
+		for range 9 {
+			f.Legend = append(f.Legend, Entry{"an entry", l})
+		}
+		f.Panels = append(f.Panels, p)
+	}
+	return f
+}
+
+func TestFaults(t *testing.T) {
+	if got := Faults(figure(t)); len(got) > 0 {
+		t.Errorf("a figure without faults has %q", got)
+	}
+	over := figure(t)
+	labels, err := plotter.NewLabels(plotter.XYLabels{XYs: plotter.XYs{{X: 1, Y: 1}, {X: 1.01, Y: 1}}, Labels: []string{"here", "there"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	over.Panels[1].Add(labels)
+	if got := strings.Join(Faults(over), " "); !strings.Contains(got, `"there" overlaps "here"`) {
+		t.Errorf("texts on top of each other: %q", got)
+	}
+	out := figure(t)
+	out.Panels[0].Title.Text = strings.Repeat("far out ", 40)
+	if got := strings.Join(Faults(out), " "); !strings.Contains(got, "outside the canvas") {
+		t.Errorf("a text outside: %q", got)
+	}
+	crowded := figure(t)
+	names := strings.Fields(strings.Repeat("quite-a-long-name ", 12))
+	if _, err := Bars(crowded.Panels[0], names, []Group{{"g", make([]float64, len(names))}}); err != nil {
+		t.Fatal(err)
+	}
+	if len(Faults(crowded)) == 0 {
+		t.Error("names of places that overlap are not seen")
+	}
+	crowded.Tilt()
+	crowded.Height = 9 * vg.Centimeter
+	for _, fault := range Faults(crowded) {
+		if strings.Contains(fault, "quite") {
+			t.Error(fault)
+		}
+	}
+}
+
+func TestBytesAreTheSame(t *testing.T) {
+	a, err := figure(t).SVG()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := figure(t).SVG()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(a, b) {
+		t.Error("two drawings differ")
+	}
+	if !bytes.Contains(a, []byte("Arial")) {
+		t.Error("no font for readers without Liberation")
+	}
+}
+
+func TestColorsDiffer(t *testing.T) {
+	seen := map[string]int{}
+	for k := range 4 * len(palette) {
+		s := Stroke(k)
+		r, g, b, _ := s.Color.RGBA()
+		key := strings.Join([]string{string(rune(r)), string(rune(g)), string(rune(b))}, " ")
+		for _, d := range s.Dashes {
+			key += string(rune(d))
+		}
+		if j, ok := seen[key]; ok {
+			t.Errorf("series %d looks like series %d", k, j)
+		}
+		seen[key] = k
+	}
+}
+
+func TestTicks(t *testing.T) {
+	for _, c := range []struct {
+		low, high float64
+		want      string
+	}{
+		{0, 300, "0 50 100 150 200 250 300"},
+		{-0.99, 1, "-0.5 0.0 0.5 1.0"},
+		{0.4501, 0.55, "0.46 0.48 0.50 0.52 0.54"},
+		{0, 1e7, "0 2e+06 4e+06 6e+06 8e+06 1e+07"},
+		{0, 3e-7, "0 5e-08 1e-07 1.5e-07 2e-07 2.5e-07 3e-07"},
+	} {
+		var got []string
+		for _, tick := range (ticks{}).Ticks(c.low, c.high) {
+			got = append(got, tick.Label)
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%v to %v: %q, want %q", c.low, c.high, got, c.want)
+		}
+	}
+	if got := (ticks{}).Ticks(1, 1); len(got) != 1 {
+		t.Errorf("no width: %v", got)
+	}
+}

@@ -1,0 +1,41 @@
+package durable
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
+)
+
+// Checkpointer is a run that can be saved and loaded.
+type Checkpointer interface {
+	Save(w io.Writer) error
+	Load(r io.Reader) error
+}
+
+// SaveFile saves a run in the file path, see [Save]. who begins the message of
+// an error.
+func SaveFile(who, path string, c Checkpointer) error {
+	if err := Save(OS{}, path, c.Save); err != nil {
+		return fmt.Errorf("%s: SaveFile: %w", who, err)
+	}
+	return nil
+}
+
+// LoadFile restores what [SaveFile] saved, or the generation before if the file
+// is missing or damaged. A checkpoint of other settings is refused, not passed
+// over.
+func LoadFile(who, path string, c Checkpointer) error {
+	if err := Load(OS{}, path, c.Load, Foreign); err != nil {
+		return fmt.Errorf("%s: LoadFile: %w", who, err)
+	}
+	return nil
+}
+
+// Foreign reports whether an error says that a checkpoint is of another run: no
+// other generation will do better.
+func Foreign(err error) bool {
+	var other *fingerprint.Mismatch
+	return errors.As(err, &other)
+}

@@ -1,0 +1,96 @@
+package durable
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
+)
+
+// A checkpoint in frames is a frame with the settings of the run, frames of
+// state, each with the sum of the settings and its number, what runs inside have
+// written, and a frame for the end. The magic of the first frame names the format
+// version.
+const (
+	stateMagic = "state\n"
+	endMagic   = "end\n"
+)
+
+// settingsLimit bounds the frame of the settings.
+const settingsLimit = 1 << 20
+
+// Write writes a checkpoint in frames. state appends what frame i holds; inside,
+// if not nil, writes what runs inside hold.
+func Write(w io.Writer, magic string, l *fingerprint.List, frames int, state func(i int, body []byte) ([]byte, error), inside func(io.Writer) error) error {
+	if err := wire.Write(w, magic, l.Append(nil)); err != nil {
+		return err
+	}
+	sum := l.Sum()
+	for i := range frames {
+		body, err := state(i, wire.AppendUint64s(nil, sum, uint64(i)))
+		if err != nil {
+			return err
+		}
+		if err := wire.Write(w, stateMagic, body); err != nil {
+			return err
+		}
+	}
+	if inside != nil {
+		if err := inside(w); err != nil {
+			return err
+		}
+	}
+	return wire.Write(w, endMagic, wire.AppendUint64s(nil, sum))
+}
+
+// Read reads what Write wrote. frames says how many frames there are; it is asked
+// before every one, so that an early frame can tell. state reads frame i, of at
+// most limit bytes beside the sum and the number, and returns what it leaves,
+// which must be nothing. An error for other settings than here is a
+// [*fingerprint.Mismatch].
+func Read(r io.Reader, magic string, here *fingerprint.List, frames func() int, limit uint64, state func(i int, body []byte) ([]byte, error), inside func(io.Reader) error) error {
+	body, err := wire.Read(r, magic, settingsLimit)
+	if err != nil {
+		return err
+	}
+	saved, err := fingerprint.Read(body)
+	if err != nil {
+		return err
+	}
+	if err := fingerprint.Compare(saved, here); err != nil {
+		return err
+	}
+	sum := saved.Sum()
+	for i := 0; i < frames(); i++ {
+		if body, err = wire.Read(r, stateMagic, limit+16); err != nil {
+			return err
+		}
+		var head [2]uint64
+		if body, err = wire.ReadUint64s(body, head[:]); err != nil {
+			return err
+		}
+		if head[0] != sum || head[1] != uint64(i) {
+			return fmt.Errorf("frame %d is number %d of another checkpoint", i, head[1])
+		}
+		if body, err = state(i, body); err == nil {
+			err = wire.ReadEnd(body)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if inside != nil {
+		if err := inside(r); err != nil {
+			return err
+		}
+	}
+	if body, err = wire.Read(r, endMagic, 8); err != nil {
+		return err
+	}
+	var end [1]uint64
+	if body, err = wire.ReadUint64s(body, end[:]); err != nil || end[0] != sum {
+		return fmt.Errorf("the end is that of another checkpoint")
+	}
+	return wire.ReadEnd(body)
+}

@@ -1,0 +1,184 @@
+// Package faulty is a file system in memory that fails on demand. It is for tests
+// only.
+package faulty
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+
+	"github.com/gibbsite-go/gibbsite/internal/durable"
+)
+
+var errFault = errors.New("injected")
+
+// Disk is a file system in memory that fails at one call, in one of several
+// ways, and can lose what was not synced.
+type Disk struct {
+	Calls int // so far
+	Fault int // number of the call that fails; 0: none
+	How   int // one of Ways
+
+	src    *rand.Rand
+	dead   bool // nothing works after a crash
+	live   map[string]*inode
+	stable map[string]*inode // the folder as it was synced
+}
+
+// New returns an empty disk whose crashes src decides.
+func New(src *rand.Rand) *Disk {
+	return &Disk{src: src, live: map[string]*inode{}, stable: map[string]*inode{}}
+}
+
+type inode struct{ data, synced []byte }
+
+const (
+	refuse  = iota // an error, nothing done
+	half           // half of it done, and an error
+	short          // half of it done, reported as a short write
+	lie            // half of a write done, reported as done
+	Crash          // power fails before: this way and those after it
+	crashed        // power fails after
+	Ways           // number of them
+)
+
+func (d *Disk) call() (how int, faulty bool) {
+	d.Calls++
+	if d.dead {
+		return refuse, true
+	}
+	if d.Calls != d.Fault {
+		return 0, false
+	}
+	d.dead = d.How == Crash || d.How == crashed
+	return d.How, true
+}
+
+// Power brings the disk back as a crash leaves it: each entry of the folder as
+// it is now or as it was synced, each file with any part of what was not synced.
+func (d *Disk) Power() {
+	if d.dead {
+		// Renames reach the disk in order: all up to some point.
+		if d.src.IntN(2) == 0 {
+			d.live = clone(d.stable)
+		}
+		for _, n := range d.live {
+			if !bytes.Equal(n.data, n.synced) {
+				n.data = bytes.Clone(n.data[:d.src.IntN(len(n.data)+1)])
+				if d.src.IntN(2) == 0 {
+					n.data = bytes.Clone(n.synced)
+				}
+			}
+		}
+	}
+	d.dead, d.Fault = false, 0
+}
+
+func clone(m map[string]*inode) map[string]*inode {
+	c := map[string]*inode{}
+	for k, v := range m {
+		c[k] = v
+	}
+	return c
+}
+
+type handle struct {
+	d *Disk
+	n *inode
+}
+
+func (d *Disk) Create(name string) (durable.File, error) {
+	how, faulty := d.call()
+	if faulty && how != crashed && how != lie {
+		return nil, errFault
+	}
+	n := &inode{}
+	d.live[name] = n
+	if faulty && how == crashed {
+		return nil, errFault
+	}
+	return &handle{d, n}, nil
+}
+
+func (h *handle) Write(b []byte) (int, error) {
+	how, faulty := h.d.call()
+	n := len(b)
+	if faulty {
+		switch how {
+		case refuse, Crash:
+			return 0, errFault
+		case half, short, lie:
+			n /= 2
+		}
+	}
+	h.n.data = append(h.n.data, b[:n]...)
+	switch {
+	case !faulty || how == lie:
+		return len(b), nil
+	case how == short:
+		return n, nil
+	}
+	return n, errFault
+}
+
+func (h *handle) Sync() error {
+	how, faulty := h.d.call()
+	if faulty && how != crashed {
+		return errFault // no one can help against a sync that lies
+	}
+	h.n.synced = bytes.Clone(h.n.data)
+	if faulty {
+		return errFault
+	}
+	return nil
+}
+
+func (h *handle) Close() error {
+	if _, faulty := h.d.call(); faulty {
+		return errFault
+	}
+	return nil
+}
+
+func (d *Disk) Open(name string) (io.ReadCloser, error) {
+	if _, faulty := d.call(); faulty {
+		return nil, errFault
+	}
+	n, ok := d.live[name]
+	if !ok {
+		return nil, fmt.Errorf("%s: %w", name, os.ErrNotExist)
+	}
+	return io.NopCloser(bytes.NewReader(n.data)), nil
+}
+
+func (d *Disk) Rename(from, to string) error {
+	how, faulty := d.call()
+	if faulty && how != crashed && how != lie {
+		return errFault
+	}
+	n, ok := d.live[from]
+	if !ok {
+		return fmt.Errorf("%s: %w", from, os.ErrNotExist)
+	}
+	d.live[to] = n
+	delete(d.live, from)
+	if faulty && how == crashed {
+		return errFault
+	}
+	return nil
+}
+
+func (d *Disk) SyncDir(string) error {
+	how, faulty := d.call()
+	if faulty && how != crashed {
+		return errFault
+	}
+	d.stable = clone(d.live)
+	if faulty {
+		return errFault
+	}
+	return nil
+}

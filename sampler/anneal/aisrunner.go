@@ -1,0 +1,364 @@
+package anneal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/durable"
+	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
+	"github.com/gibbsite-go/gibbsite/internal/pool"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// AIS estimates log Z by annealed importance sampling (Neal 2001). Every chain
+// starts at a uniform draw x_0 from all states and goes through the stages
+// 0 = β_0 < … < β_K = 1,
+//
+//	log w ← log w − (β_k − β_{k−1}) E(x_{k−1}),  x_k ← Moves steps of the method on β_k·E,
+//
+// from log w = sites·log(levels); after the last weight it stays. The weights are
+// unbiased, E[w] = Z, however badly the chains mix, for every method that leaves
+// its target invariant (not mcmc.DULA). Their logarithm errs downwards. A method
+// does not adapt here, since that would spoil exactness: set its step size.
+//
+// Chains that begin at a state of probability zero have weight 0. Where almost
+// all states are such, so are almost all weights.
+//
+// The estimate, its error and the effective sample size have the same bits on
+// every processor, as the weights do.
+//
+// Errors: settings out of range, a method that does not fit the model, an
+// energy that is NaN or −Inf, a failing step, a context that ends, and
+// [sampler.ErrZero] if all chains begin at states of probability zero. A run
+// that can stop and go on is an [AISRunner].
+func AIS(ctx context.Context, m energy.Model, method sampler.Method, cfg AISConfig) (*AISResult, error) {
+	a, err := NewAIS(m, method, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return a.Run(ctx)
+}
+
+// AISRunner is a run of [AIS] that can stop between stages and go on: in the same
+// process, or from a checkpoint in another. Its methods must not be called
+// concurrently with each other.
+type AISRunner struct {
+	model         energy.Model
+	method        sampler.Method
+	cfg           AISConfig
+	betas         []float64
+	sites, levels int
+	size          int // chains of a block
+
+	// By chain of this part, the first being cfg.First.
+	x       []int32
+	logw    []float64
+	streams []sampler.Stream
+	stage   []int // by block: stages done
+
+	filed int // stages that every block had done at the last checkpoint file
+	busy  busy
+}
+
+// NewAIS returns a run of [AIS] that is ready to start.
+func NewAIS(m energy.Model, method sampler.Method, cfg AISConfig) (*AISRunner, error) {
+	if check.Nil(method) {
+		return nil, fmt.Errorf("anneal: AIS: method = nil")
+	}
+	sites, levels, err := check.Shape("anneal: AIS", m, 1, sampler.BlockSize)
+	if err != nil {
+		return nil, err
+	}
+	betas, err := cfg.fill()
+	if err != nil {
+		return nil, err
+	}
+	if most := math.MaxInt / 16 / sites; cfg.Count > most {
+		return nil, fmt.Errorf("anneal: AISConfig.Chains = %d of %d sites, want ≤ %d in a part", cfg.Count, sites, most)
+	}
+	a := &AISRunner{model: m, method: method, cfg: cfg, betas: betas, sites: sites, levels: levels, size: block(cfg.Chains)}
+	a.allocate()
+	start := float64(float64(sites) * simd.Log(float64(levels)))
+	for s := range a.streams {
+		r := &a.streams[s]
+		r.Seed(cfg.Seed, uint64(cfg.First+s))
+		for i := range sites {
+			a.x[s*sites+i] = int32(r.IntN(levels))
+		}
+		a.logw[s] = start
+	}
+	return a, nil
+}
+
+func (a *AISRunner) allocate() {
+	n := a.cfg.Count
+	a.x, a.logw, a.streams = make([]int32, n*a.sites), make([]float64, n), make([]sampler.Stream, n)
+	a.stage = make([]int, (n+a.size-1)/a.size)
+}
+
+// Stage returns the number of stages that every chain has behind it, 0 …
+// Config.Stages.
+func (a *AISRunner) Stage() int { return slices.Min(a.stage) }
+
+// Run goes on to the last stage and returns the result; that of a part speaks of
+// its chains alone. If the context ends, or a step fails, every chain stays at
+// the stage it has reached, and a later Run goes on from there. Errors are those
+// of [AIS]; a Run while another is under way is one. After the last stage Run
+// returns the result again.
+func (a *AISRunner) Run(ctx context.Context) (*AISResult, error) {
+	if err := a.busy.begin("AIS", ctx); err != nil {
+		return nil, err
+	}
+	defer a.busy.end()
+	err := a.advance(ctx)
+	if err == nil || ctx.Err() != nil {
+		if file := a.keep(); file != nil {
+			err = errors.Join(err, file)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	res := &AISResult{
+		LogWeights: slices.Clone(a.logw), States: slices.Clone(a.x),
+		run: part{first: a.cfg.First, count: a.cfg.Count, chains: a.cfg.Chains},
+	}
+	if !res.run.whole() {
+		res.run.settings = a.settings()
+	}
+	return res, res.sum()
+}
+
+// advance brings all blocks to the last stage, by rounds between checkpoints.
+func (a *AISRunner) advance(ctx context.Context) error {
+	last := len(a.betas) - 1
+	workers := pool.New(min(a.cfg.Workers, len(a.stage)))
+	workers.Start()
+	defer workers.Stop()
+	scratch := make([]aisScratch, workers.Workers())
+	errs := make([]error, len(a.stage))
+	for a.Stage() < last {
+		to := last
+		if a.cfg.Checkpoint.Path != "" && a.cfg.Checkpoint.Every > 0 {
+			to = min(last, a.filed+min(a.cfg.Checkpoint.Every, last))
+		}
+		workers.Each(0, len(a.stage), func(w, b int) {
+			for errs[b] = nil; a.stage[b] < to && errs[b] == nil; {
+				errs[b] = a.step(ctx, &scratch[w], b)
+			}
+		})
+		for _, err := range errs {
+			if err != nil {
+				return err
+			}
+		}
+		if to < last {
+			if err := a.keep(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// aisScratch is where a worker tries a stage before it counts.
+type aisScratch struct {
+	x       []int32
+	logw    []float64
+	streams []sampler.Stream
+	info    []sampler.Info
+	e       []float64
+}
+
+// step brings block b to the next stage, or leaves it as it was and returns an
+// error.
+func (a *AISRunner) step(ctx context.Context, s *aisScratch, b int) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	first := b * a.size
+	n := min(a.size, a.cfg.Count-first)
+	x, logw, streams := a.x[first*a.sites:(first+n)*a.sites], a.logw[first:first+n], a.streams[first:first+n]
+	s.x, s.logw, s.streams = append(s.x[:0], x...), append(s.logw[:0], logw...), append(s.streams[:0], streams...)
+	s.info, s.e = slices.Grow(s.info[:0], n)[:n], slices.Grow(s.e[:0], n)[:n]
+	clear(s.info)
+
+	k, last := a.stage[b]+1, len(a.betas)-1
+	a.model.Energy(s.e, s.x)
+	for i, v := range s.e {
+		if math.IsNaN(v) || math.IsInf(v, -1) {
+			return fmt.Errorf("anneal: AIS: chain %d, stage %d: energy = %v: %w", a.cfg.First+first+i, k-1, v, sampler.ErrNaN)
+		}
+		s.logw[i] -= float64((a.betas[k] - a.betas[k-1]) * v)
+	}
+	if k == 1 && !a.replaceDead(s) {
+		k = last // no chain of the block has any weight to gather
+	}
+	if k < last {
+		if err := a.move(ctx, s, a.cfg.First+first, k); err != nil {
+			return err
+		}
+	}
+	copy(x, s.x)
+	copy(logw, s.logw)
+	copy(streams, s.streams)
+	a.stage[b] = k
+	return nil
+}
+
+// replaceDead gives chains without weight the state of one that has some, so
+// that kernels can run: their weight remains 0. It returns false if no chain has.
+func (a *AISRunner) replaceDead(s *aisScratch) bool {
+	alive := slices.IndexFunc(s.logw, func(w float64) bool { return !math.IsInf(w, -1) })
+	if alive < 0 {
+		return false
+	}
+	for d, v := range s.logw {
+		if math.IsInf(v, -1) {
+			copy(s.x[d*a.sites:(d+1)*a.sites], s.x[alive*a.sites:])
+		}
+	}
+	return true
+}
+
+// stopper kernels can stop in the middle of a step, see [sampler.Transition].
+type stopper interface {
+	StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool)
+}
+
+// move makes the steps of stage k for the chains from number first on.
+func (a *AISRunner) move(ctx context.Context, s *aisScratch, first, k int) error {
+	m, err := energy.Scale(a.model, a.betas[k])
+	if err != nil {
+		return fmt.Errorf("anneal: AIS: %w", err)
+	}
+	kernel, err := a.method.Kernel(ctx, m, len(s.info))
+	if err != nil {
+		return err
+	}
+	if err := kernel.Reset(s.x); err != nil {
+		return err
+	}
+	partial, _ := kernel.(stopper)
+	for range a.cfg.Moves {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if partial == nil {
+			kernel.Step(s.info, s.x, s.streams)
+		} else if !partial.StepUntil(func() bool { return ctx.Err() != nil }, s.info, s.x, s.streams) {
+			return ctx.Err()
+		}
+		for i := range s.info {
+			if err := s.info[i].Err; err != nil {
+				return fmt.Errorf("anneal: AIS: %s: chain %d, stage %d: %w", fingerprint.Name(a.method), first+i, k, err)
+			}
+		}
+	}
+	return nil
+}
+
+// settings are those of the whole run: parts have the same.
+func (a *AISRunner) settings() *fingerprint.List {
+	l := newSettings(a.model, a.method)
+	l.Add("AISConfig.Chains", a.cfg.Chains)
+	l.Add("AISConfig.Seed", a.cfg.Seed)
+	l.Add("AISConfig.Stages", a.cfg.Stages)
+	l.Add("AISConfig.Moves", a.cfg.Moves)
+	l.Add("AISConfig.Schedule", digest(a.betas))
+	return l
+}
+
+// A checkpoint of AIS is a frame with the settings, one for every block of
+// chains and one for the end; see [durable.Write].
+const aisMagic = "gibbsite ais 1\n"
+
+// Save writes a checkpoint: after Load of it, Run goes on to the same bits as if
+// it had not stopped.
+func (a *AISRunner) Save(w io.Writer) error {
+	l := a.settings()
+	l.Add("AISConfig.First", a.cfg.First)
+	l.Add("AISConfig.Count", a.cfg.Count)
+	return save("AIS", aisMagic, w, l, len(a.stage), func(b int, body []byte) ([]byte, error) {
+		first := b * a.size
+		last := min(first+a.size, a.cfg.Count)
+		body = wire.AppendInts(body, a.stage[b])
+		body = wire.AppendInt32s(body, a.x[first*a.sites:last*a.sites])
+		body = wire.AppendFloat64s(body, a.logw[first:last])
+		return appendStreams(body, a.streams[first:last]), nil
+	}, nil)
+}
+
+// Load restores a checkpoint into a run built with the same arguments; only
+// Workers and Checkpoint may differ. The error for others names the first
+// setting that differs. On an error the run is as it was.
+func (a *AISRunner) Load(r io.Reader) error {
+	l := a.settings()
+	l.Add("AISConfig.First", a.cfg.First)
+	l.Add("AISConfig.Count", a.cfg.Count)
+	n := AISRunner{sites: a.sites, cfg: a.cfg, size: a.size}
+	n.allocate()
+	limit := uint64(a.size)*uint64(4*a.sites+64) + 64
+	if err := load("AIS", aisMagic, r, l, len(n.stage), limit, func(b int, in []byte) ([]byte, error) {
+		first := b * a.size
+		last := min(first+a.size, a.cfg.Count)
+		var stage [1]uint64
+		in, err := wire.ReadUint64s(in, stage[:])
+		if err == nil && stage[0] > uint64(a.cfg.Stages) {
+			err = fmt.Errorf("stage = %d, want 0 … %d", stage[0], a.cfg.Stages)
+		}
+		if err != nil {
+			return nil, err
+		}
+		n.stage[b] = int(stage[0])
+		if in, err = readTokens(in, n.x[first*a.sites:last*a.sites], a.levels); err != nil {
+			return nil, err
+		}
+		if in, err = wire.ReadFloat64s(in, n.logw[first:last]); err != nil {
+			return nil, err
+		}
+		for s, v := range n.logw[first:last] {
+			if !(v < math.Inf(1)) {
+				return nil, fmt.Errorf("log-weight of chain %d = %v, want < +Inf", a.cfg.First+first+s, v)
+			}
+		}
+		return readStreams(in, n.streams[first:last])
+	}, nil); err != nil {
+		return err
+	}
+	a.x, a.logw, a.streams, a.stage = n.x, n.logw, n.streams, n.stage
+	a.filed = a.Stage()
+	return nil
+}
+
+// SaveFile saves a checkpoint in the file path so that no failure loses both it
+// and the one before, which stays as path.old; see [sampler.Runner.SaveFile].
+func (a *AISRunner) SaveFile(path string) error {
+	return durable.SaveFile("anneal: AIS", path, a)
+}
+
+// LoadFile restores what SaveFile saved, as Load does. If the file path is
+// missing or damaged, it restores the generation before it, path.old.
+func (a *AISRunner) LoadFile(path string) error {
+	return durable.LoadFile("anneal: AIS", path, a)
+}
+
+// keep saves a checkpoint if Config.Checkpoint asks for any.
+func (a *AISRunner) keep() error {
+	if a.cfg.Checkpoint.Path == "" {
+		return nil
+	}
+	if err := a.SaveFile(a.cfg.Checkpoint.Path); err != nil {
+		return err
+	}
+	a.filed = a.Stage()
+	return nil
+}

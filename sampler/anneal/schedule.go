@@ -1,0 +1,74 @@
+package anneal
+
+import (
+	"math"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// Schedule gives the inverse temperature β ≥ 0 at progress t ∈ [0,1] of an
+// annealing run.
+type Schedule func(t float64) float64
+
+// Geometric returns the schedule β(t) = from·(to/from)^t, the usual choice when
+// nothing is known of the landscape; from and to are positive.
+func Geometric(from, to float64) Schedule {
+	return func(t float64) float64 { return from * simd.Exp(t*simd.Log(to/from)) }
+}
+
+// Linear returns the schedule β(t) = from + (to−from)·t.
+func Linear(from, to float64) Schedule {
+	return func(t float64) float64 { return from + float64((to-from)*t) }
+}
+
+const (
+	coolingStates = 16   // random states whose differences Cooling looks at
+	coolingHot    = 0.5  // acceptance of the steepest rise at the start
+	coolingCold   = 0.01 // acceptance of a small rise at the end
+	coolingSmall  = 0.05 // quantile of the differences that counts as small
+)
+
+// Cooling returns inverse temperatures between which annealing a model makes
+// sense, from the single-site differences at a few random states: at from the
+// steepest rise met is accepted with probability ½, at to a rise at the 5 %
+// quantile of the non-zero differences with probability 1 %. (The rule of
+// D-Wave's simulated-annealing sampler, with the quantile in place of the
+// smallest difference.) A model without differences gets from = to = 1.
+func Cooling(m energy.Model, seed uint64) (from, to float64, err error) {
+	sites, levels, err := check.Shape("anneal: Cooling", m, 1, sampler.BlockSize)
+	if err != nil {
+		return 0, 0, err
+	}
+	c := energy.Conditionals(m)
+	repair, repairs := energy.As[energy.Supported](m)
+	r := sampler.NewStream(seed, math.MaxUint64) // a chain that no run reaches
+	x, d := make([]int32, sites), make([]float64, levels)
+	var rises []float64
+	for range coolingStates {
+		for i := range x {
+			x[i] = int32(r.IntN(levels))
+		}
+		if repairs {
+			repair.Repair(x)
+		}
+		for i := range sites {
+			c.Conditional(d, i, x)
+			for _, v := range d {
+				if v = math.Abs(v); v > 0 && !math.IsInf(v, 0) {
+					rises = append(rises, v)
+				}
+			}
+		}
+	}
+	if len(rises) == 0 {
+		return 1, 1, nil
+	}
+	slices.Sort(rises)
+	from = -simd.Log(coolingHot) / rises[len(rises)-1]
+	to = -simd.Log(coolingCold) / rises[int(coolingSmall*float64(len(rises)))]
+	return from, max(from, to), nil
+}

@@ -1,0 +1,343 @@
+package anneal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/durable"
+	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// SteppingStone estimates log Z by stepping-stone sampling (Xie, Lewis, Fan, Kuo
+// and Chen 2011): with 0 = β_0 < … < β_K = 1,
+//
+//	log Z = sites·log(levels) + Σ_k log E_{k−1}[ exp(−(β_k − β_{k−1}) E(x)) ],
+//
+// where E_k is the mean over draws of Chains of the method on β_k·E, and over
+// independent uniform draws for k = 0. The chains of a stage start from the ends
+// of the one before and may adapt in its warm-up.
+//
+// Unlike [AIS], it needs chains that mix at every temperature, and tells less
+// when they do not; where they do it is the more precise for its cost. StdErr
+// takes the autocorrelation of the draws into account, by [diagnose.MCSEMean],
+// whose last digits may differ between processors; Value's do not.
+//
+// Errors: settings out of range, whatever [sampler.Chains.Run] returns, and
+// [sampler.ErrZero] if no uniform draw of a block of chains has a probability. A run that can stop and go on is a [SteppingStoneRunner].
+func SteppingStone(ctx context.Context, m energy.Model, method sampler.Method, cfg SteppingStoneConfig) (LogZ, error) {
+	r, err := NewSteppingStone(m, method, cfg)
+	if err != nil {
+		return LogZ{}, err
+	}
+	return r.Run(ctx)
+}
+
+// SteppingStoneRunner is a run of [SteppingStone] that can stop at any draw and
+// go on: in the same process, or from a checkpoint in another. Its methods must
+// not be called concurrently with each other.
+type SteppingStoneRunner struct {
+	model         energy.Model
+	method        sampler.Method
+	cfg           SteppingStoneConfig
+	betas         []float64
+	sites, levels int
+
+	terms  []term          // of the stages that are finished
+	rows   [][][]float64   // by stage: chain × draw; nil where not kept
+	x      []int32         // where the chains of the stage start
+	chains *sampler.Chains // of the stage under way, nil between stages
+	e      []float64
+
+	filed int // draws made at the last checkpoint file
+	busy  busy
+}
+
+// term is what a stage adds to log Z.
+type term struct{ value, relative float64 }
+
+// NewSteppingStone returns a run of [SteppingStone] that is ready to start. What
+// does not fit the model is said by Run.
+func NewSteppingStone(m energy.Model, method sampler.Method, cfg SteppingStoneConfig) (*SteppingStoneRunner, error) {
+	if check.Nil(method) {
+		return nil, fmt.Errorf("anneal: SteppingStone: method = nil")
+	}
+	sites, levels, err := check.Shape("anneal: SteppingStone", m, 1, sampler.BlockSize)
+	if err != nil {
+		return nil, err
+	}
+	betas, err := cfg.fill()
+	if err != nil {
+		return nil, err
+	}
+	if most := math.MaxInt / 16 / sites; cfg.Count > most {
+		return nil, fmt.Errorf("anneal: SteppingStoneConfig.Chains = %d of %d sites, want ≤ %d in a part", cfg.Count, sites, most)
+	}
+	r := &SteppingStoneRunner{model: m, method: method, cfg: cfg, betas: betas, sites: sites, levels: levels}
+	r.allocate()
+	return r, nil
+}
+
+func (r *SteppingStoneRunner) allocate() {
+	r.rows = make([][][]float64, len(r.betas)-1)
+	r.x, r.e = make([]int32, r.cfg.Count*r.sites), make([]float64, r.cfg.Count)
+}
+
+// Stage returns the number of stages that are finished, 0 … Config.Stages.
+func (r *SteppingStoneRunner) Stage() int { return len(r.terms) }
+
+// made returns the number of draws per chain so far.
+func (r *SteppingStoneRunner) made() int {
+	n := len(r.terms) * r.cfg.Draws
+	if r.chains != nil {
+		n += r.chains.Len()
+	}
+	return n
+}
+
+// Run goes on to the last stage and returns the estimate; that of a part speaks
+// of its chains alone. If the context ends, a later Run goes on from there. Errors
+// are those of [SteppingStone]; a Run while another is under way is one. After the
+// last stage Run returns the estimate again.
+func (r *SteppingStoneRunner) Run(ctx context.Context) (LogZ, error) {
+	if err := r.busy.begin("SteppingStone", ctx); err != nil {
+		return LogZ{}, err
+	}
+	defer r.busy.end()
+	err := r.advance(ctx)
+	if err == nil || ctx.Err() != nil {
+		if file := r.keep(); file != nil {
+			err = errors.Join(err, file)
+		}
+	}
+	if err != nil {
+		return LogZ{}, err
+	}
+	return r.estimate(r.terms), nil
+}
+
+// advance goes on to the last stage, by pieces between checkpoints.
+func (r *SteppingStoneRunner) advance(ctx context.Context) error {
+	for k := len(r.terms); k < len(r.betas)-1; k = len(r.terms) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := r.draw(ctx, k); err != nil {
+			return err
+		}
+		value, relative, err := stone(r.rows[k], k > 0)
+		if err != nil {
+			return fmt.Errorf("anneal: SteppingStone: stage %d: %w", k, err)
+		}
+		if r.chains != nil {
+			copy(r.x, r.chains.States())
+			r.chains = nil
+		}
+		r.terms = append(r.terms, term{value, relative})
+		if r.cfg.Count == r.cfg.Chains {
+			r.rows[k] = nil
+		}
+	}
+	return nil
+}
+
+// draw makes the draws of stage k that are left.
+func (r *SteppingStoneRunner) draw(ctx context.Context, k int) error {
+	if k == 0 {
+		return r.uniform(ctx)
+	}
+	if r.chains == nil {
+		c, err := r.stageChains(k)
+		if err != nil {
+			return err
+		}
+		r.chains = c
+		r.rows[k] = r.newRows()
+	}
+	for r.chains.Len() < r.cfg.Draws {
+		n := r.cfg.Draws - r.chains.Len()
+		if every := r.cfg.Checkpoint.Every; r.cfg.Checkpoint.Path != "" && every > 0 {
+			if r.made()-r.filed >= every {
+				if err := r.keep(); err != nil {
+					return err
+				}
+			}
+			n = min(n, every-(r.made()-r.filed))
+		}
+		if err := r.chains.Run(ctx, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *SteppingStoneRunner) newRows() [][]float64 {
+	rows := make([][]float64, r.cfg.Count)
+	for s := range rows {
+		rows[s] = make([]float64, r.cfg.Draws)
+	}
+	return rows
+}
+
+// uniform makes the draws of stage 0, independent uniform states, and finds a
+// state with probability for every chain: one of its own, or one of another chain
+// of its block.
+func (r *SteppingStoneRunner) uniform(ctx context.Context) error {
+	rows := r.newRows()
+	y, e := make([]int32, r.sites), make([]float64, 1)
+	own := make([]bool, r.cfg.Count)
+	for s := range rows {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		g := sampler.NewStream(r.cfg.Seed, uint64(r.cfg.First+s))
+		for d := range rows[s] {
+			for i := range y {
+				y[i] = int32(g.IntN(r.levels))
+			}
+			r.model.Energy(e, y)
+			if math.IsNaN(e[0]) || math.IsInf(e[0], -1) {
+				return fmt.Errorf("anneal: SteppingStone: energy of a uniform draw = %v: %w", e[0], sampler.ErrNaN)
+			}
+			rows[s][d] = -r.betas[1] * e[0]
+			if !math.IsInf(e[0], 1) {
+				copy(r.x[s*r.sites:(s+1)*r.sites], y)
+				own[s] = true
+			}
+		}
+	}
+	size := block(r.cfg.Chains)
+	for first := 0; first < len(own); first += size {
+		if err := r.lend(own, first, min(first+size, len(own))); err != nil {
+			return err
+		}
+	}
+	r.rows[0] = rows
+	return nil
+}
+
+// lend gives the chains first … last−1 that have no state with probability that
+// of the last one that has.
+func (r *SteppingStoneRunner) lend(own []bool, first, last int) error {
+	alive := -1
+	for s := first; s < last; s++ {
+		if own[s] {
+			alive = s
+		}
+	}
+	if alive < 0 {
+		return fmt.Errorf("anneal: SteppingStone: all %d uniform draws of chains %d … %d are states of probability zero: %w",
+			(last-first)*r.cfg.Draws, r.cfg.First+first, r.cfg.First+last-1, sampler.ErrZero)
+	}
+	for s := first; s < last; s++ {
+		if !own[s] {
+			copy(r.x[s*r.sites:(s+1)*r.sites], r.x[alive*r.sites:])
+		}
+	}
+	return nil
+}
+
+// stageChains returns the chains of stage k, which start at x and store the
+// logarithms whose mean stage k+1 needs.
+func (r *SteppingStoneRunner) stageChains(k int) (*sampler.Chains, error) {
+	scaled, err := energy.Scale(r.model, r.betas[k])
+	if err != nil {
+		return nil, fmt.Errorf("anneal: SteppingStone: %w", err)
+	}
+	seed := sampler.NewStream(r.cfg.Seed, math.MaxUint64-uint64(k)) // streams that no chain draws from
+	return sampler.NewChains(scaled, r.method, sampler.Config{
+		Chains: r.cfg.Chains, First: r.cfg.First, Count: r.cfg.Count, Seed: seed.Uint64(), Warmup: r.cfg.Warmup, Workers: r.cfg.Workers, Init: r.x,
+		Observe: func(chain, draw int, x []int32, _ *sampler.Info) {
+			chain -= r.cfg.First
+			r.model.Energy(r.e[chain:chain+1], x)
+			r.rows[k][chain][draw] = -(r.betas[k+1] - r.betas[k]) * r.e[chain]
+		},
+	})
+}
+
+// estimate adds up the terms of all stages.
+func (r *SteppingStoneRunner) estimate(terms []term) LogZ {
+	z := LogZ{Value: float64(float64(r.sites) * simd.Log(float64(r.levels)))}
+	variance := 0.0
+	for _, t := range terms {
+		z.Value += t.value
+		variance += float64(t.relative * t.relative)
+	}
+	z.StdErr = math.Sqrt(variance)
+	return z
+}
+
+// Join returns the estimate of a whole run from its parts, which are finished: r
+// begins with chain 0 and every part where the one before it ends. The bits are
+// those of the run in one piece. Errors: parts of other runs, the setting that
+// differs by name, a gap or an overlap, an end before that of the run.
+func (r *SteppingStoneRunner) Join(parts ...*SteppingStoneRunner) (LogZ, error) {
+	z, err := r.join(append([]*SteppingStoneRunner{r}, parts...))
+	if err != nil {
+		return LogZ{}, fmt.Errorf("anneal: Join: %w", err)
+	}
+	return z, nil
+}
+
+func (r *SteppingStoneRunner) join(parts []*SteppingStoneRunner) (LogZ, error) {
+	all := part{chains: r.cfg.Chains, settings: r.settings()}
+	for i, p := range parts {
+		if p == nil {
+			return LogZ{}, fmt.Errorf("part %d = nil", i)
+		}
+		if len(p.terms) < len(p.betas)-1 {
+			return LogZ{}, fmt.Errorf("part %d has finished %d of %d stages", i, len(p.terms), len(p.betas)-1)
+		}
+		if err := all.append(i, part{p.cfg.First, p.cfg.Count, p.cfg.Chains, p.settings()}); err != nil {
+			return LogZ{}, err
+		}
+	}
+	if err := all.end(); err != nil {
+		return LogZ{}, err
+	}
+	if len(parts) == 1 {
+		return r.estimate(r.terms), nil
+	}
+	terms := make([]term, len(r.terms))
+	for k := range terms {
+		var rows [][]float64
+		for _, p := range parts {
+			rows = append(rows, p.rows[k]...)
+		}
+		value, relative, err := stone(rows, k > 0)
+		if err != nil {
+			return LogZ{}, fmt.Errorf("stage %d: %w", k, err)
+		}
+		terms[k] = term{value, relative}
+	}
+	return r.estimate(terms), nil
+}
+
+// settings are those of the whole run: parts have the same.
+func (r *SteppingStoneRunner) settings() *fingerprint.List {
+	l := newSettings(r.model, r.method)
+	l.Add("SteppingStoneConfig.Chains", r.cfg.Chains)
+	l.Add("SteppingStoneConfig.Seed", r.cfg.Seed)
+	l.Add("SteppingStoneConfig.Stages", r.cfg.Stages)
+	l.Add("SteppingStoneConfig.Warmup", r.cfg.Warmup)
+	l.Add("SteppingStoneConfig.Draws", r.cfg.Draws)
+	l.Add("SteppingStoneConfig.Schedule", digest(r.betas))
+	return l
+}
+
+// keep saves a checkpoint if Config.Checkpoint asks for any.
+func (r *SteppingStoneRunner) keep() error {
+	if r.cfg.Checkpoint.Path == "" {
+		return nil
+	}
+	if err := durable.SaveFile("anneal: SteppingStone", r.cfg.Checkpoint.Path, r); err != nil {
+		return err
+	}
+	r.filed = r.made()
+	return nil
+}

@@ -1,0 +1,106 @@
+package sampler
+
+import (
+	"context"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+)
+
+// block is what one worker moves: some consecutive chains, of which the first is
+// number first of this part of the run.
+type block[S energy.Site] struct {
+	first, chains int
+	kernel        Transition[S] // nil while it is parked, see depot
+	parked        []byte
+	size          float64 // step size of the kernel that is parked; 0: none
+	seed          uint64  // of the streams of a block that is parked
+	steps         int     // warm-up included
+	stats         Stats
+	after         func(place[S]) // if not nil, is told of every step
+	torn          bool           // a panic stopped the kernel in the middle of a step
+	reset         bool           // its kernel has seen the states, of a Reset that was stopped
+	err           error
+}
+
+// stopper kernels can stop in the middle of a step, see [Transition].
+type stopper[S any] interface {
+	StepUntil(stop func() bool, info []Info, x []S, r []Stream) (done bool)
+}
+
+// march is how a run moves its blocks.
+type march[S energy.Site] struct {
+	warmup, thin int
+	number       int // of the first chain of the block
+	fail         func(chain, step int, err error) error
+	observe      func(chain, draw int, x []S, info *Info)
+	after        func(p place[S])           // if not nil, is told of every step
+	write        func(draw int, p place[S]) // if not nil, is told of every draw
+}
+
+// move brings a block to the given number of steps, or until the context ends, a
+// chain fails or the kernel stops because stop says so.
+func (b *block[S]) move(ctx context.Context, m march[S], p place[S], end int, stop func() bool) {
+	sites := len(p.x) / b.chains
+	partial, _ := b.kernel.(stopper[S])
+	for b.steps < end && b.err == nil && ctx.Err() == nil {
+		b.torn = true
+		if partial == nil {
+			b.kernel.Step(p.info, p.x, p.streams)
+		} else if !partial.StepUntil(stop, p.info, p.x, p.streams) {
+			b.torn = false
+			return
+		}
+		b.torn = false
+		for i := range p.info {
+			if err := p.info[i].Err; err != nil {
+				b.err = m.fail(m.number+i, b.steps, err)
+				return
+			}
+		}
+		step := b.steps
+		b.steps++
+		if m.after != nil {
+			m.after(p)
+		}
+		if step < m.warmup {
+			if k, ok := b.kernel.(Adaptive); ok {
+				k.Adapt(p.info, step, m.warmup)
+			}
+			continue
+		}
+		b.stats.add(p.info)
+		after := b.steps - m.warmup
+		if after%m.thin != 0 {
+			continue
+		}
+		if m.write != nil {
+			m.write(after/m.thin-1, p)
+		}
+		if m.observe != nil {
+			for i := range p.info {
+				m.observe(m.number+i, after/m.thin-1, p.x[i*sites:(i+1)*sites], &p.info[i])
+			}
+		}
+	}
+}
+
+// Stats sums up the steps after warm-up. Counts stop at math.MaxInt.
+type Stats struct {
+	Steps   int     // chain steps: steps times chains
+	Accept  float64 // mean acceptance probability
+	Moved   float64 // mean number of sites changed per chain step
+	Invalid int     // proposals rejected because their energy was NaN or −Inf
+}
+
+func (s *Stats) add(info []Info) {
+	for i := range info {
+		s.Accept += info[i].Accept
+		s.Moved += float64(info[i].Moved)
+		s.Invalid = plus(s.Invalid, info[i].Invalid)
+	}
+	s.Steps = plus(s.Steps, len(info))
+}
+
+// plus adds counts and stays at the largest int instead of running over.
+func plus(a, b int) int { return a + min(b, math.MaxInt-a) }

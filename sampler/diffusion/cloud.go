@@ -1,0 +1,235 @@
+package diffusion
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// cloud is the particles of the samples of a batch.
+type cloud struct {
+	d         *batch[int32]
+	n         int // particles per sample
+	threshold float64
+	joint     []Joint
+
+	// By slot.
+	logZ   []float64 // of the prediction
+	logRho []float64 // of ρ of the last step
+	logW   []float64 // log-weight since the last resampling
+	count  []int     // copies to make
+	v      [][]float32
+	lse    [][]float64
+
+	// By sample of the batch.
+	evidence []float64 // log estimate of P(C) so far
+	choice   []sampler.Stream
+	errs     []error
+
+	weigh, move, renew func(w, i int)
+}
+
+func (p *cloud) allocate(samples int) {
+	d := p.d
+	slots := samples * p.n
+	p.logZ, p.logRho, p.logW = make([]float64, slots), make([]float64, slots), make([]float64, slots)
+	p.count = make([]int, slots)
+	p.evidence, p.choice, p.errs = make([]float64, samples), make([]sampler.Stream, samples), make([]error, samples)
+	for range d.work {
+		p.v = append(p.v, make([]float32, d.sites*d.levels))
+		p.lse = append(p.lse, make([]float64, d.sites))
+	}
+	p.weigh = func(w, i int) { d.errs[i] = d.until(p.weighSlot, w, i) }
+	p.move = func(w, i int) { d.errs[i] = d.until(p.moveSlot, w, i) }
+	p.renew = func(_, g int) { p.errs[g] = p.renewGroup(g) }
+}
+
+// begin puts all particles of a batch at time 1.
+func (p *cloud) begin(groups int) {
+	d := p.d
+	for i := range groups * p.n {
+		sample := d.cfg.First + d.made + i/p.n
+		d.sample[i] = sample*p.n + i%p.n
+		d.streams[i].Seed(d.cfg.Seed, uint64(d.sample[i]))
+		d.clamp(i, nil)
+		d.begin(i)
+		p.logW[i], p.logRho[i] = 0, 0
+	}
+	for g := range groups {
+		p.evidence[g], p.errs[g] = 0, nil
+		// The upper half of the chains belongs to resampling.
+		p.choice[g].Seed(d.cfg.Seed, 1<<63|uint64(d.cfg.First+d.made+g))
+	}
+}
+
+// steps brings all particles to time 0.
+func (p *cloud) steps(ctx context.Context, groups int) error {
+	d := p.d
+	slots := groups * p.n
+	d.ctx, d.step = ctx, 0
+	for ; ; d.step++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		left, err := d.predict(ctx, 0, slots)
+		if err != nil || left == 0 {
+			return err
+		}
+		d.pool.Each(0, slots, p.weigh)
+		if err := p.failure(slots); err != nil {
+			return err
+		}
+		d.pool.Each(0, groups, p.renew)
+		for g, err := range p.errs[:groups] {
+			if err != nil {
+				return fmt.Errorf("diffusion: Particles: sample %d, step %d: %w", d.cfg.First+d.made+g, d.step, err)
+			}
+		}
+		d.pool.Each(0, slots, p.move)
+		if err := p.failure(slots); err != nil {
+			return err
+		}
+	}
+}
+
+// failure returns the error of the first slot that has one.
+func (p *cloud) failure(slots int) error {
+	if err := p.d.ctx.Err(); err != nil {
+		return err
+	}
+	for i, err := range p.d.errs[:slots] {
+		if err != nil {
+			return fmt.Errorf("diffusion: Particles: sample %d, particle %d, step %d: %w", p.d.cfg.First+p.d.made+i/p.n, i%p.n, p.d.step, err)
+		}
+	}
+	return nil
+}
+
+// weighSlot multiplies the weight of slot i by Z_C(p(·|x_t))/Z_C(ρ).
+func (p *cloud) weighSlot(w, i int) error {
+	d := p.d
+	if d.time[i] <= 0 {
+		return nil
+	}
+	if d.fresh[i] {
+		v := d.prediction(i)
+		conditionTokens(d, i, v, d.time[i])
+		var err error
+		p.logZ[i], err = p.logProb(w, v)
+		if err != nil {
+			return err
+		}
+	}
+	p.logW[i] += p.logZ[i] - p.logRho[i]
+	if math.IsInf(p.logW[i], -1) {
+		d.time[i], d.known[i] = 0, false
+	}
+	return nil
+}
+
+// logProb returns log Z_C of the normalised rows of v, −Inf if C is out of
+// reach.
+func (p *cloud) logProb(w int, v []float32) (float64, error) {
+	z, err := p.d.drawer.LogZ(v)
+	if errors.Is(err, constraint.ErrInfeasible) {
+		return math.Inf(-1), nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	simd.LogSumExp(p.lse[w], v, p.d.levels)
+	for _, l := range p.lse[w] {
+		z -= l
+	}
+	return z, nil
+}
+
+// moveSlot moves particle i by one conditioned step.
+func (p *cloud) moveSlot(w, i int) error {
+	d := p.d
+	if d.time[i] <= 0 {
+		return nil
+	}
+	x, r, t := d.state(i), &d.streams[i], d.time[i]
+	raw, work := d.prediction(i), &d.work[w]
+	s := d.process[i].Next(x, t, d.step, d.cfg.Steps, r)
+	copy(work.before, x)
+	work.snap = Snapshot{Projected: true}
+	var err error
+	if work.snap.LogZ, err = d.drawer.Draw(work.clean, raw, r); err != nil {
+		return err
+	}
+	p.joint[i].Renoise(x, work.clean, raw, t, s, r)
+	d.restore(i)
+	p.logRho[i] = 0
+	if s > 0 {
+		copy(p.v[w], raw)
+		p.joint[i].Reweight(p.v[w], work.before, x, t, s)
+		if p.logRho[i], err = p.logProb(w, p.v[w]); err != nil {
+			return err
+		}
+	}
+	d.moved(i, s, !slices.Equal(work.before, x))
+	d.observe(w, i, raw, t, s)
+	return nil
+}
+
+// renewGroup resamples the particles of a sample if few carry the weight. It
+// returns an error if none has any.
+func (p *cloud) renewGroup(g int) error {
+	w := p.logW[g*p.n : (g+1)*p.n]
+	if math.IsInf(slices.Max(w), -1) {
+		return constraint.ErrInfeasible
+	}
+	top, sum, squares := moments(w)
+	if float64(sum*sum) >= float64(float64(p.threshold*float64(p.n))*squares) {
+		return nil
+	}
+	systematic(p.count[g*p.n:(g+1)*p.n], w, p.choice[g].Float64())
+	p.spread(g)
+	p.evidence[g] += top + simd.Log(sum/float64(p.n))
+	clear(w)
+	return nil
+}
+
+// spread copies particles into the places of those that have no copies left.
+func (p *cloud) spread(g int) {
+	first := g * p.n
+	free := first
+	for j := first; j < first+p.n; j++ {
+		for ; p.count[j] > 1; p.count[j]-- {
+			for p.count[free] != 0 {
+				free++
+			}
+			p.copySlot(free, j)
+			p.count[free] = 1
+		}
+	}
+}
+
+// copySlot makes slot dst a copy of slot src in all but its stream.
+func (p *cloud) copySlot(dst, src int) {
+	d := p.d
+	copy(d.state(dst), d.state(src))
+	copy(d.prediction(dst), d.prediction(src))
+	d.time[dst], d.known[dst], d.fresh[dst] = d.time[src], d.known[src], d.fresh[src]
+	p.logZ[dst], p.logRho[dst] = p.logZ[src], p.logRho[src]
+	if d.warm != nil {
+		d.warm.Copy(dst, src)
+	}
+}
+
+// pick closes the estimate of a sample and returns one of its particles, drawn
+// by weight.
+func (p *cloud) pick(g int) int {
+	w := p.logW[g*p.n : (g+1)*p.n]
+	top, sum, _ := moments(w)
+	p.evidence[g] += top + simd.Log(sum/float64(p.n))
+	return g*p.n + byWeight(w, p.choice[g].Float64())
+}

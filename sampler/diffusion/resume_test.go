@@ -1,0 +1,418 @@
+package diffusion_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/denoise"
+	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/projection"
+	"github.com/gibbsite-go/gibbsite/projection/novelty"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var background = context.Background()
+
+// stopping is a denoiser that ends a context at its nth prediction.
+type stopping[S energy.Site] struct {
+	energy.Denoiser[S]
+	left *atomic.Int64
+	stop *context.CancelFunc
+}
+
+func (s stopping[S]) As(target any) bool { return energy.AsInto(s.Denoiser, target) }
+
+func (s stopping[S]) Denoise(ctx context.Context, v []float32, q energy.Noised[S]) error {
+	if s.left.Add(-1) == 0 {
+		(*s.stop)()
+	}
+	return s.Denoiser.Denoise(ctx, v, q)
+}
+
+func letters(t *testing.T, c denoise.Corruption) energy.Denoiser[int32] {
+	t.Helper()
+	chain := exact.Must(model.NewMarkov(5, 3, 1, []float64{.2, .3, .5}, []float64{.6, .3, .1, .2, .5, .3, .3, .3, .4}))
+	return exact.Must(denoise.NewMarkov(chain, c))
+}
+
+var twoOnes = constraint.Count{Levels: []int32{1}, Min: 2, Max: 3}
+
+// within is a language of letters without the mask.
+func within() constraint.Automaton {
+	return exact.Must(constraint.Intersect(twoOnes, constraint.Count{Levels: []int32{3}, Max: constraint.None}))
+}
+
+// run is a runner of tokens or of reals.
+type run[S energy.Site] interface {
+	Sample(ctx context.Context, x []S) error
+	SaveFile(path string) error
+	LoadFile(path string) error
+	Len() int
+}
+
+func known(words ...[]int32) *constraint.Lexicon {
+	l := new(constraint.Lexicon)
+	for _, w := range words {
+		l.Add(w)
+	}
+	return l
+}
+
+// token returns the runs of tokens by name. Nothing may be shared between two.
+func token(t *testing.T) map[string]func(wrap func(energy.Denoiser[int32]) energy.Denoiser[int32], cfg diffusion.Config) run[int32] {
+	plain := func(p diffusion.Process[int32], c denoise.Corruption, edit func(*diffusion.Config)) func(func(energy.Denoiser[int32]) energy.Denoiser[int32], diffusion.Config) run[int32] {
+		return func(wrap func(energy.Denoiser[int32]) energy.Denoiser[int32], cfg diffusion.Config) run[int32] {
+			edit(&cfg)
+			return exact.Must(diffusion.New(background, wrap(letters(t, c)), p, cfg))
+		}
+	}
+	none := func(*diffusion.Config) {}
+	return map[string]func(func(energy.Denoiser[int32]) energy.Denoiser[int32], diffusion.Config) run[int32]{
+		"masked":        plain(diffusion.Masked{Mask: 3}, denoise.Absorbing, none),
+		"first hitting": plain(diffusion.Masked{Mask: 3, FirstHitting: true}, denoise.Absorbing, none),
+		"uniform":       plain(diffusion.Uniform{}, denoise.Noisy, none),
+		"remask": plain(diffusion.Remask{Mask: 3}, denoise.Absorbing, func(c *diffusion.Config) {
+			c.Projector = projection.Path{Language: within()}
+		}),
+		"novel": plain(diffusion.Masked{Mask: 3}, denoise.Absorbing, func(c *diffusion.Config) {
+			c.Projector = novelty.Projector{Seen: known([]int32{1, 1, 0, 0, 0}), Path: projection.Path{Language: within()}}
+		}),
+		"particles": func(wrap func(energy.Denoiser[int32]) energy.Denoiser[int32], cfg diffusion.Config) run[int32] {
+			cfg.Projector = projection.Path{Language: within()}
+			return exact.Must(diffusion.NewParticles(background, wrap(letters(t, denoise.Absorbing)), diffusion.Masked{Mask: 3}, diffusion.ParticlesConfig{Config: cfg, Particles: 5}))
+		},
+	}
+}
+
+func same(d energy.Denoiser[int32]) energy.Denoiser[int32] { return d }
+
+// said is what a run has drawn, and its estimate if it has one.
+func said(r run[int32], x []int32) string {
+	if p, ok := r.(*diffusion.Particles); ok {
+		logP, se := p.LogProb()
+		return fmt.Sprint(x, math.Float64bits(logP), math.Float64bits(se), p.Len())
+	}
+	return fmt.Sprint(x, r.Len())
+}
+
+// A generation that stops anywhere and begins again with its checkpoint file ends
+// with the bits of one that does not stop.
+func TestSamplesResume(t *testing.T) {
+	const sites, samples = 5, 23
+	var left atomic.Int64
+	stop := context.CancelFunc(func() {})
+	wrap := func(d energy.Denoiser[int32]) energy.Denoiser[int32] { return stopping[int32]{d, &left, &stop} }
+	for name, begin := range token(t) {
+		cfg := diffusion.Config{Steps: 6, Batch: 4, Seed: 3, Workers: 2}
+		x := make([]int32, samples*sites)
+		left.Store(0)
+		r := begin(wrap, cfg)
+		require.NoError(t, r.Sample(background, x))
+		want, total := said(r, x), -left.Load()
+		for at := int64(1); at <= total; at += 3 {
+			cfg.Checkpoint.Path, cfg.Checkpoint.Every = filepath.Join(t.TempDir(), "run"), int(at%9)
+			cfg.Workers = 1 + int(at)%3
+			ctx, cancel := context.WithCancel(background)
+			stop = cancel
+			r := begin(wrap, cfg)
+			left.Store(at)
+			clear(x)
+			require.ErrorIs(t, r.Sample(ctx, x), context.Canceled, name)
+			made := r.Len()
+			require.NoError(t, r.Sample(background, x[made*sites:]), "%s goes on in place", name)
+			assert.Equal(t, want, said(r, x), name)
+
+			again := begin(same, cfg)
+			err := again.LoadFile(cfg.Checkpoint.Path)
+			require.NoError(t, err)
+			require.Zero(t, again.Len())
+			clear(x)
+			for from := 0; from < samples; from += 7 { // in other calls than before
+				require.NoError(t, again.Sample(background, x[from*sites:min(from+7, samples)*sites]))
+			}
+			assert.Equal(t, want, said(again, x), "%s stopped at prediction %d with %d samples", name, at, made)
+			if at > 9 {
+				require.NoError(t, os.WriteFile(cfg.Checkpoint.Path, []byte("lost"), 0o600))
+				older := begin(same, cfg)
+				require.NoError(t, older.LoadFile(cfg.Checkpoint.Path))
+				clear(x)
+				require.NoError(t, older.Sample(background, x))
+				assert.Equal(t, want, said(older, x), "%s from the generation before", name)
+			}
+		}
+	}
+}
+
+// The parts of a run have the bits of the whole; a memory refuses them.
+func TestPartsOfSamples(t *testing.T) {
+	const sites, samples = 5, 12
+	for name, begin := range token(t) {
+		cfg := diffusion.Config{Steps: 6, Batch: 4, Seed: 3}
+		whole := make([]int32, samples*sites)
+		r := begin(same, cfg)
+		require.NoError(t, r.Sample(background, whole))
+		if name == "novel" {
+			cfg.First = 1
+			cfg.Projector = novelty.Projector{Path: projection.Path{Language: within()}}
+			_, err := diffusion.New(background, letters(t, denoise.Absorbing), diffusion.Masked{Mask: 3}, cfg)
+			assert.ErrorContains(t, err, "Config.First = 1, want 0: the projection *novelty.CorpusProjection remembers")
+			continue
+		}
+		var parts []*diffusion.Particles
+		x := make([]int32, samples*sites)
+		for k, part := range [][2]int{{0, 5}, {5, 1}, {6, 6}} {
+			cfg.First, cfg.Count, cfg.Workers, cfg.Batch = part[0], part[1], 1+k, 2+k
+			p := begin(same, cfg)
+			require.NoError(t, p.Sample(background, x[part[0]*sites:(part[0]+part[1])*sites]))
+			assert.ErrorContains(t, p.Sample(background, x[:sites]), "1 samples, want ≤ 0 (Config.Count =", name)
+			if q, ok := p.(*diffusion.Particles); ok {
+				parts = append(parts, q)
+			}
+		}
+		assert.Equal(t, whole, x, name)
+		if len(parts) == 0 {
+			continue
+		}
+		_, _, before := parts[0].Len(), parts[1].Len(), said(parts[0], nil)
+		assert.ErrorContains(t, parts[0].Join(parts[2]), "part 0 begins with sample 6, want 5")
+		assert.ErrorContains(t, parts[0].Join(nil), "part 0 = nil")
+		assert.Equal(t, before, said(parts[0], nil))
+	}
+}
+
+// Joined particles say what the whole says.
+func TestJoinedParticles(t *testing.T) {
+	const sites, samples = 5, 12
+	begin := token(t)["particles"]
+	cfg := diffusion.Config{Steps: 6, Batch: 4, Seed: 3}
+	x := make([]int32, samples*sites)
+	whole := begin(same, cfg).(*diffusion.Particles)
+	require.NoError(t, whole.Sample(background, x))
+	var parts []*diffusion.Particles
+	for _, part := range [][2]int{{0, 5}, {5, 1}, {6, 6}} {
+		cfg.First, cfg.Count = part[0], part[1]
+		p := begin(same, cfg).(*diffusion.Particles)
+		require.NoError(t, p.Sample(background, x[:part[1]*sites]))
+		parts = append(parts, p)
+	}
+	cfg.Seed = 4
+	cfg.First, cfg.Count = 5, 0
+	assert.ErrorContains(t, parts[0].Join(begin(same, cfg).(*diffusion.Particles)), "Config.Seed is 3 in the checkpoint and 4 here")
+	require.NoError(t, parts[0].Join(parts[1:]...))
+	wantP, wantSE := whole.LogProb()
+	gotP, gotSE := parts[0].LogProb()
+	assert.Equal(t, [2]float64{wantP, wantSE}, [2]float64{gotP, gotSE})
+	assert.ErrorContains(t, parts[0].Sample(background, nil), "Sample after Join")
+}
+
+// Reals resume, too, and Fill knows what it was given.
+func TestFilledSamplesResume(t *testing.T) {
+	mixture := exact.Must(denoise.NewGaussian([]float64{1, 2}, []float64{1, .5, .5, 2}))
+	nan := float32(math.NaN())
+	given := []float32{1, nan, nan, nan, 2, 3, nan, 4}
+	cfg := diffusion.Config{Steps: 8, Batch: 2}
+	want := append([]float32(nil), given...)
+	require.NoError(t, exact.Must(diffusion.New(background, mixture, diffusion.Gaussian{}, cfg)).Fill(background, want))
+
+	cfg.Checkpoint.Path = filepath.Join(t.TempDir(), "run")
+	first := exact.Must(diffusion.New(background, mixture, diffusion.Gaussian{}, cfg))
+	require.NoError(t, first.Fill(background, append([]float32(nil), given[:4]...)))
+	again := exact.Must(diffusion.New(background, mixture, diffusion.Gaussian{}, cfg))
+	require.NoError(t, again.LoadFile(cfg.Checkpoint.Path))
+	other := append([]float32(nil), given...)
+	other[3] = 1
+	assert.ErrorContains(t, again.Fill(background, other), "sample 1 was clamped to other values when the checkpoint was saved")
+	assert.ErrorContains(t, again.Sample(background, make([]float32, 4)), "sample 0 was clamped to other values")
+	got := append([]float32(nil), given...)
+	require.NoError(t, again.Fill(background, got))
+	assert.Equal(t, want, got)
+}
+
+// What cannot be saved or loaded is refused, and says why.
+func TestCheckpointsAreRefused(t *testing.T) {
+	masked := diffusion.Masked{Mask: 3}
+	cfg := diffusion.Config{Steps: 4}
+	plain := exact.Must(diffusion.New(background, letters(t, denoise.Absorbing), masked, cfg))
+	assert.ErrorContains(t, plain.Save(new(bytes.Buffer)), `Config.Checkpoint.Path = "", want a path`)
+	assert.ErrorContains(t, plain.Load(new(bytes.Buffer)), `Config.Checkpoint.Path = "", want a path`)
+
+	cfg.Checkpoint.Path = filepath.Join(t.TempDir(), "run")
+	begin := func() *diffusion.Runner[int32] {
+		return exact.Must(diffusion.New(background, letters(t, denoise.Absorbing), masked, cfg))
+	}
+	r := begin()
+	assert.ErrorContains(t, r.Save(nil), "w = nil")
+	assert.ErrorContains(t, r.Load(nil), "r = nil")
+	var none context.Context
+	assert.ErrorContains(t, r.Sample(none, nil), "ctx = nil")
+	require.NoError(t, r.Sample(background, make([]int32, 10)))
+	assert.ErrorContains(t, r.LoadFile(cfg.Checkpoint.Path), "the runner has 2 samples, want a new one")
+	var file bytes.Buffer
+	require.NoError(t, r.Save(&file))
+	fresh := begin()
+	require.NoError(t, fresh.Load(&file))
+	require.NoError(t, fresh.Sample(background, make([]int32, 15)))
+	assert.Equal(t, 3, fresh.Len())
+
+	bad := cfg
+	bad.Checkpoint.Path = filepath.Join(cfg.Checkpoint.Path, "no", "folder")
+	lost := exact.Must(diffusion.New(background, letters(t, denoise.Absorbing), masked, bad))
+	assert.ErrorContains(t, lost.Sample(background, make([]int32, 5)), "SaveFile")
+
+	bad = cfg
+	bad.Projector = forgetful{}
+	_, err := diffusion.New(background, letters(t, denoise.Absorbing), masked, bad)
+	assert.ErrorContains(t, err, "it has a memory and no Recall")
+	for want, edit := range map[string]func(*diffusion.Config){
+		"Config.First = -1, want ≥ 0":            func(c *diffusion.Config) { c.First = -1 },
+		"Config.Count = -1, want 0 … ":           func(c *diffusion.Config) { c.Count = -1 },
+		"Config.Checkpoint.Every = -1, want ≥ 0": func(c *diffusion.Config) { c.Checkpoint.Every = -1 },
+	} {
+		bad := cfg
+		edit(&bad)
+		_, err := diffusion.New(background, letters(t, denoise.Absorbing), masked, bad)
+		assert.ErrorContains(t, err, want)
+	}
+	far := cfg
+	far.First = math.MaxInt
+	last := exact.Must(diffusion.New(background, letters(t, denoise.Absorbing), masked, far))
+	assert.ErrorContains(t, last.Sample(background, make([]int32, 5)), "1 samples, want ≤ 0 (Config.First =")
+	_, err = diffusion.NewParticles(background, letters(t, denoise.Absorbing), masked, diffusion.ParticlesConfig{Config: func() diffusion.Config {
+		far.Projector = projection.Path{Language: within()}
+		return far
+	}()})
+	assert.ErrorContains(t, err, "of 64 particles each, want ≤")
+
+	// The set of a novelty that knows a sample already cannot recall it.
+	novel := cfg
+	words := known()
+	novel.Projector = novelty.Projector{Seen: words, Path: projection.Path{Language: within()}}
+	maker := exact.Must(diffusion.New(background, letters(t, denoise.Absorbing), masked, novel))
+	x := make([]int32, 10)
+	require.NoError(t, maker.Sample(background, x))
+	novel.Projector = novelty.Projector{Seen: words, Path: projection.Path{Language: within()}}
+	knows := exact.Must(diffusion.New(background, letters(t, denoise.Absorbing), masked, novel))
+	assert.ErrorContains(t, knows.LoadFile(cfg.Checkpoint.Path), "novelty.Projector.Seen")
+}
+
+// forgetful is a projection with a memory that cannot be told.
+type forgetful struct{ projection.Path }
+
+func (f forgetful) Bind(ctx context.Context, sites, levels, samples int) (diffusion.Projection, error) {
+	p, err := projection.Path{Language: within()}.Bind(ctx, sites, levels, samples)
+	return forgets{p}, err
+}
+
+type forgets struct{ diffusion.Projection }
+
+func (forgets) Commit(x []int32, v []float32, src rand.Source) error { return nil }
+
+// The estimate of particles and its error have the same bits on every processor.
+func TestParticlesGoldenBits(t *testing.T) {
+	p := token(t)["particles"](same, diffusion.Config{Steps: 6, Batch: 4, Seed: 3}).(*diffusion.Particles)
+	require.NoError(t, p.Sample(background, make([]int32, 5*40)))
+	logP, se := p.LogProb()
+	assert.Equal(t, []float64{-0.7325426432709534, 0.013143924148619004}, []float64{logP, se})
+}
+
+// A refused load leaves the runner as it was.
+func TestRefusedLoadsChangeNothing(t *testing.T) {
+	cfg := diffusion.Config{Steps: 4}
+	cfg.Checkpoint.Path = filepath.Join(t.TempDir(), "run")
+	for name, begin := range token(t) {
+		maker := begin(same, cfg)
+		require.NoError(t, maker.Sample(background, make([]int32, 10)))
+		b := exact.Must(os.ReadFile(cfg.Checkpoint.Path))
+		require.NoError(t, os.WriteFile(cfg.Checkpoint.Path, b[:len(b)-3], 0o600))
+		_ = os.Remove(cfg.Checkpoint.Path + ".old")
+		r := begin(same, cfg)
+		require.ErrorContains(t, r.LoadFile(cfg.Checkpoint.Path), "reading the body", name)
+		x, y := make([]int32, 15), make([]int32, 15)
+		require.NoError(t, r.Sample(background, x))
+		require.NoError(t, begin(same, cfg).Sample(background, y))
+		assert.Equal(t, y, x, name)
+	}
+}
+
+// amnesiac is a projection that cannot recall.
+type amnesiac struct{ diffusion.Projection }
+
+func (amnesiac) Commit([]int32, []float32, rand.Source) error { return nil }
+func (amnesiac) Recall([]int32) error                         { return fmt.Errorf("forgotten") }
+
+type forgetting struct{}
+
+func (forgetting) Bind(ctx context.Context, sites, levels, samples int) (diffusion.Projection, error) {
+	p, err := projection.Path{Language: within()}.Bind(ctx, sites, levels, samples)
+	return amnesiac{p}, err
+}
+
+func TestBrokenRecallEndsTheRunner(t *testing.T) {
+	cfg := diffusion.Config{Steps: 4, Projector: forgetting{}}
+	cfg.Checkpoint.Path = filepath.Join(t.TempDir(), "run")
+	begin := func() *diffusion.Runner[int32] {
+		return exact.Must(diffusion.New(background, letters(t, denoise.Absorbing), diffusion.Masked{Mask: 3}, cfg))
+	}
+	require.NoError(t, begin().Sample(background, make([]int32, 10)))
+	r := begin()
+	assert.ErrorContains(t, r.LoadFile(cfg.Checkpoint.Path), "sample 0: forgotten")
+	assert.ErrorContains(t, r.Sample(background, make([]int32, 5)), "the runner cannot be used: its projection did not recall a checkpoint")
+	assert.ErrorContains(t, r.LoadFile(cfg.Checkpoint.Path), "the runner cannot be used")
+}
+
+// A conditioning of any size is told from others, and does not fill the file.
+func TestCheckpointsWithLargeMeta(t *testing.T) {
+	cfg := diffusion.Config{Steps: 2}
+	cfg.Checkpoint.Path = filepath.Join(t.TempDir(), "run")
+	load := func(meta any) error {
+		cfg.Meta = meta
+		return token(t)["masked"](same, cfg).LoadFile(cfg.Checkpoint.Path)
+	}
+	meta := func(last float64) []float64 { return append(make([]float64, 300_000), last) }
+	cfg.Meta = meta(1)
+	require.NoError(t, token(t)["masked"](same, cfg).Sample(background, make([]int32, 5)))
+	require.Less(t, exact.Must(os.Stat(cfg.Checkpoint.Path)).Size(), int64(20_000))
+	require.NoError(t, load(meta(1)))
+	assert.ErrorContains(t, load(meta(1+1e-9)), "Config.Meta")
+	assert.ErrorContains(t, load(nil), "Config.Meta")
+	assert.ErrorContains(t, load(&cfg), "Config.Meta")
+}
+
+// Two calls at a time are refused.
+func TestOneSampleCallAtATime(t *testing.T) {
+	entered, release := make(chan struct{}), make(chan struct{})
+	var armed atomic.Bool
+	armed.Store(true)
+	wrap := func(d energy.Denoiser[int32]) energy.Denoiser[int32] {
+		return energy.DenoiserFunc[int32]{Sites: 5, Levels: 4, F: func(ctx context.Context, v []float32, q energy.Noised[int32]) error {
+			if armed.CompareAndSwap(true, false) {
+				close(entered)
+				<-release
+			}
+			return d.Denoise(ctx, v, q)
+		}}
+	}
+	for _, name := range []string{"masked", "particles"} {
+		entered, release = make(chan struct{}), make(chan struct{})
+		armed.Store(true)
+		r := token(t)[name](wrap, diffusion.Config{Steps: 4})
+		done := make(chan error)
+		go func() { done <- r.Sample(background, make([]int32, 5)) }()
+		<-entered
+		assert.ErrorContains(t, r.Sample(background, make([]int32, 5)), "another call of this runner is under way, want one at a time")
+		close(release)
+		require.NoError(t, <-done)
+	}
+}

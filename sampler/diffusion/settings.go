@@ -1,0 +1,132 @@
+package diffusion
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// recaller is a [Committer] that can resume.
+type recaller interface {
+	Recall(x []int32) error
+}
+
+// remember checks what parts and checkpoints ask of the projection, and makes
+// ready to keep samples if Config.Checkpoint asks for it. The settings are those
+// at the start: a projection with a memory changes.
+func (d *batch[S]) remember() error {
+	if d.committer != nil && d.cfg.First > 0 {
+		return fmt.Errorf("diffusion: Config.First = %d, want 0: the projection %T remembers the samples before", d.cfg.First, d.projection)
+	}
+	if d.cfg.Checkpoint.Path == "" {
+		return nil
+	}
+	if _, ok := d.committer.(recaller); d.committer != nil && !ok {
+		return fmt.Errorf("diffusion: Config.Checkpoint.Path = %q, want none with the projection %T: it has a memory and no Recall", d.cfg.Checkpoint.Path, d.projection)
+	}
+	d.kept.settings = d.settings()
+	d.kept.settings.Add("Config.First", d.cfg.First)
+	return nil
+}
+
+// settings is what a checkpoint must agree on but for the part of the run.
+func (d *batch[S]) settings() *fingerprint.List {
+	l := &fingerprint.List{Sites: d.sites, Levels: d.levels}
+	l.Add("sites", d.sites)
+	l.Add("levels", d.levels)
+	l.Add("process", d.recipe)
+	c := &d.cfg
+	l.Add("Config.Steps", c.Steps)
+	l.Add("Config.Batch", c.Batch)
+	l.Add("Config.Seed", c.Seed)
+	l.Add("Config.Meta", meta(c.Meta))
+	l.Add("Config.Clamp", c.Clamp)
+	l.Add("Config.ClampReal", c.ClampReal)
+	l.Add("Config.Projector", c.Projector)
+	l.Add("Config.ProjectStart", c.ProjectStart)
+	l.Add("Config.ProjectEvery", c.ProjectEvery)
+	l.Add("Config.ProjectState", c.ProjectState)
+	l.Add("Config.ProjectPower", c.ProjectPower)
+	l.Add("Config.ColdStart", c.ColdStart)
+	l.Add("Config.Decode", uint8(c.Decode))
+	l.Add("Config.Retries", c.Retries)
+	if n, ok := d.model.(sampler.Named); ok {
+		l.Add("model", n.Name())
+	}
+	if d.guided != nil {
+		l.Add("guidance at the posterior", d.guided.scale)
+		if other, ok := any(d.guided.other).(energy.Denoiser[S]); ok {
+			d.probe(l, "unconditional predictions for test states", other)
+		}
+		if d.guided.classifier != nil {
+			l.Add("classifier", fmt.Sprintf("%T", d.guided.classifier))
+		}
+	}
+	d.probe(l, "predictions for test states", d.model)
+	return l
+}
+
+// row is numbers that count to the bit, and by a digest if they are many.
+type row []float64
+
+// meta is what a checkpoint says of a conditioning: numbers, texts and slices of
+// them by content, what has a name or settings by these, the rest by its type.
+func meta(v any) any {
+	switch v := v.(type) {
+	case []float64:
+		return row(v)
+	case nil, sampler.Named, interface {
+		Settings(add func(name string, value any))
+	}:
+		return v
+	}
+	t := reflect.TypeOf(v)
+	for t.Kind() == reflect.Slice || t.Kind() == reflect.Array {
+		t = t.Elem()
+	}
+	if k := t.Kind(); k >= reflect.Bool && k <= reflect.Complex128 || k == reflect.String {
+		return v
+	}
+	return fmt.Sprintf("%T", v)
+}
+
+const (
+	probes      = 256  // predictions by which denoisers are told apart
+	probeScale  = 1e-3 // of what is compared, to 1e-6: networks round to about 1e-5
+	probeMiddle = 0.5  // the time of the second test state
+)
+
+// probe adds some predictions of a denoiser for two states: pure noise, and noise
+// at every other site among tokens or reals.
+func (d *batch[S]) probe(l *fingerprint.List, name string, model energy.Denoiser[S]) {
+	size := d.sites * d.levels
+	x, v := make([]S, d.sites), make([]float32, size)
+	var seen []float64
+	for k, t := range []float64{1, probeMiddle} {
+		r := sampler.NewStream(probes, uint64(k))
+		d.process[0].Prior(x, r)
+		if k > 0 {
+			for i := 0; i < d.sites; i += 2 {
+				x[i] = S(r.IntN(max(d.levels, 2)))
+			}
+		}
+		q := energy.Noised[S]{
+			X: x, Time: []float64{t}, Alpha: []float64{d.process[0].Alpha(t)}, Sample: []int{0},
+			Src: []rand.Source{r}, Meta: d.cfg.Meta, Guided: d.guided != nil,
+		}
+		if err := model.Denoise(context.Background(), v, q); err != nil {
+			l.Add(fmt.Sprintf("%s, state %d", name, k), "an error")
+			continue
+		}
+		pick := sampler.NewStream(probes, 2)
+		for range min(size, probes) {
+			seen = append(seen, probeScale*float64(v[pick.IntN(size)]))
+		}
+	}
+	l.Add(name, seen)
+}

@@ -1,0 +1,111 @@
+package sampler
+
+import (
+	"fmt"
+
+	"github.com/gibbsite-go/gibbsite/internal/drawfile"
+)
+
+// openDraws opens the file of Config.Draws for a Run.
+func (c *Runner[S]) openDraws() error {
+	if c.cfg.Draws == "" {
+		return nil
+	}
+	if err := c.drawsTo(); err != nil {
+		return fmt.Errorf("%s: Config.Draws: %s: %w", c.system.Name(), c.cfg.Draws, err)
+	}
+	return nil
+}
+
+func (c *Runner[S]) drawsTo() error {
+	if c.draws != nil {
+		return c.draws.Open()
+	}
+	settings := c.fingerprint()
+	seed := c.blocks[0].seed
+	if c.depot == nil {
+		seed = c.streams[0].seed
+	}
+	settings.Add("Config.Seed", seed)
+	head := drawfile.Head{Kind: drawfile.Tokens, Sites: c.sites, First: c.cfg.First, Count: c.cfg.Count, Block: c.size, Settings: settings}
+	if _, ok := any(c.x).([]float32); ok {
+		head.Kind = drawfile.Reals
+	}
+	w := drawfile.NewWriter(c.cfg.Draws, head)
+	if err := w.Open(); err != nil {
+		return err
+	}
+	for i := range c.blocks {
+		b := &c.blocks[i]
+		if made := (b.steps - c.cfg.Warmup) / c.cfg.Thin; w.Have(i) < made {
+			_ = w.Close()
+			return fmt.Errorf("the file has %d draws of chain %d, which has made %d: want a checkpoint that is no newer than the file", w.Have(i), c.cfg.First+b.first, made)
+		}
+	}
+	c.draws = w
+	return nil
+}
+
+// closeDraws brings what a Run has drawn to the disk.
+func (c *Runner[S]) closeDraws() error {
+	if c.draws == nil {
+		return nil
+	}
+	return c.named(c.draws.Close())
+}
+
+// syncDraws does so while a Run goes on.
+func (c *Runner[S]) syncDraws() error {
+	if c.draws == nil {
+		return nil
+	}
+	return c.named(c.draws.Sync())
+}
+
+// drawsFailed returns the error of a draw that could not be written.
+func (c *Runner[S]) drawsFailed() error {
+	if c.draws == nil {
+		return nil
+	}
+	return c.named(c.draws.Err())
+}
+
+func (c *Runner[S]) named(err error) error {
+	if err != nil {
+		err = fmt.Errorf("%s: Config.Draws: %w", c.system.Name(), err)
+	}
+	return err
+}
+
+// page returns what the draws of a block are written on, nil if they are not.
+func (c *Runner[S]) page(b *block[S]) *drawfile.Page {
+	if c.draws == nil {
+		return nil
+	}
+	p, ok := c.pages.Get().(*drawfile.Page)
+	if !ok {
+		p = &drawfile.Page{}
+	}
+	p.Begin(b.first / c.size)
+	return p
+}
+
+// write writes a draw of a block on a page.
+func (c *Runner[S]) write(page *drawfile.Page, draw int, p place[S]) {
+	b := appendSites(page.Draw(draw), p.x)
+	for i := range p.info {
+		in := &p.info[i]
+		b = drawfile.AppendInfo(b, in.Energy, in.Accept, in.Moved, in.Invalid)
+	}
+	if page.Drawn(b) {
+		c.draws.Append(page)
+	}
+}
+
+// file puts a page into the file.
+func (c *Runner[S]) file(page *drawfile.Page) {
+	if page != nil {
+		c.draws.Append(page)
+		c.pages.Put(page)
+	}
+}

@@ -1,0 +1,74 @@
+package sampler
+
+// Err returns the error of the last Run or Draws, nil if it ran to its end.
+func (c *Runner[S]) Err() error { return c.err }
+
+// States returns the current states, chains × sites. The slice is the runner's
+// own: later runs overwrite it. After writing to it, call Reset; the states of a
+// Lean run are for SetStates to change.
+func (c *Runner[S]) States() []S { return c.x }
+
+// Energy stores the energies of the states x, as the chains' target has them now:
+// e has one entry per state.
+func (c *Runner[S]) Energy(e []float64, x []S) { c.system.Energy(e, x) }
+
+// Info returns what the kernels reported of each chain's last step. The slice is
+// the runner's own; it is nil if Config.Lean.
+func (c *Runner[S]) Info() []Info { return c.info }
+
+// Len returns the number of draws made.
+func (c *Runner[S]) Len() int { return c.kept }
+
+// Kernels returns the kernels, one per block of consecutive chains, see
+// [Config.Block], to ask them what they know. They are the runner's own; those of
+// a run that is Lean are made for the call, which takes as much memory as a run
+// that is not, and those that its states no longer tell are nil.
+func (c *Runner[S]) Kernels() []Transition[S] {
+	kernels := make([]Transition[S], len(c.blocks))
+	for i := range c.blocks {
+		b := &c.blocks[i]
+		if c.depot == nil {
+			kernels[i] = b.kernel
+			continue
+		}
+		s := c.depot.sit(b.chains)
+		s.x = c.states(b)
+		if k, err := c.depot.open(s, b.chains, b.parked, true); err == nil {
+			kernels[i] = k
+		}
+		c.depot.rise(s)
+	}
+	return kernels
+}
+
+// StepSizes returns the step size of each block's kernel, nil if it has none.
+func (c *Runner[S]) StepSizes() []float64 {
+	var sizes []float64
+	for i := range c.blocks {
+		b := &c.blocks[i]
+		if b.kernel != nil {
+			b.size = stepSize(b.kernel)
+		}
+		if b.size > 0 {
+			sizes = append(sizes, b.size)
+		}
+	}
+	return sizes
+}
+
+// Stats returns the statistics of all chains since warm-up.
+func (c *Runner[S]) Stats() Stats {
+	var t Stats
+	for i := range c.blocks {
+		s := &c.blocks[i].stats
+		t.Steps = plus(t.Steps, s.Steps)
+		t.Accept += s.Accept
+		t.Moved += s.Moved
+		t.Invalid = plus(t.Invalid, s.Invalid)
+	}
+	if t.Steps > 0 {
+		t.Accept /= float64(t.Steps)
+		t.Moved /= float64(t.Steps)
+	}
+	return t
+}
