@@ -31,10 +31,6 @@ func (r *Runner) Filter(v []float32) (logZ float64, err error) { return r.Filter
 // ErrStopped says that FilterUntil was stopped.
 var ErrStopped = errors.New("trellis: stopped")
 
-// Stopper is told, every few sites, how many elementary operations they took, and
-// says whether to stop.
-type Stopper interface{ Done(work int) bool }
-
 // FilterUntil is Filter until stop, which may be nil, says so. After ErrStopped r
 // holds nothing; with again it goes on where it was stopped, with the same v.
 func (r *Runner) FilterUntil(v []float32, stop Stopper, again bool) (logZ float64, err error) {
@@ -58,33 +54,6 @@ func (r *Runner) FilterUntil(v []float32, stop Stopper, again bool) (logZ float6
 	}
 	return logZ, err
 }
-
-// phase is a pass of the filter over the sites.
-type phase uint8
-
-const (
-	summing  phase = iota // the class sums
-	sweeping              // the nodes that can be met
-	backward              // the values
-)
-
-// enter begins a phase.
-func (r *Runner) enter(p phase) { r.phase, r.passed, r.shifted = p, 0, 0 }
-
-// halt counts the work of a site and reports whether the filter is to stop.
-func (r *Runner) halt(work int) bool {
-	if r.stop == nil {
-		return false
-	}
-	if r.work += work; r.work >= askEvery {
-		r.stopped = r.stopped || r.stop.Done(r.work)
-		r.work = 0
-	}
-	return r.stopped
-}
-
-// askEvery is the number of operations between two questions whether to stop.
-const askEvery = 1 << 16
 
 // filter goes through the phases from the present one on, by one method after the
 // other until one is exact.

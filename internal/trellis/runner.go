@@ -128,3 +128,34 @@ type bestState struct {
 	arg   []int32   // and the smallest token that has it
 	value []float64 // by node: the least cost of all that can follow
 }
+
+// Stopper is told, every few sites, how many elementary operations they took, and
+// says whether to stop.
+type Stopper interface{ Done(work int) bool }
+
+// phase is a pass of the filter over the sites.
+type phase uint8
+
+const (
+	summing  phase = iota // the class sums
+	sweeping              // the nodes that can be met
+	backward              // the values
+)
+
+// enter begins a phase.
+func (r *Runner) enter(p phase) { r.phase, r.passed, r.shifted = p, 0, 0 }
+
+// halt counts the work of a site and reports whether the filter is to stop.
+func (r *Runner) halt(work int) bool {
+	if r.stop == nil {
+		return false
+	}
+	if r.work += work; r.work >= askEvery {
+		r.stopped = r.stopped || r.stop.Done(r.work)
+		r.work = 0
+	}
+	return r.stopped
+}
+
+// askEvery is the number of operations between two questions whether to stop.
+const askEvery = 1 << 16

@@ -218,3 +218,11 @@ func (p *poll) done(work int) bool {
 	}
 	return p.stopped
 }
+
+// times returns a·b, at most pollWork.
+func times(a, b int) int {
+	if b > 0 && a >= pollWork/b {
+		return pollWork
+	}
+	return a * b
+}

@@ -53,14 +53,6 @@ func (t *table) work() int {
 	return times(t.sites, times(t.sites, t.levels))
 }
 
-// times returns a·b, at most pollWork.
-func times(a, b int) int {
-	if b > 0 && a >= pollWork/b {
-		return pollWork
-	}
-	return a * b
-}
-
 // evaluate stores energies and differences of the states x, or returns false if it
 // was stopped and is to be called again.
 func (t *table) evaluate(e []float64, g []float32, x []int32, at *cursor) bool {
