@@ -20,7 +20,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	mag := diagnose.NewTrace(64, energy.Magnetization).Name("mag")
+	mag := diagnose.NewTrace(energy.Magnetization).Name("mag")
 	ch, err := sampler.NewChains(m, mcmc.DMALA{}, sampler.Config{Chains: 64, Seed: 1, Observe: mag.Observe})
 	if err != nil {
 		panic(err)
@@ -43,6 +43,40 @@ func Example() {
 	// mag  0.4805  0.002351   0.335  -0.125  0.5    1     19108     42229  1.003
 	//
 	// within three standard errors of the exact mean: true
+}
+
+// Chains, their draws and a summary in one line; and a tempered run, whose rungs
+// together give every temperature between.
+func Example_record() {
+	ctx := context.Background()
+	m, err := model.NewIsing(model.Lattice{8, 8}, 0.5, 0)
+	if err != nil {
+		panic(err)
+	}
+	mag, err := diagnose.Record(ctx, m, mcmc.Gibbs{}, sampler.Config{Seed: 1}, 1000, energy.Magnetization)
+	if err != nil {
+		panic(err)
+	}
+	e, err := mag.Row("energy")
+	fmt.Printf("energy %.0f %v\n", e.Mean.Value, err)
+
+	all := diagnose.NewReplicas(energy.Magnetization).Name("mag")
+	ch, err := sampler.NewChains(m, mcmc.Tempering{Base: mcmc.Gibbs{}}, sampler.Config{Seed: 1, Observe: all.Observe})
+	if err != nil {
+		panic(err)
+	}
+	if err := ch.Run(ctx, 2000); err != nil {
+		panic(err)
+	}
+	w, err := all.Reweight()
+	if err != nil {
+		panic(err)
+	}
+	heat, err := w.HeatCapacity(0.2, 0.5, 0.8)
+	fmt.Printf("%.0f %.0f %.0f %v\n", heat[0].Value, heat[1].Value, heat[2].Value, err)
+	// Output:
+	// energy -56 <nil>
+	// 1 11 71 <nil>
 }
 
 // An energy of one's own is a closure: ten dimers on a ring of twenty sites that

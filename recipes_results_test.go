@@ -13,6 +13,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/constraint/series"
 	"github.com/gibbsite-go/gibbsite/dual"
+	"github.com/gibbsite-go/gibbsite/dual/fit"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
@@ -221,6 +222,16 @@ func update(t *testing.T, form any) []any {
 		result = append(result, slices.Clone(lambda))
 	}
 	return append(result, exact.Must(u.AppendBinary(nil)))
+}
+
+// learn fits a small model by an objective.
+func learn(t *testing.T, form any) []any {
+	m := exact.Must(model.NewDenseQuadratic(2, make([]float64, 4), model.Polynomial{}))
+	p := exact.Must(m.Learn())
+	chains := exact.Must(sampler.NewChains(p, mcmc.Gibbs{}, sampler.Config{Chains: 4, Warmup: -1}))
+	f := exact.Must(fit.New(p, []int32{0, 0, 1, 1, 1, 0, 1, 1}, fit.Config{Objective: form.(fit.Objective), Chains: chains}))
+	require.NoError(t, f.Run(context.Background(), 5))
+	return []any{f.Params(), chains.States()}
 }
 
 // levels asks a schedule as a process does, after Resolve.

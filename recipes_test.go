@@ -12,13 +12,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint/series"
 	"github.com/gibbsite-go/gibbsite/constraint/text"
 	"github.com/gibbsite-go/gibbsite/dual"
+	"github.com/gibbsite-go/gibbsite/dual/fit"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/projection"
 	"github.com/gibbsite-go/gibbsite/projection/lagrange"
 	"github.com/gibbsite-go/gibbsite/projection/novelty"
+	"github.com/gibbsite-go/gibbsite/projection/prior"
 	"github.com/gibbsite-go/gibbsite/projection/proximal"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion/unmask"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
 
@@ -48,6 +51,7 @@ var kinds = map[string]struct {
 	"projector": {projectors, project},
 	"linear":    {limits, nearest},
 	"rule":      {rules, update},
+	"objective": {objectives, learn},
 	"schedule":  {schedules, levels},
 	"process":   {processes, tokens},
 	"reals":     {realProcesses, reals},
@@ -127,8 +131,10 @@ func projectors() []recipe {
 	path := projection.Path{Language: constraint.Count{Levels: []int32{1}, Min: 2, Max: 2}}
 	search := lagrange.Projector{Constraint: scored(), Path: path, Inner: 3}
 	known := novelty.Projector{Path: path}
+	chain := prior.Path{HMM: prior.Markov([]float64{.5, .5}, []float64{.9, .1, .2, .8}), Language: path.Language}
 	return []recipe{
 		form("projection.Path", path, struct{ projection.Path }{path}),
+		form("projection/prior.Path", chain, struct{ prior.Path }{chain}),
 		form("projection/lagrange.Projector", search, struct{ lagrange.Projector }{search}),
 		form("projection/novelty.Projector", known, struct{ novelty.Projector }{known}),
 	}
@@ -157,6 +163,15 @@ func rules() []recipe {
 	}
 }
 
+func objectives() []recipe {
+	return []recipe{
+		form("dual/fit.Contrastive", fit.Contrastive{Draws: 2}, struct{ fit.Contrastive }{fit.Contrastive{Draws: 2}}),
+		form("dual/fit.Exact", fit.Exact{}, struct{ fit.Exact }{}),
+		form("dual/fit.Persistent", fit.Persistent{Buffer: 8}, struct{ fit.Persistent }{fit.Persistent{Buffer: 8}}),
+		form("dual/fit.Pseudo", fit.Pseudo{}, struct{ fit.Pseudo }{}),
+	}
+}
+
 func schedules() []recipe {
 	return []recipe{
 		form("sampler/diffusion/noise.Cosine", noise.Cosine{}, struct{ noise.Cosine }{}),
@@ -173,7 +188,14 @@ func schedules() []recipe {
 func processes() []recipe {
 	masked, ordered, remask := diffusion.Masked{Mask: 2}, diffusion.Ordered{Mask: 2}, diffusion.Remask{Mask: 2}
 	hitting := diffusion.Masked{Mask: 2, FirstHitting: true}
+	scheduled, bound := unmask.Scheduled{Mask: 2, Counts: []int{2, 3, 4}}, unmask.EntropyBound{Mask: 2, Bound: 1}
+	sure, planned, blocks := unmask.Threshold{Mask: 2, Edit: 0.6}, unmask.Planned{Mask: 2, Noise: 1}, unmask.Blocks{Mask: 2, Size: 4}
 	return []recipe{
+		form("sampler/diffusion/unmask.Scheduled", scheduled, struct{ unmask.Scheduled }{scheduled}),
+		form("sampler/diffusion/unmask.EntropyBound", bound, struct{ unmask.EntropyBound }{bound}),
+		form("sampler/diffusion/unmask.Threshold", sure, struct{ unmask.Threshold }{sure}),
+		form("sampler/diffusion/unmask.Planned", planned, struct{ unmask.Planned }{planned}),
+		form("sampler/diffusion/unmask.Blocks", blocks, struct{ unmask.Blocks }{blocks}),
 		form("sampler/diffusion.Masked", masked, struct{ diffusion.Masked }{masked}),
 		form("sampler/diffusion.Masked", hitting, struct{ diffusion.Masked }{hitting}),
 		form("sampler/diffusion.Ordered", ordered, struct{ diffusion.Ordered }{ordered}),

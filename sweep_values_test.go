@@ -45,7 +45,7 @@ var sweptValues = sync.OnceValue(func() []any {
 	reals := exact.Must(langevin.New(gauss, langevin.Config{Chains: 2, StepSize: 0.1, Warmup: -1}))
 	return []any{
 		ising, potts, broken, plain, gauss, vocab, letters, count, chains, reals,
-		projection.Path{Language: count}, table, normal, neural.Config{}, dual.Config{}, diagnose.NewTrace(2),
+		projection.Path{Language: count}, table, normal, neural.Config{}, dual.Config{}, diagnose.NewTrace(),
 		diffusion.Masked{Mask: 1}, noise.Cosine{}, fstest.MapFS{}, bytes.NewReader([]byte("3 2\n1 2 1\n2 3 1\n")), &bytes.Buffer{},
 	}
 })

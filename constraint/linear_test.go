@@ -169,6 +169,20 @@ func TestScore(t *testing.T) {
 	requirePull(t, s, []float32{0.25, -1, 3})
 	s.Violation(g, make([]int32, 14))
 	require.Equal(t, []float64{2, 2}, g)
+	one := s
+	s.DecideAll = func(dst []float64, x []int32) {
+		for i := range dst {
+			dst[i] = float64(10*(i+1) + len(x)/len(dst))
+		}
+	}
+	s.Violation(g, make([]int32, 14))
+	require.Equal(t, []float64{12, 22}, g, "asked about both at once, in place of Decide")
+	s.Violation(nil, nil)
+	require.Panics(t, func() { s.Violation(g, make([]int32, 3)) })
+	require.NoError(t, Score{DecideAll: s.DecideAll}.Validate())
+	require.True(t, Score{DecideAll: s.DecideAll}.Decides())
+	require.Panics(t, func() { Score{F: s.F}.Violation(g, make([]int32, 2)) })
+	s = one
 
 	var argument *ArgumentError
 	require.ErrorAs(t, Score{}.Validate(), &argument)

@@ -21,15 +21,20 @@ type Score struct {
 	Threshold float64
 
 	// Decide evaluates the score that judges a token sequence; F is then a
-	// surrogate that only guides a search. It is needed for Violation only.
+	// surrogate that only guides a search. It, or DecideAll, is needed for
+	// Violation only.
 	Decide func(x []int32) float64
+
+	// DecideAll, if not nil, is asked in place of Decide: it stores the scores of
+	// len(dst) states, row-major in x, which networks find at once.
+	DecideAll func(dst []float64, x []int32)
 }
 
-// Validate returns an [*ArgumentError] if there is neither F nor Decide, if F
+// Validate returns an [*ArgumentError] if there is neither F nor a Decide, if F
 // has no Gradient, or if Threshold is NaN.
 func (s Score) Validate() error {
 	switch {
-	case s.F == nil && s.Decide == nil:
+	case s.F == nil && !s.Decides():
 		return &ArgumentError{"Score", "F", nil, "a function, or Decide"}
 	case s.F != nil && s.Gradient == nil:
 		return &ArgumentError{"Score", "Gradient", nil, "a function"}
@@ -42,8 +47,9 @@ func (s Score) Validate() error {
 // Leads reports whether there is an F: whether Value and Pull may be called.
 func (s Score) Leads() bool { return s.F != nil }
 
-// Decides reports whether there is a Decide: whether Violation may be called.
-func (s Score) Decides() bool { return s.Decide != nil }
+// Decides reports whether there is a Decide or DecideAll: whether Violation may be
+// called.
+func (s Score) Decides() bool { return s.Decide != nil || s.DecideAll != nil }
 
 // Len returns 1.
 func (s Score) Len() int { return 1 }
@@ -73,11 +79,24 @@ func (s Score) Pull(dst, v []float32, w []float64) {
 	s.Gradient(dst, v, w[0])
 }
 
-// Violation stores Decide(x) − Threshold for every state. It panics if Decide
-// is nil.
+// Violation stores Decide(x) − Threshold for every state. It panics if there is
+// neither Decide nor DecideAll.
 func (s Score) Violation(g []float64, x []int32) {
-	if s.Decide == nil {
+	switch {
+	case s.DecideAll != nil:
+		if len(g) == 0 {
+			return
+		}
+		if len(x)%len(g) != 0 {
+			panic(fmt.Sprintf("constraint: len(x) = %d, want a multiple of %d", len(x), len(g)))
+		}
+		s.DecideAll(g, x)
+		for k := range g {
+			g[k] -= s.Threshold
+		}
+	case s.Decide != nil:
+		eachState(1, g, x, func(g []float64, x []int32) { g[0] = s.Decide(x) - s.Threshold })
+	default:
 		panic("constraint: Score.Violation: Decide = nil, want a function")
 	}
-	eachState(1, g, x, func(g []float64, x []int32) { g[0] = s.Decide(x) - s.Threshold })
 }

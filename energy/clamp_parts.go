@@ -26,6 +26,10 @@ func (c *clamped) As(target any) bool {
 		return around(c.m, p, func(m Stochastic) Stochastic { return clampedEstimate{c, m} })
 	case *Bipartite:
 		return around(c.m, p, func(m Bipartite) Bipartite { return clampedBipartite{c, m} })
+	case *Parametric:
+		return around(c.m, p, func(m Parametric) Parametric { return clampedParams{c, m} })
+	case *Learnable:
+		return around(c.m, p, func(m Learnable) Learnable { return clampedLearn{c, m} })
 	}
 	return false
 }
@@ -161,6 +165,10 @@ type clampedEstimate struct {
 // Estimate implements [Stochastic]; the rows of fixed sites are certain.
 func (c clampedEstimate) Estimate(g []float32, x []int32, src []rand.Source) {
 	c.m.Estimate(g, x, src)
+	if c.levels == 2 && len(g) == len(x) {
+		c.fields(g, 1)
+		return
+	}
 	c.rows(g, x)
 }
 

@@ -16,12 +16,31 @@ import (
 // failure. It must be a function of x alone, must be safe for concurrent calls,
 // and must not modify or keep x, which is a copy that nobody else sees.
 //
-// A Func is [Differentiable] and [Conditional], exactly, by evaluation: a table
-// of differences costs sites·(levels−1) + 1 calls of E. Methods panic if Sites
-// or Levels is < 1 or E is nil.
+// A Func is [Conditional], exactly, by evaluation, and [Differentiable]: by Grad or
+// Field if it has one, and else exactly, for sites·(levels−1) + 1 calls of E. With
+// Field it is [Binary], with Estimate [Stochastic]. What is said of E holds for
+// the other functions. Methods panic if Sites or Levels is < 1 or E is nil.
 type Func struct {
 	Sites, Levels int                     // both ≥ 1
 	E             func(x []int32) float64 // of one state
+
+	// Grad, if not nil, stores the table of [Differentiable] of one state in g
+	// (sites·levels entries) and returns E(x). It may be first order, as by
+	// automatic differentiation: the gradient at the one-hot code of x, less the
+	// entry of the level of each site.
+	Grad func(g []float32, x []int32) float64
+
+	// Field, if not nil, does the same for the compact field of [Binary], one
+	// entry per site; it wants two levels.
+	Field func(h []float32, x []int32) float64
+
+	// Estimate, if not nil, stores in g what Field does, or Grad if that is nil,
+	// from the given rows of the data alone, unbiased: their terms times
+	// Rows/Batch. The rows are drawn here for every state of every call,
+	// uniformly and without replacement, Batch of Rows, ascending. They are not
+	// to be kept.
+	Estimate    func(g []float32, x []int32, rows []int32)
+	Rows, Batch int // 1 ≤ Batch ≤ Rows with Estimate
 }
 
 // Shape returns Sites and Levels.
@@ -54,17 +73,31 @@ func (f Func) Conditional(d []float64, site int, x []int32) {
 	}
 }
 
-// Gradient implements [Differentiable] with exact differences, rounded to
-// float32.
+// Gradient implements [Differentiable]: by Grad or Field, else with exact
+// differences, rounded to float32.
 func (f Func) Gradient(e []float64, g []float32, x []int32) {
 	f.check()
 	check.Len("energy", "e", len(e), check.Rows("energy", "x", len(x), f.Sites))
 	check.Len("energy", "g", len(g), len(x)*f.Levels)
 	b := scratch.Int32s.Get(f.Sites)
 	defer scratch.Int32s.Put(b)
+	if f.Grad == nil && f.Field != nil && f.Levels == 2 {
+		f.fields(e, g[len(x):], x)
+		for i, v := range x {
+			h := g[len(x)+i]
+			g[2*i], g[2*i+1] = -float32(v)*h, float32(1-v)*h
+		}
+		return
+	}
 	for s := range e {
 		state := x[s*f.Sites : (s+1)*f.Sites]
 		copy(*b, state)
+		if f.Grad != nil {
+			n := f.Sites * f.Levels
+			e[s] = f.Grad(g[:n], *b)
+			g = g[n:]
+			continue
+		}
 		e[s] = f.E(*b)
 		for i, at := range state {
 			for l := range int32(f.Levels) {
@@ -72,6 +105,17 @@ func (f Func) Gradient(e []float64, g []float32, x []int32) {
 				g = g[1:]
 			}
 		}
+	}
+}
+
+// fields stores what Field says of every state.
+func (f Func) fields(e []float64, h []float32, x []int32) {
+	b := scratch.Int32s.Get(f.Sites)
+	defer scratch.Int32s.Put(b)
+	for s := range e {
+		lo, hi := s*f.Sites, (s+1)*f.Sites
+		copy(*b, x[lo:hi])
+		e[s] = f.Field(h[lo:hi], *b)
 	}
 }
 

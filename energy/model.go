@@ -117,13 +117,28 @@ type Toroidal interface {
 	Torus() (cols int, d [5]float64, ok bool)
 }
 
+// Matching models reward or punish neighbours that are equal, everywhere alike.
+type Matching interface {
+	Graphical
+
+	// Matching returns J and the field h of each level (levels entries, not to
+	// be modified), all finite, of which the energy is, up to a constant,
+	//
+	//	E(x) = −J Σ_{edges ij} [x_i = x_j] − Σ_i h[x_i]
+	//
+	// over the edges of Graph; ok is false for a model that is not of this kind
+	// after all.
+	Matching() (coupling float64, field []float64, ok bool)
+}
+
 // Stochastic models estimate their table from a random part of the data.
 type Stochastic interface {
 	Model
 
 	// Estimate stores in g (laid out as in [Differentiable]) a table whose
 	// expectation over src is that of Gradient; src[s] is the randomness of
-	// state s.
+	// state s. If the model has two levels and len(g) = len(x), it stores the
+	// compact field of [Binary] instead.
 	Estimate(g []float32, x []int32, src []rand.Source)
 }
 

@@ -28,6 +28,10 @@ func (s *sum) As(target any) bool {
 		return s.asStochastic(p)
 	case *Supported:
 		return s.asSupported(p)
+	case *Parametric:
+		return s.asParametric(p)
+	case *Learnable:
+		return s.asLearnable(p)
 	case *Bipartite:
 		return s.bipartite != nil && Give(target, Bipartite(sumBipartite{s}))
 	}
@@ -233,10 +237,17 @@ func (m sumEstimate) Estimate(g []float32, x []int32, src []rand.Source) {
 		r.Estimate(*b, x, src)
 		accumulate(g, *b)
 	}
-	e := scratch.Float64s.Get(len(src))
+	e, t := scratch.Float64s.Get(len(src)), scratch.Float32s.Get(len(x)*m.levels)
 	defer scratch.Float64s.Put(e)
+	defer scratch.Float32s.Put(t)
 	for _, d := range m.tables {
-		d.Gradient(*e, *b, x)
-		accumulate(g, *b)
+		d.Gradient(*e, *t, x)
+		if m.levels == 2 && len(g) == len(x) {
+			for i := range g {
+				g[i] += (*t)[2*i+1] - (*t)[2*i]
+			}
+			continue
+		}
+		accumulate(g, *t)
 	}
 }

@@ -1,7 +1,7 @@
 // Package sampler runs Markov chains of a [Method] on an energy.Model: the
 // contract between kernels and what runs them, and the one runner.
 //
-//	mag := diagnose.NewTrace(64, energy.Magnetization)
+//	mag := diagnose.NewTrace(energy.Magnetization)
 //	ch, err := sampler.NewChains(m, mcmc.DMALA{}, sampler.Config{Chains: 64, Seed: 1, Observe: mag.Observe})
 //	err = ch.Run(ctx, 5000)
 //	fmt.Println(mag.Summary())

@@ -124,6 +124,15 @@ type Info struct {
 	Moved   int     // sites whose level changed
 	Invalid int     // proposals whose energy was NaN or −Inf, rejected
 	Err     error   // the chain cannot go on; its state is the last one that the kernel could evaluate
+
+	// Rungs shows the replicas that a chain has at several inverse temperatures
+	// β after the step, for kernels that keep some (mcmc.Tempering); nil for
+	// others. Rung j is at p(x) ∝ exp(−β·E(x)), rung 0 at β = 1; energy is E,
+	// not β·E. All of it is overwritten by the next step.
+	Rungs interface {
+		Len() int
+		Rung(j int) (beta, energy float64, x []int32)
+	}
 }
 
 // place is where the chains of a block are while it moves.

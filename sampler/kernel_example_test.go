@@ -63,7 +63,7 @@ func (k *coins) UnmarshalBinary(b []byte) error {
 // fair coins and accepts by the Metropolis rule.
 func ExampleTransition() {
 	ctx := context.Background()
-	mag := diagnose.NewTrace(32, energy.Magnetization)
+	mag := diagnose.NewTrace(energy.Magnetization)
 	ch, err := sampler.NewChains(ring(), independence{}, sampler.Config{Chains: 32, Seed: 1, Observe: mag.Observe})
 	if err != nil {
 		log.Fatal(err)

@@ -181,7 +181,7 @@ func TestPartsKnowTheirPlace(t *testing.T) {
 		return 0
 	}}
 	cfg := sampler.Config{Chains: 128, First: 64, Count: 32, Warmup: -1, Init: []int32{0, 1}}
-	tr := diagnose.NewTrace(32, func(x []int32) float64 { return float64(x[1]) })
+	tr := diagnose.NewTrace(func(x []int32) float64 { return float64(x[1]) })
 	cfg.Observe = sampler.Observer(tr.Observe).From(64)
 	c := exact.Must(sampler.NewChains(m, mcmc.Gibbs{}, cfg))
 	require.NoError(t, c.Run(context.Background(), 3))

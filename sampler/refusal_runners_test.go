@@ -117,31 +117,31 @@ func runnerPairs() []pair {
 	p = each(p, "energies of test states", func(v uint64) maker {
 		return annealing(quadratic(v), mcmc.Metropolis{}, anneal.Config{Stages: 4, Schedule: anneal.Linear(0.1, 2)})
 	}, 1, 2)
-	p = each(p, "Config.Chains", func(v int) maker { return anneals(func(c *anneal.Config) { c.Chains, c.Count = v, 32 }) }, 64, 96)
-	p = each(p, "Config.First", func(v int) maker { return anneals(func(c *anneal.Config) { c.Chains, c.First, c.Count = 96, v, 32 }) }, 0, 32, 64)
-	p = each(p, "Config.Count", func(v int) maker { return anneals(func(c *anneal.Config) { c.Chains, c.Count = 96, v }) }, 32, 64, 96)
+	p = each(p, "Config.Chains", func(v int) maker { return anneals(func(c *anneal.Config) { c.Chains, c.Count = v, 32 }) }, 64, 128)
+	p = each(p, "Config.First", func(v int) maker { return anneals(func(c *anneal.Config) { c.Chains, c.First, c.Count = 128, v, 32 }) }, 0, 32, 64)
+	p = each(p, "Config.Count", func(v int) maker { return anneals(func(c *anneal.Config) { c.Chains, c.Count = 128, v }) }, 32, 64, 128)
 	p = each(p, "Config.Stages", func(v int) maker { return anneals(func(c *anneal.Config) { c.Stages = v }) }, 4, 5, 6)
 	p = each(p, "Config.Schedule", func(v float64) maker {
 		return anneals(func(c *anneal.Config) { c.Schedule = anneal.Linear(0.1, v) })
 	}, 1, 2, 2.0000001)
 
 	ais := func(edit func(*anneal.AISConfig)) maker {
-		c := anneal.AISConfig{Stages: 4, Chains: 96}
+		c := anneal.AISConfig{Stages: 4, Chains: 128}
 		edit(&c)
 		return importance(m, mcmc.Gibbs{}, c)
 	}
 	p = each[sampler.Method](p, "method", func(v sampler.Method) maker { return importance(m, v, anneal.AISConfig{Stages: 4}) }, mcmc.Metropolis{}, mcmc.Gibbs{})
 	p = each(p, "energies of test states", func(v uint64) maker { return importance(quadratic(v), mcmc.Gibbs{}, anneal.AISConfig{Stages: 4}) }, 1, 2)
-	p = each(p, "AISConfig.Chains", func(v int) maker { return ais(func(c *anneal.AISConfig) { c.Chains, c.Count = v, 32 }) }, 64, 96)
+	p = each(p, "AISConfig.Chains", func(v int) maker { return ais(func(c *anneal.AISConfig) { c.Chains, c.Count = v, 32 }) }, 64, 128)
 	p = each(p, "AISConfig.Seed", func(v uint64) maker { return ais(func(c *anneal.AISConfig) { c.Seed = v }) }, 0, 1, 2)
 	p = each(p, "AISConfig.First", func(v int) maker { return ais(func(c *anneal.AISConfig) { c.First, c.Count = v, 32 }) }, 0, 32, 64)
-	p = each(p, "AISConfig.Count", func(v int) maker { return ais(func(c *anneal.AISConfig) { c.Count = v }) }, 32, 64, 96)
+	p = each(p, "AISConfig.Count", func(v int) maker { return ais(func(c *anneal.AISConfig) { c.Count = v }) }, 32, 64, 128)
 	p = each(p, "AISConfig.Stages", func(v int) maker { return ais(func(c *anneal.AISConfig) { c.Stages = v }) }, 3, 4, 5)
 	p = each(p, "AISConfig.Moves", func(v int) maker { return ais(func(c *anneal.AISConfig) { c.Moves = v }) }, 1, 2, 3)
 	p = each(p, "AISConfig.Schedule", func(v anneal.Schedule) maker { return ais(func(c *anneal.AISConfig) { c.Schedule = v }) }, nil, anneal.Power(2), anneal.Power(2.0000001))
 
 	stone := func(edit func(*anneal.SteppingStoneConfig)) maker {
-		c := anneal.SteppingStoneConfig{Stages: 3, Chains: 96, Draws: 6, Warmup: 2}
+		c := anneal.SteppingStoneConfig{Stages: 3, Chains: 128, Draws: 6, Warmup: 2}
 		edit(&c)
 		return stones(m, mcmc.Gibbs{}, c)
 	}
@@ -151,7 +151,7 @@ func runnerPairs() []pair {
 	p = each(p, "energies of test states", func(v uint64) maker {
 		return stones(quadratic(v), mcmc.Gibbs{}, anneal.SteppingStoneConfig{Stages: 3, Draws: 6, Warmup: 2})
 	}, 1, 2)
-	p = each(p, "SteppingStoneConfig.Chains", func(v int) maker { return stone(func(c *anneal.SteppingStoneConfig) { c.Chains, c.Count = v, 32 }) }, 64, 96)
+	p = each(p, "SteppingStoneConfig.Chains", func(v int) maker { return stone(func(c *anneal.SteppingStoneConfig) { c.Chains, c.Count = v, 32 }) }, 64, 128)
 	p = each(p, "SteppingStoneConfig.Seed", func(v uint64) maker { return stone(func(c *anneal.SteppingStoneConfig) { c.Seed = v }) }, 0, 1)
 	p = each(p, "SteppingStoneConfig.First", func(v int) maker { return stone(func(c *anneal.SteppingStoneConfig) { c.First, c.Count = v, 32 }) }, 0, 32)
 	p = each(p, "SteppingStoneConfig.Count", func(v int) maker { return stone(func(c *anneal.SteppingStoneConfig) { c.Count = v }) }, 32, 64)

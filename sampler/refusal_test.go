@@ -227,10 +227,12 @@ func pairs(t *testing.T) []pair {
 	}, 1, 2, 3)
 
 	f := func(x []int32) float64 { return float64(x[0]) }
-	p = each(p, "chains", func(v int) maker { return trace(func() *diagnose.Trace { return diagnose.NewTrace(v, f) }) }, 1, 2, 3)
-	p = each(p, "names", func(v string) maker { return trace(func() *diagnose.Trace { return diagnose.NewTrace(1, f).Name(v) }) }, "a", "b", "c")
-	p = each(p, "mode", func(v func(int, ...func([]int32) float64) *diagnose.Trace) maker {
-		return trace(func() *diagnose.Trace { return v(1, f) })
+	p = each(p, "marginals", func(v int) maker {
+		return trace(func() *diagnose.Trace { return diagnose.NewTrace(f).KeepMarginals(v) })
+	}, 1, 2, 3)
+	p = each(p, "names", func(v string) maker { return trace(func() *diagnose.Trace { return diagnose.NewTrace(f).Name(v) }) }, "a", "b", "c")
+	p = each(p, "mode", func(v func(...func([]int32) float64) *diagnose.Trace) maker {
+		return trace(func() *diagnose.Trace { return v(f) })
 	}, diagnose.NewTrace, diagnose.NewStreamingTrace)
 	return append(p, runnerPairs()...)
 }
@@ -281,8 +283,8 @@ func TestMutationsAreRefused(t *testing.T) {
 		fresh(particles(letters(.3, denoise.Absorbing), diffusion.ParticlesConfig{Particles: 2, Config: diffusion.Config{
 			Steps: 3, Batch: 1, Projector: projection.Path{Language: lettersWithin(3)}}})),
 		training(train.Config{Steps: 5, Batch: 4}),
-		trace(func() *diagnose.Trace { return diagnose.NewTrace(2, f) }),
-		trace(func() *diagnose.Trace { return diagnose.NewStreamingTrace(2, f) }),
+		trace(func() *diagnose.Trace { return diagnose.NewTrace(f) }),
+		trace(func() *diagnose.Trace { return diagnose.NewStreamingTrace(f) }),
 	}
 	src := rand.New(rand.NewPCG(11, 1))
 	for k, subject := range subjects {

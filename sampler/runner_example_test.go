@@ -35,9 +35,9 @@ func ExampleRunner_Draws() {
 		log.Fatal(err)
 	}
 	// Output:
-	// [1 0 1 1 1 1 1 1 1 1] [1 0 0 0 1 0 1 0 1 1]
-	// [1 0 1 0 0 0 0 0 1 1] [0 1 1 1 1 1 1 1 0 0]
-	// [1 0 0 1 1 1 1 1 1 1] [0 1 1 0 0 1 1 1 0 0]
+	// [0 0 1 0 0 0 1 1 0 0] [0 1 1 0 1 1 0 0 0 1]
+	// [0 0 1 1 1 1 1 0 1 1] [1 1 0 1 1 0 0 1 1 1]
+	// [0 1 1 1 1 0 0 1 1 1] [1 0 1 0 1 0 1 1 1 1]
 }
 
 // A run that is saved and loaded goes on as if it had not stopped.

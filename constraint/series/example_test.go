@@ -48,3 +48,14 @@ func ExampleSystem_Split() {
 	// channel 0 at 0 ≤ channel 0 at 1
 	// autocorrelation of channel 0 at lag 1 = 0.5
 }
+
+// What a diffusion has drawn in float32 goes back to prices in cents that are in
+// order to the last bit.
+func ExamplePrices() {
+	shape := series.Shape{Length: 2, Channels: 4, Shift: []float64{100, 101, 99, 100}, Scale: []float64{2, 2, 2, 2}}
+	x := []float32{0.3, 0.1, 0.5, 0.8, 0.8, 0.30000001, 1.2, 0.7}
+	raw := shape.Raw(x)
+	moved, err := series.Prices{Open: 0, High: 1, Low: 2, Close: 3, Tick: 0.01}.Finish(raw, 4, 0.5)
+	fmt.Println(raw, moved < 0.41, err)
+	// Output: [100.6 101.6 100 101.6 101.6 101.6 101.4 101.4] true <nil>
+}

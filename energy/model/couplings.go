@@ -37,6 +37,13 @@ func (a dense) halves(i int, x []int32, values []float64) (lo, hi float64) {
 }
 
 func (a dense) move(d []float64, i int, dv float64, values []float64) {
+	if len(values) == 2 {
+		step := values[1] - values[0]
+		for j, w := range a.rows[i*a.sites : (i+1)*a.sites] {
+			d[2*j+1] += float64(float64(w*dv) * step)
+		}
+		return
+	}
 	for j, w := range a.rows[i*a.sites : (i+1)*a.sites] {
 		shift(d[j*len(values):], float64(w*dv), values)
 	}

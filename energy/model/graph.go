@@ -174,3 +174,16 @@ func (g *Graph) spins(x []int32, from, to int32) float64 {
 	}
 	return sum
 }
+
+// uniform returns the weight that all edges have, 0 if there are none.
+func (g *Graph) uniform() (w float64, ok bool) {
+	if len(g.weight) == 0 {
+		return 0, true
+	}
+	for _, v := range g.weight {
+		if v != g.weight[0] {
+			return 0, false
+		}
+	}
+	return g.weight[0], true
+}

@@ -13,7 +13,7 @@ import (
 // level: its probability is zero.
 //
 // It is [energy.Differentiable] with exact differences (rounded to float32),
-// [energy.Conditional], [energy.Graphical] (without edges) and
+// [energy.Conditional], [energy.Graphical] (without edges), [energy.Learnable] and
 // [energy.Supported]; through [energy.As] also [energy.Binary] if it has two
 // levels, and [energy.Local] if no site forbids level 0. From a forbidden
 // level the difference to an allowed one is −Inf. An Independent is

@@ -19,11 +19,12 @@ import (
 // differences are exact.
 //
 // It is [energy.Differentiable] and [energy.Binary] with exact differences
-// (rounded to float32), [energy.Local] and [energy.Graphical]. On a [Lattice]
+// (rounded to float32), [energy.Local], [energy.Graphical] and [energy.Learnable]. On a [Lattice]
 // with a uniform field a table of differences costs no index arrays, and
 // two-dimensional lattices with sides ≥ 3 take one pass. An Ising is immutable
 // and safe for concurrent use; its methods allocate nothing.
 type Ising struct {
+	topology *Graph // as given, also where the coupling is 0
 	graph    *Graph
 	grid     *stencil // nil unless the topology is a Lattice
 	coupling float64
@@ -51,7 +52,7 @@ func NewIsing(t Topology, coupling, field float64) (*Ising, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Ising{graph: g, coupling: coupling, field: field}
+	m := &Ising{topology: g, graph: g, coupling: coupling, field: field}
 	if coupling == 0 {
 		m.graph = edgeless(g.Sites())
 	} else if sides := sidesOf(t, g); sides != nil {
@@ -97,6 +98,16 @@ func (m *Ising) Shape() (sites, levels int) { return m.graph.Sites(), 2 }
 func (m *Ising) Energy(e []float64, x []int32) {
 	n := m.graph.Sites()
 	check.Len("model", "e", len(e), check.Rows("model", "x", len(x), n))
+	if m.grid != nil && m.grid.flat() { // vectors count faster, although they write a field
+		buf := scratch.Float32s.Get(n)
+		defer scratch.Float32s.Put(buf)
+		for s := range e {
+			state := x[s*n : (s+1)*n]
+			twice, up := m.grid.counts(*buf, m.table, state)
+			e[s] = m.total(m.gridBonds(twice, up), up, state)
+		}
+		return
+	}
 	for s := range e {
 		state := x[s*n : (s+1)*n]
 		if m.grid != nil {
@@ -185,6 +196,13 @@ func (m *Ising) Torus() (cols int, d [5]float64, ok bool) {
 		d[k] = m.difference(float64(2*k-4), 0)
 	}
 	return m.grid.sides[1], d, true
+}
+
+// Matching implements [energy.Matching]; ok is true if all weights are equal and
+// the field is uniform.
+func (m *Ising) Matching() (coupling float64, field []float64, ok bool) {
+	w, ok := m.graph.uniform()
+	return float64(2 * float64(m.coupling*w)), []float64{0 - m.field, m.field}, ok && m.fields == nil
 }
 
 // gridField stores the field of one state in h and returns its energy.

@@ -15,7 +15,7 @@ import (
 //
 // It is normalised: Σ_x e^{−E(x)} = 1. It is [energy.Differentiable], exactly
 // (rounded to float32), [energy.Conditional], [energy.Graphical] (sites at
-// distance ≤ k interact) and [energy.Supported]. A single-site difference costs
+// distance ≤ k interact), [energy.Learnable] and [energy.Supported]. A single-site difference costs
 // k+1 table entries per level. A Markov is immutable and safe for concurrent
 // use; its methods except Repair allocate nothing in steady state.
 type Markov struct {

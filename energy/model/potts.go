@@ -19,11 +19,12 @@ import (
 // energies and differences are exact.
 //
 // It is [energy.Differentiable] with exact differences (rounded to float32),
-// [energy.Local] and [energy.Graphical], and [energy.Binary] through
-// [energy.As] if it has two levels. On a two-dimensional [Lattice] with sides
+// [energy.Local], [energy.Matching] and [energy.Learnable], and [energy.Binary]
+// through [energy.As] if it has two levels. On a two-dimensional [Lattice] with sides
 // ≥ 3 tables cost no index arrays. A Potts is immutable and safe for concurrent
 // use; its methods allocate nothing in steady state.
 type Potts struct {
+	topology *Graph // as given, also where the coupling is 0
 	graph    *Graph
 	cols     int // of a two-dimensional Lattice with sides ≥ 3, else 0
 	levels   int
@@ -63,7 +64,7 @@ func NewPotts(t Topology, levels int, coupling float64, field []float64) (*Potts
 	if err != nil {
 		return nil, err
 	}
-	m := &Potts{graph: g, levels: levels, coupling: coupling, field: slices.Clone(field)}
+	m := &Potts{topology: g, graph: g, levels: levels, coupling: coupling, field: slices.Clone(field)}
 	if coupling == 0 {
 		m.graph = edgeless(g.Sites())
 	} else if l := sidesOf(t, g); len(l) == 2 && l[0] > 2 && l[1] > 2 {
@@ -177,6 +178,12 @@ func (m *Potts) Move(d []float64, site int, to int32, x []int32) {
 
 // Graph implements [energy.Graphical].
 func (m *Potts) Graph() (start, adj []int32) { return m.graph.start, m.graph.adj }
+
+// Matching implements [energy.Matching]; ok is true if all weights are equal.
+func (m *Potts) Matching() (coupling float64, field []float64, ok bool) {
+	w, ok := m.graph.uniform()
+	return m.coupling * w, m.field, ok
+}
 
 // As implements [energy.Capable].
 func (m *Potts) As(target any) bool {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
 // Quadratic is the quadratic energy
@@ -18,13 +19,21 @@ import (
 // differences are exact.
 //
 // It is [energy.Differentiable] with exact differences (the second-order term
-// of the diagonal included, rounded to float32) and [energy.Local]; through
-// [energy.As] also [energy.Binary] if it has two levels, [energy.Graphical] if
+// of the diagonal included, rounded to float32), [energy.Local] and
+// [energy.Learnable]; through [energy.As] also [energy.Binary] if it has two
+// levels, [energy.Incremental] if its matrix is dense besides, [energy.Graphical] if
 // it was made from a sparse matrix, and [energy.Ordinal] and [energy.Windowed]
 // unless its values are {0, 1} or {−1, 1}. A Quadratic is immutable and safe
 // for concurrent use; its methods allocate nothing in steady state.
+//
+// The couplings Q_ij + Q_ji of a dense matrix with two levels are rounded once:
+// to multiples of 2^(e−52), where 2^e is the power of two above the largest sum of
+// their magnitudes in a row. Sums of couplings are then exact, in
+// any order, so that energies and fields are functions of the state alone,
+// however it was reached, and the same on every machine.
 type Quadratic struct {
 	couplings couplings
+	fast      *forces   // of a dense matrix with two levels, else nil
 	numbers   []float32 // what the levels stand for
 	values    []float64 // the same
 	square    []float64 // Q_ii
@@ -162,6 +171,9 @@ func newQuadratic(caller string, a couplings, sum float64, square []float64, p P
 	if !check.Finite(4*sum) || !check.Finite(4*(bound+math.Abs(p.Constant))) {
 		return nil, fmt.Errorf("model: %s: the parameters add up to more than %v, energies would overflow", caller, math.MaxFloat64/4)
 	}
+	if d, ok := a.(dense); ok && len(m.values) == 2 {
+		m.fast = newForces(d)
+	}
 	return m, nil
 }
 
@@ -173,6 +185,10 @@ func (m *Quadratic) Energy(e []float64, x []int32) {
 	defer check.States("model", x, len(m.values))
 	n := len(m.linear)
 	check.Len("model", "e", len(e), check.Rows("model", "x", len(x), n))
+	if m.fast != nil {
+		m.evaluate(e, nil, nil, x, nil, nil)
+		return
+	}
 	for s := range e {
 		state, sum := x[s*n:(s+1)*n], m.constant
 		for i, l := range state {
@@ -189,6 +205,11 @@ func (m *Quadratic) Gradient(e []float64, g []float32, x []int32) {
 	levels := len(m.values)
 	check.Rows("model", "x", len(x), len(m.linear))
 	check.Len("model", "g", len(g), len(x)*levels)
+	if m.fast != nil {
+		m.evaluate(e, g[len(x):], nil, x, nil, nil)
+		expandField(g, x)
+		return
+	}
 	m.each(e, x, func(at, i int, f float64) {
 		row := g[at*levels : (at+1)*levels]
 		for l := range row {
@@ -215,6 +236,10 @@ func (m *Quadratic) Locals(d []float64, x []int32) {
 	levels := len(m.values)
 	check.Len("model", "x", len(x), len(m.linear))
 	check.Len("model", "d", len(d), len(x)*levels)
+	if m.fast != nil {
+		m.fastLocals(d, x)
+		return
+	}
 	for i := range x {
 		lo, hi := m.couplings.halves(i, x, m.values)
 		for l := range levels {
@@ -268,4 +293,59 @@ func (m *Quadratic) share(i int, l int32, hi float64) float64 {
 func (m *Quadratic) difference(i, from, to int, f float64) float64 {
 	v, w := m.values[from], m.values[to]
 	return (w - v) * (float64(m.square[i]*(w+v)) + m.linear[i] + f)
+}
+
+// evaluate stores the energies of y in e and, unless they are nil, fields in h
+// and caches in next. It begins from the states x with the given caches or, if x
+// is nil, from the state 0.
+func (m *Quadratic) evaluate(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
+	n, stride := len(m.linear), len(m.fast.panels.origin)
+	sums := scratch.Float64s.Get(tile * stride)
+	defer scratch.Float64s.Put(sums)
+	v0, v1 := m.values[0], m.values[1]
+	step, both := v1-v0, v1+v0
+	for s := 0; s < len(e); s += tile {
+		k := min(len(e)-s, tile)
+		at, to := s*n, (s+k)*n
+		now, before, from := (*sums)[:k*stride], []int32(nil), []float64(nil)
+		if next != nil {
+			now = next[s*stride : (s+k)*stride]
+		}
+		if x != nil {
+			before, from = x[at:to], cache[s*stride:(s+k)*stride]
+		}
+		m.fast.panels.activate(now, nil, y[at:to], from, before)
+		for k := range k {
+			state := y[at+k*n : at+(k+1)*n]
+			a := now[k*stride : k*stride+n][:len(state)]
+			total, square, linear := m.fast.total[:len(state)], m.square[:len(state)], m.linear[:len(state)]
+			sum := m.constant
+			for i, l := range state {
+				f := float64(v0*total[i]) + float64(step*a[i])
+				v := m.values[l&1]
+				sum += float64(v * (float64(square[i]*v) + linear[i] + float64(f/2)))
+			}
+			e[s+k] = sum
+			if h == nil {
+				continue
+			}
+			h := h[at+k*n : at+(k+1)*n][:len(state)]
+			for i := range h {
+				f := float64(v0*total[i]) + float64(step*a[i])
+				h[i] = float32(step * (float64(square[i]*both) + linear[i] + f))
+			}
+		}
+	}
+}
+
+// fastLocals is Locals of one state.
+func (m *Quadratic) fastLocals(d []float64, x []int32) {
+	n := len(m.linear)
+	sums := scratch.Float64s.Get(len(m.fast.panels.origin))
+	defer scratch.Float64s.Put(sums)
+	m.fast.panels.activate(*sums, nil, x, nil, nil)
+	step := m.values[1] - m.values[0]
+	for i, a := range (*sums)[:n] {
+		d[2*i], d[2*i+1] = 0, m.difference(i, 0, 1, float64(m.values[0]*m.fast.total[i])+float64(step*a))
+	}
 }

@@ -9,7 +9,10 @@ import (
 
 // As implements [energy.Capable].
 func (m *Quadratic) As(target any) bool {
-	if len(m.values) == 2 && energy.Give[energy.Binary](target, binaryQuadratic{m}) {
+	if m.fast != nil && (energy.Give[energy.Binary](target, denseQuadratic{m}) || energy.Give[energy.Incremental](target, denseQuadratic{m})) {
+		return true
+	}
+	if m.fast == nil && len(m.values) == 2 && energy.Give[energy.Binary](target, binaryQuadratic{m}) {
 		return true
 	}
 	if o := (ordinalQuadratic{m}); m.ordinal() && (energy.Give[energy.Ordinal](target, o) || energy.Give[energy.Windowed](target, o)) {
@@ -62,3 +65,31 @@ type sparseQuadratic struct {
 
 // Graph implements [energy.Graphical].
 func (m sparseQuadratic) Graph() (start, adj []int32) { return m.graph.start, m.graph.adj }
+
+// denseQuadratic is a Quadratic with dense couplings and two levels.
+type denseQuadratic struct{ *Quadratic }
+
+// Field implements [energy.Binary]; h is the exact difference rounded to float32.
+func (m denseQuadratic) Field(e []float64, h []float32, x []int32) {
+	check.Len("model", "e", len(e), check.Rows("model", "x", len(x), len(m.linear)))
+	check.Len("model", "h", len(h), len(x))
+	m.evaluate(e, h, nil, x, nil, nil)
+}
+
+// CacheLen implements [energy.Incremental]: a sum of couplings per site, and
+// padding.
+func (m denseQuadratic) CacheLen() int { return len(m.fast.panels.origin) }
+
+// FieldFrom implements [energy.Incremental]: a change of a site costs a pass over
+// its couplings.
+func (m denseQuadratic) FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
+	rows := check.Rows("model", "y", len(y), len(m.linear))
+	check.Len("model", "e", len(e), rows)
+	check.Len("model", "h", len(h), len(y))
+	check.Len("model", "next", len(next), rows*m.CacheLen())
+	if x != nil {
+		check.Len("model", "x", len(x), len(y))
+		check.Len("model", "cache", len(cache), len(next))
+	}
+	m.evaluate(e, h, next, y, cache, x)
+}

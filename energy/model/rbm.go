@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
@@ -16,8 +17,8 @@ import (
 //	E(v) = −b_vᵀv − Σ_j log(1 + e^{a_j}),  a = b_h + W·v.
 //
 // It is [energy.Differentiable] and [energy.Binary] with the first-order field
-// −b_v − Wᵀσ(a), [energy.Incremental], [energy.Conditional] and
-// [energy.IncrementalBipartite].
+// −b_v − Wᵀσ(a), [energy.Incremental], [energy.Conditional],
+// [energy.IncrementalBipartite] and [energy.Learnable].
 //
 // The weights of a hidden unit, and the biases of the visible ones, are rounded
 // once, by NewRBM, to multiples of 2^(e−52), where 2^e is the power of two above
@@ -31,11 +32,9 @@ import (
 // immutable and safe for concurrent use; its methods allocate nothing in steady
 // state.
 type RBM struct {
-	w       []float32 // hidden × visible
-	bias    struct{ hidden, visible []float32 }
-	columns []float32 // panels of visible × panel: Wᵀ, b_v, zeros
-	origin  []float64 // of the state 0: b_h, 0, zeros
-	zero    []int32   // the state 0
+	w      []float32 // hidden × visible
+	bias   struct{ hidden, visible []float32 }
+	panels panels // Wᵀ, b_v, zeros; at the state 0 b_h, 0, zeros
 }
 
 // NewRBM returns the machine with the weights w, len(bh)×len(bv) row-major (a
@@ -51,7 +50,8 @@ func NewRBM(w, bh, bv []float32) (*RBM, error) {
 	if len(w)/visible != hidden || len(w)%visible != 0 {
 		return nil, fmt.Errorf("model: NewRBM: len(w) = %d, want len(bh)·len(bv) = %d", len(w), hidden*visible)
 	}
-	m := &RBM{w: slices.Clone(w), zero: make([]int32, visible)}
+	m := &RBM{w: slices.Clone(w), panels: newPanels(visible, hidden+1)}
+	m.panels.columns = make([]float32, visible*len(m.panels.origin))
 	m.bias.hidden, m.bias.visible = slices.Clone(bh), slices.Clone(bv)
 	for _, c := range []struct {
 		name string
@@ -67,8 +67,6 @@ func NewRBM(w, bh, bv []float32) (*RBM, error) {
 	for i, b := range bv {
 		down[i] = math.Abs(float64(b))
 	}
-	m.origin = make([]float64, (hidden/panel+1)*panel)
-	m.columns = make([]float32, visible*len(m.origin))
 	for j := range bh {
 		row := m.w[j*visible : (j+1)*visible]
 		sum := exactly(row, m.bias.hidden[j:j+1])
@@ -78,8 +76,8 @@ func NewRBM(w, bh, bv []float32) (*RBM, error) {
 		if sum > maxActivation {
 			return nil, fmt.Errorf("model: NewRBM: the weights of hidden unit %d add up to %v, want ≤ %v", j, sum, maxActivation)
 		}
-		m.origin[j] = float64(m.bias.hidden[j])
-		m.fillColumn(j, row)
+		m.panels.origin[j] = float64(m.bias.hidden[j])
+		m.panels.fill(j, row)
 	}
 	for i, sum := range down {
 		if sum > maxActivation {
@@ -87,20 +85,8 @@ func NewRBM(w, bh, bv []float32) (*RBM, error) {
 		}
 	}
 	exactly(m.bias.visible, nil)
-	m.fillColumn(hidden, m.bias.visible)
+	m.panels.fill(hidden, m.bias.visible)
 	return m, nil
-}
-
-// panel is how many columns are together: a multiple of the 64 that simd.AddRows
-// adds at full speed, and few enough for the weights of a thousand visible units
-// to stay in a cache of a megabyte.
-const panel = 128
-
-// fillColumn stores what each visible unit adds to sum j of a state.
-func (m *RBM) fillColumn(j int, v []float32) {
-	for i, w := range v {
-		m.columns[j/panel*panel*len(v)+i*panel+j%panel] = w
-	}
 }
 
 // exactly rounds the numbers of both slices to multiples of 2^(e−52), 2^e being
@@ -126,10 +112,6 @@ func exactly(v, w []float32) (sum float64) {
 // maxActivation keeps sums of float32 terms finite whatever their rounding:
 // half the largest float32.
 const maxActivation = math.MaxFloat32 / 2
-
-// tile is the number of states that share one matrix product: enough to use
-// each weight many times, few enough for scratch of a hundred kilobytes.
-const tile = 32
 
 // Shape returns the number of visible units and 2.
 func (m *RBM) Shape() (sites, levels int) { return len(m.bias.visible), 2 }
@@ -191,9 +173,29 @@ func (m *RBM) VisibleField(f []float32, h []int32) {
 	project(f, h, m.bias.visible, m.w)
 }
 
+// Tempered returns the machine with all weights and biases times beta, whose hidden
+// units are at the inverse temperature beta, as anneal.AIS wants it: at 0 its energy is
+// −hidden·log 2 everywhere.
+func (m *RBM) Tempered(beta float64) (energy.Model, error) {
+	if !(beta >= 0 && beta <= 1) {
+		return nil, fmt.Errorf("model: Tempered: beta = %v, want 0 … 1", beta)
+	}
+	if beta == 1 {
+		return m, nil
+	}
+	scaled := func(v []float32) []float32 {
+		v = slices.Clone(v)
+		for i := range v {
+			v[i] = float32(beta * float64(v[i]))
+		}
+		return v
+	}
+	return NewRBM(scaled(m.w), scaled(m.bias.hidden), scaled(m.bias.visible))
+}
+
 // CacheLen implements [energy.Incremental]: the activations of the hidden
 // units, b_vᵀv and padding.
-func (m *RBM) CacheLen() int { return len(m.origin) }
+func (m *RBM) CacheLen() int { return len(m.panels.origin) }
 
 // FieldFrom implements [energy.Incremental]: a change of a site costs a pass over the
 // activations, the field a matrix product.
@@ -211,7 +213,7 @@ func (m *RBM) HiddenFieldFrom(e []float64, f []float32, next []float64, y []int3
 }
 
 func (m *RBM) checkCaches(next []float64, y []int32, cache []float64, x []int32) {
-	check.Len("model", "next", len(next), check.Rows("model", "x", len(y), len(m.bias.visible))*len(m.origin))
+	check.Len("model", "next", len(next), check.Rows("model", "x", len(y), len(m.bias.visible))*len(m.panels.origin))
 	if x != nil {
 		check.Len("model", "x", len(x), len(y))
 		check.Len("model", "cache", len(cache), len(next))
@@ -222,7 +224,7 @@ func (m *RBM) checkCaches(next []float64, y []int32, cache []float64, x []int32)
 // activations in f and caches in next. It begins from the states x with the
 // given caches or, if x is nil, from 0.
 func (m *RBM) evaluate(e []float64, h, f []float32, next []float64, y []int32, cache []float64, x []int32) {
-	visible, hidden, stride := len(m.bias.visible), len(m.bias.hidden), len(m.origin)
+	visible, hidden, stride := len(m.bias.visible), len(m.bias.hidden), len(m.panels.origin)
 	check.Len("model", "e", len(e), check.Rows("model", "x", len(y), visible))
 	act, sums := scratch.Float32s.Get(tile*stride), scratch.Float64s.Get(tile*stride)
 	defer scratch.Float32s.Put(act)
@@ -237,7 +239,7 @@ func (m *RBM) evaluate(e []float64, h, f []float32, next []float64, y []int32, c
 		if x != nil {
 			before, from = x[at:to], cache[s*stride:(s+n)*stride]
 		}
-		m.activate(now, *act, y[at:to], from, before)
+		m.panels.activate(now, *act, y[at:to], from, before)
 		for k := range n {
 			a := (*act)[k*stride : k*stride+hidden]
 			e[s+k] = 0 - now[k*stride+hidden] - simd.SoftplusSum(a)
@@ -256,48 +258,6 @@ func (m *RBM) evaluate(e []float64, h, f []float32, next []float64, y []int32, c
 			simd.Scale(-1, h)
 		}
 	}
-}
-
-// activate stores the sums of the states y in now, and rounded to float32 in act,
-// for up to a tile of states. It goes through the panels one by one, which stay
-// in the second-level cache while the states go by.
-func (m *RBM) activate(now []float64, act []float32, y []int32, from []float64, x []int32) {
-	visible, stride := len(m.bias.visible), len(m.origin)
-	rows := scratch.Int32s.Get(len(y))
-	defer scratch.Int32s.Put(rows)
-	var counts [tile]int
-	for k := 0; k*visible < len(y); k++ {
-		lo, hi := k*visible, (k+1)*visible
-		before := m.zero
-		if x != nil {
-			before = x[lo:hi]
-		}
-		counts[k] = changes((*rows)[lo:hi], y[lo:hi], before)
-	}
-	for j := 0; j < stride; j += panel {
-		columns := m.columns[j*visible : (j+panel)*visible]
-		for k := 0; k*visible < len(y); k++ {
-			at := k*stride + j
-			start := m.origin[j : j+panel]
-			if x != nil {
-				start = from[at : at+panel]
-			}
-			changed := (*rows)[k*visible : k*visible+counts[k]]
-			simd.AddRows(now[at:at+panel], act[at:at+panel], start, columns, changed)
-		}
-	}
-}
-
-// changes stores in rows the sites i where y is above x, and ^i for those below,
-// and returns their number.
-func changes(rows, y, x []int32) int {
-	n := 0
-	for i, v := range y {
-		d := v - x[i] // −1, 0 or 1
-		rows[n] = int32(i) ^ d>>31
-		n += int(d & 1)
-	}
-	return n
 }
 
 // project stores bias + x·w in the rows of f, w being units × len(bias).

@@ -19,6 +19,9 @@ func newStencil(l []int) *stencil {
 	return s
 }
 
+// flat tells whether the lattice has two dimensions and no double bonds.
+func (s *stencil) flat() bool { return len(s.sides) == 2 && s.sides[0] > 2 && s.sides[1] > 2 }
+
 // bonds returns the number of bonds of the lattice.
 func (s *stencil) bonds() int { return s.sites * s.degree / 2 }
 
@@ -49,7 +52,7 @@ func (s *stencil) pairs(x []int32) (pairs, up int) {
 // and returns Σ x_i k_i and Σ x_i. len(table) is a power of two, greater than
 // the degree and at least 8.
 func (s *stencil) counts(h []float32, table []float32, x []int32) (twice, up int) {
-	if len(s.sides) == 2 && s.sides[0] > 2 && s.sides[1] > 2 {
+	if s.flat() {
 		return simd.Torus(h, (*[8]float32)(table), x, s.sides[1])
 	}
 	clear(h)

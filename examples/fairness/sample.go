@@ -182,7 +182,7 @@ func (s *study) judge(ctx context.Context, inf *dual.Inference[int32], lambda []
 		}
 		return 0
 	}
-	s.trace = diagnose.NewTrace(o.chains, base, meets, weight, func(x []int32) float64 { return weight(x) * base(x) }).
+	s.trace = diagnose.NewTrace(base, meets, weight, func(x []int32) float64 { return weight(x) * base(x) }).
 		Name("energy", "meets", "weight", "weighted")
 	defer func() { s.trace = nil }()
 	c, err := inf.Certify(ctx, lambda, settle, o.draws)

@@ -16,7 +16,7 @@ import (
 func (r *report) draw(p *problem, runs []outcome) error {
 	var all []diagnosis.Run
 	for _, o := range runs {
-		d, err := diagnosis.New(o.name, o.trace, 0)
+		d, err := diagnosis.New(o.name, o.trace, "mean spin")
 		if err != nil {
 			return err
 		}

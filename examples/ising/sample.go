@@ -57,7 +57,7 @@ func sampleOne(ctx context.Context, o options, p *problem, name string) (outcome
 	if o.long() {
 		newTrace = diagnose.NewStreamingTrace
 	}
-	trace := newTrace(o.chains, energy.Magnetization).Name("mean spin")
+	trace := newTrace(energy.Magnetization).Name("mean spin")
 	trace.Reserve(o.steps)
 	bar := progress.New(name)
 	warmup := o.warmup

@@ -1,7 +1,7 @@
 // Molecules trains a masked diffusion transformer on strings, by default on all
 // small organic molecules in SMILES, and generates new ones with it: as they
-// come, within the syntax, away from the training set, with a count, and within a
-// regular expression. Validity, novelty, uniqueness and violations are judged as
+// come, within the syntax, away from the training set, with a count, within a
+// regular expression, and with a large polar surface. Validity, novelty, uniqueness and violations are judged as
 // by the program sequences, whose chain the network replaces.
 //
 //	go -C examples run ./molecules
@@ -17,6 +17,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"strings"
 
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 	"github.com/gibbsite-go/gibbsite/examples/internal/corpus"
@@ -33,6 +34,7 @@ type options struct {
 	n                                  int
 	minutes, rate                      float64
 	seed                               uint64
+	shares                             []float64
 }
 
 // ownAtoms is the size of the molecules that the weights of the program are for.
@@ -53,13 +55,18 @@ func parseFlags(args []string) (options, error) {
 	f.IntVar(&o.blocks, "blocks", 3, "blocks of the network")
 	f.Float64Var(&o.rate, "rate", 2e-3, "learning rate")
 	f.IntVar(&o.n, "n", 500, "samples per run")
-	f.StringVar(&o.runs, "run", "unconstrained,syntax,novel,count,regex", "`runs` to make")
+	f.StringVar(&o.runs, "run", "unconstrained,syntax,novel,count,regex,"+surface, "`runs` to make")
+	shares := f.String("surface", "0.5,0.2,0.05", "`shares` of the training molecules that reach the polar surface which a surface run asks for")
 	f.StringVar(&o.count, "count", "", "`letter=number` of the count run; default N=2, or the commonest letter if there is no N")
 	f.StringVar(&o.regex, "regex", "", "`pattern` of the regex run; default a carbonyl, or the commonest first letter if there can be none")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed, of the split, the training and the samples")
 	f.StringVar(&o.dump, "dump", "", "write every generated string to this `file`, behind the name of its run and a tab")
 	o.Define(f, "")
 	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	var err error
+	if o.shares, err = parseShares(*shares); err != nil {
 		return o, err
 	}
 	switch {
@@ -97,9 +104,11 @@ func run(ctx context.Context, o options) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := make([]string, len(all))
-	for k, j := range all {
-		names[k] = j.name
+	names := []string{surface} // of which there may be several, or none if the data are no molecules
+	for _, j := range all {
+		if name, _, several := strings.Cut(j.name, " "); !several {
+			names = append(names, name)
+		}
 	}
 	wanted, err := command.Choose(o.runs, names)
 	if err != nil {
@@ -110,14 +119,14 @@ func run(ctx context.Context, o options) (*report, error) {
 		return nil, err
 	}
 	for _, j := range all {
-		if !wanted[j.name] {
+		if name, _, _ := strings.Cut(j.name, " "); !wanted[name] {
 			continue
 		}
-		out, seconds, err := generate(ctx, c, net, j, o)
+		out, failed, seconds, err := generate(ctx, c, net, j, o)
 		if err != nil {
 			return nil, err
 		}
-		r.add(c, j, out, seconds)
+		r.add(c, j, out, failed, seconds)
 	}
 	if o.Dir != "" {
 		if err := r.draw(); err != nil {

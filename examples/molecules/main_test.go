@@ -37,22 +37,29 @@ func small(more ...string) []string {
 func TestRunsHoldWhatTheyPromise(t *testing.T) {
 	dump := filepath.Join(t.TempDir(), "samples.tsv")
 	r := do(t, small("-dump", dump)...)
-	if r.Steps != 20 || !(r.NLL > 0) || r.Weights == 0 || len(r.Runs) != 5 {
+	if r.Steps != 20 || !(r.NLL > 0) || r.Weights == 0 || len(r.Runs) != 8 {
 		t.Fatalf("%+v", r)
 	}
 	lines, err := os.ReadFile(dump)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Count(string(lines), "\n"); got != 50 {
-		t.Errorf("%d lines, want 50", got)
+	want := 80
+	for _, f := range r.Runs {
+		want -= f.NotConverged
+	}
+	if got := strings.Count(string(lines), "\n"); got != want || want < 50 {
+		t.Errorf("%d lines, want %d", got, want)
 	}
 	for _, f := range r.Runs {
 		if f.Name != "unconstrained" && f.Violations > 0 {
 			t.Errorf("%s: %d violations", f.Name, f.Violations)
 		}
-		if f.Known+f.Novel != f.N || f.ValidNovel > f.Valid || f.Unique > f.N {
+		if f.Known+f.Novel+f.NotConverged != f.N || f.ValidNovel > f.Valid || f.Unique > f.Strings || f.Strings > f.N {
 			t.Errorf("%+v", f)
+		}
+		if len(f.samples) == 0 {
+			continue // a network of twenty steps knows few molecules
 		}
 		if !strings.HasPrefix(strings.SplitAfter(string(lines), f.Name+"\t")[1], f.samples[0]+"\n") {
 			t.Errorf("%s is not in the dump", f.Name)
@@ -110,7 +117,7 @@ func TestCheckpoint(t *testing.T) {
 
 // The weights of the program fit its data and have learned from them.
 func TestOwnWeights(t *testing.T) {
-	r := do(t, "-n", "40", "-run", "syntax,novel")
+	r := do(t, "-n", "40", "-run", "syntax,novel,surface")
 	if !(r.NLL < 15) { // a chain of order 3 needs 13.4, one of order 0 more than 20
 		t.Errorf("%v nats", r.NLL)
 	}
@@ -118,6 +125,12 @@ func TestOwnWeights(t *testing.T) {
 		if f.Violations > 0 || f.Valid < f.N/2 {
 			t.Errorf("%+v", f)
 		}
+		if strings.HasPrefix(f.Name, surface) && (f.NotConverged > 0 || f.Valid != f.N) {
+			t.Errorf("%+v: what has a surface is a molecule", f)
+		}
+	}
+	if len(r.Runs) != 5 {
+		t.Errorf("%d runs", len(r.Runs))
 	}
 }
 
@@ -131,7 +144,7 @@ func TestJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := got["runs"].([]any)[0].(map[string]any)
-	for _, key := range []string{"name", "n", "valid", "novel", "unique", "valid_novel", "known", "violations", "seconds"} {
+	for _, key := range []string{"name", "n", "valid", "novel", "unique", "valid_novel", "known", "violations", "not_converged", "strings", "seconds"} {
 		if _, ok := first[key]; !ok {
 			t.Errorf("no %q in %s", key, b)
 		}
@@ -156,6 +169,7 @@ func TestErrorsAreClear(t *testing.T) {
 		"-checkpoint without -train":        {"-checkpoint", "x"},
 		"the program's own weights are for": {"-atoms", "5"},
 		"no run \"other\"":                  {"-run", "other"},
+		"-surface = \"2\"":                  {"-surface", "2"},
 		"-count = \"N\"":                    {"-count", "N"},
 		"no such file":                      {"-weights", "nowhere"},
 		strange + ": 7 bytes":               {"-weights", strange},

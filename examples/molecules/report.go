@@ -33,8 +33,10 @@ type report struct {
 }
 
 // figures are the results of one run: counts among n samples. Novel samples are
-// not in the training set, known ones are; valid and novel strings are counted
-// once each in ValidNovel.
+// not in the training set, known ones are; valid and novel ones are counted
+// once each in ValidNovel. All that is by what strings stand for: two strings of one
+// molecule are the same, if the data are molecules. Strings counts the different
+// strings.
 type figures struct {
 	Name       string  `json:"name"`
 	Constraint string  `json:"constraint"`
@@ -44,8 +46,13 @@ type figures struct {
 	Unique     int     `json:"unique"`
 	ValidNovel int     `json:"valid_novel"`
 	Known      int     `json:"known"`
+	Strings    int     `json:"strings"`
 	Violations int     `json:"violations"`
 	Seconds    float64 `json:"seconds"`
+
+	// NotConverged counts the samples of the n for which nothing was found; they
+	// are in none of the other counts.
+	NotConverged int `json:"not_converged"`
 
 	samples []string
 }
@@ -59,9 +66,9 @@ func newReport(c *corpus.Corpus, o options) *report {
 }
 
 // add judges the samples of a run.
-func (r *report) add(c *corpus.Corpus, j job, out []string, seconds float64) {
-	f := figures{Name: j.name, Constraint: j.what, N: len(out), Seconds: seconds, samples: out}
-	different := make(map[string]bool)
+func (r *report) add(c *corpus.Corpus, j job, out []string, failed int, seconds float64) {
+	f := figures{Name: j.name, Constraint: j.what, N: len(out) + failed, NotConverged: failed, Seconds: seconds, samples: out}
+	different, strings := make(map[string]bool), make(map[string]bool)
 	for _, s := range out {
 		id := c.Identity(s)
 		valid := c.Valid(s)
@@ -73,12 +80,12 @@ func (r *report) add(c *corpus.Corpus, j job, out []string, seconds float64) {
 		} else if f.Novel++; valid && !different[id] {
 			f.ValidNovel++
 		}
-		different[id] = true
+		different[id], strings[s] = true, true
 		if !j.holds(s) {
 			f.Violations++
 		}
 	}
-	f.Unique = len(different)
+	f.Unique, f.Strings = len(different), len(strings)
 	r.Runs = append(r.Runs, f)
 }
 
@@ -106,9 +113,9 @@ func (r *report) String() string {
 	}
 	fmt.Fprintf(&b, "%d weights, bound on −log p of a held-out string %.2f ± %.2f nats\n\n", r.Weights, r.NLL, r.Error)
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "run\tn\tvalid\tnovel\tunique\tvalid & novel\tknown\tviolations\tseconds\t")
+	fmt.Fprintln(w, "run\tn\tvalid\tnovel\tunique\tstrings\tvalid & novel\tknown\tviolations\tnot converged\tseconds\t")
 	for _, f := range r.Runs {
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%.1f\t\n", f.Name, f.N, f.Valid, f.Novel, f.Unique, f.ValidNovel, f.Known, f.Violations, f.Seconds)
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%.1f\t\n", f.Name, f.N, f.Valid, f.Novel, f.Unique, f.Strings, f.ValidNovel, f.Known, f.Violations, f.NotConverged, f.Seconds)
 	}
 	w.Flush()
 	if r.Judge == "syntax" {

@@ -6,11 +6,13 @@ import (
 	"time"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/neural"
 	"github.com/gibbsite-go/gibbsite/examples/internal/corpus"
 	"github.com/gibbsite-go/gibbsite/examples/internal/progress"
 	"github.com/gibbsite-go/gibbsite/projection"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion/scored"
 )
 
 // job is one run: how to generate and what must hold.
@@ -18,6 +20,7 @@ type job struct {
 	name, what string
 	projector  diffusion.Projector // nil: no constraint
 	holds      func(text string) bool
+	judge      constraint.Set // nil: no score
 }
 
 // jobs lists the runs. All but the first are within the syntax.
@@ -36,9 +39,9 @@ func jobs(ctx context.Context, c *corpus.Corpus, o options) ([]job, error) {
 	}
 	novel := corpus.NewSeen(c, projection.Path{Language: language})
 	all := []job{
-		{"unconstrained", "balanced, but nothing asks for it", nil, corpus.Balanced},
-		{"syntax", "brackets balanced, ring digits in pairs", projection.Path{Language: language}, corpus.Balanced},
-		{"novel", "not in the training set", novel, both(novel.Judge())},
+		{"unconstrained", "balanced, but nothing asks for it", nil, corpus.Balanced, nil},
+		{"syntax", "brackets balanced, ring digits in pairs", projection.Path{Language: language}, corpus.Balanced, nil},
+		{"novel", "not in the training set", novel, both(novel.Judge()), nil},
 	}
 	for _, j := range []struct {
 		name, what string
@@ -49,7 +52,10 @@ func jobs(ctx context.Context, c *corpus.Corpus, o options) ([]job, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", j.name, err)
 		}
-		all = append(all, job{j.name, j.what, projection.Path{Language: within}, both(j.holds)})
+		all = append(all, job{j.name, j.what, projection.Path{Language: within}, both(j.holds), nil})
+	}
+	if c.Chemical {
+		all = append(all, surfaces(c, projection.Path{Language: language}, o.shares)...)
 	}
 	return all, nil
 }
@@ -59,28 +65,52 @@ func both(f func(string) bool) func(string) bool {
 	return func(s string) bool { return corpus.Balanced(s) && f(s) }
 }
 
-// generate makes the samples of a job, one token per step in random order.
-func generate(ctx context.Context, c *corpus.Corpus, net *neural.Transformer, j job, o options) (out []string, seconds float64, err error) {
+// generate makes the samples of a job, one token per step in random order; failed
+// is the number of those that could not be made.
+func generate(ctx context.Context, c *corpus.Corpus, net *neural.Transformer, j job, o options) (out []string, failed int, seconds float64, err error) {
 	model, err := neural.NewMasked(net, mask(c), neural.Options{TimeFree: true})
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, 0, err
 	}
 	bar := progress.New(j.name)
 	defer bar.Done()
-	d, err := diffusion.New(ctx, model, diffusion.Masked{Mask: mask(c), FirstHitting: true}, diffusion.Config{
-		Seed: o.seed, Projector: j.projector, Progress: bar.Set,
-	})
-	if err != nil {
-		return nil, 0, fmt.Errorf("%s: %w", j.name, err)
-	}
 	start := time.Now()
 	x := make([]int32, o.n*c.Sites)
-	if err := d.Sample(ctx, x); err != nil {
-		return nil, 0, fmt.Errorf("%s: %w", j.name, err)
+	verdicts := make([]scored.Verdict, o.n)
+	process := diffusion.Masked{Mask: mask(c), FirstHitting: true}
+	if j.judge == nil {
+		err = sample(ctx, model, process, j, o, x, bar)
+	} else {
+		verdicts, err = lookAhead(ctx, model, process, j, o, x, bar)
+	}
+	if err != nil {
+		return nil, 0, 0, fmt.Errorf("%s: %w", j.name, err)
 	}
 	seconds = time.Since(start).Seconds()
-	for i := range o.n {
+	for i, v := range verdicts {
+		if v.Err != nil {
+			failed++
+			continue
+		}
 		out = append(out, c.Text(x[i*c.Sites:(i+1)*c.Sites]))
 	}
-	return out, seconds, nil
+	return out, failed, seconds, nil
+}
+
+// sample fills x with samples that meet at most a language.
+func sample(ctx context.Context, model energy.Denoiser[int32], process diffusion.Masked, j job, o options, x []int32, bar *progress.Bar) error {
+	d, err := diffusion.New(ctx, model, process, diffusion.Config{Seed: o.seed, Projector: j.projector, Progress: bar.Set})
+	if err != nil {
+		return err
+	}
+	return d.Sample(ctx, x)
+}
+
+// lookAhead fills x with samples that the judge of the job accepts.
+func lookAhead(ctx context.Context, model energy.Denoiser[int32], process diffusion.Masked, j job, o options, x []int32, bar *progress.Bar) ([]scored.Verdict, error) {
+	d, err := scored.New(ctx, model, process, scored.Config{Judge: j.judge, Within: j.projector, Seed: o.seed, Progress: bar.Set})
+	if err != nil {
+		return nil, err
+	}
+	return d.Sample(ctx, x)
 }

@@ -103,7 +103,7 @@ func run(ctx context.Context, o options) (*report, error) {
 			first = out
 		}
 		if o.Dir != "" {
-			d, err := diagnosis.New(out.name, out.trace, 0)
+			d, err := diagnosis.New(out.name, out.trace, "modularity")
 			if err != nil {
 				return nil, err
 			}

@@ -103,7 +103,7 @@ func newTrace(o options, c *community) (*diagnose.Trace, error) {
 	if o.steps > keptValues/o.chains/len(f) {
 		return nil, fmt.Errorf("-chains = %d, -steps = %d: %d figures are kept of every draw, want ≤ %d in all", o.chains, o.steps, len(f), keptValues)
 	}
-	t := diagnose.NewTrace(o.chains, f...).Name(names...)
+	t := diagnose.NewTrace(f...).Name(names...)
 	t.Reserve(o.steps)
 	return t, nil
 }

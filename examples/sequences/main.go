@@ -12,6 +12,8 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint"
@@ -25,6 +27,7 @@ type options struct {
 	checkpoint.Flags
 
 	data, dump, count, regex, runs    string
+	process                           string
 	n, atoms, order, steps, particles int
 	threshold, smoothing              float64
 	seed                              uint64
@@ -39,7 +42,8 @@ func parseFlags(args []string) (options, error) {
 	f.StringVar(&o.runs, "run", "unconstrained,syntax,novel,count,regex,score", "`runs` to make")
 	f.IntVar(&o.order, "order", 3, "tokens that the chain remembers")
 	f.Float64Var(&o.smoothing, "smoothing", 0.001, "added to every count of the chain, so that nothing is impossible")
-	f.IntVar(&o.steps, "steps", 24, "steps of the score run, which starts from uniform noise; the others reveal one token per step")
+	f.IntVar(&o.steps, "steps", 24, "steps of the score run; the others, and that with -process first-hitting, reveal one token per step")
+	f.StringVar(&o.process, "process", firstHitting, "`noise` of the score run: masked, first-hitting, remask or uniform")
 	f.IntVar(&o.particles, "particles", 1, "particles per sample of the syntax, count and regex runs: more bring their distribution nearer to that of the chain given the constraint")
 	f.StringVar(&o.count, "count", "", "`letter=number` of the count run; default N=2, or the commonest letter if there is no N")
 	f.StringVar(&o.regex, "regex", "", "`pattern` of the regex run; default a carbonyl, or the commonest first letter if there can be none")
@@ -61,6 +65,8 @@ func parseFlags(args []string) (options, error) {
 		return o, fmt.Errorf("-n = %d, -steps = %d, -particles = %d, want ≥ 1", o.n, o.steps, o.particles)
 	case o.atoms < 1 || o.atoms > mostAtoms:
 		return o, fmt.Errorf("-atoms = %d, want 1 … %d", o.atoms, mostAtoms)
+	case !slices.Contains(processes, o.process):
+		return o, fmt.Errorf("-process = %q, want one of %s", o.process, strings.Join(processes, ", "))
 	case o.order < 0:
 		return o, fmt.Errorf("-order = %d, want ≥ 0", o.order)
 	case !(o.smoothing > 0):
@@ -98,11 +104,11 @@ func run(ctx context.Context, o options) (*report, error) {
 		if !wanted[j.name] {
 			continue
 		}
-		out, x, seconds, err := generate(ctx, c, m, j, o)
+		out, x, failed, seconds, err := generate(ctx, c, m, j, o)
 		if err != nil {
 			return nil, err
 		}
-		r.add(c, m, j, out, x, seconds)
+		r.add(c, m, j, out, x, failed, seconds)
 	}
 	return r, r.write(c, o)
 }

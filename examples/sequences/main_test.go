@@ -192,12 +192,30 @@ func TestPropertyGradient(t *testing.T) {
 	}
 }
 
+// Every process leads to the score.
+func TestProcesses(t *testing.T) {
+	for _, process := range processes {
+		o, err := parseFlags([]string{"-atoms", "4", "-run", "score", "-n", "20", "-process", process, "-order", "1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := run(context.Background(), o)
+		if err != nil {
+			t.Fatal(process, err)
+		}
+		if f := r.Runs[0]; f.Violations > 0 || f.NotConverged > 0 || f.N != 20 || len(f.samples) != 20 {
+			t.Errorf("%s: %+v", process, f)
+		}
+	}
+}
+
 func TestErrorsAreClear(t *testing.T) {
 	for want, args := range map[string][]string{
 		"unexpected argument":      {"extra"},
 		"-n = 0":                   {"-n", "0"},
 		"-atoms = 9":               {"-atoms", "9"},
 		"-order = -1":              {"-order", "-1"},
+		"-process = \"x\", want":   {"-process", "x"},
 		"-smoothing = 0":           {"-smoothing", "0"},
 		"no such file":             {"-data", "missing.txt"},
 		"want ≥ 2":                 {"-data", file(t, "C", "C")},
@@ -206,6 +224,7 @@ func TestErrorsAreClear(t *testing.T) {
 		"no S in the data":         {"-count", "S=1", "-atoms", "3"},
 		"-regex:":                  {"-regex", "(", "-atoms", "3"},
 		"no string of that polari": {"-threshold", "1.5", "-atoms", "3", "-run", "score", "-n", "1", "-order", "1"},
+		"lagrange: polarity":       {"-threshold", "1.5", "-atoms", "3", "-run", "score", "-n", "1", "-order", "1", "-process", "uniform"},
 		"count: projection":        {"-count", "N=9", "-atoms", "3", "-n", "1", "-order", "1", "-run", "count"},
 		"-order = 9":               {"-order", "9", "-atoms", "3"},
 	} {

@@ -40,6 +40,10 @@ type figures struct {
 	Seconds    float64 `json:"seconds"`
 	Recovered  int     `json:"recovered"`
 
+	// NotConverged counts the samples of the n for which nothing was found; they
+	// are in none of the other counts.
+	NotConverged int `json:"not_converged"`
+
 	samples []string
 }
 
@@ -52,8 +56,8 @@ func newReport(c *corpus.Corpus, o options) *report {
 }
 
 // add judges the samples of a run.
-func (r *report) add(c *corpus.Corpus, m *model.Markov, j job, out []string, x []int32, seconds float64) {
-	f := figures{Name: j.name, Constraint: j.what, N: len(out), Seconds: seconds, samples: out}
+func (r *report) add(c *corpus.Corpus, m *model.Markov, j job, out []string, x []int32, failed int, seconds float64) {
+	f := figures{Name: j.name, Constraint: j.what, N: len(out) + failed, NotConverged: failed, Seconds: seconds, samples: out}
 	different := make(map[string]bool)
 	for i, s := range out {
 		id := c.Identity(s)
@@ -106,10 +110,10 @@ func (r *report) String() string {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s: learned from %d strings, %d held out, seed %d\n\n", r.Data, r.Train, r.Held, r.Seed)
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "run\tn\tvalid %\tnovel %\tunique %\tviolations\tNLL\trecovered\tseconds\t")
+	fmt.Fprintln(w, "run\tn\tvalid %\tnovel %\tunique %\tviolations\tnot converged\tNLL\trecovered\tseconds\t")
 	for _, f := range r.Runs {
 		share := func(k int) float64 { return 100 * float64(k) / float64(f.N) }
-		fmt.Fprintf(w, "%s\t%d\t%.1f\t%.1f\t%.1f\t%d\t%.2f\t%d\t%.1f\t\n", f.Name, f.N, share(f.Valid), share(f.Novel), share(f.Unique), f.Violations, f.NLL, f.Recovered, f.Seconds)
+		fmt.Fprintf(w, "%s\t%d\t%.1f\t%.1f\t%.1f\t%d\t%d\t%.2f\t%d\t%.1f\t\n", f.Name, f.N, share(f.Valid), share(f.Novel), share(f.Unique), f.Violations, f.NotConverged, f.NLL, f.Recovered, f.Seconds)
 	}
 	w.Flush()
 	if r.Judge == "syntax" {

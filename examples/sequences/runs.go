@@ -15,13 +15,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 	"github.com/gibbsite-go/gibbsite/projection/lagrange"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion/scored"
 )
 
 // job is one run: how to generate and what must hold.
 type job struct {
 	name, what string
 	projector  diffusion.Projector // nil: no constraint
-	uniform    bool                // uniform noise instead of masks
+	process    string              // of the noise, one of processes
+	judge      constraint.Set      // nil: no score
 	holds      func(text string) bool
 }
 
@@ -64,15 +66,49 @@ func jobs(ctx context.Context, c *corpus.Corpus, o options) ([]job, error) {
 		return func(s string) bool { return corpus.Balanced(s) && f(s) }
 	}
 	return []job{
-		{"unconstrained", "balanced, but nothing asks for it", nil, false, corpus.Balanced},
-		{"syntax", "brackets balanced, ring digits in pairs", projection.Path{Language: language}, false, corpus.Balanced},
-		{"novel", "not in the training set", novel, false, both(novel.Judge())},
-		{"count", countText, countPath, false, both(isCount)},
-		{"regex", regexText, regexPath, false, both(matches)},
-		{"score", fmt.Sprintf("polarity ≥ %.3g, led by a model that explains %.0f %%", threshold, 100*model.fit),
-			lagrange.Projector{Constraint: model.score(c, threshold), Path: projection.Path{Language: language, Name: "polarity"}},
-			true, both(func(s string) bool { return corpus.Polarity(s) >= threshold })},
+		{"unconstrained", "balanced, but nothing asks for it", nil, firstHitting, nil, corpus.Balanced},
+		{"syntax", "brackets balanced, ring digits in pairs", projection.Path{Language: language}, firstHitting, nil, corpus.Balanced},
+		{"novel", "not in the training set", novel, firstHitting, nil, both(novel.Judge())},
+		{"count", countText, countPath, firstHitting, nil, both(isCount)},
+		{"regex", regexText, regexPath, firstHitting, nil, both(matches)},
+		scoreJob(model, c, threshold, projection.Path{Language: language, Name: "polarity"}, o.process,
+			both(func(s string) bool { return corpus.Polarity(s) >= threshold })),
 	}, nil
+}
+
+// The processes of the score run.
+const (
+	masked       = "masked"
+	firstHitting = "first-hitting"
+	remask       = "remask"
+	uniform      = "uniform"
+)
+
+var processes = []string{masked, firstHitting, remask, uniform}
+
+// scoreJob is the run that only a score describes. Under masks its judge is asked
+// ahead of every token; under uniform noise a fitted model leads by derivatives.
+func scoreJob(m *property, c *corpus.Corpus, threshold float64, path projection.Path, process string, holds func(string) bool) job {
+	score := m.score(c, threshold)
+	if process == uniform {
+		what := fmt.Sprintf("polarity ≥ %.3g, uniform noise, led by a model that explains %.0f %%", threshold, 100*m.fit)
+		return job{"score", what, lagrange.Projector{Constraint: score, Path: path}, process, nil, holds}
+	}
+	return job{"score", fmt.Sprintf("polarity ≥ %.3g, %s, looking ahead", threshold, process), path, process, score, holds}
+}
+
+// processOf is the process of a job.
+func processOf(j job, c *corpus.Corpus) diffusion.Process[int32] {
+	mask := int32(c.Levels)
+	switch j.process {
+	case masked:
+		return diffusion.Masked{Mask: mask}
+	case remask:
+		return diffusion.Remask{Mask: mask}
+	case uniform:
+		return diffusion.Uniform{}
+	}
+	return diffusion.Masked{Mask: mask, FirstHitting: true}
 }
 
 // runner is what draws samples: a diffusion, or particles.
@@ -91,18 +127,38 @@ func newRunner(ctx context.Context, model energy.Denoiser[int32], process diffus
 	return diffusion.New(ctx, model, process, cfg)
 }
 
-// generate makes the samples of a job.
-func generate(ctx context.Context, c *corpus.Corpus, m *model.Markov, j job, o options) (out []string, x []int32, seconds float64, err error) {
-	corruption, process := denoise.Absorbing, diffusion.Process[int32](diffusion.Masked{Mask: int32(c.Levels), FirstHitting: true})
-	if j.uniform {
-		corruption, process = denoise.Noisy, diffusion.Uniform{}
+// generate makes the samples of a job: x holds the tokens of those that could be
+// made, failed is the number of the others.
+func generate(ctx context.Context, c *corpus.Corpus, m *model.Markov, j job, o options) (out []string, x []int32, failed int, seconds float64, err error) {
+	corruption, process := denoise.Absorbing, processOf(j, c)
+	if j.process == uniform {
+		corruption = denoise.Noisy
 	}
 	model, err := denoise.NewMarkov(m, corruption)
 	if err != nil {
-		return nil, nil, 0, err
+		return nil, nil, 0, 0, err
 	}
 	bar := progress.New(j.name)
 	defer bar.Done()
+	start := time.Now()
+	x = make([]int32, o.n*c.Sites)
+	if j.judge != nil {
+		x, failed, err = lookAhead(ctx, model, process, j, o, x, bar)
+	} else {
+		err = sample(ctx, model, process, j, o, x, bar)
+	}
+	if err != nil {
+		return nil, nil, 0, 0, fmt.Errorf("%s: %w", j.name, err)
+	}
+	seconds = time.Since(start).Seconds()
+	for i := range len(x) / c.Sites {
+		out = append(out, c.Text(x[i*c.Sites:(i+1)*c.Sites]))
+	}
+	return out, x, failed, seconds, nil
+}
+
+// sample fills x by a runner.
+func sample(ctx context.Context, model energy.Denoiser[int32], process diffusion.Process[int32], j job, o options, x []int32, bar *progress.Bar) error {
 	cfg := diffusion.Config{Seed: o.seed, Steps: o.steps, Projector: j.projector, Progress: bar.Set}
 	cfg.Checkpoint.Path, cfg.Checkpoint.Every = o.Path(j.name), max(1, o.n/20)
 	d, err := newRunner(ctx, model, process, j, o, cfg)
@@ -110,20 +166,42 @@ func generate(ctx context.Context, c *corpus.Corpus, m *model.Markov, j job, o o
 		err = o.Load(j.name, d.LoadFile)
 	}
 	if err != nil {
-		return nil, nil, 0, fmt.Errorf("%s: %w", j.name, err)
+		return err
 	}
-	start := time.Now()
-	x = make([]int32, o.n*c.Sites)
-	if err := d.Sample(ctx, x); err != nil {
-		var not *projection.NotConverged
-		if errors.As(err, &not) {
-			return nil, nil, 0, fmt.Errorf("%s: sample %d: no string of that polarity found; a lower -threshold is easier: %w", j.name, d.Len(), err)
+	err = d.Sample(ctx, x)
+	var not *projection.NotConverged
+	if errors.As(err, &not) {
+		return fmt.Errorf("sample %d: %s: %w", d.Len(), nothing, err)
+	}
+	return err
+}
+
+// nothing is what a threshold beyond reach comes to.
+const nothing = "no string of that polarity found; a lower -threshold is easier"
+
+// lookAhead fills x by a runner that asks the judge, and returns the samples that
+// satisfy it and how many do not. It keeps no checkpoint.
+func lookAhead(ctx context.Context, model energy.Denoiser[int32], process diffusion.Process[int32], j job, o options, x []int32, bar *progress.Bar) (made []int32, failed int, err error) {
+	d, err := scored.New(ctx, model, process, scored.Config{
+		Judge: j.judge, Within: j.projector, Seed: o.seed, Steps: o.steps, Progress: bar.Set,
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	verdicts, err := d.Sample(ctx, x)
+	if err != nil {
+		return nil, 0, err
+	}
+	sites := len(x) / o.n
+	for i, v := range verdicts {
+		if v.Err == nil {
+			made = append(made, x[i*sites:(i+1)*sites]...)
+			continue
 		}
-		return nil, nil, 0, fmt.Errorf("%s: %w", j.name, err)
+		failed, err = failed+1, v.Err
 	}
-	seconds = time.Since(start).Seconds()
-	for i := range o.n {
-		out = append(out, c.Text(x[i*c.Sites:(i+1)*c.Sites]))
+	if len(made) == 0 {
+		return nil, 0, fmt.Errorf("%s: %w", nothing, err)
 	}
-	return out, x, seconds, nil
+	return made, failed, nil
 }

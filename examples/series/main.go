@@ -7,6 +7,11 @@
 //	go -C examples run ./series -out out
 //	go -C examples run ./series -csv prices.csv -columns open,high,low,close
 //	go -C examples run ./series -impute
+//	go -C examples run ./series -csv prices.csv -fill complete.csv -tick 0.01
+//
+// The last line fills the gaps of a file: it draws the missing numbers given
+// those around them, from a model of the windows that have none, and writes the
+// file with them. -write FILE writes all samples of the other ways.
 package main
 
 import (
@@ -31,6 +36,9 @@ type options struct {
 	bandwidth, eta, weight                                            float64
 	seed                                                              uint64
 	impute, ohlc                                                      bool
+
+	write, fill string
+	tick        float64
 }
 
 func parse(args []string) (options, error) {
@@ -55,6 +63,9 @@ func parse(args []string) (options, error) {
 	f.Float64Var(&o.bandwidth, "bandwidth", 0.05, "of the kernel density, in standard deviations of a channel")
 	f.Float64Var(&o.eta, "eta", 0, "noise of a step: 0 is DDIM, 1 is DDPM")
 	f.Float64Var(&o.weight, "weight", 0.1, "of the guidance")
+	f.StringVar(&o.write, "write", "", "write all samples in raw units to this CSV `file`")
+	f.StringVar(&o.fill, "fill", "", "fill the gaps of -csv and write the whole to this CSV `file`, and do nothing else")
+	f.Float64Var(&o.tick, "tick", 0, "round prices that -write and -fill write to multiples of this; 0 means not to")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
 	o.Output.Define(f, "")
 	o.Flags.Define(f)
@@ -91,6 +102,10 @@ func parse(args []string) (options, error) {
 		return o, fmt.Errorf("-missing = %q, want error, drop or linear", o.missing)
 	case !slices.Contains([]split{auto, even, chronological, random}, split(o.split)):
 		return o, fmt.Errorf("-split = %q, want auto, even, chronological or random", o.split)
+	case !(o.tick >= 0) || math.IsInf(o.tick, 1):
+		return o, fmt.Errorf("-tick = %v, want ≥ 0 and finite", o.tick)
+	case o.fill != "" && (o.csv == "" || o.write != "" || o.impute || o.missing != "error"):
+		return o, fmt.Errorf("-fill = %q wants -csv, and neither -write, -impute nor -missing", o.fill)
 	case o.csv == "" && o.columns != "":
 		return o, fmt.Errorf("-columns = %q without -csv", o.columns)
 	}
@@ -110,6 +125,9 @@ func load(ctx context.Context, o options) (*problem, error) {
 }
 
 func run(ctx context.Context, o options) (*report, error) {
+	if o.fill != "" {
+		return complete(ctx, o)
+	}
 	methods, err := chosen(o.methods)
 	if err != nil {
 		return nil, err
@@ -133,6 +151,12 @@ func run(ctx context.Context, o options) (*report, error) {
 			return nil, fmt.Errorf("%v: %w", m, err)
 		}
 		runs = append(runs, out)
+	}
+	if o.write != "" && len(runs) > 0 {
+		if err := p.writeSamples(o.write, o.tick, runs); err != nil {
+			return nil, err
+		}
+		r.Wrote = append(r.Wrote, o.write)
 	}
 	if o.Dir != "" && len(runs) > 0 {
 		if err := r.draw(p, runs); err != nil {

@@ -31,6 +31,9 @@ type report struct {
 	Notes    []string  `json:"notes,omitempty"` // what reading the file left out or put right
 	Methods  []figures `json:"methods"`
 	Failed   []string  `json:"failed,omitempty"` // methods without figures, and why
+	Filled   int       `json:"filled,omitempty"` // missing numbers
+	Gaps     int       `json:"gaps,omitempty"`
+	Wrote    []string  `json:"wrote,omitempty"` // files
 
 	picture.Album `json:"-"`
 }
@@ -113,6 +116,10 @@ func (r *report) String() string {
 	for _, note := range r.Notes {
 		fmt.Fprintln(&b, note)
 	}
+	if r.Filled > 0 {
+		fmt.Fprintf(&b, "%d missing numbers in %d gaps filled in\nwrote %s\n", r.Filled, r.Gaps, strings.Join(r.Wrote, ", "))
+		return b.String()
+	}
 	what := "features of the real window: " + strings.Join(r.Features, ", ")
 	if r.Impute {
 		what = "the first and the last third of the real window"
@@ -137,6 +144,9 @@ func (r *report) String() string {
 	w.Flush()
 	for _, f := range r.Failed {
 		fmt.Fprintln(&b, "failed:", f)
+	}
+	for _, path := range r.Wrote {
+		fmt.Fprintln(&b, "wrote", path)
 	}
 	return b.String()
 }

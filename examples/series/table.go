@@ -19,16 +19,26 @@ type table struct {
 	lines  []int     // of the file, one per row
 	breaks []int     // rows at which another series begins, ascending
 	notes  []string  // what was left out, filled in or put right
+	from   source    // the file
 }
 
 func (t *table) rows() int { return len(t.lines) }
 
 func (t *table) at(row, channel int) float64 { return t.values[row*len(t.names)+channel] }
 
-// whole reports whether the window that begins at a row lies within one series.
+// whole reports whether the window that begins at a row lies within one series
+// and has no gap.
 func (t *table) whole(start, length int) bool {
 	k, _ := slices.BinarySearch(t.breaks, start+1)
-	return start+length <= t.rows() && (k == len(t.breaks) || t.breaks[k] >= start+length)
+	if start+length > t.rows() || k < len(t.breaks) && t.breaks[k] < start+length {
+		return false
+	}
+	for row := start; row < start+length; row++ {
+		if t.hole(row) {
+			return false
+		}
+	}
+	return true
 }
 
 // channel returns the number of the channel that a name means, −1 if there is
@@ -43,7 +53,7 @@ func (t *table) channel(name string) int {
 // reading says how a file is read.
 type reading struct {
 	columns string // names of columns, or empty
-	missing string // what becomes of blank cells: error, drop or linear
+	missing string // what becomes of blank cells: error, drop, linear or keep (as NaN)
 }
 
 // readTable reads a CSV file whose columns are channels.
@@ -86,7 +96,7 @@ func parseTable(r io.Reader, how reading) (*table, error) {
 	if len(pick) == 0 {
 		return nil, firstWord(d, columns, rows)
 	}
-	t := &table{}
+	t := &table{from: source{d, records, pick}}
 	if len(left) > 0 {
 		t.notes = append(t.notes, "left out: "+strings.Join(left, ", "))
 	}
@@ -167,7 +177,7 @@ func (t *table) fill(d dialect, rows []record, pick []int, missing string) error
 	if n := len(t.breaks); n > 0 && t.breaks[n-1] == t.rows() {
 		t.breaks = t.breaks[:n-1]
 	}
-	if gaps == 0 {
+	if gaps == 0 || missing == "keep" {
 		return nil
 	}
 	if missing == "drop" {
@@ -223,7 +233,7 @@ func (t *table) dropConstants() {
 			continue
 		}
 		for row := 1; row < rows; row++ {
-			if t.at(row, c) != t.at(0, c) {
+			if t.at(row, c) != t.at(0, c) { // a gap is a change
 				keep = append(keep, c)
 				break
 			}
@@ -234,9 +244,11 @@ func (t *table) dropConstants() {
 	}
 	var names, gone []string
 	var values []float64
+	var columns []int
 	for c, name := range t.names {
 		if slices.Contains(keep, c) {
 			names = append(names, name)
+			columns = append(columns, t.from.columns[c])
 		} else {
 			gone = append(gone, name+" (constant)")
 		}
@@ -246,7 +258,7 @@ func (t *table) dropConstants() {
 			values = append(values, t.at(row, c))
 		}
 	}
-	t.names, t.values = names, values
+	t.names, t.values, t.from.columns = names, values, columns
 	t.notes = append(t.notes, "left out: "+strings.Join(gone, ", "))
 }
 
@@ -266,7 +278,7 @@ func (t *table) prices() (c [4]int, found bool, err error) {
 	for row, line := range t.lines {
 		open, high, low, last := t.at(row, c[0]), t.at(row, c[1]), t.at(row, c[2]), t.at(row, c[3])
 		least, most := min(open, last), max(open, last)
-		if low <= least && high >= most {
+		if low <= least && high >= most || t.hole(row) {
 			continue
 		}
 		slack := priceRounding * max(math.Abs(least), math.Abs(most))

@@ -99,7 +99,7 @@ func (w *words) unlearn(ctx context.Context, o options) (*wordReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	double := diagnose.NewTrace(o.chains, func(x []int32) float64 {
+	double := diagnose.NewTrace(func(x []int32) float64 {
 		if constraint.Accepts(w.double, x) {
 			return 1
 		}

@@ -4,6 +4,16 @@
 
 package simd
 
+// addRows64AVX2 is refAddRows64 on count ≥ 1 rows and n = 64k ≥ 64 columns.
+//
+//go:noescape
+func addRows64AVX2(dst *float64, src *float64, w *float64, stride int, rows *int32, count int, n int)
+
+// addRows64AVX512 is refAddRows64 on count ≥ 1 rows and n = 64k ≥ 64 columns.
+//
+//go:noescape
+func addRows64AVX512(dst *float64, src *float64, w *float64, stride int, rows *int32, count int, n int)
+
 // addRowsAVX2 is refAddRows on count ≥ 1 rows and n = 64k ≥ 64 columns.
 //
 //go:noescape

@@ -4,6 +4,128 @@
 
 #include "textflag.h"
 
+// func addRows64AVX2(dst *float64, src *float64, w *float64, stride int, rows *int32, count int, n int)
+// Requires: AVX, FMA3
+TEXT ·addRows64AVX2(SB), NOSPLIT, $0-56
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ w+16(FP), DX
+	MOVQ stride+24(FP), BX
+	MOVQ rows+32(FP), SI
+	MOVQ count+40(FP), DI
+	MOVQ n+48(FP), R8
+	SHLQ $0x03, BX
+	LEAQ columns_signs64<>+0(SB), R9
+	XORQ R10, R10
+
+strip:
+	VMOVUPD (CX)(R10*8), Y1
+	VMOVUPD 32(CX)(R10*8), Y2
+	VMOVUPD 64(CX)(R10*8), Y3
+	VMOVUPD 96(CX)(R10*8), Y4
+	VMOVUPD 128(CX)(R10*8), Y5
+	VMOVUPD 160(CX)(R10*8), Y6
+	VMOVUPD 192(CX)(R10*8), Y7
+	VMOVUPD 224(CX)(R10*8), Y8
+	XORQ    R11, R11
+
+row:
+	MOVLQSX      (SI)(R11*4), R12
+	MOVQ         R12, R13
+	SARQ         $0x3f, R13
+	XORQ         R13, R12
+	IMULQ        BX, R12
+	ADDQ         DX, R12
+	VBROADCASTSD 8(R9)(R13*8), Y0
+	VFMADD231PD  (R12)(R10*8), Y0, Y1
+	VFMADD231PD  32(R12)(R10*8), Y0, Y2
+	VFMADD231PD  64(R12)(R10*8), Y0, Y3
+	VFMADD231PD  96(R12)(R10*8), Y0, Y4
+	VFMADD231PD  128(R12)(R10*8), Y0, Y5
+	VFMADD231PD  160(R12)(R10*8), Y0, Y6
+	VFMADD231PD  192(R12)(R10*8), Y0, Y7
+	VFMADD231PD  224(R12)(R10*8), Y0, Y8
+	INCQ         R11
+	CMPQ         R11, DI
+	JL           row
+	VMOVUPD      Y1, (AX)(R10*8)
+	VMOVUPD      Y2, 32(AX)(R10*8)
+	VMOVUPD      Y3, 64(AX)(R10*8)
+	VMOVUPD      Y4, 96(AX)(R10*8)
+	VMOVUPD      Y5, 128(AX)(R10*8)
+	VMOVUPD      Y6, 160(AX)(R10*8)
+	VMOVUPD      Y7, 192(AX)(R10*8)
+	VMOVUPD      Y8, 224(AX)(R10*8)
+	ADDQ         $+32, R10
+	CMPQ         R10, R8
+	JL           strip
+	VZEROUPPER
+	RET
+
+DATA columns_signs64<>+0(SB)/4, $0x00000000
+DATA columns_signs64<>+4(SB)/4, $0xbff00000
+DATA columns_signs64<>+8(SB)/4, $0x00000000
+DATA columns_signs64<>+12(SB)/4, $0x3ff00000
+GLOBL columns_signs64<>(SB), RODATA|NOPTR, $16
+
+// func addRows64AVX512(dst *float64, src *float64, w *float64, stride int, rows *int32, count int, n int)
+// Requires: AVX, AVX512F
+TEXT ·addRows64AVX512(SB), NOSPLIT, $0-56
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ w+16(FP), DX
+	MOVQ stride+24(FP), BX
+	MOVQ rows+32(FP), SI
+	MOVQ count+40(FP), DI
+	MOVQ n+48(FP), R8
+	SHLQ $0x03, BX
+	LEAQ columns_signs64<>+0(SB), R9
+	XORQ R10, R10
+
+strip:
+	VMOVUPD (CX)(R10*8), Z1
+	VMOVUPD 64(CX)(R10*8), Z2
+	VMOVUPD 128(CX)(R10*8), Z3
+	VMOVUPD 192(CX)(R10*8), Z4
+	VMOVUPD 256(CX)(R10*8), Z5
+	VMOVUPD 320(CX)(R10*8), Z6
+	VMOVUPD 384(CX)(R10*8), Z7
+	VMOVUPD 448(CX)(R10*8), Z8
+	XORQ    R11, R11
+
+row:
+	MOVLQSX      (SI)(R11*4), R12
+	MOVQ         R12, R13
+	SARQ         $0x3f, R13
+	XORQ         R13, R12
+	IMULQ        BX, R12
+	ADDQ         DX, R12
+	VBROADCASTSD 8(R9)(R13*8), Z0
+	VFMADD231PD  (R12)(R10*8), Z0, Z1
+	VFMADD231PD  64(R12)(R10*8), Z0, Z2
+	VFMADD231PD  128(R12)(R10*8), Z0, Z3
+	VFMADD231PD  192(R12)(R10*8), Z0, Z4
+	VFMADD231PD  256(R12)(R10*8), Z0, Z5
+	VFMADD231PD  320(R12)(R10*8), Z0, Z6
+	VFMADD231PD  384(R12)(R10*8), Z0, Z7
+	VFMADD231PD  448(R12)(R10*8), Z0, Z8
+	INCQ         R11
+	CMPQ         R11, DI
+	JL           row
+	VMOVUPD      Z1, (AX)(R10*8)
+	VMOVUPD      Z2, 64(AX)(R10*8)
+	VMOVUPD      Z3, 128(AX)(R10*8)
+	VMOVUPD      Z4, 192(AX)(R10*8)
+	VMOVUPD      Z5, 256(AX)(R10*8)
+	VMOVUPD      Z6, 320(AX)(R10*8)
+	VMOVUPD      Z7, 384(AX)(R10*8)
+	VMOVUPD      Z8, 448(AX)(R10*8)
+	ADDQ         $+64, R10
+	CMPQ         R10, R8
+	JL           strip
+	VZEROUPPER
+	RET
+
 // func addRowsAVX2(dst *float64, f *float32, src *float64, w *float32, stride int, rows *int32, count int, n int)
 // Requires: AVX, FMA3
 TEXT ·addRowsAVX2(SB), NOSPLIT, $0-64

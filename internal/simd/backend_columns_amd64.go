@@ -31,3 +31,30 @@ func addRowsRun(dst []float64, f []float32, src []float64, w []float32, stride i
 		addRowsAVX2(&dst[0], &f[0], &src[0], &w[0], stride, &rows[0], len(rows), len(dst))
 	}
 }
+
+func addRows64(dst, src, w []float64, stride int, rows []int32) {
+	n := 0
+	if best != purego && len(rows) > 0 {
+		n = len(dst) &^ 63
+	}
+	for at := 0; at < n; at += runRowTerms {
+		cols := min(n-at, runRowTerms)
+		from := src
+		for left, step := rows, runRowTerms/cols; len(left) > 0; left = left[min(step, len(left)):] {
+			addRows64Run(dst[at:at+cols], from[at:], w[at:], stride, left[:min(step, len(left))])
+			from = dst
+		}
+	}
+	if n < len(dst) {
+		refAddRows64(dst[n:], src[n:], w[n:], stride, rows)
+	}
+}
+
+//go:noinline
+func addRows64Run(dst, src, w []float64, stride int, rows []int32) {
+	if best == avx512 {
+		addRows64AVX512(&dst[0], &src[0], &w[0], stride, &rows[0], len(rows), len(dst))
+	} else {
+		addRows64AVX2(&dst[0], &src[0], &w[0], stride, &rows[0], len(rows), len(dst))
+	}
+}

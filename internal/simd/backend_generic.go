@@ -67,3 +67,7 @@ func sparseField(dst []float64, start, adj []int32, w []float64, x []int32) {
 func addRows(dst []float64, f []float32, src []float64, w []float32, stride int, rows []int32) {
 	refAddRows(dst, f, src, w, stride, rows)
 }
+
+func addRows64(dst, src, w []float64, stride int, rows []int32) {
+	refAddRows64(dst, src, w, stride, rows)
+}

@@ -19,14 +19,31 @@ func AddRows(dst []float64, f []float32, src []float64, w []float32, rows []int3
 	if n == 0 {
 		return
 	}
-	if len(w)%n != 0 {
-		panic(fmt.Sprintf("simd: len(w) = %d, want a multiple of %d", len(w), n))
+	checkAdded(len(w), n, rows)
+	addRows(dst, f, src, w, n, rows)
+}
+
+// AddRows64 is [AddRows] for a matrix of float64, without the sums in float32.
+func AddRows64(dst, src, w []float64, rows []int32) {
+	n := len(dst)
+	checkLen("src", len(src), n)
+	if n == 0 {
+		return
 	}
-	last := int32(len(w)/n) - 1
+	checkAdded(len(w), n, rows)
+	addRows64(dst, src, w, n, rows)
+}
+
+// checkAdded panics unless rows are those of a matrix of size entries and n
+// columns, or their complements.
+func checkAdded(size, n int, rows []int32) {
+	if size%n != 0 {
+		panic(fmt.Sprintf("simd: len(w) = %d, want a multiple of %d", size, n))
+	}
+	last := int32(size/n) - 1
 	for k, r := range rows {
 		if r^(r>>31) > last {
 			panic(fmt.Sprintf("simd: rows[%d] = %d, want %d to %d", k, r, ^last, last))
 		}
 	}
-	addRows(dst, f, src, w, n, rows)
 }

@@ -23,6 +23,13 @@ func TestAddRows(t *testing.T) {
 			src[j] = float64(j) * 0x1p-40
 		}
 		AddRows(dst, f, src, w, rows)
+		wide := make([]float64, len(w))
+		for i, v := range w {
+			wide[i] = float64(v)
+		}
+		dst64 := make([]float64, cols)
+		AddRows64(dst64, src, wide, rows)
+		require.Equal(t, dst, dst64)
 		for j := range dst {
 			want := float64(j) * 0x1p-40
 			require.Equal(t, want, src[j])
@@ -56,6 +63,8 @@ func TestAddRowsPanics(t *testing.T) {
 		"simd: len(w) = 3, want a multiple of 2":   func() { AddRows(d, f[:2], d, f[:3], nil) },
 		"simd: rows[1] = 2, want -2 to 1":          func() { AddRows(d, f[:2], d, f, []int32{1, 2}) },
 		"simd: rows[0] = -3, want -2 to 1":         func() { AddRows(d, f[:2], d, f, []int32{^2}) },
+		"simd: len(src) = 2, want 1":               func() { AddRows64(d[:1], d, d, nil) },
+		"simd: rows[0] = 1, want -1 to 0":          func() { AddRows64(d, d, d, []int32{1}) },
 		"simd: rows[0] = 0, want 0 to -1":          func() { AddRows(d, f[:2], d, nil, []int32{0}) },
 		"simd: rows[0] = 2147483647, want -2 to 1": func() { AddRows(d, f[:2], d, f, []int32{1<<31 - 1}) },
 	} {

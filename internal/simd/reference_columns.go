@@ -22,3 +22,21 @@ func refAddRows(dst []float64, f []float32, src []float64, w []float32, stride i
 		f[j] = float32(v)
 	}
 }
+
+// refAddRows64 adds rows that lie stride apart.
+func refAddRows64(dst, src, w []float64, stride int, rows []int32) {
+	copy(dst, src)
+	for _, r := range rows {
+		at := int(r^(r>>31)) * stride
+		row := w[at : at+len(dst)]
+		if r >= 0 {
+			for j, v := range row {
+				dst[j] += v
+			}
+		} else {
+			for j, v := range row {
+				dst[j] -= v
+			}
+		}
+	}
+}

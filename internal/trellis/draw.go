@@ -3,11 +3,13 @@ package trellis
 import (
 	"math"
 	"math/rand/v2"
+
+	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
 // Draw stores in x an exact draw from the law w(x)/Z of the last Filter. It
-// uses one value of src per site, and a second one where the token drawn shares
-// its class with others. It panics unless a Filter succeeded and
+// uses one value of src per site, a second one where the token drawn shares its
+// class with others, and a third one where these are many. It panics unless a Filter succeeded and
 // len(x) = sites.
 //
 // The sums were taken backward, so the draw runs forward: at state q of site i
@@ -93,18 +95,51 @@ func (r *Runner) pickToken(t int, l *layer, k int32, src rand.Source) int32 {
 	if terms := r.terms(t); terms != nil && r.method != logarithm {
 		return pickTerm(tokens, terms[l.begin(k):l.end[k]], r.sums(t)[k], src)
 	}
+	if l.wide() {
+		return r.pickWide(t, l, k, tokens, src)
+	}
 	row := r.v[t*r.g.levels : (t+1)*r.g.levels]
-	m := float32(math.Inf(-1))
+	weight, m := r.weight[:len(tokens)], float32(math.Inf(-1))
 	for _, v := range tokens {
 		m = max(m, row[v])
 	}
-	weight := r.weight[:len(tokens)]
 	total := 0.0
 	for i, v := range tokens {
 		weight[i] = exp(float64(row[v]) - float64(m))
 		total += weight[i]
 	}
 	return pickTerm(tokens, weight, total, src)
+}
+
+// pickWide is pickToken where classes are large: a block by its sum, then a
+// token of the block.
+func (r *Runner) pickWide(t int, l *layer, k int32, tokens []int32, src rand.Source) int32 {
+	if v := r.lone[t]; v != none {
+		return v
+	}
+	if sums := r.blocks(t, l, int(k)); len(sums) > 1 {
+		total := 0.0
+		for _, w := range sums {
+			total += w
+		}
+		goal, sum, last := unit64(src)*total, 0.0, 0
+		for b, w := range sums {
+			if w <= 0 {
+				continue
+			}
+			last = b
+			if sum += w; sum > goal {
+				break
+			}
+		}
+		tokens = tokens[last*blockTokens : min((last+1)*blockTokens, len(tokens))]
+	}
+	w := r.row[:len(tokens)]
+	gatherRow(w, r.v[t*r.g.levels:(t+1)*r.g.levels], tokens)
+	var at [1]int32
+	u := [1]float64{unit64(src)}
+	simd.Categorical(at[:], w, len(w), u[:])
+	return tokens[at[0]]
 }
 
 // pickTerm returns a token with probability proportional to its weight, which

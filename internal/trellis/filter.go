@@ -5,16 +5,14 @@ import (
 	"math"
 )
 
-// The bounds of certified. An exponential below exp(logTiny) or a product
-// below it is lost by a float64 (2^-1074), below logTiny32 by a float32 kernel
-// (the cut-off of package simd, −87.3). Losses are accepted when they are
-// below exp(−margin) of the result: 1e-17 of it, or 2e-9 where float32 sums
-// are worse than that anyway.
+// The bounds of certified. An exponential below exp(logTiny) or a product below
+// it is lost by a float64 (2^-1074). Losses are accepted when they are below
+// exp(−margin) of the result: 1e-17 of it. A node whose value is above 2^low in
+// the units of its site has lost nothing that matters to it.
 const (
-	logTiny   = -1074 * math.Ln2
-	logTiny32 = -87.4
-	margin    = 39
-	margin32  = 20
+	logTiny = -1074 * math.Ln2
+	margin  = 39
+	low     = -900
 )
 
 // Filter runs the sums backward over the sites for the log-weights v, laid out
@@ -36,13 +34,7 @@ var ErrStopped = errors.New("trellis: stopped")
 func (r *Runner) FilterUntil(v []float32, stop Stopper, again bool) (logZ float64, err error) {
 	r.g.checkTable("v", len(v))
 	if !again || !r.paused {
-		r.method = double
-		for _, l := range r.g.layers {
-			if l.wide() {
-				r.method = single
-				break
-			}
-		}
+		r.method = scaled
 		r.enter(summing)
 	}
 	r.v, r.stop, r.stopped, r.work = v, stop, false, 0
@@ -55,8 +47,8 @@ func (r *Runner) FilterUntil(v []float32, stop Stopper, again bool) (logZ float6
 	return logZ, err
 }
 
-// filter goes through the phases from the present one on, by one method after the
-// other until one is exact.
+// filter goes through the phases from the present one on, with numbers and,
+// where these are not exact, with logarithms.
 func (r *Runner) filter() (logZ float64, err error) {
 	for {
 		if r.phase == summing {
@@ -78,7 +70,8 @@ func (r *Runner) filter() (logZ float64, err error) {
 		case r.method == logarithm:
 			ok = r.logarithms()
 		default:
-			ok = r.linear() && r.certified()
+			done, clean := r.linear()
+			ok = done && (clean || r.certified())
 		}
 		switch {
 		case r.stopped:
@@ -90,7 +83,10 @@ func (r *Runner) filter() (logZ float64, err error) {
 			r.enter(sweeping)
 			return 0, r.sweep(true)
 		}
-		r.method++
+		r.method = logarithm
+		if r.logs == nil {
+			r.logs = make([]float64, len(r.sum))
+		}
 		r.enter(summing)
 	}
 }
@@ -175,13 +171,10 @@ func (r *Runner) zero() float64 {
 	return 0
 }
 
-// loose is the greatest binary exponent that values keep without being scaled:
-// scaling costs a pass over the nodes.
-const loose = 64
-
-// linear fills values and scales from the last site to the first, and logZ.
-// It returns false if a site or the whole underflowed.
-func (r *Runner) linear() bool {
+// linear fills values and scales from the last site to the first, and logZ. done
+// is false if a site or the whole underflowed, clean true if nothing underflowed
+// that could matter.
+func (r *Runner) linear() (done, clean bool) {
 	g := r.g
 	last := r.values(g.sites)
 	for q := range last {
@@ -192,13 +185,14 @@ func (r *Runner) linear() bool {
 		t := g.sites - 1 - r.passed
 		l := g.layers[t]
 		if r.halt(len(l.to)) {
-			return false
+			return false, false
 		}
 		here := r.values(t)
 		frac, e := math.Frexp(r.layerSums(t, l))
 		if frac == 0 || e < -1000 {
-			return false
+			return false, false
 		}
+		r.lossless = r.lossless && !r.deep[t] && r.clean(t, l)
 		r.unit[t], r.scale[t], r.top[t] = 1, r.scale[t+1], e
 		if e > loose || e < -loose {
 			r.unit[t] = math.Ldexp(1, e)
@@ -212,6 +206,48 @@ func (r *Runner) linear() bool {
 		r.shifted += r.shift[t] + l.shift
 	}
 	r.logZ = log(r.values(0)[0]) + float64(float64(r.scale[0])*math.Ln2) + r.shifted
+	return true, r.lossless
+}
+
+// clean reports whether no node of site t has lost a part of its value that
+// could matter, given that those of the next site have not.
+//
+// The values ahead are at most 2^loose, class sums at most the number of tokens,
+// edge factors at most 1, so each product that is lost, or whose factors are,
+// is below 2^(−1074+loose+32), and a value above 2^low has 2^(900−978+31) of
+// itself in that way at most. A smaller value must be that of a node that leads
+// nowhere.
+func (r *Runner) clean(t int, l *layer) bool {
+	list, all := r.nodes(t)
+	here := r.values(t)
+	if all {
+		for q, w := range here {
+			if w < lowest && !r.leadsNowhere(t, l, int32(q)) {
+				return false
+			}
+		}
+		return true
+	}
+	for _, q := range list {
+		if here[q] < lowest && !r.leadsNowhere(t, l, q) {
+			return false
+		}
+	}
+	return true
+}
+
+// lowest is 2^low.
+const lowest = 0x1p-900
+
+// leadsNowhere reports whether every edge of node q has a class without weight or
+// a target without value.
+func (r *Runner) leadsNowhere(t int, l *layer, q int32) bool {
+	sums, ahead := r.sums(t), r.values(t+1)
+	for e := l.row[q]; e < l.row[q+1]; e++ {
+		if sums[l.col[e]] > 0 && ahead[l.to[e]] > 0 {
+			return false
+		}
+	}
 	return true
 }
 
@@ -289,9 +325,9 @@ func (l *layer) nodeSum(q int32, sums, ahead []float64) float64 {
 // certified reports whether everything that linear may have lost to underflow
 // is negligible.
 //
-// At site t a term of a sum is at most tiny too small (tiny = exp(logTiny),
-// or of the float32 kernel) for each token, times the greatest value ahead, or
-// for each column, in the units of the values ahead. What comes before
+// At site t a term of a sum is at most tiny = exp(logTiny) too small for each
+// token, times the greatest value ahead, or for each column, in the units of the
+// values ahead. What comes before
 // multiplies it by no more than the sums of all class sums (edge factors are at
 // most 1). So
 //
@@ -302,21 +338,14 @@ func (l *layer) nodeSum(q int32, sums, ahead []float64) float64 {
 // with log Z without its shifts.
 func (r *Runner) certified() bool {
 	g := r.g
-	tiny, slack := float64(logTiny), float64(margin)
-	if r.method == single {
-		tiny, slack = logTiny32, margin32
-	}
 	result := r.logZ
 	for t, l := range g.layers {
 		result -= r.shift[t] + l.shift
 	}
-	limit := result - slack - log(float64(g.sites)) - tiny
+	limit := result - margin - log(float64(g.sites)) - logTiny
 	before := 0.0
 	for t, l := range g.layers {
-		top := r.top[t+1]
-		if r.method == double {
-			top = max(0, top)
-		}
+		top := max(0, r.top[t+1])
 		lost := before + l.logSize + float64(float64(r.scale[t+1]+top)*math.Ln2)
 		if l.factor != nil {
 			lost += r.total[t]

@@ -31,6 +31,7 @@ type layer struct {
 	column  []int32 // column of each class, or none
 	tokens  []int32 // the allowed tokens of those classes, class by class
 	end     []int32 // where the tokens of each column end
+	block   []int32 // number of the first block of tokens of each column, and of blocks
 	largest int     // tokens in the largest class
 	logSize float64 // log of the number of tokens and columns
 
@@ -151,3 +152,7 @@ func (l *layer) wide() bool {
 // in float32: below it a vector kernel gains less than the accuracy is worth
 // (BenchmarkFilter).
 const wideTokens = 256
+
+// blockTokens is the number of tokens of a class that are summed into one
+// block: a draw from a large class reads one block of it, not all.
+const blockTokens = 512

@@ -1,5 +1,7 @@
 package trellis
 
+import "math"
+
 // Runner is the scratch of one worker on one graph. Nothing it does allocates
 // once its buffers have grown, except the first use of each operation.
 type Runner struct {
@@ -10,7 +12,8 @@ type Runner struct {
 	logZ   float64
 
 	shift []float64 // by site: what the weights were shifted by
-	sum   []float64 // by site and column: the sums over classes, or their logs
+	sum   []float64 // by site and column: the sums over classes
+	logs  []float64 // their logs, where they were asked for
 	sumAt []int     // offset of each site in sum
 	total []float64 // by site: the log of the sum of sums
 
@@ -28,6 +31,14 @@ type Runner struct {
 	count  []int     // by site: how many of active, or none for all nodes
 	seen   []bool    // scratch of the widest site
 
+	block   []float64 // by wide site and block of tokens: their sum
+	blockAt []int     // offset of each site in block
+	lone    []int32   // by site: the only token that has weight, or none
+	deep    []bool    // by wide site: some class sum is too small for sum
+	kept    []float32 // the weights that the sums of wide sites are of, nil if too many
+	fresh   []bool    // by site: they are, and without an error
+	rest    []uint8   // by site: how many rows not to copy, because a copy was of no use
+
 	row    []float32 // gathered weights of one site
 	prob   []float32
 	weight []float64 // scratch of a draw
@@ -40,7 +51,13 @@ type Runner struct {
 	phase           phase
 	passed          int     // sites of the phase that are done
 	shifted         float64 // what their weights were shifted by, in linear
+	lossless        bool    // no value has lost anything that matters, in linear
 	dead            bool    // no node can be met
+
+	long struct { // scratch of logarithms
+		sum, ahead long
+		fits       bool
+	}
 
 	front []float64 // forward values, for marginals
 	best  *bestState
@@ -50,46 +67,72 @@ type Runner struct {
 type method uint8
 
 const (
-	single    method = iota // class sums in float32, values in float64
-	double                  // both in float64
-	logarithm               // both as logarithms
+	scaled    method = iota // numbers, scaled site by site
+	logarithm               // logarithms
 )
+
+// lowestSum is the least class sum of which a float64 has lost nothing that
+// matters, 2^-1000.
+const lowestSum = 0x1p-1000
+
+// loose is the greatest binary exponent that values keep without being scaled:
+// scaling costs a pass over the nodes.
+const loose = 64
+
+// keptRest is how many times a row is not copied after it has changed: rows that
+// change every time need no copies.
+const keptRest = 3
+
+// keptTables is the greatest number of weights of which a Runner keeps a copy,
+// 64 MiB, to see which rows are what they were.
+const keptTables = 1 << 24
 
 // NewRunner returns scratch for g.
 func NewRunner(g *Graph) *Runner {
 	r := &Runner{
-		g:      g,
-		shift:  make([]float64, g.sites),
-		sumAt:  make([]int, g.sites+1),
-		total:  make([]float64, g.sites),
-		termAt: make([]int, g.sites+1),
-		value:  make([]float64, g.offset[g.sites+1]),
-		scale:  make([]int, g.sites+1),
-		top:    make([]int, g.sites+1),
-		unit:   make([]float64, g.sites),
-		colN:   make([]int, g.sites),
-		active: make([]int32, g.offset[g.sites+1]),
-		count:  make([]int, g.sites+1),
-		seen:   make([]bool, g.widest),
+		g:       g,
+		shift:   make([]float64, g.sites),
+		sumAt:   make([]int, g.sites+1),
+		blockAt: make([]int, g.sites+1),
+		lone:    make([]int32, g.sites),
+		deep:    make([]bool, g.sites),
+		fresh:   make([]bool, g.sites),
+		rest:    make([]uint8, g.sites),
+		total:   make([]float64, g.sites),
+		termAt:  make([]int, g.sites+1),
+		value:   make([]float64, g.offset[g.sites+1]),
+		scale:   make([]int, g.sites+1),
+		top:     make([]int, g.sites+1),
+		unit:    make([]float64, g.sites),
+		colN:    make([]int, g.sites),
+		active:  make([]int32, g.offset[g.sites+1]),
+		count:   make([]int, g.sites+1),
+		seen:    make([]bool, g.widest),
 	}
 	columns, tokens, class := 0, 0, 0
 	for t, l := range g.layers {
 		r.sumAt[t+1] = r.sumAt[t] + len(l.live)
 		columns = max(columns, len(l.live))
 		r.termAt[t+1] = r.termAt[t]
+		r.blockAt[t+1], r.lone[t] = r.blockAt[t], none
 		if l.wide() {
 			tokens = g.levels
+			r.blockAt[t+1] += int(l.block[len(l.live)])
 		} else {
 			r.termAt[t+1] += len(l.tokens)
 		}
 		class = max(class, l.largest)
 	}
 	r.sum = make([]float64, r.sumAt[g.sites])
+	r.block = make([]float64, r.blockAt[g.sites])
 	r.term = make([]float64, r.termAt[g.sites])
 	r.cols = make([]int32, r.sumAt[g.sites])
 	r.nonz = make([]float64, columns)
 	r.row = make([]float32, tokens)
 	r.prob = make([]float32, tokens)
+	if tokens > 0 && g.sites <= keptTables/g.levels {
+		r.kept = make([]float32, g.sites*g.levels)
+	}
 	r.weight = make([]float64, class)
 	return r
 }
@@ -104,6 +147,9 @@ func (r *Runner) values(t int) []float64 {
 
 // sums returns the class sums of site t by column.
 func (r *Runner) sums(t int) []float64 {
+	if r.method == logarithm {
+		return r.logs[r.sumAt[t]:r.sumAt[t+1]]
+	}
 	return r.sum[r.sumAt[t]:r.sumAt[t+1]]
 }
 
@@ -143,7 +189,7 @@ const (
 )
 
 // enter begins a phase.
-func (r *Runner) enter(p phase) { r.phase, r.passed, r.shifted = p, 0, 0 }
+func (r *Runner) enter(p phase) { r.phase, r.passed, r.shifted, r.lossless = p, 0, 0, true }
 
 // halt counts the work of a site and reports whether the filter is to stop.
 func (r *Runner) halt(work int) bool {
@@ -159,3 +205,13 @@ func (r *Runner) halt(work int) bool {
 
 // askEvery is the number of operations between two questions whether to stop.
 const askEvery = 1 << 16
+
+// infinite returns the error for the first token of weight +Inf or NaN.
+func (r *Runner) infinite(t int, tokens []int32) error {
+	for _, v := range tokens {
+		if w := float64(r.v[t*r.g.levels+int(v)]); math.IsNaN(w) || math.IsInf(w, 1) {
+			return &WeightError{Site: t, Level: int(v), Weight: w}
+		}
+	}
+	return nil
+}

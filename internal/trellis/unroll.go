@@ -236,6 +236,10 @@ func (l *layer) finish() {
 			l.factor[e] = exp(w - l.shift)
 		}
 	}
+	l.block = make([]int32, len(l.end)+1)
+	for k, end := range l.end {
+		l.block[k+1] = l.block[k] + (end-l.begin(int32(k))+blockTokens-1)/blockTokens
+	}
 	l.logSize = log(float64(len(l.tokens) + len(l.live)))
 	l.dense = newDense(l)
 }

@@ -21,7 +21,7 @@ func TestWideClasses(t *testing.T) {
 		run := compile(t, p)
 		got, err := run.Filter(v)
 		require.NoError(t, err)
-		require.Equal(t, single, run.method)
+		require.Equal(t, scaled, run.method)
 		require.InDelta(t, parityLogZ(v, levels), got, 1e-6)
 		x := make([]int32, 12)
 		run.Draw(x, r)
@@ -78,7 +78,7 @@ func TestWideUnusable(t *testing.T) {
 		run := compile(t, &instance{a: avoiding(levels, from), config: Config{Sites: sites, Levels: levels}})
 		got, err := run.Filter(v)
 		require.NoError(t, err)
-		require.Equal(t, single, run.method)
+		require.Equal(t, scaled, run.method)
 		require.InDelta(t, parityLogZ(w, from), got, 1e-6)
 		v[3*levels+5] = float32(math.NaN())
 		_, err = run.Filter(v)
@@ -87,7 +87,7 @@ func TestWideUnusable(t *testing.T) {
 }
 
 // TestWideRescue: where the language is at odds with the weights, sums go on in
-// float64 and then in logarithms. Every site prefers token 1, which may be taken
+// logarithms. Every site prefers token 1, which may be taken
 // once: Z = 999⁴ + 4·999³·e^size.
 func TestWideRescue(t *testing.T) {
 	const levels, sites = 1000, 4
@@ -96,7 +96,11 @@ func TestWideRescue(t *testing.T) {
 		a.next[v], a.next[levels+v] = 0, 1
 	}
 	a.next[1], a.next[levels+1] = 1, none
-	for want, size := range map[method]float32{single: 3, double: 60, logarithm: 1000} {
+	for _, c := range []struct {
+		size float32
+		want method
+	}{{3, scaled}, {60, scaled}, {300, scaled}, {1000, logarithm}, {1e5, logarithm}} {
+		size, want := c.size, c.want
 		v := make([]float32, sites*levels)
 		for i := range sites {
 			v[i*levels+1] = size

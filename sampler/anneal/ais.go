@@ -5,6 +5,7 @@ import (
 	"math"
 	"runtime"
 
+	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -28,6 +29,17 @@ type AISConfig struct {
 	// means Linear(0, 1).
 	Schedule Schedule
 
+	// Base is where the chains start: a model of independent sites, such as a
+	// model.Independent fitted to data, with probability wherever the model has
+	// some; nil means uniform states. The nearer it is to the model, the fewer
+	// stages it takes.
+	Base energy.Model
+
+	// Exact, if not nil, holds independent exact draws of the model, one per chain
+	// of the part. AIS then goes backwards from them, and log Z errs upwards: with
+	// the other direction it brackets log Z.
+	Exact []int32
+
 	// Checkpoint, if it has a Path, saves the run there as SaveFile does: at the
 	// end of every Run, also of one that its context ends, and within it each
 	// time that all chains are Every stages further (0: at the end only). A
@@ -45,7 +57,7 @@ type AISResult struct {
 	LogZ
 
 	// LogWeights holds, per chain, log w with E[w] = Z exactly; −Inf for a chain
-	// that began at a state of probability zero.
+	// that began at a state of probability zero. Backwards, E[w] = 1/Z.
 	LogWeights []float64
 
 	// ESS is (Σw)²/Σw², the number of chains that count; 0 if no chain of a part
@@ -56,7 +68,8 @@ type AISResult struct {
 	// follow p.
 	States []int32
 
-	run part // what the result is a part of
+	run  part // what the result is a part of
+	back bool // from exact draws
 }
 
 // Part returns cfg with First and Count set to part k of n, see
@@ -117,6 +130,9 @@ func (r *AISResult) sum() error {
 	// (Σw)²/Σw² = n/(1 + Σ(w/w̄−1)²/n).
 	n := float64(len(r.LogWeights))
 	r.ESS = n / (1 + float64(float64(r.StdErr*r.StdErr)*(n-1)))
+	if r.back {
+		r.Value = -r.Value
+	}
 	return nil
 }
 
@@ -125,7 +141,7 @@ func (r *AISResult) sum() error {
 // one piece. Errors: parts of other runs, the setting that differs by name, a gap
 // or an overlap, an end before that of the run, and [sampler.ErrZero] as of AIS.
 func (r *AISResult) Join(parts ...*AISResult) (*AISResult, error) {
-	all := &AISResult{run: r.run}
+	all := &AISResult{run: r.run, back: r.back}
 	all.run.count = 0
 	if all.run.first != 0 {
 		return nil, fmt.Errorf("anneal: Join: part 0 begins with chain %d, want 0", all.run.first)

@@ -13,18 +13,19 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/durable"
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 	"github.com/gibbsite-go/gibbsite/internal/pool"
-	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
 // AIS estimates log Z by annealed importance sampling (Neal 2001). Every chain
-// starts at a uniform draw x_0 from all states and goes through the stages
+// starts at a draw x_0 from the base and goes through the stages
 // 0 = β_0 < … < β_K = 1,
 //
-//	log w ← log w − (β_k − β_{k−1}) E(x_{k−1}),  x_k ← Moves steps of the method on β_k·E,
+//	log w ← log w + E_{k−1}(x_{k−1}) − E_k(x_{k−1}),  x_k ← Moves steps of the method on E_k,
 //
-// from log w = sites·log(levels); after the last weight it stays. The weights are
+// from log w = log Z_0; after the last weight it stays. E_k is
+// (1 − β_k)·E_base + β_k·E, with E_base = 0 for uniform states, and a [Tempered]
+// model stands for β_k·E itself. The weights are
 // unbiased, E[w] = Z, however badly the chains mix, for every method that leaves
 // its target invariant (not mcmc.DULA). Their logarithm errs downwards. A method
 // does not adapt here, since that would spoil exactness: set its step size.
@@ -57,6 +58,7 @@ type AISRunner struct {
 	betas         []float64
 	sites, levels int
 	size          int // chains of a block
+	way           *path
 
 	// By chain of this part, the first being cfg.First.
 	x       []int32
@@ -84,16 +86,30 @@ func NewAIS(m energy.Model, method sampler.Method, cfg AISConfig) (*AISRunner, e
 	if most := math.MaxInt / 16 / sites; cfg.Count > most {
 		return nil, fmt.Errorf("anneal: AISConfig.Chains = %d of %d sites, want ≤ %d in a part", cfg.Count, sites, most)
 	}
-	a := &AISRunner{model: m, method: method, cfg: cfg, betas: betas, sites: sites, levels: levels, size: block(cfg.Chains)}
+	way, err := newPath("AIS", m, cfg.Base, betas)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Exact != nil && len(cfg.Exact) != cfg.Count*sites {
+		return nil, fmt.Errorf("anneal: AIS: len(AISConfig.Exact) = %d, want %d (%d chains of %d sites)", len(cfg.Exact), cfg.Count*sites, cfg.Count, sites)
+	}
+	for i, l := range cfg.Exact {
+		if l < 0 || int(l) >= levels {
+			return nil, fmt.Errorf("anneal: AIS: AISConfig.Exact[%d] = %d, want 0 … %d", i, l, levels-1)
+		}
+	}
+	a := &AISRunner{model: m, method: method, cfg: cfg, betas: betas, sites: sites, levels: levels, size: block(cfg.Chains), way: way}
+	a.cfg.Exact = slices.Clone(cfg.Exact)
 	a.allocate()
-	start := float64(float64(sites) * simd.Log(float64(levels)))
+	copy(a.x, cfg.Exact)
 	for s := range a.streams {
 		r := &a.streams[s]
 		r.Seed(cfg.Seed, uint64(cfg.First+s))
-		for i := range sites {
-			a.x[s*sites+i] = int32(r.IntN(levels))
+		a.logw[s] = -way.logZ
+		if cfg.Exact == nil {
+			way.draw(a.x[s*sites:(s+1)*sites], r)
+			a.logw[s] = way.logZ
 		}
-		a.logw[s] = start
 	}
 	return a, nil
 }
@@ -129,7 +145,7 @@ func (a *AISRunner) Run(ctx context.Context) (*AISResult, error) {
 	}
 	res := &AISResult{
 		LogWeights: slices.Clone(a.logw), States: slices.Clone(a.x),
-		run: part{first: a.cfg.First, count: a.cfg.Count, chains: a.cfg.Chains},
+		run: part{first: a.cfg.First, count: a.cfg.Count, chains: a.cfg.Chains}, back: a.cfg.Exact != nil,
 	}
 	if !res.run.whole() {
 		res.run.settings = a.settings()
@@ -192,18 +208,33 @@ func (a *AISRunner) step(ctx context.Context, s *aisScratch, b int) error {
 	clear(s.info)
 
 	k, last := a.stage[b]+1, len(a.betas)-1
-	a.model.Energy(s.e, s.x)
-	for i, v := range s.e {
-		if math.IsNaN(v) || math.IsInf(v, -1) {
-			return fmt.Errorf("anneal: AIS: chain %d, stage %d: energy = %v: %w", a.cfg.First+first+i, k-1, v, sampler.ErrNaN)
-		}
-		s.logw[i] -= float64((a.betas[k] - a.betas[k-1]) * v)
+	// Backwards, stage k takes the step from E_{last−k+1} to the energy before it.
+	by, at, sign, back := k, k, 1.0, a.cfg.Exact != nil
+	if back {
+		by, at, sign = last-k+1, last-k, -1
 	}
-	if k == 1 && !a.replaceDead(s) {
+	increments, err := a.way.increments(by)
+	if err != nil {
+		return err
+	}
+	if err := increments(s.e, s.x); err != nil {
+		chain := a.cfg.First + first
+		if bad, ok := err.(*energyError); ok {
+			chain += bad.state
+		}
+		return fmt.Errorf("anneal: AIS: chain %d, stage %d: %w", chain, k-1, err)
+	}
+	for i, v := range s.e {
+		if back && math.IsInf(v, 1) {
+			return fmt.Errorf("anneal: AIS: chain %d: AISConfig.Exact has a state of probability zero: %w", a.cfg.First+first+i, sampler.ErrZero)
+		}
+		s.logw[i] -= float64(sign * v)
+	}
+	if k == 1 && !back && !a.replaceDead(s) {
 		k = last // no chain of the block has any weight to gather
 	}
 	if k < last {
-		if err := a.move(ctx, s, a.cfg.First+first, k); err != nil {
+		if err := a.move(ctx, s, a.cfg.First+first, at); err != nil {
 			return err
 		}
 	}
@@ -236,9 +267,9 @@ type stopper interface {
 
 // move makes the steps of stage k for the chains from number first on.
 func (a *AISRunner) move(ctx context.Context, s *aisScratch, first, k int) error {
-	m, err := energy.Scale(a.model, a.betas[k])
+	m, err := a.way.at(k)
 	if err != nil {
-		return fmt.Errorf("anneal: AIS: %w", err)
+		return err
 	}
 	kernel, err := a.method.Kernel(ctx, m, len(s.info))
 	if err != nil {
@@ -274,6 +305,10 @@ func (a *AISRunner) settings() *fingerprint.List {
 	l.Add("AISConfig.Stages", a.cfg.Stages)
 	l.Add("AISConfig.Moves", a.cfg.Moves)
 	l.Add("AISConfig.Schedule", digest(a.betas))
+	if a.way.rows != nil {
+		l.Add("AISConfig.Base", digest(a.way.rows))
+	}
+	l.Add("AISConfig.Exact", a.cfg.Exact != nil)
 	return l
 }
 

@@ -3,6 +3,7 @@ package anneal
 import (
 	"context"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/gibbsite-go/gibbsite/energy"
@@ -127,16 +128,16 @@ func TestSteppingStoneErrors(t *testing.T) {
 		method sampler.Method
 		cfg    SteppingStoneConfig
 	}{
-		"method = nil":                      {m, nil, SteppingStoneConfig{}},
-		"SteppingStone: model = nil":        {nil, mcmc.Gibbs{}, SteppingStoneConfig{}},
-		"Chains = -1":                       {m, mcmc.Gibbs{}, SteppingStoneConfig{Chains: -1}},
-		"Stages = -1":                       {m, mcmc.Gibbs{}, SteppingStoneConfig{Stages: -1}},
-		"Draws = 5, want ≥ 6":               {m, mcmc.Gibbs{}, SteppingStoneConfig{Draws: 5}},
-		"Warmup = -2":                       {m, mcmc.Gibbs{}, SteppingStoneConfig{Warmup: -2}},
-		"SteppingStone: Schedule(0) = 1":    {m, mcmc.Gibbs{}, SteppingStoneConfig{Schedule: Linear(1, 0)}},
-		"states of probability zero":        {never, mcmc.Gibbs{}, SteppingStoneConfig{}},
-		"energy of a uniform draw = NaN":    {broken, mcmc.Gibbs{}, SteppingStoneConfig{}},
-		"Scan = chromatic needs an energy.": {m, mcmc.Gibbs{Scan: mcmc.Chromatic}, SteppingStoneConfig{}},
+		"method = nil":                       {m, nil, SteppingStoneConfig{}},
+		"SteppingStone: model = nil":         {nil, mcmc.Gibbs{}, SteppingStoneConfig{}},
+		"Chains = -1":                        {m, mcmc.Gibbs{}, SteppingStoneConfig{Chains: -1}},
+		"Stages = -1":                        {m, mcmc.Gibbs{}, SteppingStoneConfig{Stages: -1}},
+		"Draws = 5, want ≥ 6":                {m, mcmc.Gibbs{}, SteppingStoneConfig{Draws: 5}},
+		"Warmup = -2":                        {m, mcmc.Gibbs{}, SteppingStoneConfig{Warmup: -2}},
+		"SteppingStone: Schedule(0) = 1":     {m, mcmc.Gibbs{}, SteppingStoneConfig{Schedule: Linear(1, 0)}},
+		"states of probability zero":         {never, mcmc.Gibbs{}, SteppingStoneConfig{}},
+		"a draw from the base: energy = NaN": {broken, mcmc.Gibbs{}, SteppingStoneConfig{}},
+		"Scan = chromatic needs an energy.":  {m, mcmc.Gibbs{Scan: mcmc.Chromatic}, SteppingStoneConfig{}},
 	} {
 		_, err := SteppingStone(context.Background(), c.m, c.method, c.cfg)
 		assert.ErrorContains(t, err, want)
@@ -168,4 +169,126 @@ func TestLogMeanExp(t *testing.T) {
 	v, _ = logMeanExp([]float64{inf, inf})
 	assert.Equal(t, inf, v)
 	assert.Equal(t, []float64{0, 0.25, 1}, []float64{Power(2)(0), Power(2)(0.5), Power(2)(1)})
+}
+
+// base fits independent sites to the conditionals of a model from afar.
+func base(t *testing.T, logits ...float64) energy.Model {
+	m, err := model.NewBernoulli(logits)
+	require.NoError(t, err)
+	return m
+}
+
+func testRBM(t *testing.T) (*model.RBM, float64) {
+	r := rand.New(rand.NewPCG(1, 2))
+	v := make([]float32, 6*4+6+4)
+	for i := range v {
+		v[i] = float32(1.5 * r.NormFloat64())
+	}
+	m, err := model.NewRBM(v[:24], v[24:28], v[28:])
+	require.NoError(t, err)
+	_, logZ := exact.Law(m)
+	return m, logZ
+}
+
+// From any base, along the tempered way of an RBM or by scaling, by kernels of every
+// kind, both estimates agree with the sum over states; those with the wrong normaliser
+// of the base (a twin) do not.
+func TestLogZFromABase(t *testing.T) {
+	ising, isingZ := isingLogZ(t)
+	rbm, rbmZ := testRBM(t)
+	near := base(t, 0.4, 0.4, 0.4, 0.4, 0.4, 0.4, 0.4, 0.4, 0.4)
+	holed := exact.NewRugged(4, 3, 1, 0.5, 6).Holed()
+	_, holedZ := exact.Law(holed)
+	levels, err := model.NewIndependent([]float64{0, 1, 2, 0, 0, 0, 1, 0, 1, 3, 2, 1}, 3)
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		m, base energy.Model
+		method  sampler.Method
+		logZ    float64
+	}{
+		"ising":               {ising, near, mcmc.Gibbs{}, isingZ},
+		"ising, table":        {ising, near, mcmc.DMALA{StepSize: 0.3}, isingZ},
+		"rbm, hidden units":   {rbm, nil, mcmc.BlockGibbs{}, rbmZ},
+		"rbm, units and base": {rbm, base(t, 1, -1, 0, 2, -2, 0.5), mcmc.BlockGibbs{}, rbmZ},
+		"levels with holes":   {holed, levels, mcmc.Metropolis{}, holedZ},
+	} {
+		ais, err := AIS(context.Background(), c.m, c.method, AISConfig{Chains: 300, Seed: 4, Stages: 40, Base: c.base})
+		require.NoError(t, err, name)
+		assert.InDelta(t, c.logZ, ais.Value, fourPointNine*ais.StdErr, name)
+		assert.Less(t, ais.StdErr, 0.2, name)
+		z, err := SteppingStone(context.Background(), c.m, c.method, SteppingStoneConfig{Chains: 4, Seed: 4, Stages: 6, Warmup: 50, Draws: 300, Base: c.base})
+		require.NoError(t, err, name)
+		assert.InDelta(t, c.logZ, z.Value, fourPointNine*z.StdErr, name)
+		if c.base != nil {
+			_, baseZ := exact.Law(c.base)
+			sites, l := c.m.Shape()
+			wrong := ais.Value - baseZ + float64(sites)*math.Log(float64(l))
+			assert.Greater(t, math.Abs(wrong-c.logZ), fourPointNine*ais.StdErr, "%s: the twin", name)
+		}
+	}
+	// A base that is the model leaves nothing to estimate.
+	same := base(t, 0.3, -1, 2)
+	_, sameZ := exact.Law(same)
+	ais, err := AIS(context.Background(), same, mcmc.Gibbs{}, AISConfig{Stages: 3, Base: same})
+	require.NoError(t, err)
+	assert.InDelta(t, sameZ, ais.Value, 1e-12)
+	assert.InDelta(t, 0, ais.StdErr, 1e-12)
+}
+
+// Backwards from exact draws the error has the other sign; the two brackets meet.
+func TestAISBackwards(t *testing.T) {
+	m, logZ := isingLogZ(t)
+	p, _ := exact.Law(m)
+	states, r := exact.States(9, 2), rand.New(rand.NewPCG(3, 4))
+	draws := make([]int32, 0, 300*9)
+	for range 300 {
+		u, k := r.Float64(), 0
+		for u -= p[0]; u > 0 && k < len(p)-1; u -= p[k] {
+			k++
+		}
+		draws = append(draws, states[k]...)
+	}
+	cfg := AISConfig{Chains: 300, Seed: 5, Stages: 20, Exact: draws}
+	back, err := AIS(context.Background(), m, mcmc.Gibbs{}, cfg)
+	require.NoError(t, err)
+	assert.InDelta(t, logZ, back.Value, fourPointNine*back.StdErr)
+	assert.Less(t, back.StdErr, 0.05)
+	// Two stages of a few chains are rough: the mean of the logarithms then errs
+	// downwards forwards and upwards backwards.
+	down, up := 0.0, 0.0
+	for k := range 40 {
+		c := AISConfig{Chains: 2, Seed: uint64(k), Stages: 2}
+		f, err := AIS(context.Background(), m, mcmc.Gibbs{}, c)
+		require.NoError(t, err)
+		c.Exact = draws[k*18 : (k+1)*18]
+		b, err := AIS(context.Background(), m, mcmc.Gibbs{}, c)
+		require.NoError(t, err)
+		down, up = down+f.Value/40, up+b.Value/40
+	}
+	assert.Less(t, down, logZ)
+	assert.Greater(t, up, logZ)
+	hole := energy.Func{Sites: 1, Levels: 2, E: func(x []int32) float64 { return float64(x[0]) / float64(1-x[0]) }}
+	_, err = AIS(context.Background(), hole, mcmc.Metropolis{}, AISConfig{Chains: 2, Exact: []int32{0, 1}})
+	require.ErrorIs(t, err, sampler.ErrZero)
+}
+
+func TestBaseErrors(t *testing.T) {
+	m := exact.NewQuadratic(3, 1)
+	chain, err := model.NewIsing(model.FreeLattice{3}, 1, 0)
+	require.NoError(t, err)
+	for want, cfg := range map[string]AISConfig{
+		"Base has 2 sites and 2 levels, want 3 and 2": {Base: base(t, 0, 0)},
+		"sites of Base interact":                      {Base: chain},
+		"Base is *exact.Quadratic, want a model of":   {Base: m},
+		"len(AISConfig.Exact) = 3, want 192":          {Exact: make([]int32, 3)},
+		"AISConfig.Exact[1] = 2, want 0 … 1":          {Chains: 2, Exact: []int32{0, 2, 0, 0, 0, 0}},
+		"energy = -Inf":                               {Base: base(t, math.Inf(1), 0, 0)},
+	} {
+		_, err := AIS(context.Background(), m, mcmc.Gibbs{}, cfg)
+		if want == "energy = -Inf" {
+			require.NoError(t, err, "the base never leads where it has no probability")
+			continue
+		}
+		assert.ErrorContains(t, err, want)
+	}
 }

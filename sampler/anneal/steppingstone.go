@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
@@ -28,6 +29,8 @@ type SteppingStoneConfig struct {
 	// means Power(1/0.3), quantiles of the Beta(0.3, 1) distribution (Xie et
 	// al. 2011).
 	Schedule Schedule
+
+	Base energy.Model // as in [AISConfig]
 
 	// Checkpoint, if it has a Path, saves the run there as SaveFile does: at the
 	// end of every Run, also of one that its context ends, and within it each

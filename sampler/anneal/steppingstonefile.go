@@ -50,7 +50,7 @@ func (r *SteppingStoneRunner) Save(w io.Writer) error {
 // Workers and Checkpoint may differ. The error for others names the first
 // setting that differs. On an error the run is as it was.
 func (r *SteppingStoneRunner) Load(in io.Reader) error {
-	n := &SteppingStoneRunner{model: r.model, method: r.method, cfg: r.cfg, betas: r.betas, sites: r.sites, levels: r.levels}
+	n := &SteppingStoneRunner{model: r.model, method: r.method, cfg: r.cfg, betas: r.betas, sites: r.sites, levels: r.levels, way: r.way}
 	n.allocate()
 	open := false
 	limit := uint64(len(r.betas))*16 + uint64(len(n.x))*4 + uint64(r.cfg.Count)*uint64(r.cfg.Draws)*8 + 64

@@ -10,17 +10,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/durable"
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
-	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
 // SteppingStone estimates log Z by stepping-stone sampling (Xie, Lewis, Fan, Kuo
 // and Chen 2011): with 0 = β_0 < … < β_K = 1,
 //
-//	log Z = sites·log(levels) + Σ_k log E_{k−1}[ exp(−(β_k − β_{k−1}) E(x)) ],
+//	log Z = log Z_0 + Σ_k log ⟨exp(E_{k−1}(x) − E_k(x))⟩_{k−1},
 //
-// where E_k is the mean over draws of Chains of the method on β_k·E, and over
-// independent uniform draws for k = 0. The chains of a stage start from the ends
+// where ⟨·⟩_k is the mean over draws of Chains of the method on the energy E_k of
+// [AIS], and over independent draws from the base for k = 0. The chains of a stage start from the ends
 // of the one before and may adapt in its warm-up.
 //
 // Unlike [AIS], it needs chains that mix at every temperature, and tells less
@@ -29,7 +28,8 @@ import (
 // whose last digits may differ between processors; Value's do not.
 //
 // Errors: settings out of range, whatever [sampler.Chains.Run] returns, and
-// [sampler.ErrZero] if no uniform draw of a block of chains has a probability. A run that can stop and go on is a [SteppingStoneRunner].
+// [sampler.ErrZero] if no draw from the base of a block of chains has a probability.
+// A run that can stop and go on is a [SteppingStoneRunner].
 func SteppingStone(ctx context.Context, m energy.Model, method sampler.Method, cfg SteppingStoneConfig) (LogZ, error) {
 	r, err := NewSteppingStone(m, method, cfg)
 	if err != nil {
@@ -54,6 +54,7 @@ type SteppingStoneRunner struct {
 	chains *sampler.Chains // of the stage under way, nil between stages
 	e      []float64
 
+	way   *path
 	filed int // draws made at the last checkpoint file
 	busy  busy
 }
@@ -78,7 +79,11 @@ func NewSteppingStone(m energy.Model, method sampler.Method, cfg SteppingStoneCo
 	if most := math.MaxInt / 16 / sites; cfg.Count > most {
 		return nil, fmt.Errorf("anneal: SteppingStoneConfig.Chains = %d of %d sites, want ≤ %d in a part", cfg.Count, sites, most)
 	}
-	r := &SteppingStoneRunner{model: m, method: method, cfg: cfg, betas: betas, sites: sites, levels: levels}
+	way, err := newPath("SteppingStone", m, cfg.Base, betas)
+	if err != nil {
+		return nil, err
+	}
+	r := &SteppingStoneRunner{model: m, method: method, cfg: cfg, betas: betas, sites: sites, levels: levels, way: way}
 	r.allocate()
 	return r, nil
 }
@@ -184,27 +189,28 @@ func (r *SteppingStoneRunner) newRows() [][]float64 {
 	return rows
 }
 
-// uniform makes the draws of stage 0, independent uniform states, and finds a
+// uniform makes the draws of stage 0, independent states of the base, and finds a
 // state with probability for every chain: one of its own, or one of another chain
 // of its block.
 func (r *SteppingStoneRunner) uniform(ctx context.Context) error {
 	rows := r.newRows()
 	y, e := make([]int32, r.sites), make([]float64, 1)
 	own := make([]bool, r.cfg.Count)
+	increments, err := r.way.increments(1)
+	if err != nil {
+		return err
+	}
 	for s := range rows {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		g := sampler.NewStream(r.cfg.Seed, uint64(r.cfg.First+s))
 		for d := range rows[s] {
-			for i := range y {
-				y[i] = int32(g.IntN(r.levels))
+			r.way.draw(y, g)
+			if err := increments(e, y); err != nil {
+				return fmt.Errorf("anneal: SteppingStone: a draw from the base: %w", err)
 			}
-			r.model.Energy(e, y)
-			if math.IsNaN(e[0]) || math.IsInf(e[0], -1) {
-				return fmt.Errorf("anneal: SteppingStone: energy of a uniform draw = %v: %w", e[0], sampler.ErrNaN)
-			}
-			rows[s][d] = -r.betas[1] * e[0]
+			rows[s][d] = -e[0]
 			if !math.IsInf(e[0], 1) {
 				copy(r.x[s*r.sites:(s+1)*r.sites], y)
 				own[s] = true
@@ -231,7 +237,7 @@ func (r *SteppingStoneRunner) lend(own []bool, first, last int) error {
 		}
 	}
 	if alive < 0 {
-		return fmt.Errorf("anneal: SteppingStone: all %d uniform draws of chains %d … %d are states of probability zero: %w",
+		return fmt.Errorf("anneal: SteppingStone: all %d draws from the base of chains %d … %d are states of probability zero: %w",
 			(last-first)*r.cfg.Draws, r.cfg.First+first, r.cfg.First+last-1, sampler.ErrZero)
 	}
 	for s := first; s < last; s++ {
@@ -245,24 +251,30 @@ func (r *SteppingStoneRunner) lend(own []bool, first, last int) error {
 // stageChains returns the chains of stage k, which start at x and store the
 // logarithms whose mean stage k+1 needs.
 func (r *SteppingStoneRunner) stageChains(k int) (*sampler.Chains, error) {
-	scaled, err := energy.Scale(r.model, r.betas[k])
+	m, err := r.way.at(k)
 	if err != nil {
-		return nil, fmt.Errorf("anneal: SteppingStone: %w", err)
+		return nil, err
+	}
+	increments, err := r.way.increments(k + 1)
+	if err != nil {
+		return nil, err
 	}
 	seed := sampler.NewStream(r.cfg.Seed, math.MaxUint64-uint64(k)) // streams that no chain draws from
-	return sampler.NewChains(scaled, r.method, sampler.Config{
+	return sampler.NewChains(m, r.method, sampler.Config{
 		Chains: r.cfg.Chains, First: r.cfg.First, Count: r.cfg.Count, Seed: seed.Uint64(), Warmup: r.cfg.Warmup, Workers: r.cfg.Workers, Init: r.x,
 		Observe: func(chain, draw int, x []int32, _ *sampler.Info) {
 			chain -= r.cfg.First
-			r.model.Energy(r.e[chain:chain+1], x)
-			r.rows[k][chain][draw] = -(r.betas[k+1] - r.betas[k]) * r.e[chain]
+			if increments(r.e[chain:chain+1], x) != nil {
+				r.e[chain] = math.NaN()
+			}
+			r.rows[k][chain][draw] = -r.e[chain]
 		},
 	})
 }
 
 // estimate adds up the terms of all stages.
 func (r *SteppingStoneRunner) estimate(terms []term) LogZ {
-	z := LogZ{Value: float64(float64(r.sites) * simd.Log(float64(r.levels)))}
+	z := LogZ{Value: r.way.logZ}
 	variance := 0.0
 	for _, t := range terms {
 		z.Value += t.value
@@ -327,6 +339,9 @@ func (r *SteppingStoneRunner) settings() *fingerprint.List {
 	l.Add("SteppingStoneConfig.Warmup", r.cfg.Warmup)
 	l.Add("SteppingStoneConfig.Draws", r.cfg.Draws)
 	l.Add("SteppingStoneConfig.Schedule", digest(r.betas))
+	if r.way.rows != nil {
+		l.Add("SteppingStoneConfig.Base", digest(r.way.rows))
+	}
 	return l
 }
 

@@ -4,7 +4,7 @@
 // a table of means, Monte Carlo standard errors, quantiles, effective sample sizes
 // and R-hat, with a warning where they speak against using the draws:
 //
-//	mag := diagnose.NewTrace(64, energy.Magnetization)
+//	mag := diagnose.NewTrace(energy.Magnetization)
 //	ch, err := sampler.NewChains(m, method, sampler.Config{Chains: 64, Observe: mag.Observe})
 //	err = ch.Run(ctx, 5000)
 //	fmt.Println(mag.Summary())

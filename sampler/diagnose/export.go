@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -22,14 +21,13 @@ func (t *Trace) WriteNPY(w io.Writer) error {
 		return fmt.Errorf("diagnose: WriteNPY: %w", ErrStreaming)
 	}
 	n, k := t.Len(), t.columns()
-	values := make([]float64, 0, t.Chains()*n*len(t.functions))
-	for c := range t.records {
-		rows := t.records[c].rows
+	values := make([]float64, 0, t.Chains()*n*len(t.names))
+	for _, r := range t.records() {
 		for i := range n {
-			values = append(values, rows[i*k+columnFirst:(i+1)*k]...)
+			values = append(values, r.rows[i*k+columnFirst:(i+1)*k]...)
 		}
 	}
-	return npy.Write(w, values, t.Chains(), n, len(t.functions))
+	return npy.Write(w, values, t.Chains(), n, len(t.names))
 }
 
 // WriteStatesNPY writes the states as one NumPy array of int32, shape
@@ -39,16 +37,23 @@ func (t *Trace) WriteStatesNPY(w io.Writer) error {
 	if !t.keepStates {
 		return errors.New("diagnose: WriteStatesNPY: no states were kept")
 	}
-	n, sites := t.Len(), t.records[0].sites
+	n, sites := t.Len(), t.sites()
 	states := make([]int32, 0, t.Chains()*n*sites)
-	for c := range t.records {
-		r := &t.records[c]
-		if n > 0 && r.sites != sites {
-			return fmt.Errorf("diagnose: WriteStatesNPY: chain %d has %d sites, want %d as chain 0", c, r.sites, sites)
+	for _, r := range t.records() {
+		if r.sites != sites {
+			return fmt.Errorf("diagnose: WriteStatesNPY: chain %d has %d sites, want %d as the first", r.chain, r.sites, sites)
 		}
 		states = append(states, r.states[:n*sites]...)
 	}
 	return npy.Write(w, states, t.Chains(), n, sites)
+}
+
+// sites returns the number of sites of the first chain.
+func (t *Trace) sites() int {
+	if r := t.records(); len(r) > 0 {
+		return r[0].sites
+	}
+	return 0
 }
 
 // WriteCSV writes one chain in the layout of CmdStan's files, which ArviZ reads
@@ -67,19 +72,19 @@ func (t *Trace) WriteStatesNPY(w io.Writer) error {
 // carry 1-based indices after dots (spin.1.3), as many for each element. Names
 // must differ, and not be x beside states. Anything else is an error, before
 // anything is written. A streaming trace gives [ErrStreaming]. It panics if
-// there is no such chain.
+// there is no such chain; chains count from 0 in the order of their numbers.
 func (t *Trace) WriteCSV(w io.Writer, chain int) error {
-	if chain < 0 || chain >= t.Chains() {
-		panic(fmt.Sprintf("diagnose: chain = %d, want 0 ≤ chain < %d", chain, t.Chains()))
-	}
 	if err := check.Given("diagnose: WriteCSV", "w", w); err != nil {
 		return err
 	}
 	if err := t.checkCSV(); err != nil {
 		return fmt.Errorf("diagnose: WriteCSV: %w", err)
 	}
+	if chain < 0 || chain >= t.Chains() {
+		panic(fmt.Sprintf("diagnose: chain = %d, want 0 ≤ chain < %d", chain, t.Chains()))
+	}
 	const flush = 1 << 16 // bytes; any size that is large beside a system call
-	r, n := &t.records[chain], t.Len()
+	r, n := t.records()[chain], t.Len()
 	b := fmt.Appendf(nil, "# gibbsite draws\n# num_samples = %d\n# save_warmup = 0\n# id = %d\n", n, chain+1)
 	b = append(b, "lp__,accept_stat__,moves__"...)
 	for _, name := range t.names {
@@ -114,28 +119,6 @@ func (t *Trace) WriteCSV(w io.Writer, chain int) error {
 		return fmt.Errorf("diagnose: WriteCSV: %w", err)
 	}
 	return nil
-}
-
-// SaveNPY writes the file path with [Trace.WriteNPY]. The file appears only
-// when it is complete: it grows as path.partial, and an error removes that and
-// leaves what path was before.
-func (t *Trace) SaveNPY(path string) error { return saveFile(path, t.WriteNPY) }
-
-// SaveStatesNPY writes the file path with [Trace.WriteStatesNPY], as SaveNPY.
-func (t *Trace) SaveStatesNPY(path string) error { return saveFile(path, t.WriteStatesNPY) }
-
-// SaveCSV writes the files prefix_1.csv, prefix_2.csv, …, one per chain, with
-// [Trace.WriteCSV], and returns their names. Each appears only when it is
-// complete; after an error those of the chains before are there.
-func (t *Trace) SaveCSV(prefix string) (paths []string, err error) {
-	for c := range t.Chains() {
-		path := fmt.Sprintf("%s_%d.csv", prefix, c+1)
-		if err := saveFile(path, func(w io.Writer) error { return t.WriteCSV(w, c) }); err != nil {
-			return paths, err
-		}
-		paths = append(paths, path)
-	}
-	return paths, nil
 }
 
 // columnName splits what WriteCSV accepts into the name proper and its indices.
@@ -173,29 +156,4 @@ func appendFloat(b []byte, v float64) []byte {
 		return append(b, "-inf"...)
 	}
 	return strconv.AppendFloat(b, v, 'g', -1, 64)
-}
-
-// saveFile fills path.partial and then renames it.
-func saveFile(path string, write func(io.Writer) error) (err error) {
-	partial := path + ".partial"
-	f, err := os.Create(partial)
-	if err != nil {
-		return fmt.Errorf("diagnose: %w", err)
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(partial)
-		}
-	}()
-	if err = write(f); err != nil {
-		f.Close()
-		return err
-	}
-	if err = f.Close(); err != nil {
-		return fmt.Errorf("diagnose: %w", err)
-	}
-	if err = os.Rename(partial, path); err != nil {
-		return fmt.Errorf("diagnose: %w", err)
-	}
-	return nil
 }

@@ -19,7 +19,7 @@ import (
 
 // small is a trace of two chains × three draws of two sites.
 func small() *Trace {
-	t := NewTrace(2, first, second).Name("m.1", "m.2").KeepStates()
+	t := NewTrace(first, second).Name("m.1", "m.2").KeepStates()
 	for c := range 2 {
 		for i := range 3 {
 			t.Observe(c, i, []int32{int32(100 * i), int32(c)}, &sampler.Info{Energy: float64(i), Accept: 0.1, Moved: i})
@@ -44,7 +44,7 @@ lp__,accept_stat__,moves__,m.1,m.2,x.1,x.2
 `, b.String())
 
 	v := math.Inf(1)
-	odd := NewTrace(1, func([]int32) float64 { v = -v; return v })
+	odd := NewTrace(func([]int32) float64 { v = -v; return v })
 	odd.Observe(0, 0, nil, nil)
 	odd.Observe(0, 1, nil, &sampler.Info{Energy: math.Inf(1)})
 	b.Reset()
@@ -91,7 +91,7 @@ func arviz(t *testing.T, r io.Reader) (columns []string, draws [][]float64) {
 
 func TestCSVGivesTheDrawsBack(t *testing.T) {
 	x := posteriorSeries(t)["slow"]
-	tr := NewTrace(4, first, func(x []int32) float64 { return math.Exp(first(x)) })
+	tr := NewTrace(first, func(x []int32) float64 { return math.Exp(first(x)) })
 	feed(tr, x, 0, 250)
 	for range 10 { // longer than one buffer
 		feed(tr, x, 0, 250)
@@ -99,7 +99,7 @@ func TestCSVGivesTheDrawsBack(t *testing.T) {
 	paths, err := tr.SaveCSV(filepath.Join(t.TempDir(), "draws"))
 	require.NoError(t, err)
 	require.Len(t, paths, 4)
-	exps, err := tr.Draws(1)
+	exps, err := tr.Draws("f2")
 	require.NoError(t, err)
 	for c, path := range paths {
 		assert.Equal(t, "draws_"+strconv.Itoa(c+1)+".csv", filepath.Base(path))
@@ -120,12 +120,13 @@ func TestCSVNames(t *testing.T) {
 		{"", "b"}, {"a b", "b"}, {"a,b", "b"}, {"1a", "b"}, {"#a", "b"}, {"a__", "b"}, {"a.0", "b"}, {"a.x", "b"}, {"a.", "b"},
 		{"a", "a"}, {"a", "a.1"}, {"a.1", "a.1.1"}, {"a\n", "b"}, {"x", "b"}, {"x.1", "b"}, {"é", "b"},
 	} {
-		tr := NewTrace(1, first, second).Name(names[0], names[1]).KeepStates()
+		tr := NewTrace(first, second).Name(names[0], names[1]).KeepStates()
 		var b bytes.Buffer
 		assert.ErrorContains(t, tr.WriteCSV(&b, 0), "diagnose: WriteCSV: the function name ", names)
 		assert.Zero(t, b.Len())
 	}
-	tr := NewTrace(1, first, second).Name("x", "a_b.12.3")
+	tr := NewTrace(first, second).Name("x", "a_b.12.3")
+	tr.Observe(0, 0, []int32{1, 2}, nil)
 	assert.NoError(t, tr.WriteCSV(io.Discard, 0))
 	assert.PanicsWithValue(t, "diagnose: chain = 1, want 0 ≤ chain < 1", func() { tr.WriteCSV(io.Discard, 1) })
 }
@@ -159,17 +160,17 @@ func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
 func TestExportErrors(t *testing.T) {
 	assert.ErrorIs(t, small().WriteCSV(fullDisk{}, 0), errFull)
 	assert.ErrorIs(t, small().WriteNPY(fullDisk{}), errFull)
-	long := NewTrace(1, first)
+	long := NewTrace(first)
 	for i := range 10_000 {
 		long.Observe(0, i, []int32{int32(i)}, nil)
 	}
 	assert.ErrorIs(t, long.WriteCSV(fullDisk{}, 0), errFull)
 	assert.EqualError(t, long.WriteStatesNPY(io.Discard), "diagnose: WriteStatesNPY: no states were kept")
-	ragged := NewTrace(2).KeepStates()
+	ragged := NewTrace().KeepStates()
 	ragged.Observe(0, 0, []int32{1}, nil)
 	ragged.Observe(1, 0, []int32{1, 2}, nil)
-	assert.EqualError(t, ragged.WriteStatesNPY(io.Discard), "diagnose: WriteStatesNPY: chain 1 has 2 sites, want 1 as chain 0")
-	for _, err := range []error{NewStreamingTrace(1).WriteNPY(io.Discard), NewStreamingTrace(1).WriteCSV(io.Discard, 0)} {
+	assert.EqualError(t, ragged.WriteStatesNPY(io.Discard), "diagnose: WriteStatesNPY: chain 1 has 2 sites, want 1 as the first")
+	for _, err := range []error{NewStreamingTrace().WriteNPY(io.Discard), NewStreamingTrace().WriteCSV(io.Discard, 0)} {
 		assert.ErrorIs(t, err, ErrStreaming)
 	}
 }
@@ -179,7 +180,7 @@ func TestSaveKeepsTheOldFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "draws_1.csv")
 	require.NoError(t, os.WriteFile(path, []byte("old"), 0o600))
-	_, err := NewTrace(1, first).Name("a b").SaveCSV(filepath.Join(dir, "draws"))
+	_, err := NewTrace(first).Name("a b").SaveCSV(filepath.Join(dir, "draws"))
 	assert.Error(t, err)
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)

@@ -17,3 +17,19 @@ func MCSEMean(draws [][]float64) (float64, error) {
 	_, sd := meanSD(draws)
 	return sd / math.Sqrt(ess), nil
 }
+
+// AutocorrelationTime returns the integrated autocorrelation time of
+// draws[chain][draw] in draws, the number of draws over [ESSMean]: the variance
+// of the mean is τ times that of as many independent draws,
+//
+//	τ = 1 + 2 Σ_{t≥1} ρ_t
+//
+// for one chain in equilibrium; chains that disagree make it larger, and
+// anticorrelated draws have τ < 1. Errors are those of ESSMean.
+func AutocorrelationTime(draws [][]float64) (float64, error) {
+	ess, err := essMean(draws)
+	if err != nil {
+		return 0, fmt.Errorf("diagnose: AutocorrelationTime: %w", err)
+	}
+	return float64(len(draws)*len(draws[0])) / ess, nil
+}

@@ -29,7 +29,7 @@ type recorded struct {
 
 func (r recorded) chains(t *testing.T, edit func(*sampler.Config)) (*sampler.Chains, *Trace) {
 	t.Helper()
-	tr := NewTrace(40, energy.Magnetization).KeepStates()
+	tr := NewTrace(energy.Magnetization).KeepStates()
 	cfg := r.cfg
 	cfg.Draws, cfg.Observe = r.path, tr.Observe
 	if edit != nil {
@@ -45,7 +45,7 @@ func (r recorded) chains(t *testing.T, edit func(*sampler.Config)) (*sampler.Cha
 // replayed returns the trace of the file.
 func (r recorded) replayed(t *testing.T) ([]byte, int) {
 	t.Helper()
-	tr := NewTrace(40, energy.Magnetization).KeepStates()
+	tr := NewTrace(energy.Magnetization).KeepStates()
 	n, err := Replay(r.path, tr.Observe)
 	require.NoError(t, err)
 	assert.Equal(t, tr.Len(), n)

@@ -110,17 +110,27 @@ func checkDraws(draws [][]float64, least int) error {
 		if len(x) != n {
 			return fmt.Errorf("len(draws[%d]) = %d, want %d as in draws[0]", c, len(x), n)
 		}
-		for i, v := range x {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return &NotFinite{Chain: c, Draw: i, Value: v}
-			}
-		}
+	}
+	if err := finite(draws); err != nil {
+		return err
 	}
 	if n < least {
 		return tooFew(n, least)
 	}
 	if isConstant(draws) {
 		return ErrConstant
+	}
+	return nil
+}
+
+// finite returns a *NotFinite unless all draws are finite.
+func finite(draws [][]float64) error {
+	for c, x := range draws {
+		for i, v := range x {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return &NotFinite{Chain: c, Draw: i, Value: v}
+			}
+		}
 	}
 	return nil
 }

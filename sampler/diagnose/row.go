@@ -1,6 +1,8 @@
 package diagnose
 
 import (
+	"encoding/json"
+	"errors"
 	"math"
 	"strconv"
 )
@@ -41,6 +43,19 @@ func (e *Estimate) set(value float64, err error) {
 	e.Value, e.Err = value, err
 }
 
+// MarshalJSON writes the value as a number; a figure that is not defined as
+// {"undefined": reason}; and an R̂ of +Inf as {"infinite": true}, for which JSON
+// has no number.
+func (e Estimate) MarshalJSON() ([]byte, error) {
+	switch {
+	case !e.Defined():
+		return json.Marshal(map[string]string{"undefined": e.Err.Error()})
+	case math.IsInf(e.Value, 0) || math.IsNaN(e.Value):
+		return []byte(`{"infinite":true}`), nil
+	}
+	return json.Marshal(e.Value)
+}
+
 // Row summarises one function over all chains.
 type Row struct {
 	Name         string
@@ -51,16 +66,59 @@ type Row struct {
 	ESSBulk      Estimate // [ESSBulk]
 	ESSTail      Estimate // [ESSTail]
 	ESSMean      Estimate // [ESSMean]; in streaming mode (SD/MCSE)²
+	Time         Estimate // integrated autocorrelation time in draws; [AutocorrelationTime]
 }
 
 // all returns all figures of the row.
 func (r *Row) all() []*Estimate {
-	return []*Estimate{&r.Mean, &r.SD, &r.MCSE, &r.Q5, &r.Q50, &r.Q95, &r.RHat, &r.ESSBulk, &r.ESSTail, &r.ESSMean}
+	return []*Estimate{&r.Mean, &r.SD, &r.MCSE, &r.Q5, &r.Q50, &r.Q95, &r.RHat, &r.ESSBulk, &r.ESSTail, &r.ESSMean, &r.Time}
 }
 
 // undefine gives figures the error err.
 func (r *Row) undefine(err error, figures ...*Estimate) {
 	for _, e := range figures {
 		e.set(0, err)
+	}
+}
+
+// summarizeDraws fills in the row from all draws.
+func summarizeDraws(row *Row, draws [][]float64) {
+	err := checkDraws(draws, 1)
+	row.undefine(err, row.all()...)
+	if err != nil && !errors.Is(err, ErrConstant) {
+		return
+	}
+	mean, sd := meanSD(draws)
+	ascending := sorted(draws)
+	row.Mean.set(mean, nil)
+	row.SD.set(sd, nil)
+	if len(ascending) == 1 {
+		row.SD.set(0, ErrTooFew)
+	}
+	row.Q5.set(quantile(ascending, tail), nil)
+	row.Q50.set(quantile(ascending, 0.5), nil)
+	row.Q95.set(quantile(ascending, 1-tail), nil)
+	if err != nil {
+		return
+	}
+	n := len(draws[0])
+	row.undefine(tooFew(n, MinDraws), &row.MCSE, &row.ESSBulk, &row.ESSTail, &row.ESSMean, &row.Time)
+	row.undefine(tooFew(n, minRHat), &row.RHat)
+	if n < minRHat {
+		return
+	}
+	halves := splitChains(draws)
+	z := rankNormalize(halves)
+	row.RHat.Value, row.RHat.Err = rhat(draws, z, row.Q50.Value)
+	if n < MinDraws {
+		return
+	}
+	row.ESSBulk.set(effective(z))
+	row.ESSTail.set(essTail(draws, ascending))
+	row.ESSMean.set(effective(halves))
+	row.MCSE, row.Time = row.ESSMean, row.ESSMean
+	if row.ESSMean.Defined() {
+		row.MCSE.set(sd/math.Sqrt(row.ESSMean.Value), nil)
+		row.Time.set(float64(len(draws)*n)/row.ESSMean.Value, nil)
 	}
 }

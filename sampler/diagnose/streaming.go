@@ -1,94 +1,8 @@
 package diagnose
 
 import (
-	"errors"
 	"math"
 )
-
-// batchLimit is the number of batches that a streaming series keeps; it holds
-// between batchLimit/2 and batchLimit of them once it is long. Schmeiser 1982
-// (Operations Research 30, 556–568) finds that more than 30 batches add little
-// to an interval for the mean, so that half of it is still enough.
-const batchLimit = 64
-
-// series condenses a stream of unknown length into at most batchLimit batches
-// of consecutive draws. When all are full, neighbours merge and the batches to
-// come are twice as long. So every boundary between batches is a possible middle
-// of the series, and batch means of a growing size come for free.
-type series struct {
-	size  int // draws per full batch, a power of two
-	full  int // number of full batches
-	batch [batchLimit]moments
-	part  moments // the draws since the last full batch
-	low   float64 // extremes of all draws
-	high  float64
-	bad   int // the first draw that was not finite, plus 1; 0: none
-	value float64
-}
-
-func newSeries() series {
-	return series{size: 1, low: math.Inf(1), high: math.Inf(-1)}
-}
-
-// add takes in the draw with the given number. It allocates nothing and takes
-// constant time on average.
-func (s *series) add(v float64, draw int) {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		if s.bad == 0 {
-			s.bad, s.value = draw+1, v
-		}
-		return
-	}
-	s.low, s.high = min(s.low, v), max(s.high, v)
-	s.part.add(v)
-	if int(s.part.n) < s.size {
-		return
-	}
-	s.batch[s.full] = s.part
-	s.part = moments{}
-	s.full++
-	if s.full == batchLimit {
-		for i := range batchLimit / 2 {
-			pair := s.batch[2*i]
-			pair.merge(s.batch[2*i+1])
-			s.batch[i] = pair
-		}
-		s.full /= 2
-		s.size *= 2
-	}
-}
-
-// draws returns the number of draws taken in.
-func (s *series) draws() int { return s.full*s.size + int(s.part.n) }
-
-// span returns the moments of the full batches from…to−1.
-func (s *series) span(from, to int) (m moments) {
-	for _, b := range s.batch[from:to] {
-		m.merge(b)
-	}
-	return m
-}
-
-// total returns the moments of all draws.
-func (s *series) total() moments {
-	m := s.span(0, s.full)
-	m.merge(s.part)
-	return m
-}
-
-// longRun estimates σ² = lim n·Var(mean) by batch means: the size of a batch
-// times the variance of the means. Batches are joined until they hold at least
-// ⌊√n⌋ draws, the size that Flegal and Jones 2010 (Annals of Statistics 38,
-// 1034–1070) recommend. It needs at least 4 draws, which give two batches.
-func (s *series) longRun() float64 {
-	n := s.draws()
-	join := (int(math.Sqrt(float64(n))) + s.size - 1) / s.size
-	var means moments
-	for at := 0; at+join <= s.full; at += join {
-		means.add(s.span(at, at+join).mean)
-	}
-	return float64(join*s.size) * means.variance()
-}
 
 // summarizeBatches fills in what batches can tell about one series per chain.
 func summarizeBatches(row *Row, chains []*series) {
@@ -112,14 +26,14 @@ func summarizeBatches(row *Row, chains []*series) {
 	if constant { // free of rounding errors
 		row.Mean.set(chains[0].low, nil)
 		row.SD.set(0, nil)
-		row.undefine(ErrConstant, &row.MCSE, &row.ESSMean, &row.RHat)
+		row.undefine(ErrConstant, &row.MCSE, &row.ESSMean, &row.RHat, &row.Time)
 		return
 	}
 	sd := math.Sqrt(all.variance())
 	row.Mean.set(all.mean, nil)
 	row.SD.set(sd, nil)
 	if !(sd > 0 && sd <= math.MaxFloat64) || !(spread <= math.MaxFloat64) {
-		row.undefine(ErrRange, &row.SD, &row.MCSE, &row.ESSMean, &row.RHat)
+		row.undefine(ErrRange, &row.SD, &row.MCSE, &row.ESSMean, &row.RHat, &row.Time)
 		return
 	}
 	// Chains that do not mix look fine from within, but their means differ: the
@@ -132,12 +46,16 @@ func summarizeBatches(row *Row, chains []*series) {
 	tau := spread / all.n / all.variance()
 	ess := capESS(all.n/tau, int(all.n), tau > 0)
 	row.ESSMean.set(ess, nil)
+	row.Time.set(all.n/ess, nil)
 	row.MCSE.set(sd/math.Sqrt(ess), nil)
 	row.RHat.Value, row.RHat.Err = splitScale(chains)
 }
 
 // checkSeries returns an error unless all chains have 4 finite draws or more.
 func checkSeries(chains []*series) error {
+	if len(chains) == 0 {
+		return tooFew(0, minRHat)
+	}
 	for c, s := range chains {
 		if s.bad > 0 {
 			return &NotFinite{Chain: c, Draw: s.bad - 1, Value: s.value}
@@ -170,7 +88,3 @@ func splitScale(chains []*series) (float64, error) {
 	}
 	return scaleReduction(within.mean, means.variance(), shortest)
 }
-
-// ErrStreaming says that the streaming mode of [Trace] does not keep what the
-// figure needs.
-var ErrStreaming = errors.New("not kept in streaming mode")

@@ -12,7 +12,7 @@ import (
 // stream shows the draws to a streaming trace.
 func stream(draws [][]float64) *Trace {
 	var v float64
-	t := NewStreamingTrace(len(draws), func([]int32) float64 { return v })
+	t := NewStreamingTrace(func([]int32) float64 { return v })
 	for c := range draws {
 		for i := range draws[c] {
 			v = draws[c][i]

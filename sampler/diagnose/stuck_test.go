@@ -26,11 +26,11 @@ func TestStuckChainsShowInStreamingTraces(t *testing.T) {
 		a    float64
 	}{{6, 0.6}, {8, 0.4}, {8, 0.5}} {
 		m := exact.Must(model.NewIsing(model.Lattice{c.side, c.side}, c.a, 0))
-		full, stream := diagnose.NewTrace(chains, energy.Magnetization), diagnose.NewStreamingTrace(chains, energy.Magnetization)
+		full, stream := diagnose.NewTrace(energy.Magnetization), diagnose.NewStreamingTrace(energy.Magnetization)
 		run := exact.Must(sampler.NewChains(m, mcmc.Gibbs{}, sampler.Config{Chains: chains, Warmup: 200, Seed: 4,
 			Observe: sampler.Observer(full.Observe).And(stream.Observe)}))
 		require.NoError(t, run.Run(context.Background(), draws))
-		series, err := full.Draws(0)
+		series, err := full.Draws("f1")
 		require.NoError(t, err)
 		var means []float64
 		grand := 0.0

@@ -1,20 +1,13 @@
 package diagnose
 
 import (
-	"errors"
+	"encoding/json"
 	"fmt"
-	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
-)
-
-// Thresholds of the warnings: draws are good enough if R̂ < 1.01 and the bulk
-// and tail ESS exceed 400 (Vehtari et al. 2021, recommendations).
-const (
-	RHatLimit = 1.01
-	ESSLimit  = 400
 )
 
 // Summary is what a [Trace] says about a run. Printing it gives a table in the
@@ -38,8 +31,7 @@ func (t *Trace) Summary() Summary {
 	s := Summary{Chains: t.Chains(), Draws: t.Len(), Streaming: t.streaming}
 	var draws, moves, accepts int
 	var accept float64
-	for c := range t.records {
-		r := &t.records[c]
+	for _, r := range t.records() {
 		draws += r.draws
 		moves += r.moves
 		accepts += r.accepts
@@ -48,20 +40,41 @@ func (t *Trace) Summary() Summary {
 	}
 	s.Accept.set(ratio(accept, accepts))
 	s.Moves.set(ratio(float64(moves), draws))
-	for i, name := range t.names {
-		row := Row{Name: name}
-		if t.streaming {
-			chains := make([]*series, len(t.records))
-			for c := range chains {
-				chains[c] = &t.records[c].condense[i]
-			}
-			summarizeBatches(&row, chains)
-		} else {
-			summarizeDraws(&row, t.column(columnFirst+i))
-		}
-		s.Rows = append(s.Rows, row)
+	for i := range t.names {
+		s.Rows = append(s.Rows, t.row(i))
 	}
 	return s
+}
+
+// Row summarises one function, or "energy", "accept" or "moves", as
+// [Trace.Summary] does the functions. Errors are those of [Trace.Draws], but that a
+// streaming trace has rows of its functions.
+func (t *Trace) Row(name string) (Row, error) {
+	if i := slices.Index(t.names, name); i >= 0 {
+		return t.row(i), nil
+	}
+	k, err := t.find(name)
+	if err != nil {
+		return Row{}, fmt.Errorf("diagnose: Row: %w", err)
+	}
+	row := Row{Name: name}
+	summarizeDraws(&row, t.column(k))
+	return row, nil
+}
+
+// row summarises function i.
+func (t *Trace) row(i int) Row {
+	row := Row{Name: t.names[i]}
+	if !t.streaming {
+		summarizeDraws(&row, t.column(columnFirst+i))
+		return row
+	}
+	var chains []*series
+	for _, r := range t.records() {
+		chains = append(chains, &r.condense[i])
+	}
+	summarizeBatches(&row, chains)
+	return row
 }
 
 // ESSPerSecond returns the bulk ESS (in streaming mode that of the mean) of one
@@ -81,36 +94,33 @@ func (s Summary) ESSPerSecond(row int) Estimate {
 	return e
 }
 
-// Warnings returns what speaks against using the draws, a sentence each: rows
-// with R̂ > [RHatLimit] or an ESS < [ESSLimit], rows whose R̂ is undefined, and
-// invalid evaluations.
-func (s Summary) Warnings() []string {
-	var w []string
-	add := func(format string, a ...any) { w = append(w, fmt.Sprintf(format, a...)) }
+// Reasons returns what speaks against using the draws: rows with R̂ > [RHatLimit]
+// or an ESS < [ESSLimit], rows whose R̂ is undefined, and invalid evaluations.
+func (s Summary) Reasons() []Reason {
+	var w []Reason
 	for _, r := range s.Rows {
-		switch {
-		case errors.Is(r.RHat.Err, ErrConstant):
-			add("%s: all draws are equal, so mixing cannot be judged", r.Name)
-		case !r.RHat.Defined():
-			add("%s: %v", r.Name, r.RHat.Err)
-		case r.RHat.Value > RHatLimit:
-			add("%s: R-hat = %s > %v: the chains have not mixed", r.Name, r.RHat.format('f', 3), RHatLimit)
-		}
-		bulk := "bulk ESS"
+		w = append(w, r.mixed()...)
+		bulk, figure, of := r.ESSBulk, "ess_bulk", "bulk ESS"
 		if s.Streaming {
-			bulk, r.ESSBulk = "ESS of the mean", r.ESSMean
+			bulk, figure, of = r.ESSMean, "ess_mean", "ESS of the mean"
 		}
-		for _, e := range []struct {
-			name string
-			ess  Estimate
-		}{{bulk, r.ESSBulk}, {"tail ESS", r.ESSTail}} {
-			if e.ess.Defined() && e.ess.Value < ESSLimit {
-				add("%s: %s = %s < %d: estimates are unreliable", r.Name, e.name, e.ess.format('f', 0), ESSLimit)
-			}
-		}
+		w = append(w, r.few(bulk, figure, of)...)
+		w = append(w, r.few(r.ESSTail, "ess_tail", "tail ESS")...)
 	}
 	if s.Invalid > 0 {
-		add("%d evaluations gave NaN", s.Invalid)
+		w = append(w, Reason{
+			Figure: "invalid", Value: float64(s.Invalid), Advice: adviceInvalid,
+			Text: fmt.Sprintf("%d evaluations gave NaN", s.Invalid),
+		})
+	}
+	return w
+}
+
+// Warnings returns the sentences of [Summary.Reasons].
+func (s Summary) Warnings() []string {
+	var w []string
+	for _, r := range s.Reasons() {
+		w = append(w, r.Text)
 	}
 	return w
 }
@@ -183,51 +193,66 @@ func writeTable(b *strings.Builder, cells [][]string) {
 	}
 }
 
-// summarizeDraws fills in the row from all draws.
-func summarizeDraws(row *Row, draws [][]float64) {
-	err := checkDraws(draws, 1)
-	row.undefine(err, row.all()...)
-	if err != nil && !errors.Is(err, ErrConstant) {
-		return
-	}
-	mean, sd := meanSD(draws)
-	ascending := sorted(draws)
-	row.Mean.set(mean, nil)
-	row.SD.set(sd, nil)
-	if len(ascending) == 1 {
-		row.SD.set(0, ErrTooFew)
-	}
-	row.Q5.set(quantile(ascending, tail), nil)
-	row.Q50.set(quantile(ascending, 0.5), nil)
-	row.Q95.set(quantile(ascending, 1-tail), nil)
-	if err != nil {
-		return
-	}
-	n := len(draws[0])
-	row.undefine(tooFew(n, MinDraws), &row.MCSE, &row.ESSBulk, &row.ESSTail, &row.ESSMean)
-	row.undefine(tooFew(n, minRHat), &row.RHat)
-	if n < minRHat {
-		return
-	}
-	halves := splitChains(draws)
-	z := rankNormalize(halves)
-	row.RHat.Value, row.RHat.Err = rhat(draws, z, row.Q50.Value)
-	if n < MinDraws {
-		return
-	}
-	row.ESSBulk.set(effective(z))
-	row.ESSTail.set(essTail(draws, ascending))
-	row.ESSMean.set(effective(halves))
-	row.MCSE = row.ESSMean
-	if row.MCSE.Defined() {
-		row.MCSE.set(sd/math.Sqrt(row.ESSMean.Value), nil)
-	}
-}
-
 // ratio divides a sum by a count.
 func ratio(sum float64, count int) (float64, error) {
 	if count == 0 {
 		return 0, ErrTooFew
 	}
 	return sum / float64(count), nil
+}
+
+// MarshalJSON writes the figures, and the warnings with their reasons:
+//
+//	{"chains": 4, "draws": 1000, "accept": 0.57, "moves": 3.1, "invalid": 0,
+//	 "rows": [{"name": "mag", "mean": 0.48, "sd": …, "mcse": …, "q5": …, "q50": …,
+//	   "q95": …, "rhat": …, "ess_bulk": …, "ess_tail": …, "ess_mean": …, "time": …}],
+//	 "warnings": [{"row": "mag", "figure": "rhat", "value": 1.2, "limit": 1.01,
+//	   "text": …, "advice": …}]}
+//
+// and "streaming": true and "seconds" where they are so. Figures are as
+// [Estimate.MarshalJSON] writes them.
+func (s Summary) MarshalJSON() ([]byte, error) {
+	type row struct {
+		Name string   `json:"name"`
+		Mean Estimate `json:"mean"`
+		SD   Estimate `json:"sd"`
+		MCSE Estimate `json:"mcse"`
+		Q5   Estimate `json:"q5"`
+		Q50  Estimate `json:"q50"`
+		Q95  Estimate `json:"q95"`
+		RHat Estimate `json:"rhat"`
+		Bulk Estimate `json:"ess_bulk"`
+		Tail Estimate `json:"ess_tail"`
+		ESS  Estimate `json:"ess_mean"`
+		Time Estimate `json:"time"`
+	}
+	type warning struct {
+		Row    string   `json:"row,omitempty"`
+		Figure string   `json:"figure"`
+		Value  Estimate `json:"value"`
+		Limit  float64  `json:"limit"`
+		Text   string   `json:"text"`
+		Advice string   `json:"advice"`
+	}
+	out := struct {
+		Chains    int       `json:"chains"`
+		Draws     int       `json:"draws"`
+		Streaming bool      `json:"streaming,omitempty"`
+		Seconds   float64   `json:"seconds,omitempty"`
+		Accept    Estimate  `json:"accept"`
+		Moves     Estimate  `json:"moves"`
+		Invalid   int       `json:"invalid"`
+		Rows      []row     `json:"rows"`
+		Warnings  []warning `json:"warnings"`
+	}{
+		Chains: s.Chains, Draws: s.Draws, Streaming: s.Streaming, Seconds: s.Seconds,
+		Accept: s.Accept, Moves: s.Moves, Invalid: s.Invalid, Rows: []row{}, Warnings: []warning{},
+	}
+	for _, r := range s.Rows {
+		out.Rows = append(out.Rows, row{r.Name, r.Mean, r.SD, r.MCSE, r.Q5, r.Q50, r.Q95, r.RHat, r.ESSBulk, r.ESSTail, r.ESSMean, r.Time})
+	}
+	for _, w := range s.Reasons() {
+		out.Warnings = append(out.Warnings, warning{w.Row, w.Figure, Estimate{Value: w.Value}, w.Limit, w.Text, w.Advice})
+	}
+	return json.Marshal(out)
 }

@@ -20,7 +20,7 @@ func traced(draws int, f func(x []int32) float64) *diagnose.Trace {
 	if err != nil {
 		log.Fatal(err)
 	}
-	tr := diagnose.NewTrace(4, f).Name("f")
+	tr := diagnose.NewTrace(f).Name("f")
 	ch, err := sampler.NewChains(m, mcmc.Gibbs{}, sampler.Config{Seed: 1, Observe: tr.Observe})
 	if err != nil {
 		log.Fatal(err)
@@ -43,9 +43,9 @@ func ExampleSummary_Warnings() {
 	}
 	// Output:
 	// 20 draws: false
-	// 	f: R-hat = 1.052 > 1.01: the chains have not mixed
-	// 	f: bulk ESS = 49 < 400: estimates are unreliable
-	// 	f: tail ESS = 71 < 400: estimates are unreliable
+	// 	f: R-hat = 1.010 > 1.01: the chains have not mixed
+	// 	f: bulk ESS = 79 < 400: estimates are unreliable
+	// 	f: tail ESS = 63 < 400: estimates are unreliable
 	// 2000 draws: true
 }
 
@@ -56,7 +56,7 @@ func ExampleRow() {
 	fmt.Printf("%s = %.3f ± %.3f\n", r.Name, r.Mean.Value, 2*r.MCSE.Value)
 	fmt.Printf("90 %% of the draws are in [%.1f, %.1f]\n", r.Q5.Value, r.Q95.Value)
 	// Output:
-	// f = 0.175 ± 0.013
+	// f = 0.180 ± 0.013
 	// 90 % of the draws are in [-0.6, 0.8]
 }
 

@@ -10,7 +10,7 @@ import (
 
 func TestSummaryTable(t *testing.T) {
 	x := posteriorSeries(t)["anti"]
-	tr := NewTrace(4, first, second).Name("magnetization", "k")
+	tr := NewTrace(first, second).Name("magnetization", "k")
 	feed(tr, x, 0, 200)
 	s := tr.Summary()
 	s.Seconds = 0.5
@@ -31,7 +31,7 @@ Warning: 400 evaluations gave NaN
 }
 
 func TestSummaryTableStreaming(t *testing.T) {
-	tr := NewStreamingTrace(4, first).Name("magnetization")
+	tr := NewStreamingTrace(first).Name("magnetization")
 	feed(tr, posteriorSeries(t)["anti"], 0, 200)
 	s := tr.Summary()
 	s.Seconds = 2
@@ -40,7 +40,7 @@ func TestSummaryTableStreaming(t *testing.T) {
 	assert.Equal(t, []string{"Mean", "MCSE", "StdDev", "ESS_mean", "ESS/s", "R_hat"}, head)
 	assert.Equal(t, []string{"magnetization", "-0.002331"}, line[:2])
 	assert.Equal(t, Estimate{Value: s.Rows[0].ESSMean.Value / 2}, s.ESSPerSecond(0))
-	assert.Contains(t, NewStreamingTrace(1, first).Summary().String(), "f1     –")
+	assert.Contains(t, NewStreamingTrace(first).Summary().String(), "f1     –")
 }
 
 func TestSummaryWarnings(t *testing.T) {
@@ -52,7 +52,7 @@ func TestSummaryWarnings(t *testing.T) {
 		{posteriorSeries(t)["constant"], []string{"f1: all draws are equal, so mixing cannot be judged"}},
 		{[][]float64{{1, 2, 3}}, []string{"f1: 3 draws per chain, want ≥ 4: too few draws"}},
 		{[][]float64{{1, 2, nan, 3}}, []string{"f1: chain 0, draw 2 is NaN"}},
-		{[][]float64{{}}, []string{"f1: 0 draws per chain, want ≥ 1: too few draws"}},
+		{[][]float64{{}}, []string{"f1: 0 chains, want ≥ 1: too few draws"}},
 		{posteriorSeries(t)["four"], []string{"f1: R-hat = 1.080 > 1.01: the chains have not mixed"}},
 		{posteriorSeries(t)["allstuck"], []string{
 			"f1: R-hat = +Inf > 1.01: the chains have not mixed",
@@ -60,7 +60,7 @@ func TestSummaryWarnings(t *testing.T) {
 			"f1: tail ESS = 5 < 400: estimates are unreliable"}},
 	} {
 		var v float64
-		tr := NewTrace(len(c.draws), func([]int32) float64 { return v })
+		tr := NewTrace(func([]int32) float64 { return v })
 		for chain, x := range c.draws {
 			for i := range x {
 				v = x[i]
@@ -78,7 +78,7 @@ func TestSummaryWarnings(t *testing.T) {
 
 // What is constant still has a mean, and one draw has no spread.
 func TestSummaryOfLittle(t *testing.T) {
-	tr := NewTrace(1, first)
+	tr := NewTrace(first)
 	tr.Observe(0, 0, []int32{2500}, nil)
 	row := tr.Summary().Rows[0]
 	for _, e := range []Estimate{row.Mean, row.Q5, row.Q50, row.Q95} {

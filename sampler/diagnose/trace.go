@@ -5,78 +5,67 @@ import (
 	"math"
 	"slices"
 
-	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
 // Trace records scalar functions of the states of a run and says how well the
 // chains have mixed.
 //
-//	mag := diagnose.NewTrace(64, energy.Magnetization)
+//	mag := diagnose.NewTrace(energy.Magnetization)
 //	ch, err := sampler.NewChains(m, mcmc.DMALA{}, sampler.Config{Chains: 64, Observe: mag.Observe})
 //	err = ch.Run(ctx, 5000)
 //	fmt.Println(mag.Summary())
 //
+// It takes the number of chains from the run: a chain is one of the trace once
+// [Trace.Observe] has been called for it, and results list chains in the order of
+// their numbers. [Record] makes chains, runs them and returns their trace.
+//
 // A Trace from [NewTrace] keeps every value: 8 bytes × (3 + functions) per
-// kept draw and chain, the three being energy, acceptance and moves. One from
+// kept draw and chain, the three being energy, acceptance and moves, which have
+// the names "energy", "accept" and "moves" beside those of the functions. One from
 // [NewStreamingTrace] needs the same small memory however long the run is, and
 // knows less.
 //
-// [Trace.Observe] may be called for different chains at the same time; each
-// chain has its own record and there are no locks. All other methods must not
-// overlap with Observe or with each other, except that the reading ones may
+// Observe may be called for different chains at the same time; each chain has
+// its own record, and only its first draw takes a lock. All other methods must
+// not overlap with Observe or with each other, except that the reading ones may
 // overlap among themselves.
 type Trace struct {
 	functions  []func(x []int32) float64
 	names      []string
 	streaming  bool
 	keepStates bool
-	records    []record // per chain
-}
-
-// record is what a Trace knows of one chain; one goroutine at a time uses it.
-type record struct {
-	draws    int
-	moves    int
-	invalid  int
-	accepts  int     // draws whose acceptance probability is known
-	accept   float64 // the sum of these probabilities
-	sites    int     // of the states, once there is one
-	rows     []float64
-	states   []int32
-	condense []series // streaming mode: per function
+	keepBest   bool
+	levels     int // of the marginals, 0: not kept
+	reserved   int // draws that new records make room for
+	slots      slots
 }
 
 // unknown is what is known of a step without an Info.
 var unknown = sampler.Info{Energy: math.NaN(), Accept: math.NaN()}
 
-// Columns of a row of record.rows ahead of the functions.
-const (
-	columnEnergy = iota
-	columnAccept
-	columnMoved
-	columnFirst // of the functions
-)
-
-// NewTrace returns a trace of the functions f over a number of chains that
-// keeps every value. The functions are called with one state (its sites, not
-// to be kept or modified) and must be safe for concurrent use. They are called
-// f1, f2, … unless [Trace.Name] says otherwise. No function at all is allowed:
-// acceptance and moves are still recorded.
+// NewTrace returns a trace of the functions f that keeps every value. The
+// functions are called with one state (its sites, not to be kept or modified) and
+// must be safe for concurrent use. They are called f1, f2, … unless [Trace.Name]
+// says otherwise. No function at all is allowed: energies, acceptance and moves
+// are still recorded.
 //
-// It panics if chains < 1 or a function is nil.
-func NewTrace(chains int, f ...func(x []int32) float64) *Trace {
-	if chains < 1 {
-		panic(fmt.Sprintf("diagnose: NewTrace: chains = %d, want ≥ 1", chains))
-	}
-	if err := check.Entries("diagnose: NewTrace", "chains", chains); err != nil {
-		panic(err.Error())
-	}
-	t := &Trace{functions: slices.Clone(f), records: make([]record, chains)}
+// It panics if a function is nil.
+func NewTrace(f ...func(x []int32) float64) *Trace {
+	t := newTrace(len(f))
+	t.functions = slices.Clone(f)
 	for i, f := range f {
 		if f == nil {
 			panic(fmt.Sprintf("diagnose: NewTrace: function %d is nil", i))
 		}
+	}
+	return t
+}
+
+// newTrace returns a trace of a number of functions.
+func newTrace(functions int) *Trace {
+	t := &Trace{}
+	for i := range functions {
 		t.names = append(t.names, fmt.Sprintf("f%d", i+1))
 	}
 	return t
@@ -97,16 +86,9 @@ func NewTrace(chains int, f ...func(x []int32) float64) *Trace {
 //     at most 2 batches in 34,
 //
 // and no quantiles, bulk or tail ESS (their error is [ErrStreaming]).
-func NewStreamingTrace(chains int, f ...func(x []int32) float64) *Trace {
-	t := NewTrace(chains, f...)
+func NewStreamingTrace(f ...func(x []int32) float64) *Trace {
+	t := NewTrace(f...)
 	t.streaming = true
-	for c := range t.records {
-		r := &t.records[c]
-		r.condense = make([]series, len(f))
-		for i := range r.condense {
-			r.condense[i] = newSeries()
-		}
-	}
 	return t
 }
 
@@ -114,8 +96,8 @@ func NewStreamingTrace(chains int, f ...func(x []int32) float64) *Trace {
 // only names as described at [Trace.WriteCSV]. It panics unless there is one
 // name for each function.
 func (t *Trace) Name(names ...string) *Trace {
-	if len(names) != len(t.functions) {
-		panic(fmt.Sprintf("diagnose: Name: %d names, want %d", len(names), len(t.functions)))
+	if len(names) != len(t.names) {
+		panic(fmt.Sprintf("diagnose: Name: %d names, want %d", len(names), len(t.names)))
 	}
 	copy(t.names, names)
 	return t
@@ -128,16 +110,10 @@ func (t *Trace) KeepStates() *Trace {
 	if t.streaming {
 		panic("diagnose: KeepStates: a streaming trace keeps no states")
 	}
-	if t.longest() > 0 {
-		panic("diagnose: KeepStates: called after the first draw")
-	}
+	t.early("KeepStates")
 	t.keepStates = true
 	return t
 }
-
-// mostReserved bounds the entries that Reserve makes room for ahead, 256 MB a
-// chain; the rest grows as it fills.
-const mostReserved = 1 << 25
 
 // Reserve makes room for further draws per chain, up to 256 MB of them, so that Observe does not
 // allocate until they are exhausted; room for states is made once the first
@@ -146,12 +122,9 @@ func (t *Trace) Reserve(draws int) {
 	if t.streaming || draws <= 0 {
 		return
 	}
-	for c := range t.records {
-		r := &t.records[c]
-		r.rows = slices.Grow(r.rows, min(draws, mostReserved/t.columns())*t.columns())
-		if t.keepStates && r.sites > 0 {
-			r.states = slices.Grow(r.states, min(draws, mostReserved/r.sites)*r.sites)
-		}
+	t.reserved = draws
+	for _, r := range t.records() {
+		r.reserve(draws, t.columns(), t.keepStates)
 	}
 }
 
@@ -162,17 +135,26 @@ func (t *Trace) Reserve(draws int) {
 //
 // Calls for one chain must not overlap; calls for different chains may. It
 // allocates only to grow the record; see [Trace.Reserve]. It panics if chain is
-// out of range, or if states are kept and the number of sites changes.
+// not within 0 … 2²⁸−1, or if states, the best one or marginals are kept and the number of
+// sites changes.
 func (t *Trace) Observe(chain, draw int, x []int32, info *sampler.Info) {
-	if chain < 0 || chain >= len(t.records) {
-		panic(fmt.Sprintf("diagnose: chain = %d, want 0 ≤ chain < %d", chain, len(t.records)))
+	r := t.record(chain)
+	for i, f := range t.functions {
+		r.values[i] = f(x)
 	}
-	r := &t.records[chain]
-	if t.keepStates && r.draws > 0 && len(x) != r.sites {
-		panic(fmt.Sprintf("diagnose: len(x) = %d, want %d", len(x), r.sites))
-	}
+	t.keep(r, x, info)
+}
+
+// keep takes in a draw whose values r holds; x is nil for states of reals.
+func (t *Trace) keep(r *record, x []int32, info *sampler.Info) {
 	if info == nil {
 		info = &unknown
+	}
+	if t.keepStates || t.keepBest || t.levels > 0 {
+		if r.draws > 0 && len(x) != r.sites {
+			panic(fmt.Sprintf("diagnose: len(x) = %d, want %d", len(x), r.sites))
+		}
+		r.sites = len(x)
 	}
 	r.moves += info.Moved
 	r.invalid += info.Invalid
@@ -180,81 +162,80 @@ func (t *Trace) Observe(chain, draw int, x []int32, info *sampler.Info) {
 		r.accepts++
 		r.accept += info.Accept
 	}
+	if t.keepBest {
+		r.improve(x, info.Energy)
+	}
+	if t.levels > 0 {
+		r.count(x, t.levels)
+	}
 	if t.streaming {
-		for i, f := range t.functions {
-			r.condense[i].add(f(x), r.draws)
+		for i, v := range r.values {
+			r.condense[i].add(v, r.draws)
 		}
 		r.draws++
 		return
 	}
 	r.rows = append(r.rows, info.Energy, info.Accept, float64(info.Moved))
-	for _, f := range t.functions {
-		r.rows = append(r.rows, f(x))
-	}
+	r.rows = append(r.rows, r.values...)
 	if t.keepStates {
-		r.sites = len(x)
 		r.states = append(r.states, x...)
 	}
 	r.draws++
 }
 
-// Chains returns the number of chains.
-func (t *Trace) Chains() int { return len(t.records) }
+// Chains returns the number of chains that have a draw.
+func (t *Trace) Chains() int { return len(t.records()) }
 
 // Len returns the number of draws that every chain has; after a cancelled run
 // some chains may have one more.
 func (t *Trace) Len() int {
-	n := t.records[0].draws
-	for c := range t.records {
-		n = min(n, t.records[c].draws)
+	n := math.MaxInt
+	for _, r := range t.records() {
+		n = min(n, r.draws)
+	}
+	if n == math.MaxInt {
+		return 0
 	}
 	return n
-}
-
-// Draws returns a copy of the values of one function, numbered from 0, as
-// draws[chain][draw]. Every chain has [Trace.Len] draws. A streaming trace
-// gives [ErrStreaming]. It panics if there is no such function.
-func (t *Trace) Draws(function int) ([][]float64, error) {
-	if function < 0 || function >= len(t.functions) {
-		panic(fmt.Sprintf("diagnose: function = %d, want 0 ≤ function < %d", function, len(t.functions)))
-	}
-	if t.streaming {
-		return nil, fmt.Errorf("diagnose: Draws: %w", ErrStreaming)
-	}
-	return t.column(columnFirst + function), nil
 }
 
 // Reset forgets all draws and keeps the memory.
 func (t *Trace) Reset() {
-	for c := range t.records {
-		r := &t.records[c]
-		for i := range r.condense {
-			r.condense[i] = newSeries()
-		}
-		*r = record{rows: r.rows[:0], states: r.states[:0], sites: r.sites, condense: r.condense}
+	for _, r := range t.records() {
+		r.reset()
+	}
+}
+
+// early panics after the first draw.
+func (t *Trace) early(caller string) {
+	if t.longest() > 0 {
+		panic("diagnose: " + caller + ": called after the first draw")
 	}
 }
 
 // columns returns the length of a row.
-func (t *Trace) columns() int { return columnFirst + len(t.functions) }
+func (t *Trace) columns() int { return columnFirst + len(t.names) }
 
 // longest returns the number of draws of the chain that has the most.
 func (t *Trace) longest() int {
 	n := 0
-	for c := range t.records {
-		n = max(n, t.records[c].draws)
+	for _, r := range t.records() {
+		n = max(n, r.draws)
 	}
 	return n
 }
 
-// column copies one column of the rows, as draws[chain][draw].
-func (t *Trace) column(k int) [][]float64 {
-	draws := newDraws(len(t.records), t.Len())
-	for c, x := range draws {
-		rows := t.records[c].rows
-		for i := range x {
-			x[i] = rows[i*t.columns()+k]
-		}
+// record returns the record of a chain, a new one if need be.
+func (t *Trace) record(chain int) *record {
+	r := t.slots.find(chain)
+	if r == nil {
+		r = newRecord(chain, len(t.names), t.streaming)
+		r.reserve(t.reserved, t.columns(), false)
+		t.slots.place(r)
 	}
-	return draws
+	return r
 }
+
+// records returns those of the chains that have a draw, in the order of their
+// numbers.
+func (t *Trace) records() []*record { return t.slots.list() }

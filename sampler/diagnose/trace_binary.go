@@ -11,14 +11,15 @@ import (
 )
 
 // traceMagic starts a saved Trace, a frame of package wire, and names the version
-// of its layout: mode, chains, names, and per chain counters and draws, all in little-endian
+// of its layout: mode, levels, names, chains, and per chain its number, counters and draws, all in little-endian
 // words of 64 bits but for names (bytes) and states (32 bits).
-const traceMagic = "gibbsite trace 2\n"
+const traceMagic = "gibbsite trace 3\n"
 
 // Bits of the mode.
 const (
 	modeStreaming = 1 << iota
 	modeStates
+	modeBest
 )
 
 // AppendBinary appends all draws so far to b, so that a run can go on later
@@ -28,26 +29,34 @@ func (t *Trace) AppendBinary(b []byte) ([]byte, error) {
 }
 
 func (t *Trace) body(b []byte) []byte {
-	b = wire.AppendInts(b, t.mode(), len(t.records), len(t.names))
+	records := t.records()
+	b = wire.AppendInts(b, t.mode(), t.levels, len(t.names))
 	for _, name := range t.names {
 		b = append(wire.AppendInts(b, len(name)), name...)
 	}
-	for c := range t.records {
-		r := &t.records[c]
-		b = wire.AppendInts(b, r.draws, r.moves, r.invalid, r.accepts, r.sites)
+	b = wire.AppendInts(b, len(records))
+	for _, r := range records {
+		b = wire.AppendInts(b, r.chain, r.draws, r.moves, r.invalid, r.accepts, r.sites)
 		b = wire.AppendFloat64s(b, []float64{r.accept})
 		b = wire.AppendFloat64s(b, r.rows)
 		b = wire.AppendInt32s(b, r.states)
 		for i := range r.condense {
 			b = r.condense[i].appendBinary(b)
 		}
+		if t.keepBest {
+			b = wire.AppendInts(b, len(r.best))
+			b = wire.AppendInt32s(wire.AppendFloat64s(b, []float64{r.bestEnergy}), r.best)
+		}
+		for _, n := range r.counts {
+			b = wire.AppendInts(b, int(n))
+		}
 	}
 	return b
 }
 
 // UnmarshalBinary replaces the draws by those that AppendBinary saved. The
-// receiver must come from the same constructor with the same options, number
-// of chains and names; the functions should be the same too. Data that do not
+// receiver must come from the same constructor with the same options and names;
+// the functions should be the same too. Data that do not
 // fit give an error and leave the trace as it was. Memory grows with the data,
 // not with what they claim.
 func (t *Trace) UnmarshalBinary(b []byte) error {
@@ -55,7 +64,10 @@ func (t *Trace) UnmarshalBinary(b []byte) error {
 	if err != nil {
 		return fmt.Errorf("diagnose: Trace: %w", err)
 	}
-	t.records = records
+	t.slots.clear()
+	for _, r := range records {
+		t.slots.place(r)
+	}
 	return nil
 }
 
@@ -66,20 +78,23 @@ func (t *Trace) mode() (mode int) {
 	if t.keepStates {
 		mode |= modeStates
 	}
+	if t.keepBest {
+		mode |= modeBest
+	}
 	return mode
 }
 
-func (t *Trace) decode(b []byte) ([]record, error) {
+func (t *Trace) decode(b []byte) ([]*record, error) {
 	body, err := wire.Body(b, traceMagic)
 	if err != nil {
 		return nil, fmt.Errorf("not a saved trace of this version: %w", err)
 	}
 	d := decoder{rest: body}
 	if mode := d.int(); mode != t.mode() {
-		return nil, fmt.Errorf("saved in mode %d, want %d (1: streaming, 2: states)", mode, t.mode())
+		return nil, fmt.Errorf("saved in mode %d, want %d (1: streaming, 2: states, 4: best)", mode, t.mode())
 	}
-	if chains := d.int(); chains != len(t.records) {
-		return nil, fmt.Errorf("saved with %d chains, want %d", chains, len(t.records))
+	if levels := d.int(); levels != t.levels {
+		return nil, fmt.Errorf("saved with marginals of %d levels, want %d", levels, t.levels)
 	}
 	var names []string
 	for range d.count(1) {
@@ -88,26 +103,20 @@ func (t *Trace) decode(b []byte) ([]record, error) {
 	if !slices.Equal(names, t.names) {
 		return nil, fmt.Errorf("saved with the names %q, want %q", names, t.names)
 	}
-	records := make([]record, len(t.records))
+	records := make([]*record, d.count(1))
+	last := -1
 	for c := range records {
-		r := &records[c]
-		r.draws, r.moves, r.invalid, r.accepts, r.sites = d.int(), d.int(), d.int(), d.int(), d.int()
-		r.accept = d.float()
-		if min(r.draws, r.accepts, r.sites) < 0 || r.accepts > r.draws {
-			return nil, fmt.Errorf("chain %d: impossible counts", c)
+		chain := d.int()
+		if d.short {
+			break
 		}
-		if t.streaming {
-			r.condense = make([]series, len(t.names))
-			for i := range r.condense {
-				if err = r.condense[i].decode(&d, r.draws); err != nil {
-					return nil, fmt.Errorf("chain %d, function %d: %w", c, i, err)
-				}
-			}
-			continue
+		if chain <= last || chain >= mostChains {
+			return nil, fmt.Errorf("impossible chain %d after chain %d", chain, last)
 		}
-		r.rows = d.floats(r.draws, t.columns())
-		if t.keepStates {
-			r.states = d.levels(r.draws, r.sites)
+		last = chain
+		records[c] = newRecord(chain, len(t.names), t.streaming)
+		if err := t.decodeRecord(records[c], &d); err != nil {
+			return nil, fmt.Errorf("chain %d%w", chain, err)
 		}
 	}
 	if d.short {
@@ -117,6 +126,50 @@ func (t *Trace) decode(b []byte) ([]record, error) {
 		return nil, fmt.Errorf("%d bytes too many", len(d.rest))
 	}
 	return records, nil
+}
+
+// decodeRecord reads what one chain has; past the end d.short says so.
+func (t *Trace) decodeRecord(r *record, d *decoder) error {
+	r.draws, r.moves, r.invalid, r.accepts, r.sites = d.int(), d.int(), d.int(), d.int(), d.int()
+	r.accept = d.float()
+	if min(r.draws, r.accepts, r.sites) < 0 || r.accepts > r.draws || r.draws == 0 && !d.short {
+		return errors.New(": impossible counts")
+	}
+	if t.streaming {
+		for i := range r.condense {
+			if err := r.condense[i].decode(d, r.draws); err != nil {
+				return fmt.Errorf(", function %d: %w", i, err)
+			}
+		}
+	} else {
+		r.rows = d.floats(r.draws, t.columns())
+		if t.keepStates {
+			r.states = d.levels(r.draws, r.sites)
+		}
+	}
+	if t.keepBest {
+		n := d.count(1)
+		r.bestEnergy = d.float()
+		if n > 0 {
+			r.best = d.levels(1, n)
+		}
+		if !d.short && n != 0 && n != r.sites {
+			return fmt.Errorf(": the best state has %d sites, want %d", n, r.sites)
+		}
+	}
+	if t.levels > 0 {
+		if r.sites > len(d.rest)/8/t.levels {
+			d.short, d.rest = true, nil
+			return nil
+		}
+		r.counts = make([]int64, r.sites*t.levels)
+		for i := range r.counts {
+			if r.counts[i] = int64(d.int()); r.counts[i] < 0 || r.counts[i] > int64(r.draws) {
+				return errors.New(": impossible frequencies")
+			}
+		}
+	}
+	return nil
 }
 
 func (s *series) appendBinary(b []byte) []byte {

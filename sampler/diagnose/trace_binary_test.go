@@ -13,10 +13,11 @@ import (
 
 // kinds are constructors of all kinds of traces over four chains.
 var kinds = map[string]func() *Trace{
-	"full":      func() *Trace { return NewTrace(4, first, second).Name("a", "b") },
-	"states":    func() *Trace { return NewTrace(4, first).KeepStates() },
-	"streaming": func() *Trace { return NewStreamingTrace(4, first, second) },
-	"none":      func() *Trace { return NewTrace(4) },
+	"full":      func() *Trace { return NewTrace(first, second).Name("a", "b") },
+	"states":    func() *Trace { return NewTrace(first).KeepStates() },
+	"streaming": func() *Trace { return NewStreamingTrace(first, second) },
+	"none":      func() *Trace { return NewTrace() },
+	"kept":      func() *Trace { return NewStreamingTrace(first).KeepBest() },
 }
 
 func TestTraceResumes(t *testing.T) {
@@ -49,10 +50,11 @@ func TestUnmarshalTraceRefuses(t *testing.T) {
 	saved, _ := full.AppendBinary(nil)
 	want := slices.Clone(saved)
 	for message, other := range map[string]*Trace{
-		"diagnose: Trace: saved in mode 0, want 1 (1: streaming, 2: states)":     kinds["streaming"](),
-		"diagnose: Trace: saved with 4 chains, want 3":                           NewTrace(3, first, second).Name("a", "b"),
-		`diagnose: Trace: saved with the names ["a" "b"], want ["a" "c"]`:        NewTrace(4, first, second).Name("a", "c"),
-		`diagnose: Trace: saved with the names ["a" "b"], want ["f1" "f2" "f3"]`: NewTrace(4, first, first, first),
+		"diagnose: Trace: saved in mode 0, want 1 (1: streaming, 2: states, 4: best)": kinds["streaming"](),
+		"diagnose: Trace: saved with marginals of 0 levels, want 3":                   NewTrace(first, second).Name("a", "b").KeepMarginals(3),
+		"diagnose: Trace: saved in mode 0, want 4 (1: streaming, 2: states, 4: best)": NewTrace(first, second).Name("a", "b").KeepBest(),
+		`diagnose: Trace: saved with the names ["a" "b"], want ["a" "c"]`:             NewTrace(first, second).Name("a", "c"),
+		`diagnose: Trace: saved with the names ["a" "b"], want ["f1" "f2" "f3"]`:      NewTrace(first, first, first),
 	} {
 		assert.EqualError(t, other.UnmarshalBinary(saved), message)
 	}
@@ -69,19 +71,19 @@ func TestUnmarshalTraceRefuses(t *testing.T) {
 	for cut := range saved {
 		assert.Error(t, states.UnmarshalBinary(saved[:cut]), cut)
 	}
-	stream := NewStreamingTrace(1, first)
+	stream := NewStreamingTrace(first)
 	feed(stream, x[:1], 0, 100)
 	saved, _ = stream.AppendBinary(nil)
 	for cut := range saved {
 		assert.Error(t, stream.UnmarshalBinary(saved[:cut]), cut)
 	}
-	// Words after magic, mode, chains, names and the name: draws, moves,
+	// Words after magic, mode, levels, names, the name, chains and the chain: draws, moves,
 	// invalid, accepts, sites, accept, then size, full, bad, value, low, high
 	// and the count of the unfinished batch.
 	body, err := wire.Body(saved, traceMagic)
 	require.NoError(t, err)
-	start := 4*8 + len("f1")
-	for word, value := range map[int]uint64{0: 3, 3: 101, 4: math.MaxUint64, 6: 3, 7: 64, 8: 1000, 12: math.Float64bits(1.5)} {
+	start := 6*8 + len("f1")
+	for word, value := range map[int]uint64{-1: 1 << 28, 0: 3, 3: 101, 4: math.MaxUint64, 6: 3, 7: 64, 8: 1000, 12: math.Float64bits(1.5)} {
 		broken := slices.Clone(body)
 		binary.LittleEndian.PutUint64(broken[start+8*word:], value)
 		assert.ErrorContains(t, stream.UnmarshalBinary(wire.Append(nil, traceMagic, broken)), "impossible", "word %d", word)
@@ -105,7 +107,7 @@ func TestDamagedTracesAreRefused(t *testing.T) {
 }
 
 func FuzzUnmarshalTrace(f *testing.F) {
-	for _, kind := range []string{"full", "states", "streaming"} {
+	for _, kind := range []string{"full", "states", "streaming", "kept"} {
 		t := kinds[kind]()
 		for c := range 4 {
 			for i := range 5 {
@@ -115,7 +117,7 @@ func FuzzUnmarshalTrace(f *testing.F) {
 		f.Add(t.body(nil))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, kind := range []string{"full", "states", "streaming"} {
+		for _, kind := range []string{"full", "states", "streaming", "kept"} {
 			tr := kinds[kind]()
 			_ = tr.UnmarshalBinary(data)
 			framed := wire.Append(nil, traceMagic, data) // length and checksum are right

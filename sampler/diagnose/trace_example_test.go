@@ -16,7 +16,7 @@ func ones(x []int32) (n float64) {
 }
 
 func ExampleTrace() {
-	tr := diagnose.NewTrace(2, ones).Name("ones")
+	tr := diagnose.NewTrace(ones).Name("ones")
 	// A runner calls Observe; here two chains count up in binary.
 	for draw := range 8 {
 		x := []int32{int32(draw & 1), int32(draw >> 1 & 1), int32(draw >> 2)}

@@ -28,8 +28,8 @@ func TestTraceOfARun(t *testing.T) {
 
 	const chains = 40 // two blocks
 	start := func(workers int) (*sampler.Chains, *Trace, *Trace) {
-		full := NewTrace(chains, energy.Magnetization).Name("mag")
-		small := NewStreamingTrace(chains, energy.Magnetization).Name("mag")
+		full := NewTrace(energy.Magnetization).Name("mag")
+		small := NewStreamingTrace(energy.Magnetization).Name("mag")
 		ch, err := sampler.NewChains(m, mcmc.Gibbs{}, sampler.Config{Chains: chains, Seed: 3, Warmup: 20, Workers: workers,
 			Observe: sampler.Observer(full.Observe).And(small.Observe)})
 		require.NoError(t, err)
@@ -50,8 +50,8 @@ func TestTraceOfARun(t *testing.T) {
 	assert.InEpsilon(t, one.Rows[0].Mean.Value, two.Rows[0].Mean.Value, 1e-10)
 	assert.Equal(t, 1.0, one.Accept.Value)
 	// A broken twin, which sees +1 in one draw of ten, fails.
-	broken := NewTrace(chains, energy.Magnetization)
-	draws, err := full.Draws(0)
+	broken := NewTrace(energy.Magnetization)
+	draws, err := full.Draws("mag")
 	require.NoError(t, err)
 	for c, x := range draws {
 		for i, v := range x {

@@ -26,11 +26,11 @@ func feed(t *Trace, draws [][]float64, from, to int) {
 
 func TestTraceAgreesWithFunctions(t *testing.T) {
 	x := posteriorSeries(t)["odd"]
-	tr := NewTrace(3, first, second).Name("a", "b")
+	tr := NewTrace(first, second).Name("a", "b")
 	feed(tr, x, 0, 151)
 	assert.Equal(t, 3, tr.Chains())
 	assert.Equal(t, 151, tr.Len())
-	got, err := tr.Draws(0)
+	got, err := tr.Draws("a")
 	require.NoError(t, err)
 	assert.Equal(t, x, got)
 
@@ -60,7 +60,7 @@ func TestTraceAgreesWithFunctions(t *testing.T) {
 
 func TestTraceUsesTheDrawsThatAllChainsHave(t *testing.T) {
 	x := posteriorSeries(t)["ar"]
-	full, ragged := NewTrace(4, first), NewTrace(4, first)
+	full, ragged := NewTrace(first), NewTrace(first)
 	feed(full, x, 0, 100)
 	feed(ragged, x, 0, 100)
 	feed(ragged, x[:2], 100, 101)
@@ -70,7 +70,7 @@ func TestTraceUsesTheDrawsThatAllChainsHave(t *testing.T) {
 
 func TestTraceReset(t *testing.T) {
 	x := posteriorSeries(t)["ar"]
-	for _, tr := range []*Trace{NewTrace(4, first, second), NewTrace(4, first, second).KeepStates(), NewStreamingTrace(4, first, second)} {
+	for _, tr := range []*Trace{NewTrace(first, second), NewTrace(first, second).KeepStates(), NewStreamingTrace(first, second)} {
 		feed(tr, x, 0, 70)
 		want := tr.Summary()
 		tr.Reset()
@@ -82,7 +82,7 @@ func TestTraceReset(t *testing.T) {
 }
 
 func TestObserveWithoutInfo(t *testing.T) {
-	for _, tr := range []*Trace{NewTrace(1), NewStreamingTrace(1)} {
+	for _, tr := range []*Trace{NewTrace(), NewStreamingTrace()} {
 		tr.Observe(0, 0, []int32{1}, nil)
 		s := tr.Summary()
 		assert.ErrorIs(t, s.Accept.Err, ErrTooFew)
@@ -94,8 +94,8 @@ func TestObserveWithoutInfo(t *testing.T) {
 // Blocks of chains report at the same time; the race detector watches.
 func TestObserveConcurrently(t *testing.T) {
 	const chains, block, draws = 8, 2, 300
-	for _, make := range []func(int, ...func([]int32) float64) *Trace{NewTrace, NewStreamingTrace} {
-		serial, parallel := make(chains, first), make(chains, first)
+	for _, make := range []func(...func([]int32) float64) *Trace{NewTrace, NewStreamingTrace} {
+		serial, parallel := make(first), make(first)
 		show := func(tr *Trace, from, to int) {
 			for i := range draws {
 				for c := from; c < to; c++ {
@@ -115,10 +115,10 @@ func TestObserveConcurrently(t *testing.T) {
 
 func TestObserveAllocatesNothing(t *testing.T) {
 	x, info := []int32{1, 2}, &sampler.Info{Accept: 0.5}
-	kept := NewTrace(1, first, second).KeepStates()
+	kept := NewTrace(first, second).KeepStates()
 	kept.Observe(0, 0, x, info) // shows the number of sites
 	for name, tr := range map[string]*Trace{
-		"full": NewTrace(1, first, second), "states": kept, "streaming": NewStreamingTrace(1, first, second),
+		"full": NewTrace(first, second), "states": kept, "streaming": NewStreamingTrace(first, second),
 	} {
 		tr.Reserve(1001)
 		assert.Zero(t, testing.AllocsPerRun(1000, func() { tr.Observe(0, 0, x, info) }), name)
@@ -126,26 +126,25 @@ func TestObserveAllocatesNothing(t *testing.T) {
 }
 
 func TestTracePanics(t *testing.T) {
-	assert.PanicsWithValue(t, "diagnose: NewTrace: chains = 0, want ≥ 1", func() { NewTrace(0, first) })
-	assert.PanicsWithValue(t, "diagnose: NewTrace: function 1 is nil", func() { NewTrace(1, first, nil) })
-	tr := NewTrace(2, first).KeepStates()
+	assert.PanicsWithValue(t, "diagnose: NewTrace: function 1 is nil", func() { NewTrace(first, nil) })
+	tr := NewTrace(first).KeepStates()
 	assert.PanicsWithValue(t, "diagnose: Name: 2 names, want 1", func() { tr.Name("a", "b") })
-	assert.PanicsWithValue(t, "diagnose: chain = 2, want 0 ≤ chain < 2", func() { tr.Observe(2, 0, nil, nil) })
-	assert.PanicsWithValue(t, "diagnose: function = 1, want 0 ≤ function < 1", func() { tr.Draws(1) })
+	assert.PanicsWithValue(t, "diagnose: chain = -1, want 0 ≤ chain < 268435456", func() { tr.Observe(-1, 0, nil, nil) })
+	assert.PanicsWithValue(t, "diagnose: chain = 268435456, want 0 ≤ chain < 268435456", func() { tr.Observe(1<<28, 0, nil, nil) })
 	tr.Observe(0, 0, []int32{1, 2}, nil)
 	assert.PanicsWithValue(t, "diagnose: len(x) = 1, want 2", func() { tr.Observe(0, 1, []int32{1}, nil) })
-	assert.Panics(t, func() { NewStreamingTrace(1, first).KeepStates() })
-	late := NewTrace(1, first)
+	assert.Panics(t, func() { NewStreamingTrace(first).KeepStates() })
+	late := NewTrace(first)
 	late.Observe(0, 0, []int32{1}, nil)
 	assert.Panics(t, func() { late.KeepStates() })
-	_, err := NewStreamingTrace(1, first).Draws(0)
+	_, err := NewStreamingTrace(first).Draws("f1")
 	assert.ErrorIs(t, err, ErrStreaming)
 }
 
 func BenchmarkObserve(b *testing.B) {
 	x, info := []int32{1, 2}, &sampler.Info{Accept: 0.5}
 	b.Run("mode=full", func(b *testing.B) {
-		tr := NewTrace(1, first)
+		tr := NewTrace(first)
 		tr.Reserve(1 << 16)
 		for b.Loop() {
 			if tr.Len() == 1<<16 {
@@ -155,7 +154,7 @@ func BenchmarkObserve(b *testing.B) {
 		}
 	})
 	b.Run("mode=streaming", func(b *testing.B) {
-		tr := NewStreamingTrace(1, first)
+		tr := NewStreamingTrace(first)
 		for b.Loop() {
 			tr.Observe(0, 0, x, info)
 		}
@@ -166,9 +165,9 @@ func BenchmarkSummary(b *testing.B) {
 	const chains, draws = 64, 5000
 	for _, mode := range []string{"full", "streaming"} {
 		b.Run("mode="+mode, func(b *testing.B) {
-			tr := NewTrace(chains, first)
+			tr := NewTrace(first)
 			if mode == "streaming" {
-				tr = NewStreamingTrace(chains, first)
+				tr = NewStreamingTrace(first)
 			}
 			tr.Reserve(draws)
 			state := uint64(1)

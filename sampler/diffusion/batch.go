@@ -81,7 +81,11 @@ func (d *batch[S]) allocate() {
 	d.time, d.sample = make([]float64, n), make([]int, n)
 	d.streams, d.errs = make([]sampler.Stream, n), make([]error, n)
 	d.known, d.fresh, d.block = make([]bool, n), make([]bool, n), make([]int, n)
-	d.table = make([]float32, n*d.sites*d.levels)
+	tables := n
+	if d.cfg.tables > 0 {
+		tables = min(n, d.cfg.tables)
+	}
+	d.table = make([]float32, tables*d.sites*d.levels)
 	d.q = view[S]{
 		x: make([]S, n*d.sites), time: make([]float64, n), alpha: make([]float64, n),
 		sample: make([]int, n), src: make([]rand.Source, n), clean: make([]bool, n*d.sites), slot: make([]int, n),

@@ -16,6 +16,7 @@ import (
 type cloud struct {
 	d         *batch[int32]
 	n         int // particles per sample
+	chunk     int // slots that predictions are held of at a time, 0 for all
 	threshold float64
 	joint     []Joint
 
@@ -24,6 +25,7 @@ type cloud struct {
 	logRho []float64 // of ρ of the last step
 	logW   []float64 // log-weight since the last resampling
 	count  []int     // copies to make
+	value  potential
 	v      [][]float32
 	lse    [][]float64
 
@@ -32,7 +34,7 @@ type cloud struct {
 	choice   []sampler.Stream
 	errs     []error
 
-	weigh, move, renew func(w, i int)
+	weigh, move, pass, renew func(w, i int)
 }
 
 func (p *cloud) allocate(samples int) {
@@ -42,11 +44,14 @@ func (p *cloud) allocate(samples int) {
 	p.count = make([]int, slots)
 	p.evidence, p.choice, p.errs = make([]float64, samples), make([]sampler.Stream, samples), make([]error, samples)
 	for range d.work {
-		p.v = append(p.v, make([]float32, d.sites*d.levels))
+		if p.chunk == 0 {
+			p.v = append(p.v, make([]float32, d.sites*d.levels))
+		}
 		p.lse = append(p.lse, make([]float64, d.sites))
 	}
 	p.weigh = func(w, i int) { d.errs[i] = d.until(p.weighSlot, w, i) }
 	p.move = func(w, i int) { d.errs[i] = d.until(p.moveSlot, w, i) }
+	p.pass = func(w, i int) { d.errs[i] = d.until(p.passSlot, w, i) }
 	p.renew = func(_, g int) { p.errs[g] = p.renewGroup(g) }
 }
 
@@ -60,6 +65,7 @@ func (p *cloud) begin(groups int) {
 		d.clamp(i, nil)
 		d.begin(i)
 		p.logW[i], p.logRho[i] = 0, 0
+		p.value.begin(i)
 	}
 	for g := range groups {
 		p.evidence[g], p.errs[g] = 0, nil
@@ -77,13 +83,21 @@ func (p *cloud) steps(ctx context.Context, groups int) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		left, err := d.predict(ctx, 0, slots)
-		if err != nil || left == 0 {
+		parts := p.chunk > 0
+		if parts { // particles move as they are weighed
+			p.value.before(d.time[:slots])
+		}
+		left, err := p.predict(ctx, slots)
+		if err != nil {
 			return err
 		}
-		d.pool.Each(0, slots, p.weigh)
-		if err := p.failure(slots); err != nil {
-			return err
+		if left == 0 {
+			return p.survive(groups)
+		}
+		if parts {
+			if i, err := p.value.weigh(d, p.logW, slots); err != nil {
+				return p.slotError(i, err)
+			}
 		}
 		d.pool.Each(0, groups, p.renew)
 		for g, err := range p.errs[:groups] {
@@ -91,11 +105,58 @@ func (p *cloud) steps(ctx context.Context, groups int) error {
 				return fmt.Errorf("diffusion: Particles: sample %d, step %d: %w", d.cfg.First+d.made+g, d.step, err)
 			}
 		}
+		if parts {
+			continue
+		}
+		p.value.before(d.time[:slots])
 		d.pool.Each(0, slots, p.move)
 		if err := p.failure(slots); err != nil {
 			return err
 		}
+		if i, err := p.value.weigh(d, p.logW, slots); err != nil {
+			return p.slotError(i, err)
+		}
 	}
+}
+
+// survive returns an error if no particle of a sample has any weight at the end.
+func (p *cloud) survive(groups int) error {
+	for g := range groups {
+		if math.IsInf(slices.Max(p.logW[g*p.n:(g+1)*p.n]), -1) {
+			return fmt.Errorf("diffusion: Particles: sample %d: no particle has any weight at the end: %w", p.d.cfg.First+p.d.made+g, constraint.ErrInfeasible)
+		}
+	}
+	return nil
+}
+
+// predict asks for the predictions of all particles under way and weighs these,
+// and returns how many there are. Where predictions are made in parts it moves
+// the particles, too.
+func (p *cloud) predict(ctx context.Context, slots int) (left int, err error) {
+	d := p.d
+	if p.chunk == 0 {
+		if left, err = d.predict(ctx, 0, slots); err == nil && left > 0 {
+			d.pool.Each(0, slots, p.weigh)
+			err = p.failure(slots)
+		}
+		return left, err
+	}
+	for from := 0; from < slots; from += p.chunk {
+		if err := ctx.Err(); err != nil {
+			return left, err
+		}
+		to := min(from+p.chunk, slots)
+		n, err := d.predict(ctx, from, to)
+		if err != nil {
+			return left, err
+		}
+		left += n
+		d.pool.Each(from, to, p.pass)
+		if err := p.failure(to); err != nil {
+			return left, err
+		}
+	}
+	return left, nil
 }
 
 // failure returns the error of the first slot that has one.
@@ -105,16 +166,20 @@ func (p *cloud) failure(slots int) error {
 	}
 	for i, err := range p.d.errs[:slots] {
 		if err != nil {
-			return fmt.Errorf("diffusion: Particles: sample %d, particle %d, step %d: %w", p.d.cfg.First+p.d.made+i/p.n, i%p.n, p.d.step, err)
+			return p.slotError(i, err)
 		}
 	}
 	return nil
 }
 
+func (p *cloud) slotError(i int, err error) error {
+	return fmt.Errorf("diffusion: Particles: sample %d, particle %d, step %d: %w", p.d.cfg.First+p.d.made+i/p.n, i%p.n, p.d.step, err)
+}
+
 // weighSlot multiplies the weight of slot i by Z_C(p(·|x_t))/Z_C(ρ).
 func (p *cloud) weighSlot(w, i int) error {
 	d := p.d
-	if d.time[i] <= 0 {
+	if d.time[i] <= 0 || d.drawer == nil {
 		return nil
 	}
 	if d.fresh[i] {
@@ -143,11 +208,16 @@ func (p *cloud) logProb(w int, v []float32) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
+	return p.normalise(w, z, v), nil
+}
+
+// normalise returns what log Z_C = z is for the normalised rows of v.
+func (p *cloud) normalise(w int, z float64, v []float32) float64 {
 	simd.LogSumExp(p.lse[w], v, p.d.levels)
 	for _, l := range p.lse[w] {
 		z -= l
 	}
-	return z, nil
+	return z
 }
 
 // moveSlot moves particle i by one conditioned step.
@@ -155,6 +225,9 @@ func (p *cloud) moveSlot(w, i int) error {
 	d := p.d
 	if d.time[i] <= 0 {
 		return nil
+	}
+	if d.drawer == nil {
+		return moveTokens(d, w, i)
 	}
 	x, r, t := d.state(i), &d.streams[i], d.time[i]
 	raw, work := d.prediction(i), &d.work[w]
@@ -178,6 +251,43 @@ func (p *cloud) moveSlot(w, i int) error {
 	d.moved(i, s, !slices.Equal(work.before, x))
 	d.observe(w, i, raw, t, s)
 	return nil
+}
+
+// passSlot is weighSlot and moveSlot for a prediction that is not kept.
+func (p *cloud) passSlot(w, i int) error {
+	d := p.d
+	if d.time[i] <= 0 {
+		return nil
+	}
+	if d.drawer == nil {
+		return moveTokens(d, w, i)
+	}
+	x, r, t := d.state(i), &d.streams[i], d.time[i]
+	raw, work := d.prediction(i), &d.work[w]
+	conditionTokens(d, i, raw, t)
+	s := d.process[i].Next(x, t, d.step, d.cfg.Steps, r)
+	work.snap = Snapshot{Projected: true}
+	logZ, err := d.drawer.Draw(work.clean, raw, r)
+	if errors.Is(err, constraint.ErrInfeasible) {
+		p.logW[i], d.time[i] = math.Inf(-1), 0
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	work.snap.LogZ = logZ
+	p.logW[i] += p.normalise(w, logZ, raw) - p.logRho[i]
+	copy(work.before, x)
+	p.joint[i].Renoise(x, work.clean, raw, t, s, r)
+	d.restore(i)
+	d.moved(i, s, true)
+	d.observe(w, i, raw, t, s)
+	p.logRho[i] = 0
+	if s > 0 {
+		p.joint[i].Reweight(raw, work.before, x, t, s)
+		p.logRho[i], err = p.logProb(w, raw)
+	}
+	return err
 }
 
 // renewGroup resamples the particles of a sample if few carry the weight. It
@@ -217,9 +327,12 @@ func (p *cloud) spread(g int) {
 func (p *cloud) copySlot(dst, src int) {
 	d := p.d
 	copy(d.state(dst), d.state(src))
-	copy(d.prediction(dst), d.prediction(src))
+	if p.chunk == 0 {
+		copy(d.prediction(dst), d.prediction(src))
+	}
 	d.time[dst], d.known[dst], d.fresh[dst] = d.time[src], d.known[src], d.fresh[src]
 	p.logZ[dst], p.logRho[dst] = p.logZ[src], p.logRho[src]
+	p.value.copy(dst, src)
 	if d.warm != nil {
 		d.warm.Copy(dst, src)
 	}

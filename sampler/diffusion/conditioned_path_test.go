@@ -36,7 +36,7 @@ func TestPathIsNeverViolated(t *testing.T) {
 	samples := 0
 	for range problems {
 		p := newRefProblem(t, r)
-		m, err := model.NewMarkov(refSites, refK, 1, p.start, p.trans)
+		m, err := model.NewMarkov(refSites, refK, 1, p.Start, p.Trans)
 		require.NoError(t, err)
 		noisy, err := denoise.NewMarkov(m, denoise.Noisy)
 		require.NoError(t, err)
@@ -58,7 +58,7 @@ func TestPathIsNeverViolated(t *testing.T) {
 			for range rounds {
 				require.NoError(t, d.Sample(context.Background(), x))
 				for s := 0; s < len(x); s += refSites {
-					require.True(t, p.accepts(x[s:s+refSites]), "%T", c.process)
+					require.True(t, p.Accepts(x[s:s+refSites]), "%T", c.process)
 					samples++
 				}
 			}

@@ -119,6 +119,9 @@ type Config struct {
 	// Progress, if not nil, is called from the goroutine of Sample after every
 	// step of a batch with the number of sample steps done and their total.
 	Progress func(done, total int)
+
+	// tables is the number of predictions to hold at a time, 0 for one a slot.
+	tables int
 }
 
 // Snapshot is one step of one sample, seen by an observer. All of it is

@@ -17,7 +17,10 @@
 //     the constraint is from here;
 //   - [Particles] with the same projection correct that, at the price of as many
 //     predictions as particles, and estimate the probability of the constraint;
-//   - others move predictions, and [Decoding] says how those become tokens;
+//     a potential makes them follow a score, too;
+//   - others move predictions, and [Decoding] says how those become tokens: for
+//     scores under uniform noise. Under masks a token that shows is never
+//     reconsidered; there package scored looks ahead instead;
 //   - for reals, proximal.Projector moves the posterior mean (constrained
 //     posterior sampling). Config.ProjectState sets the methods beside it that it
 //     is compared with; package distance judges them.

@@ -14,26 +14,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-const (
-	defaultParticles = 64
-	defaultThreshold = 0.5 // of the particles, the usual choice
-)
-
-// ParticlesConfig says how [Particles] run.
-type ParticlesConfig struct {
-	// Config as for a diffusion, with a Projector whose projection is a
-	// [Drawer] without a memory. Batch counts samples; ProjectStart,
-	// ProjectEvery and Decode must be zero.
-	Config
-
-	// Particles is the number of particles per sample; 0 means 64.
-	Particles int
-
-	// Threshold is the effective number of particles, as a share of all, below
-	// which they are resampled; 0 means ½.
-	Threshold float64
-}
-
 // Particles draws samples from p(x_0 | C), p being that of the unconstrained
 // diffusion with the same process and steps, by sequential Monte Carlo.
 //
@@ -51,17 +31,26 @@ type ParticlesConfig struct {
 // particles are drawn anew in proportion to their weights (systematic
 // resampling). The result is one particle by weight.
 //
+// A ParticlesConfig.Potential multiplies weights by G_s(x_s)/G_t(x_t).
+//
 // As the number of particles grows, the distribution of the samples tends to
-// p(x_0 | C); [Particles.LogProb] estimates P(C), without bias for every number
-// of particles. Both speak of the unconstrained sampler at this number of steps;
-// that is the denoiser's for Masked{FirstHitting: true} and in the limit of
-// many steps.
+// p(x_0 | C), or ∝ p·1[C]·G_0; [Particles.LogProb] estimates P(C), or E_p[1[C]·G_0],
+// without bias for every number of particles. Both speak of the unconstrained
+// sampler at this number of steps; that is the denoiser's for
+// Masked{FirstHitting: true} and in the limit of many steps.
 //
 // A particle from which C cannot be reached has weight zero. Only if all die is
 // that an error, which wraps constraint.ErrInfeasible.
 //
 // Particle j of sample i draws from stream (Seed, i·Particles + j). Neither
 // Workers nor Batch changes a bit.
+//
+// The predictions of a sample's particles are held together if they fit in 512
+// MiB. Otherwise the denoiser sees as many states at a time as fit, at least
+// one, and a particle moves while its prediction is there, before resampling
+// instead of after: copies of a particle then part one step later, which costs a
+// little variance and changes neither the limit nor what is unbiased. No
+// prediction is kept for the next step.
 type Particles struct {
 	cloud
 	run *Runner[int32]
@@ -71,11 +60,12 @@ type Particles struct {
 }
 
 // NewParticles returns particles that sample from the model with the process,
-// under the constraint of cfg.Projector, which it binds under ctx.
+// under the constraint of cfg.Projector, which it binds under ctx, or weighed by
+// cfg.Potential.
 //
 // Errors: as of [New]; a process whose steps are no [Joint], such as [Remask]
-// and [Ordered]; no projector, or one whose projection cannot draw or keeps a
-// memory.
+// and [Ordered]; neither a projector nor a potential, or a projector whose
+// projection cannot draw or keeps a memory.
 func NewParticles(ctx context.Context, model energy.Denoiser[int32], process Process[int32], cfg ParticlesConfig) (*Particles, error) {
 	bad := func(format string, v any) (*Particles, error) {
 		return nil, fmt.Errorf("diffusion: NewParticles: "+format, v)
@@ -91,8 +81,8 @@ func NewParticles(ctx context.Context, model energy.Denoiser[int32], process Pro
 		return bad("Particles = %d, want ≥ 0", cfg.Particles)
 	case !(cfg.Threshold > 0 && cfg.Threshold <= 1):
 		return bad("Threshold = %v, want in (0, 1]", cfg.Threshold)
-	case check.Nil(cfg.Projector):
-		return bad("Projector = %v, want one that can draw", nil)
+	case check.Nil(cfg.Projector) && cfg.Potential == nil:
+		return bad("Projector = %v, want one that can draw, or a Potential", nil)
 	case cfg.ProjectStart != 0 || cfg.ProjectEvery != 0 || cfg.Decode != DecodeLast:
 		return bad("ProjectStart, ProjectEvery and Decode must be zero: weights need every step%v", "")
 	case check.Nil(model):
@@ -103,19 +93,27 @@ func NewParticles(ctx context.Context, model energy.Denoiser[int32], process Pro
 		cfg.Batch = min(max(1, defaultTables/4/(sites*levels*cfg.Particles)), defaultBatch)
 	}
 	samples := cfg.Batch
+	fit := 0
+	if sites > 0 && levels > 0 {
+		fit = max(1, particleTables/4/sites/levels)
+	}
+	if cfg.Particles > fit && cfg.tables == 0 {
+		cfg.tables = fit
+	}
 	cfg.Config.Batch *= cfg.Particles
 	d, err := New(ctx, model, process, cfg.Config)
 	if err != nil {
 		return nil, err
 	}
 	switch {
-	case d.drawer == nil:
+	case d.drawer == nil && d.projection != nil:
 		return bad("the projection is a %T, want a Drawer", d.projection)
 	case d.committer != nil:
 		return bad("the projection %T has a memory, which weights do not know", d.projection)
 	}
-	d.keep = true
-	p := &Particles{run: d, cloud: cloud{d: &d.batch, n: cfg.Particles, threshold: cfg.Threshold, joint: make([]Joint, len(d.process))}}
+	d.keep = cfg.tables == 0
+	d.timeFree = d.timeFree && d.keep
+	p := &Particles{run: d, cloud: cloud{d: &d.batch, chunk: cfg.tables, n: cfg.Particles, threshold: cfg.Threshold, joint: make([]Joint, len(d.process))}}
 	for i, q := range d.process {
 		var ok bool
 		if p.joint[i], ok = q.(Joint); !ok {
@@ -126,6 +124,7 @@ func NewParticles(ctx context.Context, model energy.Denoiser[int32], process Pro
 		return bad(fmt.Sprintf("First = %%d of %d particles each, want ≤ %d", p.n, most), cfg.First)
 	}
 	p.allocate(samples)
+	p.value = newPotential(cfg.Potential, len(p.logW), sites)
 	p.sum, p.square = math.Inf(-1), math.Inf(-1)
 	if d.kept.settings != nil {
 		p.addSettings(d.kept.settings)
@@ -137,6 +136,9 @@ func NewParticles(ctx context.Context, model energy.Denoiser[int32], process Pro
 func (p *Particles) addSettings(l *fingerprint.List) {
 	l.Add("ParticlesConfig.Particles", p.n)
 	l.Add("ParticlesConfig.Threshold", p.threshold)
+	if p.value.of != nil {
+		l.Add("ParticlesConfig.Potential", true)
+	}
 }
 
 // Len returns the number of samples made.
@@ -187,8 +189,10 @@ func (p *Particles) draw(ctx context.Context, x []int32) error {
 	if err != nil {
 		return err
 	}
-	for _, w := range d.kept.weight[d.made-done:][:min(done, len(d.kept.weight))] {
-		p.weigh1(w)
+	if done > 0 && len(d.kept.weight) > 0 {
+		for _, w := range d.kept.weight[d.made-done : d.made] {
+			p.weigh1(w)
+		}
 	}
 	d.pool.Start()
 	defer d.pool.Stop()

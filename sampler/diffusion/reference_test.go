@@ -6,127 +6,37 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy/denoise"
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
+	chains "github.com/gibbsite-go/gibbsite/internal/exact/problem"
 	"github.com/gibbsite-go/gibbsite/projection"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// The reference experiment: random Markov chains of 6 tokens out of 3, start
-// ~ Dir(.7), rows ~ Dir(.4), under random automata of 3 states of which one
-// accepts, with .02 ≤ P(C) ≤ .8.
 const (
-	refSites = 6
-	refK     = 3
+	refSites = chains.ChainSites
+	refK     = chains.ChainTokens
 	refDraws = 1500
 )
 
+// refProblem is a problem of the reference experiment with what draws from it.
 type refProblem struct {
-	start, trans []float64
-	next         []int32
-	accepting    []bool
-	law          []float64 // of x given C, by exact.Index over refK levels
-	pc           float64
-	denoiser     *denoise.Markov
-	path         projection.Path
+	*chains.Chain
+	denoiser *denoise.Markov
+	path     projection.Path
 }
 
-func dirichlet(src rand.Source, n int, a float64) []float64 {
-	p := make([]float64, n)
-	sum := 0.0
-	for i := range p {
-		p[i] = distuv.Gamma{Alpha: a, Beta: 1, Src: src}.Rand()
-		sum += p[i]
-	}
-	for i := range p {
-		p[i] /= sum
-	}
-	return p
-}
-
-// accepts runs the automaton by its table.
-func (p *refProblem) accepts(x []int32) bool {
-	q := int32(0)
-	for _, l := range x {
-		if q = p.next[q*refK+l]; q < 0 {
-			return false
-		}
-	}
-	return p.accepting[q]
-}
-
-// newRefProblem draws problems until one has a P(C) in range.
 func newRefProblem(t *testing.T, r *rand.Rand) *refProblem {
-	for {
-		p := &refProblem{start: dirichlet(r, refK, 0.7), accepting: make([]bool, 3), law: make([]float64, exact.Size(refSites, refK))}
-		for range refK {
-			p.trans = append(p.trans, dirichlet(r, refK, 0.4)...)
-		}
-		for range 3 * refK {
-			p.next = append(p.next, int32(r.IntN(3)))
-		}
-		p.accepting[r.IntN(3)] = true
-		for k, x := range exact.States(refSites, refK) {
-			if !p.accepts(x) {
-				continue
-			}
-			w := p.start[x[0]]
-			for i := 1; i < refSites; i++ {
-				w *= p.trans[int(x[i-1])*refK+int(x[i])]
-			}
-			p.law[k] = w
-			p.pc += w
-		}
-		if p.pc < 0.02 || p.pc > 0.8 {
-			continue
-		}
-		for k := range p.law {
-			p.law[k] /= p.pc
-		}
-		m, err := model.NewMarkov(refSites, refK, 1, p.start, p.trans)
-		require.NoError(t, err)
-		p.denoiser, err = denoise.NewMarkov(m, denoise.Absorbing)
-		require.NoError(t, err)
-		dfa, err := constraint.NewDFA(refK, p.next, p.accepting)
-		require.NoError(t, err)
-		p.path = projection.Path{Language: dfa}
-		return p
-	}
-}
-
-// distance is the total variation between draws and p(·|C).
-func (p *refProblem) distance(x []int32) float64 {
-	counts := make([]int, len(p.law))
-	exact.Tally(counts, x, refSites, refK)
-	n := float64(len(x) / refSites)
-	d := 0.0
-	for k, c := range counts {
-		d += math.Abs(float64(c)/n - p.law[k])
-	}
-	return d / 2
-}
-
-// floor is the mean distance of as many independent draws from p(·|C).
-func (p *refProblem) floor(r *rand.Rand) float64 {
-	const rounds = 20
-	sum := 0.0
-	x := make([]int32, refDraws*refSites)
-	for range rounds {
-		for s := range refDraws {
-			u, k := r.Float64(), 0
-			for ; k < len(p.law)-1 && u >= p.law[k]; k++ {
-				u -= p.law[k]
-			}
-			exact.State(x[s*refSites:(s+1)*refSites], k, refK)
-		}
-		sum += p.distance(x)
-	}
-	return sum / rounds
+	p := &refProblem{Chain: chains.NewChain(t, r)}
+	m, err := model.NewMarkov(refSites, refK, 1, p.Start, p.Trans)
+	require.NoError(t, err)
+	p.denoiser, err = denoise.NewMarkov(m, denoise.Absorbing)
+	require.NoError(t, err)
+	p.path = projection.Path{Language: p.Language}
+	return p
 }
 
 // leftToRight draws tokens in order from the chain, among those from which the
@@ -135,22 +45,22 @@ func (p *refProblem) leftToRight(r *rand.Rand) []int32 {
 	// alive[i][q]: something of the chain's support is accepted from state q at
 	// site i is not asked for, only the automaton's own reach.
 	alive := make([][]bool, refSites+1)
-	alive[refSites] = p.accepting
+	alive[refSites] = p.Final
 	for i := refSites - 1; i >= 0; i-- {
 		alive[i] = make([]bool, 3)
 		for q := range 3 {
 			for l := range refK {
-				alive[i][q] = alive[i][q] || alive[i+1][p.next[q*refK+l]]
+				alive[i][q] = alive[i][q] || alive[i+1][p.Next[q*refK+l]]
 			}
 		}
 	}
 	x := make([]int32, refDraws*refSites)
 	for s := range refDraws {
-		row, q := p.start, int32(0)
+		row, q := p.Start, int32(0)
 		for i := range refSites {
 			w, sum := make([]float64, refK), 0.0
 			for l := range refK {
-				if alive[i+1][p.next[int(q)*refK+l]] {
+				if alive[i+1][p.Next[int(q)*refK+l]] {
 					w[l] = row[l]
 					sum += row[l]
 				}
@@ -160,7 +70,7 @@ func (p *refProblem) leftToRight(r *rand.Rand) []int32 {
 				u -= w[l]
 			}
 			x[s*refSites+i] = int32(l)
-			row, q = p.trans[l*refK:(l+1)*refK], p.next[int(q)*refK+l]
+			row, q = p.Trans[l*refK:(l+1)*refK], p.Next[int(q)*refK+l]
 		}
 	}
 	return x
@@ -211,7 +121,7 @@ func TestReferenceExperiment(t *testing.T) {
 		x := make([]int32, refDraws*refSites)
 		require.NoError(t, f.Sample(context.Background(), x))
 		logP, se := f.LogProb()
-		assert.InDelta(t, math.Log(p.pc), logP, 0.01, "log P(C) within 1 %% of P(C); standard error %v", se)
+		assert.InDelta(t, math.Log(p.P), logP, 0.01, "log P(C) within 1 %% of P(C); standard error %v", se)
 
 		for name, x := range map[string][]int32{
 			"particles":     x,
@@ -220,15 +130,15 @@ func TestReferenceExperiment(t *testing.T) {
 			"MAP":           p.diffusion(t, diffusion.Masked{FirstHitting: true}, diffusion.Config{Seed: seed, Projector: decodeMAP{p.path}}),
 			"left-to-right": p.leftToRight(r),
 		} {
-			mean[name] += p.distance(x) / float64(problems)
+			mean[name] += p.Distance(x) / float64(problems)
 			if name == "left-to-right" {
 				continue // it may leave the support of the chain
 			}
 			for s := 0; s < len(x); s += refSites {
-				require.True(t, p.accepts(x[s:s+refSites]), name)
+				require.True(t, p.Accepts(x[s:s+refSites]), name)
 			}
 		}
-		mean["floor"] += p.floor(r) / float64(problems)
+		mean["floor"] += p.Floor(r, refDraws) / float64(problems)
 	}
 	t.Logf("mean total variation to p(·|C) of %d draws, %d problems: %.6v", refDraws, problems, mean)
 	assert.LessOrEqual(t, mean["particles"], 1.1*mean["floor"])

@@ -16,7 +16,7 @@ func ExampleChains() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	trace, observe := diagnose.RealTrace(32, func(x []float32) float64 { return float64(x[0]) })
+	trace, observe := diagnose.RealTrace(func(x []float32) float64 { return float64(x[0]) })
 	l, err := langevin.New(m, langevin.Config{Chains: 32, Seed: 1, Observe: observe})
 	if err != nil {
 		log.Fatal(err)

@@ -3,6 +3,7 @@ package mcmc
 import (
 	"bytes"
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/gibbsite-go/gibbsite/energy"
@@ -33,7 +34,7 @@ func TestChangesLeadWhereStatesLead(t *testing.T) {
 		}
 		plain := runs.Run(t, slow, method, cfg, 400)
 		assert.Equal(t, plain.States(), whole.States(), "%T", method)
-		assert.Equal(t, plain.Info(), whole.Info(), "%T", method)
+		assert.Equal(t, reported(plain), reported(whole), "%T", method)
 
 		half := runs.Run(t, m, method, cfg, 150)
 		var b bytes.Buffer
@@ -46,6 +47,15 @@ func TestChangesLeadWhereStatesLead(t *testing.T) {
 		assert.Equal(t, whole.States(), loaded.States(), "%T", method)
 		assert.Equal(t, whole.States(), half.States(), "%T", method)
 	}
+}
+
+// reported is what the last step said, but for what shows the kernel itself.
+func reported(c *sampler.Chains) []sampler.Info {
+	info := slices.Clone(c.Info())
+	for s := range info {
+		info[s].Rungs = nil
+	}
+	return info
 }
 
 func TestChangesAllocateNothing(t *testing.T) {

@@ -23,8 +23,10 @@ type torusGibbs struct {
 	bits  []uint32
 	start []float64  // energies at the last Reset
 	moved []movement // since then
-	at    cursor
+	at    cursor     // its updates are colours
 }
+
+const colours = 2 // of a chequerboard
 
 // movement is what the energy depends on: changes of Σ x_i x_j over the bonds
 // and of Σ x_i.
@@ -80,7 +82,7 @@ func (k *torusGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32,
 	for ; k.at.chain < len(info); k.at.next() {
 		s := k.at.chain
 		told := &k.at.told[s]
-		for k.at.update < 2 {
+		for k.at.update < colours {
 			if k.at.stopped {
 				return false
 			}
@@ -127,7 +129,7 @@ func (k *torusGibbs) UnmarshalBinary(b []byte) error {
 		k.moved[s].bonds = int64(binary.LittleEndian.Uint64(b[16*s:]))
 		k.moved[s].up = int64(binary.LittleEndian.Uint64(b[16*s+8:]))
 	}
-	return k.at.restore(b[16*len(k.moved):], 2)
+	return k.at.restore(b[16*len(k.moved):], colours)
 }
 
 // heatBath returns the level that the uniform number u picks from

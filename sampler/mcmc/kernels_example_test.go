@@ -26,7 +26,7 @@ func ring() *model.Ising {
 // of the exact one.
 func sampled(m energy.Model, method sampler.Method) {
 	ctx := context.Background()
-	trace := diagnose.NewTrace(32, energy.Magnetization)
+	trace := diagnose.NewTrace(energy.Magnetization)
 	ch, err := sampler.NewChains(m, method, sampler.Config{Chains: 32, Seed: 1, Warmup: 200, Observe: trace.Observe})
 	if err != nil {
 		panic(err)
@@ -73,7 +73,7 @@ func ExampleGWG() {
 func ExampleDULA() {
 	ctx := context.Background()
 	for _, alpha := range []float64{0.4, 0.1} {
-		trace := diagnose.NewTrace(32, energy.Magnetization)
+		trace := diagnose.NewTrace(energy.Magnetization)
 		ch, err := sampler.NewChains(ring(), mcmc.DULA{StepSize: alpha}, sampler.Config{Chains: 32, Seed: 1, Observe: trace.Observe})
 		if err != nil {
 			panic(err)

@@ -71,6 +71,10 @@ func (m noisy) Estimate(g []float32, x []int32, src []rand.Source) {
 	m.Field(e, h, x)
 	for i, l := range x {
 		coin := float32(src[i/sites].Uint64()>>63)*2 - 1
+		if len(g) == len(x) {
+			g[i] = h[i] + coin*float32(1-2*l)
+			continue
+		}
 		g[2*i+int(l)] = 0
 		g[2*i+1-int(l)] = h[i]*float32(1-2*l) + coin
 	}

@@ -42,7 +42,7 @@ func ExampleTempering() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	mag := diagnose.NewTrace(16, energy.Magnetization)
+	mag := diagnose.NewTrace(energy.Magnetization)
 	ch, err := sampler.NewChains(m, mcmc.Tempering{Base: mcmc.Gibbs{}}, sampler.Config{Chains: 16, Seed: 1, Observe: mag.Observe})
 	if err != nil {
 		log.Fatal(err)

@@ -84,7 +84,7 @@ func ExampleDLMC() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	mag := diagnose.NewTrace(64, energy.Magnetization)
+	mag := diagnose.NewTrace(energy.Magnetization)
 	ch, err := sampler.NewChains(m, mcmc.DLMC{}, sampler.Config{Chains: 64, Seed: 1, Observe: mag.Observe})
 	if err != nil {
 		log.Fatal(err)

@@ -46,7 +46,7 @@ func newFlips(m energy.Model, chains int, l langevin) *flips {
 		p.source, _ = energy.As[energy.Stochastic](m)
 		p.generators = make([]rand.Source, chains)
 	}
-	if !binary || l.minibatch {
+	if !binary {
 		p.table = make([]float32, 2*n)
 	}
 	if i, ok := energy.As[energy.Incremental](m); ok && !l.minibatch {
@@ -116,8 +116,7 @@ func (p *flips) estimate(lo, hi int, x []int32, r []sampler.Stream) {
 		p.generators[s] = &r[s]
 	}
 	from, to := lo*p.sites, hi*p.sites
-	p.source.Estimate(p.table[2*from:2*to], x[from:to], p.generators[lo:hi])
-	p.compact(lo, p.nextH[from:to])
+	p.source.Estimate(p.nextH[from:to], x[from:to], p.generators[lo:hi])
 }
 
 func (p *flips) weigh(lo, hi int, y []int32, _ *cursor) bool {

@@ -22,6 +22,7 @@ type tempering struct {
 	x       []int32        // rungs × chains × sites
 	e       []float64      // rungs × chains: E, not β·E
 	info    []sampler.Info // rungs × chains
+	views   []rungs        // per chain: what observers see
 	touched []bool         // rungs whose states were swapped
 	odd     int            // 1 if the next swaps are those of odd rungs
 	swaps   *swaps
@@ -185,7 +186,7 @@ func (k *tempering) StepUntil(stop func() bool, info []sampler.Info, x []int32, 
 	k.swaps.arrive()
 	for s := range k.at.told {
 		if told := &k.at.told[s]; told.Err == nil {
-			told.Energy = k.e[s]
+			told.Energy, told.Rungs = k.e[s], &k.views[s]
 			own := x[s*k.sites : (s+1)*k.sites]
 			for i, l := range k.state(0, s) {
 				if own[i] != l {
@@ -272,6 +273,20 @@ func (k *tempering) resetTouched(stop func() bool) bool {
 		}
 	}
 	return true
+}
+
+// rungs shows one chain's replicas.
+type rungs struct {
+	k     *tempering
+	chain int
+}
+
+// Len returns the number of rungs.
+func (r *rungs) Len() int { return len(r.k.betas) }
+
+// Rung returns what is on rung j.
+func (r *rungs) Rung(j int) (beta, energy float64, x []int32) {
+	return r.k.betas[j], r.k.e[j*r.k.chains+r.chain], r.k.state(j, r.chain)
 }
 
 // swapProb returns the probability of swapping rungs j and j+1 at energies e

@@ -21,8 +21,9 @@ import (
 // between even j in one step and odd j in the next. That schedule is not
 // reversible: it carries states straight through the ladder instead of letting
 // them diffuse (Okabe et al. 2001; Syed, Bouchard-Côté, Deligiannidis and Doucet
-// 2022). The replicas together keep ∏_j exp(−β_j E(x_j)) invariant. States,
-// energies and observers are those of β = 1.
+// 2022). The replicas together keep ∏_j exp(−β_j E(x_j)) invariant. States and
+// energies are those of β = 1; observers see every rung in Info.Rungs, which
+// diagnose.Replicas records and reweights to all temperatures between.
 //
 // A step costs, per rung, a step of Base, an energy, and a fresh start of Base's
 // caches where states were swapped. [Ladders] reports how the swaps went.
@@ -69,6 +70,10 @@ func (t Tempering) Kernel(ctx context.Context, m energy.Model, chains int) (samp
 		model: m, base: t.Base, sites: sites, chains: chains, adaptive: t.Betas == nil,
 		x: make([]int32, n*sites), e: make([]float64, n), info: make([]sampler.Info, n),
 		touched: make([]bool, len(betas)), swaps: newSwaps(len(betas), chains), at: newCursor(chains),
+	}
+	k.views = make([]rungs, chains)
+	for s := range k.views {
+		k.views[s] = rungs{k, s}
 	}
 	return k, k.build(ctx, betas)
 }

@@ -205,7 +205,7 @@ func TestTemperingCrossesBarriers(t *testing.T) {
 		}
 		return 0
 	}
-	trace := diagnose.NewTrace(32, upper)
+	trace := diagnose.NewTrace(upper)
 	c := runs.Run(t, m, Tempering{Base: Metropolis{}, Rungs: 5}, sampler.Config{Chains: 32, Seed: 1, Warmup: 400, Init: make([]int32, sites), Observe: trace.Observe}, 2000)
 	row := trace.Summary().Rows[0]
 	require.True(t, row.MCSE.Defined())

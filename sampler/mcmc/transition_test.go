@@ -53,6 +53,8 @@ func transition(t *testing.T, k sampler.Kernel, sites, levels int) *exact.Matrix
 		return power(metropolisMatrix(k, all), k.updates)
 	case *gibbs:
 		return gibbsMatrix(k, all)
+	case *sparseGibbs:
+		return sparseMatrix(k, all)
 	case *blockGibbs:
 		return blockMatrix(k, all)
 	case *pairGibbs:

@@ -19,9 +19,9 @@ type Run struct {
 	Draws [][]float64
 }
 
-// New returns the run in row of a trace that keeps its draws.
-func New(name string, t *diagnose.Trace, row int) (Run, error) {
-	draws, err := t.Draws(row)
+// New returns the run of one function of a trace that keeps its draws.
+func New(name string, t *diagnose.Trace, function string) (Run, error) {
+	draws, err := t.Draws(function)
 	return Run{name, draws}, err
 }
 

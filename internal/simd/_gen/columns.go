@@ -12,6 +12,47 @@ import (
 const strip = 8
 
 func columns(b *builder) {
+	b.each("addRows64", "func(dst, src, w *float64, stride int, rows *int32, count, n int)",
+		"is refAddRows64 on count ≥ 1 rows and n = 64k ≥ 64 columns.", func(k *kernel) {
+			dst, src, w := k.param("dst"), k.param("src"), k.param("w")
+			stride, rows, count, n := k.param("stride"), k.param("rows"), k.param("count"), k.param("n")
+			k.SHLQ(operand.U8(3), stride)
+			minus, one := math.Float64bits(-1), math.Float64bits(1)
+			signs := k.GP64()
+			k.LEAQ(k.table("signs64", uint32(minus), uint32(minus>>32), uint32(one), uint32(one>>32)), signs)
+			col, i, row, neg := k.GP64(), k.GP64(), k.GP64(), k.GP64()
+			k.XORQ(col, col)
+			sign := k.vec()
+			acc := make([]reg.VecVirtual, strip)
+			for j := range acc {
+				acc[j] = k.vec()
+			}
+			k.Label("strip")
+			for j, a := range acc {
+				k.VMOVUPD(operand.Mem{Base: src, Index: col, Scale: 8, Disp: 4 * k.w * j}, a)
+			}
+			k.XORQ(i, i)
+			k.Label("row")
+			k.MOVLQSX(operand.Mem{Base: rows, Index: i, Scale: 4}, row)
+			k.MOVQ(row, neg)
+			k.SARQ(operand.U8(63), neg) // −1 for a row to subtract
+			k.XORQ(neg, row)
+			k.IMULQ(stride, row)
+			k.ADDQ(w, row)
+			k.VBROADCASTSD(operand.Mem{Base: signs, Index: neg, Scale: 8, Disp: 8}, sign)
+			for j, a := range acc {
+				k.VFMADD231PD(operand.Mem{Base: row, Index: col, Scale: 8, Disp: 4 * k.w * j}, sign, a) // the product is exact
+			}
+			k.INCQ(i)
+			k.CMPQ(i, count)
+			k.JL(operand.LabelRef("row"))
+			for j, a := range acc {
+				k.VMOVUPD(a, operand.Mem{Base: dst, Index: col, Scale: 8, Disp: 4 * k.w * j})
+			}
+			k.ADDQ(imm(strip*k.w/2), col)
+			k.CMPQ(col, n)
+			k.JL(operand.LabelRef("strip"))
+		})
 	b.each("addRows", "func(dst *float64, f *float32, src *float64, w *float32, stride int, rows *int32, count, n int)",
 		"is refAddRows on count ≥ 1 rows and n = 64k ≥ 64 columns.", func(k *kernel) {
 			dst, f, src, w := k.param("dst"), k.param("f"), k.param("src"), k.param("w")

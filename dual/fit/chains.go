@@ -1,0 +1,235 @@
+package fit
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/dual"
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
+)
+
+// Persistent estimates the moments of the model by chains that go on from step to
+// step while the parameters move (stochastic maximum likelihood, Younes 1989;
+// persistent contrastive divergence, Tieleman 2008). With a rate that falls its
+// fixed point is that of maximum likelihood. The zero value makes one draw per
+// chain and step, from chains that begin at rows of the data.
+type Persistent struct {
+	Draws int  // per chain and step; 0 means 1
+	Cold  bool // begin from the states of the chains, not from data
+
+	// Buffer > 0 keeps so many states, at least one per chain, of which every
+	// step takes some at random, moves them and puts them back (Du and Mordatch
+	// 2019).
+	Buffer int
+
+	// Restart is the probability with which a chain begins a step at a row of the
+	// data instead, 0 … 1: a bias that helps models that do not mix.
+	Restart float64
+}
+
+// Contrastive estimates the moments of the model by chains that begin every step at
+// the rows of the batch and make a few draws (contrastive divergence, Hinton 2002):
+// little noise, and a bias that vanishes with the number of draws. The zero value
+// makes one draw.
+type Contrastive struct {
+	Draws int // per chain and step; 0 means 1
+}
+
+// Name names the recipe in checkpoints.
+func (Persistent) Name() string { return "persistent" }
+
+// Name names the recipe in checkpoints.
+func (Contrastive) Name() string { return "contrastive" }
+
+// Bind implements [Objective].
+func (o Persistent) Bind(_ context.Context, p energy.Parametric, data []int32, chains dual.Primal[int32]) (Phase, error) {
+	if !(o.Restart >= 0 && o.Restart <= 1) {
+		return nil, fmt.Errorf("fit: Persistent: Restart = %v, want 0 … 1", o.Restart)
+	}
+	d, err := newDriven("Persistent", p, data, chains, o.Draws)
+	if err != nil {
+		return nil, err
+	}
+	if n := len(chains.States()) / d.sites; o.Buffer != 0 && o.Buffer < n {
+		return nil, fmt.Errorf("fit: Persistent: Buffer = %d, want ≥ %d (one state per chain) or 0", o.Buffer, n)
+	}
+	d.cold, d.restart = o.Cold, o.Restart
+	d.buffer = make([]int32, o.Buffer*d.sites)
+	d.slots = make([]int, len(chains.States())/d.sites)
+	return d, nil
+}
+
+// Bind implements [Objective].
+func (o Contrastive) Bind(_ context.Context, p energy.Parametric, data []int32, chains dual.Primal[int32]) (Phase, error) {
+	d, err := newDriven("Contrastive", p, data, chains, o.Draws)
+	if err != nil {
+		return nil, err
+	}
+	d.fresh = true
+	return d, nil
+}
+
+// driven is the phase of chains.
+type driven struct {
+	p      energy.Parametric
+	data   *moments
+	rows   []int32 // all data
+	chains dual.Primal[int32]
+	sites  int
+	draws  int
+
+	fresh   bool // every step begins at the batch
+	cold    bool
+	restart float64
+	buffer  []int32 // states; empty for none
+	slots   []int   // which of them are in the chains
+
+	open bool // the step in progress has its states
+	due  int  // draws that the chains must have made at its end
+	next []int32
+}
+
+func newDriven(name string, p energy.Parametric, data []int32, chains dual.Primal[int32], draws int) (*driven, error) {
+	if draws < 0 {
+		return nil, fmt.Errorf("fit: %s: Draws = %d, want ≥ 0", name, draws)
+	}
+	if check.Nil(chains) {
+		return nil, fmt.Errorf("fit: %s: Config.Chains = nil, want chains on the model", name)
+	}
+	d := &driven{p: p, data: newMoments(p, data), rows: data, chains: chains, draws: max(draws, 1)}
+	d.sites, _ = p.Shape()
+	if n := len(chains.States()); n == 0 || n%d.sites != 0 {
+		return nil, fmt.Errorf("fit: %s: the chains have %d entries of states, want a positive multiple of %d", name, n, d.sites)
+	}
+	d.next = make([]int32, len(chains.States()))
+	return d, nil
+}
+
+// Gradient implements [Phase].
+func (d *driven) Gradient(ctx context.Context, g []float64, rows []int32, step int, seed uint64) error {
+	c, counts := d.chains.(dual.Counter)
+	if !d.open {
+		if err := d.begin(rows, step, seed); err != nil {
+			return err
+		}
+		d.open = true
+		if counts {
+			d.due = c.Len() + d.draws
+		}
+	}
+	n := d.draws
+	if counts {
+		n = d.due - c.Len()
+	}
+	if err := d.chains.Run(ctx, n); err != nil {
+		return err
+	}
+	d.open = false
+	x := d.chains.States()
+	for k, b := range d.slots {
+		if len(d.buffer) > 0 {
+			copy(d.buffer[b*d.sites:(b+1)*d.sites], x[k*d.sites:])
+		}
+	}
+	d.data.mean(g, x, -1)
+	d.data.add(g, rows)
+	return nil
+}
+
+// begin sets the states with which the chains begin a step.
+func (d *driven) begin(rows []int32, step int, seed uint64) error {
+	r := rand.New(rand.NewPCG(seed, uint64(step)<<1|1))
+	row := func(from []int32) []int32 {
+		k := r.IntN(len(from) / d.sites)
+		return from[k*d.sites : (k+1)*d.sites]
+	}
+	first := step == 0 && !d.fresh && !d.cold
+	if !d.fresh && !first && len(d.buffer) == 0 && d.restart == 0 {
+		return d.chains.Reset()
+	}
+	copy(d.next, d.chains.States())
+	if len(d.buffer) > 0 {
+		if step == 0 {
+			for at := 0; at < len(d.buffer); at += d.sites {
+				copy(d.buffer[at:], row(d.rows))
+			}
+			if d.cold {
+				for at := 0; at < len(d.buffer); at += len(d.next) {
+					copy(d.buffer[at:], d.next)
+				}
+			}
+		}
+		copy(d.slots, r.Perm(len(d.buffer) / d.sites)[:len(d.slots)])
+	}
+	for k := 0; k*d.sites < len(d.next); k++ {
+		to := d.next[k*d.sites : (k+1)*d.sites]
+		switch {
+		case d.fresh && len(rows) == len(d.next):
+			copy(to, rows[k*d.sites:])
+		case d.fresh:
+			copy(to, row(rows))
+		case first && len(d.buffer) == 0, d.restart > 0 && r.Float64() < d.restart:
+			copy(to, row(d.rows))
+		case len(d.buffer) > 0:
+			copy(to, d.buffer[d.slots[k]*d.sites:(d.slots[k]+1)*d.sites])
+		}
+	}
+	return d.chains.SetStates(d.next)
+}
+
+// Settle implements [Phase].
+func (d *driven) Settle() error {
+	if d.open {
+		return nil // the chains are in the middle of a step
+	}
+	return d.chains.Reset()
+}
+
+// AppendBinary implements [Phase].
+func (d *driven) AppendBinary(b []byte) ([]byte, error) {
+	open := 0
+	if d.open {
+		open = 1
+	}
+	b = wire.AppendInts(b, open, d.due)
+	b = wire.AppendInts(b, d.slots...)
+	return wire.AppendInt32s(b, d.buffer), nil
+}
+
+// UnmarshalBinary implements [Phase].
+func (d *driven) UnmarshalBinary(b []byte) error {
+	words := make([]uint64, 2+len(d.slots))
+	b, err := wire.ReadUint64s(b, words)
+	if err != nil {
+		return err
+	}
+	buffer, slots := slices.Clone(d.buffer), slices.Clone(d.slots)
+	if b, err = wire.ReadInt32s(b, buffer); err != nil {
+		return err
+	}
+	for k, w := range words[2:] {
+		if len(buffer) > 0 && w >= uint64(len(buffer)/d.sites) {
+			return fmt.Errorf("a place in the buffer = %d, want < %d", w, len(buffer)/d.sites)
+		}
+		slots[k] = int(w)
+	}
+	_, levels := d.p.Shape()
+	for _, l := range buffer {
+		if l < 0 || int(l) >= levels {
+			return fmt.Errorf("a level in the buffer = %d, want 0 … %d", l, levels-1)
+		}
+	}
+	if words[0] > 1 || words[1] > math.MaxInt {
+		return fmt.Errorf("a count of draws is out of range")
+	}
+	if err := wire.ReadEnd(b); err != nil {
+		return err
+	}
+	d.open, d.due, d.slots, d.buffer = words[0] == 1, int(words[1]), slots, buffer
+	return nil
+}

@@ -1,0 +1,93 @@
+package fit
+
+import (
+	"fmt"
+
+	"github.com/gibbsite-go/gibbsite/dual"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+)
+
+// Config says how parameters move. The zero value, with Chains on the model, is
+// maximum likelihood by [Persistent] chains, all data at every step.
+type Config struct {
+	Objective Objective // nil means Persistent{}
+
+	// Chains draw from the model, such as sampler.NewChains(p, …): they must be on
+	// the very p that is fitted. Their warm-up, if any, belongs to the first step.
+	Chains dual.Primal[int32]
+
+	Batch int    // rows per step, drawn without replacement; 0 means all
+	Seed  uint64 // of the choice of rows
+
+	// Rate is the step size η of Adam (Kingma and Ba 2015); nil means
+	// dual.Power(0.1, 0.5), which falls like 0.1/√(1+t).
+	Rate dual.Schedule
+
+	// Memory is Adam's β₂, 0 ≤ Memory < 1: how long the scale of a gradient is
+	// remembered; 0 means 0.999. With little noise, as by Pseudo and Exact on all
+	// data, 0.9 is faster.
+	Memory float64
+
+	// L1 and L2 are λ₁ and λ₂, in nats per row of data. They act as proximal steps
+	// in Adam's metric, so that L1 gives exact zeros and neither depends on the
+	// rate.
+	L1, L2 float64
+
+	// Penalty holds the factors c_k ≥ 0 of L1 and L2; nil means 1 for all.
+	Penalty []float64
+
+	// Fixed says which parameters stay as they are; nil means none.
+	Fixed []bool
+
+	// Observe, if not nil, is told of every step: the parameters that it moved to and
+	// the gradient before, penalties left out. It must keep neither.
+	Observe func(step int, theta, gradient []float64)
+}
+
+const defaultMemory = 0.999 // Kingma and Ba 2015
+
+// fill checks the configuration for n parameters and rows of data, and replaces
+// zeros by defaults.
+func (c *Config) fill(n, rows int) error {
+	switch {
+	case c.Batch < 0 || c.Batch > rows:
+		return fmt.Errorf("fit: Config.Batch = %d, want 0 … %d, the rows of data", c.Batch, rows)
+	case !(c.Memory >= 0 && c.Memory < 1):
+		return fmt.Errorf("fit: Config.Memory = %v, want 0 ≤ Memory < 1", c.Memory)
+	case !(c.L1 >= 0 && check.Finite(c.L1)):
+		return fmt.Errorf("fit: Config.L1 = %v, want a finite number ≥ 0", c.L1)
+	case !(c.L2 >= 0 && check.Finite(c.L2)):
+		return fmt.Errorf("fit: Config.L2 = %v, want a finite number ≥ 0", c.L2)
+	case c.Penalty != nil && len(c.Penalty) != n:
+		return fmt.Errorf("fit: len(Config.Penalty) = %d, want %d, the number of parameters", len(c.Penalty), n)
+	case c.Fixed != nil && len(c.Fixed) != n:
+		return fmt.Errorf("fit: len(Config.Fixed) = %d, want %d, the number of parameters", len(c.Fixed), n)
+	}
+	for k, v := range c.Penalty {
+		if !(v >= 0 && check.Finite(v)) {
+			return fmt.Errorf("fit: Config.Penalty[%d] = %v, want a finite number ≥ 0", k, v)
+		}
+	}
+	if c.Objective == nil {
+		c.Objective = Persistent{}
+	}
+	if c.Batch == 0 {
+		c.Batch = rows
+	}
+	if c.Memory == 0 {
+		c.Memory = defaultMemory
+	}
+	if c.Rate == nil {
+		c.Rate = dual.Power(0.1, 0.5)
+	}
+	return nil
+}
+
+// penalty returns the factors of L1 and L2 of parameter k.
+func (c *Config) penalty(k int) (l1, l2 float64) {
+	l1, l2 = c.L1, c.L2
+	if c.Penalty != nil {
+		l1, l2 = l1*c.Penalty[k], l2*c.Penalty[k]
+	}
+	return l1, l2
+}

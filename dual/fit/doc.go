@@ -1,0 +1,33 @@
+// Package fit learns the parameters of an energy from samples: it minimises
+//
+//	L(θ) = −(1/N) Σ_n log p_θ(x_n) + λ₁·Σ_k c_k|θ_k| + (λ₂/2)·Σ_k c_k θ_k²,  p_θ ∝ exp(−E_θ),
+//
+// whose gradient is a difference of moments, E_data[∂E/∂θ] − E_θ[∂E/∂θ]. For
+// energies that are linear in θ it is the dual ascent of package dual with equality
+// constraints: the parameters are the multipliers, and at the optimum the model has
+// the moments of the data.
+//
+//	m, err := model.NewDenseQuadratic(n, make([]float64, n*n), model.Polynomial{})
+//	p, err := m.Learn() // a copy that owns its parameters
+//	chains, err := sampler.NewChains(p, mcmc.Gibbs{}, sampler.Config{Chains: 256, Warmup: -1})
+//	f, err := fit.New(p, data, fit.Config{Chains: chains, L1: 0.01})
+//	err = f.Run(ctx, 1000)
+//	fmt.Println(f.Report())
+//
+// Afterwards p is the fitted model and chains are samples of it.
+//
+// What is unknown is the moment of the model, and an [Objective] says how it is
+// found: by chains that go on while θ moves ([Persistent]), by short chains from the
+// data ([Contrastive]), by the sum over all states ([Exact]); or the likelihood is
+// replaced by the product of its conditionals, which needs none ([Pseudo]).
+//
+// # Caveats
+//
+// A site that is constant in the data has no finite likelihood estimate, and with more
+// parameters than the data can tell apart there is none that is unique: the parameters
+// then grow with the steps, or stay where they were. L1 or L2 make the problem well
+// posed.
+//
+// A product that enters a sum is written float64(a*b) + c, because a compiler may
+// fuse the two otherwise, and fused bits differ between processors.
+package fit

@@ -1,0 +1,92 @@
+package fit
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/dual"
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
+)
+
+// Exact sums the moments of the model over all its states: maximum likelihood
+// without chains, for up to 2²² states. It wants no Chains.
+type Exact struct{}
+
+// mostStates bounds the states of a model that Exact enumerates at every step.
+const mostStates = 1 << 22
+
+// Name names the recipe in checkpoints.
+func (Exact) Name() string { return "exact" }
+
+// Bind implements [Objective].
+func (Exact) Bind(_ context.Context, p energy.Parametric, data []int32, _ dual.Primal[int32]) (Phase, error) {
+	sites, levels := p.Shape()
+	n := 1
+	for range sites {
+		if n > mostStates/levels {
+			return nil, fmt.Errorf("fit: Exact: %d sites of %d levels, want at most %d states", sites, levels, mostStates)
+		}
+		n *= levels
+	}
+	return &enumerated{data: newMoments(p, data), p: p, sites: sites, levels: levels, states: n}, nil
+}
+
+type enumerated struct {
+	stateless
+	data                  *moments
+	p                     energy.Parametric
+	sites, levels, states int
+}
+
+func (*enumerated) UnmarshalBinary(b []byte) error { return wire.ReadEnd(b) }
+
+// Gradient implements [Phase].
+func (n *enumerated) Gradient(ctx context.Context, g []float64, rows []int32, _ int, _ uint64) error {
+	e := make([]float64, n.states)
+	x := make([]int32, min(n.states, enumeratedBatch)*n.sites)
+	each := func(f func(at int, x []int32)) {
+		for at := 0; at < n.states && ctx.Err() == nil; at += enumeratedBatch {
+			part := x[:min(n.states-at, enumeratedBatch)*n.sites]
+			n.fill(part, at)
+			f(at, part)
+		}
+	}
+	each(func(at int, x []int32) { n.p.Energy(e[at:at+len(x)/n.sites], x) })
+	least, sum := math.Inf(1), 0.0
+	for s, v := range e {
+		if math.IsNaN(v) || math.IsInf(v, -1) {
+			return fmt.Errorf("fit: Exact: energy of state %d = %v, want a number above −Inf", s, v)
+		}
+		least = min(least, v)
+	}
+	if math.IsInf(least, 1) && ctx.Err() == nil {
+		return fmt.Errorf("fit: Exact: every state has energy +Inf")
+	}
+	for s, v := range e {
+		e[s] = simd.Exp(least - v)
+		sum += e[s]
+	}
+	for s := range e {
+		e[s] /= -sum
+	}
+	each(func(at int, x []int32) { n.p.ParamGradient(g, x, e[at:at+len(x)/n.sites]) })
+	n.data.add(g, rows)
+	return ctx.Err()
+}
+
+// enumeratedBatch is how many states are weighed at a time.
+const enumeratedBatch = 1 << 10
+
+// fill stores the states from number at on, the first site running fastest.
+func (n *enumerated) fill(x []int32, at int) {
+	for s := 0; s*n.sites < len(x); s++ {
+		c := at + s
+		for i := range n.sites {
+			x[s*n.sites+i] = int32(c % n.levels)
+			c /= n.levels
+		}
+	}
+}

@@ -1,0 +1,170 @@
+package fit_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/dual/fit"
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
+)
+
+// answers are fourteen rows of three sites: the first two mostly agree.
+var answers = []int32{
+	0, 0, 0, 0, 0, 0, 0, 0, 0,
+	1, 1, 1, 1, 1, 1, 1, 1, 1,
+	0, 0, 1, 0, 0, 1,
+	1, 1, 0, 1, 1, 0,
+	0, 1, 0, 1, 0, 0, 1, 0, 1, 0, 1, 1,
+}
+
+// machine is a Boltzmann machine of three sites without couplings, to be learned.
+func machine() energy.Parametric {
+	m, err := model.NewDenseQuadratic(3, make([]float64, 9), model.Polynomial{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	p, err := m.Learn()
+	if err != nil {
+		log.Fatal(err)
+	}
+	return p
+}
+
+// From a matrix of samples to a model that is fitted to them, and samples of it.
+func Example() {
+	ctx := context.Background()
+	m, err := model.NewDenseQuadratic(3, make([]float64, 9), model.Polynomial{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	p, err := m.Learn()
+	if err != nil {
+		log.Fatal(err)
+	}
+	chains, err := sampler.NewChains(p, mcmc.Gibbs{}, sampler.Config{Chains: 256, Seed: 1, Warmup: -1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	f, err := fit.New(p, answers, fit.Config{Chains: chains})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := f.Run(ctx, 1000); err != nil {
+		log.Fatal(err)
+	}
+	agree, x := 0, chains.States()
+	for s := 0; s < len(x); s += 3 {
+		if x[s] == x[s+1] {
+			agree++
+		}
+	}
+	fmt.Printf("the first two sites agree in 10 of 14 rows and %.0f of 14 samples\n", 14*float64(agree)/256)
+	// Output: the first two sites agree in 10 of 14 rows and 10 of 14 samples
+}
+
+// A small model needs no chains: its moments are those of the data.
+func ExampleFit() {
+	p := machine()
+	f, err := fit.New(p, answers, fit.Config{Objective: fit.Exact{}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	met, err := f.Solve(context.Background(), 20000, 0.001)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(met, math.Round(10*f.Params()[0])/10) // A_01: the energy of agreement in 1
+	// Output: true -1.8
+}
+
+// Persistent chains, 64 of them at a time from a buffer of 500 states.
+func ExamplePersistent() {
+	p := machine()
+	chains, err := sampler.NewChains(p, mcmc.Gibbs{}, sampler.Config{Chains: 64, Warmup: -1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	f, err := fit.New(p, answers, fit.Config{Objective: fit.Persistent{Buffer: 500}, Chains: chains})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := f.Run(context.Background(), 1000); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(f.Average()[0] < -1)
+	// Output: true
+}
+
+// Contrastive divergence with ten draws.
+func ExampleContrastive() {
+	p := machine()
+	chains, err := sampler.NewChains(p, mcmc.Gibbs{}, sampler.Config{Chains: 64, Warmup: -1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	f, err := fit.New(p, answers, fit.Config{Objective: fit.Contrastive{Draws: 10}, Chains: chains})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := f.Run(context.Background(), 1000); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(f.Average()[0] < -1)
+	// Output: true
+}
+
+// The pseudo-likelihood with an ℓ1 penalty: couplings that the data do not need are 0.
+func ExamplePseudo() {
+	f, err := fit.New(machine(), answers, fit.Config{Objective: fit.Pseudo{}, L1: 0.05})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := f.Run(context.Background(), 2000); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(f.Params()[0] < -0.2, f.Report().NonZero < 6)
+	// Output: true true
+}
+
+// Maximum likelihood by the sum over all eight states.
+func ExampleExact() {
+	p := machine()
+	f, err := fit.New(p, answers, fit.Config{Objective: fit.Exact{}, L2: 0.1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := f.Run(context.Background(), 3000); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%.1f\n", f.Params()[0])
+	// Output: -0.5
+}
+
+// How far the moments are from those of the data.
+func ExampleReport() {
+	f, err := fit.New(machine(), answers, fit.Config{Objective: fit.Exact{}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := f.Run(context.Background(), 16); err != nil {
+		log.Fatal(err)
+	}
+	r := f.Report()
+	fmt.Println(r.Steps, r.Window, r.NonZero, r.Residual > 0.01)
+	// Output: 16 16 6 true
+}
+
+// The log-likelihood of the data under a model whose sites are fair coins.
+func ExampleCertificate() {
+	c, err := fit.Certify(context.Background(), machine(), answers, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(c)
+	// Output: log-likelihood -2.0794 ± 0 nats a state (14 states; log Z = 2.0794 ± 0)
+}

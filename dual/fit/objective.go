@@ -1,0 +1,98 @@
+package fit
+
+import (
+	"context"
+
+	"github.com/gibbsite-go/gibbsite/dual"
+	"github.com/gibbsite-go/gibbsite/energy"
+)
+
+// Objective is a recipe for the gradient of what a fit minimises: [Persistent],
+// [Contrastive], [Pseudo] or [Exact], or one of your own.
+type Objective interface {
+	// Bind returns the gradient for a model, its data (rows of sites) and the
+	// chains of the fit, nil if it has none.
+	Bind(ctx context.Context, p energy.Parametric, data []int32, chains dual.Primal[int32]) (Phase, error)
+}
+
+// Phase is a gradient at work; it belongs to one fit.
+type Phase interface {
+	// Gradient adds to g the gradient of the loss per row of data, estimated by
+	// the given rows, at the present parameters; step counts from 0 and seed is
+	// that of the fit. If ctx ends it returns its error, and the call for the
+	// same step, with g as it was, goes on where this one stopped.
+	Gradient(ctx context.Context, g []float64, rows []int32, step int, seed uint64) error
+
+	// Settle is called when the parameters have moved and the fit may stop.
+	Settle() error
+
+	// AppendBinary appends what the phase must remember between steps, and
+	// UnmarshalBinary restores it.
+	AppendBinary(b []byte) ([]byte, error)
+	UnmarshalBinary(b []byte) error
+}
+
+// Conditioned models know the gradient of their pseudo-likelihood in closed form;
+// [Pseudo] asks for it. For others it evaluates the neighbours of every state.
+type Conditioned interface {
+	energy.Parametric
+
+	// PseudoGradient adds Σ_s Σ_i ∂/∂θ −log p(x_i | the other sites) to g, for the
+	// states x_s, and returns the sum without the derivative.
+	PseudoGradient(g []float64, x []int32) float64
+}
+
+// Exponential models have energies that are linear in θ, so that the moments of the
+// data never change.
+type Exponential interface {
+	energy.Parametric
+
+	// Exponential reports that ParamGradient does not depend on θ.
+	Exponential() bool
+}
+
+// moments are the moments of rows of data.
+type moments struct {
+	p     energy.Parametric
+	sites int
+	all   []float64 // of all data, if they never change; else nil
+	rows  int       // of all data
+}
+
+func newMoments(p energy.Parametric, data []int32) *moments {
+	m := &moments{p: p}
+	m.sites, _ = p.Shape()
+	m.rows = len(data) / m.sites
+	if e, ok := energy.As[Exponential](p); ok && e.Exponential() {
+		m.all = make([]float64, len(p.Params()))
+		p.ParamGradient(m.all, data, nil)
+	}
+	return m
+}
+
+// add adds the mean of ∂E/∂θ over the rows to g.
+func (m *moments) add(g []float64, rows []int32) {
+	if n := len(rows) / m.sites; m.all != nil && n == m.rows {
+		for k, v := range m.all {
+			g[k] += v / float64(n)
+		}
+		return
+	}
+	m.mean(g, rows, 1)
+}
+
+// mean adds sign times the mean of ∂E/∂θ over the states to g.
+func (m *moments) mean(g []float64, x []int32, sign float64) {
+	sum := make([]float64, len(g))
+	m.p.ParamGradient(sum, x, nil)
+	c := sign / float64(len(x)/m.sites)
+	for k, v := range sum {
+		g[k] += float64(c * v)
+	}
+}
+
+// stateless phases remember nothing.
+type stateless struct{}
+
+func (stateless) Settle() error                         { return nil }
+func (stateless) AppendBinary(b []byte) ([]byte, error) { return b, nil }

@@ -1,0 +1,158 @@
+package fit
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+)
+
+// Report says how far the moments of the model are from those of the data, penalties
+// included: the residual of parameter k is the mean over a window of steps of
+//
+//	E_data[∂E/∂θ_k] − E_θ[∂E/∂θ_k] + λ₁c_k·sign(θ_k) + λ₂c_kθ_k,
+//
+// or, where θ_k = 0, what its magnitude exceeds λ₁c_k by. Windows are of 16, 32, 64, …
+// steps; the last whole one counts.
+type Report struct {
+	Steps    int     // made so far
+	Window   int     // steps that the residuals are of; 0 before there are 16
+	Worst    int     // the parameter with the largest residual
+	Residual float64 // its residual, ≥ 0, in units of ∂E/∂θ
+	StdErr   float64 // its standard error, by the means of 16 parts of the window
+	RMS      float64 // root mean square of all residuals
+	NonZero  int     // parameters that are not 0
+}
+
+// String is Report in one line.
+func (r Report) String() string {
+	return fmt.Sprintf("%d steps: largest residual %.3g ± %.2g (parameter %d), RMS %.3g over %d steps; %d parameters not 0",
+		r.Steps, r.Residual, r.StdErr, r.Worst, r.RMS, r.Window, r.NonZero)
+}
+
+// Report judges the fit so far.
+func (f *Fit) Report() Report {
+	r := Report{Steps: f.steps}
+	if f.res.known {
+		r.Window = f.res.window / 2
+	}
+	squares := 0.0
+	for k := range f.theta {
+		if f.theta[k] != 0 {
+			r.NonZero++
+		}
+		v := f.residual(k)
+		squares += float64(v * v)
+		if v > r.Residual {
+			r.Worst, r.Residual, r.StdErr = k, v, f.res.se[k]
+		}
+	}
+	r.RMS = math.Sqrt(squares / float64(len(f.theta)))
+	return r
+}
+
+// residual returns the magnitude of the residual of parameter k.
+func (f *Fit) residual(k int) float64 {
+	if f.cfg.Fixed != nil && f.cfg.Fixed[k] {
+		return 0
+	}
+	l1, l2 := f.cfg.penalty(k)
+	v := f.res.mean[k] + float64(l2*f.theta[k])
+	switch {
+	case f.theta[k] > 0:
+		v += l1
+	case f.theta[k] < 0:
+		v -= l1
+	default:
+		v = max(0, math.Abs(v)-l1)
+	}
+	return math.Abs(v)
+}
+
+// Solve makes up to most steps and stops as soon as the moments agree: when, at the
+// end of a window of steps (see [Report]), every residual is within tol plus four
+// standard errors, and the standard errors are at most tol themselves. It returns
+// whether that came about.
+func (f *Fit) Solve(ctx context.Context, most int, tol float64) (bool, error) {
+	if most < 0 {
+		return false, fmt.Errorf("fit: Solve: most = %d, want ≥ 0", most)
+	}
+	if !(tol > 0) || !check.Finite(tol) {
+		return false, fmt.Errorf("fit: Solve: tol = %v, want positive and finite", tol)
+	}
+	window, met := f.res.window, false
+	err := f.run(ctx, most, func() bool {
+		if f.res.window == window {
+			return false
+		}
+		window = f.res.window
+		met = f.met(tol)
+		return met
+	})
+	return met, err
+}
+
+// met reports whether the residuals of the last window agree with 0; see Solve.
+func (f *Fit) met(tol float64) bool {
+	for k := range f.theta {
+		if f.res.se[k] > tol || f.residual(k) > tol+float64(4*f.res.se[k]) {
+			return false
+		}
+	}
+	return f.res.known
+}
+
+// Certificate is the mean log-likelihood of states under a model, in nats per state.
+type Certificate struct {
+	LogLik float64 // mean of −E(x) − log Z
+
+	// StdErr combines the standard error of log Z with that of the mean over states.
+	StdErr float64
+
+	LogZ, LogZErr float64
+	States        int
+}
+
+// String is Certificate in one line.
+func (c Certificate) String() string {
+	return fmt.Sprintf("log-likelihood %.4f ± %.2g nats a state (%d states; log Z = %.4f ± %.2g)", c.LogLik, c.StdErr, c.States, c.LogZ, c.LogZErr)
+}
+
+// Certify returns the log-likelihood of states x, which should not be those that the
+// model was fitted to. logZ returns log Z and its standard error, such as by anneal.AIS;
+// nil means the sum over all states, as energy.Enumerate makes it. AIS errs downwards
+// in log Z where its weights are few: then the likelihood is too good.
+func Certify(ctx context.Context, m energy.Model, x []int32, logZ func(context.Context) (value, stdErr float64, err error)) (*Certificate, error) {
+	sites, _, err := check.Model("fit", "Certify", "the model", m)
+	if err != nil {
+		return nil, err
+	}
+	n := len(x) / sites
+	if n == 0 || len(x)%sites != 0 {
+		return nil, fmt.Errorf("fit: Certify: len(x) = %d, want a positive multiple of %d", len(x), sites)
+	}
+	c := &Certificate{States: n}
+	if logZ == nil {
+		all, err := energy.Enumerate(ctx, m)
+		if err != nil {
+			return nil, fmt.Errorf("fit: Certify: %w", err)
+		}
+		c.LogZ = all.LogZ
+	} else if c.LogZ, c.LogZErr, err = logZ(ctx); err != nil {
+		return nil, fmt.Errorf("fit: Certify: %w", err)
+	}
+	e := make([]float64, n)
+	m.Energy(e, x)
+	mean, squares := 0.0, 0.0
+	for _, v := range e {
+		mean += v / float64(n)
+	}
+	for _, v := range e {
+		squares += float64((v - mean) * (v - mean))
+	}
+	se := math.Sqrt(squares/float64(max(n-1, 1))) / math.Sqrt(float64(n))
+	c.LogLik, c.StdErr = -mean-c.LogZ, math.Hypot(se, c.LogZErr)
+	return c, nil
+}

@@ -1,0 +1,131 @@
+package fit_test
+
+import (
+	"bytes"
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/dual"
+	"github.com/gibbsite-go/gibbsite/dual/fit"
+	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
+)
+
+// A checkpoint in the middle of a fit, in the middle of a step even, goes on to the
+// same bits.
+func TestResume(t *testing.T) {
+	for name, o := range map[string]fit.Objective{
+		"persistent": nil, "buffer": fit.Persistent{Buffer: 64, Restart: 0.1, Draws: 3}, "contrastive": fit.Contrastive{Draws: 2},
+		"cold": fit.Persistent{Cold: true, Buffer: 40}, "pseudo": fit.Pseudo{}, "exact": fit.Exact{},
+	} {
+		build := func() (*fit.Fit, *sampler.Chains) {
+			p, data := ring(t, 100, 9)
+			c := chains(t, p, 40, 2, mcmc.DMALA{StepSize: 0.4})
+			f, err := fit.New(p, data, fit.Config{Objective: o, Chains: c, Batch: 30, Seed: 6, L1: 0.01})
+			require.NoError(t, err)
+			return f, c
+		}
+		whole, wholeChains := build()
+		require.NoError(t, whole.Run(ctx, 50))
+		first, _ := build()
+		require.NoError(t, first.Run(ctx, 23))
+		var b bytes.Buffer
+		require.NoError(t, first.Save(&b))
+		second, secondChains := build()
+		require.NoError(t, second.Load(&b), name)
+		assert.Zero(t, b.Len(), "it reads no more than its own")
+		require.NoError(t, second.Run(ctx, 27))
+		assert.Equal(t, whole.Params(), second.Params(), name)
+		assert.Equal(t, whole.Average(), second.Average(), name)
+		assert.Equal(t, whole.Report(), second.Report(), name)
+		assert.Equal(t, wholeChains.States(), secondChains.States(), name)
+	}
+}
+
+// stopping chains end their first Run after one draw.
+type stopping struct {
+	*sampler.Chains
+	cancel context.CancelFunc
+}
+
+func (s *stopping) Run(ctx context.Context, n int) error {
+	if s.cancel == nil {
+		return s.Chains.Run(ctx, n)
+	}
+	if err := s.Chains.Run(ctx, 1); err != nil {
+		return err
+	}
+	s.cancel()
+	s.cancel = nil
+	return context.Canceled
+}
+
+func TestInterruptedStepsGoOn(t *testing.T) {
+	build := func() (*fit.Fit, *stopping) {
+		p, data := ring(t, 100, 9)
+		c := &stopping{Chains: chains(t, p, 40, 2, mcmc.Gibbs{})}
+		f, err := fit.New(p, data, fit.Config{Objective: fit.Persistent{Draws: 4}, Chains: c})
+		require.NoError(t, err)
+		return f, c
+	}
+	whole, _ := build()
+	require.NoError(t, whole.Run(ctx, 10))
+	cut, c := build()
+	require.NoError(t, cut.Run(ctx, 5))
+	stop, cancel := context.WithCancel(ctx)
+	c.cancel = cancel
+	require.ErrorIs(t, cut.Run(stop, 1), context.Canceled)
+	require.ErrorIs(t, cut.Run(stop, 1), context.Canceled)
+	assert.Equal(t, 5, cut.Len())
+	var b bytes.Buffer
+	require.NoError(t, cut.Save(&b))
+	next, _ := build()
+	require.NoError(t, next.Load(&b))
+	require.NoError(t, next.Run(ctx, 5))
+	assert.Equal(t, whole.Params(), next.Params())
+}
+
+// What differs is named, damage is refused, and then nothing has changed.
+func TestLoadRefuses(t *testing.T) {
+	build := func(change func(*fit.Config), rows int) *fit.Fit {
+		p, data := ring(t, rows, 9)
+		cfg := fit.Config{Chains: chains(t, p, 8, 2, mcmc.Gibbs{}), Batch: 20}
+		change(&cfg)
+		f, err := fit.New(p, data, cfg)
+		require.NoError(t, err)
+		return f
+	}
+	same := func(*fit.Config) {}
+	f := build(same, 30)
+	require.NoError(t, f.Run(ctx, 5))
+	var b bytes.Buffer
+	require.NoError(t, f.Save(&b))
+	for want, other := range map[string]*fit.Fit{
+		"rows of data is 30 in the checkpoint and 31 here": build(same, 31),
+		"Config.Batch is 20":  build(func(c *fit.Config) { c.Batch = 10 }, 30),
+		"Config.L1 is 0":      build(func(c *fit.Config) { c.L1 = 1 }, 30),
+		"Config.Objective is": build(func(c *fit.Config) { c.Objective = fit.Pseudo{} }, 30),
+		"Config.Rate":         build(func(c *fit.Config) { c.Rate = dual.Constant(1) }, 30),
+	} {
+		before := other.Params()
+		require.ErrorContains(t, other.Load(bytes.NewReader(b.Bytes())), want)
+		assert.Equal(t, before, other.Params())
+	}
+	for _, cut := range []int{0, 5, 300, b.Len() / 2, b.Len() - 1} {
+		other := build(same, 30)
+		before := other.Params()
+		require.Error(t, other.Load(bytes.NewReader(b.Bytes()[:cut])), "cut at %d", cut)
+		assert.Equal(t, before, other.Params())
+		require.NoError(t, other.Run(ctx, 1))
+	}
+	path := t.TempDir() + "/fit"
+	require.NoError(t, f.SaveFile(path))
+	other := build(same, 30)
+	require.NoError(t, other.LoadFile(path))
+	assert.Equal(t, f.Params(), other.Params())
+	require.Error(t, other.LoadFile(path+"x"))
+	require.Error(t, f.SaveFile(path+"/no/such"))
+}

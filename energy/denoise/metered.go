@@ -1,0 +1,181 @@
+package denoise
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+)
+
+// Cost is what a [Metered] denoiser was asked for.
+type Cost struct {
+	Calls int // of Denoise
+	Rows  int // states in those calls
+	Asked int // states that the denoiser behind it was asked for
+	Hits  int // states answered from the cache
+	Shown int // states without a mask, answered without the denoiser
+}
+
+// Metered counts what a denoiser of masked tokens costs a sampler, and can answer
+// from a cache: states that it has seen and, since nothing is to predict there,
+// states without a mask. It is safe for concurrent use.
+type Metered struct {
+	d             energy.Denoiser[int32]
+	mask          int32
+	entries       int
+	sites, levels int
+
+	mu    sync.Mutex
+	cost  Cost
+	at    map[string]int // entry of a state
+	keys  []string       // by entry, for the oldest to go first
+	table []float32      // by entry
+	next  int
+
+	part  []float32
+	key   []byte
+	state []int // states to ask for
+	view  energy.Noised[int32]
+}
+
+// never is the log-weight of what cannot be.
+var never = float32(math.Inf(-1))
+
+// NewMetered returns d with counters, and with a cache of the given number of
+// predictions (sites × levels floats each), the oldest of which go first. 0 caches
+// nothing, and states without a mask are asked for, too. Predictions under a Meta
+// and for guidance are not cached.
+//
+// The error says that d is nil, that mask is no level, that entries < 0, or that
+// entries > 0 although predictions depend on more than the state (see
+// energy.TimeFree).
+func NewMetered(d energy.Denoiser[int32], mask int32, entries int) (*Metered, error) {
+	if d == nil {
+		return nil, fmt.Errorf("denoise: NewMetered: d = nil")
+	}
+	sites, levels := d.Shape()
+	switch {
+	case mask < 0 || int(mask) >= levels:
+		return nil, fmt.Errorf("denoise: NewMetered: mask = %d, want 0 … %d", mask, levels-1)
+	case entries < 0:
+		return nil, fmt.Errorf("denoise: NewMetered: entries = %d, want ≥ 0", entries)
+	case entries > 0 && !energy.TimeFree(d):
+		return nil, fmt.Errorf("denoise: NewMetered: entries = %d, want 0: the denoiser is not free of time", entries)
+	}
+	return &Metered{d: d, mask: mask, entries: entries, sites: sites, levels: levels, at: map[string]int{}}, nil
+}
+
+// Cost returns the counts so far.
+func (m *Metered) Cost() Cost {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.cost
+}
+
+// Shape returns the shape of the denoiser.
+func (m *Metered) Shape() (sites, levels int) { return m.sites, m.levels }
+
+// As answers for the denoiser.
+func (m *Metered) As(target any) bool { return energy.AsInto(m.d, target) }
+
+// Denoise implements [energy.Denoiser].
+func (m *Metered) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
+	n := q.States(m.sites)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.cost.Calls++
+	m.cost.Rows += n
+	if m.entries == 0 || q.Meta != nil || q.Guided {
+		m.cost.Asked += n
+		return m.d.Denoise(ctx, v, q)
+	}
+	size := m.sites * m.levels
+	m.state = m.state[:0]
+	for s := range n {
+		x, dst := q.X[s*m.sites:(s+1)*m.sites], v[s*size:(s+1)*size]
+		if !slices.Contains(x, m.mask) {
+			m.cost.Shown++
+			for i, l := range x {
+				row := dst[i*m.levels : (i+1)*m.levels]
+				for j := range row {
+					row[j] = never
+				}
+				row[l] = 0
+			}
+			continue
+		}
+		if e, ok := m.at[string(m.name(q, s))]; ok {
+			m.cost.Hits++
+			copy(dst, m.table[e*size:])
+			continue
+		}
+		m.state = append(m.state, s)
+	}
+	return m.ask(ctx, v, q)
+}
+
+// name writes what the prediction for state s is a function of.
+func (m *Metered) name(q energy.Noised[int32], s int) []byte {
+	m.key = m.key[:0]
+	for i, l := range q.X[s*m.sites : (s+1)*m.sites] {
+		m.key = append(m.key, byte(l), byte(l>>8), byte(l>>16), byte(l>>24))
+		if q.Clean != nil {
+			clean := byte(0)
+			if q.Clean[s*m.sites+i] {
+				clean = 1
+			}
+			m.key = append(m.key, clean)
+		}
+	}
+	return m.key
+}
+
+// ask fills v for the states that were not answered, and keeps the predictions.
+func (m *Metered) ask(ctx context.Context, v []float32, q energy.Noised[int32]) error {
+	if len(m.state) == 0 {
+		return nil
+	}
+	size := m.sites * m.levels
+	p := &m.view
+	p.X, p.Time, p.Alpha, p.Sample, p.Src, p.Clean = p.X[:0], p.Time[:0], p.Alpha[:0], p.Sample[:0], p.Src[:0], nil
+	var clean []bool
+	for _, s := range m.state {
+		p.X = append(p.X, q.X[s*m.sites:(s+1)*m.sites]...)
+		p.Time, p.Alpha = append(p.Time, q.Time[s]), append(p.Alpha, q.Alpha[s])
+		p.Sample, p.Src = append(p.Sample, q.Sample[s]), append(p.Src, q.Src[s])
+		if q.Clean != nil {
+			clean = append(clean, q.Clean[s*m.sites:(s+1)*m.sites]...)
+		}
+	}
+	p.Clean = clean
+	m.part = slices.Grow(m.part[:0], len(m.state)*size)[:len(m.state)*size]
+	m.cost.Asked += len(m.state)
+	if err := m.d.Denoise(ctx, m.part, *p); err != nil {
+		return err
+	}
+	for k, s := range m.state {
+		row := m.part[k*size : (k+1)*size]
+		copy(v[s*size:(s+1)*size], row)
+		m.store(string(m.name(q, s)), row)
+	}
+	return nil
+}
+
+// store keeps a prediction in the place of the oldest.
+func (m *Metered) store(key string, row []float32) {
+	if _, ok := m.at[key]; ok {
+		return // asked for twice in one call
+	}
+	if len(m.keys) < m.entries {
+		m.keys, m.table = append(m.keys, key), append(m.table, row...)
+		m.at[key] = len(m.keys) - 1
+		return
+	}
+	delete(m.at, m.keys[m.next])
+	m.keys[m.next], m.at[key] = key, m.next
+	copy(m.table[m.next*len(row):], row)
+	m.next = (m.next + 1) % m.entries
+}

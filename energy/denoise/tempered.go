@@ -1,0 +1,164 @@
+package denoise
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
+
+// Tempered is a denoiser of tokens whose rows are made more certain, for any
+// process, projection and guidance: in this order
+//
+//	levels Without are dropped,  v ← v/Temperature,
+//	all but the TopK largest are dropped,
+//	all but the fewest largest that hold a share TopP of what is left.
+//
+// Among equals the first levels stay. What is drawn then is not the denoiser's
+// distribution. A struct literal is ready for use; it is safe for concurrent use
+// if Denoiser is.
+type Tempered struct {
+	Denoiser energy.Denoiser[int32]
+
+	Temperature float64 // > 0; 0 means 1
+	TopK        int     // ≥ 1; 0 means all
+	TopP        float64 // in (0, 1]; 0 means 1, all
+	Without     []int32 // levels that are no tokens, the mask above all: their weight must not count
+}
+
+// Check reports what is wrong with the fields.
+func (d Tempered) Check() error {
+	if d.Denoiser == nil {
+		return fmt.Errorf("denoise: Tempered: Denoiser = nil")
+	}
+	_, levels := d.Denoiser.Shape()
+	switch {
+	case !(d.Temperature >= 0) || math.IsInf(d.Temperature, 1):
+		return fmt.Errorf("denoise: Tempered: Temperature = %v, want finite and ≥ 0", d.Temperature)
+	case d.TopK < 0:
+		return fmt.Errorf("denoise: Tempered: TopK = %d, want ≥ 0", d.TopK)
+	case !(d.TopP >= 0 && d.TopP <= 1):
+		return fmt.Errorf("denoise: Tempered: TopP = %v, want 0 … 1", d.TopP)
+	}
+	for i, l := range d.Without {
+		if l < 0 || int(l) >= levels {
+			return fmt.Errorf("denoise: Tempered: Without[%d] = %d, want 0 … %d", i, l, levels-1)
+		}
+	}
+	return nil
+}
+
+// Shape returns the shape of Denoiser.
+func (d Tempered) Shape() (sites, levels int) { return d.Denoiser.Shape() }
+
+// TimeFree reports whether Denoiser is.
+func (d Tempered) TimeFree() bool { return energy.TimeFree(d.Denoiser) }
+
+// LeaveOneOut reports whether Denoiser predicts sites from the others.
+func (d Tempered) LeaveOneOut() bool { return energy.LeaveOneOut(d.Denoiser) }
+
+// Denoise implements [energy.Denoiser]. Rows with a NaN or +Inf, or without
+// weight, stay as they are.
+func (d Tempered) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
+	if err := d.Check(); err != nil {
+		return err
+	}
+	if err := d.Denoiser.Denoise(ctx, v, q); err != nil {
+		return err
+	}
+	_, levels := d.Denoiser.Shape()
+	b := scratch.Float32s.Get(2 * levels)
+	defer scratch.Float32s.Put(b)
+	for ; len(v) > 0; v = v[levels:] {
+		d.temper(v[:levels], (*b)[:levels], (*b)[levels:2*levels])
+	}
+	return nil
+}
+
+// temper changes one row; w and p are scratch of its length.
+func (d Tempered) temper(row, w, p []float32) {
+	for _, l := range d.Without {
+		row[l] = never
+	}
+	var top [1]int32
+	if simd.ArgMax(top[:], row, len(row)); top[0] < 0 || math.IsInf(float64(row[top[0]]), 1) {
+		return
+	}
+	if d.Temperature > 0 && d.Temperature != 1 {
+		shift := row[top[0]] // so that no weight overflows
+		for i, x := range row {
+			row[i] = float32((float64(x) - float64(shift)) / d.Temperature)
+		}
+	}
+	if d.TopK > 0 && d.TopK < len(row) {
+		copy(w, row)
+		keep(row, row, quantile(w, float64(d.TopK), one), float64(d.TopK), one)
+	}
+	if d.TopP > 0 && d.TopP < 1 {
+		var total [1]float64
+		simd.Weights(w, total[:], row, len(row), 0)
+		copy(p, w)
+		goal := float64(d.TopP * total[0])
+		keep(row, p, quantile(w, goal, itself), goal, itself)
+	}
+}
+
+func one(float32) float64      { return 1 }
+func itself(x float32) float64 { return float64(x) }
+
+// quantile returns the greatest entry of w such that those at least as large
+// measure goal or more, the least one if nothing does. It reorders w.
+func quantile(w []float32, goal float64, measure func(x float32) float64) float32 {
+	least := slices.Min(w)
+	for len(w) > 0 {
+		pivot := w[len(w)/2]
+		above, equal := 0, 0 // w[:above] > pivot, then as many equal
+		more, same := 0.0, 0.0
+		for i, x := range w {
+			switch {
+			case x > pivot:
+				more += measure(x)
+				w[i] = w[above+equal]
+				w[above+equal] = w[above]
+				w[above] = x
+				above++
+			case x == pivot:
+				same += measure(x)
+				w[i] = w[above+equal]
+				w[above+equal] = x
+				equal++
+			}
+		}
+		switch {
+		case more >= goal:
+			w = w[:above]
+		case more+same >= goal:
+			return pivot
+		default:
+			goal -= more + same
+			w = w[above+equal:]
+		}
+	}
+	return least
+}
+
+// keep drops the levels of row whose entry in w is below least, and of those that
+// equal it the last ones that goal does not need.
+func keep(row, w []float32, least float32, goal float64, measure func(x float32) float64) {
+	for _, x := range w {
+		if x > least {
+			goal -= measure(x)
+		}
+	}
+	for i, x := range w {
+		if x < least || x == least && goal <= 0 {
+			row[i] = never
+		} else if x == least {
+			goal -= measure(x)
+		}
+	}
+}

@@ -1,0 +1,90 @@
+// Fit learns energies from samples and says how well: the couplings of an Ising model
+// from its own samples, those between the answers of a survey, a restricted Boltzmann
+// machine or a network from images.
+//
+//	go -C examples run ./fit
+//	go -C examples run ./fit -csv answers.csv -given smokes=1 -out out
+//	go -C examples run ./fit -rbm
+//	go -C examples run ./fit -deep
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/examples/internal/command"
+)
+
+// options are the command line.
+type options struct {
+	command.Output
+
+	lattice, csv, given, images string
+	sigma, seconds, l1          float64
+	n                           int
+	seed                        uint64
+	rbm, deep                   bool
+}
+
+func parse(args []string) (options, error) {
+	var o options
+	f := flag.NewFlagSet("fit", flag.ContinueOnError)
+	f.StringVar(&o.lattice, "lattice", "25,25", "learn the couplings of a periodic lattice with these `sides` from samples")
+	f.Float64Var(&o.sigma, "sigma", 0.25, "the couplings J = σ·A of xᵀJx, A the adjacency matrix: every bond counts twice")
+	f.IntVar(&o.n, "n", 2000, "number of samples to learn from, of a lattice or a machine")
+	f.Float64Var(&o.seconds, "seconds", 60, "time to learn")
+	f.Float64Var(&o.l1, "l1", 0, "the ℓ1 penalty; 0 means 0.02 on a lattice and none otherwise")
+	f.StringVar(&o.csv, "csv", "", "learn couplings between the 0/1 columns of this `file` with names in its first line")
+	f.StringVar(&o.given, "given", "", "conditional probabilities given these `answers`, as in smokes=1,age=0")
+	f.BoolVar(&o.rbm, "rbm", false, "learn a machine of 100 visible and 16 hidden units from samples of one")
+	f.BoolVar(&o.deep, "deep", false, "learn a network from bars and stripes of 4×4, or from -images")
+	f.StringVar(&o.images, "images", "", "`file` .npy of images of 0 and 1 (rows × pixels) for -deep")
+	f.Uint64Var(&o.seed, "seed", 1, "random seed")
+	o.Define(f, "couplings.csv of a lattice or a table")
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	modes := 0
+	for _, on := range []bool{o.csv != "", o.rbm, o.deep} {
+		if on {
+			modes++
+		}
+	}
+	switch {
+	case f.NArg() > 0:
+		return o, fmt.Errorf("unexpected argument %q; see -help", f.Arg(0))
+	case modes > 1:
+		return o, fmt.Errorf("-csv, -rbm and -deep are %d, want one of them at most", modes)
+	case o.given != "" && o.csv == "":
+		return o, fmt.Errorf("-given = %q needs -csv", o.given)
+	case o.images != "" && !o.deep:
+		return o, fmt.Errorf("-images = %q needs -deep", o.images)
+	case o.n < 2 || o.n > 1<<20:
+		return o, fmt.Errorf("-n = %d, want 2 to %d", o.n, 1<<20)
+	case !(o.seconds > 0) || math.IsInf(o.seconds, 1):
+		return o, fmt.Errorf("-seconds = %v, want > 0 and finite", o.seconds)
+	case !(o.l1 >= 0) || math.IsInf(o.l1, 1):
+		return o, fmt.Errorf("-l1 = %v, want ≥ 0 and finite", o.l1)
+	case math.IsNaN(o.sigma) || math.IsInf(o.sigma, 0):
+		return o, fmt.Errorf("-sigma = %v, want a finite number", o.sigma)
+	}
+	return o, nil
+}
+
+func run(ctx context.Context, o options) (*report, error) {
+	switch {
+	case o.csv != "":
+		return survey(ctx, o)
+	case o.rbm:
+		return machine(ctx, o)
+	case o.deep:
+		return deep(ctx, o)
+	}
+	return lattice(ctx, o)
+}
+
+func main() {
+	command.Main("fit", parse, run)
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Answers that are missing, neither 0 nor 1, or constant are errors that say where.
+func TestSurveyErrors(t *testing.T) {
+	for want, text := range map[string]string{
+		`line 3, column "b": no value, want 0 or 1`: "a,b\n0,1\n1,\n",
+		`line 2, column "a": "2", want 0 or 1`:      "a,b\n2,1\n1,0\n",
+		`column 2 is called "a", want names`:        "a,a\n0,1\n1,0\n",
+		`1 rows, want at least 2`:                   "a,b\n0,1\n",
+		`wrong number of fields`:                    "a,b\n0\n",
+		`the names of the columns: EOF`:             "",
+		`column "b" is 1 in every row`:              "a,b\n0,1\n1,1\n",
+	} {
+		path := filepath.Join(t.TempDir(), "answers.csv")
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		o, err := parse([]string{"-csv", path})
+		require.NoError(t, err)
+		_, err = run(context.Background(), o)
+		require.ErrorContains(t, err, want)
+	}
+	for want, args := range map[string]string{
+		"-given": "-given a=1", "-rbm and -deep are 2": "-rbm -deep", "-n = 1": "-n 1", "-seconds = 0": "-seconds 0", "-l1 = -1": "-l1 -1", `unexpected argument "x"`: "x",
+	} {
+		_, err := parse(strings.Fields(args))
+		assert.ErrorContains(t, err, want)
+	}
+	_, err := conditions("c=1", []string{"a", "b"})
+	require.ErrorContains(t, err, `no column "c"; there are a, b`)
+	_, err = conditions("a=2", []string{"a", "b"})
+	require.ErrorContains(t, err, "want column=0 or column=1")
+}
+
+// Bars and stripes of 4×4 are 30 images, all different.
+func TestBars(t *testing.T) {
+	x := bars(4)
+	require.Len(t, x, 30*16)
+	seen := map[[16]int32]bool{}
+	for ; len(x) > 0; x = x[16:] {
+		seen[[16]int32(x)] = true
+	}
+	assert.Len(t, seen, 30)
+}

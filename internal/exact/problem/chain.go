@@ -1,0 +1,122 @@
+package problem
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+)
+
+// Chain is a random Markov chain of ChainSites tokens out of ChainTokens under a
+// random automaton: the reference experiment of samplers given a language. Start
+// ~ Dir(.7), rows ~ Dir(.4); three states of which one accepts, with
+// .02 ≤ P(C) ≤ .8.
+type Chain struct {
+	Start, Trans []float64
+	Next         []int32
+	Final        []bool
+	Language     constraint.Automaton
+	Law          []float64 // of x given C, by exact.Index
+	P            float64   // of the language
+}
+
+const (
+	ChainSites  = 6
+	ChainTokens = 3
+)
+
+// dirichlet draws a probability vector.
+func dirichlet(src rand.Source, n int, a float64) []float64 {
+	p := make([]float64, n)
+	sum := 0.0
+	for i := range p {
+		p[i] = distuv.Gamma{Alpha: a, Beta: 1, Src: src}.Rand()
+		sum += p[i]
+	}
+	for i := range p {
+		p[i] /= sum
+	}
+	return p
+}
+
+// NewChain draws problems until one has a P(C) in range.
+func NewChain(t testing.TB, r *rand.Rand) *Chain {
+	for {
+		p := &Chain{Start: dirichlet(r, ChainTokens, 0.7), Final: make([]bool, 3), Law: make([]float64, exact.Size(ChainSites, ChainTokens))}
+		for range ChainTokens {
+			p.Trans = append(p.Trans, dirichlet(r, ChainTokens, 0.4)...)
+		}
+		for range 3 * ChainTokens {
+			p.Next = append(p.Next, int32(r.IntN(3)))
+		}
+		p.Final[r.IntN(3)] = true
+		for k, x := range exact.States(ChainSites, ChainTokens) {
+			if !p.Accepts(x) {
+				continue
+			}
+			w := p.Start[x[0]]
+			for i := 1; i < ChainSites; i++ {
+				w *= p.Trans[int(x[i-1])*ChainTokens+int(x[i])]
+			}
+			p.Law[k] = w
+			p.P += w
+		}
+		if p.P < 0.02 || p.P > 0.8 {
+			continue
+		}
+		for k := range p.Law {
+			p.Law[k] /= p.P
+		}
+		dfa, err := constraint.NewDFA(ChainTokens, p.Next, p.Final)
+		require.NoError(t, err)
+		p.Language = dfa
+		return p
+	}
+}
+
+// Accepts runs the automaton by its table.
+func (p *Chain) Accepts(x []int32) bool {
+	q := int32(0)
+	for _, l := range x {
+		if q = p.Next[q*ChainTokens+l]; q < 0 {
+			return false
+		}
+	}
+	return p.Final[q]
+}
+
+// Distance is the total variation between sequences, one after the other, and
+// p(·|C).
+func (p *Chain) Distance(x []int32) float64 {
+	counts := make([]int, len(p.Law))
+	exact.Tally(counts, x, ChainSites, ChainTokens)
+	n := float64(len(x) / ChainSites)
+	d := 0.0
+	for k, c := range counts {
+		d += math.Abs(float64(c)/n - p.Law[k])
+	}
+	return d / 2
+}
+
+// Floor is the mean distance of as many independent draws from p(·|C).
+func (p *Chain) Floor(r *rand.Rand, draws int) float64 {
+	const rounds = 20
+	sum := 0.0
+	x := make([]int32, draws*ChainSites)
+	for range rounds {
+		for s := range draws {
+			u, k := r.Float64(), 0
+			for ; k < len(p.Law)-1 && u >= p.Law[k]; k++ {
+				u -= p.Law[k]
+			}
+			exact.State(x[s*ChainSites:(s+1)*ChainSites], k, ChainTokens)
+		}
+		sum += p.Distance(x)
+	}
+	return sum / rounds
+}

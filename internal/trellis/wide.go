@@ -1,0 +1,235 @@
+package trellis
+
+import (
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
+
+// The class sums of wideSums. An exponential below exp(logTiny32) is lost by the
+// float32 kernels; a class is summed with a shift of its own where what may be
+// lost is not below exp(−margin32) of its sum. Below exp(logDeep) of the
+// greatest weight a class sum is no number for linear any more.
+const (
+	logTiny32 = -87.4
+	margin32  = 20
+	logDeep   = -690
+)
+
+// wideSums is doubleSums with exponentials in float32, relative error about
+// 1e-7. The row is shifted by its greatest weight if the automaton can use that
+// token, and otherwise by the greatest of those it can use; classes of which the
+// kernel may have lost too much are shifted by their own. A row that is what it
+// was at the last Filter costs a comparison, and one with a single token little
+// more.
+func (r *Runner) wideSums(t int, l *layer, s []float64) error {
+	row, keep := r.v[t*r.g.levels:(t+1)*r.g.levels], false
+	if r.kept != nil {
+		kept := r.kept[t*r.g.levels : (t+1)*r.g.levels]
+		if r.fresh[t] {
+			if simd.Same(kept, row) {
+				return nil
+			}
+			r.rest[t] = keptRest
+		}
+		r.fresh[t] = false
+		if keep = r.rest[t] == 0; keep {
+			copy(kept, row)
+		} else {
+			r.rest[t]--
+		}
+	}
+	r.lone[t], r.deep[t] = none, false
+	if v := loneToken(row); v != none && r.g.usable(l, v) {
+		r.lone[t] = v
+		clear(s)
+		s[l.column[r.g.classes[v]]] = 1
+		r.shift[t], r.total[t] = float64(row[v]), 0
+	} else if err := r.singleSums(t, l, s, row); err != nil {
+		return err
+	}
+	r.fresh[t] = keep
+	return nil
+}
+
+// loneToken returns the only token of the row with a weight above −Inf, none if
+// there are others.
+func loneToken(row []float32) int32 {
+	never := float32(math.Inf(-1))
+	n := len(row)
+	if n > 3 && (row[0] != never && row[n-1] != never || row[n/2] != never && row[n/3] != never) {
+		return none // quick for most rows that have others
+	}
+	var at [1]int32
+	simd.ArgMax(at[:], row, n)
+	m := int(at[0])
+	if m < 0 || math.IsInf(float64(row[m]), 1) {
+		return none
+	}
+	for _, rest := range [2][]float32{row[:m], row[m+1:]} {
+		if len(rest) == 0 {
+			continue
+		}
+		if simd.ArgMax(at[:], rest, len(rest)); at[0] >= 0 {
+			return none
+		}
+	}
+	return int32(m)
+}
+
+// singleSums takes the sums of a row with several tokens.
+func (r *Runner) singleSums(t int, l *layer, s []float64, row []float32) error {
+	var top [1]int32
+	simd.ArgMax(top[:], row, len(row))
+	var total [1]float64
+	if m := top[0]; m >= 0 && 2*len(l.tokens) >= len(row) && r.g.usable(l, m) && !math.IsInf(float64(row[m]), 0) {
+		p := r.prob[:len(row)]
+		simd.Weights(p, total[:], row, len(row), 0)
+		if !math.IsNaN(total[0]) {
+			r.shift[t] = float64(row[m])
+			r.gather(t, l, s, p)
+			r.settle(t, l, s, row)
+			return nil
+		}
+	}
+	m := gatherRow(r.row[:len(l.tokens)], row, l.tokens)
+	r.shift[t] = float64(m)
+	simd.Weights(r.prob[:len(l.tokens)], total[:], r.row[:len(l.tokens)], len(l.tokens), 0)
+	if math.IsInf(float64(m), 1) || math.IsNaN(total[0]) {
+		return r.infinite(t, l.tokens)
+	}
+	if total[0] == 0 {
+		clear(s)
+		r.total[t] = math.Inf(-1)
+		return nil
+	}
+	from := int32(0)
+	for k, end := range l.end {
+		s[k] = r.blockSums(t, l, k, r.prob[from:end])
+		from = end
+	}
+	r.settle(t, l, s, row)
+	return nil
+}
+
+// gatherRow stores the weights of tokens in w and returns the greatest.
+func gatherRow(w, row []float32, tokens []int32) float32 {
+	m := float32(math.Inf(-1))
+	for i, v := range tokens {
+		x := row[v]
+		w[i] = x
+		if x > m {
+			m = x
+		}
+	}
+	return m
+}
+
+// usable reports whether token has an edge in l.
+func (g *Graph) usable(l *layer, token int32) bool {
+	k := l.column[g.classes[token]]
+	return k != none && l.holds(k, token)
+}
+
+// blocks returns where the sums of the blocks of column k at site t are kept.
+func (r *Runner) blocks(t int, l *layer, k int) []float64 {
+	o := r.blockAt[t]
+	return r.block[o+int(l.block[k]) : o+int(l.block[k+1])]
+}
+
+// gather sums the weights p of all levels by class, block by block, in four
+// partial sums each.
+func (r *Runner) gather(t int, l *layer, s []float64, p []float32) {
+	from := int32(0)
+	for k, end := range l.end {
+		tokens := l.tokens[from:end]
+		from = end
+		s[k] = 0
+		for b := range r.blocks(t, l, k) {
+			part := tokens[b*blockTokens : min((b+1)*blockTokens, len(tokens))]
+			sum := 0.0
+			{
+				var a, b, c, d float64
+				for len(part) >= 4 {
+					a += float64(p[part[0]])
+					b += float64(p[part[1]])
+					c += float64(p[part[2]])
+					d += float64(p[part[3]])
+					part = part[4:]
+				}
+				for _, v := range part {
+					a += float64(p[v])
+				}
+				sum = (a + b) + (c + d)
+			}
+			r.blocks(t, l, k)[b] = sum
+			s[k] += sum
+		}
+	}
+}
+
+// blockSums stores the sums of the blocks of column k, whose weights are p, and
+// returns their sum.
+func (r *Runner) blockSums(t int, l *layer, k int, p []float32) (sum float64) {
+	blocks := r.blocks(t, l, k)
+	for b := range blocks {
+		blocks[b] = simd.Sum(p[b*blockTokens : min((b+1)*blockTokens, len(p))])
+		sum += blocks[b]
+	}
+	return sum
+}
+
+// settle sums the classes again that are so much smaller than the greatest
+// weight that the kernel may have lost part of them, each shifted by its own
+// greatest weight, and stores the total.
+func (r *Runner) settle(t int, l *layer, s []float64, row []float32) {
+	all, from := 0.0, int32(0)
+	for k, end := range l.end {
+		tokens := l.tokens[from:end]
+		from = end
+		if s[k] < float64(float64(len(tokens))*lossy) {
+			sum, m := r.ownSum(t, l, k, row, tokens)
+			s[k] = 0
+			if sum > 0 {
+				s[k] = float64(sum * exp(m-r.shift[t]))
+				r.deep[t] = r.deep[t] || m-r.shift[t] < logDeep
+			}
+		}
+		all += s[k]
+	}
+	r.total[t] = log(all)
+}
+
+// lossy is exp(logTiny32+margin32), rounded up.
+const lossy = 5.4e-30
+
+// ownSum returns the sum of column k shifted by its greatest weight m, 0 if that
+// is −Inf.
+func (r *Runner) ownSum(t int, l *layer, k int, row []float32, tokens []int32) (sum, m float64) {
+	w := r.row[:len(tokens)]
+	m = float64(gatherRow(w, row, tokens))
+	if math.IsInf(m, -1) {
+		return 0, m
+	}
+	var total [1]float64
+	simd.Weights(w, total[:], w, len(w), 0)
+	return r.blockSums(t, l, k, w), m
+}
+
+// wideLogs stores the logs of the class sums of wideSums in s.
+func (r *Runner) wideLogs(t int, l *layer, s []float64) {
+	row := r.v[t*r.g.levels : (t+1)*r.g.levels]
+	from := int32(0)
+	for k, w := range r.sum[r.sumAt[t]:r.sumAt[t+1]] {
+		tokens := l.tokens[from:l.end[k]]
+		from = l.end[k]
+		s[k] = math.Inf(-1)
+		if w >= lowestSum {
+			s[k] = r.shift[t] + log(w)
+		} else if r.deep[t] {
+			if sum, m := r.ownSum(t, l, k, row, tokens); sum > 0 {
+				s[k] = m + log(sum)
+			}
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package prior
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"sync"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
+)
+
+// Conditional is a [Path] compiled for a shape. Everywhere v holds log-weights,
+// sites × levels, row-major, −Inf for what is impossible; zeros leave the model
+// as it is.
+//
+// Errors are *[projection.InfeasibleError] if nothing has weight and
+// *[projection.WeightError] for a NaN or +Inf among tokens of the model. Slices
+// of the wrong length panic. A Conditional is immutable and safe for concurrent
+// use. A sum over the language takes L·(V·H + H²·Q + H·Q·K) multiplications for V
+// tokens of K classes, H hidden states and Q states of the automaton.
+type Conditional struct {
+	program
+
+	mu   sync.Mutex
+	free []*work
+}
+
+// take returns scratch that no other call uses.
+func (c *Conditional) take() *work {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n := len(c.free); n > 0 {
+		w := c.free[n-1]
+		c.free = c.free[:n-1]
+		return w
+	}
+	return newWork(&c.program)
+}
+
+func (c *Conditional) give(w *work) {
+	w.v = nil
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.free = append(c.free, w)
+}
+
+// Shape returns the number of sites and of levels.
+func (c *Conditional) Shape() (sites, levels int) { return c.sites, c.levels }
+
+// String returns the name of the language.
+func (c *Conditional) String() string { return c.name }
+
+// LogZ returns log Σ_{x∈C} p(x)·∏_i exp(v[i,x_i]): for v = 0 the logarithm of the
+// probability of the language.
+func (c *Conditional) LogZ(v []float32) (float64, error) {
+	check.Len("prior", "v", len(v), c.sites*c.levels)
+	w := c.take()
+	defer c.give(w)
+	return w.filter(v)
+}
+
+// Draw stores in x0 an exact draw from P and returns log Z, as by
+// [Conditional.LogZ]. v is not modified. A site takes three uniforms.
+func (c *Conditional) Draw(x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
+	check.Len("prior", "x0", len(x0), c.sites)
+	check.Len("prior", "v", len(v), c.sites*c.levels)
+	w := c.take()
+	defer c.give(w)
+	if logZ, err = w.filter(v); err != nil {
+		return 0, err
+	}
+	w.draw(x0, src)
+	return logZ, nil
+}
+
+// LogProb returns log P(x), −Inf for what is not in C or not possible.
+func (c *Conditional) LogProb(x []int32, v []float32) (float64, error) {
+	check.Len("prior", "x", len(x), c.sites)
+	check.Len("prior", "v", len(v), c.sites*c.levels)
+	w := c.take()
+	defer c.give(w)
+	logZ, err := w.filter(v)
+	if err != nil {
+		return 0, err
+	}
+	return w.weigh(x) - logZ, nil
+}
+
+// Marginals stores in dst (sites × levels) the log-probabilities
+// log P(x_i = l), −Inf for what cannot occur.
+func (c *Conditional) Marginals(dst []float64, v []float32) error {
+	check.Len("prior", "dst", len(dst), c.sites*c.levels)
+	check.Len("prior", "v", len(v), c.sites*c.levels)
+	w := c.take()
+	defer c.give(w)
+	if _, err := w.filter(v); err != nil {
+		return err
+	}
+	w.marginals(dst)
+	return nil
+}
+
+// Advance stores in dst, one entry per level, for a sequence that begins with
+// prefix the logarithms of
+//
+//	P(x_n = l | x_0 … x_{n−1} = prefix),  n = len(prefix) < sites,
+//
+// under P with v = 0. A language model q becomes a conditional one by the weights
+// of Ctrl-G, q(l | prefix)·P(l | prefix)/p(l | prefix). The error says so if no
+// sequence of C begins with the prefix.
+func (c *Conditional) Advance(dst []float64, prefix []int32) error {
+	check.Len("prior", "dst", len(dst), c.levels)
+	if len(prefix) >= c.sites {
+		check.Len("prior", "prefix", len(prefix), c.sites-1)
+	}
+	v := make([]float32, c.sites*c.levels)
+	for i, l := range prefix {
+		row := v[i*c.levels : (i+1)*c.levels]
+		for j := range row {
+			if j != int(l) {
+				row[j] = float32(math.Inf(-1))
+			}
+		}
+	}
+	all := make([]float64, c.sites*c.levels)
+	if err := c.Marginals(all, v); err != nil {
+		return err
+	}
+	copy(dst, all[len(prefix)*c.levels:])
+	return nil
+}
+
+// Project replaces v by the logarithms of the marginals of P: among factorised
+// distributions y the nearest to P in KL(P‖y). The sequence that leads every row
+// need not be in C; draws are. The violation that is reported is 0.
+func (c *Conditional) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	dst := make([]float64, len(v))
+	if err := c.Marginals(dst, v); err != nil {
+		return 0, err
+	}
+	for i, w := range dst {
+		v[i] = float32(w)
+	}
+	return 0, nil
+}

@@ -1,0 +1,19 @@
+// Package prior conditions hidden Markov models on languages, exactly: the
+// distribution
+//
+//	P(x) ∝ p(x)·∏_i exp(v[i,x_i])·1[x ∈ C],
+//
+// p a hidden Markov model, v a table of log-weights and C a language, has exact
+// draws, log-probabilities and marginals, by one dynamic program over pairs of a
+// hidden state and a state of the automaton. A Markov chain is the model in which
+// the hidden state is the token.
+//
+// With v = 0 this is the tractable model of GeLaTo (Zhang et al. 2023) and Ctrl-G
+// (Zhang et al. 2024): HMM × automaton. [Conditional.Advance] is what they weigh
+// the next token of a language model by. As a projection it is the exact step of
+// a diffusion whose prediction is multiplied by a prior that knows of
+// dependence, beside projection.Path, which knows of none.
+//
+// Products are written float64(a*b) + c: a compiler may fuse them into one
+// rounding otherwise, and fused bits differ between processors.
+package prior

@@ -1,0 +1,121 @@
+package prior
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/automata"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/projection"
+)
+
+// Path is a hidden Markov model restricted to a language. It is a recipe: Bind
+// and Compile make it a [Conditional], for a runner and to use by hand.
+type Path struct {
+	HMM HMM
+
+	// Language is the set of allowed sequences, all of the length that Compile
+	// is told. Its automaton must be finite.
+	Language constraint.Language
+
+	// Name is what errors call the language, by default its type.
+	Name string
+
+	// Limit bounds the numbers of the dynamic program, sites × hidden states ×
+	// states of the automaton, and the table of the automaton; 0 for 1<<24.
+	Limit int
+}
+
+const defaultLimit = 1 << 24
+
+// Bind compiles the path for samples of the given shape. The result is a
+// *[Conditional].
+func (p Path) Bind(ctx context.Context, sites, levels, samples int) (projection.Projection, error) {
+	if samples < 1 {
+		return nil, fmt.Errorf("prior: Path: samples = %d, want ≥ 1", samples)
+	}
+	c, err := p.Compile(ctx, sites, levels)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Compile makes the program for sequences of the given length. levels may exceed
+// the k tokens of the model by levels that are no tokens, such as a mask: their
+// probability is zero.
+//
+// The error names a field that is out of range, wraps [constraint.ErrInfeasible]
+// if no sequence of that length is in the language and possible under the model,
+// is a *[constraint.LimitError] if the automaton or the program is too large, or
+// wraps the error of ctx.
+func (p Path) Compile(ctx context.Context, sites, levels int) (*Conditional, error) {
+	h, k, err := p.check(sites, levels)
+	if err != nil {
+		return nil, err
+	}
+	limit := p.Limit
+	if limit == 0 {
+		limit = defaultLimit
+	}
+	rest, mask := constraint.Split(p.Language)
+	table, err := automata.Explore(ctx, rest, k, func(states, entries int) error {
+		if n := max(entries, states*h); n > limit/sites {
+			return &constraint.LimitError{What: "prior.Path: numbers a site", Value: n, Bound: limit / sites}
+		}
+		return nil
+	})
+	if err == nil {
+		table, err = automata.Minimal(ctx, table)
+	}
+	name := p.Name
+	if name == "" {
+		name = automata.Name(p.Language)
+	}
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("prior: %s: %w", name, err)
+	case table == nil:
+		return nil, &projection.InfeasibleError{Constraint: name, Site: 0}
+	}
+	c := &Conditional{program: program{
+		name: name, table: table, mask: mask, sites: sites, levels: levels, h: h, k: k, q: table.States(),
+	}}
+	c.fill(p.HMM)
+	_, err = c.LogZ(make([]float32, sites*levels))
+	return c, err
+}
+
+// check returns the numbers of hidden states and of tokens.
+func (p Path) check(sites, levels int) (h, k int, err error) {
+	h = len(p.HMM.Start)
+	switch {
+	case p.Language == nil:
+		return 0, 0, fmt.Errorf("prior: Path: Language is nil")
+	case p.Limit < 0:
+		return 0, 0, fmt.Errorf("prior: Path: Limit = %d, want ≥ 0", p.Limit)
+	case sites < 1:
+		return 0, 0, fmt.Errorf("prior: Path: sites = %d, want ≥ 1", sites)
+	case h == 0:
+		return 0, 0, fmt.Errorf("prior: Path: len(HMM.Start) = 0, want ≥ 1")
+	case len(p.HMM.Trans) != h*h:
+		return 0, 0, fmt.Errorf("prior: Path: len(HMM.Trans) = %d, want %d", len(p.HMM.Trans), h*h)
+	case len(p.HMM.Emit) == 0 || len(p.HMM.Emit)%h != 0:
+		return 0, 0, fmt.Errorf("prior: Path: len(HMM.Emit) = %d, want a positive multiple of %d", len(p.HMM.Emit), h)
+	}
+	k = len(p.HMM.Emit) / h
+	if levels < k {
+		return 0, 0, fmt.Errorf("prior: Path: levels = %d, want ≥ %d, the tokens of the model", levels, k)
+	}
+	for _, t := range []struct {
+		name string
+		p    []float64
+		row  int
+	}{{"HMM.Start", p.HMM.Start, h}, {"HMM.Trans", p.HMM.Trans, h}, {"HMM.Emit", p.HMM.Emit, k}} {
+		if err := check.Probabilities("prior", "Path", t.name, t.p, t.row); err != nil {
+			return 0, 0, err
+		}
+	}
+	return h, k, nil
+}

@@ -1,0 +1,372 @@
+package prior
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/gibbsite-go/gibbsite/projection"
+)
+
+// work is the scratch of one call. All tables hold logarithms.
+type work struct {
+	*program
+	v []float32
+
+	token  []float64 // scratch: log-weights of the tokens of a site
+	seen   []float64 // by site, class and hidden state: the weight of reading the class
+	value  []float64 // by site (and the end), state and hidden state: of all that can follow
+	ahead  []float64 // by site, state and hidden state: of what follows once z is left, into state
+	before []float64 // by state and hidden state: of all that came before
+	next   []float64
+	p      []float64 // scratch of a draw or a sum
+}
+
+func newWork(c *program) *work {
+	n := c.q * c.h
+	return &work{
+		program: c,
+		token:   make([]float64, c.k),
+		seen:    make([]float64, c.sites*c.classes*c.h),
+		value:   make([]float64, (c.sites+1)*n),
+		ahead:   make([]float64, c.sites*n),
+		before:  make([]float64, n), next: make([]float64, n),
+		p: make([]float64, max(c.k, c.h, c.classes, n)),
+	}
+}
+
+// underflow is the least sum of exponentials, the greatest of them 1, that is
+// taken as it is: the terms below e^-700 that it has lost are less than 1e-17 of
+// it. Below, the sum is taken again with a shift of its own.
+const underflow = 1e-280
+
+// filter sums backward over sites and returns log Z.
+func (w *work) filter(v []float32) (float64, error) {
+	w.v = v
+	n, never := w.q*w.h, math.Inf(-1)
+	end := w.value[w.sites*n:]
+	for q := range w.q {
+		for z := range w.h {
+			end[q*w.h+z] = never
+			if w.table.Accepting(q) {
+				end[q*w.h+z] = 0
+			}
+		}
+	}
+	for i := w.sites - 1; i >= 0; i-- {
+		if err := w.read(i); err != nil {
+			return 0, err
+		}
+		ahead, later := w.ahead[i*n:(i+1)*n], w.value[(i+1)*n:(i+2)*n]
+		if i == w.sites-1 {
+			copy(ahead, later)
+		} else {
+			for q := range w.q {
+				w.mix(ahead[q*w.h:(q+1)*w.h], later[q*w.h:(q+1)*w.h])
+			}
+		}
+		here, alive := w.value[i*n:(i+1)*n], false
+		for q := range w.q {
+			for z := range w.h {
+				here[q*w.h+z] = w.follow(i, q, z)
+				alive = alive || !math.IsInf(here[q*w.h+z], -1)
+			}
+		}
+		if !alive {
+			return 0, w.infeasible(i)
+		}
+	}
+	for z, s := range w.start {
+		w.p[z] = log(s) + w.value[z]
+	}
+	logZ := logSum(w.p[:w.h])
+	if math.IsInf(logZ, -1) {
+		return 0, w.infeasible(0)
+	}
+	return logZ, nil
+}
+
+// read stores log Σ_{l in class} emit(z; l)·exp(v[i,l]) for site i.
+func (w *work) read(i int) error {
+	top := math.Inf(-1)
+	for l := range w.token {
+		x := w.weight(w.v, i, int32(l))
+		if math.IsNaN(x) || math.IsInf(x, 1) {
+			return &projection.WeightError{Site: i, Level: l, Weight: x}
+		}
+		w.token[l] = x
+		top = max(top, x)
+	}
+	seen := w.seen[i*w.classes*w.h : (i+1)*w.classes*w.h]
+	clear(seen)
+	if !math.IsInf(top, -1) {
+		for l, x := range w.token {
+			e := exp(x - top)
+			row, emit := seen[int(w.class[l])*w.h:], w.emit[l*w.h:(l+1)*w.h]
+			for z, p := range emit {
+				row[z] += float64(e * p)
+			}
+		}
+	}
+	for at, s := range seen {
+		if s >= underflow {
+			seen[at] = top + log(s)
+			continue
+		}
+		k, z := int32(at/w.h), at%w.h
+		p := w.p[:0]
+		for l, x := range w.token {
+			if e := w.emit[l*w.h+z]; w.class[l] == k && e > 0 {
+				p = append(p, x+log(e))
+			}
+		}
+		seen[at] = logSum(p)
+	}
+	return nil
+}
+
+// mix stores log Σ_z' trans(z; z')·exp(later[z']) in dst[z].
+func (w *work) mix(dst, later []float64) {
+	top := math.Inf(-1)
+	for _, x := range later {
+		top = max(top, x)
+	}
+	if math.IsInf(top, -1) {
+		copy(dst, later)
+		return
+	}
+	e := w.p[:w.h]
+	for z, x := range later {
+		e[z] = exp(x - top)
+	}
+	for z := range dst {
+		sum := 0.0
+		for y, p := range w.trans[z*w.h : (z+1)*w.h] {
+			sum += float64(p * e[y])
+		}
+		dst[z] = top + log(sum)
+		if sum >= underflow {
+			continue
+		}
+		top := math.Inf(-1)
+		for y, p := range w.trans[z*w.h : (z+1)*w.h] {
+			top = max(top, log(p)+later[y])
+		}
+		if dst[z] = top; math.IsInf(top, -1) {
+			continue
+		}
+		sum = 0
+		for y, p := range w.trans[z*w.h : (z+1)*w.h] {
+			sum += exp(log(p) + later[y] - top)
+		}
+		dst[z] = top + log(sum)
+	}
+}
+
+// follow returns the log of the weight of all that can be read from site i on in
+// state q with hidden state z.
+func (w *work) follow(i, q, z int) float64 {
+	top := math.Inf(-1)
+	p := w.p[:w.classes]
+	for k := range p {
+		p[k] = w.step(i, q, k, z)
+		top = max(top, p[k])
+	}
+	if math.IsInf(top, -1) {
+		return top
+	}
+	sum := 0.0
+	for _, x := range p {
+		if x > top-40 {
+			sum += exp(x - top)
+		}
+	}
+	return top + log(sum)
+}
+
+// step returns the log of the weight of reading class k, and of what follows.
+func (w *work) step(i, q, k, z int) float64 {
+	to := int(w.table.To[q*w.classes+k])
+	if to < 0 {
+		return math.Inf(-1)
+	}
+	return w.seen[(i*w.classes+k)*w.h+z] + w.ahead[(i*w.q+to)*w.h+z]
+}
+
+// draw goes forward: the hidden state, the class of its token, the token.
+func (w *work) draw(x []int32, src rand.Source) {
+	p := w.p[:w.h]
+	for z, s := range w.start {
+		p[z] = log(s) + w.value[z]
+	}
+	q, z := 0, pick(p, src)
+	for i := range x {
+		p := w.p[:w.classes]
+		for k := range p {
+			p[k] = w.step(i, q, k, z)
+		}
+		k := pick(p, src)
+		p = w.p[:w.k]
+		for l := range p {
+			p[l] = math.Inf(-1)
+			if int(w.class[l]) == k {
+				p[l] = w.weight(w.v, i, int32(l)) + log(w.emit[l*w.h+z])
+			}
+		}
+		x[i] = int32(pick(p, src))
+		q = int(w.table.To[q*w.classes+k])
+		if i+1 == len(x) {
+			return
+		}
+		p = w.p[:w.h]
+		for y := range p {
+			p[y] = log(w.trans[z*w.h+y]) + w.value[((i+1)*w.q+q)*w.h+y]
+		}
+		z = pick(p, src)
+	}
+}
+
+// pick draws an index in proportion to exp(p), by inverse CDF with 53 bits.
+func pick(p []float64, src rand.Source) int {
+	top, total := math.Inf(-1), 0.0
+	for _, x := range p {
+		top = max(top, x)
+	}
+	for j, x := range p {
+		p[j] = exp(x - top)
+		total += p[j]
+	}
+	goal := float64(src.Uint64()>>11) * 0x1p-53 * total
+	sum, last := 0.0, 0
+	for j, x := range p {
+		if x > 0 {
+			last = j
+			if sum += x; sum > goal {
+				break
+			}
+		}
+	}
+	return last
+}
+
+// weigh returns log p(x)·∏ exp(v[i,x_i])·1[x ∈ C].
+func (w *work) weigh(x []int32) float64 {
+	q, never := 0, math.Inf(-1)
+	now, then := w.before[:w.h], w.next[:w.h]
+	for z, s := range w.start {
+		now[z] = log(s)
+	}
+	for i, l := range x {
+		if l < 0 || int(l) >= w.k {
+			return never
+		}
+		if q = w.table.Next(q, l); q < 0 {
+			return never
+		}
+		v := w.weight(w.v, i, l)
+		for z := range now {
+			now[z] += v + log(w.emit[int(l)*w.h+z])
+		}
+		if i+1 == len(x) {
+			break
+		}
+		w.push(then, now)
+		now, then = then, now
+	}
+	if !w.table.Accepting(q) {
+		return never
+	}
+	return logSum(now)
+}
+
+// push stores log Σ_z exp(now[z])·trans(z; z') in dst[z'].
+func (w *work) push(dst, now []float64) {
+	p := w.p[:w.h]
+	for y := range dst {
+		for z, x := range now {
+			p[z] = x + log(w.trans[z*w.h+y])
+		}
+		dst[y] = logSum(p)
+	}
+}
+
+// marginals goes forward with the weight of what came before.
+func (w *work) marginals(dst []float64) {
+	never, h := math.Inf(-1), w.h
+	for i := range dst {
+		dst[i] = never
+	}
+	now, then := w.before, w.next
+	for at := range now {
+		now[at] = never
+	}
+	for z, s := range w.start {
+		now[z] = log(s)
+	}
+	post := make([]float64, w.classes*h)
+	for i := range w.sites {
+		for at := range then {
+			then[at] = never
+		}
+		for at := range post {
+			post[at] = never
+		}
+		for at, a := range now {
+			q, z := at/h, at%h
+			if math.IsInf(a, -1) {
+				continue
+			}
+			for k := range w.classes {
+				to := int(w.table.To[q*w.classes+k])
+				if to < 0 {
+					continue
+				}
+				post[k*h+z] = add(post[k*h+z], a+w.ahead[(i*w.q+to)*h+z])
+				then[to*h+z] = add(then[to*h+z], a+w.seen[(i*w.classes+k)*h+z])
+			}
+		}
+		row := dst[i*w.levels : (i+1)*w.levels]
+		for l := range w.k {
+			p := w.p[:h]
+			for z := range p {
+				p[z] = post[int(w.class[l])*h+z] + log(w.emit[l*h+z])
+			}
+			row[l] = logSum(p) + w.weight(w.v, i, int32(l))
+		}
+		total := logSum(row)
+		for l := range row {
+			row[l] -= total
+		}
+		if i+1 < w.sites {
+			for q := range w.q {
+				w.push(now[q*h:(q+1)*h], then[q*h:(q+1)*h])
+			}
+		}
+	}
+}
+
+// add returns log(e^a + e^b).
+func add(a, b float64) float64 {
+	if a < b {
+		a, b = b, a
+	}
+	if math.IsInf(b, -1) {
+		return a
+	}
+	return a + log(1+exp(b-a))
+}
+
+// logSum returns log Σ exp(x), −Inf for nothing.
+func logSum(x []float64) float64 {
+	top := math.Inf(-1)
+	for _, v := range x {
+		top = max(top, v)
+	}
+	if math.IsInf(top, -1) {
+		return top
+	}
+	sum := 0.0
+	for _, v := range x {
+		sum += exp(v - top)
+	}
+	return top + log(sum)
+}

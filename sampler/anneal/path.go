@@ -1,0 +1,208 @@
+package anneal
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// Tempered models have a way of their own from a constant energy to theirs, along
+// which they stay what they are, such as model.RBM, whose hidden units are lost to
+// energy.Scale. [AIS] and [SteppingStone] go that way.
+type Tempered interface {
+	energy.Model
+
+	// Tempered returns the model at 0 ≤ beta ≤ 1: at 1 one with the energies of
+	// the model, at 0 one whose energy is the same finite number for every state,
+	// and in between one that is continuous in beta.
+	Tempered(beta float64) (energy.Model, error)
+}
+
+// path leads from a distribution with a known normaliser to the model:
+//
+//	E_β = (1−β)·E_base + β·E,  or (1−β)·E_base + T_β of a Tempered model,
+//
+// where the base is uniform (E_base = 0) unless one is given.
+type path struct {
+	caller        string
+	model         energy.Model
+	tempered      Tempered // nil if the model is not
+	base          energy.Conditional
+	sites, levels int
+	betas         []float64
+	logZ          float64   // of the start
+	rows          []float64 // of the base: cumulative probabilities, sites × levels
+}
+
+// newPath checks the base, nil for none.
+func newPath(caller string, m, base energy.Model, betas []float64) (*path, error) {
+	p := &path{caller: caller, model: m, betas: betas}
+	p.sites, p.levels = m.Shape()
+	p.logZ = float64(float64(p.sites) * simd.Log(float64(p.levels)))
+	if t, ok := energy.As[Tempered](m); ok {
+		p.tempered = t
+		start, err := t.Tempered(0)
+		if err != nil {
+			return nil, fmt.Errorf("anneal: %s: %w", caller, err)
+		}
+		e := make([]float64, 1)
+		start.Energy(e, make([]int32, p.sites))
+		p.logZ -= e[0]
+	}
+	if base != nil {
+		if err := p.setBase(base); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// setBase takes a base of independent sites.
+func (p *path) setBase(base energy.Model) error {
+	sites, levels, err := check.Model("anneal", p.caller, "Base", base)
+	if err != nil {
+		return err
+	}
+	if sites != p.sites || levels != p.levels {
+		return fmt.Errorf("anneal: %s: Base has %d sites and %d levels, want %d and %d as the model", p.caller, sites, levels, p.sites, p.levels)
+	}
+	g, graphical := energy.As[energy.Graphical](base)
+	c, conditional := energy.As[energy.Conditional](base)
+	if !graphical || !conditional {
+		return fmt.Errorf("anneal: %s: Base is %T, want a model of independent sites such as model.Independent", p.caller, base)
+	}
+	if _, adj := g.Graph(); len(adj) > 0 {
+		return fmt.Errorf("anneal: %s: sites of Base interact, want a model of independent sites", p.caller)
+	}
+	x, e, d := make([]int32, sites), make([]float64, 1), make([]float64, levels)
+	if s, ok := energy.As[energy.Supported](base); ok {
+		s.Repair(x)
+	}
+	if base.Energy(e, x); !check.Finite(e[0]) {
+		return fmt.Errorf("anneal: %s: energy of a state of Base = %v, want a finite number", p.caller, e[0])
+	}
+	p.base = c
+	p.logZ += -e[0] - float64(float64(sites)*simd.Log(float64(levels)))
+	p.rows = make([]float64, 0, sites*levels)
+	for i := range sites {
+		c.Conditional(d, i, x)
+		least, sum := math.Inf(1), 0.0
+		for _, v := range d {
+			least = min(least, v)
+		}
+		for _, v := range d {
+			sum += simd.Exp(least - v)
+			p.rows = append(p.rows, sum)
+		}
+		p.logZ += simd.Log(sum) - least
+	}
+	return nil
+}
+
+// draw stores a state of the start in x.
+func (p *path) draw(x []int32, r *sampler.Stream) {
+	for i := range x {
+		if p.base == nil {
+			x[i] = int32(r.IntN(p.levels))
+			continue
+		}
+		row := p.rows[i*p.levels : (i+1)*p.levels]
+		u, l := float64(r.Float64()*row[p.levels-1]), 0
+		for l < p.levels-1 && u >= row[l] {
+			l++
+		}
+		x[i] = int32(l)
+	}
+}
+
+// at returns the model of stage k, 0 < k < len(betas).
+func (p *path) at(k int) (energy.Model, error) {
+	m, err := p.part(k)
+	if err == nil && p.base != nil && p.betas[k] < 1 {
+		var b energy.Model
+		if b, err = energy.Scale(p.base, 1-p.betas[k]); err == nil {
+			m, err = energy.Sum(m, b)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("anneal: %s: stage %d: %w", p.caller, k, err)
+	}
+	return m, nil
+}
+
+// part is at without the base.
+func (p *path) part(k int) (energy.Model, error) {
+	if p.tempered != nil {
+		return p.tempered.Tempered(p.betas[k])
+	}
+	return energy.Scale(p.model, p.betas[k])
+}
+
+// increments returns a function that stores E_k − E_{k−1} of the states x in d. It
+// is safe for concurrent use.
+func (p *path) increments(k int) (func(d []float64, x []int32) error, error) {
+	step := p.betas[k] - p.betas[k-1]
+	to, from := p.model, energy.Model(nil)
+	if p.tempered != nil {
+		var err error
+		if to, err = p.part(k); err == nil {
+			from, err = p.part(k - 1)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("anneal: %s: stage %d: %w", p.caller, k, err)
+		}
+	}
+	return func(d []float64, x []int32) error {
+		to.Energy(d, x)
+		for s, v := range d {
+			if math.IsNaN(v) || math.IsInf(v, -1) {
+				return &energyError{s, v}
+			}
+		}
+		if from == nil && p.base == nil {
+			for s, v := range d {
+				d[s] = float64(step * v)
+			}
+			return nil
+		}
+		b := scratch.Float64s.Get(len(d))
+		defer scratch.Float64s.Put(b)
+		if from == nil {
+			for s, v := range d {
+				d[s] = float64(step * v)
+			}
+		} else {
+			from.Energy(*b, x)
+			for s, v := range *b {
+				d[s] -= v
+			}
+		}
+		if p.base == nil {
+			return nil
+		}
+		p.base.Energy(*b, x)
+		for s, v := range *b {
+			d[s] -= float64(step * v)
+			if math.IsNaN(d[s]) || math.IsInf(d[s], -1) {
+				return &energyError{s, math.Inf(-1)} // no probability under the base
+			}
+		}
+		return nil
+	}, nil
+}
+
+// energyError names a state of the batch whose energy cannot be used.
+type energyError struct {
+	state int
+	value float64
+}
+
+func (e *energyError) Error() string { return fmt.Sprintf("energy = %v", e.value) }
+
+// Unwrap makes it an error of the sampler.
+func (*energyError) Unwrap() error { return sampler.ErrNaN }

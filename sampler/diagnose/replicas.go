@@ -1,0 +1,122 @@
+package diagnose
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// Replicas records functions of the states on every rung of tempered chains
+// (mcmc.Tempering), and reweights them to all temperatures between:
+//
+//	all := diagnose.NewReplicas(energy.Magnetization).Name("mag")
+//	cfg := sampler.Config{Seed: 1, Observe: all.Observe}
+//	ch, err := sampler.NewChains(m, mcmc.Tempering{Base: mcmc.Gibbs{}}, cfg)
+//	err = ch.Run(ctx, 10000)
+//	w, err := all.Reweight()
+//	mag, err := w.Mean("mag", 0.5, 0.6, 0.7)
+//
+// [Replicas.Rung] gives the trace of one rung. Values take 8 bytes × (4 +
+// functions) per draw, chain and rung. What [Trace] says about concurrent calls
+// holds here too.
+type Replicas struct {
+	functions []func(x []int32) float64
+	names     []string
+	setup     sync.Mutex
+	rungs     atomic.Pointer[[]*Trace] // nil before the first draw
+}
+
+// betaName is the column of a rung's trace that holds the inverse temperature.
+const betaName = "beta"
+
+// NewReplicas returns a record of the functions f, as [NewTrace].
+func NewReplicas(f ...func(x []int32) float64) *Replicas {
+	t := NewTrace(f...)
+	return &Replicas{functions: t.functions, names: t.names}
+}
+
+// Name names the functions and returns r. It panics unless there is one name for
+// each function, if one is "beta", or after the first draw.
+func (r *Replicas) Name(names ...string) *Replicas {
+	if len(names) != len(r.names) {
+		panic(fmt.Sprintf("diagnose: Replicas.Name: %d names, want %d", len(names), len(r.names)))
+	}
+	if slices.Contains(names, betaName) {
+		panic(fmt.Sprintf("diagnose: Replicas.Name: %q is the name of the inverse temperature", betaName))
+	}
+	if r.rungs.Load() != nil {
+		panic("diagnose: Replicas.Name: called after the first draw")
+	}
+	copy(r.names, names)
+	return r
+}
+
+// Observe records the replicas of a chain; it has the type [sampler.Observer]. It
+// panics if info has no rungs or another number of them than before.
+func (r *Replicas) Observe(chain, draw int, x []int32, info *sampler.Info) {
+	if info == nil || info.Rungs == nil {
+		panic("diagnose: Replicas.Observe: info has no Rungs, want those of a method such as mcmc.Tempering")
+	}
+	n := info.Rungs.Len()
+	traces := r.traces(n)
+	for j := range n {
+		beta, e, x := info.Rungs.Rung(j)
+		rec := traces[j].record(chain)
+		for i, f := range r.functions {
+			rec.values[i] = f(x)
+		}
+		rec.values[len(r.functions)] = beta
+		of := sampler.Info{Energy: e, Accept: math.NaN()}
+		if j == 0 {
+			of.Accept, of.Moved, of.Invalid = info.Accept, info.Moved, info.Invalid
+		}
+		traces[j].keep(rec, x, &of)
+	}
+}
+
+// traces returns those of n rungs.
+func (r *Replicas) traces(n int) []*Trace {
+	p := r.rungs.Load()
+	if p == nil {
+		r.setup.Lock()
+		defer r.setup.Unlock()
+		if p = r.rungs.Load(); p == nil {
+			list := make([]*Trace, n)
+			for j := range list {
+				list[j] = newTrace(len(r.names) + 1)
+				list[j].Name(append(slices.Clone(r.names), betaName)...)
+			}
+			p = &list
+			r.rungs.Store(p)
+		}
+	}
+	if len(*p) != n {
+		panic(fmt.Sprintf("diagnose: Replicas.Observe: %d rungs, want %d as before", n, len(*p)))
+	}
+	return *p
+}
+
+// Len returns the number of rungs, 0 before the first draw.
+func (r *Replicas) Len() int {
+	if p := r.rungs.Load(); p != nil {
+		return len(*p)
+	}
+	return 0
+}
+
+// Rung returns the trace of rung j, of the functions and of "beta", the inverse
+// temperature of each draw: blocks of chains that tune ladders of their own
+// differ in it, and those with Betas do not. It panics if there is no such rung.
+func (r *Replicas) Rung(j int) *Trace {
+	if j < 0 || j >= r.Len() {
+		panic(fmt.Sprintf("diagnose: Replicas: rung = %d, want 0 ≤ rung < %d", j, r.Len()))
+	}
+	return (*r.rungs.Load())[j]
+}
+
+// Reset forgets all draws.
+func (r *Replicas) Reset() { r.rungs.Store(nil) }

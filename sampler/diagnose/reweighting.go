@@ -1,0 +1,385 @@
+package diagnose
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Average is an expectation at some temperature.
+type Average struct {
+	Value float64
+	SE    float64 // standard error, autocorrelation included
+	ESS   float64 // (Σw)²/Σw² of the weights: how many draws say something, were they independent
+}
+
+// Reweighting gives expectations at every inverse temperature β within a ladder,
+//
+//	⟨A⟩_β = Σ_n w_n A_n / Σ_n w_n,   w_n = exp(−βE_n) / Σ_k N_k exp(f_k − β_k E_n),
+//
+// over the draws n of all rungs, N_k of them at β_k: MBAR (Shirts and Chodera
+// 2008), of least variance among all ways to join the rungs.
+//
+// Standard errors come from the spread between parts of the run that are taken
+// to be independent: the chains, or consecutive stretches of them if there are
+// few, at least 32 parts in all. Chains are to run for many times the time that a
+// replica takes through the ladder. The uncertainty of the free energies f is part
+// of the error. It is immutable and safe for concurrent use.
+type Reweighting struct {
+	mixture
+	names  []string
+	parts  int
+	values []float64   // draws × functions
+	group  []int32     // per draw: its group
+	groups []group     // draws of one part and one energy
+	drift  [][]float64 // per part: its influence on f
+}
+
+// group is the draws of one part of the run with one energy: all that weights
+// and errors can tell apart.
+type group struct {
+	part, at int32 // index of the energy
+	n        float64
+}
+
+// leastParts is the number of parts of a run: an error from 32 of them is itself
+// known to an eighth.
+const leastParts = 32
+
+// Reweight prepares expectations at all temperatures, from the draws so far. It
+// takes time in proportion to the number of different energies times the square
+// of the number of different β.
+//
+// Errors: fewer than 8 draws per chain, or than 32 in all (ErrTooFew), values
+// that are not finite (a *[NotFinite]), and rungs whose energies do not overlap.
+func (r *Replicas) Reweight() (*Reweighting, error) {
+	w, err := r.reweight()
+	if err != nil {
+		return nil, fmt.Errorf("diagnose: Reweight: %w", err)
+	}
+	return w, nil
+}
+
+// leastStretch is the number of consecutive draws of a part.
+const leastStretch = 8
+
+func (r *Replicas) reweight() (*Reweighting, error) {
+	if r.Len() == 0 {
+		return nil, fmt.Errorf("no draws: %w", ErrTooFew)
+	}
+	first := r.Rung(0)
+	chains, draws := first.Chains(), first.Len()
+	split := (leastParts + chains - 1) / chains
+	if draws < leastStretch*split {
+		return nil, fmt.Errorf("%d draws of %d chains, want ≥ %d: %w", draws, chains, leastStretch*split, ErrTooFew)
+	}
+	w := &Reweighting{names: slices.Clone(r.names), parts: chains * split}
+	size := r.Len() * chains * draws
+	energies, betas, part := make([]float64, 0, size), make([]float64, 0, size), make([]int32, 0, size)
+	for j := range r.Len() {
+		t := r.Rung(j)
+		columns := [][][]float64{t.column(columnEnergy)}
+		for i := range t.names {
+			columns = append(columns, t.column(columnFirst+i))
+		}
+		for k, draws := range columns {
+			if err := finite(draws); err != nil {
+				return nil, fmt.Errorf("rung %d, %s: %w", j, append([]string{"energy"}, t.names...)[k], err)
+			}
+		}
+		for c := range chains {
+			for i := range draws {
+				for k := range r.names {
+					w.values = append(w.values, columns[1+k][c][i])
+				}
+				part = append(part, int32(c*split+i*split/draws))
+				energies = append(energies, columns[0][c][i])
+				betas = append(betas, columns[1+len(r.names)][c][i])
+			}
+		}
+	}
+	return w, w.fit(energies, betas, part)
+}
+
+// mostBetas bounds the different β: warm-up that tunes a ladder is not to be kept.
+const mostBetas = 1 << 12
+
+// fit finds the free energies, and what each part of the run does to them.
+func (w *Reweighting) fit(energies, betas []float64, part []int32) error {
+	index := func(v []float64) (distinct []float64, at []int32) {
+		distinct = slices.Clone(v)
+		slices.Sort(distinct)
+		distinct = slices.Compact(distinct)
+		at = make([]int32, len(v))
+		for i, x := range v {
+			k, _ := slices.BinarySearch(distinct, x)
+			at[i] = int32(k)
+		}
+		return distinct, at
+	}
+	rising, of := index(betas)
+	k := len(rising)
+	if k > mostBetas {
+		return fmt.Errorf("%d different β, want ≤ %d", k, mostBetas)
+	}
+	w.betas = slices.Clone(rising)
+	slices.Reverse(w.betas)
+	var at []int32
+	w.e, at = index(energies)
+	w.c, w.n = make([]float64, len(w.e)), make([]float64, k)
+	mean := make([]float64, k)
+	for n, e := range energies {
+		b := k - 1 - int(of[n])
+		w.c[at[n]]++
+		w.n[b]++
+		mean[b] += (e - mean[b]) / w.n[b]
+	}
+	if err := w.solve(mean); err != nil {
+		return err
+	}
+	// By the estimating equations Σ_n p_nk = N_k, a part of the run moves f by
+	// −H⁻¹ times what it adds to them.
+	w.drift = make([][]float64, w.parts)
+	for u := range w.drift {
+		w.drift[u] = make([]float64, k-1)
+	}
+	share := make([][]float64, len(w.e))
+	p := make([]float64, k)
+	for d := range share {
+		w.shares(p, d)
+		share[d] = slices.Clone(p[:k-1])
+	}
+	w.gather(part, at)
+	for _, g := range w.groups {
+		for j, v := range share[g.at] {
+			w.drift[g.part][j] -= g.n * v
+		}
+	}
+	for n, b := range of {
+		if b := k - 1 - int(b); b < k-1 {
+			w.drift[part[n]][b]++
+		}
+	}
+	for u, g := range w.drift {
+		v, err := w.newton(g)
+		if err != nil {
+			return err
+		}
+		w.drift[u] = slices.Clone(v)
+	}
+	return nil
+}
+
+// gather sorts draws into groups.
+func (w *Reweighting) gather(part, at []int32) {
+	seen := map[group]int32{}
+	w.group = make([]int32, len(at))
+	for n := range at {
+		key := group{part: part[n], at: at[n]}
+		i, ok := seen[key]
+		if !ok {
+			i = int32(len(w.groups))
+			seen[key] = i
+			w.groups = append(w.groups, key)
+		}
+		w.group[n] = i
+		w.groups[i].n++
+	}
+}
+
+// Betas returns the inverse temperatures that draws are from, descending.
+func (w *Reweighting) Betas() []float64 { return slices.Clone(w.betas) }
+
+// Mean returns the expectations of a function, or of "energy" in nats, at each β.
+func (w *Reweighting) Mean(name string, betas ...float64) ([]Average, error) {
+	f, err := w.function("Mean", name)
+	if err != nil {
+		return nil, err
+	}
+	return w.curve("Mean", betas, func(_ float64, mean []float64) float64 { return mean[0] }, f)
+}
+
+// HeatCapacity returns β²(⟨E²⟩ − ⟨E⟩²), the heat capacity of all sites together
+// in units of Boltzmann's constant, at each β.
+func (w *Reweighting) HeatCapacity(betas ...float64) ([]Average, error) {
+	middle := w.e[len(w.e)/2] // so that squares do not cancel
+	return w.curve("HeatCapacity", betas,
+		func(beta float64, mean []float64) float64 { return beta * beta * (mean[1] - mean[0]*mean[0]) },
+		func(e float64, _ []float64) float64 { return e - middle },
+		func(e float64, _ []float64) float64 { return (e - middle) * (e - middle) })
+}
+
+// Binder returns Binder's cumulant 1 − ⟨A⁴⟩/(3⟨A²⟩²) of a function, such as the
+// magnetisation, at each β: 2/3 where A has two opposite values, 0 where it is
+// normal around 0.
+func (w *Reweighting) Binder(name string, betas ...float64) ([]Average, error) {
+	f, err := w.function("Binder", name)
+	if err != nil {
+		return nil, err
+	}
+	return w.curve("Binder", betas,
+		func(_ float64, mean []float64) float64 { return 1 - mean[1]/(3*mean[0]*mean[0]) },
+		func(e float64, v []float64) float64 { a := f(e, v); return a * a },
+		func(e float64, v []float64) float64 { a := f(e, v); return a * a * a * a })
+}
+
+// Function returns g of the expectations, at each β, of functions of the energy
+// and of the recorded values of a draw, in the order of [NewReplicas]: Var(A) for
+// instance is g = mean[1] − mean[0]² of A and A². It is an error if a β is outside
+// the ladder or g is not finite there.
+func (w *Reweighting) Function(betas []float64, g func(mean []float64) float64, of ...func(energy float64, values []float64) float64) ([]Average, error) {
+	return w.curve("Function", betas, func(_ float64, mean []float64) float64 { return g(mean) }, of...)
+}
+
+// function looks a name up.
+func (w *Reweighting) function(caller, name string) (func(e float64, v []float64) float64, error) {
+	if i := slices.Index(w.names, name); i >= 0 {
+		return func(_ float64, v []float64) float64 { return v[i] }, nil
+	}
+	if name == columnNames[columnEnergy] {
+		return func(e float64, _ []float64) float64 { return e }, nil
+	}
+	return nil, fmt.Errorf("diagnose: Reweighting.%s: name = %q, want one of %q or energy", caller, name, w.names)
+}
+
+// check returns an error unless β is within the ladder.
+func (w *Reweighting) check(caller string, betas []float64) error {
+	high, low := w.betas[0], w.betas[len(w.betas)-1]
+	for _, beta := range betas {
+		if !(beta >= low && beta <= high) {
+			return fmt.Errorf("diagnose: Reweighting.%s: beta = %v, want %v … %v, the range of the ladder", caller, beta, low, high)
+		}
+	}
+	return nil
+}
+
+// curve is Function with a g of β.
+func (w *Reweighting) curve(caller string, betas []float64, g func(beta float64, mean []float64) float64, of ...func(energy float64, values []float64) float64) ([]Average, error) {
+	if err := w.check(caller, betas); err != nil {
+		return nil, err
+	}
+	sums := make([][]float64, len(of)) // by group
+	for c, f := range of {
+		sums[c] = make([]float64, len(w.groups))
+		k := len(w.names)
+		for n, i := range w.group {
+			sums[c][i] += f(w.e[w.groups[i].at], w.values[n*k:(n+1)*k])
+		}
+	}
+	out := make([]Average, len(betas))
+	for b, beta := range betas {
+		out[b] = w.average(beta, g, sums)
+		if v := out[b].Value + out[b].SE; math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, fmt.Errorf("diagnose: Reweighting.%s: the result at beta = %v is not finite", caller, beta)
+		}
+	}
+	return out, nil
+}
+
+// average is curve at one β, from the sums of functions over groups.
+func (w *Reweighting) average(beta float64, g func(beta float64, mean []float64) float64, sums [][]float64) Average {
+	weight, total, square := w.weights(beta)
+	mean := make([]float64, len(sums))
+	for c, sum := range sums {
+		for i, s := range sum {
+			mean[c] += weight[w.groups[i].at] * s
+		}
+		mean[c] /= total
+	}
+	moved := make([][]float64, w.parts) // the means without a part of the run
+	for u := range moved {
+		moved[u] = slices.Clone(mean)
+	}
+	off := make([]float64, len(w.groups))
+	for c, sum := range sums {
+		for i, s := range sum {
+			off[i] = s - w.groups[i].n*mean[c]
+		}
+		for u, v := range w.influence(weight, total, off) {
+			moved[u][c] -= v * float64(w.parts) / float64(w.parts-1)
+		}
+	}
+	return Average{
+		Value: g(beta, mean), ESS: total * total / square,
+		SE: jackknife(moved, func(mean []float64) float64 { return g(beta, mean) }),
+	}
+}
+
+// LogZ returns log Z(β) − log Z(β_min) at each β, Z(β) = Σ_x exp(−βE(x)) and β_min
+// the hottest of the ladder; at β_min = 0 log Z is sites·log levels.
+func (w *Reweighting) LogZ(betas ...float64) ([]Average, error) {
+	if err := w.check("LogZ", betas); err != nil {
+		return nil, err
+	}
+	counts := make([]float64, len(w.groups))
+	for i, g := range w.groups {
+		counts[i] = g.n
+	}
+	out := make([]Average, len(betas))
+	for b, beta := range betas {
+		weight, total, square := w.weights(beta)
+		sum := 0.0
+		for _, v := range w.influence(weight, total, counts) {
+			d := v - 1/float64(w.parts)
+			sum += d * d
+		}
+		out[b] = Average{
+			Value: w.shift(beta) + math.Log(total),
+			SE:    math.Sqrt(sum * float64(w.parts) / float64(w.parts-1)),
+			ESS:   total * total / square,
+		}
+	}
+	return out, nil
+}
+
+// shift returns the largest log-weight at β.
+func (w *Reweighting) shift(beta float64) float64 {
+	most := math.Inf(-1)
+	for d, e := range w.e {
+		most = max(most, -beta*e-w.logd[d])
+	}
+	return most
+}
+
+// weights returns those of the energies at β, shifted, and their sum and sum of
+// squares over all draws.
+func (w *Reweighting) weights(beta float64) (weight []float64, total, square float64) {
+	weight = make([]float64, len(w.e))
+	most := w.shift(beta)
+	for d, e := range w.e {
+		v := math.Exp(-beta*e - w.logd[d] - most)
+		weight[d] = v
+		total += w.c[d] * v
+		square += w.c[d] * v * v
+	}
+	return weight, total, square
+}
+
+// influence returns what each part of the run adds to Σ_n w_n a_n / total, itself
+// and through the free energies, a summed by group.
+func (w *Reweighting) influence(weight []float64, total float64, a []float64) []float64 {
+	out := make([]float64, w.parts)
+	sums := make([]float64, len(w.e))
+	for i, g := range w.groups {
+		v := weight[g.at] * a[i] / total
+		out[g.part] += v
+		sums[g.at] += v
+	}
+	k := len(w.betas)
+	p, slope := make([]float64, k), make([]float64, k-1)
+	for d, s := range sums {
+		if s == 0 {
+			continue
+		}
+		w.shares(p, d)
+		for j := range slope {
+			slope[j] -= s * p[j]
+		}
+	}
+	for u := range out {
+		for j, v := range w.drift[u] {
+			out[u] += slope[j] * v
+		}
+	}
+	return out
+}

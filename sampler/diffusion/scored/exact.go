@@ -1,0 +1,235 @@
+package scored
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+)
+
+const (
+	exactCompletions = 128
+	defaultPilot     = 512
+	defaultExcess    = 0.002
+	defaultPaths     = 100_000
+	pilotDoubles     = 4
+	pilotChains      = 1 << 63 // the upper half of the chains belongs to the pilot
+)
+
+// ExactConfig says how [Exact] runs.
+type ExactConfig struct {
+	Config
+
+	// Pilot is the number of paths that set the cap, 0 means 512. Where all of
+	// them fail, it is doubled up to four times.
+	Pilot int
+
+	// Excess is the share of weight above the cap that the pilot allows, in
+	// (0, 1); 0 means .002. Less is nearer to the distribution, and dearer.
+	Excess float64
+
+	// Paths bounds the proposals for one sample, 0 means 100 000.
+	Paths int
+}
+
+// Exact draws from
+//
+//	p(x)·1[g(x) ≤ 0] / P,  P = Σ_x p(x)·1[g(x) ≤ 0],
+//
+// p being the distribution of the unconstrained diffusion with the same process and
+// steps: that of the denoiser for diffusion.Masked{FirstHitting: true}, whether the
+// denoiser is consistent or not.
+//
+// A path shows tokens by v ~ q ∝ p_i·ψ with ψ_v the mean of e^{−max(0, S)/Θ} over
+// completions as in [Runner], Θ = ½·sd·(masks left)/sites, of which every candidate
+// has a tenth of the mean in common; it is worth W = ∏ p_i(v)/q(v), 0 if it ends
+// outside the set, so that E[W·f(x)] = Σ_x p(x)·1[g(x) ≤ 0]·f(x). Paths are accepted
+// with probability min(1, W/c). The cap c is the least one for which Σ(W−c)₊ is no
+// more than Excess of ΣW over a pilot; that choice is optimistic, so the excess is
+// estimated anew on other paths: see [Exact.Excess].
+//
+// Samples are independent given the cap. Their distribution differs from the target
+// by no more than E(W−c)₊/E(W) in total variation, and W gives an unbiased estimate
+// of P: see [Exact.Evidence].
+//
+// Sample i draws from stream (Seed, i) only, path j of the pilot from stream
+// (Seed, 2⁶³ + j); neither Workers nor Batch changes a bit. Methods must not be called
+// concurrently with each other.
+type Exact struct {
+	e      *engine
+	cfg    ExactConfig
+	made   int
+	logCap float64 // NaN before the pilot
+
+	evidence moments // of W, over the pilot and the first path of every sample
+	above    ratio   // of (W−c)₊ to W, over the paths of samples, in units of c
+}
+
+// NewExact returns a sampler of the model with the process, whose steps must be
+// diffusion.Joint, such as those of Masked: which sites they show must not depend on
+// tokens. The pilot runs with the first call of Sample.
+//
+// Errors: those of [New]; a process whose steps are no Joint; fields out of range.
+func NewExact(ctx context.Context, model energy.Denoiser[int32], process diffusion.Process[int32], cfg ExactConfig) (*Exact, error) {
+	for _, f := range []struct {
+		name  string
+		value *int
+		def   int
+	}{{"Pilot", &cfg.Pilot, defaultPilot}, {"Paths", &cfg.Paths, defaultPaths}} {
+		if *f.value < 0 {
+			return nil, fmt.Errorf("scored: ExactConfig.%s = %d, want ≥ 0", f.name, *f.value)
+		}
+		if *f.value == 0 {
+			*f.value = f.def
+		}
+	}
+	if cfg.Excess == 0 {
+		cfg.Excess = defaultExcess
+	}
+	if !(cfg.Excess > 0 && cfg.Excess < 1) {
+		return nil, fmt.Errorf("scored: ExactConfig.Excess = %v, want in (0, 1)", cfg.Excess)
+	}
+	e, err := newEngine(ctx, model, process, cfg.Config, exactCompletions)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := e.slots[0].steps.(diffusion.Joint); !ok {
+		return nil, fmt.Errorf("scored: %T cannot be weighed: its steps are no diffusion.Joint", process)
+	}
+	e.exact = true
+	return &Exact{e: e, cfg: cfg, made: e.cfg.First, logCap: math.NaN()}, nil
+}
+
+// Len returns the number of the next sample.
+func (x *Exact) Len() int { return x.made }
+
+// LogProb returns the logarithm of an estimate of P and the relative standard error
+// of that estimate: the mean weight of the paths of the pilot and of the first path
+// of every sample, which is unbiased. It is NaN before the first call of Sample, and
+// −Inf if no path was feasible.
+func (x *Exact) LogProb() (logP, stderr float64) { return x.evidence.mean() }
+
+// Excess returns an estimate of E(W−c)₊/E(W), by which the distribution of samples
+// differs from the target at most, in total variation, and a bound to quote: the
+// estimate and three standard errors, but no less than what the pilot allowed. They
+// come from the paths of the samples, not from the pilot; NaN if there is none.
+func (x *Exact) Excess() (share, bound float64) {
+	share, stderr := x.above.share()
+	return share, max(x.cfg.Excess, share+float64(3*stderr))
+}
+
+// Sample fills x, any number of samples × sites, with samples, and returns a verdict
+// for each. A sample for which no path was accepted has the best of them in its
+// place; if no path of the pilot is feasible, that is the verdict of all. A path
+// that fails is worth nothing to the pilot; the sample it was proposed for has the
+// error.
+//
+// The error is that of ctx. Then unfinished samples have it as their verdict and are
+// −1, and the next call begins with the samples of this one.
+func (x *Exact) Sample(ctx context.Context, dst []int32) ([]Verdict, error) {
+	e := x.e
+	verdicts := e.blankVerdicts(dst)
+	if len(verdicts) == 0 {
+		return verdicts, nil
+	}
+	if x.logCap != x.logCap {
+		fault, err := x.findCap(ctx)
+		if err != nil {
+			return cancelled(verdicts, err), err
+		}
+		if fault != nil {
+			for i := range verdicts {
+				verdicts[i].Err = fault
+			}
+			x.made += len(verdicts)
+			return verdicts, nil
+		}
+	}
+	first, above := make([]float64, len(verdicts)), make([]ratio, len(verdicts))
+	e.begin = func(s *slot) {
+		s.number = x.made + s.job
+		s.stream.Seed(e.cfg.Seed, uint64(s.number))
+	}
+	e.ended = func(_ *scratch, s *slot) bool {
+		s.paths++
+		w := simd.Exp(s.logW - x.logCap)
+		if s.paths == 1 {
+			first[s.job] = s.logW
+		}
+		above[s.job].add(max(0, w-1), w)
+		if s.stream.Float64() < w {
+			s.keep()
+			return true
+		}
+		if s.paths >= x.cfg.Paths {
+			s.err = &NotConverged{Violation: s.worst, Tries: s.paths}
+			return true
+		}
+		e.restart(s)
+		return false
+	}
+	finished := 0
+	err := e.run(ctx, len(verdicts), func(s *slot) {
+		e.report(dst, verdicts, s)
+		finished++
+		e.progress(finished, len(verdicts))
+	})
+	if err != nil {
+		return cancelled(verdicts, err), err
+	}
+	for i, v := range verdicts { // in order: sums must not depend on the batch
+		if v.Paths > 0 {
+			x.evidence.add(first[i])
+			x.above.join(above[i])
+		}
+	}
+	x.made += len(verdicts)
+	return verdicts, nil
+}
+
+// findCap runs the pilot. The fault is that of all samples.
+func (x *Exact) findCap(ctx context.Context) (fault, err error) {
+	e := x.e
+	var logW []float64
+	for n := x.cfg.Pilot; ; n *= 2 {
+		from := len(logW)
+		logW = append(logW, make([]float64, n-from)...)
+		e.begin = func(s *slot) {
+			s.number = from + s.job
+			s.stream.Seed(e.cfg.Seed, pilotChains|uint64(s.number))
+		}
+		e.ended = func(_ *scratch, s *slot) bool { return true }
+		worst := math.Inf(1)
+		fault = nil
+		err := e.run(ctx, n-from, func(s *slot) {
+			logW[from+s.job] = s.logW
+			if s.err != nil {
+				logW[from+s.job] = math.Inf(-1)
+				fault = s.err
+			} else if s.finite {
+				worst = min(worst, s.worst)
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+		if slices.Max(logW) > math.Inf(-1) {
+			break
+		}
+		if n >= x.cfg.Pilot<<pilotDoubles {
+			x.evidence = moments{}
+			x.evidence.addAll(logW)
+			if fault == nil {
+				fault = &NotConverged{Violation: worst, Tries: n}
+			}
+			return fmt.Errorf("scored: Exact: no path of the pilot is feasible: %w", fault), nil
+		}
+	}
+	x.evidence.addAll(logW)
+	x.logCap = capFor(logW, x.cfg.Excess)
+	return nil, nil
+}

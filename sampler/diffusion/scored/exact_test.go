@@ -1,0 +1,160 @@
+package scored_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion/scored"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const inconsistent = .6 // the power of rows that fit no joint distribution
+
+func hitting(p *problem) diffusion.Masked {
+	return diffusion.Masked{Mask: int32(p.levels), FirstHitting: true}
+}
+
+// counts of samples by exact.Index.
+func (p *problem) counts(x []int32) []int {
+	n := make([]int, len(p.law))
+	for ; len(x) > 0; x = x[p.sites:] {
+		n[exact.Index(x[:p.sites], p.levels)]++
+	}
+	return n
+}
+
+func requireFeasible(t *testing.T, p *problem, verdicts []scored.Verdict, x []int32) {
+	t.Helper()
+	for i, v := range verdicts {
+		require.NoError(t, v.Err)
+		require.LessOrEqual(t, p.judge.score(x[i*p.sites:(i+1)*p.sites]), p.judge.tau)
+	}
+}
+
+// Guided rejection draws from the distribution of the denoiser given the set, on
+// problems that can be listed; the last of them has a denoiser that is
+// inconsistent. The default, whose paths nobody weighs, is the twin that is told
+// apart. With -long the distance is that of exact draws, within a tenth.
+func TestExact(t *testing.T) {
+	problems, draws, quantiles := 2, 500, []float64{.1, .01}
+	if *long {
+		problems, draws, quantiles = 14, 1500, []float64{.5, .1, .01}
+	}
+	for _, q := range quantiles {
+		var tv, twin, floor, calls, pilot, least float64
+		told := false
+		for k := range problems {
+			power := 1.0
+			if k == problems-1 {
+				power = inconsistent
+			}
+			p := newProblem(t, uint64(k+1), 6, 5, q, power, true)
+			s, err := scored.NewExact(t.Context(), p.denoiser, hitting(p), scored.ExactConfig{Config: scored.Config{Judge: p.judge, Seed: 3}})
+			require.NoError(t, err)
+			x := make([]int32, draws*p.sites)
+			verdicts, err := s.Sample(t.Context(), x)
+			require.NoError(t, err)
+			requireFeasible(t, p, verdicts, x)
+			exact.Counts(t, p.counts(x), p.law, exact.Rate/10)
+			made := 0
+			for _, v := range verdicts {
+				made += v.Predictions
+			}
+			tv, floor = tv+p.variation(x), floor+p.floor(draws)
+			calls += float64(made) / float64(draws)
+			pilot += float64(p.calls-made) / float64(draws)
+
+			lead, err := scored.New(t.Context(), p.denoiser, hitting(p), scored.Config{Judge: p.judge, Seed: 3})
+			require.NoError(t, err)
+			p.calls = 0
+			verdicts, err = lead.Sample(t.Context(), x)
+			require.NoError(t, err)
+			requireFeasible(t, p, verdicts, x)
+			twin += p.variation(x)
+			least += float64(p.calls) / float64(draws)
+			told = told || exact.PValue(p.counts(x), p.law) < exact.Rate
+		}
+		n := float64(problems)
+		t.Logf("%4.1f %%: exact %.3f × floor %.3f, %.1f predictions (rejection %.0f) and %.1f for the pilot; default %.3f × floor, %.1f predictions",
+			100*q, tv/floor, floor/n, calls/n, 6/q, pilot/n, twin/floor, least/n)
+		assert.LessOrEqual(t, calls/n, 70.0) // 49 on the problems of the short form, 67.5 on those of the long one
+		if q == .01 {
+			assert.True(t, told, "the default is not exact: the test cannot fail")
+		}
+		if *long {
+			assert.LessOrEqual(t, tv, 1.1*floor)
+		}
+	}
+}
+
+// The evidence is that of the list, within its error, and the reported bound on
+// the excess holds on many more paths.
+func TestEvidenceAndExcess(t *testing.T) {
+	problems, more, quantiles := 2, 200, []float64{.01}
+	if *long {
+		problems, more, quantiles = 20, 1000, []float64{.5, .1, .01}
+	}
+	const bound = 4.9 // 1e-6, two-sided, were the estimates normal
+	within, all := 0, 0
+	for _, q := range quantiles {
+		for k := range problems {
+			power := 1.0
+			if k%5 == 4 {
+				power = inconsistent
+			}
+			p := newProblem(t, uint64(50+k), 6, 5, q, power, true)
+			s, err := scored.NewExact(t.Context(), p.denoiser, hitting(p), scored.ExactConfig{Config: scored.Config{Judge: p.judge, Seed: 8}})
+			require.NoError(t, err)
+			_, err = s.Sample(t.Context(), make([]int32, 300*p.sites))
+			require.NoError(t, err)
+			logP, stderr := s.LogProb()
+			z := (math.Exp(logP)/p.share - 1) / stderr
+			assert.Less(t, math.Abs(z), bound, "P = %v, estimated %v", p.share, math.Exp(logP))
+			all++
+			if math.Abs(z) <= 3 {
+				within++
+			}
+			share, most := s.Excess()
+			_, err = s.Sample(t.Context(), make([]int32, more*p.sites))
+			require.NoError(t, err)
+			after, _ := s.Excess()
+			assert.LessOrEqual(t, share, most)
+			assert.LessOrEqual(t, after, most, "of %d samples more", more)
+		}
+	}
+	t.Logf("%d of %d estimates within 3 standard errors", within, all)
+	if *long {
+		assert.GreaterOrEqual(t, within, all-1)
+	}
+}
+
+// Longer strings take fewer predictions than rejection by as much.
+func TestExactOnLongerStrings(t *testing.T) {
+	draws, problems, pilot, vocabularies := 5, 1, 64, []int{5}
+	if *long {
+		draws, problems, pilot, vocabularies = 100, 3, 0, []int{5, 40}
+	}
+	for _, levels := range vocabularies {
+		calls := 0.0
+		for k := range problems {
+			p := newProblem(t, uint64(k+1), 16, levels, .01, 1, false)
+			s, err := scored.NewExact(t.Context(), p.denoiser, hitting(p), scored.ExactConfig{Config: scored.Config{Judge: p.judge, Seed: 3}, Pilot: pilot})
+			require.NoError(t, err)
+			x := make([]int32, draws*p.sites)
+			verdicts, err := s.Sample(t.Context(), x)
+			require.NoError(t, err)
+			requireFeasible(t, p, verdicts, x)
+			for _, v := range verdicts {
+				calls += float64(v.Predictions) / float64(draws*problems)
+			}
+			share, most := s.Excess()
+			logP, stderr := s.LogProb()
+			t.Logf("V %d: excess %.4f ≤ %.4f, P %.4f ± %.1f %%", levels, share, most, math.Exp(logP), 100*stderr)
+		}
+		t.Logf("V %d: %.0f predictions (rejection 1600)", levels, calls)
+		assert.LessOrEqual(t, calls, 350.0)
+	}
+}

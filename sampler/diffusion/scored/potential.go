@@ -1,0 +1,80 @@
+package scored
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+)
+
+// Potential makes a score what diffusion.Particles are weighed by: their
+// ParticlesConfig.Potential is its Log.
+//
+//	G_0(x) = 1[s(x) ≤ 0]      with Temperature 0,
+//	G_0(x) = e^{−s(x)/T}      with Temperature T,
+//
+// s(x) = max_j g_j(x). Particles then estimate P = E_p[G_0] without bias and tend to
+// p·G_0/P, whatever the steps. Their number is what makes that good: [Exact] needs
+// none for the first form.
+type Potential struct {
+	Score       constraint.Set
+	Temperature float64 // in units of the score, ≥ 0
+
+	// Value, if not nil, steers: it stores log G_t of states that are not clean
+	// yet, ideally the log mean of G_0 given x_t, learned or computed. Without
+	// it nothing is weighed before the end.
+	Value func(logG []float64, x []int32, t []float64)
+}
+
+// Validate returns an error unless Score judges sequences and Temperature is finite
+// and ≥ 0.
+func (p Potential) Validate() error {
+	if p.Score == nil {
+		return fmt.Errorf("scored: Potential.Score = nil, want a set")
+	}
+	if !(p.Temperature >= 0) || math.IsInf(p.Temperature, 1) {
+		return fmt.Errorf("scored: Potential.Temperature = %v, want finite and ≥ 0", p.Temperature)
+	}
+	return checkSet("Potential.Score", p.Score)
+}
+
+// Log stores log G_t(x_t) for states at their times. A violation that is NaN stays
+// one, which is an error of the particles; a potential that Validate refuses
+// panics with that error. It is safe for concurrent use if Score and Value are.
+func (p Potential) Log(logG []float64, x []int32, t []float64) {
+	if err := p.Validate(); err != nil {
+		panic(err)
+	}
+	if p.Value != nil {
+		p.Value(logG, x, t)
+	} else {
+		clear(logG)
+	}
+	sites, m := len(x)/max(1, len(t)), p.Score.Len()
+	g := make([]float64, m)
+	for k, at := range t {
+		if at > 0 {
+			continue
+		}
+		p.Score.Violation(g, x[k*sites:(k+1)*sites])
+		s := math.Inf(-1)
+		for _, v := range g {
+			if v != v {
+				s = v
+				break
+			}
+			s = max(s, v)
+		}
+		switch {
+		case p.Temperature > 0:
+			logG[k] = -s / p.Temperature
+		case s > 0:
+			logG[k] = math.Inf(-1)
+		default:
+			logG[k] = s - s // 0, or NaN
+			if math.IsInf(s, -1) {
+				logG[k] = 0
+			}
+		}
+	}
+}

@@ -1,0 +1,32 @@
+package scored
+
+import "fmt"
+
+// Verdict says what became of one sample.
+type Verdict struct {
+	// Err is nil if the sample is feasible. A *[NotConverged] says that none
+	// was found; others come from the language, the denoiser or the judge, or
+	// are the error of a cancelled context.
+	Err error
+
+	// Violation is max_j g_j of what is in the sample's place, by the judge:
+	// ≤ 0 for feasible samples, NaN where nothing was finished.
+	Violation float64
+
+	Rounds      int // how often tokens were taken back, by a [Runner]
+	Paths       int // proposals made, by [Exact]
+	Predictions int // predictions for this sample; without the first one, if the denoiser is time-free: samples share that
+	Judged      int // states that the judge or the guide saw for this sample
+}
+
+// NotConverged says that no feasible sample was found. The best there was is in
+// its place.
+type NotConverged struct {
+	Violation float64 // of the best
+	Tries     int     // rounds of taking back, or proposals
+}
+
+// Error implements error.
+func (e *NotConverged) Error() string {
+	return fmt.Sprintf("scored: violation = %.4g after %d tries, want ≤ 0", e.Violation, e.Tries)
+}

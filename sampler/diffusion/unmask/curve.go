@@ -1,0 +1,150 @@
+package unmask
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// Curve is the information curve of a distribution: Curve[n] is the entropy in
+// nats of one more site when n show,
+//
+//	Curve[n] = E_{S, i∉S} H(x_i | x_S),  |S| = n = 0 … sites−1,
+//
+// sites and tokens random. It falls by what sites tell of each other, and decides
+// which pace of unmasking costs least.
+type Curve []float64
+
+// Information estimates the curve of a denoiser from samples × sites tokens x
+// that follow its distribution (data, or what it generated): every sample is
+// masked and shown again site by site in a random order of stream (seed, sample),
+// one prediction each. The standard error falls with the root of samples × sites.
+func Information(ctx context.Context, model energy.Denoiser[int32], mask int32, x []int32, seed uint64) (Curve, error) {
+	if model == nil {
+		return nil, fmt.Errorf("unmask: Information: model = nil")
+	}
+	sites, levels := model.Shape()
+	m, err := bind("Information", mask, nil, sites, levels)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(x) == 0 || len(x)%sites != 0:
+		return nil, fmt.Errorf("unmask: Information: len(x) = %d, want a positive multiple of %d", len(x), sites)
+	}
+	for i, l := range x {
+		if l < 0 || int(l) >= levels || l == mask {
+			return nil, fmt.Errorf("unmask: Information: x[%d] = %d, want a token 0 … %d and no mask", i, l, levels-1)
+		}
+	}
+	c := make(Curve, sites)
+	v, state, h := make([]float32, sites*levels), make([]int32, sites), make([]float64, sites)
+	samples := len(x) / sites
+	for s := range samples {
+		r := sampler.NewStream(seed, uint64(s))
+		m.Prior(state, r)
+		for n := range sites {
+			t := m.after(sites - n)
+			q := energy.Noised[int32]{
+				X: state, Time: []float64{t}, Alpha: []float64{m.Alpha(t)}, Sample: []int{s}, Src: []rand.Source{r},
+			}
+			if err := model.Denoise(ctx, v, q); err != nil {
+				return nil, fmt.Errorf("unmask: Information: sample %d, %d sites shown: %w", s, n, err)
+			}
+			sum, hidden := 0.0, 0
+			for i, l := range state {
+				if l == mask {
+					m.row(v, i)[mask] = never
+					hidden++
+				}
+			}
+			simd.Entropy(h, v, levels)
+			for i, l := range state {
+				if l == mask {
+					sum += h[i]
+				}
+			}
+			c[n] += sum / float64(hidden) / float64(samples)
+			i := m.shuffle(make([]int, 0, sites), state, 1, r)[0]
+			state[i] = x[s*sites+i]
+		}
+	}
+	for n, h := range c {
+		if math.IsNaN(h) {
+			return nil, fmt.Errorf("unmask: Information: the entropy with %d sites shown is NaN: a sample has no probability under the model", n)
+		}
+	}
+	return c, nil
+}
+
+// Divergence returns E KL(p‖q) in nats for [Scheduled] with the given counts and
+// exact predictions, the order of the sites being random and known:
+//
+//	Σ_steps Σ_{n=c}^{c'−1} (Curve[c] − Curve[n]),
+//
+// c and c' the sites that show before and after a step (the inference schedules of
+// Chen et al. 2025). It panics unless counts are ≥ 1 and sum to the length.
+func (c Curve) Divergence(counts []int) float64 {
+	sum, from := 0.0, 0
+	for k, n := range counts {
+		if n < 1 || from+n > len(c) {
+			panic(fmt.Sprintf("unmask: Curve: counts[%d] = %d, want 1 … %d", k, n, len(c)-from))
+		}
+		sum += c.cost(from, from+n)
+		from += n
+	}
+	if from != len(c) {
+		panic(fmt.Sprintf("unmask: Curve: counts sum to %d, want %d", from, len(c)))
+	}
+	return sum
+}
+
+// cost is what revealing sites from … to−1 at once loses.
+func (c Curve) cost(from, to int) (sum float64) {
+	for n := from + 1; n < to; n++ {
+		sum += c[from] - c[n]
+	}
+	return sum
+}
+
+// Plan returns the counts of the given number of steps, at most the length, that
+// make [Curve.Divergence] least, and that divergence. It takes length²·steps
+// additions.
+func (c Curve) Plan(steps int) (counts []int, divergence float64, err error) {
+	n := len(c)
+	if steps < 1 || steps > n {
+		return nil, 0, fmt.Errorf("unmask: Curve: steps = %d, want 1 … %d", steps, n)
+	}
+	// best[k·(n+1)+to]: the least divergence of k steps that show to sites.
+	best, from := make([]float64, (steps+1)*(n+1)), make([]int, (steps+1)*(n+1))
+	for i := range best {
+		best[i] = math.Inf(1)
+	}
+	best[0] = 0
+	for k := 1; k <= steps; k++ {
+		for at := range n {
+			now := best[(k-1)*(n+1)+at]
+			if math.IsInf(now, 1) {
+				continue
+			}
+			lost := 0.0
+			for to := at + 1; to <= n; to++ {
+				lost += c[at] - c[to-1]
+				if i := k*(n+1) + to; now+lost < best[i] {
+					best[i], from[i] = now+lost, at
+				}
+			}
+		}
+	}
+	counts = make([]int, steps)
+	to := n
+	for k := steps; k > 0; k-- {
+		at := from[k*(n+1)+to]
+		counts[k-1], to = to-at, at
+	}
+	return counts, best[steps*(n+1)+n], nil
+}

@@ -1,0 +1,133 @@
+package unmask
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
+)
+
+// Planner ranks the sites of a state for [Planned].
+type Planner interface {
+	// Plan stores a score for every site, the higher the sooner it shows: x is
+	// the state, x0 the token that each site has or would get, v the prediction
+	// for x, rows up to a constant. It may be called concurrently and must
+	// keep none of them; a NaN counts as −Inf.
+	Plan(score []float64, x, x0 []int32, v []float32)
+}
+
+// Planned draws a token for every mask, lets a planner rank all sites and shows
+// those ranked first, as many as an even pace asks for; the others are masked
+// (again), whether they showed or not. It is the path planning P2 (Peng et al.
+// 2025) and the think-while-you-generate DDPD (Liu et al. 2024): what the planner
+// takes for noise is drawn anew.
+//
+// It samples from p if the ranks are random, no site is masked again and steps
+// reveal one site each; otherwise the distribution is the planner's business.
+type Planned struct {
+	Mask     int32
+	Schedule noise.Schedule // what the denoiser is told; LogLinear{} if nil
+
+	// Planner is the denoiser itself if nil: the log-probability of the token
+	// in its row. A denoiser that repeats what shows never masks it again.
+	Planner Planner
+
+	// Keep is added to the scores of tokens that show; it may be +Inf, which
+	// masks nothing again. Noise is the scale of Gumbel noise on all scores, ≥ 0.
+	Keep, Noise float64
+}
+
+// Bind checks the fields against the shape.
+func (p Planned) Bind(_ context.Context, sites, levels int) (diffusion.Steps[int32], error) {
+	m, err := bind("Planned", p.Mask, p.Schedule, sites, levels)
+	switch {
+	case err != nil:
+		return nil, err
+	case math.IsNaN(p.Keep) || math.IsInf(p.Keep, -1):
+		return nil, fmt.Errorf("unmask: Planned: Keep = %v, want a number or +Inf", p.Keep)
+	case !(p.Noise >= 0) || math.IsInf(p.Noise, 1):
+		return nil, fmt.Errorf("unmask: Planned: Noise = %v, want finite and ≥ 0", p.Noise)
+	}
+	return &planned{masks: m, recipe: p, x0: make([]int32, sites), score: make([]float64, sites), order: make([]int, sites)}, nil
+}
+
+type planned struct {
+	masks
+	recipe Planned
+	x0     []int32
+	score  []float64
+	order  []int
+	shown  int // after this step
+}
+
+// MaxSteps implements diffusion.Clocked.
+func (p *planned) MaxSteps(steps int) int { return min(steps, p.sites) }
+
+// Next implements diffusion.Steps.
+func (p *planned) Next(_ []int32, _ float64, step, steps int, _ *sampler.Stream) float64 {
+	steps = min(steps, p.sites)
+	p.shown = p.sites
+	if step+1 < steps {
+		p.shown = (p.sites*(step+1) + steps - 1) / steps
+	}
+	return p.after(p.sites - p.shown)
+}
+
+// Reverse implements diffusion.Steps.
+func (p *planned) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.Stream) error {
+	for i, l := range x {
+		p.x0[i] = l
+		if l == p.mask {
+			var err error
+			if p.x0[i], err = p.draw(v, i, r); err != nil {
+				return err
+			}
+		}
+	}
+	p.plan(x, p.x0, v, r)
+	return nil
+}
+
+// Renoise implements diffusion.Renoiser. What is masked again is drawn anew
+// jointly, so a language stays met.
+func (p *planned) Renoise(x, x0 []int32, v []float32, _, _ float64, r *sampler.Stream) {
+	p.plan(x, x0, v, r)
+}
+
+func (p *planned) plan(x, x0 []int32, v []float32, r *sampler.Stream) {
+	if p.recipe.Planner != nil {
+		p.recipe.Planner.Plan(p.score, x, x0, v)
+	} else {
+		for i, l := range x0 {
+			share, _, _ := p.share(v, i, l)
+			p.score[i] = simd.Log(share)
+		}
+	}
+	for i, l := range x {
+		p.order[i] = i
+		if l != p.mask {
+			p.score[i] += p.recipe.Keep
+			if math.IsInf(p.recipe.Keep, 1) {
+				p.score[i] = p.recipe.Keep
+			}
+		}
+		if p.recipe.Noise > 0 {
+			p.score[i] -= float64(p.recipe.Noise * simd.Log(-simd.Log1p(-r.Float64())))
+		}
+		if math.IsNaN(p.score[i]) {
+			p.score[i] = math.Inf(-1)
+		}
+	}
+	slices.SortStableFunc(p.order, func(i, j int) int { return cmp.Compare(p.score[j], p.score[i]) })
+	for n, i := range p.order {
+		if x[i] = p.mask; n < p.shown {
+			x[i] = x0[i]
+		}
+	}
+}

@@ -1,0 +1,368 @@
+package unmask
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+)
+
+const (
+	testDraws = 10_000
+	testRate  = 1e-6 / 20 // of each of at most 20 comparisons
+)
+
+// bounded is the step of EntropyBound, from its page.
+func (m *joint) bounded(bound float64) func(x []int32, n int) []outcome {
+	return func(x []int32, _ int) []outcome {
+		sites := m.hidden(x, 0, m.sites)
+		h := map[int]float64{}
+		for _, i := range sites {
+			h[i] = entropyOf(m.row(x, i))
+		}
+		slices.SortStableFunc(sites, func(i, j int) int { return cmp.Compare(h[i], h[j]) })
+		n, sum := 0, 0.0
+		for n < len(sites) && (n == 0 || sum <= bound) {
+			sum += h[sites[n]]
+			n++
+		}
+		return m.reveal(x, sites[:n])
+	}
+}
+
+// confident is the step of Threshold.
+func (m *joint) confident(reveal, edit float64) func(x []int32, n int) []outcome {
+	return func(x []int32, _ int) (out []outcome) {
+		sites := m.hidden(x, 0, m.sites)
+		for _, o := range m.reveal(x, sites) {
+			y := slices.Clone(x)
+			best, first := -1.0, -1
+			for _, i := range sites {
+				c := m.row(x, i)[o.x[i]]
+				if c > best {
+					best, first = c, i
+				}
+				if c >= reveal {
+					y[i] = o.x[i]
+				}
+			}
+			if first >= 0 {
+				y[first] = o.x[first]
+			}
+			for i, l := range x {
+				if row := m.row(x, i); int(l) < m.tokens && edit > 0 {
+					for k, w := range row {
+						if w >= edit {
+							y[i] = int32(k)
+						}
+					}
+				}
+			}
+			out = append(out, outcome{y, o.p})
+		}
+		return out
+	}
+}
+
+// ranked is the step of Planned without noise.
+func (m *joint) ranked(steps int, keep float64) func(x []int32, n int) []outcome {
+	return func(x []int32, n int) (out []outcome) {
+		for _, o := range m.reveal(x, m.hidden(x, 0, m.sites)) {
+			score, order := make([]float64, m.sites), make([]int, m.sites)
+			for i := range order {
+				order[i] = i
+				score[i] = math.Log(m.row(x, i)[o.x[i]])
+				if int(x[i]) < m.tokens {
+					score[i] += keep
+				}
+			}
+			slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(score[j], score[i]) })
+			y := slices.Clone(o.x)
+			for _, i := range order[(m.sites*(n+1)+steps-1)/steps:] {
+				y[i] = int32(m.tokens)
+			}
+			out = append(out, outcome{y, o.p})
+		}
+		return out
+	}
+}
+
+// TestLaws: every process follows the distribution that its page describes, by
+// enumeration of its steps, and differs from the product of the marginals.
+func TestLaws(t *testing.T) {
+	m := newJoint(4, 2, 3)
+	others := *m
+	others.self = false
+	for name, c := range map[string]struct {
+		m       *joint
+		process diffusion.Process[int32]
+		steps   int
+		step    func(x []int32, n int) []outcome
+		exact   bool // p itself
+	}{
+		"scheduled 1 a step": {m, Scheduled{Mask: 2}, 4, func(x []int32, _ int) []outcome { return m.random(x, m.hidden(x, 0, 4), 1) }, true},
+		"scheduled 1, 2, 1": {m, Scheduled{Mask: 2, Counts: []int{1, 2, 1}}, 3, func(x []int32, n int) []outcome {
+			return m.random(x, m.hidden(x, 0, 4), []int{1, 2, 1}[n])
+		}, false},
+		"scheduled, last takes the rest": {m, Scheduled{Mask: 2, Counts: []int{2, 1}}, 2, func(x []int32, n int) []outcome {
+			return m.random(x, m.hidden(x, 0, 4), 2)
+		}, false},
+		"entropy 0":   {m, EntropyBound{Mask: 2}, 4, m.bounded(0), true},
+		"entropy .5":  {m, EntropyBound{Mask: 2, Bound: 0.5}, 4, m.bounded(0.5), false},
+		"entropy inf": {m, EntropyBound{Mask: 2, Bound: math.Inf(1)}, 1, m.bounded(math.Inf(1)), false},
+		"threshold":   {m, Threshold{Mask: 2, Reveal: 0.7}, 4, m.confident(0.7, 0), false},
+		"edits":       {&others, Threshold{Mask: 2, Reveal: 0.6, Edit: 0.7, Passes: 2}, 0, nil, false},
+		"planned":     {m, Planned{Mask: 2, Keep: math.Inf(1)}, 2, m.ranked(2, math.Inf(1)), false},
+		"replanned":   {&others, Planned{Mask: 2, Keep: 0.3}, 3, others.ranked(3, 0.3), false},
+		"blocks 2":    {m, Blocks{Mask: 2, Size: 2}, 4, func(x []int32, n int) []outcome { return m.random(x, m.hidden(x, n/2*2, n/2*2+2), 1) }, true},
+		"blocks 3, 2 a step": {m, Blocks{Mask: 2, Size: 3, Steps: 2}, 3, func(x []int32, n int) []outcome {
+			from, to, k := 0, 3, 2
+			if n == 2 {
+				from, to = 3, 4
+			}
+			return m.random(x, m.hidden(x, from, to), k)
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			law := c.m.editLaw(0.6, 0.7, 2)
+			if c.step != nil {
+				law = c.m.law(c.steps, c.step)
+			}
+			d := tv(law, m.p)
+			if c.exact {
+				require.Less(t, d, 1e-9)
+			} else {
+				require.Greater(t, d, 1e-3)
+			}
+			counts := draws(t, c.m, c.process, diffusion.Config{Steps: c.steps}, testDraws)
+			exact.Counts(t, counts, law, testRate)
+			twin := c.m.law(1, c.m.bounded(math.Inf(1)))
+			if name != "entropy inf" {
+				require.Less(t, exact.PValue(counts, twin), testRate)
+			}
+			t.Logf("TV to p %.4f", d)
+		})
+	}
+}
+
+// editLaw is the law of Threshold with edits and passes: the steps that a state
+// takes depend on when its last mask went.
+func (m *joint) editLaw(reveal, edit float64, passes int) []float64 {
+	type at struct {
+		k, passes int
+	}
+	levels := m.tokens + 1
+	step := m.confident(reveal, edit)
+	now := map[at]float64{{exact.Size(m.sites, levels) - 1, 0}: 1}
+	law := make([]float64, len(m.p))
+	x := make([]int32, m.sites)
+	for len(now) > 0 {
+		next := map[at]float64{}
+		for a, w := range now {
+			exact.State(x, a.k, levels)
+			if len(m.hidden(x, 0, m.sites)) == 0 {
+				if a.passes == passes {
+					law[exact.Index(x, m.tokens)] += w
+					continue
+				}
+				a.passes++
+			}
+			for _, o := range step(x, 0) {
+				next[at{exact.Index(o.x, levels), a.passes}] += w * o.p
+			}
+		}
+		now = next
+	}
+	return law
+}
+
+// TestEntropyBoundBoundsDivergence: KL(p‖q) ≤ Bound × mean steps, and it falls to
+// nothing with the bound.
+func TestEntropyBoundBoundsDivergence(t *testing.T) {
+	for seed := range uint64(5) {
+		m := newJoint(4, 2, 10+seed)
+		for _, bound := range []float64{0.05, 0.3, 0.7, 1.5} {
+			law := m.law(m.sites, m.bounded(bound))
+			steps := 0.0
+			var walk func(x []int32, p float64)
+			walk = func(x []int32, p float64) {
+				if len(m.hidden(x, 0, m.sites)) == 0 {
+					return
+				}
+				steps += p
+				for _, o := range m.bounded(bound)(x, 0) {
+					walk(o.x, p*o.p)
+				}
+			}
+			walk([]int32{2, 2, 2, 2}, 1)
+			require.LessOrEqual(t, divergence(m.p, law), bound*steps+1e-12)
+		}
+	}
+}
+
+// exactCurve is the information curve by enumeration.
+func (m *joint) exactCurve() Curve {
+	c, count := make(Curve, m.sites), make([]float64, m.sites)
+	x := make([]int32, m.sites)
+	for bits := range 1 << m.sites {
+		n := 0
+		for i := range m.sites {
+			n += bits >> i & 1
+		}
+		for i := range m.sites {
+			if bits>>i&1 == 1 {
+				continue
+			}
+			count[n]++
+			for k, w := range m.p {
+				exact.State(x, k, m.tokens)
+				for j := range x {
+					if bits>>j&1 == 0 {
+						x[j] = int32(m.tokens)
+					}
+				}
+				c[n] += w * entropyOf(m.row(x, i))
+			}
+		}
+	}
+	for n := range c {
+		c[n] /= count[n]
+	}
+	return c
+}
+
+// orders calls f with all ways to reveal counts of the sites in turn.
+func (m *joint) orders(counts []int, f func(sets [][]int)) {
+	var go1 func(left []int, sets [][]int)
+	go1 = func(left []int, sets [][]int) {
+		if len(sets) == len(counts) {
+			f(sets)
+			return
+		}
+		subsets(left, counts[len(sets)], func(chosen []int) {
+			var rest []int
+			for _, i := range left {
+				if !slices.Contains(chosen, i) {
+					rest = append(rest, i)
+				}
+			}
+			go1(rest, append(slices.Clone(sets), chosen))
+		})
+	}
+	all := make([]int, m.sites)
+	for i := range all {
+		all[i] = i
+	}
+	go1(all, nil)
+}
+
+// TestCurve: the curve gives the divergence of every schedule exactly, its plan is
+// the best of all, and the estimate from samples agrees.
+func TestCurve(t *testing.T) {
+	m := newJoint(4, 2, 7)
+	c := m.exactCurve()
+	schedules := [][]int{{4}, {1, 3}, {2, 2}, {3, 1}, {1, 1, 2}, {1, 2, 1}, {2, 1, 1}, {1, 1, 1, 1}}
+	for _, counts := range schedules {
+		sum, n := 0.0, 0.0
+		m.orders(counts, func(sets [][]int) {
+			law := m.law(len(sets), func(x []int32, k int) []outcome { return m.reveal(x, sets[k]) })
+			sum += divergence(m.p, law)
+			n++
+		})
+		require.InDelta(t, sum/n, c.Divergence(counts), 1e-12, counts)
+	}
+	for steps := 1; steps <= 4; steps++ {
+		counts, kl, err := c.Plan(steps)
+		require.NoError(t, err)
+		require.InDelta(t, c.Divergence(counts), kl, 1e-12)
+		for _, other := range schedules {
+			if len(other) == steps {
+				require.LessOrEqual(t, kl, c.Divergence(other)+1e-12)
+			}
+		}
+	}
+	_, _, err := c.Plan(5)
+	require.EqualError(t, err, "unmask: Curve: steps = 5, want 1 … 4")
+	require.Panics(t, func() { c.Divergence([]int{1, 2}) })
+	require.Panics(t, func() { c.Divergence([]int{5}) })
+
+	const samples = 4000
+	d, err := diffusion.New(context.Background(), m, Scheduled{Mask: 2}, diffusion.Config{Seed: 8, Workers: 1})
+	require.NoError(t, err)
+	x := make([]int32, samples*m.sites)
+	require.NoError(t, d.Sample(context.Background(), x))
+	got, err := Information(context.Background(), m, 2, x, 1)
+	require.NoError(t, err)
+	for n := range c {
+		// Entropies of two tokens lie in [0, log 2]: five standard errors.
+		require.InDelta(t, c[n], got[n], 5*math.Ln2/2/math.Sqrt(samples))
+	}
+	require.Greater(t, got[0]-got[3], 0.05)
+}
+
+func TestProcessErrors(t *testing.T) {
+	ctx := context.Background()
+	for want, p := range map[string]diffusion.Process[int32]{
+		"unmask: Scheduled: Mask = 3, want 0 … 2":             Scheduled{Mask: 3},
+		"unmask: Scheduled: Counts[1] = 0, want ≥ 1":          Scheduled{Mask: 2, Counts: []int{1, 0}},
+		"unmask: EntropyBound: Bound = -1, want ≥ 0":          EntropyBound{Mask: 2, Bound: -1},
+		"unmask: EntropyBound: Bound = NaN, want ≥ 0":         EntropyBound{Mask: 2, Bound: math.NaN()},
+		"unmask: EntropyBound: Mask = -1, want 0 … 2":         EntropyBound{Mask: -1},
+		"unmask: Threshold: Reveal = 2, want in (0, 1]":       Threshold{Mask: 2, Reveal: 2},
+		"unmask: Threshold: Edit = 0.4, want 0 or in (½, 1]":  Threshold{Mask: 2, Edit: 0.4},
+		"unmask: Threshold: Passes = -1, want ≥ 0":            Threshold{Mask: 2, Passes: -1},
+		"unmask: Threshold: Mask = 9, want 0 … 2":             Threshold{Mask: 9},
+		"unmask: Planned: Keep = -Inf, want a number or +Inf": Planned{Mask: 2, Keep: math.Inf(-1)},
+		"unmask: Planned: Noise = NaN, want finite and ≥ 0":   Planned{Mask: 2, Noise: math.NaN()},
+		"unmask: Planned: Mask = 9, want 0 … 2":               Planned{Mask: 9},
+		"unmask: Blocks: Size = -1, want ≥ 0":                 Blocks{Mask: 2, Size: -1},
+		"unmask: Blocks: Steps = -1, want ≥ 0":                Blocks{Mask: 2, Steps: -1},
+		"unmask: Blocks: Mask = 9, want 0 … 2":                Blocks{Mask: 9},
+	} {
+		_, err := p.Bind(ctx, 4, 3)
+		require.EqualError(t, err, want)
+	}
+	_, err := Scheduled{}.Bind(ctx, 4, 1)
+	require.ErrorContains(t, err, "levels = 1")
+	m := newJoint(4, 2, 7)
+	_, err = Information(ctx, nil, 2, []int32{0, 0, 0, 0}, 1)
+	require.ErrorContains(t, err, "model = nil")
+	_, err = Information(ctx, m, 2, []int32{0, 0, 0}, 1)
+	require.ErrorContains(t, err, "len(x) = 3")
+	_, err = Information(ctx, m, 2, []int32{0, 0, 2, 0}, 1)
+	require.ErrorContains(t, err, "x[2] = 2")
+	_, err = Information(ctx, m, 5, []int32{0, 0, 1, 0}, 1)
+	require.ErrorContains(t, err, "Mask = 5")
+	m.p[0] = math.NaN()
+	_, err = Information(ctx, m, 2, []int32{0, 0, 1, 0}, 1)
+	require.Error(t, err)
+	for _, p := range []diffusion.Process[int32]{Scheduled{Mask: 2}, EntropyBound{Mask: 2}, Threshold{Mask: 2}, Planned{Mask: 2}, Blocks{Mask: 2}} {
+		d, err := diffusion.New(ctx, m, p, diffusion.Config{})
+		require.NoError(t, err)
+		var bad *diffusion.PredictionError
+		require.ErrorAs(t, d.Sample(ctx, make([]int32, 4)), &bad)
+	}
+}
+
+// TestStepsDoNotAllocate: no process allocates in a step.
+func TestStepsDoNotAllocate(t *testing.T) {
+	exact.SkipUnderRace(t)
+	for _, p := range []diffusion.Process[int32]{Scheduled{Mask: 2}, EntropyBound{Mask: 2}, Threshold{Mask: 2}, Planned{Mask: 2, Noise: 1}, Blocks{Mask: 2}} {
+		s, err := p.Bind(context.Background(), 4, 3)
+		require.NoError(t, err)
+		x, v := []int32{2, 1, 2, 2}, make([]float32, 12)
+		require.Zero(t, testing.AllocsPerRun(20, func() {
+			copy(x, []int32{2, 1, 2, 2})
+			at := s.Next(x, 1, 0, 4, stream)
+			if err := s.Reverse(x, v, v, 1, at, stream); err != nil {
+				panic(err)
+			}
+		}))
+	}
+}

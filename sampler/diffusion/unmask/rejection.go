@@ -1,0 +1,229 @@
+package unmask
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+)
+
+// RejectionConfig says how [Rejection] runs.
+type RejectionConfig struct {
+	Config
+
+	// Steps of the time grid; 0 means 128; processes with a clock ignore it.
+	Steps int
+
+	// Pilot is the number of paths that set the cap, 0 for 512. They are no
+	// samples.
+	Pilot int
+
+	// Excess is the share of the weight that the pilot may have above the cap,
+	// in (0, 1); 0 means 0.002.
+	Excess float64
+
+	// Trials bounds the paths for one sample, 0 for 100 000.
+	Trials int
+}
+
+const (
+	defaultSteps  = 128
+	defaultPilot  = 512
+	defaultExcess = 0.002
+	defaultTrials = 100_000
+)
+
+// Rejection draws independent samples from p(x_0 | C), p being what the
+// unconstrained diffusion draws from with the same process and steps, whether its
+// predictions are exact or not.
+//
+// A path of conditioned steps ends in x with a weight W such that
+// E W·1[x] = p(x, C) (see diffusion.Particles). A path is accepted with
+// probability min(1, W/c), which gives
+//
+//	q(x) ∝ E min(W, c)·1[x],  TV(q, p(·|C)) ≤ E(W−c)₊ / E W.
+//
+// A pilot chooses the least c for which it has a given share of its weight above;
+// [Rejection.Excess] is the bound as estimated from all other paths. One cap for
+// all samples keeps them independent, at 1/E min(W/c, 1) paths each.
+//
+// Paths run in batches on the goroutine of Sample; samples come in the order of
+// their paths, so Batch changes nothing but the time they take.
+type Rejection struct {
+	p     *paths
+	cfg   RejectionConfig
+	pilot bool // done
+
+	logCap float64
+	next   int // number of the next path
+	made   int
+	since  int       // paths since the last sample
+	queue  [][]int32 // accepted and not yet asked for
+
+	// Over paths after the pilot: logs of ΣW, ΣW², Σ(W−c)₊.
+	paths               int
+	sum, square, excess float64
+}
+
+// NewRejection returns a sampler from the model with the process, given the
+// language of cfg.Projector, which it binds under ctx.
+//
+// Errors: a nil model or process, a process whose steps are no diffusion.Joint, a
+// projector whose projection cannot draw or has a memory, a field out of range.
+func NewRejection(ctx context.Context, model energy.Denoiser[int32], process diffusion.Process[int32], cfg RejectionConfig) (*Rejection, error) {
+	if process == nil {
+		return nil, fmt.Errorf("unmask: NewRejection: process = nil")
+	}
+	for _, n := range []struct {
+		name  string
+		v     *int
+		unset int
+	}{{"Steps", &cfg.Steps, defaultSteps}, {"Pilot", &cfg.Pilot, defaultPilot}, {"Trials", &cfg.Trials, defaultTrials}} {
+		if *n.v < 0 {
+			return nil, fmt.Errorf("unmask: NewRejection: %s = %d, want ≥ 0", n.name, *n.v)
+		}
+		if *n.v == 0 {
+			*n.v = n.unset
+		}
+	}
+	if cfg.Excess == 0 {
+		cfg.Excess = defaultExcess
+	}
+	if !(cfg.Excess > 0 && cfg.Excess < 1) {
+		return nil, fmt.Errorf("unmask: NewRejection: Excess = %v, want in (0, 1)", cfg.Excess)
+	}
+	m, err := newModel(ctx, "NewRejection", model, &cfg.Config, func(int) int { return 1 })
+	if err != nil {
+		return nil, err
+	}
+	p, err := newPaths(ctx, m, process, cfg.Config, cfg.Steps)
+	if err != nil {
+		return nil, err
+	}
+	never := math.Inf(-1)
+	return &Rejection{p: p, cfg: cfg, sum: never, square: never, excess: never}, nil
+}
+
+// Len returns the number of samples made.
+func (r *Rejection) Len() int { return r.made }
+
+// Predictions returns the number of states that the denoiser has been asked for,
+// the pilot's included.
+func (r *Rejection) Predictions() int { return r.p.rows }
+
+// Excess returns the estimate of E(W−c)₊ / E W, which bounds the total variation
+// of the samples' distribution to p(·|C); NaN before the first sample.
+func (r *Rejection) Excess() float64 {
+	if r.paths == 0 {
+		return math.NaN()
+	}
+	return simd.Exp(r.excess - r.sum)
+}
+
+// LogProb returns the logarithm of an unbiased estimate of P(C) from all paths
+// after the pilot, and its relative standard error; NaN before the first sample.
+func (r *Rejection) LogProb() (logP, stderr float64) {
+	n := float64(r.paths)
+	if n == 0 {
+		return math.NaN(), math.NaN()
+	}
+	ratio := float64(simd.Exp(r.square-float64(2*r.sum)) * n)
+	return r.sum - simd.Log(n), math.Sqrt(max(0, ratio-1) / (n - 1))
+}
+
+// Sample fills x, any number of samples × sites. After an error Len says how many
+// samples have been made; the next call goes on behind them. The error wraps
+// constraint.ErrInfeasible if no path of the pilot has weight or Trials paths gave
+// no sample.
+func (r *Rejection) Sample(ctx context.Context, x []int32) error {
+	sites := r.p.sites
+	if len(x)%sites != 0 {
+		panic(fmt.Sprintf("unmask: len(x) = %d, want a multiple of %d", len(x), sites))
+	}
+	if !r.pilot {
+		if err := r.choose(ctx); err != nil {
+			return err
+		}
+	}
+	for len(x) > 0 {
+		if len(r.queue) == 0 {
+			if r.since >= r.cfg.Trials {
+				r.since = 0
+				return fmt.Errorf("unmask: Rejection: sample %d: no path of %d accepted: %w", r.made, r.cfg.Trials, constraint.ErrInfeasible)
+			}
+			if err := r.more(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		copy(x, r.queue[0])
+		r.queue, x = r.queue[1:], x[sites:]
+		r.made++
+	}
+	return nil
+}
+
+// choose runs the pilot.
+func (r *Rejection) choose(ctx context.Context) error {
+	var w []float64
+	for len(w) < r.cfg.Pilot {
+		n := min(r.cfg.Batch, r.cfg.Pilot-len(w))
+		if err := r.p.run(ctx, len(w), n); err != nil {
+			return err
+		}
+		w = append(w, r.p.logW[:n]...)
+	}
+	slices.Sort(w)
+	top := w[len(w)-1]
+	if math.IsInf(top, -1) {
+		return fmt.Errorf("unmask: Rejection: %d paths without weight: %w", len(w), constraint.ErrInfeasible)
+	}
+	r.logCap = top + simd.Log(leastCap(w, top, r.cfg.Excess))
+	r.next, r.pilot = len(w), true
+	return nil
+}
+
+// leastCap returns the least c with Σ(W−c)₊ ≤ share·ΣW, in units of the greatest
+// weight e^top, for log-weights in ascending order.
+func leastCap(w []float64, top, share float64) float64 {
+	total := 0.0
+	for _, l := range w {
+		total += simd.Exp(l - top)
+	}
+	above := 0.0 // weight of those above c
+	for n := 1; n <= len(w); n++ {
+		above += simd.Exp(w[len(w)-n] - top)
+		// With n above c the excess is above − n·c.
+		c := (above - float64(share*total)) / float64(n)
+		if n == len(w) || c >= simd.Exp(w[len(w)-n-1]-top) {
+			return min(max(c, math.SmallestNonzeroFloat64), 1)
+		}
+	}
+	return 1
+}
+
+// more runs a batch of paths and queues those that are accepted.
+func (r *Rejection) more(ctx context.Context) error {
+	n := r.cfg.Batch
+	if err := r.p.run(ctx, r.next, n); err != nil {
+		return err
+	}
+	r.next += n
+	r.paths += n
+	for i, l := range r.p.logW[:n] {
+		r.since++
+		r.sum, r.square = logAdd(r.sum, l), logAdd(r.square, 2*l)
+		if l > r.logCap {
+			r.excess = logAdd(r.excess, l+simd.Log1p(-simd.Exp(r.logCap-l)))
+		}
+		if r.p.stream[i].Float64() < simd.Exp(l-r.logCap) {
+			r.queue, r.since = append(r.queue, slices.Clone(r.p.of(i))), 0
+		}
+	}
+	return nil
+}

@@ -1,0 +1,260 @@
+package unmask
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/projection"
+	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+)
+
+var stream = sampler.NewStream(3, 1)
+
+// some is the language of an odd number of ones, but not one at the end alone.
+func some(t *testing.T) (projection.Path, func(x []int32) bool) {
+	t.Helper()
+	// States: even, odd; a mask is no token.
+	dfa, err := constraint.NewDFA(2, []int32{0, 1, 1, 2, 2, 1}, []bool{false, true, false})
+	require.NoError(t, err)
+	return projection.Path{Language: dfa}, func(x []int32) bool {
+		ones := 0
+		for _, l := range x {
+			ones += int(l)
+		}
+		return ones%2 == 1
+	}
+}
+
+// given returns law restricted to the language, and the probability of that.
+func given(m *joint, law []float64, in func(x []int32) bool) ([]float64, float64) {
+	x, sum := make([]int32, m.sites), 0.0
+	out := make([]float64, len(law))
+	for k, w := range law {
+		if exact.State(x, k, m.tokens); in(x) {
+			out[k] = w
+			sum += w
+		}
+	}
+	for k := range out {
+		out[k] /= sum
+	}
+	return out, sum
+}
+
+// oneByOne is what the sampler draws from, exact predictions or not.
+func (m *joint) oneByOne() []float64 {
+	return m.law(m.sites, func(x []int32, _ int) []outcome { return m.random(x, m.hidden(x, 0, m.sites), 1) })
+}
+
+// TestRejectionFollowsTheConditional: with right and with wrong predictions the
+// accepted paths follow p(·|C) and their weights estimate P(C); paths accepted
+// without a look at their weights must not.
+func TestRejectionFollowsTheConditional(t *testing.T) {
+	ctx := context.Background()
+	path, in := some(t)
+	for _, wrong := range []float64{0, 1.5} {
+		m := newJoint(4, 2, 3)
+		m.wrong = wrong
+		law, pc := given(m, m.oneByOne(), in)
+		run := func(cfg RejectionConfig) (*Rejection, []int) {
+			cfg.Seed, cfg.Projector = 6, path
+			r, err := NewRejection(ctx, m, diffusion.Masked{Mask: 2, FirstHitting: true}, cfg)
+			require.NoError(t, err)
+			x := make([]int32, testDraws*m.sites)
+			require.NoError(t, r.Sample(ctx, x))
+			require.Equal(t, testDraws, r.Len())
+			counts := make([]int, len(m.p))
+			exact.Tally(counts, x, m.sites, m.tokens)
+			return r, counts
+		}
+		r, counts := run(RejectionConfig{Excess: 1e-5, Pilot: 2000})
+		exact.Counts(t, counts, law, testRate)
+		logP, se := r.LogProb()
+		require.InDelta(t, 1, math.Exp(logP)/pc, 6.5*se)
+		require.Less(t, r.Excess(), 5e-3)
+		require.Less(t, r.Predictions(), testDraws*m.sites*8)
+		_, counts = run(RejectionConfig{Excess: 0.999, Pilot: 16})
+		require.Less(t, exact.PValue(counts, law), testRate)
+	}
+}
+
+// TestRejectionIsReproducible: calls and batches change no sample.
+func TestRejectionIsReproducible(t *testing.T) {
+	ctx := context.Background()
+	m := newJoint(4, 2, 3)
+	path, _ := some(t)
+	var want []int32
+	for _, batch := range []int{1, 7, 64} {
+		r, err := NewRejection(ctx, m, Scheduled{Mask: 2}, RejectionConfig{Config: Config{Seed: 2, Batch: batch, Projector: path}, Pilot: 50})
+		require.NoError(t, err)
+		require.True(t, math.IsNaN(r.Excess()))
+		logP, _ := r.LogProb()
+		require.True(t, math.IsNaN(logP))
+		x := make([]int32, 20*m.sites)
+		require.NoError(t, r.Sample(ctx, x[:8*m.sites]))
+		require.NoError(t, r.Sample(ctx, x[8*m.sites:]))
+		if want == nil {
+			want = x
+		}
+		require.Equal(t, want, x)
+	}
+}
+
+func TestLeastCap(t *testing.T) {
+	logs := func(w ...float64) (out []float64) {
+		for _, x := range w {
+			out = append(out, math.Log(x))
+		}
+		return out
+	}
+	// Σ = 10; above 2: 3 + 1 = 4; share .4.
+	require.InDelta(t, 2./5, leastCap(logs(0, 2, 3, 5), math.Log(5), 0.4), 1e-12)
+	require.InDelta(t, 4.9/5, leastCap(logs(0, 2, 3, 5), math.Log(5), 0.01), 1e-12)
+	require.InDelta(t, 1, leastCap(logs(1, 1, 1), 0, 1e-12), 1e-9)
+}
+
+// TestBacktrackTendsToTheConditional: the complete states that a walk meets follow
+// p(·|C) after enough of them, not at first.
+func TestBacktrackTendsToTheConditional(t *testing.T) {
+	ctx := context.Background()
+	path, in := some(t)
+	for _, wrong := range []float64{0, 1.5} {
+		m := newJoint(4, 2, 3)
+		m.wrong = wrong
+		law, _ := given(m, m.oneByOne(), in)
+		run := func(visits int) []int {
+			b, err := NewBacktrack(ctx, m, BacktrackConfig{Config: Config{Seed: 6, Projector: path}, Mask: 2, Visits: visits})
+			require.NoError(t, err)
+			x := make([]int32, testDraws/4*m.sites)
+			require.NoError(t, b.Sample(ctx, x))
+			require.Equal(t, testDraws/4, b.Len())
+			require.Positive(t, b.Predictions())
+			counts := make([]int, len(m.p))
+			exact.Tally(counts, x, m.sites, m.tokens)
+			return counts
+		}
+		exact.Counts(t, run(25), law, testRate)
+		require.Less(t, exact.PValue(run(1), law), testRate)
+	}
+}
+
+// TestBacktrackIsReproducible: calls and batches change no sample, and all are in
+// the language.
+func TestBacktrackIsReproducible(t *testing.T) {
+	ctx := context.Background()
+	m := newJoint(4, 2, 3)
+	path, in := some(t)
+	var want []int32
+	for _, batch := range []int{1, 5} {
+		b, err := NewBacktrack(ctx, m, BacktrackConfig{Config: Config{Seed: 2, Batch: batch, Projector: path}, Mask: 2})
+		require.NoError(t, err)
+		x := make([]int32, 20*m.sites)
+		require.NoError(t, b.Sample(ctx, x[:8*m.sites]))
+		require.NoError(t, b.Sample(ctx, x[8*m.sites:]))
+		if want == nil {
+			want = x
+		}
+		require.Equal(t, want, x)
+		for s := range 20 {
+			require.True(t, in(x[s*m.sites:(s+1)*m.sites]))
+		}
+	}
+}
+
+func TestRunnerErrors(t *testing.T) {
+	ctx := context.Background()
+	m := newJoint(4, 2, 3)
+	path, _ := some(t)
+	hit := diffusion.Masked{Mask: 2, FirstHitting: true}
+	good := RejectionConfig{Config: Config{Projector: path}}
+	for want, change := range map[string]func(c *RejectionConfig){
+		"Steps = -1, want ≥ 0":           func(c *RejectionConfig) { c.Steps = -1 },
+		"Pilot = -1, want ≥ 0":           func(c *RejectionConfig) { c.Pilot = -1 },
+		"Trials = -1, want ≥ 0":          func(c *RejectionConfig) { c.Trials = -1 },
+		"Excess = 1, want in (0, 1)":     func(c *RejectionConfig) { c.Excess = 1 },
+		"Batch = -1, want ≥ 0":           func(c *RejectionConfig) { c.Batch = -1 },
+		"Projector = nil, want one that": func(c *RejectionConfig) { c.Projector = nil },
+	} {
+		c := good
+		change(&c)
+		_, err := NewRejection(ctx, m, hit, c)
+		require.ErrorContains(t, err, want)
+	}
+	_, err := NewRejection(ctx, nil, hit, good)
+	require.ErrorContains(t, err, "model = nil")
+	_, err = NewRejection(ctx, m, nil, good)
+	require.ErrorContains(t, err, "process = nil")
+	_, err = NewRejection(ctx, m, Planned{Mask: 2}, good)
+	require.ErrorContains(t, err, "cannot be weighed")
+	_, err = NewRejection(ctx, m, Scheduled{Mask: 7}, good)
+	require.ErrorContains(t, err, "Mask = 7")
+
+	walk := BacktrackConfig{Config: Config{Projector: path}, Mask: 2}
+	for want, change := range map[string]func(c *BacktrackConfig){
+		"Visits = -1": func(c *BacktrackConfig) { c.Visits = -1 },
+		"Moves = -1":  func(c *BacktrackConfig) { c.Moves = -1 },
+		"Mask = 5":    func(c *BacktrackConfig) { c.Mask = 5 },
+		"Batch = -1":  func(c *BacktrackConfig) { c.Batch = -1 },
+	} {
+		c := walk
+		change(&c)
+		_, err := NewBacktrack(ctx, m, c)
+		require.ErrorContains(t, err, want)
+	}
+	walk.Moves = 3
+	b, err := NewBacktrack(ctx, m, walk)
+	require.NoError(t, err)
+	require.ErrorIs(t, b.Sample(ctx, make([]int32, 4)), constraint.ErrInfeasible)
+	require.Panics(t, func() { _ = b.Sample(ctx, make([]int32, 3)) })
+
+	// A distribution that the language excludes, and contexts that are over.
+	none := newJoint(4, 2, 3)
+	for k := range none.p {
+		none.p[k] = 0
+	}
+	none.p[0] = 1
+	r, err := NewRejection(ctx, none, hit, RejectionConfig{Config: Config{Projector: path}, Pilot: 3})
+	require.NoError(t, err)
+	require.ErrorIs(t, r.Sample(ctx, make([]int32, 4)), constraint.ErrInfeasible)
+	require.Panics(t, func() { _ = r.Sample(ctx, make([]int32, 3)) })
+	walk.Moves = 0
+	b, err = NewBacktrack(ctx, none, walk)
+	require.NoError(t, err)
+	require.ErrorIs(t, b.Sample(ctx, make([]int32, 4)), constraint.ErrInfeasible)
+	gone, cancel := context.WithCancel(ctx)
+	cancel()
+	require.ErrorIs(t, b.Sample(gone, make([]int32, 4)), context.Canceled)
+	require.ErrorIs(t, r.Sample(gone, make([]int32, 4)), context.Canceled)
+	none.p[0] = math.NaN()
+	require.Error(t, b.Sample(ctx, make([]int32, 4)))
+	require.Error(t, r.Sample(ctx, make([]int32, 4)))
+}
+
+// TestProcessesKeepLanguages: every process with a projection ends in the language.
+func TestProcessesKeepLanguages(t *testing.T) {
+	m := newJoint(4, 2, 3)
+	path, in := some(t)
+	for _, p := range []diffusion.Process[int32]{
+		Scheduled{Mask: 2, Counts: []int{2, 1, 1}}, EntropyBound{Mask: 2, Bound: 0.4}, Threshold{Mask: 2, Edit: 0.9, Reveal: 0.6},
+		Planned{Mask: 2, Noise: 1}, Blocks{Mask: 2, Size: 2, Steps: 1},
+	} {
+		counts := draws(t, m, p, diffusion.Config{Steps: 3, Projector: path}, 300)
+		x := make([]int32, m.sites)
+		for k, n := range counts {
+			if exact.State(x, k, m.tokens); n > 0 {
+				require.True(t, in(x), "%T", p)
+			}
+		}
+	}
+	for _, p := range []diffusion.Process[int32]{EntropyBound{Mask: 2, Bound: 0.4}, Blocks{Mask: 2, Size: 2}} {
+		f, err := diffusion.NewParticles(context.Background(), m, p, diffusion.ParticlesConfig{Config: diffusion.Config{Projector: path}, Particles: 4})
+		require.NoError(t, err)
+		require.NoError(t, f.Sample(context.Background(), make([]int32, 8)))
+	}
+}

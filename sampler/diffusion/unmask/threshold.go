@@ -1,0 +1,131 @@
+package unmask
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
+)
+
+// Threshold draws a token for every mask and reveals those of probability ≥
+// Reveal, at least the likeliest, the first among equals; a token that shows
+// gives way to the likeliest of its row where that is another one and has
+// probability ≥ Edit (LLaDA 2, Bie et al. 2025). Edits need a denoiser that
+// predicts tokens that show from the others: one that repeats them edits nothing.
+//
+// It does not sample from p: tokens are favoured for being likely, as by
+// diffusion.Ordered.
+type Threshold struct {
+	Mask     int32
+	Schedule noise.Schedule // what the denoiser is told; LogLinear{} if nil
+	Reveal   float64        // 0 means 0.9
+	Edit     float64        // 0 means no edits; else > ½, so that at most one token can be as likely
+	Greedy   bool           // take the likeliest token instead of a draw
+
+	// Passes is the number of steps for edits after the last mask has gone.
+	Passes int
+}
+
+// Bind checks the fields against the shape.
+func (p Threshold) Bind(_ context.Context, sites, levels int) (diffusion.Steps[int32], error) {
+	m, err := bind("Threshold", p.Mask, p.Schedule, sites, levels)
+	if err != nil {
+		return nil, err
+	}
+	if p.Reveal == 0 {
+		p.Reveal = 0.9
+	}
+	switch {
+	case !(p.Reveal > 0 && p.Reveal <= 1):
+		return nil, fmt.Errorf("unmask: Threshold: Reveal = %v, want in (0, 1]", p.Reveal)
+	case p.Edit != 0 && !(p.Edit > 0.5 && p.Edit <= 1):
+		return nil, fmt.Errorf("unmask: Threshold: Edit = %v, want 0 or in (½, 1]", p.Edit)
+	case p.Passes < 0:
+		return nil, fmt.Errorf("unmask: Threshold: Passes = %d, want ≥ 0", p.Passes)
+	}
+	return &threshold{masks: m, recipe: p, token: make([]int32, sites)}, nil
+}
+
+type threshold struct {
+	masks
+	recipe Threshold
+	token  []int32
+	passes int // made of this sample
+}
+
+// MaxSteps implements diffusion.Clocked.
+func (p *threshold) MaxSteps(int) int { return p.sites + p.recipe.Passes }
+
+// Prior masks every token.
+func (p *threshold) Prior(x []int32, r *sampler.Stream) {
+	p.passes = 0
+	p.masks.Prior(x, r)
+}
+
+// Next implements diffusion.Steps.
+func (p *threshold) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64 {
+	left := p.left(x)
+	if left > 1 {
+		return p.after(left - 1)
+	}
+	if left == 0 {
+		p.passes++
+	}
+	if p.passes >= p.recipe.Passes {
+		return 0
+	}
+	return p.after(1) // editing goes on
+}
+
+// Reverse implements diffusion.Steps.
+func (p *threshold) Reverse(x []int32, raw, v []float32, _, _ float64, r *sampler.Stream) error {
+	for i, l := range x {
+		if l != p.mask {
+			continue
+		}
+		token, err := p.draw(v, i, r)
+		if err != nil {
+			return err
+		}
+		if p.recipe.Greedy {
+			_, token, _ = p.share(v, i, token)
+		}
+		p.token[i] = token
+	}
+	p.step(x, raw, v)
+	return nil
+}
+
+// step edits what shows by raw and reveals tokens by v.
+func (p *threshold) step(x []int32, raw, v []float32) {
+	first, best := -1, -1.0
+	for i, l := range x {
+		if l != p.mask {
+			if p.recipe.Edit > 0 {
+				if _, other, top := p.share(raw, i, l); top >= p.recipe.Edit {
+					x[i] = other
+				}
+			}
+			continue
+		}
+		c, _, _ := p.share(v, i, p.token[i])
+		if c > best {
+			first, best = i, c
+		}
+		if c >= p.recipe.Reveal {
+			x[i] = p.token[i]
+		}
+	}
+	if first >= 0 {
+		x[first] = p.token[first]
+	}
+}
+
+// Renoise implements diffusion.Renoiser. Conditioned predictions repeat what
+// shows, so nothing is edited.
+func (p *threshold) Renoise(x, x0 []int32, v []float32, _, _ float64, _ *sampler.Stream) {
+	copy(p.token, x0)
+	p.step(x, v, v)
+}

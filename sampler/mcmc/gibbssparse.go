@@ -1,0 +1,146 @@
+package mcmc
+
+import (
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// sparseGibbs is the kernel of [Gibbs] for energy.Matching models with few
+// neighbours: a sweep redraws the colours of the graph in turn. Sites of one
+// colour do not wait for each other, and nothing is cached, so that a change
+// costs no more than none.
+type sparseGibbs struct {
+	model energy.Model
+	*matching
+	words []uint32
+	start []float64 // energies at the last Reset
+	since []tally   // changes since then
+	at    cursor    // its updates are sites
+}
+
+// chunk is the number of sites that random bits are drawn for at a time.
+const chunk = 256
+
+// siteWork is how many elementary operations a redraw of a site costs.
+const siteWork = 16
+
+// newSparseGibbs returns nil if another kernel does better.
+func newSparseGibbs(m energy.Model, chains int) sampler.Kernel {
+	from := newMatching(m)
+	if from == nil {
+		return nil
+	}
+	k := &sparseGibbs{
+		model: m, matching: from, words: make([]uint32, 2*chunk),
+		start: make([]float64, chains), since: make([]tally, chains), at: newCursor(chains),
+	}
+	for s := range k.since {
+		k.since[s].count = make([]int64, k.levels)
+	}
+	return k
+}
+
+// Reset implements [sampler.Transition].
+func (k *sparseGibbs) Reset(x []int32) error {
+	k.at.clear()
+	_, err := k.ResetUntil(nil, x)
+	return err
+}
+
+// ResetUntil is Reset until stop says so.
+func (k *sparseGibbs) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
+	for s := range k.since {
+		k.since[s].equal = 0
+		clear(k.since[s].count)
+	}
+	return k.at.renew(stop, k.sites, func(lo, hi int) (bool, error) {
+		k.model.Energy(k.start[lo:hi], x[lo*k.sites:hi*k.sites])
+		return true, checkStart(k.start, lo, hi)
+	})
+}
+
+func (k *sparseGibbs) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
+	k.StepUntil(nil, info, x, r)
+}
+
+// StepUntil is Step until stop says so, which is asked about every millisecond.
+func (k *sparseGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
+	k.at.begin(stop)
+	for ; k.at.chain < len(info); k.at.next() {
+		s := k.at.chain
+		told := &k.at.told[s]
+		for k.at.update < k.sites {
+			if k.at.stopped {
+				return false
+			}
+			n := k.sweep(s, x[s*k.sites:(s+1)*k.sites], &r[s])
+			k.at.done(n * siteWork)
+		}
+		told.Energy, told.Accept = k.energy(s), 1
+	}
+	k.at.finish(info)
+	return true
+}
+
+// sweep goes on with the sweep of chain s to the end of a stretch or chunk, and
+// returns the number of sites that it visited.
+func (k *sparseGibbs) sweep(s int, x []int32, r *sampler.Stream) int {
+	told := &k.at.told[s]
+	of := 0
+	for of+1 < len(k.stretches) && k.stretches[of+1].first <= k.at.update {
+		of++
+	}
+	part := &k.stretches[of]
+	first, visited := k.at.update-part.first, 0
+	for first < len(part.sites) && visited < max(1, pollWork/siteWork) {
+		end := min(first+chunk, len(part.sites))
+		words := k.words[:2*(end-first)]
+		r.Uint32s(words)
+		told.Moved += k.draw(&k.since[s], part, first, end, x, words)
+		visited += end - first
+		first = end
+	}
+	k.at.update += visited
+	return visited
+}
+
+// energy returns the running energy of a chain: integers times parameters, so
+// that rounding does not gather.
+func (k *sparseGibbs) energy(s int) float64 {
+	sum := float64(k.coupling * float64(k.since[s].equal))
+	for l, n := range k.since[s].count {
+		sum += float64(k.field[l] * float64(n))
+	}
+	return k.start[s] - sum
+}
+
+func (k *sparseGibbs) AppendBinary(b []byte) ([]byte, error) {
+	b = wire.AppendFloat64s(b, k.start)
+	for _, t := range k.since {
+		b = wire.AppendInts(b, t.equal)
+		for _, n := range t.count {
+			b = wire.AppendInts(b, int(n))
+		}
+	}
+	return k.at.append(b), nil
+}
+
+func (k *sparseGibbs) UnmarshalBinary(b []byte) error {
+	b, err := wire.ReadFloat64s(b, k.start)
+	if err != nil {
+		return err
+	}
+	words := make([]uint64, 1+k.levels)
+	for s := range k.since {
+		if b, err = wire.ReadUint64s(b, words); err != nil {
+			return err
+		}
+		t := &k.since[s]
+		t.equal = int(words[0])
+		for l := range t.count {
+			t.count[l] = int64(words[1+l])
+		}
+	}
+	return k.at.restore(b, k.sites)
+}

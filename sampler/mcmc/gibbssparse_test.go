@@ -1,0 +1,219 @@
+package mcmc
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
+	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// sparseModels are small models that sparseGibbs takes: by table, by count, with
+// and without a field, two and more levels, odd sides, an isolated site.
+func sparseModels(t *testing.T) map[string]energy.Model {
+	star := []model.Edge{{I: 0, J: 1, W: 0.5}, {I: 0, J: 2, W: 0.5}, {I: 0, J: 3, W: 0.5}, {I: 2, J: 3, W: 0.5}}
+	graph := exact.Must(model.NewGraph(5, star))
+	scaled, err := energy.Scale(exact.Must(model.NewPotts(model.Lattice{5}, 3, 0.8, []float64{0.3, 0, -0.1})), 0.5)
+	require.NoError(t, err)
+	return map[string]energy.Model{
+		"ring":   exact.Must(model.NewIsing(model.Lattice{7}, 0.5, 0.2)),
+		"torus":  exact.Must(model.NewIsing(model.Lattice{3, 3}, 0.3, 0)),
+		"star":   exact.Must(model.NewIsing(graph, -0.7, 0.1)),
+		"potts":  exact.Must(model.NewPotts(model.FreeLattice{2, 2}, 3, 0.6, nil)),
+		"repel":  exact.Must(model.NewPotts(graph, 3, -1.5, []float64{0, 0.5, -0.5})),
+		"scaled": scaled,
+		"many":   exact.Must(model.NewPotts(model.Lattice{3}, 70, 0.9, nil)), // too many levels for a table
+		"free":   exact.Must(model.NewPotts(graph, 3, 0, []float64{0, 1, 2})),
+	}
+}
+
+// conditionals returns what the kernel draws site i at x from.
+func (k *matching) conditionals(i int32, x []int32) []float64 {
+	p := make([]float64, k.levels)
+	for n := range k.stretches {
+		s := &k.stretches[n]
+		for at, j := range s.sites {
+			if j != i {
+				continue
+			}
+			near := s.near[at*s.degree : (at+1)*s.degree]
+			rows := k.tables[s.degree]
+			c, scale, counts := 0, k.levels, make([]int, k.levels)
+			for _, b := range near {
+				c += int(x[b]) * scale
+				scale *= k.levels
+				counts[x[b]]++
+			}
+			total, before := 0.0, 0.0
+			for l := range p {
+				p[l] = k.weight(l, counts[l])
+				total += p[l]
+			}
+			for l := range p {
+				p[l] /= total
+				if rows != nil {
+					to := 1.0
+					if l < k.levels-1 {
+						to = float64(rows[c+l]) / (1 << 53)
+					}
+					p[l], before = to-before, to
+				}
+			}
+		}
+	}
+	return p
+}
+
+func sparseMatrix(k *sparseGibbs, all [][]int32) *exact.Matrix {
+	var p *exact.Matrix
+	for _, s := range k.stretches {
+		for _, i := range s.sites {
+			one := exact.NewMatrix(len(all), func(x int, dst []float64) {
+				y := append([]int32(nil), all[x]...)
+				for l, q := range k.conditionals(i, all[x]) {
+					y[i] = int32(l)
+					dst[exact.Index(y, k.levels)] += q
+				}
+			})
+			if p == nil {
+				p = one
+			} else {
+				p = p.Mul(one)
+			}
+		}
+	}
+	return p
+}
+
+// A sweep leaves π invariant to rounding, its matrix is what the kernel does, and
+// the energies that it keeps are those of the states.
+func TestSparseGibbsIsExact(t *testing.T) {
+	exact.SkipUnderRace(t)
+	for name, m := range sparseModels(t) {
+		t.Run(name, func(t *testing.T) {
+			k, ok := must(Gibbs{}.Kernel(context.Background(), m, 1)).(*sparseGibbs)
+			require.True(t, ok)
+			sites, levels := m.Shape()
+			d := make([]float64, levels)
+			for _, x := range exact.States(sites, levels) {
+				if len(d) > 17 && x[2] != 3 {
+					continue
+				}
+				for i := range sites {
+					energy.Conditionals(m).Conditional(d, i, x)
+					total := 0.0
+					for _, v := range d {
+						total += math.Exp(-v)
+					}
+					for l, p := range k.conditionals(int32(i), x) {
+						require.InDelta(t, math.Exp(-d[l])/total, p, 1e-15)
+					}
+				}
+			}
+			if name == "many" {
+				return // 70³ states: the conditionals are enough
+			}
+			pi, _ := exact.Law(m)
+			p := sparseMatrix(k, exact.States(sites, levels))
+			assert.LessOrEqual(t, p.RowError(), 1e-12)
+			assert.LessOrEqual(t, p.MaxDiff(pi), 1e-12)
+			exact.Transitions(t, observed(t, m, Gibbs{}, 320, 3), p, exact.Rate)
+
+			twin := must(Gibbs{}.Kernel(context.Background(), m, 1)).(*sparseGibbs)
+			for d, rows := range twin.tables { // the levels of the neighbours shifted by one
+				if rows != nil && d > 0 {
+					twin.tables[d] = append(rows[k.levels:len(rows):len(rows)], rows[:k.levels]...)
+				}
+			}
+			if k.coupling != 0 {
+				assert.Greater(t, sparseMatrix(twin, exact.States(sites, levels)).MaxDiff(pi), 1e-4)
+			}
+		})
+	}
+}
+
+// Running energies stay those of the states, and resumed runs and those of other
+// workers have the same bits; nothing is allocated.
+func TestSparseGibbsRuns(t *testing.T) {
+	for name, m := range sparseModels(t) {
+		runs.Resume(t, m, Gibbs{})
+		sites, _ := m.Shape()
+		e := make([]float64, 1)
+		c := sampler.Config{Chains: 40, Seed: 2, Workers: 1, Warmup: -1, Observe: func(_, _ int, x []int32, info *sampler.Info) {
+			m.Energy(e, x)
+			require.InDelta(t, e[0], info.Energy, 1e-9, name)
+		}}
+		want := runs.Hash(runs.Run(t, m, Gibbs{}, c, 50).States())
+		c.Workers, c.Observe = 7, nil
+		assert.Equal(t, want, runs.Hash(runs.Run(t, m, Gibbs{}, c, 50).States()), name)
+
+		k := must(Gibbs{}.Kernel(context.Background(), m, 2))
+		x, info, streams := make([]int32, 2*sites), make([]sampler.Info, 2), make([]sampler.Stream, 2)
+		require.NoError(t, k.Reset(x))
+		if !exact.Race {
+			assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(info, x, streams) }), name)
+		}
+		assert.ErrorIs(t, k.UnmarshalBinary(make([]byte, 40)), wire.ErrShort)
+	}
+}
+
+// A step that stops in its middle goes on to the same bits.
+func TestSparseGibbsStops(t *testing.T) {
+	m := exact.Must(model.NewPotts(model.Lattice{300, 301}, 3, 0.9, nil))
+	kernel := func() (sampler.Kernel, []int32, []sampler.Info, []sampler.Stream) {
+		k := must(Gibbs{}.Kernel(context.Background(), m, 2))
+		x := make([]int32, 2*300*301)
+		require.NoError(t, k.Reset(x))
+		return k, x, make([]sampler.Info, 2), []sampler.Stream{*sampler.NewStream(1, 0), *sampler.NewStream(1, 1)}
+	}
+	whole, x, info, r := kernel()
+	whole.Step(info, x, r)
+	k, y, parts, q := kernel()
+	stops := 0
+	for !k.(*sparseGibbs).StepUntil(func() bool { return true }, parts, y, q) {
+		stops++
+		b, err := k.AppendBinary(nil)
+		require.NoError(t, err)
+		k, _, _, _ = kernel()
+		require.NoError(t, k.UnmarshalBinary(b))
+	}
+	assert.Greater(t, stops, 1)
+	assert.Equal(t, x, y)
+	assert.Equal(t, info, parts)
+}
+
+// Models that the kernel is not for go to the one that keeps differences.
+func TestSparseGibbsIsUsedWhereItApplies(t *testing.T) {
+	ring := exact.Must(model.NewIsing(model.Lattice{7}, 0.5, 0.2))
+	weights := exact.Must(model.NewGraph(3, []model.Edge{{I: 0, J: 1, W: 1}, {I: 1, J: 2, W: 2}}))
+	var edges []model.Edge
+	for i := range 20 {
+		for j := range i {
+			edges = append(edges, model.Edge{I: i, J: j, W: 1})
+		}
+	}
+	dense := exact.Must(model.NewGraph(20, edges))
+	for _, c := range []struct {
+		m    energy.Model
+		scan Scan
+		fast bool
+	}{
+		{ring, Automatic, true}, {ring, Chromatic, true}, {ring, Systematic, false}, {ring, Random, false},
+		{exact.Must(ring.WithFields(make([]float64, 7))), Automatic, false},
+		{exact.Must(model.NewIsing(weights, 1, 0)), Automatic, false},
+		{exact.Must(model.NewIsing(dense, 0.1, 0)), Automatic, false},
+		{exact.Must(model.NewIsing(model.Lattice{7}, 400, 0)), Automatic, false}, // exp(1600)
+		{exact.Must(model.NewPotts(model.Lattice{7}, 1, 1, nil)), Automatic, false},
+		{exact.Must(model.NewPotts(model.Lattice{4, 4}, 2, 1, nil)), Automatic, true},
+	} {
+		_, fast := must(Gibbs{Scan: c.scan}.Kernel(context.Background(), c.m, 1)).(*sparseGibbs)
+		assert.Equal(t, c.fast, fast, "%v on %T", c.scan, c.m)
+	}
+}
