@@ -51,6 +51,9 @@ func (l *isingLearner) set(theta []float64) {
 	copy(l.fields, theta[len(l.edge)/2:])
 }
 
+// Matching says no: what is equal now may differ after SetParams.
+func (l *isingLearner) Matching() (coupling float64, field []float64, ok bool) { return 0, nil, false }
+
 // ParamGradient implements [energy.Parametric].
 func (l *isingLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	n := l.graph.Sites()
@@ -130,6 +133,9 @@ func (l *pottsLearner) SetParams(theta []float64) error {
 	copy(l.theta, theta)
 	return nil
 }
+
+// Matching says no: see isingLearner.
+func (l *pottsLearner) Matching() (coupling float64, field []float64, ok bool) { return 0, nil, false }
 
 // ParamGradient implements [energy.Parametric].
 func (l *pottsLearner) ParamGradient(g []float64, x []int32, w []float64) {

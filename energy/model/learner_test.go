@@ -265,3 +265,22 @@ func TestPseudoGradients(t *testing.T) {
 		}
 	}
 }
+
+// A learner of equal couplings is not energy.Matching: kernels would keep tables of
+// what SetParams changes.
+func TestLearnersDoNotMatch(t *testing.T) {
+	potts, err := model.NewPotts(model.Lattice{3, 3}, 3, 0.4, nil)
+	require.NoError(t, err)
+	spins, err := model.NewIsing(model.Lattice{3, 3}, 0.2, 0)
+	require.NoError(t, err)
+	for _, m := range []energy.Learnable{potts, spins} {
+		_, _, ok := m.(energy.Matching).Matching()
+		require.True(t, ok, "%T", m)
+		l, err := m.Learn()
+		require.NoError(t, err)
+		if v, has := energy.As[energy.Matching](l); has {
+			_, _, ok = v.Matching()
+			assert.False(t, ok, "%T", l)
+		}
+	}
+}
