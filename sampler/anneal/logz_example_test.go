@@ -52,8 +52,8 @@ func ExampleAISResult() {
 	fmt.Printf("%.0f of 1000 chains count\n", res.ESS)
 	fmt.Printf("mean spin %.2f, exactly %.2f\n", mean/total, exact.Means[0])
 	// Output:
-	// 968 of 1000 chains count
-	// mean spin 0.47, exactly 0.48
+	// 969 of 1000 chains count
+	// mean spin 0.49, exactly 0.48
 }
 
 func ExampleSteppingStone() {
@@ -63,7 +63,7 @@ func ExampleSteppingStone() {
 		log.Fatal(err)
 	}
 	fmt.Printf("log Z = %.2f ± %.2f, exactly %.2f\n", z.Value, z.StdErr, exact.LogZ)
-	// Output: log Z = 12.59 ± 0.01, exactly 12.60
+	// Output: log Z = 12.60 ± 0.01, exactly 12.60
 }
 
 // Two models that explain a state are compared by their evidence
