@@ -381,22 +381,3 @@ func (g *generator) value(t reflect.Type, depth int) reflect.Value {
 }
 
 func simple(k reflect.Kind) bool { return k >= reflect.Int && k <= reflect.Float64 }
-
-// fitting returns the values of the pool that a variable of the type can hold.
-func (g *generator) fitting(t reflect.Type) (fit []reflect.Value) {
-	switch t.Kind() {
-	case reflect.Interface:
-		if t.NumMethod() == 0 {
-			return nil
-		}
-	case reflect.Struct, reflect.Pointer:
-	default:
-		return nil
-	}
-	for _, v := range g.pool {
-		if v.Type().AssignableTo(t) {
-			fit = append(fit, v)
-		}
-	}
-	return fit
-}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"math"
+	"reflect"
 	"sync"
 	"testing/fstest"
 
@@ -49,3 +50,22 @@ var sweptValues = sync.OnceValue(func() []any {
 		diffusion.Masked{Mask: 1}, noise.Cosine{}, fstest.MapFS{}, bytes.NewReader([]byte("3 2\n1 2 1\n2 3 1\n")), &bytes.Buffer{},
 	}
 })
+
+// fitting returns the values of the pool that a variable of the type can hold.
+func (g *generator) fitting(t reflect.Type) (fit []reflect.Value) {
+	switch t.Kind() {
+	case reflect.Interface:
+		if t.NumMethod() == 0 {
+			return nil
+		}
+	case reflect.Struct, reflect.Pointer:
+	default:
+		return nil
+	}
+	for _, v := range g.pool {
+		if v.Type().AssignableTo(t) {
+			fit = append(fit, v)
+		}
+	}
+	return fit
+}
