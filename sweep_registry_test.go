@@ -37,6 +37,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/distance"
 	"github.com/gibbsite-go/gibbsite/sampler/langevin"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
+	"github.com/gibbsite-go/gibbsite/sampler/shard"
 )
 
 // sweptFuncs are the exported functions, generic ones for tokens and for reals.
@@ -202,9 +203,11 @@ var sweptFuncs = map[string]any{
 	"sampler/diagnose.MCSEMean":             diagnose.MCSEMean,
 	"sampler/diagnose.NewReplicas":          diagnose.NewReplicas,
 	"sampler/diagnose.NewStreamingTrace":    diagnose.NewStreamingTrace,
+	"sampler/diagnose.NewTally":             diagnose.NewTally,
 	"sampler/diagnose.NewTrace":             diagnose.NewTrace,
 	"sampler/diagnose.RHat":                 diagnose.RHat,
 	"sampler/diagnose.RHatBasic":            diagnose.RHatBasic,
+	"sampler/diagnose.RealTally":            diagnose.RealTally,
 	"sampler/diagnose.RealTrace":            diagnose.RealTrace,
 	"sampler/diagnose.Record":               diagnose.Record,
 	"sampler/diagnose.Replay[int32]":        diagnose.Replay[int32],
@@ -224,6 +227,11 @@ var sweptFuncs = map[string]any{
 	"sampler/distance.Violation":            distance.Violation,
 	"sampler/langevin.New":                  langevin.New,
 	"sampler/mcmc.Ladders":                  mcmc.Ladders,
+	"sampler/shard.Environment":             shard.Environment,
+	"sampler/shard.Make":                    shard.Make,
+	"sampler/shard.Merge":                   shard.Merge,
+	"sampler/shard.Register[int32]":         shard.Register[int32],
+	"sampler/shard.Register[float32]":       shard.Register[float32],
 }
 
 // sweptTypes are the exported structs.
@@ -405,6 +413,8 @@ var sweptTypes = []reflect.Type{
 	reflect.TypeFor[diagnose.Reweighting](),
 	reflect.TypeFor[diagnose.Row](),
 	reflect.TypeFor[diagnose.Summary](),
+	reflect.TypeFor[diagnose.Tally](),
+	reflect.TypeFor[diagnose.TallyConfig](),
 	reflect.TypeFor[diagnose.Trace](),
 	reflect.TypeFor[diffusion.ClassifierFree](),
 	reflect.TypeFor[diffusion.ClassifierGuided](),
@@ -465,4 +475,9 @@ var sweptTypes = []reflect.Type{
 	reflect.TypeFor[mcmc.Paths](),
 	reflect.TypeFor[mcmc.Swap](),
 	reflect.TypeFor[mcmc.Tempering](),
+	reflect.TypeFor[shard.Chains](),
+	reflect.TypeFor[shard.Incomplete](),
+	reflect.TypeFor[shard.Job](),
+	reflect.TypeFor[shard.Options](),
+	reflect.TypeFor[shard.Task](),
 }

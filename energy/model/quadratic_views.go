@@ -5,6 +5,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
 // As implements [energy.Capable].
@@ -45,6 +46,10 @@ func (m ordinalQuadratic) Window(e []float64, g []float32, x []int32, w int) {
 	width := 2*w + 1
 	check.Rows("model", "x", len(x), len(m.linear))
 	check.Len("model", "g", len(g), len(x)*width)
+	if m.fast != nil {
+		m.fastWindow(e, g, x, w)
+		return
+	}
 	m.each(e, x, func(at, i int, f float64) {
 		row, here := g[at*width:(at+1)*width], int(x[at])
 		for k := range row {
@@ -55,6 +60,24 @@ func (m ordinalQuadratic) Window(e []float64, g []float32, x []int32, w int) {
 			}
 		}
 	})
+}
+
+// fastWindow is Window of two levels: a part of their table, so that energies and
+// differences have the bits of Gradient.
+func (m ordinalQuadratic) fastWindow(e []float64, g []float32, x []int32, w int) {
+	table := scratch.Float32s.Get(2 * len(x))
+	defer scratch.Float32s.Put(table)
+	m.Gradient(e, *table, x)
+	width := 2*w + 1
+	for at, from := range x {
+		for k := range width {
+			if l := int(from) + k - w; l == 0 || l == 1 {
+				g[at*width+k] = (*table)[2*at+l]
+			} else {
+				g[at*width+k] = float32(math.Inf(1))
+			}
+		}
+	}
 }
 
 // sparseQuadratic is a Quadratic that knows its neighbours.

@@ -153,7 +153,8 @@ func effective(chains [][]float64) (float64, error) {
 		return 0, ErrRange
 	}
 	tau := geyer(n, func(t int) float64 { return 1 - (within-acov[t])/varPlus })
-	return capESS(float64(len(chains)*n)/tau, len(chains)*n, tau > 0), nil
+	total := float64(len(chains)) * float64(n)
+	return capESS(total/tau, total, tau > 0), nil
 }
 
 // geyer returns τ̂ from the autocorrelations of lags below n ≥ 3. Where the
@@ -189,8 +190,8 @@ func geyer(n int, rho func(t int) float64) float64 {
 
 // capESS bounds the effective size of total draws by total·log₁₀(total), and
 // returns that bound if the estimate is not valid (a τ̂ that is not positive).
-func capESS(ess float64, total int, valid bool) float64 {
-	bound := float64(total) * math.Log10(float64(total))
+func capESS(ess, total float64, valid bool) float64 {
+	bound := total * math.Log10(total)
 	if !valid {
 		return bound
 	}

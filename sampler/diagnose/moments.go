@@ -56,7 +56,7 @@ func meanVariance(x []float64) (mean, variance float64) {
 		return mean, 0
 	}
 	for _, v := range x {
-		variance += (v - mean) * (v - mean)
+		variance += float64((v - mean) * (v - mean))
 	}
 	return mean, variance / float64(len(x)-1)
 }

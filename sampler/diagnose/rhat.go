@@ -240,6 +240,19 @@ func scaleReduction(within, between, n float64) (float64, error) {
 	return math.Sqrt((n-1)/n + between/within), nil
 }
 
+// nestedScale returns nested R̂, √(1 + B/W) (Margossian, Hoffman, Sountsov,
+// Riou-Durand, Vehtari and Gelman 2024, Nested R̂, Bayesian Analysis, section 3): B is
+// the variance of the means of groups of chains that began in the same state; W is
+// the mean over the groups of the variance of the means of their chains plus the
+// mean of the variances of the chains. Variances have the divisor n − 1 and are 0
+// for n = 1.
+func nestedScale(between, within float64) (float64, error) {
+	if within == 0 && between == 0 || !(within <= math.MaxFloat64) || !(between <= math.MaxFloat64) {
+		return 0, ErrRange
+	}
+	return math.Sqrt(1 + between/within), nil
+}
+
 // newDraws returns chains × n zeros in one allocation.
 func newDraws(chains, n int) [][]float64 {
 	flat := make([]float64, chains*n)

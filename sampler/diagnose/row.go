@@ -2,14 +2,13 @@ package diagnose
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
 )
 
 // Estimate is a figure that may be undefined. Then Err says why, Value is 0,
-// and Err wraps [ErrConstant], [ErrTooFew], [ErrRange], [ErrStreaming] or a
+// and Err wraps [ErrConstant], [ErrTooFew], [ErrRange], [ErrStreaming], [ErrRanks] or a
 // [*NotFinite]. Value never is NaN; an R̂ may be +Inf.
 type Estimate struct {
 	Value float64
@@ -62,8 +61,10 @@ type Row struct {
 	Name         string
 	Mean, SD     Estimate // of all draws; SD with divisor S − 1
 	MCSE         Estimate // Monte Carlo standard error of Mean; [MCSEMean]
+	MCSEChains   Estimate // the same by the means of the chains alone: their SD/√chains
 	Q5, Q50, Q95 Estimate // quantiles, interpolated linearly
-	RHat         Estimate // [RHat]; in streaming mode as [RHatBasic]
+	RHat         Estimate // [RHat]; in streaming mode and of a [Tally] as [RHatBasic]
+	RHatNested   Estimate // nested R̂ of Margossian et al. 2024; chains of a [Trace] are groups of one
 	ESSBulk      Estimate // [ESSBulk]
 	ESSTail      Estimate // [ESSTail]
 	ESSMean      Estimate // [ESSMean]; in streaming mode (SD/MCSE)²
@@ -72,54 +73,25 @@ type Row struct {
 
 // all returns all figures of the row.
 func (r *Row) all() []*Estimate {
-	return []*Estimate{&r.Mean, &r.SD, &r.MCSE, &r.Q5, &r.Q50, &r.Q95, &r.RHat, &r.ESSBulk, &r.ESSTail, &r.ESSMean, &r.Time}
+	return []*Estimate{&r.Mean, &r.SD, &r.MCSE, &r.MCSEChains, &r.RHatNested, &r.Q5, &r.Q50, &r.Q95, &r.RHat, &r.ESSBulk, &r.ESSTail, &r.ESSMean, &r.Time}
+}
+
+// across fills in the figures that compare chains, from the variance of their means,
+// if there are two or more, and the mean of their variances.
+func (r *Row) across(chains, draws int, between, within float64) {
+	r.MCSEChains.set(math.Sqrt(between/float64(chains)), nil)
+	r.RHatNested.Value, r.RHatNested.Err = nestedScale(between, within)
+	if chains < 2 {
+		r.undefine(fmt.Errorf("1 chain, want ≥ 2: %w", ErrTooFew), &r.MCSEChains, &r.RHatNested)
+	}
+	if draws < 2 {
+		r.undefine(tooFew(draws, 2), &r.RHatNested)
+	}
 }
 
 // undefine gives figures the error err.
 func (r *Row) undefine(err error, figures ...*Estimate) {
 	for _, e := range figures {
 		e.set(0, err)
-	}
-}
-
-// summarizeDraws fills in the row from all draws.
-func summarizeDraws(row *Row, draws [][]float64) {
-	err := checkDraws(draws, 1)
-	row.undefine(err, row.all()...)
-	if err != nil && !errors.Is(err, ErrConstant) {
-		return
-	}
-	mean, sd := meanSD(draws)
-	ascending := sorted(draws)
-	row.Mean.set(mean, nil)
-	row.SD.set(sd, nil)
-	if len(ascending) == 1 {
-		row.SD.set(0, ErrTooFew)
-	}
-	row.Q5.set(quantile(ascending, tail), nil)
-	row.Q50.set(quantile(ascending, 0.5), nil)
-	row.Q95.set(quantile(ascending, 1-tail), nil)
-	if err != nil {
-		return
-	}
-	n := len(draws[0])
-	row.undefine(tooFew(n, MinDraws), &row.MCSE, &row.ESSBulk, &row.ESSTail, &row.ESSMean, &row.Time)
-	row.undefine(tooFew(n, minRHat), &row.RHat)
-	if n < minRHat {
-		return
-	}
-	halves := splitChains(draws)
-	z := rankNormalize(halves)
-	row.RHat.Value, row.RHat.Err = rhat(draws, z, row.Q50.Value)
-	if n < MinDraws {
-		return
-	}
-	row.ESSBulk.set(effective(z))
-	row.ESSTail.set(essTail(draws, ascending))
-	row.ESSMean.set(effective(halves))
-	row.MCSE, row.Time = row.ESSMean, row.ESSMean
-	if row.ESSMean.Defined() {
-		row.MCSE.set(sd/math.Sqrt(row.ESSMean.Value), nil)
-		row.Time.set(float64(len(draws)*n)/row.ESSMean.Value, nil)
 	}
 }

@@ -83,13 +83,14 @@ func (s *series) total() moments {
 // longRun estimates σ² = lim n·Var(mean) by batch means: the size of a batch
 // times the variance of the means. Batches are joined until they hold at least
 // ⌊√n⌋ draws, the size that Flegal and Jones 2010 (Annals of Statistics 38,
-// 1034–1070) recommend. It needs at least 4 draws, which give two batches.
-func (s *series) longRun() float64 {
+// 1034–1070) recommend. It needs at least 4 draws, which give two batches. It also
+// returns its degrees of freedom, one less than the batches.
+func (s *series) longRun() (variance, freedom float64) {
 	n := s.draws()
 	join := (int(math.Sqrt(float64(n))) + s.size - 1) / s.size
 	var means moments
 	for at := 0; at+join <= s.full; at += join {
 		means.add(s.span(at, at+join).mean)
 	}
-	return float64(join*s.size) * means.variance()
+	return float64(join) * float64(s.size) * means.variance(), means.n - 1
 }

@@ -2,6 +2,8 @@ package diagnose
 
 import (
 	"math"
+
+	"gonum.org/v1/gonum/mathext"
 )
 
 // summarizeBatches fills in what batches can tell about one series per chain.
@@ -12,43 +14,65 @@ func summarizeBatches(row *Row, chains []*series) {
 	if err != nil {
 		return
 	}
-	var all, means moments
-	var spread, weight float64 // Σ n σ² and Σ n² over the chains
+	var all, means, within moments
+	var spread, weight, freedom float64 // Σ n σ² and Σ n² over the chains, and that of the former
 	constant := true
 	for _, s := range chains {
 		m := s.total()
 		all.merge(m)
-		spread += m.n * s.longRun()
+		variance, f := s.longRun()
+		spread += m.n * variance
+		freedom += f
 		means.add(m.mean)
+		within.add(m.variance())
 		weight += m.n * m.n
 		constant = constant && s.low == s.high && s.low == chains[0].low
 	}
 	if constant { // free of rounding errors
 		row.Mean.set(chains[0].low, nil)
 		row.SD.set(0, nil)
-		row.undefine(ErrConstant, &row.MCSE, &row.ESSMean, &row.RHat, &row.Time)
+		row.undefine(ErrConstant, &row.MCSE, &row.MCSEChains, &row.ESSMean, &row.RHat, &row.RHatNested, &row.Time)
 		return
 	}
 	sd := math.Sqrt(all.variance())
 	row.Mean.set(all.mean, nil)
 	row.SD.set(sd, nil)
 	if !(sd > 0 && sd <= math.MaxFloat64) || !(spread <= math.MaxFloat64) {
-		row.undefine(ErrRange, &row.SD, &row.MCSE, &row.ESSMean, &row.RHat, &row.Time)
+		row.undefine(ErrRange, &row.SD, &row.MCSE, &row.MCSEChains, &row.ESSMean, &row.RHat, &row.RHatNested, &row.Time)
 		return
 	}
-	// Chains that do not mix look fine from within, but their means differ: the
-	// variance of the mean of all draws is Σ (n_c/n)² Var(mean of chain c), by
-	// the batches of each chain or by the means as they are, whichever is more.
+	row.across(len(chains), int(chains[0].draws()), means.variance(), within.mean)
+	// The variance of the mean of all draws is Σ (n_c/n)² Var(mean of chain c), by
+	// the batches of each chain or by the means as they are.
 	if means.n > 1 {
-		spread = max(spread, weight*means.variance())
+		spread = pooled(spread, freedom, weight*means.variance(), means.n-1)
 	}
 	// n·Var(mean) over n draws of all chains together is spread/n.
 	tau := spread / all.n / all.variance()
-	ess := capESS(all.n/tau, int(all.n), tau > 0)
+	ess := capESS(all.n/tau, all.n, tau > 0)
 	row.ESSMean.set(ess, nil)
 	row.Time.set(all.n/ess, nil)
 	row.MCSE.set(sd/math.Sqrt(ess), nil)
 	row.RHat.Value, row.RHat.Err = splitScale(chains)
+}
+
+// pooled returns the mean of two estimates of a variance, weighted by their degrees
+// of freedom, and the second alone if it is larger than chance allows: chains that
+// do not mix look fine from within, but their means differ.
+func pooled(within, f float64, between, g float64) float64 {
+	if between > 0 && exceeds(between/within, g, f) < chance {
+		return between
+	}
+	return (within*f + between*g) / (f + g)
+}
+
+const chance = 0.01
+
+// exceeds returns the probability that the ratio of two independent estimates of
+// one variance with g and f degrees of freedom is larger than this: the upper tail
+// of Fisher's F.
+func exceeds(ratio, g, f float64) float64 {
+	return mathext.RegIncBeta(f/2, g/2, f/(f+float64(g*ratio)))
 }
 
 // checkSeries returns an error unless all chains have 4 finite draws or more.

@@ -3,7 +3,6 @@ package diagnose
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -17,6 +16,7 @@ type Summary struct {
 	Chains    int     //
 	Draws     int     // per chain; see [Trace.Len]
 	Streaming bool    // from [NewStreamingTrace]
+	Merged    bool    // from a [Tally]: figures that need ranks are not defined
 	Seconds   float64 // how long the run took: for the caller to set; 0 is unknown
 
 	Accept  Estimate // mean acceptance probability of the steps that ended in a draw
@@ -24,65 +24,15 @@ type Summary struct {
 	Invalid int      // evaluations in them that gave NaN
 }
 
-// Summary computes the summary of the draws so far. In full mode it takes
-// O(S log S) time and O(S) memory for S draws of all chains; the draws that
-// only some chains have (see [Trace.Len]) do not count.
-func (t *Trace) Summary() Summary {
-	s := Summary{Chains: t.Chains(), Draws: t.Len(), Streaming: t.streaming}
-	var draws, moves, accepts int
-	var accept float64
-	for _, r := range t.records() {
-		draws += r.draws
-		moves += r.moves
-		accepts += r.accepts
-		accept += r.accept
-		s.Invalid += r.invalid
-	}
-	s.Accept.set(ratio(accept, accepts))
-	s.Moves.set(ratio(float64(moves), draws))
-	for i := range t.names {
-		s.Rows = append(s.Rows, t.row(i))
-	}
-	return s
-}
+// ranked reports whether figures that need the ranks of draws are defined.
+func (s Summary) ranked() bool { return !s.Streaming && !s.Merged }
 
-// Row summarises one function, or "energy", "accept" or "moves", as
-// [Trace.Summary] does the functions. Errors are those of [Trace.Draws], but that a
-// streaming trace has rows of its functions.
-func (t *Trace) Row(name string) (Row, error) {
-	if i := slices.Index(t.names, name); i >= 0 {
-		return t.row(i), nil
-	}
-	k, err := t.find(name)
-	if err != nil {
-		return Row{}, fmt.Errorf("diagnose: Row: %w", err)
-	}
-	row := Row{Name: name}
-	summarizeDraws(&row, t.column(k))
-	return row, nil
-}
-
-// row summarises function i.
-func (t *Trace) row(i int) Row {
-	row := Row{Name: t.names[i]}
-	if !t.streaming {
-		summarizeDraws(&row, t.column(columnFirst+i))
-		return row
-	}
-	var chains []*series
-	for _, r := range t.records() {
-		chains = append(chains, &r.condense[i])
-	}
-	summarizeBatches(&row, chains)
-	return row
-}
-
-// ESSPerSecond returns the bulk ESS (in streaming mode that of the mean) of one
+// ESSPerSecond returns the bulk ESS (in streaming mode and of a tally that of the mean) of one
 // row divided by Seconds. Its error is [ErrTooFew] while Seconds is 0.
 func (s Summary) ESSPerSecond(row int) Estimate {
 	check.Index("diagnose", "row", row, len(s.Rows))
 	e := s.Rows[row].ESSBulk
-	if s.Streaming {
+	if !s.ranked() {
 		e = s.Rows[row].ESSMean
 	}
 	if e.Defined() && !(s.Seconds > 0) {
@@ -101,7 +51,7 @@ func (s Summary) Reasons() []Reason {
 	for _, r := range s.Rows {
 		w = append(w, r.mixed()...)
 		bulk, figure, of := r.ESSBulk, "ess_bulk", "bulk ESS"
-		if s.Streaming {
+		if !s.ranked() {
 			bulk, figure, of = r.ESSMean, "ess_mean", "ESS of the mean"
 		}
 		w = append(w, r.few(bulk, figure, of)...)
@@ -134,6 +84,9 @@ func (s Summary) String() string {
 		b.WriteByte('\n')
 	}
 	writeTable(&b, s.table())
+	if s.Merged {
+		b.WriteString("\nRank statistics (quantiles, bulk and tail ESS, rank-normalised R-hat) do not merge.\n")
+	}
 	if w := s.Warnings(); len(w) > 0 {
 		b.WriteString("\nWarning: " + strings.Join(w, "\nWarning: ") + "\n")
 	}
@@ -142,17 +95,27 @@ func (s Summary) String() string {
 
 func (s Summary) table() [][]string {
 	head := []string{"", "Mean", "MCSE", "StdDev", "5%", "50%", "95%", "ESS_bulk", "ESS_tail"}
-	if s.Streaming {
+	if !s.ranked() {
 		head = []string{"", "Mean", "MCSE", "StdDev", "ESS_mean"}
+	}
+	if s.Merged {
+		head = []string{"", "Mean", "MCSE", "MCSE_chains", "StdDev", "ESS_mean"}
 	}
 	if s.Seconds > 0 {
 		head = append(head, "ESS/s")
 	}
 	head = append(head, "R_hat")
+	if s.Merged {
+		head = append(head, "R_hat_nested")
+	}
 	cells := [][]string{head}
 	for i, r := range s.Rows {
-		line := []string{r.Name, r.Mean.String(), r.MCSE.String(), r.SD.String()}
-		if s.Streaming {
+		line := []string{r.Name, r.Mean.String(), r.MCSE.String()}
+		if s.Merged {
+			line = append(line, r.MCSEChains.String())
+		}
+		line = append(line, r.SD.String())
+		if !s.ranked() {
 			line = append(line, r.ESSMean.format('f', 0))
 		} else {
 			line = append(line, r.Q5.String(), r.Q50.String(), r.Q95.String(),
@@ -161,7 +124,11 @@ func (s Summary) table() [][]string {
 		if s.Seconds > 0 {
 			line = append(line, s.ESSPerSecond(i).String())
 		}
-		cells = append(cells, append(line, r.RHat.format('f', 3)))
+		line = append(line, r.RHat.format('f', 3))
+		if s.Merged {
+			line = append(line, r.RHatNested.format('f', 3))
+		}
+		cells = append(cells, line)
 	}
 	if len(s.Rows) == 0 {
 		return nil
@@ -193,38 +160,41 @@ func writeTable(b *strings.Builder, cells [][]string) {
 	}
 }
 
-// ratio divides a sum by a count.
-func ratio(sum float64, count int) (float64, error) {
+// share divides a sum by a count.
+func share(sum, count float64) (float64, error) {
 	if count == 0 {
 		return 0, ErrTooFew
 	}
-	return sum / float64(count), nil
+	return sum / count, nil
 }
 
 // MarshalJSON writes the figures, and the warnings with their reasons:
 //
 //	{"chains": 4, "draws": 1000, "accept": 0.57, "moves": 3.1, "invalid": 0,
-//	 "rows": [{"name": "mag", "mean": 0.48, "sd": …, "mcse": …, "q5": …, "q50": …,
-//	   "q95": …, "rhat": …, "ess_bulk": …, "ess_tail": …, "ess_mean": …, "time": …}],
+//	 "rows": [{"name": "mag", "mean": 0.48, "sd": …, "mcse": …, "mcse_chains": …,
+//	   "q5": …, "q50": …, "q95": …, "rhat": …, "rhat_nested": …, "ess_bulk": …,
+//	   "ess_tail": …, "ess_mean": …, "time": …}],
 //	 "warnings": [{"row": "mag", "figure": "rhat", "value": 1.2, "limit": 1.01,
 //	   "text": …, "advice": …}]}
 //
-// and "streaming": true and "seconds" where they are so. Figures are as
+// and "streaming": true, "merged": true and "seconds" where they are so. Figures are as
 // [Estimate.MarshalJSON] writes them.
 func (s Summary) MarshalJSON() ([]byte, error) {
 	type row struct {
-		Name string   `json:"name"`
-		Mean Estimate `json:"mean"`
-		SD   Estimate `json:"sd"`
-		MCSE Estimate `json:"mcse"`
-		Q5   Estimate `json:"q5"`
-		Q50  Estimate `json:"q50"`
-		Q95  Estimate `json:"q95"`
-		RHat Estimate `json:"rhat"`
-		Bulk Estimate `json:"ess_bulk"`
-		Tail Estimate `json:"ess_tail"`
-		ESS  Estimate `json:"ess_mean"`
-		Time Estimate `json:"time"`
+		Name   string   `json:"name"`
+		Mean   Estimate `json:"mean"`
+		SD     Estimate `json:"sd"`
+		MCSE   Estimate `json:"mcse"`
+		Apart  Estimate `json:"mcse_chains"`
+		Q5     Estimate `json:"q5"`
+		Q50    Estimate `json:"q50"`
+		Q95    Estimate `json:"q95"`
+		RHat   Estimate `json:"rhat"`
+		Nested Estimate `json:"rhat_nested"`
+		Bulk   Estimate `json:"ess_bulk"`
+		Tail   Estimate `json:"ess_tail"`
+		ESS    Estimate `json:"ess_mean"`
+		Time   Estimate `json:"time"`
 	}
 	type warning struct {
 		Row    string   `json:"row,omitempty"`
@@ -238,6 +208,7 @@ func (s Summary) MarshalJSON() ([]byte, error) {
 		Chains    int       `json:"chains"`
 		Draws     int       `json:"draws"`
 		Streaming bool      `json:"streaming,omitempty"`
+		Merged    bool      `json:"merged,omitempty"`
 		Seconds   float64   `json:"seconds,omitempty"`
 		Accept    Estimate  `json:"accept"`
 		Moves     Estimate  `json:"moves"`
@@ -245,11 +216,11 @@ func (s Summary) MarshalJSON() ([]byte, error) {
 		Rows      []row     `json:"rows"`
 		Warnings  []warning `json:"warnings"`
 	}{
-		Chains: s.Chains, Draws: s.Draws, Streaming: s.Streaming, Seconds: s.Seconds,
+		Chains: s.Chains, Draws: s.Draws, Streaming: s.Streaming, Merged: s.Merged, Seconds: s.Seconds,
 		Accept: s.Accept, Moves: s.Moves, Invalid: s.Invalid, Rows: []row{}, Warnings: []warning{},
 	}
 	for _, r := range s.Rows {
-		out.Rows = append(out.Rows, row{r.Name, r.Mean, r.SD, r.MCSE, r.Q5, r.Q50, r.Q95, r.RHat, r.ESSBulk, r.ESSTail, r.ESSMean, r.Time})
+		out.Rows = append(out.Rows, row{r.Name, r.Mean, r.SD, r.MCSE, r.MCSEChains, r.Q5, r.Q50, r.Q95, r.RHat, r.RHatNested, r.ESSBulk, r.ESSTail, r.ESSMean, r.Time})
 	}
 	for _, w := range s.Reasons() {
 		out.Warnings = append(out.Warnings, warning{w.Row, w.Figure, Estimate{Value: w.Value}, w.Limit, w.Text, w.Advice})

@@ -77,10 +77,10 @@ func newTrace(functions int) *Trace {
 // out. Its [Summary] has
 //
 //   - the mean and the standard deviation of all draws,
-//   - MCSE and ESSMean by batch means, with batches of √n draws or more, or by
-//     the variance of the chain means if that says more, so that chains that are
-//     stuck apart show; m chains of one distribution have a squared MCSE that is
-//     too large by a factor of about 1 + 1/√(π(m−1)),
+//   - MCSE and ESSMean by batch means, with batches of √n draws or more, pooled
+//     with the variance of the chain means; by the latter alone if it is larger
+//     than chance allows (F test at 1 %), so that chains that are stuck apart show,
+//   - MCSEChains, by the variance of the chain means alone, and RHatNested,
 //   - RHat as [RHatBasic], the plain split statistic without ranks; it compares
 //     the first and the second half of the complete batches, which leaves out
 //     at most 2 batches in 34,

@@ -1,0 +1,164 @@
+// Command scale runs very many short chains of the Ising model as the tasks of an
+// array job, and puts their statistics together to the bits of one run.
+//
+// Every task is the same command; the variables of Slurm or Kubernetes say which it
+// is. With -merge it reads what they left in the folder. Without a folder it does
+// both, as one task.
+//
+//	go run ./scale -dir /shared/run -tasks 100
+//	go run ./scale -dir /shared/run -merge
+//
+// array.sbatch and job.yaml beside this file are ready to be sent.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/examples/internal/command"
+	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
+	"github.com/gibbsite-go/gibbsite/sampler/shard"
+)
+
+func main() {
+	command.Main("scale", parse, run)
+}
+
+type options struct {
+	command.Output
+
+	side                  int
+	a, b                  float64
+	chains, draws, warmup int
+	seed                  uint64
+	workers               int
+	dir                   string
+	tasks                 int
+	merge, states         bool
+}
+
+func parse(args []string) (options, error) {
+	var o options
+	f := flag.NewFlagSet("scale", flag.ContinueOnError)
+	f.SetOutput(os.Stderr)
+	f.IntVar(&o.side, "side", 10, "sites along each side of the square lattice")
+	f.Float64Var(&o.a, "a", 0.1, "coupling, see model.NewIsing")
+	f.Float64Var(&o.b, "b", 0.05, "field")
+	f.IntVar(&o.chains, "chains", 3200, "chains of the whole run")
+	f.IntVar(&o.draws, "draws", 96, "draws per chain")
+	f.IntVar(&o.warmup, "warmup", 50, "steps of every chain before them, -1 for none")
+	f.Uint64Var(&o.seed, "seed", 1, "of the run")
+	f.IntVar(&o.workers, "workers", 0, "goroutines of a task; 0: all cores")
+	f.StringVar(&o.dir, "dir", "", "a `folder` that all tasks see; without one, the whole run is one task")
+	f.IntVar(&o.tasks, "tasks", 0, "tasks of the whole run; 0: what Slurm says")
+	f.BoolVar(&o.merge, "merge", false, "put together what the tasks left in -dir")
+	f.BoolVar(&o.states, "states", false, "keep the last states of all chains in -dir, as states-….npy")
+	o.Define(f, "")
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	if f.NArg() > 0 {
+		return o, fmt.Errorf("unknown argument %q", f.Arg(0))
+	}
+	if o.dir == "" && (o.merge || o.states || o.tasks > 1) {
+		return o, fmt.Errorf("-merge, -states and -tasks want a -dir")
+	}
+	return o, nil
+}
+
+// run is the run, the same in every task.
+func (o options) run() (shard.Chains, error) {
+	m, err := model.NewIsing(model.Lattice{o.side, o.side}, o.a, o.b)
+	if err != nil {
+		return shard.Chains{}, err
+	}
+	energyOf := func(x []int32) float64 {
+		var e [1]float64
+		m.Energy(e[:], x)
+		return e[0] / float64(len(x))
+	}
+	return shard.Chains{
+		Model: m, Method: mcmc.Gibbs{}, Draws: o.draws,
+		Config:    sampler.Config{Chains: o.chains, Seed: o.seed, Warmup: o.warmup, Workers: o.workers},
+		Functions: []func([]int32) float64{energy.Magnetization, energyOf},
+		Names:     []string{"magnetisation", "energy per site"},
+	}, nil
+}
+
+// report is what a task, or the merge, prints.
+type report struct {
+	Task  *shard.Task     `json:"task,omitempty"`
+	Tally *diagnose.Tally `json:"tally,omitempty"`
+
+	Digest  string            `json:"digest,omitempty"`
+	Mean    []float64         `json:"mean,omitempty"` // per function
+	MCSE    []float64         `json:"mcse,omitempty"`
+	summary *diagnose.Summary // of the merge
+}
+
+// Warnings are those of the summary.
+func (r report) Warnings() []string {
+	if r.summary == nil {
+		return nil
+	}
+	return r.summary.Warnings()
+}
+
+func (r report) String() string {
+	if r.summary == nil {
+		return fmt.Sprintf("task %d of %d is done\n", r.Task.Index, r.Task.Count)
+	}
+	return fmt.Sprintf("%v\ndigest %s\n", *r.summary, r.Digest)
+}
+
+func run(ctx context.Context, o options) (report, error) {
+	r, err := o.run()
+	if err != nil {
+		return report{}, err
+	}
+	if o.dir == "" {
+		return whole(ctx, r)
+	}
+	if o.merge {
+		t, err := shard.Merge(o.dir, r)
+		if err != nil {
+			return report{}, err
+		}
+		return merged(t)
+	}
+	task, err := shard.Environment(o.tasks)
+	if err != nil {
+		return report{}, err
+	}
+	err = task.Do(ctx, o.dir, r, shard.Options{States: o.states})
+	return report{Task: &task}, err
+}
+
+// whole does the run in this process.
+func whole(ctx context.Context, r shard.Chains) (report, error) {
+	n, _ := r.Size()
+	t, do, err := r.Part(0, n)
+	if err == nil {
+		err = do(ctx, io.Writer(nil))
+	}
+	if err != nil {
+		return report{}, err
+	}
+	return merged(t)
+}
+
+func merged(t *diagnose.Tally) (report, error) {
+	s, err := t.Summary()
+	r := report{Tally: t, Digest: t.Digest(), summary: &s}
+	for _, row := range s.Rows {
+		r.Mean, r.MCSE = append(r.Mean, row.Mean.Value), append(r.MCSE, row.MCSE.Value)
+	}
+	return r, err
+}

@@ -1,0 +1,210 @@
+package diagnose
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
+)
+
+// Tally are the statistics of a part of a run that merge with those of the
+// others: chains that run anywhere give, merged in any order, the bits of one
+// tally of them all. It has some 5 KB for each function, however many chains there
+// are.
+//
+//	part, err := diagnose.NewTally(diagnose.TallyConfig{Chains: 1_000_000, First: 4096, Count: 1024, Draws: 96}, f)
+//	// … run these chains with Observe: part.Observe; then, where the parts meet,
+//	var all diagnose.Tally
+//	err = all.Merge(part) // each of them
+//	s, err := all.Summary()
+//
+// Every chain adds to exact sums: the means of its halves, their squares and their
+// autocovariances at lags below 64; its mean, the square of it and its variance.
+// These give, in the [Row] of a function,
+//
+//   - Mean and SD of all draws,
+//   - RHat as [RHatBasic],
+//   - ESSMean as [ESSMean] and MCSE as [MCSEMean] where the sum over lags ends below
+//     lag 64; where it does not, MCSE is MCSEChains and ESSMean is (SD/MCSE)²,
+//   - MCSEChains, the error by the means of the chains alone,
+//   - RHatNested (Margossian et al. 2024), for many short chains.
+//
+// Ranks do not merge: the quantiles and ESSBulk and ESSTail have the error
+// [ErrRanks].
+//
+// The zero value is empty and takes over what is merged into it. Tally has no
+// locks but those of [Tally.Observe].
+type Tally struct {
+	run   run
+	done  spans // finished chains
+	rows  []tallied
+	moves actions
+	bits  digest
+
+	record *recorder // of one that draws are shown to
+}
+
+// run is what tallies must agree on.
+type run struct {
+	chains, draws, nested int
+	seed                  uint64
+	names                 []string
+	settings              []byte // a fingerprint.List, of TallyConfig.Run
+}
+
+// ErrRanks says that a figure needs the ranks of draws among all others, which a
+// [Tally] does not keep.
+var ErrRanks = errors.New("ranks do not merge")
+
+// Merge adds the chains of o, another part of the same run. It refuses chains that
+// t has already, and parts of a run with other settings, a part whose chains have not
+// all of their draws, and names what is wrong; t is then as it was. o is not changed.
+//
+// It takes some microseconds a function.
+func (t *Tally) Merge(o *Tally) error {
+	if err := t.merge(o); err != nil {
+		return fmt.Errorf("diagnose: Tally.Merge: %w", err)
+	}
+	return nil
+}
+
+func (t *Tally) merge(o *Tally) error {
+	if o == nil || o.empty() {
+		return errors.New("the other tally is empty")
+	}
+	if t == o {
+		return errors.New("both are the same tally")
+	}
+	for _, each := range []*Tally{o, t} {
+		if err := each.whole(); err != nil {
+			return err
+		}
+	}
+	if t.empty() {
+		*t = Tally{run: o.run, rows: make([]tallied, len(o.rows))}
+		for i := range t.rows {
+			t.rows[i] = newTallied()
+		}
+	}
+	settings, err := t.run.agree(&o.run)
+	if err != nil {
+		return err
+	}
+	if chain, ok := t.done.union(o.done); !ok {
+		return fmt.Errorf("chain %d is in both", chain)
+	}
+	t.run.settings = settings
+	for i := range t.rows {
+		t.rows[i].merge(&o.rows[i])
+	}
+	t.moves.merge(&o.moves)
+	t.bits.add(o.bits)
+	return nil
+}
+
+// empty reports whether t is the zero value.
+func (t *Tally) empty() bool { return t.run.chains == 0 }
+
+// whole returns an error unless all chains of this part have all draws.
+func (t *Tally) whole() error {
+	if t.record == nil {
+		return nil
+	}
+	return t.record.unfinished(t.done)
+}
+
+// agree returns an error that names the first setting in which r and o differ,
+// and otherwise the settings to keep: of two that agree to rounding, those that
+// come first as bytes.
+func (r *run) agree(o *run) ([]byte, error) {
+	differ := func(name string, a, b any) error {
+		return fmt.Errorf("not the same run: %s is %v in one part and %v in the other", name, a, b)
+	}
+	switch {
+	case r.chains != o.chains:
+		return nil, differ("TallyConfig.Chains", r.chains, o.chains)
+	case r.draws != o.draws:
+		return nil, differ("TallyConfig.Draws", r.draws, o.draws)
+	case r.seed != o.seed:
+		return nil, differ("TallyConfig.Seed", r.seed, o.seed)
+	case r.nested != o.nested:
+		return nil, differ("TallyConfig.Nested", r.nested, o.nested)
+	case !slices.Equal(r.names, o.names):
+		return nil, differ("the functions' names", r.names, o.names)
+	case bytes.Equal(r.settings, o.settings):
+		return r.settings, nil
+	}
+	a, err := fingerprint.Read(r.settings)
+	if err != nil {
+		return nil, err
+	}
+	b, err := fingerprint.Read(o.settings)
+	if err != nil {
+		return nil, err
+	}
+	err = fingerprint.Compare(a, b)
+	var m *fingerprint.Mismatch
+	if errors.As(err, &m) {
+		return nil, differ(m.Setting, m.Saved, m.Here)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if bytes.Compare(r.settings, o.settings) < 0 {
+		return r.settings, nil
+	}
+	return o.settings, nil
+}
+
+// SameRun returns an error that names what differs if t and o are of different runs:
+// what keeps them from being merged, whichever chains they count.
+func (t *Tally) SameRun(o *Tally) error {
+	if o == nil || o.empty() || t.empty() {
+		return errors.New("diagnose: Tally.SameRun: a tally is empty")
+	}
+	if _, err := t.run.agree(&o.run); err != nil {
+		return fmt.Errorf("diagnose: Tally.SameRun: %w", err)
+	}
+	return nil
+}
+
+// Covers reports whether the finished chains that t counts are first …
+// first+count−1, no more and no fewer.
+func (t *Tally) Covers(first, count int) bool {
+	return len(t.done) == 1 && t.done[0] == span{first, first + count}
+}
+
+// Chains returns the number of finished chains that t counts.
+func (t *Tally) Chains() int { return t.done.chains() }
+
+// Digest returns 64 hexadecimal digits that tell apart what t was told: the values
+// of every function at every draw of every chain, and the states at their last
+// draws. It does not depend on how chains came together. Two runs with equal
+// digests had the same bits.
+func (t *Tally) Digest() string { return t.bits.String() }
+
+// Missing returns an error that names the chains of the run that t does not
+// count, nil if it counts them all.
+func (t *Tally) Missing() error {
+	if t.empty() {
+		return errors.New("diagnose: Tally: empty")
+	}
+	gaps := t.done.gaps(t.run.chains)
+	if len(gaps) == 0 {
+		return nil
+	}
+	text := ""
+	const shown = 4
+	for i, g := range gaps[:min(len(gaps), shown)] {
+		if i > 0 {
+			text += ", "
+		}
+		text += g.String()
+	}
+	if more := len(gaps) - shown; more > 0 {
+		text += fmt.Sprintf(" and %d more gaps", more)
+	}
+	return fmt.Errorf("diagnose: Tally: missing of %d chains: %s", t.run.chains, text)
+}

@@ -1,0 +1,230 @@
+package diagnose
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// TallyConfig says which chains of which run a [Tally] counts. Draws is needed.
+type TallyConfig struct {
+	Chains int    // of the whole run; 0 means 4
+	First  int    // number of the first chain of this part
+	Count  int    // chains of this part; 0 means all from First on
+	Draws  int    // per chain, ≥ 1
+	Seed   uint64 // of the run
+
+	// Nested is the number of consecutive chains that begin in the same state;
+	// 0 means 1. It divides Chains, First and Count.
+	Nested int
+
+	// Run is what the draws are a function of beside Chains and Seed, such as
+	// the name of a model and its arguments: parts with another are refused.
+	// It is told apart as a checkpoint does it, see [sampler.Method]; languages by
+	// content if Run has a method Shape() (sites, levels int).
+	Run any
+}
+
+// fill checks the configuration and replaces zeros by defaults.
+func (c *TallyConfig) fill(functions int) error {
+	if c.Chains == 0 {
+		c.Chains = 4
+	}
+	if c.Nested == 0 {
+		c.Nested = 1
+	}
+	if c.Count == 0 {
+		c.Count = c.Chains - c.First
+	}
+	bad := func(name string, v int, want string, a ...any) error {
+		return fmt.Errorf("diagnose: TallyConfig.%s = %d, want %s", name, v, fmt.Sprintf(want, a...))
+	}
+	most := maxDraws / max(functions, 1)
+	switch {
+	case c.Chains < 0:
+		return bad("Chains", c.Chains, "≥ 0")
+	case c.First < 0 || c.First >= c.Chains:
+		return bad("First", c.First, "0 … %d", c.Chains-1)
+	case c.Count < 0 || c.Count > c.Chains-c.First:
+		return bad("Count", c.Count, "1 … %d", c.Chains-c.First)
+	case c.Draws < 1 || c.Draws > most:
+		return bad("Draws", c.Draws, "1 … %d", most)
+	case c.Nested < 0 || c.Nested > c.Chains || c.Chains%c.Nested != 0:
+		return bad("Nested", c.Nested, "a divisor of Chains = %d", c.Chains)
+	case c.First%c.Nested != 0:
+		return bad("First", c.First, "a multiple of Nested = %d", c.Nested)
+	case c.Count%c.Nested != 0:
+		return bad("Count", c.Count, "a multiple of Nested = %d", c.Nested)
+	}
+	return nil
+}
+
+// maxDraws bounds draws × functions, so that sizes in bytes are ints.
+const maxDraws = math.MaxInt32 / 16
+
+// NewTally returns a tally of functions of the state, to be told of the draws of
+// the chains that cfg names. The functions are called as by [NewTrace]; they are
+// called f1, f2, … unless [Tally.Name] says otherwise. Errors: a nil function and
+// settings out of range.
+func NewTally(cfg TallyConfig, f ...func(x []int32) float64) (*Tally, error) {
+	for i := range f {
+		if f[i] == nil {
+			return nil, fmt.Errorf("diagnose: NewTally: function %d is nil", i)
+		}
+	}
+	if err := cfg.fill(len(f)); err != nil {
+		return nil, err
+	}
+	settings := &fingerprint.List{}
+	if s, ok := cfg.Run.(interface{ Shape() (sites, levels int) }); ok {
+		settings.Sites, settings.Levels = s.Shape()
+	}
+	settings.Add("TallyConfig.Run", cfg.Run)
+	t := &Tally{
+		run:  run{chains: cfg.Chains, draws: cfg.Draws, nested: cfg.Nested, seed: cfg.Seed, settings: settings.Append(nil)},
+		rows: make([]tallied, len(f)),
+		record: &recorder{
+			first: cfg.First, draws: cfg.Draws, nested: cfg.Nested, functions: slices.Clone(f), chains: make([]underway, cfg.Count),
+		},
+	}
+	for i := range f {
+		t.rows[i] = newTallied()
+		t.run.names = append(t.run.names, fmt.Sprintf("f%d", i+1))
+	}
+	return t, nil
+}
+
+// Name names the functions and returns t. It panics unless there is one name for
+// each function, none of them empty or with a comma or a line break.
+func (t *Tally) Name(names ...string) *Tally {
+	if len(names) != len(t.rows) {
+		panic(fmt.Sprintf("diagnose: Tally.Name: %d names, want %d", len(names), len(t.rows)))
+	}
+	for _, n := range names {
+		if n == "" || strings.ContainsAny(n, ",\r\n") {
+			panic(fmt.Sprintf("diagnose: Tally.Name: name %q, want one without comma and line break", n))
+		}
+	}
+	t.run.names = slices.Clone(names)
+	return t
+}
+
+// Observe records the state x of a chain, by its number in the run; it has the
+// type [sampler.Observer]. Draws are numbered in the order of the calls, whatever
+// draw says. Calls for one chain must not overlap; calls for different chains may.
+//
+// It panics if the chain is not of this part or has all its draws, and if t is not
+// from [NewTally].
+func (t *Tally) Observe(chain, draw int, x []int32, info *sampler.Info) {
+	u := t.next(chain)
+	n := t.record.draws
+	for i, f := range t.record.functions {
+		u.values[i*n+u.draws] = f(x)
+	}
+	drawn(t, chain, x, info)
+}
+
+// next returns the chain, with room for its next draw.
+func (t *Tally) next(chain int) *underway {
+	r := t.record
+	if r == nil {
+		panic("diagnose: Tally.Observe: the tally is not from NewTally")
+	}
+	if chain < r.first || chain >= r.first+len(r.chains) {
+		panic(fmt.Sprintf("diagnose: Tally.Observe: chain = %d, want %d ≤ chain < %d", chain, r.first, r.first+len(r.chains)))
+	}
+	u := &r.chains[chain-r.first]
+	if u.draws == r.draws {
+		panic(fmt.Sprintf("diagnose: Tally.Observe: chain %d has %d draws, want no more: TallyConfig.Draws = %d", chain, u.draws, r.draws))
+	}
+	if u.draws == 0 {
+		u.values = r.buffer(len(t.rows) * r.draws)
+	}
+	return u
+}
+
+// drawn counts the draw and takes in the chain if that was the last.
+func drawn[S energy.Site](t *Tally, chain int, x []S, info *sampler.Info) {
+	u := &t.record.chains[chain-t.record.first]
+	if info != nil {
+		u.actions.add(info)
+	}
+	if u.draws++; u.draws == t.record.draws {
+		t.finish(chain, digestOf(chain, u.values, x))
+	}
+}
+
+func (t *Tally) finish(chain int, d digest) {
+	r := t.record
+	u := &r.chains[chain-r.first]
+	all := make([]condensed, len(t.rows))
+	for i := range all {
+		all[i] = condense(chain, u.values[i*r.draws:(i+1)*r.draws])
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range all {
+		t.rows[i].add(&all[i])
+	}
+	r.free = append(r.free, u.values)
+	u.values = nil
+	t.moves.add(&u.actions)
+	t.bits.add(d)
+	t.done.add(span{chain, chain + 1})
+	if r.nested > 1 {
+		u.means = make([]float64, len(all))
+		for i := range all {
+			u.means[i] = all[i].mean
+		}
+		t.finishGroup((chain - r.first) / r.nested)
+	}
+}
+
+// finishGroup takes in a group of chains that began in the same state, if they are
+// all finished.
+func (t *Tally) finishGroup(group int) {
+	r := t.record
+	chains := r.chains[group*r.nested : (group+1)*r.nested]
+	for i := range chains {
+		if chains[i].means == nil {
+			return
+		}
+	}
+	means := make([]float64, r.nested)
+	for f := range t.rows {
+		for i := range chains {
+			means[i] = chains[i].means[f]
+		}
+		t.rows[f].addGroup(means)
+	}
+	for i := range chains {
+		chains[i].means = nil
+	}
+}
+
+// RealTally is [NewTally] for functions of real states: a tally and the observer
+// that feeds it.
+func RealTally(cfg TallyConfig, f ...func(x []float32) float64) (*Tally, sampler.RealObserver, error) {
+	stand := make([]func(x []int32) float64, len(f))
+	for i := range f {
+		if f[i] != nil {
+			stand[i] = func([]int32) float64 { return 0 }
+		}
+	}
+	t, err := NewTally(cfg, stand...)
+	if err != nil {
+		return nil, nil, err
+	}
+	return t, func(chain, draw int, x []float32, info *sampler.Info) {
+		u := t.next(chain)
+		for i := range f {
+			u.values[i*t.record.draws+u.draws] = f[i](x)
+		}
+		drawn(t, chain, x, info)
+	}, nil
+}

@@ -1,0 +1,121 @@
+package shard
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/npy"
+	"github.com/gibbsite-go/gibbsite/internal/probe"
+	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
+)
+
+// Chains is a [Run] of Markov chains: what [sampler.NewChains] takes, and how many
+// draws.
+type Chains struct {
+	Model     energy.Model
+	Method    sampler.Method
+	Config    sampler.Config // of the whole run, without Draws and Checkpoint
+	Draws     int            // per chain, ≥ 1
+	Nested    int            // as in diagnose.TallyConfig
+	Functions []func(x []int32) float64
+	Names     []string // of the functions; nil: f1, f2, …
+}
+
+// Kind returns "chains".
+func (c Chains) Kind() string { return "chains" }
+
+// Size returns the number of chains and the block in which they move, both a
+// multiple of Nested.
+func (c Chains) Size() (n, block int) {
+	n = c.Config.Chains
+	if n == 0 {
+		n = 4
+	}
+	return n, multiple(c.Config.Block(), max(c.Nested, 1))
+}
+
+// multiple returns the least common multiple.
+func multiple(a, b int) int {
+	g, r := a, b
+	for r > 0 {
+		g, r = r, g%r
+	}
+	return a / g * b
+}
+
+// Part makes new chains, runs them and writes their last states as a .npy file of
+// int32, chains × sites.
+func (c Chains) Part(first, count int) (*diagnose.Tally, func(context.Context, io.Writer) error, error) {
+	cfg := c.Config
+	bad := func(name string, v any, want string) error {
+		return fmt.Errorf("shard: Chains.%s = %v, want %s", name, v, want)
+	}
+	switch {
+	case check.Nil(c.Model):
+		return nil, nil, bad("Model", nil, "one")
+	case check.Nil(c.Method):
+		return nil, nil, bad("Method", nil, "one")
+	case cfg.First != 0 || cfg.Count != 0:
+		return nil, nil, bad("Config.First, Count", [2]int{cfg.First, cfg.Count}, "0: the whole run")
+	case cfg.Draws != "":
+		return nil, nil, bad("Config.Draws", cfg.Draws, "none: parts would share the file")
+	case cfg.Checkpoint.Path != "":
+		return nil, nil, bad("Config.Checkpoint.Path", cfg.Checkpoint.Path, "none: finished parts are kept")
+	case c.Names != nil && len(c.Names) != len(c.Functions):
+		return nil, nil, bad("Names", c.Names, fmt.Sprintf("%d of them", len(c.Functions)))
+	}
+	sites, _, err := check.Shape("shard: Chains", c.Model, 1, sampler.BlockSize)
+	if err != nil {
+		return nil, nil, err
+	}
+	n, _ := c.Size()
+	cfg.First, cfg.Count = first, count
+	if len(cfg.Init) == n*sites && n > 1 {
+		if first < 0 || count < 0 || first > n-count {
+			return nil, nil, fmt.Errorf("shard: Chains: chains %d … %d, want 0 … %d", first, first+count-1, n-1)
+		}
+		cfg.Init = cfg.Init[first*sites : (first+count)*sites]
+	}
+	t, err := diagnose.NewTally(diagnose.TallyConfig{
+		Chains: n, First: first, Count: count, Draws: c.Draws, Seed: cfg.Seed, Nested: c.Nested, Run: settings{c},
+	}, c.Functions...)
+	if err != nil {
+		return nil, nil, err
+	}
+	if c.Names != nil {
+		t.Name(c.Names...)
+	}
+	cfg.Observe = cfg.Observe.And(t.Observe)
+	return t, func(ctx context.Context, states io.Writer) error {
+		ch, err := sampler.NewChains(c.Model, c.Method, cfg)
+		if err != nil {
+			return err
+		}
+		if err := ch.Run(ctx, c.Draws); err != nil || states == nil {
+			return err
+		}
+		return npy.Write(states, ch.States(), count, sites)
+	}, nil
+}
+
+// settings is what the draws of chains are a function of, beside their number and
+// the seed.
+type settings struct{ c Chains }
+
+func (s settings) Name() string { return "chains" }
+
+// Shape is that of the languages among the settings.
+func (s settings) Shape() (sites, levels int) { return s.c.Model.Shape() }
+
+func (s settings) Settings(add func(name string, value any)) {
+	sites, _ := s.c.Model.Shape()
+	add("Warmup", s.c.Config.Warmup)
+	add("Thin", s.c.Config.Thin)
+	add("Init", s.c.Config.Init)
+	add("sites", sites)
+	probe.Target(add, s.c.Model, s.c.Method, sampler.NewStream(probe.States, 0).IntN)
+}

@@ -1,0 +1,242 @@
+package shard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/durable"
+	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
+)
+
+// Options are what [Task.Do] does beside the tally. The zero value does nothing.
+type Options struct {
+	// States keeps the states of the part, too, in the file states-FIRST.npy, the
+	// number of its first element in twelve digits.
+	States bool
+
+	// Started, if not nil, is called with the elements of the part before they
+	// are made; not if there is nothing to do.
+	Started func(first, count int)
+}
+
+// Do makes the task's part of the run and keeps its tally in the folder dir, which
+// must exist, in a file that takes its name when it is whole and on disk. Is there
+// such a file already, Do leaves it; a damaged one is replaced, and one of another
+// run or part is an error.
+func (t Task) Do(ctx context.Context, dir string, run Run, o Options) error {
+	if err := check.Given("shard: Task.Do", "run", run); err != nil {
+		return err
+	}
+	n, block := run.Size()
+	first, count, err := t.Range(n, block)
+	if err != nil {
+		return err
+	}
+	tally, do, err := run.Part(first, count)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(dir, t.file())
+	done, err := finished(path, tally, first, count)
+	if err != nil {
+		return fmt.Errorf("shard: %s: %w", path, err)
+	}
+	if done && o.States {
+		_, err := os.Stat(statesFile(dir, first))
+		done = err == nil
+	}
+	if done {
+		return nil
+	}
+	if o.Started != nil {
+		o.Started(first, count)
+	}
+	folder := ""
+	if o.States {
+		folder = dir
+	}
+	if err := fill(ctx, do, first, folder); err != nil {
+		return err
+	}
+	b, err := tally.MarshalBinary()
+	if err == nil {
+		err = place(path, func(w io.Writer) error { _, err := w.Write(b); return err })
+	}
+	return err
+}
+
+// Make makes the elements first … first+count−1 of the run and returns their tally.
+// Unless dir is empty, it keeps their states there, in the file states-FIRST.npy.
+func Make(ctx context.Context, run Run, first, count int, dir string) (*diagnose.Tally, error) {
+	if err := check.Given("shard: Make", "run", run); err != nil {
+		return nil, err
+	}
+	tally, do, err := run.Part(first, count)
+	if err != nil {
+		return nil, err
+	}
+	if err := fill(ctx, do, first, dir); err != nil {
+		return nil, err
+	}
+	return tally, nil
+}
+
+func fill(ctx context.Context, do func(context.Context, io.Writer) error, first int, dir string) error {
+	if dir == "" {
+		return do(ctx, nil)
+	}
+	return place(statesFile(dir, first), func(w io.Writer) error { return do(ctx, w) })
+}
+
+func statesFile(dir string, first int) string {
+	return filepath.Join(dir, fmt.Sprintf("states-%012d.npy", first))
+}
+
+func (t Task) file() string { return fmt.Sprintf("part-%06d-of-%06d.tally", t.Index, t.Count) }
+
+// finished reports whether the file path holds the part of the run of tally. A
+// missing or damaged one does not; one of another run or part is an error.
+func finished(path string, tally *diagnose.Tally, first, count int) (bool, error) {
+	var was diagnose.Tally
+	b, err := os.ReadFile(path)
+	if err == nil {
+		err = was.UnmarshalBinary(b)
+	}
+	if err != nil {
+		return false, nil
+	}
+	if err := was.SameRun(tally); err != nil {
+		return false, err
+	}
+	if !was.Covers(first, count) {
+		return false, fmt.Errorf("the file does not hold elements %d … %d", first, first+count-1)
+	}
+	return true, nil
+}
+
+// places counts the calls of place.
+var places atomic.Int64
+
+// place writes a file under a name of its own and renames it into place. So
+// tasks that are done twice, at once, do not write to one file.
+func place(path string, write func(io.Writer) error) error {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "host"
+	}
+	own := fmt.Sprintf("%s.%s-%d-%d", path, host, os.Getpid(), places.Add(1))
+	fs := durable.OS{}
+	err = durable.Save(fs, own, write)
+	if err == nil {
+		err = fs.Rename(own, path)
+	}
+	if err == nil {
+		err = fs.SyncDir(filepath.Dir(path))
+	}
+	if err != nil {
+		_ = os.Remove(own + ".tmp")
+		return fmt.Errorf("shard: %w", err)
+	}
+	return nil
+}
+
+// Incomplete says which tasks Merge found no whole file of.
+type Incomplete struct {
+	Missing, Damaged []int // indices
+	Count            int   // of all tasks
+	Err              error // of the first damaged file
+}
+
+func (e *Incomplete) Error() string {
+	all := slices.Concat(e.Missing, e.Damaged)
+	slices.Sort(all)
+	text := strings.Trim(strings.ReplaceAll(fmt.Sprint(all), " ", ","), "[]")
+	text = fmt.Sprintf("shard: Merge: %d of %d parts are missing, %d damaged: do tasks %s again", len(e.Missing), e.Count, len(e.Damaged), text)
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+// Unwrap returns the error of the first damaged file.
+func (e *Incomplete) Unwrap() error { return e.Err }
+
+// Merge puts together what all tasks of the run left in dir. Its error is an
+// *[Incomplete] if parts are missing or damaged; others say that files are of another
+// run, or of tasks of different counts, or have elements in common. On an error there
+// is no tally.
+func Merge(dir string, run Run) (*diagnose.Tally, error) {
+	t, err := merge(dir, run)
+	var gap *Incomplete
+	if err != nil && !errors.As(err, &gap) {
+		err = fmt.Errorf("shard: Merge: %w", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+func merge(dir string, run Run) (*diagnose.Tally, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "part-*-of-*.tally"))
+	if err != nil {
+		return nil, err
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("%s: no file part-….tally", dir)
+	}
+	found := map[int]string{}
+	count := 0
+	for _, path := range files {
+		var t Task
+		if _, err := fmt.Sscanf(filepath.Base(path), "part-%d-of-%d.tally", &t.Index, &t.Count); err != nil || t.file() != filepath.Base(path) {
+			return nil, fmt.Errorf("%s: not the name of a part", path)
+		}
+		if count != 0 && t.Count != count {
+			return nil, fmt.Errorf("%s: parts of %d and of %d tasks in one folder", path, count, t.Count)
+		}
+		count, found[t.Index] = t.Count, path
+	}
+	n, block := run.Size()
+	empty, _, err := run.Part(0, min(n, block))
+	if err != nil {
+		return nil, err
+	}
+	all, part, gap := &diagnose.Tally{}, &diagnose.Tally{}, &Incomplete{Count: count}
+	for i := range count {
+		path, ok := found[i]
+		if !ok {
+			gap.Missing = append(gap.Missing, i)
+			continue
+		}
+		b, err := os.ReadFile(path)
+		if err == nil {
+			err = part.UnmarshalBinary(b)
+		}
+		if err != nil {
+			gap.Damaged = append(gap.Damaged, i)
+			if gap.Err == nil {
+				gap.Err = fmt.Errorf("%s: %w", path, err)
+			}
+			continue
+		}
+		if err := empty.SameRun(part); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		if err := all.Merge(part); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	if len(gap.Missing)+len(gap.Damaged) > 0 {
+		return nil, gap
+	}
+	return all, all.Missing()
+}

@@ -1,0 +1,75 @@
+package shard
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
+)
+
+// Job names a run by a registered builder and its arguments, so that a process
+// elsewhere, of a program with the same builders, makes the same.
+type Job struct {
+	Target string          `json:"target"` // the name it is registered by
+	Args   json.RawMessage `json:"args"`   // for the builder; empty: the zero value
+}
+
+var (
+	builders   = map[string]func(json.RawMessage) (Run, error){}
+	buildersMu sync.RWMutex
+)
+
+// Register makes runs of the target name buildable from arguments of type A in JSON.
+// Call it before jobs run, as from an init function, alike in all processes. It
+// panics on an empty name, one that is taken and a nil function.
+func Register[A any](name string, build func(args A) (Run, error)) {
+	if name == "" || build == nil {
+		panic("shard: Register: want a name and a function")
+	}
+	buildersMu.Lock()
+	defer buildersMu.Unlock()
+	if builders[name] != nil {
+		panic(fmt.Sprintf("shard: Register: %q is registered already", name))
+	}
+	builders[name] = func(raw json.RawMessage) (Run, error) {
+		var args A
+		if len(raw) > 0 {
+			d := json.NewDecoder(bytes.NewReader(raw))
+			d.DisallowUnknownFields()
+			if err := d.Decode(&args); err != nil {
+				return nil, err
+			}
+			if _, err := d.Token(); !errors.Is(err, io.EOF) {
+				return nil, errors.New("more than one value")
+			}
+		}
+		return build(args)
+	}
+}
+
+// Build makes the run. Errors: a target that is not registered, arguments that are
+// not its own, and those of the builder.
+func (j Job) Build() (Run, error) {
+	buildersMu.RLock()
+	build := builders[j.Target]
+	names := slices.Sorted(maps.Keys(builders))
+	buildersMu.RUnlock()
+	if build == nil {
+		return nil, fmt.Errorf("shard: Job.Target = %q, want one that this program registers: %s", j.Target, strings.Join(names, ", "))
+	}
+	run, err := build(j.Args)
+	if err != nil {
+		return nil, fmt.Errorf("shard: Job.Args of %s: %w", j.Target, err)
+	}
+	if check.Nil(run) {
+		return nil, fmt.Errorf("shard: Job: the builder of %s returned nil", j.Target)
+	}
+	return run, nil
+}
