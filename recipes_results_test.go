@@ -118,8 +118,8 @@ func set(_ *testing.T, form any) []any {
 	return result
 }
 
-// scored bounds the expected number of ones.
-func scored() constraint.Score {
+// expectedOnes bounds the expected number of ones.
+func expectedOnes() constraint.Score {
 	return constraint.Score{
 		F: func(v []float32) float64 {
 			sum := 0.0

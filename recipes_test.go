@@ -109,7 +109,7 @@ func sets() []recipe {
 	count := constraint.Count{Levels: []int32{1}, Min: 2, Max: 4}
 	sum := exact.Must(constraint.NewSum([]int{1, 3}, 10, 20))
 	linear := constraint.Linear{A: constraint.Rows([]float64{1, 0, 1, 0, 0, 0, 0, 0, 1}, 9), B: []float64{1}}
-	score := scored()
+	score := expectedOnes()
 	return []recipe{
 		form("constraint.Count", count, struct{ constraint.Count }{count}),
 		form("constraint.Linear", linear, struct{ constraint.Linear }{linear}),
@@ -120,7 +120,7 @@ func sets() []recipe {
 
 func smooths() []recipe {
 	linear := constraint.Count{Levels: []int32{1}, Max: 3}.Linear(9, 2)
-	score := scored()
+	score := expectedOnes()
 	return []recipe{
 		form("constraint.Linear", linear, struct{ constraint.Linear }{linear}),
 		form("constraint.Score", score, struct{ constraint.Score }{score}),
@@ -129,7 +129,7 @@ func smooths() []recipe {
 
 func projectors() []recipe {
 	path := projection.Path{Language: constraint.Count{Levels: []int32{1}, Min: 2, Max: 2}}
-	search := lagrange.Projector{Constraint: scored(), Path: path, Inner: 3}
+	search := lagrange.Projector{Constraint: expectedOnes(), Path: path, Inner: 3}
 	known := novelty.Projector{Path: path}
 	chain := prior.Path{HMM: prior.Markov([]float64{.5, .5}, []float64{.9, .1, .2, .8}), Language: path.Language}
 	return []recipe{

@@ -1,6 +1,21 @@
 package constraint
 
-import "github.com/gibbsite-go/gibbsite/internal/automata"
+import (
+	"fmt"
+
+	"github.com/gibbsite-go/gibbsite/internal/automata"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+)
+
+// given returns an error for the first part that is nil.
+func given(function string, parts []Automaton) error {
+	for i, p := range parts {
+		if err := check.Given("constraint: "+function, fmt.Sprintf("parts[%d]", i), p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // union is the lazy product of two automata, dead only when both are.
 // Its state is (p+1)·(States(b)+1) + (q+1), 0 standing for dead.
@@ -16,6 +31,9 @@ type union struct {
 func Union(parts ...Automaton) (Automaton, error) {
 	if len(parts) == 0 {
 		return Complement(Any{}), nil
+	}
+	if err := given("Union", parts); err != nil {
+		return nil, err
 	}
 	if err := automata.Validate(parts[0]); err != nil {
 		return nil, err
@@ -73,6 +91,7 @@ type complemented interface{ Complement() Automaton }
 // follows a lexicon that grows. A language with a method Complement() Automaton,
 // as the complement of a language has it, is asked for it.
 func Complement(a Automaton) Automaton {
+	check.Must("constraint: Complement", "a", a)
 	if c, ok := a.(complemented); ok {
 		return c.Complement()
 	}

@@ -1,5 +1,7 @@
 package constraint
 
+import "github.com/gibbsite-go/gibbsite/internal/automata"
+
 // Any is the language of all sequences. It stands for what does not matter, as
 // in [Concat] of a beginning, Any{} and an ending.
 type Any struct{}
@@ -17,7 +19,9 @@ func (Any) Next(state int, _ int32) int { return state }
 func (Any) Accepting(int) bool { return true }
 
 // Classes puts all tokens into one class.
-func (Any) Classes(levels int) ([]int32, int) { return make([]int32, levels), min(levels, 1) }
+func (Any) Classes(levels int) ([]int32, int) {
+	return automata.Refine[Automaton](nil, levels)
+}
 
 // isAny reports whether a is Any by value or by pointer. A type that embeds Any
 // does so to change a part of it, and is a language of its own: no interface

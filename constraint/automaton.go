@@ -1,5 +1,7 @@
 package constraint
 
+import "github.com/gibbsite-go/gibbsite/internal/check"
+
 // Language is a set of token sequences, as projection.Path and the constrained
 // kernels take it: a finite [Automaton], or a language that nests (package
 // constraint/grammar), which is an Automaton of its configurations to those that
@@ -65,6 +67,7 @@ type Tabled interface {
 
 // Accepts reports whether x is in the language of a, in O(len(x)) steps.
 func Accepts(a Automaton, x []int32) bool {
+	check.Must("constraint: Accepts", "a", a)
 	s := a.Start()
 	for _, t := range x {
 		if s = a.Next(s, t); s < 0 {

@@ -2,8 +2,10 @@ package constraint
 
 import (
 	"context"
+	"math"
 
 	"github.com/gibbsite-go/gibbsite/internal/automata"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // compiled languages hold their minimal automaton, nil for none.
@@ -21,6 +23,12 @@ type compiled interface{ Minimal() *DFA }
 func Compile(ctx context.Context, a Automaton, levels int, limits Limits) (*DFA, error) {
 	if levels < 1 {
 		return nil, &ArgumentError{"Compile", "levels", levels, "≥ 1"}
+	}
+	if err := check.Given("constraint: Compile", "a", a); err != nil {
+		return nil, err
+	}
+	if levels > math.MaxInt32 {
+		return nil, &ArgumentError{"Compile", "levels", levels, "< 2³¹"}
 	}
 	if err := automata.Tabulable(a); err != nil {
 		return nil, err

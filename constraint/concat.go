@@ -3,6 +3,7 @@ package constraint
 import (
 	"context"
 	"encoding/binary"
+	"math"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/automata"
@@ -21,6 +22,12 @@ func Concat(ctx context.Context, levels int, limits Limits, parts ...Automaton) 
 	}
 	if err := limits.Check("Concat", 0, 0, 0); err != nil {
 		return nil, err
+	}
+	if err := given("Concat", parts); err != nil {
+		return nil, err
+	}
+	if levels > math.MaxInt32 {
+		return nil, &ArgumentError{"Concat", "levels", levels, "< 2³¹"}
 	}
 	if len(parts) == 0 {
 		parts = []Automaton{Count{Levels: automata.Identity(levels), Max: None}}

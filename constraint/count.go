@@ -133,6 +133,9 @@ func (c Count) Violation(g []float64, x []int32) {
 
 // membership marks the levels that count.
 func (c Count) membership(levels int) []bool {
+	if levels < 0 || levels > math.MaxInt32 {
+		panic(fmt.Sprintf("constraint: levels = %d, want 0 … %d", levels, math.MaxInt32))
+	}
 	in := make([]bool, levels)
 	for _, l := range c.Levels {
 		if l >= 0 && int(l) < levels {

@@ -33,6 +33,9 @@ type Product interface {
 // the numbers of states multiply beyond 2⁶² (2³⁰ where int has 32 bits);
 // [Compile] a part then; or what a part's Validate says.
 func Intersect(parts ...Automaton) (*Intersection, error) {
+	if err := given("Intersect", parts); err != nil {
+		return nil, err
+	}
 	for _, a := range parts {
 		if err := automata.Validate(a); err != nil {
 			return nil, err

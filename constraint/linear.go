@@ -91,6 +91,7 @@ func (l Linear) Value(g []float64, v []float32) {
 	l.checkLen("g", len(g), len(l.A))
 	for j, r := range l.A {
 		sum := 0.0
+		l.checkRow(j, len(v))
 		for k, i := range r.Index {
 			sum += float64(r.Value[k] * float64(v[i]))
 		}
@@ -119,17 +120,42 @@ func (l Linear) Violation(g []float64, x []int32) {
 	eachState(len(l.A), g, x, func(g []float64, x []int32) {
 		for j, r := range l.A {
 			sum := 0.0
+			if len(r.Value) < len(r.Index) {
+				panic(fmt.Sprintf("constraint: Linear: len(A[%d].Value) = %d, want %d", j, len(r.Value), len(r.Index)))
+			}
 			for k, i := range r.Index {
 				switch {
 				case l.Levels == 0:
+					if uint(i) >= uint(len(x)) {
+						panic(fmt.Sprintf("constraint: Linear: A[%d].Index[%d] = %d, want 0 … %d", j, k, i, len(x)-1))
+					}
 					sum += float64(r.Value[k] * float64(x[i]))
+				case l.Levels < 0 || int(i)/l.Levels >= len(x) || i < 0:
+					panic(fmt.Sprintf("constraint: Linear: A[%d].Index[%d] = %d with Levels = %d, want within %d sites", j, k, i, l.Levels, len(x)))
 				case int(x[int(i)/l.Levels]) == int(i)%l.Levels:
 					sum += r.Value[k]
 				}
 			}
+			if j >= len(l.B) {
+				panic(fmt.Sprintf("constraint: Linear: len(B) = %d, want %d", len(l.B), len(l.A)))
+			}
 			g[j] = sum - l.B[j]
 		}
 	})
+}
+
+// checkRow panics unless row j has a value for each index, a bound, and indices
+// below n.
+func (l Linear) checkRow(j, n int) {
+	r := l.A[j]
+	if len(l.B) != len(l.A) || len(r.Value) != len(r.Index) {
+		panic(fmt.Sprintf("constraint: Linear: len(A) = %d, len(B) = %d, A[%d] has %d indices and %d values, want as many", len(l.A), len(l.B), j, len(r.Index), len(r.Value)))
+	}
+	for k, i := range r.Index {
+		if i < 0 || int(i) >= n {
+			panic(fmt.Sprintf("constraint: Linear: A[%d].Index[%d] = %d, want 0 … %d", j, k, i, n-1))
+		}
+	}
 }
 
 func (l Linear) checkLen(name string, got, want int) {
@@ -138,10 +164,18 @@ func (l Linear) checkLen(name string, got, want int) {
 	}
 }
 
+// checkTable panics unless the entries of a table have numbers that are int32.
+func checkTable(sites, levels int) {
+	if sites < 0 || levels < 0 || levels > 0 && sites > math.MaxInt32/levels {
+		panic(fmt.Sprintf("constraint: Linear: sites × levels = %d × %d, want 0 … %d entries", sites, levels, math.MaxInt32))
+	}
+}
+
 // Linear returns the bounds of c on the expected count of a table of sites ×
 // levels probabilities, in the order of [Count.Violation]; on one-hot tables
 // they are those of c.
 func (c Count) Linear(sites, levels int) Linear {
+	checkTable(sites, levels)
 	in := c.membership(levels)
 	var r Row
 	for i := range sites * levels {
@@ -167,6 +201,7 @@ func (s *Sum) Linear(sites, levels int) Linear {
 	if s.fixed && sites != len(s.rows) {
 		panic(fmt.Sprintf("constraint: sites = %d, want %d", sites, len(s.rows)))
 	}
+	checkTable(sites, levels)
 	var r Row
 	for i := range sites * levels {
 		if w, ok := s.at(i/levels, int32(i%levels)); ok && w != 0 {

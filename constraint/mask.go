@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/internal/automata"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // Mask restricts the levels of single sites: x_i ∈ allowed_i for every site i
@@ -38,6 +39,7 @@ type Masked interface {
 // Split takes a language apart, as [Masked.Split] does; one that is not Masked
 // is all rest.
 func Split(a Automaton) (rest Automaton, mask *Mask) {
+	check.Must("constraint: Split", "a", a)
 	if m, ok := a.(Masked); ok {
 		return m.Split()
 	}
@@ -52,6 +54,9 @@ func Split(a Automaton) (rest Automaton, mask *Mask) {
 func NewMask(levels int, allowed [][]int32) (*Mask, error) {
 	if levels < 1 {
 		return nil, &ArgumentError{"NewMask", "levels", levels, "≥ 1"}
+	}
+	if levels > math.MaxInt32 {
+		return nil, &ArgumentError{"NewMask", "levels", levels, "< 2³¹"}
 	}
 	m := &Mask{sites: len(allowed), levels: levels, words: (levels + 63) / 64}
 	m.bits = make([]uint64, m.sites*m.words)
@@ -84,6 +89,9 @@ func (m *Mask) Shape() (sites, levels int) { return m.sites, m.levels }
 func (m *Mask) Allows(site int, token int32) bool {
 	if site >= m.sites {
 		return true
+	}
+	if site < 0 {
+		panic(fmt.Sprintf("constraint: Mask.Allows: site = %d, want ≥ 0", site))
 	}
 	if uint(token) >= uint(m.levels) {
 		return false

@@ -1,6 +1,9 @@
 package constraint
 
-import "github.com/gibbsite-go/gibbsite/internal/automata"
+import (
+	"github.com/gibbsite-go/gibbsite/internal/automata"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+)
 
 // matcher looks for words of tokens in a sequence: the automaton of Aho and
 // Corasick (1975), whose state is the longest suffix of the sequence that
@@ -125,6 +128,9 @@ func (w *matcher) Start() int { return 0 }
 func (w *matcher) Next(state int, token int32) int {
 	if state == len(w.found) {
 		return state
+	}
+	if uint(state) >= uint(len(w.found)) {
+		check.Index("constraint", "state", state, len(w.found)+1)
 	}
 	to := int(w.step(int32(state), token))
 	switch {

@@ -74,6 +74,9 @@ func (r *Residue) Start() int { return 0 }
 // Next adds the weight of token; the state is site·modulus + residue, the site
 // only if the number of sites is fixed.
 func (r *Residue) Next(state int, token int32) int {
+	if state < 0 {
+		panic(fmt.Sprintf("constraint: Residue: state = %d, want ≥ 0", state))
+	}
 	site, residue := state/r.modulus, state%r.modulus
 	if r.fixed && site == len(r.rows) {
 		return -1
@@ -90,6 +93,9 @@ func (r *Residue) Next(state int, token int32) int {
 
 // Accepting reports whether the residue is good and the sequence complete.
 func (r *Residue) Accepting(state int) bool {
+	if state < 0 {
+		panic(fmt.Sprintf("constraint: Residue: state = %d, want ≥ 0", state))
+	}
 	return r.good[state%r.modulus] && (!r.fixed || state/r.modulus == len(r.rows))
 }
 

@@ -59,6 +59,9 @@ func (s Score) Value(g []float64, v []float32) {
 	if len(g) != 1 {
 		panic(fmt.Sprintf("constraint: len(g) = %d, want 1", len(g)))
 	}
+	if s.F == nil {
+		panic("constraint: Score.Value: F = nil, want a function")
+	}
 	g[0] = s.F(v) - s.Threshold
 }
 
@@ -69,6 +72,9 @@ func (s Score) Pull(dst, v []float32, w []float64) {
 	}
 	if len(w) != 1 {
 		panic(fmt.Sprintf("constraint: len(w) = %d, want 1", len(w)))
+	}
+	if s.Gradient == nil {
+		panic("constraint: Score.Pull: Gradient = nil, want a function")
 	}
 	s.Gradient(dst, v, w[0])
 }

@@ -75,7 +75,10 @@ func (s Slabs) Len() int { return len(s.A) }
 // panics unless len(g) = Len(), and if an index lies outside v.
 func (s Slabs) Value(g []float64, v []float32) {
 	check.Len("constraint", "g", len(g), len(s.A))
+	check.Len("constraint", "Upper", len(s.Upper), len(s.A))
+	check.Len("constraint", "Lower", len(s.Lower), len(s.A))
 	for j, r := range s.A {
+		Linear{A: s.A, B: s.Upper}.checkRow(j, len(v))
 		a := r.dot(v)
 		g[j] = max(a-s.Upper[j], s.Lower[j]-a)
 	}

@@ -1,9 +1,11 @@
 package constraint
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/internal/automata"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // weights are integers per level, the same for every site or a row per site.
@@ -43,6 +45,9 @@ func (w *weights) at(site int, token int32) (v int, ok bool) {
 	if !w.fixed {
 		site = 0
 	}
+	if uint(site) >= uint(len(w.rows)) {
+		check.Index("constraint", "site", site, len(w.rows))
+	}
 	row := w.rows[site]
 	if uint(token) >= uint(len(row)) {
 		return 0, false
@@ -65,6 +70,9 @@ func (w *weights) extremes(site int) (least, most int) {
 // classes unites tokens that weigh the same everywhere, after of is applied to
 // the weights.
 func (w *weights) classes(levels int, of func(v int) int) ([]int32, int) {
+	if levels < 0 || levels > math.MaxInt32 {
+		panic(fmt.Sprintf("constraint: levels = %d, want 0 … %d", levels, math.MaxInt32))
+	}
 	class, n := make([]int32, levels), min(levels, 1)
 	for i, row := range w.rows {
 		if i > 0 && &row[0] == &w.rows[i-1][0] {

@@ -23,6 +23,9 @@ type Ascent struct {
 
 // Bind implements [Rule].
 func (a Ascent) Bind(_ context.Context, n int) (Updater, error) {
+	if err := check.Entries("dual: Ascent", "n", n); err != nil {
+		return nil, err
+	}
 	return &ascent{newGains("Ascent", a.Step, n)}, nil
 }
 
@@ -51,6 +54,9 @@ type Extragradient struct {
 
 // Bind implements [Rule].
 func (e Extragradient) Bind(_ context.Context, n int) (Updater, error) {
+	if err := check.Entries("dual: Extragradient", "n", n); err != nil {
+		return nil, err
+	}
 	return &extragradient{gains: newGains("Extragradient", e.Step, n), from: make([]float64, n+1)}, nil
 }
 
@@ -103,6 +109,9 @@ type AdaGrad struct {
 
 // Bind implements [Rule]. It returns an error if the rate is out of range.
 func (a AdaGrad) Bind(_ context.Context, n int) (Updater, error) {
+	if err := check.Entries("dual: AdaGrad", "n", n); err != nil {
+		return nil, err
+	}
 	if a.Rate == 0 {
 		a.Rate = 1
 	}

@@ -48,6 +48,9 @@ const (
 
 // Bind implements [Rule].
 func (Auto) Bind(_ context.Context, n int) (Updater, error) {
+	if err := check.Entries("dual: Auto", "n", n); err != nil {
+		return nil, err
+	}
 	u := &auto{c: make([]float64, n*n), fresh: make([]float64, n*n), d: make([]float64, n)}
 	for _, v := range []*[]float64{&u.variance, &u.square, &u.trend, &u.now} {
 		*v = make([]float64, n)

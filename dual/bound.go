@@ -122,7 +122,7 @@ type joined []constraint.Set
 func (j joined) Len() int {
 	n := 0
 	for _, s := range j {
-		if s != nil { // split reports it
+		if !check.Nil(s) { // split reports it
 			n += s.Len()
 		}
 	}
@@ -136,8 +136,11 @@ func (j joined) Violation(g []float64, x []int32) {
 		check.Len("dual", "g", len(g), 0)
 		return
 	}
-	states, at := len(g)/n, 0
+	states, at := check.Rows("dual", "g", len(g), n), 0
 	for _, s := range j {
+		if check.Nil(s) {
+			continue
+		}
 		own := scratch.Float64s.Get(states * s.Len())
 		s.Violation(*own, x)
 		for k, v := range *own {

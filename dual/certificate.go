@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/multiplier"
 )
 
@@ -125,7 +126,13 @@ func Judge[S energy.Site](target interface {
 	Sites() int
 	Violation(g []float64, x []S)
 }, lambda []float64, x []S) (*Certificate, error) {
+	if err := check.Given("dual: Judge", "target", target); err != nil {
+		return nil, err
+	}
 	m, sites := target.Len(), target.Sites()
+	if sites < 1 {
+		return nil, fmt.Errorf("dual: Judge: the target has %d sites, want ≥ 1", sites)
+	}
 	n := len(x) / sites
 	if n < 2 || len(x)%sites != 0 {
 		return nil, fmt.Errorf("dual: Judge: len(x) = %d, want a multiple of %d, ≥ 2 states", len(x), sites)

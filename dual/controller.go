@@ -25,6 +25,9 @@ type PI struct {
 
 // Bind implements [Rule]. It returns an error if a field is out of range.
 func (p PI) Bind(_ context.Context, n int) (Updater, error) {
+	if err := check.Entries("dual: PI", "n", n); err != nil {
+		return nil, err
+	}
 	switch p.Proportional {
 	case 0:
 		p.Proportional = 1

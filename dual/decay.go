@@ -3,6 +3,8 @@ package dual
 import (
 	"context"
 	"fmt"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // Decay forgets: λ ← (1 − Rate)·λ, then the inner rule. It keeps multipliers
@@ -15,11 +17,17 @@ type Decay struct {
 
 // Bind implements [Rule]. It returns an error if the rate is out of range.
 func (d Decay) Bind(ctx context.Context, n int) (Updater, error) {
+	if err := check.Entries("dual: Decay", "n", n); err != nil {
+		return nil, err
+	}
 	if !(d.Rate >= 0 && d.Rate < 1) {
 		return nil, fmt.Errorf("dual: Decay: Rate = %v, want 0 ≤ Rate < 1", d.Rate)
 	}
 	if d.Rule == nil {
 		d.Rule = Auto{}
+	}
+	if err := check.Given("dual: Decay", "Rule", d.Rule); err != nil {
+		return nil, err
 	}
 	u, err := d.Rule.Bind(ctx, n)
 	if err != nil {

@@ -145,6 +145,24 @@ func TestLoadErrors(t *testing.T) {
 	require.ErrorContains(t, exact.Must(dual.NewInference(lag, few, dual.Config{})).Load(bytes.NewReader(good)), "states is 64 in the checkpoint and 2 here")
 }
 
+// A checkpoint whose body is anything at all, with length and checksum right, is
+// refused or gives an ascent that goes on.
+func FuzzLoadInference(f *testing.F) {
+	inf := loop(f, ring(f, 1), 1, 1, dual.Config{})
+	require.NoError(f, inf.Run(ctx, 2))
+	var b bytes.Buffer
+	require.NoError(f, inf.Save(&b))
+	for _, edits := range exact.MangleSeeds() {
+		f.Add(edits)
+	}
+	f.Fuzz(func(t *testing.T, edits []byte) {
+		inf := loop(t, ring(t, 1), 1, 1, dual.Config{})
+		if inf.Load(bytes.NewReader(exact.Mangle(b.Bytes(), edits))) == nil {
+			_ = inf.Run(ctx, 1)
+		}
+	})
+}
+
 func FuzzLoad(f *testing.F) {
 	inf := loop(f, ring(f, 1), 1, 1, dual.Config{})
 	require.NoError(f, inf.Run(ctx, 2))

@@ -63,7 +63,7 @@ func NewLagrangian(base energy.Model, set constraint.Set) (*Lagrangian, error) {
 	if _, _, err := check.Model("dual", "NewLagrangian", "base", base); err != nil {
 		return nil, err
 	}
-	if set == nil {
+	if check.Nil(set) {
 		return nil, fmt.Errorf("dual: NewLagrangian: set is nil")
 	}
 	if set.Len() < 1 {

@@ -33,15 +33,15 @@ type RealLagrangian struct {
 // or a term is nil, there is no term, numbers of sites differ, or beta is not
 // positive and finite.
 func NewRealLagrangian(base energy.Scored, beta float64, terms ...energy.Scored) (*RealLagrangian, error) {
-	if base == nil || len(terms) == 0 {
-		return nil, fmt.Errorf("dual: NewRealLagrangian: base set = %t and %d terms, want a base and ≥ 1", base != nil, len(terms))
+	if check.Nil(base) || len(terms) == 0 {
+		return nil, fmt.Errorf("dual: NewRealLagrangian: base set = %t and %d terms, want a base and ≥ 1", !check.Nil(base), len(terms))
 	}
 	if !(beta > 0) || !check.Finite(beta) || !check.Finite(1/beta) {
 		return nil, fmt.Errorf("dual: NewRealLagrangian: beta = %v, want 0 < beta < ∞", beta)
 	}
 	l := &RealLagrangian{base: base, terms: slices.Clone(terms), beta: beta, lambda: make([]float64, len(terms)), sites: base.Sites()}
 	for j, g := range terms {
-		if g == nil {
+		if check.Nil(g) {
 			return nil, fmt.Errorf("dual: NewRealLagrangian: term %d is nil", j)
 		}
 		if g.Sites() != l.sites {

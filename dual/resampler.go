@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // Resampler is the [Primal] that draws all states afresh: the adapter for
@@ -25,12 +26,18 @@ func NewResampler[S energy.Site](sites, states int, sample func(ctx context.Cont
 	if sites < 1 || states < 1 || sample == nil {
 		return nil, fmt.Errorf("dual: NewResampler: sites = %d, states = %d, sample set = %t, want ≥ 1, ≥ 1 and true", sites, states, sample != nil)
 	}
+	if err := check.Entries("dual: NewResampler", "sites × states", sites, states); err != nil {
+		return nil, err
+	}
 	return &Resampler[S]{sample: sample, x: make([]S, sites*states)}, nil
 }
 
 // Run draws all states n times; the last draw remains.
 func (r *Resampler[S]) Run(ctx context.Context, n int) error {
 	for range n {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if err := r.sample(ctx, r.x); err != nil {
 			return err
 		}

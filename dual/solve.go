@@ -26,6 +26,9 @@ type Solution struct {
 // Errors: more than 2²² states; a base without support, a NaN; and those of
 // [SolveStates].
 func Solve(ctx context.Context, l *Lagrangian) (*Solution, error) {
+	if l == nil {
+		return nil, fmt.Errorf("dual: Solve: l = nil")
+	}
 	sites, levels := l.Shape()
 	n := countStates(sites, levels, maxStates)
 	if n < 0 {

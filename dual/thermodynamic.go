@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
@@ -35,6 +36,15 @@ type Path struct {
 func Thermodynamic[S energy.Site](ctx context.Context, t Target[S], p Primal[S], lambda []float64, path Path) (logZ, se float64, err error) {
 	if err := path.fill(); err != nil {
 		return 0, 0, err
+	}
+	if err := check.Given("dual: Thermodynamic", "t", t); err != nil {
+		return 0, 0, err
+	}
+	if err := check.Given("dual: Thermodynamic", "p", p); err != nil {
+		return 0, 0, err
+	}
+	if t.Sites() < 1 || len(lambda) != t.Len() {
+		return 0, 0, fmt.Errorf("dual: Thermodynamic: len(lambda) = %d on %d sites, want %d on ≥ 1", len(lambda), t.Sites(), t.Len())
 	}
 	states := len(p.States()) / t.Sites()
 	g, mean := make([]float64, states*t.Len()), make([]float64, t.Len())

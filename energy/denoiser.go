@@ -100,6 +100,9 @@ func (f DenoiserFunc[S]) Shape() (sites, levels int) { return f.Sites, f.Levels 
 func (f DenoiserFunc[S]) Denoise(ctx context.Context, v []float32, q Noised[S]) error {
 	q.States(f.Sites)
 	check.Len("energy", "v", len(v), len(q.X)*f.Levels)
+	if f.F == nil {
+		return fmt.Errorf("energy: DenoiserFunc.F = nil")
+	}
 	return f.F(ctx, v, q)
 }
 
@@ -128,23 +131,20 @@ type Timeless interface {
 // [SelfExcluding] and says so. Other denoisers predict full posteriors.
 func LeaveOneOut(d any) bool {
 	l, ok := As[SelfExcluding](d)
-	return ok && l.LeaveOneOut()
+	return ok && !check.Nil(l) && l.LeaveOneOut()
 }
 
 // TimeFree reports whether d, or what it wraps (see [As]), is [Timeless] and
 // says so. It is false for others.
 func TimeFree(d any) bool {
 	t, ok := As[Timeless](d)
-	return ok && t.TimeFree()
+	return ok && !check.Nil(t) && t.TimeFree()
 }
 
 // States returns the number of states of q, each of the given sites. It panics
 // unless the lengths of all slices fit: the first thing a denoiser does.
 func (q Noised[S]) States(sites int) int {
-	if len(q.X)%sites != 0 {
-		panic(fmt.Sprintf("energy: len(X) = %d, want a multiple of %d", len(q.X), sites))
-	}
-	n := len(q.X) / sites
+	n := check.Rows("energy", "X", len(q.X), sites)
 	check.Len("energy", "Time", len(q.Time), n)
 	check.Len("energy", "Alpha", len(q.Alpha), n)
 	check.Len("energy", "Sample", len(q.Sample), n)

@@ -11,6 +11,7 @@ import (
 // conditionals if it has them, else by evaluating sites·(levels−1) neighbouring
 // states. Whatever else m supports the result supports too.
 func Differences(m Model) Differentiable {
+	check.Must("energy: Differences", "m", m)
 	if d, ok := tableOf(m); ok {
 		return d
 	}
@@ -21,6 +22,7 @@ func Differences(m Model) Differentiable {
 // otherwise evaluates m at the levels of the site. Whatever else m supports the
 // result supports too.
 func Conditionals(m Model) Conditional {
+	check.Must("energy: Conditionals", "m", m)
 	if c, ok := As[Conditional](m); ok {
 		return c
 	}

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/pool"
 )
 
@@ -32,6 +33,7 @@ func Enumerable(m Model) bool {
 
 // size returns levels^sites, or false if that exceeds MaxEnumerable.
 func size(m Model) (int, bool) {
+	check.Must("energy: Enumerate", "m", m)
 	sites, levels := m.Shape()
 	if levels == 1 {
 		return 1, true
@@ -52,6 +54,14 @@ func size(m Model) (int, bool) {
 // Errors: more than [MaxEnumerable] states; an energy that is NaN or −Inf; no
 // state with a finite energy; a cancelled context.
 func Enumerate(ctx context.Context, m Model, f ...func(x []int32) float64) (Enumeration, error) {
+	if err := check.Given("energy: Enumerate", "m", m); err != nil {
+		return Enumeration{}, err
+	}
+	for i := range f {
+		if err := check.Given("energy: Enumerate", fmt.Sprintf("f[%d]", i), f[i]); err != nil {
+			return Enumeration{}, err
+		}
+	}
 	n, ok := size(m)
 	if !ok {
 		sites, levels := m.Shape()

@@ -63,6 +63,7 @@ func (f Func) Conditional(d []float64, site int, x []int32) {
 	f.check()
 	check.Len("energy", "d", len(d), f.Levels)
 	check.Len("energy", "x", len(x), f.Sites)
+	check.Index("energy", "site", site, f.Sites)
 	b := scratch.Int32s.Get(f.Sites)
 	defer scratch.Int32s.Put(b)
 	copy(*b, x)

@@ -3,6 +3,8 @@ package energy
 import (
 	"context"
 	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // NoisePredictor is the denoiser made of one that predicts the noise ε̂ instead
@@ -14,8 +16,17 @@ import (
 // noise is all there is, and the prediction is not finite.
 type NoisePredictor struct{ Denoiser[float32] }
 
+// Shape returns the shape of the denoiser.
+func (p NoisePredictor) Shape() (sites, levels int) {
+	check.Must("energy: NoisePredictor", "Denoiser", p.Denoiser)
+	return p.Denoiser.Shape()
+}
+
 // Denoise implements [Denoiser].
 func (p NoisePredictor) Denoise(ctx context.Context, v []float32, q Noised[float32]) error {
+	if err := check.Given("energy: NoisePredictor", "Denoiser", p.Denoiser); err != nil {
+		return err
+	}
 	if err := p.Denoiser.Denoise(ctx, v, q); err != nil {
 		return err
 	}

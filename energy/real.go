@@ -47,6 +47,7 @@ func (f RealFunc) Sites() int { return f.Dim }
 // Energy implements [Real].
 func (f RealFunc) Energy(e []float64, x []float32) {
 	f.check()
+	check.Must("energy: RealFunc", "E", f.E)
 	check.Len("energy", "x", len(x), len(e)*f.Dim)
 	for s := range e {
 		e[s] = f.E(x[s*f.Dim : (s+1)*f.Dim])
@@ -58,6 +59,7 @@ func (f RealFunc) Score(s, x []float32) {
 	f.check()
 	check.Len("energy", "s", len(s), len(x))
 	check.Rows("energy", "x", len(x), f.Dim)
+	check.Must("energy: RealFunc", "Grad", f.Grad)
 	for at := 0; at < len(x); at += f.Dim {
 		f.Grad(s[at:at+f.Dim], x[at:at+f.Dim])
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/automata"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/lead"
 	"github.com/gibbsite-go/gibbsite/internal/pushdown"
 	"github.com/gibbsite-go/gibbsite/internal/trellis"
@@ -143,7 +144,7 @@ func (p Path) check() (margin float64, err error) {
 		margin = 1
 	}
 	switch {
-	case p.Language == nil:
+	case check.Nil(p.Language):
 		return 0, fmt.Errorf("projection: Path: Language is nil")
 	case !(margin >= 1) || math.IsInf(margin, 1):
 		return 0, fmt.Errorf("projection: Path: Margin = %v, want ≥ 1 and finite", p.Margin)

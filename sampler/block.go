@@ -19,6 +19,7 @@ type block[S energy.Site] struct {
 	stats         Stats
 	after         func(place[S]) // if not nil, is told of every step
 	torn          bool           // a panic stopped the kernel in the middle of a step
+	reset         bool           // its kernel has seen the states, of a Reset that was stopped
 	err           error
 }
 

@@ -174,7 +174,7 @@ func (c *Runner[S]) blockLimit(i int) (uint64, error) {
 	if err != nil {
 		return math.MaxInt32, nil
 	}
-	return uint64(blockHead+b.chains*(c.sites*4+8+streamSize)+len(state)) + 1<<16, nil
+	return uint64(blockHead+b.chains*(c.sites*4+8+streamSize)+len(state)) + 1<<20, nil
 }
 
 // readBlock restores a block from what appendBlock wrote.

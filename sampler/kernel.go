@@ -75,7 +75,11 @@ type Kernel = Transition[int32]
 // It does what Step does, asks stop about every millisecond, and returns false
 // once that is true. The states are then valid, the next call goes on where this
 // one stopped, to the same bits, and AppendBinary keeps where that is. Reset
-// forgets it: the next step begins anew.
+// forgets it: the next step begins anew. Likewise Reset and
+//
+//	ResetUntil(stop func() bool, x []S) (done bool, err error)
+//
+// of which the next call goes on if the states are the same.
 //
 // A kernel with a step size to report has a method StepSize() float64.
 type Transition[S energy.Site] interface {

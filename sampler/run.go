@@ -29,7 +29,7 @@ const batchTime = 50 * time.Millisecond
 // some tens of milliseconds. TestCancellationIsBounded.
 const (
 	levelWork  = 1 << 21
-	levelLooks = 16
+	levelLooks = 16 // for states of up to levelWork/16 sites, fewer for larger ones
 )
 
 // begin marks a run as under way; end unmarks it.
@@ -59,9 +59,14 @@ func (c *Runner[S]) advance(ctx context.Context, target int) error {
 	if c.err != nil && ctx.Err() == nil && c.failed() {
 		return c.err
 	}
+	stop := func() bool { return ctx.Err() != nil }
 	if !c.ready {
-		if err := c.Reset(); err != nil {
+		if err := c.prepare(stop); err != nil {
 			return err
+		}
+		if !c.ready {
+			c.err = ctx.Err()
+			return c.err
 		}
 	}
 	if err := c.mend(); err != nil {
@@ -75,7 +80,7 @@ func (c *Runner[S]) advance(ctx context.Context, target int) error {
 	for at := begin; at < target; {
 		end := at + min(round, target-at)
 		start := time.Now()
-		c.each(func(b *block[S]) { c.moveTo(ctx, b, end, func() bool { return ctx.Err() != nil }) })
+		c.each(func(b *block[S]) { c.moveTo(ctx, b, end, stop) })
 		if ctx.Err() != nil {
 			c.level()
 		}
@@ -118,7 +123,8 @@ func (c *Runner[S]) level() {
 			return
 		}
 	}
-	stop := func() bool { return atomic.AddInt64(&looks, 1) > levelLooks }
+	most := min(levelLooks, int64(levelWork/c.sites))
+	stop := func() bool { return atomic.AddInt64(&looks, 1) > most }
 	c.each(func(b *block[S]) { c.moveTo(context.Background(), b, end, stop) })
 }
 

@@ -225,6 +225,9 @@ func (c *Runner[S]) SetStates(x []S) error {
 // mended.
 func (c *Runner[S]) Reset() error {
 	c.ready = false
+	for i := range c.blocks {
+		c.blocks[i].reset = false
+	}
 	if err := c.system.Check(c.x, c.cfg.First); err != nil {
 		c.err = fmt.Errorf("%s: Reset: %w", c.system.Name(), err)
 		return c.err
@@ -236,6 +239,9 @@ func (c *Runner[S]) Reset() error {
 // kernels of a Lean run are found by the states that they had.
 func (c *Runner[S]) reset(x []S) error {
 	c.ready, c.err = false, nil
+	for i := range c.blocks {
+		c.blocks[i].reset = c.blocks[i].reset && x == nil
+	}
 	if c.depot == nil {
 		copy(c.x, x)
 		x = nil
@@ -247,7 +253,11 @@ func (c *Runner[S]) reset(x []S) error {
 		if failed && (c.depot == nil || b.err != nil) { // others of a Lean run are just behind
 			b.steps = last
 		}
-		b.err, b.torn = nil, false
+		fresh := b.reset && x == nil // prepare has just done it
+		b.err, b.torn, b.reset = nil, false, false
+		if fresh {
+			continue
+		}
 		if err := c.resetBlock(b, x); err != nil && c.err == nil {
 			c.err = err
 			if x == nil {
@@ -258,6 +268,39 @@ func (c *Runner[S]) reset(x []S) error {
 	c.kept = max(c.kept, c.drawsMade())
 	c.ready = c.err == nil
 	return c.err
+}
+
+// prepare is Reset at the begin of a run, until stop says so: the chains are then
+// not ready, and the next run goes on with it.
+func (c *Runner[S]) prepare(stop func() bool) error {
+	if c.depot != nil {
+		return c.Reset()
+	}
+	for i := range c.blocks {
+		b := &c.blocks[i]
+		k, ok := b.kernel.(resetter[S])
+		if !ok || b.reset || b.err != nil {
+			continue
+		}
+		if err := c.system.Check(c.states(b), c.cfg.First+b.first); err != nil {
+			c.err = fmt.Errorf("%s: Reset: %w", c.system.Name(), err)
+			return c.err
+		}
+		var err error
+		if b.reset, err = k.ResetUntil(stop, c.states(b)); err != nil {
+			b.reset, c.err = false, named(err, c.cfg.First+b.first)
+			return c.err
+		}
+		if !b.reset || i+1 < len(c.blocks) && stop() {
+			return nil
+		}
+	}
+	return c.reset(nil)
+}
+
+// resetter kernels can stop in the middle of a Reset, see [Transition].
+type resetter[S any] interface {
+	ResetUntil(stop func() bool, x []S) (done bool, err error)
 }
 
 func (c *Runner[S]) resetBlock(b *block[S], x []S) error {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // ReadBPE reads GPT-2's two files: vocab.json, an object that gives the number of
@@ -15,6 +16,12 @@ import (
 // with "#version". The error is an [constraint.ArgumentError] that says which
 // token or merge is wrong, or that of the readers and of JSON.
 func ReadBPE(vocab, merges io.Reader) (*BPE, error) {
+	if err := check.Given("text: ReadBPE", "vocab", vocab); err != nil {
+		return nil, err
+	}
+	if err := check.Given("text: ReadBPE", "merges", merges); err != nil {
+		return nil, err
+	}
 	var ids map[string]int
 	if err := json.NewDecoder(vocab).Decode(&ids); err != nil {
 		return nil, fmt.Errorf("text: ReadBPE: vocabulary: %w", err)
@@ -39,6 +46,9 @@ func ReadBPE(vocab, merges io.Reader) (*BPE, error) {
 // prefix space, no normalizer. Anything else is an error that names it. Added
 // tokens stand for no text.
 func ReadTokenizer(r io.Reader) (*BPE, error) {
+	if err := check.Given("text: ReadTokenizer", "r", r); err != nil {
+		return nil, err
+	}
 	var f struct {
 		Normalizer   any `json:"normalizer"`
 		PreTokenizer *struct {

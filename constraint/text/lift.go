@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // Lift carries a language of texts over to the tokens of a vocabulary: bytes is
@@ -23,6 +24,9 @@ import (
 func Lift(ctx context.Context, bytes constraint.Automaton, v Vocabulary, limits constraint.Limits) (*constraint.DFA, error) {
 	text, err := v.Spelling()
 	if err != nil {
+		return nil, err
+	}
+	if err := check.Given("text: Lift", "bytes", bytes); err != nil {
 		return nil, err
 	}
 	d, err := constraint.Compile(ctx, bytes, 256, limits)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // Vocabulary says which text each token id stands for. It is used as a literal;
@@ -56,6 +57,7 @@ func (v Vocabulary) Text(x []int32) string {
 	var b strings.Builder
 	for _, t := range x {
 		if !slices.Contains(v.Padding, t) && !slices.Contains(v.Forbidden, t) {
+			check.Index("text", "token", int(t), len(v.Tokens))
 			b.WriteString(v.Tokens[t])
 		}
 	}

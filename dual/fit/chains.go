@@ -95,6 +95,9 @@ type driven struct {
 }
 
 func newDriven(name string, p energy.Parametric, data []int32, chains dual.Primal[int32], draws int) (*driven, error) {
+	if err := check.Given("fit: "+name, "p", p); err != nil {
+		return nil, err
+	}
 	if draws < 0 {
 		return nil, fmt.Errorf("fit: %s: Draws = %d, want ≥ 0", name, draws)
 	}

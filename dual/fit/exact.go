@@ -7,6 +7,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
@@ -23,6 +24,9 @@ func (Exact) Name() string { return "exact" }
 
 // Bind implements [Objective].
 func (Exact) Bind(_ context.Context, p energy.Parametric, data []int32, _ dual.Primal[int32]) (Phase, error) {
+	if err := check.Given("fit: Exact", "p", p); err != nil {
+		return nil, err
+	}
 	sites, levels := p.Shape()
 	n := 1
 	for range sites {

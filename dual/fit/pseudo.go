@@ -7,6 +7,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
@@ -25,6 +26,9 @@ func (Pseudo) Name() string { return "pseudo" }
 
 // Bind implements [Objective].
 func (Pseudo) Bind(_ context.Context, p energy.Parametric, _ []int32, _ dual.Primal[int32]) (Phase, error) {
+	if err := check.Given("fit: Pseudo", "p", p); err != nil {
+		return nil, err
+	}
 	sites, levels := p.Shape()
 	c, _ := energy.As[Conditioned](p)
 	return &conditionals{p: p, closed: c, sites: sites, levels: levels}, nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // Guided is the penalty baseline: a denoiser whose predictions move down the
@@ -22,16 +23,25 @@ type Guided struct {
 }
 
 // Shape returns the shape of Base.
-func (d Guided) Shape() (sites, levels int) { return d.Base.Shape() }
+func (d Guided) Shape() (sites, levels int) {
+	check.Must("pdi: Guided", "Base", d.Base)
+	return d.Base.Shape()
+}
 
 // Denoise implements energy.Denoiser.
 func (d Guided) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
+	if err := check.Given("pdi: Guided", "Base", d.Base); err != nil {
+		return err
+	}
 	if err := d.Base.Denoise(ctx, v, q); err != nil {
 		return err
 	}
 	n, _ := d.Base.Shape()
 	s, e, sum := make([]float32, len(v)), make([]float64, len(v)/n), make([]float64, len(v))
 	for j, t := range d.Terms {
+		if err := check.Given("pdi: Guided", fmt.Sprintf("Terms[%d]", j), t); err != nil {
+			return err
+		}
 		if t.Sites() != n {
 			return fmt.Errorf("pdi: Guided: term %d has %d sites, want %d", j, t.Sites(), n)
 		}
@@ -55,10 +65,19 @@ type Projected struct {
 }
 
 // Shape returns the shape of Base.
-func (d Projected) Shape() (sites, levels int) { return d.Base.Shape() }
+func (d Projected) Shape() (sites, levels int) {
+	check.Must("pdi: Projected", "Base", d.Base)
+	return d.Base.Shape()
+}
 
 // Denoise implements energy.Denoiser.
 func (d Projected) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
+	if err := check.Given("pdi: Projected", "Base", d.Base); err != nil {
+		return err
+	}
+	if err := check.Given("pdi: Projected", "Onto", d.Onto); err != nil {
+		return err
+	}
 	if err := d.Base.Denoise(ctx, v, q); err != nil {
 		return err
 	}

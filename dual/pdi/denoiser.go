@@ -83,7 +83,7 @@ type pdiGroup struct {
 // New returns the denoiser. It returns an error for a nil predictor, a field
 // out of range, or a rule that refuses.
 func New(p Predictor, cfg Config) (*Denoiser, error) {
-	if p == nil {
+	if check.Nil(p) {
 		return nil, fmt.Errorf("pdi: New: predictor is nil")
 	}
 	if cfg.Group < 0 {

@@ -62,8 +62,8 @@ type ErasureConfig struct {
 // distribution. It returns an error for a nil denoiser, shapes that differ, a
 // mask that is no level, or bounds that do not fit.
 func NewErasure(q energy.Denoiser[int32], away []energy.Denoiser[int32], b []float64, cfg ErasureConfig) (*Erasure, error) {
-	if q == nil || len(away) == 0 || len(b) != len(away) {
-		return nil, fmt.Errorf("unlearn: NewErasure: q set = %t, %d distributions, %d bounds, want q and as many bounds as distributions, ≥ 1", q != nil, len(away), len(b))
+	if check.Nil(q) || len(away) == 0 || len(b) != len(away) {
+		return nil, fmt.Errorf("unlearn: NewErasure: q set = %t, %d distributions, %d bounds, want q and as many bounds as distributions, ≥ 1", !check.Nil(q), len(away), len(b))
 	}
 	e := &Erasure{base: q, away: slices.Clone(away), mask: cfg.Mask, one: cfg.OneByOne, lambda: make([]float64, len(b)), bound: slices.Clone(b), slot: map[int]int{}, tables: make([][]float32, len(b))}
 	e.sites, e.levels = q.Shape()
@@ -71,7 +71,7 @@ func NewErasure(q energy.Denoiser[int32], away []energy.Denoiser[int32], b []flo
 		return nil, fmt.Errorf("unlearn: NewErasure: Mask = %d of %d levels and %d sites, want a level, ≥ 2 levels and ≥ 1 site", cfg.Mask, e.levels, e.sites)
 	}
 	for i, a := range away {
-		if a == nil {
+		if check.Nil(a) {
 			return nil, fmt.Errorf("unlearn: NewErasure: away[%d] is nil", i)
 		}
 		if s, l := a.Shape(); s != e.sites || l != e.levels {

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
@@ -54,6 +55,14 @@ func (e *TrialsError) Error() string {
 func NewRejection[S energy.Site](sites int, draw func(x []S, src rand.Source) error, accept func(x []S) float64, trials int, src ...rand.Source) (*Rejection[S], error) {
 	if sites < 1 || trials < 0 || len(src) == 0 || draw == nil || accept == nil {
 		return nil, fmt.Errorf("unlearn: NewRejection: sites = %d, trials = %d, %d sources, draw and accept set = %t, want ≥ 1, ≥ 0, ≥ 1 and true", sites, trials, len(src), draw != nil && accept != nil)
+	}
+	if err := check.Entries("unlearn: NewRejection", "sites × sources", sites, len(src)); err != nil {
+		return nil, err
+	}
+	for k := range src {
+		if err := check.Given("unlearn: NewRejection", fmt.Sprintf("src[%d]", k), src[k]); err != nil {
+			return nil, err
+		}
 	}
 	if trials == 0 {
 		trials = defaultTrials
@@ -133,6 +142,7 @@ func (r *Rejection[S]) Acceptance() float64 {
 // is 1 − s. It is NaN where that is negative: λ is beyond the last
 // distribution.
 func AcceptForward(lambda, ratio []float64) float64 {
+	check.Len("unlearn", "ratio", len(ratio), len(lambda))
 	v := 1 - weighted.Dot(lambda, ratio)
 	if v < 0 {
 		return math.NaN()
@@ -143,4 +153,7 @@ func AcceptForward(lambda, ratio []float64) float64 {
 // AcceptLikelihood returns the log acceptance of the [Likelihood] and
 // [LikelihoodRatio] distributions from q, −Σ_i λ_i r_i, given what they bound
 // at x.
-func AcceptLikelihood(lambda, r []float64) float64 { return 0 - weighted.Dot(lambda, r) }
+func AcceptLikelihood(lambda, r []float64) float64 {
+	check.Len("unlearn", "r", len(r), len(lambda))
+	return 0 - weighted.Dot(lambda, r)
+}

@@ -48,6 +48,9 @@ func NewAutoregressive(length int, channels ...Channel) (*Autoregressive, error)
 	if length < 1 || len(channels) == 0 {
 		return nil, fmt.Errorf("denoise: NewAutoregressive: length = %d with %d channels, want both ≥ 1", length, len(channels))
 	}
+	if err := check.Entries("denoise: NewAutoregressive", "length", length); err != nil {
+		return nil, err
+	}
 	a := &Autoregressive{length: length}
 	for c, ch := range channels {
 		if err := ch.check(length); err != nil {

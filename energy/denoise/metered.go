@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // Cost is what a [Metered] denoiser was asked for.
@@ -53,8 +54,8 @@ var never = float32(math.Inf(-1))
 // entries > 0 although predictions depend on more than the state (see
 // energy.TimeFree).
 func NewMetered(d energy.Denoiser[int32], mask int32, entries int) (*Metered, error) {
-	if d == nil {
-		return nil, fmt.Errorf("denoise: NewMetered: d = nil")
+	if err := check.Given("denoise: NewMetered", "d", d); err != nil {
+		return nil, err
 	}
 	sites, levels := d.Shape()
 	switch {

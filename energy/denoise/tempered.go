@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
@@ -32,8 +33,8 @@ type Tempered struct {
 
 // Check reports what is wrong with the fields.
 func (d Tempered) Check() error {
-	if d.Denoiser == nil {
-		return fmt.Errorf("denoise: Tempered: Denoiser = nil")
+	if err := check.Given("denoise: Tempered", "Denoiser", d.Denoiser); err != nil {
+		return err
 	}
 	_, levels := d.Denoiser.Shape()
 	switch {
@@ -52,8 +53,11 @@ func (d Tempered) Check() error {
 	return nil
 }
 
-// Shape returns the shape of Denoiser.
-func (d Tempered) Shape() (sites, levels int) { return d.Denoiser.Shape() }
+// Shape returns the shape of Denoiser, which must not be nil.
+func (d Tempered) Shape() (sites, levels int) {
+	check.Must("denoise: Tempered", "Denoiser", d.Denoiser)
+	return d.Denoiser.Shape()
+}
 
 // TimeFree reports whether Denoiser is.
 func (d Tempered) TimeFree() bool { return energy.TimeFree(d.Denoiser) }

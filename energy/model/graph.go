@@ -124,6 +124,7 @@ func (g *Graph) Edges() iter.Seq[Edge] {
 // the weights of those edges. The slices are the graph's own and must not be
 // modified.
 func (g *Graph) Neighbors(i int) (sites []int32, weights []float64) {
+	check.Index("model", "i", i, len(g.start)-1)
 	from, to := g.start[i], g.start[i+1]
 	return g.adj[from:to:to], g.weight[from:to:to]
 }

@@ -98,6 +98,7 @@ func (m *Independent) LogWeights() []float64 {
 
 // Energy implements [energy.Model].
 func (m *Independent) Energy(e []float64, x []int32) {
+	defer check.States("model", x, m.levels)
 	n := len(m.costs) / m.levels
 	check.Len("model", "e", len(e), check.Rows("model", "x", len(x), n))
 	for s := range e {
@@ -111,6 +112,7 @@ func (m *Independent) Energy(e []float64, x []int32) {
 
 // Gradient implements [energy.Differentiable] with exact differences.
 func (m *Independent) Gradient(e []float64, g []float32, x []int32) {
+	defer check.States("model", x, m.levels)
 	m.Energy(e, x)
 	check.Len("model", "g", len(g), len(x)*m.levels)
 	n := len(m.costs) / m.levels
@@ -124,6 +126,8 @@ func (m *Independent) Gradient(e []float64, g []float32, x []int32) {
 
 // Conditional implements [energy.Conditional].
 func (m *Independent) Conditional(d []float64, site int, x []int32) {
+	check.Index("model", "site", site, len(x))
+	defer check.States("model", x, m.levels)
 	check.Len("model", "d", len(d), m.levels)
 	check.Len("model", "x", len(x), len(m.costs)/m.levels)
 	for to := range d {
@@ -137,9 +141,11 @@ func (m *Independent) Graph() (start, adj []int32) { return m.start, nil }
 // Repair implements [energy.Supported]: a forbidden level becomes the most probable
 // one of its site, the lowest of several.
 func (m *Independent) Repair(x []int32) {
+	defer check.States("model", x, m.levels)
 	n := len(m.costs) / m.levels
 	check.Rows("model", "x", len(x), n)
 	for at, l := range x {
+		check.Index("model", "level", int(l), m.levels)
 		costs := m.row(at % n)
 		if !math.IsInf(costs[l], 1) {
 			continue

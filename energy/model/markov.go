@@ -76,6 +76,9 @@ func newMarkov(caller string, sites, levels, order, most int) (*Markov, error) {
 		return nil, fmt.Errorf("model: %s: sites = %d, want ≥ %d", caller, sites, max(1, order))
 	}
 	m := &Markov{sites: sites, levels: levels, order: order, pow: []int{1}}
+	if err := check.Entries("model: "+caller, "sites", sites); err != nil {
+		return nil, err
+	}
 	for j := range order + 1 {
 		n := m.pow[j]
 		if n > most/levels {
@@ -138,12 +141,14 @@ func expNeg(c []float64) []float64 {
 // LogProb returns log p(x) of one state, −Inf if it is impossible. It panics
 // unless len(x) is the number of sites.
 func (m *Markov) LogProb(x []int32) float64 {
+	defer check.States("model", x, m.levels)
 	check.Len("model", "x", len(x), m.sites)
 	return 0 - m.cost(x)
 }
 
 // Energy implements [energy.Model].
 func (m *Markov) Energy(e []float64, x []int32) {
+	defer check.States("model", x, m.levels)
 	check.Len("model", "e", len(e), check.Rows("model", "x", len(x), m.sites))
 	for s := range e {
 		e[s] = m.cost(x[s*m.sites : (s+1)*m.sites])
@@ -167,6 +172,8 @@ func (m *Markov) cost(x []int32) float64 {
 
 // Conditional implements [energy.Conditional].
 func (m *Markov) Conditional(d []float64, site int, x []int32) {
+	check.Index("model", "site", site, len(x))
+	defer check.States("model", x, m.levels)
 	check.Len("model", "d", len(d), m.levels)
 	check.Len("model", "x", len(x), m.sites)
 	m.terms(d, site, x)
@@ -179,6 +186,7 @@ func (m *Markov) Conditional(d []float64, site int, x []int32) {
 
 // Gradient implements [energy.Differentiable] with exact differences.
 func (m *Markov) Gradient(e []float64, g []float32, x []int32) {
+	defer check.States("model", x, m.levels)
 	m.Energy(e, x)
 	check.Len("model", "g", len(g), len(x)*m.levels)
 	b := scratch.Float64s.Get(m.levels)

@@ -10,6 +10,7 @@ import (
 // to the smaller tokens, from the left. A state of positive probability is left
 // alone; for another one Repair takes time sites·levels^(order+1).
 func (m *Markov) Repair(x []int32) {
+	defer check.States("model", x, m.levels)
 	check.Rows("model", "x", len(x), m.sites)
 	var least []int32
 	for ; len(x) > 0; x = x[m.sites:] {

@@ -86,6 +86,7 @@ func (m *Potts) Shape() (sites, levels int) { return m.graph.Sites(), m.levels }
 
 // Energy implements [energy.Model].
 func (m *Potts) Energy(e []float64, x []int32) {
+	defer check.States("model", x, len(m.field))
 	n := m.graph.Sites()
 	check.Len("model", "e", len(e), check.Rows("model", "x", len(x), n))
 	g := m.graph
@@ -109,6 +110,7 @@ func (m *Potts) Energy(e []float64, x []int32) {
 
 // Gradient implements [energy.Differentiable] with exact differences.
 func (m *Potts) Gradient(e []float64, g []float32, x []int32) {
+	defer check.States("model", x, len(m.field))
 	n, levels := m.graph.Sites(), m.levels
 	check.Len("model", "e", len(e), check.Rows("model", "x", len(x), n))
 	check.Len("model", "g", len(g), len(x)*levels)
@@ -132,6 +134,8 @@ func (m *Potts) Gradient(e []float64, g []float32, x []int32) {
 
 // Conditional implements [energy.Conditional].
 func (m *Potts) Conditional(d []float64, site int, x []int32) {
+	check.Index("model", "site", site, len(x))
+	defer check.States("model", x, len(m.field))
 	check.Len("model", "d", len(d), m.levels)
 	check.Len("model", "x", len(x), m.graph.Sites())
 	m.neighbours(d, site, x)
@@ -140,6 +144,7 @@ func (m *Potts) Conditional(d []float64, site int, x []int32) {
 
 // Locals implements [energy.Local].
 func (m *Potts) Locals(d []float64, x []int32) {
+	defer check.States("model", x, len(m.field))
 	check.Len("model", "x", len(x), m.graph.Sites())
 	check.Len("model", "d", len(d), len(x)*m.levels)
 	for i := range x {
@@ -153,6 +158,9 @@ func (m *Potts) Locals(d []float64, x []int32) {
 // rounding may add up to a few units in the last place, except with integer
 // parameters, where they stay exact.
 func (m *Potts) Move(d []float64, site int, to int32, x []int32) {
+	check.Index("model", "to", int(to), len(m.field))
+	check.Index("model", "site", site, len(x))
+	defer check.States("model", x, len(m.field))
 	check.Len("model", "x", len(x), m.graph.Sites())
 	check.Len("model", "d", len(d), len(x)*m.levels)
 	from := x[site]

@@ -70,6 +70,9 @@ func NewQuadratic(n int, q []Edge, p Polynomial) (*Quadratic, error) {
 	if n < 1 {
 		return nil, fmt.Errorf("model: NewQuadratic: n = %d, want ≥ 1", n)
 	}
+	if err := check.Entries("model: NewQuadratic", "n", n); err != nil {
+		return nil, err
+	}
 	square := make([]float64, n)
 	var edges []Edge
 	for k, e := range q {
@@ -179,6 +182,7 @@ func (m *Quadratic) Shape() (sites, levels int) { return len(m.linear), len(m.va
 
 // Energy implements [energy.Model].
 func (m *Quadratic) Energy(e []float64, x []int32) {
+	defer check.States("model", x, len(m.values))
 	n := len(m.linear)
 	check.Len("model", "e", len(e), check.Rows("model", "x", len(x), n))
 	if m.fast != nil {
@@ -197,6 +201,7 @@ func (m *Quadratic) Energy(e []float64, x []int32) {
 
 // Gradient implements [energy.Differentiable] with exact differences.
 func (m *Quadratic) Gradient(e []float64, g []float32, x []int32) {
+	defer check.States("model", x, len(m.values))
 	levels := len(m.values)
 	check.Rows("model", "x", len(x), len(m.linear))
 	check.Len("model", "g", len(g), len(x)*levels)
@@ -215,6 +220,8 @@ func (m *Quadratic) Gradient(e []float64, g []float32, x []int32) {
 
 // Conditional implements [energy.Conditional].
 func (m *Quadratic) Conditional(d []float64, site int, x []int32) {
+	check.Index("model", "site", site, len(x))
+	defer check.States("model", x, len(m.values))
 	check.Len("model", "d", len(d), len(m.values))
 	check.Len("model", "x", len(x), len(m.linear))
 	lo, hi := m.couplings.halves(site, x, m.values)
@@ -225,6 +232,7 @@ func (m *Quadratic) Conditional(d []float64, site int, x []int32) {
 
 // Locals implements [energy.Local].
 func (m *Quadratic) Locals(d []float64, x []int32) {
+	defer check.States("model", x, len(m.values))
 	levels := len(m.values)
 	check.Len("model", "x", len(x), len(m.linear))
 	check.Len("model", "d", len(d), len(x)*levels)
@@ -244,6 +252,9 @@ func (m *Quadratic) Locals(d []float64, x []int32) {
 // rounding may add up to a few units in the last place, except with integer
 // parameters, where they stay exact.
 func (m *Quadratic) Move(d []float64, site int, to int32, x []int32) {
+	check.Index("model", "to", int(to), len(m.values))
+	check.Index("model", "site", site, len(x))
+	defer check.States("model", x, len(m.values))
 	check.Len("model", "x", len(x), len(m.linear))
 	check.Len("model", "d", len(d), len(x)*len(m.values))
 	if dv := m.values[to] - m.values[x[site]]; dv != 0 {

@@ -45,6 +45,9 @@ func (t *Transformer) Write(w io.Writer, dtype DType) error {
 
 // Load is [Open] for a file whose head has been read.
 func Load(f *File, cfg Config) (*Transformer, error) {
+	if f == nil {
+		return nil, fmt.Errorf("neural: Load: f = nil")
+	}
 	prefix := ""
 	if !slices.ContainsFunc(f.Names(), func(s string) bool { return s == "output_layer.linear.weight" }) {
 		prefix = "backbone."

@@ -53,8 +53,9 @@ func NewPotential(sites, levels, width, blocks int, src rand.Source) (*Potential
 		return nil, fmt.Errorf("neural: NewPotential: width = %d, want ≥ 1", width)
 	case blocks < 0:
 		return nil, fmt.Errorf("neural: NewPotential: blocks = %d, want ≥ 0", blocks)
-	case src == nil:
-		return nil, fmt.Errorf("neural: NewPotential: src = nil")
+	}
+	if err := check.Given("neural: NewPotential", "src", src); err != nil {
+		return nil, err
 	}
 	m := &Potential{sites: sites, levels: levels, in: sites, width: width}
 	if levels != 2 {

@@ -9,6 +9,8 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // File is an open .safetensors file: a length (8 bytes, little-endian), a JSON
@@ -38,6 +40,9 @@ const longestHeader = 100_000_000
 func ReadFile(name string, r io.ReaderAt, size int64) (*File, error) {
 	fail := func(format string, args ...any) (*File, error) {
 		return nil, fmt.Errorf("neural: "+name+": "+format, args...)
+	}
+	if err := check.Given("neural: ReadFile", "r", r); err != nil {
+		return nil, err
 	}
 	var b [8]byte
 	if size < 8 {
@@ -206,6 +211,9 @@ func WriteFile(w io.Writer, dtype DType, tensors []Tensor, metadata map[string]s
 		end := at + uint64(len(t.Data)*size)
 		head[t.Name] = entry{dtype, append([]int{}, t.Shape...), [2]uint64{at, end}}
 		at = end
+	}
+	if err := check.Given("neural: WriteFile", "w", w); err != nil {
+		return err
 	}
 	text, err := json.Marshal(head) // keys in order: the same bytes for the same tensors
 	if err != nil {

@@ -34,6 +34,9 @@ type CSVConfig struct {
 // Errors name the line, the column, what it holds and what would be right. A
 // value that is missing is one.
 func CSV(r io.Reader, c CSVConfig) (m *model.Quadratic, names []string, err error) {
+	if err := check.Given("read: CSV", "r", r); err != nil {
+		return nil, nil, err
+	}
 	in := csv.NewReader(r)
 	in.FieldsPerRecord, in.TrimLeadingSpace = -1, true
 	if c.Comma != 0 {

@@ -27,7 +27,15 @@ type lines struct {
 	columns []string // of the current line
 }
 
+// none is the reader of a caller that gave none.
+type none struct{ caller string }
+
+func (n none) Read([]byte) (int, error) { return 0, fmt.Errorf("read: %s: r = nil", n.caller) }
+
 func newLines(caller string, r io.Reader) *lines {
+	if r == nil {
+		r = none{caller}
+	}
 	return &lines{caller: caller, comment: "#%", scanner: bufio.NewScanner(r)}
 }
 

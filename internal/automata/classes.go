@@ -1,6 +1,9 @@
 package automata
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // classed automata know which tokens they cannot tell apart, see
 // constraint.Classed.
@@ -11,17 +14,23 @@ type classed interface {
 // Classes returns the token classes that a knows of, or else one class for each
 // token. The slice may be the automaton's own. It panics if levels < 0.
 func Classes(a Automaton, levels int) (of []int32, n int) {
-	if levels < 0 {
-		panic(fmt.Sprintf("automata: levels = %d, want ≥ 0", levels))
-	}
+	checkLevels(levels)
 	if c, ok := a.(classed); ok {
 		return c.Classes(levels)
 	}
 	return Identity(levels), levels
 }
 
+// checkLevels panics unless tokens 0 … levels−1 are int32.
+func checkLevels(levels int) {
+	if levels < 0 || levels > math.MaxInt32 {
+		panic(fmt.Sprintf("automata: levels = %d, want 0 … %d", levels, math.MaxInt32))
+	}
+}
+
 // Identity puts every token into a class of its own.
 func Identity(levels int) []int32 {
+	checkLevels(levels)
 	of := make([]int32, levels)
 	for t := range of {
 		of[t] = int32(t)
@@ -40,6 +49,7 @@ func Representatives(of []int32, n int) []int32 {
 
 // ClassesBy numbers tokens by a key, in order of first appearance.
 func ClassesBy[K comparable](levels int, key func(token int32) K) (of []int32, n int) {
+	checkLevels(levels)
 	of = make([]int32, levels)
 	seen := make(map[K]int32)
 	for t := range of {
@@ -56,6 +66,7 @@ func ClassesBy[K comparable](levels int, key func(token int32) K) (of []int32, n
 
 // Refine returns the coarsest classes that are finer than those of every part.
 func Refine[A Automaton](parts []A, levels int) (of []int32, n int) {
+	checkLevels(levels)
 	of, n = make([]int32, levels), min(levels, 1)
 	for _, p := range parts {
 		other, _ := Classes(p, levels)

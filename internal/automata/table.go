@@ -1,6 +1,10 @@
 package automata
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
+)
 
 // Table is an automaton written out: a row of targets by token class for every
 // state, the start state 0. It may be under construction, with states that are
@@ -26,11 +30,20 @@ func (t *Table) Next(state int, token int32) int {
 	if uint(token) >= uint(len(t.Class)) {
 		return -1
 	}
-	return int(t.To[state*t.Width+int(t.Class[token])])
+	i := state*t.Width + int(t.Class[token])
+	if uint(i) >= uint(len(t.To)) {
+		check.Index("constraint", "state", state, len(t.Final))
+	}
+	return int(t.To[i])
 }
 
 // Accepting reports whether a sequence may end in state.
-func (t *Table) Accepting(state int) bool { return t.Final[state] }
+func (t *Table) Accepting(state int) bool {
+	if uint(state) >= uint(len(t.Final)) {
+		check.Index("constraint", "state", state, len(t.Final))
+	}
+	return t.Final[state]
+}
 
 // Classes returns the token classes. With levels = Levels() the slice is the
 // table's own; tokens beyond form a class of their own.

@@ -19,6 +19,9 @@ func Len(who, name string, got, want int) {
 // Rows returns the number of rows of width n in a slice called name of length
 // got. It panics unless n divides the length.
 func Rows(who, name string, got, n int) int {
+	if n < 1 {
+		panic(fmt.Sprintf("%s: rows of %s have %d entries, want ≥ 1", who, name, n))
+	}
 	if got%n != 0 {
 		panic(fmt.Sprintf("%s: len(%s) = %d, want a multiple of %d", who, name, got, n))
 	}
@@ -56,5 +59,49 @@ func Shape(who string, m interface{ Shape() (sites, levels int) }, chains, most 
 	case chains < 1 || chains > most:
 		return 0, 0, fmt.Errorf("%s: chains = %d, want 1 … %d", who, chains, most)
 	}
-	return sites, levels, nil
+	return sites, levels, Entries(who, "chains × sites × levels", chains, sites, levels)
+}
+
+// Given returns an error if v, the argument name of the caller who, is nil: also
+// an interface that holds a nil pointer. who, such as "mcmc: Swap", begins the
+// message.
+func Given(who, name string, v any) error {
+	if !Nil(v) {
+		return nil
+	}
+	if v == nil {
+		return fmt.Errorf("%s: %s = nil", who, name)
+	}
+	return fmt.Errorf("%s: %s = (%T)(nil), want a value", who, name, v)
+}
+
+// Must is Given for callers that return no error: it panics.
+func Must(who, name string, v any) {
+	if err := Given(who, name, v); err != nil {
+		panic(err.Error())
+	}
+}
+
+// Index panics unless 0 ≤ i < n.
+func Index(who, name string, i, n int) {
+	if uint(i) >= uint(n) {
+		panic(fmt.Sprintf("%s: %s = %d, want 0 … %d", who, name, i, n-1))
+	}
+}
+
+// MaxEntries is the most entries of a table whose size comes from numbers alone:
+// beyond it the number is a mistake and no memory would hold the table.
+const MaxEntries = min(math.MaxInt/16, 1<<36)
+
+// Entries returns an error unless each factor is ≥ 0 and their product at most
+// MaxEntries; names says what they are, "sites × states" for instance.
+func Entries(who, names string, factors ...int) error {
+	n := 1
+	for _, f := range factors {
+		if f < 0 || f > 0 && n > MaxEntries/f {
+			return fmt.Errorf("%s: %s = %v, want a product of 0 … %d", who, names, factors, MaxEntries)
+		}
+		n *= f
+	}
+	return nil
 }

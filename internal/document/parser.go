@@ -16,6 +16,9 @@ const deepest = 100
 // Parse reads one JSON value, which must be all of r. Keys that an object has
 // twice are an error. It takes memory in proportion to the text.
 func Parse(r io.Reader) (*Value, error) {
+	if r == nil {
+		return nil, errors.New("reader r = nil")
+	}
 	text, err := io.ReadAll(r)
 	if err != nil {
 		return nil, err

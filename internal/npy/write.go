@@ -17,6 +17,9 @@ const align = 64
 // does not have len(data) elements or has more than 64 dimensions, and the
 // error of w.
 func Write[T Element](w io.Writer, data []T, shape ...int) error {
+	if w == nil {
+		return fmt.Errorf("npy: w = nil")
+	}
 	n, err := product(shape)
 	if err != nil {
 		return fmt.Errorf("npy: %w", err)

@@ -52,6 +52,9 @@ type Config struct {
 // defaultLimit keeps a compiled graph near 128 MiB: two int32 per edge.
 const defaultLimit = 1 << 24
 
+// maxSites bounds the sites of a graph, which has something for each.
+const maxSites = math.MaxInt32
+
 // check returns an error unless the shape makes sense.
 func (c Config) check() error {
 	switch {
@@ -59,6 +62,10 @@ func (c Config) check() error {
 		return fmt.Errorf("trellis: Compile: sites = %d, want ≥ 1", c.Sites)
 	case c.Levels < 1:
 		return fmt.Errorf("trellis: Compile: levels = %d, want ≥ 1", c.Levels)
+	case c.Sites > maxSites:
+		return fmt.Errorf("trellis: Compile: sites = %d, want ≤ %d", c.Sites, maxSites)
+	case c.Levels > math.MaxInt32:
+		return fmt.Errorf("trellis: Compile: levels = %d, want ≤ %d", c.Levels, math.MaxInt32)
 	case c.Padded && (c.Pad < 0 || int(c.Pad) >= c.Levels):
 		return fmt.Errorf("trellis: Compile: padding token = %d, want in 0…%d", c.Pad, c.Levels-1)
 	case c.Limit < 0:

@@ -24,8 +24,12 @@ func TestCertificate(t *testing.T) {
 		}
 		run := compile(t, p)
 		run.v, run.method = p.v, scaled
+		run.enter(summing)
 		require.NoError(t, run.allSums())
-		if run.sweep(false) != nil {
+		run.enter(sweeping)
+		dead := run.sweep(false) != nil
+		run.enter(backward)
+		if dead {
 			continue
 		}
 		done, clean := run.linear()
@@ -66,8 +70,11 @@ func TestLossWithoutZero(t *testing.T) {
 	}}
 	run := compile(t, p)
 	run.v, run.method = p.v, scaled
+	run.enter(summing)
 	require.NoError(t, run.allSums())
+	run.enter(sweeping)
 	require.NoError(t, run.sweep(false))
+	run.enter(backward)
 	done, clean := run.linear()
 	require.True(t, done)
 	require.False(t, clean)

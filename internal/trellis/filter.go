@@ -1,6 +1,9 @@
 package trellis
 
-import "math"
+import (
+	"errors"
+	"math"
+)
 
 // The bounds of certified. An exponential below exp(logTiny) or a product below
 // it is lost by a float64 (2^-1074). Losses are accepted when they are below
@@ -21,31 +24,71 @@ const (
 // or +Inf among the tokens that the automaton can use (others are not looked
 // at). v is kept until the next Filter. It panics unless
 // len(v) = sites·levels.
-func (r *Runner) Filter(v []float32) (logZ float64, err error) {
+func (r *Runner) Filter(v []float32) (logZ float64, err error) { return r.FilterUntil(v, nil, false) }
+
+// ErrStopped says that FilterUntil was stopped.
+var ErrStopped = errors.New("trellis: stopped")
+
+// FilterUntil is Filter until stop, which may be nil, says so. After ErrStopped r
+// holds nothing; with again it goes on where it was stopped, with the same v.
+func (r *Runner) FilterUntil(v []float32, stop Stopper, again bool) (logZ float64, err error) {
 	r.g.checkTable("v", len(v))
-	r.v = v
-	r.method = scaled
-	if err := r.allSums(); err != nil {
-		return 0, err
+	if !again || !r.paused {
+		r.method = scaled
+		r.enter(summing)
 	}
-	if r.sweep(false) == nil {
-		done, clean := r.linear()
-		if done && (clean || r.certified()) {
-			return r.logZ, nil
+	r.v, r.stop, r.stopped, r.work = v, stop, false, 0
+	logZ, err = r.filter()
+	r.paused, r.stop = r.stopped, nil
+	if r.stopped {
+		r.v = nil
+		return 0, ErrStopped
+	}
+	return logZ, err
+}
+
+// filter goes through the phases from the present one on, with numbers and,
+// where these are not exact, with logarithms.
+func (r *Runner) filter() (logZ float64, err error) {
+	for {
+		if r.phase == summing {
+			if err := r.allSums(); err != nil {
+				return 0, err
+			}
+			r.enter(sweeping)
 		}
+		if r.phase == sweeping {
+			r.dead = r.sweep(false) != nil
+			if r.stopped {
+				return 0, ErrStopped
+			}
+			r.enter(backward)
+		}
+		ok := !r.dead
+		switch {
+		case !ok:
+		case r.method == logarithm:
+			ok = r.logarithms()
+		default:
+			done, clean := r.linear()
+			ok = done && (clean || r.certified())
+		}
+		switch {
+		case r.stopped:
+			return 0, ErrStopped
+		case ok:
+			return r.logZ, nil
+		case r.method == logarithm:
+			r.v, r.stop = nil, nil
+			r.enter(sweeping)
+			return 0, r.sweep(true)
+		}
+		r.method = logarithm
+		if r.logs == nil {
+			r.logs = make([]float64, len(r.sum))
+		}
+		r.enter(summing)
 	}
-	r.method = logarithm
-	if r.logs == nil {
-		r.logs = make([]float64, len(r.sum))
-	}
-	if err := r.allSums(); err != nil {
-		return 0, err
-	}
-	if r.sweep(false) == nil && r.logarithms() {
-		return r.logZ, nil
-	}
-	r.v = nil
-	return 0, r.sweep(true)
 }
 
 // LogZ returns the result of the last successful Filter.
@@ -53,8 +96,11 @@ func (r *Runner) LogZ() float64 { return r.logZ }
 
 // allSums takes the class sums of every site.
 func (r *Runner) allSums() error {
-	for t := range r.g.layers {
-		if err := r.classSums(t); err != nil {
+	for ; r.passed < len(r.g.layers); r.passed++ {
+		if r.halt(r.g.levels) {
+			return ErrStopped
+		}
+		if err := r.classSums(r.passed); err != nil {
 			return err
 		}
 	}
@@ -67,7 +113,11 @@ func (r *Runner) allSums() error {
 func (r *Runner) sweep(everywhere bool) error {
 	g := r.g
 	r.count[0] = none // one node
-	for t, l := range g.layers {
+	for ; r.passed < len(g.layers); r.passed++ {
+		if r.halt(1) {
+			return ErrStopped
+		}
+		t, l := r.passed, g.layers[r.passed]
 		list, all := r.nodes(t)
 		cols := r.columns(t)
 		if len(cols) == 0 {
@@ -131,16 +181,18 @@ func (r *Runner) linear() (done, clean bool) {
 		last[q] = 1
 	}
 	r.scale[g.sites], r.top[g.sites] = 0, 0
-	shift := 0.0
-	clean = true
-	for t := g.sites - 1; t >= 0; t-- {
+	for ; r.passed < g.sites; r.passed++ {
+		t := g.sites - 1 - r.passed
 		l := g.layers[t]
+		if r.halt(len(l.to)) {
+			return false, false
+		}
 		here := r.values(t)
 		frac, e := math.Frexp(r.layerSums(t, l))
 		if frac == 0 || e < -1000 {
 			return false, false
 		}
-		clean = clean && !r.deep[t] && r.clean(t, l)
+		r.lossless = r.lossless && !r.deep[t] && r.clean(t, l)
 		r.unit[t], r.scale[t], r.top[t] = 1, r.scale[t+1], e
 		if e > loose || e < -loose {
 			r.unit[t] = math.Ldexp(1, e)
@@ -151,10 +203,10 @@ func (r *Runner) linear() (done, clean bool) {
 			r.scale[t] += e
 			r.top[t] = 0
 		}
-		shift += r.shift[t] + l.shift
+		r.shifted += r.shift[t] + l.shift
 	}
-	r.logZ = log(r.values(0)[0]) + float64(float64(r.scale[0])*math.Ln2) + shift
-	return true, clean
+	r.logZ = log(r.values(0)[0]) + float64(float64(r.scale[0])*math.Ln2) + r.shifted
+	return true, r.lossless
 }
 
 // clean reports whether no node of site t has lost a part of its value that

@@ -11,8 +11,12 @@ import "math"
 func (r *Runner) logarithms() bool {
 	g := r.g
 	clear(r.values(g.sites))
-	for t := g.sites - 1; t >= 0; t-- {
+	for ; r.passed < g.sites; r.passed++ {
+		t := g.sites - 1 - r.passed
 		l := g.layers[t]
+		if r.halt(logWork * len(l.to)) {
+			return false
+		}
 		here, ahead, sums := r.values(t), r.values(t+1), r.sums(t)
 		r.scale[t] = 0
 		r.long.fits = l.edge == nil && r.long.ahead.load(ahead) && r.long.sum.load(sums)
@@ -33,6 +37,9 @@ func (r *Runner) logarithms() bool {
 	r.logZ = r.values(0)[0]
 	return !math.IsInf(r.logZ, -1)
 }
+
+// logWork is what an edge costs in logarithms, in edges of linear.
+const logWork = 8
 
 // nodeLog returns log Σ exp(sum + edge + ahead) over the edges of node q.
 func (r *Runner) nodeLog(l *layer, q int32, sums, ahead []float64) float64 {

@@ -44,6 +44,16 @@ type Runner struct {
 	weight []float64 // scratch of a draw
 	ahead  [256]float64
 
+	// Of FilterUntil: where it stands.
+	stop            Stopper
+	stopped, paused bool
+	work            int // since stop was asked
+	phase           phase
+	passed          int     // sites of the phase that are done
+	shifted         float64 // what their weights were shifted by, in linear
+	lossless        bool    // no value has lost anything that matters, in linear
+	dead            bool    // no node can be met
+
 	long struct { // scratch of logarithms
 		sum, ahead long
 		fits       bool
@@ -164,6 +174,37 @@ type bestState struct {
 	arg   []int32   // and the smallest token that has it
 	value []float64 // by node: the least cost of all that can follow
 }
+
+// Stopper is told, every few sites, how many elementary operations they took, and
+// says whether to stop.
+type Stopper interface{ Done(work int) bool }
+
+// phase is a pass of the filter over the sites.
+type phase uint8
+
+const (
+	summing  phase = iota // the class sums
+	sweeping              // the nodes that can be met
+	backward              // the values
+)
+
+// enter begins a phase.
+func (r *Runner) enter(p phase) { r.phase, r.passed, r.shifted, r.lossless = p, 0, 0, true }
+
+// halt counts the work of a site and reports whether the filter is to stop.
+func (r *Runner) halt(work int) bool {
+	if r.stop == nil {
+		return false
+	}
+	if r.work += work; r.work >= askEvery {
+		r.stopped = r.stopped || r.stop.Done(r.work)
+		r.work = 0
+	}
+	return r.stopped
+}
+
+// askEvery is the number of operations between two questions whether to stop.
+const askEvery = 1 << 16
 
 // infinite returns the error for the first token of weight +Inf or NaN.
 func (r *Runner) infinite(t int, tokens []int32) error {

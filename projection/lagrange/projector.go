@@ -6,6 +6,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/automata"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
@@ -94,6 +95,9 @@ const (
 func (k *Projector) fill() error {
 	if k.Constraint == nil {
 		return fmt.Errorf("lagrange: Constraint is nil")
+	}
+	if err := check.Given("lagrange", "Constraint", k.Constraint); err != nil {
+		return err
 	}
 	if v, ok := k.Constraint.(Validator); ok {
 		if err := v.Validate(); err != nil {

@@ -72,7 +72,10 @@ func (p Projector) Compile(ctx context.Context, n int) (*Solver, error) {
 	if n < 1 {
 		return nil, fmt.Errorf("proximal: n = %d, want ≥ 1", n)
 	}
-	if p.Set == nil {
+	if err := check.Entries("proximal", "n", n); err != nil {
+		return nil, err
+	}
+	if check.Nil(p.Set) {
 		return nil, fmt.Errorf("proximal: Set is nil")
 	}
 	linear, curved := split(p.Set)

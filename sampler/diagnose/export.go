@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/npy"
 )
 
@@ -73,6 +74,9 @@ func (t *Trace) sites() int {
 // anything is written. A streaming trace gives [ErrStreaming]. It panics if
 // there is no such chain; chains count from 0 in the order of their numbers.
 func (t *Trace) WriteCSV(w io.Writer, chain int) error {
+	if err := check.Given("diagnose: WriteCSV", "w", w); err != nil {
+		return err
+	}
 	if err := t.checkCSV(); err != nil {
 		return fmt.Errorf("diagnose: WriteCSV: %w", err)
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // WriteInferenceData writes all draws as one JSON object in the layout of ArviZ,
@@ -26,6 +28,9 @@ import (
 // Names must differ, not be empty, and not be x beside states, nor "chain" or
 // "draw". A streaming trace gives [ErrStreaming].
 func (t *Trace) WriteInferenceData(w io.Writer) error {
+	if err := check.Given("diagnose: WriteInferenceData", "w", w); err != nil {
+		return err
+	}
 	if err := t.writeInferenceData(w); err != nil {
 		return fmt.Errorf("diagnose: WriteInferenceData: %w", err)
 	}

@@ -49,7 +49,7 @@ func (e *Estimate) set(value float64, err error) {
 func (e Estimate) MarshalJSON() ([]byte, error) {
 	switch {
 	case !e.Defined():
-		return json.Marshal(map[string]string{"undefined": e.Err.Error()})
+		return json.Marshal(map[string]string{"undefined": fmt.Sprint(e.Err)})
 	case math.IsInf(e.Value, 0) || math.IsNaN(e.Value):
 		return []byte(`{"infinite":true}`), nil
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // Summary is what a [Trace] says about a run. Printing it gives a table in the
@@ -28,6 +30,7 @@ func (s Summary) ranked() bool { return !s.Streaming && !s.Merged }
 // ESSPerSecond returns the bulk ESS (in streaming mode and of a tally that of the mean) of one
 // row divided by Seconds. Its error is [ErrTooFew] while Seconds is 0.
 func (s Summary) ESSPerSecond(row int) Estimate {
+	check.Index("diagnose", "row", row, len(s.Rows))
 	e := s.Rows[row].ESSBulk
 	if !s.ranked() {
 		e = s.Rows[row].ESSMean

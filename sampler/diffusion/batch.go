@@ -159,6 +159,14 @@ func (d *batch[S]) prediction(i int) []float32 {
 	return d.table[d.block[i]*size : (d.block[i]+1)*size]
 }
 
+// until is part of a step of slot i by worker w, unless the context has ended.
+func (d *batch[S]) until(part func(w, i int) error, w, i int) error {
+	if err := d.ctx.Err(); err != nil {
+		return err
+	}
+	return part(w, i)
+}
+
 // projects reports whether the step from t to s projects its prediction.
 func (d *batch[S]) projects(t, s float64) bool {
 	return d.projection != nil && t <= d.cfg.ProjectStart &&

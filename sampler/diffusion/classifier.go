@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // ExactClassifier is the classifier log p(y | x) = −E(x), evaluated for every
@@ -12,7 +13,12 @@ type ExactClassifier struct{ Model energy.Model }
 
 // Table implements [Classifier].
 func (c ExactClassifier) Table(dst []float32, x []int32, _ float64) error {
+	if err := check.Given("diffusion: ExactClassifier", "Model", c.Model); err != nil {
+		return err
+	}
 	sites, levels := c.Model.Shape()
+	check.Len("diffusion", "x", len(x), sites)
+	check.Len("diffusion", "dst", len(dst), sites*levels)
 	conditional := energy.Conditionals(c.Model)
 	d := make([]float64, levels)
 	for i := range sites {
@@ -32,6 +38,9 @@ type FirstOrderClassifier struct{ Model energy.Model }
 
 // Table implements [Classifier]. The error says that the model has no table.
 func (c FirstOrderClassifier) Table(dst []float32, x []int32, _ float64) error {
+	if err := check.Given("diffusion: FirstOrderClassifier", "Model", c.Model); err != nil {
+		return err
+	}
 	m, ok := energy.As[energy.Differentiable](c.Model)
 	if !ok {
 		return fmt.Errorf("diffusion: FirstOrderClassifier: %T is not energy.Differentiable", c.Model)

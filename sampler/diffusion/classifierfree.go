@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
@@ -35,7 +36,10 @@ type ClassifierFree struct {
 }
 
 // Shape returns the shape of Conditional.
-func (g ClassifierFree) Shape() (sites, levels int) { return g.Conditional.Shape() }
+func (g ClassifierFree) Shape() (sites, levels int) {
+	check.Must("diffusion: ClassifierFree", "Conditional", g.Conditional)
+	return g.Conditional.Shape()
+}
 
 // TimeFree reports whether both denoisers are, unless guidance is at the
 // posterior.
@@ -61,7 +65,13 @@ func (g ClassifierFree) Denoise(ctx context.Context, v []float32, q energy.Noise
 	if g.AtPosterior && !q.Guided {
 		return fmt.Errorf("diffusion: ClassifierFree: %w", errUnseen)
 	}
+	if err := check.Given("diffusion: ClassifierFree", "Conditional", g.Conditional); err != nil {
+		return err
+	}
 	if err := g.Conditional.Denoise(ctx, v, q); err != nil || g.AtPosterior {
+		return err
+	}
+	if err := check.Given("diffusion: ClassifierFree", "Unconditional", g.Unconditional); err != nil {
 		return err
 	}
 	b := scratch.Float32s.Get(len(v))
@@ -75,7 +85,7 @@ func (g ClassifierFree) Denoise(ctx context.Context, v []float32, q energy.Noise
 
 // Check implements [noise.Checked].
 func (g ClassifierFree) Check() error {
-	if g.Conditional == nil || g.Unconditional == nil {
+	if check.Nil(g.Conditional) || check.Nil(g.Unconditional) {
 		return fmt.Errorf("diffusion: ClassifierFree: Conditional and Unconditional must be set")
 	}
 	if err := checkScale("ClassifierFree", g.Scale); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
@@ -31,6 +32,12 @@ type ClassifierGuided struct {
 	AtPosterior bool
 }
 
+// Shape returns the shape of the denoiser.
+func (g ClassifierGuided) Shape() (sites, levels int) {
+	check.Must("diffusion: ClassifierGuided", "Denoiser", g.Denoiser)
+	return g.Denoiser.Shape()
+}
+
 // TimeFree returns false: a classifier may depend on time.
 func (g ClassifierGuided) TimeFree() bool { return false }
 
@@ -51,6 +58,12 @@ func (g ClassifierGuided) Denoise(ctx context.Context, v []float32, q energy.Noi
 	if g.AtPosterior && !q.Guided {
 		return fmt.Errorf("diffusion: ClassifierGuided: %w", errUnseen)
 	}
+	if err := check.Given("diffusion: ClassifierGuided", "Denoiser", g.Denoiser); err != nil {
+		return err
+	}
+	if err := check.Given("diffusion: ClassifierGuided", "Classifier", g.Classifier); err != nil {
+		return err
+	}
 	if err := g.Denoiser.Denoise(ctx, v, q); err != nil || g.AtPosterior {
 		return err
 	}
@@ -68,7 +81,7 @@ func (g ClassifierGuided) Denoise(ctx context.Context, v []float32, q energy.Noi
 
 // Check implements [noise.Checked].
 func (g ClassifierGuided) Check() error {
-	if g.Denoiser == nil || g.Classifier == nil {
+	if check.Nil(g.Denoiser) || check.Nil(g.Classifier) {
 		return fmt.Errorf("diffusion: ClassifierGuided: Denoiser and Classifier must be set")
 	}
 	if err := checkInside("ClassifierGuided", g.Denoiser); err != nil {

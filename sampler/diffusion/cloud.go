@@ -49,9 +49,9 @@ func (p *cloud) allocate(samples int) {
 		}
 		p.lse = append(p.lse, make([]float64, d.sites))
 	}
-	p.weigh = func(w, i int) { d.errs[i] = p.weighSlot(w, i) }
-	p.move = func(w, i int) { d.errs[i] = p.moveSlot(w, i) }
-	p.pass = func(w, i int) { d.errs[i] = p.passSlot(w, i) }
+	p.weigh = func(w, i int) { d.errs[i] = d.until(p.weighSlot, w, i) }
+	p.move = func(w, i int) { d.errs[i] = d.until(p.moveSlot, w, i) }
+	p.pass = func(w, i int) { d.errs[i] = d.until(p.passSlot, w, i) }
 	p.renew = func(_, g int) { p.errs[g] = p.renewGroup(g) }
 }
 
@@ -161,6 +161,9 @@ func (p *cloud) predict(ctx context.Context, slots int) (left int, err error) {
 
 // failure returns the error of the first slot that has one.
 func (p *cloud) failure(slots int) error {
+	if err := p.d.ctx.Err(); err != nil {
+		return err
+	}
 	for i, err := range p.d.errs[:slots] {
 		if err != nil {
 			return p.slotError(i, err)

@@ -45,6 +45,9 @@ type Gaussian struct {
 
 // Bind checks the fields.
 func (p Gaussian) Bind(_ context.Context, sites, levels int) (Steps[float32], error) {
+	if err := checkShape("Gaussian", sites, levels); err != nil {
+		return nil, err
+	}
 	if !(p.Eta >= 0 && p.Eta <= 1) {
 		return nil, fmt.Errorf("diffusion: Gaussian: Eta = %v, want 0 … 1", p.Eta)
 	}

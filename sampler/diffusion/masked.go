@@ -45,6 +45,9 @@ type Masked struct {
 
 // Bind checks that Mask is a level and that the schedule is one.
 func (p Masked) Bind(_ context.Context, sites, levels int) (Steps[int32], error) {
+	if err := checkShape("Masked", sites, levels); err != nil {
+		return nil, err
+	}
 	b, err := bindMasked("Masked", p, sites, levels)
 	if err != nil {
 		return nil, err

@@ -44,6 +44,9 @@ type Ordered struct {
 
 // Bind checks the fields against the shape.
 func (p Ordered) Bind(_ context.Context, sites, levels int) (Steps[int32], error) {
+	if err := checkShape("Ordered", sites, levels); err != nil {
+		return nil, err
+	}
 	m, err := bindMasked("Ordered", Masked{Mask: p.Mask, Schedule: p.Schedule}, sites, levels)
 	if err != nil {
 		return nil, err

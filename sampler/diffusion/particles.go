@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/durable"
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
@@ -80,11 +81,11 @@ func NewParticles(ctx context.Context, model energy.Denoiser[int32], process Pro
 		return bad("Particles = %d, want ≥ 0", cfg.Particles)
 	case !(cfg.Threshold > 0 && cfg.Threshold <= 1):
 		return bad("Threshold = %v, want in (0, 1]", cfg.Threshold)
-	case cfg.Projector == nil && cfg.Potential == nil:
+	case check.Nil(cfg.Projector) && cfg.Potential == nil:
 		return bad("Projector = %v, want one that can draw, or a Potential", nil)
 	case cfg.ProjectStart != 0 || cfg.ProjectEvery != 0 || cfg.Decode != DecodeLast:
 		return bad("ProjectStart, ProjectEvery and Decode must be zero: weights need every step%v", "")
-	case model == nil:
+	case check.Nil(model):
 		return bad("model = %v", nil)
 	}
 	sites, levels := model.Shape()

@@ -38,6 +38,9 @@ type Penalised struct {
 
 // Bind checks the fields and binds Process.
 func (p Penalised) Bind(ctx context.Context, sites, levels int) (Steps[float32], error) {
+	if err := checkShape("Penalised", sites, levels); err != nil {
+		return nil, err
+	}
 	switch {
 	case p.Set == nil:
 		return nil, fmt.Errorf("diffusion: Penalised: Set = nil")
@@ -47,8 +50,14 @@ func (p Penalised) Bind(ctx context.Context, sites, levels int) (Steps[float32],
 	if p.Weight == 0 {
 		p.Weight = defaultWeight
 	}
+	if err := check.Given("diffusion: Penalised", "Set", p.Set); err != nil {
+		return nil, err
+	}
 	if p.Process == nil {
 		p.Process = Gaussian{}
+	}
+	if err := check.Given("diffusion: Penalised", "Process", p.Process); err != nil {
+		return nil, err
 	}
 	steps, err := p.Process.Bind(ctx, sites, levels)
 	if err != nil {

@@ -2,10 +2,20 @@ package diffusion
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
+
+// checkShape returns an error unless a process can be bound to a shape.
+func checkShape(process string, sites, levels int) error {
+	if sites < 1 || levels < 1 {
+		return fmt.Errorf("diffusion: %s: Bind: sites = %d, levels = %d, want both ≥ 1", process, sites, levels)
+	}
+	return check.Entries("diffusion: "+process+": Bind", "sites × levels", sites, levels)
+}
 
 // Process is the recipe of a corruption x_0 → x_t, t ∈ [0,1], and its reverse:
 // [Masked], [Uniform], [Remask] and [Ordered] on tokens, [Gaussian] and

@@ -70,6 +70,9 @@ const (
 
 // Bind checks the fields against the shape.
 func (p Remask) Bind(_ context.Context, sites, levels int) (Steps[int32], error) {
+	if err := checkShape("Remask", sites, levels); err != nil {
+		return nil, err
+	}
 	m, err := bindMasked("Remask", Masked{Mask: p.Mask, Schedule: p.Schedule}, sites, levels)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/durable"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
@@ -36,10 +37,10 @@ type Runner[S energy.Site] struct {
 // that is no clean value, a projection or a guidance that the process cannot
 // use, and whatever the projector says.
 func New[S energy.Site](ctx context.Context, model energy.Denoiser[S], process Process[S], cfg Config) (*Runner[S], error) {
-	if model == nil {
+	if check.Nil(model) {
 		return nil, fmt.Errorf("diffusion: New: model = nil")
 	}
-	if process == nil {
+	if check.Nil(process) {
 		return nil, fmt.Errorf("diffusion: New: process = nil")
 	}
 	if c, ok := energy.As[noise.Checked](model); ok {
@@ -91,7 +92,8 @@ func (d *Runner[S]) specialise(process Process[S]) error {
 		if d.levels != 1 {
 			return fmt.Errorf("diffusion: New: levels = %d, want 1 for reals", d.levels)
 		}
-		d.move = func(w, i int) { d.errs[i] = moveReals(&d.batch, w, i) }
+		part := func(w, i int) error { return moveReals(&d.batch, w, i) }
+		d.move = func(w, i int) { d.errs[i] = d.until(part, w, i) }
 	}
 	return nil
 }
@@ -116,7 +118,8 @@ func specialiseTokens(d *Runner[int32], process any) error {
 			return fmt.Errorf("diffusion: New: %T cannot be projected: it has no Renoise", process)
 		}
 	}
-	d.move = func(w, i int) { d.errs[i] = moveTokens(&d.batch, w, i) }
+	part := func(w, i int) error { return moveTokens(&d.batch, w, i) }
+	d.move = func(w, i int) { d.errs[i] = d.until(part, w, i) }
 	return guide(d, process)
 }
 
@@ -267,6 +270,9 @@ func (d *Runner[S]) draw(ctx context.Context, x, given []S) error {
 	for done < total {
 		n := min(d.cfg.Batch, total-done)
 		for i := range n {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 			d.sample[i] = d.cfg.First + d.made + i
 			d.streams[i].Seed(d.cfg.Seed, uint64(d.sample[i]))
 			var own []S

@@ -27,7 +27,10 @@ type Uniform struct {
 }
 
 // Bind checks the schedule.
-func (p Uniform) Bind(_ context.Context, _, levels int) (Steps[int32], error) {
+func (p Uniform) Bind(_ context.Context, sites, levels int) (Steps[int32], error) {
+	if err := checkShape("Uniform", sites, levels); err != nil {
+		return nil, err
+	}
 	c, err := noise.Resolve("diffusion: Uniform", p.Schedule)
 	if err != nil {
 		return nil, err

@@ -117,7 +117,7 @@ func Frechet(a, b []float32, sites int) (float64, error) {
 
 // seriesMoments returns mean and (biased) covariance of a set of series.
 func seriesMoments(name string, x []float32, sites int) (mean, cov []float64, err error) {
-	if sites < 1 || len(x)%sites != 0 || len(x) < 2*sites {
+	if sites < 1 || len(x)%sites != 0 || len(x)/2 < sites {
 		return nil, nil, fmt.Errorf("distance: Frechet: len(%s) = %d, want a multiple of sites = %d ≥ 1, at least twice", name, len(x), sites)
 	}
 	count := len(x) / sites

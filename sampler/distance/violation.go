@@ -10,6 +10,7 @@ import (
 // least 0. It panics unless sites divides len(x). The sum is taken series by
 // series in order, in float64.
 func Violation(set constraint.Smooth, x []float32, sites int) (mean, worst float64) {
+	check.Must("distance: Violation", "set", set)
 	series := check.Rows("distance", "x", len(x), sites)
 	g := make([]float64, set.Len())
 	for s := range series {

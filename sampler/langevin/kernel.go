@@ -22,13 +22,15 @@ type kernel struct {
 	s, r []float32 // their scores
 	y    []float32
 	xi   []float32
+
+	at progress
 }
 
 func newKernel(l *system, chains int) *kernel {
 	n := chains * l.sites
 	return &kernel{system: l, h: l.step,
 		e: make([]float64, chains), f: make([]float64, chains),
-		s: make([]float32, n), r: make([]float32, n), y: make([]float32, n), xi: make([]float32, l.sites)}
+		s: make([]float32, n), r: make([]float32, n), y: make([]float32, n), xi: make([]float32, l.sites), at: newProgress(chains)}
 }
 
 func (k *kernel) StepSize() float64 { return k.h }
@@ -36,24 +38,80 @@ func (k *kernel) StepSize() float64 { return k.h }
 // Reset implements [sampler.Transition]. A state without probability or score is a
 // *[sampler.StartError].
 func (k *kernel) Reset(x []float32) error {
-	k.system.target.Energy(k.e, x)
-	k.system.target.Score(k.s, x)
-	if err := sampler.CheckStart(k.e); err != nil {
-		return err
+	k.at.clear()
+	_, err := k.ResetUntil(nil, x)
+	return err
+}
+
+// ResetUntil is Reset until stop says so.
+func (k *kernel) ResetUntil(stop func() bool, x []float32) (done bool, err error) {
+	if !k.at.renewing {
+		k.at.clear()
+		k.at.renewing = true
 	}
-	n := k.system.sites
-	for c := range k.e {
-		if !finite32(k.s[c*n : (c+1)*n]) {
-			return &sampler.StartError{Chain: c, Energy: math.NaN()}
+	for n := k.system.sites; k.at.chain < len(k.e); {
+		lo, hi := k.at.span(n)
+		k.system.target.Energy(k.e[lo:hi], x[lo*n:hi*n])
+		k.system.target.Score(k.s[lo*n:hi*n], x[lo*n:hi*n])
+		for c := lo; c < hi; c++ {
+			if err := k.startError(c); err != nil {
+				k.at.clear()
+				return true, err
+			}
 		}
+		if k.at.chain = hi; hi < len(k.e) && stop != nil && stop() {
+			return false, nil
+		}
+	}
+	k.at.clear()
+	return true, nil
+}
+
+// startError returns an error if no run can start from the state of chain c.
+func (k *kernel) startError(c int) error {
+	e, n := k.e[c], k.system.sites
+	if math.IsNaN(e) || math.IsInf(e, 0) {
+		return &sampler.StartError{Chain: c, Energy: e}
+	}
+	if !finite32(k.s[c*n : (c+1)*n]) {
+		return &sampler.StartError{Chain: c, Energy: math.NaN()}
 	}
 	return nil
 }
 
 func (k *kernel) Step(info []sampler.Info, x []float32, r []sampler.Stream) {
+	k.StepUntil(nil, info, x, r)
+}
+
+// StepUntil is Step until stop says so.
+func (k *kernel) StepUntil(stop func() bool, info []sampler.Info, x []float32, r []sampler.Stream) (done bool) {
+	for k.at.chain < len(info) {
+		lo, hi := k.at.span(k.system.sites)
+		if !k.at.proposed {
+			k.at.before = r[lo]
+			k.propose(lo, hi, x, r)
+			if hi-lo == 1 && stop != nil && stop() {
+				k.at.proposed, k.at.after, r[lo] = true, r[lo], k.at.before
+				return false
+			}
+		} else {
+			k.at.proposed, r[lo] = false, k.at.after
+		}
+		k.judge(lo, hi, x, r)
+		if k.at.chain = hi; hi < len(info) && stop != nil && stop() {
+			return false
+		}
+	}
+	copy(info, k.at.told)
+	k.at.clear()
+	return true
+}
+
+// propose draws the proposals of the chains lo … hi−1.
+func (k *kernel) propose(lo, hi int, x []float32, r []sampler.Stream) {
 	l, n := k.system, k.system.sites
 	noise := math.Sqrt(2 * k.h)
-	for c := range info {
+	for c := lo; c < hi; c++ {
 		normal.Fill(k.xi, &r[c])
 		for i, xi := range k.xi {
 			at := c*n + i
@@ -63,21 +121,27 @@ func (k *kernel) Step(info []sampler.Info, x []float32, r []sampler.Stream) {
 			l.project(k.y[c*n : (c+1)*n])
 		}
 	}
-	l.target.Energy(k.f, k.y)
-	l.target.Score(k.r, k.y)
-	for c := range info {
+}
+
+// judge evaluates the proposals of the chains lo … hi−1 and accepts them or not.
+func (k *kernel) judge(lo, hi int, x []float32, r []sampler.Stream) {
+	l, n := k.system, k.system.sites
+	l.target.Energy(k.f[lo:hi], k.y[lo*n:hi*n])
+	l.target.Score(k.r[lo*n:hi*n], k.y[lo*n:hi*n])
+	for c := lo; c < hi; c++ {
 		row := func(v []float32) []float32 { return v[c*n : (c+1)*n] }
 		valid := !math.IsNaN(k.f[c]) && !math.IsInf(k.f[c], 0) && finite32(row(k.r))
 		accept := 1.0
-		info[c] = sampler.Info{}
+		told := &k.at.told[c]
+		*told = sampler.Info{}
 		switch {
 		case l.unadjusted && !valid:
-			info[c].Err = fmt.Errorf("energy %v: %w", k.f[c], sampler.ErrNaN)
+			told.Err = fmt.Errorf("energy %v: %w", k.f[c], sampler.ErrNaN)
 			continue
 		case !valid:
 			accept = 0
 			if !math.IsInf(k.f[c], 1) {
-				info[c].Invalid = 1
+				told.Invalid = 1
 			}
 		case !l.unadjusted:
 			back := logProb(row(x), row(k.y), row(k.r), k.h)
@@ -88,9 +152,9 @@ func (k *kernel) Step(info []sampler.Info, x []float32, r []sampler.Stream) {
 			copy(row(x), row(k.y))
 			copy(row(k.s), row(k.r))
 			k.e[c] = k.f[c]
-			info[c].Moved = n
+			told.Moved = n
 		}
-		info[c].Energy, info[c].Accept = k.e[c], accept
+		told.Energy, told.Accept = k.e[c], accept
 	}
 }
 
@@ -111,7 +175,7 @@ func (k *kernel) AppendBinary(b []byte) ([]byte, error) {
 	if k.tuner != nil {
 		b = k.tuner.Append(b)
 	}
-	return wire.AppendFloat32s(wire.AppendFloat64s(b, k.e), k.s), nil
+	return k.at.append(wire.AppendFloat32s(wire.AppendFloat64s(b, k.e), k.s)), nil
 }
 
 func (k *kernel) UnmarshalBinary(b []byte) error {
@@ -135,7 +199,7 @@ func (k *kernel) UnmarshalBinary(b []byte) error {
 		return err
 	}
 	k.h = h[0]
-	return wire.ReadEnd(b)
+	return k.at.restore(b)
 }
 
 // logProb returns log q(y|x) up to a constant, −‖y − x − h·s(x)‖²/4h.

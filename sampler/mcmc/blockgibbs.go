@@ -8,7 +8,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
-	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -79,14 +78,14 @@ func (g BlockGibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sam
 		}
 		most = max(most, members)
 	}
-	within, err := newSupport("BlockGibbs", g.Within, sites, levels)
+	within, err := newSupport(ctx, "BlockGibbs", g.Within, sites, levels)
 	if err != nil {
 		return nil, err
 	}
 	return &blockGibbs{
 		model: m, within: within, blocks: g.Blocks, sites: sites, levels: levels,
 		e: make([]float64, chains), x: make([]int32, most*sites),
-		d: make([]float64, most), w: make([]float64, most),
+		d: make([]float64, most), w: make([]float64, most), at: newCursor(chains),
 	}, nil
 }
 
@@ -99,61 +98,105 @@ type blockGibbs struct {
 	e             []float64
 	x             []int32 // members of a block: whole states
 	d, w          []float64
+	at            cursor
 }
 
 func (k *blockGibbs) Reset(x []int32) error {
-	if err := k.within.check(x); err != nil {
-		return err
-	}
-	k.model.Energy(k.e, x)
-	return sampler.CheckStart(k.e)
+	k.at.clear()
+	_, err := k.ResetUntil(nil, x)
+	return err
+}
+
+// ResetUntil is Reset until stop says so.
+func (k *blockGibbs) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
+	return k.at.renew(stop, k.sites, func(lo, hi int) (bool, error) {
+		if err := k.within.check(lo, hi, x); err != nil {
+			return true, err
+		}
+		k.model.Energy(k.e[lo:hi], x[lo*k.sites:hi*k.sites])
+		return true, checkStart(k.e, lo, hi)
+	})
 }
 
 // Start implements [sampler.Starter].
 func (k *blockGibbs) Start(x []int32, r *sampler.Stream) error { return k.within.start(k.model, x, r) }
 
 func (k *blockGibbs) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
-	for s := range info {
-		info[s] = sampler.Info{Energy: k.e[s], Accept: 1}
-		for b := range k.blocks {
-			k.redraw(&info[s], b, x[s*k.sites:(s+1)*k.sites], &r[s])
-			if info[s].Err != nil {
-				break
-			}
-		}
-		k.e[s] = info[s].Energy
-	}
+	k.StepUntil(nil, info, x, r)
 }
 
-// redraw draws the levels of block b.
-func (k *blockGibbs) redraw(info *sampler.Info, b int, x []int32, r *sampler.Stream) {
-	d := k.weigh(x, k.blocks[b])
+// StepUntil is Step until stop says so, which is asked between the blocks and
+// while the states of a large one are evaluated.
+func (k *blockGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
+	k.at.begin(stop)
+	for ; k.at.chain < len(info); k.at.next() {
+		s := k.at.chain
+		told := &k.at.told[s]
+		if k.at.update == 0 {
+			told.Energy, told.Accept = k.e[s], 1
+		}
+		for ; k.at.update < len(k.blocks) && told.Err == nil; k.at.update++ {
+			if k.at.stopped {
+				return false
+			}
+			if !k.redraw(told, k.at.update, x[s*k.sites:(s+1)*k.sites], &r[s]) {
+				return false
+			}
+		}
+		k.e[s] = told.Energy
+	}
+	k.at.finish(info)
+	return true
+}
+
+// redraw draws the levels of block b, or returns false if it was stopped.
+func (k *blockGibbs) redraw(told *sampler.Info, b int, x []int32, r *sampler.Stream) bool {
+	d, whole := k.weigh(x, k.blocks[b])
+	if !whole {
+		return false
+	}
 	c := heatBath(k.w, d, r.Float64())
 	if c < 0 {
-		info.Err = fmt.Errorf("block %d: %w", b, sampler.ErrNaN)
-		return
+		told.Err = fmt.Errorf("block %d: %w", b, sampler.ErrNaN)
+		return true
 	}
 	for _, i := range k.blocks[b] {
 		if l := k.x[c*k.sites+i]; l != x[i] {
 			x[i] = l
-			info.Moved++
+			told.Moved++
 		}
 	}
-	info.Energy = d[c]
+	told.Energy = d[c]
+	return true
 }
 
 // weigh returns the energies of the members of a block, +Inf for those outside
-// the language.
-func (k *blockGibbs) weigh(x []int32, block []int) []float64 {
-	members := k.members(x, block)
-	d := k.d[:members]
-	k.model.Energy(d, k.x[:members*k.sites])
-	for c := range d {
-		if !k.within.holds(k.x[c*k.sites : (c+1)*k.sites]) {
-			d[c] = math.Inf(1)
-		}
+// the language, as many at a time as fit between two questions whether to stop.
+func (k *blockGibbs) weigh(x []int32, block []int) (d []float64, whole bool) {
+	if k.at.part == 0 {
+		k.members(x, block)
 	}
-	return d
+	n := 1
+	for range block {
+		n *= k.levels
+	}
+	for k.at.part < n {
+		if k.at.stopped {
+			return nil, false
+		}
+		lo, hi := k.at.part, min(k.at.part+max(1, pollWork/k.sites), n)
+		d = k.d[lo:hi]
+		k.model.Energy(d, k.x[lo*k.sites:hi*k.sites])
+		for c := range d {
+			if !k.within.holds(k.x[(lo+c)*k.sites : (lo+c+1)*k.sites]) {
+				d[c] = math.Inf(1)
+			}
+		}
+		k.at.part = hi
+		k.at.done(times(hi-lo, k.sites))
+	}
+	k.at.part = 0
+	return k.d[:n], true
 }
 
 // members writes to k.x the states that equal x outside the block, the first
@@ -177,134 +220,14 @@ func (k *blockGibbs) members(x []int32, block []int) int {
 	return n
 }
 
-func (k *blockGibbs) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFloat64s(b, k.e), nil }
+func (k *blockGibbs) AppendBinary(b []byte) ([]byte, error) {
+	return k.at.append(wire.AppendFloat64s(b, k.e)), nil
+}
 
 func (k *blockGibbs) UnmarshalBinary(b []byte) error {
 	b, err := wire.ReadFloat64s(b, k.e)
 	if err != nil {
 		return err
 	}
-	return wire.ReadEnd(b)
-}
-
-// bipartite is the kernel of models with hidden units.
-type bipartite struct {
-	model         energy.Bipartite
-	sites, hidden int
-	e             []float64
-	f             []float32 // log-odds of one layer, all chains
-	t             []int32   // thresholds of the same
-	h             []int32   // hidden states
-	y             []int32   // visible states
-	zero          []int32
-	bits          []uint32
-	failed        []bool // per chain: a log-odds is NaN
-
-	// Of models that evaluate changes: the log-odds of the hidden units at the
-	// current states come with the energies, one step earlier.
-	cached *changes
-	odds   []float32
-}
-
-var (
-	noCost = []float32{0}
-	fromUp = float32(-1) // turns the energy difference of a flip from 0 into log-odds
-)
-
-func newBipartite(m energy.Bipartite, sites, chains int) *bipartite {
-	hidden := m.Hidden()
-	n := chains * max(sites, hidden)
-	k := &bipartite{
-		model: m, sites: sites, hidden: hidden,
-		e: make([]float64, chains), f: make([]float32, n), t: make([]int32, n),
-		h: make([]int32, chains*hidden), y: make([]int32, chains*sites),
-		zero: make([]int32, n), bits: make([]uint32, max(sites, hidden)), failed: make([]bool, chains),
-	}
-	if i, ok := energy.As[energy.IncrementalBipartite](m); ok {
-		k.cached = newChanges(i.HiddenFieldFrom, i.CacheLen(), chains)
-		k.odds = make([]float32, chains*hidden)
-	}
-	return k
-}
-
-func (k *bipartite) Reset(x []int32) error {
-	k.load(x, nil)
-	return sampler.CheckStart(k.e)
-}
-
-// load evaluates the states y, which become the current ones after x.
-func (k *bipartite) load(y, x []int32) {
-	if k.cached == nil {
-		k.model.Energy(k.e, y)
-		return
-	}
-	k.cached.field(k.e, k.odds, y, x)
-	k.cached.acceptAll()
-}
-
-// hiddenField stores the log-odds of the hidden units at x in k.f.
-func (k *bipartite) hiddenField(x []int32) {
-	f := k.f[:len(k.h)]
-	if k.cached == nil || !k.cached.known {
-		k.model.HiddenField(f, x)
-		return
-	}
-	copy(f, k.odds)
-}
-
-func (k *bipartite) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
-	clear(k.failed)
-	k.hiddenField(x)
-	k.draw(k.h, k.hidden, r)
-	k.model.VisibleField(k.f[:len(x)], k.h)
-	k.draw(k.y, k.sites, r)
-	k.load(k.y, x)
-	for s := range info {
-		info[s] = sampler.Info{Energy: k.e[s], Accept: 1, Err: unadjusted(k.e[s])}
-		if k.failed[s] {
-			info[s].Err = fmt.Errorf("log-odds: %w", sampler.ErrNaN)
-		}
-		if info[s].Err != nil {
-			continue
-		}
-		lo, hi := s*k.sites, (s+1)*k.sites
-		moved, old := int32(0), x[lo:hi]
-		for i, v := range k.y[lo:hi] {
-			moved += v ^ old[i] // 0 or 1: no branch to mispredict
-		}
-		info[s].Moved = int(moved)
-		copy(old, k.y[lo:hi])
-	}
-}
-
-// draw draws the n units of a layer of every chain from the log-odds in k.f.
-func (k *bipartite) draw(y []int32, n int, r []sampler.Stream) {
-	f, t := k.f[:len(y)], k.t[:len(y)]
-	simd.FlipThresholds(t, f, k.zero[:len(y)], fromUp, noCost)
-	for s := range r {
-		lo, hi := s*n, (s+1)*n
-		r[s].Uint32s(k.bits[:n])
-		if _, logq := simd.Flip(y[lo:hi], k.zero[lo:hi], t[lo:hi], k.bits[:n]); math.IsNaN(logq) {
-			k.failed[s] = true
-		}
-	}
-	// Thresholds stop short of certainty, which is what a fixed site needs.
-	for i, v := range f {
-		if v > math.MaxFloat32 {
-			y[i] = 1
-		}
-	}
-}
-
-func (k *bipartite) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFloat64s(b, k.e), nil }
-
-func (k *bipartite) UnmarshalBinary(b []byte) error {
-	if k.cached != nil {
-		k.cached.forget()
-	}
-	b, err := wire.ReadFloat64s(b, k.e)
-	if err != nil {
-		return err
-	}
-	return wire.ReadEnd(b)
+	return k.at.restore(b, len(k.blocks))
 }

@@ -6,7 +6,7 @@ type changes struct {
 	from      evaluation
 	size      int       // of the cache of a chain
 	now, next []float64 // caches of the current states and of those last loaded
-	known     bool      // now holds caches
+	known     []bool    // by chain: now holds its cache
 }
 
 // evaluation is FieldFrom of energy.Incremental or HiddenFieldFrom of
@@ -14,31 +14,46 @@ type changes struct {
 type evaluation func(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32)
 
 func newChanges(from evaluation, n, chains int) *changes {
-	return &changes{from: from, size: n, now: make([]float64, chains*n), next: make([]float64, chains*n)}
+	return &changes{from: from, size: n, now: make([]float64, chains*n), next: make([]float64, chains*n), known: make([]bool, chains)}
 }
 
-// field stores energies and fields of the states y; x are the current states,
-// nil if there are none.
-func (c *changes) field(e []float64, h []float32, y, x []int32) {
-	if x != nil && !c.known {
-		// After a checkpoint. The caches are functions of the states, so that
-		// making them afresh leads to the same bits; e and h are overwritten.
-		c.from(e, h, c.now, x, nil, nil)
-		c.known = true
+// field stores energies and fields of the states y of the chains lo … hi−1; x are
+// the current states, nil if there are none. All slices are of these chains.
+func (c *changes) field(lo, hi int, e []float64, h []float32, y, x []int32) {
+	now, next := c.now[lo*c.size:hi*c.size], c.next[lo*c.size:hi*c.size]
+	if x == nil {
+		c.from(e, h, next, y, nil, nil)
+		return
 	}
-	c.from(e, h, c.next, y, c.now, x)
+	for s := lo; s < hi; s++ {
+		if !c.known[s] {
+			// After a checkpoint. The caches are functions of the states, so that
+			// making them afresh leads to the same bits; e and h are overwritten.
+			c.from(e, h, now, x, nil, nil)
+			c.setKnown(lo, hi, true)
+			break
+		}
+	}
+	c.from(e, h, next, y, now, x)
+}
+
+func (c *changes) setKnown(lo, hi int, known bool) {
+	for s := lo; s < hi; s++ {
+		c.known[s] = known
+	}
 }
 
 // accept makes the cache last loaded for chain s its current one, acceptAll those
 // of every chain.
 func (c *changes) accept(s int) {
 	copy(c.now[s*c.size:(s+1)*c.size], c.next[s*c.size:])
+	c.known[s] = true
 }
 
 func (c *changes) acceptAll() {
 	c.now, c.next = c.next, c.now
-	c.known = true
+	c.setKnown(0, len(c.known), true)
 }
 
 // forget says that the current states have come from elsewhere.
-func (c *changes) forget() { c.known = false }
+func (c *changes) forget() { clear(c.known) }

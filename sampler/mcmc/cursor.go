@@ -2,68 +2,200 @@ package mcmc
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/gibbsite-go/gibbsite/internal/wire"
+	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
 // cursor is where a step that can stop stands: chains before chain have made all
-// of their updates, chain itself some. Between steps it is zero.
+// of their updates, chain itself some. Between steps it is zero. Chains of small
+// states move several at a time, those of large ones, which take longer than the
+// time between two questions whether to stop, one by one and in stages.
 type cursor struct {
 	chain, update int
-	moved         []int  // by chain, in this step
-	failed        []bool // chains that cannot go on
+	told          []sampler.Info // what the step did so far, by chain
+	poll
+
+	// A chain that stopped between two stages of an update: its stream before
+	// the update, which a checkpoint and the caller see, and where the update
+	// has left it. Only in memory: after a checkpoint the update begins again.
+	stage, part   int // part: how far a stage has come that can itself be stopped
+	before, after sampler.Stream
+
+	renewing bool // a Reset was stopped
+	renewed  int  // after so many chains
 }
 
-func newCursor(chains int) cursor {
-	return cursor{moved: make([]int, chains), failed: make([]bool, chains)}
-}
+func newCursor(chains int) cursor { return cursor{told: make([]sampler.Info, chains)} }
+
+// fresh reports whether no part of a step has been made.
+func (c *cursor) fresh() bool { return c.chain == 0 && c.update == 0 && c.stage == 0 }
 
 func (c *cursor) next() { c.chain, c.update = c.chain+1, 0 }
 
 func (c *cursor) clear() {
-	c.chain, c.update = 0, 0
-	clear(c.moved)
-	clear(c.failed)
+	c.chain, c.update, c.stage, c.part, c.renewing, c.renewed = 0, 0, 0, 0, false, 0
+	clear(c.told)
 }
 
-// append appends the cursor to a checkpoint.
+// finish ends a step and stores what it did.
+func (c *cursor) finish(info []sampler.Info) {
+	copy(info, c.told)
+	c.clear()
+}
+
+// span returns the chains from the cursor on that move together, given the
+// elementary operations of one.
+func (c *cursor) span(work int) (lo, hi int) {
+	return c.chain, min(c.chain+max(1, pollWork/max(work, 1)), len(c.told))
+}
+
+// stages does the stages from the present one to n−1 of an update of the chains
+// lo … hi−1 and returns false if it was stopped before the end; work is that of
+// a stage of one chain, and do returns false where it was stopped itself. Chains
+// that move together are not stopped.
+func (c *cursor) stages(n, lo, hi, work int, r []sampler.Stream, do func(stage int) bool) bool {
+	if c.stage > 0 || c.part > 0 {
+		r[lo] = c.after
+	} else {
+		c.before = r[lo]
+	}
+	for c.stage < n {
+		whole := do(c.stage)
+		if whole {
+			c.stage, c.part = c.stage+1, 0
+		}
+		if !whole || c.done(times(hi-lo, work)) && hi-lo == 1 && c.stage < n {
+			c.after, r[lo] = r[lo], c.before
+			return false
+		}
+	}
+	c.stage = 0
+	return true
+}
+
+// renew calls f for the chains lo … hi−1, as many as fit between two questions,
+// until it has been called for all or stop says so: the body of a kernel's
+// ResetUntil. The next call goes on where this one stopped; so does f, where it
+// returned false.
+func (c *cursor) renew(stop func() bool, work int, f func(lo, hi int) (bool, error)) (done bool, err error) {
+	if !c.renewing {
+		c.clear()
+		c.renewing = true
+	}
+	c.begin(stop)
+	n := len(c.told)
+	for c.renewed < n {
+		lo, hi := c.renewed, min(c.renewed+max(1, pollWork/max(work, 1)), n)
+		whole, err := f(lo, hi)
+		if err != nil {
+			c.clear()
+			return true, err
+		}
+		if !whole {
+			return false, nil
+		}
+		if c.renewed = hi; c.done(times(hi-lo, work)) && hi < n {
+			return false, nil
+		}
+	}
+	c.clear()
+	return true, nil
+}
+
+// checkStart is sampler.CheckStart of the chains lo … hi−1.
+func checkStart(e []float64, lo, hi int) error {
+	err := sampler.CheckStart(e[lo:hi])
+	if start, ok := err.(*sampler.StartError); ok {
+		start.Chain += lo
+	}
+	return err
+}
+
+// Errors of a chain, as a checkpoint has them.
+const (
+	noError = iota
+	nanError
+	zeroError
+)
+
+// append appends the cursor to a checkpoint: where it stands and, within a step,
+// what that did.
 func (c *cursor) append(b []byte) []byte {
 	b = wire.AppendInts(b, c.chain, c.update)
-	b = wire.AppendInts(b, c.moved...)
-	for _, f := range c.failed {
-		flag := 0
-		if f {
-			flag = 1
+	if c.chain == 0 && c.update == 0 {
+		return b
+	}
+	return appendInfo(b, c.told)
+}
+
+// appendInfo appends what a step did.
+func appendInfo(b []byte, info []sampler.Info) []byte {
+	for _, t := range info {
+		code := noError
+		switch t.Err {
+		case nil:
+		case sampler.ErrZero:
+			code = zeroError
+		default:
+			code = nanError
 		}
-		b = wire.AppendInts(b, flag)
+		b = wire.AppendInts(b, t.Moved, t.Invalid, code)
+		b = wire.AppendFloat64s(b, []float64{t.Energy, t.Accept})
 	}
 	return b
 }
 
-// restore reads what append wrote and returns the rest; updates is the number of
-// updates of a chain in a step.
-func (c *cursor) restore(b []byte, updates int) ([]byte, error) {
-	words := make([]uint64, 2+2*len(c.moved))
-	b, err := wire.ReadUint64s(b, words)
+// restore reads what append wrote at the end of a checkpoint; updates is the
+// number of updates of a chain in a step.
+func (c *cursor) restore(b []byte, updates int) error {
+	c.clear()
+	var at [2]uint64
+	b, err := wire.ReadUint64s(b, at[:])
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if words[0] >= uint64(len(c.moved)) || words[1] > uint64(updates) {
-		return nil, fmt.Errorf("mcmc: the checkpoint stands at update %d of chain %d, want < %d of chain < %d", words[1], words[0], updates, len(c.moved))
+	if at[0] >= uint64(len(c.told)) || at[1] > uint64(updates) {
+		return fmt.Errorf("mcmc: the checkpoint stands at update %d of chain %d, want < %d of chain < %d", at[1], at[0], updates, len(c.told))
 	}
-	c.chain, c.update = int(words[0]), int(words[1])
-	for s := range c.moved {
-		c.moved[s], c.failed[s] = int(words[2+s]), words[2+len(c.moved)+s] == 1
+	if at[0] == 0 && at[1] == 0 {
+		return wire.ReadEnd(b)
+	}
+	if b, err = readInfo(b, c.told); err != nil {
+		return err
+	}
+	c.chain, c.update = int(at[0]), int(at[1])
+	return wire.ReadEnd(b)
+}
+
+// readInfo reads what appendInfo wrote and returns the rest of b.
+func readInfo(b []byte, info []sampler.Info) ([]byte, error) {
+	for s := range info {
+		var counts [3]uint64
+		var numbers [2]float64
+		var err error
+		if b, err = wire.ReadUint64s(b, counts[:]); err != nil {
+			return nil, err
+		}
+		if b, err = wire.ReadFloat64s(b, numbers[:]); err != nil {
+			return nil, err
+		}
+		if counts[0] > math.MaxInt || counts[1] > math.MaxInt || counts[2] > zeroError {
+			return nil, fmt.Errorf("mcmc: the checkpoint has a step of %d moves, %d invalid ones and error %d", counts[0], counts[1], counts[2])
+		}
+		info[s] = sampler.Info{
+			Moved: int(counts[0]), Invalid: int(counts[1]), Energy: numbers[0], Accept: numbers[1],
+			Err: [...]error{nil, sampler.ErrNaN, sampler.ErrZero}[counts[2]],
+		}
 	}
 	return b, nil
 }
 
 // pollWork is the number of elementary operations, sites evaluated for instance,
-// between two questions whether to stop: about a millisecond.
-const pollWork = 1 << 20
-
-// updateWork is how many elementary operations a level of a site costs.
-const updateWork = 16
+// between two questions whether to stop: about a millisecond. Tests set it lower;
+// results do not depend on it.
+var pollWork = 1 << 20
 
 // poll asks whether to stop once in pollWork operations.
 type poll struct {
@@ -72,11 +204,25 @@ type poll struct {
 	work    int
 }
 
+// begin begins a call that stop may end.
+func (p *poll) begin(stop func() bool) { p.stop, p.stopped = stop, false }
+
+// Done is done for package trellis.
+func (p *poll) Done(work int) bool { return p.done(work) }
+
 // done counts work and reports whether to stop.
 func (p *poll) done(work int) bool {
 	if p.work += work; p.work >= pollWork {
 		p.work = 0
-		p.stopped = p.stop != nil && p.stop()
+		p.stopped = p.stopped || p.stop != nil && p.stop()
 	}
 	return p.stopped
+}
+
+// times returns a·b, at most pollWork.
+func times(a, b int) int {
+	if b > 0 && a >= pollWork/b {
+		return pollWork
+	}
+	return a * b
 }

@@ -3,8 +3,12 @@ package mcmc
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
@@ -17,6 +21,7 @@ import (
 type stopping interface {
 	sampler.Kernel
 	StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) bool
+	ResetUntil(stop func() bool, x []int32) (bool, error)
 }
 
 func streams(n int) []sampler.Stream {
@@ -27,21 +32,52 @@ func streams(n int) []sampler.Stream {
 	return r
 }
 
+// partial lists a setting of every kernel, and has them ask whether to stop so
+// often that one chain is more work than fits between two questions.
+func partial(t *testing.T) []sized {
+	was := pollWork
+	pollWork = 64
+	t.Cleanup(func() { pollWork = was })
+	ising := exact.Must(model.NewIsing(model.Lattice{8, 12}, 0.3, 0.1))
+	odd := exact.Must(model.NewIsing(model.Lattice{41, 13}, 0.3, 0.1))
+	potts := exact.Must(model.NewPotts(model.Lattice{6, 7}, 3, 0.4, nil))
+	opaque := energy.Func{Sites: 30, Levels: 2, E: func(x []int32) float64 { return float64(x[0]) - 0.5*float64(x[1]*x[2]) }}
+	rbm := exact.Must(model.NewRBM(filled(16*90, 0.01), filled(16, 0.1), filled(90, -0.2)))
+	no11 := exact.Must(constraint.Avoids([]int32{1, 1}))
+	return []sized{
+		{ising, Gibbs{}}, {odd, Gibbs{}}, {potts, Gibbs{}}, {ising, Gibbs{Scan: Systematic}}, {ising, Gibbs{Scan: Random}}, {ising, Gibbs{Scan: Chromatic}}, {opaque, Gibbs{}},
+		{ising, HammingBall{Updates: 2}}, {opaque, HammingBall{Block: 12, Radius: 5, Updates: 3}},
+		{ising, Metropolis{}}, {opaque, Metropolis{}},
+		{ising, PairGibbs{}}, {opaque, PairGibbs{}}, {ising, PairGibbs{Within: no11, Updates: 40}},
+		{ising, Swap{}}, {opaque, Swap{}}, {ising, Swap{Within: no11, Updates: 40}},
+		{ising, BlockGibbs{Blocks: [][]int{{0, 1, 2}, {3, 4}, {5, 6, 7}}}}, {rbm, BlockGibbs{}},
+		{ising, DULA{}}, {potts, DULA{}}, {opaque, DULA{}},
+		{ising, DMALA{}}, {potts, DMALA{}}, {opaque, DMALA{}}, {ising, DMALA{Within: no11}}, {ising, Cyclical{}},
+		{potts, DLMC{}}, {ising, GWG{Flips: 3}}, {opaque, GWG{}}, {potts, LocallyBalanced{Exact: true}}, {opaque, LocallyBalanced{Exact: true}},
+		{potts, Paths{}}, {opaque, Paths{}},
+		{ising, Tempering{Rungs: 3}}, {potts, Tempering{Base: Gibbs{}, Betas: []float64{1, 0.5}}}, {opaque, Tempering{Rungs: 2}},
+	}
+}
+
+type sized struct {
+	m      energy.Model
+	method sampler.Method
+}
+
+func (c sized) String() string { return fmt.Sprintf("%T%+v on %T", c.method, c.method, c.m) }
+
+func filled(n int, v float32) []float32 {
+	f := make([]float32, n)
+	for i := range f {
+		f[i] = v * float32(i%7-3)
+	}
+	return f
+}
+
 // A step that stops at every question, and goes on in a kernel restored from a
-// checkpoint, ends with the bits of one that does not stop.
+// checkpoint, ends with the bits of one that does not stop. So does a Reset.
 func TestStepsStopAndGoOn(t *testing.T) {
-	ising := exact.Must(model.NewIsing(model.Lattice{300, 300}, 0.3, 0.1))
-	odd := exact.Must(model.NewIsing(model.Lattice{300, 301}, 0.3, 0.1))
-	large := exact.Must(model.NewIsing(model.Lattice{1200, 1200}, 0.3, 0.1))
-	opaque := energy.Func{Sites: 300, Levels: 2, E: func(x []int32) float64 { return float64(x[0]) - 0.5*float64(x[1]*x[2]) }}
-	for _, c := range []struct {
-		m      energy.Model
-		method sampler.Method
-		stops  int
-	}{
-		{ising, Gibbs{Scan: Systematic}, 3}, {odd, Gibbs{}, 2}, {large, Gibbs{}, 2}, {ising, Gibbs{Scan: Random}, 3}, {opaque, Gibbs{}, 2},
-		{ising, HammingBall{Updates: 2}, 10}, {opaque, HammingBall{Block: 12, Radius: 5, Updates: 3}, 3},
-	} {
+	for _, c := range partial(t) {
 		const chains = 3
 		sites, _ := c.m.Shape()
 		fresh := func() stopping {
@@ -49,28 +85,64 @@ func TestStepsStopAndGoOn(t *testing.T) {
 		}
 		whole, x, r, info := fresh(), make([]int32, chains*sites), streams(chains), make([]sampler.Info, chains)
 		part, y, q, told := fresh(), make([]int32, chains*sites), streams(chains), make([]sampler.Info, chains)
-		require.NoError(t, whole.Reset(x))
-		require.NoError(t, part.Reset(y))
+		for i := 0; i < len(x); i += 5 {
+			x[i], y[i] = 1, 1
+		}
+		require.NoError(t, whole.Reset(x), c)
+		again := true // every question is answered with no, then yes
+		ask := func() bool { again = !again; return again }
+		for {
+			done, err := part.ResetUntil(ask, y)
+			require.NoError(t, err)
+			if done {
+				break
+			}
+		}
 		stops := 0
-		for range 2 {
+		for step := range 2 {
 			whole.Step(info, x, r)
-			again := true // every question is answered with no, then yes
-			for !part.StepUntil(func() bool { again = !again; return again }, told, y, q) {
+			adapt(whole, info, step)
+			for !part.StepUntil(ask, told, y, q) {
 				if stops++; stops > 2 {
 					continue
 				}
 				state := exact.Must(part.AppendBinary(nil))
 				part = fresh()
-				require.NoError(t, part.UnmarshalBinary(state))
-				for i := 0; i < len(state); i += 1 + len(state)/50 {
-					require.Error(t, fresh().UnmarshalBinary(state[:i]))
+				require.NoError(t, part.Reset(y))
+				require.NoError(t, part.UnmarshalBinary(state), c)
+				for i := 0; i < len(state); i += 1 + len(state)/5 {
+					require.Error(t, fresh().UnmarshalBinary(state[:i]), c)
 				}
 			}
-			require.Equal(t, x, y, "%T", c.method)
-			require.Equal(t, info, told)
-			require.True(t, bytes.Equal(exact.Must(whole.AppendBinary(nil)), exact.Must(part.AppendBinary(nil))))
+			adapt(part, told, step)
+			require.True(t, slices.Equal(x, y), "%v", c)
+			require.Equal(t, shown(info), shown(told), "%v", c) // NaN is not equal to itself
+			for s := range r {
+				require.Equal(t, exact.Must(r[s].MarshalBinary()), exact.Must(q[s].MarshalBinary()), "%v", c)
+			}
+			require.True(t, bytes.Equal(exact.Must(whole.AppendBinary(nil)), exact.Must(part.AppendBinary(nil))), "%v", c)
 		}
-		assert.GreaterOrEqual(t, stops, c.stops, "%T", c.method)
+		assert.GreaterOrEqual(t, stops, 1, "%v", c)
+	}
+}
+
+// shown prints what a step said, with what is on the rungs.
+func shown(info []sampler.Info) string {
+	var s strings.Builder
+	for _, i := range info {
+		rungs := i.Rungs
+		i.Rungs = nil
+		fmt.Fprintln(&s, i)
+		for j := 0; rungs != nil && j < rungs.Len(); j++ {
+			fmt.Fprintln(&s, fmt.Sprint(rungs.Rung(j)))
+		}
+	}
+	return s.String()
+}
+
+func adapt(k sampler.Kernel, info []sampler.Info, step int) {
+	if a, ok := k.(sampler.Adaptive); ok {
+		a.Adapt(info, step, 100)
 	}
 }
 

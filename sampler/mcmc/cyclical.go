@@ -83,7 +83,7 @@ func (c Cyclical) Kernel(ctx context.Context, m energy.Model, chains int) (sampl
 		k.cosine[i] = cosPi(i, c.Period)
 	}
 	l := langevin{alpha: k.longest, preconditioner: c.Preconditioner, window: c.Window}
-	p, err := l.proposal("Cyclical", m, chains)
+	p, err := l.proposal(ctx, "Cyclical", m, chains)
 	if err != nil {
 		return nil, err
 	}
@@ -137,12 +137,24 @@ func (k *cyclical) stage() (alpha, beta float64) {
 }
 
 func (k *cyclical) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
+	k.StepUntil(nil, info, x, r)
+}
+
+// StepUntil is Step until stop says so.
+func (k *cyclical) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
 	alpha, beta := k.stage()
-	k.proposal.setStep(alpha, beta, x)
-	k.dmala.Step(info, x, r)
+	if k.dmala.at.fresh() {
+		k.setStep(alpha, beta)
+	} else {
+		k.proposal.tune(alpha, beta) // which a checkpoint has forgotten
+	}
+	if !k.dmala.StepUntil(stop, info, x, r) {
+		return false
+	}
 	if k.at++; k.at == len(k.cosine) {
 		k.at = 0
 	}
+	return true
 }
 
 func (k *cyclical) Adapt(info []sampler.Info, step, of int) {

@@ -90,19 +90,19 @@ func TestCyclicalBrokenTwin(t *testing.T) {
 		require.NoError(t, k.Reset(all[x]))
 		k.at = 0
 		alpha, beta := k.stage()
-		k.proposal.setStep(alpha, beta, all[x])
+		setStep(k.proposal, alpha, beta, all[x])
 		now := append([]float32(nil), k.proposal.(*rows).p...)
 		sum := append([]float64(nil), k.proposal.(*rows).sum...)
 		k.at = 2
 		alpha, beta = k.stage()
-		k.proposal.setStep(alpha, beta, all[x])
+		setStep(k.proposal, alpha, beta, all[x])
 		copy(k.proposal.(*rows).p, now)
 		copy(k.proposal.(*rows).sum, sum)
 		for y := range dst {
 			if y == x {
 				continue
 			}
-			k.proposal.load(k.next, all[y], all[x])
+			load(k.proposal, k.next, all[y], all[x])
 			forth := k.proposal.current(all[y], all[x], 0)
 			a, _ := accept(k.e[0]-k.next[0], forth, k.proposal.logProb(all[x], all[y], 0))
 			dst[y] = math.Exp(forth) * a

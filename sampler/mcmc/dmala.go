@@ -2,10 +2,13 @@ package mcmc
 
 import (
 	"context"
+	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/tune"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -62,7 +65,7 @@ func (d DMALA) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 		}
 	}
 	l := langevin{alpha: alpha, preconditioner: d.Preconditioner, window: d.Window, within: d.Within}
-	p, err := l.proposal("DMALA", m, chains)
+	p, err := l.proposal(ctx, "DMALA", m, chains)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +79,7 @@ func newDMALA(m energy.Model, chains int, p proposal, alpha float64, tuner *tune
 		proposal: p, sites: sites, alpha: alpha, tune: tuner,
 		e: make([]float64, chains), next: make([]float64, chains),
 		logq: make([]float64, chains), moved: make([]int, chains),
-		y: make([]int32, chains*sites),
+		y: make([]int32, chains*sites), at: newCursor(chains), stale: make([]bool, chains),
 	}
 }
 
@@ -88,7 +91,9 @@ type dmala struct {
 	e, next  []float64
 	logq     []float64
 	moved    []int
-	x, y     []int32 // x: the states of the last Step, for Adapt
+	x, y     []int32 // x: the states of the last Step
+	at       cursor
+	stale    []bool // by chain: its weights are those of an earlier step size
 }
 
 func (k *dmala) StepSize() float64 { return k.alpha }
@@ -97,44 +102,134 @@ func (k *dmala) StepSize() float64 { return k.alpha }
 func (k *dmala) Start(x []int32, r *sampler.Stream) error { return k.proposal.start(x, r) }
 
 func (k *dmala) Reset(x []int32) error {
-	if err := k.proposal.check(x); err != nil {
-		return err
+	k.at.clear()
+	_, err := k.ResetUntil(nil, x)
+	return err
+}
+
+// ResetUntil is Reset until stop says so.
+func (k *dmala) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
+	k.x = x
+	return k.at.renew(stop, k.proposal.work(), func(lo, hi int) (bool, error) {
+		return resetProposal(k.proposal, lo, hi, k.e, x, &k.at, k.stale)
+	})
+}
+
+// resetProposal makes the current weights of the chains lo … hi−1 those of the
+// states x, unless it is stopped.
+func resetProposal(p proposal, lo, hi int, e []float64, x []int32, at *cursor, stale []bool) (bool, error) {
+	if err := p.check(lo, hi, x); err != nil {
+		return true, err
 	}
-	k.proposal.load(k.e, x, nil)
-	k.proposal.acceptAll()
-	return sampler.CheckStart(k.e)
+	if !p.evaluate(lo, hi, e, x, nil, at) || !p.weigh(lo, hi, x, at) {
+		return false, nil
+	}
+	acceptSome(p, lo, hi, len(e))
+	clear(stale[lo:hi])
+	return true, checkStart(e, lo, hi)
+}
+
+// acceptSome makes the loaded weights of the chains lo … hi−1 of n current.
+func acceptSome(p proposal, lo, hi, n int) {
+	if hi-lo == n {
+		p.acceptAll()
+		return
+	}
+	for s := lo; s < hi; s++ {
+		p.accept(s)
+	}
 }
 
 func (k *dmala) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
+	k.StepUntil(nil, info, x, r)
+}
+
+// StepUntil is Step until stop says so.
+func (k *dmala) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
 	k.x = x
-	for s := range info {
-		lo, hi := s*k.sites, (s+1)*k.sites
-		k.moved[s], k.logq[s] = k.proposal.draw(k.y[lo:hi], x[lo:hi], s, &r[s])
-		if math.IsNaN(k.logq[s]) {
-			copy(k.y[lo:hi], x[lo:hi])
+	k.at.begin(stop)
+	work := k.proposal.work()
+	for k.at.chain < len(info) {
+		if k.at.stopped {
+			return false
 		}
+		lo, hi := k.at.span(work)
+		if !k.at.stages(4, lo, hi, work, r, func(stage int) bool { return k.move(stage, lo, hi, x, r) }) {
+			return false
+		}
+		k.at.chain = hi
 	}
-	k.proposal.load(k.next, k.y, x)
-	for s := range info {
-		lo, hi := s*k.sites, (s+1)*k.sites
-		back := k.proposal.logProb(x[lo:hi], k.y[lo:hi], s)
-		a, ok := accept(k.e[s]-k.next[s], k.logq[s], back)
-		info[s] = sampler.Info{Energy: k.e[s], Accept: a}
-		if !ok {
-			info[s].Invalid = 1
+	k.at.finish(info)
+	return true
+}
+
+// move does one stage of the step of the chains lo … hi−1, or returns false if it
+// was stopped.
+func (k *dmala) move(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
+	switch stage {
+	case 0:
+		return k.rebuild(lo, hi, x)
+	case 1:
+		for s := lo; s < hi; s++ {
+			from, to := s*k.sites, (s+1)*k.sites
+			k.moved[s], k.logq[s] = k.proposal.draw(k.y[from:to], x[from:to], s, &r[s])
+			if math.IsNaN(k.logq[s]) {
+				copy(k.y[from:to], x[from:to])
+			}
 		}
-		if r[s].Float64() >= a {
+		return true
+	case 2:
+		return k.proposal.evaluate(lo, hi, k.next, k.y, x, &k.at)
+	}
+	if !k.proposal.weigh(lo, hi, k.y, &k.at) {
+		return false
+	}
+	for s := lo; s < hi; s++ {
+		k.judge(s, x[s*k.sites:(s+1)*k.sites], k.y[s*k.sites:(s+1)*k.sites], &r[s])
+	}
+	return true
+}
+
+// rebuild brings stale weights of the chains lo … hi−1 up to date.
+func (k *dmala) rebuild(lo, hi int, x []int32) bool {
+	if hi-lo == len(k.stale) && k.stale[lo] && !slices.Contains(k.stale, false) {
+		if !k.proposal.rebuild(lo, hi, x, &k.at) {
+			return false
+		}
+		clear(k.stale)
+	}
+	for s := lo; s < hi; s++ {
+		if !k.stale[s] {
 			continue
 		}
-		info[s].Moved = k.moved[s]
-		if k.moved[s] == 0 {
-			continue
+		if !k.proposal.rebuild(s, s+1, x, &k.at) {
+			return false
 		}
-		copy(x[lo:hi], k.y[lo:hi])
-		k.e[s] = k.next[s]
-		k.proposal.accept(s)
-		info[s].Energy = k.e[s]
+		k.stale[s] = false
 	}
+	return true
+}
+
+// judge accepts the proposal y of chain s, at state x, or not.
+func (k *dmala) judge(s int, x, y []int32, r *sampler.Stream) {
+	back := k.proposal.logProb(x, y, s)
+	a, ok := accept(k.e[s]-k.next[s], k.logq[s], back)
+	told := &k.at.told[s]
+	*told = sampler.Info{Energy: k.e[s], Accept: a}
+	if !ok {
+		told.Invalid = 1
+	}
+	if r.Float64() >= a {
+		return
+	}
+	told.Moved = k.moved[s]
+	if k.moved[s] == 0 {
+		return
+	}
+	copy(x, y)
+	k.e[s] = k.next[s]
+	k.proposal.accept(s)
+	told.Energy = k.e[s]
 }
 
 func (k *dmala) Adapt(info []sampler.Info, step, of int) {
@@ -142,16 +237,26 @@ func (k *dmala) Adapt(info []sampler.Info, step, of int) {
 		return
 	}
 	k.alpha = k.tune.Adapt(meanAccept(info), step, of)
-	k.proposal.setStep(k.alpha, half, k.x)
+	k.setStep(k.alpha, half)
+}
+
+// setStep sets step size and balance from the next step on.
+func (k *dmala) setStep(alpha, beta float64) {
+	k.proposal.tune(alpha, beta)
+	for s := range k.stale {
+		k.stale[s] = true
+	}
 }
 
 func (k *dmala) AppendBinary(b []byte) ([]byte, error) {
+	k.at.begin(nil)
+	k.rebuild(0, len(k.e), k.x)
 	b = wire.AppendFloat64s(b, k.e)
 	b = wire.AppendFloat64s(b, []float64{k.alpha})
 	if k.tune != nil {
 		b = k.tune.Append(b)
 	}
-	return k.proposal.appendBinary(b), nil
+	return k.at.append(k.proposal.appendBinary(b)), nil
 }
 
 func (k *dmala) UnmarshalBinary(b []byte) error {
@@ -175,5 +280,40 @@ func (k *dmala) UnmarshalBinary(b []byte) error {
 		return err
 	}
 	k.alpha = alpha[0]
-	return wire.ReadEnd(b)
+	clear(k.stale)
+	return k.at.restore(b, 0)
+}
+
+// proposal returns the proposal that fits the model.
+func (l langevin) proposal(ctx context.Context, method string, m energy.Model, chains int) (proposal, error) {
+	sites, levels, err := check.Shape("mcmc: "+method, m, chains, sampler.BlockSize)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkStep(method, l.alpha); err != nil {
+		return nil, err
+	}
+	if n := len(l.preconditioner); n != 0 && n != sites {
+		return nil, fmt.Errorf("mcmc: %s: len(Preconditioner) = %d, want %d (one per site)", method, n, sites)
+	}
+	for i, g := range l.preconditioner {
+		if !(g > 0) || math.IsInf(float64(g), 1) {
+			return nil, fmt.Errorf("mcmc: %s: Preconditioner[%d] = %v, want positive and finite", method, i, g)
+		}
+	}
+	if l.window < 0 {
+		return nil, fmt.Errorf("mcmc: %s: Window = %d, want ≥ 0", method, l.window)
+	}
+	if l.minibatch {
+		if _, ok := energy.As[energy.Stochastic](m); !ok {
+			return nil, fmt.Errorf("mcmc: %s: Minibatch needs an energy.Stochastic model, %T is not", method, m)
+		}
+	}
+	if l.within != nil {
+		return newConfined(ctx, method, m, chains, l)
+	}
+	if levels == 2 {
+		return newFlips(m, chains, l), nil
+	}
+	return newRows(method, m, chains, l)
 }

@@ -63,7 +63,7 @@ func (d DULA) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.K
 		d.StepSize = defaultDULAStep
 	}
 	l := langevin{alpha: d.StepSize, preconditioner: d.Preconditioner, window: d.Window, minibatch: d.Minibatch, within: d.Within}
-	p, err := l.proposal("DULA", m, chains)
+	p, err := l.proposal(ctx, "DULA", m, chains)
 	if err != nil {
 		return nil, err
 	}
@@ -71,6 +71,7 @@ func (d DULA) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.K
 	return &dula{
 		model: m, proposal: p, sites: sites, alpha: d.StepSize, minibatch: d.Minibatch,
 		e: make([]float64, chains), y: make([]int32, chains*sites), moved: make([]int, chains),
+		at: newCursor(chains), fixed: make([]bool, chains),
 	}, nil
 }
 
@@ -83,6 +84,8 @@ type dula struct {
 	e         []float64
 	y         []int32
 	moved     []int
+	at        cursor
+	fixed     []bool // no weights are ever stale: the step size is fixed
 }
 
 func (k *dula) StepSize() float64 { return k.alpha }
@@ -91,54 +94,99 @@ func (k *dula) StepSize() float64 { return k.alpha }
 func (k *dula) Start(x []int32, r *sampler.Stream) error { return k.proposal.start(x, r) }
 
 func (k *dula) Reset(x []int32) error {
-	if err := k.proposal.check(x); err != nil {
-		return err
-	}
-	if k.minibatch {
-		k.model.Energy(k.e, x)
-		return sampler.CheckStart(k.e)
-	}
-	k.proposal.load(k.e, x, nil)
-	k.proposal.acceptAll()
-	return sampler.CheckStart(k.e)
+	k.at.clear()
+	_, err := k.ResetUntil(nil, x)
+	return err
+}
+
+// ResetUntil is Reset until stop says so.
+func (k *dula) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
+	return k.at.renew(stop, k.proposal.work(), func(lo, hi int) (bool, error) {
+		if !k.minibatch {
+			return resetProposal(k.proposal, lo, hi, k.e, x, &k.at, k.fixed)
+		}
+		if err := k.proposal.check(lo, hi, x); err != nil {
+			return true, err
+		}
+		k.model.Energy(k.e[lo:hi], x[lo*k.sites:hi*k.sites])
+		return true, checkStart(k.e, lo, hi)
+	})
 }
 
 func (k *dula) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
-	if k.minibatch {
-		k.proposal.estimate(x, r)
-		k.proposal.acceptAll()
+	k.StepUntil(nil, info, x, r)
+}
+
+// StepUntil is Step until stop says so.
+func (k *dula) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
+	k.at.begin(stop)
+	work := k.proposal.work()
+	for k.at.chain < len(info) {
+		if k.at.stopped {
+			return false
+		}
+		lo, hi := k.at.span(work)
+		if !k.at.stages(4, lo, hi, work, r, func(stage int) bool { return k.move(stage, lo, hi, x, r) }) {
+			return false
+		}
+		k.at.chain = hi
 	}
-	for s := range info {
-		lo, hi := s*k.sites, (s+1)*k.sites
-		moved, logq := k.proposal.draw(k.y[lo:hi], x[lo:hi], s, &r[s])
-		info[s] = sampler.Info{Energy: math.NaN(), Accept: 1, Moved: moved}
-		if math.IsNaN(logq) {
-			copy(k.y[lo:hi], x[lo:hi])
-			info[s].Moved, info[s].Err = 0, sampler.ErrNaN
+	k.at.finish(info)
+	return true
+}
+
+// move does one stage of the step of the chains lo … hi−1, or returns false if it
+// was stopped.
+func (k *dula) move(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
+	switch {
+	case stage == 0 && k.minibatch:
+		k.proposal.estimate(lo, hi, x, r)
+		if !k.proposal.weigh(lo, hi, x, &k.at) {
+			return false
+		}
+		acceptSome(k.proposal, lo, hi, len(k.e))
+	case stage == 1:
+		for s := lo; s < hi; s++ {
+			from, to := s*k.sites, (s+1)*k.sites
+			moved, logq := k.proposal.draw(k.y[from:to], x[from:to], s, &r[s])
+			k.at.told[s] = sampler.Info{Energy: math.NaN(), Accept: 1, Moved: moved}
+			if math.IsNaN(logq) {
+				copy(k.y[from:to], x[from:to])
+				k.at.told[s].Moved, k.at.told[s].Err = 0, sampler.ErrNaN
+			}
+		}
+	case stage == 2 && !k.minibatch:
+		return k.proposal.evaluate(lo, hi, k.e, k.y, x, &k.at)
+	case stage == 3 && k.minibatch:
+		copy(x[lo*k.sites:hi*k.sites], k.y[lo*k.sites:hi*k.sites])
+	case stage == 3:
+		if !k.proposal.weigh(lo, hi, k.y, &k.at) {
+			return false
+		}
+		acceptSome(k.proposal, lo, hi, len(k.e))
+		for s := lo; s < hi; s++ {
+			k.settle(s, x)
 		}
 	}
-	if k.minibatch {
-		copy(x, k.y)
+	return true
+}
+
+// settle moves chain s to the state drawn, unless that is an error.
+func (k *dula) settle(s int, x []int32) {
+	told := &k.at.told[s]
+	told.Energy = k.e[s]
+	if told.Err == nil {
+		told.Err = unadjusted(k.e[s])
+	}
+	if told.Err != nil {
+		told.Moved = 0
 		return
 	}
-	k.proposal.load(k.e, k.y, x)
-	k.proposal.acceptAll()
-	for s := range info {
-		lo, hi := s*k.sites, (s+1)*k.sites
-		info[s].Energy = k.e[s]
-		if info[s].Err == nil {
-			info[s].Err = unadjusted(k.e[s])
-		}
-		if info[s].Err != nil {
-			info[s].Moved = 0
-			continue
-		}
-		copy(x[lo:hi], k.y[lo:hi])
-	}
+	copy(x[s*k.sites:(s+1)*k.sites], k.y[s*k.sites:])
 }
 
 func (k *dula) AppendBinary(b []byte) ([]byte, error) {
-	return k.proposal.appendBinary(wire.AppendFloat64s(b, k.e)), nil
+	return k.at.append(k.proposal.appendBinary(wire.AppendFloat64s(b, k.e))), nil
 }
 
 func (k *dula) UnmarshalBinary(b []byte) error {
@@ -149,5 +197,5 @@ func (k *dula) UnmarshalBinary(b []byte) error {
 	if b, err = k.proposal.unmarshalBinary(b, k.alpha); err != nil {
 		return err
 	}
-	return wire.ReadEnd(b)
+	return k.at.restore(b, 0)
 }

@@ -193,7 +193,7 @@ func TestAdaptationFromAnyStart(t *testing.T) {
 			streams[i] = *sampler.NewStream(1, uint64(i))
 		}
 		require.NoError(t, k.Reset(x))
-		k.proposal.setStep(start, half, x)
+		setStep(k.proposal, start, half, x)
 		for step := range 1000 {
 			k.Step(info, x, streams)
 			k.Adapt(info, step, 1000)

@@ -85,11 +85,8 @@ func (g Gibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 			return k, nil
 		}
 	}
-	k := &gibbs{sites: sites, levels: levels, locals: newLocals(m, chains), w: make([]float64, levels), at: newCursor(chains), where: make([]int, chains)}
-	k.unpolled = max(1, pollWork/(updateWork*levels))
-	if k.local == nil { // a conditional may cost as much as an energy
-		k.unpolled = max(1, pollWork/(sites*levels))
-	}
+	k := &gibbs{sites: sites, levels: levels, locals: newLocals(m, chains), w: make([]float64, levels)}
+	k.unpolled = max(1, pollWork/k.rowWork())
 	switch g.Scan {
 	case Automatic, Systematic, Chromatic:
 		if k.order, err = order(g.Scan, m); err != nil {
@@ -133,16 +130,7 @@ type gibbs struct {
 	order []int32 // nil: random scan
 	w     []float64
 
-	at       cursor
-	where    []int // site at which a chain failed
-	poll     poll
 	unpolled int // updates between two questions whether to stop
-}
-
-// Reset implements [sampler.Transition].
-func (k *gibbs) Reset(x []int32) error {
-	k.at.clear()
-	return k.locals.Reset(x)
 }
 
 func (k *gibbs) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
@@ -151,57 +139,39 @@ func (k *gibbs) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
 
 // StepUntil is Step until stop says so, which is asked every few thousand sites.
 func (k *gibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
-	k.poll.stop, k.poll.stopped = stop, false
-	for ; k.at.chain < len(info); k.at.next() {
-		s := k.at.chain
-		for k.at.update < k.sites && !k.at.failed[s] {
-			n := min(k.at.update+k.unpolled, k.sites) - k.at.update
-			k.sweep(n, s, x[s*k.sites:(s+1)*k.sites], &r[s])
-			k.at.update += n
-			if k.poll.done(pollWork) {
-				return false
-			}
+	return k.walkUntil(stop, info, x, k.sites, func(n, s int, x []int32) (made int) {
+		for made < n && k.at.told[s].Err == nil && !k.at.stopped {
+			m := min(n-made, k.unpolled)
+			k.sweep(k.at.update+made, m, s, x, &r[s])
+			made += m
+			k.at.done(pollWork)
 		}
-	}
-	for s := range info {
-		info[s] = sampler.Info{Energy: k.e[s], Accept: 1, Moved: k.at.moved[s]}
-		if k.at.failed[s] {
-			info[s].Err = fmt.Errorf("site %d: %w", k.where[s], sampler.ErrNaN)
-		}
-	}
-	k.at.clear()
-	k.refresh(x)
-	return true
+		return made
+	})
 }
 
-// sweep makes the next n updates of chain s at state x.
-func (k *gibbs) sweep(n, s int, x []int32, r *sampler.Stream) {
-	for at := range n {
+// sweep makes updates first … first+n−1 of chain s at state x.
+func (k *gibbs) sweep(first, n, s int, x []int32, r *sampler.Stream) {
+	told := &k.at.told[s]
+	told.Accept = 1
+	for at := first; at < first+n; at++ {
 		i := 0
 		if k.order != nil {
-			i = int(k.order[k.at.update+at])
+			i = int(k.order[at])
 		} else {
 			i = r.IntN(k.sites)
 		}
 		row := k.row(s, i, x)
 		l := heatBath(k.w, row, r.Float64())
 		if l < 0 {
-			k.at.failed[s], k.where[s] = true, i
+			told.Err = fmt.Errorf("site %d: %w", i, sampler.ErrNaN)
 			return
 		}
 		if int32(l) != x[i] {
 			k.move(s, i, int32(l), x, row)
-			k.at.moved[s]++
+			told.Moved++
 		}
 	}
 }
 
-func (k *gibbs) AppendBinary(b []byte) ([]byte, error) { return k.locals.AppendBinary(k.at.append(b)) }
-
-func (k *gibbs) UnmarshalBinary(b []byte) error {
-	b, err := k.at.restore(b, k.sites)
-	if err != nil {
-		return err
-	}
-	return k.locals.UnmarshalBinary(b)
-}
+func (k *gibbs) UnmarshalBinary(b []byte) error { return k.restore(b, k.sites) }

@@ -15,13 +15,15 @@ type sparseGibbs struct {
 	*matching
 	words []uint32
 	start []float64 // energies at the last Reset
-	since []tally   // changes since then; moved: in this step
-	at    cursor
-	poll  poll
+	since []tally   // changes since then
+	at    cursor    // its updates are sites
 }
 
 // chunk is the number of sites that random bits are drawn for at a time.
 const chunk = 256
+
+// siteWork is how many elementary operations a redraw of a site costs.
+const siteWork = 16
 
 // newSparseGibbs returns nil if another kernel does better.
 func newSparseGibbs(m energy.Model, chains int) sampler.Kernel {
@@ -42,12 +44,20 @@ func newSparseGibbs(m energy.Model, chains int) sampler.Kernel {
 // Reset implements [sampler.Transition].
 func (k *sparseGibbs) Reset(x []int32) error {
 	k.at.clear()
+	_, err := k.ResetUntil(nil, x)
+	return err
+}
+
+// ResetUntil is Reset until stop says so.
+func (k *sparseGibbs) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
 	for s := range k.since {
-		k.since[s] = tally{count: k.since[s].count}
+		k.since[s].equal = 0
 		clear(k.since[s].count)
 	}
-	k.model.Energy(k.start, x)
-	return sampler.CheckStart(k.start)
+	return k.at.renew(stop, k.sites, func(lo, hi int) (bool, error) {
+		k.model.Energy(k.start[lo:hi], x[lo*k.sites:hi*k.sites])
+		return true, checkStart(k.start, lo, hi)
+	})
 }
 
 func (k *sparseGibbs) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
@@ -56,38 +66,38 @@ func (k *sparseGibbs) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
 
 // StepUntil is Step until stop says so, which is asked about every millisecond.
 func (k *sparseGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
-	k.poll.stop, k.poll.stopped = stop, false
+	k.at.begin(stop)
 	for ; k.at.chain < len(info); k.at.next() {
 		s := k.at.chain
+		told := &k.at.told[s]
 		for k.at.update < k.sites {
-			n := k.sweep(s, x[s*k.sites:(s+1)*k.sites], &r[s])
-			if k.poll.done(n * updateWork) {
+			if k.at.stopped {
 				return false
 			}
+			n := k.sweep(s, x[s*k.sites:(s+1)*k.sites], &r[s])
+			k.at.done(n * siteWork)
 		}
+		told.Energy, told.Accept = k.energy(s), 1
 	}
-	for s := range info {
-		info[s] = sampler.Info{Energy: k.energy(s), Accept: 1, Moved: k.since[s].moved}
-		k.since[s].moved = 0
-	}
-	k.at.clear()
+	k.at.finish(info)
 	return true
 }
 
 // sweep goes on with the sweep of chain s to the end of a stretch or chunk, and
 // returns the number of sites that it visited.
 func (k *sparseGibbs) sweep(s int, x []int32, r *sampler.Stream) int {
+	told := &k.at.told[s]
 	of := 0
 	for of+1 < len(k.stretches) && k.stretches[of+1].first <= k.at.update {
 		of++
 	}
 	part := &k.stretches[of]
 	first, visited := k.at.update-part.first, 0
-	for first < len(part.sites) && visited < pollWork/updateWork {
+	for first < len(part.sites) && visited < max(1, pollWork/siteWork) {
 		end := min(first+chunk, len(part.sites))
 		words := k.words[:2*(end-first)]
 		r.Uint32s(words)
-		k.draw(&k.since[s], part, first, end, x, words)
+		told.Moved += k.draw(&k.since[s], part, first, end, x, words)
 		visited += end - first
 		first = end
 	}
@@ -106,34 +116,31 @@ func (k *sparseGibbs) energy(s int) float64 {
 }
 
 func (k *sparseGibbs) AppendBinary(b []byte) ([]byte, error) {
-	b = wire.AppendFloat64s(k.at.append(b), k.start)
+	b = wire.AppendFloat64s(b, k.start)
 	for _, t := range k.since {
-		b = wire.AppendInts(b, t.moved, t.equal)
+		b = wire.AppendInts(b, t.equal)
 		for _, n := range t.count {
 			b = wire.AppendInts(b, int(n))
 		}
 	}
-	return b, nil
+	return k.at.append(b), nil
 }
 
 func (k *sparseGibbs) UnmarshalBinary(b []byte) error {
-	b, err := k.at.restore(b, k.sites)
+	b, err := wire.ReadFloat64s(b, k.start)
 	if err != nil {
 		return err
 	}
-	if b, err = wire.ReadFloat64s(b, k.start); err != nil {
-		return err
-	}
-	words := make([]uint64, 2+k.levels)
+	words := make([]uint64, 1+k.levels)
 	for s := range k.since {
 		if b, err = wire.ReadUint64s(b, words); err != nil {
 			return err
 		}
 		t := &k.since[s]
-		t.moved, t.equal = int(words[0]), int(words[1])
+		t.equal = int(words[0])
 		for l := range t.count {
-			t.count[l] = int64(words[2+l])
+			t.count[l] = int64(words[1+l])
 		}
 	}
-	return wire.ReadEnd(b)
+	return k.at.restore(b, k.sites)
 }

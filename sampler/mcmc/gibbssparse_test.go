@@ -160,7 +160,7 @@ func TestSparseGibbsRuns(t *testing.T) {
 		if !exact.Race {
 			assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(info, x, streams) }), name)
 		}
-		assert.ErrorIs(t, k.UnmarshalBinary(make([]byte, 80)), wire.ErrShort)
+		assert.ErrorIs(t, k.UnmarshalBinary(make([]byte, 40)), wire.ErrShort)
 	}
 }
 

@@ -44,6 +44,9 @@ func (g GWG) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Ke
 	if g.Flips < 0 {
 		return nil, fmt.Errorf("mcmc: GWG: Flips = %d, want ≥ 0", g.Flips)
 	}
+	if err := check.Entries("mcmc: GWG", "chains × Flips", chains, g.Flips); err != nil {
+		return nil, err
+	}
 	return newGWG(m, chains, max(g.Flips, 1)), nil
 }
 
@@ -51,17 +54,18 @@ func newGWG(m energy.Model, chains, flips int) *gwg {
 	sites, levels := m.Shape()
 	n := chains * sites * levels
 	return &gwg{
-		table: energy.Differences(m).Gradient, sites: sites, levels: levels, flips: flips,
+		table: newTable(m), sites: sites, levels: levels, flips: flips,
 		g: make([]float32, n),
 		w: make([]float32, n), nextW: make([]float32, n),
 		sum: make([]float64, chains), nextSum: make([]float64, chains),
 		e: make([]float64, chains), next: make([]float64, chains),
 		y: make([]int32, chains*sites), list: make([]int, chains*flips),
+		at: newCursor(chains),
 	}
 }
 
 type gwg struct {
-	table                func(e []float64, g []float32, x []int32)
+	table                *table
 	balance              Balance
 	sites, levels, flips int
 	g                    []float32 // table of the states last loaded
@@ -70,23 +74,60 @@ type gwg struct {
 	e, next              []float64
 	y                    []int32
 	list                 []int // chains × flips: indices i·levels+l
+	at                   cursor
 }
 
 // load evaluates the model at x into nextW, nextSum and e.
 func (k *gwg) load(e []float64, x []int32) {
-	k.table(e, k.g, x)
-	k.balance.logs(k.nextW, k.g)
-	for i, l := range x {
-		k.nextW[i*k.levels+int(l)] = float32(math.Inf(-1))
-	}
-	simd.Weights(k.nextW, k.nextSum, k.nextW, k.sites*k.levels, weightFloor)
+	k.table.evaluate(e, k.g, x, &cursor{})
+	k.weigh(0, len(e), x)
 }
 
+// evaluate stores energies and differences of the chains lo … hi−1 at x, or
+// returns false if it was stopped.
+func (k *gwg) evaluate(lo, hi int, e []float64, x []int32) bool {
+	n := k.sites * k.levels
+	return k.table.evaluate(e[lo:hi], k.g[lo*n:hi*n], x[lo*k.sites:hi*k.sites], &k.at)
+}
+
+// weigh turns the differences of the chains lo … hi−1 at x into weights.
+func (k *gwg) weigh(lo, hi int, x []int32) {
+	n := k.sites * k.levels
+	w := k.nextW[lo*n : hi*n]
+	k.balance.logs(w, k.g[lo*n:hi*n])
+	for i, l := range x[lo*k.sites : hi*k.sites] {
+		w[i*k.levels+int(l)] = float32(math.Inf(-1))
+	}
+	simd.Weights(w, k.nextSum[lo:hi], w, n, weightFloor)
+}
+
+// work returns the elementary operations of evaluating or weighing one chain.
+func (k *gwg) work() int { return k.table.work() }
+
 func (k *gwg) Reset(x []int32) error {
-	k.load(k.e, x)
-	k.w, k.nextW = k.nextW, k.w
-	k.sum, k.nextSum = k.nextSum, k.sum
-	return sampler.CheckStart(k.e)
+	k.at.clear()
+	_, err := k.ResetUntil(nil, x)
+	return err
+}
+
+// ResetUntil is Reset until stop says so.
+func (k *gwg) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
+	return k.at.renew(stop, k.work(), func(lo, hi int) (bool, error) {
+		if !k.evaluate(lo, hi, k.e, x) {
+			return false, nil
+		}
+		k.weigh(lo, hi, x)
+		for s := lo; s < hi; s++ {
+			k.accept(s)
+		}
+		return true, checkStart(k.e, lo, hi)
+	})
+}
+
+// accept makes the weights last loaded for chain s its current ones.
+func (k *gwg) accept(s int) {
+	copy(k.row(k.w, s), k.row(k.nextW, s))
+	k.sum[s] = k.nextSum[s]
 }
 
 func (k *gwg) row(w []float32, s int) []float32 {
@@ -97,48 +138,84 @@ func (k *gwg) row(w []float32, s int) []float32 {
 func (k *gwg) changes(s int) []int { return k.list[s*k.flips : (s+1)*k.flips] }
 
 func (k *gwg) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
-	copy(k.y, x)
-	for s := range info {
-		lo, hi := s*k.sites, (s+1)*k.sites
-		info[s] = sampler.Info{Energy: k.e[s]}
-		list := k.changes(s)
-		for j := range list {
-			list[j] = simd.Pick(k.row(k.w, s), k.sum[s], r[s].Float64())
+	k.StepUntil(nil, info, x, r)
+}
+
+// StepUntil is Step until stop says so.
+func (k *gwg) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
+	k.at.begin(stop)
+	work := k.work()
+	for k.at.chain < len(info) {
+		if k.at.stopped {
+			return false
 		}
-		if !k.apply(k.y[lo:hi], x[lo:hi], list) {
-			list[0] = -1 // rejected before it is evaluated
-			copy(k.y[lo:hi], x[lo:hi])
+		lo, hi := k.at.span(work)
+		if !k.at.stages(3, lo, hi, work, r, func(stage int) bool { return k.move(stage, lo, hi, x, r) }) {
+			return false
+		}
+		k.at.chain = hi
+	}
+	k.at.finish(info)
+	return true
+}
+
+// move does one stage of the step of the chains lo … hi−1, or returns false if it
+// was stopped.
+func (k *gwg) move(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
+	switch stage {
+	case 0:
+		copy(k.y[lo*k.sites:hi*k.sites], x[lo*k.sites:])
+		for s := lo; s < hi; s++ {
+			from, to := s*k.sites, (s+1)*k.sites
+			list := k.changes(s)
+			for j := range list {
+				list[j] = simd.Pick(k.row(k.w, s), k.sum[s], r[s].Float64())
+			}
+			if !k.apply(k.y[from:to], x[from:to], list) {
+				list[0] = -1 // rejected before it is evaluated
+				copy(k.y[from:to], x[from:to])
+			}
+		}
+	case 1:
+		return k.evaluate(lo, hi, k.next, k.y)
+	default:
+		k.weigh(lo, hi, k.y)
+		for s := lo; s < hi; s++ {
+			k.judge(s, x[s*k.sites:(s+1)*k.sites], k.y[s*k.sites:(s+1)*k.sites], &r[s])
 		}
 	}
-	k.load(k.next, k.y)
-	for s := range info {
-		lo, hi := s*k.sites, (s+1)*k.sites
-		u := r[s].Float64()
-		if k.changes(s)[0] < 0 {
-			if math.IsNaN(k.sum[s]) {
-				info[s].Invalid = 1
-			}
-			continue
+	return true
+}
+
+// judge accepts the proposal y of chain s, at state x, or not.
+func (k *gwg) judge(s int, x, y []int32, r *sampler.Stream) {
+	told := &k.at.told[s]
+	*told = sampler.Info{Energy: k.e[s]}
+	u := r.Float64()
+	if k.changes(s)[0] < 0 {
+		if math.IsNaN(k.sum[s]) {
+			told.Invalid = 1
 		}
-		forth, back := k.score(s, x[lo:hi])
-		a, ok := accept(k.e[s]-k.next[s], forth, back)
-		info[s].Accept = a
-		if !ok {
-			info[s].Invalid = 1
-		}
-		if u >= a {
-			continue
-		}
-		for i := lo; i < hi; i++ {
-			if x[i] != k.y[i] {
-				info[s].Moved++
-			}
-		}
-		copy(x[lo:hi], k.y[lo:hi])
-		copy(k.row(k.w, s), k.row(k.nextW, s))
-		k.sum[s], k.e[s] = k.nextSum[s], k.next[s]
-		info[s].Energy = k.e[s]
+		return
 	}
+	forth, back := k.score(s, x)
+	a, ok := accept(k.e[s]-k.next[s], forth, back)
+	told.Accept = a
+	if !ok {
+		told.Invalid = 1
+	}
+	if u >= a {
+		return
+	}
+	for i := range x {
+		if x[i] != y[i] {
+			told.Moved++
+		}
+	}
+	copy(x, y)
+	k.accept(s)
+	k.e[s] = k.next[s]
+	told.Energy = k.e[s]
 }
 
 // apply makes the listed changes to y, which equals x. It returns false if a
@@ -171,7 +248,7 @@ func (k *gwg) score(s int, x []int32) (forth, back float64) {
 }
 
 func (k *gwg) AppendBinary(b []byte) ([]byte, error) {
-	return wire.AppendFloat64s(wire.AppendFloat64s(wire.AppendFloat32s(b, k.w), k.sum), k.e), nil
+	return k.at.append(wire.AppendFloat64s(wire.AppendFloat64s(wire.AppendFloat32s(b, k.w), k.sum), k.e)), nil
 }
 
 func (k *gwg) UnmarshalBinary(b []byte) error {
@@ -185,5 +262,5 @@ func (k *gwg) UnmarshalBinary(b []byte) error {
 	if b, err = wire.ReadFloat64s(b, k.e); err != nil {
 		return err
 	}
-	return wire.ReadEnd(b)
+	return k.at.restore(b, 0)
 }

@@ -117,15 +117,22 @@ type hammingBall struct {
 	filled int // members of the ball so far
 
 	at    cursor
-	poll  poll
 	known int // energies of the update in hand that an interruption has left in d
 }
 
 func (k *hammingBall) Reset(x []int32) error {
 	k.at.clear()
+	_, err := k.ResetUntil(nil, x)
+	return err
+}
+
+// ResetUntil is Reset until stop says so.
+func (k *hammingBall) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
 	k.known = 0
-	k.model.Energy(k.e, x)
-	return sampler.CheckStart(k.e)
+	return k.at.renew(stop, k.sites, func(lo, hi int) (bool, error) {
+		k.model.Energy(k.e[lo:hi], x[lo*k.sites:hi*k.sites])
+		return true, checkStart(k.e, lo, hi)
+	})
 }
 
 func (k *hammingBall) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
@@ -136,29 +143,26 @@ func (k *hammingBall) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
 // an update that it interrupts is begun again from the same stream, with the
 // energies that are known.
 func (k *hammingBall) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
-	k.poll.stop, k.poll.stopped = stop, false
+	k.at.begin(stop)
 	for ; k.at.chain < len(info); k.at.next() {
 		s := k.at.chain
-		for k.at.update < k.updates && !k.at.failed[s] {
+		told := &k.at.told[s]
+		told.Accept = 1
+		for k.at.update < k.updates && told.Err == nil {
 			before := r[s]
 			moved, ok := k.update(s, x[s*k.sites:(s+1)*k.sites], &r[s])
-			if k.poll.stopped {
+			if k.at.stopped {
 				r[s] = before
 				return false
 			}
 			k.at.update++
-			if k.at.moved[s] += moved; !ok {
-				k.at.failed[s] = true
+			if told.Moved += moved; !ok {
+				told.Err = fmt.Errorf("a state in the ball: %w", sampler.ErrNaN)
 			}
 		}
+		told.Energy = k.e[s]
 	}
-	for s := range info {
-		info[s] = sampler.Info{Energy: k.e[s], Accept: 1, Moved: k.at.moved[s]}
-		if k.at.failed[s] {
-			info[s].Err = fmt.Errorf("a state in the ball: %w", sampler.ErrNaN)
-		}
-	}
-	k.at.clear()
+	k.at.finish(info)
 	return true
 }
 
@@ -169,7 +173,7 @@ func (k *hammingBall) update(s int, x []int32, r *sampler.Stream) (moved int, ok
 	copy(k.centre, x)
 	k.pickCentre(r)
 	k.energies()
-	if k.poll.stopped {
+	if k.at.stopped {
 		return 0, true
 	}
 	c := heatBath(k.w, k.d, r.Float64())
@@ -229,7 +233,7 @@ func (k *hammingBall) energies() {
 	if !k.visit(0, k.radius, -1) {
 		k.flush()
 	}
-	if !k.poll.stopped {
+	if !k.at.stopped {
 		k.known = 0
 	}
 }
@@ -255,7 +259,7 @@ func (k *hammingBall) visit(from, left, stop int) bool {
 	}
 	k.filled++
 	if stop < 0 && k.filled%k.batchSize() == 0 {
-		if k.evaluate(k.filled-k.batchSize(), k.batchSize()); k.poll.stopped {
+		if k.evaluate(k.filled-k.batchSize(), k.batchSize()); k.at.stopped {
 			return true
 		}
 	}
@@ -294,7 +298,7 @@ func (k *hammingBall) evaluate(first, n int) {
 	}
 	k.known = first + n
 	k.model.Energy(k.d[first:first+n], k.batch[:n*k.sites])
-	k.poll.done(n * k.sites)
+	k.at.done(n * k.sites)
 }
 
 func (k *hammingBall) AppendBinary(b []byte) ([]byte, error) {
@@ -306,8 +310,6 @@ func (k *hammingBall) UnmarshalBinary(b []byte) error {
 	if err != nil {
 		return err
 	}
-	if b, err = k.at.restore(b, k.updates); err != nil {
-		return err
-	}
-	return wire.ReadEnd(b)
+	k.known = 0
+	return k.at.restore(b, k.updates)
 }

@@ -24,7 +24,6 @@ type torusGibbs struct {
 	start []float64  // energies at the last Reset
 	moved []movement // since then
 	at    cursor     // its updates are colours
-	poll  poll
 }
 
 const colours = 2 // of a chequerboard
@@ -47,7 +46,8 @@ func newTorusGibbs(m energy.Model, chains int) *torusGibbs {
 	}
 	k := &torusGibbs{
 		model: m, sites: sites, cols: cols, d: d, bits: make([]uint32, sites/2),
-		start: make([]float64, chains), moved: make([]movement, chains), at: newCursor(chains),
+		start: make([]float64, chains), moved: make([]movement, chains),
+		at: newCursor(chains),
 	}
 	const one = 1 << 31
 	for n, diff := range d {
@@ -58,37 +58,45 @@ func newTorusGibbs(m energy.Model, chains int) *torusGibbs {
 }
 
 func (k *torusGibbs) Reset(x []int32) error {
-	clear(k.moved)
 	k.at.clear()
-	k.model.Energy(k.start, x)
-	return sampler.CheckStart(k.start)
+	_, err := k.ResetUntil(nil, x)
+	return err
+}
+
+// ResetUntil is Reset until stop says so.
+func (k *torusGibbs) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
+	clear(k.moved)
+	return k.at.renew(stop, k.sites, func(lo, hi int) (bool, error) {
+		k.model.Energy(k.start[lo:hi], x[lo*k.sites:hi*k.sites])
+		return true, checkStart(k.start, lo, hi)
+	})
 }
 
 func (k *torusGibbs) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
 	k.StepUntil(nil, info, x, r)
 }
 
-// StepUntil is Step until stop says so, which is asked after a colour.
+// StepUntil is Step until stop says so, which is asked between half sweeps.
 func (k *torusGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
-	k.poll.stop, k.poll.stopped = stop, false
+	k.at.begin(stop)
 	for ; k.at.chain < len(info); k.at.next() {
 		s := k.at.chain
+		told := &k.at.told[s]
 		for k.at.update < colours {
+			if k.at.stopped {
+				return false
+			}
 			r[s].Uint32s(k.bits)
 			c := simd.HeatBath(x[s*k.sites:(s+1)*k.sites], k.cols, k.at.update, &k.table, k.bits)
-			k.at.moved[s] += c.Moved
+			told.Moved += c.Moved
 			k.moved[s].bonds += int64(c.Pairs)
 			k.moved[s].up += int64(c.Up)
 			k.at.update++
-			if k.poll.done(len(k.bits)) {
-				return false
-			}
+			k.at.done(k.sites / 2)
 		}
+		told.Energy, told.Accept = k.energy(s), 1
 	}
-	for s := range info {
-		info[s] = sampler.Info{Energy: k.energy(s), Accept: 1, Moved: k.at.moved[s]}
-	}
-	k.at.clear()
+	k.at.finish(info)
 	return true
 }
 
@@ -101,20 +109,17 @@ func (k *torusGibbs) energy(s int) float64 {
 }
 
 func (k *torusGibbs) AppendBinary(b []byte) ([]byte, error) {
-	b = wire.AppendFloat64s(k.at.append(b), k.start)
+	b = wire.AppendFloat64s(b, k.start)
 	for _, m := range k.moved {
 		b = binary.LittleEndian.AppendUint64(b, uint64(m.bonds))
 		b = binary.LittleEndian.AppendUint64(b, uint64(m.up))
 	}
-	return b, nil
+	return k.at.append(b), nil
 }
 
 func (k *torusGibbs) UnmarshalBinary(b []byte) error {
-	b, err := k.at.restore(b, colours)
+	b, err := wire.ReadFloat64s(b, k.start)
 	if err != nil {
-		return err
-	}
-	if b, err = wire.ReadFloat64s(b, k.start); err != nil {
 		return err
 	}
 	if len(b) < 16*len(k.moved) {
@@ -124,7 +129,7 @@ func (k *torusGibbs) UnmarshalBinary(b []byte) error {
 		k.moved[s].bonds = int64(binary.LittleEndian.Uint64(b[16*s:]))
 		k.moved[s].up = int64(binary.LittleEndian.Uint64(b[16*s+8:]))
 	}
-	return wire.ReadEnd(b[16*len(k.moved):])
+	return k.at.restore(b[16*len(k.moved):], colours)
 }
 
 // heatBath returns the level that the uniform number u picks from

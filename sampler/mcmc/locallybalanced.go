@@ -43,40 +43,7 @@ func (l LocallyBalanced) Kernel(ctx context.Context, m energy.Model, chains int)
 	k := newGWG(m, chains, 1)
 	k.balance = l.Balance
 	if l.Exact {
-		k.table = exactTable(m)
+		k.table = newExactTable(m)
 	}
 	return k, nil
-}
-
-// exactTable returns a function like energy.Differentiable's Gradient that does
-// not use a first-order table. It belongs to one goroutine.
-func exactTable(m energy.Model) func(e []float64, g []float32, x []int32) {
-	sites, levels := m.Shape()
-	d := make([]float64, sites*levels)
-	var rows func(x []int32)
-	if local, ok := energy.As[energy.Local](m); ok {
-		rows = func(x []int32) { local.Locals(d, x) }
-	} else {
-		c := energy.Conditionals(m)
-		rows = func(x []int32) {
-			for i := range x {
-				c.Conditional(d[i*levels:(i+1)*levels], i, x)
-			}
-		}
-	}
-	return func(e []float64, g []float32, x []int32) {
-		m.Energy(e, x)
-		for s := range e {
-			state := x[s*sites : (s+1)*sites]
-			rows(state)
-			for i, at := range state {
-				row := d[i*levels : (i+1)*levels]
-				own := row[at]
-				for _, v := range row {
-					g[0] = float32(v - own)
-					g = g[1:]
-				}
-			}
-		}
-	}
 }

@@ -78,9 +78,9 @@ func TestExactTable(t *testing.T) {
 	}}
 	x := []int32{0, 1, 0, 0, 1, 1, 1, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 0}
 	e, g := make([]float64, 2), make([]float32, 36)
-	exactTable(ising)(e, g, x)
+	newExactTable(ising).evaluate(e, g, x, &cursor{})
 	e2, g2 := make([]float64, 2), make([]float32, 36)
-	exactTable(plain)(e2, g2, x)
+	newExactTable(plain).evaluate(e2, g2, x, &cursor{})
 	assert.Equal(t, e, e2)
 	for i := range g {
 		assert.InDelta(t, g2[i], g[i], 1e-6)

@@ -17,7 +17,11 @@ type locals struct {
 	e             []float64 // running energies
 	d             []float64 // cache: chains × sites × levels; or one row
 	age           int       // steps since the cache was computed
+	at            cursor
 }
+
+// updateWork is how many elementary operations a level of a site costs.
+const updateWork = 64
 
 // refreshEvery bounds how many steps of rounding errors, each near 1e−16 of a
 // difference, gather in the caches before they are computed afresh.
@@ -25,7 +29,7 @@ const refreshEvery = 512
 
 func newLocals(m energy.Model, chains int) *locals {
 	sites, levels := m.Shape()
-	c := &locals{model: m, sites: sites, levels: levels, e: make([]float64, chains)}
+	c := &locals{model: m, sites: sites, levels: levels, e: make([]float64, chains), at: newCursor(chains)}
 	if l, ok := energy.As[energy.Local](m); ok {
 		c.local = l
 		c.d = make([]float64, chains*sites*levels)
@@ -38,24 +42,64 @@ func newLocals(m energy.Model, chains int) *locals {
 
 // Reset computes energies and caches afresh.
 func (c *locals) Reset(x []int32) error {
+	c.at.clear()
+	_, err := c.ResetUntil(nil, x)
+	return err
+}
+
+// ResetUntil is Reset until stop says so.
+func (c *locals) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
 	c.age = 0
-	c.model.Energy(c.e, x)
-	if err := sampler.CheckStart(c.e); err != nil {
+	return c.at.renew(stop, c.sites*c.levels, func(lo, hi int) (bool, error) { return true, c.compute(lo, hi, x) })
+}
+
+// compute computes energies and caches of the chains lo … hi−1.
+func (c *locals) compute(lo, hi int, x []int32) error {
+	c.model.Energy(c.e[lo:hi], x[lo*c.sites:hi*c.sites])
+	if err := checkStart(c.e, lo, hi); err != nil {
 		return err
 	}
 	if c.local != nil {
-		for s := range c.e {
+		for s := lo; s < hi; s++ {
 			c.local.Locals(c.chain(s), x[s*c.sites:(s+1)*c.sites])
 		}
 	}
 	return nil
 }
 
-// refresh is Reset when it is due.
-func (c *locals) refresh(x []int32) {
-	if c.age++; c.age >= refreshEvery {
-		_ = c.Reset(x) // a state that lost its energy shows in the next step
+// walkUntil makes a step of so many updates of every chain. walk makes the next of
+// them for one chain, as many of n as it can until it is stopped, and returns their
+// number. Caches that are due are computed afresh.
+func (c *locals) walkUntil(stop func() bool, info []sampler.Info, x []int32, updates int, walk func(n, s int, x []int32) (made int)) (done bool) {
+	c.at.begin(stop)
+	for ; c.at.chain < len(info); c.at.next() {
+		s := c.at.chain
+		if c.at.update == 0 && c.age >= refreshEvery {
+			_ = c.compute(s, s+1, x) // a state that lost its energy shows in this step
+			c.at.work += c.sites * c.levels
+		}
+		for c.at.update < updates && c.at.told[s].Err == nil {
+			c.at.update += walk(updates-c.at.update, s, x[s*c.sites:(s+1)*c.sites])
+			if c.at.stopped {
+				return false
+			}
+		}
+		c.at.told[s].Energy = c.e[s]
 	}
+	c.at.finish(info)
+	if c.age >= refreshEvery {
+		c.age = 0
+	}
+	c.age++
+	return true
+}
+
+// rowWork returns the elementary operations of row, and of a move.
+func (c *locals) rowWork() int {
+	if c.local == nil {
+		return c.sites * c.levels // as much as energies, for all that is known
+	}
+	return updateWork * c.levels
 }
 
 func (c *locals) chain(s int) []float64 {
@@ -89,10 +133,11 @@ func (c *locals) AppendBinary(b []byte) ([]byte, error) {
 	if c.local != nil {
 		b = wire.AppendFloat64s(b, c.d)
 	}
-	return b, nil
+	return c.at.append(b), nil
 }
 
-func (c *locals) UnmarshalBinary(b []byte) error {
+// restore reads what AppendBinary wrote of a kernel of so many updates a step.
+func (c *locals) restore(b []byte, updates int) error {
 	age := make([]int32, 1)
 	b, err := wire.ReadInt32s(b, age)
 	if err != nil {
@@ -107,5 +152,5 @@ func (c *locals) UnmarshalBinary(b []byte) error {
 		}
 	}
 	c.age = int(age[0])
-	return wire.ReadEnd(b)
+	return c.at.restore(b, updates)
 }

@@ -19,7 +19,7 @@ type matching struct {
 	power, base   []float64 // exp(J·n), exp(h_l − max h): for sites without a table
 
 	stretches []stretch // in the order of a sweep
-	tables    []table   // by degree; without entries: too large
+	tables    []lookup  // by degree; without entries: too large
 }
 
 // stretch holds consecutive sites of a sweep that do not interact and have the
@@ -30,11 +30,11 @@ type stretch struct {
 	near          []int32 // len(sites) × degree
 }
 
-// table holds what the neighbours of a site, taken as the digits of a number in
+// lookup holds what the neighbours of a site, taken as the digits of a number in
 // base levels, make of it: a row of as many words as there are levels. Word l is
 // 2⁵³·p(x_i ≤ l), rounded, but for the last, which holds every n_l, in four bits
 // each.
-type table []uint64
+type lookup []uint64
 
 const (
 	// sparseDegree is the mean number of neighbours up to which counting them
@@ -85,7 +85,7 @@ func newMatching(m energy.Model) *matching {
 		k.base = append(k.base, simd.Exp(h-high))
 	}
 	k.arrange(start, adj)
-	k.tables = make([]table, most+1)
+	k.tables = make([]lookup, most+1)
 	for _, s := range k.stretches {
 		if k.tables[s.degree] == nil {
 			k.tables[s.degree] = k.tabulate(s.degree)
@@ -119,7 +119,7 @@ func (k *matching) arrange(start, adj []int32) {
 }
 
 // tabulate returns the table of a number of neighbours, nil if it is too large.
-func (k *matching) tabulate(degree int) table {
+func (k *matching) tabulate(degree int) lookup {
 	size := k.levels
 	for range degree {
 		if size *= k.levels; size > tableEntries {
@@ -129,7 +129,7 @@ func (k *matching) tabulate(degree int) table {
 	if degree >= 1<<countBits || k.levels*countBits > 64 {
 		return nil
 	}
-	t, w := make(table, size), make([]float64, k.levels)
+	t, w := make(lookup, size), make([]float64, k.levels)
 	for c := range size / k.levels {
 		row := t[c*k.levels : (c+1)*k.levels]
 		counts, digits := uint64(0), c
@@ -157,26 +157,26 @@ func (k *matching) weight(l, n int) float64 { return float64(k.base[l] * k.power
 // tally is what an energy depends on, as changes: the number of edges between
 // equals and, unless the field is flat, the number of sites of every level.
 type tally struct {
-	moved, equal int
-	count        []int64
+	equal int
+	count []int64
 }
 
 // draw redraws the sites of s from the at-th to before the end-th, with two words
-// of random bits each.
-func (k *matching) draw(t *tally, s *stretch, at, end int, x []int32, words []uint32) {
+// of random bits each, and returns how many of them changed.
+func (k *matching) draw(t *tally, s *stretch, at, end int, x []int32, words []uint32) (moved int) {
 	switch rows := k.tables[s.degree]; {
 	case rows == nil:
-		k.drawByCount(t, s, at, end, x, words)
+		return k.drawByCount(t, s, at, end, x, words)
 	case s.degree == 4:
-		k.drawByFour(t, rows, s, at, end, x, words)
+		return k.drawByFour(t, rows, s, at, end, x, words)
 	default:
-		k.drawByTable(t, rows, s, at, end, x, words)
+		return k.drawByTable(t, rows, s, at, end, x, words)
 	}
 }
 
 // drawByFour is drawByTable for four neighbours.
-func (k *matching) drawByFour(t *tally, rows []uint64, s *stretch, at, end int, x []int32, words []uint32) {
-	q, moved, equal := k.levels, 0, 0
+func (k *matching) drawByFour(t *tally, rows []uint64, s *stretch, at, end int, x []int32, words []uint32) (moved int) {
+	q, equal := k.levels, 0
 	near, words := s.near[4*at:4*end], words[:2*(end-at)]
 	for n, i := range s.sites[at:end] {
 		a := near[4*n : 4*n+4 : 4*n+4]
@@ -192,12 +192,12 @@ func (k *matching) drawByFour(t *tally, rows []uint64, s *stretch, at, end int, 
 			t.count[old]--
 		}
 	}
-	t.moved += moved
 	t.equal += equal
+	return moved
 }
 
 // drawByTable looks the conditional distribution up.
-func (k *matching) drawByTable(t *tally, rows []uint64, s *stretch, at, end int, x []int32, words []uint32) {
+func (k *matching) drawByTable(t *tally, rows []uint64, s *stretch, at, end int, x []int32, words []uint32) (moved int) {
 	q, d := k.levels, s.degree
 	for n, i := range s.sites[at:end] {
 		c, scale := 0, q
@@ -210,16 +210,17 @@ func (k *matching) drawByTable(t *tally, rows []uint64, s *stretch, at, end int,
 		l, old := pick(row[:len(row)-1], u), x[i]
 		x[i] = l
 		t.equal += gain(row[len(row)-1], l, old)
-		t.moved += differ(old, l)
+		moved += differ(old, l)
 		if !k.flat {
 			t.count[l]++
 			t.count[old]--
 		}
 	}
+	return moved
 }
 
 // drawByCount counts the neighbours of each level.
-func (k *matching) drawByCount(t *tally, s *stretch, at, end int, x []int32, words []uint32) {
+func (k *matching) drawByCount(t *tally, s *stretch, at, end int, x []int32, words []uint32) (moved int) {
 	counts := k.counts // all 0
 	d := s.degree
 	for n, i := range s.sites[at:end] {
@@ -241,7 +242,7 @@ func (k *matching) drawByCount(t *tally, s *stretch, at, end int, x []int32, wor
 		old := x[i]
 		x[i] = int32(l)
 		t.equal += int(counts[l] - counts[old])
-		t.moved += differ(old, int32(l))
+		moved += differ(old, int32(l))
 		if !k.flat {
 			t.count[l]++
 			t.count[old]--
@@ -250,6 +251,7 @@ func (k *matching) drawByCount(t *tally, s *stretch, at, end int, x []int32, wor
 			counts[x[j]] = 0
 		}
 	}
+	return moved
 }
 
 // pick returns the number of bounds that u has reached, without a branch; all

@@ -35,44 +35,61 @@ func (m Metropolis) Kernel(ctx context.Context, model energy.Model, chains int) 
 	if m.Updates == 0 {
 		m.Updates = sites
 	}
-	return &metropolis{locals: newLocals(model, chains), updates: m.Updates, sites: sites, levels: levels}, nil
+	k := &metropolis{locals: newLocals(model, chains), updates: m.Updates, sites: sites, levels: levels}
+	k.work = k.rowWork()
+	return k, nil
 }
 
 type metropolis struct {
 	*locals
 	updates, sites, levels int
+	work                   int // of an update
 }
 
 func (k *metropolis) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
-	for s := range info {
-		k.walk(&info[s], s, x[s*k.sites:(s+1)*k.sites], &r[s])
-	}
-	k.refresh(x)
+	k.StepUntil(nil, info, x, r)
 }
 
-func (k *metropolis) walk(info *sampler.Info, s int, x []int32, r *sampler.Stream) {
-	*info = sampler.Info{Energy: k.e[s], Accept: 1}
-	if k.levels == 1 {
-		return
-	}
-	total := 0.0
-	for range k.updates {
-		i := r.IntN(k.sites)
-		l := int32(r.IntN(k.levels - 1))
-		if l >= x[i] {
-			l++
+// StepUntil is Step until stop says so.
+func (k *metropolis) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
+	done = k.walkUntil(stop, info, x, k.updates, func(n, s int, x []int32) (made int) {
+		if k.levels == 1 {
+			k.at.told[s].Accept = float64(k.updates)
+			return n
 		}
-		row := k.row(s, i, x)
-		a, ok := accept(row[x[i]]-row[l], 0, 0)
-		if !ok {
-			info.Invalid++
+		for made < n && !k.at.stopped {
+			k.update(s, x, &r[s])
+			made++
+			k.at.done(k.work)
 		}
-		total += a
-		if r.Float64() < a {
-			k.move(s, i, l, x, row)
-			info.Moved++
+		return made
+	})
+	for s := range info {
+		if done {
+			info[s].Accept /= float64(k.updates)
 		}
 	}
-	info.Energy = k.e[s]
-	info.Accept = total / float64(k.updates)
+	return done
 }
+
+// update makes one proposal for chain s at state x.
+func (k *metropolis) update(s int, x []int32, r *sampler.Stream) {
+	told := &k.at.told[s]
+	i := r.IntN(k.sites)
+	l := int32(r.IntN(k.levels - 1))
+	if l >= x[i] {
+		l++
+	}
+	row := k.row(s, i, x)
+	a, ok := accept(row[x[i]]-row[l], 0, 0)
+	if !ok {
+		told.Invalid++
+	}
+	told.Accept += a
+	if r.Float64() < a {
+		k.move(s, i, l, x, row)
+		told.Moved++
+	}
+}
+
+func (k *metropolis) UnmarshalBinary(b []byte) error { return k.restore(b, k.updates) }

@@ -63,7 +63,7 @@ func (PairGibbs) Name() string { return "pair-gibbs" }
 
 // Kernel implements [sampler.Method].
 func (p PairGibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
-	updates, within, err := pairSettings("PairGibbs", m, chains, p.Within, p.Updates)
+	updates, within, err := pairSettings(ctx, "PairGibbs", m, chains, p.Within, p.Updates)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (p PairGibbs) Kernel(ctx context.Context, m energy.Model, chains int) (samp
 }
 
 // pairSettings checks what PairGibbs and Swap share.
-func pairSettings(method string, m energy.Model, chains int, a constraint.Automaton, updates int) (int, *support, error) {
+func pairSettings(ctx context.Context, method string, m energy.Model, chains int, a constraint.Automaton, updates int) (int, *support, error) {
 	sites, levels, err := check.Shape("mcmc: "+method, m, chains, sampler.BlockSize)
 	if err != nil {
 		return 0, nil, err
@@ -87,7 +87,7 @@ func pairSettings(method string, m energy.Model, chains int, a constraint.Automa
 	if updates == 0 {
 		updates = sites
 	}
-	within, err := newSupport(method, a, sites, levels)
+	within, err := newSupport(ctx, method, a, sites, levels)
 	return updates, within, err
 }
 
@@ -98,24 +98,47 @@ type pairGibbs struct {
 }
 
 func (k *pairGibbs) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
-	for s := range info {
-		k.walk(&info[s], s, x[s*k.sites:(s+1)*k.sites], &r[s])
-	}
-	k.refresh(x)
+	k.StepUntil(nil, info, x, r)
 }
 
-func (k *pairGibbs) walk(info *sampler.Info, s int, x []int32, r *sampler.Stream) {
-	*info = sampler.Info{Accept: 1}
-	k.begin(x)
-	for range k.updates {
-		i, j := k.pick(r)
-		d := k.joint(s, i, j, x)
-		c := heatBath(k.w, d, r.Float64())
-		if c < 0 {
-			info.Err = fmt.Errorf("sites %d and %d: %w", i, j, sampler.ErrNaN)
-			break
+// StepUntil is Step until stop says so. An update that is stopped begins again,
+// and then goes on to its end.
+func (k *pairGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
+	return k.walkUntil(stop, info, x, k.updates, func(n, s int, x []int32) (made int) {
+		k.begin(x)
+		k.at.told[s].Accept = 1
+		for made < n && k.at.told[s].Err == nil && !k.at.stopped {
+			if k.long {
+				k.at.before = r[s]
+			}
+			if !k.update(s, x, &r[s]) {
+				r[s], k.at.part = k.at.before, 1
+				break
+			}
+			k.at.part = 0
+			made++
+			k.at.done(times(k.work, k.levels))
 		}
-		info.Moved += k.settle(s, i, j, int32(c/k.levels), int32(c%k.levels), d[c], x)
-	}
-	info.Energy = k.e[s]
+		return made
+	})
 }
+
+// update redraws one pair of sites of chain s, or returns false if it was stopped
+// on the way.
+func (k *pairGibbs) update(s int, x []int32, r *sampler.Stream) bool {
+	i, j := k.pick(r)
+	d := k.joint(s, i, j, x)
+	if k.at.stopped && k.at.part == 0 {
+		return false
+	}
+	told := &k.at.told[s]
+	c := heatBath(k.w, d, r.Float64())
+	if c < 0 {
+		told.Err = fmt.Errorf("sites %d and %d: %w", i, j, sampler.ErrNaN)
+		return true
+	}
+	told.Moved += k.settle(s, i, j, int32(c/k.levels), int32(c%k.levels), d[c], x)
+	return true
+}
+
+func (k *pairGibbs) UnmarshalBinary(b []byte) error { return k.restore(b, k.updates) }

@@ -17,23 +17,45 @@ type pairs struct {
 	row    []float64 // copy of a cached row
 	y      []int32   // one state
 	one    []float64 // its energy
+	work   int       // of looking at one change of two sites
+	long   bool      // of all such changes: they can be stopped between two
 }
 
 func newPairs(m energy.Model, chains int, within *support) *pairs {
 	sites, levels := m.Shape()
-	return &pairs{
+	k := &pairs{
 		locals: newLocals(m, chains), within: within, node: make([]int, sites+1),
 		d: make([]float64, levels*levels), row: make([]float64, levels),
 		y: make([]int32, sites), one: make([]float64, 1),
 	}
+	k.work = k.rowWork()
+	if within != nil && within.count == nil {
+		k.work += sites // of a path, at worst
+	}
+	k.long = k.work*levels*levels >= pollWork/longShare
+	return k
 }
+
+// longShare: an update that may take a larger share than 1/longShare of the time
+// between two questions is stopped in its middle if need be.
+const longShare = 64
 
 // Reset implements [sampler.Kernel].
 func (k *pairs) Reset(x []int32) error {
-	if err := k.within.check(x); err != nil {
-		return err
-	}
-	return k.locals.Reset(x)
+	k.at.clear()
+	_, err := k.ResetUntil(nil, x)
+	return err
+}
+
+// ResetUntil is Reset until stop says so.
+func (k *pairs) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
+	k.age = 0
+	return k.at.renew(stop, k.sites*k.levels, func(lo, hi int) (bool, error) {
+		if err := k.within.check(lo, hi, x); err != nil {
+			return true, err
+		}
+		return true, k.compute(lo, hi, x)
+	})
 }
 
 // Start implements [sampler.Starter].
@@ -80,7 +102,7 @@ func (k *pairs) onward(at, j int, b int32, x []int32) bool {
 }
 
 // joint stores in d[a·levels+b] the energy of chain s at state x with x_i = a
-// and x_j = b, +Inf where that is not in the language.
+// and x_j = b, +Inf where that is not in the language. It stops where at.stopped.
 func (k *pairs) joint(s, i, j int, x []int32) []float64 {
 	for a := range k.levels {
 		d := k.d[a*k.levels : (a+1)*k.levels]
@@ -94,6 +116,9 @@ func (k *pairs) joint(s, i, j int, x []int32) []float64 {
 		if any {
 			k.fill(d, s, i, j, int32(a), x)
 		}
+		if k.long && k.at.done(k.work*k.levels) && k.at.part == 0 {
+			break
+		}
 	}
 	return k.d
 }
@@ -105,6 +130,9 @@ func (k *pairs) fill(d []float64, s, i, j int, a int32, x []int32) {
 		for b := range d {
 			if d[b] == 0 {
 				d[b] = k.whole(i, j, a, int32(b), x)
+				if k.long && k.at.done(k.sites) && k.at.part == 0 {
+					return
+				}
 			}
 		}
 		return

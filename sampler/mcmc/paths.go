@@ -58,13 +58,13 @@ func (p Paths) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 		return nil, err
 	}
 	k := &paths{
-		table: energy.Differences(m).Gradient, balance: p.Balance, sites: sites, levels: levels,
+		table: newTable(m), balance: p.Balance, sites: sites, levels: levels,
 		mean: float64(p.Length),
 		g:    make([]float32, chains*sites*levels),
-		at:   newPathWeights(chains, sites, levels), next: newPathWeights(chains, sites, levels),
+		now:  newPathWeights(chains, sites, levels), next: newPathWeights(chains, sites, levels),
 		e: make([]float64, chains), nextE: make([]float64, chains),
 		y: make([]int32, chains*sites), path: make([]int32, chains*sites), length: make([]int, chains),
-		kept: make([]float64, sites),
+		kept: make([]float64, sites), at: newCursor(chains),
 	}
 	if p.Length == 0 {
 		k.mean = float64(min(defaultLength, sites))
@@ -76,19 +76,20 @@ func (p Paths) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 }
 
 type paths struct {
-	table         func(e []float64, g []float32, x []int32)
+	table         *table
 	balance       Balance
 	sites, levels int
 	mean          float64     // mean length before rounding
 	tune          *tune.Tuner // nil: the length is fixed
 
-	g        []float32
-	at, next pathWeights // of the current states and of those last loaded
-	e, nextE []float64
-	y        []int32
-	path     []int32 // chains × sites: the sites of each path, in order
-	length   []int   // of each path; 0 if it could not be drawn
-	kept     []float64
+	g         []float32
+	now, next pathWeights // of the current states and of those last loaded
+	e, nextE  []float64
+	y         []int32
+	path      []int32 // chains × sites: the sites of each path, in order
+	length    []int   // of each path; 0 if it could not be drawn
+	kept      []float64
+	at        cursor
 }
 
 // StepSize returns the mean length of a path.
@@ -99,65 +100,131 @@ func (k *paths) longest() int { return min(2*int(math.Round(k.mean))-1, k.sites)
 
 // load evaluates the model at x into k.next and e.
 func (k *paths) load(e []float64, x []int32) {
-	k.table(e, k.g, x)
-	w := k.next.w
-	k.balance.logs(w, k.g)
-	for i, l := range x {
-		w[i*k.levels+int(l)] = float32(math.Inf(-1))
-	}
-	simd.Weights(w, k.next.total, w, k.sites*k.levels, weightFloor)
-	k.next.sum()
+	k.table.evaluate(e, k.g, x, &cursor{})
+	k.weigh(0, len(e), x)
 }
 
+// evaluate stores energies and differences of the chains lo … hi−1 at x, or
+// returns false if it was stopped.
+func (k *paths) evaluate(lo, hi int, e []float64, x []int32) bool {
+	n := k.sites * k.levels
+	return k.table.evaluate(e[lo:hi], k.g[lo*n:hi*n], x[lo*k.sites:hi*k.sites], &k.at)
+}
+
+// weigh turns the differences of the chains lo … hi−1 at x into weights.
+func (k *paths) weigh(lo, hi int, x []int32) {
+	n := k.sites * k.levels
+	w := k.next.w[lo*n : hi*n]
+	k.balance.logs(w, k.g[lo*n:hi*n])
+	for i, l := range x[lo*k.sites : hi*k.sites] {
+		w[i*k.levels+int(l)] = float32(math.Inf(-1))
+	}
+	simd.Weights(w, k.next.total[lo:hi], w, n, weightFloor)
+	k.next.sum(lo, hi)
+}
+
+// work returns the elementary operations of evaluating or weighing one chain.
+func (k *paths) work() int { return k.table.work() }
+
 func (k *paths) Reset(x []int32) error {
-	k.load(k.e, x)
-	k.at, k.next = k.next, k.at
-	return sampler.CheckStart(k.e)
+	k.at.clear()
+	_, err := k.ResetUntil(nil, x)
+	return err
+}
+
+// ResetUntil is Reset until stop says so.
+func (k *paths) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
+	return k.at.renew(stop, k.work(), func(lo, hi int) (bool, error) {
+		if !k.evaluate(lo, hi, k.e, x) {
+			return false, nil
+		}
+		k.weigh(lo, hi, x)
+		for s := lo; s < hi; s++ {
+			k.now.accept(&k.next, s)
+		}
+		return true, checkStart(k.e, lo, hi)
+	})
 }
 
 func (k *paths) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
-	copy(k.y, x)
-	for s := range info {
-		lo, hi := s*k.sites, (s+1)*k.sites
-		info[s] = sampler.Info{Energy: k.e[s]}
-		k.length[s] = 1 + r[s].IntN(k.longest())
-		if !k.draw(s, k.y[lo:hi], &r[s]) {
-			k.length[s] = 0
-			copy(k.y[lo:hi], x[lo:hi])
+	k.StepUntil(nil, info, x, r)
+}
+
+// StepUntil is Step until stop says so.
+func (k *paths) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
+	k.at.begin(stop)
+	work := k.work()
+	for k.at.chain < len(info) {
+		if k.at.stopped {
+			return false
 		}
+		lo, hi := k.at.span(work)
+		if !k.at.stages(3, lo, hi, work, r, func(stage int) bool { return k.move(stage, lo, hi, x, r) }) {
+			return false
+		}
+		k.at.chain = hi
 	}
-	k.load(k.nextE, k.y)
-	for s := range info {
-		lo, hi := s*k.sites, (s+1)*k.sites
-		u := r[s].Float64()
-		if k.length[s] == 0 {
-			if math.IsNaN(k.at.tree(s)[1]) {
-				info[s].Invalid = 1
+	k.at.finish(info)
+	return true
+}
+
+// move does one stage of the step of the chains lo … hi−1, or returns false if it
+// was stopped.
+func (k *paths) move(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
+	switch stage {
+	case 0:
+		copy(k.y[lo*k.sites:hi*k.sites], x[lo*k.sites:])
+		for s := lo; s < hi; s++ {
+			own := k.y[s*k.sites : (s+1)*k.sites]
+			k.length[s] = 1 + r[s].IntN(k.longest())
+			if !k.draw(s, own, &r[s]) {
+				k.length[s] = 0
+				copy(own, x[s*k.sites:])
 			}
-			continue
 		}
-		forth, back := k.score(s, k.y[lo:hi], x[lo:hi])
-		a, ok := accept(k.e[s]-k.nextE[s], forth, back)
-		info[s].Accept = a
-		if !ok {
-			info[s].Invalid = 1
+	case 1:
+		return k.evaluate(lo, hi, k.nextE, k.y)
+	default:
+		k.weigh(lo, hi, k.y)
+		for s := lo; s < hi; s++ {
+			k.judge(s, x[s*k.sites:(s+1)*k.sites], k.y[s*k.sites:(s+1)*k.sites], &r[s])
 		}
-		if u >= a {
-			continue
-		}
-		info[s].Moved = k.length[s]
-		copy(x[lo:hi], k.y[lo:hi])
-		k.at.accept(&k.next, s)
-		k.e[s] = k.nextE[s]
-		info[s].Energy = k.e[s]
 	}
+	return true
+}
+
+// judge accepts the end y of the path of chain s, at state x, or not.
+func (k *paths) judge(s int, x, y []int32, r *sampler.Stream) {
+	told := &k.at.told[s]
+	*told = sampler.Info{Energy: k.e[s]}
+	u := r.Float64()
+	if k.length[s] == 0 {
+		if math.IsNaN(k.now.tree(s)[1]) {
+			told.Invalid = 1
+		}
+		return
+	}
+	forth, back := k.score(s, y, x)
+	a, ok := accept(k.e[s]-k.nextE[s], forth, back)
+	told.Accept = a
+	if !ok {
+		told.Invalid = 1
+	}
+	if u >= a {
+		return
+	}
+	told.Moved = k.length[s]
+	copy(x, y)
+	k.now.accept(&k.next, s)
+	k.e[s] = k.nextE[s]
+	told.Energy = k.e[s]
 }
 
 // draw walks from y, the current state of chain s, and notes the path. It
 // returns false if no change is left to draw before the path is complete, or if
 // weights are not defined.
 func (k *paths) draw(s int, y []int32, r *sampler.Stream) bool {
-	tree := k.at.tree(s)
+	tree := k.now.tree(s)
 	path := k.path[s*k.sites:][:k.length[s]]
 	n := 0
 	for ; n < len(path); n++ {
@@ -165,7 +232,7 @@ func (k *paths) draw(s int, y []int32, r *sampler.Stream) bool {
 		if i < 0 {
 			break
 		}
-		row := k.at.row(s, i)
+		row := k.now.row(s, i)
 		k.kept[n] = tree.leaf(i)
 		y[i] = int32(simd.Pick(row, k.kept[n], r.Float64()))
 		tree.set(i, 0)
@@ -181,7 +248,7 @@ func (k *paths) draw(s int, y []int32, r *sampler.Stream) bool {
 // y, given its length, and of walking it back.
 func (k *paths) score(s int, y, x []int32) (forth, back float64) {
 	path := k.path[s*k.sites:][:k.length[s]]
-	forth = k.walk(&k.at, s, path, y)
+	forth = k.walk(&k.now, s, path, y)
 	for i, j := 0, len(path)-1; i < j; i, j = i+1, j-1 {
 		path[i], path[j] = path[j], path[i]
 	}
@@ -222,7 +289,7 @@ func (k *paths) AppendBinary(b []byte) ([]byte, error) {
 	if k.tune != nil {
 		b = k.tune.Append(b)
 	}
-	return wire.AppendFloat32s(b, k.at.w), nil
+	return k.at.append(wire.AppendFloat32s(b, k.now.w)), nil
 }
 
 func (k *paths) UnmarshalBinary(b []byte) error {
@@ -242,10 +309,10 @@ func (k *paths) UnmarshalBinary(b []byte) error {
 			return err
 		}
 	}
-	if b, err = wire.ReadFloat32s(b, k.at.w); err != nil {
+	if b, err = wire.ReadFloat32s(b, k.now.w); err != nil {
 		return err
 	}
 	k.mean = mean[0]
-	k.at.sum()
-	return wire.ReadEnd(b)
+	k.now.sum(0, len(k.e))
+	return k.at.restore(b, 0)
 }

@@ -76,23 +76,23 @@ func TestPathProbabilities(t *testing.T) {
 		total := 0.0
 		eachPath(x, 3, 3, func(path, y []int32) {
 			left := 0.0
-			for _, w := range k.at.w {
+			for _, w := range k.now.w {
 				left += float64(w)
 			}
 			p := 1.0
 			for _, i := range path {
-				row := k.at.w[3*i : 3*i+3]
+				row := k.now.w[3*i : 3*i+3]
 				p *= float64(row[y[i]]) / left
 				left -= float64(row[0]) + float64(row[1]) + float64(row[2])
 			}
-			got := k.walk(&k.at, 0, path, y)
+			got := k.walk(&k.now, 0, path, y)
 			require.InDelta(t, math.Log(p), got, 1e-11)
 			total += math.Exp(got)
 		})
 		require.InDelta(t, 1, total, 1e-12)
 		for i := range x {
-			row := k.at.row(0, i)
-			require.Equal(t, float64(row[0])+float64(row[1])+float64(row[2]), k.at.tree(0).leaf(i), "the tree is put back")
+			row := k.now.row(0, i)
+			require.Equal(t, float64(row[0])+float64(row[1])+float64(row[2]), k.now.tree(0).leaf(i), "the tree is put back")
 		}
 	}
 }

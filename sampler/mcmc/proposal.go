@@ -17,22 +17,31 @@ import (
 // first-order table and β = ½ unless setStep says otherwise. It holds two sets of
 // weights: those of the current states and those of the states last loaded.
 type proposal interface {
-	// load evaluates the model at y (chains × sites): energies to e, weights to
-	// the loaded set. x are the states of the current weights, nil if there are
-	// none yet.
-	load(e []float64, y, x []int32)
+	// evaluate evaluates the model at the states of chains lo … hi−1 of y (chains
+	// × sites): energies to e, differences to the loaded set. x are the states of
+	// the current weights, nil if there are none yet.
+	evaluate(lo, hi int, e []float64, y, x []int32, at *cursor) bool
 
-	// estimate loads weights from a Stochastic model; energies are not known.
-	estimate(x []int32, r []sampler.Stream)
+	// estimate is evaluate by a Stochastic model; energies are not known.
+	estimate(lo, hi int, x []int32, r []sampler.Stream)
+
+	// weigh turns the loaded differences of these chains, at y, into weights. It
+	// returns false, and is to be called again, if it was stopped, as evaluate is.
+	weigh(lo, hi int, y []int32, at *cursor) bool
 
 	// accept makes the loaded weights of chain s its current ones, acceptAll
 	// those of every chain.
 	accept(s int)
 	acceptAll()
 
-	// setStep rebuilds the current weights for step size α and balance β, which
-	// later loads use too.
-	setStep(alpha, beta float64, x []int32)
+	// tune sets step size α and balance β of the weights that are made from now
+	// on; rebuild makes the current weights of chains lo … hi−1, at x, anew, or
+	// returns false, to be called again, if it was stopped.
+	tune(alpha, beta float64)
+	rebuild(lo, hi int, x []int32, at *cursor) bool
+
+	// work returns the elementary operations of each of these for one chain.
+	work() int
 
 	// draw stores in y a draw from q(·|x) for chain s at state x and returns the
 	// number of changed sites and log q(y|x), NaN if the weights are not defined.
@@ -45,8 +54,9 @@ type proposal interface {
 	// current returns log q(y|x) by the current weights, which belong to x.
 	current(y, x []int32, s int) float64
 
-	// check returns a *StartError if a state of x cannot be a start.
-	check(x []int32) error
+	// check returns a *StartError if a state of the chains lo … hi−1 of x cannot
+	// be a start.
+	check(lo, hi int, x []int32) error
 
 	// start replaces the one state x by one that the chain can start from.
 	start(x []int32, r *sampler.Stream) error
@@ -56,6 +66,12 @@ type proposal interface {
 	// unmarshalBinary restores what appendBinary wrote at step size alpha and
 	// returns the rest of b.
 	unmarshalBinary(b []byte, alpha float64) ([]byte, error)
+}
+
+// load evaluates the model at the states y of all chains of p and weighs them.
+func load(p proposal, e []float64, y, x []int32) {
+	p.evaluate(0, len(e), e, y, x, &cursor{})
+	p.weigh(0, len(e), y, &cursor{})
 }
 
 // langevin holds the settings that DULA and DMALA share.
@@ -70,7 +86,7 @@ type langevin struct {
 // unconfined is the part of a proposal that may go anywhere.
 type unconfined struct{}
 
-func (unconfined) check([]int32) error                  { return nil }
+func (unconfined) check(int, int, []int32) error        { return nil }
 func (unconfined) start([]int32, *sampler.Stream) error { return nil }
 
 // checkStep returns an error unless 0 ≤ alpha < ∞; 0 stands for the default.

@@ -14,7 +14,7 @@ import (
 // difference of the flip and δ² = 1. Probabilities are multiples of 2⁻³¹.
 type flips struct {
 	sites  int
-	field  func(e []float64, h []float32, y, x []int32)
+	field  func(lo, hi int, e []float64, h []float32, y, x []int32)
 	cached *changes // nil unless the model is incremental
 	source energy.Stochastic
 	prec   []float32
@@ -26,6 +26,7 @@ type flips struct {
 	t, nextT   []int32   // flip thresholds: chains × sites
 	bits       []uint32
 	table      []float32     // scratch of models without a compact field
+	levels     *table        // of models without a field
 	generators []rand.Source // scratch of estimate
 }
 
@@ -54,22 +55,19 @@ func newFlips(m energy.Model, chains int, l langevin) *flips {
 		return p
 	}
 	if binary {
-		p.field = func(e []float64, h []float32, y, _ []int32) { b.Field(e, h, y) }
+		p.field = func(_, _ int, e []float64, h []float32, y, _ []int32) { b.Field(e, h, y) }
 		return p
 	}
-	d := energy.Differences(m)
-	p.field = func(e []float64, h []float32, y, _ []int32) {
-		d.Gradient(e, p.table, y)
-		p.compact(h)
-	}
+	p.levels = newTable(m)
 	return p
 }
 
-// compact stores in h the field of the two-column table: one of the two entries
-// of a row is 0, the other the difference.
-func (p *flips) compact(h []float32) {
+// compact stores in h the field of the two-column table from chain lo on: one of
+// the two entries of a row is 0, the other the difference.
+func (p *flips) compact(lo int, h []float32) {
+	table := p.table[2*lo*p.sites:]
 	for i := range h {
-		h[i] = p.table[2*i+1] - p.table[2*i]
+		h[i] = table[2*i+1] - table[2*i]
 	}
 }
 
@@ -90,17 +88,41 @@ func (p *flips) thresholds(t []int32, h []float32, x []int32) {
 	}
 }
 
-func (p *flips) load(e []float64, y, x []int32) {
-	p.field(e, p.nextH, y, x)
-	p.thresholds(p.nextT, p.nextH, y)
+func (p *flips) work() int {
+	if p.levels != nil {
+		return p.levels.work()
+	}
+	return p.sites
 }
 
-func (p *flips) estimate(x []int32, r []sampler.Stream) {
-	for s := range r {
+func (p *flips) evaluate(lo, hi int, e []float64, y, x []int32, at *cursor) bool {
+	from, to := lo*p.sites, hi*p.sites
+	if p.levels != nil {
+		if !p.levels.evaluate(e[lo:hi], p.table[2*from:2*to], y[from:to], at) {
+			return false
+		}
+		p.compact(lo, p.nextH[from:to])
+		return true
+	}
+	if x != nil {
+		x = x[from:to]
+	}
+	p.field(lo, hi, e[lo:hi], p.nextH[from:to], y[from:to], x)
+	return true
+}
+
+func (p *flips) estimate(lo, hi int, x []int32, r []sampler.Stream) {
+	for s := lo; s < hi; s++ {
 		p.generators[s] = &r[s]
 	}
-	p.source.Estimate(p.nextH, x, p.generators)
-	p.thresholds(p.nextT, p.nextH, x)
+	from, to := lo*p.sites, hi*p.sites
+	p.source.Estimate(p.nextH[from:to], x[from:to], p.generators[lo:hi])
+}
+
+func (p *flips) weigh(lo, hi int, y []int32, _ *cursor) bool {
+	from, to := lo*p.sites, hi*p.sites
+	p.thresholds(p.nextT[from:to], p.nextH[from:to], y[from:to])
+	return true
 }
 
 func (p *flips) accept(s int) {
@@ -119,10 +141,15 @@ func (p *flips) acceptAll() {
 	}
 }
 
-func (p *flips) setStep(alpha, beta float64, x []int32) {
+func (p *flips) tune(alpha, beta float64) {
 	p.setCost(alpha)
 	p.beta = float32(beta)
-	p.thresholds(p.t, p.h, x)
+}
+
+func (p *flips) rebuild(lo, hi int, x []int32, _ *cursor) bool {
+	from, to := lo*p.sites, hi*p.sites
+	p.thresholds(p.t[from:to], p.h[from:to], x[from:to])
+	return true
 }
 
 func (p *flips) draw(y, x []int32, s int, r *sampler.Stream) (moved int, logq float64) {

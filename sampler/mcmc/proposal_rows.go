@@ -17,8 +17,9 @@ import (
 // (v_l − v_k)² between the values of ordinal levels.
 type rows struct {
 	sites, levels, cols int
-	window              int // w, or −1 for whole rows
-	table               func(e []float64, g []float32, x []int32)
+	window              int    // w, or −1 for whole rows
+	table               *table // nil with a window
+	windows             energy.Windowed
 	source              energy.Stochastic
 	prec                []float32
 	values              []float32 // of ordinal models
@@ -43,8 +44,7 @@ func newRows(method string, m energy.Model, chains int, l langevin) (*rows, erro
 	if o, ok := energy.As[energy.Ordinal](m); ok {
 		r.values = o.Values()
 	}
-	d := energy.Differences(m)
-	r.table = d.Gradient
+	r.table = newTable(m)
 	if l.window > 0 && 2*l.window+1 < levels {
 		if err := r.useWindow(method, m, l); err != nil {
 			return nil, err
@@ -73,7 +73,7 @@ func (p *rows) useWindow(method string, m energy.Model, l langevin) error {
 		return fmt.Errorf("mcmc: %s: Window = %d needs an energy.Windowed model, %T is not", method, l.window, m)
 	}
 	p.window, p.cols = l.window, 2*l.window+1
-	p.table = func(e []float64, g []float32, x []int32) { w.Window(e, g, x, p.window) }
+	p.windows, p.table = w, nil
 	return nil
 }
 
@@ -90,14 +90,40 @@ func (p *rows) column(l, at int32) int {
 	return c
 }
 
-// weigh turns a table of differences into weights and their totals.
-func (p *rows) weigh(w []float32, sum []float64, g []float32, x []int32) {
+// weightsUntil is weights of the chains lo … hi−1, or returns false if it was
+// stopped in the middle of one.
+func (p *rows) weightsUntil(lo, hi int, w []float32, sum []float64, g []float32, x []int32, at *cursor) bool {
+	from, to := lo*p.sites, hi*p.sites
+	if hi-lo > 1 || at.stop == nil {
+		p.weights(from, to, w, sum, g, x)
+		at.part = 0
+		return true
+	}
+	each := max(1, p.sites/max(1, p.sites*p.cols/(pollWork/weigherWork)))
+	for at.part < p.sites {
+		if at.stopped {
+			return false
+		}
+		first := from + at.part
+		last := min(first+each, to)
+		p.weights(first, last, w, sum, g, x)
+		at.part = last - from
+		at.done(times(last-first, p.cols*weigherWork))
+	}
+	at.part = 0
+	return true
+}
+
+// weights turns the rows from … to−1 of a table of differences at the states x
+// into weights and their totals.
+func (p *rows) weights(from, to int, w []float32, sum []float64, g []float32, x []int32) {
+	w, sum, g, x = w[from*p.cols:to*p.cols], sum[from:to], g[from*p.cols:to*p.cols], x[from:to]
 	for i, at := range x {
 		if p.weigher != nil {
 			p.weigher(w[i*p.cols:(i+1)*p.cols], g[i*p.cols:(i+1)*p.cols], at, p.alpha)
 			continue
 		}
-		p.logits(w[i*p.cols:(i+1)*p.cols], g[i*p.cols:(i+1)*p.cols], at, p.kappa(i%p.sites))
+		p.logits(w[i*p.cols:(i+1)*p.cols], g[i*p.cols:(i+1)*p.cols], at, p.kappa((from+i)%p.sites))
 	}
 	simd.Weights(w, sum, w, p.cols, weightFloor)
 }
@@ -136,22 +162,40 @@ func (p *rows) logits(w, g []float32, at int32, kappa float64) {
 	}
 }
 
-func (p *rows) load(e []float64, y, _ []int32) {
-	p.table(e, p.nextG, y)
-	p.weigh(p.nextP, p.nextSum, p.nextG, y)
+func (p *rows) work() int {
+	work := times(p.sites, p.cols)
+	if p.weigher != nil {
+		work = times(work, weigherWork)
+	}
+	if p.table != nil {
+		work = max(work, p.table.work())
+	}
+	return work
 }
 
-func (p *rows) estimate(x []int32, r []sampler.Stream) {
-	p.guess(x, r)
-	p.weigh(p.nextP, p.nextSum, p.nextG, x)
+// weigherWork is what a weigher costs per level, in levels of a table: it takes
+// some ten exponentials and logarithms.
+const weigherWork = 16
+
+func (p *rows) evaluate(lo, hi int, e []float64, y, _ []int32, at *cursor) bool {
+	from, to := lo*p.sites, hi*p.sites
+	if p.windows != nil {
+		p.windows.Window(e[lo:hi], p.nextG[from*p.cols:to*p.cols], y[from:to], p.window)
+		return true
+	}
+	return p.table.evaluate(e[lo:hi], p.nextG[from*p.cols:to*p.cols], y[from:to], at)
 }
 
-// guess stores the model's estimate of the table.
-func (p *rows) guess(x []int32, r []sampler.Stream) {
-	for s := range r {
+func (p *rows) weigh(lo, hi int, y []int32, at *cursor) bool {
+	return p.weightsUntil(lo, hi, p.nextP, p.nextSum, p.nextG, y, at)
+}
+
+func (p *rows) estimate(lo, hi int, x []int32, r []sampler.Stream) {
+	for s := lo; s < hi; s++ {
 		p.generators[s] = &r[s]
 	}
-	p.source.Estimate(p.nextG, x, p.generators)
+	from, to := lo*p.sites, hi*p.sites
+	p.source.Estimate(p.nextG[from*p.cols:to*p.cols], x[from:to], p.generators[lo:hi])
 }
 
 func (p *rows) accept(s int) {
@@ -167,9 +211,10 @@ func (p *rows) acceptAll() {
 	p.sum, p.nextSum = p.nextSum, p.sum
 }
 
-func (p *rows) setStep(alpha, beta float64, x []int32) {
-	p.alpha, p.beta = alpha, float32(beta)
-	p.weigh(p.p, p.sum, p.g, x)
+func (p *rows) tune(alpha, beta float64) { p.alpha, p.beta = alpha, float32(beta) }
+
+func (p *rows) rebuild(lo, hi int, x []int32, at *cursor) bool {
+	return p.weightsUntil(lo, hi, p.p, p.sum, p.g, x, at)
 }
 
 func (p *rows) draw(y, x []int32, s int, r *sampler.Stream) (moved int, logq float64) {

@@ -82,9 +82,9 @@ func (p *pathWeights) tree(s int) sumTree {
 	return p.trees[s*n : (s+1)*n]
 }
 
-// sum fills the trees from the rows.
-func (p *pathWeights) sum() {
-	for s := range p.total {
+// sum fills the trees of states lo … hi−1 from the rows.
+func (p *pathWeights) sum(lo, hi int) {
+	for s := lo; s < hi; s++ {
 		tree := p.tree(s)
 		for i := range p.sites {
 			total := 0.0

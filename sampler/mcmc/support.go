@@ -23,11 +23,11 @@ type support struct {
 }
 
 // newSupport unrolls a method's Within; nil gives nil.
-func newSupport(method string, a constraint.Automaton, sites, levels int) (*support, error) {
+func newSupport(ctx context.Context, method string, a constraint.Automaton, sites, levels int) (*support, error) {
 	if a == nil {
 		return nil, nil
 	}
-	g, err := unroll(method, a, sites, levels)
+	g, err := unroll(ctx, method, a, sites, levels)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func newSupport(method string, a constraint.Automaton, sites, levels int) (*supp
 }
 
 // unroll compiles the language of a method's Within for a shape.
-func unroll(method string, within constraint.Automaton, sites, levels int) (*trellis.Graph, error) {
+func unroll(ctx context.Context, method string, within constraint.Automaton, sites, levels int) (*trellis.Graph, error) {
 	if err := automata.Validate(within); err != nil {
 		return nil, fmt.Errorf("mcmc: %s: Within: %w", method, err)
 	}
@@ -44,7 +44,7 @@ func unroll(method string, within constraint.Automaton, sites, levels int) (*tre
 	if mask != nil {
 		cfg.Allows = mask.Allows
 	}
-	g, err := trellis.Compile(context.Background(), rest, cfg)
+	g, err := trellis.Compile(ctx, rest, cfg)
 	var dead *trellis.DeadError
 	switch {
 	case errors.As(err, &dead):
@@ -58,12 +58,13 @@ func unroll(method string, within constraint.Automaton, sites, levels int) (*tre
 // holds reports whether the state x is in the language.
 func (t *support) holds(x []int32) bool { return t == nil || t.graph.Accepts(x) }
 
-// check returns a *StartError for the first state of x that is not in it.
-func (t *support) check(x []int32) error {
+// check returns a *StartError for the first of the states lo … hi−1 of x that is
+// not in it.
+func (t *support) check(lo, hi int, x []int32) error {
 	if t == nil {
 		return nil
 	}
-	for s := 0; s*t.sites < len(x); s++ {
+	for s := lo; s < hi; s++ {
 		if !t.holds(x[s*t.sites : (s+1)*t.sites]) {
 			return &sampler.StartError{Chain: s, Constraint: t.name}
 		}

@@ -40,7 +40,7 @@ func (Swap) Name() string { return "swap" }
 
 // Kernel implements [sampler.Method].
 func (w Swap) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
-	updates, within, err := pairSettings("Swap", m, chains, w.Within, w.Updates)
+	updates, within, err := pairSettings(ctx, "Swap", m, chains, w.Within, w.Updates)
 	if err != nil {
 		return nil, err
 	}
@@ -53,36 +53,54 @@ type swap struct {
 }
 
 func (k *swap) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
-	for s := range info {
-		k.walk(&info[s], s, x[s*k.sites:(s+1)*k.sites], &r[s])
-	}
-	k.refresh(x)
+	k.StepUntil(nil, info, x, r)
 }
 
-func (k *swap) walk(info *sampler.Info, s int, x []int32, r *sampler.Stream) {
-	*info = sampler.Info{Energy: k.e[s], Accept: 1}
-	if constant(x) {
-		return // an exchange changes nothing, now or ever
+// StepUntil is Step until stop says so.
+func (k *swap) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
+	done = k.walkUntil(stop, info, x, k.updates, func(n, s int, x []int32) (made int) {
+		if constant(x) { // an exchange changes nothing, now or ever
+			k.at.told[s].Accept = float64(k.updates)
+			return n
+		}
+		k.begin(x)
+		for made < n && !k.at.stopped {
+			k.update(s, x, &r[s])
+			made++
+			k.at.done(k.work)
+		}
+		return made
+	})
+	for s := range info {
+		if done {
+			info[s].Accept /= float64(k.updates)
+		}
 	}
-	k.begin(x)
-	total := 0.0
-	for range k.updates {
-		i, j := k.pick(r)
-		for x[i] == x[j] {
-			i, j = k.pick(r)
-		}
-		e, a, ok := k.judge(s, i, j, x)
-		if !ok {
-			info.Invalid++
-		}
-		total += a
-		if r.Float64() < a {
-			info.Moved += k.settle(s, i, j, x[j], x[i], e, x)
-		}
-	}
-	info.Energy = k.e[s]
-	info.Accept = total / float64(k.updates)
+	return done
 }
+
+// update offers one exchange to chain s at state x.
+func (k *swap) update(s int, x []int32, r *sampler.Stream) {
+	told := &k.at.told[s]
+	i, j := k.pick(r)
+	for x[i] == x[j] {
+		i, j = k.pick(r)
+		k.at.work += pickWork
+	}
+	e, a, ok := k.judge(s, i, j, x)
+	if !ok {
+		told.Invalid++
+	}
+	told.Accept += a
+	if r.Float64() < a {
+		told.Moved += k.settle(s, i, j, x[j], x[i], e, x)
+	}
+}
+
+// pickWork is what a draw of a pair costs, in sites evaluated.
+const pickWork = 16
+
+func (k *swap) UnmarshalBinary(b []byte) error { return k.restore(b, k.updates) }
 
 // judge returns the energy after exchanging x_i and x_j and the probability of
 // accepting it; ok is false if it cannot be evaluated.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
@@ -59,6 +58,9 @@ func (t Tempering) Kernel(ctx context.Context, m energy.Model, chains int) (samp
 	if t.Base == nil {
 		t.Base = DMALA{}
 	}
+	if err := check.Given("mcmc: Tempering", "Base", t.Base); err != nil {
+		return nil, err
+	}
 	betas, err := t.ladder()
 	if err != nil {
 		return nil, err
@@ -67,7 +69,7 @@ func (t Tempering) Kernel(ctx context.Context, m energy.Model, chains int) (samp
 	k := &tempering{
 		model: m, base: t.Base, sites: sites, chains: chains, adaptive: t.Betas == nil,
 		x: make([]int32, n*sites), e: make([]float64, n), info: make([]sampler.Info, n),
-		touched: make([]bool, len(betas)), swaps: newSwaps(len(betas), chains),
+		touched: make([]bool, len(betas)), swaps: newSwaps(len(betas), chains), at: newCursor(chains),
 	}
 	k.views = make([]rungs, chains)
 	for s := range k.views {
@@ -98,25 +100,6 @@ func (t Tempering) ladder() ([]float64, error) {
 	return betas, nil
 }
 
-type tempering struct {
-	model         energy.Model
-	base          sampler.Method
-	sites, chains int
-	adaptive      bool
-
-	betas   []float64
-	kernels []sampler.Kernel // one per rung
-	started bool             // replicas hold states
-
-	x       []int32        // rungs × chains × sites
-	e       []float64      // rungs × chains: E, not β·E
-	info    []sampler.Info // rungs × chains
-	views   []rungs        // per chain: what observers see
-	touched []bool         // rungs whose states were swapped
-	odd     int            // 1 if the next swaps are those of odd rungs
-	swaps   *swaps
-}
-
 // build makes the kernels of a ladder. Those of an earlier ladder hand over what
 // they have tuned; their caches need a Reset.
 func (k *tempering) build(ctx context.Context, betas []float64) error {
@@ -143,147 +126,6 @@ func (k *tempering) build(ctx context.Context, betas []float64) error {
 	return nil
 }
 
-// rung returns the states of a rung.
-func (k *tempering) rung(j int) []int32 {
-	n := k.chains * k.sites
-	return k.x[j*n : (j+1)*n]
-}
-
-// Start implements [sampler.Starter], for a Base that stays within a language.
-func (k *tempering) Start(x []int32, r *sampler.Stream) error {
-	if s, ok := k.kernels[0].(sampler.Starter); ok {
-		return s.Start(x, r)
-	}
-	return nil
-}
-
-func (k *tempering) state(j, s int) []int32 { return k.rung(j)[s*k.sites : (s+1)*k.sites] }
-
-// Reset sets the coldest replicas to x. The first time the others become copies
-// of it; later they keep their states, unless these have lost their probability.
-func (k *tempering) Reset(x []int32) error {
-	copy(k.rung(0), x)
-	k.model.Energy(k.e, k.x)
-	for j := 1; j < len(k.betas); j++ {
-		for s := range k.chains {
-			if e := k.e[j*k.chains+s]; !k.started || math.IsInf(e, 0) || math.IsNaN(e) {
-				copy(k.state(j, s), k.state(0, s))
-			}
-		}
-	}
-	if err := sampler.CheckStart(k.e[:k.chains]); err != nil {
-		return err
-	}
-	k.started = true
-	return k.resetBases()
-}
-
-func (k *tempering) resetBases() error {
-	for j, base := range k.kernels {
-		if err := base.Reset(k.rung(j)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (k *tempering) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
-	copy(k.rung(0), x)
-	for j, base := range k.kernels {
-		base.Step(k.info[j*k.chains:(j+1)*k.chains], k.rung(j), r)
-	}
-	k.model.Energy(k.e, k.x)
-	for s := range info {
-		info[s] = sampler.Info{Accept: k.info[s].Accept}
-		for j := range k.kernels {
-			of := &k.info[j*k.chains+s]
-			info[s].Invalid += of.Invalid
-			if of.Err != nil && info[s].Err == nil {
-				info[s].Err = fmt.Errorf("rung %d, β = %v: %w", j, k.betas[j], of.Err)
-			}
-		}
-	}
-	k.exchange(info, r)
-	for s := range info {
-		if info[s].Err != nil {
-			continue
-		}
-		info[s].Energy, info[s].Rungs = k.e[s], &k.views[s]
-		own := x[s*k.sites : (s+1)*k.sites]
-		for i, l := range k.state(0, s) {
-			if own[i] != l {
-				own[i] = l
-				info[s].Moved++
-			}
-		}
-	}
-}
-
-// rungs shows one chain's replicas.
-type rungs struct {
-	k     *tempering
-	chain int
-}
-
-// Len returns the number of rungs.
-func (r *rungs) Len() int { return len(r.k.betas) }
-
-// Rung returns what is on rung j.
-func (r *rungs) Rung(j int) (beta, energy float64, x []int32) {
-	return r.k.betas[j], r.k.e[j*r.k.chains+r.chain], r.k.state(j, r.chain)
-}
-
-// exchange offers the swaps of this step and refreshes the caches of the rungs
-// concerned.
-func (k *tempering) exchange(info []sampler.Info, r []sampler.Stream) {
-	for j := k.odd; j+1 < len(k.betas); j += 2 {
-		for s := range info {
-			if info[s].Err != nil {
-				continue
-			}
-			a, ok := k.swapProb(j, k.e[j*k.chains+s], k.e[(j+1)*k.chains+s])
-			if !ok {
-				info[s].Invalid++
-			}
-			k.swaps.offer(j, a)
-			if r[s].Float64() >= a {
-				continue
-			}
-			k.swap(j, s)
-		}
-	}
-	k.odd = 1 - k.odd
-	for j := range k.touched {
-		if !k.touched[j] {
-			continue
-		}
-		k.touched[j] = false
-		if err := k.kernels[j].Reset(k.rung(j)); err != nil {
-			for s := range info { // whose chain it is does not matter: the block stops
-				info[s].Err = fmt.Errorf("rung %d, β = %v: %w", j, k.betas[j], err)
-			}
-		}
-	}
-	k.swaps.arrive()
-}
-
-// swapProb returns the probability of swapping rungs j and j+1 at energies e
-// and f; false if it is not defined.
-func (k *tempering) swapProb(j int, e, f float64) (float64, bool) {
-	return accept((k.betas[j]-k.betas[j+1])*(e-f), 0, 0)
-}
-
-func (k *tempering) swap(j, s int) {
-	a, b := k.state(j, s), k.state(j+1, s)
-	for i := range a {
-		a[i], b[i] = b[i], a[i]
-	}
-	e, f := &k.e[j*k.chains+s], &k.e[(j+1)*k.chains+s]
-	*e, *f = *f, *e
-	k.touched[j], k.touched[j+1] = true, true
-	k.swaps.exchange(j, s)
-}
-
 func (k *tempering) Adapt(_ []sampler.Info, step, of int) {
 	for j, base := range k.kernels {
 		if a, ok := base.(sampler.Adaptive); ok {
@@ -296,7 +138,7 @@ func (k *tempering) Adapt(_ []sampler.Info, step, of int) {
 		// Syed et al. 2022 do.
 		betas := k.swaps.respace(k.betas)
 		if k.build(context.Background(), betas) == nil {
-			_ = k.resetBases() // states with probability keep it at any β
+			k.behind = true
 		}
 		k.swaps.clear()
 	}
@@ -305,7 +147,18 @@ func (k *tempering) Adapt(_ []sampler.Info, step, of int) {
 	}
 }
 
+// AppendBinary finishes resets that a step or a new ladder has left to do: they
+// change nothing else.
 func (k *tempering) AppendBinary(b []byte) ([]byte, error) {
+	if k.behind {
+		if _, err := k.resetBases(nil); err != nil {
+			return nil, err
+		}
+		k.behind = false
+	}
+	if k.phase == resetting {
+		k.resetTouched(nil)
+	}
 	b = wire.AppendFloat64s(b, k.betas)
 	flags := int32(k.odd)
 	if k.started {
@@ -323,7 +176,46 @@ func (k *tempering) AppendBinary(b []byte) ([]byte, error) {
 		}
 		binary.LittleEndian.PutUint64(b[at:], uint64(len(b)-at-8))
 	}
-	return b, nil
+	b = wire.AppendInts(b, int(k.phase), k.rung)
+	if k.phase == starting {
+		return b, nil
+	}
+	return appendInfo(appendInfo(b, k.info), k.at.told), nil
+}
+
+// restoreStep reads what AppendBinary wrote at its end of a step under way.
+func (k *tempering) restoreStep(b []byte) error {
+	k.at.clear()
+	clear(k.touched)
+	k.phase, k.rung, k.behind = starting, 0, false
+	var words [2]uint64
+	b, err := wire.ReadUint64s(b, words[:])
+	if err != nil {
+		return err
+	}
+	if words[0] == uint64(starting) {
+		return wire.ReadEnd(b)
+	}
+	if words[0] > uint64(resetting) || words[1] > uint64(len(k.e)) {
+		return fmt.Errorf("mcmc: Tempering: the checkpoint stands at %d of phase %d of a step", words[1], words[0])
+	}
+	if b, err = readInfo(b, k.info); err != nil {
+		return err
+	}
+	if b, err = readInfo(b, k.at.told); err != nil {
+		return err
+	}
+	k.phase, k.rung = phase(words[0]), int(words[1])
+	switch k.phase {
+	case moving:
+		k.rung = min(k.rung, len(k.kernels))
+	case measuring:
+		k.rung = 0
+	default: // what is left is to tell the energies
+		k.model.Energy(k.e, k.x)
+		k.rung = len(k.touched)
+	}
+	return wire.ReadEnd(b)
 }
 
 func (k *tempering) UnmarshalBinary(b []byte) error {
@@ -368,12 +260,15 @@ func (k *tempering) UnmarshalBinary(b []byte) error {
 		b = b[n:]
 	}
 	k.odd, k.started = int(flags[0]&1), flags[0]&2 != 0
-	return wire.ReadEnd(b)
+	return k.restoreStep(b)
 }
 
 // Ladders returns the ladder of every block of chains, nil unless their method
 // is [Tempering].
 func Ladders(c *sampler.Chains) []Ladder {
+	if c == nil {
+		return nil
+	}
 	var l []Ladder
 	for _, kernel := range c.Kernels() {
 		if k, ok := kernel.(*tempering); ok {

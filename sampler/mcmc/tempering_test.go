@@ -111,7 +111,7 @@ func observedJoint(t *testing.T, k *tempering, m energy.Model, odd, draws int) [
 				}
 			}
 			k.started, k.odd = true, odd
-			cold := append([]int32(nil), k.rung(0)...)
+			cold := append([]int32(nil), k.states(0)...)
 			require.NoError(t, k.Reset(cold))
 			k.Step(info, cold, streams)
 			for s := range sampler.BlockSize {

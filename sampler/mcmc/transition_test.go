@@ -34,7 +34,7 @@ func transition(t *testing.T, k sampler.Kernel, sites, levels int) *exact.Matrix
 				if y == x {
 					continue
 				}
-				k.proposal.load(k.next, all[y], all[x])
+				load(k.proposal, k.next, all[y], all[x])
 				forth := k.proposal.current(all[y], all[x], 0)
 				back := k.proposal.logProb(all[x], all[y], 0)
 				a, ok := accept(k.e[0]-k.next[0], forth, back)
@@ -47,7 +47,7 @@ func transition(t *testing.T, k sampler.Kernel, sites, levels int) *exact.Matrix
 		return gwgMatrix(t, k, all)
 	case *cyclical:
 		alpha, beta := k.stage()
-		k.proposal.setStep(alpha, beta, all[0])
+		setStep(k.proposal, alpha, beta, all[0])
 		return transition(t, k.dmala, sites, levels)
 	case *metropolis:
 		return power(metropolisMatrix(k, all), k.updates)
@@ -237,7 +237,8 @@ func blockMatrix(k *blockGibbs, all [][]int32) *exact.Matrix {
 			if stuck(k, all[x], x, dst) {
 				return
 			}
-			for c, q := range conditional(k.w, k.weigh(all[x], k.blocks[b])) {
+			d, _ := k.weigh(all[x], k.blocks[b])
+			for c, q := range conditional(k.w, d) {
 				dst[exact.Index(k.x[c*k.sites:(c+1)*k.sites], k.levels)] += q
 			}
 		})
@@ -314,4 +315,19 @@ func observedKernel(t *testing.T, m energy.Model, k sampler.Kernel, before func(
 		}
 	}
 	return counts
+}
+
+// setStep makes the current weights of p, at the states x, those of another step.
+func setStep(p proposal, alpha, beta float64, x []int32) {
+	p.tune(alpha, beta)
+	sites := 0
+	switch p := p.(type) {
+	case *flips:
+		sites = p.sites
+	case *rows:
+		sites = p.sites
+	case *confined:
+		sites = p.sites
+	}
+	p.rebuild(0, len(x)/sites, x, &cursor{})
 }

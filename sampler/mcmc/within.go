@@ -1,6 +1,7 @@
 package mcmc
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -30,7 +31,7 @@ type confinedChain struct {
 	ok  bool // the sums could be taken
 }
 
-func newConfined(method string, m energy.Model, chains int, l langevin) (*confined, error) {
+func newConfined(ctx context.Context, method string, m energy.Model, chains int, l langevin) (*confined, error) {
 	if l.window > 0 {
 		return nil, fmt.Errorf("mcmc: %s: Window = %d with Within: a restricted proposal needs whole rows", method, l.window)
 	}
@@ -43,7 +44,7 @@ func newConfined(method string, m energy.Model, chains int, l langevin) (*confin
 	}
 	p := &confined{rows: *base, model: m}
 	p.p, p.nextP, p.sum, p.nextSum = nil, nil, nil, nil // the trellis takes the sums
-	if p.within, err = newSupport(method, l.within, p.sites, p.levels); err != nil {
+	if p.within, err = newSupport(ctx, method, l.within, p.sites, p.levels); err != nil {
 		return nil, err
 	}
 	n := p.sites * p.levels
@@ -54,35 +55,49 @@ func newConfined(method string, m energy.Model, chains int, l langevin) (*confin
 	return p, nil
 }
 
-func (p *confined) check(x []int32) error { return p.within.check(x) }
+func (p *confined) check(lo, hi int, x []int32) error { return p.within.check(lo, hi, x) }
 
 func (p *confined) start(x []int32, r *sampler.Stream) error { return p.within.start(p.model, x, r) }
 
-// sumOne fills the log-weights of a chain at state x and takes the sums.
-func (p *confined) sumOne(c *confinedChain, g []float32, x []int32) {
-	for i, at := range x {
+// sumOne fills the log-weights of a chain at state x and takes the sums, or
+// returns false if it was stopped.
+func (p *confined) sumOne(c *confinedChain, g []float32, x []int32, at *cursor) bool {
+	for i, l := range x {
 		lo, hi := i*p.levels, (i+1)*p.levels
-		p.logits(c.v[lo:hi], g[lo:hi], at, p.kappa(i))
+		p.logits(c.v[lo:hi], g[lo:hi], l, p.kappa(i))
 	}
-	_, err := c.run.Filter(c.v)
+	_, err := c.run.FilterUntil(c.v, at, at.part > 0)
+	if err == trellis.ErrStopped {
+		at.part = 1
+		return false
+	}
 	c.ok = err == nil
+	return true
 }
 
-func (p *confined) sumAll(chains []confinedChain, g []float32, x []int32) {
+func (p *confined) sums(lo, hi int, chains []confinedChain, g []float32, x []int32, at *cursor) bool {
 	n := p.sites * p.levels
-	for s := 0; s*p.sites < len(x); s++ {
-		p.sumOne(&chains[s], g[s*n:(s+1)*n], x[s*p.sites:(s+1)*p.sites])
+	for s := lo; s < hi; s++ {
+		if !p.sumOne(&chains[s], g[s*n:(s+1)*n], x[s*p.sites:(s+1)*p.sites], at) {
+			return false
+		}
 	}
+	return true
 }
 
-func (p *confined) load(e []float64, y, _ []int32) {
-	p.table(e, p.nextG, y)
-	p.sumAll(p.loaded, p.nextG, y)
+// work: beside the table, a pass over the edges of the trellis.
+func (p *confined) work() int { return times(p.rows.work(), confinedWork) }
+
+// confinedWork is what a pass of the trellis costs per site and level, in levels
+// of a table.
+const confinedWork = 8
+
+func (p *confined) weigh(lo, hi int, y []int32, at *cursor) bool {
+	return p.sums(lo, hi, p.loaded, p.nextG, y, at)
 }
 
-func (p *confined) estimate(x []int32, r []sampler.Stream) {
-	p.guess(x, r)
-	p.sumAll(p.loaded, p.nextG, x)
+func (p *confined) rebuild(lo, hi int, x []int32, at *cursor) bool {
+	return p.sums(lo, hi, p.now, p.g, x, at)
 }
 
 func (p *confined) accept(s int) {
@@ -94,11 +109,6 @@ func (p *confined) accept(s int) {
 func (p *confined) acceptAll() {
 	p.g, p.nextG = p.nextG, p.g
 	p.now, p.loaded = p.loaded, p.now
-}
-
-func (p *confined) setStep(alpha, beta float64, x []int32) {
-	p.alpha, p.beta = alpha, float32(beta)
-	p.sumAll(p.now, p.g, x)
 }
 
 func (p *confined) draw(y, x []int32, s int, r *sampler.Stream) (moved int, logq float64) {

@@ -101,7 +101,7 @@ func TestForgettingTheNormaliserIsFoundOut(t *testing.T) {
 			if y == x || pi[y] == 0 {
 				continue
 			}
-			k.proposal.load(k.next, all[y], all[x])
+			load(k.proposal, k.next, all[y], all[x])
 			forth := k.proposal.current(all[y], all[x], 0)
 			back := k.proposal.logProb(all[x], all[y], 0)
 			wrong := (back + c.loaded[0].run.LogZ()) - (forth + c.now[0].run.LogZ())

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/durable"
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
@@ -31,6 +32,9 @@ type Options struct {
 // such a file already, Do leaves it; a damaged one is replaced, and one of another
 // run or part is an error.
 func (t Task) Do(ctx context.Context, dir string, run Run, o Options) error {
+	if err := check.Given("shard: Task.Do", "run", run); err != nil {
+		return err
+	}
 	n, block := run.Size()
 	first, count, err := t.Range(n, block)
 	if err != nil {
@@ -72,6 +76,9 @@ func (t Task) Do(ctx context.Context, dir string, run Run, o Options) error {
 // Make makes the elements first … first+count−1 of the run and returns their tally.
 // Unless dir is empty, it keeps their states there, in the file states-FIRST.npy.
 func Make(ctx context.Context, run Run, first, count int, dir string) (*diagnose.Tally, error) {
+	if err := check.Given("shard: Make", "run", run); err != nil {
+		return nil, err
+	}
 	tally, do, err := run.Part(first, count)
 	if err != nil {
 		return nil, err

@@ -104,6 +104,9 @@ func (m MLP) Forward(y, pre, act, x []float32) {
 // dact and room have len(act) entries and are overwritten, room at least
 // len(dy).
 func (m MLP) Backward(dx []float32, grad MLP, dy, x, pre, act, dact, room []float32) {
+	if len(room) < max(len(dy), len(dact)) {
+		panic(fmt.Sprintf("layer: MLP: len(room) = %d, want ≥ %d", len(room), max(len(dy), len(dact))))
+	}
 	clear(dact)
 	m.Down.Backward(dact, grad.Down, dy, act, room[:len(dy)])
 	m.Activation.Backward(dact, pre)

@@ -1,6 +1,7 @@
 package layer
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
@@ -22,6 +23,9 @@ type Rotary struct {
 // entries, an even number. It panics on others.
 func NewRotary(positions, dim int) *Rotary {
 	check.Rows("layer", "head of a Rotary", dim, 2)
+	if err := check.Entries("layer: NewRotary", "positions × dim", positions, dim); err != nil {
+		panic(err.Error())
+	}
 	h := dim / 2
 	r := &Rotary{dim: dim, cos: make([]float32, positions*h), sin: make([]float32, positions*h)}
 	for t := range positions {
@@ -65,14 +69,23 @@ type Attention struct {
 
 // Room returns the entries of scratch that Forward needs, and Backward.
 func (a Attention) Room() (forward, backward int) {
+	a.checkHeads()
 	head := a.Length * a.Width / a.Heads
 	return 4 * head, 7*head + 2*a.Length*a.Length
+}
+
+// checkHeads panics unless heads share the width.
+func (a Attention) checkHeads() {
+	if a.Heads < 1 || a.Length < 0 || a.Width < 0 || a.Width%a.Heads != 0 {
+		panic(fmt.Sprintf("layer: Attention: Length = %d, Width = %d, Heads = %d, want ≥ 0, a multiple of Heads and ≥ 1", a.Length, a.Width, a.Heads))
+	}
 }
 
 // Forward stores the result for one state, Length × Width, in o. probs receives
 // the softmax, Heads × Length × Length; with Length × Length entries it keeps
 // that of the last head only, which is not enough for Backward. room is scratch.
 func (a Attention) Forward(o, probs, qkv, room []float32) {
+	a.checkHeads()
 	n, dim := a.Length, a.Width/a.Heads
 	a.check(o, qkv)
 	size := n * dim
@@ -139,6 +152,7 @@ func (a Attention) hide(p []float32) {
 // Backward adds the pullback of do to dqkv for one state; probs is what Forward
 // stored for all heads.
 func (a Attention) Backward(dqkv, do, probs, qkv, room []float32) {
+	a.checkHeads()
 	n, dim := a.Length, a.Width/a.Heads
 	a.check(do, dqkv)
 	a.check(do, qkv)

@@ -1,6 +1,7 @@
 package layer
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
@@ -16,14 +17,26 @@ type Embedding struct {
 // Forward stores row x_r of the table in row r of y.
 func (e Embedding) Forward(y []float32, x []int32) {
 	check.Len("layer", "y", len(y), len(x)*e.Width)
+	e.check(e.Weight, x)
 	for r, l := range x {
 		copy(y[r*e.Width:(r+1)*e.Width], e.Weight[int(l)*e.Width:])
+	}
+}
+
+// check panics unless the table w has a row for every x.
+func (e Embedding) check(w []float32, x []int32) {
+	if e.Width < 1 {
+		panic(fmt.Sprintf("layer: Embedding: Width = %d, want ≥ 1", e.Width))
+	}
+	for _, l := range x {
+		check.Index("layer", "x", int(l), len(w)/e.Width)
 	}
 }
 
 // Backward adds row r of dy to row x_r of grad.Weight.
 func (e Embedding) Backward(grad Embedding, dy []float32, x []int32) {
 	check.Len("layer", "dy", len(dy), len(x)*e.Width)
+	e.check(grad.Weight, x)
 	for r, l := range x {
 		simd.Axpy(1, dy[r*e.Width:(r+1)*e.Width], grad.Weight[int(l)*e.Width:(int(l)+1)*e.Width])
 	}

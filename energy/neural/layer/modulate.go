@@ -28,7 +28,10 @@ func Modulate(y, h, shift, scale []float32) {
 // replaces dy by the gradient of h, dy·(1 + scale).
 func ModulateBack(dshift, dscale, dy, h, scale []float32) {
 	w := len(scale)
+	check.Rows("layer", "h", len(h), w)
 	check.Len("layer", "dy", len(dy), len(h))
+	check.Len("layer", "dshift", len(dshift), w)
+	check.Len("layer", "dscale", len(dscale), w)
 	dshift, dscale = dshift[:w], dscale[:w]
 	for ; len(h) > 0; h, dy = h[w:], dy[w:] {
 		d, u := dy[:w], h[:w]
@@ -67,6 +70,8 @@ func GateBack(df, dgate, dy, f, gate []float32) {
 	}
 	check.Len("layer", "f", len(f), len(dy))
 	w := len(gate)
+	check.Rows("layer", "f", len(f), w)
+	check.Len("layer", "dgate", len(dgate), w)
 	dgate = dgate[:w]
 	for ; len(f) > 0; f, dy, df = f[w:], dy[w:], df[w:] {
 		o, u, d := df[:w], f[:w], dy[:w]

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/gibbsite-go/gibbsite/energy/neural"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
@@ -47,6 +48,7 @@ func (o Masked) Check(c neural.Config) error {
 
 // Corrupt implements [Objective]. The level is 0.
 func (o Masked) Corrupt(x []int32, weight []float64, clean []int32, u float64, r *rand.Rand) float64 {
+	checkCorrupt("Masked", x, weight, clean, r)
 	left := 1 + int(u*float64(len(clean)))
 	w := float64(len(clean)) / float64(left)
 	for i, l := range clean {
@@ -82,6 +84,10 @@ func (o Noisy) Check(c neural.Config) error {
 
 // Corrupt implements [Objective].
 func (o Noisy) Corrupt(x []int32, weight []float64, clean []int32, u float64, r *rand.Rand) float64 {
+	checkCorrupt("Noisy", x, weight, clean, r)
+	if o.Levels < 1 {
+		panic(fmt.Sprintf("train: Noisy: Levels = %d, want ≥ 1", o.Levels))
+	}
 	noise := float64((1 - leastSignal) * u)
 	for i, l := range clean {
 		x[i], weight[i] = l, 1
@@ -90,4 +96,11 @@ func (o Noisy) Corrupt(x []int32, weight []float64, clean []int32, u float64, r 
 		}
 	}
 	return -simd.Log1p(-noise)
+}
+
+// checkCorrupt panics unless the arguments of Corrupt fit.
+func checkCorrupt(who string, x []int32, weight []float64, clean []int32, r *rand.Rand) {
+	check.Len("train", "x", len(x), len(clean))
+	check.Len("train", "weight", len(weight), len(clean))
+	check.Must("train: "+who, "r", r)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy/neural"
 	"github.com/gibbsite-go/gibbsite/energy/neural/layer"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/pool"
 )
 
@@ -77,11 +78,14 @@ func New(net *neural.Transformer, objective Objective, data []int32, cfg Config)
 }
 
 func fits(net *neural.Transformer, objective Objective, data []int32) error {
+	if net == nil {
+		return fmt.Errorf("train: network is nil")
+	}
 	c := net.Config()
 	if c.Levels == 0 || c.Outputs != c.Levels {
 		return fmt.Errorf("train: the network has %d levels and %d outputs, want as many and ≥ 1", c.Levels, c.Outputs)
 	}
-	if objective == nil {
+	if check.Nil(objective) {
 		return fmt.Errorf("train: objective is nil")
 	}
 	if err := objective.Check(c); err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
@@ -248,6 +249,9 @@ type Tabulated interface {
 func Resolve(who string, c Schedule) (Schedule, error) {
 	if c == nil {
 		return LogLinear{}, nil
+	}
+	if err := check.Given(who, "Schedule", c); err != nil {
+		return nil, err
 	}
 	if own, ok := c.(Checked); ok {
 		if err := own.Check(); err != nil {

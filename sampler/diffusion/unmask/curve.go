@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -25,8 +26,8 @@ type Curve []float64
 // masked and shown again site by site in a random order of stream (seed, sample),
 // one prediction each. The standard error falls with the root of samples × sites.
 func Information(ctx context.Context, model energy.Denoiser[int32], mask int32, x []int32, seed uint64) (Curve, error) {
-	if model == nil {
-		return nil, fmt.Errorf("unmask: Information: model = nil")
+	if err := check.Given("unmask: Information", "model", model); err != nil {
+		return nil, err
 	}
 	sites, levels := model.Shape()
 	m, err := bind("Information", mask, nil, sites, levels)

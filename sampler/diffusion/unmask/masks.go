@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
@@ -20,6 +21,12 @@ type masks struct {
 
 // bind checks what every process here has.
 func bind(name string, mask int32, schedule noise.Schedule, sites, levels int) (masks, error) {
+	if sites < 1 {
+		return masks{}, fmt.Errorf("unmask: %s: sites = %d, want ≥ 1", name, sites)
+	}
+	if err := check.Entries("unmask: "+name, "sites × levels", sites, levels); err != nil {
+		return masks{}, err
+	}
 	if mask < 0 || int(mask) >= levels {
 		return masks{}, fmt.Errorf("unmask: %s: Mask = %d, want 0 … %d", name, mask, levels-1)
 	}

@@ -1,0 +1,199 @@
+package mcmc
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// bipartite is the kernel of models with hidden units.
+type bipartite struct {
+	model         energy.Bipartite
+	sites, hidden int
+	e             []float64
+	f             []float32 // log-odds of one layer, all chains
+	t             []int32   // thresholds of the same
+	h             []int32   // hidden states
+	y             []int32   // visible states
+	zero          []int32
+	bits          []uint32
+	failed        []bool // per chain: a log-odds is NaN
+	at            cursor
+
+	// Of models that evaluate changes: the log-odds of the hidden units at the
+	// current states come with the energies, one step earlier.
+	cached *changes
+	odds   []float32
+}
+
+var (
+	noCost = []float32{0}
+	fromUp = float32(-1) // turns the energy difference of a flip from 0 into log-odds
+)
+
+func newBipartite(m energy.Bipartite, sites, chains int) *bipartite {
+	hidden := m.Hidden()
+	n := chains * max(sites, hidden)
+	k := &bipartite{
+		model: m, sites: sites, hidden: hidden,
+		e: make([]float64, chains), f: make([]float32, n), t: make([]int32, n),
+		h: make([]int32, chains*hidden), y: make([]int32, chains*sites),
+		zero: make([]int32, n), bits: make([]uint32, max(sites, hidden)), failed: make([]bool, chains),
+		at: newCursor(chains),
+	}
+	if i, ok := energy.As[energy.IncrementalBipartite](m); ok {
+		k.cached = newChanges(i.HiddenFieldFrom, i.CacheLen(), chains)
+		k.odds = make([]float32, chains*hidden)
+	}
+	return k
+}
+
+// work returns the elementary operations of one layer of one chain: products are
+// taken some sixteen at a time.
+func (k *bipartite) work() int {
+	return max(k.sites, times(k.sites, max(1, k.hidden/16)))
+}
+
+func (k *bipartite) Reset(x []int32) error {
+	k.at.clear()
+	_, err := k.ResetUntil(nil, x)
+	return err
+}
+
+// ResetUntil is Reset until stop says so.
+func (k *bipartite) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
+	return k.at.renew(stop, k.work(), func(lo, hi int) (bool, error) {
+		k.load(lo, hi, x, nil)
+		return true, checkStart(k.e, lo, hi)
+	})
+}
+
+// load evaluates the states y of the chains lo … hi−1, which become the current
+// ones after x.
+func (k *bipartite) load(lo, hi int, y, x []int32) {
+	from, to := lo*k.sites, hi*k.sites
+	if k.cached == nil {
+		k.model.Energy(k.e[lo:hi], y[from:to])
+		return
+	}
+	if x != nil {
+		x = x[from:to]
+	}
+	k.cached.field(lo, hi, k.e[lo:hi], k.odds[lo*k.hidden:hi*k.hidden], y[from:to], x)
+	if hi-lo == len(k.e) {
+		k.cached.acceptAll()
+		return
+	}
+	for s := lo; s < hi; s++ {
+		k.cached.accept(s)
+	}
+}
+
+// hiddenField stores the log-odds of the hidden units at x in k.f.
+func (k *bipartite) hiddenField(lo, hi int, x []int32) {
+	f := k.f[:(hi-lo)*k.hidden]
+	if k.cached == nil || slices.Contains(k.cached.known[lo:hi], false) {
+		k.model.HiddenField(f, x[lo*k.sites:hi*k.sites])
+		return
+	}
+	copy(f, k.odds[lo*k.hidden:])
+}
+
+func (k *bipartite) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
+	k.StepUntil(nil, info, x, r)
+}
+
+// StepUntil is Step until stop says so, which is asked between the layers.
+func (k *bipartite) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
+	k.at.begin(stop)
+	work := k.work()
+	for k.at.chain < len(info) {
+		if k.at.stopped {
+			return false
+		}
+		lo, hi := k.at.span(work)
+		if !k.at.stages(3, lo, hi, work, r, func(stage int) bool { return k.move(stage, lo, hi, x, r[lo:hi]) }) {
+			return false
+		}
+		k.at.chain = hi
+	}
+	k.at.finish(info)
+	return true
+}
+
+// move does one stage of the step of the chains lo … hi−1, r being their streams.
+func (k *bipartite) move(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
+	switch stage {
+	case 0:
+		clear(k.failed[lo:hi])
+		k.hiddenField(lo, hi, x)
+		k.draw(lo, k.h[lo*k.hidden:hi*k.hidden], k.hidden, r)
+	case 1:
+		k.model.VisibleField(k.f[:(hi-lo)*k.sites], k.h[lo*k.hidden:hi*k.hidden])
+		k.draw(lo, k.y[lo*k.sites:hi*k.sites], k.sites, r)
+	default:
+		k.load(lo, hi, k.y, x)
+		for s := lo; s < hi; s++ {
+			k.settle(s, x[s*k.sites:(s+1)*k.sites], k.y[s*k.sites:])
+		}
+	}
+	return true
+}
+
+// settle moves chain s from x to y, unless y is an error.
+func (k *bipartite) settle(s int, x, y []int32) {
+	told := &k.at.told[s]
+	*told = sampler.Info{Energy: k.e[s], Accept: 1, Err: unadjusted(k.e[s])}
+	if k.failed[s] {
+		told.Err = fmt.Errorf("log-odds: %w", sampler.ErrNaN)
+	}
+	if told.Err != nil {
+		return
+	}
+	moved, new := int32(0), y[:len(x)]
+	for i, v := range new {
+		moved += v ^ x[i] // 0 or 1: no branch to mispredict
+	}
+	told.Moved = int(moved)
+	copy(x, new)
+}
+
+// draw draws the n units y of a layer of the chains from first on, one per stream,
+// from the log-odds in k.f.
+func (k *bipartite) draw(first int, y []int32, n int, r []sampler.Stream) {
+	f, t := k.f[:len(y)], k.t[:len(y)]
+	simd.FlipThresholds(t, f, k.zero[:len(y)], fromUp, noCost)
+	for s := range r {
+		lo, hi := s*n, (s+1)*n
+		r[s].Uint32s(k.bits[:n])
+		if _, logq := simd.Flip(y[lo:hi], k.zero[lo:hi], t[lo:hi], k.bits[:n]); math.IsNaN(logq) {
+			k.failed[first+s] = true
+		}
+	}
+	// Thresholds stop short of certainty, which is what a fixed site needs.
+	for i, v := range f {
+		if v > math.MaxFloat32 {
+			y[i] = 1
+		}
+	}
+}
+
+func (k *bipartite) AppendBinary(b []byte) ([]byte, error) {
+	return k.at.append(wire.AppendFloat64s(b, k.e)), nil
+}
+
+func (k *bipartite) UnmarshalBinary(b []byte) error {
+	if k.cached != nil {
+		k.cached.forget()
+	}
+	b, err := wire.ReadFloat64s(b, k.e)
+	if err != nil {
+		return err
+	}
+	return k.at.restore(b, 0)
+}

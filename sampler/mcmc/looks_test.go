@@ -1,0 +1,124 @@
+package mcmc
+
+import (
+	"context"
+	"encoding/binary"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// looks counts the work between two questions whether to stop: random words drawn
+// and, for models that count them, evaluations.
+type looks struct {
+	r                      []sampler.Stream
+	evaluated              *int
+	asked, words, energies int // the most between two questions
+	lastWords, lastEnergy  int
+}
+
+// drawn returns the number of words drawn from all streams.
+func (l *looks) drawn() (n int) {
+	for s := range l.r {
+		b, _ := l.r[s].MarshalBinary()
+		n += int(binary.LittleEndian.Uint64(b[16:]))
+	}
+	return n
+}
+
+// gap takes stock of the work since the last question.
+func (l *looks) gap() {
+	words, energies := l.drawn(), *l.evaluated
+	l.words, l.energies = max(l.words, words-l.lastWords), max(l.energies, energies-l.lastEnergy)
+	l.lastWords, l.lastEnergy = words, energies
+}
+
+func (l *looks) ask() bool {
+	l.asked++
+	l.gap()
+	return false
+}
+
+// measure makes a Reset and a step of c and returns the work between looks, of the
+// step, and the words of the whole.
+func measure(t *testing.T, c sized, chains int, evaluated *int, step func(k sampler.Kernel, stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream)) (l *looks, resets, total int) {
+	sites, _ := c.m.Shape()
+	k := exact.Must(c.method.Kernel(context.Background(), c.m, chains))
+	x := make([]int32, chains*sites)
+	for i := 0; i < len(x); i += 5 {
+		x[i] = 1
+	}
+	done, err := resetUntil(k, func() bool { resets++; return false }, x)
+	require.NoError(t, err)
+	require.True(t, done)
+	l = &looks{r: streams(chains), evaluated: evaluated, lastEnergy: *evaluated}
+	step(k, l.ask, make([]sampler.Info, chains), x, l.r)
+	l.gap()
+	return l, resets, l.drawn()
+}
+
+// No kernel does more between two questions whether to stop than a stage of one
+// chain, and on a user's model than the evaluations of one table of differences. A
+// kernel that can only make whole steps is found out.
+func TestWorkBetweenLooks(t *testing.T) {
+	const chains = 16
+	evaluated := 0
+	for _, c := range partial(t) {
+		if f, ok := c.m.(energy.Func); ok {
+			e := f.E
+			f.E = func(x []int32) float64 { evaluated++; return e(x) }
+			c.m = f
+		}
+		l, resets, total := measure(t, c, chains, &evaluated, func(k sampler.Kernel, stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) {
+			stepUntil(k, stop, info, x, r)
+		})
+		bound := 2 * total / chains
+		assert.GreaterOrEqual(t, l.asked, chains-1, "%v", c)
+		assert.GreaterOrEqual(t, resets, chains/2, "%v", c)
+		assert.LessOrEqual(t, l.words, bound, "%v: %d words in all", c, total)
+		assert.LessOrEqual(t, l.energies, 30+1, "%v", c) // the table of one state, which a Func makes in one call
+
+		twin, _, _ := measure(t, c, chains, &evaluated, func(k sampler.Kernel, _ func() bool, info []sampler.Info, x []int32, r []sampler.Stream) {
+			k.Step(info, x, r)
+		})
+		assert.Greater(t, twin.words, bound, "%v: whole steps pass", c)
+	}
+}
+
+// Every method of the package is in the table.
+func TestEveryMethodStops(t *testing.T) {
+	in := map[string]bool{}
+	for _, c := range partial(t) {
+		in[reflect.TypeOf(c.method).Name()] = true
+	}
+	files, err := os.ReadDir(".")
+	require.NoError(t, err)
+	methods := 0
+	for _, f := range files {
+		if !strings.HasSuffix(f.Name(), ".go") || strings.HasSuffix(f.Name(), "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), f.Name(), nil, parser.SkipObjectResolution)
+		require.NoError(t, err)
+		for _, d := range file.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok || fn.Recv == nil || fn.Name.Name != "Kernel" {
+				continue
+			}
+			methods++
+			name, _ := fn.Recv.List[0].Type.(*ast.Ident)
+			assert.True(t, name != nil && in[name.Name], "%v is not in the table", fn.Recv.List[0].Type)
+		}
+	}
+	assert.GreaterOrEqual(t, methods, 14)
+}

@@ -1,0 +1,307 @@
+package mcmc
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// tempering is the kernel of [Tempering].
+type tempering struct {
+	model         energy.Model
+	base          sampler.Method
+	sites, chains int
+	adaptive      bool
+
+	betas   []float64
+	kernels []sampler.Kernel // one per rung
+	started bool             // replicas hold states
+
+	x       []int32        // rungs × chains × sites
+	e       []float64      // rungs × chains: E, not β·E
+	info    []sampler.Info // rungs × chains
+	views   []rungs        // per chain: what observers see
+	touched []bool         // rungs whose states were swapped
+	odd     int            // 1 if the next swaps are those of odd rungs
+	swaps   *swaps
+
+	at       cursor
+	phase    phase
+	rung     int  // the rung that a phase stands at, or the state
+	renewing bool // a Reset was stopped
+	behind   bool // kernels of a new ladder have not seen their states yet
+}
+
+// phase is what a step is about to do.
+type phase int
+
+const (
+	starting  phase = iota // a step, from the states of the chains
+	moving                 // rung after rung, by its kernel
+	measuring              // the energies, state after state
+	resetting              // rungs whose states were swapped
+)
+
+// states returns the states of a rung.
+func (k *tempering) states(j int) []int32 {
+	n := k.chains * k.sites
+	return k.x[j*n : (j+1)*n]
+}
+
+// Start implements [sampler.Starter], for a Base that stays within a language.
+func (k *tempering) Start(x []int32, r *sampler.Stream) error {
+	if s, ok := k.kernels[0].(sampler.Starter); ok {
+		return s.Start(x, r)
+	}
+	return nil
+}
+
+func (k *tempering) state(j, s int) []int32 { return k.states(j)[s*k.sites : (s+1)*k.sites] }
+
+// Reset sets the coldest replicas to x. The first time the others become copies
+// of it; later they keep their states, unless these have lost their probability.
+func (k *tempering) Reset(x []int32) error {
+	k.at.clear()
+	k.renewing = false
+	_, err := k.ResetUntil(nil, x)
+	return err
+}
+
+// ResetUntil is Reset until stop says so: the energies of the chains first, then
+// the kernels of the rungs.
+func (k *tempering) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
+	if !k.renewing {
+		k.phase, k.rung, k.behind, k.renewing = starting, 0, false, true
+		clear(k.touched)
+	}
+	if k.rung == 0 {
+		done, err = k.at.renew(stop, times(k.sites, len(k.betas)), func(lo, hi int) (bool, error) {
+			return true, k.resetChains(lo, hi, x)
+		})
+		if !done {
+			return false, nil
+		}
+		if err != nil {
+			k.renewing = false
+			return true, err
+		}
+		k.started = true
+	}
+	done, err = k.resetBases(stop)
+	k.renewing = !done
+	return done, err
+}
+
+func (k *tempering) resetChains(lo, hi int, x []int32) error {
+	n := k.sites
+	copy(k.states(0)[lo*n:hi*n], x[lo*n:])
+	for j := range k.betas {
+		e := k.e[j*k.chains:]
+		k.model.Energy(e[lo:hi], k.states(j)[lo*n:hi*n])
+		for s := lo; s < hi && j > 0; s++ {
+			if !k.started || math.IsInf(e[s], 0) || math.IsNaN(e[s]) {
+				copy(k.state(j, s), k.state(0, s))
+			}
+		}
+	}
+	return checkStart(k.e[:k.chains], lo, hi)
+}
+
+// resetBases resets the kernels from k.rung on.
+func (k *tempering) resetBases(stop func() bool) (done bool, err error) {
+	for ; k.rung < len(k.kernels); k.rung++ {
+		if done, err = resetUntil(k.kernels[k.rung], stop, k.states(k.rung)); err != nil {
+			k.rung = 0
+			return true, err
+		}
+		if !done {
+			return false, nil
+		}
+	}
+	k.rung = 0
+	return true, nil
+}
+
+// resetUntil is ResetUntil of a kernel if it has that, and Reset otherwise.
+func resetUntil(k sampler.Kernel, stop func() bool, x []int32) (done bool, err error) {
+	if p, ok := k.(interface {
+		ResetUntil(stop func() bool, x []int32) (bool, error)
+	}); ok {
+		return p.ResetUntil(stop, x)
+	}
+	return true, k.Reset(x)
+}
+
+// stepUntil is StepUntil of a kernel if it has that, and Step otherwise.
+func stepUntil(k sampler.Kernel, stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
+	if p, ok := k.(interface {
+		StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) bool
+	}); ok {
+		return p.StepUntil(stop, info, x, r)
+	}
+	k.Step(info, x, r)
+	return true
+}
+
+func (k *tempering) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
+	k.StepUntil(nil, info, x, r)
+}
+
+// StepUntil is Step until stop says so.
+func (k *tempering) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
+	k.at.begin(stop)
+	if k.behind { // states with probability keep it at any β
+		if done, _ := k.resetBases(stop); !done {
+			return false
+		}
+		k.behind = false
+	}
+	if k.phase == starting {
+		copy(k.states(0), x)
+		k.phase = moving
+	}
+	if k.phase == moving {
+		for ; k.rung < len(k.kernels); k.rung++ {
+			j := k.rung
+			if k.at.stopped || !stepUntil(k.kernels[j], stop, k.info[j*k.chains:(j+1)*k.chains], k.states(j), r) {
+				return false
+			}
+			k.at.done(times(k.chains, k.sites))
+		}
+		k.phase, k.rung = measuring, 0
+	}
+	if k.phase == measuring {
+		if !k.measure() {
+			return false
+		}
+		k.gather()
+		k.exchange(k.at.told, r)
+		k.phase, k.rung = resetting, 0
+	}
+	if !k.resetTouched(stop) {
+		return false
+	}
+	k.swaps.arrive()
+	for s := range k.at.told {
+		if told := &k.at.told[s]; told.Err == nil {
+			told.Energy, told.Rungs = k.e[s], &k.views[s]
+			own := x[s*k.sites : (s+1)*k.sites]
+			for i, l := range k.state(0, s) {
+				if own[i] != l {
+					own[i] = l
+					told.Moved++
+				}
+			}
+		}
+	}
+	k.at.finish(info)
+	k.phase, k.rung = starting, 0
+	return true
+}
+
+// measure evaluates all replicas, from number k.rung on, or returns false if it
+// was stopped.
+func (k *tempering) measure() bool {
+	each := max(1, pollWork/k.sites)
+	for k.rung < len(k.e) {
+		if k.at.stopped {
+			return false
+		}
+		lo, hi := k.rung, min(k.rung+each, len(k.e))
+		k.model.Energy(k.e[lo:hi], k.x[lo*k.sites:hi*k.sites])
+		k.rung = hi
+		k.at.done(times(hi-lo, k.sites))
+	}
+	return true
+}
+
+// gather sums up what the kernels of the rungs reported.
+func (k *tempering) gather() {
+	for s := range k.at.told {
+		told := &k.at.told[s]
+		*told = sampler.Info{Accept: k.info[s].Accept}
+		for j := range k.kernels {
+			of := &k.info[j*k.chains+s]
+			told.Invalid += of.Invalid
+			if of.Err != nil && told.Err == nil {
+				told.Err = fmt.Errorf("rung %d, β = %v: %w", j, k.betas[j], of.Err)
+			}
+		}
+	}
+}
+
+// exchange offers the swaps of this step.
+func (k *tempering) exchange(info []sampler.Info, r []sampler.Stream) {
+	for j := k.odd; j+1 < len(k.betas); j += 2 {
+		for s := range info {
+			if info[s].Err != nil {
+				continue
+			}
+			a, ok := k.swapProb(j, k.e[j*k.chains+s], k.e[(j+1)*k.chains+s])
+			if !ok {
+				info[s].Invalid++
+			}
+			k.swaps.offer(j, a)
+			if r[s].Float64() >= a {
+				continue
+			}
+			k.swap(j, s)
+		}
+	}
+	k.odd = 1 - k.odd
+}
+
+// resetTouched refreshes the caches of the rungs whose states were swapped, from
+// k.rung on, or returns false if it was stopped.
+func (k *tempering) resetTouched(stop func() bool) bool {
+	for ; k.rung < len(k.touched); k.rung++ {
+		j := k.rung
+		if !k.touched[j] {
+			continue
+		}
+		done, err := resetUntil(k.kernels[j], stop, k.states(j))
+		if !done {
+			return false
+		}
+		k.touched[j] = false
+		if err != nil {
+			for s := range k.at.told { // whose chain it is does not matter: the block stops
+				k.at.told[s].Err = fmt.Errorf("rung %d, β = %v: %w", j, k.betas[j], err)
+			}
+		}
+	}
+	return true
+}
+
+// rungs shows one chain's replicas.
+type rungs struct {
+	k     *tempering
+	chain int
+}
+
+// Len returns the number of rungs.
+func (r *rungs) Len() int { return len(r.k.betas) }
+
+// Rung returns what is on rung j.
+func (r *rungs) Rung(j int) (beta, energy float64, x []int32) {
+	return r.k.betas[j], r.k.e[j*r.k.chains+r.chain], r.k.state(j, r.chain)
+}
+
+// swapProb returns the probability of swapping rungs j and j+1 at energies e
+// and f; false if it is not defined.
+func (k *tempering) swapProb(j int, e, f float64) (float64, bool) {
+	return accept((k.betas[j]-k.betas[j+1])*(e-f), 0, 0)
+}
+
+func (k *tempering) swap(j, s int) {
+	a, b := k.state(j, s), k.state(j+1, s)
+	for i := range a {
+		a[i], b[i] = b[i], a[i]
+	}
+	e, f := &k.e[j*k.chains+s], &k.e[(j+1)*k.chains+s]
+	*e, *f = *f, *e
+	k.touched[j], k.touched[j+1] = true, true
+	k.swaps.exchange(j, s)
+}

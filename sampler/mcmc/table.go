@@ -1,0 +1,96 @@
+package mcmc
+
+import (
+	"github.com/gibbsite-go/gibbsite/energy"
+)
+
+// table evaluates a model and its differences to every level of every site.
+type table struct {
+	sites, levels int
+
+	// whole is the model's own table, all in one call; nil if it has none, or if
+	// exact differences are asked for: they are then taken row by row, which can
+	// be stopped, from conditional or, all rows of a state together, from local.
+	whole       func(e []float64, g []float32, x []int32)
+	model       energy.Model
+	conditional energy.Conditional
+	local       energy.Local
+	d           []float64
+}
+
+// newTable returns the first-order table of a model, exact if it has none.
+func newTable(m energy.Model) *table {
+	sites, levels := m.Shape()
+	t := &table{sites: sites, levels: levels, model: m}
+	_, gradient := energy.As[energy.Differentiable](m)
+	_, field := energy.As[energy.Binary](m)
+	_, window := energy.As[energy.Windowed](m)
+	if gradient || field && levels == 2 || window {
+		t.whole = energy.Differences(m).Gradient
+		return t
+	}
+	t.conditional, t.d = energy.Conditionals(m), make([]float64, levels)
+	return t
+}
+
+// newExactTable returns a table that does not use first-order differences.
+func newExactTable(m energy.Model) *table {
+	sites, levels := m.Shape()
+	t := &table{sites: sites, levels: levels, model: m}
+	if local, ok := energy.As[energy.Local](m); ok {
+		t.local, t.d = local, make([]float64, sites*levels)
+		return t
+	}
+	t.conditional, t.d = energy.Conditionals(m), make([]float64, levels)
+	return t
+}
+
+// work returns the elementary operations of evaluating one state.
+func (t *table) work() int {
+	if t.conditional == nil {
+		return times(t.sites, t.levels)
+	}
+	return times(t.sites, times(t.sites, t.levels))
+}
+
+// evaluate stores energies and differences of the states x, or returns false if it
+// was stopped and is to be called again.
+func (t *table) evaluate(e []float64, g []float32, x []int32, at *cursor) bool {
+	if t.whole != nil {
+		t.whole(e, g, x)
+		return true
+	}
+	if at.part == 0 {
+		t.model.Energy(e, x)
+	}
+	if t.local != nil {
+		for s := range e {
+			state, rows := x[s*t.sites:(s+1)*t.sites], g[s*len(t.d):(s+1)*len(t.d)]
+			t.local.Locals(t.d, state)
+			for i, l := range state {
+				difference(rows[i*t.levels:(i+1)*t.levels], t.d[i*t.levels:(i+1)*t.levels], l)
+			}
+		}
+		return true
+	}
+	for ; at.part < len(x); at.part++ {
+		if at.stopped {
+			return false
+		}
+		i := at.part
+		first := i - i%t.sites
+		t.conditional.Conditional(t.d, i-first, x[first:first+t.sites])
+		difference(g[i*t.levels:(i+1)*t.levels], t.d, x[i])
+		at.done(times(t.sites, t.levels))
+	}
+	at.part = 0
+	return true
+}
+
+// difference stores in g the differences of the entries of d to that of a level.
+func difference(g []float32, d []float64, level int32) {
+	own := d[level]
+	for l, v := range d {
+		g[l] = float32(v - own)
+	}
+}

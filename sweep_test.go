@@ -1,0 +1,383 @@
+package gibbsite_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"reflect"
+	"regexp"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestSweep calls every exported function, and the methods of what it returns,
+// with random arguments: nil, typed nil, empty, of wrong lengths, NaN, infinite,
+// huge, negative and valid ones. None may panic with a runtime.Error, end the
+// process or go on for more than some seconds; a panic of the library's own has
+// a message that begins with its package.
+//
+//	go test -run Sweep -sweep 10000 .
+//
+// makes that many calls of each function.
+var sweep = flag.Int("sweep", 0, "calls of each exported function in TestSweep; 0: a few")
+
+// sweepOnly, in the environment, makes the process a child that sweeps functions
+// from that name on.
+const sweepOnly = "GIBBSITE_SWEEP_FROM"
+
+const (
+	shortSweep = 10
+	callLimit  = 20 * time.Second
+)
+
+func TestSweep(t *testing.T) {
+	if from, child := os.LookupEnv(sweepOnly); child {
+		sweepFrom(from)
+		return
+	}
+	calls := *sweep
+	if calls == 0 {
+		calls = shortSweep
+	}
+	self, err := os.Executable()
+	require.NoError(t, err)
+	var findings []string
+	for from := ""; ; {
+		cmd := exec.Command(self, "-test.run", "^TestSweep$", "-sweep", fmt.Sprint(calls), "-test.timeout", "0")
+		cmd.Dir = t.TempDir() // some functions write the file that they are told to
+		cmd.Env = append(os.Environ(), sweepOnly+"="+from)
+		out, err := cmd.CombinedOutput()
+		at := ""
+		for _, line := range strings.Split(string(out), "\n") {
+			if name, ok := strings.CutPrefix(line, "sweep at "); ok {
+				at = name
+			}
+			if finding, ok := strings.CutPrefix(line, "sweep found "); ok {
+				findings = append(findings, finding)
+			}
+		}
+		if err == nil {
+			break
+		}
+		end := lastWords(string(out))
+		findings = append(findings, fmt.Sprintf("%s ended the process: %v\n%s", at, err, end))
+		require.NotEmpty(t, at, "the sweep did not begin: %s", end)
+		from = at
+	}
+	for _, f := range findings {
+		t.Error(f)
+	}
+}
+
+// lastWords returns the part of the output of a process that says why it ended.
+func lastWords(out string) string {
+	for _, mark := range []string{"fatal error", "panic: ", "runtime: "} {
+		if i := strings.Index(out, mark); i >= 0 {
+			return out[i:min(i+1500, len(out))]
+		}
+	}
+	return out[max(0, len(out)-300):]
+}
+
+// sweepFrom sweeps the functions whose names come after from and tells the parent.
+func sweepFrom(from string) {
+	debug.SetMemoryLimit(1 << 30)
+	limitMemory()
+	names := make([]string, 0, len(sweptFuncs))
+	for name := range sweptFuncs {
+		names = append(names, name)
+	}
+	for name := range sweptLiterals() {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if name <= from && from != "" {
+			continue
+		}
+		fmt.Println("sweep at", name)
+		g := newGenerator(name)
+		for range *sweep {
+			if t, literal := sweptLiterals()[name]; literal {
+				g.methods(name, g.value(t, 0))
+				continue
+			}
+			g.call(name, reflect.ValueOf(sweptFuncs[name]), true)
+		}
+	}
+}
+
+// sweptLiterals are the structs that users write, recipes above all, by name: the
+// sweep calls their methods.
+var sweptLiterals = sync.OnceValue(func() map[string]reflect.Type {
+	types := map[string]reflect.Type{}
+	for _, t := range sweptTypes {
+		if open(t) {
+			types[strings.TrimPrefix(t.PkgPath(), module+"/")+"."+t.Name()+"{}"] = t
+		}
+	}
+	return types
+})
+
+// watch ends the process if a call takes too long.
+func watch(name string) *time.Timer {
+	return time.AfterFunc(callLimit, func() {
+		fmt.Printf("sweep found %s: longer than %v\n", name, callLimit)
+		os.Exit(3)
+	})
+}
+
+// call calls f with random arguments, and some methods of its results if deep.
+func (g *generator) call(name string, f reflect.Value, deep bool) {
+	kind := f.Type()
+	args := make([]reflect.Value, kind.NumIn())
+	for i := range args {
+		args[i] = g.value(kind.In(i), 0)
+	}
+	results, ok := g.try(name, f, args)
+	if !ok || !deep {
+		return
+	}
+	if n := len(results); n > 0 {
+		if err, _ := results[n-1].Interface().(error); err != nil {
+			return
+		}
+	}
+	for _, r := range results {
+		g.methods(name, r)
+	}
+}
+
+// methods calls the methods of a result in random order.
+func (g *generator) methods(name string, r reflect.Value) {
+	if r.Kind() == reflect.Interface {
+		r = r.Elem()
+	}
+	if !r.IsValid() || !strings.Contains(r.Type().String(), ".") || r.Type().PkgPath() == "" && r.Kind() != reflect.Pointer {
+		return
+	}
+	if r.Kind() == reflect.Pointer && (r.IsNil() || !strings.HasPrefix(r.Type().Elem().PkgPath(), module)) {
+		return
+	}
+	if r.Kind() != reflect.Pointer && !strings.HasPrefix(r.Type().PkgPath(), module) {
+		return
+	}
+	for _, i := range g.Perm(r.NumMethod()) {
+		method := name + " → " + r.Type().String() + "." + r.Type().Method(i).Name
+		g.call(method, r.Method(i), false)
+	}
+}
+
+var ownPanic = regexp.MustCompile(`^[a-z]+: `)
+
+// try calls f and reports a panic that is not the library's own.
+func (g *generator) try(name string, f reflect.Value, args []reflect.Value) (results []reflect.Value, ok bool) {
+	timer := watch(name)
+	defer timer.Stop()
+	defer func() {
+		p := recover()
+		if p == nil {
+			return
+		}
+		ok = false
+		raw := !ownPanic.MatchString(fmt.Sprint(p))
+		if err, is := p.(error); is {
+			var runtimeError runtime.Error
+			raw = raw || errors.As(err, &runtimeError)
+		}
+		key := name + place()
+		if !raw || g.reported[key] {
+			return
+		}
+		g.reported[key] = true
+		fmt.Printf("sweep found %s(%s): %v at %s\n", name, show(args), oneLine(p), place())
+	}()
+	if f.Type().IsVariadic() {
+		results = f.CallSlice(args)
+	} else {
+		results = f.Call(args)
+	}
+	return results, true
+}
+
+func oneLine(p any) string {
+	s, _, _ := strings.Cut(fmt.Sprint(p), "\n")
+	return s
+}
+
+// place returns the first line of the library on the stack of a panic.
+func place() string {
+	lines := strings.Split(string(debug.Stack()), "\n")
+	seen := false
+	for i, l := range lines {
+		seen = seen || strings.HasPrefix(l, "panic(")
+		if seen && strings.HasPrefix(l, module) && !strings.Contains(l, "gibbsite_test") && i+1 < len(lines) {
+			at := strings.TrimSpace(lines[i+1])
+			at, _, _ = strings.Cut(at, " +")
+			return at
+		}
+	}
+	return ""
+}
+
+// show prints arguments briefly.
+func show(args []reflect.Value) string {
+	var s []string
+	for _, a := range args {
+		text := "?"
+		func() {
+			defer func() { _ = recover() }()
+			text = fmt.Sprintf("%v", a.Interface())
+		}()
+		if len(text) > 60 {
+			text = text[:60] + "…"
+		}
+		s = append(s, a.Type().String()+" "+strings.ReplaceAll(text, "\n", " "))
+	}
+	return strings.Join(s, ", ")
+}
+
+// generator makes random arguments.
+type generator struct {
+	*rand.Rand
+	pool     []reflect.Value
+	reported map[string]bool
+}
+
+func newGenerator(name string) *generator {
+	seed := uint64(14695981039346656037)
+	for _, c := range []byte(name) {
+		seed = (seed ^ uint64(c)) * 1099511628211
+	}
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, 1)), reported: map[string]bool{}}
+	for _, v := range sweptValues() {
+		g.pool = append(g.pool, reflect.ValueOf(v))
+	}
+	for _, t := range sweptTypes {
+		if open(t) {
+			g.pool = append(g.pool, reflect.New(t).Elem(), reflect.New(t))
+		}
+		g.pool = append(g.pool, reflect.Zero(reflect.PointerTo(t)))
+	}
+	return g
+}
+
+// open reports whether users can write all of a struct.
+func open(t reflect.Type) bool {
+	for i := range t.NumField() {
+		if !t.Field(i).IsExported() {
+			return false
+		}
+	}
+	return true
+}
+
+var (
+	contextType = reflect.TypeFor[context.Context]()
+	ended       = func() context.Context {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		return ctx
+	}()
+	floats = []float64{0, 1, -1, 0.5, 2, 0.1, 1e300, -1e300, 1e-300, nan, inf, -inf}
+	// Huge ones are beyond what any memory holds.
+	ints     = []int64{-1, -7, 1 << 40, 1<<62 + 1, -1 << 63, 1<<63 - 1}
+	strings_ = []string{"", "a", "ab", "[a-z]+", "a{1,3}", "(", "\xff", "{}", `{"type":"string"}`, "3 2\n1 2 1\n2 3 -1\n", `root ::= "a" root | "b"`}
+)
+
+// value returns a random value of a type.
+func (g *generator) value(t reflect.Type, depth int) reflect.Value {
+	if t == contextType {
+		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+		_ = cancel // it ends by itself
+		v := reflect.New(t).Elem()
+		v.Set(reflect.ValueOf([]context.Context{ctx, ctx, ended}[g.IntN(3)]))
+		return v
+	}
+	if fit := g.fitting(t); len(fit) > 0 && g.IntN(4) > 0 {
+		v := fit[g.IntN(len(fit))]
+		if t.Kind() == reflect.Interface {
+			w := reflect.New(t).Elem()
+			w.Set(v)
+			return w
+		}
+		return v
+	}
+	if depth > 5 {
+		return reflect.Zero(t)
+	}
+	v := reflect.New(t).Elem()
+	switch t.Kind() {
+	case reflect.Bool:
+		v.SetBool(g.IntN(2) == 0)
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		n := int64(g.IntN(9))
+		if g.IntN(6) == 0 {
+			n = ints[g.IntN(len(ints))]
+		}
+		v.SetInt(n)
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		v.SetUint(uint64(g.IntN(9)))
+	case reflect.Float32, reflect.Float64:
+		v.SetFloat(floats[g.IntN(len(floats))])
+	case reflect.String:
+		v.SetString(strings_[g.IntN(len(strings_))])
+	case reflect.Slice:
+		if g.IntN(5) == 0 {
+			return v
+		}
+		n := []int{0, 1, 2, 3, 4, 5, 6, 8, 9, 12, 16, 27}[g.IntN(12)]
+		v.Set(reflect.MakeSlice(t, n, n))
+		plain := g.IntN(2) == 0
+		for i := range n {
+			if plain && simple(t.Elem().Kind()) {
+				v.Index(i).Set(reflect.ValueOf(g.IntN(2)).Convert(t.Elem()))
+				continue
+			}
+			v.Index(i).Set(g.value(t.Elem(), depth+1))
+		}
+	case reflect.Array:
+		for i := range t.Len() {
+			v.Index(i).Set(g.value(t.Elem(), depth+1))
+		}
+	case reflect.Map:
+		if g.IntN(2) == 0 {
+			v.Set(reflect.MakeMap(t))
+			v.SetMapIndex(g.value(t.Key(), depth+1), g.value(t.Elem(), depth+1))
+		}
+	case reflect.Pointer:
+		if g.IntN(2) == 0 && (t.Elem().Kind() != reflect.Struct || open(t.Elem())) {
+			v.Set(reflect.New(t.Elem()))
+			v.Elem().Set(g.value(t.Elem(), depth+1))
+		}
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if v.Field(i).CanSet() && g.IntN(2) == 0 {
+				v.Field(i).Set(g.value(t.Field(i).Type, depth+1))
+			}
+		}
+	case reflect.Func:
+		if g.IntN(3) > 0 {
+			v.Set(reflect.MakeFunc(t, func([]reflect.Value) (out []reflect.Value) {
+				for i := range t.NumOut() {
+					out = append(out, reflect.Zero(t.Out(i)))
+				}
+				return out
+			}))
+		}
+	}
+	return v
+}
+
+func simple(k reflect.Kind) bool { return k >= reflect.Int && k <= reflect.Float64 }
