@@ -51,7 +51,7 @@ func (t *tallied) summarize(row *Row, chains, draws, nested int) {
 	if chains > 1 {
 		between = variance(&t.whole, &t.wholeSquares, chains)
 	}
-	sd := math.Sqrt((within*float64(chains)*float64(draws-1) + between*float64(draws)*float64(chains-1)) / (total - 1))
+	sd := math.Sqrt((float64(within*float64(chains)*float64(draws-1)) + float64(between*float64(draws)*float64(chains-1))) / (total - 1))
 	row.SD.set(sd, nil)
 	row.across(chains, draws, between, within)
 	switch {
