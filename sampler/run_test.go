@@ -184,11 +184,13 @@ func TestCancellationIsBounded(t *testing.T) {
 	c := exact.Must(sampler.NewChains(m, slow{&steps}, cfg))
 	require.ErrorIs(t, c.Run(ctx, 10), context.Canceled)
 	assert.Zero(t, steps.Load()-after.Load(), "other blocks do not follow: %d sites", sites*32)
-	assert.Equal(t, 3, c.Len())
+	done := c.Len() // how many steps blocks make at a time depends on the clock
+	assert.LessOrEqual(t, done, 3)
+	assert.Greater(t, done, 0)
 	var file bytes.Buffer
 	require.NoError(t, c.Save(&file), "chains at different steps can be saved")
 	require.NoError(t, c.Load(&file))
-	require.NoError(t, c.Run(context.Background(), 7))
+	require.NoError(t, c.Run(context.Background(), 10-done))
 	assert.Equal(t, slices.Repeat([]int{10}, blocks), c.Steps())
 	assert.EqualValues(t, 10*blocks, steps.Load())
 }

@@ -44,7 +44,7 @@ func (t *tallied) summarize(row *Row, chains, draws, nested int) {
 		row.SD.set(0, nil)
 		return
 	}
-	total := float64(chains) * float64(draws)
+	total := float64(float64(chains) * float64(draws))
 	row.Mean.set(t.whole.over(chains), nil)
 	within := t.within.over(chains)
 	between := 0.0
