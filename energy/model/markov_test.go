@@ -229,7 +229,7 @@ func TestMarkovRefuses(t *testing.T) {
 		"trans[0:2] sums to +Inf": func() (*model.Markov, error) {
 			return model.NewMarkov(4, 2, 1, half, []float64{math.Inf(1), 0, 1, 0})
 		},
-		"2000000000":                        func() (*model.Markov, error) { return model.NewMarkov(2e9, 2, 1, half, rows) },
+		"2000000000":                                        func() (*model.Markov, error) { return model.NewMarkov(2e9, 2, 1, half, rows) },
 		"FitMarkov: a table of 100^5 entries":               func() (*model.Markov, error) { return model.FitMarkov(9, 100, 4, nil, 1) },
 		"smoothing = -1, want 0 … 2^53":                     func() (*model.Markov, error) { return model.FitMarkov(9, 2, 1, nil, -1) },
 		"smoothing = NaN":                                   func() (*model.Markov, error) { return model.FitMarkov(9, 2, 1, nil, math.NaN()) },
