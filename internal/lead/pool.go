@@ -68,7 +68,7 @@ func (r *Row) poolReverse(w []float32, v int32) {
 	logZ := c + r.logKappa
 	for u, lp := range r.logp {
 		if u != int(v) {
-			logZ = AddLogs(logZ, min(lp, c))
+			logZ = simd.LogAdd(logZ, min(lp, c))
 		}
 	}
 	for u, lp := range r.logp {

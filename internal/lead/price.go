@@ -152,5 +152,5 @@ func (r *Row) reversePrice(v int32, from int) (cost float64, size int) {
 		rest = r.behind[n]
 		rest += simd.Log1p(-simd.Exp(lp - rest))
 	}
-	return max(0, -AddLogs(rest, simd.Log(r.Margin+float64(n))+common(n))), n
+	return max(0, -simd.LogAdd(rest, simd.Log(r.Margin+float64(n))+common(n))), n
 }

@@ -89,7 +89,7 @@ func (r *Row) Load(w []float32) (bad int, ok bool) {
 		r.sortAll()
 		r.behind[len(r.order)] = math.Inf(-1)
 		for n := len(r.order) - 1; n >= 0; n-- {
-			r.behind[n] = AddLogs(r.logp[r.order[n]], r.behind[n+1])
+			r.behind[n] = simd.LogAdd(r.logp[r.order[n]], r.behind[n+1])
 		}
 	}
 	return -1, true

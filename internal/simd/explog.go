@@ -128,6 +128,17 @@ func Log1p(x float64) float64 {
 	return logSum(float64(k), f, lost)
 }
 
+// LogAdd returns log(e^a + e^b); −Inf stands for nothing.
+func LogAdd(a, b float64) float64 {
+	if a < b {
+		a, b = b, a
+	}
+	if math.IsInf(b, -1) {
+		return a
+	}
+	return a + Log1p(Exp(b-a))
+}
+
 // logReduce splits x = 2^k·(1+f) with 1+f in [√½, √2), for finite x > 0.
 func logReduce(x float64) (k int, f float64) {
 	if x < 0x1p-1022 {

@@ -195,3 +195,14 @@ func BenchmarkScalar(b *testing.B) {
 		})
 	}
 }
+
+func TestLogAdd(t *testing.T) {
+	never := math.Inf(-1)
+	for _, c := range [][3]float64{{0, 0, math.Ln2}, {1, 3, math.Log(math.E + math.Exp(3))}, {-800, -801, -800 + math.Log1p(math.Exp(-1))}, {5, never, 5}, {never, never, never}, {0, -1e4, 0}} {
+		for _, p := range [][2]float64{{c[0], c[1]}, {c[1], c[0]}} {
+			if got := LogAdd(p[0], p[1]); got != c[2] {
+				assert.InDelta(t, c[2], got, 1e-15*max(1, math.Abs(c[2])), "%v", p)
+			}
+		}
+	}
+}

@@ -1,6 +1,10 @@
 package trellis
 
-import "math"
+import (
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
 
 // Marginals stores in dst (sites × levels) the log-probabilities
 //
@@ -106,22 +110,11 @@ func (r *Runner) logMarginals(dst, here, next, post []float64) {
 				if l.edge != nil {
 					w += l.edge[e]
 				}
-				post[k] = addLogs(post[k], w+ahead[to])
-				next[to] = addLogs(next[to], w+sums[k])
+				post[k] = simd.LogAdd(post[k], w+ahead[to])
+				next[to] = simd.LogAdd(next[to], w+sums[k])
 			}
 		}
 		r.spread(dst, t, l, post, func(p float64) float64 { return p - r.logZ })
 		copy(here, next)
 	}
-}
-
-// addLogs returns log(e^a + e^b).
-func addLogs(a, b float64) float64 {
-	if a < b {
-		a, b = b, a
-	}
-	if math.IsInf(b, -1) {
-		return a
-	}
-	return a + log1p(exp(b-a))
 }

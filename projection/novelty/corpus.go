@@ -11,7 +11,6 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/check"
-	"github.com/gibbsite-go/gibbsite/internal/lead"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/projection"
 )
@@ -186,7 +185,7 @@ func (s *CorpusProjection) knownLogZ(v []float32) (float64, error) {
 		for i, token := range x {
 			weight += float64(v[i*levels+int(token)])
 		}
-		logZ = lead.AddLogs(logZ, weight)
+		logZ = simd.LogAdd(logZ, weight)
 	}
 	return logZ, nil
 }

@@ -225,8 +225,8 @@ func (p *Particles) draw(ctx context.Context, x []int32) error {
 // weigh1 takes the estimate log Ẑ of one more sample into that of all.
 func (p *Particles) weigh1(w float64) {
 	p.weight = append(p.weight, w)
-	p.sum = logAdd(p.sum, w)
-	p.square = logAdd(p.square, float64(2*w))
+	p.sum = simd.LogAdd(p.sum, w)
+	p.square = simd.LogAdd(p.square, float64(2*w))
 }
 
 // Save writes a checkpoint as [Runner.Save] does, with the estimate of every

@@ -1,7 +1,6 @@
 package diffusion
 
 import (
-	"math"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/simd"
@@ -59,15 +58,4 @@ func byWeight(w []float64, u float64) int {
 		}
 	}
 	return last
-}
-
-// logAdd returns log(e^a + e^b).
-func logAdd(a, b float64) float64 {
-	if a < b {
-		a, b = b, a
-	}
-	if math.IsInf(b, -1) {
-		return a
-	}
-	return a + simd.Log1p(simd.Exp(b-a))
 }

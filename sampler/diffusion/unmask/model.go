@@ -3,7 +3,6 @@ package unmask
 import (
 	"context"
 	"fmt"
-	"math"
 	"math/rand/v2"
 
 	"github.com/gibbsite-go/gibbsite/energy"
@@ -90,15 +89,4 @@ func (m *model) normalise(z float64, v []float32) float64 {
 		z -= l
 	}
 	return z
-}
-
-// logAdd returns log(e^a + e^b).
-func logAdd(a, b float64) float64 {
-	if a < b {
-		a, b = b, a
-	}
-	if math.IsInf(b, -1) {
-		return a
-	}
-	return a + simd.Log1p(simd.Exp(b-a))
 }

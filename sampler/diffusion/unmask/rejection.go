@@ -217,9 +217,9 @@ func (r *Rejection) more(ctx context.Context) error {
 	r.paths += n
 	for i, l := range r.p.logW[:n] {
 		r.since++
-		r.sum, r.square = logAdd(r.sum, l), logAdd(r.square, 2*l)
+		r.sum, r.square = simd.LogAdd(r.sum, l), simd.LogAdd(r.square, 2*l)
 		if l > r.logCap {
-			r.excess = logAdd(r.excess, l+simd.Log1p(-simd.Exp(r.logCap-l)))
+			r.excess = simd.LogAdd(r.excess, l+simd.Log1p(-simd.Exp(r.logCap-l)))
 		}
 		if r.p.stream[i].Float64() < simd.Exp(l-r.logCap) {
 			r.queue, r.since = append(r.queue, slices.Clone(r.p.of(i))), 0
