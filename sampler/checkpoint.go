@@ -2,7 +2,6 @@ package sampler
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -260,22 +259,12 @@ func (c *Runner[S]) checkTarget(b *block[S], x []S, saved []float64) error {
 // that was there becomes path.old, and the new one takes its place. It needs
 // memory for one block of chains.
 func (c *Runner[S]) SaveFile(path string) error {
-	if err := durable.Save(durable.OS{}, path, c.Save); err != nil {
-		return fmt.Errorf("%s: SaveFile: %w", c.system.Name(), err)
-	}
-	return nil
+	return durable.SaveFile(c.system.Name(), path, c)
 }
 
 // LoadFile restores what SaveFile saved, as Load does. If the file path is
 // missing or damaged, it restores the generation before it, path.old; Len says
 // how far that had come. A checkpoint of other settings is refused.
 func (c *Runner[S]) LoadFile(path string) error {
-	err := durable.Load(durable.OS{}, path, func(r io.Reader) error { return c.Load(r) }, func(err error) bool {
-		var other *fingerprint.Mismatch
-		return errors.As(err, &other)
-	})
-	if err != nil {
-		return fmt.Errorf("%s: LoadFile: %w", c.system.Name(), err)
-	}
-	return nil
+	return durable.LoadFile(c.system.Name(), path, c)
 }

@@ -206,21 +206,11 @@ func (f *Fit) probe() []float64 {
 // SaveFile saves a checkpoint in the file path so that no failure loses both it and the
 // one before, which stays as path.old.
 func (f *Fit) SaveFile(path string) error {
-	if err := durable.Save(durable.OS{}, path, f.Save); err != nil {
-		return fmt.Errorf("fit: SaveFile: %w", err)
-	}
-	return nil
+	return durable.SaveFile("fit", path, f)
 }
 
 // LoadFile restores what SaveFile saved, as Load does. If the file path is missing or
 // damaged, it restores the generation before it, path.old.
 func (f *Fit) LoadFile(path string) error {
-	err := durable.Load(durable.OS{}, path, func(r io.Reader) error { return f.Load(r) }, func(err error) bool {
-		var other *fingerprint.Mismatch
-		return errors.As(err, &other)
-	})
-	if err != nil {
-		return fmt.Errorf("fit: LoadFile: %w", err)
-	}
-	return nil
+	return durable.LoadFile("fit", path, f)
 }
