@@ -41,8 +41,8 @@ type Projector struct {
 	// costs of Cardei et al. 2025, instead of the divergence.
 	Gap bool
 
-	// Trials bounds the rejections of a joint draw before the exact but slower
-	// way is taken, 0 for 64.
+	// Trials bounds the rejections of a joint draw before new sequences are
+	// summed and drawn by where they leave the set, exactly, 0 for 64.
 	Trials int
 }
 
@@ -59,7 +59,7 @@ func (n Projector) Bind(ctx context.Context, sites, levels, samples int) (projec
 		return nil, err
 	}
 	if corpus, ok := s.seen.(Corpus); ok {
-		return newCorpus(s, corpus, n.Trials), nil
+		return newCorpus(ctx, s, corpus, n), nil
 	}
 	return s, nil
 }
@@ -75,7 +75,7 @@ func (n Projector) Compile(ctx context.Context, sites, levels int) (*CorpusProje
 	if !ok {
 		return nil, fmt.Errorf("novelty: the set is a %T, want a Corpus; Bind takes any", s.seen)
 	}
-	return newCorpus(s, corpus, n.Trials), nil
+	return newCorpus(ctx, s, corpus, n), nil
 }
 
 // compile is what Bind and Compile have in common.

@@ -38,6 +38,16 @@ type Corpus interface {
 	Len() int
 }
 
+// Sparse is a Corpus that lists its transitions, as a *[constraint.Lexicon] does.
+// Sums over it then take a step for each transition instead of one for each token.
+type Sparse interface {
+	Corpus
+
+	// AppendEdges appends to tokens those that lead on from state, ascending,
+	// and to states where they lead.
+	AppendEdges(tokens, states []int32, state int) ([]int32, []int32)
+}
+
 // keys is a set of sequences by their keys.
 type keys struct {
 	key   func(x []int32) string
