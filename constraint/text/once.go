@@ -12,11 +12,11 @@ const mostPairs = 1 << 23
 
 // liftOnce lifts by the functions that tokens compute. It returns nil if these have
 // more than the given number of pairs (state, state) together.
-func liftOnce(ctx context.Context, name string, bytes *constraint.DFA, p *prepared, limits constraint.Limits, most int) (*automata.Table, error) {
+func liftOnce(ctx context.Context, name string, bytes *constraint.DFA, vocabulary *trie, tokens int, padding []int32, limits constraint.Limits, most int) (*automata.Table, error) {
 	next, classes := bytes.Table()
 	of, _ := bytes.Classes(256)
 	f := newFunctions(next, classes, of, bytes.States())
-	token, ok, err := f.walk(ctx, p.trie, len(p.text), most)
+	token, ok, err := f.walk(ctx, vocabulary, tokens, most)
 	if !ok || err != nil {
 		return nil, err
 	}
@@ -25,10 +25,10 @@ func liftOnce(ctx context.Context, name string, bytes *constraint.DFA, p *prepar
 	for s := range l.number {
 		l.number[s] = -1
 	}
-	if err := l.reach(ctx, name, len(p.padding) > 0, limits); err != nil {
+	if err := l.reach(ctx, name, len(padding) > 0, limits); err != nil {
 		return nil, err
 	}
-	return l.table(name, f, token, p, limits)
+	return l.table(name, f, token, padding, limits)
 }
 
 // walk returns the function of each token, none where there is none. ok is false if
@@ -134,7 +134,7 @@ func (l *liftedStates) reach(ctx context.Context, name string, padding bool, lim
 }
 
 // table writes the rows of the queue over classes of tokens.
-func (l *liftedStates) table(name string, f *functions, token []int32, p *prepared, limits constraint.Limits) (*automata.Table, error) {
+func (l *liftedStates) table(name string, f *functions, token, padding []int32, limits constraint.Limits) (*automata.Table, error) {
 	// Functions that agree on the states that are reached are one class.
 	var columns lists
 	class := make([]int32, f.len())
@@ -160,9 +160,9 @@ func (l *liftedStates) table(name string, f *functions, token []int32, p *prepar
 	}
 	pad := int32(columns.len())
 	t.Width = columns.len()
-	if len(p.padding) > 0 {
+	if len(padding) > 0 {
 		t.Width++
-		for _, at := range p.padding {
+		for _, at := range padding {
 			t.Class[at] = pad
 		}
 	}

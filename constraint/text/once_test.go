@@ -53,7 +53,7 @@ func TestBothWaysOfLifting(t *testing.T) {
 		}
 		p, err := prepare(v)
 		require.NoError(t, err)
-		once, err := liftOnce(ctx, "Lift", bytes, p, constraint.Limits{}, mostPairs)
+		once, err := liftOnce(ctx, "Lift", bytes, p.trie, len(p.text), p.padding, constraint.Limits{}, mostPairs)
 		require.NoError(t, err)
 		rows, err := liftRows(ctx, "Lift", bytes, p, constraint.Limits{})
 		require.NoError(t, err)
@@ -65,7 +65,7 @@ func TestBothWaysOfLifting(t *testing.T) {
 			lifted++
 			exact.Minimal(t, got)
 		}
-		none, err := liftOnce(ctx, "Lift", bytes, p, constraint.Limits{}, 0)
+		none, err := liftOnce(ctx, "Lift", bytes, p.trie, len(p.text), p.padding, constraint.Limits{}, 0)
 		require.NoError(t, err)
 		require.Nil(t, none, "too many functions: the other way")
 	}

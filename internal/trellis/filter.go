@@ -26,6 +26,20 @@ const (
 // len(v) = sites·levels.
 func (r *Runner) Filter(v []float32) (logZ float64, err error) { return r.FilterUntil(v, nil, false) }
 
+// FilterLogs is [Runner.Filter] on logarithms throughout, so that no value has
+// lost anything, however small a part of the whole it is. [Runner.Ahead] and
+// [Runner.DrawFrom] rest on it.
+func (r *Runner) FilterLogs(v []float32) (logZ float64, err error) {
+	r.g.checkTable("v", len(v))
+	r.method = logarithm
+	if r.logs == nil {
+		r.logs = make([]float64, len(r.sum))
+	}
+	r.enter(summing)
+	r.v, r.stop, r.stopped, r.paused, r.work = v, nil, false, false, 0
+	return r.filter()
+}
+
 // ErrStopped says that FilterUntil was stopped.
 var ErrStopped = errors.New("trellis: stopped")
 

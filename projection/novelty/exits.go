@@ -19,6 +19,7 @@ import (
 // with probabilities given the language, all terms positive. The prefixes that
 // were visited are kept, so that new sequences can be drawn.
 type exits struct {
+	walk
 	run    *trellis.Runner
 	layers []exitLayer // by site, and one for the end
 	inside []bool      // by token: the corpus goes on with it
@@ -49,11 +50,11 @@ const (
 	large          = 256 // tokens
 )
 
-// novel fills w.exits for the log-weights v and returns log P(new | language),
+// novel prepares the draws for the log-weights v and returns log P(new | language),
 // −Inf if there is nothing new. g is the unrolled language. It is a *LimitError
 // if more than limit transitions would have to be kept.
-func (w *walk) novel(g *trellis.Graph, v []float32, limit int) (float64, error) {
-	e := &w.exits
+func (w *exits) novel(g *trellis.Graph, v []float32, limit int) (float64, error) {
+	e := w
 	if e.run == nil {
 		e.run = trellis.NewRunner(g)
 		e.layers = make([]exitLayer, w.sites+1)
@@ -80,8 +81,8 @@ func (w *walk) novel(g *trellis.Graph, v []float32, limit int) (float64, error) 
 
 // spread walks forward from the start and fills everything but open. It leaves out
 // what weighs 2^−bits of the language at most, and returns how much it was.
-func (w *walk) spread(g *trellis.Graph, v []float32, bits, limit int) (lost float64, err error) {
-	e := &w.exits
+func (w *exits) spread(g *trellis.Graph, v []float32, bits, limit int) (lost float64, err error) {
+	e := w
 	w.here.clear()
 	w.here.addLog(g.Start(), w.corpus.Start(), 0)
 	w.light.begin(bits)
@@ -113,7 +114,7 @@ func (w *walk) spread(g *trellis.Graph, v []float32, bits, limit int) (lost floa
 
 // keep moves to the next site along the transitions of bins up to the last, and
 // drops the others.
-func (w *walk) keep(l *exitLayer, last int) {
+func (w *exits) keep(l *exitLayer, last int) {
 	w.here.clear()
 	i, kept := 0, int32(0)
 	for n := range l.leave {
@@ -133,8 +134,8 @@ func (w *walk) keep(l *exitLayer, last int) {
 }
 
 // branch appends the exits and transitions of a prefix.
-func (w *walk) branch(g *trellis.Graph, l *exitLayer, t int, p pair, row []float32) {
-	e := &w.exits
+func (w *exits) branch(g *trellis.Graph, l *exitLayer, t int, p pair, row []float32) {
+	e := w
 	ahead := e.run.Ahead(p.language)
 	stay := 0.0
 	w.edges(p.corpus)
@@ -174,15 +175,15 @@ func (e *exits) log(g *trellis.Graph, t, state int, token int32, row []float32, 
 
 // leaving sums over the tokens that the corpus does not go on with, w.tokens
 // being those it does.
-func (w *walk) leaving(g *trellis.Graph, t int, p pair, row []float32, ahead float64) float64 {
+func (w *exits) leaving(g *trellis.Graph, t int, p pair, row []float32, ahead float64) float64 {
 	w.mark(true)
 	defer w.mark(false)
 	sum, top := 0.0, math.Inf(-1)
 	for token := range int32(w.levels) {
-		if w.exits.inside[token] {
+		if w.inside[token] {
 			continue
 		}
-		switch x := w.exits.log(g, t, p.language, token, row, ahead); {
+		switch x := w.log(g, t, p.language, token, row, ahead); {
 		case math.IsInf(x, -1):
 		case x > top:
 			sum, top = float64(sum*simd.Exp(top-x))+1, x
@@ -194,18 +195,18 @@ func (w *walk) leaving(g *trellis.Graph, t int, p pair, row []float32, ahead flo
 }
 
 // mark notes whether the corpus goes on with the tokens of w.tokens.
-func (w *walk) mark(inside bool) {
+func (w *exits) mark(inside bool) {
 	for _, token := range w.tokens {
 		if int(token) < w.levels {
-			w.exits.inside[token] = inside
+			w.inside[token] = inside
 		}
 	}
 }
 
 // gather fills open, from the last site to the first, and returns that of the
 // start.
-func (w *walk) gather() float64 {
-	e := &w.exits
+func (w *exits) gather() float64 {
+	e := w
 	for t := w.sites - 1; t >= 0; t-- {
 		l, next := &e.layers[t], &e.layers[t+1]
 		for n, leave := range l.leave {
@@ -221,8 +222,8 @@ func (w *walk) gather() float64 {
 
 // draw stores in x an exact draw from the new sequences of the last novel, which
 // must have found some.
-func (w *walk) draw(g *trellis.Graph, x []int32, v []float32, src rand.Source) {
-	e := &w.exits
+func (w *exits) draw(g *trellis.Graph, x []int32, v []float32, src rand.Source) {
+	e := w
 	n := int32(0)
 	for t := range w.sites {
 		l, next := &e.layers[t], &e.layers[t+1]
@@ -251,17 +252,17 @@ func (w *walk) draw(g *trellis.Graph, x []int32, v []float32, src rand.Source) {
 }
 
 // drawExit stores in x, from site t on, a draw that leaves the corpus there.
-func (w *walk) drawExit(g *trellis.Graph, p pair, t int, x []int32, v []float32, src rand.Source) {
-	row, ahead := v[t*w.levels:(t+1)*w.levels], w.exits.run.Ahead(p.language)
+func (w *exits) drawExit(g *trellis.Graph, p pair, t int, x []int32, v []float32, src rand.Source) {
+	row, ahead := v[t*w.levels:(t+1)*w.levels], w.run.Ahead(p.language)
 	w.edges(p.corpus)
 	total := w.leaving(g, t, p, row, ahead)
 	w.mark(true)
 	goal, sum, last := unit(src), 0.0, int32(-1)
 	for token := range int32(w.levels) {
-		if w.exits.inside[token] {
+		if w.inside[token] {
 			continue
 		}
-		if q := simd.Exp(w.exits.log(g, t, p.language, token, row, ahead) - total); q > 0 {
+		if q := simd.Exp(w.log(g, t, p.language, token, row, ahead) - total); q > 0 {
 			last = token
 			if sum += q; sum > goal {
 				break
@@ -270,7 +271,7 @@ func (w *walk) drawExit(g *trellis.Graph, p pair, t int, x []int32, v []float32,
 	}
 	w.mark(false)
 	x[t] = last
-	w.exits.run.DrawFrom(x, g.NextAt(t, p.language, last), src)
+	w.run.DrawFrom(x, g.NextAt(t, p.language, last), src)
 }
 
 // unit returns a uniform multiple of 2^-53 in [0,1).

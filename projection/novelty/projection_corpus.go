@@ -30,7 +30,7 @@ type CorpusProjection struct {
 	ctx    context.Context // of Bind: languages that nest are compiled late
 
 	walks   sync.Mutex
-	resting []*walk
+	resting []*exits
 
 	mu       sync.Mutex
 	others   *projection.PathProjection // the language of novelty where it nests
@@ -49,8 +49,8 @@ const defaultLimit = 1 << 24
 // (TestLexicalProbability asks for ten).
 const certain = 0.1
 
-func newCorpus(ctx context.Context, s *Projection, corpus Corpus, n Projector) *CorpusProjection {
-	c := &CorpusProjection{Projection: s, trials: n.Trials, limit: n.Path.Limit, ctx: ctx, othersAt: -1}
+func newCorpus(ctx context.Context, s *Projection, trials, limit int) *CorpusProjection {
+	c := &CorpusProjection{Projection: s, trials: trials, limit: limit, ctx: ctx, othersAt: -1}
 	if c.trials == 0 {
 		c.trials = defaultTrials
 	}
@@ -148,7 +148,7 @@ func (s *CorpusProjection) novel(v []float32, all float64) (float64, error) {
 }
 
 // leave sums over the new sequences by where they leave the corpus.
-func (s *CorpusProjection) leave(w *walk, g *trellis.Graph, v []float32) (float64, error) {
+func (s *CorpusProjection) leave(w *exits, g *trellis.Graph, v []float32) (float64, error) {
 	novel, err := w.novel(g, v, s.limit)
 	if err == nil {
 		err = s.failed()
@@ -169,7 +169,7 @@ func (s *CorpusProjection) graph() (*trellis.Graph, bool) {
 }
 
 // walk returns scratch that no other call uses.
-func (s *CorpusProjection) walk() *walk {
+func (s *CorpusProjection) walk() *exits {
 	s.walks.Lock()
 	defer s.walks.Unlock()
 	if n := len(s.resting); n > 0 {
@@ -177,7 +177,7 @@ func (s *CorpusProjection) walk() *walk {
 		s.resting = s.resting[:n-1]
 		return w
 	}
-	w := &walk{corpus: s.corpus, sites: s.sites, levels: s.levels}
+	w := &exits{walk: walk{corpus: s.corpus, sites: s.sites, levels: s.levels}}
 	w.sparse, _ = s.corpus.(Sparse)
 	if !s.free {
 		w.language = s.within.Automaton()
@@ -187,7 +187,7 @@ func (s *CorpusProjection) walk() *walk {
 }
 
 // rest gives scratch back.
-func (s *CorpusProjection) rest(w *walk) {
+func (s *CorpusProjection) rest(w *exits) {
 	s.walks.Lock()
 	defer s.walks.Unlock()
 	s.resting = append(s.resting, w)

@@ -9,7 +9,7 @@ import (
 )
 
 // lossBits says what a walk may leave out: 2^−lossBits of the whole, 1e-12, which
-// is 1e-11 of what it is used for (see certain).
+// is 1e-11 of what it is used for (see CorpusProjection).
 const lossBits = 40
 
 // walk sums over the sequences of a corpus that are in a language, site by site,
@@ -38,8 +38,7 @@ type walk struct {
 	tokens, to []int32   // transitions of a state
 	weight     []float64 // of the tokens of a row beside top, or none
 	top        float32   // the greatest of a row
-	exits      exits
-	visited    int // prefixes, for tests
+	visited    int       // prefixes, for tests
 }
 
 // edges lists the transitions of a state of the corpus in w.tokens and w.to.
