@@ -68,19 +68,29 @@ func (p Path) Bind(ctx context.Context, sites, levels, samples int) (Projection,
 
 // Compile unrolls the language over the sites. The error names a field that is
 // out of range, wraps [constraint.ErrInfeasible] if no sequence of that length is
-// in the language (an *[InfeasibleError]), is a *[constraint.LimitError] if the
+// in the language (an *[InfeasibleError], which names the parts of an intersection
+// that clash), is a *[constraint.LimitError] if the
 // result is too large, or wraps the error of ctx.
 func (p Path) Compile(ctx context.Context, sites, levels int) (*PathProjection, error) {
 	margin, err := p.check()
 	if err != nil {
 		return nil, err
 	}
+	if err := automata.Validate(p.Language); err != nil {
+		return nil, fmt.Errorf("projection: Path: %w", err)
+	}
+	e, err := p.compile(ctx, sites, levels, margin)
+	if err != nil {
+		return nil, p.blame(ctx, err, sites, levels)
+	}
+	return e, nil
+}
+
+// compile is Compile for a recipe in order.
+func (p Path) compile(ctx context.Context, sites, levels int, margin float64) (*PathProjection, error) {
 	name := p.Name
 	if name == "" {
 		name = automata.Name(p.Language)
-	}
-	if err := automata.Validate(p.Language); err != nil {
-		return nil, fmt.Errorf("projection: Path: %w", err)
 	}
 	a, mask := constraint.Split(p.Language)
 	if language, ok := a.(Nested); ok {
