@@ -2,6 +2,7 @@ package projection
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -84,6 +85,28 @@ func (p Path) Compile(ctx context.Context, sites, levels int) (*PathProjection, 
 		return nil, p.blame(ctx, err, sites, levels)
 	}
 	return e, nil
+}
+
+// blame adds to an infeasibility the parts of the language that clash.
+func (p Path) blame(ctx context.Context, err error, sites, levels int) error {
+	var dead *InfeasibleError
+	product, ok := p.Language.(constraint.Product)
+	if !ok || !errors.As(err, &dead) {
+		return err
+	}
+	parts := clash(product.Parts(), func(parts []constraint.Automaton) bool {
+		both, err := constraint.Intersect(parts...)
+		if err != nil {
+			return false
+		}
+		p.Language = both
+		_, err = p.compile(ctx, sites, levels, 1)
+		return errors.Is(err, constraint.ErrInfeasible)
+	})
+	for _, part := range parts {
+		dead.Clash = append(dead.Clash, automata.Name(part))
+	}
+	return err
 }
 
 // compile is Compile for a recipe in order.

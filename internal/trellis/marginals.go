@@ -6,46 +6,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Marginals stores in dst (sites × levels) the log-probabilities
-//
-//	dst[i,l] = log P(x_i = l) = log Σ_{x: x_i=l} w(x)/Z
-//
-// under the law of the last Filter, −Inf for what cannot occur. Where numbers lose
-// what is unlikely but possible, it filters again on logarithms, with scratch of
-// its own: draws are the same before and after. It panics unless a
-// Filter succeeded and len(dst) = sites·levels.
-func (r *Runner) Marginals(dst []float64) {
-	g := r.g
-	g.checkTable("dst", len(dst))
-	r.mustFilter()
-	if r.front == nil {
-		columns := 0
-		for _, l := range g.layers {
-			columns = max(columns, len(l.live))
-		}
-		r.front = make([]float64, 2*g.widest+columns)
-	}
-	here, next := r.front[:g.widest], r.front[g.widest:2*g.widest]
-	post := r.front[2*g.widest:]
-	if r.method != logarithm {
-		if r.lossless && r.scaledMarginals(dst, here, next, post) {
-			return
-		}
-		if r.logarithmic == nil {
-			r.logarithmic = NewRunner(g)
-		}
-		if _, err := r.logarithmic.FilterLogs(r.v); err != nil {
-			panic(err) // the last Filter took the same weights
-		}
-		r.logarithmic.Marginals(dst)
-		return
-	}
-	for i := range dst {
-		dst[i] = math.Inf(-1)
-	}
-	r.logMarginals(dst, here, next, post)
-}
-
 // scaledMarginals is Marginals on numbers. It returns false if a product was lost or
 // nearly so.
 func (r *Runner) scaledMarginals(dst, here, next, post []float64) bool {

@@ -150,7 +150,7 @@ func (w *exits) branch(g *trellis.Graph, l *exitLayer, t int, p pair, row []floa
 		stay += simd.Exp(step)
 		w.light.weigh(binOfLog(p.mass + step))
 		l.token, l.step = append(l.token, token), append(l.step, step)
-		w.next = append(w.next, pair{g.NextAt(t, p.language, token), int(w.to[i]), p.mass + step})
+		w.next = append(w.next, pair{g.NextAt(t, p.language, token), w.to[i], p.mass + step})
 	}
 	leave := 0.0
 	if stay <= cancelledLarge || stay <= cancelled && w.levels < large {

@@ -219,3 +219,24 @@ func (s *CorpusProjection) complement() (*projection.PathProjection, error) {
 	}
 	return s.others, nil
 }
+
+// Sample fills dst, any number of sequences one after the other, with new sequences
+// that are all different, and takes them into the set: each is a draw from p
+// restricted to what is new by then, so that with an empty set it samples without
+// replacement. It returns how many it made; the error says why they are fewer, an
+// *[projection.InfeasibleError] where nothing new is left.
+func (s *CorpusProjection) Sample(dst []int32, v []float32, src rand.Source) (made int, err error) {
+	if len(dst)%s.sites != 0 {
+		panic(fmt.Sprintf("novelty: len(dst) = %d, want a multiple of %d", len(dst), s.sites))
+	}
+	for ; len(dst) > 0; dst = dst[s.sites:] {
+		if _, err := s.Draw(dst[:s.sites], v, src); err != nil {
+			return made, err
+		}
+		if err := s.Commit(dst[:s.sites], v, src); err != nil {
+			return made, err
+		}
+		made++
+	}
+	return made, nil
+}

@@ -30,15 +30,16 @@ type walk struct {
 	sites    int
 	levels   int
 
-	bound      []float64 // by site: the log of the factor of mass above
-	sums       []float64
-	here       frontier
-	next       []pair // the prefixes of the next site, not united yet
-	light      lightest
-	tokens, to []int32   // transitions of a state
-	weight     []float64 // of the tokens of a row beside top, or none
-	top        float32   // the greatest of a row
-	visited    int       // prefixes, for tests
+	bound   []float64 // by site: the log of the factor of mass above
+	sums    []float64
+	here    frontier
+	next    []pair // the prefixes of the next site, not united yet
+	light   lightest
+	tokens  []int32 // transitions of a state
+	to      []int
+	weight  []float64 // of the tokens of a row beside top, or none
+	top     float32   // the greatest of a row
+	visited int       // prefixes, for tests
 }
 
 // edges lists the transitions of a state of the corpus in w.tokens and w.to.
@@ -50,7 +51,7 @@ func (w *walk) edges(state int) {
 	}
 	for token := range int32(w.levels) {
 		if next := w.corpus.Next(state, token); next >= 0 {
-			w.tokens, w.to = append(w.tokens, token), append(w.to, int32(next))
+			w.tokens, w.to = append(w.tokens, token), append(w.to, next)
 		}
 	}
 }
@@ -168,7 +169,7 @@ func (w *walk) along(t int, row []float32, up int) (heaviest float64) {
 			}
 			w.light.weigh(-exponent(mass) - up)
 			heaviest = max(heaviest, mass)
-			w.next = append(w.next, pair{to, int(w.to[i]), mass})
+			w.next = append(w.next, pair{to, w.to[i], mass})
 		}
 	}
 	return heaviest

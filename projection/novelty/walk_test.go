@@ -8,6 +8,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/constraint/grammar"
 	"github.com/gibbsite-go/gibbsite/constraint/text"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/projection"
 	"github.com/stretchr/testify/require"
 )
@@ -150,4 +151,52 @@ func TestNovelInALanguageThatNests(t *testing.T) {
 	}
 	_, err = s.LogProb(v)
 	require.ErrorIs(t, err, constraint.ErrInfeasible)
+}
+
+// TestSampleWithoutReplacement: pairs of draws from three sequences of the language,
+// against the distribution of pairs without replacement, which the twin that draws
+// twice does not have. The rate of false alarms is 1e-6.
+func TestSampleWithoutReplacement(t *testing.T) {
+	within := constraint.Count{Levels: []int32{1}, Min: 1, Max: 1}
+	v := []float32{0, 0, 0, 1, 0, 2}
+	p := []float64{1, math.E, math.E * math.E}
+	total := p[0] + p[1] + p[2]
+	want := make([]float64, 9)
+	for i := range 3 {
+		for j := range 3 {
+			if i != j {
+				want[3*i+j] = p[i] / total * p[j] / (total - p[i])
+			}
+		}
+	}
+	at := func(x []int32) int {
+		for i, token := range x {
+			if token == 1 {
+				return i
+			}
+		}
+		return -1
+	}
+	count, twin := make([]int, 9), make([]int, 9)
+	r := rand.New(rand.NewPCG(47, 1))
+	x := make([]int32, 12)
+	for range 4000 {
+		s, err := Projector{Path: projection.Path{Language: within}, Trials: 1}.Compile(t.Context(), 3, 2)
+		require.NoError(t, err)
+		n, err := s.Sample(x[:6], v, r)
+		require.NoError(t, err)
+		require.Equal(t, 2, n)
+		count[3*at(x[:3])+at(x[3:6])]++
+		_, err = s.within.Sample(x[:6], v, r)
+		require.NoError(t, err)
+		twin[3*at(x[:3])+at(x[3:6])]++
+	}
+	exact.Counts(t, count, want, 1e-6)
+	require.Less(t, exact.PValue(twin, want), 1e-6)
+	s, err := Projector{Path: projection.Path{Language: within}}.Compile(t.Context(), 3, 2)
+	require.NoError(t, err)
+	n, err := s.Sample(x, v, r)
+	require.ErrorIs(t, err, constraint.ErrInfeasible)
+	require.Equal(t, 3, n)
+	require.Panics(t, func() { s.Sample(x[:4], v, r) })
 }
