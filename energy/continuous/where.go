@@ -115,7 +115,7 @@ func (m *Mixture) where(k int, r *mat.Dense, values, mean []float64, cov *mat.De
 			cov.Set(l, i, c)
 		}
 	}
-	return -(chol.LogDet() + mat.Dot(miss, pull) + float64(q)*simd.Log(2*math.Pi)) / 2, true
+	return -(chol.LogDet() + mat.Dot(miss, pull) + float64(float64(q)*simd.Log(2*math.Pi))) / 2, true
 }
 
 // entry returns C_k at (i, j).

@@ -150,7 +150,7 @@ func (w *Windows) explain(list []int32, p []float64, x []float32, clean []bool, 
 	p = p[:len(list)]
 	top := math.Inf(-1)
 	for k, j := range list {
-		p[k] = w.prior(int(j)) - w.distance(int(j), x, clean, alpha, u)/2
+		p[k] = w.prior(int(j)) - float64(w.distance(int(j), x, clean, alpha, u)/2)
 		top = max(top, p[k])
 	}
 	if math.IsNaN(top) || math.IsInf(top, 0) {
@@ -195,7 +195,7 @@ func (w *Windows) screen(list []int32, score []float64, x []float32, clean []boo
 	best := math.Inf(-1)
 	for j := range score {
 		if clean != nil {
-			score[j] = w.prior(j) - w.distance(j, x, clean, alpha, u)/2
+			score[j] = w.prior(j) - float64(w.distance(j, x, clean, alpha, u)/2)
 		} else {
 			score[j] = w.prior(j) + (float64(signal*float64(simd.Dot(x, w.window(j))))-float64(float64(alpha*w.square[j])/2))/u
 		}

@@ -66,7 +66,7 @@ func (w *Windows) Where(rows, values []float64) (given *Windows, logp float64, e
 		g.hold(g.data[at:], 1)
 	}
 	g.measure()
-	spread := float64(float64(q) * (simd.Log(2*math.Pi)/2 + simd.Log(w.bandwidth)))
+	spread := float64(float64(q) * (float64(simd.Log(2*math.Pi)/2) + simd.Log(w.bandwidth)))
 	return g, top + simd.Log(sum) - simd.Log(total) - spread - simd.Log(b.Volume()), nil
 }
 

@@ -34,7 +34,7 @@ func (w *propagation) given(mu, g []float64) (logp float64) {
 	e, f, q := w.fixed, w.q-w.fixed, w.q
 	for k := range e {
 		w.xi[k] = (w.value[k] - mu[k] - dot(w.xi[:k], g[k*q:])) / g[k*q+k]
-		logp -= float64(w.xi[k]*w.xi[k])/2 + simd.Log(g[k*q+k]) + simd.Log(2*math.Pi)/2
+		logp -= float64(w.xi[k]*w.xi[k]/2) + simd.Log(g[k*q+k]) + float64(simd.Log(2*math.Pi)/2)
 	}
 	for j := range w.base {
 		t := w.site[j*q : (j+1)*q]
@@ -132,7 +132,7 @@ func (w *propagation) update(j int, precision, centre []float64) {
 		// The site is what the moments have beyond the cavity.
 		if gain := 1/tv - 1; gain > 1e-14 && !math.IsInf(gain, 1) {
 			next = gain / v
-			at = m + float64(sd*tm)*(1+1/gain) // (tm/tv)/gain, as tv = 1/(1+gain)
+			at = m + float64(float64(sd*tm)*(1+1/gain)) // (tm/tv)/gain, as tv = 1/(1+gain)
 		}
 	}
 	if next == 0 && p == 0 {
@@ -174,7 +174,7 @@ func (w *propagation) evidence(precision, centre []float64) (logp float64) {
 			continue
 		}
 		slope, off := w.slope[j*f:(j+1)*f], centre[j]-w.base[j]
-		logp -= float64(p*float64(off*off)) / 2
+		logp -= float64(p * float64(off*off) / 2)
 		for i, x := range slope {
 			if x == 0 {
 				continue
@@ -187,7 +187,7 @@ func (w *propagation) evidence(precision, centre []float64) (logp float64) {
 	}
 	cholesky(w.factor, f)
 	forward(w.factor, w.mean, f)
-	logp += dot(w.mean, w.mean) / 2
+	logp += float64(dot(w.mean, w.mean) / 2)
 	backward(w.factor, w.mean, f)
 	for i := range f {
 		logp -= simd.Log(w.factor[i*f+i])

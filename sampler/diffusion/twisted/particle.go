@@ -146,7 +146,7 @@ func (w *mover) normals(dst []float64, p *particle) {
 type step struct{ keep, gain, sigma float64 }
 
 func newStep(from, to float64) step {
-	v := (1 - to) / (1 - from) * (1 - from/to)
+	v := float64((1 - to) / (1 - from) * (1 - from/to))
 	keep := math.Sqrt(max(0, 1-to-v) / (1 - from))
 	return step{keep, math.Sqrt(to) - float64(keep*math.Sqrt(from)), math.Sqrt(v)}
 }
@@ -235,7 +235,7 @@ func (w *mover) finish(p *particle) {
 			break
 		}
 		off := s - p.centre[j]
-		site -= float64(p.precision[j]*float64(off*off)) / 2
+		site -= float64(p.precision[j] * float64(off*off) / 2)
 	}
 	p.logw += before - site - p.logp
 	if math.IsInf(site, 1) {

@@ -52,7 +52,7 @@ func newRows(set Set, n int, width float64, full bool) (*rows, error) {
 			dense[i] += a.Value[k]
 		}
 		if hi-lo <= width {
-			equations, values = append(equations, dense...), append(values, lo+(hi-lo)/2)
+			equations, values = append(equations, dense...), append(values, lo+float64((hi-lo)/2))
 			continue
 		}
 		bounded = append(bounded, dense...)
@@ -96,7 +96,7 @@ func (r *rows) bound(site []float64) error {
 			size += math.Abs(x * r.value[k])
 		}
 		if open == 0 {
-			if slack := excess * size; known < lo[j]-slack || known > hi[j]+slack {
+			if slack := float64(excess * size); known < lo[j]-slack || known > hi[j]+slack {
 				return fmt.Errorf("twisted: an inequality excludes the equations: %w", constraint.ErrInfeasible)
 			}
 			continue

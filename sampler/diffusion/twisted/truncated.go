@@ -37,18 +37,19 @@ func truncated(lo, hi float64) (logp, mean, variance float64) {
 			room = mode - lo
 		}
 		// The density falls as e^{−d(d/2 ± mode)} at the distance d.
-		out := sign * mode
+		out := float64(sign * mode)
 		end := min(room, -out+math.Sqrt(float64(out*out)+2*faint))
 		if !(end > 0) {
 			continue
 		}
 		step := end / pieces
 		for p := range pieces {
-			centre := (float64(p) + 0.5) * step
+			centre := float64((float64(p) + 0.5) * step)
 			for k, x := range legendreNode {
 				for _, s := range [2]float64{-1, 1} {
 					d := centre + float64(s*x*step/2)
-					w := legendreWeight[k] * step / 2 * simd.Exp(-float64(d*(d/2+out)))
+					fall := float64(d * (float64(d/2) + out))
+					w := float64(legendreWeight[k] * step / 2 * simd.Exp(-fall))
 					node[count], weight[count] = sign*d, w
 					count++
 					total += w
@@ -64,6 +65,6 @@ func truncated(lo, hi float64) (logp, mean, variance float64) {
 	for k, x := range node[:count] {
 		variance += float64(weight[k] * float64((x-mean)*(x-mean)))
 	}
-	logp = simd.Log(total) - float64(mode*mode)/2 - simd.Log(2*math.Pi)/2
+	logp = simd.Log(total) - float64(mode*mode/2) - float64(simd.Log(2*math.Pi)/2)
 	return logp, mode + mean, variance / total
 }
