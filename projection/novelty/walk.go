@@ -98,7 +98,7 @@ func (w *walk) known(v []float32, all float64) (sum float64, ok bool) {
 		e := 0
 		if heaviest > 0 && (heaviest < 0x1p-200 || heaviest > 0x1p200) {
 			e = exponent(heaviest)
-			unit += float64(e) * math.Ln2
+			unit += float64(float64(e) * math.Ln2)
 		}
 		w.here.clear()
 		for _, p := range w.next {
