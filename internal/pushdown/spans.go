@@ -28,7 +28,6 @@ type spans struct {
 	sites  int
 	tile   int         // sites of a tile
 	weight [][]float64 // [site][weight of an edge], relative
-	shift  float64     // Σ of the logarithms of what they are relative to
 	total  []float64   // [position]: log₂ of the product of the totals before it
 	need   [][]bool
 	far    int
@@ -191,7 +190,7 @@ func (s *spans) inside() (logZ float64, ok bool) {
 	if s.faint {
 		lost = -300 + max(s.over, 0) + 64
 	}
-	if math.Log2(z)+exponent-s.total[s.sites] < lost+60 {
+	if float64(simd.Log(z)*math.Log2E)+exponent-s.total[s.sites] < lost+60 {
 		return 0, false
 	}
 	return simd.Log(z) + float64(exponent*math.Ln2), true
@@ -227,6 +226,6 @@ func (s *spans) relative(site int, class []float64, total float64) (by float64) 
 		}
 		w[i] = x * down
 	}
-	s.total[site+1] = s.total[site] + math.Log2(total) - float64(n)
+	s.total[site+1] = s.total[site] + float64(simd.Log(total)*math.Log2E) - float64(n)
 	return float64(n) * math.Ln2
 }
