@@ -190,6 +190,11 @@ func TestDamagedFiles(t *testing.T) {
 }
 
 func TestBuildErrors(t *testing.T) {
+	require.NoError(t, new(Lexicon).Close())
+	require.NoError(t, new(Lexicon).Verify())
+	require.False(t, new(Lexicon).Contains([]int32{0}))
+	require.PanicsWithValue(t, "sorted: Layered: Base is nil", func() { Layered{}.Len() })
+	require.PanicsWithValue(t, "sorted: Layered: Top is nil", func() { Layered{Base: new(Lexicon)}.Len() })
 	dir := t.TempDir()
 	path := filepath.Join(dir, "lexicon")
 	var argument *constraint.ArgumentError
