@@ -125,7 +125,7 @@ func TestNovelBesideAFile(t *testing.T) {
 	r := rand.New(rand.NewPCG(81, 1))
 	var all [][]int32
 	lexicon := new(constraint.Lexicon)
-	for range 300 {
+	for range 60 {
 		x := make([]int32, 6)
 		for i := range x {
 			x[i] = int32(r.IntN(4))
@@ -133,8 +133,8 @@ func TestNovelBesideAFile(t *testing.T) {
 		all = append(all, x)
 		lexicon.Add(x)
 	}
-	set := Layered{built(t, t.TempDir(), 4, all[:250]...), new(constraint.Lexicon)}
-	for _, x := range all[250:] {
+	set := Layered{built(t, t.TempDir(), 4, all[:30]...), new(constraint.Lexicon)}
+	for _, x := range all[30:] {
 		set.Add(x)
 	}
 	mapped, err := novelty.Projector{Seen: set}.Compile(t.Context(), 6, 4)
