@@ -173,3 +173,15 @@ func (l *Lexicon) Classes(levels int) (of []int32, n int) {
 		return -1
 	})
 }
+
+// AppendEdges appends to tokens those that lead on from state, ascending, and to
+// states where they lead.
+func (l *Lexicon) AppendEdges(tokens []int32, states []int, state int) ([]int32, []int) {
+	if state < 0 || state >= len(l.node) {
+		return tokens, states
+	}
+	for _, e := range l.edges(int32(state)) {
+		tokens, states = append(tokens, e.token), append(states, int(e.to))
+	}
+	return tokens, states
+}

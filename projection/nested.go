@@ -21,6 +21,8 @@ type program interface {
 	runner() runner
 	Count(v []float32) *big.Int
 	Accepts(x []int32) bool
+	// Usable reports whether the language or its mask may have token at a site.
+	Usable(site int, token int32) bool
 	// classes is the number of token classes.
 	classes() int
 	automaton() constraint.Automaton
@@ -59,6 +61,9 @@ func (n *nested) runner() runner {
 func (n *nested) classes() int { _, k, _ := n.graph.Size(); return k }
 
 func (n *nested) automaton() constraint.Automaton { return n.language }
+
+// Usable knows of the mask only.
+func (n *nested) Usable(site int, token int32) bool { return n.may(site, token) }
 
 func (n *nested) may(site int, token int32) bool { return n.allows == nil || n.allows(site, token) }
 

@@ -2,6 +2,7 @@ package projection
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -68,19 +69,51 @@ func (p Path) Bind(ctx context.Context, sites, levels, samples int) (Projection,
 
 // Compile unrolls the language over the sites. The error names a field that is
 // out of range, wraps [constraint.ErrInfeasible] if no sequence of that length is
-// in the language (an *[InfeasibleError]), is a *[constraint.LimitError] if the
+// in the language (an *[InfeasibleError], which names the parts of an intersection
+// that clash), is a *[constraint.LimitError] if the
 // result is too large, or wraps the error of ctx.
 func (p Path) Compile(ctx context.Context, sites, levels int) (*PathProjection, error) {
 	margin, err := p.check()
 	if err != nil {
 		return nil, err
 	}
+	if err := automata.Validate(p.Language); err != nil {
+		return nil, fmt.Errorf("projection: Path: %w", err)
+	}
+	e, err := p.compile(ctx, sites, levels, margin)
+	if err != nil {
+		return nil, p.blame(ctx, err, sites, levels)
+	}
+	return e, nil
+}
+
+// blame adds to an infeasibility the parts of the language that clash.
+func (p Path) blame(ctx context.Context, err error, sites, levels int) error {
+	var dead *InfeasibleError
+	product, ok := p.Language.(constraint.Product)
+	if !ok || !errors.As(err, &dead) {
+		return err
+	}
+	parts := clash(product.Parts(), func(parts []constraint.Automaton) bool {
+		both, err := constraint.Intersect(parts...)
+		if err != nil {
+			return false
+		}
+		p.Language = both
+		_, err = p.compile(ctx, sites, levels, 1)
+		return errors.Is(err, constraint.ErrInfeasible)
+	})
+	for _, part := range parts {
+		dead.Clash = append(dead.Clash, automata.Name(part))
+	}
+	return err
+}
+
+// compile is Compile for a recipe in order.
+func (p Path) compile(ctx context.Context, sites, levels int, margin float64) (*PathProjection, error) {
 	name := p.Name
 	if name == "" {
 		name = automata.Name(p.Language)
-	}
-	if err := automata.Validate(p.Language); err != nil {
-		return nil, fmt.Errorf("projection: Path: %w", err)
 	}
 	a, mask := constraint.Split(p.Language)
 	if language, ok := a.(Nested); ok {

@@ -114,7 +114,7 @@ func TestPathErrors(t *testing.T) {
 	both, err := constraint.Intersect(two, odd)
 	require.NoError(t, err)
 	_, err = Path{Language: both}.Bind(context.Background(), 2, 2, 1)
-	require.EqualError(t, err, "projection: Count{Levels:[1] Min:2 Max:2} ∩ constraint.DFA at site 2: no sequence satisfies the constraint")
+	require.EqualError(t, err, "projection: Count{Levels:[1] Min:2 Max:2} ∩ constraint.DFA at site 2: no sequence satisfies the constraint (constraint.DFA by itself)")
 
 	_, err = Path{Language: two, Limit: 2}.Bind(context.Background(), 5, 2, 1)
 	var limit *constraint.LimitError

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 	"math/big"
 	"math/rand/v2"
 	"sync"
@@ -44,6 +45,9 @@ type scratch struct {
 	of    *PathProjection // whose row is loaded
 	v     []float32
 	table []float64 // prices of the row, if kept
+	clean []float32 // a row without what is no number
+
+	cleaned bool // some row was
 }
 
 // tableShare is how many tokens there may be to a class for pricing them all in
@@ -229,7 +233,8 @@ func (e *PathProjection) Project(ctx context.Context, sample int, v []float32, f
 // over the factorised distributions y for which there is a sequence x in the
 // language with y_i(x_i) ≥ κ·y_i(l) for all sites i and levels l ≠ x_i. It
 // stores that sequence in x and returns the divergence in nats. Rows that
-// satisfy the condition already stay as they are. On an error v is unchanged.
+// satisfy the condition already stay as they are. A NaN or +Inf of a token that the
+// language cannot use at its site counts as −Inf. On an error v is unchanged.
 //
 // The divergence separates over sites, so the problem is a shortest path with
 // one cost per site and token (see Cardei et al. 2025 for the projection; the
@@ -249,27 +254,49 @@ func (e *PathProjection) nearest(w *scratch, x []int32, v []float32) (float64, e
 			w.table = make([]float64, e.levels)
 		}
 	}
-	w.of, w.v = e, v
+	w.of, w.v, w.cleaned = e, v, false
 	divergence, err := w.run.CheapestBy(x, v, w)
 	if err != nil {
 		return 0, explain(e.name, err)
 	}
 	for i, token := range x {
 		row := v[i*e.levels : (i+1)*e.levels]
-		if w.row.Satisfied(row, token) {
+		if !w.cleaned && w.row.Satisfied(row, token) {
 			continue
 		}
-		w.row.Load(row)
-		w.row.Pool(row, token)
+		clean, _, _ := w.load(i)
+		copy(row, clean)
+		if !w.row.Satisfied(row, token) {
+			w.row.Pool(row, token)
+		}
 	}
 	return divergence, nil
+}
+
+// load loads row i as it is, or without the weights that are no numbers of tokens
+// that the language cannot use there: these count as impossible. What it returns is
+// the row that was loaded.
+func (w *scratch) load(i int) (row []float32, bad int, ok bool) {
+	levels := w.of.levels
+	row = w.v[i*levels : (i+1)*levels]
+	if bad, ok = w.row.Load(row); bad < 0 {
+		return row, bad, ok
+	}
+	w.cleaned = true
+	w.clean = append(w.clean[:0], row...)
+	for l, x := range row {
+		if (x != x || x > math.MaxFloat32) && !w.of.program.Usable(i, int32(l)) {
+			w.clean[l] = float32(math.Inf(-1))
+		}
+	}
+	bad, ok = w.row.Load(w.clean)
+	return w.clean, bad, ok
 }
 
 // Site implements [trellis.Pricer]: it normalises a row, and prices all tokens in
 // order if many will be asked for.
 func (w *scratch) Site(i int) error {
-	row := w.v[i*w.of.levels : (i+1)*w.of.levels]
-	bad, ok := w.row.Load(row)
+	row, bad, ok := w.load(i)
 	switch {
 	case ok && w.table != nil:
 		w.row.Costs(w.table)

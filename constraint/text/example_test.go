@@ -122,3 +122,19 @@ func ExampleVocabulary() {
 	// "reing" false
 	// "doing" false
 }
+
+// A server that is asked for the same patterns again keeps them.
+func ExampleCache() {
+	var patterns text.Cache
+	for range 3 {
+		d, err := patterns.Regexp(context.Background(), `a+b`, text.Runes("ab"), constraint.Limits{})
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(d, d.States(), patterns.Len())
+	}
+	// Output:
+	// Regexp("a+b") 3 1
+	// Regexp("a+b") 3 1
+	// Regexp("a+b") 3 1
+}

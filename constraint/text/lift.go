@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/automata"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
@@ -14,15 +15,18 @@ import (
 // exactly if bytes accepts the joined bytes of its tokens, followed by padding
 // if the vocabulary has any. All ways to cut a text into tokens are accepted.
 //
-// Each state of the minimal byte automaton walks the trie of the vocabulary
-// once, so that tokens share the work of common prefixes and dead prefixes cost
-// nothing: O(Q·T) at most for Q states and T trie nodes.
+// The vocabulary is walked once, and tokens that lead from every state of the
+// minimal byte automaton to the same state are one from then on. Where there are too
+// many kinds of them, each state walks the vocabulary, so that tokens share the work
+// of common prefixes and dead prefixes cost nothing: O(Q·T) at most for Q states and
+// T prefixes. Sorting a large vocabulary is done once: the last four are kept, by
+// content.
 //
 // The error wraps [constraint.ErrInfeasible] if no token sequence spells a text
 // of the language, is an [*constraint.ArgumentError] if the vocabulary is not in
 // order, a [*constraint.LimitError] if a limit is hit, or the cause of the context.
 func Lift(ctx context.Context, bytes constraint.Automaton, v Vocabulary, limits constraint.Limits) (*constraint.DFA, error) {
-	text, err := v.Spelling()
+	p, err := prepare(v)
 	if err != nil {
 		return nil, err
 	}
@@ -33,12 +37,28 @@ func Lift(ctx context.Context, bytes constraint.Automaton, v Vocabulary, limits 
 	if err != nil {
 		return nil, err
 	}
-	return lift(ctx, "Lift", d, v, text, limits)
+	return lift(ctx, "Lift", d, p, limits)
 }
 
 // lift does the work of Lift for a compiled byte automaton.
-func lift(ctx context.Context, name string, bytes *constraint.DFA, v Vocabulary, text []bool, limits constraint.Limits) (*constraint.DFA, error) {
-	w := &lifter{trie: newTrie(v, text), number: make([]int32, bytes.States()+1)}
+func lift(ctx context.Context, name string, bytes *constraint.DFA, p *prepared, limits constraint.Limits) (*constraint.DFA, error) {
+	table, err := liftOnce(ctx, name, bytes, p.trie, len(p.text), p.padding, limits, mostPairs)
+	if err == nil && table == nil {
+		table, err = liftRows(ctx, name, bytes, p, limits)
+	}
+	if err != nil {
+		return nil, err
+	}
+	d, err := constraint.Compile(ctx, table, len(p.text), limits)
+	if errors.Is(err, constraint.ErrInfeasible) {
+		return nil, fmt.Errorf("text: %s: no token sequence spells a text of the language: %w", name, constraint.ErrInfeasible)
+	}
+	return d, err
+}
+
+// liftRows lifts state by state.
+func liftRows(ctx context.Context, name string, bytes *constraint.DFA, p *prepared, limits constraint.Limits) (*automata.Table, error) {
+	w := &lifter{trie: p.trie, number: make([]int32, bytes.States()+1)}
 	w.next, w.classes = bytes.Table()
 	w.of, _ = bytes.Classes(256)
 	for s := range w.number {
@@ -46,7 +66,7 @@ func lift(ctx context.Context, name string, bytes *constraint.DFA, v Vocabulary,
 	}
 	w.stack = make([]int32, w.trie.longest+1)
 	w.find(0)
-	rows := newColumns(len(v.Tokens))
+	rows := newColumns(len(p.text))
 	var accepting []bool
 	padded := bytes.States() // the state after padding
 	for head := 0; head < len(w.queue); head++ {
@@ -60,7 +80,7 @@ func lift(ctx context.Context, name string, bytes *constraint.DFA, v Vocabulary,
 			w.walk(int32(s))
 		}
 		if accept {
-			for _, t := range unique(v.Padding) {
+			for _, t := range p.padding {
 				w.tokens, w.targets = append(w.tokens, t), append(w.targets, w.find(int32(padded)))
 			}
 		}
@@ -70,11 +90,7 @@ func lift(ctx context.Context, name string, bytes *constraint.DFA, v Vocabulary,
 			return nil, err
 		}
 	}
-	d, err := constraint.Compile(ctx, rows.table(accepting), len(v.Tokens), limits)
-	if errors.Is(err, constraint.ErrInfeasible) {
-		return nil, fmt.Errorf("text: %s: no token sequence spells a text of the language: %w", name, constraint.ErrInfeasible)
-	}
-	return d, err
+	return rows.table(accepting), nil
 }
 
 // lifter walks the trie from one byte state after the other.
@@ -118,17 +134,4 @@ func (w *lifter) walk(s int32) {
 		}
 		i++
 	}
-}
-
-// unique returns ids without repetitions.
-func unique(ids []int32) []int32 {
-	seen := make(map[int32]bool, len(ids))
-	var u []int32
-	for _, t := range ids {
-		if !seen[t] {
-			seen[t] = true
-			u = append(u, t)
-		}
-	}
-	return u
 }

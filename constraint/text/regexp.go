@@ -36,18 +36,24 @@ func (e *PatternError) Unwrap() error { return e.Err }
 // as U+FFFD).
 //
 // The program of regexp/syntax is determinised over classes of runes,
-// minimised, expanded to bytes and lifted to tokens as by [Lift].
+// minimised, expanded to bytes and lifted to tokens as by [Lift]; see [Cache] for
+// patterns that are asked for again and again.
 //
 // The error is a [*PatternError] if the pattern does not parse, wraps
 // [constraint.ErrInfeasible] if no token sequence spells a match, is a
 // [*constraint.LimitError] if a limit is hit, an [*constraint.ArgumentError] if
 // the vocabulary is not in order, or the cause of the context.
 func Regexp(ctx context.Context, pattern string, v Vocabulary, limits constraint.Limits) (*constraint.DFA, error) {
-	const name = "Regexp"
-	text, err := v.Spelling()
+	p, err := prepare(v)
 	if err != nil {
 		return nil, err
 	}
+	return regexpOver(ctx, pattern, p, limits)
+}
+
+// regexpOver does the work of Regexp.
+func regexpOver(ctx context.Context, pattern string, p *prepared, limits constraint.Limits) (*constraint.DFA, error) {
+	const name = "Regexp"
 	re, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
 		return nil, &PatternError{pattern, err}
@@ -68,17 +74,12 @@ func Regexp(ctx context.Context, pattern string, v Vocabulary, limits constraint
 	if err != nil {
 		return nil, fmt.Errorf("text: Regexp: %w", err)
 	}
-	spelled := newSpelled(overRunes, runes)
-	for t, ok := range text {
-		if ok {
-			spelled.use(v.Tokens[t])
-		}
-	}
+	spelled := newSpelled(overRunes, runes, &p.used)
 	d, err := constraint.Compile(ctx, spelled, 256, limits)
 	if err != nil {
 		err = fmt.Errorf("text: Regexp: %w", err)
 	} else {
-		d, err = lift(ctx, name, d, v, text, limits)
+		d, err = lift(ctx, name, d, p, limits)
 	}
 	if errors.Is(err, constraint.ErrInfeasible) {
 		return nil, fmt.Errorf("text: Regexp: no token sequence spells a match of %q: %w", pattern, constraint.ErrInfeasible)

@@ -16,12 +16,19 @@ type spelled struct {
 	width int          // classes of it
 	final []bool       // by state of it
 	nodes [][256]int32 // −1 invalid, n ≥ 0 node n, −2−c: a rune of class c is complete
-	used  [256]bool    // bytes of the vocabulary; others are dead
+	used  *[256]bool   // bytes of the vocabulary; others are dead
+
+	// What may follow, as sets of words 64-bit words over classes: the classes
+	// that runes beginning with a node can have, and those alive in a state. A node
+	// of which none is alive is dead.
+	words int
+	ends  []uint64
+	alive []uint64
 }
 
 // newSpelled builds the decoding tree, which tells apart only what d does.
-func newSpelled(d *constraint.DFA, r *runeClasses) *spelled {
-	s := &spelled{}
+func newSpelled(d *constraint.DFA, r *runeClasses, used *[256]bool) *spelled {
+	s := &spelled{used: used}
 	s.next, s.width = d.Table()
 	for q := range d.States() {
 		s.final = append(s.final, d.Accepting(q))
@@ -57,14 +64,46 @@ func newSpelled(d *constraint.DFA, r *runeClasses) *spelled {
 		}
 	}
 	b.nodes[0] = root
+	b.look()
 	return b.spelled
 }
 
-// use allows the bytes of s.
-func (s *spelled) use(text string) {
-	for i := range len(text) {
-		s.used[text[i]] = true
+// look fills ends and alive. Children of a node come before it, the root apart,
+// which none leads to.
+func (s *spelled) look() {
+	s.words = (s.width + 63) / 64
+	s.ends = make([]uint64, len(s.nodes)*s.words)
+	for n := 1; n < len(s.nodes); n++ {
+		ends := s.ends[n*s.words : (n+1)*s.words]
+		for b, to := range s.nodes[n] {
+			switch {
+			case to == -1 || !s.used[b]:
+			case to >= 0:
+				for i, w := range s.ends[int(to)*s.words : (int(to)+1)*s.words] {
+					ends[i] |= w
+				}
+			default:
+				ends[(-2-to)/64] |= 1 << ((-2 - to) % 64)
+			}
+		}
 	}
+	s.alive = make([]uint64, len(s.final)*s.words)
+	for i, to := range s.next {
+		if to >= 0 {
+			q, c := i/s.width, i%s.width
+			s.alive[q*s.words+c/64] |= 1 << (c % 64)
+		}
+	}
+}
+
+// leads reports whether a rune that begins with node can be read in state q.
+func (s *spelled) leads(q, node int) bool {
+	for i, w := range s.alive[q*s.words : (q+1)*s.words] {
+		if w&s.ends[node*s.words+i] != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *spelled) States() int { return len(s.final) * len(s.nodes) }
@@ -77,6 +116,9 @@ func (s *spelled) Next(state int, b int32) int {
 	case to == -1 || !s.used[b]:
 		return -1
 	case to >= 0:
+		if !s.leads(q, int(to)) {
+			return -1
+		}
 		return q*len(s.nodes) + int(to)
 	}
 	if q = int(s.next[q*s.width+int(-2-to)]); q < 0 {

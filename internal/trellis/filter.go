@@ -5,16 +5,6 @@ import (
 	"math"
 )
 
-// The bounds of certified. An exponential below exp(logTiny) or a product below
-// it is lost by a float64 (2^-1074). Losses are accepted when they are below
-// exp(−margin) of the result: 1e-17 of it. A node whose value is above 2^low in
-// the units of its site has lost nothing that matters to it.
-const (
-	logTiny = -1074 * math.Ln2
-	margin  = 39
-	low     = -900
-)
-
 // Filter runs the sums backward over the sites for the log-weights v, laid out
 // sites × levels, and returns
 //
@@ -25,6 +15,60 @@ const (
 // at). v is kept until the next Filter. It panics unless
 // len(v) = sites·levels.
 func (r *Runner) Filter(v []float32) (logZ float64, err error) { return r.FilterUntil(v, nil, false) }
+
+// FilterLogs is [Runner.Filter] on logarithms throughout, so that no value has
+// lost anything, however small a part of the whole it is. [Runner.Ahead] and
+// [Runner.DrawFrom] rest on it.
+func (r *Runner) FilterLogs(v []float32) (logZ float64, err error) {
+	r.g.checkTable("v", len(v))
+	r.method = logarithm
+	if r.logs == nil {
+		r.logs = make([]float64, len(r.sum))
+	}
+	r.enter(summing)
+	r.v, r.stop, r.stopped, r.paused, r.work = v, nil, false, false, 0
+	return r.filter()
+}
+
+// Marginals stores in dst (sites × levels) the log-probabilities
+//
+//	dst[i,l] = log P(x_i = l) = log Σ_{x: x_i=l} w(x)/Z
+//
+// under the law of the last Filter, −Inf for what cannot occur. Where numbers lose
+// what is unlikely but possible, it filters again on logarithms, with scratch of
+// its own: draws are the same before and after. It panics unless a
+// Filter succeeded and len(dst) = sites·levels.
+func (r *Runner) Marginals(dst []float64) {
+	g := r.g
+	g.checkTable("dst", len(dst))
+	r.mustFilter()
+	if r.front == nil {
+		columns := 0
+		for _, l := range g.layers {
+			columns = max(columns, len(l.live))
+		}
+		r.front = make([]float64, 2*g.widest+columns)
+	}
+	here, next := r.front[:g.widest], r.front[g.widest:2*g.widest]
+	post := r.front[2*g.widest:]
+	if r.method != logarithm {
+		if r.lossless && r.scaledMarginals(dst, here, next, post) {
+			return
+		}
+		if r.logarithmic == nil {
+			r.logarithmic = NewRunner(g)
+		}
+		if _, err := r.logarithmic.FilterLogs(r.v); err != nil {
+			panic(err) // the last Filter took the same weights
+		}
+		r.logarithmic.Marginals(dst)
+		return
+	}
+	for i := range dst {
+		dst[i] = math.Inf(-1)
+	}
+	r.logMarginals(dst, here, next, post)
+}
 
 // ErrStopped says that FilterUntil was stopped.
 var ErrStopped = errors.New("trellis: stopped")
@@ -236,9 +280,6 @@ func (r *Runner) clean(t int, l *layer) bool {
 	return true
 }
 
-// lowest is 2^low.
-const lowest = 0x1p-900
-
 // leadsNowhere reports whether every edge of node q has a class without weight or
 // a target without value.
 func (r *Runner) leadsNowhere(t int, l *layer, q int32) bool {
@@ -320,40 +361,4 @@ func (l *layer) nodeSum(q int32, sums, ahead []float64) float64 {
 		sum += float64(sums[k] * ahead[targets[e]])
 	}
 	return sum
-}
-
-// certified reports whether everything that linear may have lost to underflow
-// is negligible.
-//
-// At site t a term of a sum is at most tiny = exp(logTiny) too small for each
-// token, times the greatest value ahead, or for each column, in the units of the
-// values ahead. What comes before
-// multiplies it by no more than the sums of all class sums (edge factors are at
-// most 1). So
-//
-//	log lost_t ≤ Σ_{i<t} total_i + log(tokens + columns) + logTiny + (scale_{t+1} + top_{t+1})·log 2,
-//
-// top being the binary exponent of the greatest value, or 0 if that is larger,
-// with total_t more where edge factors may have been lost too, to be compared
-// with log Z without its shifts.
-func (r *Runner) certified() bool {
-	g := r.g
-	result := r.logZ
-	for t, l := range g.layers {
-		result -= r.shift[t] + l.shift
-	}
-	limit := result - margin - log(float64(g.sites)) - logTiny
-	before := 0.0
-	for t, l := range g.layers {
-		top := max(0, r.top[t+1])
-		lost := before + l.logSize + float64(float64(r.scale[t+1]+top)*math.Ln2)
-		if l.factor != nil {
-			lost += r.total[t]
-		}
-		if !(lost <= limit) {
-			return false
-		}
-		before += r.total[t]
-	}
-	return true
 }

@@ -6,39 +6,20 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Marginals stores in dst (sites × levels) the log-probabilities
-//
-//	dst[i,l] = log P(x_i = l) = log Σ_{x: x_i=l} w(x)/Z
-//
-// under the law of the last Filter, −Inf for what cannot occur. Probabilities
-// below 1e-16 may come out too small, even as −Inf, where the weights are at
-// odds with the language: sums are accurate to that part of the whole. It panics
-// unless a Filter succeeded and len(dst) = sites·levels.
-func (r *Runner) Marginals(dst []float64) {
+// scaledMarginals is Marginals on numbers. It returns false if a product was lost or
+// nearly so.
+func (r *Runner) scaledMarginals(dst, here, next, post []float64) bool {
 	g := r.g
-	g.checkTable("dst", len(dst))
-	r.mustFilter()
-	if r.front == nil {
-		columns := 0
-		for _, l := range g.layers {
-			columns = max(columns, len(l.live))
-		}
-		r.front = make([]float64, 2*g.widest+columns)
-	}
 	for i := range dst {
 		dst[i] = math.Inf(-1)
-	}
-	here, next := r.front[:g.widest], r.front[g.widest:2*g.widest]
-	post := r.front[2*g.widest:]
-	if r.method == logarithm {
-		r.logMarginals(dst, here, next, post)
-		return
 	}
 	here[0] = 1
 	exponent := 0 // here is in units of 2^exponent
 	first := log(r.values(0)[0])
 	for t, l := range g.layers {
-		r.pushForward(t, l, here[:l.n], next[:l.next], post[:len(l.live)])
+		if !r.pushForward(t, l, here[:l.n], next[:l.next], post[:len(l.live)]) {
+			return false
+		}
 		units := float64(exponent+r.scale[t+1]-r.scale[0]) * math.Ln2
 		r.spread(dst, t, l, post, func(p float64) float64 { return log(p) + units - first - r.shift[t] })
 		top := 0.0
@@ -53,12 +34,13 @@ func (r *Runner) Marginals(dst []float64) {
 		}
 		here, next = next, here
 	}
+	return true
 }
 
 // pushForward sums the forward values here over the edges of site t: into next
 // by target, with class sums, and into post by column, with values ahead
-// instead.
-func (r *Runner) pushForward(t int, l *layer, here, next, post []float64) {
+// instead. It returns false if a product of numbers above 0 is below 2^low.
+func (r *Runner) pushForward(t int, l *layer, here, next, post []float64) bool {
 	clear(next)
 	clear(post)
 	sums, ahead, value := r.sums(t), r.values(t+1), r.values(t)
@@ -71,10 +53,15 @@ func (r *Runner) pushForward(t int, l *layer, here, next, post []float64) {
 			if l.factor != nil {
 				w = float64(w * l.factor[e])
 			}
-			post[k] += float64(w * ahead[to])
-			next[to] += float64(w * sums[k])
+			p, n := float64(w*ahead[to]), float64(w*sums[k])
+			if p < lowest && ahead[to] > 0 || n < lowest && sums[k] > 0 {
+				return false
+			}
+			post[k] += p
+			next[to] += n
 		}
 	}
+	return true
 }
 
 // spread stores in row t of dst the log-probabilities of the tokens, given

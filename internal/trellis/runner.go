@@ -59,8 +59,9 @@ type Runner struct {
 		fits       bool
 	}
 
-	front []float64 // forward values, for marginals
-	best  *bestState
+	front       []float64 // forward values, for marginals
+	logarithmic *Runner   // for marginals that numbers lose, nil until then
+	best        *bestState
 }
 
 // method is how the sums of the last Filter were taken.

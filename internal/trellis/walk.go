@@ -13,7 +13,11 @@ func (g *Graph) Start() int { return 0 }
 
 // Next returns the node after token, or −1.
 func (g *Graph) Next(state int, token int32) int {
-	t := g.site(state)
+	return g.NextAt(g.site(state), state, token)
+}
+
+// NextAt is Next for a node of site t, which need not be looked for.
+func (g *Graph) NextAt(t, state int, token int32) int {
 	if t == g.sites {
 		return none
 	}

@@ -125,6 +125,9 @@ func gatherRow(w, row []float32, tokens []int32) float32 {
 	return m
 }
 
+// Usable reports whether some accepted sequence has token at site t.
+func (g *Graph) Usable(t int, token int32) bool { return g.usable(g.layers[t], token) }
+
 // usable reports whether token has an edge in l.
 func (g *Graph) usable(l *layer, token int32) bool {
 	k := l.column[g.classes[token]]

@@ -99,8 +99,8 @@ func BenchmarkNovelCorpus(b *testing.B) {
 	}
 	_, err = s.LogProb(vs[0])
 	require.NoError(b, err)
-	b.Logf("%d molecules, %d sites, %d tokens, %d of %d modes known; trellis: %d states",
-		len(all), sites, levels, known, len(vs), s.known.Automaton().States())
+	b.Logf("%d molecules, %d sites, %d tokens, %d of %d modes known; lexicon: %d states",
+		len(all), sites, levels, known, len(vs), lexicon.Nodes())
 	ctx := context.Background()
 	b.Run("project", func(b *testing.B) {
 		v := make([]float32, len(vs[0]))
@@ -118,20 +118,6 @@ func BenchmarkNovelCorpus(b *testing.B) {
 			v := vs[i%len(vs)]
 			for j, row := range w.rows {
 				row.Load(v[j*levels : (j+1)*levels])
-			}
-		}
-	})
-	b.Run("compile/known", func(b *testing.B) {
-		for b.Loop() {
-			if _, err := s.compile(lexicon); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	b.Run("compile/complement", func(b *testing.B) {
-		for b.Loop() {
-			if _, err := s.compile(constraint.Complement(lexicon)); err != nil {
-				b.Fatal(err)
 			}
 		}
 	})

@@ -6,83 +6,58 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"sync"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/trellis"
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// CorpusProjection is a [Projection] whose set is a [Corpus]. The trellis of the
-// corpus gives the exact probability of the set, hence of novelty, and with it
-// exact joint draws of new sequences.
+// CorpusProjection is a [Projection] whose set is a [Corpus]. The transitions of
+// the corpus give the exact probability of the set, hence of novelty, and with it
+// exact joint draws of new sequences. Nothing is compiled: what enters the set is
+// known at once. A corpus that is [Sparse] need not be asked about tokens that
+// lead nowhere.
 //
-// The trellis is compiled when it is first needed; sequences that Commit adds
-// are summed one by one for a while. A corpus that grows in another way is
-// compiled again.
+// The limit of the path bounds the transitions that are kept for the draws of
+// distributions of which nearly everything is known.
 type CorpusProjection struct {
 	*Projection
 	trials int
+	limit  int
+	ctx    context.Context // of Bind: languages that nest are compiled late
+
+	walks   sync.Mutex
+	resting []*exits
 
 	mu       sync.Mutex
-	compiled int                        // words in the corpus when known was compiled, −1: never
-	known    *projection.PathProjection // the language without novelty; nil if empty
-	added    []int32                    // sequences committed since, one after the other
-	others   *projection.PathProjection // the language of novelty itself, for hard cases
+	others   *projection.PathProjection // the language of novelty where it nests
 	othersAt int                        // words when others was compiled, −1: never
 }
 
 // defaultTrials is when rejection ends: after as many rejections P(novel) is
-// likely below 5 %, and compiling the exact distribution pays.
+// likely below 5 %, and summing over the new sequences pays.
 const defaultTrials = 64
 
-// addedShare is when committed sequences enter the trellis: one in eight of the
-// words, or 256 where there are few, so that their cost stays below that of the
-// trellis and compiling is rare.
-const (
-	addedShare = 8
-	addedLeast = 256
-)
+// defaultLimit is that of [projection.Path].
+const defaultLimit = 1 << 24
 
 // certain is the probability of novelty below which 1 − P(known) has lost too
-// many digits, and the trellis of the complement is summed instead: twelve of
-// sixteen are left at 1e-4 (TestLexicalProbability asks for ten).
-const certain = 1e-4
+// many digits, and the new sequences are summed instead: eleven are left at 0.1
+// (TestLexicalProbability asks for ten).
+const certain = 0.1
 
-func newCorpus(s *Projection, corpus Corpus, trials int) *CorpusProjection {
-	if trials == 0 {
-		trials = defaultTrials
+func newCorpus(ctx context.Context, s *Projection, trials, limit int) *CorpusProjection {
+	c := &CorpusProjection{Projection: s, trials: trials, limit: limit, ctx: ctx, othersAt: -1}
+	if c.trials == 0 {
+		c.trials = defaultTrials
 	}
-	return &CorpusProjection{Projection: s, trials: trials, compiled: -1, othersAt: -1}
-}
-
-// Commit is [Projection.Commit].
-func (s *CorpusProjection) Commit(x []int32, v []float32, src rand.Source) error {
-	if err := s.Projection.Commit(x, v, src); err != nil {
-		return err
+	if c.limit == 0 {
+		c.limit = defaultLimit
 	}
-	s.grown(x)
-	return nil
-}
-
-// Recall is [Projection.Recall].
-func (s *CorpusProjection) Recall(x []int32) error {
-	if err := s.Projection.Recall(x); err != nil {
-		return err
-	}
-	s.grown(x)
-	return nil
-}
-
-// grown notes that x has come to the set.
-func (s *CorpusProjection) grown(x []int32) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.compiled >= 0 {
-		s.added = append(s.added, x...)
-	}
+	return c
 }
 
 // LogZ returns the log of the total weight of the new sequences,
@@ -92,7 +67,11 @@ func (s *CorpusProjection) LogZ(v []float32) (float64, error) {
 	check.Len("novelty", "v", len(v), s.sites*s.levels)
 	s.Projection.mu.RLock()
 	defer s.Projection.mu.RUnlock()
-	all, novel, err := s.split(v)
+	all, err := s.within.LogZ(v)
+	if err != nil {
+		return 0, err
+	}
+	novel, err := s.novel(v, all)
 	return all + novel, err
 }
 
@@ -102,118 +81,135 @@ func (s *CorpusProjection) LogProb(v []float32) (float64, error) {
 	check.Len("novelty", "v", len(v), s.sites*s.levels)
 	s.Projection.mu.RLock()
 	defer s.Projection.mu.RUnlock()
-	_, novel, err := s.split(v)
-	return novel, err
+	all, err := s.within.LogZ(v)
+	if err != nil {
+		return 0, err
+	}
+	return s.novel(v, all)
 }
 
 // Draw stores in x0 an exact draw from p restricted to new sequences, and
 // returns LogZ. It draws without regard to novelty first and rejects what is
-// known; after too many rejections it draws from the trellis of the complement.
+// known; after too many rejections it draws where to leave the corpus.
 func (s *CorpusProjection) Draw(x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("novelty", "x0", len(x0), s.sites)
 	check.Len("novelty", "v", len(v), s.sites*s.levels)
 	s.Projection.mu.RLock()
 	defer s.Projection.mu.RUnlock()
-	all, novel, err := s.split(v)
-	if err != nil {
-		return 0, err
-	}
-	_, ok, err := s.within.DrawUntil(x0, v, src, s.trials, func(x []int32) bool { return !s.corpus.Contains(x) })
+	all, ok, err := s.within.DrawUntil(x0, v, src, s.trials, func(x []int32) bool { return !s.corpus.Contains(x) })
 	if err == nil {
 		err = s.failed()
 	}
 	if err != nil {
 		return 0, err
 	}
-	if ok {
-		return all + novel, nil
+	novel, err := s.novel(v, all)
+	if err != nil || ok {
+		return all + novel, err
 	}
-	others, err := s.complement()
-	if err != nil {
+	g, finite := s.graph()
+	if !finite {
+		others, err := s.complement()
+		if err == nil {
+			_, err = others.Sample(x0, v, src)
+		}
+		return all + novel, err
+	}
+	w := s.walk()
+	defer s.rest(w)
+	if _, err := s.leave(w, g, v); err != nil {
 		return 0, err
 	}
-	if _, err := others.Sample(x0, v, src); err != nil {
-		return 0, err
-	}
-	return all + novel, nil
+	w.draw(g, x0, v, src)
+	return all + novel, s.failed()
 }
 
-// split returns the log of the weight of the language and the log-probability
-// of novelty within it.
-func (s *CorpusProjection) split(v []float32) (all, novel float64, err error) {
-	if all, err = s.within.LogZ(v); err != nil {
-		return 0, 0, err
+// novel returns the log-probability of novelty within the language, given the log
+// of its weight.
+func (s *CorpusProjection) novel(v []float32, all float64) (float64, error) {
+	w := s.walk()
+	defer s.rest(w)
+	known, ok := w.known(v, all)
+	if err := s.failed(); err != nil {
+		return 0, err
 	}
-	known, err := s.knownLogZ(v)
-	if err != nil {
-		return 0, 0, err
+	if ok && known-all < math.Log1p(-certain) {
+		return simd.Log1p(-simd.Exp(known - all)), nil
 	}
-	p := known - all
-	if p < math.Log1p(-certain) {
-		return all, simd.Log1p(-simd.Exp(p)), nil
+	if g, finite := s.graph(); finite {
+		return s.leave(w, g, v)
 	}
 	others, err := s.complement()
 	if err != nil {
-		return 0, 0, err
+		return 0, err
 	}
 	logZ, err := others.LogZ(v)
-	return all, logZ - all, err
+	return logZ - all, err
 }
 
-// knownLogZ returns the log of the weight of the known sequences.
-func (s *CorpusProjection) knownLogZ(v []float32) (float64, error) {
-	known, added, err := s.current()
-	if err != nil {
-		return 0, err
+// leave sums over the new sequences by where they leave the corpus.
+func (s *CorpusProjection) leave(w *exits, g *trellis.Graph, v []float32) (float64, error) {
+	novel, err := w.novel(g, v, s.limit)
+	if err == nil {
+		err = s.failed()
 	}
-	logZ := math.Inf(-1)
-	if known != nil {
-		logZ, err = known.LogZ(v)
-		if err != nil && !errors.Is(err, constraint.ErrInfeasible) {
-			return 0, err
-		}
-		if err != nil { // the weights leave none of them
-			logZ = math.Inf(-1)
-		}
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("novelty: %s: %w", s.name, err)
+	case math.IsInf(novel, -1):
+		return 0, s.exhausted()
 	}
-	levels := s.levels
-	for x := range slices.Chunk(added, s.sites) {
-		if !s.within.Accepts(x) {
-			continue
-		}
-		weight := 0.0
-		for i, token := range x {
-			weight += float64(v[i*levels+int(token)])
-		}
-		logZ = simd.LogAdd(logZ, weight)
-	}
-	return logZ, nil
+	return novel, nil
 }
 
-// current returns the trellis of the known sequences of the language, nil if
-// there are none, and those added since it was compiled.
-func (s *CorpusProjection) current() (known *projection.PathProjection, added []int32, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	beside := len(s.added) / s.sites
-	stale := s.compiled < 0 || s.compiled+beside != s.corpus.Len() ||
-		beside > max(addedLeast, s.compiled/addedShare)
-	if stale {
-		if s.known, err = s.compile(s.corpus); err != nil {
-			return nil, nil, err
-		}
-		s.compiled, s.added = s.corpus.Len(), s.added[:0]
-	}
-	return s.known, s.added, nil
+// graph returns the unrolled language, false if the language nests.
+func (s *CorpusProjection) graph() (*trellis.Graph, bool) {
+	g, ok := s.within.Automaton().(*trellis.Graph)
+	return g, ok
 }
 
-// complement returns the trellis of the new sequences of the language.
+// walk returns scratch that no other call uses.
+func (s *CorpusProjection) walk() *exits {
+	s.walks.Lock()
+	defer s.walks.Unlock()
+	if n := len(s.resting); n > 0 {
+		w := s.resting[n-1]
+		s.resting = s.resting[:n-1]
+		return w
+	}
+	w := &exits{walk: walk{corpus: s.corpus, sites: s.sites, levels: s.levels}}
+	w.sparse, _ = s.corpus.(Sparse)
+	if !s.free {
+		w.language = s.within.Automaton()
+		w.graph, _ = s.graph()
+	}
+	return w
+}
+
+// rest gives scratch back.
+func (s *CorpusProjection) rest(w *exits) {
+	s.walks.Lock()
+	defer s.walks.Unlock()
+	s.resting = append(s.resting, w)
+}
+
+// complement returns the trellis of the new sequences of a language that nests.
+// The automaton reads padding as a token, because the set holds whole rows of
+// tokens.
 func (s *CorpusProjection) complement() (*projection.PathProjection, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.othersAt != s.corpus.Len() {
-		others, err := s.compile(constraint.Complement(s.corpus))
+		both, err := constraint.Intersect(s.within.Automaton(), constraint.Complement(s.corpus))
 		if err != nil {
+			return nil, fmt.Errorf("novelty: %s: %w", s.name, err)
+		}
+		others, err := projection.Path{Language: both, Name: s.name, Limit: s.limit}.Compile(s.ctx, s.sites, s.levels)
+		if failed := s.failed(); failed != nil {
+			return nil, failed
+		}
+		var dead *projection.InfeasibleError
+		if err != nil && !errors.As(err, &dead) {
 			return nil, err
 		}
 		s.others, s.othersAt = others, s.corpus.Len()
@@ -224,23 +220,23 @@ func (s *CorpusProjection) complement() (*projection.PathProjection, error) {
 	return s.others, nil
 }
 
-// compile unrolls a part of the language, nil if it is empty. The automaton
-// reads padding as a token, because the set holds whole rows of tokens.
-func (s *CorpusProjection) compile(part constraint.Automaton) (*projection.PathProjection, error) {
-	if !s.free {
-		both, err := constraint.Intersect(s.within.Automaton(), part)
-		if err != nil {
-			return nil, fmt.Errorf("novelty: %s: %w", s.name, err)
+// Sample fills dst, any number of sequences one after the other, with new sequences
+// that are all different, and takes them into the set: each is a draw from p
+// restricted to what is new by then, so that with an empty set it samples without
+// replacement. It returns how many it made; the error says why they are fewer, an
+// *[projection.InfeasibleError] where nothing new is left.
+func (s *CorpusProjection) Sample(dst []int32, v []float32, src rand.Source) (made int, err error) {
+	if len(dst)%s.sites != 0 {
+		panic(fmt.Sprintf("novelty: len(dst) = %d, want a multiple of %d", len(dst), s.sites))
+	}
+	for ; len(dst) > 0; dst = dst[s.sites:] {
+		if _, err := s.Draw(dst[:s.sites], v, src); err != nil {
+			return made, err
 		}
-		part = both
+		if err := s.Commit(dst[:s.sites], v, src); err != nil {
+			return made, err
+		}
+		made++
 	}
-	e, err := projection.Path{Language: part, Name: s.name}.Compile(context.Background(), s.sites, s.levels)
-	if err := s.failed(); err != nil {
-		return nil, err
-	}
-	var dead *projection.InfeasibleError
-	if errors.As(err, &dead) {
-		return nil, nil
-	}
-	return e, err
+	return made, nil
 }

@@ -41,8 +41,8 @@ type Projector struct {
 	// costs of Cardei et al. 2025, instead of the divergence.
 	Gap bool
 
-	// Trials bounds the rejections of a joint draw before the exact but slower
-	// way is taken, 0 for 64.
+	// Trials bounds the rejections of a joint draw before new sequences are
+	// summed and drawn by where they leave the set, exactly, 0 for 64.
 	Trials int
 }
 
@@ -58,8 +58,8 @@ func (n Projector) Bind(ctx context.Context, sites, levels, samples int) (projec
 	if err != nil {
 		return nil, err
 	}
-	if corpus, ok := s.seen.(Corpus); ok {
-		return newCorpus(s, corpus, n.Trials), nil
+	if s.corpus != nil {
+		return newCorpus(ctx, s, n.Trials, n.Path.Limit), nil
 	}
 	return s, nil
 }
@@ -71,11 +71,10 @@ func (n Projector) Compile(ctx context.Context, sites, levels int) (*CorpusProje
 	if err != nil {
 		return nil, err
 	}
-	corpus, ok := s.seen.(Corpus)
-	if !ok {
+	if s.corpus == nil {
 		return nil, fmt.Errorf("novelty: the set is a %T, want a Corpus; Bind takes any", s.seen)
 	}
-	return newCorpus(s, corpus, n.Trials), nil
+	return newCorpus(ctx, s, n.Trials, n.Path.Limit), nil
 }
 
 // compile is what Bind and Compile have in common.

@@ -38,6 +38,17 @@ type Corpus interface {
 	Len() int
 }
 
+// Sparse is a Corpus that lists its transitions, as a *[constraint.Lexicon]
+// and those of package constraint/sorted do.
+// Sums over it then take a step for each transition instead of one for each token.
+type Sparse interface {
+	Corpus
+
+	// AppendEdges appends to tokens those that lead on from state, ascending,
+	// and to states where they lead.
+	AppendEdges(tokens []int32, states []int, state int) ([]int32, []int)
+}
+
 // keys is a set of sequences by their keys.
 type keys struct {
 	key   func(x []int32) string

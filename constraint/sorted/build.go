@@ -1,0 +1,192 @@
+package sorted
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"hash"
+	"hash/crc64"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+)
+
+// Build sorts sequences of tokens 0 … levels−1, in any order and with repetitions,
+// and writes them to a file, which appears when it is complete. It returns how many
+// different ones there are. The slices that all yields are not kept. Memory is that
+// of the tokens (1, 2 or 4 bytes each, for up to 2⁸, 2¹⁶ or more levels) and 24
+// bytes for each sequence.
+//
+// The error is an *[constraint.ArgumentError] for levels and tokens out of range, a
+// *[constraint.LimitError] for a set that [Open] would refuse, the cause of the
+// context, or that of the operating system; no file is left then.
+func Build(ctx context.Context, path string, levels int, all iter.Seq[[]int32]) (n int, err error) {
+	switch {
+	case levels < 1 || levels > 1<<31-1:
+		return 0, &constraint.ArgumentError{Func: "sorted.Build", Arg: "levels", Value: levels, Want: "1 … 2³¹−1"}
+	case all == nil:
+		return 0, &constraint.ArgumentError{Func: "sorted.Build", Arg: "all", Value: "nil", Want: "sequences"}
+	}
+	if err := check.Given("sorted: Build", "ctx", ctx); err != nil {
+		return 0, err
+	}
+	b := builder{width: widthOf(levels)}
+	for x := range all {
+		if err = b.add(x, levels); err != nil {
+			return 0, err
+		}
+		if len(b.records)%pollRecords == 0 && ctx.Err() != nil {
+			return 0, context.Cause(ctx)
+		}
+	}
+	b.sort()
+	if ctx.Err() != nil {
+		return 0, context.Cause(ctx)
+	}
+	h := b.head()
+	if states := uint64(h.count) * (uint64(h.longest) + 1); states > maxStates {
+		return 0, &constraint.LimitError{What: "sorted: states", Value: int(min(states, 1<<31-1)), Bound: maxStates}
+	}
+	if err := b.save(path, h); err != nil {
+		return 0, fmt.Errorf("sorted: %w", err)
+	}
+	return h.count, nil
+}
+
+// pollRecords is the number of sequences between two looks at the context.
+const pollRecords = 1 << 12
+
+// chunkSize is the memory that sequences are collected in, piece by piece, so that
+// nothing is copied as they become more. A longer sequence has a chunk of its own.
+const chunkSize = 1 << 24
+
+// builder collects sequences.
+type builder struct {
+	width   int
+	chunks  [][]byte
+	records []record
+}
+
+// record is a sequence: its first bytes, and where all of them are.
+type record struct {
+	key    uint64
+	chunk  int32
+	at     int32
+	length int32 // in bytes
+}
+
+// add takes in a sequence.
+func (b *builder) add(x []int32, levels int) error {
+	size := len(x) * b.width
+	if size > 1<<30 {
+		return &constraint.ArgumentError{Func: "sorted.Build", Arg: "len(x)", Value: len(x), Want: "≤ 2³⁰ bytes"}
+	}
+	last := len(b.chunks) - 1
+	if last < 0 || cap(b.chunks[last])-len(b.chunks[last]) < size {
+		b.chunks = append(b.chunks, make([]byte, 0, max(chunkSize, size)))
+		last++
+	}
+	c := b.chunks[last]
+	r := record{chunk: int32(last), at: int32(len(c)), length: int32(size)}
+	for i, t := range x {
+		if t < 0 || int(t) >= levels {
+			return &constraint.ArgumentError{Func: "sorted.Build", Arg: fmt.Sprintf("token %d of sequence %d", i, len(b.records)), Value: t, Want: fmt.Sprintf("0 … %d", levels-1)}
+		}
+		switch b.width {
+		case 1:
+			c = append(c, byte(t))
+		case 2:
+			c = binary.BigEndian.AppendUint16(c, uint16(t))
+		default:
+			c = binary.BigEndian.AppendUint32(c, uint32(t))
+		}
+	}
+	b.chunks[last] = c
+	var first [8]byte
+	copy(first[:], b.of(r))
+	r.key = binary.BigEndian.Uint64(first[:])
+	b.records = append(b.records, r)
+	return nil
+}
+
+// of returns the bytes of a record.
+func (b *builder) of(r record) []byte { return b.chunks[r.chunk][r.at : r.at+r.length] }
+
+// sort sorts the records and drops repetitions.
+func (b *builder) sort() {
+	slices.SortFunc(b.records, func(p, q record) int {
+		if c := cmp.Compare(p.key, q.key); c != 0 {
+			return c
+		}
+		return bytes.Compare(b.of(p), b.of(q))
+	})
+	b.records = slices.CompactFunc(b.records, func(p, q record) bool {
+		return p.key == q.key && bytes.Equal(b.of(p), b.of(q))
+	})
+}
+
+func (b *builder) head() head {
+	h := head{width: b.width, count: len(b.records)}
+	for _, r := range b.records {
+		n := int(r.length) / b.width
+		h.tokens += n
+		h.longest = max(h.longest, n)
+	}
+	return h
+}
+
+// save writes the file beside its place and moves it there.
+func (b *builder) save(path string, h head) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			f.Close()
+			os.Remove(f.Name())
+		}
+	}()
+	if err = b.write(f, h); err != nil {
+		return err
+	}
+	if err = f.Sync(); err != nil {
+		return err
+	}
+	if err = f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// write writes the file.
+func (b *builder) write(w io.Writer, h head) error {
+	sum := crc64.New(table)
+	out := bufio.NewWriterSize(struct{ io.Writer }{io.MultiWriter(w, hash.Hash(sum))}, 1<<20)
+	buf := h.appendTo(nil)
+	out.Write(buf) // the first error stays until Flush
+	place := uint64(0)
+	for i := 0; ; i++ {
+		out.Write(binary.LittleEndian.AppendUint64(buf[:0], place))
+		if i == len(b.records) {
+			break
+		}
+		place += uint64(int(b.records[i].length) / b.width)
+	}
+	for _, r := range b.records {
+		out.Write(b.of(r))
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	_, err := w.Write(binary.LittleEndian.AppendUint64(nil, sum.Sum64()))
+	return err
+}

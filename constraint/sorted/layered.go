@@ -1,0 +1,93 @@
+package sorted
+
+import "github.com/gibbsite-go/gibbsite/constraint"
+
+// Layered is a set with a large part that does not change and a small one that does:
+// what is added goes to Top. Both must be set, and Base must not be closed while the
+// set is used. It may be read by several goroutines, but not while one adds to it.
+type Layered struct {
+	Base *Lexicon
+	Top  *constraint.Lexicon
+}
+
+// Contains reports whether x is in either part.
+func (l Layered) Contains(x []int32) bool { return l.Base.Contains(x) || l.Top.Contains(x) }
+
+// Add puts x into Top unless it is in Base, and reports whether it was in neither.
+func (l Layered) Add(x []int32) bool { return !l.Base.Contains(x) && l.Top.Add(x) }
+
+// Len returns the number of sequences of both parts, which have none in common if
+// all that is in Top was added here.
+func (l Layered) Len() int { return l.Base.Len() + l.Top.Len() }
+
+// States returns one more than the states of Base times one more than those of Top.
+func (l Layered) States() int { return (l.Base.States() + 1) * (l.Top.States() + 1) }
+
+// Start returns the state before the first token.
+func (l Layered) Start() int { return l.join(l.Base.Start(), l.Top.Start()) }
+
+// Next moves both parts; the state is dead when both are.
+func (l Layered) Next(state int, token int32) int {
+	b, t := l.split(state)
+	if b >= 0 {
+		b = l.Base.Next(b, token)
+	}
+	if t >= 0 {
+		t = l.Top.Next(t, token)
+	}
+	if b < 0 && t < 0 {
+		return -1
+	}
+	return l.join(b, t)
+}
+
+// Accepting reports whether either part accepts.
+func (l Layered) Accepting(state int) bool {
+	b, t := l.split(state)
+	return b >= 0 && l.Base.Accepting(b) || t >= 0 && l.Top.Accepting(t)
+}
+
+// AppendEdges appends to tokens those that lead on from state, ascending, and to
+// states where they lead.
+func (l Layered) AppendEdges(tokens []int32, states []int, state int) ([]int32, []int) {
+	b, t := l.split(state)
+	from := len(tokens)
+	if b >= 0 {
+		tokens, states = l.Base.AppendEdges(tokens, states, b)
+	}
+	for i := from; i < len(tokens); i++ {
+		to := -1
+		if t >= 0 {
+			to = l.Top.Next(t, tokens[i])
+		}
+		states[i] = l.join(states[i], to)
+	}
+	if t < 0 {
+		return tokens, states
+	}
+	// What only the small part goes on with, in its place.
+	more, to := l.Top.AppendEdges(nil, nil, t)
+	for i, token := range more {
+		at := from
+		for at < len(tokens) && tokens[at] < token {
+			at++
+		}
+		if from = at; at < len(tokens) && tokens[at] == token {
+			continue
+		}
+		tokens, states = append(tokens, 0), append(states, 0)
+		copy(tokens[at+1:], tokens[at:])
+		copy(states[at+1:], states[at:])
+		tokens[at], states[at] = token, l.join(-1, to[i])
+	}
+	return tokens, states
+}
+
+// split takes a state apart, −1 for a part that is dead.
+func (l Layered) split(state int) (base, top int) {
+	n := l.Top.States() + 1
+	return state/n - 1, state%n - 1
+}
+
+// join puts a state together.
+func (l Layered) join(base, top int) int { return (base+1)*(l.Top.States()+1) + top + 1 }

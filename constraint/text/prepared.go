@@ -1,0 +1,106 @@
+package text
+
+import (
+	"crypto/sha256"
+	"slices"
+	"sync"
+)
+
+// prepared is a vocabulary with what every compilation over it needs. It is
+// immutable.
+type prepared struct {
+	vocabulary Vocabulary // copied, but for the texts
+	text       []bool     // by token: it spells its text
+	padding    []int32    // each once
+	used       [256]bool  // bytes that occur
+	trie       *trie
+
+	once   sync.Once // of digest, see hash
+	digest [sha256.Size]byte
+}
+
+// prepare returns the prepared form of a vocabulary. The last few are kept, by
+// content: sorting 50 000 texts takes longer than all the rest of most patterns.
+func prepare(v Vocabulary) (*prepared, error) {
+	if p := kept.find(v); p != nil {
+		return p, nil
+	}
+	text, err := v.Spelling()
+	if err != nil {
+		return nil, err
+	}
+	p := &prepared{
+		vocabulary: Vocabulary{slices.Clone(v.Tokens), slices.Clone(v.Forbidden), slices.Clone(v.Padding)},
+		text:       text, padding: unique(v.Padding), trie: newTrie(v, text),
+	}
+	for _, b := range p.trie.symbol {
+		p.used[b] = true
+	}
+	kept.add(p)
+	return p, nil
+}
+
+// keptVocabularies is how many vocabularies are kept: one takes some megabytes, and
+// few programs have more than two at a time.
+const keptVocabularies = 4
+
+// keptTokens is the least size of a vocabulary that is kept: smaller ones are
+// prepared in microseconds and would push out the large.
+const keptTokens = 1024
+
+// shelf keeps prepared vocabularies, the last used first.
+type shelf struct {
+	mu   sync.Mutex
+	list []*prepared
+}
+
+var kept shelf
+
+// find returns the prepared form of v, nil if it is not kept. Texts that are the
+// same string compare by their address, so that it takes a nanosecond or two for a
+// token.
+func (s *shelf) find(v Vocabulary) *prepared {
+	if len(v.Tokens) < keptTokens {
+		return nil
+	}
+	s.mu.Lock()
+	list := slices.Clone(s.list)
+	s.mu.Unlock()
+	for _, p := range list {
+		o := p.vocabulary
+		if slices.Equal(o.Forbidden, v.Forbidden) && slices.Equal(o.Padding, v.Padding) && slices.Equal(o.Tokens, v.Tokens) {
+			s.add(p)
+			return p
+		}
+	}
+	return nil
+}
+
+// add puts p first and drops the last of too many.
+func (s *shelf) add(p *prepared) {
+	if len(p.vocabulary.Tokens) < keptTokens {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := []*prepared{p}
+	for _, o := range s.list {
+		if o != p && len(list) < keptVocabularies {
+			list = append(list, o)
+		}
+	}
+	s.list = list
+}
+
+// unique returns ids without repetitions.
+func unique(ids []int32) []int32 {
+	seen := make(map[int32]bool, len(ids))
+	var u []int32
+	for _, t := range ids {
+		if !seen[t] {
+			seen[t] = true
+			u = append(u, t)
+		}
+	}
+	return u
+}
