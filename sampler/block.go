@@ -34,6 +34,15 @@ type deferrer[S any] interface {
 	Show(x []S)
 }
 
+// shareOut tells kernels of what each block has of several goroutines.
+func shareOut[S energy.Site](blocks []block[S], workers int) {
+	for i := range blocks {
+		if k, ok := blocks[i].kernel.(interface{ Workers(n int) }); ok {
+			k.Workers(max(1, workers/len(blocks)))
+		}
+	}
+}
+
 // march is how a run moves its blocks.
 type march[S energy.Site] struct {
 	warmup, thin int

@@ -123,11 +123,7 @@ func (c *Runner[S]) hire(ctx context.Context, system System[S]) error {
 		}
 		blocks = append(blocks, b)
 	}
-	for i := range blocks {
-		if k, ok := blocks[i].kernel.(interface{ Workers(n int) }); ok {
-			k.Workers(max(1, c.cfg.Workers/len(blocks)))
-		}
-	}
+	shareOut(blocks, c.cfg.Workers)
 	c.blocks, c.depot = blocks, keep
 	return nil
 }

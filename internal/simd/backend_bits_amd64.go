@@ -2,15 +2,12 @@
 
 package simd
 
-// heatRegisters bounds one call: up to 0.2 µs for 512 sites with AVX2.
-// spreadTerms likewise: up to 0.2 ns a site.
-const (
-	heatRegisters = 64
-	spreadTerms   = 1 << 16
-)
+// maxBits bounds calls of heatBits and torusBits, at up to 1 ns a site with AVX2,
+// and spreadTerms those of spreadBits, at up to 0.5 ns.
+const spreadTerms = 1 << 16
 
 func heatBits(dst []uint64, count *Counts, o *Odds, key, stream, group uint64) {
-	if best == purego || len(dst) == 0 {
+	if best == purego || len(dst) == 0 || len(dst) > maxBits/64 {
 		refHeatBits(dst, count, o, key, stream, group)
 		return
 	}
@@ -18,9 +15,6 @@ func heatBits(dst []uint64, count *Counts, o *Odds, key, stream, group uint64) {
 	heatBitsRun(dst, count, o, &keys, stream, 16*group)
 }
 
-// heatBitsRun makes at most heatRegisters calls of 512 sites, as counts have room
-// for no more.
-//
 //go:noinline
 func heatBitsRun(dst []uint64, count *Counts, o *Odds, keys *[2 * philoxRnds]uint32, stream, counter uint64) {
 	n := len(dst) / (BitSites / 64)
@@ -38,15 +32,21 @@ func heatBitsRun(dst []uint64, count *Counts, o *Odds, keys *[2 * philoxRnds]uin
 
 func (c *Counts) words() *[3][512]uint64 { return (*[3][512]uint64)(c) }
 
-//go:noinline
 func torusBits(count *Counts, own []uint64, at int, near *BitTorus, rows, a, b []uint64) {
-	switch n := len(rows) / (BitSites / 64); best {
-	case avx512:
-		torusBitsAVX512(count.words(), &own[at], &near.asm, &rows[0], &a[0], &b[0], n)
-	case avx2:
-		torusBitsAVX2(count.words(), &own[at], &near.asm, &rows[0], &a[0], &b[0], n)
-	default:
+	if best == purego || len(rows) > maxBits/64 {
 		refTorusBits(count, own, at, near, rows, a, b)
+		return
+	}
+	torusBitsRun(count, own, at, near, rows, a, b)
+}
+
+//go:noinline
+func torusBitsRun(count *Counts, own []uint64, at int, near *BitTorus, rows, a, b []uint64) {
+	n := len(rows) / (BitSites / 64)
+	if best == avx512 {
+		torusBitsAVX512(count.words(), &own[at], &near.asm, &rows[0], &a[0], &b[0], n)
+	} else {
+		torusBitsAVX2(count.words(), &own[at], &near.asm, &rows[0], &a[0], &b[0], n)
 	}
 }
 
