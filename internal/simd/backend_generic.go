@@ -81,3 +81,9 @@ func torusBits(count *Counts, own []uint64, at int, near *BitTorus, rows, a, b [
 func spreadBits(x []int32, even, odd []uint64, first, n int) {
 	refSpreadBits(x, even, odd, first, n)
 }
+
+func foldRows(dst []float64, n int, m []float64, at []int32, coef []float64) {
+	refFoldRows(dst, n, m, at, coef)
+}
+func foldMax(dst, m []float64, at []int32, coef []float64) { refFoldMax(dst, m, at, coef) }
+func chop(v []float64, by, floor float64) bool             { return refChop(v, by, floor) }

@@ -40,6 +40,7 @@ var topics = []struct {
 	{"sparse", sparse},
 	{"columns", columns},
 	{"bits", bits},
+	{"fold", fold},
 }
 
 func main() {
