@@ -32,6 +32,8 @@ func (s *scaled) As(target any) bool {
 		return around(s.m, p, func(m Toroidal) Toroidal { return scaledTorus{s, m} })
 	case *Matching:
 		return around(s.m, p, func(m Matching) Matching { return scaledMatching{scaledGraph{s, m}, m} })
+	case *Pairwise:
+		return around(s.m, p, func(m Pairwise) Pairwise { return scaledPairs{s, m} })
 	case *Supported:
 		return around(s.m, p, func(m Supported) Supported { return scaledSupport{s, m} })
 	case *Parametric:
@@ -231,4 +233,18 @@ func (s scaledMatching) Matching() (coupling float64, field []float64, ok bool) 
 	field = slices.Clone(h)
 	scaleAll(field, s.beta)
 	return s.beta * coupling, field, ok
+}
+
+// scaledPairs is the [Pairwise] view.
+type scaledPairs struct {
+	*scaled
+	m Pairwise
+}
+
+func (s scaledPairs) Pairs() (start, adj []int32, weight, field []float64, ok bool) {
+	start, adj, w, f, ok := s.m.Pairs()
+	weight, field = slices.Clone(w), slices.Clone(f)
+	scaleAll(weight, s.beta)
+	scaleAll(field, s.beta)
+	return start, adj, weight, field, ok
 }

@@ -57,6 +57,15 @@ func (m *Quadratic) Learn() (energy.Parametric, error) {
 	return l, nil
 }
 
+// As implements [energy.Capable]: what the model supports but energy.Pairwise, whose
+// numbers change with SetParams.
+func (l *quadraticLearner) As(target any) bool {
+	if _, is := target.(*energy.Pairwise); is {
+		return false
+	}
+	return l.Quadratic.As(target)
+}
+
 // SetParams implements [energy.Parametric].
 func (l *quadraticLearner) SetParams(theta []float64) error {
 	if err := l.check(theta); err != nil {

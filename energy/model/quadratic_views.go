@@ -16,6 +16,9 @@ func (m *Quadratic) As(target any) bool {
 	if m.fast == nil && len(m.values) == 2 && energy.Give[energy.Binary](target, binaryQuadratic{m}) {
 		return true
 	}
+	if len(m.values) == 2 && energy.Give[energy.Pairwise](target, pairwiseQuadratic{m}) {
+		return true
+	}
 	if o := (ordinalQuadratic{m}); m.ordinal() && (energy.Give[energy.Ordinal](target, o) || energy.Give[energy.Windowed](target, o)) {
 		return true
 	}

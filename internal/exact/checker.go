@@ -72,6 +72,7 @@ func (c *Checker) Run(t Test) {
 		}
 	}
 	c.Graph(t)
+	c.Pairs(t)
 }
 
 // Near compares two energies or differences; infinities must agree.
