@@ -28,6 +28,7 @@ type quadraticLearner struct {
 // levels, Q_ii. (With two levels Q_ii says nothing that b_i does not, and stays.)
 func (m *Quadratic) Learn() (energy.Parametric, error) {
 	own := *m
+	own.learned = true
 	own.linear, own.square = slices.Clone(m.linear), slices.Clone(m.square)
 	l := &quadraticLearner{Quadratic: &own}
 	n := len(m.linear)
@@ -55,15 +56,6 @@ func (m *Quadratic) Learn() (energy.Parametric, error) {
 		return denseLearner{l}, nil
 	}
 	return l, nil
-}
-
-// As implements [energy.Capable]: what the model supports but energy.Pairwise, whose
-// numbers change with SetParams.
-func (l *quadraticLearner) As(target any) bool {
-	if _, is := target.(*energy.Pairwise); is {
-		return false
-	}
-	return l.Quadratic.As(target)
 }
 
 // SetParams implements [energy.Parametric].
