@@ -32,8 +32,8 @@ func (s *scaled) As(target any) bool {
 		return around(s.m, p, func(m Toroidal) Toroidal { return scaledTorus{s, m} })
 	case *Matching:
 		return around(s.m, p, func(m Matching) Matching { return scaledMatching{scaledGraph{s, m}, m} })
-	case *Pairwise:
-		return around(s.m, p, func(m Pairwise) Pairwise { return scaledPairs{s, m} })
+	case *pairwise:
+		return around(s.m, p, func(m pairwise) pairwise { return scaledPairs{s, m} })
 	case *Supported:
 		return around(s.m, p, func(m Supported) Supported { return scaledSupport{s, m} })
 	case *Parametric:
@@ -235,10 +235,10 @@ func (s scaledMatching) Matching() (coupling float64, field []float64, ok bool) 
 	return s.beta * coupling, field, ok
 }
 
-// scaledPairs is the [Pairwise] view.
+// scaledPairs is the view of pairs.
 type scaledPairs struct {
 	*scaled
-	m Pairwise
+	m pairwise
 }
 
 func (s scaledPairs) Pairs() (start, adj []int32, weight, field []float64, ok bool) {

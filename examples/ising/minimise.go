@@ -32,7 +32,7 @@ type minimiser interface {
 // model is one of pairs and no kernel was named, or else by annealing with a kernel.
 func minimise(ctx context.Context, o options, p *problem, name string) (*report, error) {
 	pairs := false
-	if m, ok := energy.As[energy.Pairwise](p.model); ok && !o.named {
+	if m, ok := energy.As[ground.Pairwise](p.model); ok && !o.named {
 		_, _, _, _, pairs = m.Pairs()
 	}
 	bar := progress.New("annealing")

@@ -74,3 +74,25 @@ func TestIntegersRefuses(t *testing.T) {
 	assert.Equal(t, []int32{0}, f)
 	assert.Equal(t, 1.0, unit)
 }
+
+func TestCheck(t *testing.T) {
+	fit := func() *Bonds {
+		return &Bonds{Start: []int32{0, 1, 2}, Adj: []int32{1, 0}, Weight: []float64{2, 2}, Field: []float64{1, 1}}
+	}
+	require.NoError(t, fit().Check(2))
+	for want, spoil := range map[string]func(b *Bonds){
+		"1 fields and 3 rows, want 2 and 3":           func(b *Bonds) { b.Field = b.Field[:1] },
+		"rows from 0 to 3, 2 columns and 2 weights":   func(b *Bonds) { b.Start[2] = 3 },
+		"rows from 0 to 2, 2 columns and 1 weights":   func(b *Bonds) { b.Weight = b.Weight[:1] },
+		"row 0 from 0 to 3":                           func(b *Bonds) { b.Start[1] = 3 },
+		"column 7 after -1 in row 0":                  func(b *Bonds) { b.Adj[0] = 7 },
+		"column 0 after -1 in row 0":                  func(b *Bonds) { b.Adj[0] = 0 },
+		"column -2 after -1 in row 0":                 func(b *Bonds) { b.Adj[0] = -2 },
+		"numbers of site 1 that add up to NaN":        func(b *Bonds) { b.Weight[1] = math.NaN() },
+		"numbers of site 0 that add up to +Inf, want": func(b *Bonds) { b.Field[0] = math.Inf(1) },
+	} {
+		b := fit()
+		spoil(b)
+		assert.ErrorContains(t, b.Check(2), want)
+	}
+}

@@ -1,5 +1,5 @@
 // Package ground looks for states of lowest energy of two-level models of pairs
-// (energy.Pairwise): ground states of Ising models, large cuts of graphs, minima of
+// ([Pairwise]): ground states of Ising models, large cuts of graphs, minima of
 // QUBOs.
 //
 //	s, err := ground.New(m, ground.Config{Seed: 1})

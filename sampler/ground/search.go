@@ -45,8 +45,8 @@ type Search struct {
 	busy  atomic.Bool
 }
 
-// New returns a search that is ready to start. It returns an error unless m is an
-// energy.Pairwise model of finite energies.
+// New returns a search that is ready to start. It returns an error unless m is a
+// [Pairwise] model of finite energies.
 func New(m energy.Model, cfg Config) (*Search, error) {
 	sites, _, err := check.Shape("ground: New", m, 1, 1)
 	if err != nil {
@@ -57,7 +57,10 @@ func New(m energy.Model, cfg Config) (*Search, error) {
 	}
 	b := bonds.Of(m)
 	if b == nil {
-		return nil, fmt.Errorf("ground: New: the model is %T, want one of pairs (energy.Pairwise)", m)
+		return nil, fmt.Errorf("ground: New: the model is %T, want one of pairs (ground.Pairwise)", m)
+	}
+	if err := b.Check(sites); err != nil {
+		return nil, fmt.Errorf("ground: New: %T: %w", m, err)
 	}
 	if reach := b.Reach(); !check.Finite(4 * reach) {
 		return nil, fmt.Errorf("ground: New: a difference of energies may be %v, want a finite number", reach)
