@@ -68,9 +68,9 @@ func newScale[T number](g *system[T]) scale {
 // 0 … 1 of the scale: linear in t, but bent where cold is more than maxStretch times
 // as cold as the start, so that all magnitudes get their share.
 func (c scale) at(from, t float64) float64 {
-	first := c.hot * simd.Exp(from*simd.Log(c.cold/c.hot))
+	first := float64(c.hot * simd.Exp(float64(from*simd.Log(c.cold/c.hot))))
 	if bend := simd.Log(c.cold / first / maxStretch); bend > 0 {
-		t = simd.Expm1(bend*t) / simd.Expm1(bend)
+		t = simd.Expm1(float64(bend*t)) / simd.Expm1(bend)
 	}
 	return first + float64((c.cold-first)*t)
 }
