@@ -235,6 +235,12 @@ func (s scaledMatching) Matching() (coupling float64, field []float64, ok bool) 
 	return s.beta * coupling, field, ok
 }
 
+// pairwise is ground.Pairwise, which no model of this package is but what wraps one.
+type pairwise = interface {
+	Model
+	Pairs() (start, adj []int32, weight, field []float64, ok bool)
+}
+
 // scaledPairs is the view of pairs.
 type scaledPairs struct {
 	*scaled

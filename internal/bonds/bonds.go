@@ -41,25 +41,25 @@ func (b *Bonds) Sites() int { return len(b.Field) }
 // so many sites. That it is symmetric is taken on trust.
 func (b *Bonds) Check(sites int) error {
 	if len(b.Field) != sites || len(b.Start) != sites+1 {
-		return fmt.Errorf("Pairs returns %d fields and %d rows, want %d and %d", len(b.Field), len(b.Start), sites, sites+1)
+		return fmt.Errorf("method Pairs returns %d fields and %d rows, want %d and %d", len(b.Field), len(b.Start), sites, sites+1)
 	}
 	if b.Start[0] != 0 || int(b.Start[sites]) != len(b.Adj) || len(b.Weight) != len(b.Adj) {
-		return fmt.Errorf("Pairs returns rows from %d to %d, %d columns and %d weights, want rows from 0 to as many", b.Start[0], b.Start[sites], len(b.Adj), len(b.Weight))
+		return fmt.Errorf("method Pairs returns rows from %d to %d, %d columns and %d weights, want rows from 0 to as many", b.Start[0], b.Start[sites], len(b.Adj), len(b.Weight))
 	}
 	for i, f := range b.Field {
 		if b.Start[i] > b.Start[i+1] || int(b.Start[i+1]) > len(b.Adj) {
-			return fmt.Errorf("Pairs returns row %d from %d to %d, want ascending numbers", i, b.Start[i], b.Start[i+1])
+			return fmt.Errorf("method Pairs returns row %d from %d to %d, want ascending numbers", i, b.Start[i], b.Start[i+1])
 		}
 		last := int32(-1)
 		for k := b.Start[i]; k < b.Start[i+1]; k++ {
 			if j := b.Adj[k]; j <= last || int(j) >= sites || int(j) == i {
-				return fmt.Errorf("Pairs returns column %d after %d in row %d, want ascending ones < %d without %d", j, last, i, sites, i)
+				return fmt.Errorf("method Pairs returns column %d after %d in row %d, want ascending ones < %d without %d", j, last, i, sites, i)
 			}
 			last = b.Adj[k]
 			f += math.Abs(b.Weight[k])
 		}
 		if !(math.Abs(f) <= math.MaxFloat64) {
-			return fmt.Errorf("Pairs returns numbers of site %d that add up to %v, want a finite number", i, f)
+			return fmt.Errorf("method Pairs returns numbers of site %d that add up to %v, want a finite number", i, f)
 		}
 	}
 	return nil
