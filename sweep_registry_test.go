@@ -36,6 +36,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/twisted"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/unmask"
 	"github.com/gibbsite-go/gibbsite/sampler/distance"
+	"github.com/gibbsite-go/gibbsite/sampler/ground"
 	"github.com/gibbsite-go/gibbsite/sampler/langevin"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 	"github.com/gibbsite-go/gibbsite/sampler/shard"
@@ -228,6 +229,7 @@ var sweptFuncs = map[string]any{
 	"sampler/distance.FrechetGaussian":      distance.FrechetGaussian,
 	"sampler/distance.MMD":                  distance.MMD,
 	"sampler/distance.Violation":            distance.Violation,
+	"sampler/ground.New":                    ground.New,
 	"sampler/langevin.New":                  langevin.New,
 	"sampler/mcmc.Ladders":                  mcmc.Ladders,
 	"sampler/shard.Environment":             shard.Environment,
@@ -465,6 +467,8 @@ var sweptTypes = []reflect.Type{
 	reflect.TypeFor[unmask.Scheduled](),
 	reflect.TypeFor[unmask.Threshold](),
 	reflect.TypeFor[distance.DTW](),
+	reflect.TypeFor[ground.Config](),
+	reflect.TypeFor[ground.Search](),
 	reflect.TypeFor[langevin.Config](),
 	reflect.TypeFor[mcmc.BlockGibbs](),
 	reflect.TypeFor[mcmc.Cyclical](),

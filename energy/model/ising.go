@@ -216,6 +216,24 @@ func (m *Ising) Matching() (coupling float64, field []float64, ok bool) {
 	return float64(2 * float64(m.coupling*w)), []float64{0 - m.field, m.field}, ok && m.fields == nil
 }
 
+// Pairs implements ground.Pairwise.
+func (m *Ising) Pairs() (start, adj []int32, weight, field []float64, ok bool) {
+	g := m.graph
+	weight, field = slices.Clone(g.weight), make([]float64, g.Sites())
+	for i := range field {
+		sum := 0.0
+		_, row := g.Neighbors(i)
+		for _, w := range row {
+			sum += w
+		}
+		field[i] = m.difference(-sum, i)
+	}
+	for k := range weight {
+		weight[k] = float64(-4*m.coupling) * weight[k]
+	}
+	return g.start, g.adj, weight, field, true
+}
+
 // gridField stores the field of one state in h and returns its energy.
 func (m *Ising) gridField(h []float32, x []int32) float64 {
 	twice, up := m.grid.counts(h, m.table, x)

@@ -60,6 +60,11 @@ func (l *isingLearner) set(theta []float64) {
 // Matching says no: what is equal now may differ after SetParams.
 func (l *isingLearner) Matching() (coupling float64, field []float64, ok bool) { return 0, nil, false }
 
+// Pairs says no: the numbers change with SetParams.
+func (l *isingLearner) Pairs() (start, adj []int32, weight, field []float64, ok bool) {
+	return nil, nil, nil, nil, false
+}
+
 // ParamGradient implements [energy.Parametric].
 func (l *isingLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	n := l.graph.Sites()

@@ -9,7 +9,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint"
 	"github.com/gibbsite-go/gibbsite/examples/internal/progress"
 	"github.com/gibbsite-go/gibbsite/sampler"
-	"github.com/gibbsite-go/gibbsite/sampler/anneal"
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
@@ -115,35 +114,4 @@ func (c *clock) run(ctx context.Context, ch *sampler.Chains, steps int, saved *c
 		}
 	}
 	return saved.Save()
-}
-
-// anneal minimises the energy with one kernel.
-func minimise(ctx context.Context, o options, p *problem, name string) (*report, error) {
-	r := newReport(p, o)
-	bar := progress.New("annealing")
-	cfg := anneal.Config{Chains: o.chains, Seed: o.seed, Progress: bar.Set}
-	cfg.Checkpoint.Path, cfg.Checkpoint.Every = o.Path("anneal"), max(1, o.steps/20)
-	a, err := anneal.New(p.model, kernels[name], cfg)
-	if err != nil {
-		return nil, err
-	}
-	if err := o.Load("anneal", a.LoadFile); err != nil {
-		return nil, err
-	}
-	start := time.Now()
-	if err := a.Run(ctx, o.steps); err != nil {
-		return nil, err
-	}
-	bar.Done()
-	r.Seconds = time.Since(start).Seconds()
-	x, e := a.Best()
-	r.BestEnergy = &e
-	if p.graph != nil {
-		best := p.graph.Cut(x)
-		r.BestCut = &best
-	}
-	if o.Dir != "" && len(p.lattice) == 2 {
-		r.Add(snapshot(p, x, "The state of lowest energy"))
-	}
-	return r, nil
 }
