@@ -22,7 +22,7 @@ func TestIsingRing(t *testing.T) {
 		T, seeds   int
 		want, last float64
 	}{{250, 40, 1.05, 0.005}, {1000, 20, 0.261, 5e-4}, {4000, 10, 0.064, 5e-4}}
-	if testing.Short() {
+	if !exact.Long() {
 		figures = figures[:2]
 	}
 	var logs [][3]float64

@@ -127,6 +127,14 @@ type Timeless interface {
 	TimeFree() bool
 }
 
+// Masking is a denoiser of tokens that knows how they were corrupted. Diffusions
+// refuse to run it under a process with another mask.
+type Masking interface {
+	// MaskLevel returns the level that stands for a masked token, −1 if tokens are
+	// replaced by others instead.
+	MaskLevel() int32
+}
+
 // LeaveOneOut reports whether d, or what it wraps (see [As]), is
 // [SelfExcluding] and says so. Other denoisers predict full posteriors.
 func LeaveOneOut(d any) bool {

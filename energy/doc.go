@@ -5,9 +5,8 @@
 //
 //	p(x) ∝ exp(−E(x)),  x ∈ {0,…,levels−1}^sites,
 //
-// with E in nats. (Zhang, Liu and Liu 2022 write U = −E.) E(x) = +Inf means
-// that x has probability zero; NaN means that the evaluation failed. E never is
-// −Inf. [Func] is a model of your own in one line; standard models are in
+// with E in nats. E(x) = +Inf means that x has probability zero; NaN means
+// that the evaluation failed. E never is −Inf. [Func] is a model of your own in one line; standard models are in
 // package energy/model, readers of files in energy/read. [Real] and [Scored]
 // are the same for densities over ℝ^sites; see energy/continuous.
 //

@@ -159,7 +159,7 @@ func (c *counter) sum(from, to int) partial {
 	p := partial{top: math.Inf(-1), means: make([]float64, len(c.f))}
 	for s, v := range e {
 		if math.IsNaN(v) || math.IsInf(v, -1) {
-			p.err = fmt.Errorf("energy: Enumerate: the energy of state %v is %v", c.x[s*c.sites:(s+1)*c.sites], v)
+			p.err = fmt.Errorf("energy: Enumerate: the energy of state %v is %v, want a number or +Inf (+Inf − +Inf is NaN)", c.x[s*c.sites:(s+1)*c.sites], v)
 			return p
 		}
 		p.top = max(p.top, -v)

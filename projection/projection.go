@@ -2,7 +2,6 @@ package projection
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 )
 
@@ -17,27 +16,4 @@ type Projection = interface {
 	// after the step, and src the sample's own randomness. Samples may be
 	// projected concurrently, each by one goroutine at a time.
 	Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error)
-}
-
-// Divergence says in which direction a projection measures.
-type Divergence uint8
-
-const (
-	// Forward is min_y KL(x‖y), x being the given distribution: it keeps all
-	// of the mass of x in view, and is the projection of Cardei et al. 2025.
-	Forward Divergence = iota
-
-	// Reverse is min_y KL(y‖x): y stays within the support of x.
-	Reverse
-)
-
-// String returns "forward" or "reverse".
-func (d Divergence) String() string {
-	switch d {
-	case Forward:
-		return "forward"
-	case Reverse:
-		return "reverse"
-	}
-	return fmt.Sprintf("Divergence(%d)", uint8(d))
 }

@@ -184,7 +184,7 @@ func (o RealObserver) From(first int) RealObserver {
 
 // ErrNaN says that a kernel without an acceptance step met an energy or a
 // difference that is NaN.
-var ErrNaN = errors.New("energy is NaN")
+var ErrNaN = errors.New("energy is NaN, as +Inf − +Inf is: a state of probability zero has the energy +Inf and nothing else")
 
 // ErrZero says that a kernel without an acceptance step moved to a state of
 // probability zero.
@@ -205,8 +205,11 @@ func (e *StartError) Error() string {
 		return fmt.Sprintf("sampler: chain %d: the initial state is not in %s", e.Chain, e.Constraint)
 	}
 	why := "the state has probability zero; set Init to one that has some"
-	if !math.IsInf(e.Energy, 1) {
-		why = "the model cannot evaluate the state"
+	switch {
+	case math.IsNaN(e.Energy):
+		why = "the model cannot evaluate the state, or computes +Inf − +Inf"
+	case !math.IsInf(e.Energy, 1):
+		why = "−Inf is no energy"
 	}
 	return fmt.Sprintf("sampler: chain %d: energy of the initial state = %v, want a finite number: %s", e.Chain, e.Energy, why)
 }

@@ -45,6 +45,15 @@ func (c Corruption) levels(k int) int {
 	return k
 }
 
+// mask returns the level of the mask of a denoiser of a model over k tokens, −1 if
+// it has none.
+func (c Corruption) mask(k int) int32 {
+	if c == Absorbing {
+		return int32(k)
+	}
+	return -1
+}
+
 func (c Corruption) check(caller string) error {
 	if c > Noisy {
 		return fmt.Errorf("denoise: %s: Corruption = %d, want Absorbing or Noisy", caller, uint8(c))

@@ -66,6 +66,9 @@ func (m *HMM) Shape() (sites, levels int) { return m.sites, m.corruption.levels(
 // TimeFree reports whether the corruption is Absorbing.
 func (m *HMM) TimeFree() bool { return m.corruption == Absorbing }
 
+// MaskLevel implements [energy.Masking].
+func (m *HMM) MaskLevel() int32 { return m.corruption.mask(m.k) }
+
 // Denoise implements [energy.Denoiser].
 func (m *HMM) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	return m.corruption.denoise(ctx, v, q, m.sites, m.k, (2*m.sites+2)*m.hidden, m)

@@ -47,6 +47,9 @@ func (d *Independent) Shape() (sites, levels int) { return d.sites, d.corruption
 // TimeFree reports whether the corruption is Absorbing.
 func (d *Independent) TimeFree() bool { return d.corruption == Absorbing }
 
+// MaskLevel implements [energy.Masking].
+func (d *Independent) MaskLevel() int32 { return d.corruption.mask(d.k) }
+
 // Denoise implements [energy.Denoiser].
 func (d *Independent) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	return d.corruption.denoise(ctx, v, q, d.sites, d.k, 0, d)

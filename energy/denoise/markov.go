@@ -54,6 +54,9 @@ func (d *Markov) Shape() (sites, levels int) { return d.sites, d.corruption.leve
 // TimeFree reports whether the corruption is Absorbing.
 func (d *Markov) TimeFree() bool { return d.corruption == Absorbing }
 
+// MaskLevel implements [energy.Masking].
+func (d *Markov) MaskLevel() int32 { return d.corruption.mask(d.k) }
+
 // Denoise implements [energy.Denoiser].
 func (d *Markov) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	// Forward messages at sites order … sites, then two backward ones.

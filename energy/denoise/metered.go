@@ -66,6 +66,9 @@ func NewMetered(d energy.Denoiser[int32], mask int32, entries int) (*Metered, er
 	case entries > 0 && !energy.TimeFree(d):
 		return nil, fmt.Errorf("denoise: NewMetered: entries = %d, want 0: the denoiser is not free of time", entries)
 	}
+	if m, ok := energy.As[energy.Masking](d); ok && m.MaskLevel() != mask {
+		return nil, fmt.Errorf("denoise: NewMetered: mask = %d, want %d, the denoiser's", mask, m.MaskLevel())
+	}
 	return &Metered{d: d, mask: mask, entries: entries, sites: sites, levels: levels, at: map[string]int{}}, nil
 }
 
@@ -78,6 +81,9 @@ func (m *Metered) Cost() Cost {
 
 // Shape returns the shape of the denoiser.
 func (m *Metered) Shape() (sites, levels int) { return m.sites, m.levels }
+
+// MaskLevel returns mask.
+func (m *Metered) MaskLevel() int32 { return m.mask }
 
 // As answers for the denoiser.
 func (m *Metered) As(target any) bool { return energy.AsInto(m.d, target) }

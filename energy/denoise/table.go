@@ -84,6 +84,9 @@ func (d *Table) Shape() (sites, levels int) { return d.sites, d.corruption.level
 // TimeFree reports whether the corruption is Absorbing.
 func (d *Table) TimeFree() bool { return d.corruption == Absorbing }
 
+// MaskLevel implements [energy.Masking].
+func (d *Table) MaskLevel() int32 { return d.corruption.mask(d.k) }
+
 // Denoise implements [energy.Denoiser].
 func (d *Table) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	return d.corruption.denoise(ctx, v, q, d.sites, d.k, 0, d)

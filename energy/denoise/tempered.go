@@ -65,6 +65,12 @@ func (d Tempered) TimeFree() bool { return energy.TimeFree(d.Denoiser) }
 // LeaveOneOut reports whether Denoiser predicts sites from the others.
 func (d Tempered) LeaveOneOut() bool { return energy.LeaveOneOut(d.Denoiser) }
 
+// As answers for the mask of Denoiser, if that knows it.
+func (d Tempered) As(target any) bool {
+	m, ok := energy.As[energy.Masking](d.Denoiser)
+	return ok && energy.Give(target, m)
+}
+
 // Denoise implements [energy.Denoiser]. Rows with a NaN or +Inf, or without
 // weight, stay as they are.
 func (d Tempered) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {

@@ -41,6 +41,7 @@ const chunkRows = 512
 // each uses all workers.
 type engine[S energy.Site] struct {
 	name   string
+	mask   int32 // −1: tokens are not masked
 	net    *Transformer
 	opt    Options
 	mu     sync.Mutex
@@ -223,7 +224,7 @@ func maskedEngine(name string, net *Transformer, mask int32, opt Options) (*engi
 	if opt.Level == nil {
 		opt.Level = noise
 	}
-	e := &engine[int32]{name: name, net: net, opt: opt}
+	e := &engine[int32]{name: name, mask: mask, net: net, opt: opt}
 	e.wants = func(x int32) bool { return x == mask }
 	e.finish = func(v []float32, x []int32, _ []bool, _, _ float64) {
 		levels := len(v) / len(x)

@@ -34,6 +34,9 @@ func (d *Masked) Shape() (sites, levels int) { return d.engine.shape() }
 // TimeFree reports whether predictions depend on the tokens alone.
 func (d *Masked) TimeFree() bool { return d.engine.timeFree() }
 
+// MaskLevel implements [energy.Masking].
+func (d *Masked) MaskLevel() int32 { return d.engine.mask }
+
 // Denoise implements [energy.Denoiser]. The error names a state whose noise
 // level or results are not finite. A token out of range panics.
 func (d *Masked) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {

@@ -56,7 +56,7 @@ func NewRatio(net *Transformer, mask int32, opt Options) (*Ratio, error) {
 	if opt.Level == nil {
 		opt.Level = noise
 	}
-	e := &engine[int32]{name: "Ratio", net: net, opt: opt, finish: fromScores}
+	e := &engine[int32]{name: "Ratio", mask: -1, net: net, opt: opt, finish: fromScores}
 	d := &Ratio{e, false}
 	start(d, e)
 	return d, nil
@@ -94,6 +94,9 @@ func (d *Ratio) TimeFree() bool { return d.engine.timeFree() }
 // LeaveOneOut reports whether predictions leave their site out: under uniform
 // noise.
 func (d *Ratio) LeaveOneOut() bool { return !d.masked }
+
+// MaskLevel implements [energy.Masking].
+func (d *Ratio) MaskLevel() int32 { return d.engine.mask }
 
 // Denoise implements [energy.Denoiser], with the errors of [Masked.Denoise].
 func (d *Ratio) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {

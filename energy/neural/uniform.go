@@ -53,6 +53,9 @@ func (d *Uniform) TimeFree() bool { return d.engine.timeFree() }
 // LeaveOneOut reports whether predictions leave their site out.
 func (d *Uniform) LeaveOneOut() bool { return !d.posterior }
 
+// MaskLevel returns −1: see [energy.Masking].
+func (d *Uniform) MaskLevel() int32 { return -1 }
+
 // Denoise implements [energy.Denoiser], with the errors of [Masked.Denoise].
 func (d *Uniform) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	return d.engine.denoise(ctx, v, q)

@@ -8,6 +8,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
+const (
+	leastSlack = 1e-9 // contradictions below it pass for rounding errors
+	farReach   = 1e6  // in units of data of order 1
+)
+
 // ContradictionError says that linear rows exclude each other, and proves it:
 // with the multipliers w, the sum Σ_j w_j·(a_j·z) would have to be at most
 // −Slack, but it is zero, up to Slope·‖z‖ for rounding, for every z. It wraps

@@ -237,8 +237,5 @@ func prox(u, sigma, lo, hi, limit float64) float64 {
 	return 0
 }
 
-const (
-	cancelled  = 1e-14 // part of its terms up to which a sum is a rounding error
-	farReach   = 1e6   // in units of data of order 1
-	leastSlack = 1e-9  // contradictions below it pass for rounding errors
-)
+// cancelled is the part of its terms up to which a sum is a rounding error.
+const cancelled = 1e-14

@@ -50,6 +50,12 @@ func (g ClassifierFree) TimeFree() bool {
 // LeaveOneOut reports whether the denoisers predict sites from the others.
 func (g ClassifierFree) LeaveOneOut() bool { return energy.LeaveOneOut(g.Conditional) }
 
+// As answers for the mask of Conditional, if that knows it.
+func (g ClassifierFree) As(target any) bool {
+	m, ok := energy.As[energy.Masking](g.Conditional)
+	return ok && energy.Give(target, m)
+}
+
 // Guidance implements [Guide].
 func (g ClassifierFree) Guidance() (scale float64, unconditional energy.Denoiser[int32], by Classifier) {
 	if !g.AtPosterior {

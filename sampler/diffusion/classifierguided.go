@@ -44,6 +44,12 @@ func (g ClassifierGuided) TimeFree() bool { return false }
 // LeaveOneOut reports whether the denoiser predicts sites from the others.
 func (g ClassifierGuided) LeaveOneOut() bool { return energy.LeaveOneOut(g.Denoiser) }
 
+// As answers for the mask of Denoiser, if that knows it.
+func (g ClassifierGuided) As(target any) bool {
+	m, ok := energy.As[energy.Masking](g.Denoiser)
+	return ok && energy.Give(target, m)
+}
+
 // Guidance implements [Guide].
 func (g ClassifierGuided) Guidance() (scale float64, unconditional energy.Denoiser[int32], by Classifier) {
 	if !g.AtPosterior {

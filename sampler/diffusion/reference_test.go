@@ -105,9 +105,9 @@ func (p *refProblem) diffusion(t *testing.T, process diffusion.Masked, cfg diffu
 
 func TestReferenceExperiment(t *testing.T) {
 	exact.SkipUnderRace(t)
-	problems := 12
-	if testing.Short() {
-		problems = 2
+	problems := 2
+	if exact.Long() {
+		problems = 12
 	}
 	r := rand.New(rand.NewPCG(2026, 5))
 	mean := map[string]float64{}

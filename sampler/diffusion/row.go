@@ -18,7 +18,7 @@ type PredictionError struct {
 
 func (e *PredictionError) Error() string {
 	if e.Empty {
-		return fmt.Sprintf("the prediction for site %d gives every level weight zero", e.Site)
+		return fmt.Sprintf("the prediction for site %d gives every level weight zero (a mask counts for nothing: is Mask the denoiser's?)", e.Site)
 	}
 	return fmt.Sprintf("the prediction for site %d has a weight that is NaN or +Inf", e.Site)
 }

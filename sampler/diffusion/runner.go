@@ -8,6 +8,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/corruption"
 	"github.com/gibbsite-go/gibbsite/internal/durable"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
@@ -66,6 +67,9 @@ func New[S energy.Site](ctx context.Context, model energy.Denoiser[S], process P
 		if d.process[i], err = process.Bind(ctx, sites, levels); err != nil {
 			return nil, err
 		}
+	}
+	if err := corruption.Check(model, d.process[0]); err != nil {
+		return nil, fmt.Errorf("diffusion: New: %w", err)
 	}
 	// What a leave-one-out prediction becomes depends on the time.
 	d.timeFree = energy.TimeFree(model) && !d.leaveOneOut
@@ -149,6 +153,9 @@ func guide(d *Runner[int32], process any) error {
 		}
 		if energy.LeaveOneOut(g.other) != d.leaveOneOut {
 			return fmt.Errorf("diffusion: New: one denoiser of the guide leaves sites out of their own prediction, the other does not")
+		}
+		if err := corruption.Check(g.other, d.process[0]); err != nil {
+			return fmt.Errorf("diffusion: New: the guide: %w", err)
 		}
 		g.table = make([]float32, d.cfg.Batch*size)
 		d.timeFree = false // a prediction that is kept would miss its counterpart

@@ -85,7 +85,7 @@ func (k *kernel) Step(info []sampler.Info, x []float32, r []sampler.Stream) {
 
 // StepUntil is Step until stop says so.
 func (k *kernel) StepUntil(stop func() bool, info []sampler.Info, x []float32, r []sampler.Stream) (done bool) {
-	for k.at.chain < len(info) {
+	for k.at.chain < len(k.at.told) {
 		lo, hi := k.at.span(k.system.sites)
 		if !k.at.proposed {
 			k.at.before = r[lo]
@@ -98,7 +98,7 @@ func (k *kernel) StepUntil(stop func() bool, info []sampler.Info, x []float32, r
 			k.at.proposed, r[lo] = false, k.at.after
 		}
 		k.judge(lo, hi, x, r)
-		if k.at.chain = hi; hi < len(info) && stop != nil && stop() {
+		if k.at.chain = hi; hi < len(k.at.told) && stop != nil && stop() {
 			return false
 		}
 	}

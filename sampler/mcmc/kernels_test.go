@@ -98,7 +98,7 @@ func TestKernelsLeaveTheirTargetInvariant(t *testing.T) {
 				if testing.Short() && name != "DMALA" {
 					return
 				}
-				exact.Transitions(t, observed(t, m, method, 640, 7), p, exact.Rate)
+				exact.Transitions(t, observed(t, m, method, many(160), 7), p, exact.Rate)
 			})
 		}
 	}

@@ -40,7 +40,7 @@ func TestKernelsOnLibraryModels(t *testing.T) {
 				if name != "Gibbs" && name != "Gibbs-chromatic" {
 					assert.LessOrEqual(t, p.DetailedBalance(pi), tol)
 				}
-				exact.Transitions(t, observed(t, m, method, 320, 3), p, exact.Rate)
+				exact.Transitions(t, observed(t, m, method, many(96), 3), p, exact.Rate)
 			})
 		}
 	}

@@ -132,7 +132,7 @@ func TestPairsWithinALanguageAreExact(t *testing.T) {
 				if testing.Short() && name != "hardcore/two" {
 					return
 				}
-				exact.Transitions(t, observed(t, c.model, method, 640, 9), p, exact.Rate)
+				exact.Transitions(t, observed(t, c.model, method, many(128), 9), p, exact.Rate)
 			})
 		}
 	}

@@ -271,6 +271,14 @@ func bipartiteMatrix(k *bipartite, all [][]int32) *exact.Matrix {
 	})
 }
 
+// many returns draws, and many more of them with -long.
+func many(draws int) int {
+	if exact.Long() {
+		draws *= 5
+	}
+	return draws
+}
+
 // observed steps the method from every state, draws times each, and counts
 // where it went.
 func observed(t *testing.T, m energy.Model, method sampler.Method, draws int, seed uint64) [][]int {

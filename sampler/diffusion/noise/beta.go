@@ -78,9 +78,6 @@ func (b betaTable) Alpha(t float64) float64 {
 	return b.between(b.bar[whole], whole, rest)
 }
 
-// gridTolerance is how far t·T may be from an integer by the rounding of t.
-const gridTolerance = 1e-9
-
 // beta returns β_{j+1}.
 func (c LinearBeta) beta(j int) float64 {
 	if c.Steps == 1 {
@@ -101,91 +98,5 @@ func (c LinearBeta) Check() error {
 	return nil
 }
 
-// CosineBar is ᾱ(t) = f(t)/f(0), f(t) = cos²(π/2·(t+s)/(1+s)) (Nichol and
-// Dhariwal 2021), not below Floor. The zero value has s = 0.008.
-type CosineBar struct {
-	Offset float64 // s; 0 means 0.008
-
-	// Floor bounds ᾱ(1), which is 0 in the formula and makes 1/√ᾱ infinite; 0
-	// means 1e-9, near where the usual bound β ≤ 0.999 ends in 1000 steps.
-	Floor float64
-}
-
-// Alpha implements [Schedule].
-func (c CosineBar) Alpha(t float64) float64 {
-	if t <= 0 {
-		return 1
-	}
-	s, floor := c.filled()
-	top := cosQuarter(s / (1 + s))
-	now := cosQuarter(unit((t + s) / (1 + s)))
-	r := now / top
-	return max(floor, float64(r*r))
-}
-
-// Time implements [Schedule], to the resolution of Alpha.
-func (c CosineBar) Time(alpha float64) float64 { return invert(c.Alpha, alpha) }
-
-func (c CosineBar) filled() (offset, floor float64) {
-	offset, floor = c.Offset, c.Floor
-	if offset == 0 {
-		offset = 0.008
-	}
-	if floor == 0 {
-		floor = 1e-9
-	}
-	return offset, floor
-}
-
-// Check implements [Checked].
-func (c CosineBar) Check() error {
-	if s, f := c.filled(); !(s > 0) || math.IsInf(s, 1) || !(f > 0 && f < 1) {
-		return fmt.Errorf("noise: CosineBar: Offset = %v, Floor = %v, want > 0 and in (0, 1)", s, f)
-	}
-	return nil
-}
-
-// SigmoidBar is ᾱ(t) = (σ(e/τ) − σ((t(e−b)+b)/τ)) / (σ(e/τ) − σ(b/τ)) with the
-// logistic σ (Jabri et al. 2023), not below Floor. The zero value has b = −3,
-// e = 3, τ = 1.
-type SigmoidBar struct {
-	Begin, End float64 // b and e; both 0 mean −3 and 3
-	Tau        float64 // τ; 0 means 1
-	Floor      float64 // of ᾱ; 0 means 1e-9 (see [CosineBar])
-}
-
-// Alpha implements [Schedule].
-func (c SigmoidBar) Alpha(t float64) float64 {
-	if t <= 0 {
-		return 1
-	}
-	c = c.filled()
-	end := simd.Sigmoid(c.End / c.Tau)
-	at := simd.Sigmoid((c.Begin + float64(t*(c.End-c.Begin))) / c.Tau)
-	return max(c.Floor, (end-at)/(end-simd.Sigmoid(c.Begin/c.Tau)))
-}
-
-// Time implements [Schedule], to the resolution of Alpha.
-func (c SigmoidBar) Time(alpha float64) float64 { return invert(c.Alpha, alpha) }
-
-func (c SigmoidBar) filled() SigmoidBar {
-	if c.Begin == 0 && c.End == 0 {
-		c.Begin, c.End = -3, 3
-	}
-	if c.Tau == 0 {
-		c.Tau = 1
-	}
-	if c.Floor == 0 {
-		c.Floor = 1e-9
-	}
-	return c
-}
-
-// Check implements [Checked].
-func (c SigmoidBar) Check() error {
-	c = c.filled()
-	if !(c.Begin < c.End) || !(c.Tau > 0) || math.IsInf(c.End-c.Begin, 1) || !(c.Floor > 0 && c.Floor < 1) {
-		return fmt.Errorf("noise: SigmoidBar: Begin = %v, End = %v, Tau = %v, Floor = %v, want Begin < End, Tau > 0 and Floor in (0, 1)", c.Begin, c.End, c.Tau, c.Floor)
-	}
-	return nil
-}
+// gridTolerance is how far t·T may be from an integer by the rounding of t.
+const gridTolerance = 1e-9

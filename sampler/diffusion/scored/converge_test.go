@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/scored"
 	"github.com/stretchr/testify/assert"
@@ -29,7 +30,7 @@ var masked = []struct {
 func TestScoresUnderMasksConverge(t *testing.T) {
 	n, problems, quantiles := 40, 1, []float64{.01}
 	sizes := [][2]int{{32, 40}}
-	if *long {
+	if exact.Long() {
 		n, problems, quantiles = 100, 2, []float64{.5, .1, .01}
 		sizes = append(sizes, [2]int{64, 512})
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/corruption"
 	"github.com/gibbsite-go/gibbsite/internal/pool"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
@@ -112,6 +113,9 @@ func (e *engine) bind(ctx context.Context, s *slot, process diffusion.Process[in
 	steps, err := process.Bind(ctx, e.sites, e.levels)
 	if err != nil {
 		return err
+	}
+	if err := corruption.Check(e.model, steps); err != nil {
+		return fmt.Errorf("scored: %w", err)
 	}
 	var renoises, absorbs bool
 	s.steps = steps

@@ -40,7 +40,7 @@ func requireFeasible(t *testing.T, p *problem, verdicts []scored.Verdict, x []in
 // apart. With -long the distance is that of exact draws, within a tenth.
 func TestExact(t *testing.T) {
 	problems, draws, quantiles := 2, 500, []float64{.1, .01}
-	if *long {
+	if exact.Long() {
 		problems, draws, quantiles = 14, 1500, []float64{.5, .1, .01}
 	}
 	for _, q := range quantiles {
@@ -84,7 +84,7 @@ func TestExact(t *testing.T) {
 		if q == .01 {
 			assert.True(t, told, "the default is not exact: the test cannot fail")
 		}
-		if *long {
+		if exact.Long() {
 			assert.LessOrEqual(t, tv, 1.1*floor)
 		}
 	}
@@ -94,7 +94,7 @@ func TestExact(t *testing.T) {
 // the excess holds on many more paths.
 func TestEvidenceAndExcess(t *testing.T) {
 	problems, more, quantiles := 2, 200, []float64{.01}
-	if *long {
+	if exact.Long() {
 		problems, more, quantiles = 20, 1000, []float64{.5, .1, .01}
 	}
 	const bound = 4.9 // 1e-6, two-sided, were the estimates normal
@@ -126,7 +126,7 @@ func TestEvidenceAndExcess(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d estimates within 3 standard errors", within, all)
-	if *long {
+	if exact.Long() {
 		assert.GreaterOrEqual(t, within, all-1)
 	}
 }
@@ -134,7 +134,7 @@ func TestEvidenceAndExcess(t *testing.T) {
 // Longer strings take fewer predictions than rejection by as much.
 func TestExactOnLongerStrings(t *testing.T) {
 	draws, problems, pilot, vocabularies := 5, 1, 64, []int{5}
-	if *long {
+	if exact.Long() {
 		draws, problems, pilot, vocabularies = 100, 3, 0, []int{5, 40}
 	}
 	for _, levels := range vocabularies {

@@ -2,7 +2,6 @@ package scored_test
 
 import (
 	"context"
-	"flag"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -14,8 +13,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/stretchr/testify/require"
 )
-
-var long = flag.Bool("long", false, "all problems, quantiles and samples, and their table (with -v)")
 
 // mlp is a score that no language knows: s(x) = a·tanh(W·Σ_i pos_i·E[x_i]), an
 // embedding of 8 and 16 units. As a set it is s(x) − tau ≤ 0.

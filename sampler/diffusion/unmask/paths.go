@@ -8,6 +8,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/corruption"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
@@ -47,6 +48,9 @@ func newPaths(ctx context.Context, m *model, process diffusion.Process[int32], c
 		s, err := process.Bind(ctx, m.sites, m.levels)
 		if err != nil {
 			return nil, err
+		}
+		if err := corruption.Check(m.Denoiser, s); err != nil {
+			return nil, fmt.Errorf("unmask: %w", err)
 		}
 		j, ok := s.(diffusion.Joint)
 		if !ok {

@@ -1,0 +1,39 @@
+package energy
+
+// Graphical models know which sites interact.
+type Graphical interface {
+	Model
+
+	// Graph returns the neighbours of each site in compressed rows: those of
+	// site i are adj[start[i]:start[i+1]], ascending, without i itself. The
+	// conditional of a site depends on its neighbours only. The slices are the
+	// model's own and must not be modified.
+	Graph() (start, adj []int32)
+}
+
+// Toroidal models have two levels on a periodic lattice of two dimensions and
+// the same interaction everywhere, so that whole colours of a chequerboard can be
+// updated at once.
+type Toroidal interface {
+	Model
+
+	// Torus returns the number of columns of the row-major lattice and the
+	// exact differences d[k] = E(x_i=1) − E(x_i=0) of a site with k of its four
+	// neighbours in state 1; ok is false for a model that is not of this kind
+	// after all.
+	Torus() (cols int, d [5]float64, ok bool)
+}
+
+// Matching models reward or punish neighbours that are equal, everywhere alike.
+type Matching interface {
+	Graphical
+
+	// Matching returns J and the field h of each level (levels entries, not to
+	// be modified), all finite, of which the energy is, up to a constant,
+	//
+	//	E(x) = −J Σ_{edges ij} [x_i = x_j] − Σ_i h[x_i]
+	//
+	// over the edges of Graph; ok is false for a model that is not of this kind
+	// after all.
+	Matching() (coupling float64, field []float64, ok bool)
+}

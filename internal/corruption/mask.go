@@ -1,0 +1,29 @@
+// Package corruption compares how a denoiser's tokens were corrupted with how a
+// process corrupts them: a prediction for one is no prediction for the other.
+package corruption
+
+import (
+	"fmt"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+)
+
+// Check says that the denoiser d knows its mask ([energy.Masking]) and that the
+// bound process steps has none or another.
+func Check(d, steps any) error {
+	m, ok := energy.As[energy.Masking](d)
+	if !ok || check.Nil(m) {
+		return nil
+	}
+	process, absorbs := steps.(interface{ Masks(l int32) bool })
+	switch mask := m.MaskLevel(); {
+	case mask < 0 && absorbs:
+		return fmt.Errorf("the denoiser predicts tokens that were replaced by others, and the process masks them")
+	case mask >= 0 && !absorbs:
+		return fmt.Errorf("the denoiser predicts tokens masked by level %d, and the process has no mask", mask)
+	case mask >= 0 && !process.Masks(mask):
+		return fmt.Errorf("the denoiser predicts tokens masked by level %d, want that as Mask of the process", mask)
+	}
+	return nil
+}

@@ -1,0 +1,118 @@
+package langevin
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
+	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/stretchr/testify/require"
+)
+
+// wide has so many coordinates that a chain moves alone, and no energy where its
+// first is above the limit.
+func wide(limit float32) energy.RealFunc {
+	return energy.RealFunc{Dim: together + 1, E: func(x []float32) float64 {
+		if x[0] > limit {
+			return math.NaN()
+		}
+		return 0.5 * float64(x[0]*x[0])
+	}, Grad: func(g, x []float32) { clear(g); g[0] = x[0] }}
+}
+
+// three returns a kernel of three chains at x.
+func three(t *testing.T, m energy.RealFunc, unadjusted bool, x []float32) *kernel {
+	k := newKernel(&system{target: m, sites: m.Dim, step: 0.5, unadjusted: unadjusted}, 3)
+	require.NoError(t, k.Reset(x))
+	return k
+}
+
+// A step that stops at every question, and goes on in a kernel restored from
+// there, is the step that never stopped.
+func TestLangevinStepsStop(t *testing.T) {
+	const n = 3
+	for name, unadjusted := range map[string]bool{"adjusted": false, "unadjusted": true} {
+		t.Run(name, func(t *testing.T) {
+			m := wide(0.4)
+			x, y := make([]float32, n*m.Dim), make([]float32, n*m.Dim)
+			whole, parts := three(t, m, unadjusted, x), three(t, m, unadjusted, y)
+			streams := func() []sampler.Stream {
+				r := make([]sampler.Stream, n)
+				for i := range r {
+					r[i].Seed(9, uint64(i))
+				}
+				return r
+			}
+			r, s := streams(), streams()
+			want, got := make([]sampler.Info, n), make([]sampler.Info, n)
+			whole.Step(want, x, r)
+
+			asked := 0
+			for stops := 0; !parts.StepUntil(func() bool { asked++; return asked%2 == 1 }, got, y, s); stops++ {
+				require.Less(t, stops, 20)
+				b := exact.Must(parts.AppendBinary(nil))
+				parts = three(t, m, unadjusted, make([]float32, n*m.Dim))
+				require.NoError(t, parts.UnmarshalBinary(b))
+			}
+			require.Greater(t, asked, n, "chains ask twice, the last once")
+			require.Equal(t, x, y)
+			require.Equal(t, r, s)
+			for c := range want {
+				require.Equal(t, want[c].Moved, got[c].Moved)
+				require.Equal(t, want[c].Invalid, got[c].Invalid)
+				require.Equal(t, want[c].Err, got[c].Err)
+			}
+			failed := slices.ContainsFunc(want, func(i sampler.Info) bool { return i.Err != nil })
+			require.Equal(t, unadjusted, failed, "the test is of chains that fail, too")
+		})
+	}
+}
+
+func TestLangevinResetStops(t *testing.T) {
+	m := wide(9)
+	x := make([]float32, 3*m.Dim)
+	k := three(t, m, false, x)
+	x[m.Dim] = 0.5
+	stops := 0
+	for {
+		done, err := k.ResetUntil(func() bool { return true }, x)
+		require.NoError(t, err)
+		if done {
+			break
+		}
+		stops++
+	}
+	require.Equal(t, len(k.e)-1, stops)
+	once := three(t, m, false, x)
+	require.Equal(t, once.e, k.e)
+	require.Equal(t, once.s, k.s)
+
+	x[0] = 10
+	_, err := k.ResetUntil(nil, x)
+	var start *sampler.StartError
+	require.ErrorAs(t, err, &start)
+}
+
+func TestLangevinProgressIsChecked(t *testing.T) {
+	p := newProgress(3)
+	require.ErrorContains(t, p.restore(wire.AppendInts(nil, 3)), "stands at chain 3, want < 3")
+	require.ErrorContains(t, p.restore(wire.AppendFloat64s(wire.AppendInts(nil, 1, 1, 7, 0), []float64{0, 1})), "a step of 1 moves and 7 invalid ones")
+	for _, short := range [][]byte{nil, wire.AppendInts(nil, 1), wire.AppendInts(nil, 1, 1, 0, 0), append(wire.AppendInts(nil, 0), 1)} {
+		require.Error(t, p.restore(short))
+	}
+}
+
+func TestConfigParts(t *testing.T) {
+	cfg := Config{Chains: 300, StepSize: 0.1}
+	require.Equal(t, sampler.Config{Chains: 300}.Block(), cfg.Block())
+	part, err := cfg.Part(1, 3)
+	require.NoError(t, err)
+	require.Zero(t, part.First%cfg.Block())
+	require.Positive(t, part.Count)
+	require.Equal(t, cfg.StepSize, part.StepSize)
+	_, err = cfg.Part(3, 3)
+	require.Error(t, err)
+}
