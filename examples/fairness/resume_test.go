@@ -10,7 +10,7 @@ import (
 // A run that is interrupted again and again, in every phase, ends with the report of
 // one that is not.
 func TestResume(t *testing.T) {
-	args := []string{"-csv", write(t, small), "-chains", "4", "-steps", "60", "-draws", "20", "-rounds", "2", "-tol", "0.001", "-slack", "0.3"}
+	args := []string{"-csv", write(t, uneven), "-chains", "16", "-steps", "60", "-draws", "40", "-rounds", "2", "-tol", "0.001", "-slack", "0.5"}
 	whole := do(t, args...)
 	r := checkpointtest.Interrupted(t, parse, run, args, "-seed", "2")
 	want, err := json.Marshal(whole)
