@@ -485,9 +485,12 @@ var sweptTypes = []reflect.Type{
 	reflect.TypeFor[mcmc.Paths](),
 	reflect.TypeFor[mcmc.Swap](),
 	reflect.TypeFor[mcmc.Tempering](),
+	reflect.TypeFor[shard.AIS](),
 	reflect.TypeFor[shard.Chains](),
 	reflect.TypeFor[shard.Incomplete](),
 	reflect.TypeFor[shard.Job](),
 	reflect.TypeFor[shard.Options](),
+	reflect.TypeFor[shard.Samples[int32]](),
+	reflect.TypeFor[shard.Samples[float32]](),
 	reflect.TypeFor[shard.Task](),
 }

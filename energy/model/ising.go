@@ -218,7 +218,7 @@ func (m *Ising) Matching() (coupling float64, field []float64, ok bool) {
 
 // Pairs implements ground.Pairwise.
 func (m *Ising) Pairs() (start, adj []int32, weight, field []float64, ok bool) {
-	g := m.graph
+	g := m.bonds.graph()
 	weight, field = slices.Clone(g.weight), make([]float64, g.Sites())
 	for i := range field {
 		sum := 0.0
