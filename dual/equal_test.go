@@ -24,6 +24,7 @@ func equal(t testing.TB, m float64) *dual.Lagrangian {
 
 // An equality's multiplier has either sign, exactly and by sampling.
 func TestEqualities(t *testing.T) {
+	exact.SkipUnderRace(t)
 	for _, m := range []float64{-0.5, 0.3} {
 		lag := equal(t, m)
 		require.Equal(t, []bool{true}, lag.Equal())

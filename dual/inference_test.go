@@ -175,6 +175,7 @@ func FuzzLoad(f *testing.F) {
 }
 
 func TestDiverges(t *testing.T) {
+	exact.SkipUnderRace(t)
 	base := exact.Must(model.NewIsing(model.Lattice{4}, 0.2, 0))
 	up := constraint.Count{Levels: []int32{1}, Min: 3}
 	few := constraint.Count{Levels: []int32{1}, Max: 2}
@@ -213,6 +214,7 @@ func TestDiverges(t *testing.T) {
 }
 
 func TestCertificates(t *testing.T) {
+	exact.SkipUnderRace(t)
 	inf := loop(t, ring(t, 1), 3, 0, dual.Config{})
 	require.Nil(t, inf.Certificate())
 	require.NoError(t, inf.Solve(ctx, 5000, 0.02))

@@ -31,6 +31,7 @@ func hard(t testing.TB, sites int, most float64) (*dual.Lagrangian, constraint.L
 // sites by the trellis, with 8 by enumeration too. At least a half of the first
 // half is up in every state of the language.
 func TestWithin(t *testing.T) {
+	exact.SkipUnderRace(t)
 	for _, sites := range []int{8, 64} {
 		floor := float64(sites) / 4
 		lag, language := hard(t, sites, floor-0.5)

@@ -18,6 +18,7 @@ import (
 // sequences in order, membership of draws, counts. TestDraw tests the
 // distribution of the draws.
 func TestAgainstBruteForce(t *testing.T) {
+	exact.SkipUnderRace(t)
 	cases := 10000
 	if testing.Short() {
 		cases = 1000
@@ -127,6 +128,7 @@ func checkOrder(t *testing.T, e *PathProjection, p *problem.Problem, possible []
 // distinct (row, token) pairs of a problem for some problems, by the closed
 // form (which the tests of package lead hold to it) for all.
 func TestNearestAgainstBruteForce(t *testing.T) {
+	exact.SkipUnderRace(t)
 	cases := 10000
 	if testing.Short() {
 		cases = 1000

@@ -119,6 +119,7 @@ func small(t *testing.T) map[string]energy.Learnable {
 // the averaged parameters differ from the exact optimum by no more than their standard
 // errors allow. That of one draw from the data does not: its bias shows.
 func TestPersistentIsMaximumLikelihood(t *testing.T) {
+	exact.SkipUnderRace(t)
 	p, _ := ring(t, 1, 3)
 	data := draws(exact.NewRugged(4, 2, 1.5, 0, 3), 400, 3) // of no Ising model
 	opt := best(t, p, data, fit.Config{})
@@ -157,6 +158,7 @@ func TestPersistentIsMaximumLikelihood(t *testing.T) {
 // In closed form and by neighbours the pseudo-likelihood is the same, and with much
 // data it finds the truth.
 func TestPseudo(t *testing.T) {
+	exact.SkipUnderRace(t)
 	q, err := model.NewDenseQuadratic(3, []float64{0, 1, -1, 0, 0, 0.5, 0, 0, 0}, model.Polynomial{Linear: []float64{0.1, -0.5, 0.2}, Values: []float32{-1, 1}})
 	require.NoError(t, err)
 	data := draws(q, 20000, 5)

@@ -16,6 +16,7 @@ import (
 // TestAgainstEnumeration compares log Z, marginals and the best sequence with
 // all sequences, for random machines whose tokens hold several brackets.
 func TestAgainstEnumeration(t *testing.T) {
+	exact.SkipUnderRace(t)
 	cases := 10_000
 	if testing.Short() {
 		cases = 500
@@ -200,6 +201,7 @@ func TestAgainstBoundedDepth(t *testing.T) {
 // TestRange uses weights of standard deviation 200 on 512 sites: sums span
 // exp(±10⁵).
 func TestRange(t *testing.T) {
+	exact.SkipUnderRace(t)
 	sites := 512
 	if testing.Short() {
 		sites = 128
@@ -283,6 +285,7 @@ func TestCheck(t *testing.T) {
 }
 
 func TestLiftCancels(t *testing.T) {
+	exact.SkipUnderRace(t)
 	stop := errors.New("stop")
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(stop)

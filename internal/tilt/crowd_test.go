@@ -49,6 +49,7 @@ func crowd(seed uint64, bounds int, slack, margin float64) *tilt.List {
 // 120 bounds on 4096 states take at most 60 evaluations, to rounding, and so does
 // the proof that bounds contradict each other.
 func TestManyBounds(t *testing.T) {
+	exact.SkipUnderRace(t)
 	seeds := uint64(1)
 	if exact.Long() {
 		seeds = 4

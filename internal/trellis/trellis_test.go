@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -15,6 +17,7 @@ import (
 // sequences on random problems. Tolerances are relative: the logs of sums go
 // up to 1e5 here.
 func TestAgainstBruteForce(t *testing.T) {
+	exact.SkipUnderRace(t)
 	r := rand.New(rand.NewPCG(1, 1))
 	dead, rescued := 0, 0
 	for range 4000 {

@@ -201,6 +201,7 @@ func TestLoneToken(t *testing.T) {
 // weights, whichever way the class was summed. Cells are the tokens; a twin that
 // takes the first block alone must fail.
 func TestLargeClassDraws(t *testing.T) {
+	exact.SkipUnderRace(t)
 	r := rand.New(rand.NewPCG(33, 1))
 	const levels, draws = 3 * 1100, 200000
 	for _, apart := range []float32{0, 100} {

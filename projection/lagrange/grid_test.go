@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/projection"
 	"github.com/stretchr/testify/assert"
@@ -37,6 +39,7 @@ func gridTables(n int) [][]float32 {
 // cheaper is the cheapest. With the default temperature (the others are there
 // for the search, which must still end) it takes less than one start.
 func TestGrid(t *testing.T) {
+	exact.SkipUnderRace(t)
 	tables := gridTables(20)
 	exact, err := projection.Path{Language: gridSet, Margin: defaultLead}.Compile(t.Context(), gridSites, gridLevels)
 	require.NoError(t, err)

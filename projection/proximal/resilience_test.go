@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/projection/proximal"
 	"github.com/stretchr/testify/assert"
@@ -59,6 +61,7 @@ func prices(length int, times []float64) func(dst, v []float64, t float64) {
 // Windows of six channels in the metric of their covariance, at all times of a
 // reverse diffusion, as cps-metric of examples/series projects them.
 func TestMetricOfPrices(t *testing.T) {
+	exact.SkipUnderRace(t)
 	const length, n = 24, 144
 	times := []float64{1, 0.9, 0.5, 0.1, 0.01, 0.001}
 	metric := prices(length, times)
@@ -168,6 +171,7 @@ func TestBoundsThatRoundApart(t *testing.T) {
 // A contradiction names rows that exclude each other, and no more than needed:
 // without any one of them the others hold somewhere.
 func TestContradictionsAreIrreducible(t *testing.T) {
+	exact.SkipUnderRace(t)
 	for seed := range uint64(6) {
 		for _, n := range []int{40, 250} {
 			if n > 40 && seed > 0 {

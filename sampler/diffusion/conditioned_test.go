@@ -73,6 +73,7 @@ func conditionedLaw(m *joint, c *language, p Steps[int32], steps int, given func
 }
 
 func TestConditionedStepsFollowTheirExactLaw(t *testing.T) {
+	exact.SkipUnderRace(t)
 	for _, c := range gridLaws {
 		t.Run(c.name, func(t *testing.T) {
 			m := newJoint(3, 2, c.masked, 5)

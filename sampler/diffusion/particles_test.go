@@ -87,6 +87,7 @@ func particleSetup(t *testing.T, i int) (*joint, *language, []float64) {
 }
 
 func TestParticlesAreUnbiased(t *testing.T) {
+	exact.SkipUnderRace(t)
 	for i, c := range particleCases {
 		m, set, law := particleSetup(t, i)
 		for _, n := range []int{1, 4} {

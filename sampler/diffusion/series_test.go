@@ -201,6 +201,7 @@ func TestSeriesFollowsItsMaps(t *testing.T) {
 // Ten thousand samples of constrained posterior sampling keep linear limits to
 // 1e-6 in standardised units, for every batch size and number of workers.
 func TestSeriesKeepsLimits(t *testing.T) {
+	exact.SkipUnderRace(t)
 	const length, channels = 12, 4
 	b := series.NewBuilder(series.Shape{
 		Length: length, Channels: channels, Shift: []float64{50, 52, 48, 50}, Scale: []float64{5, 5, 5, 5},

@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+
 	"github.com/gibbsite-go/gibbsite/constraint/series"
 	"github.com/gibbsite-go/gibbsite/energy/denoise"
 	"github.com/gibbsite-go/gibbsite/projection/proximal"
@@ -16,6 +18,7 @@ import (
 // An autocorrelation, which is not convex, beside the order of prices and a
 // mean: every sample keeps all of them, the autocorrelation within 0.01.
 func TestSeriesKeepsAutocorrelation(t *testing.T) {
+	exact.SkipUnderRace(t)
 	const length, channels = 36, 4
 	shape := series.Shape{Length: length, Channels: channels}
 	b := series.NewBuilder(shape)

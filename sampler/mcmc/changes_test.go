@@ -23,6 +23,7 @@ type (
 // Chains that evaluate changes take the steps of chains that evaluate states,
 // and go on from a checkpoint to the same bits.
 func TestChangesLeadWhereStatesLead(t *testing.T) {
+	exact.SkipUnderRace(t)
 	m := exact.RBM(t)
 	ctx := context.Background()
 	for _, method := range []sampler.Method{DMALA{}, DMALA{StepSize: 0.7}, DULA{}, Cyclical{StepSize: 2, Period: 5}, Tempering{Base: DMALA{}, Rungs: 3}, BlockGibbs{}} {

@@ -82,6 +82,7 @@ func flipProbabilities(t *testing.T, alpha float64) [spinClasses]float64 {
 }
 
 func TestKnownAnswersOnTheTorus(t *testing.T) {
+	exact.SkipUnderRace(t)
 	for _, known := range []struct {
 		side         int
 		logZ, spin   float64

@@ -39,6 +39,7 @@ func requireFeasible(t *testing.T, p *problem, verdicts []scored.Verdict, x []in
 // inconsistent. The default, whose paths nobody weighs, is the twin that is told
 // apart. With -long the distance is that of exact draws, within a tenth.
 func TestExact(t *testing.T) {
+	exact.SkipUnderRace(t)
 	problems, draws, quantiles := 2, 500, []float64{.1, .01}
 	if exact.Long() {
 		problems, draws, quantiles = 14, 1500, []float64{.5, .1, .01}
@@ -93,6 +94,7 @@ func TestExact(t *testing.T) {
 // The evidence is that of the list, within its error, and the reported bound on
 // the excess holds on many more paths.
 func TestEvidenceAndExcess(t *testing.T) {
+	exact.SkipUnderRace(t)
 	problems, more, quantiles := 2, 200, []float64{.01}
 	if exact.Long() {
 		problems, more, quantiles = 20, 1000, []float64{.5, .1, .01}
@@ -133,6 +135,7 @@ func TestEvidenceAndExcess(t *testing.T) {
 
 // Longer strings take fewer predictions than rejection by as much.
 func TestExactOnLongerStrings(t *testing.T) {
+	exact.SkipUnderRace(t)
 	draws, problems, pilot, vocabularies := 5, 1, 64, []int{5}
 	if exact.Long() {
 		draws, problems, pilot, vocabularies = 100, 3, 0, []int{5, 40}
