@@ -33,6 +33,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/scored"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion/twisted"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/unmask"
 	"github.com/gibbsite-go/gibbsite/sampler/distance"
 	"github.com/gibbsite-go/gibbsite/sampler/langevin"
@@ -125,6 +126,7 @@ var sweptFuncs = map[string]any{
 	"energy/continuous.NewLinear":           continuous.NewLinear,
 	"energy/continuous.NewMixture":          continuous.NewMixture,
 	"energy/continuous.NewQuadratic":        continuous.NewQuadratic,
+	"energy/denoise.NewAncestral":           denoise.NewAncestral,
 	"energy/denoise.NewAutoregressive":      denoise.NewAutoregressive,
 	"energy/denoise.NewGaussian":            denoise.NewGaussian,
 	"energy/denoise.NewHMM":                 denoise.NewHMM,
@@ -218,6 +220,7 @@ var sweptFuncs = map[string]any{
 	"sampler/diffusion/noise.Resolve":       noise.Resolve,
 	"sampler/diffusion/scored.New":          scored.New,
 	"sampler/diffusion/scored.NewExact":     scored.NewExact,
+	"sampler/diffusion/twisted.New":         twisted.New,
 	"sampler/diffusion/unmask.Information":  unmask.Information,
 	"sampler/diffusion/unmask.NewBacktrack": unmask.NewBacktrack,
 	"sampler/diffusion/unmask.NewRejection": unmask.NewRejection,
@@ -322,6 +325,7 @@ var sweptTypes = []reflect.Type{
 	reflect.TypeFor[continuous.Linear](),
 	reflect.TypeFor[continuous.Mixture](),
 	reflect.TypeFor[continuous.Quadratic](),
+	reflect.TypeFor[denoise.Ancestral](),
 	reflect.TypeFor[denoise.Autoregressive](),
 	reflect.TypeFor[denoise.Channel](),
 	reflect.TypeFor[denoise.Cost](),
@@ -448,6 +452,8 @@ var sweptTypes = []reflect.Type{
 	reflect.TypeFor[scored.Potential](),
 	reflect.TypeFor[scored.Runner](),
 	reflect.TypeFor[scored.Verdict](),
+	reflect.TypeFor[twisted.Config](),
+	reflect.TypeFor[twisted.Sampler](),
 	reflect.TypeFor[unmask.Backtrack](),
 	reflect.TypeFor[unmask.BacktrackConfig](),
 	reflect.TypeFor[unmask.Blocks](),

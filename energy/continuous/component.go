@@ -120,27 +120,35 @@ func (c *component) along(j int, x []float32, mean []float64) float64 {
 // 2·sites entries.
 func (c *component) posterior(dst, m []float64, x []float32, alpha float64, work []float64) float64 {
 	n, signal := len(c.free), math.Sqrt(alpha)
-	prior, shrunk := work[:n], work[n:2*n]
+	prior, along := work[:n], work[n:2*n]
 	logp := c.condition(prior, m, x)
-	clear(shrunk)
-	// In the eigenbasis the entries are independent: y_j ~ N(0, ᾱλ_j + 1−ᾱ).
-	for j, l := range c.lambda {
-		y := 0.0
-		for a, i := range c.free {
-			y += float64(c.vector.At(a, j) * (float64(x[i]) - float64(signal*prior[a])))
-		}
-		s := float64(alpha*l) + (1 - alpha)
-		logp -= float64((simd.Log(s) + float64(y*y)/s) / 2)
-		y *= float64(signal*l) / s
-		for a := range c.free {
-			shrunk[a] += float64(c.vector.At(a, j) * y)
-		}
-	}
 	for i := range dst {
 		dst[i] = float64(x[i])
 	}
+	if n == 0 {
+		return logp
+	}
+	// In the eigenbasis the entries are independent: y_j ~ N(0, ᾱλ_j + 1−ᾱ).
+	basis := c.vector.RawMatrix()
+	clear(along)
 	for a, i := range c.free {
-		dst[i] = prior[a] + shrunk[a]
+		d := float64(x[i]) - float64(signal*prior[a])
+		for j, v := range basis.Data[a*basis.Stride : a*basis.Stride+n] {
+			along[j] += float64(v * d)
+		}
+	}
+	for j, l := range c.lambda {
+		y := along[j]
+		s := float64(alpha*l) + (1 - alpha)
+		logp -= float64((simd.Log(s) + float64(y*y)/s) / 2)
+		along[j] = y * (float64(signal*l) / s)
+	}
+	for a, i := range c.free {
+		shrunk := 0.0
+		for j, v := range basis.Data[a*basis.Stride : a*basis.Stride+n] {
+			shrunk += float64(v * along[j])
+		}
+		dst[i] = prior[a] + shrunk
 	}
 	return logp
 }

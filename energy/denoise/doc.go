@@ -5,7 +5,10 @@
 // [Markov] and [HMM] use forward–backward and [Independent] needs
 // nothing of the kind; a [Corruption] says how their tokens were corrupted.
 // For reals, [Mixture] is the denoiser of a mixture of Gaussians,
-// [Autoregressive] of long Gaussian series and [Windows] of a data set.
+// [Autoregressive] of long Gaussian series and [Windows] of a data set. Given
+// linear equations a mixture and a data set are known in closed form
+// ([continuous.Mixture.Where], [Windows.Where]); [Ancestral] makes reverse steps
+// exact.
 //
 // Each satisfies [energy.Denoiser] and documents what a prediction costs. All
 // are safe for concurrent use.

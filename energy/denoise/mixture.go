@@ -74,6 +74,12 @@ func (m *Mixture) Denoise(ctx context.Context, v []float32, q energy.Noised[floa
 	return nil
 }
 
+// Moments describes x_0 given x_t: see [continuous.Mixture.Moments]. The error is
+// nil.
+func (m *Mixture) Moments(mean, product, rows []float64, x []float32, alpha float64) (trace float64, err error) {
+	return m.prior.Moments(mean, product, rows, x, alpha), nil
+}
+
 // given returns the mixture given the clean entries.
 func (m *Mixture) given(clean []bool) (*continuous.Conditional, error) {
 	key := make([]byte, len(clean))

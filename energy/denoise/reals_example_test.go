@@ -106,3 +106,29 @@ func ExampleWindows() {
 	// little noise: [0.00 1.00 2.00]
 	// much noise:   [0.87 1.00 1.13]
 }
+
+// Exact samples given an equation, by any number of steps: the mixture is
+// conditioned, and every step draws the clean sample instead of its mean.
+func ExampleAncestral() {
+	m, err := continuous.NewDiagonal([]float64{1, 1}, []float64{-2, 0, 2, 1}, []float64{0.1, 0.1})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	given, _, err := m.Where([]float64{1, 1}, []float64{3})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	d, err := denoise.NewAncestral(given)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	x, src := make([]float32, 2), rand.NewPCG(1, 1)
+	err = d.Denoise(context.Background(), x, energy.Noised[float32]{
+		X: []float32{0.3, -1}, Time: []float64{0.9}, Alpha: []float64{0.01}, Sample: []int{0}, Src: []rand.Source{src},
+	})
+	fmt.Printf("%.4f %v\n", x[0]+x[1], err)
+	// Output: 3.0000 <nil>
+}

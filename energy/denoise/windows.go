@@ -31,6 +31,11 @@ type Windows struct {
 	data      []float32
 	square    []float64 // ‖w_j‖²
 	longest   float64   // largest ‖w_j‖
+
+	// Of windows that satisfy equations, see Where:
+	logw   []float64 // log-weights, or nil
+	basis  []float64 // orthonormal rows
+	target []float64 // their values
 }
 
 // WindowsConfig are the options of [NewWindows]; the zero value is the
@@ -57,15 +62,23 @@ func NewWindows(data []float32, sites int, c WindowsConfig) (*Windows, error) {
 	case c.Top < 0:
 		return nil, fmt.Errorf("denoise: NewWindows: Top = %d, want ≥ 0", c.Top)
 	}
-	w := &Windows{sites: sites, bandwidth: c.Bandwidth, top: c.Top, data: slices.Clone(data), square: make([]float64, len(data)/sites)}
+	w := &Windows{sites: sites, bandwidth: c.Bandwidth, top: c.Top, data: slices.Clone(data)}
 	for i, v := range data {
 		if !check.Finite(float64(v)) {
 			return nil, fmt.Errorf("denoise: NewWindows: data[%d] = %v, want finite", i, v)
 		}
-		w.square[i/sites] += float64(float64(v) * float64(v))
+	}
+	w.measure()
+	return w, nil
+}
+
+// measure finds the lengths of the windows.
+func (w *Windows) measure() {
+	w.square = make([]float64, len(w.data)/w.sites)
+	for i, v := range w.data {
+		w.square[i/w.sites] += float64(float64(v) * float64(v))
 	}
 	w.longest = math.Sqrt(slices.Max(w.square))
-	return w, nil
 }
 
 // Shape returns the number of entries of a window and 1.
@@ -109,37 +122,67 @@ func (w *Windows) denoise(v, x []float32, clean []bool, alpha float64) error {
 	}
 	near := scratch.Int32s.Get(len(w.square))
 	weight := scratch.Float64s.Get(len(w.square) + n)
+	state := scratch.Float32s.Get(n)
 	defer scratch.Int32s.Put(near)
 	defer scratch.Float64s.Put(weight)
-	sum := (*weight)[len(w.square):]
-	list := w.screen(*near, (*weight)[:len(w.square)], x, clean, alpha, u)
-	p := (*weight)[:len(list)]
-	top := math.Inf(-1)
-	for k, j := range list {
-		p[k] = -w.distance(int(j), x, clean, alpha, u) / 2
-		top = max(top, p[k])
+	defer scratch.Float32s.Put(state)
+	w.place(*state, x, alpha)
+	list, p, total, err := w.explain(*near, (*weight)[:len(w.square)], *state, clean, alpha, u)
+	if err != nil {
+		return err
 	}
-	if math.IsNaN(top) || math.IsInf(top, 0) {
-		return fmt.Errorf("denoise: Windows: a state is not finite")
-	}
-	total := 0.0
-	clear(sum)
-	for k, j := range list {
-		e := simd.Exp(p[k] - top)
-		total += e
-		for i, d := range w.window(int(j)) {
-			sum[i] += float64(e * float64(d))
-		}
-	}
+	mean := (*weight)[len(w.square):]
+	w.average(mean, list, p, total)
 	signal := math.Sqrt(alpha)
 	gain := float64(signal*h2) / u
 	for i := range v {
-		mean := sum[i] / total
-		if v[i] = float32(mean + float64(gain*(float64(x[i])-float64(signal*mean)))); clean != nil && clean[i] {
+		if v[i] = float32(mean[i] + float64(gain*(float64((*state)[i])-float64(signal*mean[i])))); clean != nil && clean[i] {
 			v[i] = x[i]
 		}
 	}
 	return nil
+}
+
+// explain returns the windows that may be behind the state x, in list, and their
+// weights, in p, with the sum of these.
+func (w *Windows) explain(list []int32, p []float64, x []float32, clean []bool, alpha, u float64) ([]int32, []float64, float64, error) {
+	list = w.screen(list, p, x, clean, alpha, u)
+	p = p[:len(list)]
+	top := math.Inf(-1)
+	for k, j := range list {
+		p[k] = w.prior(int(j)) - float64(w.distance(int(j), x, clean, alpha, u)/2)
+		top = max(top, p[k])
+	}
+	if math.IsNaN(top) || math.IsInf(top, 0) {
+		return nil, nil, 0, fmt.Errorf("denoise: Windows: a state is not finite")
+	}
+	total := 0.0
+	for k := range list {
+		p[k] = simd.Exp(p[k] - top)
+		total += p[k]
+	}
+	return list, p, total, nil
+}
+
+// average stores the mean of the listed windows.
+func (w *Windows) average(mean []float64, list []int32, p []float64, total float64) {
+	clear(mean)
+	for k, j := range list {
+		for i, d := range w.window(int(j)) {
+			mean[i] += float64(p[k] * float64(d))
+		}
+	}
+	for i := range mean {
+		mean[i] /= total
+	}
+}
+
+// prior returns the log-weight of window j.
+func (w *Windows) prior(j int) float64 {
+	if w.logw == nil {
+		return 0
+	}
+	return w.logw[j]
 }
 
 // screen returns the windows that may matter, in list. With clean entries these
@@ -152,9 +195,9 @@ func (w *Windows) screen(list []int32, score []float64, x []float32, clean []boo
 	best := math.Inf(-1)
 	for j := range score {
 		if clean != nil {
-			score[j] = -w.distance(j, x, clean, alpha, u) / 2
+			score[j] = w.prior(j) - float64(w.distance(j, x, clean, alpha, u)/2)
 		} else {
-			score[j] = (float64(signal*float64(simd.Dot(x, w.window(j)))) - float64(float64(alpha*w.square[j])/2)) / u
+			score[j] = w.prior(j) + (float64(signal*float64(simd.Dot(x, w.window(j))))-float64(float64(alpha*w.square[j])/2))/u
 		}
 		best = max(best, score[j])
 	}
@@ -172,7 +215,7 @@ func (w *Windows) screen(list []int32, score []float64, x []float32, clean []boo
 	}
 	// Exact distances decide who is among the nearest; ties go to the first.
 	for _, j := range kept {
-		score[j] = -w.distance(int(j), x, clean, alpha, u)
+		score[j] = float64(2*w.prior(int(j))) - w.distance(int(j), x, clean, alpha, u)
 	}
 	slices.SortFunc(kept, func(a, b int32) int {
 		if c := cmp.Compare(score[b], score[a]); c != 0 {
@@ -204,3 +247,30 @@ func (w *Windows) distance(j int, x []float32, clean []bool, alpha, u float64) f
 }
 
 func (w *Windows) window(j int) []float32 { return w.data[j*w.sites : (j+1)*w.sites] }
+
+// hold moves x to where its values along the basis are signal times the target.
+func (w *Windows) hold(x []float32, signal float64) {
+	n := w.sites
+	for k, y := range w.target {
+		u := w.basis[k*n : (k+1)*n]
+		s := float64(signal*y) - wideDot(u, x)
+		for i, v := range u {
+			x[i] = float32(float64(x[i]) + float64(s*v))
+		}
+	}
+}
+
+// place copies a state, without what it has along the basis: that is noise.
+func (w *Windows) place(dst, x []float32, alpha float64) {
+	copy(dst, x)
+	w.hold(dst, math.Sqrt(alpha))
+}
+
+// wideDot returns the inner product.
+func wideDot(x []float64, y []float32) float64 {
+	sum := 0.0
+	for i, v := range x {
+		sum += float64(v * float64(y[i]))
+	}
+	return sum
+}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/resample"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -297,11 +298,11 @@ func (p *cloud) renewGroup(g int) error {
 	if math.IsInf(slices.Max(w), -1) {
 		return constraint.ErrInfeasible
 	}
-	top, sum, squares := moments(w)
+	top, sum, squares := resample.Moments(w)
 	if float64(sum*sum) >= float64(float64(p.threshold*float64(p.n))*squares) {
 		return nil
 	}
-	systematic(p.count[g*p.n:(g+1)*p.n], w, p.choice[g].Float64())
+	resample.Systematic(p.count[g*p.n:(g+1)*p.n], w, p.choice[g].Float64())
 	p.spread(g)
 	p.evidence[g] += top + simd.Log(sum/float64(p.n))
 	clear(w)
@@ -342,7 +343,7 @@ func (p *cloud) copySlot(dst, src int) {
 // by weight.
 func (p *cloud) pick(g int) int {
 	w := p.logW[g*p.n : (g+1)*p.n]
-	top, sum, _ := moments(w)
+	top, sum, _ := resample.Moments(w)
 	p.evidence[g] += top + simd.Log(sum/float64(p.n))
-	return g*p.n + byWeight(w, p.choice[g].Float64())
+	return g*p.n + resample.ByWeight(w, p.choice[g].Float64())
 }

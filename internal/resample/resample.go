@@ -1,4 +1,8 @@
-package diffusion
+// Package resample owns the resampling of weighted particles.
+//
+// Products are written float64(a*b) + c: a compiler may fuse them otherwise, and
+// fused bits differ between processors.
+package resample
 
 import (
 	"slices"
@@ -6,9 +10,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// moments returns the largest log-weight of w, and Σ e^{w−top} and Σ e^{2(w−top)}.
+// Moments returns the largest log-weight of w, and Σ e^{w−top} and Σ e^{2(w−top)}.
 // One of w is finite.
-func moments(w []float64) (top, sum, squares float64) {
+func Moments(w []float64) (top, sum, squares float64) {
 	top = slices.Max(w)
 	for _, l := range w {
 		v := simd.Exp(l - top)
@@ -18,14 +22,14 @@ func moments(w []float64) (top, sum, squares float64) {
 	return top, sum, squares
 }
 
-// systematic stores in count how many copies of each particle to make: those of
+// Systematic stores in count how many copies of each particle to make: those of
 // particle j are the points (u+k)/n, k = 0 … n−1, u in [0, 1), that fall into its
 // share of the cumulative weights e^w. Every particle gets its expected number
 // rounded up or down.
-func systematic(count []int, w []float64, u float64) {
+func Systematic(count []int, w []float64, u float64) {
 	clear(count)
 	n := len(w)
-	top, sum, _ := moments(w)
+	top, sum, _ := Moments(w)
 	next := float64(u * sum)
 	k, reached, last := 0, 0.0, -1
 	for j, l := range w {
@@ -43,10 +47,10 @@ func systematic(count []int, w []float64, u float64) {
 	count[last] += n - k // points lost to rounding at the very end
 }
 
-// byWeight returns the index that the point u in [0, 1) of the cumulative weights
+// ByWeight returns the index that the point u in [0, 1) of the cumulative weights
 // e^w falls on.
-func byWeight(w []float64, u float64) int {
-	top, sum, _ := moments(w)
+func ByWeight(w []float64, u float64) int {
+	top, sum, _ := Moments(w)
 	goal := float64(u * sum)
 	reached, last := 0.0, -1
 	for j, l := range w {

@@ -1,0 +1,37 @@
+package resample_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/gibbsite-go/gibbsite/internal/resample"
+	"github.com/stretchr/testify/assert"
+)
+
+// Every particle gets its expected number of copies rounded up or down, whatever
+// the point, and on average just that; weight zero gets none.
+func TestSystematic(t *testing.T) {
+	w := []float64{0, math.Log(2), math.Inf(-1), math.Log(0.5), math.Log(1.5)}
+	want := []float64{1, 2, 0, 0.5, 1.5}
+	mean, picks := make([]float64, 5), make([]float64, 5)
+	const points = 1000
+	for k := range points {
+		u := (float64(k) + 0.5) / points
+		count := make([]int, 5)
+		resample.Systematic(count, w, u)
+		sum := 0
+		for j, c := range count {
+			assert.LessOrEqual(t, math.Abs(float64(c)-want[j]), 0.999999)
+			mean[j] += float64(c) / points
+			sum += c
+		}
+		assert.Equal(t, 5, sum)
+		picks[resample.ByWeight(w, u)] += 5.0 / points
+	}
+	assert.InDeltaSlice(t, want, mean, 1e-9)
+	assert.InDeltaSlice(t, want, picks, 5.0/points+1e-9)
+	top, sum, squares := resample.Moments(w)
+	assert.Equal(t, math.Log(2), top)
+	assert.InDelta(t, 2.5, sum, 1e-15)
+	assert.InDelta(t, (1+4+0.25+2.25)/4, squares, 1e-15)
+}

@@ -1,0 +1,103 @@
+// Package span owns orthonormal bases of rows, and equations in terms of them.
+//
+// Products are written float64(a*b) + c: a compiler may fuse them otherwise, and
+// fused bits differ between processors.
+package span
+
+import "math"
+
+// dependent is the distance from the span of the rows before, relative to its
+// own length, below which a row adds nothing to it: what rounding leaves of a
+// combination of rows with coefficients of order 1e3.
+const dependent = 1e-12
+
+// Basis writes rows, m × n and row-major, as T·U, where the rows of U (q × n) are
+// orthonormal and q is their rank. T (m × q) is lower trapezoidal: lead[k] is the
+// row that brought row k of U, and T is 0 to the right of k there.
+type Basis struct {
+	N    int
+	U, T []float64
+	Lead []int
+	rows int
+}
+
+// New orthonormalises rows of n numbers by Gram–Schmidt, each twice.
+func New(rows []float64, n int) *Basis {
+	b := &Basis{N: n, rows: len(rows) / n}
+	var coef [][]float64
+	for j := range b.rows {
+		v := append([]float64(nil), rows[j*n:(j+1)*n]...)
+		length := math.Sqrt(Dot(v, v))
+		c := make([]float64, len(b.Lead), len(b.Lead)+1)
+		for range 2 {
+			for k := range b.Lead {
+				u := b.U[k*n : (k+1)*n]
+				s := Dot(u, v)
+				c[k] += s
+				for i, x := range u {
+					v[i] -= float64(s * x)
+				}
+			}
+		}
+		if rest := math.Sqrt(Dot(v, v)); rest > dependent*length {
+			c = append(c, rest)
+			for _, x := range v {
+				b.U = append(b.U, x/rest)
+			}
+			b.Lead = append(b.Lead, j)
+		}
+		coef = append(coef, c)
+	}
+	q := len(b.Lead)
+	b.T = make([]float64, b.rows*q)
+	for j, c := range coef {
+		copy(b.T[j*q:], c)
+	}
+	return b
+}
+
+// Rank returns q.
+func (b *Basis) Rank() int { return len(b.Lead) }
+
+// Solve returns c with U·x = c wherever rows·x = y, and by how much the worst of
+// the other rows then fails, relative to its size.
+func (b *Basis) Solve(y []float64) (c []float64, off float64) {
+	q := b.Rank()
+	c = make([]float64, q)
+	k := 0
+	for j, v := range y {
+		row, size := b.T[j*q:(j+1)*q], math.Abs(v)
+		for i, x := range c[:k] {
+			v -= float64(row[i] * x)
+			size = max(size, math.Abs(row[i]*x))
+		}
+		if k < q && b.Lead[k] == j {
+			c[k] = v / row[k]
+			k++
+			continue
+		}
+		if v != 0 {
+			off = max(off, math.Abs(v)/size)
+		}
+	}
+	return c, off
+}
+
+// Volume returns Π_k T[lead[k], k], by which the density of rows·x is less than
+// that of U·x.
+func (b *Basis) Volume() float64 {
+	v := 1.0
+	for k, j := range b.Lead {
+		v *= b.T[j*b.Rank()+k]
+	}
+	return v
+}
+
+// Dot returns the inner product.
+func Dot(x, y []float64) float64 {
+	sum := 0.0
+	for i, v := range x {
+		sum += float64(v * y[i])
+	}
+	return sum
+}

@@ -1,0 +1,27 @@
+// Package twisted draws real-valued samples of a diffusion given linear equations
+// and inequalities, from the conditional distribution itself.
+//
+// Projections move every prediction to the feasible set, and that is exact for
+// Gaussian data and linear equations only: where the data have several modes, the
+// modes get wrong weights, whatever the projection. A [Sampler] instead runs
+// particles whose reverse steps are twisted by what the denoiser says about the
+// constraint (Wu, Trippe, Naesseth, Blei, Cunningham 2023), weighs them by what
+// that leaves out, and resamples. It needs the covariance of the clean state given
+// the noisy one along the rows: from a model that knows it, a [Posterior], or by
+// differences of predictions, for any other.
+//
+// Where the distribution is known in closed form there is a shorter way:
+// [github.com/gibbsite-go/gibbsite/energy/continuous.Mixture.Where] and
+// [github.com/gibbsite-go/gibbsite/energy/denoise.Windows.Where] draw from a
+// mixture or a kernel density given equations, without any diffusion.
+//
+// # Caveats
+//
+// The distribution is reached as both the particles and the steps become many: 64
+// particles and 200 steps are usual, and one more row of a narrow inequality can
+// need more of both. Projections (package projection/proximal) handle hundreds of
+// inequalities; here a few dozen are many.
+//
+// Products are written float64(a*b) + c: a compiler may fuse them otherwise, and
+// fused bits differ between processors.
+package twisted

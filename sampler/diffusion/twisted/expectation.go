@@ -1,0 +1,196 @@
+package twisted
+
+import (
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
+
+// propagation is the scratch of one worker for Gaussians of u, u = μ + G·ξ with a
+// lower triangular G and standard normal ξ, given the equations, which fix the
+// first entries of ξ, and sites: factors e^{−p_j(s_j−c_j)²/2} of s_j = site_j·u, which
+// stand for its bounds.
+type propagation struct {
+	*rows
+	xi     []float64 // the first entries of ξ, as the equations fix them
+	base   []float64 // s_j where the others are 0
+	slope  []float64 // sites × free: s_j = base_j + slope_j·ξ
+	mean   []float64 // of the other entries of ξ, given sites
+	cov    []float64 // and their covariance
+	factor []float64 // its Cholesky factor, or that of its inverse
+	column []float64
+}
+
+func newPropagation(r *rows) *propagation {
+	f, m := r.q-r.fixed, r.sites()
+	return &propagation{
+		rows: r, xi: make([]float64, r.q), base: make([]float64, m), slope: make([]float64, m*f),
+		mean: make([]float64, f), cov: make([]float64, f*f), factor: make([]float64, f*f), column: make([]float64, f),
+	}
+}
+
+// given reads N(μ, GGᵀ), and returns the log-density of the equations.
+func (w *propagation) given(mu, g []float64) (logp float64) {
+	e, f, q := w.fixed, w.q-w.fixed, w.q
+	for k := range e {
+		w.xi[k] = (w.value[k] - mu[k] - dot(w.xi[:k], g[k*q:])) / g[k*q+k]
+		logp -= float64(w.xi[k]*w.xi[k]/2) + simd.Log(g[k*q+k]) + float64(simd.Log(2*math.Pi)/2)
+	}
+	for j := range w.base {
+		t := w.site[j*q : (j+1)*q]
+		slope := w.slope[j*f : (j+1)*f]
+		clear(slope)
+		s := 0.0
+		for i, x := range t {
+			if x == 0 {
+				continue
+			}
+			row := g[i*q : i*q+i+1]
+			s += float64(x * mu[i])
+			for k, y := range row {
+				if k < e {
+					s += float64(float64(x*y) * w.xi[k])
+				} else {
+					slope[k-e] += float64(x * y)
+				}
+			}
+		}
+		w.base[j] = s
+	}
+	return logp
+}
+
+// fit finds sites by sweeps of expectation propagation, for the Gaussian that
+// given read, and returns the log of its estimate of the probability of the
+// bounds.
+func (w *propagation) fit(precision, centre []float64, sweeps int) (logp float64) {
+	f := w.q - w.fixed
+	clear(precision)
+	clear(centre)
+	clear(w.mean)
+	clear(w.cov)
+	for i := range f {
+		w.cov[i*f+i] = 1
+	}
+	for range sweeps {
+		for j := range w.base {
+			w.update(j, precision, centre)
+		}
+	}
+	for j, p := range precision {
+		m, v := w.cavity(j, p, centre[j])
+		sd := math.Sqrt(v)
+		l, _, _ := truncated((w.lo[j]-m)/sd, (w.hi[j]-m)/sd)
+		logp += l
+		if p > 0 {
+			off := m - centre[j]
+			logp += float64(simd.Log(1+float64(p*v))/2) + float64(float64(off*off)*p)/(2*(1+float64(p*v)))
+		}
+	}
+	return logp + w.evidence(precision, centre)
+}
+
+const (
+	// leastCavity bounds the precision of a cavity, relative to that of the
+	// marginal, from below.
+	leastCavity = 1e-9
+
+	// inert is how far from a bound, in standard deviations of the cavity, it does
+	// nothing: P is then below 1e-17.
+	inert = 9
+)
+
+// cavity returns mean and variance of s_j under all sites but its own, whose
+// precision and centre are p and c.
+func (w *propagation) cavity(j int, p, c float64) (mean, variance float64) {
+	f := w.q - w.fixed
+	slope := w.slope[j*f : (j+1)*f]
+	m := w.base[j] + dot(slope, w.mean)
+	v := 0.0
+	for i, x := range slope {
+		w.column[i] = dot(slope, w.cov[i*f:])
+		v += float64(x * w.column[i])
+	}
+	v = max(v, math.SmallestNonzeroFloat64)
+	if p == 0 {
+		return m, v
+	}
+	rest := max(1/v-p, leastCavity/v)
+	return m + float64((m-c)*p)/rest, 1 / rest
+}
+
+// update replaces site j by the one that gives s_j the moments that it has within
+// its bounds.
+func (w *propagation) update(j int, precision, centre []float64) {
+	f, p, c := w.q-w.fixed, precision[j], centre[j]
+	m, v := w.cavity(j, p, c)
+	sd := math.Sqrt(v)
+	lo, hi := (w.lo[j]-m)/sd, (w.hi[j]-m)/sd
+	next, at := 0.0, 0.0
+	if lo > -inert || hi < inert {
+		_, tm, tv := truncated(lo, hi)
+		// The site is what the moments have beyond the cavity.
+		if gain := 1/tv - 1; gain > 1e-14 && !math.IsInf(gain, 1) {
+			next = gain / v
+			at = m + float64(float64(sd*tm)*(1+1/gain)) // (tm/tv)/gain, as tv = 1/(1+gain)
+		}
+	}
+	if next == 0 && p == 0 {
+		return
+	}
+	// The marginal moves by the difference of both sites; its moments along
+	// slope are own and spread.
+	slope := w.slope[j*f : (j+1)*f]
+	own := w.base[j] + dot(slope, w.mean)
+	spread := dot(slope, w.column)
+	change := next - p
+	den := 1 + float64(change*spread)
+	if !(den > 0) {
+		return
+	}
+	shift := (float64(next*(at-own)) - float64(p*(c-own))) / den
+	for i, x := range w.column {
+		w.mean[i] += float64(shift * x)
+		part := float64(x*change) / den
+		for k, y := range w.column {
+			w.cov[i*f+k] -= float64(part * y)
+		}
+	}
+	precision[j], centre[j] = next, at
+}
+
+// evidence returns log E[Π_j e^{−p_j(s_j−c_j)²/2}] for the Gaussian that given read,
+// and stores the mean of ξ given the sites, and the factor of the inverse of its
+// covariance.
+func (w *propagation) evidence(precision, centre []float64) (logp float64) {
+	f := w.q - w.fixed
+	clear(w.factor)
+	clear(w.mean)
+	for i := range f {
+		w.factor[i*f+i] = 1
+	}
+	for j, p := range precision {
+		if p == 0 {
+			continue
+		}
+		slope, off := w.slope[j*f:(j+1)*f], centre[j]-w.base[j]
+		logp -= float64(p * float64(off*off) / 2)
+		for i, x := range slope {
+			if x == 0 {
+				continue
+			}
+			w.mean[i] += float64(float64(p*off) * x)
+			for k, y := range slope[:i+1] {
+				w.factor[i*f+k] += float64(float64(p*x) * y)
+			}
+		}
+	}
+	cholesky(w.factor, f)
+	forward(w.factor, w.mean, f)
+	logp += float64(dot(w.mean, w.mean) / 2)
+	backward(w.factor, w.mean, f)
+	for i := range f {
+		logp -= simd.Log(w.factor[i*f+i])
+	}
+	return logp
+}
