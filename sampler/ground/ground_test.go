@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -128,7 +129,8 @@ func TestStopsAndGoesOn(t *testing.T) {
 		pieces := exact.Must(New(m, Config{Seed: 7, Sweeps: 5, Workers: 1}))
 		stops := 0
 		for asked := 1; pieces.Len() < 12; asked++ {
-			ctx := &countdown{Context: context.Background(), left: 1 + asked%29}
+			ctx := &countdown{Context: context.Background()}
+			ctx.left.Store(int64(1 + asked%29))
 			if err := pieces.Run(ctx, 12-pieces.Len()); err != nil {
 				require.ErrorIs(t, err, context.Canceled)
 				stops++
@@ -149,11 +151,11 @@ func TestStopsAndGoesOn(t *testing.T) {
 // countdown is a context that ends after it was asked so many times.
 type countdown struct {
 	context.Context
-	left int
+	left atomic.Int64
 }
 
 func (c *countdown) Err() error {
-	if c.left--; c.left < 0 {
+	if c.left.Add(-1) < 0 {
 		return context.Canceled
 	}
 	return nil
