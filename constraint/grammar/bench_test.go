@@ -61,34 +61,43 @@ func BenchmarkJSON(b *testing.B) {
 			}
 		}
 	})
-	for _, sites := range []int{64, 128} {
-		run := pushdown.NewRunner(l.Pushdown(), sites, len(v.Tokens))
-		w := make([]float32, sites*len(v.Tokens))
-		r := rand.New(rand.NewPCG(2, 2))
-		for i := range w {
-			w[i] = float32(r.NormFloat64())
-		}
-		if _, err := run.Filter(w); err != nil {
-			b.Fatal(err)
-		}
-		b.Run(fmt.Sprintf("filter/sites=%d", sites), func(b *testing.B) {
-			for b.Loop() {
+	for _, sites := range []int{24, 128, 512} {
+		for _, sd := range []float64{1, 200} {
+			if sites == 512 && sd > 1 {
+				continue // sums in numbers, as at 128 sites
+			}
+			run := pushdown.NewRunner(l.Pushdown(), sites, len(v.Tokens))
+			w := make([]float32, sites*len(v.Tokens))
+			r := rand.New(rand.NewPCG(2, 2))
+			for i := range w {
+				w[i] = float32(r.NormFloat64() * sd)
+			}
+			name := fmt.Sprintf("sites=%d/sd=%v", sites, sd)
+			b.Run("filter/"+name, func(b *testing.B) {
+				for b.Loop() {
+					if _, err := run.Filter(w); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+			x, src := make([]int32, sites), rand.NewPCG(3, 3)
+			b.Run("draw/"+name, func(b *testing.B) {
 				if _, err := run.Filter(w); err != nil {
 					b.Fatal(err)
 				}
+				for b.Loop() {
+					run.Draw(x, src)
+				}
+			})
+			if sites > 128 || sd > 1 {
+				continue
 			}
-		})
-		x, src := make([]int32, sites), rand.NewPCG(3, 3)
-		b.Run(fmt.Sprintf("draw/sites=%d", sites), func(b *testing.B) {
-			for b.Loop() {
-				run.Draw(x, src)
-			}
-		})
-		dst := make([]float64, len(w))
-		b.Run(fmt.Sprintf("marginals/sites=%d", sites), func(b *testing.B) {
-			for b.Loop() {
-				run.Marginals(dst)
-			}
-		})
+			dst := make([]float64, len(w))
+			b.Run("marginals/"+name, func(b *testing.B) {
+				for b.Loop() {
+					run.Marginals(dst)
+				}
+			})
+		}
 	}
 }

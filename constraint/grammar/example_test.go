@@ -103,5 +103,5 @@ func ExampleLanguage() {
 	fmt.Println(v.Text(x), constraint.Accepts(l, x))
 	// Output:
 	// 1232 sequences
-	// {"name":"aa","children":[{"name":"ab","children":[]}]} true
+	// {"name":"bb","children":[{"name":"ab","children":[]}]} true
 }

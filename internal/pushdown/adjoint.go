@@ -58,7 +58,7 @@ func (b *backward) adjoint(f *filter[number, sums], ch, bar *chart[number], x sp
 		}
 	}
 	if x.s >= 0 && f.g.starts[x.s].q < 0 {
-		b.unjoin(f, ch, bar, x.c, f.halfCall(v, x.s))
+		b.unjoin(f, ch, bar, x.c, f.g.halfCall(v, x.s))
 	}
 }
 

@@ -145,14 +145,14 @@ func (f *filter[T, R]) seed(ch *chart[T], x span, end int) {
 		ch.states[x.c+1][f.g.local[s.q]] = f.ring.one()
 		return
 	}
-	k := f.halfCall(ch.level, x.s)
+	k := f.g.halfCall(ch.level, x.s)
 	ch.calls[x.c][k] = f.ring.one()
 	f.join(ch, x.c, k, end)
 }
 
 // halfCall returns the call with which a start at a half-position begins.
-func (f *filter[T, R]) halfCall(v *level, s int) int {
-	x := f.g.starts[s]
+func (g *Graph) halfCall(v *level, s int) int {
+	x := g.starts[s]
 	for k, c := range v.calls {
 		if c.start == x.sub && v.groups[c.group].symbol == x.symbol {
 			return k
@@ -175,7 +175,7 @@ func (f *filter[T, R]) join(ch *chart[T], j, k, end int) {
 // inside fills whole for everything that can be called, from the last site to
 // the first, and the chart of the whole sequence.
 func (f *filter[T, R]) inside() T {
-	f.reach()
+	f.far = f.g.reach(f.need, func(site int, w int32) bool { return !f.ring.isZero(f.weight[site][w]) })
 	zero := f.ring.zero()
 	for c := f.sites - 1; c >= 0; c-- {
 		for _, s := range f.g.order {
@@ -203,120 +203,4 @@ func (f *filter[T, R]) inside() T {
 		}
 	}
 	return z
-}
-
-// reach finds which starts may be called at which site, in any context, and how
-// far any run comes. It ignores which call a return belongs to, so that it
-// costs no more than the edges of every site.
-func (f *filter[T, R]) reach() {
-	g := f.g
-	n := len(g.levels)
-	here, next := make([][]bool, n), make([][]bool, n)
-	called := make([][]bool, n) // groups whose call lies behind
-	for lv := range g.levels {
-		v := &g.levels[lv]
-		here[lv], next[lv] = make([]bool, len(v.states)), make([]bool, len(v.states))
-		called[lv] = make([]bool, len(v.groups))
-	}
-	for _, x := range f.need {
-		clear(x)
-	}
-	here[g.top][g.begin] = true
-	f.far = 0
-	for j := range f.sites {
-		alive := false
-		for lv := range next {
-			clear(next[lv])
-			for _, q := range here[lv] {
-				alive = alive || q
-			}
-		}
-		if !alive {
-			return
-		}
-		f.far = j
-		w := f.weight[j]
-		left := make([][]bool, n) // exits taken at this site
-		for lv := range left {
-			left[lv] = make([]bool, len(g.levels[lv].exits))
-		}
-		calls := make([][]bool, n)
-		for lv := range g.levels {
-			v := &g.levels[lv]
-			calls[lv] = make([]bool, len(v.calls))
-			for _, e := range v.in {
-				if here[lv][e.from] && !f.ring.isZero(w[e.w]) {
-					next[lv][e.to] = true
-				}
-			}
-			for _, e := range v.call {
-				if here[lv][e.from] && !f.ring.isZero(w[e.w]) {
-					calls[lv][e.to] = true
-				}
-			}
-			for _, e := range v.out {
-				if here[lv][e.from] && !f.ring.isZero(w[e.w]) {
-					left[lv][e.to] = true
-				}
-			}
-		}
-		f.resume(next, called, left, calls)
-		for lv := range calls {
-			for k, yes := range calls[lv] {
-				if yes {
-					f.enter(j, int32(lv), k, next, called)
-				}
-			}
-		}
-		here, next = next, here
-	}
-	f.far = f.sites
-}
-
-// resume follows the returns of one site until nothing is new.
-func (f *filter[T, R]) resume(next, called, left, calls [][]bool) {
-	for again := true; again; {
-		again = false
-		for lv := range f.g.levels {
-			v := &f.g.levels[lv]
-			for i := range v.groups {
-				if !called[lv][i] {
-					continue
-				}
-				for k, to := range v.groups[i].resume {
-					if !left[v.groups[i].callee][k] {
-						continue
-					}
-					if to.state >= 0 {
-						next[lv][to.state] = true
-					} else if to.half >= 0 {
-						h := v.halves[to.half]
-						at := &calls[lv]
-						n := h.call
-						if n < 0 {
-							at, n = &left[lv], h.exit
-						}
-						again = again || !(*at)[n]
-						(*at)[n] = true
-					}
-				}
-			}
-		}
-	}
-}
-
-// enter marks the start of a call at site j, and those it calls in turn.
-func (f *filter[T, R]) enter(j int, lv int32, k int, next, called [][]bool) {
-	for {
-		c := f.g.levels[lv].calls[k]
-		called[lv][c.group] = true
-		f.need[j][c.start] = true
-		s := f.g.starts[c.start]
-		lv = s.level
-		if s.q >= 0 {
-			next[lv][f.g.local[s.q]] = true
-			return
-		}
-		k = f.halfCall(&f.g.levels[lv], int(c.start))
-	}
 }

@@ -33,9 +33,11 @@
 //
 // # Numerics
 //
-// Sums run on numbers with an exponent of their own ([number]), so that neither
-// overflow nor underflow exists: a sum is zero only if the language is empty
-// under the weights. NaN and +Inf among the tokens that the machine can use are
+// Sums run in float64 by the vector ([spans]), with a scale for the rows of a
+// level that are called near each other. Where what that drops could show, they
+// run on numbers with an exponent of their own ([number]): neither overflow nor
+// underflow exists, and a sum is zero only if the language is empty under the
+// weights. Marginals, the best sequence and counts always use the charts. NaN and +Inf among the tokens that the machine can use are
 // errors, −Inf is probability zero. Products are written float64(a*b) + c: a
 // compiler may fuse them otherwise, and fused bits differ between processors.
 //

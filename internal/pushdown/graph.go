@@ -17,6 +17,8 @@ type Graph struct {
 	top     int32   // the level of the machine's start
 	local   []int32 // number of a state in its level, −1 if unreachable
 	begin   int32   // local number of the start
+	plan    *plan
+	blocks  blocks
 }
 
 // Tokens returns the number of tokens.

@@ -64,6 +64,8 @@ func (l *lifter) trim() *Graph {
 	slices.SortFunc(g.order, func(x, y int32) int {
 		return cmp.Or(cmp.Compare(g.starts[x].depth, g.starts[y].depth), cmp.Compare(x, y))
 	})
+	g.plan = newPlan(g, depths(l.after))
+	g.blocks = newBlocks(g)
 	return g
 }
 

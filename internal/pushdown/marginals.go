@@ -11,6 +11,10 @@ import (
 func (r *Runner) Marginals(dst []float64) {
 	check.Len("pushdown", "dst", len(dst), r.sites*r.levels)
 	r.mustFilter()
+	if !r.exact {
+		v := r.v
+		_, _ = r.filterNumbers(v)
+	}
 	f := r.sum
 	if r.back == nil {
 		r.back = &backward{whole: make([][][][]number, r.sites), weight: grid[number](r.sites, len(r.g.weights)),

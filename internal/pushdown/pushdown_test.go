@@ -22,7 +22,7 @@ func TestAgainstEnumeration(t *testing.T) {
 		cases = 500
 	}
 	r := rand.New(rand.NewPCG(1, 17))
-	feasible, halves := 0, 0
+	feasible, halves, fast := 0, 0, 0
 	for range cases {
 		m := randomMachine(r, 2)
 		v := randomTokens(r, 2, 2+r.IntN(3))
@@ -31,6 +31,7 @@ func TestAgainstEnumeration(t *testing.T) {
 		w := randomWeights(r, sites*n, []float64{1, 5, 200}[r.IntN(3)])
 		want := enumerate(m, v, sites, w)
 		run := NewRunner(g, sites, g.Tokens())
+		run.tile = 1 + r.IntN(3)
 		got, err := run.Filter(w)
 		if len(want.sequences) == 0 {
 			var dead *DeadError
@@ -44,7 +45,8 @@ func TestAgainstEnumeration(t *testing.T) {
 			halves += min(1, len(g.levels[i].halves))
 		}
 		require.NoError(t, err)
-		require.InDelta(t, want.logZ, got, 1e-10*max(1, math.Abs(got)))
+		require.InDelta(t, want.logZ, got, 1e-10)
+		fast += map[bool]int{false: 1}[run.exact]
 		marginals := make([]float64, sites*n)
 		run.Marginals(marginals)
 		for i, p := range want.marginals {
@@ -70,13 +72,16 @@ func TestAgainstEnumeration(t *testing.T) {
 	}
 	require.Greater(t, feasible, cases/4)
 	require.Greater(t, halves, cases/50)
+	require.Greater(t, fast, cases/4)            // in float64 alone
+	require.Greater(t, feasible-fast, cases/200) // in numbers
 }
 
-// TestWrongOrderIsSeen computes starts before those they call: [[ is then lost.
+// TestWrongOrderIsSeen lets returns go by ascending depth: ]] is then lost. A
+// runner in the right order gives the same sum again.
 func TestWrongOrderIsSeen(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 17))
-	wrong := 0
-	for range 2000 {
+	wrong := [2]int{}
+	for range 1000 {
 		m, v := randomMachine(r, 2), randomTokens(r, 2, 4)
 		g := lifted(t, m, v)
 		w := make([]float32, 4*4)
@@ -85,14 +90,18 @@ func TestWrongOrderIsSeen(t *testing.T) {
 		}
 		want := enumerate(m, v, 4, w)
 		run := NewRunner(g, 4, 4)
+		run.tile = 3
 		_, _ = run.Filter(make([]float32, 4*4)) // places for all sums
-		slices.Reverse(g.order)
-		got, err := run.Filter(w)
-		if (err == nil) != (len(want.sequences) > 0) || err == nil && math.Abs(got-want.logZ) > 1e-10 {
-			wrong++
+		for i := range wrong {
+			got, err := run.Filter(w)
+			if (err == nil) != (len(want.sequences) > 0) || err == nil && math.Abs(got-want.logZ) > 1e-10 {
+				wrong[i]++
+			}
+			slices.Reverse(g.plan.rounds)
 		}
 	}
-	require.Greater(t, wrong, 10)
+	require.Zero(t, wrong[0])
+	require.Greater(t, wrong[1], 5)
 }
 
 func TestDraws(t *testing.T) {
@@ -112,6 +121,7 @@ func TestDraws(t *testing.T) {
 			twin[exact.Index(x, 3)] = 1 / float64(len(want.sequences))
 		}
 		run := NewRunner(lifted(t, m, v), 5, 3)
+		run.tile = 2
 		_, err := run.Filter(w)
 		require.NoError(t, err)
 		counts, x, src := make([]int, 243), make([]int32, 5), rand.NewPCG(4, uint64(tried))
@@ -196,6 +206,40 @@ func TestAgainstBoundedDepth(t *testing.T) {
 	want, err := trellis.NewRunner(graph).Filter(w)
 	require.NoError(t, err)
 	require.InEpsilon(t, want, got, 1e-12)
+}
+
+// TestSpansAgreeWithNumbers compares float64 by the vector with numbers on many
+// tiles, for weights whose sums need the scale of rows.
+func TestSpansAgreeWithNumbers(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 17))
+	const sites = 70
+	fast, alive := 0, 0
+	for range 60 {
+		m, v := randomMachine(r, 3), randomTokens(r, 3, 6)
+		g := lifted(t, m, v)
+		w := randomWeights(r, sites*6, []float64{0.5, 2, 40}[r.IntN(3)])
+		run := NewRunner(g, sites, 6)
+		got, err := run.Filter(w)
+		if err != nil {
+			_, err = run.filterNumbers(w)
+			var dead *DeadError
+			require.ErrorAs(t, err, &dead)
+			continue
+		}
+		alive++
+		if !run.exact {
+			fast++
+		}
+		x, y := make([]int32, sites), make([]int32, sites)
+		run.Draw(x, rand.NewPCG(1, 1))
+		require.True(t, accepts(m, v, x))
+		want, err := run.filterNumbers(w)
+		require.NoError(t, err)
+		require.InDelta(t, want, got, 1e-10)
+		run.Draw(y, rand.NewPCG(1, 1))
+		require.True(t, accepts(m, v, y))
+	}
+	require.Greater(t, fast, alive/2)
 }
 
 // TestRange uses weights of standard deviation 200 on 512 sites: sums span

@@ -28,16 +28,26 @@ func (e *WeightError) Error() string {
 // Runner is the scratch of one worker for sequences of a fixed length. Log
 // weights v are sites × levels, row-major.
 type Runner struct {
-	g       *Graph
-	sites   int
-	levels  int
-	v       []float32
-	sum     *filter[number, sums]
-	best    *filter[float64, best]
-	class   [][]number  // [site][class]
-	top     [][]float64 // [site][class]: the greatest log-weight
-	terms   [block]float64
-	logZ    float64
+	g      *Graph
+	sites  int
+	levels int
+	v      []float32
+	sum    *filter[number, sums]
+	best   *filter[float64, best]
+	class  [][]number  // [site][class]
+	top    [][]float64 // [site][class]: the greatest log-weight
+	terms  [block]float64
+	logZ   float64
+
+	spans *spans
+	tile  int         // of spans
+	exact bool        // the last Filter needed numbers
+	block [][]float64 // [site][block of tokens], divided by e^shift
+	sums  [][]float64 // [site][class]
+	shift []float64   // [site]
+	most  [1]int32
+	walk  spanWalk
+
 	back    *backward
 	numbers walk[number, sums]
 	logs    walk[float64, best]
@@ -46,7 +56,7 @@ type Runner struct {
 // NewRunner returns a runner for sequences of the given length, whose weights
 // have rows of levels ≥ g.Tokens(); what exceeds the tokens is dead.
 func NewRunner(g *Graph, sites, levels int) *Runner {
-	return &Runner{g: g, sites: sites, levels: levels, class: grid[number](sites, len(g.members)), top: grid[float64](sites, len(g.members))}
+	return &Runner{g: g, sites: sites, levels: levels, tile: tileSites}
 }
 
 // Filter sums the weights exp(Σ_i v[i,x_i]) of the language and returns the log
@@ -54,9 +64,95 @@ func NewRunner(g *Graph, sites, levels int) *Runner {
 // the next Filter.
 func (r *Runner) Filter(v []float32) (logZ float64, err error) {
 	check.Len("pushdown", "v", len(v), r.sites*r.levels)
-	r.v = nil
+	r.v, r.exact = nil, false
+	logZ, ok, err := r.filterSpans(v)
+	if err != nil {
+		return 0, err
+	}
+	if !ok {
+		if logZ, err = r.filterNumbers(v); err != nil {
+			return 0, err
+		}
+	} else if math.IsInf(logZ, -1) {
+		return 0, r.dead(r.spans.far)
+	}
+	r.v, r.logZ = v, logZ
+	return logZ, nil
+}
+
+// filterSpans is Filter in float64; ok is false where that does not do.
+func (r *Runner) filterSpans(v []float32) (logZ float64, ok bool, err error) {
+	if r.spans == nil {
+		b := &r.g.blocks
+		r.spans = newSpans(r.g, r.sites, r.tile)
+		r.block, r.sums, r.shift = grid[float64](r.sites, b.count()), grid[float64](r.sites, len(r.g.members)), make([]float64, r.sites)
+	}
+	s, n := r.spans, r.levels
+	s.dropped, s.faint = false, false
+	shift := 0.0
+	for i := range r.sites {
+		row := v[i*n : (i+1)*n]
+		total, err := r.rowSums(i, row)
+		if err != nil {
+			return 0, false, err
+		}
+		if total == 0 {
+			clear(s.weight[i])
+			s.total[i+1] = s.total[i]
+			continue
+		}
+		shift += r.shift[i] + s.relative(i, r.sums[i], total)
+	}
+	logZ, ok = s.inside()
+	return logZ + shift, ok, nil
+}
+
+// rowSums stores the sums of the blocks and classes of site i, divided by e to
+// the shift.
+func (r *Runner) rowSums(i int, row []float32) (total float64, err error) {
+	b, sums := &r.g.blocks, r.sums[i]
+	simd.ArgMax(r.most[:], row[:r.g.Tokens()], r.g.Tokens())
+	shift := math.NaN()
+	if m := r.most[0]; m >= 0 {
+		shift = float64(row[m])
+	}
+	for range 2 {
+		if math.Abs(shift) <= math.MaxFloat32 {
+			if total = b.sum(r.block[i], row, shift, r.terms[:]); total >= 0x1p-200 && total <= math.MaxFloat64 {
+				break
+			}
+		}
+		// Something is not finite, or the greatest weight belongs to a token
+		// that is dead everywhere.
+		switch shift = b.top(row); {
+		case math.IsInf(shift, -1):
+			return 0, nil
+		case shift != shift || math.IsInf(shift, 1):
+			return 0, r.rowTops(i, row)
+		}
+	}
+	r.shift[i] = shift
+	for k := range sums {
+		x := 0.0
+		for _, y := range r.block[i][b.class[k]:b.class[k+1]] {
+			x += y
+		}
+		if x == 0 && !r.spans.faint && b.alive(k, row) {
+			r.spans.faint = true
+		}
+		sums[k] = x
+	}
+	return total, nil
+}
+
+// filterNumbers is Filter in numbers without limits.
+func (r *Runner) filterNumbers(v []float32) (logZ float64, err error) {
 	if r.sum == nil {
 		r.sum = newFilter[number, sums](r.g, r.sites)
+	}
+	r.makeTops()
+	if r.class == nil {
+		r.class = grid[number](r.sites, len(r.g.members))
 	}
 	n := r.levels
 	for i := range r.sites {
@@ -79,8 +175,14 @@ func (r *Runner) Filter(v []float32) (logZ float64, err error) {
 	if z.m == 0 {
 		return 0, r.dead(r.sum.far)
 	}
-	r.v, r.logZ = v, z.log()
-	return r.logZ, nil
+	r.exact = true
+	return z.log(), nil
+}
+
+func (r *Runner) makeTops() {
+	if r.top == nil {
+		r.top = grid[float64](r.sites, len(r.g.members))
+	}
 }
 
 func (r *Runner) dead(far int) error { return &DeadError{Site: max(0, min(far, r.sites-1))} }
@@ -103,6 +205,7 @@ func (r *Runner) tops(i int, weight func(t int32) float64) error {
 
 // rowTops is tops for the weights of a row.
 func (r *Runner) rowTops(i int, row []float32) error {
+	r.makeTops()
 	for k, tokens := range r.g.members {
 		m := float32(math.Inf(-1))
 		for _, t := range tokens {
@@ -149,6 +252,7 @@ func (r *Runner) Best(x []int32, weight func(site int, token int32) float64) (fl
 	if r.best == nil {
 		r.best = newFilter[float64, best](r.g, r.sites)
 	}
+	r.makeTops()
 	for i := range r.sites {
 		if err := r.tops(i, func(t int32) float64 { return weight(i, t) }); err != nil {
 			return 0, err
@@ -187,6 +291,10 @@ func (r *Runner) Draw(x []int32, src rand.Source) {
 	check.Len("pushdown", "x", len(x), r.sites)
 	r.mustFilter()
 	random := rand.New(src)
+	if !r.exact {
+		r.drawSpans(x, random)
+		return
+	}
 	n := r.levels
 	var terms []number
 	r.numbers.trace(r.sum, random, func(site int, w int32) {
@@ -208,6 +316,30 @@ func (r *Runner) Draw(x []int32, src rand.Source) {
 				u -= p
 			}
 		}
+	})
+}
+
+// drawSpans is Draw after sums of spans: an edge, a class, a block, a token.
+func (r *Runner) drawSpans(x []int32, random *rand.Rand) {
+	b, n := &r.g.blocks, r.levels
+	r.walk.s = r.spans
+	r.walk.draw(random, func(site int, w int32) {
+		d := &r.walk
+		for _, k := range r.g.weights[w] {
+			d.put(r.sums[site][k], step{from: k})
+		}
+		k := d.pick().from
+		for i := b.class[k]; i < b.class[k+1]; i++ {
+			d.put(r.block[site][i], step{from: i})
+		}
+		i := d.pick().from
+		tokens := b.token[b.from[i]:b.from[i+1]]
+		terms := r.terms[:len(tokens)]
+		simd.ExpGather(terms, r.v[site*n:(site+1)*n], tokens, r.shift[site])
+		for j, p := range terms {
+			d.put(p, step{from: tokens[j]})
+		}
+		x[site] = d.pick().from
 	})
 }
 

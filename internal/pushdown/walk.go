@@ -22,6 +22,7 @@ type step struct {
 	w        int32 // edge: its weight
 	group, k int32 // of a return: group and exit of the callee
 	site     int   // of a call
+	row      int32 // of the callee
 }
 
 type stepKind uint8

@@ -71,3 +71,9 @@ func addRows(dst []float64, f []float32, src []float64, w []float32, stride int,
 func addRows64(dst, src, w []float64, stride int, rows []int32) {
 	refAddRows64(dst, src, w, stride, rows)
 }
+
+func foldRows(dst []float64, n int, m []float64, at []int32, coef []float64) {
+	refFoldRows(dst, n, m, at, coef)
+}
+func foldMax(dst, m []float64, at []int32, coef []float64) { refFoldMax(dst, m, at, coef) }
+func chop(v []float64, by, floor float64) bool             { return refChop(v, by, floor) }

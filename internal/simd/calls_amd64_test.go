@@ -24,6 +24,7 @@ var bounds = map[string]struct {
 	"runTerms":      {runTerms, 2},
 	"argMaxTerms":   {argMaxTerms, 0.1},
 	"runRowTerms":   {runRowTerms, 0.2},
+	"foldTerms":     {foldTerms, 0.2},
 	"pickTerms":     {pickTerms, 0.05},
 	"segmentEnds":   {segmentEnds, 1},
 	"sparseTerms":   {sparseTerms, 1},

@@ -40,6 +40,7 @@ var topics = []struct {
 	{"heatbath", heatBath},
 	{"sparse", sparse},
 	{"columns", columns},
+	{"fold", fold},
 }
 
 func main() {

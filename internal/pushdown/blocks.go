@@ -1,0 +1,91 @@
+package pushdown
+
+import (
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
+
+// blockSize is how many tokens of a class are summed together: a draw looks at
+// the sums of blocks and then at one block.
+const blockSize = 256
+
+// blocks is the tokens of all classes, cut into blocks.
+type blocks struct {
+	token []int32 // by class
+	from  []int32 // block b is token[from[b]:from[b+1]]
+	class []int32 // the blocks of class k are class[k]…class[k+1]
+}
+
+func newBlocks(g *Graph) blocks {
+	b := blocks{from: []int32{0}}
+	for _, tokens := range g.members {
+		b.class = append(b.class, int32(len(b.from)-1))
+		for len(tokens) > 0 {
+			n := min(len(tokens), blockSize)
+			b.token = append(b.token, tokens[:n]...)
+			b.from = append(b.from, int32(len(b.token)))
+			tokens = tokens[n:]
+		}
+	}
+	b.class = append(b.class, int32(len(b.from)-1))
+	return b
+}
+
+func (b *blocks) count() int { return len(b.from) - 1 }
+
+// sum stores Σ e^(row[t]−shift) of every block; terms is scratch. The result is
+// their total.
+func (b *blocks) sum(dst []float64, row []float32, shift float64, terms []float64) (total float64) {
+	for i := 0; i < len(dst); {
+		// As many blocks as fit at once.
+		n := i + 1
+		first := b.from[i]
+		for n < len(dst) && int(b.from[n+1]-first) <= len(terms) {
+			n++
+		}
+		simd.ExpGather(terms[:b.from[n]-first], row, b.token[first:b.from[n]], shift)
+		for ; i < n; i++ {
+			s := plain(terms[b.from[i]-first : b.from[i+1]-first])
+			dst[i] = s
+			total += s
+		}
+	}
+	return total
+}
+
+// plain adds in four lanes.
+func plain(x []float64) float64 {
+	var a, b, c, d float64
+	for len(x) >= 4 {
+		a, b, c, d = a+x[0], b+x[1], c+x[2], d+x[3]
+		x = x[4:]
+	}
+	for _, y := range x {
+		a += y
+	}
+	return (a + c) + (b + d)
+}
+
+// top returns the greatest weight of the tokens, NaN if there is one among them.
+func (b *blocks) top(row []float32) float64 {
+	m := float32(math.Inf(-1))
+	for _, t := range b.token {
+		if w := row[t]; w > m {
+			m = w
+		} else if w != w {
+			return math.NaN()
+		}
+	}
+	return float64(m)
+}
+
+// alive reports whether a class has a token of positive weight.
+func (b *blocks) alive(class int, row []float32) bool {
+	for _, t := range b.token[b.from[b.class[class]]:b.from[b.class[class+1]]] {
+		if row[t] > float32(math.Inf(-1)) {
+			return true
+		}
+	}
+	return false
+}

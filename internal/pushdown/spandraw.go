@@ -1,0 +1,276 @@
+package pushdown
+
+import (
+	"math/rand/v2"
+)
+
+// spanWalk goes back through the sums of spans and draws a sequence.
+type spanWalk struct {
+	s      *spans
+	todo   []spanTask
+	terms  []float64
+	steps  []step
+	random *rand.Rand
+
+	// The chart of one row: states by position from its start, calls by site from
+	// its call.
+	state, call []float64
+}
+
+// spanTask is a row (−1: the whole sequence) that leaves by an exit at site e.
+type spanTask struct{ level, row, e, exit int }
+
+func (d *spanWalk) put(x float64, s step) {
+	if x > 0 {
+		d.terms, d.steps = append(d.terms, x), append(d.steps, s)
+	}
+}
+
+// pick draws one of the terms in proportion.
+func (d *spanWalk) pick() step {
+	total := 0.0
+	for _, x := range d.terms {
+		total += x
+	}
+	u, last := float64(d.random.Float64()*total), len(d.terms)-1
+	for i, x := range d.terms {
+		if u < x {
+			last = i
+			break
+		}
+		u -= x
+	}
+	s := d.steps[last]
+	d.terms, d.steps = d.terms[:0], d.steps[:0]
+	return s
+}
+
+// draw tells emit the edge that was drawn for every site.
+func (d *spanWalk) draw(random *rand.Rand, emit func(site int, w int32)) {
+	d.random = random
+	d.todo = append(d.todo[:0], spanTask{int(d.s.g.top), -1, -1, -1})
+	for len(d.todo) > 0 {
+		t := d.todo[len(d.todo)-1]
+		d.todo = d.todo[:len(d.todo)-1]
+		d.back(d.view(t), emit)
+	}
+}
+
+// view is a row with its chart.
+type view struct {
+	spanTask
+	s     *spans
+	v     *level
+	of    *arrangement
+	keep  *store
+	scale []int32
+	c     int // the site of the call, −1
+	half  bool
+	at    int // the row, as stored
+	state []float64
+	call  []float64
+}
+
+func (d *spanWalk) view(t spanTask) view {
+	s := d.s
+	w := view{spanTask: t, s: s, v: &s.g.levels[t.level], of: &s.g.plan.levels[t.level]}
+	if t.row < 0 {
+		w.keep, w.scale, w.c, w.e = s.tops.keep, s.tops.scale, -1, s.sites
+	} else {
+		w.keep, w.at = &s.levels[t.level], t.row
+		w.c = int(w.keep.site[t.row])
+		w.scale = w.keep.scale[w.c/s.tile]
+		w.half = s.g.starts[w.keep.start[t.row]].q < 0
+	}
+	n, calls := len(w.v.states), len(w.v.calls)
+	d.state = resize(d.state, (w.e-w.c)*n)
+	d.call = resize(d.call, (w.e-w.c)*calls)
+	w.state, w.call = d.state, d.call
+	switch {
+	case t.row < 0:
+		w.state[s.g.begin] = 1
+	case w.half:
+		w.call[s.g.halfCall(w.v, int(w.keep.start[t.row]))] = 1
+	default:
+		w.state[s.g.local[s.g.starts[w.keep.start[t.row]].q]] = 1
+	}
+	for j := w.c + 1; j < w.e; j++ {
+		w.forward(j)
+	}
+	return w
+}
+
+// states returns the values at a position.
+func (w *view) states(j int) []float64 {
+	n := len(w.v.states)
+	return w.state[(j-w.c-1)*n:][:n]
+}
+
+// calls returns the values at a site.
+func (w *view) calls(j int) []float64 {
+	n := len(w.v.calls)
+	return w.call[(j-w.c)*n:][:n]
+}
+
+// returned is what returns to a place at a site.
+func (w *view) returned(j, place int) float64 {
+	if x := w.keep.back[j*len(w.of.places)+place]; x != nil {
+		return x[w.at]
+	}
+	return 0
+}
+
+// forward computes the calls of site j and the states after it.
+func (w *view) forward(j int) {
+	x := w.s.weight[j]
+	here, calls := w.states(j), w.calls(j)
+	along(calls, here, &w.of.call, x)
+	next := w.states(j + 1)
+	along(next, here, &w.of.in, x)
+	for i, to := range w.of.places {
+		y := w.returned(j, i)
+		if y == 0 {
+			continue
+		}
+		if to.state >= 0 {
+			next[to.state] += y
+		} else if k := w.v.halves[to.half].call; k >= 0 {
+			calls[k] += y
+		}
+	}
+	if by := power(w.scale[j] - w.scale[j+1]); by != 1 {
+		for q := range next {
+			next[q] *= by
+		}
+	}
+}
+
+func along(dst, src []float64, f *fan, w []float64) {
+	for t := range dst {
+		a := dst[t]
+		for i := f.at[t]; i < f.at[t+1]; i++ {
+			if y := src[f.from[i]]; y != 0 {
+				a += float64(y * w[f.w[i]])
+			}
+		}
+		dst[t] = a
+	}
+}
+
+// arrive puts the ways to reach a target at site j by an edge.
+func (d *spanWalk) arrive(w *view, f *fan, target, j int) {
+	if j <= w.c {
+		return // the call itself is the first thing
+	}
+	here, x := w.states(j), w.s.weight[j]
+	for i := f.at[target]; i < f.at[target+1]; i++ {
+		d.put(float64(here[f.from[i]]*x[f.w[i]]), step{kind: byEdge, from: f.from[i], w: f.w[i]})
+	}
+}
+
+// back walks from the end of a row to its start.
+func (d *spanWalk) back(w view, emit func(site int, w int32)) {
+	v := w.v
+	var j int          // the boundary, or the site of a half-position
+	state := int32(-1) // ≥ 0 at a boundary
+	place := int32(-1) // ≥ 0 at a half-position
+	if w.row < 0 {
+		for q, final := range v.final {
+			if final {
+				d.put(d.s.states[w.e][q], step{from: int32(q)})
+			}
+		}
+		j, state = w.e, d.pick().from
+	} else {
+		j = w.e
+		d.arrive(&w, &w.of.out, w.exit, j)
+		for i, to := range w.of.places {
+			if to.half >= 0 && int(v.halves[to.half].exit) == w.exit {
+				d.put(w.returned(j, i), step{kind: byHalf, from: int32(i)})
+			}
+		}
+		s := d.pick()
+		if s.kind == byEdge {
+			emit(j, s.w)
+			state = s.from
+		} else {
+			place = s.from
+		}
+	}
+	for {
+		if place < 0 {
+			if j == w.c+1 && !w.half {
+				return
+			}
+			j--
+			d.arrive(&w, &w.of.in, int(state), j)
+			for i, to := range w.of.places {
+				if to.state == state {
+					d.put(w.returned(j, i), step{kind: byReturn, from: int32(i)})
+				}
+			}
+			s := d.pick()
+			if s.kind == byEdge {
+				emit(j, s.w)
+				state = s.from
+				continue
+			}
+			place = s.from
+		}
+		// Which call returned at site j, and where was it?
+		d.callers(&w, j, place)
+		s := d.pick()
+		d.todo = append(d.todo, spanTask{int(v.groups[s.group].callee), int(s.row), j, int(s.k)})
+		j = s.site
+		if j == w.c {
+			return // the start at a half-position
+		}
+		d.arrive(&w, &w.of.call, int(s.from), j)
+		for i, to := range w.of.places {
+			if to.half >= 0 && v.halves[to.half].call == s.from {
+				d.put(w.returned(j, i), step{kind: byHalf, from: int32(i)})
+			}
+		}
+		s = d.pick()
+		place, state = -1, -1
+		if s.kind == byEdge {
+			emit(j, s.w)
+			state = s.from
+		} else {
+			place = s.from
+		}
+	}
+}
+
+// callers puts the calls that may have returned to a place at site e.
+func (d *spanWalk) callers(w *view, e int, place int32) {
+	for g, nodes := range w.of.nodes {
+		callee := w.v.groups[g].callee
+		to, exits := &d.s.levels[callee], len(d.s.g.levels[callee].exits)
+		callOf := w.of.callOf[g]
+		for _, node := range nodes {
+			if node.place != place {
+				continue
+			}
+			for _, k := range node.exits {
+				left := to.leave[e*exits+int(k)]
+				if left == nil {
+					continue
+				}
+				for r := int(to.before[max(w.c, 0)]); r < int(to.before[e]); r++ {
+					call := callOf[d.s.g.plan.number[to.start[r]]]
+					if call < 0 || left[r] == 0 {
+						continue
+					}
+					c := int(to.site[r])
+					y := w.calls(c)[call]
+					if y == 0 {
+						continue
+					}
+					n := to.offset[r] + to.scale[c/d.s.tile][e] + w.scale[c] - w.scale[e]
+					d.put(float64(y*left[r])*power(max(n, -900)), step{kind: byReturn, from: call, group: int32(g), k: k, site: c, row: int32(r)})
+				}
+			}
+		}
+	}
+}

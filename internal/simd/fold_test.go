@@ -1,0 +1,119 @@
+package simd
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// foldIn takes terms of n columns from a window.
+func foldIn(a *arena, from, to, n, rows int) (dst []float64, at []int32, coef []float64) {
+	at = a.i[3][from : from+min((to-from)/rows, 9)]
+	last := to - from - n
+	for k, r := range at {
+		at[k] = (r ^ r>>31) % int32(last+1)
+	}
+	return a.d[0][from : from+n*rows], at, a.d[2][from : from+rows*len(at)]
+}
+
+func init() {
+	for rows := 1; rows <= 6; rows++ {
+		kernels[fmt.Sprintf("Fold/%d", rows)] = func(a *arena, from, to int) {
+			if n := (to - from) / rows; n > 0 {
+				dst, at, coef := foldIn(a, from, to, n, rows)
+				Fold(dst, n, a.d[1][from:to], at, coef)
+			}
+		}
+	}
+	kernels["FoldMax"] = func(a *arena, from, to int) {
+		dst, at, coef := foldIn(a, from, to, to-from, 1)
+		FoldMax(dst, a.d[1][from:to], at, coef)
+	}
+	kernels["Chop"] = func(a *arena, from, to int) {
+		if Chop(a.d[0][from:to], 0.7, 0.3) {
+			a.s[0] = 1
+		}
+	}
+}
+
+// TestFold compares with sums of products in another order of loops.
+func TestFold(t *testing.T) {
+	r := newRand(3)
+	for _, n := range []int{1, 15, 16, 17, 80, 200} {
+		for _, rows := range []int{1, 2, 3, 4, 5, 9} {
+			terms := 1 + r.IntN(40)
+			m, at := make([]float64, 3*n), make([]int32, terms)
+			for i := range m {
+				m[i] = r.NormFloat64()
+			}
+			for i := range at {
+				at[i] = r.Int32N(int32(2*n) + 1)
+			}
+			coef, dst := make([]float64, rows*terms), make([]float64, rows*n)
+			for i := range coef {
+				coef[i] = r.NormFloat64()
+			}
+			Fold(dst, n, m, at, coef)
+			most := make([]float64, n)
+			for j := range most {
+				most[j] = math.Inf(-1)
+			}
+			FoldMax(most, m, at, coef[:terms])
+			for j := range n {
+				greatest := math.Inf(-1)
+				for row := range rows {
+					want := 0.0
+					for i, a := range at {
+						want += coef[row*terms+i] * m[int(a)+j]
+						if row == 0 {
+							greatest = math.Max(greatest, coef[i]+m[int(a)+j])
+						}
+					}
+					require.InDelta(t, want, dst[row*n+j], 1e-12*float64(terms))
+				}
+				require.Equal(t, greatest, most[j])
+			}
+		}
+	}
+	d := make([]float64, 4)
+	Fold(d, 2, nil, nil, nil)
+	assert.PanicsWithValue(t, "simd: len(dst) = 4, n = 3, want n ≥ 1 and a multiple of it", func() { Fold(d, 3, d, nil, nil) })
+	assert.PanicsWithValue(t, "simd: at[0] = 3, want 0 to 2", func() { Fold(d, 2, d, []int32{3}, d[:2]) })
+	assert.PanicsWithValue(t, "simd: len(coef) = 1, want 2", func() { Fold(d, 2, d, []int32{1}, d[:1]) })
+	assert.PanicsWithValue(t, "simd: at[0] = -1, want 0 to 0", func() { FoldMax(d, d, []int32{-1}, d[:1]) })
+}
+
+func TestChop(t *testing.T) {
+	for _, n := range []int{1, 16, 40} {
+		v := make([]float64, n)
+		assert.False(t, Chop(v, 2, 1))
+		v[n-1] = 0.5
+		assert.False(t, Chop(v, 2, 1))
+		assert.Equal(t, 1.0, v[n-1])
+		assert.True(t, Chop(v, 0.5, 1))
+		assert.Zero(t, v[n-1])
+		v[0] = math.NaN()
+		assert.False(t, Chop(v, 1, 1))
+		assert.True(t, math.IsNaN(v[0]))
+	}
+}
+
+func BenchmarkFold(b *testing.B) {
+	for _, rows := range []int{1, 2, 3, 4} {
+		const n, terms = 80, 1500
+		m, at := make([]float64, n*terms), make([]int32, terms)
+		for i := range at {
+			at[i] = int32(i * n)
+		}
+		coef, dst := make([]float64, rows*terms), make([]float64, rows*n)
+		onEach(b, fmt.Sprintf("rows=%d", rows), func(b *testing.B) {
+			for b.Loop() {
+				Fold(dst, n, m, at, coef)
+			}
+			perElement(b, rows*n*terms, 8)
+		})
+	}
+}

@@ -1,0 +1,55 @@
+package simd
+
+// The definitions, in plain Go, of the bits that every backend of fold.go gives.
+
+func refFoldRows(dst []float64, n int, m []float64, at []int32, coef []float64) {
+	for len(dst) > 0 {
+		refFold(dst[:n], m, at, coef[:len(at)])
+		dst, coef = dst[n:], coef[len(at):]
+	}
+}
+
+// refFold is Fold for one row. Two terms at a time halve the loads and stores of
+// dst; they are added one after the other.
+func refFold(dst, m []float64, at []int32, coef []float64) {
+	i := 0
+	for ; i+1 < len(at); i += 2 {
+		x, y := m[at[i]:], m[at[i+1]:]
+		x, y = x[:len(dst)], y[:len(dst)]
+		a, b := coef[i], coef[i+1]
+		for j := range dst {
+			s := dst[j] + float64(a*x[j])
+			dst[j] = s + float64(b*y[j])
+		}
+	}
+	if i < len(at) {
+		x, a := m[at[i]:], coef[i]
+		x = x[:len(dst)]
+		for j := range dst {
+			dst[j] += float64(a * x[j])
+		}
+	}
+}
+
+func refFoldMax(dst, m []float64, at []int32, coef []float64) {
+	for i, a := range at {
+		x, c := m[a:], coef[i]
+		x = x[:len(dst)]
+		for j := range dst {
+			if s := x[j] + c; s > dst[j] {
+				dst[j] = s
+			}
+		}
+	}
+}
+
+func refChop(v []float64, by, floor float64) (low bool) {
+	for i := range v {
+		v[i] *= by
+		if v[i] < floor {
+			low = low || v[i] != 0
+			v[i] = 0
+		}
+	}
+	return low
+}
