@@ -225,6 +225,7 @@ var sweptFuncs = map[string]any{
 	"sampler/diffusion/unmask.Information":  unmask.Information,
 	"sampler/diffusion/unmask.NewBacktrack": unmask.NewBacktrack,
 	"sampler/diffusion/unmask.NewRejection": unmask.NewRejection,
+	"sampler/distance.EnergyScore":          distance.EnergyScore,
 	"sampler/distance.Frechet":              distance.Frechet,
 	"sampler/distance.FrechetGaussian":      distance.FrechetGaussian,
 	"sampler/distance.MMD":                  distance.MMD,
