@@ -2,7 +2,11 @@ package gibbsite_test
 
 import (
 	"context"
+	"iter"
+	"os"
+	"path/filepath"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,6 +14,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/constraint/grammar"
 	"github.com/gibbsite-go/gibbsite/constraint/series"
+	"github.com/gibbsite-go/gibbsite/constraint/sorted"
 	"github.com/gibbsite-go/gibbsite/constraint/text"
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/dual/fit"
@@ -92,7 +97,12 @@ func languages() []recipe {
 	lexicon.Add([]int32{0, 1, 0, 1, 1, 0, 0, 1, 0})
 	lexicon.Add([]int32{1, 1, 0, 0, 1, 0, 1, 1, 0})
 	ends := exact.Must(exact.Must(grammar.Parse(ctx, `s = ("a" | "b") s | "ab"`, constraint.Limits{})).Over(ctx, text.Runes("ab")))
+	file := onDisk(slices.Values([][]int32{{1, 0, 1, 0, 1, 0, 1, 0, 0}, {0, 1, 1, 0, 1, 0, 0, 0, 1}}))
+	layered := sorted.Layered{Base: onDisk(slices.Values([][]int32{{0, 0, 1, 1, 1, 0, 0, 1, 1}})), Top: new(constraint.Lexicon)}
+	layered.Add([]int32{1, 1, 1, 0, 0, 0, 1, 0, 0})
 	return []recipe{
+		made("constraint/sorted.Lexicon", file, struct{ *sorted.Lexicon }{file}),
+		form("constraint/sorted.Layered", layered, struct{ sorted.Layered }{layered}),
 		made("constraint/grammar.Language", ends, struct{ *grammar.Language }{ends}),
 		form("constraint.Any", constraint.Any{}, struct{ constraint.Any }{}),
 		form("constraint.Count", count, struct{ constraint.Count }{count}),
@@ -103,6 +113,15 @@ func languages() []recipe {
 		made("constraint.Residue", residue, struct{ *constraint.Residue }{residue}),
 		made("constraint.Sum", sum, struct{ *constraint.Sum }{sum}),
 	}
+}
+
+// onDisk writes a lexicon and maps it.
+func onDisk(all iter.Seq[[]int32]) *sorted.Lexicon {
+	dir := exact.Must(os.MkdirTemp("", "sorted"))
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "lexicon")
+	exact.Must(sorted.Build(context.Background(), path, 2, all))
+	return exact.Must(sorted.Open(path))
 }
 
 func sets() []recipe {

@@ -9,6 +9,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/constraint/grammar"
 	"github.com/gibbsite-go/gibbsite/constraint/series"
+	"github.com/gibbsite-go/gibbsite/constraint/sorted"
 	"github.com/gibbsite-go/gibbsite/constraint/text"
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/dual/fit"
@@ -66,6 +67,8 @@ var sweptFuncs = map[string]any{
 	"constraint/grammar.JSONSchema":         grammar.JSONSchema,
 	"constraint/grammar.Parse":              grammar.Parse,
 	"constraint/series.NewBuilder":          series.NewBuilder,
+	"constraint/sorted.Build":               sorted.Build,
+	"constraint/sorted.Open":                sorted.Open,
 	"constraint/text.Avoids":                text.Avoids,
 	"constraint/text.Bytes":                 text.Bytes,
 	"constraint/text.Contains":              text.Contains,
@@ -267,7 +270,10 @@ var sweptTypes = []reflect.Type{
 	reflect.TypeFor[series.Prices](),
 	reflect.TypeFor[series.Shape](),
 	reflect.TypeFor[series.System](),
+	reflect.TypeFor[sorted.Layered](),
+	reflect.TypeFor[sorted.Lexicon](),
 	reflect.TypeFor[text.BPE](),
+	reflect.TypeFor[text.Cache](),
 	reflect.TypeFor[text.PatternError](),
 	reflect.TypeFor[text.Vocabulary](),
 	reflect.TypeFor[dual.AdaGrad](),

@@ -11,29 +11,29 @@ type Layered struct {
 }
 
 // Contains reports whether x is in either part.
-func (l Layered) Contains(x []int32) bool { return l.Base.Contains(x) || l.Top.Contains(x) }
+func (l Layered) Contains(x []int32) bool { return l.base().Contains(x) || l.top().Contains(x) }
 
 // Add puts x into Top unless it is in Base, and reports whether it was in neither.
-func (l Layered) Add(x []int32) bool { return !l.Base.Contains(x) && l.Top.Add(x) }
+func (l Layered) Add(x []int32) bool { return !l.base().Contains(x) && l.top().Add(x) }
 
 // Len returns the number of sequences of both parts, which have none in common if
 // all that is in Top was added here.
-func (l Layered) Len() int { return l.Base.Len() + l.Top.Len() }
+func (l Layered) Len() int { return l.base().Len() + l.top().Len() }
 
 // States returns one more than the states of Base times one more than those of Top.
-func (l Layered) States() int { return (l.Base.States() + 1) * (l.Top.States() + 1) }
+func (l Layered) States() int { return (l.base().States() + 1) * (l.top().States() + 1) }
 
 // Start returns the state before the first token.
-func (l Layered) Start() int { return l.join(l.Base.Start(), l.Top.Start()) }
+func (l Layered) Start() int { return l.join(l.base().Start(), l.top().Start()) }
 
 // Next moves both parts; the state is dead when both are.
 func (l Layered) Next(state int, token int32) int {
 	b, t := l.split(state)
 	if b >= 0 {
-		b = l.Base.Next(b, token)
+		b = l.base().Next(b, token)
 	}
 	if t >= 0 {
-		t = l.Top.Next(t, token)
+		t = l.top().Next(t, token)
 	}
 	if b < 0 && t < 0 {
 		return -1
@@ -44,7 +44,7 @@ func (l Layered) Next(state int, token int32) int {
 // Accepting reports whether either part accepts.
 func (l Layered) Accepting(state int) bool {
 	b, t := l.split(state)
-	return b >= 0 && l.Base.Accepting(b) || t >= 0 && l.Top.Accepting(t)
+	return b >= 0 && l.base().Accepting(b) || t >= 0 && l.top().Accepting(t)
 }
 
 // AppendEdges appends to tokens those that lead on from state, ascending, and to
@@ -53,12 +53,12 @@ func (l Layered) AppendEdges(tokens []int32, states []int, state int) ([]int32, 
 	b, t := l.split(state)
 	from := len(tokens)
 	if b >= 0 {
-		tokens, states = l.Base.AppendEdges(tokens, states, b)
+		tokens, states = l.base().AppendEdges(tokens, states, b)
 	}
 	for i := from; i < len(tokens); i++ {
 		to := -1
 		if t >= 0 {
-			to = l.Top.Next(t, tokens[i])
+			to = l.top().Next(t, tokens[i])
 		}
 		states[i] = l.join(states[i], to)
 	}
@@ -66,7 +66,7 @@ func (l Layered) AppendEdges(tokens []int32, states []int, state int) ([]int32, 
 		return tokens, states
 	}
 	// What only the small part goes on with, in its place.
-	more, to := l.Top.AppendEdges(nil, nil, t)
+	more, to := l.top().AppendEdges(nil, nil, t)
 	for i, token := range more {
 		at := from
 		for at < len(tokens) && tokens[at] < token {
@@ -85,9 +85,25 @@ func (l Layered) AppendEdges(tokens []int32, states []int, state int) ([]int32, 
 
 // split takes a state apart, −1 for a part that is dead.
 func (l Layered) split(state int) (base, top int) {
-	n := l.Top.States() + 1
+	n := l.top().States() + 1
 	return state/n - 1, state%n - 1
 }
 
 // join puts a state together.
-func (l Layered) join(base, top int) int { return (base+1)*(l.Top.States()+1) + top + 1 }
+func (l Layered) join(base, top int) int { return (base+1)*(l.top().States()+1) + top + 1 }
+
+// base returns Base, which must be set.
+func (l Layered) base() *Lexicon {
+	if l.Base == nil {
+		panic("sorted: Layered: Base is nil")
+	}
+	return l.Base
+}
+
+// top returns Top, which must be set.
+func (l Layered) top() *constraint.Lexicon {
+	if l.Top == nil {
+		panic("sorted: Layered: Top is nil")
+	}
+	return l.Top
+}

@@ -11,12 +11,13 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/automata"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // Lexicon is a set of sequences in a file, mapped into memory. As an automaton its
 // language is the set; a state is a prefix, by the first sequence that has it and
 // its length, and a transition takes a binary search among those that follow. It is
-// immutable and safe for concurrent use until Close.
+// immutable and safe for concurrent use until Close. The zero value is the empty set.
 type Lexicon struct {
 	head
 	file mapped
@@ -57,11 +58,22 @@ func read(file mapped) (*Lexicon, error) {
 	return &Lexicon{h, file}, nil
 }
 
-// Close unmaps the file. The lexicon must not be used afterwards.
-func (l *Lexicon) Close() error { return l.file.Close() }
+// Close unmaps the file; the lexicon is the empty set afterwards. Nobody may use it
+// meanwhile.
+func (l *Lexicon) Close() error {
+	if l.file == nil {
+		return nil
+	}
+	file := l.file
+	l.head, l.file = head{}, nil
+	return file.Close()
+}
 
 // Verify reads the whole file and returns an error unless it is as it was written.
 func (l *Lexicon) Verify() error {
+	if l.file == nil {
+		return nil
+	}
 	end := l.file.Len() - 8
 	sum := uint64(0)
 	buf := make([]byte, 0, 1<<16)
@@ -115,6 +127,7 @@ type prefix struct{ first, length, at int }
 
 // prefixOf takes a state apart.
 func (l *Lexicon) prefixOf(state int) prefix {
+	check.Index("sorted", "state", state, l.States())
 	p := prefix{first: state / (l.longest + 1), length: state % (l.longest + 1)}
 	p.at, _ = l.span(p.first)
 	return p

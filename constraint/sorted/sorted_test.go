@@ -125,7 +125,7 @@ func TestNovelBesideAFile(t *testing.T) {
 	r := rand.New(rand.NewPCG(81, 1))
 	var all [][]int32
 	lexicon := new(constraint.Lexicon)
-	for range 300 {
+	for range 60 {
 		x := make([]int32, 6)
 		for i := range x {
 			x[i] = int32(r.IntN(4))
@@ -133,8 +133,8 @@ func TestNovelBesideAFile(t *testing.T) {
 		all = append(all, x)
 		lexicon.Add(x)
 	}
-	set := Layered{built(t, t.TempDir(), 4, all[:250]...), new(constraint.Lexicon)}
-	for _, x := range all[250:] {
+	set := Layered{built(t, t.TempDir(), 4, all[:30]...), new(constraint.Lexicon)}
+	for _, x := range all[30:] {
 		set.Add(x)
 	}
 	mapped, err := novelty.Projector{Seen: set}.Compile(t.Context(), 6, 4)
@@ -190,6 +190,11 @@ func TestDamagedFiles(t *testing.T) {
 }
 
 func TestBuildErrors(t *testing.T) {
+	require.NoError(t, new(Lexicon).Close())
+	require.NoError(t, new(Lexicon).Verify())
+	require.False(t, new(Lexicon).Contains([]int32{0}))
+	require.PanicsWithValue(t, "sorted: Layered: Base is nil", func() { Layered{}.Len() })
+	require.PanicsWithValue(t, "sorted: Layered: Top is nil", func() { Layered{Base: new(Lexicon)}.Len() })
 	dir := t.TempDir()
 	path := filepath.Join(dir, "lexicon")
 	var argument *constraint.ArgumentError
