@@ -8,7 +8,7 @@
 //     denoiser (energy/denoise).
 //   - sampler: parallel chains. Their methods are in sampler/mcmc, the diagnostics
 //     that judge them in sampler/diagnose; sampler/diffusion, sampler/anneal and
-//     sampler/langevin sample in other ways.
+//     sampler/langevin sample in other ways; sampler/ground minimises.
 //   - constraint: what is allowed: counts, sums, masks and their combinations,
 //     compiled once; regular expressions and lexicons are in constraint/text.
 //   - projection: moving a distribution to what is allowed.

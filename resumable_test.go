@@ -27,6 +27,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/anneal"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+	"github.com/gibbsite-go/gibbsite/sampler/ground"
 	"github.com/gibbsite-go/gibbsite/sampler/langevin"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
@@ -305,6 +306,18 @@ func resumables() map[string]func(path string) resumable {
 				return err
 			}, func() string { return said + kept(a) }
 		}),
+		"ground states": func(path string) resumable {
+			const rounds = 400
+			cfg := ground.Config{Seed: 2}
+			cfg.Checkpoint.Path, cfg.Checkpoint.Every = path, 7
+			s := exact.Must(ground.New(ising, cfg))
+			run := func(ctx context.Context, to int) error { return s.Run(ctx, to-s.Len()) }
+			return resumable{s,
+				func(ctx context.Context) error { return run(ctx, min(rounds, s.Len()+rounds/pieces)) },
+				func(ctx context.Context) error { return run(ctx, rounds) },
+				func() string { x, e := s.Best(); return sum(x, e, s.Energies()) + kept(s) },
+			}
+		},
 		"dual inference": killDual,
 		"training":       killTraining,
 	}

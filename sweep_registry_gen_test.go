@@ -103,6 +103,9 @@ func exported(t *testing.T) (all []*exports) {
 		if err != nil {
 			return err
 		}
+		if _, err := os.Stat(filepath.Join(path, "go.mod")); d.IsDir() && path != "." && err == nil {
+			return filepath.SkipDir // a module of its own
+		}
 		if name := d.Name(); d.IsDir() && path != "." && (name == "examples" || name == "internal" || name == "testdata" || name[0] == '.') {
 			return filepath.SkipDir
 		}

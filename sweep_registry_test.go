@@ -37,6 +37,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/twisted"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/unmask"
 	"github.com/gibbsite-go/gibbsite/sampler/distance"
+	"github.com/gibbsite-go/gibbsite/sampler/ground"
 	"github.com/gibbsite-go/gibbsite/sampler/langevin"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 	"github.com/gibbsite-go/gibbsite/sampler/shard"
@@ -227,10 +228,12 @@ var sweptFuncs = map[string]any{
 	"sampler/diffusion/unmask.Information":  unmask.Information,
 	"sampler/diffusion/unmask.NewBacktrack": unmask.NewBacktrack,
 	"sampler/diffusion/unmask.NewRejection": unmask.NewRejection,
+	"sampler/distance.EnergyScore":          distance.EnergyScore,
 	"sampler/distance.Frechet":              distance.Frechet,
 	"sampler/distance.FrechetGaussian":      distance.FrechetGaussian,
 	"sampler/distance.MMD":                  distance.MMD,
 	"sampler/distance.Violation":            distance.Violation,
+	"sampler/ground.New":                    ground.New,
 	"sampler/langevin.New":                  langevin.New,
 	"sampler/mcmc.Ladders":                  mcmc.Ladders,
 	"sampler/shard.Environment":             shard.Environment,
@@ -471,6 +474,8 @@ var sweptTypes = []reflect.Type{
 	reflect.TypeFor[unmask.Scheduled](),
 	reflect.TypeFor[unmask.Threshold](),
 	reflect.TypeFor[distance.DTW](),
+	reflect.TypeFor[ground.Config](),
+	reflect.TypeFor[ground.Search](),
 	reflect.TypeFor[langevin.Config](),
 	reflect.TypeFor[mcmc.BlockGibbs](),
 	reflect.TypeFor[mcmc.Cyclical](),
@@ -487,9 +492,12 @@ var sweptTypes = []reflect.Type{
 	reflect.TypeFor[mcmc.Paths](),
 	reflect.TypeFor[mcmc.Swap](),
 	reflect.TypeFor[mcmc.Tempering](),
+	reflect.TypeFor[shard.AIS](),
 	reflect.TypeFor[shard.Chains](),
 	reflect.TypeFor[shard.Incomplete](),
 	reflect.TypeFor[shard.Job](),
 	reflect.TypeFor[shard.Options](),
+	reflect.TypeFor[shard.Samples[int32]](),
+	reflect.TypeFor[shard.Samples[float32]](),
 	reflect.TypeFor[shard.Task](),
 }

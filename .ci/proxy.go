@@ -25,7 +25,7 @@ const root = "github.com/gibbsite-go/gibbsite"
 func main() {
 	log.SetFlags(0)
 	dir := flag.String("dir", "", "the `folder` to write to")
-	version := flag.String("version", "v0.1.0", "of both modules")
+	version := flag.String("version", "v0.1.0", "of all modules")
 	flag.Parse()
 	if *dir == "" {
 		log.Fatal("-dir: want a folder")
@@ -35,7 +35,7 @@ func main() {
 		log.Fatal("git ls-files: ", err)
 	}
 	files := strings.Split(strings.TrimRight(string(out), "\x00"), "\x00")
-	for _, folder := range []string{".", "examples"} {
+	for _, folder := range []string{".", "examples", "sampler/beam"} {
 		if err := write(*dir, *version, folder, files); err != nil {
 			log.Fatal(folder, ": ", err)
 		}

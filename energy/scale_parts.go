@@ -32,6 +32,8 @@ func (s *scaled) As(target any) bool {
 		return around(s.m, p, func(m Toroidal) Toroidal { return scaledTorus{s, m} })
 	case *Matching:
 		return around(s.m, p, func(m Matching) Matching { return scaledMatching{scaledGraph{s, m}, m} })
+	case *pairwise:
+		return around(s.m, p, func(m pairwise) pairwise { return scaledPairs{s, m} })
 	case *Supported:
 		return around(s.m, p, func(m Supported) Supported { return scaledSupport{s, m} })
 	case *Parametric:
@@ -231,4 +233,24 @@ func (s scaledMatching) Matching() (coupling float64, field []float64, ok bool) 
 	field = slices.Clone(h)
 	scaleAll(field, s.beta)
 	return s.beta * coupling, field, ok
+}
+
+// pairwise is ground.Pairwise, which no model of this package is but what wraps one.
+type pairwise = interface {
+	Model
+	Pairs() (start, adj []int32, weight, field []float64, ok bool)
+}
+
+// scaledPairs is the view of pairs.
+type scaledPairs struct {
+	*scaled
+	m pairwise
+}
+
+func (s scaledPairs) Pairs() (start, adj []int32, weight, field []float64, ok bool) {
+	start, adj, w, f, ok := s.m.Pairs()
+	weight, field = slices.Clone(w), slices.Clone(f)
+	scaleAll(weight, s.beta)
+	scaleAll(field, s.beta)
+	return start, adj, weight, field, ok
 }

@@ -28,6 +28,21 @@ type stopper[S any] interface {
 	StepUntil(stop func() bool, info []Info, x []S, r []Stream) (done bool)
 }
 
+// deferrer kernels hold states in a form of their own, see [Transition].
+type deferrer[S any] interface {
+	Defer(on bool)
+	Show(x []S)
+}
+
+// shareOut tells kernels of what each block has of several goroutines.
+func shareOut[S energy.Site](blocks []block[S], workers int) {
+	for i := range blocks {
+		if k, ok := blocks[i].kernel.(interface{ Workers(n int) }); ok {
+			k.Workers(max(1, workers/len(blocks)))
+		}
+	}
+}
+
 // march is how a run moves its blocks.
 type march[S energy.Site] struct {
 	warmup, thin int
@@ -43,7 +58,19 @@ type march[S energy.Site] struct {
 func (b *block[S]) move(ctx context.Context, m march[S], p place[S], end int, stop func() bool) {
 	sites := len(p.x) / b.chains
 	partial, _ := b.kernel.(stopper[S])
+	own, _ := b.kernel.(deferrer[S])
+	if own != nil {
+		defer func() {
+			own.Defer(false)
+			if !b.torn {
+				own.Show(p.x)
+			}
+		}()
+	}
 	for b.steps < end && b.err == nil && ctx.Err() == nil {
+		if own != nil {
+			own.Defer(b.steps+1 < end && !m.reads(b.steps))
+		}
 		b.torn = true
 		if partial == nil {
 			b.kernel.Step(p.info, p.x, p.streams)
@@ -83,6 +110,15 @@ func (b *block[S]) move(ctx context.Context, m march[S], p place[S], end int, st
 			}
 		}
 	}
+}
+
+// reads reports whether somebody is told of the states after the given step.
+func (m *march[S]) reads(step int) bool {
+	if m.after != nil {
+		return true
+	}
+	done := step + 1 - m.warmup
+	return done > 0 && done%m.thin == 0 && (m.write != nil || m.observe != nil)
 }
 
 // Stats sums up the steps after warm-up. Counts stop at math.MaxInt.

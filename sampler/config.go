@@ -13,7 +13,7 @@ type Config struct {
 	Seed    uint64 // chain i draws from stream (Seed, i)
 	Warmup  int    // steps of the first Run that adapt and are not kept; 0 means 1000, −1 none
 	Thin    int    // steps per draw; 0 means 1
-	Workers int    // goroutines; 0 means GOMAXPROCS; never changes results
+	Workers int    // goroutines, of large lattices also within a chain; 0 means GOMAXPROCS; never changes results
 
 	// First and Count make this a part of the run, its chains First …
 	// First+Count−1, to the same bits as in the whole: parts may run anywhere, in

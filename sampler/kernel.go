@@ -81,7 +81,20 @@ type Kernel = Transition[int32]
 //
 // of which the next call goes on if the states are the same.
 //
-// A kernel with a step size to report has a method StepSize() float64.
+// A kernel with a step size to report has a method StepSize() float64. One that can
+// use several goroutines for a large state has a method
+//
+//	Workers(n int)
+//
+// by which a run that has fewer blocks than Config.Workers tells it to use up to n
+// of them in a step; it must not change results. And one that holds states in a
+// form of its own may have the methods
+//
+//	Defer(on bool)
+//	Show(x []S)
+//
+// After Defer(true) its steps leave x as it was, or wrong, until Show stores the
+// states there: the run calls it before anyone reads them.
 type Transition[S energy.Site] interface {
 	// Reset evaluates the states x (chains × sites) afresh. It must be called
 	// before the first Step and whenever x or the target changed from outside.

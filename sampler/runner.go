@@ -123,6 +123,7 @@ func (c *Runner[S]) hire(ctx context.Context, system System[S]) error {
 		}
 		blocks = append(blocks, b)
 	}
+	shareOut(blocks, c.cfg.Workers)
 	c.blocks, c.depot = blocks, keep
 	return nil
 }

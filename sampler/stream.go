@@ -119,6 +119,16 @@ func (s *Stream) Float32s(dst []float32) {
 // Skip advances the stream by n words in constant time.
 func (s *Stream) Skip(n uint64) { s.seek(s.pos + n) }
 
+// Reserve skips the rest of a group of 64 words that has been begun and n more
+// groups, and returns where these are: groups group … group+n−1 of the stream of
+// the given seed and chain. They are left to kernels that compute the words of
+// groups in an order of their own, or only those that they need.
+func (s *Stream) Reserve(n uint64) (seed, chain, group uint64) {
+	group = s.pos/groupLen + (s.pos%groupLen+groupLen-1)/groupLen
+	s.pos = (group + n) * groupLen
+	return s.seed, s.chain, group
+}
+
 func (s *Stream) seek(pos uint64) {
 	s.pos = pos
 	if pos%groupLen != 0 {

@@ -2,8 +2,6 @@ package grammar
 
 import (
 	"fmt"
-
-	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
 // arrays is the construction of one rule.
@@ -66,8 +64,8 @@ func (c *compiler) array(s *value, l *location) (int32, error) {
 		if err := a.grow(p); err != nil {
 			return 0, err
 		}
-		if len(c.n.nodes) > nodes {
-			return 0, &constraint.LimitError{What: "JSONSchema: nodes", Value: len(c.n.nodes), Bound: nodes}
+		if err := c.n.room("JSONSchema"); err != nil {
+			return 0, err
 		}
 	}
 	return r, nil

@@ -53,10 +53,13 @@ func BenchmarkJSON(b *testing.B) {
 			}
 		}
 	})
-	p := pushdown.Prepare(v.Tokens[:50256], nil, nil)
-	b.Run("lift", func(b *testing.B) {
+	p, err := grammar.Prepare(v)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("prepared", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := pushdown.Lift(ctx, l.Pushdown().Machine(), p); err != nil {
+			if _, err := g.OverPrepared(ctx, p); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -105,3 +105,30 @@ func ExampleLanguage() {
 	// 1232 sequences
 	// {"name":"bb","children":[{"name":"ab","children":[]}]} true
 }
+
+// One vocabulary, sorted once, for many schemas.
+func ExampleVocabulary() {
+	ctx := context.Background()
+	v, err := grammar.Prepare(text.Bytes())
+	if err != nil {
+		panic(err)
+	}
+	for _, schema := range []string{`{"type":"boolean"}`, `{"enum":["a",[]]}`} {
+		g, err := grammar.JSONSchema(ctx, []byte(schema), grammar.SchemaConfig{Compact: true})
+		if err != nil {
+			panic(err)
+		}
+		l, err := g.OverPrepared(ctx, v)
+		if err != nil {
+			panic(err)
+		}
+		states, _, _ := l.Size()
+		fmt.Println(states > 1, g.Accepts("true"), g.Accepts("[]"))
+	}
+	_, err = (&grammar.Grammar{}).OverPrepared(ctx, nil)
+	fmt.Println(err)
+	// Output:
+	// true true false
+	// true false true
+	// constraint: OverPrepared: v = nil, want a vocabulary of Prepare
+}

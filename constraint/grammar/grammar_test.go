@@ -253,6 +253,21 @@ func TestLanguage(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
+// TestMemoryBoundsTheSchema writes a schema out to more than its memory allows:
+// twenty levels of two references each, or a great number of items.
+func TestMemoryBoundsTheSchema(t *testing.T) {
+	doubling := `{"$ref":"#/d0"`
+	for i := range 20 {
+		doubling += fmt.Sprintf(`,"d%d":{"oneOf":[{"$ref":"#/d%d"},{"$ref":"#/d%d"}]}`, i, i+1, i+1)
+	}
+	for _, source := range []string{doubling + `,"d20":{"pattern":"a.b"}}`, `{"minItems":1000000}`, `{"maxProperties":100000}`} {
+		_, err := JSONSchema(context.Background(), []byte(source), SchemaConfig{Limits: constraint.Limits{Bytes: 1 << 20}})
+		var limit *constraint.LimitError
+		require.ErrorAs(t, err, &limit)
+		require.Equal(t, 4096, limit.Bound)
+	}
+}
+
 func FuzzJSONSchema(f *testing.F) {
 	for _, s := range []string{`{"type":"object","properties":{"a":{"pattern":"^a"}},"required":["b"]}`, `{"oneOf":[{"minimum":1},{"multipleOf":0.5}]}`, `{"$ref":"#/x","x":{"items":{"$ref":"#"}}}`} {
 		f.Add(s, `{"a":"a","b":[1]}`)

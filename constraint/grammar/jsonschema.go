@@ -14,7 +14,8 @@ type SchemaConfig struct {
 	Compact bool
 
 	// Limits bound the automata: that of every pattern (0 means 2¹⁴ states)
-	// and that of the schema when it is carried over to tokens.
+	// and that of the schema when it is carried over to tokens. Bytes also
+	// bounds what the schema is written out to (2¹⁹ nodes of 256 bytes at most).
 	Limits constraint.Limits
 }
 
@@ -31,7 +32,7 @@ func JSONSchema(ctx context.Context, schema []byte, config SchemaConfig) (*Gramm
 	c := &compiler{
 		schemas:  schemas{references{root: root, byID: map[string]*value{}, negated: map[*value]bool{}}, map[*value][]part{}},
 		patterns: patterns{ctx, limits, map[string][]test{}},
-		n:        &network{}, compact: config.Compact, ids: map[*value]int{}, locations: map[string]*location{}, rules: map[string]int32{},
+		n:        newNetwork(config.Limits), compact: config.Compact, ids: map[*value]int{}, locations: map[string]*location{}, rules: map[string]int32{},
 	}
 	c.all = c.every
 	if x := root.get("$schema"); x != nil && x.kind == str {
@@ -61,8 +62,8 @@ func JSONSchema(ctx context.Context, schema []byte, config SchemaConfig) (*Gramm
 // every leads from in to out by the values that satisfy every schema; nil ones
 // are satisfied by all.
 func (c *compiler) every(schemas []*value, l *location, in, out int32) error {
-	if len(c.n.nodes) > nodes {
-		return &constraint.LimitError{What: "JSONSchema: nodes", Value: len(c.n.nodes), Bound: nodes}
+	if err := c.n.room("JSONSchema"); err != nil {
+		return err
 	}
 	var parts []part
 	depth := len(c.building)

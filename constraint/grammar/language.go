@@ -50,15 +50,38 @@ type frame struct {
 // [*constraint.ArgumentError] if the vocabulary is not in order, or the cause
 // of the context.
 func (g *Grammar) Over(ctx context.Context, v text.Vocabulary) (*Language, error) {
+	p, err := Prepare(v)
+	if err != nil {
+		return nil, err
+	}
+	return g.OverPrepared(ctx, p)
+}
+
+// Vocabulary is a text.Vocabulary, checked and sorted once for any number of
+// grammars. It is immutable.
+type Vocabulary struct{ sorted *pushdown.Vocabulary }
+
+// Prepare sorts a vocabulary, which takes most of the time of [Grammar.Over] for
+// a large one. The slices of v are kept. The error is an
+// [*constraint.ArgumentError] if v is not in order.
+func Prepare(v text.Vocabulary) (*Vocabulary, error) {
 	spells, err := v.Spelling()
 	if err != nil {
 		return nil, err
+	}
+	return &Vocabulary{pushdown.Prepare(v.Tokens, spells, v.Padding)}, nil
+}
+
+// OverPrepared is [Grammar.Over] for a vocabulary that [Prepare] has sorted.
+func (g *Grammar) OverPrepared(ctx context.Context, v *Vocabulary) (*Language, error) {
+	if v == nil || v.sorted == nil {
+		return nil, &constraint.ArgumentError{Func: "OverPrepared", Arg: "v", Value: "nil", Want: "a vocabulary of Prepare"}
 	}
 	m, err := g.explored(ctx)
 	if err != nil {
 		return nil, err
 	}
-	graph, err := pushdown.Lift(ctx, m, pushdown.Prepare(v.Tokens, spells, v.Padding))
+	graph, err := pushdown.Lift(ctx, m, v.sorted)
 	var limit *pushdown.LimitError
 	if errors.As(err, &limit) {
 		return nil, &constraint.LimitError{What: g.name + ": pairs of state and token class", Value: limit.Value, Bound: limit.Bound}

@@ -3,10 +3,16 @@ package grammar
 import (
 	"encoding/binary"
 	"slices"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
-// nodes bounds the places of a network.
-const nodes = 1 << 19
+// nodes bounds the places of a network, and so does the memory that its caller
+// allows, at nodeBytes each with what leads from them.
+const (
+	nodes     = 1 << 19
+	nodeBytes = 256
+)
 
 // network is a set of rules, each a nondeterministic automaton over bytes and
 // calls of other rules, with gates that combine runs over the same value.
@@ -14,6 +20,23 @@ type network struct {
 	nodes []node
 	rules []rule
 	gates []gate // a gate comes after those inside it
+	most  int    // nodes that it may have
+}
+
+func newNetwork(limits constraint.Limits) *network {
+	n := &network{most: nodes}
+	if limits.Bytes > 0 {
+		n.most = min(nodes, max(1, limits.Bytes/nodeBytes))
+	}
+	return n
+}
+
+// room returns an error if a network has too many nodes.
+func (n *network) room(name string) error {
+	if len(n.nodes) > n.most {
+		return &constraint.LimitError{What: name + ": nodes", Value: len(n.nodes), Bound: n.most}
+	}
+	return nil
 }
 
 // node is a place in a rule.

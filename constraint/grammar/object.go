@@ -3,8 +3,6 @@ package grammar
 import (
 	"fmt"
 	"slices"
-
-	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
 // objects is the construction of one rule: members in the order of the
@@ -81,8 +79,8 @@ func (c *compiler) object(s *value, l *location) (int32, error) {
 		if err := o.grow(m); err != nil {
 			return 0, err
 		}
-		if len(c.n.nodes) > nodes {
-			return 0, &constraint.LimitError{What: "JSONSchema: nodes", Value: len(c.n.nodes), Bound: nodes}
+		if err := c.n.room("JSONSchema"); err != nil {
+			return 0, err
 		}
 	}
 	return r, nil

@@ -219,7 +219,7 @@ func (b *rulebook) bracketIn(name string, e *expression) {
 
 // network writes the first rule and those that are called.
 func (b *rulebook) network() (*network, error) {
-	b.n, b.number = &network{}, map[string]int32{}
+	b.n, b.number = newNetwork(b.limits), map[string]int32{}
 	top := b.n.rule(b.names[0])
 	for _, name := range b.cut {
 		b.number[name] = b.n.rule(name)
@@ -238,8 +238,8 @@ func (b *rulebook) network() (*network, error) {
 
 // write leads from one node to another by the texts of an expression.
 func (b *rulebook) write(e *expression, from, to int32) error {
-	if len(b.n.nodes) > nodes {
-		return &constraint.LimitError{What: "Parse: nodes", Value: len(b.n.nodes), Bound: nodes}
+	if err := b.n.room("Parse"); err != nil {
+		return err
 	}
 	switch e.op {
 	case literal:

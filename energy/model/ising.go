@@ -20,12 +20,14 @@ import (
 //
 // It is [energy.Differentiable] and [energy.Binary] with exact differences
 // (rounded to float32), [energy.Local], [energy.Graphical] and [energy.Learnable]. On a [Lattice]
-// with a uniform field a table of differences costs no index arrays, and
-// two-dimensional lattices with sides ≥ 3 take one pass. An Ising is immutable
+// with a uniform field a table of differences costs no index arrays, which are not
+// made unless they are asked for, and two-dimensional lattices with sides ≥ 3 take
+// one pass. An Ising is immutable
 // and safe for concurrent use; its methods allocate nothing.
 type Ising struct {
-	topology *Graph // as given, also where the coupling is 0
-	graph    *Graph
+	sites    int
+	topology *bonds // as given, also where the coupling is 0
+	bonds    *bonds
 	grid     *stencil // nil unless the topology is a Lattice
 	coupling float64
 	field    float64
@@ -48,22 +50,24 @@ func NewIsing(t Topology, coupling, field float64) (*Ising, error) {
 	if !check.Finite(field) {
 		return nil, fmt.Errorf("model: NewIsing: field = %v, want a finite number", field)
 	}
-	g, err := t.Graph()
+	b, sides, err := newBonds(t)
 	if err != nil {
 		return nil, err
 	}
-	m := &Ising{topology: g, graph: g, coupling: coupling, field: field}
+	m := &Ising{sites: b.sites, topology: b, bonds: b, coupling: coupling, field: field}
 	if coupling == 0 {
-		m.graph = edgeless(g.Sites())
-	} else if sides := sidesOf(t, g); sides != nil {
+		m.bonds = given(edgeless(b.sites))
+	} else if sides != nil {
 		m.grid = newStencil(sides)
 	}
 	if err := m.checkRange("NewIsing"); err != nil {
 		return nil, err
 	}
 	m.fillTable()
-	if m.grid == nil && len(m.graph.adj) >= denseDegree*m.graph.Sites() {
-		m.degrees = integerDegrees(m.graph)
+	if m.grid == nil {
+		if g := m.bonds.graph(); len(g.adj) >= denseDegree*g.Sites() {
+			m.degrees = integerDegrees(g)
+		}
 	}
 	return m, nil
 }
@@ -72,7 +76,7 @@ func NewIsing(t Topology, coupling, field float64) (*Ising, error) {
 // i. It returns an error unless there is one finite number per site and
 // energies stay finite. It keeps no reference to h.
 func (m *Ising) WithFields(h []float64) (*Ising, error) {
-	n := m.graph.Sites()
+	n := m.sites
 	if len(h) != n {
 		return nil, fmt.Errorf("model: WithFields: len(h) = %d, want %d", len(h), n)
 	}
@@ -92,11 +96,11 @@ func (m *Ising) WithFields(h []float64) (*Ising, error) {
 }
 
 // Shape returns the number of sites and 2.
-func (m *Ising) Shape() (sites, levels int) { return m.graph.Sites(), 2 }
+func (m *Ising) Shape() (sites, levels int) { return m.sites, 2 }
 
 // Energy implements [energy.Model].
 func (m *Ising) Energy(e []float64, x []int32) {
-	n := m.graph.Sites()
+	n := m.sites
 	check.Len("model", "e", len(e), check.Rows("model", "x", len(x), n))
 	if m.grid != nil && m.grid.flat() { // vectors count faster, although they write a field
 		buf := scratch.Float32s.Get(n)
@@ -115,9 +119,9 @@ func (m *Ising) Energy(e []float64, x []int32) {
 			e[s] = m.total(m.gridBonds(2*pairs, up), up, state)
 			continue
 		}
-		bonds, up := 0.0, 0
+		g, bonds, up := m.bonds.graph(), 0.0, 0
 		for i, v := range state {
-			hi := m.graph.spins(state, m.graph.upper[i], m.graph.start[i+1])
+			hi := g.spins(state, g.upper[i], g.start[i+1])
 			bonds += float64(float64(2*v-1) * hi)
 			up += int(v)
 		}
@@ -127,7 +131,7 @@ func (m *Ising) Energy(e []float64, x []int32) {
 
 // Field implements [energy.Binary]; h is the exact difference rounded to float32.
 func (m *Ising) Field(e []float64, h []float32, x []int32) {
-	n := m.graph.Sites()
+	n := m.sites
 	check.Len("model", "e", len(e), check.Rows("model", "x", len(x), n))
 	check.Len("model", "h", len(h), len(x))
 	for s := range e {
@@ -142,7 +146,7 @@ func (m *Ising) Field(e []float64, h []float32, x []int32) {
 
 // Gradient implements [energy.Differentiable] with exact differences.
 func (m *Ising) Gradient(e []float64, g []float32, x []int32) {
-	check.Rows("model", "x", len(x), m.graph.Sites())
+	check.Rows("model", "x", len(x), m.sites)
 	check.Len("model", "g", len(g), 2*len(x))
 	m.Field(e, g[len(x):], x)
 	expandField(g, x)
@@ -151,7 +155,7 @@ func (m *Ising) Gradient(e []float64, g []float32, x []int32) {
 // Conditional implements [energy.Conditional].
 func (m *Ising) Conditional(d []float64, site int, x []int32) {
 	check.Len("model", "d", len(d), 2)
-	check.Len("model", "x", len(x), m.graph.Sites())
+	check.Len("model", "x", len(x), m.sites)
 	h := m.difference(m.spinsAt(site, x), site)
 	d[0], d[1] = 0, 0
 	if x[site] == 0 {
@@ -163,7 +167,7 @@ func (m *Ising) Conditional(d []float64, site int, x []int32) {
 
 // Locals implements [energy.Local].
 func (m *Ising) Locals(d []float64, x []int32) {
-	check.Len("model", "x", len(x), m.graph.Sites())
+	check.Len("model", "x", len(x), m.sites)
 	check.Len("model", "d", len(d), 2*len(x))
 	for i := range x {
 		d[2*i], d[2*i+1] = 0, m.difference(m.spinsAt(i, x), i)
@@ -174,17 +178,21 @@ func (m *Ising) Locals(d []float64, x []int32) {
 // rounding may add up to a few units in the last place, except with integer
 // parameters, where they stay exact.
 func (m *Ising) Move(d []float64, site int, to int32, x []int32) {
-	check.Len("model", "x", len(x), m.graph.Sites())
+	check.Len("model", "x", len(x), m.sites)
 	check.Len("model", "d", len(d), 2*len(x))
 	c := -4 * m.coupling * float64(to-x[site])
-	adj, weight := m.graph.Neighbors(site)
+	adj, weight := m.bonds.graph().Neighbors(site)
 	for k, j := range adj {
 		d[2*j+1] += float64(c * weight[k])
 	}
 }
 
-// Graph implements [energy.Graphical].
-func (m *Ising) Graph() (start, adj []int32) { return m.graph.start, m.graph.adj }
+// Graph implements [energy.Graphical]. The graph of a [Lattice] is made when it is
+// asked for the first time, here or by Conditional, Locals and Move.
+func (m *Ising) Graph() (start, adj []int32) {
+	g := m.bonds.graph()
+	return g.start, g.adj
+}
 
 // Torus implements [energy.Toroidal]; ok is true on a [Lattice] of two
 // dimensions with sides of at least 3 and a uniform field.
@@ -201,8 +209,29 @@ func (m *Ising) Torus() (cols int, d [5]float64, ok bool) {
 // Matching implements [energy.Matching]; ok is true if all weights are equal and
 // the field is uniform.
 func (m *Ising) Matching() (coupling float64, field []float64, ok bool) {
-	w, ok := m.graph.uniform()
+	w, ok := 1.0, true
+	if m.grid == nil {
+		w, ok = m.bonds.graph().uniform()
+	}
 	return float64(2 * float64(m.coupling*w)), []float64{0 - m.field, m.field}, ok && m.fields == nil
+}
+
+// Pairs implements ground.Pairwise.
+func (m *Ising) Pairs() (start, adj []int32, weight, field []float64, ok bool) {
+	g := m.bonds.graph()
+	weight, field = slices.Clone(g.weight), make([]float64, g.Sites())
+	for i := range field {
+		sum := 0.0
+		_, row := g.Neighbors(i)
+		for _, w := range row {
+			sum += w
+		}
+		field[i] = m.difference(-sum, i)
+	}
+	for k := range weight {
+		weight[k] = float64(-4*m.coupling) * weight[k]
+	}
+	return g.start, g.adj, weight, field, true
 }
 
 // gridField stores the field of one state in h and returns its energy.
@@ -219,7 +248,7 @@ func (m *Ising) gridField(h []float32, x []int32) float64 {
 
 // graphField is gridField on a graph.
 func (m *Ising) graphField(h []float32, x []int32) float64 {
-	g := m.graph
+	g := m.bonds.graph()
 	bonds, up := 0.0, 0
 	if m.degrees != nil {
 		// Sums of integers are exact in any order, so this one has the bits of
@@ -266,7 +295,7 @@ func (m *Ising) total(bonds float64, up int, x []int32) float64 {
 
 // spinsAt returns Σ_j w_ij s_j over the neighbours of site i.
 func (m *Ising) spinsAt(i int, x []int32) float64 {
-	g := m.graph
+	g := m.bonds.graph()
 	return g.spins(x, g.start[i], g.upper[i]) + g.spins(x, g.upper[i], g.start[i+1])
 }
 
@@ -329,10 +358,14 @@ func integerDegrees(g *Graph) []float64 {
 // checkRange returns an error unless every energy and difference is finite.
 func (m *Ising) checkRange(caller string) error {
 	sum := 0.0
-	for _, w := range m.graph.weight {
-		sum += math.Abs(m.coupling * w)
+	if m.grid != nil {
+		sum = math.Abs(m.coupling) * float64(2*m.grid.bonds())
+	} else {
+		for _, w := range m.bonds.graph().weight {
+			sum += math.Abs(m.coupling * w)
+		}
 	}
-	for i := range m.graph.Sites() {
+	for i := range m.sites {
 		sum += math.Abs(m.fieldAt(i))
 	}
 	// Each edge was counted twice, and a difference is at most twice the bound

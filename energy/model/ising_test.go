@@ -2,12 +2,14 @@ package model_test
 
 import (
 	"math"
+	"runtime"
 	"slices"
 	"testing"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
@@ -245,4 +247,46 @@ func TestIsingDenseGraphs(t *testing.T) {
 	require.NoError(t, err)
 	e, h, x := make([]float64, 1), make([]float32, n), make([]int32, n)
 	exact.Steady(t, "dense Ising", func() { m.Field(e, h, x) })
+}
+
+// own is a lattice whose graph is another one.
+type own struct{ model.Lattice }
+
+func (own) Graph() (*model.Graph, error) { return model.NewGraph(6, []model.Edge{{I: 0, J: 1, W: 1}}) }
+
+// TestLatticeMakesNoGraph: an Ising model on a lattice, given as a value or by a
+// pointer, makes the graph when it is asked for and not before; others look at it.
+func TestLatticeMakesNoGraph(t *testing.T) {
+	const side = 512
+	l := model.Lattice{side, side}
+	for _, topology := range []model.Topology{l, &l} {
+		x, e, h := make([]int32, side*side), make([]float64, 1), make([]float32, side*side)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		m, err := model.NewIsing(topology, 0.3, 0.1)
+		require.NoError(t, err)
+		m.Energy(e, x)
+		m.Field(e, h, x)
+		_, _, ok := m.Torus()
+		require.True(t, ok)
+		_, _, ok = m.Matching()
+		require.True(t, ok)
+		runtime.ReadMemStats(&after)
+		assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(5*side*side), "a graph takes 56 bytes a site, the scratch of an energy 4")
+		want, err := l.Graph()
+		require.NoError(t, err)
+		_, adj := m.Graph()
+		assert.Len(t, adj, 2*want.Len())
+		again, _ := m.Graph()
+		first, _ := m.Graph()
+		assert.Same(t, &again[0], &first[0])
+	}
+	m, err := model.NewIsing(own{model.Lattice{2, 3}}, 0.3, 0)
+	require.NoError(t, err)
+	_, adj := m.Graph()
+	assert.Len(t, adj, 2, "the graph counts")
+	for _, bad := range []model.Topology{model.Lattice{}, model.Lattice{0, 3}, model.Lattice{1 << 20, 1 << 20}} {
+		_, err := model.NewIsing(bad, 1, 0)
+		assert.ErrorContains(t, err, "model: Lattice:")
+	}
 }

@@ -28,6 +28,7 @@ type quadraticLearner struct {
 // levels, Q_ii. (With two levels Q_ii says nothing that b_i does not, and stays.)
 func (m *Quadratic) Learn() (energy.Parametric, error) {
 	own := *m
+	own.learned = true
 	own.linear, own.square = slices.Clone(m.linear), slices.Clone(m.square)
 	l := &quadraticLearner{Quadratic: &own}
 	n := len(m.linear)

@@ -13,7 +13,8 @@ type isingLearner struct {
 	*Ising
 	parameters
 	exponential
-	edge []int32
+	graph *Graph
+	edge  []int32
 }
 
 // Learn implements [energy.Learnable]. The parameters are a coupling per edge of
@@ -21,9 +22,14 @@ type isingLearner struct {
 //
 //	E(s) = −Σ_e J_e s_i s_j − Σ_i h_i s_i.
 func (m *Ising) Learn() (energy.Parametric, error) {
-	own, edge := m.topology.owned()
-	l := &isingLearner{Ising: &Ising{topology: own, graph: own, coupling: 1, fields: make([]float64, own.Sites())}, edge: edge}
-	l.theta = m.topology.upperWeights(m.coupling)
+	topology := m.topology.graph()
+	own, edge := topology.owned()
+	b := given(own)
+	l := &isingLearner{
+		Ising: &Ising{sites: own.Sites(), topology: b, bonds: b, coupling: 1, fields: make([]float64, own.Sites())},
+		graph: own, edge: edge,
+	}
+	l.theta = topology.upperWeights(m.coupling)
 	for i := range l.fields {
 		l.theta = append(l.theta, m.fieldAt(i))
 	}
@@ -53,6 +59,11 @@ func (l *isingLearner) set(theta []float64) {
 
 // Matching says no: what is equal now may differ after SetParams.
 func (l *isingLearner) Matching() (coupling float64, field []float64, ok bool) { return 0, nil, false }
+
+// Pairs says no: the numbers change with SetParams.
+func (l *isingLearner) Pairs() (start, adj []int32, weight, field []float64, ok bool) {
+	return nil, nil, nil, nil, false
+}
 
 // ParamGradient implements [energy.Parametric].
 func (l *isingLearner) ParamGradient(g []float64, x []int32, w []float64) {

@@ -39,6 +39,7 @@ type Quadratic struct {
 	square    []float64 // Q_ii
 	linear    []float64 // b_i
 	constant  float64
+	learned   bool // its numbers may change
 }
 
 // Polynomial holds the parts of a [Quadratic] other than its matrix. The zero

@@ -2,6 +2,7 @@ package model
 
 import (
 	"math"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
@@ -14,6 +15,9 @@ func (m *Quadratic) As(target any) bool {
 		return true
 	}
 	if m.fast == nil && len(m.values) == 2 && energy.Give[energy.Binary](target, binaryQuadratic{m}) {
+		return true
+	}
+	if len(m.values) == 2 && !m.learned && energy.Give[pairwise](target, pairwiseQuadratic{m}) {
 		return true
 	}
 	if o := (ordinalQuadratic{m}); m.ordinal() && (energy.Give[energy.Ordinal](target, o) || energy.Give[energy.Windowed](target, o)) {
@@ -33,6 +37,61 @@ func (m binaryQuadratic) Field(e []float64, h []float32, x []int32) {
 	m.each(e, x, func(at, i int, f float64) {
 		h[at] = float32(m.difference(i, 0, 1, f))
 	})
+}
+
+// pairwise is ground.Pairwise.
+type pairwise = interface {
+	energy.Model
+	Pairs() (start, adj []int32, weight, field []float64, ok bool)
+}
+
+// pairwiseQuadratic is a Quadratic with two levels.
+type pairwiseQuadratic struct{ *Quadratic }
+
+// Pairs implements ground.Pairwise. It makes rows of a dense matrix.
+func (m pairwiseQuadratic) Pairs() (start, adj []int32, weight, field []float64, ok bool) {
+	step := m.values[1] - m.values[0]
+	unit := float64(step * step)
+	field = make([]float64, len(m.linear))
+	zeros := make([]int32, len(m.linear))
+	for i := range field {
+		lo, hi := m.couplings.halves(i, zeros, m.values)
+		field[i] = m.difference(i, 0, 1, lo+hi)
+	}
+	if a, is := m.couplings.(sparse); is {
+		start, adj, weight = a.graph.start, a.graph.adj, slices.Clone(a.graph.weight)
+	} else if start, adj, weight, ok = denseRows(m.couplings.(dense)); !ok {
+		return nil, nil, nil, nil, false
+	}
+	for k := range weight {
+		weight[k] = float64(weight[k] * unit)
+	}
+	return start, adj, weight, field, true
+}
+
+// denseRows returns the entries of a that are not 0 in compressed rows, unless
+// there are too many for 32-bit indices.
+func denseRows(a dense) (start, adj []int32, weight []float64, ok bool) {
+	entries := 0
+	for _, w := range a.rows {
+		if w != 0 {
+			entries++
+		}
+	}
+	if entries > math.MaxInt32 {
+		return nil, nil, nil, false
+	}
+	start = make([]int32, a.sites+1)
+	adj, weight = make([]int32, 0, entries), make([]float64, 0, entries)
+	for i := range a.sites {
+		for j, w := range a.rows[i*a.sites : (i+1)*a.sites] {
+			if w != 0 {
+				adj, weight = append(adj, int32(j)), append(weight, w)
+			}
+		}
+		start[i+1] = int32(len(adj))
+	}
+	return start, adj, weight, true
 }
 
 // ordinalQuadratic is a Quadratic whose values have distances.

@@ -15,12 +15,14 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint"
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 )
 
 // options are the command line.
 type options struct {
 	command.Output
+	checkpoint.Flags
 
 	csv                  string
 	slack, tired, tol    float64
@@ -41,8 +43,12 @@ func parse(args []string) (options, error) {
 	f.Float64Var(&o.tol, "tol", 0.05, "how far above its limit a mean may be, two standard errors included")
 	f.IntVar(&o.rounds, "rounds", 4, "rounds at most, each of twice the steps and draws, until that holds")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
-	o.Define(f, "")
+	o.Output.Define(f, "")
+	o.Flags.Define(f)
 	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	if err := o.Check(); err != nil {
 		return o, err
 	}
 	switch {

@@ -22,8 +22,8 @@ func drawCourse(s *study, way course) (*picture.Figure, error) {
 		lambdas, means := make(plotter.XYs, len(way)), make(plotter.XYs, len(way))
 		sum := 0.0
 		for t, l := range way {
-			sum += l.mean[j]
-			lambdas[t] = plotter.XY{X: float64(t + 1), Y: l.lambda[j]}
+			sum += l.Mean[j]
+			lambdas[t] = plotter.XY{X: float64(t + 1), Y: l.Lambda[j]}
 			means[t] = plotter.XY{X: float64(t + 1), Y: sum / float64(t+1)}
 			if t >= len(way)/20 { // before, single batches set the scale
 				low, high = min(low, means[t].Y), max(high, means[t].Y)

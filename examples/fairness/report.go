@@ -7,9 +7,7 @@ import (
 	"slices"
 	"text/tabwriter"
 
-	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
-	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
 // report is what the program prints, as a table or as JSON. Absent figures are
@@ -68,11 +66,12 @@ func newReport(o options, s *study) *report {
 // settle fills in the figures. With Z the partition sum and g the violations,
 // E_λ[1{g ≤ 0}·e^{λᵀg}] = Z_each/Z_λ: limits on each roster cost −log of it more
 // than −log Z_λ/Z_0.
-func (r *report) settle(s *study, way course, before, after *verdict, ratio, se float64) {
-	c := after.cert
+func (r *report) settle(s *study) {
+	way, before, after, ratio, se := s.was.Way, &s.was.Before, &s.was.After, s.was.Ratio, s.was.SE
+	c := after.Cert
 	r.Nats, r.NatsSE = -ratio, se
 	for j, l := range s.limits {
-		r.Constraints = append(r.Constraints, mean{l.name, l.most, l.most + before.cert.Violation[j], l.most + c.Violation[j], c.ViolationSE[j], c.Lambda[j]})
+		r.Constraints = append(r.Constraints, mean{l.name, l.most, l.most + before.Cert.Violation[j], l.most + c.Violation[j], c.ViolationSE[j], c.Lambda[j]})
 		r.Nats -= c.Lambda[j] * c.Violation[j]
 	}
 	r.Steps = len(way)
@@ -81,23 +80,24 @@ func (r *report) settle(s *study, way course, before, after *verdict, ratio, se 
 	}
 	r.Course = append(r.Course, way[len(way)-1].moment(len(way)-1))
 	r.Residual = c.Residual()
-	for _, n := range s.wrong {
+	for _, n := range s.was.Wrong {
 		r.Violations += n
 	}
-	r.Before, r.Average, r.Meet = value(before.energy.Mean), value(after.energy.Mean), value(after.meets.Mean)
-	if w := value(after.weight.Mean); w != nil && *w > 0 {
-		nats, each := -ratio-math.Log(*w), after.weighted.Mean.Value / *w
+	r.Before, r.Average, r.Meet = before.Energy.pointer(), after.Energy.pointer(), after.Meets.pointer()
+	if w := after.Weight; w.Defined && w.Value > 0 {
+		nats, each := -ratio-math.Log(w.Value), after.Weighted.Value/w.Value
 		r.NatsEach, r.Each = &nats, &each
-		if after.weight.MCSE.Defined() {
-			both := math.Hypot(se, after.weight.MCSE.Value / *w)
+		if after.WeightSE.Defined {
+			both := math.Hypot(se, after.WeightSE.Value/w.Value)
 			r.EachSE = &both
 		}
 	}
 }
 
 // certified fills in what the certificate says, and warns if it does not hold.
-func (r *report) certified(o options, s *study, c *dual.Certificate) {
-	r.Certified, r.Tol, r.Rounds = c.Holds(o.tol), o.tol, o.rounds
+func (r *report) certified(o options, s *study) {
+	c := s.was.After.Cert
+	r.Certified, r.Tol, r.Rounds = c.Holds(o.tol), o.tol, s.was.Rounds
 	if r.Certified {
 		return
 	}
@@ -108,7 +108,7 @@ func (r *report) certified(o options, s *study, c *dual.Certificate) {
 			worst = j
 		}
 	}
-	r.Warning = fmt.Sprintf("the certificate does not hold within %g after %d rounds", o.tol, o.rounds)
+	r.Warning = fmt.Sprintf("the certificate does not hold within %g after %d rounds", o.tol, r.Rounds)
 	if l := s.limits[worst]; over(worst) > o.tol {
 		r.Warning += fmt.Sprintf(": %s has %.3f ± %.3f, the limit is %.3f", l.name, l.most+c.Violation[worst], c.ViolationSE[worst], l.most)
 	}
@@ -118,26 +118,26 @@ func (r *report) certified(o options, s *study, c *dual.Certificate) {
 // course is every dual step: its multipliers and the mean violation of its batch.
 type course []leg
 
-type leg struct{ lambda, mean []float64 }
+type leg struct{ Lambda, Mean []float64 }
 
 func (c *course) add(_ int, lambda, mean []float64) {
 	*c = append(*c, leg{slices.Clone(lambda), slices.Clone(mean)})
 }
 
 func (l leg) moment(t int) moment {
-	m := moment{Step: t + 1, Worst: slices.Max(l.mean)}
-	for _, v := range l.lambda {
+	m := moment{Step: t + 1, Worst: slices.Max(l.Mean)}
+	for _, v := range l.Lambda {
 		m.Sum += v
 	}
 	return m
 }
 
-// value returns nil for what is not defined or not finite.
-func value(e diagnose.Estimate) *float64 {
-	if !e.Defined() || math.IsInf(e.Value, 0) {
+// pointer returns nil for what is not defined.
+func (f figure) pointer() *float64 {
+	if !f.Defined {
 		return nil
 	}
-	return &e.Value
+	return &f.Value
 }
 
 func (r *report) String() string {

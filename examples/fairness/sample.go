@@ -9,6 +9,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint"
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
@@ -42,15 +43,40 @@ type study struct {
 	lag    *dual.Lagrangian
 	chains *sampler.Chains
 	trace  *diagnose.Trace // of the present phase; nil if nobody looks
-	wrong  []int           // rosters that do not meet the shifts, by chain
+	was    *progressed
 }
+
+// progressed is how far a run is: what a checkpoint keeps beside the multipliers and
+// the chains.
+type progressed struct {
+	Phase        phase
+	Until, Draws int   // dual steps of the present round, and the draws that judge it
+	Rounds       int   // that are finished
+	Wrong        []int // rosters that do not meet the shifts, by chain
+	Way          course
+
+	Before, After verdict
+	Ratio, SE     float64 // log Z(λ) − log Z(0)
+}
+
+// phase is what comes next.
+type phase int
+
+const (
+	unlimited phase = iota // judge draws without multipliers
+	moving                 // move the multipliers
+	judging                // judge draws at their averages
+	comparing              // compare partition sums
+	finished
+)
 
 func newStudy(ctx context.Context, o options) (*study, error) {
 	r, err := load(o.csv, o.seed)
 	if err != nil {
 		return nil, err
 	}
-	s := &study{roster: r, limits: r.limits(o.slack), wrong: make([]int, o.chains)}
+	s := &study{roster: r, limits: r.limits(o.slack)}
+	s.was = &progressed{Until: o.steps, Draws: o.draws, Wrong: make([]int, o.chains)}
 	if s.base, err = r.model(o.tired); err != nil {
 		return nil, err
 	}
@@ -77,7 +103,7 @@ func newStudy(ctx context.Context, o options) (*study, error) {
 		Chains: o.chains, Seed: o.seed, Warmup: -1,
 		Observe: func(chain, draw int, x []int32, info *sampler.Info) {
 			if !r.meets(x) {
-				s.wrong[chain]++
+				s.was.Wrong[chain]++
 			}
 			if s.trace != nil {
 				s.trace.Observe(chain, draw, x, info)
@@ -93,33 +119,36 @@ func run(ctx context.Context, o options) (*report, error) {
 		return nil, err
 	}
 	out := newReport(o, s)
-	var way course
-	inf, err := dual.NewInference(s.lag, s.chains, dual.Config{Observe: way.add})
+	inf, err := dual.NewInference(s.lag, s.chains, dual.Config{Observe: func(step int, lambda, mean []float64) { s.was.Way.add(step, lambda, mean) }})
 	if err != nil {
 		return nil, err
 	}
-	before, err := s.judge(ctx, inf, make([]float64, len(s.limits)), o)
+	saved, err := o.Open("inference", inf, checkpoint.Value(o.Identity(), s.was))
 	if err != nil {
 		return nil, err
 	}
-	after, err := s.certify(ctx, inf, &o)
-	if err != nil {
-		return nil, err
-	}
-	for j, l := range s.limits {
-		if v := after.cert.Violation[j]; v > unmet*l.most+5*after.cert.ViolationSE[j] {
-			return nil, fmt.Errorf("%s: mean = %.3f after %d dual steps, want ≤ %.3f: raise -slack, or -rounds if nurses could make up for it", l.name, l.most+v, inf.Len(), l.most)
+	for s.was.Phase != finished {
+		if err := s.advance(ctx, inf, o, saved); err != nil {
+			return nil, err
+		}
+		// A checkpoint is loaded at the multipliers of the last dual step, where
+		// draws that judge others have not left the target.
+		last := inf.Lambda()
+		if n := len(s.was.Way); n > 0 {
+			last = s.was.Way[n-1].Lambda
+		}
+		if err := s.lag.SetLambda(last); err != nil {
+			return nil, err
+		}
+		if err := saved.Save(); err != nil {
+			return nil, err
 		}
 	}
-	ratio, se, err := dual.Thermodynamic(ctx, s.lag, s.chains, after.cert.Lambda, path)
-	if err != nil {
-		return nil, err
-	}
-	out.settle(s, way, before, after, ratio, se)
-	out.certified(o, s, after.cert)
+	out.settle(s)
+	out.certified(o, s)
 	if o.Dir != "" {
 		for _, draw := range []func(*study, course) (*picture.Figure, error){drawCourse, out.drawMeans} {
-			f, err := draw(s, way)
+			f, err := draw(s, s.was.Way)
 			if err != nil {
 				return nil, err
 			}
@@ -129,37 +158,88 @@ func run(ctx context.Context, o options) (*report, error) {
 	return out, nil
 }
 
-// certify moves the multipliers until the certificate holds, or for o.rounds
-// rounds, each of which doubles the steps so far and the draws that judge them. It
-// leaves the number of rounds in o.rounds.
-func (s *study) certify(ctx context.Context, inf *dual.Inference[int32], o *options) (*verdict, error) {
-	for round := 1; ; round++ {
-		err := inf.Run(ctx, max(o.steps, inf.Len()))
-		if errors.Is(err, constraint.ErrInfeasible) {
-			return nil, fmt.Errorf("the limits exclude each other, raise -slack: %w", err)
-		} else if err != nil {
-			return nil, err
+// advance makes the present phase and says which is the next. Multipliers move until
+// the certificate holds, or for o.rounds rounds, each of which doubles the steps so
+// far and the draws that judge them.
+func (s *study) advance(ctx context.Context, inf *dual.Inference[int32], o options, saved *checkpoint.File) (err error) {
+	was := s.was
+	switch was.Phase {
+	case unlimited:
+		if was.Before, err = s.judge(ctx, inf, make([]float64, len(s.limits))); err == nil {
+			was.Phase = moving
 		}
-		after, err := s.judge(ctx, inf, inf.Average(), *o)
-		if err != nil || after.cert.Holds(o.tol) || round == o.rounds {
-			o.rounds = round
-			return after, err
+	case moving:
+		if err = s.move(ctx, inf, saved); err == nil {
+			was.Phase = judging
 		}
-		o.draws *= 2
+	case judging:
+		if was.After, err = s.judge(ctx, inf, inf.Average()); err != nil {
+			return err
+		}
+		if was.Rounds++; was.Rounds < o.rounds && !was.After.Cert.Holds(o.tol) {
+			was.Phase, was.Until, was.Draws = moving, inf.Len()+max(o.steps, inf.Len()), 2*was.Draws
+			return nil
+		}
+		was.Phase = comparing
+	case comparing:
+		cert := was.After.Cert
+		for j, l := range s.limits {
+			if v := cert.Violation[j]; v > unmet*l.most+5*cert.ViolationSE[j] {
+				return fmt.Errorf("%s: mean = %.3f after %d dual steps, want ≤ %.3f: raise -slack, or -rounds if nurses could make up for it", l.name, l.most+v, inf.Len(), l.most)
+			}
+		}
+		if was.Ratio, was.SE, err = dual.Thermodynamic(ctx, s.lag, s.chains, cert.Lambda, path); err == nil {
+			was.Phase = finished
+		}
 	}
+	return err
+}
+
+// looks is the number of times in a round that a run looks whether it is time to
+// save.
+const looks = 100
+
+// move makes the dual steps that the round still has to make.
+func (s *study) move(ctx context.Context, inf *dual.Inference[int32], saved *checkpoint.File) error {
+	few := max(1, s.was.Until/looks)
+	for inf.Len() < s.was.Until {
+		err := inf.Run(ctx, min(few, s.was.Until-inf.Len()))
+		if errors.Is(err, constraint.ErrInfeasible) {
+			return fmt.Errorf("the limits exclude each other, raise -slack: %w", err)
+		} else if err != nil {
+			return err
+		}
+		if err := saved.Tick(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // verdict is what draws at fixed multipliers say.
 type verdict struct {
-	cert *dual.Certificate
+	Cert *dual.Certificate
 
 	// Means over draws: the base energy; whether a roster meets every limit by
 	// itself; and for those that do e^{λᵀg}, which takes the multipliers out
-	// again, alone and times the energy.
-	energy, meets, weight, weighted diagnose.Row
+	// again, alone and times the energy. The error is that of the weight.
+	Energy, Meets, Weight, Weighted, WeightSE figure
 }
 
-func (s *study) judge(ctx context.Context, inf *dual.Inference[int32], lambda []float64, o options) (*verdict, error) {
+// figure is a number that may not be defined.
+type figure struct {
+	Value   float64
+	Defined bool
+}
+
+func figureOf(e diagnose.Estimate) figure {
+	if !e.Defined() || math.IsInf(e.Value, 0) {
+		return figure{}
+	}
+	return figure{e.Value, true}
+}
+
+func (s *study) judge(ctx context.Context, inf *dual.Inference[int32], lambda []float64) (verdict, error) {
 	weight := func(x []int32) float64 {
 		sum := 0.0
 		for j, l := range s.limits {
@@ -185,10 +265,10 @@ func (s *study) judge(ctx context.Context, inf *dual.Inference[int32], lambda []
 	s.trace = diagnose.NewTrace(base, meets, weight, func(x []int32) float64 { return weight(x) * base(x) }).
 		Name("energy", "meets", "weight", "weighted")
 	defer func() { s.trace = nil }()
-	c, err := inf.Certify(ctx, lambda, settle, o.draws)
+	c, err := inf.Certify(ctx, lambda, settle, s.was.Draws)
 	if err != nil {
-		return nil, err
+		return verdict{}, err
 	}
 	rows := s.trace.Summary().Rows
-	return &verdict{c, rows[0], rows[1], rows[2], rows[3]}, nil
+	return verdict{c, figureOf(rows[0].Mean), figureOf(rows[1].Mean), figureOf(rows[2].Mean), figureOf(rows[3].Mean), figureOf(rows[2].MCSE)}, nil
 }

@@ -28,6 +28,9 @@ type options struct {
 	chains, steps, warmup           int
 	seed                            uint64
 	anneal                          bool
+	named                           bool    // a kernel was
+	seconds, target                 float64 // of annealing
+	targeted                        bool
 }
 
 func parse(args []string) (options, error) {
@@ -40,13 +43,15 @@ func parse(args []string) (options, error) {
 	f.Float64Var(&o.b, "b", 0.2, "field of the same")
 	f.Float64Var(&o.beta, "beta", 1, "inverse temperature")
 	f.StringVar(&o.methods, "method", "dmala,gibbs,gwg,dula", "`kernels` to run: dmala, dula, gibbs, chromatic, metropolis, gwg")
-	f.IntVar(&o.chains, "chains", 64, "number of chains")
-	f.IntVar(&o.steps, "steps", 5000, "steps after warm-up, or of the annealing run (then the default is 1000)")
+	f.IntVar(&o.chains, "chains", defaultChains, "number of chains, or of searches with -anneal (then the default is 4)")
+	f.IntVar(&o.steps, "steps", defaultSteps, "steps after warm-up; with -anneal rounds of the searches (then the default is 200, or no limit under -seconds or -target), or steps of a pass with the kernel of -method (1000)")
 	f.IntVar(&o.warmup, "warmup", 1000, "warm-up steps; −1 for none")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
 	o.Output.Define(f, "")
 	o.Flags.Define(f)
-	f.BoolVar(&o.anneal, "anneal", false, "minimise the energy with the first kernel; on a graph, find a large cut")
+	f.BoolVar(&o.anneal, "anneal", false, "minimise the energy; on a graph, find a large cut. Models of pairs are searched; others, or any with -method, are annealed with the first kernel")
+	f.Float64Var(&o.seconds, "seconds", 0, "stop -anneal after so many `seconds` of processor time of all cores together")
+	f.Float64Var(&o.target, "target", 0, "stop -anneal once this `cut` of a graph, or an energy as low, is reached")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
@@ -59,17 +64,32 @@ func parse(args []string) (options, error) {
 	if o.chains < 1 || o.steps < 1 {
 		return o, fmt.Errorf("-chains = %d, -steps = %d, want ≥ 1", o.chains, o.steps)
 	}
-	if o.anneal && !given(f, "method") {
+	o.named, o.targeted = given(f, "method"), given(f, "target")
+	if !o.anneal && (o.seconds != 0 || o.targeted) {
+		return o, fmt.Errorf("-seconds and -target go with -anneal")
+	}
+	if !(o.seconds >= 0) {
+		return o, fmt.Errorf("-seconds = %v, want ≥ 0", o.seconds)
+	}
+	if o.anneal && !o.named {
 		o.methods = "metropolis"
 	}
 	if o.anneal && !given(f, "steps") {
-		o.steps = 1000 // finds the largest known cut of the Gset's G1
+		o.steps = 0 // as many as the way of annealing wants
+	}
+	if o.anneal && !given(f, "chains") {
+		o.chains = 0
 	}
 	if o.Dir != "" && !o.anneal && o.long() {
 		return o, fmt.Errorf("-chains = %d, -steps = %d: pictures need every draw, want ≤ %d in all", o.chains, o.steps, keptDraws)
 	}
 	return o, nil
 }
+
+const (
+	defaultChains = 64
+	defaultSteps  = 5000
+)
 
 // keptDraws is how many draws of all chains are kept, half a gigabyte per
 // kernel. Longer runs are condensed as they go.

@@ -19,7 +19,10 @@ type report struct {
 	Methods    []figures `json:"methods,omitempty"`
 	BestCut    *float64  `json:"best_cut,omitempty"`
 	BestEnergy *float64  `json:"best_energy,omitempty"`
+	Partition  []int32   `json:"partition,omitempty"` // the best state
 	Seconds    float64   `json:"seconds,omitempty"`
+	CPUSeconds float64   `json:"cpu_seconds,omitempty"`
+	rounds     bool      // Steps are rounds of searches
 
 	picture.Album `json:"-"`
 }
@@ -100,7 +103,11 @@ func (r *report) String() string {
 }
 
 func (r *report) writeBest(b *bytes.Buffer) {
-	fmt.Fprintf(b, "annealed %d chains for %d steps in %.1f s\n", r.Model.Chains, r.Model.Steps, r.Seconds)
+	if r.rounds {
+		fmt.Fprintf(b, "%d searches, %d rounds in %.1f s\n", r.Model.Chains, r.Model.Steps, r.Seconds)
+	} else {
+		fmt.Fprintf(b, "annealed %d chains for %d steps in %.1f s\n", r.Model.Chains, r.Model.Steps, r.Seconds)
+	}
 	if r.BestCut != nil {
 		fmt.Fprintf(b, "best cut: %.10g\n", *r.BestCut)
 	}

@@ -3,13 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint"
 	"github.com/gibbsite-go/gibbsite/examples/internal/progress"
 	"github.com/gibbsite-go/gibbsite/sampler"
-	"github.com/gibbsite-go/gibbsite/sampler/anneal"
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
@@ -70,7 +68,7 @@ func sampleOne(ctx context.Context, o options, p *problem, name string) (outcome
 	if err != nil {
 		return outcome{}, err
 	}
-	was := &clock{}
+	was := &checkpoint.Clock{}
 	saved, err := o.Open(name, ch, checkpoint.Binary(trace), checkpoint.Value(o.Identity(), was))
 	if err != nil {
 		return outcome{}, err
@@ -78,7 +76,7 @@ func sampleOne(ctx context.Context, o options, p *problem, name string) (outcome
 	if err := ch.Run(ctx, 0); err != nil { // warm-up alone
 		return outcome{}, err
 	}
-	err = was.run(ctx, ch, o.steps, saved, bar)
+	err = was.Run(o.steps, func(n int) error { return ch.Run(ctx, n) }, saved, bar.Set)
 	bar.Done()
 	if err != nil {
 		return outcome{}, err
@@ -86,64 +84,4 @@ func sampleOne(ctx context.Context, o options, p *problem, name string) (outcome
 	out := outcome{name: name, trace: trace, summary: trace.Summary(), steps: o.steps, last: ch.States()}
 	out.summary.Seconds = was.Seconds
 	return out, nil
-}
-
-// clock is how far a run is and how long it took.
-type clock struct {
-	Steps   int
-	Seconds float64
-}
-
-// looks is the number of times that a run looks whether it is time to save.
-const looks = 200
-
-// run makes the steps that are left, and saves on the way and at the end, also if
-// it is interrupted.
-func (c *clock) run(ctx context.Context, ch *sampler.Chains, steps int, saved *checkpoint.File, bar *progress.Bar) error {
-	for c.Steps < steps {
-		start := time.Now()
-		n := min(max(1, steps/looks), steps-c.Steps)
-		err := ch.Run(ctx, n)
-		if err != nil {
-			return err // the last file is of a whole number of looks
-		}
-		c.Steps += n
-		c.Seconds += time.Since(start).Seconds()
-		bar.Set(c.Steps, steps)
-		if err := saved.Tick(); err != nil {
-			return err
-		}
-	}
-	return saved.Save()
-}
-
-// anneal minimises the energy with one kernel.
-func minimise(ctx context.Context, o options, p *problem, name string) (*report, error) {
-	r := newReport(p, o)
-	bar := progress.New("annealing")
-	cfg := anneal.Config{Chains: o.chains, Seed: o.seed, Progress: bar.Set}
-	cfg.Checkpoint.Path, cfg.Checkpoint.Every = o.Path("anneal"), max(1, o.steps/20)
-	a, err := anneal.New(p.model, kernels[name], cfg)
-	if err != nil {
-		return nil, err
-	}
-	if err := o.Load("anneal", a.LoadFile); err != nil {
-		return nil, err
-	}
-	start := time.Now()
-	if err := a.Run(ctx, o.steps); err != nil {
-		return nil, err
-	}
-	bar.Done()
-	r.Seconds = time.Since(start).Seconds()
-	x, e := a.Best()
-	r.BestEnergy = &e
-	if p.graph != nil {
-		best := p.graph.Cut(x)
-		r.BestCut = &best
-	}
-	if o.Dir != "" && len(p.lattice) == 2 {
-		r.Add(snapshot(p, x, "The state of lowest energy"))
-	}
-	return r, nil
 }

@@ -5,6 +5,7 @@
 //
 //	go -C examples run ./partition
 //	go -C examples run ./partition -graph friends.txt -size 40 -json
+//	go -C examples run ./partition -steps 1000000 -checkpoint run -resume
 package main
 
 import (
@@ -15,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint"
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 	"github.com/gibbsite-go/gibbsite/examples/internal/diagnosis"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -24,6 +26,7 @@ import (
 // options are the command line.
 type options struct {
 	command.Output
+	checkpoint.Flags
 
 	graph, methods              string
 	size, chains, steps, warmup int
@@ -42,8 +45,12 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.steps, "steps", 3000, "steps after warm-up")
 	f.IntVar(&o.warmup, "warmup", 1000, "warm-up steps; 0 for none")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
-	o.Define(f, "")
+	o.Output.Define(f, "")
+	o.Flags.Define(f)
 	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	if err := o.Check(); err != nil {
 		return o, err
 	}
 	switch {

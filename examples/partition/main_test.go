@@ -157,13 +157,13 @@ func TestOtherSizes(t *testing.T) {
 // The count is judged on the draws themselves.
 func TestTallyFindsUnbalancedDraws(t *testing.T) {
 	c := karate()
-	y := tally{best: make([]int32, c.n), q: math.Inf(-1), with: make([]float64, c.n)}
+	y := tally{Best: make([]int32, c.n), Q: math.Inf(-1), With: make([]float64, c.n)}
 	y.see(c, 17, c.known)
-	if y.unbalanced != 0 || y.q != c.modularity(c.known) || y.with[0] != 1 || y.with[33] != 0 {
+	if y.Unbalanced != 0 || y.Q != c.modularity(c.known) || y.With[0] != 1 || y.With[33] != 0 {
 		t.Errorf("%+v", y)
 	}
 	y.see(c, 17, make([]int32, c.n))
-	if y.unbalanced != 1 || y.draws != 2 {
+	if y.Unbalanced != 1 || y.Draws != 2 {
 		t.Errorf("%+v", y)
 	}
 	trace, err := newTrace(options{chains: 1, steps: 1}, c)

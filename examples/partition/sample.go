@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"time"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint"
 	"github.com/gibbsite-go/gibbsite/examples/internal/progress"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
@@ -29,14 +29,20 @@ type outcome struct {
 	tally   []tally
 }
 
+// progressed is what a checkpoint keeps beside the chains and the trace.
+type progressed struct {
+	Clock checkpoint.Clock
+	Tally []tally
+}
+
 // tally is what a chain saw. An observer is called for several chains at a time,
 // so each has its own.
 type tally struct {
-	best       []int32
-	q          float64
-	draws      int
-	unbalanced int       // draws off the count
-	with       []float64 // draws in which each node was with the first
+	Best       []int32
+	Q          float64
+	Draws      int
+	Unbalanced int       // draws off the count
+	With       []float64 // draws in which each node was with the first
 }
 
 func sample(ctx context.Context, o options, c *community, name string) (*outcome, error) {
@@ -53,9 +59,9 @@ func sample(ctx context.Context, o options, c *community, name string) (*outcome
 	if err != nil {
 		return nil, err
 	}
-	out := &outcome{name: name, steps: o.steps, tally: make([]tally, o.chains)}
-	for i := range out.tally {
-		out.tally[i] = tally{best: make([]int32, c.n), q: math.Inf(-1), with: make([]float64, c.n)}
+	was := &progressed{Tally: make([]tally, o.chains)}
+	for i := range was.Tally {
+		was.Tally[i] = tally{Best: make([]int32, c.n), Q: math.Inf(-1), With: make([]float64, c.n)}
 	}
 	bar := progress.New(name)
 	warmup := o.warmup
@@ -63,23 +69,27 @@ func sample(ctx context.Context, o options, c *community, name string) (*outcome
 		warmup = -1 // on the command line 0 means none
 	}
 	ch, err := sampler.NewChains(m, method, sampler.Config{
-		Chains: o.chains, Seed: o.seed, Warmup: warmup, Progress: bar.Set,
+		Chains: o.chains, Seed: o.seed, Warmup: warmup,
 		Observe: sampler.Observer(trace.Observe).And(func(chain, _ int, x []int32, _ *sampler.Info) {
-			out.tally[chain].see(c, o.size, x)
+			was.Tally[chain].see(c, o.size, x)
 		}),
 	})
+	if err != nil {
+		return nil, err
+	}
+	saved, err := o.Open(name, ch, checkpoint.Binary(trace), checkpoint.Value(o.Identity(), was))
 	if err != nil {
 		return nil, err
 	}
 	if err := ch.Run(ctx, 0); err != nil { // warm-up alone
 		return nil, err
 	}
-	start := time.Now()
-	if err := ch.Run(ctx, o.steps); err != nil {
+	err = was.Clock.Run(o.steps, func(n int) error { return ch.Run(ctx, n) }, saved, bar.Set)
+	bar.Done()
+	if err != nil {
 		return nil, err
 	}
-	out.seconds = time.Since(start).Seconds()
-	bar.Done()
+	out := &outcome{name: name, steps: o.steps, seconds: was.Clock.Seconds, tally: was.Tally}
 	out.trace, out.summary = trace, trace.Summary()
 	out.summary.Seconds = out.seconds
 	return out, nil
@@ -109,20 +119,20 @@ func newTrace(o options, c *community) (*diagnose.Trace, error) {
 }
 
 func (t *tally) see(c *community, size int, x []int32) {
-	t.draws++
-	if q := c.modularity(x); q > t.q {
-		t.q = q
-		copy(t.best, x)
+	t.Draws++
+	if q := c.modularity(x); q > t.Q {
+		t.Q = q
+		copy(t.Best, x)
 	}
 	ones := 0
 	for i, l := range x {
 		ones += int(l)
 		if l == x[0] {
-			t.with[i]++
+			t.With[i]++
 		}
 	}
 	if ones != size {
-		t.unbalanced++
+		t.Unbalanced++
 	}
 }
 
@@ -130,8 +140,8 @@ func (t *tally) see(c *community, size int, x []int32) {
 func (o *outcome) best() (x []int32, q float64) {
 	q = math.Inf(-1)
 	for _, t := range o.tally {
-		if t.q > q {
-			x, q = t.best, t.q
+		if t.Q > q {
+			x, q = t.Best, t.Q
 		}
 	}
 	return x, q
@@ -139,11 +149,11 @@ func (o *outcome) best() (x []int32, q float64) {
 
 // with returns how often each node was with the first.
 func (o *outcome) with() []float64 {
-	p := make([]float64, len(o.tally[0].with))
+	p := make([]float64, len(o.tally[0].With))
 	draws := 0
 	for _, t := range o.tally {
-		draws += t.draws
-		for i, v := range t.with {
+		draws += t.Draws
+		for i, v := range t.With {
 			p[i] += v
 		}
 	}
@@ -156,7 +166,7 @@ func (o *outcome) with() []float64 {
 func (o *outcome) unbalanced() int {
 	n := 0
 	for _, t := range o.tally {
-		n += t.unbalanced
+		n += t.Unbalanced
 	}
 	return n
 }

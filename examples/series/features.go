@@ -9,32 +9,32 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint/series"
 )
 
-// feature imposes on a builder what it sees in channel c of a real window.
-type feature func(b *series.Builder, c int, x []float64)
+// feature imposes on a builder what it sees in channel c of a real window; lag is
+// that of the autocorrelation.
+type feature func(b *series.Builder, c int, x []float64, lag int)
 
 // featureNames are in the order of the documentation.
 var featureNames = []string{"mean", "change", "argmax", "argmin", "extremes", "values", "acf"}
 
 var features = map[string]feature{
-	"mean": func(b *series.Builder, c int, x []float64) { b.Mean(c, mean(x)) },
-	"change": func(b *series.Builder, c int, x []float64) {
+	"mean": func(b *series.Builder, c int, x []float64, _ int) { b.Mean(c, mean(x)) },
+	"change": func(b *series.Builder, c int, x []float64, _ int) {
 		b.MeanChange(c, (x[len(x)-1]-x[0])/float64(len(x)-1))
 	},
-	"argmax": func(b *series.Builder, c int, x []float64) { b.ArgMax(c, extreme(x, 1)) },
-	"argmin": func(b *series.Builder, c int, x []float64) { b.ArgMin(c, extreme(x, -1)) },
-	"extremes": func(b *series.Builder, c int, x []float64) {
+	"argmax": func(b *series.Builder, c int, x []float64, _ int) { b.ArgMax(c, extreme(x, 1)) },
+	"argmin": func(b *series.Builder, c int, x []float64, _ int) { b.ArgMin(c, extreme(x, -1)) },
+	"extremes": func(b *series.Builder, c int, x []float64, _ int) {
 		for _, sign := range []float64{1, -1} {
 			t := extreme(x, sign)
 			b.At(c, t, x[t])
 		}
 	},
-	"values": func(b *series.Builder, c int, x []float64) {
+	"values": func(b *series.Builder, c int, x []float64, _ int) {
 		for _, t := range []int{0, len(x) / 2, len(x) - 1} {
 			b.At(c, t, x[t])
 		}
 	},
-	"acf": func(b *series.Builder, c int, x []float64) {
-		lag := len(x) / 2
+	"acf": func(b *series.Builder, c int, x []float64, lag int) {
 		b.Autocorrelation(c, lag, autocorrelation(x, lag))
 	},
 }
@@ -110,7 +110,7 @@ func (p *problem) limit(i int) (*series.System, error) {
 			x[t] = p.at(p.starts[i]+t, c)
 		}
 		for _, name := range p.features {
-			features[name](b, c, x)
+			features[name](b, c, x, p.lag)
 		}
 	}
 	return b.Build()

@@ -101,7 +101,7 @@ func (p *problem) fillGaps(ctx context.Context, o options) (gaps int, err error)
 	if err != nil {
 		return 0, err
 	}
-	if m := methods[0]; len(methods) > 1 || m.free || m.penalty {
+	if m := methods[0]; len(methods) > 1 || m.free || m.penalty || m.from != none {
 		return 0, fmt.Errorf("-method = %q, want one that keeps given numbers", name)
 	}
 	borders := append(append([]int{0}, p.breaks...), p.rows())

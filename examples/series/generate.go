@@ -33,6 +33,7 @@ type problem struct {
 	prices   [4]int
 	impute   bool
 	features []string
+	lag      int // of the autocorrelation
 	limits   []limits
 	model    energy.Denoiser[float32]
 	prior    *posterior
@@ -40,7 +41,10 @@ type problem struct {
 }
 
 func newProblem(ctx context.Context, t *table, o options) (*problem, error) {
-	p := &problem{impute: o.impute}
+	p := &problem{impute: o.impute, lag: o.lag}
+	if p.lag == 0 {
+		p.lag = o.length / 2
+	}
 	var err error
 	if o.ohlc {
 		if p.prices, p.ordered, err = t.prices(); err != nil {
@@ -116,12 +120,7 @@ func (p *problem) generate(ctx context.Context, o options, m method) (*outcome, 
 			continue
 		}
 		start := time.Now()
-		process, cfg := p.recipe(o, m, i)
-		d, err := diffusion.New(ctx, p.model, process, cfg)
-		if err != nil {
-			return nil, err
-		}
-		if err := d.Sample(ctx, out.x[i*o.samples*p.sites():(i+1)*o.samples*p.sites()]); err != nil {
+		if err := p.sample(ctx, o, m, i, out.x[i*o.samples*p.sites():(i+1)*o.samples*p.sites()]); err != nil {
 			return nil, fmt.Errorf("window of lines %d to %d: %w", p.lines[p.starts[i]], p.lines[p.starts[i]+p.length-1], err)
 		}
 		bar.Set(i+1, len(p.sets))
@@ -134,6 +133,19 @@ func (p *problem) generate(ctx context.Context, o options, m method) (*outcome, 
 	bar.Done()
 	out.seconds = done.Seconds
 	return out, saved.Save()
+}
+
+// sample stores samples for held-out window i.
+func (p *problem) sample(ctx context.Context, o options, m method, i int, x []float32) error {
+	if m.from != none {
+		return p.fromTraining(ctx, o, m, i, x)
+	}
+	process, cfg := p.recipe(o, m, i)
+	d, err := diffusion.New(ctx, p.model, process, cfg)
+	if err != nil {
+		return err
+	}
+	return d.Sample(ctx, x)
 }
 
 // windowsDone is how far a method is.

@@ -32,7 +32,8 @@ type options struct {
 	checkpoint.Flags
 
 	csv, columns, missing, split, features, bounds, methods, denoiser string
-	rows, length, heldOut, samples, training, steps                   int
+	gamma                                                             string
+	rows, length, heldOut, samples, training, steps, lag              int
 	bandwidth, eta, weight                                            float64
 	seed                                                              uint64
 	impute, ohlc                                                      bool
@@ -60,6 +61,8 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.samples, "samples", 1, "samples per window held out")
 	f.IntVar(&o.training, "training", 2000, "most windows for training")
 	f.IntVar(&o.steps, "steps", 50, "steps of the diffusion")
+	f.IntVar(&o.lag, "lag", 0, "lag of the feature acf; 0 means half a window")
+	f.StringVar(&o.gamma, "gamma", "hard", "penalty of limits that a projection breaks: hard, exp, linear or quadratic (schedules that end at 1e5), or a number")
 	f.Float64Var(&o.bandwidth, "bandwidth", 0.05, "of the kernel density, in standard deviations of a channel")
 	f.Float64Var(&o.eta, "eta", 0, "noise of a step: 0 is DDIM, 1 is DDPM")
 	f.Float64Var(&o.weight, "weight", 0.1, "of the guidance")
@@ -89,6 +92,9 @@ func parse(args []string) (options, error) {
 			return o, fmt.Errorf("-%s = %d, want ≥ %d", c.name, c.value, c.want)
 		}
 	}
+	if err := o.checkGamma(); err != nil {
+		return o, err
+	}
 	switch {
 	case !(o.bandwidth > 0) || math.IsInf(o.bandwidth, 1):
 		return o, fmt.Errorf("-bandwidth = %v, want > 0 and finite", o.bandwidth)
@@ -96,6 +102,8 @@ func parse(args []string) (options, error) {
 		return o, fmt.Errorf("-eta = %v, want 0 … 1", o.eta)
 	case !(o.weight > 0) || math.IsInf(o.weight, 1):
 		return o, fmt.Errorf("-weight = %v, want > 0 and finite", o.weight)
+	case o.lag < 0 || o.lag >= o.length:
+		return o, fmt.Errorf("-lag = %d, want 1 … %d (0: half a window)", o.lag, o.length-1)
 	case o.denoiser != "windows" && o.denoiser != "gaussian":
 		return o, fmt.Errorf("-denoiser = %q, want windows or gaussian", o.denoiser)
 	case o.missing != "error" && o.missing != "drop" && o.missing != "linear":

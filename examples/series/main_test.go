@@ -62,7 +62,7 @@ func walk(rows int, lines map[int]string) string {
 
 func TestMethodsKeepLimits(t *testing.T) {
 	r := do(t, slices.Concat(little, []string{"-samples", "2"})...)
-	if len(r.Methods) != 8 || !r.OHLC || r.HeldOut != 8 || r.Training != 200 {
+	if len(r.Methods) != 10 || !r.OHLC || r.HeldOut != 8 || r.Training != 200 {
 		t.Fatalf("%+v", r)
 	}
 	for _, f := range r.Methods {
@@ -70,7 +70,7 @@ func TestMethodsKeepLimits(t *testing.T) {
 		if held != (f.Violation <= 1e-6) {
 			t.Errorf("%s: violation %v", f.Method, f.Violation)
 		}
-		if !(f.Frechet > 0 && f.DTW > 0 && f.Ms > 0) || f.RMSE != 0 {
+		if !(f.Frechet > 0 && f.DTW > 0 && f.Ms > 0 && f.Score > 0 && f.Error > 0) || f.RMSE != 0 {
 			t.Errorf("%+v", f)
 		}
 	}
@@ -108,6 +108,34 @@ func TestAllFeaturesAndBounds(t *testing.T) {
 	r = do(t, slices.Concat(little, []string{"-features", "acf,mean", "-method", "cps", "-heldout", "3"})...)
 	if f := r.Methods[0]; f.Violation > 0.005 { // of 0.01, half of which is in the limit
 		t.Errorf("%+v", f)
+	}
+}
+
+// The penalty of any schedule is strong enough at the end, a weak one is not; the
+// autocorrelation has the lag that was asked for.
+func TestPenaltiesAndLag(t *testing.T) {
+	for gamma, holds := range map[string]bool{"exp": true, "linear": true, "quadratic": true, "0.001": false} {
+		r := do(t, slices.Concat(little, []string{"-gamma", gamma, "-method", "cps", "-heldout", "3"})...)
+		if f := r.Methods[0]; holds != (f.Violation <= 1e-3) {
+			t.Errorf("-gamma %s: violation %v", gamma, f.Violation)
+		}
+	}
+	r := do(t, slices.Concat(little, []string{"-features", "acf", "-lag", "2", "-method", "cps", "-heldout", "3"})...)
+	if f := r.Methods[0]; f.Violation > 0.005 {
+		t.Errorf("%+v", f)
+	}
+}
+
+// Samples of retrieval are one window each, the nearest of many; those of cop are
+// as many as are drawn, further away, and both keep the limits.
+func TestTrainingWindowsProjected(t *testing.T) {
+	r := do(t, slices.Concat(little, []string{"-samples", "3", "-method", "cop,retrieval"})...)
+	cop, near := r.Methods[0], r.Methods[1]
+	if cop.Violation > 1e-6 || near.Violation > 1e-6 || !(near.DTW < cop.DTW) {
+		t.Errorf("%+v, %+v", cop, near)
+	}
+	if s := r.String(); !strings.Contains(s, "energy score") {
+		t.Error(s)
 	}
 }
 
@@ -202,6 +230,8 @@ func TestErrorsAreClear(t *testing.T) {
 		"-bandwidth = NaN":                            {"-bandwidth", "NaN"},
 		"-eta = 2":                                    {"-eta", "2"},
 		"-weight = 0":                                 {"-weight", "0"},
+		"-lag = 24, want 1 … 23":                      {"-lag", "24"},
+		`-gamma = "-1", want hard, exp`:               {"-gamma", "-1"},
 		"unexpected argument":                         {"extra"},
 	} {
 		if _, err := try(args...); err == nil || !strings.Contains(err.Error(), want) {

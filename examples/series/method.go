@@ -18,7 +18,17 @@ type method struct {
 	metric  bool             // the projector measures in the posterior covariance
 	penalty bool             // guidance in place of a projector
 	free    bool             // neither
+	from    baseline         // no diffusion: training windows, projected
 }
+
+// baseline says which training window is projected.
+type baseline uint8
+
+const (
+	none    baseline = iota
+	nearest          // the one that moves least
+	drawn            // a random one
+)
 
 // methods are all of them, constrained posterior sampling first.
 var methods = []method{
@@ -29,6 +39,8 @@ var methods = []method{
 	{name: "cop-ft", config: diffusion.Config{ProjectState: true, ProjectEvery: -1}},
 	{name: "guided", penalty: true},
 	{name: "noise-corrected", renoise: true},
+	{name: "cop", from: drawn},
+	{name: "retrieval", from: nearest},
 	{name: "unconstrained", free: true},
 }
 
@@ -64,7 +76,7 @@ func (p *problem) recipe(o options, m method, i int) (diffusion.Process[float32]
 	case m.free:
 		return g, cfg
 	}
-	near := proximal.Projector{Set: p.sets[i]}
+	near := proximal.Projector{Set: p.sets[i], Gamma: o.penalty()}
 	if m.metric {
 		near.Metric = func(dst, v []float64, t float64) { p.prior.apply(dst, v, schedule.Alpha(t)) }
 	}

@@ -45,7 +45,9 @@ type figures struct {
 	DTW       float64 `json:"dtw"`       // mean distance to the window whose limits a sample has
 	Violation float64 `json:"violation"` // the largest of any limit in any sample
 	Total     float64 `json:"total_violation"`
-	RMSE      float64 `json:"rmse,omitempty"` // of imputed entries
+	RMSE      float64 `json:"rmse,omitempty"`                // of imputed entries
+	Score     float64 `json:"energy_score,omitempty"`        // mean over windows held out; of two samples or more
+	Error     float64 `json:"energy_score_stderr,omitempty"` // of that mean, as if windows were independent
 	Ms        float64 `json:"ms_per_sample"`
 }
 
@@ -88,8 +90,26 @@ func (r *report) add(p *problem, o *outcome) error {
 	if p.impute {
 		f.RMSE = p.rmse(o)
 	}
+	if o.samples > 1 {
+		if f.Score, f.Error, err = p.score(o); err != nil {
+			return err
+		}
+	}
 	r.Methods = append(r.Methods, f)
 	return nil
+}
+
+// score is the mean energy score over windows held out, and its standard error.
+func (p *problem) score(o *outcome) (mean, stderr float64, err error) {
+	n, square := float64(len(p.starts)), 0.0
+	for i := range p.starts {
+		s, err := distance.EnergyScore(o.x[i*o.samples*p.sites():(i+1)*o.samples*p.sites()], p.window(p.held, i), p.sites())
+		if err != nil {
+			return 0, 0, err
+		}
+		mean, square = mean+s/n, square+s*s/n
+	}
+	return mean, math.Sqrt(max(0, square-mean*mean) / (n - 1)), nil
 }
 
 // rmse is the root mean square error of what was imputed.
@@ -133,11 +153,17 @@ func (r *report) String() string {
 	if r.Impute {
 		head += "RMSE\t"
 	}
+	if r.Samples > 1 {
+		head += "energy score\t"
+	}
 	fmt.Fprintln(w, head)
 	for _, f := range r.Methods {
 		fmt.Fprintf(w, "%s\t%.3f\t%.3f\t%.2g\t%.2g\t%.1f\t", f.Method, f.Frechet, f.DTW, f.Violation, f.Total, f.Ms)
 		if r.Impute {
 			fmt.Fprintf(w, "%.3f\t", f.RMSE)
+		}
+		if r.Samples > 1 {
+			fmt.Fprintf(w, "%.3f ± %.3f\t", f.Score, f.Error)
 		}
 		fmt.Fprintln(w)
 	}

@@ -61,8 +61,8 @@ func utf16Of(text string, order binary.AppendByteOrder, mark bool) []byte {
 	return b
 }
 
-// Files as they are met: each is read with prices in order, or refused in one
-// line that says how to mend it.
+// Files as they are met: each is read, and sampled from, with prices in order, or
+// refused in one line that says how to mend it.
 func TestVariantsOfFiles(t *testing.T) {
 	header, cells := bars(60)
 	plain := join(",", header, cells)
@@ -172,6 +172,11 @@ func TestVariantsOfFiles(t *testing.T) {
 		default:
 			if first := fmt.Sprintf("%.6f", table.at(0, 0)); first != cells[0][1] {
 				t.Errorf("%s: begins with %s, want %s", name, first, cells[0][1])
+			}
+			path := write(t, string(v.file))
+			r, err := try("-csv", path, "-columns", v.how.columns, "-missing", v.how.missing, "-length", "5", "-heldout", "3", "-steps", "2", "-method", "cps")
+			if err != nil || !r.OHLC || r.Methods[0].Violation > 1e-6 {
+				t.Errorf("%s: %v, %+v", name, err, r)
 			}
 		}
 	}

@@ -12,7 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var many = flag.Int("many", 0, "random problems per class, instead of a few")
+var (
+	many = flag.Int("many", 0, "random problems per class, instead of a few")
+	from = flag.Int("from", 0, "number of the first of them")
+)
 
 // size draws a number of variables; every 50th problem is large.
 func size(rng *rand.Rand, k int) int {
@@ -56,7 +59,7 @@ func TestSolverNeverFails(t *testing.T) {
 	for number, c := range classes {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			for k := range count {
+			for k := *from; k < *from+count; k++ {
 				rng := rand.New(rand.NewPCG(uint64(number), uint64(k)))
 				p := c.make(rng, size(rng, k))
 				s := activeset.New(p.Rows)

@@ -55,6 +55,16 @@ func TestPanicsReachTheCaller(t *testing.T) {
 		}
 		c.Stop()
 
+		b := pool.NewBurst(workers)
+		for range 20 {
+			p = caught(t, func() { b.Each(100, func(_, job int) { userCode(job) }) })
+			assert.ErrorIs(t, p, errUser)
+			assert.Contains(t, p.Error(), "userCode", "the stack, %d workers", workers)
+			var sum atomic.Int64
+			b.Each(100, func(_, job int) { sum.Add(int64(job)) })
+			assert.EqualValues(t, 4950, sum.Load(), "the burst stays usable")
+		}
+
 		p = caught(t, func() { pool.Each(2, 4, func(int) { pool.Each(2, 4, userCode) }) })
 		assert.Equal(t, errUser, p.Value, "jobs within jobs")
 	}
@@ -80,6 +90,7 @@ func TestGoexitReachesTheCaller(t *testing.T) {
 				defer c.Stop()
 				c.Each(0, 50, func(_, job int) { do(job) })
 			},
+			func(do func(int)) { pool.NewBurst(workers).Each(50, func(_, job int) { do(job) }) },
 		} {
 			went := make(chan bool, 1)
 			go func() {
@@ -122,6 +133,19 @@ func TestEveryJobIsDoneOnce(t *testing.T) {
 		p.Each(0, 3, func(worker, _ int) { ran++ }) // without helpers
 		assert.Equal(t, 3, ran)
 
+		b := pool.NewBurst(workers)
+		assert.Equal(t, workers, b.Workers())
+		for _, jobs := range []int{0, 1, 40} {
+			done := make([]atomic.Int32, jobs)
+			b.Each(jobs, func(worker, job int) {
+				assert.Less(t, worker, workers)
+				done[job].Add(1)
+			})
+			for job := range done {
+				assert.EqualValues(t, 1, done[job].Load(), "job %d", job)
+			}
+		}
+
 		done := make([]atomic.Int32, 33)
 		pool.Each(workers, len(done), func(job int) { done[job].Add(1) })
 		for job := range done {
@@ -140,4 +164,6 @@ func TestHandingOutAllocatesNothing(t *testing.T) {
 	var sum atomic.Int64
 	do := func(_, job int) { sum.Add(int64(job)) }
 	assert.Zero(t, testing.AllocsPerRun(50, func() { p.Each(0, 8, do) }))
+	b := pool.NewBurst(2)
+	assert.Zero(t, testing.AllocsPerRun(50, func() { b.Each(8, do) }))
 }

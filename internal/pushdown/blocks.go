@@ -17,21 +17,6 @@ type blocks struct {
 	class []int32 // the blocks of class k are class[k]…class[k+1]
 }
 
-func newBlocks(g *Graph) blocks {
-	b := blocks{from: []int32{0}}
-	for _, tokens := range g.members {
-		b.class = append(b.class, int32(len(b.from)-1))
-		for len(tokens) > 0 {
-			n := min(len(tokens), blockSize)
-			b.token = append(b.token, tokens[:n]...)
-			b.from = append(b.from, int32(len(b.token)))
-			tokens = tokens[n:]
-		}
-	}
-	b.class = append(b.class, int32(len(b.from)-1))
-	return b
-}
-
 func (b *blocks) count() int { return len(b.from) - 1 }
 
 // sum stores Σ e^(row[t]−shift) of every block; terms is scratch. The result is

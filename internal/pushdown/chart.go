@@ -36,14 +36,6 @@ func newFilter[T any, R ring[T]](g *Graph, sites int) *filter[T, R] {
 	return f
 }
 
-func grid[T any](n, m int) [][]T {
-	all, g := make([]T, n*m), make([][]T, n)
-	for i := range g {
-		g[i] = all[i*m : (i+1)*m : (i+1)*m]
-	}
-	return g
-}
-
 func (f *filter[T, R]) newChart(lv int32) *chart[T] {
 	v := &f.g.levels[lv]
 	c := &chart[T]{level: v, states: grid[T](f.sites+1, len(v.states)),
@@ -83,9 +75,6 @@ func (f *filter[T, R]) chartOf(lv int32, from, to int) *chart[T] {
 	f.clear(f.free[lv], from, to)
 	return f.free[lv]
 }
-
-// span is a call: start s at site c. The whole sequence has s = −1, c = −1.
-type span struct{ c, s int }
 
 // forward fills ch for x up to the boundary end, and stores what leaves it in
 // out, unless that is nil.
@@ -148,17 +137,6 @@ func (f *filter[T, R]) seed(ch *chart[T], x span, end int) {
 	k := f.g.halfCall(ch.level, x.s)
 	ch.calls[x.c][k] = f.ring.one()
 	f.join(ch, x.c, k, end)
-}
-
-// halfCall returns the call with which a start at a half-position begins.
-func (g *Graph) halfCall(v *level, s int) int {
-	x := g.starts[s]
-	for k, c := range v.calls {
-		if c.start == x.sub && v.groups[c.group].symbol == x.symbol {
-			return k
-		}
-	}
-	panic("pushdown: a start without its call")
 }
 
 // join adds what call k of site j gives at all sites before end.

@@ -9,12 +9,17 @@ import (
 // Lift carries m, which has passed [Machine.Check], over to the tokens of v.
 // The error is that of ctx or a *[LimitError].
 func Lift(ctx context.Context, m *Machine, v *Vocabulary) (*Graph, error) {
-	l := &lifter{v: v, numbers: map[outcome]int32{}}
-	l.m, l.exits, l.find, l.alike = m, map[exit]int32{}, map[start]int32{}, map[string]int32{}
+	l := newLifter(m, v)
 	if err := l.read(ctx); err != nil {
 		return nil, err
 	}
 	return l.trim(), nil
+}
+
+func newLifter(m *Machine, v *Vocabulary) *lifter {
+	l := &lifter{v: v, numbers: map[outcome]int32{}, most: remembered}
+	l.m, l.exits, l.find, l.alike = m, map[exit]int32{}, map[start]int32{}, map[string]int32{}
+	return l
 }
 
 // builder numbers what is reachable.

@@ -328,6 +328,25 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestForgetting lifts with a memory that is emptied all the time.
+func TestForgetting(t *testing.T) {
+	r := rand.New(rand.NewPCG(10, 17))
+	classes := 0
+	for range 300 {
+		m, v := randomMachine(r, 3), randomTokens(r, 3, 12)
+		a, b := newLifter(m, v), newLifter(m, v)
+		b.most = r.IntN(12)
+		require.NoError(t, a.read(context.Background()))
+		require.NoError(t, b.read(context.Background()))
+		require.Equal(t, a.rows, b.rows)
+		require.Equal(t, a.members, b.members)
+		require.Zero(t, a.memory.generation)
+		classes += len(a.rows)
+		require.True(t, b.memory.generation > 0 || len(a.memory.list) < 12)
+	}
+	require.Greater(t, classes, 600)
+}
+
 func TestLiftCancels(t *testing.T) {
 	exact.SkipUnderRace(t)
 	stop := errors.New("stop")

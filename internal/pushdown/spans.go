@@ -6,65 +6,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// spans computes the same sums as a filter of numbers, in float64 and by the
-// vector: all rows of a level whose calls lie in one tile of sites go through the
-// sites together. A row is a start at the site of its call. Tiles are computed
-// from the last to the first, and the whole sequence at the end, so that whatever
-// is called after the tile is known for every end; what is called inside it is
-// known when it returns.
-//
-// # Range
-//
-// A value of a row at position e stands for value·2^(P(e)+offset), where P
-// belongs to tile and level and keeps the rows that live near 1, and the offset
-// to the row; it is at most 2^100, and what is below 2^-600 is dropped. So are
-// weights of a site below 2^-300 of their total, and returns below 2^-422 on the
-// scale of their caller. All weights are relative to the total of their site, so
-// that what is dropped is at most 2^-600·2^over, or 2^-300·2^over, of everything,
-// over being how far P runs above the total. Sums where that may show are refused
-// (ok = false). A filter of numbers has no such limits and takes over.
-type spans struct {
-	g      *Graph
-	sites  int
-	tile   int         // sites of a tile
-	weight [][]float64 // [site][weight of an edge], relative
-	total  []float64   // [position]: log₂ of the product of the totals before it
-	need   [][]bool
-	far    int
-
-	levels []store
-	panels []*panel
-	tops   *panel
-	states [][]float64 // of the top level: [position]
-	memory arena
-
-	dropped, faint, wide bool
-	over                 float64
-
-	// Scratch.
-	at           []int32
-	coef, x, low []float64
-	segment      []float64
-}
-
-// store is what is kept of a level.
-type store struct {
-	site, start []int32 // of the rows, by ascending site
-	offset      []int32
-	before      []int32     // rows before a site
-	leave       [][]float64 // [site·exits + κ][row]: nil where nothing leaves
-	back        [][]float64 // [site·places + p][row]: what returns there
-	scale       [][]int32   // [tile][position]: P
-}
-
-const (
-	tileSites = 16       // rows of one start fill a vector
-	lowest    = 0x1p-600 // smaller values are dropped
-	faint     = 0x1p-300 // smaller weights are dropped
-	remote    = -422     // log₂ of what a call and a return weigh at least
-	highest   = 100      // log₂ of the greatest value
-)
-
 func newSpans(g *Graph, sites, tile int) *spans {
 	s := &spans{g: g, sites: sites, tile: tile, weight: grid[float64](sites, len(g.weights)), total: make([]float64, sites+1),
 		need: grid[bool](sites, len(g.starts)), levels: make([]store, len(g.levels)), panels: make([]*panel, len(g.levels))}
@@ -77,33 +18,6 @@ func newSpans(g *Graph, sites, tile int) *spans {
 	}
 	return s
 }
-
-// arena gives out slices that live until it is emptied.
-type arena struct {
-	chunks [][]float64
-	used   int // of the last chunk in use
-	chunk  int
-}
-
-const chunkSize = 1 << 16
-
-func (a *arena) take(n int) []float64 {
-	if n == 0 {
-		return nil
-	}
-	for a.chunk < len(a.chunks) && a.used+n > len(a.chunks[a.chunk]) {
-		a.chunk, a.used = a.chunk+1, 0
-	}
-	if a.chunk == len(a.chunks) {
-		a.chunks = append(a.chunks, make([]float64, max(n, chunkSize)))
-	}
-	x := a.chunks[a.chunk][a.used : a.used+n : a.used+n]
-	a.used += n
-	clear(x)
-	return x
-}
-
-func (a *arena) empty() { a.chunk, a.used = 0, 0 }
 
 // rows numbers what may be called.
 func (s *spans) rows() {
@@ -196,20 +110,6 @@ func (s *spans) inside() (logZ float64, ok bool) {
 	return simd.Log(z) + float64(exponent*math.Ln2), true
 }
 
-// power returns 2^n, 0 far below and +Inf far above.
-func power(n int32) float64 {
-	switch {
-	case n < -1000:
-		return 0
-	case n > 1000:
-		return math.Inf(1)
-	}
-	return math.Float64frombits(uint64(n+1023) << 52)
-}
-
-// exponent returns n with 2^n ≤ x < 2^(n+1), for a normal x > 0.
-func exponent(x float64) int32 { return int32(math.Float64bits(x)>>52) - 1023 }
-
 // relative stores the weights of a site, given the sums of its classes: their
 // total becomes a number between 1 and 2, and by log of what is divided by.
 func (s *spans) relative(site int, class []float64, total float64) (by float64) {
@@ -228,4 +128,206 @@ func (s *spans) relative(site int, class []float64, total float64) (by float64) 
 	}
 	s.total[site+1] = s.total[site] + float64(simd.Log(total)*math.Log2E) - float64(n)
 	return float64(n) * math.Ln2
+}
+
+// open makes the panel of a level for a tile and reports whether it has rows.
+func (s *spans) open(lv, tile, first, last int) bool {
+	l := &s.levels[lv]
+	lo, hi := int(l.before[first]), int(l.before[last])
+	if s.panels[lv] == nil && lo < hi {
+		s.panels[lv] = &panel{level: &s.g.levels[lv], of: &s.g.plan.levels[lv], keep: l}
+	}
+	p := s.panels[lv]
+	if p == nil {
+		return false
+	}
+	p.n = 0
+	if lo == hi {
+		return false
+	}
+	l.scale[tile] = resize(l.scale[tile], s.sites+1)
+	p.begin(first, last, lo, hi-lo, l.scale[tile])
+	return true
+}
+
+func (s *spans) openTop() {
+	if s.tops == nil {
+		s.tops = &panel{level: &s.g.levels[s.g.top], of: &s.g.plan.levels[s.g.top]}
+		s.states = grid[float64](s.sites+1, len(s.tops.level.states))
+		s.tops.keep = &store{back: make([][]float64, s.sites*len(s.tops.of.places)), before: make([]int32, s.sites+1)}
+		for e := range s.tops.keep.before {
+			s.tops.keep.before[e] = 1
+		}
+	}
+	p := s.tops
+	clear(p.keep.back)
+	p.begin(0, 0, 0, 1, resize(p.scale, s.sites+1))
+	p.here[int(s.g.begin)*p.width] = 1
+	p.live[s.g.begin] = true
+	p.bound = 0
+	clear(s.states[0])
+	s.states[0][s.g.begin] = 1
+}
+
+// each calls do for the panels that have rows.
+func (s *spans) each(do func(p *panel)) {
+	if s.tops != nil && s.tops.n > 0 {
+		do(s.tops)
+		return
+	}
+	for _, p := range s.panels {
+		if p != nil && p.n > 0 {
+			do(p)
+		}
+	}
+}
+
+// step reads site e: edges, then the returns round by round, then what begins.
+func (s *spans) step(e int) {
+	s.each(func(p *panel) { s.edges(p, e) })
+	for i := range s.g.plan.rounds {
+		r := &s.g.plan.rounds[i]
+		if p := s.panelOf(r.level); p != nil && len(p.joins[r.group].at) > 0 {
+			s.returns(p, r, e)
+		}
+	}
+	s.each(func(p *panel) { s.close(p, e) })
+	s.each(func(p *panel) { s.begin(p, e) })
+	s.each(func(p *panel) { s.list(p, e) })
+}
+
+// terms collects the edges to a target.
+func (s *spans) terms(p *panel, f *fan, target int, w []float64) bool {
+	s.at, s.coef = s.at[:0], s.coef[:0]
+	for i := f.at[target]; i < f.at[target+1]; i++ {
+		if x := w[f.w[i]]; x != 0 && p.live[f.from[i]] {
+			s.at, s.coef = append(s.at, f.from[i]*int32(p.width)), append(s.coef, x)
+		}
+	}
+	return len(s.at) > 0
+}
+
+func (s *spans) edges(p *panel, e int) {
+	w, n := s.weight[e], p.width
+	for q := range p.coming {
+		x := p.next[q*n : q*n+n]
+		if p.coming[q] {
+			clear(x)
+		}
+		if p.coming[q] = s.terms(p, &p.of.in, q, w); p.coming[q] {
+			simd.Fold(x, n, p.here, s.at, s.coef)
+		}
+	}
+	for k := range p.level.calls {
+		at := int32(-1)
+		if s.terms(p, &p.of.call, k, w) {
+			at = p.newCall()
+			simd.Fold(p.call[at:int(at)+n], n, p.here, s.at, s.coef)
+		}
+		p.callAt = append(p.callAt, at)
+	}
+	for k := range p.leaves {
+		x := p.leave[k*n : k*n+n]
+		if p.leaves[k] {
+			clear(x)
+		}
+		if p.leaves[k] = s.terms(p, &p.of.out, k, w); p.leaves[k] {
+			simd.Fold(x, n, p.here, s.at, s.coef)
+			s.chop(x)
+		}
+	}
+	for i := range p.backs {
+		if p.backs[i] {
+			clear(p.back[i*n : i*n+n])
+		}
+		p.backs[i] = false
+	}
+}
+
+// close adds what returned, keeps what a draw will ask for and restores the
+// scale.
+func (s *spans) close(p *panel, e int) {
+	n := p.width
+	rows := min(p.n, int(p.keep.before[e])-p.lo)
+	for i, yes := range p.backs {
+		if !yes {
+			continue
+		}
+		x := p.back[i*n : i*n+n]
+		to := p.of.places[i]
+		if to.state >= 0 {
+			y := p.next[int(to.state)*n:][:n]
+			if !p.coming[to.state] {
+				clear(y)
+				p.coming[to.state] = true
+			}
+			for j, v := range x {
+				y[j] += v
+			}
+		}
+		p.put(p.keep.back, e*len(p.of.places)+i, x[:rows], s)
+	}
+	for k, yes := range p.leaves {
+		if yes {
+			p.put(p.keep.leave, e*len(p.level.exits)+k, p.leave[k*n:k*n+rows], s)
+		}
+	}
+	s.rescale(p, e)
+	calls := p.callAt[(e-p.first)*len(p.level.calls):]
+	for _, at := range calls {
+		if at >= 0 {
+			s.chop(p.call[at : int(at)+n])
+		}
+	}
+	if p.bound > math.Inf(-1) {
+		s.over = max(s.over, p.bound+float64(p.scale[e])-min(s.total[e], s.total[e+1]),
+			p.bound+float64(p.scale[e+1])-s.total[e+1])
+	}
+}
+
+// put keeps the values of the rows of a panel.
+func (p *panel) put(kept [][]float64, i int, x []float64, s *spans) {
+	if len(x) == 0 || kept == nil { // nothing leaves the whole sequence
+		return
+	}
+	if kept[i] == nil {
+		kept[i] = s.memory.take(max(int(p.keep.before[i/(len(kept)/s.sites)]), 1))
+	}
+	copy(kept[i][p.lo:], x)
+}
+
+// rescale moves the scale so that the greatest values of the rows lie around 1,
+// and drops what is too small.
+func (s *spans) rescale(p *panel, e int) {
+	n := p.width
+	s.at, s.coef = s.at[:0], s.coef[:0]
+	for q, yes := range p.coming {
+		if yes {
+			s.at, s.coef = append(s.at, int32(q*n)), append(s.coef, 0)
+		}
+	}
+	s.low = resize(s.low, n)
+	simd.FoldMax(s.low, p.next, s.at, s.coef)
+	hi, lo := int32(math.MinInt32), int32(math.MaxInt32)
+	for _, m := range s.low {
+		if m >= lowest {
+			x := exponent(m)
+			hi, lo = max(hi, x), min(lo, x)
+		}
+	}
+	p.scale[e+1] = p.scale[e]
+	by := 1.0
+	if hi >= lo {
+		shift := max((hi+lo)/2, hi-highest)
+		if shift > 8 || shift < -8 {
+			p.scale[e+1] += shift
+			by = power(-shift)
+		}
+		s.wide = s.wide || hi > 900
+	}
+	for q, yes := range p.coming {
+		if yes && simd.Chop(p.next[q*n:q*n+n], by, lowest) {
+			s.dropped = true
+		}
+	}
 }

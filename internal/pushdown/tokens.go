@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"slices"
 )
 
 // Limit bounds what a lift may keep: pairs of a state and a token class.
@@ -16,42 +17,77 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("pushdown: pairs of state and token class = %d, want ≤ %d", e.Value, e.Bound)
 }
 
-// pair says that a token leads state q to outcome o.
-type pair struct{ q, o int32 }
-
 // lifter reads every token from every state.
 type lifter struct {
 	reader
 	v       *Vocabulary
 	numbers map[outcome]int32
 	list    []outcome
+	classes map[string]int32
 	rows    [][]pair  // of each class
 	members [][]int32 // its tokens
 	pairs   int
+	key     []byte
+
+	// What texts do is remembered: most of them do what another has done.
+	memory  memory
+	most    int // cursors that it may keep
+	scratch []cursor
+	ran     []ran // by state: its last outcome
 }
 
-// cursor is where the text read so far leads from a state; now < 0 where it
-// holds a call or a return, so that the whole token is run again.
-type cursor struct{ from, now int32 }
+// pair says that a token leads state q to outcome o.
+type pair struct{ q, o int32 }
+
+// cursor is where the text read so far leads from a state. Where it calls or
+// returns, ago bytes before its end, now is the state that does so: the rest is
+// read at the end of the token.
+type cursor struct{ from, now, ago int32 }
+
+// prefix is what a text does, and its number in the memory of a generation.
+type prefix struct {
+	cursors    []cursor
+	id         int32
+	generation int
+}
+
+// memory numbers what texts do.
+type memory struct {
+	generation int
+	number     map[string]int32
+	list       [][]cursor
+	step       []int32 // [number][class of a byte]: 1 + the number after it, 0 if unknown
+	nested     []bool  // some cursor calls or returns
+	class      []int32 // 1 + the class of tokens that do this, 0 if unknown
+	kept       int
+}
+
+// remembered bounds the cursors in a memory, which is emptied beyond.
+const remembered = 1 << 21
+
+type ran struct{ token, ago, outcome int32 }
 
 // read walks the sorted tokens as a trie, with the states that live at every
 // prefix, and groups tokens by what they do.
 func (l *lifter) read(ctx context.Context) error {
-	depth := [][]cursor{nil}
-	for q := range int32(l.m.States()) {
-		depth[0] = append(depth[0], cursor{q, q})
+	n := int32(l.m.States())
+	root := prefix{generation: -1}
+	for q := range n {
+		root.cursors = append(root.cursors, cursor{from: q, now: q})
 	}
-	classes := map[string]int32{}
-	var key []byte
+	l.classes, l.ran = map[string]int32{}, make([]ran, n)
+	for q := range l.ran {
+		l.ran[q].token = -1
+	}
+	l.memory.number = map[string]int32{}
+	depth := []prefix{root}
 	work := 0
 	for i, t := range l.v.order {
 		text := l.v.Tokens[t]
+		depth = depth[:l.v.shared[i]+1]
 		for d := int(l.v.shared[i]); d < len(text); d++ {
-			if len(depth) == d+1 {
-				depth = append(depth, nil)
-			}
-			work += len(depth[d])
-			depth[d+1] = l.advance(depth[d+1][:0], depth[d], text[d])
+			work += 64 + len(depth[d].cursors)
+			depth = append(depth, l.extend(&depth[d], text[d]))
 		}
 		if i == 0 || work > 1<<20 {
 			work = 0
@@ -59,52 +95,128 @@ func (l *lifter) read(ctx context.Context) error {
 				return context.Cause(ctx)
 			}
 		}
-		key = key[:0]
-		for _, c := range depth[len(text)] {
-			o := outcome{Inside, c.now, 0}
-			if c.now < 0 {
-				if o = l.run(c.from, text); o.kind == Dead {
-					continue
-				}
-			}
-			key = binary.LittleEndian.AppendUint32(key, uint32(c.from))
-			key = binary.LittleEndian.AppendUint32(key, uint32(l.number(o)))
+		if err := l.classify(t, text, &depth[len(text)]); err != nil {
+			return err
 		}
-		if len(key) == 0 {
-			continue
-		}
-		id, ok := classes[string(key)]
-		if !ok {
-			id = int32(len(l.rows))
-			classes[string(key)] = id
-			row := make([]pair, 0, len(key)/8)
-			for k := 0; k < len(key); k += 8 {
-				row = append(row, pair{int32(binary.LittleEndian.Uint32(key[k:])), int32(binary.LittleEndian.Uint32(key[k+4:]))})
-			}
-			l.rows, l.members = append(l.rows, row), append(l.members, nil)
-			if l.pairs += len(row); l.pairs > Limit {
-				return &LimitError{l.pairs, Limit}
-			}
-		}
-		l.members[id] = append(l.members[id], t)
 	}
 	return nil
 }
 
-func (l *lifter) advance(dst, src []cursor, b byte) []cursor {
-	for _, c := range src {
-		if c.now < 0 {
-			dst = append(dst, c)
+// classify adds a token to the class of those that do the same.
+func (l *lifter) classify(t int32, text string, p *prefix) error {
+	if len(p.cursors) == 0 {
+		return nil
+	}
+	m := &l.memory
+	l.remember(p)
+	if c := m.class[p.id]; c > 0 && !m.nested[p.id] {
+		l.members[c-1] = append(l.members[c-1], t)
+		return nil
+	}
+	l.key = l.key[:0]
+	for _, c := range p.cursors {
+		o := outcome{Inside, c.now, 0}
+		number := int32(-1)
+		if c.ago > 0 {
+			last := &l.ran[c.now]
+			if last.token != t || last.ago != c.ago {
+				*last = ran{t, c.ago, -1}
+				if o = l.run(c.now, text[len(text)-int(c.ago):]); o.kind != Dead {
+					last.outcome = l.number(o)
+				}
+			}
+			if number = last.outcome; number < 0 {
+				continue
+			}
+		} else {
+			number = l.number(o)
+		}
+		l.key = binary.LittleEndian.AppendUint32(l.key, uint32(c.from))
+		l.key = binary.LittleEndian.AppendUint32(l.key, uint32(number))
+	}
+	if len(l.key) == 0 {
+		return nil
+	}
+	id, ok := l.classes[string(l.key)]
+	if !ok {
+		id = int32(len(l.rows))
+		l.classes[string(l.key)] = id
+		row := make([]pair, 0, len(l.key)/8)
+		for k := 0; k < len(l.key); k += 8 {
+			row = append(row, pair{int32(binary.LittleEndian.Uint32(l.key[k:])), int32(binary.LittleEndian.Uint32(l.key[k+4:]))})
+		}
+		l.rows, l.members = append(l.rows, row), append(l.members, nil)
+		if l.pairs += len(row); l.pairs > Limit {
+			return &LimitError{l.pairs, Limit}
+		}
+	}
+	if !m.nested[p.id] {
+		m.class[p.id] = id + 1
+	}
+	l.members[id] = append(l.members[id], t)
+	return nil
+}
+
+// extend returns what p does with one byte more.
+func (l *lifter) extend(p *prefix, b byte) prefix {
+	m := &l.memory
+	l.remember(p)
+	slot := int(p.id)*l.m.Classes + int(l.m.Class[b])
+	if x := m.step[slot]; x > 0 {
+		return prefix{m.list[x-1], x - 1, m.generation}
+	}
+	l.scratch = l.scratch[:0]
+	for _, c := range p.cursors {
+		if c.ago > 0 {
+			l.scratch = append(l.scratch, cursor{c.from, c.now, c.ago + 1})
 			continue
 		}
 		switch a := l.m.move(c.now, b); a.Kind {
 		case Inside:
-			dst = append(dst, cursor{c.from, a.To})
+			l.scratch = append(l.scratch, cursor{c.from, a.To, 0})
 		case Call, Return:
-			dst = append(dst, cursor{c.from, -1})
+			l.scratch = append(l.scratch, cursor{c.from, c.now, 1})
 		}
 	}
-	return dst
+	next := prefix{cursors: l.scratch, generation: -1}
+	if m.kept+len(l.scratch) > l.most {
+		next.cursors = slices.Clone(l.scratch)
+		return next // remembered by the next generation, if anyone asks
+	}
+	l.remember(&next)
+	m.step[slot] = next.id + 1
+	return next
+}
+
+// remember gives a prefix its number in the memory.
+func (l *lifter) remember(p *prefix) {
+	m := &l.memory
+	if p.generation == m.generation {
+		return
+	}
+	if m.kept+len(p.cursors) > l.most && m.kept > 0 {
+		*m = memory{generation: m.generation + 1, number: map[string]int32{}}
+	}
+	key := l.key[:0]
+	for _, c := range p.cursors {
+		key = binary.LittleEndian.AppendUint32(key, uint32(c.from))
+		key = binary.LittleEndian.AppendUint32(key, uint32(c.now))
+		key = binary.LittleEndian.AppendUint32(key, uint32(c.ago))
+	}
+	l.key = key
+	id, ok := m.number[string(key)]
+	if !ok {
+		id = int32(len(m.list))
+		m.number[string(key)] = id
+		nested := false
+		for _, c := range p.cursors {
+			nested = nested || c.ago > 0
+		}
+		m.list, m.nested, m.class = append(m.list, slices.Clone(p.cursors)), append(m.nested, nested), append(m.class, 0)
+		m.step = append(m.step, make([]int32, l.m.Classes)...)
+		m.kept += len(p.cursors)
+	}
+	p.cursors, p.id, p.generation = m.list[id], id, m.generation
 }
 
 func (l *lifter) number(o outcome) int32 {

@@ -9,31 +9,6 @@ type walk[T any, R ring[T]] struct {
 	steps []step
 }
 
-// task is a span that leaves by exit κ at site e.
-type task struct {
-	span
-	e, exit int
-}
-
-// step is one way in which a value came about.
-type step struct {
-	kind     stepKind
-	from     int32 // state or half
-	w        int32 // edge: its weight
-	group, k int32 // of a return: group and exit of the callee
-	site     int   // of a call
-	row      int32 // of the callee
-}
-
-type stepKind uint8
-
-const (
-	byEdge stepKind = iota
-	byReturn
-	byHalf
-	bySeed
-)
-
 // trace chooses one sequence, site by site backward through nested spans, and
 // tells emit the edge whose weight was charged at every site.
 func (d *walk[T, R]) trace(f *filter[T, R], src *rand.Rand, emit func(site int, w int32)) {

@@ -58,8 +58,6 @@ func weightRows(p, w, maxes []float32, total []float64, cols int, floor float32)
 	refWeightRows(p, w, maxes, total, cols, floor)
 }
 
-func heatBathInner(*Changes, *[8]int32, []int32, []int32, []int32, []uint32, int) int { return 0 }
-
 func sparseField(dst []float64, start, adj []int32, w []float64, x []int32) {
 	refSparseField(dst, start, adj, w, x)
 }
@@ -70,6 +68,18 @@ func addRows(dst []float64, f []float32, src []float64, w []float32, stride int,
 
 func addRows64(dst, src, w []float64, stride int, rows []int32) {
 	refAddRows64(dst, src, w, stride, rows)
+}
+
+func heatBits(dst []uint64, count *Counts, o *Odds, key, stream, group uint64) {
+	refHeatBits(dst, count, o, key, stream, group)
+}
+
+func torusBits(count *Counts, own []uint64, at int, near *BitTorus, rows, a, b []uint64) {
+	refTorusBits(count, own, at, near, rows, a, b)
+}
+
+func spreadBits(x []int32, even, odd []uint64, first, n int) {
+	refSpreadBits(x, even, odd, first, n)
 }
 
 func foldRows(dst []float64, n int, m []float64, at []int32, coef []float64) {

@@ -34,6 +34,8 @@ var bounds = map[string]struct {
 	"shortRow":      {shortRow, 2},
 	"softplusBlock": {softplusBlock, 2},
 	"perCall":       {scratchTerms, 2},
+	"maxBits":       {maxBits, 1},
+	"spreadTerms":   {spreadTerms, 0.5},
 }
 
 // unbounded are functions that call assembly with a length that their caller

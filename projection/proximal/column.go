@@ -29,6 +29,10 @@ func (w *newton) closed(z []float64) bool {
 	return true
 }
 
+// roundedApart is how far bounds of one variable may be apart that rows with
+// different factors give it, relative to their size.
+const roundedApart = 1e-12
+
 // clip returns the point nearest to v within the bounds of c.
 func (w *newton) clip(c *column, v float64) (x float64, ok bool) {
 	low, high := c.from, c.from
@@ -42,6 +46,10 @@ func (w *newton) clip(c *column, v float64) (x float64, ok bool) {
 		}
 	}
 	lo, hi := w.lo[low], w.hi[high]
+	if gap := lo - hi; gap > 0 && gap <= max(2*leastSlack, roundedApart*max(math.Abs(lo), math.Abs(hi))) {
+		lo = hi + float64(gap/2) // one number, rounded in two ways
+		hi = lo
+	}
 	switch {
 	case lo > hi:
 		w.p[low], w.p[high] = -1, 1

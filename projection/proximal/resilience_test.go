@@ -144,6 +144,30 @@ func TestDegenerateSystems(t *testing.T) {
 	}
 }
 
+// Rows of one variable that ask for the same number, each rounded in its own way,
+// do not exclude each other; those that are 1e-6 apart do.
+func TestBoundsThatRoundApart(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 14))
+	for k := range 300 {
+		x := math.Pow(10, float64(k%13-6)) * rng.NormFloat64()
+		a, b := rng.NormFloat64(), rng.NormFloat64()
+		set := constraint.Slabs{A: []constraint.Row{bound(0, a), bound(0, b)}, Lower: []float64{a * x, b * x}, Upper: []float64{a * x, b * x}}
+		solver, err := proximal.Projector{Set: set}.Compile(t.Context(), 1)
+		require.NoError(t, err, "x = %v", x)
+		for _, v := range []float64{-3, x, 5 * x} {
+			z := make([]float64, 1)
+			c, err := solver.Solve(z, []float64{v})
+			require.NoError(t, err)
+			require.InDelta(t, x, z[0], 1e-9+1e-12*math.Abs(x))
+			require.LessOrEqual(t, c.Gap, 1e-8*max(1, x*x))
+		}
+		far := b*x + 1e-5*math.Abs(b)*max(1, math.Abs(x))
+		set.Lower[1], set.Upper[1] = far, far
+		_, err = proximal.Projector{Set: set}.Compile(t.Context(), 1)
+		require.ErrorIs(t, err, constraint.ErrInfeasible)
+	}
+}
+
 // A contradiction names rows that exclude each other, and no more than needed:
 // without any one of them the others hold somewhere.
 func TestContradictionsAreIrreducible(t *testing.T) {

@@ -78,9 +78,14 @@ func readTokens(b []byte, x []int32, levels int) ([]byte, error) {
 func newSettings(m energy.Model, method sampler.Method) *fingerprint.List {
 	l := &fingerprint.List{}
 	l.Sites, l.Levels = m.Shape()
-	l.Add("sites", l.Sites)
-	probe.Target(l.Add, m, method, sampler.NewStream(probe.States, 0).IntN)
+	addTarget(l.Add, m, method)
 	return l
+}
+
+func addTarget(add func(name string, value any), m energy.Model, method sampler.Method) {
+	sites, _ := m.Shape()
+	add("sites", sites)
+	probe.Target(add, m, method, sampler.NewStream(probe.States, 0).IntN)
 }
 
 // digest tells a row of numbers from all others.

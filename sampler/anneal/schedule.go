@@ -28,16 +28,18 @@ func Linear(from, to float64) Schedule {
 const (
 	coolingStates = 16   // random states whose differences Cooling looks at
 	coolingHot    = 0.5  // acceptance of the steepest rise at the start
-	coolingCold   = 0.01 // acceptance of a small rise at the end
+	coolingCold   = 0.01 // expected number of small rises at the end, over all sites
 	coolingSmall  = 0.05 // quantile of the differences that counts as small
 )
 
 // Cooling returns inverse temperatures between which annealing a model makes
 // sense, from the single-site differences at a few random states: at from the
 // steepest rise met is accepted with probability ½, at to a rise at the 5 %
-// quantile of the non-zero differences with probability 1 %. (The rule of
-// D-Wave's simulated-annealing sampler, with the quantile in place of the
-// smallest difference.) A model without differences gets from = to = 1.
+// quantile of the non-zero differences with probability 0.01/sites, so that hardly
+// any site is above its ground state in the end. (The rule of D-Wave's
+// simulated-annealing sampler, with the quantile in place of the smallest difference
+// and the number of sites taken into account: 1 % a site leaves hundreds excited on a
+// large model.) A model without differences gets from = to = 1.
 func Cooling(m energy.Model, seed uint64) (from, to float64, err error) {
 	sites, levels, err := check.Shape("anneal: Cooling", m, 1, sampler.BlockSize)
 	if err != nil {
@@ -69,6 +71,6 @@ func Cooling(m energy.Model, seed uint64) (from, to float64, err error) {
 	}
 	slices.Sort(rises)
 	from = -simd.Log(coolingHot) / rises[len(rises)-1]
-	to = -simd.Log(coolingCold) / rises[int(coolingSmall*float64(len(rises)))]
+	to = simd.Log(float64(sites)/coolingCold) / rises[int(coolingSmall*float64(len(rises)))]
 	return from, max(from, to), nil
 }

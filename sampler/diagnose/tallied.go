@@ -19,6 +19,8 @@ type tallied struct {
 	low, high float64 // extremes of all draws
 	bad       badDraw // the first draw that was not finite
 	overflow  bool    // some figure is outside the range of float64
+
+	weights *weights // of a function whose values are log-weights
 }
 
 func newTallied() tallied { return tallied{low: math.Inf(1), high: math.Inf(-1)} }
@@ -98,4 +100,7 @@ func (t *tallied) merge(o *tallied) {
 		t.bad = o.bad
 	}
 	t.overflow = t.overflow || o.overflow
+	if t.weights != nil {
+		t.weights.merge(o.weights)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
@@ -51,8 +52,12 @@ type run struct {
 	chains, draws, nested int
 	seed                  uint64
 	names                 []string
+	logWeights            bool
 	settings              []byte // a fingerprint.List, of TallyConfig.Run
 }
+
+// maxDraws bounds draws × functions, so that sizes in bytes are ints.
+const maxDraws = math.MaxInt32 / 16
 
 // ErrRanks says that a figure needs the ranks of draws among all others, which a
 // [Tally] does not keep.
@@ -86,6 +91,9 @@ func (t *Tally) merge(o *Tally) error {
 		*t = Tally{run: o.run, rows: make([]tallied, len(o.rows))}
 		for i := range t.rows {
 			t.rows[i] = newTallied()
+			if o.rows[i].weights != nil {
+				t.rows[i].weights = &weights{}
+			}
 		}
 	}
 	settings, err := t.run.agree(&o.run)
@@ -133,6 +141,8 @@ func (r *run) agree(o *run) ([]byte, error) {
 		return nil, differ("TallyConfig.Nested", r.nested, o.nested)
 	case !slices.Equal(r.names, o.names):
 		return nil, differ("the functions' names", r.names, o.names)
+	case r.logWeights != o.logWeights:
+		return nil, differ("TallyConfig.LogWeights", r.logWeights, o.logWeights)
 	case bytes.Equal(r.settings, o.settings):
 		return r.settings, nil
 	}

@@ -56,6 +56,7 @@ func (t *Tally) body() []byte {
 const (
 	flagBad = 1 << iota
 	flagOverflow
+	flagWeights
 )
 
 func (t *tallied) append(b []byte) []byte {
@@ -66,10 +67,16 @@ func (t *tallied) append(b []byte) []byte {
 	if t.overflow {
 		flags |= flagOverflow
 	}
+	if t.weights != nil {
+		flags |= flagWeights
+	}
 	b = wire.AppendInts(b, flags, t.groups, t.bad.chain, t.bad.draw)
 	b = wire.AppendFloat64s(b, []float64{t.bad.value, t.low, t.high})
 	for _, s := range t.sums() {
 		b = s.append(b)
+	}
+	if t.weights != nil {
+		b = t.weights.append(b)
 	}
 	return b
 }
@@ -103,6 +110,9 @@ func (t *Tally) decode(b []byte) error {
 		if row.groups > n.done.chains()/n.run.nested {
 			return errors.New("impossible counts")
 		}
+		if row.weights != nil && (i > 0 || n.run.draws != 1) {
+			return errors.New("impossible weights")
+		}
 	}
 	switch {
 	case d.short:
@@ -117,6 +127,7 @@ func (t *Tally) decode(b []byte) error {
 	for i := range n.rows {
 		n.rows[i].decode(d)
 	}
+	n.run.logWeights = rows > 0 && n.rows[0].weights != nil
 	*t = *n
 	return nil
 }
@@ -175,6 +186,41 @@ func (t *tallied) decode(d *decoder) {
 	t.low, t.high = d.float(), d.float()
 	for _, s := range t.sums() {
 		readSum(d, s)
+	}
+	if t.weights = nil; flags&flagWeights != 0 {
+		t.weights = &weights{}
+		t.weights.decode(d)
+	}
+}
+
+// append appends what decode reads.
+func (w *weights) append(b []byte) []byte {
+	some := 0
+	if w.bad.some {
+		some = 1
+	}
+	b = wire.AppendInts(b, some, w.bad.chain)
+	b = wire.AppendFloat64s(b, []float64{w.bad.value})
+	for _, s := range []*scaledSum{&w.first, &w.second} {
+		b = wire.AppendUint64s(b, uint64(int64(s.top)))
+		b = s.sums[1].append(s.sums[0].append(b))
+	}
+	return b
+}
+
+func (w *weights) decode(d *decoder) {
+	*w = weights{bad: badDraw{some: d.natural() == 1, chain: d.natural(), value: d.float()}}
+	for _, s := range []*scaledSum{&w.first, &w.second} {
+		top := int64(d.word())
+		readSum(d, &s.sums[0])
+		readSum(d, &s.sums[1])
+		if top < -4*largestLog/span512 || top > 4*largestLog/span512 || s.sums[0].big().Sign() < 0 || s.sums[1].big().Sign() < 0 {
+			d.short = true
+			return
+		}
+		if s.top = int(top); s.sums[0].high == 0 { // no term
+			*s = scaledSum{}
+		}
 	}
 }
 

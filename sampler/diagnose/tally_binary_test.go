@@ -68,6 +68,7 @@ func TestTallySummaryJSON(t *testing.T) {
 func FuzzTally(f *testing.F) {
 	src := rand.New(rand.NewPCG(3, 3))
 	f.Add(tallyOf(f, TallyConfig{Chains: 6, First: 2, Count: 2, Draws: 8, Nested: 2}, autoregressive(src, 2, 8, 0, 0)).body())
+	f.Add(weighted(f, 3, 1, 4, -700).body())
 	f.Add(tallyOf(f, TallyConfig{Chains: 1, Draws: 1}, [][]float64{{math.NaN()}}).body())
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var a Tally

@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -22,6 +21,10 @@ type TallyConfig struct {
 	// Nested is the number of consecutive chains that begin in the same state;
 	// 0 means 1. It divides Chains, First and Count.
 	Nested int
+
+	// LogWeights says that the value of the first function is the logarithm of a
+	// chain's weight, −Inf included, see [Tally.LogMeanExp]. Draws is then 1.
+	LogWeights bool
 
 	// Run is what the draws are a function of beside Chains and Seed, such as
 	// the name of a model and its arguments: parts with another are refused.
@@ -54,6 +57,10 @@ func (c *TallyConfig) fill(functions int) error {
 		return bad("Count", c.Count, "1 … %d", c.Chains-c.First)
 	case c.Draws < 1 || c.Draws > most:
 		return bad("Draws", c.Draws, "1 … %d", most)
+	case c.LogWeights && c.Draws != 1:
+		return bad("Draws", c.Draws, "1 with LogWeights")
+	case c.LogWeights && functions == 0:
+		return fmt.Errorf("diagnose: TallyConfig.LogWeights = true, want a function with it")
 	case c.Nested < 0 || c.Nested > c.Chains || c.Chains%c.Nested != 0:
 		return bad("Nested", c.Nested, "a divisor of Chains = %d", c.Chains)
 	case c.First%c.Nested != 0:
@@ -63,9 +70,6 @@ func (c *TallyConfig) fill(functions int) error {
 	}
 	return nil
 }
-
-// maxDraws bounds draws × functions, so that sizes in bytes are ints.
-const maxDraws = math.MaxInt32 / 16
 
 // NewTally returns a tally of functions of the state, to be told of the draws of
 // the chains that cfg names. The functions are called as by [NewTrace]; they are
@@ -86,7 +90,7 @@ func NewTally(cfg TallyConfig, f ...func(x []int32) float64) (*Tally, error) {
 	}
 	settings.Add("TallyConfig.Run", cfg.Run)
 	t := &Tally{
-		run:  run{chains: cfg.Chains, draws: cfg.Draws, nested: cfg.Nested, seed: cfg.Seed, settings: settings.Append(nil)},
+		run:  run{chains: cfg.Chains, draws: cfg.Draws, nested: cfg.Nested, seed: cfg.Seed, settings: settings.Append(nil), logWeights: cfg.LogWeights},
 		rows: make([]tallied, len(f)),
 		record: &recorder{
 			first: cfg.First, draws: cfg.Draws, nested: cfg.Nested, functions: slices.Clone(f), chains: make([]underway, cfg.Count),
@@ -95,6 +99,9 @@ func NewTally(cfg TallyConfig, f ...func(x []int32) float64) (*Tally, error) {
 	for i := range f {
 		t.rows[i] = newTallied()
 		t.run.names = append(t.run.names, fmt.Sprintf("f%d", i+1))
+	}
+	if cfg.LogWeights {
+		t.rows[0].weights = &weights{}
 	}
 	return t, nil
 }
@@ -163,6 +170,10 @@ func (t *Tally) finish(chain int, d digest) {
 	r := t.record
 	u := &r.chains[chain-r.first]
 	all := make([]condensed, len(t.rows))
+	logWeight := 0.0
+	if t.run.logWeights {
+		logWeight = u.values[0]
+	}
 	for i := range all {
 		all[i] = condense(chain, u.values[i*r.draws:(i+1)*r.draws])
 	}
@@ -170,6 +181,9 @@ func (t *Tally) finish(chain int, d digest) {
 	defer r.mu.Unlock()
 	for i := range all {
 		t.rows[i].add(&all[i])
+	}
+	if t.run.logWeights {
+		t.rows[0].weights.add(chain, logWeight)
 	}
 	r.free = append(r.free, u.values)
 	u.values = nil

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"errors"
 	"fmt"
 	"math"
 )
@@ -22,6 +23,34 @@ func (t *Tally) Summary() (Summary, error) {
 		s.Rows = append(s.Rows, row)
 	}
 	return s, t.Missing()
+}
+
+// LogMeanExp returns log((1/n) Σ exp(l)) over the n chains that t counts, l being
+// the values of the first function, log-weights: a tally that
+// TallyConfig.LogWeights asks for them keeps Σ exp(l) and Σ exp(2l) in exact sums,
+// whatever the size of l, so parts merged in any order give the same bits. stdErr
+// is the relative standard error of the mean of the weights, which is that of its
+// logarithm to first order (0 of one chain says nothing), and ess is
+// (Σw)²/Σw².
+//
+// Errors: a tally that does not keep them, a log-weight that is NaN, +Inf or beyond
+// ±2²⁸, no positive weight (where mean is −Inf), and [Tally.Missing].
+func (t *Tally) LogMeanExp() (mean, stdErr, ess float64, err error) {
+	if err := t.Missing(); err != nil && t.empty() {
+		return 0, 0, 0, err
+	}
+	if len(t.rows) == 0 || t.rows[0].weights == nil {
+		return 0, 0, 0, errors.New("diagnose: Tally.LogMeanExp: the tally keeps no weights, see TallyConfig.LogWeights")
+	}
+	w := t.rows[0].weights
+	if w.bad.some {
+		return 0, 0, 0, fmt.Errorf("diagnose: Tally.LogMeanExp: chain %d: log-weight = %v, want −Inf … 2²⁸", w.bad.chain, w.bad.value)
+	}
+	mean, stdErr, ess, err = w.mean(t.Chains())
+	if err != nil {
+		return mean, 0, 0, fmt.Errorf("diagnose: Tally.LogMeanExp: %w", err)
+	}
+	return mean, stdErr, ess, t.Missing()
 }
 
 // summarize fills in the figures of a function over chains of so many draws, in

@@ -202,6 +202,14 @@ func (d *Runner[S]) checkClamp(clamp []S) error {
 	return nil
 }
 
+// Shape returns the shape of a sample, that of the model.
+func (d *Runner[S]) Shape() (sites, levels int) { return d.sites, d.levels }
+
+// Settings adds what the samples are a function of, by the names of the settings,
+// but for the part of the run: what a checkpoint and the parts of one run agree
+// on. It asks the model for two predictions.
+func (d *Runner[S]) Settings(add func(name string, value any)) { d.list(add) }
+
 // Len returns the number of samples made.
 func (d *Runner[S]) Len() int { return d.made }
 

@@ -37,38 +37,43 @@ func (d *batch[S]) remember() error {
 // settings is what a checkpoint must agree on but for the part of the run.
 func (d *batch[S]) settings() *fingerprint.List {
 	l := &fingerprint.List{Sites: d.sites, Levels: d.levels}
-	l.Add("sites", d.sites)
-	l.Add("levels", d.levels)
-	l.Add("process", d.recipe)
+	d.list(l.Add)
+	return l
+}
+
+// list adds the settings, for which it asks the model for two predictions.
+func (d *batch[S]) list(add func(name string, value any)) {
+	add("sites", d.sites)
+	add("levels", d.levels)
+	add("process", d.recipe)
 	c := &d.cfg
-	l.Add("Config.Steps", c.Steps)
-	l.Add("Config.Batch", c.Batch)
-	l.Add("Config.Seed", c.Seed)
-	l.Add("Config.Meta", meta(c.Meta))
-	l.Add("Config.Clamp", c.Clamp)
-	l.Add("Config.ClampReal", c.ClampReal)
-	l.Add("Config.Projector", c.Projector)
-	l.Add("Config.ProjectStart", c.ProjectStart)
-	l.Add("Config.ProjectEvery", c.ProjectEvery)
-	l.Add("Config.ProjectState", c.ProjectState)
-	l.Add("Config.ProjectPower", c.ProjectPower)
-	l.Add("Config.ColdStart", c.ColdStart)
-	l.Add("Config.Decode", uint8(c.Decode))
-	l.Add("Config.Retries", c.Retries)
+	add("Config.Steps", c.Steps)
+	add("Config.Batch", c.Batch)
+	add("Config.Seed", c.Seed)
+	add("Config.Meta", meta(c.Meta))
+	add("Config.Clamp", c.Clamp)
+	add("Config.ClampReal", c.ClampReal)
+	add("Config.Projector", c.Projector)
+	add("Config.ProjectStart", c.ProjectStart)
+	add("Config.ProjectEvery", c.ProjectEvery)
+	add("Config.ProjectState", c.ProjectState)
+	add("Config.ProjectPower", c.ProjectPower)
+	add("Config.ColdStart", c.ColdStart)
+	add("Config.Decode", uint8(c.Decode))
+	add("Config.Retries", c.Retries)
 	if n, ok := d.model.(sampler.Named); ok {
-		l.Add("model", n.Name())
+		add("model", n.Name())
 	}
 	if d.guided != nil {
-		l.Add("guidance at the posterior", d.guided.scale)
+		add("guidance at the posterior", d.guided.scale)
 		if other, ok := any(d.guided.other).(energy.Denoiser[S]); ok {
-			d.probe(l, "unconditional predictions for test states", other)
+			d.probe(add, "unconditional predictions for test states", other)
 		}
 		if d.guided.classifier != nil {
-			l.Add("classifier", fmt.Sprintf("%T", d.guided.classifier))
+			add("classifier", fmt.Sprintf("%T", d.guided.classifier))
 		}
 	}
-	d.probe(l, "predictions for test states", d.model)
-	return l
+	d.probe(add, "predictions for test states", d.model)
 }
 
 // row is numbers that count to the bit, and by a digest if they are many.
@@ -103,7 +108,7 @@ const (
 
 // probe adds some predictions of a denoiser for two states: pure noise, and noise
 // at every other site among tokens or reals.
-func (d *batch[S]) probe(l *fingerprint.List, name string, model energy.Denoiser[S]) {
+func (d *batch[S]) probe(add func(name string, value any), name string, model energy.Denoiser[S]) {
 	size := d.sites * d.levels
 	x, v := make([]S, d.sites), make([]float32, size)
 	var seen []float64
@@ -120,7 +125,7 @@ func (d *batch[S]) probe(l *fingerprint.List, name string, model energy.Denoiser
 			Src: []rand.Source{r}, Meta: d.cfg.Meta, Guided: d.guided != nil,
 		}
 		if err := model.Denoise(context.Background(), v, q); err != nil {
-			l.Add(fmt.Sprintf("%s, state %d", name, k), "an error")
+			add(fmt.Sprintf("%s, state %d", name, k), "an error")
 			continue
 		}
 		pick := sampler.NewStream(probes, 2)
@@ -128,5 +133,5 @@ func (d *batch[S]) probe(l *fingerprint.List, name string, model energy.Denoiser
 			seen = append(seen, probeScale*float64(v[pick.IntN(size)]))
 		}
 	}
-	l.Add(name, seen)
+	add(name, seen)
 }

@@ -57,8 +57,9 @@ func (s Scan) String() string {
 //
 // Two kinds of models have faster kernels, which sweep by colour and which
 // Automatic and Chromatic use. Of an energy.Toroidal model with even sides they
-// redraw many sites at a time, about forty times faster; conditionals are rounded
-// to multiples of 2⁻³¹. Of an energy.Matching model (Ising, Potts) on a sparse
+// hold a site as a bit and redraw hundreds at a time, a hundred times faster and
+// on several cores if there are fewer chains than those; conditionals are rounded
+// to multiples of 2⁻⁶⁴. Of an energy.Matching model (Ising, Potts) on a sparse
 // graph, at most 16 neighbours on average, they look conditionals up by the
 // levels of the neighbours, about ten times faster; these are rounded to
 // multiples of 2⁻⁵³.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/gibbsite-go/gibbsite/energy"
@@ -22,7 +24,7 @@ func chequered(t *testing.T, rows, cols int) *model.Ising {
 	return m
 }
 
-// The thresholds are the exact conditionals to half a unit of 2⁻³¹.
+// The thresholds are the exact conditionals to the last digits of float64.
 func TestTorusGibbsConditionals(t *testing.T) {
 	m := chequered(t, 4, 6)
 	k, ok := must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), m, 1)).(*torusGibbs)
@@ -34,8 +36,12 @@ func TestTorusGibbsConditionals(t *testing.T) {
 			x[j] = 1
 		}
 		m.Conditional(d, 0, x)
-		assert.InDelta(t, 1/(1+math.Exp(d[1]-d[0])), float64(k.table[n])/(1<<31), 0x1p-32+1e-15)
+		assert.InEpsilon(t, 1/(1+math.Exp(d[1]-d[0])), float64(odds(k.d[n]))*0x1p-64, 1e-15)
 	}
+	assert.Equal(t, uint64(math.MaxUint64), odds(-100))
+	assert.Equal(t, uint64(1<<63), odds(0))
+	assert.Zero(t, odds(100))
+	assert.InEpsilon(t, math.Exp(-30), float64(odds(30))*0x1p-64, 1e-6)
 }
 
 // A sweep is the product over one colour of independent conditionals, then over
@@ -145,6 +151,64 @@ func TestTorusGibbsRuns(t *testing.T) {
 			want = got
 		}
 		assert.Equal(t, want, got)
+	}
+}
+
+// TestTorusGibbsParallel: a lattice of several strips has the same bits whatever
+// the number of workers, stopped between half sweeps, resumed from a checkpoint or
+// shown only now and then; energies are those of the model, and nothing allocates.
+func TestTorusGibbsParallel(t *testing.T) {
+	const rows, cols, sites = 400, 502, 400 * 502
+	m := chequered(t, rows, cols)
+	ctx := context.Background()
+	r := rand.New(rand.NewPCG(1, 2))
+	first := make([]int32, sites)
+	for i := range first {
+		first[i] = r.Int32N(2)
+	}
+	kernel := func(workers int) *torusGibbs {
+		k := must(Gibbs{}.Kernel(ctx, m, 1)).(*torusGibbs)
+		k.Workers(workers)
+		return k
+	}
+	step := func(k sampler.Kernel, x []int32, s []sampler.Stream) sampler.Info {
+		info := make([]sampler.Info, 1)
+		k.Step(info, x, s)
+		return info[0]
+	}
+	want, k, s := slices.Clone(first), kernel(1), []sampler.Stream{*sampler.NewStream(3, 0)}
+	require.NoError(t, k.Reset(want))
+	var told sampler.Info
+	for range 3 {
+		told = step(k, want, s)
+	}
+	e := make([]float64, 1)
+	m.Energy(e, want)
+	assert.InEpsilon(t, e[0], told.Energy, 1e-12)
+	require.NotEqual(t, first, want)
+
+	x, k, s := slices.Clone(first), kernel(3), []sampler.Stream{*sampler.NewStream(3, 0)}
+	require.NoError(t, k.Reset(x))
+	k.Defer(true)
+	step(k, x, s)
+	assert.Equal(t, first, x, "deferred")
+	k.Show(x)
+	assert.NotEqual(t, first, x)
+	old := pollWork
+	pollWork = 1
+	defer func() { pollWork = old }()
+	info := make([]sampler.Info, 1)
+	require.False(t, k.StepUntil(func() bool { return true }, info, x, s))
+	k.Show(x)
+	saved, err := k.AppendBinary(nil)
+	require.NoError(t, err)
+	k = kernel(2)
+	require.NoError(t, k.UnmarshalBinary(saved))
+	require.True(t, k.StepUntil(func() bool { return false }, info, x, s))
+	assert.Equal(t, told, step(k, x, s))
+	require.Equal(t, want, x)
+	if !exact.Race {
+		assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(info, x, s) }))
 	}
 }
 

@@ -14,6 +14,7 @@ type tempering struct {
 	base          sampler.Method
 	sites, chains int
 	adaptive      bool
+	workers       int // goroutines that a kernel may use
 
 	betas   []float64
 	kernels []sampler.Kernel // one per rung

@@ -123,7 +123,19 @@ func (k *tempering) build(ctx context.Context, betas []float64) error {
 		}
 	}
 	k.betas, k.kernels = betas, kernels
+	k.Workers(k.workers)
 	return nil
+}
+
+// Workers implements the method that [sampler.Transition] speaks of: the kernels
+// of the rungs, which move one after another, share out their work.
+func (k *tempering) Workers(n int) {
+	k.workers = n
+	for _, base := range k.kernels {
+		if b, ok := base.(interface{ Workers(n int) }); ok {
+			b.Workers(n)
+		}
+	}
 }
 
 func (k *tempering) Adapt(_ []sampler.Info, step, of int) {

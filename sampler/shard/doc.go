@@ -16,6 +16,8 @@
 // done again; one that is done twice gives the same bits; Merge names the tasks that
 // are missing and refuses parts that are damaged, overlap or are of another run.
 //
+// A run is of [Chains], of [Samples] such as those of a diffusion, or of [AIS].
+//
 // A [Job] names a run by a registered builder and arguments in JSON, for engines that
 // send work to other machines.
 package shard

@@ -6,9 +6,11 @@ import (
 	"bytes"
 	_ "embed"
 	"html/template"
+	"io"
 	"os"
 	"path/filepath"
 
+	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint"
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 )
 
@@ -53,10 +55,7 @@ func (p *Page) Write(dir string) ([]string, error) {
 		return paths, err
 	}
 	path := filepath.Join(dir, "index.html")
-	if err := os.WriteFile(path+".part", b, 0o644); err != nil {
-		return paths, err
-	}
-	if err := os.Rename(path+".part", path); err != nil {
+	if err := checkpoint.Write(path, func(w io.Writer) error { _, err := w.Write(b); return err }); err != nil {
 		return paths, err
 	}
 	return append(paths, path), nil

@@ -38,3 +38,20 @@ func lattice(b *builder) {
 			}
 		})
 }
+
+// addWords adds the lanes of 32-bit integers; v is destroyed.
+func (k *kernel) addWords(v reg.VecVirtual) reg.GPVirtual {
+	y, x, t, g := v.AsY(), v.AsX(), k.YMM(), k.GP32()
+	if k.wide() {
+		k.VEXTRACTI64X4(operand.U8(1), v, t)
+		k.VPADDD(t, y, y)
+	}
+	k.upper(y, t.AsX())
+	k.VPADDD(t.AsX(), x, x)
+	k.VPSHUFD(operand.U8(0xEE), x, t.AsX())
+	k.VPADDD(t.AsX(), x, x)
+	k.VPSHUFD(operand.U8(0x55), x, t.AsX())
+	k.VPADDD(t.AsX(), x, x)
+	k.VMOVD(x, g)
+	return g
+}

@@ -37,9 +37,9 @@ var topics = []struct {
 	{"gumbel", gumbel},
 	{"argmax", argMax},
 	{"pairs", pairs},
-	{"heatbath", heatBath},
 	{"sparse", sparse},
 	{"columns", columns},
+	{"bits", bits},
 	{"fold", fold},
 }
 

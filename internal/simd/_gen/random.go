@@ -20,28 +20,12 @@ func random(b *builder) {
 func philox(k *kernel) {
 	dst, groups, keys := k.param("dst"), k.param("groups"), k.param("keys")
 	per := k.w // counters per pass
-	splat64 := func(v reg.GPVirtual) reg.VecVirtual {
-		r := k.vec()
-		if k.wide() {
-			k.VPBROADCASTQ(v, r)
-		} else {
-			x := k.XMM()
-			k.MOVQ(v, x)
-			k.VPBROADCASTQ(x, r)
-		}
-		return r
-	}
-	constant := func(v uint32) reg.VecVirtual {
-		g := k.GP64()
-		k.MOVQ(operand.U64(uint64(v)), g)
-		return splat64(g)
-	}
-	mul0, mul1 := constant(0xD2511F53), constant(0xCD9E8D57)
+	mul0, mul1 := k.constant64(0xD2511F53), k.constant64(0xCD9E8D57)
 	stream := k.param("stream")
-	s2 := splat64(stream)
+	s2 := k.splat64(stream)
 	k.SHRQ(operand.U8(32), stream)
-	s3 := splat64(stream)
-	base := splat64(k.param("counter"))
+	s3 := k.splat64(stream)
+	base := k.splat64(k.param("counter"))
 
 	// Lane offsets of the even counters; the odd ones add 1.
 	words := []uint32{}
@@ -67,7 +51,6 @@ func philox(k *kernel) {
 
 	k.Label("group")
 	for pass := 0; pass < 16/per; pass++ {
-		type state [4]reg.VecVirtual
 		var chain [2]state
 		for c := range chain {
 			s := &chain[c]
@@ -82,19 +65,7 @@ func philox(k *kernel) {
 			k.vmov(s2, s[2])
 			k.vmov(s3, s[3])
 		}
-		for r := range 10 {
-			for c := range chain {
-				s := &chain[c]
-				k.VPMULUDQ(mul0, s[0], s[0])
-				k.VPMULUDQ(mul1, s[2], s[2])
-				t := k.vec()
-				k.VPSRLQ(operand.U8(32), s[2], t)
-				k.xorKey(t, s[1], operand.Mem{Base: keys, Disp: 8 * r})
-				k.VPSRLQ(operand.U8(32), s[0], s[1])
-				k.xorKey(s[1], s[3], operand.Mem{Base: keys, Disp: 8*r + 4})
-				*s = state{t, s[2], s[1], s[0]}
-			}
-		}
+		k.rounds(chain[:], mul0, mul1, keys)
 		for w := range 4 {
 			out := operand.Mem{Base: dst, Disp: 64*w + 32*pass}
 			even, odd := chain[0][w], chain[1][w]
@@ -112,6 +83,47 @@ func philox(k *kernel) {
 	k.ADDQ(imm(256), dst)
 	k.DECQ(groups)
 	k.JNZ(operand.LabelRef("group"))
+}
+
+// splat64 copies a number to every lane of 64 bits.
+func (k *kernel) splat64(v reg.GPVirtual) reg.VecVirtual {
+	r := k.vec()
+	if k.wide() {
+		k.VPBROADCASTQ(v, r)
+	} else {
+		x := k.XMM()
+		k.MOVQ(v, x)
+		k.VPBROADCASTQ(x, r)
+	}
+	return r
+}
+
+// constant64 is splat64 of a constant.
+func (k *kernel) constant64(v uint32) reg.VecVirtual {
+	g := k.GP64()
+	k.MOVQ(operand.U64(uint64(v)), g)
+	return k.splat64(g)
+}
+
+// state is a word of Philox's state in each register.
+type state [4]reg.VecVirtual
+
+// rounds makes the ten rounds of Philox on each chain; a word is in the lower half
+// of a 64-bit lane.
+func (k *kernel) rounds(chain []state, mul0, mul1 operand.Op, keys reg.GPVirtual) {
+	for r := range 10 {
+		for c := range chain {
+			s := &chain[c]
+			k.VPMULUDQ(mul0, s[0], s[0])
+			k.VPMULUDQ(mul1, s[2], s[2])
+			t := k.vec()
+			k.VPSRLQ(operand.U8(32), s[2], t)
+			k.xorKey(t, s[1], operand.Mem{Base: keys, Disp: 8 * r})
+			k.VPSRLQ(operand.U8(32), s[0], s[1])
+			k.xorKey(s[1], s[3], operand.Mem{Base: keys, Disp: 8*r + 4})
+			*s = state{t, s[2], s[1], s[0]}
+		}
+	}
 }
 
 func (k *kernel) vmov(from, to reg.VecVirtual) {

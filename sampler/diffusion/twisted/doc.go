@@ -10,6 +10,14 @@
 // the noisy one along the rows: from a model that knows it, a [Posterior], or by
 // differences of predictions, for any other.
 //
+// On mixtures of five Gaussians in eight dimensions given two equations, the energy
+// distance to the conditional distribution, in units of that of exact draws, is
+//
+//	closed form 1.9 ± .7   ancestral .8 ± .5   particles 1.5 ± .1
+//	cps 13   pdm 31   prodigy 31   cps-metric 33   noise-corrected 34   cop-ft 37
+//
+// (go test -run Table -table 8 -samples 2000 -seeds 2 -v, which names the settings).
+//
 // Where the distribution is known in closed form there is a shorter way:
 // [github.com/gibbsite-go/gibbsite/energy/continuous.Mixture.Where] and
 // [github.com/gibbsite-go/gibbsite/energy/denoise.Windows.Where] draw from a

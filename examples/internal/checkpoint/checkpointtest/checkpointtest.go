@@ -3,32 +3,60 @@ package checkpointtest
 
 import (
 	"context"
+	"path/filepath"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint"
 )
 
-// Interrupted runs a program with -checkpoint again and again, each time cancelled
-// after a few more looks at the context, until it ends by itself, and returns how
-// often it was cancelled. Programs save at every opportunity meanwhile.
-func Interrupted(t testing.TB, run func(ctx context.Context, resume bool) error) (times int) {
+// Interrupted runs a program with the arguments and -checkpoint again and again, from
+// the second time on with -resume, each time cancelled after a few more looks at the
+// context, until it ends by itself, and returns the report. Programs save at every
+// opportunity meanwhile. Then it sees that files that are there are refused without
+// -resume, and with it by a run of other arguments, which "other" adds.
+func Interrupted[R, O any](t testing.TB, parse func(args []string) (O, error), run func(ctx context.Context, o O) (R, error), args []string, other ...string) R {
 	t.Helper()
 	every := checkpoint.Every
 	checkpoint.Every = 0
 	defer func() { checkpoint.Every = every }()
+	args = append(slices.Clip(args), "-checkpoint", filepath.Join(t.TempDir(), "run"))
+	once := func(ctx context.Context, more ...string) (r R, err error) {
+		o, err := parse(append(slices.Clip(args), more...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return run(ctx, o)
+	}
+	var r R
+	times, again := 0, []string(nil)
 	for looks := int64(8); ; looks += looks / 2 {
 		ctx := &impatient{Context: context.Background()}
 		ctx.left.Store(looks)
-		err := run(ctx, times > 0)
-		if err == nil {
-			return times
+		var err error
+		if r, err = once(ctx, again...); err == nil {
+			break
 		}
 		if ctx.left.Load() > 0 {
 			t.Fatal(err) // not of the interruption
 		}
-		times++
+		times, again = times+1, []string{"-resume"}
 	}
+	if times < 2 {
+		t.Errorf("%q was interrupted %d times: the test shows nothing", args, times)
+	}
+	if _, err := once(context.Background()); err == nil || !strings.Contains(err.Error(), "is there already") {
+		t.Errorf("%q without -resume: %v", args, err)
+	}
+	if _, err := once(context.Background(), append([]string{"-resume"}, other...)...); err == nil {
+		t.Errorf("%q goes on with %q", args, other)
+	}
+	if _, err := parse([]string{"-resume"}); err == nil || !strings.Contains(err.Error(), "-checkpoint") {
+		t.Error(err)
+	}
+	return r
 }
 
 // impatient is a context that ends after a number of looks.

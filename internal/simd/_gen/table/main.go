@@ -55,7 +55,9 @@ var rows = []row{
 	{"torus field 50²", "Double/Torus/50", 0, 0},
 	{"torus field 1024²", "Double/Torus/1024", 0, 0},
 	{"sparse field, degree 48", "Sparse/Field/48", 0, 0},
-	{"heat-bath sweep 1024², per spin", "HeatBath/sweep/1024", 0.08, 0.15},
+	{"heat bath of bits, per spin", "Bits/Heat", 0, 0},
+	{"neighbours of bits, per spin", "Bits/Torus", 0, 0},
+	{"numbers of bits, 512 a row, per spin", "Bits/Spread/512", 0, 0},
 }
 
 var line = regexp.MustCompile(`^Benchmark(\S+?)(?:-\d+)?\s+\d+\s+(.*)$`)

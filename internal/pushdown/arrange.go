@@ -5,52 +5,19 @@ import (
 	"slices"
 )
 
-// fan is the edges of one kind in a level, by target: those to t are
-// at[t]…at[t+1].
-type fan struct{ at, from, w []int32 }
-
-func newFan(es []edge, targets int) fan {
-	es = slices.Clone(es)
-	slices.SortStableFunc(es, func(a, b edge) int { return cmp.Compare(a.to, b.to) })
-	f := fan{at: make([]int32, targets+1)}
-	for _, e := range es {
-		f.at[e.to+1]++
-		f.from, f.w = append(f.from, e.from), append(f.w, e.w)
+func newBlocks(g *Graph) blocks {
+	b := blocks{from: []int32{0}}
+	for _, tokens := range g.members {
+		b.class = append(b.class, int32(len(b.from)-1))
+		for len(tokens) > 0 {
+			n := min(len(tokens), blockSize)
+			b.token = append(b.token, tokens[:n]...)
+			b.from = append(b.from, int32(len(b.token)))
+			tokens = tokens[n:]
+		}
 	}
-	for t := range targets {
-		f.at[t+1] += f.at[t]
-	}
-	return f
-}
-
-// merged is the exits of a callee after which a level goes on at one place.
-type merged struct {
-	place int32
-	exits []int32
-}
-
-// arrangement is a level in the order in which package code of spans goes
-// through it.
-type arrangement struct {
-	in, call, out fan
-	places        []node     // where the level goes on after returns
-	nodes         [][]merged // by group
-	callOf        [][]int32  // [group][number of the start in the callee]: the call, −1
-}
-
-// round is the returns of one group that are complete at one time: exits feed
-// half-positions, which feed exits with shorter rests, so that rounds go by
-// descending depth of exits.
-type round struct {
-	depth, level, group int32
-	nodes               []merged
-}
-
-// plan is what spans need to know about a graph.
-type plan struct {
-	levels []arrangement
-	rounds []round
-	number []int32 // of every start in its level
+	b.class = append(b.class, int32(len(b.from)-1))
+	return b
 }
 
 // newPlan takes the depth of every exit of the reader: how many more returns

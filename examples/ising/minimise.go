@@ -1,0 +1,204 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/examples/internal/progress"
+	"github.com/gibbsite-go/gibbsite/sampler/anneal"
+	"github.com/gibbsite-go/gibbsite/sampler/ground"
+)
+
+const (
+	searchRounds = 200  // finds the largest known cut of the Gset's G1
+	searchChains = 4    // as of ground.Config
+	annealSteps  = 1000 // a pass
+)
+
+// minimiser is what both ways of looking for the minimum have in common.
+type minimiser interface {
+	Best() (x []int32, e float64)
+	LoadFile(path string) error
+}
+
+// minimise looks for the lowest energy: by searches that help each other, if the
+// model is one of pairs and no kernel was named, or else by annealing with a kernel.
+func minimise(ctx context.Context, o options, p *problem, name string) (*report, error) {
+	pairs := false
+	if m, ok := energy.As[ground.Pairwise](p.model); ok && !o.named {
+		_, _, _, _, pairs = m.Pairs()
+	}
+	bar := progress.New("annealing")
+	clock := newStopwatch()
+	var m minimiser
+	var pass func(ctx context.Context) error
+	var err error
+	if pairs {
+		m, pass, err = o.search(p, bar)
+	} else {
+		m, pass, err = o.kernel(p, name, bar)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := newReport(p, o)
+	if err := o.Load("anneal", m.LoadFile); err != nil {
+		return nil, err
+	}
+	if err := o.within(ctx, clock, p, m, pass); err != nil {
+		return nil, err
+	}
+	bar.Done()
+	r.Seconds, r.CPUSeconds = clock.wall(), clock.cpu()
+	x, e := m.Best()
+	r.BestEnergy, r.Partition = &e, x
+	if s, ok := m.(*ground.Search); ok {
+		r.Model.Steps = s.Len()
+		r.rounds = true
+	}
+	if p.graph != nil {
+		best := p.graph.Cut(x)
+		r.BestCut = &best
+	}
+	if o.Dir != "" {
+		if len(p.lattice) == 2 {
+			r.Add(snapshot(p, x, "The state of lowest energy"))
+		}
+		if err := writePartition(o.Dir, x); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// search makes -steps rounds, or rounds without end under -seconds or -target.
+func (o *options) search(p *problem, bar *progress.Bar) (minimiser, func(context.Context) error, error) {
+	if o.chains == 0 {
+		o.chains = searchChains
+	}
+	total := o.steps
+	if total == 0 && !o.limited() {
+		total = searchRounds
+	}
+	cfg := ground.Config{Chains: o.chains, Seed: o.seed}
+	cfg.Checkpoint.Path, cfg.Checkpoint.Every = o.Path("anneal"), max(1, total/20)
+	var s *ground.Search
+	cfg.Progress = func(int, int) {
+		if total > 0 {
+			bar.Set(s.Len(), total)
+		}
+	}
+	cfg.Stop = func(float64) bool { return o.reached(p, s) }
+	s, err := ground.New(p.model, cfg)
+	return s, func(ctx context.Context) error {
+		left := math.MaxInt32
+		if total > 0 {
+			left = max(0, total-s.Len())
+		}
+		return s.Run(ctx, left)
+	}, err
+}
+
+// kernel makes passes of -steps steps of one kernel: one, or as many as fit into
+// -seconds and lead to -target.
+func (o *options) kernel(p *problem, name string, bar *progress.Bar) (minimiser, func(context.Context) error, error) {
+	if o.chains == 0 {
+		o.chains = defaultChains
+	}
+	if o.steps == 0 {
+		o.steps = annealSteps
+	}
+	cfg := anneal.Config{Chains: o.chains, Seed: o.seed, Progress: bar.Set}
+	cfg.Checkpoint.Path, cfg.Checkpoint.Every = o.Path("anneal"), max(1, o.steps/20)
+	a, err := anneal.New(p.model, kernels[name], cfg)
+	return a, func(ctx context.Context) error {
+		for {
+			if err := a.Run(ctx, o.steps); err != nil || !o.limited() || o.reached(p, a) {
+				return err
+			}
+		}
+	}, err
+}
+
+// limited reports whether something else than -steps ends the search.
+func (o *options) limited() bool { return o.seconds > 0 || o.targeted }
+
+// reached reports whether the best state is as good as -target asks for.
+func (o *options) reached(p *problem, m minimiser) bool {
+	if !o.targeted {
+		return false
+	}
+	x, e := m.Best()
+	if p.graph != nil {
+		return p.graph.Cut(x) >= o.target
+	}
+	return e <= o.target
+}
+
+var errTime = errors.New("-seconds are over")
+
+// within calls pass with a context that ends after -seconds of processor time.
+func (o *options) within(ctx context.Context, clock *stopwatch, p *problem, m minimiser, pass func(context.Context) error) error {
+	if o.reached(p, m) {
+		return nil
+	}
+	if o.seconds <= 0 {
+		return pass(ctx)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		for ctx.Err() == nil {
+			if clock.cpu() >= o.seconds {
+				cancel(errTime)
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	}()
+	err := pass(ctx)
+	if err != nil && errors.Is(err, context.Canceled) && context.Cause(ctx) == errTime {
+		return nil
+	}
+	return err
+}
+
+// writePartition writes the levels of the sites, one a line.
+func writePartition(dir string, x []int32) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	var b []byte
+	for _, v := range x {
+		b = append(strconv.AppendInt(b, int64(v), 10), '\n')
+	}
+	if err := os.WriteFile(filepath.Join(dir, "partition.txt"), b, 0o666); err != nil {
+		return fmt.Errorf("-out: %w", err)
+	}
+	return nil
+}
+
+// stopwatch measures time since it was made.
+type stopwatch struct {
+	began time.Time
+	used  float64
+}
+
+func newStopwatch() *stopwatch { return &stopwatch{time.Now(), processorSeconds()} }
+
+func (s *stopwatch) wall() float64 { return time.Since(s.began).Seconds() }
+
+// cpu returns the processor time of all cores, or, where the system does not tell,
+// the time by the clock.
+func (s *stopwatch) cpu() float64 {
+	if now := processorSeconds(); now > 0 {
+		return now - s.used
+	}
+	return s.wall()
+}

@@ -1,0 +1,162 @@
+// Package bonds owns the numbers of models of pairs as kernels want them: as
+// integers, where they are multiples of one unit.
+package bonds
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+)
+
+// Pairwise is ground.Pairwise.
+type Pairwise = interface {
+	energy.Model
+	Pairs() (start, adj []int32, weight, field []float64, ok bool)
+}
+
+// Bonds are the numbers of a Pairwise model.
+type Bonds struct {
+	Start, Adj    []int32
+	Weight, Field []float64
+}
+
+// Of returns the bonds of m, or nil if it is no model of pairs.
+func Of(m energy.Model) *Bonds {
+	p, ok := energy.As[Pairwise](m)
+	if !ok {
+		return nil
+	}
+	b := &Bonds{}
+	if b.Start, b.Adj, b.Weight, b.Field, ok = p.Pairs(); !ok {
+		return nil
+	}
+	return b
+}
+
+// Sites returns the number of sites.
+func (b *Bonds) Sites() int { return len(b.Field) }
+
+// Check returns an error unless the numbers are finite and make rows of a matrix of
+// so many sites. That it is symmetric is taken on trust.
+func (b *Bonds) Check(sites int) error {
+	if len(b.Field) != sites || len(b.Start) != sites+1 {
+		return fmt.Errorf("method Pairs returns %d fields and %d rows, want %d and %d", len(b.Field), len(b.Start), sites, sites+1)
+	}
+	if b.Start[0] != 0 || int(b.Start[sites]) != len(b.Adj) || len(b.Weight) != len(b.Adj) {
+		return fmt.Errorf("method Pairs returns rows from %d to %d, %d columns and %d weights, want rows from 0 to as many", b.Start[0], b.Start[sites], len(b.Adj), len(b.Weight))
+	}
+	for i, f := range b.Field {
+		if b.Start[i] > b.Start[i+1] || int(b.Start[i+1]) > len(b.Adj) {
+			return fmt.Errorf("method Pairs returns row %d from %d to %d, want ascending numbers", i, b.Start[i], b.Start[i+1])
+		}
+		last := int32(-1)
+		for k := b.Start[i]; k < b.Start[i+1]; k++ {
+			if j := b.Adj[k]; j <= last || int(j) >= sites || int(j) == i {
+				return fmt.Errorf("method Pairs returns column %d after %d in row %d, want ascending ones < %d without %d", j, last, i, sites, i)
+			}
+			last = b.Adj[k]
+			f += math.Abs(b.Weight[k])
+		}
+		if !(math.Abs(f) <= math.MaxFloat64) {
+			return fmt.Errorf("method Pairs returns numbers of site %d that add up to %v, want a finite number", i, f)
+		}
+	}
+	return nil
+}
+
+// Reach returns the largest of Σ_j |w_ij| + |f_i| over the sites i, which no
+// difference of energies exceeds.
+func (b *Bonds) Reach() float64 {
+	most := 0.0
+	for i, f := range b.Field {
+		sum := math.Abs(f)
+		for _, w := range b.Weight[b.Start[i]:b.Start[i+1]] {
+			sum += math.Abs(w)
+		}
+		most = max(most, sum)
+	}
+	return most
+}
+
+const (
+	// A number of this part of the largest and less is taken for a rounding error
+	// of the search for a unit.
+	crumb = 0x1p-30
+
+	// A multiple of the unit may be off by this part of the largest difference: the
+	// numbers come out of a few roundings of 2⁻⁵³ each.
+	slack = 0x1p-46
+)
+
+// Integers returns the weights and fields as multiples of the largest unit that
+// they are all multiples of, up to rounding, if there is one by which no difference
+// of energies exceeds most units. All numbers 0 are multiples of 1.
+func (b *Bonds) Integers(most int) (weight, field []int32, unit float64, ok bool) {
+	reach := b.Reach()
+	if !(reach <= math.MaxFloat64) {
+		return nil, nil, 0, false
+	}
+	for _, row := range [][]float64{b.Weight, b.Field} {
+		for _, v := range row {
+			if unit = common(unit, math.Abs(v), float64(reach*crumb)); unit > 0 && reach/unit > float64(most)+0.5 {
+				return nil, nil, 0, false
+			}
+		}
+	}
+	if unit == 0 {
+		unit = 1
+	}
+	unit = b.refine(unit)
+	tolerance := float64(reach * slack)
+	if weight, ok = multiples(b.Weight, unit, tolerance); !ok {
+		return nil, nil, 0, false
+	}
+	if field, ok = multiples(b.Field, unit, tolerance); !ok {
+		return nil, nil, 0, false
+	}
+	return weight, field, unit, true
+}
+
+// common returns the greatest common divisor of a and c up to crumbs.
+func common(a, c, crumb float64) float64 {
+	if a < c {
+		a, c = c, a
+	}
+	for c > crumb {
+		r := math.Mod(a, c)
+		if c-r <= crumb {
+			r = 0
+		}
+		a, c = c, r
+	}
+	return a
+}
+
+// refine returns the unit by which the largest number is an exact multiple: what
+// Euclid's algorithm leaves has the rounding errors of all its steps.
+func (b *Bonds) refine(unit float64) float64 {
+	largest := 0.0
+	for _, row := range [][]float64{b.Weight, b.Field} {
+		for _, v := range row {
+			largest = max(largest, math.Abs(v))
+		}
+	}
+	if largest == 0 {
+		return unit
+	}
+	return largest / math.Round(largest/unit)
+}
+
+// multiples returns v/unit, if those are integers up to tolerance.
+func multiples(v []float64, unit, tolerance float64) (k []int32, ok bool) {
+	k = make([]int32, len(v))
+	for i, x := range v {
+		m := math.Round(x / unit)
+		if math.Abs(x-float64(m*unit)) > tolerance {
+			return nil, false
+		}
+		k[i] = int32(m)
+	}
+	return k, true
+}

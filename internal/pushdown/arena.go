@@ -1,0 +1,60 @@
+package pushdown
+
+import "math"
+
+// arena gives out slices that live until it is emptied.
+type arena struct {
+	chunks [][]float64
+	used   int // of the last chunk in use
+	chunk  int
+}
+
+func (a *arena) take(n int) []float64 {
+	if n == 0 {
+		return nil
+	}
+	for a.chunk < len(a.chunks) && a.used+n > len(a.chunks[a.chunk]) {
+		a.chunk, a.used = a.chunk+1, 0
+	}
+	if a.chunk == len(a.chunks) {
+		a.chunks = append(a.chunks, make([]float64, max(n, chunkSize)))
+	}
+	x := a.chunks[a.chunk][a.used : a.used+n : a.used+n]
+	a.used += n
+	clear(x)
+	return x
+}
+
+func (a *arena) empty() { a.chunk, a.used = 0, 0 }
+
+// power returns 2^n, 0 far below and +Inf far above.
+func power(n int32) float64 {
+	switch {
+	case n < -1000:
+		return 0
+	case n > 1000:
+		return math.Inf(1)
+	}
+	return math.Float64frombits(uint64(n+1023) << 52)
+}
+
+// exponent returns n with 2^n ≤ x < 2^(n+1), for a normal x > 0.
+func exponent(x float64) int32 { return int32(math.Float64bits(x)>>52) - 1023 }
+
+const chunkSize = 1 << 16
+
+func grid[T any](n, m int) [][]T {
+	all, g := make([]T, n*m), make([][]T, n)
+	for i := range g {
+		g[i] = all[i*m : (i+1)*m : (i+1)*m]
+	}
+	return g
+}
+
+const (
+	tileSites = 16       // rows of one start fill a vector
+	lowest    = 0x1p-600 // smaller values are dropped
+	faint     = 0x1p-300 // smaller weights are dropped
+	remote    = -422     // log₂ of what a call and a return weigh at least
+	highest   = 100      // log₂ of the greatest value
+)

@@ -1,0 +1,247 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// bits writes the kernels of sites that are one bit each.
+func bits(b *builder) {
+	for _, terms := range []int{5, 8} {
+		b.each(fmt.Sprintf("heatBits%d", terms),
+			"func(dst *uint64, count *[3][512]uint64, digits *[64][8]uint64, keys *[20]uint32, counter, stream uint64, regs int)",
+			fmt.Sprintf("is refHeatBits on regs ≥ 1 times 512 sites, with %d terms; counter is 16 times the group.", terms),
+			func(k *kernel) { heatBits(k, terms) })
+	}
+	b.each("torusBits", "func(count *[3][512]uint64, own *uint64, near *[6][4]int, rows, a, b *uint64, regs int)",
+		"is refTorusBits on regs ≥ 1 times 512 sites; near has the bytes to the word, the shift to the right and that of the next word to the left.", torusBits)
+	b.each("spreadBits", "func(x *int32, even, odd *uint64, bit, n, rows int)",
+		"is refSpreadBits on n ≥ 1 pairs of columns and rows ≥ 1.", spreadBits)
+}
+
+// plane is the number of bytes between the planes of a count.
+const plane = 8 * 512
+
+// heat is what heatBits keeps in registers.
+type heat struct {
+	*kernel
+	terms        int
+	keys, digits reg.GPVirtual
+	mul0, mul1   operand.Op
+	s2, s3       reg.VecVirtual
+	counter      reg.VecVirtual // even counters of the next group
+	factors      [][]operand.Op // of the terms; AVX2 has no registers for them
+	merge        reg.OpmaskVirtual
+}
+
+// heatBits draws the sites of a register, of half of one with AVX2, from eight
+// binary digits each and goes on, four digits at a time, while a site is
+// undecided: all digits so far are those of its probability.
+func heatBits(k *kernel, terms int) {
+	h := &heat{kernel: k, terms: terms, keys: k.param("keys"), digits: k.param("digits")}
+	dst, count, regs := k.param("dst"), k.param("count"), k.param("regs")
+	if k.wide() {
+		h.mul0, h.mul1 = k.constant64(0xD2511F53), k.constant64(0xCD9E8D57)
+	} else {
+		h.mul0, h.mul1 = k.quads("mul0", 0xD2511F53), k.quads("mul1", 0xCD9E8D57)
+	}
+	stream := k.param("stream")
+	h.s2 = k.splat64(stream)
+	k.SHRQ(operand.U8(32), stream)
+	h.s3 = k.splat64(stream)
+	base := k.splat64(k.param("counter"))
+	words := []uint32{}
+	for i := range 8 {
+		words = append(words, uint32(2*i), 0)
+	}
+	offsets := k.table("even", words...)
+	next := k.quads("nextRegister", 256)
+	if k.wide() {
+		h.merge = k.K()
+		g := k.GP32()
+		k.MOVL(operand.U32(0xAAAA), g)
+		k.KMOVW(g, h.merge)
+	}
+	i, end := k.GP64(), k.GP64()
+	k.XORQ(i, i)
+	k.MOVQ(regs, end)
+	k.SHLQ(operand.U8(6), end)
+	k.Label("register")
+	for pass := 0; pass < 16/k.w; pass++ {
+		h.counter = k.vec()
+		k.VPADDQ(offsets.Offset(32*pass), base, h.counter)
+		at := func(p reg.Register, disp int) operand.Mem {
+			return operand.Mem{Base: p, Index: i, Scale: 1, Disp: disp + 32*pass}
+		}
+		h.half(at(dst, 0), [3]operand.Mem{at(count, 0), at(count, plane), at(count, 2*plane)})
+	}
+	k.VPADDQ(next, base, base)
+	k.ADDQ(imm(64), i)
+	k.CMPQ(i, end)
+	k.JL(operand.LabelRef("register"))
+}
+
+// half draws the sites of one register.
+func (h *heat) half(dst operand.Mem, count [3]operand.Mem) {
+	k := h.kernel
+	draw := func(groups int, digits func(plane int) operand.Mem) (less, equal reg.VecVirtual) {
+		var planes []reg.VecVirtual
+		for range groups {
+			planes = append(planes, h.planes()...)
+		}
+		if h.factors == nil || groups > 1 || !k.wide() {
+			h.load(count)
+		}
+		less, equal = k.vec(), k.vec()
+		k.clear(less)
+		k.ones(equal)
+		for p := len(planes) - 1; p >= 0; p-- {
+			h.compare(less, equal, planes[p], digits(p))
+		}
+		return less, equal
+	}
+	fixed := func(p int) operand.Mem { return operand.Mem{Base: h.digits, Disp: 64 * p} }
+	groups := 1
+	if k.wide() {
+		groups = 2
+	}
+	res, und := draw(groups, fixed)
+	p, left := k.GP64(), k.GP64()
+	k.MOVQ(h.digits, p)
+	k.ADDQ(imm(256*groups), p)
+	k.MOVQ(imm(16-groups), left)
+	more, done := k.label("more"), k.label("done")
+	k.Label(more)
+	if k.wide() {
+		m := k.K()
+		k.VPTESTMD(und, und, m)
+		k.KORTESTW(m, m)
+	} else {
+		k.VPTEST(und, und)
+	}
+	k.JZ(operand.LabelRef(done))
+	less, equal := draw(1, func(q int) operand.Mem { return operand.Mem{Base: p, Disp: 64 * q} })
+	if k.wide() {
+		k.VPTERNLOGQ(operand.U8(0xF8), less, und, res)
+		k.VPANDQ(equal, und, und)
+	} else {
+		k.VPAND(und, less, less)
+		k.VPOR(less, res, res)
+		k.VPAND(equal, und, und)
+	}
+	k.ADDQ(imm(256), p)
+	k.DECQ(left)
+	k.JNZ(operand.LabelRef(more))
+	k.Label(done)
+	k.VMOVUPS(res, dst)
+}
+
+// planes returns the words of the next group, a digit of every site each.
+func (h *heat) planes() []reg.VecVirtual {
+	k := h.kernel
+	one, sixteen := k.quads("one", 1), k.quads("sixteen", 16)
+	var chain [2]state
+	for c := range chain {
+		s := &chain[c]
+		for i := range s {
+			s[i] = k.vec()
+		}
+		if c == 0 {
+			k.vmov(h.counter, s[0])
+		} else {
+			k.VPADDQ(one, h.counter, s[0])
+		}
+		k.VPSRLQ(operand.U8(32), s[0], s[1])
+		k.vmov(h.s2, s[2])
+		k.vmov(h.s3, s[3])
+	}
+	k.VPADDQ(sixteen, h.counter, h.counter)
+	k.rounds(chain[:], h.mul0, h.mul1, h.keys)
+	for w := range 4 {
+		even, odd := chain[0][w], chain[1][w]
+		if k.wide() {
+			k.VMOVSLDUP(odd, h.merge, even)
+		} else {
+			k.VPSLLQ(operand.U8(32), odd, odd)
+			k.VPBLENDD(operand.U8(0xAA), odd, even, even)
+		}
+	}
+	return chain[0][:]
+}
+
+// load finds the terms of the sum: products of the planes of the counts.
+func (h *heat) load(from [3]operand.Mem) {
+	k := h.kernel
+	if !k.wide() {
+		c0, c1, c2 := from[0], from[1], from[2]
+		h.factors = [][]operand.Op{nil, {c0}, {c1}, {c0, c1}, {c2}, {c0, c2}, {c1, c2}, {c0, c1, c2}}
+		return
+	}
+	h.factors = [][]operand.Op{nil}
+	for j := 1; j < h.terms; j++ {
+		r := k.vec()
+		if j&(j-1) == 0 {
+			k.VMOVUPS(from[j/2], r)
+		} else { // without its highest plane, and that one
+			high := 4
+			if j < 4 {
+				high = 2
+			}
+			k.VPANDQ(h.factors[j-high][0], h.factors[high][0], r)
+		}
+		h.factors = append(h.factors, []operand.Op{r})
+	}
+}
+
+// compare takes one more digit in front: r of the random number, t of the
+// probability, which is the sum modulo 2 of the digits' terms. less says that the
+// random number is the smaller one, equal that all digits are the same.
+func (h *heat) compare(less, equal, r reg.VecVirtual, digits operand.Mem) {
+	k := h.kernel
+	t := k.vec()
+	k.VPBROADCASTQ(digits, t)
+	for j := 1; j < h.terms; j++ {
+		m := digits.Offset(8 * j)
+		if k.wide() {
+			k.VPTERNLOGQ_BCST(operand.U8(0x78), m, h.factors[j][0], t) // t ^ (factor & digit)
+			continue
+		}
+		s := k.vec()
+		k.VPBROADCASTQ(m, s)
+		for _, f := range h.factors[j] {
+			k.VPAND(f, s, s)
+		}
+		k.VPXOR(s, t, t)
+	}
+	if k.wide() {
+		k.VPTERNLOGQ(operand.U8(0xD4), r, t, less)  // the majority of less, t and not r
+		k.VPTERNLOGQ(operand.U8(0x90), r, t, equal) // equal & (t = r)
+		return
+	}
+	d := k.vec()
+	k.VPXOR(r, t, d)
+	k.VPANDN(t, r, t) // t and not r
+	k.VPANDN(less, d, less)
+	k.VPOR(t, less, less)
+	k.VPANDN(equal, d, equal)
+}
+
+// ones sets all bits.
+func (k *kernel) ones(r reg.VecVirtual) {
+	if k.wide() {
+		k.VPTERNLOGQ(operand.U8(0xFF), r, r, r)
+	} else {
+		k.VPCMPEQD(r, r, r)
+	}
+}
+
+// quads is a number in every lane of 64 bits, in memory.
+func (b *builder) quads(name string, v uint32) operand.Mem {
+	var words []uint32
+	for range 8 {
+		words = append(words, v, 0)
+	}
+	return b.table(name, words...)
+}

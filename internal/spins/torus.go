@@ -1,0 +1,225 @@
+// Package spins holds two-level sites as bits and redraws hundreds of them at a
+// time, given how many of their neighbours are in state 1: those of one lattice in
+// the words of a string.
+//
+// Random numbers are addressed by site: which bits of a stream decide about it
+// does not depend on other sites, so that parts of a lattice can be redrawn at the
+// same time, and to the same bits by any number of workers.
+package spins
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
+
+// Torus is a periodic lattice of two dimensions in the colours of a chequerboard:
+// colour 0 are the sites whose row and column have an even sum. It is immutable.
+//
+// The sites of a colour are the bits of a string, row by row: site j of row r is
+// bit rn + j, with n sites a row. Its neighbours in other rows are bits (r±1)n + j
+// of the other colour's string, those in its own are bit rn + j and the one to its
+// left or right, by turns. The string goes on periodically at both of its ends.
+type Torus struct {
+	rows, n     int
+	sites       int               // of a colour
+	words       int               // that hold them, whole registers
+	pad         int               // words before and behind those
+	near        [2]*simd.BitTorus // of a colour that is redrawn
+	even        []uint64          // sites in even rows
+	first, last []uint64          // of their row
+}
+
+// strip is the number of words of a string that one job redraws.
+const strip = len(simd.Counts{}[0])
+
+// NewTorus returns a torus. It panics unless both sides are even and ≥ 4.
+func NewTorus(rows, cols int) *Torus {
+	if rows < 4 || cols < 4 || rows%2 != 0 || cols%2 != 0 {
+		panic(fmt.Sprintf("spins: NewTorus: %d rows and %d columns, want even numbers ≥ 4", rows, cols))
+	}
+	n := cols / 2
+	t := &Torus{rows: rows, n: n, sites: rows * n, pad: n/64 + 3}
+	t.words = (t.sites + simd.BitSites - 1) / simd.BitSites * (simd.BitSites / 64)
+	left, right := [2]int{n - 1, -1}, [2]int{1 - n, 1}
+	t.near[0] = simd.NewBitTorus([6]int{-n, n, left[0], left[1], right[0], right[1]})
+	t.near[1] = simd.NewBitTorus([6]int{-n, n, right[0], right[1], left[0], left[1]})
+	t.even, t.first, t.last = make([]uint64, t.words), make([]uint64, t.words), make([]uint64, t.words)
+	for r := range rows {
+		set(t.first, r*n)
+		set(t.last, r*n+n-1)
+		for j := 0; r%2 == 0 && j < n; j++ {
+			set(t.even, r*n+j)
+		}
+	}
+	return t
+}
+
+// Jobs returns the number of strips of a colour.
+func (t *Torus) Jobs() int { return (t.words + strip - 1) / strip }
+
+// Groups returns the number of groups of a random stream that a redraw of a
+// colour takes.
+func (t *Torus) Groups() uint64 {
+	return uint64(t.words) / (simd.BitSites / 64) * simd.BitGroups
+}
+
+// State is one state of a torus.
+type State struct {
+	*Torus
+	colour [2][]uint64
+}
+
+// NewState returns the state whose sites are all 0.
+func (t *Torus) NewState() *State {
+	s := &State{Torus: t}
+	for c := range s.colour {
+		s.colour[c] = make([]uint64, t.words+2*t.pad)
+	}
+	return s
+}
+
+// Scratch is what a worker needs to redraw sites.
+type Scratch struct {
+	count simd.Counts
+	draw  [strip]uint64
+}
+
+// Source says which random bits a colour is redrawn from: those of
+// [sampler.Stream.Reserve].
+type Source struct{ Seed, Chain, Group uint64 }
+
+// Tally is what is counted of sites of one colour: the bonds between two in
+// state 1, the sites in state 1, and those that a redraw changed.
+type Tally struct{ Bonds, Up, Moved int }
+
+// Add adds another tally.
+func (t *Tally) Add(u Tally) {
+	t.Bonds += u.Bonds
+	t.Up += u.Up
+	t.Moved += u.Moved
+}
+
+// Redraw draws the sites of a strip of a colour afresh, given the other colour,
+// and counts them. When all strips are done, Close must follow.
+func (s *State) Redraw(colour, job int, o *simd.Odds, from Source, w *Scratch) Tally {
+	lo := job * strip
+	hi := min(lo+strip, s.words)
+	s.neighbours(colour, lo, hi, w)
+	group := from.Group + uint64(lo)/(simd.BitSites/64)*simd.BitGroups
+	simd.HeatBits(w.draw[:hi-lo], &w.count, o, from.Seed, from.Chain, group)
+	old := s.colour[colour][s.pad+lo : s.pad+hi]
+	told := s.tally(w, w.draw[:hi-lo], old, lo)
+	copy(old, w.draw[:])
+	return told
+}
+
+// Count counts the sites of a strip of a colour.
+func (s *State) Count(colour, job int, w *Scratch) Tally {
+	lo := job * strip
+	hi := min(lo+strip, s.words)
+	s.neighbours(colour, lo, hi, w)
+	now := s.colour[colour][s.pad+lo : s.pad+hi]
+	return s.tally(w, now, now, lo)
+}
+
+func (s *State) neighbours(colour, lo, hi int, w *Scratch) {
+	a, b := s.first[lo:hi], s.last[lo:hi]
+	if colour == 1 {
+		a, b = b, a
+	}
+	simd.TorusBits(&w.count, s.colour[1-colour], s.pad, 64*lo, s.near[colour], s.even[lo:hi], a, b)
+}
+
+// tally counts words from number lo of a colour on.
+func (s *State) tally(w *Scratch, now, old []uint64, lo int) (t Tally) {
+	whole := min(len(now), max(0, s.sites/64-lo))
+	c0, c1, c2 := w.count[0][:len(now)], w.count[1][:len(now)], w.count[2][:len(now)]
+	old = old[:len(now)]
+	up, moved, ones, twos, fours := 0, 0, 0, 0, 0
+	for i, v := range now[:whole] {
+		up += bits.OnesCount64(v)
+		moved += bits.OnesCount64(v ^ old[i])
+		ones += bits.OnesCount64(v & c0[i])
+		twos += bits.OnesCount64(v & c1[i])
+		fours += bits.OnesCount64(v & c2[i])
+	}
+	if rest := s.sites % 64; rest > 0 && whole < len(now) && lo+whole == s.sites/64 {
+		mask := uint64(1)<<rest - 1
+		v := now[whole] & mask
+		up += bits.OnesCount64(v)
+		moved += bits.OnesCount64((v ^ old[whole]) & mask)
+		ones += bits.OnesCount64(v & c0[whole])
+		twos += bits.OnesCount64(v & c1[whole])
+		fours += bits.OnesCount64(v & c2[whole])
+	}
+	return Tally{Bonds: ones + 2*twos + 4*fours, Up: up, Moved: moved}
+}
+
+// Close lets the string of a colour that has changed go on periodically.
+func (s *State) Close(colour int) {
+	v, at := s.colour[colour], 64*s.pad
+	piece := min(64, s.sites)
+	for i := 0; i < s.n+64; i += piece { // behind the last site
+		put(v, at+s.sites+i, get(v, at+i), piece)
+	}
+	for i := piece; i < s.n+64+piece; i += piece { // before the first
+		put(v, at-i, get(v, at+s.sites-i), piece)
+	}
+}
+
+// rowsOf returns the rows of a job of so many.
+func (t *Torus) rowsOf(job, jobs int) (lo, hi int) {
+	at := func(j int) int { return int(int64(t.rows/2)*int64(j)/int64(jobs)) * 2 }
+	return at(job), at(job + 1)
+}
+
+// Spread stores the rows of one job of several in the lattice x, row-major.
+func (s *State) Spread(x []int32, job, jobs int) {
+	lo, hi := s.rowsOf(job, jobs)
+	if lo == hi {
+		return
+	}
+	cols := 2 * s.n
+	simd.SpreadBits(x[lo*cols:hi*cols], s.colour[0][s.pad:], s.colour[1][s.pad:], lo*s.n, s.n)
+}
+
+// Pack takes the state from the lattice x, row-major, of levels 0 and 1.
+func (s *State) Pack(x []int32) {
+	for c := range s.colour {
+		clear(s.colour[c])
+		v := s.colour[c][s.pad:]
+		word, at := uint64(0), 0
+		for r := range s.rows {
+			row := x[2*s.n*r : 2*s.n*(r+1)]
+			for j := (r + c) % 2; j < len(row); j += 2 {
+				word |= uint64(row[j]&1) << (at & 63)
+				if at++; at&63 == 0 {
+					v[at/64-1], word = word, 0
+				}
+			}
+		}
+		if at&63 != 0 {
+			v[at/64] = word
+		}
+		s.Close(c)
+	}
+}
+
+func set(v []uint64, i int) { v[i/64] |= 1 << (i % 64) }
+
+// get returns the 64 bits from bit i on.
+func get(v []uint64, i int) uint64 {
+	w, shift := i>>6, uint(i&63)
+	return v[w]>>shift | v[w+1]<<(64-shift)
+}
+
+// put sets n ≤ 64 bits from bit i on to the lowest ones of b.
+func put(v []uint64, i int, b uint64, n int) {
+	w, shift, mask := i>>6, uint(i&63), ^uint64(0)>>(64-n)
+	v[w] = v[w]&^(mask<<shift) | b&mask<<shift
+	if shift > 0 {
+		v[w+1] = v[w+1]&^(mask>>(64-shift)) | b&mask>>(64-shift)
+	}
+}

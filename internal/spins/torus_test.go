@@ -1,0 +1,123 @@
+package spins
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// shapes have rows within a word, of whole words and across words, strings of less
+// than a word, and several strips.
+var shapes = [][2]int{{4, 4}, {4, 6}, {6, 4}, {10, 50}, {4, 128}, {8, 1000}, {64, 64}, {300, 334}, {40, 4096}}
+
+func lattice(r *rand.Rand, sites int) []int32 {
+	x := make([]int32, sites)
+	for i := range x {
+		x[i] = r.Int32N(2)
+	}
+	return x
+}
+
+// plain redraws a colour site by site, as the documentation of this package and of
+// simd.HeatBits says.
+func plain(x []int32, rows, cols, colour int, p []uint64, from Source) (t Tally) {
+	n := cols / 2
+	old := slices.Clone(x)
+	for i := range x {
+		r, c := i/cols, i%cols
+		if (r+c)%2 != colour {
+			continue
+		}
+		k := old[(r+1)%rows*cols+c] + old[(r+rows-1)%rows*cols+c] + old[r*cols+(c+1)%cols] + old[r*cols+(c+cols-1)%cols]
+		at := r*n + c/2
+		group := from.Group + uint64(at/512*16)
+		var u uint64
+		words := make([]uint32, 16*64)
+		simd.Philox(words, from.Seed, from.Chain, group)
+		for d := range 64 {
+			u |= uint64(words[16*d+at/32%16]>>(at%32)&1) << (63 - d)
+		}
+		x[i] = 0
+		if u < p[k] {
+			x[i] = 1
+		}
+		t.Up += int(x[i])
+		t.Bonds += int(x[i] * k)
+		if x[i] != old[i] {
+			t.Moved++
+		}
+	}
+	return t
+}
+
+func TestTorusRedraws(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 1))
+	p := []uint64{1 << 61, 3 << 61, 1 << 63, 5 << 61, 1<<64 - 1<<59}
+	o := simd.NewOdds(p)
+	for _, shape := range shapes[:6] {
+		rows, cols := shape[0], shape[1]
+		torus := NewTorus(rows, cols)
+		x := lattice(r, rows*cols)
+		y, w := slices.Clone(x), new(Scratch)
+		s := torus.NewState()
+		s.Pack(x)
+		for sweep := range 2 {
+			for c := range 2 {
+				from := Source{1, 2, uint64(1+2*sweep+c) * torus.Groups()}
+				want := plain(x, rows, cols, c, p, from)
+				got := Tally{}
+				for j := range torus.Jobs() {
+					got.Add(s.Redraw(c, j, o, from, w))
+				}
+				s.Close(c)
+				require.Equal(t, want, got, "%v", shape)
+				for job := range 3 {
+					s.Spread(y, job, 3)
+				}
+				require.Equal(t, x, y, "%v", shape)
+			}
+		}
+	}
+}
+
+// TestTorusCounts holds states of every shape to counts of their sites, and what
+// Close does to what Pack does.
+func TestTorusCounts(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 2))
+	for _, shape := range shapes {
+		rows, cols := shape[0], shape[1]
+		torus, w := NewTorus(rows, cols), new(Scratch)
+		x := lattice(r, rows*cols)
+		s := torus.NewState()
+		s.Pack(x)
+		y := make([]int32, len(x))
+		s.Spread(y, 0, 1)
+		require.Equal(t, x, y)
+		var want, got [2]Tally
+		for i, v := range x {
+			a, b := i/cols, i%cols
+			want[(a+b)%2].Up += int(v)
+			for c := range 2 {
+				want[c].Bonds += int(v * (x[(a+1)%rows*cols+b] + x[a*cols+(b+1)%cols]))
+			}
+		}
+		for c := range got {
+			for j := range torus.Jobs() {
+				got[c].Add(s.Count(c, j, w))
+			}
+		}
+		require.Equal(t, want, got, "%v", shape)
+	}
+}
+
+func TestNewTorusRefuses(t *testing.T) {
+	for _, shape := range [][2]int{{2, 4}, {4, 2}, {5, 4}, {4, 5}, {5, 5}} {
+		assert.PanicsWithValue(t, fmt.Sprintf("spins: NewTorus: %d rows and %d columns, want even numbers ≥ 4", shape[0], shape[1]),
+			func() { NewTorus(shape[0], shape[1]) })
+	}
+}

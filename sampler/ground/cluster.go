@@ -1,0 +1,85 @@
+package ground
+
+// clusters finds the clusters in which two states differ.
+type clusters[T number] struct {
+	differs []bool  // and not in a cluster yet
+	sites   []int32 // of the cluster at hand
+	inside  []bool  // in it
+	take    []int32 // sites to flip
+}
+
+func newClusters[T number](sites int) *clusters[T] {
+	return &clusters[T]{differs: make([]bool, sites), inside: make([]bool, sites)}
+}
+
+// takeOver flips in x every cluster of sites, connected by interactions, in which y
+// differs and by which the energy of x falls; also those by which it stays, if flat.
+// It returns by how much the energy fell, or ok = false with x as it was if stop said
+// so, which is told the work done. Without fields y and its mirror image are the same.
+//
+// Clusters do not touch, so that each changes the energy by itself: of all that can
+// be made of the two states by exchanging clusters, x becomes the best. (Houdayer
+// 2001 exchanges such clusters between replicas; Whitley, Hains and Howe 2009 choose
+// among them.)
+func (c *clusters[T]) takeOver(g *system[T], x, y *spins[T], flat bool, stop func(work int) bool) (gain float64, ok bool) {
+	apart, nought := 0, float64(g.nought)
+	for i, s := range x.s {
+		c.differs[i] = s != y.s[i]
+		if c.differs[i] {
+			apart++
+		}
+	}
+	if g.mirrored && apart > len(x.s)/2 {
+		for i, d := range c.differs {
+			c.differs[i] = !d
+		}
+	}
+	c.take = c.take[:0]
+	for i := range c.differs {
+		if !c.differs[i] {
+			if stop(1) {
+				return 0, false
+			}
+			continue
+		}
+		sum, work := c.grow(g, x, int32(i))
+		if stop(work) {
+			return 0, false
+		}
+		if sum < -nought || flat && sum <= nought {
+			gain -= sum
+			c.take = append(c.take, c.sites...)
+		}
+	}
+	for _, i := range c.take {
+		x.flip(g, int(i))
+	}
+	return gain, true
+}
+
+// grow finds the cluster of site i and returns by how much the energy of x changes
+// if it is flipped: what its sites lose one by one, but for the interactions inside,
+// which stay.
+func (c *clusters[T]) grow(g *system[T], x *spins[T], i int32) (sum float64, work int) {
+	c.sites = append(c.sites[:0], i)
+	c.differs[i], c.inside[i] = false, true
+	for at := 0; at < len(c.sites); at++ {
+		v := c.sites[at]
+		sum += float64(x.loss[v])
+		row := g.row(int(v))
+		work += 1 + len(row)
+		for _, a := range row {
+			if c.differs[a.to] {
+				c.differs[a.to], c.inside[a.to] = false, true
+				c.sites = append(c.sites, a.to)
+			}
+			if c.inside[a.to] && v < a.to {
+				sum += float64(T(x.s[v]*x.s[a.to]) * a.w) // half of it for each of the two
+			}
+		}
+	}
+	for _, v := range c.sites {
+		c.inside[v] = false
+	}
+	return sum, work
+}

@@ -1,0 +1,83 @@
+package ground
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
+)
+
+// Config says how a search goes. The zero value is the recommended setting.
+type Config struct {
+	Chains  int    // number of searches that help each other; 0 means 4
+	Seed    uint64 // search i draws from stream (Seed, i)
+	Workers int    // goroutines; 0 means GOMAXPROCS; never changes results
+
+	// Init holds states that the searches begin with, one per search or one for all;
+	// what is found is never worse. If nil, they begin with random ones.
+	Init []int32
+
+	// Sweeps is the length of the shortest annealing of a round; 0 means 50. Every
+	// second round is twice as long or more, every fourth four times or more, and so
+	// on.
+	Sweeps int
+
+	// Stop, if not nil, is told the lowest energy after every round, and ends the
+	// Run by true.
+	Stop func(energy float64) bool
+
+	// Checkpoint, if it has a Path, saves the search there as SaveFile does: at the
+	// end of every Run, also of one that its context ends, and within it each time
+	// that Every more rounds have been made (0: at the end only). A failure to save
+	// ends the Run.
+	Checkpoint struct {
+		Path  string
+		Every int
+	}
+
+	// Progress, if not nil, is called with the number of rounds done and the total
+	// of this Run.
+	Progress func(done, total int)
+}
+
+const (
+	defaultChains = 4
+	defaultSweeps = 50
+	maxSweeps     = 1 << 20
+)
+
+// fill checks the configuration and replaces zeros by defaults.
+func (cfg *Config) fill(sites int) error {
+	for _, f := range []struct {
+		name string
+		v    int
+	}{{"Chains", cfg.Chains}, {"Workers", cfg.Workers}, {"Sweeps", cfg.Sweeps}, {"Checkpoint.Every", cfg.Checkpoint.Every}} {
+		if f.v < 0 {
+			return fmt.Errorf("ground: Config.%s = %d, want ≥ 0", f.name, f.v)
+		}
+	}
+	if cfg.Sweeps > maxSweeps {
+		return fmt.Errorf("ground: Config.Sweeps = %d, want ≤ %d", cfg.Sweeps, maxSweeps)
+	}
+	if cfg.Chains == 0 {
+		cfg.Chains = defaultChains
+	}
+	if cfg.Sweeps == 0 {
+		cfg.Sweeps = defaultSweeps
+	}
+	if cfg.Workers == 0 {
+		cfg.Workers = runtime.GOMAXPROCS(0)
+	}
+	if err := check.Entries("ground: New", "Chains × sites", cfg.Chains, sites); err != nil {
+		return err
+	}
+	if n := len(cfg.Init); n > 0 && n != sites && n != cfg.Chains*sites {
+		return fmt.Errorf("ground: len(Config.Init) = %d, want %d (one state) or %d (one per search)", n, sites, cfg.Chains*sites)
+	}
+	for i, v := range cfg.Init {
+		if v != 0 && v != 1 {
+			return fmt.Errorf("ground: Config.Init[%d] = %d, want 0 or 1", i, v)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,76 @@
+package ground
+
+import (
+	"math"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// scale holds inverse temperatures, in units of T, between which annealing makes
+// sense.
+type scale struct{ hot, cold float64 }
+
+const (
+	// At hot the root mean square of the local fields counts hotField; at cold a
+	// difference at the quantile coldQuantile of those of random states counts
+	// coldGap. All three were chosen on tori, random and planar graphs made for it.
+	hotField     = 0.3
+	coldGap      = 8.0
+	coldQuantile = 0.05
+	coldStates   = 16
+
+	// An annealing to an inverse temperature this many times the first, or more, is
+	// not linear.
+	maxStretch = 256
+)
+
+// newScale finds the scale of a model from the mean square of its local fields and
+// from the differences at a few random states.
+func newScale[T number](g *system[T]) scale {
+	square, reach := 0.0, float64(g.reach) // squares of parts of it, which may be large
+	if reach == 0 {
+		return scale{1, 1}
+	}
+	for i, f := range g.field {
+		mean := float64(f) / reach
+		for _, a := range g.row(i) {
+			half := float64(a.w) / 2 / reach
+			mean += half
+			square += float64(half * half)
+		}
+		square += float64(mean * mean)
+	}
+	hot := hotField / reach / math.Sqrt(square/float64(g.sites()))
+	r := sampler.NewStream(0, math.MaxUint64) // of no search
+	x := newSpins(g)
+	var gaps []float64
+	for range coldStates {
+		x.random(g, r)
+		for _, l := range x.loss {
+			if l = max(l, -l); l > g.nought {
+				gaps = append(gaps, float64(l))
+			}
+		}
+		if len(gaps) > 1<<20 {
+			break
+		}
+	}
+	if len(gaps) == 0 {
+		return scale{hot, hot}
+	}
+	slices.Sort(gaps)
+	return scale{hot, max(hot, coldGap/gaps[int(coldQuantile*float64(len(gaps)))])}
+}
+
+// at returns the inverse temperature at progress t of an annealing from a position
+// 0 … 1 of the scale: linear in t, but bent where cold is more than maxStretch times
+// as cold as the start, so that all magnitudes get their share.
+func (c scale) at(from, t float64) float64 {
+	first := float64(c.hot * simd.Exp(float64(from*simd.Log(c.cold/c.hot))))
+	if bend := simd.Log(c.cold / first / maxStretch); bend > 0 {
+		t = simd.Expm1(float64(bend*t)) / simd.Expm1(bend)
+	}
+	return first + float64((c.cold-first)*t)
+}

@@ -1,0 +1,232 @@
+package ground
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+	"sync/atomic"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/bonds"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/durable"
+	"github.com/gibbsite-go/gibbsite/internal/pool"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// Search looks for the lowest energy of a model by several searches that help each
+// other. Its methods must not be called concurrently with each other.
+//
+// In a round every search anneals by Metropolis updates of all sites in turn, from a
+// random place of a range of temperatures that is fitted to the model, linearly in
+// the inverse temperature; the first time it begins hot. Then it descends, and the
+// best state of the search takes over every cluster of sites in which the new one is
+// no worse. The length of rounds is Config.Sweeps times 1, 2, 1, 4, 1, 2, 1, 8, …;
+// after every fourth round each search takes clusters over from another one.
+//
+// Differences of energies are exact integers where the numbers of the model are
+// multiples of one unit (up to rounding, 2⁻⁴⁶ of the largest difference); otherwise
+// they are running sums, and those within 2⁻⁴⁰ of the largest count as equal.
+type Search struct {
+	model   energy.Model
+	cfg     Config
+	sites   int
+	seekers []seeker
+
+	rounds int // whole ones
+	lent   int // searches that have taken over from another one after the present one
+
+	e     []float64 // lowest energy of each search
+	x     []int32   // states of it
+	filed int       // rounds at the last checkpoint file
+	busy  atomic.Bool
+}
+
+// New returns a search that is ready to start. It returns an error unless m is a
+// [Pairwise] model of finite energies.
+func New(m energy.Model, cfg Config) (*Search, error) {
+	sites, _, err := check.Shape("ground: New", m, 1, 1)
+	if err != nil {
+		return nil, err
+	}
+	if err := cfg.fill(sites); err != nil {
+		return nil, err
+	}
+	b := bonds.Of(m)
+	if b == nil {
+		return nil, fmt.Errorf("ground: New: the model is %T, want one of pairs (ground.Pairwise)", m)
+	}
+	if err := b.Check(sites); err != nil {
+		return nil, fmt.Errorf("ground: New: %T: %w", m, err)
+	}
+	if reach := b.Reach(); !check.Finite(4 * reach) {
+		return nil, fmt.Errorf("ground: New: a difference of energies may be %v, want a finite number", reach)
+	}
+	cfg.Init = slices.Clone(cfg.Init)
+	s := &Search{
+		model: m, cfg: cfg, sites: sites, seekers: make([]seeker, cfg.Chains),
+		e: make([]float64, cfg.Chains), x: make([]int32, cfg.Chains*sites),
+	}
+	if w, f, _, ok := b.Integers(maxReach); ok {
+		fill(s.seekers, newSystem(b, w, f), cfg.Seed)
+	} else {
+		fill(s.seekers, newSystem(b, b.Weight, b.Field), cfg.Seed)
+	}
+	for i, k := range s.seekers {
+		switch len(cfg.Init) {
+		case 0:
+			k.begin(nil)
+		case sites:
+			k.begin(cfg.Init)
+		default:
+			k.begin(cfg.Init[i*sites : (i+1)*sites])
+		}
+		k.levels(s.x[i*sites : (i+1)*sites])
+	}
+	m.Energy(s.e, s.x)
+	return s, sampler.CheckStart(s.e)
+}
+
+func fill[T number](seekers []seeker, g *system[T], seed uint64) {
+	c := newScale(g)
+	for i := range seekers {
+		seekers[i] = newSearcher(g, c, seed, uint64(i))
+	}
+}
+
+// Run makes n rounds. If the context ends, the best state so far remains, and a
+// later Run goes on in the middle of the round, to the same bits as if it had not
+// stopped. A Run while another is under way is an error.
+func (s *Search) Run(ctx context.Context, n int) error {
+	switch {
+	case ctx == nil:
+		return fmt.Errorf("ground: Search: Run: ctx = nil")
+	case n < 0:
+		return fmt.Errorf("ground: Search: Run: n = %d, want ≥ 0", n)
+	case n > math.MaxInt-s.rounds:
+		return fmt.Errorf("ground: Search: Run: n = %d after %d rounds, want ≤ %d", n, s.rounds, math.MaxInt-s.rounds)
+	case !s.busy.CompareAndSwap(false, true):
+		return fmt.Errorf("ground: Search: Run: another Run of it is under way, want one at a time")
+	}
+	defer s.busy.Store(false)
+	err := s.advance(ctx, n)
+	if file := s.keep(0); file != nil {
+		err = errors.Join(err, file)
+	}
+	return err
+}
+
+func (s *Search) advance(ctx context.Context, n int) error {
+	workers := pool.New(min(s.cfg.Workers, len(s.seekers)))
+	workers.Start()
+	defer workers.Stop()
+	stop := func() bool { return ctx.Err() != nil }
+	for k := range n {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if !s.round(workers, stop) {
+			return ctx.Err()
+		}
+		if s.cfg.Progress != nil {
+			s.cfg.Progress(k+1, n)
+		}
+		if s.cfg.Stop != nil && s.cfg.Stop(slices.Min(s.e)) {
+			return nil
+		}
+		if every := s.cfg.Checkpoint.Every; every > 0 && k+1 < n {
+			if err := s.keep(every); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// round makes a round or goes on with it; it returns false where stop said so.
+func (s *Search) round(workers *pool.Pool, stop func() bool) (done bool) {
+	if s.lent == 0 {
+		var stopped atomic.Bool
+		sweeps := s.sweeps()
+		workers.Each(0, len(s.seekers), func(_, i int) {
+			if s.seekers[i].rounds() == s.rounds && !s.seekers[i].round(stop, sweeps) {
+				stopped.Store(true)
+			}
+		})
+		if stopped.Load() {
+			return false
+		}
+	}
+	if n := len(s.seekers); s.rounds%lendEvery == lendEvery-1 && n > 1 {
+		ahead := 1 + s.rounds/lendEvery%(n-1)
+		for ; s.lent < n; s.lent++ {
+			if !s.seekers[s.lent].borrow(stop, s.seekers[(s.lent+ahead)%n]) {
+				return false
+			}
+		}
+	}
+	s.rounds, s.lent = s.rounds+1, 0
+	s.look()
+	return true
+}
+
+const (
+	lendEvery = 4  // rounds after which searches take over from others
+	doublings = 10 // of the shortest round that make the longest
+)
+
+// sweeps returns the length of the present round: 1, 2, 1, 4, 1, 2, 1, 8, … times the
+// shortest.
+func (s *Search) sweeps() int {
+	return s.cfg.Sweeps << min(bits.TrailingZeros(uint(s.rounds+1)), doublings)
+}
+
+// look keeps what the searches have found. Energies are those of the model: running
+// sums of reals have rounding errors.
+func (s *Search) look() {
+	x, e := make([]int32, s.sites), make([]float64, 1)
+	for i, k := range s.seekers {
+		best := s.x[i*s.sites : (i+1)*s.sites]
+		k.levels(x)
+		if slices.Equal(x, best) {
+			continue
+		}
+		if s.model.Energy(e, x); e[0] <= s.e[i] {
+			s.e[i] = e[0]
+			copy(best, x)
+		}
+	}
+}
+
+// Best returns a copy of the best state found and its energy.
+func (s *Search) Best() (x []int32, e float64) {
+	best := 0
+	for i, v := range s.e {
+		if v < s.e[best] {
+			best = i
+		}
+	}
+	return slices.Clone(s.x[best*s.sites : (best+1)*s.sites]), s.e[best]
+}
+
+// Energies returns the lowest energy of each search. The slice is the search's own.
+func (s *Search) Energies() []float64 { return s.e }
+
+// Len returns the number of rounds made.
+func (s *Search) Len() int { return s.rounds }
+
+// keep saves a checkpoint if Config.Checkpoint asks for any and at least so many
+// rounds have been made since the last.
+func (s *Search) keep(every int) error {
+	if s.cfg.Checkpoint.Path == "" || s.rounds-s.filed < every {
+		return nil
+	}
+	if err := durable.SaveFile("ground: Search", s.cfg.Checkpoint.Path, s); err != nil {
+		return err
+	}
+	s.filed = s.rounds
+	return nil
+}

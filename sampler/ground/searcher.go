@@ -1,0 +1,281 @@
+package ground
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/wire"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// seeker is a searcher of either number.
+type seeker interface {
+	// begin makes the state of the levels, or nil for a random one, what the search
+	// begins with.
+	begin(levels []int32)
+
+	// round anneals once in so many sweeps, or goes on with it, and returns false
+	// where stop said so.
+	round(stop func() bool, sweeps int) (done bool)
+
+	// rounds returns the number of whole rounds.
+	rounds() int
+
+	// borrow takes over what is better in the best state of the other.
+	borrow(stop func() bool, other seeker) (done bool)
+
+	// levels stores the best state.
+	levels(x []int32)
+
+	append(b []byte) []byte
+	read(b []byte, sweeps int) ([]byte, error)
+}
+
+// Stages of a round.
+const (
+	rest = iota // between rounds
+	anneal
+	descend // of the annealed state
+	take    // what is better in it
+	polish  // the best state descends, too
+	stages
+)
+
+// searcher is one search: a best state, and a round of annealing under way.
+type searcher[T number] struct {
+	g         *system[T]
+	scale     scale
+	best, now *spins[T]
+	clusters  *clusters[T]
+	table     []uint32
+	words     words
+
+	made        int     // whole rounds
+	found       bool    // best is no random state
+	stage       int     // of the round under way
+	sweep, site int     // within the stage
+	moved       bool    // by the pass of descend or polish under way
+	from        float64 // where on the scale the round began
+
+	ask  func() bool
+	work int // since the last question
+}
+
+func newSearcher[T number](g *system[T], c scale, seed, chain uint64) *searcher[T] {
+	s := &searcher[T]{g: g, scale: c, best: newSpins(g), now: newSpins(g), clusters: newClusters[T](g.sites())}
+	s.words.stream = *sampler.NewStream(seed, chain)
+	s.words.at = len(s.words.buf)
+	return s
+}
+
+func (s *searcher[T]) begin(levels []int32) {
+	if levels == nil {
+		s.best.random(s.g, &s.words.stream)
+		return
+	}
+	s.best.set(s.g, levels)
+	s.found = true
+}
+
+// Sites between two looks at the work done, and between two questions whether to
+// stop, about a millisecond. Tests set them lower; results do not depend on them.
+var chunk, pollWork = 1 << 12, 1 << 18
+
+// stop counts work and reports whether to stop.
+func (s *searcher[T]) stop(work int) bool {
+	if s.work += work; s.work < pollWork || s.ask == nil {
+		return false
+	}
+	s.work = 0
+	return s.ask()
+}
+
+func (s *searcher[T]) round(ask func() bool, sweeps int) (done bool) {
+	s.ask = ask
+	if s.stage == rest {
+		// The first round begins hot.
+		if s.from = 0; s.found {
+			s.from = s.words.unit()
+		}
+		s.now.copy(s.best)
+		s.enter(anneal)
+	}
+	for ; s.stage == anneal && s.sweep < sweeps; s.sweep, s.site = s.sweep+1, 0 {
+		if !s.heat(sweeps) {
+			return false
+		}
+	}
+	if s.stage == anneal {
+		s.enter(descend)
+	}
+	if s.stage == descend {
+		if !s.descend(s.now) {
+			return false
+		}
+		s.enter(take)
+	}
+	if s.stage == take {
+		if !s.found {
+			s.best, s.now, s.found = s.now, s.best, true
+		} else if _, ok := s.clusters.takeOver(s.g, s.best, s.now, true, s.stop); !ok {
+			return false
+		}
+		s.enter(polish)
+	}
+	if !s.descend(s.best) {
+		return false
+	}
+	s.enter(rest)
+	s.made++
+	return true
+}
+
+func (s *searcher[T]) rounds() int { return s.made }
+
+func (s *searcher[T]) enter(stage int) { s.stage, s.sweep, s.site, s.moved = stage, 0, 0, false }
+
+// heat goes on with the sweep under way and returns false if it was stopped.
+func (s *searcher[T]) heat(sweeps int) bool {
+	beta := s.scale.at(s.from, float64(s.sweep)/float64(max(1, sweeps-1)))
+	if _, integers := any(s.now).(*spins[int32]); integers {
+		s.table = acceptances(s.table, beta, int(s.g.reach))
+	}
+	for n := s.g.sites(); s.site < n; {
+		end := min(s.site+chunk, n)
+		s.now.sweep(s.g, s.site, end, beta, s.table, &s.words)
+		work := end - s.site
+		if s.site = end; s.stop(work) {
+			return false
+		}
+	}
+	return true
+}
+
+// descend flips sites of x in turn until none lowers the energy.
+func (s *searcher[T]) descend(x *spins[T]) bool {
+	for n := s.g.sites(); ; {
+		for s.site < n {
+			end := min(s.site+chunk, n)
+			s.moved = x.descend(s.g, s.site, end) || s.moved
+			work := end - s.site
+			if s.site = end; s.stop(work) {
+				return false
+			}
+		}
+		if !s.moved {
+			return true
+		}
+		s.site, s.moved = 0, false
+	}
+}
+
+// borrow is called between rounds.
+func (s *searcher[T]) borrow(ask func() bool, other seeker) (done bool) {
+	s.ask = ask
+	if s.stage == rest {
+		_, ok := s.clusters.takeOver(s.g, s.best, other.(*searcher[T]).best, false, s.stop)
+		if !ok {
+			return false
+		}
+		s.enter(polish)
+	}
+	if !s.descend(s.best) {
+		return false
+	}
+	s.enter(rest)
+	return true
+}
+
+func (s *searcher[T]) levels(x []int32) { s.best.levels(x) }
+
+func (s *searcher[T]) append(b []byte) []byte {
+	found, moved := 0, 0
+	if s.found {
+		found = 1
+	}
+	if s.moved {
+		moved = 1
+	}
+	b = wire.AppendInts(b, found, moved, s.stage, s.sweep, s.site, s.words.at, s.made)
+	b = wire.AppendFloat64s(b, []float64{s.from})
+	b, _ = s.words.stream.AppendBinary(b) // which cannot fail
+	for _, w := range s.words.buf {
+		b = wire.AppendUint64s(b, uint64(w))
+	}
+	for _, x := range []*spins[T]{s.best, s.now} {
+		b = appendNumbers(b, x.s)
+		b = appendNumbers(b, x.loss)
+	}
+	return b
+}
+
+func (s *searcher[T]) read(b []byte, sweeps int) ([]byte, error) {
+	var at [7]uint64
+	b, err := wire.ReadUint64s(b, at[:])
+	if err != nil {
+		return nil, err
+	}
+	if at[0] > 1 || at[1] > 1 || at[2] >= stages || at[3] > uint64(sweeps) || at[4] > uint64(s.g.sites()) || at[5] > uint64(len(s.words.buf)) || at[6] > math.MaxInt {
+		return nil, fmt.Errorf("a search stands at stage %d, sweep %d of %d, site %d, word %d (%d, %d)", at[2], at[3], sweeps, at[4], at[5], at[0], at[1])
+	}
+	s.found, s.moved, s.stage, s.sweep, s.site, s.words.at = at[0] == 1, at[1] == 1, int(at[2]), int(at[3]), int(at[4]), int(at[5])
+	s.made = int(at[6])
+	var from [1]float64
+	if b, err = wire.ReadFloat64s(b, from[:]); err != nil {
+		return nil, err
+	}
+	if s.from = from[0]; !(s.from >= 0 && s.from <= 1) {
+		return nil, fmt.Errorf("a round begins at %v of the scale, want 0 … 1", s.from)
+	}
+	if len(b) < streamSize {
+		return nil, wire.ErrShort
+	}
+	if err := s.words.stream.UnmarshalBinary(b[:streamSize]); err != nil {
+		return nil, err
+	}
+	var buf [len(s.words.buf)]uint64
+	if b, err = wire.ReadUint64s(b[streamSize:], buf[:]); err != nil {
+		return nil, err
+	}
+	for i, w := range buf {
+		s.words.buf[i] = uint32(w)
+	}
+	for _, x := range []*spins[T]{s.best, s.now} {
+		if b, err = readNumbers(b, x.s); err != nil {
+			return nil, err
+		}
+		for i, v := range x.s {
+			if v != 1 && v != -1 && !(v == 0 && x == s.now) { // none before the first round
+				return nil, fmt.Errorf("spin %d = %v, want 1 or −1", i, v)
+			}
+		}
+		if b, err = readNumbers(b, x.loss); err != nil {
+			return nil, err
+		}
+		for i, v := range x.loss {
+			if f := float64(v); math.IsNaN(f) || math.Abs(f) > 2*float64(s.g.reach) {
+				return nil, fmt.Errorf("loss of site %d = %v, want at most %v", i, v, s.g.reach)
+			}
+		}
+	}
+	return b, nil
+}
+
+const streamSize = 24 // bytes of a stream
+
+func appendNumbers[T number](b []byte, v []T) []byte {
+	switch v := any(v).(type) {
+	case []int32:
+		return wire.AppendInt32s(b, v)
+	case []float64:
+		return wire.AppendFloat64s(b, v)
+	}
+	return b
+}
+
+func readNumbers[T number](b []byte, v []T) ([]byte, error) {
+	if ints, ok := any(v).([]int32); ok {
+		return wire.ReadInt32s(b, ints)
+	}
+	return wire.ReadFloat64s(b, any(v).([]float64))
+}

@@ -1,0 +1,151 @@
+package ground
+
+import (
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// spins are a state and what flipping each of its sites costs.
+type spins[T number] struct {
+	s    []T // 1 − 2x: 1 or −1
+	loss []T // E(x with site i flipped) − E(x)
+}
+
+func newSpins[T number](g *system[T]) *spins[T] {
+	n := g.sites()
+	return &spins[T]{make([]T, n), make([]T, n)}
+}
+
+func (x *spins[T]) copy(y *spins[T]) {
+	copy(x.s, y.s)
+	copy(x.loss, y.loss)
+}
+
+// random makes x a uniform state.
+func (x *spins[T]) random(g *system[T], r *sampler.Stream) {
+	for i := range x.s {
+		x.s[i] = T(1 - 2*int32(r.Uint32()>>31))
+	}
+	x.compute(g)
+}
+
+// set makes x the state of the levels.
+func (x *spins[T]) set(g *system[T], levels []int32) {
+	for i, v := range levels {
+		x.s[i] = T(1 - 2*v)
+	}
+	x.compute(g)
+}
+
+// levels stores the state in l.
+func (x *spins[T]) levels(l []int32) {
+	for i, s := range x.s {
+		l[i] = int32(1-s) / 2
+	}
+}
+
+// compute computes the losses afresh.
+func (x *spins[T]) compute(g *system[T]) {
+	for i, h := range g.field {
+		for _, a := range g.row(i) {
+			if x.s[a.to] < 0 {
+				h += a.w
+			}
+		}
+		x.loss[i] = T(x.s[i] * h)
+	}
+}
+
+// flip flips site i.
+func (x *spins[T]) flip(g *system[T], i int) {
+	s, loss := x.s, x.loss
+	loss[i] = -loss[i]
+	before := s[i]
+	s[i] = -before
+	for _, a := range g.adj[g.start[i]:g.start[i+1]] {
+		loss[a.to] += T(T(before*s[a.to]) * a.w)
+	}
+}
+
+// descend flips the sites lo … hi−1 in turn where that lowers the energy, and
+// reports whether it did anywhere.
+func (x *spins[T]) descend(g *system[T], lo, hi int) (moved bool) {
+	for i := lo; i < hi; i++ {
+		if x.loss[i] < -g.nought {
+			x.flip(g, i)
+			moved = true
+		}
+	}
+	return moved
+}
+
+// sweep makes a Metropolis update at inverse temperature beta of the sites lo …
+// hi−1 in turn; table is that of beta, see acceptances.
+func (x *spins[T]) sweep(g *system[T], lo, hi int, beta float64, table []uint32, r *words) {
+	switch y := any(x).(type) {
+	case *spins[int32]:
+		sweepIntegers(any(g).(*system[int32]), y, lo, hi, table, r)
+	case *spins[float64]:
+		sweepReals(any(g).(*system[float64]), y, lo, hi, beta, r)
+	}
+}
+
+func sweepIntegers(g *system[int32], x *spins[int32], lo, hi int, table []uint32, r *words) {
+	loss := x.loss[:hi]
+	for i := lo; i < hi; i++ {
+		if l := loss[i]; l > 0 && (int(l) >= len(table) || r.next() >= table[l]) {
+			continue
+		}
+		x.flip(g, i)
+	}
+}
+
+func sweepReals(g *system[float64], x *spins[float64], lo, hi int, beta float64, r *words) {
+	loss := x.loss[:hi]
+	never := neverBelow / beta
+	for i := lo; i < hi; i++ {
+		if l := loss[i]; l > 0 && (l >= never || float64(r.next()) >= float64(two32*simd.Exp(-beta*l))) {
+			continue
+		}
+		x.flip(g, i)
+	}
+}
+
+const (
+	two32      = 0x1p32
+	neverBelow = 22.2 // e^−22.2 is below 2⁻³²
+)
+
+// acceptances returns the probabilities exp(−beta·l) of accepting the losses l = 0,
+// 1, …, up to reach, in units of 2⁻³², as far as they are not 0. It reuses table.
+func acceptances(table []uint32, beta float64, reach int) []uint32 {
+	table = table[:0]
+	for l := 0; l <= reach; l++ {
+		p := float64(two32 * simd.Exp(-beta*float64(l)))
+		if p < 1 {
+			break
+		}
+		table = append(table, uint32(min(p, two32-1)))
+	}
+	return table
+}
+
+// words are random words drawn from a stream some at a time.
+type words struct {
+	stream sampler.Stream
+	at     int
+	buf    [256]uint32
+}
+
+func (w *words) next() uint32 {
+	if w.at == len(w.buf) {
+		w.stream.Uint32s(w.buf[:])
+		w.at = 0
+	}
+	v := w.buf[w.at]
+	w.at++
+	return v
+}
+
+// unit returns a number in [0, 1).
+func (w *words) unit() float64 { return float64(float64(w.next()) / two32) }

@@ -1,0 +1,109 @@
+package shard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/npy"
+	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/anneal"
+	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
+)
+
+// AIS is a [Run] of annealed importance sampling: what [anneal.AIS] takes. Its tally
+// has one function, the log-weight of a chain, "log w"; see [AIS.LogZ].
+type AIS struct {
+	Model  energy.Model
+	Method sampler.Method
+	Config anneal.AISConfig // of the whole run, without Checkpoint; Exact for all chains
+}
+
+// Kind returns "ais".
+func (a AIS) Kind() string { return "ais" }
+
+// Size returns the number of chains and the block in which they move.
+func (a AIS) Size() (n, block int) {
+	n = a.Config.Chains
+	if n == 0 {
+		n = 64
+	}
+	return n, sampler.Config{Chains: n}.Block()
+}
+
+// Part runs new chains and writes their last states as a .npy file of int32, chains
+// × sites.
+func (a AIS) Part(first, count int) (*diagnose.Tally, func(context.Context, io.Writer) error, error) {
+	cfg := a.Config
+	switch {
+	case cfg.First != 0 || cfg.Count != 0:
+		return nil, nil, fmt.Errorf("shard: AIS.Config.First, Count = %d, %d, want 0: the whole run", cfg.First, cfg.Count)
+	case cfg.Checkpoint.Path != "":
+		return nil, nil, fmt.Errorf("shard: AIS.Config.Checkpoint.Path = %q, want none: finished parts are kept", cfg.Checkpoint.Path)
+	}
+	n, _ := a.Size()
+	if first < 0 || count < 1 || first > n-count {
+		return nil, nil, fmt.Errorf("shard: AIS: chains %d … %d, want some of 0 … %d", first, first+count-1, n-1)
+	}
+	cfg.First, cfg.Count = first, count
+	if e := len(cfg.Exact) / n; cfg.Exact != nil && e*n == len(cfg.Exact) {
+		cfg.Exact = cfg.Exact[first*e : (first+count)*e]
+	} else if cfg.Exact != nil {
+		return nil, nil, fmt.Errorf("shard: AIS: len(Config.Exact) = %d, want a state for each of %d chains", len(cfg.Exact), n)
+	}
+	run, err := anneal.NewAIS(a.Model, a.Method, cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	sites, levels := a.Model.Shape()
+	weight := 0.0
+	t, err := diagnose.NewTally(diagnose.TallyConfig{
+		Chains: n, First: first, Count: count, Draws: 1, Seed: cfg.Seed, LogWeights: true,
+		Run: identity{"ais", sites, levels, run.Settings},
+	}, func([]int32) float64 { return weight })
+	if err != nil {
+		return nil, nil, err
+	}
+	t.Name("log w")
+	return t, func(ctx context.Context, states io.Writer) error {
+		r, err := run.Run(ctx)
+		if err != nil {
+			return err
+		}
+		for i, w := range r.LogWeights {
+			weight = w
+			t.Observe(first+i, 0, r.States[i*sites:(i+1)*sites], nil)
+		}
+		if states == nil {
+			return nil
+		}
+		return npy.Write(states, r.States, count, sites)
+	}, nil
+}
+
+// LogZ returns the estimate of log Z and the effective number of chains of a tally
+// of the run, those of [anneal.AISResult] to rounding. Errors are those of
+// [diagnose.Tally.LogMeanExp].
+func (a AIS) LogZ(t *diagnose.Tally) (z anneal.LogZ, ess float64, err error) {
+	if t == nil {
+		return z, 0, errors.New("shard: AIS.LogZ: t = nil, want a tally")
+	}
+	z.Value, z.StdErr, ess, err = t.LogMeanExp()
+	if a.Config.Exact != nil {
+		z.Value = -z.Value // the weights are of 1/Z
+	}
+	return z, ess, err
+}
+
+// identity is what the draws of a run are a function of.
+type identity struct {
+	name          string
+	sites, levels int
+	list          func(add func(name string, value any))
+}
+
+func (i identity) Name() string                              { return i.name }
+func (i identity) Shape() (sites, levels int)                { return i.sites, i.levels }
+func (i identity) Settings(add func(name string, value any)) { i.list(add) }

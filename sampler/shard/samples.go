@@ -1,0 +1,130 @@
+package shard
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/npy"
+	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
+)
+
+// Sampler makes independent samples, one after the other: a diffusion.Runner is one.
+type Sampler[S energy.Site] interface {
+	Shape() (sites, levels int)
+
+	// Sample fills x, samples × sites, with the samples that follow.
+	Sample(ctx context.Context, x []S) error
+
+	// Settings adds what samples are a function of beside their numbers.
+	Settings(add func(name string, value any))
+}
+
+// Samples is a [Run] of independent samples, such as those of a diffusion:
+//
+//	shard.Samples[int32]{Samples: 100_000, New: func(ctx context.Context, first, count int) (shard.Sampler[int32], error) {
+//		return diffusion.New(ctx, denoiser, diffusion.Masked{Mask: mask}, diffusion.Config{Seed: 1, First: first, Count: count})
+//	}}
+//
+// A sample counts as a chain of one draw in the tally.
+type Samples[S energy.Site] struct {
+	Samples int // of the whole run, ≥ 1
+
+	// Block is the number of samples that go together; 0 means 64. Where a
+	// denoiser looks at a batch as a whole, it is a multiple of the batch.
+	Block int
+
+	// New returns what makes the samples first … first+count−1 of the run.
+	New func(ctx context.Context, first, count int) (Sampler[S], error)
+
+	Functions []func(x []S) float64
+	Names     []string // of the functions; nil: f1, f2, …
+}
+
+// Kind returns "samples".
+func (s Samples[S]) Kind() string { return "samples" }
+
+// Size returns the numbers of samples of the run and of a block.
+func (s Samples[S]) Size() (n, block int) {
+	block = s.Block
+	if block == 0 {
+		block = 64
+	}
+	return s.Samples, block
+}
+
+// Part makes samples and writes them as a .npy file of int32 or float32, samples ×
+// sites. It calls New, with a context that does not end.
+func (s Samples[S]) Part(first, count int) (*diagnose.Tally, func(context.Context, io.Writer) error, error) {
+	n, block := s.Size()
+	switch {
+	case n < 1:
+		return nil, nil, fmt.Errorf("shard: Samples.Samples = %d, want ≥ 1", n)
+	case block < 1:
+		return nil, nil, fmt.Errorf("shard: Samples.Block = %d, want ≥ 0", block)
+	case s.New == nil:
+		return nil, nil, fmt.Errorf("shard: Samples.New = nil, want a function")
+	case s.Names != nil && len(s.Names) != len(s.Functions):
+		return nil, nil, fmt.Errorf("shard: Samples.Names = %v, want %d of them", s.Names, len(s.Functions))
+	case first < 0 || count < 1 || first > n-count:
+		return nil, nil, fmt.Errorf("shard: Samples: %d … %d, want some of 0 … %d", first, first+count-1, n-1)
+	}
+	maker, err := s.New(context.Background(), first, count)
+	if err != nil {
+		return nil, nil, err
+	}
+	if check.Nil(maker) {
+		return nil, nil, fmt.Errorf("shard: Samples.New returned nil, want a Sampler")
+	}
+	sites, levels := maker.Shape()
+	t, observe, err := s.tally(diagnose.TallyConfig{
+		Chains: n, First: first, Count: count, Draws: 1, Run: identity{"samples", sites, levels, maker.Settings},
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if s.Names != nil {
+		t.Name(s.Names...)
+	}
+	return t, func(ctx context.Context, states io.Writer) error {
+		together := count
+		if states == nil { // in blocks, as none is kept
+			together = min(count, block)
+		}
+		x := make([]S, together*sites)
+		for at := 0; at < count; at += together {
+			x = x[:min(together, count-at)*sites]
+			if err := maker.Sample(ctx, x); err != nil {
+				return err
+			}
+			for i := 0; i < len(x)/sites; i++ {
+				observe(first+at+i, 0, x[i*sites:(i+1)*sites], nil)
+			}
+		}
+		if states == nil {
+			return nil
+		}
+		return npy.Write(states, x, count, sites)
+	}, nil
+}
+
+// tally returns an empty tally and what tells it of samples.
+func (s Samples[S]) tally(cfg diagnose.TallyConfig) (t *diagnose.Tally, observe func(chain, draw int, x []S, info *sampler.Info), err error) {
+	switch f := any(s.Functions).(type) {
+	case []func([]int32) float64:
+		t, err = diagnose.NewTally(cfg, f...)
+		if err == nil {
+			observe = any(t.Observe).(func(int, int, []S, *sampler.Info))
+		}
+	case []func([]float32) float64:
+		var real sampler.RealObserver
+		t, real, err = diagnose.RealTally(cfg, f...)
+		if err == nil {
+			observe = any((func(int, int, []float32, *sampler.Info))(real)).(func(int, int, []S, *sampler.Info))
+		}
+	}
+	return t, observe, err
+}
