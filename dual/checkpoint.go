@@ -28,8 +28,12 @@ const counters = 7 // words ahead of λ
 
 // Save writes a checkpoint of the loop, followed by the primal's if it has a
 // method Save: after Load the loop goes on to the same bits as if it had not
-// stopped.
+// stopped. The target is left at the multipliers of the last dual step, where
+// [Inference.Certify], for one, may have moved it from.
 func (i *Inference[S]) Save(w io.Writer) error {
+	if err := i.settle(); err != nil {
+		return fmt.Errorf("dual: Save: %w", err)
+	}
 	state, err := i.updater.AppendBinary(nil)
 	if err != nil {
 		return fmt.Errorf("dual: Save: %w", err)
@@ -62,6 +66,26 @@ func (i *Inference[S]) Save(w io.Writer) error {
 	return nil
 }
 
+// standing returns the multipliers that the target and the primal's caches are of.
+func (i *Inference[S]) standing() []float64 {
+	if i.open || i.steps == 0 {
+		return i.lambda
+	}
+	return i.way.last
+}
+
+// settle moves the target to where the last dual step left it. An open step has not
+// let go of it.
+func (i *Inference[S]) settle() error {
+	if i.open {
+		return nil
+	}
+	if err := i.target.SetLambda(i.standing()); err != nil {
+		return err
+	}
+	return i.primal.Reset()
+}
+
 // Load restores what Save wrote, into a loop built with the same arguments; Start
 // and Observe may differ, and the error for other ones names the first that
 // differs. Schedules are compared by their values. It reads no more than the
@@ -88,12 +112,7 @@ func (i *Inference[S]) Load(r io.Reader) error {
 	if err != nil {
 		return fmt.Errorf("dual: Load: %w", err)
 	}
-	// The primal's caches are those of the multipliers that were set last.
-	set := next.lambda
-	if !next.open && next.steps > 0 {
-		set = next.way.last
-	}
-	if err := i.target.SetLambda(set); err != nil {
+	if err := i.target.SetLambda(next.standing()); err != nil {
 		return fmt.Errorf("dual: Load: %w", err)
 	}
 	if p, ok := i.primal.(Saver); ok {

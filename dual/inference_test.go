@@ -78,6 +78,28 @@ func TestWorkersAndResume(t *testing.T) {
 	}
 }
 
+// A certificate is of other multipliers than the last step's, and a checkpoint made
+// after it is whole.
+func TestCertifiedLoopsResume(t *testing.T) {
+	cfg := dual.Config{Inner: 2}
+	certified := func() *dual.Inference[int32] {
+		inf := loop(t, ring(t, 1), 5, 2, cfg)
+		require.NoError(t, inf.Run(ctx, 20))
+		exact.Must(inf.Certify(ctx, nil, 3, 10))
+		return inf
+	}
+	whole, saved := certified(), certified()
+	var b bytes.Buffer
+	require.NoError(t, saved.Save(&b))
+	resumed := loop(t, ring(t, 1), 5, 2, cfg)
+	require.NoError(t, resumed.Load(&b))
+	for _, inf := range []*dual.Inference[int32]{whole, saved, resumed} {
+		require.NoError(t, inf.Run(ctx, 20))
+	}
+	require.Equal(t, course(whole), course(resumed))
+	require.Equal(t, course(whole), course(saved))
+}
+
 // interrupted is a primal whose context ends in the middle of a step.
 type interrupted struct {
 	*sampler.Chains

@@ -131,15 +131,6 @@ func run(ctx context.Context, o options) (*report, error) {
 		if err := s.advance(ctx, inf, o, saved); err != nil {
 			return nil, err
 		}
-		// A checkpoint is loaded at the multipliers of the last dual step, where
-		// draws that judge others have not left the target.
-		last := inf.Lambda()
-		if n := len(s.was.Way); n > 0 {
-			last = s.was.Way[n-1].Lambda
-		}
-		if err := s.lag.SetLambda(last); err != nil {
-			return nil, err
-		}
 		if err := saved.Save(); err != nil {
 			return nil, err
 		}
