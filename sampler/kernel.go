@@ -218,11 +218,8 @@ func (e *StartError) Error() string {
 		return fmt.Sprintf("sampler: chain %d: the initial state is not in %s", e.Chain, e.Constraint)
 	}
 	why := "the state has probability zero; set Init to one that has some"
-	switch {
-	case math.IsNaN(e.Energy):
-		why = "the model cannot evaluate the state, or computes +Inf − +Inf"
-	case !math.IsInf(e.Energy, 1):
-		why = "−Inf is no energy"
+	if !math.IsInf(e.Energy, 1) {
+		why = "the model cannot evaluate the state, as where it computes +Inf − +Inf"
 	}
 	return fmt.Sprintf("sampler: chain %d: energy of the initial state = %v, want a finite number: %s", e.Chain, e.Energy, why)
 }

@@ -58,7 +58,7 @@ func ExampleReweighting() {
 	}
 	fmt.Println(err)
 	// Output:
-	// β = 0.9: C/n = 1.0
+	// β = 0.9: C/n = 0.9
 	// β = 0.7: C/n = 0.7
 	// β = 0.5: C/n = 0.2
 	// <nil>
