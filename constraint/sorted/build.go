@@ -11,6 +11,7 @@ import (
 	"hash/crc64"
 	"io"
 	"iter"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -53,7 +54,7 @@ func Build(ctx context.Context, path string, levels int, all iter.Seq[[]int32]) 
 	}
 	h := b.head()
 	if states := uint64(h.count) * (uint64(h.longest) + 1); states > maxStates {
-		return 0, &constraint.LimitError{What: "sorted: states", Value: int(min(states, 1<<31-1)), Bound: maxStates}
+		return 0, &constraint.LimitError{What: "sorted: states", Value: int(min(states, math.MaxInt)), Bound: maxStates}
 	}
 	if err := b.save(path, h); err != nil {
 		return 0, fmt.Errorf("sorted: %w", err)

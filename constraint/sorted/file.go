@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc64"
+	"math"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 )
@@ -71,7 +72,7 @@ func readHead(b []byte, size int) (h head, err error) {
 		return h, fmt.Errorf("sorted: %d bytes, want %d for %d sequences of %d tokens", size, want, h.count, h.tokens)
 	}
 	if states := v[1] * (v[3] + 1); states > maxStates {
-		return h, &constraint.LimitError{What: "sorted: states", Value: int(min(states, 1<<31-1)), Bound: maxStates}
+		return h, &constraint.LimitError{What: "sorted: states", Value: int(min(states, math.MaxInt)), Bound: maxStates}
 	}
 	return h, nil
 }

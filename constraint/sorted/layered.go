@@ -1,6 +1,10 @@
 package sorted
 
-import "github.com/gibbsite-go/gibbsite/constraint"
+import (
+	"fmt"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+)
 
 // Layered is a set with a large part that does not change and a small one that does:
 // what is added goes to Top. Both must be set, and Base must not be closed while the
@@ -8,6 +12,17 @@ import "github.com/gibbsite-go/gibbsite/constraint"
 type Layered struct {
 	Base *Lexicon
 	Top  *constraint.Lexicon
+}
+
+// Check says which part is nil, if one is.
+func (l Layered) Check() error {
+	switch {
+	case l.Base == nil:
+		return fmt.Errorf("sorted: Layered.Base = nil, want a Lexicon")
+	case l.Top == nil:
+		return fmt.Errorf("sorted: Layered.Top = nil, want a constraint.Lexicon")
+	}
+	return nil
 }
 
 // Contains reports whether x is in either part.

@@ -12,7 +12,8 @@ import (
 // Cache keeps compiled patterns by their text and the content of the vocabulary, so
 // that a server compiles what it is asked for again and again only once. The zero
 // value is an empty cache ready to use. It may be used by several goroutines at
-// once; two that ask for the same new pattern both compile it.
+// once; two that ask for the same new pattern both compile it. Its memory is that of
+// Most patterns, each as large as the limits allow that it is compiled under.
 type Cache struct {
 	// Most is how many patterns are kept, 0 for 1024; of more, the one that
 	// was not asked for the longest goes.

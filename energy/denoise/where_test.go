@@ -36,6 +36,16 @@ func kernels(t *testing.T) (*denoise.Windows, *continuous.Mixture) {
 
 // A kernel density given equations, twice over, is the mixture of the same
 // components given them: predictions, covariances, probability and draws.
+// Values that no window comes near in the range of numbers are refused.
+func TestWindowsWhereRefusesWhatOverflows(t *testing.T) {
+	w, err := denoise.NewWindows([]float32{0, 1}, 1, denoise.WindowsConfig{Bandwidth: 1})
+	require.NoError(t, err)
+	_, _, err = w.Where([]float64{1}, []float64{1e200})
+	require.ErrorContains(t, err, "log-weights overflow")
+	_, _, err = w.Where([]float64{1}, []float64{1e39})
+	require.ErrorContains(t, err, "window 0 moves to +Inf at site 0")
+}
+
 func TestWindowsWhereIsTheMixture(t *testing.T) {
 	w, m := kernels(t)
 	rows := []float64{1, 0.5, 0, -1, 0, 1, 1, 0}

@@ -53,6 +53,9 @@ func (w *Windows) Where(rows, values []float64) (given *Windows, logp float64, e
 		all[j] = w.prior(j) - moved/(2*w.bandwidth*w.bandwidth)
 		top = max(top, all[j])
 	}
+	if !check.Finite(top) {
+		return nil, 0, fmt.Errorf("denoise: Windows: Where: the values are so far from every window that log-weights overflow")
+	}
 	sum, total := 0.0, 0.0
 	for j, l := range all {
 		total += simd.Exp(w.prior(j))
@@ -64,10 +67,15 @@ func (w *Windows) Where(rows, values []float64) (given *Windows, logp float64, e
 		at := len(g.data)
 		g.data = append(g.data, w.window(j)...)
 		g.hold(g.data[at:], 1)
+		for i, x := range g.data[at:] {
+			if !check.Finite(float64(x)) {
+				return nil, 0, fmt.Errorf("denoise: Windows: Where: window %d moves to %v at site %d, want a float32", j, x, i)
+			}
+		}
 	}
 	g.measure()
 	spread := float64(float64(q) * (float64(simd.Log(2*math.Pi)/2) + simd.Log(w.bandwidth)))
-	return g, top + simd.Log(sum) - simd.Log(total) - spread - simd.Log(b.Volume()), nil
+	return g, top + simd.Log(sum) - simd.Log(total) - spread - b.LogVolume(), nil
 }
 
 // leastPrior is the log of the least weight that can be written as a double

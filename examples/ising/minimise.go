@@ -26,6 +26,7 @@ const (
 type minimiser interface {
 	Best() (x []int32, e float64)
 	LoadFile(path string) error
+	SaveFile(path string) error
 }
 
 // minimise looks for the lowest energy: by searches that help each other, if the
@@ -98,7 +99,7 @@ func (o *options) search(p *problem, bar *progress.Bar) (minimiser, func(context
 	cfg.Stop = func(float64) bool { return o.reached(p, s) }
 	s, err := ground.New(p.model, cfg)
 	return s, func(ctx context.Context) error {
-		left := math.MaxInt32
+		left := math.MaxInt - s.Len()
 		if total > 0 {
 			left = max(0, total-s.Len())
 		}
@@ -164,6 +165,9 @@ func (o *options) within(ctx context.Context, clock *stopwatch, p *problem, m mi
 	}()
 	err := pass(ctx)
 	if err != nil && errors.Is(err, context.Canceled) && context.Cause(ctx) == errTime {
+		if path := o.Path("anneal"); path != "" {
+			return m.SaveFile(path) // again, as its error was one with that of the time
+		}
 		return nil
 	}
 	return err

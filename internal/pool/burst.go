@@ -29,9 +29,6 @@ func NewBurst(workers int) *Burst {
 	return b
 }
 
-// Workers returns the number of workers.
-func (b *Burst) Workers() int { return 1 + len(b.help) }
-
 // Each calls do for the jobs 0 … jobs−1 and returns when all are done. Panics are
 // those of the function [Each].
 func (b *Burst) Each(jobs int, do func(worker, job int)) {

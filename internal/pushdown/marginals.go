@@ -12,8 +12,10 @@ func (r *Runner) Marginals(dst []float64) {
 	check.Len("pushdown", "dst", len(dst), r.sites*r.levels)
 	r.mustFilter()
 	if !r.exact {
-		v := r.v
-		_, _ = r.filterNumbers(v)
+		if _, err := r.filterNumbers(r.v); err != nil {
+			panic(err) // Filter found a sequence
+		}
+		r.exact = false // draws are the same before and after
 	}
 	f := r.sum
 	if r.back == nil {

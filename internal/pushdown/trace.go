@@ -22,7 +22,6 @@ const (
 	byEdge stepKind = iota
 	byReturn
 	byHalf
-	bySeed
 )
 
 // span is a call: start s at site c. The whole sequence has s = −1, c = −1.

@@ -4,7 +4,11 @@
 // fused bits differ between processors.
 package span
 
-import "math"
+import (
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
 
 // dependent is the distance from the span of the rows before, relative to its
 // own length, below which a row adds nothing to it: what rounding leaves of a
@@ -83,12 +87,12 @@ func (b *Basis) Solve(y []float64) (c []float64, off float64) {
 	return c, off
 }
 
-// Volume returns Π_k T[lead[k], k], by which the density of rows·x is less than
-// that of U·x.
-func (b *Basis) Volume() float64 {
-	v := 1.0
+// LogVolume returns Σ_k log T[lead[k], k], by which the log-density of rows·x is less
+// than that of U·x.
+func (b *Basis) LogVolume() float64 {
+	v := 0.0
 	for k, j := range b.Lead {
-		v *= b.T[j*b.Rank()+k]
+		v += simd.Log(b.T[j*b.Rank()+k])
 	}
 	return v
 }

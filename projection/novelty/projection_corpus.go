@@ -19,7 +19,8 @@ import (
 // the corpus give the exact probability of the set, hence of novelty, and with it
 // exact joint draws of new sequences. Nothing is compiled: what enters the set is
 // known at once. A corpus that is [Sparse] need not be asked about tokens that
-// lead nowhere.
+// lead nowhere. Sums leave out at most 1e-11 of the result, draws 6e-11 of the new
+// sequences.
 //
 // The limit of the path bounds the transitions that are kept for the draws of
 // distributions of which nearly everything is known.

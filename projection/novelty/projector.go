@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/lead"
 	"github.com/gibbsite-go/gibbsite/projection"
 )
@@ -89,6 +90,16 @@ func (n Projector) compile(ctx context.Context, sites, levels int) (*Projection,
 		return nil, fmt.Errorf("novelty: both Seen and Key are set, want one")
 	case n.Trials < 0:
 		return nil, fmt.Errorf("novelty: Trials = %d, want ≥ 0", n.Trials)
+	}
+	if n.Seen != nil {
+		if err := check.Given("novelty", "Seen", n.Seen); err != nil {
+			return nil, err
+		}
+	}
+	if c, ok := n.Seen.(Checked); ok {
+		if err := c.Check(); err != nil {
+			return nil, fmt.Errorf("novelty: Seen: %w", err)
+		}
 	}
 	within, err := path.Compile(ctx, sites, levels)
 	if err != nil {

@@ -38,8 +38,14 @@ type Corpus interface {
 	Len() int
 }
 
+// Checked is a [Seen] that can be wrong: Bind asks it first.
+type Checked interface {
+	// Check says what is wrong with the set, such as a part that is nil.
+	Check() error
+}
+
 // Sparse is a Corpus that lists its transitions, as a *[constraint.Lexicon]
-// and those of package constraint/sorted do.
+// and a sorted.Layered do.
 // Sums over it then take a step for each transition instead of one for each token.
 type Sparse interface {
 	Corpus

@@ -26,8 +26,7 @@ const initialSplits = 32
 type partsFn struct {
 	Job Job
 
-	run   shard.Run
-	parts int
+	run shard.Run
 }
 
 // Setup builds the run, once for each worker.
@@ -37,7 +36,7 @@ func (f *partsFn) Setup() error {
 		return fmt.Errorf("beam: %w", err)
 	}
 	f.run = run
-	f.parts, err = f.Job.parts(run)
+	_, err = f.Job.parts(run)
 	return err
 }
 
@@ -83,7 +82,7 @@ func (f *partsFn) ProcessElement(ctx context.Context, t *tracker, _ []byte, emit
 			return err
 		}
 		emit(b)
-		if !f.Job.Each {
+		if !f.Job.Each && f.Job.States == "" { // files are of parts, whoever makes them
 			together = more(together, end-at, time.Since(began))
 		}
 		at = end

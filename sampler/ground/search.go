@@ -48,7 +48,7 @@ type Search struct {
 // New returns a search that is ready to start. It returns an error unless m is a
 // [Pairwise] model of finite energies.
 func New(m energy.Model, cfg Config) (*Search, error) {
-	sites, _, err := check.Shape("ground: New", m, 1, 1)
+	sites, levels, err := check.Shape("ground: New", m, 1, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -58,6 +58,9 @@ func New(m energy.Model, cfg Config) (*Search, error) {
 	b := bonds.Of(m)
 	if b == nil {
 		return nil, fmt.Errorf("ground: New: the model is %T, want one of pairs (ground.Pairwise)", m)
+	}
+	if levels != 2 {
+		return nil, fmt.Errorf("ground: New: the model has %d levels, want 2", levels)
 	}
 	if err := b.Check(sites); err != nil {
 		return nil, fmt.Errorf("ground: New: %T: %w", m, err)
@@ -106,12 +109,13 @@ func (s *Search) Run(ctx context.Context, n int) error {
 		return fmt.Errorf("ground: Search: Run: ctx = nil")
 	case n < 0:
 		return fmt.Errorf("ground: Search: Run: n = %d, want ≥ 0", n)
-	case n > math.MaxInt-s.rounds:
-		return fmt.Errorf("ground: Search: Run: n = %d after %d rounds, want ≤ %d", n, s.rounds, math.MaxInt-s.rounds)
 	case !s.busy.CompareAndSwap(false, true):
 		return fmt.Errorf("ground: Search: Run: another Run of it is under way, want one at a time")
 	}
 	defer s.busy.Store(false)
+	if n > math.MaxInt-s.rounds {
+		return fmt.Errorf("ground: Search: Run: n = %d after %d rounds, want ≤ %d", n, s.rounds, math.MaxInt-s.rounds)
+	}
 	err := s.advance(ctx, n)
 	if file := s.keep(0); file != nil {
 		err = errors.Join(err, file)

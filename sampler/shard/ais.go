@@ -61,7 +61,10 @@ func (a AIS) Part(first, count int) (*diagnose.Tally, func(context.Context, io.W
 	weight := 0.0
 	t, err := diagnose.NewTally(diagnose.TallyConfig{
 		Chains: n, First: first, Count: count, Draws: 1, Seed: cfg.Seed, LogWeights: true,
-		Run: identity{"ais", sites, levels, run.Settings},
+		Run: identity{"ais", sites, levels, func(add func(name string, value any)) {
+			run.Settings(add)
+			add("Config.Exact", a.Config.Exact)
+		}},
 	}, func([]int32) float64 { return weight })
 	if err != nil {
 		return nil, nil, err

@@ -65,8 +65,9 @@ func (c Chains) Part(first, count int) (*diagnose.Tally, func(context.Context, i
 		return nil, nil, bad("Config.Draws", cfg.Draws, "none: parts would share the file")
 	case cfg.Checkpoint.Path != "":
 		return nil, nil, bad("Config.Checkpoint.Path", cfg.Checkpoint.Path, "none: finished parts are kept")
-	case c.Names != nil && len(c.Names) != len(c.Functions):
-		return nil, nil, bad("Names", c.Names, fmt.Sprintf("%d of them", len(c.Functions)))
+	}
+	if err := checkNames("Chains", c.Names, len(c.Functions)); err != nil {
+		return nil, nil, err
 	}
 	sites, _, err := check.Shape("shard: Chains", c.Model, 1, sampler.BlockSize)
 	if err != nil {

@@ -35,6 +35,9 @@ func (t Task) Do(ctx context.Context, dir string, run Run, o Options) error {
 	if err := check.Given("shard: Task.Do", "run", run); err != nil {
 		return err
 	}
+	if s, err := os.Stat(dir); err != nil || !s.IsDir() {
+		return fmt.Errorf("shard: Task.Do: dir = %q, want a folder that exists", dir)
+	}
 	n, block := run.Size()
 	first, count, err := t.Range(n, block)
 	if err != nil {
@@ -186,9 +189,15 @@ func Merge(dir string, run Run) (*diagnose.Tally, error) {
 }
 
 func merge(dir string, run Run) (*diagnose.Tally, error) {
-	files, err := filepath.Glob(filepath.Join(dir, "part-*-of-*.tally"))
+	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
+	}
+	var files []string
+	for _, e := range entries {
+		if ok, _ := filepath.Match("part-*-of-*.tally", e.Name()); ok {
+			files = append(files, filepath.Join(dir, e.Name()))
+		}
 	}
 	if len(files) == 0 {
 		return nil, fmt.Errorf("%s: no file part-….tally", dir)
@@ -197,7 +206,7 @@ func merge(dir string, run Run) (*diagnose.Tally, error) {
 	count := 0
 	for _, path := range files {
 		var t Task
-		if _, err := fmt.Sscanf(filepath.Base(path), "part-%d-of-%d.tally", &t.Index, &t.Count); err != nil || t.file() != filepath.Base(path) {
+		if _, err := fmt.Sscanf(filepath.Base(path), "part-%d-of-%d.tally", &t.Index, &t.Count); err != nil || t.Index < 0 || t.Index >= t.Count || t.file() != filepath.Base(path) {
 			return nil, fmt.Errorf("%s: not the name of a part", path)
 		}
 		if count != 0 && t.Count != count {

@@ -194,3 +194,38 @@ func TestFailedKinds(t *testing.T) {
 	require.NoError(t, err)
 	require.ErrorIs(t, fill(ctx, w), io.ErrClosedPipe)
 }
+
+// What would lose work is refused before it is done.
+func TestDoChecksFirst(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "missing")
+	started := shard.Options{Started: func(int, int) { t.Error("it began") }}
+	err := shard.Task{Index: 0, Count: 1}.Do(t.Context(), missing, annealed(), started)
+	require.ErrorContains(t, err, "want a folder that exists")
+	err = shard.Task{Index: 0, Count: 1}.Do(t.Context(), "", annealed(), started)
+	require.ErrorContains(t, err, `dir = ""`)
+	bad := words(1)
+	bad.Names = []string{"p(1,2)"}
+	err = shard.Task{Index: 0, Count: 1}.Do(t.Context(), t.TempDir(), bad, started)
+	require.ErrorContains(t, err, `Samples.Names[0] = "p(1,2)"`)
+}
+
+// A folder is a folder whatever signs its name has, and exact draws are settings.
+func TestFoldersAndDraws(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run[1]")
+	require.NoError(t, os.Mkdir(dir, 0o777))
+	draws := func(level int32) func(*shard.AIS) {
+		return func(a *shard.AIS) {
+			a.Config.Exact = make([]int32, 330*6)
+			for i := range a.Config.Exact {
+				a.Config.Exact[i] = level
+			}
+		}
+	}
+	one, other := annealed(draws(0)), annealed(draws(1))
+	require.NoError(t, shard.Task{Index: 0, Count: 2}.Do(t.Context(), dir, one, shard.Options{}))
+	require.NoError(t, shard.Task{Index: 1, Count: 2}.Do(t.Context(), dir, one, shard.Options{}))
+	_, err := shard.Merge(dir, one)
+	require.NoError(t, err)
+	_, err = shard.Merge(dir, other)
+	require.ErrorContains(t, err, "Exact")
+}

@@ -67,10 +67,11 @@ func (s Samples[S]) Part(first, count int) (*diagnose.Tally, func(context.Contex
 		return nil, nil, fmt.Errorf("shard: Samples.Block = %d, want ≥ 0", block)
 	case s.New == nil:
 		return nil, nil, fmt.Errorf("shard: Samples.New = nil, want a function")
-	case s.Names != nil && len(s.Names) != len(s.Functions):
-		return nil, nil, fmt.Errorf("shard: Samples.Names = %v, want %d of them", s.Names, len(s.Functions))
 	case first < 0 || count < 1 || first > n-count:
 		return nil, nil, fmt.Errorf("shard: Samples: %d … %d, want some of 0 … %d", first, first+count-1, n-1)
+	}
+	if err := checkNames("Samples", s.Names, len(s.Functions)); err != nil {
+		return nil, nil, err
 	}
 	maker, err := s.New(context.Background(), first, count)
 	if err != nil {
@@ -80,6 +81,12 @@ func (s Samples[S]) Part(first, count int) (*diagnose.Tally, func(context.Contex
 		return nil, nil, fmt.Errorf("shard: Samples.New returned nil, want a Sampler")
 	}
 	sites, levels := maker.Shape()
+	if sites < 1 || levels < 1 {
+		return nil, nil, fmt.Errorf("shard: Samples.New: the sampler has %d sites and %d levels, want both ≥ 1", sites, levels)
+	}
+	if err := check.Entries("shard: Samples", "samples × sites", count, sites); err != nil {
+		return nil, nil, err
+	}
 	t, observe, err := s.tally(diagnose.TallyConfig{
 		Chains: n, First: first, Count: count, Draws: 1, Run: identity{"samples", sites, levels, maker.Settings},
 	})

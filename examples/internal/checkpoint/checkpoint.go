@@ -66,7 +66,11 @@ func (c *Flags) Load(name string, load func(path string) error) error {
 	if path == "" {
 		return nil
 	}
-	switch _, err := os.Stat(path); {
+	_, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		_, err = os.Stat(path + ".old") // the generation before, if a save was cut short
+	}
+	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:

@@ -1,6 +1,10 @@
 package twisted
 
-import "math"
+import (
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/span"
+)
 
 // leastPivot is the least pivot of a Cholesky factor, relative to the largest
 // entry of the diagonal: below it a covariance says that a direction is known,
@@ -19,10 +23,10 @@ func cholesky(a []float64, n int) {
 	}
 	for j := range n {
 		row := a[j*n : j*n+j]
-		pivot := math.Sqrt(max(a[j*n+j]-dot(row, row), leastPivot*top))
+		pivot := math.Sqrt(max(a[j*n+j]-span.Dot(row, row), leastPivot*top))
 		a[j*n+j] = pivot
 		for i := j + 1; i < n; i++ {
-			a[i*n+j] = (a[i*n+j] - dot(row, a[i*n:])) / pivot
+			a[i*n+j] = (a[i*n+j] - span.Dot(row, a[i*n:])) / pivot
 		}
 	}
 }
@@ -30,7 +34,7 @@ func cholesky(a []float64, n int) {
 // forward solves G·x = b in place, G the lower triangle of g.
 func forward(g, b []float64, n int) {
 	for i := range n {
-		b[i] = (b[i] - dot(g[i*n:i*n+i], b)) / g[i*n+i]
+		b[i] = (b[i] - span.Dot(g[i*n:i*n+i], b)) / g[i*n+i]
 	}
 }
 
@@ -47,15 +51,6 @@ func backward(g, b []float64, n int) {
 // lower stores G·x in dst.
 func lower(dst, g, x []float64, n int) {
 	for i := n - 1; i >= 0; i-- {
-		dst[i] = dot(g[i*n:i*n+i+1], x)
+		dst[i] = span.Dot(g[i*n:i*n+i+1], x)
 	}
-}
-
-// dot returns Σ x_i·y_i over the entries of x.
-func dot(x, y []float64) float64 {
-	sum := 0.0
-	for i, v := range x {
-		sum += float64(v * y[i])
-	}
-	return sum
 }

@@ -3,6 +3,8 @@ package twisted
 import (
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/internal/span"
+
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
@@ -33,7 +35,7 @@ func newPropagation(r *rows) *propagation {
 func (w *propagation) given(mu, g []float64) (logp float64) {
 	e, f, q := w.fixed, w.q-w.fixed, w.q
 	for k := range e {
-		w.xi[k] = (w.value[k] - mu[k] - dot(w.xi[:k], g[k*q:])) / g[k*q+k]
+		w.xi[k] = (w.value[k] - mu[k] - span.Dot(w.xi[:k], g[k*q:])) / g[k*q+k]
 		logp -= float64(w.xi[k]*w.xi[k]/2) + simd.Log(g[k*q+k]) + float64(simd.Log(2*math.Pi)/2)
 	}
 	for j := range w.base {
@@ -105,10 +107,10 @@ const (
 func (w *propagation) cavity(j int, p, c float64) (mean, variance float64) {
 	f := w.q - w.fixed
 	slope := w.slope[j*f : (j+1)*f]
-	m := w.base[j] + dot(slope, w.mean)
+	m := w.base[j] + span.Dot(slope, w.mean)
 	v := 0.0
 	for i, x := range slope {
-		w.column[i] = dot(slope, w.cov[i*f:])
+		w.column[i] = span.Dot(slope, w.cov[i*f:])
 		v += float64(x * w.column[i])
 	}
 	v = max(v, math.SmallestNonzeroFloat64)
@@ -141,8 +143,8 @@ func (w *propagation) update(j int, precision, centre []float64) {
 	// The marginal moves by the difference of both sites; its moments along
 	// slope are own and spread.
 	slope := w.slope[j*f : (j+1)*f]
-	own := w.base[j] + dot(slope, w.mean)
-	spread := dot(slope, w.column)
+	own := w.base[j] + span.Dot(slope, w.mean)
+	spread := span.Dot(slope, w.column)
 	change := next - p
 	den := 1 + float64(change*spread)
 	if !(den > 0) {
@@ -187,7 +189,7 @@ func (w *propagation) evidence(precision, centre []float64) (logp float64) {
 	}
 	cholesky(w.factor, f)
 	forward(w.factor, w.mean, f)
-	logp += float64(dot(w.mean, w.mean) / 2)
+	logp += float64(span.Dot(w.mean, w.mean) / 2)
 	backward(w.factor, w.mean, f)
 	for i := range f {
 		logp -= simd.Log(w.factor[i*f+i])

@@ -203,6 +203,15 @@ func TestStepsAllocateNothing(t *testing.T) {
 }
 
 // Errors name what is wrong, and a run that fails says where.
+// A schedule that is flat between two steps moves nothing there.
+func TestFlatSchedules(t *testing.T) {
+	m, set, _ := uneven(t)
+	s, err := twisted.New(t.Context(), denoiser(t, m), set, twisted.Config{Schedule: noise.CosineBar{Floor: 1e-2}, Particles: 8, Steps: 200})
+	require.NoError(t, err)
+	require.Equal(t, noise.CosineBar{Floor: 1e-2}.Alpha(1), noise.CosineBar{Floor: 1e-2}.Alpha(0.995), "the test is of a flat one")
+	require.NoError(t, s.Sample(t.Context(), make([]float32, 2)))
+}
+
 func TestRefusals(t *testing.T) {
 	m, set, _ := uneven(t)
 	d := denoiser(t, m)
@@ -224,7 +233,11 @@ func TestRefusals(t *testing.T) {
 			return twisted.New(t.Context(), d, set, twisted.Config{Width: math.NaN()})
 		},
 		"Config.First = -1": func() (*twisted.Sampler, error) { return twisted.New(t.Context(), d, set, twisted.Config{First: -1}) },
-		"context canceled":  func() (*twisted.Sampler, error) { return twisted.New(cancelled(), d, set, twisted.Config{}) },
+		"Schedule.Alpha(1) = 0, want > 0": func() (*twisted.Sampler, error) {
+			plain := energy.DenoiserFunc[float32]{Sites: 2, Levels: 1}
+			return twisted.New(t.Context(), plain, set, twisted.Config{Schedule: noise.CosineSquared{Epsilon: -1}})
+		},
+		"context canceled": func() (*twisted.Sampler, error) { return twisted.New(cancelled(), d, set, twisted.Config{}) },
 	} {
 		_, err := f()
 		require.ErrorContains(t, err, what)

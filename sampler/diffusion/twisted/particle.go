@@ -3,6 +3,8 @@ package twisted
 import (
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/internal/span"
+
 	"github.com/gibbsite-go/gibbsite/internal/normal"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -71,9 +73,9 @@ func (w *mover) absorb(p *particle) {
 	n, q := w.n, w.q
 	for i := range q {
 		u := w.basis[i*n : (i+1)*n]
-		p.mu[i] = dot(u, p.mean)
+		p.mu[i] = span.Dot(u, p.mean)
 		for k := range i + 1 { // the covariance is symmetric up to rounding, or the error of a network
-			p.root[i*q+k] = (dot(u, p.product[k*n:(k+1)*n]) + dot(w.basis[k*n:(k+1)*n], p.product[i*n:])) / 2
+			p.root[i*q+k] = (span.Dot(u, p.product[k*n:(k+1)*n]) + span.Dot(w.basis[k*n:(k+1)*n], p.product[i*n:])) / 2
 		}
 	}
 	cholesky(p.root, q)
@@ -90,7 +92,7 @@ func (w *mover) absorb(p *particle) {
 		for j := range row {
 			row[j] /= p.root[i*q+i]
 		}
-		left -= dot(row, row)
+		left -= span.Dot(row, row)
 	}
 	p.rest = 0
 	if n > q {
@@ -154,6 +156,10 @@ func newStep(from, to float64) step {
 // move draws x_s given sites and equations, and takes from the weight of the
 // particle what the twist of the step was.
 func (w *mover) move(p *particle, s step) {
+	if s.sigma == 0 { // the schedule is flat here: x_s is x_t
+		p.logw -= p.logp
+		return
+	}
 	before := w.foresee(p)
 	w.normals(w.noise[:w.n], p)
 	for i, z := range p.z {
@@ -180,16 +186,16 @@ func (w *mover) hindsight(p *particle, s step) {
 	b2 := float64(s.gain * s.gain)
 	open := v + float64(b2*p.rest)
 	for k := range q {
-		w.along[k] = dot(w.basis[k*n:(k+1)*n], w.noise) / v
+		w.along[k] = span.Dot(w.basis[k*n:(k+1)*n], w.noise) / v
 	}
 	for k := range q {
-		sum := dot(p.product[k*n:(k+1)*n], w.noise) / open
+		sum := span.Dot(p.product[k*n:(k+1)*n], w.noise) / open
 		for i := k; i < q; i++ {
 			sum += float64(p.root[i*q+k] * w.along[i])
 		}
 		w.pull[k] = sum
 		for l := range k + 1 {
-			g := dot(p.product[k*n:(k+1)*n], p.product[l*n:]) / open
+			g := span.Dot(p.product[k*n:(k+1)*n], p.product[l*n:]) / open
 			for i := k; i < q; i++ {
 				g += float64(p.root[i*q+k]*p.root[i*q+l]) / v
 			}
@@ -214,7 +220,7 @@ func (w *mover) hindsight(p *particle, s step) {
 	}
 	for i := range q {
 		for k := range i + 1 {
-			w.root[i*q+k] = dot(half[i*q:(i+1)*q], half[k*q:])
+			w.root[i*q+k] = span.Dot(half[i*q:(i+1)*q], half[k*q:])
 		}
 	}
 	cholesky(w.root, q)
@@ -226,10 +232,10 @@ func (w *mover) finish(p *particle) {
 	before := w.foresee(p)
 	site := 0.0
 	for k := range w.q {
-		w.along[k] = dot(w.basis[k*w.n:(k+1)*w.n], w.clean)
+		w.along[k] = span.Dot(w.basis[k*w.n:(k+1)*w.n], w.clean)
 	}
 	for j, lo := range w.lo {
-		s := dot(w.site[j*w.q:(j+1)*w.q], w.along)
+		s := span.Dot(w.site[j*w.q:(j+1)*w.q], w.along)
 		if s < lo || s > w.hi[j] {
 			site = math.Inf(1)
 			break

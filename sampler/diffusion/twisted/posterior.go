@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/gibbsite-go/gibbsite/internal/span"
+
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/pool"
@@ -61,7 +63,7 @@ func (k *known) one(_, i int) {
 	}
 	p.open, p.err = k.model.Moments(p.mean, p.product, k.basis, p.z, k.alpha)
 	for r := range k.q {
-		p.open -= dot(k.basis[r*k.n:(r+1)*k.n], p.product[r*k.n:])
+		p.open -= span.Dot(k.basis[r*k.n:(r+1)*k.n], p.product[r*k.n:])
 	}
 }
 
@@ -158,7 +160,7 @@ func (d *differences) aim(u []float64, src rand.Source) {
 		bits >>= 1
 	}
 	d.clear(u)
-	norm := math.Sqrt(dot(u, u))
+	norm := math.Sqrt(span.Dot(u, u))
 	for j := range u {
 		if norm > 0 {
 			u[j] /= norm

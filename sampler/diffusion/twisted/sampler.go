@@ -82,6 +82,9 @@ func New(ctx context.Context, model energy.Denoiser[float32], set Set, cfg Confi
 	if m, ok := energy.As[Posterior](model); ok {
 		s.view = newKnown(m, r, s.pool)
 	} else {
+		if cfg.Schedule.Alpha(1) == 0 {
+			return nil, fmt.Errorf("twisted: New: Config.Schedule.Alpha(1) = 0, want > 0 for a model that is no Posterior: a prediction at pure noise says nothing by differences")
+		}
 		s.view = newDifferences(model, r, cfg, s.pool)
 	}
 	s.begin, s.weighOne, s.moveOne, s.finishOne = s.beginSlot, s.weighSlot, s.moveSlot, s.finishSlot

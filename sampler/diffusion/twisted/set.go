@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
-	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/span"
 )
 
@@ -63,7 +62,7 @@ func newRows(set Set, n int, width float64, full bool) (*rows, error) {
 	if r.value, off = fixed.Solve(values); off > excess {
 		return nil, fmt.Errorf("twisted: equations exclude each other: %w", constraint.ErrInfeasible)
 	}
-	r.fixed, r.logVolume = fixed.Rank(), simd.Log(fixed.Volume())
+	r.fixed, r.logVolume = fixed.Rank(), fixed.LogVolume()
 	every := append(append([]float64(nil), fixed.U...), bounded...)
 	if len(every) == 0 {
 		return nil, fmt.Errorf("twisted: no row has bounds, want one or more: there is nothing to be given")
@@ -114,7 +113,7 @@ func (r *rows) sites() int { return len(r.lo) }
 func (r *rows) clear(v []float64) {
 	for k := range r.q {
 		u := r.basis[k*r.n : (k+1)*r.n]
-		s := dot(u, v)
+		s := span.Dot(u, v)
 		for i, x := range u {
 			v[i] -= float64(s * x)
 		}
