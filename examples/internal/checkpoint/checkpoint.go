@@ -25,7 +25,7 @@ var Every = 10 * time.Second
 
 // Define adds the flags.
 func (c *Flags) Define(f *flag.FlagSet) {
-	f.StringVar(&c.Checkpoint, "checkpoint", "", "save the run to this `file`, behind a dot and the name of each part, every ten seconds and at the end")
+	f.StringVar(&c.Checkpoint, "checkpoint", "", "save the run to this `file`, behind a dot and the name of each part, now and then and at the end")
 	f.BoolVar(&c.Resume, "resume", false, "go on from -checkpoint")
 }
 
