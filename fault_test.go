@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/gibbsite-go/gibbsite/internal/durable"
@@ -20,6 +22,7 @@ var faults = flag.Int("faults", 58, "number of injected faults in TestFaults, ov
 
 // Whatever call fails in whatever way, the old or the new generation loads.
 func TestFaults(t *testing.T) {
+	exact.SkipUnderRace(t)
 	all := resumables()
 	names := sortedNames(all)
 	src := rand.New(rand.NewPCG(3, 2))

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 )
 
 // TestKill starts a process for every kind of run, kills it at random moments and
@@ -26,6 +28,7 @@ var kills = flag.Int("kills", 0, "number of kills in TestKill, over all runs; 0:
 const killed = "GIBBSITE_TEST_KILL"
 
 func TestKill(t *testing.T) {
+	exact.SkipUnderRace(t)
 	if runtime.GOOS == "js" || runtime.GOOS == "wasip1" {
 		t.Skip("no processes")
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/constraint/text"
 	"github.com/gibbsite-go/gibbsite/energy/denoise"
@@ -162,6 +164,7 @@ func TestMillionChainStates(t *testing.T) {
 // Draws after a resume: chains are stopped, saved to a file and loaded by others,
 // of another seed and other states, ten times; all that is drawn then is judged.
 func TestMillionResumedDraws(t *testing.T) {
+	exact.SkipUnderRace(t)
 	cases := mixed(t)
 	m, err := model.NewPotts(model.Lattice{millionSites}, 3, 0.5, []float64{0, 0.3, -0.2})
 	if err != nil {

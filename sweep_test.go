@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -42,6 +44,7 @@ const (
 )
 
 func TestSweep(t *testing.T) {
+	exact.SkipUnderRace(t)
 	if from, child := os.LookupEnv(sweepOnly); child {
 		sweepFrom(from)
 		return

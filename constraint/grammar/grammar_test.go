@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/constraint/text"
 	"github.com/stretchr/testify/require"
@@ -25,6 +27,7 @@ func schema(t require.TestingT, source string, compact bool) *Grammar {
 
 // TestNumbers compares with rational arithmetic.
 func TestNumbers(t *testing.T) {
+	exact.SkipUnderRace(t)
 	r := rand.New(rand.NewPCG(5, 17))
 	constants := []string{"0", "-0", "1", "-1", "12", "-12.5", "0.05", "100", "99.95", "1e1", "-2.5e-1"}
 	yes := 0
@@ -293,6 +296,7 @@ func FuzzJSONSchema(f *testing.F) {
 // TestDevelopmentSet judges the instances of real schemas, where the file is at
 // hand: none that is invalid may be accepted.
 func TestDevelopmentSet(t *testing.T) {
+	exact.SkipUnderRace(t)
 	f, err := os.Open("../../../shared/data/maskbench_dev.jsonl")
 	if err != nil {
 		t.Skip("no development set")

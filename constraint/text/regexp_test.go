@@ -72,6 +72,7 @@ func TestRegexpOverPartsOfRunes(t *testing.T) {
 // text of at most two bytes, and on longer ones that go on around the borders
 // of trailing bytes.
 func TestRegexpOnEveryByte(t *testing.T) {
+	exact.SkipUnderRace(t)
 	d, err := Regexp(context.Background(), `(?s).`, Bytes(), constraint.Limits{})
 	require.NoError(t, err)
 	var x [4]int32
@@ -185,6 +186,7 @@ func TestRegexpErrors(t *testing.T) {
 }
 
 func TestRegexpExplosion(t *testing.T) {
+	exact.SkipUnderRace(t)
 	const pattern = `(a|b)*a(a|b){40}`
 	var limit *constraint.LimitError
 	_, err := Regexp(context.Background(), pattern, Runes("ab"), constraint.Limits{})
