@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
-	"github.com/gibbsite-go/gibbsite/constraint/sorted"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/exact/problem"
 	"github.com/gibbsite-go/gibbsite/internal/lead"
@@ -347,10 +346,6 @@ func TestNovelErrors(t *testing.T) {
 	require.ErrorContains(t, err, "Trials = -1")
 	_, err = Projector{Seen: plainSet{}, Key: problem.Spell}.Bind(context.Background(), 2, 2, 1)
 	require.ErrorContains(t, err, "both Seen and Key")
-	_, err = Projector{Seen: (*constraint.Lexicon)(nil)}.Bind(context.Background(), 2, 2, 1)
-	require.ErrorContains(t, err, "Seen = (*constraint.Lexicon)(nil)")
-	_, err = Projector{Seen: sorted.Layered{Top: new(constraint.Lexicon)}}.Bind(context.Background(), 2, 2, 1)
-	require.ErrorContains(t, err, "Seen: sorted: Layered.Base = nil")
 	_, err = Projector{Path: projection.Path{Margin: .5}}.Bind(context.Background(), 2, 2, 1)
 	require.ErrorContains(t, err, "Margin")
 

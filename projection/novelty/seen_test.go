@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/constraint/sorted"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -47,3 +48,11 @@ func TestAnyFormOfACorpusIsTheSame(t *testing.T) {
 type brokenCorpus struct{ *constraint.Lexicon }
 
 func (brokenCorpus) Err() error { return errDisk }
+
+// Sets that are nil, or that say that they are not whole, are refused by Bind.
+func TestUnusableSets(t *testing.T) {
+	_, err := Projector{Seen: (*constraint.Lexicon)(nil)}.Bind(t.Context(), 2, 2, 1)
+	require.ErrorContains(t, err, "Seen = (*constraint.Lexicon)(nil)")
+	_, err = Projector{Seen: sorted.Layered{Top: new(constraint.Lexicon)}}.Bind(t.Context(), 2, 2, 1)
+	require.ErrorContains(t, err, "Seen: sorted: Layered.Base = nil")
+}
