@@ -105,6 +105,9 @@ func (p *refProblem) diffusion(t *testing.T, process diffusion.Masked, cfg diffu
 
 func TestReferenceExperiment(t *testing.T) {
 	exact.SkipUnderRace(t)
+	if testing.Short() {
+		t.Skip("64 particles for each of a thousand draws")
+	}
 	problems := 2
 	if exact.Long() {
 		problems = 12
