@@ -56,5 +56,5 @@ func ExampleJob() {
 	}
 	sum, err := t.Summary()
 	fmt.Printf("m = %.3f ± %.3f from %d chains %v\n", sum.Rows[0].Mean.Value, sum.Rows[0].MCSE.Value, sum.Chains, err)
-	// Output: m = 0.079 ± 0.001 from 320 chains <nil>
+	// Output: m = 0.078 ± 0.001 from 320 chains <nil>
 }
