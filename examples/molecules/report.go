@@ -46,8 +46,8 @@ type figures struct {
 	Unique     int     `json:"unique"`
 	ValidNovel int     `json:"valid_novel"`
 	Known      int     `json:"known"`
-	Strings    int     `json:"strings"`
 	Violations int     `json:"violations"`
+	Strings    int     `json:"strings"`
 	Seconds    float64 `json:"seconds"`
 
 	// NotConverged counts the samples of the n for which nothing was found; they
