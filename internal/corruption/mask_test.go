@@ -16,7 +16,7 @@ type (
 	uniform struct{}               // a process without a mask
 )
 
-func (m masked) MaskLevel() int32      { return int32(m) }
+func (m masked) MaskLevel() int32    { return int32(m) }
 func (w wrapped) As(target any) bool { return energy.AsInto(w.inner, target) }
 func (p process) Masks(l int32) bool { return l == int32(p) }
 
