@@ -110,20 +110,9 @@ func (k *bipartite) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
 
 // StepUntil is Step until stop says so, which is asked between the layers.
 func (k *bipartite) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
-	k.at.begin(stop)
-	work := k.work()
-	for k.at.chain < len(info) {
-		if k.at.stopped {
-			return false
-		}
-		lo, hi := k.at.span(work)
-		if !k.at.stages(3, lo, hi, work, r, func(stage int) bool { return k.move(stage, lo, hi, x, r[lo:hi]) }) {
-			return false
-		}
-		k.at.chain = hi
-	}
-	k.at.finish(info)
-	return true
+	return k.at.step(stop, info, 3, k.work(), r, func(stage, lo, hi int) bool {
+		return k.move(stage, lo, hi, x, r[lo:hi])
+	})
 }
 
 // move does one stage of the step of the chains lo … hi−1, r being their streams.

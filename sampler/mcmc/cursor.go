@@ -45,24 +45,24 @@ func (c *cursor) finish(info []sampler.Info) {
 	c.clear()
 }
 
-// span returns the chains from the cursor on that move together, given the
+// span returns the chains from the first of n on that move together, given the
 // elementary operations of one.
-func (c *cursor) span(work int) (lo, hi int) {
-	return c.chain, min(c.chain+max(1, pollWork/max(work, 1)), len(c.told))
+func span(first, n, work int) (lo, hi int) {
+	return first, min(first+max(1, pollWork/max(work, 1)), n)
 }
 
 // stages does the stages from the present one to n−1 of an update of the chains
 // lo … hi−1 and returns false if it was stopped before the end; work is that of
-// a stage of one chain, and do returns false where it was stopped itself. Chains
+// a stage of one chain, and move returns false where it was stopped itself. Chains
 // that move together are not stopped.
-func (c *cursor) stages(n, lo, hi, work int, r []sampler.Stream, do func(stage int) bool) bool {
+func (c *cursor) stages(n, lo, hi, work int, r []sampler.Stream, move func(stage, lo, hi int) bool) bool {
 	if c.stage > 0 || c.part > 0 {
 		r[lo] = c.after
 	} else {
 		c.before = r[lo]
 	}
 	for c.stage < n {
-		whole := do(c.stage)
+		whole := move(c.stage, lo, hi)
 		if whole {
 			c.stage, c.part = c.stage+1, 0
 		}
@@ -72,6 +72,25 @@ func (c *cursor) stages(n, lo, hi, work int, r []sampler.Stream, do func(stage i
 		}
 	}
 	c.stage = 0
+	return true
+}
+
+// step makes a step of n stages, or what is left of one, and returns false if stop
+// ended it before the end. work is that of a stage of one chain; move does a stage
+// of the chains lo … hi−1 and returns false where it was stopped itself.
+func (c *cursor) step(stop func() bool, info []sampler.Info, n, work int, r []sampler.Stream, move func(stage, lo, hi int) bool) (done bool) {
+	c.begin(stop)
+	for c.chain < len(info) {
+		if c.stopped {
+			return false
+		}
+		lo, hi := span(c.chain, len(info), work)
+		if !c.stages(n, lo, hi, work, r, move) {
+			return false
+		}
+		c.chain = hi
+	}
+	c.finish(info)
 	return true
 }
 
@@ -87,7 +106,7 @@ func (c *cursor) renew(stop func() bool, work int, f func(lo, hi int) (bool, err
 	c.begin(stop)
 	n := len(c.told)
 	for c.renewed < n {
-		lo, hi := c.renewed, min(c.renewed+max(1, pollWork/max(work, 1)), n)
+		lo, hi := span(c.renewed, n, work)
 		whole, err := f(lo, hi)
 		if err != nil {
 			c.clear()

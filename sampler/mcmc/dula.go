@@ -119,20 +119,9 @@ func (k *dula) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
 
 // StepUntil is Step until stop says so.
 func (k *dula) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
-	k.at.begin(stop)
-	work := k.proposal.work()
-	for k.at.chain < len(info) {
-		if k.at.stopped {
-			return false
-		}
-		lo, hi := k.at.span(work)
-		if !k.at.stages(4, lo, hi, work, r, func(stage int) bool { return k.move(stage, lo, hi, x, r) }) {
-			return false
-		}
-		k.at.chain = hi
-	}
-	k.at.finish(info)
-	return true
+	return k.at.step(stop, info, 4, k.proposal.work(), r, func(stage, lo, hi int) bool {
+		return k.move(stage, lo, hi, x, r)
+	})
 }
 
 // move does one stage of the step of the chains lo … hi−1, or returns false if it

@@ -77,12 +77,6 @@ type gwg struct {
 	at                   cursor
 }
 
-// load evaluates the model at x into nextW, nextSum and e.
-func (k *gwg) load(e []float64, x []int32) {
-	k.table.evaluate(e, k.g, x, &cursor{})
-	k.weigh(0, len(e), x)
-}
-
 // evaluate stores energies and differences of the chains lo … hi−1 at x, or
 // returns false if it was stopped.
 func (k *gwg) evaluate(lo, hi int, e []float64, x []int32) bool {
@@ -93,12 +87,7 @@ func (k *gwg) evaluate(lo, hi int, e []float64, x []int32) bool {
 // weigh turns the differences of the chains lo … hi−1 at x into weights.
 func (k *gwg) weigh(lo, hi int, x []int32) {
 	n := k.sites * k.levels
-	w := k.nextW[lo*n : hi*n]
-	k.balance.logs(w, k.g[lo*n:hi*n])
-	for i, l := range x[lo*k.sites : hi*k.sites] {
-		w[i*k.levels+int(l)] = float32(math.Inf(-1))
-	}
-	simd.Weights(w, k.nextSum[lo:hi], w, n, weightFloor)
+	k.table.weigh(k.nextW[lo*n:hi*n], k.nextSum[lo:hi], k.g[lo*n:hi*n], x[lo*k.sites:hi*k.sites], k.balance)
 }
 
 // work returns the elementary operations of evaluating or weighing one chain.
@@ -143,20 +132,9 @@ func (k *gwg) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
 
 // StepUntil is Step until stop says so.
 func (k *gwg) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
-	k.at.begin(stop)
-	work := k.work()
-	for k.at.chain < len(info) {
-		if k.at.stopped {
-			return false
-		}
-		lo, hi := k.at.span(work)
-		if !k.at.stages(3, lo, hi, work, r, func(stage int) bool { return k.move(stage, lo, hi, x, r) }) {
-			return false
-		}
-		k.at.chain = hi
-	}
-	k.at.finish(info)
-	return true
+	return k.at.step(stop, info, 3, k.work(), r, func(stage, lo, hi int) bool {
+		return k.move(stage, lo, hi, x, r)
+	})
 }
 
 // move does one stage of the step of the chains lo … hi−1, or returns false if it

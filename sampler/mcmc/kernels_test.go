@@ -135,7 +135,8 @@ func TestBrokenTwinsFail(t *testing.T) {
 			if q == 0 {
 				continue
 			}
-			k.load(k.next, y)
+			k.evaluate(0, len(k.next), k.next, y)
+			k.weigh(0, len(k.next), y)
 			forth, back := k.score(0, all[x])
 			a, _ := accept(k.e[0]-k.next[0], forth, back)
 			dst[exact.Index(y, 3)] += math.Exp(forth) * a

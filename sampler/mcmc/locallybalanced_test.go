@@ -103,7 +103,8 @@ func TestLocallyBalancedBrokenTwin(t *testing.T) {
 			if k.w[c] == 0 || !k.apply(y, all[x], k.list) {
 				continue
 			}
-			k.load(k.next, y)
+			k.evaluate(0, len(k.next), k.next, y)
+			k.weigh(0, len(k.next), y)
 			forth, back := k.score(0, all[x])
 			back += math.Log(k.nextSum[0] / k.sum[0]) // the mistake
 			a, _ := accept(k.e[0]-k.next[0], forth, back)

@@ -94,6 +94,30 @@ func (c *locals) walkUntil(stop func() bool, info []sampler.Info, x []int32, upd
 	return true
 }
 
+// propose makes a step of so many proposals per chain by update, each so much
+// work, and stores their mean acceptance. ready prepares for the state x of chain s
+// and returns false if no proposal can change it: all are then accepted.
+func (c *locals) propose(stop func() bool, info []sampler.Info, x []int32, updates, work int, ready func(x []int32) bool, update func(s int, x []int32)) (done bool) {
+	done = c.walkUntil(stop, info, x, updates, func(n, s int, x []int32) (made int) {
+		if !ready(x) {
+			c.at.told[s].Accept = float64(updates)
+			return n
+		}
+		for made < n && !c.at.stopped {
+			update(s, x)
+			made++
+			c.at.done(work)
+		}
+		return made
+	})
+	if done {
+		for s := range info {
+			info[s].Accept /= float64(updates)
+		}
+	}
+	return done
+}
+
 // rowWork returns the elementary operations of row, and of a move.
 func (c *locals) rowWork() int {
 	if c.local == nil {

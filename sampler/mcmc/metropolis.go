@@ -52,24 +52,9 @@ func (k *metropolis) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
 
 // StepUntil is Step until stop says so.
 func (k *metropolis) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
-	done = k.walkUntil(stop, info, x, k.updates, func(n, s int, x []int32) (made int) {
-		if k.levels == 1 {
-			k.at.told[s].Accept = float64(k.updates)
-			return n
-		}
-		for made < n && !k.at.stopped {
-			k.update(s, x, &r[s])
-			made++
-			k.at.done(k.work)
-		}
-		return made
-	})
-	for s := range info {
-		if done {
-			info[s].Accept /= float64(k.updates)
-		}
-	}
-	return done
+	return k.propose(stop, info, x, k.updates, k.work,
+		func([]int32) bool { return k.levels > 1 },
+		func(s int, x []int32) { k.update(s, x, &r[s]) })
 }
 
 // update makes one proposal for chain s at state x.

@@ -98,12 +98,6 @@ func (k *paths) StepSize() float64 { return k.mean }
 // longest returns the length of the longest path.
 func (k *paths) longest() int { return min(2*int(math.Round(k.mean))-1, k.sites) }
 
-// load evaluates the model at x into k.next and e.
-func (k *paths) load(e []float64, x []int32) {
-	k.table.evaluate(e, k.g, x, &cursor{})
-	k.weigh(0, len(e), x)
-}
-
 // evaluate stores energies and differences of the chains lo … hi−1 at x, or
 // returns false if it was stopped.
 func (k *paths) evaluate(lo, hi int, e []float64, x []int32) bool {
@@ -114,12 +108,7 @@ func (k *paths) evaluate(lo, hi int, e []float64, x []int32) bool {
 // weigh turns the differences of the chains lo … hi−1 at x into weights.
 func (k *paths) weigh(lo, hi int, x []int32) {
 	n := k.sites * k.levels
-	w := k.next.w[lo*n : hi*n]
-	k.balance.logs(w, k.g[lo*n:hi*n])
-	for i, l := range x[lo*k.sites : hi*k.sites] {
-		w[i*k.levels+int(l)] = float32(math.Inf(-1))
-	}
-	simd.Weights(w, k.next.total[lo:hi], w, n, weightFloor)
+	k.table.weigh(k.next.w[lo*n:hi*n], k.next.total[lo:hi], k.g[lo*n:hi*n], x[lo*k.sites:hi*k.sites], k.balance)
 	k.next.sum(lo, hi)
 }
 
@@ -152,20 +141,9 @@ func (k *paths) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
 
 // StepUntil is Step until stop says so.
 func (k *paths) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
-	k.at.begin(stop)
-	work := k.work()
-	for k.at.chain < len(info) {
-		if k.at.stopped {
-			return false
-		}
-		lo, hi := k.at.span(work)
-		if !k.at.stages(3, lo, hi, work, r, func(stage int) bool { return k.move(stage, lo, hi, x, r) }) {
-			return false
-		}
-		k.at.chain = hi
-	}
-	k.at.finish(info)
-	return true
+	return k.at.step(stop, info, 3, k.work(), r, func(stage, lo, hi int) bool {
+		return k.move(stage, lo, hi, x, r)
+	})
 }
 
 // move does one stage of the step of the chains lo … hi−1, or returns false if it

@@ -50,7 +50,8 @@ func pathsMatrix(t *testing.T, k *paths, all [][]int32, score func(y, x []int32)
 		}
 		for n := 1; n <= k.longest(); n++ {
 			eachPath(all[x], k.levels, n, func(path, y []int32) {
-				k.load(k.nextE, y)
+				k.evaluate(0, len(k.nextE), k.nextE, y)
+				k.weigh(0, len(k.nextE), y)
 				copy(k.path, path)
 				k.length[0] = n
 				forth, back := score(y, all[x])

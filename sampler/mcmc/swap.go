@@ -58,25 +58,15 @@ func (k *swap) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
 
 // StepUntil is Step until stop says so.
 func (k *swap) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
-	done = k.walkUntil(stop, info, x, k.updates, func(n, s int, x []int32) (made int) {
-		if constant(x) { // an exchange changes nothing, now or ever
-			k.at.told[s].Accept = float64(k.updates)
-			return n
-		}
-		k.begin(x)
-		for made < n && !k.at.stopped {
-			k.update(s, x, &r[s])
-			made++
-			k.at.done(k.work)
-		}
-		return made
-	})
-	for s := range info {
-		if done {
-			info[s].Accept /= float64(k.updates)
-		}
-	}
-	return done
+	return k.propose(stop, info, x, k.updates, k.work,
+		func(x []int32) bool { // of one level an exchange changes nothing, now or ever
+			if constant(x) {
+				return false
+			}
+			k.begin(x)
+			return true
+		},
+		func(s int, x []int32) { k.update(s, x, &r[s]) })
 }
 
 // update offers one exchange to chain s at state x.

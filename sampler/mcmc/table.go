@@ -1,7 +1,10 @@
 package mcmc
 
 import (
+	"math"
+
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
 // table evaluates a model and its differences to every level of every site.
@@ -85,6 +88,16 @@ func (t *table) evaluate(e []float64, g []float32, x []int32, at *cursor) bool {
 	}
 	at.part = 0
 	return true
+}
+
+// weigh stores in w the weights of all changes of the states x, whose differences
+// are g, those of the level that a site has being 0, and in sum their sums.
+func (t *table) weigh(w []float32, sum []float64, g []float32, x []int32, balance Balance) {
+	balance.logs(w, g)
+	for i, l := range x {
+		w[i*t.levels+int(l)] = float32(math.Inf(-1))
+	}
+	simd.Weights(w, sum, w, t.sites*t.levels, weightFloor)
 }
 
 // difference stores in g the differences of the entries of d to that of a level.

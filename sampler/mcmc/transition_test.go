@@ -119,7 +119,8 @@ func gwgMatrix(t *testing.T, k *gwg, all [][]int32) *exact.Matrix {
 			if q == 0 || !k.apply(y, all[x], k.list) {
 				continue
 			}
-			k.load(k.next, y)
+			k.evaluate(0, len(k.next), k.next, y)
+			k.weigh(0, len(k.next), y)
 			forth, back := k.score(0, all[x])
 			require.InDelta(t, math.Log(q), forth, 1e-12)
 			a, ok := accept(k.e[0]-k.next[0], forth, back)
