@@ -48,7 +48,10 @@ func (l Limits) Check(name string, states, entries, other int) error {
 	}
 	// State numbers are int32 in every table.
 	l.States = min(l.States, 1<<31-2)
-	bytes := bytesPerEntry*entries + other
+	bytes := math.MaxInt
+	if entries <= (math.MaxInt-other)/bytesPerEntry {
+		bytes = bytesPerEntry*entries + other
+	}
 	if states > l.States {
 		return &LimitError{name + ": states", states, l.States}
 	}

@@ -42,7 +42,11 @@ func Lift(ctx context.Context, bytes constraint.Automaton, v Vocabulary, limits 
 
 // lift does the work of Lift for a compiled byte automaton.
 func lift(ctx context.Context, name string, bytes *constraint.DFA, p *prepared, limits constraint.Limits) (*constraint.DFA, error) {
-	table, err := liftOnce(ctx, name, bytes, p.trie, len(p.text), p.padding, limits, mostPairs)
+	most := mostPairs
+	if limits.Bytes > 0 {
+		most = min(most, limits.Bytes/8)
+	}
+	table, err := liftOnce(ctx, name, bytes, p.trie, len(p.text), p.padding, limits, most)
 	if err == nil && table == nil {
 		table, err = liftRows(ctx, name, bytes, p, limits)
 	}

@@ -2,6 +2,7 @@ package text
 
 import (
 	"context"
+	"math"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/automata"
@@ -178,7 +179,11 @@ func (l *liftedStates) table(name string, f *functions, token, padding []int32, 
 	if l.padded >= 0 {
 		rows++
 	}
-	if err := limits.Check(name, rows, rows*t.Width, 8*len(f.from)); err != nil {
+	entries := math.MaxInt
+	if t.Width <= entries/rows {
+		entries = rows * t.Width
+	}
+	if err := limits.Check(name, rows, entries, 8*len(f.from)); err != nil {
 		return nil, err
 	}
 	t.To = make([]int32, rows*t.Width)

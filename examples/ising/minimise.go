@@ -89,7 +89,7 @@ func (o *options) search(p *problem, bar *progress.Bar) (minimiser, func(context
 		total = searchRounds
 	}
 	cfg := ground.Config{Chains: o.chains, Seed: o.seed}
-	cfg.Checkpoint.Path, cfg.Checkpoint.Every = o.Path("anneal"), max(1, total/20)
+	cfg.Checkpoint.Path, cfg.Checkpoint.Every = o.Path("anneal"), max(1, max(total, searchRounds)/20)
 	var s *ground.Search
 	cfg.Progress = func(int, int) {
 		if total > 0 {
@@ -120,6 +120,9 @@ func (o *options) kernel(p *problem, name string, bar *progress.Bar) (minimiser,
 	cfg.Checkpoint.Path, cfg.Checkpoint.Every = o.Path("anneal"), max(1, o.steps/20)
 	a, err := anneal.New(p.model, kernels[name], cfg)
 	return a, func(ctx context.Context) error {
+		if a.Len() >= o.steps && !o.limited() {
+			return nil // a run that was resumed after its end
+		}
 		for {
 			if err := a.Run(ctx, o.steps); err != nil || !o.limited() || o.reached(p, a) {
 				return err

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"bytes"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint/checkpointtest"
@@ -23,5 +26,23 @@ func TestResume(t *testing.T) {
 		if whole.BestEnergy != nil && *r.BestEnergy != *whole.BestEnergy {
 			t.Errorf("%q: %v, in one piece %v", args, *r.BestEnergy, *whole.BestEnergy)
 		}
+	}
+}
+
+// A run that has ended does nothing when it is resumed.
+func TestResumeAfterTheEnd(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	args := []string{"-lattice", "4,4", "-chains", "2", "-steps", "50", "-anneal", "-method", "gibbs", "-checkpoint", dir}
+	first := do(t, args...)
+	file := dir + ".anneal"
+	before, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if second := do(t, append(args, "-resume")...); *second.BestEnergy != *first.BestEnergy {
+		t.Errorf("energy %v, before %v", *second.BestEnergy, *first.BestEnergy)
+	}
+	if after, err := os.ReadFile(file); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the checkpoint has changed (%v)", err)
 	}
 }

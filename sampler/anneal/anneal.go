@@ -266,6 +266,9 @@ func (a *Runner) Best() (x []int32, e float64) {
 // Energies returns the best energy of each chain. The slice is the run's own.
 func (a *Runner) Energies() []float64 { return a.e }
 
+// Len returns the number of steps that each chain has made.
+func (a *Runner) Len() int { return a.chains.Len() }
+
 // keep saves a checkpoint if Config.Checkpoint asks for any.
 func (a *Runner) keep() error {
 	if a.cfg.Checkpoint.Path == "" {

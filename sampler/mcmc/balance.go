@@ -50,6 +50,16 @@ func (b Balance) check(method string) error {
 	return nil
 }
 
+// half is the factor of the energy difference in the proposal: the balancing
+// function √t of Zanella 2020, on which the Langevin proposal rests.
+const half = 0.5
+
+// weightFloor is the smallest weight of a level that is not ruled out. Without
+// it the way back from a move with a difference beyond 174 nats, whose weight
+// would vanish in float32, could not be proposed, and steep energies would
+// freeze the chain. It is below the resolution 2⁻⁵³ of a draw.
+const weightFloor = 0x1p-60
+
 // logs stores in w the logarithm of g(e^(−d)) for every difference d of g; −Inf
 // for a level that is known to have probability zero, also where g(0) = 1.
 func (b Balance) logs(w, g []float32) {
