@@ -236,7 +236,7 @@ func (r *report) drawBias(name, title, axis string, d []distances) error {
 	p.Y.Min = 0
 	f := &picture.Figure{
 		Name: name, Title: title, Panels: []*plot.Plot{p},
-		Caption: "Exact: from the transition matrix. Sampled: the histogram of all draws, which lies above by at least the floor, what as many independent draws would show.",
+		Caption: "Exact: from the transition matrix. Sampled: from the histogram of all draws, whose noise lifts small distances; the floor is that of as many independent draws.",
 	}
 	for k, part := range []struct {
 		name string
