@@ -24,8 +24,8 @@ type lifter struct {
 	numbers map[outcome]int32
 	list    []outcome
 	classes map[string]int32
-	rows    [][]pair  // of each class
-	members [][]int32 // its tokens
+	rows    [][]pair // of each class
+	class   []int32  // of each token, −1 if it is dead everywhere
 	pairs   int
 	key     []byte
 
@@ -110,7 +110,7 @@ func (l *lifter) classify(t int32, text string, p *prefix) error {
 	m := &l.memory
 	l.remember(p)
 	if c := m.class[p.id]; c > 0 && !m.nested[p.id] {
-		l.members[c-1] = append(l.members[c-1], t)
+		l.class[t] = c - 1
 		return nil
 	}
 	l.key = l.key[:0]
@@ -145,7 +145,7 @@ func (l *lifter) classify(t int32, text string, p *prefix) error {
 		for k := 0; k < len(l.key); k += 8 {
 			row = append(row, pair{int32(binary.LittleEndian.Uint32(l.key[k:])), int32(binary.LittleEndian.Uint32(l.key[k+4:]))})
 		}
-		l.rows, l.members = append(l.rows, row), append(l.members, nil)
+		l.rows = append(l.rows, row)
 		if l.pairs += len(row); l.pairs > Limit {
 			return &LimitError{l.pairs, Limit}
 		}
@@ -153,8 +153,31 @@ func (l *lifter) classify(t int32, text string, p *prefix) error {
 	if !m.nested[p.id] {
 		m.class[p.id] = id + 1
 	}
-	l.members[id] = append(l.members[id], t)
+	l.class[t] = id
 	return nil
+}
+
+// members returns the tokens of each class, in ascending order: what is read of
+// a row lies side by side.
+func (l *lifter) members() [][]int32 {
+	size := make([]int32, len(l.rows))
+	all := 0
+	for _, c := range l.class {
+		if c >= 0 {
+			size[c]++
+			all++
+		}
+	}
+	list, m := make([]int32, all), make([][]int32, len(size))
+	for c, n := range size {
+		m[c], list = list[:0:n], list[n:]
+	}
+	for t, c := range l.class {
+		if c >= 0 {
+			m[c] = append(m[c], int32(t))
+		}
+	}
+	return m
 }
 
 // extend returns what p does with one byte more.
