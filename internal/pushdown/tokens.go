@@ -82,20 +82,22 @@ func (l *lifter) read(ctx context.Context) error {
 	l.memory.number = map[string]int32{}
 	depth := []prefix{root}
 	work := 0
+	from := int32(0)
 	for i, t := range l.v.order {
-		text := l.v.Tokens[t]
 		depth = depth[:l.v.shared[i]+1]
-		for d := int(l.v.shared[i]); d < len(text); d++ {
-			work += 64 + len(depth[d].cursors)
-			depth = append(depth, l.extend(&depth[d], text[d]))
+		for _, b := range l.v.rest[from:l.v.upto[i]] {
+			p := &depth[len(depth)-1]
+			work += 64 + len(p.cursors)
+			depth = append(depth, l.extend(p, b))
 		}
+		from = l.v.upto[i]
 		if i == 0 || work > 1<<20 {
 			work = 0
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
 		}
-		if err := l.classify(t, text, &depth[len(text)]); err != nil {
+		if err := l.classify(t, &depth[len(depth)-1]); err != nil {
 			return err
 		}
 	}
@@ -103,7 +105,7 @@ func (l *lifter) read(ctx context.Context) error {
 }
 
 // classify adds a token to the class of those that do the same.
-func (l *lifter) classify(t int32, text string, p *prefix) error {
+func (l *lifter) classify(t int32, p *prefix) error {
 	if len(p.cursors) == 0 {
 		return nil
 	}
@@ -114,6 +116,7 @@ func (l *lifter) classify(t int32, text string, p *prefix) error {
 		return nil
 	}
 	l.key = l.key[:0]
+	text := l.v.Tokens[t]
 	for _, c := range p.cursors {
 		o := outcome{Inside, c.now, 0}
 		number := int32(-1)
