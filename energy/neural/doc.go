@@ -1,7 +1,8 @@
 // Package neural holds networks that predict: diffusion transformers whose
 // weights are trained here (package energy/neural/train) or read from
 // .safetensors files, among them the public MDLM, UDLM and SEDD checkpoints, and
-// the denoisers made of them; and [Potential], a residual network as an energy.
+// the denoisers made of them; also [Potential], a residual network as an energy, and
+// [Posterior], the binary weights of a network given data, as one.
 //
 // A [Transformer] is weights. [Masked], [Uniform], [Ratio] and [Reals] turn one
 // into an [energy.Denoiser]:

@@ -17,7 +17,7 @@ const (
 	defaultExcess    = 0.002
 	defaultPaths     = 100_000
 	pilotDoubles     = 4
-	pilotChains      = 1 << 63 // the upper half of the chains belongs to the tuning run
+	pilotChains      = 1 << 63 // the upper half of the chains belongs to the pilot
 )
 
 // ExactConfig says how [Exact] runs.
@@ -28,7 +28,7 @@ type ExactConfig struct {
 	// them fail, it is doubled up to four times.
 	Pilot int
 
-	// Excess is the share of weight above the cap that the tuning run allows, in
+	// Excess is the share of weight above the cap that the pilot allows, in
 	// (0, 1); 0 means .002. Less is nearer to the distribution, and dearer.
 	Excess float64
 
@@ -49,29 +49,29 @@ type ExactConfig struct {
 // has a tenth of the mean in common; it is worth W = ∏ p_i(v)/q(v), 0 if it ends
 // outside the set, so that E[W·f(x)] = Σ_x p(x)·1[g(x) ≤ 0]·f(x). Paths are accepted
 // with probability min(1, W/c). The cap c is the least one for which Σ(W−c)₊ is no
-// more than Excess of ΣW over a tuning run; that choice is optimistic, so the excess is
+// more than Excess of ΣW over a pilot; that choice is optimistic, so the excess is
 // estimated anew on other paths: see [Exact.Excess].
 //
 // Samples are independent given the cap. Their distribution differs from the target
 // by no more than E(W−c)₊/E(W) in total variation, and W gives an unbiased estimate
 // of P: see [Exact.LogProb].
 //
-// Sample i draws from stream (Seed, i) only, path j of the tuning run from stream
+// Sample i draws from stream (Seed, i) only, path j of the pilot from stream
 // (Seed, 2⁶³ + j); neither Workers nor Batch changes a bit. Methods must not be called
 // concurrently with each other.
 type Exact struct {
 	e      *engine
 	cfg    ExactConfig
 	made   int
-	logCap float64 // NaN before the tuning run
+	logCap float64 // NaN before the pilot
 
-	evidence moments // of W, over the tuning run and the first path of every sample
+	evidence moments // of W, over the pilot and the first path of every sample
 	above    ratio   // of (W−c)₊ to W, over the paths of samples, in units of c
 }
 
 // NewExact returns a sampler of the model with the process, whose steps must be
 // diffusion.Joint, such as those of Masked: which sites they show must not depend on
-// tokens. The tuning run comes with the first call of Sample.
+// tokens. The pilot runs with the first call of Sample.
 //
 // Errors: those of [New]; a process whose steps are no Joint; fields out of range.
 func NewExact(ctx context.Context, model energy.Denoiser[int32], process diffusion.Process[int32], cfg ExactConfig) (*Exact, error) {
@@ -108,15 +108,15 @@ func NewExact(ctx context.Context, model energy.Denoiser[int32], process diffusi
 func (x *Exact) Len() int { return x.made }
 
 // LogProb returns the logarithm of an estimate of P and the relative standard error
-// of that estimate: the mean weight of the paths of the tuning run and of the first path
+// of that estimate: the mean weight of the paths of the pilot and of the first path
 // of every sample, which is unbiased. It is NaN before the first call of Sample, and
 // −Inf if no path was feasible.
 func (x *Exact) LogProb() (logP, stderr float64) { return x.evidence.mean() }
 
 // Excess returns an estimate of E(W−c)₊/E(W), by which the distribution of samples
 // differs from the target at most, in total variation, and a bound to quote: the
-// estimate and three standard errors, but no less than what the tuning run allowed. They
-// come from the paths of the samples, not from the tuning run; NaN if there is none.
+// estimate and three standard errors, but no less than what the pilot allowed. They
+// come from the paths of the samples, not from the pilot; NaN if there is none.
 func (x *Exact) Excess() (share, bound float64) {
 	share, stderr := x.above.share()
 	return share, max(x.cfg.Excess, share+float64(3*stderr))
@@ -124,8 +124,8 @@ func (x *Exact) Excess() (share, bound float64) {
 
 // Sample fills x, any number of samples × sites, with samples, and returns a verdict
 // for each. A sample for which no path was accepted has the best of them in its
-// place; if no path of the tuning run is feasible, that is the verdict of all. A path
-// that fails is worth nothing to the tuning run; the sample it was proposed for has the
+// place; if no path of the pilot is feasible, that is the verdict of all. A path
+// that fails is worth nothing to the pilot; the sample it was proposed for has the
 // error.
 //
 // The error is that of ctx. Then unfinished samples have it as their verdict and are
@@ -191,7 +191,7 @@ func (x *Exact) Sample(ctx context.Context, dst []int32) ([]Verdict, error) {
 	return verdicts, nil
 }
 
-// findCap runs the tuning run. The fault is that of all samples.
+// findCap runs the pilot. The fault is that of all samples.
 func (x *Exact) findCap(ctx context.Context) (fault, err error) {
 	e := x.e
 	var logW []float64
