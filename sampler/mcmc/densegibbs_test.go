@@ -3,6 +3,7 @@ package mcmc
 import (
 	"context"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/gibbsite-go/gibbsite/energy"
@@ -74,9 +75,7 @@ func TestDenseGibbsIsExact(t *testing.T) {
 			exact.Transitions(t, observedKernel(t, m, newDenseGibbs(m, chains, sweep), func() {}, 320, 3), p, exact.Rate)
 
 			twin := newDenseGibbs(m, 1, sweep) // one neighbour too many
-			for i, d := range twin.odds[:len(twin.odds)-1] {
-				twin.odds[i+1], twin.odds[0] = d, twin.odds[0]
-			}
+			copy(twin.odds[1:], slices.Clone(twin.odds))
 			if twin.coupling != 0 {
 				assert.Greater(t, denseMatrix(twin, all).MaxDiff(pi), 1e-3)
 			}
