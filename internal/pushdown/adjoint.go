@@ -75,11 +75,7 @@ func (b *backward) unjoin(f *filter[number, sums], ch, bar *chart[number], j, k 
 			continue
 		}
 		after := bar.returns[c.group][i][j+1:]
-		for e, z := range src[i] {
-			if after[e].m != 0 {
-				sum = sum.plus(z.times(after[e]))
-			}
-		}
+		sum = sums{}.dot(sum, src[i], after)
 		if y.m != 0 {
 			sums{}.axpy(b.whole[j][c.start][i], after, y)
 		}

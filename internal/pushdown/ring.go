@@ -46,6 +46,26 @@ func (sums) axpy(dst, src []number, k number) {
 	}
 }
 
+// dot returns s + Σ_i x[i]·y[i].
+func (sums) dot(s number, x, y []number) number {
+	y = y[:len(x)]
+	for i := range x {
+		a, b := &x[i], &y[i]
+		if a.m == 0 || b.m == 0 {
+			continue
+		}
+		p, e := float64(a.m*b.m), a.e+b.e
+		if p >= wordLow && p < wordHigh && s.e == e {
+			if m := s.m + p; m < wordHigh {
+				s.m = m
+				continue
+			}
+		}
+		s = s.plus(number{p, e}.normal())
+	}
+	return s
+}
+
 func (sums) along(dst, src []number, es []edge, w []number) {
 	for _, e := range es {
 		y, k := &src[e.from], &w[e.w]

@@ -85,8 +85,9 @@ func (r *Runner) spread(dst []float64) {
 		}
 		for k, y := range class {
 			if y.m != 0 {
+				log := y.log()
 				for _, t := range r.g.members[k] {
-					out[t] = float64(row[t]) + y.log()
+					out[t] = float64(row[t]) + log
 				}
 			}
 		}
