@@ -9,7 +9,8 @@ import (
 )
 
 // denseGibbs is the kernel of [Gibbs] for energy.Matching models of two levels with
-// many neighbours. It keeps, as integers, how many neighbours of a site are in state
+// many neighbours, and of [Metropolis] in a fixed order for those with any number.
+// It keeps, as integers, how many neighbours of a site are in state
 // 1, and looks its conditional up by that: a visit that changes nothing costs a few
 // operations, one that changes a site its neighbourhood.
 type denseGibbs struct {
@@ -23,7 +24,13 @@ type denseGibbs struct {
 	// odds holds 2⁶⁴·p(x_i = 1) for 0, 1, …, d neighbours in state 1, one stretch
 	// per number of neighbours d; those of site i begin at first[i].
 	odds  []uint64
+	diff  []float64 // E(x_i = 1) − E(x_i = 0)
 	first []int32
+
+	// Of Metropolis: what odds are for sites in state 1, those above being for sites
+	// in state 0, and the probabilities to accept a flip of either.
+	odds1  []uint64
+	accept [2][]float64
 
 	look  []int32 // entry of odds for the state of the neighbours: chains × sites
 	held  []bool  // chains whose entries of look are right
@@ -62,7 +69,9 @@ func newDenseGibbs(m energy.Model, chains int, order []int32) *denseGibbs {
 			at = int32(len(k.odds))
 			stretches[d] = at
 			for n := range d + 1 {
-				k.odds = append(k.odds, odds(float64(coupling*float64(d-2*n))+(field[0]-field[1])))
+				diff := float64(coupling*float64(d-2*n)) + (field[0] - field[1])
+				k.diff = append(k.diff, diff)
+				k.odds = append(k.odds, odds(diff))
 			}
 		}
 		k.first[i] = at
@@ -134,12 +143,23 @@ func (k *denseGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32,
 			n := min(chunk, k.sites-k.at.update)
 			words := k.words[:2*n]
 			r[s].Uint32s(words)
-			moved := k.draw(s, k.order[k.at.update:k.at.update+n], state, words)
+			sites := k.order[k.at.update : k.at.update+n]
+			moved := 0
+			if k.odds1 == nil {
+				moved = k.draw(s, sites, state, words)
+			} else {
+				moved = k.propose(s, sites, state, words)
+			}
 			told.Moved += moved
 			k.at.update += n
 			k.at.done(n*siteWork + times(moved, len(k.adj)/k.sites))
 		}
-		told.Energy, told.Accept = k.energy(s), 1
+		told.Energy = k.energy(s)
+		if k.odds1 == nil {
+			told.Accept = 1
+		} else {
+			told.Accept /= float64(k.sites)
+		}
 	}
 	k.at.finish(info)
 	return true
@@ -148,7 +168,7 @@ func (k *denseGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32,
 // draw redraws some sites of chain s, with two words of random bits each, and
 // returns how many of them changed.
 func (k *denseGibbs) draw(s int, sites []int32, x []int32, words []uint32) (moved int) {
-	look, equal, ones := k.look[s*k.sites:(s+1)*k.sites], 0, 0
+	look := k.look[s*k.sites : (s+1)*k.sites]
 	x, odds := x[:len(look)], k.odds
 	for _, i := range sites {
 		u := uint64(words[1])<<32 | uint64(words[0])
@@ -159,18 +179,58 @@ func (k *denseGibbs) draw(s int, sites []int32, x []int32, words []uint32) (move
 			continue
 		}
 		x[i] = l
-		near := k.adj[k.start[i]:k.start[i+1]]
-		by := 2*l - 1
-		equal += int(by) * (2*int(look[i]-k.first[i]) - len(near))
-		ones += int(by)
+		k.flipped(s, i, 2*l-1)
 		moved++
-		for _, j := range near {
-			look[j] += by
+	}
+	return moved
+}
+
+// propose proposes to flip some sites of chain s, with two words of random bits
+// each, and returns how many did.
+func (k *denseGibbs) propose(s int, sites []int32, x []int32, words []uint32) (moved int) {
+	look, odds, accept := k.look[s*k.sites:(s+1)*k.sites], [2][]uint64{k.odds, k.odds1}, k.at.told[s].Accept
+	words = words[:2*len(sites)]
+	for _, i := range sites {
+		u := uint64(words[1])<<32 | uint64(words[0])
+		words = words[2:]
+		old := x[i] & 1
+		_, below := bits.Sub64(u, odds[old][look[i]], 0)
+		accept += k.accept[old][look[i]]
+		if l := int32(below); l != old {
+			x[i] = l
+			k.flipped(s, i, 2*l-1)
+			moved++
 		}
 	}
-	k.since[s].equal += int64(equal)
-	k.since[s].ones += int64(ones)
+	k.at.told[s].Accept = accept
 	return moved
+}
+
+// flipped takes note that site i of chain s has become 1, by = 1, or 0, by = −1.
+func (k *denseGibbs) flipped(s int, i, by int32) {
+	look := k.look[s*k.sites : (s+1)*k.sites]
+	near := k.adj[k.start[i]:k.start[i+1]]
+	k.since[s].equal += int64(by) * int64(2*int(look[i]-k.first[i])-len(near))
+	k.since[s].ones += int64(by)
+	for _, j := range near {
+		look[j] += by
+	}
+}
+
+// metropolise makes the kernel one of [Metropolis]: odds are then those of a site in
+// state 0 to flip, and of one in state 1 not to.
+func (k *denseGibbs) metropolise() {
+	k.odds1 = make([]uint64, len(k.diff))
+	k.accept = [2][]float64{make([]float64, len(k.diff)), make([]float64, len(k.diff))}
+	for n, d := range k.diff {
+		up, _ := accept(-d, 0, 0)
+		down, _ := accept(d, 0, 0)
+		k.accept[0][n], k.accept[1][n] = up, down
+		k.odds[n], k.odds1[n] = fraction(up), -fraction(down)
+		if down == 1 {
+			k.odds1[n] = 0
+		}
+	}
 }
 
 // energy returns the running energy of a chain: integers times parameters, so that

@@ -92,7 +92,7 @@ func (g Gibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 	k.unpolled = max(1, pollWork/k.rowWork())
 	switch g.Scan {
 	case Automatic, Systematic, Chromatic:
-		if k.order, err = order(g.Scan, m); err != nil {
+		if k.order, err = order("Gibbs", g.Scan, m); err != nil {
 			return nil, err
 		}
 		if dense(m) {
@@ -108,7 +108,7 @@ func (g Gibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 }
 
 // order returns the sites in the order of a sweep.
-func order(scan Scan, m energy.Model) ([]int32, error) {
+func order(method string, scan Scan, m energy.Model) ([]int32, error) {
 	sites, _ := m.Shape()
 	sweep := make([]int32, 0, sites)
 	if scan != Chromatic {
@@ -119,7 +119,7 @@ func order(scan Scan, m energy.Model) ([]int32, error) {
 	}
 	g, ok := energy.As[energy.Graphical](m)
 	if !ok {
-		return nil, fmt.Errorf("mcmc: Gibbs: Scan = %v needs an energy.Graphical model, %T is not", scan, m)
+		return nil, fmt.Errorf("mcmc: %s: Scan = %v needs an energy.Graphical model, %T is not", method, scan, m)
 	}
 	colour, colours := colouring(g.Graph())
 	for c := range colours {

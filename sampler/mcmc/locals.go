@@ -97,14 +97,14 @@ func (c *locals) walkUntil(stop func() bool, info []sampler.Info, x []int32, upd
 // propose makes a step of so many proposals per chain by update, each so much
 // work, and stores their mean acceptance. ready prepares for the state x of chain s
 // and returns false if no proposal can change it: all are then accepted.
-func (c *locals) propose(stop func() bool, info []sampler.Info, x []int32, updates, work int, ready func(x []int32) bool, update func(s int, x []int32)) (done bool) {
+func (c *locals) propose(stop func() bool, info []sampler.Info, x []int32, updates, work int, ready func(x []int32) bool, update func(s, at int, x []int32)) (done bool) {
 	done = c.walkUntil(stop, info, x, updates, func(n, s int, x []int32) (made int) {
 		if !ready(x) {
 			c.at.told[s].Accept = float64(updates)
 			return n
 		}
 		for made < n && !c.at.stopped {
-			update(s, x)
+			update(s, c.at.update+made, x)
 			made++
 			c.at.done(work)
 		}

@@ -66,7 +66,7 @@ func (k *swap) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []s
 			k.begin(x)
 			return true
 		},
-		func(s int, x []int32) { k.update(s, x, &r[s]) })
+		func(s, _ int, x []int32) { k.update(s, x, &r[s]) })
 }
 
 // update offers one exchange to chain s at state x.

@@ -1,0 +1,145 @@
+package mcmc
+
+import (
+	"context"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
+	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// orderedMatrix is that of a step of Metropolis in a fixed order, from the numbers
+// that its kernel decides by.
+func orderedMatrix(k sampler.Kernel, all [][]int32) *exact.Matrix {
+	site := func(i int32) *exact.Matrix {
+		return exact.NewMatrix(len(all), func(x int, dst []float64) {
+			y := slices.Clone(all[x])
+			switch k := k.(type) {
+			case *denseGibbs:
+				k.hold(0, all[x])
+				up := float64(k.odds[k.look[i]]) * 0x1p-64
+				if all[x][i] == 1 {
+					up = float64(k.odds1[k.look[i]]) * 0x1p-64
+				}
+				y[i] = 1
+				dst[exact.Index(y, 2)] += up
+				y[i] = 0
+				dst[exact.Index(y, 2)] += 1 - up
+			case *metropolis:
+				if stuck(k, all[x], x, dst) {
+					return
+				}
+				row := k.row(0, int(i), all[x])
+				for l := range int32(k.levels) {
+					if l != all[x][i] {
+						a, _ := accept(row[all[x][i]]-row[l], 0, 0)
+						y[i] = l
+						dst[exact.Index(y, k.levels)] += a / float64(k.levels-1)
+					}
+				}
+				stay(dst, x)
+			}
+		})
+	}
+	var sweep []int32
+	switch k := k.(type) {
+	case *denseGibbs:
+		sweep = k.order
+	case *metropolis:
+		sweep = k.order
+	}
+	p := site(sweep[0])
+	for _, i := range sweep[1:] {
+		p = p.Mul(site(i))
+	}
+	return p
+}
+
+// Scans in a fixed order leave π invariant, and their matrix is what they do: by
+// counts and, on models that have none, by differences.
+func TestMetropolisInAFixedOrder(t *testing.T) {
+	exact.SkipUnderRace(t)
+	for name, c := range map[string]struct {
+		m      energy.Model
+		counts bool
+	}{
+		"ferro":    {complete(t, 5, 0.3, 0.2), true},
+		"repel":    {complete(t, 5, -0.8, 0), true},
+		"scaled":   {exact.Must(energy.Scale(complete(t, 5, 0.6, 0.4), 0.5)), true},
+		"rugged":   {exact.NewRugged(5, 2, 1, 0.5, 1), false},
+		"3-levels": {exact.NewRugged(4, 3, 1, 0.5, 2), false},
+		"holes":    {exact.NewRugged(5, 2, 1, 0.5, 5).Holed(), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			method := Metropolis{Scan: Systematic}
+			k := must(method.Kernel(context.Background(), c.m, 1))
+			fast, counts := k.(*denseGibbs)
+			require.Equal(t, c.counts, counts)
+			sites, levels := c.m.Shape()
+			all := exact.States(sites, levels)
+			pi, _ := exact.Law(c.m)
+			p := orderedMatrix(k, all)
+			assert.LessOrEqual(t, p.RowError(), 1e-12)
+			assert.LessOrEqual(t, p.MaxDiff(pi), 1e-12)
+			exact.Transitions(t, observed(t, c.m, method, 200, 5), p, exact.Rate)
+			if counts {
+				copy(fast.odds[1:], slices.Clone(fast.odds)) // one neighbour too few, for sites in state 0
+				assert.Greater(t, orderedMatrix(k, all).MaxDiff(pi), 1e-3)
+			}
+		})
+	}
+}
+
+// What is reported as acceptance is that of the model's differences.
+func TestMetropolisByCountsReportsItsAcceptance(t *testing.T) {
+	m := complete(t, 7, -0.4, 0.3)
+	k, ok := must(Metropolis{Scan: Chromatic}.Kernel(context.Background(), m, 1)).(*denseGibbs)
+	require.True(t, ok)
+	d := make([]float64, 2)
+	for _, x := range exact.States(7, 2) {
+		k.hold(0, x)
+		for i, l := range x {
+			m.Conditional(d, i, x)
+			want := math.Min(1, math.Exp(d[l]-d[1-l]))
+			require.InDelta(t, want, k.accept[l][k.look[i]], 1e-14)
+			moves := float64(k.odds[k.look[i]]) * 0x1p-64
+			if l == 1 {
+				moves = 1 - float64(k.odds1[k.look[i]])*0x1p-64
+			}
+			require.InDelta(t, want, moves, 1e-15)
+		}
+	}
+	x, info, e, r := make([]int32, 7), make([]sampler.Info, 1), make([]float64, 1), streams(1)
+	require.NoError(t, k.Reset(x))
+	sum := 0.0
+	for range 500 {
+		k.Step(info, x, r)
+		m.Energy(e, x)
+		require.InDelta(t, e[0], info[0].Energy, 1e-9)
+		require.LessOrEqual(t, info[0].Accept, 1.)
+		sum += info[0].Accept
+	}
+	assert.Greater(t, sum, 100.)
+}
+
+func TestMetropolisScansResumeAndAreChecked(t *testing.T) {
+	ctx, ising := context.Background(), complete(t, 9, 0.2, 0)
+	rugged := exact.NewRugged(5, 2, 1, 0.5, 1)
+	runs.Resume(t, ising, Metropolis{Scan: Systematic})
+	runs.Resume(t, rugged, Metropolis{Scan: Systematic})
+	_, err := Metropolis{Scan: Systematic, Updates: 3}.Kernel(ctx, rugged, 1)
+	require.ErrorContains(t, err, "Updates = 3, want 0 or 5")
+	_, err = Metropolis{Scan: 9}.Kernel(ctx, rugged, 1)
+	require.ErrorContains(t, err, "Scan = Scan(9)")
+	_, err = Metropolis{Scan: Chromatic}.Kernel(ctx, rugged, 1)
+	require.ErrorContains(t, err, "energy.Graphical")
+	_, ok := must(Metropolis{}.Kernel(ctx, exact.Must(model.NewIsing(model.Lattice{4, 4}, 0.3, 0)), 1)).(*metropolis)
+	require.True(t, ok)
+}
