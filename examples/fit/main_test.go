@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -50,4 +51,20 @@ func TestBars(t *testing.T) {
 		seen[[16]int32(x)] = true
 	}
 	assert.Len(t, seen, 30)
+}
+
+// The log-likelihood of a machine by annealed importance sampling is that by enumeration
+// of its hidden units, after however many steps.
+func TestMachineIsCertified(t *testing.T) {
+	if testing.Short() {
+		t.Skip("2 s")
+	}
+	o, err := parse(strings.Fields("-rbm -n 100 -seconds 0.3"))
+	require.NoError(t, err)
+	r, err := run(context.Background(), o)
+	require.NoError(t, err)
+	require.NotNil(t, r.LogLikExact)
+	require.NotNil(t, r.LogLikAIS)
+	assert.InDelta(t, *r.LogLikExact, *r.LogLikAIS, 0.1)
+	assert.Greater(t, *r.LogLikExact, -visible*math.Ln2, "better than coins")
 }
