@@ -130,6 +130,7 @@ func (f *File) shape(prefix string, cfg Config) (Config, error) {
 		set(&cfg.Channels, at("input.weight", 1))
 	}
 	set(&cfg.Cond, at("sigma_map.mlp.0.weight", 0))
+	set(&cfg.Classes, max(0, at("cond_map.embedding_table.weight", 0)-1))
 	set(&cfg.Hidden, at("blocks.0.mlp.0.weight", 0))
 	cfg.Positions = cfg.Positions || at("position_embed.embedding", 0) > 0
 	if cfg.Blocks == 0 {
