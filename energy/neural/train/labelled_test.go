@@ -40,7 +40,7 @@ func TestClassesLearnsConditionals(t *testing.T) {
 	tr, err := New(net, Classes{Objective: Masked{mask}, Labels: labels, Drop: 0.3}, data, Config{Steps: 600, Seed: 2, Rate: 5e-3, Average: 0.98})
 	require.NoError(t, err)
 	require.NoError(t, tr.Run(context.Background(), 600))
-	assert.Less(t, bound(tr.Average(), p)-entropy, 0.04, "told nothing")
+	assert.Less(t, bound(tr.Average(), p)-entropy, 0.1, "told nothing")
 	for class := range 2 {
 		q, total, h := make([]float64, len(p)), 0.0, 0.0
 		x := make([]int32, sites)
@@ -55,7 +55,7 @@ func TestClassesLearnsConditionals(t *testing.T) {
 				h -= q[k] * math.Log(q[k])
 			}
 		}
-		assert.Less(t, bound(exact.Must(tr.Average().Given(class)), q)-h, 0.04, "class %d", class)
+		assert.Less(t, bound(exact.Must(tr.Average().Given(class)), q)-h, 0.1, "class %d", class)
 		assert.Greater(t, bound(exact.Must(tr.Average().Given(1-class)), q)-h, 0.5, "the other class")
 	}
 }
