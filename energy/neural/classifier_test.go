@@ -151,27 +151,27 @@ func TestClassifierErrors(t *testing.T) {
 
 func TestScorer(t *testing.T) {
 	cfg := judged
-	cfg.Outputs, cfg.Length = 1, 200 // 2 states a chunk
+	cfg.Outputs, cfg.Length = 1, 100 // 5 states a chunk
 	net := randomNet(t, cfg, 4)
 	ref := newReference(net)
 	s := exact.Must(NewScorer(net))
-	in := randomInput(net.Config(), 5, 6)
-	got := make([]float64, 5)
+	in := randomInput(net.Config(), 7, 6)
+	got := make([]float64, 7)
 	mean := func(rows []float64) float64 {
 		ref.rows = rows
 		sum := 0.0
 		for _, v := range ref.state(nil, nil, 0, -1) {
-			sum += v / 200
+			sum += v / 100
 		}
 		return sum
 	}
 	s.Scores(got, in.Tokens)
 	for k, v := range got {
-		require.InDelta(t, mean(oneHot(in.Tokens[k*200:(k+1)*200], 5)), v, 1e-5)
+		require.InDelta(t, mean(oneHot(in.Tokens[k*100:(k+1)*100], 5)), v, 1e-5)
 	}
 
 	// Of rows of probabilities, and the slope there.
-	v := make([]float32, 200*5)
+	v := make([]float32, 100*5)
 	for i := range v {
 		v[i] = float32((i*7)%11) / 30
 	}
@@ -180,12 +180,12 @@ func TestScorer(t *testing.T) {
 	dst := make([]float32, len(v))
 	s.Gradient(dst, v, 1)
 	s.Gradient(dst, v, -3)
-	for i := 0; i < len(v); i += 171 {
+	for i := 0; i < len(v); i += 97 {
 		want := -2 * difference(func() float64 { return mean(rows) }, &rows[i])
 		require.InDelta(t, want, dst[i], 1e-5*max(1, math.Abs(want)), "%d", i)
 	}
-	hot := make([]float32, 1000)
-	for i, l := range in.Tokens[:200] {
+	hot := make([]float32, 500)
+	for i, l := range in.Tokens[:100] {
 		hot[i*5+int(l)] = 1
 	}
 	assert.InDelta(t, got[0], s.Value(hot), 1e-6)
@@ -195,7 +195,7 @@ func TestScorer(t *testing.T) {
 	}
 	assert.EqualError(t, exact.Error(NewScorer(nil)), "neural: NewScorer: net is nil")
 	assert.EqualError(t, exact.Error(NewScorer(randomNet(t, judged, 1))), "neural: NewScorer: net has 5 levels and 3 outputs, want ≥ 1 and 1")
-	assert.PanicsWithValue(t, "neural: len(v) = 4, want 1000", func() { s.Value(make([]float32, 4)) })
+	assert.PanicsWithValue(t, "neural: len(v) = 4, want 500", func() { s.Value(make([]float32, 4)) })
 }
 
 // Mixed embeddings have the gradients of their weights and of the embeddings.

@@ -9,9 +9,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy/neural"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion/scored"
 )
 
 // Guidance by networks follows the chain rule of the networks: at weight 1 a token is
@@ -19,6 +21,9 @@ import (
 // p(x_i | seen, y)²/p(x_i | seen).
 func TestGuidanceFollowsTheNetworks(t *testing.T) {
 	exact.SkipUnderRace(t)
+	if testing.Short() {
+		t.Skip("draws many samples")
+	}
 	const mask = tokens
 	r := rand.New(rand.NewPCG(8, 2))
 	random := func(cfg neural.Config) *neural.Transformer {
@@ -101,4 +106,29 @@ func TestGuidanceFollowsTheNetworks(t *testing.T) {
 	counts = sample(t, diffusion.ClassifierFree{Conditional: given, Unconditional: free, Scale: 2}, hitting, 0)
 	exact.Counts(t, counts, leaning, exact.Rate)
 	assert.Less(t, exact.PValue(counts, plain), exact.Rate)
+}
+
+// A learned score that is wrong costs rounds, not feasibility: a look-ahead that it
+// leads ends where the judge says.
+func TestScorerLeadsALookAhead(t *testing.T) {
+	const mask = tokens
+	r := rand.New(rand.NewPCG(8, 3))
+	net := exact.Must(neural.New(neural.Config{Length: sites, Levels: tokens + 1, Outputs: 1, Width: 8, Heads: 2, Blocks: 1, Positions: true}, r))
+	for i := range net.Weights() {
+		net.Weights()[i] += float32(0.4 * r.NormFloat64())
+	}
+	s := exact.Must(neural.NewScorer(net))
+	free := exact.Must(neural.NewMasked(fixed(t, tokens+1), mask, neural.Options{TimeFree: true}))
+	sum := func(x []int32) float64 { return float64(x[0] + x[1] + x[2]) }
+	run, err := scored.New(t.Context(), free, diffusion.Masked{Mask: mask, FirstHitting: true}, scored.Config{
+		Judge: constraint.Score{Threshold: 1, Decide: sum}, Guide: constraint.Score{Threshold: 0, DecideAll: s.Scores}, Seed: 3,
+	})
+	require.NoError(t, err)
+	x := make([]int32, 50*sites)
+	verdicts, err := run.Sample(t.Context(), x)
+	require.NoError(t, err)
+	for i, v := range verdicts {
+		require.NoError(t, v.Err)
+		assert.LessOrEqual(t, sum(x[i*sites:]), 1.0)
+	}
 }

@@ -267,6 +267,10 @@ func posteriorOf(m *joint, y []float64) energy.Func {
 // distribution given the condition, p(x)·p(y | x)/p(y). So does the conditional
 // denoiser of classifier-free guidance, whatever the other.
 func TestGuidanceOfWeightOneIsConditioning(t *testing.T) {
+	exact.SkipUnderRace(t)
+	if testing.Short() {
+		t.Skip("draws many samples")
+	}
 	m, other := guidanceModels(true, 20)
 	y := []float64{0.9, 0.02, 0.3, 0.5, 0.07, 0.6, 0.01, 0.8}
 	law, given := make([]float64, 27), *m
