@@ -17,7 +17,10 @@ func Lift(ctx context.Context, m *Machine, v *Vocabulary) (*Graph, error) {
 }
 
 func newLifter(m *Machine, v *Vocabulary) *lifter {
-	l := &lifter{v: v, numbers: map[outcome]int32{}, most: remembered}
+	l := &lifter{v: v, numbers: map[outcome]int32{}, most: remembered, class: make([]int32, len(v.Tokens))}
+	for t := range l.class {
+		l.class[t] = -1
+	}
 	l.m, l.exits, l.find, l.alike = m, map[exit]int32{}, map[start]int32{}, map[string]int32{}
 	return l
 }
@@ -25,18 +28,12 @@ func newLifter(m *Machine, v *Vocabulary) *lifter {
 // trim keeps what is reachable from the start, level by level.
 func (l *lifter) trim() *Graph {
 	n := l.m.States()
-	g := &Graph{m: l.m, v: l.v, members: l.members, class: make([]int32, len(l.v.Tokens)),
+	g := &Graph{m: l.m, v: l.v, members: l.members(), class: l.class,
 		levels: make([]level, l.m.Levels), starts: l.starts, local: make([]int32, n+1)}
 	b := &builder{Graph: g, l: l, byState: make([][]struct{ o, class int32 }, n),
 		weight: map[[4]int32]int32{}, entered: map[int32]bool{}, half: make([]map[outcome]int32, l.m.Levels)}
-	for i := range g.class {
-		g.class[i] = -1
-	}
-	for c, tokens := range l.members {
-		for _, t := range tokens {
-			g.class[t] = int32(c)
-		}
-		for _, p := range l.rows[c] {
+	for c, row := range l.rows {
+		for _, p := range row {
 			b.byState[p.q] = append(b.byState[p.q], struct{ o, class int32 }{p.o, int32(c)})
 		}
 	}
