@@ -30,6 +30,11 @@ type Config struct {
 	// not see it, and has neither shifts, scales nor gates.
 	Cond int
 
+	// Classes is the number of classes one of which, or none, the network is
+	// told of a state (UDLM; Schiff et al. 2025): see [Input.Class] and
+	// [Transformer.Given]. It needs Cond.
+	Classes int
+
 	// Positions adds a learned vector to each position. Without them, as in the
 	// public checkpoints, a network knows only distances: of a state that is
 	// all masks it predicts the same at every position.
@@ -59,7 +64,7 @@ func (c Config) resolve(caller string) (Config, error) {
 	}{
 		{"Length", c.Length, 1}, {"Levels", c.Levels, 0}, {"Channels", c.Channels, 0}, {"Outputs", c.Outputs, 1},
 		{"Width", c.Width, 1}, {"Heads", c.Heads, 1}, {"Blocks", c.Blocks, 0}, {"Hidden", c.Hidden, 1},
-		{"Cond", c.Cond, 0}, {"Block", c.Block, 0},
+		{"Cond", c.Cond, 0}, {"Classes", c.Classes, 0}, {"Block", c.Block, 0},
 	} {
 		if f.value < f.from || f.value > most {
 			return c, fmt.Errorf("neural: %s: %s = %d, want %d … %d", caller, f.name, f.value, f.from, most)
@@ -68,6 +73,8 @@ func (c Config) resolve(caller string) (Config, error) {
 	switch {
 	case c.Levels > 0 == (c.Channels > 0):
 		return c, fmt.Errorf("neural: %s: Levels = %d and Channels = %d, want one of them 0", caller, c.Levels, c.Channels)
+	case c.Classes > 0 && c.Cond == 0:
+		return c, fmt.Errorf("neural: %s: Classes = %d and Cond = 0, want Cond ≥ 1", caller, c.Classes)
 	case c.Width%(2*c.Heads) != 0:
 		return c, fmt.Errorf("neural: %s: Width = %d, want a multiple of 2·Heads = %d", caller, c.Width, 2*c.Heads)
 	}
@@ -80,6 +87,7 @@ type body struct {
 	positions      []float32    // Length × Width
 	input          layer.Linear // of reals
 	time1, time2   layer.Linear // noise level → condition
+	classes        layer.Embedding
 	blocks         []block
 	norm           layer.Norm
 	modulate, last layer.Linear
@@ -127,6 +135,9 @@ func (c Config) lay(take func(name string, shape ...int) []float32) body {
 	if c.Cond > 0 {
 		b.time1 = linear("sigma_map.mlp.0", c.Cond, frequencies, true)
 		b.time2 = linear("sigma_map.mlp.2", c.Cond, c.Cond, true)
+	}
+	if c.Classes > 0 { // the last row stands for none
+		b.classes = layer.Embedding{Levels: c.Classes + 1, Width: c.Cond, Weight: take("cond_map.embedding_table.weight", c.Classes+1, c.Cond)}
 	}
 	for i := range c.Blocks {
 		name := fmt.Sprintf("blocks.%d.", i)

@@ -11,6 +11,11 @@
 //	model, err := neural.NewMasked(net, mask, neural.Options{TimeFree: true})
 //	d, err := diffusion.New(ctx, model, diffusion.Masked{Mask: mask}, diffusion.Config{})
 //
+// A network that was told classes (Config.Classes) is one denoiser for each
+// ([Transformer.Given]), which diffusion.ClassifierFree compares; a [Classifier] of
+// noised tokens leads diffusion.ClassifierGuided. A [Scorer] is a learned score of
+// clean states, with a gradient: the functions of a constraint.Score.
+//
 // What a network was conditioned on is its noise level, a function of the time
 // and the signal level: see [Options].
 //

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/neural"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
@@ -153,4 +154,93 @@ func ExampleFile() {
 	}
 	fmt.Println(f.Metadata("length"), net.Config().Levels, f.Read(nil, "head"))
 	// Output: 6 5 neural: model.safetensors: no tensor "head"
+}
+
+// One network predicts given a class and without: what classifier-free guidance
+// compares.
+func ExampleTransformer_Given() {
+	net, err := neural.New(neural.Config{Length: 6, Levels: 5, Width: 8, Heads: 2, Blocks: 1, Cond: 4, Classes: 3}, rand.NewPCG(1, 1))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	given, err := net.Given(2)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	const mask = 4
+	opt := neural.Options{TimeFree: true}
+	conditional, err := neural.NewMasked(given, mask, opt)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	unconditional, err := neural.NewMasked(net, mask, opt)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	g := diffusion.ClassifierFree{Conditional: conditional, Unconditional: unconditional, Scale: 2}
+	fmt.Println(g.Check())
+	_, err = net.Given(3)
+	fmt.Println(err)
+	// Output:
+	// <nil>
+	// neural: Given: class = 3, want −1 … 2
+}
+
+// A classifier of noised tokens leads a denoiser towards its class.
+func ExampleClassifier() {
+	const mask = 4
+	net, err := neural.New(neural.Config{Length: 6, Levels: 5, Outputs: 2, Width: 8, Heads: 2, Blocks: 1}, rand.NewPCG(1, 1))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	c, err := neural.NewClassifier(net, 1, mask, neural.ClassifierConfig{TimeFree: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	logp := make([]float64, 1)
+	err = c.LogProb(logp, []int32{0, 1, mask, 2, mask, 3}, 0.5)
+	fmt.Printf("%.3f %v\n", logp[0], err) // weights to begin with know nothing
+
+	model, err := neural.NewMasked(small(0), mask, neural.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	g := diffusion.ClassifierGuided{Denoiser: model, Classifier: c, Scale: 1}
+	fmt.Println(g.Check())
+	// Output:
+	// -0.693 <nil>
+	// <nil>
+}
+
+// A learned score bounds what a projection moves rows to; a judge decides.
+func ExampleScorer() {
+	net, err := neural.New(neural.Config{Length: 2, Levels: 3, Outputs: 1, Width: 8, Heads: 2, Blocks: 0}, rand.NewPCG(1, 1))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	s, err := neural.NewScorer(net)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	bound := constraint.Score{
+		F: s.Value, Gradient: s.Gradient, Threshold: 1,
+		Decide: func(x []int32) float64 { return float64(x[0] + x[1]) },
+	}
+	g := make([]float64, 1)
+	bound.Value(g, []float32{1, 0, 0, 0.5, 0.5, 0}) // what the network says, − 1
+	fmt.Println(g, bound.Validate())
+	bound.Violation(g, []int32{2, 1}) // what the judge says, − 1
+	fmt.Println(g)
+	// Output:
+	// [-1] <nil>
+	// [2]
 }

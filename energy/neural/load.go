@@ -3,15 +3,15 @@ package neural
 import (
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// Open reads a network from a .safetensors file: one that [Transformer.Write]
-// made, or a public checkpoint of MDLM, UDLM or SEDD, whose tensors have the same
-// names, with or without "backbone." before them. What cfg leaves 0 is read from
+// Open reads a network from a .safetensors file, or from the files that an index
+// (.json) lists: one that [Transformer.Write] made, or a public checkpoint of MDLM,
+// UDLM or SEDD, whose tensors have the same names, perhaps behind a prefix such as
+// "backbone." that they have in common. Tensors without the prefix do not matter. What cfg leaves 0 is read from
 // the shapes of the tensors and from the file's metadata. Checkpoints that say
 // neither the number of heads (or have no rotary_emb.inv_freq) nor the length
 // need Heads and Length.
@@ -20,19 +20,15 @@ import (
 // another type than F32, F16 and BF16, is not finite, or has no place in the
 // network.
 func Open(path string, cfg Config) (*Transformer, error) {
-	r, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("neural: Open: %w", err)
+	open := openFile
+	if strings.HasSuffix(path, ".json") {
+		open = openIndex
 	}
-	defer r.Close()
-	info, err := r.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("neural: Open: %w", err)
-	}
-	f, err := ReadFile(path, r, info.Size())
+	f, done, err := open(path)
 	if err != nil {
 		return nil, err
 	}
+	defer done()
 	return Load(f, cfg)
 }
 
@@ -48,12 +44,11 @@ func Load(f *File, cfg Config) (*Transformer, error) {
 	if f == nil {
 		return nil, fmt.Errorf("neural: Load: f = nil")
 	}
-	prefix := ""
-	if !slices.ContainsFunc(f.Names(), func(s string) bool { return s == "output_layer.linear.weight" }) {
-		prefix = "backbone."
-	}
-	cfg, err := f.shape(prefix, cfg)
+	prefix, err := f.prefix()
 	if err != nil {
+		return nil, err
+	}
+	if cfg, err = f.shape(prefix, cfg); err != nil {
 		return nil, err
 	}
 	if cfg, err = cfg.resolve(f.name); err != nil {
@@ -93,6 +88,30 @@ func Load(f *File, cfg Config) (*Transformer, error) {
 	return t, nil
 }
 
+// landmark is a tensor that every network has.
+const landmark = "output_layer.linear.weight"
+
+// prefix returns what comes before the names of the network: "" if there is one
+// without, else what the only one there is has.
+func (f *File) prefix() (string, error) {
+	var all []string
+	for _, name := range f.Names() {
+		if name == landmark {
+			return "", nil
+		}
+		if before, ok := strings.CutSuffix(name, "."+landmark); ok {
+			all = append(all, before+".")
+		}
+	}
+	switch len(all) {
+	case 0:
+		return "", fmt.Errorf("neural: %s: no tensor %q, with a prefix or without", f.name, landmark)
+	case 1:
+		return all[0], nil
+	}
+	return "", fmt.Errorf("neural: %s: several networks, %q, want one", f.name, all)
+}
+
 // fits returns an error unless a tensor of the shape is there.
 func (f *File) fits(name string, want []int) error {
 	e, ok := f.entries[name]
@@ -120,16 +139,17 @@ func (f *File) shape(prefix string, cfg Config) (Config, error) {
 			*v = n
 		}
 	}
-	set(&cfg.Width, at("output_layer.linear.weight", 1))
+	set(&cfg.Width, at(landmark, 1))
 	if cfg.Width == 0 {
-		return cfg, fmt.Errorf("neural: %s: no tensor %q of two dimensions", f.name, prefix+"output_layer.linear.weight")
+		return cfg, fmt.Errorf("neural: %s: no tensor %q of two dimensions", f.name, prefix+landmark)
 	}
-	set(&cfg.Outputs, at("output_layer.linear.weight", 0))
+	set(&cfg.Outputs, at(landmark, 0))
 	set(&cfg.Levels, at("vocab_embed.embedding", 0))
 	if cfg.Levels == 0 {
 		set(&cfg.Channels, at("input.weight", 1))
 	}
 	set(&cfg.Cond, at("sigma_map.mlp.0.weight", 0))
+	set(&cfg.Classes, max(0, at("cond_map.embedding_table.weight", 0)-1))
 	set(&cfg.Hidden, at("blocks.0.mlp.0.weight", 0))
 	cfg.Positions = cfg.Positions || at("position_embed.embedding", 0) > 0
 	if cfg.Blocks == 0 {

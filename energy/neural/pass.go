@@ -13,6 +13,15 @@ type Input struct {
 	Tokens []int32
 	Reals  []float32
 	Level  []float64
+
+	// Rows takes the place of Tokens where a position holds a mixture of
+	// tokens: states × Length × Levels weights, of which embeddings are the
+	// weighted sums.
+	Rows []float32
+
+	// Class is the class of each state, −1 for none, that a network with
+	// Classes is told; nil: what [Transformer.Given] says, or none.
+	Class []int32
 }
 
 // Pass is the scratch of a network's forward and backward passes over some
@@ -25,6 +34,7 @@ type Pass struct {
 	in    Input
 	n     int     // states at hand
 	rows  []int32 // that Output stored, unless all
+	class []int32 // rows of the embedding of classes
 	all   bool
 
 	attention layer.Attention
@@ -45,8 +55,8 @@ type Pass struct {
 	dhidden []float32
 }
 
-// condition is what the noise level becomes.
-type condition struct{ wave, pre1, act1, pre2, c, d1, d2, room []float32 }
+// condition is what the noise level and the class become.
+type condition struct{ wave, pre1, act1, pre2, c, d1, d2, room, class, act3 []float32 }
 
 // kept is what a block's backward pass needs of its forward pass.
 type kept struct {
@@ -90,6 +100,9 @@ func (t *Transformer) newPass(batch int, train bool) *Pass {
 		n := batch * c.Cond
 		p.cond = condition{wave: mk(batch * frequencies), pre1: mk(n), act1: mk(n), pre2: mk(n), c: mk(n)}
 		p.modul = mk(batch * 2 * c.Width)
+	}
+	if c.Classes > 0 {
+		p.cond.class, p.cond.act3, p.class = mk(batch*c.Cond), mk(batch*c.Cond), make([]int32, batch)
 	}
 	if !train {
 		return p
@@ -138,7 +151,12 @@ func (c Config) newKept(batch int, train bool) kept {
 func (p *Pass) take(in Input) {
 	c := p.net.cfg
 	if c.Levels > 0 {
-		p.n = check.Rows("neural", "Tokens", len(in.Tokens), c.Length)
+		if in.Rows == nil {
+			p.n = check.Rows("neural", "Tokens", len(in.Tokens), c.Length)
+		} else {
+			p.n = check.Rows("neural", "Rows", len(in.Rows), c.Length*c.Levels)
+			check.Len("neural", "Tokens", len(in.Tokens), 0)
+		}
 		check.Len("neural", "Reals", len(in.Reals), 0)
 		for i, l := range in.Tokens {
 			if l < 0 || int(l) >= c.Levels {
@@ -148,6 +166,7 @@ func (p *Pass) take(in Input) {
 	} else {
 		p.n = check.Rows("neural", "Reals", len(in.Reals), c.Length*c.Channels)
 		check.Len("neural", "Tokens", len(in.Tokens), 0)
+		check.Len("neural", "Rows", len(in.Rows), 0)
 	}
 	if p.n > p.batch {
 		panic(fmt.Sprintf("neural: %d states, want at most %d, the batch of the pass", p.n, p.batch))
@@ -156,4 +175,28 @@ func (p *Pass) take(in Input) {
 		check.Len("neural", "Level", len(in.Level), p.n)
 	}
 	p.in = in
+	p.classify(in.Class)
+}
+
+// classify remembers the class of each state.
+func (p *Pass) classify(class []int32) {
+	c := p.net.cfg
+	if class != nil {
+		check.Len("neural", "Class", len(class), p.n)
+	}
+	if c.Classes == 0 {
+		return
+	}
+	for s := range p.n {
+		p.class[s] = p.net.class
+		if class == nil {
+			continue
+		}
+		if p.class[s] = class[s]; class[s] < -1 || int(class[s]) >= c.Classes {
+			panic(fmt.Sprintf("neural: Class[%d] = %d, want −1 … %d", s, class[s], c.Classes-1))
+		}
+		if class[s] < 0 {
+			p.class[s] = int32(c.Classes)
+		}
+	}
 }

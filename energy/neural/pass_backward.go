@@ -39,12 +39,41 @@ func (p *Pass) Backward(dy []float32) {
 			simd.Axpy(1, dx[s*len(g.positions):(s+1)*len(g.positions)], g.positions)
 		}
 	}
-	if c.Levels > 0 {
+	if p.in.Rows != nil {
+		p.rowsBack(dx)
+	} else if c.Levels > 0 {
 		b.embed.Backward(g.embed, dx, p.in.Tokens)
 	} else {
 		b.input.Backward(nil, g.input, dx, p.in.Reals, p.df[:size])
 	}
 	p.levelBack()
+}
+
+// rowsBack adds the gradient of embeddings that were mixed: Rowsᵀ·dx.
+func (p *Pass) rowsBack(dx []float32) {
+	c := p.net.cfg
+	for i := range p.n * c.Length {
+		d := dx[i*c.Width : (i+1)*c.Width]
+		for l, w := range p.in.Rows[i*c.Levels : (i+1)*c.Levels] {
+			if w != 0 {
+				simd.Axpy(w, d, p.slope.embed.Weight[l*c.Width:(l+1)*c.Width])
+			}
+		}
+	}
+}
+
+// InputGradient stores the gradient with respect to the weights of tokens that
+// the last Backward found in dst, states × Length × Levels: of [Input.Rows], or
+// of one-hot rows where the input was Tokens. It panics unless the pass is for
+// training and the network one of tokens.
+func (p *Pass) InputGradient(dst []float32) {
+	c := p.net.cfg
+	if !p.train || c.Levels == 0 {
+		panic("neural: InputGradient, want a pass from NewTraining and a network of tokens")
+	}
+	check.Len("neural", "dst", len(dst), p.n*c.Length*c.Levels)
+	clear(dst)
+	simd.GemmT(dst, p.dx[:p.n*c.Length*c.Width], p.net.body.embed.Weight, p.n*c.Length, c.Levels, c.Width)
 }
 
 // outputBack stores the gradient of the last hidden rows in p.dy.
@@ -143,6 +172,11 @@ func (p *Pass) levelBack() {
 		return
 	}
 	n := p.n * c.Cond
+	if c.Classes > 0 {
+		copy(k.act3[:n], k.d2[:n])
+		layer.SiLU.Backward(k.act3[:n], k.class[:n])
+		b.classes.Backward(g.classes, k.act3[:n], p.class[:p.n])
+	}
 	layer.SiLU.Backward(k.d2[:n], k.pre2[:n])
 	clear(k.d1[:n])
 	b.time2.Backward(k.d1[:n], g.time2, k.d2[:n], k.act1[:n], k.room[:n])

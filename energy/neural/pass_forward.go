@@ -14,7 +14,10 @@ func (p *Pass) Forward(in Input) {
 	c, b := p.net.cfg, &p.net.body
 	size := p.n * c.Length * c.Width
 	x := p.x[:size]
-	if c.Levels > 0 {
+	if in.Rows != nil {
+		clear(x)
+		simd.Gemm(x, in.Rows, b.embed.Weight, p.n*c.Length, c.Width, c.Levels)
+	} else if c.Levels > 0 {
 		b.embed.Forward(x, in.Tokens)
 	} else {
 		b.input.Forward(x, in.Reals)
@@ -37,7 +40,7 @@ func (p *Pass) Forward(in Input) {
 	p.modulate(f.y1, f.h1, p.modul, 2, 0)
 }
 
-// condition computes the features of the noise levels.
+// condition computes the features of the noise levels and classes.
 func (p *Pass) condition() {
 	c, b, k := p.net.cfg, &p.net.body, &p.cond
 	if c.Cond == 0 {
@@ -56,6 +59,11 @@ func (p *Pass) condition() {
 	layer.SiLU.Forward(k.act1[:n], k.pre1[:n])
 	b.time2.Forward(k.pre2[:n], k.act1[:n])
 	layer.SiLU.Forward(k.c[:n], k.pre2[:n])
+	if c.Classes > 0 {
+		b.classes.Forward(k.class[:n], p.class[:p.n])
+		layer.SiLU.Forward(k.act3[:n], k.class[:n])
+		simd.Axpy(1, k.act3[:n], k.c[:n])
+	}
 }
 
 // modulate shifts and scales the rows of each state by the vectors at and at+1

@@ -15,10 +15,12 @@ import (
 type reference struct {
 	cfg Config
 	w   map[string][]float64
+
+	rows []float64 // weights of tokens in place of them
 }
 
 func newReference(t *Transformer) *reference {
-	r := &reference{t.cfg, map[string][]float64{}}
+	r := &reference{cfg: t.cfg, w: map[string][]float64{}}
 	for _, p := range t.tensors {
 		d := make([]float64, len(p.Data))
 		for i, v := range p.Data {
@@ -71,11 +73,18 @@ func (r *reference) normed(x []float64, name string, m []float64) []float64 {
 }
 
 // state returns the results of one state, Length × Outputs.
-func (r *reference) state(tokens []int32, reals []float64, level float64) []float64 {
+func (r *reference) state(tokens []int32, reals []float64, level float64, class int) []float64 {
 	c := r.cfg
 	x := make([][]float64, c.Length)
 	for t := range x {
-		if c.Levels > 0 {
+		if r.rows != nil {
+			x[t] = make([]float64, c.Width)
+			for l, w := range r.rows[t*c.Levels : (t+1)*c.Levels] {
+				for i := range x[t] {
+					x[t][i] += w * r.w["vocab_embed.embedding"][l*c.Width+i]
+				}
+			}
+		} else if c.Levels > 0 {
 			l := int(tokens[t])
 			x[t] = slices.Clone(r.w["vocab_embed.embedding"][l*c.Width : (l+1)*c.Width])
 		} else {
@@ -97,6 +106,14 @@ func (r *reference) state(tokens []int32, reals []float64, level float64) []floa
 			wave[j], wave[128+j] = math.Cos(a), math.Sin(a)
 		}
 		cond = silu(r.linear(silu(r.linear(wave, "sigma_map.mlp.0")), "sigma_map.mlp.2"))
+		if c.Classes > 0 {
+			if class < 0 {
+				class = c.Classes
+			}
+			for i, v := range silu(slices.Clone(r.w["cond_map.embedding_table.weight"][class*c.Cond : (class+1)*c.Cond])) {
+				cond[i] += v
+			}
+		}
 	}
 	part := func(m []float64, i int) []float64 {
 		if m == nil {
@@ -189,10 +206,14 @@ func (r *reference) batch(in Input) []float64 {
 	c := r.cfg
 	var y []float64
 	for s := range in.Level {
+		class := -1
+		if in.Class != nil {
+			class = int(in.Class[s])
+		}
 		if c.Levels > 0 {
-			y = append(y, r.state(in.Tokens[s*c.Length:(s+1)*c.Length], nil, in.Level[s])...)
+			y = append(y, r.state(in.Tokens[s*c.Length:(s+1)*c.Length], nil, in.Level[s], class)...)
 		} else {
-			y = append(y, r.state(nil, wide(in.Reals[s*c.Length*c.Channels:(s+1)*c.Length*c.Channels]), in.Level[s])...)
+			y = append(y, r.state(nil, wide(in.Reals[s*c.Length*c.Channels:(s+1)*c.Length*c.Channels]), in.Level[s], class)...)
 		}
 	}
 	return y
@@ -246,6 +267,9 @@ func randomInput(cfg Config, n int, seed uint64) Input {
 			for range cfg.Channels {
 				in.Reals = append(in.Reals, float32(r.NormFloat64()))
 			}
+		}
+		if cfg.Classes > 0 {
+			in.Class = append(in.Class, int32(r.IntN(cfg.Classes+1)-1))
 		}
 	}
 	return in

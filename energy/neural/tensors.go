@@ -14,12 +14,12 @@ import (
 )
 
 // File is an open .safetensors file: a length (8 bytes, little-endian), a JSON
-// object that gives the type, shape and place of each tensor, and the numbers.
+// object that gives the type, shape and place of each tensor, and the numbers. A
+// tensor that its writer left out because it is another one, as PyTorch's save_model
+// does with tied weights, is that one under its own name, too: the metadata say so.
 // It is safe for concurrent use.
 type File struct {
 	name    string
-	r       io.ReaderAt
-	start   int64
 	entries map[string]entry
 	meta    map[string]string
 }
@@ -28,6 +28,15 @@ type entry struct {
 	DType   DType     `json:"dtype"`
 	Shape   []int     `json:"shape"`
 	Offsets [2]uint64 `json:"data_offsets"`
+
+	from *source
+}
+
+// source is where the numbers of an entry are.
+type source struct {
+	name  string
+	r     io.ReaderAt
+	start int64
 }
 
 // longestHeader bounds the JSON of a file, as the format's own reader does.
@@ -59,11 +68,12 @@ func ReadFile(name string, r io.ReaderAt, size int64) (*File, error) {
 	if _, err := r.ReadAt(head, 8); err != nil && !(err == io.EOF && n == 0) {
 		return fail("reading the header: %w", err)
 	}
-	var raw map[string]json.RawMessage
-	if err := json.Unmarshal(head, &raw); err != nil {
+	raw, err := object(head)
+	if err != nil {
 		return fail("the header: %w", err)
 	}
-	f := &File{name: name, r: r, start: 8 + int64(n), entries: map[string]entry{}}
+	f := &File{name: name, entries: map[string]entry{}}
+	from := &source{name, r, 8 + int64(n)}
 	room := uint64(size) - 8 - n
 	for _, key := range slices.Sorted(maps.Keys(raw)) {
 		if key == "__metadata__" {
@@ -80,9 +90,49 @@ func ReadFile(name string, r io.ReaderAt, size int64) (*File, error) {
 		if err := e.check(room); err != nil {
 			return fail("tensor %q: %w", key, err)
 		}
+		e.from = from
 		f.entries[key] = e
 	}
+	f.alias()
 	return f, nil
+}
+
+// object returns the members of a JSON object, whose names must differ.
+func object(b []byte) (map[string]json.RawMessage, error) {
+	var raw map[string]json.RawMessage
+	if err := json.Unmarshal(b, &raw); err != nil {
+		return nil, err
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil, fmt.Errorf("%v, want an object", t)
+	}
+	for seen := map[string]bool{}; d.More(); {
+		key, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		name := fmt.Sprint(key)
+		if seen[name] {
+			return nil, fmt.Errorf("two members %q", name)
+		}
+		seen[name] = true
+		var skip json.RawMessage
+		if err := d.Decode(&skip); err != nil {
+			return nil, err
+		}
+	}
+	return raw, nil
+}
+
+// alias gives tensors that were left out the entries of those that they are.
+func (f *File) alias() {
+	for name, kept := range f.meta {
+		e, ok := f.entries[kept]
+		if _, there := f.entries[name]; ok && !there {
+			f.entries[name] = e
+		}
+	}
 }
 
 // maxEntries bounds a tensor, so that its bytes do not overflow.
@@ -135,11 +185,11 @@ func (f *File) Read(dst []float32, name string) error {
 		return fmt.Errorf("neural: %s: tensor %q of shape %v has %d numbers, want %d", f.name, name, e.Shape, n, len(dst))
 	}
 	var b [1 << 14]byte
-	at := f.start + int64(e.Offsets[0])
+	at := e.from.start + int64(e.Offsets[0])
 	for len(dst) > 0 {
 		n := min(len(dst), len(b)/size)
-		if _, err := f.r.ReadAt(b[:n*size], at); err != nil && err != io.EOF {
-			return fmt.Errorf("neural: %s: tensor %q: %w", f.name, name, err)
+		if _, err := e.from.r.ReadAt(b[:n*size], at); err != nil && err != io.EOF {
+			return fmt.Errorf("neural: %s: tensor %q: %w", e.from.name, name, err)
 		}
 		e.DType.decode(dst[:n], b[:n*size])
 		dst, at = dst[n:], at+int64(n*size)
@@ -209,7 +259,7 @@ func WriteFile(w io.Writer, dtype DType, tensors []Tensor, metadata map[string]s
 			return fmt.Errorf("neural: WriteFile: tensor %q of shape %v has %d numbers", t.Name, t.Shape, len(t.Data))
 		}
 		end := at + uint64(len(t.Data)*size)
-		head[t.Name] = entry{dtype, append([]int{}, t.Shape...), [2]uint64{at, end}}
+		head[t.Name] = entry{DType: dtype, Shape: append([]int{}, t.Shape...), Offsets: [2]uint64{at, end}}
 		at = end
 	}
 	if err := check.Given("neural: WriteFile", "w", w); err != nil {

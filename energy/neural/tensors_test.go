@@ -201,7 +201,7 @@ func TestLoadErrorsNameTensorAndFile(t *testing.T) {
 	assert.EqualError(t, exact.Error(Load(whole, Config{Heads: 2})), "neural: w.safetensors: Length = 0, want 1 … 1048576")
 	empty, err := read(file("{}", 0))
 	require.NoError(t, err)
-	assert.EqualError(t, exact.Error(Load(empty, Config{})), `neural: w.safetensors: no tensor "backbone.output_layer.linear.weight" of two dimensions`)
+	assert.EqualError(t, exact.Error(Load(empty, Config{})), `neural: w.safetensors: no tensor "output_layer.linear.weight", with a prefix or without`)
 	assert.True(t, errors.Is(exact.Error(Open("nowhere", Config{})), os.ErrNotExist))
 	path := filepath.Join(t.TempDir(), "bad")
 	require.NoError(t, os.WriteFile(path, []byte("bad"), 0o600))

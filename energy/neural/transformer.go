@@ -1,6 +1,7 @@
 package neural
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -21,6 +22,7 @@ type Transformer struct {
 	weights []float32
 	body    body
 	tensors []Tensor
+	class   int32 // that passes tell unless their input does; Classes: none
 }
 
 // New returns a network with random weights as DiT begins: linear layers normal
@@ -34,7 +36,7 @@ func New(cfg Config, src rand.Source) (*Transformer, error) {
 	t := build(cfg)
 	for _, p := range t.tensors {
 		switch {
-		case strings.HasSuffix(p.Name, "embedding"):
+		case strings.Contains(p.Name, "embedding"):
 			normal.Fill(p.Data, src)
 			scale(p.Data, 0.02)
 		case strings.Contains(p.Name, "norm"):
@@ -57,7 +59,7 @@ func scale(x []float32, k float64) {
 
 // build returns a network of zeros.
 func build(cfg Config) *Transformer {
-	t := &Transformer{cfg: cfg, weights: make([]float32, cfg.size())}
+	t := &Transformer{cfg: cfg, weights: make([]float32, cfg.size()), class: int32(cfg.Classes)}
 	t.body, t.tensors = cfg.over(t.weights)
 	return t
 }
@@ -77,5 +79,24 @@ func (t *Transformer) Tensors() []Tensor { return t.tensors }
 func (t *Transformer) Clone() *Transformer {
 	c := build(t.cfg)
 	copy(c.weights, t.weights)
+	c.class = t.class
 	return c
+}
+
+// Given returns the network told that states are of a class, 0 … Classes−1, or of
+// none, −1, where an input does not say: what NewMasked and others make of it
+// predicts given that class. It has the same weights, not a copy. The error says
+// that class is none of the network's.
+func (t *Transformer) Given(class int) (*Transformer, error) {
+	switch {
+	case t.cfg.Classes == 0:
+		return nil, fmt.Errorf("neural: Given: the network has no Classes")
+	case class < -1 || class >= t.cfg.Classes:
+		return nil, fmt.Errorf("neural: Given: class = %d, want −1 … %d", class, t.cfg.Classes-1)
+	}
+	given := *t
+	if given.class = int32(class); class < 0 {
+		given.class = int32(t.cfg.Classes)
+	}
+	return &given, nil
 }

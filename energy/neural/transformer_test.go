@@ -13,6 +13,7 @@ import (
 
 var shapes = map[string]Config{
 	"conditioned": {Length: 5, Levels: 4, Width: 8, Heads: 2, Blocks: 2, Hidden: 12, Cond: 6},
+	"classes":     {Length: 3, Levels: 4, Width: 8, Heads: 2, Blocks: 1, Hidden: 8, Cond: 5, Classes: 2},
 	"plain":       {Length: 4, Levels: 3, Width: 6, Heads: 1, Blocks: 2, Hidden: 8, Positions: true},
 	"causal":      {Length: 6, Levels: 3, Width: 4, Heads: 1, Blocks: 1, Block: 2, Outputs: 5},
 	"reals":       {Length: 3, Channels: 2, Width: 4, Heads: 2, Blocks: 2, Hidden: 6, Cond: 3},
@@ -109,6 +110,9 @@ func TestInferenceIsTheForwardPassOfTraining(t *testing.T) {
 		assert.Equal(t, want, got, name)
 		// States do not depend on their batch.
 		one := Input{Level: in.Level[1:2]}
+		if cfg.Classes > 0 {
+			one.Class = in.Class[1:2]
+		}
 		if cfg.Levels > 0 {
 			one.Tokens = in.Tokens[cfg.Length : 2*cfg.Length]
 		} else {
@@ -128,6 +132,7 @@ func TestConfigErrors(t *testing.T) {
 		"Levels = 3 and Channels = 1, want one of them 0": func(c *Config) { c.Channels = 1 },
 		"Levels = 0 and Channels = 0, want one of them 0": func(c *Config) { c.Levels, c.Outputs = 0, 1 },
 		"Width = 6, want a multiple of 2·Heads = 4":       func(c *Config) { c.Width = 6 },
+		"Classes = 2 and Cond = 0, want Cond ≥ 1":         func(c *Config) { c.Classes = 2 },
 		"Hidden = 2097152, want 1 … 1048576":              func(c *Config) { c.Hidden = 1 << 21 },
 	} {
 		c := good

@@ -3,32 +3,29 @@ package main
 import (
 	"bytes"
 	"context"
-	_ "embed"
-	"errors"
+	"embed"
 	"fmt"
 	"io"
-	"io/fs"
 	"math/rand/v2"
-	"os"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/gibbsite-go/gibbsite/energy/neural"
 	"github.com/gibbsite-go/gibbsite/energy/neural/train"
 	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint"
 	"github.com/gibbsite-go/gibbsite/examples/internal/corpus"
-	"github.com/gibbsite-go/gibbsite/examples/internal/progress"
+	"github.com/gibbsite-go/gibbsite/examples/internal/training"
 )
 
-// weights are the program's own, 16-bit numbers of a network trained by the
-// command in the program's doc.
+// weights are the program's own, 16-bit numbers of networks trained by the command
+// in the program's doc.
 //
-//go:embed weights.safetensors
-var weights []byte
+//go:embed weights.safetensors weights.safetensors.classes weights.safetensors.classifier
+var weights embed.FS
 
 const (
 	decay = 0.01 // of the weights
-	every = 250  // steps between checkpoints
 
 	// judged is the number of held-out strings that the bound is estimated
 	// from, with draws corruptions each.
@@ -36,33 +33,71 @@ const (
 	draws  = 4
 )
 
-// network returns the network that the options ask for and a report that says
-// what it is.
-func network(ctx context.Context, c *corpus.Corpus, o options) (*neural.Transformer, *report, error) {
+// networks are what the runs generate with. The last two are there if a run asks for
+// them.
+type networks struct{ plain, classes, classifier *neural.Transformer }
+
+// part is one network: what its files are called behind the name that the options
+// give, its shape and what it learns.
+type part struct {
+	suffix    string
+	shape     neural.Config
+	objective train.Objective
+	steps     int
+	net       **neural.Transformer
+}
+
+// learned returns the networks that the wanted runs need and a report that says what
+// the first is.
+func learned(ctx context.Context, c *corpus.Corpus, wanted map[string]bool, o options) (*networks, *report, error) {
 	r := newReport(c, o)
-	var net *neural.Transformer
-	var err error
-	switch {
-	case o.train:
-		net, err = fit(ctx, c, o, r)
-	case o.weights != "":
-		net, err = neural.Open(o.weights, neural.Config{})
-	default:
-		var f *neural.File
-		if f, err = neural.ReadFile("weights.safetensors", bytes.NewReader(weights), int64(len(weights))); err == nil {
-			net, err = neural.Load(f, neural.Config{})
+	n := new(networks)
+	shape := neural.Config{Length: c.Sites, Levels: c.Levels + 1, Width: o.width, Heads: o.width / head, Blocks: o.blocks, Positions: true}
+	plain := train.Masked{Mask: mask(c)}
+	parts := []part{{"", shape, plain, o.steps, &n.plain}}
+	if wanted[free] || wanted[led] {
+		parts = append(parts, guides(c, n, shape, plain, wanted, o)...)
+	}
+	var until time.Time
+	if o.minutes > 0 {
+		until = time.Now().Add(time.Duration(o.minutes * float64(time.Minute)))
+	}
+	for _, p := range parts {
+		var err error
+		switch {
+		case o.train:
+			err = fit(ctx, p, c, o, until, r)
+		case o.weights != "":
+			*p.net, err = neural.Open(o.weights+p.suffix, neural.Config{})
+		default:
+			*p.net, err = own(p.suffix)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		if got := (*p.net).Config(); got.Length != c.Sites || got.Levels != c.Levels+1 {
+			return nil, nil, fmt.Errorf("the network is for strings of %d of %d tokens, the data need %d of %d", got.Length, got.Levels, c.Sites, c.Levels+1)
 		}
 	}
-	if err != nil {
-		return nil, nil, err
-	}
-	if got := net.Config(); got.Length != c.Sites || got.Levels != c.Levels+1 {
-		return nil, nil, fmt.Errorf("the network is for strings of %d of %d tokens, the data need %d of %d", got.Length, got.Levels, c.Sites, c.Levels+1)
-	}
-	r.Weights = len(net.Weights())
+	r.Weights = len(n.plain.Weights())
 	held := flat(c, c.Held[:min(judged, len(c.Held))])
-	r.NLL, r.Error, err = train.Evaluate(ctx, net, train.Masked{Mask: mask(c)}, held, draws, o.seed, runtime.GOMAXPROCS(0))
-	return net, r, err
+	var err error
+	r.NLL, r.Error, err = train.Evaluate(ctx, n.plain, plain, held, draws, o.seed, runtime.GOMAXPROCS(0))
+	return n, r, err
+}
+
+// own returns one of the networks that come with the program.
+func own(suffix string) (*neural.Transformer, error) {
+	name := "weights.safetensors" + suffix
+	b, err := weights.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	f, err := neural.ReadFile(name, bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		return nil, err
+	}
+	return neural.Load(f, neural.Config{})
 }
 
 // mask is the token that stands for a hidden one.
@@ -78,68 +113,39 @@ func flat(c *corpus.Corpus, all []string) []int32 {
 }
 
 // fit trains a network, or goes on where a checkpoint left off.
-func fit(ctx context.Context, c *corpus.Corpus, o options, r *report) (*neural.Transformer, error) {
-	net, err := neural.New(neural.Config{
-		Length: c.Sites, Levels: c.Levels + 1, Width: o.width, Heads: o.width / head, Blocks: o.blocks, Positions: true,
-	}, rand.NewPCG(o.seed, 0))
-	if err != nil {
-		return nil, err
-	}
-	t, err := train.New(net, train.Masked{Mask: mask(c)}, flat(c, c.Train), train.Config{
-		Steps: o.steps, Batch: o.batch, Rate: o.rate, Decay: decay, Seed: o.seed,
-	})
-	if err != nil {
-		return nil, err
-	}
-	if o.checkpoint != "" {
-		if err := resume(t, o.checkpoint); err != nil {
-			return nil, err
-		}
-	}
-	bar := progress.New("train")
-	defer bar.Done()
-	start, from := time.Now(), t.Step()
-	for t.Step() < o.steps {
-		err := t.Run(ctx, min(10, o.steps-t.Step()))
-		late := o.minutes > 0 && time.Since(start).Minutes() > o.minutes
-		if o.checkpoint != "" && (err != nil && ctx.Err() != nil || late || t.Step()%every == 0 || t.Step() == o.steps) {
-			if err := checkpoint.Write(o.checkpoint, t.Save); err != nil {
-				return nil, err
-			}
-		}
-		if err != nil {
-			return nil, err
-		}
-		bar.Set(t.Step(), o.steps)
-		r.losses = append(r.losses, loss{t.Step(), t.Loss()})
-		if late {
-			break
-		}
-	}
-	r.Steps, r.Seconds = t.Step(), time.Since(start).Seconds()
-	if t.Step() > from {
-		loss := t.Loss()
-		r.Loss = &loss
-	}
-	net = t.Average()
-	if o.weights != "" {
-		err = checkpoint.Write(o.weights, func(w io.Writer) error { return net.Write(w, neural.F16) })
-	}
-	return net, err
-}
-
-// resume loads a checkpoint if there is one.
-func resume(t *train.Trainer, path string) error {
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
+func fit(ctx context.Context, p part, c *corpus.Corpus, o options, until time.Time, r *report) error {
+	net, err := neural.New(p.shape, rand.NewPCG(o.seed, 0))
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	if err := t.Load(f); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+	t, err := train.New(net, p.objective, flat(c, c.Train), train.Config{
+		Steps: p.steps, Batch: o.batch, Rate: o.rate, Decay: decay, Seed: o.seed,
+	})
+	if err != nil {
+		return err
+	}
+	cfg := training.Config{Name: strings.TrimSpace("train " + strings.TrimPrefix(p.suffix, ".")), Steps: p.steps, Until: until}
+	if o.checkpoint != "" {
+		cfg.Checkpoint = o.checkpoint + p.suffix
+	}
+	if p.suffix == "" {
+		cfg.Seen = func(step int, value float64) { r.losses = append(r.losses, loss{step, value}) }
+	}
+	start := time.Now()
+	made, err := training.Run(ctx, t, cfg)
+	if err != nil {
+		return err
+	}
+	if p.suffix == "" {
+		r.Steps, r.Seconds = t.Step(), time.Since(start).Seconds()
+		if made > 0 {
+			loss := t.Loss()
+			r.Loss = &loss
+		}
+	}
+	*p.net = t.Average()
+	if o.weights != "" {
+		return checkpoint.Write(o.weights+p.suffix, func(w io.Writer) error { return (*p.net).Write(w, neural.F16) })
 	}
 	return nil
 }

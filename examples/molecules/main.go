@@ -1,8 +1,10 @@
 // Molecules trains a masked diffusion transformer on strings, by default on all
 // small organic molecules in SMILES, and generates new ones with it: as they
 // come, within the syntax, away from the training set, with a count, within a
-// regular expression, and with a large polar surface. Validity, novelty, uniqueness and violations are judged as
-// by the program sequences, whose chain the network replaces.
+// regular expression, with a large polar surface, and led towards one by classifier-free
+// guidance (cfg) and by a classifier (cbg), as networks of their own. Validity,
+// novelty, uniqueness and violations are judged as by the program sequences, whose chain
+// the network replaces.
 //
 //	go -C examples run ./molecules
 //	go -C examples run ./molecules -data strings.txt -train -steps 20000 -minutes 60 -checkpoint run.ckpt -weights run.safetensors
@@ -10,13 +12,14 @@
 //
 // Without -data, -train and -weights it uses weights that come with it, made by
 //
-//	go -C examples run ./molecules -train -weights molecules/weights.safetensors
+//	go -C examples run ./molecules -train -run cfg,cbg -weights molecules/weights.safetensors
 package main
 
 import (
 	"context"
 	"flag"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
@@ -32,13 +35,16 @@ type options struct {
 	train                              bool
 	atoms, steps, batch, width, blocks int
 	n                                  int
-	minutes, rate                      float64
+	minutes, rate, lean, scale         float64
 	seed                               uint64
 	shares                             []float64
 }
 
 // ownAtoms is the size of the molecules that the weights of the program are for.
 const ownAtoms = 6
+
+// ownLean is the share that the networks of guidance that come with it know.
+const ownLean = 0.2
 
 func parseFlags(args []string) (options, error) {
 	var o options
@@ -55,8 +61,10 @@ func parseFlags(args []string) (options, error) {
 	f.IntVar(&o.blocks, "blocks", 3, "blocks of the network")
 	f.Float64Var(&o.rate, "rate", 2e-3, "learning rate")
 	f.IntVar(&o.n, "n", 500, "samples per run")
-	f.StringVar(&o.runs, "run", "unconstrained,syntax,novel,count,regex,"+surface, "`runs` to make")
+	f.StringVar(&o.runs, "run", "unconstrained,syntax,novel,count,regex,"+surface, "`runs` to make; others are "+free+" and "+led)
 	shares := f.String("surface", "0.5,0.2,0.05", "`shares` of the training molecules that reach the polar surface which a surface run asks for")
+	f.Float64Var(&o.lean, "lean", ownLean, "`share` of the training molecules that reach the polar surface which cfg and cbg runs lean towards")
+	f.Float64Var(&o.scale, "scale", 2, "`weight` of guidance; 1 is the condition's own")
 	f.StringVar(&o.count, "count", "", "`letter=number` of the count run; default N=2, or the commonest letter if there is no N")
 	f.StringVar(&o.regex, "regex", "", "`pattern` of the regex run; default a carbonyl, or the commonest first letter if there can be none")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed, of the split, the training and the samples")
@@ -82,10 +90,12 @@ func parseFlags(args []string) (options, error) {
 		return o, fmt.Errorf("-blocks = %d, want ≥ 1", o.blocks)
 	case !(o.minutes >= 0) || !(o.rate > 0):
 		return o, fmt.Errorf("-minutes = %v, -rate = %v, want ≥ 0 and > 0", o.minutes, o.rate)
+	case !(o.lean > 0 && o.lean <= 1) || !(o.scale >= 0) || math.IsInf(o.scale, 1):
+		return o, fmt.Errorf("-lean = %v, -scale = %v, want 0 < lean ≤ 1 and a finite scale ≥ 0", o.lean, o.scale)
 	case o.checkpoint != "" && !o.train:
 		return o, fmt.Errorf("-checkpoint without -train")
-	case !o.train && o.weights == "" && (o.data != "" || o.atoms != ownAtoms || o.seed != 1):
-		return o, fmt.Errorf("the program's own weights are for -atoms %d -seed 1 without -data: -train others, or read -weights", ownAtoms)
+	case !o.train && o.weights == "" && (o.data != "" || o.atoms != ownAtoms || o.seed != 1 || o.lean != ownLean):
+		return o, fmt.Errorf("the program's own weights are for -atoms %d -seed 1 -lean %g without -data: -train others, or read -weights", ownAtoms, ownLean)
 	}
 	return o, nil
 }
@@ -104,9 +114,9 @@ func run(ctx context.Context, o options) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := []string{surface} // of which there may be several, or none if the data are no molecules
+	names := []string{surface, free, led} // of which there may be several, or none if the data are no molecules
 	for _, j := range all {
-		if name, _, several := strings.Cut(j.name, " "); !several {
+		if name, _, several := strings.Cut(j.name, " "); !several && j.guide == "" {
 			names = append(names, name)
 		}
 	}
@@ -114,7 +124,10 @@ func run(ctx context.Context, o options) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	net, r, err := network(ctx, c, o)
+	if !c.Chemical {
+		wanted[free], wanted[led] = false, false
+	}
+	nets, r, err := learned(ctx, c, wanted, o)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +135,7 @@ func run(ctx context.Context, o options) (*report, error) {
 		if name, _, _ := strings.Cut(j.name, " "); !wanted[name] {
 			continue
 		}
-		out, failed, seconds, err := generate(ctx, c, net, j, o)
+		out, failed, seconds, err := generate(ctx, c, nets, j, o)
 		if err != nil {
 			return nil, err
 		}

@@ -36,15 +36,15 @@ func small(more ...string) []string {
 
 func TestRunsHoldWhatTheyPromise(t *testing.T) {
 	dump := filepath.Join(t.TempDir(), "samples.tsv")
-	r := do(t, small("-dump", dump)...)
-	if r.Steps != 20 || !(r.NLL > 0) || r.Weights == 0 || len(r.Runs) != 8 {
+	r := do(t, small("-dump", dump, "-run", "unconstrained,syntax,novel,count,regex,surface,cfg,cbg")...)
+	if r.Steps != 20 || !(r.NLL > 0) || r.Weights == 0 || len(r.Runs) != 12 {
 		t.Fatalf("%+v", r)
 	}
 	lines, err := os.ReadFile(dump)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := 80
+	want := 120
 	for _, f := range r.Runs {
 		want -= f.NotConverged
 	}
@@ -66,6 +66,11 @@ func TestRunsHoldWhatTheyPromise(t *testing.T) {
 		}
 		if !strings.Contains(r.String(), f.samples[0]) {
 			t.Errorf("%s is not in the report", f.Name)
+		}
+	}
+	for _, f := range r.Runs {
+		if strings.HasSuffix(f.Name, " novel") && f.Known != 0 {
+			t.Errorf("%+v", f)
 		}
 	}
 	if novel := r.Runs[2]; novel.Known != 0 || novel.Unique != novel.N {
@@ -115,22 +120,29 @@ func TestCheckpoint(t *testing.T) {
 	}
 }
 
-// The weights of the program fit its data and have learned from them.
+// The weights of the program fit its data and have learned from them; guidance makes
+// what it leans towards more frequent, and nothing certain.
 func TestOwnWeights(t *testing.T) {
-	r := do(t, "-n", "40", "-run", "syntax,novel,surface")
+	r := do(t, "-n", "24", "-run", "syntax,novel,surface,cfg,cbg")
 	if !(r.NLL < 15) { // a chain of order 3 needs 13.4, one of order 0 more than 20
 		t.Errorf("%v nats", r.NLL)
 	}
+	reached := make(map[string]int)
 	for _, f := range r.Runs {
-		if f.Violations > 0 || f.Valid < f.N/2 {
+		if reached[f.Name] = f.Reached; f.Violations > 0 || f.Valid < f.N/3 {
 			t.Errorf("%+v", f)
 		}
 		if strings.HasPrefix(f.Name, surface) && (f.NotConverged > 0 || f.Valid != f.N) {
 			t.Errorf("%+v: what has a surface is a molecule", f)
 		}
 	}
-	if len(r.Runs) != 5 {
-		t.Errorf("%d runs", len(r.Runs))
+	if len(r.Runs) != 9 || reached["surface 20 %"] != 24 {
+		t.Errorf("%d runs, %v", len(r.Runs), reached)
+	}
+	for _, name := range []string{"cfg", "cbg", "cfg novel", "cbg novel"} {
+		if n := reached[name]; n <= reached["syntax"] || n == 24 {
+			t.Errorf("%s: %v", name, reached)
+		}
 	}
 }
 
@@ -144,7 +156,7 @@ func TestJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := got["runs"].([]any)[0].(map[string]any)
-	for _, key := range []string{"name", "n", "valid", "novel", "unique", "valid_novel", "known", "violations", "not_converged", "strings", "seconds"} {
+	for _, key := range []string{"name", "n", "valid", "novel", "unique", "valid_novel", "known", "violations", "reached", "not_converged", "strings", "seconds"} {
 		if _, ok := first[key]; !ok {
 			t.Errorf("no %q in %s", key, b)
 		}
@@ -170,6 +182,8 @@ func TestErrorsAreClear(t *testing.T) {
 		"the program's own weights are for": {"-atoms", "5"},
 		"no run \"other\"":                  {"-run", "other"},
 		"-surface = \"2\"":                  {"-surface", "2"},
+		"-lean = 0":                         {"-lean", "0"},
+		"-scale = -1":                       {"-scale", "-1"},
 		"-count = \"N\"":                    {"-count", "N"},
 		"no such file":                      {"-weights", "nowhere"},
 		strange + ": 7 bytes":               {"-weights", strange},

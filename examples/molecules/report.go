@@ -29,7 +29,8 @@ type report struct {
 	Runs    []figures `json:"runs"`
 
 	picture.Album `json:"-"`
-	losses        []loss // of this training
+	losses        []loss  // of this training
+	least         float64 // polar surface that guidance leans towards
 }
 
 // figures are the results of one run: counts among n samples. Novel samples are
@@ -38,17 +39,22 @@ type report struct {
 // molecule are the same, if the data are molecules. Strings counts the different
 // strings.
 type figures struct {
-	Name       string  `json:"name"`
-	Constraint string  `json:"constraint"`
-	N          int     `json:"n"`
-	Valid      int     `json:"valid"`
-	Novel      int     `json:"novel"`
-	Unique     int     `json:"unique"`
-	ValidNovel int     `json:"valid_novel"`
-	Known      int     `json:"known"`
-	Violations int     `json:"violations"`
-	Strings    int     `json:"strings"`
-	Seconds    float64 `json:"seconds"`
+	Name       string `json:"name"`
+	Constraint string `json:"constraint"`
+	N          int    `json:"n"`
+	Valid      int    `json:"valid"`
+	Novel      int    `json:"novel"`
+	Unique     int    `json:"unique"`
+	ValidNovel int    `json:"valid_novel"`
+	Known      int    `json:"known"`
+	Violations int    `json:"violations"`
+
+	// Reached counts the samples with the polar surface that guidance leans
+	// towards, in all runs.
+	Reached int `json:"reached"`
+
+	Strings int     `json:"strings"`
+	Seconds float64 `json:"seconds"`
 
 	// NotConverged counts the samples of the n for which nothing was found; they
 	// are in none of the other counts.
@@ -58,7 +64,7 @@ type figures struct {
 }
 
 func newReport(c *corpus.Corpus, o options) *report {
-	r := &report{Data: c.Name, Train: len(c.Train), Held: len(c.Held), Judge: "smiles", Seed: o.seed}
+	r := &report{Data: c.Name, Train: len(c.Train), Held: len(c.Held), Judge: "smiles", Seed: o.seed, least: threshold(c, o.lean)}
 	if !c.Chemical {
 		r.Judge = "syntax"
 	}
@@ -79,6 +85,9 @@ func (r *report) add(c *corpus.Corpus, j job, out []string, failed int, seconds 
 			f.Known++
 		} else if f.Novel++; valid && !different[id] {
 			f.ValidNovel++
+		}
+		if area(s) >= r.least {
+			f.Reached++
 		}
 		different[id], strings[s] = true, true
 		if !j.holds(s) {
@@ -113,9 +122,9 @@ func (r *report) String() string {
 	}
 	fmt.Fprintf(&b, "%d weights, bound on −log p of a held-out string %.2f ± %.2f nats\n\n", r.Weights, r.NLL, r.Error)
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "run\tn\tvalid\tnovel\tunique\tstrings\tvalid & novel\tknown\tviolations\tnot converged\tseconds\t")
+	fmt.Fprintln(w, "run\tn\tvalid\tnovel\tunique\tstrings\tvalid & novel\tknown\tviolations\treached\tnot converged\tseconds\t")
 	for _, f := range r.Runs {
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%.1f\t\n", f.Name, f.N, f.Valid, f.Novel, f.Unique, f.Strings, f.ValidNovel, f.Known, f.Violations, f.NotConverged, f.Seconds)
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%.1f\t\n", f.Name, f.N, f.Valid, f.Novel, f.Unique, f.Strings, f.ValidNovel, f.Known, f.Violations, f.Reached, f.NotConverged, f.Seconds)
 	}
 	w.Flush()
 	if r.Judge == "syntax" {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/energy/neural"
 	"github.com/gibbsite-go/gibbsite/examples/internal/corpus"
 	"github.com/gibbsite-go/gibbsite/examples/internal/progress"
 	"github.com/gibbsite-go/gibbsite/projection"
@@ -21,6 +20,7 @@ type job struct {
 	projector  diffusion.Projector // nil: no constraint
 	holds      func(text string) bool
 	judge      constraint.Set // nil: no score
+	guide      string         // "": no guidance
 }
 
 // jobs lists the runs. All but the first are within the syntax.
@@ -39,9 +39,9 @@ func jobs(ctx context.Context, c *corpus.Corpus, o options) ([]job, error) {
 	}
 	novel := corpus.NewSeen(c, projection.Path{Language: language})
 	all := []job{
-		{"unconstrained", "balanced, but nothing asks for it", nil, corpus.Balanced, nil},
-		{"syntax", "brackets balanced, ring digits in pairs", projection.Path{Language: language}, corpus.Balanced, nil},
-		{"novel", "not in the training set", novel, both(novel.Judge()), nil},
+		{name: "unconstrained", what: "balanced, but nothing asks for it", holds: corpus.Balanced},
+		{name: "syntax", what: "brackets balanced, ring digits in pairs", projector: projection.Path{Language: language}, holds: corpus.Balanced},
+		{name: "novel", what: "not in the training set", projector: novel, holds: both(novel.Judge())},
 	}
 	for _, j := range []struct {
 		name, what string
@@ -52,10 +52,12 @@ func jobs(ctx context.Context, c *corpus.Corpus, o options) ([]job, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", j.name, err)
 		}
-		all = append(all, job{j.name, j.what, projection.Path{Language: within}, both(j.holds), nil})
+		all = append(all, job{name: j.name, what: j.what, projector: projection.Path{Language: within}, holds: both(j.holds)})
 	}
 	if c.Chemical {
-		all = append(all, surfaces(c, projection.Path{Language: language}, o.shares)...)
+		within := projection.Path{Language: language}
+		all = append(all, surfaces(c, within, o.shares)...)
+		all = append(all, leaning(c, within, novel, o)...)
 	}
 	return all, nil
 }
@@ -67,8 +69,8 @@ func both(f func(string) bool) func(string) bool {
 
 // generate makes the samples of a job, one token per step in random order; failed
 // is the number of those that could not be made.
-func generate(ctx context.Context, c *corpus.Corpus, net *neural.Transformer, j job, o options) (out []string, failed int, seconds float64, err error) {
-	model, err := neural.NewMasked(net, mask(c), neural.Options{TimeFree: true})
+func generate(ctx context.Context, c *corpus.Corpus, n *networks, j job, o options) (out []string, failed int, seconds float64, err error) {
+	model, err := n.denoiser(c, j.guide, o.scale)
 	if err != nil {
 		return nil, 0, 0, err
 	}

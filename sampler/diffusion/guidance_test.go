@@ -242,3 +242,58 @@ type energyOnly struct{ m energy.Model }
 
 func (e energyOnly) Shape() (int, int)             { return e.m.Shape() }
 func (e energyOnly) Energy(v []float64, x []int32) { e.m.Energy(v, x) }
+
+// posteriorOf is −log p(y | x) of states with masks, given that of states without.
+func posteriorOf(m *joint, y []float64) energy.Func {
+	return energy.Func{Sites: 3, Levels: 3, E: func(x []int32) float64 {
+		sum, total := 0.0, 0.0
+		z := make([]int32, 3)
+		for k, p := range m.p {
+			exact.State(z, k, 2)
+			fits := true
+			for i, l := range x {
+				fits = fits && (l == 2 || l == z[i])
+			}
+			if fits {
+				sum += p * y[k]
+				total += p
+			}
+		}
+		return -math.Log(sum / total)
+	}}
+}
+
+// One token at a time, guidance of weight 1 by a classifier that is right gives the
+// distribution given the condition, p(x)·p(y | x)/p(y). So does the conditional
+// denoiser of classifier-free guidance, whatever the other.
+func TestGuidanceOfWeightOneIsConditioning(t *testing.T) {
+	exact.SkipUnderRace(t)
+	if testing.Short() {
+		t.Skip("draws many samples")
+	}
+	m, other := guidanceModels(true, 20)
+	y := []float64{0.9, 0.02, 0.3, 0.5, 0.07, 0.6, 0.01, 0.8}
+	law, given := make([]float64, 27), *m
+	given.p = make([]float64, 8)
+	sum := 0.0
+	for k, p := range m.p {
+		given.p[k] = p * y[k]
+		sum += given.p[k]
+	}
+	x := make([]int32, 3)
+	for k := range given.p {
+		given.p[k] /= sum
+		exact.State(x, k, 2)
+		law[exact.Index(x, 3)] = given.p[k]
+	}
+	hitting := Masked{Mask: 2, FirstHitting: true}
+	classifier := ExactClassifier{posteriorOf(m, y)}
+	exact.Counts(t, runGuided(t, ClassifierGuided{Denoiser: m, Classifier: classifier, Scale: 1}, hitting, 0), law, exact.Rate)
+	exact.Counts(t, runGuided(t, ClassifierFree{Conditional: &given, Unconditional: other, Scale: 1}, hitting, 0), law, exact.Rate)
+
+	// All tokens at once know nothing of each other: neither form is exact then.
+	at := ClassifierGuided{Denoiser: m, Classifier: classifier, Scale: 1}
+	assert.Less(t, exact.PValue(runGuided(t, at, Masked{Mask: 2}, 1), law), exact.Rate)
+	at.Scale = 2
+	assert.Less(t, exact.PValue(runGuided(t, at, hitting, 0), law), exact.Rate)
+}

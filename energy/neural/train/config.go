@@ -27,7 +27,7 @@ type Config struct {
 	Decay float64
 
 	// Clip bounds the norm of a step's gradient, that of the mean loss of a
-	// position. 0 means 1.
+	// position, or of a state if the objective is [Pooled]. 0 means 1.
 	Clip float64
 
 	// Average is the decay of the average of the weights; the first steps use

@@ -9,6 +9,9 @@
 //	err = t.Run(ctx, 10000)
 //	model, err := neural.NewMasked(t.Average(), mask, neural.Options{TimeFree: true})
 //
+// [Classes] trains a network that is told classes, [Classify] a classifier of noised
+// tokens and [Regress] a score.
+//
 // Training is deterministic: the same bits for any number of workers, and for a
 // run that was saved and resumed; they are reproducible per dispatch level of
 // the processor (see the package doc of sampler).

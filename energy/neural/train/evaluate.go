@@ -27,7 +27,7 @@ func Evaluate(ctx context.Context, net *neural.Transformer, objective Objective,
 	loss := make([]float64, n)
 	free := make(chan *shard, workers)
 	for range min(workers, jobs) {
-		free <- newShard(net, 1, false)
+		free <- newShard(net, objective, 1, false)
 	}
 	pool.Each(workers, jobs, func(j int) {
 		if ctx.Err() != nil {
@@ -39,9 +39,7 @@ func Evaluate(ctx context.Context, net *neural.Transformer, objective Objective,
 			for d := range draws {
 				v := float64(r.Float64()) // rounded before it is added to
 				u := (float64(d) + v) / float64(draws)
-				loss[i] += s.run(objective, 1, c, func(int) ([]int32, float64, *rand.Rand) {
-					return data[i*c.Length : (i+1)*c.Length], u, r
-				}, 0)
+				loss[i] += s.run(data, 1, func(int) (int, float64, *rand.Rand) { return i, u, r }, 0)
 			}
 			loss[i] /= float64(draws)
 		}

@@ -45,3 +45,27 @@ func ExampleNoisy() {
 	fmt.Printf("%v %v %.3f\n", x, weight, level)
 	// Output: [1 3 1 2] [1 1 1 1] 0.692
 }
+
+// The first of two classes is told, the other and none are not.
+func ExampleClasses() {
+	o := train.Classes{Objective: train.Masked{Mask: 4}, Labels: []int32{0, 1}, Drop: -1}
+	r := rand.New(rand.NewPCG(1, 2))
+	fmt.Println(o.Tell(0, r), o.Tell(1, r), o.Check(neural.Config{Levels: 5, Cond: 8, Classes: 2}))
+	// Output: 0 1 <nil>
+}
+
+// A classifier of even odds loses log 2.
+func ExampleClassify() {
+	o := train.Classify{Objective: train.Masked{Mask: 4}, Labels: []int32{0, 1}}
+	d := make([]float32, 2)
+	fmt.Printf("%.3f %v\n", o.Loss(d, []float32{0, 0}, 1), d)
+	// Output: 0.693 [0.5 -0.5]
+}
+
+// A prediction that is 2 too high loses 4.
+func ExampleRegress() {
+	o := train.Regress{Targets: []float64{1, 5}}
+	d := make([]float32, 1)
+	fmt.Println(o.Loss(d, []float32{7}, 1), d)
+	// Output: 4 [4]
+}

@@ -10,8 +10,8 @@ import (
 )
 
 // Objective is a loss on states: the cross-entropy, in nats, of the clean tokens
-// given the corrupted state, with a weight for each position. Objectives are
-// comparable values; their fields are part of a checkpoint.
+// given the corrupted state, with a weight for each position, unless it is [Pooled].
+// What fmt prints of it is part of a checkpoint.
 type Objective interface {
 	// Check returns an error unless the objective fits the network.
 	Check(c neural.Config) error

@@ -68,7 +68,7 @@ func bound(net *neural.Transformer, p []float64) float64 {
 					seen[i] = mask
 				}
 			}
-			pass.Forward(neural.Input{Tokens: seen})
+			pass.Forward(neural.Input{Tokens: seen, Level: make([]float64, 1)})
 			pass.Output(y, nil)
 			sets := float64(sites)
 			if n == sites {

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 
 	"github.com/gibbsite-go/gibbsite/energy/neural"
-	"github.com/gibbsite-go/gibbsite/energy/neural/layer"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/pool"
 )
@@ -30,35 +29,11 @@ type Trainer struct {
 	epoch  int
 }
 
-// shard computes the gradient of some states of a batch.
-type shard struct {
-	pass   *neural.Pass
-	x      []int32
-	level  []float64
-	weight []float64
-	rows   []int32
-	target []int32
-	w      []float64
-	y      []float32
-	loss   float64
-}
-
-func newShard(net *neural.Transformer, states int, training bool) *shard {
-	c := net.Config()
-	rows := states * c.Length
-	s := &shard{x: make([]int32, rows), level: make([]float64, states), weight: make([]float64, rows), y: make([]float32, rows*c.Outputs)}
-	if training {
-		s.pass = net.NewTraining(states)
-	} else {
-		s.pass = net.NewPass(states)
-	}
-	return s
-}
-
 // New returns a trainer of net on data, rows of Length tokens, which it keeps.
 // The error says what of cfg is out of range, that the objective does not fit,
-// that the network is one of reals or has other outputs than levels, that data
-// are no rows or none, or which token is out of range.
+// that the network is one of reals or, unless the objective is [Pooled], has other
+// outputs than levels, that data are no rows or none, or other than the objective
+// is for, or which token is out of range.
 func New(net *neural.Transformer, objective Objective, data []int32, cfg Config) (*Trainer, error) {
 	cfg, err := cfg.resolve()
 	if err != nil {
@@ -72,7 +47,7 @@ func New(net *neural.Transformer, objective Objective, data []int32, cfg Config)
 	t.adam = adam{make([]float32, n), make([]float32, n), append([]float32(nil), net.Weights()...)}
 	t.sums = make([]float64, len(t.strips))
 	for range cfg.Shards {
-		t.shards = append(t.shards, newShard(net, (cfg.Batch+cfg.Shards-1)/cfg.Shards, true))
+		t.shards = append(t.shards, newShard(net, objective, (cfg.Batch+cfg.Shards-1)/cfg.Shards, true))
 	}
 	return t, nil
 }
@@ -82,11 +57,13 @@ func fits(net *neural.Transformer, objective Objective, data []int32) error {
 		return fmt.Errorf("train: network is nil")
 	}
 	c := net.Config()
-	if c.Levels == 0 || c.Outputs != c.Levels {
-		return fmt.Errorf("train: the network has %d levels and %d outputs, want as many and ≥ 1", c.Levels, c.Outputs)
-	}
 	if check.Nil(objective) {
 		return fmt.Errorf("train: objective is nil")
+	}
+	if _, pooled := objective.(Pooled); pooled && c.Levels == 0 {
+		return fmt.Errorf("train: the network has no levels, want ≥ 1")
+	} else if !pooled && (c.Levels == 0 || c.Outputs != c.Levels) {
+		return fmt.Errorf("train: the network has %d levels and %d outputs, want as many and ≥ 1", c.Levels, c.Outputs)
 	}
 	if err := objective.Check(c); err != nil {
 		return err
@@ -98,6 +75,9 @@ func fits(net *neural.Transformer, objective Objective, data []int32) error {
 		if l < 0 || int(l) >= c.Levels {
 			return fmt.Errorf("train: data[%d] = %d, want 0 … %d", i, l, c.Levels-1)
 		}
+	}
+	if l, ok := objective.(Labelled); ok && l.Rows() != len(data)/c.Length {
+		return fmt.Errorf("train: the objective is for %d rows of data, want %d", l.Rows(), len(data)/c.Length)
 	}
 	return nil
 }
@@ -189,41 +169,11 @@ func (t *Trainer) gradient(j int, offset float64) {
 	from, to := j*b/len(t.shards), (j+1)*b/len(t.shards)
 	n := len(t.data) / t.net.Config().Length
 	clear(s.pass.Gradient())
-	s.loss = s.run(t.objective, to-from, t.net.Config(), func(i int) ([]int32, float64, *rand.Rand) {
+	s.loss = s.run(t.data, to-from, func(i int) (int, float64, *rand.Rand) {
 		i += from
-		row := int(t.order[(t.step*b+i)%n])
 		u := (float64(i) + offset) / float64(b)
-		return t.data[row*len(s.x)/len(s.level):][:len(s.x)/len(s.level)], u, t.random(i + 1)
-	}, 1/float64(b*t.net.Config().Length))
-}
-
-// run corrupts states and returns the sum of their losses; unless scale is 0 it
-// adds scale times its gradient to that of the pass.
-func (s *shard) run(o Objective, states int, c neural.Config, state func(i int) ([]int32, float64, *rand.Rand), scale float64) float64 {
-	s.rows, s.target, s.w = s.rows[:0], s.target[:0], s.w[:0]
-	for i := range states {
-		clean, u, r := state(i)
-		at := i * c.Length
-		weight := s.weight[at : at+c.Length]
-		s.level[i] = o.Corrupt(s.x[at:at+c.Length], weight, clean, u, r)
-		for k, w := range weight {
-			if w != 0 {
-				s.rows, s.target, s.w = append(s.rows, int32(at+k)), append(s.target, clean[k]), append(s.w, w)
-			}
-		}
-	}
-	s.pass.Forward(neural.Input{Tokens: s.x[:states*c.Length], Level: s.level[:states]})
-	y := s.y[:len(s.rows)*c.Outputs]
-	s.pass.Output(y, s.rows)
-	if scale == 0 {
-		return layer.CrossEntropy(y, y, s.target, s.w, c.Outputs)
-	}
-	for i := range s.w {
-		s.w[i] *= scale
-	}
-	loss := layer.CrossEntropy(y, y, s.target, s.w, c.Outputs) / scale
-	s.pass.Backward(y)
-	return loss
+		return int(t.order[(t.step*b+i)%n]), u, t.random(i + 1)
+	}, b)
 }
 
 // sum adds the gradients of all shards within a strip to the first and returns

@@ -3,7 +3,6 @@ package train
 import (
 	"encoding/json"
 	"fmt"
-	"hash/crc64"
 	"io"
 	"math"
 
@@ -23,7 +22,7 @@ func (t *Trainer) fingerprint() []item {
 		{"network", fmt.Sprintf("%+v", t.net.Config())},
 		{"objective", fmt.Sprintf("%T %+v", t.objective, t.objective)},
 		{"configuration", fmt.Sprintf("%+v", c)},
-		{"data", fmt.Sprintf("%d tokens, checksum %016x", len(t.data), crc64.Checksum(wire.AppendInt32s(nil, t.data), crc64.MakeTable(crc64.ECMA)))},
+		{"data", fmt.Sprintf("%d tokens, checksum %016x", len(t.data), checksum(wire.AppendInt32s(nil, t.data)))},
 	}
 }
 

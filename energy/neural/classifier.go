@@ -1,0 +1,270 @@
+package neural
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/pool"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
+
+// ClassifierConfig are those of [NewClassifier]; the zero value is exact.
+type ClassifierConfig struct {
+	// FirstOrder expands log p(y | x) about x in the one-hot code of its tokens,
+	// for the price of one forward and one backward pass in place of one
+	// forward pass for every level of every site (Schiff et al. 2025).
+	FirstOrder bool
+
+	// Level is what the network is shown of the noise at time t; nil is
+	// −log α of the log-linear schedule, α = 1 − (1−10⁻³)·t, as train.Noisy
+	// has it. A network without Cond does not read it.
+	Level func(t float64) float64
+
+	// TimeFree shows the network the level 0 at all times, as train.Masked does.
+	TimeFree bool
+
+	// Workers is the number of goroutines that share a call; 0 means
+	// GOMAXPROCS. It decides nothing but speed.
+	Workers int
+}
+
+// Classifier says how likely a class is given noised tokens: the mean of the
+// network's results over positions are log-weights of the classes,
+//
+//	p(y | x, t) = softmax(1/L·Σ_i f_i(x, t))_y,
+//
+// as train.Classify fits them. It is a diffusion.Classifier, which
+// diffusion.ClassifierGuided leans on.
+//
+// It is safe for concurrent use; calls wait for each other, as all workers serve
+// one. Nothing allocates once the longest call has been seen.
+type Classifier struct{ judge *judge }
+
+// judge is what a Classifier works with. The goroutines of the pool know it, and not
+// the Classifier, so that they can end when that is gone.
+type judge struct {
+	net   *Transformer
+	class int
+	mask  int32
+	opt   ClassifierConfig
+
+	mu     sync.Mutex
+	pool   *pool.Pool
+	passes []*Pass
+	work   []judgeWork
+	slope  *Pass // for FirstOrder
+	slopes []float32
+	chunk  int
+	do     func(worker, job int)
+
+	// The call at hand.
+	x     []int32 // of Table: the state; of LogProb: states
+	level float64
+	free  []int32 // of Table: sites whose rows are computed
+	dst   []float64
+	logp  []float64 // of Table, per site of free and level
+}
+
+// judgeWork is what a worker needs for a chunk of states.
+type judgeWork struct {
+	x     []int32
+	level []float64
+	y     []float32
+	w     []float64
+}
+
+// NewClassifier returns the classifier of a network whose results are log-weights
+// of classes, for one of them. Where tokens are masked, mask is their level: Table
+// then answers for masked sites only, as the others do not change; −1 stands for
+// uniform noise, or for a process that masks again, where all sites are asked
+// about. The error says that net is nil or one of reals, or which of class and
+// mask is out of range.
+func NewClassifier(net *Transformer, class int, mask int32, opt ClassifierConfig) (*Classifier, error) {
+	switch {
+	case net == nil:
+		return nil, fmt.Errorf("neural: NewClassifier: net is nil")
+	case net.cfg.Levels == 0 || net.cfg.Outputs < 2:
+		return nil, fmt.Errorf("neural: NewClassifier: net has %d levels and %d outputs, want ≥ 1 and ≥ 2", net.cfg.Levels, net.cfg.Outputs)
+	case class < 0 || class >= net.cfg.Outputs:
+		return nil, fmt.Errorf("neural: NewClassifier: class = %d, want 0 … %d", class, net.cfg.Outputs-1)
+	case mask < -1 || int(mask) >= net.cfg.Levels:
+		return nil, fmt.Errorf("neural: NewClassifier: mask = %d, want −1 … %d", mask, net.cfg.Levels-1)
+	}
+	if opt.Level == nil {
+		opt.Level = func(t float64) float64 { return -simd.Log1p(-float64((1 - leastSignal) * t)) }
+	}
+	workers := opt.Workers
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	c := &judge{net: net, class: class, mask: mask, opt: opt, chunk: max(1, chunkRows/net.cfg.Length), pool: pool.New(workers)}
+	for range workers {
+		c.passes = append(c.passes, net.NewPass(c.chunk))
+		rows := c.chunk * net.cfg.Length
+		c.work = append(c.work, judgeWork{make([]int32, rows), make([]float64, c.chunk), make([]float32, rows*net.cfg.Outputs), make([]float64, net.cfg.Outputs)})
+	}
+	if opt.FirstOrder {
+		c.slope = net.NewTraining(1)
+		c.slopes = make([]float32, net.cfg.Length*net.cfg.Levels)
+	}
+	c.do = c.some
+	c.pool.Start()
+	d := &Classifier{c}
+	if workers > 1 {
+		runtime.AddCleanup(d, func(p *pool.Pool) { p.Stop() }, c.pool)
+	}
+	return d, nil
+}
+
+// leastSignal is the signal level at time 1.
+const leastSignal = 1e-3
+
+// Shape returns Length and Levels of the network.
+func (c *Classifier) Shape() (sites, levels int) {
+	return c.judge.net.cfg.Length, c.judge.net.cfg.Levels
+}
+
+// LogProb stores log p(y | x, t) of the states x, states × sites, in dst. The error
+// names a state whose results are not finite. It panics unless lengths fit or on a
+// token out of range.
+func (c *Classifier) LogProb(dst []float64, x []int32, t float64) error {
+	j := c.judge
+	check.Len("neural", "x", len(x), len(dst)*j.net.cfg.Length)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.x, j.dst, j.free = x, dst, j.free[:0]
+	return j.run(t)
+}
+
+// Table implements diffusion.Classifier: it stores log p(y | x with x_i = l, t) +
+// c_i for every site i and level l of one state, with c_i = −log p(y | x, t). Rows of
+// tokens that are not masked are 0, unless mask is −1. The error says that results
+// of the network are not finite.
+func (c *Classifier) Table(dst []float32, x []int32, t float64) error {
+	sites, levels := c.Shape()
+	check.Len("neural", "x", len(x), sites)
+	check.Len("neural", "dst", len(dst), sites*levels)
+	j := c.judge
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	clear(dst)
+	j.free = j.free[:0]
+	for i, l := range x {
+		if j.mask < 0 || l == j.mask {
+			j.free = append(j.free, int32(i))
+		}
+	}
+	switch {
+	case len(j.free) == 0:
+		return nil
+	case j.opt.FirstOrder:
+		return j.expand(dst, x, t)
+	}
+	if j.logp == nil {
+		j.logp = make([]float64, sites*levels)
+	}
+	j.x, j.dst = x, j.logp[:len(j.free)*levels]
+	if err := j.run(t); err != nil {
+		return err
+	}
+	for k, i := range j.free {
+		row := j.logp[k*levels : (k+1)*levels]
+		for l, v := range row {
+			dst[int(i)*levels+l] = float32(v - row[x[i]])
+		}
+	}
+	return nil
+}
+
+// run stores log p(y | state) in c.dst and forgets the call.
+func (c *judge) run(t float64) error {
+	defer func() { c.x, c.dst = nil, nil }()
+	if err := c.at(t); err != nil {
+		return err
+	}
+	c.pool.Each(0, (len(c.dst)+c.chunk-1)/c.chunk, c.do)
+	for s, v := range c.dst {
+		if !check.Finite(v) {
+			return fmt.Errorf("neural: Classifier: state %d: log p = %v, want a finite number", s, v)
+		}
+	}
+	return nil
+}
+
+// at finds the noise level of a time.
+func (c *judge) at(t float64) error {
+	if c.level = 0; c.opt.TimeFree || c.net.cfg.Cond == 0 {
+		return nil
+	}
+	if c.level = c.opt.Level(t); !check.Finite(c.level) {
+		return fmt.Errorf("neural: Classifier: Level(%v) = %v, want a finite number", t, c.level)
+	}
+	return nil
+}
+
+// some runs one chunk of states through the network.
+func (c *judge) some(worker, job int) {
+	cfg := c.net.cfg
+	from := job * c.chunk
+	n := min(c.chunk, len(c.dst)-from)
+	w, p := &c.work[worker], c.passes[worker]
+	x := w.x[:n*cfg.Length]
+	if len(c.free) == 0 {
+		copy(x, c.x[from*cfg.Length:])
+	} else {
+		for s := range n {
+			one := x[s*cfg.Length : (s+1)*cfg.Length]
+			copy(one, c.x)
+			one[c.free[(from+s)/cfg.Levels]] = int32((from + s) % cfg.Levels)
+		}
+	}
+	for s := range n {
+		w.level[s] = c.level
+	}
+	p.Forward(Input{Tokens: x, Level: w.level[:n]})
+	y := w.y[:n*cfg.Length*cfg.Outputs]
+	p.Output(y, nil)
+	size := cfg.Length * cfg.Outputs
+	for s := range n {
+		means(w.w, y[s*size:(s+1)*size])
+		c.dst[from+s] = w.w[c.class] - logSum(w.w)
+	}
+}
+
+// expand stores the first-order table.
+func (c *judge) expand(dst []float32, x []int32, t float64) error {
+	if err := c.at(t); err != nil {
+		return err
+	}
+	cfg, p, w := c.net.cfg, c.slope, &c.work[0]
+	y := w.y[:cfg.Length*cfg.Outputs]
+	w.level[0] = c.level
+	p.Forward(Input{Tokens: x, Level: w.level[:1]})
+	p.Output(y, nil)
+	means(w.w, y)
+	sum := logSum(w.w)
+	if !check.Finite(sum) {
+		return fmt.Errorf("neural: Classifier: the log-weights of the classes add up to %v, want a finite number", sum)
+	}
+	for k := range cfg.Outputs { // ∂ log p_y/∂w_k = 1[k = y] − p_k
+		d := -simd.Exp(w.w[k] - sum)
+		if k == c.class {
+			d++
+		}
+		for i := range cfg.Length {
+			y[i*cfg.Outputs+k] = float32(d / float64(cfg.Length))
+		}
+	}
+	clear(p.grad)
+	p.Backward(y)
+	p.InputGradient(c.slopes)
+	for _, i := range c.free {
+		row := c.slopes[int(i)*cfg.Levels : (int(i)+1)*cfg.Levels]
+		for l, v := range row {
+			dst[int(i)*cfg.Levels+l] = v - row[x[i]]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,230 @@
+package train
+
+import (
+	"fmt"
+	"hash/crc64"
+	"math"
+	"math/rand/v2"
+
+	"github.com/gibbsite-go/gibbsite/energy/neural"
+	"github.com/gibbsite-go/gibbsite/energy/neural/layer"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
+)
+
+// Labelled is an [Objective] that knows more of the rows of the data than their
+// tokens: it is for so many rows.
+type Labelled interface {
+	Objective
+	Rows() int
+}
+
+// Telling is an objective that tells the network a class of every state (see
+// neural.Config.Classes).
+type Telling interface {
+	Labelled
+
+	// Tell returns the class of a row of the data, −1 for none.
+	Tell(row int, r *rand.Rand) int32
+}
+
+// Pooled is an objective about the mean of a network's results over the positions, in
+// place of a token for every position.
+type Pooled interface {
+	Labelled
+
+	// Loss returns the loss of a row of the data, given the means of the results,
+	// and stores its gradient with respect to them in d, which may be mean.
+	Loss(d, mean []float32, row int) float64
+}
+
+// Classes is an objective for a network that is told the class of what it predicts,
+// and now and then none, so that one network has both predictions that
+// diffusion.ClassifierFree compares (Ho and Salimans 2022; Schiff et al. 2025).
+type Classes struct {
+	Objective // of the tokens: Masked or Noisy
+
+	// Labels are the classes of the rows of the data, −1 for none.
+	Labels []int32
+
+	// Drop is the share of rows of which the network is told nothing; 0 means
+	// 0.1, −1 none.
+	Drop float64
+}
+
+// Check returns an error unless Labels are classes of the network and Objective fits
+// it.
+func (o Classes) Check(c neural.Config) error {
+	if err := inner("Classes", o.Objective); err != nil {
+		return err
+	}
+	if c.Classes == 0 {
+		return fmt.Errorf("train: Classes: the network has no Classes")
+	}
+	if !(o.Drop == -1 || o.Drop >= 0 && o.Drop <= 1) {
+		return fmt.Errorf("train: Classes: Drop = %v, want 0 … 1, or −1", o.Drop)
+	}
+	if err := checkLabels("Classes", o.Labels, -1, c.Classes); err != nil {
+		return err
+	}
+	return o.Objective.Check(c)
+}
+
+// Rows implements [Labelled].
+func (o Classes) Rows() int { return len(o.Labels) }
+
+// Tell implements [Telling].
+func (o Classes) Tell(row int, r *rand.Rand) int32 {
+	drop := o.Drop
+	if drop == 0 {
+		drop = 0.1
+	}
+	if r.Float64() < drop {
+		return -1
+	}
+	return o.Labels[row]
+}
+
+// String names what the losses depend on.
+func (o Classes) String() string {
+	return fmt.Sprintf("{%+v Drop:%v %s}", o.Objective, o.Drop, labelled(o.Labels))
+}
+
+// Classify is the cross-entropy, in nats, of the class of a state given the state
+// corrupted as Objective does it, one in L+1 times not at all: what
+// neural.Classifier predicts.
+type Classify struct {
+	Objective // of which the corruption is used
+
+	// Labels are the classes of the rows of the data.
+	Labels []int32
+}
+
+// Check returns an error unless Labels are results of the network and Objective fits
+// its tokens.
+func (o Classify) Check(c neural.Config) error {
+	if err := inner("Classify", o.Objective); err != nil {
+		return err
+	}
+	if err := checkLabels("Classify", o.Labels, 0, c.Outputs); err != nil {
+		return err
+	}
+	return o.Objective.Check(c)
+}
+
+// Rows implements [Labelled].
+func (o Classify) Rows() int { return len(o.Labels) }
+
+// Corrupt implements [Objective].
+func (o Classify) Corrupt(x []int32, weight []float64, clean []int32, u float64, r *rand.Rand) float64 {
+	return corruptOrNot(o.Objective, x, weight, clean, u, r)
+}
+
+// Loss implements [Pooled].
+func (o Classify) Loss(d, mean []float32, row int) float64 {
+	return layer.CrossEntropy(d, mean, o.Labels[row:row+1], one[:], len(mean))
+}
+
+// one is the weight of a state.
+var one = [1]float64{1}
+
+// String names what the losses depend on.
+func (o Classify) String() string {
+	return fmt.Sprintf("{%+v %s}", o.Objective, labelled(o.Labels))
+}
+
+// Regress is the squared error of the network's one result against a number that
+// belongs to a state: what neural.Scorer predicts. Evaluate's mean of it is the square
+// of the error that a surrogate makes.
+type Regress struct {
+	// Objective is the corruption under which the number is predicted, as for
+	// Classify; nil: clean states only.
+	Objective
+
+	// Targets are the numbers of the rows of the data.
+	Targets []float64
+}
+
+// Check returns an error unless the network has one result, Targets are finite and
+// Objective fits its tokens.
+func (o Regress) Check(c neural.Config) error {
+	if c.Outputs != 1 {
+		return fmt.Errorf("train: Regress: the network has %d outputs, want 1", c.Outputs)
+	}
+	for i, v := range o.Targets {
+		if !check.Finite(v) || math.Abs(v) > math.MaxFloat32 {
+			return fmt.Errorf("train: Regress: Targets[%d] = %v, want a finite number of 32 bits", i, v)
+		}
+	}
+	if check.Nil(o.Objective) {
+		return nil
+	}
+	if err := inner("Regress", o.Objective); err != nil {
+		return err
+	}
+	return o.Objective.Check(c)
+}
+
+// Rows implements [Labelled].
+func (o Regress) Rows() int { return len(o.Targets) }
+
+// Corrupt implements [Objective].
+func (o Regress) Corrupt(x []int32, weight []float64, clean []int32, u float64, r *rand.Rand) float64 {
+	if check.Nil(o.Objective) {
+		checkCorrupt("Regress", x, weight, clean, r)
+		copy(x, clean)
+		return 0
+	}
+	return corruptOrNot(o.Objective, x, weight, clean, u, r)
+}
+
+// Loss implements [Pooled].
+func (o Regress) Loss(d, mean []float32, row int) float64 {
+	miss := float64(mean[0]) - o.Targets[row]
+	d[0] = float32(2 * miss)
+	return miss * miss
+}
+
+// String names what the losses depend on.
+func (o Regress) String() string {
+	return fmt.Sprintf("{%+v %d targets, checksum %016x}", o.Objective, len(o.Targets), checksum(wire.AppendFloat64s(nil, o.Targets)))
+}
+
+// corruptOrNot leaves one of L+1 states as they are: a classifier is asked about those,
+// too, when the last token is drawn.
+func corruptOrNot(o Objective, x []int32, weight []float64, clean []int32, u float64, r *rand.Rand) float64 {
+	n := float64(len(clean))
+	if u = float64(u*(n+1)) - 1; u < 0 {
+		checkCorrupt("Corrupt", x, weight, clean, r)
+		copy(x, clean)
+		return 0
+	}
+	return o.Corrupt(x, weight, clean, min(u/n, 1-0x1p-53), r)
+}
+
+// inner returns an error unless o is an objective without labels of its own.
+func inner(who string, o Objective) error {
+	if err := check.Given("train: "+who, "Objective", o); err != nil {
+		return err
+	}
+	if _, ok := o.(Labelled); ok {
+		return fmt.Errorf("train: %s: Objective is a %T, want one without labels", who, o)
+	}
+	return nil
+}
+
+func checkLabels(who string, labels []int32, from, end int) error {
+	for i, l := range labels {
+		if int(l) < from || int(l) >= end {
+			return fmt.Errorf("train: %s: Labels[%d] = %d, want %d … %d", who, i, l, from, end-1)
+		}
+	}
+	return nil
+}
+
+// labelled says what labels are.
+func labelled(labels []int32) string {
+	return fmt.Sprintf("%d labels, checksum %016x", len(labels), checksum(wire.AppendInt32s(nil, labels)))
+}
+
+func checksum(b []byte) uint64 { return crc64.Checksum(b, crc64.MakeTable(crc64.ECMA)) }

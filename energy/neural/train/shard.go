@@ -1,0 +1,118 @@
+package train
+
+import (
+	"math/rand/v2"
+
+	"github.com/gibbsite-go/gibbsite/energy/neural"
+	"github.com/gibbsite-go/gibbsite/energy/neural/layer"
+)
+
+// shard computes the gradient of some states of a batch.
+type shard struct {
+	cfg       neural.Config
+	objective Objective
+	telling   Telling // nil: not told
+	pooled    Pooled  // nil: a loss for every position
+
+	pass   *neural.Pass
+	x      []int32
+	level  []float64
+	weight []float64
+	rows   []int32
+	target []int32
+	w      []float64
+	y      []float32
+	class  []int32
+	row    []int
+	mean   []float32
+	loss   float64
+}
+
+func newShard(net *neural.Transformer, o Objective, states int, training bool) *shard {
+	c := net.Config()
+	rows := states * c.Length
+	s := &shard{cfg: c, objective: o, x: make([]int32, rows), level: make([]float64, states), weight: make([]float64, rows), y: make([]float32, rows*c.Outputs)}
+	s.telling, _ = o.(Telling)
+	s.pooled, _ = o.(Pooled)
+	s.row, s.mean = make([]int, states), make([]float32, c.Outputs)
+	if s.telling != nil {
+		s.class = make([]int32, states)
+	}
+	if training {
+		s.pass = net.NewTraining(states)
+	} else {
+		s.pass = net.NewPass(states)
+	}
+	return s
+}
+
+// run corrupts states, rows of data, and returns the sum of their losses; unless batch
+// is 0 it adds the gradient of that sum, divided by the positions of a batch or, if the
+// objective is pooled, by its states, to that of the pass.
+func (s *shard) run(data []int32, states int, state func(i int) (row int, u float64, r *rand.Rand), batch int) float64 {
+	c := s.cfg
+	s.rows, s.target, s.w = s.rows[:0], s.target[:0], s.w[:0]
+	for i := range states {
+		row, u, r := state(i)
+		at, clean := i*c.Length, data[row*c.Length:(row+1)*c.Length]
+		weight := s.weight[at : at+c.Length]
+		if s.row[i] = row; s.telling != nil {
+			s.class[i] = s.telling.Tell(row, r)
+		}
+		s.level[i] = s.objective.Corrupt(s.x[at:at+c.Length], weight, clean, u, r)
+		for k, w := range weight {
+			if s.pooled == nil && w != 0 {
+				s.rows, s.target, s.w = append(s.rows, int32(at+k)), append(s.target, clean[k]), append(s.w, w)
+			}
+		}
+	}
+	in := neural.Input{Tokens: s.x[:states*c.Length], Level: s.level[:states]}
+	if s.telling != nil {
+		in.Class = s.class[:states]
+	}
+	s.pass.Forward(in)
+	if s.pooled != nil {
+		return s.pool(states, batch)
+	}
+	y := s.y[:len(s.rows)*c.Outputs]
+	s.pass.Output(y, s.rows)
+	if batch == 0 {
+		return layer.CrossEntropy(y, y, s.target, s.w, c.Outputs)
+	}
+	scale := 1 / float64(batch*c.Length)
+	for i := range s.w {
+		s.w[i] *= scale
+	}
+	loss := layer.CrossEntropy(y, y, s.target, s.w, c.Outputs) / scale
+	s.pass.Backward(y)
+	return loss
+}
+
+// pool is the end of run for losses of means.
+func (s *shard) pool(states, batch int) (loss float64) {
+	c := s.cfg
+	size := c.Length * c.Outputs
+	y := s.y[:states*size]
+	s.pass.Output(y, nil)
+	for i := range states {
+		rows := y[i*size : (i+1)*size]
+		for k := range s.mean {
+			sum := 0.0
+			for r := k; r < size; r += c.Outputs {
+				sum += float64(rows[r])
+			}
+			s.mean[k] = float32(sum / float64(c.Length))
+		}
+		loss += s.pooled.Loss(s.mean, s.mean, s.row[i])
+		if batch == 0 {
+			continue
+		}
+		for r := range rows {
+			rows[r] = s.mean[r%c.Outputs] / float32(batch*c.Length)
+		}
+	}
+	if batch != 0 {
+		s.pass.Backward(y)
+	}
+	return loss
+}

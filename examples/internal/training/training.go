@@ -1,0 +1,83 @@
+// Package training runs the training of a network for a program: with a bar, a
+// checkpoint now and then that a later run goes on from, and an end in time.
+package training
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/gibbsite-go/gibbsite/energy/neural/train"
+	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint"
+	"github.com/gibbsite-go/gibbsite/examples/internal/progress"
+)
+
+// Config says how far a training goes.
+type Config struct {
+	Name  string    // of the bar
+	Steps int       // to go to, of the trainer
+	Until time.Time // when to stop before that; the zero value: never
+
+	// Checkpoint is a file that the training goes on from, if it is there, and is
+	// saved to; "" for none.
+	Checkpoint string
+
+	// Seen, if not nil, is told of the loss of a step now and then.
+	Seen func(step int, loss float64)
+}
+
+const (
+	every = 250 // steps between checkpoints
+	part  = 10  // steps between looks at the clock
+)
+
+// Run trains and returns the number of steps that it made.
+func Run(ctx context.Context, t *train.Trainer, c Config) (made int, err error) {
+	if c.Checkpoint != "" {
+		if err := resume(t, c.Checkpoint); err != nil {
+			return 0, err
+		}
+	}
+	bar := progress.New(c.Name)
+	defer bar.Done()
+	from := t.Step()
+	for t.Step() < c.Steps {
+		err := t.Run(ctx, min(part, c.Steps-t.Step()))
+		late := !c.Until.IsZero() && time.Now().After(c.Until)
+		if c.Checkpoint != "" && (err != nil && ctx.Err() != nil || late || t.Step()%every == 0 || t.Step() == c.Steps) {
+			if err := checkpoint.Write(c.Checkpoint, t.Save); err != nil {
+				return t.Step() - from, err
+			}
+		}
+		if err != nil {
+			return t.Step() - from, err
+		}
+		bar.Set(t.Step(), c.Steps)
+		if c.Seen != nil {
+			c.Seen(t.Step(), t.Loss())
+		}
+		if late {
+			break
+		}
+	}
+	return t.Step() - from, nil
+}
+
+// resume loads a checkpoint if there is one.
+func resume(t *train.Trainer, path string) error {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := t.Load(f); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/neural"
+	"github.com/gibbsite-go/gibbsite/energy/neural/train"
+	"github.com/gibbsite-go/gibbsite/examples/internal/corpus"
+	"github.com/gibbsite-go/gibbsite/projection"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+)
+
+// The runs that lean towards a large polar surface without enforcing it: classifier-free
+// guidance by a network that is told whether a molecule has one, and guidance by a
+// classifier of noised strings.
+const (
+	free = "cfg"
+	led  = "cbg"
+)
+
+// The networks of guidance: features of the class, and the classifier, which is asked
+// about every token of every site.
+const (
+	features        = 32
+	classifierWidth = 32
+	classifierDepth = 2
+	classifierShare = 4 // a quarter of the steps of the others
+)
+
+// large is the class of molecules with the polar surface that guidance leans towards.
+const large = 1
+
+// guides are the networks that the wanted runs need beside the plain one.
+func guides(c *corpus.Corpus, n *networks, shape neural.Config, plain train.Objective, wanted map[string]bool, o options) []part {
+	labels := make([]int32, len(c.Train))
+	least := threshold(c, o.lean)
+	for i, s := range c.Train {
+		if area(s) >= least {
+			labels[i] = large
+		}
+	}
+	var parts []part
+	if wanted[free] {
+		told := shape
+		told.Cond, told.Classes = features, 2
+		parts = append(parts, part{".classes", told, train.Classes{Objective: plain, Labels: labels}, o.steps, &n.classes})
+	}
+	if wanted[led] {
+		judge := shape
+		judge.Outputs, judge.Width, judge.Heads, judge.Blocks = 2, classifierWidth, classifierWidth/head, classifierDepth
+		parts = append(parts, part{".classifier", judge, train.Classify{Objective: plain, Labels: labels}, max(1, o.steps/classifierShare), &n.classifier})
+	}
+	return parts
+}
+
+// leaning are the runs with guidance, within the syntax and away from the training set.
+func leaning(c *corpus.Corpus, within projection.Path, novel *corpus.Seen, o options) []job {
+	least := threshold(c, o.lean)
+	var all []job
+	for _, g := range []struct{ name, what string }{{free, "classifier-free guidance"}, {led, "guidance by a classifier"}} {
+		what := fmt.Sprintf("%s towards a polar surface ≥ %.2f Å², weight %g", g.what, least, o.scale)
+		all = append(all,
+			job{name: g.name, what: what, projector: within, holds: corpus.Balanced, guide: g.name},
+			job{name: g.name + " novel", what: what + ", not in the training set", projector: novel, holds: both(novel.Judge()), guide: g.name})
+	}
+	return all
+}
+
+// denoiser returns what generates the samples of a job.
+func (n *networks) denoiser(c *corpus.Corpus, guide string, scale float64) (energy.Denoiser[int32], error) {
+	opt := neural.Options{TimeFree: true}
+	switch guide {
+	case free:
+		told, err := n.classes.Given(large)
+		if err != nil {
+			return nil, err
+		}
+		with, err := neural.NewMasked(told, mask(c), opt)
+		if err != nil {
+			return nil, err
+		}
+		without, err := neural.NewMasked(n.classes, mask(c), opt)
+		return diffusion.ClassifierFree{Conditional: with, Unconditional: without, Scale: scale}, err
+	case led:
+		plain, err := neural.NewMasked(n.plain, mask(c), opt)
+		if err != nil {
+			return nil, err
+		}
+		judge, err := neural.NewClassifier(n.classifier, large, mask(c), neural.ClassifierConfig{TimeFree: true})
+		return diffusion.ClassifierGuided{Denoiser: plain, Classifier: judge, Scale: scale}, err
+	}
+	return neural.NewMasked(n.plain, mask(c), opt)
+}

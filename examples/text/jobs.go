@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"regexp"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/constraint/grammar"
+	"github.com/gibbsite-go/gibbsite/constraint/text"
+	"github.com/gibbsite-go/gibbsite/projection"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+)
+
+// job is one run: what samples must be, and a judge that knows nothing of how.
+type job struct {
+	name, what string
+	projector  diffusion.Projector // nil: no constraint
+	holds      func(line string) bool
+}
+
+// What runs ask for unless the options say otherwise.
+const (
+	ownRegex   = `2[0-3]:[0-5][0-9]:00 error (disk|job) .*[0-9]+ .*`
+	plainRegex = `[A-Z].*[.]`
+	ownSchema  = `{
+	"type": "object",
+	"properties": {
+		"level": {"enum": ["info", "warn", "error"]},
+		"text": {"type": "string", "pattern": "^[a-z][a-z ]{3,20}$"}
+	},
+	"required": ["level", "text"],
+	"additionalProperties": false
+}`
+)
+
+// jobs compiles the languages of the wanted runs.
+func jobs(ctx context.Context, l *lines, wanted map[string]bool, o options) ([]job, error) {
+	v := text.Bytes()
+	v.Padding = []int32{pad}
+	v.Tokens = append(v.Tokens, "")
+	var all []job
+	if wanted["free"] {
+		all = append(all, job{name: "free", what: "nothing", holds: func(string) bool { return true }})
+	}
+	if wanted["regex"] {
+		pattern := o.regex
+		if pattern == "" && l.own {
+			pattern = ownRegex
+		} else if pattern == "" {
+			pattern = plainRegex
+		}
+		language, err := text.Regexp(ctx, pattern, v, constraint.Limits{})
+		if err != nil {
+			return nil, fmt.Errorf("-regex: %w", err)
+		}
+		judge, err := regexp.Compile(`\A(?:` + pattern + `)\z`)
+		if err != nil {
+			return nil, fmt.Errorf("-regex: %w", err)
+		}
+		all = append(all, job{"regex", pattern, projection.Path{Language: language, Name: "the pattern"}, judge.MatchString})
+	}
+	if wanted["schema"] {
+		schema := []byte(ownSchema)
+		if o.schema != "" {
+			var err error
+			if schema, err = os.ReadFile(o.schema); err != nil {
+				return nil, err
+			}
+		}
+		g, err := grammar.JSONSchema(ctx, schema, grammar.SchemaConfig{Compact: true})
+		if err != nil {
+			return nil, fmt.Errorf("-schema: %w", err)
+		}
+		language, err := g.Over(ctx, v)
+		if err != nil {
+			return nil, fmt.Errorf("-schema: %w", err)
+		}
+		all = append(all, job{"schema", "the JSON Schema", projection.Path{Language: language, Name: "the schema"},
+			func(s string) bool { return json.Valid([]byte(s)) && g.Accepts(s) }})
+	}
+	return all, nil
+}

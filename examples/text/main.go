@@ -1,0 +1,130 @@
+// Text trains a masked diffusion transformer on the lines of a text, byte by byte, by
+// default lines of a log that it makes itself, and generates lines with it: as they
+// come, within a regular expression, and within a JSON Schema. Every sample is of the
+// language: each step of the diffusion is conditioned on it exactly.
+//
+//	go -C examples run ./text
+//	go -C examples run ./text -data book.txt -minutes 5 -checkpoint run.ckpt -weights run.safetensors
+//	go -C examples run ./text -data book.txt -weights run.safetensors -regex '[A-Z][a-z]+, .* is the .*[.]' -n 20
+//	go -C examples run ./text -schema schema.json -run schema
+//
+// Without -weights, or with -train, it trains; -checkpoint makes that a training which a
+// later run goes on with, to the same bits. The weights are read from, and with -train
+// written to, a .safetensors file.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"strings"
+
+	"github.com/gibbsite-go/gibbsite/examples/internal/command"
+)
+
+// options are the command line.
+type options struct {
+	command.Output
+
+	data, checkpoint, weights  string
+	regex, schema, runs, dump  string
+	train                      bool
+	length, steps, batch       int
+	width, blocks, n           int
+	minutes, rate, temperature float64
+	seed                       uint64
+}
+
+// head is the number of entries of an attention head.
+const head = 32
+
+func parse(args []string) (options, error) {
+	var o options
+	f := flag.NewFlagSet("text", flag.ContinueOnError)
+	f.StringVar(&o.data, "data", "", "learn from the lines of this `file` instead of lines of a log that the program makes")
+	f.IntVar(&o.length, "length", 48, "bytes of a line at most; longer ones are cut at a space")
+	f.BoolVar(&o.train, "train", false, "train a network even if there are -weights, which it writes")
+	f.IntVar(&o.steps, "steps", 600, "steps of the whole training, of which -minutes may cut off some for a later run")
+	f.Float64Var(&o.minutes, "minutes", 0, "stop training after so many `minutes`; 0: after -steps")
+	f.StringVar(&o.checkpoint, "checkpoint", "", "continue the training in this `file`, if there is one, and save it there")
+	f.StringVar(&o.weights, "weights", "", "with -train, write the weights to this `file`, else read them from it")
+	f.IntVar(&o.batch, "batch", 32, "lines per step")
+	f.IntVar(&o.width, "width", 64, "width of the network, a multiple of 32")
+	f.IntVar(&o.blocks, "blocks", 2, "blocks of the network")
+	f.Float64Var(&o.rate, "rate", 3e-3, "learning rate")
+	f.StringVar(&o.regex, "regex", "", "`pattern` of the regex run; default an error of the program's log, or a line that begins with a capital and ends with a full stop")
+	f.StringVar(&o.schema, "schema", "", "`file` with the JSON Schema of the schema run; default an object with a level and a message")
+	f.StringVar(&o.runs, "run", "free,regex,schema", "`runs` to make")
+	f.IntVar(&o.n, "n", 20, "samples per run")
+	f.Float64Var(&o.temperature, "temperature", 1, "`temperature` of the predictions; less than 1 is more certain")
+	f.StringVar(&o.dump, "dump", "", "write every sample to this `file`, behind the name of its run and a tab")
+	f.Uint64Var(&o.seed, "seed", 1, "random seed, of the split, the training and the samples")
+	o.Define(f, "")
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	o.train = o.train || o.weights == ""
+	switch {
+	case f.NArg() > 0:
+		return o, fmt.Errorf("unexpected argument %q; see -help", f.Arg(0))
+	case o.n < 1 || o.steps < 1 || o.batch < 1:
+		return o, fmt.Errorf("-n = %d, -steps = %d, -batch = %d, want ≥ 1", o.n, o.steps, o.batch)
+	case o.length < 2 || o.length > 1024:
+		return o, fmt.Errorf("-length = %d, want 2 … 1024", o.length)
+	case o.width < head || o.width%head != 0:
+		return o, fmt.Errorf("-width = %d, want a multiple of %d", o.width, head)
+	case o.blocks < 1:
+		return o, fmt.Errorf("-blocks = %d, want ≥ 1", o.blocks)
+	case !(o.minutes >= 0) || !(o.rate > 0) || !(o.temperature > 0):
+		return o, fmt.Errorf("-minutes = %v, -rate = %v, -temperature = %v, want ≥ 0, > 0 and > 0", o.minutes, o.rate, o.temperature)
+	case o.checkpoint != "" && !o.train:
+		return o, fmt.Errorf("-checkpoint with -weights and without -train")
+	}
+	return o, nil
+}
+
+func run(ctx context.Context, o options) (*report, error) {
+	wanted, err := command.Choose(o.runs, []string{"free", "regex", "schema"})
+	if err != nil {
+		return nil, err
+	}
+	l, err := read(o)
+	if err != nil {
+		return nil, err
+	}
+	all, err := jobs(ctx, l, wanted, o) // before the training: a pattern may be wrong
+	if err != nil {
+		return nil, err
+	}
+	r := &report{Data: l.name, Train: len(l.train), Held: len(l.held), Seed: o.seed}
+	net, err := network(ctx, l, o, r)
+	if err != nil {
+		return nil, err
+	}
+	for _, j := range all {
+		if err := r.generate(ctx, net, j, l, o); err != nil {
+			return nil, fmt.Errorf("%s: %w", j.name, err)
+		}
+	}
+	if o.Dir != "" {
+		if err := r.draw(); err != nil {
+			return nil, err
+		}
+	}
+	if o.dump != "" {
+		err = command.Dump(o.dump, func(yield func(run, sample string) bool) {
+			for _, f := range r.Runs {
+				for _, s := range f.Samples {
+					if !yield(f.Name, strings.ReplaceAll(s, "\n", `\n`)) {
+						return
+					}
+				}
+			}
+		})
+	}
+	return r, err
+}
+
+func main() {
+	command.Main("text", parse, run)
+}

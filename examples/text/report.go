@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+
+	"github.com/gibbsite-go/gibbsite/energy/denoise"
+	"github.com/gibbsite-go/gibbsite/energy/neural"
+	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
+	"github.com/gibbsite-go/gibbsite/examples/internal/progress"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+)
+
+// report is what the program prints, as a table or as JSON. NLL is the masked bound on
+// −log p of held-out lines in nats a byte, ends of lines included, with its standard
+// error; Steps and Seconds are those of this training, if there was one.
+type report struct {
+	Data    string    `json:"data"`
+	Train   int       `json:"train"`
+	Held    int       `json:"held_out"`
+	Seed    uint64    `json:"seed"`
+	Weights int       `json:"weights"`
+	NLL     float64   `json:"nll"`
+	Error   float64   `json:"nll_error"`
+	Steps   int       `json:"steps"`
+	Seconds float64   `json:"train_seconds"`
+	Runs    []figures `json:"runs"`
+
+	picture.Album `json:"-"`
+	losses        []point // of this training
+}
+
+// point is the loss of a batch at a step, in nats a line.
+type point struct {
+	step int
+	loss float64
+}
+
+// figures are the results of one run. Violations counts what a judge refuses that
+// knows nothing of the constraint's automaton; Different the different samples; Distinct
+// the share of different pairs of bytes among all pairs.
+type figures struct {
+	Name       string   `json:"name"`
+	Constraint string   `json:"constraint"`
+	N          int      `json:"n"`
+	Violations int      `json:"violations"`
+	Different  int      `json:"different"`
+	Distinct   float64  `json:"distinct_2"`
+	Seconds    float64  `json:"seconds"`
+	Samples    []string `json:"samples"`
+}
+
+// generate makes the samples of a job, one byte per step in random order.
+func (r *report) generate(ctx context.Context, net *neural.Transformer, j job, l *lines, o options) error {
+	model, err := neural.NewMasked(net, mask, neural.Options{TimeFree: true})
+	if err != nil {
+		return err
+	}
+	bar := progress.New(j.name)
+	defer bar.Done()
+	d, err := diffusion.New(ctx, denoise.Tempered{Denoiser: model, Temperature: o.temperature}, diffusion.Masked{Mask: mask, FirstHitting: true},
+		diffusion.Config{Seed: o.seed, Projector: j.projector, Progress: bar.Set})
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	x := make([]int32, o.n*l.length)
+	if err := d.Sample(ctx, x); err != nil {
+		return err
+	}
+	f := figures{Name: j.name, Constraint: j.what, N: o.n, Seconds: time.Since(start).Seconds()}
+	different, pairs, all := map[string]bool{}, map[string]bool{}, 0
+	for ; len(x) > 0; x = x[l.length:] {
+		s := l.text(x[:l.length])
+		if !j.holds(s) {
+			f.Violations++
+		}
+		different[s] = true
+		for k := 1; k < len(s); k++ {
+			pairs[s[k-1:k+1]] = true
+			all++
+		}
+		f.Samples = append(f.Samples, s)
+	}
+	f.Different, f.Distinct = len(different), float64(len(pairs))/float64(max(1, all))
+	r.Runs = append(r.Runs, f)
+	return nil
+}
+
+func (r *report) String() string {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s: learned from %d lines, %d held out, seed %d\n", r.Data, r.Train, r.Held, r.Seed)
+	if r.Steps > 0 {
+		fmt.Fprintf(&b, "trained to step %d in %.0f s\n", r.Steps, r.Seconds)
+	}
+	fmt.Fprintf(&b, "%d weights, bound on −log p of held-out lines %.3f ± %.3f nats a byte\n\n", r.Weights, r.NLL, r.Error)
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "run\tn\tviolations\tdifferent\tdistinct-2\tseconds\t")
+	for _, f := range r.Runs {
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%.2f\t%.1f\t\n", f.Name, f.N, f.Violations, f.Different, f.Distinct, f.Seconds)
+	}
+	w.Flush()
+	for _, f := range r.Runs {
+		fmt.Fprintf(&b, "\n%s (%s)\n", f.Name, f.Constraint)
+		for _, s := range f.Samples[:min(8, len(f.Samples))] {
+			fmt.Fprintf(&b, "  %q\n", s)
+		}
+	}
+	return b.String()
+}
+
+// draw adds a picture of the training, if there was one.
+func (r *report) draw() error {
+	if len(r.losses) < 2 {
+		return nil
+	}
+	p := picture.Panel("step", "loss (nats a line)")
+	line := make(plotter.XYs, len(r.losses))
+	for i, l := range r.losses {
+		line[i] = plotter.XY{X: float64(l.step), Y: l.loss}
+	}
+	mark, err := picture.Curve(p, 0, line)
+	if err != nil {
+		return err
+	}
+	r.Add(&picture.Figure{
+		Name: "loss", Title: "Training", Height: 8 * vg.Centimeter, Panels: []*plot.Plot{p}, Caption: "The bound on −log p of a line, of single batches.",
+		Legend: []picture.Entry{{Name: "batches", Mark: mark}},
+	})
+	return nil
+}
