@@ -69,3 +69,5 @@ func (g *generator) fitting(t reflect.Type) (fit []reflect.Value) {
 	}
 	return fit
 }
+
+func simple(k reflect.Kind) bool { return k >= reflect.Int && k <= reflect.Float64 }
