@@ -12,7 +12,6 @@ import (
 	"regexp"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -30,9 +29,13 @@ import (
 // a message that begins with its package.
 //
 //	go test -run Sweep -sweep 10000 .
+//	go test -run Sweep -sweep 10000 -only ^dual -v .
 //
-// makes that many calls of each function.
-var sweep = flag.Int("sweep", 0, "calls of each exported function in TestSweep; 0: a few")
+// makes that many calls of each function, of those whose names match.
+var (
+	sweep     = flag.Int("sweep", 0, "calls of each exported function in TestSweep; 0: a few")
+	sweepSome = flag.String("only", "", "functions of TestSweep, a regular expression")
+)
 
 // sweepOnly, in the environment, makes the process a child that sweeps functions
 // from that name on.
@@ -56,8 +59,9 @@ func TestSweep(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	var findings []string
+	began := time.Now()
 	for from := ""; ; {
-		cmd := exec.Command(self, "-test.run", "^TestSweep$", "-sweep", fmt.Sprint(calls), "-test.timeout", "0")
+		cmd := exec.Command(self, "-test.run", "^TestSweep$", "-sweep", fmt.Sprint(calls), "-only", *sweepSome, "-test.timeout", "0")
 		cmd.Dir = t.TempDir() // some functions write the file that they are told to
 		cmd.Env = append(os.Environ(), sweepOnly+"="+from)
 		out, err := cmd.CombinedOutput()
@@ -78,45 +82,36 @@ func TestSweep(t *testing.T) {
 		require.NotEmpty(t, at, "the sweep did not begin: %s", end)
 		from = at
 	}
+	t.Logf("%d calls of each function, %v of the clock on the wall", calls, time.Since(began).Round(time.Second))
 	for _, f := range findings {
 		t.Error(f)
 	}
-}
-
-// lastWords returns the part of the output of a process that says why it ended.
-func lastWords(out string) string {
-	for _, mark := range []string{"fatal error", "panic: ", "runtime: "} {
-		if i := strings.Index(out, mark); i >= 0 {
-			return out[i:min(i+1500, len(out))]
-		}
-	}
-	return out[max(0, len(out)-300):]
 }
 
 // sweepFrom sweeps the functions whose names come after from and tells the parent.
 func sweepFrom(from string) {
 	debug.SetMemoryLimit(1 << 30)
 	limitMemory()
-	names := make([]string, 0, len(sweptFuncs))
-	for name := range sweptFuncs {
-		names = append(names, name)
+	some := regexp.MustCompile(*sweepSome)
+	calls := map[string]func(g *generator, name string){}
+	for name, f := range sweptFuncs {
+		calls[name] = func(g *generator, name string) { g.call(name, reflect.ValueOf(f), true) }
 	}
-	for name := range sweptLiterals() {
-		names = append(names, name)
+	for name, t := range sweptLiterals() {
+		calls[name] = func(g *generator, name string) { g.methods(name, g.value(t, 0)) }
 	}
-	slices.Sort(names)
-	for _, name := range names {
-		if name <= from && from != "" {
+	for i, v := range sweptValues() {
+		v := reflect.ValueOf(v)
+		calls[fmt.Sprintf("%s#%d", strings.TrimPrefix(strings.TrimPrefix(v.Type().String(), "*"), module+"/"), i)] = func(g *generator, name string) { g.methods(name, v) }
+	}
+	for _, name := range sortedNames(calls) {
+		if name <= from && from != "" || !some.MatchString(name) {
 			continue
 		}
 		fmt.Println("sweep at", name)
 		g := newGenerator(name)
 		for range *sweep {
-			if t, literal := sweptLiterals()[name]; literal {
-				g.methods(name, g.value(t, 0))
-				continue
-			}
-			g.call(name, reflect.ValueOf(sweptFuncs[name]), true)
+			calls[name](g, name)
 		}
 	}
 }
@@ -316,7 +311,7 @@ var (
 // value returns a random value of a type.
 func (g *generator) value(t reflect.Type, depth int) reflect.Value {
 	if t == contextType {
-		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
 		_ = cancel // it ends by itself
 		v := reflect.New(t).Elem()
 		v.Set(reflect.ValueOf([]context.Context{ctx, ctx, ended}[g.IntN(3)]))
