@@ -129,6 +129,9 @@ func (c *Config) fill(n int, equal []bool) error {
 		c.Diverge = defaultDiverge
 	}
 	c.Inner = max(c.Inner, 1)
+	if err := check.Optional("dual: Config", "Rule", c.Rule); err != nil {
+		return err
+	}
 	if c.Rule == nil {
 		c.Rule = Auto{}
 		if n > autoLargest {

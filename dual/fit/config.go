@@ -78,6 +78,12 @@ func (c *Config) fill(n, rows int) error {
 			return fmt.Errorf("fit: Config.Penalty[%d] = %v, want a finite number ≥ 0", k, v)
 		}
 	}
+	if err := check.Optional("fit: Config", "Objective", c.Objective); err != nil {
+		return err
+	}
+	if err := check.Optional("fit: Config", "Chains", c.Chains); err != nil {
+		return err
+	}
 	if c.Objective == nil {
 		c.Objective = Persistent{}
 	}
