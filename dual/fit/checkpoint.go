@@ -203,7 +203,8 @@ func digest(b []byte) uint64 {
 }
 
 // probes is the number of states by which models are told apart: the first row of
-// data, which has a finite energy, and uniform ones.
+// data, which has a finite energy, uniform ones and, so that every coupling counts, the
+// one of last levels.
 const probes = 8
 
 func (f *Fit) tests() []int32 {
@@ -212,6 +213,9 @@ func (f *Fit) tests() []int32 {
 	x := make([]int32, probes*f.sites)
 	for k := copy(x, f.data[:f.sites]); k < len(x); k++ {
 		x[k] = int32(r.IntN(levels))
+	}
+	for k := len(x) - f.sites; k < len(x); k++ {
+		x[k] = int32(levels - 1)
 	}
 	return x
 }
