@@ -5,12 +5,6 @@ import (
 	"math"
 )
 
-// Row is a sparse row: Σ_k Value[k]·v[Index[k]]. An index may occur twice.
-type Row struct {
-	Index []int32
-	Value []float64
-}
-
 // Linear is the system of inequalities A·v ≤ B,
 //
 //	g_j(v) = Σ_k A[j].Value[k]·v[A[j].Index[k]] − B[j].
@@ -27,22 +21,6 @@ type Linear struct {
 	A      []Row
 	B      []float64
 	Levels int
-}
-
-// Rows returns the sparse rows of a dense row-major matrix. It panics unless
-// columns ≥ 1 divides len(a).
-func Rows(a []float64, columns int) []Row {
-	if columns < 1 || len(a)%columns != 0 {
-		panic(fmt.Sprintf("constraint: len(a) = %d, want a multiple of columns = %d ≥ 1", len(a), columns))
-	}
-	rows := make([]Row, len(a)/columns)
-	for i, v := range a {
-		if v != 0 {
-			r := &rows[i/columns]
-			r.Index, r.Value = append(r.Index, int32(i%columns)), append(r.Value, v)
-		}
-	}
-	return rows
 }
 
 // Validate checks the system against the length n of v: lengths agree, indices

@@ -102,12 +102,3 @@ func (s Slabs) Pull(dst, v []float32, w []float64) {
 		}
 	}
 }
-
-// dot returns the row times v, in float64 and in the order of the row.
-func (r Row) dot(v []float32) float64 {
-	sum := 0.0
-	for k, i := range r.Index {
-		sum += float64(r.Value[k] * float64(v[i]))
-	}
-	return sum
-}

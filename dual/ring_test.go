@@ -17,6 +17,7 @@ func ascent(T int) dual.Config {
 // The figures that the project's list of formulas gives for the ring, with
 // their last digit as error: ascent with η = 20/√T, λ̄ over all iterates.
 func TestIsingRing(t *testing.T) {
+	exact.SkipRepeated(t)
 	exact.SkipUnderRace(t)
 	figures := []struct {
 		T, seeds   int

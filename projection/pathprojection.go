@@ -7,11 +7,11 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
-	"sync"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/lead"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/trellis"
 )
 
@@ -32,12 +32,11 @@ type PathProjection struct {
 	sites, levels int
 	rule          lead.Rule
 
-	mu   sync.Mutex
-	free []*scratch
+	free scratch.Stock[work]
 }
 
-// scratch is the working memory of one call.
-type scratch struct {
+// work is the working memory of one call.
+type work struct {
 	run runner
 	row *lead.Row
 	x   []int32
@@ -54,24 +53,13 @@ type scratch struct {
 // order to be cheaper than pricing one of each class (BenchmarkNearest).
 const tableShare = 4
 
-// take returns scratch that no other call uses.
-func (e *PathProjection) take() *scratch {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if n := len(e.free); n > 0 {
-		w := e.free[n-1]
-		e.free = e.free[:n-1]
-		return w
-	}
-	return &scratch{run: e.program.runner()}
+// take returns memory that no other call uses.
+func (e *PathProjection) take() *work {
+	return e.free.Take(func() *work { return &work{run: e.program.runner()} })
 }
 
-// give returns scratch to the others.
-func (e *PathProjection) give(w *scratch) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.free = append(e.free, w)
-}
+// give returns memory to the others.
+func (e *PathProjection) give(w *work) { e.free.Give(w) }
 
 // Shape returns the number of sites and of levels.
 func (e *PathProjection) Shape() (sites, levels int) { return e.sites, e.levels }
@@ -247,7 +235,7 @@ func (e *PathProjection) Nearest(x []int32, v []float32) (divergence float64, er
 	return e.nearest(w, x, v)
 }
 
-func (e *PathProjection) nearest(w *scratch, x []int32, v []float32) (float64, error) {
+func (e *PathProjection) nearest(w *work, x []int32, v []float32) (float64, error) {
 	if w.row == nil {
 		w.row = lead.New(e.levels, e.rule)
 		if e.program.classes()*tableShare >= e.levels {
@@ -276,7 +264,7 @@ func (e *PathProjection) nearest(w *scratch, x []int32, v []float32) (float64, e
 // load loads row i as it is, or without the weights that are no numbers of tokens
 // that the language cannot use there: these count as impossible. What it returns is
 // the row that was loaded.
-func (w *scratch) load(i int) (row []float32, bad int, ok bool) {
+func (w *work) load(i int) (row []float32, bad int, ok bool) {
 	levels := w.of.levels
 	row = w.v[i*levels : (i+1)*levels]
 	if bad, ok = w.row.Load(row); bad < 0 {
@@ -295,7 +283,7 @@ func (w *scratch) load(i int) (row []float32, bad int, ok bool) {
 
 // Site implements [trellis.Pricer]: it normalises a row, and prices all tokens in
 // order if many will be asked for.
-func (w *scratch) Site(i int) error {
+func (w *work) Site(i int) error {
 	row, bad, ok := w.load(i)
 	switch {
 	case ok && w.table != nil:
@@ -310,7 +298,7 @@ func (w *scratch) Site(i int) error {
 }
 
 // Price implements [trellis.Pricer].
-func (w *scratch) Price(token int32) float64 {
+func (w *work) Price(token int32) float64 {
 	if w.table != nil {
 		return w.table[token]
 	}

@@ -2,7 +2,6 @@ package grammar
 
 import (
 	"encoding/binary"
-	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 )
@@ -129,96 +128,6 @@ func (n *network) join(inputs []int32, out int32, decide func(ended []bool) bool
 	for i, at := range inputs {
 		n.nodes[at].gate, n.nodes[at].input = g, int32(i)
 	}
-}
-
-// item is a place of a run: a node, and the state of its automaton.
-type item struct{ node, state int32 }
-
-// itemSet is a set of items under construction.
-type itemSet struct {
-	n     *network
-	items []item
-	seen  map[item]bool
-	gates []int32 // that have an input here
-}
-
-func (s *itemSet) reset() {
-	s.items, s.gates = s.items[:0], s.gates[:0]
-	clear(s.seen)
-}
-
-// enter adds the beginning of a node.
-func (s *itemSet) enter(at int32) {
-	if a := s.n.nodes[at].scalar; a != nil {
-		s.put(item{at, a.start()})
-		return
-	}
-	s.put(item{at, 0})
-}
-
-// put adds an item and what follows it without a byte.
-func (s *itemSet) put(x item) {
-	if s.seen[x] {
-		return
-	}
-	s.seen[x] = true
-	s.items = append(s.items, x)
-	v := &s.n.nodes[x.node]
-	if v.gate >= 0 && !slices.Contains(s.gates, v.gate) {
-		s.gates = append(s.gates, v.gate)
-	}
-	if v.scalar != nil && !v.scalar.final(x.state) {
-		return
-	}
-	for _, to := range v.free {
-		s.enter(to)
-	}
-}
-
-// close decides the gates, inner ones first.
-func (s *itemSet) close() {
-	done := int32(-1)
-	var ended []bool
-	for {
-		g := int32(-1)
-		for _, h := range s.gates {
-			if h > done && (g < 0 || h < g) {
-				g = h
-			}
-		}
-		if g < 0 {
-			break
-		}
-		done = g
-		gate := &s.n.gates[g]
-		ended = ended[:0]
-		for _, at := range gate.inputs {
-			ended = append(ended, s.seen[item{at, 0}])
-		}
-		if gate.decide(ended) {
-			s.enter(gate.out)
-		}
-	}
-	s.items = slices.DeleteFunc(s.items, func(x item) bool {
-		v := &s.n.nodes[x.node]
-		return v.scalar == nil && len(v.arcs) == 0 && len(v.calls) == 0 && v.ends < 0
-	})
-	slices.SortFunc(s.items, func(a, b item) int {
-		if a.node != b.node {
-			return int(a.node - b.node)
-		}
-		return int(a.state - b.state)
-	})
-}
-
-// key returns the set as a string.
-func key(items []item) string {
-	b := make([]byte, 0, 8*len(items))
-	for _, x := range items {
-		b = binary.LittleEndian.AppendUint32(b, uint32(x.node))
-		b = binary.LittleEndian.AppendUint32(b, uint32(x.state))
-	}
-	return string(b)
 }
 
 // words writes numbers as a key.

@@ -1,9 +1,6 @@
 package series
 
 import (
-	"fmt"
-	"math"
-
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
@@ -28,90 +25,4 @@ func (s Shape) Raw(x []float32) []float64 {
 		raw[i] = shift + float64(scale*float64(v))
 	}
 	return raw
-}
-
-// Prices says which channels of a series are the prices of a period, and finishes
-// series whose prices are in order up to rounding:
-//
-//	raw := shape.Raw(x)
-//	moved, err := series.Prices{Open: 0, High: 1, Low: 2, Close: 3, Tick: 0.01}.Finish(raw, shape.Channels, 0.02)
-//
-// Then low ≤ open, close ≤ high holds exactly in float64, on every row.
-type Prices struct {
-	Open, High, Low, Close int // channels
-
-	// Tick is the size that prices are rounded to multiples of, as exchanges
-	// quote them: 0.01 for cents. 0 means not to round.
-	Tick float64
-}
-
-// Finish puts the prices of raw (length × channels) in order, in place, and
-// returns the largest distance that one was moved by; rounding to a tick counts.
-// Open and close go to the nearest tick, high to the nearest but not below the
-// larger of them, low to the nearest but not above the smaller.
-//
-// It returns an error and changes nothing if channels are not four different ones
-// of the series, Tick is negative or not finite, a price is not finite, a price
-// is too large for its ticks to be told apart, or one would have to move by more
-// than most: a series whose prices are out of order by more than rounding and
-// tolerances can explain is not to be made to look right.
-func (p Prices) Finish(raw []float64, channels int, most float64) (moved float64, err error) {
-	at := [4]int{p.Open, p.High, p.Low, p.Close}
-	for k, c := range at {
-		if c < 0 || c >= channels {
-			return 0, fmt.Errorf("series: Prices: channel = %d, want 0 … %d", c, channels-1)
-		}
-		for _, d := range at[:k] {
-			if c == d {
-				return 0, fmt.Errorf("series: Prices: channel = %d twice, want four different ones", c)
-			}
-		}
-	}
-	if !(p.Tick >= 0) || math.IsInf(p.Tick, 1) {
-		return 0, fmt.Errorf("series: Prices: Tick = %v, want ≥ 0 and finite", p.Tick)
-	}
-	if len(raw)%channels != 0 {
-		return 0, fmt.Errorf("series: Prices: len(raw) = %d, want a multiple of %d channels", len(raw), channels)
-	}
-	done := make([]float64, 0, 4*len(raw)/channels)
-	for t := range len(raw) / channels {
-		row := raw[t*channels : (t+1)*channels]
-		var v [4]float64
-		for k, c := range at {
-			if !check.Finite(row[c]) {
-				return 0, fmt.Errorf("series: Prices: price at %d = %v, want a finite number", t, row[c])
-			}
-			if v[k] = p.round(row[c]); math.Abs(row[c]) > p.Tick*(1<<52) && p.Tick > 0 {
-				return 0, fmt.Errorf("series: Prices: price at %d = %v, want at most 2⁵² ticks of %v", t, row[c], p.Tick)
-			}
-		}
-		v[1] = max(v[1], v[0], v[3])
-		v[2] = min(v[2], v[0], v[3])
-		for k, c := range at {
-			d := math.Abs(v[k] - row[c])
-			if moved = max(moved, d); !(d <= most) {
-				return 0, fmt.Errorf("series: Prices: at %d open %v, high %v, low %v, close %v: one would move by %v, want ≤ %v",
-					t, row[at[0]], row[at[1]], row[at[2]], row[at[3]], d, most)
-			}
-		}
-		done = append(done, v[:]...)
-	}
-	for i, v := range done {
-		raw[i/4*channels+at[i%4]] = v
-	}
-	return moved, nil
-}
-
-// round returns the nearest multiple of the tick. For a tick such as 0.01, of
-// which no float64 is a multiple, that is the float64 nearest to the decimal: a
-// tick of 1/n is divided by n.
-func (p Prices) round(v float64) float64 {
-	if p.Tick == 0 {
-		return v
-	}
-	ticks := math.RoundToEven(v / p.Tick)
-	if n := math.Round(1 / p.Tick); n >= 1 && 1/n == p.Tick {
-		return ticks / n
-	}
-	return ticks * p.Tick
 }

@@ -76,8 +76,12 @@ func checkEdges(t require.TestingT, a novelty.Sparse, levels int) {
 // against the list; and a mutable set on top.
 func TestLexicon(t *testing.T) {
 	dir := t.TempDir()
+	widths := []int{3, 300, 70000}
+	if testing.Short() {
+		widths = widths[:2]
+	}
 	rapid.Check(t, func(rt *rapid.T) {
-		levels := rapid.SampledFrom([]int{3, 300, 70000}).Draw(rt, "levels")
+		levels := rapid.SampledFrom(widths).Draw(rt, "levels")
 		letter := rapid.SampledFrom([]int32{0, 1, 2, int32(levels - 1), int32(levels - 2)})
 		all := rapid.SliceOfN(rapid.SliceOfN(letter, 0, 4), 0, 30).Draw(rt, "all")
 		l := built(rt, dir, levels, all...)

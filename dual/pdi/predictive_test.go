@@ -76,6 +76,7 @@ func authors(t testing.TB, beta, scale float64, extra int) *constrained {
 // with dependent rows, and in a tenth of the steps. The paper's rule, the broken
 // twin, does not.
 func TestPredictive(t *testing.T) {
+	exact.SkipRepeated(t)
 	exact.SkipUnderRace(t)
 	cases := []struct {
 		name           string
@@ -109,6 +110,7 @@ func TestPredictive(t *testing.T) {
 // numbers, so C is that of the exact predictor up to its own error. Noise of its
 // own in each is the size of what is looked for.
 func TestPredictiveEstimates(t *testing.T) {
+	exact.SkipRepeated(t)
 	exact.SkipUnderRace(t)
 	base := exact.Must(continuous.NewDiagonal([]float64{2, 1}, []float64{-1, 0, 1.5, 0.5}, []float64{0.4, 0.3}))
 	atLeast := exact.Must(continuous.NewLinear([]float64{-1, 0}, 0.5))

@@ -303,7 +303,8 @@ func (m *Quadratic) evaluate(e []float64, h []float32, next []float64, y []int32
 	n, stride := len(m.linear), len(m.fast.panels.origin)
 	sums := scratch.Float64s.Get(tile * stride)
 	defer scratch.Float64s.Put(sums)
-	v0, v1 := m.values[0], m.values[1]
+	values := [2]float64{m.values[0], m.values[1]}
+	v0, v1 := values[0], values[1]
 	step, both := v1-v0, v1+v0
 	for s := 0; s < len(e); s += tile {
 		k := min(len(e)-s, tile)
@@ -321,20 +322,25 @@ func (m *Quadratic) evaluate(e []float64, h []float32, next []float64, y []int32
 			a := now[k*stride : k*stride+n][:len(state)]
 			total, square, linear := m.fast.total[:len(state)], m.square[:len(state)], m.linear[:len(state)]
 			sum := m.constant
-			for i, l := range state {
-				f := float64(v0*total[i]) + float64(step*a[i])
-				v := m.values[l&1]
-				sum += float64(v * (float64(square[i]*v) + linear[i] + float64(f/2)))
-			}
-			e[s+k] = sum
 			if h == nil {
+				for i, l := range state {
+					f := float64(v0*total[i]) + float64(step*a[i])
+					v := values[l&1]
+					sum += float64(v * (float64(square[i]*v) + linear[i] + float64(f/2)))
+				}
+				e[s+k] = sum
 				continue
 			}
+			// Fields fill the time that each term of the energy waits for the one
+			// before it.
 			h := h[at+k*n : at+(k+1)*n][:len(state)]
-			for i := range h {
+			for i, l := range state {
 				f := float64(v0*total[i]) + float64(step*a[i])
+				v := values[l&1]
+				sum += float64(v * (float64(square[i]*v) + linear[i] + float64(f/2)))
 				h[i] = float32(step * (float64(square[i]*both) + linear[i] + f))
 			}
+			e[s+k] = sum
 		}
 	}
 }

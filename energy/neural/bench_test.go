@@ -72,3 +72,28 @@ func BenchmarkTraining(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N), "ms/step")
 }
+
+// The field of one state of the posterior of the COMPAS experiment (Zhang, Liu and Liu
+// 2022, section 6.4): 4888 rows, 7501 weights. A step of DMALA of 50 chains is 50 of them.
+func BenchmarkPosterior(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 2))
+	x, y := make([]float32, 4888*13), make([]float32, 4888)
+	for i := range x {
+		x[i] = float32(r.NormFloat64())
+	}
+	for i := range y {
+		y[i] = float32(r.IntN(2))
+	}
+	m, err := NewPosterior(x, y, 500, 100, 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	n, _ := m.Shape()
+	state, e, h := make([]int32, n), make([]float64, 1), make([]float32, n)
+	for i := range state {
+		state[i] = int32(r.IntN(2))
+	}
+	for b.Loop() {
+		m.Field(e, h, state)
+	}
+}

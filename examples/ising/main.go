@@ -4,6 +4,7 @@
 //
 //	go -C examples run ./ising
 //	go -C examples run ./ising -graph G1.txt -anneal
+//	go -C examples run ./ising -bias -out out
 package main
 
 import (
@@ -27,7 +28,7 @@ type options struct {
 	a, b, beta                      float64
 	chains, steps, warmup           int
 	seed                            uint64
-	anneal                          bool
+	anneal, bias                    bool
 	named                           bool    // a kernel was
 	seconds, target                 float64 // of annealing
 	targeted                        bool
@@ -50,6 +51,7 @@ func parse(args []string) (options, error) {
 	o.Output.Define(f, "")
 	o.Flags.Define(f)
 	f.BoolVar(&o.anneal, "anneal", false, "minimise the energy; on a graph, find a large cut. Models of pairs are searched; others, or any with -method, are annealed with the first kernel")
+	f.BoolVar(&o.bias, "bias", false, "measure how far DULA is from the target, by its step size and by how far the energy is from quadratic, on a torus of 3×3")
 	f.Float64Var(&o.seconds, "seconds", 0, "stop -anneal after so many `seconds` of processor time of all cores together")
 	f.Float64Var(&o.target, "target", 0, "stop -anneal once this `cut` of a graph, or an energy as low, is reached")
 	if err := f.Parse(args); err != nil {
@@ -63,6 +65,9 @@ func parse(args []string) (options, error) {
 	}
 	if o.chains < 1 || o.steps < 1 {
 		return o, fmt.Errorf("-chains = %d, -steps = %d, want ≥ 1", o.chains, o.steps)
+	}
+	if o.bias && (o.anneal || o.Checkpoint != "" || given(f, "graph") || given(f, "lattice") || given(f, "method")) {
+		return o, fmt.Errorf("-bias goes with neither -anneal, -graph, -lattice, -method nor -checkpoint")
 	}
 	o.named, o.targeted = given(f, "method"), given(f, "target")
 	if !o.anneal && (o.seconds != 0 || o.targeted) {
@@ -80,7 +85,7 @@ func parse(args []string) (options, error) {
 	if o.anneal && !given(f, "chains") {
 		o.chains = 0
 	}
-	if o.Dir != "" && !o.anneal && o.long() {
+	if o.Dir != "" && !o.anneal && !o.bias && o.long() {
 		return o, fmt.Errorf("-chains = %d, -steps = %d: pictures need every draw, want ≤ %d in all", o.chains, o.steps, keptDraws)
 	}
 	return o, nil
@@ -113,6 +118,9 @@ var kernels = map[string]sampler.Method{
 }
 
 func run(ctx context.Context, o options) (*report, error) {
+	if o.bias {
+		return biases(ctx, o)
+	}
 	p, err := load(o)
 	if err != nil {
 		return nil, err

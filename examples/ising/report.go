@@ -17,6 +17,7 @@ type report struct {
 	Model      summary   `json:"model"`
 	Exact      *exact    `json:"exact,omitempty"`
 	Methods    []figures `json:"methods,omitempty"`
+	Bias       *bias     `json:"bias,omitempty"`
 	BestCut    *float64  `json:"best_cut,omitempty"`
 	BestEnergy *float64  `json:"best_energy,omitempty"`
 	Partition  []int32   `json:"partition,omitempty"` // the best state
@@ -94,9 +95,12 @@ func value(e diagnose.Estimate) *float64 {
 func (r *report) String() string {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s: %d sites\n", r.Model.Name, r.Model.Sites)
-	if r.BestEnergy != nil {
+	switch {
+	case r.Bias != nil:
+		r.writeBias(&b)
+	case r.BestEnergy != nil:
 		r.writeBest(&b)
-	} else {
+	default:
 		r.writeTable(&b)
 	}
 	return b.String()

@@ -10,3 +10,13 @@ func SkipUnderRace(t *testing.T) {
 		t.Skip("arithmetic of one goroutine: nothing for the race detector")
 	}
 }
+
+// SkipRepeated skips, in short form, a long test of a distribution. Draws have the
+// same bits with and without assembly and on every architecture, which golden files
+// hold; so one judgement of them is enough, that of the long form.
+func SkipRepeated(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("judged in the long form: these draws have the same bits everywhere")
+	}
+}

@@ -19,10 +19,23 @@ type blocks struct {
 
 func (b *blocks) count() int { return len(b.from) - 1 }
 
+// greatestSum bounds the total of a site: it needs the greatest weight only
+// roughly.
+const greatestSum = 0x1p200
+
+// sample returns the greatest of some weights.
+func (b *blocks) sample(row []float32) float64 {
+	m, step := float32(math.Inf(-1)), len(b.token)/64+1
+	for i := 0; i < len(b.token); i += step {
+		m = max(m, row[b.token[i]])
+	}
+	return float64(m)
+}
+
 // sum stores Σ e^(row[t]−shift) of every block; terms is scratch. The result is
-// their total.
+// their total, and the sums are not complete where it is beyond its bound.
 func (b *blocks) sum(dst []float64, row []float32, shift float64, terms []float64) (total float64) {
-	for i := 0; i < len(dst); {
+	for i := 0; i < len(dst) && total <= greatestSum; {
 		// As many blocks as fit at once.
 		n := i + 1
 		first := b.from[i]

@@ -29,10 +29,19 @@ type panel struct {
 	joins        []join // by group
 }
 
-// join lists the calls of a group so far: where their vectors are, which rows
-// they enter, and the exponent on which a return counts.
+// join lists the calls of a group so far: where their vectors are, and which
+// rows they enter.
 type join struct {
-	at, row, exponent []int32
+	at, row []int32
+	runs    []run
+}
+
+// run is neighbours in a join that were called in one tile, from the number
+// given on. Returns of them count on one exponent, to which their vectors have
+// been brought.
+type run struct {
+	from, tile, exponent int32
+	dense                bool // the rows follow each other
 }
 
 // resize returns a slice of n entries, cleared.
@@ -59,7 +68,7 @@ func (p *panel) begin(first, last, lo, n int, scale []int32) {
 	}
 	for i := range p.joins {
 		j := &p.joins[i]
-		j.at, j.row, j.exponent = j.at[:0], j.row[:0], j.exponent[:0]
+		j.at, j.row, j.runs = j.at[:0], j.row[:0], j.runs[:0]
 	}
 }
 
@@ -118,7 +127,7 @@ func (s *spans) begin(p *panel, e int) {
 // A value of a row at position e stands for value·2^(P(e)+offset), where P
 // belongs to tile and level and keeps the rows that live near 1, and the offset
 // to the row; it is at most 2^100, and what is below 2^-600 is dropped. So are
-// weights of a site below 2^-300 of their total, and returns below 2^-422 on the
+// weights of a site below 2^-300 of their total, and returns below 2^-400 on the
 // scale of their caller. All weights are relative to the total of their site, so
 // that what is dropped is at most 2^-600·2^over, or 2^-300·2^over, of everything,
 // over being how far P runs above the total. Sums where that may show are refused
@@ -144,7 +153,6 @@ type spans struct {
 	// Scratch.
 	at           []int32
 	coef, x, low []float64
-	segment      []float64
 }
 
 // store is what is kept of a level.
@@ -185,11 +193,27 @@ func (s *spans) list(p *panel, e int) {
 		to, j, callOf := &s.levels[p.level.groups[i].callee], &p.joins[i], p.of.callOf[i]
 		for r := to.before[e]; r < to.before[e+1]; r++ {
 			if k := callOf[s.g.plan.number[to.start[r]]]; k >= 0 && calls[k] >= 0 {
-				j.at, j.row = append(j.at, calls[k]), append(j.row, r)
-				j.exponent = append(j.exponent, to.offset[r]+p.scale[e])
+				by := j.put(calls[k], r, int32(e/s.tile), to.offset[r]+p.scale[e])
+				if by != 0 {
+					simd.Chop(p.call[calls[k]:][:p.width], power(by), 0)
+				}
 			}
 		}
 	}
+}
+
+// put adds a call that enters a row of a tile. It returns log₂ of what its vector
+// is to be multiplied by, so that what returns counts on the exponent of its run.
+func (j *join) put(at, row, tile, exponent int32) (by int32) {
+	n := len(j.runs)
+	if n == 0 || j.runs[n-1].tile != tile || exponent-j.runs[n-1].exponent > drift || j.runs[n-1].exponent-exponent > drift {
+		j.runs = append(j.runs, run{int32(len(j.row)), tile, exponent, true})
+		n++
+	} else if j.row[len(j.row)-1] != row-1 {
+		j.runs[n-1].dense = false
+	}
+	j.at, j.row = append(j.at, at), append(j.row, row)
+	return exponent - j.runs[n-1].exponent
 }
 
 // returns adds what leaves callees at site e by the exits of a round, for all
@@ -253,58 +277,53 @@ func (s *spans) leaving(p *panel, r *round, e int, callee int32, j *join, coef [
 		in = nil
 	}
 	n, exits := len(j.row), len(s.g.levels[callee].exits)
-	for from := 0; from < n; {
-		tile := int(to.site[j.row[from]]) / s.tile
-		upto := from + 1
-		for upto < n && int(to.site[j.row[upto]])/s.tile == tile {
-			upto++
+	for m, x := range j.runs {
+		from, upto := int(x.from), n
+		if m+1 < len(j.runs) {
+			upto = int(j.runs[m+1].from)
 		}
 		rows := j.row[from:upto]
 		here := in != nil && int(rows[0]) >= in.lo && int(rows[0]) < in.lo+in.n // called within the tile
-		base := int32(0)
-		scaled := false
+		by := 0.0
 		for i, node := range r.nodes {
 			for _, k := range node.exits {
-				var x []float64
+				var left []float64
 				lo := int32(0)
 				if here {
 					if !in.leaves[k] {
 						continue
 					}
-					x, lo = in.leave[int(k)*in.width:][:in.width], int32(in.lo)
-				} else if x = to.leave[e*exits+int(k)]; x == nil {
+					left, lo = in.leave[int(k)*in.width:][:in.width], int32(in.lo)
+				} else if left = to.leave[e*exits+int(k)]; left == nil {
 					continue
 				}
-				if !scaled {
-					scaled = true
-					base = to.scale[tile][e] - p.scale[e]
-					s.factors(j.exponent[from:upto], base)
-				}
-				c := coef[i*n+from : i*n+upto]
-				for a, row := range rows {
-					c[a] += float64(x[row-lo] * s.segment[a])
+				if by == 0 {
+					by = s.factor(x.exponent + to.scale[x.tile][e] - p.scale[e])
 				}
 				any = true
+				c := coef[i*n+from : i*n+upto]
+				if x.dense {
+					left = left[rows[0]-lo:][:len(c)]
+					for a, y := range left {
+						c[a] += float64(y * by)
+					}
+					continue
+				}
+				for a, row := range rows {
+					c[a] += float64(left[row-lo] * by)
+				}
 			}
 		}
-		from = upto
 	}
 	return any
 }
 
-// factors stores 2^(exponent + base) in segment.
-func (s *spans) factors(exponent []int32, base int32) {
-	if cap(s.segment) < len(exponent) {
-		s.segment = make([]float64, 2*len(exponent))
+// factor returns 2^n and notes where that is too small or too great.
+func (s *spans) factor(n int32) float64 {
+	if n < remote-highest {
+		s.faint = true
+	} else if n > 400 {
+		s.wide = true
 	}
-	s.segment = s.segment[:len(exponent)]
-	for a, x := range exponent {
-		x += base
-		if x < remote-highest {
-			s.faint = true
-		} else if x > 400 {
-			s.wide = true
-		}
-		s.segment[a] = power(min(x, 400))
-	}
+	return power(min(n, 400))
 }

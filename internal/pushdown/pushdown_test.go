@@ -339,7 +339,7 @@ func TestForgetting(t *testing.T) {
 		require.NoError(t, a.read(context.Background()))
 		require.NoError(t, b.read(context.Background()))
 		require.Equal(t, a.rows, b.rows)
-		require.Equal(t, a.members, b.members)
+		require.Equal(t, a.class, b.class)
 		require.Zero(t, a.memory.generation)
 		classes += len(a.rows)
 		require.True(t, b.memory.generation > 0 || len(a.memory.list) < 12)

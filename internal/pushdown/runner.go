@@ -111,17 +111,16 @@ func (r *Runner) filterSpans(v []float32) (logZ float64, ok bool, err error) {
 // the shift.
 func (r *Runner) rowSums(i int, row []float32) (total float64, err error) {
 	b, sums := &r.g.blocks, r.sums[i]
-	simd.ArgMax(r.most[:], row[:r.g.Tokens()], r.g.Tokens())
-	shift := math.NaN()
-	if m := r.most[0]; m >= 0 {
-		shift = float64(row[m])
-	}
-	for range 2 {
-		if math.Abs(shift) <= math.MaxFloat32 {
-			if total = b.sum(r.block[i], row, shift, r.terms[:]); total >= 0x1p-200 && total <= math.MaxFloat64 {
-				break
-			}
+	shift := b.sample(row)
+	total, ok := r.weigh(i, row, shift)
+	if !ok { // a few weights tower above the sample
+		shift = math.NaN()
+		if simd.ArgMax(r.most[:], row[:r.g.Tokens()], r.g.Tokens()); r.most[0] >= 0 {
+			shift = float64(row[r.most[0]])
 		}
+		total, ok = r.weigh(i, row, shift)
+	}
+	if !ok {
 		// Something is not finite, or the greatest weight belongs to a token
 		// that is dead everywhere.
 		switch shift = b.top(row); {
@@ -130,6 +129,7 @@ func (r *Runner) rowSums(i int, row []float32) (total float64, err error) {
 		case shift != shift || math.IsInf(shift, 1):
 			return 0, r.rowTops(i, row)
 		}
+		total, _ = r.weigh(i, row, shift)
 	}
 	r.shift[i] = shift
 	for k := range sums {
@@ -143,6 +143,16 @@ func (r *Runner) rowSums(i int, row []float32) (total float64, err error) {
 		sums[k] = x
 	}
 	return total, nil
+}
+
+// weigh sums the blocks of site i, divided by e to the shift, and reports whether
+// their total has come out in the middle of the range of a float64.
+func (r *Runner) weigh(i int, row []float32, shift float64) (total float64, ok bool) {
+	if !(math.Abs(shift) <= math.MaxFloat32) {
+		return 0, false
+	}
+	total = r.g.blocks.sum(r.block[i], row, shift, r.terms[:])
+	return total, total >= 1/greatestSum && total <= greatestSum
 }
 
 // filterNumbers is Filter in numbers without limits.

@@ -9,6 +9,8 @@ type Vocabulary struct {
 	Pad    []int32 // tokens that may follow an accepted text, and only each other
 	order  []int32 // tokens with a text, sorted by it
 	shared []int32 // bytes that a token shares with the one before
+	rest   []byte  // the other bytes of all tokens, one after the other
+	upto   []int32 // where those of a token end
 }
 
 // Prepare sorts the tokens for which spells holds (nil: all). Those of pad must
@@ -37,6 +39,11 @@ func Prepare(tokens []string, spells []bool, pad []int32) *Vocabulary {
 			n++
 		}
 		v.shared[i] = int32(n)
+	}
+	v.upto = make([]int32, len(v.order))
+	for i, t := range v.order {
+		v.rest = append(v.rest, tokens[t][v.shared[i]:]...)
+		v.upto[i] = int32(len(v.rest))
 	}
 	return v
 }

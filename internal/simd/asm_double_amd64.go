@@ -14,12 +14,12 @@ func softplusAVX2(product *[16]float64, positive *[16]float64, x *float32, n int
 //go:noescape
 func softplusAVX512(product *[16]float64, positive *[16]float64, x *float32, n int)
 
-// expGatherAVX2 is refExpGather on n = 8k indices; not 0 if a result must be computed again, because it is denormal or overflows.
+// expGatherAVX2 is refExpGather on n = 8k indices; not 0 if a result must be computed again, because an argument is above 709.
 //
 //go:noescape
 func expGatherAVX2(dst *float64, w *float32, idx *int32, shift float64, n int) int
 
-// expGatherAVX512 is refExpGather on n = 8k indices; not 0 if a result must be computed again, because it is denormal or overflows.
+// expGatherAVX512 is refExpGather on n = 8k indices; not 0 if a result must be computed again, because an argument is above 709.
 //
 //go:noescape
 func expGatherAVX512(dst *float64, w *float32, idx *int32, shift float64, n int) int

@@ -476,91 +476,182 @@ loop:
 	RET
 
 // func expGatherAVX2(dst *float64, w *float32, idx *int32, shift float64, n int) int
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2
 TEXT ·expGatherAVX2(SB), NOSPLIT, $0-48
 	MOVQ         dst+0(FP), AX
 	MOVQ         w+8(FP), CX
 	MOVQ         idx+16(FP), DX
 	MOVQ         n+32(FP), BX
 	VBROADCASTSD shift+24(FP), Y0
+	LEAQ         double_sixteenths<>+0(SB), SI
 	VPXOR        Y1, Y1, Y1
-	XORQ         SI, SI
 	XORQ         DI, DI
 
 loop:
-	VMOVUPS      (DX)(DI*4), X2
-	VPCMPEQD     X4, X4, X4
-	VXORPS       X3, X3, X3
-	VGATHERDPS   X4, (CX)(X2*4), X3
-	VCVTPS2PD    X3, Y2
-	VSUBPD       Y0, Y2, Y2
-	VCMPPD       $0x01, double_cut<>+0(SB), Y2, Y3
-	VCMPPD       $0x05, double_none<>+0(SB), Y2, Y5
-	VCMPPD       $0x0e, double_top<>+0(SB), Y2, Y4
-	VANDPD       Y5, Y3, Y3
-	VORPD        Y3, Y4, Y4
-	VORPD        Y4, Y1, Y1
-	VMULPD       double_log2e<>+0(SB), Y2, Y3
-	VADDPD       double_magic<>+0(SB), Y3, Y3
-	VSUBPD       double_magic<>+0(SB), Y3, Y4
-	VMOVDQA      Y2, Y2
-	VFNMADD231PD double_ln2hi<>+0(SB), Y4, Y2
-	VMULPD       double_ln2lo<>+0(SB), Y4, Y4
-	VSUBPD       Y4, Y2, Y2
-	VMULPD       double_expa<>+0(SB), Y2, Y6
-	VADDPD       double_expb<>+0(SB), Y6, Y6
-	VMULPD       Y2, Y6, Y6
-	VADDPD       double_expc<>+0(SB), Y6, Y6
-	VMULPD       Y2, Y6, Y6
-	VADDPD       double_expd<>+0(SB), Y6, Y6
-	VMULPD       Y2, Y6, Y6
-	VADDPD       double_expe<>+0(SB), Y6, Y6
-	VMULPD       Y2, Y6, Y6
-	VADDPD       double_expf<>+0(SB), Y6, Y6
-	VMULPD       Y2, Y6, Y6
-	VADDPD       double_expg<>+0(SB), Y6, Y6
-	VMULPD       Y2, Y6, Y6
-	VADDPD       double_exph<>+0(SB), Y6, Y6
-	VMULPD       Y2, Y6, Y6
-	VADDPD       double_expi<>+0(SB), Y6, Y6
-	VMULPD       Y2, Y6, Y6
-	VADDPD       double_expj<>+0(SB), Y6, Y6
-	VMULPD       Y2, Y2, Y4
-	VMULPD       Y4, Y6, Y6
-	VADDPD       Y2, Y6, Y6
-	VADDPD       double_one<>+0(SB), Y6, Y6
-	VPSLLQ       $0x34, Y3, Y3
-	VMULPD       Y3, Y6, Y6
-	VANDPD       Y5, Y6, Y6
-	VMOVUPD      Y6, (AX)(DI*8)
-	ADDQ         $+4, DI
-	CMPQ         DI, BX
-	JL           loop
-	VMOVMSKPD    Y1, AX
-	ORQ          AX, SI
-	MOVQ         SI, ret+40(FP)
+	VMOVUPS    (DX)(DI*4), X2
+	VPCMPEQD   X4, X4, X4
+	VXORPS     X3, X3, X3
+	VGATHERDPS X4, (CX)(X2*4), X3
+	VCVTPS2PD  X3, Y2
+	VSUBPD     Y0, Y2, Y2
+	VMAXPD     Y1, Y2, Y1
+	VMULPD     double_exp16<>+0(SB), Y2, Y3
+	VADDPD     double_magic52<>+0(SB), Y3, Y3
+	VSUBPD     double_magic52<>+0(SB), Y3, Y4
+	VMULPD     double_ln2by16<>+0(SB), Y4, Y4
+	VSUBPD     Y4, Y2, Y4
+	VMULPD     double_t5<>+0(SB), Y4, Y5
+	VADDPD     double_t4<>+0(SB), Y5, Y5
+	VMULPD     Y4, Y5, Y5
+	VADDPD     double_t3<>+0(SB), Y5, Y5
+	VMULPD     Y4, Y5, Y5
+	VADDPD     double_t2<>+0(SB), Y5, Y5
+	VMULPD     Y4, Y5, Y5
+	VADDPD     double_one<>+0(SB), Y5, Y5
+	VMULPD     Y4, Y5, Y5
+	VADDPD     double_one<>+0(SB), Y5, Y5
+	VCMPPD     $0x05, double_cut<>+0(SB), Y2, Y4
+	VPAND      double_low4<>+0(SB), Y3, Y7
+	VPCMPEQD   Y6, Y6, Y6
+	VXORPD     Y2, Y2, Y2
+	VGATHERQPD Y6, (SI)(Y7*8), Y2
+	VPSLLQ     $0x30, Y3, Y3
+	VPADDQ     Y3, Y2, Y2
+	VMULPD     Y2, Y5, Y5
+	VANDPD     Y4, Y5, Y5
+	VMOVUPD    Y5, (AX)(DI*8)
+	ADDQ       $+4, DI
+	CMPQ       DI, BX
+	JL         loop
+	VCMPPD     $0x0e, double_high<>+0(SB), Y1, Y0
+	VMOVMSKPD  Y0, AX
+	MOVQ       AX, ret+40(FP)
 	VZEROUPPER
 	RET
 
-DATA double_top<>+0(SB)/4, $0x00000000
-DATA double_top<>+4(SB)/4, $0x40862800
-DATA double_top<>+8(SB)/4, $0x00000000
-DATA double_top<>+12(SB)/4, $0x40862800
-DATA double_top<>+16(SB)/4, $0x00000000
-DATA double_top<>+20(SB)/4, $0x40862800
-DATA double_top<>+24(SB)/4, $0x00000000
-DATA double_top<>+28(SB)/4, $0x40862800
-GLOBL double_top<>(SB), RODATA|NOPTR, $32
+DATA double_exp16<>+0(SB)/4, $0x652b82fe
+DATA double_exp16<>+4(SB)/4, $0x40371547
+DATA double_exp16<>+8(SB)/4, $0x652b82fe
+DATA double_exp16<>+12(SB)/4, $0x40371547
+DATA double_exp16<>+16(SB)/4, $0x652b82fe
+DATA double_exp16<>+20(SB)/4, $0x40371547
+DATA double_exp16<>+24(SB)/4, $0x652b82fe
+DATA double_exp16<>+28(SB)/4, $0x40371547
+GLOBL double_exp16<>(SB), RODATA|NOPTR, $32
 
-DATA double_none<>+0(SB)/4, $0x00000000
-DATA double_none<>+4(SB)/4, $0xc0875000
-DATA double_none<>+8(SB)/4, $0x00000000
-DATA double_none<>+12(SB)/4, $0xc0875000
-DATA double_none<>+16(SB)/4, $0x00000000
-DATA double_none<>+20(SB)/4, $0xc0875000
-DATA double_none<>+24(SB)/4, $0x00000000
-DATA double_none<>+28(SB)/4, $0xc0875000
-GLOBL double_none<>(SB), RODATA|NOPTR, $32
+DATA double_magic52<>+0(SB)/4, $0x00000000
+DATA double_magic52<>+4(SB)/4, $0x43380000
+DATA double_magic52<>+8(SB)/4, $0x00000000
+DATA double_magic52<>+12(SB)/4, $0x43380000
+DATA double_magic52<>+16(SB)/4, $0x00000000
+DATA double_magic52<>+20(SB)/4, $0x43380000
+DATA double_magic52<>+24(SB)/4, $0x00000000
+DATA double_magic52<>+28(SB)/4, $0x43380000
+GLOBL double_magic52<>(SB), RODATA|NOPTR, $32
+
+DATA double_ln2by16<>+0(SB)/4, $0xfefa39ef
+DATA double_ln2by16<>+4(SB)/4, $0x3fa62e42
+DATA double_ln2by16<>+8(SB)/4, $0xfefa39ef
+DATA double_ln2by16<>+12(SB)/4, $0x3fa62e42
+DATA double_ln2by16<>+16(SB)/4, $0xfefa39ef
+DATA double_ln2by16<>+20(SB)/4, $0x3fa62e42
+DATA double_ln2by16<>+24(SB)/4, $0xfefa39ef
+DATA double_ln2by16<>+28(SB)/4, $0x3fa62e42
+GLOBL double_ln2by16<>(SB), RODATA|NOPTR, $32
+
+DATA double_high<>+0(SB)/4, $0x00000000
+DATA double_high<>+4(SB)/4, $0x40862800
+DATA double_high<>+8(SB)/4, $0x00000000
+DATA double_high<>+12(SB)/4, $0x40862800
+DATA double_high<>+16(SB)/4, $0x00000000
+DATA double_high<>+20(SB)/4, $0x40862800
+DATA double_high<>+24(SB)/4, $0x00000000
+DATA double_high<>+28(SB)/4, $0x40862800
+GLOBL double_high<>(SB), RODATA|NOPTR, $32
+
+DATA double_t5<>+0(SB)/4, $0x11111111
+DATA double_t5<>+4(SB)/4, $0x3f811111
+DATA double_t5<>+8(SB)/4, $0x11111111
+DATA double_t5<>+12(SB)/4, $0x3f811111
+DATA double_t5<>+16(SB)/4, $0x11111111
+DATA double_t5<>+20(SB)/4, $0x3f811111
+DATA double_t5<>+24(SB)/4, $0x11111111
+DATA double_t5<>+28(SB)/4, $0x3f811111
+GLOBL double_t5<>(SB), RODATA|NOPTR, $32
+
+DATA double_t4<>+0(SB)/4, $0x55555555
+DATA double_t4<>+4(SB)/4, $0x3fa55555
+DATA double_t4<>+8(SB)/4, $0x55555555
+DATA double_t4<>+12(SB)/4, $0x3fa55555
+DATA double_t4<>+16(SB)/4, $0x55555555
+DATA double_t4<>+20(SB)/4, $0x3fa55555
+DATA double_t4<>+24(SB)/4, $0x55555555
+DATA double_t4<>+28(SB)/4, $0x3fa55555
+GLOBL double_t4<>(SB), RODATA|NOPTR, $32
+
+DATA double_t3<>+0(SB)/4, $0x55555555
+DATA double_t3<>+4(SB)/4, $0x3fc55555
+DATA double_t3<>+8(SB)/4, $0x55555555
+DATA double_t3<>+12(SB)/4, $0x3fc55555
+DATA double_t3<>+16(SB)/4, $0x55555555
+DATA double_t3<>+20(SB)/4, $0x3fc55555
+DATA double_t3<>+24(SB)/4, $0x55555555
+DATA double_t3<>+28(SB)/4, $0x3fc55555
+GLOBL double_t3<>(SB), RODATA|NOPTR, $32
+
+DATA double_t2<>+0(SB)/4, $0x00000000
+DATA double_t2<>+4(SB)/4, $0x3fe00000
+DATA double_t2<>+8(SB)/4, $0x00000000
+DATA double_t2<>+12(SB)/4, $0x3fe00000
+DATA double_t2<>+16(SB)/4, $0x00000000
+DATA double_t2<>+20(SB)/4, $0x3fe00000
+DATA double_t2<>+24(SB)/4, $0x00000000
+DATA double_t2<>+28(SB)/4, $0x3fe00000
+GLOBL double_t2<>(SB), RODATA|NOPTR, $32
+
+DATA double_sixteenths<>+0(SB)/4, $0x00000000
+DATA double_sixteenths<>+4(SB)/4, $0x3ff00000
+DATA double_sixteenths<>+8(SB)/4, $0x6cf9890f
+DATA double_sixteenths<>+12(SB)/4, $0x3fefb558
+DATA double_sixteenths<>+16(SB)/4, $0x3c7d517b
+DATA double_sixteenths<>+20(SB)/4, $0x3fef72b8
+DATA double_sixteenths<>+24(SB)/4, $0x6e756238
+DATA double_sixteenths<>+28(SB)/4, $0x3fef387a
+DATA double_sixteenths<>+32(SB)/4, $0x0a31b715
+DATA double_sixteenths<>+36(SB)/4, $0x3fef06fe
+DATA double_sixteenths<>+40(SB)/4, $0x4c123422
+DATA double_sixteenths<>+44(SB)/4, $0x3feedea6
+DATA double_sixteenths<>+48(SB)/4, $0xd5362a27
+DATA double_sixteenths<>+52(SB)/4, $0x3feebfda
+DATA double_sixteenths<>+56(SB)/4, $0xdd485429
+DATA double_sixteenths<>+60(SB)/4, $0x3feeab07
+DATA double_sixteenths<>+64(SB)/4, $0x667f3bcd
+DATA double_sixteenths<>+68(SB)/4, $0x3feea09e
+DATA double_sixteenths<>+72(SB)/4, $0x73eb0187
+DATA double_sixteenths<>+76(SB)/4, $0x3feea114
+DATA double_sixteenths<>+80(SB)/4, $0x422aa0db
+DATA double_sixteenths<>+84(SB)/4, $0x3feeace5
+DATA double_sixteenths<>+88(SB)/4, $0x82a3f090
+DATA double_sixteenths<>+92(SB)/4, $0x3feec491
+DATA double_sixteenths<>+96(SB)/4, $0x995ad3ad
+DATA double_sixteenths<>+100(SB)/4, $0x3feee89f
+DATA double_sixteenths<>+104(SB)/4, $0xdd85529c
+DATA double_sixteenths<>+108(SB)/4, $0x3fef199b
+DATA double_sixteenths<>+112(SB)/4, $0xdcfba487
+DATA double_sixteenths<>+116(SB)/4, $0x3fef5818
+DATA double_sixteenths<>+120(SB)/4, $0xa2a490da
+DATA double_sixteenths<>+124(SB)/4, $0x3fefa4af
+GLOBL double_sixteenths<>(SB), RODATA|NOPTR, $128
+
+DATA double_low4<>+0(SB)/4, $0x0000000f
+DATA double_low4<>+4(SB)/4, $0x00000000
+DATA double_low4<>+8(SB)/4, $0x0000000f
+DATA double_low4<>+12(SB)/4, $0x00000000
+DATA double_low4<>+16(SB)/4, $0x0000000f
+DATA double_low4<>+20(SB)/4, $0x00000000
+DATA double_low4<>+24(SB)/4, $0x0000000f
+DATA double_low4<>+28(SB)/4, $0x00000000
+GLOBL double_low4<>(SB), RODATA|NOPTR, $32
 
 // func expGatherAVX512(dst *float64, w *float32, idx *int32, shift float64, n int) int
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL
@@ -570,79 +661,58 @@ TEXT ·expGatherAVX512(SB), NOSPLIT, $0-48
 	MOVQ         idx+16(FP), DX
 	MOVQ         n+32(FP), BX
 	VBROADCASTSD shift+24(FP), Z0
-	VPBROADCASTQ double_log2e<>+0(SB), Z1
-	VPBROADCASTQ double_magic<>+0(SB), Z2
-	VPBROADCASTQ double_ln2hi<>+0(SB), Z3
-	VPBROADCASTQ double_ln2lo<>+0(SB), Z4
-	VPBROADCASTQ double_one<>+0(SB), Z5
-	VPBROADCASTQ double_expa<>+0(SB), Z6
-	VPBROADCASTQ double_expb<>+0(SB), Z7
-	VPBROADCASTQ double_expc<>+0(SB), Z8
-	VPBROADCASTQ double_expd<>+0(SB), Z9
-	VPBROADCASTQ double_expe<>+0(SB), Z10
-	VPBROADCASTQ double_expf<>+0(SB), Z11
-	VPBROADCASTQ double_expg<>+0(SB), Z12
-	VPBROADCASTQ double_exph<>+0(SB), Z13
-	VPBROADCASTQ double_expi<>+0(SB), Z14
-	VPBROADCASTQ double_expj<>+0(SB), Z15
-	VPBROADCASTQ double_cut<>+0(SB), Z16
-	VPBROADCASTQ double_top<>+0(SB), Z17
-	VPBROADCASTQ double_none<>+0(SB), Z18
-	VPXORD       Z19, Z19, Z19
+	VPBROADCASTQ double_exp16<>+0(SB), Z2
+	VPBROADCASTQ double_magic52<>+0(SB), Z3
+	VPBROADCASTQ double_ln2by16<>+0(SB), Z4
+	VPBROADCASTQ double_cut<>+0(SB), Z5
+	VPBROADCASTQ double_high<>+0(SB), Z6
+	VPBROADCASTQ double_one<>+0(SB), Z7
+	VPBROADCASTQ double_t5<>+0(SB), Z8
+	VPBROADCASTQ double_t4<>+0(SB), Z9
+	VPBROADCASTQ double_t3<>+0(SB), Z10
+	VPBROADCASTQ double_t2<>+0(SB), Z11
+	VPBROADCASTQ double_low4<>+0(SB), Z12
+	VMOVUPS      double_sixteenths<>+0(SB), Z12
+	VMOVUPS      double_sixteenths<>+64(SB), Z13
+	VPXORD       Z1, Z1, Z1
 	XORQ         SI, SI
-	XORQ         DI, DI
 
 loop:
-	VMOVUPS      (DX)(DI*4), Y19
-	KXNORB       K1, K1, K1
-	VXORPS       Y20, Y20, Y20
-	VGATHERDPS   (CX)(Y19*4), K1, Y20
-	VCVTPS2PD    Y20, Z19
-	VSUBPD       Z0, Z19, Z19
-	VCMPPD       $0x01, Z16, Z19, K2
-	VCMPPD       $0x05, Z18, Z19, K4
-	VCMPPD       $0x0e, Z17, Z19, K3
-	KANDB        K2, K4, K2
-	KORB         K2, K3, K2
-	KMOVB        K2, R8
-	MOVBLZX      R8, R8
-	ORQ          R8, SI
-	VMULPD       Z1, Z19, Z20
-	VADDPD       Z2, Z20, Z20
-	VSUBPD       Z2, Z20, Z21
-	VMOVDQA32    Z19, Z19
-	VFNMADD231PD Z3, Z21, Z19
-	VMULPD       Z4, Z21, Z21
-	VSUBPD       Z21, Z19, Z19
-	VMULPD       Z6, Z19, Z22
-	VADDPD       Z7, Z22, Z22
-	VMULPD       Z19, Z22, Z22
-	VADDPD       Z8, Z22, Z22
-	VMULPD       Z19, Z22, Z22
-	VADDPD       Z9, Z22, Z22
-	VMULPD       Z19, Z22, Z22
-	VADDPD       Z10, Z22, Z22
-	VMULPD       Z19, Z22, Z22
-	VADDPD       Z11, Z22, Z22
-	VMULPD       Z19, Z22, Z22
-	VADDPD       Z12, Z22, Z22
-	VMULPD       Z19, Z22, Z22
-	VADDPD       Z13, Z22, Z22
-	VMULPD       Z19, Z22, Z22
-	VADDPD       Z14, Z22, Z22
-	VMULPD       Z19, Z22, Z22
-	VADDPD       Z15, Z22, Z22
-	VMULPD       Z19, Z19, Z21
-	VMULPD       Z21, Z22, Z22
-	VADDPD       Z19, Z22, Z22
-	VADDPD       Z5, Z22, Z22
-	VPSLLQ       $0x34, Z20, Z20
-	VMULPD       Z20, Z22, Z22
-	VMOVAPD.Z    Z22, K4, Z22
-	VMOVUPD      Z22, (AX)(DI*8)
-	ADDQ         $+8, DI
-	CMPQ         DI, BX
-	JL           loop
-	MOVQ         SI, ret+40(FP)
+	VMOVUPS    (DX)(SI*4), Y14
+	KXNORB     K1, K1, K1
+	VXORPS     Y15, Y15, Y15
+	VGATHERDPS (CX)(Y14*4), K1, Y15
+	VCVTPS2PD  Y15, Z14
+	VSUBPD     Z0, Z14, Z14
+	VMAXPD     Z1, Z14, Z1
+	VMULPD     Z2, Z14, Z15
+	VADDPD     Z3, Z15, Z15
+	VSUBPD     Z3, Z15, Z16
+	VMULPD     Z4, Z16, Z16
+	VSUBPD     Z16, Z14, Z16
+	VMULPD     Z8, Z16, Z17
+	VADDPD     Z9, Z17, Z17
+	VMULPD     Z16, Z17, Z17
+	VADDPD     Z10, Z17, Z17
+	VMULPD     Z16, Z17, Z17
+	VADDPD     Z11, Z17, Z17
+	VMULPD     Z16, Z17, Z17
+	VADDPD     Z7, Z17, Z17
+	VMULPD     Z16, Z17, Z17
+	VADDPD     Z7, Z17, Z17
+	VCMPPD     $0x05, Z5, Z14, K2
+	VMOVAPD    Z15, Z14
+	VPERMI2PD  Z13, Z12, Z14
+	VPSLLQ     $0x30, Z15, Z15
+	VPADDQ     Z15, Z14, Z14
+	VMULPD.Z   Z14, Z17, K2, Z17
+	VMOVUPD    Z17, (AX)(SI*8)
+	ADDQ       $+8, SI
+	CMPQ       SI, BX
+	JL         loop
+	VCMPPD     $0x0e, Z6, Z1, K1
+	KMOVB      K1, AX
+	MOVBLZX    AL, AX
+	MOVQ       AX, ret+40(FP)
 	VZEROUPPER
 	RET

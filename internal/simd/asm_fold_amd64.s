@@ -180,14 +180,50 @@ done1:
 strip2:
 	MOVQ    SI, R8
 	SUBQ    DI, R8
-	CMPQ    R8, $+16
+	CMPQ    R8, $+32
 	JL      done2
+	MOVQ    AX, R9
+	VMOVUPD (R9)(DI*8), Z0
+	VMOVUPD 64(R9)(DI*8), Z1
+	VMOVUPD 128(R9)(DI*8), Z2
+	VMOVUPD 192(R9)(DI*8), Z3
+	XORQ    R8, R8
+
+term2:
+	MOVLQSX      (DX)(R8*4), R9
+	ADDQ         DI, R9
+	VBROADCASTSD (R10)(R8*8), Z4
+	VMULPD       (CX)(R9*8), Z4, Z5
+	VADDPD       Z5, Z0, Z0
+	VMULPD       64(CX)(R9*8), Z4, Z5
+	VADDPD       Z5, Z1, Z1
+	VMULPD       128(CX)(R9*8), Z4, Z5
+	VADDPD       Z5, Z2, Z2
+	VMULPD       192(CX)(R9*8), Z4, Z4
+	VADDPD       Z4, Z3, Z3
+	INCQ         R8
+	CMPQ         R8, BX
+	JL           term2
+	MOVQ         AX, R9
+	VMOVUPD      Z0, (R9)(DI*8)
+	VMOVUPD      Z1, 64(R9)(DI*8)
+	VMOVUPD      Z2, 128(R9)(DI*8)
+	VMOVUPD      Z3, 192(R9)(DI*8)
+	ADDQ         $+32, DI
+	JMP          strip2
+
+done2:
+strip3:
+	MOVQ    SI, R8
+	SUBQ    DI, R8
+	CMPQ    R8, $+16
+	JL      done3
 	MOVQ    AX, R9
 	VMOVUPD (R9)(DI*8), Z0
 	VMOVUPD 64(R9)(DI*8), Z1
 	XORQ    R8, R8
 
-term2:
+term3:
 	MOVLQSX      (DX)(R8*4), R9
 	ADDQ         DI, R9
 	VBROADCASTSD (R10)(R8*8), Z2
@@ -197,14 +233,14 @@ term2:
 	VADDPD       Z2, Z1, Z1
 	INCQ         R8
 	CMPQ         R8, BX
-	JL           term2
+	JL           term3
 	MOVQ         AX, R9
 	VMOVUPD      Z0, (R9)(DI*8)
 	VMOVUPD      Z1, 64(R9)(DI*8)
 	ADDQ         $+16, DI
-	JMP          strip2
+	JMP          strip3
 
-done2:
+done3:
 	VZEROUPPER
 	RET
 
@@ -503,8 +539,86 @@ TEXT ·fold3AVX512(SB), NOSPLIT, $0-64
 strip1:
 	MOVQ    SI, R8
 	SUBQ    DI, R8
-	CMPQ    R8, $+16
+	CMPQ    R8, $+32
 	JL      done1
+	MOVQ    AX, R9
+	VMOVUPD (R9)(DI*8), Z0
+	VMOVUPD 64(R9)(DI*8), Z1
+	VMOVUPD 128(R9)(DI*8), Z2
+	VMOVUPD 192(R9)(DI*8), Z3
+	ADDQ    R11, R9
+	VMOVUPD (R9)(DI*8), Z4
+	VMOVUPD 64(R9)(DI*8), Z5
+	VMOVUPD 128(R9)(DI*8), Z6
+	VMOVUPD 192(R9)(DI*8), Z7
+	ADDQ    R11, R9
+	VMOVUPD (R9)(DI*8), Z8
+	VMOVUPD 64(R9)(DI*8), Z9
+	VMOVUPD 128(R9)(DI*8), Z10
+	VMOVUPD 192(R9)(DI*8), Z11
+	XORQ    R8, R8
+
+term1:
+	MOVLQSX      (DX)(R8*4), R9
+	ADDQ         DI, R9
+	VMOVUPD      (CX)(R9*8), Z12
+	VMOVUPD      64(CX)(R9*8), Z13
+	VMOVUPD      128(CX)(R9*8), Z14
+	VMOVUPD      192(CX)(R9*8), Z15
+	VBROADCASTSD (R10)(R8*8), Z16
+	VMULPD       Z12, Z16, Z17
+	VADDPD       Z17, Z0, Z0
+	VMULPD       Z13, Z16, Z17
+	VADDPD       Z17, Z1, Z1
+	VMULPD       Z14, Z16, Z17
+	VADDPD       Z17, Z2, Z2
+	VMULPD       Z15, Z16, Z16
+	VADDPD       Z16, Z3, Z3
+	VBROADCASTSD (R12)(R8*8), Z16
+	VMULPD       Z12, Z16, Z17
+	VADDPD       Z17, Z4, Z4
+	VMULPD       Z13, Z16, Z17
+	VADDPD       Z17, Z5, Z5
+	VMULPD       Z14, Z16, Z17
+	VADDPD       Z17, Z6, Z6
+	VMULPD       Z15, Z16, Z16
+	VADDPD       Z16, Z7, Z7
+	VBROADCASTSD (R13)(R8*8), Z16
+	VMULPD       Z12, Z16, Z12
+	VADDPD       Z12, Z8, Z8
+	VMULPD       Z13, Z16, Z12
+	VADDPD       Z12, Z9, Z9
+	VMULPD       Z14, Z16, Z12
+	VADDPD       Z12, Z10, Z10
+	VMULPD       Z15, Z16, Z12
+	VADDPD       Z12, Z11, Z11
+	INCQ         R8
+	CMPQ         R8, BX
+	JL           term1
+	MOVQ         AX, R9
+	VMOVUPD      Z0, (R9)(DI*8)
+	VMOVUPD      Z1, 64(R9)(DI*8)
+	VMOVUPD      Z2, 128(R9)(DI*8)
+	VMOVUPD      Z3, 192(R9)(DI*8)
+	ADDQ         R11, R9
+	VMOVUPD      Z4, (R9)(DI*8)
+	VMOVUPD      Z5, 64(R9)(DI*8)
+	VMOVUPD      Z6, 128(R9)(DI*8)
+	VMOVUPD      Z7, 192(R9)(DI*8)
+	ADDQ         R11, R9
+	VMOVUPD      Z8, (R9)(DI*8)
+	VMOVUPD      Z9, 64(R9)(DI*8)
+	VMOVUPD      Z10, 128(R9)(DI*8)
+	VMOVUPD      Z11, 192(R9)(DI*8)
+	ADDQ         $+32, DI
+	JMP          strip1
+
+done1:
+strip2:
+	MOVQ    SI, R8
+	SUBQ    DI, R8
+	CMPQ    R8, $+16
+	JL      done2
 	MOVQ    AX, R9
 	VMOVUPD (R9)(DI*8), Z0
 	VMOVUPD 64(R9)(DI*8), Z1
@@ -516,7 +630,7 @@ strip1:
 	VMOVUPD 64(R9)(DI*8), Z5
 	XORQ    R8, R8
 
-term1:
+term2:
 	MOVLQSX      (DX)(R8*4), R9
 	ADDQ         DI, R9
 	VMOVUPD      (CX)(R9*8), Z6
@@ -538,7 +652,7 @@ term1:
 	VADDPD       Z6, Z5, Z5
 	INCQ         R8
 	CMPQ         R8, BX
-	JL           term1
+	JL           term2
 	MOVQ         AX, R9
 	VMOVUPD      Z0, (R9)(DI*8)
 	VMOVUPD      Z1, 64(R9)(DI*8)
@@ -549,9 +663,9 @@ term1:
 	VMOVUPD      Z4, (R9)(DI*8)
 	VMOVUPD      Z5, 64(R9)(DI*8)
 	ADDQ         $+16, DI
-	JMP          strip1
+	JMP          strip2
 
-done1:
+done2:
 	VZEROUPPER
 	RET
 
@@ -666,8 +780,105 @@ TEXT ·fold4AVX512(SB), NOSPLIT, $0-64
 strip1:
 	MOVQ    SI, R8
 	SUBQ    DI, R8
-	CMPQ    R8, $+16
+	CMPQ    R8, $+32
 	JL      done1
+	MOVQ    AX, R9
+	VMOVUPD (R9)(DI*8), Z0
+	VMOVUPD 64(R9)(DI*8), Z1
+	VMOVUPD 128(R9)(DI*8), Z2
+	VMOVUPD 192(R9)(DI*8), Z3
+	ADDQ    R11, R9
+	VMOVUPD (R9)(DI*8), Z4
+	VMOVUPD 64(R9)(DI*8), Z5
+	VMOVUPD 128(R9)(DI*8), Z6
+	VMOVUPD 192(R9)(DI*8), Z7
+	ADDQ    R11, R9
+	VMOVUPD (R9)(DI*8), Z8
+	VMOVUPD 64(R9)(DI*8), Z9
+	VMOVUPD 128(R9)(DI*8), Z10
+	VMOVUPD 192(R9)(DI*8), Z11
+	ADDQ    R11, R9
+	VMOVUPD (R9)(DI*8), Z12
+	VMOVUPD 64(R9)(DI*8), Z13
+	VMOVUPD 128(R9)(DI*8), Z14
+	VMOVUPD 192(R9)(DI*8), Z15
+	XORQ    R8, R8
+
+term1:
+	MOVLQSX      (DX)(R8*4), R9
+	ADDQ         DI, R9
+	VMOVUPD      (CX)(R9*8), Z16
+	VMOVUPD      64(CX)(R9*8), Z17
+	VMOVUPD      128(CX)(R9*8), Z18
+	VMOVUPD      192(CX)(R9*8), Z19
+	VBROADCASTSD (R10)(R8*8), Z20
+	VMULPD       Z16, Z20, Z21
+	VADDPD       Z21, Z0, Z0
+	VMULPD       Z17, Z20, Z21
+	VADDPD       Z21, Z1, Z1
+	VMULPD       Z18, Z20, Z21
+	VADDPD       Z21, Z2, Z2
+	VMULPD       Z19, Z20, Z20
+	VADDPD       Z20, Z3, Z3
+	VBROADCASTSD (R12)(R8*8), Z20
+	VMULPD       Z16, Z20, Z21
+	VADDPD       Z21, Z4, Z4
+	VMULPD       Z17, Z20, Z21
+	VADDPD       Z21, Z5, Z5
+	VMULPD       Z18, Z20, Z21
+	VADDPD       Z21, Z6, Z6
+	VMULPD       Z19, Z20, Z20
+	VADDPD       Z20, Z7, Z7
+	VBROADCASTSD (R13)(R8*8), Z20
+	VMULPD       Z16, Z20, Z21
+	VADDPD       Z21, Z8, Z8
+	VMULPD       Z17, Z20, Z21
+	VADDPD       Z21, Z9, Z9
+	VMULPD       Z18, Z20, Z21
+	VADDPD       Z21, Z10, Z10
+	VMULPD       Z19, Z20, Z20
+	VADDPD       Z20, Z11, Z11
+	VBROADCASTSD (R14)(R8*8), Z20
+	VMULPD       Z16, Z20, Z16
+	VADDPD       Z16, Z12, Z12
+	VMULPD       Z17, Z20, Z16
+	VADDPD       Z16, Z13, Z13
+	VMULPD       Z18, Z20, Z16
+	VADDPD       Z16, Z14, Z14
+	VMULPD       Z19, Z20, Z16
+	VADDPD       Z16, Z15, Z15
+	INCQ         R8
+	CMPQ         R8, BX
+	JL           term1
+	MOVQ         AX, R9
+	VMOVUPD      Z0, (R9)(DI*8)
+	VMOVUPD      Z1, 64(R9)(DI*8)
+	VMOVUPD      Z2, 128(R9)(DI*8)
+	VMOVUPD      Z3, 192(R9)(DI*8)
+	ADDQ         R11, R9
+	VMOVUPD      Z4, (R9)(DI*8)
+	VMOVUPD      Z5, 64(R9)(DI*8)
+	VMOVUPD      Z6, 128(R9)(DI*8)
+	VMOVUPD      Z7, 192(R9)(DI*8)
+	ADDQ         R11, R9
+	VMOVUPD      Z8, (R9)(DI*8)
+	VMOVUPD      Z9, 64(R9)(DI*8)
+	VMOVUPD      Z10, 128(R9)(DI*8)
+	VMOVUPD      Z11, 192(R9)(DI*8)
+	ADDQ         R11, R9
+	VMOVUPD      Z12, (R9)(DI*8)
+	VMOVUPD      Z13, 64(R9)(DI*8)
+	VMOVUPD      Z14, 128(R9)(DI*8)
+	VMOVUPD      Z15, 192(R9)(DI*8)
+	ADDQ         $+32, DI
+	JMP          strip1
+
+done1:
+strip2:
+	MOVQ    SI, R8
+	SUBQ    DI, R8
+	CMPQ    R8, $+16
+	JL      done2
 	MOVQ    AX, R9
 	VMOVUPD (R9)(DI*8), Z0
 	VMOVUPD 64(R9)(DI*8), Z1
@@ -682,7 +893,7 @@ strip1:
 	VMOVUPD 64(R9)(DI*8), Z7
 	XORQ    R8, R8
 
-term1:
+term2:
 	MOVLQSX      (DX)(R8*4), R9
 	ADDQ         DI, R9
 	VMOVUPD      (CX)(R9*8), Z8
@@ -709,7 +920,7 @@ term1:
 	VADDPD       Z8, Z7, Z7
 	INCQ         R8
 	CMPQ         R8, BX
-	JL           term1
+	JL           term2
 	MOVQ         AX, R9
 	VMOVUPD      Z0, (R9)(DI*8)
 	VMOVUPD      Z1, 64(R9)(DI*8)
@@ -723,9 +934,9 @@ term1:
 	VMOVUPD      Z6, (R9)(DI*8)
 	VMOVUPD      Z7, 64(R9)(DI*8)
 	ADDQ         $+16, DI
-	JMP          strip1
+	JMP          strip2
 
-done1:
+done2:
 	VZEROUPPER
 	RET
 

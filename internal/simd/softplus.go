@@ -6,8 +6,10 @@ package simd
 // everything after x is float64: the error is below 1e−15·(n + Σ max(x, 0)).
 func SoftplusSum(x []float32) float64 { return softplusSum(x) }
 
-// ExpGather stores dst[i] = e^(w[idx[i]] − shift) in float64, with the bits of
-// [Exp]. Indices must be valid; nothing checks them. It panics unless
+// ExpGather stores dst[i] = e^(w[idx[i]] − shift) in float64, 0 below e^−708. The
+// relative error is below 3e−13 (TestExpGather):
+// less than what a float32 weight is rounded by, at half the cost of [Exp].
+// Indices must be valid; nothing checks them. It panics unless
 // len(idx) = len(dst).
 func ExpGather(dst []float64, w []float32, idx []int32, shift float64) {
 	checkLen("idx", len(idx), len(dst))

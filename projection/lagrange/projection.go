@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"sync"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/automata"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
@@ -22,8 +22,7 @@ type Projection struct {
 
 	lambda []float64 // by slot, what the last projection of the sample ended with
 
-	mu   sync.Mutex
-	idle []*search
+	idle scratch.Stock[search]
 }
 
 // Shape returns the number of sites and of levels.
@@ -82,22 +81,11 @@ func (a *Projection) Copy(dst, src int) {
 
 // take returns a search that nobody uses.
 func (a *Projection) take() *search {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if n := len(a.idle); n > 0 {
-		s := a.idle[n-1]
-		a.idle = a.idle[:n-1]
-		return s
-	}
-	return newSearch(&a.target)
+	return a.idle.Take(func() *search { return newSearch(&a.target) })
 }
 
 // give puts a search back.
-func (a *Projection) give(s *search) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.idle = append(a.idle, s)
-}
+func (a *Projection) give(s *search) { a.idle.Give(s) }
 
 // project moves v, stores the sequence in x and leaves the multipliers in lambda.
 func (s *search) project(ctx context.Context, x []int32, v []float32, lambda []float64, src rand.Source) (divergence, violation float64, err error) {

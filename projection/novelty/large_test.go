@@ -111,8 +111,10 @@ func BenchmarkNovelChemistry(b *testing.B) {
 						b.Fatal(err)
 					}
 				}
-				b.ReportMetric(float64(s.resting[0].visited)/float64(b.N), "transitions/op")
-				s.resting[0].visited = 0
+				w := s.walk()
+				b.ReportMetric(float64(w.visited)/float64(b.N), "transitions/op")
+				w.visited = 0
+				s.rest(w)
 			})
 			b.Run(name+"/draw", func(b *testing.B) {
 				x := make([]int32, size.sites)

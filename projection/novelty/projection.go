@@ -8,6 +8,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/lead"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
@@ -27,12 +28,11 @@ type Projection struct {
 	corpus   Corpus   // seen, if it is one
 	fallible Fallible // seen, if it is one
 
-	pool sync.Mutex
-	idle []*scratch
+	idle scratch.Stock[work]
 }
 
-// scratch is the scratch of one search.
-type scratch struct {
+// work is the scratch of one search.
+type work struct {
 	rows   []*lead.Row // by site
 	x      []int32
 	search corpusSearch
@@ -124,29 +124,20 @@ func (s *Projection) failed() error {
 	return nil
 }
 
-func (s *Projection) take() *scratch {
-	s.pool.Lock()
-	defer s.pool.Unlock()
-	if n := len(s.idle); n > 0 {
-		w := s.idle[n-1]
-		s.idle = s.idle[:n-1]
+func (s *Projection) take() *work {
+	return s.idle.Take(func() *work {
+		w := &work{x: make([]int32, s.sites), rows: make([]*lead.Row, s.sites)}
+		for i := range w.rows {
+			w.rows[i] = lead.New(s.levels, s.rule)
+		}
 		return w
-	}
-	w := &scratch{x: make([]int32, s.sites), rows: make([]*lead.Row, s.sites)}
-	for i := range w.rows {
-		w.rows[i] = lead.New(s.levels, s.rule)
-	}
-	return w
+	})
 }
 
-func (s *Projection) give(w *scratch) {
-	s.pool.Lock()
-	defer s.pool.Unlock()
-	s.idle = append(s.idle, w)
-}
+func (s *Projection) give(w *work) { s.idle.Give(w) }
 
 // nearest is cheapest followed by the projection of the rows.
-func (s *Projection) nearest(ctx context.Context, w *scratch, x []int32, v []float32) (float64, error) {
+func (s *Projection) nearest(ctx context.Context, w *work, x []int32, v []float32) (float64, error) {
 	cost, err := s.cheapest(ctx, w, x, v)
 	if err != nil {
 		return 0, err
@@ -161,7 +152,7 @@ func (s *Projection) nearest(ctx context.Context, w *scratch, x []int32, v []flo
 }
 
 // cheapest stores the cheapest new sequence in x.
-func (s *Projection) cheapest(ctx context.Context, w *scratch, x []int32, v []float32) (float64, error) {
+func (s *Projection) cheapest(ctx context.Context, w *work, x []int32, v []float32) (float64, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
@@ -204,7 +195,7 @@ func (s *Projection) cheapest(ctx context.Context, w *scratch, x []int32, v []fl
 }
 
 // inLanguage is cheapest among the sequences of the language.
-func (s *Projection) inLanguage(ctx context.Context, w *scratch, x []int32) (float64, error) {
+func (s *Projection) inLanguage(ctx context.Context, w *work, x []int32) (float64, error) {
 	levels := s.levels
 	if w.cost == nil {
 		w.cost = make([]float64, len(w.rows)*levels)

@@ -4,9 +4,9 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
-	"sync"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
 // Conditional is a [Path] compiled for a shape. Everywhere v holds log-weights,
@@ -21,27 +21,17 @@ import (
 type Conditional struct {
 	program
 
-	mu   sync.Mutex
-	free []*work
+	free scratch.Stock[work]
 }
 
 // take returns scratch that no other call uses.
 func (c *Conditional) take() *work {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if n := len(c.free); n > 0 {
-		w := c.free[n-1]
-		c.free = c.free[:n-1]
-		return w
-	}
-	return newWork(&c.program)
+	return c.free.Take(func() *work { return newWork(&c.program) })
 }
 
 func (c *Conditional) give(w *work) {
 	w.v = nil
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.free = append(c.free, w)
+	c.free.Give(w)
 }
 
 // Shape returns the number of sites and of levels.

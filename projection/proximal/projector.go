@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"sync"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
@@ -113,13 +113,12 @@ type Projection struct {
 	duals          []float64 // samples × rows
 	gamma          Gamma
 
-	mu   sync.Mutex
-	free []*scratch
+	free scratch.Stock[work]
 	tmpl *Solver
 }
 
-// scratch is the scratch of one call.
-type scratch struct {
+// work is the scratch of one call.
+type work struct {
 	solver *Solver
 	z      []float64
 }
@@ -174,20 +173,9 @@ func (p *Projection) dual(sample int) []float64 {
 }
 
 // take returns scratch that no other call uses.
-func (p *Projection) take() *scratch {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if n := len(p.free); n > 0 {
-		d := p.free[n-1]
-		p.free = p.free[:n-1]
-		return d
-	}
-	return &scratch{solver: p.tmpl.Clone(), z: make([]float64, p.sites)}
+func (p *Projection) take() *work {
+	return p.free.Take(func() *work { return &work{solver: p.tmpl.Clone(), z: make([]float64, p.sites)} })
 }
 
 // give returns scratch to the others.
-func (p *Projection) give(d *scratch) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.free = append(p.free, d)
-}
+func (p *Projection) give(d *work) { p.free.Give(d) }

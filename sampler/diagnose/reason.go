@@ -1,10 +1,5 @@
 package diagnose
 
-import (
-	"errors"
-	"fmt"
-)
-
 // Thresholds of the warnings: draws are good enough if R̂ < 1.01 and the bulk
 // and tail ESS exceed 400 (Vehtari et al. 2021, recommendations).
 const (
@@ -33,35 +28,3 @@ const (
 	adviceFinite   = "check the observed function"
 	adviceInvalid  = "check the model: these proposals were rejected"
 )
-
-// mixed is what R̂ says.
-func (r *Row) mixed() []Reason {
-	w := Reason{Row: r.Name, Figure: "rhat", Value: r.RHat.Value, Limit: RHatLimit}
-	var bad *NotFinite
-	switch {
-	case errors.Is(r.RHat.Err, ErrConstant):
-		w.Text, w.Advice = r.Name+": all draws are equal, so mixing cannot be judged", adviceConstant
-	case !r.RHat.Defined():
-		w.Text, w.Advice = fmt.Sprintf("%s: %v", r.Name, r.RHat.Err), adviceLonger
-		if errors.As(r.RHat.Err, &bad) || errors.Is(r.RHat.Err, ErrRange) {
-			w.Advice = adviceFinite
-		}
-	case r.RHat.Value > RHatLimit:
-		w.Text = fmt.Sprintf("%s: R-hat = %s > %v: the chains have not mixed", r.Name, r.RHat.format('f', 3), RHatLimit)
-		w.Advice = adviceMix
-	default:
-		return nil
-	}
-	return []Reason{w}
-}
-
-// few is what an effective sample size says.
-func (r *Row) few(ess Estimate, figure, name string) []Reason {
-	if !ess.Defined() || ess.Value >= ESSLimit {
-		return nil
-	}
-	return []Reason{{
-		Row: r.Name, Figure: figure, Value: ess.Value, Limit: ESSLimit, Advice: adviceLonger,
-		Text: fmt.Sprintf("%s: %s = %s < %d: estimates are unreliable", r.Name, name, ess.format('f', 0), ESSLimit),
-	}}
-}

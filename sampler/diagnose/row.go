@@ -1,60 +1,10 @@
 package diagnose
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
-	"strconv"
 )
-
-// Estimate is a figure that may be undefined. Then Err says why, Value is 0,
-// and Err wraps [ErrConstant], [ErrTooFew], [ErrRange], [ErrStreaming], [ErrRanks] or a
-// [*NotFinite]. Value never is NaN; an R̂ may be +Inf.
-type Estimate struct {
-	Value float64
-	Err   error
-}
-
-// Defined tells whether there is a value.
-func (e Estimate) Defined() bool { return e.Err == nil }
-
-// String formats the value with four significant digits, or "–".
-func (e Estimate) String() string {
-	if size := math.Abs(e.Value); size >= 1e4 && size < 1e9 {
-		return e.format('f', 0) // 12345 rather than 1.234e+04
-	}
-	return e.format('g', 4)
-}
-
-func (e Estimate) format(verb byte, precision int) string {
-	if !e.Defined() {
-		return "–"
-	}
-	return strconv.FormatFloat(e.Value, verb, precision, 64)
-}
-
-func (e *Estimate) set(value float64, err error) {
-	if err == nil && (math.IsNaN(value) || math.IsInf(value, 0)) {
-		err = ErrRange
-	}
-	if err != nil {
-		value = 0
-	}
-	e.Value, e.Err = value, err
-}
-
-// MarshalJSON writes the value as a number; a figure that is not defined as
-// {"undefined": reason}; and an R̂ of +Inf as {"infinite": true}, for which JSON
-// has no number.
-func (e Estimate) MarshalJSON() ([]byte, error) {
-	switch {
-	case !e.Defined():
-		return json.Marshal(map[string]string{"undefined": fmt.Sprint(e.Err)})
-	case math.IsInf(e.Value, 0) || math.IsNaN(e.Value):
-		return []byte(`{"infinite":true}`), nil
-	}
-	return json.Marshal(e.Value)
-}
 
 // Row summarises one function over all chains.
 type Row struct {
@@ -94,4 +44,36 @@ func (r *Row) undefine(err error, figures ...*Estimate) {
 	for _, e := range figures {
 		e.set(0, err)
 	}
+}
+
+// mixed is what R̂ says.
+func (r *Row) mixed() []Reason {
+	w := Reason{Row: r.Name, Figure: "rhat", Value: r.RHat.Value, Limit: RHatLimit}
+	var bad *NotFinite
+	switch {
+	case errors.Is(r.RHat.Err, ErrConstant):
+		w.Text, w.Advice = r.Name+": all draws are equal, so mixing cannot be judged", adviceConstant
+	case !r.RHat.Defined():
+		w.Text, w.Advice = fmt.Sprintf("%s: %v", r.Name, r.RHat.Err), adviceLonger
+		if errors.As(r.RHat.Err, &bad) || errors.Is(r.RHat.Err, ErrRange) {
+			w.Advice = adviceFinite
+		}
+	case r.RHat.Value > RHatLimit:
+		w.Text = fmt.Sprintf("%s: R-hat = %s > %v: the chains have not mixed", r.Name, r.RHat.format('f', 3), RHatLimit)
+		w.Advice = adviceMix
+	default:
+		return nil
+	}
+	return []Reason{w}
+}
+
+// few is what an effective sample size says.
+func (r *Row) few(ess Estimate, figure, name string) []Reason {
+	if !ess.Defined() || ess.Value >= ESSLimit {
+		return nil
+	}
+	return []Reason{{
+		Row: r.Name, Figure: figure, Value: ess.Value, Limit: ESSLimit, Advice: adviceLonger,
+		Text: fmt.Sprintf("%s: %s = %s < %d: estimates are unreliable", r.Name, name, ess.format('f', 0), ESSLimit),
+	}}
 }

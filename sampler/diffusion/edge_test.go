@@ -68,6 +68,7 @@ func givenLaw(m *joint, given []int32) []float64 {
 }
 
 func TestClampedSitesConditionTheRest(t *testing.T) {
+	exact.SkipRepeated(t)
 	exact.SkipUnderRace(t)
 	given := []int32{-1, 1, -1}
 	m := newJoint(3, 2, true, 5)

@@ -104,6 +104,7 @@ func momentsAgree(x []float32, m *mat.VecDense, sigma *mat.Dense) bool {
 }
 
 func TestGaussianDiffusionFollowsItsExactLaw(t *testing.T) {
+	exact.SkipRepeated(t)
 	exact.SkipUnderRace(t)
 	mean, cov := []float64{1, -2, 0.5}, ar1(3, 0.8)
 	model, err := denoise.NewGaussian(mean, cov)
@@ -187,6 +188,7 @@ func TestGaussianDiscretisationVanishes(t *testing.T) {
 }
 
 func TestGaussianClampsConditionTheRest(t *testing.T) {
+	exact.SkipRepeated(t)
 	exact.SkipUnderRace(t)
 	mean, cov := []float64{0, 0}, []float64{1, 0.8, 0.8, 1}
 	model, err := denoise.NewGaussian(mean, cov)

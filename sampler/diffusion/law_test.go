@@ -79,6 +79,7 @@ func gridLaw(m *joint, p Steps[int32], steps int, step func(p Steps[int32], t, s
 }
 
 func TestGridDiffusionsFollowTheirExactLaw(t *testing.T) {
+	exact.SkipRepeated(t)
 	exact.SkipUnderRace(t)
 	for _, c := range gridLaws {
 		t.Run(c.name, func(t *testing.T) {

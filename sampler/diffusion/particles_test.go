@@ -87,6 +87,7 @@ func particleSetup(t *testing.T, i int) (*joint, *language, []float64) {
 }
 
 func TestParticlesAreUnbiased(t *testing.T) {
+	exact.SkipRepeated(t)
 	exact.SkipUnderRace(t)
 	for i, c := range particleCases {
 		m, set, law := particleSetup(t, i)
@@ -158,6 +159,7 @@ func TestBrokenWeightsAreFound(t *testing.T) {
 }
 
 func TestManyParticlesApproachTheConditionalLaw(t *testing.T) {
+	exact.SkipRepeated(t)
 	exact.SkipUnderRace(t)
 	for i, c := range particleCases {
 		m, set, law := particleSetup(t, i)

@@ -69,6 +69,7 @@ func (p *refProblem) draw(r *rand.Rand) []int32 {
 // p·1[C]·G_0, and the evidence is its sum, by a list with package math. A potential
 // whose steering stays in, and grows, at the end is told apart.
 func TestParticlesWithAPotential(t *testing.T) {
+	exact.SkipRepeated(t)
 	exact.SkipUnderRace(t)
 	r := rand.New(rand.NewPCG(11, 1))
 	draws, evidence, distribution := 150, false, false

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/normal"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/tune"
@@ -220,14 +219,4 @@ func finite32(v []float32) bool {
 		}
 	}
 	return true
-}
-
-// system is a real-valued target and how to move on it.
-type system struct {
-	target     energy.Scored
-	sites      int
-	tuned      bool
-	step, goal float64
-	unadjusted bool
-	project    func(x []float32)
 }

@@ -117,6 +117,7 @@ func confinements(t *testing.T) map[string]confinement {
 }
 
 func TestPairsWithinALanguageAreExact(t *testing.T) {
+	exact.SkipRepeated(t)
 	exact.SkipUnderRace(t)
 	for name, c := range confinements(t) {
 		pi := restricted(c.model, c.within)
@@ -140,6 +141,7 @@ func TestPairsWithinALanguageAreExact(t *testing.T) {
 
 // Without a language the kernels are exact on all states.
 func TestPairsWithoutALanguage(t *testing.T) {
+	exact.SkipRepeated(t)
 	exact.SkipUnderRace(t)
 	for name, m := range exact.Library(t) {
 		pi, _ := exact.Law(m)
@@ -263,6 +265,7 @@ func TestPairsStayInsideAndStartThere(t *testing.T) {
 
 // Replica exchange starts where its base kernels can.
 func TestTemperingWithinALanguage(t *testing.T) {
+	exact.SkipRepeated(t)
 	exact.SkipUnderRace(t)
 	up := constraint.Count{Levels: []int32{1}, Min: 4, Max: 4}
 	for _, base := range []sampler.Method{PairGibbs{Within: up}, DMALA{Within: up}, Gibbs{}} {

@@ -100,25 +100,30 @@ func double(b *builder) {
 			}
 		})
 	b.each("expGather", "func(dst *float64, w *float32, idx *int32, shift float64, n int) int",
-		"is refExpGather on n = 8k indices; not 0 if a result must be computed again, because it is denormal or overflows.",
+		"is refExpGather on n = 8k indices; not 0 if a result must be computed again, because an argument is above 709.",
 		func(k *kernel) {
 			dst, w, idx, n := k.param("dst"), k.param("w"), k.param("idx"), k.param("n")
-			p, err := k.Param("shift").Resolve()
-			if err != nil {
-				panic(err)
+			shift, top := k.vec(), k.vec()
+			k.broadcast("shift", shift)
+			scale, magic, part := k.f64("exp16", 0x1.71547652b82fep+4), k.f64("magic52", 0x1.8p52), k.f64("ln2by16", 0x1.62e42fefa39efp-5)
+			cut, high, one := k.f64("cut", -708), k.f64("high", 709), k.f64("one", 1)
+			coef := []operand.Op{k.f64("t5", 1./120), k.f64("t4", 1./24), k.f64("t3", 1./6), k.f64("t2", 1./2), one, one}
+			words := k.table("sixteenths", sixteenths()...)
+			low := k.u64("low4", 15)
+			var table [2]reg.VecVirtual
+			base := k.GP64()
+			if k.wide() {
+				for i := range table {
+					table[i] = k.load(words.Offset(64*i), nil)
+				}
+			} else {
+				k.LEAQ(words, base)
 			}
-			shift := k.vec()
-			k.VBROADCASTSD(p.Addr, shift)
-			c := k.exp64Consts()
-			cut, top, none := k.f64("cut", -708), k.f64("top", 709), k.f64("none", -746)
-			odd := k.vec()
-			k.clear(odd)
-			odds := k.GP64()
-			k.XORQ(odds, odds)
+			k.clear(top)
 			i := k.GP64()
 			k.XORQ(i, i)
 			k.Label("loop")
-			at32, v, x := k.half(), k.half(), k.vec()
+			at32, v, x, t, r, q, e := k.half(), k.half(), k.vec(), k.vec(), k.vec(), k.vec(), k.vec()
 			k.VMOVUPS(at(idx, i, 0), at32)
 			if k.wide() {
 				all := k.K()
@@ -133,42 +138,69 @@ func double(b *builder) {
 			}
 			k.VCVTPS2PD(v, x)
 			k.VSUBPD(shift, x, x)
-			// Beyond −746 the result is 0; between, and above 709, it is odd.
-			const less, greater, notLess = 1, 14, 5
-			if k.wide() {
-				low, tiny, high, keep := k.K(), k.K(), k.K(), k.K()
-				g, h := k.GP32(), k.GP32()
-				k.VCMPPD(operand.U8(less), cut, x, low)
-				k.VCMPPD(operand.U8(notLess), none, x, keep)
-				k.VCMPPD(operand.U8(greater), top, x, high)
-				k.KANDB(low, keep, tiny)
-				k.KORB(tiny, high, tiny)
-				k.KMOVB(tiny, g)
-				k.MOVBLZX(g.As8(), h)
-				k.ORQ(h.As64(), odds)
-				e := k.exp64(c, x)
-				k.VMOVAPD_Z(e, keep, e)
-				k.VMOVUPD(e, operand.Mem{Base: dst, Index: i, Scale: 8})
-			} else {
-				low, high, keep := k.vec(), k.vec(), k.vec()
-				k.VCMPPD(operand.U8(less), cut, x, low)
-				k.VCMPPD(operand.U8(notLess), none, x, keep)
-				k.VCMPPD(operand.U8(greater), top, x, high)
-				k.VANDPD(keep, low, low)
-				k.VORPD(low, high, high)
-				k.VORPD(high, odd, odd)
-				e := k.exp64(c, x)
-				k.VANDPD(keep, e, e)
-				k.VMOVUPD(e, operand.Mem{Base: dst, Index: i, Scale: 8})
+			k.VMAXPD(top, x, top) // top where x is NaN
+			k.VMULPD(scale, x, t)
+			k.VADDPD(magic, t, t)
+			k.VSUBPD(magic, t, r)
+			k.VMULPD(part, r, r)
+			k.VSUBPD(r, x, r)
+			k.VMULPD(coef[0], r, q)
+			for j, c := range coef[1:] {
+				k.VADDPD(c, q, q)
+				if j < len(coef)-2 {
+					k.VMULPD(r, q, q)
+				}
 			}
+			const notLess = 5 // true for NaN
+			if k.wide() {
+				keep := k.K()
+				k.VCMPPD(operand.U8(notLess), cut, x, keep)
+				k.VMOVAPD(t, e)
+				k.VPERMI2PD(table[1], table[0], e)
+				k.VPSLLQ(operand.U8(48), t, t)
+				k.VPADDQ(t, e, e)
+				k.VMULPD_Z(e, q, keep, q)
+			} else {
+				keep, all, j := k.vec(), k.vec(), k.vec()
+				k.VCMPPD(operand.U8(notLess), cut, x, keep)
+				k.VPAND(low, t, j)
+				k.VPCMPEQD(all, all, all)
+				k.VXORPD(e, e, e)
+				k.VGATHERQPD(all, operand.Mem{Base: base, Index: j, Scale: 8}, e)
+				k.VPSLLQ(operand.U8(48), t, t)
+				k.VPADDQ(t, e, e)
+				k.VMULPD(e, q, q)
+				k.VANDPD(keep, q, q)
+			}
+			k.VMOVUPD(q, operand.Mem{Base: dst, Index: i, Scale: 8})
 			k.ADDQ(imm(k.w/2), i)
 			k.CMPQ(i, n)
 			k.JL(operand.LabelRef("loop"))
-			if !k.wide() {
-				g := k.GP32()
-				k.VMOVMSKPD(odd, g)
-				k.ORQ(g.As64(), odds)
+			odd := k.GP32()
+			const greater = 14
+			if k.wide() {
+				m := k.K()
+				k.VCMPPD(operand.U8(greater), high, top, m)
+				k.KMOVB(m, odd)
+				k.MOVBLZX(odd.As8(), odd)
+			} else {
+				m := k.vec()
+				k.VCMPPD(operand.U8(greater), high, top, m)
+				k.VMOVMSKPD(m, odd)
 			}
-			k.Store(odds, k.ReturnIndex(0))
+			k.Store(odd.As64(), k.ReturnIndex(0))
 		})
+}
+
+// sixteenths are the table of that name in package simd.
+func sixteenths() (words []uint32) {
+	for _, x := range []uint64{
+		0x3ff0000000000000, 0x3fefb5586cf9890f, 0x3fef72b83c7d517b, 0x3fef387a6e756238,
+		0x3fef06fe0a31b715, 0x3feedea64c123422, 0x3feebfdad5362a27, 0x3feeab07dd485429,
+		0x3feea09e667f3bcd, 0x3feea11473eb0187, 0x3feeace5422aa0db, 0x3feec49182a3f090,
+		0x3feee89f995ad3ad, 0x3fef199bdd85529c, 0x3fef5818dcfba487, 0x3fefa4afa2a490da,
+	} {
+		words = append(words, uint32(x), uint32(x>>32))
+	}
+	return words
 }

@@ -25,7 +25,7 @@ func fold(b *builder) {
 					t.coef = append(t.coef, c)
 				}
 				// Registers of a strip: sums, operands and a product fit.
-				strips := map[bool][][]int{true: {{8, 2}, {4, 2}, {2}, {2}}, false: {{8, 4}, {4}, {2}, {2}}}[k.wide()][rows-1]
+				strips := map[bool][][]int{true: {{8, 4, 2}, {4, 2}, {4, 2}, {4, 2}}, false: {{8, 4}, {4}, {2}, {2}}}[k.wide()][rows-1]
 				for _, regs := range strips {
 					t.strip(regs, stride, func(sum reg.VecVirtual, v operand.Op, c reg.VecVirtual) {
 						p := k.vec()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/trellis"
 	"github.com/gibbsite-go/gibbsite/projection"
@@ -30,8 +31,7 @@ type CorpusProjection struct {
 	limit  int
 	ctx    context.Context // of Bind: languages that nest are compiled late
 
-	walks   sync.Mutex
-	resting []*exits
+	walks scratch.Stock[exits]
 
 	mu       sync.Mutex
 	others   *projection.PathProjection // the language of novelty where it nests
@@ -171,28 +171,19 @@ func (s *CorpusProjection) graph() (*trellis.Graph, bool) {
 
 // walk returns scratch that no other call uses.
 func (s *CorpusProjection) walk() *exits {
-	s.walks.Lock()
-	defer s.walks.Unlock()
-	if n := len(s.resting); n > 0 {
-		w := s.resting[n-1]
-		s.resting = s.resting[:n-1]
+	return s.walks.Take(func() *exits {
+		w := &exits{walk: walk{corpus: s.corpus, sites: s.sites, levels: s.levels}}
+		w.sparse, _ = s.corpus.(Sparse)
+		if !s.free {
+			w.language = s.within.Automaton()
+			w.graph, _ = s.graph()
+		}
 		return w
-	}
-	w := &exits{walk: walk{corpus: s.corpus, sites: s.sites, levels: s.levels}}
-	w.sparse, _ = s.corpus.(Sparse)
-	if !s.free {
-		w.language = s.within.Automaton()
-		w.graph, _ = s.graph()
-	}
-	return w
+	})
 }
 
 // rest gives scratch back.
-func (s *CorpusProjection) rest(w *exits) {
-	s.walks.Lock()
-	defer s.walks.Unlock()
-	s.resting = append(s.resting, w)
-}
+func (s *CorpusProjection) rest(w *exits) { s.walks.Give(w) }
 
 // complement returns the trellis of the new sequences of a language that nests.
 // The automaton reads padding as a token, because the set holds whole rows of

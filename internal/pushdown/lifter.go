@@ -24,8 +24,8 @@ type lifter struct {
 	numbers map[outcome]int32
 	list    []outcome
 	classes map[string]int32
-	rows    [][]pair  // of each class
-	members [][]int32 // its tokens
+	rows    [][]pair // of each class
+	class   []int32  // of each token, −1 if it is dead everywhere
 	pairs   int
 	key     []byte
 
@@ -82,20 +82,22 @@ func (l *lifter) read(ctx context.Context) error {
 	l.memory.number = map[string]int32{}
 	depth := []prefix{root}
 	work := 0
+	from := int32(0)
 	for i, t := range l.v.order {
-		text := l.v.Tokens[t]
 		depth = depth[:l.v.shared[i]+1]
-		for d := int(l.v.shared[i]); d < len(text); d++ {
-			work += 64 + len(depth[d].cursors)
-			depth = append(depth, l.extend(&depth[d], text[d]))
+		for _, b := range l.v.rest[from:l.v.upto[i]] {
+			p := &depth[len(depth)-1]
+			work += 64 + len(p.cursors)
+			depth = append(depth, l.extend(p, b))
 		}
+		from = l.v.upto[i]
 		if i == 0 || work > 1<<20 {
 			work = 0
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
 		}
-		if err := l.classify(t, text, &depth[len(text)]); err != nil {
+		if err := l.classify(t, &depth[len(depth)-1]); err != nil {
 			return err
 		}
 	}
@@ -103,17 +105,18 @@ func (l *lifter) read(ctx context.Context) error {
 }
 
 // classify adds a token to the class of those that do the same.
-func (l *lifter) classify(t int32, text string, p *prefix) error {
+func (l *lifter) classify(t int32, p *prefix) error {
 	if len(p.cursors) == 0 {
 		return nil
 	}
 	m := &l.memory
 	l.remember(p)
 	if c := m.class[p.id]; c > 0 && !m.nested[p.id] {
-		l.members[c-1] = append(l.members[c-1], t)
+		l.class[t] = c - 1
 		return nil
 	}
 	l.key = l.key[:0]
+	text := l.v.Tokens[t]
 	for _, c := range p.cursors {
 		o := outcome{Inside, c.now, 0}
 		number := int32(-1)
@@ -145,7 +148,7 @@ func (l *lifter) classify(t int32, text string, p *prefix) error {
 		for k := 0; k < len(l.key); k += 8 {
 			row = append(row, pair{int32(binary.LittleEndian.Uint32(l.key[k:])), int32(binary.LittleEndian.Uint32(l.key[k+4:]))})
 		}
-		l.rows, l.members = append(l.rows, row), append(l.members, nil)
+		l.rows = append(l.rows, row)
 		if l.pairs += len(row); l.pairs > Limit {
 			return &LimitError{l.pairs, Limit}
 		}
@@ -153,8 +156,31 @@ func (l *lifter) classify(t int32, text string, p *prefix) error {
 	if !m.nested[p.id] {
 		m.class[p.id] = id + 1
 	}
-	l.members[id] = append(l.members[id], t)
+	l.class[t] = id
 	return nil
+}
+
+// members returns the tokens of each class, in ascending order: what is read of
+// a row lies side by side.
+func (l *lifter) members() [][]int32 {
+	size := make([]int32, len(l.rows))
+	all := 0
+	for _, c := range l.class {
+		if c >= 0 {
+			size[c]++
+			all++
+		}
+	}
+	list, m := make([]int32, all), make([][]int32, len(size))
+	for c, n := range size {
+		m[c], list = list[:0:n], list[n:]
+	}
+	for t, c := range l.class {
+		if c >= 0 {
+			m[c] = append(m[c], int32(t))
+		}
+	}
+	return m
 }
 
 // extend returns what p does with one byte more.

@@ -24,10 +24,6 @@ type mixture struct {
 	hess  *mat.SymDense // ∂²/∂f² of Σ log D − Σ N f, without the hottest
 }
 
-// newtonSteps bounds the search; it takes some ten from a start by thermodynamic
-// integration.
-const newtonSteps = 200
-
 // solve finds f, from the mean energies at each β.
 func (m *mixture) solve(mean []float64) error {
 	k := len(m.betas)
@@ -150,18 +146,6 @@ func (m *mixture) newton(g []float64) ([]float64, error) {
 	return v.RawVector().Data, nil
 }
 
-// jackknife returns the standard error of g from the means without each part.
-func jackknife(moved [][]float64, g func(mean []float64) float64) float64 {
-	n := float64(len(moved))
-	v := make([]float64, len(moved))
-	mean := 0.0
-	for u, m := range moved {
-		v[u] = g(m)
-		mean += v[u] / n
-	}
-	sum := 0.0
-	for _, x := range v {
-		sum += (x - mean) * (x - mean)
-	}
-	return math.Sqrt(sum * (n - 1) / n)
-}
+// newtonSteps bounds the search; it takes some ten from a start by thermodynamic
+// integration.
+const newtonSteps = 200

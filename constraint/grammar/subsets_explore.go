@@ -48,7 +48,7 @@ func (s *subsets) explore(ctx context.Context, name string, limits constraint.Li
 	if err := x.unambiguous(); err != nil {
 		return nil, err
 	}
-	return s.machine(), nil
+	return s.machine().Minimal(), nil
 }
 
 // exploration lists the states that a run can reach.

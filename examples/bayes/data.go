@@ -1,0 +1,193 @@
+package main
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// part is some rows of a table: numbers, and whether the row is a 1.
+type part struct{ x, y []float32 }
+
+// data is a table in two parts, each column with mean 0 and standard deviation 1 over
+// the training part.
+type data struct {
+	name        string
+	train, test part
+}
+
+// load reads or generates the data.
+func load(o options) (*data, error) {
+	if o.csv == "" {
+		x, y := generate(o.n+o.n/4, o.seed)
+		return split("generated", columns, x, y, o.n)
+	}
+	file, err := os.Open(o.csv)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	names, x, y, err := readTable(file, o.target)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", o.csv, err)
+	}
+	shuffle(x, y, rand.New(rand.NewPCG(o.seed, 3)))
+	d, err := split(o.csv, names, x, y, len(y)-len(y)/5)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", o.csv, err)
+	}
+	return d, nil
+}
+
+// columns are those of the COMPAS table as the paper prepares it: four counts, an age and
+// two categories in one-hot code.
+var columns = []string{"priors", "felonies", "misdemeanors", "others", "age", "a", "b", "c", "d", "e", "f", "s", "t"}
+
+// generate returns rows of that shape: skewed counts, an age, categories; the label
+// follows a logistic model, so that no rule is right more than about seven times in ten.
+func generate(rows int, seed uint64) (x, y []float32) {
+	r := rand.New(rand.NewPCG(seed, 2))
+	count := func(mean float64) float64 { return math.Floor(mean * r.ExpFloat64() * (0.5 + r.Float64())) }
+	for range rows {
+		row := make([]float32, len(columns))
+		age := 18 + 14*r.ExpFloat64()
+		priors, juvenile := count(3.5), 0.0
+		for k := 1; k <= 3; k++ {
+			c := count(0.8)
+			juvenile += c
+			row[k] = float32(c)
+		}
+		row[0], row[4] = float32(priors), float32(age)
+		group, u := 0, r.Float64()
+		for _, share := range []float64{0.4, 0.25, 0.12, 0.1, 0.08} {
+			if u -= share; u < 0 {
+				break
+			}
+			group++
+		}
+		row[5+group] = 1
+		sex := 0
+		if r.Float64() < 0.2 {
+			sex = 1
+		}
+		row[11+sex] = 1
+		logit := 0.1 + 0.55*math.Log1p(priors) + 0.2*math.Min(juvenile, 3) - 0.035*(age-18) - 0.3*float64(sex)
+		label := float32(0)
+		if r.Float64() < 1/(1+math.Exp(-logit)) {
+			label = 1
+		}
+		x, y = append(x, row...), append(y, label)
+	}
+	return x, y
+}
+
+// readTable reads numbers with the names of their columns in the first line. The target
+// column, the last if it is "", holds 0 and 1.
+func readTable(r io.Reader, target string) (names []string, x, y []float32, err error) {
+	c := csv.NewReader(r)
+	c.TrimLeadingSpace = true
+	head, err := c.Read()
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("the names of the columns: %w", err)
+	}
+	for _, n := range head {
+		names = append(names, strings.TrimSpace(n))
+	}
+	if len(names) < 2 {
+		return nil, nil, nil, fmt.Errorf("%d columns, want at least 2: what to predict and from what", len(names))
+	}
+	at := len(names) - 1
+	if target != "" {
+		if at = slices.Index(names, target); at < 0 {
+			return nil, nil, nil, fmt.Errorf("-target: no column %q; there are %s", target, strings.Join(names, ", "))
+		}
+	}
+	for {
+		row, err := c.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		line, _ := c.FieldPos(0)
+		for k, text := range row {
+			text = strings.TrimSpace(text)
+			v, err := strconv.ParseFloat(text, 32)
+			switch {
+			case text == "":
+				return nil, nil, nil, fmt.Errorf("line %d, column %q: no value, want a number; leave out or fill in rows with missing values", line, names[k])
+			case err != nil || math.IsNaN(v) || math.IsInf(v, 0):
+				return nil, nil, nil, fmt.Errorf("line %d, column %q: %q, want a finite number; code categories as columns of 0 and 1", line, names[k], text)
+			case k == at && v != 0 && v != 1:
+				return nil, nil, nil, fmt.Errorf("line %d, column %q: %q, want 0 or 1 in the column to predict", line, names[k], text)
+			case k == at:
+				y = append(y, float32(v))
+			default:
+				x = append(x, float32(v))
+			}
+		}
+	}
+	if len(y) < 10 {
+		return nil, nil, nil, fmt.Errorf("%d rows, want at least 10", len(y))
+	}
+	return slices.Delete(names, at, at+1), x, y, nil
+}
+
+// shuffle puts the rows in random order.
+func shuffle(x, y []float32, r *rand.Rand) {
+	n := len(x) / len(y)
+	r.Shuffle(len(y), func(i, j int) {
+		y[i], y[j] = y[j], y[i]
+		for k := range n {
+			x[i*n+k], x[j*n+k] = x[j*n+k], x[i*n+k]
+		}
+	})
+}
+
+// split makes the first so many rows the training part and standardises all columns by
+// it, in place. A column that is constant there is an error.
+func split(name string, names []string, x, y []float32, train int) (*data, error) {
+	n := len(names)
+	ones := 0
+	for _, v := range y[:train] {
+		ones += int(v)
+	}
+	if ones == 0 || ones == train {
+		return nil, fmt.Errorf("what to predict is %v in every row for training, want both 0 and 1", y[0])
+	}
+	for k, column := range names {
+		mean, square := 0.0, 0.0
+		for i := range train {
+			mean += float64(x[i*n+k]) / float64(train)
+		}
+		for i := range train {
+			d := float64(x[i*n+k]) - mean
+			square += d * d / float64(train)
+		}
+		if constant(x[k:train*n], n) {
+			return nil, fmt.Errorf("column %q is %v in every row for training: it says nothing; leave it out", column, x[k])
+		}
+		for i := range y {
+			x[i*n+k] = float32((float64(x[i*n+k]) - mean) / math.Sqrt(square))
+		}
+	}
+	return &data{name, part{x[:train*n], y[:train]}, part{x[train*n:], y[train:]}}, nil
+}
+
+// constant reports whether entries that lie n apart are equal.
+func constant(x []float32, n int) bool {
+	for i := 0; i < len(x); i += n {
+		if x[i] != x[0] {
+			return false
+		}
+	}
+	return true
+}

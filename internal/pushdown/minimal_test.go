@@ -1,0 +1,165 @@
+package pushdown
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/stretchr/testify/require"
+)
+
+// TestMinimal compares languages, text by text, and the number of states with
+// that of pairs told apart one by one.
+func TestMinimal(t *testing.T) {
+	exact.SkipUnderRace(t)
+	r := rand.New(rand.NewPCG(11, 17))
+	before, after, dead, symbols := 0, 0, 0, 0
+	for range 300 {
+		m := copied(r, randomMachine(r, 2))
+		require.NoError(t, m.Check())
+		n := m.Minimal()
+		require.NoError(t, n.Check())
+		each(7, 3, func(x []int32) { // letters, up to the first 2
+			b := make([]byte, 0, 7)
+			for _, c := range x {
+				if c == 2 {
+					break
+				}
+				b = append(b, 'a'+byte(c))
+			}
+			if m.Accepts(string(b)) != n.Accepts(string(b)) {
+				t.Fatalf("%q: %v, want %v", b, n.Accepts(string(b)), m.Accepts(string(b)))
+			}
+		})
+		live := m.living()
+		if !live[m.Start] {
+			dead++
+			require.Same(t, m, n)
+			continue
+		}
+		require.Len(t, n.Level, different(m, live))
+		before, after, symbols = before+len(m.Level), after+len(n.Level), symbols+len(n.Resume)
+	}
+	require.Less(t, after, before/2)
+	require.Greater(t, symbols, 100)
+	require.Greater(t, dead, 3)
+}
+
+// copied returns m with every state twice, so that moves lead to either.
+func copied(r *rand.Rand, m *Machine) *Machine {
+	n := int32(len(m.Level))
+	two := func(q int32) int32 {
+		if q < 0 {
+			return q
+		}
+		return q + n*r.Int32N(2)
+	}
+	c := &Machine{Class: m.Class, Classes: m.Classes, Levels: m.Levels, Start: two(m.Start)}
+	for range 2 {
+		c.Level, c.Accept = append(c.Level, m.Level...), append(c.Accept, m.Accept...)
+		for _, a := range m.Moves {
+			if a.Kind == Inside || a.Kind == Call {
+				a.To = two(a.To)
+			}
+			if a.Kind == Call {
+				a.Symbol += int32(len(m.Resume)) * r.Int32N(2)
+			}
+			c.Moves = append(c.Moves, a)
+		}
+	}
+	for range 2 {
+		for _, row := range m.Resume {
+			x := make([]int32, len(row))
+			for i, q := range row {
+				x[i] = two(q)
+			}
+			c.Resume = append(c.Resume, x)
+		}
+	}
+	return c
+}
+
+// different counts the classes of living states, by the definition: two differ
+// if their levels or ends do, or a move of theirs, or what follows it.
+func different(m *Machine, live []bool) int {
+	n, g := len(m.Level), len(m.Resume)
+	returns := len(m.Resume[0])
+	calls, rets := make([]bool, g), make([]bool, returns) // in use
+	for q := range n {
+		for _, a := range m.row(int32(q)) {
+			if live[q] && m.leads(a, live) && a.Kind == Call {
+				calls[a.Symbol] = true
+			} else if live[q] && a.Kind == Return {
+				rets[a.Symbol] = true
+			}
+		}
+	}
+	apart := make([][]bool, n) // states
+	for i := range apart {
+		apart[i] = make([]bool, n)
+	}
+	differ := func(a, b int32) bool {
+		x, y := a >= 0 && live[a], b >= 0 && live[b]
+		return x != y || x && apart[a][b]
+	}
+	call := func(a, b int32) bool {
+		for r := range returns {
+			if rets[r] && differ(m.Resume[a][r], m.Resume[b][r]) {
+				return true
+			}
+		}
+		return false
+	}
+	ret := func(a, b int32) bool {
+		for i := range g {
+			if calls[i] && differ(m.Resume[i][a], m.Resume[i][b]) {
+				return true
+			}
+		}
+		return false
+	}
+	for again := true; again; {
+		again = false
+		for a := range n {
+			for b := range n {
+				if apart[a][b] || !live[a] || !live[b] {
+					continue
+				}
+				d := m.Level[a] != m.Level[b] || m.ends(int32(a)) != m.ends(int32(b))
+				for c, x := range m.row(int32(a)) {
+					y := m.row(int32(b))[c]
+					if !m.leads(x, live) {
+						x = Move{}
+					}
+					if !m.leads(y, live) {
+						y = Move{}
+					}
+					switch {
+					case x.Kind != y.Kind:
+						d = true
+					case x.Kind == Inside:
+						d = d || differ(x.To, y.To)
+					case x.Kind == Call:
+						d = d || differ(x.To, y.To) || call(x.Symbol, y.Symbol)
+					case x.Kind == Return:
+						d = d || ret(x.Symbol, y.Symbol)
+					}
+				}
+				if d {
+					apart[a][b], again = true, true
+				}
+			}
+		}
+	}
+	count := 0
+	for a := range n {
+		first := live[a]
+		for b := range a {
+			first = first && (!live[b] || apart[a][b])
+		}
+		if first {
+			count++
+		}
+	}
+	return count
+}

@@ -1,0 +1,111 @@
+package twisted
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/span"
+)
+
+// rows is a system in terms of u = U·x, with orthonormal rows of U: the first
+// entries of u have given values, and combinations of all have bounds.
+type rows struct {
+	n, q, fixed int
+	basis       []float64 // U, q × n
+	value       []float64 // of the first entries of u
+	site        []float64 // sites × q
+	lo, hi      []float64 // of site·u
+	logVolume   float64   // log density of the equations as given = that of u − logVolume
+}
+
+// newRows reads a set for series of n entries. Two-sided rows no wider than width
+// become equations; if full, U is square.
+func newRows(set Set, n int, width float64, full bool) (*rows, error) {
+	linear, curved := set.Split()
+	if curved != nil && curved.Len() > 0 {
+		return nil, fmt.Errorf("twisted: %d curved inequalities, want linear rows only", curved.Len())
+	}
+	if err := linear.Validate(n); err != nil {
+		return nil, fmt.Errorf("twisted: %w", err)
+	}
+	var equations, values, bounded []float64
+	r := &rows{n: n}
+	for j, a := range linear.A {
+		lo, hi := linear.Lower[j], linear.Upper[j]
+		if math.IsInf(lo, -1) && math.IsInf(hi, 1) {
+			continue
+		}
+		dense := make([]float64, n)
+		for k, i := range a.Index {
+			dense[i] += a.Value[k]
+		}
+		if hi-lo <= width {
+			equations, values = append(equations, dense...), append(values, lo+float64((hi-lo)/2))
+			continue
+		}
+		bounded = append(bounded, dense...)
+		r.lo, r.hi = append(r.lo, lo), append(r.hi, hi)
+	}
+	fixed := span.New(equations, n)
+	var off float64
+	if r.value, off = fixed.Solve(values); off > excess {
+		return nil, fmt.Errorf("twisted: equations exclude each other: %w", constraint.ErrInfeasible)
+	}
+	r.fixed, r.logVolume = fixed.Rank(), fixed.LogVolume()
+	every := append(append([]float64(nil), fixed.U...), bounded...)
+	if len(every) == 0 {
+		return nil, fmt.Errorf("twisted: no row has bounds, want one or more: there is nothing to be given")
+	}
+	if full {
+		unit := make([]float64, n*n)
+		for i := range n {
+			unit[i*n+i] = 1
+		}
+		every = append(every, unit...)
+	}
+	all := span.New(every, n)
+	r.q, r.basis = all.Rank(), all.U
+	return r, r.bound(all.T[r.fixed*r.q : (r.fixed+len(r.lo))*r.q])
+}
+
+// bound keeps the inequalities that the equations leave open.
+func (r *rows) bound(site []float64) error {
+	lo, hi := r.lo, r.hi
+	r.lo, r.hi = nil, nil
+	for j := range lo {
+		t := site[j*r.q : (j+1)*r.q]
+		known, size, open := 0.0, 0.0, 0.0
+		for k, x := range t {
+			if k >= r.fixed {
+				open = max(open, math.Abs(x))
+				continue
+			}
+			known += float64(x * r.value[k])
+			size += math.Abs(x * r.value[k])
+		}
+		if open == 0 {
+			if slack := float64(excess * size); known < lo[j]-slack || known > hi[j]+slack {
+				return fmt.Errorf("twisted: an inequality excludes the equations: %w", constraint.ErrInfeasible)
+			}
+			continue
+		}
+		r.site = append(r.site, t...)
+		r.lo, r.hi = append(r.lo, lo[j]), append(r.hi, hi[j])
+	}
+	return nil
+}
+
+// sites returns the number of inequalities.
+func (r *rows) sites() int { return len(r.lo) }
+
+// clear removes what v has along U.
+func (r *rows) clear(v []float64) {
+	for k := range r.q {
+		u := r.basis[k*r.n : (k+1)*r.n]
+		s := span.Dot(u, v)
+		for i, x := range u {
+			v[i] -= float64(s * x)
+		}
+	}
+}
