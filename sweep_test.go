@@ -129,13 +129,13 @@ var sweptLiterals = sync.OnceValue(func() map[string]reflect.Type {
 })
 
 // watch ends the process if a call takes too long: by the clock of the processors,
-// that of the wall goes on while others have them, or by ten times that for a call
+// that of the wall goes on while others have them, or by thirty times that for a call
 // that waits.
 func watch(name string) (stop func()) {
 	began, work := time.Now(), cpu()
 	var timer *time.Timer
 	timer = time.AfterFunc(callLimit, func() {
-		if cpu()-work < callLimit && time.Since(began) < 10*callLimit {
+		if cpu()-work < callLimit && time.Since(began) < 30*callLimit {
 			timer.Reset(callLimit / 4)
 			return
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/durable"
 	"github.com/gibbsite-go/gibbsite/internal/multiplier"
 )
 
@@ -257,6 +258,19 @@ func (i *Inference[S]) measure() error {
 	if err := i.batch.Measure(i.g); err != nil {
 		return fmt.Errorf("dual: step %d: %w", i.steps, err)
 	}
+	return nil
+}
+
+// keep saves a checkpoint if Config.Checkpoint asks for any and at least so many steps
+// have been made since the last.
+func (i *Inference[S]) keep(every int) error {
+	if i.cfg.Checkpoint.Path == "" || i.steps-i.filed < every {
+		return nil
+	}
+	if err := durable.SaveFile("dual", i.cfg.Checkpoint.Path, i); err != nil {
+		return err
+	}
+	i.filed = i.steps
 	return nil
 }
 

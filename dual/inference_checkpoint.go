@@ -192,16 +192,3 @@ func (i *Inference[S]) SaveFile(path string) error {
 func (i *Inference[S]) LoadFile(path string) error {
 	return durable.LoadFile("dual", path, i)
 }
-
-// keep saves a checkpoint if Config.Checkpoint asks for any and at least so many steps
-// have been made since the last.
-func (i *Inference[S]) keep(every int) error {
-	if i.cfg.Checkpoint.Path == "" || i.steps-i.filed < every {
-		return nil
-	}
-	if err := i.SaveFile(i.cfg.Checkpoint.Path); err != nil {
-		return err
-	}
-	i.filed = i.steps
-	return nil
-}

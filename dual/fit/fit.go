@@ -11,6 +11,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/durable"
 )
 
 // Fit is the loop that moves parameters: per step it estimates the gradient, moves θ
@@ -182,6 +183,19 @@ func (f *Fit) rows() []int32 {
 		copy(f.batch[k*f.sites:(k+1)*f.sites], f.data[int(v)*f.sites:])
 	}
 	return f.batch
+}
+
+// keep saves a checkpoint if Config.Checkpoint asks for any and at least so many steps
+// have been made since the last.
+func (f *Fit) keep(every int) error {
+	if f.cfg.Checkpoint.Path == "" || f.steps-f.filed < every {
+		return nil
+	}
+	if err := durable.SaveFile("fit", f.cfg.Checkpoint.Path, f); err != nil {
+		return err
+	}
+	f.filed = f.steps
+	return nil
 }
 
 // Len returns the number of steps made.

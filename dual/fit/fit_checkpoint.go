@@ -264,16 +264,3 @@ func (f *Fit) SaveFile(path string) error {
 func (f *Fit) LoadFile(path string) error {
 	return durable.LoadFile("fit", path, f)
 }
-
-// keep saves a checkpoint if Config.Checkpoint asks for any and at least so many steps
-// have been made since the last.
-func (f *Fit) keep(every int) error {
-	if f.cfg.Checkpoint.Path == "" || f.steps-f.filed < every {
-		return nil
-	}
-	if err := f.SaveFile(f.cfg.Checkpoint.Path); err != nil {
-		return err
-	}
-	f.filed = f.steps
-	return nil
-}

@@ -11,6 +11,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/neural"
 	"github.com/gibbsite-go/gibbsite/energy/neural/layer"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/durable"
 	"github.com/gibbsite-go/gibbsite/internal/pool"
 )
 
@@ -157,6 +158,19 @@ func (t *Trainer) advance(ctx context.Context, n int) error {
 			}
 		}
 	}
+	return nil
+}
+
+// keep saves a checkpoint if Config.Checkpoint asks for any and at least so many steps
+// have been made since the last.
+func (t *Trainer) keep(every int) error {
+	if t.cfg.Checkpoint.Path == "" || t.step-t.filed < every {
+		return nil
+	}
+	if err := durable.SaveFile("train", t.cfg.Checkpoint.Path, t); err != nil {
+		return err
+	}
+	t.filed = t.step
 	return nil
 }
 

@@ -128,16 +128,3 @@ func (t *Trainer) SaveFile(path string) error { return durable.SaveFile("train",
 // LoadFile restores what SaveFile saved, as Load does. If the file path is missing or
 // damaged, it restores the generation before it, path.old.
 func (t *Trainer) LoadFile(path string) error { return durable.LoadFile("train", path, t) }
-
-// keep saves a checkpoint if Config.Checkpoint asks for any and at least so many steps
-// have been made since the last.
-func (t *Trainer) keep(every int) error {
-	if t.cfg.Checkpoint.Path == "" || t.step-t.filed < every {
-		return nil
-	}
-	if err := t.SaveFile(t.cfg.Checkpoint.Path); err != nil {
-		return err
-	}
-	t.filed = t.step
-	return nil
-}
