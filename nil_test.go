@@ -148,7 +148,7 @@ func TestNilFields(t *testing.T) {
 				switch f.Kind() {
 				case reflect.Interface, reflect.Pointer, reflect.Func, reflect.Map:
 					f.SetZero()
-					if err, raw := enter(d.open, v.Interface()); assert.Empty(t, raw, "%s.%s = nil", name, field.Name) && err != nil {
+					if raw, err := enter(d.open, v.Interface()); assert.Empty(t, raw, "%s.%s = nil", name, field.Name) && err != nil {
 						assert.Contains(t, err.Error(), "nil", "%s.%s = nil", name, field.Name)
 					}
 				}
@@ -156,7 +156,7 @@ func TestNilFields(t *testing.T) {
 					for _, none := range nilsOf(f.Type()) {
 						f.Set(none)
 						fields++
-						err, raw := enter(d.open, v.Interface())
+						raw, err := enter(d.open, v.Interface())
 						assert.Empty(t, raw, "%s.%s = (%v)(nil)", name, field.Name, none.Type())
 						if assert.Error(t, err, "%s.%s = (%v)(nil)", name, field.Name, none.Type()) {
 							assert.Contains(t, err.Error(), "nil", "%s.%s = (%v)(nil)", name, field.Name, none.Type())
@@ -188,7 +188,7 @@ func nilsOf(t reflect.Type) (nils []reflect.Value) {
 }
 
 // enter calls open and says which panic is not the library's own.
-func enter(open func(any) error, v any) (err error, raw string) {
+func enter(open func(any) error, v any) (raw string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			if message := fmt.Sprint(p); !ownPanic.MatchString(message) || strings.HasPrefix(message, "runtime error") {
@@ -198,5 +198,5 @@ func enter(open func(any) error, v any) (err error, raw string) {
 			}
 		}
 	}()
-	return open(v), ""
+	return "", open(v)
 }
