@@ -1,18 +1,21 @@
 // Package gibbsite is the root of a library that draws samples from discrete
-// distributions, under constraints, and proves that it does.
+// distributions under constraints, exactly where mathematics allows it.
 //
 // Its only code is [SIMD]. Start with these:
 //
 //   - energy: what to sample from: a closure, a standard model (energy/model), a
-//     file (energy/read), a density on reals (energy/continuous) or an exact
-//     denoiser (energy/denoise).
+//     file (energy/read), a density on reals (energy/continuous), an exact
+//     denoiser (energy/denoise) or a network (energy/neural).
 //   - sampler: parallel chains. Their methods are in sampler/mcmc, the diagnostics
 //     that judge them in sampler/diagnose; sampler/diffusion, sampler/anneal and
 //     sampler/langevin sample in other ways; sampler/ground minimises.
-//   - constraint: what is allowed: counts, sums, masks and their combinations,
-//     compiled once; regular expressions and lexicons are in constraint/text.
+//   - constraint: what is allowed: counts, sums, masks, lexicons and their
+//     combinations, compiled once; regular expressions are in constraint/text,
+//     grammars and JSON Schema in constraint/grammar, limits on series in
+//     constraint/series, sets too large for memory in constraint/sorted.
 //   - projection: moving a distribution to what is allowed.
-//   - dual: multipliers, for constraints that hold on average.
+//   - dual: multipliers, for constraints that hold on average; energies learned
+//     from samples are in dual/fit.
 //
 // One table of log-weights, sites × levels, flows through all of them:
 //

@@ -28,6 +28,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/unmask"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc/cluster"
 )
 
 // recipe is a type that a user writes as a literal, or a language or set, in every
@@ -81,6 +82,8 @@ func methods() []recipe {
 		form("sampler/mcmc.PairGibbs", mcmc.PairGibbs{}, struct{ mcmc.PairGibbs }{}),
 		form("sampler/mcmc.Paths", mcmc.Paths{}, struct{ mcmc.Paths }{}),
 		form("sampler/mcmc.Swap", mcmc.Swap{}, struct{ mcmc.Swap }{}),
+		form("sampler/mcmc/cluster.SwendsenWang", cluster.SwendsenWang{}, struct{ cluster.SwendsenWang }{}),
+		form("sampler/mcmc/cluster.Wolff", cluster.Wolff{}, struct{ cluster.Wolff }{}),
 		form("sampler/mcmc.Tempering", mcmc.Tempering{Rungs: 3}, struct{ mcmc.Tempering }{mcmc.Tempering{Rungs: 3}}),
 	}
 }

@@ -40,6 +40,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/ground"
 	"github.com/gibbsite-go/gibbsite/sampler/langevin"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc/cluster"
 	"github.com/gibbsite-go/gibbsite/sampler/shard"
 )
 
@@ -496,6 +497,8 @@ var sweptTypes = []reflect.Type{
 	reflect.TypeFor[mcmc.Paths](),
 	reflect.TypeFor[mcmc.Swap](),
 	reflect.TypeFor[mcmc.Tempering](),
+	reflect.TypeFor[cluster.SwendsenWang](),
+	reflect.TypeFor[cluster.Wolff](),
 	reflect.TypeFor[shard.AIS](),
 	reflect.TypeFor[shard.Chains](),
 	reflect.TypeFor[shard.Incomplete](),

@@ -6,8 +6,10 @@
 // finite [Automaton] decides. Projections and constrained kernels run a dynamic
 // program over (site, automaton state), so that every language here can be
 // projected onto, maximised over, sampled from and counted, exactly.
-// Package constraint/text compiles languages over the text of tokens. [Compile]
-// turns any language into the smallest table for it.
+// Package constraint/text compiles languages over the text of tokens, and package
+// constraint/grammar those that nest without a bound; package constraint/sorted
+// keeps sets of sequences in a file. [Compile] turns any language of finitely many
+// states into the smallest table for it.
 //
 // The other kind of constraint is an inequality g_j ≤ 0: a [Set] measures it on
 // tokens, a [Smooth] one on probability rows or reals, with derivatives. Some

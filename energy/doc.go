@@ -6,9 +6,9 @@
 //	p(x) ∝ exp(−E(x)),  x ∈ {0,…,levels−1}^sites,
 //
 // with E in nats. E(x) = +Inf means that x has probability zero; NaN means
-// that the evaluation failed. E never is −Inf. [Func] is a model of your own in one line; standard models are in
-// package energy/model, readers of files in energy/read. [Real] and [Scored]
-// are the same for densities over ℝ^sites; see energy/continuous.
+// that the evaluation failed. E never is −Inf. [Func] is a model of your own in
+// one line; standard models are in package energy/model, readers of files in
+// energy/read. [Real] and [Scored] are for ℝ^sites; see energy/continuous.
 //
 // A Model says only how to evaluate E. What else it knows — a table of
 // differences, exact conditionals, a neighbourhood graph — it says by
@@ -27,9 +27,9 @@
 // # Denoisers
 //
 // A diffusion samples from a [Denoiser], which predicts a clean state from a
-// corrupted one. A neural network becomes one by a [DenoiserFunc], a network
-// that predicts noise by a [NoisePredictor], too; exact denoisers of models,
-// data sets and series are in package energy/denoise.
+// corrupted one. Any function is one as a [DenoiserFunc], one that predicts
+// noise with a [NoisePredictor], too; exact ones of models, data sets and series
+// are in package energy/denoise, networks in energy/neural.
 //
 // # Caveats
 //

@@ -14,12 +14,13 @@
 // than project; package sampler/diffusion does so by itself when it is given a
 // Path.
 //
-// Three packages beside this one are for other constraints. Package novelty
-// keeps sequences out of a set that grows by what was produced before. Package
-// lagrange projects onto scores: an augmented Lagrangian, guided by
-// derivatives, looks for the sequence. Package proximal moves real-valued
-// predictions: the nearest series within linear rows and smooth inequalities,
-// with a certificate.
+// Four packages stand beside this one. Package prior conditions a hidden Markov
+// model or a Markov chain, in which sites depend on each other, on a language.
+// Three are for other constraints. Package novelty keeps sequences
+// out of a set that grows by what was produced before. Package lagrange
+// projects onto scores: an augmented Lagrangian, guided by derivatives, looks for
+// the sequence. Package proximal moves real-valued predictions: the nearest series
+// within linear rows and smooth inequalities, with a certificate.
 //
 // # Recipes
 //

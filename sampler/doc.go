@@ -7,8 +7,8 @@
 //	fmt.Println(mag.Summary())
 //
 // Methods are in package mcmc, the record of draws and its diagnostics in
-// diagnose, chains on reals in langevin; anneal cools chains down, diffusion
-// samples without them.
+// diagnose, chains on reals in langevin; anneal cools chains down, ground searches
+// for ground states, diffusion samples without chains; shard cuts a run into tasks.
 //
 // # Method and kernel
 //
@@ -22,10 +22,10 @@
 // A run is a function of the model, the method, Config.Seed, Config.Chains and
 // the numbers of steps: chain i draws from [Stream] (Seed, i) only, chains move in
 // blocks whose size depends on Config.Chains only (see [Config.Block]), and a
-// kernel adapts per block. The number of workers, GOMAXPROCS and the instruction set do not change a bit,
-// except for models whose tables come from matrix products (model.RBM). Nor does
-// it matter where a block is moved: parts of a run (Config.First and Count) give
-// the bits of the whole. A checkpoint resumes to the same bits; it names methods
+// kernel adapts per block. The number of workers, GOMAXPROCS and the instruction
+// set do not change a bit, except for models whose tables come from matrix products
+// (model.RBM). Nor does it matter where a block is moved: parts of a run
+// (Config.First and Count) give the bits of the whole. A checkpoint resumes to the same bits; it names methods
 // by [Named], not by their Go types.
 //
 // A float64 that decides a sample is computed as float64(a*b) + c, because a

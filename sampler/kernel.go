@@ -81,7 +81,9 @@ type Kernel = Transition[int32]
 //
 // of which the next call goes on if the states are the same.
 //
-// A kernel with a step size to report has a method StepSize() float64. One that can
+// A kernel with a step size to report has a method StepSize() float64, and one that
+// could not tune itself as it should a method Warning() string, which says so and
+// is empty otherwise: see Warnings of [Runner]. One that can
 // use several goroutines for a large state has a method
 //
 //	Workers(n int)

@@ -1,5 +1,7 @@
 package sampler
 
+import "fmt"
+
 // Err returns the error of the last Run or Draws, nil if it ran to its end.
 func (c *Runner[S]) Err() error { return c.err }
 
@@ -54,6 +56,30 @@ func (c *Runner[S]) StepSizes() []float64 {
 		}
 	}
 	return sizes
+}
+
+// Warnings returns what kernels say about their own settings, such as a step size
+// that warm-up took to its bound: each sentence once, with the first of the chains
+// that it is about and their number; nil if there is nothing to say.
+func (c *Runner[S]) Warnings() []string {
+	var sentences []string
+	first, chains := map[string]int{}, map[string]int{}
+	for i, kernel := range c.Kernels() {
+		k, ok := kernel.(interface{ Warning() string })
+		if !ok || k.Warning() == "" {
+			continue
+		}
+		w := k.Warning()
+		if chains[w] == 0 {
+			first[w] = c.cfg.First + c.blocks[i].first
+			sentences = append(sentences, w)
+		}
+		chains[w] += c.blocks[i].chains
+	}
+	for i, w := range sentences {
+		sentences[i] = fmt.Sprintf("chain %d, %d in all: %s", first[w], chains[w], w)
+	}
+	return sentences
 }
 
 // Stats returns the statistics of all chains since warm-up.

@@ -1,14 +1,15 @@
 // Package neural holds networks that predict: diffusion transformers whose
 // weights are trained here (package energy/neural/train) or read from
 // .safetensors files, among them the public MDLM, UDLM and SEDD checkpoints, and
-// the denoisers made of them.
+// the denoisers made of them; also [Potential], a residual network as an energy, and
+// [Posterior], the binary weights of a network given data, as one.
 //
 // A [Transformer] is weights. [Masked], [Uniform], [Ratio] and [Reals] turn one
 // into an [energy.Denoiser]:
 //
 //	net, err := neural.Open("model.safetensors", neural.Config{Length: 128, Heads: 12})
 //	model, err := neural.NewMasked(net, mask, neural.Options{TimeFree: true})
-//	d, err := diffusion.New(model, diffusion.Masked{Mask: mask}, diffusion.Config{})
+//	d, err := diffusion.New(ctx, model, diffusion.Masked{Mask: mask}, diffusion.Config{})
 //
 // What a network was conditioned on is its noise level, a function of the time
 // and the signal level: see [Options].

@@ -38,7 +38,7 @@ func parse(args []string) (options, error) {
 	var o options
 	f := flag.NewFlagSet("ising", flag.ContinueOnError)
 	f.StringVar(&o.graph, "graph", "", "read the model from this `file` instead of building a torus")
-	f.StringVar(&o.format, "format", "auto", "what the file holds: rudy, dimacs (graphs; the energy is minus the cut), bits, spins (coefficients `i j w`), csv, csv-spins (a matrix), qubo, bqm, bqpjson, uai, or auto, by the extension")
+	f.StringVar(&o.format, "format", "auto", "`format` of the file: rudy, dimacs (graphs; the energy is minus the cut), bits, spins (coefficients i j w), csv, csv-spins (a matrix), qubo, bqm, bqpjson, uai, or auto, by the extension")
 	f.StringVar(&o.lattice, "lattice", "5,5", "`sides` of the periodic lattice")
 	f.Float64Var(&o.a, "a", 0.1, "coupling of E(s) = −a sᵀWs − b Σs, where W counts every bond twice")
 	f.Float64Var(&o.b, "b", 0.2, "field of the same")

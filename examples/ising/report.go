@@ -77,7 +77,7 @@ func (o *outcome) figures() figures {
 		Accept: value(o.summary.Accept), Moves: value(o.summary.Moves),
 		MsPerStep: 1000 * o.summary.Seconds / float64(o.steps),
 	}
-	for _, w := range o.summary.Warnings() {
+	for _, w := range append(o.summary.Warnings(), o.tuning...) {
 		f.warnings = append(f.warnings, o.name+": "+w)
 	}
 	return f

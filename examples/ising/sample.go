@@ -46,6 +46,7 @@ type outcome struct {
 	name    string
 	trace   *diagnose.Trace
 	summary diagnose.Summary
+	tuning  []string // what kernels say about their settings
 	steps   int
 	last    []int32
 }
@@ -81,7 +82,7 @@ func sampleOne(ctx context.Context, o options, p *problem, name string) (outcome
 	if err != nil {
 		return outcome{}, err
 	}
-	out := outcome{name: name, trace: trace, summary: trace.Summary(), steps: o.steps, last: ch.States()}
+	out := outcome{name: name, trace: trace, summary: trace.Summary(), steps: o.steps, last: ch.States(), tuning: ch.Warnings()}
 	out.summary.Seconds = was.Seconds
 	return out, nil
 }

@@ -10,13 +10,19 @@ func BenchmarkRows(b *testing.B) {
 		rows, cols := s[0], s[1]
 		w := randomFloats(1, rows*cols)
 		p, total, u, idx := make([]float32, len(w)), make([]float64, rows), make([]float64, rows), make([]int32, rows)
-		v, noise, grad, bits := randomFloats(4, len(w)), make([]float32, len(w)), make([]float32, len(w)), make([]uint32, len(w))
+		v, noise, grad, padded := randomFloats(4, len(w)), make([]float32, len(w)), make([]float32, len(w)), make([]uint32, (len(w)+63)/64*64)
+		bits := padded[:len(w)]
 		r := newRand(2)
 		for i := range bits {
 			bits[i] = r.Uint32()
 		}
 		for i := range u {
 			u[i] = r.Float64()
+		}
+		group, words := uint64(0), make([]uint32, (2*rows+63)/64*64)
+		fresh := func(words []uint32) {
+			group += uint64(len(words) / 64)
+			Philox(words, 1, 2, group)
 		}
 		for _, k := range []struct {
 			name string
@@ -28,9 +34,19 @@ func BenchmarkRows(b *testing.B) {
 			{"LogSumExp", func() { LogSumExp(total, w, cols) }},
 			{"Categorical", func() { Categorical(idx, w, cols, u) }},
 			{"GumbelMax", func() { GumbelMax(idx, w, cols, bits) }},
+			{"FreshCategorical", func() { // a search that has not been made before
+				fresh(words)
+				Unit64(u, words[:2*rows])
+				Categorical(idx, w, cols, u)
+			}},
+			{"FreshGumbelMax", func() {
+				fresh(padded)
+				GumbelMax(idx, w, cols, bits)
+			}},
 			{"Entropy", func() { Entropy(total, w, cols) }},
 			{"KL", func() { KL(total, w, v, cols) }},
 			{"GumbelSoftmax", func() {
+				fresh(padded)
 				Gumbel(noise, bits)
 				GumbelSoftmax(p, w, noise, cols, 0.5)
 				SoftmaxPull(grad, p, v, cols, 2)

@@ -22,16 +22,33 @@ const Target = 0.574
 // and Juditsky 1992). The gain is 1 at first, so that any start in [1e−3, 1e3]
 // comes home within some tens of steps; the exponent lies in (½, 1] as
 // convergence demands.
+//
+// A proposal that changes nothing is accepted whatever the step size. Where such
+// proposals alone outnumber the target there is no step size at which the mean over
+// all meets it, and α would run to its bound. So they are left out while they have
+// been that many over the last steps, some 50 of them.
 type Tuner struct {
 	target    float64
 	logAlpha  float64
 	sum, mean float64 // of log α over the second half
+	still     float64 // share of proposals that change nothing, over the last steps
 }
 
 const (
 	delay    = 50
 	exponent = 0.6
+
+	// memory is the number of steps over which proposals that change nothing are
+	// counted: enough for the first, small steps on small models to be over.
+	memory = 50
 )
+
+// Proposals sums up the proposals of a step.
+type Proposals struct {
+	Accept   float64 // mean acceptance probability
+	Changing float64 // share of those that would change the state
+	Among    float64 // mean acceptance probability of these; 0 if there are none
+}
 
 // Beyond these bounds the distance term of the proposal is either all or
 // nothing, and the acceptance rate tells nothing more about α.
@@ -66,19 +83,50 @@ func (t *Tuner) Adapt(accept float64, k, n int) float64 {
 	return simd.Exp(t.logAlpha)
 }
 
+// AdaptTo is Adapt, which leaves out proposals that change nothing where there are
+// more of them than the target. It needs to go on where none does in any chain: α then grows slowly, by what
+// 1/memory of an accepted step would do.
+func (t *Tuner) AdaptTo(p Proposals, k, n int) float64 {
+	t.still += (1 - p.Changing - t.still) / memory
+	accept := p.Accept
+	if t.still > t.target {
+		if accept = p.Among; p.Changing == 0 {
+			accept = t.target + (1-t.target)/memory
+		}
+	}
+	return t.Adapt(accept, k, n)
+}
+
+// Bound tells whether the step size is at one of its bounds and proposals are not
+// as they should be: at the lower one (−1), where too few are accepted; at the upper
+// one (1), where most change nothing. 0: neither.
+func (t *Tuner) Bound() int {
+	switch {
+	case t.logAlpha < minLogAlpha+near:
+		return -1
+	case t.logAlpha > maxLogAlpha-near && t.still > t.target:
+		return 1
+	}
+	return 0
+}
+
+// near is how close to a bound counts as there: a factor of 2, for what is kept is
+// the average of a walk along the bound.
+const near = 0.7
+
 // Append appends the state of the tuner to b.
 func (t *Tuner) Append(b []byte) []byte {
-	return wire.AppendFloat64s(b, []float64{t.logAlpha, t.sum})
+	return wire.AppendFloat64s(b, []float64{t.logAlpha, t.sum, t.still})
 }
 
 // Restore reads what Append wrote from the front of b and returns the rest.
 func (t *Tuner) Restore(b []byte) ([]byte, error) {
-	v := make([]float64, 2)
+	v := make([]float64, 3)
 	b, err := wire.ReadFloat64s(b, v)
 	if err != nil {
 		return nil, err
 	}
-	t.logAlpha, t.sum = v[0], v[1]
+	t.logAlpha, t.sum, t.still = v[0], v[1], v[2]
 	return b, nil
 }
 

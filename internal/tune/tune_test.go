@@ -30,6 +30,55 @@ func TestEveryStartComesHome(t *testing.T) {
 	}
 }
 
+// Where most proposals change nothing the step size comes to where the others
+// are accepted as often as the target; the mean over all, which never falls to it,
+// would take α to its bound. Runs with fewer of them are those of Adapt.
+func TestProposalsThatChangeNothingHaveNoSay(t *testing.T) {
+	for _, start := range []float64{1e-2, 1, 1e3} {
+		u, err := tune.New("test", start, 0)
+		require.NoError(t, err)
+		all, _ := tune.New("test", start, 0)
+		alpha, mean := start, start
+		const n = 1000
+		for k := range n {
+			p := tune.Proposals{Accept: 0.95 + 0.05*accept(alpha), Changing: 0.05, Among: accept(alpha)}
+			if k%2 == 1 {
+				p = tune.Proposals{Accept: 1}
+			}
+			alpha, mean = u.AdaptTo(p, k, n), all.Adapt(0.95+0.05*accept(mean), k, n)
+		}
+		assert.InDelta(t, 0, math.Log(alpha), 0.3, "from %v", start)
+		assert.Greater(t, mean, 1e3)
+		assert.Zero(t, u.Bound())
+	}
+	u, _ := tune.New("test", 0.2, 0)
+	all, _ := tune.New("test", 0.2, 0)
+	for k := range 300 {
+		a := float64(k%7) / 7
+		require.Equal(t, all.Adapt(a, k, 300), u.AdaptTo(tune.Proposals{Accept: a, Changing: 0.5, Among: 0.1}, k, 300))
+	}
+}
+
+// At its bounds a tuner says so: at the upper one only if nothing changes, for on a
+// flat target the longest step is right.
+func TestBoundsAreTold(t *testing.T) {
+	for _, c := range []struct {
+		p    tune.Proposals
+		want int
+	}{
+		{tune.Proposals{Accept: 0, Changing: 1, Among: 0}, -1},
+		{tune.Proposals{Accept: 1, Changing: 0.99, Among: 1}, 0},
+		{tune.Proposals{Accept: 1, Changing: 0.01, Among: 1}, 1},
+		{tune.Proposals{Accept: 0.574, Changing: 1, Among: 0.574}, 0},
+	} {
+		u, _ := tune.New("test", 1, 0)
+		for k := range 2000 {
+			u.AdaptTo(c.p, k, 1<<30)
+		}
+		assert.Equal(t, c.want, u.Bound(), "%v", c.p)
+	}
+}
+
 // A rate that does not answer drives the step size to its bounds and no further.
 func TestBounds(t *testing.T) {
 	for rate, want := range map[float64]float64{0: 1e-4, 1: 1e4} {
@@ -53,7 +102,7 @@ func TestTargetsOutOfRangeAreRefused(t *testing.T) {
 func TestStateResumes(t *testing.T) {
 	run := func(u *tune.Tuner, from, to int) (alpha float64) {
 		for k := from; k < to; k++ {
-			alpha = u.Adapt(float64(k%7)/7, k, 100)
+			alpha = u.AdaptTo(tune.Proposals{Accept: float64(k%7) / 7, Changing: float64(k%70) / 700, Among: float64(k%5) / 5}, k, 100)
 		}
 		return alpha
 	}

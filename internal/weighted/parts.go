@@ -98,34 +98,37 @@ func (w local) Locals(d []float64, x []int32) {
 // Move implements energy.Local: every part adds its change, times its
 // coefficient.
 func (w local) Move(d []float64, site int, to int32, x []int32) {
-	b := scratch.Float64s.Get(len(d))
-	defer scratch.Float64s.Put(b)
 	for k, c := range w.Coef {
 		switch c {
 		case 0:
 		case 1:
 			w.m[k].Move(d, site, to, x)
 		default:
-			w.move(k, d, *b, site, to, x)
+			w.move(k, d, site, to, x)
 		}
 	}
 }
 
 // move adds to d the change of part k. The part adds it to zeros first: to the
 // rows of the site's neighbours, or to all of them if these are not known.
-func (w local) move(k int, d, change []float64, site int, to int32, x []int32) {
+func (w local) move(k int, d []float64, site int, to int32, x []int32) {
 	c := w.Coef[k]
+	var neighbours []int32
+	if w.graphs[k] != nil {
+		start, adj := w.graphs[k].Graph()
+		if neighbours = adj[start[site]:start[site+1]]; len(neighbours) == 0 {
+			return
+		}
+	}
+	b := scratch.Float64s.Get(len(d))
+	defer scratch.Float64s.Put(b)
+	change := *b
 	if w.graphs[k] == nil {
 		clear(change)
 		w.m[k].Move(change, site, to, x)
 		for i, v := range change {
 			d[i] += float64(c * v)
 		}
-		return
-	}
-	start, adj := w.graphs[k].Graph()
-	neighbours := adj[start[site]:start[site+1]]
-	if len(neighbours) == 0 {
 		return
 	}
 	row := func(v []float64, j int32) []float64 { return v[int(j)*w.levels : (int(j)+1)*w.levels] }

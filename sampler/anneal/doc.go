@@ -7,7 +7,8 @@
 //	err = a.Run(ctx, 10000)
 //	x, e := a.Best()
 //
-// For log Z, stepping stones are the more precise for their cost where chains mix
+// For the minimum of a two-level model of pairs (Ising models, cuts, QUBOs) package
+// ground is the better choice. For log Z, stepping stones are the more precise for their cost where chains mix
 // at every temperature. The weights of AIS are unbiased however badly they mix,
 // and its effective sample size says when they did.
 //

@@ -27,7 +27,7 @@ import (
 // takes the autocorrelation of the draws into account, by [diagnose.MCSEMean],
 // whose last digits may differ between processors; Value's do not.
 //
-// Errors: settings out of range, whatever [sampler.Chains.Run] returns, and
+// Errors: settings out of range, whatever [sampler.Runner.Run] returns, and
 // [sampler.ErrZero] if no draw from the base of a block of chains has a probability.
 // A run that can stop and go on is a [SteppingStoneRunner].
 func SteppingStone(ctx context.Context, m energy.Model, method sampler.Method, cfg SteppingStoneConfig) (LogZ, error) {

@@ -9,8 +9,10 @@
 //	err = ch.Run(ctx, 5000)
 //	fmt.Println(mag.Summary())
 //
-// [NewStreamingTrace] does so in constant memory, [RealTrace] for states of reals.
-// [Replay] reads the draws that chains write to a file while they run. Draws export to .npy files and to CSV in the layout of CmdStan.
+// [Record] does all of it in one call, [NewStreamingTrace] in constant memory,
+// [RealTrace] for states of reals, and [Replicas] for every rung of a tempered run.
+// [Replay] reads the draws that chains write to a file while they run. Draws export
+// to .npy files, to CSV in the layout of CmdStan and to InferenceData JSON for ArviZ.
 //
 // The figures themselves ([RHat], [ESSBulk], [ESSTail], [MCSEMean]) follow Vehtari,
 // Gelman, Simpson, Carpenter and Bürkner (2021) and take draws[chain][draw] from

@@ -6,6 +6,7 @@
 // denoiser's distribution exactly, at one prediction per token; Masked without it
 // takes fewer predictions, [Uniform] and [Remask] can change a token again, and
 // [Ordered] is for likely output, not for samples. [Gaussian] is for reals.
+// Package unmask has more that choose what to reveal.
 //
 // # Constraints
 //

@@ -166,13 +166,13 @@ func (k *cyclical) Adapt(info []sampler.Info, step, of int) {
 	case step == 0: // a step of the cycle, which says nothing about the tuning run
 		k.beginTuning(half, k.target)
 	case step < n:
-		k.tuningStep = k.tuning.Adapt(meanAccept(info), step-1, n-1)
+		k.tuningStep = k.tuning.AdaptTo(proposals(info), step-1, n-1)
 		if step == n-1 {
 			k.shortest = k.tuningStep
 			k.beginTuning(k.balance, k.tuning.Goal()/2)
 		}
 	case step < 2*n:
-		k.tuningStep = k.tuning.Adapt(meanAccept(info), step-n, n)
+		k.tuningStep = k.tuning.AdaptTo(proposals(info), step-n, n)
 		if step == 2*n-1 {
 			k.longest = max(k.shortest, k.tuningStep)
 			k.tuning, k.at = nil, 0

@@ -33,7 +33,8 @@ type DMALA struct {
 	// Target is the mean acceptance probability that adaptation aims at; 0
 	// means 0.574, the optimum for Langevin proposals in continuous spaces
 	// (Roberts and Rosenthal 1998) and close to it in discrete ones (Sun, Dai
-	// and Schuurmans 2022).
+	// and Schuurmans 2022). Proposals that change nothing are always accepted;
+	// where there are more of them than Target, the mean is that of the others.
 	Target float64
 
 	// Preconditioner and Window: see [DULA].
@@ -97,6 +98,9 @@ type dmala struct {
 }
 
 func (k *dmala) StepSize() float64 { return k.alpha }
+
+// Warning implements the method that [sampler.Transition] speaks of.
+func (k *dmala) Warning() string { return boundWarning(k.tune, k.alpha) }
 
 // Start implements [sampler.Starter].
 func (k *dmala) Start(x []int32, r *sampler.Stream) error { return k.proposal.start(x, r) }
@@ -225,7 +229,7 @@ func (k *dmala) Adapt(info []sampler.Info, step, of int) {
 	if k.tune == nil {
 		return
 	}
-	k.alpha = k.tune.Adapt(meanAccept(info), step, of)
+	k.alpha = k.tune.AdaptTo(proposals(info), step, of)
 	k.setStep(k.alpha, half)
 }
 

@@ -20,6 +20,8 @@
 //   - many levels: [Paths], which changes many sites per evaluation of the model,
 //     and [LocallyBalanced] or [GWG], which change one; [DLMC] moves for a time
 //     instead of by a step size;
+//   - an Ising or Potts model near its transition: the methods of package
+//     cluster, a room of this one;
 //   - states that no change of one site leads to: [HammingBall], [BlockGibbs];
 //   - a constraint on the whole state, such as a fixed count: Within of [DMALA]
 //     and [DULA], [PairGibbs], [Swap], [BlockGibbs].

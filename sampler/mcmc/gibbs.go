@@ -55,14 +55,16 @@ func (s Scan) String() string {
 // model otherwise; and failing that one evaluation of the energy per level. The
 // first-order table of energy.Differentiable is never used.
 //
-// Two kinds of models have faster kernels, which sweep by colour and which
-// Automatic and Chromatic use. Of an energy.Toroidal model with even sides they
+// Three kinds of models have faster kernels. Two of them sweep by colour, and
+// Automatic and Chromatic use them. Of an energy.Toroidal model with even sides they
 // hold a site as a bit and redraw hundreds at a time, a hundred times faster and
 // on several cores if there are fewer chains than those; conditionals are rounded
 // to multiples of 2⁻⁶⁴. Of an energy.Matching model (Ising, Potts) on a sparse
 // graph, at most 16 neighbours on average, they look conditionals up by the
 // levels of the neighbours, about ten times faster; these are rounded to
-// multiples of 2⁻⁵³.
+// multiples of 2⁻⁵³. Of a Matching model of two levels on a denser graph the third
+// keeps how many neighbours are in state 1, as integers, and looks conditionals up
+// by that, in any order but Random.
 //
 // On weakly coupled sparse models it is the kernel to beat.
 type Gibbs struct {
@@ -92,6 +94,11 @@ func (g Gibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 	case Automatic, Systematic, Chromatic:
 		if k.order, err = order(g.Scan, m); err != nil {
 			return nil, err
+		}
+		if dense(m) {
+			if fast := newDenseGibbs(m, chains, k.order); fast != nil {
+				return fast, nil
+			}
 		}
 	case Random:
 	default:

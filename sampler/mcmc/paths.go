@@ -258,7 +258,7 @@ func (k *paths) Adapt(info []sampler.Info, step, of int) {
 		return
 	}
 	// The length has bounds that the tuner does not know.
-	k.mean = min(max(k.tune.Adapt(meanAccept(info), step, of), 1), float64(k.sites))
+	k.mean = min(max(k.tune.AdaptTo(proposals(info), step, of), 1), float64(k.sites))
 	k.tune.Set(k.mean)
 }
 

@@ -19,5 +19,6 @@
 // A run is of [Chains], of [Samples] such as those of a diffusion, or of [AIS].
 //
 // A [Job] names a run by a registered builder and arguments in JSON, for engines that
-// send work to other machines.
+// send work to other machines, such as those of Apache Beam (package sampler/beam, a
+// module of its own).
 package shard

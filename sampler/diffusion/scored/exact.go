@@ -54,7 +54,7 @@ type ExactConfig struct {
 //
 // Samples are independent given the cap. Their distribution differs from the target
 // by no more than E(W−c)₊/E(W) in total variation, and W gives an unbiased estimate
-// of P: see [Exact.Evidence].
+// of P: see [Exact.LogProb].
 //
 // Sample i draws from stream (Seed, i) only, path j of the pilot from stream
 // (Seed, 2⁶³ + j); neither Workers nor Batch changes a bit. Methods must not be called

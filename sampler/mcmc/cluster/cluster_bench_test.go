@@ -1,0 +1,34 @@
+package cluster_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc/cluster"
+)
+
+// BenchmarkClusters makes steps of a critical Ising torus.
+func BenchmarkClusters(b *testing.B) {
+	const side, critical = 256, 0.44068679350977147 // ½ log(1+√2)
+	m := exact.Must(model.NewIsing(model.Lattice{side, side}, critical, 0))
+	for _, method := range []sampler.Method{cluster.SwendsenWang{}, cluster.Wolff{}} {
+		b.Run(fmt.Sprintf("%T", method), func(b *testing.B) {
+			k := exact.Must(method.Kernel(context.Background(), m, 1))
+			x, info, r := make([]int32, side*side), make([]sampler.Info, 1), []sampler.Stream{*sampler.NewStream(1, 0)}
+			if err := k.Reset(x); err != nil {
+				b.Fatal(err)
+			}
+			moved := 0
+			for b.Loop() {
+				k.Step(info, x, r)
+				moved += info[0].Moved
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*side*side), "ns/site")
+			b.ReportMetric(float64(moved)/float64(b.N*side*side), "moved/site")
+		})
+	}
+}

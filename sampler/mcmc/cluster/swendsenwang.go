@@ -1,0 +1,213 @@
+package cluster
+
+import (
+	"context"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// SwendsenWang puts bonds between equal neighbours, each with probability
+// 1 − e^{−J}, and redraws the level of every cluster C that they hold together,
+//
+//	p(x_C = l) ∝ exp(|C|·h_l),
+//
+// all in one step (Swendsen and Wang 1987; with the field as part of what clusters
+// draw from, Edwards and Sokal 1988). J is the coupling of energy.Matching: 2K of
+// an Ising model with energy −K Σ s_i s_j.
+//
+// With J < 0 it takes two levels, a random pair where there are more, and bonds
+// between neighbours that have one of them each; every cluster then swaps the two
+// with the heat bath's probability (Wang, Swendsen and Kotecký 1989).
+//
+// Each step is reversible and costs one pass over the edges.
+type SwendsenWang struct{}
+
+// Name implements [sampler.Named].
+func (SwendsenWang) Name() string { return "swendsen-wang" }
+
+// Kernel implements [sampler.Method].
+func (SwendsenWang) Kernel(_ context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
+	b, err := newBonds("SwendsenWang", m, chains)
+	if err != nil {
+		return nil, err
+	}
+	return &swendsenWang{
+		bonds: b, parent: make([]int32, b.sites), size: make([]int32, b.sites), level: make([]int32, b.sites),
+		w: make([]float64, b.levels), top: slices.Max(b.field), flat: slices.Min(b.field) == slices.Max(b.field),
+	}, nil
+}
+
+type swendsenWang struct {
+	*bonds
+	parent []int32 // of a site; the root of a cluster is its own
+	size   []int32 // of a root: sites of its cluster; with J < 0, those of the first level less the others
+	level  []int32 // of a root: the new level; with J < 0, 1 if the cluster swaps
+	w      []float64
+	top    float64
+	flat   bool
+}
+
+// Step implements [sampler.Transition].
+func (k *swendsenWang) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
+	for s := range info {
+		state := x[s*k.sites : (s+1)*k.sites]
+		info[s] = sampler.Info{Accept: 1}
+		if k.unequal {
+			info[s].Moved = k.swap(state, &r[s])
+		} else {
+			info[s].Moved = k.redraw(state, &r[s])
+		}
+	}
+	k.finish(info, x)
+}
+
+// redraw makes a step of x where bonds join equals.
+func (k *swendsenWang) redraw(x []int32, r *sampler.Stream) (moved int) {
+	k.alone()
+	for i := range k.sites {
+		l := x[i]
+		for _, j := range k.adj[k.start[i]:k.start[i+1]] {
+			if int(j) > i && x[j] == l && r.Float64() < k.chance {
+				k.join(int32(i), j)
+			}
+		}
+	}
+	clear(k.size)
+	for i := range k.parent {
+		k.size[k.root(int32(i))]++
+	}
+	for i := range k.parent {
+		root := k.root(int32(i))
+		if int(root) == i {
+			k.level[i] = k.draw(k.size[i], r)
+		}
+	}
+	for i := range x {
+		if l := k.level[k.parent[i]]; l != x[i] {
+			x[i] = l
+			moved++
+		}
+	}
+	return moved
+}
+
+// draw draws the level of a cluster of n sites.
+func (k *swendsenWang) draw(n int32, r *sampler.Stream) int32 {
+	if k.flat {
+		return int32(r.IntN(k.levels))
+	}
+	u := float64(r.Float64() * k.weigh(n))
+	last := 0
+	for l, w := range k.w {
+		if w == 0 {
+			continue
+		}
+		last = l
+		if u -= w; u < 0 {
+			break
+		}
+	}
+	return int32(last)
+}
+
+// weigh stores the weights of the levels of a cluster of n sites and returns their
+// sum.
+func (k *swendsenWang) weigh(n int32) (total float64) {
+	for l, h := range k.field {
+		k.w[l] = simd.Exp(float64(n) * (h - k.top))
+		total += k.w[l]
+	}
+	return total
+}
+
+// swap makes a step of x where bonds join unequals.
+func (k *swendsenWang) swap(x []int32, r *sampler.Stream) (moved int) {
+	if k.levels < 2 {
+		return 0
+	}
+	a, b := k.pair(r)
+	k.alone()
+	for i := range k.sites {
+		partner := b
+		switch x[i] {
+		case a:
+		case b:
+			partner = a
+		default:
+			continue
+		}
+		for _, j := range k.adj[k.start[i]:k.start[i+1]] {
+			if int(j) > i && x[j] == partner && r.Float64() < k.chance {
+				k.join(int32(i), j)
+			}
+		}
+	}
+	clear(k.size)
+	for i, l := range x {
+		switch l {
+		case a:
+			k.size[k.root(int32(i))]++
+		case b:
+			k.size[k.root(int32(i))]--
+		}
+	}
+	for i, l := range x {
+		if l != a && l != b {
+			continue
+		}
+		root := k.root(int32(i))
+		if int(root) == i {
+			k.level[i] = 0
+			if r.Float64() < k.swaps(k.size[i], a, b) {
+				k.level[i] = 1
+			}
+		}
+	}
+	for i, l := range x {
+		if l != a && l != b || k.level[k.parent[i]] == 0 {
+			continue
+		}
+		x[i] = a + b - l
+		moved++
+	}
+	return moved
+}
+
+// swaps returns the probability that a cluster with n more sites of level a than of
+// level b swaps the two.
+func (k *swendsenWang) swaps(n, a, b int32) float64 {
+	return simd.Sigmoid(float64(n) * (k.field[b] - k.field[a]))
+}
+
+// alone makes every site a cluster.
+func (k *swendsenWang) alone() {
+	for i := range k.parent {
+		k.parent[i] = int32(i)
+	}
+}
+
+// root returns the root of the cluster of a site, its lowest site, and leaves it as
+// the parent of that site.
+func (k *swendsenWang) root(i int32) int32 {
+	p := k.parent
+	root := i
+	for p[root] != root {
+		root = p[root]
+	}
+	for p[i] != root {
+		p[i], i = root, p[i]
+	}
+	return root
+}
+
+// join makes one cluster of those of i and j.
+func (k *swendsenWang) join(i, j int32) {
+	if i, j = k.root(i), k.root(j); i < j {
+		k.parent[j] = i
+	} else {
+		k.parent[i] = j
+	}
+}

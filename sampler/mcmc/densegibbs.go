@@ -1,0 +1,209 @@
+package mcmc
+
+import (
+	"math/bits"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// denseGibbs is the kernel of [Gibbs] for energy.Matching models of two levels with
+// many neighbours. It keeps, as integers, how many neighbours of a site are in state
+// 1, and looks its conditional up by that: a visit that changes nothing costs a few
+// operations, one that changes a site its neighbourhood.
+type denseGibbs struct {
+	model      energy.Model
+	sites      int
+	coupling   float64
+	field      []float64
+	start, adj []int32
+	order      []int32
+
+	// odds holds 2⁶⁴·p(x_i = 1) for 0, 1, …, d neighbours in state 1, one stretch
+	// per number of neighbours d; those of site i begin at first[i].
+	odds  []uint64
+	first []int32
+
+	look  []int32 // entry of odds for the state of the neighbours: chains × sites
+	held  []bool  // chains whose entries of look are right
+	words []uint32
+	from  []float64 // energies at the last Reset
+	since []change  // since then
+	at    cursor    // its updates are sites
+}
+
+// change is what an energy depends on: the number of edges between equals and of
+// sites in state 1.
+type change struct{ equal, ones int64 }
+
+// newDenseGibbs returns nil if the model is not energy.Matching or has not two
+// levels. A sweep visits sites in the given order.
+func newDenseGibbs(m energy.Model, chains int, order []int32) *denseGibbs {
+	g, ok := energy.As[energy.Matching](m)
+	if !ok {
+		return nil
+	}
+	coupling, field, ok := g.Matching()
+	if !ok || len(field) != 2 {
+		return nil
+	}
+	start, adj := g.Graph()
+	k := &denseGibbs{
+		model: m, sites: len(start) - 1, coupling: coupling, field: field, start: start, adj: adj, order: order,
+		first: make([]int32, len(start)-1), look: make([]int32, chains*(len(start)-1)), held: make([]bool, chains),
+		words: make([]uint32, 2*chunk), from: make([]float64, chains), since: make([]change, chains), at: newCursor(chains),
+	}
+	stretches := map[int]int32{}
+	for i := range k.sites {
+		d := int(start[i+1] - start[i])
+		at, ok := stretches[d]
+		if !ok {
+			at = int32(len(k.odds))
+			stretches[d] = at
+			for n := range d + 1 {
+				k.odds = append(k.odds, odds(float64(coupling*float64(d-2*n))+(field[0]-field[1])))
+			}
+		}
+		k.first[i] = at
+	}
+	return k
+}
+
+// dense reports whether a site has more neighbours on average than sparseGibbs
+// takes.
+func dense(m energy.Model) bool {
+	g, ok := energy.As[energy.Matching](m)
+	if !ok {
+		return false
+	}
+	start, adj := g.Graph()
+	return len(adj) > sparseDegree*(len(start)-1)
+}
+
+// Reset implements [sampler.Transition].
+func (k *denseGibbs) Reset(x []int32) error {
+	k.at.clear()
+	_, err := k.ResetUntil(nil, x)
+	return err
+}
+
+// ResetUntil is Reset until stop says so.
+func (k *denseGibbs) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
+	return k.at.renew(stop, k.sites+len(k.adj), func(lo, hi int) (bool, error) {
+		k.model.Energy(k.from[lo:hi], x[lo*k.sites:hi*k.sites])
+		for s := lo; s < hi; s++ {
+			k.since[s] = change{}
+			k.hold(s, x[s*k.sites:(s+1)*k.sites])
+		}
+		return true, checkStart(k.from, lo, hi)
+	})
+}
+
+// hold counts the neighbours of chain s at state x.
+func (k *denseGibbs) hold(s int, x []int32) {
+	k.held[s] = true
+	look := k.look[s*k.sites : (s+1)*k.sites]
+	for i := range look {
+		at := k.first[i]
+		for _, j := range k.adj[k.start[i]:k.start[i+1]] {
+			at += x[j]
+		}
+		look[i] = at
+	}
+}
+
+// Step implements [sampler.Transition].
+func (k *denseGibbs) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
+	k.StepUntil(nil, info, x, r)
+}
+
+// StepUntil is Step until stop says so, which is asked about every millisecond.
+func (k *denseGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
+	k.at.begin(stop)
+	for ; k.at.chain < len(info); k.at.next() {
+		s := k.at.chain
+		told, state := &k.at.told[s], x[s*k.sites:(s+1)*k.sites]
+		if !k.held[s] {
+			k.hold(s, state)
+		}
+		for k.at.update < k.sites {
+			if k.at.stopped {
+				return false
+			}
+			n := min(chunk, k.sites-k.at.update)
+			words := k.words[:2*n]
+			r[s].Uint32s(words)
+			moved := k.draw(s, k.order[k.at.update:k.at.update+n], state, words)
+			told.Moved += moved
+			k.at.update += n
+			k.at.done(n*siteWork + times(moved, len(k.adj)/k.sites))
+		}
+		told.Energy, told.Accept = k.energy(s), 1
+	}
+	k.at.finish(info)
+	return true
+}
+
+// draw redraws some sites of chain s, with two words of random bits each, and
+// returns how many of them changed.
+func (k *denseGibbs) draw(s int, sites []int32, x []int32, words []uint32) (moved int) {
+	look, equal, ones := k.look[s*k.sites:(s+1)*k.sites], 0, 0
+	x, odds := x[:len(look)], k.odds
+	for _, i := range sites {
+		u := uint64(words[1])<<32 | uint64(words[0])
+		words = words[2:]
+		_, below := bits.Sub64(u, odds[look[i]], 0)
+		l := int32(below)
+		if x[i] == l {
+			continue
+		}
+		x[i] = l
+		near := k.adj[k.start[i]:k.start[i+1]]
+		by := 2*l - 1
+		equal += int(by) * (2*int(look[i]-k.first[i]) - len(near))
+		ones += int(by)
+		moved++
+		for _, j := range near {
+			look[j] += by
+		}
+	}
+	k.since[s].equal += int64(equal)
+	k.since[s].ones += int64(ones)
+	return moved
+}
+
+// energy returns the running energy of a chain: integers times parameters, so that
+// rounding does not gather.
+func (k *denseGibbs) energy(s int) float64 {
+	c := &k.since[s]
+	sum := float64(k.coupling * float64(c.equal))
+	return k.from[s] - (sum + float64((k.field[1]-k.field[0])*float64(c.ones)))
+}
+
+// AppendBinary implements [sampler.Transition]. The counts are functions of the
+// states.
+func (k *denseGibbs) AppendBinary(b []byte) ([]byte, error) {
+	b = wire.AppendFloat64s(b, k.from)
+	for _, c := range k.since {
+		b = wire.AppendUint64s(b, uint64(c.equal), uint64(c.ones))
+	}
+	return k.at.append(b), nil
+}
+
+// UnmarshalBinary implements [sampler.Transition].
+func (k *denseGibbs) UnmarshalBinary(b []byte) error {
+	clear(k.held)
+	b, err := wire.ReadFloat64s(b, k.from)
+	if err != nil {
+		return err
+	}
+	for s := range k.since {
+		var v [2]uint64
+		if b, err = wire.ReadUint64s(b, v[:]); err != nil {
+			return err
+		}
+		k.since[s] = change{int64(v[0]), int64(v[1])}
+	}
+	return k.at.restore(b, k.sites)
+}
