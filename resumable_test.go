@@ -6,20 +6,17 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
-	"math/rand/v2"
 	"os"
 	"slices"
 	"sync/atomic"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
-	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/continuous"
 	"github.com/gibbsite-go/gibbsite/energy/denoise"
 	"github.com/gibbsite-go/gibbsite/energy/model"
-	"github.com/gibbsite-go/gibbsite/energy/neural"
-	"github.com/gibbsite-go/gibbsite/energy/neural/train"
 	"github.com/gibbsite-go/gibbsite/internal/durable"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/projection"
@@ -143,10 +140,7 @@ func killSamples(c denoise.Corruption, p diffusion.Process[int32], edit func(*di
 		if edit != nil {
 			edit(&cfg)
 		}
-		cfg.Checkpoint.Path, cfg.Checkpoint.Every = path, 20
-		if path == "" { // samples are kept for checkpoints only
-			cfg.Checkpoint.Path, cfg.Checkpoint.Every = os.DevNull+"/none", math.MaxInt
-		}
+		keepAt(&cfg, path)
 		x := make([]int32, 600*killSites)
 		at := 0
 		if particles > 0 {
@@ -177,6 +171,14 @@ func killSamples(c denoise.Corruption, p diffusion.Process[int32], edit func(*di
 	}
 }
 
+// keepAt asks for checkpoints: samples are kept for them only.
+func keepAt(cfg *diffusion.Config, path string) {
+	cfg.Checkpoint.Path, cfg.Checkpoint.Every = path, 20
+	if path == "" {
+		cfg.Checkpoint.Path, cfg.Checkpoint.Every = os.DevNull+"/none", math.MaxInt
+	}
+}
+
 // unkept forgives a run without a path the file that it could not write.
 func unkept(path string, err error) error {
 	if path == "" {
@@ -185,55 +187,12 @@ func unkept(path string, err error) error {
 	return err
 }
 
-const killSteps = 120 // of dual ascent and training
-
-// stepwise is a run that saves itself every few steps.
-func stepwise(c durable.Checkpointer, path string, made func() int, run func(context.Context, int) error, digest func() string) resumable {
-	to := func(ctx context.Context, end int) error {
-		for made() < end {
-			if err := run(ctx, min(5, end-made())); err != nil {
-				return err
-			}
-			if path == "" {
-				continue
-			}
-			if err := durable.SaveFile("test", path, c); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	return resumable{c,
-		func(ctx context.Context) error { return to(ctx, min(killSteps, made()+killSteps/pieces)) },
-		func(ctx context.Context) error { return to(ctx, killSteps) },
-		digest,
-	}
-}
-
-func killDual(path string) resumable {
-	ising := exact.Must(model.NewIsing(model.Lattice{4, 4}, 0.2, 0))
-	l := exact.Must(dual.NewLagrangian(ising, constraint.Count{Levels: []int32{1}, Max: 5}))
-	c := exact.Must(sampler.NewChains(l, mcmc.Gibbs{}, sampler.Config{Chains: 40, Warmup: -1}))
-	i := exact.Must(dual.NewInference(l, c, dual.Config{}))
-	return stepwise(i, path, i.Len, i.Run, func() string { return sum(i.Lambda(), i.Average(), c.States()) + kept(i) })
-}
-
-func killTraining(path string) resumable {
-	net := exact.Must(neural.New(neural.Config{Length: 3, Levels: 4, Width: 16, Heads: 2, Blocks: 1, Hidden: 32, Positions: true}, rand.NewPCG(1, 7)))
-	var data []int32
-	r := rand.New(rand.NewPCG(5, 5))
-	for range 200 {
-		a := int32(r.IntN(3))
-		data = append(data, a, (a+1)%3, int32(r.IntN(3)))
-	}
-	t := exact.Must(train.New(net, train.Masked{Mask: 3}, data, train.Config{Steps: killSteps, Batch: 16, Seed: 1}))
-	return stepwise(t, path, t.Step, t.Run, func() string { return sum(net.Weights(), t.Loss()) + kept(t) })
-}
-
 // resumables are all runs that can be killed, by name.
 func resumables() map[string]func(path string) resumable {
 	m := exact.NewQuadratic(12, 1)
 	ising := exact.Must(model.NewIsing(model.Lattice{4, 4}, 0.3, 0.1))
+	potts := exact.Must(model.NewPotts(model.Lattice{3, 4}, 3, 0.3, nil))
+	rbm := exact.Must(model.NewRBM([]float32{1, -2, .5, .5, 1, -1, 2, 1}, []float32{.1, -.2}, []float32{0, .5, -.5, 1}))
 	within := constraint.Count{Levels: []int32{1}, Min: 4, Max: 8}
 	blocks := mcmc.BlockGibbs{Blocks: [][]int{{0, 1, 2, 3}, {4, 5, 6, 7}, {8, 9, 10, 11}}}
 	path := projection.Path{Language: exact.Must(constraint.Intersect(constraint.Count{Levels: []int32{1}, Min: 2, Max: 4}, constraint.Count{Levels: []int32{3}, Max: constraint.None}))}
@@ -250,7 +209,10 @@ func resumables() map[string]func(path string) resumable {
 		"dmala within":     killTokens(m, mcmc.DMALA{Within: within}),
 		"dula":             killTokens(m, mcmc.DULA{}),
 		"gibbs":            killTokens(m, mcmc.Gibbs{}),
-		"chromatic gibbs":  killTokens(ising, mcmc.Gibbs{Scan: mcmc.Chromatic}),
+		"chromatic gibbs":  killTokens(potts, mcmc.Gibbs{Scan: mcmc.Chromatic}),
+		"torus gibbs":      killTokens(ising, mcmc.Gibbs{Scan: mcmc.Chromatic}),
+		"sparse gibbs":     killTokens(potts, mcmc.Gibbs{}),
+		"bipartite gibbs":  killTokens(rbm, mcmc.BlockGibbs{}),
 		"gwg":              killTokens(m, mcmc.GWG{}),
 		"hamming ball":     killTokens(m, mcmc.HammingBall{}),
 		"locally balanced": killTokens(m, mcmc.LocallyBalanced{}),
@@ -318,9 +280,9 @@ func resumables() map[string]func(path string) resumable {
 				func() string { x, e := s.Best(); return sum(x, e, s.Energies()) + kept(s) },
 			}
 		},
-		"dual inference": killDual,
-		"training":       killTraining,
 	}
+	maps.Copy(all, resumableLearners())
+	maps.Copy(all, resumableDiffusions())
 	return all
 }
 

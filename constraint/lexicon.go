@@ -1,6 +1,7 @@
 package constraint
 
 import (
+	"fmt"
 	"iter"
 
 	"github.com/gibbsite-go/gibbsite/internal/automata"
@@ -17,7 +18,8 @@ import (
 // Add, whereas products and complements may be built once and follow.
 type Lexicon struct {
 	store
-	seen  []bool // tokens that occur
+	seen  []bool         // tokens that occur, below rareToken
+	rare  map[int32]bool // the others
 	words int
 	path  []int32
 }
@@ -26,6 +28,11 @@ type Lexicon struct {
 // O(len(x)) steps, does not keep x, and panics on a negative token and on more
 // than States() states.
 func (l *Lexicon) Add(x []int32) bool {
+	for i, t := range x {
+		if t < 0 {
+			panic(fmt.Sprintf("constraint: Lexicon: Add: x[%d] = %d, want ≥ 0", i, t))
+		}
+	}
 	if len(l.node) == 0 {
 		l.node = append(l.node, node{})
 	}
@@ -106,11 +113,29 @@ func (l *Lexicon) shares(child int32, shared int) int {
 // note marks the tokens of x as seen.
 func (l *Lexicon) note(x []int32) {
 	for _, t := range x {
+		if t >= rareToken {
+			if l.rare == nil {
+				l.rare = map[int32]bool{}
+			}
+			l.rare[t] = true
+			continue
+		}
 		for int(t) >= len(l.seen) {
 			l.seen = append(l.seen, false)
 		}
 		l.seen[t] = true
 	}
+}
+
+// rareToken is the first token that is beyond vocabularies: a table up to it would
+// cost memory for what a single sequence claims.
+const rareToken = 1 << 22
+
+func (l *Lexicon) knows(t int32) bool {
+	if t >= rareToken {
+		return l.rare[t]
+	}
+	return int(t) < len(l.seen) && l.seen[t]
 }
 
 // Contains reports whether x is in the set.
@@ -154,20 +179,22 @@ func (l *Lexicon) Start() int { return 0 }
 
 // Next follows the edge of token.
 func (l *Lexicon) Next(state int, token int32) int {
-	if len(l.node) == 0 {
+	if uint(state) >= uint(len(l.node)) {
 		return -1
 	}
 	return int(l.follow(int32(state), token))
 }
 
 // Accepting reports whether a sequence of the set ends in state.
-func (l *Lexicon) Accepting(state int) bool { return state < len(l.node) && l.node[state].final }
+func (l *Lexicon) Accepting(state int) bool {
+	return uint(state) < uint(len(l.node)) && l.node[state].final
+}
 
 // Classes unites the tokens that no sequence uses. The classes of a growing
 // lexicon change.
 func (l *Lexicon) Classes(levels int) (of []int32, n int) {
 	return automata.ClassesBy(levels, func(t int32) int32 {
-		if int(t) < len(l.seen) && l.seen[t] {
+		if l.knows(t) {
 			return t
 		}
 		return -1

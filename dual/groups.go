@@ -3,6 +3,7 @@ package dual
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 )
@@ -16,15 +17,19 @@ type Groups[S energy.Site] []*Inference[S]
 // one group after the other; it stops at the first error, which names the
 // group. After an interruption groups thus level out again.
 func (g Groups[S]) Run(ctx context.Context, n int) error {
-	if len(g) == 0 {
-		return nil
+	if n < 0 {
+		return fmt.Errorf("dual: Groups: Run: n = %d, want ≥ 0", n)
 	}
-	end := g[0].Len()
-	for _, i := range g {
+	end := math.MaxInt
+	for k, i := range g {
+		if i == nil {
+			return fmt.Errorf("dual: Groups: group %d = nil, want a loop", k)
+		}
 		end = min(end, i.Len())
 	}
+	end += min(n, math.MaxInt-end)
 	for k, i := range g {
-		if err := i.Run(ctx, max(0, end+n-i.Len())); err != nil {
+		if err := i.Run(ctx, max(0, end-i.Len())); err != nil {
 			return fmt.Errorf("dual: group %d: %w", k, err)
 		}
 	}

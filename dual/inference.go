@@ -2,12 +2,14 @@ package dual
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/durable"
 	"github.com/gibbsite-go/gibbsite/internal/multiplier"
 )
 
@@ -32,6 +34,14 @@ type Config struct {
 	// Observe, if not nil, is told of every dual step: the multipliers that
 	// the batch was drawn with and its mean violation. It must keep neither.
 	Observe func(step int, lambda, mean []float64)
+
+	// Checkpoint, if it has a Path, saves the loop there as SaveFile does: at the end of
+	// every Run, also of one that its context ends, and within it each time that Every
+	// more steps have been made (0: at the end only). A failure to save ends the Run.
+	Checkpoint struct {
+		Path  string
+		Every int
+	}
 }
 
 const defaultDiverge = 1e4 // TestDiverges
@@ -56,6 +66,7 @@ type Inference[S energy.Site] struct {
 	due    int       // draws that the primal must have made at its end
 	steps  int
 	way    trajectory
+	filed  int    // steps at the last checkpoint file
 	busy   uint32 // 1 while a Run is under way
 	streak streak
 
@@ -105,6 +116,9 @@ func (c *Config) fill(n int, equal []bool) error {
 	if c.Inner < 0 {
 		return fmt.Errorf("dual: Config.Inner = %d, want ≥ 0", c.Inner)
 	}
+	if c.Checkpoint.Every < 0 {
+		return fmt.Errorf("dual: Config.Checkpoint.Every = %d, want ≥ 0", c.Checkpoint.Every)
+	}
 	var err error
 	if c.Start, c.Max, err = multiplier.Range("dual: Config", n, c.Start, c.Max, equal); err != nil {
 		return err
@@ -116,6 +130,9 @@ func (c *Config) fill(n int, equal []bool) error {
 		c.Diverge = defaultDiverge
 	}
 	c.Inner = max(c.Inner, 1)
+	if err := check.Optional("dual: Config", "Rule", c.Rule); err != nil {
+		return err
+	}
 	if c.Rule == nil {
 		c.Rule = Auto{}
 		if n > autoLargest {
@@ -139,15 +156,30 @@ func (i *Inference[S]) Run(ctx context.Context, n int) error {
 		return err
 	}
 	defer i.end()
-	for range n {
+	err := i.advance(ctx, n)
+	if err == nil || ctx != nil && ctx.Err() != nil {
+		if file := i.keep(0); file != nil {
+			err = errors.Join(err, file)
+		}
+	}
+	return err
+}
+
+func (i *Inference[S]) advance(ctx context.Context, n int) error {
+	for k := range n {
 		if err := i.step(ctx); err != nil {
 			return err
+		}
+		if every := i.cfg.Checkpoint.Every; every > 0 && k+1 < n {
+			if err := i.keep(every); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// Step makes one dual step; see Run.
+// Step makes one dual step; see Run. It saves no checkpoint.
 func (i *Inference[S]) Step(ctx context.Context) error {
 	if err := i.begin("Step"); err != nil {
 		return err
@@ -226,6 +258,19 @@ func (i *Inference[S]) measure() error {
 	if err := i.batch.Measure(i.g); err != nil {
 		return fmt.Errorf("dual: step %d: %w", i.steps, err)
 	}
+	return nil
+}
+
+// keep saves a checkpoint if Config.Checkpoint asks for any and at least so many steps
+// have been made since the last.
+func (i *Inference[S]) keep(every int) error {
+	if i.cfg.Checkpoint.Path == "" || i.steps-i.filed < every {
+		return nil
+	}
+	if err := durable.SaveFile("dual", i.cfg.Checkpoint.Path, i); err != nil {
+		return err
+	}
+	i.filed = i.steps
 	return nil
 }
 

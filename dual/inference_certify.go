@@ -62,13 +62,14 @@ func (i *Inference[S]) Certify(ctx context.Context, lambda []float64, discard, d
 		return nil, fmt.Errorf("dual: Certify: %w", err)
 	}
 	n := len(lambda)
-	means := make([]float64, draws*n)
-	for t := range draws {
+	var means []float64 // grows as it fills: draws may be more than ever come
+	for range draws {
 		if err := i.primal.Run(ctx, 1); err != nil {
 			return nil, fmt.Errorf("dual: Certify: %w", err)
 		}
 		i.target.Violation(i.g, i.primal.States())
-		meanOf(means[t*n:(t+1)*n], i.g)
+		means = append(means, make([]float64, n)...)
+		meanOf(means[len(means)-n:], i.g)
 	}
 	c := newCertificate(lambda, i.batch.States)
 	c.Steps, c.Frozen, c.Equal = draws, true, i.batch.Equal

@@ -3,10 +3,12 @@ package dual
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/durable"
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
@@ -31,6 +33,9 @@ const counters = 7 // words ahead of λ
 // stopped. The target is left at the multipliers of the last dual step, where
 // [Inference.Certify], for one, may have moved it from.
 func (i *Inference[S]) Save(w io.Writer) error {
+	if err := check.Given("dual: Save", "w", w); err != nil {
+		return err
+	}
 	if err := i.settle(); err != nil {
 		return fmt.Errorf("dual: Save: %w", err)
 	}
@@ -86,13 +91,15 @@ func (i *Inference[S]) settle() error {
 	return i.primal.Reset()
 }
 
-// Load restores what Save wrote, into a loop built with the same arguments; Start
-// and Observe may differ, and the error for other ones names the first that
-// differs. Schedules are compared by their values. It reads no more than the
-// checkpoint. On an error the loop is unchanged, except
-// that the target's multipliers are those of the checkpoint if the error is the
-// primal's.
+// Load restores what Save wrote, into a loop built with the same arguments; Start,
+// Observe and Checkpoint may differ, and the error for other ones names the first
+// that differs. Schedules are compared by their values. It reads no more than the
+// checkpoint. On an error the loop is unchanged, and its target at the
+// multipliers of its last step.
 func (i *Inference[S]) Load(r io.Reader) error {
+	if err := check.Given("dual: Load", "r", r); err != nil {
+		return err
+	}
 	head, err := wire.Read(r, magic, settingsLimit)
 	if err != nil {
 		return fmt.Errorf("dual: Load: %w", err)
@@ -117,10 +124,11 @@ func (i *Inference[S]) Load(r io.Reader) error {
 	}
 	if p, ok := i.primal.(Saver); ok {
 		if err := p.Load(r); err != nil {
-			return err
+			return errors.Join(err, i.target.SetLambda(i.standing()))
 		}
 	}
 	*i = *next
+	i.filed = i.steps
 	return nil
 }
 

@@ -6,6 +6,9 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/dual"
@@ -14,7 +17,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
-	"github.com/stretchr/testify/require"
 )
 
 // loop returns a loop over 64 Gibbs chains on the ring.
@@ -331,4 +333,11 @@ func TestGroups(t *testing.T) {
 	cancel()
 	require.ErrorContains(t, g.Run(stop, 1), "group 0")
 	require.NoError(t, dual.Groups[int32]{}.Run(ctx, 1))
+
+	// Without end means until the context ends, not that nothing happens.
+	soon, cancel := context.WithTimeout(ctx, 5*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, g.Run(soon, math.MaxInt), context.DeadlineExceeded)
+	require.ErrorContains(t, g.Run(ctx, -1), "dual: Groups: Run: n = -1, want ≥ 0")
+	require.ErrorContains(t, append(g, nil).Run(ctx, 1), "dual: Groups: group 2 = nil, want a loop")
 }

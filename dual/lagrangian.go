@@ -148,9 +148,6 @@ func (l *Lagrangian) AtTemperature(beta float64) (*Lagrangian, error) {
 // infeasible. The energy does not change. It returns an error for a nil language
 // or one that has no sequence of the base's shape (constraint.ErrInfeasible).
 func (l *Lagrangian) Within(ctx context.Context, a constraint.Language) error {
-	if a == nil {
-		return fmt.Errorf("dual: Within: language is nil")
-	}
 	if err := automata.Validate(a); err != nil {
 		return fmt.Errorf("dual: Within: %w", err)
 	}

@@ -72,7 +72,7 @@ func TestWithin(t *testing.T) {
 	half := exact.Must(lag.AtTemperature(0.5))
 	require.NotEqual(t, s.Dual, exact.Must(half.Dual(ctx, s.Lambda)))
 
-	require.ErrorContains(t, lag.Within(ctx, nil), "language is nil")
+	require.ErrorContains(t, lag.Within(ctx, nil), "dual: Within: language = nil")
 	require.ErrorIs(t, lag.Within(ctx, constraint.Count{Levels: []int32{1}, Min: 9}), constraint.ErrInfeasible)
 	stop, cancel := context.WithCancel(ctx)
 	cancel()

@@ -1,6 +1,11 @@
 package energy
 
-import "reflect"
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
+)
 
 // Capable models and denoisers answer [As] themselves: wrappers, whose parts
 // decide what can be done, and models whose parameters decide it. Others support
@@ -27,8 +32,12 @@ type Capable interface {
 }
 
 // As returns m, a model or a denoiser, as a T if m supports what T asks for: it
-// asks the method As of a [Capable] m first, and then m's type.
+// asks the method As of a [Capable] m first, and then m's type. Nil, also in an
+// interface, supports nothing.
 func As[T any](m any) (t T, ok bool) {
+	if check.Nil(m) {
+		return t, false
+	}
 	if w, is := m.(Capable); is {
 		if w.As(&t) {
 			return t, true
@@ -39,9 +48,15 @@ func As[T any](m any) (t T, ok bool) {
 }
 
 // AsInto is [As] for a target whose type is not known at compile time: target
-// points to a variable of the type that is asked for. It is the method As of a
-// wrapper that changes nothing about m.
+// points to a variable of the type that is asked for, or AsInto panics. It is the
+// method As of a wrapper that changes nothing about m.
 func AsInto(m, target any) bool {
+	if p := reflect.ValueOf(target); p.Kind() != reflect.Pointer || p.IsNil() {
+		panic(fmt.Sprintf("energy: AsInto: target = %T, want a pointer to a variable", target))
+	}
+	if check.Nil(m) {
+		return false
+	}
 	if w, is := m.(Capable); is && w.As(target) {
 		return true
 	}

@@ -217,7 +217,5 @@ func runnerPairs() []pair {
 		return weighed(func(c *diffusion.ParticlesConfig) { c.Particles, c.Batch = v, 12/v }) // as many slots
 	}, 2, 3, 4)
 	p = each(p, "Config.First", func(v int) maker { return weighed(func(c *diffusion.ParticlesConfig) { c.First = v }) }, 0, 1)
-
-	p = each(p, "configuration", func(v uint64) maker { return training(train.Config{Steps: 5, Batch: 4, Seed: v}) }, 0, 1)
 	return p
 }

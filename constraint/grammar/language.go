@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 
@@ -119,6 +120,9 @@ func (l *Language) Next(state int, token int32) int {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if uint(state) >= uint(len(l.configs)) {
+		return -1
+	}
 	c := l.configs[state]
 	if slices.Contains(v.Pad, token) {
 		if !c.padded && !l.accepting(c) {
@@ -156,7 +160,7 @@ func (l *Language) Next(state int, token int32) int {
 func (l *Language) Accepting(state int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.accepting(l.configs[state])
+	return uint(state) < uint(len(l.configs)) && l.accepting(l.configs[state])
 }
 
 func (l *Language) accepting(c configuration) bool {
@@ -188,5 +192,8 @@ func (l *Language) over(f frame) int {
 
 // Classes groups the tokens that no state tells apart.
 func (l *Language) Classes(levels int) (of []int32, n int) {
+	if levels < 0 || levels > math.MaxInt32 {
+		panic(fmt.Sprintf("grammar: Language: Classes: levels = %d, want 0 … %d", levels, math.MaxInt32))
+	}
 	return l.graph.Classes(levels)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // Layered is a set with a large part that does not change and a small one that does:
@@ -65,6 +66,7 @@ func (l Layered) Accepting(state int) bool {
 // AppendEdges appends to tokens those that lead on from state, ascending, and to
 // states where they lead.
 func (l Layered) AppendEdges(tokens []int32, states []int, state int) ([]int32, []int) {
+	check.Len("sorted", "states", len(states), len(tokens))
 	b, t := l.split(state)
 	from := len(tokens)
 	if b >= 0 {

@@ -42,6 +42,14 @@ type Config struct {
 	// Observe, if not nil, is told of every step: the parameters that it moved to and
 	// the gradient before, penalties left out. It must keep neither.
 	Observe func(step int, theta, gradient []float64)
+
+	// Checkpoint, if it has a Path, saves the fit there as SaveFile does: at the end of
+	// every Run, also of one that its context ends, and within it each time that Every
+	// more steps have been made (0: at the end only). A failure to save ends the Run.
+	Checkpoint struct {
+		Path  string
+		Every int
+	}
 }
 
 const defaultMemory = 0.999 // Kingma and Ba 2015
@@ -50,6 +58,8 @@ const defaultMemory = 0.999 // Kingma and Ba 2015
 // zeros by defaults.
 func (c *Config) fill(n, rows int) error {
 	switch {
+	case c.Checkpoint.Every < 0:
+		return fmt.Errorf("fit: Config.Checkpoint.Every = %d, want ≥ 0", c.Checkpoint.Every)
 	case c.Batch < 0 || c.Batch > rows:
 		return fmt.Errorf("fit: Config.Batch = %d, want 0 … %d, the rows of data", c.Batch, rows)
 	case !(c.Memory >= 0 && c.Memory < 1):
@@ -67,6 +77,12 @@ func (c *Config) fill(n, rows int) error {
 		if !(v >= 0 && check.Finite(v)) {
 			return fmt.Errorf("fit: Config.Penalty[%d] = %v, want a finite number ≥ 0", k, v)
 		}
+	}
+	if err := check.Optional("fit: Config", "Objective", c.Objective); err != nil {
+		return err
+	}
+	if err := check.Optional("fit: Config", "Chains", c.Chains); err != nil {
+		return err
 	}
 	if c.Objective == nil {
 		c.Objective = Persistent{}

@@ -2,6 +2,7 @@ package fit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/durable"
 )
 
 // Fit is the loop that moves parameters: per step it estimates the gradient, moves θ
@@ -31,6 +33,7 @@ type Fit struct {
 	res      residuals
 	batch    []int32
 	chosen   []int32
+	filed    int // steps at the last checkpoint file
 	busy     uint32
 }
 
@@ -99,20 +102,30 @@ func (f *Fit) run(ctx context.Context, n int, stop func() bool) error {
 		return fmt.Errorf("fit: Run: another Run of this fit is under way, want one at a time")
 	}
 	defer atomic.StoreUint32(&f.busy, 0)
-	moved := false
-	for range n {
+	err := f.advance(ctx, n, stop)
+	if err == nil || ctx.Err() != nil {
+		if file := f.keep(0); file != nil {
+			err = errors.Join(err, file)
+		}
+	}
+	return err
+}
+
+func (f *Fit) advance(ctx context.Context, n int, stop func() bool) error {
+	for k := range n {
 		if err := f.step(ctx); err != nil {
 			return err
 		}
-		moved = true
-		if stop() {
-			break
+		if stop() || k+1 == n {
+			return f.phase.Settle()
+		}
+		if every := f.cfg.Checkpoint.Every; every > 0 {
+			if err := f.keep(every); err != nil {
+				return err
+			}
 		}
 	}
-	if !moved {
-		return nil
-	}
-	return f.phase.Settle()
+	return nil
 }
 
 func (f *Fit) step(ctx context.Context) error {
@@ -170,6 +183,19 @@ func (f *Fit) rows() []int32 {
 		copy(f.batch[k*f.sites:(k+1)*f.sites], f.data[int(v)*f.sites:])
 	}
 	return f.batch
+}
+
+// keep saves a checkpoint if Config.Checkpoint asks for any and at least so many steps
+// have been made since the last.
+func (f *Fit) keep(every int) error {
+	if f.cfg.Checkpoint.Path == "" || f.steps-f.filed < every {
+		return nil
+	}
+	if err := durable.SaveFile("fit", f.cfg.Checkpoint.Path, f); err != nil {
+		return err
+	}
+	f.filed = f.steps
+	return nil
 }
 
 // Len returns the number of steps made.

@@ -3,6 +3,8 @@ package fit_test
 import (
 	"bytes"
 	"context"
+	"math"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -10,6 +12,9 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/dual/fit"
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
@@ -121,6 +126,8 @@ func TestLoadRefuses(t *testing.T) {
 		assert.Equal(t, before, other.Params())
 		require.NoError(t, other.Run(ctx, 1))
 	}
+	require.EqualError(t, f.Save(nil), "fit: Save: w = nil")
+	require.EqualError(t, f.Load(nil), "fit: Load: r = nil")
 	path := t.TempDir() + "/fit"
 	require.NoError(t, f.SaveFile(path))
 	other := build(same, 30)
@@ -128,4 +135,118 @@ func TestLoadRefuses(t *testing.T) {
 	assert.Equal(t, f.Params(), other.Params())
 	require.Error(t, other.LoadFile(path+"x"))
 	require.Error(t, f.SaveFile(path+"/no/such"))
+}
+
+// Models of the same shape and data are told apart, also where a row of data says
+// nothing and no chains do.
+func TestLoadTellsModelsApart(t *testing.T) {
+	build := func(edges []model.Edge, scale float64) *fit.Fit {
+		m := exact.Must(model.NewQuadratic(4, edges, model.Polynomial{}))
+		p := exact.Must(m.Learn())
+		q, ok := energy.As[energy.Parametric](exact.Must(energy.Scale(p, scale)))
+		require.True(t, ok)
+		f, err := fit.New(q, []int32{0, 0, 0, 0, 1, 1, 0, 1, 1, 0, 1, 1}, fit.Config{Objective: fit.Pseudo{}, L2: 1})
+		require.NoError(t, err)
+		return f
+	}
+	chain := []model.Edge{{I: 0, J: 1, W: 1}, {I: 1, J: 2, W: 1}, {I: 2, J: 3, W: 1}}
+	star := []model.Edge{{I: 0, J: 1, W: 1}, {I: 0, J: 2, W: 1}, {I: 0, J: 3, W: 1}}
+	f := build(chain, 1)
+	require.NoError(t, f.Run(ctx, 3))
+	var b bytes.Buffer
+	require.NoError(t, f.Save(&b))
+	for _, other := range []*fit.Fit{build(star, 1), build(chain, 2)} {
+		before := other.Params()
+		require.ErrorContains(t, other.Load(bytes.NewReader(b.Bytes())), "of test states")
+		assert.Equal(t, before, other.Params())
+	}
+	same := build(chain, 1)
+	require.NoError(t, same.Load(&b))
+	assert.Equal(t, f.Params(), same.Params())
+}
+
+// bent is a model that is not linear in its parameters.
+type bent struct {
+	energy.Parametric
+	power float64
+}
+
+func (m bent) Energy(e []float64, x []int32) {
+	m.Parametric.Energy(e, x)
+	for s, v := range e {
+		e[s] = math.Copysign(math.Pow(math.Abs(v), m.power), v)
+	}
+}
+
+// Models that are not linear in their parameters are told apart by their energies.
+func TestLoadTellsNonlinearModelsApart(t *testing.T) {
+	build := func(power float64) *fit.Fit {
+		p, data := ring(t, 30, 9)
+		require.NoError(t, p.SetParams([]float64{1, 2, 3, 4, 5, 6, 7, 8}))
+		f, err := fit.New(struct{ energy.Parametric }{bent{p, power}}, data, fit.Config{Objective: fit.Exact{}})
+		require.NoError(t, err)
+		return f
+	}
+	f := build(2)
+	require.NoError(t, f.Run(ctx, 1))
+	var b bytes.Buffer
+	require.NoError(t, f.Save(&b))
+	other := build(3)
+	before := other.Params()
+	require.ErrorContains(t, other.Load(bytes.NewReader(b.Bytes())), "energies of test states")
+	assert.Equal(t, before, other.Params())
+	require.NoError(t, build(2).Load(&b))
+}
+
+// A fit keeps itself in a file, every few steps and when its Run ends or is stopped.
+func TestCheckpointFiles(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "fit")
+	build := func(edit func(*fit.Config)) *fit.Fit {
+		p, data := ring(t, 30, 9)
+		cfg := fit.Config{Chains: chains(t, p, 8, 2, mcmc.Gibbs{}), Batch: 20}
+		cfg.Checkpoint.Path, cfg.Checkpoint.Every = path, 3
+		if edit != nil {
+			edit(&cfg)
+		}
+		f, err := fit.New(p, data, cfg)
+		require.NoError(t, err)
+		return f
+	}
+	whole := build(func(c *fit.Config) { c.Checkpoint.Path = "" })
+	require.NoError(t, whole.Run(ctx, 20))
+	func() { // the observer ends it as a kill would
+		defer func() { assert.NotNil(t, recover()) }()
+		_ = build(func(c *fit.Config) {
+			c.Observe = func(step int, _, _ []float64) {
+				if step == 7 {
+					panic("killed")
+				}
+			}
+		}).Run(ctx, 20)
+	}()
+	at := func(path string) int {
+		f := build(nil)
+		require.NoError(t, f.LoadFile(path))
+		return f.Len()
+	}
+	assert.Equal(t, 6, at(path))
+	assert.Equal(t, 3, at(path+".old"))
+	next := build(nil)
+	require.NoError(t, next.LoadFile(path))
+	stop, cancel := context.WithCancel(ctx)
+	cancel()
+	require.ErrorIs(t, next.Run(stop, 20), context.Canceled)
+	require.NoError(t, next.Run(ctx, 4))
+	last := build(nil)
+	require.NoError(t, last.LoadFile(path))
+	require.NoError(t, last.Run(ctx, 10))
+	assert.Equal(t, whole.Params(), last.Params())
+	lost := build(func(c *fit.Config) { c.Checkpoint.Path = filepath.Join(path, "no", "folder") })
+	require.ErrorContains(t, lost.Run(ctx, 20), "fit: SaveFile")
+	assert.Equal(t, 3, lost.Len())
+	p, data := ring(t, 30, 9)
+	var cfg fit.Config
+	cfg.Checkpoint.Every = -1
+	_, err := fit.New(p, data, cfg)
+	assert.EqualError(t, err, "fit: Config.Checkpoint.Every = -1, want ≥ 0")
 }

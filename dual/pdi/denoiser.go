@@ -62,6 +62,9 @@ func New(p Predictor, cfg Config) (*Denoiser, error) {
 	if cfg.Start, cfg.Max, err = multiplier.Range("pdi: Config", p.Len(), cfg.Start, cfg.Max, nil); err != nil {
 		return nil, err
 	}
+	if err := check.Optional("pdi: Config", "Rule", cfg.Rule); err != nil {
+		return nil, err
+	}
 	if cfg.Rule != nil {
 		if _, err := cfg.Rule.Bind(context.Background(), p.Len()); err != nil {
 			return nil, err

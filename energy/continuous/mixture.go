@@ -163,6 +163,7 @@ func (m *Mixture) Components() int { return len(m.logw) }
 // Component stores the mean of component k and returns its weight. It panics
 // unless there is such a component and mean has one entry per coordinate.
 func (m *Mixture) Component(k int, mean []float64) (weight float64) {
+	check.Index("continuous", "component", k, len(m.logw))
 	check.Len("continuous", "mean", len(mean), m.sites)
 	copy(mean, m.mean[k*m.sites:(k+1)*m.sites])
 	return simd.Exp(m.logw[k])
@@ -172,6 +173,7 @@ func (m *Mixture) Component(k int, mean []float64) (weight float64) {
 // panics unless there is such a component and both slices, which must not
 // overlap, have one entry per coordinate.
 func (m *Mixture) Covariance(k int, dst, v []float64) {
+	check.Index("continuous", "component", k, len(m.logw))
 	check.Len("continuous", "dst", len(dst), m.sites)
 	check.Len("continuous", "v", len(v), m.sites)
 	for i := range dst {
@@ -241,11 +243,12 @@ func (m *Mixture) Mean(dst []float64) {
 	}
 }
 
-// Draw stores one draw in x. It panics unless len(x) = Sites. Its normals are
+// Draw stores one draw in x. It panics unless len(x) = Sites and src is given. Its normals are
 // those of math/rand/v2, whose last bits may differ between GOARCHs.
 func (m *Mixture) Draw(x []float32, src rand.Source) {
 	n := m.sites
 	check.Len("continuous", "x", len(x), n)
+	check.Must("continuous: Mixture: Draw", "src", src)
 	r := rand.New(src)
 	u := r.Float64()
 	k := 0

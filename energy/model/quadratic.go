@@ -204,7 +204,7 @@ func (m *Quadratic) Energy(e []float64, x []int32) {
 func (m *Quadratic) Gradient(e []float64, g []float32, x []int32) {
 	defer check.States("model", x, len(m.values))
 	levels := len(m.values)
-	check.Rows("model", "x", len(x), len(m.linear))
+	check.Len("model", "e", len(e), check.Rows("model", "x", len(x), len(m.linear)))
 	check.Len("model", "g", len(g), len(x)*levels)
 	if m.fast != nil {
 		m.evaluate(e, g[len(x):], nil, x, nil, nil)

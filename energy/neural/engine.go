@@ -64,6 +64,10 @@ type engine[S energy.Site] struct {
 	errs  []error
 }
 
+// mostWorkers bounds the passes that are made ahead, one for each worker: more
+// goroutines than any machine has processors for change nothing.
+const mostWorkers = 1 << 10
+
 // start begins the workers, which end when the denoiser that owner points to is
 // gone.
 func start[S energy.Site, D any](owner *D, e *engine[S]) {
@@ -71,6 +75,7 @@ func start[S energy.Site, D any](owner *D, e *engine[S]) {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
+	workers = min(workers, mostWorkers)
 	e.chunk = max(1, chunkRows/e.net.cfg.Length)
 	e.pool = pool.New(workers)
 	for range workers {

@@ -80,6 +80,9 @@ func (t *Transformer) newPass(batch int, train bool) *Pass {
 		panic(fmt.Sprintf("neural: batch = %d, want ≥ 1", batch))
 	}
 	c := t.cfg
+	if err := check.Entries("neural: NewPass", "batch × length × width", batch, c.Length, max(3*c.Width, c.Hidden, c.Outputs)); err != nil {
+		panic(err.Error())
+	}
 	rows := batch * c.Length
 	mk := func(n int) []float32 { return make([]float32, n) }
 	p := &Pass{net: t, batch: batch, train: train, rows: make([]int32, 0, rows), x: mk(rows * c.Width)}

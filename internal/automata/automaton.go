@@ -1,8 +1,11 @@
 package automata
 
 import (
+	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // Automaton is a deterministic automaton over token ids, constraint.Automaton
@@ -24,8 +27,15 @@ func Name(a any) string {
 }
 
 // Validate returns what a language with a method Validate() error says about its
-// own fields: a literal may be out of range. Whoever compiles a language asks.
+// own fields: a literal may be out of range. Nil, also in an interface, is no
+// language. Whoever compiles a language asks.
 func Validate(a any) error {
+	if check.Nil(a) {
+		if a == nil {
+			return errors.New("language = nil, want one")
+		}
+		return fmt.Errorf("language = (%T)(nil), want one", a)
+	}
 	if v, ok := a.(interface{ Validate() error }); ok {
 		return v.Validate()
 	}

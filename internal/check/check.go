@@ -75,6 +75,14 @@ func Given(who, name string, v any) error {
 	return fmt.Errorf("%s: %s = (%T)(nil), want a value", who, name, v)
 }
 
+// Optional is Given for what may be left out: nil itself is no error.
+func Optional(who, name string, v any) error {
+	if v == nil {
+		return nil
+	}
+	return Given(who, name, v)
+}
+
 // Must is Given for callers that return no error: it panics.
 func Must(who, name string, v any) {
 	if err := Given(who, name, v); err != nil {

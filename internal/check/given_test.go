@@ -12,6 +12,9 @@ import (
 
 func TestGiven(t *testing.T) {
 	assert.NoError(t, check.Given("mcmc: Swap", "r", &bytes.Buffer{}))
+	assert.NoError(t, check.Optional("mcmc: Swap", "r", nil))
+	assert.NoError(t, check.Optional("mcmc: Swap", "r", &bytes.Buffer{}))
+	assert.EqualError(t, check.Optional("mcmc: Swap", "r", io.Reader((*bytes.Buffer)(nil))), "mcmc: Swap: r = (*bytes.Buffer)(nil), want a value")
 	assert.EqualError(t, check.Given("mcmc: Swap", "r", nil), "mcmc: Swap: r = nil")
 	assert.EqualError(t, check.Given("mcmc: Swap", "r", io.Reader((*bytes.Buffer)(nil))), "mcmc: Swap: r = (*bytes.Buffer)(nil), want a value")
 	assert.PanicsWithValue(t, "energy: Differences: m = nil", func() { check.Must("energy: Differences", "m", nil) })

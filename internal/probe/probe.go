@@ -7,12 +7,19 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// States is the number of states by which models are told apart.
-const States = 4
+// States seeds the random states by which models are told apart, and constant is
+// the number of those that follow them: all sites at the last level, at the one before
+// and so on. A coupling of two sites of level 1 is seen by a random state with
+// probability ¼, and by the first of these always.
+const (
+	States   = 4
+	random   = 8
+	constant = 4
+)
 
 // Target adds the levels, the method with all its fields, the model's name if it
-// has one, and its energies at fixed states: uniform draws by intN, repaired
-// where the model can.
+// has one, and its energies at fixed states: uniform draws by intN and constant
+// ones, repaired where the model can.
 func Target(add func(name string, value any), m energy.Model, method any, intN func(n int) int) {
 	sites, levels := m.Shape()
 	add("levels", levels)
@@ -24,13 +31,19 @@ func Target(add func(name string, value any), m energy.Model, method any, intN f
 		// Matrix products differ in the last bits between instruction sets.
 		add("instruction set", simd.Backend())
 	}
-	x, e := make([]int32, States*sites), make([]float64, States)
-	for i := range x {
-		x[i] = int32(intN(levels))
+	n := random + min(constant, levels)
+	x, e := make([]int32, sites), make([]float64, n)
+	supported, repairs := energy.As[energy.Supported](m)
+	for s := range e { // one by one: states of many sites need room
+		for i := range x {
+			if x[i] = int32(levels - 1 - (s - random)); s < random {
+				x[i] = int32(intN(levels))
+			}
+		}
+		if repairs {
+			supported.Repair(x)
+		}
+		m.Energy(e[s:s+1], x)
 	}
-	if s, ok := energy.As[energy.Supported](m); ok {
-		s.Repair(x)
-	}
-	m.Energy(e, x)
 	add("energies of test states", e)
 }

@@ -42,7 +42,7 @@ func TestTarget(t *testing.T) {
 		}
 	}, clamped, nil, sampler.NewStream(probe.States, 0).IntN)
 	require.NoError(t, sampler.CheckStart(energies))
-	require.Len(t, energies, probe.States)
+	require.Len(t, energies, 10)
 
 	// Matrix products belong to an instruction set.
 	rbm := exact.Must(model.NewRBM([]float32{1, 2}, []float32{0}, []float32{0, 1}))
@@ -53,4 +53,17 @@ func TestTarget(t *testing.T) {
 		}
 	}, rbm, nil, sampler.NewStream(probe.States, 0).IntN)
 	assert.Equal(t, simd.Backend(), set)
+}
+
+// A model is told from one with another coupling, whichever of them it is.
+func TestEveryCouplingCounts(t *testing.T) {
+	const n = 40
+	with := func(edges ...model.Edge) energy.Model {
+		return exact.Must(model.NewQuadratic(n, append([]model.Edge{{I: 0, J: 1, W: .1}}, edges...), model.Polynomial{}))
+	}
+	for i := range n {
+		for j := range i {
+			assert.ErrorContains(t, fingerprint.Compare(settings(with()), settings(with(model.Edge{I: i, J: j, W: 3}))), "energies of test states", "%d and %d", i, j)
+		}
+	}
 }

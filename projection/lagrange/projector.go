@@ -99,6 +99,9 @@ func (k *Projector) fill() error {
 	if err := check.Given("lagrange", "Constraint", k.Constraint); err != nil {
 		return err
 	}
+	if err := check.Optional("lagrange", "Judge", k.Judge); err != nil {
+		return err
+	}
 	if v, ok := k.Constraint.(Validator); ok {
 		if err := v.Validate(); err != nil {
 			return fmt.Errorf("lagrange: %w", err)

@@ -2,10 +2,12 @@ package anneal
 
 import (
 	"fmt"
+	"hash/crc64"
 	"io"
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/internal/durable"
+	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
@@ -16,9 +18,7 @@ const aisMagic = "gibbsite ais 1\n"
 // Save writes a checkpoint: after Load of it, Run goes on to the same bits as if
 // it had not stopped.
 func (a *AISRunner) Save(w io.Writer) error {
-	l := a.settings()
-	l.Add("AISConfig.First", a.cfg.First)
-	l.Add("AISConfig.Count", a.cfg.Count)
+	l := a.list()
 	return save("AIS", aisMagic, w, l, len(a.stage), func(b int, body []byte) ([]byte, error) {
 		first := b * a.size
 		last := min(first+a.size, a.cfg.Count)
@@ -29,13 +29,24 @@ func (a *AISRunner) Save(w io.Writer) error {
 	}, nil)
 }
 
+// list returns the settings that a checkpoint must agree on: of the run and of its
+// part.
+func (a *AISRunner) list() *fingerprint.List {
+	l := a.settings()
+	l.Add("AISConfig.First", a.cfg.First)
+	l.Add("AISConfig.Count", a.cfg.Count)
+	if a.cfg.Exact != nil {
+		sum := crc64.Checksum(wire.AppendInt32s(nil, a.cfg.Exact), crc64.MakeTable(crc64.ECMA))
+		l.Text("checksum of AISConfig.Exact", fmt.Sprintf("%016x", sum))
+	}
+	return l
+}
+
 // Load restores a checkpoint into a run built with the same arguments; only
 // Workers and Checkpoint may differ. The error for others names the first
 // setting that differs. On an error the run is as it was.
 func (a *AISRunner) Load(r io.Reader) error {
-	l := a.settings()
-	l.Add("AISConfig.First", a.cfg.First)
-	l.Add("AISConfig.Count", a.cfg.Count)
+	l := a.list()
 	n := AISRunner{sites: a.sites, cfg: a.cfg, size: a.size}
 	n.allocate()
 	limit := uint64(a.size)*uint64(4*a.sites+64) + 64

@@ -83,6 +83,7 @@ func newSettings(m energy.Model, method sampler.Method) *fingerprint.List {
 }
 
 func addTarget(add func(name string, value any), m energy.Model, method sampler.Method) {
+	check.Must("anneal: Settings", "add", add)
 	sites, _ := m.Shape()
 	add("sites", sites)
 	probe.Target(add, m, method, sampler.NewStream(probe.States, 0).IntN)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // record is what a Trace knows of one chain; one goroutine at a time uses it.
@@ -81,7 +83,10 @@ func (r *record) improve(x []int32, energy float64) {
 
 // count adds x to the counts of levels.
 func (r *record) count(x []int32, levels int) {
-	if len(r.counts) != len(x)*levels {
+	if len(r.counts) != len(x)*levels || len(x) == 0 {
+		if err := check.Entries("diagnose: KeepMarginals", "sites × levels", len(x), levels); err != nil {
+			panic(err.Error())
+		}
 		r.counts = make([]int64, len(x)*levels)
 	}
 	for i, l := range x {

@@ -3,6 +3,8 @@ package diagnose
 import (
 	"fmt"
 	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // Marginals are the frequencies of the levels of every site, estimates of
@@ -26,9 +28,11 @@ func (m Marginals) At(site, level int) (p, se float64) {
 		panic(fmt.Sprintf("diagnose: Marginals: site = %d, level = %d, want < %d and < %d", site, level, m.Sites, m.Levels))
 	}
 	i := site*m.Levels + level
+	check.Len("diagnose", "Marginals.P", len(m.P), m.Sites*m.Levels)
 	if m.SE == nil {
 		return m.P[i], math.NaN()
 	}
+	check.Len("diagnose", "Marginals.SE", len(m.SE), len(m.P))
 	return m.P[i], m.SE[i]
 }
 

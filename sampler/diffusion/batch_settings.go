@@ -7,6 +7,7 @@ import (
 	"reflect"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -43,6 +44,7 @@ func (d *batch[S]) settings() *fingerprint.List {
 
 // list adds the settings, for which it asks the model for two predictions.
 func (d *batch[S]) list(add func(name string, value any)) {
+	check.Must("diffusion: Settings", "add", add)
 	add("sites", d.sites)
 	add("levels", d.levels)
 	add("process", d.recipe)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 const (
@@ -163,6 +165,8 @@ func (c *Config) fill(sites, levels int) error {
 		return bad("ProjectPower", c.ProjectPower, "finite and ≥ 0")
 	case c.ProjectPower > 0 && !c.ProjectState:
 		return bad("ProjectPower", c.ProjectPower, "0 without ProjectState")
+	case c.Projector != nil && check.Nil(c.Projector):
+		return bad("Projector", fmt.Sprintf("(%T)(nil)", c.Projector), "a value")
 	case c.ProjectState && c.Projector == nil:
 		return bad("ProjectState", true, "a Projector with it")
 	case c.Decode > DecodeGreedy:

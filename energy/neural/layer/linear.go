@@ -1,6 +1,8 @@
 package layer
 
 import (
+	"fmt"
+
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
@@ -36,6 +38,9 @@ func (l Linear) Forward(y, x []float32) {
 //
 // dx may be nil. room has len(dy) entries and is overwritten.
 func (l Linear) Backward(dx []float32, grad Linear, dy, x, room []float32) {
+	if l.Out < 1 {
+		panic(fmt.Sprintf("layer: Linear.Out = %d, want ≥ 1", l.Out))
+	}
 	rows := check.Rows("layer", "x", len(x), l.In)
 	check.Len("layer", "dy", len(dy), rows*l.Out)
 	check.Len("layer", "room", len(room), len(dy))

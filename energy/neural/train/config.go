@@ -45,6 +45,15 @@ type Config struct {
 	// Workers is the number of goroutines; 0 means GOMAXPROCS. It decides
 	// nothing but speed.
 	Workers int
+
+	// Checkpoint, if it has a Path, saves the training there as SaveFile does: at the
+	// end of every Run, also of one that its context ends, and within it each time
+	// that Every more steps have been made (0: at the end only). A failure to save
+	// ends the Run.
+	Checkpoint struct {
+		Path  string
+		Every int
+	}
 }
 
 // The moments' decays and ε of Adam (Kingma and Ba 2015), the second as MDLM's
@@ -80,6 +89,8 @@ func (c Config) resolve() (Config, error) {
 		return c, fmt.Errorf("train: Steps = %d, want ≥ 1", c.Steps)
 	case c.Batch < 1 || c.Shards < 1 || c.Workers < 1:
 		return c, fmt.Errorf("train: Batch = %d, Shards = %d, Workers = %d, want ≥ 1", c.Batch, c.Shards, c.Workers)
+	case c.Checkpoint.Every < 0:
+		return c, fmt.Errorf("train: Checkpoint.Every = %d, want ≥ 0", c.Checkpoint.Every)
 	case !(c.Rate > 0) || math.IsInf(c.Rate, 1):
 		return c, fmt.Errorf("train: Rate = %v, want > 0 and finite", c.Rate)
 	case !(c.Decay >= 0) || !(c.Clip > 0):

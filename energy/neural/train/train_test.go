@@ -13,7 +13,6 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy/neural"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
-	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
 const (
@@ -207,50 +206,6 @@ func TestErrors(t *testing.T) {
 	}
 	assert.ErrorContains(t, err, "loss = NaN")
 	assert.Equal(t, before, net.Weights()[1:])
-}
-
-func TestCheckpointsNameWhatDiffers(t *testing.T) {
-	data, _, _ := joint()
-	cfg := Config{Steps: 10, Workers: 1}
-	tr := exact.Must(New(network(t, tiny, 1), Masked{mask}, data, cfg))
-	var file bytes.Buffer
-	require.NoError(t, tr.Save(&file))
-	whole := file.Bytes()
-	load := func(tr *Trainer, b []byte) error { return tr.Load(bytes.NewReader(b)) }
-
-	wider := tiny
-	wider.Hidden++
-	other := cfg
-	other.Rate = 2e-3
-	for want, tr := range map[string]*Trainer{
-		"the checkpoint has network {Length:3":                                           exact.Must(New(network(t, wider, 1), Masked{mask}, data, cfg)),
-		"the checkpoint has objective train.Masked {Mask:3}, want train.Masked {Mask:2}": exact.Must(New(network(t, tiny, 1), Masked{2}, data, cfg)),
-		"the checkpoint has configuration {Steps:10":                                     exact.Must(New(network(t, tiny, 1), Masked{mask}, data, other)),
-		"the checkpoint has data":                                                        exact.Must(New(network(t, tiny, 1), Masked{mask}, data[3:], cfg)),
-	} {
-		assert.ErrorContains(t, load(tr, whole), want)
-	}
-	for at := range whole {
-		if at%97 == 0 { // cut off, and with a bit turned
-			assert.Error(t, load(tr, whole[:at]))
-			bad := bytes.Clone(whole)
-			bad[at] ^= 4
-			assert.Error(t, load(tr, bad))
-		}
-	}
-	require.NoError(t, load(tr, whole))
-
-	frame := func(body []byte) []byte {
-		var b bytes.Buffer
-		require.NoError(t, wire.Write(&b, magic, body))
-		return b.Bytes()
-	}
-	assert.ErrorContains(t, load(tr, frame(nil)), "too short")
-	assert.ErrorContains(t, load(tr, frame(wire.AppendInts(nil, 1, 0, 0))), "fingerprint")
-	assert.ErrorContains(t, load(tr, frame(append(wire.AppendInts(nil, 2, 0), "[]"...))), "the checkpoint has network nothing, want")
-	body, err := wire.Read(bytes.NewReader(whole), magic, math.MaxInt64)
-	require.NoError(t, err)
-	assert.ErrorContains(t, load(tr, frame(body[:len(body)-4])), "bytes of state after step 0, want")
 }
 
 // The rate rises for Warmup steps and falls along half a cosine to a hundredth.

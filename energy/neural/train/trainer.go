@@ -2,17 +2,20 @@ package train
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"sync/atomic"
 
 	"github.com/gibbsite-go/gibbsite/energy/neural"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/durable"
 	"github.com/gibbsite-go/gibbsite/internal/pool"
 )
 
-// Trainer fits one network, whose weights it writes to. It belongs to one
-// goroutine.
+// Trainer fits one network, whose weights it writes to. Its methods must not be
+// called concurrently with each other.
 type Trainer struct {
 	net       *neural.Transformer
 	objective Objective
@@ -27,6 +30,8 @@ type Trainer struct {
 	shards []*shard
 	order  []int32
 	epoch  int
+	filed  int // step of the last checkpoint file
+	busy   atomic.Bool
 }
 
 // New returns a trainer of net on data, rows of Length tokens, which it keeps.
@@ -98,16 +103,54 @@ func (t *Trainer) Average() *neural.Transformer {
 
 // Run makes n steps, or fewer if ctx ends, which is its error then: the trainer
 // stays valid. It stops with an error that names the step if the loss or the
-// gradient is not finite; the weights are those before that step.
+// gradient is not finite; the weights are those before that step. A Run while another
+// is under way is an error.
 func (t *Trainer) Run(ctx context.Context, n int) error {
-	for range n {
+	switch {
+	case check.Nil(ctx):
+		return fmt.Errorf("train: Run: ctx = nil")
+	case n < 0:
+		return fmt.Errorf("train: Run: n = %d, want ≥ 0", n)
+	case !t.busy.CompareAndSwap(false, true):
+		return fmt.Errorf("train: Run: another Run of this trainer is under way, want one at a time")
+	}
+	defer t.busy.Store(false)
+	err := t.advance(ctx, n)
+	if err == nil || ctx.Err() != nil {
+		if file := t.keep(0); file != nil {
+			err = errors.Join(err, file)
+		}
+	}
+	return err
+}
+
+func (t *Trainer) advance(ctx context.Context, n int) error {
+	for k := range n {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		if err := t.next(); err != nil {
 			return err
 		}
+		if every := t.cfg.Checkpoint.Every; every > 0 && k+1 < n {
+			if err := t.keep(every); err != nil {
+				return err
+			}
+		}
 	}
+	return nil
+}
+
+// keep saves a checkpoint if Config.Checkpoint asks for any and at least so many steps
+// have been made since the last.
+func (t *Trainer) keep(every int) error {
+	if t.cfg.Checkpoint.Path == "" || t.step-t.filed < every {
+		return nil
+	}
+	if err := durable.SaveFile("train", t.cfg.Checkpoint.Path, t); err != nil {
+		return err
+	}
+	t.filed = t.step
 	return nil
 }
 

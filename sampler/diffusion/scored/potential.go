@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // Potential makes a score what diffusion.Particles are weighed by: their
@@ -29,8 +30,8 @@ type Potential struct {
 // Validate returns an error unless Score judges sequences and Temperature is finite
 // and ≥ 0.
 func (p Potential) Validate() error {
-	if p.Score == nil {
-		return fmt.Errorf("scored: Potential.Score = nil, want a set")
+	if err := check.Given("scored: Potential", "Score", p.Score); err != nil {
+		return err
 	}
 	if !(p.Temperature >= 0) || math.IsInf(p.Temperature, 1) {
 		return fmt.Errorf("scored: Potential.Temperature = %v, want finite and ≥ 0", p.Temperature)
@@ -45,12 +46,16 @@ func (p Potential) Log(logG []float64, x []int32, t []float64) {
 	if err := p.Validate(); err != nil {
 		panic(err)
 	}
+	check.Len("scored", "logG", len(logG), len(t))
+	sites, m := 0, p.Score.Len()
+	if len(t) > 0 {
+		sites = check.Rows("scored", "x", len(x), len(t))
+	}
 	if p.Value != nil {
 		p.Value(logG, x, t)
 	} else {
 		clear(logG)
 	}
-	sites, m := len(x)/max(1, len(t)), p.Score.Len()
 	g := make([]float64, m)
 	for k, at := range t {
 		if at > 0 {

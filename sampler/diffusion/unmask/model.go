@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
@@ -40,12 +41,13 @@ const defaultTables = 1 << 28 // bytes of predictions
 // newModel checks what a runner is given. tables is the number of predictions
 // that a path keeps.
 func newModel(ctx context.Context, who string, d energy.Denoiser[int32], cfg *Config, tables func(sites int) int) (*model, error) {
-	switch {
-	case d == nil:
-		return nil, fmt.Errorf("unmask: %s: model = nil", who)
-	case cfg.Projector == nil:
+	if err := check.Given("unmask: "+who, "model", d); err != nil {
+		return nil, err
+	}
+	if check.Nil(cfg.Projector) {
 		return nil, fmt.Errorf("unmask: %s: Projector = nil, want one that can draw", who)
-	case cfg.Batch < 0:
+	}
+	if cfg.Batch < 0 {
 		return nil, fmt.Errorf("unmask: %s: Batch = %d, want ≥ 0", who, cfg.Batch)
 	}
 	sites, levels := d.Shape()
