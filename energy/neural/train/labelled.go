@@ -73,8 +73,16 @@ func (o Classes) Check(c neural.Config) error {
 // Rows implements [Labelled].
 func (o Classes) Rows() int { return len(o.Labels) }
 
+// Corrupt implements [Objective].
+func (o Classes) Corrupt(x []int32, weight []float64, clean []int32, u float64, r *rand.Rand) float64 {
+	check.Must("train: Classes", "Objective", o.Objective)
+	return o.Objective.Corrupt(x, weight, clean, u, r)
+}
+
 // Tell implements [Telling].
 func (o Classes) Tell(row int, r *rand.Rand) int32 {
+	check.Index("train: Classes: Tell", "row", row, len(o.Labels))
+	check.Must("train: Classes: Tell", "r", r)
 	drop := o.Drop
 	if drop == 0 {
 		drop = 0.1
@@ -117,11 +125,15 @@ func (o Classify) Rows() int { return len(o.Labels) }
 
 // Corrupt implements [Objective].
 func (o Classify) Corrupt(x []int32, weight []float64, clean []int32, u float64, r *rand.Rand) float64 {
+	check.Must("train: Classify", "Objective", o.Objective)
 	return corruptOrNot(o.Objective, x, weight, clean, u, r)
 }
 
 // Loss implements [Pooled].
 func (o Classify) Loss(d, mean []float32, row int) float64 {
+	check.Index("train: Classify: Loss", "row", row, len(o.Labels))
+	check.Index("train: Classify: Loss", "Labels[row]", int(o.Labels[row]), len(mean))
+	check.Len("train", "d", len(d), len(mean))
 	return layer.CrossEntropy(d, mean, o.Labels[row:row+1], one[:], len(mean))
 }
 
@@ -180,6 +192,9 @@ func (o Regress) Corrupt(x []int32, weight []float64, clean []int32, u float64, 
 
 // Loss implements [Pooled].
 func (o Regress) Loss(d, mean []float32, row int) float64 {
+	check.Index("train: Regress: Loss", "row", row, len(o.Targets))
+	check.Len("train", "d", len(d), 1)
+	check.Len("train", "mean", len(mean), 1)
 	miss := float64(mean[0]) - o.Targets[row]
 	d[0] = float32(2 * miss)
 	return miss * miss
