@@ -21,6 +21,7 @@ var shapes = map[string]Config{
 }
 
 func TestForwardAndGradients(t *testing.T) {
+	exact.SkipUnderRace(t)
 	for name, cfg := range shapes {
 		t.Run(name, func(t *testing.T) {
 			net := randomNet(t, cfg, 1)

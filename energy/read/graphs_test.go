@@ -62,6 +62,7 @@ func TestRoundTripOfDIMACS(t *testing.T) {
 // The graph myciel3 (Mycielski's of the 5-cycle's kind, 11 vertices, 20 edges)
 // has no triangle and needs four colours: counted here with none of the library.
 func TestDIMACSByHand(t *testing.T) {
+	exact.SkipUnderRace(t)
 	const myciel3 = `p col 11 20
 e 1 2
 e 1 4

@@ -164,6 +164,7 @@ func unnamed(reader func(io.Reader) (*model.Quadratic, error)) func(io.Reader) (
 }
 
 func TestRoundTripsOfQuadratics(t *testing.T) {
+	exact.SkipUnderRace(t)
 	r := rand.New(rand.NewPCG(14, 1))
 	for range 100 {
 		in := newInstance(r, r.IntN(2) == 0)

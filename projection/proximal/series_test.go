@@ -10,6 +10,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/constraint/series"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/projection/proximal"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -39,6 +40,7 @@ func ExampleProjector() {
 // Autocorrelation together with OHLC order, on predictions of every kind: the
 // set is not convex, but the result must be in it.
 func TestProximalAutocorrelation(t *testing.T) {
+	exact.SkipUnderRace(t)
 	const length, channels = 96, 4
 	b := series.NewBuilder(series.Shape{
 		Length: length, Channels: channels, Shift: []float64{10, 11, 9, 10}, Scale: []float64{2, 2.1, 1.9, 2},

@@ -26,6 +26,7 @@ func minimum(m energy.Model) float64 {
 }
 
 func TestAnnealFindsTheMinimum(t *testing.T) {
+	exact.SkipUnderRace(t)
 	models := exact.Library(t)
 	models["rugged"] = exact.NewRugged(6, 3, 2, 0.5, 8)
 	models["holes"] = exact.NewRugged(9, 2, 2, 0.5, 8).Holed()

@@ -20,6 +20,7 @@ import (
 // held against that of the standard error of the chain means, which needs no
 // autocorrelations, and against the full trace.
 func TestStuckChainsShowInStreamingTraces(t *testing.T) {
+	exact.SkipUnderRace(t)
 	const chains, draws = 64, 2000
 	for _, c := range []struct {
 		side int

@@ -54,6 +54,7 @@ func TestKernelsBecomeNew(t *testing.T) {
 // checkpoint to the byte, through stops, checkpoints of either kind, new states
 // and another target.
 func TestLeanRunsHaveTheSameBits(t *testing.T) {
+	exact.SkipUnderRace(t)
 	m := exact.NewQuadratic(9, 1)
 	for _, method := range append(everyMethod(), constrained()...) {
 		build := func(lean bool) *sampler.Chains {

@@ -135,6 +135,7 @@ func TestMLP(t *testing.T) {
 
 func TestAttention(t *testing.T) {
 	exact.SkipUnderRace(t)
+	exact.SkipRepeated(t)
 	r := rand.New(rand.NewPCG(6, 0))
 	for _, a := range []Attention{
 		{Length: 5, Width: 8, Heads: 2},

@@ -105,6 +105,7 @@ func modes(x []float32) []int {
 // from differences of predictions; one particle, whose step is all that a
 // projection knows, too, does not.
 func TestModesHaveTheirWeights(t *testing.T) {
+	exact.SkipUnderRace(t)
 	m, set, value := uneven(t)
 	given, logp, err := m.Where([]float64{1, 1}, value)
 	require.NoError(t, err)
@@ -138,6 +139,7 @@ func TestModesHaveTheirWeights(t *testing.T) {
 // Inequalities: a mixture on the line within bounds has its own distribution,
 // restricted; and no sample is outside.
 func TestBoundsRestrict(t *testing.T) {
+	exact.SkipUnderRace(t)
 	m, err := continuous.NewDiagonal([]float64{1, 2}, []float64{-1, 1.5}, []float64{0.1, 0.3})
 	require.NoError(t, err)
 	normal := func(x, m, v float64) float64 { return math.Erfc((m-x)/math.Sqrt(2*v)) / 2 }
