@@ -111,7 +111,7 @@ func TestCheckpoint(t *testing.T) {
 	if done.Steps != 20 || done.Loss != nil {
 		t.Errorf("%+v: there was nothing left to train", done)
 	}
-	if _, err := try(small("-checkpoint", ckpt, "-rate", "1")...); err == nil || !strings.Contains(err.Error(), "configuration") {
+	if _, err := try(small("-checkpoint", ckpt, "-rate", "1")...); err == nil || !strings.Contains(err.Error(), "Config.Rate") {
 		t.Error(err)
 	}
 	c := do(t, "-weights", whole, "-atoms", "4", "-run", "syntax", "-n", "10")
