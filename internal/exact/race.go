@@ -17,6 +17,6 @@ func SkipUnderRace(t *testing.T) {
 func SkipRepeated(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("judged in the long form: these draws have the same bits everywhere")
+		t.Skip("judged once, in the long form")
 	}
 }
