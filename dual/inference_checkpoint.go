@@ -10,7 +10,6 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/durable"
-	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
@@ -22,9 +21,6 @@ const (
 	magic      = "gibbsite dual 3\n"
 	stateMagic = "state\n"
 )
-
-// settingsLimit bounds the frame of the settings.
-const settingsLimit = 1 << 20
 
 const counters = 7 // words ahead of λ
 
@@ -100,22 +96,15 @@ func (i *Inference[S]) Load(r io.Reader) error {
 	if err := check.Given("dual: Load", "r", r); err != nil {
 		return err
 	}
-	head, err := wire.Read(r, magic, settingsLimit)
+	sum, err := durable.ReadSettings(r, magic, i.fingerprint())
 	if err != nil {
-		return fmt.Errorf("dual: Load: %w", err)
-	}
-	saved, err := fingerprint.Read(head)
-	if err != nil {
-		return fmt.Errorf("dual: Load: %w", err)
-	}
-	if err := fingerprint.Compare(saved, i.fingerprint()); err != nil {
 		return fmt.Errorf("dual: Load: %w", err)
 	}
 	body, err := wire.Read(r, stateMagic, math.MaxInt64)
 	if err != nil {
 		return fmt.Errorf("dual: Load: %w", err)
 	}
-	next, err := i.restored(body, saved.Sum())
+	next, err := i.restored(body, sum)
 	if err != nil {
 		return fmt.Errorf("dual: Load: %w", err)
 	}

@@ -23,9 +23,6 @@ const (
 	endMagic   = "end\n"
 )
 
-// settingsLimit bounds the frame of the settings.
-const settingsLimit = 1 << 20
-
 // Save writes a checkpoint: after Load of it, runs go on to the same bits as
 // if they had not stopped. Observers are not part of it (see Trace.AppendBinary).
 // Beside the chains it needs memory for one block of them.
@@ -118,28 +115,22 @@ func (c *Runner[S]) Load(r io.Reader) error {
 
 // restored reads chains like c from a checkpoint.
 func (c *Runner[S]) restored(r io.Reader) (*Runner[S], error) {
-	body, err := wire.Read(r, magic, settingsLimit)
+	sum, err := durable.ReadSettings(r, magic, c.fingerprint())
 	if err != nil {
-		return nil, err
-	}
-	saved, err := fingerprint.Read(body)
-	if err != nil {
-		return nil, err
-	}
-	if err := fingerprint.Compare(saved, c.fingerprint()); err != nil {
 		return nil, err
 	}
 	n := &Runner[S]{cfg: c.cfg, system: c.system, sites: c.sites, size: c.size}
 	if err := n.make(context.Background()); err != nil {
 		return nil, err
 	}
+	var body []byte
 	for i := range n.blocks {
 		limit, err := n.blockLimit(i)
 		if err != nil {
 			return nil, err
 		}
 		if body, err = wire.Read(r, blockMagic, limit); err == nil {
-			err = n.readBlock(body, i, saved.Sum())
+			err = n.readBlock(body, i, sum)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("block %d: %w", i, err)
@@ -149,7 +140,7 @@ func (c *Runner[S]) restored(r io.Reader) (*Runner[S], error) {
 		return nil, err
 	}
 	var end [1]uint64
-	if body, err = wire.ReadUint64s(body, end[:]); err != nil || end[0] != saved.Sum() {
+	if body, err = wire.ReadUint64s(body, end[:]); err != nil || end[0] != sum {
 		return nil, fmt.Errorf("the end is that of another checkpoint")
 	}
 	return n, wire.ReadEnd(body)

@@ -24,9 +24,6 @@ const (
 	stateMagic = "state\n"
 )
 
-// settingsLimit bounds the frame of the settings.
-const settingsLimit = 1 << 20
-
 // Save writes a checkpoint, followed by that of the chains if they are a dual.Saver:
 // after Load the fit goes on to the same bits as if it had not stopped.
 func (f *Fit) Save(w io.Writer) error {
@@ -83,22 +80,15 @@ func (f *Fit) Load(r io.Reader) error {
 }
 
 func (f *Fit) load(r io.Reader) error {
-	head, err := wire.Read(r, magic, settingsLimit)
+	sum, err := durable.ReadSettings(r, magic, f.fingerprint())
 	if err != nil {
-		return err
-	}
-	saved, err := fingerprint.Read(head)
-	if err != nil {
-		return err
-	}
-	if err := fingerprint.Compare(saved, f.fingerprint()); err != nil {
 		return err
 	}
 	body, err := wire.Read(r, stateMagic, math.MaxInt64)
 	if err != nil {
 		return err
 	}
-	next, energies, err := f.restored(body, saved.Sum())
+	next, energies, err := f.restored(body, sum)
 	if err != nil {
 		return err
 	}

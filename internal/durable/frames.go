@@ -44,24 +44,34 @@ func Write(w io.Writer, magic string, l *fingerprint.List, frames int, state fun
 	return wire.Write(w, endMagic, wire.AppendUint64s(nil, sum))
 }
 
+// ReadSettings reads the first frame of a checkpoint and returns the sum of its
+// settings. An error for other settings than here is a [*fingerprint.Mismatch].
+func ReadSettings(r io.Reader, magic string, here *fingerprint.List) (sum uint64, err error) {
+	body, err := wire.Read(r, magic, settingsLimit)
+	if err != nil {
+		return 0, err
+	}
+	saved, err := fingerprint.Read(body)
+	if err != nil {
+		return 0, err
+	}
+	if err := fingerprint.Compare(saved, here); err != nil {
+		return 0, err
+	}
+	return saved.Sum(), nil
+}
+
 // Read reads what Write wrote. frames says how many frames there are; it is asked
 // before every one, so that an early frame can tell. state reads frame i, of at
 // most limit bytes beside the sum and the number, and returns what it leaves,
 // which must be nothing. An error for other settings than here is a
 // [*fingerprint.Mismatch].
 func Read(r io.Reader, magic string, here *fingerprint.List, frames func() int, limit uint64, state func(i int, body []byte) ([]byte, error), inside func(io.Reader) error) error {
-	body, err := wire.Read(r, magic, settingsLimit)
+	sum, err := ReadSettings(r, magic, here)
 	if err != nil {
 		return err
 	}
-	saved, err := fingerprint.Read(body)
-	if err != nil {
-		return err
-	}
-	if err := fingerprint.Compare(saved, here); err != nil {
-		return err
-	}
-	sum := saved.Sum()
+	var body []byte
 	for i := 0; i < frames(); i++ {
 		if body, err = wire.Read(r, stateMagic, limit+16); err != nil {
 			return err

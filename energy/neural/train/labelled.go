@@ -2,14 +2,12 @@ package train
 
 import (
 	"fmt"
-	"hash/crc64"
 	"math"
 	"math/rand/v2"
 
 	"github.com/gibbsite-go/gibbsite/energy/neural"
 	"github.com/gibbsite-go/gibbsite/energy/neural/layer"
 	"github.com/gibbsite-go/gibbsite/internal/check"
-	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
 // Labelled is an [Objective] that knows more of the rows of the data than their
@@ -93,11 +91,6 @@ func (o Classes) Tell(row int, r *rand.Rand) int32 {
 	return o.Labels[row]
 }
 
-// String names what the losses depend on.
-func (o Classes) String() string {
-	return fmt.Sprintf("{%+v Drop:%v %s}", o.Objective, o.Drop, labelled(o.Labels))
-}
-
 // Classify is the cross-entropy, in nats, of the class of a state given the state
 // corrupted as Objective does it, one in L+1 times not at all: what
 // neural.Classifier predicts.
@@ -139,11 +132,6 @@ func (o Classify) Loss(d, mean []float32, row int) float64 {
 
 // one is the weight of a state.
 var one = [1]float64{1}
-
-// String names what the losses depend on.
-func (o Classify) String() string {
-	return fmt.Sprintf("{%+v %s}", o.Objective, labelled(o.Labels))
-}
 
 // Regress is the squared error of the network's one result against a number that
 // belongs to a state: what neural.Scorer predicts. Evaluate's mean of it is the square
@@ -200,11 +188,6 @@ func (o Regress) Loss(d, mean []float32, row int) float64 {
 	return miss * miss
 }
 
-// String names what the losses depend on.
-func (o Regress) String() string {
-	return fmt.Sprintf("{%+v %d targets, checksum %016x}", o.Objective, len(o.Targets), checksum(wire.AppendFloat64s(nil, o.Targets)))
-}
-
 // corruptOrNot leaves one of L+1 states as they are: a classifier is asked about those,
 // too, when the last token is drawn.
 func corruptOrNot(o Objective, x []int32, weight []float64, clean []int32, u float64, r *rand.Rand) float64 {
@@ -236,10 +219,3 @@ func checkLabels(who string, labels []int32, from, end int) error {
 	}
 	return nil
 }
-
-// labelled says what labels are.
-func labelled(labels []int32) string {
-	return fmt.Sprintf("%d labels, checksum %016x", len(labels), checksum(wire.AppendInt32s(nil, labels)))
-}
-
-func checksum(b []byte) uint64 { return crc64.Checksum(b, crc64.MakeTable(crc64.ECMA)) }

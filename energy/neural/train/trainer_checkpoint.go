@@ -2,6 +2,7 @@ package train
 
 import (
 	"fmt"
+	"hash/crc64"
 	"io"
 	"math"
 
@@ -19,9 +20,6 @@ const (
 	stateMagic = "state\n"
 )
 
-// settingsLimit bounds the frame of the settings.
-const settingsLimit = 1 << 20
-
 // fingerprint names all that decides the bits of a training.
 func (t *Trainer) fingerprint() *fingerprint.List {
 	l := &fingerprint.List{}
@@ -38,7 +36,7 @@ func (t *Trainer) fingerprint() *fingerprint.List {
 	l.Add("Config.Shards", c.Shards)
 	l.Add("Config.Seed", c.Seed)
 	l.Add("tokens of data", len(t.data))
-	l.Text("checksum of data", fmt.Sprintf("%016x", checksum(wire.AppendInt32s(nil, t.data))))
+	l.Text("checksum of data", fmt.Sprintf("%016x", crc64.Checksum(wire.AppendInt32s(nil, t.data), crc64.MakeTable(crc64.ECMA))))
 	return l
 }
 
@@ -83,15 +81,8 @@ func (t *Trainer) Load(r io.Reader) error {
 }
 
 func (t *Trainer) load(r io.Reader) error {
-	head, err := wire.Read(r, magic, settingsLimit)
+	sum, err := durable.ReadSettings(r, magic, t.fingerprint())
 	if err != nil {
-		return err
-	}
-	saved, err := fingerprint.Read(head)
-	if err != nil {
-		return err
-	}
-	if err := fingerprint.Compare(saved, t.fingerprint()); err != nil {
 		return err
 	}
 	size := 8*3 + 16*len(t.net.Weights())
@@ -104,7 +95,7 @@ func (t *Trainer) load(r io.Reader) error {
 	}
 	var words [2]uint64
 	b, _ = wire.ReadUint64s(b, words[:]) // the length has been checked
-	if words[0] != saved.Sum() {
+	if words[0] != sum {
 		return fmt.Errorf("the state is that of another checkpoint")
 	}
 	if words[1] > math.MaxInt {
