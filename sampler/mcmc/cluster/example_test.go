@@ -74,7 +74,7 @@ func ExampleHoudayer() {
 		log.Fatal(err)
 	}
 	method := mcmc.Tempering{Base: cluster.Houdayer{}, Rungs: 6}
-	mag, err := diagnose.Record(context.Background(), m, method, sampler.Config{Chains: 8, Seed: 1, Warmup: 400}, 400, energy.Magnetization)
+	mag, err := diagnose.Record(context.Background(), m, method, sampler.Config{Chains: 4, Seed: 1, Warmup: 200}, 300, energy.Magnetization)
 	if err != nil {
 		log.Fatal(err)
 	}

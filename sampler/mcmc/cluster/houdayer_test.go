@@ -179,7 +179,7 @@ func TestPairsKeepTheirDistribution(t *testing.T) {
 					pi[at] /= total
 				}
 			}
-			const chains, draws = sampler.BlockSize, 9600
+			const chains, draws = sampler.BlockSize, 4800
 			k := newHoudayer(m, base, chains)
 			streams, info := make([]sampler.Stream, chains), make([]sampler.Info, chains)
 			for s := range streams {

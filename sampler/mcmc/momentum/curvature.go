@@ -92,7 +92,7 @@ func factor(ctx context.Context, w []float64, sites int, margin float64) (*facto
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if middle := low + (high-low)/2; f.cholesky(w, middle) {
+		if middle := low + float64((high-low)/2); f.cholesky(w, middle) {
 			high = middle
 		} else {
 			low = middle

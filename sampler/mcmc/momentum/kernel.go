@@ -204,9 +204,9 @@ func (k *kernel) judge(s int, y, x []int32) (a float64, ok bool) {
 			next[i] += float64(k.correction * (k.to[i] - k.from[i]))
 		}
 	}
-	kinetic := 0.0 // ½|u|² − ½|u*|²
+	kinetic := 0.0 // |u|² − |u*|²
 	for i, v := range u {
-		kinetic += float64((v-next[i])*(v+next[i])) / 2
+		kinetic += float64((v - next[i]) * (v + next[i]))
 	}
 	k.frame.drift(k.slide, next)
 	for i, v := range k.slide {
@@ -217,7 +217,7 @@ func (k *kernel) judge(s int, y, x []int32) (a float64, ok bool) {
 	if math.IsNaN(back) || math.IsNaN(kinetic) {
 		return 0, false
 	}
-	if l := drop + kinetic + (back - k.logq[s]); l < 0 {
+	if l := drop + float64(kinetic/2) + (back - k.logq[s]); l < 0 {
 		return simd.Exp(l), true
 	}
 	return 1, true
