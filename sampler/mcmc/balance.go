@@ -63,14 +63,25 @@ const weightFloor = 0x1p-60
 // logs stores in w the logarithm of g(e^(−d)) for every difference d of g; −Inf
 // for a level that is known to have probability zero, also where g(0) = 1.
 func (b Balance) logs(w, g []float32) {
-	if b == Sqrt {
+	switch b {
+	case Sqrt:
 		for i, d := range g {
 			w[i] = -half * d
 		}
-		return
-	}
-	for i, d := range g {
-		w[i] = float32(b.log(float64(d)))
+	case Barker:
+		for i, d := range g {
+			w[i] = float32(b.log(float64(d)))
+		}
+	case Min:
+		for i, d := range g {
+			w[i] = min(0, -d)
+		}
+	case Max:
+		for i, d := range g {
+			if w[i] = max(0, -d); d > math.MaxFloat32 {
+				w[i] = float32(math.Inf(-1))
+			}
+		}
 	}
 }
 

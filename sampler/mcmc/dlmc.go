@@ -25,8 +25,8 @@ import (
 // [DMALA], which leaves π invariant; a step costs one evaluation of the model.
 //
 // Unlike DMALA's proposal it knows no distance between levels; on ordinal models
-// with many levels DMALA is the better choice. Its weights cost some ten
-// exponentials and logarithms per level, in float64, so that DMALA is also the
+// with many levels DMALA is the better choice. Beyond two levels its weights cost some
+// ten exponentials and logarithms per level, in float64, so that DMALA is also the
 // faster one where the model itself is cheap.
 type DLMC struct {
 	// StepSize is the time τ, in units where a level of the same energy is
@@ -69,6 +69,9 @@ func (d DLMC) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.K
 		return nil, err
 	}
 	p.weigher = d.Balance.jumps
+	if _, levels := m.Shape(); levels == 2 {
+		p.flips = (&flipJumps{balance: d.Balance}).weigh
+	}
 	return newDMALA(m, chains, p, alpha, tuner), nil
 }
 

@@ -47,14 +47,15 @@ func (g GWG) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Ke
 	if err := check.Entries("mcmc: GWG", "chains × Flips", chains, g.Flips); err != nil {
 		return nil, err
 	}
-	return newGWG(m, chains, max(g.Flips, 1)), nil
+	return newGWG(m, chains, max(g.Flips, 1), newCompactTable(m)), nil
 }
 
-func newGWG(m energy.Model, chains, flips int) *gwg {
+func newGWG(m energy.Model, chains, flips int, t *table) *gwg {
 	sites, levels := m.Shape()
-	n := chains * sites * levels
+	cols := t.cols()
+	n := chains * sites * cols
 	return &gwg{
-		table: newTable(m), sites: sites, levels: levels, flips: flips,
+		table: t, sites: sites, levels: levels, cols: cols, flips: flips,
 		g: make([]float32, n),
 		w: make([]float32, n), nextW: make([]float32, n),
 		sum: make([]float64, chains), nextSum: make([]float64, chains),
@@ -68,25 +69,26 @@ type gwg struct {
 	table                *table
 	balance              Balance
 	sites, levels, flips int
+	cols                 int       // of the table: levels, or 1 for the flip of a site
 	g                    []float32 // table of the states last loaded
-	w, nextW             []float32 // weights of all changes: chains × (sites·levels)
+	w, nextW             []float32 // weights of all changes: chains × (sites·cols)
 	sum, nextSum         []float64
 	e, next              []float64
 	y                    []int32
-	list                 []int // chains × flips: indices i·levels+l
+	list                 []int // chains × flips: indices i·levels+l, or i for flips
 	at                   cursor
 }
 
 // evaluate stores energies and differences of the chains lo … hi−1 at x, or
 // returns false if it was stopped.
 func (k *gwg) evaluate(lo, hi int, e []float64, x []int32) bool {
-	n := k.sites * k.levels
+	n := k.sites * k.cols
 	return k.table.evaluate(e[lo:hi], k.g[lo*n:hi*n], x[lo*k.sites:hi*k.sites], &k.at)
 }
 
 // weigh turns the differences of the chains lo … hi−1 at x into weights.
 func (k *gwg) weigh(lo, hi int, x []int32) {
-	n := k.sites * k.levels
+	n := k.sites * k.cols
 	k.table.weigh(k.nextW[lo*n:hi*n], k.nextSum[lo:hi], k.g[lo*n:hi*n], x[lo*k.sites:hi*k.sites], k.balance)
 }
 
@@ -120,7 +122,7 @@ func (k *gwg) accept(s int) {
 }
 
 func (k *gwg) row(w []float32, s int) []float32 {
-	n := k.sites * k.levels
+	n := k.sites * k.cols
 	return w[s*n : (s+1)*n]
 }
 
@@ -196,6 +198,14 @@ func (k *gwg) judge(s int, x, y []int32, r *sampler.Stream) {
 	told.Energy = k.e[s]
 }
 
+// change returns the site and the level of change number c at x.
+func (k *gwg) change(c int, x []int32) (i int, l int32) {
+	if k.cols == 1 {
+		return c, 1 - x[c]
+	}
+	return c / k.levels, int32(c % k.levels)
+}
+
 // apply makes the listed changes to y, which equals x. It returns false if a
 // change could not be drawn or the list is one to reject.
 func (k *gwg) apply(y, x []int32, list []int) bool {
@@ -203,7 +213,7 @@ func (k *gwg) apply(y, x []int32, list []int) bool {
 		if c < 0 {
 			return false
 		}
-		i, l := c/k.levels, int32(c%k.levels)
+		i, l := k.change(c, x)
 		if y[i] != x[i] && k.levels > 2 {
 			return false
 		}
@@ -218,9 +228,13 @@ func (k *gwg) score(s int, x []int32) (forth, back float64) {
 	f, b := newProduct(), newProduct()
 	w, next := k.row(k.w, s), k.row(k.nextW, s)
 	for _, c := range k.changes(s) {
-		i := c / k.levels
+		back := c
+		if k.cols > 1 {
+			i := c / k.levels
+			back = i*k.levels + int(x[i])
+		}
 		f.mul(float64(w[c]) / k.sum[s])
-		b.mul(float64(next[i*k.levels+int(x[i])]) / k.nextSum[s])
+		b.mul(float64(next[back]) / k.nextSum[s])
 	}
 	return f.log(), b.log()
 }

@@ -40,10 +40,11 @@ func (l LocallyBalanced) Kernel(ctx context.Context, m energy.Model, chains int)
 	if err := l.Balance.check("LocallyBalanced"); err != nil {
 		return nil, err
 	}
-	k := newGWG(m, chains, 1)
-	k.balance = l.Balance
-	if l.Exact {
-		k.table = newExactTable(m)
+	t := newExactTable
+	if !l.Exact {
+		t = newCompactTable
 	}
+	k := newGWG(m, chains, 1, t(m))
+	k.balance = l.Balance
 	return k, nil
 }

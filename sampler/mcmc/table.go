@@ -19,6 +19,27 @@ type table struct {
 	conditional energy.Conditional
 	local       energy.Local
 	d           []float64
+
+	// field, if not nil, makes the table compact: one column, the difference of the
+	// flip of a site.
+	field func(e []float64, h []float32, x []int32)
+}
+
+// newCompactTable is newTable with one column where the model has a field.
+func newCompactTable(m energy.Model) *table {
+	b, ok := energy.As[energy.Binary](m)
+	if sites, levels := m.Shape(); ok && levels == 2 {
+		return &table{sites: sites, levels: levels, model: m, field: b.Field}
+	}
+	return newTable(m)
+}
+
+// cols returns the number of columns.
+func (t *table) cols() int {
+	if t.field != nil {
+		return 1
+	}
+	return t.levels
 }
 
 // newTable returns the first-order table of a model, exact if it has none.
@@ -51,7 +72,7 @@ func newExactTable(m energy.Model) *table {
 // work returns the elementary operations of evaluating one state.
 func (t *table) work() int {
 	if t.conditional == nil {
-		return times(t.sites, t.levels)
+		return times(t.sites, t.cols())
 	}
 	return times(t.sites, times(t.sites, t.levels))
 }
@@ -61,6 +82,15 @@ func (t *table) work() int {
 func (t *table) evaluate(e []float64, g []float32, x []int32, at *cursor) bool {
 	if t.whole != nil {
 		t.whole(e, g, x)
+		return true
+	}
+	if t.field != nil {
+		t.field(e, g, x)
+		for i, l := range x {
+			if l == 1 {
+				g[i] = -g[i]
+			}
+		}
 		return true
 	}
 	if at.part == 0 {
@@ -93,12 +123,49 @@ func (t *table) evaluate(e []float64, g []float32, x []int32, at *cursor) bool {
 // weigh stores in w the weights of all changes of the states x, whose differences
 // are g, those of the level that a site has being 0, and in sum their sums.
 func (t *table) weigh(w []float32, sum []float64, g []float32, x []int32, balance Balance) {
-	balance.logs(w, g)
-	for i, l := range x {
-		w[i*t.levels+int(l)] = float32(math.Inf(-1))
+	if balance == Barker && t.sigmoids(w, sum, g, x) {
+		return
 	}
-	simd.Weights(w, sum, w, t.sites*t.levels, weightFloor)
+	balance.logs(w, g)
+	t.mask(w, x, float32(math.Inf(-1)))
+	simd.Weights(w, sum, w, t.sites*t.cols(), weightFloor)
 }
+
+// mask stores v as the entry of the level that a site has.
+func (t *table) mask(w []float32, x []int32, v float32) {
+	if t.field != nil {
+		return
+	}
+	for i, l := range x {
+		w[i*t.levels+int(l)] = v
+	}
+}
+
+// sigmoids is weigh by Barker's function, t/(1+t) = σ(−d), without logarithms. It
+// returns false where that is too coarse: a difference is not a number, or all moves
+// lose so much probability that their weights are near the floor.
+func (t *table) sigmoids(w []float32, sum []float64, g []float32, x []int32) bool {
+	for i, d := range g {
+		w[i] = -d
+	}
+	simd.SigmoidTo(w, w)
+	for i, d := range g {
+		if w[i] < weightFloor && d <= math.MaxFloat32 {
+			w[i] = weightFloor
+		}
+	}
+	t.mask(w, x, 0)
+	n := t.sites * t.cols()
+	for s := range sum {
+		if sum[s] = simd.Sum(w[s*n : (s+1)*n]); !(sum[s] > fineWeights) {
+			return false
+		}
+	}
+	return true
+}
+
+// fineWeights is far above [weightFloor], so that what is raised to it hardly counts.
+const fineWeights = 0x1p-20
 
 // difference stores in g the differences of the entries of d to that of a level.
 func difference(g []float32, d []float64, level int32) {

@@ -98,7 +98,7 @@ func power(m *exact.Matrix, n int) *exact.Matrix {
 }
 
 func gwgMatrix(t *testing.T, k *gwg, all [][]int32) *exact.Matrix {
-	n := k.sites * k.levels
+	n := k.sites * k.cols
 	return exact.NewMatrix(len(all), func(x int, dst []float64) {
 		if stuck(k, all[x], x, dst) {
 			return

@@ -353,3 +353,30 @@ func TestWarmupFindsTheStepSize(t *testing.T) {
 	}
 	require.Contains(t, k.Warning(), "down to its bound")
 }
+
+// asked counts the states that a model with a field is asked about.
+type asked struct {
+	*exact.Quadratic
+	states int
+}
+
+func (m *asked) Energy(e []float64, x []int32) { m.states += len(e); m.Quadratic.Energy(e, x) }
+func (m *asked) Field(e []float64, h []float32, x []int32) {
+	m.states += len(e)
+	m.Quadratic.Field(e, h, x)
+}
+
+// A step evaluates the model once for every chain.
+func TestEvaluationsAStep(t *testing.T) {
+	for name, method := range methods() {
+		m := &asked{Quadratic: exact.NewQuadratic(6, 1)}
+		k := exact.Must(method.Kernel(context.Background(), m, 3))
+		x, info, r := make([]int32, 18), make([]sampler.Info, 3), make([]sampler.Stream, 3)
+		require.NoError(t, k.Reset(x))
+		m.states = 0
+		for range 20 {
+			k.Step(info, x, r)
+		}
+		require.Equal(t, 3*20, m.states, name)
+	}
+}
