@@ -39,3 +39,18 @@ func TestReadmeIsTheExamples(t *testing.T) {
 	}
 	require.Greater(t, seen, 20)
 }
+
+// Every kernel in README's excerpt is a row of the command that it names.
+func TestReadmeKernelsAreInTheTable(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	command, err := os.ReadFile("internal/simd/_gen/table/main.go")
+	require.NoError(t, err)
+	_, excerpt, found := strings.Cut(string(readme), "| kernel | measured |\n|---|---|\n")
+	require.True(t, found)
+	excerpt, _, _ = strings.Cut(excerpt, "\n\n")
+	for _, line := range strings.Split(excerpt, "\n") {
+		label := strings.TrimSpace(strings.Split(line, "|")[1])
+		require.Contains(t, string(command), `{"`+label+`", `)
+	}
+}
