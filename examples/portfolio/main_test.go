@@ -91,7 +91,7 @@ func TestMethods(t *testing.T) {
 	by := map[string]figures{}
 	for _, f := range r.Methods {
 		by[f.Method] = f
-		if !(f.Return > 0) || !(f.Holdings >= 1 && f.Holdings <= 30+1e-9) || f.Mean > f.Largest || f.Feasible < 0 || f.Feasible > 1+1e-12 || (f.Candidates > 0) != (f.Method == "pdi-mc") {
+		if !(f.Return > 0) || !(f.Holdings >= 1 && f.Holdings <= 30+1e-9) || f.Mean > f.Largest || f.Feasible < 0 || f.Feasible > 1 || (f.Candidates > 0) != (f.Method == "pdi-mc") {
 			t.Errorf("%+v", f)
 		}
 	}

@@ -56,13 +56,15 @@ func (p *problem) measure(f *figures, z []float32) {
 			part[j] += p.law.unit * x[j] * s[j] / p.law.budget / samples
 		}
 	}
+	within := 0
 	for _, c := range part {
 		f.Largest = max(f.Largest, c-1)
 		f.Mean += max(0, c-1) / float64(n)
 		if c <= 1+tolerance {
-			f.Feasible += 1 / float64(n)
+			within++
 		}
 	}
+	f.Feasible = float64(within) / float64(n)
 	slices.Sort(part)
 	slices.Reverse(part)
 	f.parts = part
