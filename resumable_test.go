@@ -225,6 +225,10 @@ func resumables() map[string]func(path string) resumable {
 		"tempering":        killTokens(m, mcmc.Tempering{Rungs: 4}),
 		"dhams":            killTokens(m, momentum.DHAMS{Persistence: 0.5}),
 		"houdayer":         killTokens(ising, cluster.Houdayer{Base: mcmc.DMALA{}}),
+		"pdhams":           killTokens(ising, momentum.PDHAMS{}),
+		"swendsen-wang":    killTokens(ising, cluster.SwendsenWang{}),
+		"wolff":            killTokens(ising, cluster.Wolff{}),
+		"metropolis scan":  killTokens(ising, mcmc.Metropolis{Scan: mcmc.Systematic}),
 		"mala":             killReals(langevin.Config{}),
 		"projected ula":    killReals(langevin.Config{StepSize: 0.1, Unadjusted: true, Project: clip}),
 
