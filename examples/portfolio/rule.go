@@ -22,9 +22,10 @@ type relative struct {
 	steps  int     // T
 }
 
-// The most that log λ moves in a whole run, how soon it moves that fast, and the start
-// times the number of assets: chosen on the market of seed 2 with 128 samples, among
-// 3.5, 5; 1, 2, 4 and 8; and 2, 4.
+// The most that log λ moves in a whole run, of 3.5 and 5, how soon it moves that fast,
+// of 1, 2, 4 and 8 and of 1, 3 and 8, and the start times the number of assets, of 2
+// and 4: chosen on the market of seed 2 and on three assets other than those of
+// TestOptimum.
 const (
 	travel = 3.5
 	fall   = 4.0
