@@ -14,7 +14,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// GibbsScore is the Monte Carlo [Predictor] of any [dual.RealLagrangian]: with K
+// Tilted is a target whose energy E(x, λ) = (f0 + λᵀg)/β and its score are known:
+// a [dual.RealLagrangian], or one's own where all g come from one pass over x.
+type Tilted interface {
+	dual.Target[float32]
+	energy.Scored
+}
+
+// GibbsScore is the Monte Carlo [Predictor] of any [Tilted] target: with K
 // candidates y_k around the state and weights w_k ∝ exp(−E(y_k, λ)),
 //
 //	y_k = (x_t + σε_k)/α,  α = √ᾱ,  σ² = 1 − ᾱ,
@@ -29,8 +36,8 @@ import (
 // A GibbsScore keeps scratch: it belongs to one goroutine. Its arithmetic is the
 // same on every GOARCH if the terms' is.
 type GibbsScore struct {
-	l     *dual.RealLagrangian
-	terms []energy.Scored
+	l     Tilted
+	terms []energy.Scored // nil if not known
 	o     GibbsOptions
 
 	center    []float64 // of the guess, tilted by the linear terms
@@ -45,11 +52,17 @@ const (
 	defaultMinAlpha   = 1e-3
 )
 
-// NewGibbsScore returns the predictor. It returns an error for a nil
-// Lagrangian, an option out of range, or Unscaled together with a guess.
-func NewGibbsScore(l *dual.RealLagrangian, o GibbsOptions) (*GibbsScore, error) {
-	if l == nil {
-		return nil, fmt.Errorf("pdi: NewGibbsScore: Lagrangian is nil")
+// NewGibbsScore returns the predictor. A target that says what it is made of, by
+// the methods Base and Terms of [dual.RealLagrangian], is copied; the multipliers of
+// any other are from now on those of the last prediction. It returns an error for a
+// nil target, one without sites or multipliers or at a temperature that is not
+// positive and finite, an option out of range, or Unscaled together with a guess.
+func NewGibbsScore(l Tilted, o GibbsOptions) (*GibbsScore, error) {
+	if check.Nil(l) {
+		return nil, fmt.Errorf("pdi: NewGibbsScore: target is nil")
+	}
+	if l.Sites() < 1 || l.Len() < 1 || !(l.Beta() > 0) || !check.Finite(l.Beta()) {
+		return nil, fmt.Errorf("pdi: NewGibbsScore: target of %d sites and %d multipliers at temperature %v, want ≥ 1, ≥ 1 and > 0", l.Sites(), l.Len(), l.Beta())
 	}
 	if o.Candidates == 0 {
 		o.Candidates = defaultCandidates
@@ -77,13 +90,20 @@ func NewGibbsScore(l *dual.RealLagrangian, o GibbsOptions) (*GibbsScore, error) 
 			return nil, err
 		}
 	}
-	// Its own, for the multipliers of a prediction are not those of l.
-	own, err := dual.NewRealLagrangian(l.Base(), l.Beta(), l.Terms()...)
-	if err != nil {
-		return nil, err
+	var terms []energy.Scored
+	if parts, ok := l.(interface {
+		Base() energy.Scored
+		Terms() []energy.Scored
+	}); ok {
+		terms = parts.Terms()
+		own, err := dual.NewRealLagrangian(parts.Base(), l.Beta(), terms...)
+		if err != nil {
+			return nil, err
+		}
+		l = own // for the multipliers of a prediction are not those of l
 	}
 	k := o.Candidates
-	return &GibbsScore{l: own, o: o, terms: own.Terms(),
+	return &GibbsScore{l: l, o: o, terms: terms,
 		center: slices.Clone(o.Center), y: make([]float32, k*n), s: make([]float32, k*n), eps: make([]float32, n),
 		e: make([]float64, k), shift: make([]float64, n)}, nil
 }
@@ -150,9 +170,9 @@ func (g *GibbsScore) tilt(lambda []float64) {
 	if g.center == nil {
 		return
 	}
-	for j, l := range lambda {
-		if t, ok := g.terms[j].(*continuous.Linear); ok {
-			w := l / g.l.Beta()
+	for j, t := range g.terms {
+		if t, ok := t.(*continuous.Linear); ok {
+			w := lambda[j] / g.l.Beta()
 			for i, a := range t.Slope() {
 				g.center[i] -= float64(float64(w*a) * g.o.Spread[i])
 			}

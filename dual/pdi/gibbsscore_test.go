@@ -174,3 +174,25 @@ func TestMixture(t *testing.T) {
 	mixture.Law(star.Lambda).Mean(mean)
 	require.InDelta(t, 0, mean[0]-mean[1]+0.2, 1e-10)
 }
+
+// anonymous is a target that does not say what it is made of.
+type anonymous struct{ pdi.Tilted }
+
+// Any target with energies will do: of the same energy the estimate is the same, and
+// without Base and Terms the target itself is moved.
+func TestGibbsScoreOfAnyTarget(t *testing.T) {
+	_, lag := small(t)
+	x, alpha, lambda := []float32{0.5, 1}, []float64{0.4}, []float64{0.7}
+	predict := func(l pdi.Tilted) []float32 {
+		v := make([]float32, 2)
+		require.NoError(t, exact.Must(pdi.NewGibbsScore(l, pdi.GibbsOptions{})).Predict(v, x, alpha, lambda, []rand.Source{rand.NewPCG(1, 2)}))
+		return v
+	}
+	want := predict(lag)
+	require.Equal(t, []float64{0}, lag.Lambda())
+	require.Equal(t, want, predict(anonymous{lag}))
+	require.Equal(t, lambda, lag.Lambda())
+	var none *dual.RealLagrangian
+	require.ErrorContains(t, exact.Error(pdi.NewGibbsScore(none, pdi.GibbsOptions{})), "target is nil")
+	require.ErrorContains(t, exact.Error(pdi.NewGibbsScore(&dual.RealLagrangian{}, pdi.GibbsOptions{})), "target of 0 sites")
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+)
+
+// law is the distribution of portfolios: weights x = softmax(z) with the density
+//
+//	N(z; 0, I) · exp(−(f0(x) + Σ_j λ_j g_j(x))/β),
+//	f0 = −μᵀx / mean_i |μ_i|,   g_j = (x_j(Σx)_j − b) / c̄:
+//
+// asset j takes the part x_j(Σx)_j of the variance xᵀΣx, of which b is its
+// budget and c̄ the mean at equal weights. One pass over Σ gives all g, another
+// Σ_j λ_j∇g_j. It is an energy.Scored and a dual.Target.
+type law struct {
+	*market
+	gain   []float64 // μ / mean |μ|
+	unit   float64   // 1/c̄
+	budget float64   // b/c̄
+	beta   float64
+	own    []float64 // diagonal of Σ
+
+	lambda  []float64
+	scratch sync.Pool
+}
+
+// newLaw returns the law at λ = 0 with the budget b = times·c̄.
+func newLaw(m *market, times, beta float64) (*law, error) {
+	n := len(m.mean)
+	l := &law{market: m, budget: times, beta: beta, lambda: make([]float64, n), gain: make([]float64, n)}
+	l.scratch.New = func() any { return newSpace(n) }
+	level := 0.0
+	for _, v := range m.mean {
+		level += math.Abs(v) / float64(n)
+	}
+	if !(level > 0) {
+		return nil, fmt.Errorf("mean returns are all 0, want one that is not")
+	}
+	for i, v := range m.mean {
+		l.own = append(l.own, m.cov.variance(i))
+		l.gain[i] = v / level
+	}
+	x, s := slices.Repeat([]float64{1 / float64(n)}, n), make([]float64, n)
+	m.cov.times(s, x, nil, nil)
+	variance := dot(x, s)
+	if !(variance > 0) {
+		return nil, fmt.Errorf("variance of equal weights = %v, want > 0", variance)
+	}
+	l.unit = float64(n) / variance
+	return l, nil
+}
+
+// space is what one state needs.
+type space struct {
+	x, s, d, t, w []float64
+	fit           fitSpace
+}
+
+func newSpace(n int) *space {
+	p := &space{fit: newFitSpace(n)}
+	for _, v := range []*[]float64{&p.x, &p.s, &p.d, &p.t, &p.w} {
+		*v = make([]float64, n)
+	}
+	return p
+}
+
+// softmax stores the weights of z in x.
+func softmax(x []float64, z []float32) {
+	top := slices.Max(z)
+	sum := 0.0
+	for i, v := range z {
+		x[i] = math.Exp(float64(v) - float64(top))
+		sum += x[i]
+	}
+	for i := range x {
+		x[i] /= sum
+	}
+}
+
+// Sites implements energy.Real.
+func (l *law) Sites() int { return len(l.mean) }
+
+// Len implements dual.Target: a budget per asset.
+func (l *law) Len() int { return len(l.mean) }
+
+// Beta implements dual.Target.
+func (l *law) Beta() float64 { return l.beta }
+
+// SetLambda implements dual.Target.
+func (l *law) SetLambda(lambda []float64) error {
+	for j, v := range lambda {
+		if !(v >= 0) || math.IsInf(v, 1) {
+			return fmt.Errorf("multiplier %d = %v, want a finite number ≥ 0", j, v)
+		}
+	}
+	copy(l.lambda, lambda)
+	return nil
+}
+
+// Energy implements energy.Real.
+func (l *law) Energy(e []float64, z []float32) {
+	p := l.scratch.Get().(*space)
+	defer l.scratch.Put(p)
+	n := len(l.mean)
+	for k := range e {
+		z := z[k*n : (k+1)*n]
+		softmax(p.x, z)
+		l.cov.times(p.s, p.x, nil, nil)
+		sum, half := 0.0, 0.0
+		for j, x := range p.x {
+			sum += l.lambda[j]*(l.unit*x*p.s[j]-l.budget) - l.gain[j]*x
+			half += float64(z[j]) * float64(z[j])
+		}
+		e[k] = half/2 + sum/l.beta
+	}
+}
+
+// Score implements energy.Scored.
+func (l *law) Score(s, z []float32) {
+	p := l.scratch.Get().(*space)
+	defer l.scratch.Put(p)
+	n := len(l.mean)
+	for k := 0; k < len(z); k += n {
+		l.pull(p, z[k:k+n], l.lambda, 1)
+		for i, v := range z[k : k+n] {
+			s[k+i] = float32(-float64(v) - p.t[i]/l.beta)
+		}
+	}
+}
+
+// pull stores in p.t the gradient in z of part·f0 + Σ_j w_j·g_j: with s = Σx,
+//
+//	x∘(d − xᵀd),  d = (w∘s + Σ(w∘x))/c̄ − part·μ/mean|μ|.
+func (l *law) pull(p *space, z []float32, w []float64, part float64) {
+	softmax(p.x, z)
+	for j, x := range p.x {
+		p.w[j] = w[j] * x
+	}
+	l.cov.times(p.s, p.x, p.d, p.w)
+	mean := 0.0
+	for j, x := range p.x {
+		p.d[j] = l.unit*(w[j]*p.s[j]+p.d[j]) - part*l.gain[j]
+		mean += x * p.d[j]
+	}
+	for j, x := range p.x {
+		p.t[j] = x * (p.d[j] - mean)
+	}
+}
+
+// Violation implements dual.Target.
+func (l *law) Violation(g []float64, z []float32) {
+	p := l.scratch.Get().(*space)
+	defer l.scratch.Put(p)
+	n := len(l.mean)
+	for k := 0; k < len(z); k += n {
+		softmax(p.x, z[k:k+n])
+		l.cov.times(p.s, p.x, nil, nil)
+		for j, x := range p.x {
+			g[k+j] = l.unit*x*p.s[j] - l.budget
+		}
+	}
+}

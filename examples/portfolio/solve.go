@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/gibbsite-go/gibbsite/dual"
+	"github.com/gibbsite-go/gibbsite/dual/pdi"
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/examples/internal/progress"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
+	"github.com/gibbsite-go/gibbsite/sampler/langevin"
+)
+
+// Settings of what primal–dual inference is compared with, chosen on the market of
+// seed 2 among the powers of √10 about them: the Langevin step by the return, the
+// weight of the penalty by the mean violation.
+const (
+	langevinStep = 3e-3
+	guidance     = 1e-3
+)
+
+var names = []string{"pdi", "pdi-mc", "pdl", "pdm", "dps", "unconstrained", "equal"}
+
+var explain = map[string]string{
+	"pdi":           "primal–dual inference",
+	"pdi-mc":        "the same, Monte Carlo",
+	"pdl":           "primal–dual Langevin",
+	"pdm":           "projected diffusion",
+	"dps":           "penalty guidance",
+	"unconstrained": "no budgets",
+	"equal":         "equal weights",
+}
+
+// problem is a market with budgets.
+type problem struct {
+	options
+	law *law
+}
+
+func newProblem(o options) (*problem, error) {
+	m, err := o.market()
+	if err != nil {
+		return nil, err
+	}
+	l, err := newLaw(m, o.budget, 1/o.cold)
+	return &problem{o, l}, err
+}
+
+// solve draws samples by one method and measures them.
+func (p *problem) solve(ctx context.Context, name string) (*figures, error) {
+	begin := time.Now()
+	f := &figures{}
+	var z []float32
+	var err error
+	switch name {
+	case "equal":
+		z = make([]float32, p.law.Sites())
+	case "pdl":
+		z, err = p.langevin(ctx)
+	default:
+		z, err = p.diffuse(ctx, name, f)
+	}
+	if err != nil {
+		return nil, err
+	}
+	f.Method, f.Seconds = name, time.Since(begin).Seconds()
+	p.measure(f, z)
+	return f, nil
+}
+
+// prices is where multipliers start.
+func (p *problem) prices() []float64 {
+	n := p.law.Sites()
+	return slices.Repeat([]float64{start / float64(n)}, n)
+}
+
+// diffuse runs the reverse diffusion of a method.
+func (p *problem) diffuse(ctx context.Context, name string, f *figures) ([]float32, error) {
+	var predictor pdi.Predictor = newFit(p.law)
+	cfg := pdi.Config{Fixed: true}
+	switch name {
+	case "pdi-mc":
+		var err error
+		if predictor, err = pdi.NewGibbsScore(p.law, pdi.GibbsOptions{Candidates: p.candidates, Center: []float64{0}, Spread: []float64{1}}); err != nil {
+			return nil, err
+		}
+		fallthrough
+	case "pdi":
+		cfg = pdi.Config{Rule: relative{p.law.budget, p.steps}, Start: p.prices()}
+	}
+	primalDual, err := pdi.New(predictor, cfg)
+	if err != nil {
+		return nil, err
+	}
+	var d energy.Denoiser[float32] = primalDual
+	switch name {
+	case "pdm":
+		d = pdi.Projected{Base: d, Onto: p.law.within}
+	case "dps":
+		d = guided{d, p.law}
+	}
+	bar := progress.New(name)
+	defer bar.Done()
+	run, err := diffusion.New(ctx, d, diffusion.Process[float32](diffusion.Gaussian{Eta: 1, Schedule: noise.CosineBar{}}),
+		diffusion.Config{Steps: p.steps, Batch: p.samples, Seed: p.seed, Progress: bar.Set})
+	if err != nil {
+		return nil, err
+	}
+	z := make([]float32, p.samples*p.law.Sites())
+	if err := run.Sample(ctx, z); err != nil {
+		return nil, err
+	}
+	f.warning = primalDual.Warning()
+	if name == "pdi-mc" {
+		for _, e := range primalDual.Effective() {
+			f.Candidates += e / float64(primalDual.Steps())
+		}
+	}
+	if !cfg.Fixed {
+		f.course = p.course(primalDual)
+	}
+	return z, nil
+}
+
+// course returns, per step of the last batch, how many budgets the predictions
+// exceed by more than a hundredth.
+func (p *problem) course(d *pdi.Denoiser) []float64 {
+	c := make([]float64, d.Steps())
+	for t := range c {
+		_, mean := d.At(0, t)
+		for _, g := range mean {
+			if g > tolerance*p.law.budget {
+				c[t]++
+			}
+		}
+	}
+	return c
+}
+
+// langevin runs chains whose multipliers move with them.
+func (p *problem) langevin(ctx context.Context) ([]float32, error) {
+	bar := progress.New("pdl")
+	defer bar.Done()
+	chains, err := langevin.New(p.law, langevin.Config{Chains: p.samples, Seed: p.seed, Warmup: -1, Unadjusted: true, StepSize: langevinStep})
+	if err != nil {
+		return nil, err
+	}
+	inf, err := dual.NewInference(p.law, chains, dual.Config{Rule: relative{p.law.budget, p.steps}, Start: p.prices(),
+		Observe: func(step int, _, _ []float64) { bar.Set(step+1, p.steps) }})
+	if err != nil {
+		return nil, err
+	}
+	if err := inf.Run(ctx, p.steps); err != nil {
+		return nil, err
+	}
+	return chains.States(), nil
+}
+
+// cuts bounds the rounds of within.
+const cuts = 200
+
+// within moves a portfolio to one whose every asset keeps its budget, if it can: the
+// weights of those that exceed it shrink by √(b/c_j), then all grow until their sum
+// is 1 again. The set is not convex; this is a point of it near z, not the nearest.
+func (l *law) within(z []float32) {
+	p := l.scratch.Get().(*space)
+	defer l.scratch.Put(p)
+	for range cuts {
+		softmax(p.x, z)
+		l.cov.times(p.s, p.x, nil, nil)
+		moved := false
+		for j, x := range p.x {
+			if c := l.unit * x * p.s[j]; c > l.budget*(1+1e-6) {
+				z[j] += float32(math.Log(l.budget/c) / 2)
+				moved = true
+			}
+		}
+		if !moved {
+			return
+		}
+	}
+}
+
+// guided is the penalty baseline, pdi.Guided with all terms at once: predictions move
+// down the gradient of ½Σ_j max(0, g_j)².
+type guided struct {
+	energy.Denoiser[float32]
+	law *law
+}
+
+// Denoise implements energy.Denoiser.
+func (d guided) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
+	if err := d.Denoiser.Denoise(ctx, v, q); err != nil {
+		return err
+	}
+	p := d.law.scratch.Get().(*space)
+	defer d.law.scratch.Put(p)
+	n := d.law.Sites()
+	w := make([]float64, n)
+	for k := 0; k < len(v); k += n {
+		z := v[k : k+n]
+		d.law.Violation(w, z)
+		for j := range w {
+			w[j] = max(w[j], 0)
+		}
+		d.law.pull(p, z, w, 0)
+		for i, g := range p.t {
+			z[i] -= float32(min(max(guidance*g, -farthest), farthest))
+		}
+	}
+	return nil
+}
