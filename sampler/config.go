@@ -2,7 +2,10 @@ package sampler
 
 import (
 	"fmt"
+	"path/filepath"
 	"runtime"
+
+	"github.com/gibbsite-go/gibbsite/internal/durable"
 )
 
 // Config says how many chains run, from where and who watches. The zero value
@@ -95,6 +98,13 @@ func (cfg *Config) fill(name string) error {
 		return bad("First", cfg.First, 0)
 	case cfg.Count < 0:
 		return bad("Count", cfg.Count, 0)
+	}
+	if cfg.Draws != "" && cfg.Checkpoint.Path != "" {
+		for _, taken := range durable.Files(cfg.Checkpoint.Path) {
+			if filepath.Clean(cfg.Draws) == filepath.Clean(taken) {
+				return fmt.Errorf("%s: Config.Draws = %q, want another file than those of Config.Checkpoint.Path = %q", name, cfg.Draws, cfg.Checkpoint.Path)
+			}
+		}
 	}
 	if cfg.Chains == 0 {
 		cfg.Chains = defaultChains

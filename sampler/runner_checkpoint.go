@@ -237,8 +237,8 @@ func (c *Runner[S]) checkTarget(b *block[S], x []S, saved []float64) error {
 	energies := make([]float64, len(saved))
 	c.system.Energy(energies, x)
 	was, is := &fingerprint.List{}, &fingerprint.List{}
-	was.Numbers("energies of the states", saved)
-	is.Numbers("energies of the states", energies)
+	was.Running("energies of the states", saved)
+	is.Running("energies of the states", energies)
 	if err := fingerprint.Compare(was, is); err != nil {
 		return fmt.Errorf("not the same model: chain %d and on: %w", c.cfg.First+b.first, err)
 	}

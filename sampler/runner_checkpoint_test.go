@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"path/filepath"
 	"runtime"
 	"testing"
 
@@ -105,4 +106,23 @@ func TestSavingTakesLittleMemory(t *testing.T) {
 	require.NoError(t, c.Save(io.Discard))
 	runtime.ReadMemStats(&after)
 	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(states/10))
+}
+
+// Draws do not go where checkpoints are kept, nor checkpoints where no file is.
+func TestFilesDoNotDisplaceEachOther(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "run")
+	cfg := sampler.Config{Chains: 2}
+	cfg.Checkpoint.Path = path
+	for _, draws := range []string{path, path + ".old", path + ".tmp", folder + "/./run"} {
+		cfg.Draws = draws
+		_, err := sampler.NewChains(exact.NewQuadratic(3, 1), mcmc.Gibbs{}, cfg)
+		require.ErrorContains(t, err, "Config.Draws = ")
+	}
+	cfg.Draws = path + ".draws"
+	c := exact.Must(sampler.NewChains(exact.NewQuadratic(3, 1), mcmc.Gibbs{}, cfg))
+	require.NoError(t, c.Run(t.Context(), 3))
+	require.ErrorContains(t, c.SaveFile(folder), "is no file (d")
+	require.DirExists(t, folder)
+	require.NoError(t, c.LoadFile(path))
 }

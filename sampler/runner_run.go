@@ -46,12 +46,14 @@ func (c *Runner[S]) begin(ctx context.Context, caller string) error {
 func (c *Runner[S]) end() { atomic.StoreUint32(&c.busy, 0) }
 
 // stepsAfter returns the number of steps at which every chain has made n more
-// draws, or that of the largest number of draws whose steps are an int: Run of
-// math.MaxInt draws goes on until its context ends.
+// draws. Where that is no int it is math.MaxInt, which a run reaches only if its
+// context does not end.
 func (c *Runner[S]) stepsAfter(n int) int {
 	most := (math.MaxInt - c.cfg.Warmup) / c.cfg.Thin
-	kept := min(c.kept, most)
-	return c.cfg.Warmup + (kept+min(n, most-kept))*c.cfg.Thin
+	if kept := min(c.kept, most); n <= most-kept {
+		return c.cfg.Warmup + (kept+n)*c.cfg.Thin
+	}
+	return math.MaxInt
 }
 
 // advance brings every block to the given number of steps.

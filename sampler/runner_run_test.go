@@ -19,6 +19,22 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// A draw that is more steps away than an int counts is waited for, too.
+func TestThinBeyondAllBounds(t *testing.T) {
+	for _, thin := range []int{math.MaxInt, math.MaxInt - 1, math.MaxInt - 5} {
+		ctx, cancel := context.WithCancel(context.Background())
+		cfg := sampler.Config{Chains: 2, Warmup: 10, Thin: thin, Progress: func(done, _ int) {
+			if done > 20 {
+				cancel()
+			}
+		}}
+		c := exact.Must(sampler.NewChains(exact.NewQuadratic(3, 1), mcmc.Gibbs{}, cfg))
+		require.ErrorIs(t, c.Run(ctx, 1), context.Canceled, "Thin = %d", thin)
+		assert.Greater(t, c.Steps()[0], 20)
+		cancel()
+	}
+}
+
 // A number of draws beyond all bounds means: until the context ends.
 func TestRunUntilCancelled(t *testing.T) {
 	m := exact.NewQuadratic(3, 1)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 )
@@ -17,6 +18,9 @@ type Checkpointer interface {
 // SaveFile saves a run in the file path, see [Save]. who begins the message of
 // an error.
 func SaveFile(who, path string, c Checkpointer) error {
+	if at, err := os.Stat(path); err == nil && !at.Mode().IsRegular() {
+		return fmt.Errorf("%s: SaveFile: %s is no file (%v), want a new path or a file", who, path, at.Mode().Type())
+	}
 	if err := Save(OS{}, path, c.Save); err != nil {
 		return fmt.Errorf("%s: SaveFile: %w", who, err)
 	}

@@ -58,6 +58,10 @@ func Save(fs FS, path string, write func(io.Writer) error) error {
 	return fs.SyncDir(filepath.Dir(path))
 }
 
+// Files returns the paths that saving in the file path takes: its own, and those of the
+// generation before and the one under way.
+func Files(path string) []string { return []string{path, Previous(path), temporary(path)} }
+
 // sum is the length and the checksum of what was written.
 type sum struct {
 	w    io.Writer

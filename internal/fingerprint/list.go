@@ -3,8 +3,8 @@
 // names the setting that differs.
 //
 // A setting is a text ("DMALA.StepSize" is "0.2"), compared byte by byte, or a
-// row of numbers ("energies of test states"), compared to rounding, because
-// matrix products round differently on different processors.
+// row of numbers ("energies of test states"), compared to rounding by the magnitude
+// of the row, whatever its units.
 package fingerprint
 
 import (
@@ -29,15 +29,40 @@ type List struct {
 type setting struct {
 	name, text string
 	numbers    []float64
+	within     float64 // of the largest number, by how much they may differ
+	floor      float64 // the least that counts as the largest
 }
+
+// How far numbers may differ, in parts of the largest of their row: float64 values of
+// one function of the same arguments; those of float32, which matrix products round
+// differently on different processors.
+const (
+	doubles = 1e-12
+	singles = 1e-6
+)
+
+// Doubles is a row of numbers that [List.Add] takes by [List.Doubles].
+type Doubles []float64
 
 // Text adds a setting that must agree exactly.
 func (l *List) Text(name, text string) { l.all = append(l.all, setting{name: name, text: text}) }
 
-// Numbers adds a setting that must agree within a relative error of 1e-6; NaN
-// agrees with NaN.
+// Numbers adds a row that must agree within 1e-6 of its largest finite number; NaN
+// agrees with NaN, an infinity with itself.
 func (l *List) Numbers(name string, v []float64) {
-	l.all = append(l.all, setting{name: name, numbers: v})
+	l.all = append(l.all, setting{name: name, numbers: v, within: singles})
+}
+
+// Doubles is Numbers within 1e-12: of what is computed in float64 from the same
+// arguments both times.
+func (l *List) Doubles(name string, v []float64) {
+	l.all = append(l.all, setting{name: name, numbers: v, within: doubles})
+}
+
+// Running is Numbers whose largest counts as 1 at least: of sums that were kept up to
+// date while their terms changed, which may cancel.
+func (l *List) Running(name string, v []float64) {
+	l.all = append(l.all, setting{name: name, numbers: v, within: singles, floor: 1})
 }
 
 // Append appends the list to b.
@@ -117,7 +142,7 @@ func Compare(saved, here *List) error {
 			return &Mismatch{s.name, o.value(-1), s.value(-1)}
 		}
 		for k, v := range s.numbers {
-			if !near(v, o.numbers[k]) {
+			if !near(v, o.numbers[k], s.tolerance()*max(s.floor, magnitude(s.numbers), magnitude(o.numbers))) {
 				return &Mismatch{fmt.Sprintf("%s[%d]", s.name, k), o.value(k), s.value(k)}
 			}
 		}
@@ -131,11 +156,27 @@ func Compare(saved, here *List) error {
 	return nil
 }
 
-// near reports whether two numbers are the same but for rounding. 1e-6 is far
-// above the rounding in which matrix products differ between instruction sets,
-// and far below what tells models apart.
-func near(a, b float64) bool {
-	return a == b || math.IsNaN(a) && math.IsNaN(b) || math.Abs(a-b) <= 1e-6*max(1, min(math.Abs(a), math.Abs(b)))
+// tolerance returns s.within, which a list that was read does not say.
+func (s *setting) tolerance() float64 {
+	if s.within == 0 {
+		return singles
+	}
+	return s.within
+}
+
+// near reports whether two numbers are the same but for rounding.
+func near(a, b, by float64) bool {
+	return a == b || math.IsNaN(a) && math.IsNaN(b) || math.Abs(a-b) <= by
+}
+
+// magnitude returns the largest |v_i| that is finite.
+func magnitude(v []float64) (most float64) {
+	for _, v := range v {
+		if v = math.Abs(v); v <= math.MaxFloat64 {
+			most = max(most, v)
+		}
+	}
+	return most
 }
 
 func (s *setting) value(k int) string {

@@ -50,8 +50,8 @@ const most = 8
 
 // Add adds a value by its kind:
 //
-//   - numbers, texts and truth values as they are, and []float64 by [List.Numbers]
-//     if it is what Add was given;
+//   - numbers, texts and truth values as they are, []float64 by [List.Numbers] and
+//     [Doubles] by [List.Doubles] if they are what Add was given;
 //   - a value with a method Settings by what that adds, after its name;
 //   - a language (States, Start, Next, Accepting) by content: equal sets of
 //     sequences of Sites tokens below Levels have equal digests, however they
@@ -67,8 +67,12 @@ const most = 8
 //   - what remains (functions, maps, channels) by its name if it has a method
 //     Name, or else as "func", "map" or "chan", or "nil".
 func (l *List) Add(name string, value any) {
-	if v, ok := value.([]float64); ok {
+	switch v := value.(type) {
+	case []float64:
 		l.Numbers(name, slices.Clone(v))
+		return
+	case Doubles:
+		l.Doubles(name, slices.Clone(v))
 		return
 	}
 	v := reflect.ValueOf(value)

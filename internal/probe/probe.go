@@ -3,7 +3,10 @@
 package probe
 
 import (
+	"math/rand/v2"
+
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
@@ -18,8 +21,8 @@ const (
 )
 
 // Target adds the levels, the method with all its fields, the model's name if it
-// has one, and its energies at fixed states: uniform draws by intN and constant
-// ones, repaired where the model can.
+// has one, its energies at fixed states (uniform draws by intN and constant ones,
+// repaired where the model can), and its field or table at one of them.
 func Target(add func(name string, value any), m energy.Model, method any, intN func(n int) int) {
 	sites, levels := m.Shape()
 	add("levels", levels)
@@ -45,5 +48,58 @@ func Target(add func(name string, value any), m energy.Model, method any, intN f
 		}
 		m.Energy(e[s:s+1], x)
 	}
-	add("energies of test states", e)
+	add("energies of test states", fingerprint.Doubles(e))
+	table(add, m, x[:sites], levels)
+}
+
+// shown is how many entries of a table tell it from others, beside their sum, and
+// large the number of entries from which on a table is not asked for.
+const (
+	shown = 64
+	large = 1 << 22
+)
+
+// table adds what proposals take from the model at the state x: its field or table,
+// and an estimate of it, where the model has one.
+func table(add func(name string, value any), m energy.Model, x []int32, levels int) {
+	size := len(x) * levels
+	binary, compact := energy.As[energy.Binary](m)
+	if compact {
+		size = len(x)
+	}
+	if size > large {
+		return
+	}
+	g := make([]float32, size)
+	e := make([]float64, 1)
+	if compact {
+		binary.Field(e, g, x)
+		add("field at a test state", sample(g))
+	} else if d, ok := energy.As[energy.Differentiable](m); ok {
+		d.Gradient(e, g, x)
+		add("table at a test state", sample(g))
+	}
+	if s, ok := energy.As[energy.Stochastic](m); ok {
+		if levels == 2 {
+			g = g[:len(x)]
+		}
+		s.Estimate(g, x, []rand.Source{rand.NewPCG(States, 0)})
+		add("estimate at a test state", sample(g))
+	}
+}
+
+// sample returns entries of g from its beginning to its end, and the sum of what is
+// finite.
+func sample(g []float32) []float64 {
+	v := []float64{0}
+	step := (len(g) + shown - 1) / shown
+	for i, w := range g {
+		if w-w == 0 {
+			v[0] += float64(w)
+		}
+		if i%step == 0 {
+			v = append(v, float64(w))
+		}
+	}
+	return v
 }

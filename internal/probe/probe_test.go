@@ -38,7 +38,7 @@ func TestTarget(t *testing.T) {
 	var energies []float64
 	probe.Target(func(name string, value any) {
 		if name == "energies of test states" {
-			energies, _ = value.([]float64)
+			energies, _ = value.(fingerprint.Doubles)
 		}
 	}, clamped, nil, sampler.NewStream(probe.States, 0).IntN)
 	require.NoError(t, sampler.CheckStart(energies))
@@ -66,4 +66,62 @@ func TestEveryCouplingCounts(t *testing.T) {
 			assert.ErrorContains(t, fingerprint.Compare(settings(with()), settings(with(model.Edge{I: i, J: j, W: 3}))), "energies of test states", "%d and %d", i, j)
 		}
 	}
+}
+
+// Units do not matter: a model is told from its negative, and from one with a coupling
+// that is little different, at any scale.
+func TestScaleDoesNotHideAModel(t *testing.T) {
+	ising := func(a float64) energy.Model { return exact.Must(model.NewIsing(model.Lattice{4, 4}, a, 0)) }
+	for _, scale := range []float64{1e-12, 1e-8, 1, 1e8} {
+		require.NoError(t, fingerprint.Compare(settings(ising(scale)), settings(ising(scale))))
+		for _, other := range []float64{-scale, 1.0000001 * scale} {
+			assert.ErrorContains(t, fingerprint.Compare(settings(ising(scale)), settings(ising(other))), "energies of test states", "%v and %v", scale, other)
+		}
+	}
+}
+
+// What proposals take from a model beside its energies is a setting, too.
+func TestTablesCount(t *testing.T) {
+	plain := energy.Func{Sites: 6, Levels: 2, E: func(x []int32) float64 { return float64(x[0]) }}
+	field := func(by float32) energy.Model {
+		f := plain
+		f.Field = func(h []float32, x []int32) float64 {
+			for i := range h {
+				h[i] = by
+			}
+			return f.E(x)
+		}
+		return f
+	}
+	grad := func(by float32) energy.Model {
+		f := plain
+		f.Grad = func(g []float32, x []int32) float64 {
+			for i := range g {
+				g[i] = by * float32(i%2-int(x[i/2]))
+			}
+			return f.E(x)
+		}
+		return f
+	}
+	batch := func(rows, n int) energy.Model {
+		f := plain
+		f.Rows, f.Batch = rows, n
+		f.Estimate = func(h []float32, x []int32, rows []int32) {
+			clear(h)
+			for _, r := range rows {
+				h[0] += float32(r)
+			}
+		}
+		return f
+	}
+	for name, c := range map[string]struct{ saved, here energy.Model }{
+		"field at a test state":    {field(1), field(1.001)},
+		"table at a test state":    {grad(1), grad(1.001)},
+		"estimate at a test state": {batch(100, 10), batch(100, 20)},
+	} {
+		require.NoError(t, fingerprint.Compare(settings(c.saved), settings(c.saved)), name)
+		assert.ErrorContains(t, fingerprint.Compare(settings(c.saved), settings(c.here)), name)
+		assert.ErrorContains(t, fingerprint.Compare(settings(plain), settings(c.here)), name)
+	}
+	assert.ErrorContains(t, fingerprint.Compare(settings(batch(100, 10)), settings(batch(200, 10))), "estimate at a test state")
 }

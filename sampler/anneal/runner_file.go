@@ -111,8 +111,8 @@ func (a *Runner) readState(body []byte) ([]byte, error) {
 	energies := make([]float64, len(a.e))
 	a.model.Energy(energies, a.x)
 	was, is := &fingerprint.List{}, &fingerprint.List{}
-	was.Numbers("energies of the best states", a.e)
-	is.Numbers("energies of the best states", energies)
+	was.Running("energies of the best states", a.e)
+	is.Running("energies of the best states", energies)
 	if err := fingerprint.Compare(was, is); err != nil {
 		return nil, err
 	}

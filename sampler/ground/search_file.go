@@ -17,11 +17,16 @@ import (
 // states, and one per search.
 const magic = "gibbsite ground 1\n"
 
+// method is the part of a Config that says how a search moves.
+type method struct{ Sweeps int }
+
+func (method) Name() string { return "Config" }
+
 func (s *Search) settings() *fingerprint.List {
 	l := &fingerprint.List{}
 	l.Sites, l.Levels = s.model.Shape()
 	l.Add("sites", l.Sites)
-	probe.Target(l.Add, s.model, struct{ Sweeps int }{s.cfg.Sweeps}, sampler.NewStream(probe.States, 0).IntN)
+	probe.Target(l.Add, s.model, method{s.cfg.Sweeps}, sampler.NewStream(probe.States, 0).IntN)
 	l.Add("Config.Chains", s.cfg.Chains)
 	return l
 }
@@ -98,8 +103,8 @@ func (s *Search) frame(i int, body []byte) ([]byte, error) {
 	energies := make([]float64, len(s.e))
 	s.model.Energy(energies, s.x)
 	was, is := &fingerprint.List{}, &fingerprint.List{}
-	was.Numbers("energies of the best states", s.e)
-	is.Numbers("energies of the best states", energies)
+	was.Running("energies of the best states", s.e)
+	is.Running("energies of the best states", energies)
 	if err := fingerprint.Compare(was, is); err != nil {
 		return nil, err
 	}

@@ -63,6 +63,13 @@ func (l *system) Settings(add func(name string, value any)) {
 	e := make([]float64, probes)
 	l.target.Energy(e, x)
 	add("energies of test states", e)
+	score := make([]float32, len(x))
+	l.target.Score(score, x)
+	var slopes []float64
+	for k := range probes {
+		slopes = spread(slopes, score[k*l.sites:(k+1)*l.sites])
+	}
+	add("scores of test states", slopes)
 	add("Config.Project set", l.project != nil)
 	if l.project == nil {
 		return
@@ -75,9 +82,7 @@ func (l *system) Settings(add func(name string, value any)) {
 				y[i] = scale * x[k*l.sites+i]
 			}
 			l.project(y)
-			for i := 0; i < l.sites; i += (l.sites + shown - 1) / shown {
-				moved = append(moved, float64(y[i]))
-			}
+			moved = spread(moved, y)
 		}
 	}
 	add("Config.Project of test states", moved)
@@ -87,5 +92,13 @@ func (l *system) Settings(add func(name string, value any)) {
 // apart.
 const probes = 4
 
-// shown bounds the coordinates of a projected state that are compared.
+// shown bounds the coordinates of a state that are compared.
 const shown = 32
+
+// spread appends coordinates of y, from its beginning to its end.
+func spread(v []float64, y []float32) []float64 {
+	for i := 0; i < len(y); i += (len(y) + shown - 1) / shown {
+		v = append(v, float64(y[i]))
+	}
+	return v
+}

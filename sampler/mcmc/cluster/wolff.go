@@ -3,9 +3,11 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -38,7 +40,10 @@ func (w Wolff) Kernel(_ context.Context, m energy.Model, chains int) (sampler.Ke
 	if err != nil {
 		return nil, err
 	}
-	return &wolff{bonds: b, updates: max(1, w.Updates), in: make([]bool, b.sites), cluster: make([]int32, 0, b.sites)}, nil
+	return &wolff{
+		bonds: b, updates: max(1, w.Updates), in: make([]bool, b.sites), cluster: make([]int32, 0, b.sites),
+		moved: make([]int, chains), accept: make([]float64, chains),
+	}, nil
 }
 
 type wolff struct {
@@ -46,26 +51,103 @@ type wolff struct {
 	updates int
 	in      []bool  // the cluster
 	cluster []int32 // its sites, in the order in which they joined
+
+	// Where a step that was stopped stands, and what the chains have done in it.
+	chain, update int
+	moved         []int
+	accept        []float64
+}
+
+// pollSites is the number of sites that join clusters between two questions whether to
+// stop: some milliseconds.
+const pollSites = 1 << 16
+
+// Reset implements [sampler.Transition].
+func (k *wolff) Reset(x []int32) error {
+	k.rewind()
+	return k.bonds.Reset(x)
+}
+
+func (k *wolff) rewind() {
+	k.chain, k.update = 0, 0
+	clear(k.moved)
+	clear(k.accept)
 }
 
 // Step implements [sampler.Transition].
 func (k *wolff) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
-	for s := range info {
-		info[s] = sampler.Info{}
-		state := x[s*k.sites : (s+1)*k.sites]
-		for range k.updates {
-			moved, a := k.update(state, &r[s])
-			info[s].Moved += moved
-			info[s].Accept += a
-		}
-		info[s].Accept /= float64(k.updates)
-	}
-	k.finish(info, x)
+	k.StepUntil(nil, info, x, r)
 }
 
-// update makes one cluster of x and returns the number of sites that changed and
+// StepUntil is Step until stop says so, which is asked between clusters.
+func (k *wolff) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
+	work := 0
+	for ; k.chain < len(info); k.chain, k.update = k.chain+1, 0 {
+		s := k.chain
+		state := x[s*k.sites : (s+1)*k.sites]
+		for k.update < k.updates {
+			if work >= pollSites {
+				if work = 0; stop != nil && stop() {
+					return false
+				}
+			}
+			moved, a := k.advance(state, &r[s])
+			k.moved[s] += moved
+			k.accept[s] += a
+			k.update++
+			work += len(k.cluster) + 64
+		}
+	}
+	for s := range info {
+		info[s] = sampler.Info{Moved: k.moved[s], Accept: k.accept[s] / float64(k.updates)}
+	}
+	k.finish(info, x)
+	k.rewind()
+	return true
+}
+
+// AppendBinary implements [sampler.Transition]: between steps there is nothing to keep.
+func (k *wolff) AppendBinary(p []byte) ([]byte, error) {
+	if k.chain == 0 && k.update == 0 {
+		return p, nil
+	}
+	p = wire.AppendInts(p, k.chain, k.update)
+	return wire.AppendFloat64s(wire.AppendInts(p, k.moved...), k.accept), nil
+}
+
+// UnmarshalBinary implements [sampler.Transition].
+func (k *wolff) UnmarshalBinary(p []byte) error {
+	k.rewind()
+	if len(p) == 0 {
+		return nil
+	}
+	if want := 16 + 16*len(k.moved); len(p) != want {
+		return fmt.Errorf("cluster: %d bytes in the checkpoint of a kernel, want 0 or %d", len(p), want)
+	}
+	head := make([]uint64, 2+len(k.moved))
+	p, err := wire.ReadUint64s(p, head)
+	if err != nil {
+		return err
+	}
+	if head[0] >= uint64(len(k.moved)) || head[1] > uint64(k.updates) {
+		return fmt.Errorf("cluster: the checkpoint stands at cluster %d of chain %d, want ≤ %d of chain < %d", head[1], head[0], k.updates, len(k.moved))
+	}
+	for s, n := range head[2:] {
+		if n > math.MaxInt {
+			return fmt.Errorf("cluster: the checkpoint has %d moves of a chain, want ≤ %d", n, math.MaxInt)
+		}
+		k.moved[s] = int(n)
+	}
+	if p, err = wire.ReadFloat64s(p, k.accept); err != nil {
+		return err
+	}
+	k.chain, k.update = int(head[0]), int(head[1])
+	return wire.ReadEnd(p)
+}
+
+// advance makes one cluster of x and returns the number of sites that changed and
 // the probability of acceptance.
-func (k *wolff) update(x []int32, r *sampler.Stream) (moved int, accept float64) {
+func (k *wolff) advance(x []int32, r *sampler.Stream) (moved int, accept float64) {
 	if k.levels < 2 {
 		return 0, 1
 	}
