@@ -41,6 +41,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/langevin"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc/cluster"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc/momentum"
 	"github.com/gibbsite-go/gibbsite/sampler/shard"
 )
 
@@ -511,8 +512,11 @@ var sweptTypes = []reflect.Type{
 	reflect.TypeFor[mcmc.Paths](),
 	reflect.TypeFor[mcmc.Swap](),
 	reflect.TypeFor[mcmc.Tempering](),
+	reflect.TypeFor[cluster.Houdayer](),
 	reflect.TypeFor[cluster.SwendsenWang](),
 	reflect.TypeFor[cluster.Wolff](),
+	reflect.TypeFor[momentum.DHAMS](),
+	reflect.TypeFor[momentum.PDHAMS](),
 	reflect.TypeFor[shard.AIS](),
 	reflect.TypeFor[shard.Chains](),
 	reflect.TypeFor[shard.Incomplete](),
