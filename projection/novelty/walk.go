@@ -64,10 +64,6 @@ func (w *walk) more(state int) {
 	}
 }
 
-// crowd is how many prefixes are looked at together: enough for a processor to wait
-// for the memory of several at once, and few enough for its first cache.
-const crowd = 64
-
 // list lists the transitions of several prefixes, those of prefix k up to w.ends[k].
 func (w *walk) list(pairs []pair) {
 	w.tokens, w.to, w.ends = w.tokens[:0], w.to[:0], w.ends[:0]
