@@ -212,3 +212,37 @@ func (l *Lexicon) AppendEdges(tokens []int32, states []int, state int) ([]int32,
 	}
 	return tokens, states
 }
+
+// AppendEdgesOf appends for each of the states what [Lexicon.AppendEdges] does, one
+// state after the other, and to ends how many tokens there are then.
+func (l *Lexicon) AppendEdgesOf(tokens []int32, to, ends, states []int) ([]int32, []int, []int) {
+	const crowd = 64
+	var heads [crowd]node
+	var first [crowd]edge
+	for len(states) > 0 {
+		n := min(len(states), crowd)
+		// Nothing stands between reads that wait for memory, so that they overlap.
+		for i, s := range states[:n] {
+			heads[i] = node{}
+			if uint(s) < uint(len(l.node)) {
+				heads[i] = l.node[s]
+			}
+		}
+		for i := range n {
+			if heads[i].edges > 0 {
+				first[i] = l.edge[heads[i].at]
+			}
+		}
+		for i := range n {
+			if k := heads[i].edges; k > 0 {
+				tokens, to = append(tokens, first[i].token), append(to, int(first[i].to))
+				for _, e := range l.edge[heads[i].at+1 : heads[i].at+k] {
+					tokens, to = append(tokens, e.token), append(to, int(e.to))
+				}
+			}
+			ends = append(ends, len(tokens))
+		}
+		states = states[n:]
+	}
+	return tokens, to, ends
+}

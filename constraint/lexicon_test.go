@@ -113,6 +113,33 @@ func TestLexiconOfManyLevels(t *testing.T) {
 	require.Equal(t, 5, stop)
 }
 
+// Transitions of many states at once are those of each, also of states that do not
+// exist, and are appended.
+func TestEdgesOfManyStates(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	var l Lexicon
+	for range 300 {
+		l.Add([]int32{r.Int32N(20), r.Int32N(20), r.Int32N(20)})
+	}
+	states := []int{-1, l.Nodes() + 1000}
+	for range 500 {
+		states = append(states, r.IntN(len(l.node)))
+	}
+	tokens, to, ends := []int32{7}, []int{8}, []int{9}
+	wantTokens, wantTo, wantEnds := []int32{7}, []int{8}, []int{9}
+	tokens, to, ends = l.AppendEdgesOf(tokens, to, ends, states)
+	for _, s := range states {
+		wantTokens, wantTo = l.AppendEdges(wantTokens, wantTo, s)
+		wantEnds = append(wantEnds, len(wantTokens))
+	}
+	require.Equal(t, wantTokens, tokens)
+	require.Equal(t, wantTo, to)
+	require.Equal(t, wantEnds, ends)
+	tokens, _, ends = new(Lexicon).AppendEdgesOf(nil, nil, nil, []int{0, 1})
+	require.Empty(t, tokens)
+	require.Equal(t, []int{0, 0}, ends)
+}
+
 func TestEmptyLexicon(t *testing.T) {
 	var l Lexicon
 	require.False(t, l.Contains(nil))

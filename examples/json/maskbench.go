@@ -15,9 +15,14 @@ import (
 // patience bounds the time for one schema.
 const patience = 20 * time.Second
 
+// began is when the program did.
+var began = time.Now()
+
 // results are the report of -maskbench. An invalidation error accepts an
 // invalid instance, a validation error refuses a valid one; a schema has passed
-// if it was compiled and all its instances were judged right.
+// if it was compiled and all its instances were judged right. Times are those of the
+// processors, garbage collection included, where the system tells them: on a busy
+// machine the clock on the wall measures others.
 type results struct {
 	Schemas       int    `json:"schemas"`
 	Compiled      int    `json:"compiled"`
@@ -70,7 +75,8 @@ func benchmark(ctx context.Context, o options) (*results, error) {
 	return r, nil
 }
 
-// schema adds one schema to the results and returns the time of its compilation.
+// schema adds one schema to the results and returns the processor time of its
+// compilation.
 func (r *results) schema(ctx context.Context, data []byte, o options) (millis float64, err error) {
 	var c struct {
 		Name   string
@@ -86,9 +92,9 @@ func (r *results) schema(ctx context.Context, data []byte, o options) (millis fl
 	r.Schemas++
 	limited, stop := context.WithTimeout(ctx, patience)
 	defer stop()
-	start := time.Now()
+	start := processor()
 	g, err := grammar.JSONSchema(limited, c.Schema, grammar.SchemaConfig{})
-	millis = float64(time.Since(start).Microseconds()) / 1000
+	millis = float64((processor() - start).Microseconds()) / 1000
 	if err != nil {
 		if ctx.Err() != nil {
 			return 0, ctx.Err()
@@ -117,7 +123,7 @@ func (r *results) schema(ctx context.Context, data []byte, o options) (millis fl
 
 func (r *results) String() string {
 	s := fmt.Sprintf("%d schemas: %d compiled, %d unsupported, %d passed\n%d validation errors, %d invalidation errors\n"+
-		"compile: p50 %.2f ms, p99 %.1f ms, at most %.1f ms\n",
+		"compile, processor time: p50 %.2f ms, p99 %.1f ms, at most %.1f ms\n",
 		r.Schemas, r.Compiled, r.Unsupported, r.Passed, r.Validation, r.Invalidation,
 		r.CompileMillis.P50, r.CompileMillis.P99, r.CompileMillis.Max)
 	for _, x := range r.refused {

@@ -174,6 +174,7 @@ func (s *CorpusProjection) walk() *exits {
 	return s.walks.Take(func() *exits {
 		w := &exits{walk: walk{corpus: s.corpus, sites: s.sites, levels: s.levels}}
 		w.sparse, _ = s.corpus.(Sparse)
+		w.crowds, _ = s.corpus.(Crowded)
 		if !s.free {
 			w.language = s.within.Automaton()
 			w.graph, _ = s.graph()

@@ -15,6 +15,7 @@ type frontier struct {
 	pairs []pair
 	slot  []uint64 // round and number of a pair; at most half full, a power of two
 	round uint64   // slots of earlier ones are empty
+	near  float64  // keeps reads that addAll makes early
 }
 
 // clear empties the frontier.
@@ -57,6 +58,38 @@ func (f *frontier) at(language, corpus int) (mass *float64, n int32, fresh bool)
 func (f *frontier) add(language, corpus int, mass float64) {
 	m, _, _ := f.at(language, corpus)
 	*m += mass
+}
+
+// crowd is how many prefixes are looked at together: enough for a processor to wait
+// for the memory of several at once, and few enough for its first cache.
+const crowd = 64
+
+// addAll adds the masses of pairs, one after the other.
+func (f *frontier) addAll(pairs []pair) {
+	for 2*(len(f.pairs)+len(pairs)) > len(f.slot) { // none of them grows it
+		f.grow()
+	}
+	mask := len(f.slot) - 1
+	var found [crowd]uint64
+	for len(pairs) > 0 {
+		n := min(len(pairs), crowd)
+		// Reads that wait for memory and for nothing else overlap, and what add
+		// asks for is near then.
+		for i, p := range pairs[:n] {
+			found[i] = f.slot[home(p.language, p.corpus)&mask]
+		}
+		near := 0.0
+		for _, at := range found[:n] {
+			if k := uint32(at); at>>32 == f.round && int(k) < len(f.pairs) {
+				near += f.pairs[k].mass
+			}
+		}
+		f.near = near
+		for _, p := range pairs[:n] {
+			f.add(p.language, p.corpus, p.mass)
+		}
+		pairs = pairs[n:]
+	}
 }
 
 // addLog is add for logs of masses and returns the number of the pair.

@@ -64,6 +64,17 @@ type Sparse interface {
 	AppendEdges(tokens []int32, states []int, state int) ([]int32, []int)
 }
 
+// Crowded is a Sparse corpus that lists the transitions of many states at once, as a
+// *[constraint.Lexicon] does: faster than one by one where it is larger than the
+// caches of the processor.
+type Crowded interface {
+	Sparse
+
+	// AppendEdgesOf appends for each of the states what AppendEdges does, one
+	// state after the other, and to ends how many tokens there are then.
+	AppendEdgesOf(tokens []int32, to, ends, states []int) ([]int32, []int, []int)
+}
+
 // keys is a set of sequences by their keys.
 type keys struct {
 	key   func(x []int32) string

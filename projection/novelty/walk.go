@@ -25,6 +25,7 @@ const lossBits = 40
 type walk struct {
 	corpus   Corpus
 	sparse   Sparse               // corpus, if it lists its transitions
+	crowds   Crowded              // corpus, if it lists those of several states
 	language constraint.Automaton // nil: all sequences
 	graph    *trellis.Graph       // language, if it is finite
 	sites    int
@@ -35,8 +36,10 @@ type walk struct {
 	here    frontier
 	next    []pair // the prefixes of the next site, not united yet
 	light   lightest
-	tokens  []int32 // transitions of a state
+	states  []int
+	tokens  []int32 // transitions of a state, or of several
 	to      []int
+	ends    []int     // of the transitions of each of several states
 	weight  []float64 // of the tokens of a row beside top, or none
 	top     float32   // the greatest of a row
 	visited int       // prefixes, for tests
@@ -45,6 +48,11 @@ type walk struct {
 // edges lists the transitions of a state of the corpus in w.tokens and w.to.
 func (w *walk) edges(state int) {
 	w.tokens, w.to = w.tokens[:0], w.to[:0]
+	w.more(state)
+}
+
+// more appends the transitions of a state of the corpus.
+func (w *walk) more(state int) {
 	if w.sparse != nil {
 		w.tokens, w.to = w.sparse.AppendEdges(w.tokens, w.to, state)
 		return
@@ -54,6 +62,23 @@ func (w *walk) edges(state int) {
 			w.tokens, w.to = append(w.tokens, token), append(w.to, next)
 		}
 	}
+}
+
+// list lists the transitions of several prefixes, those of prefix k up to w.ends[k].
+func (w *walk) list(pairs []pair) {
+	w.tokens, w.to, w.ends = w.tokens[:0], w.to[:0], w.ends[:0]
+	if w.crowds == nil {
+		for _, p := range pairs {
+			w.more(p.corpus)
+			w.ends = append(w.ends, len(w.tokens))
+		}
+		return
+	}
+	w.states = w.states[:0]
+	for _, p := range pairs {
+		w.states = append(w.states, p.corpus)
+	}
+	w.tokens, w.to, w.ends = w.crowds.AppendEdgesOf(w.tokens, w.to, w.ends, w.states)
 }
 
 // start returns the state of the language before the first token.
@@ -101,11 +126,17 @@ func (w *walk) known(v []float32, all float64) (sum float64, ok bool) {
 			unit += float64(float64(e) * math.Ln2)
 		}
 		w.here.clear()
+		kept := w.next[:0]
 		for _, p := range w.next {
-			if -exponent(p.mass)-up <= last {
-				w.here.add(p.language, p.corpus, math.Ldexp(p.mass, -e))
+			if -exponent(p.mass)-up > last {
+				continue
 			}
+			if e != 0 {
+				p.mass = math.Ldexp(p.mass, -e)
+			}
+			kept = append(kept, p)
 		}
+		w.here.addAll(kept)
 	}
 	for _, p := range w.here.pairs {
 		if w.corpus.Accepting(p.corpus) && w.accepts(p.language) {
@@ -149,28 +180,34 @@ const lazyTokens = 4
 func (w *walk) along(t int, row []float32, up int) (heaviest float64) {
 	w.next = w.next[:0]
 	w.visited += len(w.here.pairs)
-	for _, p := range w.here.pairs {
-		w.edges(p.corpus)
-		for i, token := range w.tokens {
-			if int(token) >= w.levels || !(row[token] > never) {
-				continue
-			}
-			to := p.language
-			if w.language != nil {
-				if to = w.step(t, to, token); to < 0 {
+	for pairs := w.here.pairs; len(pairs) > 0; {
+		n := min(len(pairs), crowd)
+		w.list(pairs[:n])
+		i := 0
+		for k, p := range pairs[:n] {
+			for ; i < w.ends[k]; i++ {
+				token := w.tokens[i]
+				if int(token) >= w.levels || !(row[token] > never) {
 					continue
 				}
+				to := p.language
+				if w.language != nil {
+					if to = w.step(t, to, token); to < 0 {
+						continue
+					}
+				}
+				mass := p.mass
+				if len(w.weight) > 0 {
+					mass *= w.weight[token]
+				} else {
+					mass *= simd.Exp(float64(row[token]) - float64(w.top))
+				}
+				w.light.weigh(-exponent(mass) - up)
+				heaviest = max(heaviest, mass)
+				w.next = append(w.next, pair{to, w.to[i], mass})
 			}
-			mass := p.mass
-			if len(w.weight) > 0 {
-				mass *= w.weight[token]
-			} else {
-				mass *= simd.Exp(float64(row[token]) - float64(w.top))
-			}
-			w.light.weigh(-exponent(mass) - up)
-			heaviest = max(heaviest, mass)
-			w.next = append(w.next, pair{to, w.to[i], mass})
 		}
+		pairs = pairs[n:]
 	}
 	return heaviest
 }

@@ -13,8 +13,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// opaque is a corpus that does not list its transitions.
-type opaque struct{ Corpus }
+// opaque is a corpus that does not list its transitions, oneByOne does so for one
+// state at a time.
+type (
+	opaque   struct{ Corpus }
+	oneByOne struct{ Sparse }
+)
 
 // TestCorpusThatListsNothing: the same sums whether transitions are listed or asked
 // for token by token.
@@ -25,18 +29,22 @@ func TestCorpusThatListsNothing(t *testing.T) {
 	for _, x := range all {
 		lexicon.Add(x)
 	}
-	var _ Sparse = lexicon
+	var _ Crowded = lexicon
 	listed, err := Projector{Seen: lexicon}.Compile(t.Context(), 12, levels)
 	require.NoError(t, err)
 	asked, err := Projector{Seen: opaque{lexicon}}.Compile(t.Context(), 12, levels)
+	require.NoError(t, err)
+	single, err := Projector{Seen: oneByOne{lexicon}}.Compile(t.Context(), 12, levels)
 	require.NoError(t, err)
 	for _, bonus := range []float64{1, 5, 9, 25} {
 		for _, v := range predictions(r, all, levels, 3, bonus) {
 			want, err := listed.LogProb(v)
 			require.NoError(t, err)
-			got, err := asked.LogProb(v)
-			require.NoError(t, err)
-			require.Equal(t, want, got)
+			for _, s := range []*CorpusProjection{asked, single} {
+				got, err := s.LogProb(v)
+				require.NoError(t, err)
+				require.Equal(t, want, got)
+			}
 		}
 	}
 }

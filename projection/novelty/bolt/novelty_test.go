@@ -22,7 +22,7 @@ var (
 	_ novelty.Fallible = (*Corpus)(nil)
 	_ novelty.Checked  = (*Corpus)(nil)
 	_ novelty.Lasting  = (*Corpus)(nil)
-	_ novelty.Sparse   = (*Corpus)(nil)
+	_ novelty.Crowded  = (*Corpus)(nil)
 )
 
 // TestNoveltyAcrossRuns: every run opens the file anew and makes what none made

@@ -1,0 +1,9 @@
+//go:build !linux
+
+package main
+
+import "time"
+
+// processor is the clock on the wall where the system does not tell the time of
+// processors.
+func processor() time.Duration { return time.Since(began) }
