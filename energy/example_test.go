@@ -87,27 +87,6 @@ func ExampleNoisePredictor() {
 	// Output: [1.0000] <nil>
 }
 
-// A network that was trained by flow matching becomes a denoiser. This one is exact for
-// a standard normal number, of which nothing is known in pure noise and, half-way, as
-// much as of the noise.
-func ExampleVelocityPredictor() {
-	network := energy.DenoiserFunc[float32]{Sites: 1, Levels: 1,
-		F: func(_ context.Context, v []float32, q energy.Noised[float32]) error {
-			for i, z := range q.X {
-				s := q.Time[i]
-				v[i] = float32((2*s - 1) / ((1-s)*(1-s) + s*s) * float64(z))
-			}
-			return nil
-		}}
-	v := make([]float32, 2)
-	err := energy.VelocityPredictor{Denoiser: network}.Denoise(context.Background(), v, energy.Noised[float32]{
-		X: []float32{2, 2}, Time: []float64{1, 0.5}, Alpha: []float64{0, 0.5},
-		Sample: []int{0, 1}, Src: []rand.Source{rand.NewPCG(1, 1), rand.NewPCG(1, 2)},
-	})
-	fmt.Printf("%.4f %v\n", v, err)
-	// Output: [0.0000 1.4142] <nil>
-}
-
 // The double well E(x) = (x² − 1)²: the score is zero at both minima and points
 // towards them from everywhere else but 0.
 func ExampleRealFunc() {

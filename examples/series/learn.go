@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/denoise"
 	"github.com/gibbsite-go/gibbsite/energy/neural"
 	"github.com/gibbsite-go/gibbsite/energy/neural/train"
 	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint"
@@ -30,8 +31,11 @@ const (
 	decay  = 0.01
 )
 
-// judged is the number of corruptions of a window that losses are estimated from.
-const judged = 16
+// Losses are estimated from so many corruptions of at most so many windows.
+const (
+	judged = 8
+	looked = 128
+)
 
 // learning is the part of the options that is about the network.
 type learning struct {
@@ -96,17 +100,27 @@ func (p *problem) network(ctx context.Context, o options) (energy.Denoiser[float
 		return nil, err
 	}
 	l.Weights = len(net.Weights())
-	if l.Training, _, err = train.EvaluateReals(ctx, net, train.Flow{}, p.training, judged, o.seed, runtime.GOMAXPROCS(0)); err != nil {
+	if l.Training, _, err = train.EvaluateReals(ctx, net, train.Flow{}, p.some(p.training), judged, o.seed, runtime.GOMAXPROCS(0)); err != nil {
 		return nil, err
 	}
-	if l.HeldOut, l.Error, err = train.EvaluateReals(ctx, net, train.Flow{}, p.held, judged, o.seed, runtime.GOMAXPROCS(0)); err != nil {
+	if l.HeldOut, l.Error, err = train.EvaluateReals(ctx, net, train.Flow{}, p.some(p.held), judged, o.seed, runtime.GOMAXPROCS(0)); err != nil {
 		return nil, err
 	}
 	d, err := neural.NewReals(net, neural.Options{})
 	if err != nil {
 		return nil, err
 	}
-	return energy.VelocityPredictor{Denoiser: d}, nil
+	return denoise.Velocity{Denoiser: d}, nil
+}
+
+// some returns windows spread over all.
+func (p *problem) some(x []float32) (few []float32) {
+	all := len(x) / p.sites()
+	count := min(looked, all)
+	for k := range count {
+		few = append(few, p.window(x, k*all/count)...)
+	}
+	return few
 }
 
 // learn trains a network, or goes on where a checkpoint left off.

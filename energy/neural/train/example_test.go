@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/denoise"
 	"github.com/gibbsite-go/gibbsite/energy/neural"
 	"github.com/gibbsite-go/gibbsite/energy/neural/train"
 )
@@ -78,11 +79,11 @@ func ExampleFlow() {
 	if err != nil {
 		panic(err)
 	}
-	t, err := train.NewReals(net, train.Flow{}, []float32{1, -1, -1, 1}, train.Config{Steps: 300, Batch: 32, Rate: 5e-3, Average: 0.9, Seed: 1})
+	t, err := train.NewReals(net, train.Flow{}, []float32{1, -1, -1, 1}, train.Config{Steps: 100, Batch: 16, Rate: 1e-2, Average: 0.9, Seed: 1})
 	if err != nil {
 		panic(err)
 	}
-	if err := t.Run(context.Background(), 300); err != nil {
+	if err := t.Run(context.Background(), 100); err != nil {
 		panic(err)
 	}
 	reals, err := neural.NewReals(t.Average(), neural.Options{})
@@ -90,7 +91,7 @@ func ExampleFlow() {
 		panic(err)
 	}
 	v := make([]float32, 2)
-	err = energy.VelocityPredictor{Denoiser: reals}.Denoise(context.Background(), v, energy.Noised[float32]{
+	err = denoise.Velocity{Denoiser: reals}.Denoise(context.Background(), v, energy.Noised[float32]{
 		X: []float32{0.9, -0.6}, Time: []float64{0.5}, Alpha: []float64{0.7}, Sample: []int{0}, Src: make([]rand.Source, 1),
 	})
 	fmt.Printf("%.0f %v\n", v, err)

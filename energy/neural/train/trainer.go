@@ -50,6 +50,22 @@ func New(net *neural.Transformer, objective Objective, data []int32, cfg Config)
 	return newTrainer(net, p, cfg), nil
 }
 
+// NewReals returns a trainer of a network of reals on data, rows of Length × Channels
+// numbers, which it keeps. The error says what of cfg is out of range, that the
+// objective does not fit, that the network is one of tokens or has other outputs than
+// channels, that data are no rows or none, or which number is not finite.
+func NewReals(net *neural.Transformer, objective RealObjective, data []float32, cfg Config) (*Trainer, error) {
+	cfg, err := cfg.resolve()
+	if err != nil {
+		return nil, err
+	}
+	p, err := realProblem(net, objective, data)
+	if err != nil {
+		return nil, err
+	}
+	return newTrainer(net, p, cfg), nil
+}
+
 func newTrainer(net *neural.Transformer, p *problem, cfg Config) *Trainer {
 	t := &Trainer{net: net, problem: p, cfg: cfg, epoch: -1, loss: math.NaN(), strips: strips(net.Tensors())}
 	n := len(net.Weights())

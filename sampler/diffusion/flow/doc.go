@@ -2,7 +2,7 @@
 // trajectory will end.
 //
 // A network that predicts the velocity of a flow on straight paths becomes a denoiser by
-// energy.VelocityPredictor, and any denoiser of reals is a velocity, E[ε − x_0 | z]. A
+// denoise.Velocity, and any denoiser of reals is a velocity, E[ε − x_0 | z]. A
 // flow without constraints is diffusion.Gaussian with the schedule noise.Straight, whose
 // steps are Euler's. [ECI] takes a projector as well:
 //

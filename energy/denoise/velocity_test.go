@@ -1,4 +1,4 @@
-package energy_test
+package denoise_test
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 
 // The exact velocity of a Gaussian on straight paths is its exact denoiser: with
 // x_0 ~ N(m, c), z = (1−s)x_0 + sε has E[ε − x_0 | z] from Cov(ε − x_0, z) = s − (1−s)c.
-func TestVelocityPredictorConverts(t *testing.T) {
+func TestVelocityConverts(t *testing.T) {
 	mean, variance := []float64{0.5, -1}, []float64{2, 0.25}
 	velocity := energy.DenoiserFunc[float32]{Sites: 2, Levels: 1, F: func(_ context.Context, v []float32, q energy.Noised[float32]) error {
 		for i, z := range q.X {
@@ -33,7 +33,7 @@ func TestVelocityPredictorConverts(t *testing.T) {
 	}
 	shown := append([]float32(nil), q.X...)
 	got, want := make([]float32, 12), make([]float32, 12)
-	p := energy.VelocityPredictor{Denoiser: velocity}
+	p := denoise.Velocity{Denoiser: velocity}
 	require.NoError(t, p.Denoise(context.Background(), got, q))
 	require.NoError(t, exact.Denoise(context.Background(), want, q))
 	assert.InDeltaSlice(t, want, got, 2e-6)
@@ -47,6 +47,6 @@ func TestVelocityPredictorConverts(t *testing.T) {
 	assert.Equal(t, got[2], want[2])
 
 	q.Alpha = []float64{1, 0.5, 0.5, 1.5, 0, 0}
-	assert.EqualError(t, p.Denoise(context.Background(), got, q), "energy: VelocityPredictor: state 3: ᾱ = 1.5, want 0 … 1")
-	assert.ErrorContains(t, energy.VelocityPredictor{}.Denoise(context.Background(), got, q), "energy: VelocityPredictor")
+	assert.EqualError(t, p.Denoise(context.Background(), got, q), "denoise: Velocity: state 3: ᾱ = 1.5, want 0 … 1")
+	assert.ErrorContains(t, denoise.Velocity{}.Denoise(context.Background(), got, q), "denoise: Velocity")
 }

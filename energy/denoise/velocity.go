@@ -1,15 +1,16 @@
-package energy
+package denoise
 
 import (
 	"context"
 	"fmt"
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
-// VelocityPredictor is the denoiser made of one that predicts the velocity of a flow
+// Velocity is the denoiser made of one that predicts the velocity of a flow
 // on straight paths from noise to data, û ≈ E[ε − x_0 | z], as networks trained by flow
 // matching do (train.Flow):
 //
@@ -18,21 +19,21 @@ import (
 // The denoiser behind it is shown the state z at the time s, 1 being noise; Alpha stays
 // that of the diffusion. Clean entries are shown as they are, and are their own
 // prediction.
-type VelocityPredictor struct{ Denoiser[float32] }
+type Velocity struct{ energy.Denoiser[float32] }
 
 // Shape returns the shape of the denoiser.
-func (p VelocityPredictor) Shape() (sites, levels int) {
-	check.Must("energy: VelocityPredictor", "Denoiser", p.Denoiser)
+func (p Velocity) Shape() (sites, levels int) {
+	check.Must("denoise: Velocity", "Denoiser", p.Denoiser)
 	return p.Denoiser.Shape()
 }
 
-// Denoise implements [Denoiser].
-func (p VelocityPredictor) Denoise(ctx context.Context, v []float32, q Noised[float32]) error {
-	if err := check.Given("energy: VelocityPredictor", "Denoiser", p.Denoiser); err != nil {
+// Denoise implements [energy.Denoiser].
+func (p Velocity) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
+	if err := check.Given("denoise: Velocity", "Denoiser", p.Denoiser); err != nil {
 		return err
 	}
 	n, _ := p.Shape()
-	check.Len("energy", "v", len(v), len(q.X))
+	check.Len("denoise", "v", len(v), len(q.X))
 	states := q.States(n)
 	zs, times := scratch.Float32s.Get(len(q.X)), scratch.Float64s.Get(states)
 	defer scratch.Float32s.Put(zs)
@@ -41,7 +42,7 @@ func (p VelocityPredictor) Denoise(ctx context.Context, v []float32, q Noised[fl
 	for k := range s {
 		a := q.Alpha[k]
 		if !(a >= 0 && a <= 1) {
-			return fmt.Errorf("energy: VelocityPredictor: state %d: ᾱ = %v, want 0 … 1", k, a)
+			return fmt.Errorf("denoise: Velocity: state %d: ᾱ = %v, want 0 … 1", k, a)
 		}
 		noise := math.Sqrt(1 - a)
 		total := math.Sqrt(a) + noise
