@@ -22,6 +22,7 @@ func init() {
 			a.s[0] = FlipLogProb(a.i[0][from:to], a.i[1][from:to], a.i[2][from:to])
 		},
 		"SigmoidTo":      func(a *arena, from, to int) { SigmoidTo(a.f[0][from:to], a.f[2][from:to]) },
+		"Slope":          func(a *arena, from, to int) { Slope(a.f[0][from:to]) },
 		"Dot":            func(a *arena, from, to int) { a.s[0] = float64(Dot(a.f[0][from:to], a.f[3][from:to])) },
 		"Axpy":           func(a *arena, from, to int) { Axpy(-1.7, a.f[0][from:to], a.f[1][from:to]) },
 		"Scale":          func(a *arena, from, to int) { Scale(-1.7, a.f[0][from:to]) },

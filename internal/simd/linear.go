@@ -27,3 +27,7 @@ func SigmoidTo(dst, src []float32) {
 	checkLen("dst", len(dst), len(src))
 	sigmoidTo(dst, src)
 }
+
+// Slope replaces every σ in s, as of [SigmoidTo], by its derivative σ − σ², the square
+// rounded.
+func Slope(s []float32) { pull(s, s, s, 0, -1) }

@@ -43,6 +43,11 @@ func TestVectors(t *testing.T) {
 		for i := range z {
 			assert.LessOrEqual(t, ulps32(z[i], 1/(1+math.Exp(-float64(x[i])))), 3.5)
 		}
+		copy(y, z)
+		Slope(z)
+		for i, v := range y {
+			assert.Equal(t, v-float32(v*v), z[i])
+		}
 	}
 	one := make([]float32, 1)
 	assert.PanicsWithValue(t, "simd: len(x) = 1, want 0", func() { Dot(one, nil) })
@@ -121,6 +126,7 @@ func TestNothingAllocates(t *testing.T) {
 		Scale(1, p)
 		Sum(p)
 		SigmoidTo(p, p)
+		Slope(p)
 		Gemm(p[:100], p[100:200], w[:100], 10, 10, 10)
 		Gumbel(p, bits)
 		GumbelMax(idx[:10], w, 64, bits)

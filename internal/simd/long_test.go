@@ -24,7 +24,7 @@ func TestLongRows(t *testing.T) {
 		for name, run := range rowKernels(n) {
 			t.Run(name, func(t *testing.T) { agree(t, in, n, run) })
 		}
-		for _, name := range []string{"Philox", "Unit32", "Unit64", "FlipThresholds", "Flip", "FlipLogProb", "SigmoidTo",
+		for _, name := range []string{"Philox", "Unit32", "Unit64", "FlipThresholds", "Flip", "FlipLogProb", "SigmoidTo", "Slope",
 			"Dot", "Axpy", "Scale", "Sum", "AddRows", "AddRows/narrow", "Torus/3", "Torus/50", "Torus/300"} {
 			t.Run(name, func(t *testing.T) { agree(t, in, n, kernels[name]) })
 		}
