@@ -162,7 +162,7 @@ func (s *Solver) reach() (steps int) {
 				s.at[i] = s.from[i] + float64(cut*p)
 			}
 			s.equations.Eval(s.trial, s.at)
-			ok = total(s.trial) <= (1-leastGain*cut)*was
+			ok = total(s.trial) <= (1-float64(leastGain*cut))*was
 		}
 		if !ok {
 			copy(s.at, s.from)
@@ -220,7 +220,7 @@ func (s *Solver) advance(length float64) bool {
 		}
 		s.equations.Eval(s.h, s.at)
 		s.reach()
-		if largest(s.h) <= s.tolerance && s.distance() <= was-float64(leastGain*length*gain)+float64(rounding*(1+was)) {
+		if largest(s.h) <= s.tolerance && s.distance() <= was-float64(float64(leastGain*length)*gain)+float64(rounding*(1+was)) {
 			return true
 		}
 		length /= 2
@@ -237,7 +237,7 @@ func (s *Solver) distance() float64 {
 		d := x - s.at[i]
 		sum += float64(d * d)
 	}
-	return sum / 2
+	return float64(sum / 2)
 }
 
 func largest(h []float64) float64 {
