@@ -60,7 +60,7 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.denoiser, "denoiser", "", "model of the training windows: windows (kernel density), gaussian, or trained, a network by -train or -load; empty means trained with these, else windows")
 	f.BoolVar(&o.train, "train", false, "train a network on the windows; -checkpoint keeps the training, too")
 	f.Float64Var(&o.minutes, "minutes", 0, "stop training after so many `minutes`; 0: after -train.steps")
-	f.IntVar(&o.learning.steps, "train.steps", 3000, "steps of the whole training")
+	f.IntVar(&o.learning.steps, "train.steps", 1500, "steps of the whole training")
 	f.StringVar(&o.save, "save", "", "write the weights of -train to this `file`")
 	f.StringVar(&o.load, "load", "", "read weights from this `file` that -save wrote for the same windows")
 	f.IntVar(&o.rows, "rows", 6000, "periods of the synthetic market")
