@@ -31,6 +31,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/unmask"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc/cluster"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc/momentum"
 )
 
 // recipe is a type that a user writes as a literal, or a language or set, in every
@@ -102,8 +103,11 @@ func methods() []recipe {
 		form("sampler/mcmc.PairGibbs", mcmc.PairGibbs{}, struct{ mcmc.PairGibbs }{}),
 		form("sampler/mcmc.Paths", mcmc.Paths{}, struct{ mcmc.Paths }{}),
 		form("sampler/mcmc.Swap", mcmc.Swap{}, struct{ mcmc.Swap }{}),
+		form("sampler/mcmc/cluster.Houdayer", cluster.Houdayer{}, struct{ cluster.Houdayer }{}),
 		form("sampler/mcmc/cluster.SwendsenWang", cluster.SwendsenWang{}, struct{ cluster.SwendsenWang }{}),
 		form("sampler/mcmc/cluster.Wolff", cluster.Wolff{}, struct{ cluster.Wolff }{}),
+		form("sampler/mcmc/momentum.DHAMS", momentum.DHAMS{}, struct{ momentum.DHAMS }{}),
+		form("sampler/mcmc/momentum.PDHAMS", momentum.PDHAMS{}, struct{ momentum.PDHAMS }{}),
 		form("sampler/mcmc.Tempering", mcmc.Tempering{Rungs: 3}, struct{ mcmc.Tempering }{mcmc.Tempering{Rungs: 3}}),
 	}
 }

@@ -27,6 +27,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/ground"
 	"github.com/gibbsite-go/gibbsite/sampler/langevin"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc/cluster"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc/momentum"
 )
 
 // resumable is a run that can be killed and go on.
@@ -221,6 +223,12 @@ func resumables() map[string]func(path string) resumable {
 		"paths":            killTokens(m, mcmc.Paths{}),
 		"swap":             killTokens(m, mcmc.Swap{Within: within}),
 		"tempering":        killTokens(m, mcmc.Tempering{Rungs: 4}),
+		"dhams":            killTokens(m, momentum.DHAMS{Persistence: 0.5}),
+		"houdayer":         killTokens(ising, cluster.Houdayer{Base: mcmc.DMALA{}}),
+		"pdhams":           killTokens(ising, momentum.PDHAMS{}),
+		"swendsen-wang":    killTokens(ising, cluster.SwendsenWang{}),
+		"wolff":            killTokens(ising, cluster.Wolff{}),
+		"metropolis scan":  killTokens(ising, mcmc.Metropolis{Scan: mcmc.Systematic}),
 		"mala":             killReals(langevin.Config{}),
 		"projected ula":    killReals(langevin.Config{StepSize: 0.1, Unadjusted: true, Project: clip}),
 

@@ -43,6 +43,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/langevin"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc/cluster"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc/momentum"
 	"github.com/gibbsite-go/gibbsite/sampler/shard"
 )
 
@@ -75,6 +76,7 @@ var sweptFuncs = map[string]any{
 	"constraint/sorted.Open":                sorted.Open,
 	"constraint/text.Avoids":                text.Avoids,
 	"constraint/text.Bytes":                 text.Bytes,
+	"constraint/text.Characters":            text.Characters,
 	"constraint/text.Contains":              text.Contains,
 	"constraint/text.Lift":                  text.Lift,
 	"constraint/text.ReadBPE":               text.ReadBPE,
@@ -82,7 +84,11 @@ var sweptFuncs = map[string]any{
 	"constraint/text.ReadVocabulary":        text.ReadVocabulary,
 	"constraint/text.Regexp":                text.Regexp,
 	"constraint/text.Runes":                 text.Runes,
+	"constraint/text.Sentences":             text.Sentences,
 	"constraint/text.WordAt":                text.WordAt,
+	"constraint/text.WordCount":             text.WordCount,
+	"constraint/text.WordLengths":           text.WordLengths,
+	"constraint/text.Words":                 text.Words,
 	"dual.AtLeast":                          dual.AtLeast,
 	"dual.AtMost":                           dual.AtMost,
 	"dual.Constant":                         dual.Constant,
@@ -285,6 +291,7 @@ var sweptTypes = []reflect.Type{
 	reflect.TypeFor[text.BPE](),
 	reflect.TypeFor[text.Cache](),
 	reflect.TypeFor[text.PatternError](),
+	reflect.TypeFor[text.Range](),
 	reflect.TypeFor[text.Vocabulary](),
 	reflect.TypeFor[dual.AdaGrad](),
 	reflect.TypeFor[dual.Ascent](),
@@ -516,8 +523,11 @@ var sweptTypes = []reflect.Type{
 	reflect.TypeFor[mcmc.Paths](),
 	reflect.TypeFor[mcmc.Swap](),
 	reflect.TypeFor[mcmc.Tempering](),
+	reflect.TypeFor[cluster.Houdayer](),
 	reflect.TypeFor[cluster.SwendsenWang](),
 	reflect.TypeFor[cluster.Wolff](),
+	reflect.TypeFor[momentum.DHAMS](),
+	reflect.TypeFor[momentum.PDHAMS](),
 	reflect.TypeFor[shard.AIS](),
 	reflect.TypeFor[shard.Chains](),
 	reflect.TypeFor[shard.Incomplete](),

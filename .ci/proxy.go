@@ -35,7 +35,7 @@ func main() {
 		log.Fatal("git ls-files: ", err)
 	}
 	files := strings.Split(strings.TrimRight(string(out), "\x00"), "\x00")
-	for _, folder := range []string{".", "examples", "sampler/beam"} {
+	for _, folder := range []string{".", "examples", "projection/novelty/bolt", "sampler/beam"} {
 		if err := write(*dir, *version, folder, files); err != nil {
 			log.Fatal(folder, ": ", err)
 		}

@@ -30,6 +30,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/ground"
 	"github.com/gibbsite-go/gibbsite/sampler/langevin"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc/momentum"
 	"github.com/gibbsite-go/gibbsite/sampler/shard"
 )
 
@@ -171,6 +172,8 @@ func pairs(t *testing.T) []pair {
 	p = each[sampler.Method](p, "tempering.Base", func(v sampler.Method) maker { return method(mcmc.Tempering{Rungs: 3, Base: v}) }, mcmc.Gibbs{}, mcmc.DMALA{})
 	p = each(p, "tempering.Base.StepSize", func(v float64) maker { return method(mcmc.Tempering{Rungs: 3, Base: mcmc.DMALA{StepSize: v}}) }, 0, 0.1, 0.2)
 	p = each(p, "tempering.Betas", func(v []float64) maker { return method(mcmc.Tempering{Betas: v}) }, nil, []float64{1, 0.5}, []float64{1, 0.4}, []float64{1, 0.5, 0})
+	p = each(p, "dhams.StepSize", func(v float64) maker { return method(momentum.DHAMS{StepSize: v}) }, 0, 0.1, 0.2)
+	p = each(p, "dhams.Relaxation", func(v float64) maker { return method(momentum.DHAMS{Relaxation: v}) }, 0, 0.1, 0.2)
 	p = each(p, "tempering.Rungs", func(v int) maker { return method(mcmc.Tempering{Rungs: v}) }, 0, 3, 4)
 
 	config := func(edit func(*sampler.Config)) maker {

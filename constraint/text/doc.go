@@ -1,6 +1,7 @@
 // Package text says which texts the tokens of a sequence may spell. A
 // [Vocabulary], your own or that of a tokenizer.json ([ReadVocabulary]), gives
-// every token its text; [Regexp], [Contains], [Avoids] and [WordAt] compile a
+// every token its text; [Regexp], [Contains], [Avoids], [WordAt], [Words] and the
+// numbers of [WordCount], [Characters], [Sentences] and [WordLengths] compile a
 // language of texts to the smallest automaton of the token sequences that spell
 // one, however the text is cut into tokens, and [Lift] does so for any automaton
 // over bytes. A [Cache] keeps compiled patterns by vocabulary. [BPE] encodes texts

@@ -60,6 +60,18 @@ func lift(ctx context.Context, name string, bytes *constraint.DFA, p *prepared, 
 	return d, err
 }
 
+// spell carries an automaton over classes of runes to tokens.
+func spell(ctx context.Context, name string, overRunes *constraint.DFA, runes *runeClasses, p *prepared, limits constraint.Limits) (*constraint.DFA, error) {
+	d, err := constraint.Compile(ctx, newSpelled(overRunes, runes, &p.used), 256, limits)
+	if errors.Is(err, constraint.ErrInfeasible) {
+		return nil, fmt.Errorf("text: %s: no token sequence spells a text of the language: %w", name, constraint.ErrInfeasible)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("text: %s: %w", name, err)
+	}
+	return lift(ctx, name, d, p, limits)
+}
+
 // liftRows lifts state by state.
 func liftRows(ctx context.Context, name string, bytes *constraint.DFA, p *prepared, limits constraint.Limits) (*automata.Table, error) {
 	w := &lifter{trie: p.trie, number: make([]int32, bytes.States()+1)}

@@ -74,13 +74,7 @@ func regexpOver(ctx context.Context, pattern string, p *prepared, limits constra
 	if err != nil {
 		return nil, fmt.Errorf("text: Regexp: %w", err)
 	}
-	spelled := newSpelled(overRunes, runes, &p.used)
-	d, err := constraint.Compile(ctx, spelled, 256, limits)
-	if err != nil {
-		err = fmt.Errorf("text: Regexp: %w", err)
-	} else {
-		d, err = lift(ctx, name, d, p, limits)
-	}
+	d, err := spell(ctx, name, overRunes, runes, p, limits)
 	if errors.Is(err, constraint.ErrInfeasible) {
 		return nil, fmt.Errorf("text: Regexp: no token sequence spells a match of %q: %w", pattern, constraint.ErrInfeasible)
 	}

@@ -192,17 +192,21 @@ const (
 // enter begins a phase.
 func (r *Runner) enter(p phase) { r.phase, r.passed, r.shifted, r.lossless = p, 0, 0, true }
 
-// halt counts the work of a site and reports whether the filter is to stop.
+// halt counts the work of a site, beside siteWork, and reports whether the filter is to stop.
 func (r *Runner) halt(work int) bool {
 	if r.stop == nil {
 		return false
 	}
-	if r.work += work; r.work >= askEvery {
+	if r.work += siteWork + work; r.work >= askEvery {
 		r.stopped = r.stopped || r.stop.Done(r.work)
 		r.work = 0
 	}
 	return r.stopped
 }
+
+// siteWork is what a site costs in every phase beside its levels or edges, in
+// operations.
+const siteWork = 64
 
 // askEvery is the number of operations between two questions whether to stop.
 const askEvery = 1 << 16

@@ -158,7 +158,7 @@ func (r *Runner) sweep(everywhere bool) error {
 	g := r.g
 	r.count[0] = none // one node
 	for ; r.passed < len(g.layers); r.passed++ {
-		if r.halt(1) {
+		if r.halt(0) {
 			return ErrStopped
 		}
 		t, l := r.passed, g.layers[r.passed]

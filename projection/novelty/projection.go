@@ -98,11 +98,16 @@ func (s *Projection) Commit(x []int32, v []float32, src rand.Source) error {
 }
 
 // Recall takes a sequence that an earlier run has committed into the set, as it
-// is; see diffusion.Committer. It is an error if the set has it already.
+// is; see diffusion.Committer. It is an error if the set has it already, unless it is
+// [Lasting].
 func (s *Projection) Recall(x []int32) error {
 	check.Len("novelty", "x", len(x), s.sites)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if lasting, ok := s.seen.(Lasting); ok {
+		lasting.Recall(x)
+		return s.failed()
+	}
 	if s.seen.Contains(x) {
 		return fmt.Errorf("novelty: %s: Recall: the set has the sequence already", s.name)
 	}

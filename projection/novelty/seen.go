@@ -25,6 +25,15 @@ type Fallible interface {
 	Err() error
 }
 
+// Lasting is a set that outlives a run, such as one in a file: a run that resumes
+// finds the samples of its checkpoint in it.
+type Lasting interface {
+	Seen
+
+	// Recall puts x into the set, which may have it already. It does not keep x.
+	Recall(x []int32)
+}
+
 // Corpus is a set that is a finite automaton itself, and so can be searched
 // and summed over. A *[constraint.Lexicon] is one, and so is whatever embeds it.
 // A state from which nothing can be accepted should be dead: searches walk

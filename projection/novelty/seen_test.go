@@ -56,3 +56,30 @@ func TestUnusableSets(t *testing.T) {
 	_, err = Projector{Seen: sorted.Layered{Top: new(constraint.Lexicon)}}.Bind(t.Context(), 2, 2, 1)
 	require.ErrorContains(t, err, "Seen: sorted: Layered.Base = nil")
 }
+
+// lasting is a lexicon that outlives a run.
+type lasting struct{ *constraint.Lexicon }
+
+func (l lasting) Recall(x []int32) { l.Add(x) }
+
+// A run that resumes finds its samples in a set that outlives it, and in no other.
+func TestRecallOfWhatIsKnown(t *testing.T) {
+	for _, outlives := range []bool{false, true} {
+		l := new(constraint.Lexicon)
+		var set Seen = l
+		if outlives {
+			set = &lasting{l}
+		}
+		s, err := Projector{Seen: set}.Compile(t.Context(), 2, 2)
+		require.NoError(t, err)
+		require.NoError(t, s.Recall([]int32{0, 1}))
+		require.True(t, l.Contains([]int32{0, 1}))
+		err = s.Recall([]int32{0, 1})
+		if outlives {
+			require.NoError(t, err)
+		} else {
+			require.ErrorContains(t, err, "the set has the sequence already")
+		}
+		require.Equal(t, 1, l.Len())
+	}
+}

@@ -21,7 +21,9 @@
 //     and [LocallyBalanced] or [GWG], which change one; [DLMC] moves for a time
 //     instead of by a step size;
 //   - an Ising or Potts model near its transition: the methods of package
-//     cluster, a room of this one;
+//     cluster, a room of this one; a spin glass on a lattice: its Houdayer as the
+//     Base of [Tempering];
+//   - a dense quadratic energy of some hundred sites: PDHAMS of package momentum;
 //   - states that no change of one site leads to: [HammingBall], [BlockGibbs];
 //   - a constraint on the whole state, such as a fixed count: Within of [DMALA]
 //     and [DULA], [PairGibbs], [Swap], [BlockGibbs].

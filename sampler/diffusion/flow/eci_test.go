@@ -97,7 +97,7 @@ var _ constraint.Curved = conserved{}
 // their float32 numbers; in float64 the projection keeps them to 1e-9. A flow without a
 // projector does not.
 func TestSamplesKeepEquations(t *testing.T) {
-	const n, sites = 50, 6
+	const n, sites = 20, 6
 	cov := make([]float64, sites*sites)
 	for i := range sites {
 		for j := range sites {
@@ -109,7 +109,7 @@ func TestSamplesKeepEquations(t *testing.T) {
 	solver := exact.Must(onto.Compile(sites))
 	worst := func(p diffusion.Process[float32], projector diffusion.Projector) (worst float64) {
 		left := 0.0
-		d, err := diffusion.New(context.Background(), model, p, diffusion.Config{Steps: 12, Seed: 2, Workers: 1, Projector: projector,
+		d, err := diffusion.New(context.Background(), model, p, diffusion.Config{Steps: 8, Seed: 2, Workers: 1, Projector: projector,
 			Observe: func(s *diffusion.Snapshot) {
 				if s.To == 0 {
 					left = max(left, s.Violation)

@@ -52,6 +52,7 @@ func euler(c float64, steps int) float64 {
 // A flow of a Gaussian N(m, C) is the linear map that Euler's method has, and tends to
 // the distribution itself.
 func TestFlowOfAGaussian(t *testing.T) {
+	exact.SkipUnderRace(t)
 	const n = 20_000
 	mean, cov := []float64{0.5, -1}, []float64{1, 0.6, 0.6, 0.8}
 	var eigen mat.EigenSym
@@ -126,6 +127,7 @@ func variance(p ECI, c float64, steps int) float64 {
 // Samples have the variance of the recursion, which the package doc tabulates: not that
 // of the model.
 func TestECIHasItsDistribution(t *testing.T) {
+	exact.SkipUnderRace(t)
 	const n, steps = 10_000, 10
 	for _, p := range []ECI{{}, {Mix: 3}, {Resample: -1}, {Mix: 2, Resample: 3}, {Mix: 2, Resample: -1}} {
 		d, err := diffusion.New(context.Background(), exact.Must(denoise.NewGaussian([]float64{0}, []float64{1})), p, diffusion.Config{Steps: steps, Seed: 5})

@@ -1,0 +1,152 @@
+package text
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+)
+
+// WordCount compiles the language of the token sequences whose text has so many
+// words. A word is a longest run of runes other than those of separators; how it is
+// cut into tokens does not matter. Text that is not UTF-8 is not in the language.
+//
+// The error is an [*constraint.ArgumentError] for a Max below −1 or separators that
+// are not UTF-8, wraps [constraint.ErrInfeasible] if Min > Max or no tokens spell
+// such a text, or is that of [Lift].
+func WordCount(ctx context.Context, v Vocabulary, limits constraint.Limits, words Range, separators string) (*constraint.DFA, error) {
+	const name = "WordCount"
+	c, err := words.counter(name, limits)
+	if err == nil {
+		err = valid(name, "separators", separators)
+	}
+	if err != nil {
+		return nil, err
+	}
+	k := newKinds()
+	k.one(separators)
+	return k.compile(ctx, name, fmt.Sprintf("WordCount(%v, %q)", words, separators), wordCount{c}, v, limits)
+}
+
+// Characters compiles the language of the token sequences whose text has so many
+// runes. Text that is not UTF-8 is not in the language. Errors are those of
+// [WordCount].
+func Characters(ctx context.Context, v Vocabulary, limits constraint.Limits, runes Range) (*constraint.DFA, error) {
+	const name = "Characters"
+	c, err := runes.counter(name, limits)
+	if err != nil {
+		return nil, err
+	}
+	return newKinds().compile(ctx, name, fmt.Sprintf("Characters(%v)", runes), characters{c}, v, limits)
+}
+
+// Sentences compiles the language of the token sequences whose text is so many
+// sentences, the last one complete. A sentence begins with what is no white space. It
+// ends with a run of the runes of ends, such as ".!?", after which closing quotes and
+// brackets may stand, where white space follows or the text ends: "3.14" goes on,
+// "Dr. No." is two. Text that is not UTF-8 is not in the language. Errors are those of
+// [WordCount], and an [*constraint.ArgumentError] for ends without runes or with white
+// space.
+func Sentences(ctx context.Context, v Vocabulary, limits constraint.Limits, sentences Range, ends string) (*constraint.DFA, error) {
+	const name = "Sentences"
+	c, err := sentences.counter(name, limits)
+	if err == nil {
+		err = valid(name, "ends", ends)
+	}
+	if err == nil && (ends == "" || strings.IndexFunc(ends, unicode.IsSpace) >= 0) {
+		err = &constraint.ArgumentError{Func: name, Arg: "ends", Value: fmt.Sprintf("%q", ends), Want: "runes that are no white space"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	k := newKinds()
+	k.one(whiteSpace())
+	k.one(closing)
+	k.one(ends)
+	return k.compile(ctx, name, fmt.Sprintf("Sentences(%v, %q)", sentences, ends), sentenceCount{c}, v, limits)
+}
+
+// closing is what may stand behind the end of a sentence.
+const closing = "\"'’”»›)]}"
+
+// whiteSpace returns the runes of Unicode's property White_Space.
+func whiteSpace() string {
+	var all []rune
+	for _, in := range unicode.White_Space.R16 {
+		for r := rune(in.Lo); r <= rune(in.Hi); r += rune(in.Stride) {
+			all = append(all, r)
+		}
+	}
+	return string(all)
+}
+
+// characters has the number of runes as its state.
+type characters struct{ counter }
+
+func (c characters) States() int                    { return c.states() }
+func (c characters) Start() int                     { return 0 }
+func (c characters) Next(state int, kind int32) int { return c.next(state) }
+func (c characters) Accepting(state int) bool       { return c.enough(state) }
+
+// wordCount reads kinds 0 and 1, a separator. Its state is twice the number of
+// words that have begun, and 1 more within a word.
+type wordCount struct{ counter }
+
+func (c wordCount) States() int { return 2 * c.states() }
+func (c wordCount) Start() int  { return 0 }
+
+func (c wordCount) Next(state int, kind int32) int {
+	n, inside := state/2, state%2 == 1
+	switch {
+	case kind == 1:
+		return 2 * n
+	case inside:
+		return state
+	}
+	if n = c.next(n); n < 0 {
+		return -1
+	}
+	return 2*n + 1
+}
+
+func (c wordCount) Accepting(state int) bool { return c.enough(state / 2) }
+
+// sentenceCount reads kinds 0, 1 white space, 2 what closes and 3 what ends. Its
+// state is three times the number of sentences that have begun, and more: see
+// between.
+type sentenceCount struct{ counter }
+
+const (
+	between = iota // sentences
+	within         // one
+	ending         // one that is over if white space or nothing follows
+)
+
+func (c sentenceCount) States() int { return 3 * c.states() }
+func (c sentenceCount) Start() int  { return between }
+
+func (c sentenceCount) Next(state int, kind int32) int {
+	n, at := state/3, state%3
+	if at == between {
+		if kind == 1 {
+			return state
+		}
+		if n = c.next(n); n < 0 {
+			return -1
+		}
+		at = within
+	}
+	switch {
+	case kind == 3 || at == ending && kind == 2:
+		at = ending
+	case at == ending && kind == 1:
+		at = between
+	default:
+		at = within
+	}
+	return 3*n + at
+}
+
+func (c sentenceCount) Accepting(state int) bool { return state%3 != within && c.enough(state/3) }

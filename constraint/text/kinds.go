@@ -1,0 +1,88 @@
+package text
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+)
+
+// kinds divides runes into those that are listed, each with a kind, and the others,
+// which are of kind 0.
+type kinds struct {
+	of map[rune]int32
+	n  int32
+}
+
+func newKinds() *kinds { return &kinds{map[rune]int32{}, 1} }
+
+// one puts every rune of a string into one new kind, whatever it was of before, and
+// returns that.
+func (k *kinds) one(s string) (kind int32) {
+	kind = k.n
+	k.n++
+	for _, r := range s {
+		k.of[r] = kind
+	}
+	return kind
+}
+
+// each returns the kinds of the runes of a string, each rune of which has one of its
+// own.
+func (k *kinds) each(s string) []int32 {
+	var all []int32
+	for _, r := range s {
+		if _, ok := k.of[r]; !ok {
+			k.of[r] = k.n
+			k.n++
+		}
+		all = append(all, k.of[r])
+	}
+	return all
+}
+
+// classes returns the kinds as classes of runes.
+func (k *kinds) classes() *runeClasses {
+	low := []rune{0, surrogateLow, surrogateHigh, unicode.MaxRune + 1}
+	for r := range k.of {
+		low = append(low, r, r+1)
+	}
+	slices.Sort(low)
+	c := &runeClasses{low: slices.Compact(low)}
+	for _, r := range c.low[:len(c.low)-1] {
+		kind := k.of[r]
+		if r >= surrogateLow && r < surrogateHigh {
+			kind = -1
+		}
+		c.class = append(c.class, kind)
+	}
+	return c
+}
+
+// compile carries an automaton over kinds of runes to the tokens of a vocabulary.
+func (k *kinds) compile(ctx context.Context, name, title string, a constraint.Automaton, v Vocabulary, limits constraint.Limits) (*constraint.DFA, error) {
+	p, err := prepare(v)
+	if err != nil {
+		return nil, err
+	}
+	overRunes, err := constraint.Compile(ctx, a, int(k.n), limits)
+	if err != nil {
+		return nil, fmt.Errorf("text: %s: %w", name, err)
+	}
+	d, err := spell(ctx, name, overRunes, k.classes(), p, limits)
+	if err != nil {
+		return nil, err
+	}
+	return d.Named(title), nil
+}
+
+// valid checks that an argument is text.
+func valid(name, arg, s string) error {
+	if !utf8.ValidString(s) {
+		return &constraint.ArgumentError{Func: name, Arg: arg, Value: fmt.Sprintf("%q", s), Want: "UTF-8"}
+	}
+	return nil
+}

@@ -1,0 +1,66 @@
+package text
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+)
+
+// Range is how many there may be of something: Min ≤ n ≤ Max.
+//
+// Max = 0 means unset, that is unbounded, whatever Min is; write [constraint.None]
+// for none at all. So Range{Min: 2} is "at least two", Range{Max: 3} "at most three",
+// Range{Min: 8, Max: 8} "eight", Range{Max: constraint.None} "none". Min ≤ 0 is no
+// lower bound.
+type Range struct{ Min, Max int }
+
+// String returns the range in words of mathematics, such as "2…5" or "≥ 2".
+func (r Range) String() string {
+	least, most := max(r.Min, 0), max(r.Max, 0)
+	switch {
+	case r.Max == 0:
+		return fmt.Sprintf("≥ %d", least)
+	case least == most:
+		return fmt.Sprint(most)
+	}
+	return fmt.Sprintf("%d…%d", least, most)
+}
+
+// counter counts up to what a range can tell apart.
+type counter struct {
+	least, most int // most is −1 where there is no bound
+}
+
+// counter checks the range for the function that is given it.
+func (r Range) counter(name string, limits constraint.Limits) (counter, error) {
+	c := counter{min(max(r.Min, 0), math.MaxInt32-1), min(max(r.Max, 0), math.MaxInt32-1)}
+	switch {
+	case r.Max < constraint.None:
+		return c, &constraint.ArgumentError{Func: name, Arg: "Max", Value: r.Max, Want: "≥ −1"}
+	case r.Max == 0:
+		c.most = -1
+	case c.least > c.most:
+		return c, fmt.Errorf("text: %s: Min = %d, want ≤ Max = %d: %w", name, r.Min, c.most, constraint.ErrInfeasible)
+	}
+	return c, limits.Check(name, c.states(), 0, 0)
+}
+
+// states returns the number of counts that are told apart.
+func (c counter) states() int {
+	if c.most >= 0 {
+		return c.most + 1
+	}
+	return c.least + 1
+}
+
+// next returns the count after n, −1 if there are too many.
+func (c counter) next(n int) int {
+	if n == c.most {
+		return -1
+	}
+	return min(n+1, c.states()-1)
+}
+
+// enough reports whether n may be the last count.
+func (c counter) enough(n int) bool { return n >= c.least }

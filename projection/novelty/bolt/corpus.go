@@ -1,0 +1,94 @@
+package bolt
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+)
+
+// Corpus is a Set that is in memory, too, as the minimal automaton of its sequences:
+// a novelty.Corpus, with the methods of a [constraint.Lexicon]. It may be read by
+// several goroutines at once, but not while one adds to it.
+type Corpus struct {
+	*lexicon
+	set *Set
+}
+
+// lexicon is embedded under this name, so that nothing is added beside the file.
+type lexicon = constraint.Lexicon
+
+// OpenCorpus is [Open] that reads all sequences, which takes a microsecond or so for
+// each.
+func OpenCorpus(ctx context.Context, path string, c Config) (*Corpus, error) {
+	set, err := Open(ctx, path, c)
+	if err != nil {
+		return nil, err
+	}
+	s := &Corpus{new(lexicon), set}
+	n := 0
+	for x := range set.All() {
+		if n%chunk == 0 {
+			if err = set.named(context.Cause(ctx)); err != nil {
+				break
+			}
+		}
+		n++
+		s.lexicon.Add(x)
+	}
+	if err == nil {
+		err = set.Err()
+	}
+	if err != nil {
+		return nil, errors.Join(err, set.Close())
+	}
+	return s, nil
+}
+
+// Close is [Set.Close].
+func (s *Corpus) Close() error { return s.set.Close() }
+
+// Err is [Set.Err].
+func (s *Corpus) Err() error { return s.set.Err() }
+
+// Check is [Set.Check].
+func (s *Corpus) Check() error { return s.set.Check() }
+
+// Add is [Set.Add]: x enters the file first and the automaton then.
+func (s *Corpus) Add(x []int32) bool {
+	if s.Contains(x) {
+		return false
+	}
+	added, err := s.Import(context.Background(), slices.Values([][]int32{x}))
+	s.set.keep(err)
+	return added > 0
+}
+
+// Recall is [Set.Recall].
+func (s *Corpus) Recall(x []int32) { s.Add(x) }
+
+// Import is [Set.Import].
+func (s *Corpus) Import(ctx context.Context, all iter.Seq[[]int32]) (added int, err error) {
+	return s.set.put(ctx, all, func(x []int32) { s.lexicon.Add(x) })
+}
+
+// Settings is [Set.Settings].
+func (s *Corpus) Settings(add func(name string, value any)) { s.set.Settings(add) }
+
+// Verify is [Set.Verify], and compares the file with the automaton.
+func (s *Corpus) Verify(ctx context.Context) error {
+	if err := s.set.Verify(ctx); err != nil {
+		return err
+	}
+	for x := range s.set.All() {
+		if !s.Contains(x) {
+			return s.set.named(errors.New("the file holds a sequence that the automaton does not"))
+		}
+	}
+	if s.Len() != s.set.Len() {
+		return s.set.named(errors.New("the automaton holds a sequence that the file does not"))
+	}
+	return s.Err()
+}

@@ -1,0 +1,157 @@
+package bolt
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
+)
+
+// Config says how a file is opened. The zero value is the recommended setting.
+type Config struct {
+	// Wait is how long to wait for another process that has the file open, 0
+	// for 5 s. −1 does not wait.
+	Wait time.Duration
+
+	// ReadOnly opens a file that exists, beside others that read it. Adding to
+	// the set is an error then.
+	ReadOnly bool
+}
+
+// ErrLocked says that another process has the file open, or this one has it twice.
+var ErrLocked = errors.New("the file is open elsewhere")
+
+// defaultWait covers a process that is about to end.
+const defaultWait = 5 * time.Second
+
+// turn is how long to wait before the lock is tried again.
+const turn = 50 * time.Millisecond
+
+// The file has one bucket, named for the format. It holds its identity and a bucket
+// of sequences, whose sequence number is how many there are.
+var (
+	formatName   = []byte("gibbsite.novelty.1")
+	identityName = []byte("identity")
+	seenName     = []byte("seen")
+)
+
+// open opens the file and waits for its lock.
+func open(ctx context.Context, path string, c Config) (db *bbolt.DB, err error) {
+	if ctx == nil {
+		return nil, errors.New("ctx = nil, want a context")
+	}
+	wait := c.Wait
+	switch {
+	case wait == 0:
+		wait = defaultWait
+	case wait == -1:
+		wait = 0
+	case wait < 0:
+		return nil, fmt.Errorf("Config.Wait = %v, want ≥ 0, or −1", c.Wait)
+	}
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	if c.ReadOnly {
+		if _, err := os.Stat(path); err != nil {
+			return nil, err
+		}
+	}
+	for began := time.Now(); ; {
+		db, err = bbolt.Open(path, 0o666, &bbolt.Options{
+			Timeout:  time.Nanosecond, // one try
+			ReadOnly: c.ReadOnly, FreelistType: bbolt.FreelistMapType, NoStatistics: true,
+		})
+		if err == nil || !errors.Is(err, bolterrors.ErrTimeout) {
+			return db, err
+		}
+		left := wait - time.Since(began)
+		if left <= 0 {
+			return nil, fmt.Errorf("%w; waited %v", ErrLocked, wait)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(min(turn, left)):
+		}
+	}
+}
+
+// prepare makes the buckets of a new file, or checks those of another. It returns the
+// identity and the number of sequences.
+func prepare(db *bbolt.DB, readOnly bool) (identity string, n int, err error) {
+	look := func(tx *bbolt.Tx) error {
+		if err := whole(tx, db.Path()); err != nil {
+			return err
+		}
+		root := tx.Bucket(formatName)
+		if root == nil {
+			if name, _ := tx.Cursor().First(); name != nil {
+				return fmt.Errorf("not a set of sequences: it has a bucket %q, want %q", name, formatName)
+			}
+			return errNew
+		}
+		seen, id := root.Bucket(seenName), root.Get(identityName)
+		if seen == nil || len(id) == 0 {
+			return fmt.Errorf("bucket %q is not complete", formatName)
+		}
+		identity, n = string(id), int(seen.Sequence())
+		return nil
+	}
+	err = db.View(look)
+	if err != errNew {
+		return identity, n, err
+	}
+	if readOnly {
+		return "", 0, errors.New("the file holds no set yet")
+	}
+	err = db.Update(func(tx *bbolt.Tx) error {
+		root, err := tx.CreateBucket(formatName)
+		if err != nil {
+			return err
+		}
+		if _, err = root.CreateBucket(seenName); err != nil {
+			return err
+		}
+		identity = rand.Text()
+		return root.Put(identityName, []byte(identity))
+	})
+	return identity, 0, err
+}
+
+// errNew says that a file has no buckets yet.
+var errNew = errors.New("new")
+
+// whole refuses a file that is shorter than it says: pages would be read beyond its
+// end.
+func whole(tx *bbolt.Tx, path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if info.Size() < tx.Size() {
+		return fmt.Errorf("cut short: %d bytes, want %d", info.Size(), tx.Size())
+	}
+	return nil
+}
+
+// seenOf returns the bucket of sequences.
+func seenOf(tx *bbolt.Tx) *bbolt.Bucket { return tx.Bucket(formatName).Bucket(seenName) }
+
+// put puts a key into the bucket of sequences and reports whether it was not there.
+func put(seen *bbolt.Bucket, key []byte) (added bool, err error) {
+	if k, _ := seen.Cursor().Seek(key); bytes.Equal(k, key) {
+		return false, nil
+	}
+	if err := seen.Put(key, nil); err != nil {
+		return false, err
+	}
+	_, err = seen.NextSequence()
+	return true, err
+}

@@ -1,0 +1,312 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// glasses are small models whose clusters are of all sizes.
+func glasses() map[string]energy.Model {
+	glass := exact.Must(model.NewGraph(5, []model.Edge{{I: 0, J: 1, W: 1}, {I: 1, J: 2, W: -1}, {I: 0, J: 2, W: 1}, {I: 2, J: 3, W: -1}, {I: 3, J: 4, W: 1}}))
+	three := exact.Must(model.NewGraph(3, kite[:2]))
+	return map[string]energy.Model{
+		"glass": exact.Must(model.NewIsing(glass, 0.9, 0.3)),
+		"potts": exact.Must(model.NewPotts(three, 3, 1.1, []float64{0.3, 0, -0.5})),
+	}
+}
+
+// together returns the distribution of two independent states.
+func together(pi []float64) []float64 {
+	joint := make([]float64, 0, len(pi)*len(pi))
+	for _, p := range pi {
+		for _, q := range pi {
+			joint = append(joint, p*q)
+		}
+	}
+	return joint
+}
+
+// exchanges returns the matrix of an exchange, on pairs of states.
+func exchanges(k *houdayer) *exact.Matrix {
+	all := exact.States(k.sites, k.levels)
+	n := len(all)
+	return exact.NewMatrix(n*n, func(at int, dst []float64) {
+		different := 0
+		for i, l := range all[at/n] {
+			if l != all[at%n][i] {
+				different++
+			}
+		}
+		if different == 0 {
+			dst[at] = 1
+		}
+		for i := range k.sites {
+			x := append([]int32(nil), all[at/n]...)
+			copy(k.y, all[at%n])
+			if x[i] == k.y[i] {
+				continue
+			}
+			k.reach(0, int32(i), x, k.y)
+			k.exchange(0, x)
+			dst[exact.Index(x, k.levels)*n+exact.Index(k.y, k.levels)] += 1 / float64(different)
+		}
+	})
+}
+
+func newHoudayer(m energy.Model, base sampler.Method, chains int) *houdayer {
+	return exact.Must(Houdayer{Base: base}.Kernel(context.Background(), m, chains)).(*houdayer)
+}
+
+func TestExchangesLeavePairsInvariant(t *testing.T) {
+	exact.SkipUnderRace(t)
+	for space, m := range glasses() {
+		one, _ := exact.Law(m)
+		pi := together(one)
+		k := newHoudayer(m, still{}, 1)
+		p := exchanges(k)
+		assert.LessOrEqual(t, p.RowError(), 1e-12, space)
+		assert.LessOrEqual(t, p.MaxDiff(pi), 1e-12, space)
+		assert.LessOrEqual(t, p.DetailedBalance(pi), 1e-12, space)
+
+		// A twin that exchanges a site and not its cluster must be found out.
+		k.start = make([]int32, k.sites+1)
+		assert.Greater(t, exchanges(k).MaxDiff(pi), 1e-4, space)
+	}
+}
+
+// still does not move.
+type still struct{}
+
+func (still) Kernel(_ context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
+	return &stillKernel{m: m, e: make([]float64, chains)}, nil
+}
+
+type stillKernel struct {
+	m energy.Model
+	e []float64
+}
+
+func (k *stillKernel) Reset(x []int32) error { k.m.Energy(k.e, x); return sampler.CheckStart(k.e) }
+func (k *stillKernel) Step(info []sampler.Info, _ []int32, _ []sampler.Stream) {
+	for s := range info {
+		info[s] = sampler.Info{Energy: k.e[s], Accept: 1}
+	}
+}
+func (k *stillKernel) AppendBinary(b []byte) ([]byte, error) { return b, nil }
+func (k *stillKernel) UnmarshalBinary([]byte) error          { return nil }
+
+// What steps do is what the matrix says, and what they report is so.
+func TestExchangesAreThoseOfTheMatrix(t *testing.T) {
+	exact.SkipUnderRace(t)
+	m := glasses()["potts"]
+	const chains, draws = sampler.BlockSize, 64
+	k := newHoudayer(m, still{}, chains)
+	p := exchanges(newHoudayer(m, still{}, 1))
+	all := exact.States(k.sites, k.levels)
+	n := len(all)
+	streams, info := make([]sampler.Stream, chains), make([]sampler.Info, chains)
+	for s := range streams {
+		streams[s] = *sampler.NewStream(7, uint64(s))
+	}
+	x, e, f := make([]int32, chains*k.sites), make([]float64, chains), make([]float64, chains)
+	counts := make([][]int, n*n)
+	for at := range counts {
+		counts[at] = make([]int, n*n)
+		for range draws / chains {
+			for s := range chains {
+				copy(k.state(x, s), all[at/n])
+				copy(k.state(k.y, s), all[at%n])
+			}
+			k.started = true
+			require.NoError(t, k.Reset(x))
+			k.Step(info, x, streams)
+			m.Energy(e, x)
+			m.Energy(f, k.y)
+			for s := range info {
+				counts[at][exact.Index(k.state(x, s), k.levels)*n+exact.Index(k.state(k.y, s), k.levels)]++
+				require.Equal(t, e[s], info[s].Energy)
+				require.Equal(t, 2, info[s].Rungs.Len())
+				beta, energy, y := info[s].Rungs.Rung(1)
+				require.Equal(t, []any{1.0, f[s], k.state(k.y, s)}, []any{beta, energy, y})
+				_, _, own := info[s].Rungs.Rung(0)
+				require.Equal(t, k.state(x, s), own)
+				moved := 0
+				for i, l := range own {
+					if l != all[at/n][i] {
+						moved++
+					}
+				}
+				require.Equal(t, moved, info[s].Moved)
+			}
+		}
+	}
+	exact.Transitions(t, counts, p, exact.Rate)
+}
+
+// Pairs that start from their distribution keep it, also within a language, out of
+// which exchanges lead.
+func TestPairsKeepTheirDistribution(t *testing.T) {
+	exact.SkipUnderRace(t)
+	m := glasses()["glass"]
+	within := constraint.Count{Levels: []int32{1}, Min: 2, Max: 3}
+	for name, base := range map[string]sampler.Method{"gibbs": nil, "within": mcmc.DMALA{StepSize: 0.5, Within: within}} {
+		t.Run(name, func(t *testing.T) {
+			pi, _ := exact.Law(m)
+			all := exact.States(5, 2)
+			if name == "within" {
+				for at, x := range all {
+					up := 0
+					for _, l := range x {
+						up += int(l)
+					}
+					if up < 2 || up > 3 {
+						pi[at] = 0
+					}
+				}
+				total := exact.Sum(pi)
+				for at := range pi {
+					pi[at] /= total
+				}
+			}
+			const chains, draws = sampler.BlockSize, 4800
+			k := newHoudayer(m, base, chains)
+			streams, info := make([]sampler.Stream, chains), make([]sampler.Info, chains)
+			for s := range streams {
+				streams[s] = *sampler.NewStream(5, uint64(s))
+			}
+			draw := func(x []int32, r *sampler.Stream) {
+				u, at := r.Float64(), 0
+				for u -= pi[0]; u >= 0; u -= pi[at] {
+					at++
+				}
+				copy(x, all[at])
+			}
+			counts, second := make([]int, len(all)), make([]int, len(all))
+			x := make([]int32, chains*5)
+			for range draws / chains {
+				for s := range chains {
+					draw(k.state(x, s), &streams[s])
+					draw(k.state(k.y, s), &streams[s])
+				}
+				k.started = true
+				require.NoError(t, k.Reset(x))
+				for range 3 {
+					k.Step(info, x, streams)
+				}
+				exact.Tally(counts, x, 5, 2)
+				exact.Tally(second, k.y, 5, 2)
+			}
+			exact.Counts(t, counts, pi, exact.Rate)
+			exact.Counts(t, second, pi, exact.Rate)
+		})
+	}
+}
+
+func TestHoudayerResumes(t *testing.T) {
+	m := exact.Must(model.NewIsing(model.Lattice{4, 4}, 0.4, 0.1))
+	for name, method := range map[string]sampler.Method{"gibbs": Houdayer{}, "dmala": Houdayer{Base: mcmc.DMALA{}}, "tempering": mcmc.Tempering{Base: Houdayer{}, Rungs: 3}} {
+		run := func(n int, from []byte) ([]int32, []byte) {
+			c := exact.Must(sampler.NewChains(m, method, sampler.Config{Chains: 5, Seed: 3, Warmup: 4}))
+			if from != nil {
+				require.NoError(t, c.Load(bytes.NewReader(from)))
+			}
+			require.NoError(t, c.Run(context.Background(), n))
+			var b bytes.Buffer
+			require.NoError(t, c.Save(&b))
+			return c.States(), b.Bytes()
+		}
+		whole, _ := run(12, nil)
+		for _, cut := range []int{0, 2, 7} {
+			_, half := run(cut, nil)
+			rest, _ := run(12-cut, half)
+			require.Equal(t, whole, rest, "%s, saved after %d", name, cut)
+		}
+	}
+}
+
+func TestHoudayerAllocatesNothing(t *testing.T) {
+	m := exact.Must(model.NewIsing(model.Lattice{6, 6}, 0.6, 0))
+	k := newHoudayer(m, nil, 2)
+	x, info := make([]int32, 72), make([]sampler.Info, 2)
+	r := []sampler.Stream{*sampler.NewStream(1, 0), *sampler.NewStream(1, 1)}
+	require.NoError(t, k.Reset(x))
+	exact.Steady(t, "Step", func() { k.Step(info, x, r) })
+}
+
+// broken cannot go on: its first step fails, or it cannot start again.
+type broken struct {
+	stillKernel
+	step, reset error
+	resets      int
+}
+
+func (k *broken) Reset(x []int32) error {
+	if k.resets++; k.resets > 1 {
+		return k.reset
+	}
+	return k.stillKernel.Reset(x)
+}
+
+func (k *broken) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
+	k.stillKernel.Step(info, x, r)
+	for s := range info {
+		info[s].Err = k.step
+	}
+}
+
+func (*broken) Warning() string                { return "broken" }
+func (*broken) Adapt([]sampler.Info, int, int) {}
+func (*broken) Workers(int)                    {}
+
+func TestHoudayerSaysWhatItsBaseSays(t *testing.T) {
+	m := exact.Must(model.NewIsing(model.Lattice{3, 3}, 0.4, 0.1))
+	x, info, r := make([]int32, 9), make([]sampler.Info, 1), []sampler.Stream{*sampler.NewStream(1, 0)}
+	failure := errors.New("no way on")
+	for name, base := range map[string]*broken{"step": {step: failure}, "reset": {reset: failure}} {
+		k := newHoudayer(m, still{}, 1)
+		base.m, base.e = m, make([]float64, 1)
+		require.NoError(t, k.Reset(x))
+		k.base[1] = base
+		k.y[3] = 1
+		base.resets = 1
+		k.Step(info, x, r)
+		require.ErrorIs(t, info[0].Err, failure, name)
+		require.Equal(t, "broken", k.Warning())
+		k.Adapt(info, 0, 1)
+		k.Workers(2)
+	}
+}
+
+func TestHoudayerRefuses(t *testing.T) {
+	ctx := context.Background()
+	ising := exact.Must(model.NewIsing(model.Lattice{4, 4}, 0.2, 0))
+	_, err := Houdayer{}.Kernel(ctx, energy.Func{Sites: 3, Levels: 2, E: func(x []int32) float64 { return 0 }}, 1)
+	require.ErrorContains(t, err, "want an energy.Graphical one")
+	_, err = Houdayer{}.Kernel(ctx, nil, 1)
+	require.Error(t, err)
+	_, err = Houdayer{Base: (*mcmc.DMALA)(nil)}.Kernel(ctx, ising, 1)
+	require.ErrorContains(t, err, "Base")
+	_, err = Houdayer{Base: mcmc.DMALA{StepSize: -1}}.Kernel(ctx, ising, 1)
+	require.ErrorContains(t, err, "StepSize = -1")
+	k := newHoudayer(ising, nil, 2)
+	b := exact.Must(k.AppendBinary(nil))
+	for n := range len(b) {
+		require.Error(t, k.UnmarshalBinary(b[:n]))
+	}
+	bad := bytes.Clone(b)
+	bad[8] = 9
+	require.ErrorContains(t, k.UnmarshalBinary(bad), "level in the checkpoint = 9, want 0 … 1")
+	require.NoError(t, k.UnmarshalBinary(b))
+	require.NoError(t, k.Start(make([]int32, 16), sampler.NewStream(1, 1)))
+}

@@ -1,0 +1,265 @@
+package cluster
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// houdayer is the kernel of [Houdayer].
+type houdayer struct {
+	model                 energy.Model
+	sites, levels, chains int
+	start, adj            []int32
+	base                  [2]sampler.Kernel
+	e                     [2][]float64 // energies after the step
+	y                     []int32      // the second replicas: chains × sites
+	was                   []int32      // x before the step
+	told                  []sampler.Info
+	views                 []replicas
+	swapped               [][]int32 // by chain: the cluster that was exchanged
+	different             []int32
+	in                    []bool
+	started               bool // y holds states
+}
+
+func (k *houdayer) state(x []int32, s int) []int32 { return x[s*k.sites : (s+1)*k.sites] }
+
+// Reset implements [sampler.Transition]. The first time y becomes a copy of x; later
+// it stays, unless it has lost its probability.
+func (k *houdayer) Reset(x []int32) error {
+	if err := k.base[0].Reset(x); err != nil {
+		return err
+	}
+	if !k.started {
+		copy(k.y, x)
+	}
+	k.model.Energy(k.e[0], x)
+	k.model.Energy(k.e[1], k.y)
+	for s, e := range k.e[1] {
+		if math.IsInf(e, 0) || math.IsNaN(e) {
+			copy(k.state(k.y, s), k.state(x, s))
+			k.e[1][s] = k.e[0][s]
+		}
+	}
+	k.started = true
+	if k.base[1].Reset(k.y) == nil {
+		return nil
+	}
+	copy(k.y, x)
+	copy(k.e[1], k.e[0])
+	return k.base[1].Reset(k.y)
+}
+
+// Start implements [sampler.Starter], for a Base that stays within a language.
+func (k *houdayer) Start(x []int32, r *sampler.Stream) error {
+	if s, ok := k.base[0].(sampler.Starter); ok {
+		return s.Start(x, r)
+	}
+	return nil
+}
+
+// Step implements [sampler.Transition].
+func (k *houdayer) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
+	copy(k.was, x)
+	k.base[0].Step(info, x, r)
+	k.base[1].Step(k.told, k.y, r)
+	exchanged := false
+	for s := range info {
+		k.e[0][s], k.e[1][s] = info[s].Energy, k.told[s].Energy
+		k.swapped[s] = k.swapped[s][:0]
+		info[s].Invalid += k.told[s].Invalid
+		if info[s].Err == nil && k.told[s].Err != nil {
+			info[s].Err = fmt.Errorf("second replica: %w", k.told[s].Err)
+		}
+		if info[s].Err == nil && k.grow(s, k.state(x, s), k.state(k.y, s), &r[s]) {
+			k.exchange(s, x)
+			exchanged = true
+		}
+	}
+	if exchanged {
+		k.settle(info, x)
+	}
+	for s := range info {
+		info[s].Energy, info[s].Rungs, info[s].Moved = k.e[0][s], &k.views[s], 0
+		was := k.state(k.was, s)
+		for i, l := range k.state(x, s) {
+			k.views[s].x[0][i] = l
+			if l != was[i] {
+				info[s].Moved++
+			}
+		}
+	}
+}
+
+// grow makes the cluster of chain s and returns false if x and y are equal.
+func (k *houdayer) grow(s int, x, y []int32, r *sampler.Stream) bool {
+	k.different = k.different[:0]
+	for i, l := range x {
+		if y[i] != l {
+			k.different = append(k.different, int32(i))
+		}
+	}
+	if len(k.different) == 0 {
+		return false
+	}
+	k.reach(s, k.different[r.IntN(len(k.different))], x, y)
+	return true
+}
+
+// reach makes the cluster of a site at which x and y differ.
+func (k *houdayer) reach(s int, seed int32, x, y []int32) {
+	c := append(k.swapped[s][:0], seed)
+	k.in[seed] = true
+	for n := 0; n < len(c); n++ {
+		i := c[n]
+		for _, j := range k.adj[k.start[i]:k.start[i+1]] {
+			if x[j] != y[j] && !k.in[j] {
+				k.in[j] = true
+				c = append(c, j)
+			}
+		}
+	}
+	for _, i := range c {
+		k.in[i] = false
+	}
+	k.swapped[s] = c
+}
+
+// exchange exchanges the cluster of chain s, and takes that back when it is called
+// again.
+func (k *houdayer) exchange(s int, x []int32) {
+	a, b := k.state(x, s), k.state(k.y, s)
+	for _, i := range k.swapped[s] {
+		a[i], b[i] = b[i], a[i]
+	}
+}
+
+// settle makes energies and caches those of the states after an exchange, and takes
+// back those that Base cannot go on from.
+func (k *houdayer) settle(info []sampler.Info, x []int32) {
+	e, f := k.e[0], k.e[1]
+	for {
+		again := false
+		for j, states := range [2][]int32{x, k.y} {
+			err := k.base[j].Reset(states)
+			if err == nil {
+				continue
+			}
+			var start *sampler.StartError
+			if errors.As(err, &start) && start.Chain >= 0 && start.Chain < k.chains && len(k.swapped[start.Chain]) > 0 {
+				k.exchange(start.Chain, x)
+				k.swapped[start.Chain] = k.swapped[start.Chain][:0]
+				again = true
+				break
+			}
+			for s := range info { // whose chain it is does not matter: the block stops
+				info[s].Err = err
+			}
+		}
+		if !again {
+			break
+		}
+	}
+	k.model.Energy(e, x)
+	k.model.Energy(f, k.y)
+}
+
+// Adapt implements [sampler.Adaptive].
+func (k *houdayer) Adapt(info []sampler.Info, step, of int) {
+	for j, told := range [2][]sampler.Info{info, k.told} {
+		if a, ok := k.base[j].(sampler.Adaptive); ok {
+			a.Adapt(told, step, of)
+		}
+	}
+}
+
+// Warning implements the method that [sampler.Transition] speaks of.
+func (k *houdayer) Warning() string {
+	for _, base := range k.base {
+		if w, ok := base.(interface{ Warning() string }); ok && w.Warning() != "" {
+			return w.Warning()
+		}
+	}
+	return ""
+}
+
+// Workers implements the method that [sampler.Transition] speaks of.
+func (k *houdayer) Workers(n int) {
+	for _, base := range k.base {
+		if b, ok := base.(interface{ Workers(n int) }); ok {
+			b.Workers(n)
+		}
+	}
+}
+
+// AppendBinary implements [sampler.Transition].
+func (k *houdayer) AppendBinary(b []byte) ([]byte, error) {
+	started := 0
+	if k.started {
+		started = 1
+	}
+	b = wire.AppendInt32s(wire.AppendInts(b, started), k.y)
+	for _, base := range k.base {
+		at := len(b)
+		b = binary.LittleEndian.AppendUint64(b, 0)
+		var err error
+		if b, err = base.AppendBinary(b); err != nil {
+			return nil, err
+		}
+		binary.LittleEndian.PutUint64(b[at:], uint64(len(b)-at-8))
+	}
+	return b, nil
+}
+
+// UnmarshalBinary implements [sampler.Transition].
+func (k *houdayer) UnmarshalBinary(b []byte) error {
+	var word [1]uint64
+	b, err := wire.ReadUint64s(b, word[:])
+	if err != nil {
+		return err
+	}
+	started := word[0] == 1
+	if b, err = wire.ReadInt32s(b, k.y); err != nil {
+		return err
+	}
+	for _, l := range k.y {
+		if l < 0 || int(l) >= k.levels {
+			return fmt.Errorf("cluster: Houdayer: level in the checkpoint = %d, want 0 … %d", l, k.levels-1)
+		}
+	}
+	for _, base := range k.base {
+		if b, err = wire.ReadUint64s(b, word[:]); err != nil {
+			return err
+		}
+		if word[0] > uint64(len(b)) {
+			return wire.ErrShort
+		}
+		if err := base.UnmarshalBinary(b[:word[0]]); err != nil {
+			return err
+		}
+		b = b[word[0]:]
+	}
+	k.started = started
+	return wire.ReadEnd(b)
+}
+
+// replicas shows the two states of a chain.
+type replicas struct {
+	k     *houdayer
+	chain int
+	x     [2][]int32
+}
+
+// Len returns 2.
+func (r *replicas) Len() int { return len(r.k.base) }
+
+// Rung returns what is in replica j.
+func (r *replicas) Rung(j int) (beta, energy float64, x []int32) {
+	return 1, r.k.e[j][r.chain], r.x[j]
+}

@@ -1,0 +1,129 @@
+package momentum
+
+import (
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// flips are the conditionals of two levels: site i flips with probability σ(l_i),
+// l_i = −Δ_i + drift_i·d − cost_i, d = 1 − 2x_i, a multiple of 2⁻³¹. A drift acts as
+// a field, −drift_i.
+type flips struct {
+	sites      int
+	field      func(e []float64, h []float32, x []int32)
+	relaxation float64
+	h, nextH   []float32 // fields: chains × sites
+	cost       []float32
+	slid       []float32 // field less drift, of one chain
+	t          []int32   // thresholds, of one chain
+	bits       []uint32
+}
+
+func newFlips(m energy.Model, chains int, relaxation float64) *flips {
+	sites, _ := m.Shape()
+	n := chains * sites
+	p := &flips{
+		sites: sites, relaxation: relaxation,
+		h: make([]float32, n), nextH: make([]float32, n), cost: make([]float32, sites),
+		slid: make([]float32, sites), t: make([]int32, sites), bits: make([]uint32, sites),
+	}
+	if b, ok := energy.As[energy.Binary](m); ok {
+		p.field = b.Field
+		return p
+	}
+	table, differences := make([]float32, 2*n), energy.Differences(m)
+	p.field = func(e []float64, h []float32, x []int32) {
+		differences.Gradient(e, table, x)
+		for i := range h { // one of the two is 0
+			h[i] = table[2*i+1] - table[2*i]
+		}
+	}
+	return p
+}
+
+func (p *flips) load(e []float64, y []int32) { p.field(e, p.nextH, y) }
+
+// fields returns the fields of chain s.
+func (p *flips) fields(s int, loaded bool) []float32 {
+	h := p.h
+	if loaded {
+		h = p.nextH
+	}
+	return h[s*p.sites : (s+1)*p.sites]
+}
+
+func (p *flips) weigh(s int, loaded bool, x []int32, drift []float64) {
+	for i, h := range p.fields(s, loaded) {
+		p.slid[i] = h - float32(drift[i])
+	}
+	simd.FlipThresholds(p.t, p.slid, x, 1, p.cost)
+	if p.relaxation > 0 {
+		for i, t := range p.t {
+			p.t[i] = p.relax(t)
+		}
+	}
+}
+
+const whole = 1 << 31
+
+// relax returns the threshold of a draw that is by reflection with probability
+// relaxation, given that of an independent one.
+func (p *flips) relax(t int32) int32 {
+	if t <= 0 {
+		return t
+	}
+	other := int64(whole - 128) // the largest that FlipThresholds stores
+	if t < whole/2 {
+		other = min(other, int64(t)*whole/(whole-int64(t)))
+	}
+	mixed := float64((1-p.relaxation)*float64(t)) + float64(p.relaxation*float64(other))
+	return int32(max(mixed, 1))
+}
+
+func (p *flips) draw(y, x []int32, r *sampler.Stream) (moved int, logq float64) {
+	r.Uint32s(p.bits)
+	return simd.Flip(y, x, p.t, p.bits)
+}
+
+func (p *flips) logProb(y, x []int32) float64 { return simd.FlipLogProb(x, y, p.t) }
+
+// steepest bounds the slopes that correct a momentum: they may be any function of the
+// state, and those of levels without probability are infinite.
+const steepest = 1e4
+
+func bounded(v float64) float64 {
+	if math.IsNaN(v) {
+		return 0
+	}
+	return min(max(v, -steepest), steepest)
+}
+
+func (p *flips) slope(g []float64, s int, loaded bool, _ []int32) {
+	for i, h := range p.fields(s, loaded) {
+		g[i] = bounded(-float64(h))
+	}
+}
+
+func (p *flips) displace(d []float64, y, x []int32) {
+	for i, l := range y {
+		d[i] = float64(l - x[i])
+	}
+}
+
+func (p *flips) accept(s int) { copy(p.fields(s, false), p.fields(s, true)) }
+
+func (p *flips) all() { p.h, p.nextH = p.nextH, p.h }
+
+func (p *flips) costs(f frame) {
+	for i := range p.cost {
+		p.cost[i] = float32(f.cost(i))
+	}
+}
+
+func (p *flips) appendBinary(b []byte) []byte { return wire.AppendFloat32s(b, p.h) }
+
+func (p *flips) unmarshalBinary(b []byte) ([]byte, error) { return wire.ReadFloat32s(b, p.h) }

@@ -1,0 +1,103 @@
+package momentum
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// PDHAMS is preconditioned [DHAMS] (Zhou and Tan 2025, arXiv 2507.21982): it takes
+// the curvature W of −E into the proposal,
+//
+//	−E(x*) ≈ −E(x) + ∇ᵀ(v* − v) + ½(v* − v)ᵀW(v* − v),
+//
+// and draws from that, which couples all sites, by the Gaussian integral trick: with
+// a diagonal D so that W + D = LLᵀ is positive definite, the auxiliary number
+// z = Lᵀv + u makes the sites independent,
+//
+//	q_i(l|x, u) ∝ exp( −Δ_i(l) + (Lu)_i·d − ½(W + D)_ii·d² ),  d = v(l) − v_i,
+//	u* = −u + Lᵀ(v* − v) + φ·(G(x*) − G(x)),
+//
+// with the acceptance probability of DHAMS, which is the case W = 0, D = 1/δ². If E
+// is quadratic, as that of an Ising model or a Boltzmann machine, every proposal is
+// accepted, up to the rounding of its probabilities. Any W leaves π invariant.
+//
+// D is here c + 1/δ² at every site, c the least for which W + c is not indefinite,
+// to a thousandth. To compile takes sites³ operations a few times over, and a step
+// sites² beside the one evaluation of the model; hence at most 2048 sites.
+type PDHAMS struct {
+	// Curvature is W, row after row: sites × sites, symmetric and finite. Nil
+	// means: take it from the model's differences at the lowest state and at those
+	// beside it, which is exact where E is quadratic.
+	Curvature []float64
+
+	// StepSize is δ, fixed; 0 means 5. Larger ones move further, until W + D is
+	// nearly singular.
+	StepSize float64
+
+	// Persistence and Relaxation are those of [DHAMS]; 0 means 0.7 and 1, and −1
+	// means none.
+	Persistence, Relaxation float64
+
+	// Correction: see [DHAMS].
+	Correction float64
+}
+
+// Found on an Ising torus and a spin glass of 12 sites: without rejections the steps
+// that move furthest are the best.
+const (
+	defaultWide        = 5
+	defaultPersistence = 0.7
+	defaultRelaxation  = 1
+	mostSites          = 2048
+)
+
+// or returns v, or what 0 means, or 0 where v is −1.
+func or(v, zero float64) float64 {
+	switch v {
+	case 0:
+		return zero
+	case -1:
+		return 0
+	}
+	return v
+}
+
+// Name implements [sampler.Named].
+func (PDHAMS) Name() string { return "pdhams" }
+
+// Kernel implements [sampler.Method]. The model has two levels or is an
+// energy.Ordinal one.
+func (p PDHAMS) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
+	s := settings{who: "PDHAMS", persistence: or(p.Persistence, defaultPersistence), correction: p.Correction, relaxation: or(p.Relaxation, defaultRelaxation)}
+	if err := checkStep(s.who, p.StepSize); err != nil {
+		return nil, err
+	}
+	k, err := newKernel(m, chains, s)
+	if err != nil {
+		return nil, err
+	}
+	if k.sites > mostSites {
+		return nil, fmt.Errorf("momentum: PDHAMS: %d sites, want at most %d: a step takes sites² operations", k.sites, mostSites)
+	}
+	w := p.Curvature
+	if w == nil {
+		if w, err = curvature(m); err != nil {
+			return nil, err
+		}
+	}
+	if err := checkCurvature(w, k.sites); err != nil {
+		return nil, err
+	}
+	k.step = p.StepSize
+	if k.step == 0 {
+		k.step = defaultWide
+	}
+	if k.frame, err = factor(ctx, w, k.sites, 1/float64(k.step*k.step)); err != nil {
+		return nil, err
+	}
+	k.costs(k.frame)
+	return k, nil
+}

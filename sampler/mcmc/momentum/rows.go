@@ -1,0 +1,182 @@
+package momentum
+
+import (
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// rows are the conditionals of ordinal levels: a row of weights per site.
+type rows struct {
+	sites, levels int
+	values        []float32
+	table         energy.Differentiable
+	relaxation    float64
+	g, nextG      []float32 // differences: chains × sites × levels
+	cost          []float64
+	w             []float32 // weights, of one chain
+	sum           []float64
+}
+
+// weightFloor is the smallest weight of a level that is not ruled out, so that the way
+// back from a steep move can be proposed; it is below the resolution of a draw.
+const weightFloor = 0x1p-60
+
+func newRows(m energy.Model, values []float32, chains int, relaxation float64) *rows {
+	sites, levels := m.Shape()
+	n := chains * sites * levels
+	return &rows{
+		sites: sites, levels: levels, values: values, table: energy.Differences(m), relaxation: relaxation,
+		g: make([]float32, n), nextG: make([]float32, n), cost: make([]float64, sites),
+		w: make([]float32, sites*levels), sum: make([]float64, sites),
+	}
+}
+
+func (p *rows) load(e []float64, y []int32) { p.table.Gradient(e, p.nextG, y) }
+
+func (p *rows) differences(s int, loaded bool) []float32 {
+	g := p.g
+	if loaded {
+		g = p.nextG
+	}
+	n := p.sites * p.levels
+	return g[s*n : (s+1)*n]
+}
+
+func (p *rows) weigh(s int, loaded bool, x []int32, drift []float64) {
+	g := p.differences(s, loaded)
+	for i, at := range x {
+		own := float64(p.values[at])
+		row, w := g[i*p.levels:(i+1)*p.levels], p.w[i*p.levels:(i+1)*p.levels]
+		for l, v := range p.values {
+			d := float64(v) - own
+			w[l] = float32(float64(drift[i]*d) - float64(row[l]) - float64(p.cost[i]*float64(d*d)))
+		}
+	}
+	simd.Weights(p.w, p.sum, p.w, p.levels, weightFloor)
+	for i := range p.sum {
+		if math.IsNaN(p.sum[i]) {
+			continue
+		}
+		// The order of [rows.pick] and of [rows.chance].
+		p.sum[i] = 0
+		for _, w := range p.row(i) {
+			p.sum[i] += float64(w)
+		}
+	}
+}
+
+func (p *rows) row(i int) []float32 { return p.w[i*p.levels : (i+1)*p.levels] }
+
+func (p *rows) draw(y, x []int32, r *sampler.Stream) (moved int, logq float64) {
+	for i, at := range x {
+		reflect := p.relaxation > 0 && r.Float64() < p.relaxation
+		l := p.pick(i, at, reflect, r.Float64())
+		if l < 0 {
+			return 0, math.NaN()
+		}
+		if l != at {
+			moved++
+		}
+		y[i] = l
+	}
+	return moved, p.logProb(y, x)
+}
+
+// pick returns the level of site i that a uniform number u leads to, −1 if there is
+// none.
+func (p *rows) pick(i int, at int32, reflect bool, u float64) int32 {
+	row, sum := p.row(i), p.sum[i]
+	if !(sum > 0) {
+		return -1
+	}
+	t := float64(u * sum)
+	if reflect {
+		below := 0.0
+		for _, w := range row[:at] {
+			below += float64(w)
+		}
+		t = sum - below - float64((1-u)*float64(row[at]))
+	}
+	last := int32(-1)
+	for l, w := range row {
+		if w == 0 {
+			continue
+		}
+		last = int32(l)
+		if t -= float64(w); t < 0 {
+			break
+		}
+	}
+	return last
+}
+
+// chance returns the probability that site i at level at draws level l.
+func (p *rows) chance(i int, at, l int32) float64 {
+	row, sum := p.row(i), p.sum[i]
+	q := float64(row[l]) / sum
+	if p.relaxation == 0 {
+		return q
+	}
+	// Where 1−w is for w in the interval of at, against the interval of l.
+	var cumulated float64
+	var from, to [2]float64
+	for m, w := range row[:max(at, l)+1] {
+		if int32(m) == at {
+			from[0], to[0] = sum-cumulated-float64(w), sum-cumulated
+		}
+		if int32(m) == l {
+			from[1], to[1] = cumulated, cumulated+float64(w)
+		}
+		cumulated += float64(w)
+	}
+	shared := max(0, min(to[0], to[1])-max(from[0], from[1]))
+	return float64((1-p.relaxation)*q) + float64(p.relaxation*min(1, shared/float64(row[at])))
+}
+
+func (p *rows) logProb(y, x []int32) float64 {
+	logq := 0.0
+	for i, l := range y {
+		if !(p.sum[i] > 0) {
+			return math.NaN()
+		}
+		logq += simd.Log(p.chance(i, x[i], l))
+	}
+	return logq
+}
+
+// slope takes the difference quotient between the levels beside the present one.
+func (p *rows) slope(g []float64, s int, loaded bool, x []int32) {
+	d := p.differences(s, loaded)
+	for i, at := range x {
+		low, high := max(at-1, 0), min(int(at)+1, p.levels-1)
+		row := d[i*p.levels : (i+1)*p.levels]
+		g[i] = 0
+		if int(low) < high {
+			g[i] = bounded((float64(row[low]) - float64(row[high])) / (float64(p.values[high]) - float64(p.values[low])))
+		}
+	}
+}
+
+func (p *rows) displace(d []float64, y, x []int32) {
+	for i, l := range y {
+		d[i] = float64(p.values[l]) - float64(p.values[x[i]])
+	}
+}
+
+func (p *rows) accept(s int) { copy(p.differences(s, false), p.differences(s, true)) }
+
+func (p *rows) all() { p.g, p.nextG = p.nextG, p.g }
+
+func (p *rows) costs(f frame) {
+	for i := range p.cost {
+		p.cost[i] = f.cost(i)
+	}
+}
+
+func (p *rows) appendBinary(b []byte) []byte { return wire.AppendFloat32s(b, p.g) }
+
+func (p *rows) unmarshalBinary(b []byte) ([]byte, error) { return wire.ReadFloat32s(b, p.g) }
