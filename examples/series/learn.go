@@ -77,6 +77,7 @@ const (
 type lesson struct {
 	Weights  int     `json:"weights"`
 	Steps    int     `json:"steps,omitempty"` // 0 if it was read from a file
+	Made     int     `json:"made,omitempty"`  // of them now, the others before a checkpoint
 	Training float64 `json:"training_loss"`   // mean squared error of an entry of the velocity, of windows for training
 	HeldOut  float64 `json:"heldout_loss"`    // and of those held out
 	Error    float64 `json:"heldout_loss_stderr"`
@@ -141,7 +142,7 @@ func (p *problem) learn(ctx context.Context, o options, shape neural.Config, l *
 		cfg.Until = time.Now().Add(time.Duration(o.minutes * float64(time.Minute)))
 	}
 	start := time.Now()
-	if _, err := training.Run(ctx, t, cfg); err != nil {
+	if l.Made, err = training.Run(ctx, t, cfg); err != nil {
 		return nil, err
 	}
 	l.Steps, l.Seconds = t.Step(), time.Since(start).Seconds()
@@ -203,7 +204,10 @@ func (p *problem) read(path string, shape neural.Config) (*neural.Transformer, e
 
 func (l *lesson) String() string {
 	s := fmt.Sprintf("network of %d weights", l.Weights)
-	if l.Steps > 0 {
+	switch {
+	case l.Made < l.Steps:
+		s += fmt.Sprintf(", trained for %d steps, %d of them now in %.0f s", l.Steps, l.Made, l.Seconds)
+	case l.Steps > 0:
 		s += fmt.Sprintf(", trained for %d steps in %.0f s", l.Steps, l.Seconds)
 	}
 	return s + fmt.Sprintf("; squared error of the velocity %.4f on windows for training, %.4f ± %.4f on those held out", l.Training, l.HeldOut, l.Error)

@@ -63,6 +63,15 @@ func TestTrain(t *testing.T) {
 			t.Errorf("%v: error %v, want one that contains %q", args, err, want)
 		}
 	}
+	for want, l := range map[string]lesson{
+		"network of 5 weights; ":                                      {Weights: 5},
+		"weights, trained for 8 steps in 2 s; ":                       {Steps: 8, Made: 8, Seconds: 2},
+		"weights, trained for 8 steps, 3 of them now in 2 s; squared": {Steps: 8, Made: 3, Seconds: 2},
+	} {
+		if s := l.String(); !strings.Contains(s, want) {
+			t.Errorf("%q, want %q in it", s, want)
+		}
+	}
 	// Weights of a network that knows no windows.
 	b, err := os.ReadFile(path)
 	if err != nil {
