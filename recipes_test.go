@@ -21,10 +21,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/projection"
 	"github.com/gibbsite-go/gibbsite/projection/lagrange"
+	"github.com/gibbsite-go/gibbsite/projection/newton"
 	"github.com/gibbsite-go/gibbsite/projection/novelty"
 	"github.com/gibbsite-go/gibbsite/projection/prior"
 	"github.com/gibbsite-go/gibbsite/projection/proximal"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion/flow"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/unmask"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
@@ -45,6 +47,24 @@ func form[T any](name string, v T, wrapped any) recipe { return recipe{name, []a
 
 // made is form for types that a constructor returns a pointer to.
 func made(name string, p, wrapped any) recipe { return recipe{name, []any{p, wrapped}} }
+
+// circle is the equation ‖z‖² = 4.
+type circle struct{}
+
+func (circle) Len() int { return 1 }
+
+func (circle) Eval(g, z []float64) {
+	g[0] = -4
+	for _, x := range z {
+		g[0] += x * x
+	}
+}
+
+func (circle) Gradient(dst []float64, _ int, z []float64) {
+	for i, x := range z {
+		dst[i] = 2 * x
+	}
+}
 
 // Every kind of recipe, by what is done with it.
 var kinds = map[string]struct {
@@ -170,10 +190,12 @@ func limits() []recipe {
 	linear := constraint.Linear{A: constraint.Rows([]float64{1, 1, 1, 1, 1, 1, 1, 1, 1}, 9), B: []float64{-1}}
 	slabs := constraint.Slabs{A: linear.A, Lower: []float64{3}, Upper: []float64{4}}
 	prox := proximal.Projector{Set: slabs}
+	onto := newton.Projector{Equations: circle{}}
 	return []recipe{
 		form("constraint.Linear", linear, struct{ constraint.Linear }{linear}),
 		form("constraint.Slabs", slabs, struct{ constraint.Slabs }{slabs}),
 		made("constraint/series.System", limited(), struct{ *series.System }{limited()}),
+		form("projection/newton.Projector", onto, struct{ newton.Projector }{onto}),
 		form("projection/proximal.Projector", prox, struct{ proximal.Projector }{prox}),
 	}
 }
@@ -207,6 +229,7 @@ func schedules() []recipe {
 		form("sampler/diffusion/noise.LinearBeta", noise.LinearBeta{}, struct{ noise.LinearBeta }{}),
 		form("sampler/diffusion/noise.LinearSigma", noise.LinearSigma{}, struct{ noise.LinearSigma }{}),
 		form("sampler/diffusion/noise.LogLinear", noise.LogLinear{}, struct{ noise.LogLinear }{}),
+		form("sampler/diffusion/noise.Straight", noise.Straight{}, struct{ noise.Straight }{}),
 		form("sampler/diffusion/noise.SigmoidBar", noise.SigmoidBar{}, struct{ noise.SigmoidBar }{}),
 	}
 }
@@ -232,7 +255,9 @@ func processes() []recipe {
 
 func realProcesses() []recipe {
 	led := diffusion.Penalised{Set: limited()}
+	eci := flow.ECI{Mix: 2}
 	return []recipe{
+		form("sampler/diffusion/flow.ECI", eci, struct{ flow.ECI }{eci}),
 		form("sampler/diffusion.Gaussian", diffusion.Gaussian{}, struct{ diffusion.Gaussian }{}),
 		form("sampler/diffusion.Penalised", led, struct{ diffusion.Penalised }{led}),
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/read"
 	"github.com/gibbsite-go/gibbsite/projection"
 	"github.com/gibbsite-go/gibbsite/projection/lagrange"
+	"github.com/gibbsite-go/gibbsite/projection/newton"
 	"github.com/gibbsite-go/gibbsite/projection/novelty"
 	"github.com/gibbsite-go/gibbsite/projection/prior"
 	"github.com/gibbsite-go/gibbsite/projection/proximal"
@@ -32,6 +33,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/anneal"
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion/flow"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/scored"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/twisted"
@@ -183,7 +185,9 @@ var sweptFuncs = map[string]any{
 	"energy/neural/layer.Sinusoid":          layer.Sinusoid,
 	"energy/neural/layer.SquaredError":      layer.SquaredError,
 	"energy/neural/train.Evaluate":          train.Evaluate,
+	"energy/neural/train.EvaluateReals":     train.EvaluateReals,
 	"energy/neural/train.New":               train.New,
+	"energy/neural/train.NewReals":          train.NewReals,
 	"energy/read.BQM":                       read.BQM,
 	"energy/read.BQPJSON":                   read.BQPJSON,
 	"energy/read.COO":                       read.COO,
@@ -358,6 +362,7 @@ var sweptTypes = []reflect.Type{
 	reflect.TypeFor[denoise.Mixture](),
 	reflect.TypeFor[denoise.Table](),
 	reflect.TypeFor[denoise.Tempered](),
+	reflect.TypeFor[denoise.Velocity](),
 	reflect.TypeFor[denoise.Windows](),
 	reflect.TypeFor[denoise.WindowsConfig](),
 	reflect.TypeFor[model.Edge](),
@@ -397,6 +402,7 @@ var sweptTypes = []reflect.Type{
 	reflect.TypeFor[train.Classes](),
 	reflect.TypeFor[train.Classify](),
 	reflect.TypeFor[train.Config](),
+	reflect.TypeFor[train.Flow](),
 	reflect.TypeFor[train.Masked](),
 	reflect.TypeFor[train.Noisy](),
 	reflect.TypeFor[train.Regress](),
@@ -409,6 +415,9 @@ var sweptTypes = []reflect.Type{
 	reflect.TypeFor[projection.PathProjection](),
 	reflect.TypeFor[lagrange.Projection](),
 	reflect.TypeFor[lagrange.Projector](),
+	reflect.TypeFor[newton.Projection](),
+	reflect.TypeFor[newton.Projector](),
+	reflect.TypeFor[newton.Solver](),
 	reflect.TypeFor[novelty.CorpusProjection](),
 	reflect.TypeFor[novelty.Projection](),
 	reflect.TypeFor[novelty.Projector](),
@@ -466,6 +475,7 @@ var sweptTypes = []reflect.Type{
 	reflect.TypeFor[diffusion.Runner[float32]](),
 	reflect.TypeFor[diffusion.Snapshot](),
 	reflect.TypeFor[diffusion.Uniform](),
+	reflect.TypeFor[flow.ECI](),
 	reflect.TypeFor[noise.Cosine](),
 	reflect.TypeFor[noise.CosineBar](),
 	reflect.TypeFor[noise.CosineSquared](),
@@ -474,6 +484,7 @@ var sweptTypes = []reflect.Type{
 	reflect.TypeFor[noise.LinearSigma](),
 	reflect.TypeFor[noise.LogLinear](),
 	reflect.TypeFor[noise.SigmoidBar](),
+	reflect.TypeFor[noise.Straight](),
 	reflect.TypeFor[scored.Config](),
 	reflect.TypeFor[scored.Exact](),
 	reflect.TypeFor[scored.ExactConfig](),

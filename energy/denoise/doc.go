@@ -8,7 +8,7 @@
 // [Autoregressive] of long Gaussian series and [Windows] of a data set. Given
 // linear equations a mixture and a data set are known in closed form
 // ([continuous.Mixture.Where], [Windows.Where]); [Ancestral] makes reverse steps
-// exact.
+// exact. [Velocity] is the denoiser of a network that predicts velocities.
 //
 // Each satisfies [energy.Denoiser] and documents what a prediction costs. All
 // are safe for concurrent use.

@@ -132,3 +132,24 @@ func ExampleAncestral() {
 	fmt.Printf("%.4f %v\n", x[0]+x[1], err)
 	// Output: 3.0000 <nil>
 }
+
+// A network that was trained by flow matching becomes a denoiser. This one is exact for
+// a standard normal number, of which nothing is known in pure noise and, half-way, as
+// much as of the noise.
+func ExampleVelocity() {
+	network := energy.DenoiserFunc[float32]{Sites: 1, Levels: 1,
+		F: func(_ context.Context, v []float32, q energy.Noised[float32]) error {
+			for i, z := range q.X {
+				s := q.Time[i]
+				v[i] = float32((2*s - 1) / ((1-s)*(1-s) + s*s) * float64(z))
+			}
+			return nil
+		}}
+	v := make([]float32, 2)
+	err := denoise.Velocity{Denoiser: network}.Denoise(context.Background(), v, energy.Noised[float32]{
+		X: []float32{2, 2}, Time: []float64{1, 0.5}, Alpha: []float64{0, 0.5},
+		Sample: []int{0, 1}, Src: []rand.Source{rand.NewPCG(1, 1), rand.NewPCG(1, 2)},
+	})
+	fmt.Printf("%.4f %v\n", v, err)
+	// Output: [0.0000 1.4142] <nil>
+}

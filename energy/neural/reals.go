@@ -13,6 +13,9 @@ import (
 //
 //	energy.NoisePredictor{Denoiser: reals}
 //
+// and one that predicts the velocity of a flow, as train.Flow has it, by a
+// denoise.Velocity.
+//
 // It is safe for concurrent use; calls wait for each other, as all workers serve
 // one. Nothing allocates once the largest batch has been seen.
 type Reals struct{ engine *engine[float32] }

@@ -37,6 +37,7 @@ type problem struct {
 	limits   []limits
 	model    energy.Denoiser[float32]
 	prior    *posterior
+	lesson   *lesson // of the network, if there is one
 	sets     []*series.System
 }
 
@@ -69,14 +70,6 @@ func newProblem(ctx context.Context, t *table, o options) (*problem, error) {
 	if p.prior, err = newPosterior(p.training, p.sites(), metricBlur); err != nil {
 		return nil, err
 	}
-	if o.denoiser == "gaussian" {
-		p.model, err = p.prior.gaussian()
-	} else {
-		p.model, err = denoise.NewWindows(p.training, p.sites(), denoise.WindowsConfig{Bandwidth: o.bandwidth})
-	}
-	if err != nil {
-		return nil, err
-	}
 	for i, start := range p.starts {
 		set, err := p.limit(i)
 		if err == nil { // limits that exclude each other show here
@@ -87,7 +80,15 @@ func newProblem(ctx context.Context, t *table, o options) (*problem, error) {
 		}
 		p.sets = append(p.sets, set)
 	}
-	return p, nil
+	switch o.denoiser { // last, for it may take long
+	case "gaussian":
+		p.model, err = p.prior.gaussian()
+	case trainedDenoiser:
+		p.model, err = p.network(ctx, o)
+	default:
+		p.model, err = denoise.NewWindows(p.training, p.sites(), denoise.WindowsConfig{Bandwidth: o.bandwidth})
+	}
+	return p, err
 }
 
 // outcome is what one method generated.
@@ -103,11 +104,29 @@ func (o *outcome) window(p *problem, i, k int) []float32 {
 	return o.x[(i*o.samples+k)*p.sites():][:p.sites()]
 }
 
-func (p *problem) generate(ctx context.Context, o options, m method) (*outcome, error) {
+// repeat runs a method with every seed.
+func (p *problem) repeat(ctx context.Context, o options, m method) (all []*outcome, err error) {
+	name, first := m.String(), o.seed
+	for k := range o.seeds {
+		if k > 0 {
+			name = fmt.Sprintf("%v.%d", m, k)
+		}
+		o.seed = first + uint64(k)
+		out, err := p.generate(ctx, o, m, name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, out)
+	}
+	return all, nil
+}
+
+// generate runs a method, under a name of the run for its checkpoint.
+func (p *problem) generate(ctx context.Context, o options, m method, name string) (*outcome, error) {
 	out := &outcome{method: m, samples: o.samples, x: make([]float32, len(p.held)*o.samples)}
-	bar := progress.New(m.String())
+	bar := progress.New(name)
 	done := &windowsDone{X: out.x}
-	saved, err := o.Open(m.String(), checkpoint.Value(o.Identity(), done))
+	saved, err := o.Open(name, checkpoint.Value(o.Identity(), done))
 	if err != nil {
 		return nil, err
 	}

@@ -7,9 +7,11 @@
 //	go -C examples run ./series -out out
 //	go -C examples run ./series -csv prices.csv -columns open,high,low,close
 //	go -C examples run ./series -impute
+//	go -C examples run ./series -train -save weights.safetensors
 //	go -C examples run ./series -csv prices.csv -fill complete.csv -tick 0.01
 //
-// The last line fills the gaps of a file: it draws the missing numbers given
+// -train trains a network on the windows, which -load reads again, in place of the
+// kernel density. The last line fills the gaps of a file: it draws the missing numbers given
 // those around them, from a model of the windows that have none, and writes the
 // file with them. -write FILE writes all samples of the other ways.
 package main
@@ -30,10 +32,11 @@ import (
 type options struct {
 	command.Output
 	checkpoint.Flags
+	learning
 
 	csv, columns, missing, split, features, bounds, methods, denoiser string
 	gamma                                                             string
-	rows, length, heldOut, samples, training, steps, lag              int
+	rows, length, heldOut, samples, training, steps, lag, seeds       int
 	bandwidth, eta, weight                                            float64
 	seed                                                              uint64
 	impute, ohlc                                                      bool
@@ -54,7 +57,12 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.features, "features", "mean,change,argmax,argmin", "what samples take over from the real window, per channel, of "+strings.Join(featureNames, ", "))
 	f.BoolVar(&o.impute, "impute", false, "instead of features, take over the first and the last third of the real window")
 	f.StringVar(&o.methods, "method", "", "`methods` to run; empty means all")
-	f.StringVar(&o.denoiser, "denoiser", "windows", "model of the training windows: windows (kernel density) or gaussian")
+	f.StringVar(&o.denoiser, "denoiser", "", "model of the training windows: windows (kernel density), gaussian, or trained, a network by -train or -load; empty means trained with these, else windows")
+	f.BoolVar(&o.train, "train", false, "train a network on the windows; -checkpoint keeps the training, too")
+	f.Float64Var(&o.minutes, "minutes", 0, "stop training after so many `minutes`; 0: after -train.steps")
+	f.IntVar(&o.learning.steps, "train.steps", 1500, "steps of the whole training")
+	f.StringVar(&o.save, "save", "", "write the weights of -train to this `file`")
+	f.StringVar(&o.load, "load", "", "read weights from this `file` that -save wrote for the same windows")
 	f.IntVar(&o.rows, "rows", 6000, "periods of the synthetic market")
 	f.IntVar(&o.length, "length", 24, "rows of a window")
 	f.IntVar(&o.heldOut, "heldout", 60, "windows that are held out")
@@ -70,6 +78,7 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.fill, "fill", "", "fill the gaps of -csv and write the whole to this CSV `file`, and do nothing else")
 	f.Float64Var(&o.tick, "tick", 0, "round prices that -write and -fill write to multiples of this; 0 means not to")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
+	f.IntVar(&o.seeds, "seeds", 1, "run every method so many times, with seeds of their own, for standard errors")
 	o.Output.Define(f, "")
 	o.Flags.Define(f)
 	if err := f.Parse(args); err != nil {
@@ -86,13 +95,21 @@ func parse(args []string) (options, error) {
 		value, want int
 	}{
 		{"rows", o.rows, 1}, {"length", o.length, 3}, {"heldout", o.heldOut, 2},
-		{"samples", o.samples, 1}, {"training", o.training, leastTraining}, {"steps", o.steps, 1},
+		{"samples", o.samples, 1}, {"seeds", o.seeds, 1}, {"training", o.training, leastTraining}, {"steps", o.steps, 1},
 	} {
 		if c.value < c.want {
 			return o, fmt.Errorf("-%s = %d, want ≥ %d", c.name, c.value, c.want)
 		}
 	}
 	if err := o.checkGamma(); err != nil {
+		return o, err
+	}
+	if o.denoiser == "" {
+		if o.denoiser = "windows"; o.train || o.load != "" {
+			o.denoiser = trainedDenoiser
+		}
+	}
+	if err := o.learning.check(&o); err != nil {
 		return o, err
 	}
 	switch {
@@ -104,8 +121,8 @@ func parse(args []string) (options, error) {
 		return o, fmt.Errorf("-weight = %v, want > 0 and finite", o.weight)
 	case o.lag < 0 || o.lag >= o.length:
 		return o, fmt.Errorf("-lag = %d, want 1 … %d (0: half a window)", o.lag, o.length-1)
-	case o.denoiser != "windows" && o.denoiser != "gaussian":
-		return o, fmt.Errorf("-denoiser = %q, want windows or gaussian", o.denoiser)
+	case o.denoiser != "windows" && o.denoiser != "gaussian" && o.denoiser != trainedDenoiser:
+		return o, fmt.Errorf("-denoiser = %q, want windows, gaussian or trained", o.denoiser)
 	case o.missing != "error" && o.missing != "drop" && o.missing != "linear":
 		return o, fmt.Errorf("-missing = %q, want error, drop or linear", o.missing)
 	case !slices.Contains([]split{auto, even, chronological, random}, split(o.split)):
@@ -147,7 +164,7 @@ func run(ctx context.Context, o options) (*report, error) {
 	r := newReport(p, o)
 	var runs []*outcome
 	for _, m := range methods {
-		out, err := p.generate(ctx, o, m)
+		all, err := p.repeat(ctx, o, m)
 		if err != nil {
 			err = fmt.Errorf("%v: %w", m, err)
 			if len(methods) == 1 || !r.excuse(err) {
@@ -155,10 +172,10 @@ func run(ctx context.Context, o options) (*report, error) {
 			}
 			continue
 		}
-		if err := r.add(p, out); err != nil {
+		if err := r.add(p, all); err != nil {
 			return nil, fmt.Errorf("%v: %w", m, err)
 		}
-		runs = append(runs, out)
+		runs = append(runs, all[0])
 	}
 	if o.write != "" && len(runs) > 0 {
 		if err := p.writeSamples(o.write, o.tick, runs); err != nil {

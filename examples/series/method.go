@@ -7,6 +7,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/projection/proximal"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion/flow"
 )
 
 // method is one way to hold a diffusion of series to its limits, as
@@ -18,19 +19,22 @@ type method struct {
 	metric  bool             // the projector measures in the posterior covariance
 	penalty bool             // guidance in place of a projector
 	free    bool             // neither
-	from    baseline         // no diffusion: training windows, projected
+	flow    *flow.ECI        // in place of a diffusion
+	from    baseline         // no diffusion: training windows
 }
 
-// baseline says which training window is projected.
+// baseline says which training window is taken.
 type baseline uint8
 
 const (
 	none    baseline = iota
-	nearest          // the one that moves least
-	drawn            // a random one
+	nearest          // the one that moves least when it is projected
+	drawn            // a random one, projected
+	asItIs           // a random one
 )
 
-// methods are all of them, constrained posterior sampling first.
+// methods are all of them, constrained posterior sampling first. The last is what
+// distances between real windows are.
 var methods = []method{
 	{name: "cps"},
 	{name: "cps-metric", renoise: true, metric: true},
@@ -39,9 +43,12 @@ var methods = []method{
 	{name: "cop-ft", config: diffusion.Config{ProjectState: true, ProjectEvery: -1}},
 	{name: "guided", penalty: true},
 	{name: "noise-corrected", renoise: true},
+	{name: "eci", flow: &flow.ECI{Mix: 5}},
+	{name: "pcfm", flow: &flow.ECI{Resample: -1}},
 	{name: "cop", from: drawn},
 	{name: "retrieval", from: nearest},
 	{name: "unconstrained", free: true},
+	{name: "real", from: asItIs},
 }
 
 // String returns the name.
@@ -81,5 +88,8 @@ func (p *problem) recipe(o options, m method, i int) (diffusion.Process[float32]
 		near.Metric = func(dst, v []float64, t float64) { p.prior.apply(dst, v, schedule.Alpha(t)) }
 	}
 	cfg.Projector = near
+	if m.flow != nil {
+		return *m.flow, cfg
+	}
 	return g, cfg
 }

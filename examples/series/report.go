@@ -26,8 +26,10 @@ type report struct {
 	Impute   bool      `json:"impute"`
 	OHLC     bool      `json:"ohlc"`
 	Denoiser string    `json:"denoiser"`
+	Network  *lesson   `json:"network,omitempty"`
 	Steps    int       `json:"steps"`
 	Seed     uint64    `json:"seed"`
+	Seeds    int       `json:"seeds"`
 	Notes    []string  `json:"notes,omitempty"` // what reading the file left out or put right
 	Methods  []figures `json:"methods"`
 	Failed   []string  `json:"failed,omitempty"` // methods without figures, and why
@@ -38,7 +40,8 @@ type report struct {
 	picture.Album `json:"-"`
 }
 
-// figures of one method, all in standardised units.
+// figures of one method, all in standardised units: means over seeds, and their
+// standard errors where there are several.
 type figures struct {
 	Method    string  `json:"method"`
 	Frechet   float64 `json:"frechet"`   // squared distance to the windows held out
@@ -47,14 +50,23 @@ type figures struct {
 	Total     float64 `json:"total_violation"`
 	RMSE      float64 `json:"rmse,omitempty"`                // of imputed entries
 	Score     float64 `json:"energy_score,omitempty"`        // mean over windows held out; of two samples or more
-	Error     float64 `json:"energy_score_stderr,omitempty"` // of that mean, as if windows were independent
+	Error     float64 `json:"energy_score_stderr,omitempty"` // of that mean for one seed, as if windows were independent
 	Ms        float64 `json:"ms_per_sample"`
+	Seeds     spread  `json:"seeds_stderr,omitzero"`
+}
+
+// spread is standard errors of means over seeds.
+type spread struct {
+	Frechet float64 `json:"frechet"`
+	DTW     float64 `json:"dtw"`
+	Score   float64 `json:"energy_score,omitempty"`
 }
 
 func newReport(p *problem, o options) *report {
 	return &report{
 		Data: p.name, Channels: p.names, Length: p.length, Training: len(p.training) / p.sites(), HeldOut: len(p.starts),
-		Samples: o.samples, Features: p.features, Impute: p.impute, OHLC: p.ordered, Denoiser: o.denoiser, Steps: o.steps, Seed: o.seed, Notes: p.notes,
+		Samples: o.samples, Features: p.features, Impute: p.impute, OHLC: p.ordered, Denoiser: o.denoiser, Network: p.lesson,
+		Steps: o.steps, Seed: o.seed, Seeds: o.seeds, Notes: p.notes,
 	}
 }
 
@@ -69,13 +81,51 @@ func (r *report) excuse(err error) bool {
 	return true
 }
 
-// add judges what a method generated.
-func (r *report) add(p *problem, o *outcome) error {
+// add judges what a method generated, with one seed or several.
+func (r *report) add(p *problem, all []*outcome) error {
+	var mean figures
+	each := make([]figures, len(all))
+	k := float64(len(all))
+	for i, o := range all {
+		f, err := p.judge(o)
+		if err != nil {
+			return err
+		}
+		each[i] = f
+		mean.Method = f.Method
+		mean.Frechet, mean.DTW, mean.Total = mean.Frechet+f.Frechet/k, mean.DTW+f.DTW/k, mean.Total+f.Total/k
+		mean.RMSE, mean.Score, mean.Error, mean.Ms = mean.RMSE+f.RMSE/k, mean.Score+f.Score/k, mean.Error+f.Error/k, mean.Ms+f.Ms/k
+		mean.Violation = max(mean.Violation, f.Violation)
+	}
+	if len(all) > 1 {
+		mean.Seeds = spread{
+			stderr(each, mean, func(f figures) float64 { return f.Frechet }),
+			stderr(each, mean, func(f figures) float64 { return f.DTW }),
+			stderr(each, mean, func(f figures) float64 { return f.Score }),
+		}
+	}
+	r.Methods = append(r.Methods, mean)
+	return nil
+}
+
+// stderr is the standard error of the mean of a figure.
+func stderr(each []figures, mean figures, of func(f figures) float64) float64 {
+	sum := 0.0
+	for _, f := range each {
+		d := of(f) - of(mean)
+		sum += d * d
+	}
+	n := float64(len(each))
+	return math.Sqrt(sum / (n - 1) / n)
+}
+
+// judge returns the figures of what a method generated with one seed.
+func (p *problem) judge(o *outcome) (figures, error) {
 	count := len(p.starts) * o.samples
 	f := figures{Method: o.method.String(), Ms: 1000 * o.seconds / float64(count)}
 	var err error
 	if f.Frechet, err = distance.Frechet(o.x, p.held, p.sites()); err != nil {
-		return err
+		return f, err
 	}
 	warp := distance.DTW{Channels: p.channels()}
 	for i, set := range p.sets {
@@ -92,11 +142,10 @@ func (r *report) add(p *problem, o *outcome) error {
 	}
 	if o.samples > 1 {
 		if f.Score, f.Error, err = p.score(o); err != nil {
-			return err
+			return f, err
 		}
 	}
-	r.Methods = append(r.Methods, f)
-	return nil
+	return f, nil
 }
 
 // score is the mean energy score over windows held out, and its standard error.
@@ -147,7 +196,14 @@ func (r *report) String() string {
 	if r.OHLC {
 		what += "; low ≤ open, close ≤ high"
 	}
-	fmt.Fprintf(&b, "%s\nsamples per held-out window: %d, steps: %d, denoiser %s, seed %d; standardised units\n\n", what, r.Samples, r.Steps, r.Denoiser, r.Seed)
+	fmt.Fprintf(&b, "%s\nsamples per held-out window: %d, steps: %d, denoiser %s, seed %d; standardised units\n", what, r.Samples, r.Steps, r.Denoiser, r.Seed)
+	if r.Network != nil {
+		fmt.Fprintln(&b, r.Network)
+	}
+	if r.Seeds > 1 {
+		fmt.Fprintf(&b, "means over %d seeds ± their standard errors; of energy scores also, in brackets, that over windows of one seed\n", r.Seeds)
+	}
+	fmt.Fprintln(&b)
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	head := "method\tFréchet\tDTW\tlargest violation\ttotal violation\tms/sample\t"
 	if r.Impute {
@@ -158,11 +214,14 @@ func (r *report) String() string {
 	}
 	fmt.Fprintln(w, head)
 	for _, f := range r.Methods {
-		fmt.Fprintf(w, "%s\t%.3f\t%.3f\t%.2g\t%.2g\t%.1f\t", f.Method, f.Frechet, f.DTW, f.Violation, f.Total, f.Ms)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%.2g\t%.2g\t%.1f\t", f.Method, r.plusMinus(f.Frechet, f.Seeds.Frechet), r.plusMinus(f.DTW, f.Seeds.DTW), f.Violation, f.Total, f.Ms)
 		if r.Impute {
 			fmt.Fprintf(w, "%.3f\t", f.RMSE)
 		}
-		if r.Samples > 1 {
+		switch {
+		case r.Samples > 1 && r.Seeds > 1:
+			fmt.Fprintf(w, "%s (%.3f)\t", r.plusMinus(f.Score, f.Seeds.Score), f.Error)
+		case r.Samples > 1:
 			fmt.Fprintf(w, "%.3f ± %.3f\t", f.Score, f.Error)
 		}
 		fmt.Fprintln(w)
@@ -175,6 +234,14 @@ func (r *report) String() string {
 		fmt.Fprintln(&b, "wrote", path)
 	}
 	return b.String()
+}
+
+// plusMinus is a figure, with its standard error where there are several seeds.
+func (r *report) plusMinus(v, stderr float64) string {
+	if r.Seeds > 1 {
+		return fmt.Sprintf("%.3f ± %.3f", v, stderr)
+	}
+	return fmt.Sprintf("%.3f", v)
 }
 
 // Warnings returns what reading the file left out, and the methods that failed.

@@ -14,9 +14,10 @@ import (
 // are projected to find the one that moves least.
 const nearCandidates = 20
 
-// fromTraining stores samples for held-out window i that are training windows,
-// projected once: baselines that know no model. Those of retrieval are the window
-// that moves least, all the same; those of cop (Coletta et al. 2023) are drawn.
+// fromTraining stores samples for held-out window i that are training windows:
+// baselines that know no model. Those of retrieval are the window that moves least
+// when it is projected, all the same; those of cop (Coletta et al. 2023) are drawn and
+// projected, and those of real are drawn.
 func (p *problem) fromTraining(ctx context.Context, o options, m method, i int, x []float32) error {
 	solver, err := proximal.Projector{Set: p.sets[i]}.Compile(ctx, p.sites())
 	if err != nil {
@@ -38,10 +39,13 @@ func (p *problem) fromTraining(ctx context.Context, o options, m method, i int, 
 		}
 		return far, nil
 	}
-	if m.from == drawn {
+	if m.from != nearest {
 		r := rand.New(rand.NewPCG(o.seed, uint64(i)))
 		for at := 0; at < len(x); at += n {
-			if _, err := move(x[at:at+n], r.IntN(len(p.training)/n)); err != nil {
+			window := r.IntN(len(p.training) / n)
+			if m.from == asItIs {
+				copy(x[at:at+n], p.training[window*n:])
+			} else if _, err := move(x[at:at+n], window); err != nil {
 				return err
 			}
 		}

@@ -24,8 +24,9 @@
 //     reconsidered; there package scored looks ahead instead;
 //   - for reals, proximal.Projector moves the posterior mean (constrained
 //     posterior sampling). Config.ProjectState sets the methods beside it that it
-//     is compared with; package distance judges them. Package twisted draws from
-//     the conditional distribution itself, at many times the price.
+//     is compared with, package flow has more, and package distance judges them.
+//     Package twisted draws from the conditional distribution itself, at many times
+//     the price.
 //
 // [ClassifierFree] and [ClassifierGuided] lean towards a condition without
 // enforcing it, and [Penalised] does so for reals.

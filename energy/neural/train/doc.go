@@ -10,7 +10,8 @@
 //	model, err := neural.NewMasked(t.Average(), mask, neural.Options{TimeFree: true})
 //
 // [Classes] trains a network that is told classes, [Classify] a classifier of noised
-// tokens and [Regress] a score.
+// tokens and [Regress] a score. [NewReals] trains networks of reals: [Flow] is flow
+// matching.
 //
 // Training is deterministic: the same bits for any number of workers, and for a
 // run that was saved and resumed; they are reproducible per dispatch level of

@@ -17,17 +17,31 @@ const evaluated = 16
 // spread evenly, and the standard error of the estimate due to them and to the
 // choice of data. It does not depend on workers (≤ 0: one).
 func Evaluate(ctx context.Context, net *neural.Transformer, objective Objective, data []int32, draws int, seed uint64, workers int) (mean, stderr float64, err error) {
-	if err := fits(net, objective, data); err != nil {
+	p, err := tokenProblem(net, objective, data)
+	if err != nil {
 		return 0, 0, err
 	}
-	c := net.Config()
+	return p.evaluate(ctx, net, draws, seed, workers)
+}
+
+// EvaluateReals is [Evaluate] for a network of reals and data of rows of Length ×
+// Channels numbers: the mean is that of the squared error of an entry.
+func EvaluateReals(ctx context.Context, net *neural.Transformer, objective RealObjective, data []float32, draws int, seed uint64, workers int) (mean, stderr float64, err error) {
+	p, err := realProblem(net, objective, data)
+	if err != nil {
+		return 0, 0, err
+	}
+	return p.evaluate(ctx, net, draws, seed, workers)
+}
+
+func (p *problem) evaluate(ctx context.Context, net *neural.Transformer, draws int, seed uint64, workers int) (mean, stderr float64, err error) {
 	draws, workers = max(draws, 1), max(workers, 1)
-	n := len(data) / c.Length
+	n := p.rows
 	jobs := (n + evaluated - 1) / evaluated
 	loss := make([]float64, n)
 	free := make(chan *shard, workers)
 	for range min(workers, jobs) {
-		free <- newShard(net, objective, 1, false)
+		free <- newShard(net, p, 1, false)
 	}
 	pool.Each(workers, jobs, func(j int) {
 		if ctx.Err() != nil {
@@ -39,7 +53,7 @@ func Evaluate(ctx context.Context, net *neural.Transformer, objective Objective,
 			for d := range draws {
 				v := float64(r.Float64()) // rounded before it is added to
 				u := (float64(d) + v) / float64(draws)
-				loss[i] += s.run(data, 1, func(int) (int, float64, *rand.Rand) { return i, u, r }, 0)
+				loss[i] += s.run(1, func(int) (int, float64, *rand.Rand) { return i, u, r }, 0)
 			}
 			loss[i] /= float64(draws)
 		}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/denoise"
 	"github.com/gibbsite-go/gibbsite/energy/neural"
 	"github.com/gibbsite-go/gibbsite/energy/neural/train"
 )
@@ -68,4 +70,30 @@ func ExampleRegress() {
 	d := make([]float32, 1)
 	fmt.Println(o.Loss(d, []float32{7}, 1), d)
 	// Output: 4 [4]
+}
+
+// A network learns the flow from noise to a series that is 1, −1 or −1, 1, and is a
+// denoiser then.
+func ExampleFlow() {
+	net, err := neural.New(neural.Config{Length: 2, Channels: 1, Width: 16, Heads: 2, Blocks: 1, Cond: 16, Positions: true}, rand.NewPCG(1, 1))
+	if err != nil {
+		panic(err)
+	}
+	t, err := train.NewReals(net, train.Flow{}, []float32{1, -1, -1, 1}, train.Config{Steps: 100, Batch: 16, Rate: 1e-2, Average: 0.9, Seed: 1})
+	if err != nil {
+		panic(err)
+	}
+	if err := t.Run(context.Background(), 100); err != nil {
+		panic(err)
+	}
+	reals, err := neural.NewReals(t.Average(), neural.Options{})
+	if err != nil {
+		panic(err)
+	}
+	v := make([]float32, 2)
+	err = denoise.Velocity{Denoiser: reals}.Denoise(context.Background(), v, energy.Noised[float32]{
+		X: []float32{0.9, -0.6}, Time: []float64{0.5}, Alpha: []float64{0.7}, Sample: []int{0}, Src: make([]rand.Source, 1),
+	})
+	fmt.Printf("%.0f %v\n", v, err)
+	// Output: [1 -1] <nil>
 }

@@ -23,6 +23,20 @@ type Objective interface {
 	Corrupt(x []int32, weight []float64, clean []int32, u float64, r *rand.Rand) (level float64)
 }
 
+// RealObjective is a loss on reals: the squared error, averaged over entries, of what
+// a network predicts from a corrupted state. What fmt prints of it is part of a
+// checkpoint.
+type RealObjective interface {
+	// Check returns an error unless the objective fits the network.
+	Check(c neural.Config) error
+
+	// Corrupt stores a corruption of clean in x and what the network should
+	// predict from it in target, and returns the noise level that the network is
+	// shown. u in [0, 1) is the strength of the corruption, spread evenly over a
+	// batch.
+	Corrupt(x, target, clean []float32, u float64, r *rand.Rand) (level float64)
+}
+
 // Masked is the objective of masked diffusion (MDLM; Sahoo et al. 2024) for
 // networks that do not see the time: its expectation is the negative evidence
 // lower bound of a state,

@@ -9,34 +9,41 @@ import (
 
 // shard computes the gradient of some states of a batch.
 type shard struct {
-	cfg       neural.Config
-	objective Objective
-	telling   Telling // nil: not told
-	pooled    Pooled  // nil: a loss for every position
+	cfg neural.Config
+	*problem
+	telling Telling // nil: not told
+	pooled  Pooled  // nil: a loss for every position
 
 	pass   *neural.Pass
 	x      []int32
 	level  []float64
 	weight []float64
-	rows   []int32
+	asked  []int32 // rows of the results
 	target []int32
 	w      []float64
 	y      []float32
 	class  []int32
 	row    []int
 	mean   []float32
+	in     []float32 // of reals, as aim is
+	aim    []float32
 	loss   float64
 }
 
-func newShard(net *neural.Transformer, o Objective, states int, training bool) *shard {
+func newShard(net *neural.Transformer, p *problem, states int, training bool) *shard {
 	c := net.Config()
 	rows := states * c.Length
-	s := &shard{cfg: c, objective: o, x: make([]int32, rows), level: make([]float64, states), weight: make([]float64, rows), y: make([]float32, rows*c.Outputs)}
-	s.telling, _ = o.(Telling)
-	s.pooled, _ = o.(Pooled)
-	s.row, s.mean = make([]int, states), make([]float32, c.Outputs)
-	if s.telling != nil {
-		s.class = make([]int32, states)
+	s := &shard{cfg: c, problem: p, level: make([]float64, states), y: make([]float32, rows*c.Outputs)}
+	if p.objective == nil {
+		s.in, s.aim, s.w = make([]float32, rows*c.Channels), make([]float32, rows*c.Channels), make([]float64, states)
+	} else {
+		s.x, s.weight = make([]int32, rows), make([]float64, rows)
+		s.telling, _ = p.objective.(Telling)
+		s.pooled, _ = p.objective.(Pooled)
+		s.row, s.mean = make([]int, states), make([]float32, c.Outputs)
+		if s.telling != nil {
+			s.class = make([]int32, states)
+		}
 	}
 	if training {
 		s.pass = net.NewTraining(states)
@@ -49,12 +56,15 @@ func newShard(net *neural.Transformer, o Objective, states int, training bool) *
 // run corrupts states, rows of data, and returns the sum of their losses; unless batch
 // is 0 it adds the gradient of that sum, divided by the positions of a batch or, if the
 // objective is pooled, by its states, to that of the pass.
-func (s *shard) run(data []int32, states int, state func(i int) (row int, u float64, r *rand.Rand), batch int) float64 {
+func (s *shard) run(states int, state func(i int) (row int, u float64, r *rand.Rand), batch int) float64 {
+	if s.objective == nil {
+		return s.runReals(states, state, batch)
+	}
 	c := s.cfg
-	s.rows, s.target, s.w = s.rows[:0], s.target[:0], s.w[:0]
+	s.asked, s.target, s.w = s.asked[:0], s.target[:0], s.w[:0]
 	for i := range states {
 		row, u, r := state(i)
-		at, clean := i*c.Length, data[row*c.Length:(row+1)*c.Length]
+		at, clean := i*c.Length, s.tokens[row*c.Length:(row+1)*c.Length]
 		weight := s.weight[at : at+c.Length]
 		if s.row[i] = row; s.telling != nil {
 			s.class[i] = s.telling.Tell(row, r)
@@ -62,7 +72,7 @@ func (s *shard) run(data []int32, states int, state func(i int) (row int, u floa
 		s.level[i] = s.objective.Corrupt(s.x[at:at+c.Length], weight, clean, u, r)
 		for k, w := range weight {
 			if s.pooled == nil && w != 0 {
-				s.rows, s.target, s.w = append(s.rows, int32(at+k)), append(s.target, clean[k]), append(s.w, w)
+				s.asked, s.target, s.w = append(s.asked, int32(at+k)), append(s.target, clean[k]), append(s.w, w)
 			}
 		}
 	}
@@ -74,8 +84,8 @@ func (s *shard) run(data []int32, states int, state func(i int) (row int, u floa
 	if s.pooled != nil {
 		return s.pool(states, batch)
 	}
-	y := s.y[:len(s.rows)*c.Outputs]
-	s.pass.Output(y, s.rows)
+	y := s.y[:len(s.asked)*c.Outputs]
+	s.pass.Output(y, s.asked)
 	if batch == 0 {
 		return layer.CrossEntropy(y, y, s.target, s.w, c.Outputs)
 	}
@@ -86,6 +96,31 @@ func (s *shard) run(data []int32, states int, state func(i int) (row int, u floa
 	loss := layer.CrossEntropy(y, y, s.target, s.w, c.Outputs) / scale
 	s.pass.Backward(y)
 	return loss
+}
+
+// runReals is run for reals: losses are squared errors averaged over the entries of a
+// state.
+func (s *shard) runReals(states int, state func(i int) (row int, u float64, r *rand.Rand), batch int) float64 {
+	n := s.cfg.Length * s.cfg.Channels
+	scale := 1 / float64(n)
+	if batch > 0 {
+		scale /= float64(batch)
+	}
+	for i := range states {
+		row, u, r := state(i)
+		at, end := i*n, (i+1)*n
+		s.level[i] = s.real.Corrupt(s.in[at:end], s.aim[at:end], s.reals[row*n:(row+1)*n], u, r)
+		s.w[i] = scale
+	}
+	s.pass.Forward(neural.Input{Reals: s.in[:states*n], Level: s.level[:states]})
+	y := s.y[:states*n]
+	s.pass.Output(y, nil)
+	loss := layer.SquaredError(y, y, s.aim[:states*n], s.w[:states], n)
+	if batch == 0 {
+		return loss
+	}
+	s.pass.Backward(y)
+	return loss * float64(batch)
 }
 
 // pool is the end of run for losses of means.

@@ -17,10 +17,9 @@ import (
 // Trainer fits one network, whose weights it writes to. Its methods must not be
 // called concurrently with each other.
 type Trainer struct {
-	net       *neural.Transformer
-	objective Objective
-	data      []int32
-	cfg       Config
+	net     *neural.Transformer
+	problem *problem
+	cfg     Config
 
 	step   int
 	loss   float64
@@ -44,54 +43,45 @@ func New(net *neural.Transformer, objective Objective, data []int32, cfg Config)
 	if err != nil {
 		return nil, err
 	}
-	if err := fits(net, objective, data); err != nil {
+	p, err := tokenProblem(net, objective, data)
+	if err != nil {
 		return nil, err
 	}
-	t := &Trainer{net: net, objective: objective, data: data, cfg: cfg, epoch: -1, loss: math.NaN(), strips: strips(net.Tensors())}
+	return newTrainer(net, p, cfg), nil
+}
+
+// NewReals returns a trainer of a network of reals on data, rows of Length × Channels
+// numbers, which it keeps. The error says what of cfg is out of range, that the
+// objective does not fit, that the network is one of tokens or has other outputs than
+// channels, that data are no rows or none, or which number is not finite.
+func NewReals(net *neural.Transformer, objective RealObjective, data []float32, cfg Config) (*Trainer, error) {
+	cfg, err := cfg.resolve()
+	if err != nil {
+		return nil, err
+	}
+	p, err := realProblem(net, objective, data)
+	if err != nil {
+		return nil, err
+	}
+	return newTrainer(net, p, cfg), nil
+}
+
+func newTrainer(net *neural.Transformer, p *problem, cfg Config) *Trainer {
+	t := &Trainer{net: net, problem: p, cfg: cfg, epoch: -1, loss: math.NaN(), strips: strips(net.Tensors())}
 	n := len(net.Weights())
 	t.adam = adam{make([]float32, n), make([]float32, n), append([]float32(nil), net.Weights()...)}
 	t.sums = make([]float64, len(t.strips))
 	for range cfg.Shards {
-		t.shards = append(t.shards, newShard(net, objective, (cfg.Batch+cfg.Shards-1)/cfg.Shards, true))
+		t.shards = append(t.shards, newShard(net, p, (cfg.Batch+cfg.Shards-1)/cfg.Shards, true))
 	}
-	return t, nil
-}
-
-func fits(net *neural.Transformer, objective Objective, data []int32) error {
-	if net == nil {
-		return fmt.Errorf("train: network is nil")
-	}
-	c := net.Config()
-	if check.Nil(objective) {
-		return fmt.Errorf("train: objective is nil")
-	}
-	if _, pooled := objective.(Pooled); pooled && c.Levels == 0 {
-		return fmt.Errorf("train: the network has no levels, want ≥ 1")
-	} else if !pooled && (c.Levels == 0 || c.Outputs != c.Levels) {
-		return fmt.Errorf("train: the network has %d levels and %d outputs, want as many and ≥ 1", c.Levels, c.Outputs)
-	}
-	if err := objective.Check(c); err != nil {
-		return err
-	}
-	if len(data) == 0 || len(data)%c.Length != 0 {
-		return fmt.Errorf("train: len(data) = %d, want a positive multiple of %d", len(data), c.Length)
-	}
-	for i, l := range data {
-		if l < 0 || int(l) >= c.Levels {
-			return fmt.Errorf("train: data[%d] = %d, want 0 … %d", i, l, c.Levels-1)
-		}
-	}
-	if l, ok := objective.(Labelled); ok && l.Rows() != len(data)/c.Length {
-		return fmt.Errorf("train: the objective is for %d rows of data, want %d", l.Rows(), len(data)/c.Length)
-	}
-	return nil
+	return t
 }
 
 // Step returns the number of steps done.
 func (t *Trainer) Step() int { return t.step }
 
-// Loss returns the mean loss of the last step, in nats per state; NaN before the
-// first.
+// Loss returns the mean loss of the last step, in nats per state, for reals the mean
+// squared error of an entry; NaN before the first.
 func (t *Trainer) Loss() float64 { return t.loss }
 
 // Average returns a network with the average of the weights, for use.
@@ -194,7 +184,7 @@ func (t *Trainer) random(i int) *rand.Rand {
 // epoch goes through all data once; a batch may span two, and then begins the
 // second one's order early.
 func (t *Trainer) shuffle(last int) {
-	n := len(t.data) / t.net.Config().Length
+	n := t.problem.rows
 	if epoch := last / n; epoch != t.epoch {
 		t.epoch = epoch
 		t.order = t.order[:0]
@@ -210,9 +200,9 @@ func (t *Trainer) shuffle(last int) {
 func (t *Trainer) gradient(j int, offset float64) {
 	s, b := t.shards[j], t.cfg.Batch
 	from, to := j*b/len(t.shards), (j+1)*b/len(t.shards)
-	n := len(t.data) / t.net.Config().Length
+	n := t.problem.rows
 	clear(s.pass.Gradient())
-	s.loss = s.run(t.data, to-from, func(i int) (int, float64, *rand.Rand) {
+	s.loss = s.run(to-from, func(i int) (int, float64, *rand.Rand) {
 		i += from
 		u := (float64(i) + offset) / float64(b)
 		return int(t.order[(t.step*b+i)%n]), u, t.random(i + 1)

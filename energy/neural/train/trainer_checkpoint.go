@@ -2,7 +2,6 @@ package train
 
 import (
 	"fmt"
-	"hash/crc64"
 	"io"
 	"math"
 
@@ -24,7 +23,7 @@ const (
 func (t *Trainer) fingerprint() *fingerprint.List {
 	l := &fingerprint.List{}
 	l.Add("network", t.net.Config())
-	l.Add("objective", t.objective)
+	t.problem.addObjective(l)
 	c := t.cfg
 	l.Add("Config.Steps", c.Steps)
 	l.Add("Config.Batch", c.Batch)
@@ -35,8 +34,7 @@ func (t *Trainer) fingerprint() *fingerprint.List {
 	l.Add("Config.Average", c.Average)
 	l.Add("Config.Shards", c.Shards)
 	l.Add("Config.Seed", c.Seed)
-	l.Add("tokens of data", len(t.data))
-	l.Text("checksum of data", fmt.Sprintf("%016x", crc64.Checksum(wire.AppendInt32s(nil, t.data), crc64.MakeTable(crc64.ECMA))))
+	t.problem.addData(l)
 	return l
 }
 

@@ -73,3 +73,10 @@ func ExampleSigmoidBar() {
 	// 1.0000 0.8509 0.5000 0.1491 0.0000 half at 0.500
 	// 1.0000 0.9548 0.5000 0.0452 0.0000 half at 0.500
 }
+
+// Flow matching: in the middle of a straight path signal and noise are alike.
+func ExampleStraight() {
+	show(noise.Straight{})
+	// Output:
+	// 1.0000 0.9000 0.5000 0.1000 0.0000 half at 0.500
+}

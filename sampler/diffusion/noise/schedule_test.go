@@ -18,6 +18,7 @@ func TestNoiseSchedulesAreTheirFormulas(t *testing.T) {
 		"cosine":     {Cosine{}, func(t float64) float64 { return 0.001 + 0.999*math.Cos(t*math.Pi/2) }},
 		"squared":    {CosineSquared{Epsilon: 0.01}, func(t float64) float64 { return 0.01 + 0.99*math.Pow(math.Cos(t*math.Pi/2), 2) }},
 		"linear":     {LinearSigma{Min: 0.1, Max: 7}, func(t float64) float64 { return math.Exp(-0.1 - 6.9*t) }},
+		"straight":   {Straight{}, func(t float64) float64 { return 1 / (1 + math.Pow(t/(1-t), 2)) }},
 		"geometric":  {GeometricSigma{}, func(t float64) float64 { return math.Exp(-math.Pow(1e-3, 1-t) * math.Pow(20, t)) }},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,103 @@
+package train
+
+import (
+	"fmt"
+	"hash/crc64"
+
+	"github.com/gibbsite-go/gibbsite/energy/neural"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
+)
+
+// problem is what is learned: tokens under an [Objective], or reals under a
+// [RealObjective].
+type problem struct {
+	objective Objective // nil: reals
+	tokens    []int32
+
+	real  RealObjective
+	reals []float32
+
+	rows int
+}
+
+// tokenProblem checks that the parts of a problem of tokens fit.
+func tokenProblem(net *neural.Transformer, objective Objective, data []int32) (*problem, error) {
+	if net == nil {
+		return nil, fmt.Errorf("train: network is nil")
+	}
+	c := net.Config()
+	if check.Nil(objective) {
+		return nil, fmt.Errorf("train: objective is nil")
+	}
+	if _, pooled := objective.(Pooled); pooled && c.Levels == 0 {
+		return nil, fmt.Errorf("train: the network has no levels, want ≥ 1")
+	} else if !pooled && (c.Levels == 0 || c.Outputs != c.Levels) {
+		return nil, fmt.Errorf("train: the network has %d levels and %d outputs, want as many and ≥ 1", c.Levels, c.Outputs)
+	}
+	if err := objective.Check(c); err != nil {
+		return nil, err
+	}
+	if len(data) == 0 || len(data)%c.Length != 0 {
+		return nil, fmt.Errorf("train: len(data) = %d, want a positive multiple of %d", len(data), c.Length)
+	}
+	for i, l := range data {
+		if l < 0 || int(l) >= c.Levels {
+			return nil, fmt.Errorf("train: data[%d] = %d, want 0 … %d", i, l, c.Levels-1)
+		}
+	}
+	if l, ok := objective.(Labelled); ok && l.Rows() != len(data)/c.Length {
+		return nil, fmt.Errorf("train: the objective is for %d rows of data, want %d", l.Rows(), len(data)/c.Length)
+	}
+	return &problem{objective: objective, tokens: data, rows: len(data) / c.Length}, nil
+}
+
+// realProblem checks that the parts of a problem of reals fit.
+func realProblem(net *neural.Transformer, objective RealObjective, data []float32) (*problem, error) {
+	if net == nil {
+		return nil, fmt.Errorf("train: network is nil")
+	}
+	c := net.Config()
+	if check.Nil(objective) {
+		return nil, fmt.Errorf("train: objective is nil")
+	}
+	if c.Channels == 0 || c.Outputs != c.Channels {
+		return nil, fmt.Errorf("train: the network has %d channels and %d outputs, want as many and ≥ 1", c.Channels, c.Outputs)
+	}
+	if err := objective.Check(c); err != nil {
+		return nil, err
+	}
+	n := c.Length * c.Channels
+	if len(data) == 0 || len(data)%n != 0 {
+		return nil, fmt.Errorf("train: len(data) = %d, want a positive multiple of %d", len(data), n)
+	}
+	for i, v := range data {
+		if !check.Finite(float64(v)) {
+			return nil, fmt.Errorf("train: data[%d] = %v, want a finite number", i, v)
+		}
+	}
+	return &problem{real: objective, reals: data, rows: len(data) / n}, nil
+}
+
+// addObjective adds the objective to the settings of a checkpoint.
+func (p *problem) addObjective(l *fingerprint.List) {
+	if p.objective == nil {
+		l.Add("objective", p.real)
+		return
+	}
+	l.Add("objective", p.objective)
+}
+
+// addData adds the data.
+func (p *problem) addData(l *fingerprint.List) {
+	var b []byte
+	if p.objective == nil {
+		l.Add("numbers of data", len(p.reals))
+		b = wire.AppendFloat32s(nil, p.reals)
+	} else {
+		l.Add("tokens of data", len(p.tokens))
+		b = wire.AppendInt32s(nil, p.tokens)
+	}
+	l.Text("checksum of data", fmt.Sprintf("%016x", crc64.Checksum(b, crc64.MakeTable(crc64.ECMA))))
+}

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc64"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/denoise"
+	"github.com/gibbsite-go/gibbsite/energy/neural"
+	"github.com/gibbsite-go/gibbsite/energy/neural/train"
+	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint"
+	"github.com/gibbsite-go/gibbsite/examples/internal/training"
+)
+
+// The network: 235 000 weights for windows of 24 rows of six channels.
+const (
+	width  = 64
+	heads  = 2
+	blocks = 3
+	batch  = 64
+	rate   = 2e-3
+	decay  = 0.01
+)
+
+// Losses are estimated from so many corruptions of at most so many windows.
+const (
+	judged = 8
+	looked = 128
+)
+
+// learning is the part of the options that is about the network.
+type learning struct {
+	train      bool
+	minutes    float64
+	steps      int
+	save, load string
+}
+
+// check returns what is wrong with the options of the network.
+func (l learning) check(o *options) error {
+	switch {
+	case l.train && l.load != "":
+		return fmt.Errorf("-train with -load = %q: train a network or read one", l.load)
+	case l.save != "" && !l.train:
+		return fmt.Errorf("-save = %q without -train", l.save)
+	case l.minutes != 0 && !l.train:
+		return fmt.Errorf("-minutes = %v without -train", l.minutes)
+	case !(l.minutes >= 0) || l.minutes > mostMinutes:
+		return fmt.Errorf("-minutes = %v, want 0 … %v", l.minutes, float64(mostMinutes))
+	case l.steps < 1:
+		return fmt.Errorf("-train.steps = %d, want ≥ 1", l.steps)
+	case o.denoiser == trainedDenoiser && !l.train && l.load == "":
+		return errors.New("-denoiser trained without a network: -train one or -load it")
+	case o.denoiser != trainedDenoiser && (l.train || l.load != ""):
+		return fmt.Errorf("-denoiser = %q with a network, want trained", o.denoiser)
+	case o.fill != "" && o.denoiser == trainedDenoiser:
+		return fmt.Errorf("-fill = %q draws from the windows of the file: it wants no network", o.fill)
+	}
+	return nil
+}
+
+const (
+	trainedDenoiser = "trained"
+	mostMinutes     = 1e6
+)
+
+// lesson is what the report says of the network.
+type lesson struct {
+	Weights  int     `json:"weights"`
+	Steps    int     `json:"steps,omitempty"` // 0 if it was read from a file
+	Made     int     `json:"made,omitempty"`  // of them now, the others before a checkpoint
+	Training float64 `json:"training_loss"`   // mean squared error of an entry of the velocity, of windows for training
+	HeldOut  float64 `json:"heldout_loss"`    // and of those held out
+	Error    float64 `json:"heldout_loss_stderr"`
+	Seconds  float64 `json:"seconds"`
+}
+
+// network trains a network on the windows for training, or reads one, and returns its
+// denoiser.
+func (p *problem) network(ctx context.Context, o options) (energy.Denoiser[float32], error) {
+	l := &lesson{}
+	p.lesson = l
+	shape := neural.Config{Length: p.length, Channels: p.channels(), Width: width, Heads: heads, Blocks: blocks, Cond: width, Positions: true}
+	var net *neural.Transformer
+	var err error
+	if o.load != "" {
+		net, err = p.read(o.load, shape)
+	} else {
+		net, err = p.learn(ctx, o, shape, l)
+	}
+	if err != nil {
+		return nil, err
+	}
+	l.Weights = len(net.Weights())
+	if l.Training, _, err = train.EvaluateReals(ctx, net, train.Flow{}, p.some(p.training), judged, o.seed, runtime.GOMAXPROCS(0)); err != nil {
+		return nil, err
+	}
+	if l.HeldOut, l.Error, err = train.EvaluateReals(ctx, net, train.Flow{}, p.some(p.held), judged, o.seed, runtime.GOMAXPROCS(0)); err != nil {
+		return nil, err
+	}
+	d, err := neural.NewReals(net, neural.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return denoise.Velocity{Denoiser: d}, nil
+}
+
+// some returns windows spread over all.
+func (p *problem) some(x []float32) (few []float32) {
+	all := len(x) / p.sites()
+	count := min(looked, all)
+	for k := range count {
+		few = append(few, p.window(x, k*all/count)...)
+	}
+	return few
+}
+
+// learn trains a network, or goes on where a checkpoint left off.
+func (p *problem) learn(ctx context.Context, o options, shape neural.Config, l *lesson) (*neural.Transformer, error) {
+	net, err := neural.New(shape, rand.NewPCG(o.seed, 0))
+	if err != nil {
+		return nil, err
+	}
+	t, err := train.NewReals(net, train.Flow{}, p.training, train.Config{Steps: o.learning.steps, Batch: batch, Rate: rate, Decay: decay, Seed: o.seed})
+	if err != nil {
+		return nil, err
+	}
+	cfg := training.Config{Name: "train", Steps: o.learning.steps, Checkpoint: o.Path("train")}
+	if err := o.Load("train", func(string) error { return nil }); err != nil { // what is there is gone on from below
+		return nil, err
+	}
+	if o.minutes > 0 {
+		cfg.Until = time.Now().Add(time.Duration(o.minutes * float64(time.Minute)))
+	}
+	start := time.Now()
+	if l.Made, err = training.Run(ctx, t, cfg); err != nil {
+		return nil, err
+	}
+	l.Steps, l.Seconds = t.Step(), time.Since(start).Seconds()
+	average := t.Average()
+	if o.save == "" {
+		return average, nil
+	}
+	return average, checkpoint.Write(o.save, func(w io.Writer) error {
+		c := average.Config()
+		return neural.WriteFile(w, neural.F32, average.Tensors(), map[string]string{
+			"length": strconv.Itoa(c.Length), "heads": strconv.Itoa(c.Heads), "block": strconv.Itoa(c.Block), windowsKey: p.digest(),
+		})
+	})
+}
+
+// windowsKey names the digest of the windows for training in a file of weights.
+const windowsKey = "windows"
+
+// digest tells windows for training apart.
+func (p *problem) digest() string {
+	h := crc64.New(crc64.MakeTable(crc64.ECMA))
+	var b [4]byte
+	for _, v := range p.training {
+		bits := math.Float32bits(v)
+		b = [4]byte{byte(bits), byte(bits >> 8), byte(bits >> 16), byte(bits >> 24)}
+		_, _ = h.Write(b[:]) // never fails
+	}
+	return fmt.Sprintf("%016x", h.Sum64())
+}
+
+// read reads a network that learned from these windows.
+func (p *problem) read(path string, shape neural.Config) (*neural.Transformer, error) {
+	r, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	info, err := r.Stat()
+	if err != nil {
+		return nil, err
+	}
+	f, err := neural.ReadFile(path, r, info.Size())
+	if err != nil {
+		return nil, err
+	}
+	net, err := neural.Load(f, neural.Config{})
+	if err != nil {
+		return nil, err
+	}
+	c := net.Config()
+	switch {
+	case c.Length != shape.Length || c.Channels != shape.Channels || c.Cond == 0:
+		return nil, fmt.Errorf("%s: a network for windows of %d rows of %d channels, the data have %d of %d", path, c.Length, c.Channels, shape.Length, shape.Channels)
+	case f.Metadata(windowsKey) != p.digest():
+		return nil, fmt.Errorf("%s: the network was trained on other windows: the data, -seed and the options that cut them must be those of -train", path)
+	}
+	return net, nil
+}
+
+func (l *lesson) String() string {
+	s := fmt.Sprintf("network of %d weights", l.Weights)
+	switch {
+	case l.Made < l.Steps:
+		s += fmt.Sprintf(", trained for %d steps, %d of them now in %.0f s", l.Steps, l.Made, l.Seconds)
+	case l.Steps > 0:
+		s += fmt.Sprintf(", trained for %d steps in %.0f s", l.Steps, l.Seconds)
+	}
+	return s + fmt.Sprintf("; squared error of the velocity %.4f on windows for training, %.4f ± %.4f on those held out", l.Training, l.HeldOut, l.Error)
+}

@@ -1,0 +1,102 @@
+package newton
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
+	"github.com/gibbsite-go/gibbsite/projection"
+)
+
+// Projector moves real-valued predictions onto equations h(z) = 0: by one Gauss–Newton
+// step while a diffusion or a flow is under way, and to the nearest solution in the last
+// step, as physics-constrained flow matching does (Utkarsh, Cai, Edelman,
+// Gómez-Bombarelli and Rackauckas 2025).
+//
+// A Projector is a recipe, used as a literal. Bind makes it a [Projection] for a runner,
+// Compile a [Solver] to use by hand.
+type Projector struct {
+	// Equations holds h: its functions are to be 0, not ≤ 0.
+	Equations constraint.Curved
+
+	// Tolerance is the largest |h_j| of a solution, in float64; 0 means 1e-10.
+	Tolerance float64
+}
+
+const defaultTolerance = 1e-10
+
+// Bind compiles the recipe for real states of the given number of sites, levels being 1.
+// The result is a *[Projection]. Errors are those of [Projector.Compile], and one for
+// levels ≠ 1 or samples < 1.
+func (p Projector) Bind(_ context.Context, sites, levels, samples int) (projection.Projection, error) {
+	if levels != 1 || samples < 1 {
+		return nil, fmt.Errorf("newton: levels = %d, samples = %d, want 1 and ≥ 1", levels, samples)
+	}
+	s, err := p.Compile(sites)
+	if err != nil {
+		return nil, err
+	}
+	return &Projection{solver: s}, nil
+}
+
+// Compile returns a solver for states of n ≥ 1 entries. The error says that n is out of
+// range, that there are no equations or more than n, or that Tolerance is not ≥ 0.
+func (p Projector) Compile(n int) (*Solver, error) {
+	switch {
+	case n < 1:
+		return nil, fmt.Errorf("newton: n = %d, want ≥ 1", n)
+	case check.Nil(p.Equations):
+		return nil, fmt.Errorf("newton: Projector.Equations is nil")
+	case !(p.Tolerance >= 0) || !check.Finite(p.Tolerance):
+		return nil, fmt.Errorf("newton: Projector.Tolerance = %v, want finite and ≥ 0", p.Tolerance)
+	}
+	m := p.Equations.Len()
+	if m < 1 || m > n {
+		return nil, fmt.Errorf("newton: %d equations, want 1 … %d, the entries of a state", m, n)
+	}
+	if err := check.Entries("newton", "equations × n", m, n); err != nil {
+		return nil, err
+	}
+	if p.Tolerance == 0 {
+		p.Tolerance = defaultTolerance
+	}
+	return newSolver(p.Equations, n, p.Tolerance), nil
+}
+
+// Projection is a [Projector] compiled for a runner. Different samples may be projected
+// concurrently; after warm-up nothing allocates.
+type Projection struct {
+	solver *Solver
+	free   scratch.Stock[work]
+}
+
+// work is the scratch of one call.
+type work struct {
+	solver *Solver
+	z      []float64
+}
+
+// Project moves the state v by one step of [Solver.Step], and where to = 0 to the answer
+// of [Solver.Solve]. It returns max |h_j| before: of the prediction, or after Solve of
+// its answer, before rounding to float32.
+func (p *Projection) Project(_ context.Context, _ int, v []float32, _, to float64, _ rand.Source) (violation float64, err error) {
+	check.Len("newton", "v", len(v), p.solver.n)
+	w := p.free.Take(func() *work { return &work{p.solver.Clone(), make([]float64, p.solver.n)} })
+	defer p.free.Give(w)
+	for i, x := range v {
+		w.z[i] = float64(x)
+	}
+	if to > 0 {
+		violation, err = w.solver.Step(w.z, w.z)
+	} else {
+		err = w.solver.Solve(w.z, w.z)
+		violation = largest(w.solver.h)
+	}
+	for i, x := range w.z {
+		v[i] = float32(x)
+	}
+	return violation, err
+}

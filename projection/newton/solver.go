@@ -1,0 +1,259 @@
+package newton
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/projection"
+)
+
+const (
+	mostSteps = 2000  // along the solutions
+	mostReach = 200   // onto them
+	settled   = 1e-9  // gradient at which the nearest point is found, for states of order 1
+	loose     = 1e-6  // gradient that a point may have at which no step brings anything
+	leastGain = 1e-4  // part of the predicted decrease that a step must bring (Armijo)
+	rounding  = 1e-14 // of the objective, relative
+	halvings  = 50    // of a step
+	polished  = 100   // how far below the tolerance a solution is sought
+	longest   = 1e3   // step, in gradients
+)
+
+// Solver projects one state after the other onto the same equations. It is not safe for
+// concurrent use; different clones are. It allocates nothing.
+type Solver struct {
+	n         int
+	equations constraint.Curved
+	tolerance float64
+
+	basis          *basis
+	h, trial, kept []float64 // equations, at the present point, a trial and before
+	at, from       []float64
+	step, delta    []float64
+	goal           []float64
+	before, last   []float64 // point and step
+}
+
+func newSolver(f constraint.Curved, n int, tolerance float64) *Solver {
+	m := f.Len()
+	mk := func(n int) []float64 { return make([]float64, n) }
+	return &Solver{
+		n: n, equations: f, tolerance: tolerance, basis: newBasis(n, m),
+		h: mk(m), trial: mk(m), kept: mk(m), at: mk(n), from: mk(n), step: mk(n), delta: mk(n), goal: mk(n), before: mk(n), last: mk(n),
+	}
+}
+
+// Clone returns a solver for the same equations.
+func (s *Solver) Clone() *Solver { return newSolver(s.equations, s.n, s.tolerance) }
+
+// Step stores in z the result of one Gauss–Newton step from v,
+//
+//	z = v − Jᵀ(JJᵀ)⁻¹h(v),  J = ∂h/∂z at v,
+//
+// which for linear equations is the nearest solution, and returns max |h_j(v)|. Equations
+// whose gradients depend on those of equations before them are left out of the step. z
+// and v may be the same slice. A v, or equations at it, that are not finite are an error
+// and leave z alone.
+func (s *Solver) Step(z, v []float64) (residual float64, err error) {
+	if residual, err = s.begin(z, v); err != nil {
+		return residual, err
+	}
+	if err := s.linearise(); err != nil {
+		return residual, err
+	}
+	s.basis.least(s.at, s.h)
+	copy(z, s.at)
+	return residual, nil
+}
+
+// Solve stores in z a solution of h(z) = 0 to the tolerance of the recipe that is the
+// nearest to v among those around it,
+//
+//	argmin_z ½‖z−v‖²  over  h(z) = 0:
+//
+// Gauss–Newton steps, cut where they overshoot, reach a solution, and steps along the
+// solutions, each brought back onto them, come nearer (Barzilai and Borwein 1988 for
+// their length). Where h is linear that ends after one. z and v may be the same slice. If the
+// iteration fails, the error is a *[projection.NotConverged] and z the best iterate. A v,
+// or equations at it, that are not finite are an error and leave z alone.
+func (s *Solver) Solve(z, v []float64) error {
+	if _, err := s.begin(z, v); err != nil {
+		return err
+	}
+	copy(s.goal, v)
+	size := max(1, largest(v))
+	steps := s.reach()
+	if miss := largest(s.h); !(miss <= s.tolerance) {
+		copy(z, s.at)
+		return &projection.NotConverged{Method: "newton", Residual: miss, Want: s.tolerance, Iterations: steps}
+	}
+	length, far := 1.0, 0.0
+	for steps = 0; ; steps++ {
+		if far = s.slope(); far <= settled*size || steps == mostSteps {
+			break
+		}
+		if steps > 0 {
+			length = s.length(length)
+		}
+		copy(s.before, s.at)
+		copy(s.last, s.step)
+		if !s.advance(length) {
+			break
+		}
+	}
+	copy(z, s.at)
+	if far > loose*size {
+		return &projection.NotConverged{Method: "newton: nearest point", Residual: far, Want: loose * size, Iterations: steps}
+	}
+	return nil
+}
+
+// begin checks v and evaluates the equations there.
+func (s *Solver) begin(z, v []float64) (residual float64, err error) {
+	check.Len("newton", "z", len(z), s.n)
+	check.Len("newton", "v", len(v), s.n)
+	for i, x := range v {
+		if !check.Finite(x) {
+			return 0, fmt.Errorf("newton: v[%d] = %v, want finite", i, x)
+		}
+	}
+	copy(s.at, v)
+	s.equations.Eval(s.h, s.at)
+	for j, h := range s.h {
+		if !check.Finite(h) {
+			return 0, fmt.Errorf("newton: equation %d is %v at v, want finite", j, h)
+		}
+	}
+	return largest(s.h), nil
+}
+
+// linearise makes a basis of the gradients at the present point, and says whether they
+// are finite.
+func (s *Solver) linearise() error {
+	s.basis.reset()
+	for j := range s.h {
+		row := s.basis.next()
+		s.equations.Gradient(row, j, s.at)
+		for i, g := range row {
+			if !check.Finite(g) {
+				return fmt.Errorf("newton: entry %d of the gradient of equation %d is %v, want finite", i, j, g)
+			}
+		}
+		s.basis.add(j)
+	}
+	return nil
+}
+
+// reach solves the equations from the present point by Gauss–Newton steps, cut in half
+// until Σ|h_j| falls, and returns their number. It ends where none does.
+func (s *Solver) reach() (steps int) {
+	for ; steps < mostReach && largest(s.h) > s.tolerance/polished; steps++ {
+		if s.linearise() != nil {
+			return steps
+		}
+		clear(s.delta)
+		s.basis.least(s.delta, s.h)
+		was, ok := total(s.h), false
+		copy(s.from, s.at)
+		for cut, k := 1.0, 0; k < halvings && !ok; cut, k = cut/2, k+1 {
+			for i, p := range s.delta {
+				s.at[i] = s.from[i] + float64(cut*p)
+			}
+			s.equations.Eval(s.trial, s.at)
+			ok = total(s.trial) <= (1-float64(leastGain*cut))*was
+		}
+		if !ok {
+			copy(s.at, s.from)
+			return steps
+		}
+		copy(s.h, s.trial)
+	}
+	return steps
+}
+
+// slope stores what is left of goal − z along the solutions in step, and returns its
+// largest entry.
+func (s *Solver) slope() float64 {
+	if s.linearise() != nil {
+		return math.Inf(1)
+	}
+	for i, x := range s.goal {
+		s.step[i] = x - s.at[i]
+	}
+	for range 2 { // the second round removes what rounding left
+		for k := range s.basis.pivot {
+			q := s.basis.q[k*s.n : (k+1)*s.n]
+			c := dot(q, s.step)
+			for t, w := range q {
+				s.step[t] -= float64(c * w)
+			}
+		}
+	}
+	return largest(s.step)
+}
+
+// length returns the length of the next step, after one of the given length from before
+// along last.
+func (s *Solver) length(was float64) float64 {
+	move, bend := 0.0, 0.0
+	for i, x := range s.at {
+		d := x - s.before[i]
+		move += float64(d * d)
+		bend += float64(d * (s.last[i] - s.step[i]))
+	}
+	if !(bend > 0) {
+		return min(2*was, longest)
+	}
+	return min(move/bend, longest)
+}
+
+// advance moves along step, cut in half until the distance to goal falls enough, and
+// back onto the solutions; false: nowhere.
+func (s *Solver) advance(length float64) bool {
+	was, gain := s.distance(), dot(s.step, s.step)
+	copy(s.kept, s.h)
+	for range halvings {
+		for i, p := range s.step {
+			s.at[i] = s.before[i] + float64(length*p)
+		}
+		s.equations.Eval(s.h, s.at)
+		s.reach()
+		if largest(s.h) <= s.tolerance && s.distance() <= was-float64(float64(leastGain*length)*gain)+float64(rounding*(1+was)) {
+			return true
+		}
+		length /= 2
+	}
+	copy(s.at, s.before)
+	copy(s.h, s.kept)
+	return false
+}
+
+// distance is ½‖z − goal‖².
+func (s *Solver) distance() float64 {
+	sum := 0.0
+	for i, x := range s.goal {
+		d := x - s.at[i]
+		sum += float64(d * d)
+	}
+	return float64(sum / 2)
+}
+
+func largest(h []float64) float64 {
+	most := 0.0
+	for _, v := range h {
+		if !(math.Abs(v) <= most) {
+			most = math.Abs(v)
+		}
+	}
+	return most
+}
+
+func total(h []float64) float64 {
+	s := 0.0
+	for _, v := range h {
+		s += math.Abs(v)
+	}
+	return s
+}
