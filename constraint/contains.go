@@ -1,5 +1,7 @@
 package constraint
 
+import "github.com/gibbsite-go/gibbsite/internal/check"
+
 // contains remembers the suffix and which words have occurred:
 // state = node·2^count + set.
 type contains struct {
@@ -38,6 +40,7 @@ func (c contains) Next(state int, token int32) int {
 	if set == all {
 		return state // nothing more can happen
 	}
+	check.Index("constraint", "state", state, len(c.found)<<c.count)
 	to := c.step(int32(state>>c.count), token)
 	set |= int(c.found[to])
 	if set == all {

@@ -83,6 +83,7 @@ func (l Linear) Pull(dst, v []float32, w []float64) {
 	l.checkLen("dst", len(dst), len(v))
 	l.checkLen("w", len(w), len(l.A))
 	for j, r := range l.A {
+		l.checkRow(j, len(dst))
 		if w[j] == 0 {
 			continue
 		}

@@ -89,7 +89,10 @@ func (s Slabs) Value(g []float64, v []float32) {
 func (s Slabs) Pull(dst, v []float32, w []float64) {
 	check.Len("constraint", "dst", len(dst), len(v))
 	check.Len("constraint", "w", len(w), len(s.A))
+	check.Len("constraint", "Upper", len(s.Upper), len(s.A))
+	check.Len("constraint", "Lower", len(s.Lower), len(s.A))
 	for j, r := range s.A {
+		Linear{A: s.A, B: s.Upper}.checkRow(j, len(v))
 		if w[j] == 0 {
 			continue
 		}

@@ -50,6 +50,9 @@ func (f Func) Shape() (sites, levels int) { return f.Sites, f.Levels }
 func (f Func) Energy(e []float64, x []int32) {
 	f.check()
 	check.Len("energy", "e", len(e), check.Rows("energy", "x", len(x), f.Sites))
+	if len(e) == 0 {
+		return
+	}
 	b := scratch.Int32s.Get(f.Sites)
 	defer scratch.Int32s.Put(b)
 	for s := range e {
@@ -79,6 +82,9 @@ func (f Func) Gradient(e []float64, g []float32, x []int32) {
 	f.check()
 	check.Len("energy", "e", len(e), check.Rows("energy", "x", len(x), f.Sites))
 	check.Len("energy", "g", len(g), len(x)*f.Levels)
+	if len(e) == 0 {
+		return
+	}
 	b := scratch.Int32s.Get(f.Sites)
 	defer scratch.Int32s.Put(b)
 	if f.Grad == nil && f.Field != nil && f.Levels == 2 {
@@ -110,6 +116,9 @@ func (f Func) Gradient(e []float64, g []float32, x []int32) {
 
 // fields stores what Field says of every state.
 func (f Func) fields(e []float64, h []float32, x []int32) {
+	if len(e) == 0 {
+		return
+	}
 	b := scratch.Int32s.Get(f.Sites)
 	defer scratch.Int32s.Put(b)
 	for s := range e {

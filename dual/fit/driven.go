@@ -58,6 +58,9 @@ func (o Persistent) Bind(_ context.Context, p energy.Parametric, data []int32, c
 	if n := len(chains.States()) / d.sites; o.Buffer != 0 && o.Buffer < n {
 		return nil, fmt.Errorf("fit: Persistent: Buffer = %d, want ≥ %d (one state per chain) or 0", o.Buffer, n)
 	}
+	if err := check.Entries("fit: Persistent", "Buffer × sites", o.Buffer, d.sites); err != nil {
+		return nil, err
+	}
 	d.cold, d.restart = o.Cold, o.Restart
 	d.buffer = make([]int32, o.Buffer*d.sites)
 	d.slots = make([]int, len(chains.States())/d.sites)

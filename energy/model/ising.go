@@ -156,6 +156,7 @@ func (m *Ising) Gradient(e []float64, g []float32, x []int32) {
 func (m *Ising) Conditional(d []float64, site int, x []int32) {
 	check.Len("model", "d", len(d), 2)
 	check.Len("model", "x", len(x), m.sites)
+	check.Index("model", "site", site, m.sites)
 	h := m.difference(m.spinsAt(site, x), site)
 	d[0], d[1] = 0, 0
 	if x[site] == 0 {

@@ -32,6 +32,13 @@ func (m *Independent) Learn() (energy.Parametric, error) {
 // finite returns the log-weights of costs that are not +Inf, and their numbers.
 func finite(costs []float64) (theta []float64, number []int32) {
 	number = make([]int32, len(costs))
+	n := 0
+	for _, c := range costs {
+		if !math.IsInf(c, 1) {
+			n++
+		}
+	}
+	theta = make([]float64, 0, n)
 	for k, c := range costs {
 		number[k] = -1
 		if !math.IsInf(c, 1) {

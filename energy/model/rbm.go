@@ -142,6 +142,7 @@ func (m *RBM) Gradient(e []float64, g []float32, x []int32) {
 func (m *RBM) Conditional(d []float64, site int, x []int32) {
 	check.Len("model", "d", len(d), 2)
 	check.Len("model", "x", len(x), len(m.bias.visible))
+	check.Index("model", "site", site, len(x))
 	buf := scratch.Int32s.Get(2 * len(x))
 	defer scratch.Int32s.Put(buf)
 	both := *buf

@@ -16,8 +16,14 @@ type LogZ struct {
 	StdErr float64
 }
 
+// mostStages bounds the temperatures of a run: each builds kernels anew.
+const mostStages = 1 << 24
+
 // stages returns the inverse temperatures of a schedule at t = 0, 1/n, …, 1.
 func stages(caller string, schedule Schedule, n int) ([]float64, error) {
+	if n > mostStages {
+		return nil, fmt.Errorf("anneal: %sConfig.Stages = %d, want ≤ %d", caller, n, mostStages)
+	}
 	betas := make([]float64, n+1)
 	for k := range betas {
 		betas[k] = schedule(float64(k) / float64(n))

@@ -83,7 +83,7 @@ func (r *record) improve(x []int32, energy float64) {
 
 // count adds x to the counts of levels.
 func (r *record) count(x []int32, levels int) {
-	if len(r.counts) != len(x)*levels || len(x) == 0 {
+	if len(x) == 0 || levels > len(r.counts) || len(r.counts) != len(x)*levels {
 		if err := check.Entries("diagnose: KeepMarginals", "sites × levels", len(x), levels); err != nil {
 			panic(err.Error())
 		}

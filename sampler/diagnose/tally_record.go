@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -68,7 +69,7 @@ func (c *TallyConfig) fill(functions int) error {
 	case c.Count%c.Nested != 0:
 		return bad("Count", c.Count, "a multiple of Nested = %d", c.Nested)
 	}
-	return nil
+	return check.Entries("diagnose: NewTally", "Count × functions", c.Count, max(functions, 1))
 }
 
 // NewTally returns a tally of functions of the state, to be told of the draws of

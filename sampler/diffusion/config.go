@@ -15,6 +15,7 @@ const (
 	// many bytes, within 1 … defaultBatch.
 	defaultTables = 1 << 28
 	defaultBatch  = 64
+	mostBatch     = 1 << 20
 
 	defaultRetries = 100
 )
@@ -188,6 +189,9 @@ func (c *Config) fill(sites, levels int) error {
 	}
 	if c.Batch == 0 {
 		c.Batch = min(max(1, defaultTables/4/(sites*levels)), defaultBatch)
+	}
+	if err := check.Entries("diffusion: Config", "Batch × sites × levels", c.Batch, sites, levels); err != nil || c.Batch > mostBatch {
+		return bad("Batch", c.Batch, fmt.Sprintf("≤ %d, and × sites × levels ≤ %d", mostBatch, check.MaxEntries))
 	}
 	if c.Workers == 0 {
 		c.Workers = runtime.GOMAXPROCS(0)

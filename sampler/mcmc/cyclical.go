@@ -54,6 +54,7 @@ type Cyclical struct {
 
 const (
 	defaultPeriod  = 20
+	mostPeriod     = 1 << 24               // its step sizes are a table
 	defaultLongest = 10 * defaultDMALAStep // without warm-up
 )
 
@@ -100,8 +101,8 @@ func (c Cyclical) check() error {
 		return fmt.Errorf("mcmc: Cyclical: MinStep = %v, want 0 … StepSize = %v", c.MinStep, c.StepSize)
 	case c.Balance != 0 && !(c.Balance >= half && c.Balance <= 1):
 		return fmt.Errorf("mcmc: Cyclical: Balance = %v, want ½ … 1 (0 for the default)", c.Balance)
-	case c.Period < 0:
-		return fmt.Errorf("mcmc: Cyclical: Period = %d, want ≥ 0", c.Period)
+	case c.Period < 0 || c.Period > mostPeriod:
+		return fmt.Errorf("mcmc: Cyclical: Period = %d, want 0 … %d", c.Period, mostPeriod)
 	}
 	return nil
 }

@@ -32,7 +32,10 @@ const (
 	towardCold              // from the hot end, after the cold one
 )
 
-const minRungs = 2
+const (
+	minRungs = 2
+	maxRungs = 1 << 20
+)
 
 // checkLadder returns an error unless betas descend from 1 and stay ≥ 0.
 func checkLadder(betas []float64) error {

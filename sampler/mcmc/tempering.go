@@ -65,6 +65,9 @@ func (t Tempering) Kernel(ctx context.Context, m energy.Model, chains int) (samp
 	if err != nil {
 		return nil, err
 	}
+	if err := check.Entries("mcmc: Tempering", "rungs × chains × sites", len(betas), chains, sites); err != nil {
+		return nil, err
+	}
 	n := len(betas) * chains
 	k := &tempering{
 		model: m, base: t.Base, sites: sites, chains: chains, adaptive: t.Betas == nil,
@@ -90,8 +93,8 @@ func (t Tempering) ladder() ([]float64, error) {
 	if n == 0 {
 		n = defaultRungs
 	}
-	if n < minRungs {
-		return nil, fmt.Errorf("mcmc: Tempering: Rungs = %d, want ≥ %d (0 for the default)", t.Rungs, minRungs)
+	if n < minRungs || n > maxRungs {
+		return nil, fmt.Errorf("mcmc: Tempering: Rungs = %d, want %d … %d (0 for the default)", t.Rungs, minRungs, maxRungs)
 	}
 	betas := make([]float64, n)
 	for j := range betas {
