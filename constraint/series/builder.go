@@ -28,6 +28,8 @@ func NewBuilder(shape Shape) *Builder {
 		b.refuse("Length", shape.Length, "≥ 1")
 	case shape.Channels < 1:
 		b.refuse("Channels", shape.Channels, "≥ 1")
+	case shape.Length > math.MaxInt32/shape.Channels:
+		b.refuse("Length", shape.Length, fmt.Sprintf("at most %d with Channels = %d", math.MaxInt32/shape.Channels, shape.Channels))
 	case shape.Names != nil && len(shape.Names) != shape.Channels:
 		b.refuse("len(Names)", len(shape.Names), fmt.Sprint(shape.Channels))
 	case shape.Shift != nil && len(shape.Shift) != shape.Channels:
@@ -35,7 +37,7 @@ func NewBuilder(shape Shape) *Builder {
 	case shape.Scale != nil && len(shape.Scale) != shape.Channels:
 		b.refuse("len(Scale)", len(shape.Scale), fmt.Sprint(shape.Channels))
 	}
-	if b.err == nil {
+	if b.err == nil && (shape.Shift != nil || shape.Scale != nil) {
 		for c := range shape.Channels {
 			if shift, scale := b.shape.affine(c); !check.Finite(shift) || !check.Finite(scale) || !(scale > 0) {
 				b.refuse("shift and scale of channel "+b.shape.channel(c), fmt.Sprintf("%v, %v", shift, scale), "finite and > 0: a constant channel has no scale")

@@ -4,7 +4,9 @@ import "fmt"
 
 // Shape is the size of the series of a [Builder], with their names and units.
 type Shape struct {
-	Length, Channels int // of every series: times and values per time, ≥ 1
+	// Length and Channels of every series: times and values per time, ≥ 1, the
+	// entries at most 2³¹ − 1.
+	Length, Channels int
 
 	// Names of the channels, for errors; nil means 0, 1, 2, ….
 	Names []string

@@ -1,6 +1,7 @@
 package continuous
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -63,12 +64,18 @@ const negligible = 0x1p-70
 
 // DrawPosterior stores in x0 a draw of x_0 given x_t for every state of x, under
 // the noise of [Mixture.Posterior], with alpha[s] = ᾱ of state s and random
-// numbers of src[s]. It panics where lengths do not fit. x0 may be x.
+// numbers of src[s]. It panics where lengths do not fit or a source is nil. x0 may
+// be x.
 func (m *Mixture) DrawPosterior(x0, x []float32, alpha []float64, src []rand.Source) {
 	n := m.sites
 	check.Len("continuous", "x0", len(x0), len(x))
 	check.Len("continuous", "x", len(x), len(alpha)*n)
 	check.Len("continuous", "src", len(src), len(alpha))
+	for s := range src {
+		if check.Nil(src[s]) {
+			check.Must("continuous: Mixture: DrawPosterior", fmt.Sprintf("src[%d]", s), src[s])
+		}
+	}
 	b := scratch.Float64s.Get(len(m.mean) + len(m.logw) + 3*n)
 	defer scratch.Float64s.Put(b)
 	centre, p := (*b)[:len(m.mean)], (*b)[len(m.mean):len(m.mean)+len(m.logw)]

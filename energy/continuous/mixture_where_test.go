@@ -180,4 +180,9 @@ func TestMomentsOfThePosterior(t *testing.T) {
 	require.Panics(t, func() {
 		mix(t).Moments(make([]float64, 2), make([]float64, 3), make([]float64, 3), make([]float32, 2), 0.5)
 	})
+	for want, src := range map[string]rand.Source{"nil": nil, "(*rand.PCG)(nil), want a value": (*rand.PCG)(nil)} {
+		require.PanicsWithValue(t, "continuous: Mixture: DrawPosterior: src[1] = "+want, func() {
+			mix(t).DrawPosterior(make([]float32, 4), make([]float32, 4), []float64{0.5, 0.5}, []rand.Source{rand.NewPCG(1, 1), src})
+		})
+	}
 }

@@ -113,6 +113,8 @@ func TestWindowsWhereIsTheMixture(t *testing.T) {
 	require.ErrorContains(t, err, "Bandwidth = 0, want > 0")
 	_, err = empirical.Moments(mean, nil, nil, x, 1)
 	require.ErrorContains(t, err, "alpha = 1, want < 1")
+	require.PanicsWithValue(t, "denoise: Windows: Draw: src = nil", func() { w.Draw(x, nil) })
+	require.PanicsWithValue(t, "denoise: Windows: Draw: src = (*rand.PCG)(nil), want a value", func() { w.Draw(x, (*rand.PCG)(nil)) })
 }
 
 func three(w *denoise.Windows, _ float64, err error) (*denoise.Windows, error) { return w, err }

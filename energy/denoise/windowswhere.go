@@ -83,10 +83,11 @@ func (w *Windows) Where(rows, values []float64) (given *Windows, logp float64, e
 const leastPrior = -700
 
 // Draw stores in x an exact draw from the kernel density. It panics unless
-// len(x) is the number of sites.
+// len(x) is the number of sites and src is given.
 func (w *Windows) Draw(x []float32, src rand.Source) {
 	n := w.sites
 	check.Len("denoise", "x", len(x), n)
+	check.Must("denoise: Windows: Draw", "src", src)
 	u, total := float64(src.Uint64()>>11)*0x1p-53, 0.0
 	for j := range w.square {
 		total += simd.Exp(w.prior(j))

@@ -26,7 +26,7 @@ type ClassifierConfig struct {
 	TimeFree bool
 
 	// Workers is the number of goroutines that share a call; 0 means
-	// GOMAXPROCS. It decides nothing but speed.
+	// GOMAXPROCS, and more than 1024 mean 1024. It decides nothing but speed.
 	Workers int
 }
 
@@ -99,6 +99,7 @@ func NewClassifier(net *Transformer, class int, mask int32, opt ClassifierConfig
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
+	workers = min(workers, mostWorkers)
 	c := &judge{net: net, class: class, mask: mask, opt: opt, chunk: max(1, chunkRows/net.cfg.Length), pool: pool.New(workers)}
 	for range workers {
 		c.passes = append(c.passes, net.NewPass(c.chunk))

@@ -136,6 +136,8 @@ func TestClassifierErrors(t *testing.T) {
 	} {
 		assert.EqualError(t, err, want)
 	}
+	many := exact.Must(NewClassifier(net, 0, 4, ClassifierConfig{Workers: math.MaxInt}))
+	assert.Len(t, many.judge.passes, mostWorkers, "as of the denoisers")
 	dst, one := make([]float32, 20), make([]float64, 1)
 	c := exact.Must(NewClassifier(net, 0, 4, ClassifierConfig{Level: func(float64) float64 { return math.Inf(1) }}))
 	assert.EqualError(t, c.Table(dst, []int32{4, 4, 4, 4}, 1), "neural: Classifier: Level(1) = +Inf, want a finite number")

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/normal"
 )
 
@@ -27,10 +28,14 @@ type Transformer struct {
 
 // New returns a network with random weights as DiT begins: linear layers normal
 // of variance 1/inputs, embeddings of variance 0.02², modulations and the last
-// layer 0, gains 1. The error names a field of cfg that is out of range.
+// layer 0, gains 1. The error names a field of cfg that is out of
+// range, or says that src is nil.
 func New(cfg Config, src rand.Source) (*Transformer, error) {
 	cfg, err := cfg.resolve("New")
 	if err != nil {
+		return nil, err
+	}
+	if err := check.Given("neural: New", "src", src); err != nil {
 		return nil, err
 	}
 	t := build(cfg)

@@ -141,6 +141,10 @@ func TestConfigErrors(t *testing.T) {
 		_, err := New(c, rand.NewPCG(1, 1))
 		assert.EqualError(t, err, "neural: New: "+want)
 	}
+	_, err := New(good, nil)
+	assert.EqualError(t, err, "neural: New: src = nil")
+	_, err = New(good, (*rand.PCG)(nil))
+	assert.EqualError(t, err, "neural: New: src = (*rand.PCG)(nil), want a value")
 }
 
 func TestPassPanics(t *testing.T) {

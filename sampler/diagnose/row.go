@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // Row summarises one function over all chains.
@@ -51,6 +54,8 @@ func (r *Row) mixed() []Reason {
 	w := Reason{Row: r.Name, Figure: "rhat", Value: r.RHat.Value, Limit: RHatLimit}
 	var bad *NotFinite
 	switch {
+	case hollow(r.RHat.Err):
+		w.Text, w.Advice = fmt.Sprintf("%s: %v", r.Name, r.RHat.Err), adviceLonger
 	case errors.Is(r.RHat.Err, ErrConstant):
 		w.Text, w.Advice = r.Name+": all draws are equal, so mixing cannot be judged", adviceConstant
 	case !r.RHat.Defined():
@@ -65,6 +70,24 @@ func (r *Row) mixed() []Reason {
 		return nil
 	}
 	return []Reason{w}
+}
+
+// hollow reports whether err is, or wraps, an interface that holds nil, which package
+// errors cannot ask: its methods may need a value.
+func hollow(err error) bool {
+	if err == nil {
+		return false
+	}
+	if check.Nil(err) {
+		return true
+	}
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		return hollow(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		return slices.ContainsFunc(e.Unwrap(), hollow)
+	}
+	return false
 }
 
 // few is what an effective sample size says.

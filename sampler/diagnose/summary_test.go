@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -100,6 +101,26 @@ func TestSummaryOfLittle(t *testing.T) {
 	assert.True(t, row.RHat.Defined())
 	assert.ErrorIs(t, row.ESSBulk.Err, ErrTooFew)
 	assert.Equal(t, "–", row.ESSBulk.String())
+}
+
+// holder is an error whose methods need a value.
+type holder struct{ err error }
+
+func (h *holder) Error() string { return h.err.Error() }
+func (h *holder) Unwrap() error { return h.err }
+
+// A Summary that a user built may hold errors that hold nil.
+func TestSummaryOfNilErrors(t *testing.T) {
+	for _, err := range []error{(*holder)(nil), &holder{(*holder)(nil)}, errors.Join(errors.New("why"), (*holder)(nil))} {
+		s := Summary{Rows: []Row{{Name: "f", Mean: Estimate{Err: err}, RHat: Estimate{Err: err}, ESSBulk: Estimate{Err: err}}}}
+		assert.Equal(t, adviceLonger, s.Reasons()[0].Advice)
+		assert.Len(t, s.Warnings(), 2)
+		assert.Contains(t, s.String(), "f     –")
+		_, fault := s.MarshalJSON()
+		assert.NoError(t, fault)
+	}
+	s := Summary{Rows: []Row{{RHat: Estimate{Err: errors.Join(errors.New("why"), &holder{ErrConstant})}}}}
+	assert.Equal(t, adviceConstant, s.Reasons()[0].Advice)
 }
 
 func TestEstimateFormat(t *testing.T) {
