@@ -2,6 +2,7 @@ package fingerprint_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
@@ -102,4 +103,47 @@ func FuzzRead(f *testing.F) {
 			require.Equal(t, data, l.Append(nil))
 		}
 	})
+}
+
+// Rows of numbers agree to rounding by the magnitude of the row: one of doubles to
+// 1e-12, others to 1e-6, and of sums that were kept up to date by that of 1 at least.
+func TestNumbersAgreeByTheirMagnitude(t *testing.T) {
+	inf, nan := math.Inf(1), math.NaN()
+	for _, scale := range []float64{1e-12, 1, 1e12} {
+		row := []float64{scale, 0, inf, nan, -inf}
+		for name, c := range map[string]struct {
+			add   func(l *fingerprint.List, v []float64)
+			by    float64 // of the scale: this agrees, ten times that does not
+			least float64
+		}{
+			"numbers": {func(l *fingerprint.List, v []float64) { l.Add("row", v) }, 5e-7, 0},
+			"doubles": {func(l *fingerprint.List, v []float64) { l.Add("row", fingerprint.Doubles(v)) }, 5e-13, 0},
+			"running": {func(l *fingerprint.List, v []float64) { l.Running("row", v) }, 5e-7, 1},
+		} {
+			list := func(by float64) *fingerprint.List {
+				l := &fingerprint.List{}
+				v := slices.Clone(row)
+				v[1] += by
+				c.add(l, v)
+				return l
+			}
+			by := c.by * max(scale, c.least)
+			require.NoError(t, fingerprint.Compare(list(0), list(by)), "%s %v", name, scale)
+			var other *fingerprint.Mismatch
+			require.ErrorAs(t, fingerprint.Compare(list(0), list(10*by)), &other, "%s %v", name, scale)
+			require.Equal(t, "row[1]", other.Setting)
+			require.Equal(t, "0", other.Saved)
+		}
+	}
+	// What was read compares as numbers.
+	l := &fingerprint.List{}
+	l.Doubles("row", []float64{1, 2})
+	read, err := fingerprint.Read(l.Append(nil))
+	require.NoError(t, err)
+	m := &fingerprint.List{}
+	m.Numbers("row", []float64{1 + 1e-9, 2})
+	require.NoError(t, fingerprint.Compare(m, read))
+	m = &fingerprint.List{}
+	m.Numbers("row", []float64{1})
+	require.ErrorContains(t, fingerprint.Compare(m, read), "1 numbers in the checkpoint and 2 numbers here")
 }
