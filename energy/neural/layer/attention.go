@@ -57,6 +57,8 @@ func (r *Rotary) turn(x []float32, sign float32) {
 // A row of queries, keys and values has 3·Width entries: the queries of all
 // heads, their keys, their values.
 type Attention struct {
+	// Width is a multiple of Heads, which is ≥ 1 and at most 2²⁰ if Width is not
+	// more.
 	Length, Width, Heads int
 
 	// Block limits what a position sees to its own block of so many positions
@@ -74,21 +76,33 @@ func (a Attention) Room() (forward, backward int) {
 	return 4 * head, 7*head + 2*a.Length*a.Length
 }
 
-// checkHeads panics unless heads share the width.
+// mostHeads bounds the heads of width 0, of which no slice does.
+const mostHeads = 1 << 20
+
+// checkHeads panics unless heads share the width and memory may hold what a head
+// needs.
 func (a Attention) checkHeads() {
 	if a.Heads < 1 || a.Length < 0 || a.Width < 0 || a.Width%a.Heads != 0 {
 		panic(fmt.Sprintf("layer: Attention: Length = %d, Width = %d, Heads = %d, want ≥ 0, a multiple of Heads and ≥ 1", a.Length, a.Width, a.Heads))
+	}
+	if !held(a.Length, a.Length) || !held(a.Length, a.Width) || a.Heads > max(a.Width, mostHeads) {
+		panic(fmt.Sprintf("layer: Attention: Length = %d, Width = %d, Heads = %d, want Length² and Length·Width ≤ %d and Heads ≤ max(Width, %d)", a.Length, a.Width, a.Heads, check.MaxEntries, mostHeads))
 	}
 }
 
 // Forward stores the result for one state, Length × Width, in o. probs receives
 // the softmax, Heads × Length × Length; with Length × Length entries it keeps
-// that of the last head only, which is not enough for Backward. room is scratch.
+// that of the last head only, which is not enough for Backward. room is scratch. It panics where slices are too
+// short.
 func (a Attention) Forward(o, probs, qkv, room []float32) {
 	a.checkHeads()
 	n, dim := a.Length, a.Width/a.Heads
 	a.check(o, qkv)
 	size := n * dim
+	if len(probs) != n*n && len(probs)/a.Heads < n*n {
+		panic(fmt.Sprintf("layer: len(probs) = %d, want %d × %d² or %d²", len(probs), a.Heads, n, n))
+	}
+	atLeast("room", len(room), 4*size)
 	q, k, v, y := room[:size], room[size:2*size], room[2*size:3*size], room[3*size:4*size]
 	for h := range a.Heads {
 		a.gather(q, k, v, qkv, h)
@@ -108,6 +122,9 @@ func (a Attention) Forward(o, probs, qkv, room []float32) {
 func (a Attention) check(o, qkv []float32) {
 	check.Len("layer", "o", len(o), a.Length*a.Width)
 	check.Len("layer", "qkv", len(qkv), 3*a.Length*a.Width)
+	if r, dim := a.Rotary, a.Width/a.Heads; r != nil && (r.dim != dim || len(r.cos) < a.Length*(dim/2)) {
+		panic(fmt.Sprintf("layer: Attention: Rotary has %d angles for heads of %d entries, want ≥ %d for %d", len(r.cos), r.dim, a.Length*(dim/2), dim))
+	}
 }
 
 // probs returns the part of one head.
@@ -156,8 +173,9 @@ func (a Attention) Backward(dqkv, do, probs, qkv, room []float32) {
 	n, dim := a.Length, a.Width/a.Heads
 	a.check(do, dqkv)
 	a.check(do, qkv)
-	check.Len("layer", "probs", len(probs), a.Heads*n*n)
+	rowsOf("probs", len(probs), a.Heads, n*n)
 	size := n * dim
+	atLeast("room", len(room), 7*size+2*n*n)
 	part := func(i int) []float32 { return room[i*size : (i+1)*size] }
 	q, k, v, dy, dq, dk, dv := part(0), part(1), part(2), part(3), part(4), part(5), part(6)
 	dp, t := room[7*size:7*size+n*n], room[7*size+n*n:7*size+2*n*n]

@@ -2,12 +2,14 @@ package layer
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 )
 
@@ -140,5 +142,14 @@ func TestResidual(t *testing.T) {
 		block.Forward(again, again, k)
 		assert.Equal(t, y, again, "in place")
 	}
+	one := Conv{Cols: 2, In: 1, Out: 1, Kernel: 1}
+	for _, states := range []int{-1, math.MaxInt, math.MaxInt / 4} {
+		want := fmt.Sprintf("layer: Residual: NewKept: states × rows × cols × taps × in = [%d 1 2 1 1 1], want a product of 0 … %d", states, check.MaxEntries)
+		require.PanicsWithValue(t, want, func() { Residual{A: one, B: one}.NewKept(states) })
+	}
+	wide := Conv{Rows: 3, Cols: 2, In: 1, Out: math.MaxInt, Kernel: math.MaxInt}
+	require.Panics(t, func() { Residual{A: wide, B: one}.NewKept(1) })
+	wide.Kernel = 1
+	require.Panics(t, func() { Residual{A: wide, B: one}.NewKept(1) })
 	require.Panics(t, func() { Residual{A: Conv{Cols: 2, In: 1, Out: 1, Kernel: 1}}.Forward(nil, make([]float32, 3), nil) })
 }

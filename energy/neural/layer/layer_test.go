@@ -1,6 +1,7 @@
 package layer
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -269,4 +270,28 @@ func TestLengths(t *testing.T) {
 	l := Linear{In: 2, Out: 3, Weight: make([]float32, 6)}
 	assert.PanicsWithValue(t, "layer: len(y) = 7, want 6", func() { l.Forward(make([]float32, 7), make([]float32, 4)) })
 	assert.PanicsWithValue(t, "layer: len(x) = 5, want a multiple of 2", func() { l.Forward(nil, make([]float32, 5)) })
+
+	s, target, w := make([]float32, 8), []int32{0, 1, 2, 4}, make([]float64, 4)
+	w[3] = 1
+	for want, f := range map[string]func(){
+		"layer: target[3] = 4, want 0 … 1":                                       func() { CrossEntropy(s, s, target, w, 2) },
+		fmt.Sprintf("layer: 4 rows of %d entries, want len(w) = 0", math.MinInt): func() { CrossEntropy(nil, nil, target, w, math.MinInt) },
+		fmt.Sprintf("layer: 4 rows of %d entries, want len(w) = 0", math.MaxInt): func() { CrossEntropy(nil, nil, target, w, math.MaxInt) },
+		fmt.Sprintf("layer: 4 rows of %d entries, want len(y) = 0", math.MinInt): func() { SquaredError(nil, nil, nil, w, math.MinInt) },
+		"layer: len(probs) = 1, want 2 × 2² or 2²": func() {
+			Attention{Length: 2, Width: 4, Heads: 2}.Forward(s, s[:1], make([]float32, 24), make([]float32, 16))
+		},
+		"layer: len(room) = 1, want ≥ 16": func() { Attention{Length: 2, Width: 4, Heads: 2}.Forward(s, s, make([]float32, 24), s[:1]) },
+		"layer: len(room) = 8, want ≥ 36": func() {
+			Attention{Length: 2, Width: 4, Heads: 2}.Backward(make([]float32, 24), s, s, make([]float32, 24), s)
+		},
+		"layer: Attention: Rotary has 0 angles for heads of 0 entries, want ≥ 2 for 2": func() {
+			Attention{Length: 2, Width: 4, Heads: 2, Rotary: &Rotary{}}.Forward(s, s, make([]float32, 24), make([]float32, 16))
+		},
+	} {
+		assert.PanicsWithValue(t, want, f)
+	}
+	for _, a := range []Attention{{Length: math.MaxInt, Heads: 1}, {Length: 1 << 16, Width: math.MaxInt &^ (1<<16 - 1), Heads: 1}, {Heads: math.MaxInt}} {
+		assert.Panics(t, func() { a.Forward(nil, nil, nil, nil) })
+	}
 }

@@ -1,6 +1,8 @@
 package layer
 
 import (
+	"fmt"
+
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
@@ -9,9 +11,10 @@ import (
 // rows of cols log-weights and stores the gradient with respect to w in d, rows
 // of weight_r·(softmax(w_r) − 1[target_r]); rows of weight 0 are not read and
 // have no gradient. A log-weight may be −Inf unless it is the target's, which
-// makes the loss +Inf; NaN in w makes it NaN. d may be w.
+// makes the loss +Inf; NaN in w makes it NaN. d may be w. It panics where lengths do
+// not fit or a target is out of range.
 func CrossEntropy(d, w []float32, target []int32, weight []float64, cols int) (loss float64) {
-	check.Len("layer", "w", len(w), len(target)*cols)
+	rowsOf("w", len(w), len(target), cols)
 	check.Len("layer", "d", len(d), len(w))
 	check.Len("layer", "weight", len(weight), len(target))
 	var z [1]float64
@@ -20,6 +23,9 @@ func CrossEntropy(d, w []float32, target []int32, weight []float64, cols int) (l
 		if weight[r] == 0 {
 			clear(g)
 			continue
+		}
+		if t < 0 || int(t) >= cols {
+			panic(fmt.Sprintf("layer: target[%d] = %d, want 0 … %d", r, t, cols-1))
 		}
 		simd.LogSumExp(z[:], u, cols)
 		loss += float64(weight[r] * (z[0] - float64(u[t])))
@@ -33,7 +39,7 @@ func CrossEntropy(d, w []float32, target []int32, weight []float64, cols int) (l
 // SquaredError returns Σ_r weight_r·‖y_r − target_r‖² over rows of cols entries
 // and stores its gradient with respect to y in d, which may be y.
 func SquaredError(d, y, target []float32, weight []float64, cols int) (loss float64) {
-	check.Len("layer", "y", len(y), len(weight)*cols)
+	rowsOf("y", len(y), len(weight), cols)
 	check.Len("layer", "d", len(d), len(y))
 	check.Len("layer", "target", len(target), len(y))
 	for r, w := range weight {

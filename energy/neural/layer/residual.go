@@ -24,8 +24,20 @@ type Kept struct {
 	d1, d2, room                   []float32
 }
 
-// NewKept returns what a block needs for so many states.
+// NewKept returns what a block needs for so many states. It panics if no memory
+// holds that.
 func (r Residual) NewKept(states int) *Kept {
+	for _, c := range [2]Conv{r.A, r.B} {
+		high, wide := c.taps()
+		if err := check.Entries("layer: Residual: NewKept", "states × rows × cols × taps × in", states, max(1, r.A.Rows), r.A.Cols, high, wide, c.In); err != nil {
+			panic(err.Error())
+		}
+	}
+	for _, channels := range [2]int{r.A.In, r.A.Out} {
+		if err := check.Entries("layer: Residual: NewKept", "states × rows × cols × channels", states, max(1, r.A.Rows), r.A.Cols, channels); err != nil {
+			panic(err.Error())
+		}
+	}
 	n := states * r.A.positions()
 	in, mid := n*r.A.In, n*r.A.Out
 	mk := func(k int) []float32 { return make([]float32, k) }

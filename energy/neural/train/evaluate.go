@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -12,10 +13,14 @@ import (
 // evaluated is the number of states of one job of [Evaluate].
 const evaluated = 16
 
+// mostDraws bounds the corruptions of a state: none that is not a mistake wants more.
+const mostDraws = 1 << 30
+
 // Evaluate estimates the mean of the objective over data, rows of Length tokens,
 // in nats per state, with draws corruptions of each state whose strengths are
 // spread evenly, and the standard error of the estimate due to them and to the
-// choice of data. It does not depend on workers (≤ 0: one).
+// choice of data. draws is at most 2³⁰ (< 1: one). It does not depend on workers (≤ 0:
+// one), and ends early if ctx does.
 func Evaluate(ctx context.Context, net *neural.Transformer, objective Objective, data []int32, draws int, seed uint64, workers int) (mean, stderr float64, err error) {
 	p, err := tokenProblem(net, objective, data)
 	if err != nil {
@@ -35,12 +40,15 @@ func EvaluateReals(ctx context.Context, net *neural.Transformer, objective RealO
 }
 
 func (p *problem) evaluate(ctx context.Context, net *neural.Transformer, draws int, seed uint64, workers int) (mean, stderr float64, err error) {
-	draws, workers = max(draws, 1), max(workers, 1)
+	if draws > mostDraws {
+		return 0, 0, fmt.Errorf("train: Evaluate: draws = %d, want ≤ %d", draws, mostDraws)
+	}
 	n := p.rows
 	jobs := (n + evaluated - 1) / evaluated
+	draws, workers = max(draws, 1), min(max(workers, 1), jobs)
 	loss := make([]float64, n)
 	free := make(chan *shard, workers)
-	for range min(workers, jobs) {
+	for range workers {
 		free <- newShard(net, p, 1, false)
 	}
 	pool.Each(workers, jobs, func(j int) {
@@ -51,6 +59,9 @@ func (p *problem) evaluate(ctx context.Context, net *neural.Transformer, draws i
 		for i := j * evaluated; i < min(n, (j+1)*evaluated); i++ {
 			r := rand.New(rand.NewPCG(seed, uint64(i)))
 			for d := range draws {
+				if ctx.Err() != nil {
+					break
+				}
 				v := float64(r.Float64()) // rounded before it is added to
 				u := (float64(d) + v) / float64(draws)
 				loss[i] += s.run(1, func(int) (int, float64, *rand.Rand) { return i, u, r }, 0)

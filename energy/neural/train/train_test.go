@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -192,6 +193,14 @@ func TestErrors(t *testing.T) {
 	cancel()
 	_, _, err = Evaluate(cancelled, net, Masked{mask}, data, 1, 1, 0)
 	assert.ErrorIs(t, err, context.Canceled)
+	_, _, err = Evaluate(ctx, net, Masked{mask}, data, math.MaxInt, 1, 1)
+	assert.ErrorContains(t, err, "want ≤ 1073741824")
+	brief, stop := context.WithTimeout(ctx, time.Millisecond)
+	defer stop()
+	_, _, err = Evaluate(brief, net, Masked{mask}, data, mostDraws, 1, 1)
+	assert.ErrorIs(t, err, context.DeadlineExceeded, "it ends between draws")
+	_, _, err = Evaluate(ctx, net, Masked{mask}, data, 1, 1, math.MaxInt)
+	assert.NoError(t, err)
 	tr := exact.Must(New(net, Masked{mask}, data, good))
 	assert.True(t, math.IsNaN(tr.Loss()))
 	assert.ErrorIs(t, tr.Run(cancelled, 1), context.Canceled)

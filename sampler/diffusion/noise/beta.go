@@ -12,7 +12,20 @@ import (
 // value has β from 1e-4 to 0.02 in T = 1000 steps.
 type LinearBeta struct {
 	From, To float64 // β_1 and β_T; 0 means 1e-4 and 0.02
-	Steps    int     // T; 0 means 1000
+	Steps    int     // T, at most 2²², as a call of Alpha takes so many multiplications; 0 means 1000
+}
+
+// mostSteps bounds Steps.
+const mostSteps = 1 << 22
+
+// counted is filled for callers that return no error: it panics unless Steps is in
+// range.
+func (c LinearBeta) counted() LinearBeta {
+	c = c.filled()
+	if c.Steps < 1 || c.Steps > mostSteps {
+		panic(fmt.Sprintf("noise: LinearBeta: Steps = %d, want 1 … %d", c.Steps, mostSteps))
+	}
+	return c
 }
 
 func (c LinearBeta) filled() LinearBeta {
@@ -28,9 +41,10 @@ func (c LinearBeta) filled() LinearBeta {
 	return c
 }
 
-// Alpha implements [Schedule], in T multiplications.
+// Alpha implements [Schedule], in T multiplications. It panics, as Time and Tabulate do,
+// unless Steps is in range.
 func (c LinearBeta) Alpha(t float64) float64 {
-	c = c.filled()
+	c = c.counted()
 	whole, rest := c.split(t)
 	a := 1.0
 	for j := range whole {
@@ -65,7 +79,7 @@ type betaTable struct {
 
 // Tabulate implements [Tabulated].
 func (c LinearBeta) Tabulate() Schedule {
-	b := betaTable{c.filled(), []float64{1}}
+	b := betaTable{c.counted(), []float64{1}}
 	for j := range b.Steps {
 		b.bar = append(b.bar, b.bar[j]*(1-b.beta(j)))
 	}
@@ -94,6 +108,9 @@ func (c LinearBeta) Check() error {
 	c = c.filled()
 	if !(c.From > 0 && c.From < 1 && c.To > 0 && c.To < 1) || c.Steps < 1 {
 		return fmt.Errorf("noise: LinearBeta: From = %v, To = %v, Steps = %d, want β in (0, 1) and Steps ≥ 1", c.From, c.To, c.Steps)
+	}
+	if c.Steps > mostSteps {
+		return fmt.Errorf("noise: LinearBeta: Steps = %d, want ≤ %d", c.Steps, mostSteps)
 	}
 	return nil
 }

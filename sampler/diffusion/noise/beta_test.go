@@ -1,11 +1,25 @@
 package noise
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 )
+
+func TestBetaStepsAreBounded(t *testing.T) {
+	c := LinearBeta{Steps: mostSteps + 1}
+	assert.EqualError(t, c.Check(), "noise: LinearBeta: Steps = 4194305, want ≤ 4194304")
+	for _, steps := range []int{mostSteps + 1, math.MaxInt, -1} {
+		c.Steps = steps
+		want := fmt.Sprintf("noise: LinearBeta: Steps = %d, want 1 … 4194304", steps)
+		assert.PanicsWithValue(t, want, func() { c.Alpha(0.5) })
+		assert.PanicsWithValue(t, want, func() { c.Time(0.5) })
+		assert.PanicsWithValue(t, want, func() { c.Tabulate() })
+	}
+	assert.NoError(t, LinearBeta{Steps: mostSteps}.Check())
+}
 
 func TestBetaSchedulesAreTheirFormulas(t *testing.T) {
 	c := LinearBeta{To: 0.1, Steps: 200}
