@@ -34,6 +34,9 @@ import (
 // proposal is centred, lies on the other side of v*: with a persistence ρ near 1
 // this is Adler's over-relaxation. Relaxation does the like for the sites.
 //
+// Refresh, correction and acceptance are derived here from the construction that the
+// paper describes; details of its own algorithm may differ.
+//
 // On Ising models it mixes about as fast as mcmc.DMALA, whichever the settings;
 // [PDHAMS] is faster where the energy is near to quadratic.
 type DHAMS struct {
