@@ -198,7 +198,7 @@ func TestSeriesBuilderRefusals(t *testing.T) {
 			return series.NewBuilder(series.Shape{Length: 1})
 		},
 		"Length = 1, want at most 0 with Channels = ": func() *series.Builder {
-			return series.NewBuilder(series.Shape{Length: 1, Channels: math.MaxInt})
+			return series.NewBuilder(series.Shape{Length: 2, Channels: math.MaxInt})
 		},
 		"Length = 3, want at most 1 with Channels = 1073741824": func() *series.Builder {
 			return series.NewBuilder(series.Shape{Length: 3, Channels: 1 << 30})
