@@ -197,7 +197,7 @@ func TestSeriesBuilderRefusals(t *testing.T) {
 		"Channels = 0": func() *series.Builder {
 			return series.NewBuilder(series.Shape{Length: 1})
 		},
-		"Length = 1, want at most 0 with Channels = ": func() *series.Builder {
+		"Length = 2, want at most ": func() *series.Builder {
 			return series.NewBuilder(series.Shape{Length: 2, Channels: math.MaxInt})
 		},
 		"Length = 3, want at most 1 with Channels = 1073741824": func() *series.Builder {
