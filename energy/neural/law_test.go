@@ -103,6 +103,7 @@ func chain(t *testing.T, d energy.Denoiser[int32], mask int32, x []int32) float6
 }
 
 func TestFirstHittingFollowsTheChainRuleOfTheNetwork(t *testing.T) {
+	exact.SkipRepeated(t)
 	exact.SkipUnderRace(t)
 	const mask = tokens
 	net := fixed(t, tokens+1)
@@ -189,6 +190,7 @@ func uniformRow(p []float64, at int32, alphaT, alphaS float64) []float64 {
 }
 
 func TestUniformDiffusionFollowsTheNetwork(t *testing.T) {
+	exact.SkipRepeated(t)
 	exact.SkipUnderRace(t)
 	net := fixed(t, tokens)
 	start := slices.Repeat([]float64{1 / float64(exact.Size(sites, tokens))}, exact.Size(sites, tokens))
@@ -207,6 +209,7 @@ func TestUniformDiffusionFollowsTheNetwork(t *testing.T) {
 }
 
 func TestMaskedDiffusionFollowsTheConditionedNetwork(t *testing.T) {
+	exact.SkipRepeated(t)
 	exact.SkipUnderRace(t)
 	const mask = tokens
 	net := fixed(t, tokens+1)

@@ -23,6 +23,7 @@ func tail(k, n int, p float64) float64 {
 }
 
 func TestBinomialPValueIsTheSumOfItsTerms(t *testing.T) {
+	SkipRepeated(t)
 	SkipUnderRace(t)
 	for _, n := range []int{1, 2, 7, 100, 5000, 1_000_000} {
 		for _, p := range []float64{1e-6, 0.01, 0.3, 0.5, 0.97} {
@@ -76,6 +77,7 @@ func geometric() []float64 {
 }
 
 func TestPValueCalibration(t *testing.T) {
+	SkipRepeated(t)
 	SkipUnderRace(t)
 	const trials = 4000
 	laws := map[string][]float64{"uniform": {.25, .25, .25, .25}, "ramp": ramp(30), "geometric": geometric(), "coin": {.9, .1}}

@@ -28,6 +28,7 @@ var masked = []struct {
 // are at most 1.6 times those of a plain run. With a surrogate that looks ahead for
 // the judge it is the same.
 func TestScoresUnderMasksConverge(t *testing.T) {
+	exact.SkipRepeated(t)
 	exact.SkipUnderRace(t)
 	n, problems, quantiles := 40, 1, []float64{.01}
 	sizes := [][2]int{{32, 40}}

@@ -39,6 +39,7 @@ func requireFeasible(t *testing.T, p *problem, verdicts []scored.Verdict, x []in
 // inconsistent. The default, whose paths nobody weighs, is the twin that is told
 // apart. With -long the distance is that of exact draws, within a tenth.
 func TestExact(t *testing.T) {
+	exact.SkipRepeated(t)
 	exact.SkipUnderRace(t)
 	problems, draws, quantiles := 2, 500, []float64{.1, .01}
 	if exact.Long() {
@@ -94,6 +95,7 @@ func TestExact(t *testing.T) {
 // The evidence is that of the list, within its error, and the reported bound on
 // the excess holds on many more paths.
 func TestEvidenceAndExcess(t *testing.T) {
+	exact.SkipRepeated(t)
 	exact.SkipUnderRace(t)
 	problems, more, quantiles := 2, 200, []float64{.01}
 	if exact.Long() {
@@ -135,6 +137,7 @@ func TestEvidenceAndExcess(t *testing.T) {
 
 // Longer strings take fewer predictions than rejection by as much.
 func TestExactOnLongerStrings(t *testing.T) {
+	exact.SkipRepeated(t)
 	exact.SkipUnderRace(t)
 	draws, problems, pilot, vocabularies := 5, 1, 64, []int{5}
 	if exact.Long() {

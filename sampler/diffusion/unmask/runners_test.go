@@ -56,6 +56,7 @@ func (m *joint) oneByOne() []float64 {
 // accepted paths follow p(·|C) and their weights estimate P(C); paths accepted
 // without a look at their weights must not.
 func TestRejectionFollowsTheConditional(t *testing.T) {
+	exact.SkipRepeated(t)
 	exact.SkipUnderRace(t)
 	ctx := context.Background()
 	path, in := some(t)
@@ -123,6 +124,7 @@ func TestLeastCap(t *testing.T) {
 // TestBacktrackTendsToTheConditional: the complete states that a walk meets follow
 // p(·|C) after enough of them, not at first.
 func TestBacktrackTendsToTheConditional(t *testing.T) {
+	exact.SkipRepeated(t)
 	exact.SkipUnderRace(t)
 	ctx := context.Background()
 	path, in := some(t)
