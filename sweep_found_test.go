@@ -32,6 +32,10 @@ func TestSizesBeyondMemoryAreRefused(t *testing.T) {
 			_, err := anneal.NewAIS(ising, mcmc.Gibbs{}, anneal.AISConfig{Stages: n})
 			return err
 		},
+		"AISConfig.Chains": func(n int) error {
+			_, err := anneal.NewAIS(ising, mcmc.Gibbs{}, anneal.AISConfig{Chains: n})
+			return err
+		},
 		"SteppingStoneConfig.Stages": func(n int) error {
 			_, err := anneal.NewSteppingStone(ising, mcmc.Gibbs{}, anneal.SteppingStoneConfig{Stages: n})
 			return err
@@ -51,7 +55,7 @@ func TestSizesBeyondMemoryAreRefused(t *testing.T) {
 			return err
 		},
 	} {
-		for _, n := range []int{math.MaxInt, math.MaxInt - 1, math.MaxInt/2 + 2} {
+		for _, n := range []int{math.MaxInt, math.MaxInt - 1, math.MaxInt/2 + 2, math.MaxInt / 4} {
 			assert.ErrorContains(t, c(n), name, "%d", n)
 		}
 	}

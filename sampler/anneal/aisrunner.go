@@ -81,7 +81,7 @@ func NewAIS(m energy.Model, method sampler.Method, cfg AISConfig) (*AISRunner, e
 	if err != nil {
 		return nil, err
 	}
-	if most := math.MaxInt / 16 / sites; cfg.Count > most {
+	if most := check.MaxEntries / sites; cfg.Count > most {
 		return nil, fmt.Errorf("anneal: AISConfig.Chains = %d of %d sites, want ≤ %d in a part", cfg.Count, sites, most)
 	}
 	way, err := newPath("AIS", m, cfg.Base, betas)

@@ -3,9 +3,9 @@ package anneal
 import (
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
@@ -93,7 +93,7 @@ func (cfg *SteppingStoneConfig) fill() ([]float64, error) {
 	if cfg.Draws == 0 {
 		cfg.Draws = defaultStoneDraws
 	}
-	if most := math.MaxInt / 16 / cfg.Count; cfg.Draws > most {
+	if most := check.MaxEntries / cfg.Count; cfg.Draws > most {
 		return nil, fmt.Errorf("anneal: SteppingStoneConfig.Draws = %d of %d chains, want ≤ %d", cfg.Draws, cfg.Count, most)
 	}
 	if cfg.Schedule == nil {

@@ -76,7 +76,7 @@ func NewSteppingStone(m energy.Model, method sampler.Method, cfg SteppingStoneCo
 	if err != nil {
 		return nil, err
 	}
-	if most := math.MaxInt / 16 / sites; cfg.Count > most {
+	if most := check.MaxEntries / sites; cfg.Count > most {
 		return nil, fmt.Errorf("anneal: SteppingStoneConfig.Chains = %d of %d sites, want ≤ %d in a part", cfg.Count, sites, most)
 	}
 	way, err := newPath("SteppingStone", m, cfg.Base, betas)
