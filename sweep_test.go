@@ -12,7 +12,6 @@ import (
 	"regexp"
 	"runtime"
 	"runtime/debug"
-	"runtime/metrics"
 	"strings"
 	"sync"
 	"testing"
@@ -184,15 +183,6 @@ func (g *generator) methods(name string, r reflect.Value) {
 	for _, i := range g.Perm(r.NumMethod()) {
 		method := name + " → " + r.Type().String() + "." + r.Type().Method(i).Name
 		g.call(method, r.Method(i), false)
-	}
-}
-
-// sweepUp collects garbage if calls have left much of it: a call is judged by its own
-// memory, not by what others, of a GiB each, have left behind.
-func sweepUp() {
-	heap := [1]metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
-	if metrics.Read(heap[:]); heap[0].Value.Uint64() > 1<<29 {
-		runtime.GC()
 	}
 }
 

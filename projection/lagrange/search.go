@@ -1,9 +1,8 @@
 package lagrange
 
 import (
-	"context"
+	"cmp"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/lead"
@@ -23,6 +22,22 @@ type offer struct {
 // rowsKept is how many inequalities an exchange looks at, those that pulled
 // most. The judge looks at all.
 const rowsKept = 8
+
+// lot is an offer with its price.
+type lot struct {
+	offer int32
+	price float64
+}
+
+// remedy is a token of a site by what it costs for the fall of the violation.
+type remedy struct {
+	site  int
+	token int32
+	price float64
+}
+
+// tries is how many remedies are judged before a repair gives up.
+const tries = 32
 
 // search is the scratch of one projection by a [Projection].
 type search struct {
@@ -98,132 +113,16 @@ func (s *search) load(v []float32) error {
 	return nil
 }
 
-// run searches until the decoded sequence satisfies the constraint or loops run
-// out, and returns how many there were. s.best is the result.
-func (s *search) run(ctx context.Context, src rand.Source) (loops int, err error) {
-	r, l := &s.of.recipe, &s.loss
-	s.restart()
-	if err := s.decode(s.best); err != nil {
-		return 0, err
+// choose lists the inequalities to look at.
+func (s *search) choose() {
+	force := s.loss.force
+	s.chosen = s.chosen[:0]
+	for j := range force {
+		s.chosen = append(s.chosen, j)
 	}
-	if err := s.judge(s.least, s.best); err != nil {
-		return 0, err
-	}
-	copy(s.last, s.best)
-	copy(s.found, s.least)
-	for loops < r.Outer && violationOf(s.least) > r.Tolerance {
-		if err := ctx.Err(); err != nil {
-			return loops, err
-		}
-		if loops > 0 && loops%loopsPerStart == 0 {
-			s.restart()
-			for j := range l.lambda {
-				l.lambda[j] = r.Lambda
-			}
-		}
-		loops++
-		s.draw(src)
-		for range r.Inner {
-			l.gradient(s.z)
-			if !l.finite() {
-				return loops, fmt.Errorf("lagrange: %s: the constraint is %v at rows that the search reached, want finite numbers", s.of.name, l.g)
-			}
-			l.descend(s.z, float32(r.Step))
-			if done, err := s.look(); done || err != nil {
-				return loops, err
-			}
-		}
-		l.ascend(r.Growth, r.MuMax)
-		s.raise()
-		if loops%repairEvery == 0 && s.repair() {
-			break
-		}
-	}
-	return loops, nil
-}
-
-// loopsPerStart is after how many outer loops a search starts again, from x and the
-// first multipliers, with other noise: TestGrid has none that takes as many, and
-// what takes more oscillates between two constraints under multipliers that
-// nothing lowers.
-const loopsPerStart = 50
-
-// restart begins at x.
-func (s *search) restart() {
-	copy(s.z, s.logx)
-	clear(s.loss.raise)
-	clear(s.loss.force)
-	s.loss.mu = s.of.recipe.Mu
-}
-
-// draw makes new noise.
-func (s *search) draw(src rand.Source) {
-	for i := 0; i < len(s.bits); i += 2 {
-		b := src.Uint64()
-		s.bits[i] = uint32(b)
-		if i+1 < len(s.bits) {
-			s.bits[i+1] = uint32(b >> 32)
-		}
-	}
-	s.loss.perturb(s.bits)
-}
-
-// look judges the decoded sequence, unless it is what was judged last, and
-// reports whether it satisfies the constraint.
-func (s *search) look() (done bool, err error) {
-	if err := s.decode(s.decoded); err != nil {
-		return false, err
-	}
-	if slices.Equal(s.decoded, s.last) {
-		return false, nil
-	}
-	copy(s.last, s.decoded)
-	if err := s.judge(s.found, s.decoded); err != nil {
-		return false, err
-	}
-	worst := violationOf(s.found)
-	if worst < violationOf(s.least) {
-		copy(s.best, s.decoded)
-		copy(s.least, s.found)
-	}
-	return worst <= s.of.recipe.Tolerance, nil
-}
-
-// decode stores the likeliest sequence under z: of the language, if there is one.
-func (s *search) decode(x []int32) error {
-	if s.of.free {
-		simd.ArgMax(x, s.z, s.of.levels) // the likeliest tokens, the first among equals
-		return nil
-	}
-	_, err := s.of.within.MAP(x, s.z)
-	return err
-}
-
-// judge stores the violations of x in g.
-func (s *search) judge(g []float64, x []int32) error {
-	s.of.judge.Violation(g, x)
-	if w := violationOf(g); w != w {
-		return fmt.Errorf("lagrange: %s: the violation of %v is NaN", s.of.name, x)
-	}
-	return nil
-}
-
-// raise tightens what the relaxed draw satisfies and the decoded sequence does
-// not, by the violation of the sequence, and slowly slackens what the sequence
-// satisfies.
-func (s *search) raise() {
-	worst := violationOf(s.found)
-	for j, g := range s.loss.g {
-		d := worst
-		if len(s.found) == len(s.loss.g) {
-			d = s.found[j]
-		}
-		switch {
-		case d <= s.of.recipe.Tolerance:
-			s.loss.raise[j] /= 2
-		case g <= 0:
-			s.loss.raise[j] += d
-		}
+	if len(s.chosen) > rowsKept {
+		slices.SortFunc(s.chosen, func(a, b int) int { return cmp.Or(cmp.Compare(force[b], force[a]), a-b) })
+		s.chosen = s.chosen[:rowsKept]
 	}
 }
 

@@ -96,19 +96,6 @@ func (s *search) price() {
 	}
 }
 
-// choose lists the inequalities to look at.
-func (s *search) choose() {
-	force := s.loss.force
-	s.chosen = s.chosen[:0]
-	for j := range force {
-		s.chosen = append(s.chosen, j)
-	}
-	if len(s.chosen) > rowsKept {
-		slices.SortFunc(s.chosen, func(a, b int) int { return cmp.Or(cmp.Compare(force[b], force[a]), a-b) })
-		s.chosen = s.chosen[:rowsKept]
-	}
-}
-
 // derive stores what every offer adds to the chosen inequalities, by their derivatives
 // at s.best, and how much they can bear.
 func (s *search) derive() {
@@ -156,12 +143,6 @@ func (s *search) list(more float64) {
 		}
 	}
 	slices.SortFunc(s.market, func(a, b lot) int { return cmp.Or(cmp.Compare(a.price, b.price), cmp.Compare(a.offer, b.offer)) })
-}
-
-// lot is an offer with its price.
-type lot struct {
-	offer int32
-	price float64
 }
 
 // none is no offer.

@@ -1,0 +1,238 @@
+package lagrange
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
+
+// run searches until the decoded sequence satisfies the constraint or loops run
+// out, and returns how many there were. s.best is the result.
+func (s *search) run(ctx context.Context, src rand.Source) (loops int, err error) {
+	r, l := &s.of.recipe, &s.loss
+	s.restart()
+	if err := s.decode(s.best); err != nil {
+		return 0, err
+	}
+	if err := s.judge(s.least, s.best); err != nil {
+		return 0, err
+	}
+	copy(s.last, s.best)
+	copy(s.found, s.least)
+	for loops < r.Outer && violationOf(s.least) > r.Tolerance {
+		if err := ctx.Err(); err != nil {
+			return loops, err
+		}
+		if loops > 0 && loops%loopsPerStart == 0 {
+			s.restart()
+			for j := range l.lambda {
+				l.lambda[j] = r.Lambda
+			}
+		}
+		loops++
+		s.draw(src)
+		for range r.Inner {
+			l.gradient(s.z)
+			if !l.finite() {
+				return loops, fmt.Errorf("lagrange: %s: the constraint is %v at rows that the search reached, want finite numbers", s.of.name, l.g)
+			}
+			l.descend(s.z, float32(r.Step))
+			if done, err := s.look(); done || err != nil {
+				return loops, err
+			}
+		}
+		l.ascend(r.Growth, r.MuMax)
+		s.raise()
+		if loops%repairEvery == 0 && s.repair() {
+			break
+		}
+	}
+	return loops, nil
+}
+
+// loopsPerStart is after how many outer loops a search starts again, from x and the
+// first multipliers, with other noise: TestGrid has none that takes as many, and
+// what takes more oscillates between two constraints under multipliers that
+// nothing lowers.
+const loopsPerStart = 50
+
+// restart begins at x.
+func (s *search) restart() {
+	copy(s.z, s.logx)
+	clear(s.loss.raise)
+	clear(s.loss.force)
+	s.loss.mu = s.of.recipe.Mu
+}
+
+// draw makes new noise.
+func (s *search) draw(src rand.Source) {
+	for i := 0; i < len(s.bits); i += 2 {
+		b := src.Uint64()
+		s.bits[i] = uint32(b)
+		if i+1 < len(s.bits) {
+			s.bits[i+1] = uint32(b >> 32)
+		}
+	}
+	s.loss.perturb(s.bits)
+}
+
+// look judges the decoded sequence, unless it is what was judged last, and
+// reports whether it satisfies the constraint.
+func (s *search) look() (done bool, err error) {
+	if err := s.decode(s.decoded); err != nil {
+		return false, err
+	}
+	if slices.Equal(s.decoded, s.last) {
+		return false, nil
+	}
+	copy(s.last, s.decoded)
+	if err := s.judge(s.found, s.decoded); err != nil {
+		return false, err
+	}
+	worst := violationOf(s.found)
+	if worst < violationOf(s.least) {
+		copy(s.best, s.decoded)
+		copy(s.least, s.found)
+	}
+	return worst <= s.of.recipe.Tolerance, nil
+}
+
+// decode stores the likeliest sequence under z: of the language, if there is one.
+func (s *search) decode(x []int32) error {
+	if s.of.free {
+		simd.ArgMax(x, s.z, s.of.levels) // the likeliest tokens, the first among equals
+		return nil
+	}
+	_, err := s.of.within.MAP(x, s.z)
+	return err
+}
+
+// judge stores the violations of x in g.
+func (s *search) judge(g []float64, x []int32) error {
+	s.of.judge.Violation(g, x)
+	if w := violationOf(g); w != w {
+		return fmt.Errorf("lagrange: %s: the violation of %v is NaN", s.of.name, x)
+	}
+	return nil
+}
+
+// raise tightens what the relaxed draw satisfies and the decoded sequence does
+// not, by the violation of the sequence, and slowly slackens what the sequence
+// satisfies.
+func (s *search) raise() {
+	worst := violationOf(s.found)
+	for j, g := range s.loss.g {
+		d := worst
+		if len(s.found) == len(s.loss.g) {
+			d = s.found[j]
+		}
+		switch {
+		case d <= s.of.recipe.Tolerance:
+			s.loss.raise[j] /= 2
+		case g <= 0:
+			s.loss.raise[j] += d
+		}
+	}
+}
+
+// repair changes tokens of the decoded sequence one by one, each so that the violation
+// falls, until there is none or no change that the derivatives speak for makes it fall.
+// What comes of it becomes s.best if it violates less. It reports whether there is no
+// violation.
+func (s *search) repair() bool {
+	copy(s.kept, s.best)
+	copy(s.keptLeast, s.least)
+	copy(s.was, s.found)
+	copy(s.best, s.last)
+	copy(s.least, s.found)
+	s.choose()
+	for range repairs * len(s.best) {
+		s.slopes()
+		s.rank()
+		if !s.lower() || violationOf(s.least) <= s.of.recipe.Tolerance {
+			break
+		}
+	}
+	copy(s.found, s.was) // of the decoded sequence, as before
+	if !(violationOf(s.least) < violationOf(s.keptLeast)) {
+		copy(s.best, s.kept)
+		copy(s.least, s.keptLeast)
+	}
+	return violationOf(s.least) <= s.of.recipe.Tolerance
+}
+
+const (
+	repairEvery = 3 // outer loops between two repairs
+	repairs     = 2 // changes per site
+)
+
+// cheapestRise is the price in nats of changes that cost less, or nothing.
+const cheapestRise = 1e-3
+
+// rank lists the changes of s.best that lower the chosen inequalities most, to first
+// order, for what they take from the log-probability.
+func (s *search) rank() {
+	k := s.of.levels
+	s.remedies = s.remedies[:0]
+	for i, now := range s.best {
+		for l := range k {
+			at, from := i*k+l, i*k+int(now)
+			falls := float64(s.slope[from]) - float64(s.slope[at])
+			if !(falls > 0) || math.IsInf(float64(s.logx[at]), -1) {
+				continue
+			}
+			r := remedy{i, int32(l), max(float64(s.logx[from]-s.logx[at]), cheapestRise) / falls}
+			if n := len(s.remedies); n < tries {
+				s.remedies = append(s.remedies, r)
+			} else if r.price < s.remedies[n-1].price {
+				s.remedies[n-1] = r
+			} else {
+				continue
+			}
+			for n := len(s.remedies) - 1; n > 0 && s.remedies[n].price < s.remedies[n-1].price; n-- {
+				s.remedies[n], s.remedies[n-1] = s.remedies[n-1], s.remedies[n]
+			}
+		}
+	}
+}
+
+// lower makes the first of the remedies a part of s.best that the language accepts and
+// by which the violation falls.
+func (s *search) lower() bool {
+	for _, r := range s.remedies {
+		copy(s.swap, s.best)
+		s.swap[r.site] = r.token
+		if !s.of.free && !s.of.within.Accepts(s.swap) {
+			continue
+		}
+		s.of.judge.Violation(s.found, s.swap)
+		if violationOf(s.found) < violationOf(s.least) {
+			copy(s.best, s.swap)
+			copy(s.least, s.found)
+			return true
+		}
+	}
+	return false
+}
+
+// slopes stores the derivatives of the sum of the chosen inequalities that are violated
+// at s.best in s.slope: of all chosen ones where the judge has others.
+func (s *search) slopes() {
+	k, l := s.of.levels, &s.loss
+	clear(l.phi)
+	for i, token := range s.best {
+		l.phi[i*k+int(token)] = 1
+	}
+	clear(l.weight)
+	for _, j := range s.chosen {
+		if len(s.least) != len(l.g) || s.least[j] > s.of.recipe.Tolerance {
+			l.weight[j] = 1
+		}
+	}
+	clear(s.slope)
+	l.smooth.Pull(s.slope, l.phi, l.weight)
+}
