@@ -18,15 +18,10 @@ import (
 // such a text, or is that of [Lift].
 func WordCount(ctx context.Context, v Vocabulary, limits constraint.Limits, words Range, separators string) (*constraint.DFA, error) {
 	const name = "WordCount"
-	c, err := words.counter(name, limits)
-	if err == nil {
-		err = valid(name, "separators", separators)
-	}
+	c, k, err := separated(name, limits, words, separators)
 	if err != nil {
 		return nil, err
 	}
-	k := newKinds()
-	k.one(separators)
 	return k.compile(ctx, name, fmt.Sprintf("WordCount(%v, %q)", words, separators), wordCount{c}, v, limits)
 }
 

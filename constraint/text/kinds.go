@@ -19,6 +19,18 @@ type kinds struct {
 
 func newKinds() *kinds { return &kinds{map[rune]int32{}, 1} }
 
+// separated checks the arguments of a function that counts between separators, and
+// returns the counter and kinds of which 1 is the separators.
+func separated(name string, limits constraint.Limits, r Range, separators string) (counter, *kinds, error) {
+	c, err := r.counter(name, limits)
+	if err == nil {
+		err = valid(name, "separators", separators)
+	}
+	k := newKinds()
+	k.one(separators)
+	return c, k, err
+}
+
 // one puts every rune of a string into one new kind, whatever it was of before, and
 // returns that.
 func (k *kinds) one(s string) (kind int32) {

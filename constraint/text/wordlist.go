@@ -71,15 +71,10 @@ func (w wordList) Accepting(state int) bool { return state == 0 || w.words.Accep
 // how it is cut into tokens does not matter. Errors are those of [WordCount].
 func WordLengths(ctx context.Context, v Vocabulary, limits constraint.Limits, runes Range, separators string) (*constraint.DFA, error) {
 	const name = "WordLengths"
-	c, err := runes.counter(name, limits)
-	if err == nil {
-		err = valid(name, "separators", separators)
-	}
+	c, k, err := separated(name, limits, runes, separators)
 	if err != nil {
 		return nil, err
 	}
-	k := newKinds()
-	k.one(separators)
 	c.least = max(c.least, 1) // no word is empty, and the first rune has a state of its own
 	return k.compile(ctx, name, fmt.Sprintf("WordLengths(%v, %q)", runes, separators), wordLengths{c}, v, limits)
 }
