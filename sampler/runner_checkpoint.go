@@ -236,10 +236,7 @@ func (c *Runner[S]) readBlock(in []byte, i int, sum uint64) error {
 func (c *Runner[S]) checkTarget(b *block[S], x []S, saved []float64) error {
 	energies := make([]float64, len(saved))
 	c.system.Energy(energies, x)
-	was, is := &fingerprint.List{}, &fingerprint.List{}
-	was.Running("energies of the states", saved)
-	is.Running("energies of the states", energies)
-	if err := fingerprint.Compare(was, is); err != nil {
+	if err := fingerprint.Energies("energies of the states", saved, energies, 1); err != nil {
 		return fmt.Errorf("not the same model: chain %d and on: %w", c.cfg.First+b.first, err)
 	}
 	return nil

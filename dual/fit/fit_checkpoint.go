@@ -237,10 +237,7 @@ func (f *Fit) energies() []float64 {
 
 // same returns an error unless the energies of test states are those of a checkpoint.
 func (f *Fit) same(saved []float64) error {
-	was, is := &fingerprint.List{}, &fingerprint.List{}
-	was.Numbers("energies of test states", saved)
-	is.Numbers("energies of test states", f.energies())
-	return fingerprint.Compare(was, is)
+	return fingerprint.Energies("energies of test states", saved, f.energies(), 0)
 }
 
 // SaveFile saves a checkpoint in the file path so that no failure loses both it and the

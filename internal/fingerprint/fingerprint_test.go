@@ -106,33 +106,39 @@ func FuzzRead(f *testing.F) {
 }
 
 // Rows of numbers agree to rounding by the magnitude of the row: one of doubles to
-// 1e-12, others to 1e-6, and of sums that were kept up to date by that of 1 at least.
+// 1e-12, others to 1e-6, and energies by that of their floor at least.
 func TestNumbersAgreeByTheirMagnitude(t *testing.T) {
 	inf, nan := math.Inf(1), math.NaN()
+	lists := func(wrap func([]float64) any) func(a, b []float64) error {
+		return func(a, b []float64) error {
+			l, m := &fingerprint.List{}, &fingerprint.List{}
+			l.Add("row", wrap(a))
+			m.Add("row", wrap(b))
+			return fingerprint.Compare(l, m)
+		}
+	}
 	for _, scale := range []float64{1e-12, 1, 1e12} {
 		row := []float64{scale, 0, inf, nan, -inf}
 		for name, c := range map[string]struct {
-			add   func(l *fingerprint.List, v []float64)
-			by    float64 // of the scale: this agrees, ten times that does not
-			least float64
+			compare func(saved, here []float64) error
+			by      float64 // of the scale: this agrees, ten times that does not
+			least   float64
 		}{
-			"numbers": {func(l *fingerprint.List, v []float64) { l.Add("row", v) }, 5e-7, 0},
-			"doubles": {func(l *fingerprint.List, v []float64) { l.Add("row", fingerprint.Doubles(v)) }, 5e-13, 0},
-			"running": {func(l *fingerprint.List, v []float64) { l.Running("row", v) }, 5e-7, 1},
+			"numbers":  {lists(func(v []float64) any { return v }), 5e-7, 0},
+			"doubles":  {lists(func(v []float64) any { return fingerprint.Doubles(v) }), 5e-13, 0},
+			"energies": {func(a, b []float64) error { return fingerprint.Energies("row", a, b, 0) }, 5e-7, 0},
+			"running":  {func(a, b []float64) error { return fingerprint.Energies("row", a, b, 1) }, 5e-7, 1},
 		} {
-			list := func(by float64) *fingerprint.List {
-				l := &fingerprint.List{}
-				v := slices.Clone(row)
-				v[1] += by
-				c.add(l, v)
-				return l
-			}
 			by := c.by * max(scale, c.least)
-			require.NoError(t, fingerprint.Compare(list(0), list(by)), "%s %v", name, scale)
+			here := slices.Clone(row)
+			here[1] = by
+			require.NoError(t, c.compare(row, here), "%s %v", name, scale)
+			here[1] = 10 * by
 			var other *fingerprint.Mismatch
-			require.ErrorAs(t, fingerprint.Compare(list(0), list(10*by)), &other, "%s %v", name, scale)
+			require.ErrorAs(t, c.compare(row, here), &other, "%s %v", name, scale)
 			require.Equal(t, "row[1]", other.Setting)
 			require.Equal(t, "0", other.Saved)
+			require.ErrorContains(t, c.compare(row, row[:4]), "5 numbers in the checkpoint and 4 numbers here")
 		}
 	}
 	// What was read compares as numbers.

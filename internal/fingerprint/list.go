@@ -29,8 +29,7 @@ type List struct {
 type setting struct {
 	name, text string
 	numbers    []float64
-	within     float64 // of the largest number, by how much they may differ
-	floor      float64 // the least that counts as the largest
+	double     bool // the numbers were computed in float64
 }
 
 // How far numbers may differ, in parts of the largest of their row: float64 values of
@@ -50,19 +49,13 @@ func (l *List) Text(name, text string) { l.all = append(l.all, setting{name: nam
 // Numbers adds a row that must agree within 1e-6 of its largest finite number; NaN
 // agrees with NaN, an infinity with itself.
 func (l *List) Numbers(name string, v []float64) {
-	l.all = append(l.all, setting{name: name, numbers: v, within: singles})
+	l.all = append(l.all, setting{name: name, numbers: v})
 }
 
 // Doubles is Numbers within 1e-12: of what is computed in float64 from the same
 // arguments both times.
 func (l *List) Doubles(name string, v []float64) {
-	l.all = append(l.all, setting{name: name, numbers: v, within: doubles})
-}
-
-// Running is Numbers whose largest counts as 1 at least: of sums that were kept up to
-// date while their terms changed, which may cancel.
-func (l *List) Running(name string, v []float64) {
-	l.all = append(l.all, setting{name: name, numbers: v, within: singles, floor: 1})
+	l.all = append(l.all, setting{name: name, numbers: v, double: true})
 }
 
 // Append appends the list to b.
@@ -136,32 +129,48 @@ func Compare(saved, here *List) error {
 		s := &here.all[i]
 		o, ok := old[s.name]
 		if !ok {
-			return &Mismatch{s.name, "unset", s.value(-1)}
+			return &Mismatch{s.name, "unset", s.value()}
 		}
-		if s.text != o.text || len(s.numbers) != len(o.numbers) {
-			return &Mismatch{s.name, o.value(-1), s.value(-1)}
+		if s.text != o.text {
+			return &Mismatch{s.name, o.value(), s.value()}
 		}
-		for k, v := range s.numbers {
-			if !near(v, o.numbers[k], s.tolerance()*max(s.floor, magnitude(s.numbers), magnitude(o.numbers))) {
-				return &Mismatch{fmt.Sprintf("%s[%d]", s.name, k), o.value(k), s.value(k)}
-			}
+		within := singles
+		if s.double {
+			within = doubles
+		}
+		if err := rows(s.name, o.numbers, s.numbers, within, 0); err != nil {
+			return err
 		}
 		delete(old, s.name)
 	}
 	for i := range saved.all {
 		if s := &saved.all[i]; old[s.name] != nil {
-			return &Mismatch{s.name, s.value(-1), "unset"}
+			return &Mismatch{s.name, s.value(), "unset"}
 		}
 	}
 	return nil
 }
 
-// tolerance returns s.within, which a list that was read does not say.
-func (s *setting) tolerance() float64 {
-	if s.within == 0 {
-		return singles
+// Energies returns a *[Mismatch] for the first energy that is not what was saved under
+// that name, within 1e-6 of the largest finite one. floor is the least that counts as
+// the largest: 0, or 1 for sums that were kept up to date while their terms changed,
+// which may cancel.
+func Energies(name string, saved, here []float64, floor float64) error {
+	return rows(name, saved, here, singles, floor)
+}
+
+// rows compares two rows of numbers to within parts of the largest.
+func rows(name string, saved, here []float64, within, floor float64) error {
+	if len(saved) != len(here) {
+		return &Mismatch{name, fmt.Sprintf("%d numbers", len(saved)), fmt.Sprintf("%d numbers", len(here))}
 	}
-	return s.within
+	by := within * max(floor, magnitude(saved), magnitude(here))
+	for k, v := range here {
+		if !near(v, saved[k], by) {
+			return &Mismatch{fmt.Sprintf("%s[%d]", name, k), fmt.Sprint(saved[k]), fmt.Sprint(v)}
+		}
+	}
+	return nil
 }
 
 // near reports whether two numbers are the same but for rounding.
@@ -179,14 +188,12 @@ func magnitude(v []float64) (most float64) {
 	return most
 }
 
-func (s *setting) value(k int) string {
+func (s *setting) value() string {
 	switch {
-	case k >= 0:
-		return fmt.Sprint(s.numbers[k])
-	case s.text == "" && s.numbers != nil:
+	case s.text != "":
+		return s.text
+	case s.numbers != nil:
 		return fmt.Sprintf("%d numbers", len(s.numbers))
-	case s.text == "":
-		return `""`
 	}
-	return s.text
+	return `""`
 }

@@ -88,18 +88,21 @@ func table(add func(name string, value any), m energy.Model, x []int32, levels i
 	}
 }
 
-// sample returns entries of g from its beginning to its end, and the sum of what is
-// finite.
+// sample returns the sum of what is finite in g, and entries of it.
 func sample(g []float32) []float64 {
-	v := []float64{0}
-	step := (len(g) + shown - 1) / shown
-	for i, w := range g {
+	sum := 0.0
+	for _, w := range g {
 		if w-w == 0 {
-			v[0] += float64(w)
+			sum += float64(w)
 		}
-		if i%step == 0 {
-			v = append(v, float64(w))
-		}
+	}
+	return Spread([]float64{sum}, g, shown)
+}
+
+// Spread appends entries of g, from its beginning to its end, as many as most.
+func Spread(v []float64, g []float32, most int) []float64 {
+	for i := 0; i < len(g); i += (len(g) + most - 1) / most {
+		v = append(v, float64(g[i]))
 	}
 	return v
 }

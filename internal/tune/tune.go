@@ -50,6 +50,26 @@ type Proposals struct {
 	Among    float64 // mean acceptance probability of these; 0 if there are none
 }
 
+// Mean sums up the n proposals of a step of a block: proposal i was accepted with
+// probability accept and moved so many sites. One that changes something and is certain
+// to be accepted moves sites; one that changes nothing is certain to be accepted and
+// moves none.
+func Mean(n int, at func(i int) (accept float64, moved int)) Proposals {
+	p, changing := Proposals{}, 0
+	for i := range n {
+		accept, moved := at(i)
+		p.Accept += accept
+		if accept < 1 || moved > 0 {
+			p.Among += accept
+			changing++
+		}
+	}
+	p.Accept /= float64(n)
+	p.Changing = float64(changing) / float64(n)
+	p.Among /= float64(max(changing, 1))
+	return p
+}
+
 // Beyond these bounds the distance term of the proposal is either all or
 // nothing, and the acceptance rate tells nothing more about α.
 var minLogAlpha, maxLogAlpha = simd.Log(1e-4), simd.Log(1e4)
@@ -113,6 +133,21 @@ func (t *Tuner) Bound() int {
 // near is how close to a bound counts as there: a factor of 2, for what is kept is
 // the average of a walk along the bound.
 const near = 0.7
+
+// Warning says what a step size alpha at its bound means; empty if it is not at one,
+// or t is nil.
+func (t *Tuner) Warning(alpha float64) string {
+	if t == nil {
+		return ""
+	}
+	switch t.Bound() {
+	case -1:
+		return fmt.Sprintf("warm-up took the step size down to its bound, %.2g: proposals are rejected however short they are; try Gibbs, or a method that changes one site", alpha)
+	case 1:
+		return fmt.Sprintf("warm-up took the step size up to its bound, %.2g: most proposals change nothing, and no shorter step would help; try Gibbs or Tempering", alpha)
+	}
+	return ""
+}
 
 // Append appends the state of the tuner to b.
 func (t *Tuner) Append(b []byte) []byte {

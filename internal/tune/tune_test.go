@@ -122,3 +122,37 @@ func TestStateResumes(t *testing.T) {
 	next.Set(2)
 	assert.InDelta(t, 2*math.Exp(0.6-0.4), next.Adapt(0.6, 0, 1<<30), 1e-9, "the gain of the first step is 1")
 }
+
+func TestMeanOfProposals(t *testing.T) {
+	info := []struct {
+		accept float64
+		moved  int
+	}{{1, 0}, {1, 3}, {0.5, 0}, {0, 0}}
+	at := func(i int) (float64, int) { return info[i].accept, info[i].moved }
+	assert.Equal(t, tune.Proposals{Accept: 2.5 / 4, Changing: 0.75, Among: 0.5}, tune.Mean(4, at))
+	assert.Equal(t, tune.Proposals{Accept: 1}, tune.Mean(1, at), "nothing changes")
+}
+
+func TestWarningNamesTheBound(t *testing.T) {
+	var none *tune.Tuner
+	assert.Empty(t, none.Warning(1))
+	for _, c := range []struct {
+		p    tune.Proposals
+		want string
+	}{
+		{tune.Proposals{Changing: 1}, "down to its bound, 0.0002"},
+		{tune.Proposals{Accept: 1}, "up to its bound, 2e+04"},
+		{tune.Proposals{Accept: 0.574, Changing: 1, Among: 0.574}, ""},
+	} {
+		u, err := tune.New("test", 1, 0)
+		require.NoError(t, err)
+		for k := range 5000 {
+			u.AdaptTo(c.p, k, 1<<30)
+		}
+		if alpha := map[bool]float64{true: 2e-4, false: 2e4}[c.p.Accept == 0]; c.want == "" {
+			assert.Empty(t, u.Warning(alpha))
+		} else {
+			assert.Contains(t, u.Warning(alpha), c.want)
+		}
+	}
+}

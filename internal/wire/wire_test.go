@@ -138,3 +138,44 @@ func TestBody(t *testing.T) {
 	_, err = wire.Body(append(whole, 'x'), magic)
 	require.ErrorContains(t, err, "1 bytes too many")
 }
+
+// word is a part of one number, which refuses 13.
+type word struct{ v uint64 }
+
+func (w *word) AppendBinary(b []byte) ([]byte, error) {
+	if w.v == 13 {
+		return nil, errFull
+	}
+	return wire.AppendUint64s(b, w.v), nil
+}
+
+func (w *word) UnmarshalBinary(b []byte) error {
+	var v [1]uint64
+	b, err := wire.ReadUint64s(b, v[:])
+	if err != nil {
+		return err
+	}
+	w.v = v[0]
+	return wire.ReadEnd(b)
+}
+
+func TestPartsComeBack(t *testing.T) {
+	b, err := wire.AppendParts([]byte("before"), []*word{{5}, {math.MaxUint64}})
+	require.NoError(t, err)
+	b = append(b, "after"...)
+	got := []*word{{}, {}}
+	rest, err := wire.ReadParts(b[len("before"):], got)
+	require.NoError(t, err)
+	assert.Equal(t, "after", string(rest))
+	assert.Equal(t, []*word{{5}, {math.MaxUint64}}, got)
+
+	for cut := range 2 * 16 {
+		_, err := wire.ReadParts(b[len("before"):][:cut], got)
+		assert.ErrorIs(t, err, wire.ErrShort, "cut at %d", cut)
+	}
+	b[len("before")] = 9 // bytes: one more than the part is long
+	_, err = wire.ReadParts(b[len("before"):], got)
+	assert.ErrorContains(t, err, "1 bytes too many")
+	_, err = wire.AppendParts(nil, []*word{{5}, {13}})
+	assert.ErrorIs(t, err, errFull)
+}

@@ -32,16 +32,7 @@ func (b *basis) add(j int) {
 	r := b.r[j*b.m : (j+1)*b.m]
 	clear(r)
 	before := math.Sqrt(dot(row, row))
-	for range 2 { // the second round removes what rounding left
-		for i := range k {
-			q := b.q[i*b.n : (i+1)*b.n]
-			c := dot(q, row)
-			r[i] += c
-			for t := range row {
-				row[t] -= float64(c * q[t])
-			}
-		}
-	}
+	b.remove(row, r)
 	norm := math.Sqrt(dot(row, row))
 	if !(norm > dependent*before) {
 		return
@@ -51,6 +42,20 @@ func (b *basis) add(j int) {
 	}
 	r[k] = norm
 	b.pivot = append(b.pivot, j)
+}
+
+// remove takes what is along the rows kept out of v, and adds its coordinates to r.
+func (b *basis) remove(v, r []float64) {
+	for range 2 { // the second round removes what rounding left
+		for k := range b.pivot {
+			q := b.q[k*b.n : (k+1)*b.n]
+			c := dot(q, v)
+			r[k] += c
+			for t, w := range q {
+				v[t] -= float64(c * w)
+			}
+		}
+	}
 }
 
 // least adds to dst the x of least norm with Jx = −h, as far as the rows kept go.

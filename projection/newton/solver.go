@@ -182,15 +182,7 @@ func (s *Solver) slope() float64 {
 	for i, x := range s.goal {
 		s.step[i] = x - s.at[i]
 	}
-	for range 2 { // the second round removes what rounding left
-		for k := range s.basis.pivot {
-			q := s.basis.q[k*s.n : (k+1)*s.n]
-			c := dot(q, s.step)
-			for t, w := range q {
-				s.step[t] -= float64(c * w)
-			}
-		}
-	}
+	s.basis.remove(s.step, s.basis.y)
 	return largest(s.step)
 }
 

@@ -102,10 +102,7 @@ func (s *Search) frame(i int, body []byte) ([]byte, error) {
 	}
 	energies := make([]float64, len(s.e))
 	s.model.Energy(energies, s.x)
-	was, is := &fingerprint.List{}, &fingerprint.List{}
-	was.Running("energies of the best states", s.e)
-	is.Running("energies of the best states", energies)
-	if err := fingerprint.Compare(was, is); err != nil {
+	if err := fingerprint.Energies("energies of the best states", s.e, energies, 1); err != nil {
 		return nil, err
 	}
 	return body, sampler.CheckStart(s.e)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/normal"
+	"github.com/gibbsite-go/gibbsite/internal/probe"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -67,7 +68,7 @@ func (l *system) Settings(add func(name string, value any)) {
 	l.target.Score(score, x)
 	var slopes []float64
 	for k := range probes {
-		slopes = spread(slopes, score[k*l.sites:(k+1)*l.sites])
+		slopes = probe.Spread(slopes, score[k*l.sites:(k+1)*l.sites], shown)
 	}
 	add("scores of test states", slopes)
 	add("Config.Project set", l.project != nil)
@@ -82,7 +83,7 @@ func (l *system) Settings(add func(name string, value any)) {
 				y[i] = scale * x[k*l.sites+i]
 			}
 			l.project(y)
-			moved = spread(moved, y)
+			moved = probe.Spread(moved, y, shown)
 		}
 	}
 	add("Config.Project of test states", moved)
@@ -94,11 +95,3 @@ const probes = 4
 
 // shown bounds the coordinates of a state that are compared.
 const shown = 32
-
-// spread appends coordinates of y, from its beginning to its end.
-func spread(v []float64, y []float32) []float64 {
-	for i := 0; i < len(y); i += (len(y) + shown - 1) / shown {
-		v = append(v, float64(y[i]))
-	}
-	return v
-}

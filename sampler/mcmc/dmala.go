@@ -100,7 +100,7 @@ type dmala struct {
 func (k *dmala) StepSize() float64 { return k.alpha }
 
 // Warning implements the method that [sampler.Transition] speaks of.
-func (k *dmala) Warning() string { return boundWarning(k.tune, k.alpha) }
+func (k *dmala) Warning() string { return k.tune.Warning(k.alpha) }
 
 // Start implements [sampler.Starter].
 func (k *dmala) Start(x []int32, r *sampler.Stream) error { return k.proposal.start(x, r) }

@@ -2,7 +2,6 @@ package mcmc
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/energy"
@@ -181,15 +180,9 @@ func (k *tempering) AppendBinary(b []byte) ([]byte, error) {
 	}
 	b = wire.AppendInt32s(b, []int32{flags})
 	b = wire.AppendInt32s(b, k.x)
-	b = k.swaps.appendBinary(b)
-	for _, base := range k.kernels {
-		at := len(b)
-		b = binary.LittleEndian.AppendUint64(b, 0)
-		var err error
-		if b, err = base.AppendBinary(b); err != nil {
-			return nil, err
-		}
-		binary.LittleEndian.PutUint64(b[at:], uint64(len(b)-at-8))
+	b, err := wire.AppendParts(k.swaps.appendBinary(b), k.kernels)
+	if err != nil {
+		return nil, err
 	}
 	b = wire.AppendInts(b, int(k.phase), k.rung)
 	if k.phase == starting {
@@ -261,18 +254,8 @@ func (k *tempering) UnmarshalBinary(b []byte) error {
 	if err := k.build(context.Background(), betas); err != nil {
 		return err
 	}
-	for _, base := range k.kernels {
-		if len(b) < 8 {
-			return wire.ErrShort
-		}
-		n := binary.LittleEndian.Uint64(b)
-		if b = b[8:]; n > uint64(len(b)) {
-			return wire.ErrShort
-		}
-		if err := base.UnmarshalBinary(b[:n]); err != nil {
-			return err
-		}
-		b = b[n:]
+	if b, err = wire.ReadParts(b, k.kernels); err != nil {
+		return err
 	}
 	k.odd, k.started = int(flags[0]&1), flags[0]&2 != 0
 	return k.restoreStep(b)

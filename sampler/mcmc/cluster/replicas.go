@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -204,17 +203,7 @@ func (k *houdayer) AppendBinary(b []byte) ([]byte, error) {
 	if k.started {
 		started = 1
 	}
-	b = wire.AppendInt32s(wire.AppendInts(b, started), k.y)
-	for _, base := range k.base {
-		at := len(b)
-		b = binary.LittleEndian.AppendUint64(b, 0)
-		var err error
-		if b, err = base.AppendBinary(b); err != nil {
-			return nil, err
-		}
-		binary.LittleEndian.PutUint64(b[at:], uint64(len(b)-at-8))
-	}
-	return b, nil
+	return wire.AppendParts(wire.AppendInt32s(wire.AppendInts(b, started), k.y), k.base[:])
 }
 
 // UnmarshalBinary implements [sampler.Transition].
@@ -233,17 +222,8 @@ func (k *houdayer) UnmarshalBinary(b []byte) error {
 			return fmt.Errorf("cluster: Houdayer: level in the checkpoint = %d, want 0 … %d", l, k.levels-1)
 		}
 	}
-	for _, base := range k.base {
-		if b, err = wire.ReadUint64s(b, word[:]); err != nil {
-			return err
-		}
-		if word[0] > uint64(len(b)) {
-			return wire.ErrShort
-		}
-		if err := base.UnmarshalBinary(b[:word[0]]); err != nil {
-			return err
-		}
-		b = b[word[0]:]
+	if b, err = wire.ReadParts(b, k.base[:]); err != nil {
+		return err
 	}
 	k.started = started
 	return wire.ReadEnd(b)

@@ -107,12 +107,7 @@ func (k *kernel) setStep(delta float64) {
 func (k *kernel) StepSize() float64 { return k.step }
 
 // Warning implements the method that [sampler.Transition] speaks of.
-func (k *kernel) Warning() string {
-	if k.tune == nil || k.tune.Bound() >= 0 {
-		return ""
-	}
-	return fmt.Sprintf("warm-up took the step size down to its bound, %.2g: proposals are rejected however short they are; try Gibbs, or a method that changes one site", k.step)
-}
+func (k *kernel) Warning() string { return k.tune.Warning(k.step) }
 
 // Reset implements [sampler.Transition]. The momentum is drawn anew by the next step.
 func (k *kernel) Reset(x []int32) error {
@@ -228,17 +223,7 @@ func (k *kernel) Adapt(info []sampler.Info, step, of int) {
 	if k.tune == nil {
 		return
 	}
-	p, n := tune.Proposals{}, 0
-	for i := range info {
-		p.Accept += info[i].Accept
-		if info[i].Accept < 1 || info[i].Moved > 0 {
-			p.Among += info[i].Accept
-			n++
-		}
-	}
-	p.Accept /= float64(len(info))
-	p.Changing = float64(n) / float64(len(info))
-	p.Among /= float64(max(n, 1))
+	p := tune.Mean(len(info), func(i int) (float64, int) { return info[i].Accept, info[i].Moved })
 	k.setStep(k.tune.AdaptTo(p, step, of))
 }
 
