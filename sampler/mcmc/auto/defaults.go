@@ -3,20 +3,10 @@ package auto
 import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc/cluster"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc/momentum"
 )
-
-// candidate is one of the methods to choose from and what is known of it.
-type candidate struct {
-	method sampler.Method
-	name   string
-	reason string         // why it was left out; empty if it was not
-	kernel sampler.Kernel // nil if it was left out or another was chosen
-	trial
-}
 
 // mostFactored is the number of sites up to which PDHAMS is tried: its Cholesky
 // factor takes sites³ operations.

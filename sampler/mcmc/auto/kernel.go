@@ -5,25 +5,42 @@ import (
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
 // kernel moves the chains by one candidate at a time.
 type kernel struct {
-	model                 energy.Model
-	sites, levels, chains int
-	later                 context.Context // for kernels that a checkpoint asks for again
-	workers               int
-	all                   []candidate
-	schedule
-	record *record // nil before the first trial and after the last
-	behind bool    // the current kernel has not seen the states
-	moved  bool    // there was a step, and Adapt has not been told of it
-	note   string  // what there is to say of a choice without trials
+	model   energy.Model
+	later   context.Context // for kernels that a checkpoint asks for again
+	workers int
+	choice
+	moved bool // there was a step, and Adapt has not been told of it
 }
 
-// now returns the candidate that moves the chains.
-func (k *kernel) now() *candidate { return &k.all[k.current] }
+// costed kernels count what a step costs, see [sampler.Transition].
+type costed interface {
+	Cost(info []sampler.Info) float64
+}
+
+// hire makes the kernel of a candidate.
+func (k *kernel) hire(ctx context.Context, c *candidate) error {
+	made, err := c.method.Kernel(ctx, k.model, k.chains)
+	if err != nil {
+		return err
+	}
+	if check.Nil(made) {
+		return fmt.Errorf("its kernel is nil")
+	}
+	if _, ok := made.(costed); !ok {
+		return fmt.Errorf("its kernel %T does not count what a step costs, want a method Cost, see sampler.Transition", made)
+	}
+	if w, ok := made.(interface{ Workers(n int) }); ok {
+		w.Workers(k.workers)
+	}
+	c.kernel = made
+	return nil
+}
 
 // Cost implements the method that [sampler.Transition] speaks of.
 func (k *kernel) Cost(info []sampler.Info) float64 { return k.now().kernel.(costed).Cost(info) }
@@ -199,6 +216,12 @@ func (k *kernel) pass(info []sampler.Info, step, of int) {
 	if a, ok := k.now().kernel.(sampler.Adaptive); ok {
 		a.Adapt(info, step, of)
 	}
+}
+
+// starting is a kernel of candidates of which some cannot start everywhere.
+type starting struct {
+	*kernel
+	by int // the candidate that chooses a start
 }
 
 // Start implements [sampler.Starter].

@@ -30,8 +30,9 @@ import (
 //	τ = 1 + 2 Σ_t ρ_t,
 //
 // up to the first ρ_t below 1/20, beyond the longest lag as an exponential. σ² is the
-// variance over all chains and candidates, which have one target: a candidate that
-// does not move, or does not leave the mode that it found, has ρ_t near 1.
+// variance over all chains and candidates, which have one target, or that of the
+// candidate that comes farthest: one that does not move, or does not leave the mode that
+// it found where another does, has ρ_t near 1.
 //
 // Blocks of chains, see the block of sampler.Config, choose apart, each by its own
 // chains, as they tune step sizes: so parts of a run give the bits of the whole. More
@@ -93,8 +94,10 @@ func (a Method) Kernel(ctx context.Context, m energy.Model, chains int) (sampler
 			list = append(list, candidate{method: c})
 		}
 	}
-	k := &kernel{model: m, sites: sites, levels: levels, chains: chains, all: list, later: context.WithoutCancel(ctx), workers: 1}
-	k.current = -1
+	k := &kernel{
+		model: m, later: context.WithoutCancel(ctx), workers: 1,
+		choice: choice{sites: sites, levels: levels, chains: chains, all: list, current: -1},
+	}
 	var refused []error
 	for i := range k.all {
 		c := &k.all[i]
@@ -127,33 +130,3 @@ func (a Method) Kernel(ctx context.Context, m energy.Model, chains int) (sampler
 // mostCandidates bounds the number of candidates: more than these no warm-up tells
 // apart.
 const mostCandidates = 64
-
-// costed kernels count what a step costs, see [sampler.Transition].
-type costed interface {
-	Cost(info []sampler.Info) float64
-}
-
-// hire makes the kernel of a candidate.
-func (k *kernel) hire(ctx context.Context, c *candidate) error {
-	made, err := c.method.Kernel(ctx, k.model, k.chains)
-	if err != nil {
-		return err
-	}
-	if check.Nil(made) {
-		return fmt.Errorf("its kernel is nil")
-	}
-	if _, ok := made.(costed); !ok {
-		return fmt.Errorf("its kernel %T does not count what a step costs, want a method Cost, see sampler.Transition", made)
-	}
-	if w, ok := made.(interface{ Workers(n int) }); ok {
-		w.Workers(k.workers)
-	}
-	c.kernel = made
-	return nil
-}
-
-// starting is a kernel of candidates of which some cannot start everywhere.
-type starting struct {
-	*kernel
-	by int // the candidate that chooses a start
-}

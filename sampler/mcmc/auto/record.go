@@ -25,6 +25,8 @@ type record struct {
 	n          float64
 	mean, sq   []float64
 	noEnergies bool // an energy was not known
+
+	variance []float64 // by feature, of the last weigh
 }
 
 // trial is what is known of how a candidate moves.
@@ -40,7 +42,7 @@ type trial struct {
 func newRecord(sites, levels, chains int) *record {
 	r := &record{features: newFeatures(sites, levels), chains: chains}
 	r.ring = make([]float64, chains*(longest+1)*r.len())
-	r.mean, r.sq = make([]float64, r.len()), make([]float64, r.len())
+	r.mean, r.sq, r.variance = make([]float64, r.len()), make([]float64, r.len()), make([]float64, r.len())
 	return r
 }
 
@@ -87,23 +89,18 @@ func (r *record) row(s, slot int) []float64 {
 	return r.ring[at : at+r.len()]
 }
 
-// time returns τ of a candidate.
+// time returns τ of a candidate: the largest of those of the energy, of each level and
+// of the projections together.
 func (r *record) time(t *trial) float64 {
-	worst, sum, n := 0.0, 0.0, 0.0
-	for i := range r.len() {
-		variance := r.sq[i] / r.n
-		if !(variance > 0) || i == 0 && r.noEnergies {
-			continue
+	worst := 0.0
+	var rho [len(lags)]float64
+	for i := range r.counts + 1 {
+		if r.correlations(rho[:], t, i, i+1) {
+			worst = max(worst, integrate(rho[:t.lags()]))
 		}
-		tau := r.one(t, i, variance)
-		if i <= r.counts {
-			worst = max(worst, tau)
-			continue
-		}
-		sum, n = sum+tau, n+1
 	}
-	if n > 0 {
-		worst = max(worst, sum/n)
+	if r.correlations(rho[:], t, r.counts+1, r.len()) {
+		worst = max(worst, integrate(rho[:t.lags()]))
 	}
 	if worst == 0 {
 		return 1 // nothing varies
@@ -111,57 +108,106 @@ func (r *record) time(t *trial) float64 {
 	return worst
 }
 
+// weigh finds the variances σ² that correlations of these candidates refer to: of all
+// states, but no more than half the mean square of the changes over long lags of the
+// candidate that comes farthest. What all of them leave to chance, such as how many
+// chains began in which mode, is the same for all.
+func (r *record) weigh(of []*trial) {
+	for i := range r.variance {
+		farthest := 0.0
+		for _, t := range of {
+			n, sum, pairs := t.lags(), 0.0, 0.0
+			for k := range n {
+				if 2*lags[k] >= lags[n-1] {
+					sum += t.jumps[k*r.len()+i]
+					pairs += t.pairs[k]
+				}
+			}
+			if n > 0 {
+				farthest = max(farthest, sum/pairs/2)
+			}
+		}
+		r.variance[i] = min(r.sq[i]/r.n, farthest)
+	}
+}
+
+// lags returns the number of lags of which there are pairs.
+func (t *trial) lags() (n int) {
+	for n < len(lags) && t.pairs[n] > 0 {
+		n++
+	}
+	return n
+}
+
+// correlations stores the mean ρ at each lag over those of the features from … to−1
+// that vary; false if none does.
+func (r *record) correlations(rho []float64, t *trial, from, to int) bool {
+	clear(rho)
+	vary := 0.0
+	for i := from; i < to; i++ {
+		variance := r.variance[i]
+		if !(variance > 0) || i == 0 && r.noEnergies {
+			continue
+		}
+		vary++
+		for k := range t.lags() {
+			rho[k] += 1 - t.jumps[k*r.len()+i]/t.pairs[k]/(2*variance)
+		}
+	}
+	for k := range rho {
+		rho[k] = min(rho[k]/max(vary, 1), 1)
+	}
+	return vary > 0
+}
+
 const (
 	negligible = 0.05 // ρ_t below which the sum ends
 	leastTime  = 0.1  // of draws that are better than independent ones
-	farthest   = 64   // longest lags that the tail may reach
+	farthest   = 8    // longest lags that the tail may reach: beyond is a guess
 )
 
-// one returns τ of one feature.
-func (r *record) one(t *trial, feature int, variance float64) float64 {
+// integrate returns τ of the correlations at the first lags.
+func integrate(rho []float64) float64 {
 	sum, from, last := 0.0, 0, 1.0
-	var at, rho [len(lags)]float64
-	n := 0
-	for k, lag := range lags {
-		if t.pairs[k] == 0 {
-			break
-		}
-		v := 1 - t.jumps[k*r.len()+feature]/t.pairs[k]/(2*variance)
-		v = min(v, 1)
+	for k, v := range rho {
 		// Σ of the straight line over from+1 … lag.
-		width := float64(lag - from)
+		width := float64(lags[k] - from)
 		sum += float64(width*last) + float64((v-last)*(width+1)/2)
-		at[n], rho[n] = float64(lag), v
-		n++
-		from, last = lag, v
+		from, last = lags[k], v
 		if v < negligible {
 			return max(leastTime, 1+2*sum)
 		}
 	}
-	return max(leastTime, 1+2*(sum+tail(at[:n], rho[:n])))
+	return max(leastTime, 1+2*(sum+tail(rho)))
 }
 
 // tail returns Σ of ρ_t beyond the last lag, as the exponential through it and the
-// lag of half as many steps.
-func tail(at, rho []float64) float64 {
-	n := len(at)
+// longest lag of at most half as many steps.
+func tail(rho []float64) float64 {
+	n := len(rho)
 	if n == 0 {
 		return farthest
 	}
-	end := at[n-1]
-	most := end * farthest
+	end := float64(lags[n-1])
 	half, before := 0.0, 1.0
 	for k := range n - 1 {
-		if at[k] <= end/2 {
-			half, before = at[k], rho[k]
+		if 2*lags[k] <= lags[n-1] {
+			half, before = float64(lags[k]), rho[k]
 		}
 	}
-	slope := simd.Log(before) - simd.Log(rho[n-1])
-	length := most
-	if slope > 0 {
-		length = min(most, (end-half)/slope)
+	length := farthest * end
+	if slope := simd.Log(before) - simd.Log(rho[n-1]); slope > 0 {
+		length = min(length, (end-half)/slope)
 	}
 	return rho[n-1] * length
+}
+
+// renew forgets the variances of earlier rounds, in which chains may still have been
+// on their way.
+func (r *record) renew() {
+	r.n = 0
+	clear(r.mean)
+	clear(r.sq)
 }
 
 func (r *record) append(b []byte) []byte {

@@ -15,8 +15,15 @@ const (
 	decided
 )
 
-// schedule says whose turn it is.
-type schedule struct {
+// choice says whose turn it is and who drops out.
+type choice struct {
+	sites, levels, chains int
+
+	all    []candidate
+	record *record // nil before the first trial and after the last
+	behind bool    // the current kernel has not seen the states
+	note   string  // what there is to say of a choice without trials
+
 	phase    phase
 	current  int // candidate
 	left     int // steps of its visit
@@ -45,15 +52,18 @@ const (
 // Candidates that stay after each round but the last: those whose rate is at least the
 // share of the best, and at most so many.
 var (
-	share = [rounds - 1]float64{0.25, 0.5}
+	share = [rounds - 1]float64{0.1, 0.3}
 	stay  = [rounds - 1]func(candidates int) int{
 		func(n int) int { return max(3, (n+1)/2) },
-		func(int) int { return 3 },
+		func(int) int { return 2 },
 	}
 )
 
+// now returns the candidate that moves the chains.
+func (k *choice) now() *candidate { return &k.all[k.current] }
+
 // alive returns the number of candidates that may still be chosen.
-func (k *kernel) alive() (n int) {
+func (k *choice) alive() (n int) {
 	for i := range k.all {
 		if k.all[i].kernel != nil {
 			n++
@@ -63,7 +73,7 @@ func (k *kernel) alive() (n int) {
 }
 
 // plan begins the trials of a warm-up that has so many steps left.
-func (k *kernel) plan(steps int) {
+func (k *choice) plan(steps int) {
 	k.total = steps
 	n, room := k.alive(), steps/stepsEach
 	if room < n {
@@ -87,7 +97,7 @@ func (k *kernel) plan(steps int) {
 }
 
 // crop leaves out all of n candidates but the first few.
-func (k *kernel) crop(n, room int) {
+func (k *choice) crop(n, room int) {
 	kept := 0
 	for i := range k.all {
 		c := &k.all[i]
@@ -108,7 +118,7 @@ func (k *kernel) crop(n, room int) {
 
 // first returns the first candidate after number i that may be chosen, −1 if there is
 // none.
-func (k *kernel) first(i int) int {
+func (k *choice) first(i int) int {
 	for i++; i < len(k.all); i++ {
 		if k.all[i].kernel != nil {
 			return i
@@ -118,7 +128,7 @@ func (k *kernel) first(i int) int {
 }
 
 // visit gives the chains to a candidate.
-func (k *kernel) visit(i, steps int) {
+func (k *choice) visit(i, steps int) {
 	k.behind = k.behind || i != k.current
 	k.current, k.left = i, steps
 	if k.phase == trying {
@@ -127,7 +137,7 @@ func (k *kernel) visit(i, steps int) {
 }
 
 // next ends a visit and begins the one after it.
-func (k *kernel) next() {
+func (k *choice) next() {
 	i := k.first(k.current)
 	if i >= 0 {
 		k.visit(i, k.visitLength())
@@ -148,7 +158,7 @@ func (k *kernel) next() {
 	k.visit(k.first(-1), k.visitLength())
 }
 
-func (k *kernel) visitLength() int {
+func (k *choice) visitLength() int {
 	if k.phase == tuning {
 		return k.perVisit
 	}
@@ -157,9 +167,16 @@ func (k *kernel) visitLength() int {
 
 // judge ends a round of trials: it drops candidates and returns the winner, −1 if
 // there is a further round.
-func (k *kernel) judge() int {
+func (k *choice) judge() int {
 	rate := make([]float64, len(k.all))
 	var order []int
+	var of []*trial
+	for i := range k.all {
+		if k.all[i].kernel != nil {
+			of = append(of, &k.all[i].trial)
+		}
+	}
+	k.record.weigh(of)
 	for i := range k.all {
 		c := &k.all[i]
 		if c.kernel == nil {
@@ -192,11 +209,12 @@ func (k *kernel) judge() int {
 	if k.alive() == 1 {
 		return best
 	}
+	k.record.renew()
 	return -1
 }
 
 // decide makes candidate i the one that stays.
-func (k *kernel) decide(i int) {
+func (k *choice) decide(i int) {
 	k.behind = k.behind || i != k.current
 	k.phase, k.current, k.record = decided, i, nil
 	for j := range k.all {
