@@ -42,7 +42,7 @@ const (
 )
 
 // teller is a model that says what it costs itself.
-type teller interface {
+type teller = interface {
 	Cost() (energy, table float64)
 }
 

@@ -29,7 +29,7 @@ import (
 //
 //	τ = 1 + 2 Σ_t ρ_t,
 //
-// up to the first ρ_t below 1/20, beyond the longest lag as an exponential. σ² is the
+// up to the first ρ_t that is negligible, beyond the longest lag as an exponential. σ² is the
 // variance over all chains and candidates, which have one target, or that of the
 // candidate that comes farthest: one that does not move, or does not leave the mode that
 // it found where another does, has ρ_t near 1.

@@ -2,6 +2,7 @@ package auto
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
@@ -96,11 +97,11 @@ func (r *record) time(t *trial) float64 {
 	var rho [len(lags)]float64
 	for i := range r.counts + 1 {
 		if r.correlations(rho[:], t, i, i+1) {
-			worst = max(worst, integrate(rho[:t.lags()]))
+			worst = max(worst, integrate(rho[:t.lags()], t.pairs))
 		}
 	}
 	if r.correlations(rho[:], t, r.counts+1, r.len()) {
-		worst = max(worst, integrate(rho[:t.lags()]))
+		worst = max(worst, integrate(rho[:t.lags()], t.pairs))
 	}
 	if worst == 0 {
 		return 1 // nothing varies
@@ -161,20 +162,22 @@ func (r *record) correlations(rho []float64, t *trial, from, to int) bool {
 }
 
 const (
-	negligible = 0.05 // ρ_t below which the sum ends
+	negligible = 0.05 // ρ_t below which the sum ends,
+	noise      = 2    // or this over the root of the number of pairs
 	leastTime  = 0.1  // of draws that are better than independent ones
 	farthest   = 8    // longest lags that the tail may reach: beyond is a guess
+	slowing    = 2    // and times what an exponential from the start would reach
 )
 
-// integrate returns τ of the correlations at the first lags.
-func integrate(rho []float64) float64 {
+// integrate returns τ of the correlations at the first lags, found of so many pairs.
+func integrate(rho, pairs []float64) float64 {
 	sum, from, last := 0.0, 0, 1.0
 	for k, v := range rho {
 		// Σ of the straight line over from+1 … lag.
 		width := float64(lags[k] - from)
 		sum += float64(width*last) + float64((v-last)*(width+1)/2)
 		from, last = lags[k], v
-		if v < negligible {
+		if v < max(negligible, noise/math.Sqrt(pairs[k])) {
 			return max(leastTime, 1+2*sum)
 		}
 	}
@@ -196,6 +199,9 @@ func tail(rho []float64) float64 {
 		}
 	}
 	length := farthest * end
+	if rho[n-1] < 1 {
+		length = min(length, slowing*end/-simd.Log(rho[n-1]))
+	}
 	if slope := simd.Log(before) - simd.Log(rho[n-1]); slope > 0 {
 		length = min(length, (end-half)/slope)
 	}

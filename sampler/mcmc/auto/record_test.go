@@ -2,6 +2,7 @@ package auto
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -12,16 +13,16 @@ import (
 // Of ρ_t = a^t the steps per effective draw are (1+a)/(1−a).
 func TestIntegrate(t *testing.T) {
 	for _, a := range []float64{0, .2, .5, .8, .9, .97, .99} {
-		rho := make([]float64, len(lags))
+		rho, many := make([]float64, len(lags)), slices.Repeat([]float64{1e6}, len(lags))
 		for k, lag := range lags {
 			rho[k] = math.Pow(a, float64(lag))
 		}
-		assert.InEpsilon(t, (1+a)/(1-a), integrate(rho), .12, "%v", a)
+		assert.InEpsilon(t, (1+a)/(1-a), integrate(rho, many), .12, "%v", a)
 	}
-	assert.Greater(t, integrate([]float64{1, 1, 1}), 40.)
-	assert.Less(t, integrate([]float64{-.3}), 1.)
-	assert.Equal(t, leastTime, integrate([]float64{-.9}))
-	assert.Equal(t, 1+2.*farthest, integrate(nil))
+	assert.Greater(t, integrate([]float64{1, 1, 1}, []float64{99, 99, 99}), 40.)
+	assert.Less(t, integrate([]float64{-.3}, []float64{9}), 1.)
+	assert.Equal(t, leastTime, integrate([]float64{-.9}, []float64{9}))
+	assert.Equal(t, 1+2.*farthest, integrate(nil, nil))
 }
 
 // Chains that do not move are seen by the variance between them, and those that jump
