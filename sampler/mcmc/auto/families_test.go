@@ -357,6 +357,15 @@ func TestFamilies(t *testing.T) {
 		for _, r := range reports {
 			low, slow = append(low, counted[r.Chosen]/best), append(slow, clock[r.Chosen]/fastest)
 		}
+		for b, r := range reports {
+			fmt.Printf("%18s block %d:", "", b)
+			for _, a := range r.Candidates {
+				if a.Steps > 0 {
+					fmt.Printf(" %s %.2f", a.Name, a.Time)
+				}
+			}
+			fmt.Println()
+		}
 		fmt.Printf("%18s of the best: counted %.2f, by the clock %.2f (least of blocks: %.2f, %.2f)\n", "Auto", mean(low), mean(slow), slices.Min(low), slices.Min(slow))
 	}
 }

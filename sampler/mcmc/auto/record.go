@@ -162,7 +162,7 @@ func (r *record) correlations(rho []float64, t *trial, from, to int) bool {
 }
 
 const (
-	negligible = 0.05 // ρ_t below which the sum ends,
+	negligible = 0.15 // ρ_t below which the sum ends: a σ² that is a little off leaves so much,
 	noise      = 2    // or this over the root of the number of pairs
 	leastTime  = 0.1  // of draws that are better than independent ones
 	farthest   = 8    // longest lags that the tail may reach: beyond is a guess
