@@ -10,6 +10,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/denoise"
 	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/energy/neural/layer"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/anneal"
@@ -74,7 +75,9 @@ func TestArgumentsOfMethodsAreChecked(t *testing.T) {
 		"constraint: Linear: A[0].Index[0] = 4": func() {
 			constraint.Linear{A: row, B: []float64{0}}.Pull(make([]float32, 2), make([]float32, 2), []float64{1})
 		},
-		"constraint: len(Lower) = 0": func() { constraint.Slabs{A: row, Upper: []float64{1}}.Pull(nil, nil, []float64{1}) },
+		"layer: Residual: Kept = nil, ": func() { layer.Residual{}.Forward(nil, nil, nil) },
+		"layer: Residual: Kept = nil":   func() { layer.Residual{}.Backward(nil, layer.Residual{}, nil, nil) },
+		"constraint: len(Lower) = 0":    func() { constraint.Slabs{A: row, Upper: []float64{1}}.Pull(nil, nil, []float64{1}) },
 	} {
 		func() {
 			defer func() { assert.Contains(t, recover(), want) }()

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"strings"
 	"sync"
 	"testing"
@@ -186,6 +187,15 @@ func (g *generator) methods(name string, r reflect.Value) {
 	}
 }
 
+// sweepUp collects garbage if calls have left much of it: a call is judged by its own
+// memory, not by what others, of a GiB each, have left behind.
+func sweepUp() {
+	heap := [1]metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	if metrics.Read(heap[:]); heap[0].Value.Uint64() > 1<<29 {
+		runtime.GC()
+	}
+}
+
 // ownPanic matches the messages of the library, which begin with a package; those of
 // the standard library that do, too, are not meant for its users.
 var (
@@ -195,6 +205,7 @@ var (
 
 // try calls f and reports a panic that is not the library's own.
 func (g *generator) try(name string, f reflect.Value, args []reflect.Value) (results []reflect.Value, ok bool) {
+	sweepUp()
 	defer watch(name)()
 	defer func() {
 		p := recover()

@@ -56,6 +56,15 @@ func (c *Runner[S]) stepsAfter(n int) int {
 	return math.MaxInt
 }
 
+// advanced makes n more draws, verified; a panic is one of a job, whether it happens
+// as chains move or before.
+func (c *Runner[S]) advanced(ctx context.Context, n int) (err error) {
+	pool.Each(1, 1, func(int) {
+		err = c.verified(func() error { return c.advance(ctx, c.stepsAfter(n)) })
+	})
+	return err
+}
+
 // advance brings every block to the given number of steps.
 func (c *Runner[S]) advance(ctx context.Context, target int) error {
 	if c.err != nil && ctx.Err() == nil && c.failed() {
@@ -220,7 +229,7 @@ func (c *Runner[S]) Run(ctx context.Context, n int) error {
 		c.err = err
 		return err
 	}
-	err := c.verified(func() error { return c.advance(ctx, c.stepsAfter(n)) })
+	err := c.advanced(ctx, n)
 	if err == nil || ctx.Err() != nil && !c.failed() && c.ready {
 		if file := c.keepNow(); file != nil {
 			err = errors.Join(err, file)
@@ -267,7 +276,7 @@ func (c *Runner[S]) draw(ctx context.Context) error {
 		return err
 	}
 	defer c.end()
-	return c.verified(func() error { return c.advance(ctx, c.stepsAfter(1)) })
+	return c.advanced(ctx, 1)
 }
 
 // keep saves a checkpoint if Config.Checkpoint asks for one every so many draws

@@ -108,6 +108,40 @@ func TestPanicsReachTheCaller(t *testing.T) {
 	}
 }
 
+// So does one at whatever evaluation, the first among them, before any chain has moved.
+func TestEveryPanicHasAStack(t *testing.T) {
+	for _, workers := range []int{1, 3} {
+		for _, draws := range []bool{false, true} {
+			for calm := range int64(20) {
+				var calls atomic.Int64
+				on := false
+				m := energy.Func{Sites: 3, Levels: 2, E: func([]int32) float64 {
+					if on && calls.Add(1) == calm+1 {
+						panic(errUser)
+					}
+					return 0
+				}}
+				c := exact.Must(sampler.NewChains(m, mcmc.Metropolis{}, sampler.Config{Chains: 4, Warmup: -1, Workers: workers}))
+				func() {
+					defer func() {
+						err, ok := recover().(error)
+						require.True(t, ok, "evaluation %d", calm)
+						require.ErrorIs(t, err, errUser)
+						require.Contains(t, err.Error(), "TestEveryPanicHasAStack", "the stack")
+					}()
+					on = true
+					if draws {
+						for range c.Draws(context.Background(), 100) {
+						}
+					}
+					_ = c.Run(context.Background(), 100)
+				}()
+				require.NoError(t, c.Run(context.Background(), 3))
+			}
+		}
+	}
+}
+
 func TestOneRunAtATime(t *testing.T) {
 	m := exact.NewQuadratic(3, 1)
 	var c *sampler.Chains

@@ -25,20 +25,14 @@ type independentLearner struct {
 func (m *Independent) Learn() (energy.Parametric, error) {
 	own := &Independent{levels: m.levels, costs: slices.Clone(m.costs), start: m.start}
 	l := &independentLearner{Independent: own}
-	l.theta, l.number = finite(m.costs)
+	l.theta, l.number = finite(make([]float64, 0, len(m.costs)), m.costs)
 	return l, nil
 }
 
-// finite returns the log-weights of costs that are not +Inf, and their numbers.
-func finite(costs []float64) (theta []float64, number []int32) {
-	number = make([]int32, len(costs))
-	n := 0
-	for _, c := range costs {
-		if !math.IsInf(c, 1) {
-			n++
-		}
-	}
-	theta = make([]float64, 0, n)
+// finite appends the log-weights of costs that are not +Inf to theta, and returns their
+// numbers there, −1 for the others.
+func finite(theta, costs []float64) ([]float64, []int32) {
+	number := make([]int32, len(costs))
 	for k, c := range costs {
 		number[k] = -1
 		if !math.IsInf(c, 1) {
@@ -95,14 +89,8 @@ func (m *Markov) Learn() (energy.Parametric, error) {
 	own := *m
 	own.start, own.trans = slices.Clone(m.start), slices.Clone(m.trans)
 	l := &markovLearner{Markov: &own}
-	l.theta, l.starts = finite(m.start)
-	trans, moves := finite(m.trans)
-	for k, p := range moves {
-		if p >= 0 {
-			moves[k] = p + int32(len(l.theta))
-		}
-	}
-	l.theta, l.moves = append(l.theta, trans...), moves
+	l.theta, l.starts = finite(make([]float64, 0, len(m.start)+len(m.trans)), m.start)
+	l.theta, l.moves = finite(l.theta, m.trans)
 	return l, nil
 }
 

@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
@@ -55,13 +56,19 @@ func NewMarkov(sites, levels, order int, start, trans []float64) (*Markov, error
 	if len(trans) != m.pow[order]*levels {
 		return nil, fmt.Errorf("model: NewMarkov: len(trans) = %d, want levels^(order+1) = %d", len(trans), m.pow[order]*levels)
 	}
-	if m.start, err = costs("start", start, len(start)); err != nil {
-		return nil, err
-	}
-	if m.trans, err = costs("trans", trans, levels); err != nil {
+	if err := m.take(slices.Clone(start), slices.Clone(trans)); err != nil {
 		return nil, err
 	}
 	return m, nil
+}
+
+// take makes start and trans those of the chain, turned into costs in their place, or
+// returns an error if a row is no distribution.
+func (m *Markov) take(start, trans []float64) (err error) {
+	if m.start, err = costs("start", start, len(start)); err == nil {
+		m.trans, err = costs("trans", trans, m.levels)
+	}
+	return err
 }
 
 // newMarkov returns a chain without tables, or an error if its shape is wrong
@@ -104,17 +111,16 @@ func newMarkov(caller string, sites, levels, order, most int) (*Markov, error) {
 	return m, nil
 }
 
-// costs returns −log p, or an error if a row of the given length is no
-// distribution.
+// costs returns −log p in the place of p, or an error if a row of the given length is
+// no distribution.
 func costs(name string, p []float64, length int) ([]float64, error) {
 	if err := check.Probabilities("model", "NewMarkov", name, p, length); err != nil {
 		return nil, err
 	}
-	c := make([]float64, len(p))
 	for k, v := range p {
-		c[k] = 0 - simd.Log(v) // 0 − keeps −0 out
+		p[k] = 0 - simd.Log(v) // 0 − keeps −0 out
 	}
-	return c, nil
+	return p, nil
 }
 
 // Shape returns the number of sites and of levels.

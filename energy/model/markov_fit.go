@@ -56,7 +56,10 @@ func FitMarkov(sites, levels, order int, sequences [][]int32, smoothing float64)
 	for r := 0; r < len(trans); r += levels {
 		share(trans[r:r+levels], smoothing)
 	}
-	return NewMarkov(sites, levels, order, start, trans)
+	if err := m.take(start, trans); err != nil {
+		return nil, err
+	}
+	return m, nil
 }
 
 // count adds the contexts and transitions of one sequence.

@@ -48,8 +48,16 @@ func (r Residual) NewKept(states int) *Kept {
 	}
 }
 
+// check panics if there is no k.
+func (k *Kept) check() {
+	if k == nil {
+		panic("layer: Residual: Kept = nil, want that of NewKept")
+	}
+}
+
 // Forward stores the block's result in y, which may be x.
 func (r Residual) Forward(y, x []float32, k *Kept) {
+	k.check()
 	n := check.Rows("layer", "x", len(x), r.A.positions()*r.A.In) * r.A.positions()
 	check.Len("layer", "y", len(y), len(x))
 	in, mid := n*r.A.In, n*r.A.Out
@@ -66,6 +74,7 @@ func (r Residual) Forward(y, x []float32, k *Kept) {
 
 // Backward adds the pullback of dy to dx and grad. dx may not overlap dy.
 func (r Residual) Backward(dx []float32, grad Residual, dy []float32, k *Kept) {
+	k.check()
 	n := check.Rows("layer", "dy", len(dy), r.A.positions()*r.A.In) * r.A.positions()
 	check.Len("layer", "dx", len(dx), len(dy))
 	in, mid := n*r.A.In, n*r.A.Out
