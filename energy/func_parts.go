@@ -28,11 +28,11 @@ type teller = interface {
 
 // Cost counts a call of E as a look at every site.
 func (f Func) Cost() (energy, table float64) {
-	energy = 30 + 3*float64(f.Sites)
+	energy = 30 + float64(3*float64(f.Sites))
 	if f.Grad != nil || f.Field != nil {
 		return energy, 3 * energy
 	}
-	return energy, float64(energy * (1 + float64(f.Sites)*float64(f.Levels-1)))
+	return energy, float64(energy * (1 + float64(float64(f.Sites)*float64(f.Levels-1))))
 }
 
 // funcField is a [Func] with a field.

@@ -71,7 +71,7 @@ func Of(m energy.Model) Model {
 		}
 		c.Move, c.Changed = moved+float64(sweeping*n), changed*n
 	} else {
-		c.Energy = 30 + 3*n
+		c.Energy = 30 + float64(3*n)
 		c.Table = 3 * c.Energy
 		if c.Row = opaque + float64(l*c.Energy); !tabled(m) {
 			c.Table = c.Energy + float64(n*c.Row)

@@ -33,7 +33,7 @@ func (k *sparseGibbs) Cost(info []sampler.Info) float64 {
 
 func (k *denseGibbs) Cost(info []sampler.Info) float64 {
 	m := k.price.of(k.model)
-	return float64(len(info))*float64(denseCost*float64(k.sites)) + float64(moves(info)*float64(nearCost*m.Degree))
+	return float64(float64(len(info))*float64(denseCost*float64(k.sites))) + float64(moves(info)*float64(nearCost*m.Degree))
 }
 
 func (k *torusGibbs) Cost(info []sampler.Info) float64 {

@@ -186,5 +186,5 @@ func (c *locals) restore(b []byte, updates int) error {
 func (c *locals) visits(info []sampler.Info, updates, rows int, each float64) float64 {
 	m := c.price.of(c.model)
 	visit := float64(float64(rows)*m.Row) + each
-	return float64(len(info))*(wholeCost+float64(float64(updates)*visit)) + float64(moves(info)*m.Move)
+	return float64(float64(len(info))*(wholeCost+float64(float64(updates)*visit))) + float64(moves(info)*m.Move)
 }
