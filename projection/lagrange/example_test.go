@@ -43,6 +43,6 @@ func ExampleProjector() {
 	fmt.Println(x, violation <= 0)
 	fmt.Printf("%.3f nats away\n", divergence)
 	// Output:
-	// [3 9] true
+	// [3 3] true
 	// 0.203 nats away
 }

@@ -38,13 +38,15 @@ import (
 //
 // Algorithm 1 of the paper continues while the violation is *below* the
 // tolerance; that is a misprint. It says nothing of Growth, Temperature and the
-// tolerance; TestGrid is what the defaults here come from. Three things
-// are added. No step moves a logit by more than 1, because multipliers grow without
-// bound where the relaxation is stuck and logits of 10⁶ never return; after 50 outer
-// loops the search starts again. And where ϕ satisfies the constraint but the
-// decoded sequence does not (relaxations differ from draws, surrogates from what
-// they replace), g is raised by the decoded violation: otherwise the gradient
-// of the constraint would stay zero.
+// tolerance; TestGrid is what the defaults here come from. Four things are added. No
+// step moves a logit by more than 1, because multipliers grow without bound where the
+// relaxation is stuck and logits of 10⁶ never return. After 50 outer loops the search
+// starts again. After every third loop tokens of the decoded sequence are changed one
+// by one as long as its violation falls, which leads into rare sets that the relaxation
+// circles around (TestGradients). And where ϕ satisfies the constraint but the decoded
+// sequence does not (relaxations differ from draws, surrogates from what they replace),
+// g is raised by the decoded violation: otherwise the gradient of the constraint would
+// stay zero.
 //
 // A Projector is a recipe: the zero value of everything but Constraint is the
 // recommended setting. Bind and Compile make it a [Projection].

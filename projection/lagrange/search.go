@@ -45,10 +45,11 @@ type search struct {
 	adds              []float64 // what an offer adds to them: offers × rowsKept
 	slack             []float64
 	market            []lot // offers by price
-	banned            int   // the site that exchanges leave as it is, or none
+	remedies          []remedy
+	banned            int // the site that exchanges leave as it is, or none
 	kept              []int32
 	keptGain          []float64
-	keptLeast         []float64
+	keptLeast, was    []float64
 }
 
 func newSearch(a *target) *search {
@@ -72,8 +73,9 @@ func newSearch(a *target) *search {
 		width: min(ranks, a.levels), offers: make([]offer, a.sites*min(ranks, a.levels)),
 		chosen: make([]int, 0, m), slope: make([]float32, n), slack: make([]float64, min(m, rowsKept)),
 		adds: make([]float64, a.sites*min(ranks, a.levels)*rowsKept),
-		kept: make([]int32, a.sites), keptGain: make([]float64, a.sites), keptLeast: make([]float64, a.judge.Len()),
-		market: make([]lot, 0, a.sites*min(ranks, a.levels)),
+		kept: make([]int32, a.sites), keptGain: make([]float64, a.sites), keptLeast: make([]float64, a.judge.Len()), was: make([]float64, a.judge.Len()),
+		remedies: make([]remedy, 0, tries),
+		market:   make([]lot, 0, a.sites*min(ranks, a.levels)),
 	}
 }
 
@@ -133,6 +135,9 @@ func (s *search) run(ctx context.Context, src rand.Source) (loops int, err error
 		}
 		l.ascend(r.Growth, r.MuMax)
 		s.raise()
+		if loops%repairEvery == 0 && s.repair() {
+			break
+		}
 	}
 	return loops, nil
 }
