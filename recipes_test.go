@@ -25,11 +25,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection/novelty"
 	"github.com/gibbsite-go/gibbsite/projection/prior"
 	"github.com/gibbsite-go/gibbsite/projection/proximal"
+	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/flow"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/unmask"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc/auto"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc/cluster"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc/momentum"
 )
@@ -88,6 +90,7 @@ func methods() []recipe {
 	block := mcmc.BlockGibbs{Blocks: [][]int{{0, 1, 2}, {3, 4}}}
 	two := constraint.Count{Levels: []int32{1}, Min: 2, Max: 5}
 	within := mcmc.DMALA{Within: two}
+	tried := auto.Method{Candidates: []sampler.Method{mcmc.DMALA{StepSize: 0.3}, &mcmc.Gibbs{}}}
 	return []recipe{
 		form("sampler/mcmc.BlockGibbs", block, struct{ mcmc.BlockGibbs }{block}),
 		form("sampler/mcmc.Cyclical", mcmc.Cyclical{}, struct{ mcmc.Cyclical }{}),
@@ -103,6 +106,7 @@ func methods() []recipe {
 		form("sampler/mcmc.PairGibbs", mcmc.PairGibbs{}, struct{ mcmc.PairGibbs }{}),
 		form("sampler/mcmc.Paths", mcmc.Paths{}, struct{ mcmc.Paths }{}),
 		form("sampler/mcmc.Swap", mcmc.Swap{}, struct{ mcmc.Swap }{}),
+		form("sampler/mcmc/auto.Method", tried, struct{ auto.Method }{tried}),
 		form("sampler/mcmc/cluster.Houdayer", cluster.Houdayer{}, struct{ cluster.Houdayer }{}),
 		form("sampler/mcmc/cluster.SwendsenWang", cluster.SwendsenWang{}, struct{ cluster.SwendsenWang }{}),
 		form("sampler/mcmc/cluster.Wolff", cluster.Wolff{}, struct{ cluster.Wolff }{}),

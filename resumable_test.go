@@ -27,6 +27,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/ground"
 	"github.com/gibbsite-go/gibbsite/sampler/langevin"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc/auto"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc/cluster"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc/momentum"
 )
@@ -222,6 +223,7 @@ func resumables() map[string]func(path string) resumable {
 		"pair gibbs":       killTokens(m, mcmc.PairGibbs{Within: within}),
 		"paths":            killTokens(m, mcmc.Paths{}),
 		"swap":             killTokens(m, mcmc.Swap{Within: within}),
+		"auto":             killTokens(m, auto.Method{Candidates: []sampler.Method{mcmc.Metropolis{}, mcmc.DMALA{}}}),
 		"tempering":        killTokens(m, mcmc.Tempering{Rungs: 4}),
 		"dhams":            killTokens(m, momentum.DHAMS{Persistence: 0.5}),
 		"houdayer":         killTokens(ising, cluster.Houdayer{Base: mcmc.DMALA{}}),

@@ -42,6 +42,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/ground"
 	"github.com/gibbsite-go/gibbsite/sampler/langevin"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc/auto"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc/cluster"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc/momentum"
 	"github.com/gibbsite-go/gibbsite/sampler/shard"
@@ -251,6 +252,7 @@ var sweptFuncs = map[string]any{
 	"sampler/ground.New":                    ground.New,
 	"sampler/langevin.New":                  langevin.New,
 	"sampler/mcmc.Ladders":                  mcmc.Ladders,
+	"sampler/mcmc/auto.Reports":             auto.Reports,
 	"sampler/shard.Environment":             shard.Environment,
 	"sampler/shard.Make":                    shard.Make,
 	"sampler/shard.Merge":                   shard.Merge,
@@ -523,6 +525,9 @@ var sweptTypes = []reflect.Type{
 	reflect.TypeFor[mcmc.Paths](),
 	reflect.TypeFor[mcmc.Swap](),
 	reflect.TypeFor[mcmc.Tempering](),
+	reflect.TypeFor[auto.Candidate](),
+	reflect.TypeFor[auto.Method](),
+	reflect.TypeFor[auto.Report](),
 	reflect.TypeFor[cluster.Houdayer](),
 	reflect.TypeFor[cluster.SwendsenWang](),
 	reflect.TypeFor[cluster.Wolff](),

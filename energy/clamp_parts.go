@@ -28,6 +28,8 @@ func (c *clamped) As(target any) bool {
 		return around(c.m, p, func(m Bipartite) Bipartite { return clampedBipartite{c, m} })
 	case *Parametric:
 		return around(c.m, p, func(m Parametric) Parametric { return clampedParams{c, m} })
+	case *teller:
+		return around(c.m, p, func(m teller) teller { return m })
 	case *Learnable:
 		return around(c.m, p, func(m Learnable) Learnable { return clampedLearn{c, m} })
 	}

@@ -20,6 +20,21 @@ func (f Func) As(target any) bool {
 	return false
 }
 
+// teller is a model that says what an energy and a table of differences of one state
+// cost, in nanoseconds of one core: a count, by which package auto chooses methods.
+type teller = interface {
+	Cost() (energy, table float64)
+}
+
+// Cost counts a call of E as a look at every site.
+func (f Func) Cost() (energy, table float64) {
+	energy = 30 + float64(3*float64(f.Sites))
+	if f.Grad != nil || f.Field != nil {
+		return energy, 3 * energy
+	}
+	return energy, float64(energy * (1 + float64(float64(f.Sites)*float64(f.Levels-1))))
+}
+
 // funcField is a [Func] with a field.
 type funcField struct{ Func }
 

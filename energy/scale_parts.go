@@ -38,6 +38,8 @@ func (s *scaled) As(target any) bool {
 		return around(s.m, p, func(m Supported) Supported { return scaledSupport{s, m} })
 	case *Parametric:
 		return around(s.m, p, func(m Parametric) Parametric { return scaledParams{s, m} })
+	case *teller:
+		return around(s.m, p, func(m teller) teller { return m })
 	case *Learnable:
 		return around(s.m, p, func(m Learnable) Learnable { return scaledLearn{s, m} })
 	}

@@ -30,6 +30,8 @@ func (s *sum) As(target any) bool {
 		return s.asSupported(p)
 	case *Parametric:
 		return s.asParametric(p)
+	case *teller:
+		return join(s, p, func(m []teller) teller { return sumCost(m) })
 	case *Learnable:
 		return s.asLearnable(p)
 	case *Bipartite:
@@ -250,4 +252,16 @@ func (m sumEstimate) Estimate(g []float32, x []int32, src []rand.Source) {
 		}
 		accumulate(g, *t)
 	}
+}
+
+// sumCost is what the parts of a sum cost.
+type sumCost []teller
+
+// Cost adds up.
+func (c sumCost) Cost() (energy, table float64) {
+	for _, m := range c {
+		e, t := m.Cost()
+		energy, table = energy+e, table+t
+	}
+	return energy, table
 }

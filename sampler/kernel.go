@@ -81,6 +81,14 @@ type Kernel = Transition[int32]
 //
 // of which the next call goes on if the states are the same.
 //
+// A kernel may count what a step costs, by a method
+//
+//	Cost(info []Info) float64
+//
+// in nanoseconds of one core by fixed prices for what the step that reported info
+// visited, evaluated and drew, all chains of the block together; no clock. Package
+// mcmc/auto chooses by it.
+//
 // A kernel with a step size to report has a method StepSize() float64, and one that
 // could not tune itself as it should a method Warning() string, which says so and
 // is empty otherwise: see Warnings of [Runner]. One that can

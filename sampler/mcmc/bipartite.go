@@ -24,6 +24,7 @@ type bipartite struct {
 	bits          []uint32
 	failed        []bool // per chain: a log-odds is NaN
 	at            cursor
+	price         priced
 
 	// Of models that evaluate changes: the log-odds of the hidden units at the
 	// current states come with the energies, one step earlier.

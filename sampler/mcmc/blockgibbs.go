@@ -99,6 +99,7 @@ type blockGibbs struct {
 	x             []int32 // members of a block: whole states
 	d, w          []float64
 	at            cursor
+	price         priced
 }
 
 func (k *blockGibbs) Reset(x []int32) error {

@@ -38,6 +38,7 @@ type denseGibbs struct {
 	from  []float64 // energies at the last Reset
 	since []change  // since then
 	at    cursor    // its updates are sites
+	price priced
 }
 
 // change is what an energy depends on: the number of edges between equals and of

@@ -77,7 +77,7 @@ func (d DMALA) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 func newDMALA(m energy.Model, chains int, p proposal, alpha float64, tuner *tune.Tuner) *dmala {
 	sites, _ := m.Shape()
 	return &dmala{
-		proposal: p, sites: sites, alpha: alpha, tune: tuner,
+		model: m, proposal: p, sites: sites, alpha: alpha, tune: tuner,
 		e: make([]float64, chains), next: make([]float64, chains),
 		logq: make([]float64, chains), moved: make([]int, chains),
 		y: make([]int32, chains*sites), at: newCursor(chains), stale: make([]bool, chains),
@@ -85,6 +85,8 @@ func newDMALA(m energy.Model, chains int, p proposal, alpha float64, tuner *tune
 }
 
 type dmala struct {
+	model    energy.Model
+	price    priced
 	proposal proposal
 	sites    int
 	alpha    float64

@@ -28,6 +28,8 @@
 //   - a constraint on the whole state, such as a fixed count: Within of [DMALA]
 //     and [DULA], [PairGibbs], [Swap], [BlockGibbs].
 //
+// The Method of package auto tries those that fit and keeps the best.
+//
 // # Exactness
 //
 // The proposal probabilities in an acceptance ratio are the very numbers that

@@ -76,6 +76,7 @@ func (d DULA) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.K
 }
 
 type dula struct {
+	price     priced
 	model     energy.Model
 	proposal  proposal
 	sites     int
@@ -187,4 +188,9 @@ func (k *dula) UnmarshalBinary(b []byte) error {
 		return err
 	}
 	return k.at.restore(b, 0)
+}
+
+// Cost implements the method that [sampler.Transition] speaks of.
+func (k *dula) Cost(info []sampler.Info) float64 {
+	return proposed(k.proposal, k.price.of(k.model), info)
 }

@@ -66,6 +66,7 @@ func newGWG(m energy.Model, chains, flips int, t *table) *gwg {
 }
 
 type gwg struct {
+	price                priced
 	table                *table
 	balance              Balance
 	sites, levels, flips int

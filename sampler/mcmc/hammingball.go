@@ -117,6 +117,7 @@ type hammingBall struct {
 	filled int // members of the ball so far
 
 	at    cursor
+	price priced
 	known int // energies of the update in hand that an interruption has left in d
 }
 

@@ -18,6 +18,7 @@ type locals struct {
 	d             []float64 // cache: chains × sites × levels; or one row
 	age           int       // steps since the cache was computed
 	at            cursor
+	price         priced
 }
 
 // updateWork is how many elementary operations a level of a site costs.
@@ -177,4 +178,13 @@ func (c *locals) restore(b []byte, updates int) error {
 	}
 	c.age = int(age[0])
 	return c.at.restore(b, updates)
+}
+
+// visits returns the cost of so many visits of single sites per chain, each of which
+// takes the rows of the table that it needs and so much beside, and of the changes
+// made.
+func (c *locals) visits(info []sampler.Info, updates, rows int, each float64) float64 {
+	m := c.price.of(c.model)
+	visit := float64(float64(rows)*m.Row) + each
+	return float64(float64(len(info))*(wholeCost+float64(float64(updates)*visit))) + float64(moves(info)*m.Move)
 }

@@ -113,4 +113,9 @@ func (k *metropolis) update(s, at int, x []int32, r *sampler.Stream) {
 	}
 }
 
+// Cost implements the method that [sampler.Transition] speaks of.
+func (k *metropolis) Cost(info []sampler.Info) float64 {
+	return k.visits(info, k.updates, 1, proposalCost)
+}
+
 func (k *metropolis) UnmarshalBinary(b []byte) error { return k.restore(b, k.updates) }

@@ -76,6 +76,7 @@ func (p Paths) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 }
 
 type paths struct {
+	price         priced
 	table         *table
 	balance       Balance
 	sites, levels int

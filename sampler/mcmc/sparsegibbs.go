@@ -17,6 +17,7 @@ type sparseGibbs struct {
 	start []float64 // energies at the last Reset
 	since []tally   // changes since then
 	at    cursor    // its updates are sites
+	price priced
 }
 
 // chunk is the number of sites that random bits are drawn for at a time.

@@ -3,6 +3,7 @@ package mcmc
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
@@ -127,6 +128,22 @@ func (k *tempering) build(ctx context.Context, betas []float64) error {
 	k.betas, k.kernels = betas, kernels
 	k.Workers(k.workers)
 	return nil
+}
+
+// Cost implements the method that [sampler.Transition] speaks of: NaN if Base does not
+// count what a step costs.
+func (k *tempering) Cost([]sampler.Info) float64 {
+	m, sum := k.price.of(k.model), 0.0
+	for j, base := range k.kernels {
+		b, ok := base.(interface {
+			Cost(info []sampler.Info) float64
+		})
+		if !ok {
+			return math.NaN()
+		}
+		sum += b.Cost(k.info[j*k.chains:(j+1)*k.chains]) + float64(float64(k.chains)*m.Energy)
+	}
+	return sum
 }
 
 // Workers implements the method that [sampler.Transition] speaks of: the kernels

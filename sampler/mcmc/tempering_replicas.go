@@ -12,6 +12,7 @@ import (
 type tempering struct {
 	model         energy.Model
 	base          sampler.Method
+	price         priced
 	sites, chains int
 	adaptive      bool
 	workers       int // goroutines that a kernel may use

@@ -19,6 +19,7 @@ import (
 type torusGibbs struct {
 	model  energy.Model
 	sites  int
+	rows   int
 	torus  *spins.Torus
 	d      [5]float64
 	odds   *simd.Odds
@@ -70,7 +71,7 @@ func newTorusGibbs(m energy.Model, chains int) *torusGibbs {
 		p[n] = odds(diff)
 	}
 	k := &torusGibbs{
-		model: m, sites: sites, torus: spins.NewTorus(sites/cols, cols), d: d, odds: simd.NewOdds(p),
+		model: m, sites: sites, rows: sites / cols, torus: spins.NewTorus(sites/cols, cols), d: d, odds: simd.NewOdds(p),
 		states: make([]*spins.State, chains), held: make([]bool, chains), stale: make([]bool, chains),
 		start: make([]float64, chains), since: make([]movement, chains), now: make([]movement, chains),
 		at: newCursor(chains),

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/cost"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -22,6 +23,7 @@ type bonds struct {
 	unequal       bool    // J < 0
 	field         []float64
 	e             []float64
+	price         *cost.Model // of the model, once that was asked for
 }
 
 func newBonds(method string, m energy.Model, chains int) (*bonds, error) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/cost"
 	"github.com/gibbsite-go/gibbsite/internal/normal"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/tune"
@@ -53,6 +54,8 @@ type conditional interface {
 // kernel is that of DHAMS and of PDHAMS.
 type kernel struct {
 	settings
+	model energy.Model
+	price *cost.Model // of the model, once that was asked for
 	conditional
 	frame    frame
 	sites    int
@@ -79,7 +82,7 @@ func newKernel(m energy.Model, chains int, s settings) (*kernel, error) {
 	}
 	n := chains * sites
 	k := &kernel{
-		settings: s, sites: sites, noise: math.Sqrt(1 - float64(s.persistence*s.persistence)),
+		settings: s, model: m, sites: sites, noise: math.Sqrt(1 - float64(s.persistence*s.persistence)),
 		u: make([]float64, n), next: make([]float64, n), y: make([]int32, n),
 		e: make([]float64, chains), f: make([]float64, chains), logq: make([]float64, chains), moved: make([]int, chains),
 		slide: make([]float64, sites), d: make([]float64, sites), from: make([]float64, sites), to: make([]float64, sites),

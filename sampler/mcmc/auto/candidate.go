@@ -1,0 +1,12 @@
+package auto
+
+import "github.com/gibbsite-go/gibbsite/sampler"
+
+// candidate is one of the methods to choose from and what is known of it.
+type candidate struct {
+	method sampler.Method
+	name   string
+	reason string         // why it was left out; empty if it was not
+	kernel sampler.Kernel // nil if it was left out or another was chosen
+	trial
+}

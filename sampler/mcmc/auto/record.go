@@ -1,0 +1,254 @@
+package auto
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
+)
+
+// lags are the numbers of steps over which changes are looked at; between them ρ_t
+// is taken as a straight line.
+var lags = [...]int{1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64}
+
+const longest = 64 // of lags
+
+// record gathers the features of the states that trials come through.
+type record struct {
+	features
+	chains int
+	ring   []float64 // chains × (longest+1) × features: the last states of this visit
+	seen   int       // states of this visit
+	limit  int       // lags beyond it are not looked at in this visit
+
+	// Of all states, by feature: their number, mean and sum of squares about it.
+	n          float64
+	mean, sq   []float64
+	noEnergies bool // an energy was not known
+
+	variance []float64 // by feature, of the last weigh
+}
+
+// trial is what is known of how a candidate moves.
+type trial struct {
+	tuned int       // steps that tuned it
+	steps int       // of its trials
+	cost  float64   // of these
+	time  float64   // τ, as last judged
+	pairs []float64 // by lag: pairs of states
+	jumps []float64 // by lag and feature: Σ of squared changes
+}
+
+func newRecord(sites, levels, chains int) *record {
+	r := &record{features: newFeatures(sites, levels), chains: chains}
+	r.ring = make([]float64, chains*(longest+1)*r.len())
+	r.mean, r.sq, r.variance = make([]float64, r.len()), make([]float64, r.len()), make([]float64, r.len())
+	return r
+}
+
+// begin begins a visit of so many steps.
+func (r *record) begin(steps int) { r.seen, r.limit = 0, max(1, steps/2) }
+
+// add adds the states x of energies e, to which the candidate has come.
+func (r *record) add(t *trial, e func(s int) float64, x []int32) {
+	f := r.len()
+	slot := r.seen % (longest + 1)
+	for s := range r.chains {
+		row := r.row(s, slot)
+		r.store(row, e(s), x[s*r.sites:(s+1)*r.sites])
+		if !finite(row[0]) {
+			row[0], r.noEnergies = 0, true
+		}
+		r.n++
+		for i, v := range row {
+			d := v - r.mean[i]
+			r.mean[i] += d / r.n
+			r.sq[i] += float64(d * (v - r.mean[i]))
+		}
+	}
+	for k, lag := range lags {
+		if lag > r.seen || lag > r.limit {
+			break
+		}
+		before := (r.seen - lag) % (longest + 1)
+		for s := range r.chains {
+			now, then := r.row(s, slot), r.row(s, before)
+			sums := t.jumps[k*f : (k+1)*f]
+			for i, v := range now {
+				d := v - then[i]
+				sums[i] += float64(d * d)
+			}
+		}
+		t.pairs[k] += float64(r.chains)
+	}
+	r.seen++
+}
+
+func (r *record) row(s, slot int) []float64 {
+	at := (s*(longest+1) + slot) * r.len()
+	return r.ring[at : at+r.len()]
+}
+
+// time returns τ of a candidate: the largest of those of the energy, of each level and
+// of the projections together.
+func (r *record) time(t *trial) float64 {
+	worst := 0.0
+	var rho [len(lags)]float64
+	for i := range r.counts + 1 {
+		if r.correlations(rho[:], t, i, i+1) {
+			worst = max(worst, integrate(rho[:t.lags()], t.pairs))
+		}
+	}
+	if r.correlations(rho[:], t, r.counts+1, r.len()) {
+		worst = max(worst, integrate(rho[:t.lags()], t.pairs))
+	}
+	if worst == 0 {
+		return 1 // nothing varies
+	}
+	return worst
+}
+
+// weigh finds the variances σ² that correlations of these candidates refer to: of all
+// states, but no more than half the mean square of the changes over long lags of the
+// candidate that comes farthest. What all of them leave to chance, such as how many
+// chains began in which mode, is the same for all.
+func (r *record) weigh(of []*trial) {
+	for i := range r.variance {
+		farthest := 0.0
+		for _, t := range of {
+			n, sum, pairs := t.lags(), 0.0, 0.0
+			for k := range n {
+				if 2*lags[k] >= lags[n-1] {
+					sum += t.jumps[k*r.len()+i]
+					pairs += t.pairs[k]
+				}
+			}
+			if n > 0 {
+				farthest = max(farthest, sum/pairs/2)
+			}
+		}
+		r.variance[i] = min(r.sq[i]/r.n, farthest)
+	}
+}
+
+// lags returns the number of lags of which there are pairs.
+func (t *trial) lags() (n int) {
+	for n < len(lags) && t.pairs[n] > 0 {
+		n++
+	}
+	return n
+}
+
+// correlations stores the mean ρ at each lag over those of the features from … to−1
+// that vary; false if none does.
+func (r *record) correlations(rho []float64, t *trial, from, to int) bool {
+	clear(rho)
+	vary := 0.0
+	for i := from; i < to; i++ {
+		variance := r.variance[i]
+		if !(variance > 0) || i == 0 && r.noEnergies {
+			continue
+		}
+		vary++
+		for k := range t.lags() {
+			rho[k] += 1 - t.jumps[k*r.len()+i]/t.pairs[k]/(2*variance)
+		}
+	}
+	for k := range rho {
+		rho[k] = min(rho[k]/max(vary, 1), 1)
+	}
+	return vary > 0
+}
+
+const (
+	negligible = 0.15 // ρ_t below which the sum ends: a σ² that is a little off leaves so much,
+	noise      = 2    // or this over the root of the number of pairs
+	leastTime  = 0.1  // of draws that are better than independent ones
+	farthest   = 8    // longest lags that the tail may reach: beyond is a guess
+	slowing    = 2    // and times what an exponential from the start would reach
+)
+
+// integrate returns τ of the correlations at the first lags, found of so many pairs.
+func integrate(rho, pairs []float64) float64 {
+	sum, from, last := 0.0, 0, 1.0
+	for k, v := range rho {
+		// Σ of the straight line over from+1 … lag.
+		width := float64(lags[k] - from)
+		sum += float64(width*last) + float64((v-last)*(width+1)/2)
+		from, last = lags[k], v
+		if v < max(negligible, noise/math.Sqrt(pairs[k])) {
+			return max(leastTime, 1+2*sum)
+		}
+	}
+	return max(leastTime, 1+2*(sum+tail(rho)))
+}
+
+// tail returns Σ of ρ_t beyond the last lag, as the exponential through it and the
+// longest lag of at most half as many steps.
+func tail(rho []float64) float64 {
+	n := len(rho)
+	if n == 0 {
+		return farthest
+	}
+	end := float64(lags[n-1])
+	half, before := 0.0, 1.0
+	for k := range n - 1 {
+		if 2*lags[k] <= lags[n-1] {
+			half, before = float64(lags[k]), rho[k]
+		}
+	}
+	length := farthest * end
+	if rho[n-1] < 1 {
+		length = min(length, slowing*end/-simd.Log(rho[n-1]))
+	}
+	if slope := simd.Log(before) - simd.Log(rho[n-1]); slope > 0 {
+		length = min(length, (end-half)/slope)
+	}
+	return rho[n-1] * length
+}
+
+// renew forgets the variances of earlier rounds, in which chains may still have been
+// on their way.
+func (r *record) renew() {
+	r.n = 0
+	clear(r.mean)
+	clear(r.sq)
+}
+
+func (r *record) append(b []byte) []byte {
+	flag := 0
+	if r.noEnergies {
+		flag = 1
+	}
+	b = wire.AppendInts(b, r.seen, r.limit, flag)
+	b = wire.AppendFloat64s(b, []float64{r.n})
+	b = wire.AppendFloat64s(wire.AppendFloat64s(b, r.mean), r.sq)
+	return wire.AppendFloat64s(b, r.ring)
+}
+
+func (r *record) restore(b []byte) ([]byte, error) {
+	var head [3]uint64
+	var n [1]float64
+	b, err := wire.ReadUint64s(b, head[:])
+	if err != nil {
+		return nil, err
+	}
+	if head[0] > most || head[1] > most || head[2] > 1 {
+		return nil, fmt.Errorf("auto: the checkpoint has seen %d states with lags ≤ %d, want ≤ %d", head[0], head[1], most)
+	}
+	r.seen, r.limit, r.noEnergies = int(head[0]), int(head[1]), head[2] == 1
+	if b, err = wire.ReadFloat64s(b, n[:]); err != nil {
+		return nil, err
+	}
+	r.n = n[0]
+	for _, v := range [][]float64{r.mean, r.sq, r.ring} {
+		if b, err = wire.ReadFloat64s(b, v); err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+// most bounds numbers of steps.
+const most = 1 << 30

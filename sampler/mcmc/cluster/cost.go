@@ -1,0 +1,68 @@
+package cluster
+
+import (
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/cost"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// Prices, in nanoseconds, as the test of prices in package auto found them; see
+// sampler.Transition.
+const (
+	rootCost  = 45 // a site whose cluster is found
+	levelCost = 10 // a weight of the level that a cluster may have in a field
+	edgeCost  = 12 // an edge that may be a bond, from either end
+	growCost  = 40 // a site that joins a growing cluster
+	nearCost  = 15 // and its neighbour
+)
+
+// energies returns what the energies of a step cost.
+func (b *bonds) energies(info []sampler.Info) float64 {
+	if b.price == nil {
+		c := cost.Of(b.model)
+		b.price = &c
+	}
+	return float64(len(info)) * b.price.Energy
+}
+
+// Cost implements the method that [sampler.Transition] speaks of.
+func (k *swendsenWang) Cost(info []sampler.Info) float64 {
+	each := float64(rootCost)
+	if !k.flat {
+		each += float64(levelCost * float64(k.levels))
+	}
+	step := float64(each*float64(k.sites)) + float64(edgeCost*float64(len(k.adj)))
+	return float64(float64(len(info))*step) + k.energies(info)
+}
+
+// Cost implements the method that [sampler.Transition] speaks of. A cluster that was
+// rejected counts as large as those that were not.
+func (k *wolff) Cost(info []sampler.Info) float64 {
+	each := growCost + float64(nearCost*float64(len(k.adj))/float64(k.sites))
+	sum := 0.0
+	for i := range info {
+		size := float64(k.updates)
+		if info[i].Accept > 0 {
+			size = max(size, float64(info[i].Moved)/info[i].Accept)
+		}
+		sum += float64(size * each)
+	}
+	return sum + k.energies(info)
+}
+
+// Cost implements the method that [sampler.Transition] speaks of: NaN if Base does not
+// count what a step costs.
+func (k *houdayer) Cost(info []sampler.Info) float64 {
+	sum := float64(float64(len(info)) * float64(k.sites) * rootCost)
+	for _, base := range k.base {
+		b, ok := base.(interface {
+			Cost(info []sampler.Info) float64
+		})
+		if !ok {
+			return math.NaN()
+		}
+		sum += b.Cost(info)
+	}
+	return sum
+}

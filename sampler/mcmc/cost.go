@@ -1,0 +1,78 @@
+package mcmc
+
+import "github.com/gibbsite-go/gibbsite/sampler"
+
+// Cost implements the method that [sampler.Transition] speaks of.
+func (k *gibbs) Cost(info []sampler.Info) float64 {
+	return k.visits(info, k.sites, 1, sweepCost+float64(levelCost*float64(k.levels)))
+}
+
+func (k *pairGibbs) Cost(info []sampler.Info) float64 {
+	l := float64(k.levels)
+	return k.visits(info, k.updates, k.levels, proposalCost+float64(l*(k.joins()+float64(levelCost*l))))
+}
+
+func (k *swap) Cost(info []sampler.Info) float64 {
+	return k.visits(info, k.updates, 2, proposalCost+k.joins())
+}
+
+// joins returns what it costs to try a level of the first of two sites: a change of
+// the table and back, and a way through the language.
+func (k *pairs) joins() float64 {
+	join := k.price.of(k.model).Move
+	if k.within != nil && k.within.count == nil {
+		join += float64(trellisCost * float64(k.sites) / 2)
+	}
+	return join
+}
+
+func (k *sparseGibbs) Cost(info []sampler.Info) float64 {
+	m := k.price.of(k.model)
+	return float64(len(info)) * float64(float64(k.sites)*(sparseCost+float64(nearCost*m.Degree)))
+}
+
+func (k *denseGibbs) Cost(info []sampler.Info) float64 {
+	m := k.price.of(k.model)
+	return float64(float64(len(info))*float64(denseCost*float64(k.sites))) + float64(moves(info)*float64(nearCost*m.Degree))
+}
+
+func (k *torusGibbs) Cost(info []sampler.Info) float64 {
+	return float64(len(info)) * (wholeCost + float64(bandCost*float64(k.rows)) + float64(bitCost*float64(k.sites)))
+}
+
+func (k *bipartite) Cost(info []sampler.Info) float64 {
+	m := k.price.of(k.model)
+	return float64(len(info)) * (wholeCost + m.Field + float64(drawCost*float64(k.sites+k.hidden)))
+}
+
+func (k *blockGibbs) Cost(info []sampler.Info) float64 {
+	m, sum := k.price.of(k.model), 0.0
+	for _, block := range k.blocks {
+		members := 1
+		for range block {
+			members *= k.levels
+		}
+		sum += float64(float64(members) * (m.Energy + levelCost + float64(k.sites)))
+	}
+	return float64(len(info)) * sum
+}
+
+func (k *hammingBall) Cost(info []sampler.Info) float64 {
+	m := k.price.of(k.model)
+	ball := float64(float64(k.size) * (m.Energy + levelCost + float64(k.sites)))
+	return float64(len(info)) * float64(float64(k.updates)*ball)
+}
+
+func (k *dmala) Cost(info []sampler.Info) float64 {
+	return proposed(k.proposal, k.price.of(k.model), info)
+}
+
+func (k *gwg) Cost(info []sampler.Info) float64 {
+	m := k.price.of(k.table.model)
+	return float64(len(info)) * (wholeCost + m.Table + float64(weightCost*float64(k.sites*k.cols)))
+}
+
+func (k *paths) Cost(info []sampler.Info) float64 {
+	m := k.price.of(k.table.model)
+	return float64(len(info)) * (wholeCost + m.Table + float64(float64(k.sites)*(stepCost+float64(pathCost*float64(k.levels)))))
+}

@@ -1,0 +1,30 @@
+package momentum
+
+import (
+	"github.com/gibbsite-go/gibbsite/internal/cost"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// Prices, in nanoseconds; see sampler.Transition.
+const (
+	normalCost = 42  // a site whose momentum is refreshed and which is drawn
+	levelCost  = 55  // a level of a site where there are more than two
+	entryCost  = 1.2 // an entry of the factor of a curvature
+)
+
+// Cost implements the method that [sampler.Transition] speaks of.
+func (k *kernel) Cost(info []sampler.Info) float64 {
+	if k.price == nil {
+		c := cost.Of(k.model)
+		k.price = &c
+	}
+	n := float64(k.sites)
+	step := k.price.Table + float64(normalCost*n)
+	if l := k.price.Levels; l > 2 {
+		step += float64(levelCost * n * float64(l))
+	}
+	if f, ok := k.frame.(*factored); ok {
+		step += float64(entryCost * 3 * float64(len(f.l)))
+	}
+	return float64(len(info)) * step
+}

@@ -1,0 +1,27 @@
+package mcmc
+
+import (
+	"github.com/gibbsite-go/gibbsite/internal/cost"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// proposed returns the cost of a step by a proposal.
+func proposed(p proposal, m cost.Model, info []sampler.Info) float64 {
+	n, table, changes := float64(m.Sites), m.Table, 0.0
+	beside := n * flipCost
+	switch p := p.(type) {
+	case *flips:
+		table, changes = m.Field, float64(moves(info)*m.Changed)
+	case *confined:
+		_, _, edges := p.within.graph.Size()
+		beside = float64(n*(rowCost+float64(entryCost*float64(p.levels)))) + float64(trellisCost*float64(edges))
+	case *rows:
+		beside = float64(n * (rowCost + float64(entryCost*float64(p.cols))))
+		if p.flips != nil {
+			beside = n * jumpFlipCost
+		} else if p.weigher != nil {
+			beside = float64(n * (rowCost + float64(jumpCost*float64(p.cols))))
+		}
+	}
+	return float64(float64(len(info))*(wholeCost+table+beside)) + changes
+}
