@@ -74,32 +74,39 @@ func TestGrid(t *testing.T) {
 	}
 }
 
-// Where tokens weigh differently the cheapest sequence is a knapsack, which no
-// local exchange solves: the result is never nearer than the exact projection,
-// and on average at most a quarter further (it is a fifth).
+// Where tokens weigh differently the cheapest sequence is a knapsack, which no local
+// exchange solves for certain: the result is never nearer than the exact projection,
+// and on average at most a twentieth further, for windows of sums, for a single sum,
+// and where that is rare.
 func TestKLGap(t *testing.T) {
-	set, err := constraint.NewSum([]int{0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9}, 120, 125)
-	require.NoError(t, err)
-	exact, err := projection.Path{Language: set, Margin: defaultLead}.Compile(t.Context(), gridSites, gridLevels)
-	require.NoError(t, err)
-	a, err := Projector{Constraint: set.Linear(gridSites, gridLevels)}.Compile(t.Context(), gridSites, gridLevels)
-	require.NoError(t, err)
-	rng := rand.New(rand.NewPCG(2, 2))
-	var found, best float64
-	x, v := make([]int32, gridSites), make([]float32, gridSites*gridLevels)
-	for _, table := range gridTables(100) {
-		copy(v, table)
-		kl, _, err := a.Nearest(t.Context(), x, v, rng)
+	weights := []int{0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9}
+	for _, c := range []struct {
+		weights  []int
+		from, to int
+	}{{weights, 120, 125}, {weights, 120, 120}, {weights, 60, 60}, {[]int{1, 3, 7, 12, 13, 19, 0, 2, 5, 8, 11, 17}, 141, 141}} {
+		set, err := constraint.NewSum(c.weights, c.from, c.to)
 		require.NoError(t, err)
-		assert.True(t, constraint.Accepts(set, x))
-		copy(v, table)
-		least, err := exact.Nearest(x, v)
+		exact, err := projection.Path{Language: set, Margin: defaultLead}.Compile(t.Context(), gridSites, gridLevels)
 		require.NoError(t, err)
-		assert.GreaterOrEqual(t, kl, least-1e-9)
-		found, best = found+kl, best+least
+		a, err := Projector{Constraint: set.Linear(gridSites, gridLevels)}.Compile(t.Context(), gridSites, gridLevels)
+		require.NoError(t, err)
+		rng := rand.New(rand.NewPCG(2, 2))
+		var found, best float64
+		x, v := make([]int32, gridSites), make([]float32, gridSites*gridLevels)
+		for _, table := range gridTables(100) {
+			copy(v, table)
+			kl, _, err := a.Nearest(t.Context(), x, v, rng)
+			require.NoError(t, err)
+			assert.True(t, constraint.Accepts(set, x))
+			copy(v, table)
+			least, err := exact.Nearest(x, v)
+			require.NoError(t, err)
+			assert.GreaterOrEqual(t, kl, least-1e-9)
+			found, best = found+kl, best+least
+		}
+		t.Logf("sums %d … %d: divergence %.4f, exact %.4f, ratio %.4f", c.from, c.to, found/100, best/100, found/best)
+		assert.LessOrEqual(t, found, best*1.05)
 	}
-	t.Logf("divergence %.4f, exact %.4f, ratio %.4f", found/100, best/100, found/best)
-	assert.LessOrEqual(t, found, best*5/4)
 }
 
 // BenchmarkKL measures projections of fresh tables, and how much longer the

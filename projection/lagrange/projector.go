@@ -29,12 +29,12 @@ import (
 // λ_j ← λ_j + μ·Δ_j and μ ← min(Growth·μ, MuMax). The search ends as soon as the
 // decoded sequence satisfies the constraint. What is returned is not the iterate
 // but something nearer: tokens that the search changed without need are changed
-// back, costly ones are exchanged for cheaper ones while the constraint holds, and
-// then the rows are the closest ones, in closed form, whose likeliest tokens are
+// back, costly ones are exchanged for cheaper ones, with others at up to two more sites,
+// while the constraint holds, and then the rows are the closest ones, in closed form, whose likeliest tokens are
 // what is left (see [projection.PathProjection.Nearest]).
 //
-// Where the exact projection is known this ends there for counts, and a fifth
-// further away for weighted sums (TestGrid, TestKLGap).
+// Where the exact projection is known this ends there for counts, and at most a
+// twentieth further away for weighted sums, on average (TestGrid, TestKLGap).
 //
 // Algorithm 1 of the paper continues while the violation is *below* the
 // tolerance; that is a misprint. It says nothing of Growth, Temperature and the

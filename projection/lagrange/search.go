@@ -41,8 +41,14 @@ type search struct {
 	width             int       // offers per site
 	offers            []offer   // by site
 	chosen            []int     // inequalities
-	slopes            []float32 // derivatives of those
+	slope             []float32 // derivatives of one of those
+	adds              []float64 // what an offer adds to them: offers × rowsKept
 	slack             []float64
+	market            []lot // offers by price
+	banned            int   // the site that exchanges leave as it is, or none
+	kept              []int32
+	keptGain          []float64
+	keptLeast         []float64
 }
 
 func newSearch(a *target) *search {
@@ -64,7 +70,10 @@ func newSearch(a *target) *search {
 		row:   lead.New(a.levels, lead.Rule{Margin: a.recipe.Path.Margin}),
 		gain:  make([]float64, a.sites), order: make([]int32, a.sites),
 		width: min(ranks, a.levels), offers: make([]offer, a.sites*min(ranks, a.levels)),
-		chosen: make([]int, 0, m), slopes: make([]float32, n*min(m, rowsKept)), slack: make([]float64, min(m, rowsKept)),
+		chosen: make([]int, 0, m), slope: make([]float32, n), slack: make([]float64, min(m, rowsKept)),
+		adds: make([]float64, a.sites*min(ranks, a.levels)*rowsKept),
+		kept: make([]int32, a.sites), keptGain: make([]float64, a.sites), keptLeast: make([]float64, a.judge.Len()),
+		market: make([]lot, 0, a.sites*min(ranks, a.levels)),
 	}
 }
 

@@ -108,9 +108,9 @@ func (k *bipartite) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
 	k.StepUntil(nil, info, x, r)
 }
 
-// StepUntil is Step until stop says so, which is asked between the layers.
+// StepUntil is Step until stop says so, which is asked between the layers and what they are drawn by.
 func (k *bipartite) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
-	return k.at.step(stop, info, 3, k.work(), r, func(stage, lo, hi int) bool {
+	return k.at.step(stop, info, 4, k.work(), r, func(stage, lo, hi int) bool {
 		return k.move(stage, lo, hi, x, r[lo:hi])
 	})
 }
@@ -124,6 +124,7 @@ func (k *bipartite) move(stage, lo, hi int, x []int32, r []sampler.Stream) bool 
 		k.draw(lo, k.h[lo*k.hidden:hi*k.hidden], k.hidden, r)
 	case 1:
 		k.model.VisibleField(k.f[:(hi-lo)*k.sites], k.h[lo*k.hidden:hi*k.hidden])
+	case 2:
 		k.draw(lo, k.y[lo*k.sites:hi*k.sites], k.sites, r)
 	default:
 		k.load(lo, hi, k.y, x)
