@@ -103,8 +103,14 @@ func (p *constrained) judge(x []float32) (u, worst float64) {
 // whose variance is of the order of 1.
 func sample(t testing.TB, d energy.Denoiser[float32], samples, batch, steps, workers int) []float32 {
 	t.Helper()
+	return seeded(t, d, samples, batch, steps, workers, 1)
+}
+
+// seeded is sample with a seed of its own.
+func seeded(t testing.TB, d energy.Denoiser[float32], samples, batch, steps, workers int, seed uint64) []float32 {
+	t.Helper()
 	diff, err := diffusion.New(context.Background(), d, diffusion.Process[float32](diffusion.Gaussian{Eta: 1, Wide: true, Schedule: noise.CosineBar{}}),
-		diffusion.Config{Steps: steps, Batch: batch, Seed: 1, Workers: workers})
+		diffusion.Config{Steps: steps, Batch: batch, Seed: seed, Workers: workers})
 	require.NoError(t, err)
 	n, _ := d.Shape()
 	x := make([]float32, samples*n)

@@ -227,15 +227,13 @@ func (g *GibbsScore) one(v, x []float32, alpha float64, src rand.Source) error {
 		return g.controlled(v, x, sum, root, variance)
 	}
 	clear(g.shift)
+	weights := g.keep(n)
 	from := g.y
 	if !g.o.Mean {
-		g.l.Score(g.s, g.y)
-		from = g.s
+		from = g.s[:len(weights)*n]
+		g.l.Score(from, g.y[:len(from)])
 	}
-	for k, w := range g.e {
-		if w == 0 {
-			continue
-		}
+	for k, w := range weights {
 		w /= sum
 		for i := range n {
 			f := float64(from[k*n+i])
@@ -260,6 +258,27 @@ func (g *GibbsScore) one(v, x []float32, alpha float64, src rand.Source) error {
 		v[i] = float32(center + float64(spread*g.shift[i]))
 	}
 	return nil
+}
+
+// negligible is the weight, relative to the largest, below which a candidate moves no
+// bit of a sum in float64 unless its score is 2²⁷ times as large.
+const negligible = 0x1p-80
+
+// keep moves the candidates that count to the front, in their order, and returns their
+// weights: at high noise these are a few, and a score costs more than an energy.
+func (g *GibbsScore) keep(n int) []float64 {
+	kept := 0
+	for k, w := range g.e {
+		if w < negligible {
+			continue
+		}
+		if kept < k {
+			g.e[kept] = w
+			copy(g.y[kept*n:(kept+1)*n], g.y[k*n:(k+1)*n])
+		}
+		kept++
+	}
+	return g.e[:kept]
 }
 
 // controlled stores the estimate with the control variate

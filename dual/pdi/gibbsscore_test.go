@@ -196,3 +196,20 @@ func TestGibbsScoreOfAnyTarget(t *testing.T) {
 	require.ErrorContains(t, exact.Error(pdi.NewGibbsScore(none, pdi.GibbsOptions{})), "target is nil")
 	require.ErrorContains(t, exact.Error(pdi.NewGibbsScore(&dual.RealLagrangian{}, pdi.GibbsOptions{})), "target of 0 sites")
 }
+
+// Scores are asked for the candidates that count alone, unless all are to be mixed.
+func TestGibbsScoreKeepsWhatCounts(t *testing.T) {
+	for _, c := range []struct {
+		stiff   float64
+		control bool
+		least   int
+		most    int
+	}{{1e6, false, 1, 1}, {1, false, 64, 64}, {30, false, 2, 63}, {1e6, true, 64, 64}} {
+		asked := 0
+		f := energy.RealFunc{Dim: 1, E: func(x []float32) float64 { return c.stiff * float64(x[0]) * float64(x[0]) },
+			Grad: func(g, x []float32) { asked, g[0] = asked+1, float32(2*c.stiff)*x[0] }}
+		g := exact.Must(pdi.NewGibbsScore(exact.Must(dual.NewRealLagrangian(f, 1, exact.Must(continuous.NewLinear([]float64{1}, 0)))), pdi.GibbsOptions{Control: c.control}))
+		require.NoError(t, g.Predict(make([]float32, 1), []float32{0.5}, []float64{0.5}, []float64{0}, []rand.Source{rand.NewPCG(1, 2)}))
+		require.True(t, c.least <= asked && asked <= c.most, "%+v: %d", c, asked)
+	}
+}

@@ -19,7 +19,7 @@ import (
 func authors(t testing.TB, beta, scale float64, extra int) *constrained {
 	const d, k, m = 30, 12, 10
 	r := rand.New(rand.NewPCG(30, 12))
-	w, means, v := make([]float64, k), make([]float64, k*d), make([]float64, d)
+	w, means, v := make([]float64, k), make([]float64, k*d), make([]float64, k*d)
 	for i := range means {
 		means[i] = 4 * r.NormFloat64()
 	}
@@ -29,19 +29,15 @@ func authors(t testing.TB, beta, scale float64, extra int) *constrained {
 			mean += means[c*d+i] / k
 			square += means[c*d+i] * means[c*d+i] / k
 		}
-		v[i] = 2 / (square - mean*mean + 2)
 		for c := range k {
+			v[c*d+i] = 2 / (square - mean*mean + 2)
 			means[c*d+i] = (means[c*d+i] - mean) / math.Sqrt(square-mean*mean+2)
 		}
 	}
-	at, covs := make([][]float64, k), make([][]float64, k)
-	for c := range k {
-		w[c], at[c], covs[c] = 1, means[c*d:(c+1)*d], make([]float64, d*d)
-		for i := range d {
-			covs[c][i*d+i] = v[i]
-		}
+	for c := range w {
+		w[c] = 1
 	}
-	p := &constrained{base: exact.Must(continuous.NewMixture(w, at, covs))}
+	p := &constrained{base: exact.Must(continuous.NewDiagonal(w, means, v))}
 	var rows [][]float64
 	order := r.Perm(m)
 	for j := range m + extra {

@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc64"
 	"io"
-	"math"
 	"math/rand/v2"
 	"os"
 	"runtime"
@@ -164,12 +164,7 @@ const windowsKey = "windows"
 // digest tells windows for training apart.
 func (p *problem) digest() string {
 	h := crc64.New(crc64.MakeTable(crc64.ECMA))
-	var b [4]byte
-	for _, v := range p.training {
-		bits := math.Float32bits(v)
-		b = [4]byte{byte(bits), byte(bits >> 8), byte(bits >> 16), byte(bits >> 24)}
-		_, _ = h.Write(b[:]) // never fails
-	}
+	_ = binary.Write(h, binary.LittleEndian, p.training) // a hash never fails
 	return fmt.Sprintf("%016x", h.Sum64())
 }
 

@@ -22,14 +22,22 @@ type problem struct {
 	rows int
 }
 
+// given returns the shape of the network, or an error if that or the objective is nil.
+func given(net *neural.Transformer, objective any) (c neural.Config, err error) {
+	if net == nil {
+		return c, fmt.Errorf("train: network is nil")
+	}
+	if check.Nil(objective) {
+		return c, fmt.Errorf("train: objective is nil")
+	}
+	return net.Config(), nil
+}
+
 // tokenProblem checks that the parts of a problem of tokens fit.
 func tokenProblem(net *neural.Transformer, objective Objective, data []int32) (*problem, error) {
-	if net == nil {
-		return nil, fmt.Errorf("train: network is nil")
-	}
-	c := net.Config()
-	if check.Nil(objective) {
-		return nil, fmt.Errorf("train: objective is nil")
+	c, err := given(net, objective)
+	if err != nil {
+		return nil, err
 	}
 	if _, pooled := objective.(Pooled); pooled && c.Levels == 0 {
 		return nil, fmt.Errorf("train: the network has no levels, want ≥ 1")
@@ -55,12 +63,9 @@ func tokenProblem(net *neural.Transformer, objective Objective, data []int32) (*
 
 // realProblem checks that the parts of a problem of reals fit.
 func realProblem(net *neural.Transformer, objective RealObjective, data []float32) (*problem, error) {
-	if net == nil {
-		return nil, fmt.Errorf("train: network is nil")
-	}
-	c := net.Config()
-	if check.Nil(objective) {
-		return nil, fmt.Errorf("train: objective is nil")
+	c, err := given(net, objective)
+	if err != nil {
+		return nil, err
 	}
 	if c.Channels == 0 || c.Outputs != c.Channels {
 		return nil, fmt.Errorf("train: the network has %d channels and %d outputs, want as many and ≥ 1", c.Channels, c.Outputs)
