@@ -195,7 +195,7 @@ var (
 
 // try calls f and reports a panic that is not the library's own.
 func (g *generator) try(name string, f reflect.Value, args []reflect.Value) (results []reflect.Value, ok bool) {
-	sweepUp()
+	g.sweepUp()
 	defer watch(name)()
 	defer func() {
 		p := recover()
@@ -266,6 +266,7 @@ type generator struct {
 	*rand.Rand
 	pool     []reflect.Value
 	reported map[string]bool
+	heap     uint64 // bytes of objects after the last collection
 }
 
 func newGenerator(name string) *generator {

@@ -130,11 +130,13 @@ func lastWords(out string) string {
 	return out[max(0, len(out)-300):]
 }
 
-// sweepUp collects garbage if calls have left much of it: a call is judged by its own
-// memory, not by what others, of a GiB each, have left behind.
-func sweepUp() {
+// sweepUp collects garbage if calls have left half a GiB of it: a call is judged by its
+// own memory, not by what others have left behind.
+func (g *generator) sweepUp() {
 	heap := [1]metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
-	if metrics.Read(heap[:]); heap[0].Value.Uint64() > 1<<29 {
+	if metrics.Read(heap[:]); heap[0].Value.Uint64() > g.heap+1<<29 {
 		runtime.GC()
+		metrics.Read(heap[:])
+		g.heap = heap[0].Value.Uint64()
 	}
 }
