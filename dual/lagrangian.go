@@ -92,12 +92,12 @@ func NewLagrangian(base energy.Model, set constraint.Set) (*Lagrangian, error) {
 		}
 	}
 	if l.sitewise != nil {
-		l.merged = l.sum.Append(l.sitewise)
+		l.merged = weighted.Append(l.sum, l.sitewise)
 	}
 	if l.values != nil {
-		l.sum.Append(l.values)
+		weighted.Append(l.sum, l.values)
 	}
-	l.sum.Unite()
+	weighted.Unite(l.sum)
 	l.update()
 	return l, nil
 }
@@ -124,7 +124,7 @@ func (l *Lagrangian) partOf(m energy.Model) int {
 			return -1 - k
 		}
 	}
-	return l.sum.Append(m)
+	return weighted.Append(l.sum, m)
 }
 
 // AtTemperature returns a Lagrangian of the same base, set and multipliers at

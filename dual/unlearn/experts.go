@@ -68,9 +68,9 @@ func NewExperts(q energy.Model, away []energy.Model, b []float64, logZ func(ener
 		if m.logZ[i], err = logZ(a); err != nil {
 			return nil, err
 		}
-		m.part[i] = m.sum.Append(a)
+		m.part[i] = weighted.Append(m.sum, a)
 	}
-	m.sum.Unite()
+	weighted.Unite(m.sum)
 	return m, m.SetLambda(m.lambda)
 }
 

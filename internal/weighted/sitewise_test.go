@@ -82,10 +82,10 @@ func TestSumOfSitewise(t *testing.T) {
 		copy(w.Coef, []float64{0.5, -1.5})
 		w.Update()
 		s := weighted.New(base)
-		s.Coef[s.Append(w)] = 1
-		s.Coef[s.Append(exact.Must(model.NewPotts(model.Lattice{2, 2}, levels, -0.4, nil)))] = 0.5
+		s.Coef[weighted.Append(s, w)] = 1
+		s.Coef[weighted.Append(s, exact.Must(model.NewPotts(model.Lattice{2, 2}, levels, -0.4, nil)))] = 0.5
 		s.Coef[0], s.Offset = 0.8, 0.25
-		s.Unite()
+		weighted.Unite(s)
 		diff, _ := energy.As[energy.Differentiable](s)
 		local, _ := energy.As[energy.Local](s)
 		binary, two := energy.As[energy.Binary](s)

@@ -34,9 +34,10 @@ func New(base energy.Model) *Sum {
 // Base returns the first part.
 func (w *Sum) Base() energy.Model { return w.parts[0] }
 
-// Append makes m a part with coefficient 0, if it is not one already, and
-// returns its number. The base is not looked at.
-func (w *Sum) Append(m energy.Model) int {
+// Append makes m a part of w with coefficient 0, if it is not one already, and
+// returns its number. The base is not looked at. It is no method, since whoever is
+// given a model could call that.
+func Append(w *Sum, m energy.Model) int {
 	if reflect.TypeOf(m).Comparable() {
 		if k := slices.Index(w.parts[1:], m); k >= 0 {
 			return k + 1
@@ -80,9 +81,9 @@ func all[T any](models []energy.Model) []T {
 	return ts
 }
 
-// Unite fills the graph from those of the parts. It is called once, when all
+// Unite fills the graph of w from those of its parts. It is called once, when all
 // parts are there.
-func (w *Sum) Unite() {
+func Unite(w *Sum) {
 	graphs := all[energy.Graphical](w.parts)
 	if graphs == nil {
 		return

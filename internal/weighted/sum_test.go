@@ -23,10 +23,10 @@ func TestSum(t *testing.T) {
 	}}
 	part := &energy.Func{Sites: 2, Levels: 2, E: func(x []int32) float64 { asked++; return float64(x[1]) }}
 	s := weighted.New(base)
-	k := s.Append(part)
+	k := weighted.Append(s, part)
 	require.Equal(t, 1, k)
-	require.Equal(t, k, s.Append(part))
-	s.Unite()
+	require.Equal(t, k, weighted.Append(s, part))
+	weighted.Unite(s)
 	e, x := make([]float64, 3), []int32{1, 0, 0, 1, 1, 1}
 	s.Offset = 0.5
 	s.Energy(e, x)
@@ -43,8 +43,8 @@ func TestSumViews(t *testing.T) {
 	a := exact.Must(model.NewIsing(model.Lattice{4}, 0.3, 0.1))
 	b := exact.Must(model.NewIsing(model.Lattice{4}, 0.1, -0.4))
 	s := weighted.New(a)
-	s.Coef[s.Append(b)] = 1.5
-	s.Unite()
+	s.Coef[weighted.Append(s, b)] = 1.5
+	weighted.Unite(s)
 	c, ok := energy.As[energy.Conditional](s)
 	require.True(t, ok)
 	g, ok := energy.As[energy.Graphical](s)

@@ -36,9 +36,9 @@ func TestEverythingThatASumOffers(t *testing.T) {
 		for _, coef := range [][]float64{{1, 0, 0}, {1, 1, 1}, {2, -0.5, 3}, {0.7, 1.5, 0}} {
 			s := weighted.New(parts[0])
 			for _, m := range parts[1:] {
-				s.Append(m)
+				weighted.Append(s, m)
 			}
-			s.Unite()
+			weighted.Unite(s)
 			copy(s.Coef, coef)
 			s.Offset = 0.25
 			t.Run(name, func(t *testing.T) {
@@ -94,7 +94,7 @@ func tables(t *testing.T, s *weighted.Sum, parts []energy.Model, coef []float64)
 func TestBaseGivesLevelsAndSupport(t *testing.T) {
 	base := exact.Must(model.NewMarkov(3, 2, 1, []float64{1, 0}, []float64{0.5, 0.5, 0.2, 0.8}))
 	s := weighted.New(base)
-	s.Append(exact.Must(model.NewIndependent(make([]float64, 6), 2)))
+	weighted.Append(s, exact.Must(model.NewIndependent(make([]float64, 6), 2)))
 	require.Equal(t, energy.Model(base), s.Base())
 	support, ok := energy.As[energy.Supported](s)
 	require.True(t, ok)

@@ -361,3 +361,33 @@ func TestRunsResume(t *testing.T) {
 		assert.Equal(t, whole.States(), resumed.States())
 	}
 }
+
+// What a step costs grows with sites, edges and the sizes of clusters, and is NaN where
+// the base of Houdayer does not say.
+func TestCosts(t *testing.T) {
+	cost := func(method sampler.Method, sites int, info ...sampler.Info) float64 {
+		m := exact.Must(model.NewIsing(model.FreeLattice{sites, sites}, 0.4, 0.1))
+		k := exact.Must(method.Kernel(context.Background(), m, len(info)))
+		return k.(interface {
+			Cost(info []sampler.Info) float64
+		}).Cost(info)
+	}
+	for _, method := range []sampler.Method{SwendsenWang{}, Houdayer{}} {
+		one := cost(method, 3, sampler.Info{})
+		assert.Greater(t, one, 0.)
+		assert.InDelta(t, 2*one, cost(method, 3, sampler.Info{}, sampler.Info{}), 1e-9*one)
+		assert.Greater(t, cost(method, 6, sampler.Info{}), 3*one)
+	}
+	small, large := cost(Wolff{}, 5, sampler.Info{Accept: 1, Moved: 2}), cost(Wolff{}, 5, sampler.Info{Accept: 1, Moved: 20})
+	assert.Greater(t, large, small)
+	assert.Equal(t, large, cost(Wolff{}, 5, sampler.Info{Accept: 0.5, Moved: 10}), "rejected ones count as large")
+	assert.True(t, math.IsNaN(cost(Houdayer{Base: silent{}}, 3, sampler.Info{})))
+}
+
+// silent is a method whose kernels do not say what a step costs.
+type silent struct{}
+
+func (silent) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
+	k, err := SwendsenWang{}.Kernel(ctx, m, chains)
+	return struct{ sampler.Kernel }{k}, err
+}
