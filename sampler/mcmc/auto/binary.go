@@ -1,10 +1,10 @@
 package auto
 
 import (
-	"encoding/binary"
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/internal/wire"
+	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
 // AppendBinary appends where the trials stand and what they found, then the kernel
@@ -30,13 +30,10 @@ func (k *kernel) AppendBinary(b []byte) ([]byte, error) {
 		if c.kernel == nil {
 			continue
 		}
-		at := len(b)
-		b = wire.AppendInts(b, 0)
 		var err error
-		if b, err = c.kernel.AppendBinary(b); err != nil {
+		if b, err = wire.AppendParts(b, []sampler.Kernel{c.kernel}); err != nil {
 			return nil, fmt.Errorf("auto: %s: %w", c.name, err)
 		}
-		binary.LittleEndian.PutUint64(b[at:], uint64(len(b)-at-8))
 	}
 	return b, nil
 }
@@ -123,7 +120,7 @@ func (k *kernel) restore(c *candidate, b []byte) ([]byte, error) {
 // restoreKernel reads what a candidate's trials gathered and its kernel.
 func (k *kernel) restoreKernel(c *candidate, b []byte) (rest []byte, err error) {
 	if k.record != nil {
-		c.pairs, c.jumps = make([]float64, len(lags)), make([]float64, len(lags)*k.record.len())
+		c.pairs, c.jumps = k.record.sums()
 		if b, err = wire.ReadFloat64s(b, c.pairs); err != nil {
 			return nil, err
 		}
@@ -134,14 +131,7 @@ func (k *kernel) restoreKernel(c *candidate, b []byte) (rest []byte, err error) 
 	if c.kernel == nil {
 		return b, nil
 	}
-	var n [1]uint64
-	if b, err = wire.ReadUint64s(b, n[:]); err != nil {
-		return nil, err
-	}
-	if n[0] > uint64(len(b)) {
-		return nil, wire.ErrShort
-	}
-	return b[n[0]:], c.kernel.UnmarshalBinary(b[:n[0]])
+	return wire.ReadParts(b, []sampler.Kernel{c.kernel})
 }
 
 func flag(v bool) int {

@@ -87,7 +87,8 @@ func (k *choice) plan(steps int) {
 	}
 	k.record = newRecord(k.sites, k.levels, k.chains)
 	for i := range k.all {
-		k.all[i].trial = trial{pairs: make([]float64, len(lags)), jumps: make([]float64, len(lags)*k.record.len())}
+		pairs, jumps := k.record.sums()
+		k.all[i].trial = trial{pairs: pairs, jumps: jumps}
 	}
 	each := tunes * steps / tenth / n
 	k.passes = min(mostPasses, max(1, each/leastVisit))

@@ -14,29 +14,28 @@ const mostFactored = 512
 
 // free returns the candidates on all states.
 func free(m energy.Model) []candidate {
-	sites, _ := m.Shape()
-	list := []candidate{
+	wolff, factored := candidate{method: cluster.Wolff{}}, candidate{method: momentum.PDHAMS{}}
+	if g, ok := energy.As[energy.Matching](m); ok {
+		if _, field, ok := g.Matching(); ok && !flat(field) {
+			wolff.reason = "a field rejects its clusters; SwendsenWang draws them by it"
+		}
+	}
+	if sites, _ := m.Shape(); sites > mostFactored {
+		factored.reason = "the factor of its curvature takes sites³ operations; want at most 512 sites"
+	}
+	return []candidate{
 		{method: mcmc.Gibbs{}},
 		{method: mcmc.DMALA{}},
 		{method: mcmc.BlockGibbs{}},
 		{method: cluster.SwendsenWang{}},
-		{method: cluster.Wolff{}},
+		wolff,
 		{method: mcmc.LocallyBalanced{}},
 		{method: mcmc.Paths{}},
 		{method: mcmc.DLMC{}},
 		{method: momentum.DHAMS{}},
-		{method: momentum.PDHAMS{}},
+		factored,
 		{method: mcmc.Metropolis{}},
 	}
-	if sites > mostFactored {
-		list[9].reason = "the factor of its curvature takes sites³ operations; want at most 512 sites"
-	}
-	if g, ok := energy.As[energy.Matching](m); ok {
-		if _, field, ok := g.Matching(); ok && !flat(field) {
-			list[4].reason = "a field rejects its clusters; SwendsenWang draws them by it"
-		}
-	}
-	return list
 }
 
 func flat(field []float64) bool {

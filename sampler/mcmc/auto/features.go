@@ -1,7 +1,6 @@
 package auto
 
 import (
-	"math"
 	"math/bits"
 )
 
@@ -79,6 +78,3 @@ var spread = func() (t [256]uint64) {
 	}
 	return t
 }()
-
-// finite reports whether v can be counted with.
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
@@ -47,6 +48,11 @@ func newRecord(sites, levels, chains int) *record {
 	return r
 }
 
+// sums returns room for the sums of a trial.
+func (r *record) sums() (pairs, jumps []float64) {
+	return make([]float64, len(lags)), make([]float64, len(lags)*r.len())
+}
+
 // begin begins a visit of so many steps.
 func (r *record) begin(steps int) { r.seen, r.limit = 0, max(1, steps/2) }
 
@@ -57,7 +63,7 @@ func (r *record) add(t *trial, e func(s int) float64, x []int32) {
 	for s := range r.chains {
 		row := r.row(s, slot)
 		r.store(row, e(s), x[s*r.sites:(s+1)*r.sites])
-		if !finite(row[0]) {
+		if !check.Finite(row[0]) {
 			row[0], r.noEnergies = 0, true
 		}
 		r.n++
@@ -217,11 +223,7 @@ func (r *record) renew() {
 }
 
 func (r *record) append(b []byte) []byte {
-	flag := 0
-	if r.noEnergies {
-		flag = 1
-	}
-	b = wire.AppendInts(b, r.seen, r.limit, flag)
+	b = wire.AppendInts(b, r.seen, r.limit, flag(r.noEnergies))
 	b = wire.AppendFloat64s(b, []float64{r.n})
 	b = wire.AppendFloat64s(wire.AppendFloat64s(b, r.mean), r.sq)
 	return wire.AppendFloat64s(b, r.ring)
