@@ -55,8 +55,8 @@ func Of(m energy.Model) Model {
 	if t, ok := energy.As[teller](m); ok {
 		c.Energy, c.Table = t.Cost()
 		c.Row = opaque + float64(l*c.Energy)
-	} else if _, ok := energy.As[energy.Graphical](m); ok {
-		c.graph(m, n, l)
+	} else if g, ok := energy.As[energy.Graphical](m); ok {
+		c.graph(m, g, n, l)
 	} else if b, ok := energy.As[energy.Bipartite](m); ok {
 		all := n * float64(b.Hidden())
 		c.Energy = call + float64(product*all)
@@ -91,9 +91,20 @@ func Of(m energy.Model) Model {
 	return c
 }
 
+// Memo holds what a model costs, once that was asked for.
+type Memo struct{ known *Model }
+
+// Of returns what Of returned for the model of the first call.
+func (p *Memo) Of(m energy.Model) Model {
+	if p.known == nil {
+		c := Of(m)
+		p.known = &c
+	}
+	return *p.known
+}
+
 // graph counts a model of which the neighbours are known.
-func (c *Model) graph(m energy.Model, n, l float64) {
-	g, _ := energy.As[energy.Graphical](m)
+func (c *Model) graph(m energy.Model, g energy.Graphical, n, l float64) {
 	_, adj := g.Graph()
 	c.Degree = float64(len(adj)) / n
 	c.Energy = n * (site + float64(neighbour*c.Degree))

@@ -62,6 +62,14 @@ func TestDenseModels(t *testing.T) {
 	assert.Zero(t, three.Changed, "not with three levels")
 }
 
+// A Memo asks once.
+func TestMemo(t *testing.T) {
+	small := exact.Must(model.NewIsing(model.FreeLattice{4, 4}, .1, 0))
+	var m Memo
+	assert.Equal(t, Of(small), m.Of(small))
+	assert.Equal(t, Of(small), m.Of(nil))
+}
+
 // bare says nothing but its energy, tabledOnly its table, too.
 type bare struct{ f energy.Func }
 

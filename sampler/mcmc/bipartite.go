@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/cost"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -24,7 +25,7 @@ type bipartite struct {
 	bits          []uint32
 	failed        []bool // per chain: a log-odds is NaN
 	at            cursor
-	price         priced
+	price         cost.Memo
 
 	// Of models that evaluate changes: the log-odds of the hidden units at the
 	// current states come with the energies, one step earlier.

@@ -8,6 +8,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/cost"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -99,7 +100,7 @@ type blockGibbs struct {
 	x             []int32 // members of a block: whole states
 	d, w          []float64
 	at            cursor
-	price         priced
+	price         cost.Memo
 }
 
 func (k *blockGibbs) Reset(x []int32) error {

@@ -19,7 +19,7 @@ func (k *swap) Cost(info []sampler.Info) float64 {
 // joins returns what it costs to try a level of the first of two sites: a change of
 // the table and back, and a way through the language.
 func (k *pairs) joins() float64 {
-	join := k.price.of(k.model).Move
+	join := k.price.Of(k.model).Move
 	if k.within != nil && k.within.count == nil {
 		join += float64(trellisCost * float64(k.sites) / 2)
 	}
@@ -27,12 +27,12 @@ func (k *pairs) joins() float64 {
 }
 
 func (k *sparseGibbs) Cost(info []sampler.Info) float64 {
-	m := k.price.of(k.model)
+	m := k.price.Of(k.model)
 	return float64(len(info)) * float64(float64(k.sites)*(sparseCost+float64(nearCost*m.Degree)))
 }
 
 func (k *denseGibbs) Cost(info []sampler.Info) float64 {
-	m := k.price.of(k.model)
+	m := k.price.Of(k.model)
 	return float64(float64(len(info))*float64(denseCost*float64(k.sites))) + float64(moves(info)*float64(nearCost*m.Degree))
 }
 
@@ -41,12 +41,12 @@ func (k *torusGibbs) Cost(info []sampler.Info) float64 {
 }
 
 func (k *bipartite) Cost(info []sampler.Info) float64 {
-	m := k.price.of(k.model)
+	m := k.price.Of(k.model)
 	return float64(len(info)) * (wholeCost + m.Field + float64(drawCost*float64(k.sites+k.hidden)))
 }
 
 func (k *blockGibbs) Cost(info []sampler.Info) float64 {
-	m, sum := k.price.of(k.model), 0.0
+	m, sum := k.price.Of(k.model), 0.0
 	for _, block := range k.blocks {
 		members := 1
 		for range block {
@@ -58,21 +58,21 @@ func (k *blockGibbs) Cost(info []sampler.Info) float64 {
 }
 
 func (k *hammingBall) Cost(info []sampler.Info) float64 {
-	m := k.price.of(k.model)
+	m := k.price.Of(k.model)
 	ball := float64(float64(k.size) * (m.Energy + levelCost + float64(k.sites)))
 	return float64(len(info)) * float64(float64(k.updates)*ball)
 }
 
 func (k *dmala) Cost(info []sampler.Info) float64 {
-	return proposed(k.proposal, k.price.of(k.model), info)
+	return proposed(k.proposal, k.price.Of(k.model), info)
 }
 
 func (k *gwg) Cost(info []sampler.Info) float64 {
-	m := k.price.of(k.table.model)
+	m := k.price.Of(k.table.model)
 	return float64(len(info)) * (wholeCost + m.Table + float64(weightCost*float64(k.sites*k.cols)))
 }
 
 func (k *paths) Cost(info []sampler.Info) float64 {
-	m := k.price.of(k.table.model)
+	m := k.price.Of(k.table.model)
 	return float64(len(info)) * (wholeCost + m.Table + float64(float64(k.sites)*(stepCost+float64(pathCost*float64(k.levels)))))
 }

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/cost"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -38,7 +39,7 @@ type denseGibbs struct {
 	from  []float64 // energies at the last Reset
 	since []change  // since then
 	at    cursor    // its updates are sites
-	price priced
+	price cost.Memo
 }
 
 // change is what an energy depends on: the number of edges between equals and of

@@ -9,6 +9,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/cost"
 	"github.com/gibbsite-go/gibbsite/internal/tune"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -86,7 +87,7 @@ func newDMALA(m energy.Model, chains int, p proposal, alpha float64, tuner *tune
 
 type dmala struct {
 	model    energy.Model
-	price    priced
+	price    cost.Memo
 	proposal proposal
 	sites    int
 	alpha    float64

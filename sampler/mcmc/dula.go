@@ -6,6 +6,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/cost"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -76,7 +77,7 @@ func (d DULA) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.K
 }
 
 type dula struct {
-	price     priced
+	price     cost.Memo
 	model     energy.Model
 	proposal  proposal
 	sites     int
@@ -192,5 +193,5 @@ func (k *dula) UnmarshalBinary(b []byte) error {
 
 // Cost implements the method that [sampler.Transition] speaks of.
 func (k *dula) Cost(info []sampler.Info) float64 {
-	return proposed(k.proposal, k.price.of(k.model), info)
+	return proposed(k.proposal, k.price.Of(k.model), info)
 }

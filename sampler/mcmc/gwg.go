@@ -7,6 +7,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/cost"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -66,7 +67,7 @@ func newGWG(m energy.Model, chains, flips int, t *table) *gwg {
 }
 
 type gwg struct {
-	price                priced
+	price                cost.Memo
 	table                *table
 	balance              Balance
 	sites, levels, flips int

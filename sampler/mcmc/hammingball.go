@@ -7,6 +7,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/cost"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -117,7 +118,7 @@ type hammingBall struct {
 	filled int // members of the ball so far
 
 	at    cursor
-	price priced
+	price cost.Memo
 	known int // energies of the update in hand that an interruption has left in d
 }
 

@@ -2,6 +2,7 @@ package mcmc
 
 import (
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/cost"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -18,7 +19,7 @@ type locals struct {
 	d             []float64 // cache: chains × sites × levels; or one row
 	age           int       // steps since the cache was computed
 	at            cursor
-	price         priced
+	price         cost.Memo
 }
 
 // updateWork is how many elementary operations a level of a site costs.
@@ -184,7 +185,7 @@ func (c *locals) restore(b []byte, updates int) error {
 // takes the rows of the table that it needs and so much beside, and of the changes
 // made.
 func (c *locals) visits(info []sampler.Info, updates, rows int, each float64) float64 {
-	m := c.price.of(c.model)
+	m := c.price.Of(c.model)
 	visit := float64(float64(rows)*m.Row) + each
 	return float64(float64(len(info))*(wholeCost+float64(float64(updates)*visit))) + float64(moves(info)*m.Move)
 }

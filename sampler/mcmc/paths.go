@@ -7,6 +7,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/cost"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/tune"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
@@ -76,7 +77,7 @@ func (p Paths) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 }
 
 type paths struct {
-	price         priced
+	price         cost.Memo
 	table         *table
 	balance       Balance
 	sites, levels int

@@ -1,8 +1,6 @@
 package mcmc
 
 import (
-	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/cost"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -29,17 +27,6 @@ const (
 	proposalCost = 55   // a site or a pair proposed by random numbers
 	drawCost     = 7    // a hidden or visible unit drawn
 )
-
-// priced holds what a model costs, once that was asked for.
-type priced struct{ known *cost.Model }
-
-func (p *priced) of(m energy.Model) cost.Model {
-	if p.known == nil {
-		c := cost.Of(m)
-		p.known = &c
-	}
-	return *p.known
-}
 
 // moves returns the sites that changed in a step of a block.
 func moves(info []sampler.Info) (n float64) {

@@ -2,6 +2,7 @@ package mcmc
 
 import (
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/cost"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -17,7 +18,7 @@ type sparseGibbs struct {
 	start []float64 // energies at the last Reset
 	since []tally   // changes since then
 	at    cursor    // its updates are sites
-	price priced
+	price cost.Memo
 }
 
 // chunk is the number of sites that random bits are drawn for at a time.

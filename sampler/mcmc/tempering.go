@@ -133,7 +133,7 @@ func (k *tempering) build(ctx context.Context, betas []float64) error {
 // Cost implements the method that [sampler.Transition] speaks of: NaN if Base does not
 // count what a step costs.
 func (k *tempering) Cost([]sampler.Info) float64 {
-	m, sum := k.price.of(k.model), 0.0
+	m, sum := k.price.Of(k.model), 0.0
 	for j, base := range k.kernels {
 		b, ok := base.(interface {
 			Cost(info []sampler.Info) float64

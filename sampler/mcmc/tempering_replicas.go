@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/cost"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -12,7 +13,7 @@ import (
 type tempering struct {
 	model         energy.Model
 	base          sampler.Method
-	price         priced
+	price         cost.Memo
 	sites, chains int
 	adaptive      bool
 	workers       int // goroutines that a kernel may use

@@ -134,13 +134,6 @@ func (k *kernel) restoreKernel(c *candidate, b []byte) (rest []byte, err error) 
 	return wire.ReadParts(b, []sampler.Kernel{c.kernel})
 }
 
-func flag(v bool) int {
-	if v {
-		return 1
-	}
-	return 0
-}
-
 func appendText(b []byte, s string) []byte { return append(wire.AppendInts(b, len(s)), s...) }
 
 func readText(b []byte) (string, []byte, error) {

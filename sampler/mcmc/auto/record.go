@@ -254,3 +254,10 @@ func (r *record) restore(b []byte) ([]byte, error) {
 
 // most bounds numbers of steps.
 const most = 1 << 30
+
+func flag(v bool) int {
+	if v {
+		return 1
+	}
+	return 0
+}

@@ -23,7 +23,7 @@ type bonds struct {
 	unequal       bool    // J < 0
 	field         []float64
 	e             []float64
-	price         *cost.Model // of the model, once that was asked for
+	price         cost.Memo // of the model, once that was asked for
 }
 
 func newBonds(method string, m energy.Model, chains int) (*bonds, error) {

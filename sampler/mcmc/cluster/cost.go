@@ -3,7 +3,6 @@ package cluster
 import (
 	"math"
 
-	"github.com/gibbsite-go/gibbsite/internal/cost"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -19,11 +18,7 @@ const (
 
 // energies returns what the energies of a step cost.
 func (b *bonds) energies(info []sampler.Info) float64 {
-	if b.price == nil {
-		c := cost.Of(b.model)
-		b.price = &c
-	}
-	return float64(len(info)) * b.price.Energy
+	return float64(len(info)) * b.price.Of(b.model).Energy
 }
 
 // Cost implements the method that [sampler.Transition] speaks of.

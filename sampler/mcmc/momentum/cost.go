@@ -1,7 +1,6 @@
 package momentum
 
 import (
-	"github.com/gibbsite-go/gibbsite/internal/cost"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -14,13 +13,9 @@ const (
 
 // Cost implements the method that [sampler.Transition] speaks of.
 func (k *kernel) Cost(info []sampler.Info) float64 {
-	if k.price == nil {
-		c := cost.Of(k.model)
-		k.price = &c
-	}
-	n := float64(k.sites)
-	step := k.price.Table + float64(normalCost*n)
-	if l := k.price.Levels; l > 2 {
+	m, n := k.price.Of(k.model), float64(k.sites)
+	step := m.Table + float64(normalCost*n)
+	if l := m.Levels; l > 2 {
 		step += float64(levelCost * n * float64(l))
 	}
 	if f, ok := k.frame.(*factored); ok {

@@ -55,7 +55,7 @@ type conditional interface {
 type kernel struct {
 	settings
 	model energy.Model
-	price *cost.Model // of the model, once that was asked for
+	price cost.Memo // of the model, once that was asked for
 	conditional
 	frame    frame
 	sites    int
