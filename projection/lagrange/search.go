@@ -126,6 +126,20 @@ func (s *search) choose() {
 	}
 }
 
+// point puts the rows at which derivatives are taken at s.best.
+func (s *search) point() {
+	clear(s.loss.phi)
+	for i, token := range s.best {
+		s.loss.phi[i*s.of.levels+int(token)] = 1
+	}
+}
+
+// pull stores the derivatives there of the inequalities by their weights in s.slope.
+func (s *search) pull() {
+	clear(s.slope)
+	s.loss.smooth.Pull(s.slope, s.loss.phi, s.loss.weight)
+}
+
 // lead replaces v by the nearest rows to x in which the tokens of s.best lead,
 // and returns the divergence.
 func (s *search) lead(v []float32) (divergence float64) {

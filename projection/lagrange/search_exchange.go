@@ -100,15 +100,11 @@ func (s *search) price() {
 // at s.best, and how much they can bear.
 func (s *search) derive() {
 	k, l := s.of.levels, &s.loss
-	clear(l.phi)
-	for i, token := range s.best {
-		l.phi[i*k+int(token)] = 1
-	}
+	s.point()
 	for c, j := range s.chosen {
 		clear(l.weight)
 		l.weight[j] = 1
-		clear(s.slope)
-		l.smooth.Pull(s.slope, l.phi, l.weight)
+		s.pull()
 		scale := 0.0
 		for n, o := range s.offers {
 			i := n / s.width

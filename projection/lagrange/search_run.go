@@ -222,17 +222,13 @@ func (s *search) lower() bool {
 // slopes stores the derivatives of the sum of the chosen inequalities that are violated
 // at s.best in s.slope: of all chosen ones where the judge has others.
 func (s *search) slopes() {
-	k, l := s.of.levels, &s.loss
-	clear(l.phi)
-	for i, token := range s.best {
-		l.phi[i*k+int(token)] = 1
-	}
+	l := &s.loss
+	s.point()
 	clear(l.weight)
 	for _, j := range s.chosen {
 		if len(s.least) != len(l.g) || s.least[j] > s.of.recipe.Tolerance {
 			l.weight[j] = 1
 		}
 	}
-	clear(s.slope)
-	l.smooth.Pull(s.slope, l.phi, l.weight)
+	s.pull()
 }
