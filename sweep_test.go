@@ -132,10 +132,10 @@ var sweptLiterals = sync.OnceValue(func() map[string]reflect.Type {
 // that of the wall goes on while others have them, or by thirty times that for a call
 // that waits.
 func watch(name string) (stop func()) {
-	began, work := time.Now(), cpu()
+	began, work := time.Now(), exact.CPU()
 	var timer *time.Timer
 	timer = time.AfterFunc(callLimit, func() {
-		if cpu()-work < callLimit && time.Since(began) < 30*callLimit {
+		if exact.CPU()-work < callLimit && time.Since(began) < 30*callLimit {
 			timer.Reset(callLimit / 4)
 			return
 		}

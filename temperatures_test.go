@@ -12,6 +12,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
@@ -51,7 +52,7 @@ func TestTemperatures(t *testing.T) {
 	betas := spread(many)
 	abs := func(x []int32) float64 { return math.Abs(energy.Magnetization(x)) }
 
-	start := cpu()
+	start := exact.CPU()
 	all := diagnose.NewReplicas(abs).Name("m")
 	ch, err := sampler.NewChains(m, mcmc.Tempering{Base: mcmc.Gibbs{}, Betas: spread(rungs)},
 		sampler.Config{Chains: chains, Seed: 101, Thin: thin, Workers: 1, Observe: all.Observe})
@@ -65,12 +66,12 @@ func TestTemperatures(t *testing.T) {
 	require.NoError(t, err)
 	binder, err := w.Binder("m", betas...)
 	require.NoError(t, err)
-	tempered := cpu() - start
+	tempered := exact.CPU() - start
 
 	var separate time.Duration
 	within, worst, gain, n := 0, 0.0, 0.0, 0
 	for i, beta := range betas {
-		start = cpu()
+		start = exact.CPU()
 		one := diagnose.NewReplicas(abs).Name("m")
 		hot, err := energy.Scale(m, beta)
 		require.NoError(t, err)
@@ -88,7 +89,7 @@ func TestTemperatures(t *testing.T) {
 		require.NoError(t, err)
 		u, err := plain.Binder("m", 1)
 		require.NoError(t, err)
-		separate += cpu() - start
+		separate += exact.CPU() - start
 		for k, pair := range [][2]diagnose.Average{{mag[i], a[0]}, {heat[i], c[0]}, {binder[i], u[0]}} {
 			z := math.Abs(pair[0].Value-pair[1].Value) / math.Hypot(pair[0].SE, pair[1].SE)
 			worst = max(worst, z)

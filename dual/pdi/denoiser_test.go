@@ -61,10 +61,15 @@ var theConstrained = sync.OnceValue(func() *constrained {
 		p.terms = append(p.terms, exact.Must(continuous.NewLinear(a, -(at-0.8+r.Float64()))))
 	}
 	p.predictor = exact.Must(pdi.NewMixture(p.base, 1, p.terms...))
-	p.star = exact.Must(p.predictor.Solve(context.Background()))
-	law := p.predictor.Law(p.star.Lambda)
-	src := rand.NewPCG(5, 6)
-	x, e := make([]float32, d), make([]float64, 1)
+	p.optimum(context.Background())
+	return p
+})
+
+// optimum sets the mean energy at λ* and at 0, from 2·10⁵ draws each.
+func (p *constrained) optimum(ctx context.Context) {
+	p.star = exact.Must(p.predictor.Solve(ctx))
+	law, src := p.predictor.Law(p.star.Lambda), rand.NewPCG(5, 6)
+	x, e := make([]float32, p.base.Sites()), make([]float64, 1)
 	const n = 200000
 	for range n {
 		law.Draw(x, src)
@@ -74,8 +79,7 @@ var theConstrained = sync.OnceValue(func() *constrained {
 		p.base.Energy(e, x)
 		p.free += e[0] / n
 	}
-	return p
-})
+}
 
 // judge returns E[f0] and the largest mean violation of samples.
 func (p *constrained) judge(x []float32) (u, worst float64) {

@@ -186,9 +186,9 @@ func price(t *testing.T, m energy.Model, method sampler.Method, cfg sampler.Conf
 	require.NoError(t, c.Run(ctx, 20))
 	least, n := math.Inf(1), 20.0
 	for range 6 {
-		start := cpu()
+		start := exact.CPU()
 		require.NoError(t, c.Run(ctx, int(n)))
-		took := float64(cpu() - start)
+		took := float64(exact.CPU() - start)
 		least = min(least, took/n/float64(cfg.Chains))
 		if took < 2e7 {
 			n = math.Ceil(n * max(1, min(8, 2e7/max(took, 1))))

@@ -3,9 +3,7 @@ package pdi_test
 import (
 	"flag"
 	"math"
-	"math/rand/v2"
 	"slices"
-	"syscall"
 	"testing"
 
 	"github.com/gibbsite-go/gibbsite/dual"
@@ -48,32 +46,9 @@ func (p *constrained) rescaled(scale float64, extra int) *constrained {
 	return q
 }
 
-// optimum sets the mean energy at λ* and at 0, from 2·10⁵ draws each.
-func (p *constrained) optimum(t *testing.T) {
-	p.star = exact.Must(p.predictor.Solve(t.Context()))
-	law, src := p.predictor.Law(p.star.Lambda), rand.NewPCG(5, 6)
-	x, e := make([]float32, p.base.Sites()), make([]float64, 1)
-	const n = 200000
-	for range n {
-		law.Draw(x, src)
-		p.base.Energy(e, x)
-		p.u += e[0] / n
-		p.base.Draw(x, src)
-		p.base.Energy(e, x)
-		p.free += e[0] / n
-	}
-}
-
 // run samples with a configuration of inference.
 func run(t *testing.T, p pdi.Predictor, cfg pdi.Config, samples, steps, seed int) []float32 {
 	return seeded(t, exact.Must(pdi.New(p, cfg)), samples, samples, steps, 0, uint64(seed))
-}
-
-// seconds returns the processor time of the process.
-func seconds(t *testing.T) float64 {
-	var u syscall.Rusage
-	require.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
-	return float64(u.Utime.Sec+u.Stime.Sec) + float64(u.Utime.Usec+u.Stime.Usec)/1e6
 }
 
 // What the zero Config reaches on both mixtures in 30 dimensions with 1024 samples:
@@ -85,7 +60,7 @@ func TestFigures(t *testing.T) {
 		t.Skip("a table of minutes: -figures 5 -montecarlo 64")
 	}
 	paper := authors(t, 1.0/50, 1, 0)
-	paper.optimum(t)
+	paper.optimum(t.Context())
 	seeds := *figures
 	for _, m := range []struct {
 		name string
@@ -100,7 +75,7 @@ func TestFigures(t *testing.T) {
 				scale float64
 				extra int
 			}{{1, 0}, {1e-3, 0}, {1e3, 0}, {1, 15}} {
-				p, from := m.p.rescaled(c.scale, c.extra), seconds(t)
+				p, from := m.p.rescaled(c.scale, c.extra), exact.CPU().Seconds()
 				gap, square, violation, most := 0.0, 0.0, 0.0, math.Inf(-1)
 				for s, f := range free {
 					u, worst := p.judge(run(t, p.predictor, pdi.Config{}, 1024, steps, s+1))
@@ -112,14 +87,14 @@ func TestFigures(t *testing.T) {
 				}
 				se := math.Sqrt(max(0, square-gap*gap) / float64(max(1, seeds-1)))
 				t.Logf("%s, %d steps, g × %g, %d dependent rows: U* %.3f, U − U* %+.4f ± %.4f, violation %.5f, at most %.5f; %.1f s of processor a run",
-					m.name, steps, c.scale, c.extra, p.u, gap, se, violation, most, (seconds(t)-from)/float64(seeds))
+					m.name, steps, c.scale, c.extra, p.u, gap, se, violation, most, (exact.CPU().Seconds()-from)/float64(seeds))
 				require.LessOrEqual(t, most, 0.02, "the tolerance of the paper")
 			}
 		}
 		if *montecarlo > 0 {
-			p, from := m.p.estimated(), seconds(t)
+			p, from := m.p.estimated(), exact.CPU().Seconds()
 			u, worst := m.p.judge(run(t, p, pdi.Config{Domain: pdi.Box(-5, 5)}, *montecarlo, 500, 1))
-			t.Logf("%s, Monte Carlo score, %d samples, 500 steps: U %.3f, violation %.5f; %.1f s of processor", m.name, *montecarlo, u, worst, seconds(t)-from)
+			t.Logf("%s, Monte Carlo score, %d samples, 500 steps: U %.3f, violation %.5f; %.1f s of processor", m.name, *montecarlo, u, worst, exact.CPU().Seconds()-from)
 		}
 	}
 }

@@ -1,13 +1,13 @@
-package gibbsite_test
+package exact
 
 import (
 	"syscall"
 	"time"
 )
 
-// cpu returns the time that the processors have spent on this process: on a busy
+// CPU returns the time that the processors have spent on this process: on a busy
 // machine the measure of a cost, where the clock on the wall is none.
-func cpu() time.Duration {
+func CPU() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		panic(err)
