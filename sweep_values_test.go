@@ -130,6 +130,18 @@ func lastWords(out string) string {
 	return out[max(0, len(out)-300):]
 }
 
+// mostMapped is what a child may have mapped when it begins with a function: memory
+// comes back from the collector in pieces, and a call is judged by what it takes
+// itself, not by what earlier ones left of the address space.
+const mostMapped = 2 << 30
+
+// mapped returns the bytes of memory that the process has mapped.
+func mapped() uint64 {
+	total := [1]metrics.Sample{{Name: "/memory/classes/total:bytes"}}
+	metrics.Read(total[:])
+	return total[0].Value.Uint64()
+}
+
 // sweepUp collects garbage if calls have left half a GiB of it: a call is judged by its
 // own memory, not by what others have left behind.
 func (g *generator) sweepUp() {
