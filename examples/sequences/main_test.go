@@ -280,6 +280,32 @@ func TestStringsThatAreNotFoundAreCounted(t *testing.T) {
 	}
 }
 
+// Long strings of many letters are learned by a chain that remembers less, unless the
+// user says how much.
+func TestOrderIsWhatCanBeAfforded(t *testing.T) {
+	for _, c := range []struct{ sites, levels, want int }{{29, 24, 3}, {105, 34, 2}, {128, 500, 1}, {1024, 50_257, 0}} {
+		if got := affordable(c.sites, c.levels); got != c.want {
+			t.Errorf("%d sites of %d levels: order %d, want %d", c.sites, c.levels, got, c.want)
+		}
+	}
+	long := make([]string, 30)
+	for i := range long {
+		long[i] = strings.Repeat(string(rune('a'+i%26))+"b", 60) + string(rune('A'+i))
+	}
+	for _, c := range []struct {
+		args []string
+		want int
+	}{
+		{[]string{"-atoms", "3"}, 3},
+		{[]string{"-data", file(t, long...)}, 2},
+		{[]string{"-data", file(t, long...), "-order", "1"}, 1},
+	} {
+		if got := do(t, append(c.args, "-n", "1", "-run", "unconstrained")...).Order; got != c.want {
+			t.Errorf("%v: order %d, want %d", c.args, got, c.want)
+		}
+	}
+}
+
 func TestErrorsAreClear(t *testing.T) {
 	for want, args := range map[string][]string{
 		"unexpected argument":      {"extra"},
