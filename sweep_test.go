@@ -233,11 +233,6 @@ func (g *generator) try(name string, f reflect.Value, args []reflect.Value) (res
 	return results, true
 }
 
-func oneLine(p any) string {
-	s, _, _ := strings.Cut(fmt.Sprint(p), "\n")
-	return s
-}
-
 // place returns the first line of the library on the stack of a panic.
 func place() string {
 	lines := strings.Split(string(debug.Stack()), "\n")

@@ -152,3 +152,8 @@ func (g *generator) sweepUp() {
 		g.heap = heap[0].Value.Uint64()
 	}
 }
+
+func oneLine(p any) string {
+	s, _, _ := strings.Cut(fmt.Sprint(p), "\n")
+	return s
+}

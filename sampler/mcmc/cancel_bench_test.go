@@ -13,6 +13,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc/auto"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc/cluster"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc/momentum"
 )
 
 // BenchmarkCancel reports how long Run works on after its context has ended, at a
@@ -37,6 +40,8 @@ func BenchmarkCancel(b *testing.B) {
 		{ising, mcmc.BlockGibbs{Blocks: [][]int{{0, 1, 2}, {3, 4}}}}, {rbm, mcmc.BlockGibbs{}},
 		{ising, mcmc.DULA{}}, {ising, mcmc.DMALA{}}, {potts, mcmc.DMALA{}}, {ising, mcmc.DMALA{Within: no11}}, {ising, mcmc.Cyclical{}}, {potts, mcmc.DLMC{}},
 		{ising, mcmc.GWG{}}, {potts, mcmc.GWG{}}, {ising, mcmc.LocallyBalanced{Exact: true}}, {potts, mcmc.Paths{}}, {ising, mcmc.Tempering{Rungs: 3}},
+		{ising, cluster.SwendsenWang{}}, {potts, cluster.SwendsenWang{}}, {ising, cluster.Wolff{}}, {potts, cluster.Wolff{}}, {ising, cluster.Houdayer{}},
+		{ising, momentum.DHAMS{}}, {ising, auto.Method{}},
 	} {
 		b.Run(fmt.Sprintf("%T/%T", c.method, c.m), func(b *testing.B) {
 			chains := exact.Must(sampler.NewChains(c.m, c.method, sampler.Config{Chains: 4, Warmup: 4, Workers: 1, Init: make([]int32, side*side)}))

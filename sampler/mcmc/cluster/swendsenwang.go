@@ -36,7 +36,7 @@ func (SwendsenWang) Kernel(_ context.Context, m energy.Model, chains int) (sampl
 	}
 	return &swendsenWang{
 		bonds: b, parent: make([]int32, b.sites), size: make([]int32, b.sites), level: make([]int32, b.sites),
-		w: make([]float64, b.levels), top: slices.Max(b.field), flat: slices.Min(b.field) == slices.Max(b.field),
+		place: newPlace(chains), w: make([]float64, b.levels), top: slices.Max(b.field), flat: slices.Min(b.field) == slices.Max(b.field),
 	}, nil
 }
 
@@ -48,33 +48,112 @@ type swendsenWang struct {
 	w      []float64
 	top    float64
 	flat   bool
+	place
+
+	// A chain that was stopped while bonds were drawn has those of its sites before
+	// bonded, and the stream that is left then; the caller and a checkpoint see that
+	// from before the step of the chain. Only in memory: after a checkpoint the chain
+	// begins again.
+	bonded int
+	left   sampler.Stream
+	a, b   int32 // the levels of the step, with J < 0
+}
+
+// Reset implements [sampler.Transition].
+func (k *swendsenWang) Reset(x []int32) error {
+	k.rewind()
+	k.bonded = 0
+	return k.bonds.Reset(x)
 }
 
 // Step implements [sampler.Transition].
 func (k *swendsenWang) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
-	for s := range info {
-		state := x[s*k.sites : (s+1)*k.sites]
-		info[s] = sampler.Info{Accept: 1}
-		if k.unequal {
-			info[s].Moved = k.swap(state, &r[s])
-		} else {
-			info[s].Moved = k.redraw(state, &r[s])
-		}
-	}
-	k.finish(info, x)
+	k.StepUntil(nil, info, x, r)
 }
 
-// redraw makes a step of x where bonds join equals.
-func (k *swendsenWang) redraw(x []int32, r *sampler.Stream) (moved int) {
+// StepUntil is Step until stop says so, which is asked while bonds are drawn and
+// between chains.
+func (k *swendsenWang) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
+	for work := 0; k.chain < len(info); k.chain++ {
+		s := k.chain
+		state, before := x[s*k.sites:(s+1)*k.sites], r[s]
+		if k.bonded > 0 {
+			r[s] = k.left
+		} else {
+			k.begin(&r[s])
+		}
+		for k.bonded < k.sites {
+			if work >= pollSites {
+				if work = 0; stop != nil && stop() {
+					k.left, r[s] = r[s], before
+					return false
+				}
+			}
+			last := min(k.sites, k.bonded+pollSites)
+			k.bind(k.bonded, last, state, &r[s])
+			work += last - k.bonded
+			k.bonded = last
+		}
+		if k.unequal {
+			k.moved[s] = k.swap(state, &r[s])
+		} else {
+			k.moved[s] = k.redraw(state, &r[s])
+		}
+		k.bonded = 0
+	}
+	for s := range info {
+		info[s] = sampler.Info{Accept: 1, Moved: k.moved[s]}
+	}
+	k.finish(info, x)
+	k.rewind()
+	return true
+}
+
+// AppendBinary implements [sampler.Transition].
+func (k *swendsenWang) AppendBinary(p []byte) ([]byte, error) { return k.append(p), nil }
+
+// UnmarshalBinary implements [sampler.Transition].
+func (k *swendsenWang) UnmarshalBinary(p []byte) error {
+	k.bonded = 0
+	return k.restore(p, 0)
+}
+
+// begin begins the step of a chain: every site is a cluster.
+func (k *swendsenWang) begin(r *sampler.Stream) {
+	k.bonded = 0
 	k.alone()
-	for i := range k.sites {
-		l := x[i]
+	if k.unequal && k.levels > 1 {
+		k.a, k.b = k.pair(r)
+	}
+}
+
+// bind draws the bonds of the sites first … last−1 of x to later ones.
+func (k *swendsenWang) bind(first, last int, x []int32, r *sampler.Stream) {
+	if k.unequal && k.levels < 2 {
+		return
+	}
+	for i := first; i < last; i++ {
+		partner := x[i]
+		if k.unequal {
+			switch partner {
+			case k.a:
+				partner = k.b
+			case k.b:
+				partner = k.a
+			default:
+				continue
+			}
+		}
 		for _, j := range k.adj[k.start[i]:k.start[i+1]] {
-			if int(j) > i && x[j] == l && r.Float64() < k.chance {
+			if int(j) > i && x[j] == partner && r.Float64() < k.chance {
 				k.join(int32(i), j)
 			}
 		}
 	}
+}
+
+// redraw redraws the clusters of x where bonds join equals.
+func (k *swendsenWang) redraw(x []int32, r *sampler.Stream) (moved int) {
 	clear(k.size)
 	for i := range k.parent {
 		k.size[k.root(int32(i))]++
@@ -123,28 +202,12 @@ func (k *swendsenWang) weigh(n int32) (total float64) {
 	return total
 }
 
-// swap makes a step of x where bonds join unequals.
+// swap swaps levels in the clusters of x where bonds join unequals.
 func (k *swendsenWang) swap(x []int32, r *sampler.Stream) (moved int) {
 	if k.levels < 2 {
 		return 0
 	}
-	a, b := k.pair(r)
-	k.alone()
-	for i := range k.sites {
-		partner := b
-		switch x[i] {
-		case a:
-		case b:
-			partner = a
-		default:
-			continue
-		}
-		for _, j := range k.adj[k.start[i]:k.start[i+1]] {
-			if int(j) > i && x[j] == partner && r.Float64() < k.chance {
-				k.join(int32(i), j)
-			}
-		}
-	}
+	a, b := k.a, k.b
 	clear(k.size)
 	for i, l := range x {
 		switch l {

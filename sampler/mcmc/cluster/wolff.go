@@ -3,11 +3,9 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
-	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -41,8 +39,7 @@ func (w Wolff) Kernel(_ context.Context, m energy.Model, chains int) (sampler.Ke
 		return nil, err
 	}
 	return &wolff{
-		bonds: b, updates: max(1, w.Updates), in: make([]bool, b.sites), cluster: make([]int32, 0, b.sites),
-		moved: make([]int, chains), accept: make([]float64, chains),
+		bonds: b, updates: max(1, w.Updates), in: make([]bool, b.sites), cluster: make([]int32, 0, b.sites), place: newPlace(chains),
 	}, nil
 }
 
@@ -51,27 +48,13 @@ type wolff struct {
 	updates int
 	in      []bool  // the cluster
 	cluster []int32 // its sites, in the order in which they joined
-
-	// Where a step that was stopped stands, and what the chains have done in it.
-	chain, update int
-	moved         []int
-	accept        []float64
+	place
 }
-
-// pollSites is the number of sites that join clusters between two questions whether to
-// stop: some milliseconds.
-const pollSites = 1 << 16
 
 // Reset implements [sampler.Transition].
 func (k *wolff) Reset(x []int32) error {
 	k.rewind()
 	return k.bonds.Reset(x)
-}
-
-func (k *wolff) rewind() {
-	k.chain, k.update = 0, 0
-	clear(k.moved)
-	clear(k.accept)
 }
 
 // Step implements [sampler.Transition].
@@ -106,44 +89,11 @@ func (k *wolff) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []
 	return true
 }
 
-// AppendBinary implements [sampler.Transition]: between steps there is nothing to keep.
-func (k *wolff) AppendBinary(p []byte) ([]byte, error) {
-	if k.chain == 0 && k.update == 0 {
-		return p, nil
-	}
-	p = wire.AppendInts(p, k.chain, k.update)
-	return wire.AppendFloat64s(wire.AppendInts(p, k.moved...), k.accept), nil
-}
+// AppendBinary implements [sampler.Transition].
+func (k *wolff) AppendBinary(p []byte) ([]byte, error) { return k.append(p), nil }
 
 // UnmarshalBinary implements [sampler.Transition].
-func (k *wolff) UnmarshalBinary(p []byte) error {
-	k.rewind()
-	if len(p) == 0 {
-		return nil
-	}
-	if want := 16 + 16*len(k.moved); len(p) != want {
-		return fmt.Errorf("cluster: %d bytes in the checkpoint of a kernel, want 0 or %d", len(p), want)
-	}
-	head := make([]uint64, 2+len(k.moved))
-	p, err := wire.ReadUint64s(p, head)
-	if err != nil {
-		return err
-	}
-	if head[0] >= uint64(len(k.moved)) || head[1] > uint64(k.updates) {
-		return fmt.Errorf("cluster: the checkpoint stands at cluster %d of chain %d, want ≤ %d of chain < %d", head[1], head[0], k.updates, len(k.moved))
-	}
-	for s, n := range head[2:] {
-		if n > math.MaxInt {
-			return fmt.Errorf("cluster: the checkpoint has %d moves of a chain, want ≤ %d", n, math.MaxInt)
-		}
-		k.moved[s] = int(n)
-	}
-	if p, err = wire.ReadFloat64s(p, k.accept); err != nil {
-		return err
-	}
-	k.chain, k.update = int(head[0]), int(head[1])
-	return wire.ReadEnd(p)
-}
+func (k *wolff) UnmarshalBinary(p []byte) error { return k.restore(p, k.updates) }
 
 // advance makes one cluster of x and returns the number of sites that changed and
 // the probability of acceptance.
