@@ -33,6 +33,7 @@ type engine struct {
 	free  []int  // the others
 
 	blank []float32 // the prediction for all masks, once it is known
+	ones  ones      // those for one token that shows
 
 	// What the denoiser sees.
 	q     energy.Noised[int32]
@@ -105,6 +106,9 @@ func newEngine(ctx context.Context, model energy.Denoiser[int32], process diffus
 		Sample: make([]int, n), Src: make([]rand.Source, n), Meta: cfg.Meta, Clean: make([]bool, n*sites),
 	}
 	e.table = make([]float32, n*sites*levels)
+	if e.timeFree {
+		e.ones = newOnes(len(e.free), sites, levels)
+	}
 	return e, nil
 }
 

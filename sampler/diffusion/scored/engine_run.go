@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
@@ -66,7 +67,12 @@ func (e *engine) predict(ctx context.Context) error {
 		if !s.active || s.known {
 			continue
 		}
-		if !e.timeFree || s.masks < len(e.free) {
+		if one := e.ones.at(s, e.free); one != nil { // not counted: samples share it
+			if *one != nil {
+				s.take(*one)
+				continue
+			}
+		} else if !e.timeFree || s.masks < len(e.free) {
 			s.predictions++
 		} else if first >= 0 || e.blank != nil {
 			continue
@@ -100,8 +106,7 @@ func (e *engine) predict(ctx context.Context) error {
 			s.err = e.slots[first].err
 			continue
 		}
-		copy(s.v, e.blank)
-		s.known, s.fresh = true, true
+		s.take(e.blank)
 	}
 	return nil
 }
@@ -131,8 +136,10 @@ func (e *engine) denoise(ctx context.Context, ask []int) error {
 	}
 	for k, i := range ask {
 		s := &e.slots[i]
-		copy(s.v, e.table[k*size:(k+1)*size])
-		s.known, s.fresh = true, true
+		s.take(e.table[k*size : (k+1)*size])
+		if one := e.ones.at(s, e.free); one != nil && *one == nil {
+			*one = slices.Clone(s.v)
+		}
 	}
 	return nil
 }

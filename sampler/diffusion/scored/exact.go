@@ -52,6 +52,9 @@ type ExactConfig struct {
 // more than Excess of ΣW over a pilot; that choice is optimistic, so the excess is
 // estimated anew on other paths: see [Exact.Excess].
 //
+// If the denoiser is time-free, paths share the predictions for the states that show
+// nothing or one token; a path of L tokens then takes L − 2.
+//
 // Samples are independent given the cap. Their distribution differs from the target
 // by no more than E(W−c)₊/E(W) in total variation, and W gives an unbiased estimate
 // of P: see [Exact.LogProb].

@@ -82,7 +82,7 @@ func TestExact(t *testing.T) {
 		n := float64(problems)
 		t.Logf("%4.1f %%: exact %.3f × floor %.3f, %.1f predictions (rejection %.0f) and %.1f for the pilot; default %.3f × floor, %.1f predictions",
 			100*q, tv/floor, floor/n, calls/n, 6/q, pilot/n, twin/floor, least/n)
-		assert.LessOrEqual(t, calls/n, 70.0) // 49 on the problems of the short form, 67.5 on those of the long one
+		assert.LessOrEqual(t, calls/n, 60.0)
 		if q == .01 {
 			assert.True(t, told, "the default is not exact: the test cannot fail")
 		}

@@ -48,6 +48,12 @@ func (s *slot) put(i int, l int32) {
 	s.masks--
 }
 
+// take makes v the prediction for the state.
+func (s *slot) take(v []float32) {
+	copy(s.v, v)
+	s.known, s.fresh = true, true
+}
+
 // keep makes what the path came to the best there is.
 func (s *slot) keep() {
 	copy(s.best, s.x)

@@ -13,10 +13,14 @@ type Verdict struct {
 	// ≤ 0 for feasible samples, NaN where nothing was finished.
 	Violation float64
 
-	Rounds      int // how often tokens were taken back, by a [Runner]
-	Paths       int // proposals made, by [Exact]
-	Predictions int // predictions for this sample; without the first one, if the denoiser is time-free: samples share that
-	Judged      int // states that the judge or the guide saw for this sample
+	Rounds int // how often tokens were taken back, by a [Runner]
+	Paths  int // proposals made, by [Exact]
+	Judged int // states that the judge or the guide saw for this sample
+
+	// Predictions counts those for this sample, without those that samples share if
+	// the denoiser is time-free: for the state without tokens and, where they fit in
+	// 64 MiB together, for states with one.
+	Predictions int
 }
 
 // NotConverged says that no feasible sample was found. The best there was is in
