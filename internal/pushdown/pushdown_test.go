@@ -22,7 +22,7 @@ func TestAgainstEnumeration(t *testing.T) {
 		cases = 500
 	}
 	r := rand.New(rand.NewPCG(1, 17))
-	feasible, halves, fast := 0, 0, 0
+	feasible, halves, fast, vector := 0, 0, 0, 0
 	for range cases {
 		m := randomMachine(r, 2)
 		v := randomTokens(r, 2, 2+r.IntN(3))
@@ -48,6 +48,13 @@ func TestAgainstEnumeration(t *testing.T) {
 		require.InDelta(t, want.logZ, got, 1e-10)
 		fast += map[bool]int{false: 1}[run.exact]
 		marginals := make([]float64, sites*n)
+		if !run.exact && run.marginalsOfSpans(marginals) {
+			vector++
+			for i, p := range want.marginals {
+				require.InDelta(t, p, math.Exp(marginals[i]), 1e-10)
+				require.Equal(t, p == 0, math.IsInf(marginals[i], -1))
+			}
+		}
 		run.Marginals(marginals)
 		for i, p := range want.marginals {
 			require.InDelta(t, p, math.Exp(marginals[i]), 1e-9)
@@ -73,6 +80,7 @@ func TestAgainstEnumeration(t *testing.T) {
 	require.Greater(t, feasible, cases/4)
 	require.Greater(t, halves, cases/50)
 	require.Greater(t, fast, cases/4)            // in float64 alone
+	require.Greater(t, vector, fast*3/4)         // and its marginals
 	require.Greater(t, feasible-fast, cases/200) // in numbers
 }
 

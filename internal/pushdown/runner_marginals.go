@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
 // Marginals stores in dst (sites × levels) the log-probabilities log P(x_i = t)
@@ -11,6 +12,65 @@ import (
 func (r *Runner) Marginals(dst []float64) {
 	check.Len("pushdown", "dst", len(dst), r.sites*r.levels)
 	r.mustFilter()
+	if !r.exact && r.marginalsOfSpans(dst) {
+		return
+	}
+	r.marginalsOfNumbers(dst)
+}
+
+// marginalsOfSpans is Marginals in float64 and by the vector. It reports whether
+// that does: probabilities that are not zero lie above a bound.
+func (r *Runner) marginalsOfSpans(dst []float64) bool {
+	if r.outer == nil {
+		r.outer = newOutside(r.spans)
+	}
+	bound, ok := r.outer.run()
+	if !ok {
+		return false
+	}
+	least := 0.0
+	if bound > -1000 {
+		least = power(int32(math.Ceil(min(bound, 0))))
+	}
+	n := r.levels
+	r.classes = resize(r.classes, len(r.g.members))
+	for i := range r.sites {
+		class := r.classes
+		clear(class)
+		for w, y := range r.outer.weight[i] {
+			x := r.spans.weight[i][w]
+			if y == 0 || x == 0 {
+				continue
+			}
+			if p := y * x; p < least || p < 0x1p-1000 {
+				return false
+			}
+			for _, k := range r.g.weights[w] {
+				class[k] += y
+			}
+		}
+		for k, y := range class {
+			if class[k] = math.Inf(-1); y > 0 {
+				class[k] = simd.Log(y) - r.down[i]
+			}
+		}
+		row, out := r.v[i*n:(i+1)*n], dst[i*n:(i+1)*n]
+		for t, k := range r.g.class {
+			if k < 0 {
+				out[t] = math.Inf(-1)
+				continue
+			}
+			out[t] = float64(row[t]) + class[k]
+		}
+		for t := len(r.g.class); t < n; t++ {
+			out[t] = math.Inf(-1)
+		}
+	}
+	return true
+}
+
+// marginalsOfNumbers is Marginals without limits.
+func (r *Runner) marginalsOfNumbers(dst []float64) {
 	if !r.exact {
 		if _, err := r.filterNumbers(r.v); err != nil {
 			panic(err) // Filter found a sequence

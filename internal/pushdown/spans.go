@@ -207,7 +207,8 @@ func (s *spans) terms(p *panel, f *fan, target int, w []float64) bool {
 	return len(s.at) > 0
 }
 
-func (s *spans) edges(p *panel, e int) {
+// within reads site e as far as it stays inside the level or calls.
+func (s *spans) within(p *panel, e int) {
 	w, n := s.weight[e], p.width
 	for q := range p.coming {
 		x := p.next[q*n : q*n+n]
@@ -226,6 +227,11 @@ func (s *spans) edges(p *panel, e int) {
 		}
 		p.callAt = append(p.callAt, at)
 	}
+}
+
+func (s *spans) edges(p *panel, e int) {
+	s.within(p, e)
+	w, n := s.weight[e], p.width
 	for k := range p.leaves {
 		x := p.leave[k*n : k*n+n]
 		if p.leaves[k] {
@@ -233,7 +239,7 @@ func (s *spans) edges(p *panel, e int) {
 		}
 		if p.leaves[k] = s.terms(p, &p.of.out, k, w); p.leaves[k] {
 			simd.Fold(x, n, p.here, s.at, s.coef)
-			s.chop(x)
+			s.raise(x)
 		}
 	}
 	for i := range p.backs {
@@ -276,7 +282,7 @@ func (s *spans) close(p *panel, e int) {
 	calls := p.callAt[(e-p.first)*len(p.level.calls):]
 	for _, at := range calls {
 		if at >= 0 {
-			s.chop(p.call[at : int(at)+n])
+			s.raise(p.call[at : int(at)+n])
 		}
 	}
 	if p.bound > math.Inf(-1) {
@@ -296,8 +302,7 @@ func (p *panel) put(kept [][]float64, i int, x []float64, s *spans) {
 	copy(kept[i][p.lo:], x)
 }
 
-// rescale moves the scale so that the greatest values of the rows lie around 1,
-// and drops what is too small.
+// rescale moves the scale so that the greatest values of the rows lie around 1.
 func (s *spans) rescale(p *panel, e int) {
 	n := p.width
 	s.at, s.coef = s.at[:0], s.coef[:0]
@@ -316,18 +321,26 @@ func (s *spans) rescale(p *panel, e int) {
 		}
 	}
 	p.scale[e+1] = p.scale[e]
-	by := 1.0
 	if hi >= lo {
-		shift := max((hi+lo)/2, hi-highest)
-		if shift > 8 || shift < -8 {
+		if shift := max((hi+lo)/2, hi-highest); shift > 8 || shift < -8 {
 			p.scale[e+1] += shift
-			by = power(-shift)
 		}
 		s.wide = s.wide || hi > 900
 	}
+	s.shift(p, e)
+}
+
+// shift brings what comes after site e to its scale.
+func (s *spans) shift(p *panel, e int) {
+	by, n := power(p.scale[e]-p.scale[e+1]), p.width
 	for q, yes := range p.coming {
-		if yes && simd.Chop(p.next[q*n:q*n+n], by, lowest) {
-			s.dropped = true
+		if !yes {
+			continue
 		}
+		x := p.next[q*n : q*n+n]
+		if by < 1 { // no value vanishes before it is raised
+			s.dropped = simd.Raise(x, 1, lowest/by) || s.dropped
+		}
+		s.dropped = simd.Raise(x, by, lowest) || s.dropped
 	}
 }
