@@ -2,7 +2,7 @@ package pushdown
 
 // backward holds the adjoints of a filter.
 type backward struct {
-	whole  [][][][]number // of filter.whole
+	whole  [][][][]number // of filter.whole, nil if nobody asks for them
 	weight [][]number     // of filter.weight
 	bars   []*chart[number]
 }
@@ -76,7 +76,7 @@ func (b *backward) unjoin(f *filter[number, sums], ch, bar *chart[number], j, k 
 		}
 		after := bar.returns[c.group][i][j+1:]
 		sum = sums{}.dot(sum, src[i], after)
-		if y.m != 0 {
+		if y.m != 0 && b.whole != nil {
 			sums{}.axpy(b.whole[j][c.start][i], after, y)
 		}
 	}

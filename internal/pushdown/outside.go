@@ -22,10 +22,11 @@ import (
 // adjoints above 2^400, are refused (ok = false).
 type outside struct {
 	s      *spans
-	weight [][]float64   // [site][weight of an edge]: adjoint
+	weight [][]float64   // [site][weight of an edge]: adjoint by all that is nested
 	leave  [][][]float64 // [level][site·exits + κ][row]: adjoint of store.leave
 	tapes  []*tape       // by level
 	top    *tape
+	whole  *whole
 	memory arena
 
 	lost float64
@@ -44,7 +45,7 @@ const (
 )
 
 func newOutside(s *spans) *outside {
-	o := &outside{s: s, weight: grid[float64](s.sites, len(s.g.weights)), tapes: make([]*tape, len(s.levels)),
+	o := &outside{s: s, whole: newWhole(s), weight: grid[float64](s.sites, len(s.g.weights)), tapes: make([]*tape, len(s.levels)),
 		leave: make([][][]float64, len(s.levels))}
 	for lv := range s.levels {
 		o.leave[lv] = make([][]float64, len(s.levels[lv].leave))
@@ -56,14 +57,11 @@ func newOutside(s *spans) *outside {
 // probability above which they are right.
 func (o *outside) run() (bound float64, ok bool) {
 	s := o.s
-	if s.faint {
+	if s.faint || !o.whole.run(s) {
 		return 0, false
 	}
 	o.lost, o.wide = 0, false
 	o.memory.empty()
-	for i := range o.weight {
-		clear(o.weight[i])
-	}
 	for lv := range o.leave {
 		clear(o.leave[lv])
 	}
@@ -82,6 +80,9 @@ func (o *outside) run() (bound float64, ok bool) {
 	defer func() { s.dropped, s.faint, s.wide = dropped, false, false }()
 	o.openTop(z)
 	o.backward([]*tape{o.top})
+	for i := range o.weight {
+		clear(o.weight[i]) // whole knows better
+	}
 	for first := 0; first < s.sites && !o.wide; first += s.tile {
 		var open []*tape
 		for lv := range s.levels {

@@ -51,6 +51,7 @@ type Runner struct {
 
 	outer   *outside
 	classes []float64 // scratch: logs of adjoints
+	nested  []float64
 	back    *backward
 	numbers walk[number, sums]
 	logs    walk[float64, best]

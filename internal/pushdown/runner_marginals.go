@@ -19,7 +19,7 @@ func (r *Runner) Marginals(dst []float64) {
 }
 
 // marginalsOfSpans is Marginals in float64 and by the vector. It reports whether
-// that does: probabilities that are not zero lie above a bound.
+// that does: probabilities of what is nested lie above a bound.
 func (r *Runner) marginalsOfSpans(dst []float64) bool {
 	if r.outer == nil {
 		r.outer = newOutside(r.spans)
@@ -28,31 +28,32 @@ func (r *Runner) marginalsOfSpans(dst []float64) bool {
 	if !ok {
 		return false
 	}
-	least := 0.0
-	if bound > -1000 {
-		least = power(int32(math.Ceil(min(bound, 0))))
-	}
+	least := power(int32(math.Ceil(min(max(bound, -990), 0))))
 	n := r.levels
-	r.classes = resize(r.classes, len(r.g.members))
+	r.classes, r.nested = resize(r.classes, len(r.g.members)), resize(r.nested, len(r.g.members))
+	sum := make([]number, len(r.g.members))
 	for i := range r.sites {
-		class := r.classes
-		clear(class)
-		for w, y := range r.outer.weight[i] {
-			x := r.spans.weight[i][w]
-			if y == 0 || x == 0 {
+		class, nested, share := r.classes, r.nested, simd.Exp(r.shift[i]-r.down[i])
+		clear(nested)
+		clear(sum)
+		for w, classes := range r.g.weights {
+			y, z := r.outer.weight[i][w], r.outer.whole.back.weight[i][w]
+			if y == 0 && z.m == 0 || r.spans.weight[i][w] == 0 {
 				continue
 			}
-			if p := y * x; p < least || p < 0x1p-1000 {
-				return false
+			if y != 0 {
+				z = z.plus(scaled(y, 0))
 			}
-			for _, k := range r.g.weights[w] {
-				class[k] += y
+			for _, k := range classes {
+				nested[k] += y
+				sum[k] = sum[k].plus(z)
 			}
 		}
-		for k, y := range class {
-			if class[k] = math.Inf(-1); y > 0 {
-				class[k] = simd.Log(y) - r.down[i]
+		for k, z := range sum {
+			if nested[k] > 0 && z.ratio(number{m: 1})*r.sums[i][k]*share < least {
+				return false
 			}
+			class[k] = z.log() - r.down[i]
 		}
 		row, out := r.v[i*n:(i+1)*n], dst[i*n:(i+1)*n]
 		for t, k := range r.g.class {
