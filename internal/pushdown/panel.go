@@ -328,3 +328,51 @@ func (s *spans) factor(n int32) float64 {
 	}
 	return power(min(n, 400))
 }
+
+// terms collects the edges to a target.
+func (s *spans) terms(p *panel, f *fan, target int, w []float64) bool {
+	s.at, s.coef = s.at[:0], s.coef[:0]
+	for i := f.at[target]; i < f.at[target+1]; i++ {
+		if x := w[f.w[i]]; x != 0 && p.live[f.from[i]] {
+			s.at, s.coef = append(s.at, f.from[i]*int32(p.width)), append(s.coef, x)
+		}
+	}
+	return len(s.at) > 0
+}
+
+// within reads site e as far as it stays inside the level or calls.
+func (s *spans) within(p *panel, e int) {
+	w, n := s.weight[e], p.width
+	for q := range p.coming {
+		x := p.next[q*n : q*n+n]
+		if p.coming[q] {
+			clear(x)
+		}
+		if p.coming[q] = s.terms(p, &p.of.in, q, w); p.coming[q] {
+			simd.Fold(x, n, p.here, s.at, s.coef)
+		}
+	}
+	for k := range p.level.calls {
+		at := int32(-1)
+		if s.terms(p, &p.of.call, k, w) {
+			at = p.newCall()
+			simd.Fold(p.call[at:int(at)+n], n, p.here, s.at, s.coef)
+		}
+		p.callAt = append(p.callAt, at)
+	}
+}
+
+// shift brings what comes after site e to its scale.
+func (s *spans) shift(p *panel, e int) {
+	by, n := power(p.scale[e]-p.scale[e+1]), p.width
+	for q, yes := range p.coming {
+		if !yes {
+			continue
+		}
+		x := p.next[q*n : q*n+n]
+		if by < 1 { // no value vanishes before it is raised
+			s.dropped = simd.Raise(x, 1, lowest/by) || s.dropped
+		}
+		s.dropped = simd.Raise(x, by, lowest) || s.dropped
+	}
+}

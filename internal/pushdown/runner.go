@@ -49,12 +49,19 @@ type Runner struct {
 	most  [1]int32
 	walk  spanWalk
 
-	outer   *outside
+	outer   adjoints
 	classes []float64 // scratch: logs of adjoints
 	nested  []float64
 	back    *backward
 	numbers walk[number, sums]
 	logs    walk[float64, best]
+}
+
+// adjoints is the derivatives of the last sum of spans by its weights; bound is
+// log₂ of the least probability inside a nested level that they know.
+type adjoints interface {
+	run() (bound float64, ok bool)
+	of(site, w int) (nested float64, whole number)
 }
 
 // NewRunner returns a runner for sequences of the given length, whose weights

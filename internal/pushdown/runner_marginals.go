@@ -37,7 +37,7 @@ func (r *Runner) marginalsOfSpans(dst []float64) bool {
 		clear(nested)
 		clear(sum)
 		for w, classes := range r.g.weights {
-			y, z := r.outer.weight[i][w], r.outer.whole.back.weight[i][w]
+			y, z := r.outer.of(i, w)
 			if y == 0 && z.m == 0 || r.spans.weight[i][w] == 0 {
 				continue
 			}

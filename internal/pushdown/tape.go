@@ -169,3 +169,51 @@ func (t *tape) list(s *spans, e int) {
 
 // slot returns the adjoints of a slot.
 func (t *tape) slot(i int) []float64 { return t.bar[i*t.width:][:t.width] }
+
+// limits keeps adjoints in range: lost is the greatest probability that raising
+// one made, wide says that one was too great.
+type limits struct {
+	lost float64
+	wide bool
+}
+
+const (
+	adjointLow  = 0x1p-360
+	adjointHigh = 0x1p400
+	adjointStep = 64 // log₂ of what a scale may change by at a site
+)
+
+// sift bounds the adjoints of the values f and reports whether any is left.
+func (o *limits) sift(bar, f []float64) (any bool) {
+	f = f[:len(bar)]
+	for i, b := range bar {
+		switch {
+		case f[i] == 0:
+			bar[i] = 0
+		case b >= adjointLow:
+			any = true
+			o.wide = o.wide || b > adjointHigh
+		case b > 0:
+			any = true
+			bar[i] = adjointLow
+			o.lost = max(o.lost, f[i]*adjointLow)
+		case b != b:
+			o.wide = true
+		}
+	}
+	return any
+}
+
+// share is a part of the adjoint of a value f.
+func (o *limits) share(f, y, by float64) float64 {
+	if f == 0 || y == 0 {
+		return 0
+	}
+	b := y * by
+	if b < adjointLow {
+		o.lost = max(o.lost, f*adjointLow)
+		return adjointLow
+	}
+	o.wide = o.wide || !(b <= adjointHigh)
+	return b
+}
