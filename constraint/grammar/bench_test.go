@@ -107,7 +107,7 @@ func BenchmarkJSON(b *testing.B) {
 				}
 				least(b, func() { run.Draw(x, src) })
 			})
-			if sites > 128 || sd > 1 {
+			if sd > 1 {
 				continue
 			}
 			dst := make([]float64, len(w))

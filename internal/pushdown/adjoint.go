@@ -1,8 +1,10 @@
 package pushdown
 
+import "math"
+
 // backward holds the adjoints of a filter.
 type backward struct {
-	whole  [][][][]number // of filter.whole
+	whole  [][][][]number // of filter.whole, nil if nobody asks for them
 	weight [][]number     // of filter.weight
 	bars   []*chart[number]
 }
@@ -76,9 +78,106 @@ func (b *backward) unjoin(f *filter[number, sums], ch, bar *chart[number], j, k 
 		}
 		after := bar.returns[c.group][i][j+1:]
 		sum = sums{}.dot(sum, src[i], after)
-		if y.m != 0 {
+		if y.m != 0 && b.whole != nil {
 			sums{}.axpy(b.whole[j][c.start][i], after, y)
 		}
 	}
 	bar.calls[j][k] = bar.calls[j][k].plus(sum)
+}
+
+// unsure is log₂ of the weight of a span, relative to its sites, below which
+// what spans raise may show in it.
+const unsure = -400
+
+// whole is the sums and adjoints of the whole sequence in numbers: what does not
+// nest may be as unlikely as it likes, such as a text that is one number from end
+// to end. What it calls comes from spans.
+type whole struct {
+	sum  *filter[number, sums]
+	back *backward
+}
+
+func newWhole(s *spans) *whole {
+	return &whole{sum: newFilter[number, sums](s.g, s.sites), back: &backward{
+		weight: grid[number](s.sites, len(s.g.weights)), bars: make([]*chart[number], len(s.g.levels))}}
+}
+
+// run computes the adjoints of the weights of the whole sequence. ok is false
+// where a span is too unlikely to be known.
+func (w *whole) run(s *spans) (ok bool) {
+	f, v := w.sum, &s.g.levels[s.g.top]
+	if s.over > -unsure/5 {
+		return false
+	}
+	for i, row := range s.weight {
+		for k, x := range row {
+			f.weight[i][k] = number{m: x}.normal()
+		}
+		copy(f.need[i], s.need[i])
+		clear(w.back.weight[i])
+	}
+	for _, group := range v.groups {
+		for _, k := range group.calls {
+			if !w.take(s, v.calls[k].start) {
+				return false
+			}
+		}
+	}
+	f.clear(f.top, 0, s.sites)
+	f.forward(f.top, span{-1, -1}, s.sites, nil)
+	var z number
+	for q, final := range v.final {
+		if final {
+			z = z.plus(f.top.states[s.sites][q])
+		}
+	}
+	if z.m == 0 {
+		return false
+	}
+	bar := w.back.bar(f, s.g.top, 0)
+	for q, final := range v.final {
+		if final {
+			bar.states[s.sites][q] = number{m: 1}.over(z)
+		}
+	}
+	w.back.adjoint(f, f.top, bar, span{-1, -1}, nil)
+	return true
+}
+
+// take fills in what a start weighs at every site.
+func (w *whole) take(s *spans, start int32) (ok bool) {
+	f, lv := w.sum, s.g.starts[start].level
+	l, exits := &s.levels[lv], len(s.g.levels[lv].exits)
+	for r, x := range l.start {
+		if x != start {
+			continue
+		}
+		c := int(l.site[r])
+		out := &f.whole[c][start]
+		if *out == nil {
+			*out = grid[number](exits, s.sites-c-1)
+		}
+		for k := range exits {
+			for e := c + 1; e < s.sites; e++ {
+				y := &(*out)[k][e-c-1]
+				*y = number{}
+				left := l.leave[e*exits+k]
+				if left == nil || left[r] == 0 {
+					continue
+				}
+				n := l.offset[r] + l.scale[c/s.tile][e]
+				if float64(exponent(left[r])+n)-(s.total[e+1]-s.total[c]) < unsure {
+					return false
+				}
+				*y = scaled(left[r], n)
+			}
+		}
+	}
+	return true
+}
+
+// scaled returns x·2^n for a normal x > 0.
+func scaled(x float64, n int32) number {
+	e := (int(exponent(x)+n) + wordBits/2) >> 9
+	return number{math.Ldexp(x, int(n)-e*wordBits), int64(e)}
 }

@@ -34,11 +34,14 @@
 // # Numerics
 //
 // Sums run in float64 by the vector ([spans]), with a scale for the rows of a
-// level that are called near each other. Where what that drops could show, they
+// level that are called near each other. Where what that rounds could show, they
 // run on numbers with an exponent of their own ([number]): neither overflow nor
 // underflow exists, and a sum is zero only if the language is empty under the
-// weights. Marginals, the best sequence and counts always use the charts. NaN and +Inf among the tokens that the machine can use are
-// errors, −Inf is probability zero. Products are written float64(a*b) + c: a
+// weights. So do marginals: the adjoint of spans by the vector ([outside]), with
+// the level of the whole sequence in numbers, and all in numbers where a
+// probability inside a nested level is too small for it. The best sequence and
+// counts always use the charts. NaN and +Inf among the tokens that the machine can
+// use are errors, −Inf is probability zero. Products are written float64(a*b) + c: a
 // compiler may fuse them otherwise, and fused bits differ between processors.
 //
 // A [Graph] may be shared between goroutines, a [Runner] may not.

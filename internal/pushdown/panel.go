@@ -126,12 +126,13 @@ func (s *spans) begin(p *panel, e int) {
 //
 // A value of a row at position e stands for value·2^(P(e)+offset), where P
 // belongs to tile and level and keeps the rows that live near 1, and the offset
-// to the row; it is at most 2^100, and what is below 2^-600 is dropped. So are
-// weights of a site below 2^-300 of their total, and returns below 2^-400 on the
-// scale of their caller. All weights are relative to the total of their site, so
-// that what is dropped is at most 2^-600·2^over, or 2^-300·2^over, of everything,
-// over being how far P runs above the total. Sums where that may show are refused
-// (ok = false). A filter of numbers has no such limits and takes over.
+// to the row; it is at most 2^100, and what is not zero and below 2^-600 is raised
+// to it: a value is zero if and only if nothing leads there. Weights of a site
+// below 2^-300 of their total are dropped, and returns below 2^-400 on the scale
+// of their caller are raised. All weights are relative to the total of their
+// site, so that what is changed is at most 2^-600·2^over, or 2^-300·2^over, of
+// everything, over being how far P runs above the total. Sums where that may show
+// are refused (ok = false). A filter of numbers has no such limits and takes over.
 type spans struct {
 	g      *Graph
 	sites  int
@@ -147,7 +148,7 @@ type spans struct {
 	states [][]float64 // of the top level: [position]
 	memory arena
 
-	dropped, faint, wide bool
+	dropped, faint, wide bool // raised to lowest, smaller than faint or remote, out of range
 	over                 float64
 
 	// Scratch.
@@ -179,9 +180,9 @@ func (s *spans) panelOf(lv int32) *panel {
 	return p
 }
 
-// chop drops what is too small.
-func (s *spans) chop(x []float64) {
-	if simd.Chop(x, 1, lowest) {
+// raise puts lowest for what is smaller.
+func (s *spans) raise(x []float64) {
+	if simd.Raise(x, 1, lowest) {
 		s.dropped = true
 	}
 }
@@ -195,7 +196,7 @@ func (s *spans) list(p *panel, e int) {
 			if k := callOf[s.g.plan.number[to.start[r]]]; k >= 0 && calls[k] >= 0 {
 				by := j.put(calls[k], r, int32(e/s.tile), to.offset[r]+p.scale[e])
 				if by != 0 {
-					simd.Chop(p.call[calls[k]:][:p.width], power(by), 0)
+					simd.Raise(p.call[calls[k]:][:p.width], power(by), 0)
 				}
 			}
 		}
@@ -233,7 +234,7 @@ func (s *spans) returns(p *panel, r *round, e int) {
 	if !s.leaving(p, r, e, callee, j, s.coef) {
 		return
 	}
-	if simd.Chop(s.coef, 1, power(remote)) {
+	if simd.Raise(s.coef, 1, power(remote)) {
 		s.faint = true
 	}
 	s.x = resize(s.x, len(r.nodes)*p.width)
@@ -257,7 +258,7 @@ func (s *spans) returns(p *panel, r *round, e int) {
 			p.leaves[h.exit] = true
 			y := p.leave[int(h.exit)*p.width:][:p.width]
 			add(y, x)
-			s.chop(y)
+			s.raise(y)
 		}
 	}
 }
@@ -320,10 +321,58 @@ func (s *spans) leaving(p *panel, r *round, e int, callee int32, j *join, coef [
 
 // factor returns 2^n and notes where that is too small or too great.
 func (s *spans) factor(n int32) float64 {
-	if n < remote-highest {
+	if n < vanishing {
 		s.faint = true
 	} else if n > 400 {
 		s.wide = true
 	}
 	return power(min(n, 400))
+}
+
+// terms collects the edges to a target.
+func (s *spans) terms(p *panel, f *fan, target int, w []float64) bool {
+	s.at, s.coef = s.at[:0], s.coef[:0]
+	for i := f.at[target]; i < f.at[target+1]; i++ {
+		if x := w[f.w[i]]; x != 0 && p.live[f.from[i]] {
+			s.at, s.coef = append(s.at, f.from[i]*int32(p.width)), append(s.coef, x)
+		}
+	}
+	return len(s.at) > 0
+}
+
+// within reads site e as far as it stays inside the level or calls.
+func (s *spans) within(p *panel, e int) {
+	w, n := s.weight[e], p.width
+	for q := range p.coming {
+		x := p.next[q*n : q*n+n]
+		if p.coming[q] {
+			clear(x)
+		}
+		if p.coming[q] = s.terms(p, &p.of.in, q, w); p.coming[q] {
+			simd.Fold(x, n, p.here, s.at, s.coef)
+		}
+	}
+	for k := range p.level.calls {
+		at := int32(-1)
+		if s.terms(p, &p.of.call, k, w) {
+			at = p.newCall()
+			simd.Fold(p.call[at:int(at)+n], n, p.here, s.at, s.coef)
+		}
+		p.callAt = append(p.callAt, at)
+	}
+}
+
+// shift brings what comes after site e to its scale.
+func (s *spans) shift(p *panel, e int) {
+	by, n := power(p.scale[e]-p.scale[e+1]), p.width
+	for q, yes := range p.coming {
+		if !yes {
+			continue
+		}
+		x := p.next[q*n : q*n+n]
+		if by < 1 { // no value vanishes before it is raised
+			s.dropped = simd.Raise(x, 1, lowest/by) || s.dropped
+		}
+		s.dropped = simd.Raise(x, by, lowest) || s.dropped
+	}
 }

@@ -22,7 +22,7 @@ func TestAgainstEnumeration(t *testing.T) {
 		cases = 500
 	}
 	r := rand.New(rand.NewPCG(1, 17))
-	feasible, halves, fast := 0, 0, 0
+	feasible, halves, fast, vector := 0, 0, 0, 0
 	for range cases {
 		m := randomMachine(r, 2)
 		v := randomTokens(r, 2, 2+r.IntN(3))
@@ -48,6 +48,13 @@ func TestAgainstEnumeration(t *testing.T) {
 		require.InDelta(t, want.logZ, got, 1e-10)
 		fast += map[bool]int{false: 1}[run.exact]
 		marginals := make([]float64, sites*n)
+		if !run.exact && run.marginalsOfSpans(marginals) {
+			vector++
+			for i, p := range want.marginals {
+				require.InDelta(t, p, math.Exp(marginals[i]), 1e-10)
+				require.Equal(t, p == 0, math.IsInf(marginals[i], -1))
+			}
+		}
 		run.Marginals(marginals)
 		for i, p := range want.marginals {
 			require.InDelta(t, p, math.Exp(marginals[i]), 1e-9)
@@ -73,6 +80,7 @@ func TestAgainstEnumeration(t *testing.T) {
 	require.Greater(t, feasible, cases/4)
 	require.Greater(t, halves, cases/50)
 	require.Greater(t, fast, cases/4)            // in float64 alone
+	require.Greater(t, vector, fast*3/4)         // and its marginals
 	require.Greater(t, feasible-fast, cases/200) // in numbers
 }
 
@@ -206,40 +214,6 @@ func TestAgainstBoundedDepth(t *testing.T) {
 	want, err := trellis.NewRunner(graph).Filter(w)
 	require.NoError(t, err)
 	require.InEpsilon(t, want, got, 1e-12)
-}
-
-// TestSpansAgreeWithNumbers compares float64 by the vector with numbers on many
-// tiles, for weights whose sums need the scale of rows.
-func TestSpansAgreeWithNumbers(t *testing.T) {
-	r := rand.New(rand.NewPCG(9, 17))
-	const sites = 70
-	fast, alive := 0, 0
-	for range 60 {
-		m, v := randomMachine(r, 3), randomTokens(r, 3, 6)
-		g := lifted(t, m, v)
-		w := randomWeights(r, sites*6, []float64{0.5, 2, 40}[r.IntN(3)])
-		run := NewRunner(g, sites, 6)
-		got, err := run.Filter(w)
-		if err != nil {
-			_, err = run.filterNumbers(w)
-			var dead *DeadError
-			require.ErrorAs(t, err, &dead)
-			continue
-		}
-		alive++
-		if !run.exact {
-			fast++
-		}
-		x, y := make([]int32, sites), make([]int32, sites)
-		run.Draw(x, rand.NewPCG(1, 1))
-		require.True(t, accepts(m, v, x))
-		want, err := run.filterNumbers(w)
-		require.NoError(t, err)
-		require.InDelta(t, want, got, 1e-10)
-		run.Draw(y, rand.NewPCG(1, 1))
-		require.True(t, accepts(m, v, y))
-	}
-	require.Greater(t, fast, alive/2)
 }
 
 // TestRange uses weights of standard deviation 200 on 512 sites: sums span

@@ -45,12 +45,23 @@ type Runner struct {
 	block [][]float64 // [site][block of tokens], divided by e^shift
 	sums  [][]float64 // [site][class]
 	shift []float64   // [site]
+	down  []float64   // [site]: log of what relative weights were divided by
 	most  [1]int32
 	walk  spanWalk
 
+	outer   adjoints
+	classes []float64 // scratch: logs of adjoints
+	nested  []float64
 	back    *backward
 	numbers walk[number, sums]
 	logs    walk[float64, best]
+}
+
+// adjoints is the derivatives of the last sum of spans by its weights; bound is
+// log₂ of the least probability inside a nested level that they know.
+type adjoints interface {
+	run() (bound float64, ok bool)
+	of(site, w int) (nested float64, whole number)
 }
 
 // NewRunner returns a runner for sequences of the given length, whose weights
@@ -86,6 +97,7 @@ func (r *Runner) filterSpans(v []float32) (logZ float64, ok bool, err error) {
 		b := &r.g.blocks
 		r.spans = newSpans(r.g, r.sites, r.tile)
 		r.block, r.sums, r.shift = grid[float64](r.sites, b.count()), grid[float64](r.sites, len(r.g.members)), make([]float64, r.sites)
+		r.down = make([]float64, r.sites)
 	}
 	s, n := r.spans, r.levels
 	s.dropped, s.faint = false, false
@@ -101,7 +113,8 @@ func (r *Runner) filterSpans(v []float32) (logZ float64, ok bool, err error) {
 			s.total[i+1] = s.total[i]
 			continue
 		}
-		shift += r.shift[i] + s.relative(i, r.sums[i], total)
+		r.down[i] = r.shift[i] + s.relative(i, r.sums[i], total)
+		shift += r.down[i]
 	}
 	logZ, ok = s.inside()
 	return logZ + shift, ok, nil

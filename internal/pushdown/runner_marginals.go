@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
 // Marginals stores in dst (sites × levels) the log-probabilities log P(x_i = t)
@@ -11,6 +12,66 @@ import (
 func (r *Runner) Marginals(dst []float64) {
 	check.Len("pushdown", "dst", len(dst), r.sites*r.levels)
 	r.mustFilter()
+	if !r.exact && r.marginalsOfSpans(dst) {
+		return
+	}
+	r.marginalsOfNumbers(dst)
+}
+
+// marginalsOfSpans is Marginals in float64 and by the vector. It reports whether
+// that does: probabilities of what is nested lie above a bound.
+func (r *Runner) marginalsOfSpans(dst []float64) bool {
+	if r.outer == nil {
+		r.outer = newOutside(r.spans)
+	}
+	bound, ok := r.outer.run()
+	if !ok {
+		return false
+	}
+	least := power(int32(math.Ceil(min(max(bound, -990), 0))))
+	n := r.levels
+	r.classes, r.nested = resize(r.classes, len(r.g.members)), resize(r.nested, len(r.g.members))
+	sum := make([]number, len(r.g.members))
+	for i := range r.sites {
+		class, nested, share := r.classes, r.nested, simd.Exp(r.shift[i]-r.down[i])
+		clear(nested)
+		clear(sum)
+		for w, classes := range r.g.weights {
+			y, z := r.outer.of(i, w)
+			if y == 0 && z.m == 0 || r.spans.weight[i][w] == 0 {
+				continue
+			}
+			if y != 0 {
+				z = z.plus(scaled(y, 0))
+			}
+			for _, k := range classes {
+				nested[k] += y
+				sum[k] = sum[k].plus(z)
+			}
+		}
+		for k, z := range sum {
+			if nested[k] > 0 && z.ratio(number{m: 1})*r.sums[i][k]*share < least {
+				return false
+			}
+			class[k] = z.log() - r.down[i]
+		}
+		row, out := r.v[i*n:(i+1)*n], dst[i*n:(i+1)*n]
+		for t, k := range r.g.class {
+			if k < 0 {
+				out[t] = math.Inf(-1)
+				continue
+			}
+			out[t] = float64(row[t]) + class[k]
+		}
+		for t := len(r.g.class); t < n; t++ {
+			out[t] = math.Inf(-1)
+		}
+	}
+	return true
+}
+
+// marginalsOfNumbers is Marginals without limits.
+func (r *Runner) marginalsOfNumbers(dst []float64) {
 	if !r.exact {
 		if _, err := r.filterNumbers(r.v); err != nil {
 			panic(err) // Filter found a sequence

@@ -196,36 +196,9 @@ func (s *spans) step(e int) {
 	s.each(func(p *panel) { s.list(p, e) })
 }
 
-// terms collects the edges to a target.
-func (s *spans) terms(p *panel, f *fan, target int, w []float64) bool {
-	s.at, s.coef = s.at[:0], s.coef[:0]
-	for i := f.at[target]; i < f.at[target+1]; i++ {
-		if x := w[f.w[i]]; x != 0 && p.live[f.from[i]] {
-			s.at, s.coef = append(s.at, f.from[i]*int32(p.width)), append(s.coef, x)
-		}
-	}
-	return len(s.at) > 0
-}
-
 func (s *spans) edges(p *panel, e int) {
+	s.within(p, e)
 	w, n := s.weight[e], p.width
-	for q := range p.coming {
-		x := p.next[q*n : q*n+n]
-		if p.coming[q] {
-			clear(x)
-		}
-		if p.coming[q] = s.terms(p, &p.of.in, q, w); p.coming[q] {
-			simd.Fold(x, n, p.here, s.at, s.coef)
-		}
-	}
-	for k := range p.level.calls {
-		at := int32(-1)
-		if s.terms(p, &p.of.call, k, w) {
-			at = p.newCall()
-			simd.Fold(p.call[at:int(at)+n], n, p.here, s.at, s.coef)
-		}
-		p.callAt = append(p.callAt, at)
-	}
 	for k := range p.leaves {
 		x := p.leave[k*n : k*n+n]
 		if p.leaves[k] {
@@ -233,7 +206,7 @@ func (s *spans) edges(p *panel, e int) {
 		}
 		if p.leaves[k] = s.terms(p, &p.of.out, k, w); p.leaves[k] {
 			simd.Fold(x, n, p.here, s.at, s.coef)
-			s.chop(x)
+			s.raise(x)
 		}
 	}
 	for i := range p.backs {
@@ -276,7 +249,7 @@ func (s *spans) close(p *panel, e int) {
 	calls := p.callAt[(e-p.first)*len(p.level.calls):]
 	for _, at := range calls {
 		if at >= 0 {
-			s.chop(p.call[at : int(at)+n])
+			s.raise(p.call[at : int(at)+n])
 		}
 	}
 	if p.bound > math.Inf(-1) {
@@ -296,8 +269,7 @@ func (p *panel) put(kept [][]float64, i int, x []float64, s *spans) {
 	copy(kept[i][p.lo:], x)
 }
 
-// rescale moves the scale so that the greatest values of the rows lie around 1,
-// and drops what is too small.
+// rescale moves the scale so that the greatest values of the rows lie around 1.
 func (s *spans) rescale(p *panel, e int) {
 	n := p.width
 	s.at, s.coef = s.at[:0], s.coef[:0]
@@ -316,18 +288,11 @@ func (s *spans) rescale(p *panel, e int) {
 		}
 	}
 	p.scale[e+1] = p.scale[e]
-	by := 1.0
 	if hi >= lo {
-		shift := max((hi+lo)/2, hi-highest)
-		if shift > 8 || shift < -8 {
+		if shift := max((hi+lo)/2, hi-highest); shift > 8 || shift < -8 {
 			p.scale[e+1] += shift
-			by = power(-shift)
 		}
 		s.wide = s.wide || hi > 900
 	}
-	for q, yes := range p.coming {
-		if yes && simd.Chop(p.next[q*n:q*n+n], by, lowest) {
-			s.dropped = true
-		}
-	}
+	s.shift(p, e)
 }

@@ -52,6 +52,30 @@ func fold4AVX2(dst *float64, stride int, m *float64, at *int32, coef *float64, n
 //go:noescape
 func fold4AVX512(dst *float64, stride int, m *float64, at *int32, coef *float64, next int, count int, n int)
 
+// dots1AVX2 is refDots for rows of x that lie n apart and sums that lie next apart, of which
+// it computes count ≥ 1; n = 16k ≥ 16.
+//
+//go:noescape
+func dots1AVX2(dst *float64, m *float64, at *int32, x *float64, next int, count int, n int)
+
+// dots1AVX512 is refDots for rows of x that lie n apart and sums that lie next apart, of which
+// it computes count ≥ 1; n = 16k ≥ 16.
+//
+//go:noescape
+func dots1AVX512(dst *float64, m *float64, at *int32, x *float64, next int, count int, n int)
+
+// dots2AVX2 is refDots for rows of x that lie n apart and sums that lie next apart, of which
+// it computes count ≥ 1; n = 16k ≥ 16.
+//
+//go:noescape
+func dots2AVX2(dst *float64, m *float64, at *int32, x *float64, next int, count int, n int)
+
+// dots2AVX512 is refDots for rows of x that lie n apart and sums that lie next apart, of which
+// it computes count ≥ 1; n = 16k ≥ 16.
+//
+//go:noescape
+func dots2AVX512(dst *float64, m *float64, at *int32, x *float64, next int, count int, n int)
+
 // foldMaxAVX2 is refFoldMax on count ≥ 1 terms and n = 16k ≥ 16 columns.
 //
 //go:noescape
@@ -62,12 +86,12 @@ func foldMaxAVX2(dst *float64, m *float64, at *int32, coef *float64, count int, 
 //go:noescape
 func foldMaxAVX512(dst *float64, m *float64, at *int32, coef *float64, count int, n int)
 
-// chopAVX2 is refChop on n = 16k ≥ 16 values; low is not zero where it says true.
+// raiseAVX2 is refRaise on n = 16k ≥ 16 values; low is not zero where it says true.
 //
 //go:noescape
-func chopAVX2(v *float64, by float64, floor float64, n int) (low int)
+func raiseAVX2(v *float64, by float64, floor float64, n int) (low int)
 
-// chopAVX512 is refChop on n = 16k ≥ 16 values; low is not zero where it says true.
+// raiseAVX512 is refRaise on n = 16k ≥ 16 values; low is not zero where it says true.
 //
 //go:noescape
-func chopAVX512(v *float64, by float64, floor float64, n int) (low int)
+func raiseAVX512(v *float64, by float64, floor float64, n int) (low int)

@@ -940,6 +940,260 @@ done2:
 	VZEROUPPER
 	RET
 
+// func dots1AVX2(dst *float64, m *float64, at *int32, x *float64, next int, count int, n int)
+// Requires: AVX
+TEXT ·dots1AVX2(SB), NOSPLIT, $0-56
+	MOVQ dst+0(FP), AX
+	MOVQ m+8(FP), CX
+	MOVQ at+16(FP), DX
+	MOVQ x+24(FP), BX
+	MOVQ next+32(FP), SI
+	MOVQ count+40(FP), SI
+	MOVQ n+48(FP), DI
+	MOVQ DI, R8
+	SHLQ $0x03, R8
+	ADDQ BX, R8
+	XORQ R8, R8
+
+piece:
+	MOVLQSX (DX)(R8*4), R9
+	SHLQ    $0x03, R9
+	ADDQ    CX, R9
+	VXORPD  Y0, Y0, Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	XORQ    R10, R10
+
+columns:
+	VMOVUPD      (R9)(R10*8), Y4
+	VMULPD       (BX)(R10*8), Y4, Y4
+	VADDPD       Y4, Y0, Y0
+	VMOVUPD      32(R9)(R10*8), Y4
+	VMULPD       32(BX)(R10*8), Y4, Y4
+	VADDPD       Y4, Y1, Y1
+	VMOVUPD      64(R9)(R10*8), Y4
+	VMULPD       64(BX)(R10*8), Y4, Y4
+	VADDPD       Y4, Y2, Y2
+	VMOVUPD      96(R9)(R10*8), Y4
+	VMULPD       96(BX)(R10*8), Y4, Y4
+	VADDPD       Y4, Y3, Y3
+	ADDQ         $0x10, R10
+	CMPQ         R10, DI
+	JL           columns
+	MOVQ         AX, R9
+	VADDPD       Y2, Y0, Y0
+	VADDPD       Y3, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X1
+	VUNPCKHPD    X1, X1, X0
+	VADDSD       X0, X1, X0
+	VADDSD       (R9)(R8*8), X0, X0
+	VMOVSD       X0, (R9)(R8*8)
+	INCQ         R8
+	CMPQ         R8, SI
+	JL           piece
+	VZEROUPPER
+	RET
+
+// func dots1AVX512(dst *float64, m *float64, at *int32, x *float64, next int, count int, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·dots1AVX512(SB), NOSPLIT, $0-56
+	MOVQ dst+0(FP), AX
+	MOVQ m+8(FP), CX
+	MOVQ at+16(FP), DX
+	MOVQ x+24(FP), BX
+	MOVQ next+32(FP), SI
+	MOVQ count+40(FP), SI
+	MOVQ n+48(FP), DI
+	MOVQ DI, R8
+	SHLQ $0x03, R8
+	ADDQ BX, R8
+	XORQ R8, R8
+
+piece:
+	MOVLQSX (DX)(R8*4), R9
+	SHLQ    $0x03, R9
+	ADDQ    CX, R9
+	VXORPD  Z0, Z0, Z0
+	VXORPD  Z1, Z1, Z1
+	XORQ    R10, R10
+
+columns:
+	VMOVUPD       (R9)(R10*8), Z2
+	VMULPD        (BX)(R10*8), Z2, Z2
+	VADDPD        Z2, Z0, Z0
+	VMOVUPD       64(R9)(R10*8), Z2
+	VMULPD        64(BX)(R10*8), Z2, Z2
+	VADDPD        Z2, Z1, Z1
+	ADDQ          $0x10, R10
+	CMPQ          R10, DI
+	JL            columns
+	MOVQ          AX, R9
+	VADDPD        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y1, Y0, Y1
+	VEXTRACTF128  $0x01, Y1, X0
+	VADDPD        X0, X1, X0
+	VUNPCKHPD     X0, X0, X1
+	VADDSD        X1, X0, X1
+	VADDSD        (R9)(R8*8), X1, X1
+	VMOVSD        X1, (R9)(R8*8)
+	INCQ          R8
+	CMPQ          R8, SI
+	JL            piece
+	VZEROUPPER
+	RET
+
+// func dots2AVX2(dst *float64, m *float64, at *int32, x *float64, next int, count int, n int)
+// Requires: AVX
+TEXT ·dots2AVX2(SB), NOSPLIT, $0-56
+	MOVQ dst+0(FP), AX
+	MOVQ m+8(FP), CX
+	MOVQ at+16(FP), DX
+	MOVQ x+24(FP), BX
+	MOVQ next+32(FP), SI
+	MOVQ count+40(FP), DI
+	MOVQ n+48(FP), R8
+	MOVQ R8, R9
+	SHLQ $0x03, R9
+	ADDQ BX, R9
+	XORQ R10, R10
+
+piece:
+	MOVLQSX (DX)(R10*4), R11
+	SHLQ    $0x03, R11
+	ADDQ    CX, R11
+	VXORPD  Y0, Y0, Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	XORQ    R12, R12
+
+columns:
+	VMOVUPD      (R11)(R12*8), Y8
+	VMULPD       (BX)(R12*8), Y8, Y9
+	VADDPD       Y9, Y0, Y0
+	VMULPD       (R9)(R12*8), Y8, Y8
+	VADDPD       Y8, Y4, Y4
+	VMOVUPD      32(R11)(R12*8), Y8
+	VMULPD       32(BX)(R12*8), Y8, Y9
+	VADDPD       Y9, Y1, Y1
+	VMULPD       32(R9)(R12*8), Y8, Y8
+	VADDPD       Y8, Y5, Y5
+	VMOVUPD      64(R11)(R12*8), Y8
+	VMULPD       64(BX)(R12*8), Y8, Y9
+	VADDPD       Y9, Y2, Y2
+	VMULPD       64(R9)(R12*8), Y8, Y8
+	VADDPD       Y8, Y6, Y6
+	VMOVUPD      96(R11)(R12*8), Y8
+	VMULPD       96(BX)(R12*8), Y8, Y9
+	VADDPD       Y9, Y3, Y3
+	VMULPD       96(R9)(R12*8), Y8, Y8
+	VADDPD       Y8, Y7, Y7
+	ADDQ         $0x10, R12
+	CMPQ         R12, R8
+	JL           columns
+	MOVQ         AX, R11
+	VADDPD       Y2, Y0, Y0
+	VADDPD       Y3, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X1
+	VUNPCKHPD    X1, X1, X0
+	VADDSD       X0, X1, X0
+	VADDSD       (R11)(R10*8), X0, X0
+	VMOVSD       X0, (R11)(R10*8)
+	MOVQ         SI, R12
+	SHLQ         $0x03, R12
+	ADDQ         R12, R11
+	VADDPD       Y6, Y4, Y4
+	VADDPD       Y7, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VEXTRACTF128 $0x01, Y4, X0
+	VADDPD       X0, X4, X0
+	VUNPCKHPD    X0, X0, X1
+	VADDSD       X1, X0, X1
+	VADDSD       (R11)(R10*8), X1, X1
+	VMOVSD       X1, (R11)(R10*8)
+	INCQ         R10
+	CMPQ         R10, DI
+	JL           piece
+	VZEROUPPER
+	RET
+
+// func dots2AVX512(dst *float64, m *float64, at *int32, x *float64, next int, count int, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·dots2AVX512(SB), NOSPLIT, $0-56
+	MOVQ dst+0(FP), AX
+	MOVQ m+8(FP), CX
+	MOVQ at+16(FP), DX
+	MOVQ x+24(FP), BX
+	MOVQ next+32(FP), SI
+	MOVQ count+40(FP), DI
+	MOVQ n+48(FP), R8
+	MOVQ R8, R9
+	SHLQ $0x03, R9
+	ADDQ BX, R9
+	XORQ R10, R10
+
+piece:
+	MOVLQSX (DX)(R10*4), R11
+	SHLQ    $0x03, R11
+	ADDQ    CX, R11
+	VXORPD  Z0, Z0, Z0
+	VXORPD  Z1, Z1, Z1
+	VXORPD  Z2, Z2, Z2
+	VXORPD  Z3, Z3, Z3
+	XORQ    R12, R12
+
+columns:
+	VMOVUPD       (R11)(R12*8), Z4
+	VMULPD        (BX)(R12*8), Z4, Z5
+	VADDPD        Z5, Z0, Z0
+	VMULPD        (R9)(R12*8), Z4, Z4
+	VADDPD        Z4, Z2, Z2
+	VMOVUPD       64(R11)(R12*8), Z4
+	VMULPD        64(BX)(R12*8), Z4, Z5
+	VADDPD        Z5, Z1, Z1
+	VMULPD        64(R9)(R12*8), Z4, Z4
+	VADDPD        Z4, Z3, Z3
+	ADDQ          $0x10, R12
+	CMPQ          R12, R8
+	JL            columns
+	MOVQ          AX, R11
+	VADDPD        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y1, Y0, Y1
+	VEXTRACTF128  $0x01, Y1, X0
+	VADDPD        X0, X1, X0
+	VUNPCKHPD     X0, X0, X1
+	VADDSD        X1, X0, X1
+	VADDSD        (R11)(R10*8), X1, X1
+	VMOVSD        X1, (R11)(R10*8)
+	MOVQ          SI, R12
+	SHLQ          $0x03, R12
+	ADDQ          R12, R11
+	VADDPD        Z3, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y0
+	VADDPD        Y0, Y2, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPD        X1, X0, X1
+	VUNPCKHPD     X1, X1, X0
+	VADDSD        X0, X1, X0
+	VADDSD        (R11)(R10*8), X0, X0
+	VMOVSD        X0, (R11)(R10*8)
+	INCQ          R10
+	CMPQ          R10, DI
+	JL            piece
+	VZEROUPPER
+	RET
+
 // func foldMaxAVX2(dst *float64, m *float64, at *int32, coef *float64, count int, n int)
 // Requires: AVX
 TEXT ·foldMaxAVX2(SB), NOSPLIT, $0-48
@@ -1136,47 +1390,59 @@ done2:
 	VZEROUPPER
 	RET
 
-// func chopAVX2(v *float64, by float64, floor float64, n int) (low int)
+// func raiseAVX2(v *float64, by float64, floor float64, n int) (low int)
 // Requires: AVX, SSE2
-TEXT ·chopAVX2(SB), NOSPLIT, $0-40
+TEXT ·raiseAVX2(SB), NOSPLIT, $0-40
 	MOVQ         v+0(FP), AX
 	MOVQ         n+24(FP), CX
 	VBROADCASTSD by+8(FP), Y0
 	VBROADCASTSD floor+16(FP), Y1
 	VXORPD       Y2, Y2, Y2
-	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
 	XORQ         DX, DX
 
 loop:
-	VMULPD       (AX)(DX*8), Y0, Y3
-	VCMPPD       $0x11, Y1, Y3, Y5
-	VANDPD       Y3, Y5, Y4
-	VANDNPD      Y3, Y5, Y3
-	VORPD        Y4, Y2, Y2
-	VMOVUPD      Y3, (AX)(DX*8)
-	VMULPD       32(AX)(DX*8), Y0, Y3
-	VCMPPD       $0x11, Y1, Y3, Y5
-	VANDPD       Y3, Y5, Y4
-	VANDNPD      Y3, Y5, Y3
-	VORPD        Y4, Y2, Y2
-	VMOVUPD      Y3, 32(AX)(DX*8)
-	VMULPD       64(AX)(DX*8), Y0, Y3
-	VCMPPD       $0x11, Y1, Y3, Y5
-	VANDPD       Y3, Y5, Y4
-	VANDNPD      Y3, Y5, Y3
-	VORPD        Y4, Y2, Y2
-	VMOVUPD      Y3, 64(AX)(DX*8)
-	VMULPD       96(AX)(DX*8), Y0, Y3
-	VCMPPD       $0x11, Y1, Y3, Y5
-	VANDPD       Y3, Y5, Y4
-	VANDNPD      Y3, Y5, Y3
-	VORPD        Y4, Y2, Y2
-	VMOVUPD      Y3, 96(AX)(DX*8)
+	VMULPD       (AX)(DX*8), Y0, Y4
+	VCMPPD       $0x11, Y1, Y4, Y6
+	VCMPPD       $0x1e, Y2, Y4, Y5
+	VANDPD       Y5, Y6, Y6
+	VANDPD       Y1, Y6, Y5
+	VANDNPD      Y4, Y6, Y4
+	VORPD        Y5, Y4, Y4
+	VORPD        Y5, Y3, Y3
+	VMOVUPD      Y4, (AX)(DX*8)
+	VMULPD       32(AX)(DX*8), Y0, Y4
+	VCMPPD       $0x11, Y1, Y4, Y6
+	VCMPPD       $0x1e, Y2, Y4, Y5
+	VANDPD       Y5, Y6, Y6
+	VANDPD       Y1, Y6, Y5
+	VANDNPD      Y4, Y6, Y4
+	VORPD        Y5, Y4, Y4
+	VORPD        Y5, Y3, Y3
+	VMOVUPD      Y4, 32(AX)(DX*8)
+	VMULPD       64(AX)(DX*8), Y0, Y4
+	VCMPPD       $0x11, Y1, Y4, Y6
+	VCMPPD       $0x1e, Y2, Y4, Y5
+	VANDPD       Y5, Y6, Y6
+	VANDPD       Y1, Y6, Y5
+	VANDNPD      Y4, Y6, Y4
+	VORPD        Y5, Y4, Y4
+	VORPD        Y5, Y3, Y3
+	VMOVUPD      Y4, 64(AX)(DX*8)
+	VMULPD       96(AX)(DX*8), Y0, Y4
+	VCMPPD       $0x11, Y1, Y4, Y6
+	VCMPPD       $0x1e, Y2, Y4, Y5
+	VANDPD       Y5, Y6, Y6
+	VANDPD       Y1, Y6, Y5
+	VANDNPD      Y4, Y6, Y4
+	VORPD        Y5, Y4, Y4
+	VORPD        Y5, Y3, Y3
+	VMOVUPD      Y4, 96(AX)(DX*8)
 	ADDQ         $0x10, DX
 	CMPQ         DX, CX
 	JL           loop
-	VEXTRACTF128 $0x01, Y2, X0
-	VORPD        X0, X2, X0
+	VEXTRACTF128 $0x01, Y3, X0
+	VORPD        X0, X3, X0
 	VUNPCKHPD    X0, X0, X1
 	VORPD        X0, X1, X1
 	MOVQ         X1, AX
@@ -1184,9 +1450,9 @@ loop:
 	VZEROUPPER
 	RET
 
-// func chopAVX512(v *float64, by float64, floor float64, n int) (low int)
+// func raiseAVX512(v *float64, by float64, floor float64, n int) (low int)
 // Requires: AVX, AVX512DQ, AVX512F, SSE2
-TEXT ·chopAVX512(SB), NOSPLIT, $0-40
+TEXT ·raiseAVX512(SB), NOSPLIT, $0-40
 	MOVQ         v+0(FP), AX
 	MOVQ         n+24(FP), CX
 	VBROADCASTSD by+8(FP), Z0
@@ -1198,16 +1464,20 @@ TEXT ·chopAVX512(SB), NOSPLIT, $0-40
 loop:
 	VMULPD        (AX)(DX*8), Z0, Z4
 	VCMPPD        $0x11, Z1, Z4, K1
+	VCMPPD        $0x1e, Z2, Z4, K2
+	KANDW         K1, K2, K1
 	VXORPD        Z5, Z5, Z5
-	VMOVAPD       Z4, K1, Z5
-	VMOVAPD       Z2, K1, Z4
+	VMOVAPD       Z1, K1, Z5
+	VMOVAPD       Z1, K1, Z4
 	VORPD         Z5, Z3, Z3
 	VMOVUPD       Z4, (AX)(DX*8)
 	VMULPD        64(AX)(DX*8), Z0, Z4
 	VCMPPD        $0x11, Z1, Z4, K1
+	VCMPPD        $0x1e, Z2, Z4, K2
+	KANDW         K1, K2, K1
 	VXORPD        Z5, Z5, Z5
-	VMOVAPD       Z4, K1, Z5
-	VMOVAPD       Z2, K1, Z4
+	VMOVAPD       Z1, K1, Z5
+	VMOVAPD       Z1, K1, Z4
 	VORPD         Z5, Z3, Z3
 	VMOVUPD       Z4, 64(AX)(DX*8)
 	ADDQ          $0x10, DX

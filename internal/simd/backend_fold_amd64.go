@@ -83,19 +83,47 @@ func foldMaxRun(dst, m []float64, at []int32, coef []float64) {
 	}
 }
 
-func chop(v []float64, by, floor float64) (low bool) {
+func raise(v []float64, by, floor float64) (low bool) {
 	for best != purego && len(v) >= 16 {
 		n := min(len(v)&^15, foldTerms)
-		low = chopRun(v[:n], by, floor) || low
+		low = raiseRun(v[:n], by, floor) || low
 		v = v[n:]
 	}
-	return refChop(v, by, floor) || low
+	return refRaise(v, by, floor) || low
 }
 
 //go:noinline
-func chopRun(v []float64, by, floor float64) bool {
+func raiseRun(v []float64, by, floor float64) bool {
 	if best == avx512 {
-		return chopAVX512(&v[0], by, floor, len(v)) != 0
+		return raiseAVX512(&v[0], by, floor, len(v)) != 0
 	}
-	return chopAVX2(&v[0], by, floor, len(v)) != 0
+	return raiseAVX2(&v[0], by, floor, len(v)) != 0
+}
+
+func dots(dst []float64, n int, m []float64, at []int32, x []float64) {
+	if best == purego || n > foldTerms {
+		refDots(dst, n, m, at, x)
+		return
+	}
+	step, terms := max(1, foldTerms/n/2), len(at)
+	for i := 0; i < terms; i += step {
+		for r := 0; r < len(x)/n; r += 2 {
+			dotsRun(min(2, len(x)/n-r), dst[r*terms+i:], m, at[i:min(i+step, terms)], x[r*n:], terms, n)
+		}
+	}
+}
+
+//go:noinline
+func dotsRun(rows int, dst, m []float64, at []int32, x []float64, next, n int) {
+	d, s, p, y := &dst[0], &m[0], &at[0], &x[0]
+	switch {
+	case best == avx512 && rows == 1:
+		dots1AVX512(d, s, p, y, next, len(at), n)
+	case best == avx512:
+		dots2AVX512(d, s, p, y, next, len(at), n)
+	case rows == 1:
+		dots1AVX2(d, s, p, y, next, len(at), n)
+	default:
+		dots2AVX2(d, s, p, y, next, len(at), n)
+	}
 }

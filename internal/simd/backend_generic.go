@@ -85,5 +85,6 @@ func spreadBits(x []int32, even, odd []uint64, first, n int) {
 func foldRows(dst []float64, n int, m []float64, at []int32, coef []float64) {
 	refFoldRows(dst, n, m, at, coef)
 }
-func foldMax(dst, m []float64, at []int32, coef []float64) { refFoldMax(dst, m, at, coef) }
-func chop(v []float64, by, floor float64) bool             { return refChop(v, by, floor) }
+func dots(dst []float64, n int, m []float64, at []int32, x []float64) { refDots(dst, n, m, at, x) }
+func foldMax(dst, m []float64, at []int32, coef []float64)            { refFoldMax(dst, m, at, coef) }
+func raise(v []float64, by, floor float64) bool                       { return refRaise(v, by, floor) }

@@ -32,9 +32,27 @@ func FoldMax(dst, m []float64, at []int32, coef []float64) {
 	}
 }
 
-// Chop multiplies v ≥ 0 by a factor, puts 0 for what is below floor then, and
-// reports whether it did so for anything but zeros. NaN stays.
-func Chop(v []float64, by, floor float64) (low bool) { return chop(v, by, floor) }
+// Dots is the transpose of [Fold] in its coefficients: with the rows of x, n
+// columns each,
+//
+//	dst[r·len(at) + i] += Σ_j x[r·n + j] · m[at[i] + j],
+//
+// the sum in 16 lanes. It panics unless n is a positive multiple of 16, len(x) of
+// n, there is an entry of dst for every row and piece, and all pieces lie in m.
+func Dots(dst []float64, n int, m []float64, at []int32, x []float64) {
+	if n < 1 || n%lanes != 0 || len(x)%n != 0 {
+		panic(fmt.Sprintf("simd: len(x) = %d, n = %d, want n ≥ 1, a multiple of 16, and len(x) one of n", len(x), n))
+	}
+	checkLen("dst", len(dst), len(x)/n*len(at))
+	checkPieces(len(m), n, at)
+	if len(dst) > 0 {
+		dots(dst, n, m, at, x)
+	}
+}
+
+// Raise multiplies v ≥ 0 by a factor, puts floor for what is below it then but
+// not zero, and reports whether it did so for anything. NaN stays.
+func Raise(v []float64, by, floor float64) (low bool) { return raise(v, by, floor) }
 
 // checkPieces panics unless pieces of n entries that begin at at lie in a slice.
 func checkPieces(size, n int, at []int32) {

@@ -28,12 +28,20 @@ func init() {
 			}
 		}
 	}
+	for rows := 1; rows <= 3; rows++ {
+		kernels[fmt.Sprintf("Dots/%d", rows)] = func(a *arena, from, to int) {
+			if n := (to - from) / rows &^ 15; n > 0 {
+				x, at, dst := foldIn(a, from, to, n, rows)
+				Dots(dst, n, a.d[1][from:to], at, x)
+			}
+		}
+	}
 	kernels["FoldMax"] = func(a *arena, from, to int) {
 		dst, at, coef := foldIn(a, from, to, to-from, 1)
 		FoldMax(dst, a.d[1][from:to], at, coef)
 	}
-	kernels["Chop"] = func(a *arena, from, to int) {
-		if Chop(a.d[0][from:to], 0.7, 0.3) {
+	kernels["Raise"] = func(a *arena, from, to int) {
+		if Raise(a.d[0][from:to], 0.7, 0.3) {
 			a.s[0] = 1
 		}
 	}
@@ -57,6 +65,23 @@ func TestFold(t *testing.T) {
 				coef[i] = r.NormFloat64()
 			}
 			Fold(dst, n, m, at, coef)
+			if n%16 == 0 { // the transpose: coef·Dots(x) = x·Fold(coef)
+				back, x := make([]float64, rows*terms), make([]float64, rows*n)
+				for i := range x {
+					x[i] = r.NormFloat64()
+				}
+				Dots(back, n, m, at, x)
+				for row := range rows {
+					a, b := 0.0, 0.0
+					for i := range terms {
+						a += coef[row*terms+i] * back[row*terms+i]
+					}
+					for j := range n {
+						b += x[row*n+j] * dst[row*n+j]
+					}
+					require.InDelta(t, a, b, 1e-11*float64(n*terms))
+				}
+			}
 			most := make([]float64, n)
 			for j := range most {
 				most[j] = math.Inf(-1)
@@ -78,7 +103,11 @@ func TestFold(t *testing.T) {
 			}
 		}
 	}
-	d := make([]float64, 4)
+	d := make([]float64, 48)
+	assert.PanicsWithValue(t, "simd: len(x) = 48, n = 24, want n ≥ 1, a multiple of 16, and len(x) one of n", func() { Dots(d, 24, d, nil, d) })
+	assert.PanicsWithValue(t, "simd: len(dst) = 1, want 6", func() { Dots(d[:1], 16, d, []int32{0, 32}, d) })
+	assert.PanicsWithValue(t, "simd: at[1] = 33, want 0 to 32", func() { Dots(d[:6], 16, d, []int32{0, 33}, d) })
+	d = d[:4]
 	Fold(d, 2, nil, nil, nil)
 	assert.PanicsWithValue(t, "simd: len(dst) = 4, n = 3, want n ≥ 1 and a multiple of it", func() { Fold(d, 3, d, nil, nil) })
 	assert.PanicsWithValue(t, "simd: at[0] = 3, want 0 to 2", func() { Fold(d, 2, d, []int32{3}, d[:2]) })
@@ -86,17 +115,20 @@ func TestFold(t *testing.T) {
 	assert.PanicsWithValue(t, "simd: at[0] = -1, want 0 to 0", func() { FoldMax(d, d, []int32{-1}, d[:1]) })
 }
 
-func TestChop(t *testing.T) {
+func TestRaise(t *testing.T) {
 	for _, n := range []int{1, 16, 40} {
 		v := make([]float64, n)
-		assert.False(t, Chop(v, 2, 1))
+		assert.False(t, Raise(v, 2, 1))
 		v[n-1] = 0.5
-		assert.False(t, Chop(v, 2, 1))
+		assert.False(t, Raise(v, 2, 1))
 		assert.Equal(t, 1.0, v[n-1])
-		assert.True(t, Chop(v, 0.5, 1))
-		assert.Zero(t, v[n-1])
+		assert.True(t, Raise(v, 0.5, 0.75))
+		assert.Equal(t, 0.75, v[n-1])
+		for _, x := range v[:n-1] {
+			assert.Zero(t, x)
+		}
 		v[0] = math.NaN()
-		assert.False(t, Chop(v, 1, 1))
+		assert.False(t, Raise(v, 1, 0.5))
 		assert.True(t, math.IsNaN(v[0]))
 	}
 }

@@ -43,13 +43,30 @@ func refFoldMax(dst, m []float64, at []int32, coef []float64) {
 	}
 }
 
-func refChop(v []float64, by, floor float64) (low bool) {
+func refRaise(v []float64, by, floor float64) (low bool) {
 	for i := range v {
 		v[i] *= by
-		if v[i] < floor {
-			low = low || v[i] != 0
-			v[i] = 0
+		if v[i] < floor && v[i] > 0 {
+			low = true
+			v[i] = floor
 		}
 	}
 	return low
+}
+
+func refDots(dst []float64, n int, m []float64, at []int32, x []float64) {
+	for r := 0; len(x) > 0; r++ {
+		for i, a := range at {
+			var s [lanes]float64
+			y := m[a : int(a)+n]
+			for j := 0; j < n; j += lanes {
+				p, q := (*[lanes]float64)(x[j:]), (*[lanes]float64)(y[j:])
+				for l := range s {
+					s[l] += float64(p[l] * q[l])
+				}
+			}
+			dst[r*len(at)+i] += halve(&s)
+		}
+		x = x[n:]
+	}
 }

@@ -35,6 +35,9 @@ func fold(b *builder) {
 				}
 			})
 	}
+	for rows := 1; rows <= 2; rows++ {
+		dots(b, rows)
+	}
 	b.each("foldMax", "func(dst, m *float64, at *int32, coef *float64, count, n int)",
 		"is refFoldMax on count ≥ 1 terms and n = 16k ≥ 16 columns.", func(k *kernel) {
 			t := newTerms(k)
@@ -46,8 +49,8 @@ func fold(b *builder) {
 				})
 			}
 		})
-	b.each("chop", "func(v *float64, by, floor float64, n int) (low int)",
-		"is refChop on n = 16k ≥ 16 values; low is not zero where it says true.", func(k *kernel) {
+	b.each("raise", "func(v *float64, by, floor float64, n int) (low int)",
+		"is refRaise on n = 16k ≥ 16 values; low is not zero where it says true.", func(k *kernel) {
 			v, n, i, low := k.param("v"), k.param("n"), k.GP64(), k.GP64()
 			by, floor, zero, bits := k.vec(), k.vec(), k.vec(), k.vec()
 			k.broadcast("by", by)
@@ -60,17 +63,23 @@ func fold(b *builder) {
 				x, cut := k.vec(), k.vec()
 				m := operand.Mem{Base: v, Index: i, Scale: 8, Disp: 4 * k.w * j}
 				k.VMULPD(m, by, x)
+				// 0 < x < floor, quietly false for NaN
 				if k.wide() {
-					below := k.K()
-					k.VCMPPD(operand.U8(17), floor, x, below) // x < floor, quietly false for NaN
-					k.VXORPD(cut, cut, cut)
-					k.VMOVAPD(x, below, cut)
-					k.VMOVAPD(zero, below, x)
-				} else {
-					below := k.vec()
+					below, positive := k.K(), k.K()
 					k.VCMPPD(operand.U8(17), floor, x, below)
-					k.VANDPD(x, below, cut)
+					k.VCMPPD(operand.U8(30), zero, x, positive)
+					k.KANDW(below, positive, below)
+					k.VXORPD(cut, cut, cut)
+					k.VMOVAPD(floor, below, cut)
+					k.VMOVAPD(floor, below, x)
+				} else {
+					below, positive := k.vec(), k.vec()
+					k.VCMPPD(operand.U8(17), floor, x, below)
+					k.VCMPPD(operand.U8(30), zero, x, positive)
+					k.VANDPD(positive, below, below)
+					k.VANDPD(floor, below, cut)
 					k.VANDNPD(x, below, x)
+					k.VORPD(cut, x, x)
 				}
 				k.VORPD(cut, bits, bits)
 				k.VMOVUPD(x, m)
@@ -181,4 +190,86 @@ func (k *kernel) broadcast(name string, r reg.VecVirtual) {
 		panic(err)
 	}
 	k.VBROADCASTSD(p.Addr, r)
+}
+
+// dots writes products of rows of x with pieces of m, in 16 lanes each.
+func dots(b *builder, rows int) {
+	b.each(fmt.Sprintf("dots%d", rows), "func(dst, m *float64, at *int32, x *float64, next, count, n int)",
+		"is refDots for rows of x that lie n apart and sums that lie next apart, of which\n// it computes count ≥ 1; n = 16k ≥ 16.", func(k *kernel) {
+			dst, m, at, x := k.param("dst"), k.param("m"), k.param("at"), k.param("x")
+			next, count, n := k.param("next"), k.param("count"), k.param("n")
+			second := k.GP64()
+			k.MOVQ(n, second)
+			k.SHLQ(operand.U8(3), second)
+			k.ADDQ(x, second)
+			bases := []reg.GPVirtual{x, second}[:rows]
+			i, row, j := k.GP64(), k.GP64(), k.GP64()
+			k.XORQ(i, i)
+			sums := make([][]reg.VecVirtual, rows)
+			for r := range sums {
+				for range 32 / k.w {
+					sums[r] = append(sums[r], k.vec())
+				}
+			}
+			k.Label("piece")
+			k.MOVLQSX(operand.Mem{Base: at, Index: i, Scale: 4}, row)
+			k.SHLQ(operand.U8(3), row)
+			k.ADDQ(m, row)
+			for r := range sums {
+				for _, s := range sums[r] {
+					k.VXORPD(s, s, s)
+				}
+			}
+			k.XORQ(j, j)
+			k.Label("columns")
+			for l := range 32 / k.w {
+				v := k.vec()
+				k.VMOVUPD(operand.Mem{Base: row, Index: j, Scale: 8, Disp: 4 * k.w * l}, v)
+				for r := range sums {
+					p := k.vec()
+					k.VMULPD(operand.Mem{Base: bases[r], Index: j, Scale: 8, Disp: 4 * k.w * l}, v, p)
+					k.VADDPD(p, sums[r][l], sums[r][l])
+				}
+			}
+			k.ADDQ(operand.U8(16), j)
+			k.CMPQ(j, n)
+			k.JL(operand.LabelRef("columns"))
+			to := k.GP64()
+			k.MOVQ(dst, to)
+			for r := range sums {
+				for s := sums[r]; len(s) > 1; s = s[:len(s)/2] {
+					for l := range len(s) / 2 {
+						k.VADDPD(s[l+len(s)/2], s[l], s[l])
+					}
+				}
+				s := sums[r][0]
+				half := k.half()
+				if k.wide() {
+					k.VEXTRACTF64X4(operand.U8(1), s, half)
+					k.VADDPD(half, s.AsY(), half)
+					q := k.XMM()
+					k.VEXTRACTF128(operand.U8(1), half, q)
+					k.VADDPD(q, half.AsX(), q)
+					half = q
+				} else {
+					k.VEXTRACTF128(operand.U8(1), s, half)
+					k.VADDPD(half, s.AsX(), half)
+				}
+				one := k.XMM()
+				k.VUNPCKHPD(half, half, one)
+				k.VADDSD(one, half.AsX(), one)
+				sum := operand.Mem{Base: to, Index: i, Scale: 8}
+				k.VADDSD(sum, one, one)
+				k.VMOVSD(one, sum)
+				if r+1 < rows {
+					step := k.GP64()
+					k.MOVQ(next, step)
+					k.SHLQ(operand.U8(3), step)
+					k.ADDQ(step, to)
+				}
+			}
+			k.INCQ(i)
+			k.CMPQ(i, count)
+			k.JL(operand.LabelRef("piece"))
+		})
 }

@@ -1,0 +1,367 @@
+package pushdown
+
+import (
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
+
+// outside computes the adjoints of the sums of spans: the derivatives of
+// log Z, so that weight times adjoint is the probability of an edge. Panels run
+// as in spans, the whole sequence first, then tiles from the first to the last:
+// whoever calls a row from an earlier tile has told it what its exits are worth.
+// A panel is replayed from what returned to it, which spans keep, and then read
+// backward.
+//
+// # Range
+//
+// An adjoint has the inverse scale of its value, so that value times adjoint is a
+// probability. An adjoint is zero where its value is; what is smaller than 2^-360
+// otherwise is raised to it, and lost is the greatest probability that this made:
+// as in spans, zero means impossible. Smaller probabilities than bound allows, and
+// adjoints above 2^400, are refused (ok = false).
+type outside struct {
+	s      *spans
+	weight [][]float64   // [site][weight of an edge]: adjoint by all that is nested
+	leave  [][][]float64 // [level][site·exits + κ][row]: adjoint of store.leave
+	tapes  []*tape       // by level
+	top    *tape
+	whole  *whole
+	memory arena
+
+	limits
+
+	// Scratch.
+	at      []int32
+	w       []int32
+	coef, x []float64
+}
+
+func newOutside(s *spans) *outside {
+	o := &outside{s: s, whole: newWhole(s), weight: grid[float64](s.sites, len(s.g.weights)), tapes: make([]*tape, len(s.levels)),
+		leave: make([][][]float64, len(s.levels))}
+	for lv := range s.levels {
+		o.leave[lv] = make([][]float64, len(s.levels[lv].leave))
+	}
+	return o
+}
+
+// run computes the adjoints of the last inside. bound is log₂ of the
+// probability above which they are right.
+func (o *outside) run() (bound float64, ok bool) {
+	s := o.s
+	if s.faint || !o.whole.run(s) {
+		return 0, false
+	}
+	o.lost, o.wide = 0, false
+	o.memory.empty()
+	for lv := range o.leave {
+		clear(o.leave[lv])
+	}
+	z := 0.0
+	for q, final := range s.g.levels[s.g.top].final {
+		if final {
+			z += s.states[s.sites][q]
+		}
+	}
+	bound = math.Inf(-1)
+	if s.dropped {
+		room := float64(simd.Log(z)*math.Log2E) + float64(s.tops.scale[s.sites]) - s.total[s.sites]
+		bound = -600 + max(s.over, 0) + 64 - room + 50
+	}
+	dropped := s.dropped
+	defer func() { s.dropped, s.faint, s.wide = dropped, false, false }()
+	o.openTop(z)
+	o.backward([]*tape{o.top})
+	for i := range o.weight {
+		clear(o.weight[i]) // whole knows better
+	}
+	for first := 0; first < s.sites && !o.wide; first += s.tile {
+		var open []*tape
+		for lv := range s.levels {
+			if t := o.open(lv, first, min(first+s.tile, s.sites)); t != nil {
+				open = append(open, t)
+			}
+		}
+		o.backward(open)
+	}
+	if o.lost > 0 {
+		bound = max(bound, float64(simd.Log(o.lost)*math.Log2E)+70)
+	}
+	return bound, !o.wide && !s.faint && !s.wide
+}
+
+// openTop makes the tape of the whole sequence, whose sum is z.
+func (o *outside) openTop(z float64) {
+	s := o.s
+	if o.top == nil {
+		o.top = newTape(&panel{level: s.tops.level, of: s.tops.of, keep: s.tops.keep})
+	}
+	t := o.top
+	t.begin(0, 0, 0, 1, s.tops.scale)
+	t.open()
+	t.here[int(s.g.begin)*t.width] = 1
+	t.live[s.g.begin] = true
+	for e := range s.sites {
+		t.replay(s, e)
+	}
+	for q, final := range t.level.final {
+		if x := s.states[s.sites][q]; final && x != 0 {
+			t.alive[q] = true
+			t.bar[q*t.width] = 1 / z
+			o.wide = o.wide || 1/z > adjointHigh
+		}
+	}
+}
+
+// open makes the tape of a level for a tile, nil if it has no rows there.
+func (o *outside) open(lv, first, last int) *tape {
+	s := o.s
+	l := &s.levels[lv]
+	lo, hi := int(l.before[first]), int(l.before[last])
+	if o.tapes[lv] == nil && lo < hi {
+		o.tapes[lv] = newTape(&panel{level: &s.g.levels[lv], of: &s.g.plan.levels[lv], keep: l})
+	}
+	t := o.tapes[lv]
+	if t == nil {
+		return nil
+	}
+	t.n = 0
+	if lo == hi {
+		return nil
+	}
+	t.panel.begin(first, last, lo, hi-lo, l.scale[first/s.tile])
+	t.open()
+	for e := first; e < s.sites; e++ {
+		t.replay(s, e)
+	}
+	return t
+}
+
+// backward reads the open tapes from the last site to the first.
+func (o *outside) backward(open []*tape) {
+	if len(open) == 0 {
+		return
+	}
+	for e := o.s.sites - 1; e >= open[0].first && !o.wide; e-- {
+		for _, t := range open {
+			o.enter(t, e)
+		}
+		for i := len(o.s.g.plan.rounds) - 1; i >= 0; i-- {
+			r := &o.s.g.plan.rounds[i]
+			for _, t := range open {
+				if t.level == &o.s.g.levels[r.level] {
+					o.returns(t, r, e)
+				}
+			}
+		}
+		for _, t := range open {
+			o.edges(t, e)
+		}
+	}
+}
+
+// edges takes the adjoints of what follows site e to its weights and to the
+// states before it.
+func (o *outside) edges(t *tape, e int) {
+	n, w, out := t.width, o.s.weight[e], o.weight[e]
+	for q, from := range t.kept[(e-t.first)*len(t.live):][:len(t.live)] {
+		t.coming[q] = false
+		if from < 0 {
+			continue
+		}
+		o.at, o.w, o.coef = o.at[:0], o.w[:0], o.coef[:0]
+		for i := t.out.at[q]; i < t.out.at[q+1]; i++ {
+			if x := w[t.out.w[i]]; x != 0 && t.alive[t.out.to[i]] {
+				o.at, o.w, o.coef = append(o.at, t.out.to[i]*int32(n)), append(o.w, t.out.w[i]), append(o.coef, x)
+			}
+		}
+		if len(o.at) == 0 {
+			continue
+		}
+		here, bar := t.values[from:int(from)+n], t.next[q*n:q*n+n]
+		clear(bar)
+		simd.Fold(bar, n, t.bar, o.at, o.coef)
+		clear(o.coef)
+		simd.Dots(o.coef, n, t.bar, o.at, here)
+		for i, x := range o.coef {
+			out[o.w[i]] += x
+		}
+		t.coming[q] = o.sift(bar, here)
+	}
+	copy(t.alive, t.coming)
+	t.bar, t.next = t.next, t.bar
+}
+
+// enter prepares the adjoints of what site e leads to: its states on the scale
+// before them, the exits as callers of earlier tiles have left them, and the
+// calls from all returns after e.
+func (o *outside) enter(t *tape, e int) {
+	s, n, states, calls := o.s, t.width, len(t.live), len(t.level.calls)
+	shift := t.scale[e] - t.scale[e+1]
+	if shift > adjointStep || shift < -adjointStep {
+		o.wide = true
+		return
+	}
+	rows := t.rows(e)
+	for q, yes := range t.alive[:states] {
+		if !yes {
+			continue
+		}
+		x := t.bar[q*n : q*n+n]
+		clear(x[rows:]) // called at e or after it
+		if shift != 0 {
+			simd.Raise(x, power(shift), 0)
+		}
+	}
+	for k := range t.level.exits {
+		i, slot := e*len(t.level.exits)+k, states+calls+k
+		t.alive[slot] = t.keep.leave != nil && t.keep.leave[i] != nil && rows > 0
+		if !t.alive[slot] {
+			continue
+		}
+		x := t.bar[slot*n : slot*n+n]
+		clear(x)
+		if y := o.leave[s.g.starts[t.keep.start[t.lo]].level][i]; y != nil {
+			copy(x[:rows], y[t.lo:])
+		}
+	}
+	for k := range calls {
+		t.alive[states+k] = false
+	}
+	for i := range t.level.groups {
+		o.calls(t, i, e)
+	}
+}
+
+// calls computes the adjoints of the calls of a group at site e, and those of
+// what they enter in later tiles.
+func (o *outside) calls(t *tape, group, e int) {
+	v, n, rest := t.level, t.width, t.returned[group]
+	terms := len(rest.at)
+	if terms == 0 {
+		return
+	}
+	callee := v.groups[group].callee
+	to, exits := &o.s.levels[callee], len(o.s.g.levels[callee].exits)
+	listed := t.listed[(e-t.first)*len(v.calls):][:len(v.calls)]
+	o.at = o.at[:0]
+	for _, k := range v.groups[group].calls {
+		if listed[k].row >= 0 {
+			o.at = append(o.at, k)
+		}
+	}
+	m := len(o.at)
+	if m == 0 {
+		return
+	}
+	o.coef, o.x = resize(o.coef, m*terms), resize(o.x, 2*m*n)
+	bar, x := o.x[:m*n], o.x[m*n:]
+	for a, k := range o.at {
+		l := listed[k]
+		copy(x[a*n:a*n+n], t.callOf(e, int(k)))
+		scale := to.scale[int(to.site[l.row])/o.s.tile]
+		c := o.coef[a*terms:][:terms]
+		for i := range c {
+			r := &rest.list[i]
+			by := power(l.exponent + scale[r.site] - t.scale[r.site])
+			for _, κ := range r.exits {
+				if left := to.leave[int(r.site)*exits+int(κ)]; left != nil {
+					c[i] += float64(left[l.row] * by)
+				}
+			}
+		}
+	}
+	simd.Fold(bar, n, t.pieces, rest.at, o.coef)
+	for a, k := range o.at {
+		slot, b := len(t.live)+int(k), bar[a*n:a*n+n]
+		clear(b[t.rows(e):])
+		t.alive[slot] = o.sift(b, x[a*n:a*n+n])
+		copy(t.bar[slot*n:], b)
+		if by := listed[k].by; by != 0 {
+			simd.Raise(t.bar[slot*n:slot*n+n], power(by), 0)
+		}
+	}
+	if e < t.last {
+		return // returns tells those rows
+	}
+	clear(o.coef)
+	simd.Dots(o.coef, n, t.pieces, rest.at, x)
+	for a, k := range o.at {
+		l := listed[k]
+		scale := to.scale[int(to.site[l.row])/o.s.tile]
+		for i, y := range o.coef[a*terms:][:terms] {
+			r := &rest.list[i]
+			if y == 0 {
+				continue
+			}
+			by := power(l.exponent + scale[r.site] - t.scale[r.site])
+			for _, κ := range r.exits {
+				j := int(r.site)*exits + int(κ)
+				left := to.leave[j]
+				if left == nil {
+					continue
+				}
+				out := &o.leave[callee][j]
+				if *out == nil {
+					*out = o.memory.take(len(left))
+				}
+				(*out)[l.row] += o.share(left[l.row], y, by)
+			}
+		}
+	}
+}
+
+// returns notes the adjoints of what returns at site e in a round, and tells
+// the rows of its tile that it left.
+func (o *outside) returns(t *tape, r *round, e int) {
+	v, n := t.level, t.width
+	group := int(r.group)
+	before := int(t.count[(e-t.first)*len(v.groups)+group])
+	if before == 0 {
+		return
+	}
+	rest := &t.returned[group]
+	first := len(rest.at)
+	for _, node := range r.nodes {
+		slot := t.slotOf(int(node.place))
+		if slot < 0 || !t.alive[slot] || t.keep.back[e*len(t.of.places)+int(node.place)] == nil {
+			continue
+		}
+		rest.at = append(rest.at, int32(len(t.pieces)))
+		rest.list = append(rest.list, piece{int32(e), node.exits})
+		t.pieces = append(t.pieces, t.bar[slot*n:slot*n+n]...)
+	}
+	m := len(rest.at) - first
+	if e >= t.last {
+		before = int(t.inTile[group])
+	}
+	if m == 0 || before == 0 {
+		return
+	}
+	callee := v.groups[group].callee
+	u := o.tapes[callee]
+	exits := len(u.level.exits)
+	j := &t.joins[group]
+	o.coef = resize(o.coef, m*before)
+	simd.Dots(o.coef, n, t.call, j.at[:before], t.pieces[rest.at[first]:])
+	for i := range m {
+		for _, κ := range rest.list[first+i].exits {
+			left := u.keep.leave[e*exits+int(κ)]
+			if left == nil {
+				continue
+			}
+			bar := u.slot(len(u.live) + len(u.level.calls) + int(κ))
+			for a, y := range o.coef[i*before:][:before] {
+				row := int(j.row[a])
+				bar[row-u.lo] += o.share(left[row], y, power(t.exponents[group][a]+u.scale[e]-t.scale[e]))
+			}
+		}
+	}
+}
+
+// of returns the adjoint of a weight: by all that is nested, and by the whole
+// sequence.
+func (o *outside) of(site, w int) (nested float64, whole number) {
+	return o.weight[site][w], o.whole.back.weight[site][w]
+}

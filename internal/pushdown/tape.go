@@ -1,0 +1,219 @@
+package pushdown
+
+import "github.com/gibbsite-go/gibbsite/internal/simd"
+
+// tape is a panel with its values at all sites and, at the site that is being
+// read backward, the adjoints of its states, calls and exits: its slots.
+type tape struct {
+	*panel
+	out outward
+
+	values []float64
+	kept   []int32   // [site − first][state]: where in values, −1
+	listed []listing // [site − first][call]
+	count  []int32   // [site − first][group]: calls in the join before the site
+	inTile []int32   // [group]: those at sites of the tile
+
+	exponents [][]int32 // of joins: [group][call]
+
+	bar, next []float64 // [slot]
+	alive     []bool
+	returned  []returned // by group
+	pieces    []float64
+}
+
+// listing is the row that a call enters and the exponent on which what returns
+// of it counts; its vector has been brought there by by.
+type listing struct{ row, exponent, by int32 }
+
+// returned is the adjoints of what returned to a group: where they are in
+// pieces, at which site, and by which exits.
+type returned struct {
+	at   []int32
+	list []piece
+}
+
+type piece struct {
+	site  int32
+	exits []int32
+}
+
+// outward is the edges of a level by their state, to slots.
+type outward struct{ at, to, w []int32 }
+
+func newTape(p *panel) *tape {
+	t := &tape{panel: p, returned: make([]returned, len(p.level.groups)), exponents: make([][]int32, len(p.level.groups))}
+	v := p.level
+	t.out.at = []int32{0}
+	for q := range v.states {
+		add := func(es []edge, first int) {
+			for _, x := range es {
+				if int(x.from) == q {
+					t.out.to, t.out.w = append(t.out.to, int32(first)+x.to), append(t.out.w, x.w)
+				}
+			}
+		}
+		add(v.in, 0)
+		add(v.call, len(v.states))
+		add(v.out, len(v.states)+len(v.calls))
+		t.out.at = append(t.out.at, int32(len(t.out.to)))
+	}
+	return t
+}
+
+// open empties a tape whose panel has begun.
+func (t *tape) open() {
+	v := t.level
+	slots := len(v.states) + len(v.calls) + len(v.exits)
+	t.values, t.kept, t.listed, t.count, t.pieces = t.values[:0], t.kept[:0], t.listed[:0], t.count[:0], t.pieces[:0]
+	t.bar, t.next, t.alive = resize(t.bar, slots*t.width), resize(t.next, slots*t.width), resize(t.alive, slots)
+	t.inTile = resize(t.inTile, len(v.groups))
+	for i := range t.returned {
+		t.returned[i].at, t.returned[i].list = t.returned[i].at[:0], t.returned[i].list[:0]
+		t.exponents[i] = t.exponents[i][:0]
+	}
+}
+
+// rows is how many rows were called before site e.
+func (t *tape) rows(e int) int { return min(t.n, int(t.keep.before[e])-t.lo) }
+
+func (t *tape) callOf(e, k int) []float64 {
+	return t.call[t.callAt[(e-t.first)*len(t.level.calls)+k]:][:t.width]
+}
+
+// slotOf returns the slot of a place, −1 for none.
+func (t *tape) slotOf(place int) int {
+	to := t.of.places[place]
+	if to.state >= 0 {
+		return int(to.state)
+	}
+	h := t.level.halves[to.half]
+	if h.call >= 0 {
+		return len(t.live) + int(h.call)
+	}
+	return len(t.live) + len(t.level.calls) + int(h.exit)
+}
+
+// replay reads site e forward, as spans did, with what is known to return.
+func (t *tape) replay(s *spans, e int) {
+	p, n := t.panel, t.width
+	for q, yes := range p.live {
+		at := int32(-1)
+		if yes {
+			at = int32(len(t.values))
+			t.values = append(t.values, p.here[q*n:q*n+n]...)
+		}
+		t.kept = append(t.kept, at)
+	}
+	s.within(p, e)
+	calls := p.callAt[(e-p.first)*len(p.level.calls):]
+	for i, to := range p.of.places {
+		x := p.keep.back[e*len(p.of.places)+i]
+		if x == nil {
+			continue
+		}
+		x = x[p.lo : p.lo+t.rows(e)]
+		if to.state >= 0 {
+			y := p.next[int(to.state)*n:][:n]
+			if !p.coming[to.state] {
+				clear(y)
+				p.coming[to.state] = true
+			}
+			add(y, x)
+		} else if k := p.level.halves[to.half].call; k >= 0 {
+			if calls[k] < 0 {
+				calls[k] = p.newCall()
+			}
+			add(p.call[calls[k]:], x)
+		}
+	}
+	s.shift(p, e)
+	for _, at := range calls {
+		if at >= 0 {
+			s.raise(p.call[at : int(at)+n])
+		}
+	}
+	s.begin(p, e)
+	t.list(s, e)
+}
+
+// list is spans.list, and notes what it did.
+func (t *tape) list(s *spans, e int) {
+	p := t.panel
+	calls := p.callAt[(e-p.first)*len(p.level.calls):]
+	at := len(t.listed)
+	for range p.level.calls {
+		t.listed = append(t.listed, listing{row: -1})
+	}
+	for i := range p.level.groups {
+		to, j, callOf := &s.levels[p.level.groups[i].callee], &p.joins[i], p.of.callOf[i]
+		t.count = append(t.count, int32(len(j.at)))
+		for r := to.before[e]; r < to.before[e+1]; r++ {
+			k := callOf[s.g.plan.number[to.start[r]]]
+			if k < 0 || calls[k] < 0 {
+				continue
+			}
+			exponent := to.offset[r] + p.scale[e]
+			by := j.put(calls[k], r, int32(e/s.tile), exponent)
+			if by != 0 {
+				simd.Raise(p.call[calls[k]:][:p.width], power(by), 0)
+			}
+			t.listed[at+int(k)] = listing{r, exponent - by, by}
+			t.exponents[i] = append(t.exponents[i], exponent-by)
+		}
+		if e < p.last {
+			t.inTile[i] = int32(len(j.at))
+		}
+	}
+}
+
+// slot returns the adjoints of a slot.
+func (t *tape) slot(i int) []float64 { return t.bar[i*t.width:][:t.width] }
+
+// limits keeps adjoints in range: lost is the greatest probability that raising
+// one made, wide says that one was too great.
+type limits struct {
+	lost float64
+	wide bool
+}
+
+const (
+	adjointLow  = 0x1p-360
+	adjointHigh = 0x1p400
+	adjointStep = 64 // log₂ of what a scale may change by at a site
+)
+
+// sift bounds the adjoints of the values f and reports whether any is left.
+func (o *limits) sift(bar, f []float64) (any bool) {
+	f = f[:len(bar)]
+	for i, b := range bar {
+		switch {
+		case f[i] == 0:
+			bar[i] = 0
+		case b >= adjointLow:
+			any = true
+			o.wide = o.wide || b > adjointHigh
+		case b > 0:
+			any = true
+			bar[i] = adjointLow
+			o.lost = max(o.lost, f[i]*adjointLow)
+		case b != b:
+			o.wide = true
+		}
+	}
+	return any
+}
+
+// share is a part of the adjoint of a value f.
+func (o *limits) share(f, y, by float64) float64 {
+	if f == 0 || y == 0 {
+		return 0
+	}
+	b := y * by
+	if b < adjointLow {
+		o.lost = max(o.lost, f*adjointLow)
+		return adjointLow
+	}
+	o.wide = o.wide || !(b <= adjointHigh)
+	return b
+}
