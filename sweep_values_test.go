@@ -3,6 +3,7 @@ package gibbsite_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"reflect"
