@@ -10,14 +10,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// problem is what is learned: tokens under an [Objective], or reals under a
-// [RealObjective].
+// problem is what is learned: tokens under an [Objective], reals under a
+// [RealObjective], or [Pairs].
 type problem struct {
 	objective Objective // nil: reals
 	tokens    []int32
 
 	real  RealObjective
 	reals []float32
+
+	pairs *Pairs // neither
 
 	rows int
 }
@@ -87,15 +89,22 @@ func realProblem(net *neural.Transformer, objective RealObjective, data []float3
 
 // addObjective adds the objective to the settings of a checkpoint.
 func (p *problem) addObjective(l *fingerprint.List) {
-	if p.objective == nil {
+	switch {
+	case p.pairs != nil:
+		l.Text("objective", "pairs")
+	case p.objective == nil:
 		l.Add("objective", p.real)
-		return
+	default:
+		l.Add("objective", p.objective)
 	}
-	l.Add("objective", p.objective)
 }
 
-// addData adds the data.
+// addData adds the data; of pairs, which may change, their number.
 func (p *problem) addData(l *fingerprint.List) {
+	if p.pairs != nil {
+		l.Add("pairs", p.rows)
+		return
+	}
 	var b []byte
 	if p.objective == nil {
 		l.Add("numbers of data", len(p.reals))
