@@ -47,6 +47,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc/cluster"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc/momentum"
 	"github.com/gibbsite-go/gibbsite/sampler/shard"
+	"github.com/gibbsite-go/gibbsite/sampler/verdict"
 )
 
 // sweptFuncs are the exported functions, generic ones for tokens and for reals.
@@ -261,6 +262,7 @@ var sweptFuncs = map[string]any{
 	"sampler/shard.Merge":                   shard.Merge,
 	"sampler/shard.Register[int32]":         shard.Register[int32],
 	"sampler/shard.Register[float32]":       shard.Register[float32],
+	"sampler/verdict.Of":                    verdict.Of,
 }
 
 // sweptTypes are the exported structs.

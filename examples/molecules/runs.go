@@ -12,6 +12,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/scored"
+	"github.com/gibbsite-go/gibbsite/sampler/verdict"
 )
 
 // job is one run: how to generate and what must hold.
@@ -78,10 +79,14 @@ func generate(ctx context.Context, c *corpus.Corpus, n *networks, j job, o optio
 	defer bar.Done()
 	start := time.Now()
 	x := make([]int32, o.n*c.Sites)
-	verdicts := make([]scored.Verdict, o.n)
+	verdicts := make([]error, o.n)
 	process := diffusion.Masked{Mask: mask(c), FirstHitting: true}
 	if j.judge == nil {
-		err = sample(ctx, model, process, j, o, x, bar)
+		if err = sample(ctx, model, process, j, o, x, bar); err != nil {
+			if failed, finished := err.(verdict.Errors); finished && failed.Failed() < o.n {
+				verdicts, err = failed, nil
+			}
+		}
 	} else {
 		verdicts, err = lookAhead(ctx, model, process, j, o, x, bar)
 	}
@@ -90,7 +95,7 @@ func generate(ctx context.Context, c *corpus.Corpus, n *networks, j job, o optio
 	}
 	seconds = time.Since(start).Seconds()
 	for i, v := range verdicts {
-		if v.Err != nil {
+		if v != nil {
 			failed++
 			continue
 		}
@@ -99,7 +104,8 @@ func generate(ctx context.Context, c *corpus.Corpus, n *networks, j job, o optio
 	return out, failed, seconds, nil
 }
 
-// sample fills x with samples that meet at most a language.
+// sample fills x with samples that meet at most a language. The error may be a
+// verdict.Errors.
 func sample(ctx context.Context, model energy.Denoiser[int32], process diffusion.Masked, j job, o options, x []int32, bar *progress.Bar) error {
 	d, err := diffusion.New(ctx, model, process, diffusion.Config{Seed: o.seed, Projector: j.projector, Progress: bar.Set})
 	if err != nil {
@@ -108,11 +114,17 @@ func sample(ctx context.Context, model energy.Denoiser[int32], process diffusion
 	return d.Sample(ctx, x)
 }
 
-// lookAhead fills x with samples that the judge of the job accepts.
-func lookAhead(ctx context.Context, model energy.Denoiser[int32], process diffusion.Masked, j job, o options, x []int32, bar *progress.Bar) ([]scored.Verdict, error) {
+// lookAhead fills x with samples that the judge of the job accepts, and says of each
+// why there is none.
+func lookAhead(ctx context.Context, model energy.Denoiser[int32], process diffusion.Process[int32], j job, o options, x []int32, bar *progress.Bar) ([]error, error) {
 	d, err := scored.New(ctx, model, process, scored.Config{Judge: j.judge, Within: j.projector, Seed: o.seed, Progress: bar.Set})
 	if err != nil {
 		return nil, err
 	}
-	return d.Sample(ctx, x)
+	all, err := d.Sample(ctx, x)
+	why := make([]error, len(all))
+	for i, v := range all {
+		why[i] = v.Err
+	}
+	return why, err
 }

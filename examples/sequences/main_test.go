@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -12,8 +13,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/examples/internal/corpus"
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture/picturetest"
+	"github.com/gibbsite-go/gibbsite/projection"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
 
 func do(t *testing.T, args ...string) *report {
@@ -206,6 +210,73 @@ func TestProcesses(t *testing.T) {
 		if f := r.Runs[0]; f.Violations > 0 || f.NotConverged > 0 || f.N != 20 || len(f.samples) != 20 {
 			t.Errorf("%s: %+v", process, f)
 		}
+	}
+}
+
+// unlucky is a projector that finds nothing for every fifth sample.
+type unlucky struct{ diffusion.Projector }
+
+type loses struct{ diffusion.Projection }
+
+func (u unlucky) Bind(ctx context.Context, sites, levels, samples int) (diffusion.Projection, error) {
+	p, err := u.Projector.Bind(ctx, sites, levels, samples)
+	return loses{p}, err
+}
+
+func (l loses) Project(ctx context.Context, slot int, v []float32, from, to float64, src rand.Source) (float64, error) {
+	if slot%5 == 0 && to == 0 {
+		return 1, &projection.NotConverged{Method: "test", Residual: 1}
+	}
+	return l.Projection.Project(ctx, slot, v, from, to, src)
+}
+
+// A string that was not found is counted, and not printed.
+func TestStringsThatAreNotFoundAreCounted(t *testing.T) {
+	const n = 40
+	dump := filepath.Join(t.TempDir(), "strings")
+	o, err := parseFlags([]string{"-atoms", "4", "-run", "score", "-n", fmt.Sprint(n), "-order", "1", "-process", uniform, "-steps", "4", "-dump", dump})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := corpus.Load(o.data, o.atoms, o.seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := model.FitMarkov(c.Sites, c.Levels, o.order, c.TrainX, o.smoothing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := jobs(t.Context(), c, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := all[len(all)-1]
+	whole, _, failed, _, err := generate(t.Context(), c, m, j, o)
+	if err != nil || failed > 0 || len(whole) != n {
+		t.Fatal(len(whole), failed, err)
+	}
+	j.projector = unlucky{j.projector}
+	out, x, failed, seconds, err := generate(t.Context(), c, m, j, o)
+	if err != nil || failed != n/5 || len(out) != n-n/5 || len(x) != len(out)*c.Sites {
+		t.Fatal(len(out), failed, err)
+	}
+	for i := range n {
+		if i%5 != 0 && out[i-i/5-1] != whole[i] {
+			t.Errorf("sample %d is %q, want %q", i, out[i-i/5-1], whole[i])
+		}
+	}
+	r := newReport(c, o)
+	r.add(c, m, j, out, x, failed, seconds)
+	if err := r.write(c, o); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(dump)
+	if err != nil || strings.Count(string(text), "\n") != n-n/5 {
+		t.Error(string(text), err)
+	}
+	b, err := json.Marshal(r)
+	if err != nil || !strings.Contains(string(b), fmt.Sprintf(`"not_converged":%d`, n/5)) || r.Runs[0].Violations > 0 {
+		t.Error(string(b), err)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection/lagrange"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/scored"
+	"github.com/gibbsite-go/gibbsite/sampler/verdict"
 )
 
 // job is one run: how to generate and what must hold.
@@ -114,7 +115,6 @@ func processOf(j job, c *corpus.Corpus) diffusion.Process[int32] {
 // runner is what draws samples: a diffusion, or particles.
 type runner interface {
 	Sample(ctx context.Context, x []int32) error
-	Len() int
 	LoadFile(path string) error
 }
 
@@ -145,7 +145,7 @@ func generate(ctx context.Context, c *corpus.Corpus, m *model.Markov, j job, o o
 	if j.judge != nil {
 		x, failed, err = lookAhead(ctx, model, process, j, o, x, bar)
 	} else {
-		err = sample(ctx, model, process, j, o, x, bar)
+		x, failed, err = sample(ctx, model, process, j, o, x, bar)
 	}
 	if err != nil {
 		return nil, nil, 0, 0, fmt.Errorf("%s: %w", j.name, err)
@@ -157,8 +157,9 @@ func generate(ctx context.Context, c *corpus.Corpus, m *model.Markov, j job, o o
 	return out, x, failed, seconds, nil
 }
 
-// sample fills x by a runner.
-func sample(ctx context.Context, model energy.Denoiser[int32], process diffusion.Process[int32], j job, o options, x []int32, bar *progress.Bar) error {
+// sample fills x by a runner, and returns the samples that could be made and how
+// many could not.
+func sample(ctx context.Context, model energy.Denoiser[int32], process diffusion.Process[int32], j job, o options, x []int32, bar *progress.Bar) (made []int32, failed int, err error) {
 	cfg := diffusion.Config{Seed: o.seed, Steps: o.steps, Projector: j.projector, Progress: bar.Set}
 	cfg.Checkpoint.Path, cfg.Checkpoint.Every = o.Path(j.name), max(1, o.n/20)
 	d, err := newRunner(ctx, model, process, j, o, cfg)
@@ -166,14 +167,36 @@ func sample(ctx context.Context, model energy.Denoiser[int32], process diffusion
 		err = o.Load(j.name, d.LoadFile)
 	}
 	if err != nil {
-		return err
+		return nil, 0, err
 	}
 	err = d.Sample(ctx, x)
-	var not *projection.NotConverged
-	if errors.As(err, &not) {
-		return fmt.Errorf("sample %d: %s: %w", d.Len(), nothing, err)
+	verdicts, finished := err.(verdict.Errors)
+	if err == nil || !finished {
+		return x, 0, err
 	}
-	return err
+	return keep(x, verdicts)
+}
+
+// keep returns the rows of x that could be made and how many could not; if none
+// could, why.
+func keep(x []int32, verdicts []error) (made []int32, failed int, err error) {
+	sites := len(x) / len(verdicts)
+	for i, v := range verdicts {
+		if v == nil {
+			made = append(made, x[i*sites:(i+1)*sites]...)
+			continue
+		}
+		failed, err = failed+1, v
+	}
+	if len(made) > 0 {
+		return made, failed, nil
+	}
+	var led *projection.NotConverged
+	var ahead *scored.NotConverged
+	if errors.As(err, &led) || errors.As(err, &ahead) {
+		err = fmt.Errorf("%s: %w", nothing, err)
+	}
+	return nil, 0, err
 }
 
 // nothing is what a threshold beyond reach comes to.
@@ -192,16 +215,9 @@ func lookAhead(ctx context.Context, model energy.Denoiser[int32], process diffus
 	if err != nil {
 		return nil, 0, err
 	}
-	sites := len(x) / o.n
+	why := make([]error, len(verdicts))
 	for i, v := range verdicts {
-		if v.Err == nil {
-			made = append(made, x[i*sites:(i+1)*sites]...)
-			continue
-		}
-		failed, err = failed+1, v.Err
+		why[i] = v.Err
 	}
-	if len(made) == 0 {
-		return nil, 0, fmt.Errorf("%s: %w", nothing, err)
-	}
-	return made, failed, nil
+	return keep(x, why)
 }

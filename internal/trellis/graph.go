@@ -55,6 +55,10 @@ func (g *Graph) Accepts(x []int32) bool {
 	return true
 }
 
+// scanned is the length of a row that is read from its beginning to its end faster
+// than it is searched.
+const scanned = 8
+
 // edge returns the edge of l that leaves node q with token, or none.
 func (g *Graph) edge(l *layer, q, token int32) int32 {
 	if token < 0 || int(token) >= g.levels {
@@ -64,8 +68,18 @@ func (g *Graph) edge(l *layer, q, token int32) int32 {
 	if k == none || !l.holds(k, token) {
 		return none
 	}
-	if e, ok := slices.BinarySearch(l.col[l.row[q]:l.row[q+1]], k); ok {
-		return l.row[q] + int32(e)
+	lo, hi := l.row[q], l.row[q+1]
+	if hi-lo > scanned {
+		e, ok := slices.BinarySearch(l.col[lo:hi], k)
+		if !ok {
+			return none
+		}
+		return lo + int32(e)
+	}
+	for e := lo; e < hi; e++ {
+		if l.col[e] == k {
+			return e
+		}
 	}
 	return none
 }

@@ -39,10 +39,11 @@ type batch[S energy.Site] struct {
 	time    []float64
 	sample  []int
 	streams []sampler.Stream
-	errs    []error
-	known   []bool // the table of the slot holds the prediction for x
-	fresh   []bool // it has not been conditioned yet
-	block   []int  // where the table of the slot is
+	errs    []error // of the step
+	fault   []error // why the sample was given up
+	known   []bool  // the table of the slot holds the prediction for x
+	fresh   []bool  // it has not been conditioned yet
+	block   []int   // where the table of the slot is
 
 	table []float32      // predictions, a block per slot
 	part  []float32      // predictions of part of a batch
@@ -79,7 +80,7 @@ func (d *batch[S]) allocate() {
 	d.x, d.given = make([]S, n*d.sites), make([]S, n*d.sites)
 	d.clean = make([]bool, n*d.sites)
 	d.time, d.sample = make([]float64, n), make([]int, n)
-	d.streams, d.errs = make([]sampler.Stream, n), make([]error, n)
+	d.streams, d.errs, d.fault = make([]sampler.Stream, n), make([]error, n), make([]error, n)
 	d.known, d.fresh, d.block = make([]bool, n), make([]bool, n), make([]int, n)
 	tables := n
 	if d.cfg.tables > 0 {
@@ -132,10 +133,24 @@ func (d *batch[S]) begin(i int) {
 	d.process[i].Prior(d.state(i), &d.streams[i])
 	d.restore(i)
 	d.time[i] = 1
-	d.known[i], d.fresh[i], d.errs[i] = false, false, nil
+	d.known[i], d.fresh[i], d.errs[i], d.fault[i] = false, false, nil, nil
 	if d.warm != nil {
 		d.warm.Reset(i)
 	}
+}
+
+// giveUp ends the sample of slot i and leaves what there is of it.
+func (d *batch[S]) giveUp(i int, why error) {
+	masks, _ := d.process[i].(Absorbing)
+	begun := d.step > 0 || d.time[i] <= 0
+	for j, v := range d.state(i) {
+		if !begun || masks != nil && masks.Masks(int32(v)) {
+			d.x[i*d.sites+j] = empty[S]()
+		}
+	}
+	d.restore(i)
+	d.fault[i], d.errs[i] = why, nil
+	d.time[i], d.known[i] = 0, false
 }
 
 // state returns the state of slot i.

@@ -30,23 +30,26 @@ func (d *batch[S]) beginCall(ctx context.Context, n, streams int) error {
 
 func (d *batch[S]) endCall() { atomic.StoreUint32(&d.busy, 0) }
 
-// deliver copies to x what is left of the samples of a checkpoint and returns
-// their number. Those that Fill made must have been given the same.
-func (d *batch[S]) deliver(x, given []S) (n int, err error) {
-	n = min(len(x)/d.sites, max(0, len(d.kept.given)-d.made))
-	if n == 0 {
-		return 0, nil
-	}
+// deliver copies to x what is left of the samples of a checkpoint, and tells v of
+// them. Those that Fill made must have been given the same.
+func (d *batch[S]) deliver(x, given []S, v *verdicts) error {
+	n := min(len(x)/d.sites, max(0, len(d.kept.given)-d.made))
 	for i := range n {
 		var own []S
 		if given != nil {
 			own = given[i*d.sites : (i+1)*d.sites]
 		}
 		if digest(own) != d.kept.given[d.made+i] {
-			return 0, fmt.Errorf("diffusion: sample %d was clamped to other values when the checkpoint was saved", d.cfg.First+d.made+i)
+			return fmt.Errorf("diffusion: sample %d was clamped to other values when the checkpoint was saved", d.cfg.First+d.made+i)
 		}
 	}
-	copy(x[:n*d.sites], d.kept.x[d.made*d.sites:])
+	for i := range n {
+		why := d.kept.why(d.made + i)
+		if why == nil || given == nil {
+			copy(x[i*d.sites:(i+1)*d.sites], d.kept.x[(d.made+i)*d.sites:])
+		}
+		v.add(why)
+	}
 	d.made += n
-	return n, nil
+	return nil
 }

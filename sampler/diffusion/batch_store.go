@@ -10,12 +10,19 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// A checkpoint is a frame with the settings, one with the number of samples, and
-// the samples, in frames of about frameSize bytes; see [durable.Write].
+// A checkpoint is a frame with the settings, one with the number of samples and, if
+// some were given up, the number of those, these with the reasons in frames of
+// faultsPerFrame, and the samples, in frames of about frameSize bytes; see
+// [durable.Write].
 const (
-	magic     = "gibbsite samples 1\n"
-	frameSize = 1 << 20
+	magic          = "gibbsite samples 1\n"
+	frameSize      = 1 << 20
+	faultsPerFrame = 256
+	faultSize      = 24 + mostText
 )
+
+// framesFor returns the number of frames that hold n things.
+func framesFor(n, per int) int { return (n + per - 1) / per }
 
 // write writes a checkpoint: all samples that are kept.
 func (d *batch[S]) write(w io.Writer) error {
@@ -27,11 +34,17 @@ func (d *batch[S]) write(w io.Writer) error {
 	}
 	f := &d.kept
 	n := len(f.given)
-	per := d.perFrame()
-	err := durable.Write(w, magic, f.settings, 1+(n+per-1)/per, func(i int, body []byte) ([]byte, error) {
-		if i == 0 {
+	per, faults := d.perFrame(), framesFor(len(f.fault), faultsPerFrame)
+	err := durable.Write(w, magic, f.settings, 1+faults+framesFor(n, per), func(i int, body []byte) ([]byte, error) {
+		switch {
+		case i == 0 && faults == 0:
 			return wire.AppendInts(body, n), nil
+		case i == 0:
+			return wire.AppendInts(body, n, len(f.fault)), nil
+		case i <= faults:
+			return appendFaults(body, f.fault[(i-1)*faultsPerFrame:min(i*faultsPerFrame, len(f.fault))]), nil
 		}
+		i -= faults
 		from, to := (i-1)*per, min(i*per, n)
 		body = wire.AppendUint64s(body, f.given[from:to]...)
 		if len(f.weight) > 0 {
@@ -67,18 +80,19 @@ func (d *batch[S]) read(r io.Reader, weighed bool) error {
 		return d.kept.broken
 	}
 	f := finished[S]{settings: d.kept.settings}
-	frames, left, per := 1, 0, d.perFrame()
-	limit := uint64(per) * uint64(4*d.sites+16)
-	err := durable.Read(r, magic, f.settings, func() int { return frames }, limit, func(i int, body []byte) ([]byte, error) {
-		if i == 0 {
-			var n [1]uint64
-			body, err := wire.ReadUint64s(body, n[:])
-			if err == nil && n[0] > uint64(math.MaxInt/(4*d.sites+16)) {
-				err = fmt.Errorf("%d samples of %d sites", n[0], d.sites)
+	frames, left, faults, per := 1, 0, 0, d.perFrame()
+	limit := max(uint64(per)*uint64(4*d.sites+16), faultsPerFrame*faultSize)
+	err := durable.Read(r, magic, f.settings, func() int { return frames }, limit, func(i int, body []byte) (rest []byte, err error) {
+		switch {
+		case i == 0:
+			if left, faults, body, err = d.readNumbers(body); err == nil {
+				frames += framesFor(faults, faultsPerFrame) + framesFor(left, per)
 			}
-			left = int(n[0])
-			frames += (left + per - 1) / per
 			return body, err
+		case faults > 0:
+			n := min(faults, faultsPerFrame)
+			faults -= n
+			return readFaults(&f.fault, n, left, body)
 		}
 		n := min(left, per)
 		left -= n
@@ -89,7 +103,7 @@ func (d *batch[S]) read(r io.Reader, weighed bool) error {
 	}
 	if d.committer != nil {
 		x, _ := any(f.x).([]int32)
-		if err := d.recall(x); err != nil {
+		if err := d.recall(&f, x); err != nil {
 			d.kept.broken = fmt.Errorf("diffusion: the runner cannot be used: its projection did not recall a checkpoint: %w", err)
 			return err
 		}
@@ -97,6 +111,18 @@ func (d *batch[S]) read(r io.Reader, weighed bool) error {
 	f.filed = len(f.given)
 	d.kept = f
 	return nil
+}
+
+// readNumbers reads the number of samples and of those that were given up.
+func (d *batch[S]) readNumbers(body []byte) (samples, faults int, rest []byte, err error) {
+	var n [2]uint64
+	if body, err = wire.ReadUint64s(body, n[:1]); err == nil && len(body) > 0 {
+		body, err = wire.ReadUint64s(body, n[1:])
+	}
+	if err == nil && (n[0] > uint64(math.MaxInt/(4*d.sites+16)) || n[1] > n[0]) {
+		err = fmt.Errorf("%d samples of %d sites, %d of them given up", n[0], d.sites, n[1])
+	}
+	return int(n[0]), int(n[1]), body, err
 }
 
 // readSamples reads n samples.
@@ -116,7 +142,7 @@ func (d *batch[S]) readSamples(f *finished[S], n int, body []byte, weighed bool)
 	case []int32:
 		body, err = wire.ReadInt32s(body, x)
 		for i, l := range x {
-			if l < 0 || int(l) >= d.levels {
+			if ok := l == -1 && f.why(len(f.given)+i/d.sites) != nil; !ok && (l < 0 || int(l) >= d.levels) {
 				return nil, fmt.Errorf("token of site %d of sample %d = %d, want 0 … %d", i%d.sites, d.cfg.First+len(f.given)+i/d.sites, l, d.levels-1)
 			}
 		}
@@ -127,10 +153,13 @@ func (d *batch[S]) readSamples(f *finished[S], n int, body []byte, weighed bool)
 	return body, err
 }
 
-// recall tells the projection of the samples x.
-func (d *batch[S]) recall(x []int32) error {
+// recall tells the projection of the samples x of f, but for those given up.
+func (d *batch[S]) recall(f *finished[S], x []int32) error {
 	memory, _ := d.projection.(recaller) // New has asked
 	for i := 0; i < len(x); i += d.sites {
+		if f.why(i/d.sites) != nil {
+			continue
+		}
 		if err := memory.Recall(x[i : i+d.sites]); err != nil {
 			return fmt.Errorf("sample %d: %w", i/d.sites, err)
 		}

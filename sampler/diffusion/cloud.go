@@ -33,7 +33,7 @@ type cloud struct {
 	// By sample of the batch.
 	evidence []float64 // log estimate of P(C) so far
 	choice   []sampler.Stream
-	errs     []error
+	fault    []error // why it was given up
 
 	weigh, move, pass, renew func(w, i int)
 }
@@ -43,7 +43,7 @@ func (p *cloud) allocate(samples int) {
 	slots := samples * p.n
 	p.logZ, p.logRho, p.logW = make([]float64, slots), make([]float64, slots), make([]float64, slots)
 	p.count = make([]int, slots)
-	p.evidence, p.choice, p.errs = make([]float64, samples), make([]sampler.Stream, samples), make([]error, samples)
+	p.evidence, p.choice, p.fault = make([]float64, samples), make([]sampler.Stream, samples), make([]error, samples)
 	for range d.work {
 		if p.chunk == 0 {
 			p.v = append(p.v, make([]float32, d.sites*d.levels))
@@ -53,7 +53,11 @@ func (p *cloud) allocate(samples int) {
 	p.weigh = func(w, i int) { d.errs[i] = d.until(p.weighSlot, w, i) }
 	p.move = func(w, i int) { d.errs[i] = d.until(p.moveSlot, w, i) }
 	p.pass = func(w, i int) { d.errs[i] = d.until(p.passSlot, w, i) }
-	p.renew = func(_, g int) { p.errs[g] = p.renewGroup(g) }
+	p.renew = func(_, g int) {
+		if p.fault[g] == nil && !p.renewGroup(g) {
+			p.die(g, fmt.Errorf("diffusion: Particles: sample %d, step %d: %w", p.number(g), d.step, constraint.ErrInfeasible))
+		}
+	}
 }
 
 // begin puts all particles of a batch at time 1.
@@ -69,7 +73,7 @@ func (p *cloud) begin(groups int) {
 		p.value.begin(i)
 	}
 	for g := range groups {
-		p.evidence[g], p.errs[g] = 0, nil
+		p.evidence[g], p.fault[g] = 0, nil
 		// The upper half of the chains belongs to resampling.
 		p.choice[g].Seed(d.cfg.Seed, 1<<63|uint64(d.cfg.First+d.made+g))
 	}
@@ -93,19 +97,13 @@ func (p *cloud) steps(ctx context.Context, groups int) error {
 			return err
 		}
 		if left == 0 {
-			return p.survive(groups)
+			p.survive(groups)
+			return nil
 		}
 		if parts {
-			if i, err := p.value.weigh(d, p.logW, slots); err != nil {
-				return p.slotError(i, err)
-			}
+			p.value.weigh(d, p.logW, slots, p.slotFails)
 		}
 		d.pool.Each(0, groups, p.renew)
-		for g, err := range p.errs[:groups] {
-			if err != nil {
-				return fmt.Errorf("diffusion: Particles: sample %d, step %d: %w", d.cfg.First+d.made+g, d.step, err)
-			}
-		}
 		if parts {
 			continue
 		}
@@ -114,20 +112,35 @@ func (p *cloud) steps(ctx context.Context, groups int) error {
 		if err := p.failure(slots); err != nil {
 			return err
 		}
-		if i, err := p.value.weigh(d, p.logW, slots); err != nil {
-			return p.slotError(i, err)
+		p.value.weigh(d, p.logW, slots, p.slotFails)
+	}
+}
+
+// number returns the number of the sample of group g.
+func (p *cloud) number(g int) int { return p.d.cfg.First + p.d.made + g }
+
+// survive gives up samples of which no particle has any weight at the end.
+func (p *cloud) survive(groups int) {
+	for g := range groups {
+		if p.fault[g] == nil && math.IsInf(slices.Max(p.logW[g*p.n:(g+1)*p.n]), -1) {
+			p.die(g, fmt.Errorf("diffusion: Particles: sample %d: no particle has any weight at the end: %w", p.number(g), constraint.ErrInfeasible))
 		}
 	}
 }
 
-// survive returns an error if no particle of a sample has any weight at the end.
-func (p *cloud) survive(groups int) error {
-	for g := range groups {
-		if math.IsInf(slices.Max(p.logW[g*p.n:(g+1)*p.n]), -1) {
-			return fmt.Errorf("diffusion: Particles: sample %d: no particle has any weight at the end: %w", p.d.cfg.First+p.d.made+g, constraint.ErrInfeasible)
-		}
+// die gives up a sample whose particles have all died: its estimate is 0.
+func (p *cloud) die(g int, why error) {
+	p.giveUp(g, why)
+	p.evidence[g] = math.Inf(-1)
+}
+
+// giveUp ends the particles of a sample, which then has no estimate.
+func (p *cloud) giveUp(g int, why error) {
+	p.fault[g], p.evidence[g] = why, math.NaN()
+	for i := g * p.n; i < (g+1)*p.n; i++ {
+		p.d.time[i], p.d.known[i], p.d.errs[i] = 0, false, nil
+		p.value.drop(i)
 	}
-	return nil
 }
 
 // predict asks for the predictions of all particles under way and weighs these,
@@ -160,21 +173,25 @@ func (p *cloud) predict(ctx context.Context, slots int) (left int, err error) {
 	return left, nil
 }
 
-// failure returns the error of the first slot that has one.
+// failure gives up the samples that have a particle with an error, for that of the
+// first. The error is that of the context.
 func (p *cloud) failure(slots int) error {
 	if err := p.d.ctx.Err(); err != nil {
 		return err
 	}
 	for i, err := range p.d.errs[:slots] {
 		if err != nil {
-			return p.slotError(i, err)
+			p.slotFails(i, err)
 		}
 	}
 	return nil
 }
 
-func (p *cloud) slotError(i int, err error) error {
-	return fmt.Errorf("diffusion: Particles: sample %d, particle %d, step %d: %w", p.d.cfg.First+p.d.made+i/p.n, i%p.n, p.d.step, err)
+// slotFails gives up the sample of a particle that has an error.
+func (p *cloud) slotFails(i int, err error) {
+	if g := i / p.n; p.fault[g] == nil {
+		p.giveUp(g, fmt.Errorf("diffusion: Particles: sample %d, particle %d, step %d: %w", p.number(g), i%p.n, p.d.step, err))
+	}
 }
 
 // weighSlot multiplies the weight of slot i by Z_C(p(·|x_t))/Z_C(ρ).
@@ -292,21 +309,21 @@ func (p *cloud) passSlot(w, i int) error {
 }
 
 // renewGroup resamples the particles of a sample if few carry the weight. It
-// returns an error if none has any.
-func (p *cloud) renewGroup(g int) error {
+// reports whether any has some.
+func (p *cloud) renewGroup(g int) bool {
 	w := p.logW[g*p.n : (g+1)*p.n]
 	if math.IsInf(slices.Max(w), -1) {
-		return constraint.ErrInfeasible
+		return false
 	}
 	top, sum, squares := resample.Moments(w)
 	if float64(sum*sum) >= float64(float64(p.threshold*float64(p.n))*squares) {
-		return nil
+		return true
 	}
 	resample.Systematic(p.count[g*p.n:(g+1)*p.n], w, p.choice[g].Float64())
 	p.spread(g)
 	p.evidence[g] += top + simd.Log(sum/float64(p.n))
 	clear(w)
-	return nil
+	return true
 }
 
 // spread copies particles into the places of those that have no copies left.

@@ -66,8 +66,8 @@ type Config struct {
 	// step. A projection that is a [Drawer] is preferred: then the clean
 	// sample is drawn jointly from the prediction restricted to the set, and
 	// the step leads to q(x_s | x_t, x_0); the sample is in the set with
-	// certainty, or the run ends with an error that wraps
-	// constraint.ErrInfeasible. A [Committer] is told of every finished
+	// certainty, or it is given up with an error that wraps
+	// constraint.ErrInfeasible (see [Runner.Sample]). A [Committer] is told of every finished
 	// sample.
 	Projector Projector
 
@@ -104,12 +104,13 @@ type Config struct {
 	// refused it; 0 means 100, −1 never.
 	Retries int
 
-	// Checkpoint, if it has a Path, keeps the finished samples and saves them
-	// there as SaveFile does: at the end of every call of Sample or Fill, also of
-	// one that its context or a sample ends, and within it each time that Every
-	// more samples are finished (0: at the end only). Every file has all samples,
-	// so Every should grow with their number. A failure to save ends the call. For
-	// the settings in the file New asks the model for two predictions.
+	// Checkpoint, if it has a Path, keeps the finished samples, with what the errors
+	// of those given up said and whether they wrapped constraint.ErrInfeasible. It
+	// saves them there as SaveFile does: at the end of every call of Sample or Fill,
+	// also of one that its context ends, and within it each time that Every more
+	// samples are finished (0: at the end only). Every file has all samples, so Every
+	// should grow with their number. A failure to save ends the call. For the settings
+	// in the file New asks the model for two predictions.
 	Checkpoint struct {
 		Path  string
 		Every int

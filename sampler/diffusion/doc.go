@@ -28,6 +28,9 @@
 //     Package twisted draws from the conditional distribution itself, at many times
 //     the price.
 //
+// An error belongs to the sample that it concerns and loses no others: see
+// [Runner.Sample] and package verdict.
+//
 // [ClassifierFree] and [ClassifierGuided] lean towards a condition without
 // enforcing it, and [Penalised] does so for reals.
 //

@@ -2,6 +2,7 @@ package diffusion
 
 import (
 	"math"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
@@ -14,9 +15,25 @@ type finished[S energy.Site] struct {
 	x        []S
 	given    []uint64  // digest of what each was clamped to by Fill, 0 for nothing
 	weight   []float64 // of each, if they are weighed
+	fault    []fault   // of those that were given up, in order
 	filed    int       // samples that the last file has
 	own      []uint64  // by slot: given of the samples under way
 	broken   error     // why there can be no more samples
+}
+
+// fault is why a sample was given up.
+type fault struct {
+	of  int // the sample, counted among those kept
+	why error
+}
+
+// why returns why sample k was given up, nil if it was made.
+func (f *finished[S]) why(k int) error {
+	at, found := slices.BinarySearchFunc(f.fault, k, func(e fault, k int) int { return e.of - k })
+	if !found {
+		return nil
+	}
+	return f.fault[at].why
 }
 
 // unfiled returns the number of samples that the last file has not.
@@ -33,13 +50,18 @@ func (f *finished[S]) clamp(i int, own []S) {
 	f.own[i] = digest(own)
 }
 
-// add keeps n finished samples, those of the first slots.
-func (f *finished[S]) add(x []S, n int, weight ...float64) {
+// add keeps finished samples, those of the first slots, one for each fault or nil.
+func (f *finished[S]) add(x []S, faults []error, weight ...float64) {
 	if f.settings == nil {
 		return
 	}
+	for i, err := range faults {
+		if err != nil {
+			f.fault = append(f.fault, fault{len(f.given) + i, err})
+		}
+	}
 	f.x = append(f.x, x...)
-	f.given = append(f.given, f.own[:n]...)
+	f.given = append(f.given, f.own[:len(faults)]...)
 	f.weight = append(f.weight, weight...)
 }
 

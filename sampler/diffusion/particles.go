@@ -2,7 +2,6 @@ package diffusion
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -40,7 +39,8 @@ import (
 // Masked{FirstHitting: true} and in the limit of many steps.
 //
 // A particle from which C cannot be reached has weight zero. Only if all die is
-// that an error, which wraps constraint.ErrInfeasible.
+// that an error of the sample, which wraps constraint.ErrInfeasible; its estimate of
+// P(C) is 0.
 //
 // Particle j of sample i draws from stream (Seed, i·Particles + j). Neither
 // Workers nor Batch changes a bit.
@@ -56,6 +56,7 @@ type Particles struct {
 	run *Runner[int32]
 
 	weight      []float64 // log Ẑ of every sample, those of joined parts too
+	weighed     int       // samples that have one
 	sum, square float64   // over samples: log Σ Ẑ and log Σ Ẑ²
 }
 
@@ -141,15 +142,16 @@ func (p *Particles) addSettings(l *fingerprint.List) {
 	}
 }
 
-// Len returns the number of samples made.
+// Len returns the number of samples made or given up.
 func (p *Particles) Len() int { return p.d.made }
 
 // LogProb returns the logarithm of an estimate of P(C) and the relative standard
 // error of that estimate. The estimate is the mean over all samples made of
-// their unbiased estimates. NaN if there is no sample; the error is NaN for
-// fewer than two. Both have the same bits on every processor.
+// their unbiased estimates, 0 for one whose particles have all died; a sample that an
+// error ended has none. NaN if there is no estimate; the error is NaN for fewer than
+// two. Both have the same bits on every processor.
 func (p *Particles) LogProb() (logP, stderr float64) {
-	n := float64(len(p.weight))
+	n := float64(p.weighed)
 	if n == 0 {
 		return math.NaN(), math.NaN()
 	}
@@ -160,7 +162,8 @@ func (p *Particles) LogProb() (logP, stderr float64) {
 }
 
 // Sample fills x, any number of samples × sites, with samples. Errors are those
-// of [Runner.Sample], and a call after [Particles.Join].
+// of [Runner.Sample], and a call after [Particles.Join]; what goes wrong with one
+// particle ends its sample, which is left blank where nothing is clamped.
 func (p *Particles) Sample(ctx context.Context, x []int32) error {
 	d := p.run
 	if len(x)%d.sites != 0 {
@@ -173,30 +176,28 @@ func (p *Particles) Sample(ctx context.Context, x []int32) error {
 		return err
 	}
 	defer d.endCall()
-	err := p.draw(ctx, x)
-	if file := d.keepNow(); file != nil {
-		err = errors.Join(err, file)
-	}
-	return err
+	var v verdicts
+	err := p.draw(ctx, x, &v)
+	return v.join(err, d.keepNow())
 }
 
 // draw fills x: with samples of a checkpoint, if there are some, then with new
 // ones.
-func (p *Particles) draw(ctx context.Context, x []int32) error {
+func (p *Particles) draw(ctx context.Context, x []int32, v *verdicts) error {
 	d := p.run
 	total := len(x) / d.sites
-	done, err := d.deliver(x, nil)
-	if err != nil {
+	if err := d.deliver(x, nil, v); err != nil {
 		return err
 	}
-	if done > 0 && len(d.kept.weight) > 0 {
-		for _, w := range d.kept.weight[d.made-done : d.made] {
+	if v.done() > 0 && len(d.kept.weight) > 0 {
+		for _, w := range d.kept.weight[d.made-v.done() : d.made] {
 			p.weigh1(w)
 		}
 	}
 	d.pool.Start()
 	defer d.pool.Stop()
-	for done < total {
+	for v.done() < total {
+		done := v.done()
 		groups := min(len(p.evidence), total-done)
 		p.begin(groups)
 		if err := p.steps(ctx, groups); err != nil {
@@ -205,15 +206,19 @@ func (p *Particles) draw(ctx context.Context, x []int32) error {
 		at := x[done*d.sites : (done+groups)*d.sites]
 		for g := range groups {
 			d.kept.clamp(g, nil)
-			best := p.pick(g)
-			copy(at[g*d.sites:], d.state(best))
+			row := at[g*d.sites : (g+1)*d.sites]
+			if p.fault[g] == nil {
+				copy(row, d.state(p.pick(g)))
+			} else {
+				p.blank(row)
+			}
 			p.weigh1(p.evidence[g])
 		}
-		done += groups
+		v.add(p.fault[:groups]...)
 		d.made += groups
-		d.kept.add(at, groups, p.evidence[:groups]...)
+		d.kept.add(at, p.fault[:groups], p.evidence[:groups]...)
 		if d.cfg.Progress != nil {
-			d.cfg.Progress(done*d.maxSteps, total*d.maxSteps)
+			d.cfg.Progress(v.done()*d.maxSteps, total*d.maxSteps)
 		}
 		if err := d.keepDue(); err != nil {
 			return err
@@ -222,9 +227,23 @@ func (p *Particles) draw(ctx context.Context, x []int32) error {
 	return nil
 }
 
-// weigh1 takes the estimate log Ẑ of one more sample into that of all.
+// blank leaves in a row what it was clamped to.
+func (p *Particles) blank(row []int32) {
+	for i := range row {
+		row[i] = empty[int32]()
+		if c := p.d.cfg.Clamp; c != nil && !blank(c[i]) {
+			row[i] = c[i]
+		}
+	}
+}
+
+// weigh1 takes the estimate log Ẑ of one more sample into that of all, NaN for none.
 func (p *Particles) weigh1(w float64) {
 	p.weight = append(p.weight, w)
+	if w != w {
+		return
+	}
+	p.weighed++
 	p.sum = simd.LogAdd(p.sum, w)
 	p.square = simd.LogAdd(p.square, float64(2*w))
 }

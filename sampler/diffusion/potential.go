@@ -50,11 +50,18 @@ func (v *potential) before(time []float64) {
 	}
 }
 
-// weigh multiplies the weights of what has moved by G_s(x_s)/G_t(x_t). The error
-// concerns the slot.
-func (v *potential) weigh(d *batch[int32], logW []float64, slots int) (slot int, err error) {
+// drop forgets that a slot moves.
+func (v *potential) drop(i int) {
+	if v.of != nil {
+		v.moves[i] = false
+	}
+}
+
+// weigh multiplies the weights of what has moved by G_s(x_s)/G_t(x_t), and says of
+// which slots that fails.
+func (v *potential) weigh(d *batch[int32], logW []float64, slots int, fails func(slot int, err error)) {
 	if v.of == nil {
-		return 0, nil
+		return
 	}
 	v.slot = v.slot[:0]
 	for i := range slots {
@@ -66,18 +73,18 @@ func (v *potential) weigh(d *batch[int32], logW []float64, slots int) (slot int,
 	}
 	n := len(v.slot)
 	if n == 0 {
-		return 0, nil
+		return
 	}
 	v.of(v.next[:n], v.x[:n*d.sites], v.t[:n])
 	for k, i := range v.slot {
 		g := v.next[k]
 		if g != g || math.IsInf(g, 1) {
-			return i, fmt.Errorf("potential = %v, want finite or -Inf", g)
+			fails(i, fmt.Errorf("potential = %v, want finite or -Inf", g))
+			continue
 		}
 		logW[i] += g - v.logG[i]
 		if v.logG[i] = g; math.IsInf(g, -1) {
 			d.time[i], d.known[i] = 0, false
 		}
 	}
-	return 0, nil
 }

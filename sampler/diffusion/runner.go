@@ -210,18 +210,28 @@ func (d *Runner[S]) Shape() (sites, levels int) { return d.sites, d.levels }
 // on. It asks the model for two predictions.
 func (d *Runner[S]) Settings(add func(name string, value any)) { d.list(add) }
 
-// Len returns the number of samples made.
+// Len returns the number of samples made or given up.
 func (d *Runner[S]) Len() int { return d.made }
 
-// Sample fills x, any number of samples × sites, with samples. After an error
-// Len says how many have been made; the next call begins with the sample after
-// them, from its start, as if nothing had happened.
+// Sample fills x, any number of samples × sites, with samples.
+//
+// What goes wrong with one sample (its projection, its predictions, a [Committer]
+// that refuses it too often) ends that sample only: the error is a [verdict.Errors],
+// which says so of each, and the others have the bits of a run in which nothing
+// failed, unless the projection has a memory. A sample that was given up counts in
+// Len and is left as it was, blank (−1 for tokens, NaN for reals) where a mask stands
+// and, if it has made no step, where nothing is clamped.
+//
+// The end of ctx and errors of the denoiser or a memory are of the call: then Len says
+// how many samples are finished, a verdict.Errors that may be joined to the error is
+// theirs, and the next call begins with the sample after them, from its start, as if
+// nothing had happened.
 func (d *Runner[S]) Sample(ctx context.Context, x []S) error { return d.run(ctx, x, nil) }
 
 // Fill completes the samples × sites entries of x (infilling): entries that are
 // not blank (−1 for tokens, NaN for reals) are clamped, in addition to what the
-// configuration clamps. After an error, x holds Len() − (Len before the call)
-// complete samples and is unchanged behind them.
+// configuration clamps. Errors are those of Sample. x is unchanged where a sample
+// was given up and behind those that are finished.
 func (d *Runner[S]) Fill(ctx context.Context, x []S) error {
 	if err := d.checkClamp(x); err != nil {
 		return err
@@ -243,11 +253,9 @@ func (d *Runner[S]) run(ctx context.Context, x, given []S) error {
 		return err
 	}
 	defer d.endCall()
-	err := d.draw(ctx, x, given)
-	if file := d.keepNow(); file != nil {
-		err = errors.Join(err, file)
-	}
-	return err
+	var v verdicts
+	err := d.draw(ctx, x, given, &v)
+	return v.join(err, d.keepNow())
 }
 
 // keepDue saves a checkpoint if Config.Checkpoint asks for one every so many
@@ -274,15 +282,15 @@ func (d *Runner[S]) keepNow() error {
 
 // draw fills x: with samples of a checkpoint, if there are some, then with new
 // ones.
-func (d *Runner[S]) draw(ctx context.Context, x, given []S) error {
+func (d *Runner[S]) draw(ctx context.Context, x, given []S, v *verdicts) error {
 	total := len(x) / d.sites
-	done, err := d.deliver(x, given)
-	if err != nil {
+	if err := d.deliver(x, given, v); err != nil {
 		return err
 	}
 	d.pool.Start()
 	defer d.pool.Stop()
-	for done < total {
+	for v.done() < total {
+		done := v.done()
 		n := min(d.cfg.Batch, total-done)
 		for i := range n {
 			if err := ctx.Err(); err != nil {
@@ -310,10 +318,14 @@ func (d *Runner[S]) draw(ctx context.Context, x, given []S) error {
 			return err
 		}
 		progress(d.maxSteps)
-		copy(x[done*d.sites:], d.x[:n*d.sites])
-		done += n
+		for i := range n {
+			if d.fault[i] == nil || given == nil {
+				copy(x[(done+i)*d.sites:(done+i+1)*d.sites], d.state(i))
+			}
+		}
+		v.add(d.fault[:n]...)
 		d.made += n
-		d.kept.add(d.x[:n*d.sites], n)
+		d.kept.add(d.x[:n*d.sites], d.fault[:n])
 		if err := d.keepDue(); err != nil {
 			return err
 		}
@@ -321,7 +333,7 @@ func (d *Runner[S]) draw(ctx context.Context, x, given []S) error {
 	return nil
 }
 
-// steps brings the slots from … to−1 to time 0.
+// steps brings the slots from … to−1 to time 0, or gives them up.
 func (d *Runner[S]) steps(ctx context.Context, from, to int, progress func(step int)) error {
 	d.ctx, d.step = ctx, 0
 	for ; ; d.step++ {
@@ -338,7 +350,7 @@ func (d *Runner[S]) steps(ctx context.Context, from, to int, progress func(step 
 				if ctx.Err() != nil {
 					return ctx.Err()
 				}
-				return d.stepError(i, err)
+				d.giveUp(i, d.stepError(i, err))
 			}
 		}
 		if progress != nil {
@@ -351,21 +363,26 @@ func (d *Runner[S]) stepError(i int, err error) error {
 	return fmt.Errorf("diffusion: Runner: sample %d, step %d: %w", d.sample[i], d.step, err)
 }
 
-// commit tells the projection of the first n slots, in order. A sample that it
-// refuses is drawn again, with what is left of its stream.
+// commit tells the projection of the first n slots, in order, but for those that
+// were given up. A sample that it refuses is drawn again, with what is left of its
+// stream, and given up in the end.
 func (d *Runner[S]) commit(ctx context.Context, n int) error {
 	if d.committer == nil {
 		return nil
 	}
 	for i := range n {
-		for tries := 0; ; tries++ {
+		for tries := 0; d.fault[i] == nil; tries++ {
 			x, _ := any(d.state(i)).([]int32)
 			err := d.committer.Commit(x, d.prediction(i), &d.streams[i])
 			if err == nil {
 				break
 			}
-			if !errors.Is(err, constraint.ErrInfeasible) || tries >= d.cfg.Retries {
-				return fmt.Errorf("diffusion: Runner: sample %d refused %d times, Retries = %d: %w", d.sample[i], tries+1, d.cfg.Retries, err)
+			if !errors.Is(err, constraint.ErrInfeasible) {
+				return fmt.Errorf("diffusion: Runner: sample %d is not committed: %w", d.sample[i], err)
+			}
+			if tries >= d.cfg.Retries {
+				d.giveUp(i, fmt.Errorf("diffusion: Runner: sample %d refused %d times, Retries = %d: %w", d.sample[i], tries+1, d.cfg.Retries, err))
+				break
 			}
 			d.begin(i)
 			if err := d.steps(ctx, i, i+1, nil); err != nil {

@@ -35,3 +35,17 @@ func unadjusted(e float64) error {
 	}
 	return nil
 }
+
+// changed returns the number of sites at which the states x and y differ. There is
+// no branch in it, which states at random would have mispredicted.
+func changed(x, y []int32) (n int) {
+	y = y[:len(x)]
+	for i, l := range x {
+		d := 0
+		if y[i] != l {
+			d = 1
+		}
+		n += d
+	}
+	return n
+}

@@ -16,11 +16,12 @@ import (
 type bipartite struct {
 	model         energy.Bipartite
 	sites, hidden int
-	e             []float64
-	f             []float32 // log-odds of one layer, all chains
-	t             []int32   // thresholds of the same
-	h             []int32   // hidden states
-	y             []int32   // visible states
+	e, next       []float64  // energies of the current states and of those last loaded
+	f             []float32  // log-odds of one layer, all chains
+	t             []int32    // thresholds of the same
+	h             []int32    // hidden states
+	y             []int32    // visible states
+	between       [2][]int32 // see loadUntil
 	zero          []int32
 	bits          []uint32
 	failed        []bool // per chain: a log-odds is NaN
@@ -43,7 +44,7 @@ func newBipartite(m energy.Bipartite, sites, chains int) *bipartite {
 	n := chains * max(sites, hidden)
 	k := &bipartite{
 		model: m, sites: sites, hidden: hidden,
-		e: make([]float64, chains), f: make([]float32, n), t: make([]int32, n),
+		e: make([]float64, chains), next: make([]float64, chains), f: make([]float32, n), t: make([]int32, n),
 		h: make([]int32, chains*hidden), y: make([]int32, chains*sites),
 		zero: make([]int32, n), bits: make([]uint32, max(sites, hidden)), failed: make([]bool, chains),
 		at: newCursor(chains),
@@ -69,30 +70,65 @@ func (k *bipartite) Reset(x []int32) error {
 
 // ResetUntil is Reset until stop says so.
 func (k *bipartite) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
-	return k.at.renew(stop, k.work(), func(lo, hi int) (bool, error) {
-		k.load(lo, hi, x, nil)
+	return k.at.renew(stop, 1, k.work(), func(_, lo, hi int) (bool, error) {
+		k.load(lo, hi, k.e, x, nil)
 		return true, checkStart(k.e, lo, hi)
 	})
 }
 
-// load evaluates the states y of the chains lo … hi−1, which become the current
-// ones after x.
-func (k *bipartite) load(lo, hi int, y, x []int32) {
+// load stores in e the energies of the states y of the chains lo … hi−1, which become
+// the current ones after x.
+func (k *bipartite) load(lo, hi int, e []float64, y, x []int32) {
 	from, to := lo*k.sites, hi*k.sites
 	if k.cached == nil {
-		k.model.Energy(k.e[lo:hi], y[from:to])
+		k.model.Energy(e[lo:hi], y[from:to])
 		return
 	}
 	if x != nil {
 		x = x[from:to]
 	}
-	k.cached.field(lo, hi, k.e[lo:hi], k.odds[lo*k.hidden:hi*k.hidden], y[from:to], x)
+	k.cached.field(lo, hi, e[lo:hi], k.odds[lo*k.hidden:hi*k.hidden], y[from:to], x)
 	if hi-lo == len(k.e) {
 		k.cached.acceptAll()
 		return
 	}
 	for s := lo; s < hi; s++ {
 		k.cached.accept(s)
+	}
+}
+
+// loadPiece is how many weights of changed units loadUntil adds between two questions.
+const loadPiece = 1 << 22
+
+// loadUntil loads the states k.y of the chains lo … hi−1 after x, or returns false if
+// it was stopped. A long chain comes there by way of states that are y up to some
+// site and x from there on.
+func (k *bipartite) loadUntil(lo, hi int, x []int32) bool {
+	n := 1 + k.sites*k.hidden/loadPiece
+	if hi-lo > 1 || n == 1 || k.at.part == 0 && (k.cached == nil || !k.cached.known[lo]) {
+		k.load(lo, hi, k.next, k.y, x)
+		return true
+	}
+	from, to := lo*k.sites, hi*k.sites
+	if k.between[0] == nil {
+		k.between = [2][]int32{make([]int32, len(x)), make([]int32, len(x))}
+	}
+	for {
+		last := k.at.part == n-1
+		for end, z := range k.between { // the states before and after this piece
+			cut := from + (k.at.part+end)*(k.sites/n)
+			copy(z[from:cut], k.y[from:cut])
+			copy(z[cut:to], x[cut:to])
+		}
+		if last {
+			k.load(lo, hi, k.next, k.y, k.between[0])
+			return true
+		}
+		k.load(lo, hi, k.next, k.between[1], k.between[0])
+		k.at.part++
+		if k.at.done(times(k.sites/n, k.hidden)) {
+			return false
+		}
 	}
 }
 
@@ -112,7 +148,7 @@ func (k *bipartite) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
 
 // StepUntil is Step until stop says so, which is asked between the layers and what they are drawn by.
 func (k *bipartite) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
-	return k.at.step(stop, info, 4, k.work(), r, func(stage, lo, hi int) bool {
+	return k.at.step(stop, info, 5, k.work(), r, func(stage, lo, hi int) bool {
 		return k.move(stage, lo, hi, x, r[lo:hi])
 	})
 }
@@ -128,8 +164,9 @@ func (k *bipartite) move(stage, lo, hi int, x []int32, r []sampler.Stream) bool 
 		k.model.VisibleField(k.f[:(hi-lo)*k.sites], k.h[lo*k.hidden:hi*k.hidden])
 	case 2:
 		k.draw(lo, k.y[lo*k.sites:hi*k.sites], k.sites, r)
+	case 3:
+		return k.loadUntil(lo, hi, x)
 	default:
-		k.load(lo, hi, k.y, x)
 		for s := lo; s < hi; s++ {
 			k.settle(s, x[s*k.sites:(s+1)*k.sites], k.y[s*k.sites:])
 		}
@@ -140,6 +177,7 @@ func (k *bipartite) move(stage, lo, hi int, x []int32, r []sampler.Stream) bool 
 // settle moves chain s from x to y, unless y is an error.
 func (k *bipartite) settle(s int, x, y []int32) {
 	told := &k.at.told[s]
+	k.e[s] = k.next[s]
 	*told = sampler.Info{Energy: k.e[s], Accept: 1, Err: unadjusted(k.e[s])}
 	if k.failed[s] {
 		told.Err = fmt.Errorf("log-odds: %w", sampler.ErrNaN)

@@ -111,7 +111,7 @@ func (k *blockGibbs) Reset(x []int32) error {
 
 // ResetUntil is Reset until stop says so.
 func (k *blockGibbs) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
-	return k.at.renew(stop, k.sites, func(lo, hi int) (bool, error) {
+	return k.at.renew(stop, 1, k.sites, func(_, lo, hi int) (bool, error) {
 		if err := k.within.check(lo, hi, x); err != nil {
 			return true, err
 		}

@@ -117,12 +117,7 @@ func (p *confined) draw(y, x []int32, s int, r *sampler.Stream) (moved int, logq
 		return 0, math.NaN()
 	}
 	c.run.Draw(y, r)
-	for i := range y {
-		if y[i] != x[i] {
-			moved++
-		}
-	}
-	return moved, c.run.LogProb(y)
+	return changed(x, y), c.run.LogProb(y)
 }
 
 func (p *confined) logProb(y, _ []int32, s int) float64 { return p.loaded[s].logProb(y) }

@@ -94,11 +94,11 @@ func (c *cursor) step(stop func() bool, info []sampler.Info, n, work int, r []sa
 	return true
 }
 
-// renew calls f for the chains lo … hi−1, as many as fit between two questions,
-// until it has been called for all or stop says so: the body of a kernel's
-// ResetUntil. The next call goes on where this one stopped; so does f, where it
-// returned false.
-func (c *cursor) renew(stop func() bool, work int, f func(lo, hi int) (bool, error)) (done bool, err error) {
+// renew calls f for the stages 0 … stages−1 of the chains lo … hi−1, as many as fit
+// between two questions, until it has been called for all or stop says so: the body of
+// a kernel's ResetUntil. The next call goes on where this one stopped; so does f,
+// where it returned false. work is that of a stage of one chain.
+func (c *cursor) renew(stop func() bool, stages, work int, f func(stage, lo, hi int) (bool, error)) (done bool, err error) {
 	if !c.renewing {
 		c.clear()
 		c.renewing = true
@@ -107,15 +107,21 @@ func (c *cursor) renew(stop func() bool, work int, f func(lo, hi int) (bool, err
 	n := len(c.told)
 	for c.renewed < n {
 		lo, hi := span(c.renewed, n, work)
-		whole, err := f(lo, hi)
-		if err != nil {
-			c.clear()
-			return true, err
+		for c.stage < stages {
+			whole, err := f(c.stage, lo, hi)
+			if err != nil {
+				c.clear()
+				return true, err
+			}
+			if !whole {
+				return false, nil
+			}
+			c.stage, c.part = c.stage+1, 0
+			if c.done(times(hi-lo, work)) && hi-lo == 1 && c.stage < stages {
+				return false, nil
+			}
 		}
-		if !whole {
-			return false, nil
-		}
-		if c.renewed = hi; c.done(times(hi-lo, work)) && hi < n {
+		if c.renewed, c.stage = hi, 0; c.stopped && hi < n {
 			return false, nil
 		}
 	}

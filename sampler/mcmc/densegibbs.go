@@ -101,7 +101,7 @@ func (k *denseGibbs) Reset(x []int32) error {
 
 // ResetUntil is Reset until stop says so.
 func (k *denseGibbs) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
-	return k.at.renew(stop, k.sites+len(k.adj), func(lo, hi int) (bool, error) {
+	return k.at.renew(stop, 1, k.sites+len(k.adj), func(_, lo, hi int) (bool, error) {
 		k.model.Energy(k.from[lo:hi], x[lo*k.sites:hi*k.sites])
 		for s := lo; s < hi; s++ {
 			k.since[s] = change{}

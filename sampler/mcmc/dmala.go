@@ -117,18 +117,21 @@ func (k *dmala) Reset(x []int32) error {
 // ResetUntil is Reset until stop says so.
 func (k *dmala) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
 	k.x = x
-	return k.at.renew(stop, k.proposal.work(), func(lo, hi int) (bool, error) {
-		return resetProposal(k.proposal, lo, hi, k.e, x, &k.at, k.stale)
+	return k.at.renew(stop, 3, k.proposal.work(), func(stage, lo, hi int) (bool, error) {
+		return resetProposal(k.proposal, stage, lo, hi, k.e, x, &k.at, k.stale)
 	})
 }
 
 // resetProposal makes the current weights of the chains lo … hi−1 those of the
-// states x, unless it is stopped.
-func resetProposal(p proposal, lo, hi int, e []float64, x []int32, at *cursor, stale []bool) (bool, error) {
-	if err := p.check(lo, hi, x); err != nil {
-		return true, err
+// states x in three stages, unless it is stopped.
+func resetProposal(p proposal, stage, lo, hi int, e []float64, x []int32, at *cursor, stale []bool) (bool, error) {
+	switch stage {
+	case 0:
+		return true, p.check(lo, hi, x)
+	case 1:
+		return p.evaluate(lo, hi, e, x, nil, at), nil
 	}
-	if !p.evaluate(lo, hi, e, x, nil, at) || !p.weigh(lo, hi, x, at) {
+	if !p.weigh(lo, hi, x, at) {
 		return false, nil
 	}
 	acceptSome(p, lo, hi, len(e))
@@ -154,7 +157,7 @@ func (k *dmala) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
 // StepUntil is Step until stop says so.
 func (k *dmala) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
 	k.x = x
-	return k.at.step(stop, info, 4, k.proposal.work(), r, func(stage, lo, hi int) bool {
+	return k.at.step(stop, info, 5, k.proposal.work(), r, func(stage, lo, hi int) bool {
 		return k.move(stage, lo, hi, x, r)
 	})
 }
@@ -176,9 +179,8 @@ func (k *dmala) move(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
 		return true
 	case 2:
 		return k.proposal.evaluate(lo, hi, k.next, k.y, x, &k.at)
-	}
-	if !k.proposal.weigh(lo, hi, k.y, &k.at) {
-		return false
+	case 3:
+		return k.proposal.weigh(lo, hi, k.y, &k.at)
 	}
 	for s := lo; s < hi; s++ {
 		k.judge(s, x[s*k.sites:(s+1)*k.sites], k.y[s*k.sites:(s+1)*k.sites], &r[s])

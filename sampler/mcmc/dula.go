@@ -103,15 +103,18 @@ func (k *dula) Reset(x []int32) error {
 
 // ResetUntil is Reset until stop says so.
 func (k *dula) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
-	return k.at.renew(stop, k.proposal.work(), func(lo, hi int) (bool, error) {
+	return k.at.renew(stop, 3, k.proposal.work(), func(stage, lo, hi int) (bool, error) {
 		if !k.minibatch {
-			return resetProposal(k.proposal, lo, hi, k.e, x, &k.at, k.fixed)
+			return resetProposal(k.proposal, stage, lo, hi, k.e, x, &k.at, k.fixed)
 		}
-		if err := k.proposal.check(lo, hi, x); err != nil {
-			return true, err
+		switch stage {
+		case 0:
+			return true, k.proposal.check(lo, hi, x)
+		case 1:
+			k.model.Energy(k.e[lo:hi], x[lo*k.sites:hi*k.sites])
+			return true, checkStart(k.e, lo, hi)
 		}
-		k.model.Energy(k.e[lo:hi], x[lo*k.sites:hi*k.sites])
-		return true, checkStart(k.e, lo, hi)
+		return true, nil
 	})
 }
 

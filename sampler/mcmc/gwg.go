@@ -105,9 +105,9 @@ func (k *gwg) Reset(x []int32) error {
 
 // ResetUntil is Reset until stop says so.
 func (k *gwg) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
-	return k.at.renew(stop, k.work(), func(lo, hi int) (bool, error) {
-		if !k.evaluate(lo, hi, k.e, x) {
-			return false, nil
+	return k.at.renew(stop, 2, k.work(), func(stage, lo, hi int) (bool, error) {
+		if stage == 0 {
+			return k.evaluate(lo, hi, k.e, x), nil
 		}
 		k.weigh(lo, hi, x)
 		for s := lo; s < hi; s++ {
@@ -136,7 +136,7 @@ func (k *gwg) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
 
 // StepUntil is Step until stop says so.
 func (k *gwg) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
-	return k.at.step(stop, info, 3, k.work(), r, func(stage, lo, hi int) bool {
+	return k.at.step(stop, info, 4, k.work(), r, func(stage, lo, hi int) bool {
 		return k.move(stage, lo, hi, x, r)
 	})
 }
@@ -160,8 +160,9 @@ func (k *gwg) move(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
 		}
 	case 1:
 		return k.evaluate(lo, hi, k.next, k.y)
-	default:
+	case 2:
 		k.weigh(lo, hi, k.y)
+	default:
 		for s := lo; s < hi; s++ {
 			k.judge(s, x[s*k.sites:(s+1)*k.sites], k.y[s*k.sites:(s+1)*k.sites], &r[s])
 		}
@@ -189,11 +190,7 @@ func (k *gwg) judge(s int, x, y []int32, r *sampler.Stream) {
 	if u >= a {
 		return
 	}
-	for i := range x {
-		if x[i] != y[i] {
-			told.Moved++
-		}
-	}
+	told.Moved = changed(x, y)
 	copy(x, y)
 	k.accept(s)
 	k.e[s] = k.next[s]

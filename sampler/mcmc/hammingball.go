@@ -131,7 +131,7 @@ func (k *hammingBall) Reset(x []int32) error {
 // ResetUntil is Reset until stop says so.
 func (k *hammingBall) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
 	k.known = 0
-	return k.at.renew(stop, k.sites, func(lo, hi int) (bool, error) {
+	return k.at.renew(stop, 1, k.sites, func(_, lo, hi int) (bool, error) {
 		k.model.Energy(k.e[lo:hi], x[lo*k.sites:hi*k.sites])
 		return true, checkStart(k.e, lo, hi)
 	})

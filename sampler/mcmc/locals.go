@@ -34,6 +34,9 @@ func newLocals(m energy.Model, chains int) *locals {
 	c := &locals{model: m, sites: sites, levels: levels, e: make([]float64, chains), at: newCursor(chains)}
 	if l, ok := energy.As[energy.Local](m); ok {
 		c.local = l
+		if g, ok := energy.As[energy.Graphical](m); ok {
+			g.Graph() // some make it when they are first asked: now, not in a step
+		}
 		c.d = make([]float64, chains*sites*levels)
 		return c
 	}
@@ -52,7 +55,7 @@ func (c *locals) Reset(x []int32) error {
 // ResetUntil is Reset until stop says so.
 func (c *locals) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
 	c.age = 0
-	return c.at.renew(stop, c.sites*c.levels, func(lo, hi int) (bool, error) { return true, c.compute(lo, hi, x) })
+	return c.at.renew(stop, 1, c.sites*c.levels, func(_, lo, hi int) (bool, error) { return true, c.compute(lo, hi, x) })
 }
 
 // compute computes energies and caches of the chains lo … hi−1.

@@ -50,9 +50,9 @@ func (k *pairs) Reset(x []int32) error {
 // ResetUntil is Reset until stop says so.
 func (k *pairs) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
 	k.age = 0
-	return k.at.renew(stop, k.sites*k.levels, func(lo, hi int) (bool, error) {
-		if err := k.within.check(lo, hi, x); err != nil {
-			return true, err
+	return k.at.renew(stop, 2, k.sites*k.levels, func(stage, lo, hi int) (bool, error) {
+		if stage == 0 {
+			return true, k.within.check(lo, hi, x)
 		}
 		return true, k.compute(lo, hi, x)
 	})
@@ -108,6 +108,9 @@ func (k *pairs) joint(s, i, j int, x []int32) []float64 {
 		d := k.d[a*k.levels : (a+1)*k.levels]
 		at, any := k.through(i, j, int32(a), x), false
 		for b := range d {
+			if k.ends() {
+				return k.d
+			}
 			d[b] = math.Inf(1)
 			if k.onward(at, j, int32(b), x) {
 				d[b], any = 0, true
@@ -116,12 +119,16 @@ func (k *pairs) joint(s, i, j int, x []int32) []float64 {
 		if any {
 			k.fill(d, s, i, j, int32(a), x)
 		}
-		if k.long && k.at.done(k.work*k.levels) && k.at.part == 0 {
+		if k.ends() {
 			break
 		}
 	}
 	return k.d
 }
+
+// ends counts the work of a change of two sites and reports whether the update ends
+// here: one that was stopped before goes on to its end.
+func (k *pairs) ends() bool { return k.long && k.at.done(k.work) && k.at.part == 0 }
 
 // fill replaces the zeros of d by the energies of x with x_i = a and x_j = b.
 func (k *pairs) fill(d []float64, s, i, j int, a int32, x []int32) {

@@ -125,9 +125,9 @@ func (k *paths) Reset(x []int32) error {
 
 // ResetUntil is Reset until stop says so.
 func (k *paths) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
-	return k.at.renew(stop, k.work(), func(lo, hi int) (bool, error) {
-		if !k.evaluate(lo, hi, k.e, x) {
-			return false, nil
+	return k.at.renew(stop, 2, k.work(), func(stage, lo, hi int) (bool, error) {
+		if stage == 0 {
+			return k.evaluate(lo, hi, k.e, x), nil
 		}
 		k.weigh(lo, hi, x)
 		for s := lo; s < hi; s++ {
@@ -143,7 +143,7 @@ func (k *paths) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
 
 // StepUntil is Step until stop says so.
 func (k *paths) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
-	return k.at.step(stop, info, 3, k.work(), r, func(stage, lo, hi int) bool {
+	return k.at.step(stop, info, 4, k.work(), r, func(stage, lo, hi int) bool {
 		return k.move(stage, lo, hi, x, r)
 	})
 }
@@ -164,8 +164,9 @@ func (k *paths) move(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
 		}
 	case 1:
 		return k.evaluate(lo, hi, k.nextE, k.y)
-	default:
+	case 2:
 		k.weigh(lo, hi, k.y)
+	default:
 		for s := lo; s < hi; s++ {
 			k.judge(s, x[s*k.sites:(s+1)*k.sites], k.y[s*k.sites:(s+1)*k.sites], &r[s])
 		}

@@ -56,7 +56,7 @@ func (k *sparseGibbs) ResetUntil(stop func() bool, x []int32) (done bool, err er
 		k.since[s].equal = 0
 		clear(k.since[s].count)
 	}
-	return k.at.renew(stop, k.sites, func(lo, hi int) (bool, error) {
+	return k.at.renew(stop, 1, k.sites, func(_, lo, hi int) (bool, error) {
 		k.model.Energy(k.start[lo:hi], x[lo*k.sites:hi*k.sites])
 		return true, checkStart(k.start, lo, hi)
 	})

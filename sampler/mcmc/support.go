@@ -123,7 +123,7 @@ func (t *support) follow(node []int, x []int32) {
 	}
 	node[0] = t.graph.Start()
 	for i, l := range x {
-		node[i+1] = t.graph.Next(node[i], l)
+		node[i+1] = t.graph.NextAt(i, node[i], l)
 	}
 }
 
@@ -135,11 +135,15 @@ func (t *support) refollow(node []int, i, j int, a, b int32, x []int32) {
 		return
 	}
 	for ; i < len(x); i++ {
-		at := t.graph.Next(node[i], x[i])
-		if i >= j && at == node[i+1] {
+		at := t.graph.NextAt(i, node[i], x[i])
+		switch {
+		case at != node[i+1]:
+			node[i+1] = at
+		case i >= j:
 			return // from here on the paths are one
+		default:
+			i = j - 1 // they are one up to site j
 		}
-		node[i+1] = at
 	}
 }
 
@@ -152,13 +156,13 @@ func (t *support) completes(at, j int, b int32, node []int, x []int32) bool {
 	if t.count != nil {
 		return t.count.within(at, j, b)
 	}
-	at = t.graph.Next(at, b)
+	at = t.graph.NextAt(j, at, b)
 	i := j + 1
 	for ; at >= 0 && i < len(x); i++ {
 		if at == node[i] {
 			return true
 		}
-		at = t.graph.Next(at, x[i])
+		at = t.graph.NextAt(i, at, x[i])
 	}
 	return at >= 0
 }
@@ -169,9 +173,12 @@ func (t *support) through(i, j int, a int32, node []int, x []int32) int {
 	if t.count != nil {
 		return t.count.without(node[0], i, j, a, x)
 	}
-	at := t.graph.Next(node[i], a)
+	at := t.graph.NextAt(i, node[i], a)
 	for i++; i < j && at >= 0; i++ {
-		at = t.graph.Next(at, x[i])
+		if at == node[i] {
+			return node[j] // the paths have met
+		}
+		at = t.graph.NextAt(i, at, x[i])
 	}
 	return at
 }

@@ -80,7 +80,7 @@ func (k *tempering) ResetUntil(stop func() bool, x []int32) (done bool, err erro
 		clear(k.touched)
 	}
 	if k.rung == 0 {
-		done, err = k.at.renew(stop, times(k.sites, len(k.betas)), func(lo, hi int) (bool, error) {
+		done, err = k.at.renew(stop, 1, times(k.sites, len(k.betas)), func(_, lo, hi int) (bool, error) {
 			return true, k.resetChains(lo, hi, x)
 		})
 		if !done {
@@ -191,12 +191,8 @@ func (k *tempering) StepUntil(stop func() bool, info []sampler.Info, x []int32, 
 		if told := &k.at.told[s]; told.Err == nil {
 			told.Energy, told.Rungs = k.e[s], &k.views[s]
 			own := x[s*k.sites : (s+1)*k.sites]
-			for i, l := range k.state(0, s) {
-				if own[i] != l {
-					own[i] = l
-					told.Moved++
-				}
-			}
+			told.Moved += changed(own, k.state(0, s))
+			copy(own, k.state(0, s))
 		}
 	}
 	k.at.finish(info)

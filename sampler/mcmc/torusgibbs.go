@@ -125,7 +125,7 @@ func (k *torusGibbs) Reset(x []int32) error {
 
 // ResetUntil is Reset until stop says so.
 func (k *torusGibbs) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
-	return k.at.renew(stop, k.sites, func(lo, hi int) (bool, error) {
+	return k.at.renew(stop, 1, k.sites, func(_, lo, hi int) (bool, error) {
 		k.model.Energy(k.start[lo:hi], x[lo*k.sites:hi*k.sites])
 		for s := lo; s < hi; s++ {
 			k.hold(s, x)
