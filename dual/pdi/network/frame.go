@@ -58,7 +58,7 @@ func level(alpha float64) float64 {
 
 // signal is ᾱ at τ, the inverse of level/1000: with c = 2τ − 1, √ᾱ = (√(2−c²) − c)/2.
 func signal(tau float64) float64 {
-	c := 2*tau - 1
+	c := float64(2*tau) - 1
 	root := (math.Sqrt(2-float64(c*c)) - c) / 2
 	return min(max(float64(root*root), 0), 1)
 }

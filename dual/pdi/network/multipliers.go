@@ -23,7 +23,7 @@ const (
 func near(lambda, row, scale []float64, factor float64, r *rand.Rand) {
 	for j, l := range row {
 		z, w := normal.Pair(r)
-		v := factor * l * simd.Exp(perturb*z)
+		v := float64(factor * l * simd.Exp(perturb*z))
 		if r.Float64() < aside {
 			v += float64(raise * scale[j] * math.Abs(w))
 		}

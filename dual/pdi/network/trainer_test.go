@@ -212,7 +212,8 @@ func TestErrors(t *testing.T) {
 	}
 	tr := exact.Must(network.New(clusters(1, 0), tiny(1)))
 	require.True(t, math.IsNaN(tr.Loss()))
-	require.ErrorContains(t, tr.Run(nil, 1), "ctx = nil") //nolint:staticcheck // on purpose
+	var none context.Context
+	require.ErrorContains(t, tr.Run(none, 1), "ctx = nil")
 	require.ErrorContains(t, tr.Run(t.Context(), -1), "rounds = -1, want ≥ 0")
 	require.ErrorContains(t, exact.Error(tr.Predictor(nil)), "no round is done")
 	require.ErrorContains(t, exact.Error(tr.Predictor([]float64{1, 2})), "len(shift) = 2, want 1")
