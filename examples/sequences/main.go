@@ -29,6 +29,7 @@ type options struct {
 	data, dump, count, regex, runs    string
 	process                           string
 	n, atoms, order, steps, particles int
+	ordered                           bool // by -order
 	threshold, smoothing              float64
 	seed                              uint64
 }
@@ -40,7 +41,7 @@ func parseFlags(args []string) (options, error) {
 	f.IntVar(&o.atoms, "atoms", 6, "size of the largest molecules, hydrogen apart, that the program makes itself; each more takes ten times as long")
 	f.IntVar(&o.n, "n", 500, "samples per run")
 	f.StringVar(&o.runs, "run", "unconstrained,syntax,novel,count,regex,score", "`runs` to make")
-	f.IntVar(&o.order, "order", 3, "tokens that the chain remembers")
+	f.IntVar(&o.order, "order", mostOrder, "tokens that the chain remembers; if this is not given, fewer where a prediction would take too long")
 	f.Float64Var(&o.smoothing, "smoothing", 0.001, "added to every count of the chain, so that nothing is impossible")
 	f.IntVar(&o.steps, "steps", 24, "steps of the score run; the others, and that with -process first-hitting, reveal one token per step")
 	f.StringVar(&o.process, "process", firstHitting, "`noise` of the score run: masked, first-hitting, remask or uniform")
@@ -55,6 +56,7 @@ func parseFlags(args []string) (options, error) {
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
+	f.Visit(func(g *flag.Flag) { o.ordered = o.ordered || g.Name == "order" })
 	if err := o.Check(); err != nil {
 		return o, err
 	}
@@ -75,6 +77,22 @@ func parseFlags(args []string) (options, error) {
 	return o, nil
 }
 
+// A chain remembers mostOrder tokens where a prediction, of sites · levels^(order+1)
+// products, stays below mostWork: about a twentieth of a second.
+const (
+	mostOrder = 3
+	mostWork  = 1 << 25
+)
+
+// affordable returns the greatest order up to mostOrder at which a prediction stays
+// below mostWork.
+func affordable(sites, levels int) (order int) {
+	for work := sites * levels; order < mostOrder && work <= mostWork/levels; order++ {
+		work *= levels
+	}
+	return order
+}
+
 // mostAtoms keeps the list of molecules within memory: 9 would be tens of millions.
 const mostAtoms = 8
 
@@ -82,6 +100,9 @@ func run(ctx context.Context, o options) (*report, error) {
 	c, err := corpus.Load(o.data, o.atoms, o.seed)
 	if err != nil {
 		return nil, err
+	}
+	if !o.ordered {
+		o.order = affordable(c.Sites, c.Levels)
 	}
 	m, err := model.FitMarkov(c.Sites, c.Levels, o.order, c.TrainX, o.smoothing)
 	if err != nil {

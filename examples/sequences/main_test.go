@@ -280,6 +280,22 @@ func TestStringsThatAreNotFoundAreCounted(t *testing.T) {
 	}
 }
 
+// Long strings of many letters are learned by a chain that remembers less, unless the
+// user says how much.
+func TestOrderIsWhatCanBeAfforded(t *testing.T) {
+	require.Equal(t, 3, affordable(29, 24))
+	require.Equal(t, 2, affordable(105, 34))
+	require.Equal(t, 1, affordable(128, 500))
+	require.Equal(t, 0, affordable(1024, 50_257))
+	require.Equal(t, 3, do(t, "-atoms", "3", "-n", "2", "-run", "syntax").Order)
+	long := make([]string, 30)
+	for i := range long {
+		long[i] = strings.Repeat(string(rune('a'+i%26))+"b", 60) + string(rune('A'+i))
+	}
+	require.Equal(t, 2, do(t, "-data", file(t, long...), "-n", "1", "-run", "unconstrained").Order)
+	require.Equal(t, 1, do(t, "-data", file(t, long...), "-n", "1", "-run", "unconstrained", "-order", "1").Order)
+}
+
 func TestErrorsAreClear(t *testing.T) {
 	for want, args := range map[string][]string{
 		"unexpected argument":      {"extra"},

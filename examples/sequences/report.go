@@ -17,6 +17,7 @@ type report struct {
 	Data  string    `json:"data"`
 	Train int       `json:"train"`
 	Held  int       `json:"held_out"`
+	Order int       `json:"order"` // tokens that the chain remembers
 	Judge string    `json:"judge"` // of validity: "smiles", or "syntax" if the data are no molecules
 	Seed  uint64    `json:"seed"`
 	Runs  []figures `json:"runs"`
@@ -48,7 +49,7 @@ type figures struct {
 }
 
 func newReport(c *corpus.Corpus, o options) *report {
-	r := &report{Data: c.Name, Train: len(c.Train), Held: len(c.Held), Judge: "smiles", Seed: o.seed}
+	r := &report{Data: c.Name, Train: len(c.Train), Held: len(c.Held), Order: o.order, Judge: "smiles", Seed: o.seed}
 	if !c.Chemical {
 		r.Judge = "syntax"
 	}
@@ -108,7 +109,7 @@ func (r *report) dump(path string) error {
 
 func (r *report) String() string {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s: learned from %d strings, %d held out, seed %d\n\n", r.Data, r.Train, r.Held, r.Seed)
+	fmt.Fprintf(&b, "%s: learned from %d strings by a chain that remembers %d tokens, %d held out, seed %d\n\n", r.Data, r.Train, r.Order, r.Held, r.Seed)
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "run\tn\tvalid %\tnovel %\tunique %\tviolations\tnot converged\tNLL\trecovered\tseconds\t")
 	for _, f := range r.Runs {
