@@ -110,7 +110,7 @@ func (f *diffusions) run(ctx context.Context, by mover, r *rand.Rand) (*visits, 
 	d, m, n, path := f.lead.Sites(), f.lead.Len(), f.cfg.Chains, f.cfg.Path
 	q := energy.Noised[float32]{X: make([]float32, n*d), Time: make([]float64, n), Alpha: make([]float64, n), Src: make([]rand.Source, n)}
 	v, eps := make([]float32, n*d), make([]float32, d)
-	u := r.Float64() // the grid's offset, so that every noise level is met
+	u := float64(r.Float64()) // the grid's offset, so that every noise level is met; rounded before it is subtracted
 	alpha := signal(1 - u/float64(path))
 	for s := range n {
 		q.Src[s] = rand.NewPCG(r.Uint64(), r.Uint64())

@@ -57,11 +57,8 @@ func level(alpha float64) float64 {
 }
 
 // signal is ᾱ at τ, the inverse of level/1000: with c = 2τ − 1, √ᾱ = (√(2−c²) − c)/2.
-// It is not inlined: where it is, the compiler loses sight of the rounding of c².
-//
-//go:noinline
 func signal(tau float64) float64 {
-	c := tau - (1 - tau)
+	c := float64(2*tau) - 1
 	root := (math.Sqrt(2-float64(c*c)) - c) / 2
 	return min(max(float64(root*root), 0), 1)
 }
