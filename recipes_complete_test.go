@@ -17,7 +17,7 @@ import (
 // are targets, made by constructors, that can judge their own draws.
 var recipeless = []string{
 	"dual.Lagrangian", "dual.RealLagrangian", "dual/unlearn.Erasure", "dual/unlearn.Experts",
-	"dual/pdi.GibbsScore", "dual/pdi.Mixture",
+	"dual/pdi.GibbsScore", "dual/pdi.Mixture", "dual/pdi/network.Predictor",
 }
 
 // Every recipe of the module is in the test above: an exported struct with one of

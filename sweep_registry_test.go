@@ -14,6 +14,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/dual/fit"
 	"github.com/gibbsite-go/gibbsite/dual/pdi"
+	"github.com/gibbsite-go/gibbsite/dual/pdi/network"
 	"github.com/gibbsite-go/gibbsite/dual/unlearn"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/continuous"
@@ -116,6 +117,7 @@ var sweptFuncs = map[string]any{
 	"dual/pdi.NewGibbsScore":                pdi.NewGibbsScore,
 	"dual/pdi.NewMixture":                   pdi.NewMixture,
 	"dual/pdi.Simplex":                      pdi.Simplex,
+	"dual/pdi/network.New":                  network.New,
 	"dual/unlearn.AcceptForward":            unlearn.AcceptForward,
 	"dual/unlearn.AcceptLikelihood":         unlearn.AcceptLikelihood,
 	"dual/unlearn.FromRatios":               unlearn.FromRatios,
@@ -189,6 +191,7 @@ var sweptFuncs = map[string]any{
 	"energy/neural/train.Evaluate":          train.Evaluate,
 	"energy/neural/train.EvaluateReals":     train.EvaluateReals,
 	"energy/neural/train.New":               train.New,
+	"energy/neural/train.NewPairs":          train.NewPairs,
 	"energy/neural/train.NewReals":          train.NewReals,
 	"energy/read.BQM":                       read.BQM,
 	"energy/read.BQPJSON":                   read.BQPJSON,
@@ -332,6 +335,9 @@ var sweptTypes = []reflect.Type{
 	reflect.TypeFor[pdi.Guided](),
 	reflect.TypeFor[pdi.Mixture](),
 	reflect.TypeFor[pdi.Projected](),
+	reflect.TypeFor[network.Config](),
+	reflect.TypeFor[network.Predictor](),
+	reflect.TypeFor[network.Trainer](),
 	reflect.TypeFor[unlearn.CriticalError](),
 	reflect.TypeFor[unlearn.Erasure](),
 	reflect.TypeFor[unlearn.ErasureConfig](),
@@ -409,6 +415,7 @@ var sweptTypes = []reflect.Type{
 	reflect.TypeFor[train.Flow](),
 	reflect.TypeFor[train.Masked](),
 	reflect.TypeFor[train.Noisy](),
+	reflect.TypeFor[train.Pairs](),
 	reflect.TypeFor[train.Regress](),
 	reflect.TypeFor[train.Trainer](),
 	reflect.TypeFor[read.COOConfig](),

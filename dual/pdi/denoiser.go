@@ -227,28 +227,3 @@ func (d *Denoiser) At(group, step int) (lambda, mean []float64) {
 // candidates of a predictor that estimates ([GibbsScore]), zeros for others. The
 // slice is the denoiser's own.
 func (d *Denoiser) Effective() []float64 { return d.ess }
-
-// scarceCandidates is the effective number below which one decides a prediction.
-const scarceCandidates = 2
-
-// Warning returns a sentence if the predictions of the last batch hung on fewer
-// than two effective candidates in some of its steps, "" otherwise: then they are
-// close to the best candidate met, whatever the distribution is, and neither
-// samples nor multipliers mean much. A guess (GibbsOptions.Center and Spread) or
-// an exact predictor helps; more candidates hardly do.
-func (d *Denoiser) Warning() string {
-	if _, ok := d.p.Predictor.(Estimator); !ok {
-		return ""
-	}
-	few, least := 0, math.Inf(1)
-	for _, e := range d.ess {
-		if e < scarceCandidates {
-			few++
-		}
-		least = min(least, e)
-	}
-	if few == 0 {
-		return ""
-	}
-	return fmt.Sprintf("pdi: in %d of %d steps fewer than %d candidates count, %.1f at the least", few, len(d.ess), scarceCandidates, least)
-}

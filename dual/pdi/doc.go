@@ -11,7 +11,8 @@
 //	p, err := pdi.NewMixture(base, 1, atLeast)
 //	d, err := pdi.New(p, pdi.Config{})
 //
-// [Guided] and [Projected] are baselines to compare with, [Box] and [Simplex]
+// Package network trains networks that take the place of either. [Guided] and
+// [Projected] are baselines to compare with, [Box] and [Simplex]
 // the domains of its problems.
 //
 // Products are written float64(a*b) + c: a compiler may fuse a*b + c, and fused

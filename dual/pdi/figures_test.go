@@ -92,7 +92,7 @@ func TestFigures(t *testing.T) {
 			}
 		}
 		if *montecarlo > 0 {
-			p, from := m.p.estimated(), exact.CPU().Seconds()
+			p, from := m.p.estimated(pdi.GibbsOptions{}), exact.CPU().Seconds()
 			u, worst := m.p.judge(run(t, p, pdi.Config{Domain: pdi.Box(-5, 5)}, *montecarlo, 500, 1))
 			t.Logf("%s, Monte Carlo score, %d samples, 500 steps: U %.3f, violation %.5f; %.1f s of processor", m.name, *montecarlo, u, worst, exact.CPU().Seconds()-from)
 		}
@@ -100,14 +100,14 @@ func TestFigures(t *testing.T) {
 }
 
 // estimated returns the Monte Carlo predictor of the same distribution.
-func (p *constrained) estimated() *pdi.GibbsScore {
+func (p *constrained) estimated(o pdi.GibbsOptions) *pdi.GibbsScore {
 	terms := make([]energy.Scored, len(p.terms))
 	for j, g := range p.terms {
 		terms[j] = g
 	}
 	beta := p.predictor.Beta()
 	lag := exact.Must(dual.NewRealLagrangian(scaled{p.base, beta}, beta, terms...))
-	return exact.Must(pdi.NewGibbsScore(lag, pdi.GibbsOptions{}))
+	return exact.Must(pdi.NewGibbsScore(lag, o))
 }
 
 // scaled is f0 = β·E of a mixture exp(−E).

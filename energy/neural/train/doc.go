@@ -11,7 +11,7 @@
 //
 // [Classes] trains a network that is told classes, [Classify] a classifier of noised
 // tokens and [Regress] a score. [NewReals] trains networks of reals: [Flow] is flow
-// matching.
+// matching; [NewPairs] fits given pairs of inputs and targets.
 //
 // Training is deterministic: the same bits for any number of workers, and for a
 // run that was saved and resumed; they are reproducible per dispatch level of

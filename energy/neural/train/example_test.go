@@ -97,3 +97,21 @@ func ExampleFlow() {
 	fmt.Printf("%.0f %v\n", v, err)
 	// Output: [1 -1] <nil>
 }
+
+// A network learns that a number doubles.
+func ExamplePairs() {
+	net, err := neural.New(neural.Config{Length: 1, Channels: 1, Width: 16, Heads: 1, Blocks: 1}, rand.NewPCG(1, 1))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	pairs := &train.Pairs{X: []float32{-1, 0, 1}, Target: []float32{-2, 0, 2}}
+	t, err := train.NewPairs(net, pairs, train.Config{Steps: 300, Batch: 6, Rate: 1e-2, Average: 0.9, Seed: 1})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	err = t.Run(context.Background(), 300)
+	fmt.Printf("%.2f %v\n", t.Loss(), err)
+	// Output: 0.00 <nil>
+}

@@ -10,14 +10,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// problem is what is learned: tokens under an [Objective], or reals under a
-// [RealObjective].
+// problem is what is learned: tokens under an [Objective], reals under a
+// [RealObjective], or [Pairs].
 type problem struct {
 	objective Objective // nil: reals
 	tokens    []int32
 
 	real  RealObjective
 	reals []float32
+
+	pairs *Pairs // neither
 
 	rows int
 }
@@ -85,17 +87,55 @@ func realProblem(net *neural.Transformer, objective RealObjective, data []float3
 	return &problem{real: objective, reals: data, rows: len(data) / n}, nil
 }
 
-// addObjective adds the objective to the settings of a checkpoint.
-func (p *problem) addObjective(l *fingerprint.List) {
-	if p.objective == nil {
-		l.Add("objective", p.real)
-		return
+// pairProblem checks that pairs fit the network.
+func pairProblem(net *neural.Transformer, pairs *Pairs) (*problem, error) {
+	if net == nil || pairs == nil {
+		return nil, fmt.Errorf("train: NewPairs: network set = %t and pairs set = %t, want both", net != nil, pairs != nil)
 	}
-	l.Add("objective", p.objective)
+	c := net.Config()
+	if c.Channels == 0 {
+		return nil, fmt.Errorf("train: NewPairs: the network has 0 channels, want ≥ 1")
+	}
+	in, out := c.Length*c.Channels, c.Length*c.Outputs
+	rows := len(pairs.X) / in
+	switch {
+	case rows == 0 || len(pairs.X)%in != 0:
+		return nil, fmt.Errorf("train: NewPairs: len(X) = %d, want a positive multiple of %d", len(pairs.X), in)
+	case len(pairs.Target) != rows*out:
+		return nil, fmt.Errorf("train: NewPairs: len(Target) = %d, want %d", len(pairs.Target), rows*out)
+	case pairs.Level != nil && len(pairs.Level) != rows:
+		return nil, fmt.Errorf("train: NewPairs: len(Level) = %d, want %d or none", len(pairs.Level), rows)
+	}
+	if err := finite("X", pairs.X); err != nil {
+		return nil, err
+	}
+	if err := finite("Target", pairs.Target); err != nil {
+		return nil, err
+	}
+	if err := finite("Level", pairs.Level); err != nil {
+		return nil, err
+	}
+	return &problem{pairs: pairs, rows: rows}, nil
 }
 
-// addData adds the data.
+// addObjective adds the objective to the settings of a checkpoint.
+func (p *problem) addObjective(l *fingerprint.List) {
+	switch {
+	case p.pairs != nil:
+		l.Text("objective", "pairs")
+	case p.objective == nil:
+		l.Add("objective", p.real)
+	default:
+		l.Add("objective", p.objective)
+	}
+}
+
+// addData adds the data; of pairs, which may change, their number.
 func (p *problem) addData(l *fingerprint.List) {
+	if p.pairs != nil {
+		l.Add("pairs", p.rows)
+		return
+	}
 	var b []byte
 	if p.objective == nil {
 		l.Add("numbers of data", len(p.reals))

@@ -35,7 +35,7 @@ func newShard(net *neural.Transformer, p *problem, states int, training bool) *s
 	rows := states * c.Length
 	s := &shard{cfg: c, problem: p, level: make([]float64, states), y: make([]float32, rows*c.Outputs)}
 	if p.objective == nil {
-		s.in, s.aim, s.w = make([]float32, rows*c.Channels), make([]float32, rows*c.Channels), make([]float64, states)
+		s.in, s.aim, s.w = make([]float32, rows*c.Channels), make([]float32, rows*c.Outputs), make([]float64, states)
 	} else {
 		s.x, s.weight = make([]int32, rows), make([]float64, rows)
 		s.telling, _ = p.objective.(Telling)
@@ -101,21 +101,25 @@ func (s *shard) run(states int, state func(i int) (row int, u float64, r *rand.R
 // runReals is run for reals: losses are squared errors averaged over the entries of a
 // state.
 func (s *shard) runReals(states int, state func(i int) (row int, u float64, r *rand.Rand), batch int) float64 {
-	n := s.cfg.Length * s.cfg.Channels
-	scale := 1 / float64(n)
+	n, out := s.cfg.Length*s.cfg.Channels, s.cfg.Length*s.cfg.Outputs
+	scale := 1 / float64(out)
 	if batch > 0 {
 		scale /= float64(batch)
 	}
 	for i := range states {
 		row, u, r := state(i)
-		at, end := i*n, (i+1)*n
-		s.level[i] = s.real.Corrupt(s.in[at:end], s.aim[at:end], s.reals[row*n:(row+1)*n], u, r)
+		in, aim := s.in[i*n:(i+1)*n], s.aim[i*out:(i+1)*out]
+		if s.pairs != nil {
+			s.level[i] = s.pairs.store(in, aim, row)
+		} else {
+			s.level[i] = s.real.Corrupt(in, aim, s.reals[row*n:(row+1)*n], u, r)
+		}
 		s.w[i] = scale
 	}
 	s.pass.Forward(neural.Input{Reals: s.in[:states*n], Level: s.level[:states]})
-	y := s.y[:states*n]
+	y := s.y[:states*out]
 	s.pass.Output(y, nil)
-	loss := layer.SquaredError(y, y, s.aim[:states*n], s.w[:states], n)
+	loss := layer.SquaredError(y, y, s.aim[:states*out], s.w[:states], out)
 	if batch == 0 {
 		return loss
 	}

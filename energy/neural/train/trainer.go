@@ -66,6 +66,23 @@ func NewReals(net *neural.Transformer, objective RealObjective, data []float32, 
 	return newTrainer(net, p, cfg), nil
 }
 
+// NewPairs returns a trainer of a network of reals on pairs, which it keeps. Their
+// entries may change between Runs (a replay buffer), so a checkpoint holds their number
+// alone: who loads it restores them. The error says what of cfg is out of range, that
+// net or pairs is nil, that the network is one of tokens, that a length does not fit,
+// or which number is not finite.
+func NewPairs(net *neural.Transformer, pairs *Pairs, cfg Config) (*Trainer, error) {
+	cfg, err := cfg.resolve()
+	if err != nil {
+		return nil, err
+	}
+	p, err := pairProblem(net, pairs)
+	if err != nil {
+		return nil, err
+	}
+	return newTrainer(net, p, cfg), nil
+}
+
 func newTrainer(net *neural.Transformer, p *problem, cfg Config) *Trainer {
 	t := &Trainer{net: net, problem: p, cfg: cfg, epoch: -1, loss: math.NaN(), strips: strips(net.Tensors())}
 	n := len(net.Weights())

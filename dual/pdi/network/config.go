@@ -1,0 +1,143 @@
+package network
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/dual/pdi"
+	"github.com/gibbsite-go/gibbsite/energy/neural"
+	"github.com/gibbsite-go/gibbsite/energy/neural/train"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+)
+
+// Config says how to train. The zero value of each field but Rounds is the
+// recommended setting.
+type Config struct {
+	// Rounds is the length of the whole training. In each round the buffer is filled
+	// by reverse diffusions, and then PerRound batches (0: 128) are learned from it.
+	Rounds, PerRound int
+
+	// Bounds are the problems along whose dual paths the network learns: the
+	// violations of problem b are those of the teacher plus Bounds[b], one number per
+	// inequality. nil means the teacher's own, one row of zeros.
+	Bounds [][]float64
+
+	// Width, Blocks and Cond are the shape of the network (0: 128, 2 and 64).
+	Width, Blocks, Cond int
+
+	// Center and Spread are the mean and the variances of a Gaussian that resembles
+	// the distribution without bounds, one number per coordinate or one for all; nil
+	// means 0 and 1. The network learns what a prediction is beyond that Gaussian's.
+	Center, Spread []float64
+
+	// Clip bounds what the network is asked to say, in posterior standard deviations
+	// of that Gaussian: Monte Carlo predictions at high noise have no bounds. 0
+	// means 6.
+	Clip float64
+
+	// Domain, if not nil, projects the predictions of the teacher and those in the
+	// diffusions, as pdi.Config has it.
+	Domain func(x []float32)
+
+	// Chains and Path are the number of samples and of steps of a diffusion (0: 64
+	// and 32). A round has two for each of Bounds, and all states are learned from.
+	Chains, Path int
+
+	// Train says how the network learns from the buffer. Its Steps are Rounds ×
+	// PerRound, and may be left 0. Its Checkpoint must be left 0 too: see SaveFile.
+	Train train.Config
+}
+
+const (
+	defaultPerRound = 128
+	defaultWidth    = 128
+	defaultBlocks   = 2
+	defaultCond     = 64
+	defaultClip     = 6
+	defaultChains   = 64
+	defaultPath     = 32
+	together        = 8       // samples of a diffusion that share λ where that is drawn
+	most            = 1 << 20 // bounds each number of a Config
+)
+
+// resolve fills in defaults and checks what does not depend on the teacher's numbers.
+func (c Config) resolve(teacher pdi.Predictor) (Config, error) {
+	for _, f := range []struct {
+		name   string
+		value  *int
+		from   int
+		preset int
+	}{
+		{"Rounds", &c.Rounds, 1, 0}, {"PerRound", &c.PerRound, 1, defaultPerRound},
+		{"Width", &c.Width, 1, defaultWidth}, {"Blocks", &c.Blocks, 1, defaultBlocks}, {"Cond", &c.Cond, 1, defaultCond},
+		{"Chains", &c.Chains, 2, defaultChains}, {"Path", &c.Path, 2, defaultPath},
+	} {
+		if *f.value == 0 {
+			*f.value = f.preset
+		}
+		if *f.value < f.from || *f.value > most {
+			return c, fmt.Errorf("network: Config.%s = %d, want %d … %d", f.name, *f.value, f.from, most)
+		}
+	}
+	if c.Clip == 0 {
+		c.Clip = defaultClip
+	}
+	if !(c.Clip > 0) || !check.Finite(c.Clip) {
+		return c, fmt.Errorf("network: Config.Clip = %v, want 0 < Clip < ∞", c.Clip)
+	}
+	if err := check.Entries("network: New", "Config.Rounds × Config.PerRound", c.Rounds, c.PerRound); err != nil {
+		return c, err
+	}
+	steps := c.Rounds * c.PerRound
+	if c.Train.Steps == 0 {
+		c.Train.Steps = steps
+	}
+	switch {
+	case c.Train.Steps != steps:
+		return c, fmt.Errorf("network: Config.Train.Steps = %d, want Rounds × PerRound = %d, or 0", c.Train.Steps, steps)
+	case c.Train.Checkpoint.Path != "" || c.Train.Checkpoint.Every != 0:
+		return c, fmt.Errorf("network: Config.Train.Checkpoint is set, want none: SaveFile saves the whole training")
+	}
+	var err error
+	if c.Bounds, err = bounds(c.Bounds, teacher.Len()); err != nil {
+		return c, err
+	}
+	d, m := teacher.Sites(), teacher.Len()
+	return c, check.Entries("network: New", "2 × bounds × Chains × Path × (2·sites + multipliers)", 2*len(c.Bounds), c.Chains, c.Path, 2*d+m)
+}
+
+// bounds returns a copy of b, or a row of m zeros.
+func bounds(b [][]float64, m int) ([][]float64, error) {
+	if b == nil {
+		return [][]float64{make([]float64, m)}, nil
+	}
+	if len(b) == 0 {
+		return nil, fmt.Errorf("network: len(Config.Bounds) = 0, want ≥ 1, or nil for the teacher's own")
+	}
+	all := make([][]float64, len(b))
+	for k, row := range b {
+		if err := bound(fmt.Sprintf("Config.Bounds[%d]", k), row, m); err != nil {
+			return nil, err
+		}
+		all[k] = slices.Clone(row)
+	}
+	return all, nil
+}
+
+// bound returns an error unless a row has m finite numbers.
+func bound(name string, row []float64, m int) error {
+	if len(row) != m {
+		return fmt.Errorf("network: len(%s) = %d, want %d", name, len(row), m)
+	}
+	for j, v := range row {
+		if !check.Finite(v) {
+			return fmt.Errorf("network: %s[%d] = %v, want a finite number", name, j, v)
+		}
+	}
+	return nil
+}
+
+// shape is that of the network: one position, whose channels are the state and λ.
+func (c Config) shape(d, m int) neural.Config {
+	return neural.Config{Length: 1, Channels: d + m, Outputs: d, Width: c.Width, Heads: 1, Blocks: c.Blocks, Cond: c.Cond}
+}

@@ -1,0 +1,152 @@
+package network
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/gibbsite-go/gibbsite/dual/pdi"
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/normal"
+)
+
+// diffusions are the reverse diffusions of one round.
+type diffusions struct {
+	lead  pdi.Predictor
+	cfg   Config
+	frame *frame
+}
+
+// shifted is a predictor of other bounds.
+type shifted struct {
+	pdi.Predictor
+	shift []float64
+}
+
+func (s shifted) Violation(g []float64, x []float32) {
+	s.Predictor.Violation(g, x)
+	for i := range g {
+		g[i] += s.shift[i%len(s.shift)]
+	}
+}
+
+// mover is what predicts the states of a diffusion; at stores λ of sample s in step k.
+type mover interface {
+	predict(ctx context.Context, v []float32, q energy.Noised[float32]) error
+	at(s, k int) []float64
+}
+
+// moving is primal–dual inference.
+type moving struct{ *pdi.Denoiser }
+
+func (m moving) predict(ctx context.Context, v []float32, q energy.Noised[float32]) error {
+	return m.Denoise(ctx, v, q)
+}
+
+func (m moving) at(_, k int) []float64 {
+	lambda, _ := m.At(0, k)
+	return lambda
+}
+
+// still stays at the multipliers of each group of samples.
+type still struct {
+	lead   pdi.Predictor
+	domain func(x []float32)
+	lambda []float64
+}
+
+func (f still) at(s, _ int) []float64 {
+	m := f.lead.Len()
+	return f.lambda[s/together*m : (s/together+1)*m]
+}
+
+func (f still) predict(_ context.Context, v []float32, q energy.Noised[float32]) error {
+	d := f.lead.Sites()
+	for from := 0; from < len(q.Alpha); from += together {
+		to := min(from+together, len(q.Alpha))
+		if err := f.lead.Predict(v[from*d:to*d], q.X[from*d:to*d], q.Alpha[from:to], f.at(from, 0), q.Src[from:to]); err != nil {
+			return err
+		}
+	}
+	if f.domain != nil {
+		for at := 0; at < len(v); at += d {
+			f.domain(v[at : at+d])
+		}
+	}
+	return nil
+}
+
+// along makes a diffusion for a bound: primal–dual inference without a path, and with
+// one at multipliers from around it.
+func (f *diffusions) along(ctx context.Context, bound, path []float64, r *rand.Rand) (*visits, error) {
+	m := f.lead.Len()
+	if path == nil {
+		d, err := pdi.New(shifted{f.lead, bound}, pdi.Config{Domain: f.cfg.Domain, Max: limit(f.frame.scale)})
+		if err != nil {
+			return nil, err
+		}
+		v, err := f.run(ctx, moving{d}, r)
+		if err != nil {
+			return nil, err
+		}
+		for k := range f.cfg.Path {
+			lambda, _ := d.At(0, k)
+			v.path = append(v.path, lambda...)
+		}
+		return v, nil
+	}
+	groups := (f.cfg.Chains + together - 1) / together
+	s := still{f.lead, f.cfg.Domain, make([]float64, groups*m)}
+	for g := range groups {
+		at := r.IntN(f.cfg.Path) * m
+		near(s.lambda[g*m:(g+1)*m], path[at:at+m], f.frame.scale, stretch*r.Float64(), r)
+	}
+	return f.run(ctx, s, r)
+}
+
+// run makes a diffusion.
+func (f *diffusions) run(ctx context.Context, by mover, r *rand.Rand) (*visits, error) {
+	d, m, n, path := f.lead.Sites(), f.lead.Len(), f.cfg.Chains, f.cfg.Path
+	q := energy.Noised[float32]{X: make([]float32, n*d), Time: make([]float64, n), Alpha: make([]float64, n), Src: make([]rand.Source, n)}
+	v, eps := make([]float32, n*d), make([]float32, d)
+	u := float64(r.Float64()) // the grid's offset, so that every noise level is met; rounded before it is subtracted
+	alpha := signal(1 - u/float64(path))
+	for s := range n {
+		q.Src[s] = rand.NewPCG(r.Uint64(), r.Uint64())
+		normal.Fill(eps, q.Src[s])
+		f.frame.noise(q.X[s*d:(s+1)*d], eps, alpha)
+	}
+	out := &visits{violation: make([]float64, n*m)}
+	for k := range path {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		for s := range n {
+			q.Time[s], q.Alpha[s] = float64(path-k)/float64(path), alpha
+		}
+		if err := by.predict(ctx, v, q); err != nil {
+			return nil, err
+		}
+		out.x, out.alpha = append(out.x, q.X...), append(out.alpha, q.Alpha...)
+		for s := range n {
+			out.lambda = append(out.lambda, by.at(s, k)...)
+		}
+		if k+1 == path {
+			break
+		}
+		next := signal((float64(path-k-1) - u) / float64(path))
+		for s := range n {
+			normal.Fill(eps, q.Src[s])
+			f.frame.reverse(q.X[s*d:(s+1)*d], v[s*d:(s+1)*d], eps, alpha, next)
+		}
+		alpha = next
+	}
+	f.lead.Violation(out.violation, v)
+	for i, g := range out.violation {
+		if !check.Finite(g) {
+			return nil, fmt.Errorf("violation %d of a sample = %v, want a finite number", i%m, g)
+		}
+	}
+	return out, nil
+}

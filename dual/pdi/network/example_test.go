@@ -1,0 +1,70 @@
+package network_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"math/rand/v2"
+	"sync"
+
+	"github.com/gibbsite-go/gibbsite/dual/pdi"
+	"github.com/gibbsite-go/gibbsite/dual/pdi/network"
+	"github.com/gibbsite-go/gibbsite/energy/continuous"
+	"github.com/gibbsite-go/gibbsite/energy/neural/train"
+)
+
+// learned trains a network to be a standard normal distribution under E[x] ≥ 1, whose
+// tilted distribution is N(λ, 1).
+var learned = sync.OnceValue(func() *network.Trainer {
+	base, err := continuous.NewDiagonal([]float64{1}, []float64{0}, []float64{1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	atLeast, err := continuous.NewLinear([]float64{-1}, 1) // 1 − x ≤ 0
+	if err != nil {
+		log.Fatal(err)
+	}
+	teacher, err := pdi.NewMixture(base, 1, atLeast)
+	if err != nil {
+		log.Fatal(err)
+	}
+	t, err := network.New(teacher, network.Config{
+		Rounds: 4, PerRound: 64, Bounds: [][]float64{{0}, {-0.5}}, Width: 16, Cond: 16, Chains: 16, Path: 12,
+		Train: train.Config{Rate: 1e-2, Average: 0.98, Batch: 32, Seed: 1},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := t.Run(context.Background(), 4); err != nil {
+		log.Fatal(err)
+	}
+	return t
+})
+
+// What is left of the loss says how closely the network follows its teacher, here an
+// exact one.
+func ExampleTrainer() {
+	t := learned()
+	fmt.Println(t.Round(), t.Loss() < 0.05)
+	// Output: 4 true
+}
+
+// One network is the predictor of several bounds, and says how far its λ goes.
+func ExamplePredictor() {
+	t := learned()
+	for _, bound := range []float64{0, -0.5} {
+		p, err := t.Predictor([]float64{bound})
+		if err != nil {
+			log.Fatal(err)
+		}
+		v, g := make([]float32, 1), make([]float64, 1)
+		if err := p.Predict(v, []float32{0}, []float64{0}, []float64{0.8}, make([]rand.Source, 1)); err != nil {
+			log.Fatal(err)
+		}
+		p.Violation(g, []float32{0.5})
+		fmt.Printf("mean %.1f, violation of 0.5: %.1f, too far: %t\n", v, g, p.Outside([]float64{100}) != nil)
+	}
+	// Output:
+	// mean [0.8], violation of 0.5: [0.5], too far: true
+	// mean [0.8], violation of 0.5: [0.0], too far: true
+}

@@ -1,0 +1,146 @@
+package network
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+
+	"github.com/gibbsite-go/gibbsite/dual/pdi"
+	"github.com/gibbsite-go/gibbsite/energy/neural"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/pool"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
+
+// Predictor is a trained network as a [pdi.Predictor]; it draws nothing. It keeps
+// scratch and asks its teacher for violations: it belongs to one goroutine. Predictions
+// do not depend on the number of workers, nor on what else is predicted beside them;
+// they are reproducible per dispatch level of the processor.
+type Predictor struct {
+	teacher pdi.Predictor
+	shift   []float64
+	frame   frame
+	most    []float64 // the largest multipliers that were learned from
+
+	passes []*neural.Pass
+	in     [][]float32
+	level  []float64
+	bad    []int // per worker: a state with a result that is not finite, or −1
+	burst  *pool.Burst
+	job    func(worker, job int)
+
+	// The call at hand.
+	v, x          []float32
+	alpha, lambda []float64
+}
+
+// chunk is the number of states that a worker runs through the network at a time, and
+// mostWorkers bounds the passes that are made ahead, one for each.
+const (
+	chunk       = 64
+	mostWorkers = 1 << 8
+)
+
+func newPredictor(teacher pdi.Predictor, net *neural.Transformer, f frame, most, shift []float64, workers int) *Predictor {
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	workers = min(workers, mostWorkers)
+	p := &Predictor{teacher: teacher, shift: shift, frame: f, most: most, burst: pool.NewBurst(workers), bad: make([]int, workers)}
+	for range workers {
+		p.passes = append(p.passes, net.NewPass(chunk))
+		p.in = append(p.in, make([]float32, chunk*net.Config().Channels))
+	}
+	p.job = p.part
+	return p
+}
+
+// Sites returns the number of coordinates.
+func (p *Predictor) Sites() int { return p.teacher.Sites() }
+
+// Len returns the number of multipliers.
+func (p *Predictor) Len() int { return p.teacher.Len() }
+
+// Beta returns the temperature of the teacher.
+func (p *Predictor) Beta() float64 { return p.teacher.Beta() }
+
+// Violation stores the violations of the teacher plus the bound of the predictor.
+func (p *Predictor) Violation(g []float64, x []float32) {
+	p.teacher.Violation(g, x)
+	for i := range g {
+		g[i] += p.shift[i%len(p.shift)]
+	}
+}
+
+// Outside returns an error that names the first multiplier beyond those that the
+// network has learned from, by which factor it is: predictions there are
+// extrapolated. The pdi.Denoiser's Warning asks it.
+func (p *Predictor) Outside(lambda []float64) error {
+	check.Len("network", "lambda", len(lambda), len(p.most))
+	for j, l := range lambda {
+		if !(l <= p.most[j]) {
+			return fmt.Errorf("multiplier %d = %.4g, trained on 0 … %.4g: the network extrapolates", j, l, p.most[j])
+		}
+	}
+	return nil
+}
+
+// Predict implements [pdi.Predictor]; src is not read. The error names a multiplier
+// that is not finite and ≥ 0, or a state of which the network says NaN or infinity. It
+// panics where lengths do not fit or an entry of alpha is not in 0 … 1.
+func (p *Predictor) Predict(v, x []float32, alpha, lambda []float64, _ []rand.Source) error {
+	check.Len("network", "x", len(x), len(alpha)*p.Sites())
+	check.Len("network", "v", len(v), len(x))
+	check.Len("network", "lambda", len(lambda), p.Len())
+	for j, l := range lambda {
+		if !(l >= 0) || !check.Finite(l) {
+			return fmt.Errorf("network: Predict: lambda[%d] = %v, want a finite number ≥ 0", j, l)
+		}
+	}
+	for len(p.level) < len(alpha) {
+		p.level = append(p.level, 0)
+	}
+	for s, a := range alpha {
+		if !(a >= 0 && a <= 1) {
+			panic(fmt.Sprintf("network: alpha[%d] = %v, want 0 … 1", s, a))
+		}
+		p.level[s] = level(a)
+	}
+	for w := range p.bad {
+		p.bad[w] = -1
+	}
+	p.v, p.x, p.alpha, p.lambda = v, x, alpha, lambda
+	p.burst.Each((len(alpha)+chunk-1)/chunk, p.job)
+	p.v, p.x, p.alpha, p.lambda = nil, nil, nil, nil
+	first := -1
+	for _, s := range p.bad {
+		if s >= 0 && (first < 0 || s < first) {
+			first = s
+		}
+	}
+	if first >= 0 {
+		return fmt.Errorf("network: Predict: state %d: what the network says is not finite", first)
+	}
+	return nil
+}
+
+// part predicts one chunk of states.
+func (p *Predictor) part(worker, job int) {
+	d, m := p.Sites(), p.Len()
+	from := job * chunk
+	n := min(chunk, len(p.alpha)-from)
+	in, x, v := p.in[worker][:n*(d+m)], p.x[from*d:(from+n)*d], p.v[from*d:(from+n)*d]
+	for s := range n {
+		p.frame.show(in[s*(d+m):(s+1)*(d+m)], x[s*d:(s+1)*d], p.alpha[from+s], p.lambda)
+	}
+	pass := p.passes[worker]
+	pass.Forward(neural.Input{Reals: in, Level: p.level[from : from+n]})
+	pass.Output(v, nil)
+	for s := range n {
+		row := v[s*d : (s+1)*d]
+		if !check.Finite(simd.Sum(row)) && (p.bad[worker] < 0 || from+s < p.bad[worker]) {
+			p.bad[worker] = from + s
+		}
+		p.frame.answer(row, row, x[s*d:(s+1)*d], p.alpha[from+s])
+	}
+}

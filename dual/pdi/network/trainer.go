@@ -1,0 +1,133 @@
+package network
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
+
+	"github.com/gibbsite-go/gibbsite/dual/pdi"
+	"github.com/gibbsite-go/gibbsite/energy/neural"
+	"github.com/gibbsite-go/gibbsite/energy/neural/train"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+)
+
+// Trainer trains one network. A round fills a buffer with states x_t, their noise
+// levels, multipliers and what the teacher predicts there, and then learns from it:
+// see Config. In the first round the teacher itself leads the diffusions; later the
+// network does. Part of the diffusions are primal–dual inference for one of the bounds,
+// a share that grows from 0 to 0.7 in the first half of the training; the others stay
+// at a λ drawn from around the paths that such inference took. The teacher predicts at
+// multipliers that are moved at random (by 30 %), so that the network learns what lies
+// beside the paths.
+//
+// Training is deterministic, for any number of workers and however often it is
+// interrupted, if the teacher is. Methods must not be called concurrently.
+type Trainer struct {
+	buffer *buffer
+	net    *neural.Transformer
+	train  *train.Trainer
+	busy   atomic.Bool
+}
+
+// New returns a trainer. The error says that the teacher is nil, has no site or no
+// inequality or a temperature that is not positive and finite, or which field of cfg is
+// out of range.
+func New(teacher pdi.Predictor, cfg Config) (*Trainer, error) {
+	if check.Nil(teacher) {
+		return nil, fmt.Errorf("network: New: teacher is nil")
+	}
+	d, m := teacher.Sites(), teacher.Len()
+	if d < 1 || m < 1 || !(teacher.Beta() > 0) || !check.Finite(teacher.Beta()) {
+		return nil, fmt.Errorf("network: New: teacher of %d sites and %d multipliers at temperature %v, want ≥ 1, ≥ 1 and > 0", d, m, teacher.Beta())
+	}
+	cfg, err := cfg.resolve(teacher)
+	if err != nil {
+		return nil, err
+	}
+	f, err := newFrame(cfg.Center, cfg.Spread, d, m)
+	if err != nil {
+		return nil, err
+	}
+	t := &Trainer{buffer: newBuffer(teacher, cfg, &f)}
+	if t.net, err = neural.New(cfg.shape(d, m), rand.NewPCG(cfg.Train.Seed, 1)); err != nil {
+		return nil, err
+	}
+	t.train, err = train.NewPairs(t.net, t.buffer.pairs, cfg.Train)
+	return t, err
+}
+
+// Round returns the number of whole rounds.
+func (t *Trainer) Round() int { return t.train.Step() / t.buffer.cfg.PerRound }
+
+// Loss returns the mean squared error of the last batch, per coordinate and in
+// posterior variances of the Gaussian of Config; NaN before the first. What is left of
+// it at the end is mostly the noise of the teacher.
+func (t *Trainer) Loss() float64 { return t.train.Loss() }
+
+// Run makes so many rounds, or fewer if ctx ends, which is its error then: another Run
+// goes on from there to the same bits. Rounds beyond Config.Rounds train at the least
+// rate. It stops with an error that names the round if the teacher refuses, if
+// multipliers or violations are not finite, or if the loss is not; the weights are
+// those before the step. A Run while another is under way is an error.
+func (t *Trainer) Run(ctx context.Context, rounds int) error {
+	switch {
+	case check.Nil(ctx):
+		return fmt.Errorf("network: Run: ctx = nil")
+	case rounds < 0:
+		return fmt.Errorf("network: Run: rounds = %d, want ≥ 0", rounds)
+	case !t.busy.CompareAndSwap(false, true):
+		return fmt.Errorf("network: Run: another Run of this trainer is under way, want one at a time")
+	}
+	defer t.busy.Store(false)
+	for range rounds {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		round := t.Round()
+		if err := t.fill(ctx, round); err != nil {
+			return fmt.Errorf("network: round %d: %w", round, err)
+		}
+		if err := t.train.Run(ctx, (round+1)*t.buffer.cfg.PerRound-t.train.Step()); err != nil {
+			return fmt.Errorf("network: round %d: %w", round, err)
+		}
+	}
+	return nil
+}
+
+// fill fills the buffer for a round unless that is done.
+func (t *Trainer) fill(ctx context.Context, round int) error {
+	if t.buffer.filled > round {
+		return nil
+	}
+	lead := t.buffer.teacher
+	if round > 0 {
+		var err error
+		if lead, err = t.Predictor(nil); err != nil {
+			return err
+		}
+	}
+	return t.buffer.fill(ctx, round, lead)
+}
+
+// Predictor returns what the network is now, with the average of its weights, for the
+// violations of the teacher plus shift, which need not be one of Config.Bounds; nil
+// means the teacher's own. The error says that no round is done, that the length does
+// not fit, or which number is not finite.
+func (t *Trainer) Predictor(shift []float64) (*Predictor, error) {
+	b := t.buffer
+	own := make([]float64, b.teacher.Len())
+	if shift != nil {
+		if err := bound("shift", shift, len(own)); err != nil {
+			return nil, err
+		}
+		copy(own, shift)
+	}
+	if t.Round() == 0 {
+		return nil, fmt.Errorf("network: Predictor: no round is done, want ≥ 1")
+	}
+	f := *b.frame
+	f.scale = slices.Clone(f.scale)
+	return newPredictor(b.teacher, t.train.Average(), f, slices.Clone(b.most), own, b.cfg.Train.Workers), nil
+}
