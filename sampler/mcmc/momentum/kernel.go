@@ -70,6 +70,7 @@ type kernel struct {
 	began    bool    // there is a momentum
 	slide, d []float64
 	from, to []float64 // slopes
+	pause
 }
 
 func newKernel(m energy.Model, chains int, s settings) (*kernel, error) {
@@ -85,6 +86,7 @@ func newKernel(m energy.Model, chains int, s settings) (*kernel, error) {
 		settings: s, model: m, sites: sites, noise: math.Sqrt(1 - float64(s.persistence*s.persistence)),
 		u: make([]float64, n), next: make([]float64, n), y: make([]int32, n),
 		e: make([]float64, chains), f: make([]float64, chains), logq: make([]float64, chains), moved: make([]int, chains),
+		pause: pause{accepts: make([]float64, chains), judged: make([]bool, chains)},
 		slide: make([]float64, sites), d: make([]float64, sites), from: make([]float64, sites), to: make([]float64, sites),
 	}
 	if levels == 2 {
@@ -117,44 +119,8 @@ func (k *kernel) Reset(x []int32) error {
 	k.load(k.e, x)
 	k.all()
 	k.began = false
+	k.stage, k.chain = 0, 0
 	return sampler.CheckStart(k.e)
-}
-
-// Step implements [sampler.Transition].
-func (k *kernel) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
-	for s := range info {
-		k.refresh(k.u[s*k.sites:(s+1)*k.sites], &r[s])
-	}
-	k.began = true
-	for s := range info {
-		from, to := s*k.sites, (s+1)*k.sites
-		k.propose(s, x[from:to])
-		k.moved[s], k.logq[s] = k.draw(k.y[from:to], x[from:to], &r[s])
-		if math.IsNaN(k.logq[s]) {
-			copy(k.y[from:to], x[from:to])
-		}
-	}
-	k.load(k.f, k.y)
-	for s := range info {
-		from, to := s*k.sites, (s+1)*k.sites
-		a, ok := k.judge(s, k.y[from:to], x[from:to])
-		info[s] = sampler.Info{Accept: a}
-		if !ok {
-			info[s].Invalid = 1
-		}
-		u := k.u[from:to]
-		if r[s].Float64() < a {
-			copy(u, k.next[from:to])
-			copy(x[from:to], k.y[from:to])
-			k.conditional.accept(s)
-			k.e[s], info[s].Moved = k.f[s], k.moved[s]
-		} else {
-			for i, v := range u {
-				u[i] = -v
-			}
-		}
-		info[s].Energy = k.e[s]
-	}
 }
 
 // refresh makes u the momentum at the beginning of a step.
@@ -232,8 +198,13 @@ func (k *kernel) Adapt(info []sampler.Info, step, of int) {
 
 // AppendBinary implements [sampler.Transition].
 func (k *kernel) AppendBinary(b []byte) ([]byte, error) {
-	began := 0
-	if k.began {
+	began, u := 0, k.u
+	if k.stopped() { // the step begins again
+		u = k.was
+		if k.hadBegun {
+			began = 1
+		}
+	} else if k.began {
 		began = 1
 	}
 	b = wire.AppendInts(b, began)
@@ -241,7 +212,7 @@ func (k *kernel) AppendBinary(b []byte) ([]byte, error) {
 	if k.tune != nil {
 		b = k.tune.Append(b)
 	}
-	b = wire.AppendFloat64s(wire.AppendFloat64s(b, k.e), k.u)
+	b = wire.AppendFloat64s(wire.AppendFloat64s(b, k.e), u)
 	return k.appendBinary(b), nil
 }
 
@@ -274,6 +245,7 @@ func (k *kernel) UnmarshalBinary(b []byte) error {
 		return err
 	}
 	k.began = began[0] == 1
+	k.stage, k.chain = 0, 0
 	k.setStep(step[0])
 	return wire.ReadEnd(b)
 }

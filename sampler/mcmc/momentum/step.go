@@ -1,0 +1,99 @@
+package momentum
+
+import (
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// The stages of a step. Up to the last nothing changes that belongs to a chain but its
+// momentum and stream.
+const (
+	refreshing = iota
+	drawing
+	loading
+	judging
+	moving
+)
+
+// longSites is the number of sites from which on a chain is long enough for a step to be
+// stopped. Results do not depend on it; tests set it lower.
+var longSites = 1 << 16
+
+// Step implements [sampler.Transition].
+func (k *kernel) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
+	k.StepUntil(nil, info, x, r)
+}
+
+// StepUntil is Step until stop says so, which long chains are asked one after another.
+func (k *kernel) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
+	switch {
+	case k.sites < longSites:
+		stop = nil
+	case k.stopped():
+		copy(r, k.after)
+	case stop != nil:
+		k.before, k.after = append(k.before[:0], r...), append(k.after[:0], r...)
+		k.was, k.hadBegun = append(k.was[:0], k.u...), k.began
+	}
+	for k.stage < moving {
+		k.advance(k.chain, x, r)
+		if k.chain++; k.chain == len(info) {
+			k.stage, k.chain = k.stage+1, 0
+		}
+		if stop != nil && stop() {
+			copy(k.after, r)
+			copy(r, k.before)
+			return false
+		}
+	}
+	for s := range info {
+		info[s] = k.move(s, x, r)
+	}
+	k.stage, k.chain = refreshing, 0
+	return true
+}
+
+// advance does a stage of the step of chain s.
+func (k *kernel) advance(s int, x []int32, r []sampler.Stream) {
+	from, to := s*k.sites, (s+1)*k.sites
+	switch k.stage {
+	case refreshing:
+		k.refresh(k.u[from:to], &r[s])
+	case drawing:
+		k.began = true
+		k.propose(s, x[from:to])
+		k.moved[s], k.logq[s] = k.draw(k.y[from:to], x[from:to], &r[s])
+		if math.IsNaN(k.logq[s]) {
+			copy(k.y[from:to], x[from:to])
+		}
+	case loading: // all chains together
+		if s == 0 {
+			k.load(k.f, k.y)
+		}
+	case judging:
+		k.accepts[s], k.judged[s] = k.judge(s, k.y[from:to], x[from:to])
+	}
+}
+
+// move moves chain s to its proposal, or turns its momentum round.
+func (k *kernel) move(s int, x []int32, r []sampler.Stream) sampler.Info {
+	from, to := s*k.sites, (s+1)*k.sites
+	info := sampler.Info{Accept: k.accepts[s]}
+	if !k.judged[s] {
+		info.Invalid = 1
+	}
+	u := k.u[from:to]
+	if r[s].Float64() < k.accepts[s] {
+		copy(u, k.next[from:to])
+		copy(x[from:to], k.y[from:to])
+		k.conditional.accept(s)
+		k.e[s], info.Moved = k.f[s], k.moved[s]
+	} else {
+		for i, v := range u {
+			u[i] = -v
+		}
+	}
+	info.Energy = k.e[s]
+	return info
+}
