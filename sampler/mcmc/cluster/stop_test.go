@@ -15,8 +15,8 @@ import (
 // that does not; a damaged checkpoint is refused.
 func TestStepsStopAndGoOn(t *testing.T) {
 	small := exact.Must(model.NewIsing(model.Lattice{12, 12}, 0.44, 0))
-	field := exact.Must(model.NewIsing(model.Lattice{300, 300}, 0.44, 0.01))
-	unequal := exact.Must(model.NewPotts(model.Lattice{300, 300}, 3, -0.9, nil))
+	field := exact.Must(model.NewIsing(model.Lattice{260, 260}, 0.44, 0.01))
+	unequal := exact.Must(model.NewPotts(model.Lattice{260, 260}, 3, -0.9, nil))
 	for name, c := range map[string]struct {
 		m      energy.Model
 		method sampler.Method
