@@ -28,8 +28,8 @@ const batchTime = 50 * time.Millisecond
 // takes at most so many site updates, or looks of a kernel at whether to stop:
 // some tens of milliseconds. TestCancellationIsBounded.
 const (
-	levelWork  = 1 << 21
-	levelLooks = 16 // for states of up to levelWork/16 sites, fewer for larger ones
+	levelWork  = 1 << 19
+	levelLooks = 16 // for states of up to levelWork/16 sites, fewer for larger ones and none beyond levelWork
 )
 
 // begin marks a run as under way; end unmarks it.
@@ -135,6 +135,9 @@ func (c *Runner[S]) level() {
 		}
 	}
 	most := min(levelLooks, int64(levelWork/c.sites))
+	if most == 0 {
+		return
+	}
 	stop := func() bool { return atomic.AddInt64(&looks, 1) > most }
 	c.each(func(b *block[S]) { c.moveTo(context.Background(), b, end, stop) })
 }

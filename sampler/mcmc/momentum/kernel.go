@@ -119,7 +119,7 @@ func (k *kernel) Reset(x []int32) error {
 	k.load(k.e, x)
 	k.all()
 	k.began = false
-	k.stage, k.chain = 0, 0
+	k.stage, k.chain, k.part = 0, 0, 0
 	return sampler.CheckStart(k.e)
 }
 
@@ -245,7 +245,7 @@ func (k *kernel) UnmarshalBinary(b []byte) error {
 		return err
 	}
 	k.began = began[0] == 1
-	k.stage, k.chain = 0, 0
+	k.stage, k.chain, k.part = 0, 0, 0
 	k.setStep(step[0])
 	return wire.ReadEnd(b)
 }

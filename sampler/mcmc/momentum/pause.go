@@ -6,6 +6,7 @@ import "github.com/gibbsite-go/gibbsite/sampler"
 // which has the momentum and the streams from before the step, it begins again.
 type pause struct {
 	stage, chain  int // the chains before chain have done the stage
+	part          int // of a chain, the sites before it have done refreshing
 	accepts       []float64
 	judged        []bool
 	before, after []sampler.Stream
@@ -14,4 +15,4 @@ type pause struct {
 }
 
 // stopped reports whether a step is on its way.
-func (p *pause) stopped() bool { return p.stage > 0 || p.chain > 0 }
+func (p *pause) stopped() bool { return p.stage > 0 || p.chain > 0 || p.part > 0 }

@@ -6,6 +6,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
+// refreshed is how many sites draw their momentum between two questions whether to
+// stop. It is even: normal numbers come in pairs.
+const refreshed = 1 << 16
+
 // The stages of a step. Up to the last nothing changes that belongs to a chain but its
 // momentum and stream.
 const (
@@ -37,8 +41,9 @@ func (k *kernel) StepUntil(stop func() bool, info []sampler.Info, x []int32, r [
 		k.was, k.hadBegun = append(k.was[:0], k.u...), k.began
 	}
 	for k.stage < moving {
-		k.advance(k.chain, x, r)
-		if k.chain++; k.chain == len(info) {
+		if k.advance(k.chain, x, r); k.part > 0 {
+			// the chain goes on with the stage
+		} else if k.chain++; k.chain == len(info) {
 			k.stage, k.chain = k.stage+1, 0
 		}
 		if stop != nil && stop() {
@@ -59,7 +64,11 @@ func (k *kernel) advance(s int, x []int32, r []sampler.Stream) {
 	from, to := s*k.sites, (s+1)*k.sites
 	switch k.stage {
 	case refreshing:
-		k.refresh(k.u[from:to], &r[s])
+		last := min(k.part+refreshed, k.sites)
+		k.refresh(k.u[from+k.part:from+last], &r[s])
+		if k.part = last; last == k.sites {
+			k.part = 0
+		}
 	case drawing:
 		k.began = true
 		k.propose(s, x[from:to])
