@@ -72,7 +72,7 @@ func (t Tempering) Kernel(ctx context.Context, m energy.Model, chains int) (samp
 	k := &tempering{
 		model: m, base: t.Base, sites: sites, chains: chains, adaptive: t.Betas == nil,
 		x: make([]int32, n*sites), e: make([]float64, n), info: make([]sampler.Info, n),
-		touched: make([]bool, len(betas)), swaps: newSwaps(len(betas), chains), at: newCursor(chains),
+		touched: make([]bool, len(betas)), old: make([]bool, len(betas)), swaps: newSwaps(len(betas), chains), at: newCursor(chains),
 	}
 	k.views = make([]rungs, chains)
 	for s := range k.views {
@@ -103,29 +103,17 @@ func (t Tempering) ladder() ([]float64, error) {
 	return betas, nil
 }
 
-// build makes the kernels of a ladder. Those of an earlier ladder hand over what
-// they have tuned; their caches need a Reset.
+// build makes the kernels of a ladder.
 func (k *tempering) build(ctx context.Context, betas []float64) error {
 	kernels := make([]sampler.Kernel, len(betas))
 	for j, beta := range betas {
-		m, err := energy.Scale(k.model, beta)
-		if err != nil {
-			return fmt.Errorf("mcmc: Tempering: %w", err)
-		}
-		if kernels[j], err = k.base.Kernel(ctx, m, k.chains); err != nil {
+		var err error
+		if kernels[j], err = k.kernel(ctx, beta); err != nil {
 			return err
-		}
-		if k.kernels != nil {
-			b, err := k.kernels[j].AppendBinary(nil)
-			if err != nil {
-				return err
-			}
-			if err := kernels[j].UnmarshalBinary(b); err != nil {
-				return err
-			}
 		}
 	}
 	k.betas, k.kernels = betas, kernels
+	clear(k.old)
 	k.Workers(k.workers)
 	return nil
 }
@@ -146,17 +134,6 @@ func (k *tempering) Cost([]sampler.Info) float64 {
 	return sum
 }
 
-// Workers implements the method that [sampler.Transition] speaks of: the kernels
-// of the rungs, which move one after another, share out their work.
-func (k *tempering) Workers(n int) {
-	k.workers = n
-	for _, base := range k.kernels {
-		if b, ok := base.(interface{ Workers(n int) }); ok {
-			b.Workers(n)
-		}
-	}
-}
-
 func (k *tempering) Adapt(_ []sampler.Info, step, of int) {
 	for j, base := range k.kernels {
 		if a, ok := base.(sampler.Adaptive); ok {
@@ -167,10 +144,11 @@ func (k *tempering) Adapt(_ []sampler.Info, step, of int) {
 	if k.adaptive && (done == of/16 || done == of/8 || done == of/4 || done == of/2) {
 		// Each round is twice as long as the one before and begins afresh, as
 		// Syed et al. 2022 do.
-		betas := k.swaps.respace(k.betas)
-		if k.build(context.Background(), betas) == nil {
-			k.behind = true
+		k.betas = k.swaps.respace(k.betas)
+		for j := range k.old {
+			k.old[j] = true // the next step makes it, rung by rung
 		}
+		k.behind = true
 		k.swaps.clear()
 	}
 	if done == of {

@@ -1,6 +1,7 @@
 package mcmc
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -32,9 +33,11 @@ type tempering struct {
 
 	at       cursor
 	phase    phase
-	rung     int  // the rung that a phase stands at, or the state
-	renewing bool // a Reset was stopped
-	behind   bool // kernels of a new ladder have not seen their states yet
+	rung     int    // the rung that a phase stands at, or the state
+	renewing bool   // a Reset was stopped
+	behind   bool   // kernels of a new ladder have not seen their states yet
+	old      []bool // by rung: the kernel is still that of the ladder before
+	fault    error  // why one of a new ladder could not be made
 }
 
 // phase is what a step is about to do.
@@ -112,9 +115,18 @@ func (k *tempering) resetChains(lo, hi int, x []int32) error {
 	return checkStart(k.e[:k.chains], lo, hi)
 }
 
-// resetBases resets the kernels from k.rung on.
+// resetBases resets the kernels from k.rung on, after making those of a new ladder.
 func (k *tempering) resetBases(stop func() bool) (done bool, err error) {
 	for ; k.rung < len(k.kernels); k.rung++ {
+		if k.old[k.rung] {
+			if k.fault = k.rebuild(k.rung); k.fault != nil {
+				k.rung = 0
+				return true, k.fault
+			}
+			if stop != nil && stop() {
+				return false, nil
+			}
+		}
 		if done, err = resetUntil(k.kernels[k.rung], stop, k.states(k.rung)); err != nil {
 			k.rung = 0
 			return true, err
@@ -125,6 +137,45 @@ func (k *tempering) resetBases(stop func() bool) (done bool, err error) {
 	}
 	k.rung = 0
 	return true, nil
+}
+
+// kernel makes the kernel of a rung.
+func (k *tempering) kernel(ctx context.Context, beta float64) (sampler.Kernel, error) {
+	m, err := energy.Scale(k.model, beta)
+	if err != nil {
+		return nil, fmt.Errorf("mcmc: Tempering: %w", err)
+	}
+	return k.base.Kernel(ctx, m, k.chains)
+}
+
+// rebuild makes the kernel of a rung of a new ladder. That of the earlier ladder hands
+// over what it has tuned; the caches need a Reset.
+func (k *tempering) rebuild(j int) error {
+	kernel, err := k.kernel(context.Background(), k.betas[j])
+	if err != nil {
+		return err
+	}
+	b, err := k.kernels[j].AppendBinary(nil)
+	if err != nil {
+		return err
+	}
+	if err := kernel.UnmarshalBinary(b); err != nil {
+		return err
+	}
+	k.kernels[j], k.old[j] = kernel, false
+	k.Workers(k.workers)
+	return nil
+}
+
+// Workers implements the method that [sampler.Transition] speaks of: the kernels
+// of the rungs, which move one after another, share out their work.
+func (k *tempering) Workers(n int) {
+	k.workers = n
+	for _, base := range k.kernels {
+		if b, ok := base.(interface{ Workers(n int) }); ok {
+			b.Workers(n)
+		}
+	}
 }
 
 // resetUntil is ResetUntil of a kernel if it has that, and Reset otherwise.
@@ -220,7 +271,7 @@ func (k *tempering) measure() bool {
 func (k *tempering) gather() {
 	for s := range k.at.told {
 		told := &k.at.told[s]
-		*told = sampler.Info{Accept: k.info[s].Accept}
+		*told = sampler.Info{Accept: k.info[s].Accept, Err: k.fault}
 		for j := range k.kernels {
 			of := &k.info[j*k.chains+s]
 			told.Invalid += of.Invalid
