@@ -34,9 +34,7 @@ func newLocals(m energy.Model, chains int) *locals {
 	c := &locals{model: m, sites: sites, levels: levels, e: make([]float64, chains), at: newCursor(chains)}
 	if l, ok := energy.As[energy.Local](m); ok {
 		c.local = l
-		if g, ok := energy.As[energy.Graphical](m); ok {
-			g.Graph() // some make it when they are first asked: now, not in a step
-		}
+		prepare(m)
 		c.d = make([]float64, chains*sites*levels)
 		return c
 	}

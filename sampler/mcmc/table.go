@@ -61,6 +61,7 @@ func newTable(m energy.Model) *table {
 func newExactTable(m energy.Model) *table {
 	sites, levels := m.Shape()
 	t := &table{sites: sites, levels: levels, model: m}
+	prepare(m)
 	if local, ok := energy.As[energy.Local](m); ok {
 		t.local, t.d = local, make([]float64, sites*levels)
 		return t
