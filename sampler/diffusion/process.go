@@ -88,6 +88,12 @@ type Renoiser interface {
 	Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream)
 }
 
+// intactSteps is a [Renoiser] that knows which tokens are intact.
+type intactSteps interface {
+	Renoiser
+	Intact(x0, x []int32)
+}
+
 // Joint is [Steps] that can be weighed: what [Particles] need.
 type Joint interface {
 	Renoiser

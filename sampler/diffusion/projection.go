@@ -43,6 +43,12 @@ type Drawer interface {
 	LogZ(v []float32) (float64, error)
 }
 
+// givenDrawer is a [Drawer] that can be told of certain tokens.
+type givenDrawer interface {
+	Drawer
+	DrawGiven(x0 []int32, v []float32, src rand.Source) (logZ float64, err error)
+}
+
 // Committer is a projection with a memory, for instance of what has been
 // generated. Runners call Commit for every finished sample, in the order of the
 // samples and from one goroutine, with the last conditioned prediction of the

@@ -1,7 +1,6 @@
 package diffusion
 
 import (
-	"math/rand/v2"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/simd"
@@ -83,18 +82,6 @@ func conditionRest(d *batch[int32], i int, raw []float32, t float64) {
 			p.Condition(raw[j*d.levels:(j+1)*d.levels], x[j:j+1], t, d.leaveOneOut)
 		}
 	}
-}
-
-// intactSteps is a [Renoiser] that knows which tokens are intact.
-type intactSteps interface {
-	Renoiser
-	Intact(x0, x []int32)
-}
-
-// givenDrawer is a [Drawer] that can be told of certain tokens.
-type givenDrawer interface {
-	Drawer
-	DrawGiven(x0 []int32, v []float32, src rand.Source) (logZ float64, err error)
 }
 
 // spare lets the projection do without the rows of certain tokens where nobody else
