@@ -116,7 +116,7 @@ func TestGenBankErrorsNameTheLine(t *testing.T) {
 		{"", "", "", "4 coding sequences, choose one by -gene: fwd, rev, T_003, a piece"},
 		{"", "", "lacZ", "-gene = \"lacZ\", want one of fwd, rev"},
 		{"/gene=\"rev\"", "/gene=\"fwd\"", "fwd", "is the coding sequences of lines 16 and 26"},
-		{"CDS  ", "XXX  ", "fwd", "no CDS among the features of 1 records"},
+		{"CDS  ", "ABC  ", "fwd", "no CDS among the features of 1 records"},
 		{"     misc_feature", "\tmisc_feature", "fwd", "line 38: \"\\tmisc_feature"},
 	} {
 		text := strings.ReplaceAll(plasmid, c.was, c.is)
