@@ -88,3 +88,5 @@ func foldRows(dst []float64, n int, m []float64, at []int32, coef []float64) {
 func dots(dst []float64, n int, m []float64, at []int32, x []float64) { refDots(dst, n, m, at, x) }
 func foldMax(dst, m []float64, at []int32, coef []float64)            { refFoldMax(dst, m, at, coef) }
 func raise(v []float64, by, floor float64) bool                       { return refRaise(v, by, floor) }
+
+func sumMarked(x []float32, bits []uint16) float64 { return refSumMarked(x, bits) }

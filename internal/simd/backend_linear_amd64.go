@@ -37,6 +37,31 @@ func sum(x []float32) float64 {
 	return halve(&lane)
 }
 
+func sumMarked(x []float32, bits []uint16) float64 {
+	if best == purego {
+		return refSumMarked(x, bits)
+	}
+	var lane [lanes]float64
+	for len(x) >= lanes {
+		n := min(len(x)/lanes, runTerms/lanes)
+		sumMarkedRun(&lane, x[:n*lanes], bits[:n])
+		x, bits = x[n*lanes:], bits[n:]
+	}
+	if len(x) > 0 {
+		addMarked(&lane, x, bits[0])
+	}
+	return halve(&lane)
+}
+
+//go:noinline
+func sumMarkedRun(lane *[lanes]float64, x []float32, bits []uint16) {
+	if best == avx512 {
+		sumMarkedAVX512(lane, &x[0], &bits[0], len(bits))
+	} else {
+		sumMarkedAVX2(lane, &x[0], &bits[0], len(bits))
+	}
+}
+
 //go:noinline
 func sumRun(lane *[lanes]float64, x []float32) {
 	if best == avx512 {

@@ -21,6 +21,13 @@ func init() {
 		"FlipLogProb": func(a *arena, from, to int) {
 			a.s[0] = FlipLogProb(a.i[0][from:to], a.i[1][from:to], a.i[2][from:to])
 		},
+		"SumMarked": func(a *arena, from, to int) {
+			bits := make([]uint16, (to-from+15)/16)
+			for i := range bits {
+				bits[i] = uint16(a.u[from+i])
+			}
+			a.s[0] = SumMarked(a.f[0][from:to], bits)
+		},
 		"SigmoidTo":      func(a *arena, from, to int) { SigmoidTo(a.f[0][from:to], a.f[2][from:to]) },
 		"Slope":          func(a *arena, from, to int) { Slope(a.f[0][from:to]) },
 		"Dot":            func(a *arena, from, to int) { a.s[0] = float64(Dot(a.f[0][from:to], a.f[3][from:to])) },

@@ -20,6 +20,14 @@ func Scale(alpha float32, x []float32) { scale(alpha, x) }
 // Sum returns Σ x_i in float64, in 16 lanes added by halving.
 func Sum(x []float32) float64 { return sum(x) }
 
+// SumMarked is [Sum] over the entries that bits mark, 0 standing for the others,
+// whatever they are: entry i by bit i%16 of bits[i/16]; bits beyond the entries do not
+// count. It panics unless len(bits) = ⌈len(x)/16⌉.
+func SumMarked(x []float32, bits []uint16) float64 {
+	checkLen("bits", len(bits), (len(x)+lanes-1)/lanes)
+	return sumMarked(x, bits)
+}
+
 // SigmoidTo stores dst[i] = 1/(1+e^−src[i]) with an error below 3.5 ulp; it is
 // exactly 0 for src[i] < −87.3. dst may be src. It panics unless len(dst) =
 // len(src).

@@ -29,6 +29,17 @@ func TestVectors(t *testing.T) {
 		}
 		assert.InDelta(t, d, Dot(x, y), a*0x1p-24*float64(n/16+6))
 		assert.InDelta(t, s, Sum(x), 1e-12)
+		marks, kept := make([]uint16, (n+15)/16), append([]float32{}, x...)
+		others := append([]float32{}, x...)
+		for i := range marks {
+			marks[i] = uint16(0x9a5d * (i + 1))
+		}
+		for i := range x {
+			if marks[i/16]>>(i%16)&1 == 0 {
+				kept[i], others[i] = 0, float32(math.NaN())
+			}
+		}
+		assert.Equal(t, Sum(kept), SumMarked(others, marks))
 		z := append([]float32{}, y...)
 		Axpy(-1.5, x, z)
 		for i := range z {
@@ -52,6 +63,7 @@ func TestVectors(t *testing.T) {
 	one := make([]float32, 1)
 	assert.PanicsWithValue(t, "simd: len(x) = 1, want 0", func() { Dot(one, nil) })
 	assert.Panics(t, func() { Axpy(1, one, nil) })
+	assert.PanicsWithValue(t, "simd: len(bits) = 0, want 1", func() { SumMarked(one, nil) })
 	assert.Panics(t, func() { SigmoidTo(one, nil) })
 }
 

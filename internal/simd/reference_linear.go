@@ -53,6 +53,23 @@ func refSum(x []float32) float64 {
 	return halve(&lane)
 }
 
+func refSumMarked(x []float32, bits []uint16) float64 {
+	var lane [lanes]float64
+	for g, b := range bits {
+		addMarked(&lane, x[g*lanes:min((g+1)*lanes, len(x))], b)
+	}
+	return halve(&lane)
+}
+
+// addMarked adds the entries of one group that b marks to the lanes.
+func addMarked(lane *[lanes]float64, x []float32, b uint16) {
+	for j, v := range x {
+		if b>>j&1 != 0 {
+			lane[j] += float64(v)
+		}
+	}
+}
+
 func refSigmoidTo(dst, src []float32) {
 	for i, v := range src {
 		dst[i] = sigmoid32(v)

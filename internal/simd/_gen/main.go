@@ -30,6 +30,7 @@ var topics = []struct {
 	{"flip", flip},
 	{"gemm", gemm},
 	{"linear", linear},
+	{"marked", marked},
 	{"rows", rows},
 	{"pick", pick},
 	{"double", double},
