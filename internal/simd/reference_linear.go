@@ -1,5 +1,7 @@
 package simd
 
+import "math"
+
 // The definitions, in plain Go, of the bits that every backend of linear.go gives.
 
 func refDot(x, y []float32) float32 {
@@ -64,9 +66,8 @@ func refSumMarked(x []float32, bits []uint16) float64 {
 // addMarked adds the entries of one group that b marks to the lanes.
 func addMarked(lane *[lanes]float64, x []float32, b uint16) {
 	for j, v := range x {
-		if b>>j&1 != 0 {
-			lane[j] += float64(v)
-		}
+		set := -uint32(b >> j & 1)
+		lane[j] += float64(math.Float32frombits(math.Float32bits(v) & set))
 	}
 }
 

@@ -119,7 +119,3 @@ func (g *Graph) checkSequence(x []int32) {
 		panic(fmt.Sprintf("trellis: len(x) = %d, want %d", len(x), g.sites))
 	}
 }
-
-// blockTokens is the number of tokens of a class that are summed into one
-// block: a draw from a large class reads one block of it, not all.
-const blockTokens = 512

@@ -13,6 +13,11 @@ type layer struct {
 	end     []int32 // where the tokens of each column end
 	block   []int32 // number of the first block of tokens of each column, and of blocks
 	largest int     // tokens in the largest class
+
+	// Where columns are marked, see split; nil elsewhere.
+	marks [][]uint16 // by column: the levels that are its tokens
+	cut   []int32    // by block: where its tokens begin
+
 	logSize float64 // log of the number of tokens and columns
 
 	// The edges of node q are row[q]:row[q+1], by column.

@@ -132,7 +132,8 @@ func (r *Runner) pickWide(t int, l *layer, k int32, tokens []int32, src rand.Sou
 				break
 			}
 		}
-		tokens = tokens[last*blockTokens : min((last+1)*blockTokens, len(tokens))]
+		from, to := l.part(k, last)
+		tokens = l.tokens[from:to]
 	}
 	w := r.row[:len(tokens)]
 	gatherRow(w, r.v[t*r.g.levels:(t+1)*r.g.levels], tokens)

@@ -152,9 +152,13 @@ func (r *Runner) blocks(t int, l *layer, k int) []float64 {
 	return r.block[o+int(l.block[k]) : o+int(l.block[k+1])]
 }
 
-// gather sums the weights p of all levels by class, block by block, in four
-// partial sums each.
+// gather sums the weights p of all levels by class, block by block: listed ones in
+// four partial sums each.
 func (r *Runner) gather(t int, l *layer, s []float64, p []float32) {
+	if l.marks != nil {
+		r.gatherMarked(t, l, s, p)
+		return
+	}
 	from := int32(0)
 	for k, end := range l.end {
 		tokens := l.tokens[from:end]
@@ -183,12 +187,27 @@ func (r *Runner) gather(t int, l *layer, s []float64, p []float32) {
 	}
 }
 
+// gatherMarked is gather where columns are marked.
+func (r *Runner) gatherMarked(t int, l *layer, s []float64, p []float32) {
+	const groups = blockTokens / groupLevels
+	clear(s)
+	for b, from := 0, 0; from < len(p); b, from = b+1, from+blockTokens {
+		part := p[from:min(from+blockTokens, len(p))]
+		for k, bits := range l.marks {
+			sum := simd.SumMarked(part, bits[b*groups:min((b+1)*groups, len(bits))])
+			r.blocks(t, l, k)[b] = sum
+			s[k] += sum
+		}
+	}
+}
+
 // blockSums stores the sums of the blocks of column k, whose weights are p, and
 // returns their sum.
 func (r *Runner) blockSums(t int, l *layer, k int, p []float32) (sum float64) {
-	blocks := r.blocks(t, l, k)
+	blocks, begin := r.blocks(t, l, k), l.begin(int32(k))
 	for b := range blocks {
-		blocks[b] = simd.Sum(p[b*blockTokens : min((b+1)*blockTokens, len(p))])
+		from, to := l.part(int32(k), b)
+		blocks[b] = simd.Sum(p[from-begin : to-begin])
 		sum += blocks[b]
 	}
 	return sum

@@ -133,6 +133,11 @@ func (u *unroller) backward(ctx context.Context, reach [][]int32) error {
 		}
 		u.columns(l, t)
 		l.finish()
+		var like *layer
+		if t+1 < sites {
+			like = g.layers[t+1]
+		}
+		l.split(g.levels, like)
 		g.layers[t], g.states[t] = l, u.names(here)
 		nodes, after = here, nodes
 	}
@@ -235,10 +240,6 @@ func (l *layer) finish() {
 		for e, w := range l.edge {
 			l.factor[e] = exp(w - l.shift)
 		}
-	}
-	l.block = make([]int32, len(l.end)+1)
-	for k, end := range l.end {
-		l.block[k+1] = l.block[k] + (end-l.begin(int32(k))+blockTokens-1)/blockTokens
 	}
 	l.logSize = log(float64(len(l.tokens) + len(l.live)))
 	l.dense = newDense(l)
