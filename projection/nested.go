@@ -31,6 +31,9 @@ type program interface {
 // runner is the scratch of one call, with the sums of package trellis.
 type runner interface {
 	Filter(v []float32) (logZ float64, err error)
+	// FilterGiven is Filter with one-hot rows for tokens that are given; it may
+	// write them.
+	FilterGiven(v []float32, given []int32) (logZ float64, err error)
 	Draw(x []int32, src rand.Source)
 	MAP(x []int32, v []float32) (float64, error)
 	Marginals(dst []float64)
@@ -118,6 +121,21 @@ func (r *nestedRunner) Filter(v []float32) (float64, error) {
 	}
 	logZ, err := r.run.Filter(v)
 	return logZ, translated(err)
+}
+
+func (r *nestedRunner) FilterGiven(v []float32, given []int32) (float64, error) {
+	levels := r.of.levels
+	for i, token := range given {
+		if token < 0 {
+			continue
+		}
+		row := v[i*levels : (i+1)*levels]
+		for l := range row {
+			row[l] = float32(math.Inf(-1))
+		}
+		row[token] = 0
+	}
+	return r.Filter(v)
 }
 
 func (r *nestedRunner) Draw(x []int32, src rand.Source) { r.run.Draw(x, src) }

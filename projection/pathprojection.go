@@ -76,6 +76,26 @@ func (e *PathProjection) Draw(x0 []int32, v []float32, src rand.Source) (logZ fl
 	return e.Sample(x0, v, src)
 }
 
+// DrawGiven is [PathProjection.Draw] where some tokens are certain: on entry x0 holds
+// them, and −1 at the other sites. The rows of v at their sites may hold anything and
+// may be written to; they stand for rows of 0 at the token and −Inf elsewhere.
+func (e *PathProjection) DrawGiven(x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
+	check.Len("projection", "x0", len(x0), e.sites)
+	check.Len("projection", "v", len(v), e.sites*e.levels)
+	for i, token := range x0 {
+		if int(token) >= e.levels {
+			panic(fmt.Sprintf("projection: x0[%d] = %d, want < %d", i, token, e.levels))
+		}
+	}
+	w := e.take()
+	defer e.give(w)
+	if logZ, err = w.run.FilterGiven(v, x0); err != nil {
+		return 0, explain(e.name, err)
+	}
+	w.run.Draw(x0, src)
+	return logZ, nil
+}
+
 // Sample fills dst, any number of sequences one after the other, with
 // independent exact draws as by [PathProjection.Draw]; more than one of them
 // share the sums.

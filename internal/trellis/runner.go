@@ -8,6 +8,8 @@ type Runner struct {
 	g *Graph
 	v []float32 // weights of the last Filter
 
+	given []int32 // tokens that FilterGiven is told of, nil otherwise
+
 	method method
 	logZ   float64
 

@@ -16,6 +16,33 @@ import (
 // len(v) = sites·levels.
 func (r *Runner) Filter(v []float32) (logZ float64, err error) { return r.FilterUntil(v, nil, false) }
 
+// FilterGiven is [Runner.Filter] of v with rows of 0 at token given[i] and −Inf
+// elsewhere for every site with given[i] ≥ 0, whose rows are not read, and may be
+// written to. What follows may be Draw and nothing else. It panics unless len(given) =
+// sites and its tokens are levels.
+func (r *Runner) FilterGiven(v []float32, given []int32) (logZ float64, err error) {
+	r.g.checkTable("v", len(v))
+	r.g.checkSequence(given)
+	for t, token := range given {
+		if token < 0 {
+			continue
+		}
+		row := v[t*r.g.levels : (t+1)*r.g.levels]
+		_ = row[token]
+		if r.g.layers[t].wide() {
+			continue
+		}
+		for l := range row {
+			row[l] = float32(math.Inf(-1))
+		}
+		row[token] = 0
+	}
+	r.given = given
+	logZ, err = r.Filter(v)
+	r.given = nil
+	return logZ, err
+}
+
 // FilterLogs is [Runner.Filter] on logarithms throughout, so that no value has
 // lost anything, however small a part of the whole it is. [Runner.Ahead] and
 // [Runner.DrawFrom] rest on it.

@@ -23,6 +23,11 @@ const (
 // was at the last Filter costs a comparison, and one with a single token little
 // more.
 func (r *Runner) wideSums(t int, l *layer, s []float64) error {
+	if r.given != nil && r.given[t] >= 0 {
+		r.fresh[t], r.deep[t] = false, false
+		r.only(t, l, s, r.given[t], 0)
+		return nil
+	}
 	row, keep := r.v[t*r.g.levels:(t+1)*r.g.levels], false
 	if r.kept != nil {
 		kept := r.kept[t*r.g.levels : (t+1)*r.g.levels]
@@ -41,15 +46,22 @@ func (r *Runner) wideSums(t int, l *layer, s []float64) error {
 	}
 	r.lone[t], r.deep[t] = none, false
 	if v := loneToken(row); v != none && r.g.usable(l, v) {
-		r.lone[t] = v
-		clear(s)
-		s[l.column[r.g.classes[v]]] = 1
-		r.shift[t], r.total[t] = float64(row[v]), 0
+		r.only(t, l, s, v, float64(row[v]))
 	} else if err := r.singleSums(t, l, s, row); err != nil {
 		return err
 	}
 	r.fresh[t] = keep
 	return nil
+}
+
+// only stores the sums of a row whose only token is v, of weight w.
+func (r *Runner) only(t int, l *layer, s []float64, v int32, w float64) {
+	clear(s)
+	r.shift[t], r.total[t], r.lone[t] = w, math.Inf(-1), none
+	if r.g.usable(l, v) {
+		s[l.column[r.g.classes[v]]] = 1
+		r.total[t], r.lone[t] = 0, v
+	}
 }
 
 // loneToken returns the only token of the row with a weight above −Inf, none if

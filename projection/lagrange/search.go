@@ -3,6 +3,7 @@ package lagrange
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/lead"
@@ -22,6 +23,9 @@ type offer struct {
 // rowsKept is how many inequalities an exchange looks at, those that pulled
 // most. The judge looks at all.
 const rowsKept = 8
+
+// none is no offer, and no site.
+const none = -1
 
 // lot is an offer with its price.
 type lot struct {
@@ -61,7 +65,9 @@ type search struct {
 	slack             []float64
 	market            []lot // offers by price
 	remedies          []remedy
-	banned            int // the site that exchanges leave as it is, or none
+	few               []int32   // changed sequences, of one site
+	fewFound          []float64 // what they violate
+	banned            int       // the site that exchanges leave as it is, or none
 	kept              []int32
 	keptGain          []float64
 	keptLeast, was    []float64
@@ -90,7 +96,8 @@ func newSearch(a *target) *search {
 		adds: make([]float64, a.sites*min(ranks, a.levels)*rowsKept),
 		kept: make([]int32, a.sites), keptGain: make([]float64, a.sites), keptLeast: make([]float64, a.judge.Len()), was: make([]float64, a.judge.Len()),
 		remedies: make([]remedy, 0, tries),
-		market:   make([]lot, 0, a.sites*min(ranks, a.levels)),
+		few:      make([]int32, 0, a.sites*min(ranks, a.levels)), fewFound: make([]float64, a.judge.Len()*min(ranks, a.levels)),
+		market: make([]lot, 0, a.sites*min(ranks, a.levels)),
 	}
 }
 
@@ -111,6 +118,31 @@ func (s *search) load(v []float32) error {
 		return &projection.InfeasibleError{Constraint: s.of.name, Site: i}
 	}
 	return nil
+}
+
+// judge stores the violations of x in g.
+func (s *search) judge(g []float64, x []int32) error {
+	s.of.judge.Violation(g, x)
+	if w := violationOf(g); w != w {
+		return fmt.Errorf("lagrange: %s: the violation of %v is NaN", s.of.name, x)
+	}
+	return nil
+}
+
+// price lists the cheapest tokens of every site, and what the present ones cost.
+func (s *search) price() {
+	k := s.of.levels
+	for i, l := range s.best {
+		s.row.Load(s.logx[i*k : (i+1)*k])
+		for r := range s.width {
+			token, cost, ok := s.row.At(r)
+			if !ok {
+				token, cost = l, math.Inf(1)
+			}
+			s.offers[i*s.width+r] = offer{token, cost}
+		}
+		s.gain[i] = s.row.Price(l)
+	}
 }
 
 // choose lists the inequalities to look at.

@@ -80,22 +80,6 @@ func sum(v []float64) (total float64) {
 	return total
 }
 
-// price lists the cheapest tokens of every site, and what the present ones cost.
-func (s *search) price() {
-	k := s.of.levels
-	for i, l := range s.best {
-		s.row.Load(s.logx[i*k : (i+1)*k])
-		for r := range s.width {
-			token, cost, ok := s.row.At(r)
-			if !ok {
-				token, cost = l, math.Inf(1)
-			}
-			s.offers[i*s.width+r] = offer{token, cost}
-		}
-		s.gain[i] = s.row.Price(l)
-	}
-}
-
 // derive stores what every offer adds to the chosen inequalities, by their derivatives
 // at s.best, and how much they can bear.
 func (s *search) derive() {
@@ -140,9 +124,6 @@ func (s *search) list(more float64) {
 	}
 	slices.SortFunc(s.market, func(a, b lot) int { return cmp.Or(cmp.Compare(a.price, b.price), cmp.Compare(a.offer, b.offer)) })
 }
-
-// none is no offer.
-const none = -1
 
 // allowed reports whether the chosen inequalities, to first order, bear up to three
 // offers together.
@@ -266,33 +247,35 @@ func (s *search) keep() bool {
 	return true
 }
 
-// simplify changes tokens of s.best back to the likeliest ones of x, the costliest
-// first, wherever the sequence stays within the tolerance and the language. What
-// remains is a sequence of which no single change can be taken back.
+// simplify changes tokens of s.best to cheaper ones, the costliest first and the
+// cheapest token first, wherever the sequence stays within the tolerance and the
+// language. What remains is a sequence of which no single change makes it cheaper,
+// among the tokens that are offered.
 func (s *search) simplify() {
-	k := s.of.levels
+	s.price()
 	s.order = s.order[:0]
 	for i, l := range s.best {
-		if l == s.first[i] {
-			continue
+		if l != s.first[i] {
+			s.order = append(s.order, int32(i))
 		}
-		s.row.Load(s.logx[i*k : (i+1)*k])
-		s.gain[i] = s.row.Price(l)
-		s.order = append(s.order, int32(i))
 	}
-	slices.SortFunc(s.order, func(i, j int32) int {
-		return cmp.Or(cmp.Compare(s.gain[j], s.gain[i]), cmp.Compare(i, j))
-	})
 	for again := true; again; {
 		again = false
+		slices.SortFunc(s.order, func(i, j int32) int {
+			return cmp.Or(cmp.Compare(s.gain[j], s.gain[i]), cmp.Compare(i, j))
+		})
 		for _, i := range s.order {
-			if s.best[i] == s.first[i] {
-				continue
-			}
-			copy(s.swap, s.best)
-			s.swap[i] = s.first[i]
-			if s.keep() {
-				again = true
+			for _, o := range s.offers[int(i)*s.width : (int(i)+1)*s.width] {
+				if !(o.cost < s.gain[i]) {
+					break
+				}
+				copy(s.swap, s.best)
+				s.swap[i] = o.token
+				if s.keep() {
+					s.gain[i] = o.cost
+					again = true
+					break
+				}
 			}
 		}
 	}

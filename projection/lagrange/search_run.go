@@ -47,8 +47,10 @@ func (s *search) run(ctx context.Context, src rand.Source) (loops int, err error
 		}
 		l.ascend(r.Growth, r.MuMax)
 		s.raise()
-		if loops%repairEvery == 0 && s.repair() {
-			break
+		if loops%repairEvery == 0 {
+			if done, err := s.repair(ctx, src, loops > repairEvery); done || err != nil {
+				return loops, err
+			}
 		}
 	}
 	return loops, nil
@@ -111,15 +113,6 @@ func (s *search) decode(x []int32) error {
 	return err
 }
 
-// judge stores the violations of x in g.
-func (s *search) judge(g []float64, x []int32) error {
-	s.of.judge.Violation(g, x)
-	if w := violationOf(g); w != w {
-		return fmt.Errorf("lagrange: %s: the violation of %v is NaN", s.of.name, x)
-	}
-	return nil
-}
-
 // raise tightens what the relaxed draw satisfies and the decoded sequence does
 // not, by the violation of the sequence, and slowly slackens what the sequence
 // satisfies.
@@ -139,35 +132,77 @@ func (s *search) raise() {
 	}
 }
 
-// repair changes tokens of the decoded sequence one by one, each so that the violation
-// falls, until there is none or no change that the derivatives speak for makes it fall.
-// What comes of it becomes s.best if it violates less. It reports whether there is no
-// violation.
-func (s *search) repair() bool {
+// repair looks for a sequence without violation by changes of one token: from the
+// decoded sequence, then from the likeliest one under x, then, if that was of no use
+// before, from a few that are drawn from x. What violates least becomes s.best. It reports whether there is no violation.
+func (s *search) repair(ctx context.Context, src rand.Source, again bool) (done bool, err error) {
+	copy(s.was, s.found)
 	copy(s.kept, s.best)
 	copy(s.keptLeast, s.least)
-	copy(s.was, s.found)
 	copy(s.best, s.last)
 	copy(s.least, s.found)
 	s.choose()
-	for range repairs * len(s.best) {
-		s.slopes()
-		s.rank()
-		if !s.lower() || violationOf(s.least) <= s.of.recipe.Tolerance {
+	for start := range starts {
+		if start > 1 && !again {
+			break
+		}
+		switch {
+		case start == 1 && s.of.free:
+			copy(s.best, s.first)
+		case start == 1:
+			_, err = s.of.within.MAP(s.best, s.logx)
+		case start > 1:
+			_, err = s.of.within.Draw(s.best, s.logx, src)
+		}
+		if err == nil && start > 0 {
+			err = s.judge(s.least, s.best)
+		}
+		if err != nil {
+			break
+		}
+		if err = s.mend(ctx); err != nil {
+			break
+		}
+		if violationOf(s.least) < violationOf(s.keptLeast) {
+			copy(s.kept, s.best)
+			copy(s.keptLeast, s.least)
+		}
+		if violationOf(s.keptLeast) <= s.of.recipe.Tolerance {
 			break
 		}
 	}
 	copy(s.found, s.was) // of the decoded sequence, as before
-	if !(violationOf(s.least) < violationOf(s.keptLeast)) {
-		copy(s.best, s.kept)
-		copy(s.least, s.keptLeast)
+	copy(s.best, s.kept)
+	copy(s.least, s.keptLeast)
+	return violationOf(s.least) <= s.of.recipe.Tolerance, err
+}
+
+// mend changes tokens of s.best one by one, each so that the violation falls, until
+// there is none or no change of one token to one of the cheapest makes it fall.
+func (s *search) mend(ctx context.Context) error {
+	for range repairs * len(s.best) {
+		if violationOf(s.least) <= s.of.recipe.Tolerance {
+			break
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		s.slopes()
+		s.rank()
+		if !s.lower() && !s.scan() {
+			break
+		}
 	}
-	return violationOf(s.least) <= s.of.recipe.Tolerance
+	return nil
 }
 
 const (
 	repairEvery = 3 // outer loops between two repairs
 	repairs     = 2 // changes per site
+	starts      = 6 // sequences that a repair begins at
+
+	// scanMost is how many entries of one-hot rows a scan writes at most.
+	scanMost = 1 << 28
 )
 
 // cheapestRise is the price in nats of changes that cost less, or nothing.
@@ -217,6 +252,48 @@ func (s *search) lower() bool {
 		}
 	}
 	return false
+}
+
+// scan judges all changes of one token to one of the cheapest, whatever the derivatives
+// say of them, and makes that which lowers the violation most for what it takes from
+// the log-probability. It reports whether there is one.
+func (s *search) scan() bool {
+	n, now, best := len(s.best), violationOf(s.least), math.Inf(1)
+	site, token := none, int32(0)
+	width := s.width
+	if _, dense := s.of.judge.(oneHot); dense {
+		width = min(width, scanMost/n/n/s.of.levels)
+	}
+	s.price()
+	for i, own := range s.best {
+		s.few = s.few[:0]
+		for _, o := range s.offers[i*s.width:][:width] {
+			copy(s.swap, s.best)
+			s.swap[i] = o.token
+			if o.token != own && !math.IsInf(o.cost, 1) && (s.of.free || s.of.within.Accepts(s.swap)) {
+				s.few = append(s.few, s.swap...)
+			}
+		}
+		m := len(s.least)
+		s.of.judge.Violation(s.fewFound[:len(s.few)/n*m], s.few)
+		for c := range len(s.few) / n {
+			falls := now - violationOf(s.fewFound[c*m:(c+1)*m])
+			l := s.few[c*n+i]
+			if !(falls > 0) {
+				continue
+			}
+			k := i * s.of.levels
+			if price := max(float64(s.logx[k+int(own)]-s.logx[k+int(l)]), cheapestRise) / falls; price < best {
+				best, site, token = price, i, l
+			}
+		}
+	}
+	if site == none {
+		return false
+	}
+	s.best[site] = token
+	s.of.judge.Violation(s.least, s.best)
+	return true
 }
 
 // slopes stores the derivatives of the sum of the chosen inequalities that are violated

@@ -162,6 +162,15 @@ func (p *masked) Condition(v []float32, x []int32, _ float64, _ bool) {
 	}
 }
 
+// Intact stores the tokens that show in x0: see [Renoiser].
+func (p *masked) Intact(x0, x []int32) {
+	for i, l := range x {
+		if x0[i] = l; l == p.mask {
+			x0[i] = -1
+		}
+	}
+}
+
 // Renoise implements [Renoiser].
 func (p *masked) Renoise(x, x0 []int32, _ []float32, t, s float64, r *sampler.Stream) {
 	e := p.event(x, t, s, r)

@@ -195,6 +195,9 @@ func (p *ordered) Condition(v []float32, x []int32, t float64, leaveOneOut bool)
 	p.masked.Condition(v, x, t, leaveOneOut)
 }
 
+// Intact is that of masked diffusion: see [Renoiser].
+func (p *ordered) Intact(x0, x []int32) { p.masked.Intact(x0, x) }
+
 // Renoise implements [Renoiser]: the tokens of x0, in the order of their scores.
 func (p *ordered) Renoise(x, x0 []int32, v []float32, _, _ float64, _ *sampler.Stream) {
 	levels := rowLen(v, len(x))

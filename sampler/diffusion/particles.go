@@ -113,6 +113,7 @@ func NewParticles(ctx context.Context, model energy.Denoiser[int32], process Pro
 		return bad("the projection %T has a memory, which weights do not know", d.projection)
 	}
 	d.keep = cfg.tables == 0
+	d.spared = nil // weights are of whole tables
 	d.timeFree = d.timeFree && d.keep
 	p := &Particles{run: d, cloud: cloud{d: &d.batch, chunk: cfg.tables, n: cfg.Particles, threshold: cfg.Threshold, joint: make([]Joint, len(d.process))}}
 	for i, q := range d.process {

@@ -67,6 +67,14 @@ type Absorbing interface {
 
 // Renoiser is [Steps] of tokens that can move with a joint draw of the clean
 // sample: what projections need.
+//
+// Steps that also have the method
+//
+//	Intact(x0, x []int32)
+//
+// which stores in x0 the tokens that x shows to be intact and −1 elsewhere, need no
+// rows for these: Condition must treat every site alone, and neither Reverse nor
+// Renoise may read v there. A [Drawer] may then be spared them.
 type Renoiser interface {
 	// Condition turns the prediction v for x = x_t into the full posterior
 	// log p(x_0,i = l | x_t), up to a constant per row: tokens that x_t shows
@@ -78,6 +86,12 @@ type Renoiser interface {
 	// Renoise replaces x = x_t by a draw from q(x_s | x_t, x_0). v is the
 	// conditioned prediction that x0 was drawn from.
 	Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream)
+}
+
+// intactSteps is a [Renoiser] that knows which tokens are intact.
+type intactSteps interface {
+	Renoiser
+	Intact(x0, x []int32)
 }
 
 // Joint is [Steps] that can be weighed: what [Particles] need.

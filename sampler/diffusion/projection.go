@@ -24,6 +24,15 @@ type Projector interface {
 
 // Drawer is a projection that can condition exactly: runners prefer it. Its
 // methods do not modify v and may be called concurrently.
+//
+// A Drawer that also has the method
+//
+//	DrawGiven(x0 []int32, v []float32, src rand.Source) (logZ float64, err error)
+//
+// is told which tokens are certain, if the steps know (see [Renoiser]): on entry x0
+// holds these, and −1 elsewhere. Their rows in v may hold anything and may be
+// written to; they stand for rows of 0 at the token and −Inf elsewhere, with which
+// Draw gives the same. No observer sees such rows.
 type Drawer interface {
 	// Draw stores in x0 an exact joint draw from ∏_i softmax(v_i) restricted to
 	// the feasible set C, and returns log Z = log Σ_{x∈C} ∏_i exp(v[i,x_i]).
@@ -32,6 +41,12 @@ type Drawer interface {
 
 	// LogZ returns log Z alone.
 	LogZ(v []float32) (float64, error)
+}
+
+// givenDrawer is a [Drawer] that can be told of certain tokens.
+type givenDrawer interface {
+	Drawer
+	DrawGiven(x0 []int32, v []float32, src rand.Source) (logZ float64, err error)
 }
 
 // Committer is a projection with a memory, for instance of what has been

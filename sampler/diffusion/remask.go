@@ -229,6 +229,9 @@ func (p *remask) Condition(v []float32, x []int32, t float64, leaveOneOut bool) 
 	p.masked.Condition(v, x, t, leaveOneOut)
 }
 
+// Intact is that of masked diffusion: see [Renoiser].
+func (p *remask) Intact(x0, x []int32) { p.masked.Intact(x0, x) }
+
 // Renoise implements [Renoiser].
 func (p *remask) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream) {
 	levels := rowLen(v, len(x))

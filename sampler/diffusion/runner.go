@@ -81,6 +81,9 @@ func New[S energy.Site](ctx context.Context, model energy.Denoiser[S], process P
 	if err := d.bindProjector(ctx); err != nil {
 		return nil, err
 	}
+	if tokens, ok := any(d).(*Runner[int32]); ok {
+		spare(&tokens.batch)
+	}
 	return d, d.remember()
 }
 

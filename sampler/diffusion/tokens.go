@@ -62,7 +62,36 @@ func conditionTokens(d *batch[int32], i int, raw []float32, t float64) {
 	if d.projection == nil && !d.leaveOneOut && d.guided == nil {
 		return
 	}
+	if d.spared != nil {
+		conditionRest(d, i, raw, t)
+		return
+	}
 	condition(d, i, raw, t)
+}
+
+// conditionRest is condition but for the rows of certain tokens, which it lists.
+func conditionRest(d *batch[int32], i int, raw []float32, t float64) {
+	p, x := d.process[i].(intactSteps), d.state(i)
+	certain := d.certain[i*d.sites : (i+1)*d.sites]
+	p.Intact(certain, x)
+	for j := range certain {
+		if k := i*d.sites + j; d.clean[k] {
+			certain[j] = d.given[k]
+		}
+		if certain[j] < 0 {
+			p.Condition(raw[j*d.levels:(j+1)*d.levels], x[j:j+1], t, d.leaveOneOut)
+		}
+	}
+}
+
+// spare lets the projection do without the rows of certain tokens where nobody else
+// reads them.
+func spare(d *batch[int32]) {
+	drawer, ok := d.drawer.(givenDrawer)
+	if _, intact := d.process[0].(intactSteps); !ok || !intact || d.guided != nil || d.committer != nil || d.cfg.Observe != nil {
+		return
+	}
+	d.spared, d.certain = drawer, make([]int32, len(d.x))
 }
 
 // condition makes a prediction for slot i the full posterior.
@@ -89,7 +118,13 @@ func projectTokens(d *batch[int32], w, i int, raw []float32, t, s float64) (v []
 	x, r := d.state(i), &d.streams[i]
 	work := &d.work[w]
 	if d.drawer != nil {
-		if work.snap.LogZ, err = d.drawer.Draw(work.clean, raw, r); err != nil {
+		if d.spared != nil {
+			copy(work.clean, d.certain[i*d.sites:])
+			work.snap.LogZ, err = d.spared.DrawGiven(work.clean, raw, r)
+		} else {
+			work.snap.LogZ, err = d.drawer.Draw(work.clean, raw, r)
+		}
+		if err != nil {
 			return raw, err
 		}
 		p.(Renoiser).Renoise(x, work.clean, raw, t, s, r)
