@@ -29,7 +29,7 @@ type drawer interface {
 func (p *problem) fits() error {
 	for i, set := range p.sets {
 		linear, curved := set.Split()
-		if curved != nil && curved.Len() > 0 {
+		if curved.Len() > 0 {
 			return fmt.Errorf("window of line %d: an autocorrelation is no linear equation", p.lines[p.starts[i]])
 		}
 		bounded := 0
