@@ -7,16 +7,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint/text"
 )
 
-// synonyms are the codons of each amino acid and of the end (*) in the standard
-// genetic code.
-var synonyms = map[byte]string{
-	'A': "GCA GCC GCG GCT", 'C': "TGC TGT", 'D': "GAC GAT", 'E': "GAA GAG", 'F': "TTC TTT",
-	'G': "GGA GGC GGG GGT", 'H': "CAC CAT", 'I': "ATA ATC ATT", 'K': "AAA AAG",
-	'L': "CTA CTC CTG CTT TTA TTG", 'M': "ATG", 'N': "AAC AAT", 'P': "CCA CCC CCG CCT", 'Q': "CAA CAG",
-	'R': "AGA AGG CGA CGC CGG CGT", 'S': "AGC AGT TCA TCC TCG TCT", 'T': "ACA ACC ACG ACT",
-	'V': "GTA GTC GTG GTT", 'W': "TGG", 'Y': "TAC TAT", '*': "TAA TAG TGA",
-}
-
 // codons is the vocabulary: the 64 words of three bases, in alphabetical order.
 var codons = func() text.Vocabulary {
 	var v text.Vocabulary
@@ -39,26 +29,6 @@ var codonOf = func() map[string]int32 {
 	return m
 }()
 
-// amino is what each codon stands for.
-var amino = func() map[string]byte {
-	m := make(map[string]byte)
-	for aa, list := range synonyms {
-		for _, codon := range strings.Fields(list) {
-			m[codon] = aa
-		}
-	}
-	return m
-}()
-
-// tokensOf returns the codons of an amino acid as tokens.
-func tokensOf(aa byte) []int32 {
-	var t []int32
-	for _, codon := range strings.Fields(synonyms[aa]) {
-		t = append(t, codonOf[codon])
-	}
-	return t
-}
-
 // iupac are the bases that a letter stands for.
 var iupac = map[rune]string{
 	'A': "A", 'C': "C", 'G': "G", 'T': "T", 'R': "AG", 'Y': "CT", 'S': "CG", 'W': "AT", 'K': "GT", 'M': "AC",
@@ -68,8 +38,8 @@ var iupac = map[rune]string{
 // maxWords bounds what one site may stand for: four free bases and more.
 const maxWords = 1 << 12
 
-// expand returns the words of bases that a site stands for.
-func expand(site string) ([]string, error) {
+// expand returns the words of bases that a site of an option stands for.
+func expand(option, site string) ([]string, error) {
 	words := []string{""}
 	for _, c := range site {
 		var longer []string
@@ -79,18 +49,26 @@ func expand(site string) ([]string, error) {
 			}
 		}
 		if words = longer; len(words) > maxWords {
-			return nil, fmt.Errorf("-avoid: %s stands for more than %d words", site, maxWords)
+			return nil, fmt.Errorf("%s: %s stands for more than %d words", option, site, maxWords)
 		}
 	}
 	return words, nil
 }
 
-// opposite returns a word of bases as the other strand reads it.
+// opposite returns a word of bases as the other strand reads it; what is no A, C,
+// G or T stays.
 func opposite(word string) string {
 	pair := map[byte]byte{'A': 'T', 'C': 'G', 'G': 'C', 'T': 'A'}
 	b := make([]byte, len(word))
 	for i := range b {
-		b[len(b)-1-i] = pair[word[i]]
+		c := word[i]
+		if other, ok := pair[c]; ok {
+			c = other
+		}
+		b[len(b)-1-i] = c
 	}
 	return string(b)
 }
+
+// strong counts G and C.
+func strong(word string) int { return strings.Count(word, "G") + strings.Count(word, "C") }

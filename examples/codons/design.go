@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
-	"github.com/gibbsite-go/gibbsite/constraint/text"
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/projection"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -19,63 +19,50 @@ const edges = 1 << 27
 // task is a protein to encode, as a model and a language over codons.
 type task struct {
 	options
-	protein protein
-	usage   usage
-	model   *model.Independent // codon usage given the protein: E = −log p
-	table   []float32          // its log-weights
-	mask    *constraint.Mask   // the protein
-	parts   []part             // what else is asked
+	gene
+	host   usage
+	of     usage // the organism of -harmonise
+	kept   map[int]string
+	tokens [][]int32          // that each site may take
+	model  *model.Independent // codon usage given the protein: E = −log p
+	table  []float32          // its log-weights
+	mask   *constraint.Mask   // the protein
+	parts  []constraint.Automaton
 }
 
-// part is one demand as a language.
-type part struct {
-	name     string
-	language constraint.Automaton
-}
-
-func newTask(ctx context.Context, o options, p protein, u usage) (*task, error) {
-	t := &task{options: o, protein: p, usage: u}
+func newTask(ctx context.Context, o options, g gene, u, source usage) (*task, error) {
+	t := &task{options: o, gene: g, host: u, of: source}
+	var err error
+	if t.kept, err = keep(o.keep, g, o.code); err != nil {
+		return nil, err
+	}
 	if err := t.encode(); err != nil {
 		return nil, err
 	}
-	gc, err := gcWindow(3*len(p.letters), o.low, o.high)
-	if err != nil {
-		return nil, err
-	}
-	t.parts = append(t.parts, part{fmt.Sprintf("GC content in [%v, %v]", o.low, o.high), gc})
-	words, err := avoided(o)
-	if err != nil {
-		return nil, err
-	}
-	if len(words) > 0 {
-		a, err := text.Avoids(ctx, codons, constraint.Limits{}, words...)
-		if err != nil {
-			return nil, fmt.Errorf("forbidden sites and homopolymers: %w", err)
-		}
-		t.parts = append(t.parts, part{"forbidden sites and homopolymers", a})
-	}
-	return t, nil
+	return t, t.demand(ctx)
 }
 
-// encode makes the mask and the model from the protein.
+// encode makes the mask and the model from the protein. A codon that is kept has
+// probability 1.
 func (t *task) encode() error {
-	n, v := len(t.protein.letters), len(codons.Tokens)
+	n, v := len(t.letters), len(codons.Tokens)
 	logw := make([]float64, n*v)
 	t.table = make([]float32, n*v)
 	for i := range logw {
 		logw[i] = math.Inf(-1)
 	}
-	allowed := make([][]int32, n)
 	for i := range n {
-		aa := t.protein.letters[i]
-		w, err := t.usage.weights(aa)
+		list, w, err := t.choices(i)
 		if err != nil {
 			return err
 		}
-		allowed[i] = tokensOf(aa)
-		for k, codon := range allowed[i] {
-			logw[i*v+int(codon)] = w[k]
+		var some []int32
+		for k, codon := range list {
+			if logw[i*v+int(codon)] = w[k]; !math.IsInf(w[k], -1) {
+				some = append(some, codon)
+			}
 		}
+		t.tokens = append(t.tokens, some)
 	}
 	for i, w := range logw {
 		t.table[i] = float32(w)
@@ -84,91 +71,182 @@ func (t *task) encode() error {
 	if t.model, err = model.NewIndependent(logw, v); err != nil {
 		return err
 	}
-	t.mask, err = constraint.NewMask(v, allowed)
+	t.mask, err = constraint.NewMask(v, t.tokens)
 	return err
 }
 
-// gcWindow is the language of the designs of n bases whose GC content is in
+// choices returns the codons of a site and their log-probabilities.
+func (t *task) choices(i int) ([]int32, []float64, error) {
+	if codon, ok := t.kept[i]; ok {
+		return []int32{codonOf[codon]}, []float64{0}, nil
+	}
+	aa := t.letters[i]
+	list := t.options.code.tokensOf(aa)
+	if len(list) == 0 {
+		return nil, nil, fmt.Errorf("amino acid %d is %c, for which translation table %d has no codon", i+1, aa, t.options.code.table)
+	}
+	var w []float64
+	var err error
+	if t.source == "" {
+		w, err = t.host.weights(list, aa)
+	} else {
+		w, err = harmony(list, t.native[3*i:3*i+3], t.of, t.host, t.gene.code, t.options.code, t.strength)
+	}
+	return list, w, err
+}
+
+// demand makes a language of everything that is asked for.
+func (t *task) demand(ctx context.Context) error {
+	if least, most := counts(3*len(t.letters), t.low, t.high); least > 0 || most < 3*len(t.letters) {
+		gc, err := newContent(3*len(t.letters), t.low, t.high)
+		if fewest, all := t.extremes(); err == nil && (fewest > most || all < least) {
+			n := float64(3 * len(t.letters))
+			return fmt.Errorf("no design exists: no DNA of this protein has %s, only [%.4g, %.4g]: %w", gc, float64(fewest)/n, float64(all)/n, constraint.ErrInfeasible)
+		}
+		if err != nil {
+			return err
+		}
+		t.parts = append(t.parts, gc)
+	}
+	f := frame{t.gene.before, t.gene.after, 3 * len(t.letters)}
+	add := func(name, advice string, w walker) error {
+		a, err := unroll(ctx, name, w, t.tokens)
+		var large *tooLarge
+		switch {
+		case errors.As(err, &large):
+			return fmt.Errorf("%w; %s", err, advice)
+		case errors.Is(err, constraint.ErrInfeasible):
+			return fmt.Errorf("no design exists: %w", err)
+		case err != nil:
+			return err
+		}
+		t.parts = append(t.parts, a)
+		return nil
+	}
+	var unwanted []site
+	for _, s := range t.avoid {
+		words, err := expand("-avoid", s)
+		if err != nil {
+			return err
+		}
+		unwanted = append(unwanted, newSite(words))
+	}
+	if t.run > 0 {
+		unwanted = append(unwanted, runs(t.run)...)
+	}
+	if len(unwanted) > 0 {
+		if err := add("forbidden sites and homopolymers", "drop some of -avoid", newCounter(f, 0, 0, unwanted...)); err != nil {
+			return err
+		}
+	}
+	for _, r := range t.require {
+		words, err := expand("-require", r.site)
+		if err != nil {
+			return err
+		}
+		least, most := 1, -1
+		if r.times > 0 {
+			least, most = r.times, r.times
+		}
+		if err := add("required "+r.String(), "ask for a longer site", newCounter(f, least, most, newSite(words))); err != nil {
+			return err
+		}
+	}
+	if w := t.windows; w != nil {
+		if total := len(f.before) + f.bases + len(f.after); w.size > total {
+			return fmt.Errorf("-windows: size = %d, want at most the %d bases of the design and its flanks", w.size, total)
+		}
+		least, most := counts(w.size, w.low, w.high)
+		if err := add(w.String(), "a larger step, a smaller size or wider bounds need fewer", newWindowed(f, w.size, w.step, least, most, t.tokens)); err != nil {
+			return err
+		}
+	}
+	if t.unique > 0 {
+		return add(fmt.Sprintf("no %d bases twice", t.unique), "a larger -unique needs fewer", newUnique(f, t.unique, t.tokens))
+	}
+	return nil
+}
+
+// extremes returns the fewest and most G and C of any DNA for the protein.
+func (t *task) extremes() (fewest, most int) {
+	for _, list := range t.tokens {
+		low, high := 3, 0
+		for _, codon := range list {
+			n := strong(codons.Tokens[codon])
+			low, high = min(low, n), max(high, n)
+		}
+		fewest, most = fewest+low, most+high
+	}
+	return fewest, most
+}
+
+func (w *window) String() string {
+	every := ""
+	if w.step > 1 {
+		every = fmt.Sprintf(", every %d", w.step)
+	}
+	return fmt.Sprintf("GC content in [%v, %v] in windows of %d bases%s", w.low, w.high, w.size, every)
+}
+
+// content is a bound on the GC content of a whole design.
+type content struct {
+	*constraint.Sum
+	low, high float64
+}
+
+func (c content) String() string { return fmt.Sprintf("GC content in [%v, %v]", c.low, c.high) }
+
+// newContent is the language of the designs of n bases whose GC content is in
 // [low, high].
-func gcWindow(n int, low, high float64) (constraint.Automaton, error) {
-	content := func(k int) float64 { return float64(k) / float64(n) }
-	least, most := 0, n
-	for content(least) < low {
-		least++
-	}
-	for content(most) > high {
-		most--
-	}
+func newContent(n int, low, high float64) (content, error) {
+	least, most := counts(n, low, high)
 	weights := make([]int, len(codons.Tokens))
 	for t, codon := range codons.Tokens {
-		for _, base := range codon {
-			if base == 'G' || base == 'C' {
-				weights[t]++
-			}
-		}
+		weights[t] = strong(codon)
 	}
 	gc, err := constraint.NewSum(weights, least, most)
 	if err != nil {
-		return nil, fmt.Errorf("-gc: no number of G and C among %d bases is in [%v, %v]: %w", n, low, high, err)
+		return content{}, fmt.Errorf("-gc: no number of G and C among %d bases is in [%v, %v]: %w", n, low, high, err)
 	}
-	return gc, nil
-}
-
-// avoided returns the words of bases that no design may contain.
-func avoided(o options) ([]string, error) {
-	var words []string
-	for _, site := range o.avoid {
-		list, err := expand(site)
-		if err != nil {
-			return nil, err
-		}
-		for _, w := range list {
-			words = append(words, w, opposite(w))
-		}
-	}
-	if o.run > 0 {
-		for _, base := range "ACGT" {
-			run := make([]rune, o.run+1)
-			for i := range run {
-				run[i] = base
-			}
-			words = append(words, string(run))
-		}
-	}
-	return words, nil
+	return content{gc, low, high}, nil
 }
 
 // compile intersects the protein with the parts.
-func (t *task) compile(ctx context.Context, name string, parts ...part) (*projection.PathProjection, error) {
-	all := []constraint.Automaton{t.mask}
-	for _, p := range parts {
-		all = append(all, p.language)
-	}
-	language, err := constraint.Intersect(all...)
+func (t *task) compile(ctx context.Context, name string, parts ...constraint.Automaton) (*projection.PathProjection, error) {
+	language, err := constraint.Intersect(append([]constraint.Automaton{t.mask}, parts...)...)
 	if err != nil {
 		return nil, err
 	}
-	e, err := projection.Path{Language: language, Name: name, Limit: edges}.Compile(ctx, len(t.protein.letters), len(codons.Tokens))
-	if err != nil {
-		return nil, err
-	}
-	_, err = e.LogZ(t.table) // codons of frequency 0 may be what is missing
-	return e, err
+	return projection.Path{Language: language, Name: name, Limit: edges}.Compile(ctx, len(t.letters), len(codons.Tokens))
 }
 
 // solve compiles everything and, if that cannot be met, says which demands clash.
 func (t *task) solve(ctx context.Context) (*projection.PathProjection, error) {
 	e, err := t.compile(ctx, "all constraints together", t.parts...)
-	if !errors.Is(err, constraint.ErrInfeasible) {
-		return e, err
-	}
-	for _, p := range t.parts {
-		if _, alone := t.compile(ctx, p.name+", given the protein,", p); alone != nil {
-			err = alone
-			break
+	var dead *projection.InfeasibleError
+	var large *constraint.LimitError
+	switch {
+	case errors.As(err, &dead):
+		names := make([]string, 0, len(dead.Clash))
+		for _, name := range dead.Clash {
+			if !strings.HasPrefix(name, "constraint.Mask") { // the protein, which every demand is about
+				names = append(names, name)
+			}
 		}
+		if len(names) == 1 {
+			return nil, fmt.Errorf("no design exists: no DNA of this protein has %s: %w", names[0], constraint.ErrInfeasible)
+		}
+		return nil, fmt.Errorf("no design exists: %s exclude each other: %w", strings.Join(names, ", and "), constraint.ErrInfeasible)
+	case errors.As(err, &large):
+		var sizes []string
+		for _, p := range t.parts {
+			if l, ok := p.(*layered); ok {
+				sizes = append(sizes, fmt.Sprintf("%s takes %d", l.name, l.States()))
+			}
+		}
+		return nil, fmt.Errorf("all constraints together need more than %d edges: drop or widen one (states by themselves: %s; -gc 0,1 takes none)", edges, strings.Join(sizes, "; "))
 	}
-	return nil, fmt.Errorf("no design exists: %w", err)
+	return e, err
 }
 
 // bases returns the bases of a design.
@@ -182,11 +260,7 @@ func (t *task) logProb(x []int32) float64 {
 }
 
 // design does what the program is for.
-func design(ctx context.Context, o options, p protein, u usage) (*report, error) {
-	t, err := newTask(ctx, o, p, u)
-	if err != nil {
-		return nil, err
-	}
+func (t *task) design(ctx context.Context) (*report, error) {
 	exact, err := t.solve(ctx)
 	if err != nil {
 		return nil, err
@@ -196,13 +270,13 @@ func design(ctx context.Context, o options, p protein, u usage) (*report, error)
 		return nil, err
 	}
 	mass = min(mass, 0) // rows of float32 logarithms miss 1 by some 1e−8
-	n := len(p.letters)
+	n := len(t.letters)
 	best := make([]int32, n)
 	if _, err := exact.MAP(best, t.table); err != nil {
 		return nil, err
 	}
-	x := make([]int32, o.designs*n)
-	if _, err := exact.Sample(x, t.table, sampler.NewStream(o.seed, 0)); err != nil {
+	x := make([]int32, t.designs*n)
+	if _, err := exact.Sample(x, t.table, sampler.NewStream(t.seed, 0)); err != nil {
 		return nil, err
 	}
 	r := newReport(t, mass)
@@ -214,8 +288,8 @@ func design(ctx context.Context, o options, p protein, u usage) (*report, error)
 		return nil, err
 	}
 	r.Acceptance = float64(r.free.accepted) / float64(r.free.trials)
-	if o.Dir != "" {
-		err = r.write(o.Dir, t)
+	if t.Dir != "" {
+		err = r.write(t.Dir, t)
 	}
 	return r, err
 }

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"bufio"
+	"errors"
 	"fmt"
 	"image/color"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -21,16 +25,26 @@ func (r *report) write(dir string, t *task) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	path := filepath.Join(dir, "designs.fasta")
-	f, err := os.Create(path)
-	if err != nil {
+	save := func(name string, write func(w io.Writer)) error {
+		path := filepath.Join(dir, name)
+		f, err := os.Create(path)
+		if err != nil {
+			return err
+		}
+		out := bufio.NewWriter(f)
+		write(out)
+		if err := errors.Join(out.Flush(), f.Close()); err != nil {
+			return err
+		}
+		r.files = append(r.files, path)
+		return nil
+	}
+	if err := save("designs.fasta", r.writeFASTA); err != nil {
 		return err
 	}
-	r.writeFASTA(f)
-	if err := f.Close(); err != nil {
+	if err := save("designs.gb", func(w io.Writer) { r.writeGenBank(w, t, time.Now()) }); err != nil {
 		return err
 	}
-	r.files = append(r.files, path)
 	fig := &picture.Figure{
 		Name: "designs", Title: fmt.Sprintf("%d designs, and %d drawn without constraints", len(r.Designs), r.free.trials), Height: 6 * vg.Centimeter,
 		Caption: "The designs keep the usage of codons and stay within the limits; the MAP, the likeliest design, uses the commonest codons throughout.",
@@ -38,18 +52,33 @@ func (r *report) write(dir string, t *task) error {
 	if err := histogram(fig, "GC content", 4/float64(r.bases), r.free.gc, values(r, func(f figure) float64 { return f.GC }), r.Map.GC); err != nil {
 		return err
 	}
-	for i, edge := range []float64{t.low, t.high} {
+	for _, edge := range []float64{t.low, t.high} {
+		if edge == 0 || edge == 1 {
+			continue // no limit
+		}
 		l, err := mark(fig.Panels[0], edge, picture.Reference)
 		if err != nil {
 			return err
 		}
-		if i == 0 {
+		if len(fig.Legend) < 4 {
 			fig.Legend = append(fig.Legend, picture.Entry{Name: "limits", Mark: l})
 		}
 	}
-	err = histogram(fig, "codon adaptation index", 0.01, r.free.cai, values(r, func(f figure) float64 { return f.CAI }), r.Map.CAI)
+	err := histogram(fig, "codon adaptation index", 0.01, r.free.cai, values(r, func(f figure) float64 { return f.CAI }), r.Map.CAI)
 	r.Add(fig)
 	return err
+}
+
+// writeGenBank writes every design with its flanks.
+func (r *report) writeGenBank(w io.Writer, t *task, date time.Time) {
+	record := func(name string, f figure) {
+		comment := fmt.Sprintf("cai=%.4f gc=%.4f log_prob=%.4f", f.CAI, f.GC, f.LogProb)
+		t.writeGenBankRecord(w, name, comment, f.DNA, t.options.code.table, date)
+	}
+	record("map", r.Map)
+	for i, f := range r.Designs {
+		record(fmt.Sprintf("design_%d", i+1), f)
+	}
 }
 
 func values(r *report, f func(figure) float64) plotter.Values {

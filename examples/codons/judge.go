@@ -2,19 +2,37 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"strings"
 )
 
 // The judge reads designs as strings of bases and shares no code with what made
 // them: its own genetic code, its own reading of sites and strands.
 
-// standardCode is translation table 1 of NCBI: the amino acid of the codon whose
-// bases are digits of base 4 in the order T, C, A, G.
-const standardCode = "FFLLSSSSYY**CC*WLLLLPPPPHHQQRRRRIIIMTTTTNNKKSSRRVVVVAAAADDEEGGGG"
+// tables are the translation tables of NCBI: the amino acid of the codon whose bases
+// are digits of base 4 in the order T, C, A, G.
+var tables = map[int]string{
+	1:  "FFLLSSSSYY**CC*WLLLLPPPPHHQQRRRRIIIMTTTTNNKKSSRRVVVVAAAADDEEGGGG",
+	2:  "FFLLSSSSYY**CCWWLLLLPPPPHHQQRRRRIIMMTTTTNNKKSS**VVVVAAAADDEEGGGG",
+	3:  "FFLLSSSSYY**CCWWTTTTPPPPHHQQRRRRIIMMTTTTNNKKSSRRVVVVAAAADDEEGGGG",
+	4:  "FFLLSSSSYY**CCWWLLLLPPPPHHQQRRRRIIIMTTTTNNKKSSRRVVVVAAAADDEEGGGG",
+	5:  "FFLLSSSSYY**CCWWLLLLPPPPHHQQRRRRIIMMTTTTNNKKSSSSVVVVAAAADDEEGGGG",
+	6:  "FFLLSSSSYYQQCC*WLLLLPPPPHHQQRRRRIIIMTTTTNNKKSSRRVVVVAAAADDEEGGGG",
+	9:  "FFLLSSSSYY**CCWWLLLLPPPPHHQQRRRRIIIMTTTTNNNKSSSSVVVVAAAADDEEGGGG",
+	10: "FFLLSSSSYY**CCCWLLLLPPPPHHQQRRRRIIIMTTTTNNKKSSRRVVVVAAAADDEEGGGG",
+	11: "FFLLSSSSYY**CC*WLLLLPPPPHHQQRRRRIIIMTTTTNNKKSSRRVVVVAAAADDEEGGGG",
+	12: "FFLLSSSSYY**CC*WLLLSPPPPHHQQRRRRIIIMTTTTNNKKSSRRVVVVAAAADDEEGGGG",
+	13: "FFLLSSSSYY**CCWWLLLLPPPPHHQQRRRRIIMMTTTTNNKKSSGGVVVVAAAADDEEGGGG",
+	14: "FFLLSSSSYYY*CCWWLLLLPPPPHHQQRRRRIIIMTTTTNNNKSSSSVVVVAAAADDEEGGGG",
+	16: "FFLLSSSSYY*LCC*WLLLLPPPPHHQQRRRRIIIMTTTTNNKKSSRRVVVVAAAADDEEGGGG",
+	21: "FFLLSSSSYY**CCWWLLLLPPPPHHQQRRRRIIMMTTTTNNNKSSSSVVVVAAAADDEEGGGG",
+	22: "FFLLSS*SYY*LCC*WLLLLPPPPHHQQRRRRIIIMTTTTNNKKSSRRVVVVAAAADDEEGGGG",
+	23: "FF*LSSSSYY**CC*WLLLLPPPPHHQQRRRRIIIMTTTTNNKKSSRRVVVVAAAADDEEGGGG",
+	24: "FFLLSSSSYY**CCWWLLLLPPPPHHQQRRRRIIIMTTTTNNKKSSSKVVVVAAAADDEEGGGG",
+	25: "FFLLSSSSYY**CCGWLLLLPPPPHHQQRRRRIIIMTTTTNNKKSSRRVVVVAAAADDEEGGGG",
+}
 
 // translate reads the protein off a DNA string, ? where there is no codon.
-func translate(dna string) string {
+func translate(table int, dna string) string {
 	var b strings.Builder
 	for ; len(dna) >= 3; dna = dna[3:] {
 		index := 0
@@ -29,7 +47,7 @@ func translate(dna string) string {
 		if index < 0 {
 			b.WriteByte('?')
 		} else {
-			b.WriteByte(standardCode[index])
+			b.WriteByte(tables[table][index])
 		}
 	}
 	return b.String() + strings.Repeat("?", len(dna))
@@ -40,8 +58,8 @@ func gcContent(dna string) float64 {
 	return float64(strings.Count(dna, "G")+strings.Count(dna, "C")) / float64(len(dna))
 }
 
-// longestRun is the length of the longest homopolymer.
-func longestRun(dna string) int {
+// longestRun is the length of the longest homopolymer with a base in from … to−1.
+func longestRun(dna string, from, to int) int {
 	longest, length := 0, 0
 	for i := range dna {
 		if i > 0 && dna[i] == dna[i-1] {
@@ -49,14 +67,18 @@ func longestRun(dna string) int {
 		} else {
 			length = 1
 		}
-		longest = max(longest, length)
+		if i >= from && i-length+1 < to {
+			longest = max(longest, length)
+		}
 	}
 	return longest
 }
 
+var pairs = strings.NewReplacer("A", "T", "T", "A", "C", "G", "G", "C")
+
 // strand2 is the other strand, in its own direction.
 func strand2(dna string) string {
-	other := []byte(strings.NewReplacer("A", "T", "T", "A", "C", "G", "G", "C").Replace(dna))
+	other := []byte(pairs.Replace(dna))
 	for i, j := 0, len(other)-1; i < j; i, j = i+1, j-1 {
 		other[i], other[j] = other[j], other[i]
 	}
@@ -66,70 +88,136 @@ func strand2(dna string) string {
 // ambiguity lists, for each base, the letters of a site that it satisfies.
 var ambiguity = map[byte]string{'A': "ARWMDHVN", 'C': "CYSMBHVN", 'G': "GRSKBDVN", 'T': "TYWKBDHN"}
 
-// occurs reports whether a site occurs on one strand.
-func occurs(site, dna string) bool {
-	if strings.Trim(site, "ACGT") == "" {
-		return strings.Contains(dna, site)
-	}
-	for at := 0; at+len(site) <= len(dna); at++ {
-		i := 0
-		for i < len(site) && strings.IndexByte(ambiguity[dna[at+i]], site[i]) >= 0 {
-			i++
+// fits reports whether bases are a reading of a site.
+func fits(site, dna string) bool {
+	for i := range site {
+		if dna[i] == site[i] {
+			continue
 		}
-		if i == len(site) {
+		if strings.IndexByte("ACGT", site[i]) >= 0 || strings.IndexByte(ambiguity[dna[i]], site[i]) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// occurrences counts the places with a base in from … to−1 at which a site stands on
+// one strand or the other.
+func occurrences(site, dna string, from, to int) int {
+	n := 0
+	if strings.Trim(site, "ACGT") == "" {
+		words := []string{site, strand2(site)}
+		if words[0] == words[1] {
+			words = words[:1] // one place, read on both strands
+		}
+		for _, word := range words {
+			for at, end := max(0, from-len(site)+1), min(len(dna), to+len(site)-1); at < end; at++ {
+				next := strings.Index(dna[at:end], word)
+				if next < 0 {
+					break
+				}
+				at += next
+				n++
+			}
+		}
+		return n
+	}
+	back := strand2(dna)
+	for at := max(0, from-len(site)+1); at < to && at+len(site) <= len(dna); at++ {
+		end := at + len(site)
+		if fits(site, dna[at:end]) || fits(site, back[len(dna)-end:len(dna)-at]) {
+			n++
+		}
+	}
+	return n
+}
+
+// even reports whether every window with a base in from … to−1 has its share of G
+// and C.
+func (w *window) even(dna string, from, to int) bool {
+	for at := 0; at+w.size <= len(dna); at += w.step {
+		if at >= to || at+w.size <= from {
+			continue
+		}
+		if gc := gcContent(dna[at : at+w.size]); gc < w.low || gc > w.high {
+			return false
+		}
+	}
+	return true
+}
+
+// repeats reports whether k bases occur twice, once with a base in from … to−1.
+func repeats(dna string, k, from, to int) bool {
+	last := make(map[string]bool) // whether an occurrence so far is of the design
+	for at := 0; at+k <= len(dna); at++ {
+		own := at < to && at+k > from
+		was, seen := last[dna[at:at+k]]
+		if seen && (own || was) {
 			return true
 		}
+		last[dna[at:at+k]] = own || was
 	}
 	return false
 }
 
 // judge asks of a design what the options ask. The tests go by the names that
 // demands returns, in its order.
-func judge(o options, p protein, dna string) []bool {
-	gc := gcContent(dna)
-	ok := []bool{translate(dna) == p.letters, o.low <= gc && gc <= o.high}
-	back := strand2(dna)
-	for _, site := range o.avoid {
-		ok = append(ok, !occurs(site, dna) && !occurs(site, back))
+func judge(t *task, dna string) []bool {
+	whole := t.gene.before + dna + t.gene.after
+	from := len(t.gene.before)
+	to := from + len(dna)
+	read := translate(t.options.code.table, dna)
+	if codon, ok := t.kept[0]; ok && strings.HasPrefix(dna, codon) {
+		read = t.letters[:1] + read[1:] // a codon that stays may begin a protein in its own way
 	}
-	if o.run > 0 {
-		ok = append(ok, longestRun(dna) <= o.run)
+	gc := gcContent(dna)
+	ok := []bool{read == t.letters, t.low <= gc && gc <= t.high}
+	for _, site := range t.avoid {
+		ok = append(ok, occurrences(site, whole, from, to) == 0)
+	}
+	for _, r := range t.require {
+		n := occurrences(r.site, whole, from, to)
+		ok = append(ok, n > 0 && (r.times == 0 || n == r.times))
+	}
+	if t.run > 0 {
+		ok = append(ok, longestRun(whole, from, to) <= t.run)
+	}
+	if t.windows != nil {
+		ok = append(ok, t.windows.even(whole, from, to))
+	}
+	if t.keep != "" {
+		same := true
+		for i, codon := range t.kept {
+			same = same && len(dna) >= 3*i+3 && dna[3*i:3*i+3] == codon
+		}
+		ok = append(ok, same)
+	}
+	if t.unique > 0 {
+		ok = append(ok, !repeats(whole, t.unique, from, to))
 	}
 	return ok
 }
 
 // demands names what judge tests.
-func demands(o options) []string {
-	names := []string{"encodes the protein", fmt.Sprintf("GC content in [%v, %v]", o.low, o.high)}
-	for _, site := range o.avoid {
+func demands(t *task) []string {
+	names := []string{"encodes the protein", fmt.Sprintf("GC content in [%v, %v]", t.low, t.high)}
+	for _, site := range t.avoid {
 		names = append(names, "no "+site+" on either strand")
 	}
-	if o.run > 0 {
-		names = append(names, fmt.Sprintf("no run longer than %d", o.run))
+	for _, r := range t.require {
+		names = append(names, r.String()+" on either strand")
+	}
+	if t.run > 0 {
+		names = append(names, fmt.Sprintf("no run longer than %d", t.run))
+	}
+	if t.windows != nil {
+		names = append(names, t.windows.String())
+	}
+	if t.keep != "" {
+		names = append(names, fmt.Sprintf("codons kept: %d", len(t.kept)))
+	}
+	if t.unique > 0 {
+		names = append(names, fmt.Sprintf("no %d bases twice", t.unique))
 	}
 	return names
-}
-
-// adaptation is the codon adaptation index of Sharp and Li (1987), with the
-// usage table for their set of reference genes: the geometric mean over codons of
-//
-//	w = frequency of the codon / frequency of the commonest synonym.
-//
-// Methionine, tryptophan and the end, which leave no choice or count nothing, are
-// left out; a design without any other codon has index 1.
-func adaptation(u usage, dna string) float64 {
-	most := make(map[byte]float64)
-	for codon, f := range u.of {
-		aa := translate(codon)[0]
-		most[aa] = max(most[aa], f)
-	}
-	sum, n := 0.0, 0
-	for i, aa := range translate(dna) {
-		if strings.ContainsRune("MW*", aa) {
-			continue
-		}
-		sum += math.Log(u.of[dna[3*i:3*i+3]] / most[byte(aa)])
-		n++
-	}
-	return math.Exp(sum / float64(max(n, 1)))
 }

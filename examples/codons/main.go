@@ -1,20 +1,20 @@
 // Codons designs DNA that encodes a given protein and satisfies hard
-// constraints together: the exact protein, a window for the GC content, no
-// restriction site on either strand and no long homopolymer. One compiled
-// constraint gives exact samples under codon usage, the likeliest design and the
-// probability that a design drawn without constraints would do.
+// constraints together: the exact protein, the GC content as a whole and in windows,
+// restriction sites that must or must not occur on either strand, no long
+// homopolymer, no repeat, and codons that stay, all across the flanks, too. One
+// compiled constraint gives exact samples under codon usage, or under a usage that is
+// in harmony with another organism's, the likeliest design and the probability that a
+// design drawn without constraints would do.
 //
 //	go -C examples run ./codons
 //	go -C examples run ./codons -protein insulin.fasta -gc 0.5,0.6 -json
+//	go -C examples run ./codons -genbank plasmid.gb -gene lacZ -keep 1-10 -require GGATCC=1 -out out
 package main
 
 import (
 	"context"
 	"flag"
 	"fmt"
-	"math"
-	"strconv"
-	"strings"
 
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 )
@@ -23,12 +23,21 @@ import (
 type options struct {
 	command.Output
 
-	protein, usage  string
-	low, high       float64 // GC content
-	avoid           []string
-	run             int // longest homopolymer; 0 for any
-	designs, trials int
-	seed            uint64
+	protein, dna, genbank, gene string
+	flank                       int // bases of a record on each side
+	before, after               string
+	usage, source               string
+	strength                    float64
+	code                        *code
+	low, high                   float64 // GC content
+	windows                     *window
+	avoid                       []string
+	require                     []required
+	run                         int // longest homopolymer; 0 for any
+	unique                      int // bases of a word that does not repeat; 0 for any
+	keep                        string
+	designs, trials             int
+	seed                        uint64
 }
 
 // sites are restriction sites that cloning likes to keep for itself: EcoRI,
@@ -37,84 +46,106 @@ const sites = "GAATTC,GGATCC,CTCGAG,GCGGCCGC,GGTCTC"
 
 func parse(args []string) (options, error) {
 	var o options
-	var gc, avoid string
+	var gc, windows, avoid, require string
+	var table int
 	f := flag.NewFlagSet("codons", flag.ContinueOnError)
 	f.StringVar(&o.protein, "protein", "", "read the protein from this FASTA `file`; the default is green fluorescent protein")
+	f.StringVar(&o.dna, "dna", "", "read a coding sequence from this FASTA `file` instead of a protein")
+	f.StringVar(&o.genbank, "genbank", "", "read a coding sequence (CDS) and its flanks from this GenBank `file` instead of a protein")
+	f.StringVar(&o.gene, "gene", "", "the CDS of -genbank, by its /gene, /locus_tag, /protein_id or /product; needed if there are several")
+	f.IntVar(&o.flank, "flank", 30, "bases on each side of the CDS of -genbank that sites, windows and repeats are looked for across, 0 … 1000")
+	f.StringVar(&o.before, "before", "", "`bases` before the design; default those of -genbank")
+	f.StringVar(&o.after, "after", "", "`bases` after the design; default those of -genbank")
+	f.IntVar(&table, "code", 11, "genetic code of the design, the number of an NCBI translation table; -genbank files say their own, -dna is read by this one")
 	f.StringVar(&o.usage, "usage", "", "read codon usage from this `file`: codons followed by numbers, as the Codon Usage Database prints them; the default is E. coli K-12")
-	f.StringVar(&gc, "gc", "0.45,0.55", "lowest and highest GC content, `low,high`")
-	f.StringVar(&avoid, "avoid", sites, "`sites` that occur on neither strand; IUPAC letters stand for several bases")
+	f.StringVar(&o.source, "harmonise", "", "codons as rare as those of -genbank or -dna are in the organism of the usage `file`, instead of as usual")
+	f.Float64Var(&o.strength, "strength", 20, "with -harmonise, a codon loses so many nats for a relative adaptiveness that is off by 1")
+	f.StringVar(&gc, "gc", "0.45,0.55", "lowest and highest GC content of the design, `low,high`; with -windows 0,1, that is any, unless given")
+	f.StringVar(&windows, "windows", "", "lowest and highest GC content of every window of so many bases, `size,low,high` or size,low,high,step: windows begin at multiples of step, by default at every base")
+	f.StringVar(&avoid, "avoid", sites, "`sites` that occur on neither strand; IUPAC letters stand for several bases; of the default those of -require are left out")
+	f.StringVar(&require, "require", "", "`sites` that occur on one of the strands, as often as one likes, or so often: GGATCC=1")
+	f.StringVar(&o.keep, "keep", "", "`codons` that stay as they are in -genbank or -dna, or are given: 1-10,25=CTG")
 	f.IntVar(&o.run, "homopolymer", 5, "longest run of one base; 0 for any")
+	f.IntVar(&o.unique, "unique", 0, "no so many bases occur twice on the same strand, 2 … 1000; 0 for any repeats")
 	f.IntVar(&o.designs, "designs", 100, "number of designs")
 	f.IntVar(&o.trials, "trials", 20000, "number of designs drawn without constraints, to be accepted or rejected")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
-	o.Define(f, "designs.fasta")
+	o.Define(f, "designs.fasta and designs.gb")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
 	if f.NArg() > 0 {
 		return o, fmt.Errorf("unexpected argument %q; see -help", f.Arg(0))
 	}
-	var err error
-	if o.low, o.high, err = window(gc); err != nil {
+	given := map[string]bool{}
+	f.Visit(func(option *flag.Flag) { given[option.Name] = true })
+	if windows != "" && !given["gc"] {
+		gc = "0,1" // the windows say it
+	}
+	if err := o.check(table); err != nil {
 		return o, err
 	}
-	if o.avoid, err = patterns(avoid); err != nil {
-		return o, err
+	return o, o.scan(gc, windows, avoid, require, !given["avoid"])
+}
+
+// check asks whether numbers are in their ranges and options go together.
+func (o *options) check(table int) error {
+	inputs := 0
+	for _, file := range []string{o.protein, o.dna, o.genbank} {
+		if file != "" {
+			inputs++
+		}
 	}
 	switch {
+	case inputs > 1:
+		return fmt.Errorf("-protein = %q, -dna = %q, -genbank = %q, want one of them", o.protein, o.dna, o.genbank)
+	case o.gene != "" && o.genbank == "":
+		return fmt.Errorf("-gene = %q, want -genbank with it", o.gene)
+	case o.source != "" && o.genbank == "" && o.dna == "":
+		return fmt.Errorf("-harmonise = %q, want -genbank or -dna with it: DNA whose codons are rare or not", o.source)
+	case o.flank < 0 || o.flank > 1000:
+		return fmt.Errorf("-flank = %d, want 0 … 1000", o.flank)
+	case !(o.strength > 0 && o.strength <= 1000):
+		return fmt.Errorf("-strength = %v, want more than 0 and at most 1000", o.strength)
 	case o.run < 0:
-		return o, fmt.Errorf("-homopolymer = %d, want ≥ 1, or 0 for any", o.run)
+		return fmt.Errorf("-homopolymer = %d, want ≥ 1, or 0 for any", o.run)
+	case o.unique != 0 && (o.unique < 2 || o.unique > 1000):
+		return fmt.Errorf("-unique = %d, want 2 … 1000, or 0 for any repeats", o.unique)
 	case o.designs < 1:
-		return o, fmt.Errorf("-designs = %d, want ≥ 1", o.designs)
+		return fmt.Errorf("-designs = %d, want ≥ 1", o.designs)
 	case o.trials < 1:
-		return o, fmt.Errorf("-trials = %d, want ≥ 1", o.trials)
+		return fmt.Errorf("-trials = %d, want ≥ 1", o.trials)
 	}
-	return o, nil
-}
-
-func window(s string) (low, high float64, err error) {
-	a, b, two := strings.Cut(s, ",")
-	low, errA := strconv.ParseFloat(strings.TrimSpace(a), 64)
-	high, errB := strconv.ParseFloat(strings.TrimSpace(b), 64)
-	if !two || errA != nil || errB != nil || !(0 <= low && low <= high && high <= 1) || math.IsNaN(low+high) {
-		return 0, 0, fmt.Errorf("-gc = %q, want two numbers such as 0.45,0.55 with 0 ≤ low ≤ high ≤ 1", s)
+	c, err := newCode(table)
+	if err != nil {
+		return fmt.Errorf("-code: %w", err)
 	}
-	return low, high, nil
-}
-
-// patterns splits a list of sites and checks their letters.
-func patterns(list string) ([]string, error) {
-	var all []string
-	for _, s := range strings.Split(list, ",") {
-		if s = strings.ToUpper(strings.TrimSpace(s)); s == "" {
-			continue
-		}
-		for _, c := range s {
-			if _, ok := iupac[c]; !ok {
-				return nil, fmt.Errorf("-avoid: %q in the site %s is no IUPAC letter of a base", c, s)
-			}
-		}
-		all = append(all, s)
-	}
-	return all, nil
+	o.code = c
+	return nil
 }
 
 func run(ctx context.Context, o options) (*report, error) {
-	p := gfp
-	if o.protein != "" {
-		var err error
-		if p, err = readProtein(o.protein); err != nil {
-			return nil, err
-		}
+	g, err := load(o)
+	if err != nil {
+		return nil, err
 	}
 	u := coli
 	if o.usage != "" {
-		var err error
-		if u, err = readUsage(o.usage); err != nil {
+		if u, err = readUsage(o.usage, o.code); err != nil {
 			return nil, err
 		}
 	}
-	return design(ctx, o, p, u)
+	var source usage
+	if o.source != "" {
+		if source, err = readUsage(o.source, g.code); err != nil {
+			return nil, err
+		}
+	}
+	t, err := newTask(ctx, o, g, u, source)
+	if err != nil {
+		return nil, err
+	}
+	return t.design(ctx)
 }
 
 func main() {

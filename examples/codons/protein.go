@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 )
 
@@ -25,24 +24,12 @@ var gfp = protein{"green fluorescent protein (UniProt P42212)", "" +
 	"HYQQNTPIGDGPVLLPDNHYLSTQSALSKDPNEKRDHMVLLEFVTAAGITHGMDELYK"}
 
 func readProtein(path string) (protein, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return protein{}, err
-	}
-	defer f.Close()
-	p, err := scanProtein(f)
-	if err != nil {
-		return p, fmt.Errorf("%s: %w", path, err)
-	}
-	if p.name == "" {
-		p.name = path
-	}
-	return p, nil
+	return readRecord(path, letters, "amino acids")
 }
 
-// scanProtein reads one FASTA record; the header may be absent. Lower case and
-// blanks between letters are fine.
-func scanProtein(r io.Reader) (protein, error) {
+// scanRecord reads one FASTA record of the given letters, such as "amino acids"; the
+// header may be absent. Lower case and blanks between letters are fine.
+func scanRecord(r io.Reader, letters, what string) (protein, error) {
 	var p protein
 	var b strings.Builder
 	s := bufio.NewScanner(r)
@@ -66,7 +53,7 @@ func scanProtein(r io.Reader) (protein, error) {
 			switch {
 			case c == ' ' || c == '\t' || c == '\r':
 			case !strings.ContainsRune(letters, c):
-				return p, fmt.Errorf("line %d, column %d: %q is none of the amino acids %s", line, i+1, c, letters[:20])
+				return p, fmt.Errorf("line %d, column %d: %q is none of the %s %s", line, i+1, c, what, strings.TrimSuffix(letters, "*"))
 			case strings.HasSuffix(b.String(), "*"):
 				return p, fmt.Errorf("line %d, column %d: %q after the end (*)", line, i+1, c)
 			default:
@@ -78,7 +65,7 @@ func scanProtein(r io.Reader) (protein, error) {
 		return p, fmt.Errorf("line %d: %w", line+1, err)
 	}
 	if b.Len() == 0 {
-		return p, fmt.Errorf("line %d: no amino acids", line+1)
+		return p, fmt.Errorf("line %d: no %s", line+1, what)
 	}
 	p.letters = b.String()
 	return p, nil

@@ -12,7 +12,7 @@ func TestProteins(t *testing.T) {
 		"; old comment\n>x\nmk v\r\n": "MKV",
 		"MKV":                         "MKV",
 	} {
-		p, err := scanProtein(strings.NewReader(text))
+		p, err := scanRecord(strings.NewReader(text), letters, "amino acids")
 		if err != nil || p.letters != want {
 			t.Errorf("%q: %q, %v", text, p.letters, err)
 		}
@@ -26,7 +26,7 @@ func TestProteins(t *testing.T) {
 		">a\nMÄ\n":                 "line 2, column 2: 'Ä'",
 		strings.Repeat("M", 2<<20): "token too long",
 	} {
-		if _, err := scanProtein(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := scanRecord(strings.NewReader(text), letters, "amino acids"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.20q: %v, want %q", text, err, want)
 		}
 	}
@@ -49,14 +49,14 @@ func TestUsageTables(t *testing.T) {
 	for i, codon := range codons.Tokens {
 		rna := strings.ReplaceAll(codon, "T", "U")
 		kazusa += fmt.Sprintf("%s %4.1f(%6d)  ", rna, float64(i)/10, i)
-		withAmino += fmt.Sprintf("%s %c %.2f %4.1f (%6d)  ", rna, amino[codon], 0.5, 1.0, i)
+		withAmino += fmt.Sprintf("%s %c %.2f %4.1f (%6d)  ", rna, must(newCode(1)).amino[codon], 0.5, 1.0, i)
 		if i%4 == 3 {
 			kazusa += "\n"
 			withAmino += "\n"
 		}
 	}
 	for _, text := range []string{plain(), kazusa, withAmino, "codon,usage\n# comment\n\n" + strings.ToLower(plain())} {
-		u, err := scanUsage("x", strings.NewReader(text))
+		u, err := scanUsage("x", strings.NewReader(text), must(newCode(1)))
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
@@ -77,7 +77,7 @@ func TestUsageTables(t *testing.T) {
 		strings.Repeat("A", 1<<17): "line 1: bufio.Scanner: token too long",
 		"1,2\n":                    `line 1: "1" is no codon`,
 	} {
-		if _, err := scanUsage("x", strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := scanUsage("x", strings.NewReader(text), must(newCode(1))); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.20q: %v, want %q", text, err, want)
 		}
 	}
@@ -108,10 +108,10 @@ func FuzzReaders(f *testing.F) {
 	f.Add(plain())
 	f.Add("AAA K 0.5 1 (7)")
 	f.Fuzz(func(t *testing.T, text string) {
-		if p, err := scanProtein(strings.NewReader(text)); err == nil && strings.Trim(p.letters, letters) != "" {
+		if p, err := scanRecord(strings.NewReader(text), letters, "amino acids"); err == nil && strings.Trim(p.letters, letters) != "" {
 			t.Errorf("%q", p.letters)
 		}
-		if u, err := scanUsage("x", strings.NewReader(text)); err == nil && len(u.of) != 64 {
+		if u, err := scanUsage("x", strings.NewReader(text), must(newCode(1))); err == nil && len(u.of) != 64 {
 			t.Errorf("%d codons", len(u.of))
 		}
 	})

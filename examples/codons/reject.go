@@ -23,8 +23,8 @@ func reject(ctx context.Context, t *task) (*free, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := len(t.protein.letters)
-	f := &free{passed: make([]int, len(demands(t.options)))}
+	n := len(t.letters)
+	f := &free{passed: make([]int, len(demands(t)))}
 	stream := sampler.NewStream(t.seed, 1)
 	bar := progress.New("unconstrained designs")
 	defer bar.Done()
@@ -47,7 +47,7 @@ func reject(ctx context.Context, t *task) (*free, error) {
 
 func (f *free) judge(t *task, dna string) {
 	all := true
-	for i, ok := range judge(t.options, t.protein, dna) {
+	for i, ok := range judge(t, dna) {
 		if ok {
 			f.passed[i]++
 		}
@@ -58,5 +58,5 @@ func (f *free) judge(t *task, dna string) {
 	}
 	f.trials++
 	f.gc = append(f.gc, gcContent(dna))
-	f.cai = append(f.cai, adaptation(t.usage, dna))
+	f.cai = append(f.cai, adaptation(t.host, t.options.code.table, dna))
 }

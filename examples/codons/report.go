@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
@@ -13,21 +14,27 @@ import (
 
 // report is what the program prints, as text or as JSON.
 type report struct {
-	Protein    string   `json:"protein"`
-	Usage      string   `json:"usage"`
-	Seed       uint64   `json:"seed"`
-	Designs    []figure `json:"designs"`
-	Map        figure   `json:"map"`
-	Violations int      `json:"violations"` // of all designs and the MAP
-	Mass       float64  `json:"log_feasible_mass"`
-	Acceptance float64  `json:"reject_acceptance"`
-	Trials     int      `json:"reject_trials"`
+	Protein    string    `json:"protein"`
+	Gene       string    `json:"gene,omitempty"`
+	Before     string    `json:"before,omitempty"`
+	After      string    `json:"after,omitempty"`
+	Usage      string    `json:"usage"`
+	Source     string    `json:"source,omitempty"` // of the harmony
+	Native     *measures `json:"native,omitempty"` // the DNA that was read
+	Seed       uint64    `json:"seed"`
+	Designs    []figure  `json:"designs"`
+	Map        figure    `json:"map"`
+	Violations int       `json:"violations"` // of all designs and the MAP
+	Mass       float64   `json:"log_feasible_mass"`
+	Acceptance float64   `json:"reject_acceptance"`
+	Trials     int       `json:"reject_trials"`
 
 	picture.Album `json:"-"`
 
 	demands []string
 	kept    []int // designs that meet each demand
 	best    []bool
+	native  []bool
 	free    *free
 	bases   int
 	files   []string // beside the page
@@ -36,24 +43,45 @@ type report struct {
 // figure is one design: log_prob is its log-probability under codon usage, given
 // the protein and the constraints.
 type figure struct {
-	DNA     string  `json:"dna"`
-	CAI     float64 `json:"cai"`
-	GC      float64 `json:"gc"`
+	measures
 	LogProb float64 `json:"log_prob"`
 }
 
+// measures are what any DNA has.
+type measures struct {
+	DNA     string   `json:"dna"`
+	CAI     float64  `json:"cai"`
+	GC      float64  `json:"gc"`
+	Discord *float64 `json:"discord,omitempty"` // of harmonised codons
+}
+
 func newReport(t *task, mass float64) *report {
-	names := demands(t.options)
-	return &report{
-		Protein: t.protein.name, Usage: t.usage.name, Seed: t.seed, Mass: mass, Trials: t.trials,
-		demands: names, kept: make([]int, len(names)), bases: 3 * len(t.protein.letters),
+	names := demands(t)
+	r := &report{
+		Protein: t.gene.protein.name, Gene: t.gene.gene, Before: t.gene.before, After: t.gene.after, Usage: t.host.name, Source: t.of.name,
+		Seed: t.seed, Mass: mass, Trials: t.trials, demands: names, kept: make([]int, len(names)), bases: 3 * len(t.letters),
 	}
+	if t.native != "" {
+		m := t.measure(t.native)
+		r.Native, r.native = &m, judge(t, t.native)
+	}
+	return r
+}
+
+func (t *task) measure(dna string) measures {
+	table := t.options.code.table
+	m := measures{DNA: dna, CAI: adaptation(t.host, table, dna), GC: gcContent(dna)}
+	if t.source != "" {
+		d := discord(t.host, t.of, table, t.gene.code.table, dna, t.native)
+		m.Discord = &d
+	}
+	return m
 }
 
 // add has a design judged; the first is the MAP.
 func (r *report) add(t *task, x []int32) figure {
 	dna := bases(x)
-	verdict := judge(t.options, t.protein, dna)
+	verdict := judge(t, dna)
 	for i, ok := range verdict {
 		if !ok {
 			r.Violations++
@@ -65,13 +93,20 @@ func (r *report) add(t *task, x []int32) figure {
 	if r.best == nil {
 		r.best = verdict
 	}
-	return figure{DNA: dna, CAI: adaptation(t.usage, dna), GC: gcContent(dna), LogProb: t.logProb(x) - r.Mass}
+	return figure{t.measure(dna), t.logProb(x) - r.Mass}
 }
 
 func (r *report) String() string {
 	var b bytes.Buffer
 	r.writeFASTA(&b)
-	fmt.Fprintf(&b, "\n%s: %d codons; usage of %s; seed %d\n\n", r.Protein, r.bases/3, r.Usage, r.Seed)
+	fmt.Fprintf(&b, "\n%s: %d codons; usage of %s; seed %d\n", r.Protein, r.bases/3, r.Usage, r.Seed)
+	if r.Source != "" {
+		fmt.Fprintf(&b, "codons as rare as those of the DNA are in %s\n", r.Source)
+	}
+	if r.Before+r.After != "" {
+		fmt.Fprintf(&b, "flanks of %d and %d bases\n", len(r.Before), len(r.After))
+	}
+	fmt.Fprintln(&b)
 	r.writeDemands(&b)
 	fmt.Fprintf(&b, "\nP(all | protein) = %.4g (log %.6f), exact, by one pass over codons\n", math.Exp(r.Mass), r.Mass)
 	fmt.Fprintf(&b, "unconstrained designs accepted: %d of %d, %.4g\n\n", r.free.accepted, r.free.trials, r.Acceptance)
@@ -99,13 +134,18 @@ func (r *report) writeFASTA(w io.Writer) {
 // writeDemands sets what was asked beside what the judge found.
 func (r *report) writeDemands(b *bytes.Buffer) {
 	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "judged on the strings\tdesigns\tMAP\tunconstrained")
+	fmt.Fprint(w, "judged on the strings\tdesigns\tMAP\tunconstrained")
+	if r.Native != nil {
+		fmt.Fprint(w, "\tthe DNA read")
+	}
+	fmt.Fprintln(w)
+	answer := map[bool]string{true: "yes", false: "NO"}
 	for i, name := range r.demands {
-		yes := "yes"
-		if !r.best[i] {
-			yes = "NO"
+		fmt.Fprintf(w, "%s\t%d of %d\t%s\t%.2f %%", name, r.kept[i], len(r.Designs), answer[r.best[i]], 100*float64(r.free.passed[i])/float64(r.free.trials))
+		if r.Native != nil {
+			fmt.Fprintf(w, "\t%s", strings.ToLower(answer[r.native[i]]))
 		}
-		fmt.Fprintf(w, "%s\t%d of %d\t%s\t%.2f %%\n", name, r.kept[i], len(r.Designs), yes, 100*float64(r.free.passed[i])/float64(r.free.trials))
+		fmt.Fprintln(w)
 	}
 	w.Flush()
 	fmt.Fprintf(b, "violations: %d\n", r.Violations)
@@ -121,15 +161,32 @@ func (r *report) writeFigures(b *bytes.Buffer) {
 		}
 		return v
 	}
-	fmt.Fprintln(w, "\tCAI: mean\tlowest\thighest\tGC: mean\tlowest\thighest\tlog_prob: mean")
-	row := func(name string, cai, gc []float64, logProb string) {
-		fmt.Fprintf(w, "%s\t%.4f\t%.4f\t%.4f\t%.4f\t%.4f\t%.4f\t%s\n", name,
+	head := "\tCAI: mean\tlowest\thighest\tGC: mean\tlowest\thighest\tlog_prob: mean"
+	if r.Source != "" {
+		head += "\tdiscord: mean"
+	}
+	fmt.Fprintln(w, head)
+	row := func(name string, cai, gc []float64, logProb string, discord ...float64) {
+		fmt.Fprintf(w, "%s\t%.4f\t%.4f\t%.4f\t%.4f\t%.4f\t%.4f\t%s", name,
 			mean(cai), slices.Min(cai), slices.Max(cai), mean(gc), slices.Min(gc), slices.Max(gc), logProb)
+		if r.Source != "" && len(discord) > 0 {
+			fmt.Fprintf(w, "\t%.4f", mean(discord))
+		}
+		fmt.Fprintln(w)
+	}
+	off := func(m measures) float64 {
+		if m.Discord == nil {
+			return 0
+		}
+		return *m.Discord
 	}
 	row("designs", column(func(f figure) float64 { return f.CAI }), column(func(f figure) float64 { return f.GC }),
-		fmt.Sprintf("%.3f", mean(column(func(f figure) float64 { return f.LogProb }))))
-	row("MAP", []float64{r.Map.CAI}, []float64{r.Map.GC}, fmt.Sprintf("%.3f", r.Map.LogProb))
+		fmt.Sprintf("%.3f", mean(column(func(f figure) float64 { return f.LogProb }))), column(func(f figure) float64 { return off(f.measures) })...)
+	row("MAP", []float64{r.Map.CAI}, []float64{r.Map.GC}, fmt.Sprintf("%.3f", r.Map.LogProb), off(r.Map.measures))
 	row("unconstrained", r.free.cai, r.free.gc, "–")
+	if r.Native != nil {
+		row("the DNA read", []float64{r.Native.CAI}, []float64{r.Native.GC}, "–", off(*r.Native))
+	}
 	w.Flush()
 }
 

@@ -38,21 +38,24 @@ var coli = mustUsage("Escherichia coli K-12 MG1655, all genes", `
 	GUA 0.62  GCA 0.85  GAA 1.38  GGA 0.44
 	GUG 1.49  GCG 1.42  GAG 0.62  GGG 0.60`)
 
-func mustUsage(name, table string) usage {
-	u, err := scanUsage(name, strings.NewReader(table))
+func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
 	}
-	return u
+	return v
 }
 
-func readUsage(path string) (usage, error) {
+func mustUsage(name, table string) usage {
+	return must(scanUsage(name, strings.NewReader(table), must(newCode(1))))
+}
+
+func readUsage(path string, c *code) (usage, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return usage{}, err
 	}
 	defer f.Close()
-	u, err := scanUsage(path, f)
+	u, err := scanUsage(path, f, c)
 	if err != nil {
 		return usage{}, fmt.Errorf("%s: %w", path, err)
 	}
@@ -65,7 +68,7 @@ func readUsage(path string) (usage, error) {
 // without amino acids), and tables with one codon per line. Several records may
 // share a line; brackets, commas and semicolons are blanks. Lines that begin
 // with # are comments, and the first line may be a header without digits.
-func scanUsage(name string, r io.Reader) (usage, error) {
+func scanUsage(name string, r io.Reader, c *code) (usage, error) {
 	u := usage{name: name, of: make(map[string]float64)}
 	seen := make(map[string]int) // line of each codon
 	s := bufio.NewScanner(r)
@@ -76,7 +79,7 @@ func scanUsage(name string, r io.Reader) (usage, error) {
 		if strings.HasPrefix(strings.TrimSpace(text), "#") || line == 1 && !strings.ContainsAny(text, "0123456789") {
 			continue
 		}
-		if err := u.scan(text, line, seen); err != nil {
+		if err := u.scan(text, line, seen, c); err != nil {
 			return u, fmt.Errorf("line %d: %w", line, err)
 		}
 	}
@@ -96,7 +99,7 @@ func scanUsage(name string, r io.Reader) (usage, error) {
 }
 
 // scan reads the records of a line.
-func (u usage) scan(text string, line int, seen map[string]int) error {
+func (u usage) scan(text string, line int, seen map[string]int, c *code) error {
 	blank := strings.NewReplacer("(", " ", ")", " ", "[", " ", "]", " ", ",", " ", ";", " ")
 	fields := strings.Fields(blank.Replace(strings.ToUpper(text)))
 	for len(fields) > 0 {
@@ -110,8 +113,8 @@ func (u usage) scan(text string, line int, seen map[string]int) error {
 		seen[codon] = line
 		fields = fields[1:]
 		if len(fields) > 0 && len(fields[0]) == 1 && strings.Contains(letters, fields[0]) {
-			if fields[0][0] != amino[codon] {
-				return fmt.Errorf("codon %s stands for %c, not for %s", codon, amino[codon], fields[0])
+			if fields[0][0] != c.amino[codon] {
+				return fmt.Errorf("codon %s stands for %c, not for %s", codon, c.amino[codon], fields[0])
 			}
 			fields = fields[1:]
 		}
@@ -134,20 +137,63 @@ func (u usage) scan(text string, line int, seen map[string]int) error {
 	return nil
 }
 
-// weights returns log p(codon | amino acid) for the codons of an amino acid, in
-// the order of tokensOf.
-func (u usage) weights(aa byte) ([]float64, error) {
+// weights returns log p(codon | amino acid) for the codons of an amino acid.
+func (u usage) weights(list []int32, aa byte) ([]float64, error) {
 	total := 0.0
-	list := strings.Fields(synonyms[aa])
-	for _, codon := range list {
-		total += u.of[codon]
+	for _, t := range list {
+		total += u.of[codons.Tokens[t]]
 	}
 	if total == 0 {
 		return nil, fmt.Errorf("%s: every codon of amino acid %c has frequency 0", u.name, aa)
 	}
 	w := make([]float64, len(list))
-	for i, codon := range list {
-		w[i] = math.Log(u.of[codon]) - math.Log(total)
+	for i, t := range list {
+		w[i] = math.Log(u.of[codons.Tokens[t]]) - math.Log(total)
+	}
+	return w, nil
+}
+
+// relative returns the frequency of a codon as a share of that of the commonest
+// codon of its amino acid.
+func (u usage) relative(codon string, c *code) (float64, error) {
+	most := 0.0
+	for _, t := range c.tokensOf(c.amino[codon]) {
+		most = max(most, u.of[codons.Tokens[t]])
+	}
+	if most == 0 {
+		return 0, fmt.Errorf("%s: every codon of amino acid %c has frequency 0", u.name, c.amino[codon])
+	}
+	return u.of[codon] / most, nil
+}
+
+// harmony returns the log-probabilities of the codons of a list at the place of a
+// codon of the native DNA,
+//
+//	p(c) ∝ exp(−strength·|w(c) − w_source(native)|),
+//
+// where w is relative adaptiveness (Sharp and Li 1987) in the two organisms: codons
+// that are rare in the source shall be as rare in the host (Angov et al. 2008, PLoS
+// ONE 3:e2189). A design with the highest probability has the least mean difference.
+func harmony(list []int32, native string, source, host usage, from, to *code, strength float64) ([]float64, error) {
+	want, err := source.relative(native, from)
+	if err != nil {
+		return nil, err
+	}
+	w := make([]float64, len(list))
+	total, top := 0.0, math.Inf(-1)
+	for i, t := range list {
+		has, err := host.relative(codons.Tokens[t], to)
+		if err != nil {
+			return nil, err
+		}
+		w[i] = -strength * math.Abs(has-want)
+		top = max(top, w[i])
+	}
+	for _, v := range w {
+		total += math.Exp(v - top)
+	}
+	for i := range w {
+		w[i] -= top + math.Log(total)
 	}
 	return w, nil
 }

@@ -67,6 +67,7 @@ type search struct {
 	remedies          []remedy
 	few               []int32   // changed sequences, of one site
 	fewFound          []float64 // what they violate
+	scans             int       // how many more a repair may judge
 	banned            int       // the site that exchanges leave as it is, or none
 	kept              []int32
 	keptGain          []float64

@@ -142,6 +142,7 @@ func (s *search) repair(ctx context.Context, src rand.Source, again bool) (done 
 	copy(s.best, s.last)
 	copy(s.least, s.found)
 	s.choose()
+	s.scans = scanStates
 	for start := range starts {
 		if start > 1 && !again {
 			break
@@ -201,8 +202,10 @@ const (
 	repairs     = 2 // changes per site
 	starts      = 6 // sequences that a repair begins at
 
-	// scanMost is how many entries of one-hot rows a scan writes at most.
-	scanMost = 1 << 28
+	// scanMost is how many entries of one-hot rows a scan writes at most, and
+	// scanStates how many sequences the scans of a repair judge about.
+	scanMost   = 1 << 28
+	scanStates = 1 << 16
 )
 
 // cheapestRise is the price in nats of changes that cost less, or nothing.
@@ -264,6 +267,10 @@ func (s *search) scan() bool {
 	if _, dense := s.of.judge.(oneHot); dense {
 		width = min(width, scanMost/n/n/s.of.levels)
 	}
+	if s.scans <= 0 {
+		return false
+	}
+	s.scans -= n * width
 	s.price()
 	for i, own := range s.best {
 		s.few = s.few[:0]
