@@ -34,35 +34,49 @@ func (p Velocity) Denoise(ctx context.Context, v []float32, q energy.Noised[floa
 	}
 	n, _ := p.Shape()
 	check.Len("denoise", "v", len(v), len(q.X))
-	states := q.States(n)
-	zs, times := scratch.Float32s.Get(len(q.X)), scratch.Float64s.Get(states)
+	zs, times := scratch.Float32s.Get(len(q.X)), scratch.Float64s.Get(q.States(n))
 	defer scratch.Float32s.Put(zs)
 	defer scratch.Float64s.Put(times)
-	z, s, x := *zs, *times, q.X
+	shown, err := p.show(*zs, *times, q)
+	if err != nil {
+		return err
+	}
+	if err := p.Denoiser.Denoise(ctx, v, shown); err != nil {
+		return err
+	}
+	p.clean(v, shown, q)
+	return nil
+}
+
+// show returns what the denoiser of velocities is shown of q, in z and s.
+func (p Velocity) show(z []float32, s []float64, q energy.Noised[float32]) (energy.Noised[float32], error) {
+	n, _ := p.Shape()
 	for k := range s {
 		a := q.Alpha[k]
 		if !(a >= 0 && a <= 1) {
-			return fmt.Errorf("denoise: Velocity: state %d: ᾱ = %v, want 0 … 1", k, a)
+			return q, fmt.Errorf("denoise: Velocity: state %d: ᾱ = %v, want 0 … 1", k, a)
 		}
 		noise := math.Sqrt(1 - a)
 		total := math.Sqrt(a) + noise
 		s[k] = noise / total
 		for i := k * n; i < (k+1)*n; i++ {
-			z[i] = float32(float64(x[i]) / total)
+			z[i] = float32(float64(q.X[i]) / total)
 			if q.Clean != nil && q.Clean[i] {
-				z[i] = x[i]
+				z[i] = q.X[i]
 			}
 		}
 	}
 	q.X, q.Time = z, s
-	if err := p.Denoiser.Denoise(ctx, v, q); err != nil {
-		return err
-	}
+	return q, nil
+}
+
+// clean turns the velocities v of what was shown into the clean states of q.
+func (p Velocity) clean(v []float32, shown, q energy.Noised[float32]) {
+	n, _ := p.Shape()
 	for i, u := range v {
-		v[i] = float32(float64(z[i]) - float64(s[i/n]*float64(u)))
+		v[i] = float32(float64(shown.X[i]) - float64(shown.Time[i/n]*float64(u)))
 		if q.Clean != nil && q.Clean[i] {
-			v[i] = x[i]
+			v[i] = q.X[i]
 		}
 	}
-	return nil
 }

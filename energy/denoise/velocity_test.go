@@ -2,6 +2,7 @@ package denoise_test
 
 import (
 	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -49,4 +50,50 @@ func TestVelocityConverts(t *testing.T) {
 	q.Alpha = []float64{1, 0.5, 0.5, 1.5, 0, 0}
 	assert.EqualError(t, p.Denoise(context.Background(), got, q), "denoise: Velocity: state 3: ᾱ = 1.5, want 0 … 1")
 	assert.ErrorContains(t, denoise.Velocity{}.Denoise(context.Background(), got, q), "denoise: Velocity")
+}
+
+// constantSlope is a velocity 2z_0 + z_1, 3z_1 with its products.
+type constantSlope struct{ fail error }
+
+func (constantSlope) Shape() (sites, levels int) { return 2, 1 }
+
+func (c constantSlope) Denoise(_ context.Context, v []float32, q energy.Noised[float32]) error {
+	for i := 0; i < len(v); i += 2 {
+		v[i], v[i+1] = 2*q.X[i]+q.X[i+1], 3*q.X[i+1]
+	}
+	return c.fail
+}
+
+func (c constantSlope) Pullback(ctx context.Context, v, dst, rows []float32, q energy.Noised[float32]) error {
+	for i := 0; i < len(rows); i += 2 {
+		dst[i], dst[i+1] = 2*rows[i], rows[i]+3*rows[i+1]
+	}
+	return c.Denoise(ctx, v, q)
+}
+
+// The products of a denoiser of velocities by hand: J = (I − s·∂û/∂z)/c with
+// c = √ᾱ + √(1−ᾱ), s = √(1−ᾱ)/c.
+func TestPullbackOfAVelocity(t *testing.T) {
+	ctx := context.Background()
+	q := energy.Noised[float32]{X: []float32{1, 2, -1, 4}, Alpha: []float64{0.36, 1}, Time: make([]float64, 2), Sample: make([]int, 2), Src: make([]rand.Source, 2)}
+	rows := []float32{1, 0, 0, 1, 1, 0, 0, 1} // two of each state
+	m, ok := energy.As[denoise.Differentiable](&denoise.Velocity{Denoiser: constantSlope{}})
+	require.True(t, ok)
+	v, want, dst := make([]float32, 4), make([]float32, 4), make([]float32, 8)
+	require.NoError(t, m.Pullback(ctx, v, dst, rows, q))
+	require.NoError(t, denoise.Velocity{Denoiser: constantSlope{}}.Denoise(ctx, want, q))
+	assert.Equal(t, want, v)
+	const c, s = 1.4, 0.8 / 1.4
+	assert.InDeltaSlice(t, []float32{(1 - s*2) / c, -s / c, 0, (1 - s*3) / c, 1, 0, 0, 1}, dst, 1e-6)
+	q.Clean = []bool{false, true, false, false}
+	require.NoError(t, m.Pullback(ctx, v, dst, rows, q))
+	assert.Equal(t, float32(2), v[1])
+	assert.InDeltaSlice(t, []float32{(1 - s*2) / c, -s, 0, 1}, dst[:4], 1e-6) // what is known is shown as it is
+	assert.Panics(t, func() { _ = m.Pullback(ctx, v, dst[:4], rows, q) })
+	m, _ = energy.As[denoise.Differentiable](denoise.Velocity{Denoiser: constantSlope{errors.New("out of order")}})
+	assert.EqualError(t, m.Pullback(ctx, v, dst, rows, q), "out of order")
+	q.Alpha[0] = -1
+	assert.ErrorContains(t, m.Pullback(ctx, v, dst, rows, q), "denoise: Velocity: state 0: ᾱ = -1")
+	_, ok = energy.As[denoise.Differentiable](denoise.Velocity{})
+	assert.False(t, ok)
 }

@@ -245,7 +245,7 @@ func TestRowsOfTokens(t *testing.T) {
 		}, &rows[i])
 		require.InDelta(t, want, slope[i], 2e-5*max(1, math.Abs(want)))
 	}
-	assert.PanicsWithValue(t, "neural: InputGradient, want a pass from NewTraining and a network of tokens", func() { net.NewPass(1).InputGradient(nil) })
+	assert.PanicsWithValue(t, "neural: InputGradient of a pass from NewPass, want NewTraining", func() { net.NewPass(1).InputGradient(nil) })
 	assert.PanicsWithValue(t, "neural: len(Tokens) = 3, want 0", func() { p.Forward(Input{Tokens: x[:3], Rows: in.Rows, Level: in.Level}) })
 }
 

@@ -102,6 +102,12 @@ func (e *engine[S]) denoise(ctx context.Context, v []float32, q energy.Noised[S]
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	return e.each(v, q, e.do)
+}
+
+// each has jobs done for all chunks of a batch.
+func (e *engine[S]) each(v []float32, q energy.Noised[S], do func(worker, job int)) error {
+	n := len(q.Time)
 	if len(e.level) < n {
 		e.level, e.errs = make([]float64, n), make([]error, n)
 	}
@@ -118,7 +124,7 @@ func (e *engine[S]) denoise(ctx context.Context, v []float32, q energy.Noised[S]
 	}
 	e.v, e.q = v, q
 	jobs := (n + e.chunk - 1) / e.chunk
-	e.pool.Each(0, jobs, e.do)
+	e.pool.Each(0, jobs, do)
 	e.v, e.q = nil, energy.Noised[S]{}
 	for _, err := range e.errs[:jobs] {
 		if err != nil {

@@ -30,7 +30,7 @@ type Input struct {
 type Pass struct {
 	net   *Transformer
 	batch int
-	train bool
+	use   use
 	in    Input
 	n     int     // states at hand
 	rows  []int32 // that Output stored, unless all
@@ -69,13 +69,23 @@ type kept struct {
 
 // NewPass returns the scratch for forward passes over at most batch states. It
 // panics unless batch is positive.
-func (t *Transformer) NewPass(batch int) *Pass { return t.newPass(batch, false) }
+func (t *Transformer) NewPass(batch int) *Pass { return t.newPass(batch, predicting) }
 
 // NewTraining returns the scratch for forward and backward passes; it keeps the
 // activations of every block.
-func (t *Transformer) NewTraining(batch int) *Pass { return t.newPass(batch, true) }
+func (t *Transformer) NewTraining(batch int) *Pass { return t.newPass(batch, training) }
 
-func (t *Transformer) newPass(batch int, train bool) *Pass {
+// use is what a pass is for.
+type use uint8
+
+const (
+	predicting use = iota
+	training       // with gradients of weights
+	pulling        // with those of the input alone
+)
+
+func (t *Transformer) newPass(batch int, use use) *Pass {
+	train := use != predicting
 	if batch < 1 {
 		panic(fmt.Sprintf("neural: batch = %d, want ≥ 1", batch))
 	}
@@ -85,7 +95,7 @@ func (t *Transformer) newPass(batch int, train bool) *Pass {
 	}
 	rows := batch * c.Length
 	mk := func(n int) []float32 { return make([]float32, n) }
-	p := &Pass{net: t, batch: batch, train: train, rows: make([]int32, 0, rows), x: mk(rows * c.Width)}
+	p := &Pass{net: t, batch: batch, use: use, rows: make([]int32, 0, rows), x: mk(rows * c.Width)}
 	p.attention = layer.Attention{Length: c.Length, Width: c.Width, Heads: c.Heads, Block: c.Block, Rotary: layer.NewRotary(c.Length, c.Width/c.Heads)}
 	for i := range c.Blocks {
 		if i == 0 || train {
@@ -111,8 +121,11 @@ func (t *Transformer) newPass(batch int, train bool) *Pass {
 		return p
 	}
 	p.final.h1, p.final.y1 = mk(rows*c.Width), mk(rows*c.Width)
-	p.grad = mk(len(t.weights))
-	p.slope, _ = c.over(p.grad)
+	p.slope.blocks = make([]block, c.Blocks)
+	if use == training {
+		p.grad = mk(len(t.weights))
+		p.slope, _ = c.over(p.grad)
+	}
 	p.dx, p.dy, p.df = mk(rows*c.Width), mk(rows*c.Width), mk(rows*c.Width)
 	p.dhidden = mk(rows * c.Width)
 	for i := range p.wide {

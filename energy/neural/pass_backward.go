@@ -14,7 +14,7 @@ func (p *Pass) Gradient() []float32 { return p.grad }
 // Backward adds to Gradient the pullback of dy, the gradient of the rows that
 // the last Output stored. It panics unless the pass is for training.
 func (p *Pass) Backward(dy []float32) {
-	if !p.train {
+	if p.use == predicting {
 		panic("neural: Backward of a pass from NewPass, want NewTraining")
 	}
 	c, b, g := p.net.cfg, &p.net.body, &p.slope
@@ -33,6 +33,9 @@ func (p *Pass) Backward(dy []float32) {
 	p.condBack(b.modulate, g.modulate, 2)
 	for i := len(b.blocks) - 1; i >= 0; i-- {
 		p.blockBack(dx, &b.blocks[i], &g.blocks[i], &p.kept[i])
+	}
+	if p.use == pulling {
+		return
 	}
 	if c.Positions {
 		for s := range p.n {
@@ -62,18 +65,26 @@ func (p *Pass) rowsBack(dx []float32) {
 	}
 }
 
-// InputGradient stores the gradient with respect to the weights of tokens that
-// the last Backward found in dst, states × Length × Levels: of [Input.Rows], or
-// of one-hot rows where the input was Tokens. It panics unless the pass is for
-// training and the network one of tokens.
+// InputGradient stores the gradient with respect to the input that the last Backward
+// found in dst: of [Input.Reals], states × Length × Channels, or of the weights of
+// tokens, states × Length × Levels, which are [Input.Rows], or one-hot rows where
+// the input was Tokens. It panics unless the pass is for training.
 func (p *Pass) InputGradient(dst []float32) {
 	c := p.net.cfg
-	if !p.train || c.Levels == 0 {
-		panic("neural: InputGradient, want a pass from NewTraining and a network of tokens")
+	if p.use == predicting {
+		panic("neural: InputGradient of a pass from NewPass, want NewTraining")
 	}
-	check.Len("neural", "dst", len(dst), p.n*c.Length*c.Levels)
+	rows := p.n * c.Length
+	dx := p.dx[:rows*c.Width]
+	if c.Levels == 0 {
+		check.Len("neural", "dst", len(dst), rows*c.Channels)
+		clear(dst)
+		simd.Gemm(dst, dx, p.net.body.input.Weight, rows, c.Channels, c.Width)
+		return
+	}
+	check.Len("neural", "dst", len(dst), rows*c.Levels)
 	clear(dst)
-	simd.GemmT(dst, p.dx[:p.n*c.Length*c.Width], p.net.body.embed.Weight, p.n*c.Length, c.Levels, c.Width)
+	simd.GemmT(dst, dx, p.net.body.embed.Weight, rows, c.Levels, c.Width)
 }
 
 // outputBack stores the gradient of the last hidden rows in p.dy.
@@ -127,7 +138,7 @@ func (p *Pass) gateBack(df, dx, f, m []float32, at int) {
 // condBack takes the gradient of a modulation's vectors to that of the features.
 func (p *Pass) condBack(l, g layer.Linear, parts int) {
 	c := p.net.cfg
-	if c.Cond == 0 {
+	if c.Cond == 0 || p.use == pulling {
 		return
 	}
 	n := p.n * parts * c.Width

@@ -108,12 +108,12 @@ func (p *Pass) block(x []float32, b *block, k *kept) {
 	p.modulate(k.y1, k.h1, k.modul, 6, 0)
 	b.qkv.Forward(k.qkv[:3*size], k.y1[:size])
 	one, heads := c.Length*c.Width, len(k.probs)
-	if p.train {
+	if p.use != predicting {
 		heads = c.Heads * c.Length * c.Length
 	}
 	for s := range p.n {
 		probs := k.probs[:heads]
-		if p.train {
+		if p.use != predicting {
 			probs = k.probs[s*heads : (s+1)*heads]
 		}
 		p.attention.Forward(k.o[s*one:(s+1)*one], probs, k.qkv[3*s*one:3*(s+1)*one], p.room)

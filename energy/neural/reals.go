@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // Reals is the denoiser of a network of reals whose results are the clean state;
@@ -18,7 +19,10 @@ import (
 //
 // It is safe for concurrent use; calls wait for each other, as all workers serve
 // one. Nothing allocates once the largest batch has been seen.
-type Reals struct{ engine *engine[float32] }
+type Reals struct {
+	engine *engine[float32]
+	pull   *pullbacks
+}
 
 // NewReals returns the denoiser of a network. Level nil means 1000·t, the number
 // of the step that networks of a thousand steps are shown. The error says that
@@ -41,7 +45,7 @@ func NewReals(net *Transformer, opt Options) (*Reals, error) {
 			}
 		}
 	}
-	d := &Reals{e}
+	d := &Reals{e, newPullbacks(e)}
 	start(d, e)
 	return d, nil
 }
@@ -55,4 +59,87 @@ func (d *Reals) TimeFree() bool { return d.engine.timeFree() }
 // Denoise implements [energy.Denoiser], with the errors of [Masked.Denoise].
 func (d *Reals) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	return d.engine.denoise(ctx, v, q)
+}
+
+// Pullback implements denoise.Differentiable, with the errors of
+// [Masked.Denoise]: a forward pass for each state, and a backward pass that leaves the
+// weights alone for each row of it.
+func (d *Reals) Pullback(ctx context.Context, v, dst, rows []float32, q energy.Noised[float32]) error {
+	e, p := d.engine, d.pull
+	sites, _ := e.shape()
+	check.Len("neural", "v", len(v), q.States(sites)*sites)
+	check.Len("neural", "dst", len(dst), len(rows))
+	per := check.Rows("neural", "rows", len(rows), max(1, len(q.X)))
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for len(p.passes) < len(e.passes) { // with the first call
+		p.passes = append(p.passes, e.net.newPass(e.chunk, pulling))
+		p.slope = append(p.slope, make([]float32, 2*e.chunk*sites))
+	}
+	p.dst, p.rows, p.per = dst, rows, per
+	defer func() { p.dst, p.rows = nil, nil }()
+	return e.each(v, q, p.do)
+}
+
+// pullbacks is what an engine of reals needs for vector–Jacobian products.
+type pullbacks struct {
+	engine *engine[float32]
+	passes []*Pass
+	slope  [][]float32 // per worker, of results and of the states
+	do     func(worker, job int)
+
+	// The call at hand.
+	dst, rows []float32
+	per       int // rows of a state
+}
+
+func newPullbacks(e *engine[float32]) *pullbacks {
+	p := &pullbacks{engine: e}
+	p.do = p.one
+	return p
+}
+
+// one stores predictions and products of one chunk of states.
+func (p *pullbacks) one(worker, job int) {
+	e := p.engine
+	sites, _ := e.shape()
+	from := job * e.chunk
+	n := min(e.chunk, len(e.q.Time)-from)
+	x, v := e.q.X[from*sites:(from+n)*sites], e.v[from*sites:(from+n)*sites]
+	var clean []bool
+	if e.q.Clean != nil {
+		clean = e.q.Clean[from*sites : (from+n)*sites]
+	}
+	pass := p.passes[worker]
+	pass.Forward(Input{Reals: x, Level: e.level[from : from+n]})
+	pass.Output(v, nil)
+	if e.errs[job] = e.finite(v, from, sites); e.errs[job] != nil {
+		return
+	}
+	e.finish(v, x, clean, 0, 0)
+	dy, dx := p.slope[worker][:n*sites], p.slope[worker][e.chunk*sites:][:n*sites]
+	for k := range p.per {
+		for s := range n {
+			copy(dy[s*sites:(s+1)*sites], p.rows[((from+s)*p.per+k)*sites:])
+		}
+		for i, known := range clean {
+			if known {
+				dy[i] = 0
+			}
+		}
+		pass.Backward(dy)
+		pass.InputGradient(dx)
+		for s := range n {
+			at := ((from+s)*p.per + k) * sites
+			copy(p.dst[at:at+sites], dx[s*sites:(s+1)*sites])
+			for i := range sites {
+				if clean != nil && clean[s*sites+i] {
+					p.dst[at+i] += p.rows[at+i]
+				}
+			}
+		}
+	}
 }

@@ -159,6 +159,9 @@ func (p *problem) sample(ctx context.Context, o options, m method, i int, x []fl
 	if m.from != none {
 		return p.fromTraining(ctx, o, m, i, x)
 	}
+	if m.exact {
+		return p.conditional(ctx, o, i, x)
+	}
 	process, cfg := p.recipe(o, m, i)
 	d, err := diffusion.New(ctx, p.model, process, cfg)
 	if err != nil {

@@ -37,9 +37,10 @@ type options struct {
 	csv, columns, missing, split, features, bounds, methods, denoiser string
 	gamma                                                             string
 	rows, length, heldOut, samples, training, steps, lag, seeds       int
+	particles                                                         int
 	bandwidth, eta, weight                                            float64
 	seed                                                              uint64
-	impute, ohlc                                                      bool
+	impute, ohlc, jacobian                                            bool
 
 	write, fill string
 	tick        float64
@@ -69,6 +70,8 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.samples, "samples", 1, "samples per window held out")
 	f.IntVar(&o.training, "training", 2000, "most windows for training")
 	f.IntVar(&o.steps, "steps", 50, "steps of the diffusion")
+	f.IntVar(&o.particles, "particles", 8, "of the method conditional, where it has to weigh them")
+	f.BoolVar(&o.jacobian, "jacobian", false, "let the method conditional ask a network for the covariance of its predictions, by backward passes, in place of that of the training windows")
 	f.IntVar(&o.lag, "lag", 0, "lag of the feature acf; 0 means half a window")
 	f.StringVar(&o.gamma, "gamma", "hard", "penalty of limits that a projection breaks: hard, exp, linear or quadratic (schedules that end at 1e5), or a number")
 	f.Float64Var(&o.bandwidth, "bandwidth", 0.05, "of the kernel density, in standard deviations of a channel")
@@ -95,7 +98,7 @@ func parse(args []string) (options, error) {
 		value, want int
 	}{
 		{"rows", o.rows, 1}, {"length", o.length, 3}, {"heldout", o.heldOut, 2},
-		{"samples", o.samples, 1}, {"seeds", o.seeds, 1}, {"training", o.training, leastTraining}, {"steps", o.steps, 1},
+		{"samples", o.samples, 1}, {"seeds", o.seeds, 1}, {"training", o.training, leastTraining}, {"steps", o.steps, 1}, {"particles", o.particles, 2},
 	} {
 		if c.value < c.want {
 			return o, fmt.Errorf("-%s = %d, want ≥ %d", c.name, c.value, c.want)
@@ -123,6 +126,8 @@ func parse(args []string) (options, error) {
 		return o, fmt.Errorf("-lag = %d, want 1 … %d (0: half a window)", o.lag, o.length-1)
 	case o.denoiser != "windows" && o.denoiser != "gaussian" && o.denoiser != trainedDenoiser:
 		return o, fmt.Errorf("-denoiser = %q, want windows, gaussian or trained", o.denoiser)
+	case o.jacobian && o.denoiser != trainedDenoiser:
+		return o, fmt.Errorf("-jacobian with -denoiser = %q, want trained: others know their covariance", o.denoiser)
 	case o.missing != "error" && o.missing != "drop" && o.missing != "linear":
 		return o, fmt.Errorf("-missing = %q, want error, drop or linear", o.missing)
 	case !slices.Contains([]split{auto, even, chronological, random}, split(o.split)):
@@ -164,6 +169,12 @@ func run(ctx context.Context, o options) (*report, error) {
 	r := newReport(p, o)
 	var runs []*outcome
 	for _, m := range methods {
+		if m.exact && o.methods == "" {
+			if err := p.fits(); err != nil {
+				r.Notes = append(r.Notes, fmt.Sprintf("left out: the method %v: %v", m, err))
+				continue
+			}
+		}
 		all, err := p.repeat(ctx, o, m)
 		if err != nil {
 			err = fmt.Errorf("%v: %w", m, err)

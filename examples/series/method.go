@@ -20,6 +20,7 @@ type method struct {
 	penalty bool             // guidance in place of a projector
 	free    bool             // neither
 	flow    *flow.ECI        // in place of a diffusion
+	exact   bool             // the conditional distribution itself
 	from    baseline         // no diffusion: training windows
 }
 
@@ -38,6 +39,7 @@ const (
 var methods = []method{
 	{name: "cps"},
 	{name: "cps-metric", renoise: true, metric: true},
+	{name: "conditional", exact: true},
 	{name: "pdm", config: diffusion.Config{ProjectState: true}},
 	{name: "prodigy", config: diffusion.Config{ProjectState: true, ProjectPower: 1}},
 	{name: "cop-ft", config: diffusion.Config{ProjectState: true, ProjectEvery: -1}},

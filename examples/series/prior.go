@@ -59,11 +59,16 @@ func (p *posterior) apply(dst, v []float64, alpha float64) {
 
 // gaussian is the exact denoiser of that Gaussian.
 func (p *posterior) gaussian() (*denoise.Mixture, error) {
+	return denoise.NewGaussian(p.mean, p.full())
+}
+
+// full is the covariance C, row-major.
+func (p *posterior) full() []float64 {
 	full := make([]float64, 0, p.n*p.n)
 	for i := range p.n {
 		for j := range p.n {
 			full = append(full, p.cov.At(i, j))
 		}
 	}
-	return denoise.NewGaussian(p.mean, full)
+	return full
 }

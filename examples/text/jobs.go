@@ -19,6 +19,7 @@ type job struct {
 	name, what string
 	projector  diffusion.Projector // nil: no constraint
 	holds      func(line string) bool
+	parts      []demand // what holds asks for, one by one; nil for one thing
 }
 
 // What runs ask for unless the options say otherwise.
@@ -60,7 +61,18 @@ func jobs(ctx context.Context, l *lines, wanted map[string]bool, o options) ([]j
 		if err != nil {
 			return nil, fmt.Errorf("-regex: %w", err)
 		}
-		all = append(all, job{"regex", pattern, projection.Path{Language: language, Name: "the pattern"}, judge.MatchString})
+		all = append(all, job{name: "regex", what: pattern, projector: projection.Path{Language: language, Name: "the pattern"}, holds: judge.MatchString})
+	}
+	if wanted["words"] {
+		parts, err := o.asked.demands(ctx, v, o.regex)
+		if err != nil {
+			return nil, err
+		}
+		j, err := together(ctx, parts, o.length)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, j)
 	}
 	if wanted["schema"] {
 		schema := []byte(ownSchema)
@@ -78,8 +90,8 @@ func jobs(ctx context.Context, l *lines, wanted map[string]bool, o options) ([]j
 		if err != nil {
 			return nil, fmt.Errorf("-schema: %w", err)
 		}
-		all = append(all, job{"schema", "the JSON Schema", projection.Path{Language: language, Name: "the schema"},
-			func(s string) bool { return json.Valid([]byte(s)) && g.Accepts(s) }})
+		all = append(all, job{name: "schema", what: "the JSON Schema", projector: projection.Path{Language: language, Name: "the schema"},
+			holds: func(s string) bool { return json.Valid([]byte(s)) && g.Accepts(s) }})
 	}
 	return all, nil
 }

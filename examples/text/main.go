@@ -1,12 +1,14 @@
 // Text trains a masked diffusion transformer on the lines of a text, byte by byte, by
 // default lines of a log that it makes itself, and generates lines with it: as they
-// come, within a regular expression, and within a JSON Schema. Every sample is of the
+// come, within a regular expression, within a JSON Schema, and with given words and
+// numbers of words, characters and sentences. Every sample is of the
 // language: each step of the diffusion is conditioned on it exactly.
 //
 //	go -C examples run ./text
 //	go -C examples run ./text -data book.txt -minutes 5 -checkpoint run.ckpt -weights run.safetensors
 //	go -C examples run ./text -data book.txt -weights run.safetensors -regex '[A-Z][a-z]+, .* is the .*[.]' -n 20
 //	go -C examples run ./text -schema schema.json -run schema
+//	go -C examples run ./text -run words -words 4-6 -word-lengths 2-7 -last ms -regex '1.*'
 //
 // Without -weights, or with -train, it trains; -checkpoint makes that a training which a
 // later run goes on with, to the same bits. The weights are read from, and with -train
@@ -25,6 +27,7 @@ import (
 // options are the command line.
 type options struct {
 	command.Output
+	asked
 
 	data, checkpoint, weights  string
 	regex, schema, runs, dump  string
@@ -52,13 +55,14 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.width, "width", 64, "width of the network, a multiple of 32")
 	f.IntVar(&o.blocks, "blocks", 2, "blocks of the network")
 	f.Float64Var(&o.rate, "rate", 3e-3, "learning rate")
-	f.StringVar(&o.regex, "regex", "", "`pattern` of the regex run; default an error of the program's log, or a line that begins with a capital and ends with a full stop")
+	f.StringVar(&o.regex, "regex", "", "`pattern` of the regex run, and of the words run, where a line matches it and has everything else; default, for the regex run alone, an error of the program's log, or a line that begins with a capital and ends with a full stop")
 	f.StringVar(&o.schema, "schema", "", "`file` with the JSON Schema of the schema run; default an object with a level and a message")
-	f.StringVar(&o.runs, "run", "free,regex,schema", "`runs` to make")
+	f.StringVar(&o.runs, "run", "", "`runs` to make; default free,regex,schema, or free,words with options of the words run: those say what its lines have all at once")
 	f.IntVar(&o.n, "n", 20, "samples per run")
 	f.Float64Var(&o.temperature, "temperature", 1, "`temperature` of the predictions; less than 1 is more certain")
 	f.StringVar(&o.dump, "dump", "", "write every sample to this `file`, behind the name of its run and a tab")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed, of the split, the training and the samples")
+	o.define(f)
 	o.Define(f, "")
 	if err := f.Parse(args); err != nil {
 		return o, err
@@ -80,13 +84,28 @@ func parse(args []string) (options, error) {
 	case o.checkpoint != "" && !o.train:
 		return o, fmt.Errorf("-checkpoint with -weights and without -train")
 	}
+	if err := o.scan(); err != nil {
+		return o, err
+	}
+	if o.runs == "" {
+		o.runs = "free,regex,schema"
+		if o.any() {
+			o.runs = "free,words"
+		}
+	}
 	return o, nil
 }
 
 func run(ctx context.Context, o options) (*report, error) {
-	wanted, err := command.Choose(o.runs, []string{"free", "regex", "schema"})
+	wanted, err := command.Choose(o.runs, []string{"free", "regex", "words", "schema"})
 	if err != nil {
 		return nil, err
+	}
+	switch {
+	case wanted["words"] && !o.any():
+		return nil, fmt.Errorf("-run words, want an option of it: -words, -characters, -sentences, -word-lengths, -list, -at or -last")
+	case o.any() && !wanted["words"]:
+		return nil, fmt.Errorf("-run = %s and options of the words run, want that run, too", o.runs)
 	}
 	l, err := read(o)
 	if err != nil {

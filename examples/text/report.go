@@ -51,10 +51,17 @@ type figures struct {
 	Constraint string   `json:"constraint"`
 	N          int      `json:"n"`
 	Violations int      `json:"violations"`
+	Parts      []part   `json:"parts,omitempty"`
 	Different  int      `json:"different"`
 	Distinct   float64  `json:"distinct_2"`
 	Seconds    float64  `json:"seconds"`
 	Samples    []string `json:"samples"`
+}
+
+// part is one demand of several: how many samples break it.
+type part struct {
+	Constraint string `json:"constraint"`
+	Violations int    `json:"violations"`
 }
 
 // generate makes the samples of a job, one byte per step in random order.
@@ -76,11 +83,19 @@ func (r *report) generate(ctx context.Context, net *neural.Transformer, j job, l
 		return err
 	}
 	f := figures{Name: j.name, Constraint: j.what, N: o.n, Seconds: time.Since(start).Seconds()}
+	for _, d := range j.parts {
+		f.Parts = append(f.Parts, part{Constraint: d.name})
+	}
 	different, pairs, all := map[string]bool{}, map[string]bool{}, 0
 	for ; len(x) > 0; x = x[l.length:] {
 		s := l.text(x[:l.length])
 		if !j.holds(s) {
 			f.Violations++
+		}
+		for i, d := range j.parts {
+			if !d.holds(s) {
+				f.Parts[i].Violations++
+			}
 		}
 		different[s] = true
 		for k := 1; k < len(s); k++ {
@@ -109,6 +124,9 @@ func (r *report) String() string {
 	w.Flush()
 	for _, f := range r.Runs {
 		fmt.Fprintf(&b, "\n%s (%s)\n", f.Name, f.Constraint)
+		for _, p := range f.Parts {
+			fmt.Fprintf(&b, "  %d of %d break %s\n", p.Violations, f.N, p.Constraint)
+		}
 		for _, s := range f.Samples[:min(8, len(f.Samples))] {
 			fmt.Fprintf(&b, "  %q\n", s)
 		}

@@ -49,6 +49,8 @@ type Runner struct {
 	most  [1]int32
 	walk  spanWalk
 
+	random rand.Rand // of the draw
+
 	outer   adjoints
 	classes []float64 // scratch: logs of adjoints
 	nested  []float64
@@ -313,7 +315,8 @@ func (r *Runner) Best(x []int32, weight func(site int, token int32) float64) (fl
 func (r *Runner) Draw(x []int32, src rand.Source) {
 	check.Len("pushdown", "x", len(x), r.sites)
 	r.mustFilter()
-	random := rand.New(src)
+	r.random = *rand.New(src)
+	random := &r.random
 	if !r.exact {
 		r.drawSpans(x, random)
 		return
@@ -352,17 +355,16 @@ func (r *Runner) drawSpans(x []int32, random *rand.Rand) {
 			d.put(r.sums[site][k], step{from: k})
 		}
 		k := d.pick().from
-		for i := b.class[k]; i < b.class[k+1]; i++ {
-			d.put(r.block[site][i], step{from: i})
-		}
-		i := d.pick().from
+		first := int(b.class[k])
+		i := first + d.among(r.block[site][first:b.class[k+1]], r.sums[site][k])
 		tokens := b.token[b.from[i]:b.from[i+1]]
 		terms := r.terms[:len(tokens)]
 		simd.ExpGather(terms, r.v[site*n:(site+1)*n], tokens, r.shift[site])
-		for j, p := range terms {
-			d.put(p, step{from: tokens[j]})
+		total := 0.0
+		for _, p := range terms {
+			total += p
 		}
-		x[site] = d.pick().from
+		x[site] = tokens[d.among(terms, total)]
 	})
 }
 

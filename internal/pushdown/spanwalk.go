@@ -45,6 +45,18 @@ func (d *spanWalk) pick() step {
 	return s
 }
 
+// among draws the number of one of the terms x ≥ 0 in proportion. total is their
+// sum, added from the first to the last.
+func (d *spanWalk) among(x []float64, total float64) int {
+	u, i := float64(d.random.Float64()*total), 0
+	for ; i < len(x)-1 && u >= x[i]; i++ {
+		u -= x[i]
+	}
+	for ; i > 0 && x[i] == 0; i-- { // rounding led past the last that is not zero
+	}
+	return i
+}
+
 // draw tells emit the edge that was drawn for every site.
 func (d *spanWalk) draw(random *rand.Rand, emit func(site int, w int32)) {
 	d.random = random

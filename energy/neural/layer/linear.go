@@ -36,7 +36,8 @@ func (l Linear) Forward(y, x []float32) {
 //
 //	dx += dy·W,  grad.Weight += dyᵀ·x,  grad.Bias += Σ_rows dy.
 //
-// dx may be nil. room has len(dy) entries and is overwritten.
+// dx may be nil, and so may grad.Weight and grad.Bias, which are then not computed.
+// room has len(dy) entries and is overwritten.
 func (l Linear) Backward(dx []float32, grad Linear, dy, x, room []float32) {
 	if l.Out < 1 {
 		panic(fmt.Sprintf("layer: Linear.Out = %d, want ≥ 1", l.Out))
@@ -49,8 +50,10 @@ func (l Linear) Backward(dx []float32, grad Linear, dy, x, room []float32) {
 			simd.Axpy(1, dy[r*l.Out:(r+1)*l.Out], grad.Bias)
 		}
 	}
-	transpose(room, dy, rows, l.Out)
-	simd.Gemm(grad.Weight, room, x, l.Out, l.In, rows)
+	if grad.Weight != nil {
+		transpose(room, dy, rows, l.Out)
+		simd.Gemm(grad.Weight, room, x, l.Out, l.In, rows)
+	}
 	if dx != nil {
 		l.input(dx, dy)
 	}

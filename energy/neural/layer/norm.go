@@ -81,7 +81,8 @@ func (n Norm) affine(y, hat []float32) {
 //
 //	dx += scale·(u − mean(u) − x̂·mean(u·x̂)),  grad.Gain += Σ dy·x̂,  grad.Bias += Σ dy;
 //
-// with RMS without mean(u). dy is overwritten.
+// with RMS without mean(u). dy is overwritten. A nil grad.Gain or grad.Bias is not
+// computed.
 func (n Norm) Backward(dx []float32, grad Norm, dy, hat, scale []float32) {
 	check.Len("layer", "dy", len(dy), len(hat))
 	check.Len("layer", "dx", len(dx), len(hat))
@@ -92,9 +93,14 @@ func (n Norm) Backward(dx []float32, grad Norm, dy, hat, scale []float32) {
 			simd.Axpy(1, d, grad.Bias)
 		}
 		if n.Gain != nil {
-			g, gg := n.Gain[:len(d)], grad.Gain[:len(d)]
+			if grad.Gain != nil {
+				gg := grad.Gain[:len(d)]
+				for i, v := range d {
+					gg[i] += float32(v * h[i])
+				}
+			}
+			g := n.Gain[:len(d)]
 			for i, v := range d {
-				gg[i] += float32(v * h[i])
 				d[i] = v * g[i]
 			}
 		}

@@ -31,7 +31,7 @@ func unblock(r io.Reader) ([]byte, error) {
 	}
 	size := binary.LittleEndian.Uint64(head[:])
 	if size > most {
-		return nil, fmt.Errorf("a part of %d bytes, want ≤ %d", size, most)
+		return nil, fmt.Errorf("a part of %d bytes, want ≤ %d", size, uint64(most))
 	}
 	var b bytes.Buffer
 	if _, err := io.CopyN(&b, r, int64(size)); err != nil {

@@ -7,8 +7,9 @@
 // particles whose reverse steps are twisted by what the denoiser says about the
 // constraint (Wu, Trippe, Naesseth, Blei, Cunningham 2023), weighs them by what
 // that leaves out, and resamples. It needs the covariance of the clean state given
-// the noisy one along the rows: from a model that knows it, a [Posterior], or by
-// differences of predictions, for any other.
+// the noisy one along the rows: from a model that knows it, a [Posterior], by
+// vector–Jacobian products from an denoise.Differentiable such as a network
+// (neural.Reals), or by differences of predictions, for any other.
 //
 // On mixtures of five Gaussians in eight dimensions given two equations, the energy
 // distance to the conditional distribution, in units of that of exact draws, is
@@ -24,6 +25,11 @@
 // mixture or a kernel density given equations, without any diffusion.
 //
 // # Caveats
+//
+// A network knows its covariance badly near pure noise: what is indefinite is made
+// definite, and weights correct it, at the price of particles. A covariance from
+// elsewhere, such as that of Gaussian data, in a Posterior around the network can
+// cost far less: the examples' series program does that.
 //
 // The distribution is reached as both the particles and the steps become many: 64
 // particles and 200 steps are usual, and one more row of a narrow inequality can

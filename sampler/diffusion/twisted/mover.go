@@ -37,6 +37,7 @@ func (w *mover) absorb(p *particle) {
 			p.root[i*q+k] = (span.Dot(u, p.product[k*n:(k+1)*n]) + span.Dot(w.basis[k*n:(k+1)*n], p.product[i*n:])) / 2
 		}
 	}
+	definite(p.root, w.product, w.gram, q)
 	cholesky(p.root, q)
 	left := p.open
 	for i := range q {

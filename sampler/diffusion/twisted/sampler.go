@@ -7,6 +7,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/denoise"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/normal"
 	"github.com/gibbsite-go/gibbsite/internal/pool"
@@ -42,8 +43,9 @@ type Sampler struct {
 	begin, weighOne, moveOne, finishOne func(w, i int) // methods of slots
 }
 
-// New returns a sampler. The model is asked whether it is a [Posterior] (see
-// energy.As); any other is differentiated. The error says that the model or the
+// New returns a sampler. The model is asked whether it is a [Posterior] or an
+// denoise.Differentiable (see energy.As); any other is differentiated by
+// differences of predictions. The error says that the model or the
 // set is nil, that the set has curved rows, rows that do not fit or none with
 // bounds, what is wrong with the configuration, or, wrapping
 // constraint.ErrInfeasible, that equations exclude each other.
@@ -85,7 +87,11 @@ func New(ctx context.Context, model energy.Denoiser[float32], set Set, cfg Confi
 		if cfg.Schedule.Alpha(1) == 0 {
 			return nil, fmt.Errorf("twisted: New: Config.Schedule.Alpha(1) = 0, want > 0 for a model that is no Posterior: a prediction at pure noise says nothing by differences")
 		}
-		s.view = newDifferences(model, r, cfg, s.pool)
+		if m, ok := energy.As[denoise.Differentiable](model); ok {
+			s.view = newPullbacks(m, r, cfg, s.pool)
+		} else {
+			s.view = newDifferences(model, r, cfg, s.pool)
+		}
 	}
 	s.begin, s.weighOne, s.moveOne, s.finishOne = s.beginSlot, s.weighSlot, s.moveSlot, s.finishSlot
 	for range cfg.Workers {

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/constraint/text"
+)
+
+// asked are the options that make the run "words": numbers of words, runes and
+// sentences, and which words there are, all at once.
+type asked struct {
+	given struct{ words, characters, sentences, lengths, at, last string } // the options as they are
+
+	words, characters, sentences, lengths *text.Range // nil: not asked for
+	list                                  string      // file of the words there may be
+	at                                    []place
+	last                                  []string
+	separators                            string
+}
+
+// place asks for one of some words as the n-th, from the end if n < 0.
+type place struct {
+	n     int
+	words []string
+}
+
+// stops end a sentence.
+const stops = ".!?"
+
+// most bounds numbers of words and runes, and places.
+const most = 1024
+
+func (a *asked) define(f *flag.FlagSet) {
+	number := func(to *string, name, what string) {
+		f.StringVar(to, name, "", what+" of a line of the words run: `5` or 5-8 or 5- or -8")
+	}
+	number(&a.given.words, "words", "number of words")
+	number(&a.given.characters, "characters", "number of characters")
+	number(&a.given.sentences, "sentences", "number of sentences, each with . or ! or ? at its end and nothing after the last,")
+	number(&a.given.lengths, "word-lengths", "number of characters of every word")
+	f.StringVar(&a.list, "list", "", "every word of a line of the words run is one of this `file`, in which they stand apart by white space")
+	f.StringVar(&a.given.at, "at", "", "words at places of a line of the words run: `3=of,-2=the|a` has of as its third and the or a as its last but one, 16 from the end at most")
+	f.StringVar(&a.given.last, "last", "", "the last word of a line of the words run: `end` or one of several, end|stop")
+	f.StringVar(&a.separators, "separators", ` ,.;:!?"()`, "`characters` of ASCII between words")
+}
+
+// scan reads the options.
+func (a *asked) scan() error {
+	for _, o := range []struct {
+		name, given string
+		to          **text.Range
+	}{{"-words", a.given.words, &a.words}, {"-characters", a.given.characters, &a.characters}, {"-sentences", a.given.sentences, &a.sentences}, {"-word-lengths", a.given.lengths, &a.lengths}} {
+		if o.given == "" {
+			continue
+		}
+		r, err := scanRange(o.given)
+		if err != nil {
+			return fmt.Errorf("%s = %q, %w", o.name, o.given, err)
+		}
+		*o.to = r
+	}
+	var err error
+	if a.given.at != "" {
+		if a.at, err = scanPlaces(a.given.at); err != nil {
+			return fmt.Errorf("-at = %q, %w", a.given.at, err)
+		}
+	}
+	if a.given.last != "" {
+		if a.last, err = scanWords(a.given.last); err != nil {
+			return fmt.Errorf("-last = %q, %w", a.given.last, err)
+		}
+	}
+	return a.check()
+}
+
+// any reports whether anything is asked for.
+func (a *asked) any() bool {
+	return a.words != nil || a.characters != nil || a.sentences != nil || a.lengths != nil || a.list != "" || a.at != nil || a.last != nil
+}
+
+// check reports what is wrong with the options together.
+func (a *asked) check() error {
+	for _, c := range a.separators {
+		if c >= utf8.RuneSelf {
+			return fmt.Errorf("-separators: %q, want characters of ASCII", c)
+		}
+	}
+	if a.separators == "" {
+		return fmt.Errorf("-separators = \"\", want a character")
+	}
+	each := func(option string, words []string) error {
+		for _, w := range words {
+			if at := strings.IndexAny(w, a.separators); at >= 0 {
+				return fmt.Errorf("%s: the word %q has the separator %q in it", option, w, w[at:at+1])
+			}
+		}
+		return nil
+	}
+	for _, p := range a.at {
+		if err := each("-at", p.words); err != nil {
+			return err
+		}
+	}
+	return each("-last", a.last)
+}
+
+// scanRange reads 5, 5-8, 5- or -8.
+func scanRange(s string) (*text.Range, error) {
+	low, high, two := strings.Cut(s, "-")
+	if !two {
+		high = low
+	}
+	var err error
+	number := func(s string, unset int) int {
+		if s = strings.TrimSpace(s); s == "" {
+			return unset
+		}
+		n, bad := strconv.Atoi(s)
+		if bad != nil || n < 0 || n > most {
+			err = fmt.Errorf("want 0 … %d, or two such numbers: 5-8, 5-, -8", most)
+		}
+		return n
+	}
+	r := &text.Range{Min: number(low, 0), Max: number(high, -1)}
+	switch {
+	case err != nil:
+	case strings.Trim(s, " -") == "":
+		err = errors.New("want a number")
+	case r.Max == 0:
+		r.Max = constraint.None
+	case r.Max < 0:
+		r.Max = 0 // no bound
+	case r.Min > r.Max:
+		err = errors.New("want the lower number first")
+	}
+	if r.Max == constraint.None && r.Min > 0 {
+		err = errors.New("want the lower number first")
+	}
+	return r, err
+}
+
+// scanWords reads words between bars.
+func scanWords(s string) ([]string, error) {
+	words := strings.Split(s, "|")
+	for _, w := range words {
+		if w == "" || !utf8.ValidString(w) {
+			return nil, errors.New("want words of UTF-8, with | between them")
+		}
+	}
+	return words, nil
+}
+
+func scanPlaces(s string) ([]place, error) {
+	var all []place
+	for item := range strings.SplitSeq(s, ",") {
+		n, list, ok := strings.Cut(item, "=")
+		at, err := strconv.Atoi(strings.TrimSpace(n))
+		if !ok || err != nil || at == 0 || at > most || at < -16 {
+			return nil, fmt.Errorf("%q in it: want the number of a word, 1 … %d or −1 … −16, and words: 3=of or -2=the|a", item, most)
+		}
+		words, err := scanWords(list)
+		if err != nil {
+			return nil, fmt.Errorf("%q in it: %w", item, err)
+		}
+		all = append(all, place{at, words})
+	}
+	return all, nil
+}

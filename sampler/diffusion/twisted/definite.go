@@ -1,0 +1,137 @@
+package twisted
+
+import "math"
+
+const (
+	// indefinite is how far below zero a pivot is, relative to the largest entry of
+	// the diagonal, that rounding does not explain.
+	indefinite = 1e-6
+
+	// leastShare is the least eigenvalue that an indefinite covariance is given,
+	// relative to its largest.
+	leastShare = 1e-3
+
+	sweeps = 30 // of rotations at most; they converge quadratically, in 6 to 10
+)
+
+// definite replaces a symmetric matrix a, n × n, of which the lower triangle is given,
+// by one without eigenvalues below leastShare times the largest, if it is indefinite
+// by more than rounding. Networks say such things of a covariance, above all near
+// pure noise, where it is the difference of two numbers that are nearly equal, times
+// 1/√ᾱ. v and b, n × n, are scratch.
+func definite(a, v, b []float64, n int) {
+	copy(b, a)
+	if pivots(b, n) {
+		return
+	}
+	for i := range n {
+		for k := range i {
+			a[k*n+i] = a[i*n+k]
+		}
+	}
+	jacobi(a, v, n)
+	top := 0.0
+	for i := range n {
+		top = max(top, a[i*n+i])
+	}
+	if !(top > 0) {
+		top = 1 // nothing is known: the variance of what is standardised
+	}
+	for k := range n {
+		a[k*n+k] = max(a[k*n+k], leastShare*top)
+	}
+	for k := range n {
+		b[k] = a[k*n+k]
+	}
+	for i := range n {
+		for j := range i + 1 {
+			s := 0.0
+			for k := range n {
+				s += float64(float64(v[i*n+k]*b[k]) * v[j*n+k])
+			}
+			a[i*n+j] = s
+		}
+	}
+}
+
+// pivots reports whether no pivot of a is negative by more than rounding. It leaves
+// nothing of use in a.
+func pivots(a []float64, n int) bool {
+	top := 0.0
+	for i := range n {
+		top = max(top, math.Abs(a[i*n+i]))
+	}
+	for j := range n {
+		d := a[j*n+j]
+		if d < -indefinite*top {
+			return false
+		}
+		if d <= leastPivot*top {
+			for i := j + 1; i < n; i++ {
+				if off := a[i*n+j]; float64(off*off) > indefinite*top*top {
+					return false
+				}
+			}
+			continue
+		}
+		for i := j + 1; i < n; i++ {
+			f := a[i*n+j] / d
+			for k := j + 1; k <= i; k++ {
+				a[i*n+k] -= float64(f * a[k*n+j])
+			}
+		}
+	}
+	return true
+}
+
+// jacobi rotates a symmetric matrix until it is diagonal, and stores its eigenvectors
+// in the columns of v (cyclic Jacobi; Golub and Van Loan, section 8.5).
+func jacobi(a, v []float64, n int) {
+	clear(v[:n*n])
+	for i := range n {
+		v[i*n+i] = 1
+	}
+	for range sweeps {
+		off, size := 0.0, 0.0
+		for i := range n {
+			for j := range n {
+				x := float64(a[i*n+j] * a[i*n+j])
+				if size += x; i != j {
+					off += x
+				}
+			}
+		}
+		if !(off > 1e-26*size) {
+			return
+		}
+		for p := range n {
+			for q := p + 1; q < n; q++ {
+				if a[p*n+q] == 0 {
+					continue
+				}
+				tau := (a[q*n+q] - a[p*n+p]) / (2 * a[p*n+q])
+				t := 1 / (math.Abs(tau) + math.Sqrt(1+float64(tau*tau)))
+				if tau < 0 {
+					t = -t
+				}
+				c := 1 / math.Sqrt(1+float64(t*t))
+				s := t * c
+				for k := range n {
+					turn(a, k*n+p, k*n+q, c, s)
+				}
+				for k := range n {
+					turn(a, p*n+k, q*n+k, c, s)
+				}
+				for k := range n {
+					turn(v, k*n+p, k*n+q, c, s)
+				}
+			}
+		}
+	}
+}
+
+// turn rotates two entries.
+func turn(a []float64, i, j int, c, s float64) {
+	x, y := a[i], a[j]
+	a[i], a[j] = float64(c*x)-float64(s*y), float64(s*x)+float64(c*y)
+}
