@@ -90,3 +90,7 @@ func foldMax(dst, m []float64, at []int32, coef []float64)            { refFoldM
 func raise(v []float64, by, floor float64) bool                       { return refRaise(v, by, floor) }
 
 func sumMarked(x []float32, bits []uint16) float64 { return refSumMarked(x, bits) }
+
+func peak(w []float32) float32 { return rowMax(w) }
+
+func weightsFrom(p, w []float32, m float32) float64 { return weightRowFrom(p, w, m, 0) }

@@ -24,6 +24,16 @@ func weights(p []float32, total []float64, w []float32, cols int, floor float32)
 	}
 }
 
+func peak(w []float32) float32 { return longMax(w) }
+
+func weightsFrom(p, w []float32, m float32) (total float64) {
+	if best == purego {
+		return weightRowFrom(p, w, m, 0)
+	}
+	longWeights(p, w, m, 0, &total)
+	return total
+}
+
 // longWeights is weightSegment in short calls.
 func longWeights(p, w []float32, m, floor float32, total *float64) {
 	for i := 0; i < len(w); i += scratchTerms {

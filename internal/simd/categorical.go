@@ -20,6 +20,17 @@ func Weights(p []float32, total []float64, w []float32, cols int, floor float32)
 	weights(p, total, w, cols, floor)
 }
 
+// Peak returns the maximum of w, NaN aside: +0 rather than −0, and 0 if nothing
+// exceeds −Inf.
+func Peak(w []float32) float32 { return peak(w) }
+
+// WeightsFrom is [Weights] of one row whose [Peak] is m, without floor. It panics
+// unless len(p) = len(w).
+func WeightsFrom(p, w []float32, m float32) (total float64) {
+	checkLen("p", len(p), len(w))
+	return weightsFrom(p, w, m)
+}
+
 // Pick inverts the cumulative sum of a row of weights p ≥ 0 at u·total, for u in
 // [0, 1): it returns the smallest l with
 //

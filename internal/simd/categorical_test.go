@@ -59,6 +59,11 @@ func TestWeights(t *testing.T) {
 				}
 				require.InEpsilon(t, 1+sum, 1+total[r], 1e-13)
 			}
+			if m := Peak(w[:cols]); floor == 0 {
+				own := make([]float32, cols)
+				require.Equal(t, total[0], WeightsFrom(own, w[:cols], m))
+				require.Equal(t, p[:cols], own)
+			}
 			inPlace := append([]float32{}, w...)
 			Weights(inPlace, total, inPlace, cols, floor)
 			require.Equal(t, p, inPlace)

@@ -21,6 +21,10 @@ func init() {
 		"FlipLogProb": func(a *arena, from, to int) {
 			a.s[0] = FlipLogProb(a.i[0][from:to], a.i[1][from:to], a.i[2][from:to])
 		},
+		"WeightsFrom": func(a *arena, from, to int) {
+			m := Peak(a.f[2][from:to])
+			a.s[0], a.s[1] = float64(m), WeightsFrom(a.f[0][from:to], a.f[2][from:to], m)
+		},
 		"SumMarked": func(a *arena, from, to int) {
 			bits := make([]uint16, (to-from+15)/16)
 			for i := range bits {

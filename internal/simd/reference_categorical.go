@@ -19,7 +19,11 @@ func refWeights(p []float32, total []float64, w []float32, cols int, floor float
 
 // weightRow is Weights on one row; it returns the total.
 func weightRow(p, w []float32, floor float32) float64 {
-	m := rowMax(w)
+	return weightRowFrom(p, w, rowMax(w), floor)
+}
+
+// weightRowFrom is weightRow given the maximum.
+func weightRowFrom(p, w []float32, m, floor float32) float64 {
 	total := 0.0
 	for i := 0; i < len(w); i += blockTerms {
 		end := min(i+blockTerms, len(w))

@@ -17,9 +17,9 @@ const (
 )
 
 // wideSums is doubleSums with exponentials in float32, relative error about
-// 1e-7. The row is shifted by its greatest weight if the automaton can use that
-// token, and otherwise by the greatest of those it can use; classes of which the
-// kernel may have lost too much are shifted by their own. A row that is what it
+// 1e-7. The row is shifted by its greatest weight if the automaton can use half
+// of the tokens, and otherwise by the greatest of those it can use; classes of which
+// the kernel may have lost too much are shifted by their own. A row that is what it
 // was at the last Filter costs a comparison, and one with a single token little
 // more.
 func (r *Runner) wideSums(t int, l *layer, s []float64) error {
@@ -91,14 +91,11 @@ func loneToken(row []float32) int32 {
 
 // singleSums takes the sums of a row with several tokens.
 func (r *Runner) singleSums(t int, l *layer, s []float64, row []float32) error {
-	var top [1]int32
-	simd.ArgMax(top[:], row, len(row))
 	var total [1]float64
-	if m := top[0]; m >= 0 && 2*len(l.tokens) >= len(row) && r.g.usable(l, m) && !math.IsInf(float64(row[m]), 0) {
+	if top := simd.Peak(row); 2*len(l.tokens) >= len(row) && !math.IsInf(float64(top), 1) {
 		p := r.prob[:len(row)]
-		simd.Weights(p, total[:], row, len(row), 0)
-		if !math.IsNaN(total[0]) {
-			r.shift[t] = float64(row[m])
+		if simd.WeightsFrom(p, row, top) > 0 {
+			r.shift[t] = float64(top)
 			r.gather(t, l, s, p)
 			r.settle(t, l, s, row)
 			return nil
