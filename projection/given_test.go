@@ -116,9 +116,44 @@ type toldProjection struct {
 	told *atomic.Int64
 }
 
+func (p toldProjection) Self() any { return p }
+
 func (p toldProjection) DrawGiven(x0 []int32, v []float32, src rand.Source) (float64, error) {
 	p.told.Add(1)
 	return p.PathProjection.DrawGiven(x0, v, src)
+}
+
+// ownDraw embeds a projection and has a Draw of its own, which must be asked.
+type ownDraw struct{ projection.Path }
+
+func (p ownDraw) Bind(ctx context.Context, sites, levels, samples int) (projection.Projection, error) {
+	e, err := p.Path.Compile(ctx, sites, levels)
+	return ownDrawProjection{e}, err
+}
+
+type ownDrawProjection struct{ *projection.PathProjection }
+
+func (p ownDrawProjection) Draw(x0 []int32, v []float32, _ rand.Source) (float64, error) {
+	return p.MAP(x0, v)
+}
+
+func TestAnOwnDrawIsAsked(t *testing.T) {
+	v := []float32{0, -1, -8, -2, 0, -8, 0, -1, -8}
+	model := energy.DenoiserFunc[int32]{Sites: 3, Levels: 3, F: func(_ context.Context, dst []float32, q energy.Noised[int32]) error {
+		for s := range q.Time {
+			copy(dst[s*len(v):], v)
+		}
+		return nil
+	}}
+	d, err := diffusion.New(t.Context(), model, diffusion.Masked{Mask: 2, FirstHitting: true}, diffusion.Config{
+		Seed: 1, Projector: ownDraw{projection.Path{Language: constraint.Count{Levels: []int32{1}, Min: 1, Max: 1}}},
+	})
+	require.NoError(t, err)
+	x := make([]int32, 3*50)
+	require.NoError(t, d.Sample(t.Context(), x))
+	for ; len(x) > 0; x = x[3:] {
+		require.Equal(t, []int32{0, 1, 0}, x[:3])
+	}
 }
 
 // A runner spares the projection what a mask does not hide; with an observer, who

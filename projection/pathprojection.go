@@ -96,6 +96,9 @@ func (e *PathProjection) DrawGiven(x0 []int32, v []float32, src rand.Source) (lo
 	return logZ, nil
 }
 
+// Self returns e: what draws given tokens is e and not a type that embeds it.
+func (e *PathProjection) Self() any { return e }
+
 // Sample fills dst, any number of sequences one after the other, with
 // independent exact draws as by [PathProjection.Draw]; more than one of them
 // share the sums.

@@ -25,11 +25,13 @@ type Projector interface {
 // Drawer is a projection that can condition exactly: runners prefer it. Its
 // methods do not modify v and may be called concurrently.
 //
-// A Drawer that also has the method
+// A Drawer that also has the methods
 //
 //	DrawGiven(x0 []int32, v []float32, src rand.Source) (logZ float64, err error)
+//	Self() any
 //
-// is told which tokens are certain, if the steps know (see [Renoiser]): on entry x0
+// the second of which returns the Drawer itself (so that a type that embeds one and
+// has a Draw of its own is not mistaken for it), is told which tokens are certain, if the steps know (see [Renoiser]): on entry x0
 // holds these, and −1 elsewhere. Their rows in v may hold anything and may be
 // written to; they stand for rows of 0 at the token and −Inf elsewhere, with which
 // Draw gives the same. No observer sees such rows.
@@ -46,6 +48,7 @@ type Drawer interface {
 // givenDrawer is a [Drawer] that can be told of certain tokens.
 type givenDrawer interface {
 	Drawer
+	Self() any
 	DrawGiven(x0 []int32, v []float32, src rand.Source) (logZ float64, err error)
 }
 

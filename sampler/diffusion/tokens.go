@@ -1,6 +1,7 @@
 package diffusion
 
 import (
+	"reflect"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/simd"
@@ -88,6 +89,11 @@ func conditionRest(d *batch[int32], i int, raw []float32, t float64) {
 // reads them.
 func spare(d *batch[int32]) {
 	drawer, ok := d.drawer.(givenDrawer)
+	if ok {
+		self := drawer.Self()
+		t := reflect.TypeOf(self)
+		ok = t != nil && t.Comparable() && self == any(d.drawer)
+	}
 	if _, intact := d.process[0].(intactSteps); !ok || !intact || d.guided != nil || d.committer != nil || d.cfg.Observe != nil {
 		return
 	}
