@@ -122,7 +122,13 @@ func TestDrawsSurviveAKill(t *testing.T) {
 				}
 			}
 		})
-		require.ErrorIs(t, c.Run(ctx, 60), context.Canceled)
+		// Blocks that a large last round has brought to the end before the cancellation
+		// may take the others there: the run is then whole, and no error.
+		if err := c.Run(ctx, 60); c.Len() < 60 {
+			require.ErrorIs(t, err, context.Canceled)
+		} else {
+			require.NoError(t, err)
+		}
 		require.NoError(t, c.SaveFile(saved+".late"))
 		// The kill: the file as it was some bytes earlier, and a checkpoint that is older.
 		info := exact.Must(os.Stat(r.path))
