@@ -13,3 +13,13 @@ func sumMarkedAVX2(lane *[16]float64, x *float32, bits *uint16, groups int)
 //
 //go:noescape
 func sumMarkedAVX512(lane *[16]float64, x *float32, bits *uint16, groups int)
+
+// weightsMarkedAVX2 stores e^(w−m) for groups ≥ 1 groups of 16 and adds the entries that a marks to the first 16 lanes, those that b marks to the others.
+//
+//go:noescape
+func weightsMarkedAVX2(lane *[32]float64, p *float32, w *float32, a *uint16, b *uint16, groups int, m float32)
+
+// weightsMarkedAVX512 stores e^(w−m) for groups ≥ 1 groups of 16 and adds the entries that a marks to the first 16 lanes, those that b marks to the others.
+//
+//go:noescape
+func weightsMarkedAVX512(lane *[32]float64, p *float32, w *float32, a *uint16, b *uint16, groups int, m float32)

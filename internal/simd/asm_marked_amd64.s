@@ -83,3 +83,303 @@ loop1:
 	VMOVUPS       Z1, 64(AX)
 	VZEROUPPER
 	RET
+
+// func weightsMarkedAVX2(lane *[32]float64, p *float32, w *float32, a *uint16, b *uint16, groups int, m float32)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·weightsMarkedAVX2(SB), NOSPLIT, $0-52
+	MOVQ         lane+0(FP), AX
+	MOVQ         p+8(FP), CX
+	MOVQ         w+16(FP), DX
+	MOVQ         a+24(FP), BX
+	MOVQ         b+32(FP), SI
+	MOVQ         groups+40(FP), DI
+	VBROADCASTSS m+48(FP), Y0
+	VPXOR        Y1, Y1, Y1
+	VPXOR        Y2, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	VPXOR        Y5, Y5, Y5
+	VPXOR        Y6, Y6, Y6
+	VPXOR        Y7, Y7, Y7
+	VPXOR        Y8, Y8, Y8
+	VMOVDQU      marked_places<>+0(SB), Y9
+
+loop1:
+	PREFETCHT0   3072(DX)
+	VMOVUPS      (DX), Y10
+	VSUBPS       Y0, Y10, Y10
+	VMOVUPS      marked_constc2ae999a<>+0(SB), Y11
+	VMAXPS       Y10, Y11, Y11
+	VMULPS       marked_const3fb8aa3b<>+0(SB), Y11, Y12
+	VADDPS       marked_const4b40007f<>+0(SB), Y12, Y12
+	VSUBPS       marked_const4b40007f<>+0(SB), Y12, Y13
+	VMOVDQA      Y11, Y11
+	VFNMADD231PS marked_const3f317200<>+0(SB), Y13, Y11
+	VMULPS       marked_const35bfbe8e<>+0(SB), Y13, Y13
+	VSUBPS       Y13, Y11, Y11
+	VMULPS       marked_const3c083142<>+0(SB), Y11, Y13
+	VADDPS       marked_const3d2b94f8<>+0(SB), Y13, Y13
+	VMULPS       Y11, Y13, Y13
+	VADDPS       marked_const3e2aabd7<>+0(SB), Y13, Y13
+	VMULPS       Y11, Y13, Y13
+	VADDPS       marked_const3efffefe<>+0(SB), Y13, Y13
+	VMULPS       Y11, Y11, Y14
+	VMULPS       Y13, Y14, Y13
+	VADDPS       Y11, Y13, Y13
+	VADDPS       marked_const3f800000<>+0(SB), Y13, Y13
+	VPSLLD       $0x17, Y12, Y12
+	VCMPPS       $0x05, marked_constc2ae999a<>+0(SB), Y10, Y10
+	VMULPS       Y12, Y13, Y13
+	VANDPS       Y10, Y13, Y13
+	VMOVUPS      Y13, (CX)
+	VPBROADCASTB (BX), Y10
+	VPAND        Y9, Y10, Y10
+	VPCMPEQD     Y9, Y10, Y10
+	VPAND        Y13, Y10, Y10
+	VCVTPS2PD    X10, Y11
+	VEXTRACTF128 $0x01, Y10, X10
+	VCVTPS2PD    X10, Y10
+	VADDPD       Y11, Y1, Y1
+	VADDPD       Y10, Y2, Y2
+	VPBROADCASTB (SI), Y10
+	VPAND        Y9, Y10, Y10
+	VPCMPEQD     Y9, Y10, Y10
+	VPAND        Y13, Y10, Y10
+	VCVTPS2PD    X10, Y11
+	VEXTRACTF128 $0x01, Y10, X10
+	VCVTPS2PD    X10, Y10
+	VADDPD       Y11, Y5, Y5
+	VADDPD       Y10, Y6, Y6
+	VMOVUPS      32(DX), Y10
+	VSUBPS       Y0, Y10, Y10
+	VMOVUPS      marked_constc2ae999a<>+0(SB), Y11
+	VMAXPS       Y10, Y11, Y11
+	VMULPS       marked_const3fb8aa3b<>+0(SB), Y11, Y12
+	VADDPS       marked_const4b40007f<>+0(SB), Y12, Y12
+	VSUBPS       marked_const4b40007f<>+0(SB), Y12, Y13
+	VMOVDQA      Y11, Y11
+	VFNMADD231PS marked_const3f317200<>+0(SB), Y13, Y11
+	VMULPS       marked_const35bfbe8e<>+0(SB), Y13, Y13
+	VSUBPS       Y13, Y11, Y11
+	VMULPS       marked_const3c083142<>+0(SB), Y11, Y13
+	VADDPS       marked_const3d2b94f8<>+0(SB), Y13, Y13
+	VMULPS       Y11, Y13, Y13
+	VADDPS       marked_const3e2aabd7<>+0(SB), Y13, Y13
+	VMULPS       Y11, Y13, Y13
+	VADDPS       marked_const3efffefe<>+0(SB), Y13, Y13
+	VMULPS       Y11, Y11, Y14
+	VMULPS       Y13, Y14, Y13
+	VADDPS       Y11, Y13, Y13
+	VADDPS       marked_const3f800000<>+0(SB), Y13, Y13
+	VPSLLD       $0x17, Y12, Y12
+	VCMPPS       $0x05, marked_constc2ae999a<>+0(SB), Y10, Y10
+	VMULPS       Y12, Y13, Y13
+	VANDPS       Y10, Y13, Y13
+	VMOVUPS      Y13, 32(CX)
+	VPBROADCASTB 1(BX), Y10
+	VPAND        Y9, Y10, Y10
+	VPCMPEQD     Y9, Y10, Y10
+	VPAND        Y13, Y10, Y10
+	VCVTPS2PD    X10, Y11
+	VEXTRACTF128 $0x01, Y10, X10
+	VCVTPS2PD    X10, Y10
+	VADDPD       Y11, Y3, Y3
+	VADDPD       Y10, Y4, Y4
+	VPBROADCASTB 1(SI), Y10
+	VPAND        Y9, Y10, Y10
+	VPCMPEQD     Y9, Y10, Y10
+	VPAND        Y13, Y10, Y10
+	VCVTPS2PD    X10, Y11
+	VEXTRACTF128 $0x01, Y10, X10
+	VCVTPS2PD    X10, Y10
+	VADDPD       Y11, Y7, Y7
+	VADDPD       Y10, Y8, Y8
+	ADDQ         $+64, DX
+	ADDQ         $+64, CX
+	ADDQ         $+2, BX
+	ADDQ         $+2, SI
+	DECQ         DI
+	JNZ          loop1
+	VMOVUPS      Y1, (AX)
+	VMOVUPS      Y2, 32(AX)
+	VMOVUPS      Y3, 64(AX)
+	VMOVUPS      Y4, 96(AX)
+	VMOVUPS      Y5, 128(AX)
+	VMOVUPS      Y6, 160(AX)
+	VMOVUPS      Y7, 192(AX)
+	VMOVUPS      Y8, 224(AX)
+	VZEROUPPER
+	RET
+
+DATA marked_const3fb8aa3b<>+0(SB)/4, $0x3fb8aa3b
+DATA marked_const3fb8aa3b<>+4(SB)/4, $0x3fb8aa3b
+DATA marked_const3fb8aa3b<>+8(SB)/4, $0x3fb8aa3b
+DATA marked_const3fb8aa3b<>+12(SB)/4, $0x3fb8aa3b
+DATA marked_const3fb8aa3b<>+16(SB)/4, $0x3fb8aa3b
+DATA marked_const3fb8aa3b<>+20(SB)/4, $0x3fb8aa3b
+DATA marked_const3fb8aa3b<>+24(SB)/4, $0x3fb8aa3b
+DATA marked_const3fb8aa3b<>+28(SB)/4, $0x3fb8aa3b
+GLOBL marked_const3fb8aa3b<>(SB), RODATA|NOPTR, $32
+
+DATA marked_const4b40007f<>+0(SB)/4, $0x4b40007f
+DATA marked_const4b40007f<>+4(SB)/4, $0x4b40007f
+DATA marked_const4b40007f<>+8(SB)/4, $0x4b40007f
+DATA marked_const4b40007f<>+12(SB)/4, $0x4b40007f
+DATA marked_const4b40007f<>+16(SB)/4, $0x4b40007f
+DATA marked_const4b40007f<>+20(SB)/4, $0x4b40007f
+DATA marked_const4b40007f<>+24(SB)/4, $0x4b40007f
+DATA marked_const4b40007f<>+28(SB)/4, $0x4b40007f
+GLOBL marked_const4b40007f<>(SB), RODATA|NOPTR, $32
+
+DATA marked_const3f317200<>+0(SB)/4, $0x3f317200
+DATA marked_const3f317200<>+4(SB)/4, $0x3f317200
+DATA marked_const3f317200<>+8(SB)/4, $0x3f317200
+DATA marked_const3f317200<>+12(SB)/4, $0x3f317200
+DATA marked_const3f317200<>+16(SB)/4, $0x3f317200
+DATA marked_const3f317200<>+20(SB)/4, $0x3f317200
+DATA marked_const3f317200<>+24(SB)/4, $0x3f317200
+DATA marked_const3f317200<>+28(SB)/4, $0x3f317200
+GLOBL marked_const3f317200<>(SB), RODATA|NOPTR, $32
+
+DATA marked_const35bfbe8e<>+0(SB)/4, $0x35bfbe8e
+DATA marked_const35bfbe8e<>+4(SB)/4, $0x35bfbe8e
+DATA marked_const35bfbe8e<>+8(SB)/4, $0x35bfbe8e
+DATA marked_const35bfbe8e<>+12(SB)/4, $0x35bfbe8e
+DATA marked_const35bfbe8e<>+16(SB)/4, $0x35bfbe8e
+DATA marked_const35bfbe8e<>+20(SB)/4, $0x35bfbe8e
+DATA marked_const35bfbe8e<>+24(SB)/4, $0x35bfbe8e
+DATA marked_const35bfbe8e<>+28(SB)/4, $0x35bfbe8e
+GLOBL marked_const35bfbe8e<>(SB), RODATA|NOPTR, $32
+
+DATA marked_const3efffefe<>+0(SB)/4, $0x3efffefe
+DATA marked_const3efffefe<>+4(SB)/4, $0x3efffefe
+DATA marked_const3efffefe<>+8(SB)/4, $0x3efffefe
+DATA marked_const3efffefe<>+12(SB)/4, $0x3efffefe
+DATA marked_const3efffefe<>+16(SB)/4, $0x3efffefe
+DATA marked_const3efffefe<>+20(SB)/4, $0x3efffefe
+DATA marked_const3efffefe<>+24(SB)/4, $0x3efffefe
+DATA marked_const3efffefe<>+28(SB)/4, $0x3efffefe
+GLOBL marked_const3efffefe<>(SB), RODATA|NOPTR, $32
+
+DATA marked_const3e2aabd7<>+0(SB)/4, $0x3e2aabd7
+DATA marked_const3e2aabd7<>+4(SB)/4, $0x3e2aabd7
+DATA marked_const3e2aabd7<>+8(SB)/4, $0x3e2aabd7
+DATA marked_const3e2aabd7<>+12(SB)/4, $0x3e2aabd7
+DATA marked_const3e2aabd7<>+16(SB)/4, $0x3e2aabd7
+DATA marked_const3e2aabd7<>+20(SB)/4, $0x3e2aabd7
+DATA marked_const3e2aabd7<>+24(SB)/4, $0x3e2aabd7
+DATA marked_const3e2aabd7<>+28(SB)/4, $0x3e2aabd7
+GLOBL marked_const3e2aabd7<>(SB), RODATA|NOPTR, $32
+
+DATA marked_const3d2b94f8<>+0(SB)/4, $0x3d2b94f8
+DATA marked_const3d2b94f8<>+4(SB)/4, $0x3d2b94f8
+DATA marked_const3d2b94f8<>+8(SB)/4, $0x3d2b94f8
+DATA marked_const3d2b94f8<>+12(SB)/4, $0x3d2b94f8
+DATA marked_const3d2b94f8<>+16(SB)/4, $0x3d2b94f8
+DATA marked_const3d2b94f8<>+20(SB)/4, $0x3d2b94f8
+DATA marked_const3d2b94f8<>+24(SB)/4, $0x3d2b94f8
+DATA marked_const3d2b94f8<>+28(SB)/4, $0x3d2b94f8
+GLOBL marked_const3d2b94f8<>(SB), RODATA|NOPTR, $32
+
+DATA marked_const3c083142<>+0(SB)/4, $0x3c083142
+DATA marked_const3c083142<>+4(SB)/4, $0x3c083142
+DATA marked_const3c083142<>+8(SB)/4, $0x3c083142
+DATA marked_const3c083142<>+12(SB)/4, $0x3c083142
+DATA marked_const3c083142<>+16(SB)/4, $0x3c083142
+DATA marked_const3c083142<>+20(SB)/4, $0x3c083142
+DATA marked_const3c083142<>+24(SB)/4, $0x3c083142
+DATA marked_const3c083142<>+28(SB)/4, $0x3c083142
+GLOBL marked_const3c083142<>(SB), RODATA|NOPTR, $32
+
+DATA marked_const3f800000<>+0(SB)/4, $0x3f800000
+DATA marked_const3f800000<>+4(SB)/4, $0x3f800000
+DATA marked_const3f800000<>+8(SB)/4, $0x3f800000
+DATA marked_const3f800000<>+12(SB)/4, $0x3f800000
+DATA marked_const3f800000<>+16(SB)/4, $0x3f800000
+DATA marked_const3f800000<>+20(SB)/4, $0x3f800000
+DATA marked_const3f800000<>+24(SB)/4, $0x3f800000
+DATA marked_const3f800000<>+28(SB)/4, $0x3f800000
+GLOBL marked_const3f800000<>(SB), RODATA|NOPTR, $32
+
+DATA marked_constc2ae999a<>+0(SB)/4, $0xc2ae999a
+DATA marked_constc2ae999a<>+4(SB)/4, $0xc2ae999a
+DATA marked_constc2ae999a<>+8(SB)/4, $0xc2ae999a
+DATA marked_constc2ae999a<>+12(SB)/4, $0xc2ae999a
+DATA marked_constc2ae999a<>+16(SB)/4, $0xc2ae999a
+DATA marked_constc2ae999a<>+20(SB)/4, $0xc2ae999a
+DATA marked_constc2ae999a<>+24(SB)/4, $0xc2ae999a
+DATA marked_constc2ae999a<>+28(SB)/4, $0xc2ae999a
+GLOBL marked_constc2ae999a<>(SB), RODATA|NOPTR, $32
+
+// func weightsMarkedAVX512(lane *[32]float64, p *float32, w *float32, a *uint16, b *uint16, groups int, m float32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·weightsMarkedAVX512(SB), NOSPLIT, $0-52
+	MOVQ         lane+0(FP), AX
+	MOVQ         p+8(FP), CX
+	MOVQ         w+16(FP), DX
+	MOVQ         a+24(FP), BX
+	MOVQ         b+32(FP), SI
+	MOVQ         groups+40(FP), DI
+	VBROADCASTSS m+48(FP), Z0
+	VPBROADCASTD marked_const3fb8aa3b<>+0(SB), Z1
+	VPBROADCASTD marked_const4b40007f<>+0(SB), Z2
+	VPBROADCASTD marked_const3f317200<>+0(SB), Z2
+	VPBROADCASTD marked_const35bfbe8e<>+0(SB), Z7
+	VPBROADCASTD marked_const3efffefe<>+0(SB), Z8
+	VPBROADCASTD marked_const3e2aabd7<>+0(SB), Z9
+	VPBROADCASTD marked_const3d2b94f8<>+0(SB), Z10
+	VPBROADCASTD marked_const3c083142<>+0(SB), Z11
+	VPBROADCASTD marked_const3f800000<>+0(SB), Z12
+	VPBROADCASTD marked_constc2ae999a<>+0(SB), Z13
+	VPXORD       Z3, Z3, Z3
+	VPXORD       Z4, Z4, Z4
+	VPXORD       Z5, Z5, Z5
+	VPXORD       Z6, Z6, Z6
+
+loop1:
+	PREFETCHT0    3072(DX)
+	VMOVUPS       (DX), Z14
+	VSUBPS        Z0, Z14, Z14
+	VMULPS        Z1, Z14, Z15
+	VRNDSCALEPS   $0x00, Z15, Z15
+	VMOVDQA32     Z15, Z16
+	VMOVDQA32     Z14, Z17
+	VFNMADD231PS  Z2, Z16, Z17
+	VMULPS        Z7, Z16, Z16
+	VSUBPS        Z16, Z17, Z17
+	VMULPS        Z11, Z17, Z16
+	VADDPS        Z10, Z16, Z16
+	VMULPS        Z17, Z16, Z16
+	VADDPS        Z9, Z16, Z16
+	VMULPS        Z17, Z16, Z16
+	VADDPS        Z8, Z16, Z16
+	VMULPS        Z17, Z17, Z18
+	VMULPS        Z16, Z18, Z16
+	VADDPS        Z17, Z16, Z16
+	VADDPS        Z12, Z16, Z16
+	VCMPPS        $0x05, Z13, Z14, K1
+	VSCALEFPS.Z   Z15, Z16, K1, Z16
+	VMOVUPS       Z16, (CX)
+	VCVTPS2PD     Y16, Z14
+	VEXTRACTF64X4 $0x01, Z16, Y15
+	VCVTPS2PD     Y15, Z15
+	KMOVW         (BX), K1
+	VADDPD        Z14, Z3, K1, Z3
+	KSHIFTRW      $0x08, K1, K1
+	VADDPD        Z15, Z4, K1, Z4
+	KMOVW         (SI), K1
+	VADDPD        Z14, Z5, K1, Z5
+	KSHIFTRW      $0x08, K1, K1
+	VADDPD        Z15, Z6, K1, Z6
+	ADDQ          $+64, DX
+	ADDQ          $+64, CX
+	ADDQ          $+2, BX
+	ADDQ          $+2, SI
+	DECQ          DI
+	JNZ           loop1
+	VMOVUPS       Z3, (AX)
+	VMOVUPS       Z4, 64(AX)
+	VMOVUPS       Z5, 128(AX)
+	VMOVUPS       Z6, 192(AX)
+	VZEROUPPER
+	RET

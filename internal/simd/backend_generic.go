@@ -89,6 +89,10 @@ func dots(dst []float64, n int, m []float64, at []int32, x []float64) { refDots(
 func foldMax(dst, m []float64, at []int32, coef []float64)            { refFoldMax(dst, m, at, coef) }
 func raise(v []float64, by, floor float64) bool                       { return refRaise(v, by, floor) }
 
+func weightsMarked(p, w []float32, m float32, marks [2][]uint16) [2]float64 {
+	return refWeightsMarked(p, w, m, marks)
+}
+
 func sumMarked(x []float32, bits []uint16) float64 { return refSumMarked(x, bits) }
 
 func peak(w []float32) float32 { return rowMax(w) }

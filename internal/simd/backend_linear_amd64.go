@@ -53,6 +53,38 @@ func sumMarked(x []float32, bits []uint16) float64 {
 	return halve(&lane)
 }
 
+func weightsMarked(p, w []float32, m float32, marks [2][]uint16) (sums [2]float64) {
+	if best == purego {
+		return refWeightsMarked(p, w, m, marks)
+	}
+	var lane [2 * lanes]float64
+	for len(w) >= lanes {
+		n := min(len(w)/lanes, scratchTerms/lanes)
+		weightsMarkedRun(&lane, p[:n*lanes], w[:n*lanes], m, marks[0][:n], marks[1][:n])
+		p, w, marks[0], marks[1] = p[n*lanes:], w[n*lanes:], marks[0][n:], marks[1][n:]
+	}
+	if len(w) > 0 {
+		weightBlock(p, w, m, 0)
+	}
+	for i, bits := range marks {
+		own := (*[lanes]float64)(lane[i*lanes:])
+		if len(w) > 0 {
+			addMarked(own, p, bits[0])
+		}
+		sums[i] = halve(own)
+	}
+	return sums
+}
+
+//go:noinline
+func weightsMarkedRun(lane *[2 * lanes]float64, p, w []float32, m float32, a, b []uint16) {
+	if best == avx512 {
+		weightsMarkedAVX512(lane, &p[0], &w[0], &a[0], &b[0], len(a), m)
+	} else {
+		weightsMarkedAVX2(lane, &p[0], &w[0], &a[0], &b[0], len(a), m)
+	}
+}
+
 //go:noinline
 func sumMarkedRun(lane *[lanes]float64, x []float32, bits []uint16) {
 	if best == avx512 {

@@ -32,6 +32,18 @@ func init() {
 			}
 			a.s[0] = SumMarked(a.f[0][from:to], bits)
 		},
+		"WeightsMarked": func(a *arena, from, to int) {
+			var marks [2][]uint16
+			for k := range marks {
+				marks[k] = make([]uint16, (to-from+15)/16)
+				for i := range marks[k] {
+					marks[k][i] = uint16(a.u[from+i] >> (16 * k))
+				}
+			}
+			w := a.f[2][from:to]
+			sums := WeightsMarked(a.f[0][from:to], w, Peak(w), marks)
+			a.s[0], a.s[1] = sums[0], sums[1]
+		},
 		"SigmoidTo":      func(a *arena, from, to int) { SigmoidTo(a.f[0][from:to], a.f[2][from:to]) },
 		"Slope":          func(a *arena, from, to int) { Slope(a.f[0][from:to]) },
 		"Dot":            func(a *arena, from, to int) { a.s[0] = float64(Dot(a.f[0][from:to], a.f[3][from:to])) },

@@ -28,6 +28,17 @@ func SumMarked(x []float32, bits []uint16) float64 {
 	return sumMarked(x, bits)
 }
 
+// WeightsMarked stores p[i] = e^(w[i]−m), for m the [Peak] of w, and returns [SumMarked]
+// of p for both marks, all in one pass. It panics unless len(p) = len(w) and the marks
+// have ⌈len(w)/16⌉ words.
+func WeightsMarked(p, w []float32, m float32, marks [2][]uint16) (sums [2]float64) {
+	checkLen("p", len(p), len(w))
+	for _, bits := range marks {
+		checkLen("bits", len(bits), (len(w)+lanes-1)/lanes)
+	}
+	return weightsMarked(p, w, m, marks)
+}
+
 // SigmoidTo stores dst[i] = 1/(1+e^−src[i]) with an error below 3.5 ulp; it is
 // exactly 0 for src[i] < −87.3. dst may be src. It panics unless len(dst) =
 // len(src).

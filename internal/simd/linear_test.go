@@ -40,6 +40,16 @@ func TestVectors(t *testing.T) {
 			}
 		}
 		assert.Equal(t, Sum(kept), SumMarked(others, marks))
+		marked, weights := make([]float32, n), make([]float32, n)
+		all := make([]uint16, len(marks))
+		for i := range all {
+			all[i] = ^marks[i]
+		}
+		top := Peak(x)
+		WeightsFrom(weights, x, top)
+		both := WeightsMarked(marked, x, top, [2][]uint16{marks, all})
+		assert.Equal(t, weights, marked)
+		assert.Equal(t, [2]float64{SumMarked(weights, marks), SumMarked(weights, all)}, both)
 		z := append([]float32{}, y...)
 		Axpy(-1.5, x, z)
 		for i := range z {
@@ -64,6 +74,7 @@ func TestVectors(t *testing.T) {
 	assert.PanicsWithValue(t, "simd: len(x) = 1, want 0", func() { Dot(one, nil) })
 	assert.Panics(t, func() { Axpy(1, one, nil) })
 	assert.PanicsWithValue(t, "simd: len(bits) = 0, want 1", func() { SumMarked(one, nil) })
+	assert.PanicsWithValue(t, "simd: len(bits) = 0, want 1", func() { WeightsMarked(one, one, 0, [2][]uint16{{1}, nil}) })
 	assert.Panics(t, func() { SigmoidTo(one, nil) })
 }
 

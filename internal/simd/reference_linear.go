@@ -63,6 +63,14 @@ func refSumMarked(x []float32, bits []uint16) float64 {
 	return halve(&lane)
 }
 
+func refWeightsMarked(p, w []float32, m float32, marks [2][]uint16) (sums [2]float64) {
+	weightBlock(p, w, m, 0)
+	for i, bits := range marks {
+		sums[i] = refSumMarked(p, bits)
+	}
+	return sums
+}
+
 // addMarked adds the entries of one group that b marks to the lanes.
 func addMarked(lane *[lanes]float64, x []float32, b uint16) {
 	for j, v := range x {

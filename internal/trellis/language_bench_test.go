@@ -53,6 +53,20 @@ func BenchmarkTwoClasses(b *testing.B) {
 			}
 		})
 	}
+	var tables [4][]float32 // no row is that of the draw before
+	for k := range tables {
+		tables[k] = make([]float32, len(v))
+		for i := range v {
+			tables[k][i] = 2 * float32(r.NormFloat64())
+		}
+	}
+	b.Run("fresh/both", func(b *testing.B) {
+		b.ReportAllocs()
+		for n := 0; b.Loop(); n++ {
+			_, _ = run.Filter(tables[n%len(tables)])
+			run.Draw(x, r)
+		}
+	})
 }
 
 // BenchmarkUnlikely is one Filter and one Draw from a language that the weights

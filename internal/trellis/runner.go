@@ -39,7 +39,9 @@ type Runner struct {
 	deep    []bool    // by wide site: some class sum is too small for sum
 	kept    []float32 // the weights that the sums of wide sites are of, nil if too many
 	fresh   []bool    // by site: they are, and without an error
-	rest    []uint8   // by site: how many rows not to copy, because a copy was of no use
+	rest    []uint8   // by site: how many rows not to copy, because copies were of no use
+	wait    []uint8   // by site: what rest was at the last such copy
+	tops    []float64 // by block of levels: their shifts, of one site
 
 	row    []float32 // gathered weights of one site
 	prob   []float32
@@ -82,9 +84,10 @@ const lowestSum = 0x1p-1000
 // scaling costs a pass over the nodes.
 const loose = 64
 
-// keptRest is how many times a row is not copied after it has changed: rows that
-// change every time need no copies.
-const keptRest = 3
+// keptWait is how many times at most a row is not copied after copies were of no use:
+// once after the first, then 3, 7 and 15 times. Rows that change every time need no
+// copies.
+const keptWait = 15
 
 // keptTables is the greatest number of weights of which a Runner keeps a copy,
 // 64 MiB, to see which rows are what they were.
@@ -101,6 +104,7 @@ func NewRunner(g *Graph) *Runner {
 		deep:    make([]bool, g.sites),
 		fresh:   make([]bool, g.sites),
 		rest:    make([]uint8, g.sites),
+		wait:    make([]uint8, g.sites),
 		total:   make([]float64, g.sites),
 		termAt:  make([]int, g.sites+1),
 		value:   make([]float64, g.offset[g.sites+1]),
@@ -133,6 +137,7 @@ func NewRunner(g *Graph) *Runner {
 	r.nonz = make([]float64, columns)
 	r.row = make([]float32, tokens)
 	r.prob = make([]float32, tokens)
+	r.tops = make([]float64, (tokens+blockTokens-1)/blockTokens)
 	if tokens > 0 && g.sites <= keptTables/g.levels {
 		r.kept = make([]float32, g.sites*g.levels)
 	}

@@ -2,6 +2,7 @@ package trellis
 
 import (
 	"math"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
@@ -33,9 +34,11 @@ func (r *Runner) wideSums(t int, l *layer, s []float64) error {
 		kept := r.kept[t*r.g.levels : (t+1)*r.g.levels]
 		if r.fresh[t] {
 			if simd.Same(kept, row) {
+				r.wait[t] = 0
 				return nil
 			}
-			r.rest[t] = keptRest
+			r.wait[t] = min(2*r.wait[t]+1, keptWait)
+			r.rest[t] = r.wait[t]
 		}
 		r.fresh[t] = false
 		if keep = r.rest[t] == 0; keep {
@@ -92,7 +95,14 @@ func loneToken(row []float32) int32 {
 // singleSums takes the sums of a row with several tokens.
 func (r *Runner) singleSums(t int, l *layer, s []float64, row []float32) error {
 	var total [1]float64
-	if top := simd.Peak(row); 2*len(l.tokens) >= len(row) && !math.IsInf(float64(top), 1) {
+	if 2*len(l.tokens) < len(row) {
+		// The listed ones alone.
+	} else if l.marks != nil {
+		if r.gatherMarked(t, l, s, row) {
+			r.settle(t, l, s, row)
+			return nil
+		}
+	} else if top := simd.Peak(row); !math.IsInf(float64(top), 1) {
 		p := r.prob[:len(row)]
 		if simd.WeightsFrom(p, row, top) > 0 {
 			r.shift[t] = float64(top)
@@ -152,10 +162,6 @@ func (r *Runner) blocks(t int, l *layer, k int) []float64 {
 // gather sums the weights p of all levels by class, block by block: listed ones in
 // four partial sums each.
 func (r *Runner) gather(t int, l *layer, s []float64, p []float32) {
-	if l.marks != nil {
-		r.gatherMarked(t, l, s, p)
-		return
-	}
 	from := int32(0)
 	for k, end := range l.end {
 		tokens := l.tokens[from:end]
@@ -184,18 +190,51 @@ func (r *Runner) gather(t int, l *layer, s []float64, p []float32) {
 	}
 }
 
-// gatherMarked is gather where columns are marked.
-func (r *Runner) gatherMarked(t int, l *layer, s []float64, p []float32) {
+// gatherMarked is [Runner.gather] where columns are marked, from the row itself: a
+// block is exponentiated with a shift of its own and summed while it is in the first
+// cache, and brought to the shift of the site, the greatest of the blocks', at the end.
+// It is false if there is a NaN, +Inf or no weight.
+func (r *Runner) gatherMarked(t int, l *layer, s []float64, row []float32) bool {
 	const groups = blockTokens / groupLevels
+	shift := math.Inf(-1)
+	for b, from := 0, 0; from < len(row); b, from = b+1, from+blockTokens {
+		part := row[from:min(from+blockTokens, len(row))]
+		first, to := b*groups, min((b+1)*groups, len(l.marks[0]))
+		p, top := r.prob[:len(part)], simd.Peak(part)
+		all := 0.0
+		for k := 0; k < len(l.marks); k += 2 {
+			other := min(k+1, len(l.marks)-1)
+			sums := simd.WeightsMarked(p, part, top, [2][]uint16{l.marks[k][first:to], l.marks[other][first:to]})
+			r.blocks(t, l, k)[b], r.blocks(t, l, other)[b] = sums[0], sums[1]
+			all += sums[0] + sums[1]
+		}
+		switch {
+		case math.IsNaN(all):
+			return false
+		case all > 0 || top != 0 || slices.Contains(part, 0): // of tokens without a class, too
+			r.tops[b] = float64(top)
+		default:
+			r.tops[b] = math.Inf(-1)
+		}
+		shift = max(shift, r.tops[b])
+	}
+	if math.IsInf(shift, 0) {
+		return false
+	}
+	r.shift[t] = shift
 	clear(s)
-	for b, from := 0, 0; from < len(p); b, from = b+1, from+blockTokens {
-		part := p[from:min(from+blockTokens, len(p))]
-		for k, bits := range l.marks {
-			sum := simd.SumMarked(part, bits[b*groups:min((b+1)*groups, len(bits))])
-			r.blocks(t, l, k)[b] = sum
-			s[k] += sum
+	for b := range (len(row) + blockTokens - 1) / blockTokens {
+		scale := 1.0
+		if r.tops[b] < shift {
+			scale = exp(r.tops[b] - shift)
+		}
+		for k := range l.marks {
+			sums := r.blocks(t, l, k)
+			sums[b] = float64(sums[b] * scale)
+			s[k] += sums[b]
 		}
 	}
+	return true
 }
 
 // blockSums stores the sums of the blocks of column k, whose weights are p, and

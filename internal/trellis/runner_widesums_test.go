@@ -161,3 +161,79 @@ func parityLogZ(v []float32, levels int) float64 {
 	}
 	return sum + math.Log((1+ratio)/2)
 }
+
+// TestMarkedSums: sums of one to four large classes, spread or one after the other, of
+// rows whose blocks differ by much or have nothing, against float64.
+func TestMarkedSums(t *testing.T) {
+	const levels, sites = 2100, 9 // the last block is short, and no multiple of 16
+	r := rand.New(rand.NewPCG(21, 1))
+	for classes := 1; classes <= 4; classes++ {
+		for _, spread := range []bool{true, false} {
+			class := func(v int) int {
+				if spread {
+					return v % classes
+				}
+				return v * classes / levels
+			}
+			a := &table{levels: levels, next: make([]int, classes*levels), accepting: make([]bool, classes)}
+			for s := range classes {
+				a.accepting[s] = true
+				for v := range levels {
+					a.next[s*levels+v] = class(v)
+				}
+			}
+			a.accepting[0] = classes == 1
+			run := compile(t, &instance{a: a, config: Config{Sites: sites, Levels: levels}})
+			v := make([]float32, sites*levels)
+			for i := range v {
+				site, block := i/levels, i%levels/blockTokens
+				v[i] = float32(2*r.NormFloat64()) - 300
+				switch {
+				case site < 3:
+					v[i] += float32([]int{0, 60, 95}[site] * block)
+				case site < 5 && (block+site)%3 > 0:
+					v[i] = float32(math.Inf(-1))
+				case site == 5 && i%levels%700 > 0:
+					v[i] = float32(math.Inf(-1))
+				}
+			}
+			_, err := run.Filter(v)
+			require.NoError(t, err)
+			for site, l := range run.g.layers {
+				if site < sites-1 || classes == 1 {
+					require.NotNil(t, l.marks)
+				}
+				for k, end := range l.end {
+					m := math.Inf(-1)
+					tokens := l.tokens[l.begin(int32(k)):end]
+					for _, x := range tokens {
+						m = max(m, float64(v[site*levels+int(x)]))
+					}
+					sum := 0.0
+					for _, x := range tokens {
+						sum += math.Exp(float64(v[site*levels+int(x)]) - m)
+					}
+					got := run.sums(site)[k]
+					if math.IsInf(m, -1) {
+						require.Zero(t, got)
+						continue
+					}
+					require.InDelta(t, m+math.Log(sum), math.Log(got)+run.shift[site], 1e-6, "%d classes, spread %v, site %d, class %d", classes, spread, site, k)
+					total := 0.0
+					for _, w := range run.blocks(site, l, k) {
+						total += w
+					}
+					require.Greater(t, total, 0.0)
+				}
+			}
+			for range 20 {
+				x := make([]int32, sites)
+				run.Draw(x, r)
+				require.True(t, run.Graph().Accepts(x))
+				for i, token := range x {
+					require.False(t, math.IsInf(float64(v[i*levels+int(token)]), -1))
+				}
+			}
+		}
+	}
+}
