@@ -21,6 +21,8 @@ type block[S energy.Site] struct {
 	torn          bool           // a panic stopped the kernel in the middle of a step
 	reset         bool           // its kernel has seen the states, of a Reset that was stopped
 	err           error
+	near          *place[S] // where its chains are while it moves, apart from those of others
+	_             [128]byte // so that counts of one block share no cache line with the next
 }
 
 // stopper kernels can stop in the middle of a step, see [Transition].

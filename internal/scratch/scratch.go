@@ -18,10 +18,10 @@ type Pool[T any] struct{ pool sync.Pool }
 func (s *Pool[T]) Get(n int) *[]T {
 	b, _ := s.pool.Get().(*[]T)
 	if b == nil {
-		b = new([]T)
+		b = Alone([]T(nil))
 	}
 	if cap(*b) < n {
-		*b = make([]T, n)
+		*b = Apart[T](n)
 	}
 	*b = (*b)[:n]
 	return b

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -42,13 +43,13 @@ var (
 func newBipartite(m energy.Bipartite, sites, chains int) *bipartite {
 	hidden := m.Hidden()
 	n := chains * max(sites, hidden)
-	k := &bipartite{
+	k := scratch.Alone(bipartite{
 		model: m, sites: sites, hidden: hidden,
-		e: make([]float64, chains), next: make([]float64, chains), f: make([]float32, n), t: make([]int32, n),
-		h: make([]int32, chains*hidden), y: make([]int32, chains*sites),
-		zero: make([]int32, n), bits: make([]uint32, max(sites, hidden)), failed: make([]bool, chains),
+		e: scratch.Apart[float64](chains), next: scratch.Apart[float64](chains), f: scratch.Apart[float32](n), t: scratch.Apart[int32](n),
+		h: scratch.Apart[int32](chains * hidden), y: scratch.Apart[int32](chains * sites),
+		zero: scratch.Apart[int32](n), bits: scratch.Apart[uint32](max(sites, hidden)), failed: scratch.Apart[bool](chains),
 		at: newCursor(chains),
-	}
+	})
 	if i, ok := energy.As[energy.IncrementalBipartite](m); ok {
 		k.cached = newChanges(i.HiddenFieldFrom, i.CacheLen(), chains)
 		k.odds = make([]float32, chains*hidden)

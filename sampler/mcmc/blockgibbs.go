@@ -9,6 +9,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -83,11 +84,11 @@ func (g BlockGibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sam
 	if err != nil {
 		return nil, err
 	}
-	return &blockGibbs{
+	return scratch.Alone(blockGibbs{
 		model: m, within: within, blocks: g.Blocks, sites: sites, levels: levels,
-		e: make([]float64, chains), x: make([]int32, most*sites),
-		d: make([]float64, most), w: make([]float64, most), at: newCursor(chains),
-	}, nil
+		e: scratch.Apart[float64](chains), x: scratch.Apart[int32](most * sites),
+		d: scratch.Apart[float64](most), w: scratch.Apart[float64](most), at: newCursor(chains),
+	}), nil
 }
 
 // blockGibbs is the kernel of enumerated blocks.

@@ -1,5 +1,7 @@
 package mcmc
 
+import "github.com/gibbsite-go/gibbsite/internal/scratch"
+
 // changes evaluates an incremental model along the chains of a block: the states
 // last loaded from the current ones.
 type changes struct {
@@ -14,7 +16,7 @@ type changes struct {
 type evaluation func(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32)
 
 func newChanges(from evaluation, n, chains int) *changes {
-	return &changes{from: from, size: n, now: make([]float64, chains*n), next: make([]float64, chains*n), known: make([]bool, chains)}
+	return scratch.Alone(changes{from: from, size: n, now: scratch.Apart[float64](chains * n), next: scratch.Apart[float64](chains * n), known: scratch.Apart[bool](chains)})
 }
 
 // field stores energies and fields of the states y of the chains lo … hi−1; x are

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -58,11 +59,11 @@ func newDenseGibbs(m energy.Model, chains int, order []int32) *denseGibbs {
 		return nil
 	}
 	start, adj := g.Graph()
-	k := &denseGibbs{
+	k := scratch.Alone(denseGibbs{
 		model: m, sites: len(start) - 1, coupling: coupling, field: field, start: start, adj: adj, order: order,
-		first: make([]int32, len(start)-1), look: make([]int32, chains*(len(start)-1)), held: make([]bool, chains),
-		words: make([]uint32, 2*chunk), from: make([]float64, chains), since: make([]change, chains), at: newCursor(chains),
-	}
+		first: scratch.Apart[int32](len(start) - 1), look: scratch.Apart[int32](chains * (len(start) - 1)), held: scratch.Apart[bool](chains),
+		words: scratch.Apart[uint32](2 * chunk), from: scratch.Apart[float64](chains), since: scratch.Apart[change](chains), at: newCursor(chains),
+	})
 	stretches := map[int]int32{}
 	for i := range k.sites {
 		d := int(start[i+1] - start[i])

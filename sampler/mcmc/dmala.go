@@ -10,6 +10,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/tune"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -77,12 +78,12 @@ func (d DMALA) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 // newDMALA returns the kernel that proposes from p and accepts.
 func newDMALA(m energy.Model, chains int, p proposal, alpha float64, tuner *tune.Tuner) *dmala {
 	sites, _ := m.Shape()
-	return &dmala{
+	return scratch.Alone(dmala{
 		model: m, proposal: p, sites: sites, alpha: alpha, tune: tuner,
-		e: make([]float64, chains), next: make([]float64, chains),
-		logq: make([]float64, chains), moved: make([]int, chains),
-		y: make([]int32, chains*sites), at: newCursor(chains), stale: make([]bool, chains),
-	}
+		e: scratch.Apart[float64](chains), next: scratch.Apart[float64](chains),
+		logq: scratch.Apart[float64](chains), moved: scratch.Apart[int](chains),
+		y: scratch.Apart[int32](chains * sites), at: newCursor(chains), stale: scratch.Apart[bool](chains),
+	})
 }
 
 type dmala struct {

@@ -7,6 +7,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -69,11 +70,11 @@ func (d DULA) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.K
 		return nil, err
 	}
 	sites, _ := m.Shape()
-	return &dula{
+	return scratch.Alone(dula{
 		model: m, proposal: p, sites: sites, alpha: d.StepSize, minibatch: d.Minibatch,
-		e: make([]float64, chains), y: make([]int32, chains*sites), moved: make([]int, chains),
-		at: newCursor(chains), fixed: make([]bool, chains),
-	}, nil
+		e: scratch.Apart[float64](chains), y: scratch.Apart[int32](chains * sites), moved: scratch.Apart[int](chains),
+		at: newCursor(chains), fixed: scratch.Apart[bool](chains),
+	}), nil
 }
 
 type dula struct {

@@ -8,6 +8,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -55,15 +56,15 @@ func newGWG(m energy.Model, chains, flips int, t *table) *gwg {
 	sites, levels := m.Shape()
 	cols := t.cols()
 	n := chains * sites * cols
-	return &gwg{
+	return scratch.Alone(gwg{
 		table: t, sites: sites, levels: levels, cols: cols, flips: flips,
-		g: make([]float32, n),
-		w: make([]float32, n), nextW: make([]float32, n),
-		sum: make([]float64, chains), nextSum: make([]float64, chains),
-		e: make([]float64, chains), next: make([]float64, chains),
-		y: make([]int32, chains*sites), list: make([]int, chains*flips),
+		g: scratch.Apart[float32](n),
+		w: scratch.Apart[float32](n), nextW: scratch.Apart[float32](n),
+		sum: scratch.Apart[float64](chains), nextSum: scratch.Apart[float64](chains),
+		e: scratch.Apart[float64](chains), next: scratch.Apart[float64](chains),
+		y: scratch.Apart[int32](chains * sites), list: scratch.Apart[int](chains * flips),
 		at: newCursor(chains),
-	}
+	})
 }
 
 type gwg struct {

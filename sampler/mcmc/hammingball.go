@@ -8,6 +8,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -72,12 +73,12 @@ func (h HammingBall) Kernel(ctx context.Context, m energy.Model, chains int) (sa
 	if size > maxMembers {
 		return nil, fmt.Errorf("mcmc: HammingBall: Radius = %d in a Block of %d sites of %d levels gives a ball of more than %d states", h.Radius, h.Block, levels, maxMembers)
 	}
-	k := &hammingBall{
+	k := scratch.Alone(hammingBall{
 		model: m, sites: sites, levels: levels, radius: h.Radius, updates: h.Updates,
 		shells: shells, size: size,
-		e: make([]float64, chains), order: make([]int, sites), block: make([]int, h.Block), centre: make([]int32, sites),
-		d: make([]float64, size), w: make([]float64, size), batch: make([]int32, min(size, ballBatch, max(1, pollWork/sites))*sites), at: newCursor(chains),
-	}
+		e: scratch.Apart[float64](chains), order: scratch.Apart[int](sites), block: scratch.Apart[int](h.Block), centre: scratch.Apart[int32](sites),
+		d: scratch.Apart[float64](size), w: scratch.Apart[float64](size), batch: scratch.Apart[int32](min(size, ballBatch, max(1, pollWork/sites)) * sites), at: newCursor(chains),
+	})
 	for i := range k.order {
 		k.order[i] = i
 	}

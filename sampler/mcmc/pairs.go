@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -23,11 +24,11 @@ type pairs struct {
 
 func newPairs(m energy.Model, chains int, within *support) *pairs {
 	sites, levels := m.Shape()
-	k := &pairs{
-		locals: newLocals(m, chains), within: within, node: make([]int, sites+1),
-		d: make([]float64, levels*levels), row: make([]float64, levels),
-		y: make([]int32, sites), one: make([]float64, 1),
-	}
+	k := scratch.Alone(pairs{
+		locals: newLocals(m, chains), within: within, node: scratch.Apart[int](sites + 1),
+		d: scratch.Apart[float64](levels * levels), row: scratch.Apart[float64](levels),
+		y: scratch.Apart[int32](sites), one: scratch.Apart[float64](1),
+	})
 	k.work = k.rowWork()
 	if within != nil && within.count == nil {
 		k.work += sites // of a path, at worst

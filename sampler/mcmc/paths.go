@@ -8,6 +8,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/tune"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
@@ -58,15 +59,15 @@ func (p Paths) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 	if err := p.Balance.check("Paths"); err != nil {
 		return nil, err
 	}
-	k := &paths{
+	k := scratch.Alone(paths{
 		table: newTable(m), balance: p.Balance, sites: sites, levels: levels,
 		mean: float64(p.Length),
-		g:    make([]float32, chains*sites*levels),
+		g:    scratch.Apart[float32](chains * sites * levels),
 		now:  newPathWeights(chains, sites, levels), next: newPathWeights(chains, sites, levels),
-		e: make([]float64, chains), nextE: make([]float64, chains),
-		y: make([]int32, chains*sites), path: make([]int32, chains*sites), length: make([]int, chains),
-		kept: make([]float64, sites), at: newCursor(chains),
-	}
+		e: scratch.Apart[float64](chains), nextE: scratch.Apart[float64](chains),
+		y: scratch.Apart[int32](chains * sites), path: scratch.Apart[int32](chains * sites), length: scratch.Apart[int](chains),
+		kept: scratch.Apart[float64](sites), at: newCursor(chains),
+	})
 	if p.Length == 0 {
 		k.mean = float64(min(defaultLength, sites))
 		if k.tune, err = tune.New("mcmc: Paths", k.mean, p.Target); err != nil {

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -33,13 +34,13 @@ type flips struct {
 func newFlips(m energy.Model, chains int, l langevin) *flips {
 	sites, _ := m.Shape()
 	n := chains * sites
-	p := &flips{
+	p := scratch.Alone(flips{
 		sites: sites, prec: l.preconditioner, beta: half,
-		cost: make([]float32, max(1, len(l.preconditioner))),
-		h:    make([]float32, n), nextH: make([]float32, n),
-		t: make([]int32, n), nextT: make([]int32, n),
-		bits: make([]uint32, sites),
-	}
+		cost: scratch.Apart[float32](max(1, len(l.preconditioner))),
+		h:    scratch.Apart[float32](n), nextH: scratch.Apart[float32](n),
+		t: scratch.Apart[int32](n), nextT: scratch.Apart[int32](n),
+		bits: scratch.Apart[uint32](sites),
+	})
 	p.setCost(l.alpha)
 	b, binary := energy.As[energy.Binary](m)
 	if l.minibatch {

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -43,7 +44,7 @@ type rows struct {
 
 func newRows(method string, m energy.Model, chains int, l langevin) (*rows, error) {
 	sites, levels := m.Shape()
-	r := &rows{sites: sites, levels: levels, cols: levels, window: -1, prec: l.preconditioner, alpha: l.alpha, apart: 2, beta: half}
+	r := scratch.Alone(rows{sites: sites, levels: levels, cols: levels, window: -1, prec: l.preconditioner, alpha: l.alpha, apart: 2, beta: half})
 	if o, ok := energy.As[energy.Ordinal](m); ok {
 		r.values = o.Values()
 	}

@@ -3,6 +3,7 @@ package mcmc
 import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -33,12 +34,12 @@ func newSparseGibbs(m energy.Model, chains int) sampler.Kernel {
 	if from == nil {
 		return nil
 	}
-	k := &sparseGibbs{
-		model: m, matching: from, words: make([]uint32, 2*chunk),
-		start: make([]float64, chains), since: make([]tally, chains), at: newCursor(chains),
-	}
+	k := scratch.Alone(sparseGibbs{
+		model: m, matching: from, words: scratch.Apart[uint32](2 * chunk),
+		start: scratch.Apart[float64](chains), since: scratch.Apart[tally](chains), at: newCursor(chains),
+	})
 	for s := range k.since {
-		k.since[s].count = make([]int64, k.levels)
+		k.since[s].count = scratch.Apart[int64](k.levels)
 	}
 	return k
 }

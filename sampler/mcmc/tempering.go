@@ -7,6 +7,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -69,11 +70,11 @@ func (t Tempering) Kernel(ctx context.Context, m energy.Model, chains int) (samp
 		return nil, err
 	}
 	n := len(betas) * chains
-	k := &tempering{
+	k := scratch.Alone(tempering{
 		model: m, base: t.Base, sites: sites, chains: chains, adaptive: t.Betas == nil,
-		x: make([]int32, n*sites), e: make([]float64, n), info: make([]sampler.Info, n),
-		touched: make([]bool, len(betas)), old: make([]bool, len(betas)), swaps: newSwaps(len(betas), chains), at: newCursor(chains),
-	}
+		x: scratch.Apart[int32](n * sites), e: scratch.Apart[float64](n), info: scratch.Apart[sampler.Info](n),
+		touched: scratch.Apart[bool](len(betas)), old: scratch.Apart[bool](len(betas)), swaps: newSwaps(len(betas), chains), at: newCursor(chains),
+	})
 	k.views = make([]rungs, chains)
 	for s := range k.views {
 		k.views[s] = rungs{k, s}

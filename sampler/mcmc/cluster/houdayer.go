@@ -6,6 +6,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
@@ -56,11 +57,11 @@ func (h Houdayer) Kernel(ctx context.Context, m energy.Model, chains int) (sampl
 	if !ok {
 		return nil, fmt.Errorf("cluster: Houdayer: model = %T, want an energy.Graphical one, whose neighbours are known", m)
 	}
-	k := &houdayer{
+	k := scratch.Alone(houdayer{
 		model: m, sites: sites, levels: levels, chains: chains,
-		y: make([]int32, chains*sites), was: make([]int32, chains*sites),
-		told: make([]sampler.Info, chains), swapped: make([][]int32, chains), in: make([]bool, sites),
-	}
+		y: scratch.Apart[int32](chains * sites), was: scratch.Apart[int32](chains * sites),
+		told: scratch.Apart[sampler.Info](chains), swapped: scratch.Apart[[]int32](chains), in: scratch.Apart[bool](sites),
+	})
 	k.start, k.adj = graph.Graph()
 	for j := range k.base {
 		if k.base[j], err = h.Base.Kernel(ctx, m, chains); err != nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -34,10 +35,10 @@ func (SwendsenWang) Kernel(_ context.Context, m energy.Model, chains int) (sampl
 	if err != nil {
 		return nil, err
 	}
-	return &swendsenWang{
-		bonds: b, parent: make([]int32, b.sites), size: make([]int32, b.sites), level: make([]int32, b.sites),
-		place: newPlace(chains), w: make([]float64, b.levels), top: slices.Max(b.field), flat: slices.Min(b.field) == slices.Max(b.field),
-	}, nil
+	return scratch.Alone(swendsenWang{
+		bonds: b, parent: scratch.Apart[int32](b.sites), size: scratch.Apart[int32](b.sites), level: scratch.Apart[int32](b.sites),
+		place: newPlace(chains), w: scratch.Apart[float64](b.levels), top: slices.Max(b.field), flat: slices.Min(b.field) == slices.Max(b.field),
+	}), nil
 }
 
 type swendsenWang struct {

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -26,11 +27,11 @@ type flips struct {
 func newFlips(m energy.Model, chains int, relaxation float64) *flips {
 	sites, _ := m.Shape()
 	n := chains * sites
-	p := &flips{
+	p := scratch.Alone(flips{
 		sites: sites, relaxation: relaxation,
-		h: make([]float32, n), nextH: make([]float32, n), cost: make([]float32, sites),
-		slid: make([]float32, sites), t: make([]int32, sites), bits: make([]uint32, sites),
-	}
+		h: scratch.Apart[float32](n), nextH: scratch.Apart[float32](n), cost: scratch.Apart[float32](sites),
+		slid: scratch.Apart[float32](sites), t: scratch.Apart[int32](sites), bits: scratch.Apart[uint32](sites),
+	})
 	if b, ok := energy.As[energy.Binary](m); ok {
 		p.field = b.Field
 		return p

@@ -8,6 +8,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
 	"github.com/gibbsite-go/gibbsite/internal/normal"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/tune"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
@@ -82,13 +83,13 @@ func newKernel(m energy.Model, chains int, s settings) (*kernel, error) {
 		return nil, err
 	}
 	n := chains * sites
-	k := &kernel{
+	k := scratch.Alone(kernel{
 		settings: s, model: m, sites: sites, noise: math.Sqrt(1 - float64(s.persistence*s.persistence)),
-		u: make([]float64, n), next: make([]float64, n), y: make([]int32, n),
-		e: make([]float64, chains), f: make([]float64, chains), logq: make([]float64, chains), moved: make([]int, chains),
-		pause: pause{accepts: make([]float64, chains), judged: make([]bool, chains)},
-		slide: make([]float64, sites), d: make([]float64, sites), from: make([]float64, sites), to: make([]float64, sites),
-	}
+		u: scratch.Apart[float64](n), next: scratch.Apart[float64](n), y: scratch.Apart[int32](n),
+		e: scratch.Apart[float64](chains), f: scratch.Apart[float64](chains), logq: scratch.Apart[float64](chains), moved: scratch.Apart[int](chains),
+		pause: pause{accepts: scratch.Apart[float64](chains), judged: scratch.Apart[bool](chains)},
+		slide: scratch.Apart[float64](sites), d: scratch.Apart[float64](sites), from: scratch.Apart[float64](sites), to: scratch.Apart[float64](sites),
+	})
 	if levels == 2 {
 		k.conditional = newFlips(m, chains, s.relaxation)
 		return k, nil

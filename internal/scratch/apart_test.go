@@ -1,0 +1,37 @@
+package scratch_test
+
+import (
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
+)
+
+// TestApart wants what is made one after another at least a cache line apart, and
+// the one that is fetched with it.
+func TestApart(t *testing.T) {
+	const line = 128
+	type odd [5]byte
+	var ends []uintptr
+	note := func(p unsafe.Pointer, size uintptr) {
+		for i := 0; i < len(ends); i += 2 {
+			assert.True(t, uintptr(p) >= ends[i+1]+line || uintptr(p)+size+line <= ends[i])
+		}
+		ends = append(ends, uintptr(p), uintptr(p)+size)
+	}
+	var kept []any // what is collected leaves its place to others
+	for range 20 {
+		a, b, c, d := scratch.Apart[bool](3), scratch.Apart[*int](1), scratch.Apart[odd](7), scratch.Alone([300]byte{7})
+		kept = append(kept, a, b, c, d)
+		note(unsafe.Pointer(&a[0]), 3)
+		note(unsafe.Pointer(&b[0]), unsafe.Sizeof(b[0]))
+		note(unsafe.Pointer(&c[0]), 7*5)
+		note(unsafe.Pointer(d), 300)
+		assert.Equal(t, []int{3, 3, 7, 7}, []int{len(a), cap(a), len(c), cap(c)})
+		assert.Equal(t, byte(7), d[0])
+	}
+	assert.Empty(t, scratch.Apart[struct{}](0))
+	assert.Len(t, scratch.Apart[struct{}](3), 3)
+}
