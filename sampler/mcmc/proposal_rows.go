@@ -55,9 +55,9 @@ func newRows(method string, m energy.Model, chains int, l langevin) (*rows, erro
 		}
 	}
 	n := chains * sites
-	r.g, r.nextG = make([]float32, n*r.cols), make([]float32, n*r.cols)
-	r.p, r.nextP = make([]float32, n*r.cols), make([]float32, n*r.cols)
-	r.sum, r.nextSum = make([]float64, n), make([]float64, n)
+	r.g, r.nextG = scratch.Apart[float32](n*r.cols), scratch.Apart[float32](n*r.cols)
+	r.p, r.nextP = scratch.Apart[float32](n*r.cols), scratch.Apart[float32](n*r.cols)
+	r.sum, r.nextSum = scratch.Apart[float64](n), scratch.Apart[float64](n)
 	if l.minibatch {
 		r.source, _ = energy.As[energy.Stochastic](m)
 		r.generators = make([]rand.Source, chains)
