@@ -153,6 +153,58 @@ func (c *Runner[S]) start() error {
 	return nil
 }
 
+// sit finds a seat for a block of a Lean run, with its states and streams.
+func (c *Runner[S]) sit(b *block[S]) *seat[S] {
+	s := c.depot.sit(b.chains)
+	s.x = c.states(b)
+	for i := range s.streams {
+		s.streams[i].Seed(b.seed, uint64(c.cfg.First+b.first+i))
+		s.streams[i].seek(c.places[b.first+i])
+	}
+	return s
+}
+
+// rise notes where the streams are and gives the seat back.
+func (c *Runner[S]) rise(b *block[S], s *seat[S]) {
+	for i := range s.streams {
+		c.places[b.first+i] = s.streams[i].pos
+	}
+	c.depot.rise(s)
+}
+
+// states returns the states of a block.
+func (c *Runner[S]) states(b *block[S]) []S { return c.x[b.first*c.sites : (b.first+b.chains)*c.sites] }
+
+// seated calls f where the block has its kernel, streams and info. Of a Lean run
+// these are borrowed; exact says that the kernel must be the one that was parked,
+// otherwise it wants a Reset.
+func (c *Runner[S]) seated(b *block[S], exact bool, f func(p place[S]) error) (err error) {
+	last := b.first + b.chains
+	if c.depot == nil {
+		return b.apart(place[S]{c.states(b), c.info[b.first:last], c.streams[b.first:last]}, f)
+	}
+	s := c.sit(b)
+	k, err := c.depot.open(s, b.chains, b.parked, exact)
+	if err != nil {
+		c.rise(b, s)
+		return err
+	}
+	b.kernel = k
+	done := false
+	defer func() { // also if f panics: then what the kernel says of itself is kept as it is
+		b.kernel = nil
+		b.size = stepSize(k)
+		kept, parkErr := c.depot.park(s, k, b.chains, b.parked, !done)
+		if b.parked = kept; err == nil {
+			err = parkErr
+		}
+		c.rise(b, s)
+	}()
+	err = f(s.place)
+	done = true
+	return err
+}
+
 // SetStates replaces the states of all chains (chains × sites) by a copy of x
 // and tells the kernels, as Reset does. On an error of length or range nothing
 // changes; other errors are those of Reset.

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
-	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -43,11 +43,11 @@ var (
 func newBipartite(m energy.Bipartite, sites, chains int) *bipartite {
 	hidden := m.Hidden()
 	n := chains * max(sites, hidden)
-	k := scratch.Alone(bipartite{
+	k := apart.New(bipartite{
 		model: m, sites: sites, hidden: hidden,
-		e: scratch.Apart[float64](chains), next: scratch.Apart[float64](chains), f: scratch.Apart[float32](n), t: scratch.Apart[int32](n),
-		h: scratch.Apart[int32](chains * hidden), y: scratch.Apart[int32](chains * sites),
-		zero: scratch.Apart[int32](n), bits: scratch.Apart[uint32](max(sites, hidden)), failed: scratch.Apart[bool](chains),
+		e: apart.Make[float64](chains), next: apart.Make[float64](chains), f: apart.Make[float32](n), t: apart.Make[int32](n),
+		h: apart.Make[int32](chains * hidden), y: apart.Make[int32](chains * sites),
+		zero: apart.Make[int32](n), bits: apart.Make[uint32](max(sites, hidden)), failed: apart.Make[bool](chains),
 		at: newCursor(chains),
 	})
 	if i, ok := energy.As[energy.IncrementalBipartite](m); ok {

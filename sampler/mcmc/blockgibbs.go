@@ -7,9 +7,9 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
-	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -84,10 +84,10 @@ func (g BlockGibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sam
 	if err != nil {
 		return nil, err
 	}
-	return scratch.Alone(blockGibbs{
+	return apart.New(blockGibbs{
 		model: m, within: within, blocks: g.Blocks, sites: sites, levels: levels,
-		e: scratch.Apart[float64](chains), x: scratch.Apart[int32](most * sites),
-		d: scratch.Apart[float64](most), w: scratch.Apart[float64](most), at: newCursor(chains),
+		e: apart.Make[float64](chains), x: apart.Make[int32](most * sites),
+		d: apart.Make[float64](most), w: apart.Make[float64](most), at: newCursor(chains),
 	}), nil
 }
 

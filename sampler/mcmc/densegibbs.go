@@ -4,8 +4,8 @@ import (
 	"math/bits"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
-	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -59,10 +59,10 @@ func newDenseGibbs(m energy.Model, chains int, order []int32) *denseGibbs {
 		return nil
 	}
 	start, adj := g.Graph()
-	k := scratch.Alone(denseGibbs{
+	k := apart.New(denseGibbs{
 		model: m, sites: len(start) - 1, coupling: coupling, field: field, start: start, adj: adj, order: order,
-		first: scratch.Apart[int32](len(start) - 1), look: scratch.Apart[int32](chains * (len(start) - 1)), held: scratch.Apart[bool](chains),
-		words: scratch.Apart[uint32](2 * chunk), from: scratch.Apart[float64](chains), since: scratch.Apart[change](chains), at: newCursor(chains),
+		first: apart.Make[int32](len(start) - 1), look: apart.Make[int32](chains * (len(start) - 1)), held: apart.Make[bool](chains),
+		words: apart.Make[uint32](2 * chunk), from: apart.Make[float64](chains), since: apart.Make[change](chains), at: newCursor(chains),
 	})
 	stretches := map[int]int32{}
 	for i := range k.sites {

@@ -8,9 +8,9 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
-	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/tune"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -78,11 +78,11 @@ func (d DMALA) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 // newDMALA returns the kernel that proposes from p and accepts.
 func newDMALA(m energy.Model, chains int, p proposal, alpha float64, tuner *tune.Tuner) *dmala {
 	sites, _ := m.Shape()
-	return scratch.Alone(dmala{
+	return apart.New(dmala{
 		model: m, proposal: p, sites: sites, alpha: alpha, tune: tuner,
-		e: scratch.Apart[float64](chains), next: scratch.Apart[float64](chains),
-		logq: scratch.Apart[float64](chains), moved: scratch.Apart[int](chains),
-		y: scratch.Apart[int32](chains * sites), at: newCursor(chains), stale: scratch.Apart[bool](chains),
+		e: apart.Make[float64](chains), next: apart.Make[float64](chains),
+		logq: apart.Make[float64](chains), moved: apart.Make[int](chains),
+		y: apart.Make[int32](chains * sites), at: newCursor(chains), stale: apart.Make[bool](chains),
 	})
 }
 

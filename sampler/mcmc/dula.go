@@ -6,8 +6,8 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
-	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -70,10 +70,10 @@ func (d DULA) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.K
 		return nil, err
 	}
 	sites, _ := m.Shape()
-	return scratch.Alone(dula{
+	return apart.New(dula{
 		model: m, proposal: p, sites: sites, alpha: d.StepSize, minibatch: d.Minibatch,
-		e: scratch.Apart[float64](chains), y: scratch.Apart[int32](chains * sites), moved: scratch.Apart[int](chains),
-		at: newCursor(chains), fixed: scratch.Apart[bool](chains),
+		e: apart.Make[float64](chains), y: apart.Make[int32](chains * sites), moved: apart.Make[int](chains),
+		at: newCursor(chains), fixed: apart.Make[bool](chains),
 	}), nil
 }
 

@@ -6,9 +6,9 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
-	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -56,13 +56,13 @@ func newGWG(m energy.Model, chains, flips int, t *table) *gwg {
 	sites, levels := m.Shape()
 	cols := t.cols()
 	n := chains * sites * cols
-	return scratch.Alone(gwg{
+	return apart.New(gwg{
 		table: t, sites: sites, levels: levels, cols: cols, flips: flips,
-		g: scratch.Apart[float32](n),
-		w: scratch.Apart[float32](n), nextW: scratch.Apart[float32](n),
-		sum: scratch.Apart[float64](chains), nextSum: scratch.Apart[float64](chains),
-		e: scratch.Apart[float64](chains), next: scratch.Apart[float64](chains),
-		y: scratch.Apart[int32](chains * sites), list: scratch.Apart[int](chains * flips),
+		g: apart.Make[float32](n),
+		w: apart.Make[float32](n), nextW: apart.Make[float32](n),
+		sum: apart.Make[float64](chains), nextSum: apart.Make[float64](chains),
+		e: apart.Make[float64](chains), next: apart.Make[float64](chains),
+		y: apart.Make[int32](chains * sites), list: apart.Make[int](chains * flips),
 		at: newCursor(chains),
 	})
 }

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/scratch"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -24,10 +24,10 @@ type pairs struct {
 
 func newPairs(m energy.Model, chains int, within *support) *pairs {
 	sites, levels := m.Shape()
-	k := scratch.Alone(pairs{
-		locals: newLocals(m, chains), within: within, node: scratch.Apart[int](sites + 1),
-		d: scratch.Apart[float64](levels * levels), row: scratch.Apart[float64](levels),
-		y: scratch.Apart[int32](sites), one: scratch.Apart[float64](1),
+	k := apart.New(pairs{
+		locals: newLocals(m, chains), within: within, node: apart.Make[int](sites + 1),
+		d: apart.Make[float64](levels * levels), row: apart.Make[float64](levels),
+		y: apart.Make[int32](sites), one: apart.Make[float64](1),
 	})
 	k.work = k.rowWork()
 	if within != nil && within.count == nil {

@@ -6,9 +6,9 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
-	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/tune"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
@@ -59,14 +59,14 @@ func (p Paths) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 	if err := p.Balance.check("Paths"); err != nil {
 		return nil, err
 	}
-	k := scratch.Alone(paths{
+	k := apart.New(paths{
 		table: newTable(m), balance: p.Balance, sites: sites, levels: levels,
 		mean: float64(p.Length),
-		g:    scratch.Apart[float32](chains * sites * levels),
+		g:    apart.Make[float32](chains * sites * levels),
 		now:  newPathWeights(chains, sites, levels), next: newPathWeights(chains, sites, levels),
-		e: scratch.Apart[float64](chains), nextE: scratch.Apart[float64](chains),
-		y: scratch.Apart[int32](chains * sites), path: scratch.Apart[int32](chains * sites), length: scratch.Apart[int](chains),
-		kept: scratch.Apart[float64](sites), at: newCursor(chains),
+		e: apart.Make[float64](chains), nextE: apart.Make[float64](chains),
+		y: apart.Make[int32](chains * sites), path: apart.Make[int32](chains * sites), length: apart.Make[int](chains),
+		kept: apart.Make[float64](sites), at: newCursor(chains),
 	})
 	if p.Length == 0 {
 		k.mean = float64(min(defaultLength, sites))

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/scratch"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -34,12 +34,12 @@ type flips struct {
 func newFlips(m energy.Model, chains int, l langevin) *flips {
 	sites, _ := m.Shape()
 	n := chains * sites
-	p := scratch.Alone(flips{
+	p := apart.New(flips{
 		sites: sites, prec: l.preconditioner, beta: half,
-		cost: scratch.Apart[float32](max(1, len(l.preconditioner))),
-		h:    scratch.Apart[float32](n), nextH: scratch.Apart[float32](n),
-		t: scratch.Apart[int32](n), nextT: scratch.Apart[int32](n),
-		bits: scratch.Apart[uint32](sites),
+		cost: apart.Make[float32](max(1, len(l.preconditioner))),
+		h:    apart.Make[float32](n), nextH: apart.Make[float32](n),
+		t: apart.Make[int32](n), nextT: apart.Make[int32](n),
+		bits: apart.Make[uint32](sites),
 	})
 	p.setCost(l.alpha)
 	b, binary := energy.As[energy.Binary](m)

@@ -1,6 +1,6 @@
 package mcmc
 
-import "github.com/gibbsite-go/gibbsite/internal/scratch"
+import "github.com/gibbsite-go/gibbsite/internal/apart"
 
 // sumTree is a complete binary tree over non-negative numbers: entry 1 is the
 // root, the children of p are 2p and 2p+1, the leaves are the second half, and
@@ -68,9 +68,9 @@ type pathWeights struct {
 func newPathWeights(chains, sites, levels int) pathWeights {
 	return pathWeights{
 		sites: sites, levels: levels,
-		w:     scratch.Apart[float32](chains * sites * levels),
-		trees: scratch.Apart[float64](chains * 2 * leaves(sites)),
-		total: scratch.Apart[float64](chains),
+		w:     apart.Make[float32](chains * sites * levels),
+		trees: apart.Make[float64](chains * 2 * leaves(sites)),
+		total: apart.Make[float64](chains),
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/check"
-	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -70,10 +70,10 @@ func (t Tempering) Kernel(ctx context.Context, m energy.Model, chains int) (samp
 		return nil, err
 	}
 	n := len(betas) * chains
-	k := scratch.Alone(tempering{
+	k := apart.New(tempering{
 		model: m, base: t.Base, sites: sites, chains: chains, adaptive: t.Betas == nil,
-		x: scratch.Apart[int32](n * sites), e: scratch.Apart[float64](n), info: scratch.Apart[sampler.Info](n),
-		touched: scratch.Apart[bool](len(betas)), old: scratch.Apart[bool](len(betas)), swaps: newSwaps(len(betas), chains), at: newCursor(chains),
+		x: apart.Make[int32](n * sites), e: apart.Make[float64](n), info: apart.Make[sampler.Info](n),
+		touched: apart.Make[bool](len(betas)), old: apart.Make[bool](len(betas)), swaps: newSwaps(len(betas), chains), at: newCursor(chains),
 	})
 	k.views = make([]rungs, chains)
 	for s := range k.views {

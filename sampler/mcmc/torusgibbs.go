@@ -4,8 +4,8 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/pool"
-	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/spins"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
@@ -77,10 +77,10 @@ func newTorusGibbs(m energy.Model, chains int) *torusGibbs {
 	for n, diff := range d {
 		p[n] = odds(diff)
 	}
-	k := scratch.Alone(torusGibbs{
+	k := apart.New(torusGibbs{
 		model: m, sites: sites, rows: sites / cols, torus: spins.NewTorus(sites/cols, cols), d: d, odds: simd.NewOdds(p),
-		states: make([]*spins.State, chains), held: scratch.Apart[bool](chains), stale: scratch.Apart[bool](chains),
-		start: make([]float64, chains), since: make([]movement, chains), now: scratch.Apart[movement](chains),
+		states: make([]*spins.State, chains), held: apart.Make[bool](chains), stale: apart.Make[bool](chains),
+		start: make([]float64, chains), since: make([]movement, chains), now: apart.Make[movement](chains),
 		at: newCursor(chains),
 	})
 	for s := range k.states {
@@ -117,7 +117,7 @@ func (k *torusGibbs) Workers(n int) {
 	k.burst = pool.NewBurst(n)
 	k.workers = make([][]torusWorker, n)
 	for w := range k.workers {
-		k.workers[w] = scratch.Apart[torusWorker](1)
+		k.workers[w] = apart.Make[torusWorker](1)
 	}
 }
 

@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/check"
-	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
@@ -57,10 +57,10 @@ func (h Houdayer) Kernel(ctx context.Context, m energy.Model, chains int) (sampl
 	if !ok {
 		return nil, fmt.Errorf("cluster: Houdayer: model = %T, want an energy.Graphical one, whose neighbours are known", m)
 	}
-	k := scratch.Alone(houdayer{
+	k := apart.New(houdayer{
 		model: m, sites: sites, levels: levels, chains: chains,
-		y: scratch.Apart[int32](chains * sites), was: scratch.Apart[int32](chains * sites),
-		told: scratch.Apart[sampler.Info](chains), swapped: scratch.Apart[[]int32](chains), in: scratch.Apart[bool](sites),
+		y: apart.Make[int32](chains * sites), was: apart.Make[int32](chains * sites),
+		told: apart.Make[sampler.Info](chains), swapped: apart.Make[[]int32](chains), in: apart.Make[bool](sites),
 	})
 	k.start, k.adj = graph.Graph()
 	for j := range k.base {

@@ -5,10 +5,10 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
 	"github.com/gibbsite-go/gibbsite/internal/normal"
-	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/tune"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
@@ -83,12 +83,12 @@ func newKernel(m energy.Model, chains int, s settings) (*kernel, error) {
 		return nil, err
 	}
 	n := chains * sites
-	k := scratch.Alone(kernel{
+	k := apart.New(kernel{
 		settings: s, model: m, sites: sites, noise: math.Sqrt(1 - float64(s.persistence*s.persistence)),
-		u: scratch.Apart[float64](n), next: scratch.Apart[float64](n), y: scratch.Apart[int32](n),
-		e: scratch.Apart[float64](chains), f: scratch.Apart[float64](chains), logq: scratch.Apart[float64](chains), moved: scratch.Apart[int](chains),
-		pause: pause{accepts: scratch.Apart[float64](chains), judged: scratch.Apart[bool](chains)},
-		slide: scratch.Apart[float64](sites), d: scratch.Apart[float64](sites), from: scratch.Apart[float64](sites), to: scratch.Apart[float64](sites),
+		u: apart.Make[float64](n), next: apart.Make[float64](n), y: apart.Make[int32](n),
+		e: apart.Make[float64](chains), f: apart.Make[float64](chains), logq: apart.Make[float64](chains), moved: apart.Make[int](chains),
+		pause: pause{accepts: apart.Make[float64](chains), judged: apart.Make[bool](chains)},
+		slide: apart.Make[float64](sites), d: apart.Make[float64](sites), from: apart.Make[float64](sites), to: apart.Make[float64](sites),
 	})
 	if levels == 2 {
 		k.conditional = newFlips(m, chains, s.relaxation)

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/scratch"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -29,10 +29,10 @@ const weightFloor = 0x1p-60
 func newRows(m energy.Model, values []float32, chains int, relaxation float64) *rows {
 	sites, levels := m.Shape()
 	n := chains * sites * levels
-	return scratch.Alone(rows{
+	return apart.New(rows{
 		sites: sites, levels: levels, values: values, table: energy.Differences(m), relaxation: relaxation,
-		g: scratch.Apart[float32](n), nextG: scratch.Apart[float32](n), cost: scratch.Apart[float64](sites),
-		w: scratch.Apart[float32](sites * levels), sum: scratch.Apart[float64](sites),
+		g: apart.Make[float32](n), nextG: apart.Make[float32](n), cost: apart.Make[float64](sites),
+		w: apart.Make[float32](sites * levels), sum: apart.Make[float64](sites),
 	})
 }
 

@@ -1,12 +1,13 @@
-package scratch_test
+package apart_test
 
 import (
+	"runtime"
 	"testing"
 	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/gibbsite-go/gibbsite/internal/scratch"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 )
 
 // TestApart wants what is made one after another at least a cache line apart, and
@@ -23,7 +24,7 @@ func TestApart(t *testing.T) {
 	}
 	var kept []any // what is collected leaves its place to others
 	for range 20 {
-		a, b, c, d := scratch.Apart[bool](3), scratch.Apart[*int](1), scratch.Apart[odd](7), scratch.Alone([300]byte{7})
+		a, b, c, d := apart.Make[bool](3), apart.Make[*int](1), apart.Make[odd](7), apart.New([300]byte{7})
 		kept = append(kept, a, b, c, d)
 		note(unsafe.Pointer(&a[0]), 3)
 		note(unsafe.Pointer(&b[0]), unsafe.Sizeof(b[0]))
@@ -32,6 +33,7 @@ func TestApart(t *testing.T) {
 		assert.Equal(t, []int{3, 3, 7, 7}, []int{len(a), cap(a), len(c), cap(c)})
 		assert.Equal(t, byte(7), d[0])
 	}
-	assert.Empty(t, scratch.Apart[struct{}](0))
-	assert.Len(t, scratch.Apart[struct{}](3), 3)
+	runtime.KeepAlive(kept)
+	assert.Empty(t, apart.Make[struct{}](0))
+	assert.Len(t, apart.Make[struct{}](3), 3)
 }
