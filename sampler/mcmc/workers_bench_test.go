@@ -50,6 +50,9 @@ func BenchmarkWorkers(b *testing.B) {
 		{"rbm784", rbm, mcmc.BlockGibbs{}}, {"rbm784", rbm, mcmc.DMALA{}}, {"rbm784", rbm, mcmc.Gibbs{}},
 	} {
 		for _, chains := range []int{4, 64} {
+			if sites, _ := c.m.Shape(); chains*sites > 1<<19 {
+				continue
+			}
 			b.Run(fmt.Sprintf("%s/%T/%d", c.name, c.method, chains), func(b *testing.B) {
 				var wall, cpu [3]time.Duration
 				draws := 1
@@ -60,8 +63,8 @@ func BenchmarkWorkers(b *testing.B) {
 					require.NoError(b, s.Run(context.Background(), draws))
 					return time.Since(began), exact.CPU() - used
 				}
-				for took := time.Duration(0); took < 200*time.Millisecond; draws *= 2 {
-					took, _ = run(1)
+				for took, _ := run(1); took < 200*time.Millisecond; took, _ = run(1) {
+					draws *= 2
 				}
 				for b.Loop() {
 					for k := range 18 {
