@@ -15,6 +15,7 @@ type panel struct {
 	first, last int    // the tile
 	lo, n       int    // its rows: lo…lo+n of the level
 	width       int    // n, rounded up to what the kernels like
+	cols        int    // of width, those in use: the rest is rows that begin later
 	scale       []int32
 	bound       float64 // of offset + total before the row, for overshoot
 
@@ -26,22 +27,8 @@ type panel struct {
 	leaves       []bool
 	back         []float64 // [place] at this site
 	backs        []bool
-	joins        []join // by group
-}
-
-// join lists the calls of a group so far: where their vectors are, and which
-// rows they enter.
-type join struct {
-	at, row []int32
-	runs    []run
-}
-
-// run is neighbours in a join that were called in one tile, from the number
-// given on. Returns of them count on one exponent, to which their vectors have
-// been brought.
-type run struct {
-	from, tile, exponent int32
-	dense                bool // the rows follow each other
+	joins        []join  // by group
+	ahead        []ahead // by round
 }
 
 // resize returns a slice of n entries, cleared.
@@ -57,7 +44,7 @@ func resize[T any](x []T, n int) []T {
 func (p *panel) begin(first, last, lo, n int, scale []int32) {
 	v := p.level
 	p.first, p.last, p.lo, p.n, p.width, p.scale = first, last, lo, n, (n+15)&^15, scale
-	p.bound = math.Inf(-1)
+	p.cols, p.bound = 16, math.Inf(-1)
 	p.here, p.next = resize(p.here, len(v.states)*p.width), resize(p.next, len(v.states)*p.width)
 	p.live, p.coming = resize(p.live, len(v.states)), resize(p.coming, len(v.states))
 	p.call, p.callAt = p.call[:0], p.callAt[:0]
@@ -68,7 +55,10 @@ func (p *panel) begin(first, last, lo, n int, scale []int32) {
 	}
 	for i := range p.joins {
 		j := &p.joins[i]
-		j.at, j.row, j.runs = j.at[:0], j.row[:0], j.runs[:0]
+		j.at, j.row, j.runs, j.inTile = j.at[:0], j.row[:0], j.runs[:0], 0
+	}
+	for i := range p.ahead {
+		p.ahead[i].from, p.ahead[i].ends = 0, 0
 	}
 }
 
@@ -113,6 +103,8 @@ func (s *spans) begin(p *panel, e int) {
 			p.bound = max(p.bound, float64(p.keep.offset[r])+s.total[e+1])
 		}
 	}
+	rows := min(p.n, int(p.keep.before[e+1])-p.lo)
+	p.cols = max(16, (rows+15)&^15)
 }
 
 // spans computes the same sums as a filter of numbers, in float64 and by the
@@ -187,148 +179,6 @@ func (s *spans) raise(x []float64) {
 	}
 }
 
-// list adds the calls of site e to those that may return later.
-func (s *spans) list(p *panel, e int) {
-	calls := p.callAt[(e-p.first)*len(p.level.calls):]
-	for i := range p.level.groups {
-		to, j, callOf := &s.levels[p.level.groups[i].callee], &p.joins[i], p.of.callOf[i]
-		for r := to.before[e]; r < to.before[e+1]; r++ {
-			if k := callOf[s.g.plan.number[to.start[r]]]; k >= 0 && calls[k] >= 0 {
-				by := j.put(calls[k], r, int32(e/s.tile), to.offset[r]+p.scale[e])
-				if by != 0 {
-					simd.Raise(p.call[calls[k]:][:p.width], power(by), 0)
-				}
-			}
-		}
-	}
-}
-
-// put adds a call that enters a row of a tile. It returns log₂ of what its vector
-// is to be multiplied by, so that what returns counts on the exponent of its run.
-func (j *join) put(at, row, tile, exponent int32) (by int32) {
-	n := len(j.runs)
-	if n == 0 || j.runs[n-1].tile != tile || exponent-j.runs[n-1].exponent > drift || j.runs[n-1].exponent-exponent > drift {
-		j.runs = append(j.runs, run{int32(len(j.row)), tile, exponent, true})
-		n++
-	} else if j.row[len(j.row)-1] != row-1 {
-		j.runs[n-1].dense = false
-	}
-	j.at, j.row = append(j.at, at), append(j.row, row)
-	return exponent - j.runs[n-1].exponent
-}
-
-// returns adds what leaves callees at site e by the exits of a round, for all
-// rows of a caller at once: one sum over all calls for each node,
-//
-//	X[row] = Σ_j K_j[row]·R_j[e].
-func (s *spans) returns(p *panel, r *round, e int) {
-	v := p.level
-	callee := v.groups[r.group].callee
-	j := &p.joins[r.group]
-	n := len(j.at)
-	if cap(s.coef) < n*len(r.nodes) {
-		s.coef = make([]float64, 2*n*len(r.nodes))
-	}
-	s.coef = s.coef[:n*len(r.nodes)]
-	clear(s.coef)
-	if !s.leaving(p, r, e, callee, j, s.coef) {
-		return
-	}
-	if simd.Raise(s.coef, 1, power(remote)) {
-		s.faint = true
-	}
-	s.x = resize(s.x, len(r.nodes)*p.width)
-	simd.Fold(s.x, p.width, p.call, j.at, s.coef)
-	for i, node := range r.nodes {
-		x := s.x[i*p.width : (i+1)*p.width]
-		p.backs[node.place] = true
-		add(p.back[int(node.place)*p.width:], x)
-		to := p.of.places[node.place]
-		if to.half < 0 {
-			continue // close adds it
-		}
-		switch h := v.halves[to.half]; {
-		case h.call >= 0:
-			at := &p.callAt[(e-p.first)*len(v.calls)+int(h.call)]
-			if *at < 0 {
-				*at = p.newCall()
-			}
-			add(p.call[*at:], x)
-		default:
-			p.leaves[h.exit] = true
-			y := p.leave[int(h.exit)*p.width:][:p.width]
-			add(y, x)
-			s.raise(y)
-		}
-	}
-}
-
-func add(dst, x []float64) {
-	dst = dst[:len(x)]
-	for i, y := range x {
-		dst[i] += y
-	}
-}
-
-// leaving stores in coef, a row of it for each node, what leaves the callees
-// that j lists at site e, on the scale of p. It reports whether anything does.
-func (s *spans) leaving(p *panel, r *round, e int, callee int32, j *join, coef []float64) (any bool) {
-	to, in := &s.levels[callee], s.panelOf(callee)
-	if s.tops != nil && s.tops.n > 0 {
-		in = nil
-	}
-	n, exits := len(j.row), len(s.g.levels[callee].exits)
-	for m, x := range j.runs {
-		from, upto := int(x.from), n
-		if m+1 < len(j.runs) {
-			upto = int(j.runs[m+1].from)
-		}
-		rows := j.row[from:upto]
-		here := in != nil && int(rows[0]) >= in.lo && int(rows[0]) < in.lo+in.n // called within the tile
-		by := 0.0
-		for i, node := range r.nodes {
-			for _, k := range node.exits {
-				var left []float64
-				lo := int32(0)
-				if here {
-					if !in.leaves[k] {
-						continue
-					}
-					left, lo = in.leave[int(k)*in.width:][:in.width], int32(in.lo)
-				} else if left = to.leave[e*exits+int(k)]; left == nil {
-					continue
-				}
-				if by == 0 {
-					by = s.factor(x.exponent + to.scale[x.tile][e] - p.scale[e])
-				}
-				any = true
-				c := coef[i*n+from : i*n+upto]
-				if x.dense {
-					left = left[rows[0]-lo:][:len(c)]
-					for a, y := range left {
-						c[a] += float64(y * by)
-					}
-					continue
-				}
-				for a, row := range rows {
-					c[a] += float64(left[row-lo] * by)
-				}
-			}
-		}
-	}
-	return any
-}
-
-// factor returns 2^n and notes where that is too small or too great.
-func (s *spans) factor(n int32) float64 {
-	if n < vanishing {
-		s.faint = true
-	} else if n > 400 {
-		s.wide = true
-	}
-	return power(min(n, 400))
-}
-
 // terms collects the edges to a target.
 func (s *spans) terms(p *panel, f *fan, target int, w []float64) bool {
 	s.at, s.coef = s.at[:0], s.coef[:0]
@@ -342,9 +192,9 @@ func (s *spans) terms(p *panel, f *fan, target int, w []float64) bool {
 
 // within reads site e as far as it stays inside the level or calls.
 func (s *spans) within(p *panel, e int) {
-	w, n := s.weight[e], p.width
+	w, n := s.weight[e], p.cols
 	for q := range p.coming {
-		x := p.next[q*n : q*n+n]
+		x := p.next[q*p.width:][:n]
 		if p.coming[q] {
 			clear(x)
 		}
@@ -364,12 +214,12 @@ func (s *spans) within(p *panel, e int) {
 
 // shift brings what comes after site e to its scale.
 func (s *spans) shift(p *panel, e int) {
-	by, n := power(p.scale[e]-p.scale[e+1]), p.width
+	by, n := power(p.scale[e]-p.scale[e+1]), p.cols
 	for q, yes := range p.coming {
 		if !yes {
 			continue
 		}
-		x := p.next[q*n : q*n+n]
+		x := p.next[q*p.width:][:n]
 		if by < 1 { // no value vanishes before it is raised
 			s.dropped = simd.Raise(x, 1, lowest/by) || s.dropped
 		}
