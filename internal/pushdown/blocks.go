@@ -25,7 +25,7 @@ const greatestSum = 0x1p200
 
 // sample returns the greatest of some weights.
 func (b *blocks) sample(row []float32) float64 {
-	m, step := float32(math.Inf(-1)), len(b.token)/64+1
+	m, step := float32(math.Inf(-1)), len(b.token)/16+1
 	for i := 0; i < len(b.token); i += step {
 		m = max(m, row[b.token[i]])
 	}
