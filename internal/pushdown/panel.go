@@ -215,11 +215,15 @@ func (s *spans) within(p *panel, e int) {
 // shift brings what comes after site e to its scale.
 func (s *spans) shift(p *panel, e int) {
 	by, n := power(p.scale[e]-p.scale[e+1]), p.cols
-	for q, yes := range p.coming {
-		if !yes {
+	for q := 0; q < len(p.coming); q++ {
+		if !p.coming[q] {
 			continue
 		}
-		x := p.next[q*p.width:][:n]
+		from := q * p.width
+		for n == p.width && q+1 < len(p.coming) && p.coming[q+1] {
+			q++ // neighbours together
+		}
+		x := p.next[from : q*p.width+n]
 		if by < 1 { // no value vanishes before it is raised
 			s.dropped = simd.Raise(x, 1, lowest/by) || s.dropped
 		}
