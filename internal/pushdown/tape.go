@@ -1,6 +1,10 @@
 package pushdown
 
-import "github.com/gibbsite-go/gibbsite/internal/simd"
+import (
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
 
 // tape is a panel with its values at all sites and, at the site that is being
 // read backward, the adjoints of its states, calls and exits: its slots.
@@ -19,6 +23,7 @@ type tape struct {
 	bar, next []float64 // [slot]
 	alive     []bool
 	returned  []returned // by group
+	behind    []behind   // by group
 	pieces    []float64
 }
 
@@ -42,7 +47,8 @@ type piece struct {
 type outward struct{ at, to, w []int32 }
 
 func newTape(p *panel) *tape {
-	t := &tape{panel: p, returned: make([]returned, len(p.level.groups)), exponents: make([][]int32, len(p.level.groups))}
+	t := &tape{panel: p, returned: make([]returned, len(p.level.groups)),
+		behind: make([]behind, len(p.level.groups)), exponents: make([][]int32, len(p.level.groups))}
 	v := p.level
 	t.out.at = []int32{0}
 	for q := range v.states {
@@ -70,7 +76,7 @@ func (t *tape) open() {
 	t.inTile = resize(t.inTile, len(v.groups))
 	for i := range t.returned {
 		t.returned[i].at, t.returned[i].list = t.returned[i].at[:0], t.returned[i].list[:0]
-		t.exponents[i] = t.exponents[i][:0]
+		t.exponents[i], t.behind[i].low = t.exponents[i][:0], math.MaxInt
 	}
 }
 
