@@ -102,3 +102,7 @@ func (b *blocks) alive(class int, row []float32) bool {
 	}
 	return false
 }
+
+// block is how many exponentials are taken at once, so that they stay in the
+// cache between the kernel and the sum.
+const block = 2048

@@ -21,27 +21,16 @@ import (
 // as in spans, zero means impossible. Smaller probabilities than bound allows, and
 // adjoints above 2^400, are refused (ok = false).
 type outside struct {
-	s      *spans
+	joints
 	weight [][]float64 // [site][weight of an edge]: adjoint by all that is nested
-	leave  []turned    // by level: store.leave and its adjoint
-	tapes  []*tape     // by level
 	top    *tape
 	whole  *whole
-
-	limits
-
-	// Scratch.
-	at      []int32
-	w       []int32
-	coef, x []float64
-	bar     []float64
-	calling []calling
-	ways    []way
+	w      []int32 // scratch
 }
 
 func newOutside(s *spans) *outside {
-	return &outside{s: s, whole: newWhole(s), weight: grid[float64](s.sites, len(s.g.weights)),
-		tapes: make([]*tape, len(s.levels)), leave: make([]turned, len(s.levels))}
+	return &outside{joints: joints{s: s, tapes: make([]*tape, len(s.levels)), leave: make([]turned, len(s.levels))},
+		whole: newWhole(s), weight: grid[float64](s.sites, len(s.g.weights))}
 }
 
 // run computes the adjoints of the last inside. bound is log₂ of the

@@ -2,20 +2,19 @@ package pushdown
 
 import "github.com/gibbsite-go/gibbsite/internal/simd"
 
-// calling is a call of a tape whose adjoint is asked for.
-type calling struct {
-	listing
-	site, call int
-}
+// joints takes adjoints from returns to their calls and to what these entered.
+type joints struct {
+	s     *spans
+	leave []turned // by level: store.leave and its adjoint
+	tapes []*tape  // by level
 
-// behind is the adjoints of the calls of a group at several sites, as far as they
-// come from the returns that were known at the greatest of them. One pass over
-// these serves all calls.
-type behind struct {
-	low, high int // the sites
-	pieces    int
-	from      [aheadEnds + 1]int // the first call of site high − i
-	bar       []float64          // [call][row]
+	limits
+
+	// Scratch.
+	at           []int32
+	coef, x, bar []float64
+	calling      []calling
+	ways         []way
 }
 
 // calling appends the calls of a group at a site.
@@ -32,7 +31,7 @@ func (t *tape) calling(list []calling, group, e int) []calling {
 
 // calls computes the adjoints of the calls of a group at site e, and those of
 // what they enter in later tiles.
-func (o *outside) calls(t *tape, group, e int) {
+func (o *joints) calls(t *tape, group, e int) {
 	n, rest := t.width, &t.returned[group]
 	if len(rest.at) == 0 {
 		return
@@ -63,7 +62,7 @@ func (o *outside) calls(t *tape, group, e int) {
 }
 
 // look makes b hold site e and, if there is enough behind it, some before it.
-func (o *outside) look(t *tape, b *behind, group, e int) {
+func (o *joints) look(t *tape, b *behind, group, e int) {
 	b.low, b.high, b.pieces = e, e, 0
 	if len(t.returned[group].at) < aheadLeast {
 		return
@@ -87,7 +86,7 @@ func (o *outside) look(t *tape, b *behind, group, e int) {
 // between adds to bar what the adjoints of returns from…upto−1 give to calls, and
 // tells what the calls enter in later tiles. It leaves the values of the calls in
 // o.x.
-func (o *outside) between(t *tape, group int, calls []calling, from, upto int, bar []float64) {
+func (o *joints) between(t *tape, group int, calls []calling, from, upto int, bar []float64) {
 	n, terms, rest := t.width, upto-from, &t.returned[group]
 	callee := t.level.groups[group].callee
 	to, leave := &o.s.levels[callee], &o.leave[callee]
@@ -124,15 +123,8 @@ func (o *outside) between(t *tape, group int, calls []calling, from, upto int, b
 	}
 }
 
-// way is a return by one exit: its number, where turned has it after the entry of
-// its row, and the exponent of its row over that of the caller.
-type way struct {
-	at              int
-	piece, exponent int32
-}
-
 // lists stores the ways of returns of rows with the given scale.
-func (o *outside) lists(t *tape, list []piece, exits int, scale []int32) {
+func (o *joints) lists(t *tape, list []piece, exits int, scale []int32) {
 	o.ways = o.ways[:0]
 	for i := range list {
 		r := &list[i]
@@ -145,7 +137,7 @@ func (o *outside) lists(t *tape, list []piece, exits int, scale []int32) {
 
 // returns notes the adjoints of what returns at site e in a round, and tells
 // the rows of its tile that it left.
-func (o *outside) returns(t *tape, r *round, e int) {
+func (o *joints) returns(t *tape, r *round, e int) {
 	v, n := t.level, t.width
 	group := int(r.group)
 	before := int(t.count[(e-t.first)*len(v.groups)+group])

@@ -249,10 +249,6 @@ func (r *Runner) rowTops(i int, row []float32) error {
 	return nil
 }
 
-// block is how many exponentials are taken at once, so that they stay in the
-// cache between the kernel and the sum.
-const block = 2048
-
 // classSum returns Σ exp(row[t]) over the tokens, whose greatest weight is top.
 func (r *Runner) classSum(row []float32, tokens []int32, top float64) number {
 	if math.IsInf(top, -1) {
