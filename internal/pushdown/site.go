@@ -1,8 +1,6 @@
 package pushdown
 
-import (
-	"github.com/gibbsite-go/gibbsite/internal/simd"
-)
+import "github.com/gibbsite-go/gibbsite/internal/simd"
 
 // spans computes the same sums as a filter of numbers, in float64 and by the
 // vector: all rows of a level whose calls lie in one tile of sites go through the
@@ -100,13 +98,14 @@ func (s *spans) raise(x []float64) {
 
 // terms collects the edges to a target.
 func (s *spans) terms(p *panel, f *fan, target int, w []float64) bool {
-	s.at, s.coef = s.at[:0], s.coef[:0]
+	at, coef, live, n := s.at[:0], s.coef[:0], p.live, int32(p.width)
 	for i := f.at[target]; i < f.at[target+1]; i++ {
-		if x := w[f.w[i]]; x != 0 && p.live[f.from[i]] {
-			s.at, s.coef = append(s.at, f.from[i]*int32(p.width)), append(s.coef, x)
+		if x, from := w[f.w[i]], f.from[i]; x != 0 && live[from] {
+			at, coef = append(at, from*n), append(coef, x)
 		}
 	}
-	return len(s.at) > 0
+	s.at, s.coef = at, coef
+	return len(at) > 0
 }
 
 // within reads site e as far as it stays inside the level or calls.

@@ -270,12 +270,13 @@ func (p *panel) put(kept [][]float64, i int, x []float64, s *spans) {
 // rescale moves the scale so that the greatest values of the rows lie around 1.
 func (s *spans) rescale(p *panel, e int) {
 	n := p.cols
-	s.at, s.coef = s.at[:0], s.coef[:0]
+	at, coef := s.at[:0], s.coef[:0]
 	for q, yes := range p.coming {
 		if yes {
-			s.at, s.coef = append(s.at, int32(q*p.width)), append(s.coef, 0)
+			at, coef = append(at, int32(q*p.width)), append(coef, 0)
 		}
 	}
+	s.at, s.coef = at, coef
 	s.low = resize(s.low, n)
 	simd.FoldMax(s.low, p.next, s.at, s.coef)
 	hi, lo := int32(math.MinInt32), int32(math.MaxInt32)

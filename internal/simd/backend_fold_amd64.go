@@ -18,6 +18,10 @@ func foldRows(dst []float64, n int, m []float64, at []int32, coef []float64) {
 		refFoldRows(dst, n, m, at, coef)
 		return
 	}
+	if rows := len(dst) / n; rows <= foldMost && cols == n && n <= foldTerms/foldMost/terms {
+		foldRun(rows, dst, n, m, at, coef, terms, n)
+		return
+	}
 	cols = min(cols, foldTerms/foldMost)
 	for from := 0; from < n; from += cols {
 		if cols = min(cols, (n-from)&^15); cols == 0 {

@@ -9,20 +9,22 @@ func refFoldRows(dst []float64, n int, m []float64, at []int32, coef []float64) 
 	}
 }
 
-// refFold is Fold for one row. Two terms at a time halve the loads and stores of
-// dst; they are added one after the other.
+// refFold is Fold for one row. Four terms at a time spare loads and stores of dst;
+// they are added one after the other.
 func refFold(dst, m []float64, at []int32, coef []float64) {
 	i := 0
-	for ; i+1 < len(at); i += 2 {
-		x, y := m[at[i]:], m[at[i+1]:]
-		x, y = x[:len(dst)], y[:len(dst)]
-		a, b := coef[i], coef[i+1]
+	for ; i+3 < len(at); i += 4 {
+		x, y, z, w := m[at[i]:], m[at[i+1]:], m[at[i+2]:], m[at[i+3]:]
+		x, y, z, w = x[:len(dst)], y[:len(dst)], z[:len(dst)], w[:len(dst)]
+		a, b, c, d := coef[i], coef[i+1], coef[i+2], coef[i+3]
 		for j := range dst {
 			s := dst[j] + float64(a*x[j])
-			dst[j] = s + float64(b*y[j])
+			s += float64(b * y[j])
+			s += float64(c * z[j])
+			dst[j] = s + float64(d*w[j])
 		}
 	}
-	if i < len(at) {
+	for ; i < len(at); i++ {
 		x, a := m[at[i]:], coef[i]
 		x = x[:len(dst)]
 		for j := range dst {
