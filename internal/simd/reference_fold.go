@@ -56,16 +56,23 @@ func refRaise(v []float64, by, floor float64) (low bool) {
 	return low
 }
 
+// refDots goes over a piece four times, for four lanes that stay in registers.
 func refDots(dst []float64, n int, m []float64, at []int32, x []float64) {
 	for r := 0; len(x) > 0; r++ {
 		for i, a := range at {
 			var s [lanes]float64
-			y := m[a : int(a)+n]
-			for j := 0; j < n; j += lanes {
-				p, q := (*[lanes]float64)(x[j:]), (*[lanes]float64)(y[j:])
-				for l := range s {
-					s[l] += float64(p[l] * q[l])
+			for l := 0; l < lanes; l += 4 {
+				var s0, s1, s2, s3 float64
+				for p, q := x[l:n], m[int(a)+l:int(a)+n]; len(p) >= 4 && len(q) >= 4; p, q = p[lanes:], q[lanes:] {
+					s0 += float64(p[0] * q[0])
+					s1 += float64(p[1] * q[1])
+					s2 += float64(p[2] * q[2])
+					s3 += float64(p[3] * q[3])
+					if len(p) < lanes || len(q) < lanes {
+						break
+					}
 				}
+				s[l], s[l+1], s[l+2], s[l+3] = s0, s1, s2, s3
 			}
 			dst[r*len(at)+i] += halve(&s)
 		}
