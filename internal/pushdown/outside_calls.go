@@ -64,7 +64,7 @@ func (o *joints) calls(t *tape, group, e int) {
 // look makes b hold site e and, if there is enough behind it, some before it.
 func (o *joints) look(t *tape, b *behind, group, e int) {
 	b.low, b.high, b.pieces = e, e, 0
-	if len(t.returned[group].at) < aheadLeast {
+	if len(t.returned[group].at) < o.s.least {
 		return
 	}
 	b.low = max(e-aheadEnds+1, t.first)

@@ -25,7 +25,7 @@ func TestSpansAgreeWithNumbers(t *testing.T) {
 		g := lifted(t, m, v)
 		w := randomWeights(r, sites*6, []float64{0.5, 2, 40}[r.IntN(3)])
 		run := NewRunner(g, sites, 6)
-		run.tile = []int{tileSites, 8, 3}[i%3]
+		run.tile, run.least = []int{tileSites, 8, 3}[i%3], []int{aheadLeast, 1}[i%2]
 		got, err := run.Filter(w)
 		if err != nil {
 			_, err = run.filterNumbers(w)

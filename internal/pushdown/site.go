@@ -24,6 +24,7 @@ type spans struct {
 	g      *Graph
 	sites  int
 	tile   int         // sites of a tile
+	least  int         // calls from which several ends go together
 	weight [][]float64 // [site][weight of an edge], relative
 	total  []float64   // [position]: log₂ of the product of the totals before it
 	need   [][]bool
@@ -242,7 +243,7 @@ func (s *spans) look(p *panel, r *round, a *ahead, e int) {
 	}
 	a.from, a.ends, a.scale, a.width = e, 1, p.scale[e], p.cols
 	a.begin, a.upto = j.inTile, j.inTile
-	if e < p.last || len(j.at)-j.inTile < aheadLeast {
+	if e < p.last || len(j.at)-j.inTile < s.least {
 		return
 	}
 	a.ends, a.upto = min(aheadEnds, s.sites-e), len(j.at)

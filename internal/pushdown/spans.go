@@ -6,8 +6,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-func newSpans(g *Graph, sites, tile int) *spans {
-	s := &spans{g: g, sites: sites, tile: tile, weight: grid[float64](sites, len(g.weights)), total: make([]float64, sites+1),
+func newSpans(g *Graph, sites, tile, least int) *spans {
+	s := &spans{g: g, sites: sites, tile: tile, least: least, weight: grid[float64](sites, len(g.weights)), total: make([]float64, sites+1),
 		need: grid[bool](sites, len(g.starts)), levels: make([]store, len(g.levels)), panels: make([]*panel, len(g.levels))}
 	for lv := range g.levels {
 		l := &s.levels[lv]
