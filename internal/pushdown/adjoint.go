@@ -104,7 +104,7 @@ func newWhole(s *spans) *whole {
 
 // run computes the adjoints of the weights of the whole sequence. ok is false
 // where a span is too unlikely to be known.
-func (w *whole) run(s *spans) (ok bool) {
+func (w *whole) run(s *spans, leave []turned) (ok bool) {
 	f, v := w.sum, &s.g.levels[s.g.top]
 	if s.over > -unsure/5 {
 		return false
@@ -118,7 +118,7 @@ func (w *whole) run(s *spans) (ok bool) {
 	}
 	for _, group := range v.groups {
 		for _, k := range group.calls {
-			if !w.take(s, v.calls[k].start) {
+			if !w.take(s, v.calls[k].start, &leave[group.callee]) {
 				return false
 			}
 		}
@@ -145,9 +145,8 @@ func (w *whole) run(s *spans) (ok bool) {
 }
 
 // take fills in what a start weighs at every site.
-func (w *whole) take(s *spans, start int32) (ok bool) {
-	f, lv := w.sum, s.g.starts[start].level
-	l, exits := &s.levels[lv], len(s.g.levels[lv].exits)
+func (w *whole) take(s *spans, start int32, leave *turned) (ok bool) {
+	f, l := w.sum, &s.levels[s.g.starts[start].level]
 	for r, x := range l.start {
 		if x != start {
 			continue
@@ -155,21 +154,20 @@ func (w *whole) take(s *spans, start int32) (ok bool) {
 		c := int(l.site[r])
 		out := &f.whole[c][start]
 		if *out == nil {
-			*out = grid[number](exits, s.sites-c-1)
+			*out = grid[number](leave.exits, s.sites-c-1)
 		}
-		for k := range exits {
-			for e := c + 1; e < s.sites; e++ {
-				y := &(*out)[k][e-c-1]
-				*y = number{}
-				left := l.leave[e*exits+k]
-				if left == nil || left[r] == 0 {
+		scale, at := l.scale[c/s.tile], leave.at[r]
+		for e := c + 1; e < s.sites; e++ {
+			n := l.offset[r] + scale[e]
+			for k, left := range leave.value[at+e*leave.exits:][:leave.exits] {
+				if left == 0 {
+					(*out)[k][e-c-1] = number{}
 					continue
 				}
-				n := l.offset[r] + l.scale[c/s.tile][e]
-				if float64(exponent(left[r])+n)-(s.total[e+1]-s.total[c]) < unsure {
+				if float64(exponent(left)+n)-(s.total[e+1]-s.total[c]) < unsure {
 					return false
 				}
-				*y = scaled(left[r], n)
+				(*out)[k][e-c-1] = scaled(left, n)
 			}
 		}
 	}
@@ -178,6 +176,6 @@ func (w *whole) take(s *spans, start int32) (ok bool) {
 
 // scaled returns x·2^n for a normal x > 0.
 func scaled(x float64, n int32) number {
-	e := (int(exponent(x)+n) + wordBits/2) >> 9
-	return number{math.Ldexp(x, int(n)-e*wordBits), int64(e)}
+	e := (int64(exponent(x)+n) + wordBits/2) >> 9
+	return number{math.Float64frombits(math.Float64bits(x) + uint64(int64(n)-e*wordBits)<<52), e}
 }

@@ -55,7 +55,6 @@ const (
 	tileSites = 32       // rows of one start fill a strip of the kernel
 	lowest    = 0x1p-600 // smaller values are raised to it
 	faint     = 0x1p-300 // smaller weights are dropped
-	drift     = 11       // log₂ of what a call may be brought by to the exponent of its run
 	remote    = -411     // log₂ of what a return weighs at least: times lowest and drift it is normal
 	vanishing = -422     // log₂ of what lowest may be multiplied by: the product is normal
 	highest   = 100      // log₂ of the greatest value

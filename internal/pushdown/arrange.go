@@ -6,7 +6,13 @@ import (
 )
 
 func newBlocks(g *Graph) blocks {
-	b := blocks{from: []int32{0}}
+	b := blocks{from: []int32{0}, ones: make([]float64, blockSize)}
+	for i := range b.ones {
+		b.ones[i] = 1
+	}
+	for at := int32(0); at < block; at += blockSize {
+		b.wholes = append(b.wholes, at)
+	}
 	for _, tokens := range g.members {
 		b.class = append(b.class, int32(len(b.from)-1))
 		for len(tokens) > 0 {

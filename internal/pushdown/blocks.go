@@ -15,6 +15,9 @@ type blocks struct {
 	token []int32 // by class
 	from  []int32 // block b is token[from[b]:from[b+1]]
 	class []int32 // the blocks of class k are class[k]…class[k+1]
+
+	wholes []int32   // where blocks of full size begin that follow each other
+	ones   []float64 // blockSize of them
 }
 
 func (b *blocks) count() int { return len(b.from) - 1 }
@@ -25,7 +28,7 @@ const greatestSum = 0x1p200
 
 // sample returns the greatest of some weights.
 func (b *blocks) sample(row []float32) float64 {
-	m, step := float32(math.Inf(-1)), len(b.token)/64+1
+	m, step := float32(math.Inf(-1)), len(b.token)/16+1
 	for i := 0; i < len(b.token); i += step {
 		m = max(m, row[b.token[i]])
 	}
@@ -43,10 +46,22 @@ func (b *blocks) sum(dst []float64, row []float32, shift float64, terms []float6
 			n++
 		}
 		simd.ExpGather(terms[:b.from[n]-first], row, b.token[first:b.from[n]], shift)
-		for ; i < n; i++ {
-			s := plain(terms[b.from[i]-first : b.from[i+1]-first])
-			dst[i] = s
-			total += s
+		for i < n {
+			from, whole := b.from[i]-first, 0
+			for whole < len(b.wholes) && i+whole < n && b.from[i+whole+1]-b.from[i+whole] == blockSize {
+				whole++
+			}
+			sums := dst[i : i+max(whole, 1)]
+			if whole > 0 {
+				clear(sums)
+				simd.Dots(sums, blockSize, terms[from:], b.wholes[:whole], b.ones)
+			} else {
+				sums[0] = plain(terms[from : b.from[i+1]-first])
+			}
+			for _, s := range sums {
+				total += s
+			}
+			i += len(sums)
 		}
 	}
 	return total
@@ -87,3 +102,7 @@ func (b *blocks) alive(class int, row []float32) bool {
 	}
 	return false
 }
+
+// block is how many exponentials are taken at once, so that they stay in the
+// cache between the kernel and the sum.
+const block = 2048

@@ -21,37 +21,32 @@ import (
 // as in spans, zero means impossible. Smaller probabilities than bound allows, and
 // adjoints above 2^400, are refused (ok = false).
 type outside struct {
-	s      *spans
+	joints
 	weight [][]float64 // [site][weight of an edge]: adjoint by all that is nested
-	leave  []turned    // by level: store.leave and its adjoint
-	tapes  []*tape     // by level
 	top    *tape
 	whole  *whole
-
-	limits
-
-	// Scratch.
-	at      []int32
-	w       []int32
-	coef, x []float64
+	w      []int32 // scratch
 }
 
 func newOutside(s *spans) *outside {
-	return &outside{s: s, whole: newWhole(s), weight: grid[float64](s.sites, len(s.g.weights)),
-		tapes: make([]*tape, len(s.levels)), leave: make([]turned, len(s.levels))}
+	return &outside{joints: joints{s: s, tapes: make([]*tape, len(s.levels)), leave: make([]turned, len(s.levels))},
+		whole: newWhole(s), weight: grid[float64](s.sites, len(s.g.weights))}
 }
 
 // run computes the adjoints of the last inside. bound is log₂ of the
 // probability above which they are right.
 func (o *outside) run() (bound float64, ok bool) {
 	s := o.s
-	if s.faint || !o.whole.run(s) {
+	if s.faint {
 		return 0, false
 	}
-	o.lost, o.wide = 0, false
 	for lv := range o.leave {
 		o.leave[lv].turn(&s.levels[lv], len(s.g.levels[lv].exits), s.sites)
 	}
+	if !o.whole.run(s, o.leave) {
+		return 0, false
+	}
+	o.lost, o.wide = 0, false
 	z := 0.0
 	for q, final := range s.g.levels[s.g.top].final {
 		if final {
@@ -223,124 +218,6 @@ func (o *outside) enter(t *tape, e int) {
 	}
 	for i := range t.level.groups {
 		o.calls(t, i, e)
-	}
-}
-
-// calls computes the adjoints of the calls of a group at site e, and those of
-// what they enter in later tiles.
-func (o *outside) calls(t *tape, group, e int) {
-	v, n, rest := t.level, t.width, t.returned[group]
-	terms := len(rest.at)
-	if terms == 0 {
-		return
-	}
-	callee := v.groups[group].callee
-	to, leave := &o.s.levels[callee], &o.leave[callee]
-	listed := t.listed[(e-t.first)*len(v.calls):][:len(v.calls)]
-	o.at = o.at[:0]
-	for _, k := range v.groups[group].calls {
-		if listed[k].row >= 0 {
-			o.at = append(o.at, k)
-		}
-	}
-	m := len(o.at)
-	if m == 0 {
-		return
-	}
-	o.coef, o.x = resize(o.coef, m*terms), resize(o.x, 2*m*n)
-	bar, x := o.x[:m*n], o.x[m*n:]
-	for a, k := range o.at {
-		l := listed[k]
-		copy(x[a*n:a*n+n], t.callOf(e, int(k)))
-		scale := to.scale[int(to.site[l.row])/o.s.tile]
-		c := o.coef[a*terms:][:terms]
-		for i := range c {
-			r := &rest.list[i]
-			by := power(l.exponent + scale[r.site] - t.scale[r.site])
-			left := leave.value[leave.at[l.row]+int(r.site)*leave.exits:]
-			for _, κ := range r.exits {
-				c[i] += float64(left[κ] * by)
-			}
-		}
-	}
-	simd.Fold(bar, n, t.pieces, rest.at, o.coef)
-	for a, k := range o.at {
-		slot, b := len(t.live)+int(k), bar[a*n:a*n+n]
-		clear(b[t.rows(e):])
-		t.alive[slot] = o.sift(b, x[a*n:a*n+n])
-		copy(t.bar[slot*n:], b)
-		if by := listed[k].by; by != 0 {
-			simd.Raise(t.bar[slot*n:slot*n+n], power(by), 0)
-		}
-	}
-	if e < t.last {
-		return // returns tells those rows
-	}
-	clear(o.coef)
-	simd.Dots(o.coef, n, t.pieces, rest.at, x)
-	for a, k := range o.at {
-		l := listed[k]
-		scale := to.scale[int(to.site[l.row])/o.s.tile]
-		for i, y := range o.coef[a*terms:][:terms] {
-			r := &rest.list[i]
-			if y == 0 {
-				continue
-			}
-			by := power(l.exponent + scale[r.site] - t.scale[r.site])
-			at := leave.at[l.row] + int(r.site)*leave.exits
-			left, bar := leave.value[at:], leave.bar[at:]
-			for _, κ := range r.exits {
-				bar[κ] += o.share(left[κ], y, by)
-			}
-		}
-	}
-}
-
-// returns notes the adjoints of what returns at site e in a round, and tells
-// the rows of its tile that it left.
-func (o *outside) returns(t *tape, r *round, e int) {
-	v, n := t.level, t.width
-	group := int(r.group)
-	before := int(t.count[(e-t.first)*len(v.groups)+group])
-	if before == 0 {
-		return
-	}
-	rest := &t.returned[group]
-	first := len(rest.at)
-	for _, node := range r.nodes {
-		slot := t.slotOf(int(node.place))
-		if slot < 0 || !t.alive[slot] || t.keep.back[e*len(t.of.places)+int(node.place)] == nil {
-			continue
-		}
-		rest.at = append(rest.at, int32(len(t.pieces)))
-		rest.list = append(rest.list, piece{int32(e), node.exits})
-		t.pieces = append(t.pieces, t.bar[slot*n:slot*n+n]...)
-	}
-	m := len(rest.at) - first
-	if e >= t.last {
-		before = int(t.inTile[group])
-	}
-	if m == 0 || before == 0 {
-		return
-	}
-	callee := v.groups[group].callee
-	u := o.tapes[callee]
-	exits := len(u.level.exits)
-	j := &t.joins[group]
-	o.coef = resize(o.coef, m*before)
-	simd.Dots(o.coef, n, t.call, j.at[:before], t.pieces[rest.at[first]:])
-	for i := range m {
-		for _, κ := range rest.list[first+i].exits {
-			left := u.keep.leave[e*exits+int(κ)]
-			if left == nil {
-				continue
-			}
-			bar := u.slot(len(u.live) + len(u.level.calls) + int(κ))
-			for a, y := range o.coef[i*before:][:before] {
-				row := int(j.row[a])
-				bar[row-u.lo] += o.share(left[row], y, power(t.exponents[group][a]+u.scale[e]-t.scale[e]))
-			}
-		}
 	}
 }
 

@@ -19,11 +19,13 @@ func TestSpansAgreeWithNumbers(t *testing.T) {
 	if testing.Short() {
 		most = 8
 	}
-	for range 60 {
+	looked := 0
+	for i := range 60 {
 		m, v := randomMachine(r, 3), randomTokens(r, 3, 6)
 		g := lifted(t, m, v)
 		w := randomWeights(r, sites*6, []float64{0.5, 2, 40}[r.IntN(3)])
 		run := NewRunner(g, sites, 6)
+		run.tile, run.least = []int{tileSites, 8, 3}[i%3], []int{aheadLeast, 1}[i%2]
 		got, err := run.Filter(w)
 		if err != nil {
 			_, err = run.filterNumbers(w)
@@ -34,6 +36,7 @@ func TestSpansAgreeWithNumbers(t *testing.T) {
 		alive++
 		if !run.exact {
 			fast++
+			looked += lookedAhead(run.spans)
 		}
 		x, y := make([]int32, sites), make([]int32, sites)
 		run.Draw(x, rand.NewPCG(1, 1))
@@ -56,8 +59,24 @@ func TestSpansAgreeWithNumbers(t *testing.T) {
 		require.True(t, accepts(m, v, y))
 	}
 	require.Greater(t, fast, alive/2)
+	require.Greater(t, looked, fast)
 	require.Greater(t, vector, min(most, fast/2)-1)
 	require.Greater(t, wrong, vector/4)
+}
+
+// lookedAhead counts the sums of several ends that the last tile and the whole
+// sequence have begun.
+func lookedAhead(s *spans) (n int) {
+	for _, p := range append([]*panel{s.tops}, s.panels...) {
+		if p != nil {
+			for i := range p.ahead {
+				if a := &p.ahead[i]; a.upto > a.begin {
+					n++
+				}
+			}
+		}
+	}
+	return n
 }
 
 func double(s *spans) {

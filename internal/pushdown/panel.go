@@ -1,10 +1,6 @@
 package pushdown
 
-import (
-	"math"
-
-	"github.com/gibbsite-go/gibbsite/internal/simd"
-)
+import "math"
 
 // panel is the rows of one level whose calls lie in one tile, at the site that is
 // being read. Vectors hold a value of every row.
@@ -15,6 +11,7 @@ type panel struct {
 	first, last int    // the tile
 	lo, n       int    // its rows: lo…lo+n of the level
 	width       int    // n, rounded up to what the kernels like
+	cols        int    // of width, those in use: the rest is rows that begin later
 	scale       []int32
 	bound       float64 // of offset + total before the row, for overshoot
 
@@ -26,22 +23,8 @@ type panel struct {
 	leaves       []bool
 	back         []float64 // [place] at this site
 	backs        []bool
-	joins        []join // by group
-}
-
-// join lists the calls of a group so far: where their vectors are, and which
-// rows they enter.
-type join struct {
-	at, row []int32
-	runs    []run
-}
-
-// run is neighbours in a join that were called in one tile, from the number
-// given on. Returns of them count on one exponent, to which their vectors have
-// been brought.
-type run struct {
-	from, tile, exponent int32
-	dense                bool // the rows follow each other
+	joins        []join  // by group
+	ahead        []ahead // by round
 }
 
 // resize returns a slice of n entries, cleared.
@@ -57,7 +40,7 @@ func resize[T any](x []T, n int) []T {
 func (p *panel) begin(first, last, lo, n int, scale []int32) {
 	v := p.level
 	p.first, p.last, p.lo, p.n, p.width, p.scale = first, last, lo, n, (n+15)&^15, scale
-	p.bound = math.Inf(-1)
+	p.cols, p.bound = 16, math.Inf(-1)
 	p.here, p.next = resize(p.here, len(v.states)*p.width), resize(p.next, len(v.states)*p.width)
 	p.live, p.coming = resize(p.live, len(v.states)), resize(p.coming, len(v.states))
 	p.call, p.callAt = p.call[:0], p.callAt[:0]
@@ -68,7 +51,10 @@ func (p *panel) begin(first, last, lo, n int, scale []int32) {
 	}
 	for i := range p.joins {
 		j := &p.joins[i]
-		j.at, j.row, j.runs = j.at[:0], j.row[:0], j.runs[:0]
+		j.at, j.row, j.runs, j.inTile = j.at[:0], j.row[:0], j.runs[:0], 0
+	}
+	for i := range p.ahead {
+		p.ahead[i].from, p.ahead[i].ends = 0, 0
 	}
 }
 
@@ -85,77 +71,6 @@ func (p *panel) newCall() int32 {
 	return int32(at)
 }
 
-// begin starts the rows that are called at site e, and lists the calls of it.
-func (s *spans) begin(p *panel, e int) {
-	p.here, p.next = p.next, p.here
-	p.live, p.coming = p.coming, p.live
-	calls := p.callAt[(e-p.first)*len(p.level.calls):]
-	if e < p.last {
-		for r := p.keep.before[e]; r < p.keep.before[e+1]; r++ {
-			at := int(r) - p.lo
-			x := s.g.starts[p.keep.start[r]]
-			if x.q >= 0 {
-				q := int(s.g.local[x.q])
-				if !p.live[q] {
-					clear(p.here[q*p.width:][:p.width])
-					p.live[q] = true
-				}
-				p.here[q*p.width+at] = 1
-				p.keep.offset[r] = -p.scale[e+1]
-			} else {
-				k := s.g.halfCall(p.level, int(p.keep.start[r]))
-				if calls[k] < 0 {
-					calls[k] = p.newCall()
-				}
-				p.call[int(calls[k])+at] = 1
-				p.keep.offset[r] = -p.scale[e]
-			}
-			p.bound = max(p.bound, float64(p.keep.offset[r])+s.total[e+1])
-		}
-	}
-}
-
-// spans computes the same sums as a filter of numbers, in float64 and by the
-// vector: all rows of a level whose calls lie in one tile of sites go through the
-// sites together. A row is a start at the site of its call. Tiles are computed
-// from the last to the first, and the whole sequence at the end, so that whatever
-// is called after the tile is known for every end; what is called inside it is
-// known when it returns.
-//
-// # Range
-//
-// A value of a row at position e stands for value·2^(P(e)+offset), where P
-// belongs to tile and level and keeps the rows that live near 1, and the offset
-// to the row; it is at most 2^100, and what is not zero and below 2^-600 is raised
-// to it: a value is zero if and only if nothing leads there. Weights of a site
-// below 2^-300 of their total are dropped, and returns below 2^-400 on the scale
-// of their caller are raised. All weights are relative to the total of their
-// site, so that what is changed is at most 2^-600·2^over, or 2^-300·2^over, of
-// everything, over being how far P runs above the total. Sums where that may show
-// are refused (ok = false). A filter of numbers has no such limits and takes over.
-type spans struct {
-	g      *Graph
-	sites  int
-	tile   int         // sites of a tile
-	weight [][]float64 // [site][weight of an edge], relative
-	total  []float64   // [position]: log₂ of the product of the totals before it
-	need   [][]bool
-	far    int
-
-	levels []store
-	panels []*panel
-	tops   *panel
-	states [][]float64 // of the top level: [position]
-	memory arena
-
-	dropped, faint, wide bool // raised to lowest, smaller than faint or remote, out of range
-	over                 float64
-
-	// Scratch.
-	at           []int32
-	coef, x, low []float64
-}
-
 // store is what is kept of a level.
 type store struct {
 	site, start []int32 // of the rows, by ascending site
@@ -164,215 +79,4 @@ type store struct {
 	leave       [][]float64 // [site·exits + κ][row]: nil where nothing leaves
 	back        [][]float64 // [site·places + p][row]: what returns there
 	scale       [][]int32   // [tile][position]: P
-}
-
-// panelOf returns the open panel of a level, nil if there is none.
-func (s *spans) panelOf(lv int32) *panel {
-	p := s.panels[lv]
-	if s.tops != nil && s.tops.n > 0 {
-		if p = s.tops; lv != s.g.top {
-			return nil
-		}
-	}
-	if p == nil || p.n == 0 {
-		return nil
-	}
-	return p
-}
-
-// raise puts lowest for what is smaller.
-func (s *spans) raise(x []float64) {
-	if simd.Raise(x, 1, lowest) {
-		s.dropped = true
-	}
-}
-
-// list adds the calls of site e to those that may return later.
-func (s *spans) list(p *panel, e int) {
-	calls := p.callAt[(e-p.first)*len(p.level.calls):]
-	for i := range p.level.groups {
-		to, j, callOf := &s.levels[p.level.groups[i].callee], &p.joins[i], p.of.callOf[i]
-		for r := to.before[e]; r < to.before[e+1]; r++ {
-			if k := callOf[s.g.plan.number[to.start[r]]]; k >= 0 && calls[k] >= 0 {
-				by := j.put(calls[k], r, int32(e/s.tile), to.offset[r]+p.scale[e])
-				if by != 0 {
-					simd.Raise(p.call[calls[k]:][:p.width], power(by), 0)
-				}
-			}
-		}
-	}
-}
-
-// put adds a call that enters a row of a tile. It returns log₂ of what its vector
-// is to be multiplied by, so that what returns counts on the exponent of its run.
-func (j *join) put(at, row, tile, exponent int32) (by int32) {
-	n := len(j.runs)
-	if n == 0 || j.runs[n-1].tile != tile || exponent-j.runs[n-1].exponent > drift || j.runs[n-1].exponent-exponent > drift {
-		j.runs = append(j.runs, run{int32(len(j.row)), tile, exponent, true})
-		n++
-	} else if j.row[len(j.row)-1] != row-1 {
-		j.runs[n-1].dense = false
-	}
-	j.at, j.row = append(j.at, at), append(j.row, row)
-	return exponent - j.runs[n-1].exponent
-}
-
-// returns adds what leaves callees at site e by the exits of a round, for all
-// rows of a caller at once: one sum over all calls for each node,
-//
-//	X[row] = Σ_j K_j[row]·R_j[e].
-func (s *spans) returns(p *panel, r *round, e int) {
-	v := p.level
-	callee := v.groups[r.group].callee
-	j := &p.joins[r.group]
-	n := len(j.at)
-	if cap(s.coef) < n*len(r.nodes) {
-		s.coef = make([]float64, 2*n*len(r.nodes))
-	}
-	s.coef = s.coef[:n*len(r.nodes)]
-	clear(s.coef)
-	if !s.leaving(p, r, e, callee, j, s.coef) {
-		return
-	}
-	if simd.Raise(s.coef, 1, power(remote)) {
-		s.faint = true
-	}
-	s.x = resize(s.x, len(r.nodes)*p.width)
-	simd.Fold(s.x, p.width, p.call, j.at, s.coef)
-	for i, node := range r.nodes {
-		x := s.x[i*p.width : (i+1)*p.width]
-		p.backs[node.place] = true
-		add(p.back[int(node.place)*p.width:], x)
-		to := p.of.places[node.place]
-		if to.half < 0 {
-			continue // close adds it
-		}
-		switch h := v.halves[to.half]; {
-		case h.call >= 0:
-			at := &p.callAt[(e-p.first)*len(v.calls)+int(h.call)]
-			if *at < 0 {
-				*at = p.newCall()
-			}
-			add(p.call[*at:], x)
-		default:
-			p.leaves[h.exit] = true
-			y := p.leave[int(h.exit)*p.width:][:p.width]
-			add(y, x)
-			s.raise(y)
-		}
-	}
-}
-
-func add(dst, x []float64) {
-	dst = dst[:len(x)]
-	for i, y := range x {
-		dst[i] += y
-	}
-}
-
-// leaving stores in coef, a row of it for each node, what leaves the callees
-// that j lists at site e, on the scale of p. It reports whether anything does.
-func (s *spans) leaving(p *panel, r *round, e int, callee int32, j *join, coef []float64) (any bool) {
-	to, in := &s.levels[callee], s.panelOf(callee)
-	if s.tops != nil && s.tops.n > 0 {
-		in = nil
-	}
-	n, exits := len(j.row), len(s.g.levels[callee].exits)
-	for m, x := range j.runs {
-		from, upto := int(x.from), n
-		if m+1 < len(j.runs) {
-			upto = int(j.runs[m+1].from)
-		}
-		rows := j.row[from:upto]
-		here := in != nil && int(rows[0]) >= in.lo && int(rows[0]) < in.lo+in.n // called within the tile
-		by := 0.0
-		for i, node := range r.nodes {
-			for _, k := range node.exits {
-				var left []float64
-				lo := int32(0)
-				if here {
-					if !in.leaves[k] {
-						continue
-					}
-					left, lo = in.leave[int(k)*in.width:][:in.width], int32(in.lo)
-				} else if left = to.leave[e*exits+int(k)]; left == nil {
-					continue
-				}
-				if by == 0 {
-					by = s.factor(x.exponent + to.scale[x.tile][e] - p.scale[e])
-				}
-				any = true
-				c := coef[i*n+from : i*n+upto]
-				if x.dense {
-					left = left[rows[0]-lo:][:len(c)]
-					for a, y := range left {
-						c[a] += float64(y * by)
-					}
-					continue
-				}
-				for a, row := range rows {
-					c[a] += float64(left[row-lo] * by)
-				}
-			}
-		}
-	}
-	return any
-}
-
-// factor returns 2^n and notes where that is too small or too great.
-func (s *spans) factor(n int32) float64 {
-	if n < vanishing {
-		s.faint = true
-	} else if n > 400 {
-		s.wide = true
-	}
-	return power(min(n, 400))
-}
-
-// terms collects the edges to a target.
-func (s *spans) terms(p *panel, f *fan, target int, w []float64) bool {
-	s.at, s.coef = s.at[:0], s.coef[:0]
-	for i := f.at[target]; i < f.at[target+1]; i++ {
-		if x := w[f.w[i]]; x != 0 && p.live[f.from[i]] {
-			s.at, s.coef = append(s.at, f.from[i]*int32(p.width)), append(s.coef, x)
-		}
-	}
-	return len(s.at) > 0
-}
-
-// within reads site e as far as it stays inside the level or calls.
-func (s *spans) within(p *panel, e int) {
-	w, n := s.weight[e], p.width
-	for q := range p.coming {
-		x := p.next[q*n : q*n+n]
-		if p.coming[q] {
-			clear(x)
-		}
-		if p.coming[q] = s.terms(p, &p.of.in, q, w); p.coming[q] {
-			simd.Fold(x, n, p.here, s.at, s.coef)
-		}
-	}
-	for k := range p.level.calls {
-		at := int32(-1)
-		if s.terms(p, &p.of.call, k, w) {
-			at = p.newCall()
-			simd.Fold(p.call[at:int(at)+n], n, p.here, s.at, s.coef)
-		}
-		p.callAt = append(p.callAt, at)
-	}
-}
-
-// shift brings what comes after site e to its scale.
-func (s *spans) shift(p *panel, e int) {
-	by, n := power(p.scale[e]-p.scale[e+1]), p.width
-	for q, yes := range p.coming {
-		if !yes {
-			continue
-		}
-		x := p.next[q*n : q*n+n]
-		if by < 1 { // no value vanishes before it is raised
-			s.dropped = simd.Raise(x, 1, lowest/by) || s.dropped
-		}
-		s.dropped = simd.Raise(x, by, lowest) || s.dropped
-	}
 }

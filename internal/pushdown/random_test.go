@@ -123,6 +123,7 @@ func each(sites, levels int, do func(x []int32)) {
 type truth struct {
 	logZ      float64
 	marginals []float64 // probabilities
+	possible  []bool    // whether they are above zero: they may be below e^-745
 	best      float64
 	sequences [][]int32
 	weights   []float64
@@ -130,7 +131,7 @@ type truth struct {
 
 func enumerate(m *Machine, v *Vocabulary, sites int, w []float32) truth {
 	n := len(v.Tokens)
-	t := truth{marginals: make([]float64, sites*n), best: math.Inf(-1)}
+	t := truth{marginals: make([]float64, sites*n), possible: make([]bool, sites*n), best: math.Inf(-1)}
 	each(sites, n, func(x []int32) {
 		if !accepts(m, v, x) {
 			return
@@ -154,6 +155,7 @@ func enumerate(m *Machine, v *Vocabulary, sites int, w []float32) truth {
 	for j, s := range t.weights {
 		for i, k := range t.sequences[j] {
 			t.marginals[i*n+int(k)] += math.Exp(s - t.logZ)
+			t.possible[i*n+int(k)] = true
 		}
 	}
 	return t

@@ -41,6 +41,7 @@ type Runner struct {
 
 	spans *spans
 	tile  int         // of spans
+	least int         // of spans
 	exact bool        // the last Filter needed numbers
 	block [][]float64 // [site][block of tokens], divided by e^shift
 	sums  [][]float64 // [site][class]
@@ -70,7 +71,7 @@ type adjoints interface {
 // NewRunner returns a runner for sequences of the given length, whose weights
 // have rows of levels ≥ g.Tokens(); what exceeds the tokens is dead.
 func NewRunner(g *Graph, sites, levels int) *Runner {
-	return &Runner{g: g, sites: sites, levels: levels, tile: tileSites}
+	return &Runner{g: g, sites: sites, levels: levels, tile: tileSites, least: aheadLeast}
 }
 
 // Filter sums the weights exp(Σ_i v[i,x_i]) of the language and returns the log
@@ -98,7 +99,7 @@ func (r *Runner) Filter(v []float32) (logZ float64, err error) {
 func (r *Runner) filterSpans(v []float32) (logZ float64, ok bool, err error) {
 	if r.spans == nil {
 		b := &r.g.blocks
-		r.spans = newSpans(r.g, r.sites, r.tile)
+		r.spans = newSpans(r.g, r.sites, r.tile, r.least)
 		r.block, r.sums, r.shift = grid[float64](r.sites, b.count()), grid[float64](r.sites, len(r.g.members)), make([]float64, r.sites)
 		r.down = make([]float64, r.sites)
 	}
@@ -248,10 +249,6 @@ func (r *Runner) rowTops(i int, row []float32) error {
 	}
 	return nil
 }
-
-// block is how many exponentials are taken at once, so that they stay in the
-// cache between the kernel and the sum.
-const block = 512
 
 // classSum returns Σ exp(row[t]) over the tokens, whose greatest weight is top.
 func (r *Runner) classSum(row []float32, tokens []int32, top float64) number {

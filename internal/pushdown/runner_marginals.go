@@ -56,14 +56,16 @@ func (r *Runner) marginalsOfSpans(dst []float64) bool {
 			class[k] = z.log() - r.down[i]
 		}
 		row, out := r.v[i*n:(i+1)*n], dst[i*n:(i+1)*n]
-		for t, k := range r.g.class {
-			if k < 0 {
-				out[t] = math.Inf(-1)
-				continue
+		of := r.g.class
+		row, dst := row[:len(of)], out[:len(of)]
+		for t, k := range of {
+			if uint(k) < uint(len(class)) {
+				dst[t] = float64(row[t]) + class[k]
+			} else {
+				dst[t] = math.Inf(-1) // dead
 			}
-			out[t] = float64(row[t]) + class[k]
 		}
-		for t := len(r.g.class); t < n; t++ {
+		for t := len(of); t < n; t++ {
 			out[t] = math.Inf(-1)
 		}
 	}

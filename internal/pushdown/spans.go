@@ -6,8 +6,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-func newSpans(g *Graph, sites, tile int) *spans {
-	s := &spans{g: g, sites: sites, tile: tile, weight: grid[float64](sites, len(g.weights)), total: make([]float64, sites+1),
+func newSpans(g *Graph, sites, tile, least int) *spans {
+	s := &spans{g: g, sites: sites, tile: tile, least: least, weight: grid[float64](sites, len(g.weights)), total: make([]float64, sites+1),
 		need: grid[bool](sites, len(g.starts)), levels: make([]store, len(g.levels)), panels: make([]*panel, len(g.levels))}
 	for lv := range g.levels {
 		l := &s.levels[lv]
@@ -188,7 +188,7 @@ func (s *spans) step(e int) {
 	for i := range s.g.plan.rounds {
 		r := &s.g.plan.rounds[i]
 		if p := s.panelOf(r.level); p != nil && len(p.joins[r.group].at) > 0 {
-			s.returns(p, r, e)
+			s.returns(p, i, e)
 		}
 	}
 	s.each(func(p *panel) { s.close(p, e) })
@@ -198,9 +198,9 @@ func (s *spans) step(e int) {
 
 func (s *spans) edges(p *panel, e int) {
 	s.within(p, e)
-	w, n := s.weight[e], p.width
+	w, n := s.weight[e], p.cols
 	for k := range p.leaves {
-		x := p.leave[k*n : k*n+n]
+		x := p.leave[k*p.width:][:n]
 		if p.leaves[k] {
 			clear(x)
 		}
@@ -211,7 +211,7 @@ func (s *spans) edges(p *panel, e int) {
 	}
 	for i := range p.backs {
 		if p.backs[i] {
-			clear(p.back[i*n : i*n+n])
+			clear(p.back[i*p.width:][:n])
 		}
 		p.backs[i] = false
 	}
@@ -220,29 +220,27 @@ func (s *spans) edges(p *panel, e int) {
 // close adds what returned, keeps what a draw will ask for and restores the
 // scale.
 func (s *spans) close(p *panel, e int) {
-	n := p.width
+	n := p.cols
 	rows := min(p.n, int(p.keep.before[e])-p.lo)
 	for i, yes := range p.backs {
 		if !yes {
 			continue
 		}
-		x := p.back[i*n : i*n+n]
+		x := p.back[i*p.width:][:n]
 		to := p.of.places[i]
 		if to.state >= 0 {
-			y := p.next[int(to.state)*n:][:n]
+			y := p.next[int(to.state)*p.width:][:n]
 			if !p.coming[to.state] {
 				clear(y)
 				p.coming[to.state] = true
 			}
-			for j, v := range x {
-				y[j] += v
-			}
+			add(y, x)
 		}
 		p.put(p.keep.back, e*len(p.of.places)+i, x[:rows], s)
 	}
 	for k, yes := range p.leaves {
 		if yes {
-			p.put(p.keep.leave, e*len(p.level.exits)+k, p.leave[k*n:k*n+rows], s)
+			p.put(p.keep.leave, e*len(p.level.exits)+k, p.leave[k*p.width:][:rows], s)
 		}
 	}
 	s.rescale(p, e)
@@ -271,13 +269,14 @@ func (p *panel) put(kept [][]float64, i int, x []float64, s *spans) {
 
 // rescale moves the scale so that the greatest values of the rows lie around 1.
 func (s *spans) rescale(p *panel, e int) {
-	n := p.width
-	s.at, s.coef = s.at[:0], s.coef[:0]
+	n := p.cols
+	at, coef := s.at[:0], s.coef[:0]
 	for q, yes := range p.coming {
 		if yes {
-			s.at, s.coef = append(s.at, int32(q*n)), append(s.coef, 0)
+			at, coef = append(at, int32(q*p.width)), append(coef, 0)
 		}
 	}
+	s.at, s.coef = at, coef
 	s.low = resize(s.low, n)
 	simd.FoldMax(s.low, p.next, s.at, s.coef)
 	hi, lo := int32(math.MinInt32), int32(math.MaxInt32)

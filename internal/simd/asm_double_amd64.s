@@ -476,7 +476,7 @@ loop:
 	RET
 
 // func expGatherAVX2(dst *float64, w *float32, idx *int32, shift float64, n int) int
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, CMOV, MMX+
 TEXT ·expGatherAVX2(SB), NOSPLIT, $0-48
 	MOVQ         dst+0(FP), AX
 	MOVQ         w+8(FP), CX
@@ -485,9 +485,16 @@ TEXT ·expGatherAVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSD shift+24(FP), Y0
 	LEAQ         double_sixteenths<>+0(SB), SI
 	VPXOR        Y1, Y1, Y1
+	MOVQ         BX, R9
+	DECQ         R9
 	XORQ         DI, DI
 
 loop:
+	LEAQ       160(DI), R8
+	CMPQ       R8, R9
+	CMOVQGT    R9, R8
+	MOVLQSX    (DX)(R8*4), R8
+	PREFETCHT0 (CX)(R8*4)
 	VMOVUPS    (DX)(DI*4), X2
 	VPCMPEQD   X4, X4, X4
 	VXORPS     X3, X3, X3
@@ -654,7 +661,7 @@ DATA double_low4<>+28(SB)/4, $0x00000000
 GLOBL double_low4<>(SB), RODATA|NOPTR, $32
 
 // func expGatherAVX512(dst *float64, w *float32, idx *int32, shift float64, n int) int
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, CMOV, MMX+
 TEXT ·expGatherAVX512(SB), NOSPLIT, $0-48
 	MOVQ         dst+0(FP), AX
 	MOVQ         w+8(FP), CX
@@ -675,9 +682,16 @@ TEXT ·expGatherAVX512(SB), NOSPLIT, $0-48
 	VMOVUPS      double_sixteenths<>+0(SB), Z12
 	VMOVUPS      double_sixteenths<>+64(SB), Z13
 	VPXORD       Z1, Z1, Z1
+	MOVQ         BX, R8
+	DECQ         R8
 	XORQ         SI, SI
 
 loop:
+	LEAQ       160(SI), DI
+	CMPQ       DI, R8
+	CMOVQGT    R8, DI
+	MOVLQSX    (DX)(DI*4), DI
+	PREFETCHT0 (CX)(DI*4)
 	VMOVUPS    (DX)(SI*4), Y14
 	KXNORB     K1, K1, K1
 	VXORPS     Y15, Y15, Y15

@@ -8,10 +8,18 @@ const foldTerms = 1 << 18
 // foldMost is how many rows share one pass.
 const foldMost = 4
 
+// foldNear is how many entries of pieces stay in the first cache while all rows
+// go over them.
+const foldNear = 3 << 10
+
 func foldRows(dst []float64, n int, m []float64, at []int32, coef []float64) {
 	cols, terms := n&^15, len(at)
 	if best == purego || cols == 0 {
 		refFoldRows(dst, n, m, at, coef)
+		return
+	}
+	if rows := len(dst) / n; rows <= foldMost && cols == n && n <= foldTerms/foldMost/terms {
+		foldRun(rows, dst, n, m, at, coef, terms, n)
 		return
 	}
 	cols = min(cols, foldTerms/foldMost)
@@ -22,10 +30,14 @@ func foldRows(dst []float64, n int, m []float64, at []int32, coef []float64) {
 			}
 			return
 		}
-		step := max(1, foldTerms/foldMost/cols)
-		for r := 0; r < len(dst)/n; r += foldMost {
-			rows := min(foldMost, len(dst)/n-r)
-			for i := 0; i < terms; i += step {
+		step := foldTerms / foldMost / cols
+		if len(dst) > foldMost*n {
+			step = foldNear / cols
+		}
+		step = max(1, step)
+		for i := 0; i < terms; i += step {
+			for r := 0; r < len(dst)/n; r += foldMost {
+				rows := min(foldMost, len(dst)/n-r)
 				foldRun(rows, dst[r*n+from:], n, m[from:], at[i:min(i+step, terms)], coef[r*terms+i:], terms, cols)
 			}
 		}
@@ -105,7 +117,11 @@ func dots(dst []float64, n int, m []float64, at []int32, x []float64) {
 		refDots(dst, n, m, at, x)
 		return
 	}
-	step, terms := max(1, foldTerms/n/2), len(at)
+	step, terms := foldTerms/n/2, len(at)
+	if len(x) > 2*n {
+		step = foldNear / n
+	}
+	step = max(1, step)
 	for i := 0; i < terms; i += step {
 		for r := 0; r < len(x)/n; r += 2 {
 			dotsRun(min(2, len(x)/n-r), dst[r*terms+i:], m, at[i:min(i+step, terms)], x[r*n:], terms, n)

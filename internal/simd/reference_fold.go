@@ -9,20 +9,22 @@ func refFoldRows(dst []float64, n int, m []float64, at []int32, coef []float64) 
 	}
 }
 
-// refFold is Fold for one row. Two terms at a time halve the loads and stores of
-// dst; they are added one after the other.
+// refFold is Fold for one row. Four terms at a time spare loads and stores of dst;
+// they are added one after the other.
 func refFold(dst, m []float64, at []int32, coef []float64) {
 	i := 0
-	for ; i+1 < len(at); i += 2 {
-		x, y := m[at[i]:], m[at[i+1]:]
-		x, y = x[:len(dst)], y[:len(dst)]
-		a, b := coef[i], coef[i+1]
+	for ; i+3 < len(at); i += 4 {
+		x, y, z, w := m[at[i]:], m[at[i+1]:], m[at[i+2]:], m[at[i+3]:]
+		x, y, z, w = x[:len(dst)], y[:len(dst)], z[:len(dst)], w[:len(dst)]
+		a, b, c, d := coef[i], coef[i+1], coef[i+2], coef[i+3]
 		for j := range dst {
 			s := dst[j] + float64(a*x[j])
-			dst[j] = s + float64(b*y[j])
+			s += float64(b * y[j])
+			s += float64(c * z[j])
+			dst[j] = s + float64(d*w[j])
 		}
 	}
-	if i < len(at) {
+	for ; i < len(at); i++ {
 		x, a := m[at[i]:], coef[i]
 		x = x[:len(dst)]
 		for j := range dst {
@@ -54,16 +56,23 @@ func refRaise(v []float64, by, floor float64) (low bool) {
 	return low
 }
 
+// refDots goes over a piece four times, for four lanes that stay in registers.
 func refDots(dst []float64, n int, m []float64, at []int32, x []float64) {
 	for r := 0; len(x) > 0; r++ {
 		for i, a := range at {
 			var s [lanes]float64
-			y := m[a : int(a)+n]
-			for j := 0; j < n; j += lanes {
-				p, q := (*[lanes]float64)(x[j:]), (*[lanes]float64)(y[j:])
-				for l := range s {
-					s[l] += float64(p[l] * q[l])
+			for l := 0; l < lanes; l += 4 {
+				var s0, s1, s2, s3 float64
+				for p, q := x[l:n], m[int(a)+l:int(a)+n]; len(p) >= 4 && len(q) >= 4; p, q = p[lanes:], q[lanes:] {
+					s0 += float64(p[0] * q[0])
+					s1 += float64(p[1] * q[1])
+					s2 += float64(p[2] * q[2])
+					s3 += float64(p[3] * q[3])
+					if len(p) < lanes || len(q) < lanes {
+						break
+					}
 				}
+				s[l], s[l+1], s[l+2], s[l+3] = s0, s1, s2, s3
 			}
 			dst[r*len(at)+i] += halve(&s)
 		}

@@ -120,9 +120,16 @@ func double(b *builder) {
 				k.LEAQ(words, base)
 			}
 			k.clear(top)
-			i := k.GP64()
+			i, ahead, last := k.GP64(), k.GP64(), k.GP64()
+			k.MOVQ(n, last)
+			k.DECQ(last)
 			k.XORQ(i, i)
 			k.Label("loop")
+			k.LEAQ(operand.Mem{Base: i, Disp: gatherAhead}, ahead)
+			k.CMPQ(ahead, last)
+			k.CMOVQGT(last, ahead)
+			k.MOVLQSX(operand.Mem{Base: idx, Index: ahead, Scale: 4}, ahead)
+			k.PREFETCHT0(operand.Mem{Base: w, Index: ahead, Scale: 4})
 			at32, v, x, t, r, q, e := k.half(), k.half(), k.vec(), k.vec(), k.vec(), k.vec(), k.vec()
 			k.VMOVUPS(at(idx, i, 0), at32)
 			if k.wide() {
@@ -204,3 +211,7 @@ func sixteenths() (words []uint32) {
 	}
 	return words
 }
+
+// gatherAhead is how many indices ahead a weight is asked for: rows of a large
+// vocabulary come from memory.
+const gatherAhead = 160
