@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -94,6 +95,20 @@ func TestForecast(t *testing.T) {
 	}
 	if _, _, err := forecast([]float32{1, float32(math.NaN()), 2}, []float32{1, 2, 3}, 3, 1); err != errRidge {
 		t.Error(err)
+	}
+}
+
+// How many windows are made at once changes no figure.
+func TestProcessorsChangeNothing(t *testing.T) {
+	args := slices.Concat(little, []string{"-heldout", "7", "-method", "cps,cop,real"})
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	one := do(t, args...)
+	runtime.GOMAXPROCS(3)
+	for i, f := range do(t, args...).Methods {
+		one.Methods[i].Ms = f.Ms
+		if f != one.Methods[i] {
+			t.Errorf("%+v, with one processor %+v", f, one.Methods[i])
+		}
 	}
 }
 
