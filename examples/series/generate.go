@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gibbsite-go/gibbsite/constraint/series"
@@ -134,17 +136,17 @@ func (p *problem) generate(ctx context.Context, o options, m method, name string
 		return nil, fmt.Errorf("the checkpoint holds %d numbers, want %d: the data are others", len(done.X), len(out.x))
 	}
 	out.x = done.X
-	for i := range p.sets {
-		if i < done.Windows {
-			continue
+	for done.Windows < len(p.sets) {
+		from := done.Windows
+		seconds, err := p.together(ctx, o, m, out.x, from, min(from+runtime.GOMAXPROCS(0), len(p.sets)))
+		if err != nil {
+			return nil, err
 		}
-		start := time.Now()
-		if err := p.sample(ctx, o, m, i, out.x[i*o.samples*p.sites():(i+1)*o.samples*p.sites()]); err != nil {
-			return nil, fmt.Errorf("window of lines %d to %d: %w", p.lines[p.starts[i]], p.lines[p.starts[i]+p.length-1], err)
+		for _, s := range seconds {
+			done.Seconds += s
 		}
-		bar.Set(i+1, len(p.sets))
-		done.Windows = i + 1
-		done.Seconds += time.Since(start).Seconds()
+		done.Windows += len(seconds)
+		bar.Set(done.Windows, len(p.sets))
 		if err := saved.Tick(); err != nil {
 			return nil, err
 		}
@@ -152,6 +154,31 @@ func (p *problem) generate(ctx context.Context, o options, m method, name string
 	bar.Done()
 	out.seconds = done.Seconds
 	return out, saved.Save()
+}
+
+// together samples for windows held out from … to−1 in as many goroutines and returns
+// the seconds that each took. Every window has noise of its own, so how many there are
+// changes no sample. The error is that of the first window that has one.
+func (p *problem) together(ctx context.Context, o options, m method, x []float32, from, to int) ([]float64, error) {
+	seconds, errs := make([]float64, to-from), make([]error, to-from)
+	var all sync.WaitGroup
+	for i := from; i < to; i++ {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			start, size := time.Now(), o.samples*p.sites()
+			errs[i-from] = p.sample(ctx, o, m, i, x[i*size:(i+1)*size])
+			seconds[i-from] = time.Since(start).Seconds()
+		}()
+	}
+	all.Wait()
+	for k, err := range errs {
+		if err != nil {
+			at := p.starts[from+k]
+			return nil, fmt.Errorf("window of lines %d to %d: %w", p.lines[at], p.lines[at+p.length-1], err)
+		}
+	}
+	return seconds, nil
 }
 
 // sample stores samples for held-out window i.

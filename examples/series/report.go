@@ -51,6 +51,10 @@ type figures struct {
 	RMSE      float64 `json:"rmse,omitempty"`                // of imputed entries
 	Score     float64 `json:"energy_score,omitempty"`        // mean over windows held out; of two samples or more
 	Error     float64 `json:"energy_score_stderr,omitempty"` // of that mean for one seed, as if windows were independent
+	TSTR      float64 `json:"tstr_mae"`                      // of a forecast trained on samples, tested on windows held out
+	TSTRError float64 `json:"tstr_mae_stderr"`               // over windows held out, of one seed
+	Apart     float64 `json:"discriminative"`                // |accuracy − ½| of a classifier of both
+	ApartErr  float64 `json:"discriminative_stderr"`         // over windows held out, of one seed
 	Ms        float64 `json:"ms_per_sample"`
 	Seeds     spread  `json:"seeds_stderr,omitzero"`
 }
@@ -60,6 +64,8 @@ type spread struct {
 	Frechet float64 `json:"frechet"`
 	DTW     float64 `json:"dtw"`
 	Score   float64 `json:"energy_score,omitempty"`
+	TSTR    float64 `json:"tstr_mae"`
+	Apart   float64 `json:"discriminative"`
 }
 
 func newReport(p *problem, o options) *report {
@@ -95,6 +101,8 @@ func (r *report) add(p *problem, all []*outcome) error {
 		mean.Method = f.Method
 		mean.Frechet, mean.DTW, mean.Total = mean.Frechet+f.Frechet/k, mean.DTW+f.DTW/k, mean.Total+f.Total/k
 		mean.RMSE, mean.Score, mean.Error, mean.Ms = mean.RMSE+f.RMSE/k, mean.Score+f.Score/k, mean.Error+f.Error/k, mean.Ms+f.Ms/k
+		mean.TSTR, mean.TSTRError = mean.TSTR+f.TSTR/k, mean.TSTRError+f.TSTRError/k
+		mean.Apart, mean.ApartErr = mean.Apart+f.Apart/k, mean.ApartErr+f.ApartErr/k
 		mean.Violation = max(mean.Violation, f.Violation)
 	}
 	if len(all) > 1 {
@@ -102,6 +110,8 @@ func (r *report) add(p *problem, all []*outcome) error {
 			stderr(each, mean, func(f figures) float64 { return f.Frechet }),
 			stderr(each, mean, func(f figures) float64 { return f.DTW }),
 			stderr(each, mean, func(f figures) float64 { return f.Score }),
+			stderr(each, mean, func(f figures) float64 { return f.TSTR }),
+			stderr(each, mean, func(f figures) float64 { return f.Apart }),
 		}
 	}
 	r.Methods = append(r.Methods, mean)
@@ -139,6 +149,12 @@ func (p *problem) judge(o *outcome) (figures, error) {
 	}
 	if p.impute {
 		f.RMSE = p.rmse(o)
+	}
+	if f.TSTR, f.TSTRError, err = forecast(o.x, p.held, p.length, p.channels()); err != nil {
+		return f, err
+	}
+	if f.Apart, f.ApartErr, err = discriminate(p.held, o.x, o.samples, p.length, p.channels()); err != nil {
+		return f, err
 	}
 	if o.samples > 1 {
 		if f.Score, f.Error, err = p.score(o); err != nil {
@@ -201,11 +217,11 @@ func (r *report) String() string {
 		fmt.Fprintln(&b, r.Network)
 	}
 	if r.Seeds > 1 {
-		fmt.Fprintf(&b, "means over %d seeds ± their standard errors; of energy scores also, in brackets, that over windows of one seed\n", r.Seeds)
+		fmt.Fprintf(&b, "means over %d seeds ± their standard errors; in brackets, that over windows of one seed\n", r.Seeds)
 	}
 	fmt.Fprintln(&b)
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	head := "method\tFréchet\tDTW\tlargest violation\ttotal violation\tms/sample\t"
+	head := "method\tFréchet\tDTW\tlargest violation\ttotal violation\tms/sample\tTSTR\tdiscriminative\t"
 	if r.Impute {
 		head += "RMSE\t"
 	}
@@ -215,14 +231,12 @@ func (r *report) String() string {
 	fmt.Fprintln(w, head)
 	for _, f := range r.Methods {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%.2g\t%.2g\t%.1f\t", f.Method, r.plusMinus(f.Frechet, f.Seeds.Frechet), r.plusMinus(f.DTW, f.Seeds.DTW), f.Violation, f.Total, f.Ms)
+		fmt.Fprintf(w, "%s\t%s\t", r.within(f.TSTR, f.TSTRError, f.Seeds.TSTR), r.within(f.Apart, f.ApartErr, f.Seeds.Apart))
 		if r.Impute {
 			fmt.Fprintf(w, "%.3f\t", f.RMSE)
 		}
-		switch {
-		case r.Samples > 1 && r.Seeds > 1:
-			fmt.Fprintf(w, "%s (%.3f)\t", r.plusMinus(f.Score, f.Seeds.Score), f.Error)
-		case r.Samples > 1:
-			fmt.Fprintf(w, "%.3f ± %.3f\t", f.Score, f.Error)
+		if r.Samples > 1 {
+			fmt.Fprintf(w, "%s\t", r.within(f.Score, f.Error, f.Seeds.Score))
 		}
 		fmt.Fprintln(w)
 	}
@@ -242,6 +256,15 @@ func (r *report) plusMinus(v, stderr float64) string {
 		return fmt.Sprintf("%.3f ± %.3f", v, stderr)
 	}
 	return fmt.Sprintf("%.3f", v)
+}
+
+// within is a figure with its standard error over windows held out, and over seeds
+// before it where there are several.
+func (r *report) within(v, windows, seeds float64) string {
+	if r.Seeds > 1 {
+		return fmt.Sprintf("%.3f ± %.3f (%.3f)", v, seeds, windows)
+	}
+	return fmt.Sprintf("%.3f ± %.3f", v, windows)
 }
 
 // Warnings returns what reading the file left out, and the methods that failed.

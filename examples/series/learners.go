@@ -1,0 +1,193 @@
+package main
+
+import (
+	"errors"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// The two scores of Yoon, Jarrett and van der Schaar 2019 (TimeGAN) ask what a
+// learner makes of windows. Theirs are networks of gated recurrent units. These are
+// linear learners: what they find does not depend on a start, and they have one
+// best answer, which takes milliseconds.
+
+// memory is how many rows before the one to come the forecast reads.
+const memory = 4
+
+// Penalties of squared weights, of standardised inputs: they leave a solution where
+// inputs are dependent, as prices are, and change no forecast that data settle.
+const (
+	forecastRidge   = 1e-4 // in mean squared errors
+	classifierRidge = 1    // in windows
+)
+
+// folds is into how many runs of neighbours the windows held out are parted: a
+// classifier is tested on one, trained on the others.
+const folds = 5
+
+var errRidge = errors.New("normal equations of the forecast are singular: samples are not finite")
+
+// past appends what the forecast of row t reads: the row before it, and the last
+// changes.
+func past(dst []float64, x []float32, t, lags, n int) []float64 {
+	dst = append(dst[:0], 1)
+	for c := range n {
+		dst = append(dst, float64(x[(t-1)*n+c]))
+		for k := 1; k < lags; k++ {
+			dst = append(dst, float64(x[(t-k)*n+c])-float64(x[(t-k-1)*n+c]))
+		}
+	}
+	return dst
+}
+
+// forecast trains a forecast of the next row on windows of n channels and returns its
+// mean absolute error on others, an entry, and the standard error of that mean over
+// windows. The forecast is a ridge regression of the change of all channels on a
+// constant, the last row and the last changes.
+func forecast(train, test []float32, length, n int) (mae, stderr float64, err error) {
+	lags, sites := min(memory, length-1), length*n
+	size := 1 + n*lags
+	gram, cross := mat.NewSymDense(size, nil), mat.NewDense(size, n, nil)
+	in := make([]float64, 0, size)
+	count := float64(len(train) / sites * (length - lags))
+	for ; len(train) > 0; train = train[sites:] {
+		for t := lags; t < length; t++ {
+			in = past(in, train, t, lags, n)
+			gram.SymRankOne(gram, 1/count, mat.NewVecDense(size, in))
+			for c := range n {
+				change := (float64(train[t*n+c]) - float64(train[(t-1)*n+c])) / count
+				for i, v := range in {
+					cross.Set(i, c, cross.At(i, c)+v*change)
+				}
+			}
+		}
+	}
+	for i := range size {
+		gram.SetSym(i, i, gram.At(i, i)+forecastRidge)
+	}
+	var chol mat.Cholesky
+	var weights mat.Dense
+	if !chol.Factorize(gram) || chol.SolveTo(&weights, cross) != nil {
+		return 0, 0, errRidge
+	}
+	var each []float64
+	for ; len(test) > 0; test = test[sites:] {
+		sum := 0.0
+		for t := lags; t < length; t++ {
+			in = past(in, test, t, lags, n)
+			for c := range n {
+				v := float64(test[(t-1)*n+c]) - float64(test[t*n+c])
+				for i, w := range in {
+					v += w * weights.At(i, c)
+				}
+				sum += math.Abs(v)
+			}
+		}
+		each = append(each, sum/float64((length-lags)*n))
+	}
+	mae, stderr = meanError(each)
+	return mae, stderr, nil
+}
+
+// meanError returns a mean and its standard error, 0 for one number.
+func meanError(x []float64) (m, stderr float64) {
+	m = mean(x)
+	for _, v := range x {
+		stderr += (v - m) * (v - m)
+	}
+	return m, math.Sqrt(stderr / float64(len(x)) / float64(max(1, len(x)-1)))
+}
+
+// traits are what the classifier sees of a window, channel by channel: mean, standard
+// deviation, the root mean squares of changes and of changes of changes, the mean
+// product of neighbouring changes; and the mean product of the changes of every two
+// channels.
+func traits(x []float32, length, n int) []float64 {
+	var out []float64
+	change := func(t, c int) float64 { return float64(x[t*n+c]) - float64(x[(t-1)*n+c]) }
+	for c := range n {
+		level, square, first, second, pair := 0.0, 0.0, 0.0, 0.0, 0.0
+		for t := range length {
+			level += float64(x[t*n+c]) / float64(length)
+		}
+		for t := range length {
+			d := float64(x[t*n+c]) - level
+			square += d * d / float64(length)
+			if t > 0 {
+				first += change(t, c) * change(t, c) / float64(length-1)
+			}
+			if t > 1 {
+				bend := change(t, c) - change(t-1, c)
+				second += bend * bend / float64(length-2)
+				pair += change(t, c) * change(t-1, c) / float64(length-2)
+			}
+		}
+		out = append(out, level, math.Sqrt(square), math.Sqrt(first), math.Sqrt(second), pair)
+		for other := range c {
+			product := 0.0
+			for t := 1; t < length; t++ {
+				product += change(t, c) * change(t, other) / float64(length-1)
+			}
+			out = append(out, product)
+		}
+	}
+	return out
+}
+
+// discriminate returns |a − ½| for the accuracy a of a classifier that tells windows
+// held out from those generated for them, samples of each, and the standard error of a
+// over windows held out. The classifier is a logistic regression on traits. Both
+// classes weigh the same, and what is tested is in a run of neighbouring windows of
+// which training sees none. a may be below ½ by chance, so the score of what cannot be
+// told apart is about as large as its standard error.
+func discriminate(real, fake []float32, samples, length, n int) (score, stderr float64, err error) {
+	sites := length * n
+	count := len(real) / sites
+	var in [][]float64 // per window held out, itself and then its samples
+	for i := range count {
+		in = append(in, traits(real[i*sites:(i+1)*sites], length, n))
+		for k := i * samples; k < (i+1)*samples; k++ {
+			in = append(in, traits(fake[k*sites:(k+1)*sites], length, n))
+		}
+	}
+	group := samples + 1
+	right := make([]float64, 0, count)
+	parts := min(folds, count)
+	for f := range parts {
+		from, to := f*count/parts, (f+1)*count/parts
+		l, err := fitLogistic(slices.Concat(in[:from*group], in[to*group:]), group)
+		if err != nil {
+			return 0, 0, err
+		}
+		for i := from; i < to; i++ {
+			share := 0.0
+			for k, v := range in[i*group : (i+1)*group] {
+				share += hit(l.margin(v), k == 0) * weight(k, samples)
+			}
+			right = append(right, share/2)
+		}
+	}
+	a, stderr := meanError(right)
+	return math.Abs(a - 0.5), stderr, nil
+}
+
+// weight is that of window k of a group: 1 for the real one, 1 for its samples together.
+func weight(k, samples int) float64 {
+	if k == 0 {
+		return 1
+	}
+	return 1 / float64(samples)
+}
+
+// hit is how far a margin is right: half where it does not decide.
+func hit(margin float64, real bool) float64 {
+	switch {
+	case margin == 0:
+		return 0.5
+	case (margin > 0) == real:
+		return 1
+	}
+	return 0
+}
