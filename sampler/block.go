@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 )
 
 // block is what one worker moves: some consecutive chains, of which the first is
@@ -21,6 +22,37 @@ type block[S energy.Site] struct {
 	torn          bool           // a panic stopped the kernel in the middle of a step
 	reset         bool           // its kernel has seen the states, of a Reset that was stopped
 	err           error
+	near          *place[S] // where its chains are while it moves, apart from those of others
+	_             [128]byte // so that counts of one block share no cache line with the next
+}
+
+// closeBy is how many sites of states a block copies to where it moves them.
+const closeBy = 1 << 14
+
+// apart calls f where what the block writes shares no cache line with other blocks,
+// and stores it at p, where all blocks lie side by side. States beyond closeBy stay
+// there: they share two lines of many.
+func (b *block[S]) apart(p place[S], f func(p place[S]) error) error {
+	if b.near == nil {
+		b.near = &place[S]{info: apart.Make[Info](b.chains), streams: apart.Make[Stream](b.chains)}
+		if len(p.x) <= closeBy {
+			b.near.x = apart.Make[S](len(p.x))
+		}
+	}
+	own := *b.near
+	copy(own.info, p.info)
+	copy(own.streams, p.streams)
+	if own.x != nil {
+		copy(own.x, p.x)
+	} else {
+		own.x = p.x
+	}
+	defer func() {
+		copy(p.info, own.info)
+		copy(p.streams, own.streams)
+		copy(p.x, own.x) // itself, if it is large
+	}()
+	return f(own)
 }
 
 // stopper kernels can stop in the middle of a step, see [Transition].

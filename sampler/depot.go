@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
@@ -130,7 +131,7 @@ func (d *depot[S]) sit(chains int) *seat[S] {
 	}
 	d.mutex.Unlock()
 	if s == nil {
-		s = &seat[S]{place: place[S]{info: make([]Info, BlockSize), streams: make([]Stream, BlockSize)}}
+		s = &seat[S]{place: place[S]{info: apart.Make[Info](BlockSize), streams: apart.Make[Stream](BlockSize)}}
 	}
 	s.info, s.streams = s.info[:chains], s.streams[:chains]
 	clear(s.info)

@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/continuous"
 	"github.com/gibbsite-go/gibbsite/energy/model"
@@ -20,8 +23,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/langevin"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // Lean parts, with checkpoints and any number of workers, are the whole too.

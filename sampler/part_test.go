@@ -8,6 +8,9 @@ import (
 	"math"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/continuous"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
@@ -15,8 +18,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 	"github.com/gibbsite-go/gibbsite/sampler/langevin"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // book digests the draws of every chain of a run; chains of one block write to

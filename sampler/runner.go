@@ -181,7 +181,7 @@ func (c *Runner[S]) states(b *block[S]) []S { return c.x[b.first*c.sites : (b.fi
 func (c *Runner[S]) seated(b *block[S], exact bool, f func(p place[S]) error) (err error) {
 	last := b.first + b.chains
 	if c.depot == nil {
-		return f(place[S]{c.states(b), c.info[b.first:last], c.streams[b.first:last]})
+		return b.apart(place[S]{c.states(b), c.info[b.first:last], c.streams[b.first:last]}, f)
 	}
 	s := c.sit(b)
 	k, err := c.depot.open(s, b.chains, b.parked, exact)

@@ -16,8 +16,8 @@ import (
 // all chains at about the same step. A round is sized to last about this long,
 // which also bounds what is left to do after the context ends.
 const (
-	roundTime = 2 * time.Millisecond
-	maxRound  = 1 << 12
+	roundTime = 16 * time.Millisecond
+	maxRound  = 1 << 15
 )
 
 // batchTime is how long the workers of a Lean run go on without telling anyone of

@@ -3,6 +3,8 @@ package pool
 import (
 	"sync"
 	"sync/atomic"
+
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 )
 
 // Burst shares out numbered jobs between its caller and goroutines that end with
@@ -19,7 +21,7 @@ type Burst struct {
 
 // NewBurst returns a Burst of the given number of workers, its caller among them.
 func NewBurst(workers int) *Burst {
-	b := new(Burst)
+	b := apart.New(Burst{})
 	for w := 1; w < workers; w++ {
 		b.help = append(b.help, func() {
 			defer b.gone.Done()

@@ -7,10 +7,11 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/gibbsite-go/gibbsite/internal/exact"
-	"github.com/gibbsite-go/gibbsite/internal/pool"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/internal/pool"
 )
 
 var errUser = errors.New("the user's own")

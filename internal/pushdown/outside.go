@@ -22,12 +22,11 @@ import (
 // adjoints above 2^400, are refused (ok = false).
 type outside struct {
 	s      *spans
-	weight [][]float64   // [site][weight of an edge]: adjoint by all that is nested
-	leave  [][][]float64 // [level][site·exits + κ][row]: adjoint of store.leave
-	tapes  []*tape       // by level
+	weight [][]float64 // [site][weight of an edge]: adjoint by all that is nested
+	leave  []turned    // by level: store.leave and its adjoint
+	tapes  []*tape     // by level
 	top    *tape
 	whole  *whole
-	memory arena
 
 	limits
 
@@ -38,12 +37,8 @@ type outside struct {
 }
 
 func newOutside(s *spans) *outside {
-	o := &outside{s: s, whole: newWhole(s), weight: grid[float64](s.sites, len(s.g.weights)), tapes: make([]*tape, len(s.levels)),
-		leave: make([][][]float64, len(s.levels))}
-	for lv := range s.levels {
-		o.leave[lv] = make([][]float64, len(s.levels[lv].leave))
-	}
-	return o
+	return &outside{s: s, whole: newWhole(s), weight: grid[float64](s.sites, len(s.g.weights)),
+		tapes: make([]*tape, len(s.levels)), leave: make([]turned, len(s.levels))}
 }
 
 // run computes the adjoints of the last inside. bound is log₂ of the
@@ -54,9 +49,8 @@ func (o *outside) run() (bound float64, ok bool) {
 		return 0, false
 	}
 	o.lost, o.wide = 0, false
-	o.memory.empty()
 	for lv := range o.leave {
-		clear(o.leave[lv])
+		o.leave[lv].turn(&s.levels[lv], len(s.g.levels[lv].exits), s.sites)
 	}
 	z := 0.0
 	for q, final := range s.g.levels[s.g.top].final {
@@ -222,9 +216,7 @@ func (o *outside) enter(t *tape, e int) {
 		}
 		x := t.bar[slot*n : slot*n+n]
 		clear(x)
-		if y := o.leave[s.g.starts[t.keep.start[t.lo]].level][i]; y != nil {
-			copy(x[:rows], y[t.lo:])
-		}
+		o.leave[s.g.starts[t.keep.start[t.lo]].level].read(x[:rows], t.lo, e, k)
 	}
 	for k := range calls {
 		t.alive[states+k] = false
@@ -243,7 +235,7 @@ func (o *outside) calls(t *tape, group, e int) {
 		return
 	}
 	callee := v.groups[group].callee
-	to, exits := &o.s.levels[callee], len(o.s.g.levels[callee].exits)
+	to, leave := &o.s.levels[callee], &o.leave[callee]
 	listed := t.listed[(e-t.first)*len(v.calls):][:len(v.calls)]
 	o.at = o.at[:0]
 	for _, k := range v.groups[group].calls {
@@ -265,10 +257,9 @@ func (o *outside) calls(t *tape, group, e int) {
 		for i := range c {
 			r := &rest.list[i]
 			by := power(l.exponent + scale[r.site] - t.scale[r.site])
+			left := leave.value[leave.at[l.row]+int(r.site)*leave.exits:]
 			for _, κ := range r.exits {
-				if left := to.leave[int(r.site)*exits+int(κ)]; left != nil {
-					c[i] += float64(left[l.row] * by)
-				}
+				c[i] += float64(left[κ] * by)
 			}
 		}
 	}
@@ -296,17 +287,10 @@ func (o *outside) calls(t *tape, group, e int) {
 				continue
 			}
 			by := power(l.exponent + scale[r.site] - t.scale[r.site])
+			at := leave.at[l.row] + int(r.site)*leave.exits
+			left, bar := leave.value[at:], leave.bar[at:]
 			for _, κ := range r.exits {
-				j := int(r.site)*exits + int(κ)
-				left := to.leave[j]
-				if left == nil {
-					continue
-				}
-				out := &o.leave[callee][j]
-				if *out == nil {
-					*out = o.memory.take(len(left))
-				}
-				(*out)[l.row] += o.share(left[l.row], y, by)
+				bar[κ] += o.share(left[κ], y, by)
 			}
 		}
 	}

@@ -55,6 +55,7 @@ type Runner struct {
 	classes []float64 // scratch: logs of adjoints
 	nested  []float64
 	back    *backward
+	parts   []number // scratch of a draw: the classes of an edge
 	numbers walk[number, sums]
 	logs    walk[float64, best]
 }
@@ -321,8 +322,7 @@ func (r *Runner) Draw(x []int32, src rand.Source) {
 		r.drawSpans(x, random)
 		return
 	}
-	n := r.levels
-	var terms []number
+	n, terms := r.levels, r.parts
 	r.numbers.trace(r.sum, random, func(site int, w int32) {
 		classes := r.g.weights[w]
 		terms = terms[:0]
@@ -343,6 +343,7 @@ func (r *Runner) Draw(x []int32, src rand.Source) {
 			}
 		}
 	})
+	r.parts = terms
 }
 
 // drawSpans is Draw after sums of spans: an edge, a class, a block, a token.

@@ -37,24 +37,27 @@ func TestAmong(t *testing.T) {
 	require.Greater(t, last, 100)
 }
 
-// TestDrawAllocatesNothing draws again from one sum, once its scratch has its size.
+// TestDrawAllocatesNothing draws again from one sum, of spans and of numbers, once
+// its scratch has its size.
 func TestDrawAllocatesNothing(t *testing.T) {
-	r := rand.New(rand.NewPCG(9, 17))
-	x, src := make([]int32, 40), rand.NewPCG(1, 1)
-	nested := 0
-	for tried := 0; nested < 3; tried++ {
-		require.Less(t, tried, 100)
-		m, v := randomMachine(r, 3), randomTokens(r, 3, 6)
-		run := NewRunner(lifted(t, m, v), len(x), 6)
-		_, err := run.Filter(randomWeights(r, len(x)*6, 1))
-		if err != nil || run.exact || cap(run.spans.memory.chunks) == 0 {
-			continue
+	for _, sd := range []float64{1, 200} {
+		r := rand.New(rand.NewPCG(9, 17))
+		x, src := make([]int32, 40), rand.NewPCG(1, 1)
+		nested := 0
+		for tried := 0; nested < 3; tried++ {
+			require.Less(t, tried, 100)
+			m, v := randomMachine(r, 3), randomTokens(r, 3, 6)
+			run := NewRunner(lifted(t, m, v), len(x), 6)
+			_, err := run.Filter(randomWeights(r, len(x)*6, sd))
+			if err != nil || run.exact != (sd > 1) || len(run.g.starts) == 0 || cap(run.spans.memory.chunks) == 0 {
+				continue
+			}
+			nested++
+			for range 200 {
+				run.Draw(x, src)
+			}
+			require.Zero(t, testing.AllocsPerRun(100, func() { run.Draw(x, src) }))
+			require.True(t, accepts(m, v, x))
 		}
-		nested++
-		for range 200 {
-			run.Draw(x, src)
-		}
-		require.Zero(t, testing.AllocsPerRun(100, func() { run.Draw(x, src) }))
-		require.True(t, accepts(m, v, x))
 	}
 }

@@ -2,7 +2,11 @@
 // for the length of a call.
 package scratch
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/gibbsite-go/gibbsite/internal/apart"
+)
 
 // Buffers of each kind. They hold whatever their last user left.
 var (
@@ -18,10 +22,10 @@ type Pool[T any] struct{ pool sync.Pool }
 func (s *Pool[T]) Get(n int) *[]T {
 	b, _ := s.pool.Get().(*[]T)
 	if b == nil {
-		b = new([]T)
+		b = apart.New([]T(nil))
 	}
 	if cap(*b) < n {
-		*b = make([]T, n)
+		*b = apart.Make[T](n)
 	}
 	*b = (*b)[:n]
 	return b

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"math/bits"
 
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
@@ -75,7 +76,7 @@ type State struct {
 func (t *Torus) NewState() *State {
 	s := &State{Torus: t}
 	for c := range s.colour {
-		s.colour[c] = make([]uint64, t.words+2*t.pad)
+		s.colour[c] = apart.Make[uint64](t.words + 2*t.pad)
 	}
 	return s
 }

@@ -6,9 +6,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
 // shapes have rows within a word, of whole words and across words, strings of less

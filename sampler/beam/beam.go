@@ -7,6 +7,7 @@ import (
 
 	sdk "github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
+
 	"github.com/gibbsite-go/gibbsite/sampler/shard"
 )
 

@@ -6,9 +6,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
 // weighted is a tally of log-weights, of chains first, first+1, … of n.

@@ -9,10 +9,11 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/gibbsite-go/gibbsite/internal/wire"
-	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/internal/wire"
+	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
 func TestTallyRefusesDamage(t *testing.T) {

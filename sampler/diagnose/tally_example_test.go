@@ -7,7 +7,6 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/model"
-
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"

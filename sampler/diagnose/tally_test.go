@@ -6,10 +6,11 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
 // tallyOf shows draws[chain][draw] of the chains from first on to a tally.

@@ -6,9 +6,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
 // kinds are constructors of all kinds of traces over four chains.

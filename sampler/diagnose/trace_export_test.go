@@ -11,10 +11,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gibbsite-go/gibbsite/internal/npy"
-	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/internal/npy"
+	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
 // small is a trace of two chains × three draws of two sites.

@@ -5,9 +5,10 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
 // first and second are functions of a state that carries fixed-point numbers.

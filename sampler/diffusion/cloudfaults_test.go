@@ -6,10 +6,11 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/gibbsite-go/gibbsite/constraint"
-	"github.com/gibbsite-go/gibbsite/sampler/verdict"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/sampler/verdict"
 )
 
 // A sample of particles fails if one of its particles does, and only then; the

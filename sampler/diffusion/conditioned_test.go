@@ -7,10 +7,11 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/gibbsite-go/gibbsite/constraint"
-	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 )
 
 // conditionedLaw returns the law of x_0 when every step draws the clean sample

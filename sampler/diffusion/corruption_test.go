@@ -5,6 +5,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/denoise"
@@ -12,7 +14,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/scored"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/unmask"
-	"github.com/stretchr/testify/require"
 )
 
 // A denoiser that knows its mask is run under a process with that mask only, also

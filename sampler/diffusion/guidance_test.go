@@ -5,10 +5,11 @@ import (
 	"math"
 	"testing"
 
-	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 )
 
 // guidedLaw evolves the law of x_t through steps whose sites move

@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/gibbsite-go/gibbsite/internal/exact"
-	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
 func sampleDiffusion(t *testing.T, m *joint, p Process[int32], cfg Config, n int) []int {

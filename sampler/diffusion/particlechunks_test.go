@@ -5,9 +5,10 @@ import (
 	"math"
 	"testing"
 
-	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 )
 
 // chunked makes particles that hold a few predictions at a time, whatever fits.

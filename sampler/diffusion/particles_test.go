@@ -6,10 +6,11 @@ import (
 	"math"
 	"testing"
 
-	"github.com/gibbsite-go/gibbsite/internal/exact"
-	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
 // weighted runs n particle systems and returns, for every state, the mean and

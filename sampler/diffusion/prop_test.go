@@ -5,10 +5,11 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
 // random is a denoiser whose log-weights are random but fixed for a state.

@@ -4,15 +4,15 @@ import (
 	"context"
 	"testing"
 
-	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gibbsite-go/gibbsite/constraint/series"
 	"github.com/gibbsite-go/gibbsite/energy/denoise"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/projection/proximal"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 	"github.com/gibbsite-go/gibbsite/sampler/distance"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // An autocorrelation, which is not convex, beside the order of prices and a

@@ -3,10 +3,11 @@ package diffusion_test
 import (
 	"math"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 	"github.com/gibbsite-go/gibbsite/sampler/distance"
-	"gonum.org/v1/gonum/mat"
 )
 
 // affine is a Gaussian law N(m, C) that affine maps act on.

@@ -5,10 +5,11 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/gibbsite-go/gibbsite/constraint"
-	"github.com/gibbsite-go/gibbsite/sampler/distance"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/sampler/distance"
 )
 
 // Known distances: diagonal distributions have Σ (√a − √b)², a rotation of both

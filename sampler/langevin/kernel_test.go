@@ -3,10 +3,11 @@ package langevin
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/gibbsite-go/gibbsite/energy/continuous"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/sampler"
-	"github.com/stretchr/testify/require"
 )
 
 func TestLangevinAllocates(t *testing.T) {

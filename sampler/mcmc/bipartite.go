@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
@@ -42,13 +43,13 @@ var (
 func newBipartite(m energy.Bipartite, sites, chains int) *bipartite {
 	hidden := m.Hidden()
 	n := chains * max(sites, hidden)
-	k := &bipartite{
+	k := apart.New(bipartite{
 		model: m, sites: sites, hidden: hidden,
-		e: make([]float64, chains), next: make([]float64, chains), f: make([]float32, n), t: make([]int32, n),
-		h: make([]int32, chains*hidden), y: make([]int32, chains*sites),
-		zero: make([]int32, n), bits: make([]uint32, max(sites, hidden)), failed: make([]bool, chains),
+		e: apart.Make[float64](chains), next: apart.Make[float64](chains), f: apart.Make[float32](n), t: apart.Make[int32](n),
+		h: apart.Make[int32](chains * hidden), y: apart.Make[int32](chains * sites),
+		zero: apart.Make[int32](n), bits: apart.Make[uint32](max(sites, hidden)), failed: apart.Make[bool](chains),
 		at: newCursor(chains),
-	}
+	})
 	if i, ok := energy.As[energy.IncrementalBipartite](m); ok {
 		k.cached = newChanges(i.HiddenFieldFrom, i.CacheLen(), chains)
 		k.odds = make([]float32, chains*hidden)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
@@ -83,11 +84,11 @@ func (g BlockGibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sam
 	if err != nil {
 		return nil, err
 	}
-	return &blockGibbs{
+	return apart.New(blockGibbs{
 		model: m, within: within, blocks: g.Blocks, sites: sites, levels: levels,
-		e: make([]float64, chains), x: make([]int32, most*sites),
-		d: make([]float64, most), w: make([]float64, most), at: newCursor(chains),
-	}, nil
+		e: apart.Make[float64](chains), x: apart.Make[int32](most * sites),
+		d: apart.Make[float64](most), w: apart.Make[float64](most), at: newCursor(chains),
+	}), nil
 }
 
 // blockGibbs is the kernel of enumerated blocks.

@@ -1,5 +1,7 @@
 package mcmc
 
+import "github.com/gibbsite-go/gibbsite/internal/apart"
+
 // changes evaluates an incremental model along the chains of a block: the states
 // last loaded from the current ones.
 type changes struct {
@@ -14,7 +16,7 @@ type changes struct {
 type evaluation func(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32)
 
 func newChanges(from evaluation, n, chains int) *changes {
-	return &changes{from: from, size: n, now: make([]float64, chains*n), next: make([]float64, chains*n), known: make([]bool, chains)}
+	return apart.New(changes{from: from, size: n, now: apart.Make[float64](chains * n), next: apart.Make[float64](chains * n), known: apart.Make[bool](chains)})
 }
 
 // field stores energies and fields of the states y of the chains lo … hi−1; x are

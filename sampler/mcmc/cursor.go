@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -27,7 +28,7 @@ type cursor struct {
 	renewed  int  // after so many chains
 }
 
-func newCursor(chains int) cursor { return cursor{told: make([]sampler.Info, chains)} }
+func newCursor(chains int) cursor { return cursor{told: apart.Make[sampler.Info](chains)} }
 
 // fresh reports whether no part of a step has been made.
 func (c *cursor) fresh() bool { return c.chain == 0 && c.update == 0 && c.stage == 0 }

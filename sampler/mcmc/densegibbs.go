@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -58,11 +59,11 @@ func newDenseGibbs(m energy.Model, chains int, order []int32) *denseGibbs {
 		return nil
 	}
 	start, adj := g.Graph()
-	k := &denseGibbs{
+	k := apart.New(denseGibbs{
 		model: m, sites: len(start) - 1, coupling: coupling, field: field, start: start, adj: adj, order: order,
-		first: make([]int32, len(start)-1), look: make([]int32, chains*(len(start)-1)), held: make([]bool, chains),
-		words: make([]uint32, 2*chunk), from: make([]float64, chains), since: make([]change, chains), at: newCursor(chains),
-	}
+		first: apart.Make[int32](len(start) - 1), look: apart.Make[int32](chains * (len(start) - 1)), held: apart.Make[bool](chains),
+		words: apart.Make[uint32](2 * chunk), from: apart.Make[float64](chains), since: apart.Make[change](chains), at: newCursor(chains),
+	})
 	stretches := map[int]int32{}
 	for i := range k.sites {
 		d := int(start[i+1] - start[i])

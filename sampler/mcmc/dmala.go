@@ -8,6 +8,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
 	"github.com/gibbsite-go/gibbsite/internal/tune"
@@ -77,12 +78,12 @@ func (d DMALA) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 // newDMALA returns the kernel that proposes from p and accepts.
 func newDMALA(m energy.Model, chains int, p proposal, alpha float64, tuner *tune.Tuner) *dmala {
 	sites, _ := m.Shape()
-	return &dmala{
+	return apart.New(dmala{
 		model: m, proposal: p, sites: sites, alpha: alpha, tune: tuner,
-		e: make([]float64, chains), next: make([]float64, chains),
-		logq: make([]float64, chains), moved: make([]int, chains),
-		y: make([]int32, chains*sites), at: newCursor(chains), stale: make([]bool, chains),
-	}
+		e: apart.Make[float64](chains), next: apart.Make[float64](chains),
+		logq: apart.Make[float64](chains), moved: apart.Make[int](chains),
+		y: apart.Make[int32](chains * sites), at: newCursor(chains), stale: apart.Make[bool](chains),
+	})
 }
 
 type dmala struct {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -69,11 +70,11 @@ func (d DULA) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.K
 		return nil, err
 	}
 	sites, _ := m.Shape()
-	return &dula{
+	return apart.New(dula{
 		model: m, proposal: p, sites: sites, alpha: d.StepSize, minibatch: d.Minibatch,
-		e: make([]float64, chains), y: make([]int32, chains*sites), moved: make([]int, chains),
-		at: newCursor(chains), fixed: make([]bool, chains),
-	}, nil
+		e: apart.Make[float64](chains), y: apart.Make[int32](chains * sites), moved: apart.Make[int](chains),
+		at: newCursor(chains), fixed: apart.Make[bool](chains),
+	}), nil
 }
 
 type dula struct {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -88,7 +89,7 @@ func (g Gibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 			return k, nil
 		}
 	}
-	k := &gibbs{sites: sites, levels: levels, locals: newLocals(m, chains), w: make([]float64, levels)}
+	k := apart.New(gibbs{sites: sites, levels: levels, locals: newLocals(m, chains), w: apart.Make[float64](levels)})
 	k.unpolled = max(1, pollWork/k.rowWork())
 	switch g.Scan {
 	case Automatic, Systematic, Chromatic:

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
@@ -55,15 +56,15 @@ func newGWG(m energy.Model, chains, flips int, t *table) *gwg {
 	sites, levels := m.Shape()
 	cols := t.cols()
 	n := chains * sites * cols
-	return &gwg{
+	return apart.New(gwg{
 		table: t, sites: sites, levels: levels, cols: cols, flips: flips,
-		g: make([]float32, n),
-		w: make([]float32, n), nextW: make([]float32, n),
-		sum: make([]float64, chains), nextSum: make([]float64, chains),
-		e: make([]float64, chains), next: make([]float64, chains),
-		y: make([]int32, chains*sites), list: make([]int, chains*flips),
+		g: apart.Make[float32](n),
+		w: apart.Make[float32](n), nextW: apart.Make[float32](n),
+		sum: apart.Make[float64](chains), nextSum: apart.Make[float64](chains),
+		e: apart.Make[float64](chains), next: apart.Make[float64](chains),
+		y: apart.Make[int32](chains * sites), list: apart.Make[int](chains * flips),
 		at: newCursor(chains),
-	}
+	})
 }
 
 type gwg struct {

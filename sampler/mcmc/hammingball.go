@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
@@ -72,12 +73,12 @@ func (h HammingBall) Kernel(ctx context.Context, m energy.Model, chains int) (sa
 	if size > maxMembers {
 		return nil, fmt.Errorf("mcmc: HammingBall: Radius = %d in a Block of %d sites of %d levels gives a ball of more than %d states", h.Radius, h.Block, levels, maxMembers)
 	}
-	k := &hammingBall{
+	k := apart.New(hammingBall{
 		model: m, sites: sites, levels: levels, radius: h.Radius, updates: h.Updates,
 		shells: shells, size: size,
-		e: make([]float64, chains), order: make([]int, sites), block: make([]int, h.Block), centre: make([]int32, sites),
-		d: make([]float64, size), w: make([]float64, size), batch: make([]int32, min(size, ballBatch, max(1, pollWork/sites))*sites), at: newCursor(chains),
-	}
+		e: apart.Make[float64](chains), order: apart.Make[int](sites), block: apart.Make[int](h.Block), centre: apart.Make[int32](sites),
+		d: apart.Make[float64](size), w: apart.Make[float64](size), batch: apart.Make[int32](min(size, ballBatch, max(1, pollWork/sites)) * sites), at: newCursor(chains),
+	})
 	for i := range k.order {
 		k.order[i] = i
 	}

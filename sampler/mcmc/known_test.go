@@ -6,10 +6,11 @@ import (
 	"math/bits"
 	"testing"
 
-	"github.com/gibbsite-go/gibbsite/energy/model"
-	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 )
 
 // The Ising model of Zhang, Liu and Liu 2022 on a torus: E(s) = −a sᵀWs − b Σs

@@ -2,6 +2,7 @@ package mcmc
 
 import (
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -31,7 +32,7 @@ const refreshEvery = 512
 
 func newLocals(m energy.Model, chains int) *locals {
 	sites, levels := m.Shape()
-	c := &locals{model: m, sites: sites, levels: levels, e: make([]float64, chains), at: newCursor(chains)}
+	c := apart.New(locals{model: m, sites: sites, levels: levels, e: apart.Make[float64](chains), at: newCursor(chains)})
 	if l, ok := energy.As[energy.Local](m); ok {
 		c.local = l
 		prepare(m)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
@@ -65,7 +66,7 @@ func newMatching(m energy.Model) *matching {
 		return nil
 	}
 	start, adj := g.Graph()
-	k := &matching{sites: len(start) - 1, levels: len(field), coupling: coupling, field: field, counts: make([]int32, len(field))}
+	k := apart.New(matching{sites: len(start) - 1, levels: len(field), coupling: coupling, field: field, counts: apart.Make[int32](len(field))})
 	if k.levels < 2 || len(adj) > sparseDegree*k.sites {
 		return nil
 	}

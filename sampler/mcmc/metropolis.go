@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -65,7 +66,7 @@ func (m Metropolis) Kernel(ctx context.Context, model energy.Model, chains int) 
 	default:
 		return nil, fmt.Errorf("mcmc: Metropolis: Scan = %v, want Automatic, Systematic, Random or Chromatic", m.Scan)
 	}
-	k := &metropolis{locals: newLocals(model, chains), updates: m.Updates, sites: sites, levels: levels, order: sweep}
+	k := apart.New(metropolis{locals: newLocals(model, chains), updates: m.Updates, sites: sites, levels: levels, order: sweep})
 	k.work = k.rowWork()
 	return k, nil
 }

@@ -7,10 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gibbsite-go/gibbsite/energy/model"
-	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
 var onsager = flag.Int("onsager", 0, "draws of a 1024×1024 lattice to hold to its exact energy")

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -67,7 +68,7 @@ func (p PairGibbs) Kernel(ctx context.Context, m energy.Model, chains int) (samp
 	if err != nil {
 		return nil, err
 	}
-	k := &pairGibbs{pairs: newPairs(m, chains, within), updates: updates}
+	k := apart.New(pairGibbs{pairs: newPairs(m, chains, within), updates: updates})
 	k.w = make([]float64, len(k.d))
 	return k, nil
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -23,11 +24,11 @@ type pairs struct {
 
 func newPairs(m energy.Model, chains int, within *support) *pairs {
 	sites, levels := m.Shape()
-	k := &pairs{
-		locals: newLocals(m, chains), within: within, node: make([]int, sites+1),
-		d: make([]float64, levels*levels), row: make([]float64, levels),
-		y: make([]int32, sites), one: make([]float64, 1),
-	}
+	k := apart.New(pairs{
+		locals: newLocals(m, chains), within: within, node: apart.Make[int](sites + 1),
+		d: apart.Make[float64](levels * levels), row: apart.Make[float64](levels),
+		y: apart.Make[int32](sites), one: apart.Make[float64](1),
+	})
 	k.work = k.rowWork()
 	if within != nil && within.count == nil {
 		k.work += sites // of a path, at worst

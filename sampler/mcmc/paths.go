@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
@@ -58,15 +59,15 @@ func (p Paths) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 	if err := p.Balance.check("Paths"); err != nil {
 		return nil, err
 	}
-	k := &paths{
+	k := apart.New(paths{
 		table: newTable(m), balance: p.Balance, sites: sites, levels: levels,
 		mean: float64(p.Length),
-		g:    make([]float32, chains*sites*levels),
+		g:    apart.Make[float32](chains * sites * levels),
 		now:  newPathWeights(chains, sites, levels), next: newPathWeights(chains, sites, levels),
-		e: make([]float64, chains), nextE: make([]float64, chains),
-		y: make([]int32, chains*sites), path: make([]int32, chains*sites), length: make([]int, chains),
-		kept: make([]float64, sites), at: newCursor(chains),
-	}
+		e: apart.Make[float64](chains), nextE: apart.Make[float64](chains),
+		y: apart.Make[int32](chains * sites), path: apart.Make[int32](chains * sites), length: apart.Make[int](chains),
+		kept: apart.Make[float64](sites), at: newCursor(chains),
+	})
 	if p.Length == 0 {
 		k.mean = float64(min(defaultLength, sites))
 		if k.tune, err = tune.New("mcmc: Paths", k.mean, p.Target); err != nil {

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -33,13 +34,13 @@ type flips struct {
 func newFlips(m energy.Model, chains int, l langevin) *flips {
 	sites, _ := m.Shape()
 	n := chains * sites
-	p := &flips{
+	p := apart.New(flips{
 		sites: sites, prec: l.preconditioner, beta: half,
-		cost: make([]float32, max(1, len(l.preconditioner))),
-		h:    make([]float32, n), nextH: make([]float32, n),
-		t: make([]int32, n), nextT: make([]int32, n),
-		bits: make([]uint32, sites),
-	}
+		cost: apart.Make[float32](max(1, len(l.preconditioner))),
+		h:    apart.Make[float32](n), nextH: apart.Make[float32](n),
+		t: apart.Make[int32](n), nextT: apart.Make[int32](n),
+		bits: apart.Make[uint32](sites),
+	})
 	p.setCost(l.alpha)
 	b, binary := energy.As[energy.Binary](m)
 	if l.minibatch {

@@ -2,6 +2,7 @@ package mcmc
 
 import (
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -33,12 +34,12 @@ func newSparseGibbs(m energy.Model, chains int) sampler.Kernel {
 	if from == nil {
 		return nil
 	}
-	k := &sparseGibbs{
-		model: m, matching: from, words: make([]uint32, 2*chunk),
-		start: make([]float64, chains), since: make([]tally, chains), at: newCursor(chains),
-	}
+	k := apart.New(sparseGibbs{
+		model: m, matching: from, words: apart.Make[uint32](2 * chunk),
+		start: apart.Make[float64](chains), since: apart.Make[tally](chains), at: newCursor(chains),
+	})
 	for s := range k.since {
-		k.since[s].count = make([]int64, k.levels)
+		k.since[s].count = apart.Make[int64](k.levels)
 	}
 	return k
 }

@@ -1,5 +1,7 @@
 package mcmc
 
+import "github.com/gibbsite-go/gibbsite/internal/apart"
+
 // sumTree is a complete binary tree over non-negative numbers: entry 1 is the
 // root, the children of p are 2p and 2p+1, the leaves are the second half, and
 // every parent is the sum of its children. Numbers change and are drawn in
@@ -66,9 +68,9 @@ type pathWeights struct {
 func newPathWeights(chains, sites, levels int) pathWeights {
 	return pathWeights{
 		sites: sites, levels: levels,
-		w:     make([]float32, chains*sites*levels),
-		trees: make([]float64, chains*2*leaves(sites)),
-		total: make([]float64, chains),
+		w:     apart.Make[float32](chains * sites * levels),
+		trees: apart.Make[float64](chains * 2 * leaves(sites)),
+		total: apart.Make[float64](chains),
 	}
 }
 

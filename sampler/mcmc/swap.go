@@ -5,6 +5,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -44,7 +45,7 @@ func (w Swap) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.K
 	if err != nil {
 		return nil, err
 	}
-	return &swap{pairs: newPairs(m, chains, within), updates: updates}, nil
+	return apart.New(swap{pairs: newPairs(m, chains, within), updates: updates}), nil
 }
 
 type swap struct {

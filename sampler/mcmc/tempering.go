@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -69,11 +70,11 @@ func (t Tempering) Kernel(ctx context.Context, m energy.Model, chains int) (samp
 		return nil, err
 	}
 	n := len(betas) * chains
-	k := &tempering{
+	k := apart.New(tempering{
 		model: m, base: t.Base, sites: sites, chains: chains, adaptive: t.Betas == nil,
-		x: make([]int32, n*sites), e: make([]float64, n), info: make([]sampler.Info, n),
-		touched: make([]bool, len(betas)), old: make([]bool, len(betas)), swaps: newSwaps(len(betas), chains), at: newCursor(chains),
-	}
+		x: apart.Make[int32](n * sites), e: apart.Make[float64](n), info: apart.Make[sampler.Info](n),
+		touched: apart.Make[bool](len(betas)), old: apart.Make[bool](len(betas)), swaps: newSwaps(len(betas), chains), at: newCursor(chains),
+	})
 	k.views = make([]rungs, chains)
 	for s := range k.views {
 		k.views[s] = rungs{k, s}

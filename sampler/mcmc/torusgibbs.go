@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/pool"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/spins"
@@ -33,8 +34,7 @@ type torusGibbs struct {
 	at     cursor     // its updates are colours
 
 	burst   *pool.Burst
-	scratch []spins.Scratch // of a worker
-	told    []spins.Tally   // likewise
+	workers [][]torusWorker // one each
 	job     struct {        // what workers do
 		state  *spins.State
 		x      []int32
@@ -43,6 +43,13 @@ type torusGibbs struct {
 		from   spins.Source
 	}
 	redraw, count, spread func(worker, job int)
+}
+
+// torusWorker is what one worker writes.
+type torusWorker struct {
+	scratch spins.Scratch // whole cache lines
+	told    spins.Tally
+	_       [128 - 3*8]byte // whole cache lines as well, so that the next scratch begins at one
 }
 
 const colours = 2 // of a chequerboard
@@ -70,19 +77,23 @@ func newTorusGibbs(m energy.Model, chains int) *torusGibbs {
 	for n, diff := range d {
 		p[n] = odds(diff)
 	}
-	k := &torusGibbs{
+	k := apart.New(torusGibbs{
 		model: m, sites: sites, rows: sites / cols, torus: spins.NewTorus(sites/cols, cols), d: d, odds: simd.NewOdds(p),
-		states: make([]*spins.State, chains), held: make([]bool, chains), stale: make([]bool, chains),
-		start: make([]float64, chains), since: make([]movement, chains), now: make([]movement, chains),
+		states: make([]*spins.State, chains), held: apart.Make[bool](chains), stale: apart.Make[bool](chains),
+		start: make([]float64, chains), since: make([]movement, chains), now: apart.Make[movement](chains),
 		at: newCursor(chains),
-	}
+	})
 	for s := range k.states {
 		k.states[s] = k.torus.NewState()
 	}
 	k.redraw = func(w, job int) {
-		k.told[w].Add(k.job.state.Redraw(k.job.colour, job, k.odds, k.job.from, &k.scratch[w]))
+		t := &k.workers[w][0]
+		t.told.Add(k.job.state.Redraw(k.job.colour, job, k.odds, k.job.from, &t.scratch))
 	}
-	k.count = func(w, job int) { k.told[w].Add(k.job.state.Count(k.job.colour, job, &k.scratch[w])) }
+	k.count = func(w, job int) {
+		t := &k.workers[w][0]
+		t.told.Add(k.job.state.Count(k.job.colour, job, &t.scratch))
+	}
 	k.spread = func(_, job int) { k.job.state.Spread(k.job.x, job, k.job.rows) }
 	k.Workers(1)
 	return k
@@ -104,15 +115,20 @@ func fraction(p float64) uint64 {
 func (k *torusGibbs) Workers(n int) {
 	n = max(1, min(n, k.torus.Jobs()))
 	k.burst = pool.NewBurst(n)
-	k.scratch, k.told = make([]spins.Scratch, n), make([]spins.Tally, n)
+	k.workers = make([][]torusWorker, n)
+	for w := range k.workers {
+		k.workers[w] = apart.Make[torusWorker](1)
+	}
 }
 
 // each does jobs and returns the sum of what they counted.
 func (k *torusGibbs) each(jobs int, do func(worker, job int)) (sum spins.Tally) {
-	clear(k.told)
+	for _, w := range k.workers {
+		w[0].told = spins.Tally{}
+	}
 	k.burst.Each(jobs, do)
-	for _, t := range k.told {
-		sum.Add(t)
+	for _, w := range k.workers {
+		sum.Add(w[0].told)
 	}
 	return sum
 }

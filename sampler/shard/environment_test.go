@@ -4,8 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gibbsite-go/gibbsite/sampler/shard"
 	"github.com/stretchr/testify/assert"
+
+	"github.com/gibbsite-go/gibbsite/sampler/shard"
 )
 
 func TestEnvironment(t *testing.T) {

@@ -2,7 +2,6 @@ package shard
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -147,82 +146,4 @@ func place(path string, write func(io.Writer) error) error {
 		return fmt.Errorf("shard: %w", err)
 	}
 	return nil
-}
-
-// Merge puts together what all tasks of the run left in dir. Its error is an
-// *[Incomplete] if parts are missing or damaged; others say that files are of another
-// run, or of tasks of different counts, or have elements in common. On an error there
-// is no tally.
-func Merge(dir string, run Run) (*diagnose.Tally, error) {
-	t, err := merge(dir, run)
-	var gap *Incomplete
-	if err != nil && !errors.As(err, &gap) {
-		err = fmt.Errorf("shard: Merge: %w", err)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return t, nil
-}
-
-func merge(dir string, run Run) (*diagnose.Tally, error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	var files []string
-	for _, e := range entries {
-		if ok, _ := filepath.Match("part-*-of-*.tally", e.Name()); ok {
-			files = append(files, filepath.Join(dir, e.Name()))
-		}
-	}
-	if len(files) == 0 {
-		return nil, fmt.Errorf("%s: no file part-….tally", dir)
-	}
-	found := map[int]string{}
-	count := 0
-	for _, path := range files {
-		var t Task
-		if _, err := fmt.Sscanf(filepath.Base(path), "part-%d-of-%d.tally", &t.Index, &t.Count); err != nil || t.Index < 0 || t.Index >= t.Count || t.file() != filepath.Base(path) {
-			return nil, fmt.Errorf("%s: not the name of a part", path)
-		}
-		if count != 0 && t.Count != count {
-			return nil, fmt.Errorf("%s: parts of %d and of %d tasks in one folder", path, count, t.Count)
-		}
-		count, found[t.Index] = t.Count, path
-	}
-	n, block := run.Size()
-	empty, _, err := run.Part(0, min(n, block))
-	if err != nil {
-		return nil, err
-	}
-	all, part, gap := &diagnose.Tally{}, &diagnose.Tally{}, &Incomplete{Count: count}
-	for i := range count {
-		path, ok := found[i]
-		if !ok {
-			gap.Missing = append(gap.Missing, i)
-			continue
-		}
-		b, err := os.ReadFile(path)
-		if err == nil {
-			err = part.UnmarshalBinary(b)
-		}
-		if err != nil {
-			gap.Damaged = append(gap.Damaged, i)
-			if gap.Err == nil {
-				gap.Err = fmt.Errorf("%s: %w", path, err)
-			}
-			continue
-		}
-		if err := empty.SameRun(part); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		if err := all.Merge(part); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-	}
-	if len(gap.Missing)+len(gap.Damaged) > 0 {
-		return nil, gap
-	}
-	return all, all.Missing()
 }

@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/gibbsite-go/gibbsite/energy/denoise"
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
@@ -16,8 +19,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 	"github.com/gibbsite-go/gibbsite/sampler/shard"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 func annealed(change ...func(*shard.AIS)) shard.AIS {

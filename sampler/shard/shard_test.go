@@ -14,6 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
@@ -21,8 +24,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 	"github.com/gibbsite-go/gibbsite/sampler/shard"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 var ctx = context.Background()

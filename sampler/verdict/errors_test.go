@@ -7,8 +7,9 @@ import (
 	"io/fs"
 	"testing"
 
-	"github.com/gibbsite-go/gibbsite/sampler/verdict"
 	"github.com/stretchr/testify/assert"
+
+	"github.com/gibbsite-go/gibbsite/sampler/verdict"
 )
 
 func TestErrors(t *testing.T) {

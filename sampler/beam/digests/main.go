@@ -35,6 +35,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/universal"
+
 	"github.com/gibbsite-go/gibbsite"
 	"github.com/gibbsite-go/gibbsite/sampler/beam"
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"

@@ -4,9 +4,10 @@ import (
 	"math"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/scored"
-	"github.com/stretchr/testify/require"
 )
 
 func TestPotential(t *testing.T) {

@@ -7,11 +7,12 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/denoise"
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
-	"github.com/stretchr/testify/require"
 )
 
 // mlp is a score that no language knows: s(x) = a·tanh(W·Σ_i pos_i·E[x_i]), an

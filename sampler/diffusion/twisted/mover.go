@@ -3,9 +3,8 @@ package twisted
 import (
 	"math"
 
-	"github.com/gibbsite-go/gibbsite/internal/span"
-
 	"github.com/gibbsite-go/gibbsite/internal/normal"
+	"github.com/gibbsite-go/gibbsite/internal/span"
 )
 
 // mover moves particles: the scratch of one worker.

@@ -4,10 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/gibbsite-go/gibbsite/internal/span"
-
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/pool"
+	"github.com/gibbsite-go/gibbsite/internal/span"
 )
 
 // Posterior is a denoiser of reals that knows more of x_0 given x_t than its mean,

@@ -3,9 +3,8 @@ package twisted
 import (
 	"math"
 
-	"github.com/gibbsite-go/gibbsite/internal/span"
-
 	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/span"
 )
 
 // propagation is the scratch of one worker for Gaussians of u, u = μ + G·ξ with a

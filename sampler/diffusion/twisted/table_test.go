@@ -7,13 +7,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/denoise"
 	"github.com/gibbsite-go/gibbsite/projection/proximal"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/twisted"
-	"github.com/stretchr/testify/require"
-	"gonum.org/v1/gonum/mat"
 )
 
 var (

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
@@ -32,7 +33,7 @@ func newBonds(method string, m energy.Model, chains int) (*bonds, error) {
 		return nil, err
 	}
 	matching, ok := energy.As[energy.Matching](m)
-	b := &bonds{model: m, sites: sites, levels: levels, e: make([]float64, chains)}
+	b := apart.New(bonds{model: m, sites: sites, levels: levels, e: apart.Make[float64](chains)})
 	coupling := 0.0
 	if ok {
 		coupling, b.field, ok = matching.Matching()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
@@ -56,11 +57,11 @@ func (h Houdayer) Kernel(ctx context.Context, m energy.Model, chains int) (sampl
 	if !ok {
 		return nil, fmt.Errorf("cluster: Houdayer: model = %T, want an energy.Graphical one, whose neighbours are known", m)
 	}
-	k := &houdayer{
+	k := apart.New(houdayer{
 		model: m, sites: sites, levels: levels, chains: chains,
-		y: make([]int32, chains*sites), was: make([]int32, chains*sites),
-		told: make([]sampler.Info, chains), swapped: make([][]int32, chains), in: make([]bool, sites),
-	}
+		y: apart.Make[int32](chains * sites), was: apart.Make[int32](chains * sites),
+		told: apart.Make[sampler.Info](chains), swapped: apart.Make[[]int32](chains), in: apart.Make[bool](sites),
+	})
 	k.start, k.adj = graph.Graph()
 	for j := range k.base {
 		if k.base[j], err = h.Base.Kernel(ctx, m, chains); err != nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -34,10 +35,10 @@ func (SwendsenWang) Kernel(_ context.Context, m energy.Model, chains int) (sampl
 	if err != nil {
 		return nil, err
 	}
-	return &swendsenWang{
-		bonds: b, parent: make([]int32, b.sites), size: make([]int32, b.sites), level: make([]int32, b.sites),
-		place: newPlace(chains), w: make([]float64, b.levels), top: slices.Max(b.field), flat: slices.Min(b.field) == slices.Max(b.field),
-	}, nil
+	return apart.New(swendsenWang{
+		bonds: b, parent: apart.Make[int32](b.sites), size: apart.Make[int32](b.sites), level: apart.Make[int32](b.sites),
+		place: newPlace(chains), w: apart.Make[float64](b.levels), top: slices.Max(b.field), flat: slices.Min(b.field) == slices.Max(b.field),
+	}), nil
 }
 
 type swendsenWang struct {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -38,9 +39,9 @@ func (w Wolff) Kernel(_ context.Context, m energy.Model, chains int) (sampler.Ke
 	if err != nil {
 		return nil, err
 	}
-	return &wolff{
-		bonds: b, updates: max(1, w.Updates), in: make([]bool, b.sites), cluster: make([]int32, 0, b.sites), place: newPlace(chains),
-	}, nil
+	return apart.New(wolff{
+		bonds: b, updates: max(1, w.Updates), in: apart.Make[bool](b.sites), cluster: make([]int32, 0, b.sites), place: newPlace(chains),
+	}), nil
 }
 
 type wolff struct {

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -26,11 +27,11 @@ type flips struct {
 func newFlips(m energy.Model, chains int, relaxation float64) *flips {
 	sites, _ := m.Shape()
 	n := chains * sites
-	p := &flips{
+	p := apart.New(flips{
 		sites: sites, relaxation: relaxation,
-		h: make([]float32, n), nextH: make([]float32, n), cost: make([]float32, sites),
-		slid: make([]float32, sites), t: make([]int32, sites), bits: make([]uint32, sites),
-	}
+		h: apart.Make[float32](n), nextH: apart.Make[float32](n), cost: apart.Make[float32](sites),
+		slid: apart.Make[float32](sites), t: apart.Make[int32](sites), bits: apart.Make[uint32](sites),
+	})
 	if b, ok := energy.As[energy.Binary](m); ok {
 		p.field = b.Field
 		return p

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
 	"github.com/gibbsite-go/gibbsite/internal/normal"
@@ -82,13 +83,13 @@ func newKernel(m energy.Model, chains int, s settings) (*kernel, error) {
 		return nil, err
 	}
 	n := chains * sites
-	k := &kernel{
+	k := apart.New(kernel{
 		settings: s, model: m, sites: sites, noise: math.Sqrt(1 - float64(s.persistence*s.persistence)),
-		u: make([]float64, n), next: make([]float64, n), y: make([]int32, n),
-		e: make([]float64, chains), f: make([]float64, chains), logq: make([]float64, chains), moved: make([]int, chains),
-		pause: pause{accepts: make([]float64, chains), judged: make([]bool, chains)},
-		slide: make([]float64, sites), d: make([]float64, sites), from: make([]float64, sites), to: make([]float64, sites),
-	}
+		u: apart.Make[float64](n), next: apart.Make[float64](n), y: apart.Make[int32](n),
+		e: apart.Make[float64](chains), f: apart.Make[float64](chains), logq: apart.Make[float64](chains), moved: apart.Make[int](chains),
+		pause: pause{accepts: apart.Make[float64](chains), judged: apart.Make[bool](chains)},
+		slide: apart.Make[float64](sites), d: apart.Make[float64](sites), from: apart.Make[float64](sites), to: apart.Make[float64](sites),
+	})
 	if levels == 2 {
 		k.conditional = newFlips(m, chains, s.relaxation)
 		return k, nil

@@ -6,11 +6,12 @@ import (
 	"math"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/sampler"
-	"github.com/stretchr/testify/require"
 )
 
 func TestMethodsRefuseWhatTheyCannotDo(t *testing.T) {

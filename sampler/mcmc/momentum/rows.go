@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -28,11 +29,11 @@ const weightFloor = 0x1p-60
 func newRows(m energy.Model, values []float32, chains int, relaxation float64) *rows {
 	sites, levels := m.Shape()
 	n := chains * sites * levels
-	return &rows{
+	return apart.New(rows{
 		sites: sites, levels: levels, values: values, table: energy.Differences(m), relaxation: relaxation,
-		g: make([]float32, n), nextG: make([]float32, n), cost: make([]float64, sites),
-		w: make([]float32, sites*levels), sum: make([]float64, sites),
-	}
+		g: apart.Make[float32](n), nextG: apart.Make[float32](n), cost: apart.Make[float64](sites),
+		w: apart.Make[float32](sites * levels), sum: apart.Make[float64](sites),
+	})
 }
 
 func (p *rows) load(e []float64, y []int32) { p.table.Gradient(e, p.nextG, y) }

@@ -1,0 +1,25 @@
+// Package apart makes values that share no cache line with others. What one
+// goroutine writes all the time belongs there if another works beside it: small
+// values made one after another lie side by side, and cores that write to the same
+// line wait for each other.
+package apart
+
+import "unsafe"
+
+// line is what processors exchange: a cache line and the one fetched with it.
+const line = 128
+
+// Make returns n zeros.
+func Make[T any](n int) []T {
+	size := max(1, int(unsafe.Sizeof(*new(T))))
+	gap := (line + size - 1) / size
+	s := make([]T, gap+n+gap)
+	return s[gap : gap+n : gap+n]
+}
+
+// New returns a copy of v.
+func New[T any](v T) *T {
+	s := Make[T](1)
+	s[0] = v
+	return &s[0]
+}

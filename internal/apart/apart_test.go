@@ -1,0 +1,39 @@
+package apart_test
+
+import (
+	"runtime"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/gibbsite-go/gibbsite/internal/apart"
+)
+
+// TestApart wants what is made one after another at least a cache line apart, and
+// the one that is fetched with it.
+func TestApart(t *testing.T) {
+	const line = 128
+	type odd [5]byte
+	var ends []uintptr
+	note := func(p unsafe.Pointer, size uintptr) {
+		for i := 0; i < len(ends); i += 2 {
+			assert.True(t, uintptr(p) >= ends[i+1]+line || uintptr(p)+size+line <= ends[i])
+		}
+		ends = append(ends, uintptr(p), uintptr(p)+size)
+	}
+	var kept []any // what is collected leaves its place to others
+	for range 20 {
+		a, b, c, d := apart.Make[bool](3), apart.Make[*int](1), apart.Make[odd](7), apart.New([300]byte{7})
+		kept = append(kept, a, b, c, d)
+		note(unsafe.Pointer(&a[0]), 3)
+		note(unsafe.Pointer(&b[0]), unsafe.Sizeof(b[0]))
+		note(unsafe.Pointer(&c[0]), 7*5)
+		note(unsafe.Pointer(d), 300)
+		assert.Equal(t, []int{3, 3, 7, 7}, []int{len(a), cap(a), len(c), cap(c)})
+		assert.Equal(t, byte(7), d[0])
+	}
+	runtime.KeepAlive(kept)
+	assert.Empty(t, apart.Make[struct{}](0))
+	assert.Len(t, apart.Make[struct{}](3), 3)
+}
