@@ -147,9 +147,9 @@ func (m *Posterior) Predict(p []float32, theta []int32, x []float32) {
 	check.Len("neural", "theta", len(theta), sites)
 	check.Len("neural", "x", len(x), len(p)*m.inputs)
 	tile := max(1, min(len(p), posteriorTile))
-	b := scratch.Float32s.Get(tile*(m.inputs+1) + m.room(tile))
+	b := scratch.Float32s.Get(tile*(m.inputs+1) + passRoom(m.inputs+1, m.hidden, tile))
 	defer scratch.Float32s.Put(b)
-	f := m.forward((*b)[tile*(m.inputs+1):], theta, tile)
+	f := passOf((*b)[tile*(m.inputs+1):], theta, m.inputs+1, m.hidden, tile)
 	for at := 0; at < len(p); at += tile {
 		k := min(tile, len(p)-at)
 		rows := (*b)[:k*(m.inputs+1)]
@@ -197,13 +197,13 @@ const posteriorTile = 48
 func (m *Posterior) state(h []float32, theta []int32, x, y []float32) float64 {
 	in, hid := m.inputs+1, padded(m.hidden)
 	tile := min(len(y), posteriorTile)
-	forward, back := m.room(tile), (in+1)*hid+tile*(in+1)
+	forward, back := passRoom(m.inputs+1, m.hidden, tile), (in+1)*hid+tile*(in+1)
 	if h == nil {
 		back = 0
 	}
 	b := scratch.Float32s.Get(forward + back)
 	defer scratch.Float32s.Put(b)
-	f := m.forward((*b)[:forward], theta, tile)
+	f := passOf((*b)[:forward], theta, in, m.hidden, tile)
 	var g, r, rx []float32
 	if h != nil {
 		g = (*b)[forward:][:(in+1)*hid]

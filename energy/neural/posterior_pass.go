@@ -6,7 +6,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// posteriorPass is a pass of rows through the network of a [Posterior]. Its hidden units
+// posteriorPass is a pass of rows through the network of a Bayesian network. Its hidden units
 // are padded with units whose weights are 0 both ways: they take room and say nothing.
 type posteriorPass struct {
 	in, hid int
@@ -26,33 +26,34 @@ func padded(hidden int) int {
 	return (hidden + panel - 1) / panel * panel
 }
 
-// room is how many numbers a pass of so many rows needs.
-func (m *Posterior) room(rows int) int { return (m.inputs+2+rows)*padded(m.hidden) + 2*rows }
+// passRoom is how many numbers a pass of so many rows of in numbers needs.
+func passRoom(in, hidden, rows int) int { return (in+1+rows)*padded(hidden) + 2*rows }
 
-// forward returns a pass with the given weights for up to so many rows, in room for them.
-func (m *Posterior) forward(room []float32, theta []int32, rows int) posteriorPass {
+// passOf returns a pass with the given weights for up to so many rows of in numbers, in
+// room for them.
+func passOf(room []float32, theta []int32, in, hidden, rows int) posteriorPass {
 	for i, l := range theta {
 		if l&^1 != 0 {
 			panic(fmt.Sprintf("neural: x[%d] = %d, want 0 or 1", i, l))
 		}
 	}
-	in, hid := m.inputs+1, padded(m.hidden)
+	hid := padded(hidden)
 	p := posteriorPass{in: in, hid: hid, w: room[:in*hid], v: room[in*hid:][:hid]}
 	room = room[(in+1)*hid:]
 	p.p, p.q, p.s = room[:rows], room[rows:2*rows], room[2*rows:]
 	for k := range in {
 		row := p.w[k*hid : (k+1)*hid]
-		for j, t := range theta[k*m.hidden : (k+1)*m.hidden] {
+		for j, t := range theta[k*hidden : (k+1)*hidden] {
 			row[j] = float32(4*t - 2)
 		}
-		clear(row[m.hidden:])
+		clear(row[hidden:])
 	}
 	sum := 2*theta[len(theta)-1] - 1
-	for j, t := range theta[in*m.hidden : (in+1)*m.hidden] {
+	for j, t := range theta[in*hidden : (in+1)*hidden] {
 		p.v[j] = float32(4*t - 2)
 		sum -= 2*t - 1
 	}
-	clear(p.v[m.hidden:])
+	clear(p.v[hidden:])
 	p.offset = float32(sum)
 	return p
 }
