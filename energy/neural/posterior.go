@@ -147,17 +147,15 @@ func (m *Posterior) Predict(p []float32, theta []int32, x []float32) {
 	check.Len("neural", "theta", len(theta), sites)
 	check.Len("neural", "x", len(x), len(p)*m.inputs)
 	tile := max(1, min(len(p), posteriorTile))
-	b := scratch.Float32s.Get(tile*(m.inputs+1) + (m.inputs+2+tile)*m.hidden)
+	b := scratch.Float32s.Get(tile*(m.inputs+1) + passRoom(m.inputs+1, m.hidden, tile))
 	defer scratch.Float32s.Put(b)
-	f := m.forward((*b)[tile*(m.inputs+1):], theta)
+	f := passOf((*b)[tile*(m.inputs+1):], theta, m.inputs+1, m.hidden, tile)
 	for at := 0; at < len(p); at += tile {
 		k := min(tile, len(p)-at)
 		rows := (*b)[:k*(m.inputs+1)]
 		m.pad(rows, x[at*m.inputs:(at+k)*m.inputs])
 		f.activate(rows)
-		for i := range k {
-			p[at+i] = float32(f.output(i))
-		}
+		copy(p[at:at+k], f.p)
 	}
 }
 
@@ -190,22 +188,22 @@ func (m *Posterior) evaluate(e []float64, h []float32, x []int32) {
 // posteriorTile is how many rows go through the network together, a multiple of what
 // the products take at once: their activations
 // stay in the second-level cache.
-const posteriorTile = 96
+const posteriorTile = 48
 
 // state returns the energy of one state by the rows x (inputs + 1 entries each) and y,
 // and stores its field in h unless that is nil.
 //
 // With s = σ(2z) of an activation z, tanh z = 2s − 1 and tanh′ z = 4s(1 − s).
 func (m *Posterior) state(h []float32, theta []int32, x, y []float32) float64 {
-	in, hid := m.inputs+1, m.hidden
+	in, hid := m.inputs+1, padded(m.hidden)
 	tile := min(len(y), posteriorTile)
-	forward, back := (in+1+tile)*hid, (in+1)*hid+tile*(in+1)
+	forward, back := passRoom(m.inputs+1, m.hidden, tile), (in+1)*hid+tile*(in+1)
 	if h == nil {
 		back = 0
 	}
 	b := scratch.Float32s.Get(forward + back)
 	defer scratch.Float32s.Put(b)
-	f := m.forward((*b)[:forward], theta)
+	f := passOf((*b)[:forward], theta, in, m.hidden, tile)
 	var g, r, rx []float32
 	if h != nil {
 		g = (*b)[forward:][:(in+1)*hid]
@@ -219,11 +217,11 @@ func (m *Posterior) state(h []float32, theta []int32, x, y []float32) float64 {
 		rows := x[at*in : (at+k)*in]
 		f.activate(rows)
 		for i, y := range y[at : at+k] {
-			p := f.output(i)
+			p := float64(f.p[i])
 			d := p - float64(y)
 			sum += float64(d * d)
 			if h != nil {
-				r[i] = float32(2 * c * d * p * (1 - p))
+				r[i] = float32(2 * c * d * p * float64(f.q[i]))
 				total += float64(r[i])
 			}
 		}
@@ -242,56 +240,16 @@ func (m *Posterior) state(h []float32, theta []int32, x, y []float32) float64 {
 		simd.Gemm(g[:in*hid], rx[:in*k], s, in, hid, k)
 	}
 	if h != nil {
-		for i, d := range g[:in*hid] {
-			h[i] = 4 * f.v[i%hid] * d
+		for k := range in {
+			row := h[k*m.hidden : (k+1)*m.hidden]
+			for j, d := range g[k*hid:][:m.hidden] {
+				row[j] = 4 * f.v[j] * d
+			}
 		}
-		for j, d := range g[in*hid:] {
-			h[in*hid+j] = 2 * (2*d - float32(total))
+		for j, d := range g[in*hid:][:m.hidden] {
+			h[in*m.hidden+j] = 2 * (2*d - float32(total))
 		}
 		h[len(h)-1] = float32(2 * total)
 	}
 	return c * sum
-}
-
-// posteriorPass is a pass of rows through the network.
-type posteriorPass struct {
-	in, hid int
-	w, v    []float32 // twice the weights: (inputs + 1) × hidden, hidden
-	s       []float32 // σ(2z), rows × hidden
-	offset  float64   // c − Σ v_j
-}
-
-// forward returns a pass with the given weights, in room for them and s.
-func (m *Posterior) forward(room []float32, theta []int32) posteriorPass {
-	for i, l := range theta {
-		if l&^1 != 0 {
-			panic(fmt.Sprintf("neural: x[%d] = %d, want 0 or 1", i, l))
-		}
-	}
-	in, hid := m.inputs+1, m.hidden
-	p := posteriorPass{in: in, hid: hid, w: room[:in*hid], v: room[in*hid:][:hid], s: room[(in+1)*hid:]}
-	for i := range p.w {
-		p.w[i] = float32(4*theta[i] - 2)
-	}
-	sum := 2*theta[len(theta)-1] - 1
-	for j := range p.v {
-		t := theta[in*hid+j]
-		p.v[j] = float32(4*t - 2)
-		sum -= 2*t - 1
-	}
-	p.offset = float64(sum)
-	return p
-}
-
-// activate stores the activations of the rows.
-func (p *posteriorPass) activate(rows []float32) {
-	s := p.s[:len(rows)/p.in*p.hid]
-	clear(s)
-	simd.Gemm(s, rows, p.w, len(rows)/p.in, p.hid, p.in)
-	simd.SigmoidTo(s, s)
-}
-
-// output returns f of row i of those activated.
-func (p *posteriorPass) output(i int) float64 {
-	return simd.Sigmoid(p.offset + float64(simd.Dot(p.v, p.s[i*p.hid:(i+1)*p.hid])))
 }

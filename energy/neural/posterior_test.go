@@ -57,7 +57,7 @@ func randomPosterior(t *testing.T, rows, inputs, hidden, batch int) (m *Posterio
 // Energies, fields and predictions are those of the formula in float64, the field as
 // twice its derivative by the weights, on more rows than a tile has.
 func TestPosterior(t *testing.T) {
-	for _, c := range []struct{ rows, inputs, hidden int }{{1, 1, 1}, {7, 3, 5}, {posteriorTile + 9, 2, 4}} {
+	for _, c := range []struct{ rows, inputs, hidden int }{{1, 1, 1}, {7, 3, 5}, {posteriorTile + 9, 2, 4}, {3, 1, 130}} {
 		m, x, y, states := randomPosterior(t, c.rows, c.inputs, c.hidden, 0)
 		n, levels := m.Shape()
 		require.Equal(t, (c.inputs+2)*c.hidden+1, n)

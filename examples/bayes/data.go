@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 )
 
 // part is some rows of a table: numbers, and whether the row is a 1.
@@ -91,14 +92,17 @@ func generate(rows int, seed uint64) (x, y []float32) {
 // readTable reads numbers with the names of their columns in the first line. The target
 // column, the last if it is "", holds 0 and 1.
 func readTable(r io.Reader, target string) (names []string, x, y []float32, err error) {
-	c := csv.NewReader(r)
-	c.TrimLeadingSpace = true
+	c := command.Table(r)
 	head, err := c.Read()
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("the names of the columns: %w", err)
 	}
-	for _, n := range head {
-		names = append(names, strings.TrimSpace(n))
+	for i, n := range head {
+		n = strings.TrimSpace(n)
+		if n == "" || slices.Contains(names, n) {
+			return nil, nil, nil, fmt.Errorf("column %d is called %q, want names that differ", i+1, n)
+		}
+		names = append(names, n)
 	}
 	if len(names) < 2 {
 		return nil, nil, nil, fmt.Errorf("%d columns, want at least 2: what to predict and from what", len(names))

@@ -29,6 +29,7 @@ func TestTableErrors(t *testing.T) {
 		`column "b" is 3 in every row for training`:           "a,b,y\n" + rows("1,3,0\n2,3,1\n", 10),
 		`what to predict is 1 in every row for training`:      "a,b,y\n" + rows("1,3,1\n2,4,1\n", 10),
 		`9 rows, want at least 10`:                            "a,b,y\n" + rows("1,3,1\n2,4,0\n0,1,1\n", 3),
+		`column 2 is called "a", want names that differ`:      "\ufeffa,a,y\n" + both,
 		`wrong number of fields`:                              "a,b,y\n1,2\n",
 		`1 columns, want at least 2`:                          "y\n1\n",
 		`the names of the columns: EOF`:                       "",

@@ -40,6 +40,12 @@ func TestSurveyErrors(t *testing.T) {
 	require.ErrorContains(t, err, `no column "c"; there are a, b`)
 	_, err = conditions("a=2", []string{"a", "b"})
 	require.ErrorContains(t, err, "want column=0 or column=1")
+	_, err = conditions("a=1,b=0,a=0", []string{"a", "b"})
+	require.ErrorContains(t, err, `column "a" is 0 and 1 at once`)
+	names, data, err := answers(strings.NewReader("\ufeff\"a\",b\r\n1,0\r\n0,1\r\n"))
+	require.NoError(t, err)
+	require.Equal(t, []string{"a", "b"}, names)
+	require.Equal(t, []int32{1, 0, 0, 1}, data)
 }
 
 // Bars and stripes of 4×4 are 30 images, all different.

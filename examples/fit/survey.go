@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -16,14 +15,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/dual/fit"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
 
 // answers reads a table of 0 and 1 with the names of its columns in the first line.
 func answers(r io.Reader) (names []string, data []int32, err error) {
-	c := csv.NewReader(r)
-	c.TrimLeadingSpace = true
+	c := command.Table(r)
 	names, err = c.Read()
 	if err != nil {
 		return nil, nil, fmt.Errorf("the names of the columns: %w", err)
@@ -78,6 +77,9 @@ func conditions(given string, names []string) (map[int]int32, error) {
 		}
 		if i < 0 {
 			return nil, fmt.Errorf("-given: no column %q; there are %s", strings.TrimSpace(name), strings.Join(names, ", "))
+		}
+		if old, ok := fixed[i]; ok && old != int32(v) {
+			return nil, fmt.Errorf("-given: column %q is 0 and 1 at once, want one of them", names[i])
 		}
 		fixed[i] = int32(v)
 	}
