@@ -1,6 +1,7 @@
 package exact
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -8,16 +9,22 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 )
 
-// Steady asserts that f allocates nothing once pools are warm. Under the race
-// detector, which makes pools drop what they are given, it only calls f.
+// Steady asserts that f allocates nothing once pools are warm. What allocates does
+// so whenever it is measured; a garbage collection, which empties pools, or another
+// goroutine of the test does not. Under the race detector, which makes pools drop
+// what they are given, it only calls f.
 func Steady(t *testing.T, name string, f func()) {
 	t.Helper()
 	if Race {
 		f()
 		return
 	}
-	f()
-	require.Zero(t, testing.AllocsPerRun(20, f), name)
+	least := math.Inf(1)
+	for attempt := 0; attempt < 5 && least > 0; attempt++ {
+		f()
+		least = min(least, testing.AllocsPerRun(20, f))
+	}
+	require.Zero(t, least, name)
 }
 
 // NoAllocations calls every method that a kernel calls in a step.
