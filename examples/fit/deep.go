@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"time"
@@ -45,7 +46,7 @@ func deep(ctx context.Context, o options) (*report, error) {
 		return nil, err
 	}
 	f, err := fit.New(p, data, fit.Config{
-		Objective: fit.Persistent{Draws: 4}, Chains: chains,
+		Objective: fit.Persistent{Draws: 4, Restart: 0.5}, Chains: chains, // with fewer restarts chains lose the modes and energies run away
 		Batch: min(256, rows), L1: o.l1, L2: 0.01, Seed: o.seed, Rate: dual.Constant(0.001),
 	})
 	if err != nil {
@@ -60,7 +61,13 @@ func deep(ctx context.Context, o options) (*report, error) {
 	r := newReport(o, name)
 	r.note("%v", f.Report())
 	r.Seconds = time.Since(start).Seconds()
-	return r, certify(ctx, r, p, data, sites <= 20, method, 1000, o.seed)
+	if err := certify(ctx, r, p, data, sites <= 20, method, 4000, o.seed); err != nil {
+		return nil, err
+	}
+	if coins := -float64(sites) * math.Ln2; *r.LogLik < coins {
+		r.note("log-likelihood below that of coins, %.3f: the chains have lost the data, and energies run away", coins)
+	}
+	return r, nil
 }
 
 // bars returns the images of side×side pixels whose rows, or whose columns, are each of

@@ -74,3 +74,20 @@ func TestMachineIsCertified(t *testing.T) {
 	assert.InDelta(t, *r.LogLikExact, *r.LogLikAIS, 0.1)
 	assert.Greater(t, *r.LogLikExact, -visible*math.Ln2, "better than coins")
 }
+
+// A network of bars and stripes is certified, too, and its energies do not run away.
+func TestNetworkIsCertified(t *testing.T) {
+	if testing.Short() {
+		t.Skip("10 s")
+	}
+	o, err := parse(strings.Fields("-deep -seconds 4"))
+	require.NoError(t, err)
+	r, err := run(context.Background(), o)
+	require.NoError(t, err)
+	require.NotNil(t, r.LogLikExact)
+	require.NotNil(t, r.LogLikAIS)
+	require.NotNil(t, r.LogLikErr)
+	assert.InDelta(t, *r.LogLikExact, *r.LogLikAIS, 0.05+4**r.LogLikErr)
+	assert.Less(t, *r.LogLikErr, 0.1)
+	assert.Greater(t, *r.LogLikExact, -16*math.Ln2, "better than coins")
+}
