@@ -61,7 +61,7 @@ func deep(ctx context.Context, o options) (*report, error) {
 	r := newReport(o, name)
 	r.note("%v", f.Report())
 	r.Seconds = time.Since(start).Seconds()
-	if err := certify(ctx, r, p, data, sites <= 20, method, 4000, o.seed); err != nil {
+	if err := certify(ctx, r, p, data, sites <= 20, method, 2000, o.seed); err != nil {
 		return nil, err
 	}
 	if coins := -float64(sites) * math.Ln2; *r.LogLik < coins {

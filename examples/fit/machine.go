@@ -79,7 +79,10 @@ func machine(ctx context.Context, o options) (*report, error) {
 	}
 	r.set(&r.LogLikExact, c.LogLik)
 	r.set(&r.LogLik, c.LogLik)
-	return r, nil
+	if o.mmd {
+		r.Mixing, err = mixings(ctx, p, o.seed+4)
+	}
+	return r, err
 }
 
 // hiddenLogZ returns log Z as the sum over the hidden units: with the roles of the

@@ -25,7 +25,7 @@ type options struct {
 	sigma, seconds, l1          float64
 	n                           int
 	seed                        uint64
-	rbm, deep                   bool
+	rbm, deep, mmd              bool
 }
 
 func parse(args []string) (options, error) {
@@ -39,6 +39,7 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.csv, "csv", "", "learn couplings between the 0/1 columns of this `file` with names in its first line")
 	f.StringVar(&o.given, "given", "", "conditional probabilities given these `answers`, as in smokes=1,age=0")
 	f.BoolVar(&o.rbm, "rbm", false, "learn a machine of 100 visible and 16 hidden units from samples of one")
+	f.BoolVar(&o.mmd, "mmd", false, "with -rbm: how far kernels are from the machine after 1, 10, 100, 1000 steps")
 	f.BoolVar(&o.deep, "deep", false, "learn a network from bars and stripes of 4×4, or from -images")
 	f.StringVar(&o.images, "images", "", "`file` .npy of images of 0 and 1 (rows × pixels) for -deep")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
@@ -59,6 +60,8 @@ func parse(args []string) (options, error) {
 		return o, fmt.Errorf("-csv, -rbm and -deep are %d, want one of them at most", modes)
 	case o.given != "" && o.csv == "":
 		return o, fmt.Errorf("-given = %q needs -csv", o.given)
+	case o.mmd && !o.rbm:
+		return o, fmt.Errorf("-mmd needs -rbm")
 	case o.images != "" && !o.deep:
 		return o, fmt.Errorf("-images = %q needs -deep", o.images)
 	case o.n < 2 || o.n > 1<<20:

@@ -31,7 +31,7 @@ func TestSurveyErrors(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 	for want, args := range map[string]string{
-		"-given": "-given a=1", "-rbm and -deep are 2": "-rbm -deep", "-n = 1": "-n 1", "-seconds = 0": "-seconds 0", "-l1 = -1": "-l1 -1", `unexpected argument "x"`: "x",
+		"-given": "-given a=1", "-rbm and -deep are 2": "-rbm -deep", "-mmd needs -rbm": "-mmd", "-n = 1": "-n 1", "-seconds = 0": "-seconds 0", "-l1 = -1": "-l1 -1", `unexpected argument "x"`: "x",
 	} {
 		_, err := parse(strings.Fields(args))
 		assert.ErrorContains(t, err, want)
@@ -65,7 +65,7 @@ func TestMachineIsCertified(t *testing.T) {
 	if testing.Short() {
 		t.Skip("2 s")
 	}
-	o, err := parse(strings.Fields("-rbm -n 100 -seconds 0.3"))
+	o, err := parse(strings.Fields("-rbm -mmd -n 100 -seconds 0.3"))
 	require.NoError(t, err)
 	r, err := run(context.Background(), o)
 	require.NoError(t, err)
@@ -73,6 +73,15 @@ func TestMachineIsCertified(t *testing.T) {
 	require.NotNil(t, r.LogLikAIS)
 	assert.InDelta(t, *r.LogLikExact, *r.LogLikAIS, 0.1)
 	assert.Greater(t, *r.LogLikExact, -visible*math.Ln2, "better than coins")
+	require.Len(t, r.Mixing, 19)
+	for i, m := range r.Mixing {
+		if m.Steps == 1000 {
+			assert.InDelta(t, 0, m.MMD, 0.002, m.Method)
+			assert.InDelta(t, -6.7, m.LogBias, 0.5, "%s: the floor of 500 and 500 states", m.Method)
+			assert.Greater(t, r.Mixing[i-3].MMD, m.MMD+0.001, "%s: random states are elsewhere", m.Method)
+		}
+	}
+	assert.Contains(t, r.String(), "block-gibbs    1000")
 }
 
 // A network of bars and stripes is certified, too, and its energies do not run away.

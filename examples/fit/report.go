@@ -32,6 +32,8 @@ type report struct {
 	Columns     []string           `json:"columns,omitempty"`
 	Conditional map[string]float64 `json:"conditional,omitempty"`
 
+	Mixing []mixing `json:"mixing,omitempty"`
+
 	notes []string
 
 	picture.Album `json:"-"`
@@ -63,6 +65,12 @@ func (r *report) String() string {
 		if p, ok := r.Conditional[name]; ok {
 			fmt.Fprintf(&b, "p(%s = 1) %.3f\n", name, p)
 		}
+	}
+	if len(r.Mixing) > 0 {
+		fmt.Fprintf(&b, "%-12s %6s %12s %12s\n", "kernel", "steps", "MMD²", "log biased")
+	}
+	for _, m := range r.Mixing {
+		fmt.Fprintf(&b, "%-12s %6d %12.6f %12.3f\n", m.Method, m.Steps, m.MMD, m.LogBias)
 	}
 	return b.String()
 }
