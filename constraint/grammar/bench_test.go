@@ -112,6 +112,9 @@ func BenchmarkJSON(b *testing.B) {
 			}
 			dst := make([]float64, len(w))
 			b.Run("marginals/"+name, func(b *testing.B) {
+				if _, err := run.Filter(w); err != nil { // marginals are of the last
+					b.Fatal(err)
+				}
 				least(b, func() { run.Marginals(dst) })
 			})
 		}

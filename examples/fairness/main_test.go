@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -42,6 +43,17 @@ func write(t *testing.T, text string) string {
 
 // uneven is small without nights, and with Ana, who would rather work always.
 const uneven = "shift,night,need,Ana,Ben,Cleo\none,0,2,-3,0,0.5\ntwo,0,1,-3,,1\nthree,0,1,-2.5,0.5,0\n"
+
+// Spreadsheets begin a file with a byte-order mark, and end lines with two bytes.
+func TestRosterFromASpreadsheet(t *testing.T) {
+	r, err := scan(strings.NewReader("\ufeff\"shift\"" + strings.ReplaceAll(strings.TrimPrefix(small, "shift"), "\n", "\r\n")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plain, _ := scan(strings.NewReader(small)); !reflect.DeepEqual(r, plain) {
+		t.Errorf("%+v, want %+v", r, plain)
+	}
+}
 
 // The language and the energies against counting.
 func TestRosterByEnumeration(t *testing.T) {

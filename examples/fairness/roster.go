@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/csv"
 	"fmt"
 	"io"
 	"math"
@@ -14,6 +13,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 )
 
 // shift is one row of a roster: how many nurses it needs and how unwelcome it is
@@ -78,8 +78,7 @@ func week(seed uint64) *roster {
 // Night is 0 or 1; a nurse's cell is a number, low for a welcome shift, or empty
 // if the nurse cannot come.
 func scan(in io.Reader) (*roster, error) {
-	c := csv.NewReader(in)
-	c.TrimLeadingSpace = true
+	c := command.Table(in)
 	head, err := c.Read()
 	if err == io.EOF {
 		return nil, fmt.Errorf("line 1: empty, want the header shift,night,need and names of nurses")

@@ -1,13 +1,14 @@
 package main
 
 import (
-	"encoding/csv"
 	"fmt"
 	"io"
 	"math"
 	"os"
 	"strconv"
 	"strings"
+
+	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 )
 
 // openReturns reads a file of returns.
@@ -29,15 +30,13 @@ func openReturns(path string) (*market, error) {
 // first row is of dates, and is skipped. The mean and the covariance (divisor
 // periods − 1) are those of the periods.
 func readReturns(in io.Reader) (*market, error) {
-	r := csv.NewReader(in)
-	r.TrimLeadingSpace = true
+	r := command.Table(in)
 	header, err := r.Read()
 	if err == io.EOF {
 		return nil, fmt.Errorf("no header, want the names of the assets")
 	} else if err != nil {
 		return nil, err
 	}
-	header[0] = strings.TrimPrefix(header[0], "\ufeff")
 	header = append([]string(nil), header...)
 	var rows [][]float64
 	skip, least := 0, math.Inf(1)
