@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/dual/pdi"
 	"github.com/gibbsite-go/gibbsite/dual/pdi/network"
 	"github.com/gibbsite-go/gibbsite/energy/continuous"
@@ -70,6 +71,16 @@ func TestNetworkFigures(t *testing.T) {
 			d := exact.Must(pdi.New(n, pdi.Config{Domain: cfg.Domain}))
 			u, worst := p.judge(seeded(t, d, 1024, 1024, 500, 0, 2))
 			t.Logf("%s, teacher %s, bounds + %g: U* %.3f, |U − U*|/U* %.4f, violation %.4f; %.1f s of processor; %s", m.name, *teacher, s, p.u, (u-p.u)/p.u, worst, exact.CPU().Seconds()-from, d.Warning())
+
+			// The baseline, a training for each bound.
+			own := cfg
+			own.Bounds, own.Dual = cfg.Bounds[k:k+1], dual.Auto{}
+			from = exact.CPU().Seconds()
+			tied := exact.Must(network.New(by, own))
+			require.NoError(t, tied.Run(t.Context(), *rounds))
+			d = exact.Must(pdi.New(exact.Must(tied.Predictor(nil)), pdi.Config{Fixed: true, Start: tied.Lambda(), Domain: cfg.Domain}))
+			u, worst = p.judge(seeded(t, d, 1024, 1024, 500, 0, 2))
+			t.Logf("%s, teacher %s, bounds + %g, dual training: |U − U*|/U* %.4f, violation %.4f; %.1f s of processor; %s", m.name, *teacher, s, (u-p.u)/p.u, worst, exact.CPU().Seconds()-from, d.Warning())
 		}
 	}
 }

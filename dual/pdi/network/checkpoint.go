@@ -44,6 +44,9 @@ func (t *Trainer) fingerprint() (*fingerprint.List, error) {
 	for k, row := range c.Bounds {
 		l.Doubles(fmt.Sprintf("Config.Bounds[%d]", k), row)
 	}
+	if c.Dual != nil {
+		l.Add("Config.Dual", c.Dual)
+	}
 	l.Add("Config.Chains", c.Chains)
 	l.Add("Config.Path", c.Path)
 	l.Add("Config.Clip", c.Clip)
@@ -90,13 +93,20 @@ func (t *Trainer) load(r io.Reader) error {
 	}
 	f := *t.buffer.frame
 	f.scale = slices.Clone(f.scale)
-	b := newBuffer(t.buffer.teacher, t.buffer.cfg, &f)
+	b, err := newBuffer(t.buffer.teacher, t.buffer.cfg, &f)
+	if err != nil {
+		return err
+	}
 	net := t.net.Clone()
 	fit, err := train.NewPairs(net, b.pairs, b.cfg.Train)
 	if err != nil {
 		return err
 	}
-	limit := max(8*(1+len(f.scale)+len(b.most)+len(b.paths)), 8*len(b.pairs.Level)+4*len(b.pairs.X)+4*len(b.pairs.Target))
+	size := 8 * (1 + len(f.scale) + len(b.most) + len(b.paths))
+	if b.tied != nil {
+		size += t.buffer.tied.size()
+	}
+	limit := max(size, 8*len(b.pairs.Level)+4*len(b.pairs.X)+4*len(b.pairs.Target))
 	if err := durable.Read(r, magic, settings, func() int { return 2 }, uint64(limit), b.decode, fit.Load); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/dual/pdi"
 	"github.com/gibbsite-go/gibbsite/energy/neural"
 	"github.com/gibbsite-go/gibbsite/energy/neural/train"
@@ -21,6 +22,14 @@ type Config struct {
 	// violations of problem b are those of the teacher plus Bounds[b], one number per
 	// inequality. nil means the teacher's own, one row of zeros.
 	Bounds [][]float64
+
+	// Dual, if not nil, is the rule of dual training, the baseline of PDI-Net (Hadou et
+	// al. 2026, Algorithm 3): one λ, 0 at first, is moved in every round by the
+	// violations of the samples of that round's diffusions, which stay at it, and the
+	// teacher is asked at the λ that comes out. The network is not told λ and knows
+	// that of the last round alone ([Trainer.Lambda]): it serves one of Bounds. A rule
+	// for the means of samples is right here, as [dual.Auto].
+	Dual dual.Rule
 
 	// Width, Blocks and Cond are the shape of the network (0: 128, 2 and 64).
 	Width, Blocks, Cond int
@@ -101,6 +110,14 @@ func (c Config) resolve(teacher pdi.Predictor) (Config, error) {
 	var err error
 	if c.Bounds, err = bounds(c.Bounds, teacher.Len()); err != nil {
 		return c, err
+	}
+	if c.Dual != nil {
+		if err := check.Optional("network: Config", "Dual", c.Dual); err != nil {
+			return c, err
+		}
+		if len(c.Bounds) != 1 {
+			return c, fmt.Errorf("network: len(Config.Bounds) = %d, want 1 with Config.Dual, whose network serves one", len(c.Bounds))
+		}
 	}
 	d, m := teacher.Sites(), teacher.Len()
 	return c, check.Entries("network: New", "2 × bounds × Chains × Path × (2·sites + multipliers)", 2*len(c.Bounds), c.Chains, c.Path, 2*d+m)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/dual/pdi"
 	"github.com/gibbsite-go/gibbsite/energy"
@@ -16,6 +17,7 @@ type diffusions struct {
 	lead  pdi.Predictor
 	cfg   Config
 	frame *frame
+	tied  []float64 // λ of dual training, or nil
 }
 
 // shifted is a predictor of other bounds.
@@ -78,9 +80,13 @@ func (f still) predict(_ context.Context, v []float32, q energy.Noised[float32])
 }
 
 // along makes a diffusion for a bound: primal–dual inference without a path, and with
-// one at multipliers from around it.
+// one at multipliers from around it; in dual training at its λ.
 func (f *diffusions) along(ctx context.Context, bound, path []float64, r *rand.Rand) (*visits, error) {
 	m := f.lead.Len()
+	groups := (f.cfg.Chains + together - 1) / together
+	if f.tied != nil {
+		return f.run(ctx, still{f.lead, f.cfg.Domain, slices.Repeat(f.tied, groups)}, r)
+	}
 	if path == nil {
 		d, err := pdi.New(shifted{f.lead, bound}, pdi.Config{Domain: f.cfg.Domain, Max: limit(f.frame.scale)})
 		if err != nil {
@@ -96,7 +102,6 @@ func (f *diffusions) along(ctx context.Context, bound, path []float64, r *rand.R
 		}
 		return v, nil
 	}
-	groups := (f.cfg.Chains + together - 1) / together
 	s := still{f.lead, f.cfg.Domain, make([]float64, groups*m)}
 	for g := range groups {
 		at := r.IntN(f.cfg.Path) * m

@@ -11,7 +11,8 @@
 //	d, err := pdi.New(p, pdi.Config{})
 //
 // A network is as good as its teacher on average: noise of the teacher goes away, its
-// bias does not.
+// bias does not. Config.Dual trains a network for one bound and one λ, the baseline
+// of that paper (Algorithm 3).
 //
 // Products are written float64(a*b) + c: a compiler may fuse a*b + c, and fused
 // bits differ between processors.

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"sync"
 
+	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/dual/pdi"
 	"github.com/gibbsite-go/gibbsite/dual/pdi/network"
 	"github.com/gibbsite-go/gibbsite/energy/continuous"
@@ -67,4 +68,32 @@ func ExamplePredictor() {
 	// Output:
 	// mean [0.8], violation of 0.5: [0.5], too far: true
 	// mean [0.8], violation of 0.5: [0.0], too far: true
+}
+
+// Dual training, the baseline: a network for one bound, and the multiplier it is for.
+func ExampleTrainer_Lambda() {
+	base, err := continuous.NewDiagonal([]float64{1}, []float64{0}, []float64{1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	atLeast, err := continuous.NewLinear([]float64{-1}, 1) // 1 − x ≤ 0
+	if err != nil {
+		log.Fatal(err)
+	}
+	teacher, err := pdi.NewMixture(base, 1, atLeast)
+	if err != nil {
+		log.Fatal(err)
+	}
+	t, err := network.New(teacher, network.Config{
+		Rounds: 8, PerRound: 32, Dual: dual.Auto{}, Width: 16, Cond: 16, Path: 12,
+		Train: train.Config{Rate: 1e-2, Average: 0.98, Batch: 32, Seed: 1},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := t.Run(context.Background(), 8); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("λ = %.1f\n", t.Lambda()) // N(λ, 1) has the mean 1
+	// Output: λ = [1.0]
 }

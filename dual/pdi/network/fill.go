@@ -2,8 +2,10 @@ package network
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/dual/pdi"
 	"github.com/gibbsite-go/gibbsite/energy/neural/train"
@@ -21,28 +23,37 @@ type buffer struct {
 	most    []float64 // the largest multipliers that were ever in it
 	paths   []float64 // λ, per bound and step of its last inference
 	filled  int       // fills made
+	tied    *tied     // of dual training, or nil
 	pairs   *train.Pairs
 }
 
-// newBuffer returns an empty buffer.
-func newBuffer(teacher pdi.Predictor, cfg Config, f *frame) *buffer {
+// newBuffer returns an empty buffer. The error is that of Config.Dual.
+func newBuffer(teacher pdi.Predictor, cfg Config, f *frame) (*buffer, error) {
 	d, m := teacher.Sites(), teacher.Len()
 	rows := 2 * len(cfg.Bounds) * cfg.Chains * cfg.Path
-	return &buffer{
+	b := &buffer{
 		teacher: teacher, cfg: cfg, frame: f, most: make([]float64, m), paths: make([]float64, len(cfg.Bounds)*cfg.Path*m),
 		pairs: &train.Pairs{X: make([]float32, rows*(d+m)), Level: make([]float64, rows), Target: make([]float32, rows*d)},
 	}
+	var err error
+	if cfg.Dual != nil {
+		b.tied, err = newTied(cfg.Dual, m, teacher.Beta())
+	}
+	return b, err
 }
 
 // fill fills the buffer for a round, all of it, and notes paths and ranges when that is
 // done: a fill that was interrupted is made again. lead predicts in the diffusions.
-func (b *buffer) fill(ctx context.Context, round int, lead pdi.Predictor) error {
+func (b *buffer) fill(ctx context.Context, round int, lead pdi.Predictor) (err error) {
 	if round == 0 {
 		clear(b.frame.scale)
 	}
 	share := onPath * min(1, 2*float64(round)/float64(b.cfg.Rounds))
 	all := make([]*visits, 2*len(b.cfg.Bounds))
-	f := diffusions{lead, b.cfg, b.frame}
+	f := diffusions{lead, b.cfg, b.frame, nil}
+	if b.tied != nil {
+		f.tied = slices.Clone(b.tied.lambda)
+	}
 	size := len(b.paths) / len(b.cfg.Bounds)
 	for k := range all {
 		r := b.random(round, k)
@@ -51,12 +62,22 @@ func (b *buffer) fill(ctx context.Context, round int, lead pdi.Predictor) error 
 		if round == 0 || r.Float64() < share {
 			path = nil
 		}
-		var err error
 		if all[k], err = f.along(ctx, b.cfg.Bounds[of], path, r); err != nil {
 			return err
 		}
 	}
-	if round == 0 {
+	switch {
+	case b.tied != nil:
+		var undo func() error
+		if undo, err = b.tied.move(all, b.cfg.Bounds[0]); err != nil {
+			return err
+		}
+		defer func() {
+			if err != nil {
+				err = errors.Join(err, undo())
+			}
+		}()
+	case round == 0:
 		setScales(b.frame.scale, all, b.teacher.Beta())
 	}
 	most := append([]float64(nil), b.most...)
@@ -93,7 +114,11 @@ func (b *buffer) store(ctx context.Context, from *visits, row int, most []float6
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		near(lambda, from.lambda[s*m:(s+1)*m], b.frame.scale, 1, r)
+		if b.tied != nil {
+			copy(lambda, b.tied.lambda)
+		} else {
+			near(lambda, from.lambda[s*m:(s+1)*m], b.frame.scale, 1, r)
+		}
 		x := from.x[s*d : (s+1)*d]
 		if err := b.teacher.Predict(v, x, from.alpha[s:s+1], lambda, src); err != nil {
 			return fmt.Errorf("teacher: %w", err)

@@ -21,6 +21,7 @@ type Predictor struct {
 	shift   []float64
 	frame   frame
 	most    []float64 // the largest multipliers that were learned from
+	tied    []float64 // the only ones, after dual training
 
 	passes []*neural.Pass
 	in     [][]float32
@@ -41,12 +42,12 @@ const (
 	mostWorkers = 1 << 8
 )
 
-func newPredictor(teacher pdi.Predictor, net *neural.Transformer, f frame, most, shift []float64, workers int) *Predictor {
+func newPredictor(teacher pdi.Predictor, net *neural.Transformer, f frame, most, shift, tied []float64, workers int) *Predictor {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
 	workers = min(workers, mostWorkers)
-	p := &Predictor{teacher: teacher, shift: shift, frame: f, most: most, burst: pool.NewBurst(workers), bad: make([]int, workers)}
+	p := &Predictor{teacher: teacher, shift: shift, frame: f, most: most, tied: tied, burst: pool.NewBurst(workers), bad: make([]int, workers)}
 	for range workers {
 		p.passes = append(p.passes, net.NewPass(chunk))
 		p.in = append(p.in, make([]float32, chunk*net.Config().Channels))
@@ -74,10 +75,14 @@ func (p *Predictor) Violation(g []float64, x []float32) {
 
 // Outside returns an error that names the first multiplier beyond those that the
 // network has learned from, by which factor it is: predictions there are
-// extrapolated. The pdi.Denoiser's Warning asks it.
+// extrapolated. After dual training any other than Trainer.Lambda is. The
+// pdi.Denoiser's Warning asks it.
 func (p *Predictor) Outside(lambda []float64) error {
 	check.Len("network", "lambda", len(lambda), len(p.most))
 	for j, l := range lambda {
+		if p.tied != nil && l != p.tied[j] {
+			return fmt.Errorf("multiplier %d = %.4g, trained on %.4g alone: the network is that of dual training", j, l, p.tied[j])
+		}
 		if !(l <= p.most[j]) {
 			return fmt.Errorf("multiplier %d = %.4g, trained on 0 … %.4g: the network extrapolates", j, l, p.most[j])
 		}

@@ -15,6 +15,9 @@ func (b *buffer) encode(i int, data []byte) ([]byte, error) {
 		for _, v := range [][]float64{b.frame.scale, b.most, b.paths} {
 			data = wire.AppendFloat64s(data, v)
 		}
+		if b.tied != nil {
+			return b.tied.encode(data)
+		}
 		return data, nil
 	}
 	data = wire.AppendFloat64s(data, b.pairs.Level)
@@ -50,6 +53,9 @@ func (b *buffer) decode(i int, data []byte) (_ []byte, err error) {
 				return nil, fmt.Errorf("number %d of the state = %v, want a finite number ≥ 0", j, x)
 			}
 		}
+	}
+	if b.tied != nil {
+		return b.tied.decode(data)
 	}
 	return data, nil
 }

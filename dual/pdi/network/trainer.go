@@ -20,7 +20,7 @@ import (
 // a share that grows from 0 to 0.7 in the first half of the training; the others stay
 // at a λ drawn from around the paths that such inference took. The teacher predicts at
 // multipliers that are moved at random (by 30 %), so that the network learns what lies
-// beside the paths.
+// beside the paths. Config.Dual is another training, with one λ.
 //
 // Training is deterministic, for any number of workers and however often it is
 // interrupted, if the teacher is. Methods must not be called concurrently.
@@ -50,7 +50,10 @@ func New(teacher pdi.Predictor, cfg Config) (*Trainer, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Trainer{buffer: newBuffer(teacher, cfg, &f)}
+	t := &Trainer{}
+	if t.buffer, err = newBuffer(teacher, cfg, &f); err != nil {
+		return nil, err
+	}
 	if t.net, err = neural.New(cfg.shape(d, m), rand.NewPCG(cfg.Train.Seed, 1)); err != nil {
 		return nil, err
 	}
@@ -103,18 +106,25 @@ func (t *Trainer) fill(ctx context.Context, round int) error {
 	}
 	lead := t.buffer.teacher
 	if round > 0 {
-		var err error
-		if lead, err = t.Predictor(nil); err != nil {
-			return err
-		}
+		lead = t.predictor(make([]float64, lead.Len()))
 	}
 	return t.buffer.fill(ctx, round, lead)
 }
 
+// Lambda returns the multipliers of dual training, which the network is made for: run
+// it with pdi.Config{Fixed: true, Start: t.Lambda()}. It is nil without Config.Dual.
+func (t *Trainer) Lambda() []float64 {
+	if t.buffer.tied == nil {
+		return nil
+	}
+	return slices.Clone(t.buffer.tied.lambda)
+}
+
 // Predictor returns what the network is now, with the average of its weights, for the
 // violations of the teacher plus shift, which need not be one of Config.Bounds; nil
-// means the teacher's own. The error says that no round is done, that the length does
-// not fit, or which number is not finite.
+// means the teacher's own, and after dual training the one of Config.Bounds, the only
+// one it serves. The error says that no round is done, that the length does not fit,
+// which number is not finite, or which is not that of dual training.
 func (t *Trainer) Predictor(shift []float64) (*Predictor, error) {
 	b := t.buffer
 	own := make([]float64, b.teacher.Len())
@@ -124,10 +134,22 @@ func (t *Trainer) Predictor(shift []float64) (*Predictor, error) {
 		}
 		copy(own, shift)
 	}
+	if b.tied != nil {
+		if shift != nil && !slices.Equal(shift, b.cfg.Bounds[0]) {
+			return nil, fmt.Errorf("network: Predictor: shift = %v, want Config.Bounds[0] = %v, which dual training was for, or nil", shift, b.cfg.Bounds[0])
+		}
+		copy(own, b.cfg.Bounds[0])
+	}
 	if t.Round() == 0 {
 		return nil, fmt.Errorf("network: Predictor: no round is done, want ≥ 1")
 	}
+	return t.predictor(own), nil
+}
+
+// predictor returns the network for the violations of the teacher plus shift.
+func (t *Trainer) predictor(shift []float64) *Predictor {
+	b := t.buffer
 	f := *b.frame
 	f.scale = slices.Clone(f.scale)
-	return newPredictor(b.teacher, t.train.Average(), f, slices.Clone(b.most), own, b.cfg.Train.Workers), nil
+	return newPredictor(b.teacher, t.train.Average(), f, slices.Clone(b.most), shift, t.Lambda(), b.cfg.Train.Workers)
 }

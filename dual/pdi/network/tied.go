@@ -1,0 +1,94 @@
+package network
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/dual"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
+)
+
+// tied is the one λ of dual training, and what moves it.
+type tied struct {
+	updater dual.Updater
+	batch   dual.Batch
+	lambda  []float64
+}
+
+// newTied returns λ = 0 under a rule.
+func newTied(rule dual.Rule, m int, beta float64) (*tied, error) {
+	u, err := rule.Bind(context.Background(), m)
+	if err != nil {
+		return nil, fmt.Errorf("network: Config.Dual: %w", err)
+	}
+	return &tied{u, dual.Batch{Beta: beta, Mean: make([]float64, m), Max: math.Inf(1)}, make([]float64, m)}, nil
+}
+
+// move moves λ by the violations, plus shift, of what diffusions at λ ended with, and
+// returns what takes that back.
+func (t *tied) move(all []*visits, shift []float64) (undo func() error, err error) {
+	m := len(t.lambda)
+	var g []float64
+	for _, v := range all {
+		g = append(g, v.violation...)
+	}
+	for i := range g {
+		g[i] += shift[i%m]
+	}
+	t.batch.States = len(g) / m
+	if err := t.batch.Measure(g); err != nil {
+		return nil, err
+	}
+	before, state, step := slices.Clone(t.lambda), []byte(nil), t.batch.Step
+	if state, err = t.updater.AppendBinary(nil); err != nil {
+		return nil, err
+	}
+	undo = func() error {
+		copy(t.lambda, before)
+		t.batch.Step = step
+		return t.updater.UnmarshalBinary(state)
+	}
+	if err := t.updater.Update(t.lambda, &t.batch); err != nil {
+		return nil, err
+	}
+	t.batch.Step++
+	return undo, nil
+}
+
+// size bounds the length of what encode appends.
+func (t *tied) size() int {
+	state, err := t.updater.AppendBinary(nil)
+	if err != nil {
+		return 0 // which Save says
+	}
+	return 8*(len(t.lambda)+2) + len(state)
+}
+
+// encode appends the state.
+func (t *tied) encode(data []byte) ([]byte, error) {
+	state, err := t.updater.AppendBinary(nil)
+	if err != nil {
+		return nil, err
+	}
+	data = wire.AppendFloat64s(data, t.lambda)
+	data = wire.AppendInts(data, t.batch.Step, len(state))
+	return append(data, state...), nil
+}
+
+// decode reads what encode appended.
+func (t *tied) decode(data []byte) (_ []byte, err error) {
+	var n [2]uint64
+	if data, err = wire.ReadFloat64s(data, t.lambda); err != nil {
+		return nil, err
+	}
+	if data, err = wire.ReadUint64s(data, n[:]); err != nil {
+		return nil, err
+	}
+	if n[0] > math.MaxInt32 || n[1] > uint64(len(data)) {
+		return nil, fmt.Errorf("%d dual steps and a state of %d bytes, want ≤ %d and ≤ %d", n[0], n[1], math.MaxInt32, len(data))
+	}
+	t.batch.Step = int(n[0])
+	return data[n[1]:], t.updater.UnmarshalBinary(data[:n[1]])
+}
