@@ -4,8 +4,8 @@
 //	min_x ½‖x−v‖² + Σ_j cap_j·distance(a_jᵀx, [lo_j, hi_j]),
 //
 // where rows are of norm 1, lo_j = hi_j is an equation and cap_j = +Inf a row
-// that must hold. A [Solver] works with the identity, a [Metric] with any
-// positive semidefinite P in place of it.
+// that must hold. A [Solver] works with the identity, a [Metric] and, for larger n,
+// a [Gram] with any positive semidefinite P in place of it.
 //
 // The method is that of Goldfarb and Idnani (Mathematical Programming 27, 1983)
 // with upper limits on the multipliers: it keeps x = v − Aᵀu with multipliers of

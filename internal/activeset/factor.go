@@ -1,11 +1,16 @@
 package activeset
 
-import "math"
+import (
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
 
 // factor is the thin QR factorisation of the tight rows, one column of Q and of
 // R for each, in the order in which they entered.
 type factor struct {
 	n    int
+	in   *inside   // of a metric, else nil
 	rows []int     // the tight rows
 	q    []float64 // column k is k·n … (k+1)·n−1
 	r    []float64 // column k has k+1 numbers, from k·n
@@ -16,6 +21,14 @@ type factor struct {
 }
 
 func (f *factor) col(k int) []float64 { return f.q[k*f.n : (k+1)*f.n] }
+
+// empty forgets all columns.
+func (f *factor) empty() {
+	f.rows = f.rows[:0]
+	if f.in != nil {
+		f.in.at = f.in.at[:0]
+	}
+}
 
 // reach makes room for one more column.
 func (f *factor) reach() {
@@ -28,6 +41,9 @@ func (f *factor) reach() {
 // direction stores z = (I − QQᵀ)a, y = Qᵀa and c = R⁻¹y for row j, and returns
 // ‖z‖. It orthogonalises again while the norm halves.
 func (f *factor) direction(a *Rows, j int) float64 {
+	if f.in != nil {
+		return f.oblique(a, j)
+	}
 	count := len(f.rows)
 	clear(f.z)
 	a.axpy(j, 1, f.z)
@@ -56,9 +72,13 @@ func (f *factor) direction(a *Rows, j int) float64 {
 func (f *factor) add(j int, norm float64) {
 	f.reach()
 	k := len(f.rows)
-	col := f.col(k)
-	for i, v := range f.z {
-		col[i] = v / norm
+	if f.in != nil {
+		f.in.keep(f.q)
+	} else {
+		col := f.col(k)
+		for i, v := range f.z {
+			col[i] = v / norm
+		}
 	}
 	copy(f.r[k*f.n:], f.y)
 	f.r[k*f.n+k] = norm
@@ -69,6 +89,9 @@ func (f *factor) add(j int, norm float64) {
 func (f *factor) drop(k int) {
 	last := len(f.rows) - 1
 	n := f.n
+	if f.in != nil {
+		f.in.forget(k)
+	}
 	for j := k; j < last; j++ {
 		copy(f.r[j*n:j*n+j+2], f.r[(j+1)*n:(j+1)*n+j+2])
 		f.rows[j] = f.rows[j+1]
@@ -84,7 +107,9 @@ func (f *factor) drop(k int) {
 			f.r[l*n+j] = float64(cos*x) + float64(sin*y)
 			f.r[l*n+j+1] = float64(cos*y) - float64(sin*x)
 		}
-		rotate(f.col(j), f.col(j+1), cos, sin)
+		if f.in == nil {
+			rotate(f.col(j), f.col(j+1), cos, sin)
+		}
 	}
 }
 
@@ -114,3 +139,82 @@ func (f *factor) forward(b []float64) {
 		b[k] = (b[k] - dot(col[:k], b)) / col[k]
 	}
 }
+
+// imageOf stores P times row j.
+func (f *factor) imageOf(a *Rows, j int) {
+	in := f.in
+	in.index = in.index[:0]
+	from, to := a.Start[j], a.End[j]
+	for _, i := range a.Index[from:to] {
+		in.index = append(in.index, i*int32(f.n))
+	}
+	clear(in.image)
+	simd.Fold(in.image, f.n, in.p, in.index, a.Value[from:to])
+}
+
+// within stores y = R⁻ᵀA_T·P·a and c = R⁻¹y for row j, and returns
+// ‖a‖² − ‖y‖², the square of what the row has outside the span of the tight ones.
+func (f *factor) within(a *Rows, j int) (square float64) {
+	f.imageOf(a, j)
+	count := len(f.rows)
+	f.y, f.c = f.y[:count], f.c[:count]
+	for k, row := range f.rows {
+		f.y[k] = a.dot(row, f.in.image)
+	}
+	f.forward(f.y)
+	copy(f.c, f.y)
+	f.back(f.c)
+	return a.dot(j, f.in.image) - dot(f.y, f.y)
+}
+
+// oblique is direction in the metric: z = P·(a − A_Tᵀc), and the norm is that of P⁻¹.
+// It corrects c while the norm is small.
+func (f *factor) oblique(a *Rows, j int) float64 {
+	f.within(a, j)
+	in := f.in
+	copy(f.z, in.image)
+	clear(in.d)
+	a.axpy(j, 1, in.d)
+	in.w = append(in.w[:0], f.c...)
+	f.less(a, in.w)
+	norm := math.Sqrt(max(dot(in.d, f.z), 0))
+	for pass := 0; pass < 2 && norm <= correctBelow; pass++ {
+		for k, row := range f.rows {
+			in.w[k] = a.dot(row, f.z)
+		}
+		f.forward(in.w)
+		f.back(in.w)
+		for k, w := range in.w {
+			f.c[k] += w
+		}
+		f.less(a, in.w)
+		norm = math.Sqrt(max(dot(in.d, f.z), 0))
+	}
+	return norm
+}
+
+// correctBelow is the norm of what a row has outside the span of the others below
+// which its coefficients are corrected.
+const correctBelow = 0.1
+
+// less takes w times the tight rows off d and their images off z.
+func (f *factor) less(a *Rows, w []float64) {
+	for k, row := range f.rows {
+		w[k] = -w[k]
+		a.axpy(row, w[k], f.in.d)
+	}
+	simd.Fold(f.z, f.n, f.q, f.in.at, w)
+}
+
+// short is direction without z, for rows that are far from the span of the others.
+func (f *factor) short(a *Rows, j int) float64 {
+	if f.in != nil {
+		if square := f.within(a, j); square > farEnough {
+			return math.Sqrt(square)
+		}
+	}
+	return f.direction(a, j)
+}
+
+// farEnough is a square that cancellation leaves eight digits of.
+const farEnough = 1e-8

@@ -41,10 +41,35 @@ func times(p []float64, n int) func(dst, src []float64) {
 	}
 }
 
+// inMetric is what both solvers in a metric do.
+type inMetric interface {
+	Factor(apply func(dst, src []float64))
+	Solve(change, u, v, limit []float64, m int, least float64) activeset.Status
+	Conflict() (rows []int, weights []float64)
+	Steps() int
+}
+
+// metrics are the solvers in a metric.
+var metrics = []struct {
+	name string
+	make func(a activeset.Rows) inMetric
+}{
+	{"metric", func(a activeset.Rows) inMetric { return activeset.NewMetric(a) }},
+	{"gram", func(a activeset.Rows) inMetric { return activeset.NewGram(a) }},
+}
+
+func eachMetric(t *testing.T, test func(t *testing.T, create func(a activeset.Rows) inMetric)) {
+	for _, m := range metrics {
+		t.Run(m.name, func(t *testing.T) { test(t, m.make) })
+	}
+}
+
 // In any metric the answer satisfies z = v − PAᵀu with multipliers of the right
 // sign and rows that hold; also from a neighbour's multipliers, and after P has
 // changed.
-func TestMetric(t *testing.T) {
+func TestMetric(t *testing.T) { eachMetric(t, testMetric) }
+
+func testMetric(t *testing.T, create func(a activeset.Rows) inMetric) {
 	for number, c := range classes {
 		if c.soft || c.name == "scaled" {
 			continue
@@ -54,7 +79,7 @@ func TestMetric(t *testing.T) {
 				rng := rand.New(rand.NewPCG(uint64(number), uint64(k)))
 				p := c.make(rng, 2+rng.IntN(40))
 				n, m := p.N, len(p.Lo)
-				f := activeset.NewMetric(p.Rows)
+				f := create(p.Rows)
 				u, change, want := make([]float64, m), make([]float64, n), make([]float64, n)
 				for _, noise := range []float64{0.1, 10, 0.01} {
 					apply := times(covariance(rng, n, 1+rng.IntN(n), noise), n)
@@ -96,7 +121,9 @@ func TestMetric(t *testing.T) {
 
 // With P = 4I and caps a quarter of what they were the answer is that of the
 // identity; with P of rank 1 the point stays on a line.
-func TestMetricOfKnownAnswer(t *testing.T) {
+func TestMetricOfKnownAnswer(t *testing.T) { eachMetric(t, testMetricOfKnownAnswer) }
+
+func testMetricOfKnownAnswer(t *testing.T, create func(a activeset.Rows) inMetric) {
 	rng := rand.New(rand.NewPCG(8, 8))
 	p := infeasible(rng, 20)
 	n, m := p.N, len(p.Lo)
@@ -109,7 +136,7 @@ func TestMetricOfKnownAnswer(t *testing.T) {
 	for j := range quarter {
 		quarter[j] = 0.2
 	}
-	f := activeset.NewMetric(p.Rows)
+	f := create(p.Rows)
 	identity := make([]float64, n*n)
 	for i := range n {
 		identity[i*n+i] = 4
@@ -127,19 +154,20 @@ func TestMetricOfKnownAnswer(t *testing.T) {
 	for i := range x {
 		assert.InDelta(t, x[i], p.v[i]+change[i], 1e-12)
 	}
+	apply := times(identity, n)
 	assert.Zero(t, testing.AllocsPerRun(5, func() {
-		f.Factor(times(identity, n))
+		f.Factor(apply)
 		f.Solve(change, y, p.v, quarter, m, 0)
-	})-testing.AllocsPerRun(5, func() { times(identity, n) }))
+	}))
 
 	line := &problem{Rows: activeset.Rows{N: 3}, v: []float64{0, 0, 0}}
 	line.row([]int32{0}, []float64{1}, 1, math.Inf(1), math.Inf(1))
-	f = activeset.NewMetric(line.Rows)
+	f = create(line.Rows)
 	f.Factor(times([]float64{1, 2, 3, 2, 4, 6, 3, 6, 9}, 3))
 	require.Equal(t, activeset.Solved, f.Solve(change[:3], y[:1], line.v, line.limit, 1, 0))
 	assert.InDeltaSlice(t, []float64{1, 2, 3}, change[:3], 1e-14)
 	line.row([]int32{1}, []float64{1}, math.Inf(-1), 1, math.Inf(1))
-	f = activeset.NewMetric(line.Rows)
+	f = create(line.Rows)
 	f.Factor(times([]float64{1, 2, 3, 2, 4, 6, 3, 6, 9}, 3))
 	require.Equal(t, activeset.Infeasible, f.Solve(change[:3], make([]float64, 2), line.v, line.limit, 2, 0))
 	rows, weights := f.Conflict()

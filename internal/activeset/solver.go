@@ -104,7 +104,7 @@ func (s *Solver) bounded(j int, u float64) bool {
 // put makes row j tight on the side of multiplier u, unless it is within least
 // of the span of the others.
 func (s *Solver) put(j int, u, least float64) {
-	norm := s.direction(&s.a, j)
+	norm := s.short(&s.a, j)
 	if norm <= least {
 		s.u[j], s.at[j] = 0, free
 		return

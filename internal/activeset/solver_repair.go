@@ -1,5 +1,7 @@
 package activeset
 
+import "github.com/gibbsite-go/gibbsite/internal/simd"
+
 // repair starts again from the tight rows: factorisation, point and multipliers.
 func (s *Solver) repair() {
 	s.rebuild()
@@ -10,9 +12,9 @@ func (s *Solver) repair() {
 // become free.
 func (s *Solver) rebuild() {
 	was := s.rows
-	s.rows = s.rows[:0]
+	s.empty()
 	for _, j := range was { // behind what add appends
-		norm := s.direction(&s.a, j)
+		norm := s.short(&s.a, j)
 		if norm <= vanishes {
 			s.withdraw(j)
 			s.round++
@@ -81,6 +83,10 @@ func (s *Solver) settle() {
 // solve stores the x nearest to base with the tight rows at their bounds, and
 // their multipliers. With Rᵀw = b it is x = base − Q(Qᵀbase − w), Ru = Qᵀbase − w.
 func (s *Solver) solve() {
+	if s.in != nil {
+		s.solveInside()
+		return
+	}
 	copy(s.base, s.v)
 	for j, at := range s.at[:s.m] {
 		if at == capped {
@@ -111,6 +117,10 @@ func (s *Solver) solve() {
 
 // refine mends x and the multipliers by what the rows themselves miss.
 func (s *Solver) refine() {
+	if s.in != nil {
+		s.refineInside()
+		return
+	}
 	for range 2 {
 		for k, j := range s.rows {
 			s.w[k] = s.a.dot(j, s.x) - s.bound(j)
@@ -132,5 +142,41 @@ func (s *Solver) refine() {
 		for k, j := range s.rows {
 			s.u[j] += s.t[k]
 		}
+	}
+}
+
+// solveInside is solve in the metric: with RᵀR·u = A_T·base − b it is x = base − P·A_Tᵀu.
+func (s *Solver) solveInside() {
+	in := s.in
+	clear(in.d)
+	for j, at := range s.at[:s.m] {
+		if at == capped {
+			s.a.axpy(j, -s.u[j], in.d)
+		}
+	}
+	copy(s.base, s.v)
+	in.product(s.base, in.d)
+	copy(s.x, s.base)
+	for _, j := range s.rows {
+		s.u[j] = 0
+	}
+	s.refineInside()
+}
+
+// refineInside mends x and the multipliers by what the rows miss.
+func (s *Solver) refineInside() {
+	count := len(s.rows)
+	s.w = s.w[:count]
+	for range 2 {
+		for k, j := range s.rows {
+			s.w[k] = s.a.dot(j, s.x) - s.bound(j)
+		}
+		s.forward(s.w)
+		s.back(s.w)
+		for k, j := range s.rows {
+			s.u[j] += s.w[k]
+			s.w[k] = -s.w[k]
+		}
+		simd.Fold(s.x, s.n, s.q, s.in.at, s.w)
 	}
 }

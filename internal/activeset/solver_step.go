@@ -41,7 +41,8 @@ func (s *Solver) Solve(x, u, v, limit []float64, m int, least float64) Status {
 // begin starts from the multipliers in u.
 func (s *Solver) begin(least float64) {
 	s.round, s.built, s.doubted, s.doubts, s.repairs, s.ops = 1, 1, 0, 0, 0, 0
-	s.rows, s.conflict, s.influence = s.rows[:0], s.conflict[:0], s.influence[:0]
+	s.empty()
+	s.conflict, s.influence = s.conflict[:0], s.influence[:0]
 	clear(s.at)
 	clear(s.skip)
 	copy(s.x, s.v)

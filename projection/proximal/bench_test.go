@@ -108,17 +108,21 @@ func BenchmarkProximal(b *testing.B) {
 	}
 }
 
-// BenchmarkMetric projects windows of 144 entries with 384 rows in the metric of
-// prices, from no multipliers and from those of a neighbour.
+// BenchmarkMetric projects windows of 144 and 576 entries with 384 and 1536 rows in
+// the metric of prices, from no multipliers and from those of a neighbour.
 func BenchmarkMetric(b *testing.B) {
-	rng := rand.New(rand.NewPCG(1, 11))
-	set, inside := window(rng, 24, true)
-	v := make([]float64, len(inside))
-	for i := range v {
-		v[i] = inside[i] + 0.6*rng.NormFloat64()
+	for _, length := range []int{24, 96} {
+		b.Run(fmt.Sprintf("n=%d", 6*length), func(b *testing.B) {
+			rng := rand.New(rand.NewPCG(1, 11))
+			set, inside := window(rng, length, true)
+			v := make([]float64, len(inside))
+			for i := range v {
+				v[i] = inside[i] + 0.6*rng.NormFloat64()
+			}
+			p := proximal.Projector{Set: set, Metric: prices(length, []float64{1, 0.1})}
+			benchmarkRows(b, p, 0.1, v, 0.01)
+		})
 	}
-	p := proximal.Projector{Set: set, Metric: prices(24, []float64{1, 0.1})}
-	benchmarkRows(b, p, 0.1, v, 0.01)
 }
 
 // BenchmarkDegenerate projects onto 150 rows of 60 entries through one point.

@@ -10,21 +10,38 @@ const (
 	// works with dense columns, where Newton's method works with sparse rows.
 	denseVariables = 200
 	denseRows      = 4000
+
+	// gramTol is the largest residual of the active set in a metric, for data of order
+	// 1, that Newton's method is not asked to improve.
+	gramTol = 1e-10
 )
 
 // dense is the active set for the rows of an iteration, with or without a
 // metric.
 type dense struct {
 	plain  *activeset.Solver
-	metric *activeset.Metric // instead, if there is a metric
-	stale  bool              // the metric has changed
+	metric inMetric // instead, if there is a metric
+	stale  bool     // the metric has changed
 	x      []float64
+}
+
+// inMetric is the active set in a metric: an *activeset.Metric, or an
+// *activeset.Gram above denseVariables.
+type inMetric interface {
+	Factor(apply func(dst, src []float64))
+	Refresh(first int)
+	Solve(change, u, v, limit []float64, m int, least float64) activeset.Status
+	Conflict() (rows []int, weights []float64)
+	Steps() int
 }
 
 // newDense returns the active set for the rows of w.
 func newDense(w *newton, metric bool) *dense {
 	rows := activeset.Rows{N: w.n, Start: w.start, End: w.end, Index: w.index, Value: w.value, Lo: w.lo, Hi: w.hi}
-	if metric {
+	switch {
+	case metric && w.n > denseVariables:
+		return &dense{metric: activeset.NewGram(rows), stale: true}
+	case metric:
 		return &dense{metric: activeset.NewMetric(rows), stale: true}
 	}
 	return &dense{plain: activeset.New(rows), x: make([]float64, w.n)}
@@ -74,3 +91,12 @@ func (w *newton) show(rows []int, weights []float64) {
 		w.p[j] = weights[k]
 	}
 }
+
+// outcome says how an iteration ended.
+type outcome int8
+
+const (
+	converged outcome = iota
+	excluded          // rows exclude each other, as p proves
+	failed
+)

@@ -56,3 +56,16 @@ func (w *newton) coordinate(z []float64, j int) {
 		}
 	}
 }
+
+// fallbackSweeps bounds coordinate ascent; a sweep costs as much as a step of
+// conjugate gradients on all rows.
+const fallbackSweeps = 20000
+
+// finite makes multipliers that are NaN 0.
+func (w *newton) finite(m int) {
+	for j, y := range w.y[:m] {
+		if math.IsNaN(y) {
+			w.y[j] = 0
+		}
+	}
+}

@@ -41,7 +41,8 @@ type Projector struct {
 	// definite: it stores P·v in dst, at diffusion time t. With P the
 	// covariance of the clean series given the noisy one, the projection is
 	// the conditional mean if that is Gaussian. It must be safe for concurrent
-	// use, and P·v must not depend on anything else.
+	// use, and P·v must not depend on anything else. Series of up to 1000 entries
+	// ask for P·v of all unit vectors at every new t.
 	Metric func(dst, v []float64, t float64)
 
 	// Soften makes rows that exclude each other no error; see [Solver.Solve].

@@ -89,15 +89,6 @@ func (s *Solver) Penalised(z, v []float64, gamma float64) (Certificate, error) {
 	return c, err
 }
 
-// outcome says how an iteration ended.
-type outcome int8
-
-const (
-	converged outcome = iota
-	excluded          // rows exclude each other, as p proves
-	failed
-)
-
 // linear finds multipliers for the prediction v; c and pc follow from them.
 func (s *Solver) linear(v []float64, tol float64) (cert Certificate, err error) {
 	w := s.iter
@@ -130,10 +121,22 @@ func (s *Solver) linear(v []float64, tol float64) (cert Certificate, err error) 
 }
 
 // iterate finds multipliers of the rows that have no closed form: small problems
-// by the active set, others by Newton's method and, where that fails, by the
-// active set from where it got to.
+// by the active set, those in a metric up to rescueVariables, too; others by
+// Newton's method and, where that fails, by the active set from where it got to.
 func (s *Solver) iterate(v []float64, tol float64, cert *Certificate) (end outcome, residual float64) {
 	w, m := s.iter, s.iterated()
+	if s.metric != nil && m > 0 && w.n > denseVariables && w.n <= rescueVariables && m <= denseRows {
+		status := s.active(v, m)
+		cert.Steps = w.steps
+		if status == activeset.Infeasible && w.contradicts(m, s.base.len()) {
+			return excluded, 0
+		}
+		w.products(v, m)
+		if residual = w.residual(m); residual <= gramTol*s.size {
+			return converged, residual
+		}
+		w.finite(m)
+	}
 	if m == 0 || w.n > denseVariables || m > denseRows {
 		hard := math.IsInf(s.caps, 1)
 		contradiction := func() bool { return hard && w.contradicts(m, s.base.len()) }
@@ -151,16 +154,9 @@ func (s *Solver) iterate(v []float64, tol float64, cert *Certificate) (end outco
 			cert.Steps += fallbackSweeps
 			return failed, residual
 		}
-		for j, y := range w.y[:m] {
-			if math.IsNaN(y) {
-				w.y[j] = 0
-			}
-		}
+		w.finite(m)
 	}
-	if s.small == nil {
-		s.small = newDense(w, s.metric != nil)
-	}
-	status := s.small.run(w, v, m, s.base.len(), s.size)
+	status := s.active(v, m)
 	cert.Steps += w.steps
 	switch {
 	case status == activeset.Solved:
@@ -172,9 +168,13 @@ func (s *Solver) iterate(v []float64, tol float64, cert *Certificate) (end outco
 	return failed, w.residual(m)
 }
 
-// fallbackSweeps bounds coordinate ascent; a sweep costs as much as a step of
-// conjugate gradients on all rows.
-const fallbackSweeps = 20000
+// active runs the active set, which is made when it is first asked for.
+func (s *Solver) active(v []float64, m int) activeset.Status {
+	if s.small == nil {
+		s.small = newDense(s.iter, s.metric != nil)
+	}
+	return s.small.run(s.iter, v, m, s.base.len(), s.size)
+}
 
 // iterated returns the number of rows that the iteration is for: all of them
 // if something couples variables that the rows do not.

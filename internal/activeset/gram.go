@@ -1,0 +1,112 @@
+package activeset
+
+import "math"
+
+// Gram solves the problem of a [Metric] for larger n. The tight rows T have the
+// Cholesky factor of their Gram matrix A_T·P·A_Tᵀ in place of an orthogonal basis,
+// and rows stay sparse: an iteration costs about n·q + q² operations, and a metric
+// only the rows of P. The price is that rows count as dependent sooner. It
+// is not safe for concurrent use. Once warm it allocates nothing.
+type Gram struct {
+	a      Rows // as given
+	inner  *Solver
+	in     *inside
+	norm   []float64 // of rows, in the metric
+	lo, hi []float64 // of the rows scaled to norm 1
+	limit  []float64
+	u      []float64
+	zero   []float64
+	x      []float64
+}
+
+// NewGram returns a solver for the rows of a, which are sparse, without a
+// metric yet: see Factor.
+func NewGram(a Rows) *Gram {
+	n, m := a.N, len(a.Lo)
+	f := &Gram{
+		a: a, norm: make([]float64, m), lo: make([]float64, m), hi: make([]float64, m), limit: make([]float64, m),
+		u: make([]float64, m), zero: make([]float64, n), x: make([]float64, n),
+	}
+	scaled := a
+	scaled.Value, scaled.Lo, scaled.Hi = make([]float64, len(a.Value)), f.lo, f.hi
+	f.inner = New(scaled)
+	most := min(n, m) + 1
+	f.in = &inside{
+		p: make([]float64, n*n), at: make([]int32, 0, most), image: make([]float64, n), d: make([]float64, n),
+		w: make([]float64, 0, most), index: make([]int32, 0, n), coef: make([]float64, 0, n),
+	}
+	for k := range most {
+		f.in.at = append(f.in.at, int32(k*n))
+	}
+	f.inner.in = f.in
+	return f
+}
+
+// Factor sets P, of which apply stores the product with src in dst. It costs n
+// products with unit vectors.
+func (f *Gram) Factor(apply func(dst, src []float64)) {
+	n := f.a.N
+	for i := range n {
+		f.zero[i] = 1
+		apply(f.in.p[i*n:(i+1)*n], f.zero)
+		f.zero[i] = 0
+	}
+	f.Refresh(0)
+}
+
+// Refresh scales the rows from number first on, which have changed.
+func (f *Gram) Refresh(first int) {
+	n := f.a.N
+	for j := first; j < len(f.norm); j++ {
+		from, to := f.a.Start[j], f.a.End[j]
+		index, value := f.a.Index[from:to], f.a.Value[from:to]
+		square := 0.0
+		for k, i := range index {
+			row := f.in.p[int(i)*n:]
+			sum := 0.0
+			for l, h := range index {
+				sum += float64(value[l] * row[h])
+			}
+			square += float64(value[k] * sum)
+		}
+		f.norm[j] = math.Sqrt(max(square, 0))
+		if f.norm[j] == 0 {
+			f.norm[j] = 1
+		}
+		for k, x := range value {
+			f.inner.a.Value[int(from)+k] = x / f.norm[j]
+		}
+	}
+}
+
+// Solve is that of a [Metric].
+func (f *Gram) Solve(change, u, v, limit []float64, m int, least float64) Status {
+	for j, g := range f.norm[:m] {
+		t := f.a.dot(j, v)
+		f.lo[j], f.hi[j] = (f.a.Lo[j]-t)/g, (f.a.Hi[j]-t)/g
+		f.limit[j], f.u[j] = limit[j]*g, u[j]*g
+		if math.Abs(u[j]) >= limit[j] {
+			f.u[j] = math.Copysign(f.limit[j], u[j])
+		}
+	}
+	status := f.inner.Solve(change, f.u, f.zero, f.limit, m, least)
+	for j, g := range f.norm[:m] {
+		u[j] = f.u[j] / g
+		if f.inner.at[j] == capped {
+			u[j] = math.Copysign(limit[j], f.u[j])
+		}
+	}
+	return status
+}
+
+// Conflict is that of [Solver.Conflict], for the rows as given.
+func (f *Gram) Conflict() (rows []int, weights []float64) {
+	rows, weights = f.inner.Conflict()
+	for k, j := range rows {
+		weights[k] /= f.norm[j]
+	}
+	return rows, weights
+}
+
+// Steps returns the number of steps of the last Solve.
+func (f *Gram) Steps() int { return f.inner.Steps() }
