@@ -206,8 +206,21 @@ func TestCutOfSeveralSeries(t *testing.T) {
 			}
 		}
 	}
+	// At random up to a fifth of the 333 windows, and every number that is asked for.
+	c, err := cut(table, 10, 66, 1000, random, 1)
+	if err != nil || len(c.starts) != 66 || len(c.training) != 266*c.sites() {
+		t.Fatal(err, len(c.starts), len(c.training))
+	}
+	for i, s := range c.starts[1:] {
+		if s == c.starts[i] {
+			t.Errorf("window %d is held out twice", s)
+		}
+	}
+	if _, err = cut(table, 10, 67, 1000, random, 1); err == nil || !strings.Contains(err.Error(), "-heldout = 67, want ≤ 66, a fifth of its 333 windows") {
+		t.Error(err)
+	}
 	// An outlier in a window held out leaves the units alone.
-	c, err := cut(table, 10, 3, 1000, even, 1)
+	c, err = cut(table, 10, 3, 1000, even, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

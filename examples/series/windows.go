@@ -41,7 +41,8 @@ const (
 // cut holds out windows and takes at most limit of the others for training. No
 // training window shares a row with one held out, unless the split is random:
 // that is the protocol of Narasimhan et al. 2025, four fifths of all overlapping
-// windows for training and a tenth to test.
+// windows for training and a tenth to test. What is held out may be up to the fifth
+// that is left.
 func cut(t *table, length, heldOut, limit int, by split, seed uint64) (*corpus, error) {
 	c := &corpus{table: t, length: length}
 	var all []int
@@ -61,6 +62,10 @@ func cut(t *table, length, heldOut, limit int, by split, seed uint64) (*corpus, 
 	case chronological:
 		free = c.holdLast(all, heldOut)
 	case random:
+		if most := len(all) / 5; heldOut > most {
+			return nil, fmt.Errorf("%s: -heldout = %d, want ≤ %d, a fifth of its %d windows of %d rows: the others are for training (-split random)",
+				t.name, heldOut, most, len(all), length)
+		}
 		free = c.holdAtRandom(all, heldOut, seed)
 	default:
 		free = c.holdEvenly(all, heldOut)
@@ -90,12 +95,11 @@ func cut(t *table, length, heldOut, limit int, by split, seed uint64) (*corpus, 
 // may overlap them.
 func (c *corpus) holdAtRandom(all []int, heldOut int, seed uint64) (free []int) {
 	order := rand.New(rand.NewPCG(seed, 11)).Perm(len(all))
-	test := min(heldOut, len(all)/10)
 	c.starts = nil
-	for _, k := range order[:test] {
+	for _, k := range order[:heldOut] {
 		c.starts = append(c.starts, all[k])
 	}
-	for _, k := range order[test : test+min(len(all)-test, 4*len(all)/5)] {
+	for _, k := range order[heldOut : heldOut+4*len(all)/5] {
 		free = append(free, all[k])
 	}
 	slices.Sort(c.starts)

@@ -18,6 +18,10 @@
 //	cps 13   pdm 31   prodigy 31   cps-metric 33   noise-corrected 34   cop-ft 37
 //
 // (go test -run Table -table 8 -samples 2000 -seeds 2 -v, which names the settings).
+// With 10 000 samples and 32 seeds the closed form has .86 ± .07 and ancestral
+// draws 1.25 ± .16, with the weights of modes .006 and .008 off in total variation. With
+// ten Gaussians in sixteen dimensions given four equations, and 8 seeds, they have 1.09 ± .16
+// and 1.10 ± .22, and .011 and .010.
 //
 // Where the distribution is known in closed form there is a shorter way:
 // [github.com/gibbsite-go/gibbsite/energy/continuous.Mixture.Where] and

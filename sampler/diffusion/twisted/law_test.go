@@ -265,7 +265,9 @@ func TestRefusals(t *testing.T) {
 	none := constraint.Slabs{A: append(set.A, set.A...), Lower: []float64{1, -inf}, Upper: []float64{inf, 0}}
 	s, err = twisted.New(t.Context(), d, none, twisted.Config{Schedule: schedule, Particles: 4, Steps: 5})
 	require.NoError(t, err)
-	require.ErrorIs(t, s.Sample(t.Context(), make([]float32, 2)), constraint.ErrInfeasible)
+	err = s.Sample(t.Context(), make([]float32, 2))
+	require.ErrorIs(t, err, constraint.ErrInfeasible)
+	require.ErrorContains(t, err, "none of 4 particles is in the set: if it is not empty, it takes more Particles")
 	steps := 0
 	s, err = twisted.New(t.Context(), d, set, twisted.Config{Schedule: schedule, Particles: 2, Steps: 3, Progress: func(done, total int) {
 		steps++

@@ -3,6 +3,7 @@ package twisted_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -125,11 +126,52 @@ func (m *mixture) values(x []float32) []float64 {
 	return out
 }
 
-// draws fills x with exact draws.
-func draws(m *continuous.Mixture, x []float32, seed uint64) []float32 {
+// bound adds inequalities to the rows, each of which the given share of what is left
+// satisfies.
+func (m *mixture) bound(count int, share float64) {
+	rng := rand.New(rand.NewPCG(uint64(count), 5))
+	for range count {
+		row := make([]float64, m.n)
+		for i := range row {
+			row[i] = rng.NormFloat64()
+		}
+		const sample = 20000
+		x, at := m.exactly(make([]float32, sample*m.n), 999), make([]float64, sample)
+		for k := range at {
+			for i, a := range row {
+				at[k] += a * float64(x[k*m.n+i])
+			}
+		}
+		slices.Sort(at)
+		m.set.A = append(m.set.A, constraint.Rows(row, m.n)...)
+		m.set.Lower, m.set.Upper = append(m.set.Lower, math.Inf(-1)), append(m.set.Upper, at[int(share*sample)])
+	}
+}
+
+// holds reports whether x satisfies the inequalities.
+func (m *mixture) holds(x []float32) bool {
+	for j := m.rows; j < len(m.set.A); j++ {
+		sum := 0.0
+		for k, i := range m.set.A[j].Index {
+			sum += m.set.A[j].Value[k] * float64(x[i])
+		}
+		if sum > m.set.Upper[j] {
+			return false
+		}
+	}
+	return true
+}
+
+// exactly fills x with exact draws that satisfy the inequalities.
+func (m *mixture) exactly(x []float32, seed uint64) []float32 {
 	src := rand.NewPCG(seed, 77)
-	for at := 0; at < len(x); at += m.Sites() {
-		m.Draw(x[at:at+m.Sites()], src)
+	for at := 0; at < len(x); at += m.n {
+		for {
+			m.conditional.Draw(x[at:at+m.n], src)
+			if m.holds(x[at : at+m.n]) {
+				break
+			}
+		}
 	}
 	return x
 }
@@ -180,10 +222,31 @@ func (t *truth) distance(x []float32) float64 {
 	return 2*spread(x, t.y, t.n) - spread(x, x, t.n) - t.self
 }
 
-// modes returns how far the mean responsibilities of the components of the
-// conditional mixture are from its weights, in total variation. They are taken in
-// the null space of the rows, where it has densities.
-func (m *mixture) modes(t testing.TB, x []float32) float64 {
+// truly returns the weights of the components of the conditional mixture or, under
+// inequalities, what they are in exact draws.
+func (m *mixture) truly(t testing.TB) []float64 {
+	t.Helper()
+	if len(m.set.A) > m.rows {
+		mean, _ := m.shares(t, m.exactly(make([]float32, 200000*m.n), 98))
+		return mean
+	}
+	_, weights := m.shares(t, make([]float32, m.n))
+	return weights
+}
+
+// apart returns the total variation between two distributions.
+func apart(p, q []float64) float64 {
+	off := 0.0
+	for c, w := range p {
+		off += math.Abs(q[c]-w) / 2
+	}
+	return off
+}
+
+// shares returns the mean responsibilities of the components of the conditional
+// mixture, and its weights. They are taken in the null space of the rows, where it has
+// densities.
+func (m *mixture) shares(t testing.TB, x []float32) (mean, weights []float64) {
 	t.Helper()
 	var svd mat.SVD
 	require.True(t, svd.Factorize(m.a, mat.SVDFullV))
@@ -197,7 +260,7 @@ func (m *mixture) modes(t testing.TB, x []float32) float64 {
 		return y.RawVector().Data
 	}
 	k := m.conditional.Components()
-	weights := make([]float64, k)
+	weights = make([]float64, k)
 	parts := make([]*continuous.Mixture, k)
 	for c := range k {
 		mean, cov := make([]float64, m.n), make([]float64, free*free)
@@ -221,7 +284,8 @@ func (m *mixture) modes(t testing.TB, x []float32) float64 {
 		parts[c], err = continuous.NewMixture([]float64{1}, [][]float64{down(mean)}, [][]float64{cov})
 		require.NoError(t, err)
 	}
-	mean, p, e := make([]float64, k), make([]float64, k), make([]float64, 1)
+	mean = make([]float64, k)
+	p, e := make([]float64, k), make([]float64, 1)
 	wide, y := make([]float64, m.n), make([]float32, free)
 	for at := 0; at < len(x); at += m.n {
 		for i := range wide {
@@ -240,9 +304,5 @@ func (m *mixture) modes(t testing.TB, x []float32) float64 {
 			mean[c] += p[c] / total * float64(m.n) / float64(len(x))
 		}
 	}
-	off := 0.0
-	for c, w := range weights {
-		off += math.Abs(mean[c]-w) / 2
-	}
-	return off
+	return mean, weights
 }

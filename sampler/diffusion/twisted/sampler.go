@@ -185,7 +185,7 @@ func (s *Sampler) cloud(ctx context.Context, report func(step int)) error {
 	}
 	top, sum, err := s.weigh()
 	if err != nil {
-		return fmt.Errorf("no particle of %d ended in the set: %w", len(s.particles), err)
+		return err
 	}
 	s.evidence = append(s.evidence, evidence+top+simd.Log(sum/float64(len(s.particles))))
 	return nil
@@ -206,6 +206,17 @@ func (s *Sampler) moveSlot(w, i int) { s.movers[w].move(s.particles[i], s.on) }
 
 func (s *Sampler) finishSlot(w, i int) { s.movers[w].finish(s.particles[i]) }
 
+// missed is the error of a cloud of so many particles that are all outside the set.
+type missed int
+
+// Error names the cure.
+func (m missed) Error() string {
+	return fmt.Sprintf("none of %d particles is in the set: if it is not empty, it takes more Particles or Steps, or fewer inequalities", int(m))
+}
+
+// Unwrap makes it constraint.ErrInfeasible.
+func (missed) Unwrap() error { return constraint.ErrInfeasible }
+
 // weigh reads the weights and returns their sum as e^top·sum.
 func (s *Sampler) weigh() (top, sum float64, err error) {
 	some := false
@@ -217,7 +228,7 @@ func (s *Sampler) weigh() (top, sum float64, err error) {
 		some = some || !math.IsInf(p.logw, -1)
 	}
 	if !some {
-		return 0, 0, constraint.ErrInfeasible
+		return 0, 0, missed(len(s.particles))
 	}
 	top, sum, _ = resample.Moments(s.logw)
 	return top, sum, nil
