@@ -191,3 +191,34 @@ func (c clampedBipartite) VisibleField(f []float32, h []int32) {
 	c.m.VisibleField(f, h)
 	c.fields(f, -1)
 }
+
+// clampedParams is a clamped model as [Parametric]: states outside the support
+// have the gradient of the model inside.
+type clampedParams struct {
+	*clamped
+	m Parametric
+}
+
+// Params implements [Parametric].
+func (c clampedParams) Params() []float64 { return c.m.Params() }
+
+// ParamGradient implements [Parametric].
+func (c clampedParams) ParamGradient(g []float64, x []int32, w []float64) { c.m.ParamGradient(g, x, w) }
+
+// SetParams implements [Parametric].
+func (c clampedParams) SetParams(theta []float64) error { return c.m.SetParams(theta) }
+
+// clampedLearn is a clamped model as [Learnable].
+type clampedLearn struct {
+	*clamped
+	m Learnable
+}
+
+// Learn implements [Learnable].
+func (c clampedLearn) Learn() (Parametric, error) {
+	fixed := make(map[int]int32, len(c.which))
+	for _, i := range c.which {
+		fixed[i] = c.fixed[i]
+	}
+	return relearned(c.m, func(m Model) (Model, error) { return Clamp(m, fixed) })
+}

@@ -256,3 +256,37 @@ func (s scaledPairs) Pairs() (start, adj []int32, weight, field []float64, ok bo
 	scaleAll(field, s.beta)
 	return start, adj, weight, field, ok
 }
+
+// scaledParams is a scaled model as [Parametric]: θ is that of the model.
+type scaledParams struct {
+	*scaled
+	m Parametric
+}
+
+// Params implements [Parametric].
+func (s scaledParams) Params() []float64 { return s.m.Params() }
+
+// ParamGradient implements [Parametric].
+func (s scaledParams) ParamGradient(g []float64, x []int32, w []float64) {
+	b := scratch.Float64s.Get(len(g))
+	defer scratch.Float64s.Put(b)
+	clear(*b)
+	s.m.ParamGradient(*b, x, w)
+	for k, v := range *b {
+		g[k] += float64(s.beta * v)
+	}
+}
+
+// SetParams implements [Parametric].
+func (s scaledParams) SetParams(theta []float64) error { return s.m.SetParams(theta) }
+
+// scaledLearn is a scaled model as [Learnable].
+type scaledLearn struct {
+	*scaled
+	m Learnable
+}
+
+// Learn implements [Learnable].
+func (s scaledLearn) Learn() (Parametric, error) {
+	return relearned(s.m, func(m Model) (Model, error) { return Scale(m, s.beta) })
+}

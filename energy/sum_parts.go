@@ -3,6 +3,7 @@ package energy
 import (
 	"math/rand/v2"
 
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
@@ -264,4 +265,101 @@ func (c sumCost) Cost() (energy, table float64) {
 		energy, table = energy+e, table+t
 	}
 	return energy, table
+}
+
+// sumParams is a sum as [Parametric]: θ is that of the parts that have some, one
+// after the other.
+type sumParams struct {
+	*sum
+	m []Parametric
+}
+
+// asParametric wants at least one part with parameters.
+func (s *sum) asParametric(p *Parametric) bool {
+	var parts []Parametric
+	for _, m := range s.parts {
+		if t, ok := As[Parametric](m); ok {
+			parts = append(parts, t)
+		}
+	}
+	if parts != nil {
+		*p = sumParams{s, parts}
+	}
+	return parts != nil
+}
+
+// Params implements [Parametric].
+func (s sumParams) Params() []float64 {
+	var theta []float64
+	for _, m := range s.m {
+		theta = append(theta, m.Params()...)
+	}
+	return theta
+}
+
+// ParamGradient implements [Parametric].
+func (s sumParams) ParamGradient(g []float64, x []int32, w []float64) {
+	for _, m := range s.m {
+		n := len(m.Params())
+		m.ParamGradient(g[:n], x, w)
+		g = g[n:]
+	}
+	check.Len("energy", "g beyond the parameters", len(g), 0)
+}
+
+// SetParams implements [Parametric]; a part that refuses leaves all as they were.
+func (s sumParams) SetParams(theta []float64) error {
+	before := s.Params()
+	check.Len("energy", "theta", len(theta), len(before))
+	for k, m := range s.m {
+		n := len(m.Params())
+		if err := m.SetParams(theta[:n]); err != nil {
+			for _, m := range s.m[:k] {
+				n := len(m.Params())
+				if back := m.SetParams(before[:n]); back != nil {
+					return back
+				}
+				before = before[n:]
+			}
+			return err
+		}
+		theta = theta[n:]
+	}
+	if s.bipartite != nil {
+		s.offset, s.bipartite = s.visibleOffset()
+	}
+	return nil
+}
+
+// sumLearn is a sum as [Learnable]: parts that are not are kept as they are.
+type sumLearn struct{ *sum }
+
+func (s *sum) asLearnable(p *Learnable) bool {
+	for _, m := range s.parts {
+		if _, ok := As[Learnable](m); ok {
+			*p = sumLearn{s}
+			return true
+		}
+	}
+	return false
+}
+
+// Learn implements [Learnable].
+func (s sumLearn) Learn() (Parametric, error) {
+	parts := make([]Model, len(s.parts))
+	for k, m := range s.parts {
+		parts[k] = m
+		if l, ok := As[Learnable](m); ok {
+			p, err := l.Learn()
+			if err != nil {
+				return nil, err
+			}
+			parts[k] = p
+		}
+	}
+	m, err := Sum(parts...)
+	if err != nil {
+		return nil, err
+	}
+	return asParametric(m)
 }

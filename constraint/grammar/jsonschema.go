@@ -15,7 +15,7 @@ type SchemaConfig struct {
 
 	// Limits bound the automata: that of every pattern (0 means 2¹⁴ states)
 	// and that of the schema when it is carried over to tokens. Bytes also
-	// bounds what the schema is written out to (2¹⁹ nodes of 256 bytes at most).
+	// bounds what the schema is written out to (2¹⁸ nodes of 256 bytes at most).
 	Limits constraint.Limits
 }
 

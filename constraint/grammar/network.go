@@ -9,7 +9,7 @@ import (
 // nodes bounds the places of a network, and so does the memory that its caller
 // allows, at nodeBytes each with what leads from them.
 const (
-	nodes     = 1 << 19
+	nodes     = 1 << 18
 	nodeBytes = 256
 )
 

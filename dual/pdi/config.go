@@ -11,7 +11,7 @@ type Config struct {
 	// Rule moves λ by the mean violation of the predictions alone. Nil means the
 	// predictive rule: it asks the predictor, at some tenth of the cost of the
 	// run, how the violations at the end answer to λ, and takes a trust-region
-	// step by that. It needs no step size, whatever the units of g. Rules for the
+	// step by that, four of them in the last step of the diffusion. It needs no step size, whatever the units of g. Rules for the
 	// means of samples, such as [dual.Auto], are wrong here.
 	Rule  dual.Rule
 	Start []float64 // nil means zeros

@@ -101,6 +101,7 @@ func (d *Denoiser) Denoise(ctx context.Context, v []float32, q energy.Noised[flo
 			return err
 		}
 	}
+	final := q.Time[0] < 1.5*(d.last-q.Time[0]) // the next step would end at 0
 	d.last = q.Time[0]
 	if len(d.groups) != states/size {
 		return fmt.Errorf("pdi: %d samples in the middle of a batch of %d", states, len(d.groups)*size)
@@ -111,7 +112,7 @@ func (d *Denoiser) Denoise(ctx context.Context, v []float32, q energy.Noised[flo
 			return err
 		}
 		part := energy.Noised[float32]{X: q.X[k*size*n : (k+1)*size*n], Alpha: q.Alpha[k*size : (k+1)*size], Src: q.Src[k*size : (k+1)*size]}
-		if err := d.step(g, v[k*size*n:(k+1)*size*n], part); err != nil {
+		if err := d.step(g, v[k*size*n:(k+1)*size*n], part, final); err != nil {
 			return err
 		}
 		ess += g.ess / float64(len(d.groups))
@@ -143,7 +144,7 @@ func (d *Denoiser) begin(ctx context.Context, groups int) error {
 }
 
 // step predicts the states of a group and moves its λ.
-func (d *Denoiser) step(g *pdiGroup, v []float32, q energy.Noised[float32]) error {
+func (d *Denoiser) step(g *pdiGroup, v []float32, q energy.Noised[float32], final bool) error {
 	b := &g.batch
 	b.States = len(q.Alpha)
 	if g.ahead != nil && b.Step == 0 {
@@ -170,8 +171,27 @@ func (d *Denoiser) step(g *pdiGroup, v []float32, q energy.Noised[float32]) erro
 		return err
 	}
 	b.Step++
-	if d.cfg.Again {
-		return d.p.predict(v, q.X, q.Alpha, g.lambda, q.Src)
+	again := 0
+	switch {
+	case final && g.ahead != nil:
+		again = epilogueRounds
+	case d.cfg.Again:
+		again = 1
+	}
+	for k := range again {
+		if err := d.p.predict(v, q.X, q.Alpha, g.lambda, q.Src); err != nil {
+			return err
+		}
+		if k+1 == again {
+			break
+		}
+		d.p.Violation(d.g, v)
+		if err := b.Measure(d.g); err != nil {
+			return err
+		}
+		if err := d.move(g, q); err != nil {
+			return err
+		}
 	}
 	return nil
 }

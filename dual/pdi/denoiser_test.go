@@ -149,10 +149,11 @@ func TestConstrainedMixture(t *testing.T) {
 	require.Greater(t, freeWorst, 0.5, "the broken twin")
 	require.LessOrEqual(t, worst, 0.02)
 	if samples == 1024 {
-		// U alone has a standard error of 0.12; that of the free run, which has
-		// the same noise, takes most of it out.
-		t.Logf("U with the free run as control: %.4f", u-(freeU-p.free))
-		require.InDelta(t, p.u, u-(freeU-p.free), 0.06)
+		// U has a standard error of 0.12, and 0.10 with the free run, which has the
+		// same noise, as a control: TestFigures averages over seeds.
+		t.Logf("U with the free run as control: %.4f; without inequalities %.4f", u-(freeU-p.free), p.free)
+		require.Greater(t, p.u-p.free, 1.0, "the broken twin")
+		require.InDelta(t, p.u, u-(freeU-p.free), 0.5)
 		require.LessOrEqual(t, worst, 0.003)
 	}
 	require.Equal(t, steps, d.Steps())

@@ -88,7 +88,11 @@ func TestFigures(t *testing.T) {
 				se := math.Sqrt(max(0, square-gap*gap) / float64(max(1, seeds-1)))
 				t.Logf("%s, %d steps, g × %g, %d dependent rows: U* %.3f, U − U* %+.4f ± %.4f, violation %.5f, at most %.5f; %.1f s of processor a run",
 					m.name, steps, c.scale, c.extra, p.u, gap, se, violation, most, (exact.CPU().Seconds()-from)/float64(seeds))
-				require.LessOrEqual(t, most, 0.02, "the tolerance of the paper")
+				require.LessOrEqual(t, most, 0.01)
+				if steps == 500 {
+					require.LessOrEqual(t, math.Abs(gap), 0.06+3*se)
+					require.LessOrEqual(t, most, 0.003)
+				}
 			}
 		}
 		if *montecarlo > 0 {

@@ -21,7 +21,8 @@ import (
 //	max_δ ḡᵀδ − δᵀ(C + diag h)δ/(2β)   over λ + δ ≥ 0, |δ_j| ≤ 2rβ/scale_j,
 //
 // r a trust radius that grows while steps do what they should and are as long as
-// allowed. Before the first step a few states of pure noise find where λ starts.
+// allowed. Before the first step a few states of pure noise find where λ starts; at
+// the last one, which no other corrects, λ moves and predictions are made four times.
 type predictive struct {
 	r, used  float64
 	moved    bool      // last and mean are those of a step
@@ -53,7 +54,7 @@ type part struct {
 const (
 	widest, narrowest = 32, 1.0 / 16 // trust radius
 	reach             = 2            // box in standard deviations over β
-	ridge, faint      = 0.01, 1e-6   // h relative to the variance and to the square
+	ridge, faint      = 0.001, 1e-6  // h relative to the variance and to the square
 	nudge, firstNudge = 0.05, 0.01   // differences in λ, in the same units
 	scarce            = 1e-4         // least variance relative to the square
 	correlated        = 0.999        // largest correlation in C
@@ -63,6 +64,8 @@ const (
 	prologueStates, prologueRounds, prologueColumn = 8, 200, 4
 	prologueEager                                  = 10   // rounds that all learn C
 	prologueStill                                  = 0.01 // step, in standard deviations over β, that ends it
+
+	epilogueRounds = 4 // predictions at the last states, after which nothing corrects λ
 
 	sweeps = 64
 )

@@ -143,3 +143,13 @@ func TestPredictiveZeroRow(t *testing.T) {
 	require.InDelta(t, 0, c.Violation[1], 0.02)
 	require.Positive(t, d.Average(0)[1])
 }
+
+// What the last of few steps reveals is large: λ answers it before the samples leave.
+func TestFewSteps(t *testing.T) {
+	exact.SkipUnderRace(t)
+	for seed := 1; seed <= 6; seed++ {
+		p := newConstrained(t)
+		_, worst := p.judge(run(t, p.predictor, pdi.Config{}, 1024, 50, seed))
+		require.LessOrEqual(t, worst, 0.004, "seed %d", seed)
+	}
+}

@@ -52,7 +52,7 @@ func grid[T any](n, m int) [][]T {
 }
 
 const (
-	tileSites = 32       // rows of one start fill a strip of the kernel
+	tileSites = 64       // rows of one start fill two strips of the kernel
 	lowest    = 0x1p-600 // smaller values are raised to it
 	faint     = 0x1p-300 // smaller weights are dropped
 	remote    = -411     // log₂ of what a return weighs at least: times lowest and drift it is normal

@@ -30,7 +30,7 @@ type ahead struct {
 }
 
 const (
-	aheadEnds  = 8
+	aheadEnds  = 16
 	aheadLeast = 24 // fewer calls are not worth it
 	aheadDrift = 60 // log₂ of what the scale may change by
 )

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func init() {
@@ -86,6 +87,38 @@ func TestExpGather(t *testing.T) {
 	assert.Greater(t, worst[true], 1e-14) // the loop looks at something
 	t.Log(worst)
 	assert.PanicsWithValue(t, "simd: len(idx) = 1, want 0", func() { ExpGather(nil, w, idx[:1], 0) })
+}
+
+// TestExpTable compares the bits of the path through the table with the general
+// one, where weights leave the table at both ends and come back.
+func TestExpTable(t *testing.T) {
+	const n = 1 << 13
+	r := newRand(5)
+	w, idx, got, want := make([]float32, n), make([]int32, n), make([]float64, n), make([]float64, n)
+	for _, far := range []float64{0, 0.01, 0.3, 1} {
+		for i := range w {
+			w[i], idx[i] = float32(48*r.Float64()-35), r.Int32N(n)
+			if r.Float64() < far {
+				w[i] = []float32{-inf32, -40, 12, 708.5, 800, nan32, -709}[r.IntN(7)]
+			}
+		}
+		for _, size := range []int{0, 1, 3, 4, 5, 63, n} {
+			refExpGather(got[:size], w, idx[:size], 0.25)
+			expAny(want[:size], w, idx[:size], 0.25)
+			for i := range got[:size] {
+				require.Equal(t, math.Float64bits(want[i]), math.Float64bits(got[i]), "%v", w[idx[i]])
+			}
+		}
+	}
+	// Everything in the table is taken from it, and nothing else.
+	for i := range w {
+		w[i], idx[i] = float32(i)/n*44-33.1, int32(i)
+	}
+	require.Equal(t, n, expNear(got, w, idx, 0))
+	for _, x := range []float32{-33.5, 11.5, nan32, inf32, -inf32} {
+		w[n/2+1] = x
+		require.Equal(t, n/2, expNear(got, w, idx, 0), "%v", x)
+	}
 }
 
 func TestTorus(t *testing.T) {

@@ -133,6 +133,34 @@ func TestRaise(t *testing.T) {
 	}
 }
 
+// TestRaiseDefinition compares bits with the sentence in the comment of Raise.
+func TestRaiseDefinition(t *testing.T) {
+	special := []float64{0, math.SmallestNonzeroFloat64, 0x1p-1030, 0x1p-600, 0.5, 1, 3, math.MaxFloat64, math.Inf(1), math.NaN()}
+	r := newRand(9)
+	for _, by := range []float64{1, 0.5, 2, 0x1p-300} {
+		for _, floor := range append([]float64{-1}, special...) {
+			for n := range 40 {
+				v, want, low := make([]float64, n), make([]float64, n), false
+				for i := range v {
+					if n%3 > 0 { // else nothing is below any floor
+						v[i] = special[r.IntN(len(special))]
+					}
+					want[i] = v[i] * by
+					if want[i] > 0 && want[i] < floor {
+						want[i], low = floor, true
+					}
+				}
+				require.Equal(t, low, Raise(v, by, floor))
+				for i := range v {
+					if want[i] == want[i] || v[i] == v[i] {
+						require.Equal(t, math.Float64bits(want[i]), math.Float64bits(v[i]), "by %v floor %v", by, floor)
+					}
+				}
+			}
+		}
+	}
+}
+
 func BenchmarkFold(b *testing.B) {
 	for _, rows := range []int{1, 2, 3, 4} {
 		const n, terms = 80, 1500

@@ -35,7 +35,25 @@ func multiply(lane *[lanes]float64) float64 {
 	return lane[0]
 }
 
+// refExpGather changes to expAny where weights are far: longer each time.
 func refExpGather(dst []float64, w []float32, idx []int32, shift float64) {
+	const least, most = 4, 256
+	dst = dst[:len(idx)]
+	for far := least; len(idx) > 0; {
+		n := expNear(dst, w, idx, shift)
+		far = min(2*far, most)
+		if n > 0 {
+			far = least
+		}
+		dst, idx = dst[n:], idx[n:]
+		n = min(far, len(idx))
+		expAny(dst[:n], w, idx[:n], shift)
+		dst, idx = dst[n:], idx[n:]
+	}
+}
+
+// expAny is ExpGather for any weights.
+func expAny(dst []float64, w []float32, idx []int32, shift float64) {
 	dst = dst[:len(idx)]
 	for i, j := range idx {
 		x := float64(w[j]) - shift
@@ -51,10 +69,59 @@ func refExpGather(dst []float64, w []float32, idx []int32, shift float64) {
 		q = float64(q*r) + 1./2
 		q = float64(q*r) + 1
 		q = float64(q*r) + 1
-		n := math.Float64bits(t)
-		dst[i] = q * math.Float64frombits(sixteenths[n&15]+n<<48)
+		dst[i] = q * sixteenth(math.Float64bits(t))
 	}
 }
+
+// expNear is ExpGather as far as the n of four together are in the table, and
+// returns how many it has stored. What depends on n alone is taken from there, and
+// four chains of products keep the processor busy.
+func expNear(dst []float64, w []float32, idx []int32, shift float64) int {
+	c1, c2, c3, c4, c5 := expSeries[0], expSeries[1], expSeries[2], expSeries[3], expSeries[4]
+	dst = dst[:len(idx)]
+	i := 0
+	for ; i < len(idx)-3; i += 4 {
+		a, b, c, d := float64(w[idx[i]])-shift, float64(w[idx[i+1]])-shift, float64(w[idx[i+2]])-shift, float64(w[idx[i+3]])-shift
+		j := math.Float64bits(float64(a*exp16)+0x1.8p52) - tableFirst
+		k := math.Float64bits(float64(b*exp16)+0x1.8p52) - tableFirst
+		l := math.Float64bits(float64(c*exp16)+0x1.8p52) - tableFirst
+		m := math.Float64bits(float64(d*exp16)+0x1.8p52) - tableFirst
+		if j >= tableSize || k >= tableSize || l >= tableSize || m >= tableSize {
+			break
+		}
+		a, b, c, d = a-expTable[j].less, b-expTable[k].less, c-expTable[l].less, d-expTable[m].less
+		p, q, r, s := float64(a*c1)+c2, float64(b*c1)+c2, float64(c*c1)+c2, float64(d*c1)+c2
+		p, q, r, s = float64(p*a)+c3, float64(q*b)+c3, float64(r*c)+c3, float64(s*d)+c3
+		p, q, r, s = float64(p*a)+c4, float64(q*b)+c4, float64(r*c)+c4, float64(s*d)+c4
+		p, q, r, s = float64(p*a)+c5, float64(q*b)+c5, float64(r*c)+c5, float64(s*d)+c5
+		p, q, r, s = float64(p*a)+c5, float64(q*b)+c5, float64(r*c)+c5, float64(s*d)+c5
+		dst[i], dst[i+1] = p*expTable[j].times, q*expTable[k].times
+		dst[i+2], dst[i+3] = r*expTable[l].times, s*expTable[m].times
+	}
+	return i
+}
+
+// expSeries is the coefficients of expAny. Variables stay in registers, constants
+// would be loaded each time.
+var expSeries = [5]float64{1. / 120, 1. / 24, 1. / 6, 1. / 2, 1}
+
+// expTable is n·(ln 2)/16 and 2^(n/16) for tableSize integers n, from −3/4 of their
+// number on, which are x from −33 to 11: weights are seldom much above the shift.
+var expTable = func() (table [tableSize]struct{ less, times float64 }) {
+	for i := range table {
+		n := i - 3*tableSize/4
+		table[i].less, table[i].times = float64(n)*ln2By16, sixteenth(uint64(n))
+	}
+	return table
+}()
+
+const (
+	tableSize  = 1024
+	tableFirst = 0x4338<<48 - 3*tableSize/4 // the bits of 1.5·2⁵² + n, for the first n
+)
+
+// sixteenth returns 2^(n/16) for the low bits of n.
+func sixteenth(n uint64) float64 { return math.Float64frombits(sixteenths[n&15] + n<<48) }
 
 // expOutside is ExpGather where e^x is 0, overflows or is not a number.
 func expOutside(x float64) float64 {
