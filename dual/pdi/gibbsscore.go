@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/continuous"
 	"github.com/gibbsite-go/gibbsite/internal/check"
-	"github.com/gibbsite-go/gibbsite/internal/normal"
-	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/pool"
 )
 
 // Tilted is a target whose energy E(x, λ) = (f0 + λᵀg)/β and its score are known:
@@ -33,6 +33,11 @@ type Tilted interface {
 // distribution is: Effective says how many of the K count, and at high noise in
 // 30 dimensions it is one. Center and Spread give candidates that do.
 //
+// States are shared out among all processors, so every one needs a source of its own
+// and the target must be safe for concurrent use; numbers do not depend on how many
+// there are. Terms that are continuous.Linear, of a target that says what it is made
+// of, are one field.
+//
 // A GibbsScore keeps scratch: it belongs to one goroutine. Its arithmetic is the
 // same on every GOARCH if the terms' is.
 type GibbsScore struct {
@@ -40,11 +45,22 @@ type GibbsScore struct {
 	terms []energy.Scored // nil if not known
 	o     GibbsOptions
 
-	center    []float64 // of the guess, tilted by the linear terms
-	y, s, eps []float32
-	e, shift  []float64
-	effective float64 // summed over the states of the last call
-	states    int
+	center []float64 // of the guess, tilted by the linear terms
+	field  []float64 // Σλa/β of the linear terms, nil if there are none
+	rest   []float64 // λ of the others
+	burst  *pool.Burst
+	spaces []gibbsSpace // per worker
+	do     func(worker, state int)
+	last   gibbsCall
+}
+
+// gibbsCall is a prediction under way, and what it leaves.
+type gibbsCall struct {
+	v, x      []float32
+	alpha     []float64
+	src       []rand.Source
+	effective []float64 // per state
+	err       []error
 }
 
 const (
@@ -102,10 +118,20 @@ func NewGibbsScore(l Tilted, o GibbsOptions) (*GibbsScore, error) {
 		}
 		l = own // for the multipliers of a prediction are not those of l
 	}
-	k := o.Candidates
-	return &GibbsScore{l: l, o: o, terms: terms,
-		center: slices.Clone(o.Center), y: make([]float32, k*n), s: make([]float32, k*n), eps: make([]float32, n),
-		e: make([]float64, k), shift: make([]float64, n)}, nil
+	g := &GibbsScore{l: l, o: o, terms: terms, center: slices.Clone(o.Center)}
+	for _, t := range terms {
+		if _, ok := t.(*continuous.Linear); ok {
+			g.field, g.rest = make([]float64, n), make([]float64, len(terms))
+			break
+		}
+	}
+	workers := runtime.GOMAXPROCS(0)
+	g.burst = pool.NewBurst(workers)
+	for range workers {
+		g.spaces = append(g.spaces, newGibbsSpace(o.Candidates, n))
+	}
+	g.do = g.state
+	return g, nil
 }
 
 // broadcast returns v with n finite entries > above, from one or n.
@@ -138,10 +164,15 @@ func (g *GibbsScore) Violation(v []float64, x []float32) { g.l.Violation(v, x) }
 // Effective returns the effective number of candidates (Σw)²/Σw², between 1 and
 // K, as the mean over the states of the last Predict; 0 before.
 func (g *GibbsScore) Effective() float64 {
-	if g.states == 0 {
+	states := len(g.last.effective)
+	if states == 0 {
 		return 0
 	}
-	return g.effective / float64(g.states)
+	sum := 0.0
+	for _, e := range g.last.effective {
+		sum += e
+	}
+	return sum / float64(states)
 }
 
 // Predict implements [Predictor]. The error says that every candidate of a state
@@ -151,187 +182,52 @@ func (g *GibbsScore) Predict(v, x []float32, alpha, lambda []float64, src []rand
 	check.Len("pdi", "v", len(v), len(x))
 	check.Len("pdi", "x", len(x), len(alpha)*n)
 	check.Len("pdi", "src", len(src), len(alpha))
-	g.effective, g.states = 0, len(alpha)
+	c := &g.last
+	c.effective, c.err = slices.Grow(c.effective[:0], len(alpha))[:len(alpha)], slices.Grow(c.err[:0], len(alpha))[:len(alpha)]
+	clear(c.effective)
 	if err := g.l.SetLambda(lambda); err != nil {
 		return err
 	}
-	g.tilt(lambda)
-	for s, a := range alpha {
-		if err := g.one(v[s*n:(s+1)*n], x[s*n:(s+1)*n], a, src[s]); err != nil {
+	if err := g.tilt(lambda); err != nil {
+		return err
+	}
+	c.v, c.x, c.alpha, c.src = v, x, alpha, src
+	g.burst.Each(len(alpha), g.do)
+	c.v, c.x, c.alpha, c.src = nil, nil, nil, nil
+	for s, err := range c.err {
+		if err != nil {
 			return fmt.Errorf("pdi: GibbsScore: state %d: %w", s, err)
 		}
 	}
 	return nil
 }
 
-// tilt moves the guess by the terms whose effect on a Gaussian is known.
-func (g *GibbsScore) tilt(lambda []float64) {
+// tilt moves the guess by the terms whose effect on a Gaussian is known, and takes
+// them out of the target.
+func (g *GibbsScore) tilt(lambda []float64) error {
 	copy(g.center, g.o.Center)
-	if g.center == nil {
-		return
+	if g.field == nil {
+		return nil
 	}
+	clear(g.field)
+	copy(g.rest, lambda)
 	for j, t := range g.terms {
 		if t, ok := t.(*continuous.Linear); ok {
 			w := lambda[j] / g.l.Beta()
 			for i, a := range t.Slope() {
-				g.center[i] -= float64(float64(w*a) * g.o.Spread[i])
+				g.field[i] += float64(w * a)
 			}
+			g.rest[j] = 0
 		}
 	}
+	for i := range g.center {
+		g.center[i] -= float64(g.field[i] * g.o.Spread[i])
+	}
+	return g.l.SetLambda(g.rest)
 }
 
-// one predicts one state.
-func (g *GibbsScore) one(v, x []float32, alpha float64, src rand.Source) error {
-	n := len(x)
-	root := max(math.Sqrt(alpha), g.o.MinAlpha)
-	variance := 1 - alpha
-	for k := range g.o.Candidates {
-		if k%2 == 0 || !g.o.Antithetic {
-			normal.Fill(g.eps, src)
-		} else {
-			for i := range g.eps {
-				g.eps[i] = -g.eps[i]
-			}
-		}
-		for i, xi := range x {
-			center, spread := g.candidate(i, float64(xi), root, variance)
-			g.y[k*n+i] = float32(center + float64(math.Sqrt(spread)*float64(g.eps[i])))
-		}
-	}
-	g.l.Energy(g.e, g.y)
-	top := math.Inf(-1)
-	for k, e := range g.e {
-		if g.center != nil {
-			for i, y := range g.y[k*n : (k+1)*n] {
-				d := float64(y) - g.center[i]
-				e -= float64(0.5*float64(d*d)) / g.o.Spread[i]
-			}
-		}
-		g.e[k] = 0 - e
-		top = max(top, g.e[k])
-	}
-	if !check.Finite(top) {
-		return fmt.Errorf("largest log-weight of %d candidates = %v, want a finite number", g.o.Candidates, top)
-	}
-	sum, squares := 0.0, 0.0
-	for k, w := range g.e {
-		g.e[k] = simd.Exp(w - top)
-		sum += g.e[k]
-		squares += float64(g.e[k] * g.e[k])
-	}
-	if !check.Finite(sum) {
-		return fmt.Errorf("the energy of a candidate is NaN")
-	}
-	g.effective += float64(sum*sum) / squares
-	if g.o.Control {
-		return g.controlled(v, x, sum, root, variance)
-	}
-	clear(g.shift)
-	weights := g.keep(n)
-	from := g.y
-	if !g.o.Mean {
-		from = g.s[:len(weights)*n]
-		g.l.Score(from, g.y[:len(from)])
-	}
-	for k, w := range weights {
-		w /= sum
-		for i := range n {
-			f := float64(from[k*n+i])
-			if !g.o.Mean && g.center != nil { // the score of the weight
-				f += (float64(g.y[k*n+i]) - g.center[i]) / g.o.Spread[i]
-			}
-			g.shift[i] += float64(w * f)
-		}
-	}
-	for i, xi := range x {
-		if g.o.Mean {
-			v[i] = float32(g.shift[i])
-			continue
-		}
-		// Stein's identity on the candidates' Gaussian: its centre plus its
-		// variance times the mean score of the weight. With the paper's
-		// candidates this is Tweedie's formula.
-		center, spread := g.candidate(i, float64(xi), root, variance)
-		if g.o.Unscaled {
-			center, spread = float64(xi)/root, variance/root
-		}
-		v[i] = float32(center + float64(spread*g.shift[i]))
-	}
-	return nil
-}
-
-// negligible is the weight, relative to the largest, below which a candidate moves no
-// bit of a sum in float64 unless its score is 2²⁷ times as large.
-const negligible = 0x1p-80
-
-// keep moves the candidates that count to the front, in their order, and returns their
-// weights: at high noise these are a few, and a score costs more than an energy.
-func (g *GibbsScore) keep(n int) []float64 {
-	kept := 0
-	for k, w := range g.e {
-		if w < negligible {
-			continue
-		}
-		if kept < k {
-			g.e[kept] = w
-			copy(g.y[kept*n:(kept+1)*n], g.y[k*n:(k+1)*n])
-		}
-		kept++
-	}
-	return g.e[:kept]
-}
-
-// controlled stores the estimate with the control variate
-// d_k = V·∇log w(y_k) − (y_k − m), for candidates from N(m, V) with weights w.
-func (g *GibbsScore) controlled(v, x []float32, sum, root, variance float64) error {
-	n := len(x)
-	g.l.Score(g.s, g.y)
-	k := float64(g.o.Candidates)
-	cov, square := 0.0, 0.0
-	for i, xi := range x {
-		center, spread := g.candidate(i, float64(xi), root, variance)
-		meanY, meanD := 0.0, 0.0 // under the weights
-		sy, sd, sydy, sdd := 0.0, 0.0, 0.0, 0.0
-		for c, w := range g.e {
-			y := float64(g.y[c*n+i])
-			f := float64(g.s[c*n+i])
-			if g.center != nil {
-				f += (y - g.center[i]) / g.o.Spread[i]
-			}
-			y -= center
-			d := float64(spread*f) - y
-			w /= sum
-			meanY += float64(w * y)
-			meanD += float64(w * d)
-			sy += y
-			sd += d
-			sydy += float64(y * d)
-			sdd += float64(d * d)
-		}
-		cov += sydy - float64(sy*sd)/k
-		square += sdd - float64(sd*sd)/k
-		g.shift[i] = meanD
-		v[i] = float32(center + meanY)
-	}
-	c := 0.0
-	if square > 0 {
-		c = 0 - cov/square
-	}
-	for i, d := range g.shift {
-		v[i] = float32(float64(v[i]) + float64(c*d))
-	}
-	return nil
-}
-
-// candidate returns the mean and the variance of coordinate i of the candidates.
-func (g *GibbsScore) candidate(i int, x, root, variance float64) (center, spread float64) {
-	switch {
-	case g.o.Unscaled:
-		return x, variance
-	case g.center == nil || variance == 0:
-		return x / root, variance / float64(root*root)
-	}
-	precision := float64(root*root)/variance + 1/g.o.Spread[i]
-	spread = 1 / precision
-	return float64(spread * (float64(root*x)/variance + g.center[i]/g.o.Spread[i])), spread
+// state predicts one state of the call under way.
+func (g *GibbsScore) state(worker, s int) {
+	c, n := &g.last, g.l.Sites()
+	c.effective[s], c.err[s] = g.one(&g.spaces[worker], c.v[s*n:(s+1)*n], c.x[s*n:(s+1)*n], c.alpha[s], c.src[s])
 }

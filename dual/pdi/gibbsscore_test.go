@@ -3,6 +3,8 @@ package pdi_test
 import (
 	"math"
 	"math/rand/v2"
+	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/gibbsite-go/gibbsite/dual"
@@ -190,11 +192,41 @@ func TestGibbsScoreOfAnyTarget(t *testing.T) {
 	}
 	want := predict(lag)
 	require.Equal(t, []float64{0}, lag.Lambda())
-	require.Equal(t, want, predict(anonymous{lag}))
+	require.InDeltaSlice(t, want, predict(anonymous{lag}), 1e-6, "terms one by one, not as a field")
 	require.Equal(t, lambda, lag.Lambda())
 	var none *dual.RealLagrangian
 	require.ErrorContains(t, exact.Error(pdi.NewGibbsScore(none, pdi.GibbsOptions{})), "target is nil")
 	require.ErrorContains(t, exact.Error(pdi.NewGibbsScore(&dual.RealLagrangian{}, pdi.GibbsOptions{})), "target of 0 sites")
+}
+
+// Workers change no bit of a prediction, and a second prediction allocates nothing.
+func TestGibbsScoreWorkers(t *testing.T) {
+	const states = 17
+	_, lag := small(t)
+	src := make([]rand.Source, states)
+	for _, o := range []pdi.GibbsOptions{{}, {Control: true}, {Center: []float64{0}, Spread: []float64{1}}} {
+		predict := func(workers int) ([]float32, float64, func()) {
+			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(workers))
+			g := exact.Must(pdi.NewGibbsScore(lag, o))
+			v, x, alpha := make([]float32, 2*states), make([]float32, 2*states), make([]float64, states)
+			for s := range states {
+				src[s], alpha[s], x[2*s] = rand.NewPCG(1, uint64(s)), 0.05*float64(s+1), float32(s)/8
+			}
+			again := func() { require.NoError(t, g.Predict(v, x, alpha, []float64{0.7}, src)) }
+			again()
+			return slices.Clone(v), g.Effective(), again
+		}
+		want, effective, _ := predict(1)
+		for _, workers := range []int{2, 5} {
+			got, e, _ := predict(workers)
+			require.Equal(t, want, got)
+			require.Equal(t, effective, e)
+		}
+		if !exact.Race {
+			_, _, again := predict(1)
+			require.Less(t, testing.AllocsPerRun(20, again), 4.0, "of the test's own, whatever the number of states")
+		}
+	}
 }
 
 // Scores are asked for the candidates that count alone, unless all are to be mixed.

@@ -11,8 +11,8 @@ type Predictor interface {
 
 	// Predict stores in v the posterior means E_λ[x_0 | x_t] of the states x
 	// (states × sites) under the noise x_t = √ᾱ·x_0 + √(1−ᾱ)·ε, alpha[s] = ᾱ of
-	// state s. src[s] is randomness for estimates: a predictor that draws from
-	// it is an [Estimator]. It must not keep its arguments.
+	// state s. src[s] is randomness for estimates, of no other state: a predictor
+	// that draws from it is an [Estimator]. It must not keep its arguments.
 	Predict(v, x []float32, alpha, lambda []float64, src []rand.Source) error
 
 	// Violation stores g(x[s]), states × Len.

@@ -24,7 +24,7 @@ func (m *Mixture) Energy(e []float64, x []float32) {
 
 // logDensity returns log w_k N(x; m_k, C_k).
 func (m *Mixture) logDensity(k int, x []float32) float64 {
-	mean, v := m.mean[k*m.sites:(k+1)*m.sites], m.v[k*m.sites:(k+1)*m.sites]
+	mean := m.mean[k*m.sites : (k+1)*m.sites]
 	sum := 0.0
 	if m.full != nil {
 		for j, l := range m.full[k].lambda {
@@ -32,12 +32,29 @@ func (m *Mixture) logDensity(k int, x []float32) float64 {
 			sum += float64(y*y) / l
 		}
 	} else {
-		for i, xi := range x {
-			d := float64(xi) - mean[i]
-			sum += float64(d*d) / v[i]
-		}
+		sum = distance(x, mean, m.inverse[k*m.sites:(k+1)*m.sites])
 	}
 	return m.logw[k] - m.halfLogDet[k] - float64(0.5*sum)
+}
+
+// distance returns Σ_i w_i·(x_i − m_i)², in four sums, which wait for each other less
+// than one.
+func distance(x []float32, mean, w []float64) float64 {
+	mean, w = mean[:len(x)], w[:len(x)]
+	var s0, s1, s2, s3 float64
+	for len(x) >= 4 && len(mean) >= 4 && len(w) >= 4 {
+		d0, d1, d2, d3 := float64(x[0])-mean[0], float64(x[1])-mean[1], float64(x[2])-mean[2], float64(x[3])-mean[3]
+		s0 += float64(float64(d0*d0) * w[0])
+		s1 += float64(float64(d1*d1) * w[1])
+		s2 += float64(float64(d2*d2) * w[2])
+		s3 += float64(float64(d3*d3) * w[3])
+		x, mean, w = x[4:], mean[4:], w[4:]
+	}
+	for i, v := range x {
+		d := float64(v) - mean[i]
+		s0 += float64(float64(d*d) * w[i])
+	}
+	return (s0 + s1) + (s2 + s3)
 }
 
 // Score implements [energy.Scored]: Σ_k p(k|x)·C_k⁻¹(m_k − x).
@@ -69,10 +86,11 @@ func (m *Mixture) Score(s, x []float32) {
 
 // addScore adds p·C_k⁻¹(m_k − x) to sum.
 func (m *Mixture) addScore(sum []float64, k int, p float64, x []float32) {
-	mean, v := m.mean[k*m.sites:(k+1)*m.sites], m.v[k*m.sites:(k+1)*m.sites]
+	mean := m.mean[k*m.sites : (k+1)*m.sites]
 	if m.full == nil {
+		w := m.inverse[k*m.sites : (k+1)*m.sites]
 		for i, xi := range x {
-			sum[i] += float64(p * (mean[i] - float64(xi)) / v[i])
+			sum[i] += float64(float64(p*(mean[i]-float64(xi))) * w[i])
 		}
 		return
 	}
