@@ -130,7 +130,7 @@ func NewGibbsScore(l Tilted, o GibbsOptions) (*GibbsScore, error) {
 	workers := runtime.GOMAXPROCS(0)
 	g.burst = pool.NewBurst(workers)
 	for range workers {
-		g.spaces = append(g.spaces, newGibbsSpace(o.Candidates, n))
+		g.spaces = append(g.spaces, newGibbsSpace(o, n))
 	}
 	g.do = g.state
 	return g, nil
@@ -243,24 +243,22 @@ func (g *GibbsScore) one(b *gibbsSpace, v, x []float32, alpha float64, src rand.
 		center, spread := g.candidate(i, float64(xi), root, variance)
 		b.center[i], b.width[i] = center, math.Sqrt(spread)
 	}
+	normal.Fill(b.eps, src)
 	for k := range g.o.Candidates {
-		if k%2 == 0 || !g.o.Antithetic {
-			normal.Fill(b.eps, src)
-		} else {
-			for i := range b.eps {
-				b.eps[i] = -b.eps[i]
-			}
+		at, sign := k*n, 1.0
+		if g.o.Antithetic {
+			at, sign = k/2*n, float64(1-2*(k%2))
 		}
 		y := b.y[k*n : (k+1)*n]
-		for i, e := range b.eps {
-			y[i] = float32(b.center[i] + float64(b.width[i]*float64(e)))
+		for i, e := range b.eps[at : at+n] {
+			y[i] = float32(b.center[i] + float64(b.width[i]*float64(sign*float64(e))))
 		}
 	}
 	g.l.Energy(b.e, b.y)
 	top := math.Inf(-1)
 	for k, e := range b.e {
-		for i, f := range g.field {
-			e += float64(f * float64(b.y[k*n+i]))
+		if g.field != nil {
+			e += simd.Inner(g.field, b.y[k*n:(k+1)*n])
 		}
 		if g.center != nil {
 			for i, y := range b.y[k*n : (k+1)*n] {

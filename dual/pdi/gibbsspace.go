@@ -2,13 +2,19 @@ package pdi
 
 // gibbsSpace is what one worker needs.
 type gibbsSpace struct {
-	y, s, eps     []float32
+	y, s          []float32 // per candidate
+	eps           []float32 // per candidate, or pair of them
 	e, shift      []float64
 	center, width []float64 // of the candidates of a state
 }
 
-func newGibbsSpace(k, n int) gibbsSpace {
-	return gibbsSpace{y: make([]float32, k*n), s: make([]float32, k*n), eps: make([]float32, n),
+func newGibbsSpace(o GibbsOptions, n int) gibbsSpace {
+	k := o.Candidates
+	drawn := k
+	if o.Antithetic {
+		drawn = (k + 1) / 2
+	}
+	return gibbsSpace{y: make([]float32, k*n), s: make([]float32, k*n), eps: make([]float32, drawn*n),
 		e: make([]float64, k), shift: make([]float64, n), center: make([]float64, n), width: make([]float64, n)}
 }
 

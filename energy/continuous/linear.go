@@ -6,6 +6,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
 // Linear is the energy E(x) = wᵀx + c. By itself it has no normalisable
@@ -44,11 +45,7 @@ func (m *Linear) Energy(e []float64, x []float32) {
 	n := len(m.w)
 	check.Len("continuous", "x", len(x), len(e)*n)
 	for s := range e {
-		sum := m.c
-		for i, v := range x[s*n : (s+1)*n] {
-			sum += float64(m.w[i] * float64(v))
-		}
-		e[s] = sum
+		e[s] = m.c + simd.Inner(m.w, x[s*n:(s+1)*n])
 	}
 }
 
@@ -56,7 +53,9 @@ func (m *Linear) Energy(e []float64, x []float32) {
 func (m *Linear) Score(s, x []float32) {
 	check.Len("continuous", "s", len(s), len(x))
 	check.Rows("continuous", "x", len(x), len(m.w))
-	for i := range s {
-		s[i] = float32(0 - m.w[i%len(m.w)])
+	for ; len(s) > 0; s = s[len(m.w):] {
+		for i, w := range m.w {
+			s[i] = float32(0 - w)
+		}
 	}
 }

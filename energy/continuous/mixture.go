@@ -33,10 +33,10 @@ type Mixture struct {
 	logw       []float64       // per component
 	mean       []float64       // components × sites
 	v          []float64       // diagonals of the covariances, components × sites
-	inverse    []float64       // 1/v, at most the largest finite number; of no use beside full
 	halfLogDet []float64       // ½ log det 2πC per component; NaN if C is singular
 	cov        []*mat.SymDense // nil if the covariances are diagonal
 	full       []*component    // beside cov
+	rows       padded          // without cov
 }
 
 var _ energy.Scored = (*Mixture)(nil)
@@ -70,9 +70,9 @@ func NewDiagonal(weights, means, variances []float64) (*Mixture, error) {
 	copy(m.mean, means)
 	for at := range m.v {
 		m.v[at] = variances[at*len(variances)/len(means)]
-		m.inverse[at] = min(1/m.v[at], math.MaxFloat64)
 		m.halfLogDet[at/m.sites] += float64(0.5 * simd.Log(2*math.Pi*m.v[at]))
 	}
+	m.rows = newPadded(m.mean, m.v, m.sites)
 	return m, nil
 }
 
@@ -125,7 +125,7 @@ func NewMixture(weights []float64, means, covs [][]float64) (*Mixture, error) {
 // newMixture returns a mixture with room for means and variances.
 func newMixture(caller string, weights []float64, sites int) (*Mixture, error) {
 	k := len(weights)
-	m := &Mixture{sites: sites, logw: make([]float64, k), mean: make([]float64, k*sites), v: make([]float64, k*sites), inverse: make([]float64, k*sites), halfLogDet: make([]float64, k)}
+	m := &Mixture{sites: sites, logw: make([]float64, k), mean: make([]float64, k*sites), v: make([]float64, k*sites), halfLogDet: make([]float64, k)}
 	sum := 0.0
 	for i, w := range weights {
 		if !(w > 0) || !check.Finite(w) {
@@ -209,6 +209,9 @@ func (m *Mixture) Tilt(t []float64) (tilted *Mixture, logZ float64) {
 	logZ = m.tilt(c.logw, c.mean, t)
 	for k := range c.logw {
 		c.logw[k] -= logZ
+	}
+	if c.full == nil {
+		c.rows = newPadded(c.mean, c.v, c.sites)
 	}
 	return &c, logZ
 }

@@ -8,53 +8,55 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
+// density is the work of one state: log-weights, or probabilities, of the components,
+// the state and a sum over them, padded if covariances are diagonal.
+type density struct {
+	from   *[]float64
+	p      []float64
+	x, sum []float64
+}
+
+func (m *Mixture) density() density {
+	k, w := len(m.logw), m.rows.width
+	if m.full != nil {
+		w = m.sites
+	}
+	b := scratch.Float64s.Get(k + 2*w)
+	clear(*b)
+	return density{b, (*b)[:k], (*b)[k : k+w], (*b)[k+w:]}
+}
+
+func (d density) done() { scratch.Float64s.Put(d.from) }
+
 // Energy implements [energy.Real].
 func (m *Mixture) Energy(e []float64, x []float32) {
 	check.Len("continuous", "x", len(x), len(e)*m.sites)
-	b := scratch.Float64s.Get(len(m.logw))
-	defer scratch.Float64s.Put(b)
+	d := m.density()
+	defer d.done()
 	for s := range e {
-		state := x[s*m.sites : (s+1)*m.sites]
-		for k := range *b {
-			(*b)[k] = m.logDensity(k, state)
-		}
-		e[s] = 0 - softmax(*b)
+		m.logDensities(d, x[s*m.sites:(s+1)*m.sites])
+		e[s] = 0 - softmax(d.p)
 	}
 }
 
-// logDensity returns log w_k N(x; m_k, C_k).
-func (m *Mixture) logDensity(k int, x []float32) float64 {
-	mean := m.mean[k*m.sites : (k+1)*m.sites]
-	sum := 0.0
-	if m.full != nil {
-		for j, l := range m.full[k].lambda {
-			y := m.full[k].along(j, x, mean)
-			sum += float64(y*y) / l
-		}
-	} else {
-		sum = distance(x, mean, m.inverse[k*m.sites:(k+1)*m.sites])
-	}
-	return m.logw[k] - m.halfLogDet[k] - float64(0.5*sum)
-}
-
-// distance returns Σ_i w_i·(x_i − m_i)², in four sums, which wait for each other less
-// than one.
-func distance(x []float32, mean, w []float64) float64 {
-	mean, w = mean[:len(x)], w[:len(x)]
-	var s0, s1, s2, s3 float64
-	for len(x) >= 4 && len(mean) >= 4 && len(w) >= 4 {
-		d0, d1, d2, d3 := float64(x[0])-mean[0], float64(x[1])-mean[1], float64(x[2])-mean[2], float64(x[3])-mean[3]
-		s0 += float64(float64(d0*d0) * w[0])
-		s1 += float64(float64(d1*d1) * w[1])
-		s2 += float64(float64(d2*d2) * w[2])
-		s3 += float64(float64(d3*d3) * w[3])
-		x, mean, w = x[4:], mean[4:], w[4:]
-	}
+// logDensities stores log w_k N(x; m_k, C_k) in d.p and x in d.x.
+func (m *Mixture) logDensities(d density, x []float32) {
 	for i, v := range x {
-		d := float64(v) - mean[i]
-		s0 += float64(float64(d*d) * w[i])
+		d.x[i] = float64(v)
 	}
-	return (s0 + s1) + (s2 + s3)
+	if m.full == nil {
+		simd.Squares(d.p, d.x, m.rows.mean, m.rows.scale)
+	}
+	for k, sum := range d.p {
+		if m.full != nil {
+			sum = 0
+			for j, l := range m.full[k].lambda {
+				y := m.full[k].along(j, x, m.mean[k*m.sites:(k+1)*m.sites])
+				sum += float64(y*y) / l
+			}
+		}
+		d.p[k] = m.logw[k] - m.halfLogDet[k] - float64(0.5*sum)
+	}
 }
 
 // Score implements [energy.Scored]: Σ_k p(k|x)·C_k⁻¹(m_k − x).
@@ -62,43 +64,36 @@ func (m *Mixture) Score(s, x []float32) {
 	n := m.sites
 	check.Len("continuous", "s", len(s), len(x))
 	check.Rows("continuous", "x", len(x), n)
-	b, sum := scratch.Float64s.Get(len(m.logw)), scratch.Float64s.Get(n)
-	defer scratch.Float64s.Put(b)
-	defer scratch.Float64s.Put(sum)
+	d := m.density()
+	defer d.done()
 	for at := 0; at < len(x); at += n {
 		state := x[at : at+n]
-		for k := range *b {
-			(*b)[k] = m.logDensity(k, state)
-		}
-		softmax(*b)
-		clear(*sum)
-		for k, p := range *b {
-			if p == 0 {
-				continue
+		m.logDensities(d, state)
+		softmax(d.p)
+		clear(d.sum)
+		for k, p := range d.p {
+			if p != 0 {
+				m.addScore(d, k, p, state)
 			}
-			m.addScore(*sum, k, p, state)
 		}
-		for i, v := range *sum {
-			s[at+i] = float32(v)
+		for i := range state {
+			s[at+i] = float32(d.sum[i])
 		}
 	}
 }
 
-// addScore adds p·C_k⁻¹(m_k − x) to sum.
-func (m *Mixture) addScore(sum []float64, k int, p float64, x []float32) {
-	mean := m.mean[k*m.sites : (k+1)*m.sites]
+// addScore adds p·C_k⁻¹(m_k − x) to d.sum.
+func (m *Mixture) addScore(d density, k int, p float64, x []float32) {
 	if m.full == nil {
-		w := m.inverse[k*m.sites : (k+1)*m.sites]
-		for i, xi := range x {
-			sum[i] += float64(float64(p*(mean[i]-float64(xi))) * w[i])
-		}
+		row := k * m.rows.width
+		simd.Attract(d.sum, d.x, m.rows.mean[row:row+m.rows.width], m.rows.scale[row:row+m.rows.width], p)
 		return
 	}
-	c := m.full[k]
+	c, mean := m.full[k], m.mean[k*m.sites:(k+1)*m.sites]
 	for j, l := range c.lambda {
 		y := float64(p*c.along(j, x, mean)) / l
-		for i := range sum {
-			sum[i] -= float64(c.vector.At(i, j) * y)
+		for i := range d.sum {
+			d.sum[i] -= float64(c.vector.At(i, j) * y)
 		}
 	}
 }

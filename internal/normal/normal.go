@@ -17,6 +17,11 @@ import (
 // words a pair. An odd dst discards half of its last pair: nothing is kept
 // between calls.
 func Fill(dst []float32, src rand.Source) {
+	for len(dst) > few {
+		n := min(len(dst), 2*points)
+		fillMany(dst[:n], src)
+		dst = dst[n:]
+	}
 	for i := 0; i < len(dst); i += 2 {
 		a, b := Pair(src)
 		dst[i] = float32(a)
@@ -26,18 +31,49 @@ func Fill(dst []float32, src rand.Source) {
 	}
 }
 
+// fillMany takes the points first and their logarithms together then.
+func fillMany(dst []float32, src rand.Source) {
+	var u, v, r [points]float64
+	want := (len(dst) + 1) / 2
+	for n := 0; n < want; {
+		for range want - n { // as many words as are certainly due
+			u[n], v[n], r[n] = disc(src)
+			if r[n] < 1 {
+				n++
+			}
+		}
+	}
+	simd.Polar(r[:(want+15)&^15]) // full registers are faster than the few that are left
+	for i := range want {
+		dst[2*i] = float32(float64(u[i] * r[i]))
+		if 2*i+1 < len(dst) {
+			dst[2*i+1] = float32(float64(v[i] * r[i]))
+		}
+	}
+}
+
+const (
+	points = 32 // that are taken together
+	few    = 8  // numbers are faster made one pair after the other
+)
+
 // Pair returns two independent standard normal numbers. The resolution 2⁻³¹ of
 // the uniforms limits them to about ±9.
 func Pair(src rand.Source) (a, b float64) {
 	for {
-		word := src.Uint64()
-		u, v := signed(uint32(word)), signed(uint32(word>>32))
-		r := float64(u*u) + float64(v*v)
-		if r < 1 { // never 0: signed is odd in units of 2⁻³²
+		if u, v, r := disc(src); r < 1 {
 			scale := math.Sqrt(float64(-2*simd.Log(r)) / r)
 			return float64(u * scale), float64(v * scale)
 		}
 	}
+}
+
+// disc returns a point of the square around the unit disc, and its squared distance
+// from the centre, which is never 0: signed is odd in units of 2⁻³².
+func disc(src rand.Source) (u, v, r float64) {
+	word := src.Uint64()
+	u, v = signed(uint32(word)), signed(uint32(word>>32))
+	return u, v, float64(u*u) + float64(v*v)
 }
 
 // signed returns an odd multiple of 2⁻³² in (−1, 1).

@@ -98,3 +98,6 @@ func sumMarked(x []float32, bits []uint16) float64 { return refSumMarked(x, bits
 func peak(w []float32) float32 { return rowMax(w) }
 
 func weightsFrom(p, w []float32, m float32) float64 { return weightRowFrom(p, w, m, 0) }
+func squares(dst, x, m, w []float64)                { refSquares(dst, x, m, w) }
+func attract(dst, x, m, w []float64, p float64)     { refAttract(dst, x, m, w, p) }
+func polar(r []float64)                             { refPolar(r) }

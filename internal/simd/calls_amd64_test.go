@@ -26,6 +26,7 @@ var bounds = map[string]struct {
 	"runRowTerms":   {runRowTerms, 0.2},
 	"foldTerms":     {foldTerms, 0.2},
 	"pickTerms":     {pickTerms, 0.05},
+	"polarTerms":    {polarTerms, 5},
 	"segmentEnds":   {segmentEnds, 1},
 	"sparseTerms":   {sparseTerms, 1},
 	"scratchTerms":  {scratchTerms, 2},

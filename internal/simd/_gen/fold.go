@@ -237,27 +237,7 @@ func dots(b *builder, rows int) {
 			to := k.GP64()
 			k.MOVQ(dst, to)
 			for r := range sums {
-				for s := sums[r]; len(s) > 1; s = s[:len(s)/2] {
-					for l := range len(s) / 2 {
-						k.VADDPD(s[l+len(s)/2], s[l], s[l])
-					}
-				}
-				s := sums[r][0]
-				half := k.half()
-				if k.wide() {
-					k.VEXTRACTF64X4(operand.U8(1), s, half)
-					k.VADDPD(half, s.AsY(), half)
-					q := k.XMM()
-					k.VEXTRACTF128(operand.U8(1), half, q)
-					k.VADDPD(q, half.AsX(), q)
-					half = q
-				} else {
-					k.VEXTRACTF128(operand.U8(1), s, half)
-					k.VADDPD(half, s.AsX(), half)
-				}
-				one := k.XMM()
-				k.VUNPCKHPD(half, half, one)
-				k.VADDSD(one, half.AsX(), one)
+				one := k.halve(sums[r])
 				sum := operand.Mem{Base: to, Index: i, Scale: 8}
 				k.VADDSD(sum, one, one)
 				k.VMOVSD(one, sum)

@@ -42,6 +42,8 @@ var topics = []struct {
 	{"columns", columns},
 	{"bits", bits},
 	{"fold", fold},
+	{"squares", squares},
+	{"polar", polar},
 }
 
 func main() {
