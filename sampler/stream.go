@@ -49,6 +49,10 @@ func (s *Stream) Uint32() uint32 {
 
 // Uint64 returns the next two words, the first in the low half.
 func (s *Stream) Uint64() uint64 {
+	if i := s.pos % groupLen; i > 0 && i < groupLen-1 { // both are at hand
+		s.pos += 2
+		return uint64(s.buf[i+1])<<32 | uint64(s.buf[i])
+	}
 	lo := s.Uint32()
 	return uint64(s.Uint32())<<32 | uint64(lo)
 }

@@ -1,7 +1,7 @@
 package continuous
 
 import (
-	"slices"
+	"math"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
@@ -35,7 +35,7 @@ func (m *Mixture) Energy(e []float64, x []float32) {
 	defer d.done()
 	for s := range e {
 		m.logDensities(d, x[s*m.sites:(s+1)*m.sites])
-		e[s] = 0 - softmax(d.p)
+		e[s] = 0 - logSum(d.p)
 	}
 }
 
@@ -101,14 +101,33 @@ func (m *Mixture) addScore(d density, k int, p float64, x []float32) {
 // softmax replaces log-weights by probabilities and returns the logarithm of
 // their sum; all −Inf or a NaN gives NaN.
 func softmax(w []float64) float64 {
-	top := slices.Max(w)
-	sum := 0.0
-	for k, v := range w {
-		w[k] = simd.Exp(v - top)
-		sum += w[k]
-	}
+	top, sum := weights(w)
 	for k := range w {
 		w[k] /= sum
 	}
 	return top + simd.Log(sum)
+}
+
+// logSum is softmax without the probabilities.
+func logSum(w []float64) float64 {
+	top, sum := weights(w)
+	return top + simd.Log(sum)
+}
+
+// weights replaces log-weights by exp(w − top), top the greatest, and returns their sum.
+func weights(w []float64) (top, sum float64) {
+	top = math.Inf(-1)
+	for _, v := range w {
+		if v > top {
+			top = v
+		}
+	}
+	for k, v := range w {
+		w[k] = 1
+		if d := v - top; d != 0 { // NaN if all are −Inf
+			w[k] = simd.Exp(d)
+		}
+		sum += w[k]
+	}
+	return top, sum
 }
