@@ -32,6 +32,16 @@ func (q *quadrant) maximize(z, lambda, g, h []float64, mu float64) (gain float64
 		q.in[j] = v > 0 || q.free != nil && q.free[j]
 		largest = max(largest, math.Abs(g[j]))
 	}
+	for j := range n {
+		if !q.in[j] || h[j*n+j] > 0 || g[j] == 0 { // else the model is a straight line
+			continue
+		}
+		if free := q.free != nil && q.free[j]; free || g[j] > 0 {
+			z[j] += math.Copysign(leap, g[j])
+			return float64(leap * math.Abs(g[j])), true
+		}
+		z[j], q.in[j] = 0, false
+	}
 	for range 3*n + 10 {
 		if !q.settle(z, lambda, g, h, mu) {
 			return 0, false

@@ -50,19 +50,25 @@ func (t *List) Value(lambda, grad, curv []float64) float64 {
 	t.values++
 	logZ, low := t.weigh(lambda)
 	clear(grad)
-	for k, p := range t.p {
-		if p < negligible {
-			continue
+	t.d = slices.Grow(t.d[:0], t.n)[:t.n]
+	for from := 0; from < len(t.p); from += block {
+		clear(t.d)
+		for k, p := range t.p[from:min(from+block, len(t.p))] {
+			if p < negligible {
+				continue
+			}
+			for j, v := range t.row(from + k) {
+				t.d[j] += float64(p * v)
+			}
 		}
-		for j, v := range t.row(k) {
-			grad[j] += float64(p * v)
+		for j, v := range t.d {
+			grad[j] += v
 		}
 	}
 	if size := sumAbs(lambda); size > 0 && Positive(low/size, t.largest()) > 0 {
 		return math.Inf(1)
 	}
 	clear(curv)
-	t.d = slices.Grow(t.d[:0], t.n)[:t.n]
 	for k, p := range t.p {
 		if p < negligible {
 			continue

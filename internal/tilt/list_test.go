@@ -3,10 +3,12 @@ package tilt_test
 import (
 	"context"
 	"math"
+	"math/bits"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/tilt"
 )
 
@@ -73,4 +75,22 @@ func TestPositive(t *testing.T) {
 	require.Equal(t, 1e-3, tilt.Positive(1e-3, 1))
 	require.Zero(t, tilt.Positive(1e-3, 1e9))
 	require.Zero(t, tilt.Positive(-1, 1))
+}
+
+// The climb ends on a million states, from wherever it begins: rounding of sums that
+// long would otherwise hide that it has arrived.
+func TestManyStates(t *testing.T) {
+	exact.SkipUnderRace(t)
+	const n = 20
+	l := tilt.New(1, 1, nil)
+	for k := range uint(1 << n) {
+		l.Append(0.1*float64(2*bits.OnesCount((k^(k>>1|k<<(n-1)))&(1<<n-1))-n), []float64{float64(bits.OnesCount(k) - 3)})
+	}
+	for _, start := range []float64{0, 1, 3, 10, 100} {
+		lambda, found, err := l.Maximize(context.Background(), []float64{start})
+		require.NoError(t, err)
+		require.True(t, found, "from %v", start)
+		require.InDelta(t, 1.469264458535, lambda[0], 1e-10)
+	}
+	require.LessOrEqual(t, l.Evaluations(), 100)
 }
