@@ -119,5 +119,5 @@ func Example_average() {
 		panic(err)
 	}
 	fmt.Printf("λ̄ = %.2f, exact λ* = %.2f\n", inf.Average()[0], exact.Lambda[0])
-	// Output: λ̄ = 0.48, exact λ* = 0.47
+	// Output: λ̄ = 0.47, exact λ* = 0.47
 }

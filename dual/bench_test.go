@@ -42,9 +42,7 @@ func BenchmarkStep(b *testing.B) {
 }
 
 // BenchmarkLinear is a Gibbs sweep of 64 chains with so many linear statistics,
-// the base alone (0) beside it, all in the same order: of a ring alone, Automatic
-// would look conditionals up in tables, which fields of their own for every site do not
-// allow.
+// the base alone (0) beside it.
 func BenchmarkLinear(b *testing.B) {
 	const n = 100
 	base := exact.Must(model.NewIsing(model.Lattice{n}, 0.3, 0))
@@ -65,7 +63,7 @@ func BenchmarkLinear(b *testing.B) {
 			require.NoError(b, lag.SetLambda(lambda))
 			m = lag
 		}
-		chains := exact.Must(sampler.NewChains(m, mcmc.Gibbs{Scan: mcmc.Systematic}, sampler.Config{Chains: 64, Warmup: -1, Workers: 1}))
+		chains := exact.Must(sampler.NewChains(m, mcmc.Gibbs{}, sampler.Config{Chains: 64, Warmup: -1, Workers: 1}))
 		b.Run(fmt.Sprintf("statistics=%d", statistics), func(b *testing.B) {
 			for b.Loop() {
 				require.NoError(b, chains.Run(ctx, 1))

@@ -39,9 +39,9 @@ func ExampleInference() {
 		fmt.Printf("after %d steps: λ̄ = %.3f\n", inf.Len(), inf.Average()[0])
 	}
 	// Output:
-	// after 500 steps: λ̄ = 0.472
-	// after 1000 steps: λ̄ = 0.473
-	// after 1500 steps: λ̄ = 0.475
+	// after 500 steps: λ̄ = 0.470
+	// after 1000 steps: λ̄ = 0.470
+	// after 1500 steps: λ̄ = 0.472
 }
 
 // A certificate of fixed multipliers bounds how far the result is from the
@@ -57,10 +57,10 @@ func ExampleCertificate() {
 		log.Fatal(err)
 	}
 	gap, se := c.Gap()
-	fmt.Printf("violation %.2f ± %.2f, gap %.2f ± %.2f\n", c.Violation[0], c.ViolationSE[0], gap, se)
+	fmt.Printf("violation %.3f ± %.3f, gap %.3f ± %.3f\n", c.Violation[0], c.ViolationSE[0], gap, se)
 	fmt.Println("holds within 0.1:", c.Holds(0.1))
 	// Output:
-	// violation 0.01 ± 0.01, gap -0.00 ± 0.00
+	// violation 0.013 ± 0.006, gap -0.006 ± 0.003
 	// holds within 0.1: true
 }
 
@@ -132,5 +132,5 @@ func ExamplePath() {
 		log.Fatal(err)
 	}
 	fmt.Printf("log Z(0.5) − log Z(0) = %.3f ± %.3f, exactly %.3f\n", rise, se, before-after)
-	// Output: log Z(0.5) − log Z(0) = -0.457 ± 0.004, exactly -0.455
+	// Output: log Z(0.5) − log Z(0) = -0.456 ± 0.004, exactly -0.455
 }

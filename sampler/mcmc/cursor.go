@@ -252,3 +252,9 @@ func times(a, b int) int {
 	}
 	return a * b
 }
+
+// chunk is the number of sites that random bits are drawn for at a time.
+const chunk = 256
+
+// siteWork is how many elementary operations a redraw of a site costs.
+const siteWork = 16

@@ -56,7 +56,7 @@ func (s Scan) String() string {
 // model otherwise; and failing that one evaluation of the energy per level. The
 // first-order table of energy.Differentiable is never used.
 //
-// Three kinds of models have faster kernels. Two of them sweep by colour, and
+// Four kinds of models have faster kernels. Two of them sweep by colour, and
 // Automatic and Chromatic use them. Of an energy.Toroidal model with even sides they
 // hold a site as a bit and redraw hundreds at a time, a hundred times faster and
 // on several cores if there are fewer chains than those; conditionals are rounded
@@ -65,7 +65,10 @@ func (s Scan) String() string {
 // levels of the neighbours, about ten times faster; these are rounded to
 // multiples of 2⁻⁵³. Of a Matching model of two levels on a denser graph the third
 // keeps how many neighbours are in state 1, as integers, and looks conditionals up
-// by that, in any order but Random.
+// by that, in any order but Random. The fourth remembers the conditionals of any other
+// energy.Graphical and Conditional model of two levels by the states of the neighbours,
+// whatever couplings and fields differ from site to site, if there are at most 2¹⁶ of
+// them in all; in any order but Random, and by colour in that of Automatic.
 //
 // On weakly coupled sparse models it is the kernel to beat.
 type Gibbs struct {
@@ -89,22 +92,29 @@ func (g Gibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 			return k, nil
 		}
 	}
-	k := apart.New(gibbs{sites: sites, levels: levels, locals: newLocals(m, chains), w: apart.Make[float64](levels)})
-	k.unpolled = max(1, pollWork/k.rowWork())
+	var sweep []int32
 	switch g.Scan {
 	case Automatic, Systematic, Chromatic:
-		if k.order, err = order("Gibbs", g.Scan, m); err != nil {
+		if sweep, err = order("Gibbs", g.Scan, m); err != nil {
 			return nil, err
 		}
 		if dense(m) {
-			if fast := newDenseGibbs(m, chains, k.order); fast != nil {
+			if fast := newDenseGibbs(m, chains, sweep); fast != nil {
 				return fast, nil
 			}
+		}
+		if known := newMemo(m); known != nil {
+			if g.Scan == Automatic { // sites of one colour do not wait for each other
+				sweep, _ = order("Gibbs", Chromatic, m)
+			}
+			return apart.New(memoGibbs{locals: newUncached(m, chains), memo: known, order: sweep}), nil
 		}
 	case Random:
 	default:
 		return nil, fmt.Errorf("mcmc: Gibbs: Scan = %v, want Automatic, Systematic, Random or Chromatic", g.Scan)
 	}
+	k := apart.New(gibbs{sites: sites, levels: levels, order: sweep, locals: newLocals(m, chains), w: apart.Make[float64](levels)})
+	k.unpolled = max(1, pollWork/k.rowWork())
 	return k, nil
 }
 

@@ -44,6 +44,12 @@ func newLocals(m energy.Model, chains int) *locals {
 	return c
 }
 
+// newUncached is newLocals for kernels that need running energies only.
+func newUncached(m energy.Model, chains int) *locals {
+	sites, levels := m.Shape()
+	return apart.New(locals{model: m, sites: sites, levels: levels, e: apart.Make[float64](chains), at: newCursor(chains)})
+}
+
 // Reset computes energies and caches afresh.
 func (c *locals) Reset(x []int32) error {
 	c.at.clear()

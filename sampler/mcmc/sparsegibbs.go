@@ -22,12 +22,6 @@ type sparseGibbs struct {
 	price cost.Memo
 }
 
-// chunk is the number of sites that random bits are drawn for at a time.
-const chunk = 256
-
-// siteWork is how many elementary operations a redraw of a site costs.
-const siteWork = 16
-
 // newSparseGibbs returns nil if another kernel does better.
 func newSparseGibbs(m energy.Model, chains int) sampler.Kernel {
 	from := newMatching(m)

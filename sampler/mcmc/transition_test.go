@@ -56,6 +56,8 @@ func transition(t *testing.T, k sampler.Kernel, sites, levels int) *exact.Matrix
 		return gibbsMatrix(k, all)
 	case *sparseGibbs:
 		return sparseMatrix(k, all)
+	case *memoGibbs:
+		return memoMatrix(k, all)
 	case *blockGibbs:
 		return blockMatrix(k, all)
 	case *pairGibbs:

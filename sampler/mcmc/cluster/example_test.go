@@ -69,12 +69,12 @@ func ExampleHoudayer() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	m, err := model.NewIsing(graph, 2, 0)
+	m, err := model.NewIsing(graph, 1.2, 0)
 	if err != nil {
 		log.Fatal(err)
 	}
 	method := mcmc.Tempering{Base: cluster.Houdayer{}, Rungs: 6}
-	mag, err := diagnose.Record(context.Background(), m, method, sampler.Config{Chains: 4, Seed: 1, Warmup: 200}, 300, energy.Magnetization)
+	mag, err := diagnose.Record(context.Background(), m, method, sampler.Config{Chains: 4, Seed: 1, Warmup: 200}, 500, energy.Magnetization)
 	if err != nil {
 		log.Fatal(err)
 	}
