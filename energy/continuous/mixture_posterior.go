@@ -48,7 +48,7 @@ func (m *Mixture) Moments(mean, product, rows []float64, x []float32, alpha floa
 		}
 		for j := range q {
 			row, dst := rows[j*n:(j+1)*n], product[j*n:(j+1)*n]
-			s := float64(w * dot(off, row))
+			s := float64(w * simd.Dot64(off, row))
 			for i, d := range off {
 				dst[i] += float64(s * d)
 			}
@@ -150,7 +150,7 @@ func (m *Mixture) spread(dst, row, along, variance []float64, k int, w float64) 
 		along[j] *= float64(w * v)
 	}
 	for i := range dst {
-		dst[i] += dot(basis.Data[i*basis.Stride:i*basis.Stride+len(along)], along)
+		dst[i] += simd.Dot64(basis.Data[i*basis.Stride:i*basis.Stride+len(along)], along)
 	}
 }
 

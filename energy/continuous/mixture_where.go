@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"gonum.org/v1/gonum/mat"
 )
@@ -81,7 +80,7 @@ func (m *Mixture) where(k int, r *mat.Dense, values, mean []float64, cov *mat.De
 	for j := range q {
 		m.Covariance(k, rc.RawRowView(j), r.RawRowView(j))
 		for i := range j + 1 {
-			rcr.SetSym(i, j, dot(r.RawRowView(i), rc.RawRowView(j)))
+			rcr.SetSym(i, j, simd.Dot64(r.RawRowView(i), rc.RawRowView(j)))
 		}
 	}
 	var chol mat.Cholesky
@@ -92,7 +91,7 @@ func (m *Mixture) where(k int, r *mat.Dense, values, mean []float64, cov *mat.De
 	miss, pull := mat.NewVecDense(q, nil), mat.NewVecDense(q, nil)
 	own := m.mean[k*n : (k+1)*n]
 	for j, y := range values {
-		miss.SetVec(j, y-dot(r.RawRowView(j), own))
+		miss.SetVec(j, y-simd.Dot64(r.RawRowView(j), own))
 	}
 	if chol.SolveVecTo(pull, miss) != nil {
 		return 0, false
@@ -127,13 +126,4 @@ func (m *Mixture) entry(k, i, j int) float64 {
 		return m.v[k*m.sites+i]
 	}
 	return 0
-}
-
-func dot(x, y []float64) float64 {
-	check.Len("continuous", "y", len(y), len(x))
-	sum := 0.0
-	for i, v := range x {
-		sum += float64(v * y[i])
-	}
-	return sum
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
 // HMM is the exact denoiser of a hidden Markov model: a chain z over hidden
@@ -87,7 +88,7 @@ func (m *HMM) posterior(p, like, b []float64) {
 		now, here := ahead[i*h:(i+1)*h], seen[i*h:(i+1)*h]
 		total := 0.0
 		for z := range here {
-			here[z] = dot(m.emit[z*k:(z+1)*k], like[i*k:(i+1)*k])
+			here[z] = simd.Dot64(m.emit[z*k:(z+1)*k], like[i*k:(i+1)*k])
 			total += float64(now[z] * here[z])
 		}
 		if !(total > 0) {
@@ -100,7 +101,7 @@ func (m *HMM) posterior(p, like, b []float64) {
 		clear(next)
 		for z, w := range now {
 			if w = float64(w*here[z]) / total; w != 0 {
-				addScaled(next, w, m.trans[z*h:(z+1)*h])
+				simd.Axpy64(w, m.trans[z*h:(z+1)*h], next)
 			}
 		}
 	}
@@ -111,7 +112,7 @@ func (m *HMM) posterior(p, like, b []float64) {
 		row := p[i*k : (i+1)*k]
 		for z, w := range ahead[i*h : (i+1)*h] {
 			if w = float64(w * after[z]); w != 0 {
-				addScaled(row, w, m.emit[z*k:(z+1)*k])
+				simd.Axpy64(w, m.emit[z*k:(z+1)*k], row)
 			}
 			after[z] = float64(after[z] * seen[i*h+z])
 		}
@@ -119,25 +120,9 @@ func (m *HMM) posterior(p, like, b []float64) {
 			row[l] = float64(row[l] * e)
 		}
 		for z := range before {
-			before[z] = dot(m.trans[z*h:(z+1)*h], after)
+			before[z] = simd.Dot64(m.trans[z*h:(z+1)*h], after)
 		}
 		normalise(before)
 		after, before = before, after
-	}
-}
-
-// dot returns Σ x_i·y_i, the same bits on every GOARCH.
-func dot(x, y []float64) float64 {
-	sum := 0.0
-	for i, v := range x {
-		sum += float64(v * y[i])
-	}
-	return sum
-}
-
-// addScaled adds a·x to dst.
-func addScaled(dst []float64, a float64, x []float64) {
-	for i, v := range x {
-		dst[i] += float64(a * v)
 	}
 }

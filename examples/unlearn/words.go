@@ -18,6 +18,9 @@ import (
 // chain, which alternates; the other half a dialect, which doubles its d's.
 const letters = 4
 
+// learn is how many steps move the multiplier for each draw that is made at the end.
+const learn = 4
+
 var (
 	start    = []float64{0.25, 0.25, 0.25, 0.25}
 	standard = []float64{
@@ -121,11 +124,11 @@ func (w *words) unlearn(ctx context.Context, o options) (*wordReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := inf.Run(ctx, o.steps); err != nil {
+	if err := inf.Run(ctx, learn*o.steps); err != nil {
 		return nil, err
 	}
 	certifying = true
-	c, err := inf.Certify(ctx, nil, 0, o.steps)
+	c, err := inf.Certify(ctx, nil, o.steps/10, o.steps)
 	if err != nil {
 		return nil, err
 	}

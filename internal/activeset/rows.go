@@ -1,6 +1,10 @@
 package activeset
 
-import "math"
+import (
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
 
 // Rows is the system lo ≤ A·x ≤ hi with rows of norm 1 (or 0), sparse or dense.
 // The slices are read in every call, so a caller may change them between calls.
@@ -42,30 +46,11 @@ func (r *Rows) axpy(j int, a float64, x []float64) {
 	}
 }
 
-// dot returns the inner product of two vectors of one length, in four lanes.
-func dot(x, y []float64) float64 {
-	y = y[:len(x)]
-	var a, b, c, d float64
-	i := 0
-	for ; i+3 < len(x); i += 4 {
-		a += float64(x[i] * y[i])
-		b += float64(x[i+1] * y[i+1])
-		c += float64(x[i+2] * y[i+2])
-		d += float64(x[i+3] * y[i+3])
-	}
-	for ; i < len(x); i++ {
-		a += float64(x[i] * y[i])
-	}
-	return (a + b) + (c + d)
-}
+// dot returns the inner product of two vectors of one length.
+func dot(x, y []float64) float64 { return simd.Dot64(x, y[:len(x)]) }
 
 // axpy adds a·x to y.
-func axpy(a float64, x, y []float64) {
-	y = y[:len(x)]
-	for i, v := range x {
-		y[i] += float64(a * v)
-	}
-}
+func axpy(a float64, x, y []float64) { simd.Axpy64(a, x, y[:len(x)]) }
 
 // largest returns max |x_i|.
 func largest(x []float64) float64 {

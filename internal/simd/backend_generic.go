@@ -101,3 +101,5 @@ func weightsFrom(p, w []float32, m float32) float64 { return weightRowFrom(p, w,
 func squares(dst, x, m, w []float64)                { refSquares(dst, x, m, w) }
 func attract(dst, x, m, w []float64, p float64)     { refAttract(dst, x, m, w, p) }
 func polar(r []float64)                             { refPolar(r) }
+func dot64(x, y []float64) float64                  { return refDot64(x, y) }
+func axpy64(a float64, x, y []float64)              { refAxpy64(a, x, y) }

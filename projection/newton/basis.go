@@ -1,6 +1,10 @@
 package newton
 
-import "math"
+import (
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
 
 // basis is an orthonormal basis of the rows of a Jacobian, J = RQ with R lower
 // trapezoidal. Rows that depend on those before them are left out.
@@ -31,9 +35,9 @@ func (b *basis) add(j int) {
 	k, row := len(b.pivot), b.next()
 	r := b.r[j*b.m : (j+1)*b.m]
 	clear(r)
-	before := math.Sqrt(dot(row, row))
+	before := math.Sqrt(simd.Dot64(row, row))
 	b.remove(row, r)
-	norm := math.Sqrt(dot(row, row))
+	norm := math.Sqrt(simd.Dot64(row, row))
 	if !(norm > dependent*before) {
 		return
 	}
@@ -49,7 +53,7 @@ func (b *basis) remove(v, r []float64) {
 	for range 2 { // the second round removes what rounding left
 		for k := range b.pivot {
 			q := b.q[k*b.n : (k+1)*b.n]
-			c := dot(q, v)
+			c := simd.Dot64(q, v)
 			r[k] += c
 			for t, w := range q {
 				v[t] -= float64(c * w)
@@ -72,12 +76,4 @@ func (b *basis) least(dst, h []float64) {
 			dst[t] += float64(y[k] * q)
 		}
 	}
-}
-
-func dot(a, b []float64) float64 {
-	s := 0.0
-	for i, v := range a {
-		s += float64(v * b[i])
-	}
-	return s
 }

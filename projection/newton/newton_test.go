@@ -11,6 +11,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
@@ -42,7 +43,7 @@ func linear(m, n int, seed uint64) (s system, a, b []float64) {
 		b[j] = r.NormFloat64()
 	}
 	return system{m,
-		func(j int, z []float64) float64 { return dot(a[j*n:(j+1)*n], z) - b[j] },
+		func(j int, z []float64) float64 { return simd.Dot64(a[j*n:(j+1)*n], z) - b[j] },
 		func(dst []float64, j int, _ []float64) { copy(dst, a[j*n:(j+1)*n]) },
 	}, a, b
 }
@@ -118,11 +119,11 @@ func TestSphere(t *testing.T) {
 	for _, v := range [][]float64{{1, 2, 2}, {-30, 0.1, 4}, {0.01, 0.02, -0.01}, {1, 1, 1}} {
 		z := append([]float64(nil), v...)
 		require.NoError(t, s.Solve(z, z), "%v", v)
-		norm := math.Sqrt(dot(v, v) / 3)
+		norm := math.Sqrt(simd.Dot64(v, v) / 3)
 		for i := range v {
 			assert.InDelta(t, v[i]/norm, z[i], 1e-6)
 		}
-		assert.InDelta(t, 3, dot(z, z), 1e-9)
+		assert.InDelta(t, 3, simd.Dot64(z, z), 1e-9)
 	}
 }
 
@@ -152,12 +153,12 @@ func TestCurvedEquations(t *testing.T) {
 		}
 		for k := range b.pivot {
 			q := b.q[k*n : (k+1)*n]
-			c := dot(q, rest)
+			c := simd.Dot64(q, rest)
 			for i := range rest {
 				rest[i] -= c * q[i]
 			}
 		}
-		require.Less(t, math.Sqrt(dot(rest, rest)), 1e-6, "trial %d: the move is not along the gradients", trial)
+		require.Less(t, math.Sqrt(simd.Dot64(rest, rest)), 1e-6, "trial %d: the move is not along the gradients", trial)
 	}
 }
 
@@ -176,7 +177,7 @@ func TestDependentAndImpossibleEquations(t *testing.T) {
 	require.NoError(t, exact.Must(Projector{Equations: twice}.Compile(6)).Solve(two, v))
 	assert.InDeltaSlice(t, one, two, 1e-9)
 
-	never := system{1, func(_ int, z []float64) float64 { return 1 + dot(z, z) }, func(dst []float64, _ int, z []float64) {
+	never := system{1, func(_ int, z []float64) float64 { return 1 + simd.Dot64(z, z) }, func(dst []float64, _ int, z []float64) {
 		for i, x := range z {
 			dst[i] = 2 * x
 		}

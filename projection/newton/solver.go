@@ -6,6 +6,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
@@ -204,7 +205,7 @@ func (s *Solver) length(was float64) float64 {
 // advance moves along step, cut in half until the distance to goal falls enough, and
 // back onto the solutions; false: nowhere.
 func (s *Solver) advance(length float64) bool {
-	was, gain := s.distance(), dot(s.step, s.step)
+	was, gain := s.distance(), simd.Dot64(s.step, s.step)
 	copy(s.kept, s.h)
 	for range halvings {
 		for i, p := range s.step {

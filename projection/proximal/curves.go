@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
 // curves holds smooth inequalities and their linearisation at a point.
@@ -56,7 +57,7 @@ func (c *curves) linearise(s *slabs) {
 	first := s.len() - c.count
 	for k := range c.count {
 		c.Gradient(c.grad, k, c.at)
-		norm := math.Sqrt(dot(c.grad, c.grad))
+		norm := math.Sqrt(simd.Dot64(c.grad, c.grad))
 		j := first + k
 		s.end[j] = s.start[j]
 		if !(norm > 0) { // no direction is better than another

@@ -1,6 +1,10 @@
 package proximal
 
-import "math"
+import (
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
 
 // newton solves the dual of the proximal problem,
 //
@@ -230,7 +234,7 @@ func (w *newton) step(m int, sigma, tol float64) {
 			}
 		}
 		w.multiply(w.pr, w.r)
-		size := math.Sqrt(dot(w.r, w.pr))
+		size := math.Sqrt(simd.Dot64(w.r, w.pr))
 		if size <= max(tol/2, slackness*moved/sigma, rounding*sigma*tol) || math.IsNaN(size) {
 			return
 		}
@@ -297,7 +301,7 @@ func (w *newton) solve(epsilon, floor float64) {
 	x, res, dir, img := w.w[:k], w.res[:k], w.dir[:k], w.img[:k]
 	clear(x)
 	copy(dir, res)
-	norm := dot(res, res)
+	norm := simd.Dot64(res, res)
 	stop := max(float64(norm*(cgTol*cgTol)), float64(floor*floor))
 	for range 2*k + 10 {
 		if norm <= stop {
@@ -346,11 +350,11 @@ const cgTol = 1e-8
 // piecewise quadratic, so the derivative is increasing and piecewise linear. p
 // is what belongs to the step returned.
 func (w *newton) search(m int, sigma float64) float64 {
-	at0 := dot(w.d, w.pr)
+	at0 := simd.Dot64(w.d, w.pr)
 	if !(at0 < 0) {
 		return 0
 	}
-	dc, dd := dot(w.d, w.pc), dot(w.d, w.pd)
+	dc, dd := simd.Dot64(w.d, w.pc), simd.Dot64(w.d, w.pd)
 	at1 := w.slope(m, sigma, 1, dc+dd)
 	if at1 <= -float64(turned*at0) {
 		return 1
@@ -388,12 +392,3 @@ func (w *newton) slope(m int, sigma, a, quadratic float64) float64 {
 
 // turned is the part of the first slope up to which a step may overshoot.
 const turned = 0.1
-
-// dot returns the inner product of two vectors.
-func dot(x, y []float64) float64 {
-	sum := 0.0
-	for i, v := range x {
-		sum += float64(v * y[i])
-	}
-	return sum
-}

@@ -2,6 +2,8 @@ package proximal
 
 import (
 	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
 const (
@@ -29,7 +31,7 @@ func (w *newton) contradicts(m, rows int) bool {
 			w.axpy(j, p, w.sum)
 		}
 	}
-	return slack > leastSlack*total && slack > farReach*math.Sqrt(dot(w.sum, w.sum))
+	return slack > leastSlack*total && slack > farReach*math.Sqrt(simd.Dot64(w.sum, w.sum))
 }
 
 // explain makes an error of the proof in p.
@@ -47,6 +49,6 @@ func (w *newton) explain(name func(row int) string) error {
 			}
 		}
 	}
-	e.Slope = math.Sqrt(dot(w.sum, w.sum))
+	e.Slope = math.Sqrt(simd.Dot64(w.sum, w.sum))
 	return e
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/activeset"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
@@ -214,7 +215,7 @@ func (s *Solver) At(t float64) {
 	}
 	s.metric(w.pd, w.sum, t)
 	s.scale = 1
-	if q := dot(w.sum, w.pd) / float64(w.n); q > 0 && !math.IsInf(q, 1) {
+	if q := simd.Dot64(w.sum, w.pd) / float64(w.n); q > 0 && !math.IsInf(q, 1) {
 		s.scale = q
 	}
 	s.caps = math.NaN()

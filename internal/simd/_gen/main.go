@@ -30,6 +30,7 @@ var topics = []struct {
 	{"flip", flip},
 	{"gemm", gemm},
 	{"linear", linear},
+	{"linear64", linear64},
 	{"marked", marked},
 	{"rows", rows},
 	{"pick", pick},

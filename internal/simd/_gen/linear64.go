@@ -1,0 +1,47 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// linear64 writes inner products and sums of vectors of float64.
+func linear64(b *builder) {
+	b.each("dot64", "func(x, y *float64, n int) (sum float64)", "is the sum of refDot64 over n = 16k ≥ 16 entries.", func(k *kernel) {
+		x, y, n, i := k.param("x"), k.param("y"), k.param("n"), k.GP64()
+		var sums []reg.VecVirtual
+		for range 32 / k.w {
+			s := k.vec()
+			k.VXORPD(s, s, s)
+			sums = append(sums, s)
+		}
+		k.XORQ(i, i)
+		k.Label("loop")
+		for l, s := range sums {
+			v := k.vec()
+			k.VMOVUPD(operand.Mem{Base: x, Index: i, Scale: 8, Disp: 4 * k.w * l}, v)
+			k.VMULPD(operand.Mem{Base: y, Index: i, Scale: 8, Disp: 4 * k.w * l}, v, v)
+			k.VADDPD(v, s, s)
+		}
+		k.ADDQ(operand.U8(16), i)
+		k.CMPQ(i, n)
+		k.JL(operand.LabelRef("loop"))
+		k.Store(k.halve(sums).AsX(), k.ReturnIndex(0))
+	})
+	b.each("axpy64", "func(a float64, x, y *float64, n int)", "is refAxpy64 on n = 16k ≥ 16 entries.", func(k *kernel) {
+		x, y, n, i, a := k.param("x"), k.param("y"), k.param("n"), k.GP64(), k.vec()
+		k.broadcast("a", a)
+		k.XORQ(i, i)
+		k.Label("loop")
+		for l := range 32 / k.w {
+			at := operand.Mem{Base: y, Index: i, Scale: 8, Disp: 4 * k.w * l}
+			v := k.vec()
+			k.VMULPD(operand.Mem{Base: x, Index: i, Scale: 8, Disp: 4 * k.w * l}, a, v)
+			k.VADDPD(at, v, v)
+			k.VMOVUPD(v, at)
+		}
+		k.ADDQ(operand.U8(16), i)
+		k.CMPQ(i, n)
+		k.JL(operand.LabelRef("loop"))
+	})
+}

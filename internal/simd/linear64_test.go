@@ -1,0 +1,46 @@
+package simd
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func init() {
+	kernels["Dot64"] = func(a *arena, from, to int) { a.s[0] = Dot64(a.d[1][from:to], a.d[2][from:to]) }
+	kernels["Axpy64"] = func(a *arena, from, to int) { Axpy64(-0.7, a.d[1][from:to], a.d[0][from:to]) }
+}
+
+func TestLinear64(t *testing.T) {
+	r := newRand(8)
+	for n := range 70 {
+		x, y := make([]float64, n), make([]float64, n)
+		for i := range x {
+			x[i], y[i] = r.NormFloat64(), r.NormFloat64()
+		}
+		want := 0.0
+		for i, v := range x {
+			want += v * y[i]
+		}
+		require.InDelta(t, want, Dot64(x, y), 1e-13)
+		z := append([]float64(nil), y...)
+		Axpy64(3, x, z)
+		for i, v := range x {
+			require.InDelta(t, y[i]+3*v, z[i], 1e-14)
+		}
+	}
+	x := make([]float64, 3)
+	assert.PanicsWithValue(t, "simd: len(y) = 2, want 3", func() { Dot64(x, x[:2]) })
+	assert.PanicsWithValue(t, "simd: len(y) = 2, want 3", func() { Axpy64(1, x, x[:2]) })
+}
+
+func BenchmarkDot64(b *testing.B) {
+	x := make([]float64, 144)
+	onEach(b, "", func(b *testing.B) {
+		for b.Loop() {
+			Dot64(x, x)
+		}
+		perElement(b, len(x), 16)
+	})
+}
