@@ -36,7 +36,7 @@ func parse(args []string) (options, error) {
 	f.Float64Var(&o.goal, "goal", 0.2, "the unlearned likelihood of the words that are sampled")
 	f.IntVar(&o.length, "letters", 6, "letters per word, 2 to 8")
 	f.IntVar(&o.chains, "chains", 128, "number of chains")
-	f.IntVar(&o.steps, "steps", 3000, "draws per chain, before which four times as many steps move the multiplier: its error is then below theirs")
+	f.IntVar(&o.steps, "steps", 2000, "draws per chain, before which four times as many steps move the multiplier, whose error is then less than theirs")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
 	o.Define(f, "")
 	if err := f.Parse(args); err != nil {
