@@ -13,3 +13,23 @@ func sigmoidAVX2(dst *float32, src *float32, n int)
 //
 //go:noescape
 func sigmoidAVX512(dst *float32, src *float32, n int)
+
+// geluAVX2 is refGELU.
+//
+//go:noescape
+func geluAVX2(dst *float32, src *float32, n int)
+
+// geluAVX512 is refGELU.
+//
+//go:noescape
+func geluAVX512(dst *float32, src *float32, n int)
+
+// geluSlopeAVX2 is refGELUSlope.
+//
+//go:noescape
+func geluSlopeAVX2(d *float32, x *float32, n int)
+
+// geluSlopeAVX512 is refGELUSlope.
+//
+//go:noescape
+func geluSlopeAVX512(d *float32, x *float32, n int)

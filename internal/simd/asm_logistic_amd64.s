@@ -311,3 +311,486 @@ tail2:
 done3:
 	VZEROUPPER
 	RET
+
+// func geluAVX2(dst *float32, src *float32, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·geluAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+	MOVQ DX, SI
+	SUBQ $+8, SI
+
+loop1:
+	CMPQ         BX, SI
+	JG           tail2
+	VMOVUPS      (CX)(BX*4), Y0
+	VMULPS       Y0, Y0, Y1
+	VMULPS       logistic_const3d372713<>+0(SB), Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VADDPS       Y1, Y0, Y1
+	VMULPS       logistic_const3fcc422a<>+0(SB), Y1, Y1
+	VORPS        logistic_const80000000<>+0(SB), Y1, Y2
+	VMOVUPS      logistic_constc2ae999a<>+0(SB), Y3
+	VMAXPS       Y2, Y3, Y3
+	VMULPS       logistic_const3fb8aa3b<>+0(SB), Y3, Y4
+	VADDPS       logistic_const4b40007f<>+0(SB), Y4, Y4
+	VSUBPS       logistic_const4b40007f<>+0(SB), Y4, Y5
+	VMOVDQA      Y3, Y3
+	VFNMADD231PS logistic_const3f317200<>+0(SB), Y5, Y3
+	VMULPS       logistic_const35bfbe8e<>+0(SB), Y5, Y5
+	VSUBPS       Y5, Y3, Y3
+	VMULPS       logistic_const3c083142<>+0(SB), Y3, Y5
+	VADDPS       logistic_const3d2b94f8<>+0(SB), Y5, Y5
+	VMULPS       Y3, Y5, Y5
+	VADDPS       logistic_const3e2aabd7<>+0(SB), Y5, Y5
+	VMULPS       Y3, Y5, Y5
+	VADDPS       logistic_const3efffefe<>+0(SB), Y5, Y5
+	VMULPS       Y3, Y3, Y6
+	VMULPS       Y5, Y6, Y5
+	VADDPS       Y3, Y5, Y5
+	VADDPS       logistic_const3f800000<>+0(SB), Y5, Y5
+	VPSLLD       $0x17, Y4, Y4
+	VCMPPS       $0x05, logistic_constc2ae999a<>+0(SB), Y2, Y2
+	VMULPS       Y4, Y5, Y5
+	VANDPS       Y2, Y5, Y5
+	VADDPS       logistic_const3f800000<>+0(SB), Y5, Y2
+	VMOVUPS      logistic_const3f800000<>+0(SB), Y3
+	VBLENDVPS    Y1, Y5, Y3, Y3
+	VDIVPS       Y2, Y3, Y1
+	VMULPS       Y0, Y1, Y0
+	VMOVUPS      Y0, (AX)(BX*4)
+	ADDQ         $+8, BX
+	JMP          loop1
+
+tail2:
+	SUBQ         BX, DX
+	JZ           done3
+	LEAQ         logistic_leading<>+32(SB), SI
+	SHLQ         $0x02, DX
+	SUBQ         DX, SI
+	VMOVDQU      (SI), Y0
+	VMASKMOVPS   (CX)(BX*4), Y0, Y1
+	VMULPS       Y1, Y1, Y2
+	VMULPS       logistic_const3d372713<>+0(SB), Y2, Y2
+	VMULPS       Y1, Y2, Y2
+	VADDPS       Y2, Y1, Y2
+	VMULPS       logistic_const3fcc422a<>+0(SB), Y2, Y2
+	VORPS        logistic_const80000000<>+0(SB), Y2, Y3
+	VMOVUPS      logistic_constc2ae999a<>+0(SB), Y4
+	VMAXPS       Y3, Y4, Y4
+	VMULPS       logistic_const3fb8aa3b<>+0(SB), Y4, Y5
+	VADDPS       logistic_const4b40007f<>+0(SB), Y5, Y5
+	VSUBPS       logistic_const4b40007f<>+0(SB), Y5, Y6
+	VMOVDQA      Y4, Y4
+	VFNMADD231PS logistic_const3f317200<>+0(SB), Y6, Y4
+	VMULPS       logistic_const35bfbe8e<>+0(SB), Y6, Y6
+	VSUBPS       Y6, Y4, Y4
+	VMULPS       logistic_const3c083142<>+0(SB), Y4, Y6
+	VADDPS       logistic_const3d2b94f8<>+0(SB), Y6, Y6
+	VMULPS       Y4, Y6, Y6
+	VADDPS       logistic_const3e2aabd7<>+0(SB), Y6, Y6
+	VMULPS       Y4, Y6, Y6
+	VADDPS       logistic_const3efffefe<>+0(SB), Y6, Y6
+	VMULPS       Y4, Y4, Y7
+	VMULPS       Y6, Y7, Y6
+	VADDPS       Y4, Y6, Y6
+	VADDPS       logistic_const3f800000<>+0(SB), Y6, Y6
+	VPSLLD       $0x17, Y5, Y5
+	VCMPPS       $0x05, logistic_constc2ae999a<>+0(SB), Y3, Y3
+	VMULPS       Y5, Y6, Y6
+	VANDPS       Y3, Y6, Y6
+	VADDPS       logistic_const3f800000<>+0(SB), Y6, Y3
+	VMOVUPS      logistic_const3f800000<>+0(SB), Y4
+	VBLENDVPS    Y2, Y6, Y4, Y4
+	VDIVPS       Y3, Y4, Y2
+	VMULPS       Y1, Y2, Y1
+	VMASKMOVPS   Y1, Y0, (AX)(BX*4)
+
+done3:
+	VZEROUPPER
+	RET
+
+DATA logistic_const3d372713<>+0(SB)/4, $0x3d372713
+DATA logistic_const3d372713<>+4(SB)/4, $0x3d372713
+DATA logistic_const3d372713<>+8(SB)/4, $0x3d372713
+DATA logistic_const3d372713<>+12(SB)/4, $0x3d372713
+DATA logistic_const3d372713<>+16(SB)/4, $0x3d372713
+DATA logistic_const3d372713<>+20(SB)/4, $0x3d372713
+DATA logistic_const3d372713<>+24(SB)/4, $0x3d372713
+DATA logistic_const3d372713<>+28(SB)/4, $0x3d372713
+GLOBL logistic_const3d372713<>(SB), RODATA|NOPTR, $32
+
+DATA logistic_const3fcc422a<>+0(SB)/4, $0x3fcc422a
+DATA logistic_const3fcc422a<>+4(SB)/4, $0x3fcc422a
+DATA logistic_const3fcc422a<>+8(SB)/4, $0x3fcc422a
+DATA logistic_const3fcc422a<>+12(SB)/4, $0x3fcc422a
+DATA logistic_const3fcc422a<>+16(SB)/4, $0x3fcc422a
+DATA logistic_const3fcc422a<>+20(SB)/4, $0x3fcc422a
+DATA logistic_const3fcc422a<>+24(SB)/4, $0x3fcc422a
+DATA logistic_const3fcc422a<>+28(SB)/4, $0x3fcc422a
+GLOBL logistic_const3fcc422a<>(SB), RODATA|NOPTR, $32
+
+// func geluAVX512(dst *float32, src *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·geluAVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+16(FP), DX
+	VPBROADCASTD logistic_const3fb8aa3b<>+0(SB), Z0
+	VPBROADCASTD logistic_const4b40007f<>+0(SB), Z1
+	VPBROADCASTD logistic_const3f317200<>+0(SB), Z1
+	VPBROADCASTD logistic_const35bfbe8e<>+0(SB), Z2
+	VPBROADCASTD logistic_const3efffefe<>+0(SB), Z3
+	VPBROADCASTD logistic_const3e2aabd7<>+0(SB), Z4
+	VPBROADCASTD logistic_const3d2b94f8<>+0(SB), Z5
+	VPBROADCASTD logistic_const3c083142<>+0(SB), Z6
+	VPBROADCASTD logistic_const3f800000<>+0(SB), Z7
+	VPBROADCASTD logistic_constc2ae999a<>+0(SB), Z8
+	VPBROADCASTD logistic_const80000000<>+0(SB), Z9
+	VPBROADCASTD logistic_const3d372713<>+0(SB), Z10
+	VPBROADCASTD logistic_const3fcc422a<>+0(SB), Z11
+	XORQ         BX, BX
+	MOVQ         DX, SI
+	SUBQ         $+16, SI
+
+loop1:
+	CMPQ         BX, SI
+	JG           tail2
+	VMOVUPS      (CX)(BX*4), Z12
+	VMULPS       Z12, Z12, Z13
+	VMULPS       Z10, Z13, Z13
+	VMULPS       Z12, Z13, Z13
+	VADDPS       Z13, Z12, Z13
+	VMULPS       Z11, Z13, Z13
+	VORPS        Z9, Z13, Z14
+	VMULPS       Z0, Z14, Z15
+	VRNDSCALEPS  $0x00, Z15, Z15
+	VMOVDQA32    Z15, Z16
+	VMOVDQA32    Z14, Z17
+	VFNMADD231PS Z1, Z16, Z17
+	VMULPS       Z2, Z16, Z16
+	VSUBPS       Z16, Z17, Z17
+	VMULPS       Z6, Z17, Z16
+	VADDPS       Z5, Z16, Z16
+	VMULPS       Z17, Z16, Z16
+	VADDPS       Z4, Z16, Z16
+	VMULPS       Z17, Z16, Z16
+	VADDPS       Z3, Z16, Z16
+	VMULPS       Z17, Z17, Z18
+	VMULPS       Z16, Z18, Z16
+	VADDPS       Z17, Z16, Z16
+	VADDPS       Z7, Z16, Z16
+	VCMPPS       $0x05, Z8, Z14, K1
+	VSCALEFPS.Z  Z15, Z16, K1, Z16
+	VADDPS       Z7, Z16, Z14
+	VPMOVD2M     Z13, K1
+	VMOVAPS      Z7, Z13
+	VMOVAPS      Z16, K1, Z13
+	VDIVPS       Z14, Z13, Z13
+	VMULPS       Z12, Z13, Z12
+	VMOVUPS      Z12, (AX)(BX*4)
+	ADDQ         $+16, BX
+	JMP          loop1
+
+tail2:
+	SUBQ         BX, DX
+	JZ           done3
+	MOVQ         $-1, SI
+	BZHIQ        DX, SI, SI
+	KMOVW        SI, K1
+	VMOVUPS.Z    (CX)(BX*4), K1, Z12
+	VMULPS       Z12, Z12, Z13
+	VMULPS       Z10, Z13, Z10
+	VMULPS       Z12, Z10, Z10
+	VADDPS       Z10, Z12, Z10
+	VMULPS       Z11, Z10, Z10
+	VORPS        Z9, Z10, Z9
+	VMULPS       Z0, Z9, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMOVDQA32    Z0, Z11
+	VMOVDQA32    Z9, Z13
+	VFNMADD231PS Z1, Z11, Z13
+	VMULPS       Z2, Z11, Z11
+	VSUBPS       Z11, Z13, Z13
+	VMULPS       Z6, Z13, Z1
+	VADDPS       Z5, Z1, Z1
+	VMULPS       Z13, Z1, Z1
+	VADDPS       Z4, Z1, Z1
+	VMULPS       Z13, Z1, Z1
+	VADDPS       Z3, Z1, Z1
+	VMULPS       Z13, Z13, Z2
+	VMULPS       Z1, Z2, Z1
+	VADDPS       Z13, Z1, Z1
+	VADDPS       Z7, Z1, Z1
+	VCMPPS       $0x05, Z8, Z9, K2
+	VSCALEFPS.Z  Z0, Z1, K2, Z1
+	VADDPS       Z7, Z1, Z0
+	VPMOVD2M     Z10, K2
+	VMOVAPS      Z7, Z2
+	VMOVAPS      Z1, K2, Z2
+	VDIVPS       Z0, Z2, Z0
+	VMULPS       Z12, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)(BX*4)
+
+done3:
+	VZEROUPPER
+	RET
+
+// func geluSlopeAVX2(d *float32, x *float32, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·geluSlopeAVX2(SB), NOSPLIT, $0-24
+	MOVQ d+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+	MOVQ DX, SI
+	SUBQ $+8, SI
+
+loop1:
+	CMPQ         BX, SI
+	JG           tail2
+	VMOVUPS      (CX)(BX*4), Y0
+	VMULPS       Y0, Y0, Y1
+	VMULPS       logistic_const3d372713<>+0(SB), Y1, Y2
+	VMULPS       Y0, Y2, Y2
+	VADDPS       Y2, Y0, Y2
+	VMULPS       logistic_const3fcc422a<>+0(SB), Y2, Y2
+	VMULPS       logistic_const3e095d4f<>+0(SB), Y1, Y1
+	VADDPS       logistic_const3f800000<>+0(SB), Y1, Y1
+	VMULPS       logistic_const3fcc422a<>+0(SB), Y1, Y1
+	VMULPS       Y0, Y1, Y0
+	VORPS        logistic_const80000000<>+0(SB), Y2, Y1
+	VMOVUPS      logistic_constc2ae999a<>+0(SB), Y3
+	VMAXPS       Y1, Y3, Y3
+	VMULPS       logistic_const3fb8aa3b<>+0(SB), Y3, Y4
+	VADDPS       logistic_const4b40007f<>+0(SB), Y4, Y4
+	VSUBPS       logistic_const4b40007f<>+0(SB), Y4, Y5
+	VMOVDQA      Y3, Y3
+	VFNMADD231PS logistic_const3f317200<>+0(SB), Y5, Y3
+	VMULPS       logistic_const35bfbe8e<>+0(SB), Y5, Y5
+	VSUBPS       Y5, Y3, Y3
+	VMULPS       logistic_const3c083142<>+0(SB), Y3, Y5
+	VADDPS       logistic_const3d2b94f8<>+0(SB), Y5, Y5
+	VMULPS       Y3, Y5, Y5
+	VADDPS       logistic_const3e2aabd7<>+0(SB), Y5, Y5
+	VMULPS       Y3, Y5, Y5
+	VADDPS       logistic_const3efffefe<>+0(SB), Y5, Y5
+	VMULPS       Y3, Y3, Y6
+	VMULPS       Y5, Y6, Y5
+	VADDPS       Y3, Y5, Y5
+	VADDPS       logistic_const3f800000<>+0(SB), Y5, Y5
+	VPSLLD       $0x17, Y4, Y4
+	VCMPPS       $0x05, logistic_constc2ae999a<>+0(SB), Y1, Y1
+	VMULPS       Y4, Y5, Y5
+	VANDPS       Y1, Y5, Y5
+	VADDPS       logistic_const3f800000<>+0(SB), Y5, Y1
+	VMOVUPS      logistic_const3f800000<>+0(SB), Y3
+	VBLENDVPS    Y2, Y5, Y3, Y3
+	VDIVPS       Y1, Y3, Y1
+	VMOVUPS      logistic_const3f800000<>+0(SB), Y2
+	VSUBPS       Y1, Y2, Y2
+	VMULPS       Y2, Y1, Y2
+	VMOVUPS      (AX)(BX*4), Y3
+	VMULPS       Y2, Y0, Y0
+	VADDPS       Y0, Y1, Y0
+	VMULPS       Y0, Y3, Y0
+	VMOVUPS      Y0, (AX)(BX*4)
+	ADDQ         $+8, BX
+	JMP          loop1
+
+tail2:
+	SUBQ         BX, DX
+	JZ           done3
+	LEAQ         logistic_leading<>+32(SB), SI
+	SHLQ         $0x02, DX
+	SUBQ         DX, SI
+	VMOVDQU      (SI), Y0
+	VMASKMOVPS   (CX)(BX*4), Y0, Y1
+	VMULPS       Y1, Y1, Y2
+	VMULPS       logistic_const3d372713<>+0(SB), Y2, Y3
+	VMULPS       Y1, Y3, Y3
+	VADDPS       Y3, Y1, Y3
+	VMULPS       logistic_const3fcc422a<>+0(SB), Y3, Y3
+	VMULPS       logistic_const3e095d4f<>+0(SB), Y2, Y2
+	VADDPS       logistic_const3f800000<>+0(SB), Y2, Y2
+	VMULPS       logistic_const3fcc422a<>+0(SB), Y2, Y2
+	VMULPS       Y1, Y2, Y1
+	VORPS        logistic_const80000000<>+0(SB), Y3, Y2
+	VMOVUPS      logistic_constc2ae999a<>+0(SB), Y4
+	VMAXPS       Y2, Y4, Y4
+	VMULPS       logistic_const3fb8aa3b<>+0(SB), Y4, Y5
+	VADDPS       logistic_const4b40007f<>+0(SB), Y5, Y5
+	VSUBPS       logistic_const4b40007f<>+0(SB), Y5, Y6
+	VMOVDQA      Y4, Y4
+	VFNMADD231PS logistic_const3f317200<>+0(SB), Y6, Y4
+	VMULPS       logistic_const35bfbe8e<>+0(SB), Y6, Y6
+	VSUBPS       Y6, Y4, Y4
+	VMULPS       logistic_const3c083142<>+0(SB), Y4, Y6
+	VADDPS       logistic_const3d2b94f8<>+0(SB), Y6, Y6
+	VMULPS       Y4, Y6, Y6
+	VADDPS       logistic_const3e2aabd7<>+0(SB), Y6, Y6
+	VMULPS       Y4, Y6, Y6
+	VADDPS       logistic_const3efffefe<>+0(SB), Y6, Y6
+	VMULPS       Y4, Y4, Y7
+	VMULPS       Y6, Y7, Y6
+	VADDPS       Y4, Y6, Y6
+	VADDPS       logistic_const3f800000<>+0(SB), Y6, Y6
+	VPSLLD       $0x17, Y5, Y5
+	VCMPPS       $0x05, logistic_constc2ae999a<>+0(SB), Y2, Y2
+	VMULPS       Y5, Y6, Y6
+	VANDPS       Y2, Y6, Y6
+	VADDPS       logistic_const3f800000<>+0(SB), Y6, Y2
+	VMOVUPS      logistic_const3f800000<>+0(SB), Y4
+	VBLENDVPS    Y3, Y6, Y4, Y4
+	VDIVPS       Y2, Y4, Y2
+	VMOVUPS      logistic_const3f800000<>+0(SB), Y3
+	VSUBPS       Y2, Y3, Y3
+	VMULPS       Y3, Y2, Y3
+	VMASKMOVPS   (AX)(BX*4), Y0, Y4
+	VMULPS       Y3, Y1, Y1
+	VADDPS       Y1, Y2, Y1
+	VMULPS       Y1, Y4, Y1
+	VMASKMOVPS   Y1, Y0, (AX)(BX*4)
+
+done3:
+	VZEROUPPER
+	RET
+
+DATA logistic_const3e095d4f<>+0(SB)/4, $0x3e095d4f
+DATA logistic_const3e095d4f<>+4(SB)/4, $0x3e095d4f
+DATA logistic_const3e095d4f<>+8(SB)/4, $0x3e095d4f
+DATA logistic_const3e095d4f<>+12(SB)/4, $0x3e095d4f
+DATA logistic_const3e095d4f<>+16(SB)/4, $0x3e095d4f
+DATA logistic_const3e095d4f<>+20(SB)/4, $0x3e095d4f
+DATA logistic_const3e095d4f<>+24(SB)/4, $0x3e095d4f
+DATA logistic_const3e095d4f<>+28(SB)/4, $0x3e095d4f
+GLOBL logistic_const3e095d4f<>(SB), RODATA|NOPTR, $32
+
+// func geluSlopeAVX512(d *float32, x *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·geluSlopeAVX512(SB), NOSPLIT, $0-24
+	MOVQ         d+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         n+16(FP), DX
+	VPBROADCASTD logistic_const3fb8aa3b<>+0(SB), Z0
+	VPBROADCASTD logistic_const4b40007f<>+0(SB), Z1
+	VPBROADCASTD logistic_const3f317200<>+0(SB), Z1
+	VPBROADCASTD logistic_const35bfbe8e<>+0(SB), Z2
+	VPBROADCASTD logistic_const3efffefe<>+0(SB), Z3
+	VPBROADCASTD logistic_const3e2aabd7<>+0(SB), Z4
+	VPBROADCASTD logistic_const3d2b94f8<>+0(SB), Z5
+	VPBROADCASTD logistic_const3c083142<>+0(SB), Z6
+	VPBROADCASTD logistic_const3f800000<>+0(SB), Z7
+	VPBROADCASTD logistic_constc2ae999a<>+0(SB), Z8
+	VPBROADCASTD logistic_const80000000<>+0(SB), Z9
+	VPBROADCASTD logistic_const3d372713<>+0(SB), Z10
+	VPBROADCASTD logistic_const3fcc422a<>+0(SB), Z11
+	VPBROADCASTD logistic_const3e095d4f<>+0(SB), Z12
+	XORQ         BX, BX
+	MOVQ         DX, SI
+	SUBQ         $+16, SI
+
+loop1:
+	CMPQ         BX, SI
+	JG           tail2
+	VMOVUPS      (CX)(BX*4), Z13
+	VMULPS       Z13, Z13, Z14
+	VMULPS       Z10, Z14, Z15
+	VMULPS       Z13, Z15, Z15
+	VADDPS       Z15, Z13, Z15
+	VMULPS       Z11, Z15, Z15
+	VMULPS       Z12, Z14, Z14
+	VADDPS       Z7, Z14, Z14
+	VMULPS       Z11, Z14, Z14
+	VMULPS       Z13, Z14, Z13
+	VORPS        Z9, Z15, Z14
+	VMULPS       Z0, Z14, Z16
+	VRNDSCALEPS  $0x00, Z16, Z16
+	VMOVDQA32    Z16, Z17
+	VMOVDQA32    Z14, Z18
+	VFNMADD231PS Z1, Z17, Z18
+	VMULPS       Z2, Z17, Z17
+	VSUBPS       Z17, Z18, Z18
+	VMULPS       Z6, Z18, Z17
+	VADDPS       Z5, Z17, Z17
+	VMULPS       Z18, Z17, Z17
+	VADDPS       Z4, Z17, Z17
+	VMULPS       Z18, Z17, Z17
+	VADDPS       Z3, Z17, Z17
+	VMULPS       Z18, Z18, Z19
+	VMULPS       Z17, Z19, Z17
+	VADDPS       Z18, Z17, Z17
+	VADDPS       Z7, Z17, Z17
+	VCMPPS       $0x05, Z8, Z14, K1
+	VSCALEFPS.Z  Z16, Z17, K1, Z17
+	VADDPS       Z7, Z17, Z14
+	VPMOVD2M     Z15, K1
+	VMOVAPS      Z7, Z15
+	VMOVAPS      Z17, K1, Z15
+	VDIVPS       Z14, Z15, Z14
+	VMOVUPS      Z7, Z15
+	VSUBPS       Z14, Z15, Z15
+	VMULPS       Z15, Z14, Z15
+	VMOVUPS      (AX)(BX*4), Z16
+	VMULPS       Z15, Z13, Z13
+	VADDPS       Z13, Z14, Z13
+	VMULPS       Z13, Z16, Z13
+	VMOVUPS      Z13, (AX)(BX*4)
+	ADDQ         $+16, BX
+	JMP          loop1
+
+tail2:
+	SUBQ         BX, DX
+	JZ           done3
+	MOVQ         $-1, SI
+	BZHIQ        DX, SI, SI
+	KMOVW        SI, K1
+	VMOVUPS.Z    (CX)(BX*4), K1, Z13
+	VMULPS       Z13, Z13, Z14
+	VMULPS       Z10, Z14, Z10
+	VMULPS       Z13, Z10, Z10
+	VADDPS       Z10, Z13, Z10
+	VMULPS       Z11, Z10, Z10
+	VMULPS       Z12, Z14, Z12
+	VADDPS       Z7, Z12, Z12
+	VMULPS       Z11, Z12, Z11
+	VMULPS       Z13, Z11, Z11
+	VORPS        Z9, Z10, Z9
+	VMULPS       Z0, Z9, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMOVDQA32    Z0, Z12
+	VMOVDQA32    Z9, Z13
+	VFNMADD231PS Z1, Z12, Z13
+	VMULPS       Z2, Z12, Z12
+	VSUBPS       Z12, Z13, Z13
+	VMULPS       Z6, Z13, Z1
+	VADDPS       Z5, Z1, Z1
+	VMULPS       Z13, Z1, Z1
+	VADDPS       Z4, Z1, Z1
+	VMULPS       Z13, Z1, Z1
+	VADDPS       Z3, Z1, Z1
+	VMULPS       Z13, Z13, Z2
+	VMULPS       Z1, Z2, Z1
+	VADDPS       Z13, Z1, Z1
+	VADDPS       Z7, Z1, Z1
+	VCMPPS       $0x05, Z8, Z9, K2
+	VSCALEFPS.Z  Z0, Z1, K2, Z1
+	VADDPS       Z7, Z1, Z0
+	VPMOVD2M     Z10, K2
+	VMOVAPS      Z7, Z2
+	VMOVAPS      Z1, K2, Z2
+	VDIVPS       Z0, Z2, Z0
+	VMOVUPS      Z7, Z1
+	VSUBPS       Z0, Z1, Z1
+	VMULPS       Z1, Z0, Z1
+	VMOVUPS.Z    (AX)(BX*4), K1, Z2
+	VMULPS       Z1, Z11, Z1
+	VADDPS       Z1, Z0, Z0
+	VMULPS       Z0, Z2, Z0
+	VMOVUPS      Z0, K1, (AX)(BX*4)
+
+done3:
+	VZEROUPPER
+	RET

@@ -103,3 +103,5 @@ func attract(dst, x, m, w []float64, p float64)     { refAttract(dst, x, m, w, p
 func polar(r []float64)                             { refPolar(r) }
 func dot64(x, y []float64) float64                  { return refDot64(x, y) }
 func axpy64(a float64, x, y []float64)              { refAxpy64(a, x, y) }
+func gelu(dst, src []float32)                       { refGELU(dst, src) }
+func geluSlopes(d, x []float32)                     { refGELUSlope(d, x) }

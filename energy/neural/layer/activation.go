@@ -31,35 +31,22 @@ func (a Activation) String() string {
 	return fmt.Sprintf("Activation(%d)", uint8(a))
 }
 
-const (
-	slope = 1.5957691216057308 // 2·√(2/π)
-	cubic = 0.044715
-)
-
 // chunk is how many entries are kept in cache between the steps of an
 // activation.
 const chunk = 512
 
-// gates stores σ(u(x)).
-func (a Activation) gates(s, x []float32) {
-	if a == GELU {
-		for i, v := range x {
-			s[i] = slope * float32(v+float32(float32(cubic*float32(v*v))*v))
-		}
-		simd.SigmoidTo(s, s)
-		return
-	}
-	simd.SigmoidTo(s, x)
-}
-
 // Forward stores f(x) in y, which may be x.
 func (a Activation) Forward(y, x []float32) {
 	check.Len("layer", "y", len(y), len(x))
+	if a == GELU {
+		simd.GELU(y, x)
+		return
+	}
 	var room [chunk]float32
 	for len(x) > 0 {
 		n := min(chunk, len(x))
 		s := room[:n]
-		a.gates(s, x[:n])
+		simd.SigmoidTo(s, x[:n])
 		for i, v := range x[:n] {
 			y[i] = v * s[i]
 		}
@@ -70,17 +57,17 @@ func (a Activation) Forward(y, x []float32) {
 // Backward multiplies dy by f′(x) = s + x·s·(1−s)·u′(x), s = σ(u(x)).
 func (a Activation) Backward(dy, x []float32) {
 	check.Len("layer", "dy", len(dy), len(x))
+	if a == GELU {
+		simd.GELUSlope(dy, x)
+		return
+	}
 	var room [chunk]float32
 	for len(x) > 0 {
 		n := min(chunk, len(x))
 		s, d := room[:n], dy[:n]
-		a.gates(s, x[:n])
+		simd.SigmoidTo(s, x[:n])
 		for i, v := range x[:n] {
-			u := float32(1)
-			if a == GELU {
-				u = slope * (1 + float32(3*cubic*float32(v*v)))
-			}
-			d[i] *= s[i] + float32(float32(v*u)*float32(s[i]*(1-s[i])))
+			d[i] *= s[i] + float32(v*float32(s[i]*(1-s[i])))
 		}
 		x, dy = x[n:], dy[n:]
 	}

@@ -97,4 +97,35 @@ func logistic(b *builder) {
 			k.store(k.sigmoid(c, sign, k.load(at(src, i, 0), sel)), at(dst, i, 0), sel)
 		})
 	})
+	// The constants of GELU: 2·√(2/π) and the coefficient of the cube.
+	const slope, cubic = 1.5957691216057308, 0.044715
+	argument := func(k *kernel, c, steep operand.Op, x reg.VecVirtual) (square, u reg.VecVirtual) {
+		square = k.mul(x, x)
+		return square, k.mul(k.add(x, k.mul(k.mul(square, c), x)), steep)
+	}
+	b.each("gelu", "func(dst, src *float32, n int)", "is refGELU.", func(k *kernel) {
+		dst, src, n := k.param("dst"), k.param("src"), k.param("n")
+		c, sign := k.expConsts(), k.u32(1<<31)
+		third, steep := k.f32(cubic), k.f32(slope)
+		k.stream(n, func(i reg.GPVirtual, sel *mask) {
+			x := k.load(at(src, i, 0), sel)
+			_, u := argument(k, third, steep, x)
+			k.store(k.mul(k.sigmoid(c, sign, u), x), at(dst, i, 0), sel)
+		})
+	})
+	b.each("geluSlope", "func(d, x *float32, n int)", "is refGELUSlope.", func(k *kernel) {
+		d, src, n := k.param("d"), k.param("x"), k.param("n")
+		c, sign := k.expConsts(), k.u32(1<<31)
+		third, steep, curve := k.f32(cubic), k.f32(slope), k.f32(3*cubic)
+		k.stream(n, func(i reg.GPVirtual, sel *mask) {
+			x := k.load(at(src, i, 0), sel)
+			square, u := argument(k, third, steep, x)
+			rise := k.mul(k.mul(k.add(k.mul(square, curve), c.one), steep), x)
+			s := k.sigmoid(c, sign, u)
+			one := k.vec()
+			k.VMOVUPS(c.one, one)
+			turn := k.mul(s, k.sub(one, s))
+			k.store(k.mul(k.load(at(d, i, 0), sel), k.add(s, k.mul(rise, turn))), at(d, i, 0), sel)
+		})
+	})
 }
