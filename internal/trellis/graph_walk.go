@@ -36,3 +36,12 @@ func (g *Graph) Accepting(state int) bool { return state >= g.offset[g.sites] }
 func (g *Graph) site(state int) int {
 	return sort.Search(g.sites+1, func(t int) bool { return g.offset[t+1] > state })
 }
+
+// Usable reports whether some accepted sequence has token at site t.
+func (g *Graph) Usable(t int, token int32) bool { return g.usable(g.layers[t], token) }
+
+// usable reports whether token has an edge in l.
+func (g *Graph) usable(l *layer, token int32) bool {
+	k := l.column[g.classes[token]]
+	return k != none && l.holds(k, token)
+}

@@ -144,15 +144,6 @@ func gatherRow(w, row []float32, tokens []int32) float32 {
 	return m
 }
 
-// Usable reports whether some accepted sequence has token at site t.
-func (g *Graph) Usable(t int, token int32) bool { return g.usable(g.layers[t], token) }
-
-// usable reports whether token has an edge in l.
-func (g *Graph) usable(l *layer, token int32) bool {
-	k := l.column[g.classes[token]]
-	return k != none && l.holds(k, token)
-}
-
 // blocks returns where the sums of the blocks of column k at site t are kept.
 func (r *Runner) blocks(t int, l *layer, k int) []float64 {
 	o := r.blockAt[t]
