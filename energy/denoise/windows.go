@@ -168,9 +168,7 @@ func (w *Windows) explain(list []int32, p []float64, x []float32, clean []bool, 
 func (w *Windows) average(mean []float64, list []int32, p []float64, total float64) {
 	clear(mean)
 	for k, j := range list {
-		for i, d := range w.window(int(j)) {
-			mean[i] += float64(p[k] * float64(d))
-		}
+		simd.AddWide(mean, p[k], w.window(int(j)))
 	}
 	for i := range mean {
 		mean[i] /= total
@@ -231,17 +229,17 @@ func (w *Windows) screen(list []int32, score []float64, x []float32, clean []boo
 // distance returns ‖x − √ᾱ·w_j‖²/u, clean entries as they are in units of h².
 func (w *Windows) distance(j int, x []float32, clean []bool, alpha, u float64) float64 {
 	signal, sum, known := math.Sqrt(alpha), 0.0, 0.0
+	if clean == nil {
+		return simd.Gap(x, w.window(j), signal) / u
+	}
 	for i, d := range w.window(j) {
-		if clean != nil && clean[i] {
+		if clean[i] {
 			e := float64(x[i]) - float64(d)
 			known += float64(e * e)
 			continue
 		}
 		e := float64(x[i]) - float64(signal*float64(d))
 		sum += float64(e * e)
-	}
-	if clean == nil {
-		return sum / u
 	}
 	return sum/u + known/(w.bandwidth*w.bandwidth)
 }
@@ -253,7 +251,7 @@ func (w *Windows) hold(x []float32, signal float64) {
 	n := w.sites
 	for k, y := range w.target {
 		u := w.basis[k*n : (k+1)*n]
-		s := float64(signal*y) - wideDot(u, x)
+		s := float64(signal*y) - simd.Inner(u, x)
 		for i, v := range u {
 			x[i] = float32(float64(x[i]) + float64(s*v))
 		}
@@ -264,13 +262,4 @@ func (w *Windows) hold(x []float32, signal float64) {
 func (w *Windows) place(dst, x []float32, alpha float64) {
 	copy(dst, x)
 	w.hold(dst, math.Sqrt(alpha))
-}
-
-// wideDot returns the inner product.
-func wideDot(x []float64, y []float32) float64 {
-	sum := 0.0
-	for i, v := range x {
-		sum += float64(v * float64(y[i]))
-	}
-	return sum
 }

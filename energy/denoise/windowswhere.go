@@ -47,7 +47,7 @@ func (w *Windows) Where(rows, values []float64) (given *Windows, logp float64, e
 	for j := range all {
 		moved := 0.0
 		for k := before; k < len(target); k++ {
-			e := target[k] - wideDot(b.U[k*n:(k+1)*n], w.window(j))
+			e := target[k] - simd.Inner(b.U[k*n:(k+1)*n], w.window(j))
 			moved += float64(e * e)
 		}
 		all[j] = w.prior(j) - moved/(2*w.bandwidth*w.bandwidth)
@@ -158,7 +158,7 @@ func (w *Windows) Moments(mean, product, rows []float64, x []float32, alpha floa
 			trace += float64(part * float64(e*e))
 		}
 		for j := range q {
-			s := float64(part * (wideDot(rows[j*n:(j+1)*n], d) - along[j]))
+			s := float64(part * (simd.Inner(rows[j*n:(j+1)*n], d) - along[j]))
 			for i, v := range d {
 				product[j*n+i] += float64(s * (float64(v) - mean[i]))
 			}

@@ -23,3 +23,33 @@ func axpy64AVX2(a float64, x *float64, y *float64, n int)
 //
 //go:noescape
 func axpy64AVX512(a float64, x *float64, y *float64, n int)
+
+// innerAVX2 is the sum of refInner over n = 16k ≥ 16 entries.
+//
+//go:noescape
+func innerAVX2(w *float64, x *float32, n int) (sum float64)
+
+// innerAVX512 is the sum of refInner over n = 16k ≥ 16 entries.
+//
+//go:noescape
+func innerAVX512(w *float64, x *float32, n int) (sum float64)
+
+// gapAVX2 is the sum of refGap over n = 16k ≥ 16 entries.
+//
+//go:noescape
+func gapAVX2(x *float32, y *float32, s float64, n int) (sum float64)
+
+// gapAVX512 is the sum of refGap over n = 16k ≥ 16 entries.
+//
+//go:noescape
+func gapAVX512(x *float32, y *float32, s float64, n int) (sum float64)
+
+// addWideAVX2 is refAddWide on n = 16k ≥ 16 entries.
+//
+//go:noescape
+func addWideAVX2(dst *float64, a float64, x *float32, n int)
+
+// addWideAVX512 is refAddWide on n = 16k ≥ 16 entries.
+//
+//go:noescape
+func addWideAVX512(dst *float64, a float64, x *float32, n int)

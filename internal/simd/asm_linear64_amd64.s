@@ -123,3 +123,219 @@ loop:
 	JL      loop
 	VZEROUPPER
 	RET
+
+// func innerAVX2(w *float64, x *float32, n int) (sum float64)
+// Requires: AVX, SSE2
+TEXT ·innerAVX2(SB), NOSPLIT, $0-32
+	MOVQ   w+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   n+16(FP), DX
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	XORQ   BX, BX
+
+loop:
+	VCVTPS2PD    (CX)(BX*4), Y4
+	VMULPD       (AX)(BX*8), Y4, Y4
+	VADDPD       Y4, Y0, Y0
+	VCVTPS2PD    16(CX)(BX*4), Y4
+	VMULPD       32(AX)(BX*8), Y4, Y4
+	VADDPD       Y4, Y1, Y1
+	VCVTPS2PD    32(CX)(BX*4), Y4
+	VMULPD       64(AX)(BX*8), Y4, Y4
+	VADDPD       Y4, Y2, Y2
+	VCVTPS2PD    48(CX)(BX*4), Y4
+	VMULPD       96(AX)(BX*8), Y4, Y4
+	VADDPD       Y4, Y3, Y3
+	ADDQ         $0x10, BX
+	CMPQ         BX, DX
+	JL           loop
+	VADDPD       Y2, Y0, Y0
+	VADDPD       Y3, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X1
+	VUNPCKHPD    X1, X1, X0
+	VADDSD       X0, X1, X0
+	MOVSD        X0, sum+24(FP)
+	VZEROUPPER
+	RET
+
+// func innerAVX512(w *float64, x *float32, n int) (sum float64)
+// Requires: AVX, AVX512DQ, AVX512F, SSE2
+TEXT ·innerAVX512(SB), NOSPLIT, $0-32
+	MOVQ   w+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   n+16(FP), DX
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	XORQ   BX, BX
+
+loop:
+	VCVTPS2PD     (CX)(BX*4), Z2
+	VMULPD        (AX)(BX*8), Z2, Z2
+	VADDPD        Z2, Z0, Z0
+	VCVTPS2PD     32(CX)(BX*4), Z2
+	VMULPD        64(AX)(BX*8), Z2, Z2
+	VADDPD        Z2, Z1, Z1
+	ADDQ          $0x10, BX
+	CMPQ          BX, DX
+	JL            loop
+	VADDPD        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y1, Y0, Y1
+	VEXTRACTF128  $0x01, Y1, X0
+	VADDPD        X0, X1, X0
+	VUNPCKHPD     X0, X0, X1
+	VADDSD        X1, X0, X1
+	MOVSD         X1, sum+24(FP)
+	VZEROUPPER
+	RET
+
+// func gapAVX2(x *float32, y *float32, s float64, n int) (sum float64)
+// Requires: AVX, SSE2
+TEXT ·gapAVX2(SB), NOSPLIT, $0-40
+	MOVQ         x+0(FP), AX
+	MOVQ         y+8(FP), CX
+	MOVQ         n+24(FP), DX
+	VBROADCASTSD s+16(FP), Y0
+	VXORPD       Y1, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	VXORPD       Y4, Y4, Y4
+	XORQ         BX, BX
+
+loop:
+	VCVTPS2PD    (AX)(BX*4), Y5
+	VCVTPS2PD    (CX)(BX*4), Y6
+	VMULPD       Y0, Y6, Y6
+	VSUBPD       Y6, Y5, Y5
+	VMULPD       Y5, Y5, Y5
+	VADDPD       Y5, Y1, Y1
+	VCVTPS2PD    16(AX)(BX*4), Y5
+	VCVTPS2PD    16(CX)(BX*4), Y6
+	VMULPD       Y0, Y6, Y6
+	VSUBPD       Y6, Y5, Y5
+	VMULPD       Y5, Y5, Y5
+	VADDPD       Y5, Y2, Y2
+	VCVTPS2PD    32(AX)(BX*4), Y5
+	VCVTPS2PD    32(CX)(BX*4), Y6
+	VMULPD       Y0, Y6, Y6
+	VSUBPD       Y6, Y5, Y5
+	VMULPD       Y5, Y5, Y5
+	VADDPD       Y5, Y3, Y3
+	VCVTPS2PD    48(AX)(BX*4), Y5
+	VCVTPS2PD    48(CX)(BX*4), Y6
+	VMULPD       Y0, Y6, Y6
+	VSUBPD       Y6, Y5, Y5
+	VMULPD       Y5, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	ADDQ         $0x10, BX
+	CMPQ         BX, DX
+	JL           loop
+	VADDPD       Y3, Y1, Y1
+	VADDPD       Y4, Y2, Y2
+	VADDPD       Y2, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X0
+	VADDPD       X0, X1, X0
+	VUNPCKHPD    X0, X0, X1
+	VADDSD       X1, X0, X1
+	MOVSD        X1, sum+32(FP)
+	VZEROUPPER
+	RET
+
+// func gapAVX512(x *float32, y *float32, s float64, n int) (sum float64)
+// Requires: AVX, AVX512DQ, AVX512F, SSE2
+TEXT ·gapAVX512(SB), NOSPLIT, $0-40
+	MOVQ         x+0(FP), AX
+	MOVQ         y+8(FP), CX
+	MOVQ         n+24(FP), DX
+	VBROADCASTSD s+16(FP), Z0
+	VXORPD       Z1, Z1, Z1
+	VXORPD       Z2, Z2, Z2
+	XORQ         BX, BX
+
+loop:
+	VCVTPS2PD     (AX)(BX*4), Z3
+	VCVTPS2PD     (CX)(BX*4), Z4
+	VMULPD        Z0, Z4, Z4
+	VSUBPD        Z4, Z3, Z3
+	VMULPD        Z3, Z3, Z3
+	VADDPD        Z3, Z1, Z1
+	VCVTPS2PD     32(AX)(BX*4), Z3
+	VCVTPS2PD     32(CX)(BX*4), Z4
+	VMULPD        Z0, Z4, Z4
+	VSUBPD        Z4, Z3, Z3
+	VMULPD        Z3, Z3, Z3
+	VADDPD        Z3, Z2, Z2
+	ADDQ          $0x10, BX
+	CMPQ          BX, DX
+	JL            loop
+	VADDPD        Z2, Z1, Z1
+	VEXTRACTF64X4 $0x01, Z1, Y0
+	VADDPD        Y0, Y1, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPD        X1, X0, X1
+	VUNPCKHPD     X1, X1, X0
+	VADDSD        X0, X1, X0
+	MOVSD         X0, sum+32(FP)
+	VZEROUPPER
+	RET
+
+// func addWideAVX2(dst *float64, a float64, x *float32, n int)
+// Requires: AVX
+TEXT ·addWideAVX2(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+16(FP), CX
+	MOVQ         n+24(FP), DX
+	VBROADCASTSD a+8(FP), Y0
+	XORQ         BX, BX
+
+loop:
+	VCVTPS2PD (CX)(BX*4), Y1
+	VMULPD    Y0, Y1, Y1
+	VADDPD    (AX)(BX*8), Y1, Y1
+	VMOVUPD   Y1, (AX)(BX*8)
+	VCVTPS2PD 16(CX)(BX*4), Y1
+	VMULPD    Y0, Y1, Y1
+	VADDPD    32(AX)(BX*8), Y1, Y1
+	VMOVUPD   Y1, 32(AX)(BX*8)
+	VCVTPS2PD 32(CX)(BX*4), Y1
+	VMULPD    Y0, Y1, Y1
+	VADDPD    64(AX)(BX*8), Y1, Y1
+	VMOVUPD   Y1, 64(AX)(BX*8)
+	VCVTPS2PD 48(CX)(BX*4), Y1
+	VMULPD    Y0, Y1, Y1
+	VADDPD    96(AX)(BX*8), Y1, Y1
+	VMOVUPD   Y1, 96(AX)(BX*8)
+	ADDQ      $0x10, BX
+	CMPQ      BX, DX
+	JL        loop
+	VZEROUPPER
+	RET
+
+// func addWideAVX512(dst *float64, a float64, x *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·addWideAVX512(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+16(FP), CX
+	MOVQ         n+24(FP), DX
+	VBROADCASTSD a+8(FP), Z0
+	XORQ         BX, BX
+
+loop:
+	VCVTPS2PD (CX)(BX*4), Z1
+	VMULPD    Z0, Z1, Z1
+	VADDPD    (AX)(BX*8), Z1, Z1
+	VMOVUPD   Z1, (AX)(BX*8)
+	VCVTPS2PD 32(CX)(BX*4), Z1
+	VMULPD    Z0, Z1, Z1
+	VADDPD    64(AX)(BX*8), Z1, Z1
+	VMOVUPD   Z1, 64(AX)(BX*8)
+	ADDQ      $0x10, BX
+	CMPQ      BX, DX
+	JL        loop
+	VZEROUPPER
+	RET

@@ -105,3 +105,6 @@ func dot64(x, y []float64) float64                  { return refDot64(x, y) }
 func axpy64(a float64, x, y []float64)              { refAxpy64(a, x, y) }
 func gelu(dst, src []float32)                       { refGELU(dst, src) }
 func geluSlopes(d, x []float32)                     { refGELUSlope(d, x) }
+func inner(w []float64, x []float32) float64        { return refInner(w, x) }
+func gap(x, y []float32, s float64) float64         { return refGap(x, y, s) }
+func addWide(dst []float64, a float64, x []float32) { refAddWide(dst, a, x) }

@@ -1,19 +1,22 @@
 package simd
 
-// Inner returns Σ_i w[i]·x[i], every operation rounded to float64, in four sums, which
-// wait for each other less than one. It panics unless len(w) = len(x).
+// Inner returns Σ_i w[i]·x[i], every operation rounded to float64, in the lanes of
+// [Dot64]. It panics unless len(w) = len(x).
 func Inner(w []float64, x []float32) float64 {
 	checkLen("w", len(w), len(x))
-	var s0, s1, s2, s3 float64
-	for len(w) >= 4 && len(x) >= 4 {
-		s0 += float64(w[0] * float64(x[0]))
-		s1 += float64(w[1] * float64(x[1]))
-		s2 += float64(w[2] * float64(x[2]))
-		s3 += float64(w[3] * float64(x[3]))
-		w, x = w[4:], x[4:]
-	}
-	for i, v := range x {
-		s0 += float64(w[i] * float64(v))
-	}
-	return (s0 + s1) + (s2 + s3)
+	return inner(w, x)
+}
+
+// Gap returns Σ_i (x[i] − s·y[i])², every operation rounded to float64, in the lanes of
+// [Dot64]. It panics unless len(y) = len(x).
+func Gap(x, y []float32, s float64) float64 {
+	checkLen("y", len(y), len(x))
+	return gap(x, y, s)
+}
+
+// AddWide adds a·x to dst, every operation rounded to float64. It panics unless
+// len(dst) = len(x).
+func AddWide(dst []float64, a float64, x []float32) {
+	checkLen("dst", len(dst), len(x))
+	addWide(dst, a, x)
 }

@@ -9,6 +9,9 @@ import (
 
 func init() {
 	kernels["Dot64"] = func(a *arena, from, to int) { a.s[0] = Dot64(a.d[1][from:to], a.d[2][from:to]) }
+	kernels["Inner"] = func(a *arena, from, to int) { a.s[0] = Inner(a.d[1][from:to], a.f[1][from:to]) }
+	kernels["Gap"] = func(a *arena, from, to int) { a.s[0] = Gap(a.f[0][from:to], a.f[1][from:to], 0.3) }
+	kernels["AddWide"] = func(a *arena, from, to int) { AddWide(a.d[0][from:to], -0.7, a.f[1][from:to]) }
 	kernels["Axpy64"] = func(a *arena, from, to int) { Axpy64(-0.7, a.d[1][from:to], a.d[0][from:to]) }
 }
 
@@ -24,7 +27,22 @@ func TestLinear64(t *testing.T) {
 			want += v * y[i]
 		}
 		require.InDelta(t, want, Dot64(x, y), 1e-13)
+		narrow, other := make([]float32, n), make([]float32, n)
+		want, gap := 0.0, 0.0
+		for i := range narrow {
+			narrow[i], other[i] = float32(x[i]), float32(y[i])
+			want += y[i] * float64(narrow[i])
+			d := float64(narrow[i]) - 0.3*float64(other[i])
+			gap += d * d
+		}
+		require.InDelta(t, want, Inner(y, narrow), 1e-13)
+		require.InDelta(t, gap, Gap(narrow, other, 0.3), 1e-12)
 		z := append([]float64(nil), y...)
+		AddWide(z, 3, narrow)
+		for i, v := range narrow {
+			require.InDelta(t, y[i]+3*float64(v), z[i], 1e-14)
+		}
+		z = append([]float64(nil), y...)
 		Axpy64(3, x, z)
 		for i, v := range x {
 			require.InDelta(t, y[i]+3*v, z[i], 1e-14)
@@ -32,6 +50,8 @@ func TestLinear64(t *testing.T) {
 	}
 	x := make([]float64, 3)
 	assert.PanicsWithValue(t, "simd: len(y) = 2, want 3", func() { Dot64(x, x[:2]) })
+	assert.PanicsWithValue(t, "simd: len(dst) = 2, want 3", func() { AddWide(x[:2], 1, make([]float32, 3)) })
+	assert.PanicsWithValue(t, "simd: len(y) = 2, want 3", func() { Gap(make([]float32, 3), make([]float32, 2), 1) })
 	assert.PanicsWithValue(t, "simd: len(y) = 2, want 3", func() { Axpy64(1, x, x[:2]) })
 }
 

@@ -6,6 +6,8 @@ package span
 
 import (
 	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
 // dependent is the distance from the span of the rows before, relative to its
@@ -50,9 +52,5 @@ func New(rows []float64, n int) *Basis {
 
 // Dot returns the inner product.
 func Dot(x, y []float64) float64 {
-	sum := 0.0
-	for i, v := range x {
-		sum += float64(v * y[i])
-	}
-	return sum
+	return simd.Dot64(x, y[:len(x)])
 }
