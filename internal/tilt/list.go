@@ -124,6 +124,16 @@ func (t *List) Evaluations() int { return t.values }
 // start. found is false if there are none: λ then is a point on the way to
 // infinity. The error is the context's.
 func (t *List) Maximize(ctx context.Context, start []float64) (lambda []float64, found bool, err error) {
+	lambda, found, err = t.climb(ctx, start)
+	if !found && err == nil && sumAbs(start) > 0 {
+		// Far out, where one state has all of the probability, the function is flat
+		// to rounding, and a climb does not find back.
+		return t.climb(ctx, make([]float64, len(start)))
+	}
+	return lambda, found, err
+}
+
+func (t *List) climb(ctx context.Context, start []float64) (lambda []float64, found bool, err error) {
 	largest := t.largest()
 	lambda, err = concave.Maximize(ctx, t.Value, start, concave.Tolerance*largest, t.free)
 	var away *concave.Unbounded

@@ -4,10 +4,12 @@ import (
 	"context"
 	"math"
 	"math/bits"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gibbsite-go/gibbsite/internal/concave"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/tilt"
 )
@@ -93,4 +95,52 @@ func TestManyStates(t *testing.T) {
 		require.InDelta(t, 1.469264458535, lambda[0], 1e-10)
 	}
 	require.LessOrEqual(t, l.Evaluations(), 100)
+}
+
+// Every start leads to the same answer, in all units, with dependent rows, equalities,
+// and rows that contradict each other: 1600 climbs from near and from far, where one
+// state has all of the probability.
+func TestStarts(t *testing.T) {
+	unmet := 0
+	for seed := range uint64(400) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		n, scale := 1+r.IntN(6), math.Pow(10, float64(r.IntN(13)-6))
+		free, row := make([]bool, n), make([]float64, n)
+		for j := range free {
+			free[j] = r.IntN(4) == 0
+		}
+		l := tilt.New(1, n, free)
+		for range 6 + r.IntN(200) {
+			for j := range row {
+				row[j] = scale * (r.NormFloat64() + 0.3)
+			}
+			if n > 1 && seed%3 == 0 {
+				row[n-1] = 2 * row[0]
+			}
+			l.Append(r.NormFloat64(), row)
+		}
+		_, can, err := l.Maximize(context.Background(), make([]float64, n))
+		require.NoError(t, err)
+		if !can {
+			unmet++
+		}
+		for _, far := range []float64{1, 30, 1e3, 1e6} {
+			start := make([]float64, n)
+			for j := range start {
+				start[j] = far / scale * r.Float64()
+				if free[j] && r.IntN(2) == 0 {
+					start[j] = -start[j]
+				}
+			}
+			lambda, found, err := l.Maximize(context.Background(), start)
+			require.NoError(t, err)
+			require.Equal(t, can, found, "seed %d from %v", seed, start)
+			if found {
+				grad := make([]float64, n)
+				l.Value(lambda, grad, make([]float64, n*n))
+				require.LessOrEqual(t, concave.Projected(lambda, grad, free), 1e-8*scale, "seed %d from %v", seed, start)
+			}
+		}
+	}
+	require.Greater(t, unmet, 10)
 }
