@@ -3,6 +3,7 @@ package series
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/check"
@@ -118,8 +119,17 @@ func (b *Builder) Bounds(c int, lower, upper float64) {
 }
 
 // OHLC orders the prices of a period: low ≤ open, close ≤ high at all times.
-// The arguments are channels.
+// The arguments are four different channels.
 func (b *Builder) OHLC(open, high, low, close int) {
+	prices := []int{open, high, low, close}
+	for _, c := range prices {
+		b.at("OHLC", c, 0)
+	}
+	for i, c := range prices {
+		if b.err == nil && slices.Contains(prices[:i], c) {
+			b.refuse("OHLC: channel twice", c, "four different ones")
+		}
+	}
 	for _, pair := range [4][2]int{{open, high}, {close, high}, {low, open}, {low, close}} {
 		if b.at("OHLC", pair[0], 0) && b.at("OHLC", pair[1], 0) {
 			for t := range b.shape.Length {

@@ -245,10 +245,11 @@ func TestSeriesBuilderRefusals(t *testing.T) {
 			b.At(0, 0, 0)
 			b.Row("", constraint.Row{}, 0, 0)
 		},
-		"MeanChange: channel = -1":               func(b *series.Builder) { b.MeanChange(-1, 0) },
-		"ArgMax: time = -1, want 0…4":            func(b *series.Builder) { b.ArgMax(0, -1) },
-		"Bounds: channel = 9":                    func(b *series.Builder) { b.Bounds(9, 0, 1) },
-		"Autocorrelation: channel = 9, want 0…1": func(b *series.Builder) { b.Autocorrelation(9, 1, 0) },
+		"OHLC: channel twice = 1, want four different ones": func(b *series.Builder) { b.OHLC(0, 1, 1, 0) },
+		"MeanChange: channel = -1":                          func(b *series.Builder) { b.MeanChange(-1, 0) },
+		"ArgMax: time = -1, want 0…4":                       func(b *series.Builder) { b.ArgMax(0, -1) },
+		"Bounds: channel = 9":                               func(b *series.Builder) { b.Bounds(9, 0, 1) },
+		"Autocorrelation: channel = 9, want 0…1":            func(b *series.Builder) { b.Autocorrelation(9, 1, 0) },
 	} {
 		b := series.NewBuilder(ok)
 		add(b)

@@ -105,10 +105,17 @@ func (m *Mixture) explain(centre, p []float64, x []float32, alpha float64, work 
 			p[k] += m.full[k].posterior(dst, own, x, alpha, work)
 			continue
 		}
+		// Differences to the first component: far from all of them its own terms
+		// would round away what tells components apart.
+		first := work[:n]
 		for i, v := range m.v[k*n : (k+1)*n] {
 			d := float64(x[i]) - float64(signal*own[i])
 			total := float64(alpha*v) + (1 - alpha)
-			p[k] -= float64((simd.Log(total) + float64(d*d)/total) / 2)
+			term := simd.Log(total) + float64(d*d)/total
+			if k == 0 {
+				first[i] = term
+			}
+			p[k] -= float64((term - first[i]) / 2)
 			dst[i] = own[i] + float64(float64(signal*v)/total*d)
 		}
 	}

@@ -234,3 +234,14 @@ func TestSingularMixture(t *testing.T) {
 	m.Posterior(s, []float32{3, 3}, []float64{0.5}, nil)
 	require.InDelta(t, 1, float64(s[1]-s[0]), 1e-6, "on the line")
 }
+
+// Far from every component the posterior is still that of the differences: without a
+// signal, the prior.
+func TestPosteriorFarAway(t *testing.T) {
+	m := exact.Must(continuous.NewDiagonal([]float64{0.9, 0.1}, []float64{0, 1}, []float64{1, 1}))
+	for _, x := range []float32{0, 1e6, 1e9, 1e15} {
+		v := make([]float32, 1)
+		m.Posterior(v, []float32{x}, []float64{0}, nil)
+		require.InDelta(t, 0.1, v[0], 1e-7, "x = %v", x)
+	}
+}

@@ -14,6 +14,8 @@ import (
 // or UTF-16 with one.
 func decode(b []byte) (string, error) {
 	switch {
+	case bytes.HasPrefix(b, []byte("\xff\xfe\x00\x00")), bytes.HasPrefix(b, []byte("\x00\x00\xfe\xff")):
+		return "", errors.New("the byte-order mark of UTF-32; save the file as UTF-8")
 	case bytes.HasPrefix(b, []byte("\xef\xbb\xbf")):
 		b = b[3:]
 	case bytes.HasPrefix(b, []byte("\xff\xfe")):
@@ -31,7 +33,11 @@ func decode(b []byte) (string, error) {
 		}
 		line++
 	}
-	return string(b), nil
+	text := string(b)
+	if !strings.Contains(text, "\n") {
+		text = strings.ReplaceAll(text, "\r", "\n") // line ends of old Macintoshes
+	}
+	return text, nil
 }
 
 // wide decodes UTF-16.

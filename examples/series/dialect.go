@@ -156,6 +156,9 @@ func (d dialect) number(s string) (float64, error) {
 }
 
 func errNumber(s string) error {
+	if len(strings.Fields(s)) > 2 {
+		return fmt.Errorf("%q is not a number; separate numbers by commas, semicolons, tabs or |", s)
+	}
 	return fmt.Errorf("%q is not a number; name the columns to read by -columns", s)
 }
 

@@ -87,7 +87,7 @@ func parseTable(r io.Reader, how reading) (*table, error) {
 	}
 	columns, rows := survey(d, records)
 	if len(rows) == 0 {
-		return nil, errors.New("no rows of numbers")
+		return nil, errors.New("no rows of numbers: want a line of names and lines of numbers, separated by commas, semicolons, tabs or |")
 	}
 	pick, left, err := choose(columns, how.columns)
 	if err != nil {
@@ -119,7 +119,7 @@ func parseTable(r io.Reader, how reading) (*table, error) {
 		}
 	}
 	if t.rows() == 0 {
-		return nil, errors.New("no rows of numbers")
+		return nil, errors.New("no rows of numbers: want a line of names and lines of numbers, separated by commas, semicolons, tabs or |")
 	}
 	if how.columns == "" {
 		t.dropConstants()

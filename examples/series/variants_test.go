@@ -128,6 +128,9 @@ func TestVariantsOfFiles(t *testing.T) {
 		"UTF-16 without mark":   {file: utf16Of(plain, binary.LittleEndian, false), err: "save the file as UTF-8"},
 		"Latin-1":               {file: []byte(strings.Replace(plain, "Volume", "St\xfcck", 1)), err: "line 1: bytes that are no UTF-8; save"},
 		"CRLF":                  {file: []byte(strings.ReplaceAll(plain, "\n", "\r\n")), columns: "Open,High,Low,Close,Volume"},
+		"CR":                    {file: []byte(strings.ReplaceAll(plain, "\n", "\r")), columns: "Open,High,Low,Close,Volume"},
+		"UTF-32":                {file: append([]byte("\xff\xfe\x00\x00"), plain...), err: "UTF-32; save the file as UTF-8"},
+		"blanks":                {file: []byte(join(" ", header, cells)), err: "separate numbers by commas, semicolons, tabs or |"},
 		"semicolons":            {file: []byte(join(";", header, cells)), columns: "Open,High,Low,Close,Volume"},
 		"tabs":                  {file: []byte(join("\t", header, cells)), columns: "Open,High,Low,Close,Volume"},
 		"bars":                  {file: []byte(join("|", header, cells)), columns: "Open,High,Low,Close,Volume"},
@@ -150,7 +153,7 @@ func TestVariantsOfFiles(t *testing.T) {
 		"low by rounding":       {file: []byte(join(",", header, swap(dearer(1e-8)))), columns: "Open,High,Low,Close,Volume"},
 		"low too high":          {file: []byte(join(",", header, swap(dearer(0.01)))), err: "line 11: open"},
 		"a short line":          {file: []byte(plain + "2021-01-01,1,2\n"), err: "line 62: wrong number of fields"},
-		"nothing":               {file: nil, err: "no rows of numbers"},
+		"nothing":               {file: nil, err: "no rows of numbers: want a line of names and lines of numbers"},
 	} {
 		if v.how.missing == "" {
 			v.how.missing = "error"

@@ -200,6 +200,8 @@ func (c *corpus) standardise(free []int) error {
 		switch {
 		case math.IsInf(mean, 0) || math.IsNaN(sd) || math.IsInf(sd, 0):
 			return fmt.Errorf("%s: column %s: numbers are too large to have a standard deviation", c.name, name)
+		case sd == 0 && c.varies(k):
+			return fmt.Errorf("%s: column %s: numbers are too small to have a standard deviation; scale them", c.name, name)
 		case sd <= 1e-12*math.Abs(mean): // what is left is rounding
 			return fmt.Errorf("%s: column %s is %v on lines %d … %d: a constant channel has no scale; leave it out by -columns",
 				c.name, name, c.at(0, k), c.lines[0], c.lines[len(c.lines)-1])
@@ -230,4 +232,14 @@ func (c *corpus) raw(x []float32, k int) []float64 {
 
 func (c *corpus) shape() series.Shape {
 	return series.Shape{Length: c.length, Channels: c.channels(), Names: c.names, Shift: c.shift, Scale: c.scale}
+}
+
+// varies reports whether channel k has two values.
+func (c *corpus) varies(k int) bool {
+	for row := range c.lines {
+		if c.at(row, k) != c.at(0, k) {
+			return true
+		}
+	}
+	return false
 }

@@ -156,3 +156,42 @@ func optimal(t *testing.T, solver *proximal.Solver, set constraint.Slabs, z, v [
 		}
 	}
 }
+
+// A row whose entries cancel, and whose bounds are what rounding left of them, asks for
+// nothing in any units; one whose bounds are more excludes everything.
+func TestCancelledRow(t *testing.T) {
+	for _, scale := range []float64{1e-6, 1, 1e6} {
+		set := constraint.Slabs{
+			A:     []constraint.Row{{Index: []int32{0, 1, 0, 1}, Value: []float64{0.4, -1.3, -0.4, 1.3}}, {Index: []int32{1}, Value: []float64{1}}},
+			Lower: []float64{1.3e-15 * scale, 2 * scale}, Upper: []float64{1.3e-15 * scale, 3 * scale},
+		}
+		solver, err := proximal.Projector{Set: set}.Compile(t.Context(), 2)
+		require.NoError(t, err)
+		z := make([]float64, 2)
+		cert, err := solver.Solve(z, []float64{scale, 0})
+		require.NoError(t, err)
+		require.False(t, cert.Contradiction)
+		require.InDeltaSlice(t, []float64{scale, 2 * scale}, z, 1e-12*scale)
+	}
+	set := constraint.Slabs{A: []constraint.Row{{Index: []int32{0, 0}, Value: []float64{1, -1}}}, Lower: []float64{1}, Upper: []float64{2}}
+	_, err := proximal.Projector{Set: set}.Compile(t.Context(), 1)
+	require.ErrorIs(t, err, constraint.ErrInfeasible)
+}
+
+// Where rows contradict each other and the penalty outweighs the distance beyond what
+// float64 holds, the gap says so.
+func TestGapAllowsForRounding(t *testing.T) {
+	set := constraint.Slabs{
+		A:     []constraint.Row{{Index: []int32{0}, Value: []float64{1}}, {Index: []int32{0}, Value: []float64{1}}},
+		Lower: []float64{math.Inf(-1), 1}, Upper: []float64{0, math.Inf(1)},
+	}
+	solver, err := proximal.Projector{Set: set, Soften: true}.Compile(t.Context(), 1)
+	require.NoError(t, err)
+	z := make([]float64, 1)
+	for _, gamma := range []float64{1, 1e3, 1e12} {
+		cert, err := solver.Penalised(z, []float64{0.5}, gamma)
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, cert.Gap, gamma/2*0x1p-51)
+		require.LessOrEqual(t, cert.Gap, gamma*0x1p-40)
+	}
+}

@@ -10,10 +10,13 @@ type Certificate struct {
 	Violation float64
 
 	// Gap is the duality gap of the penalty form: the objective at z is at most
-	// this much above its minimum, and so ½‖z − z*‖² ≤ Gap. In the hard form it
+	// this much above its minimum, and so ½‖z − z*‖² ≤ Gap (‖·‖ in the metric, if
+	// there is one). In the hard form it
 	// is Σ_j |support_j(y_j) − y_j·t_j|, how far multipliers and slacks are
 	// from excluding each other. With curved inequalities it is that of the
-	// last linearisation.
+	// last linearisation. It is ≥ 0 and allows for the rounding of its own terms,
+	// 2⁻⁵⁰ of their sum: where rows contradict each other and γ is so large that
+	// violations outweigh the distance by more than that, it says so.
 	Gap float64
 
 	// Contradiction says that no z satisfies the rows, and that z solves the
@@ -25,6 +28,9 @@ type Certificate struct {
 	Steps, Inner, Outer int
 }
 
+// gapRounding is what a term of the gap may be off by, as a part of the penalty in it.
+const gapRounding = 0x1p-50
+
 // certify measures z, which has just been solved for.
 func (w *newton) certify(c *Certificate, z []float64, scale float64) {
 	c.Violation, c.Gap = w.floor, 0
@@ -35,10 +41,10 @@ func (w *newton) certify(c *Certificate, z []float64, scale float64) {
 		c.Violation = max(c.Violation, far*w.norm[j])
 		gap := w.support(j, w.y[j]) - float64(w.y[j]*t)
 		if math.IsInf(w.cap[j], 1) {
-			gap = math.Abs(gap)
-		} else {
-			gap += float64(w.cap[j] * far)
+			c.Gap += math.Abs(gap) / scale
+			continue
 		}
-		c.Gap += gap / scale
+		penalty := float64(w.cap[j] * far)
+		c.Gap += (max(0, gap+penalty) + float64(gapRounding*penalty)) / scale
 	}
 }

@@ -54,7 +54,14 @@ func newSlabs(n int, s constraint.Slabs) *slabs {
 		origin  int32
 	}
 	var rows []row
-	total := 0
+	total, most := 0, 0.0 // the largest bound
+	for j := range s.A {
+		for _, b := range [2]float64{s.Lower[j], s.Upper[j]} {
+			if !math.IsInf(b, 0) {
+				most = max(most, math.Abs(b))
+			}
+		}
+	}
 	out := &slabs{n: n, given: len(s.A)}
 	parent := make([]int32, n) // of components, a forest
 	for i := range parent {
@@ -70,8 +77,11 @@ func newSlabs(n int, s constraint.Slabs) *slabs {
 	for j, r := range s.A {
 		e := collect(r)
 		lo, hi := s.Lower[j], s.Upper[j]
-		if far := max(lo, -hi); len(e) == 0 && far > out.floor {
-			out.floor, out.worst = far, j
+		if len(e) == 0 {
+			// What is left of entries that cancel may be left of the bound, too.
+			if far := max(lo, -hi) - float64(cancelled*size(r)*most); far > out.floor {
+				out.floor, out.worst = far, j
+			}
 		}
 		if len(e) == 0 || math.IsInf(lo, -1) && math.IsInf(hi, 1) {
 			continue
@@ -239,3 +249,12 @@ func prox(u, sigma, lo, hi, limit float64) float64 {
 
 // cancelled is the part of its terms up to which a sum is a rounding error.
 const cancelled = 1e-14
+
+// size returns the sum of the absolute values of a row.
+func size(r constraint.Row) float64 {
+	sum := 0.0
+	for _, x := range r.Value {
+		sum += math.Abs(x)
+	}
+	return sum
+}

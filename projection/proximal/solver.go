@@ -237,8 +237,9 @@ func (s *Solver) Reset() { clear(s.iter.y) }
 
 // Multipliers stores the multipliers of the last solution, by row of the
 // system as it was given: z = v − P·Σ_j y_j·a_j. A positive one belongs to the
-// upper side. Rows without bounds get 0. y has one entry for every inequality of
-// the set.
+// upper side. Rows without bounds get 0. After a certificate with Contradiction of
+// the hard form all are 0: there are none then, and [Solver.Penalised] with [SoftGamma]
+// gives those of the answer. y has one entry for every inequality of the set.
 func (s *Solver) Multipliers(y []float64) {
 	clear(y)
 	w := s.iter
