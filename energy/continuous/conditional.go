@@ -148,12 +148,17 @@ func (c *Conditional) diagonal(v, x []float32, alpha, mean, logw []float64) {
 // 1/(ᾱv + 1 − ᾱ), gain √ᾱ·v times that, base the log-weights with the normalisers.
 func shrunk(sum []float64, x []float32, mean, scaled, inverse, gain, base, p []float64) {
 	n := len(x)
+	first := sum // terms of the first component: far from all, its own would round away what tells them apart
 	for k := range p {
 		q := 0.0
 		row, inv := scaled[k*n:(k+1)*n], inverse[k*n:(k+1)*n]
 		for i, xi := range x {
 			d := float64(xi) - row[i]
-			q += float64(float64(d*d) * inv[i])
+			term := float64(float64(d*d) * inv[i])
+			if k == 0 {
+				first[i] = term
+			}
+			q += term - first[i]
 		}
 		p[k] = base[k] - float64(0.5*q)
 	}
