@@ -34,8 +34,9 @@ type options struct {
 	dump, count, regex, runs           string
 	train                              bool
 	atoms, steps, batch, width, blocks int
+	every                              int
 	n                                  int
-	minutes, rate, lean, scale         float64
+	minutes, rate, lean, scale, start  float64
 	seed                               uint64
 	shares                             []float64
 }
@@ -67,6 +68,8 @@ func parseFlags(args []string) (options, error) {
 	f.Float64Var(&o.scale, "scale", 2, "`weight` of guidance; 1 is the condition's own")
 	f.StringVar(&o.count, "count", "", "`letter=number` of the count run; default N=2, or the commonest letter if there is no N")
 	f.StringVar(&o.regex, "regex", "", "`pattern` of the regex run; default a carbonyl, or the commonest first letter if there can be none")
+	f.IntVar(&o.every, "every", 1, "project in every so many `steps` of the diffusion and in the last; -1: in the last alone")
+	f.Float64Var(&o.start, "start", 1, "project from this `time` on, 1 the noise and 0 the sample")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed, of the split, the training and the samples")
 	f.StringVar(&o.dump, "dump", "", "write every generated string to this `file`, behind the name of its run and a tab")
 	o.Define(f, "")
@@ -92,6 +95,8 @@ func parseFlags(args []string) (options, error) {
 		return o, fmt.Errorf("-minutes = %v, -rate = %v, want ≥ 0 and > 0", o.minutes, o.rate)
 	case !(o.lean > 0 && o.lean <= 1) || !(o.scale >= 0) || math.IsInf(o.scale, 1):
 		return o, fmt.Errorf("-lean = %v, -scale = %v, want 0 < lean ≤ 1 and a finite scale ≥ 0", o.lean, o.scale)
+	case o.every < -1 || o.every == 0 || !(o.start > 0 && o.start <= 1):
+		return o, fmt.Errorf("-every = %d, -start = %v, want ≥ 1 or -1, and 0 < start ≤ 1", o.every, o.start)
 	case o.checkpoint != "" && !o.train:
 		return o, fmt.Errorf("-checkpoint without -train")
 	case !o.train && o.weights == "" && (o.data != "" || o.atoms != ownAtoms || o.seed != 1 || o.lean != ownLean):

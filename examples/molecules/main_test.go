@@ -195,3 +195,24 @@ func TestErrorsAreClear(t *testing.T) {
 		}
 	}
 }
+
+// Projecting seldom leads into dead ends, which are reported as such; late enough, past
+// what no projection looks at any more. What is found is still of the language if the
+// last steps were projected.
+func TestProjectingSeldom(t *testing.T) {
+	lost := func(more ...string) int {
+		r := do(t, append([]string{"-n", "60", "-run", "syntax"}, more...)...)
+		if f := r.Runs[0]; f.Violations > 0 || f.N != 60 {
+			t.Errorf("%v: %+v", more, f)
+		}
+		return r.Runs[0].NotConverged
+	}
+	if always, seldom := lost(), lost("-every", "-1"); always != 0 || seldom == 0 {
+		t.Errorf("%d of 60 lost with every step projected, %d with the last alone", always, seldom)
+	}
+	for _, args := range [][]string{{"-every", "0"}, {"-every", "-2"}, {"-start", "0"}, {"-start", "2"}} {
+		if _, err := parseFlags(args); err == nil || !strings.Contains(err.Error(), "want ≥ 1 or -1, and 0 < start ≤ 1") {
+			t.Errorf("%v: %v", args, err)
+		}
+	}
+}

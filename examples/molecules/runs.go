@@ -107,7 +107,9 @@ func generate(ctx context.Context, c *corpus.Corpus, n *networks, j job, o optio
 // sample fills x with samples that meet at most a language. The error may be a
 // verdict.Errors.
 func sample(ctx context.Context, model energy.Denoiser[int32], process diffusion.Masked, j job, o options, x []int32, bar *progress.Bar) error {
-	d, err := diffusion.New(ctx, model, process, diffusion.Config{Seed: o.seed, Projector: j.projector, Progress: bar.Set})
+	d, err := diffusion.New(ctx, model, process, diffusion.Config{
+		Seed: o.seed, Projector: j.projector, ProjectEvery: o.every, ProjectStart: o.start, Progress: bar.Set,
+	})
 	if err != nil {
 		return err
 	}

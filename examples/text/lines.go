@@ -20,6 +20,7 @@ type lines struct {
 	own         bool
 	length      int
 	train, held []string
+	judge       *judge // of perplexity, from train
 }
 
 // made is the number of lines of the program's own log.
@@ -78,6 +79,7 @@ func read(o options) (*lines, error) {
 	rand.New(rand.NewPCG(o.seed, 91)).Shuffle(len(parts), func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
 	cut := len(parts) * 4 / 5
 	l.train, l.held = parts[:cut], parts[cut:]
+	l.judge = newJudge(l.train)
 	return l, nil
 }
 

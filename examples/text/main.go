@@ -33,8 +33,9 @@ type options struct {
 	regex, schema, runs, dump  string
 	train                      bool
 	length, steps, batch       int
-	width, blocks, n           int
+	width, blocks, n, moves    int
 	minutes, rate, temperature float64
+	hide                       float64
 	seed                       uint64
 }
 
@@ -60,6 +61,8 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.runs, "run", "", "`runs` to make; default free,regex,schema, or free,words with options of the words run: those say what its lines have all at once")
 	f.IntVar(&o.n, "n", 20, "samples per run")
 	f.Float64Var(&o.temperature, "temperature", 1, "`temperature` of the predictions; less than 1 is more certain")
+	f.Float64Var(&o.hide, "hide", 0.25, "`share` of the bytes of held-out lines that the runs infill and dlp fill in")
+	f.IntVar(&o.moves, "moves", 50, "steps of a chain of the run dlp")
 	f.StringVar(&o.dump, "dump", "", "write every sample to this `file`, behind the name of its run and a tab")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed, of the split, the training and the samples")
 	o.define(f)
@@ -81,6 +84,8 @@ func parse(args []string) (options, error) {
 		return o, fmt.Errorf("-blocks = %d, want ≥ 1", o.blocks)
 	case !(o.minutes >= 0) || !(o.rate > 0) || !(o.temperature > 0):
 		return o, fmt.Errorf("-minutes = %v, -rate = %v, -temperature = %v, want ≥ 0, > 0 and > 0", o.minutes, o.rate, o.temperature)
+	case !(o.hide > 0 && o.hide <= 1) || o.moves < 2:
+		return o, fmt.Errorf("-hide = %v, -moves = %d, want 0 < hide ≤ 1 and ≥ 2", o.hide, o.moves)
 	case o.checkpoint != "" && !o.train:
 		return o, fmt.Errorf("-checkpoint with -weights and without -train")
 	}
@@ -97,7 +102,7 @@ func parse(args []string) (options, error) {
 }
 
 func run(ctx context.Context, o options) (*report, error) {
-	wanted, err := command.Choose(o.runs, []string{"free", "regex", "words", "schema"})
+	wanted, err := command.Choose(o.runs, []string{"free", "regex", "words", "schema", infill, dlp})
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +120,7 @@ func run(ctx context.Context, o options) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &report{Data: l.name, Train: len(l.train), Held: len(l.held), Seed: o.seed}
+	r := &report{Data: l.name, Train: len(l.train), Held: len(l.held), Seed: o.seed, HeldPerplexity: l.judge.perplexity(l.held)}
 	net, err := network(ctx, l, o, r)
 	if err != nil {
 		return nil, err
@@ -123,6 +128,13 @@ func run(ctx context.Context, o options) (*report, error) {
 	for _, j := range all {
 		if err := r.generate(ctx, net, j, l, o); err != nil {
 			return nil, fmt.Errorf("%s: %w", j.name, err)
+		}
+	}
+	for _, name := range []string{infill, dlp} {
+		if wanted[name] {
+			if err := r.fill(ctx, name, net, l, o); err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
 		}
 	}
 	if o.Dir != "" {

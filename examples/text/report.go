@@ -33,6 +33,8 @@ type report struct {
 	Seconds float64   `json:"train_seconds"`
 	Runs    []figures `json:"runs"`
 
+	HeldPerplexity float64 `json:"held_perplexity"` // of the held-out lines
+
 	picture.Album `json:"-"`
 	losses        []point // of this training
 }
@@ -45,7 +47,8 @@ type point struct {
 
 // figures are the results of one run. Violations counts what a judge refuses that
 // knows nothing of the constraint's automaton; Different the different samples; Distinct
-// the share of different pairs of bytes among all pairs.
+// the share of different pairs of bytes among all pairs; SelfBLEU how much lines repeat
+// each other, and Perplexity what an n-gram model of the training lines makes of them.
 type figures struct {
 	Name       string   `json:"name"`
 	Constraint string   `json:"constraint"`
@@ -54,6 +57,9 @@ type figures struct {
 	Parts      []part   `json:"parts,omitempty"`
 	Different  int      `json:"different"`
 	Distinct   float64  `json:"distinct_2"`
+	SelfBLEU   float64  `json:"self_bleu"`
+	Perplexity float64  `json:"perplexity"`
+	Recovered  float64  `json:"recovered,omitempty"` // share of hidden bytes that are those of the line
 	Seconds    float64  `json:"seconds"`
 	Samples    []string `json:"samples"`
 }
@@ -86,7 +92,6 @@ func (r *report) generate(ctx context.Context, net *neural.Transformer, j job, l
 	for _, d := range j.parts {
 		f.Parts = append(f.Parts, part{Constraint: d.name})
 	}
-	different, pairs, all := map[string]bool{}, map[string]bool{}, 0
 	for ; len(x) > 0; x = x[l.length:] {
 		s := l.text(x[:l.length])
 		if !j.holds(s) {
@@ -97,16 +102,25 @@ func (r *report) generate(ctx context.Context, net *neural.Transformer, j job, l
 				f.Parts[i].Violations++
 			}
 		}
+		f.Samples = append(f.Samples, s)
+	}
+	f.judge(l)
+	r.Runs = append(r.Runs, f)
+	return nil
+}
+
+// judge fills in what the samples alone say.
+func (f *figures) judge(l *lines) {
+	different, pairs, all := map[string]bool{}, map[string]bool{}, 0
+	for _, s := range f.Samples {
 		different[s] = true
 		for k := 1; k < len(s); k++ {
 			pairs[s[k-1:k+1]] = true
 			all++
 		}
-		f.Samples = append(f.Samples, s)
 	}
 	f.Different, f.Distinct = len(different), float64(len(pairs))/float64(max(1, all))
-	r.Runs = append(r.Runs, f)
-	return nil
+	f.SelfBLEU, f.Perplexity = selfBLEU(f.Samples), l.judge.perplexity(f.Samples)
 }
 
 func (r *report) String() string {
@@ -117,10 +131,11 @@ func (r *report) String() string {
 	}
 	fmt.Fprintf(&b, "%d weights, bound on −log p of held-out lines %.3f ± %.3f nats a byte\n\n", r.Weights, r.NLL, r.Error)
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "run\tn\tviolations\tdifferent\tdistinct-2\tseconds\t")
+	fmt.Fprintln(w, "run\tn\tviolations\tdifferent\tdistinct-2\tself-BLEU\tperplexity\tseconds\t")
 	for _, f := range r.Runs {
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%.2f\t%.1f\t\n", f.Name, f.N, f.Violations, f.Different, f.Distinct, f.Seconds)
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%.2f\t%.2f\t%.2f\t%.1f\t\n", f.Name, f.N, f.Violations, f.Different, f.Distinct, f.SelfBLEU, f.Perplexity, f.Seconds)
 	}
+	fmt.Fprintf(w, "held out\t%d\t\t\t\t\t%.2f\t\t\n", r.Held, r.HeldPerplexity)
 	w.Flush()
 	for _, f := range r.Runs {
 		fmt.Fprintf(&b, "\n%s (%s)\n", f.Name, f.Constraint)

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"math"
+	"strings"
+)
+
+// orders are the lengths of the n-grams of words that self-BLEU compares.
+const orders = 4
+
+// selfBLEU is the mean over lines of their BLEU score (Papineni et al. 2002) against
+// all the others (Zhu et al. 2018), n-grams of up to four words: 1 if every line is made
+// of pieces of the others, near 0 if they share nothing. An order without a match counts
+// as half a match. Lines without a word and a single line score 0.
+func selfBLEU(samples []string) float64 {
+	words := make([][]string, len(samples))
+	grams := make([]map[string]int, len(samples)) // n-grams of a line and how often it has them
+	var most, second = map[string]int{}, map[string]int{}
+	for i, s := range samples {
+		words[i] = strings.Fields(s)
+		grams[i] = map[string]int{}
+		for n := 1; n <= orders; n++ {
+			for k := 0; k+n <= len(words[i]); k++ {
+				grams[i][strings.Join(words[i][k:k+n], " ")]++
+			}
+		}
+		for g, c := range grams[i] {
+			if c > most[g] {
+				most[g], second[g] = c, most[g]
+			} else if c > second[g] {
+				second[g] = c
+			}
+		}
+	}
+	if len(samples) < 2 {
+		return 0
+	}
+	sum := 0.0
+	for i := range samples {
+		if len(words[i]) == 0 {
+			continue
+		}
+		var hits, all [orders]float64
+		for g, c := range grams[i] {
+			n := strings.Count(g, " ")
+			others := most[g]
+			if others == c { // this line may be the one that has it most often
+				others = second[g]
+			}
+			hits[n] += float64(min(c, others))
+			all[n] += float64(c)
+		}
+		score, used := 0.0, 0.0
+		for n := range orders {
+			if all[n] > 0 {
+				score += math.Log(max(hits[n], 0.5) / all[n])
+				used++
+			}
+		}
+		sum += math.Exp(score/used) * brevity(i, words)
+	}
+	return sum / float64(len(samples))
+}
+
+// brevity is the penalty of a line that is shorter than the other whose length is nearest.
+func brevity(i int, words [][]string) float64 {
+	own, near := len(words[i]), -1
+	for j, w := range words {
+		if j == i {
+			continue
+		}
+		if d, best := abs(len(w)-own), abs(near-own); near < 0 || d < best || d == best && len(w) < near {
+			near = len(w)
+		}
+	}
+	if own >= near {
+		return 1
+	}
+	return math.Exp(1 - float64(near)/float64(own))
+}
+
+func abs(n int) int { return max(n, -n) }
+
+// depth is the number of bytes that the judge of perplexity sees before one.
+const depth = 4
+
+// judge is an n-gram model of bytes that knows nothing of the network: probabilities of
+// up to depth bytes of context, each mixed with the shorter one as in Witten and Bell 1991.
+type judge struct {
+	count map[string]int // of a context and the byte behind it
+	seen  map[string]int // of a context
+	kinds map[string]int // different bytes behind a context
+}
+
+// newJudge learns from lines, whose ends count as a byte.
+func newJudge(lines []string) *judge {
+	j := &judge{map[string]int{}, map[string]int{}, map[string]int{}}
+	for _, s := range lines {
+		s += "\n"
+		for i := range len(s) {
+			for d := 0; d <= min(depth, i); d++ {
+				context, whole := s[i-d:i], s[i-d:i+1]
+				if j.count[whole] == 0 {
+					j.kinds[context]++
+				}
+				j.count[whole]++
+				j.seen[context]++
+			}
+		}
+	}
+	return j
+}
+
+// prob returns p(b | context).
+func (j *judge) prob(context string, b byte) float64 {
+	p := 1.0 / 256
+	for d := 0; d <= len(context); d++ {
+		c := context[len(context)-d:]
+		if j.seen[c] == 0 {
+			break
+		}
+		n, k := float64(j.seen[c]), float64(j.kinds[c])
+		p = (float64(j.count[c+string([]byte{b})]) + k*p) / (n + k)
+	}
+	return p
+}
+
+// perplexity returns exp(mean of −log p) over the bytes of lines and their ends: how
+// many bytes the judge hesitates between.
+func (j *judge) perplexity(lines []string) float64 {
+	sum, bytes := 0.0, 0
+	for _, s := range lines {
+		s += "\n"
+		for i := range len(s) {
+			sum -= math.Log(j.prob(s[max(0, i-depth):i], s[i]))
+			bytes++
+		}
+	}
+	return math.Exp(sum / float64(max(1, bytes)))
+}

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/denoise"
+	"github.com/gibbsite-go/gibbsite/energy/neural"
+	"github.com/gibbsite-go/gibbsite/examples/internal/progress"
+	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
+)
+
+// The runs that fill held-out lines in, a share of whose bytes is hidden: by masked
+// diffusion, and by the discrete Langevin proposal on the network's pseudo-energy
+// (Zhang, Liu and Liu 2022, §6.5).
+const (
+	infill = "infill"
+	dlp    = "dlp"
+)
+
+// fills is how many samples fill the same line in, so that they show diversity.
+const fills = 4
+
+// pseudo is the energy −Σ_i log p(x_i | the rest of x), with the conditionals that a
+// masked network predicts (Besag 1975): as many passes a state as it has sites. Its table
+// is that of the terms of the changed sites alone, which is what masked language models
+// propose with.
+type pseudo struct {
+	ctx   context.Context
+	model *neural.Masked
+	sites int
+}
+
+// Shape returns the levels without the mask.
+func (p *pseudo) Shape() (sites, levels int) { return p.sites, pad + 1 }
+
+// Energy implements [energy.Model]; NaN if the network fails.
+func (p *pseudo) Energy(e []float64, x []int32) { p.Gradient(e, nil, x) }
+
+// Gradient implements [energy.Differentiable].
+func (p *pseudo) Gradient(e []float64, g []float32, x []int32) {
+	n, levels := p.sites, mask+1
+	y, v := make([]int32, n*n), make([]float32, n*n*levels)
+	q := energy.Noised[int32]{X: y, Time: make([]float64, n), Alpha: make([]float64, n), Sample: make([]int, n), Src: make([]rand.Source, n)}
+	for i := range n {
+		q.Time[i], q.Alpha[i], q.Sample[i] = 1/float64(n), 1-1/float64(n), i
+	}
+	for s := range e {
+		state := x[s*n : (s+1)*n]
+		for i := range n {
+			copy(y[i*n:], state)
+			y[i*n+i] = mask
+		}
+		if err := p.model.Denoise(p.ctx, v, q); err != nil {
+			e[s] = math.NaN()
+			continue
+		}
+		e[s] = 0
+		for i, l := range state {
+			w := v[(i*n+i)*levels : (i*n+i+1)*levels-1] // without the mask
+			own := float64(w[l])
+			e[s] += logSumExp(w) - own
+			if g != nil {
+				row := g[(s*n+i)*(pad+1) : (s*n+i+1)*(pad+1)]
+				for k, a := range w {
+					row[k] = float32(own - float64(a))
+				}
+			}
+		}
+	}
+}
+
+// logSumExp returns log Σ e^w.
+func logSumExp(w []float32) float64 {
+	top, sum := math.Inf(-1), 0.0
+	for _, a := range w {
+		top = max(top, float64(a))
+	}
+	for _, a := range w {
+		sum += math.Exp(float64(a) - top)
+	}
+	return top + math.Log(sum)
+}
+
+// hide returns the tokens of a held-out line, −1 where they are to be filled in.
+func hide(l *lines, line string, share float64, r *rand.Rand) []int32 {
+	x := l.tokens([]string{line})
+	hidden := max(1, int(math.Round(share*float64(len(line)))))
+	for _, i := range r.Perm(len(line))[:hidden] {
+		x[i] = -1
+	}
+	return x
+}
+
+// fill makes the samples of a run that fills lines in, and counts those whose shown bytes
+// are not what they were.
+func (r *report) fill(ctx context.Context, name string, net *neural.Transformer, l *lines, o options) error {
+	model, err := neural.NewMasked(net, mask, neural.Options{TimeFree: true})
+	if err != nil {
+		return err
+	}
+	what := map[string]string{
+		infill: fmt.Sprintf("masked diffusion fills in %g of the bytes of held-out lines, %d times each", o.hide, fills),
+		dlp:    fmt.Sprintf("%d steps of DMALA on the pseudo-energy, for the same bytes", o.moves),
+	}[name]
+	f := figures{Name: name, Constraint: what, N: o.n}
+	bar := progress.New(name)
+	defer bar.Done()
+	start, order := time.Now(), rand.New(rand.NewPCG(o.seed, 92))
+	right, hidden := 0, 0
+	for at := 0; at < o.n; at += fills {
+		line := l.held[order.IntN(len(l.held))]
+		shown := hide(l, line, o.hide, order)
+		many := min(fills, o.n-at)
+		x := make([]int32, many*l.length)
+		if name == infill {
+			err = fillByDiffusion(ctx, model, shown, x, o, uint64(at))
+		} else {
+			err = fillByLangevin(ctx, model, shown, x, o, uint64(at))
+		}
+		if err != nil {
+			return err
+		}
+		truth := l.tokens([]string{line})
+		for k := range many {
+			own, kept := x[k*l.length:(k+1)*l.length], true
+			for i, v := range shown {
+				switch {
+				case v >= 0:
+					kept = kept && own[i] == v
+				default:
+					hidden++
+					if own[i] == truth[i] {
+						right++
+					}
+				}
+			}
+			if !kept {
+				f.Violations++
+			}
+			f.Samples = append(f.Samples, l.text(own))
+		}
+		bar.Set(min(at+fills, o.n), o.n)
+	}
+	f.Seconds = time.Since(start).Seconds()
+	f.Recovered = float64(right) / float64(max(1, hidden))
+	f.judge(l)
+	r.Runs = append(r.Runs, f)
+	return nil
+}
+
+func fillByDiffusion(ctx context.Context, model *neural.Masked, shown, x []int32, o options, line uint64) error {
+	d, err := diffusion.New(ctx, denoise.Tempered{Denoiser: model, Temperature: o.temperature}, diffusion.Masked{Mask: mask, FirstHitting: true},
+		diffusion.Config{Seed: o.seed + line, Clamp: shown})
+	if err != nil {
+		return err
+	}
+	return d.Sample(ctx, x)
+}
+
+// fillByLangevin runs a chain for every sample, from blanks; half of the steps tune.
+func fillByLangevin(ctx context.Context, model *neural.Masked, shown, x []int32, o options, line uint64) error {
+	fixed, from := map[int]int32{}, make([]int32, len(shown))
+	for i, v := range shown {
+		from[i] = ' '
+		if v >= 0 {
+			from[i], fixed[i] = v, v
+		}
+	}
+	clamped, err := energy.Clamp(&pseudo{ctx, model, len(shown)}, fixed)
+	if err != nil {
+		return err
+	}
+	chains, err := sampler.NewChains(clamped, mcmc.DMALA{}, sampler.Config{
+		Chains: len(x) / len(shown), Seed: o.seed + line, Warmup: max(1, o.moves/2), Init: from,
+	})
+	if err != nil {
+		return err
+	}
+	if err := chains.Run(ctx, o.moves-o.moves/2); err != nil {
+		return err
+	}
+	copy(x, chains.States())
+	return nil
+}
