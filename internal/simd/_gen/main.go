@@ -42,6 +42,7 @@ var topics = []struct {
 	{"sparse", sparse},
 	{"columns", columns},
 	{"bits", bits},
+	{"chainbits", chainbits},
 	{"fold", fold},
 	{"squares", squares},
 	{"polar", polar},
