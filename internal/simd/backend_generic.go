@@ -2,11 +2,7 @@
 
 package simd
 
-// The kernels of this backend are the references.
-
-func philox(dst []uint32, key, stream, group uint64) { refPhilox(dst, key, stream, group) }
-func unit32(dst []float32, bits []uint32)            { refUnit32(dst, bits) }
-func unit64(dst []float64, bits []uint32)            { refUnit64(dst, bits) }
+// The kernels that only amd64 has in assembly are the references elsewhere.
 
 func flipThresholds(t []int32, h []float32, x []int32, beta float32, c []float32) {
 	refFlipThresholds(t, h, x, beta, c)

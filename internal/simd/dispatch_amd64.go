@@ -4,6 +4,8 @@ package simd
 
 import "golang.org/x/sys/cpu"
 
+var levelNames = [...]string{purego: "purego", avx2: "avx2", avx512: "avx512"}
+
 // supported returns the highest backend that this binary and this CPU have.
 func supported() level {
 	x := &cpu.X86

@@ -1,0 +1,11 @@
+//go:build arm64 && !purego
+
+package simd
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func checkSupported(t *testing.T) { assert.Equal(t, neon, supported()) }
