@@ -9,13 +9,6 @@ package simd
 // them. What the backends share cuts the work; the files of an architecture call
 // its assembly.
 
-// runGroups, runWords and runTerms bound one call: Philox takes up to 1 ns a
-// word with AVX2, elementwise kernels about as much.
-const (
-	runGroups = 256
-	runTerms  = 16384
-)
-
 func philox(dst []uint32, key, stream, group uint64) {
 	if best == purego {
 		refPhilox(dst, key, stream, group)
