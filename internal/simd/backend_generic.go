@@ -10,17 +10,7 @@ func flipThresholds(t []int32, h []float32, x []int32, beta float32, c []float32
 func flipBlock(y, x, t []int32, bits []uint32) (int, float64) { return refFlip(y, x, t, bits) }
 func flipLogProbBlock(x, y, t []int32) float64                { return refFlipLogProb(x, y, t) }
 
-func weights(p []float32, total []float64, w []float32, cols int, floor float32) {
-	refWeights(p, total, w, cols, floor)
-}
-func pick(p []float32, target float64) int { return refPick(p, target) }
-func categorical(idx []int32, w []float32, cols int, u []float64) {
-	refCategorical(idx, w, cols, u)
-}
-func logSumExp(dst []float64, w []float32, cols int) { refLogSumExp(dst, w, cols) }
-func softmax(dst, w []float32, cols int)             { refSoftmax(dst, w, cols) }
-func logSoftmax(dst, w []float32, cols int)          { refLogSoftmax(dst, w, cols) }
-func argMax(idx []int32, w []float32, cols int)      { refArgMax(idx, w, cols) }
+func argMax(idx []int32, w []float32, cols int) { refArgMax(idx, w, cols) }
 
 func dot(x, y []float32) float32           { return refDot(x, y) }
 func axpy(alpha float32, x, y []float32)   { refAxpy(alpha, x, y) }
@@ -38,20 +28,12 @@ func torusInner(h []float32, table *[8]float32, above, row, below []int32) (pair
 	return refTorusInner(h, table, above, row, below)
 }
 
-func longMax(w []float32) float32 { return rowMax(w) }
-func weightSegment(p, w []float32, m, floor float32, total *float64) {
-	refWeightSegment(p, w, m, floor, total)
-}
 func gumbel(dst []float32, bits []uint32)           { refGumbel(dst, bits) }
 func race(p []float32, bits []uint32)               { refRace(p, bits) }
 func perturb(y, w, noise []float32, scale float32)  { refPerturb(y, w, noise, scale) }
 func pull(dst, y, d []float32, mean, scale float32) { refPull(dst, y, d, mean, scale) }
 func cross(lane *[lanes]float64, p, v, w []float32, mv, mw float32) {
 	refCross(lane, p, v, w, mv, mw)
-}
-
-func weightRows(p, w, maxes []float32, total []float64, cols int, floor float32) {
-	refWeightRows(p, w, maxes, total, cols, floor)
 }
 
 func sparseField(dst []float64, start, adj []int32, w []float64, x []int32) {
@@ -91,9 +73,6 @@ func weightsMarked(p, w []float32, m float32, marks [2][]uint16) [2]float64 {
 
 func sumMarked(x []float32, bits []uint16) float64 { return refSumMarked(x, bits) }
 
-func peak(w []float32) float32 { return rowMax(w) }
-
-func weightsFrom(p, w []float32, m float32) float64 { return weightRowFrom(p, w, m, 0) }
 func squares(dst, x, m, w []float64)                { refSquares(dst, x, m, w) }
 func attract(dst, x, m, w []float64, p float64)     { refAttract(dst, x, m, w, p) }
 func polar(r []float64)                             { refPolar(r) }

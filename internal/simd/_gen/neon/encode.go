@@ -41,6 +41,7 @@ var ops = map[string]struct {
 	"fcvtzs.4s": {0x4EA1B800, "4s 4s"}, "ucvtf.4s": {0x6E21D800, "4s 4s"}, "ucvtf.2d": {0x6E61D800, "2d 2d"},
 	"cmlt.4s": {0x4EA0A800, "4s 4s #0"},
 	"dup.s0":  {0x4E040400, "4s s[0]"}, "dup.d0": {0x4E080400, "2d d[0]"}, "dup.d1": {0x4E180400, "2d d[1]"},
+	"fmaxv.s": {0x6E30F800, "S 4s"},
 	"faddp.d": {0x7E70D800, "D 2d"}, "addp.d": {0x5EF1B800, "D 2d"},
 }
 
@@ -59,8 +60,8 @@ func (k *function) op(name string, r ...v) {
 		case a[0] == '#':
 			text = append(text, a)
 			continue
-		case a == "D":
-			text = append(text, fmt.Sprintf("d%d", r[n]))
+		case a == "D" || a == "S":
+			text = append(text, fmt.Sprintf("%s%d", strings.ToLower(a), r[n]))
 		default:
 			text = append(text, fmt.Sprintf("v%d.%s", r[n], a))
 		}

@@ -110,12 +110,11 @@ func (k *function) layout(signature string) {
 			pending = nil
 		}
 	}
-	k.size = (k.size + 7) / 8 * 8
 	k.signature = "(" + strings.Join(expanded, ", ") + ")"
 	if result = strings.TrimSpace(result); result != "" {
 		k.signature += " " + result
-		place("ret", result)
 		k.size = (k.size + 7) / 8 * 8
+		place("ret", result)
 	}
 }
 

@@ -22,6 +22,8 @@ var topics = []struct {
 	write func(f *file)
 }{
 	{"random", random},
+	{"rows", rows},
+	{"pick", pick},
 }
 
 func main() {

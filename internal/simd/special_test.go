@@ -1,0 +1,100 @@
+package simd
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestSpecialRows compares every backend with the reference on rows of one kind of
+// number, and on rows where that kind stands at one place among ordinary numbers:
+// infinities, quiet and signalling NaNs, zeros of both signs, denormal numbers.
+func TestSpecialRows(t *testing.T) {
+	kinds := map[string]float32{
+		"-Inf": -inf32, "+Inf": inf32, "NaN": nan32, "signalling NaN": math.Float32frombits(0x7f800001),
+		"negative signalling NaN": math.Float32frombits(0xff812345), "-0": float32(math.Copysign(0, -1)), "0": 0,
+		"denormal": 1e-45, "-denormal": -1e-40, "largest": math.MaxFloat32, "least": -math.MaxFloat32,
+		"cut-off": expCut, "below the cut-off": math.Nextafter32(expCut, -inf32),
+	}
+	for name, v := range kinds {
+		for _, cols := range []int{1, 2, 3, 4, 7, 15, 16, 17, 31, 64, 127, 128, 129, 150, 300} {
+			for _, at := range []int{-1, 0, cols / 2, cols - 1} {
+				w := make([]float32, 9*cols)
+				for i := range w {
+					w[i] = float32(i%11) - 7.25
+					if at < 0 || i%cols == at {
+						w[i] = v
+					}
+				}
+				want := rowsOf(purego, w, cols)
+				for _, b := range backends() {
+					got := rowsOf(b, w, cols)
+					for i := range want {
+						require.True(t, want[i] == got[i], "%s: %s at %d of %d columns: result %d is %s, want %s",
+							levelNames[b], name, at, cols, i, got[i], want[i])
+					}
+				}
+			}
+		}
+	}
+}
+
+// rowsOf is what the kernels over rows, and flips, make of w, in hexadecimal numbers, all
+// NaNs being one.
+func rowsOf(b level, w []float32, cols int) (results []string) {
+	put := func(v ...float64) {
+		for _, x := range v {
+			results = append(results, fmt.Sprintf("%x", math.Float64bits(x)))
+			if x != x {
+				results[len(results)-1] = "NaN"
+			}
+		}
+	}
+	wide := func(v []float32) {
+		for _, x := range v {
+			put(float64(x))
+		}
+	}
+	rows := len(w) / cols
+	p, total, idx, t := make([]float32, len(w)), make([]float64, rows), make([]int32, rows), make([]int32, len(w))
+	x := make([]int32, len(w))
+	u := make([]float64, rows)
+	for i := range u {
+		u[i] = float64(i) / float64(rows)
+	}
+	for i := range x {
+		x[i] = int32(i / 3 % 2)
+	}
+	withBackend(b, func() {
+		for _, floor := range []float32{0, 0.001} {
+			Weights(p, total, w, cols, floor)
+			wide(p)
+			put(total...)
+		}
+		LogSumExp(total, w, cols)
+		put(total...)
+		Softmax(p, w, cols)
+		wide(p)
+		LogSoftmax(p, w, cols)
+		wide(p)
+		Categorical(idx, w, cols, u)
+		for _, i := range idx {
+			put(float64(i))
+		}
+		put(float64(Peak(w)))
+		SigmoidTo(p, w)
+		wide(p)
+		for _, c := range [][]float32{{0.25}, {inf32}, {nan32}, w} {
+			for _, h := range [][]float32{w, slices.Repeat([]float32{0.5}, len(w))} {
+				FlipThresholds(t, h, x, 0.5, c)
+				for _, v := range t {
+					put(float64(v))
+				}
+			}
+		}
+	})
+	return results
+}
