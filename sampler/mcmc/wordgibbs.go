@@ -53,6 +53,10 @@ func newWordGibbs(m energy.Model, chains int) *wordGibbs {
 	return k
 }
 
+// wordSites is the number of sites for each chain of a block from which on chains of a
+// torus take less time one by one (BenchmarkWordGibbs): registers of torusGibbs are full.
+const wordSites = 32
+
 // wordFormat begins what AppendBinary writes: that of sparseGibbs, which had these
 // models, is as long, and begins with an energy.
 const wordFormat = 0x776f7264

@@ -234,6 +234,7 @@ func TestWordGibbsIsUsedWhereItApplies(t *testing.T) {
 		{"a few fields", exact.Must(glass(many...).WithFields(slices.Repeat([]float64{0, 1}, 20))), true},
 		{"many fields", exact.Must(glass(many...).WithFields(fields)), false},
 		{"torus", exact.Must(model.NewIsing(model.Lattice{64, 64}, 1, 0)), false},
+		{"small torus", exact.Must(model.NewIsing(model.Lattice{30, 34}, 1, 0)), true},
 		{"odd torus", exact.Must(model.NewIsing(model.Lattice{6, 7}, 1, 0)), true},
 		{"eight neighbours", exact.Must(model.NewIsing(model.Lattice{3, 3, 3, 3}, 1, 0)), false},
 		{"three levels", exact.Must(model.NewPotts(model.Lattice{7}, 3, 1, nil)), false},
