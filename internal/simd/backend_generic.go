@@ -114,3 +114,7 @@ func graphBits(count *Counts, own []uint64, near []int32, n, degree int) {
 }
 func tallyBits(t *ChainTally, now, old []uint64, count *Counts) { refTallyBits(t, now, old, count) }
 func spreadChains(x []int32, own []uint64, place []int32)       { refSpreadChains(x, own, place) }
+
+func unmoved(odds []uint64, look, x []int32, words []uint32) int {
+	return refUnmoved(odds, look, x, words)
+}

@@ -43,6 +43,7 @@ var topics = []struct {
 	{"columns", columns},
 	{"bits", bits},
 	{"chainbits", chainbits},
+	{"unmoved", unmoved},
 	{"fold", fold},
 	{"squares", squares},
 	{"polar", polar},
