@@ -27,6 +27,7 @@ func chequered(t *testing.T, rows, cols int) *model.Ising {
 
 // The thresholds are the exact conditionals to the last digits of float64.
 func TestTorusGibbsConditionals(t *testing.T) {
+	withoutBits(t)
 	m := chequered(t, 4, 6)
 	k, ok := must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), m, 1)).(*torusGibbs)
 	require.True(t, ok)
@@ -117,6 +118,7 @@ func TestTorusGibbsSweep(t *testing.T) {
 }
 
 func TestTorusGibbsIsUsedWhereItApplies(t *testing.T) {
+	withoutBits(t)
 	scaled, err := energy.Scale(chequered(t, 4, 4), 0.5)
 	require.NoError(t, err)
 	fields, err := chequered(t, 4, 4).WithFields(make([]float64, 16))
