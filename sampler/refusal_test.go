@@ -147,7 +147,7 @@ func pairs(t *testing.T) []pair {
 	cfg := sampler.Config{Chains: 3, Warmup: 6}
 	method := func(x sampler.Method) maker { return chains(m, x, cfg) }
 	var p []pair
-	p = each[sampler.Method](p, "method", method, mcmc.DMALA{}, mcmc.DULA{}, mcmc.Gibbs{}, mcmc.GWG{}, mcmc.Paths{}, mcmc.LocallyBalanced{}, mcmc.HammingBall{}, mcmc.Metropolis{})
+	p = each[sampler.Method](p, "method", method, mcmc.DMALA{}, mcmc.DULA{}, mcmc.DUPS{}, mcmc.Gibbs{}, mcmc.GWG{}, mcmc.Paths{}, mcmc.LocallyBalanced{}, mcmc.HammingBall{}, mcmc.Metropolis{})
 	p = each(p, "dmala.StepSize", func(v float64) maker { return method(mcmc.DMALA{StepSize: v}) }, 0, 0.1, 0.2, 0.3)
 	p = each(p, "dmala.Target", func(v float64) maker { return method(&mcmc.DMALA{Target: v}) }, 0, 0.4, 0.5)
 	p = each(p, "dmala.Preconditioner", func(v []float32) maker { return method(mcmc.DMALA{Preconditioner: v}) }, nil, []float32{1, 1, 1, 1, 1, 1}, []float32{1, 1, 1, 1, 1, 2})
@@ -164,6 +164,8 @@ func pairs(t *testing.T) []pair {
 	p = each(p, "paths.Length", func(v int) maker { return method(mcmc.Paths{Length: v}) }, 0, 2, 3)
 	p = each(p, "locally-balanced.Exact", func(v bool) maker { return method(mcmc.LocallyBalanced{Exact: v}) }, false, true)
 	p = each(p, "locally-balanced.Balance", func(v mcmc.LocallyBalanced) maker { return method(v) }, mcmc.LocallyBalanced{Balance: mcmc.Barker}, mcmc.LocallyBalanced{Balance: mcmc.Min}, mcmc.LocallyBalanced{Balance: mcmc.Max})
+	p = each(p, "dmala.Balance", func(v mcmc.DMALA) maker { return method(v) }, mcmc.DMALA{}, mcmc.DMALA{Balance: mcmc.Barker}, mcmc.DMALA{Balance: mcmc.Max})
+	p = each(p, "dmaps", func(v mcmc.DMAPS) maker { return method(v) }, mcmc.DMAPS{}, mcmc.DMAPS{StepSize: 0.3}, mcmc.DMAPS{Exact: true})
 	p = each(p, "hamming-ball.Block", func(v int) maker { return method(mcmc.HammingBall{Block: v}) }, 0, 2, 3, 4)
 	p = each(p, "hamming-ball.Radius", func(v int) maker { return method(mcmc.HammingBall{Radius: v}) }, 0, 1, 2, 3)
 	p = each(p, "metropolis.Updates", func(v int) maker { return method(mcmc.Metropolis{Updates: v}) }, 0, 1, 2)
