@@ -8,19 +8,19 @@
 // Requires: AVX, AVX2, SSE2
 TEXT ·heatBits5AVX2(SB), NOSPLIT, $0-56
 	MOVQ         keys+24(FP), AX
+	MOVQ         stream+40(FP), CX
+	MOVQ         CX, X0
+	VPBROADCASTQ X0, Y0
+	SHRQ         $0x20, CX
+	MOVQ         CX, X1
+	VPBROADCASTQ X1, Y1
+	MOVQ         counter+32(FP), CX
+	MOVQ         CX, X2
+	VPBROADCASTQ X2, Y2
 	MOVQ         digits+16(FP), CX
 	MOVQ         dst+0(FP), DX
 	MOVQ         count+8(FP), BX
 	MOVQ         regs+48(FP), SI
-	MOVQ         stream+40(FP), DI
-	MOVQ         DI, X0
-	VPBROADCASTQ X0, Y0
-	SHRQ         $0x20, DI
-	MOVQ         DI, X1
-	VPBROADCASTQ X1, Y1
-	MOVQ         counter+32(FP), DI
-	MOVQ         DI, X2
-	VPBROADCASTQ X2, Y2
 	XORQ         DI, DI
 	SHLQ         $0x06, SI
 
@@ -1300,24 +1300,6 @@ DATA bits_even<>+56(SB)/4, $0x0000000e
 DATA bits_even<>+60(SB)/4, $0x00000000
 GLOBL bits_even<>(SB), RODATA|NOPTR, $64
 
-DATA bits_nextRegister<>+0(SB)/4, $0x00000100
-DATA bits_nextRegister<>+4(SB)/4, $0x00000000
-DATA bits_nextRegister<>+8(SB)/4, $0x00000100
-DATA bits_nextRegister<>+12(SB)/4, $0x00000000
-DATA bits_nextRegister<>+16(SB)/4, $0x00000100
-DATA bits_nextRegister<>+20(SB)/4, $0x00000000
-DATA bits_nextRegister<>+24(SB)/4, $0x00000100
-DATA bits_nextRegister<>+28(SB)/4, $0x00000000
-DATA bits_nextRegister<>+32(SB)/4, $0x00000100
-DATA bits_nextRegister<>+36(SB)/4, $0x00000000
-DATA bits_nextRegister<>+40(SB)/4, $0x00000100
-DATA bits_nextRegister<>+44(SB)/4, $0x00000000
-DATA bits_nextRegister<>+48(SB)/4, $0x00000100
-DATA bits_nextRegister<>+52(SB)/4, $0x00000000
-DATA bits_nextRegister<>+56(SB)/4, $0x00000100
-DATA bits_nextRegister<>+60(SB)/4, $0x00000000
-GLOBL bits_nextRegister<>(SB), RODATA|NOPTR, $64
-
 DATA bits_one<>+0(SB)/4, $0x00000001
 DATA bits_one<>+4(SB)/4, $0x00000000
 DATA bits_one<>+8(SB)/4, $0x00000001
@@ -1354,26 +1336,44 @@ DATA bits_sixteen<>+56(SB)/4, $0x00000010
 DATA bits_sixteen<>+60(SB)/4, $0x00000000
 GLOBL bits_sixteen<>(SB), RODATA|NOPTR, $64
 
+DATA bits_nextRegister<>+0(SB)/4, $0x00000100
+DATA bits_nextRegister<>+4(SB)/4, $0x00000000
+DATA bits_nextRegister<>+8(SB)/4, $0x00000100
+DATA bits_nextRegister<>+12(SB)/4, $0x00000000
+DATA bits_nextRegister<>+16(SB)/4, $0x00000100
+DATA bits_nextRegister<>+20(SB)/4, $0x00000000
+DATA bits_nextRegister<>+24(SB)/4, $0x00000100
+DATA bits_nextRegister<>+28(SB)/4, $0x00000000
+DATA bits_nextRegister<>+32(SB)/4, $0x00000100
+DATA bits_nextRegister<>+36(SB)/4, $0x00000000
+DATA bits_nextRegister<>+40(SB)/4, $0x00000100
+DATA bits_nextRegister<>+44(SB)/4, $0x00000000
+DATA bits_nextRegister<>+48(SB)/4, $0x00000100
+DATA bits_nextRegister<>+52(SB)/4, $0x00000000
+DATA bits_nextRegister<>+56(SB)/4, $0x00000100
+DATA bits_nextRegister<>+60(SB)/4, $0x00000000
+GLOBL bits_nextRegister<>(SB), RODATA|NOPTR, $64
+
 // func heatBits5AVX512(dst *uint64, count *[3][512]uint64, digits *[64][8]uint64, keys *[20]uint32, counter uint64, stream uint64, regs int)
 // Requires: AVX, AVX512F
 TEXT ·heatBits5AVX512(SB), NOSPLIT, $0-56
 	MOVQ         keys+24(FP), AX
+	MOVQ         $0x00000000d2511f53, CX
+	VPBROADCASTQ CX, Z0
+	MOVQ         $0x00000000cd9e8d57, CX
+	VPBROADCASTQ CX, Z1
+	MOVQ         stream+40(FP), CX
+	VPBROADCASTQ CX, Z2
+	SHRQ         $0x20, CX
+	VPBROADCASTQ CX, Z3
+	MOVQ         counter+32(FP), CX
+	VPBROADCASTQ CX, Z4
+	MOVL         $0x0000aaaa, CX
+	KMOVW        CX, K1
 	MOVQ         digits+16(FP), CX
 	MOVQ         dst+0(FP), DX
 	MOVQ         count+8(FP), BX
 	MOVQ         regs+48(FP), SI
-	MOVQ         $0x00000000d2511f53, DI
-	VPBROADCASTQ DI, Z0
-	MOVQ         $0x00000000cd9e8d57, DI
-	VPBROADCASTQ DI, Z1
-	MOVQ         stream+40(FP), DI
-	VPBROADCASTQ DI, Z2
-	SHRQ         $0x20, DI
-	VPBROADCASTQ DI, Z3
-	MOVQ         counter+32(FP), DI
-	VPBROADCASTQ DI, Z4
-	MOVL         $0x0000aaaa, DI
-	KMOVW        DI, K1
 	XORQ         DI, DI
 	SHLQ         $0x06, SI
 
@@ -1893,23 +1893,1098 @@ done2:
 	VZEROUPPER
 	RET
 
+// func heatBitsARS5AVX2(dst *uint64, count *[3][512]uint64, digits *[64][8]uint64, keys *[16]uint64, counter uint64, stream uint64, regs int)
+// Requires: AES, AVX, AVX2
+TEXT ·heatBitsARS5AVX2(SB), NOSPLIT, $0-56
+	MOVQ           keys+24(FP), AX
+	VBROADCASTI128 (AX), Y0
+	MOVQ           counter+32(FP), CX
+	VMOVQ          CX, X1
+	MOVQ           stream+40(FP), CX
+	VMOVQ          CX, X2
+	VPUNPCKLQDQ    X2, X1, X1
+	VPERMQ         $0x44, Y1, Y1
+	MOVQ           digits+16(FP), CX
+	MOVQ           dst+0(FP), DX
+	MOVQ           count+8(FP), BX
+	MOVQ           regs+48(FP), SI
+	XORQ           DI, DI
+	SHLQ           $0x06, SI
+
+register:
+	VMOVDQA      Y1, Y2
+	VPADDQ       bits_steps<>+0(SB), Y2, Y3
+	VPXOR        Y0, Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPADDQ       bits_steps<>+64(SB), Y2, Y5
+	VPXOR        Y0, Y5, Y5
+	VEXTRACTI128 $0x01, Y5, X6
+	VPADDQ       bits_steps<>+128(SB), Y2, Y7
+	VPXOR        Y0, Y7, Y7
+	VEXTRACTI128 $0x01, Y7, X8
+	VPADDQ       bits_steps<>+192(SB), Y2, Y9
+	VPXOR        Y0, Y9, Y9
+	VEXTRACTI128 $0x01, Y9, X10
+	VAESENC      16(AX), X3, X3
+	VAESENC      16(AX), X4, X4
+	VAESENC      16(AX), X5, X5
+	VAESENC      16(AX), X6, X6
+	VAESENC      16(AX), X7, X7
+	VAESENC      16(AX), X8, X8
+	VAESENC      16(AX), X9, X9
+	VAESENC      16(AX), X10, X10
+	VAESENC      32(AX), X3, X3
+	VAESENC      32(AX), X4, X4
+	VAESENC      32(AX), X5, X5
+	VAESENC      32(AX), X6, X6
+	VAESENC      32(AX), X7, X7
+	VAESENC      32(AX), X8, X8
+	VAESENC      32(AX), X9, X9
+	VAESENC      32(AX), X10, X10
+	VAESENC      48(AX), X3, X3
+	VAESENC      48(AX), X4, X4
+	VAESENC      48(AX), X5, X5
+	VAESENC      48(AX), X6, X6
+	VAESENC      48(AX), X7, X7
+	VAESENC      48(AX), X8, X8
+	VAESENC      48(AX), X9, X9
+	VAESENC      48(AX), X10, X10
+	VAESENC      64(AX), X3, X3
+	VAESENC      64(AX), X4, X4
+	VAESENC      64(AX), X5, X5
+	VAESENC      64(AX), X6, X6
+	VAESENC      64(AX), X7, X7
+	VAESENC      64(AX), X8, X8
+	VAESENC      64(AX), X9, X9
+	VAESENC      64(AX), X10, X10
+	VAESENC      80(AX), X3, X3
+	VAESENC      80(AX), X4, X4
+	VAESENC      80(AX), X5, X5
+	VAESENC      80(AX), X6, X6
+	VAESENC      80(AX), X7, X7
+	VAESENC      80(AX), X8, X8
+	VAESENC      80(AX), X9, X9
+	VAESENC      80(AX), X10, X10
+	VAESENC      96(AX), X3, X3
+	VAESENC      96(AX), X4, X4
+	VAESENC      96(AX), X5, X5
+	VAESENC      96(AX), X6, X6
+	VAESENC      96(AX), X7, X7
+	VAESENC      96(AX), X8, X8
+	VAESENC      96(AX), X9, X9
+	VAESENC      96(AX), X10, X10
+	VAESENCLAST  112(AX), X3, X3
+	VAESENCLAST  112(AX), X4, X4
+	VAESENCLAST  112(AX), X5, X5
+	VAESENCLAST  112(AX), X6, X6
+	VAESENCLAST  112(AX), X7, X7
+	VAESENCLAST  112(AX), X8, X8
+	VAESENCLAST  112(AX), X9, X9
+	VAESENCLAST  112(AX), X10, X10
+	VINSERTI128  $0x01, X4, Y3, Y3
+	VINSERTI128  $0x01, X6, Y5, Y5
+	VINSERTI128  $0x01, X8, Y7, Y7
+	VINSERTI128  $0x01, X10, Y9, Y9
+	VPUNPCKLDQ   Y5, Y3, Y4
+	VPUNPCKLDQ   Y9, Y7, Y6
+	VPUNPCKHDQ   Y5, Y3, Y8
+	VPUNPCKHDQ   Y9, Y7, Y9
+	VPUNPCKLQDQ  Y6, Y4, Y3
+	VPUNPCKHQDQ  Y6, Y4, Y5
+	VPUNPCKLQDQ  Y9, Y8, Y7
+	VPUNPCKHQDQ  Y9, Y8, Y9
+	VPADDQ       bits_nextBlocks<>+0(SB), Y2, Y2
+	VPXOR        Y4, Y4, Y4
+	VPCMPEQD     Y6, Y6, Y6
+	VPBROADCASTQ 192(CX), Y8
+	VPBROADCASTQ 200(CX), Y10
+	VPAND        (BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y8, Y8
+	VPBROADCASTQ 208(CX), Y10
+	VPAND        4096(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y8, Y8
+	VPBROADCASTQ 216(CX), Y10
+	VPAND        (BX)(DI*1), Y10, Y10
+	VPAND        4096(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y8, Y8
+	VPBROADCASTQ 224(CX), Y10
+	VPAND        8192(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y8, Y8
+	VPXOR        Y9, Y8, Y10
+	VPANDN       Y8, Y9, Y8
+	VPANDN       Y4, Y10, Y4
+	VPOR         Y8, Y4, Y4
+	VPANDN       Y6, Y10, Y6
+	VPBROADCASTQ 128(CX), Y8
+	VPBROADCASTQ 136(CX), Y9
+	VPAND        (BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y8, Y8
+	VPBROADCASTQ 144(CX), Y9
+	VPAND        4096(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y8, Y8
+	VPBROADCASTQ 152(CX), Y9
+	VPAND        (BX)(DI*1), Y9, Y9
+	VPAND        4096(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y8, Y8
+	VPBROADCASTQ 160(CX), Y9
+	VPAND        8192(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y8, Y8
+	VPXOR        Y7, Y8, Y9
+	VPANDN       Y8, Y7, Y8
+	VPANDN       Y4, Y9, Y4
+	VPOR         Y8, Y4, Y4
+	VPANDN       Y6, Y9, Y6
+	VPBROADCASTQ 64(CX), Y7
+	VPBROADCASTQ 72(CX), Y8
+	VPAND        (BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 80(CX), Y8
+	VPAND        4096(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 88(CX), Y8
+	VPAND        (BX)(DI*1), Y8, Y8
+	VPAND        4096(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 96(CX), Y8
+	VPAND        8192(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPXOR        Y5, Y7, Y8
+	VPANDN       Y7, Y5, Y7
+	VPANDN       Y4, Y8, Y4
+	VPOR         Y7, Y4, Y4
+	VPANDN       Y6, Y8, Y6
+	VPBROADCASTQ (CX), Y5
+	VPBROADCASTQ 8(CX), Y7
+	VPAND        (BX)(DI*1), Y7, Y7
+	VPXOR        Y7, Y5, Y5
+	VPBROADCASTQ 16(CX), Y7
+	VPAND        4096(BX)(DI*1), Y7, Y7
+	VPXOR        Y7, Y5, Y5
+	VPBROADCASTQ 24(CX), Y7
+	VPAND        (BX)(DI*1), Y7, Y7
+	VPAND        4096(BX)(DI*1), Y7, Y7
+	VPXOR        Y7, Y5, Y5
+	VPBROADCASTQ 32(CX), Y7
+	VPAND        8192(BX)(DI*1), Y7, Y7
+	VPXOR        Y7, Y5, Y5
+	VPXOR        Y3, Y5, Y7
+	VPANDN       Y5, Y3, Y5
+	VPANDN       Y4, Y7, Y4
+	VPOR         Y5, Y4, Y4
+	VPANDN       Y6, Y7, Y6
+	MOVQ         CX, R8
+	ADDQ         $+256, R8
+	MOVQ         $+15, R9
+
+more1:
+	VPTEST       Y6, Y6
+	JZ           done2
+	VPADDQ       bits_steps<>+0(SB), Y2, Y3
+	VPXOR        Y0, Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X5
+	VPADDQ       bits_steps<>+64(SB), Y2, Y7
+	VPXOR        Y0, Y7, Y7
+	VEXTRACTI128 $0x01, Y7, X8
+	VPADDQ       bits_steps<>+128(SB), Y2, Y9
+	VPXOR        Y0, Y9, Y9
+	VEXTRACTI128 $0x01, Y9, X10
+	VPADDQ       bits_steps<>+192(SB), Y2, Y11
+	VPXOR        Y0, Y11, Y11
+	VEXTRACTI128 $0x01, Y11, X12
+	VAESENC      16(AX), X3, X3
+	VAESENC      16(AX), X5, X5
+	VAESENC      16(AX), X7, X7
+	VAESENC      16(AX), X8, X8
+	VAESENC      16(AX), X9, X9
+	VAESENC      16(AX), X10, X10
+	VAESENC      16(AX), X11, X11
+	VAESENC      16(AX), X12, X12
+	VAESENC      32(AX), X3, X3
+	VAESENC      32(AX), X5, X5
+	VAESENC      32(AX), X7, X7
+	VAESENC      32(AX), X8, X8
+	VAESENC      32(AX), X9, X9
+	VAESENC      32(AX), X10, X10
+	VAESENC      32(AX), X11, X11
+	VAESENC      32(AX), X12, X12
+	VAESENC      48(AX), X3, X3
+	VAESENC      48(AX), X5, X5
+	VAESENC      48(AX), X7, X7
+	VAESENC      48(AX), X8, X8
+	VAESENC      48(AX), X9, X9
+	VAESENC      48(AX), X10, X10
+	VAESENC      48(AX), X11, X11
+	VAESENC      48(AX), X12, X12
+	VAESENC      64(AX), X3, X3
+	VAESENC      64(AX), X5, X5
+	VAESENC      64(AX), X7, X7
+	VAESENC      64(AX), X8, X8
+	VAESENC      64(AX), X9, X9
+	VAESENC      64(AX), X10, X10
+	VAESENC      64(AX), X11, X11
+	VAESENC      64(AX), X12, X12
+	VAESENC      80(AX), X3, X3
+	VAESENC      80(AX), X5, X5
+	VAESENC      80(AX), X7, X7
+	VAESENC      80(AX), X8, X8
+	VAESENC      80(AX), X9, X9
+	VAESENC      80(AX), X10, X10
+	VAESENC      80(AX), X11, X11
+	VAESENC      80(AX), X12, X12
+	VAESENC      96(AX), X3, X3
+	VAESENC      96(AX), X5, X5
+	VAESENC      96(AX), X7, X7
+	VAESENC      96(AX), X8, X8
+	VAESENC      96(AX), X9, X9
+	VAESENC      96(AX), X10, X10
+	VAESENC      96(AX), X11, X11
+	VAESENC      96(AX), X12, X12
+	VAESENCLAST  112(AX), X3, X3
+	VAESENCLAST  112(AX), X5, X5
+	VAESENCLAST  112(AX), X7, X7
+	VAESENCLAST  112(AX), X8, X8
+	VAESENCLAST  112(AX), X9, X9
+	VAESENCLAST  112(AX), X10, X10
+	VAESENCLAST  112(AX), X11, X11
+	VAESENCLAST  112(AX), X12, X12
+	VINSERTI128  $0x01, X5, Y3, Y3
+	VINSERTI128  $0x01, X8, Y7, Y7
+	VINSERTI128  $0x01, X10, Y9, Y9
+	VINSERTI128  $0x01, X12, Y11, Y11
+	VPUNPCKLDQ   Y7, Y3, Y5
+	VPUNPCKLDQ   Y11, Y9, Y8
+	VPUNPCKHDQ   Y7, Y3, Y10
+	VPUNPCKHDQ   Y11, Y9, Y11
+	VPUNPCKLQDQ  Y8, Y5, Y3
+	VPUNPCKHQDQ  Y8, Y5, Y7
+	VPUNPCKLQDQ  Y11, Y10, Y9
+	VPUNPCKHQDQ  Y11, Y10, Y11
+	VPADDQ       bits_nextBlocks<>+0(SB), Y2, Y2
+	VPXOR        Y5, Y5, Y5
+	VPCMPEQD     Y8, Y8, Y8
+	VPBROADCASTQ 192(R8), Y10
+	VPBROADCASTQ 200(R8), Y12
+	VPAND        (BX)(DI*1), Y12, Y12
+	VPXOR        Y12, Y10, Y10
+	VPBROADCASTQ 208(R8), Y12
+	VPAND        4096(BX)(DI*1), Y12, Y12
+	VPXOR        Y12, Y10, Y10
+	VPBROADCASTQ 216(R8), Y12
+	VPAND        (BX)(DI*1), Y12, Y12
+	VPAND        4096(BX)(DI*1), Y12, Y12
+	VPXOR        Y12, Y10, Y10
+	VPBROADCASTQ 224(R8), Y12
+	VPAND        8192(BX)(DI*1), Y12, Y12
+	VPXOR        Y12, Y10, Y10
+	VPXOR        Y11, Y10, Y12
+	VPANDN       Y10, Y11, Y10
+	VPANDN       Y5, Y12, Y5
+	VPOR         Y10, Y5, Y5
+	VPANDN       Y8, Y12, Y8
+	VPBROADCASTQ 128(R8), Y10
+	VPBROADCASTQ 136(R8), Y11
+	VPAND        (BX)(DI*1), Y11, Y11
+	VPXOR        Y11, Y10, Y10
+	VPBROADCASTQ 144(R8), Y11
+	VPAND        4096(BX)(DI*1), Y11, Y11
+	VPXOR        Y11, Y10, Y10
+	VPBROADCASTQ 152(R8), Y11
+	VPAND        (BX)(DI*1), Y11, Y11
+	VPAND        4096(BX)(DI*1), Y11, Y11
+	VPXOR        Y11, Y10, Y10
+	VPBROADCASTQ 160(R8), Y11
+	VPAND        8192(BX)(DI*1), Y11, Y11
+	VPXOR        Y11, Y10, Y10
+	VPXOR        Y9, Y10, Y11
+	VPANDN       Y10, Y9, Y10
+	VPANDN       Y5, Y11, Y5
+	VPOR         Y10, Y5, Y5
+	VPANDN       Y8, Y11, Y8
+	VPBROADCASTQ 64(R8), Y9
+	VPBROADCASTQ 72(R8), Y10
+	VPAND        (BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 80(R8), Y10
+	VPAND        4096(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 88(R8), Y10
+	VPAND        (BX)(DI*1), Y10, Y10
+	VPAND        4096(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 96(R8), Y10
+	VPAND        8192(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPXOR        Y7, Y9, Y10
+	VPANDN       Y9, Y7, Y9
+	VPANDN       Y5, Y10, Y5
+	VPOR         Y9, Y5, Y5
+	VPANDN       Y8, Y10, Y8
+	VPBROADCASTQ (R8), Y7
+	VPBROADCASTQ 8(R8), Y9
+	VPAND        (BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y7, Y7
+	VPBROADCASTQ 16(R8), Y9
+	VPAND        4096(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y7, Y7
+	VPBROADCASTQ 24(R8), Y9
+	VPAND        (BX)(DI*1), Y9, Y9
+	VPAND        4096(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y7, Y7
+	VPBROADCASTQ 32(R8), Y9
+	VPAND        8192(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y7, Y7
+	VPXOR        Y3, Y7, Y9
+	VPANDN       Y7, Y3, Y7
+	VPANDN       Y5, Y9, Y5
+	VPOR         Y7, Y5, Y5
+	VPANDN       Y8, Y9, Y8
+	VPAND        Y6, Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VPAND        Y8, Y6, Y6
+	ADDQ         $+256, R8
+	DECQ         R9
+	JNZ          more1
+
+done2:
+	VMOVUPS      Y4, (DX)(DI*1)
+	VMOVDQA      Y1, Y2
+	VPADDQ       bits_steps<>+32(SB), Y2, Y3
+	VPXOR        Y0, Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPADDQ       bits_steps<>+96(SB), Y2, Y5
+	VPXOR        Y0, Y5, Y5
+	VEXTRACTI128 $0x01, Y5, X6
+	VPADDQ       bits_steps<>+160(SB), Y2, Y7
+	VPXOR        Y0, Y7, Y7
+	VEXTRACTI128 $0x01, Y7, X8
+	VPADDQ       bits_steps<>+224(SB), Y2, Y9
+	VPXOR        Y0, Y9, Y9
+	VEXTRACTI128 $0x01, Y9, X10
+	VAESENC      16(AX), X3, X3
+	VAESENC      16(AX), X4, X4
+	VAESENC      16(AX), X5, X5
+	VAESENC      16(AX), X6, X6
+	VAESENC      16(AX), X7, X7
+	VAESENC      16(AX), X8, X8
+	VAESENC      16(AX), X9, X9
+	VAESENC      16(AX), X10, X10
+	VAESENC      32(AX), X3, X3
+	VAESENC      32(AX), X4, X4
+	VAESENC      32(AX), X5, X5
+	VAESENC      32(AX), X6, X6
+	VAESENC      32(AX), X7, X7
+	VAESENC      32(AX), X8, X8
+	VAESENC      32(AX), X9, X9
+	VAESENC      32(AX), X10, X10
+	VAESENC      48(AX), X3, X3
+	VAESENC      48(AX), X4, X4
+	VAESENC      48(AX), X5, X5
+	VAESENC      48(AX), X6, X6
+	VAESENC      48(AX), X7, X7
+	VAESENC      48(AX), X8, X8
+	VAESENC      48(AX), X9, X9
+	VAESENC      48(AX), X10, X10
+	VAESENC      64(AX), X3, X3
+	VAESENC      64(AX), X4, X4
+	VAESENC      64(AX), X5, X5
+	VAESENC      64(AX), X6, X6
+	VAESENC      64(AX), X7, X7
+	VAESENC      64(AX), X8, X8
+	VAESENC      64(AX), X9, X9
+	VAESENC      64(AX), X10, X10
+	VAESENC      80(AX), X3, X3
+	VAESENC      80(AX), X4, X4
+	VAESENC      80(AX), X5, X5
+	VAESENC      80(AX), X6, X6
+	VAESENC      80(AX), X7, X7
+	VAESENC      80(AX), X8, X8
+	VAESENC      80(AX), X9, X9
+	VAESENC      80(AX), X10, X10
+	VAESENC      96(AX), X3, X3
+	VAESENC      96(AX), X4, X4
+	VAESENC      96(AX), X5, X5
+	VAESENC      96(AX), X6, X6
+	VAESENC      96(AX), X7, X7
+	VAESENC      96(AX), X8, X8
+	VAESENC      96(AX), X9, X9
+	VAESENC      96(AX), X10, X10
+	VAESENCLAST  112(AX), X3, X3
+	VAESENCLAST  112(AX), X4, X4
+	VAESENCLAST  112(AX), X5, X5
+	VAESENCLAST  112(AX), X6, X6
+	VAESENCLAST  112(AX), X7, X7
+	VAESENCLAST  112(AX), X8, X8
+	VAESENCLAST  112(AX), X9, X9
+	VAESENCLAST  112(AX), X10, X10
+	VINSERTI128  $0x01, X4, Y3, Y3
+	VINSERTI128  $0x01, X6, Y5, Y5
+	VINSERTI128  $0x01, X8, Y7, Y7
+	VINSERTI128  $0x01, X10, Y9, Y9
+	VPUNPCKLDQ   Y5, Y3, Y4
+	VPUNPCKLDQ   Y9, Y7, Y6
+	VPUNPCKHDQ   Y5, Y3, Y8
+	VPUNPCKHDQ   Y9, Y7, Y9
+	VPUNPCKLQDQ  Y6, Y4, Y3
+	VPUNPCKHQDQ  Y6, Y4, Y5
+	VPUNPCKLQDQ  Y9, Y8, Y7
+	VPUNPCKHQDQ  Y9, Y8, Y9
+	VPADDQ       bits_nextBlocks<>+0(SB), Y2, Y2
+	VPXOR        Y4, Y4, Y4
+	VPCMPEQD     Y6, Y6, Y6
+	VPBROADCASTQ 192(CX), Y8
+	VPBROADCASTQ 200(CX), Y10
+	VPAND        32(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y8, Y8
+	VPBROADCASTQ 208(CX), Y10
+	VPAND        4128(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y8, Y8
+	VPBROADCASTQ 216(CX), Y10
+	VPAND        32(BX)(DI*1), Y10, Y10
+	VPAND        4128(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y8, Y8
+	VPBROADCASTQ 224(CX), Y10
+	VPAND        8224(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y8, Y8
+	VPXOR        Y9, Y8, Y10
+	VPANDN       Y8, Y9, Y8
+	VPANDN       Y4, Y10, Y4
+	VPOR         Y8, Y4, Y4
+	VPANDN       Y6, Y10, Y6
+	VPBROADCASTQ 128(CX), Y8
+	VPBROADCASTQ 136(CX), Y9
+	VPAND        32(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y8, Y8
+	VPBROADCASTQ 144(CX), Y9
+	VPAND        4128(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y8, Y8
+	VPBROADCASTQ 152(CX), Y9
+	VPAND        32(BX)(DI*1), Y9, Y9
+	VPAND        4128(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y8, Y8
+	VPBROADCASTQ 160(CX), Y9
+	VPAND        8224(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y8, Y8
+	VPXOR        Y7, Y8, Y9
+	VPANDN       Y8, Y7, Y8
+	VPANDN       Y4, Y9, Y4
+	VPOR         Y8, Y4, Y4
+	VPANDN       Y6, Y9, Y6
+	VPBROADCASTQ 64(CX), Y7
+	VPBROADCASTQ 72(CX), Y8
+	VPAND        32(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 80(CX), Y8
+	VPAND        4128(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 88(CX), Y8
+	VPAND        32(BX)(DI*1), Y8, Y8
+	VPAND        4128(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 96(CX), Y8
+	VPAND        8224(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPXOR        Y5, Y7, Y8
+	VPANDN       Y7, Y5, Y7
+	VPANDN       Y4, Y8, Y4
+	VPOR         Y7, Y4, Y4
+	VPANDN       Y6, Y8, Y6
+	VPBROADCASTQ (CX), Y5
+	VPBROADCASTQ 8(CX), Y7
+	VPAND        32(BX)(DI*1), Y7, Y7
+	VPXOR        Y7, Y5, Y5
+	VPBROADCASTQ 16(CX), Y7
+	VPAND        4128(BX)(DI*1), Y7, Y7
+	VPXOR        Y7, Y5, Y5
+	VPBROADCASTQ 24(CX), Y7
+	VPAND        32(BX)(DI*1), Y7, Y7
+	VPAND        4128(BX)(DI*1), Y7, Y7
+	VPXOR        Y7, Y5, Y5
+	VPBROADCASTQ 32(CX), Y7
+	VPAND        8224(BX)(DI*1), Y7, Y7
+	VPXOR        Y7, Y5, Y5
+	VPXOR        Y3, Y5, Y7
+	VPANDN       Y5, Y3, Y5
+	VPANDN       Y4, Y7, Y4
+	VPOR         Y5, Y4, Y4
+	VPANDN       Y6, Y7, Y6
+	MOVQ         CX, R8
+	ADDQ         $+256, R8
+	MOVQ         $+15, R9
+
+more3:
+	VPTEST       Y6, Y6
+	JZ           done4
+	VPADDQ       bits_steps<>+32(SB), Y2, Y3
+	VPXOR        Y0, Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X5
+	VPADDQ       bits_steps<>+96(SB), Y2, Y7
+	VPXOR        Y0, Y7, Y7
+	VEXTRACTI128 $0x01, Y7, X8
+	VPADDQ       bits_steps<>+160(SB), Y2, Y9
+	VPXOR        Y0, Y9, Y9
+	VEXTRACTI128 $0x01, Y9, X10
+	VPADDQ       bits_steps<>+224(SB), Y2, Y11
+	VPXOR        Y0, Y11, Y11
+	VEXTRACTI128 $0x01, Y11, X12
+	VAESENC      16(AX), X3, X3
+	VAESENC      16(AX), X5, X5
+	VAESENC      16(AX), X7, X7
+	VAESENC      16(AX), X8, X8
+	VAESENC      16(AX), X9, X9
+	VAESENC      16(AX), X10, X10
+	VAESENC      16(AX), X11, X11
+	VAESENC      16(AX), X12, X12
+	VAESENC      32(AX), X3, X3
+	VAESENC      32(AX), X5, X5
+	VAESENC      32(AX), X7, X7
+	VAESENC      32(AX), X8, X8
+	VAESENC      32(AX), X9, X9
+	VAESENC      32(AX), X10, X10
+	VAESENC      32(AX), X11, X11
+	VAESENC      32(AX), X12, X12
+	VAESENC      48(AX), X3, X3
+	VAESENC      48(AX), X5, X5
+	VAESENC      48(AX), X7, X7
+	VAESENC      48(AX), X8, X8
+	VAESENC      48(AX), X9, X9
+	VAESENC      48(AX), X10, X10
+	VAESENC      48(AX), X11, X11
+	VAESENC      48(AX), X12, X12
+	VAESENC      64(AX), X3, X3
+	VAESENC      64(AX), X5, X5
+	VAESENC      64(AX), X7, X7
+	VAESENC      64(AX), X8, X8
+	VAESENC      64(AX), X9, X9
+	VAESENC      64(AX), X10, X10
+	VAESENC      64(AX), X11, X11
+	VAESENC      64(AX), X12, X12
+	VAESENC      80(AX), X3, X3
+	VAESENC      80(AX), X5, X5
+	VAESENC      80(AX), X7, X7
+	VAESENC      80(AX), X8, X8
+	VAESENC      80(AX), X9, X9
+	VAESENC      80(AX), X10, X10
+	VAESENC      80(AX), X11, X11
+	VAESENC      80(AX), X12, X12
+	VAESENC      96(AX), X3, X3
+	VAESENC      96(AX), X5, X5
+	VAESENC      96(AX), X7, X7
+	VAESENC      96(AX), X8, X8
+	VAESENC      96(AX), X9, X9
+	VAESENC      96(AX), X10, X10
+	VAESENC      96(AX), X11, X11
+	VAESENC      96(AX), X12, X12
+	VAESENCLAST  112(AX), X3, X3
+	VAESENCLAST  112(AX), X5, X5
+	VAESENCLAST  112(AX), X7, X7
+	VAESENCLAST  112(AX), X8, X8
+	VAESENCLAST  112(AX), X9, X9
+	VAESENCLAST  112(AX), X10, X10
+	VAESENCLAST  112(AX), X11, X11
+	VAESENCLAST  112(AX), X12, X12
+	VINSERTI128  $0x01, X5, Y3, Y3
+	VINSERTI128  $0x01, X8, Y7, Y7
+	VINSERTI128  $0x01, X10, Y9, Y9
+	VINSERTI128  $0x01, X12, Y11, Y11
+	VPUNPCKLDQ   Y7, Y3, Y5
+	VPUNPCKLDQ   Y11, Y9, Y8
+	VPUNPCKHDQ   Y7, Y3, Y10
+	VPUNPCKHDQ   Y11, Y9, Y11
+	VPUNPCKLQDQ  Y8, Y5, Y3
+	VPUNPCKHQDQ  Y8, Y5, Y7
+	VPUNPCKLQDQ  Y11, Y10, Y9
+	VPUNPCKHQDQ  Y11, Y10, Y11
+	VPADDQ       bits_nextBlocks<>+0(SB), Y2, Y2
+	VPXOR        Y5, Y5, Y5
+	VPCMPEQD     Y8, Y8, Y8
+	VPBROADCASTQ 192(R8), Y10
+	VPBROADCASTQ 200(R8), Y12
+	VPAND        32(BX)(DI*1), Y12, Y12
+	VPXOR        Y12, Y10, Y10
+	VPBROADCASTQ 208(R8), Y12
+	VPAND        4128(BX)(DI*1), Y12, Y12
+	VPXOR        Y12, Y10, Y10
+	VPBROADCASTQ 216(R8), Y12
+	VPAND        32(BX)(DI*1), Y12, Y12
+	VPAND        4128(BX)(DI*1), Y12, Y12
+	VPXOR        Y12, Y10, Y10
+	VPBROADCASTQ 224(R8), Y12
+	VPAND        8224(BX)(DI*1), Y12, Y12
+	VPXOR        Y12, Y10, Y10
+	VPXOR        Y11, Y10, Y12
+	VPANDN       Y10, Y11, Y10
+	VPANDN       Y5, Y12, Y5
+	VPOR         Y10, Y5, Y5
+	VPANDN       Y8, Y12, Y8
+	VPBROADCASTQ 128(R8), Y10
+	VPBROADCASTQ 136(R8), Y11
+	VPAND        32(BX)(DI*1), Y11, Y11
+	VPXOR        Y11, Y10, Y10
+	VPBROADCASTQ 144(R8), Y11
+	VPAND        4128(BX)(DI*1), Y11, Y11
+	VPXOR        Y11, Y10, Y10
+	VPBROADCASTQ 152(R8), Y11
+	VPAND        32(BX)(DI*1), Y11, Y11
+	VPAND        4128(BX)(DI*1), Y11, Y11
+	VPXOR        Y11, Y10, Y10
+	VPBROADCASTQ 160(R8), Y11
+	VPAND        8224(BX)(DI*1), Y11, Y11
+	VPXOR        Y11, Y10, Y10
+	VPXOR        Y9, Y10, Y11
+	VPANDN       Y10, Y9, Y10
+	VPANDN       Y5, Y11, Y5
+	VPOR         Y10, Y5, Y5
+	VPANDN       Y8, Y11, Y8
+	VPBROADCASTQ 64(R8), Y9
+	VPBROADCASTQ 72(R8), Y10
+	VPAND        32(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 80(R8), Y10
+	VPAND        4128(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 88(R8), Y10
+	VPAND        32(BX)(DI*1), Y10, Y10
+	VPAND        4128(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 96(R8), Y10
+	VPAND        8224(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPXOR        Y7, Y9, Y10
+	VPANDN       Y9, Y7, Y9
+	VPANDN       Y5, Y10, Y5
+	VPOR         Y9, Y5, Y5
+	VPANDN       Y8, Y10, Y8
+	VPBROADCASTQ (R8), Y7
+	VPBROADCASTQ 8(R8), Y9
+	VPAND        32(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y7, Y7
+	VPBROADCASTQ 16(R8), Y9
+	VPAND        4128(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y7, Y7
+	VPBROADCASTQ 24(R8), Y9
+	VPAND        32(BX)(DI*1), Y9, Y9
+	VPAND        4128(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y7, Y7
+	VPBROADCASTQ 32(R8), Y9
+	VPAND        8224(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y7, Y7
+	VPXOR        Y3, Y7, Y9
+	VPANDN       Y7, Y3, Y7
+	VPANDN       Y5, Y9, Y5
+	VPOR         Y7, Y5, Y5
+	VPANDN       Y8, Y9, Y8
+	VPAND        Y6, Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VPAND        Y8, Y6, Y6
+	ADDQ         $+256, R8
+	DECQ         R9
+	JNZ          more3
+
+done4:
+	VMOVUPS Y4, 32(DX)(DI*1)
+	VPADDQ  bits_nextRegisterBlocks<>+0(SB), Y1, Y1
+	ADDQ    $+64, DI
+	CMPQ    DI, SI
+	JL      register
+	VZEROUPPER
+	RET
+
+DATA bits_steps<>+0(SB)/4, $0x00000000
+DATA bits_steps<>+4(SB)/4, $0x00000000
+DATA bits_steps<>+8(SB)/4, $0x00000000
+DATA bits_steps<>+12(SB)/4, $0x00000000
+DATA bits_steps<>+16(SB)/4, $0x00000004
+DATA bits_steps<>+20(SB)/4, $0x00000000
+DATA bits_steps<>+24(SB)/4, $0x00000000
+DATA bits_steps<>+28(SB)/4, $0x00000000
+DATA bits_steps<>+32(SB)/4, $0x00000008
+DATA bits_steps<>+36(SB)/4, $0x00000000
+DATA bits_steps<>+40(SB)/4, $0x00000000
+DATA bits_steps<>+44(SB)/4, $0x00000000
+DATA bits_steps<>+48(SB)/4, $0x0000000c
+DATA bits_steps<>+52(SB)/4, $0x00000000
+DATA bits_steps<>+56(SB)/4, $0x00000000
+DATA bits_steps<>+60(SB)/4, $0x00000000
+DATA bits_steps<>+64(SB)/4, $0x00000001
+DATA bits_steps<>+68(SB)/4, $0x00000000
+DATA bits_steps<>+72(SB)/4, $0x00000000
+DATA bits_steps<>+76(SB)/4, $0x00000000
+DATA bits_steps<>+80(SB)/4, $0x00000005
+DATA bits_steps<>+84(SB)/4, $0x00000000
+DATA bits_steps<>+88(SB)/4, $0x00000000
+DATA bits_steps<>+92(SB)/4, $0x00000000
+DATA bits_steps<>+96(SB)/4, $0x00000009
+DATA bits_steps<>+100(SB)/4, $0x00000000
+DATA bits_steps<>+104(SB)/4, $0x00000000
+DATA bits_steps<>+108(SB)/4, $0x00000000
+DATA bits_steps<>+112(SB)/4, $0x0000000d
+DATA bits_steps<>+116(SB)/4, $0x00000000
+DATA bits_steps<>+120(SB)/4, $0x00000000
+DATA bits_steps<>+124(SB)/4, $0x00000000
+DATA bits_steps<>+128(SB)/4, $0x00000002
+DATA bits_steps<>+132(SB)/4, $0x00000000
+DATA bits_steps<>+136(SB)/4, $0x00000000
+DATA bits_steps<>+140(SB)/4, $0x00000000
+DATA bits_steps<>+144(SB)/4, $0x00000006
+DATA bits_steps<>+148(SB)/4, $0x00000000
+DATA bits_steps<>+152(SB)/4, $0x00000000
+DATA bits_steps<>+156(SB)/4, $0x00000000
+DATA bits_steps<>+160(SB)/4, $0x0000000a
+DATA bits_steps<>+164(SB)/4, $0x00000000
+DATA bits_steps<>+168(SB)/4, $0x00000000
+DATA bits_steps<>+172(SB)/4, $0x00000000
+DATA bits_steps<>+176(SB)/4, $0x0000000e
+DATA bits_steps<>+180(SB)/4, $0x00000000
+DATA bits_steps<>+184(SB)/4, $0x00000000
+DATA bits_steps<>+188(SB)/4, $0x00000000
+DATA bits_steps<>+192(SB)/4, $0x00000003
+DATA bits_steps<>+196(SB)/4, $0x00000000
+DATA bits_steps<>+200(SB)/4, $0x00000000
+DATA bits_steps<>+204(SB)/4, $0x00000000
+DATA bits_steps<>+208(SB)/4, $0x00000007
+DATA bits_steps<>+212(SB)/4, $0x00000000
+DATA bits_steps<>+216(SB)/4, $0x00000000
+DATA bits_steps<>+220(SB)/4, $0x00000000
+DATA bits_steps<>+224(SB)/4, $0x0000000b
+DATA bits_steps<>+228(SB)/4, $0x00000000
+DATA bits_steps<>+232(SB)/4, $0x00000000
+DATA bits_steps<>+236(SB)/4, $0x00000000
+DATA bits_steps<>+240(SB)/4, $0x0000000f
+DATA bits_steps<>+244(SB)/4, $0x00000000
+DATA bits_steps<>+248(SB)/4, $0x00000000
+DATA bits_steps<>+252(SB)/4, $0x00000000
+GLOBL bits_steps<>(SB), RODATA|NOPTR, $256
+
+DATA bits_nextBlocks<>+0(SB)/4, $0x00000010
+DATA bits_nextBlocks<>+4(SB)/4, $0x00000000
+DATA bits_nextBlocks<>+8(SB)/4, $0x00000000
+DATA bits_nextBlocks<>+12(SB)/4, $0x00000000
+DATA bits_nextBlocks<>+16(SB)/4, $0x00000010
+DATA bits_nextBlocks<>+20(SB)/4, $0x00000000
+DATA bits_nextBlocks<>+24(SB)/4, $0x00000000
+DATA bits_nextBlocks<>+28(SB)/4, $0x00000000
+DATA bits_nextBlocks<>+32(SB)/4, $0x00000010
+DATA bits_nextBlocks<>+36(SB)/4, $0x00000000
+DATA bits_nextBlocks<>+40(SB)/4, $0x00000000
+DATA bits_nextBlocks<>+44(SB)/4, $0x00000000
+DATA bits_nextBlocks<>+48(SB)/4, $0x00000010
+DATA bits_nextBlocks<>+52(SB)/4, $0x00000000
+DATA bits_nextBlocks<>+56(SB)/4, $0x00000000
+DATA bits_nextBlocks<>+60(SB)/4, $0x00000000
+GLOBL bits_nextBlocks<>(SB), RODATA|NOPTR, $64
+
+DATA bits_nextRegisterBlocks<>+0(SB)/4, $0x00000100
+DATA bits_nextRegisterBlocks<>+4(SB)/4, $0x00000000
+DATA bits_nextRegisterBlocks<>+8(SB)/4, $0x00000000
+DATA bits_nextRegisterBlocks<>+12(SB)/4, $0x00000000
+DATA bits_nextRegisterBlocks<>+16(SB)/4, $0x00000100
+DATA bits_nextRegisterBlocks<>+20(SB)/4, $0x00000000
+DATA bits_nextRegisterBlocks<>+24(SB)/4, $0x00000000
+DATA bits_nextRegisterBlocks<>+28(SB)/4, $0x00000000
+DATA bits_nextRegisterBlocks<>+32(SB)/4, $0x00000100
+DATA bits_nextRegisterBlocks<>+36(SB)/4, $0x00000000
+DATA bits_nextRegisterBlocks<>+40(SB)/4, $0x00000000
+DATA bits_nextRegisterBlocks<>+44(SB)/4, $0x00000000
+DATA bits_nextRegisterBlocks<>+48(SB)/4, $0x00000100
+DATA bits_nextRegisterBlocks<>+52(SB)/4, $0x00000000
+DATA bits_nextRegisterBlocks<>+56(SB)/4, $0x00000000
+DATA bits_nextRegisterBlocks<>+60(SB)/4, $0x00000000
+GLOBL bits_nextRegisterBlocks<>(SB), RODATA|NOPTR, $64
+
+// func heatBitsARS5AVX512(dst *uint64, count *[3][512]uint64, digits *[64][8]uint64, keys *[16]uint64, counter uint64, stream uint64, regs int)
+// Requires: AVX, AVX512F, VAES
+TEXT ·heatBitsARS5AVX512(SB), NOSPLIT, $0-56
+	MOVQ            keys+24(FP), AX
+	VBROADCASTI32X4 (AX), Z0
+	VBROADCASTI32X4 16(AX), Z1
+	VBROADCASTI32X4 32(AX), Z2
+	VBROADCASTI32X4 48(AX), Z3
+	VBROADCASTI32X4 64(AX), Z4
+	VBROADCASTI32X4 80(AX), Z5
+	VBROADCASTI32X4 96(AX), Z6
+	VBROADCASTI32X4 112(AX), Z7
+	MOVQ            counter+32(FP), AX
+	VMOVQ           AX, X8
+	MOVQ            stream+40(FP), AX
+	VMOVQ           AX, X9
+	VPUNPCKLQDQ     X9, X8, X8
+	VSHUFI32X4      $0x00, Z8, Z8, Z8
+	MOVQ            digits+16(FP), AX
+	MOVQ            dst+0(FP), CX
+	MOVQ            count+8(FP), DX
+	MOVQ            regs+48(FP), BX
+	XORQ            SI, SI
+	SHLQ            $0x06, BX
+
+register:
+	VMOVDQA32       Z8, Z9
+	VPADDQ          bits_steps<>+0(SB), Z9, Z14
+	VPXORQ          Z0, Z14, Z14
+	VPADDQ          bits_steps<>+64(SB), Z9, Z15
+	VPXORQ          Z0, Z15, Z15
+	VPADDQ          bits_steps<>+128(SB), Z9, Z16
+	VPXORQ          Z0, Z16, Z16
+	VPADDQ          bits_steps<>+192(SB), Z9, Z17
+	VPXORQ          Z0, Z17, Z17
+	VAESENC         Z1, Z14, Z14
+	VAESENC         Z1, Z15, Z15
+	VAESENC         Z1, Z16, Z16
+	VAESENC         Z1, Z17, Z17
+	VAESENC         Z2, Z14, Z14
+	VAESENC         Z2, Z15, Z15
+	VAESENC         Z2, Z16, Z16
+	VAESENC         Z2, Z17, Z17
+	VAESENC         Z3, Z14, Z14
+	VAESENC         Z3, Z15, Z15
+	VAESENC         Z3, Z16, Z16
+	VAESENC         Z3, Z17, Z17
+	VAESENC         Z4, Z14, Z14
+	VAESENC         Z4, Z15, Z15
+	VAESENC         Z4, Z16, Z16
+	VAESENC         Z4, Z17, Z17
+	VAESENC         Z5, Z14, Z14
+	VAESENC         Z5, Z15, Z15
+	VAESENC         Z5, Z16, Z16
+	VAESENC         Z5, Z17, Z17
+	VAESENC         Z6, Z14, Z14
+	VAESENC         Z6, Z15, Z15
+	VAESENC         Z6, Z16, Z16
+	VAESENC         Z6, Z17, Z17
+	VAESENCLAST     Z7, Z14, Z14
+	VAESENCLAST     Z7, Z15, Z15
+	VAESENCLAST     Z7, Z16, Z16
+	VAESENCLAST     Z7, Z17, Z17
+	VPUNPCKLDQ      Z15, Z14, Z18
+	VPUNPCKLDQ      Z17, Z16, Z19
+	VPUNPCKHDQ      Z15, Z14, Z20
+	VPUNPCKHDQ      Z17, Z16, Z17
+	VPUNPCKLQDQ     Z19, Z18, Z14
+	VPUNPCKHQDQ     Z19, Z18, Z15
+	VPUNPCKLQDQ     Z17, Z20, Z16
+	VPUNPCKHQDQ     Z17, Z20, Z17
+	VPADDQ          bits_nextBlocks<>+0(SB), Z9, Z9
+	VPADDQ          bits_steps<>+0(SB), Z9, Z18
+	VPXORQ          Z0, Z18, Z18
+	VPADDQ          bits_steps<>+64(SB), Z9, Z19
+	VPXORQ          Z0, Z19, Z19
+	VPADDQ          bits_steps<>+128(SB), Z9, Z20
+	VPXORQ          Z0, Z20, Z20
+	VPADDQ          bits_steps<>+192(SB), Z9, Z21
+	VPXORQ          Z0, Z21, Z21
+	VAESENC         Z1, Z18, Z18
+	VAESENC         Z1, Z19, Z19
+	VAESENC         Z1, Z20, Z20
+	VAESENC         Z1, Z21, Z21
+	VAESENC         Z2, Z18, Z18
+	VAESENC         Z2, Z19, Z19
+	VAESENC         Z2, Z20, Z20
+	VAESENC         Z2, Z21, Z21
+	VAESENC         Z3, Z18, Z18
+	VAESENC         Z3, Z19, Z19
+	VAESENC         Z3, Z20, Z20
+	VAESENC         Z3, Z21, Z21
+	VAESENC         Z4, Z18, Z18
+	VAESENC         Z4, Z19, Z19
+	VAESENC         Z4, Z20, Z20
+	VAESENC         Z4, Z21, Z21
+	VAESENC         Z5, Z18, Z18
+	VAESENC         Z5, Z19, Z19
+	VAESENC         Z5, Z20, Z20
+	VAESENC         Z5, Z21, Z21
+	VAESENC         Z6, Z18, Z18
+	VAESENC         Z6, Z19, Z19
+	VAESENC         Z6, Z20, Z20
+	VAESENC         Z6, Z21, Z21
+	VAESENCLAST     Z7, Z18, Z18
+	VAESENCLAST     Z7, Z19, Z19
+	VAESENCLAST     Z7, Z20, Z20
+	VAESENCLAST     Z7, Z21, Z21
+	VPUNPCKLDQ      Z19, Z18, Z22
+	VPUNPCKLDQ      Z21, Z20, Z23
+	VPUNPCKHDQ      Z19, Z18, Z24
+	VPUNPCKHDQ      Z21, Z20, Z21
+	VPUNPCKLQDQ     Z23, Z22, Z18
+	VPUNPCKHQDQ     Z23, Z22, Z19
+	VPUNPCKLQDQ     Z21, Z24, Z20
+	VPUNPCKHQDQ     Z21, Z24, Z21
+	VPADDQ          bits_nextBlocks<>+0(SB), Z9, Z9
+	VMOVUPS         (DX)(SI*1), Z22
+	VMOVUPS         4096(DX)(SI*1), Z23
+	VPANDQ          Z22, Z23, Z24
+	VMOVUPS         8192(DX)(SI*1), Z25
+	VPXORD          Z10, Z10, Z10
+	VPTERNLOGQ      $0xff, Z11, Z11, Z11
+	VPBROADCASTQ    448(AX), Z26
+	VPTERNLOGQ.BCST $0x78, 456(AX), Z22, Z26
+	VPTERNLOGQ.BCST $0x78, 464(AX), Z23, Z26
+	VPTERNLOGQ.BCST $0x78, 472(AX), Z24, Z26
+	VPTERNLOGQ.BCST $0x78, 480(AX), Z25, Z26
+	VPTERNLOGQ      $0xd4, Z21, Z26, Z10
+	VPTERNLOGQ      $0x90, Z21, Z26, Z11
+	VPBROADCASTQ    384(AX), Z21
+	VPTERNLOGQ.BCST $0x78, 392(AX), Z22, Z21
+	VPTERNLOGQ.BCST $0x78, 400(AX), Z23, Z21
+	VPTERNLOGQ.BCST $0x78, 408(AX), Z24, Z21
+	VPTERNLOGQ.BCST $0x78, 416(AX), Z25, Z21
+	VPTERNLOGQ      $0xd4, Z20, Z21, Z10
+	VPTERNLOGQ      $0x90, Z20, Z21, Z11
+	VPBROADCASTQ    320(AX), Z20
+	VPTERNLOGQ.BCST $0x78, 328(AX), Z22, Z20
+	VPTERNLOGQ.BCST $0x78, 336(AX), Z23, Z20
+	VPTERNLOGQ.BCST $0x78, 344(AX), Z24, Z20
+	VPTERNLOGQ.BCST $0x78, 352(AX), Z25, Z20
+	VPTERNLOGQ      $0xd4, Z19, Z20, Z10
+	VPTERNLOGQ      $0x90, Z19, Z20, Z11
+	VPBROADCASTQ    256(AX), Z19
+	VPTERNLOGQ.BCST $0x78, 264(AX), Z22, Z19
+	VPTERNLOGQ.BCST $0x78, 272(AX), Z23, Z19
+	VPTERNLOGQ.BCST $0x78, 280(AX), Z24, Z19
+	VPTERNLOGQ.BCST $0x78, 288(AX), Z25, Z19
+	VPTERNLOGQ      $0xd4, Z18, Z19, Z10
+	VPTERNLOGQ      $0x90, Z18, Z19, Z11
+	VPBROADCASTQ    192(AX), Z18
+	VPTERNLOGQ.BCST $0x78, 200(AX), Z22, Z18
+	VPTERNLOGQ.BCST $0x78, 208(AX), Z23, Z18
+	VPTERNLOGQ.BCST $0x78, 216(AX), Z24, Z18
+	VPTERNLOGQ.BCST $0x78, 224(AX), Z25, Z18
+	VPTERNLOGQ      $0xd4, Z17, Z18, Z10
+	VPTERNLOGQ      $0x90, Z17, Z18, Z11
+	VPBROADCASTQ    128(AX), Z17
+	VPTERNLOGQ.BCST $0x78, 136(AX), Z22, Z17
+	VPTERNLOGQ.BCST $0x78, 144(AX), Z23, Z17
+	VPTERNLOGQ.BCST $0x78, 152(AX), Z24, Z17
+	VPTERNLOGQ.BCST $0x78, 160(AX), Z25, Z17
+	VPTERNLOGQ      $0xd4, Z16, Z17, Z10
+	VPTERNLOGQ      $0x90, Z16, Z17, Z11
+	VPBROADCASTQ    64(AX), Z16
+	VPTERNLOGQ.BCST $0x78, 72(AX), Z22, Z16
+	VPTERNLOGQ.BCST $0x78, 80(AX), Z23, Z16
+	VPTERNLOGQ.BCST $0x78, 88(AX), Z24, Z16
+	VPTERNLOGQ.BCST $0x78, 96(AX), Z25, Z16
+	VPTERNLOGQ      $0xd4, Z15, Z16, Z10
+	VPTERNLOGQ      $0x90, Z15, Z16, Z11
+	VPBROADCASTQ    (AX), Z15
+	VPTERNLOGQ.BCST $0x78, 8(AX), Z22, Z15
+	VPTERNLOGQ.BCST $0x78, 16(AX), Z23, Z15
+	VPTERNLOGQ.BCST $0x78, 24(AX), Z24, Z15
+	VPTERNLOGQ.BCST $0x78, 32(AX), Z25, Z15
+	VPTERNLOGQ      $0xd4, Z14, Z15, Z10
+	VPTERNLOGQ      $0x90, Z14, Z15, Z11
+	MOVQ            AX, DI
+	ADDQ            $+512, DI
+	MOVQ            $+14, R8
+
+more1:
+	VPTESTMD        Z11, Z11, K1
+	KORTESTW        K1, K1
+	JZ              done2
+	VPADDQ          bits_steps<>+0(SB), Z9, Z14
+	VPXORQ          Z0, Z14, Z14
+	VPADDQ          bits_steps<>+64(SB), Z9, Z15
+	VPXORQ          Z0, Z15, Z15
+	VPADDQ          bits_steps<>+128(SB), Z9, Z16
+	VPXORQ          Z0, Z16, Z16
+	VPADDQ          bits_steps<>+192(SB), Z9, Z17
+	VPXORQ          Z0, Z17, Z17
+	VAESENC         Z1, Z14, Z14
+	VAESENC         Z1, Z15, Z15
+	VAESENC         Z1, Z16, Z16
+	VAESENC         Z1, Z17, Z17
+	VAESENC         Z2, Z14, Z14
+	VAESENC         Z2, Z15, Z15
+	VAESENC         Z2, Z16, Z16
+	VAESENC         Z2, Z17, Z17
+	VAESENC         Z3, Z14, Z14
+	VAESENC         Z3, Z15, Z15
+	VAESENC         Z3, Z16, Z16
+	VAESENC         Z3, Z17, Z17
+	VAESENC         Z4, Z14, Z14
+	VAESENC         Z4, Z15, Z15
+	VAESENC         Z4, Z16, Z16
+	VAESENC         Z4, Z17, Z17
+	VAESENC         Z5, Z14, Z14
+	VAESENC         Z5, Z15, Z15
+	VAESENC         Z5, Z16, Z16
+	VAESENC         Z5, Z17, Z17
+	VAESENC         Z6, Z14, Z14
+	VAESENC         Z6, Z15, Z15
+	VAESENC         Z6, Z16, Z16
+	VAESENC         Z6, Z17, Z17
+	VAESENCLAST     Z7, Z14, Z14
+	VAESENCLAST     Z7, Z15, Z15
+	VAESENCLAST     Z7, Z16, Z16
+	VAESENCLAST     Z7, Z17, Z17
+	VPUNPCKLDQ      Z15, Z14, Z18
+	VPUNPCKLDQ      Z17, Z16, Z19
+	VPUNPCKHDQ      Z15, Z14, Z20
+	VPUNPCKHDQ      Z17, Z16, Z17
+	VPUNPCKLQDQ     Z19, Z18, Z14
+	VPUNPCKHQDQ     Z19, Z18, Z15
+	VPUNPCKLQDQ     Z17, Z20, Z16
+	VPUNPCKHQDQ     Z17, Z20, Z17
+	VPADDQ          bits_nextBlocks<>+0(SB), Z9, Z9
+	VPXORD          Z12, Z12, Z12
+	VPTERNLOGQ      $0xff, Z13, Z13, Z13
+	VPBROADCASTQ    192(DI), Z18
+	VPTERNLOGQ.BCST $0x78, 200(DI), Z22, Z18
+	VPTERNLOGQ.BCST $0x78, 208(DI), Z23, Z18
+	VPTERNLOGQ.BCST $0x78, 216(DI), Z24, Z18
+	VPTERNLOGQ.BCST $0x78, 224(DI), Z25, Z18
+	VPTERNLOGQ      $0xd4, Z17, Z18, Z12
+	VPTERNLOGQ      $0x90, Z17, Z18, Z13
+	VPBROADCASTQ    128(DI), Z17
+	VPTERNLOGQ.BCST $0x78, 136(DI), Z22, Z17
+	VPTERNLOGQ.BCST $0x78, 144(DI), Z23, Z17
+	VPTERNLOGQ.BCST $0x78, 152(DI), Z24, Z17
+	VPTERNLOGQ.BCST $0x78, 160(DI), Z25, Z17
+	VPTERNLOGQ      $0xd4, Z16, Z17, Z12
+	VPTERNLOGQ      $0x90, Z16, Z17, Z13
+	VPBROADCASTQ    64(DI), Z16
+	VPTERNLOGQ.BCST $0x78, 72(DI), Z22, Z16
+	VPTERNLOGQ.BCST $0x78, 80(DI), Z23, Z16
+	VPTERNLOGQ.BCST $0x78, 88(DI), Z24, Z16
+	VPTERNLOGQ.BCST $0x78, 96(DI), Z25, Z16
+	VPTERNLOGQ      $0xd4, Z15, Z16, Z12
+	VPTERNLOGQ      $0x90, Z15, Z16, Z13
+	VPBROADCASTQ    (DI), Z15
+	VPTERNLOGQ.BCST $0x78, 8(DI), Z22, Z15
+	VPTERNLOGQ.BCST $0x78, 16(DI), Z23, Z15
+	VPTERNLOGQ.BCST $0x78, 24(DI), Z24, Z15
+	VPTERNLOGQ.BCST $0x78, 32(DI), Z25, Z15
+	VPTERNLOGQ      $0xd4, Z14, Z15, Z12
+	VPTERNLOGQ      $0x90, Z14, Z15, Z13
+	VPTERNLOGQ      $0xf8, Z12, Z11, Z10
+	VPANDQ          Z13, Z11, Z11
+	ADDQ            $+256, DI
+	DECQ            R8
+	JNZ             more1
+
+done2:
+	VMOVUPS Z10, (CX)(SI*1)
+	VPADDQ  bits_nextRegisterBlocks<>+0(SB), Z8, Z8
+	ADDQ    $+64, SI
+	CMPQ    SI, BX
+	JL      register
+	VZEROUPPER
+	RET
+
 // func heatBits8AVX2(dst *uint64, count *[3][512]uint64, digits *[64][8]uint64, keys *[20]uint32, counter uint64, stream uint64, regs int)
 // Requires: AVX, AVX2, SSE2
 TEXT ·heatBits8AVX2(SB), NOSPLIT, $0-56
 	MOVQ         keys+24(FP), AX
+	MOVQ         stream+40(FP), CX
+	MOVQ         CX, X0
+	VPBROADCASTQ X0, Y0
+	SHRQ         $0x20, CX
+	MOVQ         CX, X1
+	VPBROADCASTQ X1, Y1
+	MOVQ         counter+32(FP), CX
+	MOVQ         CX, X2
+	VPBROADCASTQ X2, Y2
 	MOVQ         digits+16(FP), CX
 	MOVQ         dst+0(FP), DX
 	MOVQ         count+8(FP), BX
 	MOVQ         regs+48(FP), SI
-	MOVQ         stream+40(FP), DI
-	MOVQ         DI, X0
-	VPBROADCASTQ X0, Y0
-	SHRQ         $0x20, DI
-	MOVQ         DI, X1
-	VPBROADCASTQ X1, Y1
-	MOVQ         counter+32(FP), DI
-	MOVQ         DI, X2
-	VPBROADCASTQ X2, Y2
 	XORQ         DI, DI
 	SHLQ         $0x06, SI
 
@@ -3347,22 +4422,22 @@ done4:
 // Requires: AVX, AVX512F
 TEXT ·heatBits8AVX512(SB), NOSPLIT, $0-56
 	MOVQ         keys+24(FP), AX
+	MOVQ         $0x00000000d2511f53, CX
+	VPBROADCASTQ CX, Z0
+	MOVQ         $0x00000000cd9e8d57, CX
+	VPBROADCASTQ CX, Z1
+	MOVQ         stream+40(FP), CX
+	VPBROADCASTQ CX, Z2
+	SHRQ         $0x20, CX
+	VPBROADCASTQ CX, Z3
+	MOVQ         counter+32(FP), CX
+	VPBROADCASTQ CX, Z4
+	MOVL         $0x0000aaaa, CX
+	KMOVW        CX, K1
 	MOVQ         digits+16(FP), CX
 	MOVQ         dst+0(FP), DX
 	MOVQ         count+8(FP), BX
 	MOVQ         regs+48(FP), SI
-	MOVQ         $0x00000000d2511f53, DI
-	VPBROADCASTQ DI, Z0
-	MOVQ         $0x00000000cd9e8d57, DI
-	VPBROADCASTQ DI, Z1
-	MOVQ         stream+40(FP), DI
-	VPBROADCASTQ DI, Z2
-	SHRQ         $0x20, DI
-	VPBROADCASTQ DI, Z3
-	MOVQ         counter+32(FP), DI
-	VPBROADCASTQ DI, Z4
-	MOVL         $0x0000aaaa, DI
-	KMOVW        DI, K1
 	XORQ         DI, DI
 	SHLQ         $0x06, SI
 
@@ -3917,6 +4992,1226 @@ done2:
 	VPADDQ  bits_nextRegister<>+0(SB), Z4, Z4
 	ADDQ    $+64, DI
 	CMPQ    DI, SI
+	JL      register
+	VZEROUPPER
+	RET
+
+// func heatBitsARS8AVX2(dst *uint64, count *[3][512]uint64, digits *[64][8]uint64, keys *[16]uint64, counter uint64, stream uint64, regs int)
+// Requires: AES, AVX, AVX2
+TEXT ·heatBitsARS8AVX2(SB), NOSPLIT, $0-56
+	MOVQ           keys+24(FP), AX
+	VBROADCASTI128 (AX), Y0
+	MOVQ           counter+32(FP), CX
+	VMOVQ          CX, X1
+	MOVQ           stream+40(FP), CX
+	VMOVQ          CX, X2
+	VPUNPCKLQDQ    X2, X1, X1
+	VPERMQ         $0x44, Y1, Y1
+	MOVQ           digits+16(FP), CX
+	MOVQ           dst+0(FP), DX
+	MOVQ           count+8(FP), BX
+	MOVQ           regs+48(FP), SI
+	XORQ           DI, DI
+	SHLQ           $0x06, SI
+
+register:
+	VMOVDQA      Y1, Y2
+	VPADDQ       bits_steps<>+0(SB), Y2, Y3
+	VPXOR        Y0, Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPADDQ       bits_steps<>+64(SB), Y2, Y5
+	VPXOR        Y0, Y5, Y5
+	VEXTRACTI128 $0x01, Y5, X6
+	VPADDQ       bits_steps<>+128(SB), Y2, Y7
+	VPXOR        Y0, Y7, Y7
+	VEXTRACTI128 $0x01, Y7, X8
+	VPADDQ       bits_steps<>+192(SB), Y2, Y9
+	VPXOR        Y0, Y9, Y9
+	VEXTRACTI128 $0x01, Y9, X10
+	VAESENC      16(AX), X3, X3
+	VAESENC      16(AX), X4, X4
+	VAESENC      16(AX), X5, X5
+	VAESENC      16(AX), X6, X6
+	VAESENC      16(AX), X7, X7
+	VAESENC      16(AX), X8, X8
+	VAESENC      16(AX), X9, X9
+	VAESENC      16(AX), X10, X10
+	VAESENC      32(AX), X3, X3
+	VAESENC      32(AX), X4, X4
+	VAESENC      32(AX), X5, X5
+	VAESENC      32(AX), X6, X6
+	VAESENC      32(AX), X7, X7
+	VAESENC      32(AX), X8, X8
+	VAESENC      32(AX), X9, X9
+	VAESENC      32(AX), X10, X10
+	VAESENC      48(AX), X3, X3
+	VAESENC      48(AX), X4, X4
+	VAESENC      48(AX), X5, X5
+	VAESENC      48(AX), X6, X6
+	VAESENC      48(AX), X7, X7
+	VAESENC      48(AX), X8, X8
+	VAESENC      48(AX), X9, X9
+	VAESENC      48(AX), X10, X10
+	VAESENC      64(AX), X3, X3
+	VAESENC      64(AX), X4, X4
+	VAESENC      64(AX), X5, X5
+	VAESENC      64(AX), X6, X6
+	VAESENC      64(AX), X7, X7
+	VAESENC      64(AX), X8, X8
+	VAESENC      64(AX), X9, X9
+	VAESENC      64(AX), X10, X10
+	VAESENC      80(AX), X3, X3
+	VAESENC      80(AX), X4, X4
+	VAESENC      80(AX), X5, X5
+	VAESENC      80(AX), X6, X6
+	VAESENC      80(AX), X7, X7
+	VAESENC      80(AX), X8, X8
+	VAESENC      80(AX), X9, X9
+	VAESENC      80(AX), X10, X10
+	VAESENC      96(AX), X3, X3
+	VAESENC      96(AX), X4, X4
+	VAESENC      96(AX), X5, X5
+	VAESENC      96(AX), X6, X6
+	VAESENC      96(AX), X7, X7
+	VAESENC      96(AX), X8, X8
+	VAESENC      96(AX), X9, X9
+	VAESENC      96(AX), X10, X10
+	VAESENCLAST  112(AX), X3, X3
+	VAESENCLAST  112(AX), X4, X4
+	VAESENCLAST  112(AX), X5, X5
+	VAESENCLAST  112(AX), X6, X6
+	VAESENCLAST  112(AX), X7, X7
+	VAESENCLAST  112(AX), X8, X8
+	VAESENCLAST  112(AX), X9, X9
+	VAESENCLAST  112(AX), X10, X10
+	VINSERTI128  $0x01, X4, Y3, Y3
+	VINSERTI128  $0x01, X6, Y5, Y5
+	VINSERTI128  $0x01, X8, Y7, Y7
+	VINSERTI128  $0x01, X10, Y9, Y9
+	VPUNPCKLDQ   Y5, Y3, Y4
+	VPUNPCKLDQ   Y9, Y7, Y6
+	VPUNPCKHDQ   Y5, Y3, Y8
+	VPUNPCKHDQ   Y9, Y7, Y9
+	VPUNPCKLQDQ  Y6, Y4, Y3
+	VPUNPCKHQDQ  Y6, Y4, Y5
+	VPUNPCKLQDQ  Y9, Y8, Y7
+	VPUNPCKHQDQ  Y9, Y8, Y9
+	VPADDQ       bits_nextBlocks<>+0(SB), Y2, Y2
+	VPXOR        Y4, Y4, Y4
+	VPCMPEQD     Y6, Y6, Y6
+	VPBROADCASTQ 192(CX), Y8
+	VPBROADCASTQ 200(CX), Y10
+	VPAND        (BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y8, Y8
+	VPBROADCASTQ 208(CX), Y10
+	VPAND        4096(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y8, Y8
+	VPBROADCASTQ 216(CX), Y10
+	VPAND        (BX)(DI*1), Y10, Y10
+	VPAND        4096(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y8, Y8
+	VPBROADCASTQ 224(CX), Y10
+	VPAND        8192(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y8, Y8
+	VPBROADCASTQ 232(CX), Y10
+	VPAND        (BX)(DI*1), Y10, Y10
+	VPAND        8192(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y8, Y8
+	VPBROADCASTQ 240(CX), Y10
+	VPAND        4096(BX)(DI*1), Y10, Y10
+	VPAND        8192(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y8, Y8
+	VPBROADCASTQ 248(CX), Y10
+	VPAND        (BX)(DI*1), Y10, Y10
+	VPAND        4096(BX)(DI*1), Y10, Y10
+	VPAND        8192(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y8, Y8
+	VPXOR        Y9, Y8, Y10
+	VPANDN       Y8, Y9, Y8
+	VPANDN       Y4, Y10, Y4
+	VPOR         Y8, Y4, Y4
+	VPANDN       Y6, Y10, Y6
+	VPBROADCASTQ 128(CX), Y8
+	VPBROADCASTQ 136(CX), Y9
+	VPAND        (BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y8, Y8
+	VPBROADCASTQ 144(CX), Y9
+	VPAND        4096(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y8, Y8
+	VPBROADCASTQ 152(CX), Y9
+	VPAND        (BX)(DI*1), Y9, Y9
+	VPAND        4096(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y8, Y8
+	VPBROADCASTQ 160(CX), Y9
+	VPAND        8192(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y8, Y8
+	VPBROADCASTQ 168(CX), Y9
+	VPAND        (BX)(DI*1), Y9, Y9
+	VPAND        8192(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y8, Y8
+	VPBROADCASTQ 176(CX), Y9
+	VPAND        4096(BX)(DI*1), Y9, Y9
+	VPAND        8192(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y8, Y8
+	VPBROADCASTQ 184(CX), Y9
+	VPAND        (BX)(DI*1), Y9, Y9
+	VPAND        4096(BX)(DI*1), Y9, Y9
+	VPAND        8192(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y8, Y8
+	VPXOR        Y7, Y8, Y9
+	VPANDN       Y8, Y7, Y8
+	VPANDN       Y4, Y9, Y4
+	VPOR         Y8, Y4, Y4
+	VPANDN       Y6, Y9, Y6
+	VPBROADCASTQ 64(CX), Y7
+	VPBROADCASTQ 72(CX), Y8
+	VPAND        (BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 80(CX), Y8
+	VPAND        4096(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 88(CX), Y8
+	VPAND        (BX)(DI*1), Y8, Y8
+	VPAND        4096(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 96(CX), Y8
+	VPAND        8192(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 104(CX), Y8
+	VPAND        (BX)(DI*1), Y8, Y8
+	VPAND        8192(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 112(CX), Y8
+	VPAND        4096(BX)(DI*1), Y8, Y8
+	VPAND        8192(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 120(CX), Y8
+	VPAND        (BX)(DI*1), Y8, Y8
+	VPAND        4096(BX)(DI*1), Y8, Y8
+	VPAND        8192(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPXOR        Y5, Y7, Y8
+	VPANDN       Y7, Y5, Y7
+	VPANDN       Y4, Y8, Y4
+	VPOR         Y7, Y4, Y4
+	VPANDN       Y6, Y8, Y6
+	VPBROADCASTQ (CX), Y5
+	VPBROADCASTQ 8(CX), Y7
+	VPAND        (BX)(DI*1), Y7, Y7
+	VPXOR        Y7, Y5, Y5
+	VPBROADCASTQ 16(CX), Y7
+	VPAND        4096(BX)(DI*1), Y7, Y7
+	VPXOR        Y7, Y5, Y5
+	VPBROADCASTQ 24(CX), Y7
+	VPAND        (BX)(DI*1), Y7, Y7
+	VPAND        4096(BX)(DI*1), Y7, Y7
+	VPXOR        Y7, Y5, Y5
+	VPBROADCASTQ 32(CX), Y7
+	VPAND        8192(BX)(DI*1), Y7, Y7
+	VPXOR        Y7, Y5, Y5
+	VPBROADCASTQ 40(CX), Y7
+	VPAND        (BX)(DI*1), Y7, Y7
+	VPAND        8192(BX)(DI*1), Y7, Y7
+	VPXOR        Y7, Y5, Y5
+	VPBROADCASTQ 48(CX), Y7
+	VPAND        4096(BX)(DI*1), Y7, Y7
+	VPAND        8192(BX)(DI*1), Y7, Y7
+	VPXOR        Y7, Y5, Y5
+	VPBROADCASTQ 56(CX), Y7
+	VPAND        (BX)(DI*1), Y7, Y7
+	VPAND        4096(BX)(DI*1), Y7, Y7
+	VPAND        8192(BX)(DI*1), Y7, Y7
+	VPXOR        Y7, Y5, Y5
+	VPXOR        Y3, Y5, Y7
+	VPANDN       Y5, Y3, Y5
+	VPANDN       Y4, Y7, Y4
+	VPOR         Y5, Y4, Y4
+	VPANDN       Y6, Y7, Y6
+	MOVQ         CX, R8
+	ADDQ         $+256, R8
+	MOVQ         $+15, R9
+
+more1:
+	VPTEST       Y6, Y6
+	JZ           done2
+	VPADDQ       bits_steps<>+0(SB), Y2, Y3
+	VPXOR        Y0, Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X5
+	VPADDQ       bits_steps<>+64(SB), Y2, Y7
+	VPXOR        Y0, Y7, Y7
+	VEXTRACTI128 $0x01, Y7, X8
+	VPADDQ       bits_steps<>+128(SB), Y2, Y9
+	VPXOR        Y0, Y9, Y9
+	VEXTRACTI128 $0x01, Y9, X10
+	VPADDQ       bits_steps<>+192(SB), Y2, Y11
+	VPXOR        Y0, Y11, Y11
+	VEXTRACTI128 $0x01, Y11, X12
+	VAESENC      16(AX), X3, X3
+	VAESENC      16(AX), X5, X5
+	VAESENC      16(AX), X7, X7
+	VAESENC      16(AX), X8, X8
+	VAESENC      16(AX), X9, X9
+	VAESENC      16(AX), X10, X10
+	VAESENC      16(AX), X11, X11
+	VAESENC      16(AX), X12, X12
+	VAESENC      32(AX), X3, X3
+	VAESENC      32(AX), X5, X5
+	VAESENC      32(AX), X7, X7
+	VAESENC      32(AX), X8, X8
+	VAESENC      32(AX), X9, X9
+	VAESENC      32(AX), X10, X10
+	VAESENC      32(AX), X11, X11
+	VAESENC      32(AX), X12, X12
+	VAESENC      48(AX), X3, X3
+	VAESENC      48(AX), X5, X5
+	VAESENC      48(AX), X7, X7
+	VAESENC      48(AX), X8, X8
+	VAESENC      48(AX), X9, X9
+	VAESENC      48(AX), X10, X10
+	VAESENC      48(AX), X11, X11
+	VAESENC      48(AX), X12, X12
+	VAESENC      64(AX), X3, X3
+	VAESENC      64(AX), X5, X5
+	VAESENC      64(AX), X7, X7
+	VAESENC      64(AX), X8, X8
+	VAESENC      64(AX), X9, X9
+	VAESENC      64(AX), X10, X10
+	VAESENC      64(AX), X11, X11
+	VAESENC      64(AX), X12, X12
+	VAESENC      80(AX), X3, X3
+	VAESENC      80(AX), X5, X5
+	VAESENC      80(AX), X7, X7
+	VAESENC      80(AX), X8, X8
+	VAESENC      80(AX), X9, X9
+	VAESENC      80(AX), X10, X10
+	VAESENC      80(AX), X11, X11
+	VAESENC      80(AX), X12, X12
+	VAESENC      96(AX), X3, X3
+	VAESENC      96(AX), X5, X5
+	VAESENC      96(AX), X7, X7
+	VAESENC      96(AX), X8, X8
+	VAESENC      96(AX), X9, X9
+	VAESENC      96(AX), X10, X10
+	VAESENC      96(AX), X11, X11
+	VAESENC      96(AX), X12, X12
+	VAESENCLAST  112(AX), X3, X3
+	VAESENCLAST  112(AX), X5, X5
+	VAESENCLAST  112(AX), X7, X7
+	VAESENCLAST  112(AX), X8, X8
+	VAESENCLAST  112(AX), X9, X9
+	VAESENCLAST  112(AX), X10, X10
+	VAESENCLAST  112(AX), X11, X11
+	VAESENCLAST  112(AX), X12, X12
+	VINSERTI128  $0x01, X5, Y3, Y3
+	VINSERTI128  $0x01, X8, Y7, Y7
+	VINSERTI128  $0x01, X10, Y9, Y9
+	VINSERTI128  $0x01, X12, Y11, Y11
+	VPUNPCKLDQ   Y7, Y3, Y5
+	VPUNPCKLDQ   Y11, Y9, Y8
+	VPUNPCKHDQ   Y7, Y3, Y10
+	VPUNPCKHDQ   Y11, Y9, Y11
+	VPUNPCKLQDQ  Y8, Y5, Y3
+	VPUNPCKHQDQ  Y8, Y5, Y7
+	VPUNPCKLQDQ  Y11, Y10, Y9
+	VPUNPCKHQDQ  Y11, Y10, Y11
+	VPADDQ       bits_nextBlocks<>+0(SB), Y2, Y2
+	VPXOR        Y5, Y5, Y5
+	VPCMPEQD     Y8, Y8, Y8
+	VPBROADCASTQ 192(R8), Y10
+	VPBROADCASTQ 200(R8), Y12
+	VPAND        (BX)(DI*1), Y12, Y12
+	VPXOR        Y12, Y10, Y10
+	VPBROADCASTQ 208(R8), Y12
+	VPAND        4096(BX)(DI*1), Y12, Y12
+	VPXOR        Y12, Y10, Y10
+	VPBROADCASTQ 216(R8), Y12
+	VPAND        (BX)(DI*1), Y12, Y12
+	VPAND        4096(BX)(DI*1), Y12, Y12
+	VPXOR        Y12, Y10, Y10
+	VPBROADCASTQ 224(R8), Y12
+	VPAND        8192(BX)(DI*1), Y12, Y12
+	VPXOR        Y12, Y10, Y10
+	VPBROADCASTQ 232(R8), Y12
+	VPAND        (BX)(DI*1), Y12, Y12
+	VPAND        8192(BX)(DI*1), Y12, Y12
+	VPXOR        Y12, Y10, Y10
+	VPBROADCASTQ 240(R8), Y12
+	VPAND        4096(BX)(DI*1), Y12, Y12
+	VPAND        8192(BX)(DI*1), Y12, Y12
+	VPXOR        Y12, Y10, Y10
+	VPBROADCASTQ 248(R8), Y12
+	VPAND        (BX)(DI*1), Y12, Y12
+	VPAND        4096(BX)(DI*1), Y12, Y12
+	VPAND        8192(BX)(DI*1), Y12, Y12
+	VPXOR        Y12, Y10, Y10
+	VPXOR        Y11, Y10, Y12
+	VPANDN       Y10, Y11, Y10
+	VPANDN       Y5, Y12, Y5
+	VPOR         Y10, Y5, Y5
+	VPANDN       Y8, Y12, Y8
+	VPBROADCASTQ 128(R8), Y10
+	VPBROADCASTQ 136(R8), Y11
+	VPAND        (BX)(DI*1), Y11, Y11
+	VPXOR        Y11, Y10, Y10
+	VPBROADCASTQ 144(R8), Y11
+	VPAND        4096(BX)(DI*1), Y11, Y11
+	VPXOR        Y11, Y10, Y10
+	VPBROADCASTQ 152(R8), Y11
+	VPAND        (BX)(DI*1), Y11, Y11
+	VPAND        4096(BX)(DI*1), Y11, Y11
+	VPXOR        Y11, Y10, Y10
+	VPBROADCASTQ 160(R8), Y11
+	VPAND        8192(BX)(DI*1), Y11, Y11
+	VPXOR        Y11, Y10, Y10
+	VPBROADCASTQ 168(R8), Y11
+	VPAND        (BX)(DI*1), Y11, Y11
+	VPAND        8192(BX)(DI*1), Y11, Y11
+	VPXOR        Y11, Y10, Y10
+	VPBROADCASTQ 176(R8), Y11
+	VPAND        4096(BX)(DI*1), Y11, Y11
+	VPAND        8192(BX)(DI*1), Y11, Y11
+	VPXOR        Y11, Y10, Y10
+	VPBROADCASTQ 184(R8), Y11
+	VPAND        (BX)(DI*1), Y11, Y11
+	VPAND        4096(BX)(DI*1), Y11, Y11
+	VPAND        8192(BX)(DI*1), Y11, Y11
+	VPXOR        Y11, Y10, Y10
+	VPXOR        Y9, Y10, Y11
+	VPANDN       Y10, Y9, Y10
+	VPANDN       Y5, Y11, Y5
+	VPOR         Y10, Y5, Y5
+	VPANDN       Y8, Y11, Y8
+	VPBROADCASTQ 64(R8), Y9
+	VPBROADCASTQ 72(R8), Y10
+	VPAND        (BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 80(R8), Y10
+	VPAND        4096(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 88(R8), Y10
+	VPAND        (BX)(DI*1), Y10, Y10
+	VPAND        4096(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 96(R8), Y10
+	VPAND        8192(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 104(R8), Y10
+	VPAND        (BX)(DI*1), Y10, Y10
+	VPAND        8192(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 112(R8), Y10
+	VPAND        4096(BX)(DI*1), Y10, Y10
+	VPAND        8192(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 120(R8), Y10
+	VPAND        (BX)(DI*1), Y10, Y10
+	VPAND        4096(BX)(DI*1), Y10, Y10
+	VPAND        8192(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPXOR        Y7, Y9, Y10
+	VPANDN       Y9, Y7, Y9
+	VPANDN       Y5, Y10, Y5
+	VPOR         Y9, Y5, Y5
+	VPANDN       Y8, Y10, Y8
+	VPBROADCASTQ (R8), Y7
+	VPBROADCASTQ 8(R8), Y9
+	VPAND        (BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y7, Y7
+	VPBROADCASTQ 16(R8), Y9
+	VPAND        4096(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y7, Y7
+	VPBROADCASTQ 24(R8), Y9
+	VPAND        (BX)(DI*1), Y9, Y9
+	VPAND        4096(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y7, Y7
+	VPBROADCASTQ 32(R8), Y9
+	VPAND        8192(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y7, Y7
+	VPBROADCASTQ 40(R8), Y9
+	VPAND        (BX)(DI*1), Y9, Y9
+	VPAND        8192(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y7, Y7
+	VPBROADCASTQ 48(R8), Y9
+	VPAND        4096(BX)(DI*1), Y9, Y9
+	VPAND        8192(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y7, Y7
+	VPBROADCASTQ 56(R8), Y9
+	VPAND        (BX)(DI*1), Y9, Y9
+	VPAND        4096(BX)(DI*1), Y9, Y9
+	VPAND        8192(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y7, Y7
+	VPXOR        Y3, Y7, Y9
+	VPANDN       Y7, Y3, Y7
+	VPANDN       Y5, Y9, Y5
+	VPOR         Y7, Y5, Y5
+	VPANDN       Y8, Y9, Y8
+	VPAND        Y6, Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VPAND        Y8, Y6, Y6
+	ADDQ         $+256, R8
+	DECQ         R9
+	JNZ          more1
+
+done2:
+	VMOVUPS      Y4, (DX)(DI*1)
+	VMOVDQA      Y1, Y2
+	VPADDQ       bits_steps<>+32(SB), Y2, Y3
+	VPXOR        Y0, Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPADDQ       bits_steps<>+96(SB), Y2, Y5
+	VPXOR        Y0, Y5, Y5
+	VEXTRACTI128 $0x01, Y5, X6
+	VPADDQ       bits_steps<>+160(SB), Y2, Y7
+	VPXOR        Y0, Y7, Y7
+	VEXTRACTI128 $0x01, Y7, X8
+	VPADDQ       bits_steps<>+224(SB), Y2, Y9
+	VPXOR        Y0, Y9, Y9
+	VEXTRACTI128 $0x01, Y9, X10
+	VAESENC      16(AX), X3, X3
+	VAESENC      16(AX), X4, X4
+	VAESENC      16(AX), X5, X5
+	VAESENC      16(AX), X6, X6
+	VAESENC      16(AX), X7, X7
+	VAESENC      16(AX), X8, X8
+	VAESENC      16(AX), X9, X9
+	VAESENC      16(AX), X10, X10
+	VAESENC      32(AX), X3, X3
+	VAESENC      32(AX), X4, X4
+	VAESENC      32(AX), X5, X5
+	VAESENC      32(AX), X6, X6
+	VAESENC      32(AX), X7, X7
+	VAESENC      32(AX), X8, X8
+	VAESENC      32(AX), X9, X9
+	VAESENC      32(AX), X10, X10
+	VAESENC      48(AX), X3, X3
+	VAESENC      48(AX), X4, X4
+	VAESENC      48(AX), X5, X5
+	VAESENC      48(AX), X6, X6
+	VAESENC      48(AX), X7, X7
+	VAESENC      48(AX), X8, X8
+	VAESENC      48(AX), X9, X9
+	VAESENC      48(AX), X10, X10
+	VAESENC      64(AX), X3, X3
+	VAESENC      64(AX), X4, X4
+	VAESENC      64(AX), X5, X5
+	VAESENC      64(AX), X6, X6
+	VAESENC      64(AX), X7, X7
+	VAESENC      64(AX), X8, X8
+	VAESENC      64(AX), X9, X9
+	VAESENC      64(AX), X10, X10
+	VAESENC      80(AX), X3, X3
+	VAESENC      80(AX), X4, X4
+	VAESENC      80(AX), X5, X5
+	VAESENC      80(AX), X6, X6
+	VAESENC      80(AX), X7, X7
+	VAESENC      80(AX), X8, X8
+	VAESENC      80(AX), X9, X9
+	VAESENC      80(AX), X10, X10
+	VAESENC      96(AX), X3, X3
+	VAESENC      96(AX), X4, X4
+	VAESENC      96(AX), X5, X5
+	VAESENC      96(AX), X6, X6
+	VAESENC      96(AX), X7, X7
+	VAESENC      96(AX), X8, X8
+	VAESENC      96(AX), X9, X9
+	VAESENC      96(AX), X10, X10
+	VAESENCLAST  112(AX), X3, X3
+	VAESENCLAST  112(AX), X4, X4
+	VAESENCLAST  112(AX), X5, X5
+	VAESENCLAST  112(AX), X6, X6
+	VAESENCLAST  112(AX), X7, X7
+	VAESENCLAST  112(AX), X8, X8
+	VAESENCLAST  112(AX), X9, X9
+	VAESENCLAST  112(AX), X10, X10
+	VINSERTI128  $0x01, X4, Y3, Y3
+	VINSERTI128  $0x01, X6, Y5, Y5
+	VINSERTI128  $0x01, X8, Y7, Y7
+	VINSERTI128  $0x01, X10, Y9, Y9
+	VPUNPCKLDQ   Y5, Y3, Y4
+	VPUNPCKLDQ   Y9, Y7, Y6
+	VPUNPCKHDQ   Y5, Y3, Y8
+	VPUNPCKHDQ   Y9, Y7, Y9
+	VPUNPCKLQDQ  Y6, Y4, Y3
+	VPUNPCKHQDQ  Y6, Y4, Y5
+	VPUNPCKLQDQ  Y9, Y8, Y7
+	VPUNPCKHQDQ  Y9, Y8, Y9
+	VPADDQ       bits_nextBlocks<>+0(SB), Y2, Y2
+	VPXOR        Y4, Y4, Y4
+	VPCMPEQD     Y6, Y6, Y6
+	VPBROADCASTQ 192(CX), Y8
+	VPBROADCASTQ 200(CX), Y10
+	VPAND        32(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y8, Y8
+	VPBROADCASTQ 208(CX), Y10
+	VPAND        4128(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y8, Y8
+	VPBROADCASTQ 216(CX), Y10
+	VPAND        32(BX)(DI*1), Y10, Y10
+	VPAND        4128(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y8, Y8
+	VPBROADCASTQ 224(CX), Y10
+	VPAND        8224(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y8, Y8
+	VPBROADCASTQ 232(CX), Y10
+	VPAND        32(BX)(DI*1), Y10, Y10
+	VPAND        8224(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y8, Y8
+	VPBROADCASTQ 240(CX), Y10
+	VPAND        4128(BX)(DI*1), Y10, Y10
+	VPAND        8224(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y8, Y8
+	VPBROADCASTQ 248(CX), Y10
+	VPAND        32(BX)(DI*1), Y10, Y10
+	VPAND        4128(BX)(DI*1), Y10, Y10
+	VPAND        8224(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y8, Y8
+	VPXOR        Y9, Y8, Y10
+	VPANDN       Y8, Y9, Y8
+	VPANDN       Y4, Y10, Y4
+	VPOR         Y8, Y4, Y4
+	VPANDN       Y6, Y10, Y6
+	VPBROADCASTQ 128(CX), Y8
+	VPBROADCASTQ 136(CX), Y9
+	VPAND        32(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y8, Y8
+	VPBROADCASTQ 144(CX), Y9
+	VPAND        4128(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y8, Y8
+	VPBROADCASTQ 152(CX), Y9
+	VPAND        32(BX)(DI*1), Y9, Y9
+	VPAND        4128(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y8, Y8
+	VPBROADCASTQ 160(CX), Y9
+	VPAND        8224(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y8, Y8
+	VPBROADCASTQ 168(CX), Y9
+	VPAND        32(BX)(DI*1), Y9, Y9
+	VPAND        8224(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y8, Y8
+	VPBROADCASTQ 176(CX), Y9
+	VPAND        4128(BX)(DI*1), Y9, Y9
+	VPAND        8224(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y8, Y8
+	VPBROADCASTQ 184(CX), Y9
+	VPAND        32(BX)(DI*1), Y9, Y9
+	VPAND        4128(BX)(DI*1), Y9, Y9
+	VPAND        8224(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y8, Y8
+	VPXOR        Y7, Y8, Y9
+	VPANDN       Y8, Y7, Y8
+	VPANDN       Y4, Y9, Y4
+	VPOR         Y8, Y4, Y4
+	VPANDN       Y6, Y9, Y6
+	VPBROADCASTQ 64(CX), Y7
+	VPBROADCASTQ 72(CX), Y8
+	VPAND        32(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 80(CX), Y8
+	VPAND        4128(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 88(CX), Y8
+	VPAND        32(BX)(DI*1), Y8, Y8
+	VPAND        4128(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 96(CX), Y8
+	VPAND        8224(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 104(CX), Y8
+	VPAND        32(BX)(DI*1), Y8, Y8
+	VPAND        8224(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 112(CX), Y8
+	VPAND        4128(BX)(DI*1), Y8, Y8
+	VPAND        8224(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 120(CX), Y8
+	VPAND        32(BX)(DI*1), Y8, Y8
+	VPAND        4128(BX)(DI*1), Y8, Y8
+	VPAND        8224(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPXOR        Y5, Y7, Y8
+	VPANDN       Y7, Y5, Y7
+	VPANDN       Y4, Y8, Y4
+	VPOR         Y7, Y4, Y4
+	VPANDN       Y6, Y8, Y6
+	VPBROADCASTQ (CX), Y5
+	VPBROADCASTQ 8(CX), Y7
+	VPAND        32(BX)(DI*1), Y7, Y7
+	VPXOR        Y7, Y5, Y5
+	VPBROADCASTQ 16(CX), Y7
+	VPAND        4128(BX)(DI*1), Y7, Y7
+	VPXOR        Y7, Y5, Y5
+	VPBROADCASTQ 24(CX), Y7
+	VPAND        32(BX)(DI*1), Y7, Y7
+	VPAND        4128(BX)(DI*1), Y7, Y7
+	VPXOR        Y7, Y5, Y5
+	VPBROADCASTQ 32(CX), Y7
+	VPAND        8224(BX)(DI*1), Y7, Y7
+	VPXOR        Y7, Y5, Y5
+	VPBROADCASTQ 40(CX), Y7
+	VPAND        32(BX)(DI*1), Y7, Y7
+	VPAND        8224(BX)(DI*1), Y7, Y7
+	VPXOR        Y7, Y5, Y5
+	VPBROADCASTQ 48(CX), Y7
+	VPAND        4128(BX)(DI*1), Y7, Y7
+	VPAND        8224(BX)(DI*1), Y7, Y7
+	VPXOR        Y7, Y5, Y5
+	VPBROADCASTQ 56(CX), Y7
+	VPAND        32(BX)(DI*1), Y7, Y7
+	VPAND        4128(BX)(DI*1), Y7, Y7
+	VPAND        8224(BX)(DI*1), Y7, Y7
+	VPXOR        Y7, Y5, Y5
+	VPXOR        Y3, Y5, Y7
+	VPANDN       Y5, Y3, Y5
+	VPANDN       Y4, Y7, Y4
+	VPOR         Y5, Y4, Y4
+	VPANDN       Y6, Y7, Y6
+	MOVQ         CX, R8
+	ADDQ         $+256, R8
+	MOVQ         $+15, R9
+
+more3:
+	VPTEST       Y6, Y6
+	JZ           done4
+	VPADDQ       bits_steps<>+32(SB), Y2, Y3
+	VPXOR        Y0, Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X5
+	VPADDQ       bits_steps<>+96(SB), Y2, Y7
+	VPXOR        Y0, Y7, Y7
+	VEXTRACTI128 $0x01, Y7, X8
+	VPADDQ       bits_steps<>+160(SB), Y2, Y9
+	VPXOR        Y0, Y9, Y9
+	VEXTRACTI128 $0x01, Y9, X10
+	VPADDQ       bits_steps<>+224(SB), Y2, Y11
+	VPXOR        Y0, Y11, Y11
+	VEXTRACTI128 $0x01, Y11, X12
+	VAESENC      16(AX), X3, X3
+	VAESENC      16(AX), X5, X5
+	VAESENC      16(AX), X7, X7
+	VAESENC      16(AX), X8, X8
+	VAESENC      16(AX), X9, X9
+	VAESENC      16(AX), X10, X10
+	VAESENC      16(AX), X11, X11
+	VAESENC      16(AX), X12, X12
+	VAESENC      32(AX), X3, X3
+	VAESENC      32(AX), X5, X5
+	VAESENC      32(AX), X7, X7
+	VAESENC      32(AX), X8, X8
+	VAESENC      32(AX), X9, X9
+	VAESENC      32(AX), X10, X10
+	VAESENC      32(AX), X11, X11
+	VAESENC      32(AX), X12, X12
+	VAESENC      48(AX), X3, X3
+	VAESENC      48(AX), X5, X5
+	VAESENC      48(AX), X7, X7
+	VAESENC      48(AX), X8, X8
+	VAESENC      48(AX), X9, X9
+	VAESENC      48(AX), X10, X10
+	VAESENC      48(AX), X11, X11
+	VAESENC      48(AX), X12, X12
+	VAESENC      64(AX), X3, X3
+	VAESENC      64(AX), X5, X5
+	VAESENC      64(AX), X7, X7
+	VAESENC      64(AX), X8, X8
+	VAESENC      64(AX), X9, X9
+	VAESENC      64(AX), X10, X10
+	VAESENC      64(AX), X11, X11
+	VAESENC      64(AX), X12, X12
+	VAESENC      80(AX), X3, X3
+	VAESENC      80(AX), X5, X5
+	VAESENC      80(AX), X7, X7
+	VAESENC      80(AX), X8, X8
+	VAESENC      80(AX), X9, X9
+	VAESENC      80(AX), X10, X10
+	VAESENC      80(AX), X11, X11
+	VAESENC      80(AX), X12, X12
+	VAESENC      96(AX), X3, X3
+	VAESENC      96(AX), X5, X5
+	VAESENC      96(AX), X7, X7
+	VAESENC      96(AX), X8, X8
+	VAESENC      96(AX), X9, X9
+	VAESENC      96(AX), X10, X10
+	VAESENC      96(AX), X11, X11
+	VAESENC      96(AX), X12, X12
+	VAESENCLAST  112(AX), X3, X3
+	VAESENCLAST  112(AX), X5, X5
+	VAESENCLAST  112(AX), X7, X7
+	VAESENCLAST  112(AX), X8, X8
+	VAESENCLAST  112(AX), X9, X9
+	VAESENCLAST  112(AX), X10, X10
+	VAESENCLAST  112(AX), X11, X11
+	VAESENCLAST  112(AX), X12, X12
+	VINSERTI128  $0x01, X5, Y3, Y3
+	VINSERTI128  $0x01, X8, Y7, Y7
+	VINSERTI128  $0x01, X10, Y9, Y9
+	VINSERTI128  $0x01, X12, Y11, Y11
+	VPUNPCKLDQ   Y7, Y3, Y5
+	VPUNPCKLDQ   Y11, Y9, Y8
+	VPUNPCKHDQ   Y7, Y3, Y10
+	VPUNPCKHDQ   Y11, Y9, Y11
+	VPUNPCKLQDQ  Y8, Y5, Y3
+	VPUNPCKHQDQ  Y8, Y5, Y7
+	VPUNPCKLQDQ  Y11, Y10, Y9
+	VPUNPCKHQDQ  Y11, Y10, Y11
+	VPADDQ       bits_nextBlocks<>+0(SB), Y2, Y2
+	VPXOR        Y5, Y5, Y5
+	VPCMPEQD     Y8, Y8, Y8
+	VPBROADCASTQ 192(R8), Y10
+	VPBROADCASTQ 200(R8), Y12
+	VPAND        32(BX)(DI*1), Y12, Y12
+	VPXOR        Y12, Y10, Y10
+	VPBROADCASTQ 208(R8), Y12
+	VPAND        4128(BX)(DI*1), Y12, Y12
+	VPXOR        Y12, Y10, Y10
+	VPBROADCASTQ 216(R8), Y12
+	VPAND        32(BX)(DI*1), Y12, Y12
+	VPAND        4128(BX)(DI*1), Y12, Y12
+	VPXOR        Y12, Y10, Y10
+	VPBROADCASTQ 224(R8), Y12
+	VPAND        8224(BX)(DI*1), Y12, Y12
+	VPXOR        Y12, Y10, Y10
+	VPBROADCASTQ 232(R8), Y12
+	VPAND        32(BX)(DI*1), Y12, Y12
+	VPAND        8224(BX)(DI*1), Y12, Y12
+	VPXOR        Y12, Y10, Y10
+	VPBROADCASTQ 240(R8), Y12
+	VPAND        4128(BX)(DI*1), Y12, Y12
+	VPAND        8224(BX)(DI*1), Y12, Y12
+	VPXOR        Y12, Y10, Y10
+	VPBROADCASTQ 248(R8), Y12
+	VPAND        32(BX)(DI*1), Y12, Y12
+	VPAND        4128(BX)(DI*1), Y12, Y12
+	VPAND        8224(BX)(DI*1), Y12, Y12
+	VPXOR        Y12, Y10, Y10
+	VPXOR        Y11, Y10, Y12
+	VPANDN       Y10, Y11, Y10
+	VPANDN       Y5, Y12, Y5
+	VPOR         Y10, Y5, Y5
+	VPANDN       Y8, Y12, Y8
+	VPBROADCASTQ 128(R8), Y10
+	VPBROADCASTQ 136(R8), Y11
+	VPAND        32(BX)(DI*1), Y11, Y11
+	VPXOR        Y11, Y10, Y10
+	VPBROADCASTQ 144(R8), Y11
+	VPAND        4128(BX)(DI*1), Y11, Y11
+	VPXOR        Y11, Y10, Y10
+	VPBROADCASTQ 152(R8), Y11
+	VPAND        32(BX)(DI*1), Y11, Y11
+	VPAND        4128(BX)(DI*1), Y11, Y11
+	VPXOR        Y11, Y10, Y10
+	VPBROADCASTQ 160(R8), Y11
+	VPAND        8224(BX)(DI*1), Y11, Y11
+	VPXOR        Y11, Y10, Y10
+	VPBROADCASTQ 168(R8), Y11
+	VPAND        32(BX)(DI*1), Y11, Y11
+	VPAND        8224(BX)(DI*1), Y11, Y11
+	VPXOR        Y11, Y10, Y10
+	VPBROADCASTQ 176(R8), Y11
+	VPAND        4128(BX)(DI*1), Y11, Y11
+	VPAND        8224(BX)(DI*1), Y11, Y11
+	VPXOR        Y11, Y10, Y10
+	VPBROADCASTQ 184(R8), Y11
+	VPAND        32(BX)(DI*1), Y11, Y11
+	VPAND        4128(BX)(DI*1), Y11, Y11
+	VPAND        8224(BX)(DI*1), Y11, Y11
+	VPXOR        Y11, Y10, Y10
+	VPXOR        Y9, Y10, Y11
+	VPANDN       Y10, Y9, Y10
+	VPANDN       Y5, Y11, Y5
+	VPOR         Y10, Y5, Y5
+	VPANDN       Y8, Y11, Y8
+	VPBROADCASTQ 64(R8), Y9
+	VPBROADCASTQ 72(R8), Y10
+	VPAND        32(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 80(R8), Y10
+	VPAND        4128(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 88(R8), Y10
+	VPAND        32(BX)(DI*1), Y10, Y10
+	VPAND        4128(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 96(R8), Y10
+	VPAND        8224(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 104(R8), Y10
+	VPAND        32(BX)(DI*1), Y10, Y10
+	VPAND        8224(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 112(R8), Y10
+	VPAND        4128(BX)(DI*1), Y10, Y10
+	VPAND        8224(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 120(R8), Y10
+	VPAND        32(BX)(DI*1), Y10, Y10
+	VPAND        4128(BX)(DI*1), Y10, Y10
+	VPAND        8224(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPXOR        Y7, Y9, Y10
+	VPANDN       Y9, Y7, Y9
+	VPANDN       Y5, Y10, Y5
+	VPOR         Y9, Y5, Y5
+	VPANDN       Y8, Y10, Y8
+	VPBROADCASTQ (R8), Y7
+	VPBROADCASTQ 8(R8), Y9
+	VPAND        32(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y7, Y7
+	VPBROADCASTQ 16(R8), Y9
+	VPAND        4128(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y7, Y7
+	VPBROADCASTQ 24(R8), Y9
+	VPAND        32(BX)(DI*1), Y9, Y9
+	VPAND        4128(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y7, Y7
+	VPBROADCASTQ 32(R8), Y9
+	VPAND        8224(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y7, Y7
+	VPBROADCASTQ 40(R8), Y9
+	VPAND        32(BX)(DI*1), Y9, Y9
+	VPAND        8224(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y7, Y7
+	VPBROADCASTQ 48(R8), Y9
+	VPAND        4128(BX)(DI*1), Y9, Y9
+	VPAND        8224(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y7, Y7
+	VPBROADCASTQ 56(R8), Y9
+	VPAND        32(BX)(DI*1), Y9, Y9
+	VPAND        4128(BX)(DI*1), Y9, Y9
+	VPAND        8224(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y7, Y7
+	VPXOR        Y3, Y7, Y9
+	VPANDN       Y7, Y3, Y7
+	VPANDN       Y5, Y9, Y5
+	VPOR         Y7, Y5, Y5
+	VPANDN       Y8, Y9, Y8
+	VPAND        Y6, Y5, Y5
+	VPOR         Y5, Y4, Y4
+	VPAND        Y8, Y6, Y6
+	ADDQ         $+256, R8
+	DECQ         R9
+	JNZ          more3
+
+done4:
+	VMOVUPS Y4, 32(DX)(DI*1)
+	VPADDQ  bits_nextRegisterBlocks<>+0(SB), Y1, Y1
+	ADDQ    $+64, DI
+	CMPQ    DI, SI
+	JL      register
+	VZEROUPPER
+	RET
+
+// func heatBitsARS8AVX512(dst *uint64, count *[3][512]uint64, digits *[64][8]uint64, keys *[16]uint64, counter uint64, stream uint64, regs int)
+// Requires: AVX, AVX512F, VAES
+TEXT ·heatBitsARS8AVX512(SB), NOSPLIT, $0-56
+	MOVQ            keys+24(FP), AX
+	VBROADCASTI32X4 (AX), Z0
+	VBROADCASTI32X4 16(AX), Z1
+	VBROADCASTI32X4 32(AX), Z2
+	VBROADCASTI32X4 48(AX), Z3
+	VBROADCASTI32X4 64(AX), Z4
+	VBROADCASTI32X4 80(AX), Z5
+	VBROADCASTI32X4 96(AX), Z6
+	VBROADCASTI32X4 112(AX), Z7
+	MOVQ            counter+32(FP), AX
+	VMOVQ           AX, X8
+	MOVQ            stream+40(FP), AX
+	VMOVQ           AX, X9
+	VPUNPCKLQDQ     X9, X8, X8
+	VSHUFI32X4      $0x00, Z8, Z8, Z8
+	MOVQ            digits+16(FP), AX
+	MOVQ            dst+0(FP), CX
+	MOVQ            count+8(FP), DX
+	MOVQ            regs+48(FP), BX
+	XORQ            SI, SI
+	SHLQ            $0x06, BX
+
+register:
+	VMOVDQA32       Z8, Z9
+	VPADDQ          bits_steps<>+0(SB), Z9, Z14
+	VPXORQ          Z0, Z14, Z14
+	VPADDQ          bits_steps<>+64(SB), Z9, Z15
+	VPXORQ          Z0, Z15, Z15
+	VPADDQ          bits_steps<>+128(SB), Z9, Z16
+	VPXORQ          Z0, Z16, Z16
+	VPADDQ          bits_steps<>+192(SB), Z9, Z17
+	VPXORQ          Z0, Z17, Z17
+	VAESENC         Z1, Z14, Z14
+	VAESENC         Z1, Z15, Z15
+	VAESENC         Z1, Z16, Z16
+	VAESENC         Z1, Z17, Z17
+	VAESENC         Z2, Z14, Z14
+	VAESENC         Z2, Z15, Z15
+	VAESENC         Z2, Z16, Z16
+	VAESENC         Z2, Z17, Z17
+	VAESENC         Z3, Z14, Z14
+	VAESENC         Z3, Z15, Z15
+	VAESENC         Z3, Z16, Z16
+	VAESENC         Z3, Z17, Z17
+	VAESENC         Z4, Z14, Z14
+	VAESENC         Z4, Z15, Z15
+	VAESENC         Z4, Z16, Z16
+	VAESENC         Z4, Z17, Z17
+	VAESENC         Z5, Z14, Z14
+	VAESENC         Z5, Z15, Z15
+	VAESENC         Z5, Z16, Z16
+	VAESENC         Z5, Z17, Z17
+	VAESENC         Z6, Z14, Z14
+	VAESENC         Z6, Z15, Z15
+	VAESENC         Z6, Z16, Z16
+	VAESENC         Z6, Z17, Z17
+	VAESENCLAST     Z7, Z14, Z14
+	VAESENCLAST     Z7, Z15, Z15
+	VAESENCLAST     Z7, Z16, Z16
+	VAESENCLAST     Z7, Z17, Z17
+	VPUNPCKLDQ      Z15, Z14, Z18
+	VPUNPCKLDQ      Z17, Z16, Z19
+	VPUNPCKHDQ      Z15, Z14, Z20
+	VPUNPCKHDQ      Z17, Z16, Z17
+	VPUNPCKLQDQ     Z19, Z18, Z14
+	VPUNPCKHQDQ     Z19, Z18, Z15
+	VPUNPCKLQDQ     Z17, Z20, Z16
+	VPUNPCKHQDQ     Z17, Z20, Z17
+	VPADDQ          bits_nextBlocks<>+0(SB), Z9, Z9
+	VPADDQ          bits_steps<>+0(SB), Z9, Z18
+	VPXORQ          Z0, Z18, Z18
+	VPADDQ          bits_steps<>+64(SB), Z9, Z19
+	VPXORQ          Z0, Z19, Z19
+	VPADDQ          bits_steps<>+128(SB), Z9, Z20
+	VPXORQ          Z0, Z20, Z20
+	VPADDQ          bits_steps<>+192(SB), Z9, Z21
+	VPXORQ          Z0, Z21, Z21
+	VAESENC         Z1, Z18, Z18
+	VAESENC         Z1, Z19, Z19
+	VAESENC         Z1, Z20, Z20
+	VAESENC         Z1, Z21, Z21
+	VAESENC         Z2, Z18, Z18
+	VAESENC         Z2, Z19, Z19
+	VAESENC         Z2, Z20, Z20
+	VAESENC         Z2, Z21, Z21
+	VAESENC         Z3, Z18, Z18
+	VAESENC         Z3, Z19, Z19
+	VAESENC         Z3, Z20, Z20
+	VAESENC         Z3, Z21, Z21
+	VAESENC         Z4, Z18, Z18
+	VAESENC         Z4, Z19, Z19
+	VAESENC         Z4, Z20, Z20
+	VAESENC         Z4, Z21, Z21
+	VAESENC         Z5, Z18, Z18
+	VAESENC         Z5, Z19, Z19
+	VAESENC         Z5, Z20, Z20
+	VAESENC         Z5, Z21, Z21
+	VAESENC         Z6, Z18, Z18
+	VAESENC         Z6, Z19, Z19
+	VAESENC         Z6, Z20, Z20
+	VAESENC         Z6, Z21, Z21
+	VAESENCLAST     Z7, Z18, Z18
+	VAESENCLAST     Z7, Z19, Z19
+	VAESENCLAST     Z7, Z20, Z20
+	VAESENCLAST     Z7, Z21, Z21
+	VPUNPCKLDQ      Z19, Z18, Z22
+	VPUNPCKLDQ      Z21, Z20, Z23
+	VPUNPCKHDQ      Z19, Z18, Z24
+	VPUNPCKHDQ      Z21, Z20, Z21
+	VPUNPCKLQDQ     Z23, Z22, Z18
+	VPUNPCKHQDQ     Z23, Z22, Z19
+	VPUNPCKLQDQ     Z21, Z24, Z20
+	VPUNPCKHQDQ     Z21, Z24, Z21
+	VPADDQ          bits_nextBlocks<>+0(SB), Z9, Z9
+	VMOVUPS         (DX)(SI*1), Z22
+	VMOVUPS         4096(DX)(SI*1), Z23
+	VPANDQ          Z22, Z23, Z24
+	VMOVUPS         8192(DX)(SI*1), Z25
+	VPANDQ          Z22, Z25, Z26
+	VPANDQ          Z23, Z25, Z27
+	VPANDQ          Z24, Z25, Z28
+	VPXORD          Z10, Z10, Z10
+	VPTERNLOGQ      $0xff, Z11, Z11, Z11
+	VPBROADCASTQ    448(AX), Z29
+	VPTERNLOGQ.BCST $0x78, 456(AX), Z22, Z29
+	VPTERNLOGQ.BCST $0x78, 464(AX), Z23, Z29
+	VPTERNLOGQ.BCST $0x78, 472(AX), Z24, Z29
+	VPTERNLOGQ.BCST $0x78, 480(AX), Z25, Z29
+	VPTERNLOGQ.BCST $0x78, 488(AX), Z26, Z29
+	VPTERNLOGQ.BCST $0x78, 496(AX), Z27, Z29
+	VPTERNLOGQ.BCST $0x78, 504(AX), Z28, Z29
+	VPTERNLOGQ      $0xd4, Z21, Z29, Z10
+	VPTERNLOGQ      $0x90, Z21, Z29, Z11
+	VPBROADCASTQ    384(AX), Z21
+	VPTERNLOGQ.BCST $0x78, 392(AX), Z22, Z21
+	VPTERNLOGQ.BCST $0x78, 400(AX), Z23, Z21
+	VPTERNLOGQ.BCST $0x78, 408(AX), Z24, Z21
+	VPTERNLOGQ.BCST $0x78, 416(AX), Z25, Z21
+	VPTERNLOGQ.BCST $0x78, 424(AX), Z26, Z21
+	VPTERNLOGQ.BCST $0x78, 432(AX), Z27, Z21
+	VPTERNLOGQ.BCST $0x78, 440(AX), Z28, Z21
+	VPTERNLOGQ      $0xd4, Z20, Z21, Z10
+	VPTERNLOGQ      $0x90, Z20, Z21, Z11
+	VPBROADCASTQ    320(AX), Z20
+	VPTERNLOGQ.BCST $0x78, 328(AX), Z22, Z20
+	VPTERNLOGQ.BCST $0x78, 336(AX), Z23, Z20
+	VPTERNLOGQ.BCST $0x78, 344(AX), Z24, Z20
+	VPTERNLOGQ.BCST $0x78, 352(AX), Z25, Z20
+	VPTERNLOGQ.BCST $0x78, 360(AX), Z26, Z20
+	VPTERNLOGQ.BCST $0x78, 368(AX), Z27, Z20
+	VPTERNLOGQ.BCST $0x78, 376(AX), Z28, Z20
+	VPTERNLOGQ      $0xd4, Z19, Z20, Z10
+	VPTERNLOGQ      $0x90, Z19, Z20, Z11
+	VPBROADCASTQ    256(AX), Z19
+	VPTERNLOGQ.BCST $0x78, 264(AX), Z22, Z19
+	VPTERNLOGQ.BCST $0x78, 272(AX), Z23, Z19
+	VPTERNLOGQ.BCST $0x78, 280(AX), Z24, Z19
+	VPTERNLOGQ.BCST $0x78, 288(AX), Z25, Z19
+	VPTERNLOGQ.BCST $0x78, 296(AX), Z26, Z19
+	VPTERNLOGQ.BCST $0x78, 304(AX), Z27, Z19
+	VPTERNLOGQ.BCST $0x78, 312(AX), Z28, Z19
+	VPTERNLOGQ      $0xd4, Z18, Z19, Z10
+	VPTERNLOGQ      $0x90, Z18, Z19, Z11
+	VPBROADCASTQ    192(AX), Z18
+	VPTERNLOGQ.BCST $0x78, 200(AX), Z22, Z18
+	VPTERNLOGQ.BCST $0x78, 208(AX), Z23, Z18
+	VPTERNLOGQ.BCST $0x78, 216(AX), Z24, Z18
+	VPTERNLOGQ.BCST $0x78, 224(AX), Z25, Z18
+	VPTERNLOGQ.BCST $0x78, 232(AX), Z26, Z18
+	VPTERNLOGQ.BCST $0x78, 240(AX), Z27, Z18
+	VPTERNLOGQ.BCST $0x78, 248(AX), Z28, Z18
+	VPTERNLOGQ      $0xd4, Z17, Z18, Z10
+	VPTERNLOGQ      $0x90, Z17, Z18, Z11
+	VPBROADCASTQ    128(AX), Z17
+	VPTERNLOGQ.BCST $0x78, 136(AX), Z22, Z17
+	VPTERNLOGQ.BCST $0x78, 144(AX), Z23, Z17
+	VPTERNLOGQ.BCST $0x78, 152(AX), Z24, Z17
+	VPTERNLOGQ.BCST $0x78, 160(AX), Z25, Z17
+	VPTERNLOGQ.BCST $0x78, 168(AX), Z26, Z17
+	VPTERNLOGQ.BCST $0x78, 176(AX), Z27, Z17
+	VPTERNLOGQ.BCST $0x78, 184(AX), Z28, Z17
+	VPTERNLOGQ      $0xd4, Z16, Z17, Z10
+	VPTERNLOGQ      $0x90, Z16, Z17, Z11
+	VPBROADCASTQ    64(AX), Z16
+	VPTERNLOGQ.BCST $0x78, 72(AX), Z22, Z16
+	VPTERNLOGQ.BCST $0x78, 80(AX), Z23, Z16
+	VPTERNLOGQ.BCST $0x78, 88(AX), Z24, Z16
+	VPTERNLOGQ.BCST $0x78, 96(AX), Z25, Z16
+	VPTERNLOGQ.BCST $0x78, 104(AX), Z26, Z16
+	VPTERNLOGQ.BCST $0x78, 112(AX), Z27, Z16
+	VPTERNLOGQ.BCST $0x78, 120(AX), Z28, Z16
+	VPTERNLOGQ      $0xd4, Z15, Z16, Z10
+	VPTERNLOGQ      $0x90, Z15, Z16, Z11
+	VPBROADCASTQ    (AX), Z15
+	VPTERNLOGQ.BCST $0x78, 8(AX), Z22, Z15
+	VPTERNLOGQ.BCST $0x78, 16(AX), Z23, Z15
+	VPTERNLOGQ.BCST $0x78, 24(AX), Z24, Z15
+	VPTERNLOGQ.BCST $0x78, 32(AX), Z25, Z15
+	VPTERNLOGQ.BCST $0x78, 40(AX), Z26, Z15
+	VPTERNLOGQ.BCST $0x78, 48(AX), Z27, Z15
+	VPTERNLOGQ.BCST $0x78, 56(AX), Z28, Z15
+	VPTERNLOGQ      $0xd4, Z14, Z15, Z10
+	VPTERNLOGQ      $0x90, Z14, Z15, Z11
+	MOVQ            AX, DI
+	ADDQ            $+512, DI
+	MOVQ            $+14, R8
+
+more1:
+	VPTESTMD        Z11, Z11, K1
+	KORTESTW        K1, K1
+	JZ              done2
+	VPADDQ          bits_steps<>+0(SB), Z9, Z14
+	VPXORQ          Z0, Z14, Z14
+	VPADDQ          bits_steps<>+64(SB), Z9, Z15
+	VPXORQ          Z0, Z15, Z15
+	VPADDQ          bits_steps<>+128(SB), Z9, Z16
+	VPXORQ          Z0, Z16, Z16
+	VPADDQ          bits_steps<>+192(SB), Z9, Z17
+	VPXORQ          Z0, Z17, Z17
+	VAESENC         Z1, Z14, Z14
+	VAESENC         Z1, Z15, Z15
+	VAESENC         Z1, Z16, Z16
+	VAESENC         Z1, Z17, Z17
+	VAESENC         Z2, Z14, Z14
+	VAESENC         Z2, Z15, Z15
+	VAESENC         Z2, Z16, Z16
+	VAESENC         Z2, Z17, Z17
+	VAESENC         Z3, Z14, Z14
+	VAESENC         Z3, Z15, Z15
+	VAESENC         Z3, Z16, Z16
+	VAESENC         Z3, Z17, Z17
+	VAESENC         Z4, Z14, Z14
+	VAESENC         Z4, Z15, Z15
+	VAESENC         Z4, Z16, Z16
+	VAESENC         Z4, Z17, Z17
+	VAESENC         Z5, Z14, Z14
+	VAESENC         Z5, Z15, Z15
+	VAESENC         Z5, Z16, Z16
+	VAESENC         Z5, Z17, Z17
+	VAESENC         Z6, Z14, Z14
+	VAESENC         Z6, Z15, Z15
+	VAESENC         Z6, Z16, Z16
+	VAESENC         Z6, Z17, Z17
+	VAESENCLAST     Z7, Z14, Z14
+	VAESENCLAST     Z7, Z15, Z15
+	VAESENCLAST     Z7, Z16, Z16
+	VAESENCLAST     Z7, Z17, Z17
+	VPUNPCKLDQ      Z15, Z14, Z18
+	VPUNPCKLDQ      Z17, Z16, Z19
+	VPUNPCKHDQ      Z15, Z14, Z20
+	VPUNPCKHDQ      Z17, Z16, Z17
+	VPUNPCKLQDQ     Z19, Z18, Z14
+	VPUNPCKHQDQ     Z19, Z18, Z15
+	VPUNPCKLQDQ     Z17, Z20, Z16
+	VPUNPCKHQDQ     Z17, Z20, Z17
+	VPADDQ          bits_nextBlocks<>+0(SB), Z9, Z9
+	VPXORD          Z12, Z12, Z12
+	VPTERNLOGQ      $0xff, Z13, Z13, Z13
+	VPBROADCASTQ    192(DI), Z18
+	VPTERNLOGQ.BCST $0x78, 200(DI), Z22, Z18
+	VPTERNLOGQ.BCST $0x78, 208(DI), Z23, Z18
+	VPTERNLOGQ.BCST $0x78, 216(DI), Z24, Z18
+	VPTERNLOGQ.BCST $0x78, 224(DI), Z25, Z18
+	VPTERNLOGQ.BCST $0x78, 232(DI), Z26, Z18
+	VPTERNLOGQ.BCST $0x78, 240(DI), Z27, Z18
+	VPTERNLOGQ.BCST $0x78, 248(DI), Z28, Z18
+	VPTERNLOGQ      $0xd4, Z17, Z18, Z12
+	VPTERNLOGQ      $0x90, Z17, Z18, Z13
+	VPBROADCASTQ    128(DI), Z17
+	VPTERNLOGQ.BCST $0x78, 136(DI), Z22, Z17
+	VPTERNLOGQ.BCST $0x78, 144(DI), Z23, Z17
+	VPTERNLOGQ.BCST $0x78, 152(DI), Z24, Z17
+	VPTERNLOGQ.BCST $0x78, 160(DI), Z25, Z17
+	VPTERNLOGQ.BCST $0x78, 168(DI), Z26, Z17
+	VPTERNLOGQ.BCST $0x78, 176(DI), Z27, Z17
+	VPTERNLOGQ.BCST $0x78, 184(DI), Z28, Z17
+	VPTERNLOGQ      $0xd4, Z16, Z17, Z12
+	VPTERNLOGQ      $0x90, Z16, Z17, Z13
+	VPBROADCASTQ    64(DI), Z16
+	VPTERNLOGQ.BCST $0x78, 72(DI), Z22, Z16
+	VPTERNLOGQ.BCST $0x78, 80(DI), Z23, Z16
+	VPTERNLOGQ.BCST $0x78, 88(DI), Z24, Z16
+	VPTERNLOGQ.BCST $0x78, 96(DI), Z25, Z16
+	VPTERNLOGQ.BCST $0x78, 104(DI), Z26, Z16
+	VPTERNLOGQ.BCST $0x78, 112(DI), Z27, Z16
+	VPTERNLOGQ.BCST $0x78, 120(DI), Z28, Z16
+	VPTERNLOGQ      $0xd4, Z15, Z16, Z12
+	VPTERNLOGQ      $0x90, Z15, Z16, Z13
+	VPBROADCASTQ    (DI), Z15
+	VPTERNLOGQ.BCST $0x78, 8(DI), Z22, Z15
+	VPTERNLOGQ.BCST $0x78, 16(DI), Z23, Z15
+	VPTERNLOGQ.BCST $0x78, 24(DI), Z24, Z15
+	VPTERNLOGQ.BCST $0x78, 32(DI), Z25, Z15
+	VPTERNLOGQ.BCST $0x78, 40(DI), Z26, Z15
+	VPTERNLOGQ.BCST $0x78, 48(DI), Z27, Z15
+	VPTERNLOGQ.BCST $0x78, 56(DI), Z28, Z15
+	VPTERNLOGQ      $0xd4, Z14, Z15, Z12
+	VPTERNLOGQ      $0x90, Z14, Z15, Z13
+	VPTERNLOGQ      $0xf8, Z12, Z11, Z10
+	VPANDQ          Z13, Z11, Z11
+	ADDQ            $+256, DI
+	DECQ            R8
+	JNZ             more1
+
+done2:
+	VMOVUPS Z10, (CX)(SI*1)
+	VPADDQ  bits_nextRegisterBlocks<>+0(SB), Z8, Z8
+	ADDQ    $+64, SI
+	CMPQ    SI, BX
 	JL      register
 	VZEROUPPER
 	RET

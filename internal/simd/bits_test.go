@@ -10,8 +10,9 @@ import (
 )
 
 func init() {
-	for _, kinds := range []int{5, 8} {
-		kernels[fmt.Sprintf("HeatBits/%d", kinds)] = func(a *arena, from, to int) {
+	for i, name := range []string{"HeatBits/5", "HeatBits/8", "HeatBits/ARS/5", "HeatBits/ARS/8"} {
+		kinds := []int{5, 8}[i%2]
+		kernels[name] = func(a *arena, from, to int) {
 			n := (to - from) / 16 * 8 // words
 			if n == 0 {
 				return
@@ -26,7 +27,7 @@ func init() {
 				}
 			}
 			dst := make([]uint64, n)
-			HeatBits(dst, &c, NewOdds(p), uint64(a.u[from]), 5, uint64(a.u[from+1]))
+			HeatBits(dst, &c, NewOdds(p), i >= 2, uint64(a.u[from]), 5, uint64(a.u[from+1]))
 			for i, v := range dst {
 				a.i[0][from+2*i], a.i[0][from+2*i+1] = int32(v), int32(v>>32)
 			}
@@ -61,11 +62,22 @@ func onAll(f func(l level)) {
 // TestHeatBits compares every backend with the definition, site by site, on odds
 // that are decided late too: some agree with the stream in all of their digits.
 func TestHeatBits(t *testing.T) {
+	t.Run("Philox", func(t *testing.T) { testHeatBits(t, false) })
+	withoutAES(func(name string) {
+		t.Run("ARS by "+name, func(t *testing.T) { testHeatBits(t, true) })
+	})
+}
+
+func testHeatBits(t *testing.T, ars bool) {
 	r := newRand(12)
 	for _, kinds := range []int{5, 8} {
 		for _, regs := range []int{1, 2, 5} {
 			stream := make([]uint32, regs*BitGroups*GroupWords)
-			Philox(stream, 3, 4, 1<<60-7)
+			if ars {
+				ARS(stream, 3, 4, 1<<60-7)
+			} else {
+				Philox(stream, 3, 4, 1<<60-7)
+			}
 			number := func(i int) (u uint64) {
 				for d := range 64 {
 					w := stream[i/512*1024+16*d+i/32%16]
@@ -90,7 +102,7 @@ func TestHeatBits(t *testing.T) {
 			}
 			onAll(func(l level) {
 				dst := make([]uint64, 8*regs+1)
-				HeatBits(dst[:8*regs], &count, o, 3, 4, 1<<60-7)
+				HeatBits(dst[:8*regs], &count, o, ars, 3, 4, 1<<60-7)
 				for i := range 512 * regs {
 					k := bit(count[0][:], i) + 2*bit(count[1][:], i) + 4*bit(count[2][:], i)
 					want := 0
@@ -106,9 +118,9 @@ func TestHeatBits(t *testing.T) {
 	}
 	assert.PanicsWithValue(t, "simd: NewOdds: len(p) = 9, want 1 … 8", func() { NewOdds(make([]uint64, 9)) })
 	assert.PanicsWithValue(t, "simd: len(dst) = 7, want a multiple of 8, at most 512", func() {
-		HeatBits(make([]uint64, 7), new(Counts), NewOdds([]uint64{1}), 0, 0, 0)
+		HeatBits(make([]uint64, 7), new(Counts), NewOdds([]uint64{1}), ars, 0, 0, 0)
 	})
-	assert.Panics(t, func() { HeatBits(make([]uint64, 520), new(Counts), NewOdds([]uint64{1}), 0, 0, 0) })
+	assert.Panics(t, func() { HeatBits(make([]uint64, 520), new(Counts), NewOdds([]uint64{1}), ars, 0, 0, 0) })
 }
 
 // TestTorusBits counts neighbours of random strings, also across words.
@@ -187,12 +199,15 @@ func BenchmarkBits(b *testing.B) {
 	o := NewOdds([]uint64{1 << 61, 1 << 62, 1 << 63, 3 << 62, 7 << 61})
 	var c Counts
 	x := make([]int32, 1<<15)
-	onEach(b, "Heat", func(b *testing.B) {
-		for i := 0; b.Loop(); i++ {
-			HeatBits(dst, &c, o, 1, 2, uint64(i)<<20)
-		}
-		perElement(b, 64*len(dst), 0)
-	})
+	for _, ars := range []bool{false, true} {
+		name := map[bool]string{false: "Heat", true: "HeatARS"}[ars]
+		onEach(b, name, func(b *testing.B) {
+			for i := 0; b.Loop(); i++ {
+				HeatBits(dst, &c, o, ars, 1, 2, uint64(i)<<20)
+			}
+			perElement(b, 64*len(dst), 0)
+		})
+	}
 	onEach(b, "Torus", func(b *testing.B) {
 		for b.Loop() {
 			TorusBits(&c, own, 16, 0, near, rows, rows, rows)

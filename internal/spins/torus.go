@@ -88,8 +88,11 @@ type Scratch struct {
 }
 
 // Source says which random bits a colour is redrawn from: those of
-// [sampler.Stream.Reserve].
-type Source struct{ Seed, Chain, Group uint64 }
+// [sampler.Stream.Reserve], by ARS4x32 or else Philox4x32.
+type Source struct {
+	ARS                bool
+	Seed, Chain, Group uint64
+}
 
 // Tally is what is counted of sites of one colour: the bonds between two in
 // state 1, the sites in state 1, and those that a redraw changed.
@@ -109,7 +112,7 @@ func (s *State) Redraw(colour, job int, o *simd.Odds, from Source, w *Scratch) T
 	hi := min(lo+strip, s.words)
 	s.neighbours(colour, lo, hi, w)
 	group := from.Group + uint64(lo)/(simd.BitSites/64)*simd.BitGroups
-	simd.HeatBits(w.draw[:hi-lo], &w.count, o, from.Seed, from.Chain, group)
+	simd.HeatBits(w.draw[:hi-lo], &w.count, o, from.ARS, from.Seed, from.Chain, group)
 	old := s.colour[colour][s.pad+lo : s.pad+hi]
 	told := s.tally(w, w.draw[:hi-lo], old, lo)
 	copy(old, w.draw[:])

@@ -26,6 +26,7 @@ var topics = []struct {
 	write func(b *builder)
 }{
 	{"random", random},
+	{"ars", ars},
 	{"logistic", logistic},
 	{"flip", flip},
 	{"gemm", gemm},

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// philoxSource computes the words of Philox.
+type philoxSource struct {
+	*kernel
+	keys       reg.GPVirtual
+	mul0, mul1 operand.Op
+	s2, s3     reg.VecVirtual
+	base       reg.VecVirtual // counter of the first group of a register
+	counter    reg.VecVirtual // even counters of the next group
+	offsets    operand.Mem
+	merge      reg.OpmaskVirtual
+}
+
+func newPhiloxSource(k *kernel) source {
+	p := &philoxSource{kernel: k, keys: k.param("keys")}
+	if k.wide() {
+		p.mul0, p.mul1 = k.constant64(0xD2511F53), k.constant64(0xCD9E8D57)
+	} else {
+		p.mul0, p.mul1 = k.quads("mul0", 0xD2511F53), k.quads("mul1", 0xCD9E8D57)
+	}
+	stream := k.param("stream")
+	p.s2 = k.splat64(stream)
+	k.SHRQ(operand.U8(32), stream)
+	p.s3 = k.splat64(stream)
+	p.base = k.splat64(k.param("counter"))
+	words := []uint32{}
+	for i := range 8 {
+		words = append(words, uint32(2*i), 0)
+	}
+	p.offsets = k.table("even", words...)
+	if k.wide() {
+		p.merge = k.K()
+		g := k.GP32()
+		k.MOVL(operand.U32(0xAAAA), g)
+		k.KMOVW(g, p.merge)
+	}
+	return p
+}
+
+func (p *philoxSource) begin(pass int) {
+	p.counter = p.vec()
+	p.VPADDQ(p.offsets.Offset(32*pass), p.base, p.counter)
+}
+
+func (p *philoxSource) next() { p.VPADDQ(p.quads("nextRegister", 256), p.base, p.base) }
+
+func (p *philoxSource) planes() []reg.VecVirtual {
+	k := p.kernel
+	one, sixteen := k.quads("one", 1), k.quads("sixteen", 16)
+	var chain [2]state
+	for c := range chain {
+		s := &chain[c]
+		for i := range s {
+			s[i] = k.vec()
+		}
+		if c == 0 {
+			k.vmov(p.counter, s[0])
+		} else {
+			k.VPADDQ(one, p.counter, s[0])
+		}
+		k.VPSRLQ(operand.U8(32), s[0], s[1])
+		k.vmov(p.s2, s[2])
+		k.vmov(p.s3, s[3])
+	}
+	k.VPADDQ(sixteen, p.counter, p.counter)
+	k.rounds(chain[:], p.mul0, p.mul1, p.keys)
+	for w := range 4 {
+		even, odd := chain[0][w], chain[1][w]
+		if k.wide() {
+			k.VMOVSLDUP(odd, p.merge, even)
+		} else {
+			k.VPSLLQ(operand.U8(32), odd, odd)
+			k.VPBLENDD(operand.U8(0xAA), odd, even, even)
+		}
+	}
+	return chain[0][:]
+}
+
+// aesSource computes the words of ARS.
+type aesSource struct {
+	*aesCipher
+	start   reg.VecVirtual // counter of the first group of a register
+	counter reg.VecVirtual // and of the next group
+	pass    int
+}
+
+func newAESSource(k *kernel) source {
+	c := k.aes()
+	return &aesSource{aesCipher: c, start: c.base()}
+}
+
+func (a *aesSource) begin(pass int) {
+	a.pass = pass
+	a.counter = a.vec()
+	a.vmov(a.start, a.counter)
+}
+
+func (a *aesSource) planes() []reg.VecVirtual {
+	p := a.aesCipher.planes(a.counter, a.pass)
+	a.VPADDQ(a.ahead(16), a.counter, a.counter)
+	return p
+}
+
+func (a *aesSource) next() { a.VPADDQ(a.ahead(256), a.start, a.start) }
