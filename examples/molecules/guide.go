@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/energy"
@@ -44,15 +45,18 @@ func guides(c *corpus.Corpus, n *networks, shape neural.Config, plain train.Obje
 	if wanted[free] {
 		told := shape
 		told.Cond, told.Classes = features, 2
-		parts = append(parts, part{".classes", told, train.Classes{Objective: plain, Labels: labels}, o.steps, &n.classes})
+		parts = append(parts, part{".classes", told, train.Classes{Objective: plain, Labels: labels}, o.guideSteps(), &n.classes})
 	}
 	if wanted[led] {
 		judge := shape
 		judge.Outputs, judge.Width, judge.Heads, judge.Blocks = 2, classifierWidth, classifierWidth/head, classifierDepth
-		parts = append(parts, part{".classifier", judge, train.Classify{Objective: plain, Labels: labels}, max(1, o.steps/classifierShare), &n.classifier})
+		parts = append(parts, part{".classifier", judge, train.Classify{Objective: plain, Labels: labels}, max(1, o.guideSteps()/classifierShare), &n.classifier})
 	}
 	return parts
 }
+
+// guideSteps returns the steps of a network that guides, but for a classifier's.
+func (o options) guideSteps() int { return cmp.Or(o.guide, o.steps) }
 
 // leaning are the runs with guidance, within the syntax and away from the training set.
 func leaning(c *corpus.Corpus, within projection.Path, novel *corpus.Seen, o options) []job {

@@ -30,15 +30,15 @@ import (
 type options struct {
 	command.Output
 
-	data, checkpoint, weights          string
-	dump, count, regex, runs           string
-	train                              bool
-	atoms, steps, batch, width, blocks int
-	every                              int
-	n                                  int
-	minutes, rate, lean, scale, start  float64
-	seed                               uint64
-	shares                             []float64
+	data, checkpoint, weights                 string
+	dump, count, regex, runs                  string
+	train                                     bool
+	atoms, steps, guide, batch, width, blocks int
+	every                                     int
+	n                                         int
+	minutes, rate, lean, scale, start         float64
+	seed                                      uint64
+	shares                                    []float64
 }
 
 // ownAtoms is the size of the molecules that the weights of the program are for.
@@ -54,6 +54,7 @@ func parseFlags(args []string) (options, error) {
 	f.IntVar(&o.atoms, "atoms", ownAtoms, "size of the largest molecules, hydrogen apart, that the program makes itself; each more takes ten times as long")
 	f.BoolVar(&o.train, "train", false, "train a network")
 	f.IntVar(&o.steps, "steps", 2000, "steps of the whole training, of which -minutes may cut off some for a later run")
+	f.IntVar(&o.guide, "guide", 0, "steps of the network of cfg runs, four times those of the classifier of cbg runs; 0: those of -steps")
 	f.Float64Var(&o.minutes, "minutes", 0, "stop training after so many `minutes`; 0: after -steps")
 	f.StringVar(&o.checkpoint, "checkpoint", "", "continue the training in this `file`, if there is one, and save it there")
 	f.StringVar(&o.weights, "weights", "", "with -train, write the weights to this `file`, else read them from it")
@@ -83,6 +84,8 @@ func parseFlags(args []string) (options, error) {
 	switch {
 	case f.NArg() > 0:
 		return o, fmt.Errorf("unexpected argument %q; see -help", f.Arg(0))
+	case o.guide < 0:
+		return o, fmt.Errorf("-guide = %d, want ≥ 0", o.guide)
 	case o.n < 1 || o.steps < 1 || o.batch < 1:
 		return o, fmt.Errorf("-n = %d, -steps = %d, -batch = %d, want ≥ 1", o.n, o.steps, o.batch)
 	case o.atoms < 1 || o.atoms > mostAtoms:

@@ -87,3 +87,5 @@ func unit64Run(dst []float64, bits []uint32) {
 		unit64AVX2(&dst[0], &bits[0], len(dst))
 	}
 }
+
+func (c *Counts) words() *[3][512]uint64 { return (*[3][512]uint64)(c) }

@@ -55,8 +55,6 @@ func heatBitsARSRun(dst []uint64, count *Counts, o *Odds, keys *[2 * (arsRnds + 
 	}
 }
 
-func (c *Counts) words() *[3][512]uint64 { return (*[3][512]uint64)(c) }
-
 func torusBits(count *Counts, own []uint64, at int, near *BitTorus, rows, a, b []uint64) {
 	if best == purego || len(rows) > maxBits/64 {
 		refTorusBits(count, own, at, near, rows, a, b)

@@ -113,3 +113,13 @@ func geluSlopes(d, x []float32)                     { refGELUSlope(d, x) }
 func inner(w []float64, x []float32) float64        { return refInner(w, x) }
 func gap(x, y []float32, s float64) float64         { return refGap(x, y, s) }
 func addWide(dst []float64, a float64, x []float32) { refAddWide(dst, a, x) }
+
+func graphBits(count *Counts, own []uint64, near []int32, n, degree int) {
+	refGraphBits(count, own, near, n, degree)
+}
+func tallyBits(t *ChainTally, now, old []uint64, count *Counts) { refTallyBits(t, now, old, count) }
+func spreadChains(x []int32, own []uint64, place []int32)       { refSpreadChains(x, own, place) }
+
+func unmoved(odds []uint64, look, x []int32, words []uint32) int {
+	return refUnmoved(odds, look, x, words)
+}

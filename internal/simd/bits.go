@@ -58,9 +58,3 @@ func SpreadBits(x []int32, even, odd []uint64, first, n int) {
 	}
 	spreadBits(x, even, odd, first, n)
 }
-
-func checkBits(name string, n, most int) {
-	if n%(BitSites/64) != 0 || n > most {
-		panic(fmt.Sprintf("simd: len(%s) = %d, want a multiple of %d, at most %d", name, n, BitSites/64, most))
-	}
-}

@@ -37,6 +37,9 @@ var bounds = map[string]struct {
 	"perCall":       {scratchTerms, 2},
 	"maxBits":       {maxBits, 1},
 	"spreadTerms":   {spreadTerms, 0.5},
+	"nearTerms":     {nearTerms, 5},
+	"byteLanes":     {byteLanes, 20},
+	"chainTerms":    {chainTerms, 0.5},
 }
 
 // unbounded are functions that call assembly with a length that their caller

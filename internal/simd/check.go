@@ -25,3 +25,11 @@ func checkGemm(c, a, b []float32, m, n, k int) {
 	checkLen("a", len(a), m*k)
 	checkLen("b", len(b), n*k)
 }
+
+// checkBits panics unless a string of n words is one of whole registers, at most so many
+// words.
+func checkBits(name string, n, most int) {
+	if n%(BitSites/64) != 0 || n > most {
+		panic(fmt.Sprintf("simd: len(%s) = %d, want a multiple of %d, at most %d", name, n, BitSites/64, most))
+	}
+}

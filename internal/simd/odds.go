@@ -68,3 +68,15 @@ func (o *Odds) digit(d int, c0, c1, c2 uint64) uint64 {
 	}
 	return t
 }
+
+// At returns the odds of k neighbours in state 1, times 2⁶⁴.
+func (o *Odds) At(k int) (p uint64) {
+	var c [3]uint64
+	for b := range c {
+		c[b] = -(uint64(k) >> b & 1)
+	}
+	for d := range o.digits {
+		p = p<<1 | o.digit(d, c[0], c[1], c[2])&1
+	}
+	return p
+}

@@ -1,6 +1,6 @@
 // Package spins holds two-level sites as bits and redraws hundreds of them at a
 // time, given how many of their neighbours are in state 1: those of one lattice in
-// the words of a string.
+// the words of a string ([Torus]), or the chains of one graph in a word ([Graph]).
 //
 // Random numbers are addressed by site: which bits of a stream decide about it
 // does not depend on other sites, so that parts of a lattice can be redrawn at the

@@ -51,6 +51,7 @@ func TestTorusGibbsConditionals(t *testing.T) {
 // A sweep is the product over one colour of independent conditionals, then over
 // the other: the law after a sweep from a fixed state, by the energy reached.
 func TestTorusGibbsSweep(t *testing.T) {
+	withoutBits(t)
 	exact.SkipUnderRace(t)
 	m := chequered(t, 4, 4)
 	start := []int32{1, 0, 0, 1, 1, 1, 0, 1, 0, 0, 1, 0, 1, 0, 1, 1}
@@ -146,6 +147,7 @@ func TestTorusGibbsIsUsedWhereItApplies(t *testing.T) {
 }
 
 func TestTorusGibbsRuns(t *testing.T) {
+	withoutBits(t)
 	m := chequered(t, 4, 6)
 	runs.Resume(t, m, Gibbs{Scan: Chromatic})
 	k := must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), m, 4))

@@ -35,6 +35,13 @@ func sparseModels(t *testing.T) map[string]energy.Model {
 	}
 }
 
+// withoutBits lets the chains of a block move one by one for the rest of a test.
+func withoutBits(t *testing.T) {
+	old := fewestBits
+	fewestBits = sampler.BlockSize + 1
+	t.Cleanup(func() { fewestBits = old })
+}
+
 // conditionals returns what the kernel draws site i at x from.
 func (k *matching) conditionals(i int32, x []int32) []float64 {
 	p := make([]float64, k.levels)
@@ -96,6 +103,7 @@ func sparseMatrix(k *sparseGibbs, all [][]int32) *exact.Matrix {
 // A sweep leaves π invariant to rounding, its matrix is what the kernel does, and
 // the energies that it keeps are those of the states.
 func TestSparseGibbsIsExact(t *testing.T) {
+	withoutBits(t)
 	exact.SkipUnderRace(t)
 	for name, m := range sparseModels(t) {
 		t.Run(name, func(t *testing.T) {
@@ -143,6 +151,7 @@ func TestSparseGibbsIsExact(t *testing.T) {
 // Running energies stay those of the states, and resumed runs and those of other
 // workers have the same bits; nothing is allocated.
 func TestSparseGibbsRuns(t *testing.T) {
+	withoutBits(t)
 	for name, m := range sparseModels(t) {
 		runs.Resume(t, m, Gibbs{})
 		sites, _ := m.Shape()

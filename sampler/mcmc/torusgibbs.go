@@ -10,7 +10,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/spins"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
-	"github.com/gibbsite-go/gibbsite/sampler/generator"
 )
 
 // torusGibbs is the chromatic kernel of [Gibbs] for energy.Toroidal models: a
@@ -197,8 +196,7 @@ func (k *torusGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32,
 func (k *torusGibbs) half(s, colour int, r *sampler.Stream) (moved int) {
 	j := &k.job
 	j.state, j.colour = k.states[s], colour
-	g, seed, chain, group := r.Reserve(k.torus.Groups())
-	j.from = spins.Source{ARS: g == generator.ARS4x32, Seed: seed, Chain: chain, Group: group}
+	j.from = reserve(r, k.torus.Groups())
 	t := k.each(k.torus.Jobs(), k.redraw)
 	j.state.Close(colour)
 	k.now[s].bonds, k.now[s].up[colour] = t.Bonds, t.Up

@@ -43,6 +43,8 @@ var topics = []struct {
 	{"sparse", sparse},
 	{"columns", columns},
 	{"bits", bits},
+	{"chainbits", chainbits},
+	{"unmoved", unmoved},
 	{"fold", fold},
 	{"squares", squares},
 	{"polar", polar},

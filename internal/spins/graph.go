@@ -1,0 +1,215 @@
+package spins
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
+
+// MostNear is the largest number of neighbours of a site of a [Graph].
+const MostNear = 7
+
+// Layout says what a [Graph] is made from.
+type Layout struct {
+	Start, Adj []int32      // the neighbours of each site, in compressed rows
+	Against    []bool       // of each entry of Adj: it counts where it is in state 0; nil: of none
+	Colour     []int32      // of each site: those of one colour are not neighbours
+	Kind       []int32      // of each site, of one number of neighbours
+	Odds       []*simd.Odds // of each kind, by the number of neighbours that count
+}
+
+// Graph is an arrangement of sites in lanes of 32 bits, one bit a chain, so that those
+// which are redrawn together follow each other: by colour, then by kind, each filled up
+// to a whole register. It is immutable.
+type Graph struct {
+	sites int
+	place []int32 // lane of each site
+	lanes int
+	parts []part
+	odds  []*simd.Odds
+}
+
+// part is what is redrawn at a time: sites of a colour and a kind.
+type part struct {
+	lane, sites int // the first, and how many sites follow each other there
+	degree      int
+	kind        int32
+	near        []int32 // lanes of the neighbours, negative for those against, by neighbour and lane
+}
+
+// partLanes is the largest number of lanes of a part: those of a simd.Counts.
+const partLanes = 2 * len(simd.Counts{}[0])
+
+// registerLanes is the number of lanes of a register.
+const registerLanes = simd.BitSites / simd.ChainBits
+
+// NewGraph returns the arrangement. It panics if a site has more than MostNear
+// neighbours.
+func NewGraph(from Layout) *Graph {
+	g := &Graph{sites: len(from.Start) - 1, odds: from.Odds}
+	order := make([]int32, g.sites)
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortStableFunc(order, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(from.Colour[a], from.Colour[b]), cmp.Compare(from.Kind[a], from.Kind[b]))
+	})
+	g.place = make([]int32, g.sites)
+	for len(order) > 0 {
+		first := order[0]
+		n := 1
+		for n < min(len(order), partLanes) && from.Colour[order[n]] == from.Colour[first] && from.Kind[order[n]] == from.Kind[first] {
+			n++
+		}
+		degree := int(from.Start[first+1] - from.Start[first])
+		if degree > MostNear {
+			panic(fmt.Sprintf("spins: NewGraph: site %d has %d neighbours, want ≤ %d", first, degree, MostNear))
+		}
+		for k, i := range order[:n] {
+			g.place[i] = int32(g.lanes + k)
+		}
+		g.parts = append(g.parts, part{lane: g.lanes, sites: n, degree: degree, kind: from.Kind[first]})
+		g.lanes += whole(n)
+		order = order[n:]
+	}
+	g.connect(from)
+	return g
+}
+
+// whole returns n, rounded up to whole registers.
+func whole(n int) int { return (n + registerLanes - 1) / registerLanes * registerLanes }
+
+// connect stores the neighbours of all lanes; those that fill up a register are their
+// own, and stay 0.
+func (g *Graph) connect(from Layout) {
+	site := make([]int32, g.lanes)
+	for i := range site {
+		site[i] = -1
+	}
+	for i, p := range g.place {
+		site[p] = int32(i)
+	}
+	for at := range g.parts {
+		p := &g.parts[at]
+		n := whole(p.sites)
+		p.near = make([]int32, n*p.degree)
+		for l := range n {
+			for k := range p.degree {
+				near := &p.near[k*n+l]
+				if i := site[p.lane+l]; i < 0 {
+					*near = int32(p.lane + l)
+				} else {
+					entry := int(from.Start[i]) + k
+					*near = g.place[from.Adj[entry]]
+					if from.Against != nil && from.Against[entry] {
+						*near |= -1 << 31
+					}
+				}
+			}
+		}
+	}
+}
+
+// Lanes returns the number of lanes, at least that of sites.
+func (g *Graph) Lanes() int { return g.lanes }
+
+// Parts returns the number of parts of a sweep.
+func (g *Graph) Parts() int { return len(g.parts) }
+
+// PartSites returns the number of sites of a part.
+func (g *Graph) PartSites(part int) int { return g.parts[part].sites }
+
+// Groups returns the number of groups of a random stream that a redraw of a part
+// takes.
+func (g *Graph) Groups(part int) uint64 {
+	return uint64(whole(g.parts[part].sites)/registerLanes) * simd.BitGroups
+}
+
+// Visit calls f for every site in the order of a sweep, those of a part one after the
+// other, with 2⁶⁴ times the probability that a redraw makes it 1 in state x.
+func (g *Graph) Visit(x []int32, f func(site int, odds uint64)) {
+	site := make([]int, g.lanes)
+	for i, p := range g.place {
+		site[p] = i
+	}
+	for at := range g.parts {
+		p := &g.parts[at]
+		n := whole(p.sites)
+		for l := range p.sites {
+			m := 0
+			for k := range p.degree {
+				near := p.near[k*n+l]
+				m += int(x[site[near&(1<<31-1)]]) ^ int(near>>31&1)
+			}
+			f(site[p.lane+l], g.odds[p.kind].At(m))
+		}
+	}
+}
+
+// Chains are the states of up to simd.ChainBits chains of a graph.
+type Chains struct {
+	*Graph
+	bits  []uint64
+	count simd.Counts
+	draw  [partLanes / 2]uint64
+}
+
+// NewChains returns states whose sites are all 0.
+func (g *Graph) NewChains() *Chains {
+	c := apart.New(Chains{Graph: g})
+	c.bits = apart.Make[uint64](g.lanes / 2)
+	return c
+}
+
+// Redraw draws the sites of a part afresh, given the others, from the random bits that
+// Graph.Groups says, and adds what changed to the tally of their kind.
+func (c *Chains) Redraw(at int, told []simd.ChainTally, from Source) {
+	p := &c.parts[at]
+	n := whole(p.sites)
+	simd.GraphBits(&c.count, c.bits, p.near, n, p.degree)
+	old, now := c.bits[p.lane/2:(p.lane+n)/2], c.draw[:n/2]
+	simd.HeatBits(now, &c.count, c.odds[p.kind], from.ARS, from.Seed, from.Chain, from.Group)
+	clearFrom(now, p.sites)
+	simd.TallyBits(&told[p.kind], now, old, &c.count)
+	copy(old, now)
+}
+
+// clearFrom clears lane n and those behind it.
+func clearFrom(v []uint64, n int) {
+	if n%2 == 1 {
+		v[n/2] &= 1<<32 - 1
+		n++
+	}
+	clear(v[n/2:])
+}
+
+// Spread stores the states in x, a row for each chain.
+func (c *Chains) Spread(x []int32) { simd.SpreadChains(x, c.bits, c.place) }
+
+// Pack takes the states from x, a row of levels 0 and 1 for each chain.
+func (c *Chains) Pack(x []int32) {
+	clear(c.bits)
+	for at := 0; at < len(x); at += c.sites {
+		chain := uint(at / c.sites)
+		for i, p := range c.place {
+			c.bits[p>>1] |= uint64(x[at+i]&1) << (uint(p&1)*32 + chain)
+		}
+	}
+}
+
+// Change is what redraws have changed in one chain: sites that went from 0 to 1 and from
+// 1 to 0, and the numbers of neighbours that counted, summed over the former and, taken
+// away, the latter.
+type Change struct{ Up, Down, Near int }
+
+// Add adds what a tally says of a chain.
+func (c *Change) Add(t *simd.ChainTally, chain int) {
+	up := int(t.Up[chain])
+	down := int(t.Moved[chain]) - up
+	c.Up += up
+	c.Down += down
+	c.Near += int(t.Sum[chain]) - simd.TallyDown*down
+}

@@ -1,0 +1,146 @@
+package spins
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
+
+// random returns a graph of sites of up to seven neighbours, some against, in colours
+// that are the sites' own order, and kinds by the number of neighbours, two of each.
+func random(r *rand.Rand, sites int) Layout {
+	near := make([][]int32, sites)
+	for range 4 * sites {
+		i, j := r.IntN(sites), r.IntN(sites)
+		if i != j && len(near[i]) < MostNear && len(near[j]) < MostNear && !slices.Contains(near[i], int32(j)) {
+			near[i], near[j] = append(near[i], int32(j)), append(near[j], int32(i))
+		}
+	}
+	g := Layout{Start: []int32{0}, Colour: make([]int32, sites), Kind: make([]int32, sites)}
+	for i, row := range near {
+		g.Adj = append(g.Adj, row...)
+		g.Start = append(g.Start, int32(len(g.Adj)))
+		for range row {
+			g.Against = append(g.Against, r.IntN(3) == 0)
+		}
+		for _, j := range row {
+			if int(j) < i && g.Colour[j] >= g.Colour[i] {
+				g.Colour[i] = g.Colour[j] + 1
+			}
+		}
+		g.Kind[i] = int32(2*len(row) + r.IntN(2))
+	}
+	for kind := range 2 * (MostNear + 1) {
+		p := make([]uint64, kind/2+1)
+		for n := range p {
+			p[n] = r.Uint64()
+		}
+		g.Odds = append(g.Odds, simd.NewOdds(p))
+		odds[g.Odds[kind]] = p
+	}
+	return g
+}
+
+// odds are what those of the graphs of this file were made from.
+var odds = map[*simd.Odds][]uint64{}
+
+// number is the random integer of a lane and chain of a part.
+func number(from Source, lane, chain int) (u uint64) {
+	at := 32*lane + chain
+	words := make([]uint32, 16*64)
+	if group := from.Group + uint64(at/512*16); from.ARS {
+		simd.ARS(words, from.Seed, from.Chain, group)
+	} else {
+		simd.Philox(words, from.Seed, from.Chain, group)
+	}
+	for d := range 64 {
+		u |= uint64(words[16*d+at/32%16]>>(at%32)&1) << (63 - d)
+	}
+	return u
+}
+
+// Redraws are those of a plain loop over sites and chains, and so is what they tell.
+func TestGraphRedraws(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 1))
+	for _, sites := range []int{1, 5, 40, 700} {
+		from := random(r, sites)
+		g := NewGraph(from)
+		require.Zero(t, g.Lanes()%16)
+		const chains = 5
+		x := lattice(r, chains*sites)
+		c := g.NewChains()
+		c.Pack(x)
+		y := slices.Clone(x)
+		told := make([]simd.ChainTally, len(from.Odds))
+		want := make([][chains]Change, len(from.Odds))
+		seen := 0
+		for part := range g.Parts() {
+			source := Source{ARS: part%2 == 1, Seed: 3, Chain: 4, Group: uint64(1000 * part)}
+			c.Redraw(part, told, source)
+			before := slices.Clone(y)
+			p := &g.parts[part]
+			require.Equal(t, uint64(whole(p.sites)), g.Groups(part))
+			for i := range sites {
+				if lane := int(g.place[i]); lane < p.lane || lane >= p.lane+g.PartSites(part) {
+					continue
+				}
+				seen++
+				for s := range chains {
+					m := 0
+					for n := from.Start[i]; n < from.Start[i+1]; n++ {
+						v := int(before[s*sites+int(from.Adj[n])])
+						if from.Against[n] {
+							v = 1 - v
+						}
+						m += v
+					}
+					y[s*sites+i] = 0
+					if number(source, int(g.place[i])-p.lane, s) < odds[from.Odds[from.Kind[i]]][m] {
+						y[s*sites+i] = 1
+					}
+					switch w := &want[from.Kind[i]][s]; y[s*sites+i] - before[s*sites+i] {
+					case 1:
+						w.Up, w.Near = w.Up+1, w.Near+m
+					case -1:
+						w.Down, w.Near = w.Down+1, w.Near-m
+					}
+				}
+			}
+			got := make([]int32, chains*sites)
+			c.Spread(got)
+			require.Equal(t, y, got, "part %d of %d sites", part, sites)
+		}
+		assert.Equal(t, sites, seen)
+		for kind := range told {
+			for s := range chains {
+				var got Change
+				got.Add(&told[kind], s)
+				require.Equal(t, want[kind][s], got, "kind %d, chain %d", kind, s)
+			}
+		}
+	}
+}
+
+// Lanes that fill up registers stay 0, also where they would be drawn 1.
+func TestGraphFillsUpWithZeros(t *testing.T) {
+	g := NewGraph(Layout{Start: []int32{0, 0, 0, 0}, Colour: make([]int32, 3), Kind: make([]int32, 3), Odds: []*simd.Odds{simd.NewOdds([]uint64{1<<64 - 1})}})
+	c, told := g.NewChains(), make([]simd.ChainTally, 1)
+	c.Redraw(0, told, Source{})
+	assert.Equal(t, []uint64{1<<64 - 1, 1<<32 - 1, 0, 0, 0, 0, 0, 0}, c.bits)
+	assert.Equal(t, int32(3), told[0].Up[31])
+}
+
+// Large colours are redrawn in parts.
+func TestGraphParts(t *testing.T) {
+	const sites = 2500
+	g := NewGraph(Layout{Start: make([]int32, sites+1), Colour: make([]int32, sites), Kind: make([]int32, sites), Odds: []*simd.Odds{simd.NewOdds([]uint64{5})}})
+	assert.Equal(t, []int{3, 1024, 1024, 452, 2512}, []int{g.Parts(), g.PartSites(0), g.PartSites(1), g.PartSites(2), g.Lanes()})
+	assert.PanicsWithValue(t, "spins: NewGraph: site 0 has 8 neighbours, want ≤ 7", func() {
+		NewGraph(Layout{Start: []int32{0, 8}, Adj: make([]int32, 8), Colour: []int32{0}, Kind: []int32{0}})
+	})
+}

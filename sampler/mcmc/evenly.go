@@ -1,0 +1,107 @@
+package mcmc
+
+import (
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/spins"
+)
+
+// evenly is a model of two levels and pairs whose couplings have one strength:
+//
+//	E(x_i = 1) − E(x_i = 0) = base + weight·m
+//
+// for a site of a kind, with m of its neighbours in the state that counts, 1 or, against,
+// 0.
+type evenly struct {
+	graph  *spins.Graph
+	weight float64
+	base   []float64 // by kind
+}
+
+const (
+	// mostKinds bounds the kinds of sites: models of more have fields of their own
+	// at many sites.
+	mostKinds = 32
+
+	// sameBase is how far apart, by their size, rounding may take bases of a kind.
+	sameBase = 1e-14
+)
+
+// newEvenly returns nil if the model is not of this kind, or has sites of more
+// neighbours than spins.MostNear.
+func newEvenly(m energy.Model) *evenly {
+	if g, ok := energy.As[energy.Matching](m); ok {
+		if coupling, field, ok := g.Matching(); ok && len(field) == 2 {
+			start, adj := g.Graph()
+			e := &evenly{weight: -2 * coupling}
+			return e.arrange(start, adj, nil, func(i int) (base, size float64) {
+				return float64(coupling*float64(start[i+1]-start[i])) + (field[0] - field[1]), 0
+			})
+		}
+	}
+	p, ok := energy.As[pairwise](m)
+	if !ok {
+		return nil
+	}
+	start, adj, weight, field, ok := p.Pairs()
+	if !ok || len(weight) == 0 {
+		return nil
+	}
+	e := &evenly{weight: math.Abs(weight[0])}
+	against := make([]bool, len(weight))
+	for n, w := range weight {
+		if math.Abs(w) != e.weight {
+			return nil
+		}
+		against[n] = w < 0
+	}
+	return e.arrange(start, adj, against, func(i int) (base, size float64) {
+		n := 0
+		for _, is := range against[start[i]:start[i+1]] {
+			if is {
+				n++
+			}
+		}
+		sum := float64(e.weight * float64(n))
+		return field[i] - sum, math.Abs(field[i]) + sum
+	})
+}
+
+// arrange finds the kinds of sites and puts sites in the order of a sweep.
+func (e *evenly) arrange(start, adj []int32, against []bool, base func(i int) (base, size float64)) *evenly {
+	sites := len(start) - 1
+	kind, degrees, odd := make([]int32, sites), []int32{}, []*simd.Odds{}
+	for i := range kind {
+		d := start[i+1] - start[i]
+		if d > spins.MostNear {
+			return nil
+		}
+		b, size := base(i)
+		at := 0
+		for at < len(e.base) && !(degrees[at] == d && math.Abs(e.base[at]-b) <= sameBase*size) {
+			at++
+		}
+		if kind[i] = int32(at); at < len(e.base) {
+			continue
+		}
+		if at == mostKinds {
+			return nil
+		}
+		p := make([]uint64, d+1)
+		for n := range p {
+			p[n] = odds(b + float64(e.weight*float64(n)))
+		}
+		e.base, degrees, odd = append(e.base, b), append(degrees, d), append(odd, simd.NewOdds(p))
+	}
+	colour, _ := colouring(start, adj)
+	e.graph = spins.NewGraph(spins.Layout{Start: start, Adj: adj, Against: against, Colour: colour, Kind: kind, Odds: odd})
+	return e
+}
+
+// pairwise is ground.Pairwise.
+type pairwise = interface {
+	energy.Model
+	Pairs() (start, adj []int32, weight, field []float64, ok bool)
+}

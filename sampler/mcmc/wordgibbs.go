@@ -1,0 +1,196 @@
+package mcmc
+
+import (
+	"fmt"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/spins"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// wordGibbs is the chromatic kernel of [Gibbs] for models of two levels on graphs of few
+// neighbours and one strength of couplings, of either sign: the chains of a block are the
+// bits of a word, and those of sixteen sites are redrawn at once. States are held as bits
+// beside x, which is what they are made from and written to.
+//
+// Conditionals are held as multiples of 2⁻⁶⁴. All chains draw from the stream of the first
+// one.
+type wordGibbs struct {
+	model  energy.Model
+	sites  int
+	even   *evenly
+	states *spins.Chains
+	held   bool // the states are up to date
+	stale  bool // x does not have them yet
+	hidden bool // it need not have them
+
+	start []float64         // energies at the last Reset
+	since [][]spins.Change  // changes since then, by kind and chain
+	told  []simd.ChainTally // those since the last flush, by kind
+	at    cursor            // its updates are parts, of all chains together
+}
+
+// newWordGibbs returns nil if another kernel does better.
+func newWordGibbs(m energy.Model, chains int) *wordGibbs {
+	if chains < fewestBits {
+		return nil
+	}
+	e := newEvenly(m)
+	sites, _ := m.Shape()
+	if e == nil || e.graph.Lanes() > chains*sites { // of small graphs of many colours most lanes fill up registers
+		return nil
+	}
+	k := apart.New(wordGibbs{
+		model: m, sites: sites, even: e, states: e.graph.NewChains(),
+		start: apart.Make[float64](chains), told: make([]simd.ChainTally, len(e.base)), at: newCursor(chains),
+	})
+	for range e.base {
+		k.since = append(k.since, apart.Make[spins.Change](chains))
+	}
+	return k
+}
+
+// wordSites is the number of sites for each chain of a block from which on chains of a
+// torus take less time one by one (BenchmarkWordGibbs): registers of torusGibbs are full.
+const wordSites = 32
+
+// wordFormat begins what AppendBinary writes: that of sparseGibbs, which had these
+// models, is as long, and begins with an energy.
+const wordFormat = 0x776f7264
+
+// Reset implements [sampler.Transition].
+func (k *wordGibbs) Reset(x []int32) error {
+	k.at.clear()
+	_, err := k.ResetUntil(nil, x)
+	return err
+}
+
+// ResetUntil is Reset until stop says so.
+func (k *wordGibbs) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
+	k.held = false
+	for _, since := range k.since {
+		clear(since)
+	}
+	return k.at.renew(stop, 1, k.sites, func(_, lo, hi int) (bool, error) {
+		k.model.Energy(k.start[lo:hi], x[lo*k.sites:hi*k.sites])
+		return true, checkStart(k.start, lo, hi)
+	})
+}
+
+// Step implements [sampler.Transition].
+func (k *wordGibbs) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
+	k.StepUntil(nil, info, x, r)
+}
+
+// StepUntil is Step until stop says so, which is asked about every millisecond.
+func (k *wordGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
+	k.at.begin(stop)
+	if !k.held {
+		k.states.Pack(x)
+		k.held = true
+	}
+	for k.at.update < k.states.Parts() && !k.at.stopped {
+		part := k.at.update
+		from := reserve(&r[0], k.states.Groups(part))
+		k.states.Redraw(part, k.told, from)
+		k.at.update++
+		k.at.done(len(info) * k.states.PartSites(part))
+	}
+	k.flush()
+	k.shown(x)
+	if k.at.update < k.states.Parts() {
+		return false
+	}
+	for s := range info {
+		k.at.told[s].Energy, k.at.told[s].Accept = k.energy(s), 1
+	}
+	k.at.finish(info)
+	return true
+}
+
+// flush takes note of what changed.
+func (k *wordGibbs) flush() {
+	for kind, since := range k.since {
+		t := &k.told[kind]
+		for s := range since {
+			since[s].Add(t, s)
+			k.at.told[s].Moved += int(t.Moved[s])
+		}
+		*t = simd.ChainTally{}
+	}
+}
+
+// energy returns the running energy of a chain: integers times parameters, so that
+// rounding does not gather.
+func (k *wordGibbs) energy(s int) float64 {
+	near, sum := 0, 0.0
+	for kind, since := range k.since {
+		c := &since[s]
+		near += c.Near
+		sum += float64(k.even.base[kind] * float64(c.Up-c.Down))
+	}
+	return k.start[s] + (sum + float64(k.even.weight*float64(near)))
+}
+
+// Defer implements the method that [sampler.Transition] speaks of.
+func (k *wordGibbs) Defer(on bool) { k.hidden = on }
+
+// Show implements the method that [sampler.Transition] speaks of.
+func (k *wordGibbs) Show(x []int32) {
+	if k.stale {
+		k.states.Spread(x)
+		k.stale = false
+	}
+}
+
+// shown stores the states in x, unless that is deferred.
+func (k *wordGibbs) shown(x []int32) {
+	if k.stale = true; !k.hidden {
+		k.Show(x)
+	}
+}
+
+// AppendBinary implements [sampler.Transition].
+func (k *wordGibbs) AppendBinary(b []byte) ([]byte, error) {
+	b = wire.AppendFloat64s(wire.AppendInts(b, wordFormat), k.start)
+	for _, since := range k.since {
+		for _, c := range since {
+			b = wire.AppendInts(b, c.Up, c.Down, c.Near)
+		}
+	}
+	return k.at.append(b), nil
+}
+
+// UnmarshalBinary implements [sampler.Transition].
+func (k *wordGibbs) UnmarshalBinary(b []byte) error {
+	k.held, k.stale = false, false
+	var format [1]uint64
+	b, err := wire.ReadUint64s(b, format[:])
+	if err != nil {
+		return err
+	}
+	if format[0] != wordFormat {
+		return fmt.Errorf("mcmc: the checkpoint is of another kernel of Gibbs: format %d, want %d", format[0], wordFormat)
+	}
+	b, err = wire.ReadFloat64s(b, k.start)
+	if err != nil {
+		return err
+	}
+	for _, since := range k.since {
+		for s := range since {
+			var v [3]uint64
+			if b, err = wire.ReadUint64s(b, v[:]); err != nil {
+				return err
+			}
+			since[s] = spins.Change{Up: int(v[0]), Down: int(v[1]), Near: int(v[2])}
+		}
+	}
+	return k.at.restore(b, k.states.Parts())
+}
+
+// fewestBits is the number of chains of a block from which on they are bits of a word
+// (BenchmarkWordGibbs). Tests set it higher, to try other kernels.
+var fewestBits = 2
