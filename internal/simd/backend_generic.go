@@ -79,6 +79,10 @@ func heatBitsARS(dst []uint64, count *Counts, o *Odds, key, stream, group uint64
 	refHeatBitsARS(dst, count, o, key, stream, group)
 }
 
+func tallyTorus(now, old []uint64, count *Counts) (up, moved, bonds int) {
+	return refTallyTorus(now, old, count)
+}
+
 func torusBits(count *Counts, own []uint64, at int, near *BitTorus, rows, a, b []uint64) {
 	refTorusBits(count, own, at, near, rows, a, b)
 }

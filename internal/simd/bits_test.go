@@ -153,6 +153,38 @@ func TestTorusBits(t *testing.T) {
 	}
 }
 
+// TestTallyTorus counts sites one by one, in strings of ones too.
+func TestTallyTorus(t *testing.T) {
+	r := newRand(15)
+	for _, n := range []int{0, 8, 16, 40, 512} {
+		for _, ones := range []bool{false, true} {
+			now, old := words(r, n), words(r, n)
+			var c Counts
+			for b := range c {
+				copy(c[b][:], words(r, n))
+			}
+			if ones {
+				for i := range now {
+					now[i], old[i], c[0][i], c[1][i], c[2][i] = ^uint64(0), 0, ^uint64(0), ^uint64(0), ^uint64(0)
+				}
+			}
+			want := [3]int{}
+			for i := range 64 * n {
+				want[0] += bit(now, i)
+				want[1] += bit(now, i) ^ bit(old, i)
+				want[2] += bit(now, i) * (bit(c[0][:], i) + 2*bit(c[1][:], i) + 4*bit(c[2][:], i))
+			}
+			onAll(func(l level) {
+				up, moved, bonds := TallyTorus(now, old, &c)
+				require.Equal(t, want, [3]int{up, moved, bonds}, "%s: %d words", levelNames[l], n)
+			})
+		}
+	}
+	assert.Panics(t, func() { TallyTorus(make([]uint64, 7), make([]uint64, 7), new(Counts)) })
+	assert.Panics(t, func() { TallyTorus(make([]uint64, 8), make([]uint64, 16), new(Counts)) })
+	assert.Panics(t, func() { TallyTorus(make([]uint64, 520), make([]uint64, 520), new(Counts)) })
+}
+
 func TestSpreadBits(t *testing.T) {
 	r := newRand(14)
 	even, odd := words(r, 70), words(r, 70)
@@ -211,6 +243,12 @@ func BenchmarkBits(b *testing.B) {
 	onEach(b, "Torus", func(b *testing.B) {
 		for b.Loop() {
 			TorusBits(&c, own, 16, 0, near, rows, rows, rows)
+		}
+		perElement(b, 64*len(dst), 0)
+	})
+	onEach(b, "Tally", func(b *testing.B) {
+		for b.Loop() {
+			TallyTorus(dst, rows, &c)
 		}
 		perElement(b, 64*len(dst), 0)
 	})

@@ -141,8 +141,11 @@ func (s *State) tally(w *Scratch, now, old []uint64, lo int) (t Tally) {
 	whole := min(len(now), max(0, s.sites/64-lo))
 	c0, c1, c2 := w.count[0][:len(now)], w.count[1][:len(now)], w.count[2][:len(now)]
 	old = old[:len(now)]
-	up, moved, ones, twos, fours := 0, 0, 0, 0, 0
-	for i, v := range now[:whole] {
+	begin := whole &^ (simd.BitSites/64 - 1)
+	up, moved, bonds := simd.TallyTorus(now[:begin], old[:begin], &w.count)
+	ones, twos, fours := 0, 0, 0
+	for i := begin; i < whole; i++ {
+		v := now[i]
 		up += bits.OnesCount64(v)
 		moved += bits.OnesCount64(v ^ old[i])
 		ones += bits.OnesCount64(v & c0[i])
@@ -158,7 +161,7 @@ func (s *State) tally(w *Scratch, now, old []uint64, lo int) (t Tally) {
 		twos += bits.OnesCount64(v & c1[whole])
 		fours += bits.OnesCount64(v & c2[whole])
 	}
-	return Tally{Bonds: ones + 2*twos + 4*fours, Up: up, Moved: moved}
+	return Tally{Bonds: bonds + ones + 2*twos + 4*fours, Up: up, Moved: moved}
 }
 
 // Close lets the string of a colour that has changed go on periodically.

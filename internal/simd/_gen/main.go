@@ -45,6 +45,7 @@ var topics = []struct {
 	{"bits", bits},
 	{"chainbits", chainbits},
 	{"unmoved", unmoved},
+	{"bittally", bitTally},
 	{"fold", fold},
 	{"squares", squares},
 	{"polar", polar},
