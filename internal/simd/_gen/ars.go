@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/mmcloughlin/avo/ir"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -86,28 +88,35 @@ func (c *aesCipher) base() reg.VecVirtual {
 }
 
 // ahead is what to add to counters to come n further.
-func (c *aesCipher) ahead(n uint32) operand.Mem {
+func (c *aesCipher) ahead(n int) operand.Mem {
 	var words []uint32
 	for range 4 {
-		words = append(words, n, 0, 0, 0)
+		words = append(words, uint32(n), 0, 0, 0)
 	}
-	return c.table(map[uint32]string{16: "nextBlocks", 256: "nextRegisterBlocks"}[n], words...)
+	return c.table(fmt.Sprintf("ahead%d", n), words...)
 }
 
 // planes returns words 16w … 16w+15 of the group at base for w = 0, …, 3; with
 // AVX2 the first eight of these or, in pass 1, the others.
 func (c *aesCipher) planes(base reg.VecVirtual, pass int) []reg.VecVirtual {
 	k := c.kernel
+	// Counters of groups are multiples of 16, to which lanes add without a carry: so
+	// lanes come last, after the key.
+	keyed := k.vec()
+	if k.wide() {
+		k.VPXORQ(c.round[0], base, keyed)
+	} else {
+		k.VPXOR(c.first, base, keyed)
+	}
 	var z, block []reg.VecVirtual // what is encrypted: with AVX2 the lower halves of z and others
 	for j := range 4 {
 		r := k.vec()
-		k.VPADDQ(c.steps.Offset(64*j+32*pass), base, r)
 		z, block = append(z, r), append(block, r)
 		if k.wide() {
-			k.VPXORQ(c.round[0], r, r)
+			k.VPXORQ(c.steps.Offset(64*j), keyed, r)
 			continue
 		}
-		k.VPXOR(c.first, r, r)
+		k.VPXOR(c.steps.Offset(64*j+32*pass), keyed, r)
 		high := k.XMM()
 		k.VEXTRACTI128(operand.U8(1), r, high)
 		block = append(block, high)

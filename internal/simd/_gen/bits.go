@@ -30,9 +30,10 @@ const plane = 8 * 512
 
 // source is where the sites of a register have their random words from.
 type source interface {
-	begin(pass int)           // at the words of the sites of a pass, with AVX2 half of a register
-	planes() []reg.VecVirtual // the words of the next group, a digit of every site each
-	next()                    // goes to the next register
+	begin(pass int)                    // at the words of the sites of a pass, with AVX2 half of a register
+	planes(group int) []reg.VecVirtual // the words of a group from there on, a digit of every site each
+	skip(groups int)                   // goes on by groups
+	next()                             // goes to the next register
 }
 
 // heat is what heatBits keeps in registers.
@@ -44,9 +45,9 @@ type heat struct {
 	factors [][]operand.Op // of the terms; AVX2 has no registers for them
 }
 
-// heatBits draws the sites of a register, of half of one with AVX2, from eight
-// binary digits each and goes on, four digits at a time, while a site is
-// undecided: all digits so far are those of its probability.
+// heatBits draws the sites of a register from twelve binary digits each, with AVX2
+// those of half of one from four, and goes on, four digits at a time, while a site
+// is undecided: all digits so far are those of its probability.
 func heatBits(k *kernel, terms int, s source) {
 	h := &heat{kernel: k, source: s, terms: terms, digits: k.param("digits")}
 	dst, count, regs := k.param("dst"), k.param("count"), k.param("regs")
@@ -72,25 +73,27 @@ func heatBits(k *kernel, terms int, s source) {
 func (h *heat) half(dst operand.Mem, count [3]operand.Mem) {
 	k := h.kernel
 	draw := func(groups int, digits func(plane int) operand.Mem) (less, equal reg.VecVirtual) {
-		var planes []reg.VecVirtual
-		for range groups {
-			planes = append(planes, h.planes()...)
+		for g := groups - 1; g >= 0; g-- { // the last digits first
+			planes := h.planes(g)
+			if g == groups-1 {
+				if h.factors == nil || groups > 1 || !k.wide() {
+					h.load(count)
+				}
+				less, equal = k.vec(), k.vec()
+				k.clear(less)
+				k.ones(equal)
+			}
+			for p := len(planes) - 1; p >= 0; p-- {
+				h.compare(less, equal, planes[p], digits(4*g+p))
+			}
 		}
-		if h.factors == nil || groups > 1 || !k.wide() {
-			h.load(count)
-		}
-		less, equal = k.vec(), k.vec()
-		k.clear(less)
-		k.ones(equal)
-		for p := len(planes) - 1; p >= 0; p-- {
-			h.compare(less, equal, planes[p], digits(p))
-		}
+		h.skip(groups)
 		return less, equal
 	}
 	fixed := func(p int) operand.Mem { return operand.Mem{Base: h.digits, Disp: 64 * p} }
 	groups := 1
 	if k.wide() {
-		groups = 2
+		groups = 3 // one of eight registers wants more
 	}
 	res, und := draw(groups, fixed)
 	p, left := k.GP64(), k.GP64()

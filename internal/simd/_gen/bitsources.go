@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -50,25 +52,34 @@ func (p *philoxSource) begin(pass int) {
 
 func (p *philoxSource) next() { p.VPADDQ(p.quads("nextRegister", 256), p.base, p.base) }
 
-func (p *philoxSource) planes() []reg.VecVirtual {
+func (p *philoxSource) skip(groups int) { p.VPADDQ(p.groups(groups), p.counter, p.counter) }
+
+// groups is how far counters of groups are apart.
+func (p *philoxSource) groups(n int) operand.Mem {
+	return p.quads(fmt.Sprintf("groups%d", n), uint32(16*n))
+}
+
+func (p *philoxSource) planes(group int) []reg.VecVirtual {
 	k := p.kernel
-	one, sixteen := k.quads("one", 1), k.quads("sixteen", 16)
+	one := k.quads("one", 1)
 	var chain [2]state
 	for c := range chain {
 		s := &chain[c]
 		for i := range s {
 			s[i] = k.vec()
 		}
-		if c == 0 {
+		switch {
+		case c == 1:
+			k.VPADDQ(one, chain[0][0], s[0])
+		case group == 0:
 			k.vmov(p.counter, s[0])
-		} else {
-			k.VPADDQ(one, p.counter, s[0])
+		default:
+			k.VPADDQ(p.groups(group), p.counter, s[0])
 		}
 		k.VPSRLQ(operand.U8(32), s[0], s[1])
 		k.vmov(p.s2, s[2])
 		k.vmov(p.s3, s[3])
 	}
-	k.VPADDQ(sixteen, p.counter, p.counter)
 	k.rounds(chain[:], p.mul0, p.mul1, p.keys)
 	for w := range 4 {
 		even, odd := chain[0][w], chain[1][w]
@@ -101,10 +112,15 @@ func (a *aesSource) begin(pass int) {
 	a.vmov(a.start, a.counter)
 }
 
-func (a *aesSource) planes() []reg.VecVirtual {
-	p := a.aesCipher.planes(a.counter, a.pass)
-	a.VPADDQ(a.ahead(16), a.counter, a.counter)
-	return p
+func (a *aesSource) planes(group int) []reg.VecVirtual {
+	at := a.counter
+	if group > 0 {
+		at = a.vec()
+		a.VPADDQ(a.ahead(16*group), a.counter, at)
+	}
+	return a.aesCipher.planes(at, a.pass)
 }
+
+func (a *aesSource) skip(groups int) { a.VPADDQ(a.ahead(16*groups), a.counter, a.counter) }
 
 func (a *aesSource) next() { a.VPADDQ(a.ahead(256), a.start, a.start) }

@@ -117,9 +117,9 @@ func (k *kernel) rounds(chain []state, mul0, mul1 operand.Op, keys reg.GPVirtual
 			k.VPMULUDQ(mul0, s[0], s[0])
 			k.VPMULUDQ(mul1, s[2], s[2])
 			t := k.vec()
-			k.VPSRLQ(operand.U8(32), s[2], t)
+			k.VMOVSHDUP(s[2], t)
 			k.xorKey(t, s[1], operand.Mem{Base: keys, Disp: 8 * r})
-			k.VPSRLQ(operand.U8(32), s[0], s[1])
+			k.VMOVSHDUP(s[0], s[1])
 			k.xorKey(s[1], s[3], operand.Mem{Base: keys, Disp: 8*r + 4})
 			*s = state{t, s[2], s[1], s[0]}
 		}
