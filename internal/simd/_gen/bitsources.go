@@ -9,27 +9,20 @@ import (
 
 // philoxSource computes the words of Philox.
 type philoxSource struct {
-	*kernel
-	keys       reg.GPVirtual
-	mul0, mul1 operand.Op
-	s2, s3     reg.VecVirtual
-	base       reg.VecVirtual // counter of the first group of a register
-	counter    reg.VecVirtual // even counters of the next group
-	offsets    operand.Mem
-	merge      reg.OpmaskVirtual
+	*philoxBlocks
+	base    reg.VecVirtual // counter of the first group of a register
+	counter reg.VecVirtual // even counters of the next group
+	offsets operand.Mem
+	merge   reg.OpmaskVirtual
 }
 
 func newPhiloxSource(k *kernel) source {
-	p := &philoxSource{kernel: k, keys: k.param("keys")}
+	p := &philoxSource{}
 	if k.wide() {
-		p.mul0, p.mul1 = k.constant64(0xD2511F53), k.constant64(0xCD9E8D57)
+		p.philoxBlocks = k.philox(k.constant64(0xD2511F53), k.constant64(0xCD9E8D57))
 	} else {
-		p.mul0, p.mul1 = k.quads("mul0", 0xD2511F53), k.quads("mul1", 0xCD9E8D57)
+		p.philoxBlocks = k.philox(k.quads("mul0", 0xD2511F53), k.quads("mul1", 0xCD9E8D57))
 	}
-	stream := k.param("stream")
-	p.s2 = k.splat64(stream)
-	k.SHRQ(operand.U8(32), stream)
-	p.s3 = k.splat64(stream)
 	p.base = k.splat64(k.param("counter"))
 	words := []uint32{}
 	for i := range 8 {
@@ -61,26 +54,14 @@ func (p *philoxSource) groups(n int) operand.Mem {
 
 func (p *philoxSource) planes(group int) []reg.VecVirtual {
 	k := p.kernel
-	one := k.quads("one", 1)
-	var chain [2]state
-	for c := range chain {
-		s := &chain[c]
-		for i := range s {
-			s[i] = k.vec()
-		}
-		switch {
-		case c == 1:
-			k.VPADDQ(one, chain[0][0], s[0])
-		case group == 0:
-			k.vmov(p.counter, s[0])
-		default:
-			k.VPADDQ(p.groups(group), p.counter, s[0])
-		}
-		k.VPSRLQ(operand.U8(32), s[0], s[1])
-		k.vmov(p.s2, s[2])
-		k.vmov(p.s3, s[3])
+	even, odd := k.vec(), k.vec()
+	if group == 0 {
+		k.vmov(p.counter, even)
+	} else {
+		k.VPADDQ(p.groups(group), p.counter, even)
 	}
-	k.rounds(chain[:], p.mul0, p.mul1, p.keys)
+	k.VPADDQ(k.quads("one", 1), even, odd)
+	chain := p.blocks(even, odd)
 	for w := range 4 {
 		even, odd := chain[0][w], chain[1][w]
 		if k.wide() {
