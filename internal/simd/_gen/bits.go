@@ -30,10 +30,10 @@ const plane = 8 * 512
 
 // source is where the sites of a register have their random words from.
 type source interface {
-	begin(pass int)                    // at the words of the sites of a pass, with AVX2 half of a register
-	planes(group int) []reg.VecVirtual // the words of a group from there on, a digit of every site each
-	skip(groups int)                   // goes on by groups
-	next()                             // goes to the next register
+	begin(pass int)                       // at the words of the sites of a pass, with AVX2 half of a register
+	planes(group ...int) []reg.VecVirtual // the words of some groups from there on, a digit of every site each
+	skip(groups int)                      // goes on by groups
+	next()                                // goes to the next register
 }
 
 // heat is what heatBits keeps in registers.
@@ -73,8 +73,13 @@ func heatBits(k *kernel, terms int, s source) {
 func (h *heat) half(dst operand.Mem, count [3]operand.Mem) {
 	k := h.kernel
 	draw := func(groups int, digits func(plane int) operand.Mem) (less, equal reg.VecVirtual) {
+		var planes []reg.VecVirtual
 		for g := groups - 1; g >= 0; g-- { // the last digits first
-			planes := h.planes(g)
+			if len(planes) == 0 && g > 0 {
+				planes = h.planes(g-1, g)
+			} else if len(planes) == 0 {
+				planes = h.planes(g)
+			}
 			if g == groups-1 {
 				if h.factors == nil || groups > 1 || !k.wide() {
 					h.load(count)
@@ -83,9 +88,11 @@ func (h *heat) half(dst operand.Mem, count [3]operand.Mem) {
 				k.clear(less)
 				k.ones(equal)
 			}
-			for p := len(planes) - 1; p >= 0; p-- {
-				h.compare(less, equal, planes[p], digits(4*g+p))
+			rest := len(planes) - 4
+			for p := 3; p >= 0; p-- {
+				h.compare(less, equal, planes[rest+p], digits(4*g+p))
 			}
+			planes = planes[:rest]
 		}
 		h.skip(groups)
 		return less, equal

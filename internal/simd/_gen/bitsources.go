@@ -29,12 +29,7 @@ func newPhiloxSource(k *kernel) source {
 		words = append(words, uint32(2*i), 0)
 	}
 	p.offsets = k.table("even", words...)
-	if k.wide() {
-		p.merge = k.K()
-		g := k.GP32()
-		k.MOVL(operand.U32(0xAAAA), g)
-		k.KMOVW(g, p.merge)
-	}
+	p.merge = k.oddLanes()
 	return p
 }
 
@@ -52,26 +47,26 @@ func (p *philoxSource) groups(n int) operand.Mem {
 	return p.quads(fmt.Sprintf("groups%d", n), uint32(16*n))
 }
 
-func (p *philoxSource) planes(group int) []reg.VecVirtual {
+func (p *philoxSource) planes(group ...int) (planes []reg.VecVirtual) {
 	k := p.kernel
-	even, odd := k.vec(), k.vec()
-	if group == 0 {
-		k.vmov(p.counter, even)
-	} else {
-		k.VPADDQ(p.groups(group), p.counter, even)
-	}
-	k.VPADDQ(k.quads("one", 1), even, odd)
-	chain := p.blocks(even, odd)
-	for w := range 4 {
-		even, odd := chain[0][w], chain[1][w]
-		if k.wide() {
-			k.VMOVSLDUP(odd, p.merge, even)
+	var counters []reg.VecVirtual
+	for _, g := range group {
+		even, odd := k.vec(), k.vec()
+		if g == 0 {
+			k.vmov(p.counter, even)
 		} else {
-			k.VPSLLQ(operand.U8(32), odd, odd)
-			k.VPBLENDD(operand.U8(0xAA), odd, even, even)
+			k.VPADDQ(p.groups(g), p.counter, even)
+		}
+		k.VPADDQ(k.quads("one", 1), even, odd)
+		counters = append(counters, even, odd)
+	}
+	chain := p.blocks(counters...)
+	for c := 0; c < len(chain); c += 2 {
+		for w := range 4 {
+			planes = append(planes, k.interleave(chain[c][w], chain[c+1][w], p.merge))
 		}
 	}
-	return chain[0][:]
+	return planes
 }
 
 // aesSource computes the words of ARS.
@@ -93,13 +88,16 @@ func (a *aesSource) begin(pass int) {
 	a.vmov(a.start, a.counter)
 }
 
-func (a *aesSource) planes(group int) []reg.VecVirtual {
-	at := a.counter
-	if group > 0 {
-		at = a.vec()
-		a.VPADDQ(a.ahead(16*group), a.counter, at)
+func (a *aesSource) planes(group ...int) (planes []reg.VecVirtual) {
+	for _, g := range group {
+		at := a.counter
+		if g > 0 {
+			at = a.vec()
+			a.VPADDQ(a.ahead(16*g), a.counter, at)
+		}
+		planes = append(planes, a.aesCipher.planes(at, a.pass)...)
 	}
-	return a.aesCipher.planes(at, a.pass)
+	return planes
 }
 
 func (a *aesSource) skip(groups int) { a.VPADDQ(a.ahead(16*groups), a.counter, a.counter) }

@@ -37,37 +37,74 @@ func philox(k *kernel) {
 		return k.table(name, words...)
 	}
 	one, sixteen := wide("one", 1), wide("sixteen", 16)
-	var merge reg.OpmaskVirtual
-	if k.wide() {
-		merge = k.K()
-		g := k.GP32()
-		k.MOVL(operand.U32(0xAAAA), g)
-		k.KMOVW(g, merge)
-	}
-
-	k.Label("group")
-	for pass := 0; pass < 16/per; pass++ {
-		even, odd := k.vec(), k.vec()
-		k.VPADDQ(offsets.Offset(pass*32), base, even)
-		k.VPADDQ(one, even, odd)
-		chain := c.blocks(even, odd)
-		for w := range 4 {
-			out := operand.Mem{Base: dst, Disp: 64*w + 32*pass}
-			even, odd := chain[0][w], chain[1][w]
-			if k.wide() {
-				k.VMOVSLDUP(odd, merge, even)
-				k.VMOVDQU32(even, out)
-			} else {
-				k.VPSLLQ(operand.U8(32), odd, odd)
-				k.VPBLENDD(operand.U8(0xAA), odd, even, even)
-				k.VMOVDQU(even, out)
+	merge := k.oddLanes()
+	// draw stores some groups; with AVX-512 two at a time, as the processor looks
+	// ahead for less than a group.
+	draw := func(n int) {
+		for pass := 0; pass < 16/per; pass++ {
+			var counters []reg.VecVirtual
+			for g := range n {
+				even, odd := k.vec(), k.vec()
+				k.VPADDQ(offsets.Offset(pass*32), base, even)
+				if g > 0 {
+					k.VPADDQ(sixteen, even, even)
+				}
+				k.VPADDQ(one, even, odd)
+				counters = append(counters, even, odd)
+			}
+			chain := c.blocks(counters...)
+			for g := range n {
+				for w := range 4 {
+					out := operand.Mem{Base: dst, Disp: 256*g + 64*w + 32*pass}
+					k.VMOVUPS(k.interleave(chain[2*g][w], chain[2*g+1][w], merge), out)
+				}
 			}
 		}
+		for range n {
+			k.VPADDQ(sixteen, base, base)
+		}
+		k.ADDQ(imm(256*n), dst)
 	}
-	k.VPADDQ(sixteen, base, base)
-	k.ADDQ(imm(256), dst)
+	if k.wide() {
+		k.Label("pair")
+		k.SUBQ(imm(2), groups)
+		k.JL(operand.LabelRef("last"))
+		draw(2)
+		k.JMP(operand.LabelRef("pair"))
+		k.Label("last")
+		k.ADDQ(imm(2), groups)
+		k.JZ(operand.LabelRef("done"))
+		draw(1)
+		k.Label("done")
+		return
+	}
+	k.Label("group")
+	draw(1)
 	k.DECQ(groups)
 	k.JNZ(operand.LabelRef("group"))
+}
+
+// oddLanes selects every other lane of 32 bits; AVX2 does not need it.
+func (k *kernel) oddLanes() (m reg.OpmaskVirtual) {
+	if k.wide() {
+		m = k.K()
+		g := k.GP32()
+		k.MOVL(operand.U32(0xAAAA), g)
+		k.KMOVW(g, m)
+	}
+	return m
+}
+
+// interleave returns the lower halves of 64-bit lanes of even and odd counters by
+// turns.
+func (k *kernel) interleave(even, odd reg.VecVirtual, oddLanes reg.OpmaskVirtual) reg.VecVirtual {
+	if k.wide() {
+		k.VMOVSLDUP(odd, oddLanes, even)
+	} else {
+		k.VPSLLQ(operand.U8(32), odd, odd)
+		k.VPBLENDD(operand.U8(0xAA), odd, even, even)
+	}
+	return even
 }
 
 // splat64 copies a number to every lane of 64 bits.
@@ -127,39 +164,39 @@ func (k *kernel) philox(mul0, mul1 operand.Op) *philoxBlocks {
 	return p
 }
 
-// blocks makes the ten rounds at even and odd counters, which are overwritten; a word
-// is in the lower half of a 64-bit lane. An even counter and the odd one behind it
-// have the same upper halves, so that all but words 2 and 3 are the same after the
-// first round, and word 3 after the second.
-func (p *philoxBlocks) blocks(even, odd reg.VecVirtual) [2]state {
+// blocks makes the ten rounds at even and odd counters by turns, which are
+// overwritten; a word is in the lower half of a 64-bit lane. An even counter and the
+// odd one behind it have the same upper halves, so that all but words 2 and 3 are the
+// same after the first round, and word 3 after the second.
+func (p *philoxBlocks) blocks(counters ...reg.VecVirtual) (chain []state) {
 	k := p.kernel
-	word0 := k.vec()
-	k.VMOVSHDUP(even, word0)
-	if k.wide() {
-		k.VPXORQ(p.to0, word0, word0)
-	} else {
-		k.VPXOR(p.to0, word0, word0)
+	xor := func(a operand.Op, b reg.VecVirtual) {
+		if k.wide() {
+			k.VPXORQ(a, b, b)
+		} else {
+			k.VPXOR(a, b, b)
+		}
 	}
-	k.VPMULUDQ(p.mul0, word0, word0)
-	high0 := k.vec()
-	k.VMOVSHDUP(word0, high0)
-	var chain [2]state
-	for c, low := range []reg.VecVirtual{even, odd} {
+	var word0, high0 reg.VecVirtual
+	for c, low := range counters {
+		if c%2 == 0 {
+			word0, high0 = k.vec(), k.vec()
+			k.VMOVSHDUP(low, word0)
+			xor(p.to0, word0)
+			k.VPMULUDQ(p.mul0, word0, word0)
+			k.VMOVSHDUP(word0, high0)
+		}
 		k.VPMULUDQ(p.mul0, low, low)
 		word2, t := k.vec(), k.vec()
 		k.VMOVSHDUP(low, word2)
-		if k.wide() {
-			k.VPXORQ(p.to2, word2, word2)
-		} else {
-			k.VPXOR(p.to2, word2, word2)
-		}
+		xor(p.to2, word2)
 		k.VPMULUDQ(p.mul1, word2, word2)
 		k.VMOVSHDUP(word2, t)
 		k.xorKey(t, p.word1, operand.Mem{Base: p.keys, Disp: 8})
 		k.xorKey(low, high0, operand.Mem{Base: p.keys, Disp: 12})
-		chain[c] = state{t, word2, low, word0}
+		chain = append(chain, state{t, word2, low, word0})
 	}
-	k.rounds(chain[:], p.mul0, p.mul1, p.keys)
+	k.rounds(chain, p.mul0, p.mul1, p.keys)
 	return chain
 }
 
