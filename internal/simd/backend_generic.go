@@ -5,6 +5,7 @@ package simd
 // The kernels of this backend are the references.
 
 func philox(dst []uint32, key, stream, group uint64) { refPhilox(dst, key, stream, group) }
+func ars(dst []uint32, key, stream, group uint64)    { refARS(dst, key, stream, group) }
 func unit32(dst []float32, bits []uint32)            { refUnit32(dst, bits) }
 func unit64(dst []float64, bits []uint32)            { refUnit64(dst, bits) }
 
@@ -72,6 +73,14 @@ func addRows64(dst, src, w []float64, stride int, rows []int32) {
 
 func heatBits(dst []uint64, count *Counts, o *Odds, key, stream, group uint64) {
 	refHeatBits(dst, count, o, key, stream, group)
+}
+
+func heatBitsARS(dst []uint64, count *Counts, o *Odds, key, stream, group uint64) {
+	refHeatBitsARS(dst, count, o, key, stream, group)
+}
+
+func tallyTorus(now, old []uint64, count *Counts) (up, moved, bonds int) {
+	return refTallyTorus(now, old, count)
 }
 
 func torusBits(count *Counts, own []uint64, at int, near *BitTorus, rows, a, b []uint64) {

@@ -180,7 +180,7 @@ func (c *Chains) Redraw(at int, told []simd.ChainTally, from Source, w *Scratch)
 	n := whole(p.sites)
 	simd.GraphBits(&w.count, c.bits, p.near, n, p.degree)
 	old, now := c.bits[p.lane/2:(p.lane+n)/2], w.draw[:n/2]
-	simd.HeatBits(now, &w.count, c.odds[p.kind], from.Seed, from.Chain, from.Group)
+	simd.HeatBits(now, &w.count, c.odds[p.kind], from.ARS, from.Seed, from.Chain, from.Group)
 	clearFrom(now, p.sites)
 	simd.TallyBits(&told[p.kind], now, old, &w.count)
 	copy(old, now)

@@ -53,7 +53,11 @@ var odds = map[*simd.Odds][]uint64{}
 func number(from Source, lane, chain int) (u uint64) {
 	at := 32*lane + chain
 	words := make([]uint32, 16*64)
-	simd.Philox(words, from.Seed, from.Chain, from.Group+uint64(at/512*16))
+	if group := from.Group + uint64(at/512*16); from.ARS {
+		simd.ARS(words, from.Seed, from.Chain, group)
+	} else {
+		simd.Philox(words, from.Seed, from.Chain, group)
+	}
 	for d := range 64 {
 		u |= uint64(words[16*d+at/32%16]>>(at%32)&1) << (63 - d)
 	}
@@ -76,7 +80,7 @@ func TestGraphRedraws(t *testing.T) {
 		want := make([][chains]Change, len(from.Odds))
 		seen := 0
 		for part := range g.Parts() {
-			source := Source{Seed: 3, Chain: 4, Group: uint64(1000 * part)}
+			source := Source{ARS: part%2 == 1, Seed: 3, Chain: 4, Group: uint64(1000 * part)}
 			c.Redraw(part, told, source, new(Scratch))
 			before := slices.Clone(y)
 			p := &g.parts[part]

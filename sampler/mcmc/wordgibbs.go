@@ -127,8 +127,7 @@ func (k *wordGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32, 
 		k.first = k.at.update
 		parts, sites := min(k.states.End(k.first)-k.first, batch), 0
 		for job := range parts {
-			from := &k.from[job]
-			from.Seed, from.Chain, from.Group = r[0].Reserve(k.states.Groups(k.first + job))
+			k.from[job] = reserve(&r[0], k.states.Groups(k.first+job))
 			sites += k.states.PartSites(k.first + job)
 		}
 		if len(k.workers) > 1 && parts > 1 {

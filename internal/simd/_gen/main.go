@@ -26,6 +26,7 @@ var topics = []struct {
 	write func(b *builder)
 }{
 	{"random", random},
+	{"ars", ars},
 	{"logistic", logistic},
 	{"flip", flip},
 	{"gemm", gemm},
@@ -44,6 +45,7 @@ var topics = []struct {
 	{"bits", bits},
 	{"chainbits", chainbits},
 	{"unmoved", unmoved},
+	{"bittally", bitTally},
 	{"fold", fold},
 	{"squares", squares},
 	{"polar", polar},
