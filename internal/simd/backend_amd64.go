@@ -2,62 +2,12 @@
 
 package simd
 
-// The functions of this file choose the backend of each kernel. A function in
-// assembly cannot be stopped by the scheduler, so it gets at most tens of
-// microseconds of work per call, and is called from functions that
-// are not inlined: their prologue is where a waiting garbage collector stops
-// them.
-
-// runGroups, runWords and runTerms bound one call: Philox takes up to 1 ns a
-// word with AVX2, elementwise kernels about as much.
-const (
-	runGroups = 256
-	runTerms  = 16384
-)
-
-func philox(dst []uint32, key, stream, group uint64) {
-	if best == purego {
-		refPhilox(dst, key, stream, group)
-		return
-	}
-	keys := philoxKeys(key)
-	for len(dst) > 0 {
-		n := min(len(dst)/GroupWords, runGroups)
-		philoxRun(dst[:n*GroupWords], &keys, stream, group*16)
-		dst = dst[n*GroupWords:]
-		group += uint64(n)
-	}
-}
-
-// philoxKeys returns the two round keys of every round.
-func philoxKeys(key uint64) (keys [2 * philoxRnds]uint32) {
-	k0, k1 := uint32(key), uint32(key>>32)
-	for r := 0; r < len(keys); r += 2 {
-		keys[r], keys[r+1] = k0, k1
-		k0 += philoxKey0
-		k1 += philoxKey1
-	}
-	return keys
-}
-
 //go:noinline
 func philoxRun(dst []uint32, keys *[2 * philoxRnds]uint32, stream, counter uint64) {
 	if best == avx512 {
 		philoxAVX512(&dst[0], len(dst)/GroupWords, keys, counter, stream)
 	} else {
 		philoxAVX2(&dst[0], len(dst)/GroupWords, keys, counter, stream)
-	}
-}
-
-func unit32(dst []float32, bits []uint32) {
-	if best == purego {
-		refUnit32(dst, bits)
-		return
-	}
-	for len(dst) > 0 {
-		n := min(len(dst), runTerms)
-		unit32Run(dst[:n], bits)
-		dst, bits = dst[n:], bits[n:]
 	}
 }
 
@@ -68,15 +18,6 @@ func unit32Run(dst []float32, bits []uint32) {
 	} else {
 		unit32AVX2(&dst[0], &bits[0], len(dst))
 	}
-}
-
-func unit64(dst []float64, bits []uint32) {
-	for best != purego && len(dst) >= 8 {
-		n := min(len(dst)&^7, runTerms)
-		unit64Run(dst[:n], bits)
-		dst, bits = dst[n:], bits[2*n:]
-	}
-	refUnit64(dst, bits)
 }
 
 //go:noinline

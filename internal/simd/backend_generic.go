@@ -2,12 +2,9 @@
 
 package simd
 
-// The kernels of this backend are the references.
+// The kernels that only amd64 has in assembly are the references elsewhere.
 
-func philox(dst []uint32, key, stream, group uint64) { refPhilox(dst, key, stream, group) }
-func ars(dst []uint32, key, stream, group uint64)    { refARS(dst, key, stream, group) }
-func unit32(dst []float32, bits []uint32)            { refUnit32(dst, bits) }
-func unit64(dst []float64, bits []uint32)            { refUnit64(dst, bits) }
+func ars(dst []uint32, key, stream, group uint64) { refARS(dst, key, stream, group) }
 
 func flipThresholds(t []int32, h []float32, x []int32, beta float32, c []float32) {
 	refFlipThresholds(t, h, x, beta, c)

@@ -11,24 +11,24 @@ const variable = "GIBBSITE_SIMD"
 
 // best is the backend in use. It is written at start and, in tests, by one
 // goroutine between kernels.
-var best = must(choose(supported(), os.Getenv(variable)))
+var best = must(choose(levelNames[:supported()+1], os.Getenv(variable)))
 
-// Backend returns the name of the backend in use: "purego", "avx2" or "avx512".
+// Backend returns the name of the backend in use: "purego", "avx2", "avx512" or "neon".
 func Backend() string { return levelNames[best] }
 
-// choose returns the backend that name asks for, the highest one if it is empty,
-// or an error if there is no such backend here.
-func choose(have level, name string) (level, error) {
+// choose returns the backend that name asks for, of those that there are, the highest
+// one if it is empty, or an error if there is no such backend here.
+func choose(have []string, name string) (level, error) {
 	if name == "" {
-		return have, nil
+		return level(len(have) - 1), nil
 	}
-	for l, known := range levelNames[:have+1] {
+	for l, known := range have {
 		if name == known {
 			return level(l), nil
 		}
 	}
 	return 0, fmt.Errorf("gibbsite: environment variable %s = %q, want one of %s, which this program and CPU have, or none",
-		variable, name, strings.Join(levelNames[:have+1], ", "))
+		variable, name, strings.Join(have, ", "))
 }
 
 // must stops the program at start: a backend that was asked for and is not there

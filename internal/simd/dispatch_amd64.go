@@ -4,6 +4,18 @@ package simd
 
 import "golang.org/x/sys/cpu"
 
+// level orders the backends of the architecture; a higher one needs all that a lower one
+// needs.
+type level int
+
+const (
+	purego level = iota
+	avx2
+	avx512
+)
+
+var levelNames = [...]string{purego: "purego", avx2: "avx2", avx512: "avx512"}
+
 // supported returns the highest backend that this binary and this CPU have.
 func supported() level {
 	x := &cpu.X86

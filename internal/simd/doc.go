@@ -31,18 +31,20 @@
 // # Choosing a backend
 //
 // The best backend of the CPU is chosen once, at start. The environment
-// variable GIBBSITE_SIMD names another: purego, avx2 or avx512. A value that is
-// none of these, or that the program or the CPU does not have, is a panic at
-// start. It exists for tests and for
+// variable GIBBSITE_SIMD names another: purego, avx2 or avx512 on amd64, purego or
+// neon on arm64, purego elsewhere. A value that is none of these, or that the
+// program or the CPU does not have, is a panic at start. It exists for tests and for
 // those who must pin the results of the fused kernels. The build tag purego
 // leaves the assembly out altogether. [Backend] tells what runs. (A cached test
 // result does not notice the variable: use go test -count=1.)
 //
 // # The assembly
 //
-// It is written by a generator in a module of its own, which also measures it:
+// It is written by generators in a module of their own, which also measures it. A
+// kernel without assembly for an architecture is its reference there.
 //
 //	go -C internal/simd/_gen run .        writes asm_*_amd64.{s,go}
+//	go -C internal/simd/_gen run ./neon   writes asm_*_arm64.{s,go}
 //	go -C internal/simd/_gen test ./...   checks that they are what is committed
 //	go -C internal/simd/_gen run ./coef   prints the polynomials
 //	go -C internal/simd/_gen run ./table  measures kernels against their floors

@@ -81,19 +81,30 @@ func TestUnits(t *testing.T) {
 }
 
 func TestDispatch(t *testing.T) {
+	all := []string{"purego", "avx2", "avx512"}
 	for _, c := range []struct {
-		have level
+		have []string
 		name string
 		want level
-	}{{avx512, "purego", purego}, {avx512, "avx2", avx2}, {avx512, "", avx512}, {avx2, "", avx2}, {purego, "purego", purego}} {
+	}{
+		{all, "purego", 0}, {all, "avx2", 1}, {all, "", 2}, {all[:2], "", 1}, {all[:1], "purego", 0},
+		{[]string{"purego", "neon"}, "", 1}, {[]string{"purego", "neon"}, "neon", 1},
+	} {
 		got, err := choose(c.have, c.name)
 		assert.NoError(t, err)
 		assert.Equal(t, c.want, got)
 	}
-	for _, name := range []string{"anything", "AVX2", "avx512", " avx2"} {
-		_, err := choose(avx2, name)
+	for _, name := range []string{"anything", "AVX2", "avx512", " avx2", "neon"} {
+		_, err := choose(all[:2], name)
 		assert.ErrorContains(t, err, fmt.Sprintf("GIBBSITE_SIMD = %q, want one of purego, avx2,", name))
-		assert.Panics(t, func() { must(choose(avx2, name)) })
+		assert.Panics(t, func() { must(choose(all[:2], name)) })
+	}
+	have := levelNames[:supported()+1]
+	assert.Contains(t, have, Backend())
+	for l, name := range have {
+		got, err := choose(have, name)
+		assert.NoError(t, err)
+		assert.Equal(t, level(l), got)
 	}
 }
 

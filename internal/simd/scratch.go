@@ -7,6 +7,11 @@ const (
 	// Longer rows are cut there, at the end of a block.
 	scratchTerms = 32 * blockTerms
 
+	// runGroups and runTerms bound one call of assembly: Philox takes up to 1 ns a
+	// word with AVX2, elementwise kernels about as much.
+	runGroups = 256
+	runTerms  = 16384
+
 	// scratchRows is how many rows share that room.
 	scratchRows = 2048
 )
