@@ -13,3 +13,8 @@ func tallyTorusAVX2(now *uint64, old *uint64, count *[3][512]uint64, regs int, s
 //
 //go:noescape
 func tallyTorusAVX512(now *uint64, old *uint64, count *[3][512]uint64, regs int, sums *[3][8]uint64)
+
+// countTorusAVX512 is tallyTorusAVX512 where the processor counts bits of words (VPOPCNTDQ).
+//
+//go:noescape
+func countTorusAVX512(now *uint64, old *uint64, count *[3][512]uint64, regs int, sums *[3][8]uint64)

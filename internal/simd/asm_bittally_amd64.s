@@ -221,3 +221,48 @@ loop:
 	VMOVUPS   Z7, 128(SI)
 	VZEROUPPER
 	RET
+
+// func countTorusAVX512(now *uint64, old *uint64, count *[3][512]uint64, regs int, sums *[3][8]uint64)
+// Requires: AVX, AVX512F, AVX512VPOPCNTDQ
+TEXT ·countTorusAVX512(SB), NOSPLIT, $0-40
+	MOVQ   now+0(FP), AX
+	MOVQ   old+8(FP), CX
+	MOVQ   count+16(FP), DX
+	MOVQ   regs+24(FP), BX
+	MOVQ   sums+32(FP), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	XORQ   DI, DI
+	SHLQ   $0x06, BX
+
+loop:
+	VMOVUPS  (AX)(DI*1), Z5
+	VPOPCNTQ Z5, Z6
+	VPADDQ   Z6, Z0, Z0
+	VPXORQ   (CX)(DI*1), Z5, Z6
+	VPOPCNTQ Z6, Z6
+	VPADDQ   Z6, Z1, Z1
+	VPANDQ   (DX)(DI*1), Z5, Z6
+	VPOPCNTQ Z6, Z6
+	VPADDQ   Z6, Z2, Z2
+	VPANDQ   4096(DX)(DI*1), Z5, Z6
+	VPOPCNTQ Z6, Z6
+	VPADDQ   Z6, Z3, Z3
+	VPANDQ   8192(DX)(DI*1), Z5, Z5
+	VPOPCNTQ Z5, Z5
+	VPADDQ   Z5, Z4, Z4
+	ADDQ     $+64, DI
+	CMPQ     DI, BX
+	JL       loop
+	VPADDQ   Z4, Z4, Z4
+	VPADDQ   Z3, Z4, Z4
+	VPADDQ   Z4, Z4, Z4
+	VPADDQ   Z2, Z4, Z4
+	VMOVUPS  Z0, (SI)
+	VMOVUPS  Z1, 64(SI)
+	VMOVUPS  Z4, 128(SI)
+	VZEROUPPER
+	RET

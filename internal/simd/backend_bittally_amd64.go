@@ -19,9 +19,12 @@ func tallyTorus(now, old []uint64, count *Counts) (up, moved, bonds int) {
 //go:noinline
 func tallyTorusRun(now, old []uint64, count *Counts, sums *[3][8]uint64) {
 	n := len(now) / (BitSites / 64)
-	if best == avx512 {
+	switch {
+	case best == avx512 && popcounts:
+		countTorusAVX512(&now[0], &old[0], count.words(), n, sums)
+	case best == avx512:
 		tallyTorusAVX512(&now[0], &old[0], count.words(), n, sums)
-	} else {
+	default:
 		tallyTorusAVX2(&now[0], &old[0], count.words(), n, sums)
 	}
 }

@@ -43,3 +43,11 @@ func setAES(narrow, wide bool) (bool, bool) {
 	aes128, aes512 = narrow && cpu.X86.HasAES, wide && cpu.X86.HasAVX512VAES
 	return was, wasWide
 }
+
+// withoutPopcounts runs f with and without what counts the bits of words.
+func withoutPopcounts(f func()) {
+	f()
+	defer func(was bool) { popcounts = was }(popcounts)
+	popcounts = false
+	f()
+}

@@ -34,3 +34,6 @@ var (
 	aes128 = cpu.X86.HasAES
 	aes512 = cpu.X86.HasAVX512VAES
 )
+
+// popcounts: AVX-512 counts the bits of words.
+var popcounts = cpu.X86.HasAVX512VPOPCNTDQ

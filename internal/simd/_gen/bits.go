@@ -32,6 +32,7 @@ const plane = 8 * 512
 type source interface {
 	begin(pass int)                       // at the words of the sites of a pass, with AVX2 half of a register
 	planes(group ...int) []reg.VecVirtual // the words of some groups from there on, a digit of every site each
+	batch() int                           // how many groups are best computed together
 	skip(groups int)                      // goes on by groups
 	next()                                // goes to the next register
 }
@@ -75,10 +76,12 @@ func (h *heat) half(dst operand.Mem, count [3]operand.Mem) {
 	draw := func(groups int, digits func(plane int) operand.Mem) (less, equal reg.VecVirtual) {
 		var planes []reg.VecVirtual
 		for g := groups - 1; g >= 0; g-- { // the last digits first
-			if len(planes) == 0 && g > 0 {
-				planes = h.planes(g-1, g)
-			} else if len(planes) == 0 {
-				planes = h.planes(g)
+			if len(planes) == 0 {
+				var batch []int
+				for b := max(0, g+1-h.batch()); b <= g; b++ {
+					batch = append(batch, b)
+				}
+				planes = h.planes(batch...)
 			}
 			if g == groups-1 {
 				if h.factors == nil || groups > 1 || !k.wide() {

@@ -47,6 +47,15 @@ func (p *philoxSource) groups(n int) operand.Mem {
 	return p.quads(fmt.Sprintf("groups%d", n), uint32(16*n))
 }
 
+// batch: the processor looks ahead for less than a group; AVX2 has no registers for
+// more.
+func (p *philoxSource) batch() int {
+	if p.wide() {
+		return 2
+	}
+	return 1
+}
+
 func (p *philoxSource) planes(group ...int) (planes []reg.VecVirtual) {
 	k := p.kernel
 	var counters []reg.VecVirtual
@@ -87,6 +96,8 @@ func (a *aesSource) begin(pass int) {
 	a.counter = a.vec()
 	a.vmov(a.start, a.counter)
 }
+
+func (a *aesSource) batch() int { return 1 }
 
 func (a *aesSource) planes(group ...int) (planes []reg.VecVirtual) {
 	for _, g := range group {

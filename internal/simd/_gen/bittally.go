@@ -9,6 +9,51 @@ import (
 func bitTally(b *builder) {
 	b.each("tallyTorus", "func(now, old *uint64, count *[3][512]uint64, regs int, sums *[3][8]uint64)",
 		"stores parts of the sums of refTallyTorus on regs ≥ 1 times 512 sites.", tallyTorus)
+	b.one(16, "countTorus", "func(now, old *uint64, count *[3][512]uint64, regs int, sums *[3][8]uint64)",
+		"is tallyTorusAVX512 where the processor counts bits of words (VPOPCNTDQ).", countTorus)
+}
+
+// countTorus adds up the bits of words.
+func countTorus(k *kernel) {
+	now, old, count, regs, sums := k.param("now"), k.param("old"), k.param("count"), k.param("regs"), k.param("sums")
+	var sum [5]reg.VecVirtual // up, moved, and those of the planes
+	for j := range sum {
+		sum[j] = k.vec()
+		k.clear(sum[j])
+	}
+	i := k.GP64()
+	k.XORQ(i, i)
+	k.SHLQ(operand.U8(6), regs)
+	k.Label("loop")
+	at := func(p reg.Register, disp int) operand.Mem {
+		return operand.Mem{Base: p, Index: i, Scale: 1, Disp: disp}
+	}
+	v := k.vec()
+	k.VMOVUPS(at(now, 0), v)
+	for j := range sum {
+		x := k.vec()
+		switch j {
+		case 0:
+			k.VPOPCNTQ(v, x)
+		case 1:
+			k.VPXORQ(at(old, 0), v, x)
+			k.VPOPCNTQ(x, x)
+		default:
+			k.VPANDQ(at(count, (j-2)*plane), v, x)
+			k.VPOPCNTQ(x, x)
+		}
+		k.VPADDQ(x, sum[j], sum[j])
+	}
+	k.ADDQ(imm(64), i)
+	k.CMPQ(i, regs)
+	k.JL(operand.LabelRef("loop"))
+	k.VPADDQ(sum[4], sum[4], sum[4])
+	k.VPADDQ(sum[3], sum[4], sum[4])
+	k.VPADDQ(sum[4], sum[4], sum[4])
+	k.VPADDQ(sum[2], sum[4], sum[4])
+	for j, s := range []reg.VecVirtual{sum[0], sum[1], sum[4]} {
+		k.VMOVUPS(s, operand.Mem{Base: sums, Disp: 64 * j})
+	}
 }
 
 // tallyTorus looks up the bits of every four bits, weighed, and adds them up in bytes,

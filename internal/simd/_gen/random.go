@@ -135,32 +135,29 @@ type philoxBlocks struct {
 	*kernel
 	mul0, mul1 operand.Op
 	keys       reg.GPVirtual
-	// What the first round makes of the stream: word 1, and what it adds modulo 2 to
-	// words 0 and 2. AVX2 has no registers for them.
-	word1, to0, to2 operand.Op
+	// What the first round adds modulo 2 to words 0 and 2, made of the stream and
+	// the keys, and the second to word 0. They are in memory.
+	to0, to2, next0 operand.Mem
 }
 
 // philox takes the parameters keys and stream.
 func (k *kernel) philox(mul0, mul1 operand.Op) *philoxBlocks {
 	p := &philoxBlocks{kernel: k, mul0: mul0, mul1: mul1, keys: k.param("keys")}
 	stream := k.param("stream")
-	word1 := k.splat64(stream)
-	k.VPMULUDQ(mul1, word1, word1)
+	next0 := k.splat64(stream)
+	k.VPMULUDQ(mul1, next0, next0)
 	k.SHRQ(operand.U8(32), stream)
 	to0, to2, zero := k.vec(), k.splat64(stream), k.vec()
 	k.clear(zero)
-	k.VMOVSHDUP(word1, to0)
+	k.VMOVSHDUP(next0, to0)
 	k.xorKey(to0, zero, operand.Mem{Base: p.keys})
 	k.xorKey(to2, zero, operand.Mem{Base: p.keys, Disp: 4})
-	p.word1, p.to0, p.to2 = word1, to0, to2
-	if !k.wide() {
-		local := k.AllocLocal(3 * 32)
-		for i, r := range []*operand.Op{&p.word1, &p.to0, &p.to2} {
-			m := local.Offset(32 * i)
-			k.VMOVDQU(*r, m)
-			*r = m
-		}
-	}
+	k.xorKey(next0, zero, operand.Mem{Base: p.keys, Disp: 8})
+	local := k.AllocLocal(3 * 4 * k.w)
+	p.to0, p.to2, p.next0 = local, local.Offset(4*k.w), local.Offset(8*k.w)
+	k.VMOVUPS(to0, p.to0)
+	k.VMOVUPS(to2, p.to2)
+	k.VMOVUPS(next0, p.next0)
 	return p
 }
 
@@ -192,7 +189,7 @@ func (p *philoxBlocks) blocks(counters ...reg.VecVirtual) (chain []state) {
 		xor(p.to2, word2)
 		k.VPMULUDQ(p.mul1, word2, word2)
 		k.VMOVSHDUP(word2, t)
-		k.xorKey(t, p.word1, operand.Mem{Base: p.keys, Disp: 8})
+		xor(p.next0, t)
 		k.xorKey(low, high0, operand.Mem{Base: p.keys, Disp: 12})
 		chain = append(chain, state{t, word2, low, word0})
 	}
@@ -226,7 +223,7 @@ func (k *kernel) vmov(from, to reg.VecVirtual) {
 }
 
 // xorKey computes a ^= b ^ key, the key a word in memory.
-func (k *kernel) xorKey(a reg.VecVirtual, b operand.Op, key operand.Mem) {
+func (k *kernel) xorKey(a, b reg.VecVirtual, key operand.Mem) {
 	if k.wide() {
 		k.VPTERNLOGD_BCST(operand.U8(0x96), key, b, a)
 		return
