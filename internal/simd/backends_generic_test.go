@@ -9,9 +9,3 @@ import (
 )
 
 func checkSupported(t *testing.T) { assert.Equal(t, purego, supported()) }
-
-// setAES stands for what another build of this file does.
-func setAES(bool, bool) (narrow, wide bool) { return false, false }
-
-// withoutPopcounts stands for what another build of this file does.
-func withoutPopcounts(f func()) { f() }
