@@ -24,6 +24,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/anneal"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+	streams "github.com/gibbsite-go/gibbsite/sampler/generator"
 	"github.com/gibbsite-go/gibbsite/sampler/ground"
 	"github.com/gibbsite-go/gibbsite/sampler/langevin"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
@@ -81,8 +82,12 @@ func killChains[S energy.Site](c *sampler.Runner[S], err error) resumable {
 }
 
 func killTokens(m energy.Model, method sampler.Method) func(string) resumable {
+	return killTokensOf(streams.Philox4x32, m, method)
+}
+
+func killTokensOf(g streams.Kind, m energy.Model, method sampler.Method) func(string) resumable {
 	return func(path string) resumable {
-		cfg := sampler.Config{Chains: 40, Seed: 3, Warmup: 40}
+		cfg := sampler.Config{Chains: 40, Seed: 3, Warmup: 40, Generator: g}
 		cfg.Checkpoint.Path, cfg.Checkpoint.Every = path, 9
 		return killChains(sampler.NewChains(m, method, cfg))
 	}
@@ -210,10 +215,14 @@ func resumables() map[string]func(path string) resumable {
 		"dlmc":             killTokens(m, mcmc.DLMC{}),
 		"dmala":            killTokens(m, mcmc.DMALA{}),
 		"dmala within":     killTokens(m, mcmc.DMALA{Within: within}),
+		"dmaps":            killTokens(m, mcmc.DMAPS{}),
 		"dula":             killTokens(m, mcmc.DULA{}),
+		"dups":             killTokens(potts, mcmc.DUPS{}),
 		"gibbs":            killTokens(m, mcmc.Gibbs{}),
 		"chromatic gibbs":  killTokens(potts, mcmc.Gibbs{Scan: mcmc.Chromatic}),
 		"torus gibbs":      killTokens(ising, mcmc.Gibbs{Scan: mcmc.Chromatic}),
+		"torus gibbs, ars": killTokensOf(streams.ARS4x32, ising, mcmc.Gibbs{Scan: mcmc.Chromatic}),
+		"dmala, ars":       killTokensOf(streams.ARS4x32, m, mcmc.DMALA{}),
 		"sparse gibbs":     killTokens(potts, mcmc.Gibbs{}),
 		"bipartite gibbs":  killTokens(rbm, mcmc.BlockGibbs{}),
 		"gwg":              killTokens(m, mcmc.GWG{}),

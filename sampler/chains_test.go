@@ -127,12 +127,13 @@ func TestDrawsYieldsWhatRunObserves(t *testing.T) {
 func TestConfigErrors(t *testing.T) {
 	m := exact.NewQuadratic(4, 1)
 	for want, cfg := range map[string]sampler.Config{
-		"Config.Chains = -1, want ≥ 0":                   {Chains: -1},
-		"Config.Warmup = -2, want ≥ -1":                  {Warmup: -2},
-		"Config.Thin = -1, want ≥ 0":                     {Thin: -1},
-		"Config.Workers = -1, want ≥ 0":                  {Workers: -1},
-		"len(Config.Init) = 3, want 4 (one state) or 16": {Init: make([]int32, 3)},
-		"Config.Init[1] = 2, want 0 … 1":                 {Init: []int32{0, 2, 0, 0}},
+		"Config.Chains = -1, want ≥ 0":                                             {Chains: -1},
+		"Config.Warmup = -2, want ≥ -1":                                            {Warmup: -2},
+		"Config.Thin = -1, want ≥ 0":                                               {Thin: -1},
+		"Config.Generator: generator = 2, want 0 (Philox4x32-10) or 1 (ARS4x32-7)": {Generator: 2},
+		"Config.Workers = -1, want ≥ 0":                                            {Workers: -1},
+		"len(Config.Init) = 3, want 4 (one state) or 16":                           {Init: make([]int32, 3)},
+		"Config.Init[1] = 2, want 0 … 1":                                           {Init: []int32{0, 2, 0, 0}},
 	} {
 		_, err := sampler.NewChains(m, mcmc.Gibbs{}, cfg)
 		assert.ErrorContains(t, err, want)

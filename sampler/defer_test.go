@@ -108,15 +108,15 @@ func TestReserve(t *testing.T) {
 	words := make([]uint32, 64*12)
 	sampler.NewStream(5, 6).Uint32s(words)
 	s := sampler.NewStream(5, 6)
-	seed, chain, group := s.Reserve(2)
+	_, seed, chain, group := s.Reserve(2)
 	assert.Equal(t, []uint64{5, 6, 0}, []uint64{seed, chain, group})
 	assert.Equal(t, words[128], s.Uint32())
-	_, _, group = s.Reserve(1) // the rest of group 2 is skipped
+	_, _, _, group = s.Reserve(1) // the rest of group 2 is skipped
 	assert.EqualValues(t, 3, group)
 	got := make([]uint32, 70)
 	s.Uint32s(got)
 	assert.Equal(t, words[256:326], got)
-	_, _, group = s.Reserve(0)
+	_, _, _, group = s.Reserve(0)
 	assert.EqualValues(t, 6, group)
 	assert.Equal(t, words[384], s.Uint32())
 }

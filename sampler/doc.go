@@ -19,8 +19,8 @@
 //
 // # Reproducibility
 //
-// A run is a function of the model, the method, Config.Seed, Config.Chains and
-// the numbers of steps: chain i draws from [Stream] (Seed, i) only, chains move in
+// A run is a function of the model, the method, Config.Seed, Config.Generator,
+// Config.Chains and the numbers of steps: chain i draws from [Stream] (Seed, i) only, chains move in
 // blocks whose size depends on Config.Chains only (see [Config.Block]), and a
 // kernel adapts per block. The number of workers, GOMAXPROCS and the instruction
 // set do not change a bit, except for models whose tables come from matrix products

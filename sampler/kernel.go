@@ -233,3 +233,11 @@ func (e *StartError) Error() string {
 	}
 	return fmt.Sprintf("sampler: chain %d: energy of the initial state = %v, want a finite number: %s", e.Chain, e.Energy, why)
 }
+
+// named numbers the chain of a *StartError of a block that begins with chain first.
+func named(err error, first int) error {
+	if start, ok := err.(*StartError); ok {
+		return &StartError{Chain: first + start.Chain, Energy: start.Energy, Constraint: start.Constraint}
+	}
+	return err
+}

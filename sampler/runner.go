@@ -10,6 +10,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/drawfile"
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
+	"github.com/gibbsite-go/gibbsite/sampler/generator"
 )
 
 // maxEntries bounds chains × sites, so that the sizes of all slices are ints.
@@ -94,6 +95,7 @@ func (c *Runner[S]) make(ctx context.Context) error {
 	} else {
 		c.streams, c.info = make([]Stream, n), make([]Info, n)
 		for i := range c.streams {
+			c.streams[i].generator = c.cfg.Generator
 			c.streams[i].Seed(c.cfg.Seed, uint64(c.cfg.First+i))
 		}
 	}
@@ -158,6 +160,7 @@ func (c *Runner[S]) sit(b *block[S]) *seat[S] {
 	s := c.depot.sit(b.chains)
 	s.x = c.states(b)
 	for i := range s.streams {
+		s.streams[i].generator = c.cfg.Generator
 		s.streams[i].Seed(b.seed, uint64(c.cfg.First+b.first+i))
 		s.streams[i].seek(c.places[b.first+i])
 	}
@@ -314,14 +317,6 @@ func (c *Runner[S]) resetBlock(b *block[S], x []S) error {
 	return named(err, c.cfg.First+b.first)
 }
 
-// named numbers the chain of a *StartError of a block that begins with chain first.
-func named(err error, first int) error {
-	if start, ok := err.(*StartError); ok {
-		return &StartError{Chain: first + start.Chain, Energy: start.Energy, Constraint: start.Constraint}
-	}
-	return err
-}
-
 // mend resets the kernels of blocks that a panic left in the middle of a step.
 func (c *Runner[S]) mend() error {
 	for i := range c.blocks {
@@ -393,6 +388,9 @@ func (c *Runner[S]) fingerprint() *fingerprint.List {
 	l.Add("Config.Warmup", c.cfg.Warmup)
 	l.Add("Config.Thin", c.cfg.Thin)
 	l.Add("sites", c.sites)
+	if g := c.cfg.Generator; g != generator.Philox4x32 { // which is that of checkpoints that name none
+		l.Add("Config.Generator", g.String())
+	}
 	c.system.Settings(l.Add)
 	return l
 }

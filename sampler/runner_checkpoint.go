@@ -164,7 +164,7 @@ func (c *Runner[S]) blockLimit(i int) (uint64, error) {
 	if err != nil {
 		return math.MaxInt32, nil
 	}
-	return uint64(blockHead+b.chains*(c.sites*4+8+streamSize)+len(state)) + 1<<20, nil
+	return uint64(blockHead+b.chains*(c.sites*4+8+streamSize(c.cfg.Generator))+len(state)) + 1<<20, nil
 }
 
 // readBlock restores a block from what appendBlock wrote.
@@ -200,15 +200,16 @@ func (c *Runner[S]) readBlock(in []byte, i int, sum uint64) error {
 	if in, err = wire.ReadFloat64s(in, energies); err != nil {
 		return err
 	}
-	if len(in) < b.chains*streamSize {
+	size := streamSize(c.cfg.Generator)
+	if len(in) < b.chains*size {
 		return wire.ErrShort
 	}
 	streams := make([]Stream, b.chains)
 	for s := range streams {
-		if err = streams[s].UnmarshalBinary(in[:streamSize]); err != nil {
+		if err = streams[s].UnmarshalBinary(in[:size]); err != nil {
 			return err
 		}
-		in = in[streamSize:]
+		in = in[size:]
 		if streams[s].seed != streams[0].seed || streams[s].chain != uint64(c.cfg.First+b.first+s) {
 			return fmt.Errorf("the random stream of chain %d is that of seed %d, chain %d", c.cfg.First+b.first+s, streams[s].seed, streams[s].chain)
 		}

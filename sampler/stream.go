@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/sampler/generator"
 )
 
 // Stream is a counter-based random stream, keyed by (seed, chain) and indexed by
@@ -12,10 +13,13 @@ import (
 // independent for every practical purpose; equal keys give equal streams on
 // every machine, and a golden test keeps that promise.
 //
-// The generator is Philox4x32-10 (Salmon, Moraes, Dror and Shaw 2011). Words
-// come in groups of 64: word j of the stream is output word ⌊(j mod 64)/16⌋ of
-// the block with counter (16⌊j/64⌋ + j mod 16, chain), which lets a vector unit
-// compute sixteen counters at once. The period is 2⁶⁶ words.
+// The generator is Philox4x32-10 unless [Stream.SeedOf] says ARS4x32-7 (both by
+// Salmon, Moraes, Dror and Shaw 2011). Words come in groups of 64: word j of the
+// stream is output word ⌊(j mod 64)/16⌋ of the block with counter
+// (16⌊j/64⌋ + j mod 16, chain), which lets a vector unit compute sixteen counters at
+// once. The key is the seed; that of ARS, which has 128 bits, is (seed,
+// 0x243F6A8885A308D3), the latter from the digits of π. Pairs have their lower half
+// first. The period is 2⁶⁶ words.
 //
 // Stream implements rand.Source. It is not safe for concurrent use. The zero
 // value is the stream of seed 0 and chain 0.
@@ -23,25 +27,58 @@ type Stream struct {
 	seed, chain uint64
 	pos         uint64           // words drawn
 	buf         [groupLen]uint32 // the group of pos, unless pos is at its start
+	generator   generator.Kind
 }
 
 const (
-	groupLen   = 64      // words per group: 16 lanes of 4 words
-	streamSize = 3 * 8   // bytes of a marshalled stream
-	unit53     = 0x1p-53 // spacing of Float64
+	groupLen = 64      // words per group: 16 lanes of 4 words
+	unit53   = 0x1p-53 // spacing of Float64
 )
+
+// streamSize returns the bytes of a marshalled stream. What has no byte that names
+// the generator is of the first one.
+func streamSize(g generator.Kind) int {
+	if g == generator.Philox4x32 {
+		return 3 * 8
+	}
+	return 3*8 + 1
+}
 
 // NewStream returns the stream of the given seed and chain at its start.
 func NewStream(seed, chain uint64) *Stream { return &Stream{seed: seed, chain: chain} }
 
-// Seed makes s the stream of the given seed and chain, at its start.
+// Seed makes s the stream of the given seed and chain, at its start, of the
+// generator that it has.
 func (s *Stream) Seed(seed, chain uint64) { s.seed, s.chain, s.pos = seed, chain, 0 }
+
+// SeedOf is Seed with another generator. It returns an error, and changes nothing,
+// if there is no such generator.
+func (s *Stream) SeedOf(g generator.Kind, seed, chain uint64) error {
+	if err := g.Check(); err != nil {
+		return fmt.Errorf("sampler: Stream.SeedOf: %w", err)
+	}
+	s.generator = g
+	s.Seed(seed, chain)
+	return nil
+}
+
+// Generator returns what the stream draws from.
+func (s *Stream) Generator() generator.Kind { return s.generator }
+
+// words computes groups of the stream.
+func (s *Stream) words(dst []uint32, group uint64) {
+	if s.generator == generator.ARS4x32 {
+		simd.ARS(dst, s.seed, s.chain, group)
+		return
+	}
+	simd.Philox(dst, s.seed, s.chain, group)
+}
 
 // Uint32 returns the next word.
 func (s *Stream) Uint32() uint32 {
 	i := s.pos % groupLen
 	if i == 0 {
-		simd.Philox(s.buf[:], s.seed, s.chain, s.pos/groupLen)
+		s.words(s.buf[:], s.pos/groupLen)
 	}
 	s.pos++
 	return s.buf[i]
@@ -87,12 +124,12 @@ func (s *Stream) Uint32s(dst []uint32) {
 		dst = dst[n:]
 	}
 	if n := len(dst) &^ (groupLen - 1); n > 0 {
-		simd.Philox(dst[:n], s.seed, s.chain, s.pos/groupLen)
+		s.words(dst[:n], s.pos/groupLen)
 		s.pos += uint64(n)
 		dst = dst[n:]
 	}
 	if len(dst) > 0 {
-		simd.Philox(s.buf[:], s.seed, s.chain, s.pos/groupLen)
+		s.words(s.buf[:], s.pos/groupLen)
 		s.pos += uint64(copy(dst, s.buf[:]))
 	}
 }
@@ -125,36 +162,48 @@ func (s *Stream) Skip(n uint64) { s.seek(s.pos + n) }
 
 // Reserve skips the rest of a group of 64 words that has been begun and n more
 // groups, and returns where these are: groups group … group+n−1 of the stream of
-// the given seed and chain. They are left to kernels that compute the words of
-// groups in an order of their own, or only those that they need.
-func (s *Stream) Reserve(n uint64) (seed, chain, group uint64) {
+// the given generator, seed and chain. They are left to kernels that compute the
+// words of groups in an order of their own, or only those that they need.
+func (s *Stream) Reserve(n uint64) (g generator.Kind, seed, chain, group uint64) {
 	group = s.pos/groupLen + (s.pos%groupLen+groupLen-1)/groupLen
 	s.pos = (group + n) * groupLen
-	return s.seed, s.chain, group
+	return s.generator, s.seed, s.chain, group
 }
 
 func (s *Stream) seek(pos uint64) {
 	s.pos = pos
 	if pos%groupLen != 0 {
-		simd.Philox(s.buf[:], s.seed, s.chain, pos/groupLen)
+		s.words(s.buf[:], pos/groupLen)
 	}
 }
 
-// AppendBinary appends the key and the position of the stream to b.
+// AppendBinary appends the key and the position of the stream to b, 24 bytes, and
+// one more that names the generator unless that is Philox4x32.
 func (s *Stream) AppendBinary(b []byte) ([]byte, error) {
 	b = binary.LittleEndian.AppendUint64(b, s.seed)
 	b = binary.LittleEndian.AppendUint64(b, s.chain)
-	return binary.LittleEndian.AppendUint64(b, s.pos), nil
+	b = binary.LittleEndian.AppendUint64(b, s.pos)
+	if s.generator != generator.Philox4x32 {
+		b = append(b, byte(s.generator))
+	}
+	return b, nil
 }
 
-// MarshalBinary returns the key and the position of the stream.
+// MarshalBinary returns what AppendBinary appends.
 func (s *Stream) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
 
 // UnmarshalBinary sets the stream to a marshalled one.
 func (s *Stream) UnmarshalBinary(b []byte) error {
-	if len(b) != streamSize {
-		return fmt.Errorf("sampler: Stream.UnmarshalBinary: %d bytes, want %d", len(b), streamSize)
+	g := generator.Philox4x32
+	if short := streamSize(g); len(b) == short+1 {
+		g, b = generator.Kind(b[short]), b[:short]
+		if g == generator.Philox4x32 || g.Check() != nil {
+			return fmt.Errorf("sampler: Stream.UnmarshalBinary: generator = %d, want %d", g, generator.ARS4x32)
+		}
+	} else if len(b) != short {
+		return fmt.Errorf("sampler: Stream.UnmarshalBinary: %d bytes, want %d, or %d", len(b), short, short+1)
 	}
+	s.generator = g
 	s.seed = binary.LittleEndian.Uint64(b)
 	s.chain = binary.LittleEndian.Uint64(b[8:])
 	s.seek(binary.LittleEndian.Uint64(b[16:]))

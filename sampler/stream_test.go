@@ -2,6 +2,7 @@ package sampler
 
 import (
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -11,14 +12,22 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/sampler/generator"
 )
 
 var _ rand.Source = (*Stream)(nil)
 
 func TestStreamGolden(t *testing.T) {
+	exact.Golden(t, "testdata/stream.golden", first(t, generator.Philox4x32))
+	exact.Golden(t, "testdata/stream_ars.golden", first(t, generator.ARS4x32))
+}
+
+// first writes the first words of some streams and what follows a skip.
+func first(t *testing.T, g generator.Kind) string {
 	var b strings.Builder
 	for _, key := range [][2]uint64{{0, 0}, {1, 0}, {1, 1}, {1 << 63, 1 << 40}} {
-		s := NewStream(key[0], key[1])
+		s := NewStream(3, 4)
+		require.NoError(t, s.SeedOf(g, key[0], key[1]))
 		fmt.Fprintf(&b, "seed %d chain %d\n", key[0], key[1])
 		for range 8 {
 			fmt.Fprintf(&b, "%016x\n", s.Uint64())
@@ -26,13 +35,16 @@ func TestStreamGolden(t *testing.T) {
 		s.Skip(1_000_000)
 		fmt.Fprintf(&b, "after a million words more: %08x %v %d\n", s.Uint32(), s.Float64(), s.IntN(1000))
 	}
-	exact.Golden(t, "testdata/stream.golden", b.String())
+	return b.String()
 }
 
 func TestStreamFillsAreTheWordsInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seed, chain := rapid.Uint64().Draw(t, "seed"), rapid.Uint64().Draw(t, "chain")
-		a, b := NewStream(seed, chain), NewStream(seed, chain)
+		a, b := new(Stream), new(Stream)
+		g := generator.Kind(rapid.IntRange(0, 1).Draw(t, "generator"))
+		require.NoError(t, a.SeedOf(g, seed, chain))
+		require.NoError(t, b.SeedOf(g, seed, chain))
 		for range rapid.IntRange(1, 6).Draw(t, "calls") {
 			n := rapid.IntRange(0, 200).Draw(t, "n")
 			switch rapid.IntRange(0, 3).Draw(t, "what") {
@@ -75,7 +87,11 @@ func TestStreamUnmarshalRefusesOtherLengths(t *testing.T) {
 	s := NewStream(3, 4)
 	want := s.Uint64()
 	s = NewStream(3, 4)
-	assert.ErrorContains(t, s.UnmarshalBinary(make([]byte, 23)), "23 bytes, want 24")
+	assert.ErrorContains(t, s.UnmarshalBinary(make([]byte, 23)), "23 bytes, want 24, or 25")
+	assert.ErrorContains(t, s.UnmarshalBinary(make([]byte, 26)), "26 bytes, want 24, or 25")
+	assert.ErrorContains(t, s.UnmarshalBinary(make([]byte, 25)), "generator = 0, want 1")
+	assert.ErrorContains(t, s.UnmarshalBinary(append(make([]byte, 24), 2)), "generator = 2, want 1")
+	assert.ErrorContains(t, s.SeedOf(2, 7, 7), "sampler: Stream.SeedOf: generator = 2, want 0 (Philox4x32-10) or 1 (ARS4x32-7)")
 	assert.Equal(t, want, s.Uint64(), "a refused restore leaves the stream alone")
 }
 
@@ -119,12 +135,78 @@ func TestIntNRejects(t *testing.T) {
 
 func TestStreamsDiffer(t *testing.T) {
 	seen := map[uint64]bool{}
-	for seed := range uint64(20) {
-		for chain := range uint64(20) {
-			seen[NewStream(seed, chain).Uint64()] = true
+	var s Stream
+	for g := range generator.Kind(2) {
+		for seed := range uint64(20) {
+			for chain := range uint64(20) {
+				require.NoError(t, s.SeedOf(g, seed, chain))
+				seen[s.Uint64()] = true
+			}
 		}
 	}
-	assert.Len(t, seen, 400)
+	assert.Len(t, seen, 800)
+}
+
+// What was marshalled says which generator it is of, and an older one, that says
+// nothing, is of Philox.
+func TestStreamKeepsItsGenerator(t *testing.T) {
+	var a, b Stream
+	require.NoError(t, a.SeedOf(generator.ARS4x32, 5, 6))
+	a.Skip(77)
+	saved, err := a.MarshalBinary()
+	require.NoError(t, err)
+	require.Len(t, saved, 25)
+	require.NoError(t, b.UnmarshalBinary(saved))
+	assert.Equal(t, generator.ARS4x32, b.Generator())
+	assert.Equal(t, a.Uint64(), b.Uint64())
+	a.Seed(8, 9)
+	assert.Equal(t, generator.ARS4x32, a.Generator(), "Seed leaves the generator")
+
+	require.NoError(t, b.UnmarshalBinary(saved[:24]))
+	assert.Equal(t, generator.Philox4x32, b.Generator())
+	want := NewStream(5, 6)
+	want.Skip(77)
+	assert.Equal(t, want.Uint64(), b.Uint64())
+}
+
+// TestStreamsAreIndependent: bits of words that a counter, a chain or a seed with one
+// other bit gives differ as often as not, whichever bit it is. What fails is a twin
+// whose seeds are added to its counters.
+func TestStreamsAreIndependent(t *testing.T) {
+	const words = 64 * 256
+	half := []float64{.5, .5}
+	differ := func(a, b []uint32) []int {
+		n := 0
+		for i := range a {
+			n += bits.OnesCount32(a[i] ^ b[i])
+		}
+		return []int{n, 32*len(a) - n}
+	}
+	x, y := make([]uint32, words), make([]uint32, words)
+	var s Stream
+	draw := func(dst []uint32, g generator.Kind, seed, chain, at uint64) {
+		require.NoError(t, s.SeedOf(g, seed, chain))
+		s.Skip(at)
+		s.Uint32s(dst)
+	}
+	const tests = 2 * (64 + 64 + 40)
+	for g := range generator.Kind(2) {
+		draw(x, g, 1, 2, 0)
+		for bit := range 64 {
+			draw(y, g, 1^1<<bit, 2, 0)
+			exact.Counts(t, differ(x, y), half, exact.Rate/tests)
+			draw(y, g, 1, 2^1<<bit, 0)
+			exact.Counts(t, differ(x, y), half, exact.Rate/tests)
+			if bit >= 24 {
+				draw(y, g, 1, 2, 1<<bit)
+				exact.Counts(t, differ(x, y), half, exact.Rate/tests)
+			}
+		}
+		// the next block of the same lane: counters that differ by 16
+		exact.Counts(t, differ(x[64:], x[:words-64]), half, exact.Rate/tests)
+		draw(y, g, 1, 2, 64)
+		assert.Less(t, exact.PValue(differ(x[64:], y[:words-64]), half), exact.Rate)
+	}
 }
 
 func TestStreamAllocatesNothing(t *testing.T) {

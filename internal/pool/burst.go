@@ -1,34 +1,88 @@
 package pool
 
 import (
+	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/gibbsite-go/gibbsite/internal/apart"
 )
 
-// Burst shares out numbered jobs between its caller and goroutines that end with
-// the call. Like a [Pool] it allocates nothing while it works; unlike one it needs
-// no Stop, for owners that nobody closes. A call costs some microseconds a worker.
+// Burst shares out numbered jobs between its caller and goroutines. Like a [Pool] it
+// allocates nothing while it works; unlike one it needs no Stop, for owners that nobody
+// closes: its goroutines end linger after a call, unless there is another one until
+// then. To wake a processor may take a tenth of a millisecond.
 type Burst struct {
 	do    func(worker, job int)
 	jobs  int64
 	next  atomic.Int64
 	first atomic.Pointer[ending]
+	left  atomic.Int64 // helpers that have not done with a call
 	gone  sync.WaitGroup
+	state []atomic.Int32 // of each helper
 	help  []func()
 }
 
+// A helper has no goroutine, one that waits for a call, or one that a call has.
+const (
+	absent = iota
+	waiting
+	called
+)
+
+const (
+	linger = 100 * time.Microsecond
+	polite = 1 << 10 // turns of a wait between two looks at the clock, about 5 microseconds
+)
+
 // NewBurst returns a Burst of the given number of workers, its caller among them.
 func NewBurst(workers int) *Burst {
-	b := apart.New(Burst{})
-	for w := 1; w < workers; w++ {
-		b.help = append(b.help, func() {
-			defer b.gone.Done()
-			b.work(w)
-		})
+	b := apart.New(Burst{state: apart.Make[atomic.Int32](max(0, workers-1))})
+	for w := range b.state {
+		b.help = append(b.help, func() { b.helper(w) })
 	}
 	return b
+}
+
+// helper works for one call after the other.
+func (b *Burst) helper(w int) {
+	state := &b.state[w]
+	exited := true
+	defer func() {
+		if exited { // runtime.Goexit: only deferred functions run
+			state.Store(absent)
+			b.done()
+		}
+	}()
+	for {
+		b.work(w + 1)
+		state.Store(waiting)
+		b.done()
+		if !await(func() bool { return state.Load() != waiting }) && state.CompareAndSwap(waiting, absent) {
+			exited = false
+			return
+		}
+	}
+}
+
+func (b *Burst) done() {
+	b.left.Add(-1)
+	b.gone.Done()
+}
+
+// await waits until ready says so, and returns false if that took longer than linger.
+func await(ready func() bool) bool {
+	began := time.Now()
+	for turn := 1; !ready(); turn++ {
+		if turn%polite == 0 {
+			if time.Since(began) > linger {
+				return false
+			}
+			runtime.Gosched()
+		}
+	}
+	return true
 }
 
 // Each calls do for the jobs 0 … jobs−1 and returns when all are done. Panics are
@@ -37,13 +91,19 @@ func (b *Burst) Each(jobs int, do func(worker, job int)) {
 	b.do, b.jobs = do, int64(jobs)
 	b.next.Store(0)
 	b.first.Store(nil)
-	for _, help := range b.help[:min(len(b.help), max(jobs-1, 0))] {
-		b.gone.Add(1)
-		go help()
+	helpers := min(len(b.help), max(jobs-1, 0))
+	b.left.Store(int64(helpers))
+	b.gone.Add(helpers)
+	for w, help := range b.help[:helpers] {
+		if !b.state[w].CompareAndSwap(waiting, called) {
+			b.state[w].Store(called)
+			go help()
+		}
 	}
 	func() {
 		defer b.gone.Wait() // also if the caller's own job ends the goroutine
 		b.work(0)
+		await(func() bool { return b.left.Load() == 0 })
 	}()
 	b.do = nil
 	b.first.Swap(nil).resume()

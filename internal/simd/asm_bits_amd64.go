@@ -14,6 +14,16 @@ func heatBits5AVX2(dst *uint64, count *[3][512]uint64, digits *[64][8]uint64, ke
 //go:noescape
 func heatBits5AVX512(dst *uint64, count *[3][512]uint64, digits *[64][8]uint64, keys *[20]uint32, counter uint64, stream uint64, regs int)
 
+// heatBitsARS5AVX2 is refHeatBitsARS on regs ≥ 1 times 512 sites, with 5 terms; counter is 16 times the group.
+//
+//go:noescape
+func heatBitsARS5AVX2(dst *uint64, count *[3][512]uint64, digits *[64][8]uint64, keys *[16]uint64, counter uint64, stream uint64, regs int)
+
+// heatBitsARS5AVX512 is refHeatBitsARS on regs ≥ 1 times 512 sites, with 5 terms; counter is 16 times the group.
+//
+//go:noescape
+func heatBitsARS5AVX512(dst *uint64, count *[3][512]uint64, digits *[64][8]uint64, keys *[16]uint64, counter uint64, stream uint64, regs int)
+
 // heatBits8AVX2 is refHeatBits on regs ≥ 1 times 512 sites, with 8 terms; counter is 16 times the group.
 //
 //go:noescape
@@ -23,6 +33,16 @@ func heatBits8AVX2(dst *uint64, count *[3][512]uint64, digits *[64][8]uint64, ke
 //
 //go:noescape
 func heatBits8AVX512(dst *uint64, count *[3][512]uint64, digits *[64][8]uint64, keys *[20]uint32, counter uint64, stream uint64, regs int)
+
+// heatBitsARS8AVX2 is refHeatBitsARS on regs ≥ 1 times 512 sites, with 8 terms; counter is 16 times the group.
+//
+//go:noescape
+func heatBitsARS8AVX2(dst *uint64, count *[3][512]uint64, digits *[64][8]uint64, keys *[16]uint64, counter uint64, stream uint64, regs int)
+
+// heatBitsARS8AVX512 is refHeatBitsARS on regs ≥ 1 times 512 sites, with 8 terms; counter is 16 times the group.
+//
+//go:noescape
+func heatBitsARS8AVX512(dst *uint64, count *[3][512]uint64, digits *[64][8]uint64, keys *[16]uint64, counter uint64, stream uint64, regs int)
 
 // torusBitsAVX2 is refTorusBits on regs ≥ 1 times 512 sites; near has the bytes to the word, the shift to the right and that of the next word to the left.
 //

@@ -6,1240 +6,1159 @@
 
 // func heatBits5AVX2(dst *uint64, count *[3][512]uint64, digits *[64][8]uint64, keys *[20]uint32, counter uint64, stream uint64, regs int)
 // Requires: AVX, AVX2, SSE2
-TEXT ·heatBits5AVX2(SB), NOSPLIT, $0-56
+TEXT ·heatBits5AVX2(SB), NOSPLIT, $96-56
 	MOVQ         keys+24(FP), AX
+	MOVQ         stream+40(FP), CX
+	MOVQ         CX, X0
+	VPBROADCASTQ X0, Y0
+	VPMULUDQ     bits_mul1<>+0(SB), Y0, Y0
+	SHRQ         $0x20, CX
+	MOVQ         CX, X1
+	VPBROADCASTQ X1, Y2
+	VPXOR        Y3, Y3, Y3
+	VMOVSHDUP    Y0, Y1
+	VPBROADCASTD (AX), Y4
+	VPXOR        Y3, Y1, Y1
+	VPXOR        Y4, Y1, Y1
+	VPBROADCASTD 4(AX), Y4
+	VPXOR        Y3, Y2, Y2
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTD 8(AX), Y4
+	VPXOR        Y3, Y0, Y0
+	VPXOR        Y4, Y0, Y0
+	VMOVUPS      Y1, (SP)
+	VMOVUPS      Y2, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	MOVQ         counter+32(FP), CX
+	MOVQ         CX, X0
+	VPBROADCASTQ X0, Y0
 	MOVQ         digits+16(FP), CX
 	MOVQ         dst+0(FP), DX
 	MOVQ         count+8(FP), BX
 	MOVQ         regs+48(FP), SI
-	MOVQ         stream+40(FP), DI
-	MOVQ         DI, X0
-	VPBROADCASTQ X0, Y0
-	SHRQ         $0x20, DI
-	MOVQ         DI, X1
-	VPBROADCASTQ X1, Y1
-	MOVQ         counter+32(FP), DI
-	MOVQ         DI, X2
-	VPBROADCASTQ X2, Y2
 	XORQ         DI, DI
 	SHLQ         $0x06, SI
 
 register:
-	VPADDQ       bits_even<>+0(SB), Y2, Y3
-	VMOVDQA      Y3, Y4
-	VPSRLQ       $0x20, Y4, Y5
-	VMOVDQA      Y0, Y6
-	VMOVDQA      Y1, Y7
-	VPADDQ       bits_one<>+0(SB), Y3, Y8
-	VPSRLQ       $0x20, Y8, Y9
-	VMOVDQA      Y0, Y10
-	VMOVDQA      Y1, Y11
-	VPADDQ       bits_sixteen<>+0(SB), Y3, Y3
+	VPADDQ       bits_even<>+0(SB), Y0, Y1
+	VMOVDQA      Y1, Y2
+	VPADDQ       bits_one<>+0(SB), Y2, Y3
+	VMOVSHDUP    Y2, Y4
+	VPXOR        (SP), Y4, Y4
 	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
+	VMOVSHDUP    Y4, Y5
+	VPMULUDQ     bits_mul0<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y6
+	VPXOR        32(SP), Y6, Y6
 	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
-	VPSRLQ       $0x20, Y6, Y12
-	VPBROADCASTD (AX), Y13
-	VPXOR        Y5, Y12, Y12
-	VPXOR        Y13, Y12, Y12
-	VPSRLQ       $0x20, Y4, Y5
-	VPBROADCASTD 4(AX), Y13
-	VPXOR        Y7, Y5, Y5
-	VPXOR        Y13, Y5, Y5
-	VPMULUDQ     bits_mul0<>+0(SB), Y8, Y8
-	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
-	VPSRLQ       $0x20, Y10, Y7
-	VPBROADCASTD (AX), Y13
-	VPXOR        Y9, Y7, Y7
-	VPXOR        Y13, Y7, Y7
-	VPSRLQ       $0x20, Y8, Y9
-	VPBROADCASTD 4(AX), Y13
-	VPXOR        Y11, Y9, Y9
-	VPXOR        Y13, Y9, Y9
-	VPMULUDQ     bits_mul0<>+0(SB), Y12, Y12
-	VPMULUDQ     bits_mul1<>+0(SB), Y5, Y5
-	VPSRLQ       $0x20, Y5, Y11
-	VPBROADCASTD 8(AX), Y13
-	VPXOR        Y6, Y11, Y11
-	VPXOR        Y13, Y11, Y11
-	VPSRLQ       $0x20, Y12, Y6
-	VPBROADCASTD 12(AX), Y13
+	VMOVSHDUP    Y6, Y7
+	VPXOR        64(SP), Y7, Y7
+	VPBROADCASTD 12(AX), Y8
+	VPXOR        Y5, Y2, Y2
+	VPXOR        Y8, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y3, Y3
+	VMOVSHDUP    Y3, Y8
+	VPXOR        32(SP), Y8, Y8
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y9
+	VPXOR        64(SP), Y9, Y9
+	VPBROADCASTD 12(AX), Y10
+	VPXOR        Y5, Y3, Y3
+	VPXOR        Y10, Y3, Y3
+	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y5
+	VPBROADCASTD 16(AX), Y10
+	VPXOR        Y6, Y5, Y5
+	VPXOR        Y10, Y5, Y5
+	VMOVSHDUP    Y7, Y6
+	VPBROADCASTD 20(AX), Y10
 	VPXOR        Y4, Y6, Y6
-	VPXOR        Y13, Y6, Y6
-	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
-	VPMULUDQ     bits_mul1<>+0(SB), Y9, Y9
-	VPSRLQ       $0x20, Y9, Y4
-	VPBROADCASTD 8(AX), Y13
-	VPXOR        Y10, Y4, Y4
-	VPXOR        Y13, Y4, Y4
-	VPSRLQ       $0x20, Y7, Y10
-	VPBROADCASTD 12(AX), Y13
+	VPXOR        Y10, Y6, Y6
+	VPMULUDQ     bits_mul0<>+0(SB), Y9, Y9
+	VPMULUDQ     bits_mul1<>+0(SB), Y3, Y3
+	VMOVSHDUP    Y3, Y10
+	VPBROADCASTD 16(AX), Y11
 	VPXOR        Y8, Y10, Y10
-	VPXOR        Y13, Y10, Y10
-	VPMULUDQ     bits_mul0<>+0(SB), Y11, Y11
+	VPXOR        Y11, Y10, Y10
+	VMOVSHDUP    Y9, Y8
+	VPBROADCASTD 20(AX), Y11
+	VPXOR        Y4, Y8, Y8
+	VPXOR        Y11, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y5, Y5
 	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
-	VPSRLQ       $0x20, Y6, Y8
-	VPBROADCASTD 16(AX), Y13
-	VPXOR        Y5, Y8, Y8
-	VPXOR        Y13, Y8, Y8
-	VPSRLQ       $0x20, Y11, Y5
-	VPBROADCASTD 20(AX), Y13
-	VPXOR        Y12, Y5, Y5
-	VPXOR        Y13, Y5, Y5
+	VMOVSHDUP    Y6, Y4
+	VPBROADCASTD 24(AX), Y11
+	VPXOR        Y2, Y4, Y4
+	VPXOR        Y11, Y4, Y4
+	VMOVSHDUP    Y5, Y2
+	VPBROADCASTD 28(AX), Y11
+	VPXOR        Y7, Y2, Y2
+	VPXOR        Y11, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y10, Y10
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y7
+	VPBROADCASTD 24(AX), Y11
+	VPXOR        Y3, Y7, Y7
+	VPXOR        Y11, Y7, Y7
+	VMOVSHDUP    Y10, Y3
+	VPBROADCASTD 28(AX), Y11
+	VPXOR        Y9, Y3, Y3
+	VPXOR        Y11, Y3, Y3
 	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
-	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
-	VPSRLQ       $0x20, Y10, Y12
-	VPBROADCASTD 16(AX), Y13
-	VPXOR        Y9, Y12, Y12
-	VPXOR        Y13, Y12, Y12
-	VPSRLQ       $0x20, Y4, Y9
-	VPBROADCASTD 20(AX), Y13
-	VPXOR        Y7, Y9, Y9
-	VPXOR        Y13, Y9, Y9
-	VPMULUDQ     bits_mul0<>+0(SB), Y8, Y8
-	VPMULUDQ     bits_mul1<>+0(SB), Y5, Y5
-	VPSRLQ       $0x20, Y5, Y7
-	VPBROADCASTD 24(AX), Y13
-	VPXOR        Y6, Y7, Y7
-	VPXOR        Y13, Y7, Y7
-	VPSRLQ       $0x20, Y8, Y6
-	VPBROADCASTD 28(AX), Y13
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y9
+	VPBROADCASTD 32(AX), Y11
+	VPXOR        Y6, Y9, Y9
+	VPXOR        Y11, Y9, Y9
+	VMOVSHDUP    Y4, Y6
+	VPBROADCASTD 36(AX), Y11
+	VPXOR        Y5, Y6, Y6
 	VPXOR        Y11, Y6, Y6
-	VPXOR        Y13, Y6, Y6
-	VPMULUDQ     bits_mul0<>+0(SB), Y12, Y12
-	VPMULUDQ     bits_mul1<>+0(SB), Y9, Y9
-	VPSRLQ       $0x20, Y9, Y11
-	VPBROADCASTD 24(AX), Y13
-	VPXOR        Y10, Y11, Y11
-	VPXOR        Y13, Y11, Y11
-	VPSRLQ       $0x20, Y12, Y10
-	VPBROADCASTD 28(AX), Y13
-	VPXOR        Y4, Y10, Y10
-	VPXOR        Y13, Y10, Y10
 	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
-	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
-	VPSRLQ       $0x20, Y6, Y4
-	VPBROADCASTD 32(AX), Y13
-	VPXOR        Y5, Y4, Y4
-	VPXOR        Y13, Y4, Y4
-	VPSRLQ       $0x20, Y7, Y5
-	VPBROADCASTD 36(AX), Y13
+	VPMULUDQ     bits_mul1<>+0(SB), Y3, Y3
+	VMOVSHDUP    Y3, Y5
+	VPBROADCASTD 32(AX), Y11
 	VPXOR        Y8, Y5, Y5
-	VPXOR        Y13, Y5, Y5
-	VPMULUDQ     bits_mul0<>+0(SB), Y11, Y11
-	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
-	VPSRLQ       $0x20, Y10, Y8
-	VPBROADCASTD 32(AX), Y13
-	VPXOR        Y9, Y8, Y8
-	VPXOR        Y13, Y8, Y8
-	VPSRLQ       $0x20, Y11, Y9
-	VPBROADCASTD 36(AX), Y13
-	VPXOR        Y12, Y9, Y9
-	VPXOR        Y13, Y9, Y9
-	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
-	VPMULUDQ     bits_mul1<>+0(SB), Y5, Y5
-	VPSRLQ       $0x20, Y5, Y12
-	VPBROADCASTD 40(AX), Y13
-	VPXOR        Y6, Y12, Y12
-	VPXOR        Y13, Y12, Y12
-	VPSRLQ       $0x20, Y4, Y6
-	VPBROADCASTD 44(AX), Y13
-	VPXOR        Y7, Y6, Y6
-	VPXOR        Y13, Y6, Y6
-	VPMULUDQ     bits_mul0<>+0(SB), Y8, Y8
-	VPMULUDQ     bits_mul1<>+0(SB), Y9, Y9
-	VPSRLQ       $0x20, Y9, Y7
-	VPBROADCASTD 40(AX), Y13
-	VPXOR        Y10, Y7, Y7
-	VPXOR        Y13, Y7, Y7
-	VPSRLQ       $0x20, Y8, Y10
-	VPBROADCASTD 44(AX), Y13
-	VPXOR        Y11, Y10, Y10
-	VPXOR        Y13, Y10, Y10
-	VPMULUDQ     bits_mul0<>+0(SB), Y12, Y12
-	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
-	VPSRLQ       $0x20, Y6, Y11
-	VPBROADCASTD 48(AX), Y13
-	VPXOR        Y5, Y11, Y11
-	VPXOR        Y13, Y11, Y11
-	VPSRLQ       $0x20, Y12, Y5
-	VPBROADCASTD 52(AX), Y13
-	VPXOR        Y4, Y5, Y5
-	VPXOR        Y13, Y5, Y5
-	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
-	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
-	VPSRLQ       $0x20, Y10, Y4
-	VPBROADCASTD 48(AX), Y13
-	VPXOR        Y9, Y4, Y4
-	VPXOR        Y13, Y4, Y4
-	VPSRLQ       $0x20, Y7, Y9
-	VPBROADCASTD 52(AX), Y13
-	VPXOR        Y8, Y9, Y9
-	VPXOR        Y13, Y9, Y9
-	VPMULUDQ     bits_mul0<>+0(SB), Y11, Y11
-	VPMULUDQ     bits_mul1<>+0(SB), Y5, Y5
-	VPSRLQ       $0x20, Y5, Y8
-	VPBROADCASTD 56(AX), Y13
-	VPXOR        Y6, Y8, Y8
-	VPXOR        Y13, Y8, Y8
-	VPSRLQ       $0x20, Y11, Y6
-	VPBROADCASTD 60(AX), Y13
-	VPXOR        Y12, Y6, Y6
-	VPXOR        Y13, Y6, Y6
-	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
-	VPMULUDQ     bits_mul1<>+0(SB), Y9, Y9
-	VPSRLQ       $0x20, Y9, Y12
-	VPBROADCASTD 56(AX), Y13
-	VPXOR        Y10, Y12, Y12
-	VPXOR        Y13, Y12, Y12
-	VPSRLQ       $0x20, Y4, Y10
-	VPBROADCASTD 60(AX), Y13
-	VPXOR        Y7, Y10, Y10
-	VPXOR        Y13, Y10, Y10
-	VPMULUDQ     bits_mul0<>+0(SB), Y8, Y8
-	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
-	VPSRLQ       $0x20, Y6, Y7
-	VPBROADCASTD 64(AX), Y13
-	VPXOR        Y5, Y7, Y7
-	VPXOR        Y13, Y7, Y7
-	VPSRLQ       $0x20, Y8, Y5
-	VPBROADCASTD 68(AX), Y13
 	VPXOR        Y11, Y5, Y5
-	VPXOR        Y13, Y5, Y5
-	VPMULUDQ     bits_mul0<>+0(SB), Y12, Y12
-	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
-	VPSRLQ       $0x20, Y10, Y11
-	VPBROADCASTD 64(AX), Y13
-	VPXOR        Y9, Y11, Y11
-	VPXOR        Y13, Y11, Y11
-	VPSRLQ       $0x20, Y12, Y9
-	VPBROADCASTD 68(AX), Y13
-	VPXOR        Y4, Y9, Y9
-	VPXOR        Y13, Y9, Y9
-	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
-	VPMULUDQ     bits_mul1<>+0(SB), Y5, Y5
-	VPSRLQ       $0x20, Y5, Y4
-	VPBROADCASTD 72(AX), Y13
-	VPXOR        Y6, Y4, Y4
-	VPXOR        Y13, Y4, Y4
-	VPSRLQ       $0x20, Y7, Y6
-	VPBROADCASTD 76(AX), Y13
-	VPXOR        Y8, Y6, Y6
-	VPXOR        Y13, Y6, Y6
-	VPMULUDQ     bits_mul0<>+0(SB), Y11, Y11
-	VPMULUDQ     bits_mul1<>+0(SB), Y9, Y9
-	VPSRLQ       $0x20, Y9, Y8
-	VPBROADCASTD 72(AX), Y13
+	VMOVSHDUP    Y7, Y8
+	VPBROADCASTD 36(AX), Y11
 	VPXOR        Y10, Y8, Y8
-	VPXOR        Y13, Y8, Y8
-	VPSRLQ       $0x20, Y11, Y10
-	VPBROADCASTD 76(AX), Y13
-	VPXOR        Y12, Y10, Y10
-	VPXOR        Y13, Y10, Y10
+	VPXOR        Y11, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y9, Y9
+	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
+	VMOVSHDUP    Y6, Y10
+	VPBROADCASTD 40(AX), Y11
+	VPXOR        Y2, Y10, Y10
+	VPXOR        Y11, Y10, Y10
+	VMOVSHDUP    Y9, Y2
+	VPBROADCASTD 44(AX), Y11
+	VPXOR        Y4, Y2, Y2
+	VPXOR        Y11, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y5, Y5
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y4
+	VPBROADCASTD 40(AX), Y11
+	VPXOR        Y3, Y4, Y4
+	VPXOR        Y11, Y4, Y4
+	VMOVSHDUP    Y5, Y3
+	VPBROADCASTD 44(AX), Y11
+	VPXOR        Y7, Y3, Y3
+	VPXOR        Y11, Y3, Y3
+	VPMULUDQ     bits_mul0<>+0(SB), Y10, Y10
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y7
+	VPBROADCASTD 48(AX), Y11
+	VPXOR        Y6, Y7, Y7
+	VPXOR        Y11, Y7, Y7
+	VMOVSHDUP    Y10, Y6
+	VPBROADCASTD 52(AX), Y11
+	VPXOR        Y9, Y6, Y6
+	VPXOR        Y11, Y6, Y6
+	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
+	VPMULUDQ     bits_mul1<>+0(SB), Y3, Y3
+	VMOVSHDUP    Y3, Y9
+	VPBROADCASTD 48(AX), Y11
+	VPXOR        Y8, Y9, Y9
+	VPXOR        Y11, Y9, Y9
+	VMOVSHDUP    Y4, Y8
+	VPBROADCASTD 52(AX), Y11
+	VPXOR        Y5, Y8, Y8
+	VPXOR        Y11, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
+	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
+	VMOVSHDUP    Y6, Y5
+	VPBROADCASTD 56(AX), Y11
+	VPXOR        Y2, Y5, Y5
+	VPXOR        Y11, Y5, Y5
+	VMOVSHDUP    Y7, Y2
+	VPBROADCASTD 60(AX), Y11
+	VPXOR        Y10, Y2, Y2
+	VPXOR        Y11, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y9, Y9
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y10
+	VPBROADCASTD 56(AX), Y11
+	VPXOR        Y3, Y10, Y10
+	VPXOR        Y11, Y10, Y10
+	VMOVSHDUP    Y9, Y3
+	VPBROADCASTD 60(AX), Y11
+	VPXOR        Y4, Y3, Y3
+	VPXOR        Y11, Y3, Y3
+	VPMULUDQ     bits_mul0<>+0(SB), Y5, Y5
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y4
+	VPBROADCASTD 64(AX), Y11
+	VPXOR        Y6, Y4, Y4
+	VPXOR        Y11, Y4, Y4
+	VMOVSHDUP    Y5, Y6
+	VPBROADCASTD 68(AX), Y11
+	VPXOR        Y7, Y6, Y6
+	VPXOR        Y11, Y6, Y6
+	VPMULUDQ     bits_mul0<>+0(SB), Y10, Y10
+	VPMULUDQ     bits_mul1<>+0(SB), Y3, Y3
+	VMOVSHDUP    Y3, Y7
+	VPBROADCASTD 64(AX), Y11
+	VPXOR        Y8, Y7, Y7
+	VPXOR        Y11, Y7, Y7
+	VMOVSHDUP    Y10, Y8
+	VPBROADCASTD 68(AX), Y11
+	VPXOR        Y9, Y8, Y8
+	VPXOR        Y11, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
+	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
+	VMOVSHDUP    Y6, Y9
+	VPBROADCASTD 72(AX), Y11
+	VPXOR        Y2, Y9, Y9
+	VPXOR        Y11, Y9, Y9
+	VMOVSHDUP    Y4, Y2
+	VPBROADCASTD 76(AX), Y11
+	VPXOR        Y5, Y2, Y2
+	VPXOR        Y11, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y5
+	VPBROADCASTD 72(AX), Y11
+	VPXOR        Y3, Y5, Y5
+	VPXOR        Y11, Y5, Y5
+	VMOVSHDUP    Y7, Y3
+	VPBROADCASTD 76(AX), Y11
+	VPXOR        Y10, Y3, Y3
+	VPXOR        Y11, Y3, Y3
+	VPSLLQ       $0x20, Y5, Y5
+	VPBLENDD     $0xaa, Y5, Y9, Y9
 	VPSLLQ       $0x20, Y8, Y8
-	VPBLENDD     $0xaa, Y8, Y4, Y4
-	VPSLLQ       $0x20, Y9, Y9
-	VPBLENDD     $0xaa, Y9, Y5, Y5
-	VPSLLQ       $0x20, Y10, Y10
-	VPBLENDD     $0xaa, Y10, Y6, Y6
-	VPSLLQ       $0x20, Y11, Y11
-	VPBLENDD     $0xaa, Y11, Y7, Y7
-	VPXOR        Y8, Y8, Y8
-	VPCMPEQD     Y9, Y9, Y9
-	VPBROADCASTQ 192(CX), Y10
-	VPBROADCASTQ 200(CX), Y11
-	VPAND        (BX)(DI*1), Y11, Y11
-	VPXOR        Y11, Y10, Y10
-	VPBROADCASTQ 208(CX), Y11
-	VPAND        4096(BX)(DI*1), Y11, Y11
-	VPXOR        Y11, Y10, Y10
-	VPBROADCASTQ 216(CX), Y11
-	VPAND        (BX)(DI*1), Y11, Y11
-	VPAND        4096(BX)(DI*1), Y11, Y11
-	VPXOR        Y11, Y10, Y10
-	VPBROADCASTQ 224(CX), Y11
-	VPAND        8192(BX)(DI*1), Y11, Y11
-	VPXOR        Y11, Y10, Y10
-	VPXOR        Y7, Y10, Y11
-	VPANDN       Y10, Y7, Y10
-	VPANDN       Y8, Y11, Y8
-	VPOR         Y10, Y8, Y8
-	VPANDN       Y9, Y11, Y9
-	VPBROADCASTQ 128(CX), Y7
-	VPBROADCASTQ 136(CX), Y10
-	VPAND        (BX)(DI*1), Y10, Y10
-	VPXOR        Y10, Y7, Y7
-	VPBROADCASTQ 144(CX), Y10
-	VPAND        4096(BX)(DI*1), Y10, Y10
-	VPXOR        Y10, Y7, Y7
-	VPBROADCASTQ 152(CX), Y10
-	VPAND        (BX)(DI*1), Y10, Y10
-	VPAND        4096(BX)(DI*1), Y10, Y10
-	VPXOR        Y10, Y7, Y7
-	VPBROADCASTQ 160(CX), Y10
-	VPAND        8192(BX)(DI*1), Y10, Y10
-	VPXOR        Y10, Y7, Y7
-	VPXOR        Y6, Y7, Y10
-	VPANDN       Y7, Y6, Y7
-	VPANDN       Y8, Y10, Y8
-	VPOR         Y7, Y8, Y8
-	VPANDN       Y9, Y10, Y9
-	VPBROADCASTQ 64(CX), Y6
-	VPBROADCASTQ 72(CX), Y7
+	VPBLENDD     $0xaa, Y8, Y6, Y6
+	VPSLLQ       $0x20, Y3, Y3
+	VPBLENDD     $0xaa, Y3, Y2, Y2
+	VPSLLQ       $0x20, Y7, Y7
+	VPBLENDD     $0xaa, Y7, Y4, Y4
+	VPXOR        Y3, Y3, Y3
+	VPCMPEQD     Y5, Y5, Y5
+	VPBROADCASTQ 192(CX), Y7
+	VPBROADCASTQ 200(CX), Y8
+	VPAND        (BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 208(CX), Y8
+	VPAND        4096(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 216(CX), Y8
+	VPAND        (BX)(DI*1), Y8, Y8
+	VPAND        4096(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 224(CX), Y8
+	VPAND        8192(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPXOR        Y4, Y7, Y8
+	VPANDN       Y7, Y4, Y7
+	VPANDN       Y3, Y8, Y3
+	VPOR         Y7, Y3, Y3
+	VPANDN       Y5, Y8, Y5
+	VPBROADCASTQ 128(CX), Y4
+	VPBROADCASTQ 136(CX), Y7
 	VPAND        (BX)(DI*1), Y7, Y7
-	VPXOR        Y7, Y6, Y6
-	VPBROADCASTQ 80(CX), Y7
+	VPXOR        Y7, Y4, Y4
+	VPBROADCASTQ 144(CX), Y7
 	VPAND        4096(BX)(DI*1), Y7, Y7
-	VPXOR        Y7, Y6, Y6
-	VPBROADCASTQ 88(CX), Y7
+	VPXOR        Y7, Y4, Y4
+	VPBROADCASTQ 152(CX), Y7
 	VPAND        (BX)(DI*1), Y7, Y7
 	VPAND        4096(BX)(DI*1), Y7, Y7
-	VPXOR        Y7, Y6, Y6
-	VPBROADCASTQ 96(CX), Y7
+	VPXOR        Y7, Y4, Y4
+	VPBROADCASTQ 160(CX), Y7
 	VPAND        8192(BX)(DI*1), Y7, Y7
-	VPXOR        Y7, Y6, Y6
-	VPXOR        Y5, Y6, Y7
-	VPANDN       Y6, Y5, Y6
-	VPANDN       Y8, Y7, Y8
-	VPOR         Y6, Y8, Y8
-	VPANDN       Y9, Y7, Y9
-	VPBROADCASTQ (CX), Y5
-	VPBROADCASTQ 8(CX), Y6
-	VPAND        (BX)(DI*1), Y6, Y6
-	VPXOR        Y6, Y5, Y5
-	VPBROADCASTQ 16(CX), Y6
-	VPAND        4096(BX)(DI*1), Y6, Y6
-	VPXOR        Y6, Y5, Y5
-	VPBROADCASTQ 24(CX), Y6
-	VPAND        (BX)(DI*1), Y6, Y6
-	VPAND        4096(BX)(DI*1), Y6, Y6
-	VPXOR        Y6, Y5, Y5
-	VPBROADCASTQ 32(CX), Y6
-	VPAND        8192(BX)(DI*1), Y6, Y6
-	VPXOR        Y6, Y5, Y5
-	VPXOR        Y4, Y5, Y6
+	VPXOR        Y7, Y4, Y4
+	VPXOR        Y2, Y4, Y7
+	VPANDN       Y4, Y2, Y4
+	VPANDN       Y3, Y7, Y3
+	VPOR         Y4, Y3, Y3
+	VPANDN       Y5, Y7, Y5
+	VPBROADCASTQ 64(CX), Y2
+	VPBROADCASTQ 72(CX), Y4
+	VPAND        (BX)(DI*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 80(CX), Y4
+	VPAND        4096(BX)(DI*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 88(CX), Y4
+	VPAND        (BX)(DI*1), Y4, Y4
+	VPAND        4096(BX)(DI*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 96(CX), Y4
+	VPAND        8192(BX)(DI*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPXOR        Y6, Y2, Y4
+	VPANDN       Y2, Y6, Y2
+	VPANDN       Y3, Y4, Y3
+	VPOR         Y2, Y3, Y3
 	VPANDN       Y5, Y4, Y5
-	VPANDN       Y8, Y6, Y8
-	VPOR         Y5, Y8, Y8
-	VPANDN       Y9, Y6, Y9
+	VPBROADCASTQ (CX), Y2
+	VPBROADCASTQ 8(CX), Y4
+	VPAND        (BX)(DI*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 16(CX), Y4
+	VPAND        4096(BX)(DI*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 24(CX), Y4
+	VPAND        (BX)(DI*1), Y4, Y4
+	VPAND        4096(BX)(DI*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 32(CX), Y4
+	VPAND        8192(BX)(DI*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPXOR        Y9, Y2, Y4
+	VPANDN       Y2, Y9, Y2
+	VPANDN       Y3, Y4, Y3
+	VPOR         Y2, Y3, Y3
+	VPANDN       Y5, Y4, Y5
+	VPADDQ       bits_groups1<>+0(SB), Y1, Y1
 	MOVQ         CX, R8
 	ADDQ         $+256, R8
 	MOVQ         $+15, R9
 
 more1:
-	VPTEST       Y9, Y9
+	VPTEST       Y5, Y5
 	JZ           done2
-	VMOVDQA      Y3, Y4
-	VPSRLQ       $0x20, Y4, Y5
-	VMOVDQA      Y0, Y6
-	VMOVDQA      Y1, Y7
-	VPADDQ       bits_one<>+0(SB), Y3, Y10
-	VPSRLQ       $0x20, Y10, Y11
-	VMOVDQA      Y0, Y12
-	VMOVDQA      Y1, Y13
-	VPADDQ       bits_sixteen<>+0(SB), Y3, Y3
+	VMOVDQA      Y1, Y2
+	VPADDQ       bits_one<>+0(SB), Y2, Y4
+	VMOVSHDUP    Y2, Y6
+	VPXOR        (SP), Y6, Y6
+	VPMULUDQ     bits_mul0<>+0(SB), Y6, Y6
+	VMOVSHDUP    Y6, Y7
+	VPMULUDQ     bits_mul0<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y8
+	VPXOR        32(SP), Y8, Y8
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y9
+	VPXOR        64(SP), Y9, Y9
+	VPBROADCASTD 12(AX), Y10
+	VPXOR        Y7, Y2, Y2
+	VPXOR        Y10, Y2, Y2
 	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
-	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
-	VPSRLQ       $0x20, Y6, Y14
-	VPBROADCASTD (AX), Y15
-	VPXOR        Y5, Y14, Y14
-	VPXOR        Y15, Y14, Y14
-	VPSRLQ       $0x20, Y4, Y5
-	VPBROADCASTD 4(AX), Y15
-	VPXOR        Y7, Y5, Y5
-	VPXOR        Y15, Y5, Y5
-	VPMULUDQ     bits_mul0<>+0(SB), Y10, Y10
-	VPMULUDQ     bits_mul1<>+0(SB), Y12, Y12
-	VPSRLQ       $0x20, Y12, Y7
-	VPBROADCASTD (AX), Y15
-	VPXOR        Y11, Y7, Y7
-	VPXOR        Y15, Y7, Y7
-	VPSRLQ       $0x20, Y10, Y11
-	VPBROADCASTD 4(AX), Y15
-	VPXOR        Y13, Y11, Y11
-	VPXOR        Y15, Y11, Y11
-	VPMULUDQ     bits_mul0<>+0(SB), Y14, Y14
-	VPMULUDQ     bits_mul1<>+0(SB), Y5, Y5
-	VPSRLQ       $0x20, Y5, Y13
-	VPBROADCASTD 8(AX), Y15
-	VPXOR        Y6, Y13, Y13
-	VPXOR        Y15, Y13, Y13
-	VPSRLQ       $0x20, Y14, Y6
-	VPBROADCASTD 12(AX), Y15
-	VPXOR        Y4, Y6, Y6
-	VPXOR        Y15, Y6, Y6
-	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
-	VPMULUDQ     bits_mul1<>+0(SB), Y11, Y11
-	VPSRLQ       $0x20, Y11, Y4
-	VPBROADCASTD 8(AX), Y15
+	VMOVSHDUP    Y4, Y10
+	VPXOR        32(SP), Y10, Y10
+	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
+	VMOVSHDUP    Y10, Y11
+	VPXOR        64(SP), Y11, Y11
+	VPBROADCASTD 12(AX), Y12
+	VPXOR        Y7, Y4, Y4
 	VPXOR        Y12, Y4, Y4
-	VPXOR        Y15, Y4, Y4
-	VPSRLQ       $0x20, Y7, Y12
-	VPBROADCASTD 12(AX), Y15
+	VPMULUDQ     bits_mul0<>+0(SB), Y9, Y9
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y7
+	VPBROADCASTD 16(AX), Y12
+	VPXOR        Y8, Y7, Y7
+	VPXOR        Y12, Y7, Y7
+	VMOVSHDUP    Y9, Y8
+	VPBROADCASTD 20(AX), Y12
+	VPXOR        Y6, Y8, Y8
+	VPXOR        Y12, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y11, Y11
+	VPMULUDQ     bits_mul1<>+0(SB), Y4, Y4
+	VMOVSHDUP    Y4, Y12
+	VPBROADCASTD 16(AX), Y13
 	VPXOR        Y10, Y12, Y12
-	VPXOR        Y15, Y12, Y12
-	VPMULUDQ     bits_mul0<>+0(SB), Y13, Y13
-	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
-	VPSRLQ       $0x20, Y6, Y10
-	VPBROADCASTD 16(AX), Y15
-	VPXOR        Y5, Y10, Y10
-	VPXOR        Y15, Y10, Y10
-	VPSRLQ       $0x20, Y13, Y5
-	VPBROADCASTD 20(AX), Y15
-	VPXOR        Y14, Y5, Y5
-	VPXOR        Y15, Y5, Y5
-	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
-	VPMULUDQ     bits_mul1<>+0(SB), Y12, Y12
-	VPSRLQ       $0x20, Y12, Y14
-	VPBROADCASTD 16(AX), Y15
-	VPXOR        Y11, Y14, Y14
-	VPXOR        Y15, Y14, Y14
-	VPSRLQ       $0x20, Y4, Y11
-	VPBROADCASTD 20(AX), Y15
-	VPXOR        Y7, Y11, Y11
-	VPXOR        Y15, Y11, Y11
-	VPMULUDQ     bits_mul0<>+0(SB), Y10, Y10
-	VPMULUDQ     bits_mul1<>+0(SB), Y5, Y5
-	VPSRLQ       $0x20, Y5, Y7
-	VPBROADCASTD 24(AX), Y15
-	VPXOR        Y6, Y7, Y7
-	VPXOR        Y15, Y7, Y7
-	VPSRLQ       $0x20, Y10, Y6
-	VPBROADCASTD 28(AX), Y15
-	VPXOR        Y13, Y6, Y6
-	VPXOR        Y15, Y6, Y6
-	VPMULUDQ     bits_mul0<>+0(SB), Y14, Y14
-	VPMULUDQ     bits_mul1<>+0(SB), Y11, Y11
-	VPSRLQ       $0x20, Y11, Y13
-	VPBROADCASTD 24(AX), Y15
-	VPXOR        Y12, Y13, Y13
-	VPXOR        Y15, Y13, Y13
-	VPSRLQ       $0x20, Y14, Y12
-	VPBROADCASTD 28(AX), Y15
-	VPXOR        Y4, Y12, Y12
-	VPXOR        Y15, Y12, Y12
-	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
-	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
-	VPSRLQ       $0x20, Y6, Y4
-	VPBROADCASTD 32(AX), Y15
-	VPXOR        Y5, Y4, Y4
-	VPXOR        Y15, Y4, Y4
-	VPSRLQ       $0x20, Y7, Y5
-	VPBROADCASTD 36(AX), Y15
-	VPXOR        Y10, Y5, Y5
-	VPXOR        Y15, Y5, Y5
-	VPMULUDQ     bits_mul0<>+0(SB), Y13, Y13
-	VPMULUDQ     bits_mul1<>+0(SB), Y12, Y12
-	VPSRLQ       $0x20, Y12, Y10
-	VPBROADCASTD 32(AX), Y15
-	VPXOR        Y11, Y10, Y10
-	VPXOR        Y15, Y10, Y10
-	VPSRLQ       $0x20, Y13, Y11
-	VPBROADCASTD 36(AX), Y15
-	VPXOR        Y14, Y11, Y11
-	VPXOR        Y15, Y11, Y11
-	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
-	VPMULUDQ     bits_mul1<>+0(SB), Y5, Y5
-	VPSRLQ       $0x20, Y5, Y14
-	VPBROADCASTD 40(AX), Y15
-	VPXOR        Y6, Y14, Y14
-	VPXOR        Y15, Y14, Y14
-	VPSRLQ       $0x20, Y4, Y6
-	VPBROADCASTD 44(AX), Y15
-	VPXOR        Y7, Y6, Y6
-	VPXOR        Y15, Y6, Y6
-	VPMULUDQ     bits_mul0<>+0(SB), Y10, Y10
-	VPMULUDQ     bits_mul1<>+0(SB), Y11, Y11
-	VPSRLQ       $0x20, Y11, Y7
-	VPBROADCASTD 40(AX), Y15
-	VPXOR        Y12, Y7, Y7
-	VPXOR        Y15, Y7, Y7
-	VPSRLQ       $0x20, Y10, Y12
-	VPBROADCASTD 44(AX), Y15
 	VPXOR        Y13, Y12, Y12
-	VPXOR        Y15, Y12, Y12
-	VPMULUDQ     bits_mul0<>+0(SB), Y14, Y14
-	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
-	VPSRLQ       $0x20, Y6, Y13
-	VPBROADCASTD 48(AX), Y15
-	VPXOR        Y5, Y13, Y13
-	VPXOR        Y15, Y13, Y13
-	VPSRLQ       $0x20, Y14, Y5
-	VPBROADCASTD 52(AX), Y15
-	VPXOR        Y4, Y5, Y5
-	VPXOR        Y15, Y5, Y5
-	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
-	VPMULUDQ     bits_mul1<>+0(SB), Y12, Y12
-	VPSRLQ       $0x20, Y12, Y4
-	VPBROADCASTD 48(AX), Y15
-	VPXOR        Y11, Y4, Y4
-	VPXOR        Y15, Y4, Y4
-	VPSRLQ       $0x20, Y7, Y11
-	VPBROADCASTD 52(AX), Y15
-	VPXOR        Y10, Y11, Y11
-	VPXOR        Y15, Y11, Y11
-	VPMULUDQ     bits_mul0<>+0(SB), Y13, Y13
-	VPMULUDQ     bits_mul1<>+0(SB), Y5, Y5
-	VPSRLQ       $0x20, Y5, Y10
-	VPBROADCASTD 56(AX), Y15
+	VMOVSHDUP    Y11, Y10
+	VPBROADCASTD 20(AX), Y13
 	VPXOR        Y6, Y10, Y10
-	VPXOR        Y15, Y10, Y10
-	VPSRLQ       $0x20, Y13, Y6
-	VPBROADCASTD 60(AX), Y15
-	VPXOR        Y14, Y6, Y6
-	VPXOR        Y15, Y6, Y6
-	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
-	VPMULUDQ     bits_mul1<>+0(SB), Y11, Y11
-	VPSRLQ       $0x20, Y11, Y14
-	VPBROADCASTD 56(AX), Y15
-	VPXOR        Y12, Y14, Y14
-	VPXOR        Y15, Y14, Y14
-	VPSRLQ       $0x20, Y4, Y12
-	VPBROADCASTD 60(AX), Y15
-	VPXOR        Y7, Y12, Y12
-	VPXOR        Y15, Y12, Y12
-	VPMULUDQ     bits_mul0<>+0(SB), Y10, Y10
-	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
-	VPSRLQ       $0x20, Y6, Y7
-	VPBROADCASTD 64(AX), Y15
-	VPXOR        Y5, Y7, Y7
-	VPXOR        Y15, Y7, Y7
-	VPSRLQ       $0x20, Y10, Y5
-	VPBROADCASTD 68(AX), Y15
-	VPXOR        Y13, Y5, Y5
-	VPXOR        Y15, Y5, Y5
-	VPMULUDQ     bits_mul0<>+0(SB), Y14, Y14
-	VPMULUDQ     bits_mul1<>+0(SB), Y12, Y12
-	VPSRLQ       $0x20, Y12, Y13
-	VPBROADCASTD 64(AX), Y15
-	VPXOR        Y11, Y13, Y13
-	VPXOR        Y15, Y13, Y13
-	VPSRLQ       $0x20, Y14, Y11
-	VPBROADCASTD 68(AX), Y15
-	VPXOR        Y4, Y11, Y11
-	VPXOR        Y15, Y11, Y11
+	VPXOR        Y13, Y10, Y10
 	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
-	VPMULUDQ     bits_mul1<>+0(SB), Y5, Y5
-	VPSRLQ       $0x20, Y5, Y4
-	VPBROADCASTD 72(AX), Y15
-	VPXOR        Y6, Y4, Y4
-	VPXOR        Y15, Y4, Y4
-	VPSRLQ       $0x20, Y7, Y6
-	VPBROADCASTD 76(AX), Y15
-	VPXOR        Y10, Y6, Y6
-	VPXOR        Y15, Y6, Y6
-	VPMULUDQ     bits_mul0<>+0(SB), Y13, Y13
-	VPMULUDQ     bits_mul1<>+0(SB), Y11, Y11
-	VPSRLQ       $0x20, Y11, Y10
-	VPBROADCASTD 72(AX), Y15
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y6
+	VPBROADCASTD 24(AX), Y13
+	VPXOR        Y2, Y6, Y6
+	VPXOR        Y13, Y6, Y6
+	VMOVSHDUP    Y7, Y2
+	VPBROADCASTD 28(AX), Y13
+	VPXOR        Y9, Y2, Y2
+	VPXOR        Y13, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y12, Y12
+	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
+	VMOVSHDUP    Y10, Y9
+	VPBROADCASTD 24(AX), Y13
+	VPXOR        Y4, Y9, Y9
+	VPXOR        Y13, Y9, Y9
+	VMOVSHDUP    Y12, Y4
+	VPBROADCASTD 28(AX), Y13
+	VPXOR        Y11, Y4, Y4
+	VPXOR        Y13, Y4, Y4
+	VPMULUDQ     bits_mul0<>+0(SB), Y6, Y6
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y11
+	VPBROADCASTD 32(AX), Y13
+	VPXOR        Y8, Y11, Y11
+	VPXOR        Y13, Y11, Y11
+	VMOVSHDUP    Y6, Y8
+	VPBROADCASTD 36(AX), Y13
+	VPXOR        Y7, Y8, Y8
+	VPXOR        Y13, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y9, Y9
+	VPMULUDQ     bits_mul1<>+0(SB), Y4, Y4
+	VMOVSHDUP    Y4, Y7
+	VPBROADCASTD 32(AX), Y13
+	VPXOR        Y10, Y7, Y7
+	VPXOR        Y13, Y7, Y7
+	VMOVSHDUP    Y9, Y10
+	VPBROADCASTD 36(AX), Y13
 	VPXOR        Y12, Y10, Y10
-	VPXOR        Y15, Y10, Y10
-	VPSRLQ       $0x20, Y13, Y12
-	VPBROADCASTD 76(AX), Y15
-	VPXOR        Y14, Y12, Y12
-	VPXOR        Y15, Y12, Y12
+	VPXOR        Y13, Y10, Y10
+	VPMULUDQ     bits_mul0<>+0(SB), Y11, Y11
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y12
+	VPBROADCASTD 40(AX), Y13
+	VPXOR        Y2, Y12, Y12
+	VPXOR        Y13, Y12, Y12
+	VMOVSHDUP    Y11, Y2
+	VPBROADCASTD 44(AX), Y13
+	VPXOR        Y6, Y2, Y2
+	VPXOR        Y13, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
+	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
+	VMOVSHDUP    Y10, Y6
+	VPBROADCASTD 40(AX), Y13
+	VPXOR        Y4, Y6, Y6
+	VPXOR        Y13, Y6, Y6
+	VMOVSHDUP    Y7, Y4
+	VPBROADCASTD 44(AX), Y13
+	VPXOR        Y9, Y4, Y4
+	VPXOR        Y13, Y4, Y4
+	VPMULUDQ     bits_mul0<>+0(SB), Y12, Y12
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y9
+	VPBROADCASTD 48(AX), Y13
+	VPXOR        Y8, Y9, Y9
+	VPXOR        Y13, Y9, Y9
+	VMOVSHDUP    Y12, Y8
+	VPBROADCASTD 52(AX), Y13
+	VPXOR        Y11, Y8, Y8
+	VPXOR        Y13, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y6, Y6
+	VPMULUDQ     bits_mul1<>+0(SB), Y4, Y4
+	VMOVSHDUP    Y4, Y11
+	VPBROADCASTD 48(AX), Y13
+	VPXOR        Y10, Y11, Y11
+	VPXOR        Y13, Y11, Y11
+	VMOVSHDUP    Y6, Y10
+	VPBROADCASTD 52(AX), Y13
+	VPXOR        Y7, Y10, Y10
+	VPXOR        Y13, Y10, Y10
+	VPMULUDQ     bits_mul0<>+0(SB), Y9, Y9
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y7
+	VPBROADCASTD 56(AX), Y13
+	VPXOR        Y2, Y7, Y7
+	VPXOR        Y13, Y7, Y7
+	VMOVSHDUP    Y9, Y2
+	VPBROADCASTD 60(AX), Y13
+	VPXOR        Y12, Y2, Y2
+	VPXOR        Y13, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y11, Y11
+	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
+	VMOVSHDUP    Y10, Y12
+	VPBROADCASTD 56(AX), Y13
+	VPXOR        Y4, Y12, Y12
+	VPXOR        Y13, Y12, Y12
+	VMOVSHDUP    Y11, Y4
+	VPBROADCASTD 60(AX), Y13
+	VPXOR        Y6, Y4, Y4
+	VPXOR        Y13, Y4, Y4
+	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y6
+	VPBROADCASTD 64(AX), Y13
+	VPXOR        Y8, Y6, Y6
+	VPXOR        Y13, Y6, Y6
+	VMOVSHDUP    Y7, Y8
+	VPBROADCASTD 68(AX), Y13
+	VPXOR        Y9, Y8, Y8
+	VPXOR        Y13, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y12, Y12
+	VPMULUDQ     bits_mul1<>+0(SB), Y4, Y4
+	VMOVSHDUP    Y4, Y9
+	VPBROADCASTD 64(AX), Y13
+	VPXOR        Y10, Y9, Y9
+	VPXOR        Y13, Y9, Y9
+	VMOVSHDUP    Y12, Y10
+	VPBROADCASTD 68(AX), Y13
+	VPXOR        Y11, Y10, Y10
+	VPXOR        Y13, Y10, Y10
+	VPMULUDQ     bits_mul0<>+0(SB), Y6, Y6
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y11
+	VPBROADCASTD 72(AX), Y13
+	VPXOR        Y2, Y11, Y11
+	VPXOR        Y13, Y11, Y11
+	VMOVSHDUP    Y6, Y2
+	VPBROADCASTD 76(AX), Y13
+	VPXOR        Y7, Y2, Y2
+	VPXOR        Y13, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y9, Y9
+	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
+	VMOVSHDUP    Y10, Y7
+	VPBROADCASTD 72(AX), Y13
+	VPXOR        Y4, Y7, Y7
+	VPXOR        Y13, Y7, Y7
+	VMOVSHDUP    Y9, Y4
+	VPBROADCASTD 76(AX), Y13
+	VPXOR        Y12, Y4, Y4
+	VPXOR        Y13, Y4, Y4
+	VPSLLQ       $0x20, Y7, Y7
+	VPBLENDD     $0xaa, Y7, Y11, Y11
 	VPSLLQ       $0x20, Y10, Y10
-	VPBLENDD     $0xaa, Y10, Y4, Y4
-	VPSLLQ       $0x20, Y11, Y11
-	VPBLENDD     $0xaa, Y11, Y5, Y5
-	VPSLLQ       $0x20, Y12, Y12
-	VPBLENDD     $0xaa, Y12, Y6, Y6
-	VPSLLQ       $0x20, Y13, Y13
-	VPBLENDD     $0xaa, Y13, Y7, Y7
-	VPXOR        Y10, Y10, Y10
-	VPCMPEQD     Y11, Y11, Y11
-	VPBROADCASTQ 192(R8), Y12
-	VPBROADCASTQ 200(R8), Y13
-	VPAND        (BX)(DI*1), Y13, Y13
-	VPXOR        Y13, Y12, Y12
-	VPBROADCASTQ 208(R8), Y13
-	VPAND        4096(BX)(DI*1), Y13, Y13
-	VPXOR        Y13, Y12, Y12
-	VPBROADCASTQ 216(R8), Y13
-	VPAND        (BX)(DI*1), Y13, Y13
-	VPAND        4096(BX)(DI*1), Y13, Y13
-	VPXOR        Y13, Y12, Y12
-	VPBROADCASTQ 224(R8), Y13
-	VPAND        8192(BX)(DI*1), Y13, Y13
-	VPXOR        Y13, Y12, Y12
-	VPXOR        Y7, Y12, Y13
-	VPANDN       Y12, Y7, Y12
-	VPANDN       Y10, Y13, Y10
-	VPOR         Y12, Y10, Y10
-	VPANDN       Y11, Y13, Y11
-	VPBROADCASTQ 128(R8), Y7
-	VPBROADCASTQ 136(R8), Y12
-	VPAND        (BX)(DI*1), Y12, Y12
-	VPXOR        Y12, Y7, Y7
-	VPBROADCASTQ 144(R8), Y12
-	VPAND        4096(BX)(DI*1), Y12, Y12
-	VPXOR        Y12, Y7, Y7
-	VPBROADCASTQ 152(R8), Y12
-	VPAND        (BX)(DI*1), Y12, Y12
-	VPAND        4096(BX)(DI*1), Y12, Y12
-	VPXOR        Y12, Y7, Y7
-	VPBROADCASTQ 160(R8), Y12
-	VPAND        8192(BX)(DI*1), Y12, Y12
-	VPXOR        Y12, Y7, Y7
-	VPXOR        Y6, Y7, Y12
+	VPBLENDD     $0xaa, Y10, Y8, Y8
+	VPSLLQ       $0x20, Y4, Y4
+	VPBLENDD     $0xaa, Y4, Y2, Y2
+	VPSLLQ       $0x20, Y9, Y9
+	VPBLENDD     $0xaa, Y9, Y6, Y6
+	VPXOR        Y4, Y4, Y4
+	VPCMPEQD     Y7, Y7, Y7
+	VPBROADCASTQ 192(R8), Y9
+	VPBROADCASTQ 200(R8), Y10
+	VPAND        (BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 208(R8), Y10
+	VPAND        4096(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 216(R8), Y10
+	VPAND        (BX)(DI*1), Y10, Y10
+	VPAND        4096(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 224(R8), Y10
+	VPAND        8192(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPXOR        Y6, Y9, Y10
+	VPANDN       Y9, Y6, Y9
+	VPANDN       Y4, Y10, Y4
+	VPOR         Y9, Y4, Y4
+	VPANDN       Y7, Y10, Y7
+	VPBROADCASTQ 128(R8), Y6
+	VPBROADCASTQ 136(R8), Y9
+	VPAND        (BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y6, Y6
+	VPBROADCASTQ 144(R8), Y9
+	VPAND        4096(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y6, Y6
+	VPBROADCASTQ 152(R8), Y9
+	VPAND        (BX)(DI*1), Y9, Y9
+	VPAND        4096(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y6, Y6
+	VPBROADCASTQ 160(R8), Y9
+	VPAND        8192(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y6, Y6
+	VPXOR        Y2, Y6, Y9
+	VPANDN       Y6, Y2, Y6
+	VPANDN       Y4, Y9, Y4
+	VPOR         Y6, Y4, Y4
+	VPANDN       Y7, Y9, Y7
+	VPBROADCASTQ 64(R8), Y2
+	VPBROADCASTQ 72(R8), Y6
+	VPAND        (BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPBROADCASTQ 80(R8), Y6
+	VPAND        4096(BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPBROADCASTQ 88(R8), Y6
+	VPAND        (BX)(DI*1), Y6, Y6
+	VPAND        4096(BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPBROADCASTQ 96(R8), Y6
+	VPAND        8192(BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPXOR        Y8, Y2, Y6
+	VPANDN       Y2, Y8, Y2
+	VPANDN       Y4, Y6, Y4
+	VPOR         Y2, Y4, Y4
 	VPANDN       Y7, Y6, Y7
-	VPANDN       Y10, Y12, Y10
-	VPOR         Y7, Y10, Y10
-	VPANDN       Y11, Y12, Y11
-	VPBROADCASTQ 64(R8), Y6
-	VPBROADCASTQ 72(R8), Y7
-	VPAND        (BX)(DI*1), Y7, Y7
-	VPXOR        Y7, Y6, Y6
-	VPBROADCASTQ 80(R8), Y7
-	VPAND        4096(BX)(DI*1), Y7, Y7
-	VPXOR        Y7, Y6, Y6
-	VPBROADCASTQ 88(R8), Y7
-	VPAND        (BX)(DI*1), Y7, Y7
-	VPAND        4096(BX)(DI*1), Y7, Y7
-	VPXOR        Y7, Y6, Y6
-	VPBROADCASTQ 96(R8), Y7
-	VPAND        8192(BX)(DI*1), Y7, Y7
-	VPXOR        Y7, Y6, Y6
-	VPXOR        Y5, Y6, Y7
-	VPANDN       Y6, Y5, Y6
-	VPANDN       Y10, Y7, Y10
-	VPOR         Y6, Y10, Y10
-	VPANDN       Y11, Y7, Y11
-	VPBROADCASTQ (R8), Y5
+	VPBROADCASTQ (R8), Y2
 	VPBROADCASTQ 8(R8), Y6
 	VPAND        (BX)(DI*1), Y6, Y6
-	VPXOR        Y6, Y5, Y5
+	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 16(R8), Y6
 	VPAND        4096(BX)(DI*1), Y6, Y6
-	VPXOR        Y6, Y5, Y5
+	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 24(R8), Y6
 	VPAND        (BX)(DI*1), Y6, Y6
 	VPAND        4096(BX)(DI*1), Y6, Y6
-	VPXOR        Y6, Y5, Y5
+	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 32(R8), Y6
 	VPAND        8192(BX)(DI*1), Y6, Y6
-	VPXOR        Y6, Y5, Y5
-	VPXOR        Y4, Y5, Y6
-	VPANDN       Y5, Y4, Y5
-	VPANDN       Y10, Y6, Y10
-	VPOR         Y5, Y10, Y10
-	VPANDN       Y11, Y6, Y11
-	VPAND        Y9, Y10, Y10
-	VPOR         Y10, Y8, Y8
-	VPAND        Y11, Y9, Y9
+	VPXOR        Y6, Y2, Y2
+	VPXOR        Y11, Y2, Y6
+	VPANDN       Y2, Y11, Y2
+	VPANDN       Y4, Y6, Y4
+	VPOR         Y2, Y4, Y4
+	VPANDN       Y7, Y6, Y7
+	VPADDQ       bits_groups1<>+0(SB), Y1, Y1
+	VPAND        Y5, Y4, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y7, Y5, Y5
 	ADDQ         $+256, R8
 	DECQ         R9
 	JNZ          more1
 
 done2:
-	VMOVUPS      Y8, (DX)(DI*1)
-	VPADDQ       bits_even<>+32(SB), Y2, Y3
-	VMOVDQA      Y3, Y4
-	VPSRLQ       $0x20, Y4, Y5
-	VMOVDQA      Y0, Y6
-	VMOVDQA      Y1, Y7
-	VPADDQ       bits_one<>+0(SB), Y3, Y8
-	VPSRLQ       $0x20, Y8, Y9
-	VMOVDQA      Y0, Y10
-	VMOVDQA      Y1, Y11
-	VPADDQ       bits_sixteen<>+0(SB), Y3, Y3
+	VMOVUPS      Y3, (DX)(DI*1)
+	VPADDQ       bits_even<>+32(SB), Y0, Y1
+	VMOVDQA      Y1, Y2
+	VPADDQ       bits_one<>+0(SB), Y2, Y3
+	VMOVSHDUP    Y2, Y4
+	VPXOR        (SP), Y4, Y4
 	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
+	VMOVSHDUP    Y4, Y5
+	VPMULUDQ     bits_mul0<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y6
+	VPXOR        32(SP), Y6, Y6
 	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
-	VPSRLQ       $0x20, Y6, Y12
-	VPBROADCASTD (AX), Y13
-	VPXOR        Y5, Y12, Y12
-	VPXOR        Y13, Y12, Y12
-	VPSRLQ       $0x20, Y4, Y5
-	VPBROADCASTD 4(AX), Y13
-	VPXOR        Y7, Y5, Y5
-	VPXOR        Y13, Y5, Y5
-	VPMULUDQ     bits_mul0<>+0(SB), Y8, Y8
-	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
-	VPSRLQ       $0x20, Y10, Y7
-	VPBROADCASTD (AX), Y13
-	VPXOR        Y9, Y7, Y7
-	VPXOR        Y13, Y7, Y7
-	VPSRLQ       $0x20, Y8, Y9
-	VPBROADCASTD 4(AX), Y13
-	VPXOR        Y11, Y9, Y9
-	VPXOR        Y13, Y9, Y9
-	VPMULUDQ     bits_mul0<>+0(SB), Y12, Y12
-	VPMULUDQ     bits_mul1<>+0(SB), Y5, Y5
-	VPSRLQ       $0x20, Y5, Y11
-	VPBROADCASTD 8(AX), Y13
-	VPXOR        Y6, Y11, Y11
-	VPXOR        Y13, Y11, Y11
-	VPSRLQ       $0x20, Y12, Y6
-	VPBROADCASTD 12(AX), Y13
+	VMOVSHDUP    Y6, Y7
+	VPXOR        64(SP), Y7, Y7
+	VPBROADCASTD 12(AX), Y8
+	VPXOR        Y5, Y2, Y2
+	VPXOR        Y8, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y3, Y3
+	VMOVSHDUP    Y3, Y8
+	VPXOR        32(SP), Y8, Y8
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y9
+	VPXOR        64(SP), Y9, Y9
+	VPBROADCASTD 12(AX), Y10
+	VPXOR        Y5, Y3, Y3
+	VPXOR        Y10, Y3, Y3
+	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y5
+	VPBROADCASTD 16(AX), Y10
+	VPXOR        Y6, Y5, Y5
+	VPXOR        Y10, Y5, Y5
+	VMOVSHDUP    Y7, Y6
+	VPBROADCASTD 20(AX), Y10
 	VPXOR        Y4, Y6, Y6
-	VPXOR        Y13, Y6, Y6
-	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
-	VPMULUDQ     bits_mul1<>+0(SB), Y9, Y9
-	VPSRLQ       $0x20, Y9, Y4
-	VPBROADCASTD 8(AX), Y13
-	VPXOR        Y10, Y4, Y4
-	VPXOR        Y13, Y4, Y4
-	VPSRLQ       $0x20, Y7, Y10
-	VPBROADCASTD 12(AX), Y13
+	VPXOR        Y10, Y6, Y6
+	VPMULUDQ     bits_mul0<>+0(SB), Y9, Y9
+	VPMULUDQ     bits_mul1<>+0(SB), Y3, Y3
+	VMOVSHDUP    Y3, Y10
+	VPBROADCASTD 16(AX), Y11
 	VPXOR        Y8, Y10, Y10
-	VPXOR        Y13, Y10, Y10
-	VPMULUDQ     bits_mul0<>+0(SB), Y11, Y11
+	VPXOR        Y11, Y10, Y10
+	VMOVSHDUP    Y9, Y8
+	VPBROADCASTD 20(AX), Y11
+	VPXOR        Y4, Y8, Y8
+	VPXOR        Y11, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y5, Y5
 	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
-	VPSRLQ       $0x20, Y6, Y8
-	VPBROADCASTD 16(AX), Y13
-	VPXOR        Y5, Y8, Y8
-	VPXOR        Y13, Y8, Y8
-	VPSRLQ       $0x20, Y11, Y5
-	VPBROADCASTD 20(AX), Y13
-	VPXOR        Y12, Y5, Y5
-	VPXOR        Y13, Y5, Y5
+	VMOVSHDUP    Y6, Y4
+	VPBROADCASTD 24(AX), Y11
+	VPXOR        Y2, Y4, Y4
+	VPXOR        Y11, Y4, Y4
+	VMOVSHDUP    Y5, Y2
+	VPBROADCASTD 28(AX), Y11
+	VPXOR        Y7, Y2, Y2
+	VPXOR        Y11, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y10, Y10
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y7
+	VPBROADCASTD 24(AX), Y11
+	VPXOR        Y3, Y7, Y7
+	VPXOR        Y11, Y7, Y7
+	VMOVSHDUP    Y10, Y3
+	VPBROADCASTD 28(AX), Y11
+	VPXOR        Y9, Y3, Y3
+	VPXOR        Y11, Y3, Y3
 	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
-	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
-	VPSRLQ       $0x20, Y10, Y12
-	VPBROADCASTD 16(AX), Y13
-	VPXOR        Y9, Y12, Y12
-	VPXOR        Y13, Y12, Y12
-	VPSRLQ       $0x20, Y4, Y9
-	VPBROADCASTD 20(AX), Y13
-	VPXOR        Y7, Y9, Y9
-	VPXOR        Y13, Y9, Y9
-	VPMULUDQ     bits_mul0<>+0(SB), Y8, Y8
-	VPMULUDQ     bits_mul1<>+0(SB), Y5, Y5
-	VPSRLQ       $0x20, Y5, Y7
-	VPBROADCASTD 24(AX), Y13
-	VPXOR        Y6, Y7, Y7
-	VPXOR        Y13, Y7, Y7
-	VPSRLQ       $0x20, Y8, Y6
-	VPBROADCASTD 28(AX), Y13
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y9
+	VPBROADCASTD 32(AX), Y11
+	VPXOR        Y6, Y9, Y9
+	VPXOR        Y11, Y9, Y9
+	VMOVSHDUP    Y4, Y6
+	VPBROADCASTD 36(AX), Y11
+	VPXOR        Y5, Y6, Y6
 	VPXOR        Y11, Y6, Y6
-	VPXOR        Y13, Y6, Y6
-	VPMULUDQ     bits_mul0<>+0(SB), Y12, Y12
-	VPMULUDQ     bits_mul1<>+0(SB), Y9, Y9
-	VPSRLQ       $0x20, Y9, Y11
-	VPBROADCASTD 24(AX), Y13
-	VPXOR        Y10, Y11, Y11
-	VPXOR        Y13, Y11, Y11
-	VPSRLQ       $0x20, Y12, Y10
-	VPBROADCASTD 28(AX), Y13
-	VPXOR        Y4, Y10, Y10
-	VPXOR        Y13, Y10, Y10
 	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
-	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
-	VPSRLQ       $0x20, Y6, Y4
-	VPBROADCASTD 32(AX), Y13
-	VPXOR        Y5, Y4, Y4
-	VPXOR        Y13, Y4, Y4
-	VPSRLQ       $0x20, Y7, Y5
-	VPBROADCASTD 36(AX), Y13
+	VPMULUDQ     bits_mul1<>+0(SB), Y3, Y3
+	VMOVSHDUP    Y3, Y5
+	VPBROADCASTD 32(AX), Y11
 	VPXOR        Y8, Y5, Y5
-	VPXOR        Y13, Y5, Y5
-	VPMULUDQ     bits_mul0<>+0(SB), Y11, Y11
-	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
-	VPSRLQ       $0x20, Y10, Y8
-	VPBROADCASTD 32(AX), Y13
-	VPXOR        Y9, Y8, Y8
-	VPXOR        Y13, Y8, Y8
-	VPSRLQ       $0x20, Y11, Y9
-	VPBROADCASTD 36(AX), Y13
-	VPXOR        Y12, Y9, Y9
-	VPXOR        Y13, Y9, Y9
-	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
-	VPMULUDQ     bits_mul1<>+0(SB), Y5, Y5
-	VPSRLQ       $0x20, Y5, Y12
-	VPBROADCASTD 40(AX), Y13
-	VPXOR        Y6, Y12, Y12
-	VPXOR        Y13, Y12, Y12
-	VPSRLQ       $0x20, Y4, Y6
-	VPBROADCASTD 44(AX), Y13
-	VPXOR        Y7, Y6, Y6
-	VPXOR        Y13, Y6, Y6
-	VPMULUDQ     bits_mul0<>+0(SB), Y8, Y8
-	VPMULUDQ     bits_mul1<>+0(SB), Y9, Y9
-	VPSRLQ       $0x20, Y9, Y7
-	VPBROADCASTD 40(AX), Y13
-	VPXOR        Y10, Y7, Y7
-	VPXOR        Y13, Y7, Y7
-	VPSRLQ       $0x20, Y8, Y10
-	VPBROADCASTD 44(AX), Y13
-	VPXOR        Y11, Y10, Y10
-	VPXOR        Y13, Y10, Y10
-	VPMULUDQ     bits_mul0<>+0(SB), Y12, Y12
-	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
-	VPSRLQ       $0x20, Y6, Y11
-	VPBROADCASTD 48(AX), Y13
-	VPXOR        Y5, Y11, Y11
-	VPXOR        Y13, Y11, Y11
-	VPSRLQ       $0x20, Y12, Y5
-	VPBROADCASTD 52(AX), Y13
-	VPXOR        Y4, Y5, Y5
-	VPXOR        Y13, Y5, Y5
-	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
-	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
-	VPSRLQ       $0x20, Y10, Y4
-	VPBROADCASTD 48(AX), Y13
-	VPXOR        Y9, Y4, Y4
-	VPXOR        Y13, Y4, Y4
-	VPSRLQ       $0x20, Y7, Y9
-	VPBROADCASTD 52(AX), Y13
-	VPXOR        Y8, Y9, Y9
-	VPXOR        Y13, Y9, Y9
-	VPMULUDQ     bits_mul0<>+0(SB), Y11, Y11
-	VPMULUDQ     bits_mul1<>+0(SB), Y5, Y5
-	VPSRLQ       $0x20, Y5, Y8
-	VPBROADCASTD 56(AX), Y13
-	VPXOR        Y6, Y8, Y8
-	VPXOR        Y13, Y8, Y8
-	VPSRLQ       $0x20, Y11, Y6
-	VPBROADCASTD 60(AX), Y13
-	VPXOR        Y12, Y6, Y6
-	VPXOR        Y13, Y6, Y6
-	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
-	VPMULUDQ     bits_mul1<>+0(SB), Y9, Y9
-	VPSRLQ       $0x20, Y9, Y12
-	VPBROADCASTD 56(AX), Y13
-	VPXOR        Y10, Y12, Y12
-	VPXOR        Y13, Y12, Y12
-	VPSRLQ       $0x20, Y4, Y10
-	VPBROADCASTD 60(AX), Y13
-	VPXOR        Y7, Y10, Y10
-	VPXOR        Y13, Y10, Y10
-	VPMULUDQ     bits_mul0<>+0(SB), Y8, Y8
-	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
-	VPSRLQ       $0x20, Y6, Y7
-	VPBROADCASTD 64(AX), Y13
-	VPXOR        Y5, Y7, Y7
-	VPXOR        Y13, Y7, Y7
-	VPSRLQ       $0x20, Y8, Y5
-	VPBROADCASTD 68(AX), Y13
 	VPXOR        Y11, Y5, Y5
-	VPXOR        Y13, Y5, Y5
-	VPMULUDQ     bits_mul0<>+0(SB), Y12, Y12
-	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
-	VPSRLQ       $0x20, Y10, Y11
-	VPBROADCASTD 64(AX), Y13
-	VPXOR        Y9, Y11, Y11
-	VPXOR        Y13, Y11, Y11
-	VPSRLQ       $0x20, Y12, Y9
-	VPBROADCASTD 68(AX), Y13
-	VPXOR        Y4, Y9, Y9
-	VPXOR        Y13, Y9, Y9
-	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
-	VPMULUDQ     bits_mul1<>+0(SB), Y5, Y5
-	VPSRLQ       $0x20, Y5, Y4
-	VPBROADCASTD 72(AX), Y13
-	VPXOR        Y6, Y4, Y4
-	VPXOR        Y13, Y4, Y4
-	VPSRLQ       $0x20, Y7, Y6
-	VPBROADCASTD 76(AX), Y13
-	VPXOR        Y8, Y6, Y6
-	VPXOR        Y13, Y6, Y6
-	VPMULUDQ     bits_mul0<>+0(SB), Y11, Y11
-	VPMULUDQ     bits_mul1<>+0(SB), Y9, Y9
-	VPSRLQ       $0x20, Y9, Y8
-	VPBROADCASTD 72(AX), Y13
+	VMOVSHDUP    Y7, Y8
+	VPBROADCASTD 36(AX), Y11
 	VPXOR        Y10, Y8, Y8
-	VPXOR        Y13, Y8, Y8
-	VPSRLQ       $0x20, Y11, Y10
-	VPBROADCASTD 76(AX), Y13
-	VPXOR        Y12, Y10, Y10
-	VPXOR        Y13, Y10, Y10
+	VPXOR        Y11, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y9, Y9
+	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
+	VMOVSHDUP    Y6, Y10
+	VPBROADCASTD 40(AX), Y11
+	VPXOR        Y2, Y10, Y10
+	VPXOR        Y11, Y10, Y10
+	VMOVSHDUP    Y9, Y2
+	VPBROADCASTD 44(AX), Y11
+	VPXOR        Y4, Y2, Y2
+	VPXOR        Y11, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y5, Y5
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y4
+	VPBROADCASTD 40(AX), Y11
+	VPXOR        Y3, Y4, Y4
+	VPXOR        Y11, Y4, Y4
+	VMOVSHDUP    Y5, Y3
+	VPBROADCASTD 44(AX), Y11
+	VPXOR        Y7, Y3, Y3
+	VPXOR        Y11, Y3, Y3
+	VPMULUDQ     bits_mul0<>+0(SB), Y10, Y10
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y7
+	VPBROADCASTD 48(AX), Y11
+	VPXOR        Y6, Y7, Y7
+	VPXOR        Y11, Y7, Y7
+	VMOVSHDUP    Y10, Y6
+	VPBROADCASTD 52(AX), Y11
+	VPXOR        Y9, Y6, Y6
+	VPXOR        Y11, Y6, Y6
+	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
+	VPMULUDQ     bits_mul1<>+0(SB), Y3, Y3
+	VMOVSHDUP    Y3, Y9
+	VPBROADCASTD 48(AX), Y11
+	VPXOR        Y8, Y9, Y9
+	VPXOR        Y11, Y9, Y9
+	VMOVSHDUP    Y4, Y8
+	VPBROADCASTD 52(AX), Y11
+	VPXOR        Y5, Y8, Y8
+	VPXOR        Y11, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
+	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
+	VMOVSHDUP    Y6, Y5
+	VPBROADCASTD 56(AX), Y11
+	VPXOR        Y2, Y5, Y5
+	VPXOR        Y11, Y5, Y5
+	VMOVSHDUP    Y7, Y2
+	VPBROADCASTD 60(AX), Y11
+	VPXOR        Y10, Y2, Y2
+	VPXOR        Y11, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y9, Y9
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y10
+	VPBROADCASTD 56(AX), Y11
+	VPXOR        Y3, Y10, Y10
+	VPXOR        Y11, Y10, Y10
+	VMOVSHDUP    Y9, Y3
+	VPBROADCASTD 60(AX), Y11
+	VPXOR        Y4, Y3, Y3
+	VPXOR        Y11, Y3, Y3
+	VPMULUDQ     bits_mul0<>+0(SB), Y5, Y5
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y4
+	VPBROADCASTD 64(AX), Y11
+	VPXOR        Y6, Y4, Y4
+	VPXOR        Y11, Y4, Y4
+	VMOVSHDUP    Y5, Y6
+	VPBROADCASTD 68(AX), Y11
+	VPXOR        Y7, Y6, Y6
+	VPXOR        Y11, Y6, Y6
+	VPMULUDQ     bits_mul0<>+0(SB), Y10, Y10
+	VPMULUDQ     bits_mul1<>+0(SB), Y3, Y3
+	VMOVSHDUP    Y3, Y7
+	VPBROADCASTD 64(AX), Y11
+	VPXOR        Y8, Y7, Y7
+	VPXOR        Y11, Y7, Y7
+	VMOVSHDUP    Y10, Y8
+	VPBROADCASTD 68(AX), Y11
+	VPXOR        Y9, Y8, Y8
+	VPXOR        Y11, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
+	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
+	VMOVSHDUP    Y6, Y9
+	VPBROADCASTD 72(AX), Y11
+	VPXOR        Y2, Y9, Y9
+	VPXOR        Y11, Y9, Y9
+	VMOVSHDUP    Y4, Y2
+	VPBROADCASTD 76(AX), Y11
+	VPXOR        Y5, Y2, Y2
+	VPXOR        Y11, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y5
+	VPBROADCASTD 72(AX), Y11
+	VPXOR        Y3, Y5, Y5
+	VPXOR        Y11, Y5, Y5
+	VMOVSHDUP    Y7, Y3
+	VPBROADCASTD 76(AX), Y11
+	VPXOR        Y10, Y3, Y3
+	VPXOR        Y11, Y3, Y3
+	VPSLLQ       $0x20, Y5, Y5
+	VPBLENDD     $0xaa, Y5, Y9, Y9
 	VPSLLQ       $0x20, Y8, Y8
-	VPBLENDD     $0xaa, Y8, Y4, Y4
-	VPSLLQ       $0x20, Y9, Y9
-	VPBLENDD     $0xaa, Y9, Y5, Y5
-	VPSLLQ       $0x20, Y10, Y10
-	VPBLENDD     $0xaa, Y10, Y6, Y6
-	VPSLLQ       $0x20, Y11, Y11
-	VPBLENDD     $0xaa, Y11, Y7, Y7
-	VPXOR        Y8, Y8, Y8
-	VPCMPEQD     Y9, Y9, Y9
-	VPBROADCASTQ 192(CX), Y10
-	VPBROADCASTQ 200(CX), Y11
-	VPAND        32(BX)(DI*1), Y11, Y11
-	VPXOR        Y11, Y10, Y10
-	VPBROADCASTQ 208(CX), Y11
-	VPAND        4128(BX)(DI*1), Y11, Y11
-	VPXOR        Y11, Y10, Y10
-	VPBROADCASTQ 216(CX), Y11
-	VPAND        32(BX)(DI*1), Y11, Y11
-	VPAND        4128(BX)(DI*1), Y11, Y11
-	VPXOR        Y11, Y10, Y10
-	VPBROADCASTQ 224(CX), Y11
-	VPAND        8224(BX)(DI*1), Y11, Y11
-	VPXOR        Y11, Y10, Y10
-	VPXOR        Y7, Y10, Y11
-	VPANDN       Y10, Y7, Y10
-	VPANDN       Y8, Y11, Y8
-	VPOR         Y10, Y8, Y8
-	VPANDN       Y9, Y11, Y9
-	VPBROADCASTQ 128(CX), Y7
-	VPBROADCASTQ 136(CX), Y10
-	VPAND        32(BX)(DI*1), Y10, Y10
-	VPXOR        Y10, Y7, Y7
-	VPBROADCASTQ 144(CX), Y10
-	VPAND        4128(BX)(DI*1), Y10, Y10
-	VPXOR        Y10, Y7, Y7
-	VPBROADCASTQ 152(CX), Y10
-	VPAND        32(BX)(DI*1), Y10, Y10
-	VPAND        4128(BX)(DI*1), Y10, Y10
-	VPXOR        Y10, Y7, Y7
-	VPBROADCASTQ 160(CX), Y10
-	VPAND        8224(BX)(DI*1), Y10, Y10
-	VPXOR        Y10, Y7, Y7
-	VPXOR        Y6, Y7, Y10
-	VPANDN       Y7, Y6, Y7
-	VPANDN       Y8, Y10, Y8
-	VPOR         Y7, Y8, Y8
-	VPANDN       Y9, Y10, Y9
-	VPBROADCASTQ 64(CX), Y6
-	VPBROADCASTQ 72(CX), Y7
+	VPBLENDD     $0xaa, Y8, Y6, Y6
+	VPSLLQ       $0x20, Y3, Y3
+	VPBLENDD     $0xaa, Y3, Y2, Y2
+	VPSLLQ       $0x20, Y7, Y7
+	VPBLENDD     $0xaa, Y7, Y4, Y4
+	VPXOR        Y3, Y3, Y3
+	VPCMPEQD     Y5, Y5, Y5
+	VPBROADCASTQ 192(CX), Y7
+	VPBROADCASTQ 200(CX), Y8
+	VPAND        32(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 208(CX), Y8
+	VPAND        4128(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 216(CX), Y8
+	VPAND        32(BX)(DI*1), Y8, Y8
+	VPAND        4128(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 224(CX), Y8
+	VPAND        8224(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPXOR        Y4, Y7, Y8
+	VPANDN       Y7, Y4, Y7
+	VPANDN       Y3, Y8, Y3
+	VPOR         Y7, Y3, Y3
+	VPANDN       Y5, Y8, Y5
+	VPBROADCASTQ 128(CX), Y4
+	VPBROADCASTQ 136(CX), Y7
 	VPAND        32(BX)(DI*1), Y7, Y7
-	VPXOR        Y7, Y6, Y6
-	VPBROADCASTQ 80(CX), Y7
+	VPXOR        Y7, Y4, Y4
+	VPBROADCASTQ 144(CX), Y7
 	VPAND        4128(BX)(DI*1), Y7, Y7
-	VPXOR        Y7, Y6, Y6
-	VPBROADCASTQ 88(CX), Y7
+	VPXOR        Y7, Y4, Y4
+	VPBROADCASTQ 152(CX), Y7
 	VPAND        32(BX)(DI*1), Y7, Y7
 	VPAND        4128(BX)(DI*1), Y7, Y7
-	VPXOR        Y7, Y6, Y6
-	VPBROADCASTQ 96(CX), Y7
+	VPXOR        Y7, Y4, Y4
+	VPBROADCASTQ 160(CX), Y7
 	VPAND        8224(BX)(DI*1), Y7, Y7
-	VPXOR        Y7, Y6, Y6
-	VPXOR        Y5, Y6, Y7
-	VPANDN       Y6, Y5, Y6
-	VPANDN       Y8, Y7, Y8
-	VPOR         Y6, Y8, Y8
-	VPANDN       Y9, Y7, Y9
-	VPBROADCASTQ (CX), Y5
-	VPBROADCASTQ 8(CX), Y6
-	VPAND        32(BX)(DI*1), Y6, Y6
-	VPXOR        Y6, Y5, Y5
-	VPBROADCASTQ 16(CX), Y6
-	VPAND        4128(BX)(DI*1), Y6, Y6
-	VPXOR        Y6, Y5, Y5
-	VPBROADCASTQ 24(CX), Y6
-	VPAND        32(BX)(DI*1), Y6, Y6
-	VPAND        4128(BX)(DI*1), Y6, Y6
-	VPXOR        Y6, Y5, Y5
-	VPBROADCASTQ 32(CX), Y6
-	VPAND        8224(BX)(DI*1), Y6, Y6
-	VPXOR        Y6, Y5, Y5
-	VPXOR        Y4, Y5, Y6
+	VPXOR        Y7, Y4, Y4
+	VPXOR        Y2, Y4, Y7
+	VPANDN       Y4, Y2, Y4
+	VPANDN       Y3, Y7, Y3
+	VPOR         Y4, Y3, Y3
+	VPANDN       Y5, Y7, Y5
+	VPBROADCASTQ 64(CX), Y2
+	VPBROADCASTQ 72(CX), Y4
+	VPAND        32(BX)(DI*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 80(CX), Y4
+	VPAND        4128(BX)(DI*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 88(CX), Y4
+	VPAND        32(BX)(DI*1), Y4, Y4
+	VPAND        4128(BX)(DI*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 96(CX), Y4
+	VPAND        8224(BX)(DI*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPXOR        Y6, Y2, Y4
+	VPANDN       Y2, Y6, Y2
+	VPANDN       Y3, Y4, Y3
+	VPOR         Y2, Y3, Y3
 	VPANDN       Y5, Y4, Y5
-	VPANDN       Y8, Y6, Y8
-	VPOR         Y5, Y8, Y8
-	VPANDN       Y9, Y6, Y9
+	VPBROADCASTQ (CX), Y2
+	VPBROADCASTQ 8(CX), Y4
+	VPAND        32(BX)(DI*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 16(CX), Y4
+	VPAND        4128(BX)(DI*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 24(CX), Y4
+	VPAND        32(BX)(DI*1), Y4, Y4
+	VPAND        4128(BX)(DI*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 32(CX), Y4
+	VPAND        8224(BX)(DI*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPXOR        Y9, Y2, Y4
+	VPANDN       Y2, Y9, Y2
+	VPANDN       Y3, Y4, Y3
+	VPOR         Y2, Y3, Y3
+	VPANDN       Y5, Y4, Y5
+	VPADDQ       bits_groups1<>+0(SB), Y1, Y1
 	MOVQ         CX, R8
 	ADDQ         $+256, R8
 	MOVQ         $+15, R9
 
 more3:
-	VPTEST       Y9, Y9
+	VPTEST       Y5, Y5
 	JZ           done4
-	VMOVDQA      Y3, Y4
-	VPSRLQ       $0x20, Y4, Y5
-	VMOVDQA      Y0, Y6
-	VMOVDQA      Y1, Y7
-	VPADDQ       bits_one<>+0(SB), Y3, Y10
-	VPSRLQ       $0x20, Y10, Y11
-	VMOVDQA      Y0, Y12
-	VMOVDQA      Y1, Y13
-	VPADDQ       bits_sixteen<>+0(SB), Y3, Y3
+	VMOVDQA      Y1, Y2
+	VPADDQ       bits_one<>+0(SB), Y2, Y4
+	VMOVSHDUP    Y2, Y6
+	VPXOR        (SP), Y6, Y6
+	VPMULUDQ     bits_mul0<>+0(SB), Y6, Y6
+	VMOVSHDUP    Y6, Y7
+	VPMULUDQ     bits_mul0<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y8
+	VPXOR        32(SP), Y8, Y8
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y9
+	VPXOR        64(SP), Y9, Y9
+	VPBROADCASTD 12(AX), Y10
+	VPXOR        Y7, Y2, Y2
+	VPXOR        Y10, Y2, Y2
 	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
-	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
-	VPSRLQ       $0x20, Y6, Y14
-	VPBROADCASTD (AX), Y15
-	VPXOR        Y5, Y14, Y14
-	VPXOR        Y15, Y14, Y14
-	VPSRLQ       $0x20, Y4, Y5
-	VPBROADCASTD 4(AX), Y15
-	VPXOR        Y7, Y5, Y5
-	VPXOR        Y15, Y5, Y5
-	VPMULUDQ     bits_mul0<>+0(SB), Y10, Y10
-	VPMULUDQ     bits_mul1<>+0(SB), Y12, Y12
-	VPSRLQ       $0x20, Y12, Y7
-	VPBROADCASTD (AX), Y15
-	VPXOR        Y11, Y7, Y7
-	VPXOR        Y15, Y7, Y7
-	VPSRLQ       $0x20, Y10, Y11
-	VPBROADCASTD 4(AX), Y15
-	VPXOR        Y13, Y11, Y11
-	VPXOR        Y15, Y11, Y11
-	VPMULUDQ     bits_mul0<>+0(SB), Y14, Y14
-	VPMULUDQ     bits_mul1<>+0(SB), Y5, Y5
-	VPSRLQ       $0x20, Y5, Y13
-	VPBROADCASTD 8(AX), Y15
-	VPXOR        Y6, Y13, Y13
-	VPXOR        Y15, Y13, Y13
-	VPSRLQ       $0x20, Y14, Y6
-	VPBROADCASTD 12(AX), Y15
-	VPXOR        Y4, Y6, Y6
-	VPXOR        Y15, Y6, Y6
-	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
-	VPMULUDQ     bits_mul1<>+0(SB), Y11, Y11
-	VPSRLQ       $0x20, Y11, Y4
-	VPBROADCASTD 8(AX), Y15
+	VMOVSHDUP    Y4, Y10
+	VPXOR        32(SP), Y10, Y10
+	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
+	VMOVSHDUP    Y10, Y11
+	VPXOR        64(SP), Y11, Y11
+	VPBROADCASTD 12(AX), Y12
+	VPXOR        Y7, Y4, Y4
 	VPXOR        Y12, Y4, Y4
-	VPXOR        Y15, Y4, Y4
-	VPSRLQ       $0x20, Y7, Y12
-	VPBROADCASTD 12(AX), Y15
+	VPMULUDQ     bits_mul0<>+0(SB), Y9, Y9
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y7
+	VPBROADCASTD 16(AX), Y12
+	VPXOR        Y8, Y7, Y7
+	VPXOR        Y12, Y7, Y7
+	VMOVSHDUP    Y9, Y8
+	VPBROADCASTD 20(AX), Y12
+	VPXOR        Y6, Y8, Y8
+	VPXOR        Y12, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y11, Y11
+	VPMULUDQ     bits_mul1<>+0(SB), Y4, Y4
+	VMOVSHDUP    Y4, Y12
+	VPBROADCASTD 16(AX), Y13
 	VPXOR        Y10, Y12, Y12
-	VPXOR        Y15, Y12, Y12
-	VPMULUDQ     bits_mul0<>+0(SB), Y13, Y13
-	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
-	VPSRLQ       $0x20, Y6, Y10
-	VPBROADCASTD 16(AX), Y15
-	VPXOR        Y5, Y10, Y10
-	VPXOR        Y15, Y10, Y10
-	VPSRLQ       $0x20, Y13, Y5
-	VPBROADCASTD 20(AX), Y15
-	VPXOR        Y14, Y5, Y5
-	VPXOR        Y15, Y5, Y5
-	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
-	VPMULUDQ     bits_mul1<>+0(SB), Y12, Y12
-	VPSRLQ       $0x20, Y12, Y14
-	VPBROADCASTD 16(AX), Y15
-	VPXOR        Y11, Y14, Y14
-	VPXOR        Y15, Y14, Y14
-	VPSRLQ       $0x20, Y4, Y11
-	VPBROADCASTD 20(AX), Y15
-	VPXOR        Y7, Y11, Y11
-	VPXOR        Y15, Y11, Y11
-	VPMULUDQ     bits_mul0<>+0(SB), Y10, Y10
-	VPMULUDQ     bits_mul1<>+0(SB), Y5, Y5
-	VPSRLQ       $0x20, Y5, Y7
-	VPBROADCASTD 24(AX), Y15
-	VPXOR        Y6, Y7, Y7
-	VPXOR        Y15, Y7, Y7
-	VPSRLQ       $0x20, Y10, Y6
-	VPBROADCASTD 28(AX), Y15
-	VPXOR        Y13, Y6, Y6
-	VPXOR        Y15, Y6, Y6
-	VPMULUDQ     bits_mul0<>+0(SB), Y14, Y14
-	VPMULUDQ     bits_mul1<>+0(SB), Y11, Y11
-	VPSRLQ       $0x20, Y11, Y13
-	VPBROADCASTD 24(AX), Y15
-	VPXOR        Y12, Y13, Y13
-	VPXOR        Y15, Y13, Y13
-	VPSRLQ       $0x20, Y14, Y12
-	VPBROADCASTD 28(AX), Y15
-	VPXOR        Y4, Y12, Y12
-	VPXOR        Y15, Y12, Y12
-	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
-	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
-	VPSRLQ       $0x20, Y6, Y4
-	VPBROADCASTD 32(AX), Y15
-	VPXOR        Y5, Y4, Y4
-	VPXOR        Y15, Y4, Y4
-	VPSRLQ       $0x20, Y7, Y5
-	VPBROADCASTD 36(AX), Y15
-	VPXOR        Y10, Y5, Y5
-	VPXOR        Y15, Y5, Y5
-	VPMULUDQ     bits_mul0<>+0(SB), Y13, Y13
-	VPMULUDQ     bits_mul1<>+0(SB), Y12, Y12
-	VPSRLQ       $0x20, Y12, Y10
-	VPBROADCASTD 32(AX), Y15
-	VPXOR        Y11, Y10, Y10
-	VPXOR        Y15, Y10, Y10
-	VPSRLQ       $0x20, Y13, Y11
-	VPBROADCASTD 36(AX), Y15
-	VPXOR        Y14, Y11, Y11
-	VPXOR        Y15, Y11, Y11
-	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
-	VPMULUDQ     bits_mul1<>+0(SB), Y5, Y5
-	VPSRLQ       $0x20, Y5, Y14
-	VPBROADCASTD 40(AX), Y15
-	VPXOR        Y6, Y14, Y14
-	VPXOR        Y15, Y14, Y14
-	VPSRLQ       $0x20, Y4, Y6
-	VPBROADCASTD 44(AX), Y15
-	VPXOR        Y7, Y6, Y6
-	VPXOR        Y15, Y6, Y6
-	VPMULUDQ     bits_mul0<>+0(SB), Y10, Y10
-	VPMULUDQ     bits_mul1<>+0(SB), Y11, Y11
-	VPSRLQ       $0x20, Y11, Y7
-	VPBROADCASTD 40(AX), Y15
-	VPXOR        Y12, Y7, Y7
-	VPXOR        Y15, Y7, Y7
-	VPSRLQ       $0x20, Y10, Y12
-	VPBROADCASTD 44(AX), Y15
 	VPXOR        Y13, Y12, Y12
-	VPXOR        Y15, Y12, Y12
-	VPMULUDQ     bits_mul0<>+0(SB), Y14, Y14
-	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
-	VPSRLQ       $0x20, Y6, Y13
-	VPBROADCASTD 48(AX), Y15
-	VPXOR        Y5, Y13, Y13
-	VPXOR        Y15, Y13, Y13
-	VPSRLQ       $0x20, Y14, Y5
-	VPBROADCASTD 52(AX), Y15
-	VPXOR        Y4, Y5, Y5
-	VPXOR        Y15, Y5, Y5
-	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
-	VPMULUDQ     bits_mul1<>+0(SB), Y12, Y12
-	VPSRLQ       $0x20, Y12, Y4
-	VPBROADCASTD 48(AX), Y15
-	VPXOR        Y11, Y4, Y4
-	VPXOR        Y15, Y4, Y4
-	VPSRLQ       $0x20, Y7, Y11
-	VPBROADCASTD 52(AX), Y15
-	VPXOR        Y10, Y11, Y11
-	VPXOR        Y15, Y11, Y11
-	VPMULUDQ     bits_mul0<>+0(SB), Y13, Y13
-	VPMULUDQ     bits_mul1<>+0(SB), Y5, Y5
-	VPSRLQ       $0x20, Y5, Y10
-	VPBROADCASTD 56(AX), Y15
+	VMOVSHDUP    Y11, Y10
+	VPBROADCASTD 20(AX), Y13
 	VPXOR        Y6, Y10, Y10
-	VPXOR        Y15, Y10, Y10
-	VPSRLQ       $0x20, Y13, Y6
-	VPBROADCASTD 60(AX), Y15
-	VPXOR        Y14, Y6, Y6
-	VPXOR        Y15, Y6, Y6
-	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
-	VPMULUDQ     bits_mul1<>+0(SB), Y11, Y11
-	VPSRLQ       $0x20, Y11, Y14
-	VPBROADCASTD 56(AX), Y15
-	VPXOR        Y12, Y14, Y14
-	VPXOR        Y15, Y14, Y14
-	VPSRLQ       $0x20, Y4, Y12
-	VPBROADCASTD 60(AX), Y15
-	VPXOR        Y7, Y12, Y12
-	VPXOR        Y15, Y12, Y12
-	VPMULUDQ     bits_mul0<>+0(SB), Y10, Y10
-	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
-	VPSRLQ       $0x20, Y6, Y7
-	VPBROADCASTD 64(AX), Y15
-	VPXOR        Y5, Y7, Y7
-	VPXOR        Y15, Y7, Y7
-	VPSRLQ       $0x20, Y10, Y5
-	VPBROADCASTD 68(AX), Y15
-	VPXOR        Y13, Y5, Y5
-	VPXOR        Y15, Y5, Y5
-	VPMULUDQ     bits_mul0<>+0(SB), Y14, Y14
-	VPMULUDQ     bits_mul1<>+0(SB), Y12, Y12
-	VPSRLQ       $0x20, Y12, Y13
-	VPBROADCASTD 64(AX), Y15
-	VPXOR        Y11, Y13, Y13
-	VPXOR        Y15, Y13, Y13
-	VPSRLQ       $0x20, Y14, Y11
-	VPBROADCASTD 68(AX), Y15
-	VPXOR        Y4, Y11, Y11
-	VPXOR        Y15, Y11, Y11
+	VPXOR        Y13, Y10, Y10
 	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
-	VPMULUDQ     bits_mul1<>+0(SB), Y5, Y5
-	VPSRLQ       $0x20, Y5, Y4
-	VPBROADCASTD 72(AX), Y15
-	VPXOR        Y6, Y4, Y4
-	VPXOR        Y15, Y4, Y4
-	VPSRLQ       $0x20, Y7, Y6
-	VPBROADCASTD 76(AX), Y15
-	VPXOR        Y10, Y6, Y6
-	VPXOR        Y15, Y6, Y6
-	VPMULUDQ     bits_mul0<>+0(SB), Y13, Y13
-	VPMULUDQ     bits_mul1<>+0(SB), Y11, Y11
-	VPSRLQ       $0x20, Y11, Y10
-	VPBROADCASTD 72(AX), Y15
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y6
+	VPBROADCASTD 24(AX), Y13
+	VPXOR        Y2, Y6, Y6
+	VPXOR        Y13, Y6, Y6
+	VMOVSHDUP    Y7, Y2
+	VPBROADCASTD 28(AX), Y13
+	VPXOR        Y9, Y2, Y2
+	VPXOR        Y13, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y12, Y12
+	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
+	VMOVSHDUP    Y10, Y9
+	VPBROADCASTD 24(AX), Y13
+	VPXOR        Y4, Y9, Y9
+	VPXOR        Y13, Y9, Y9
+	VMOVSHDUP    Y12, Y4
+	VPBROADCASTD 28(AX), Y13
+	VPXOR        Y11, Y4, Y4
+	VPXOR        Y13, Y4, Y4
+	VPMULUDQ     bits_mul0<>+0(SB), Y6, Y6
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y11
+	VPBROADCASTD 32(AX), Y13
+	VPXOR        Y8, Y11, Y11
+	VPXOR        Y13, Y11, Y11
+	VMOVSHDUP    Y6, Y8
+	VPBROADCASTD 36(AX), Y13
+	VPXOR        Y7, Y8, Y8
+	VPXOR        Y13, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y9, Y9
+	VPMULUDQ     bits_mul1<>+0(SB), Y4, Y4
+	VMOVSHDUP    Y4, Y7
+	VPBROADCASTD 32(AX), Y13
+	VPXOR        Y10, Y7, Y7
+	VPXOR        Y13, Y7, Y7
+	VMOVSHDUP    Y9, Y10
+	VPBROADCASTD 36(AX), Y13
 	VPXOR        Y12, Y10, Y10
-	VPXOR        Y15, Y10, Y10
-	VPSRLQ       $0x20, Y13, Y12
-	VPBROADCASTD 76(AX), Y15
-	VPXOR        Y14, Y12, Y12
-	VPXOR        Y15, Y12, Y12
+	VPXOR        Y13, Y10, Y10
+	VPMULUDQ     bits_mul0<>+0(SB), Y11, Y11
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y12
+	VPBROADCASTD 40(AX), Y13
+	VPXOR        Y2, Y12, Y12
+	VPXOR        Y13, Y12, Y12
+	VMOVSHDUP    Y11, Y2
+	VPBROADCASTD 44(AX), Y13
+	VPXOR        Y6, Y2, Y2
+	VPXOR        Y13, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
+	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
+	VMOVSHDUP    Y10, Y6
+	VPBROADCASTD 40(AX), Y13
+	VPXOR        Y4, Y6, Y6
+	VPXOR        Y13, Y6, Y6
+	VMOVSHDUP    Y7, Y4
+	VPBROADCASTD 44(AX), Y13
+	VPXOR        Y9, Y4, Y4
+	VPXOR        Y13, Y4, Y4
+	VPMULUDQ     bits_mul0<>+0(SB), Y12, Y12
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y9
+	VPBROADCASTD 48(AX), Y13
+	VPXOR        Y8, Y9, Y9
+	VPXOR        Y13, Y9, Y9
+	VMOVSHDUP    Y12, Y8
+	VPBROADCASTD 52(AX), Y13
+	VPXOR        Y11, Y8, Y8
+	VPXOR        Y13, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y6, Y6
+	VPMULUDQ     bits_mul1<>+0(SB), Y4, Y4
+	VMOVSHDUP    Y4, Y11
+	VPBROADCASTD 48(AX), Y13
+	VPXOR        Y10, Y11, Y11
+	VPXOR        Y13, Y11, Y11
+	VMOVSHDUP    Y6, Y10
+	VPBROADCASTD 52(AX), Y13
+	VPXOR        Y7, Y10, Y10
+	VPXOR        Y13, Y10, Y10
+	VPMULUDQ     bits_mul0<>+0(SB), Y9, Y9
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y7
+	VPBROADCASTD 56(AX), Y13
+	VPXOR        Y2, Y7, Y7
+	VPXOR        Y13, Y7, Y7
+	VMOVSHDUP    Y9, Y2
+	VPBROADCASTD 60(AX), Y13
+	VPXOR        Y12, Y2, Y2
+	VPXOR        Y13, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y11, Y11
+	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
+	VMOVSHDUP    Y10, Y12
+	VPBROADCASTD 56(AX), Y13
+	VPXOR        Y4, Y12, Y12
+	VPXOR        Y13, Y12, Y12
+	VMOVSHDUP    Y11, Y4
+	VPBROADCASTD 60(AX), Y13
+	VPXOR        Y6, Y4, Y4
+	VPXOR        Y13, Y4, Y4
+	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y6
+	VPBROADCASTD 64(AX), Y13
+	VPXOR        Y8, Y6, Y6
+	VPXOR        Y13, Y6, Y6
+	VMOVSHDUP    Y7, Y8
+	VPBROADCASTD 68(AX), Y13
+	VPXOR        Y9, Y8, Y8
+	VPXOR        Y13, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y12, Y12
+	VPMULUDQ     bits_mul1<>+0(SB), Y4, Y4
+	VMOVSHDUP    Y4, Y9
+	VPBROADCASTD 64(AX), Y13
+	VPXOR        Y10, Y9, Y9
+	VPXOR        Y13, Y9, Y9
+	VMOVSHDUP    Y12, Y10
+	VPBROADCASTD 68(AX), Y13
+	VPXOR        Y11, Y10, Y10
+	VPXOR        Y13, Y10, Y10
+	VPMULUDQ     bits_mul0<>+0(SB), Y6, Y6
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y11
+	VPBROADCASTD 72(AX), Y13
+	VPXOR        Y2, Y11, Y11
+	VPXOR        Y13, Y11, Y11
+	VMOVSHDUP    Y6, Y2
+	VPBROADCASTD 76(AX), Y13
+	VPXOR        Y7, Y2, Y2
+	VPXOR        Y13, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y9, Y9
+	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
+	VMOVSHDUP    Y10, Y7
+	VPBROADCASTD 72(AX), Y13
+	VPXOR        Y4, Y7, Y7
+	VPXOR        Y13, Y7, Y7
+	VMOVSHDUP    Y9, Y4
+	VPBROADCASTD 76(AX), Y13
+	VPXOR        Y12, Y4, Y4
+	VPXOR        Y13, Y4, Y4
+	VPSLLQ       $0x20, Y7, Y7
+	VPBLENDD     $0xaa, Y7, Y11, Y11
 	VPSLLQ       $0x20, Y10, Y10
-	VPBLENDD     $0xaa, Y10, Y4, Y4
-	VPSLLQ       $0x20, Y11, Y11
-	VPBLENDD     $0xaa, Y11, Y5, Y5
-	VPSLLQ       $0x20, Y12, Y12
-	VPBLENDD     $0xaa, Y12, Y6, Y6
-	VPSLLQ       $0x20, Y13, Y13
-	VPBLENDD     $0xaa, Y13, Y7, Y7
-	VPXOR        Y10, Y10, Y10
-	VPCMPEQD     Y11, Y11, Y11
-	VPBROADCASTQ 192(R8), Y12
-	VPBROADCASTQ 200(R8), Y13
-	VPAND        32(BX)(DI*1), Y13, Y13
-	VPXOR        Y13, Y12, Y12
-	VPBROADCASTQ 208(R8), Y13
-	VPAND        4128(BX)(DI*1), Y13, Y13
-	VPXOR        Y13, Y12, Y12
-	VPBROADCASTQ 216(R8), Y13
-	VPAND        32(BX)(DI*1), Y13, Y13
-	VPAND        4128(BX)(DI*1), Y13, Y13
-	VPXOR        Y13, Y12, Y12
-	VPBROADCASTQ 224(R8), Y13
-	VPAND        8224(BX)(DI*1), Y13, Y13
-	VPXOR        Y13, Y12, Y12
-	VPXOR        Y7, Y12, Y13
-	VPANDN       Y12, Y7, Y12
-	VPANDN       Y10, Y13, Y10
-	VPOR         Y12, Y10, Y10
-	VPANDN       Y11, Y13, Y11
-	VPBROADCASTQ 128(R8), Y7
-	VPBROADCASTQ 136(R8), Y12
-	VPAND        32(BX)(DI*1), Y12, Y12
-	VPXOR        Y12, Y7, Y7
-	VPBROADCASTQ 144(R8), Y12
-	VPAND        4128(BX)(DI*1), Y12, Y12
-	VPXOR        Y12, Y7, Y7
-	VPBROADCASTQ 152(R8), Y12
-	VPAND        32(BX)(DI*1), Y12, Y12
-	VPAND        4128(BX)(DI*1), Y12, Y12
-	VPXOR        Y12, Y7, Y7
-	VPBROADCASTQ 160(R8), Y12
-	VPAND        8224(BX)(DI*1), Y12, Y12
-	VPXOR        Y12, Y7, Y7
-	VPXOR        Y6, Y7, Y12
+	VPBLENDD     $0xaa, Y10, Y8, Y8
+	VPSLLQ       $0x20, Y4, Y4
+	VPBLENDD     $0xaa, Y4, Y2, Y2
+	VPSLLQ       $0x20, Y9, Y9
+	VPBLENDD     $0xaa, Y9, Y6, Y6
+	VPXOR        Y4, Y4, Y4
+	VPCMPEQD     Y7, Y7, Y7
+	VPBROADCASTQ 192(R8), Y9
+	VPBROADCASTQ 200(R8), Y10
+	VPAND        32(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 208(R8), Y10
+	VPAND        4128(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 216(R8), Y10
+	VPAND        32(BX)(DI*1), Y10, Y10
+	VPAND        4128(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 224(R8), Y10
+	VPAND        8224(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPXOR        Y6, Y9, Y10
+	VPANDN       Y9, Y6, Y9
+	VPANDN       Y4, Y10, Y4
+	VPOR         Y9, Y4, Y4
+	VPANDN       Y7, Y10, Y7
+	VPBROADCASTQ 128(R8), Y6
+	VPBROADCASTQ 136(R8), Y9
+	VPAND        32(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y6, Y6
+	VPBROADCASTQ 144(R8), Y9
+	VPAND        4128(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y6, Y6
+	VPBROADCASTQ 152(R8), Y9
+	VPAND        32(BX)(DI*1), Y9, Y9
+	VPAND        4128(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y6, Y6
+	VPBROADCASTQ 160(R8), Y9
+	VPAND        8224(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y6, Y6
+	VPXOR        Y2, Y6, Y9
+	VPANDN       Y6, Y2, Y6
+	VPANDN       Y4, Y9, Y4
+	VPOR         Y6, Y4, Y4
+	VPANDN       Y7, Y9, Y7
+	VPBROADCASTQ 64(R8), Y2
+	VPBROADCASTQ 72(R8), Y6
+	VPAND        32(BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPBROADCASTQ 80(R8), Y6
+	VPAND        4128(BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPBROADCASTQ 88(R8), Y6
+	VPAND        32(BX)(DI*1), Y6, Y6
+	VPAND        4128(BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPBROADCASTQ 96(R8), Y6
+	VPAND        8224(BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPXOR        Y8, Y2, Y6
+	VPANDN       Y2, Y8, Y2
+	VPANDN       Y4, Y6, Y4
+	VPOR         Y2, Y4, Y4
 	VPANDN       Y7, Y6, Y7
-	VPANDN       Y10, Y12, Y10
-	VPOR         Y7, Y10, Y10
-	VPANDN       Y11, Y12, Y11
-	VPBROADCASTQ 64(R8), Y6
-	VPBROADCASTQ 72(R8), Y7
-	VPAND        32(BX)(DI*1), Y7, Y7
-	VPXOR        Y7, Y6, Y6
-	VPBROADCASTQ 80(R8), Y7
-	VPAND        4128(BX)(DI*1), Y7, Y7
-	VPXOR        Y7, Y6, Y6
-	VPBROADCASTQ 88(R8), Y7
-	VPAND        32(BX)(DI*1), Y7, Y7
-	VPAND        4128(BX)(DI*1), Y7, Y7
-	VPXOR        Y7, Y6, Y6
-	VPBROADCASTQ 96(R8), Y7
-	VPAND        8224(BX)(DI*1), Y7, Y7
-	VPXOR        Y7, Y6, Y6
-	VPXOR        Y5, Y6, Y7
-	VPANDN       Y6, Y5, Y6
-	VPANDN       Y10, Y7, Y10
-	VPOR         Y6, Y10, Y10
-	VPANDN       Y11, Y7, Y11
-	VPBROADCASTQ (R8), Y5
+	VPBROADCASTQ (R8), Y2
 	VPBROADCASTQ 8(R8), Y6
 	VPAND        32(BX)(DI*1), Y6, Y6
-	VPXOR        Y6, Y5, Y5
+	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 16(R8), Y6
 	VPAND        4128(BX)(DI*1), Y6, Y6
-	VPXOR        Y6, Y5, Y5
+	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 24(R8), Y6
 	VPAND        32(BX)(DI*1), Y6, Y6
 	VPAND        4128(BX)(DI*1), Y6, Y6
-	VPXOR        Y6, Y5, Y5
+	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 32(R8), Y6
 	VPAND        8224(BX)(DI*1), Y6, Y6
-	VPXOR        Y6, Y5, Y5
-	VPXOR        Y4, Y5, Y6
-	VPANDN       Y5, Y4, Y5
-	VPANDN       Y10, Y6, Y10
-	VPOR         Y5, Y10, Y10
-	VPANDN       Y11, Y6, Y11
-	VPAND        Y9, Y10, Y10
-	VPOR         Y10, Y8, Y8
-	VPAND        Y11, Y9, Y9
+	VPXOR        Y6, Y2, Y2
+	VPXOR        Y11, Y2, Y6
+	VPANDN       Y2, Y11, Y2
+	VPANDN       Y4, Y6, Y4
+	VPOR         Y2, Y4, Y4
+	VPANDN       Y7, Y6, Y7
+	VPADDQ       bits_groups1<>+0(SB), Y1, Y1
+	VPAND        Y5, Y4, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y7, Y5, Y5
 	ADDQ         $+256, R8
 	DECQ         R9
 	JNZ          more3
 
 done4:
-	VMOVUPS Y8, 32(DX)(DI*1)
-	VPADDQ  bits_nextRegister<>+0(SB), Y2, Y2
+	VMOVUPS Y3, 32(DX)(DI*1)
+	VPADDQ  bits_nextRegister<>+0(SB), Y0, Y0
 	ADDQ    $+64, DI
 	CMPQ    DI, SI
 	JL      register
@@ -1300,24 +1219,6 @@ DATA bits_even<>+56(SB)/4, $0x0000000e
 DATA bits_even<>+60(SB)/4, $0x00000000
 GLOBL bits_even<>(SB), RODATA|NOPTR, $64
 
-DATA bits_nextRegister<>+0(SB)/4, $0x00000100
-DATA bits_nextRegister<>+4(SB)/4, $0x00000000
-DATA bits_nextRegister<>+8(SB)/4, $0x00000100
-DATA bits_nextRegister<>+12(SB)/4, $0x00000000
-DATA bits_nextRegister<>+16(SB)/4, $0x00000100
-DATA bits_nextRegister<>+20(SB)/4, $0x00000000
-DATA bits_nextRegister<>+24(SB)/4, $0x00000100
-DATA bits_nextRegister<>+28(SB)/4, $0x00000000
-DATA bits_nextRegister<>+32(SB)/4, $0x00000100
-DATA bits_nextRegister<>+36(SB)/4, $0x00000000
-DATA bits_nextRegister<>+40(SB)/4, $0x00000100
-DATA bits_nextRegister<>+44(SB)/4, $0x00000000
-DATA bits_nextRegister<>+48(SB)/4, $0x00000100
-DATA bits_nextRegister<>+52(SB)/4, $0x00000000
-DATA bits_nextRegister<>+56(SB)/4, $0x00000100
-DATA bits_nextRegister<>+60(SB)/4, $0x00000000
-GLOBL bits_nextRegister<>(SB), RODATA|NOPTR, $64
-
 DATA bits_one<>+0(SB)/4, $0x00000001
 DATA bits_one<>+4(SB)/4, $0x00000000
 DATA bits_one<>+8(SB)/4, $0x00000001
@@ -1336,2007 +1237,3260 @@ DATA bits_one<>+56(SB)/4, $0x00000001
 DATA bits_one<>+60(SB)/4, $0x00000000
 GLOBL bits_one<>(SB), RODATA|NOPTR, $64
 
-DATA bits_sixteen<>+0(SB)/4, $0x00000010
-DATA bits_sixteen<>+4(SB)/4, $0x00000000
-DATA bits_sixteen<>+8(SB)/4, $0x00000010
-DATA bits_sixteen<>+12(SB)/4, $0x00000000
-DATA bits_sixteen<>+16(SB)/4, $0x00000010
-DATA bits_sixteen<>+20(SB)/4, $0x00000000
-DATA bits_sixteen<>+24(SB)/4, $0x00000010
-DATA bits_sixteen<>+28(SB)/4, $0x00000000
-DATA bits_sixteen<>+32(SB)/4, $0x00000010
-DATA bits_sixteen<>+36(SB)/4, $0x00000000
-DATA bits_sixteen<>+40(SB)/4, $0x00000010
-DATA bits_sixteen<>+44(SB)/4, $0x00000000
-DATA bits_sixteen<>+48(SB)/4, $0x00000010
-DATA bits_sixteen<>+52(SB)/4, $0x00000000
-DATA bits_sixteen<>+56(SB)/4, $0x00000010
-DATA bits_sixteen<>+60(SB)/4, $0x00000000
-GLOBL bits_sixteen<>(SB), RODATA|NOPTR, $64
+DATA bits_groups1<>+0(SB)/4, $0x00000010
+DATA bits_groups1<>+4(SB)/4, $0x00000000
+DATA bits_groups1<>+8(SB)/4, $0x00000010
+DATA bits_groups1<>+12(SB)/4, $0x00000000
+DATA bits_groups1<>+16(SB)/4, $0x00000010
+DATA bits_groups1<>+20(SB)/4, $0x00000000
+DATA bits_groups1<>+24(SB)/4, $0x00000010
+DATA bits_groups1<>+28(SB)/4, $0x00000000
+DATA bits_groups1<>+32(SB)/4, $0x00000010
+DATA bits_groups1<>+36(SB)/4, $0x00000000
+DATA bits_groups1<>+40(SB)/4, $0x00000010
+DATA bits_groups1<>+44(SB)/4, $0x00000000
+DATA bits_groups1<>+48(SB)/4, $0x00000010
+DATA bits_groups1<>+52(SB)/4, $0x00000000
+DATA bits_groups1<>+56(SB)/4, $0x00000010
+DATA bits_groups1<>+60(SB)/4, $0x00000000
+GLOBL bits_groups1<>(SB), RODATA|NOPTR, $64
+
+DATA bits_nextRegister<>+0(SB)/4, $0x00000100
+DATA bits_nextRegister<>+4(SB)/4, $0x00000000
+DATA bits_nextRegister<>+8(SB)/4, $0x00000100
+DATA bits_nextRegister<>+12(SB)/4, $0x00000000
+DATA bits_nextRegister<>+16(SB)/4, $0x00000100
+DATA bits_nextRegister<>+20(SB)/4, $0x00000000
+DATA bits_nextRegister<>+24(SB)/4, $0x00000100
+DATA bits_nextRegister<>+28(SB)/4, $0x00000000
+DATA bits_nextRegister<>+32(SB)/4, $0x00000100
+DATA bits_nextRegister<>+36(SB)/4, $0x00000000
+DATA bits_nextRegister<>+40(SB)/4, $0x00000100
+DATA bits_nextRegister<>+44(SB)/4, $0x00000000
+DATA bits_nextRegister<>+48(SB)/4, $0x00000100
+DATA bits_nextRegister<>+52(SB)/4, $0x00000000
+DATA bits_nextRegister<>+56(SB)/4, $0x00000100
+DATA bits_nextRegister<>+60(SB)/4, $0x00000000
+GLOBL bits_nextRegister<>(SB), RODATA|NOPTR, $64
 
 // func heatBits5AVX512(dst *uint64, count *[3][512]uint64, digits *[64][8]uint64, keys *[20]uint32, counter uint64, stream uint64, regs int)
 // Requires: AVX, AVX512F
-TEXT ·heatBits5AVX512(SB), NOSPLIT, $0-56
-	MOVQ         keys+24(FP), AX
-	MOVQ         digits+16(FP), CX
-	MOVQ         dst+0(FP), DX
-	MOVQ         count+8(FP), BX
-	MOVQ         regs+48(FP), SI
-	MOVQ         $0x00000000d2511f53, DI
-	VPBROADCASTQ DI, Z0
-	MOVQ         $0x00000000cd9e8d57, DI
-	VPBROADCASTQ DI, Z1
-	MOVQ         stream+40(FP), DI
-	VPBROADCASTQ DI, Z2
-	SHRQ         $0x20, DI
-	VPBROADCASTQ DI, Z3
-	MOVQ         counter+32(FP), DI
-	VPBROADCASTQ DI, Z4
-	MOVL         $0x0000aaaa, DI
-	KMOVW        DI, K1
-	XORQ         DI, DI
-	SHLQ         $0x06, SI
+TEXT ·heatBits5AVX512(SB), NOSPLIT, $192-56
+	MOVQ            $0x00000000d2511f53, AX
+	VPBROADCASTQ    AX, Z0
+	MOVQ            $0x00000000cd9e8d57, AX
+	VPBROADCASTQ    AX, Z1
+	MOVQ            keys+24(FP), AX
+	MOVQ            stream+40(FP), CX
+	VPBROADCASTQ    CX, Z2
+	VPMULUDQ        Z1, Z2, Z2
+	SHRQ            $0x20, CX
+	VPBROADCASTQ    CX, Z4
+	VPXORD          Z5, Z5, Z5
+	VMOVSHDUP       Z2, Z3
+	VPTERNLOGD.BCST $0x96, (AX), Z5, Z3
+	VPTERNLOGD.BCST $0x96, 4(AX), Z5, Z4
+	VPTERNLOGD.BCST $0x96, 8(AX), Z5, Z2
+	VMOVUPS         Z3, (SP)
+	VMOVUPS         Z4, 64(SP)
+	VMOVUPS         Z2, 128(SP)
+	MOVQ            counter+32(FP), CX
+	VPBROADCASTQ    CX, Z2
+	MOVL            $0x0000aaaa, CX
+	KMOVW           CX, K1
+	MOVQ            digits+16(FP), CX
+	MOVQ            dst+0(FP), DX
+	MOVQ            count+8(FP), BX
+	MOVQ            regs+48(FP), SI
+	XORQ            DI, DI
+	SHLQ            $0x06, SI
 
 register:
-	VPADDQ          bits_even<>+0(SB), Z4, Z5
-	VMOVDQA32       Z5, Z6
-	VPSRLQ          $0x20, Z6, Z7
-	VMOVDQA32       Z2, Z8
-	VMOVDQA32       Z3, Z9
-	VPADDQ          bits_one<>+0(SB), Z5, Z10
-	VPSRLQ          $0x20, Z10, Z11
-	VMOVDQA32       Z2, Z12
-	VMOVDQA32       Z3, Z13
-	VPADDQ          bits_sixteen<>+0(SB), Z5, Z5
-	VPMULUDQ        Z0, Z6, Z6
-	VPMULUDQ        Z1, Z8, Z8
-	VPSRLQ          $0x20, Z8, Z14
-	VPTERNLOGD.BCST $0x96, (AX), Z7, Z14
-	VPSRLQ          $0x20, Z6, Z7
-	VPTERNLOGD.BCST $0x96, 4(AX), Z9, Z7
-	VPMULUDQ        Z0, Z10, Z10
-	VPMULUDQ        Z1, Z12, Z12
-	VPSRLQ          $0x20, Z12, Z9
-	VPTERNLOGD.BCST $0x96, (AX), Z11, Z9
-	VPSRLQ          $0x20, Z10, Z11
-	VPTERNLOGD.BCST $0x96, 4(AX), Z13, Z11
-	VPMULUDQ        Z0, Z14, Z14
-	VPMULUDQ        Z1, Z7, Z7
-	VPSRLQ          $0x20, Z7, Z13
-	VPTERNLOGD.BCST $0x96, 8(AX), Z8, Z13
-	VPSRLQ          $0x20, Z14, Z8
-	VPTERNLOGD.BCST $0x96, 12(AX), Z6, Z8
-	VPMULUDQ        Z0, Z9, Z9
-	VPMULUDQ        Z1, Z11, Z11
-	VPSRLQ          $0x20, Z11, Z6
-	VPTERNLOGD.BCST $0x96, 8(AX), Z12, Z6
-	VPSRLQ          $0x20, Z9, Z12
-	VPTERNLOGD.BCST $0x96, 12(AX), Z10, Z12
+	VPADDQ          bits_even<>+0(SB), Z2, Z3
+	VPADDQ          bits_groups1<>+0(SB), Z3, Z4
+	VPADDQ          bits_one<>+0(SB), Z4, Z5
+	VPADDQ          bits_groups2<>+0(SB), Z3, Z10
+	VPADDQ          bits_one<>+0(SB), Z10, Z11
+	VMOVSHDUP       Z4, Z12
+	VPXORQ          (SP), Z12, Z12
+	VPMULUDQ        Z0, Z12, Z12
+	VMOVSHDUP       Z12, Z13
+	VPMULUDQ        Z0, Z4, Z4
+	VMOVSHDUP       Z4, Z14
+	VPXORQ          64(SP), Z14, Z14
+	VPMULUDQ        Z1, Z14, Z14
+	VMOVSHDUP       Z14, Z15
+	VPXORQ          128(SP), Z15, Z15
+	VPTERNLOGD.BCST $0x96, 12(AX), Z13, Z4
+	VPMULUDQ        Z0, Z5, Z5
+	VMOVSHDUP       Z5, Z16
+	VPXORQ          64(SP), Z16, Z16
+	VPMULUDQ        Z1, Z16, Z16
+	VMOVSHDUP       Z16, Z17
+	VPXORQ          128(SP), Z17, Z17
+	VPTERNLOGD.BCST $0x96, 12(AX), Z13, Z5
+	VMOVSHDUP       Z10, Z13
+	VPXORQ          (SP), Z13, Z13
 	VPMULUDQ        Z0, Z13, Z13
-	VPMULUDQ        Z1, Z8, Z8
-	VPSRLQ          $0x20, Z8, Z10
-	VPTERNLOGD.BCST $0x96, 16(AX), Z7, Z10
-	VPSRLQ          $0x20, Z13, Z7
-	VPTERNLOGD.BCST $0x96, 20(AX), Z14, Z7
-	VPMULUDQ        Z0, Z6, Z6
-	VPMULUDQ        Z1, Z12, Z12
-	VPSRLQ          $0x20, Z12, Z14
-	VPTERNLOGD.BCST $0x96, 16(AX), Z11, Z14
-	VPSRLQ          $0x20, Z6, Z11
-	VPTERNLOGD.BCST $0x96, 20(AX), Z9, Z11
+	VMOVSHDUP       Z13, Z18
 	VPMULUDQ        Z0, Z10, Z10
-	VPMULUDQ        Z1, Z7, Z7
-	VPSRLQ          $0x20, Z7, Z9
-	VPTERNLOGD.BCST $0x96, 24(AX), Z8, Z9
-	VPSRLQ          $0x20, Z10, Z8
-	VPTERNLOGD.BCST $0x96, 28(AX), Z13, Z8
-	VPMULUDQ        Z0, Z14, Z14
-	VPMULUDQ        Z1, Z11, Z11
-	VPSRLQ          $0x20, Z11, Z13
-	VPTERNLOGD.BCST $0x96, 24(AX), Z12, Z13
-	VPSRLQ          $0x20, Z14, Z12
-	VPTERNLOGD.BCST $0x96, 28(AX), Z6, Z12
-	VPMULUDQ        Z0, Z9, Z9
-	VPMULUDQ        Z1, Z8, Z8
-	VPSRLQ          $0x20, Z8, Z6
-	VPTERNLOGD.BCST $0x96, 32(AX), Z7, Z6
-	VPSRLQ          $0x20, Z9, Z7
-	VPTERNLOGD.BCST $0x96, 36(AX), Z10, Z7
-	VPMULUDQ        Z0, Z13, Z13
-	VPMULUDQ        Z1, Z12, Z12
-	VPSRLQ          $0x20, Z12, Z10
-	VPTERNLOGD.BCST $0x96, 32(AX), Z11, Z10
-	VPSRLQ          $0x20, Z13, Z11
-	VPTERNLOGD.BCST $0x96, 36(AX), Z14, Z11
-	VPMULUDQ        Z0, Z6, Z6
-	VPMULUDQ        Z1, Z7, Z7
-	VPSRLQ          $0x20, Z7, Z14
-	VPTERNLOGD.BCST $0x96, 40(AX), Z8, Z14
-	VPSRLQ          $0x20, Z6, Z8
-	VPTERNLOGD.BCST $0x96, 44(AX), Z9, Z8
-	VPMULUDQ        Z0, Z10, Z10
-	VPMULUDQ        Z1, Z11, Z11
-	VPSRLQ          $0x20, Z11, Z9
-	VPTERNLOGD.BCST $0x96, 40(AX), Z12, Z9
-	VPSRLQ          $0x20, Z10, Z12
-	VPTERNLOGD.BCST $0x96, 44(AX), Z13, Z12
-	VPMULUDQ        Z0, Z14, Z14
-	VPMULUDQ        Z1, Z8, Z8
-	VPSRLQ          $0x20, Z8, Z13
-	VPTERNLOGD.BCST $0x96, 48(AX), Z7, Z13
-	VPSRLQ          $0x20, Z14, Z7
-	VPTERNLOGD.BCST $0x96, 52(AX), Z6, Z7
-	VPMULUDQ        Z0, Z9, Z9
-	VPMULUDQ        Z1, Z12, Z12
-	VPSRLQ          $0x20, Z12, Z6
-	VPTERNLOGD.BCST $0x96, 48(AX), Z11, Z6
-	VPSRLQ          $0x20, Z9, Z11
-	VPTERNLOGD.BCST $0x96, 52(AX), Z10, Z11
-	VPMULUDQ        Z0, Z13, Z13
-	VPMULUDQ        Z1, Z7, Z7
-	VPSRLQ          $0x20, Z7, Z10
-	VPTERNLOGD.BCST $0x96, 56(AX), Z8, Z10
-	VPSRLQ          $0x20, Z13, Z8
-	VPTERNLOGD.BCST $0x96, 60(AX), Z14, Z8
-	VPMULUDQ        Z0, Z6, Z6
-	VPMULUDQ        Z1, Z11, Z11
-	VPSRLQ          $0x20, Z11, Z14
-	VPTERNLOGD.BCST $0x96, 56(AX), Z12, Z14
-	VPSRLQ          $0x20, Z6, Z12
-	VPTERNLOGD.BCST $0x96, 60(AX), Z9, Z12
-	VPMULUDQ        Z0, Z10, Z10
-	VPMULUDQ        Z1, Z8, Z8
-	VPSRLQ          $0x20, Z8, Z9
-	VPTERNLOGD.BCST $0x96, 64(AX), Z7, Z9
-	VPSRLQ          $0x20, Z10, Z7
-	VPTERNLOGD.BCST $0x96, 68(AX), Z13, Z7
-	VPMULUDQ        Z0, Z14, Z14
-	VPMULUDQ        Z1, Z12, Z12
-	VPSRLQ          $0x20, Z12, Z13
-	VPTERNLOGD.BCST $0x96, 64(AX), Z11, Z13
-	VPSRLQ          $0x20, Z14, Z11
-	VPTERNLOGD.BCST $0x96, 68(AX), Z6, Z11
-	VPMULUDQ        Z0, Z9, Z9
-	VPMULUDQ        Z1, Z7, Z7
-	VPSRLQ          $0x20, Z7, Z6
-	VPTERNLOGD.BCST $0x96, 72(AX), Z8, Z6
-	VPSRLQ          $0x20, Z9, Z8
-	VPTERNLOGD.BCST $0x96, 76(AX), Z10, Z8
-	VPMULUDQ        Z0, Z13, Z13
-	VPMULUDQ        Z1, Z11, Z11
-	VPSRLQ          $0x20, Z11, Z10
-	VPTERNLOGD.BCST $0x96, 72(AX), Z12, Z10
-	VPSRLQ          $0x20, Z13, Z12
-	VPTERNLOGD.BCST $0x96, 76(AX), Z14, Z12
-	VMOVSLDUP       Z10, K1, Z6
-	VMOVSLDUP       Z11, K1, Z7
-	VMOVSLDUP       Z12, K1, Z8
-	VMOVSLDUP       Z13, K1, Z9
-	VMOVDQA32       Z5, Z10
-	VPSRLQ          $0x20, Z10, Z11
-	VMOVDQA32       Z2, Z12
-	VMOVDQA32       Z3, Z13
-	VPADDQ          bits_one<>+0(SB), Z5, Z14
-	VPSRLQ          $0x20, Z14, Z19
-	VMOVDQA32       Z2, Z20
-	VMOVDQA32       Z3, Z21
-	VPADDQ          bits_sixteen<>+0(SB), Z5, Z5
-	VPMULUDQ        Z0, Z10, Z10
-	VPMULUDQ        Z1, Z12, Z12
-	VPSRLQ          $0x20, Z12, Z22
-	VPTERNLOGD.BCST $0x96, (AX), Z11, Z22
-	VPSRLQ          $0x20, Z10, Z11
-	VPTERNLOGD.BCST $0x96, 4(AX), Z13, Z11
-	VPMULUDQ        Z0, Z14, Z14
-	VPMULUDQ        Z1, Z20, Z20
-	VPSRLQ          $0x20, Z20, Z13
-	VPTERNLOGD.BCST $0x96, (AX), Z19, Z13
-	VPSRLQ          $0x20, Z14, Z19
-	VPTERNLOGD.BCST $0x96, 4(AX), Z21, Z19
-	VPMULUDQ        Z0, Z22, Z22
-	VPMULUDQ        Z1, Z11, Z11
-	VPSRLQ          $0x20, Z11, Z21
-	VPTERNLOGD.BCST $0x96, 8(AX), Z12, Z21
-	VPSRLQ          $0x20, Z22, Z12
-	VPTERNLOGD.BCST $0x96, 12(AX), Z10, Z12
-	VPMULUDQ        Z0, Z13, Z13
+	VMOVSHDUP       Z10, Z19
+	VPXORQ          64(SP), Z19, Z19
 	VPMULUDQ        Z1, Z19, Z19
-	VPSRLQ          $0x20, Z19, Z10
-	VPTERNLOGD.BCST $0x96, 8(AX), Z20, Z10
-	VPSRLQ          $0x20, Z13, Z20
-	VPTERNLOGD.BCST $0x96, 12(AX), Z14, Z20
-	VPMULUDQ        Z0, Z21, Z21
-	VPMULUDQ        Z1, Z12, Z12
-	VPSRLQ          $0x20, Z12, Z14
-	VPTERNLOGD.BCST $0x96, 16(AX), Z11, Z14
-	VPSRLQ          $0x20, Z21, Z11
-	VPTERNLOGD.BCST $0x96, 20(AX), Z22, Z11
-	VPMULUDQ        Z0, Z10, Z10
-	VPMULUDQ        Z1, Z20, Z20
-	VPSRLQ          $0x20, Z20, Z22
-	VPTERNLOGD.BCST $0x96, 16(AX), Z19, Z22
-	VPSRLQ          $0x20, Z10, Z19
+	VMOVSHDUP       Z19, Z20
+	VPXORQ          128(SP), Z20, Z20
+	VPTERNLOGD.BCST $0x96, 12(AX), Z18, Z10
+	VPMULUDQ        Z0, Z11, Z11
+	VMOVSHDUP       Z11, Z21
+	VPXORQ          64(SP), Z21, Z21
+	VPMULUDQ        Z1, Z21, Z21
+	VMOVSHDUP       Z21, Z22
+	VPXORQ          128(SP), Z22, Z22
+	VPTERNLOGD.BCST $0x96, 12(AX), Z18, Z11
+	VPMULUDQ        Z0, Z15, Z15
+	VPMULUDQ        Z1, Z4, Z4
+	VMOVSHDUP       Z4, Z18
+	VPTERNLOGD.BCST $0x96, 16(AX), Z14, Z18
+	VMOVSHDUP       Z15, Z14
+	VPTERNLOGD.BCST $0x96, 20(AX), Z12, Z14
+	VPMULUDQ        Z0, Z17, Z17
+	VPMULUDQ        Z1, Z5, Z5
+	VMOVSHDUP       Z5, Z23
+	VPTERNLOGD.BCST $0x96, 16(AX), Z16, Z23
+	VMOVSHDUP       Z17, Z16
+	VPTERNLOGD.BCST $0x96, 20(AX), Z12, Z16
+	VPMULUDQ        Z0, Z20, Z20
+	VPMULUDQ        Z1, Z10, Z10
+	VMOVSHDUP       Z10, Z12
+	VPTERNLOGD.BCST $0x96, 16(AX), Z19, Z12
+	VMOVSHDUP       Z20, Z19
 	VPTERNLOGD.BCST $0x96, 20(AX), Z13, Z19
-	VPMULUDQ        Z0, Z14, Z14
+	VPMULUDQ        Z0, Z22, Z22
 	VPMULUDQ        Z1, Z11, Z11
-	VPSRLQ          $0x20, Z11, Z13
-	VPTERNLOGD.BCST $0x96, 24(AX), Z12, Z13
-	VPSRLQ          $0x20, Z14, Z12
-	VPTERNLOGD.BCST $0x96, 28(AX), Z21, Z12
+	VMOVSHDUP       Z11, Z24
+	VPTERNLOGD.BCST $0x96, 16(AX), Z21, Z24
+	VMOVSHDUP       Z22, Z21
+	VPTERNLOGD.BCST $0x96, 20(AX), Z13, Z21
+	VPMULUDQ        Z0, Z18, Z18
+	VPMULUDQ        Z1, Z14, Z14
+	VMOVSHDUP       Z14, Z13
+	VPTERNLOGD.BCST $0x96, 24(AX), Z4, Z13
+	VMOVSHDUP       Z18, Z4
+	VPTERNLOGD.BCST $0x96, 28(AX), Z15, Z4
+	VPMULUDQ        Z0, Z23, Z23
+	VPMULUDQ        Z1, Z16, Z16
+	VMOVSHDUP       Z16, Z15
+	VPTERNLOGD.BCST $0x96, 24(AX), Z5, Z15
+	VMOVSHDUP       Z23, Z5
+	VPTERNLOGD.BCST $0x96, 28(AX), Z17, Z5
+	VPMULUDQ        Z0, Z12, Z12
+	VPMULUDQ        Z1, Z19, Z19
+	VMOVSHDUP       Z19, Z17
+	VPTERNLOGD.BCST $0x96, 24(AX), Z10, Z17
+	VMOVSHDUP       Z12, Z10
+	VPTERNLOGD.BCST $0x96, 28(AX), Z20, Z10
+	VPMULUDQ        Z0, Z24, Z24
+	VPMULUDQ        Z1, Z21, Z21
+	VMOVSHDUP       Z21, Z20
+	VPTERNLOGD.BCST $0x96, 24(AX), Z11, Z20
+	VMOVSHDUP       Z24, Z11
+	VPTERNLOGD.BCST $0x96, 28(AX), Z22, Z11
+	VPMULUDQ        Z0, Z13, Z13
+	VPMULUDQ        Z1, Z4, Z4
+	VMOVSHDUP       Z4, Z22
+	VPTERNLOGD.BCST $0x96, 32(AX), Z14, Z22
+	VMOVSHDUP       Z13, Z14
+	VPTERNLOGD.BCST $0x96, 36(AX), Z18, Z14
+	VPMULUDQ        Z0, Z15, Z15
+	VPMULUDQ        Z1, Z5, Z5
+	VMOVSHDUP       Z5, Z18
+	VPTERNLOGD.BCST $0x96, 32(AX), Z16, Z18
+	VMOVSHDUP       Z15, Z16
+	VPTERNLOGD.BCST $0x96, 36(AX), Z23, Z16
+	VPMULUDQ        Z0, Z17, Z17
+	VPMULUDQ        Z1, Z10, Z10
+	VMOVSHDUP       Z10, Z23
+	VPTERNLOGD.BCST $0x96, 32(AX), Z19, Z23
+	VMOVSHDUP       Z17, Z19
+	VPTERNLOGD.BCST $0x96, 36(AX), Z12, Z19
+	VPMULUDQ        Z0, Z20, Z20
+	VPMULUDQ        Z1, Z11, Z11
+	VMOVSHDUP       Z11, Z12
+	VPTERNLOGD.BCST $0x96, 32(AX), Z21, Z12
+	VMOVSHDUP       Z20, Z21
+	VPTERNLOGD.BCST $0x96, 36(AX), Z24, Z21
+	VPMULUDQ        Z0, Z22, Z22
+	VPMULUDQ        Z1, Z14, Z14
+	VMOVSHDUP       Z14, Z24
+	VPTERNLOGD.BCST $0x96, 40(AX), Z4, Z24
+	VMOVSHDUP       Z22, Z4
+	VPTERNLOGD.BCST $0x96, 44(AX), Z13, Z4
+	VPMULUDQ        Z0, Z18, Z18
+	VPMULUDQ        Z1, Z16, Z16
+	VMOVSHDUP       Z16, Z13
+	VPTERNLOGD.BCST $0x96, 40(AX), Z5, Z13
+	VMOVSHDUP       Z18, Z5
+	VPTERNLOGD.BCST $0x96, 44(AX), Z15, Z5
+	VPMULUDQ        Z0, Z23, Z23
+	VPMULUDQ        Z1, Z19, Z19
+	VMOVSHDUP       Z19, Z15
+	VPTERNLOGD.BCST $0x96, 40(AX), Z10, Z15
+	VMOVSHDUP       Z23, Z10
+	VPTERNLOGD.BCST $0x96, 44(AX), Z17, Z10
+	VPMULUDQ        Z0, Z12, Z12
+	VPMULUDQ        Z1, Z21, Z21
+	VMOVSHDUP       Z21, Z17
+	VPTERNLOGD.BCST $0x96, 40(AX), Z11, Z17
+	VMOVSHDUP       Z12, Z11
+	VPTERNLOGD.BCST $0x96, 44(AX), Z20, Z11
+	VPMULUDQ        Z0, Z24, Z24
+	VPMULUDQ        Z1, Z4, Z4
+	VMOVSHDUP       Z4, Z20
+	VPTERNLOGD.BCST $0x96, 48(AX), Z14, Z20
+	VMOVSHDUP       Z24, Z14
+	VPTERNLOGD.BCST $0x96, 52(AX), Z22, Z14
+	VPMULUDQ        Z0, Z13, Z13
+	VPMULUDQ        Z1, Z5, Z5
+	VMOVSHDUP       Z5, Z22
+	VPTERNLOGD.BCST $0x96, 48(AX), Z16, Z22
+	VMOVSHDUP       Z13, Z16
+	VPTERNLOGD.BCST $0x96, 52(AX), Z18, Z16
+	VPMULUDQ        Z0, Z15, Z15
+	VPMULUDQ        Z1, Z10, Z10
+	VMOVSHDUP       Z10, Z18
+	VPTERNLOGD.BCST $0x96, 48(AX), Z19, Z18
+	VMOVSHDUP       Z15, Z19
+	VPTERNLOGD.BCST $0x96, 52(AX), Z23, Z19
+	VPMULUDQ        Z0, Z17, Z17
+	VPMULUDQ        Z1, Z11, Z11
+	VMOVSHDUP       Z11, Z23
+	VPTERNLOGD.BCST $0x96, 48(AX), Z21, Z23
+	VMOVSHDUP       Z17, Z21
+	VPTERNLOGD.BCST $0x96, 52(AX), Z12, Z21
+	VPMULUDQ        Z0, Z20, Z20
+	VPMULUDQ        Z1, Z14, Z14
+	VMOVSHDUP       Z14, Z12
+	VPTERNLOGD.BCST $0x96, 56(AX), Z4, Z12
+	VMOVSHDUP       Z20, Z4
+	VPTERNLOGD.BCST $0x96, 60(AX), Z24, Z4
+	VPMULUDQ        Z0, Z22, Z22
+	VPMULUDQ        Z1, Z16, Z16
+	VMOVSHDUP       Z16, Z24
+	VPTERNLOGD.BCST $0x96, 56(AX), Z5, Z24
+	VMOVSHDUP       Z22, Z5
+	VPTERNLOGD.BCST $0x96, 60(AX), Z13, Z5
+	VPMULUDQ        Z0, Z18, Z18
+	VPMULUDQ        Z1, Z19, Z19
+	VMOVSHDUP       Z19, Z13
+	VPTERNLOGD.BCST $0x96, 56(AX), Z10, Z13
+	VMOVSHDUP       Z18, Z10
+	VPTERNLOGD.BCST $0x96, 60(AX), Z15, Z10
+	VPMULUDQ        Z0, Z23, Z23
+	VPMULUDQ        Z1, Z21, Z21
+	VMOVSHDUP       Z21, Z15
+	VPTERNLOGD.BCST $0x96, 56(AX), Z11, Z15
+	VMOVSHDUP       Z23, Z11
+	VPTERNLOGD.BCST $0x96, 60(AX), Z17, Z11
+	VPMULUDQ        Z0, Z12, Z12
+	VPMULUDQ        Z1, Z4, Z4
+	VMOVSHDUP       Z4, Z17
+	VPTERNLOGD.BCST $0x96, 64(AX), Z14, Z17
+	VMOVSHDUP       Z12, Z14
+	VPTERNLOGD.BCST $0x96, 68(AX), Z20, Z14
+	VPMULUDQ        Z0, Z24, Z24
+	VPMULUDQ        Z1, Z5, Z5
+	VMOVSHDUP       Z5, Z20
+	VPTERNLOGD.BCST $0x96, 64(AX), Z16, Z20
+	VMOVSHDUP       Z24, Z16
+	VPTERNLOGD.BCST $0x96, 68(AX), Z22, Z16
+	VPMULUDQ        Z0, Z13, Z13
+	VPMULUDQ        Z1, Z10, Z10
+	VMOVSHDUP       Z10, Z22
+	VPTERNLOGD.BCST $0x96, 64(AX), Z19, Z22
+	VMOVSHDUP       Z13, Z19
+	VPTERNLOGD.BCST $0x96, 68(AX), Z18, Z19
+	VPMULUDQ        Z0, Z15, Z15
+	VPMULUDQ        Z1, Z11, Z11
+	VMOVSHDUP       Z11, Z18
+	VPTERNLOGD.BCST $0x96, 64(AX), Z21, Z18
+	VMOVSHDUP       Z15, Z21
+	VPTERNLOGD.BCST $0x96, 68(AX), Z23, Z21
+	VPMULUDQ        Z0, Z17, Z17
+	VPMULUDQ        Z1, Z14, Z14
+	VMOVSHDUP       Z14, Z23
+	VPTERNLOGD.BCST $0x96, 72(AX), Z4, Z23
+	VMOVSHDUP       Z17, Z4
+	VPTERNLOGD.BCST $0x96, 76(AX), Z12, Z4
+	VPMULUDQ        Z0, Z20, Z20
+	VPMULUDQ        Z1, Z16, Z16
+	VMOVSHDUP       Z16, Z12
+	VPTERNLOGD.BCST $0x96, 72(AX), Z5, Z12
+	VMOVSHDUP       Z20, Z5
+	VPTERNLOGD.BCST $0x96, 76(AX), Z24, Z5
 	VPMULUDQ        Z0, Z22, Z22
 	VPMULUDQ        Z1, Z19, Z19
-	VPSRLQ          $0x20, Z19, Z21
-	VPTERNLOGD.BCST $0x96, 24(AX), Z20, Z21
-	VPSRLQ          $0x20, Z22, Z20
-	VPTERNLOGD.BCST $0x96, 28(AX), Z10, Z20
-	VPMULUDQ        Z0, Z13, Z13
-	VPMULUDQ        Z1, Z12, Z12
-	VPSRLQ          $0x20, Z12, Z10
-	VPTERNLOGD.BCST $0x96, 32(AX), Z11, Z10
-	VPSRLQ          $0x20, Z13, Z11
-	VPTERNLOGD.BCST $0x96, 36(AX), Z14, Z11
-	VPMULUDQ        Z0, Z21, Z21
-	VPMULUDQ        Z1, Z20, Z20
-	VPSRLQ          $0x20, Z20, Z14
-	VPTERNLOGD.BCST $0x96, 32(AX), Z19, Z14
-	VPSRLQ          $0x20, Z21, Z19
-	VPTERNLOGD.BCST $0x96, 36(AX), Z22, Z19
+	VMOVSHDUP       Z19, Z24
+	VPTERNLOGD.BCST $0x96, 72(AX), Z10, Z24
+	VMOVSHDUP       Z22, Z10
+	VPTERNLOGD.BCST $0x96, 76(AX), Z13, Z10
+	VPMULUDQ        Z0, Z18, Z18
+	VPMULUDQ        Z1, Z21, Z21
+	VMOVSHDUP       Z21, Z13
+	VPTERNLOGD.BCST $0x96, 72(AX), Z11, Z13
+	VMOVSHDUP       Z18, Z11
+	VPTERNLOGD.BCST $0x96, 76(AX), Z15, Z11
+	VMOVSLDUP       Z12, K1, Z23
+	VMOVSLDUP       Z16, K1, Z14
+	VMOVSLDUP       Z5, K1, Z4
+	VMOVSLDUP       Z20, K1, Z17
+	VMOVSLDUP       Z13, K1, Z24
+	VMOVSLDUP       Z21, K1, Z19
+	VMOVSLDUP       Z11, K1, Z10
+	VMOVSLDUP       Z18, K1, Z22
+	VMOVUPS         (BX)(DI*1), Z5
+	VMOVUPS         4096(BX)(DI*1), Z11
+	VPANDQ          Z5, Z11, Z12
+	VMOVUPS         8192(BX)(DI*1), Z13
+	VPXORD          Z6, Z6, Z6
+	VPTERNLOGQ      $0xff, Z7, Z7, Z7
+	VPBROADCASTQ    704(CX), Z15
+	VPTERNLOGQ.BCST $0x78, 712(CX), Z5, Z15
+	VPTERNLOGQ.BCST $0x78, 720(CX), Z11, Z15
+	VPTERNLOGQ.BCST $0x78, 728(CX), Z12, Z15
+	VPTERNLOGQ.BCST $0x78, 736(CX), Z13, Z15
+	VPTERNLOGQ      $0xd4, Z22, Z15, Z6
+	VPTERNLOGQ      $0x90, Z22, Z15, Z7
+	VPBROADCASTQ    640(CX), Z15
+	VPTERNLOGQ.BCST $0x78, 648(CX), Z5, Z15
+	VPTERNLOGQ.BCST $0x78, 656(CX), Z11, Z15
+	VPTERNLOGQ.BCST $0x78, 664(CX), Z12, Z15
+	VPTERNLOGQ.BCST $0x78, 672(CX), Z13, Z15
+	VPTERNLOGQ      $0xd4, Z10, Z15, Z6
+	VPTERNLOGQ      $0x90, Z10, Z15, Z7
+	VPBROADCASTQ    576(CX), Z10
+	VPTERNLOGQ.BCST $0x78, 584(CX), Z5, Z10
+	VPTERNLOGQ.BCST $0x78, 592(CX), Z11, Z10
+	VPTERNLOGQ.BCST $0x78, 600(CX), Z12, Z10
+	VPTERNLOGQ.BCST $0x78, 608(CX), Z13, Z10
+	VPTERNLOGQ      $0xd4, Z19, Z10, Z6
+	VPTERNLOGQ      $0x90, Z19, Z10, Z7
+	VPBROADCASTQ    512(CX), Z10
+	VPTERNLOGQ.BCST $0x78, 520(CX), Z5, Z10
+	VPTERNLOGQ.BCST $0x78, 528(CX), Z11, Z10
+	VPTERNLOGQ.BCST $0x78, 536(CX), Z12, Z10
+	VPTERNLOGQ.BCST $0x78, 544(CX), Z13, Z10
+	VPTERNLOGQ      $0xd4, Z24, Z10, Z6
+	VPTERNLOGQ      $0x90, Z24, Z10, Z7
+	VPBROADCASTQ    448(CX), Z10
+	VPTERNLOGQ.BCST $0x78, 456(CX), Z5, Z10
+	VPTERNLOGQ.BCST $0x78, 464(CX), Z11, Z10
+	VPTERNLOGQ.BCST $0x78, 472(CX), Z12, Z10
+	VPTERNLOGQ.BCST $0x78, 480(CX), Z13, Z10
+	VPTERNLOGQ      $0xd4, Z17, Z10, Z6
+	VPTERNLOGQ      $0x90, Z17, Z10, Z7
+	VPBROADCASTQ    384(CX), Z10
+	VPTERNLOGQ.BCST $0x78, 392(CX), Z5, Z10
+	VPTERNLOGQ.BCST $0x78, 400(CX), Z11, Z10
+	VPTERNLOGQ.BCST $0x78, 408(CX), Z12, Z10
+	VPTERNLOGQ.BCST $0x78, 416(CX), Z13, Z10
+	VPTERNLOGQ      $0xd4, Z4, Z10, Z6
+	VPTERNLOGQ      $0x90, Z4, Z10, Z7
+	VPBROADCASTQ    320(CX), Z4
+	VPTERNLOGQ.BCST $0x78, 328(CX), Z5, Z4
+	VPTERNLOGQ.BCST $0x78, 336(CX), Z11, Z4
+	VPTERNLOGQ.BCST $0x78, 344(CX), Z12, Z4
+	VPTERNLOGQ.BCST $0x78, 352(CX), Z13, Z4
+	VPTERNLOGQ      $0xd4, Z14, Z4, Z6
+	VPTERNLOGQ      $0x90, Z14, Z4, Z7
+	VPBROADCASTQ    256(CX), Z4
+	VPTERNLOGQ.BCST $0x78, 264(CX), Z5, Z4
+	VPTERNLOGQ.BCST $0x78, 272(CX), Z11, Z4
+	VPTERNLOGQ.BCST $0x78, 280(CX), Z12, Z4
+	VPTERNLOGQ.BCST $0x78, 288(CX), Z13, Z4
+	VPTERNLOGQ      $0xd4, Z23, Z4, Z6
+	VPTERNLOGQ      $0x90, Z23, Z4, Z7
+	VMOVDQA32       Z3, Z4
+	VPADDQ          bits_one<>+0(SB), Z4, Z10
+	VMOVSHDUP       Z4, Z14
+	VPXORQ          (SP), Z14, Z14
+	VPMULUDQ        Z0, Z14, Z14
+	VMOVSHDUP       Z14, Z15
+	VPMULUDQ        Z0, Z4, Z4
+	VMOVSHDUP       Z4, Z16
+	VPXORQ          64(SP), Z16, Z16
+	VPMULUDQ        Z1, Z16, Z16
+	VMOVSHDUP       Z16, Z17
+	VPXORQ          128(SP), Z17, Z17
+	VPTERNLOGD.BCST $0x96, 12(AX), Z15, Z4
 	VPMULUDQ        Z0, Z10, Z10
-	VPMULUDQ        Z1, Z11, Z11
-	VPSRLQ          $0x20, Z11, Z22
-	VPTERNLOGD.BCST $0x96, 40(AX), Z12, Z22
-	VPSRLQ          $0x20, Z10, Z12
-	VPTERNLOGD.BCST $0x96, 44(AX), Z13, Z12
+	VMOVSHDUP       Z10, Z18
+	VPXORQ          64(SP), Z18, Z18
+	VPMULUDQ        Z1, Z18, Z18
+	VMOVSHDUP       Z18, Z19
+	VPXORQ          128(SP), Z19, Z19
+	VPTERNLOGD.BCST $0x96, 12(AX), Z15, Z10
+	VPMULUDQ        Z0, Z17, Z17
+	VPMULUDQ        Z1, Z4, Z4
+	VMOVSHDUP       Z4, Z15
+	VPTERNLOGD.BCST $0x96, 16(AX), Z16, Z15
+	VMOVSHDUP       Z17, Z16
+	VPTERNLOGD.BCST $0x96, 20(AX), Z14, Z16
+	VPMULUDQ        Z0, Z19, Z19
+	VPMULUDQ        Z1, Z10, Z10
+	VMOVSHDUP       Z10, Z20
+	VPTERNLOGD.BCST $0x96, 16(AX), Z18, Z20
+	VMOVSHDUP       Z19, Z18
+	VPTERNLOGD.BCST $0x96, 20(AX), Z14, Z18
+	VPMULUDQ        Z0, Z15, Z15
+	VPMULUDQ        Z1, Z16, Z16
+	VMOVSHDUP       Z16, Z14
+	VPTERNLOGD.BCST $0x96, 24(AX), Z4, Z14
+	VMOVSHDUP       Z15, Z4
+	VPTERNLOGD.BCST $0x96, 28(AX), Z17, Z4
+	VPMULUDQ        Z0, Z20, Z20
+	VPMULUDQ        Z1, Z18, Z18
+	VMOVSHDUP       Z18, Z17
+	VPTERNLOGD.BCST $0x96, 24(AX), Z10, Z17
+	VMOVSHDUP       Z20, Z10
+	VPTERNLOGD.BCST $0x96, 28(AX), Z19, Z10
 	VPMULUDQ        Z0, Z14, Z14
-	VPMULUDQ        Z1, Z19, Z19
-	VPSRLQ          $0x20, Z19, Z13
-	VPTERNLOGD.BCST $0x96, 40(AX), Z20, Z13
-	VPSRLQ          $0x20, Z14, Z20
-	VPTERNLOGD.BCST $0x96, 44(AX), Z21, Z20
-	VPMULUDQ        Z0, Z22, Z22
-	VPMULUDQ        Z1, Z12, Z12
-	VPSRLQ          $0x20, Z12, Z21
-	VPTERNLOGD.BCST $0x96, 48(AX), Z11, Z21
-	VPSRLQ          $0x20, Z22, Z11
-	VPTERNLOGD.BCST $0x96, 52(AX), Z10, Z11
-	VPMULUDQ        Z0, Z13, Z13
-	VPMULUDQ        Z1, Z20, Z20
-	VPSRLQ          $0x20, Z20, Z10
-	VPTERNLOGD.BCST $0x96, 48(AX), Z19, Z10
-	VPSRLQ          $0x20, Z13, Z19
-	VPTERNLOGD.BCST $0x96, 52(AX), Z14, Z19
-	VPMULUDQ        Z0, Z21, Z21
-	VPMULUDQ        Z1, Z11, Z11
-	VPSRLQ          $0x20, Z11, Z14
-	VPTERNLOGD.BCST $0x96, 56(AX), Z12, Z14
-	VPSRLQ          $0x20, Z21, Z12
-	VPTERNLOGD.BCST $0x96, 60(AX), Z22, Z12
-	VPMULUDQ        Z0, Z10, Z10
-	VPMULUDQ        Z1, Z19, Z19
-	VPSRLQ          $0x20, Z19, Z22
-	VPTERNLOGD.BCST $0x96, 56(AX), Z20, Z22
-	VPSRLQ          $0x20, Z10, Z20
-	VPTERNLOGD.BCST $0x96, 60(AX), Z13, Z20
+	VPMULUDQ        Z1, Z4, Z4
+	VMOVSHDUP       Z4, Z19
+	VPTERNLOGD.BCST $0x96, 32(AX), Z16, Z19
+	VMOVSHDUP       Z14, Z16
+	VPTERNLOGD.BCST $0x96, 36(AX), Z15, Z16
+	VPMULUDQ        Z0, Z17, Z17
+	VPMULUDQ        Z1, Z10, Z10
+	VMOVSHDUP       Z10, Z15
+	VPTERNLOGD.BCST $0x96, 32(AX), Z18, Z15
+	VMOVSHDUP       Z17, Z18
+	VPTERNLOGD.BCST $0x96, 36(AX), Z20, Z18
+	VPMULUDQ        Z0, Z19, Z19
+	VPMULUDQ        Z1, Z16, Z16
+	VMOVSHDUP       Z16, Z20
+	VPTERNLOGD.BCST $0x96, 40(AX), Z4, Z20
+	VMOVSHDUP       Z19, Z4
+	VPTERNLOGD.BCST $0x96, 44(AX), Z14, Z4
+	VPMULUDQ        Z0, Z15, Z15
+	VPMULUDQ        Z1, Z18, Z18
+	VMOVSHDUP       Z18, Z14
+	VPTERNLOGD.BCST $0x96, 40(AX), Z10, Z14
+	VMOVSHDUP       Z15, Z10
+	VPTERNLOGD.BCST $0x96, 44(AX), Z17, Z10
+	VPMULUDQ        Z0, Z20, Z20
+	VPMULUDQ        Z1, Z4, Z4
+	VMOVSHDUP       Z4, Z17
+	VPTERNLOGD.BCST $0x96, 48(AX), Z16, Z17
+	VMOVSHDUP       Z20, Z16
+	VPTERNLOGD.BCST $0x96, 52(AX), Z19, Z16
 	VPMULUDQ        Z0, Z14, Z14
-	VPMULUDQ        Z1, Z12, Z12
-	VPSRLQ          $0x20, Z12, Z13
-	VPTERNLOGD.BCST $0x96, 64(AX), Z11, Z13
-	VPSRLQ          $0x20, Z14, Z11
-	VPTERNLOGD.BCST $0x96, 68(AX), Z21, Z11
-	VPMULUDQ        Z0, Z22, Z22
-	VPMULUDQ        Z1, Z20, Z20
-	VPSRLQ          $0x20, Z20, Z21
-	VPTERNLOGD.BCST $0x96, 64(AX), Z19, Z21
-	VPSRLQ          $0x20, Z22, Z19
-	VPTERNLOGD.BCST $0x96, 68(AX), Z10, Z19
-	VPMULUDQ        Z0, Z13, Z13
-	VPMULUDQ        Z1, Z11, Z11
-	VPSRLQ          $0x20, Z11, Z10
-	VPTERNLOGD.BCST $0x96, 72(AX), Z12, Z10
-	VPSRLQ          $0x20, Z13, Z12
-	VPTERNLOGD.BCST $0x96, 76(AX), Z14, Z12
-	VPMULUDQ        Z0, Z21, Z21
-	VPMULUDQ        Z1, Z19, Z19
-	VPSRLQ          $0x20, Z19, Z14
-	VPTERNLOGD.BCST $0x96, 72(AX), Z20, Z14
-	VPSRLQ          $0x20, Z21, Z20
-	VPTERNLOGD.BCST $0x96, 76(AX), Z22, Z20
-	VMOVSLDUP       Z14, K1, Z10
-	VMOVSLDUP       Z19, K1, Z11
-	VMOVSLDUP       Z20, K1, Z12
-	VMOVSLDUP       Z21, K1, Z13
-	VMOVUPS         (BX)(DI*1), Z14
-	VMOVUPS         4096(BX)(DI*1), Z19
-	VPANDQ          Z14, Z19, Z20
-	VMOVUPS         8192(BX)(DI*1), Z21
-	VPXORD          Z15, Z15, Z15
-	VPTERNLOGQ      $0xff, Z16, Z16, Z16
-	VPBROADCASTQ    448(CX), Z22
-	VPTERNLOGQ.BCST $0x78, 456(CX), Z14, Z22
-	VPTERNLOGQ.BCST $0x78, 464(CX), Z19, Z22
-	VPTERNLOGQ.BCST $0x78, 472(CX), Z20, Z22
-	VPTERNLOGQ.BCST $0x78, 480(CX), Z21, Z22
-	VPTERNLOGQ      $0xd4, Z13, Z22, Z15
-	VPTERNLOGQ      $0x90, Z13, Z22, Z16
-	VPBROADCASTQ    384(CX), Z13
-	VPTERNLOGQ.BCST $0x78, 392(CX), Z14, Z13
-	VPTERNLOGQ.BCST $0x78, 400(CX), Z19, Z13
-	VPTERNLOGQ.BCST $0x78, 408(CX), Z20, Z13
-	VPTERNLOGQ.BCST $0x78, 416(CX), Z21, Z13
-	VPTERNLOGQ      $0xd4, Z12, Z13, Z15
-	VPTERNLOGQ      $0x90, Z12, Z13, Z16
-	VPBROADCASTQ    320(CX), Z12
-	VPTERNLOGQ.BCST $0x78, 328(CX), Z14, Z12
-	VPTERNLOGQ.BCST $0x78, 336(CX), Z19, Z12
-	VPTERNLOGQ.BCST $0x78, 344(CX), Z20, Z12
-	VPTERNLOGQ.BCST $0x78, 352(CX), Z21, Z12
-	VPTERNLOGQ      $0xd4, Z11, Z12, Z15
-	VPTERNLOGQ      $0x90, Z11, Z12, Z16
-	VPBROADCASTQ    256(CX), Z11
-	VPTERNLOGQ.BCST $0x78, 264(CX), Z14, Z11
-	VPTERNLOGQ.BCST $0x78, 272(CX), Z19, Z11
-	VPTERNLOGQ.BCST $0x78, 280(CX), Z20, Z11
-	VPTERNLOGQ.BCST $0x78, 288(CX), Z21, Z11
-	VPTERNLOGQ      $0xd4, Z10, Z11, Z15
-	VPTERNLOGQ      $0x90, Z10, Z11, Z16
+	VPMULUDQ        Z1, Z10, Z10
+	VMOVSHDUP       Z10, Z19
+	VPTERNLOGD.BCST $0x96, 48(AX), Z18, Z19
+	VMOVSHDUP       Z14, Z18
+	VPTERNLOGD.BCST $0x96, 52(AX), Z15, Z18
+	VPMULUDQ        Z0, Z17, Z17
+	VPMULUDQ        Z1, Z16, Z16
+	VMOVSHDUP       Z16, Z15
+	VPTERNLOGD.BCST $0x96, 56(AX), Z4, Z15
+	VMOVSHDUP       Z17, Z4
+	VPTERNLOGD.BCST $0x96, 60(AX), Z20, Z4
+	VPMULUDQ        Z0, Z19, Z19
+	VPMULUDQ        Z1, Z18, Z18
+	VMOVSHDUP       Z18, Z20
+	VPTERNLOGD.BCST $0x96, 56(AX), Z10, Z20
+	VMOVSHDUP       Z19, Z10
+	VPTERNLOGD.BCST $0x96, 60(AX), Z14, Z10
+	VPMULUDQ        Z0, Z15, Z15
+	VPMULUDQ        Z1, Z4, Z4
+	VMOVSHDUP       Z4, Z14
+	VPTERNLOGD.BCST $0x96, 64(AX), Z16, Z14
+	VMOVSHDUP       Z15, Z16
+	VPTERNLOGD.BCST $0x96, 68(AX), Z17, Z16
+	VPMULUDQ        Z0, Z20, Z20
+	VPMULUDQ        Z1, Z10, Z10
+	VMOVSHDUP       Z10, Z17
+	VPTERNLOGD.BCST $0x96, 64(AX), Z18, Z17
+	VMOVSHDUP       Z20, Z18
+	VPTERNLOGD.BCST $0x96, 68(AX), Z19, Z18
+	VPMULUDQ        Z0, Z14, Z14
+	VPMULUDQ        Z1, Z16, Z16
+	VMOVSHDUP       Z16, Z19
+	VPTERNLOGD.BCST $0x96, 72(AX), Z4, Z19
+	VMOVSHDUP       Z14, Z4
+	VPTERNLOGD.BCST $0x96, 76(AX), Z15, Z4
+	VPMULUDQ        Z0, Z17, Z17
+	VPMULUDQ        Z1, Z18, Z18
+	VMOVSHDUP       Z18, Z15
+	VPTERNLOGD.BCST $0x96, 72(AX), Z10, Z15
+	VMOVSHDUP       Z17, Z10
+	VPTERNLOGD.BCST $0x96, 76(AX), Z20, Z10
+	VMOVSLDUP       Z15, K1, Z19
+	VMOVSLDUP       Z18, K1, Z16
+	VMOVSLDUP       Z10, K1, Z4
+	VMOVSLDUP       Z17, K1, Z14
 	VPBROADCASTQ    192(CX), Z10
-	VPTERNLOGQ.BCST $0x78, 200(CX), Z14, Z10
-	VPTERNLOGQ.BCST $0x78, 208(CX), Z19, Z10
-	VPTERNLOGQ.BCST $0x78, 216(CX), Z20, Z10
-	VPTERNLOGQ.BCST $0x78, 224(CX), Z21, Z10
-	VPTERNLOGQ      $0xd4, Z9, Z10, Z15
-	VPTERNLOGQ      $0x90, Z9, Z10, Z16
-	VPBROADCASTQ    128(CX), Z9
-	VPTERNLOGQ.BCST $0x78, 136(CX), Z14, Z9
-	VPTERNLOGQ.BCST $0x78, 144(CX), Z19, Z9
-	VPTERNLOGQ.BCST $0x78, 152(CX), Z20, Z9
-	VPTERNLOGQ.BCST $0x78, 160(CX), Z21, Z9
-	VPTERNLOGQ      $0xd4, Z8, Z9, Z15
-	VPTERNLOGQ      $0x90, Z8, Z9, Z16
-	VPBROADCASTQ    64(CX), Z8
-	VPTERNLOGQ.BCST $0x78, 72(CX), Z14, Z8
-	VPTERNLOGQ.BCST $0x78, 80(CX), Z19, Z8
-	VPTERNLOGQ.BCST $0x78, 88(CX), Z20, Z8
-	VPTERNLOGQ.BCST $0x78, 96(CX), Z21, Z8
-	VPTERNLOGQ      $0xd4, Z7, Z8, Z15
-	VPTERNLOGQ      $0x90, Z7, Z8, Z16
-	VPBROADCASTQ    (CX), Z7
-	VPTERNLOGQ.BCST $0x78, 8(CX), Z14, Z7
-	VPTERNLOGQ.BCST $0x78, 16(CX), Z19, Z7
-	VPTERNLOGQ.BCST $0x78, 24(CX), Z20, Z7
-	VPTERNLOGQ.BCST $0x78, 32(CX), Z21, Z7
-	VPTERNLOGQ      $0xd4, Z6, Z7, Z15
-	VPTERNLOGQ      $0x90, Z6, Z7, Z16
+	VPTERNLOGQ.BCST $0x78, 200(CX), Z5, Z10
+	VPTERNLOGQ.BCST $0x78, 208(CX), Z11, Z10
+	VPTERNLOGQ.BCST $0x78, 216(CX), Z12, Z10
+	VPTERNLOGQ.BCST $0x78, 224(CX), Z13, Z10
+	VPTERNLOGQ      $0xd4, Z14, Z10, Z6
+	VPTERNLOGQ      $0x90, Z14, Z10, Z7
+	VPBROADCASTQ    128(CX), Z10
+	VPTERNLOGQ.BCST $0x78, 136(CX), Z5, Z10
+	VPTERNLOGQ.BCST $0x78, 144(CX), Z11, Z10
+	VPTERNLOGQ.BCST $0x78, 152(CX), Z12, Z10
+	VPTERNLOGQ.BCST $0x78, 160(CX), Z13, Z10
+	VPTERNLOGQ      $0xd4, Z4, Z10, Z6
+	VPTERNLOGQ      $0x90, Z4, Z10, Z7
+	VPBROADCASTQ    64(CX), Z4
+	VPTERNLOGQ.BCST $0x78, 72(CX), Z5, Z4
+	VPTERNLOGQ.BCST $0x78, 80(CX), Z11, Z4
+	VPTERNLOGQ.BCST $0x78, 88(CX), Z12, Z4
+	VPTERNLOGQ.BCST $0x78, 96(CX), Z13, Z4
+	VPTERNLOGQ      $0xd4, Z16, Z4, Z6
+	VPTERNLOGQ      $0x90, Z16, Z4, Z7
+	VPBROADCASTQ    (CX), Z4
+	VPTERNLOGQ.BCST $0x78, 8(CX), Z5, Z4
+	VPTERNLOGQ.BCST $0x78, 16(CX), Z11, Z4
+	VPTERNLOGQ.BCST $0x78, 24(CX), Z12, Z4
+	VPTERNLOGQ.BCST $0x78, 32(CX), Z13, Z4
+	VPTERNLOGQ      $0xd4, Z19, Z4, Z6
+	VPTERNLOGQ      $0x90, Z19, Z4, Z7
+	VPADDQ          bits_groups3<>+0(SB), Z3, Z3
 	MOVQ            CX, R8
-	ADDQ            $+512, R8
-	MOVQ            $+14, R9
+	ADDQ            $+768, R8
+	MOVQ            $+13, R9
 
 more1:
-	VPTESTMD        Z16, Z16, K2
+	VPTESTMD        Z7, Z7, K2
 	KORTESTW        K2, K2
 	JZ              done2
-	VMOVDQA32       Z5, Z6
-	VPSRLQ          $0x20, Z6, Z7
-	VMOVDQA32       Z2, Z8
-	VMOVDQA32       Z3, Z9
-	VPADDQ          bits_one<>+0(SB), Z5, Z10
-	VPSRLQ          $0x20, Z10, Z11
-	VMOVDQA32       Z2, Z12
-	VMOVDQA32       Z3, Z13
-	VPADDQ          bits_sixteen<>+0(SB), Z5, Z5
-	VPMULUDQ        Z0, Z6, Z6
-	VPMULUDQ        Z1, Z8, Z8
-	VPSRLQ          $0x20, Z8, Z22
-	VPTERNLOGD.BCST $0x96, (AX), Z7, Z22
-	VPSRLQ          $0x20, Z6, Z7
-	VPTERNLOGD.BCST $0x96, 4(AX), Z9, Z7
+	VMOVDQA32       Z3, Z4
+	VPADDQ          bits_one<>+0(SB), Z4, Z10
+	VMOVSHDUP       Z4, Z14
+	VPXORQ          (SP), Z14, Z14
+	VPMULUDQ        Z0, Z14, Z14
+	VMOVSHDUP       Z14, Z15
+	VPMULUDQ        Z0, Z4, Z4
+	VMOVSHDUP       Z4, Z16
+	VPXORQ          64(SP), Z16, Z16
+	VPMULUDQ        Z1, Z16, Z16
+	VMOVSHDUP       Z16, Z17
+	VPXORQ          128(SP), Z17, Z17
+	VPTERNLOGD.BCST $0x96, 12(AX), Z15, Z4
 	VPMULUDQ        Z0, Z10, Z10
-	VPMULUDQ        Z1, Z12, Z12
-	VPSRLQ          $0x20, Z12, Z9
-	VPTERNLOGD.BCST $0x96, (AX), Z11, Z9
-	VPSRLQ          $0x20, Z10, Z11
-	VPTERNLOGD.BCST $0x96, 4(AX), Z13, Z11
-	VPMULUDQ        Z0, Z22, Z22
-	VPMULUDQ        Z1, Z7, Z7
-	VPSRLQ          $0x20, Z7, Z13
-	VPTERNLOGD.BCST $0x96, 8(AX), Z8, Z13
-	VPSRLQ          $0x20, Z22, Z8
-	VPTERNLOGD.BCST $0x96, 12(AX), Z6, Z8
-	VPMULUDQ        Z0, Z9, Z9
-	VPMULUDQ        Z1, Z11, Z11
-	VPSRLQ          $0x20, Z11, Z6
-	VPTERNLOGD.BCST $0x96, 8(AX), Z12, Z6
-	VPSRLQ          $0x20, Z9, Z12
-	VPTERNLOGD.BCST $0x96, 12(AX), Z10, Z12
-	VPMULUDQ        Z0, Z13, Z13
-	VPMULUDQ        Z1, Z8, Z8
-	VPSRLQ          $0x20, Z8, Z10
-	VPTERNLOGD.BCST $0x96, 16(AX), Z7, Z10
-	VPSRLQ          $0x20, Z13, Z7
-	VPTERNLOGD.BCST $0x96, 20(AX), Z22, Z7
-	VPMULUDQ        Z0, Z6, Z6
-	VPMULUDQ        Z1, Z12, Z12
-	VPSRLQ          $0x20, Z12, Z22
-	VPTERNLOGD.BCST $0x96, 16(AX), Z11, Z22
-	VPSRLQ          $0x20, Z6, Z11
-	VPTERNLOGD.BCST $0x96, 20(AX), Z9, Z11
-	VPMULUDQ        Z0, Z10, Z10
-	VPMULUDQ        Z1, Z7, Z7
-	VPSRLQ          $0x20, Z7, Z9
-	VPTERNLOGD.BCST $0x96, 24(AX), Z8, Z9
-	VPSRLQ          $0x20, Z10, Z8
-	VPTERNLOGD.BCST $0x96, 28(AX), Z13, Z8
-	VPMULUDQ        Z0, Z22, Z22
-	VPMULUDQ        Z1, Z11, Z11
-	VPSRLQ          $0x20, Z11, Z13
-	VPTERNLOGD.BCST $0x96, 24(AX), Z12, Z13
-	VPSRLQ          $0x20, Z22, Z12
-	VPTERNLOGD.BCST $0x96, 28(AX), Z6, Z12
-	VPMULUDQ        Z0, Z9, Z9
-	VPMULUDQ        Z1, Z8, Z8
-	VPSRLQ          $0x20, Z8, Z6
-	VPTERNLOGD.BCST $0x96, 32(AX), Z7, Z6
-	VPSRLQ          $0x20, Z9, Z7
-	VPTERNLOGD.BCST $0x96, 36(AX), Z10, Z7
-	VPMULUDQ        Z0, Z13, Z13
-	VPMULUDQ        Z1, Z12, Z12
-	VPSRLQ          $0x20, Z12, Z10
-	VPTERNLOGD.BCST $0x96, 32(AX), Z11, Z10
-	VPSRLQ          $0x20, Z13, Z11
-	VPTERNLOGD.BCST $0x96, 36(AX), Z22, Z11
-	VPMULUDQ        Z0, Z6, Z6
-	VPMULUDQ        Z1, Z7, Z7
-	VPSRLQ          $0x20, Z7, Z22
-	VPTERNLOGD.BCST $0x96, 40(AX), Z8, Z22
-	VPSRLQ          $0x20, Z6, Z8
-	VPTERNLOGD.BCST $0x96, 44(AX), Z9, Z8
-	VPMULUDQ        Z0, Z10, Z10
-	VPMULUDQ        Z1, Z11, Z11
-	VPSRLQ          $0x20, Z11, Z9
-	VPTERNLOGD.BCST $0x96, 40(AX), Z12, Z9
-	VPSRLQ          $0x20, Z10, Z12
-	VPTERNLOGD.BCST $0x96, 44(AX), Z13, Z12
-	VPMULUDQ        Z0, Z22, Z22
-	VPMULUDQ        Z1, Z8, Z8
-	VPSRLQ          $0x20, Z8, Z13
-	VPTERNLOGD.BCST $0x96, 48(AX), Z7, Z13
-	VPSRLQ          $0x20, Z22, Z7
-	VPTERNLOGD.BCST $0x96, 52(AX), Z6, Z7
-	VPMULUDQ        Z0, Z9, Z9
-	VPMULUDQ        Z1, Z12, Z12
-	VPSRLQ          $0x20, Z12, Z6
-	VPTERNLOGD.BCST $0x96, 48(AX), Z11, Z6
-	VPSRLQ          $0x20, Z9, Z11
-	VPTERNLOGD.BCST $0x96, 52(AX), Z10, Z11
-	VPMULUDQ        Z0, Z13, Z13
-	VPMULUDQ        Z1, Z7, Z7
-	VPSRLQ          $0x20, Z7, Z10
-	VPTERNLOGD.BCST $0x96, 56(AX), Z8, Z10
-	VPSRLQ          $0x20, Z13, Z8
-	VPTERNLOGD.BCST $0x96, 60(AX), Z22, Z8
-	VPMULUDQ        Z0, Z6, Z6
-	VPMULUDQ        Z1, Z11, Z11
-	VPSRLQ          $0x20, Z11, Z22
-	VPTERNLOGD.BCST $0x96, 56(AX), Z12, Z22
-	VPSRLQ          $0x20, Z6, Z12
-	VPTERNLOGD.BCST $0x96, 60(AX), Z9, Z12
-	VPMULUDQ        Z0, Z10, Z10
-	VPMULUDQ        Z1, Z8, Z8
-	VPSRLQ          $0x20, Z8, Z9
-	VPTERNLOGD.BCST $0x96, 64(AX), Z7, Z9
-	VPSRLQ          $0x20, Z10, Z7
-	VPTERNLOGD.BCST $0x96, 68(AX), Z13, Z7
-	VPMULUDQ        Z0, Z22, Z22
-	VPMULUDQ        Z1, Z12, Z12
-	VPSRLQ          $0x20, Z12, Z13
-	VPTERNLOGD.BCST $0x96, 64(AX), Z11, Z13
-	VPSRLQ          $0x20, Z22, Z11
-	VPTERNLOGD.BCST $0x96, 68(AX), Z6, Z11
-	VPMULUDQ        Z0, Z9, Z9
-	VPMULUDQ        Z1, Z7, Z7
-	VPSRLQ          $0x20, Z7, Z6
-	VPTERNLOGD.BCST $0x96, 72(AX), Z8, Z6
-	VPSRLQ          $0x20, Z9, Z8
-	VPTERNLOGD.BCST $0x96, 76(AX), Z10, Z8
-	VPMULUDQ        Z0, Z13, Z13
-	VPMULUDQ        Z1, Z11, Z11
-	VPSRLQ          $0x20, Z11, Z10
-	VPTERNLOGD.BCST $0x96, 72(AX), Z12, Z10
-	VPSRLQ          $0x20, Z13, Z12
-	VPTERNLOGD.BCST $0x96, 76(AX), Z22, Z12
-	VMOVSLDUP       Z10, K1, Z6
-	VMOVSLDUP       Z11, K1, Z7
-	VMOVSLDUP       Z12, K1, Z8
-	VMOVSLDUP       Z13, K1, Z9
-	VPXORD          Z17, Z17, Z17
-	VPTERNLOGQ      $0xff, Z18, Z18, Z18
+	VMOVSHDUP       Z10, Z18
+	VPXORQ          64(SP), Z18, Z18
+	VPMULUDQ        Z1, Z18, Z18
+	VMOVSHDUP       Z18, Z19
+	VPXORQ          128(SP), Z19, Z19
+	VPTERNLOGD.BCST $0x96, 12(AX), Z15, Z10
+	VPMULUDQ        Z0, Z17, Z17
+	VPMULUDQ        Z1, Z4, Z4
+	VMOVSHDUP       Z4, Z15
+	VPTERNLOGD.BCST $0x96, 16(AX), Z16, Z15
+	VMOVSHDUP       Z17, Z16
+	VPTERNLOGD.BCST $0x96, 20(AX), Z14, Z16
+	VPMULUDQ        Z0, Z19, Z19
+	VPMULUDQ        Z1, Z10, Z10
+	VMOVSHDUP       Z10, Z20
+	VPTERNLOGD.BCST $0x96, 16(AX), Z18, Z20
+	VMOVSHDUP       Z19, Z18
+	VPTERNLOGD.BCST $0x96, 20(AX), Z14, Z18
+	VPMULUDQ        Z0, Z15, Z15
+	VPMULUDQ        Z1, Z16, Z16
+	VMOVSHDUP       Z16, Z14
+	VPTERNLOGD.BCST $0x96, 24(AX), Z4, Z14
+	VMOVSHDUP       Z15, Z4
+	VPTERNLOGD.BCST $0x96, 28(AX), Z17, Z4
+	VPMULUDQ        Z0, Z20, Z20
+	VPMULUDQ        Z1, Z18, Z18
+	VMOVSHDUP       Z18, Z17
+	VPTERNLOGD.BCST $0x96, 24(AX), Z10, Z17
+	VMOVSHDUP       Z20, Z10
+	VPTERNLOGD.BCST $0x96, 28(AX), Z19, Z10
+	VPMULUDQ        Z0, Z14, Z14
+	VPMULUDQ        Z1, Z4, Z4
+	VMOVSHDUP       Z4, Z19
+	VPTERNLOGD.BCST $0x96, 32(AX), Z16, Z19
+	VMOVSHDUP       Z14, Z16
+	VPTERNLOGD.BCST $0x96, 36(AX), Z15, Z16
+	VPMULUDQ        Z0, Z17, Z17
+	VPMULUDQ        Z1, Z10, Z10
+	VMOVSHDUP       Z10, Z15
+	VPTERNLOGD.BCST $0x96, 32(AX), Z18, Z15
+	VMOVSHDUP       Z17, Z18
+	VPTERNLOGD.BCST $0x96, 36(AX), Z20, Z18
+	VPMULUDQ        Z0, Z19, Z19
+	VPMULUDQ        Z1, Z16, Z16
+	VMOVSHDUP       Z16, Z20
+	VPTERNLOGD.BCST $0x96, 40(AX), Z4, Z20
+	VMOVSHDUP       Z19, Z4
+	VPTERNLOGD.BCST $0x96, 44(AX), Z14, Z4
+	VPMULUDQ        Z0, Z15, Z15
+	VPMULUDQ        Z1, Z18, Z18
+	VMOVSHDUP       Z18, Z14
+	VPTERNLOGD.BCST $0x96, 40(AX), Z10, Z14
+	VMOVSHDUP       Z15, Z10
+	VPTERNLOGD.BCST $0x96, 44(AX), Z17, Z10
+	VPMULUDQ        Z0, Z20, Z20
+	VPMULUDQ        Z1, Z4, Z4
+	VMOVSHDUP       Z4, Z17
+	VPTERNLOGD.BCST $0x96, 48(AX), Z16, Z17
+	VMOVSHDUP       Z20, Z16
+	VPTERNLOGD.BCST $0x96, 52(AX), Z19, Z16
+	VPMULUDQ        Z0, Z14, Z14
+	VPMULUDQ        Z1, Z10, Z10
+	VMOVSHDUP       Z10, Z19
+	VPTERNLOGD.BCST $0x96, 48(AX), Z18, Z19
+	VMOVSHDUP       Z14, Z18
+	VPTERNLOGD.BCST $0x96, 52(AX), Z15, Z18
+	VPMULUDQ        Z0, Z17, Z17
+	VPMULUDQ        Z1, Z16, Z16
+	VMOVSHDUP       Z16, Z15
+	VPTERNLOGD.BCST $0x96, 56(AX), Z4, Z15
+	VMOVSHDUP       Z17, Z4
+	VPTERNLOGD.BCST $0x96, 60(AX), Z20, Z4
+	VPMULUDQ        Z0, Z19, Z19
+	VPMULUDQ        Z1, Z18, Z18
+	VMOVSHDUP       Z18, Z20
+	VPTERNLOGD.BCST $0x96, 56(AX), Z10, Z20
+	VMOVSHDUP       Z19, Z10
+	VPTERNLOGD.BCST $0x96, 60(AX), Z14, Z10
+	VPMULUDQ        Z0, Z15, Z15
+	VPMULUDQ        Z1, Z4, Z4
+	VMOVSHDUP       Z4, Z14
+	VPTERNLOGD.BCST $0x96, 64(AX), Z16, Z14
+	VMOVSHDUP       Z15, Z16
+	VPTERNLOGD.BCST $0x96, 68(AX), Z17, Z16
+	VPMULUDQ        Z0, Z20, Z20
+	VPMULUDQ        Z1, Z10, Z10
+	VMOVSHDUP       Z10, Z17
+	VPTERNLOGD.BCST $0x96, 64(AX), Z18, Z17
+	VMOVSHDUP       Z20, Z18
+	VPTERNLOGD.BCST $0x96, 68(AX), Z19, Z18
+	VPMULUDQ        Z0, Z14, Z14
+	VPMULUDQ        Z1, Z16, Z16
+	VMOVSHDUP       Z16, Z19
+	VPTERNLOGD.BCST $0x96, 72(AX), Z4, Z19
+	VMOVSHDUP       Z14, Z4
+	VPTERNLOGD.BCST $0x96, 76(AX), Z15, Z4
+	VPMULUDQ        Z0, Z17, Z17
+	VPMULUDQ        Z1, Z18, Z18
+	VMOVSHDUP       Z18, Z15
+	VPTERNLOGD.BCST $0x96, 72(AX), Z10, Z15
+	VMOVSHDUP       Z17, Z10
+	VPTERNLOGD.BCST $0x96, 76(AX), Z20, Z10
+	VMOVSLDUP       Z15, K1, Z19
+	VMOVSLDUP       Z18, K1, Z16
+	VMOVSLDUP       Z10, K1, Z4
+	VMOVSLDUP       Z17, K1, Z14
+	VPXORD          Z8, Z8, Z8
+	VPTERNLOGQ      $0xff, Z9, Z9, Z9
 	VPBROADCASTQ    192(R8), Z10
-	VPTERNLOGQ.BCST $0x78, 200(R8), Z14, Z10
-	VPTERNLOGQ.BCST $0x78, 208(R8), Z19, Z10
-	VPTERNLOGQ.BCST $0x78, 216(R8), Z20, Z10
-	VPTERNLOGQ.BCST $0x78, 224(R8), Z21, Z10
-	VPTERNLOGQ      $0xd4, Z9, Z10, Z17
-	VPTERNLOGQ      $0x90, Z9, Z10, Z18
-	VPBROADCASTQ    128(R8), Z9
-	VPTERNLOGQ.BCST $0x78, 136(R8), Z14, Z9
-	VPTERNLOGQ.BCST $0x78, 144(R8), Z19, Z9
-	VPTERNLOGQ.BCST $0x78, 152(R8), Z20, Z9
-	VPTERNLOGQ.BCST $0x78, 160(R8), Z21, Z9
-	VPTERNLOGQ      $0xd4, Z8, Z9, Z17
-	VPTERNLOGQ      $0x90, Z8, Z9, Z18
-	VPBROADCASTQ    64(R8), Z8
-	VPTERNLOGQ.BCST $0x78, 72(R8), Z14, Z8
-	VPTERNLOGQ.BCST $0x78, 80(R8), Z19, Z8
-	VPTERNLOGQ.BCST $0x78, 88(R8), Z20, Z8
-	VPTERNLOGQ.BCST $0x78, 96(R8), Z21, Z8
-	VPTERNLOGQ      $0xd4, Z7, Z8, Z17
-	VPTERNLOGQ      $0x90, Z7, Z8, Z18
-	VPBROADCASTQ    (R8), Z7
-	VPTERNLOGQ.BCST $0x78, 8(R8), Z14, Z7
-	VPTERNLOGQ.BCST $0x78, 16(R8), Z19, Z7
-	VPTERNLOGQ.BCST $0x78, 24(R8), Z20, Z7
-	VPTERNLOGQ.BCST $0x78, 32(R8), Z21, Z7
-	VPTERNLOGQ      $0xd4, Z6, Z7, Z17
-	VPTERNLOGQ      $0x90, Z6, Z7, Z18
-	VPTERNLOGQ      $0xf8, Z17, Z16, Z15
-	VPANDQ          Z18, Z16, Z16
+	VPTERNLOGQ.BCST $0x78, 200(R8), Z5, Z10
+	VPTERNLOGQ.BCST $0x78, 208(R8), Z11, Z10
+	VPTERNLOGQ.BCST $0x78, 216(R8), Z12, Z10
+	VPTERNLOGQ.BCST $0x78, 224(R8), Z13, Z10
+	VPTERNLOGQ      $0xd4, Z14, Z10, Z8
+	VPTERNLOGQ      $0x90, Z14, Z10, Z9
+	VPBROADCASTQ    128(R8), Z10
+	VPTERNLOGQ.BCST $0x78, 136(R8), Z5, Z10
+	VPTERNLOGQ.BCST $0x78, 144(R8), Z11, Z10
+	VPTERNLOGQ.BCST $0x78, 152(R8), Z12, Z10
+	VPTERNLOGQ.BCST $0x78, 160(R8), Z13, Z10
+	VPTERNLOGQ      $0xd4, Z4, Z10, Z8
+	VPTERNLOGQ      $0x90, Z4, Z10, Z9
+	VPBROADCASTQ    64(R8), Z4
+	VPTERNLOGQ.BCST $0x78, 72(R8), Z5, Z4
+	VPTERNLOGQ.BCST $0x78, 80(R8), Z11, Z4
+	VPTERNLOGQ.BCST $0x78, 88(R8), Z12, Z4
+	VPTERNLOGQ.BCST $0x78, 96(R8), Z13, Z4
+	VPTERNLOGQ      $0xd4, Z16, Z4, Z8
+	VPTERNLOGQ      $0x90, Z16, Z4, Z9
+	VPBROADCASTQ    (R8), Z4
+	VPTERNLOGQ.BCST $0x78, 8(R8), Z5, Z4
+	VPTERNLOGQ.BCST $0x78, 16(R8), Z11, Z4
+	VPTERNLOGQ.BCST $0x78, 24(R8), Z12, Z4
+	VPTERNLOGQ.BCST $0x78, 32(R8), Z13, Z4
+	VPTERNLOGQ      $0xd4, Z19, Z4, Z8
+	VPTERNLOGQ      $0x90, Z19, Z4, Z9
+	VPADDQ          bits_groups1<>+0(SB), Z3, Z3
+	VPTERNLOGQ      $0xf8, Z8, Z7, Z6
+	VPANDQ          Z9, Z7, Z7
 	ADDQ            $+256, R8
 	DECQ            R9
 	JNZ             more1
 
 done2:
-	VMOVUPS Z15, (DX)(DI*1)
-	VPADDQ  bits_nextRegister<>+0(SB), Z4, Z4
+	VMOVUPS Z6, (DX)(DI*1)
+	VPADDQ  bits_nextRegister<>+0(SB), Z2, Z2
 	ADDQ    $+64, DI
 	CMPQ    DI, SI
 	JL      register
 	VZEROUPPER
 	RET
 
-// func heatBits8AVX2(dst *uint64, count *[3][512]uint64, digits *[64][8]uint64, keys *[20]uint32, counter uint64, stream uint64, regs int)
-// Requires: AVX, AVX2, SSE2
-TEXT ·heatBits8AVX2(SB), NOSPLIT, $0-56
-	MOVQ         keys+24(FP), AX
-	MOVQ         digits+16(FP), CX
-	MOVQ         dst+0(FP), DX
-	MOVQ         count+8(FP), BX
-	MOVQ         regs+48(FP), SI
-	MOVQ         stream+40(FP), DI
-	MOVQ         DI, X0
-	VPBROADCASTQ X0, Y0
-	SHRQ         $0x20, DI
-	MOVQ         DI, X1
-	VPBROADCASTQ X1, Y1
-	MOVQ         counter+32(FP), DI
-	MOVQ         DI, X2
-	VPBROADCASTQ X2, Y2
-	XORQ         DI, DI
-	SHLQ         $0x06, SI
+DATA bits_groups2<>+0(SB)/4, $0x00000020
+DATA bits_groups2<>+4(SB)/4, $0x00000000
+DATA bits_groups2<>+8(SB)/4, $0x00000020
+DATA bits_groups2<>+12(SB)/4, $0x00000000
+DATA bits_groups2<>+16(SB)/4, $0x00000020
+DATA bits_groups2<>+20(SB)/4, $0x00000000
+DATA bits_groups2<>+24(SB)/4, $0x00000020
+DATA bits_groups2<>+28(SB)/4, $0x00000000
+DATA bits_groups2<>+32(SB)/4, $0x00000020
+DATA bits_groups2<>+36(SB)/4, $0x00000000
+DATA bits_groups2<>+40(SB)/4, $0x00000020
+DATA bits_groups2<>+44(SB)/4, $0x00000000
+DATA bits_groups2<>+48(SB)/4, $0x00000020
+DATA bits_groups2<>+52(SB)/4, $0x00000000
+DATA bits_groups2<>+56(SB)/4, $0x00000020
+DATA bits_groups2<>+60(SB)/4, $0x00000000
+GLOBL bits_groups2<>(SB), RODATA|NOPTR, $64
+
+DATA bits_groups3<>+0(SB)/4, $0x00000030
+DATA bits_groups3<>+4(SB)/4, $0x00000000
+DATA bits_groups3<>+8(SB)/4, $0x00000030
+DATA bits_groups3<>+12(SB)/4, $0x00000000
+DATA bits_groups3<>+16(SB)/4, $0x00000030
+DATA bits_groups3<>+20(SB)/4, $0x00000000
+DATA bits_groups3<>+24(SB)/4, $0x00000030
+DATA bits_groups3<>+28(SB)/4, $0x00000000
+DATA bits_groups3<>+32(SB)/4, $0x00000030
+DATA bits_groups3<>+36(SB)/4, $0x00000000
+DATA bits_groups3<>+40(SB)/4, $0x00000030
+DATA bits_groups3<>+44(SB)/4, $0x00000000
+DATA bits_groups3<>+48(SB)/4, $0x00000030
+DATA bits_groups3<>+52(SB)/4, $0x00000000
+DATA bits_groups3<>+56(SB)/4, $0x00000030
+DATA bits_groups3<>+60(SB)/4, $0x00000000
+GLOBL bits_groups3<>(SB), RODATA|NOPTR, $64
+
+// func heatBitsARS5AVX2(dst *uint64, count *[3][512]uint64, digits *[64][8]uint64, keys *[16]uint64, counter uint64, stream uint64, regs int)
+// Requires: AES, AVX, AVX2
+TEXT ·heatBitsARS5AVX2(SB), NOSPLIT, $0-56
+	MOVQ           keys+24(FP), AX
+	VBROADCASTI128 (AX), Y0
+	MOVQ           counter+32(FP), CX
+	VMOVQ          CX, X1
+	MOVQ           stream+40(FP), CX
+	VMOVQ          CX, X2
+	VPUNPCKLQDQ    X2, X1, X1
+	VPERMQ         $0x44, Y1, Y1
+	MOVQ           digits+16(FP), CX
+	MOVQ           dst+0(FP), DX
+	MOVQ           count+8(FP), BX
+	MOVQ           regs+48(FP), SI
+	XORQ           DI, DI
+	SHLQ           $0x06, SI
 
 register:
-	VPADDQ       bits_even<>+0(SB), Y2, Y3
-	VMOVDQA      Y3, Y4
-	VPSRLQ       $0x20, Y4, Y5
-	VMOVDQA      Y0, Y6
-	VMOVDQA      Y1, Y7
-	VPADDQ       bits_one<>+0(SB), Y3, Y8
-	VPSRLQ       $0x20, Y8, Y9
-	VMOVDQA      Y0, Y10
-	VMOVDQA      Y1, Y11
-	VPADDQ       bits_sixteen<>+0(SB), Y3, Y3
-	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
-	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
-	VPSRLQ       $0x20, Y6, Y12
-	VPBROADCASTD (AX), Y13
-	VPXOR        Y5, Y12, Y12
-	VPXOR        Y13, Y12, Y12
-	VPSRLQ       $0x20, Y4, Y5
-	VPBROADCASTD 4(AX), Y13
-	VPXOR        Y7, Y5, Y5
-	VPXOR        Y13, Y5, Y5
-	VPMULUDQ     bits_mul0<>+0(SB), Y8, Y8
-	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
-	VPSRLQ       $0x20, Y10, Y7
-	VPBROADCASTD (AX), Y13
-	VPXOR        Y9, Y7, Y7
-	VPXOR        Y13, Y7, Y7
-	VPSRLQ       $0x20, Y8, Y9
-	VPBROADCASTD 4(AX), Y13
-	VPXOR        Y11, Y9, Y9
-	VPXOR        Y13, Y9, Y9
-	VPMULUDQ     bits_mul0<>+0(SB), Y12, Y12
-	VPMULUDQ     bits_mul1<>+0(SB), Y5, Y5
-	VPSRLQ       $0x20, Y5, Y11
-	VPBROADCASTD 8(AX), Y13
-	VPXOR        Y6, Y11, Y11
-	VPXOR        Y13, Y11, Y11
-	VPSRLQ       $0x20, Y12, Y6
-	VPBROADCASTD 12(AX), Y13
-	VPXOR        Y4, Y6, Y6
-	VPXOR        Y13, Y6, Y6
-	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
-	VPMULUDQ     bits_mul1<>+0(SB), Y9, Y9
-	VPSRLQ       $0x20, Y9, Y4
-	VPBROADCASTD 8(AX), Y13
-	VPXOR        Y10, Y4, Y4
-	VPXOR        Y13, Y4, Y4
-	VPSRLQ       $0x20, Y7, Y10
-	VPBROADCASTD 12(AX), Y13
-	VPXOR        Y8, Y10, Y10
-	VPXOR        Y13, Y10, Y10
-	VPMULUDQ     bits_mul0<>+0(SB), Y11, Y11
-	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
-	VPSRLQ       $0x20, Y6, Y8
-	VPBROADCASTD 16(AX), Y13
-	VPXOR        Y5, Y8, Y8
-	VPXOR        Y13, Y8, Y8
-	VPSRLQ       $0x20, Y11, Y5
-	VPBROADCASTD 20(AX), Y13
-	VPXOR        Y12, Y5, Y5
-	VPXOR        Y13, Y5, Y5
-	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
-	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
-	VPSRLQ       $0x20, Y10, Y12
-	VPBROADCASTD 16(AX), Y13
-	VPXOR        Y9, Y12, Y12
-	VPXOR        Y13, Y12, Y12
-	VPSRLQ       $0x20, Y4, Y9
-	VPBROADCASTD 20(AX), Y13
-	VPXOR        Y7, Y9, Y9
-	VPXOR        Y13, Y9, Y9
-	VPMULUDQ     bits_mul0<>+0(SB), Y8, Y8
-	VPMULUDQ     bits_mul1<>+0(SB), Y5, Y5
-	VPSRLQ       $0x20, Y5, Y7
-	VPBROADCASTD 24(AX), Y13
-	VPXOR        Y6, Y7, Y7
-	VPXOR        Y13, Y7, Y7
-	VPSRLQ       $0x20, Y8, Y6
-	VPBROADCASTD 28(AX), Y13
-	VPXOR        Y11, Y6, Y6
-	VPXOR        Y13, Y6, Y6
-	VPMULUDQ     bits_mul0<>+0(SB), Y12, Y12
-	VPMULUDQ     bits_mul1<>+0(SB), Y9, Y9
-	VPSRLQ       $0x20, Y9, Y11
-	VPBROADCASTD 24(AX), Y13
-	VPXOR        Y10, Y11, Y11
-	VPXOR        Y13, Y11, Y11
-	VPSRLQ       $0x20, Y12, Y10
-	VPBROADCASTD 28(AX), Y13
-	VPXOR        Y4, Y10, Y10
-	VPXOR        Y13, Y10, Y10
-	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
-	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
-	VPSRLQ       $0x20, Y6, Y4
-	VPBROADCASTD 32(AX), Y13
-	VPXOR        Y5, Y4, Y4
-	VPXOR        Y13, Y4, Y4
-	VPSRLQ       $0x20, Y7, Y5
-	VPBROADCASTD 36(AX), Y13
-	VPXOR        Y8, Y5, Y5
-	VPXOR        Y13, Y5, Y5
-	VPMULUDQ     bits_mul0<>+0(SB), Y11, Y11
-	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
-	VPSRLQ       $0x20, Y10, Y8
-	VPBROADCASTD 32(AX), Y13
-	VPXOR        Y9, Y8, Y8
-	VPXOR        Y13, Y8, Y8
-	VPSRLQ       $0x20, Y11, Y9
-	VPBROADCASTD 36(AX), Y13
-	VPXOR        Y12, Y9, Y9
-	VPXOR        Y13, Y9, Y9
-	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
-	VPMULUDQ     bits_mul1<>+0(SB), Y5, Y5
-	VPSRLQ       $0x20, Y5, Y12
-	VPBROADCASTD 40(AX), Y13
-	VPXOR        Y6, Y12, Y12
-	VPXOR        Y13, Y12, Y12
-	VPSRLQ       $0x20, Y4, Y6
-	VPBROADCASTD 44(AX), Y13
-	VPXOR        Y7, Y6, Y6
-	VPXOR        Y13, Y6, Y6
-	VPMULUDQ     bits_mul0<>+0(SB), Y8, Y8
-	VPMULUDQ     bits_mul1<>+0(SB), Y9, Y9
-	VPSRLQ       $0x20, Y9, Y7
-	VPBROADCASTD 40(AX), Y13
-	VPXOR        Y10, Y7, Y7
-	VPXOR        Y13, Y7, Y7
-	VPSRLQ       $0x20, Y8, Y10
-	VPBROADCASTD 44(AX), Y13
-	VPXOR        Y11, Y10, Y10
-	VPXOR        Y13, Y10, Y10
-	VPMULUDQ     bits_mul0<>+0(SB), Y12, Y12
-	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
-	VPSRLQ       $0x20, Y6, Y11
-	VPBROADCASTD 48(AX), Y13
-	VPXOR        Y5, Y11, Y11
-	VPXOR        Y13, Y11, Y11
-	VPSRLQ       $0x20, Y12, Y5
-	VPBROADCASTD 52(AX), Y13
-	VPXOR        Y4, Y5, Y5
-	VPXOR        Y13, Y5, Y5
-	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
-	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
-	VPSRLQ       $0x20, Y10, Y4
-	VPBROADCASTD 48(AX), Y13
-	VPXOR        Y9, Y4, Y4
-	VPXOR        Y13, Y4, Y4
-	VPSRLQ       $0x20, Y7, Y9
-	VPBROADCASTD 52(AX), Y13
-	VPXOR        Y8, Y9, Y9
-	VPXOR        Y13, Y9, Y9
-	VPMULUDQ     bits_mul0<>+0(SB), Y11, Y11
-	VPMULUDQ     bits_mul1<>+0(SB), Y5, Y5
-	VPSRLQ       $0x20, Y5, Y8
-	VPBROADCASTD 56(AX), Y13
-	VPXOR        Y6, Y8, Y8
-	VPXOR        Y13, Y8, Y8
-	VPSRLQ       $0x20, Y11, Y6
-	VPBROADCASTD 60(AX), Y13
-	VPXOR        Y12, Y6, Y6
-	VPXOR        Y13, Y6, Y6
-	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
-	VPMULUDQ     bits_mul1<>+0(SB), Y9, Y9
-	VPSRLQ       $0x20, Y9, Y12
-	VPBROADCASTD 56(AX), Y13
-	VPXOR        Y10, Y12, Y12
-	VPXOR        Y13, Y12, Y12
-	VPSRLQ       $0x20, Y4, Y10
-	VPBROADCASTD 60(AX), Y13
-	VPXOR        Y7, Y10, Y10
-	VPXOR        Y13, Y10, Y10
-	VPMULUDQ     bits_mul0<>+0(SB), Y8, Y8
-	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
-	VPSRLQ       $0x20, Y6, Y7
-	VPBROADCASTD 64(AX), Y13
-	VPXOR        Y5, Y7, Y7
-	VPXOR        Y13, Y7, Y7
-	VPSRLQ       $0x20, Y8, Y5
-	VPBROADCASTD 68(AX), Y13
-	VPXOR        Y11, Y5, Y5
-	VPXOR        Y13, Y5, Y5
-	VPMULUDQ     bits_mul0<>+0(SB), Y12, Y12
-	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
-	VPSRLQ       $0x20, Y10, Y11
-	VPBROADCASTD 64(AX), Y13
-	VPXOR        Y9, Y11, Y11
-	VPXOR        Y13, Y11, Y11
-	VPSRLQ       $0x20, Y12, Y9
-	VPBROADCASTD 68(AX), Y13
-	VPXOR        Y4, Y9, Y9
-	VPXOR        Y13, Y9, Y9
-	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
-	VPMULUDQ     bits_mul1<>+0(SB), Y5, Y5
-	VPSRLQ       $0x20, Y5, Y4
-	VPBROADCASTD 72(AX), Y13
-	VPXOR        Y6, Y4, Y4
-	VPXOR        Y13, Y4, Y4
-	VPSRLQ       $0x20, Y7, Y6
-	VPBROADCASTD 76(AX), Y13
-	VPXOR        Y8, Y6, Y6
-	VPXOR        Y13, Y6, Y6
-	VPMULUDQ     bits_mul0<>+0(SB), Y11, Y11
-	VPMULUDQ     bits_mul1<>+0(SB), Y9, Y9
-	VPSRLQ       $0x20, Y9, Y8
-	VPBROADCASTD 72(AX), Y13
-	VPXOR        Y10, Y8, Y8
-	VPXOR        Y13, Y8, Y8
-	VPSRLQ       $0x20, Y11, Y10
-	VPBROADCASTD 76(AX), Y13
-	VPXOR        Y12, Y10, Y10
-	VPXOR        Y13, Y10, Y10
-	VPSLLQ       $0x20, Y8, Y8
-	VPBLENDD     $0xaa, Y8, Y4, Y4
-	VPSLLQ       $0x20, Y9, Y9
-	VPBLENDD     $0xaa, Y9, Y5, Y5
-	VPSLLQ       $0x20, Y10, Y10
-	VPBLENDD     $0xaa, Y10, Y6, Y6
-	VPSLLQ       $0x20, Y11, Y11
-	VPBLENDD     $0xaa, Y11, Y7, Y7
-	VPXOR        Y8, Y8, Y8
-	VPCMPEQD     Y9, Y9, Y9
-	VPBROADCASTQ 192(CX), Y10
-	VPBROADCASTQ 200(CX), Y11
-	VPAND        (BX)(DI*1), Y11, Y11
-	VPXOR        Y11, Y10, Y10
-	VPBROADCASTQ 208(CX), Y11
-	VPAND        4096(BX)(DI*1), Y11, Y11
-	VPXOR        Y11, Y10, Y10
-	VPBROADCASTQ 216(CX), Y11
-	VPAND        (BX)(DI*1), Y11, Y11
-	VPAND        4096(BX)(DI*1), Y11, Y11
-	VPXOR        Y11, Y10, Y10
-	VPBROADCASTQ 224(CX), Y11
-	VPAND        8192(BX)(DI*1), Y11, Y11
-	VPXOR        Y11, Y10, Y10
-	VPBROADCASTQ 232(CX), Y11
-	VPAND        (BX)(DI*1), Y11, Y11
-	VPAND        8192(BX)(DI*1), Y11, Y11
-	VPXOR        Y11, Y10, Y10
-	VPBROADCASTQ 240(CX), Y11
-	VPAND        4096(BX)(DI*1), Y11, Y11
-	VPAND        8192(BX)(DI*1), Y11, Y11
-	VPXOR        Y11, Y10, Y10
-	VPBROADCASTQ 248(CX), Y11
-	VPAND        (BX)(DI*1), Y11, Y11
-	VPAND        4096(BX)(DI*1), Y11, Y11
-	VPAND        8192(BX)(DI*1), Y11, Y11
-	VPXOR        Y11, Y10, Y10
-	VPXOR        Y7, Y10, Y11
-	VPANDN       Y10, Y7, Y10
-	VPANDN       Y8, Y11, Y8
-	VPOR         Y10, Y8, Y8
-	VPANDN       Y9, Y11, Y9
-	VPBROADCASTQ 128(CX), Y7
-	VPBROADCASTQ 136(CX), Y10
+	VMOVDQA      Y1, Y2
+	VPXOR        Y0, Y2, Y3
+	VPXOR        bits_steps<>+0(SB), Y3, Y4
+	VEXTRACTI128 $0x01, Y4, X5
+	VPXOR        bits_steps<>+64(SB), Y3, Y6
+	VEXTRACTI128 $0x01, Y6, X7
+	VPXOR        bits_steps<>+128(SB), Y3, Y8
+	VEXTRACTI128 $0x01, Y8, X9
+	VPXOR        bits_steps<>+192(SB), Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X10
+	VAESENC      16(AX), X4, X4
+	VAESENC      16(AX), X5, X5
+	VAESENC      16(AX), X6, X6
+	VAESENC      16(AX), X7, X7
+	VAESENC      16(AX), X8, X8
+	VAESENC      16(AX), X9, X9
+	VAESENC      16(AX), X3, X3
+	VAESENC      16(AX), X10, X10
+	VAESENC      32(AX), X4, X4
+	VAESENC      32(AX), X5, X5
+	VAESENC      32(AX), X6, X6
+	VAESENC      32(AX), X7, X7
+	VAESENC      32(AX), X8, X8
+	VAESENC      32(AX), X9, X9
+	VAESENC      32(AX), X3, X3
+	VAESENC      32(AX), X10, X10
+	VAESENC      48(AX), X4, X4
+	VAESENC      48(AX), X5, X5
+	VAESENC      48(AX), X6, X6
+	VAESENC      48(AX), X7, X7
+	VAESENC      48(AX), X8, X8
+	VAESENC      48(AX), X9, X9
+	VAESENC      48(AX), X3, X3
+	VAESENC      48(AX), X10, X10
+	VAESENC      64(AX), X4, X4
+	VAESENC      64(AX), X5, X5
+	VAESENC      64(AX), X6, X6
+	VAESENC      64(AX), X7, X7
+	VAESENC      64(AX), X8, X8
+	VAESENC      64(AX), X9, X9
+	VAESENC      64(AX), X3, X3
+	VAESENC      64(AX), X10, X10
+	VAESENC      80(AX), X4, X4
+	VAESENC      80(AX), X5, X5
+	VAESENC      80(AX), X6, X6
+	VAESENC      80(AX), X7, X7
+	VAESENC      80(AX), X8, X8
+	VAESENC      80(AX), X9, X9
+	VAESENC      80(AX), X3, X3
+	VAESENC      80(AX), X10, X10
+	VAESENC      96(AX), X4, X4
+	VAESENC      96(AX), X5, X5
+	VAESENC      96(AX), X6, X6
+	VAESENC      96(AX), X7, X7
+	VAESENC      96(AX), X8, X8
+	VAESENC      96(AX), X9, X9
+	VAESENC      96(AX), X3, X3
+	VAESENC      96(AX), X10, X10
+	VAESENCLAST  112(AX), X4, X4
+	VAESENCLAST  112(AX), X5, X5
+	VAESENCLAST  112(AX), X6, X6
+	VAESENCLAST  112(AX), X7, X7
+	VAESENCLAST  112(AX), X8, X8
+	VAESENCLAST  112(AX), X9, X9
+	VAESENCLAST  112(AX), X3, X3
+	VAESENCLAST  112(AX), X10, X10
+	VINSERTI128  $0x01, X5, Y4, Y4
+	VINSERTI128  $0x01, X7, Y6, Y6
+	VINSERTI128  $0x01, X9, Y8, Y8
+	VINSERTI128  $0x01, X10, Y3, Y3
+	VPUNPCKLDQ   Y6, Y4, Y5
+	VPUNPCKLDQ   Y3, Y8, Y7
+	VPUNPCKHDQ   Y6, Y4, Y9
+	VPUNPCKHDQ   Y3, Y8, Y3
+	VPUNPCKLQDQ  Y7, Y5, Y4
+	VPUNPCKHQDQ  Y7, Y5, Y6
+	VPUNPCKLQDQ  Y3, Y9, Y8
+	VPUNPCKHQDQ  Y3, Y9, Y3
+	VPXOR        Y5, Y5, Y5
+	VPCMPEQD     Y7, Y7, Y7
+	VPBROADCASTQ 192(CX), Y9
+	VPBROADCASTQ 200(CX), Y10
 	VPAND        (BX)(DI*1), Y10, Y10
-	VPXOR        Y10, Y7, Y7
-	VPBROADCASTQ 144(CX), Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 208(CX), Y10
 	VPAND        4096(BX)(DI*1), Y10, Y10
-	VPXOR        Y10, Y7, Y7
-	VPBROADCASTQ 152(CX), Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 216(CX), Y10
 	VPAND        (BX)(DI*1), Y10, Y10
 	VPAND        4096(BX)(DI*1), Y10, Y10
-	VPXOR        Y10, Y7, Y7
-	VPBROADCASTQ 160(CX), Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 224(CX), Y10
 	VPAND        8192(BX)(DI*1), Y10, Y10
-	VPXOR        Y10, Y7, Y7
-	VPBROADCASTQ 168(CX), Y10
-	VPAND        (BX)(DI*1), Y10, Y10
-	VPAND        8192(BX)(DI*1), Y10, Y10
-	VPXOR        Y10, Y7, Y7
-	VPBROADCASTQ 176(CX), Y10
-	VPAND        4096(BX)(DI*1), Y10, Y10
-	VPAND        8192(BX)(DI*1), Y10, Y10
-	VPXOR        Y10, Y7, Y7
-	VPBROADCASTQ 184(CX), Y10
-	VPAND        (BX)(DI*1), Y10, Y10
-	VPAND        4096(BX)(DI*1), Y10, Y10
-	VPAND        8192(BX)(DI*1), Y10, Y10
-	VPXOR        Y10, Y7, Y7
-	VPXOR        Y6, Y7, Y10
-	VPANDN       Y7, Y6, Y7
-	VPANDN       Y8, Y10, Y8
-	VPOR         Y7, Y8, Y8
-	VPANDN       Y9, Y10, Y9
-	VPBROADCASTQ 64(CX), Y6
-	VPBROADCASTQ 72(CX), Y7
-	VPAND        (BX)(DI*1), Y7, Y7
-	VPXOR        Y7, Y6, Y6
-	VPBROADCASTQ 80(CX), Y7
-	VPAND        4096(BX)(DI*1), Y7, Y7
-	VPXOR        Y7, Y6, Y6
-	VPBROADCASTQ 88(CX), Y7
-	VPAND        (BX)(DI*1), Y7, Y7
-	VPAND        4096(BX)(DI*1), Y7, Y7
-	VPXOR        Y7, Y6, Y6
-	VPBROADCASTQ 96(CX), Y7
-	VPAND        8192(BX)(DI*1), Y7, Y7
-	VPXOR        Y7, Y6, Y6
-	VPBROADCASTQ 104(CX), Y7
-	VPAND        (BX)(DI*1), Y7, Y7
-	VPAND        8192(BX)(DI*1), Y7, Y7
-	VPXOR        Y7, Y6, Y6
-	VPBROADCASTQ 112(CX), Y7
-	VPAND        4096(BX)(DI*1), Y7, Y7
-	VPAND        8192(BX)(DI*1), Y7, Y7
-	VPXOR        Y7, Y6, Y6
-	VPBROADCASTQ 120(CX), Y7
-	VPAND        (BX)(DI*1), Y7, Y7
-	VPAND        4096(BX)(DI*1), Y7, Y7
-	VPAND        8192(BX)(DI*1), Y7, Y7
-	VPXOR        Y7, Y6, Y6
-	VPXOR        Y5, Y6, Y7
-	VPANDN       Y6, Y5, Y6
-	VPANDN       Y8, Y7, Y8
-	VPOR         Y6, Y8, Y8
-	VPANDN       Y9, Y7, Y9
-	VPBROADCASTQ (CX), Y5
+	VPXOR        Y10, Y9, Y9
+	VPXOR        Y3, Y9, Y10
+	VPANDN       Y9, Y3, Y9
+	VPANDN       Y5, Y10, Y5
+	VPOR         Y9, Y5, Y5
+	VPANDN       Y7, Y10, Y7
+	VPBROADCASTQ 128(CX), Y3
+	VPBROADCASTQ 136(CX), Y9
+	VPAND        (BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y3, Y3
+	VPBROADCASTQ 144(CX), Y9
+	VPAND        4096(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y3, Y3
+	VPBROADCASTQ 152(CX), Y9
+	VPAND        (BX)(DI*1), Y9, Y9
+	VPAND        4096(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y3, Y3
+	VPBROADCASTQ 160(CX), Y9
+	VPAND        8192(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y3, Y3
+	VPXOR        Y8, Y3, Y9
+	VPANDN       Y3, Y8, Y3
+	VPANDN       Y5, Y9, Y5
+	VPOR         Y3, Y5, Y5
+	VPANDN       Y7, Y9, Y7
+	VPBROADCASTQ 64(CX), Y3
+	VPBROADCASTQ 72(CX), Y8
+	VPAND        (BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 80(CX), Y8
+	VPAND        4096(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 88(CX), Y8
+	VPAND        (BX)(DI*1), Y8, Y8
+	VPAND        4096(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 96(CX), Y8
+	VPAND        8192(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPXOR        Y6, Y3, Y8
+	VPANDN       Y3, Y6, Y3
+	VPANDN       Y5, Y8, Y5
+	VPOR         Y3, Y5, Y5
+	VPANDN       Y7, Y8, Y7
+	VPBROADCASTQ (CX), Y3
 	VPBROADCASTQ 8(CX), Y6
 	VPAND        (BX)(DI*1), Y6, Y6
-	VPXOR        Y6, Y5, Y5
+	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 16(CX), Y6
 	VPAND        4096(BX)(DI*1), Y6, Y6
-	VPXOR        Y6, Y5, Y5
+	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 24(CX), Y6
 	VPAND        (BX)(DI*1), Y6, Y6
 	VPAND        4096(BX)(DI*1), Y6, Y6
-	VPXOR        Y6, Y5, Y5
+	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 32(CX), Y6
 	VPAND        8192(BX)(DI*1), Y6, Y6
-	VPXOR        Y6, Y5, Y5
-	VPBROADCASTQ 40(CX), Y6
-	VPAND        (BX)(DI*1), Y6, Y6
-	VPAND        8192(BX)(DI*1), Y6, Y6
-	VPXOR        Y6, Y5, Y5
-	VPBROADCASTQ 48(CX), Y6
-	VPAND        4096(BX)(DI*1), Y6, Y6
-	VPAND        8192(BX)(DI*1), Y6, Y6
-	VPXOR        Y6, Y5, Y5
-	VPBROADCASTQ 56(CX), Y6
-	VPAND        (BX)(DI*1), Y6, Y6
-	VPAND        4096(BX)(DI*1), Y6, Y6
-	VPAND        8192(BX)(DI*1), Y6, Y6
-	VPXOR        Y6, Y5, Y5
-	VPXOR        Y4, Y5, Y6
-	VPANDN       Y5, Y4, Y5
-	VPANDN       Y8, Y6, Y8
-	VPOR         Y5, Y8, Y8
-	VPANDN       Y9, Y6, Y9
+	VPXOR        Y6, Y3, Y3
+	VPXOR        Y4, Y3, Y6
+	VPANDN       Y3, Y4, Y3
+	VPANDN       Y5, Y6, Y5
+	VPOR         Y3, Y5, Y5
+	VPANDN       Y7, Y6, Y7
+	VPADDQ       bits_ahead16<>+0(SB), Y2, Y2
 	MOVQ         CX, R8
 	ADDQ         $+256, R8
 	MOVQ         $+15, R9
 
 more1:
-	VPTEST       Y9, Y9
+	VPTEST       Y7, Y7
 	JZ           done2
-	VMOVDQA      Y3, Y4
-	VPSRLQ       $0x20, Y4, Y5
-	VMOVDQA      Y0, Y6
-	VMOVDQA      Y1, Y7
-	VPADDQ       bits_one<>+0(SB), Y3, Y10
-	VPSRLQ       $0x20, Y10, Y11
-	VMOVDQA      Y0, Y12
-	VMOVDQA      Y1, Y13
-	VPADDQ       bits_sixteen<>+0(SB), Y3, Y3
-	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
-	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
-	VPSRLQ       $0x20, Y6, Y14
-	VPBROADCASTD (AX), Y15
-	VPXOR        Y5, Y14, Y14
-	VPXOR        Y15, Y14, Y14
-	VPSRLQ       $0x20, Y4, Y5
-	VPBROADCASTD 4(AX), Y15
-	VPXOR        Y7, Y5, Y5
-	VPXOR        Y15, Y5, Y5
-	VPMULUDQ     bits_mul0<>+0(SB), Y10, Y10
-	VPMULUDQ     bits_mul1<>+0(SB), Y12, Y12
-	VPSRLQ       $0x20, Y12, Y7
-	VPBROADCASTD (AX), Y15
-	VPXOR        Y11, Y7, Y7
-	VPXOR        Y15, Y7, Y7
-	VPSRLQ       $0x20, Y10, Y11
-	VPBROADCASTD 4(AX), Y15
-	VPXOR        Y13, Y11, Y11
-	VPXOR        Y15, Y11, Y11
-	VPMULUDQ     bits_mul0<>+0(SB), Y14, Y14
-	VPMULUDQ     bits_mul1<>+0(SB), Y5, Y5
-	VPSRLQ       $0x20, Y5, Y13
-	VPBROADCASTD 8(AX), Y15
-	VPXOR        Y6, Y13, Y13
-	VPXOR        Y15, Y13, Y13
-	VPSRLQ       $0x20, Y14, Y6
-	VPBROADCASTD 12(AX), Y15
-	VPXOR        Y4, Y6, Y6
-	VPXOR        Y15, Y6, Y6
-	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
-	VPMULUDQ     bits_mul1<>+0(SB), Y11, Y11
-	VPSRLQ       $0x20, Y11, Y4
-	VPBROADCASTD 8(AX), Y15
-	VPXOR        Y12, Y4, Y4
-	VPXOR        Y15, Y4, Y4
-	VPSRLQ       $0x20, Y7, Y12
-	VPBROADCASTD 12(AX), Y15
-	VPXOR        Y10, Y12, Y12
-	VPXOR        Y15, Y12, Y12
-	VPMULUDQ     bits_mul0<>+0(SB), Y13, Y13
-	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
-	VPSRLQ       $0x20, Y6, Y10
-	VPBROADCASTD 16(AX), Y15
-	VPXOR        Y5, Y10, Y10
-	VPXOR        Y15, Y10, Y10
-	VPSRLQ       $0x20, Y13, Y5
-	VPBROADCASTD 20(AX), Y15
-	VPXOR        Y14, Y5, Y5
-	VPXOR        Y15, Y5, Y5
-	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
-	VPMULUDQ     bits_mul1<>+0(SB), Y12, Y12
-	VPSRLQ       $0x20, Y12, Y14
-	VPBROADCASTD 16(AX), Y15
-	VPXOR        Y11, Y14, Y14
-	VPXOR        Y15, Y14, Y14
-	VPSRLQ       $0x20, Y4, Y11
-	VPBROADCASTD 20(AX), Y15
-	VPXOR        Y7, Y11, Y11
-	VPXOR        Y15, Y11, Y11
-	VPMULUDQ     bits_mul0<>+0(SB), Y10, Y10
-	VPMULUDQ     bits_mul1<>+0(SB), Y5, Y5
-	VPSRLQ       $0x20, Y5, Y7
-	VPBROADCASTD 24(AX), Y15
-	VPXOR        Y6, Y7, Y7
-	VPXOR        Y15, Y7, Y7
-	VPSRLQ       $0x20, Y10, Y6
-	VPBROADCASTD 28(AX), Y15
-	VPXOR        Y13, Y6, Y6
-	VPXOR        Y15, Y6, Y6
-	VPMULUDQ     bits_mul0<>+0(SB), Y14, Y14
-	VPMULUDQ     bits_mul1<>+0(SB), Y11, Y11
-	VPSRLQ       $0x20, Y11, Y13
-	VPBROADCASTD 24(AX), Y15
-	VPXOR        Y12, Y13, Y13
-	VPXOR        Y15, Y13, Y13
-	VPSRLQ       $0x20, Y14, Y12
-	VPBROADCASTD 28(AX), Y15
-	VPXOR        Y4, Y12, Y12
-	VPXOR        Y15, Y12, Y12
-	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
-	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
-	VPSRLQ       $0x20, Y6, Y4
-	VPBROADCASTD 32(AX), Y15
-	VPXOR        Y5, Y4, Y4
-	VPXOR        Y15, Y4, Y4
-	VPSRLQ       $0x20, Y7, Y5
-	VPBROADCASTD 36(AX), Y15
-	VPXOR        Y10, Y5, Y5
-	VPXOR        Y15, Y5, Y5
-	VPMULUDQ     bits_mul0<>+0(SB), Y13, Y13
-	VPMULUDQ     bits_mul1<>+0(SB), Y12, Y12
-	VPSRLQ       $0x20, Y12, Y10
-	VPBROADCASTD 32(AX), Y15
-	VPXOR        Y11, Y10, Y10
-	VPXOR        Y15, Y10, Y10
-	VPSRLQ       $0x20, Y13, Y11
-	VPBROADCASTD 36(AX), Y15
-	VPXOR        Y14, Y11, Y11
-	VPXOR        Y15, Y11, Y11
-	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
-	VPMULUDQ     bits_mul1<>+0(SB), Y5, Y5
-	VPSRLQ       $0x20, Y5, Y14
-	VPBROADCASTD 40(AX), Y15
-	VPXOR        Y6, Y14, Y14
-	VPXOR        Y15, Y14, Y14
-	VPSRLQ       $0x20, Y4, Y6
-	VPBROADCASTD 44(AX), Y15
-	VPXOR        Y7, Y6, Y6
-	VPXOR        Y15, Y6, Y6
-	VPMULUDQ     bits_mul0<>+0(SB), Y10, Y10
-	VPMULUDQ     bits_mul1<>+0(SB), Y11, Y11
-	VPSRLQ       $0x20, Y11, Y7
-	VPBROADCASTD 40(AX), Y15
-	VPXOR        Y12, Y7, Y7
-	VPXOR        Y15, Y7, Y7
-	VPSRLQ       $0x20, Y10, Y12
-	VPBROADCASTD 44(AX), Y15
-	VPXOR        Y13, Y12, Y12
-	VPXOR        Y15, Y12, Y12
-	VPMULUDQ     bits_mul0<>+0(SB), Y14, Y14
-	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
-	VPSRLQ       $0x20, Y6, Y13
-	VPBROADCASTD 48(AX), Y15
-	VPXOR        Y5, Y13, Y13
-	VPXOR        Y15, Y13, Y13
-	VPSRLQ       $0x20, Y14, Y5
-	VPBROADCASTD 52(AX), Y15
-	VPXOR        Y4, Y5, Y5
-	VPXOR        Y15, Y5, Y5
-	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
-	VPMULUDQ     bits_mul1<>+0(SB), Y12, Y12
-	VPSRLQ       $0x20, Y12, Y4
-	VPBROADCASTD 48(AX), Y15
-	VPXOR        Y11, Y4, Y4
-	VPXOR        Y15, Y4, Y4
-	VPSRLQ       $0x20, Y7, Y11
-	VPBROADCASTD 52(AX), Y15
-	VPXOR        Y10, Y11, Y11
-	VPXOR        Y15, Y11, Y11
-	VPMULUDQ     bits_mul0<>+0(SB), Y13, Y13
-	VPMULUDQ     bits_mul1<>+0(SB), Y5, Y5
-	VPSRLQ       $0x20, Y5, Y10
-	VPBROADCASTD 56(AX), Y15
-	VPXOR        Y6, Y10, Y10
-	VPXOR        Y15, Y10, Y10
-	VPSRLQ       $0x20, Y13, Y6
-	VPBROADCASTD 60(AX), Y15
-	VPXOR        Y14, Y6, Y6
-	VPXOR        Y15, Y6, Y6
-	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
-	VPMULUDQ     bits_mul1<>+0(SB), Y11, Y11
-	VPSRLQ       $0x20, Y11, Y14
-	VPBROADCASTD 56(AX), Y15
-	VPXOR        Y12, Y14, Y14
-	VPXOR        Y15, Y14, Y14
-	VPSRLQ       $0x20, Y4, Y12
-	VPBROADCASTD 60(AX), Y15
-	VPXOR        Y7, Y12, Y12
-	VPXOR        Y15, Y12, Y12
-	VPMULUDQ     bits_mul0<>+0(SB), Y10, Y10
-	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
-	VPSRLQ       $0x20, Y6, Y7
-	VPBROADCASTD 64(AX), Y15
-	VPXOR        Y5, Y7, Y7
-	VPXOR        Y15, Y7, Y7
-	VPSRLQ       $0x20, Y10, Y5
-	VPBROADCASTD 68(AX), Y15
-	VPXOR        Y13, Y5, Y5
-	VPXOR        Y15, Y5, Y5
-	VPMULUDQ     bits_mul0<>+0(SB), Y14, Y14
-	VPMULUDQ     bits_mul1<>+0(SB), Y12, Y12
-	VPSRLQ       $0x20, Y12, Y13
-	VPBROADCASTD 64(AX), Y15
-	VPXOR        Y11, Y13, Y13
-	VPXOR        Y15, Y13, Y13
-	VPSRLQ       $0x20, Y14, Y11
-	VPBROADCASTD 68(AX), Y15
-	VPXOR        Y4, Y11, Y11
-	VPXOR        Y15, Y11, Y11
-	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
-	VPMULUDQ     bits_mul1<>+0(SB), Y5, Y5
-	VPSRLQ       $0x20, Y5, Y4
-	VPBROADCASTD 72(AX), Y15
-	VPXOR        Y6, Y4, Y4
-	VPXOR        Y15, Y4, Y4
-	VPSRLQ       $0x20, Y7, Y6
-	VPBROADCASTD 76(AX), Y15
-	VPXOR        Y10, Y6, Y6
-	VPXOR        Y15, Y6, Y6
-	VPMULUDQ     bits_mul0<>+0(SB), Y13, Y13
-	VPMULUDQ     bits_mul1<>+0(SB), Y11, Y11
-	VPSRLQ       $0x20, Y11, Y10
-	VPBROADCASTD 72(AX), Y15
-	VPXOR        Y12, Y10, Y10
-	VPXOR        Y15, Y10, Y10
-	VPSRLQ       $0x20, Y13, Y12
-	VPBROADCASTD 76(AX), Y15
-	VPXOR        Y14, Y12, Y12
-	VPXOR        Y15, Y12, Y12
-	VPSLLQ       $0x20, Y10, Y10
-	VPBLENDD     $0xaa, Y10, Y4, Y4
-	VPSLLQ       $0x20, Y11, Y11
-	VPBLENDD     $0xaa, Y11, Y5, Y5
-	VPSLLQ       $0x20, Y12, Y12
-	VPBLENDD     $0xaa, Y12, Y6, Y6
-	VPSLLQ       $0x20, Y13, Y13
-	VPBLENDD     $0xaa, Y13, Y7, Y7
-	VPXOR        Y10, Y10, Y10
-	VPCMPEQD     Y11, Y11, Y11
-	VPBROADCASTQ 192(R8), Y12
-	VPBROADCASTQ 200(R8), Y13
-	VPAND        (BX)(DI*1), Y13, Y13
-	VPXOR        Y13, Y12, Y12
-	VPBROADCASTQ 208(R8), Y13
-	VPAND        4096(BX)(DI*1), Y13, Y13
-	VPXOR        Y13, Y12, Y12
-	VPBROADCASTQ 216(R8), Y13
-	VPAND        (BX)(DI*1), Y13, Y13
-	VPAND        4096(BX)(DI*1), Y13, Y13
-	VPXOR        Y13, Y12, Y12
-	VPBROADCASTQ 224(R8), Y13
-	VPAND        8192(BX)(DI*1), Y13, Y13
-	VPXOR        Y13, Y12, Y12
-	VPBROADCASTQ 232(R8), Y13
-	VPAND        (BX)(DI*1), Y13, Y13
-	VPAND        8192(BX)(DI*1), Y13, Y13
-	VPXOR        Y13, Y12, Y12
-	VPBROADCASTQ 240(R8), Y13
-	VPAND        4096(BX)(DI*1), Y13, Y13
-	VPAND        8192(BX)(DI*1), Y13, Y13
-	VPXOR        Y13, Y12, Y12
-	VPBROADCASTQ 248(R8), Y13
-	VPAND        (BX)(DI*1), Y13, Y13
-	VPAND        4096(BX)(DI*1), Y13, Y13
-	VPAND        8192(BX)(DI*1), Y13, Y13
-	VPXOR        Y13, Y12, Y12
-	VPXOR        Y7, Y12, Y13
-	VPANDN       Y12, Y7, Y12
-	VPANDN       Y10, Y13, Y10
-	VPOR         Y12, Y10, Y10
-	VPANDN       Y11, Y13, Y11
-	VPBROADCASTQ 128(R8), Y7
-	VPBROADCASTQ 136(R8), Y12
+	VPXOR        Y0, Y2, Y3
+	VPXOR        bits_steps<>+0(SB), Y3, Y4
+	VEXTRACTI128 $0x01, Y4, X6
+	VPXOR        bits_steps<>+64(SB), Y3, Y8
+	VEXTRACTI128 $0x01, Y8, X9
+	VPXOR        bits_steps<>+128(SB), Y3, Y10
+	VEXTRACTI128 $0x01, Y10, X11
+	VPXOR        bits_steps<>+192(SB), Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X12
+	VAESENC      16(AX), X4, X4
+	VAESENC      16(AX), X6, X6
+	VAESENC      16(AX), X8, X8
+	VAESENC      16(AX), X9, X9
+	VAESENC      16(AX), X10, X10
+	VAESENC      16(AX), X11, X11
+	VAESENC      16(AX), X3, X3
+	VAESENC      16(AX), X12, X12
+	VAESENC      32(AX), X4, X4
+	VAESENC      32(AX), X6, X6
+	VAESENC      32(AX), X8, X8
+	VAESENC      32(AX), X9, X9
+	VAESENC      32(AX), X10, X10
+	VAESENC      32(AX), X11, X11
+	VAESENC      32(AX), X3, X3
+	VAESENC      32(AX), X12, X12
+	VAESENC      48(AX), X4, X4
+	VAESENC      48(AX), X6, X6
+	VAESENC      48(AX), X8, X8
+	VAESENC      48(AX), X9, X9
+	VAESENC      48(AX), X10, X10
+	VAESENC      48(AX), X11, X11
+	VAESENC      48(AX), X3, X3
+	VAESENC      48(AX), X12, X12
+	VAESENC      64(AX), X4, X4
+	VAESENC      64(AX), X6, X6
+	VAESENC      64(AX), X8, X8
+	VAESENC      64(AX), X9, X9
+	VAESENC      64(AX), X10, X10
+	VAESENC      64(AX), X11, X11
+	VAESENC      64(AX), X3, X3
+	VAESENC      64(AX), X12, X12
+	VAESENC      80(AX), X4, X4
+	VAESENC      80(AX), X6, X6
+	VAESENC      80(AX), X8, X8
+	VAESENC      80(AX), X9, X9
+	VAESENC      80(AX), X10, X10
+	VAESENC      80(AX), X11, X11
+	VAESENC      80(AX), X3, X3
+	VAESENC      80(AX), X12, X12
+	VAESENC      96(AX), X4, X4
+	VAESENC      96(AX), X6, X6
+	VAESENC      96(AX), X8, X8
+	VAESENC      96(AX), X9, X9
+	VAESENC      96(AX), X10, X10
+	VAESENC      96(AX), X11, X11
+	VAESENC      96(AX), X3, X3
+	VAESENC      96(AX), X12, X12
+	VAESENCLAST  112(AX), X4, X4
+	VAESENCLAST  112(AX), X6, X6
+	VAESENCLAST  112(AX), X8, X8
+	VAESENCLAST  112(AX), X9, X9
+	VAESENCLAST  112(AX), X10, X10
+	VAESENCLAST  112(AX), X11, X11
+	VAESENCLAST  112(AX), X3, X3
+	VAESENCLAST  112(AX), X12, X12
+	VINSERTI128  $0x01, X6, Y4, Y4
+	VINSERTI128  $0x01, X9, Y8, Y8
+	VINSERTI128  $0x01, X11, Y10, Y10
+	VINSERTI128  $0x01, X12, Y3, Y3
+	VPUNPCKLDQ   Y8, Y4, Y6
+	VPUNPCKLDQ   Y3, Y10, Y9
+	VPUNPCKHDQ   Y8, Y4, Y11
+	VPUNPCKHDQ   Y3, Y10, Y3
+	VPUNPCKLQDQ  Y9, Y6, Y4
+	VPUNPCKHQDQ  Y9, Y6, Y8
+	VPUNPCKLQDQ  Y3, Y11, Y10
+	VPUNPCKHQDQ  Y3, Y11, Y3
+	VPXOR        Y6, Y6, Y6
+	VPCMPEQD     Y9, Y9, Y9
+	VPBROADCASTQ 192(R8), Y11
+	VPBROADCASTQ 200(R8), Y12
 	VPAND        (BX)(DI*1), Y12, Y12
-	VPXOR        Y12, Y7, Y7
-	VPBROADCASTQ 144(R8), Y12
+	VPXOR        Y12, Y11, Y11
+	VPBROADCASTQ 208(R8), Y12
 	VPAND        4096(BX)(DI*1), Y12, Y12
-	VPXOR        Y12, Y7, Y7
-	VPBROADCASTQ 152(R8), Y12
+	VPXOR        Y12, Y11, Y11
+	VPBROADCASTQ 216(R8), Y12
 	VPAND        (BX)(DI*1), Y12, Y12
 	VPAND        4096(BX)(DI*1), Y12, Y12
-	VPXOR        Y12, Y7, Y7
-	VPBROADCASTQ 160(R8), Y12
+	VPXOR        Y12, Y11, Y11
+	VPBROADCASTQ 224(R8), Y12
 	VPAND        8192(BX)(DI*1), Y12, Y12
-	VPXOR        Y12, Y7, Y7
-	VPBROADCASTQ 168(R8), Y12
-	VPAND        (BX)(DI*1), Y12, Y12
-	VPAND        8192(BX)(DI*1), Y12, Y12
-	VPXOR        Y12, Y7, Y7
-	VPBROADCASTQ 176(R8), Y12
-	VPAND        4096(BX)(DI*1), Y12, Y12
-	VPAND        8192(BX)(DI*1), Y12, Y12
-	VPXOR        Y12, Y7, Y7
-	VPBROADCASTQ 184(R8), Y12
-	VPAND        (BX)(DI*1), Y12, Y12
-	VPAND        4096(BX)(DI*1), Y12, Y12
-	VPAND        8192(BX)(DI*1), Y12, Y12
-	VPXOR        Y12, Y7, Y7
-	VPXOR        Y6, Y7, Y12
-	VPANDN       Y7, Y6, Y7
-	VPANDN       Y10, Y12, Y10
-	VPOR         Y7, Y10, Y10
-	VPANDN       Y11, Y12, Y11
-	VPBROADCASTQ 64(R8), Y6
-	VPBROADCASTQ 72(R8), Y7
-	VPAND        (BX)(DI*1), Y7, Y7
-	VPXOR        Y7, Y6, Y6
-	VPBROADCASTQ 80(R8), Y7
-	VPAND        4096(BX)(DI*1), Y7, Y7
-	VPXOR        Y7, Y6, Y6
-	VPBROADCASTQ 88(R8), Y7
-	VPAND        (BX)(DI*1), Y7, Y7
-	VPAND        4096(BX)(DI*1), Y7, Y7
-	VPXOR        Y7, Y6, Y6
-	VPBROADCASTQ 96(R8), Y7
-	VPAND        8192(BX)(DI*1), Y7, Y7
-	VPXOR        Y7, Y6, Y6
-	VPBROADCASTQ 104(R8), Y7
-	VPAND        (BX)(DI*1), Y7, Y7
-	VPAND        8192(BX)(DI*1), Y7, Y7
-	VPXOR        Y7, Y6, Y6
-	VPBROADCASTQ 112(R8), Y7
-	VPAND        4096(BX)(DI*1), Y7, Y7
-	VPAND        8192(BX)(DI*1), Y7, Y7
-	VPXOR        Y7, Y6, Y6
-	VPBROADCASTQ 120(R8), Y7
-	VPAND        (BX)(DI*1), Y7, Y7
-	VPAND        4096(BX)(DI*1), Y7, Y7
-	VPAND        8192(BX)(DI*1), Y7, Y7
-	VPXOR        Y7, Y6, Y6
-	VPXOR        Y5, Y6, Y7
-	VPANDN       Y6, Y5, Y6
-	VPANDN       Y10, Y7, Y10
-	VPOR         Y6, Y10, Y10
-	VPANDN       Y11, Y7, Y11
-	VPBROADCASTQ (R8), Y5
-	VPBROADCASTQ 8(R8), Y6
-	VPAND        (BX)(DI*1), Y6, Y6
-	VPXOR        Y6, Y5, Y5
-	VPBROADCASTQ 16(R8), Y6
-	VPAND        4096(BX)(DI*1), Y6, Y6
-	VPXOR        Y6, Y5, Y5
-	VPBROADCASTQ 24(R8), Y6
-	VPAND        (BX)(DI*1), Y6, Y6
-	VPAND        4096(BX)(DI*1), Y6, Y6
-	VPXOR        Y6, Y5, Y5
-	VPBROADCASTQ 32(R8), Y6
-	VPAND        8192(BX)(DI*1), Y6, Y6
-	VPXOR        Y6, Y5, Y5
-	VPBROADCASTQ 40(R8), Y6
-	VPAND        (BX)(DI*1), Y6, Y6
-	VPAND        8192(BX)(DI*1), Y6, Y6
-	VPXOR        Y6, Y5, Y5
-	VPBROADCASTQ 48(R8), Y6
-	VPAND        4096(BX)(DI*1), Y6, Y6
-	VPAND        8192(BX)(DI*1), Y6, Y6
-	VPXOR        Y6, Y5, Y5
-	VPBROADCASTQ 56(R8), Y6
-	VPAND        (BX)(DI*1), Y6, Y6
-	VPAND        4096(BX)(DI*1), Y6, Y6
-	VPAND        8192(BX)(DI*1), Y6, Y6
-	VPXOR        Y6, Y5, Y5
-	VPXOR        Y4, Y5, Y6
-	VPANDN       Y5, Y4, Y5
-	VPANDN       Y10, Y6, Y10
-	VPOR         Y5, Y10, Y10
-	VPANDN       Y11, Y6, Y11
-	VPAND        Y9, Y10, Y10
-	VPOR         Y10, Y8, Y8
-	VPAND        Y11, Y9, Y9
+	VPXOR        Y12, Y11, Y11
+	VPXOR        Y3, Y11, Y12
+	VPANDN       Y11, Y3, Y11
+	VPANDN       Y6, Y12, Y6
+	VPOR         Y11, Y6, Y6
+	VPANDN       Y9, Y12, Y9
+	VPBROADCASTQ 128(R8), Y3
+	VPBROADCASTQ 136(R8), Y11
+	VPAND        (BX)(DI*1), Y11, Y11
+	VPXOR        Y11, Y3, Y3
+	VPBROADCASTQ 144(R8), Y11
+	VPAND        4096(BX)(DI*1), Y11, Y11
+	VPXOR        Y11, Y3, Y3
+	VPBROADCASTQ 152(R8), Y11
+	VPAND        (BX)(DI*1), Y11, Y11
+	VPAND        4096(BX)(DI*1), Y11, Y11
+	VPXOR        Y11, Y3, Y3
+	VPBROADCASTQ 160(R8), Y11
+	VPAND        8192(BX)(DI*1), Y11, Y11
+	VPXOR        Y11, Y3, Y3
+	VPXOR        Y10, Y3, Y11
+	VPANDN       Y3, Y10, Y3
+	VPANDN       Y6, Y11, Y6
+	VPOR         Y3, Y6, Y6
+	VPANDN       Y9, Y11, Y9
+	VPBROADCASTQ 64(R8), Y3
+	VPBROADCASTQ 72(R8), Y10
+	VPAND        (BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y3, Y3
+	VPBROADCASTQ 80(R8), Y10
+	VPAND        4096(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y3, Y3
+	VPBROADCASTQ 88(R8), Y10
+	VPAND        (BX)(DI*1), Y10, Y10
+	VPAND        4096(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y3, Y3
+	VPBROADCASTQ 96(R8), Y10
+	VPAND        8192(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y3, Y3
+	VPXOR        Y8, Y3, Y10
+	VPANDN       Y3, Y8, Y3
+	VPANDN       Y6, Y10, Y6
+	VPOR         Y3, Y6, Y6
+	VPANDN       Y9, Y10, Y9
+	VPBROADCASTQ (R8), Y3
+	VPBROADCASTQ 8(R8), Y8
+	VPAND        (BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 16(R8), Y8
+	VPAND        4096(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 24(R8), Y8
+	VPAND        (BX)(DI*1), Y8, Y8
+	VPAND        4096(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 32(R8), Y8
+	VPAND        8192(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPXOR        Y4, Y3, Y8
+	VPANDN       Y3, Y4, Y3
+	VPANDN       Y6, Y8, Y6
+	VPOR         Y3, Y6, Y6
+	VPANDN       Y9, Y8, Y9
+	VPADDQ       bits_ahead16<>+0(SB), Y2, Y2
+	VPAND        Y7, Y6, Y6
+	VPOR         Y6, Y5, Y5
+	VPAND        Y9, Y7, Y7
 	ADDQ         $+256, R8
 	DECQ         R9
 	JNZ          more1
 
 done2:
-	VMOVUPS      Y8, (DX)(DI*1)
-	VPADDQ       bits_even<>+32(SB), Y2, Y3
-	VMOVDQA      Y3, Y4
-	VPSRLQ       $0x20, Y4, Y5
-	VMOVDQA      Y0, Y6
-	VMOVDQA      Y1, Y7
-	VPADDQ       bits_one<>+0(SB), Y3, Y8
-	VPSRLQ       $0x20, Y8, Y9
-	VMOVDQA      Y0, Y10
-	VMOVDQA      Y1, Y11
-	VPADDQ       bits_sixteen<>+0(SB), Y3, Y3
-	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
-	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
-	VPSRLQ       $0x20, Y6, Y12
-	VPBROADCASTD (AX), Y13
-	VPXOR        Y5, Y12, Y12
-	VPXOR        Y13, Y12, Y12
-	VPSRLQ       $0x20, Y4, Y5
-	VPBROADCASTD 4(AX), Y13
-	VPXOR        Y7, Y5, Y5
-	VPXOR        Y13, Y5, Y5
-	VPMULUDQ     bits_mul0<>+0(SB), Y8, Y8
-	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
-	VPSRLQ       $0x20, Y10, Y7
-	VPBROADCASTD (AX), Y13
-	VPXOR        Y9, Y7, Y7
-	VPXOR        Y13, Y7, Y7
-	VPSRLQ       $0x20, Y8, Y9
-	VPBROADCASTD 4(AX), Y13
-	VPXOR        Y11, Y9, Y9
-	VPXOR        Y13, Y9, Y9
-	VPMULUDQ     bits_mul0<>+0(SB), Y12, Y12
-	VPMULUDQ     bits_mul1<>+0(SB), Y5, Y5
-	VPSRLQ       $0x20, Y5, Y11
-	VPBROADCASTD 8(AX), Y13
-	VPXOR        Y6, Y11, Y11
-	VPXOR        Y13, Y11, Y11
-	VPSRLQ       $0x20, Y12, Y6
-	VPBROADCASTD 12(AX), Y13
-	VPXOR        Y4, Y6, Y6
-	VPXOR        Y13, Y6, Y6
-	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
-	VPMULUDQ     bits_mul1<>+0(SB), Y9, Y9
-	VPSRLQ       $0x20, Y9, Y4
-	VPBROADCASTD 8(AX), Y13
-	VPXOR        Y10, Y4, Y4
-	VPXOR        Y13, Y4, Y4
-	VPSRLQ       $0x20, Y7, Y10
-	VPBROADCASTD 12(AX), Y13
-	VPXOR        Y8, Y10, Y10
-	VPXOR        Y13, Y10, Y10
-	VPMULUDQ     bits_mul0<>+0(SB), Y11, Y11
-	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
-	VPSRLQ       $0x20, Y6, Y8
-	VPBROADCASTD 16(AX), Y13
-	VPXOR        Y5, Y8, Y8
-	VPXOR        Y13, Y8, Y8
-	VPSRLQ       $0x20, Y11, Y5
-	VPBROADCASTD 20(AX), Y13
-	VPXOR        Y12, Y5, Y5
-	VPXOR        Y13, Y5, Y5
-	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
-	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
-	VPSRLQ       $0x20, Y10, Y12
-	VPBROADCASTD 16(AX), Y13
-	VPXOR        Y9, Y12, Y12
-	VPXOR        Y13, Y12, Y12
-	VPSRLQ       $0x20, Y4, Y9
-	VPBROADCASTD 20(AX), Y13
-	VPXOR        Y7, Y9, Y9
-	VPXOR        Y13, Y9, Y9
-	VPMULUDQ     bits_mul0<>+0(SB), Y8, Y8
-	VPMULUDQ     bits_mul1<>+0(SB), Y5, Y5
-	VPSRLQ       $0x20, Y5, Y7
-	VPBROADCASTD 24(AX), Y13
-	VPXOR        Y6, Y7, Y7
-	VPXOR        Y13, Y7, Y7
-	VPSRLQ       $0x20, Y8, Y6
-	VPBROADCASTD 28(AX), Y13
-	VPXOR        Y11, Y6, Y6
-	VPXOR        Y13, Y6, Y6
-	VPMULUDQ     bits_mul0<>+0(SB), Y12, Y12
-	VPMULUDQ     bits_mul1<>+0(SB), Y9, Y9
-	VPSRLQ       $0x20, Y9, Y11
-	VPBROADCASTD 24(AX), Y13
-	VPXOR        Y10, Y11, Y11
-	VPXOR        Y13, Y11, Y11
-	VPSRLQ       $0x20, Y12, Y10
-	VPBROADCASTD 28(AX), Y13
-	VPXOR        Y4, Y10, Y10
-	VPXOR        Y13, Y10, Y10
-	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
-	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
-	VPSRLQ       $0x20, Y6, Y4
-	VPBROADCASTD 32(AX), Y13
-	VPXOR        Y5, Y4, Y4
-	VPXOR        Y13, Y4, Y4
-	VPSRLQ       $0x20, Y7, Y5
-	VPBROADCASTD 36(AX), Y13
-	VPXOR        Y8, Y5, Y5
-	VPXOR        Y13, Y5, Y5
-	VPMULUDQ     bits_mul0<>+0(SB), Y11, Y11
-	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
-	VPSRLQ       $0x20, Y10, Y8
-	VPBROADCASTD 32(AX), Y13
-	VPXOR        Y9, Y8, Y8
-	VPXOR        Y13, Y8, Y8
-	VPSRLQ       $0x20, Y11, Y9
-	VPBROADCASTD 36(AX), Y13
-	VPXOR        Y12, Y9, Y9
-	VPXOR        Y13, Y9, Y9
-	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
-	VPMULUDQ     bits_mul1<>+0(SB), Y5, Y5
-	VPSRLQ       $0x20, Y5, Y12
-	VPBROADCASTD 40(AX), Y13
-	VPXOR        Y6, Y12, Y12
-	VPXOR        Y13, Y12, Y12
-	VPSRLQ       $0x20, Y4, Y6
-	VPBROADCASTD 44(AX), Y13
-	VPXOR        Y7, Y6, Y6
-	VPXOR        Y13, Y6, Y6
-	VPMULUDQ     bits_mul0<>+0(SB), Y8, Y8
-	VPMULUDQ     bits_mul1<>+0(SB), Y9, Y9
-	VPSRLQ       $0x20, Y9, Y7
-	VPBROADCASTD 40(AX), Y13
-	VPXOR        Y10, Y7, Y7
-	VPXOR        Y13, Y7, Y7
-	VPSRLQ       $0x20, Y8, Y10
-	VPBROADCASTD 44(AX), Y13
-	VPXOR        Y11, Y10, Y10
-	VPXOR        Y13, Y10, Y10
-	VPMULUDQ     bits_mul0<>+0(SB), Y12, Y12
-	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
-	VPSRLQ       $0x20, Y6, Y11
-	VPBROADCASTD 48(AX), Y13
-	VPXOR        Y5, Y11, Y11
-	VPXOR        Y13, Y11, Y11
-	VPSRLQ       $0x20, Y12, Y5
-	VPBROADCASTD 52(AX), Y13
-	VPXOR        Y4, Y5, Y5
-	VPXOR        Y13, Y5, Y5
-	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
-	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
-	VPSRLQ       $0x20, Y10, Y4
-	VPBROADCASTD 48(AX), Y13
-	VPXOR        Y9, Y4, Y4
-	VPXOR        Y13, Y4, Y4
-	VPSRLQ       $0x20, Y7, Y9
-	VPBROADCASTD 52(AX), Y13
-	VPXOR        Y8, Y9, Y9
-	VPXOR        Y13, Y9, Y9
-	VPMULUDQ     bits_mul0<>+0(SB), Y11, Y11
-	VPMULUDQ     bits_mul1<>+0(SB), Y5, Y5
-	VPSRLQ       $0x20, Y5, Y8
-	VPBROADCASTD 56(AX), Y13
-	VPXOR        Y6, Y8, Y8
-	VPXOR        Y13, Y8, Y8
-	VPSRLQ       $0x20, Y11, Y6
-	VPBROADCASTD 60(AX), Y13
-	VPXOR        Y12, Y6, Y6
-	VPXOR        Y13, Y6, Y6
-	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
-	VPMULUDQ     bits_mul1<>+0(SB), Y9, Y9
-	VPSRLQ       $0x20, Y9, Y12
-	VPBROADCASTD 56(AX), Y13
-	VPXOR        Y10, Y12, Y12
-	VPXOR        Y13, Y12, Y12
-	VPSRLQ       $0x20, Y4, Y10
-	VPBROADCASTD 60(AX), Y13
-	VPXOR        Y7, Y10, Y10
-	VPXOR        Y13, Y10, Y10
-	VPMULUDQ     bits_mul0<>+0(SB), Y8, Y8
-	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
-	VPSRLQ       $0x20, Y6, Y7
-	VPBROADCASTD 64(AX), Y13
-	VPXOR        Y5, Y7, Y7
-	VPXOR        Y13, Y7, Y7
-	VPSRLQ       $0x20, Y8, Y5
-	VPBROADCASTD 68(AX), Y13
-	VPXOR        Y11, Y5, Y5
-	VPXOR        Y13, Y5, Y5
-	VPMULUDQ     bits_mul0<>+0(SB), Y12, Y12
-	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
-	VPSRLQ       $0x20, Y10, Y11
-	VPBROADCASTD 64(AX), Y13
-	VPXOR        Y9, Y11, Y11
-	VPXOR        Y13, Y11, Y11
-	VPSRLQ       $0x20, Y12, Y9
-	VPBROADCASTD 68(AX), Y13
-	VPXOR        Y4, Y9, Y9
-	VPXOR        Y13, Y9, Y9
-	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
-	VPMULUDQ     bits_mul1<>+0(SB), Y5, Y5
-	VPSRLQ       $0x20, Y5, Y4
-	VPBROADCASTD 72(AX), Y13
-	VPXOR        Y6, Y4, Y4
-	VPXOR        Y13, Y4, Y4
-	VPSRLQ       $0x20, Y7, Y6
-	VPBROADCASTD 76(AX), Y13
-	VPXOR        Y8, Y6, Y6
-	VPXOR        Y13, Y6, Y6
-	VPMULUDQ     bits_mul0<>+0(SB), Y11, Y11
-	VPMULUDQ     bits_mul1<>+0(SB), Y9, Y9
-	VPSRLQ       $0x20, Y9, Y8
-	VPBROADCASTD 72(AX), Y13
-	VPXOR        Y10, Y8, Y8
-	VPXOR        Y13, Y8, Y8
-	VPSRLQ       $0x20, Y11, Y10
-	VPBROADCASTD 76(AX), Y13
-	VPXOR        Y12, Y10, Y10
-	VPXOR        Y13, Y10, Y10
-	VPSLLQ       $0x20, Y8, Y8
-	VPBLENDD     $0xaa, Y8, Y4, Y4
-	VPSLLQ       $0x20, Y9, Y9
-	VPBLENDD     $0xaa, Y9, Y5, Y5
-	VPSLLQ       $0x20, Y10, Y10
-	VPBLENDD     $0xaa, Y10, Y6, Y6
-	VPSLLQ       $0x20, Y11, Y11
-	VPBLENDD     $0xaa, Y11, Y7, Y7
-	VPXOR        Y8, Y8, Y8
-	VPCMPEQD     Y9, Y9, Y9
-	VPBROADCASTQ 192(CX), Y10
-	VPBROADCASTQ 200(CX), Y11
-	VPAND        32(BX)(DI*1), Y11, Y11
-	VPXOR        Y11, Y10, Y10
-	VPBROADCASTQ 208(CX), Y11
-	VPAND        4128(BX)(DI*1), Y11, Y11
-	VPXOR        Y11, Y10, Y10
-	VPBROADCASTQ 216(CX), Y11
-	VPAND        32(BX)(DI*1), Y11, Y11
-	VPAND        4128(BX)(DI*1), Y11, Y11
-	VPXOR        Y11, Y10, Y10
-	VPBROADCASTQ 224(CX), Y11
-	VPAND        8224(BX)(DI*1), Y11, Y11
-	VPXOR        Y11, Y10, Y10
-	VPBROADCASTQ 232(CX), Y11
-	VPAND        32(BX)(DI*1), Y11, Y11
-	VPAND        8224(BX)(DI*1), Y11, Y11
-	VPXOR        Y11, Y10, Y10
-	VPBROADCASTQ 240(CX), Y11
-	VPAND        4128(BX)(DI*1), Y11, Y11
-	VPAND        8224(BX)(DI*1), Y11, Y11
-	VPXOR        Y11, Y10, Y10
-	VPBROADCASTQ 248(CX), Y11
-	VPAND        32(BX)(DI*1), Y11, Y11
-	VPAND        4128(BX)(DI*1), Y11, Y11
-	VPAND        8224(BX)(DI*1), Y11, Y11
-	VPXOR        Y11, Y10, Y10
-	VPXOR        Y7, Y10, Y11
-	VPANDN       Y10, Y7, Y10
-	VPANDN       Y8, Y11, Y8
-	VPOR         Y10, Y8, Y8
-	VPANDN       Y9, Y11, Y9
-	VPBROADCASTQ 128(CX), Y7
-	VPBROADCASTQ 136(CX), Y10
+	VMOVUPS      Y5, (DX)(DI*1)
+	VMOVDQA      Y1, Y2
+	VPXOR        Y0, Y2, Y3
+	VPXOR        bits_steps<>+32(SB), Y3, Y4
+	VEXTRACTI128 $0x01, Y4, X5
+	VPXOR        bits_steps<>+96(SB), Y3, Y6
+	VEXTRACTI128 $0x01, Y6, X7
+	VPXOR        bits_steps<>+160(SB), Y3, Y8
+	VEXTRACTI128 $0x01, Y8, X9
+	VPXOR        bits_steps<>+224(SB), Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X10
+	VAESENC      16(AX), X4, X4
+	VAESENC      16(AX), X5, X5
+	VAESENC      16(AX), X6, X6
+	VAESENC      16(AX), X7, X7
+	VAESENC      16(AX), X8, X8
+	VAESENC      16(AX), X9, X9
+	VAESENC      16(AX), X3, X3
+	VAESENC      16(AX), X10, X10
+	VAESENC      32(AX), X4, X4
+	VAESENC      32(AX), X5, X5
+	VAESENC      32(AX), X6, X6
+	VAESENC      32(AX), X7, X7
+	VAESENC      32(AX), X8, X8
+	VAESENC      32(AX), X9, X9
+	VAESENC      32(AX), X3, X3
+	VAESENC      32(AX), X10, X10
+	VAESENC      48(AX), X4, X4
+	VAESENC      48(AX), X5, X5
+	VAESENC      48(AX), X6, X6
+	VAESENC      48(AX), X7, X7
+	VAESENC      48(AX), X8, X8
+	VAESENC      48(AX), X9, X9
+	VAESENC      48(AX), X3, X3
+	VAESENC      48(AX), X10, X10
+	VAESENC      64(AX), X4, X4
+	VAESENC      64(AX), X5, X5
+	VAESENC      64(AX), X6, X6
+	VAESENC      64(AX), X7, X7
+	VAESENC      64(AX), X8, X8
+	VAESENC      64(AX), X9, X9
+	VAESENC      64(AX), X3, X3
+	VAESENC      64(AX), X10, X10
+	VAESENC      80(AX), X4, X4
+	VAESENC      80(AX), X5, X5
+	VAESENC      80(AX), X6, X6
+	VAESENC      80(AX), X7, X7
+	VAESENC      80(AX), X8, X8
+	VAESENC      80(AX), X9, X9
+	VAESENC      80(AX), X3, X3
+	VAESENC      80(AX), X10, X10
+	VAESENC      96(AX), X4, X4
+	VAESENC      96(AX), X5, X5
+	VAESENC      96(AX), X6, X6
+	VAESENC      96(AX), X7, X7
+	VAESENC      96(AX), X8, X8
+	VAESENC      96(AX), X9, X9
+	VAESENC      96(AX), X3, X3
+	VAESENC      96(AX), X10, X10
+	VAESENCLAST  112(AX), X4, X4
+	VAESENCLAST  112(AX), X5, X5
+	VAESENCLAST  112(AX), X6, X6
+	VAESENCLAST  112(AX), X7, X7
+	VAESENCLAST  112(AX), X8, X8
+	VAESENCLAST  112(AX), X9, X9
+	VAESENCLAST  112(AX), X3, X3
+	VAESENCLAST  112(AX), X10, X10
+	VINSERTI128  $0x01, X5, Y4, Y4
+	VINSERTI128  $0x01, X7, Y6, Y6
+	VINSERTI128  $0x01, X9, Y8, Y8
+	VINSERTI128  $0x01, X10, Y3, Y3
+	VPUNPCKLDQ   Y6, Y4, Y5
+	VPUNPCKLDQ   Y3, Y8, Y7
+	VPUNPCKHDQ   Y6, Y4, Y9
+	VPUNPCKHDQ   Y3, Y8, Y3
+	VPUNPCKLQDQ  Y7, Y5, Y4
+	VPUNPCKHQDQ  Y7, Y5, Y6
+	VPUNPCKLQDQ  Y3, Y9, Y8
+	VPUNPCKHQDQ  Y3, Y9, Y3
+	VPXOR        Y5, Y5, Y5
+	VPCMPEQD     Y7, Y7, Y7
+	VPBROADCASTQ 192(CX), Y9
+	VPBROADCASTQ 200(CX), Y10
 	VPAND        32(BX)(DI*1), Y10, Y10
-	VPXOR        Y10, Y7, Y7
-	VPBROADCASTQ 144(CX), Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 208(CX), Y10
 	VPAND        4128(BX)(DI*1), Y10, Y10
-	VPXOR        Y10, Y7, Y7
-	VPBROADCASTQ 152(CX), Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 216(CX), Y10
 	VPAND        32(BX)(DI*1), Y10, Y10
 	VPAND        4128(BX)(DI*1), Y10, Y10
-	VPXOR        Y10, Y7, Y7
-	VPBROADCASTQ 160(CX), Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 224(CX), Y10
 	VPAND        8224(BX)(DI*1), Y10, Y10
-	VPXOR        Y10, Y7, Y7
-	VPBROADCASTQ 168(CX), Y10
-	VPAND        32(BX)(DI*1), Y10, Y10
-	VPAND        8224(BX)(DI*1), Y10, Y10
-	VPXOR        Y10, Y7, Y7
-	VPBROADCASTQ 176(CX), Y10
-	VPAND        4128(BX)(DI*1), Y10, Y10
-	VPAND        8224(BX)(DI*1), Y10, Y10
-	VPXOR        Y10, Y7, Y7
-	VPBROADCASTQ 184(CX), Y10
-	VPAND        32(BX)(DI*1), Y10, Y10
-	VPAND        4128(BX)(DI*1), Y10, Y10
-	VPAND        8224(BX)(DI*1), Y10, Y10
-	VPXOR        Y10, Y7, Y7
-	VPXOR        Y6, Y7, Y10
-	VPANDN       Y7, Y6, Y7
-	VPANDN       Y8, Y10, Y8
-	VPOR         Y7, Y8, Y8
-	VPANDN       Y9, Y10, Y9
-	VPBROADCASTQ 64(CX), Y6
-	VPBROADCASTQ 72(CX), Y7
-	VPAND        32(BX)(DI*1), Y7, Y7
-	VPXOR        Y7, Y6, Y6
-	VPBROADCASTQ 80(CX), Y7
-	VPAND        4128(BX)(DI*1), Y7, Y7
-	VPXOR        Y7, Y6, Y6
-	VPBROADCASTQ 88(CX), Y7
-	VPAND        32(BX)(DI*1), Y7, Y7
-	VPAND        4128(BX)(DI*1), Y7, Y7
-	VPXOR        Y7, Y6, Y6
-	VPBROADCASTQ 96(CX), Y7
-	VPAND        8224(BX)(DI*1), Y7, Y7
-	VPXOR        Y7, Y6, Y6
-	VPBROADCASTQ 104(CX), Y7
-	VPAND        32(BX)(DI*1), Y7, Y7
-	VPAND        8224(BX)(DI*1), Y7, Y7
-	VPXOR        Y7, Y6, Y6
-	VPBROADCASTQ 112(CX), Y7
-	VPAND        4128(BX)(DI*1), Y7, Y7
-	VPAND        8224(BX)(DI*1), Y7, Y7
-	VPXOR        Y7, Y6, Y6
-	VPBROADCASTQ 120(CX), Y7
-	VPAND        32(BX)(DI*1), Y7, Y7
-	VPAND        4128(BX)(DI*1), Y7, Y7
-	VPAND        8224(BX)(DI*1), Y7, Y7
-	VPXOR        Y7, Y6, Y6
-	VPXOR        Y5, Y6, Y7
-	VPANDN       Y6, Y5, Y6
-	VPANDN       Y8, Y7, Y8
-	VPOR         Y6, Y8, Y8
-	VPANDN       Y9, Y7, Y9
-	VPBROADCASTQ (CX), Y5
+	VPXOR        Y10, Y9, Y9
+	VPXOR        Y3, Y9, Y10
+	VPANDN       Y9, Y3, Y9
+	VPANDN       Y5, Y10, Y5
+	VPOR         Y9, Y5, Y5
+	VPANDN       Y7, Y10, Y7
+	VPBROADCASTQ 128(CX), Y3
+	VPBROADCASTQ 136(CX), Y9
+	VPAND        32(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y3, Y3
+	VPBROADCASTQ 144(CX), Y9
+	VPAND        4128(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y3, Y3
+	VPBROADCASTQ 152(CX), Y9
+	VPAND        32(BX)(DI*1), Y9, Y9
+	VPAND        4128(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y3, Y3
+	VPBROADCASTQ 160(CX), Y9
+	VPAND        8224(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y3, Y3
+	VPXOR        Y8, Y3, Y9
+	VPANDN       Y3, Y8, Y3
+	VPANDN       Y5, Y9, Y5
+	VPOR         Y3, Y5, Y5
+	VPANDN       Y7, Y9, Y7
+	VPBROADCASTQ 64(CX), Y3
+	VPBROADCASTQ 72(CX), Y8
+	VPAND        32(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 80(CX), Y8
+	VPAND        4128(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 88(CX), Y8
+	VPAND        32(BX)(DI*1), Y8, Y8
+	VPAND        4128(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 96(CX), Y8
+	VPAND        8224(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPXOR        Y6, Y3, Y8
+	VPANDN       Y3, Y6, Y3
+	VPANDN       Y5, Y8, Y5
+	VPOR         Y3, Y5, Y5
+	VPANDN       Y7, Y8, Y7
+	VPBROADCASTQ (CX), Y3
 	VPBROADCASTQ 8(CX), Y6
 	VPAND        32(BX)(DI*1), Y6, Y6
-	VPXOR        Y6, Y5, Y5
+	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 16(CX), Y6
 	VPAND        4128(BX)(DI*1), Y6, Y6
-	VPXOR        Y6, Y5, Y5
+	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 24(CX), Y6
 	VPAND        32(BX)(DI*1), Y6, Y6
 	VPAND        4128(BX)(DI*1), Y6, Y6
-	VPXOR        Y6, Y5, Y5
+	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 32(CX), Y6
 	VPAND        8224(BX)(DI*1), Y6, Y6
-	VPXOR        Y6, Y5, Y5
-	VPBROADCASTQ 40(CX), Y6
-	VPAND        32(BX)(DI*1), Y6, Y6
-	VPAND        8224(BX)(DI*1), Y6, Y6
-	VPXOR        Y6, Y5, Y5
-	VPBROADCASTQ 48(CX), Y6
-	VPAND        4128(BX)(DI*1), Y6, Y6
-	VPAND        8224(BX)(DI*1), Y6, Y6
-	VPXOR        Y6, Y5, Y5
-	VPBROADCASTQ 56(CX), Y6
-	VPAND        32(BX)(DI*1), Y6, Y6
-	VPAND        4128(BX)(DI*1), Y6, Y6
-	VPAND        8224(BX)(DI*1), Y6, Y6
-	VPXOR        Y6, Y5, Y5
-	VPXOR        Y4, Y5, Y6
-	VPANDN       Y5, Y4, Y5
-	VPANDN       Y8, Y6, Y8
-	VPOR         Y5, Y8, Y8
-	VPANDN       Y9, Y6, Y9
+	VPXOR        Y6, Y3, Y3
+	VPXOR        Y4, Y3, Y6
+	VPANDN       Y3, Y4, Y3
+	VPANDN       Y5, Y6, Y5
+	VPOR         Y3, Y5, Y5
+	VPANDN       Y7, Y6, Y7
+	VPADDQ       bits_ahead16<>+0(SB), Y2, Y2
 	MOVQ         CX, R8
 	ADDQ         $+256, R8
 	MOVQ         $+15, R9
 
 more3:
-	VPTEST       Y9, Y9
+	VPTEST       Y7, Y7
 	JZ           done4
-	VMOVDQA      Y3, Y4
-	VPSRLQ       $0x20, Y4, Y5
-	VMOVDQA      Y0, Y6
-	VMOVDQA      Y1, Y7
-	VPADDQ       bits_one<>+0(SB), Y3, Y10
-	VPSRLQ       $0x20, Y10, Y11
-	VMOVDQA      Y0, Y12
-	VMOVDQA      Y1, Y13
-	VPADDQ       bits_sixteen<>+0(SB), Y3, Y3
-	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
-	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
-	VPSRLQ       $0x20, Y6, Y14
-	VPBROADCASTD (AX), Y15
-	VPXOR        Y5, Y14, Y14
-	VPXOR        Y15, Y14, Y14
-	VPSRLQ       $0x20, Y4, Y5
-	VPBROADCASTD 4(AX), Y15
-	VPXOR        Y7, Y5, Y5
-	VPXOR        Y15, Y5, Y5
-	VPMULUDQ     bits_mul0<>+0(SB), Y10, Y10
-	VPMULUDQ     bits_mul1<>+0(SB), Y12, Y12
-	VPSRLQ       $0x20, Y12, Y7
-	VPBROADCASTD (AX), Y15
-	VPXOR        Y11, Y7, Y7
-	VPXOR        Y15, Y7, Y7
-	VPSRLQ       $0x20, Y10, Y11
-	VPBROADCASTD 4(AX), Y15
-	VPXOR        Y13, Y11, Y11
-	VPXOR        Y15, Y11, Y11
-	VPMULUDQ     bits_mul0<>+0(SB), Y14, Y14
-	VPMULUDQ     bits_mul1<>+0(SB), Y5, Y5
-	VPSRLQ       $0x20, Y5, Y13
-	VPBROADCASTD 8(AX), Y15
-	VPXOR        Y6, Y13, Y13
-	VPXOR        Y15, Y13, Y13
-	VPSRLQ       $0x20, Y14, Y6
-	VPBROADCASTD 12(AX), Y15
-	VPXOR        Y4, Y6, Y6
-	VPXOR        Y15, Y6, Y6
-	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
-	VPMULUDQ     bits_mul1<>+0(SB), Y11, Y11
-	VPSRLQ       $0x20, Y11, Y4
-	VPBROADCASTD 8(AX), Y15
-	VPXOR        Y12, Y4, Y4
-	VPXOR        Y15, Y4, Y4
-	VPSRLQ       $0x20, Y7, Y12
-	VPBROADCASTD 12(AX), Y15
-	VPXOR        Y10, Y12, Y12
-	VPXOR        Y15, Y12, Y12
-	VPMULUDQ     bits_mul0<>+0(SB), Y13, Y13
-	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
-	VPSRLQ       $0x20, Y6, Y10
-	VPBROADCASTD 16(AX), Y15
-	VPXOR        Y5, Y10, Y10
-	VPXOR        Y15, Y10, Y10
-	VPSRLQ       $0x20, Y13, Y5
-	VPBROADCASTD 20(AX), Y15
-	VPXOR        Y14, Y5, Y5
-	VPXOR        Y15, Y5, Y5
-	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
-	VPMULUDQ     bits_mul1<>+0(SB), Y12, Y12
-	VPSRLQ       $0x20, Y12, Y14
-	VPBROADCASTD 16(AX), Y15
-	VPXOR        Y11, Y14, Y14
-	VPXOR        Y15, Y14, Y14
-	VPSRLQ       $0x20, Y4, Y11
-	VPBROADCASTD 20(AX), Y15
-	VPXOR        Y7, Y11, Y11
-	VPXOR        Y15, Y11, Y11
-	VPMULUDQ     bits_mul0<>+0(SB), Y10, Y10
-	VPMULUDQ     bits_mul1<>+0(SB), Y5, Y5
-	VPSRLQ       $0x20, Y5, Y7
-	VPBROADCASTD 24(AX), Y15
-	VPXOR        Y6, Y7, Y7
-	VPXOR        Y15, Y7, Y7
-	VPSRLQ       $0x20, Y10, Y6
-	VPBROADCASTD 28(AX), Y15
-	VPXOR        Y13, Y6, Y6
-	VPXOR        Y15, Y6, Y6
-	VPMULUDQ     bits_mul0<>+0(SB), Y14, Y14
-	VPMULUDQ     bits_mul1<>+0(SB), Y11, Y11
-	VPSRLQ       $0x20, Y11, Y13
-	VPBROADCASTD 24(AX), Y15
-	VPXOR        Y12, Y13, Y13
-	VPXOR        Y15, Y13, Y13
-	VPSRLQ       $0x20, Y14, Y12
-	VPBROADCASTD 28(AX), Y15
-	VPXOR        Y4, Y12, Y12
-	VPXOR        Y15, Y12, Y12
-	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
-	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
-	VPSRLQ       $0x20, Y6, Y4
-	VPBROADCASTD 32(AX), Y15
-	VPXOR        Y5, Y4, Y4
-	VPXOR        Y15, Y4, Y4
-	VPSRLQ       $0x20, Y7, Y5
-	VPBROADCASTD 36(AX), Y15
-	VPXOR        Y10, Y5, Y5
-	VPXOR        Y15, Y5, Y5
-	VPMULUDQ     bits_mul0<>+0(SB), Y13, Y13
-	VPMULUDQ     bits_mul1<>+0(SB), Y12, Y12
-	VPSRLQ       $0x20, Y12, Y10
-	VPBROADCASTD 32(AX), Y15
-	VPXOR        Y11, Y10, Y10
-	VPXOR        Y15, Y10, Y10
-	VPSRLQ       $0x20, Y13, Y11
-	VPBROADCASTD 36(AX), Y15
-	VPXOR        Y14, Y11, Y11
-	VPXOR        Y15, Y11, Y11
-	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
-	VPMULUDQ     bits_mul1<>+0(SB), Y5, Y5
-	VPSRLQ       $0x20, Y5, Y14
-	VPBROADCASTD 40(AX), Y15
-	VPXOR        Y6, Y14, Y14
-	VPXOR        Y15, Y14, Y14
-	VPSRLQ       $0x20, Y4, Y6
-	VPBROADCASTD 44(AX), Y15
-	VPXOR        Y7, Y6, Y6
-	VPXOR        Y15, Y6, Y6
-	VPMULUDQ     bits_mul0<>+0(SB), Y10, Y10
-	VPMULUDQ     bits_mul1<>+0(SB), Y11, Y11
-	VPSRLQ       $0x20, Y11, Y7
-	VPBROADCASTD 40(AX), Y15
-	VPXOR        Y12, Y7, Y7
-	VPXOR        Y15, Y7, Y7
-	VPSRLQ       $0x20, Y10, Y12
-	VPBROADCASTD 44(AX), Y15
-	VPXOR        Y13, Y12, Y12
-	VPXOR        Y15, Y12, Y12
-	VPMULUDQ     bits_mul0<>+0(SB), Y14, Y14
-	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
-	VPSRLQ       $0x20, Y6, Y13
-	VPBROADCASTD 48(AX), Y15
-	VPXOR        Y5, Y13, Y13
-	VPXOR        Y15, Y13, Y13
-	VPSRLQ       $0x20, Y14, Y5
-	VPBROADCASTD 52(AX), Y15
-	VPXOR        Y4, Y5, Y5
-	VPXOR        Y15, Y5, Y5
-	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
-	VPMULUDQ     bits_mul1<>+0(SB), Y12, Y12
-	VPSRLQ       $0x20, Y12, Y4
-	VPBROADCASTD 48(AX), Y15
-	VPXOR        Y11, Y4, Y4
-	VPXOR        Y15, Y4, Y4
-	VPSRLQ       $0x20, Y7, Y11
-	VPBROADCASTD 52(AX), Y15
-	VPXOR        Y10, Y11, Y11
-	VPXOR        Y15, Y11, Y11
-	VPMULUDQ     bits_mul0<>+0(SB), Y13, Y13
-	VPMULUDQ     bits_mul1<>+0(SB), Y5, Y5
-	VPSRLQ       $0x20, Y5, Y10
-	VPBROADCASTD 56(AX), Y15
-	VPXOR        Y6, Y10, Y10
-	VPXOR        Y15, Y10, Y10
-	VPSRLQ       $0x20, Y13, Y6
-	VPBROADCASTD 60(AX), Y15
-	VPXOR        Y14, Y6, Y6
-	VPXOR        Y15, Y6, Y6
-	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
-	VPMULUDQ     bits_mul1<>+0(SB), Y11, Y11
-	VPSRLQ       $0x20, Y11, Y14
-	VPBROADCASTD 56(AX), Y15
-	VPXOR        Y12, Y14, Y14
-	VPXOR        Y15, Y14, Y14
-	VPSRLQ       $0x20, Y4, Y12
-	VPBROADCASTD 60(AX), Y15
-	VPXOR        Y7, Y12, Y12
-	VPXOR        Y15, Y12, Y12
-	VPMULUDQ     bits_mul0<>+0(SB), Y10, Y10
-	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
-	VPSRLQ       $0x20, Y6, Y7
-	VPBROADCASTD 64(AX), Y15
-	VPXOR        Y5, Y7, Y7
-	VPXOR        Y15, Y7, Y7
-	VPSRLQ       $0x20, Y10, Y5
-	VPBROADCASTD 68(AX), Y15
-	VPXOR        Y13, Y5, Y5
-	VPXOR        Y15, Y5, Y5
-	VPMULUDQ     bits_mul0<>+0(SB), Y14, Y14
-	VPMULUDQ     bits_mul1<>+0(SB), Y12, Y12
-	VPSRLQ       $0x20, Y12, Y13
-	VPBROADCASTD 64(AX), Y15
-	VPXOR        Y11, Y13, Y13
-	VPXOR        Y15, Y13, Y13
-	VPSRLQ       $0x20, Y14, Y11
-	VPBROADCASTD 68(AX), Y15
-	VPXOR        Y4, Y11, Y11
-	VPXOR        Y15, Y11, Y11
-	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
-	VPMULUDQ     bits_mul1<>+0(SB), Y5, Y5
-	VPSRLQ       $0x20, Y5, Y4
-	VPBROADCASTD 72(AX), Y15
-	VPXOR        Y6, Y4, Y4
-	VPXOR        Y15, Y4, Y4
-	VPSRLQ       $0x20, Y7, Y6
-	VPBROADCASTD 76(AX), Y15
-	VPXOR        Y10, Y6, Y6
-	VPXOR        Y15, Y6, Y6
-	VPMULUDQ     bits_mul0<>+0(SB), Y13, Y13
-	VPMULUDQ     bits_mul1<>+0(SB), Y11, Y11
-	VPSRLQ       $0x20, Y11, Y10
-	VPBROADCASTD 72(AX), Y15
-	VPXOR        Y12, Y10, Y10
-	VPXOR        Y15, Y10, Y10
-	VPSRLQ       $0x20, Y13, Y12
-	VPBROADCASTD 76(AX), Y15
-	VPXOR        Y14, Y12, Y12
-	VPXOR        Y15, Y12, Y12
-	VPSLLQ       $0x20, Y10, Y10
-	VPBLENDD     $0xaa, Y10, Y4, Y4
-	VPSLLQ       $0x20, Y11, Y11
-	VPBLENDD     $0xaa, Y11, Y5, Y5
-	VPSLLQ       $0x20, Y12, Y12
-	VPBLENDD     $0xaa, Y12, Y6, Y6
-	VPSLLQ       $0x20, Y13, Y13
-	VPBLENDD     $0xaa, Y13, Y7, Y7
-	VPXOR        Y10, Y10, Y10
-	VPCMPEQD     Y11, Y11, Y11
-	VPBROADCASTQ 192(R8), Y12
-	VPBROADCASTQ 200(R8), Y13
-	VPAND        32(BX)(DI*1), Y13, Y13
-	VPXOR        Y13, Y12, Y12
-	VPBROADCASTQ 208(R8), Y13
-	VPAND        4128(BX)(DI*1), Y13, Y13
-	VPXOR        Y13, Y12, Y12
-	VPBROADCASTQ 216(R8), Y13
-	VPAND        32(BX)(DI*1), Y13, Y13
-	VPAND        4128(BX)(DI*1), Y13, Y13
-	VPXOR        Y13, Y12, Y12
-	VPBROADCASTQ 224(R8), Y13
-	VPAND        8224(BX)(DI*1), Y13, Y13
-	VPXOR        Y13, Y12, Y12
-	VPBROADCASTQ 232(R8), Y13
-	VPAND        32(BX)(DI*1), Y13, Y13
-	VPAND        8224(BX)(DI*1), Y13, Y13
-	VPXOR        Y13, Y12, Y12
-	VPBROADCASTQ 240(R8), Y13
-	VPAND        4128(BX)(DI*1), Y13, Y13
-	VPAND        8224(BX)(DI*1), Y13, Y13
-	VPXOR        Y13, Y12, Y12
-	VPBROADCASTQ 248(R8), Y13
-	VPAND        32(BX)(DI*1), Y13, Y13
-	VPAND        4128(BX)(DI*1), Y13, Y13
-	VPAND        8224(BX)(DI*1), Y13, Y13
-	VPXOR        Y13, Y12, Y12
-	VPXOR        Y7, Y12, Y13
-	VPANDN       Y12, Y7, Y12
-	VPANDN       Y10, Y13, Y10
-	VPOR         Y12, Y10, Y10
-	VPANDN       Y11, Y13, Y11
-	VPBROADCASTQ 128(R8), Y7
-	VPBROADCASTQ 136(R8), Y12
+	VPXOR        Y0, Y2, Y3
+	VPXOR        bits_steps<>+32(SB), Y3, Y4
+	VEXTRACTI128 $0x01, Y4, X6
+	VPXOR        bits_steps<>+96(SB), Y3, Y8
+	VEXTRACTI128 $0x01, Y8, X9
+	VPXOR        bits_steps<>+160(SB), Y3, Y10
+	VEXTRACTI128 $0x01, Y10, X11
+	VPXOR        bits_steps<>+224(SB), Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X12
+	VAESENC      16(AX), X4, X4
+	VAESENC      16(AX), X6, X6
+	VAESENC      16(AX), X8, X8
+	VAESENC      16(AX), X9, X9
+	VAESENC      16(AX), X10, X10
+	VAESENC      16(AX), X11, X11
+	VAESENC      16(AX), X3, X3
+	VAESENC      16(AX), X12, X12
+	VAESENC      32(AX), X4, X4
+	VAESENC      32(AX), X6, X6
+	VAESENC      32(AX), X8, X8
+	VAESENC      32(AX), X9, X9
+	VAESENC      32(AX), X10, X10
+	VAESENC      32(AX), X11, X11
+	VAESENC      32(AX), X3, X3
+	VAESENC      32(AX), X12, X12
+	VAESENC      48(AX), X4, X4
+	VAESENC      48(AX), X6, X6
+	VAESENC      48(AX), X8, X8
+	VAESENC      48(AX), X9, X9
+	VAESENC      48(AX), X10, X10
+	VAESENC      48(AX), X11, X11
+	VAESENC      48(AX), X3, X3
+	VAESENC      48(AX), X12, X12
+	VAESENC      64(AX), X4, X4
+	VAESENC      64(AX), X6, X6
+	VAESENC      64(AX), X8, X8
+	VAESENC      64(AX), X9, X9
+	VAESENC      64(AX), X10, X10
+	VAESENC      64(AX), X11, X11
+	VAESENC      64(AX), X3, X3
+	VAESENC      64(AX), X12, X12
+	VAESENC      80(AX), X4, X4
+	VAESENC      80(AX), X6, X6
+	VAESENC      80(AX), X8, X8
+	VAESENC      80(AX), X9, X9
+	VAESENC      80(AX), X10, X10
+	VAESENC      80(AX), X11, X11
+	VAESENC      80(AX), X3, X3
+	VAESENC      80(AX), X12, X12
+	VAESENC      96(AX), X4, X4
+	VAESENC      96(AX), X6, X6
+	VAESENC      96(AX), X8, X8
+	VAESENC      96(AX), X9, X9
+	VAESENC      96(AX), X10, X10
+	VAESENC      96(AX), X11, X11
+	VAESENC      96(AX), X3, X3
+	VAESENC      96(AX), X12, X12
+	VAESENCLAST  112(AX), X4, X4
+	VAESENCLAST  112(AX), X6, X6
+	VAESENCLAST  112(AX), X8, X8
+	VAESENCLAST  112(AX), X9, X9
+	VAESENCLAST  112(AX), X10, X10
+	VAESENCLAST  112(AX), X11, X11
+	VAESENCLAST  112(AX), X3, X3
+	VAESENCLAST  112(AX), X12, X12
+	VINSERTI128  $0x01, X6, Y4, Y4
+	VINSERTI128  $0x01, X9, Y8, Y8
+	VINSERTI128  $0x01, X11, Y10, Y10
+	VINSERTI128  $0x01, X12, Y3, Y3
+	VPUNPCKLDQ   Y8, Y4, Y6
+	VPUNPCKLDQ   Y3, Y10, Y9
+	VPUNPCKHDQ   Y8, Y4, Y11
+	VPUNPCKHDQ   Y3, Y10, Y3
+	VPUNPCKLQDQ  Y9, Y6, Y4
+	VPUNPCKHQDQ  Y9, Y6, Y8
+	VPUNPCKLQDQ  Y3, Y11, Y10
+	VPUNPCKHQDQ  Y3, Y11, Y3
+	VPXOR        Y6, Y6, Y6
+	VPCMPEQD     Y9, Y9, Y9
+	VPBROADCASTQ 192(R8), Y11
+	VPBROADCASTQ 200(R8), Y12
 	VPAND        32(BX)(DI*1), Y12, Y12
-	VPXOR        Y12, Y7, Y7
-	VPBROADCASTQ 144(R8), Y12
+	VPXOR        Y12, Y11, Y11
+	VPBROADCASTQ 208(R8), Y12
 	VPAND        4128(BX)(DI*1), Y12, Y12
-	VPXOR        Y12, Y7, Y7
-	VPBROADCASTQ 152(R8), Y12
+	VPXOR        Y12, Y11, Y11
+	VPBROADCASTQ 216(R8), Y12
 	VPAND        32(BX)(DI*1), Y12, Y12
 	VPAND        4128(BX)(DI*1), Y12, Y12
-	VPXOR        Y12, Y7, Y7
-	VPBROADCASTQ 160(R8), Y12
+	VPXOR        Y12, Y11, Y11
+	VPBROADCASTQ 224(R8), Y12
 	VPAND        8224(BX)(DI*1), Y12, Y12
-	VPXOR        Y12, Y7, Y7
-	VPBROADCASTQ 168(R8), Y12
-	VPAND        32(BX)(DI*1), Y12, Y12
-	VPAND        8224(BX)(DI*1), Y12, Y12
-	VPXOR        Y12, Y7, Y7
-	VPBROADCASTQ 176(R8), Y12
-	VPAND        4128(BX)(DI*1), Y12, Y12
-	VPAND        8224(BX)(DI*1), Y12, Y12
-	VPXOR        Y12, Y7, Y7
-	VPBROADCASTQ 184(R8), Y12
-	VPAND        32(BX)(DI*1), Y12, Y12
-	VPAND        4128(BX)(DI*1), Y12, Y12
-	VPAND        8224(BX)(DI*1), Y12, Y12
-	VPXOR        Y12, Y7, Y7
-	VPXOR        Y6, Y7, Y12
-	VPANDN       Y7, Y6, Y7
-	VPANDN       Y10, Y12, Y10
-	VPOR         Y7, Y10, Y10
-	VPANDN       Y11, Y12, Y11
-	VPBROADCASTQ 64(R8), Y6
-	VPBROADCASTQ 72(R8), Y7
-	VPAND        32(BX)(DI*1), Y7, Y7
-	VPXOR        Y7, Y6, Y6
-	VPBROADCASTQ 80(R8), Y7
-	VPAND        4128(BX)(DI*1), Y7, Y7
-	VPXOR        Y7, Y6, Y6
-	VPBROADCASTQ 88(R8), Y7
-	VPAND        32(BX)(DI*1), Y7, Y7
-	VPAND        4128(BX)(DI*1), Y7, Y7
-	VPXOR        Y7, Y6, Y6
-	VPBROADCASTQ 96(R8), Y7
-	VPAND        8224(BX)(DI*1), Y7, Y7
-	VPXOR        Y7, Y6, Y6
-	VPBROADCASTQ 104(R8), Y7
-	VPAND        32(BX)(DI*1), Y7, Y7
-	VPAND        8224(BX)(DI*1), Y7, Y7
-	VPXOR        Y7, Y6, Y6
-	VPBROADCASTQ 112(R8), Y7
-	VPAND        4128(BX)(DI*1), Y7, Y7
-	VPAND        8224(BX)(DI*1), Y7, Y7
-	VPXOR        Y7, Y6, Y6
-	VPBROADCASTQ 120(R8), Y7
-	VPAND        32(BX)(DI*1), Y7, Y7
-	VPAND        4128(BX)(DI*1), Y7, Y7
-	VPAND        8224(BX)(DI*1), Y7, Y7
-	VPXOR        Y7, Y6, Y6
-	VPXOR        Y5, Y6, Y7
-	VPANDN       Y6, Y5, Y6
-	VPANDN       Y10, Y7, Y10
-	VPOR         Y6, Y10, Y10
-	VPANDN       Y11, Y7, Y11
-	VPBROADCASTQ (R8), Y5
-	VPBROADCASTQ 8(R8), Y6
-	VPAND        32(BX)(DI*1), Y6, Y6
-	VPXOR        Y6, Y5, Y5
-	VPBROADCASTQ 16(R8), Y6
-	VPAND        4128(BX)(DI*1), Y6, Y6
-	VPXOR        Y6, Y5, Y5
-	VPBROADCASTQ 24(R8), Y6
-	VPAND        32(BX)(DI*1), Y6, Y6
-	VPAND        4128(BX)(DI*1), Y6, Y6
-	VPXOR        Y6, Y5, Y5
-	VPBROADCASTQ 32(R8), Y6
-	VPAND        8224(BX)(DI*1), Y6, Y6
-	VPXOR        Y6, Y5, Y5
-	VPBROADCASTQ 40(R8), Y6
-	VPAND        32(BX)(DI*1), Y6, Y6
-	VPAND        8224(BX)(DI*1), Y6, Y6
-	VPXOR        Y6, Y5, Y5
-	VPBROADCASTQ 48(R8), Y6
-	VPAND        4128(BX)(DI*1), Y6, Y6
-	VPAND        8224(BX)(DI*1), Y6, Y6
-	VPXOR        Y6, Y5, Y5
-	VPBROADCASTQ 56(R8), Y6
-	VPAND        32(BX)(DI*1), Y6, Y6
-	VPAND        4128(BX)(DI*1), Y6, Y6
-	VPAND        8224(BX)(DI*1), Y6, Y6
-	VPXOR        Y6, Y5, Y5
-	VPXOR        Y4, Y5, Y6
-	VPANDN       Y5, Y4, Y5
-	VPANDN       Y10, Y6, Y10
-	VPOR         Y5, Y10, Y10
-	VPANDN       Y11, Y6, Y11
-	VPAND        Y9, Y10, Y10
-	VPOR         Y10, Y8, Y8
-	VPAND        Y11, Y9, Y9
+	VPXOR        Y12, Y11, Y11
+	VPXOR        Y3, Y11, Y12
+	VPANDN       Y11, Y3, Y11
+	VPANDN       Y6, Y12, Y6
+	VPOR         Y11, Y6, Y6
+	VPANDN       Y9, Y12, Y9
+	VPBROADCASTQ 128(R8), Y3
+	VPBROADCASTQ 136(R8), Y11
+	VPAND        32(BX)(DI*1), Y11, Y11
+	VPXOR        Y11, Y3, Y3
+	VPBROADCASTQ 144(R8), Y11
+	VPAND        4128(BX)(DI*1), Y11, Y11
+	VPXOR        Y11, Y3, Y3
+	VPBROADCASTQ 152(R8), Y11
+	VPAND        32(BX)(DI*1), Y11, Y11
+	VPAND        4128(BX)(DI*1), Y11, Y11
+	VPXOR        Y11, Y3, Y3
+	VPBROADCASTQ 160(R8), Y11
+	VPAND        8224(BX)(DI*1), Y11, Y11
+	VPXOR        Y11, Y3, Y3
+	VPXOR        Y10, Y3, Y11
+	VPANDN       Y3, Y10, Y3
+	VPANDN       Y6, Y11, Y6
+	VPOR         Y3, Y6, Y6
+	VPANDN       Y9, Y11, Y9
+	VPBROADCASTQ 64(R8), Y3
+	VPBROADCASTQ 72(R8), Y10
+	VPAND        32(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y3, Y3
+	VPBROADCASTQ 80(R8), Y10
+	VPAND        4128(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y3, Y3
+	VPBROADCASTQ 88(R8), Y10
+	VPAND        32(BX)(DI*1), Y10, Y10
+	VPAND        4128(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y3, Y3
+	VPBROADCASTQ 96(R8), Y10
+	VPAND        8224(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y3, Y3
+	VPXOR        Y8, Y3, Y10
+	VPANDN       Y3, Y8, Y3
+	VPANDN       Y6, Y10, Y6
+	VPOR         Y3, Y6, Y6
+	VPANDN       Y9, Y10, Y9
+	VPBROADCASTQ (R8), Y3
+	VPBROADCASTQ 8(R8), Y8
+	VPAND        32(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 16(R8), Y8
+	VPAND        4128(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 24(R8), Y8
+	VPAND        32(BX)(DI*1), Y8, Y8
+	VPAND        4128(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 32(R8), Y8
+	VPAND        8224(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPXOR        Y4, Y3, Y8
+	VPANDN       Y3, Y4, Y3
+	VPANDN       Y6, Y8, Y6
+	VPOR         Y3, Y6, Y6
+	VPANDN       Y9, Y8, Y9
+	VPADDQ       bits_ahead16<>+0(SB), Y2, Y2
+	VPAND        Y7, Y6, Y6
+	VPOR         Y6, Y5, Y5
+	VPAND        Y9, Y7, Y7
 	ADDQ         $+256, R8
 	DECQ         R9
 	JNZ          more3
 
 done4:
-	VMOVUPS Y8, 32(DX)(DI*1)
-	VPADDQ  bits_nextRegister<>+0(SB), Y2, Y2
+	VMOVUPS Y5, 32(DX)(DI*1)
+	VPADDQ  bits_ahead256<>+0(SB), Y1, Y1
+	ADDQ    $+64, DI
+	CMPQ    DI, SI
+	JL      register
+	VZEROUPPER
+	RET
+
+DATA bits_steps<>+0(SB)/4, $0x00000000
+DATA bits_steps<>+4(SB)/4, $0x00000000
+DATA bits_steps<>+8(SB)/4, $0x00000000
+DATA bits_steps<>+12(SB)/4, $0x00000000
+DATA bits_steps<>+16(SB)/4, $0x00000004
+DATA bits_steps<>+20(SB)/4, $0x00000000
+DATA bits_steps<>+24(SB)/4, $0x00000000
+DATA bits_steps<>+28(SB)/4, $0x00000000
+DATA bits_steps<>+32(SB)/4, $0x00000008
+DATA bits_steps<>+36(SB)/4, $0x00000000
+DATA bits_steps<>+40(SB)/4, $0x00000000
+DATA bits_steps<>+44(SB)/4, $0x00000000
+DATA bits_steps<>+48(SB)/4, $0x0000000c
+DATA bits_steps<>+52(SB)/4, $0x00000000
+DATA bits_steps<>+56(SB)/4, $0x00000000
+DATA bits_steps<>+60(SB)/4, $0x00000000
+DATA bits_steps<>+64(SB)/4, $0x00000001
+DATA bits_steps<>+68(SB)/4, $0x00000000
+DATA bits_steps<>+72(SB)/4, $0x00000000
+DATA bits_steps<>+76(SB)/4, $0x00000000
+DATA bits_steps<>+80(SB)/4, $0x00000005
+DATA bits_steps<>+84(SB)/4, $0x00000000
+DATA bits_steps<>+88(SB)/4, $0x00000000
+DATA bits_steps<>+92(SB)/4, $0x00000000
+DATA bits_steps<>+96(SB)/4, $0x00000009
+DATA bits_steps<>+100(SB)/4, $0x00000000
+DATA bits_steps<>+104(SB)/4, $0x00000000
+DATA bits_steps<>+108(SB)/4, $0x00000000
+DATA bits_steps<>+112(SB)/4, $0x0000000d
+DATA bits_steps<>+116(SB)/4, $0x00000000
+DATA bits_steps<>+120(SB)/4, $0x00000000
+DATA bits_steps<>+124(SB)/4, $0x00000000
+DATA bits_steps<>+128(SB)/4, $0x00000002
+DATA bits_steps<>+132(SB)/4, $0x00000000
+DATA bits_steps<>+136(SB)/4, $0x00000000
+DATA bits_steps<>+140(SB)/4, $0x00000000
+DATA bits_steps<>+144(SB)/4, $0x00000006
+DATA bits_steps<>+148(SB)/4, $0x00000000
+DATA bits_steps<>+152(SB)/4, $0x00000000
+DATA bits_steps<>+156(SB)/4, $0x00000000
+DATA bits_steps<>+160(SB)/4, $0x0000000a
+DATA bits_steps<>+164(SB)/4, $0x00000000
+DATA bits_steps<>+168(SB)/4, $0x00000000
+DATA bits_steps<>+172(SB)/4, $0x00000000
+DATA bits_steps<>+176(SB)/4, $0x0000000e
+DATA bits_steps<>+180(SB)/4, $0x00000000
+DATA bits_steps<>+184(SB)/4, $0x00000000
+DATA bits_steps<>+188(SB)/4, $0x00000000
+DATA bits_steps<>+192(SB)/4, $0x00000003
+DATA bits_steps<>+196(SB)/4, $0x00000000
+DATA bits_steps<>+200(SB)/4, $0x00000000
+DATA bits_steps<>+204(SB)/4, $0x00000000
+DATA bits_steps<>+208(SB)/4, $0x00000007
+DATA bits_steps<>+212(SB)/4, $0x00000000
+DATA bits_steps<>+216(SB)/4, $0x00000000
+DATA bits_steps<>+220(SB)/4, $0x00000000
+DATA bits_steps<>+224(SB)/4, $0x0000000b
+DATA bits_steps<>+228(SB)/4, $0x00000000
+DATA bits_steps<>+232(SB)/4, $0x00000000
+DATA bits_steps<>+236(SB)/4, $0x00000000
+DATA bits_steps<>+240(SB)/4, $0x0000000f
+DATA bits_steps<>+244(SB)/4, $0x00000000
+DATA bits_steps<>+248(SB)/4, $0x00000000
+DATA bits_steps<>+252(SB)/4, $0x00000000
+GLOBL bits_steps<>(SB), RODATA|NOPTR, $256
+
+DATA bits_ahead16<>+0(SB)/4, $0x00000010
+DATA bits_ahead16<>+4(SB)/4, $0x00000000
+DATA bits_ahead16<>+8(SB)/4, $0x00000000
+DATA bits_ahead16<>+12(SB)/4, $0x00000000
+DATA bits_ahead16<>+16(SB)/4, $0x00000010
+DATA bits_ahead16<>+20(SB)/4, $0x00000000
+DATA bits_ahead16<>+24(SB)/4, $0x00000000
+DATA bits_ahead16<>+28(SB)/4, $0x00000000
+DATA bits_ahead16<>+32(SB)/4, $0x00000010
+DATA bits_ahead16<>+36(SB)/4, $0x00000000
+DATA bits_ahead16<>+40(SB)/4, $0x00000000
+DATA bits_ahead16<>+44(SB)/4, $0x00000000
+DATA bits_ahead16<>+48(SB)/4, $0x00000010
+DATA bits_ahead16<>+52(SB)/4, $0x00000000
+DATA bits_ahead16<>+56(SB)/4, $0x00000000
+DATA bits_ahead16<>+60(SB)/4, $0x00000000
+GLOBL bits_ahead16<>(SB), RODATA|NOPTR, $64
+
+DATA bits_ahead256<>+0(SB)/4, $0x00000100
+DATA bits_ahead256<>+4(SB)/4, $0x00000000
+DATA bits_ahead256<>+8(SB)/4, $0x00000000
+DATA bits_ahead256<>+12(SB)/4, $0x00000000
+DATA bits_ahead256<>+16(SB)/4, $0x00000100
+DATA bits_ahead256<>+20(SB)/4, $0x00000000
+DATA bits_ahead256<>+24(SB)/4, $0x00000000
+DATA bits_ahead256<>+28(SB)/4, $0x00000000
+DATA bits_ahead256<>+32(SB)/4, $0x00000100
+DATA bits_ahead256<>+36(SB)/4, $0x00000000
+DATA bits_ahead256<>+40(SB)/4, $0x00000000
+DATA bits_ahead256<>+44(SB)/4, $0x00000000
+DATA bits_ahead256<>+48(SB)/4, $0x00000100
+DATA bits_ahead256<>+52(SB)/4, $0x00000000
+DATA bits_ahead256<>+56(SB)/4, $0x00000000
+DATA bits_ahead256<>+60(SB)/4, $0x00000000
+GLOBL bits_ahead256<>(SB), RODATA|NOPTR, $64
+
+// func heatBitsARS5AVX512(dst *uint64, count *[3][512]uint64, digits *[64][8]uint64, keys *[16]uint64, counter uint64, stream uint64, regs int)
+// Requires: AVX, AVX512F, VAES
+TEXT ·heatBitsARS5AVX512(SB), NOSPLIT, $0-56
+	MOVQ            keys+24(FP), AX
+	VBROADCASTI32X4 (AX), Z0
+	VBROADCASTI32X4 16(AX), Z1
+	VBROADCASTI32X4 32(AX), Z2
+	VBROADCASTI32X4 48(AX), Z3
+	VBROADCASTI32X4 64(AX), Z4
+	VBROADCASTI32X4 80(AX), Z5
+	VBROADCASTI32X4 96(AX), Z6
+	VBROADCASTI32X4 112(AX), Z7
+	MOVQ            counter+32(FP), AX
+	VMOVQ           AX, X8
+	MOVQ            stream+40(FP), AX
+	VMOVQ           AX, X9
+	VPUNPCKLQDQ     X9, X8, X8
+	VSHUFI32X4      $0x00, Z8, Z8, Z8
+	MOVQ            digits+16(FP), AX
+	MOVQ            dst+0(FP), CX
+	MOVQ            count+8(FP), DX
+	MOVQ            regs+48(FP), BX
+	XORQ            SI, SI
+	SHLQ            $0x06, BX
+
+register:
+	VMOVDQA32       Z8, Z9
+	VPADDQ          bits_ahead32<>+0(SB), Z9, Z14
+	VPXORQ          Z0, Z14, Z14
+	VPXORQ          bits_steps<>+0(SB), Z14, Z15
+	VPXORQ          bits_steps<>+64(SB), Z14, Z16
+	VPXORQ          bits_steps<>+128(SB), Z14, Z17
+	VPXORQ          bits_steps<>+192(SB), Z14, Z14
+	VAESENC         Z1, Z15, Z15
+	VAESENC         Z1, Z16, Z16
+	VAESENC         Z1, Z17, Z17
+	VAESENC         Z1, Z14, Z14
+	VAESENC         Z2, Z15, Z15
+	VAESENC         Z2, Z16, Z16
+	VAESENC         Z2, Z17, Z17
+	VAESENC         Z2, Z14, Z14
+	VAESENC         Z3, Z15, Z15
+	VAESENC         Z3, Z16, Z16
+	VAESENC         Z3, Z17, Z17
+	VAESENC         Z3, Z14, Z14
+	VAESENC         Z4, Z15, Z15
+	VAESENC         Z4, Z16, Z16
+	VAESENC         Z4, Z17, Z17
+	VAESENC         Z4, Z14, Z14
+	VAESENC         Z5, Z15, Z15
+	VAESENC         Z5, Z16, Z16
+	VAESENC         Z5, Z17, Z17
+	VAESENC         Z5, Z14, Z14
+	VAESENC         Z6, Z15, Z15
+	VAESENC         Z6, Z16, Z16
+	VAESENC         Z6, Z17, Z17
+	VAESENC         Z6, Z14, Z14
+	VAESENCLAST     Z7, Z15, Z15
+	VAESENCLAST     Z7, Z16, Z16
+	VAESENCLAST     Z7, Z17, Z17
+	VAESENCLAST     Z7, Z14, Z14
+	VPUNPCKLDQ      Z16, Z15, Z18
+	VPUNPCKLDQ      Z14, Z17, Z19
+	VPUNPCKHDQ      Z16, Z15, Z20
+	VPUNPCKHDQ      Z14, Z17, Z14
+	VPUNPCKLQDQ     Z19, Z18, Z15
+	VPUNPCKHQDQ     Z19, Z18, Z16
+	VPUNPCKLQDQ     Z14, Z20, Z17
+	VPUNPCKHQDQ     Z14, Z20, Z14
+	VMOVUPS         (DX)(SI*1), Z18
+	VMOVUPS         4096(DX)(SI*1), Z19
+	VPANDQ          Z18, Z19, Z20
+	VMOVUPS         8192(DX)(SI*1), Z21
+	VPXORD          Z10, Z10, Z10
+	VPTERNLOGQ      $0xff, Z11, Z11, Z11
+	VPBROADCASTQ    704(AX), Z22
+	VPTERNLOGQ.BCST $0x78, 712(AX), Z18, Z22
+	VPTERNLOGQ.BCST $0x78, 720(AX), Z19, Z22
+	VPTERNLOGQ.BCST $0x78, 728(AX), Z20, Z22
+	VPTERNLOGQ.BCST $0x78, 736(AX), Z21, Z22
+	VPTERNLOGQ      $0xd4, Z14, Z22, Z10
+	VPTERNLOGQ      $0x90, Z14, Z22, Z11
+	VPBROADCASTQ    640(AX), Z14
+	VPTERNLOGQ.BCST $0x78, 648(AX), Z18, Z14
+	VPTERNLOGQ.BCST $0x78, 656(AX), Z19, Z14
+	VPTERNLOGQ.BCST $0x78, 664(AX), Z20, Z14
+	VPTERNLOGQ.BCST $0x78, 672(AX), Z21, Z14
+	VPTERNLOGQ      $0xd4, Z17, Z14, Z10
+	VPTERNLOGQ      $0x90, Z17, Z14, Z11
+	VPBROADCASTQ    576(AX), Z14
+	VPTERNLOGQ.BCST $0x78, 584(AX), Z18, Z14
+	VPTERNLOGQ.BCST $0x78, 592(AX), Z19, Z14
+	VPTERNLOGQ.BCST $0x78, 600(AX), Z20, Z14
+	VPTERNLOGQ.BCST $0x78, 608(AX), Z21, Z14
+	VPTERNLOGQ      $0xd4, Z16, Z14, Z10
+	VPTERNLOGQ      $0x90, Z16, Z14, Z11
+	VPBROADCASTQ    512(AX), Z14
+	VPTERNLOGQ.BCST $0x78, 520(AX), Z18, Z14
+	VPTERNLOGQ.BCST $0x78, 528(AX), Z19, Z14
+	VPTERNLOGQ.BCST $0x78, 536(AX), Z20, Z14
+	VPTERNLOGQ.BCST $0x78, 544(AX), Z21, Z14
+	VPTERNLOGQ      $0xd4, Z15, Z14, Z10
+	VPTERNLOGQ      $0x90, Z15, Z14, Z11
+	VPADDQ          bits_ahead16<>+0(SB), Z9, Z14
+	VPXORQ          Z0, Z14, Z14
+	VPXORQ          bits_steps<>+0(SB), Z14, Z15
+	VPXORQ          bits_steps<>+64(SB), Z14, Z16
+	VPXORQ          bits_steps<>+128(SB), Z14, Z17
+	VPXORQ          bits_steps<>+192(SB), Z14, Z14
+	VAESENC         Z1, Z15, Z15
+	VAESENC         Z1, Z16, Z16
+	VAESENC         Z1, Z17, Z17
+	VAESENC         Z1, Z14, Z14
+	VAESENC         Z2, Z15, Z15
+	VAESENC         Z2, Z16, Z16
+	VAESENC         Z2, Z17, Z17
+	VAESENC         Z2, Z14, Z14
+	VAESENC         Z3, Z15, Z15
+	VAESENC         Z3, Z16, Z16
+	VAESENC         Z3, Z17, Z17
+	VAESENC         Z3, Z14, Z14
+	VAESENC         Z4, Z15, Z15
+	VAESENC         Z4, Z16, Z16
+	VAESENC         Z4, Z17, Z17
+	VAESENC         Z4, Z14, Z14
+	VAESENC         Z5, Z15, Z15
+	VAESENC         Z5, Z16, Z16
+	VAESENC         Z5, Z17, Z17
+	VAESENC         Z5, Z14, Z14
+	VAESENC         Z6, Z15, Z15
+	VAESENC         Z6, Z16, Z16
+	VAESENC         Z6, Z17, Z17
+	VAESENC         Z6, Z14, Z14
+	VAESENCLAST     Z7, Z15, Z15
+	VAESENCLAST     Z7, Z16, Z16
+	VAESENCLAST     Z7, Z17, Z17
+	VAESENCLAST     Z7, Z14, Z14
+	VPUNPCKLDQ      Z16, Z15, Z22
+	VPUNPCKLDQ      Z14, Z17, Z23
+	VPUNPCKHDQ      Z16, Z15, Z24
+	VPUNPCKHDQ      Z14, Z17, Z14
+	VPUNPCKLQDQ     Z23, Z22, Z15
+	VPUNPCKHQDQ     Z23, Z22, Z16
+	VPUNPCKLQDQ     Z14, Z24, Z17
+	VPUNPCKHQDQ     Z14, Z24, Z14
+	VPBROADCASTQ    448(AX), Z22
+	VPTERNLOGQ.BCST $0x78, 456(AX), Z18, Z22
+	VPTERNLOGQ.BCST $0x78, 464(AX), Z19, Z22
+	VPTERNLOGQ.BCST $0x78, 472(AX), Z20, Z22
+	VPTERNLOGQ.BCST $0x78, 480(AX), Z21, Z22
+	VPTERNLOGQ      $0xd4, Z14, Z22, Z10
+	VPTERNLOGQ      $0x90, Z14, Z22, Z11
+	VPBROADCASTQ    384(AX), Z14
+	VPTERNLOGQ.BCST $0x78, 392(AX), Z18, Z14
+	VPTERNLOGQ.BCST $0x78, 400(AX), Z19, Z14
+	VPTERNLOGQ.BCST $0x78, 408(AX), Z20, Z14
+	VPTERNLOGQ.BCST $0x78, 416(AX), Z21, Z14
+	VPTERNLOGQ      $0xd4, Z17, Z14, Z10
+	VPTERNLOGQ      $0x90, Z17, Z14, Z11
+	VPBROADCASTQ    320(AX), Z14
+	VPTERNLOGQ.BCST $0x78, 328(AX), Z18, Z14
+	VPTERNLOGQ.BCST $0x78, 336(AX), Z19, Z14
+	VPTERNLOGQ.BCST $0x78, 344(AX), Z20, Z14
+	VPTERNLOGQ.BCST $0x78, 352(AX), Z21, Z14
+	VPTERNLOGQ      $0xd4, Z16, Z14, Z10
+	VPTERNLOGQ      $0x90, Z16, Z14, Z11
+	VPBROADCASTQ    256(AX), Z14
+	VPTERNLOGQ.BCST $0x78, 264(AX), Z18, Z14
+	VPTERNLOGQ.BCST $0x78, 272(AX), Z19, Z14
+	VPTERNLOGQ.BCST $0x78, 280(AX), Z20, Z14
+	VPTERNLOGQ.BCST $0x78, 288(AX), Z21, Z14
+	VPTERNLOGQ      $0xd4, Z15, Z14, Z10
+	VPTERNLOGQ      $0x90, Z15, Z14, Z11
+	VPXORQ          Z0, Z9, Z14
+	VPXORQ          bits_steps<>+0(SB), Z14, Z15
+	VPXORQ          bits_steps<>+64(SB), Z14, Z16
+	VPXORQ          bits_steps<>+128(SB), Z14, Z17
+	VPXORQ          bits_steps<>+192(SB), Z14, Z14
+	VAESENC         Z1, Z15, Z15
+	VAESENC         Z1, Z16, Z16
+	VAESENC         Z1, Z17, Z17
+	VAESENC         Z1, Z14, Z14
+	VAESENC         Z2, Z15, Z15
+	VAESENC         Z2, Z16, Z16
+	VAESENC         Z2, Z17, Z17
+	VAESENC         Z2, Z14, Z14
+	VAESENC         Z3, Z15, Z15
+	VAESENC         Z3, Z16, Z16
+	VAESENC         Z3, Z17, Z17
+	VAESENC         Z3, Z14, Z14
+	VAESENC         Z4, Z15, Z15
+	VAESENC         Z4, Z16, Z16
+	VAESENC         Z4, Z17, Z17
+	VAESENC         Z4, Z14, Z14
+	VAESENC         Z5, Z15, Z15
+	VAESENC         Z5, Z16, Z16
+	VAESENC         Z5, Z17, Z17
+	VAESENC         Z5, Z14, Z14
+	VAESENC         Z6, Z15, Z15
+	VAESENC         Z6, Z16, Z16
+	VAESENC         Z6, Z17, Z17
+	VAESENC         Z6, Z14, Z14
+	VAESENCLAST     Z7, Z15, Z15
+	VAESENCLAST     Z7, Z16, Z16
+	VAESENCLAST     Z7, Z17, Z17
+	VAESENCLAST     Z7, Z14, Z14
+	VPUNPCKLDQ      Z16, Z15, Z22
+	VPUNPCKLDQ      Z14, Z17, Z23
+	VPUNPCKHDQ      Z16, Z15, Z24
+	VPUNPCKHDQ      Z14, Z17, Z14
+	VPUNPCKLQDQ     Z23, Z22, Z15
+	VPUNPCKHQDQ     Z23, Z22, Z16
+	VPUNPCKLQDQ     Z14, Z24, Z17
+	VPUNPCKHQDQ     Z14, Z24, Z14
+	VPBROADCASTQ    192(AX), Z22
+	VPTERNLOGQ.BCST $0x78, 200(AX), Z18, Z22
+	VPTERNLOGQ.BCST $0x78, 208(AX), Z19, Z22
+	VPTERNLOGQ.BCST $0x78, 216(AX), Z20, Z22
+	VPTERNLOGQ.BCST $0x78, 224(AX), Z21, Z22
+	VPTERNLOGQ      $0xd4, Z14, Z22, Z10
+	VPTERNLOGQ      $0x90, Z14, Z22, Z11
+	VPBROADCASTQ    128(AX), Z14
+	VPTERNLOGQ.BCST $0x78, 136(AX), Z18, Z14
+	VPTERNLOGQ.BCST $0x78, 144(AX), Z19, Z14
+	VPTERNLOGQ.BCST $0x78, 152(AX), Z20, Z14
+	VPTERNLOGQ.BCST $0x78, 160(AX), Z21, Z14
+	VPTERNLOGQ      $0xd4, Z17, Z14, Z10
+	VPTERNLOGQ      $0x90, Z17, Z14, Z11
+	VPBROADCASTQ    64(AX), Z14
+	VPTERNLOGQ.BCST $0x78, 72(AX), Z18, Z14
+	VPTERNLOGQ.BCST $0x78, 80(AX), Z19, Z14
+	VPTERNLOGQ.BCST $0x78, 88(AX), Z20, Z14
+	VPTERNLOGQ.BCST $0x78, 96(AX), Z21, Z14
+	VPTERNLOGQ      $0xd4, Z16, Z14, Z10
+	VPTERNLOGQ      $0x90, Z16, Z14, Z11
+	VPBROADCASTQ    (AX), Z14
+	VPTERNLOGQ.BCST $0x78, 8(AX), Z18, Z14
+	VPTERNLOGQ.BCST $0x78, 16(AX), Z19, Z14
+	VPTERNLOGQ.BCST $0x78, 24(AX), Z20, Z14
+	VPTERNLOGQ.BCST $0x78, 32(AX), Z21, Z14
+	VPTERNLOGQ      $0xd4, Z15, Z14, Z10
+	VPTERNLOGQ      $0x90, Z15, Z14, Z11
+	VPADDQ          bits_ahead48<>+0(SB), Z9, Z9
+	MOVQ            AX, DI
+	ADDQ            $+768, DI
+	MOVQ            $+13, R8
+
+more1:
+	VPTESTMD        Z11, Z11, K1
+	KORTESTW        K1, K1
+	JZ              done2
+	VPXORQ          Z0, Z9, Z14
+	VPXORQ          bits_steps<>+0(SB), Z14, Z15
+	VPXORQ          bits_steps<>+64(SB), Z14, Z16
+	VPXORQ          bits_steps<>+128(SB), Z14, Z17
+	VPXORQ          bits_steps<>+192(SB), Z14, Z14
+	VAESENC         Z1, Z15, Z15
+	VAESENC         Z1, Z16, Z16
+	VAESENC         Z1, Z17, Z17
+	VAESENC         Z1, Z14, Z14
+	VAESENC         Z2, Z15, Z15
+	VAESENC         Z2, Z16, Z16
+	VAESENC         Z2, Z17, Z17
+	VAESENC         Z2, Z14, Z14
+	VAESENC         Z3, Z15, Z15
+	VAESENC         Z3, Z16, Z16
+	VAESENC         Z3, Z17, Z17
+	VAESENC         Z3, Z14, Z14
+	VAESENC         Z4, Z15, Z15
+	VAESENC         Z4, Z16, Z16
+	VAESENC         Z4, Z17, Z17
+	VAESENC         Z4, Z14, Z14
+	VAESENC         Z5, Z15, Z15
+	VAESENC         Z5, Z16, Z16
+	VAESENC         Z5, Z17, Z17
+	VAESENC         Z5, Z14, Z14
+	VAESENC         Z6, Z15, Z15
+	VAESENC         Z6, Z16, Z16
+	VAESENC         Z6, Z17, Z17
+	VAESENC         Z6, Z14, Z14
+	VAESENCLAST     Z7, Z15, Z15
+	VAESENCLAST     Z7, Z16, Z16
+	VAESENCLAST     Z7, Z17, Z17
+	VAESENCLAST     Z7, Z14, Z14
+	VPUNPCKLDQ      Z16, Z15, Z22
+	VPUNPCKLDQ      Z14, Z17, Z23
+	VPUNPCKHDQ      Z16, Z15, Z24
+	VPUNPCKHDQ      Z14, Z17, Z14
+	VPUNPCKLQDQ     Z23, Z22, Z15
+	VPUNPCKHQDQ     Z23, Z22, Z16
+	VPUNPCKLQDQ     Z14, Z24, Z17
+	VPUNPCKHQDQ     Z14, Z24, Z14
+	VPXORD          Z12, Z12, Z12
+	VPTERNLOGQ      $0xff, Z13, Z13, Z13
+	VPBROADCASTQ    192(DI), Z22
+	VPTERNLOGQ.BCST $0x78, 200(DI), Z18, Z22
+	VPTERNLOGQ.BCST $0x78, 208(DI), Z19, Z22
+	VPTERNLOGQ.BCST $0x78, 216(DI), Z20, Z22
+	VPTERNLOGQ.BCST $0x78, 224(DI), Z21, Z22
+	VPTERNLOGQ      $0xd4, Z14, Z22, Z12
+	VPTERNLOGQ      $0x90, Z14, Z22, Z13
+	VPBROADCASTQ    128(DI), Z14
+	VPTERNLOGQ.BCST $0x78, 136(DI), Z18, Z14
+	VPTERNLOGQ.BCST $0x78, 144(DI), Z19, Z14
+	VPTERNLOGQ.BCST $0x78, 152(DI), Z20, Z14
+	VPTERNLOGQ.BCST $0x78, 160(DI), Z21, Z14
+	VPTERNLOGQ      $0xd4, Z17, Z14, Z12
+	VPTERNLOGQ      $0x90, Z17, Z14, Z13
+	VPBROADCASTQ    64(DI), Z14
+	VPTERNLOGQ.BCST $0x78, 72(DI), Z18, Z14
+	VPTERNLOGQ.BCST $0x78, 80(DI), Z19, Z14
+	VPTERNLOGQ.BCST $0x78, 88(DI), Z20, Z14
+	VPTERNLOGQ.BCST $0x78, 96(DI), Z21, Z14
+	VPTERNLOGQ      $0xd4, Z16, Z14, Z12
+	VPTERNLOGQ      $0x90, Z16, Z14, Z13
+	VPBROADCASTQ    (DI), Z14
+	VPTERNLOGQ.BCST $0x78, 8(DI), Z18, Z14
+	VPTERNLOGQ.BCST $0x78, 16(DI), Z19, Z14
+	VPTERNLOGQ.BCST $0x78, 24(DI), Z20, Z14
+	VPTERNLOGQ.BCST $0x78, 32(DI), Z21, Z14
+	VPTERNLOGQ      $0xd4, Z15, Z14, Z12
+	VPTERNLOGQ      $0x90, Z15, Z14, Z13
+	VPADDQ          bits_ahead16<>+0(SB), Z9, Z9
+	VPTERNLOGQ      $0xf8, Z12, Z11, Z10
+	VPANDQ          Z13, Z11, Z11
+	ADDQ            $+256, DI
+	DECQ            R8
+	JNZ             more1
+
+done2:
+	VMOVUPS Z10, (CX)(SI*1)
+	VPADDQ  bits_ahead256<>+0(SB), Z8, Z8
+	ADDQ    $+64, SI
+	CMPQ    SI, BX
+	JL      register
+	VZEROUPPER
+	RET
+
+DATA bits_ahead32<>+0(SB)/4, $0x00000020
+DATA bits_ahead32<>+4(SB)/4, $0x00000000
+DATA bits_ahead32<>+8(SB)/4, $0x00000000
+DATA bits_ahead32<>+12(SB)/4, $0x00000000
+DATA bits_ahead32<>+16(SB)/4, $0x00000020
+DATA bits_ahead32<>+20(SB)/4, $0x00000000
+DATA bits_ahead32<>+24(SB)/4, $0x00000000
+DATA bits_ahead32<>+28(SB)/4, $0x00000000
+DATA bits_ahead32<>+32(SB)/4, $0x00000020
+DATA bits_ahead32<>+36(SB)/4, $0x00000000
+DATA bits_ahead32<>+40(SB)/4, $0x00000000
+DATA bits_ahead32<>+44(SB)/4, $0x00000000
+DATA bits_ahead32<>+48(SB)/4, $0x00000020
+DATA bits_ahead32<>+52(SB)/4, $0x00000000
+DATA bits_ahead32<>+56(SB)/4, $0x00000000
+DATA bits_ahead32<>+60(SB)/4, $0x00000000
+GLOBL bits_ahead32<>(SB), RODATA|NOPTR, $64
+
+DATA bits_ahead48<>+0(SB)/4, $0x00000030
+DATA bits_ahead48<>+4(SB)/4, $0x00000000
+DATA bits_ahead48<>+8(SB)/4, $0x00000000
+DATA bits_ahead48<>+12(SB)/4, $0x00000000
+DATA bits_ahead48<>+16(SB)/4, $0x00000030
+DATA bits_ahead48<>+20(SB)/4, $0x00000000
+DATA bits_ahead48<>+24(SB)/4, $0x00000000
+DATA bits_ahead48<>+28(SB)/4, $0x00000000
+DATA bits_ahead48<>+32(SB)/4, $0x00000030
+DATA bits_ahead48<>+36(SB)/4, $0x00000000
+DATA bits_ahead48<>+40(SB)/4, $0x00000000
+DATA bits_ahead48<>+44(SB)/4, $0x00000000
+DATA bits_ahead48<>+48(SB)/4, $0x00000030
+DATA bits_ahead48<>+52(SB)/4, $0x00000000
+DATA bits_ahead48<>+56(SB)/4, $0x00000000
+DATA bits_ahead48<>+60(SB)/4, $0x00000000
+GLOBL bits_ahead48<>(SB), RODATA|NOPTR, $64
+
+// func heatBits8AVX2(dst *uint64, count *[3][512]uint64, digits *[64][8]uint64, keys *[20]uint32, counter uint64, stream uint64, regs int)
+// Requires: AVX, AVX2, SSE2
+TEXT ·heatBits8AVX2(SB), NOSPLIT, $96-56
+	MOVQ         keys+24(FP), AX
+	MOVQ         stream+40(FP), CX
+	MOVQ         CX, X0
+	VPBROADCASTQ X0, Y0
+	VPMULUDQ     bits_mul1<>+0(SB), Y0, Y0
+	SHRQ         $0x20, CX
+	MOVQ         CX, X1
+	VPBROADCASTQ X1, Y2
+	VPXOR        Y3, Y3, Y3
+	VMOVSHDUP    Y0, Y1
+	VPBROADCASTD (AX), Y4
+	VPXOR        Y3, Y1, Y1
+	VPXOR        Y4, Y1, Y1
+	VPBROADCASTD 4(AX), Y4
+	VPXOR        Y3, Y2, Y2
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTD 8(AX), Y4
+	VPXOR        Y3, Y0, Y0
+	VPXOR        Y4, Y0, Y0
+	VMOVUPS      Y1, (SP)
+	VMOVUPS      Y2, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	MOVQ         counter+32(FP), CX
+	MOVQ         CX, X0
+	VPBROADCASTQ X0, Y0
+	MOVQ         digits+16(FP), CX
+	MOVQ         dst+0(FP), DX
+	MOVQ         count+8(FP), BX
+	MOVQ         regs+48(FP), SI
+	XORQ         DI, DI
+	SHLQ         $0x06, SI
+
+register:
+	VPADDQ       bits_even<>+0(SB), Y0, Y1
+	VMOVDQA      Y1, Y2
+	VPADDQ       bits_one<>+0(SB), Y2, Y3
+	VMOVSHDUP    Y2, Y4
+	VPXOR        (SP), Y4, Y4
+	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
+	VMOVSHDUP    Y4, Y5
+	VPMULUDQ     bits_mul0<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y6
+	VPXOR        32(SP), Y6, Y6
+	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
+	VMOVSHDUP    Y6, Y7
+	VPXOR        64(SP), Y7, Y7
+	VPBROADCASTD 12(AX), Y8
+	VPXOR        Y5, Y2, Y2
+	VPXOR        Y8, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y3, Y3
+	VMOVSHDUP    Y3, Y8
+	VPXOR        32(SP), Y8, Y8
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y9
+	VPXOR        64(SP), Y9, Y9
+	VPBROADCASTD 12(AX), Y10
+	VPXOR        Y5, Y3, Y3
+	VPXOR        Y10, Y3, Y3
+	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y5
+	VPBROADCASTD 16(AX), Y10
+	VPXOR        Y6, Y5, Y5
+	VPXOR        Y10, Y5, Y5
+	VMOVSHDUP    Y7, Y6
+	VPBROADCASTD 20(AX), Y10
+	VPXOR        Y4, Y6, Y6
+	VPXOR        Y10, Y6, Y6
+	VPMULUDQ     bits_mul0<>+0(SB), Y9, Y9
+	VPMULUDQ     bits_mul1<>+0(SB), Y3, Y3
+	VMOVSHDUP    Y3, Y10
+	VPBROADCASTD 16(AX), Y11
+	VPXOR        Y8, Y10, Y10
+	VPXOR        Y11, Y10, Y10
+	VMOVSHDUP    Y9, Y8
+	VPBROADCASTD 20(AX), Y11
+	VPXOR        Y4, Y8, Y8
+	VPXOR        Y11, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y5, Y5
+	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
+	VMOVSHDUP    Y6, Y4
+	VPBROADCASTD 24(AX), Y11
+	VPXOR        Y2, Y4, Y4
+	VPXOR        Y11, Y4, Y4
+	VMOVSHDUP    Y5, Y2
+	VPBROADCASTD 28(AX), Y11
+	VPXOR        Y7, Y2, Y2
+	VPXOR        Y11, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y10, Y10
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y7
+	VPBROADCASTD 24(AX), Y11
+	VPXOR        Y3, Y7, Y7
+	VPXOR        Y11, Y7, Y7
+	VMOVSHDUP    Y10, Y3
+	VPBROADCASTD 28(AX), Y11
+	VPXOR        Y9, Y3, Y3
+	VPXOR        Y11, Y3, Y3
+	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y9
+	VPBROADCASTD 32(AX), Y11
+	VPXOR        Y6, Y9, Y9
+	VPXOR        Y11, Y9, Y9
+	VMOVSHDUP    Y4, Y6
+	VPBROADCASTD 36(AX), Y11
+	VPXOR        Y5, Y6, Y6
+	VPXOR        Y11, Y6, Y6
+	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
+	VPMULUDQ     bits_mul1<>+0(SB), Y3, Y3
+	VMOVSHDUP    Y3, Y5
+	VPBROADCASTD 32(AX), Y11
+	VPXOR        Y8, Y5, Y5
+	VPXOR        Y11, Y5, Y5
+	VMOVSHDUP    Y7, Y8
+	VPBROADCASTD 36(AX), Y11
+	VPXOR        Y10, Y8, Y8
+	VPXOR        Y11, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y9, Y9
+	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
+	VMOVSHDUP    Y6, Y10
+	VPBROADCASTD 40(AX), Y11
+	VPXOR        Y2, Y10, Y10
+	VPXOR        Y11, Y10, Y10
+	VMOVSHDUP    Y9, Y2
+	VPBROADCASTD 44(AX), Y11
+	VPXOR        Y4, Y2, Y2
+	VPXOR        Y11, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y5, Y5
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y4
+	VPBROADCASTD 40(AX), Y11
+	VPXOR        Y3, Y4, Y4
+	VPXOR        Y11, Y4, Y4
+	VMOVSHDUP    Y5, Y3
+	VPBROADCASTD 44(AX), Y11
+	VPXOR        Y7, Y3, Y3
+	VPXOR        Y11, Y3, Y3
+	VPMULUDQ     bits_mul0<>+0(SB), Y10, Y10
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y7
+	VPBROADCASTD 48(AX), Y11
+	VPXOR        Y6, Y7, Y7
+	VPXOR        Y11, Y7, Y7
+	VMOVSHDUP    Y10, Y6
+	VPBROADCASTD 52(AX), Y11
+	VPXOR        Y9, Y6, Y6
+	VPXOR        Y11, Y6, Y6
+	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
+	VPMULUDQ     bits_mul1<>+0(SB), Y3, Y3
+	VMOVSHDUP    Y3, Y9
+	VPBROADCASTD 48(AX), Y11
+	VPXOR        Y8, Y9, Y9
+	VPXOR        Y11, Y9, Y9
+	VMOVSHDUP    Y4, Y8
+	VPBROADCASTD 52(AX), Y11
+	VPXOR        Y5, Y8, Y8
+	VPXOR        Y11, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
+	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
+	VMOVSHDUP    Y6, Y5
+	VPBROADCASTD 56(AX), Y11
+	VPXOR        Y2, Y5, Y5
+	VPXOR        Y11, Y5, Y5
+	VMOVSHDUP    Y7, Y2
+	VPBROADCASTD 60(AX), Y11
+	VPXOR        Y10, Y2, Y2
+	VPXOR        Y11, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y9, Y9
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y10
+	VPBROADCASTD 56(AX), Y11
+	VPXOR        Y3, Y10, Y10
+	VPXOR        Y11, Y10, Y10
+	VMOVSHDUP    Y9, Y3
+	VPBROADCASTD 60(AX), Y11
+	VPXOR        Y4, Y3, Y3
+	VPXOR        Y11, Y3, Y3
+	VPMULUDQ     bits_mul0<>+0(SB), Y5, Y5
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y4
+	VPBROADCASTD 64(AX), Y11
+	VPXOR        Y6, Y4, Y4
+	VPXOR        Y11, Y4, Y4
+	VMOVSHDUP    Y5, Y6
+	VPBROADCASTD 68(AX), Y11
+	VPXOR        Y7, Y6, Y6
+	VPXOR        Y11, Y6, Y6
+	VPMULUDQ     bits_mul0<>+0(SB), Y10, Y10
+	VPMULUDQ     bits_mul1<>+0(SB), Y3, Y3
+	VMOVSHDUP    Y3, Y7
+	VPBROADCASTD 64(AX), Y11
+	VPXOR        Y8, Y7, Y7
+	VPXOR        Y11, Y7, Y7
+	VMOVSHDUP    Y10, Y8
+	VPBROADCASTD 68(AX), Y11
+	VPXOR        Y9, Y8, Y8
+	VPXOR        Y11, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
+	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
+	VMOVSHDUP    Y6, Y9
+	VPBROADCASTD 72(AX), Y11
+	VPXOR        Y2, Y9, Y9
+	VPXOR        Y11, Y9, Y9
+	VMOVSHDUP    Y4, Y2
+	VPBROADCASTD 76(AX), Y11
+	VPXOR        Y5, Y2, Y2
+	VPXOR        Y11, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y5
+	VPBROADCASTD 72(AX), Y11
+	VPXOR        Y3, Y5, Y5
+	VPXOR        Y11, Y5, Y5
+	VMOVSHDUP    Y7, Y3
+	VPBROADCASTD 76(AX), Y11
+	VPXOR        Y10, Y3, Y3
+	VPXOR        Y11, Y3, Y3
+	VPSLLQ       $0x20, Y5, Y5
+	VPBLENDD     $0xaa, Y5, Y9, Y9
+	VPSLLQ       $0x20, Y8, Y8
+	VPBLENDD     $0xaa, Y8, Y6, Y6
+	VPSLLQ       $0x20, Y3, Y3
+	VPBLENDD     $0xaa, Y3, Y2, Y2
+	VPSLLQ       $0x20, Y7, Y7
+	VPBLENDD     $0xaa, Y7, Y4, Y4
+	VPXOR        Y3, Y3, Y3
+	VPCMPEQD     Y5, Y5, Y5
+	VPBROADCASTQ 192(CX), Y7
+	VPBROADCASTQ 200(CX), Y8
+	VPAND        (BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 208(CX), Y8
+	VPAND        4096(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 216(CX), Y8
+	VPAND        (BX)(DI*1), Y8, Y8
+	VPAND        4096(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 224(CX), Y8
+	VPAND        8192(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 232(CX), Y8
+	VPAND        (BX)(DI*1), Y8, Y8
+	VPAND        8192(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 240(CX), Y8
+	VPAND        4096(BX)(DI*1), Y8, Y8
+	VPAND        8192(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 248(CX), Y8
+	VPAND        (BX)(DI*1), Y8, Y8
+	VPAND        4096(BX)(DI*1), Y8, Y8
+	VPAND        8192(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPXOR        Y4, Y7, Y8
+	VPANDN       Y7, Y4, Y7
+	VPANDN       Y3, Y8, Y3
+	VPOR         Y7, Y3, Y3
+	VPANDN       Y5, Y8, Y5
+	VPBROADCASTQ 128(CX), Y4
+	VPBROADCASTQ 136(CX), Y7
+	VPAND        (BX)(DI*1), Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VPBROADCASTQ 144(CX), Y7
+	VPAND        4096(BX)(DI*1), Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VPBROADCASTQ 152(CX), Y7
+	VPAND        (BX)(DI*1), Y7, Y7
+	VPAND        4096(BX)(DI*1), Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VPBROADCASTQ 160(CX), Y7
+	VPAND        8192(BX)(DI*1), Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VPBROADCASTQ 168(CX), Y7
+	VPAND        (BX)(DI*1), Y7, Y7
+	VPAND        8192(BX)(DI*1), Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VPBROADCASTQ 176(CX), Y7
+	VPAND        4096(BX)(DI*1), Y7, Y7
+	VPAND        8192(BX)(DI*1), Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VPBROADCASTQ 184(CX), Y7
+	VPAND        (BX)(DI*1), Y7, Y7
+	VPAND        4096(BX)(DI*1), Y7, Y7
+	VPAND        8192(BX)(DI*1), Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VPXOR        Y2, Y4, Y7
+	VPANDN       Y4, Y2, Y4
+	VPANDN       Y3, Y7, Y3
+	VPOR         Y4, Y3, Y3
+	VPANDN       Y5, Y7, Y5
+	VPBROADCASTQ 64(CX), Y2
+	VPBROADCASTQ 72(CX), Y4
+	VPAND        (BX)(DI*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 80(CX), Y4
+	VPAND        4096(BX)(DI*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 88(CX), Y4
+	VPAND        (BX)(DI*1), Y4, Y4
+	VPAND        4096(BX)(DI*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 96(CX), Y4
+	VPAND        8192(BX)(DI*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 104(CX), Y4
+	VPAND        (BX)(DI*1), Y4, Y4
+	VPAND        8192(BX)(DI*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 112(CX), Y4
+	VPAND        4096(BX)(DI*1), Y4, Y4
+	VPAND        8192(BX)(DI*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 120(CX), Y4
+	VPAND        (BX)(DI*1), Y4, Y4
+	VPAND        4096(BX)(DI*1), Y4, Y4
+	VPAND        8192(BX)(DI*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPXOR        Y6, Y2, Y4
+	VPANDN       Y2, Y6, Y2
+	VPANDN       Y3, Y4, Y3
+	VPOR         Y2, Y3, Y3
+	VPANDN       Y5, Y4, Y5
+	VPBROADCASTQ (CX), Y2
+	VPBROADCASTQ 8(CX), Y4
+	VPAND        (BX)(DI*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 16(CX), Y4
+	VPAND        4096(BX)(DI*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 24(CX), Y4
+	VPAND        (BX)(DI*1), Y4, Y4
+	VPAND        4096(BX)(DI*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 32(CX), Y4
+	VPAND        8192(BX)(DI*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 40(CX), Y4
+	VPAND        (BX)(DI*1), Y4, Y4
+	VPAND        8192(BX)(DI*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 48(CX), Y4
+	VPAND        4096(BX)(DI*1), Y4, Y4
+	VPAND        8192(BX)(DI*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 56(CX), Y4
+	VPAND        (BX)(DI*1), Y4, Y4
+	VPAND        4096(BX)(DI*1), Y4, Y4
+	VPAND        8192(BX)(DI*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPXOR        Y9, Y2, Y4
+	VPANDN       Y2, Y9, Y2
+	VPANDN       Y3, Y4, Y3
+	VPOR         Y2, Y3, Y3
+	VPANDN       Y5, Y4, Y5
+	VPADDQ       bits_groups1<>+0(SB), Y1, Y1
+	MOVQ         CX, R8
+	ADDQ         $+256, R8
+	MOVQ         $+15, R9
+
+more1:
+	VPTEST       Y5, Y5
+	JZ           done2
+	VMOVDQA      Y1, Y2
+	VPADDQ       bits_one<>+0(SB), Y2, Y4
+	VMOVSHDUP    Y2, Y6
+	VPXOR        (SP), Y6, Y6
+	VPMULUDQ     bits_mul0<>+0(SB), Y6, Y6
+	VMOVSHDUP    Y6, Y7
+	VPMULUDQ     bits_mul0<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y8
+	VPXOR        32(SP), Y8, Y8
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y9
+	VPXOR        64(SP), Y9, Y9
+	VPBROADCASTD 12(AX), Y10
+	VPXOR        Y7, Y2, Y2
+	VPXOR        Y10, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
+	VMOVSHDUP    Y4, Y10
+	VPXOR        32(SP), Y10, Y10
+	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
+	VMOVSHDUP    Y10, Y11
+	VPXOR        64(SP), Y11, Y11
+	VPBROADCASTD 12(AX), Y12
+	VPXOR        Y7, Y4, Y4
+	VPXOR        Y12, Y4, Y4
+	VPMULUDQ     bits_mul0<>+0(SB), Y9, Y9
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y7
+	VPBROADCASTD 16(AX), Y12
+	VPXOR        Y8, Y7, Y7
+	VPXOR        Y12, Y7, Y7
+	VMOVSHDUP    Y9, Y8
+	VPBROADCASTD 20(AX), Y12
+	VPXOR        Y6, Y8, Y8
+	VPXOR        Y12, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y11, Y11
+	VPMULUDQ     bits_mul1<>+0(SB), Y4, Y4
+	VMOVSHDUP    Y4, Y12
+	VPBROADCASTD 16(AX), Y13
+	VPXOR        Y10, Y12, Y12
+	VPXOR        Y13, Y12, Y12
+	VMOVSHDUP    Y11, Y10
+	VPBROADCASTD 20(AX), Y13
+	VPXOR        Y6, Y10, Y10
+	VPXOR        Y13, Y10, Y10
+	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y6
+	VPBROADCASTD 24(AX), Y13
+	VPXOR        Y2, Y6, Y6
+	VPXOR        Y13, Y6, Y6
+	VMOVSHDUP    Y7, Y2
+	VPBROADCASTD 28(AX), Y13
+	VPXOR        Y9, Y2, Y2
+	VPXOR        Y13, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y12, Y12
+	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
+	VMOVSHDUP    Y10, Y9
+	VPBROADCASTD 24(AX), Y13
+	VPXOR        Y4, Y9, Y9
+	VPXOR        Y13, Y9, Y9
+	VMOVSHDUP    Y12, Y4
+	VPBROADCASTD 28(AX), Y13
+	VPXOR        Y11, Y4, Y4
+	VPXOR        Y13, Y4, Y4
+	VPMULUDQ     bits_mul0<>+0(SB), Y6, Y6
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y11
+	VPBROADCASTD 32(AX), Y13
+	VPXOR        Y8, Y11, Y11
+	VPXOR        Y13, Y11, Y11
+	VMOVSHDUP    Y6, Y8
+	VPBROADCASTD 36(AX), Y13
+	VPXOR        Y7, Y8, Y8
+	VPXOR        Y13, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y9, Y9
+	VPMULUDQ     bits_mul1<>+0(SB), Y4, Y4
+	VMOVSHDUP    Y4, Y7
+	VPBROADCASTD 32(AX), Y13
+	VPXOR        Y10, Y7, Y7
+	VPXOR        Y13, Y7, Y7
+	VMOVSHDUP    Y9, Y10
+	VPBROADCASTD 36(AX), Y13
+	VPXOR        Y12, Y10, Y10
+	VPXOR        Y13, Y10, Y10
+	VPMULUDQ     bits_mul0<>+0(SB), Y11, Y11
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y12
+	VPBROADCASTD 40(AX), Y13
+	VPXOR        Y2, Y12, Y12
+	VPXOR        Y13, Y12, Y12
+	VMOVSHDUP    Y11, Y2
+	VPBROADCASTD 44(AX), Y13
+	VPXOR        Y6, Y2, Y2
+	VPXOR        Y13, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
+	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
+	VMOVSHDUP    Y10, Y6
+	VPBROADCASTD 40(AX), Y13
+	VPXOR        Y4, Y6, Y6
+	VPXOR        Y13, Y6, Y6
+	VMOVSHDUP    Y7, Y4
+	VPBROADCASTD 44(AX), Y13
+	VPXOR        Y9, Y4, Y4
+	VPXOR        Y13, Y4, Y4
+	VPMULUDQ     bits_mul0<>+0(SB), Y12, Y12
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y9
+	VPBROADCASTD 48(AX), Y13
+	VPXOR        Y8, Y9, Y9
+	VPXOR        Y13, Y9, Y9
+	VMOVSHDUP    Y12, Y8
+	VPBROADCASTD 52(AX), Y13
+	VPXOR        Y11, Y8, Y8
+	VPXOR        Y13, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y6, Y6
+	VPMULUDQ     bits_mul1<>+0(SB), Y4, Y4
+	VMOVSHDUP    Y4, Y11
+	VPBROADCASTD 48(AX), Y13
+	VPXOR        Y10, Y11, Y11
+	VPXOR        Y13, Y11, Y11
+	VMOVSHDUP    Y6, Y10
+	VPBROADCASTD 52(AX), Y13
+	VPXOR        Y7, Y10, Y10
+	VPXOR        Y13, Y10, Y10
+	VPMULUDQ     bits_mul0<>+0(SB), Y9, Y9
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y7
+	VPBROADCASTD 56(AX), Y13
+	VPXOR        Y2, Y7, Y7
+	VPXOR        Y13, Y7, Y7
+	VMOVSHDUP    Y9, Y2
+	VPBROADCASTD 60(AX), Y13
+	VPXOR        Y12, Y2, Y2
+	VPXOR        Y13, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y11, Y11
+	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
+	VMOVSHDUP    Y10, Y12
+	VPBROADCASTD 56(AX), Y13
+	VPXOR        Y4, Y12, Y12
+	VPXOR        Y13, Y12, Y12
+	VMOVSHDUP    Y11, Y4
+	VPBROADCASTD 60(AX), Y13
+	VPXOR        Y6, Y4, Y4
+	VPXOR        Y13, Y4, Y4
+	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y6
+	VPBROADCASTD 64(AX), Y13
+	VPXOR        Y8, Y6, Y6
+	VPXOR        Y13, Y6, Y6
+	VMOVSHDUP    Y7, Y8
+	VPBROADCASTD 68(AX), Y13
+	VPXOR        Y9, Y8, Y8
+	VPXOR        Y13, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y12, Y12
+	VPMULUDQ     bits_mul1<>+0(SB), Y4, Y4
+	VMOVSHDUP    Y4, Y9
+	VPBROADCASTD 64(AX), Y13
+	VPXOR        Y10, Y9, Y9
+	VPXOR        Y13, Y9, Y9
+	VMOVSHDUP    Y12, Y10
+	VPBROADCASTD 68(AX), Y13
+	VPXOR        Y11, Y10, Y10
+	VPXOR        Y13, Y10, Y10
+	VPMULUDQ     bits_mul0<>+0(SB), Y6, Y6
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y11
+	VPBROADCASTD 72(AX), Y13
+	VPXOR        Y2, Y11, Y11
+	VPXOR        Y13, Y11, Y11
+	VMOVSHDUP    Y6, Y2
+	VPBROADCASTD 76(AX), Y13
+	VPXOR        Y7, Y2, Y2
+	VPXOR        Y13, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y9, Y9
+	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
+	VMOVSHDUP    Y10, Y7
+	VPBROADCASTD 72(AX), Y13
+	VPXOR        Y4, Y7, Y7
+	VPXOR        Y13, Y7, Y7
+	VMOVSHDUP    Y9, Y4
+	VPBROADCASTD 76(AX), Y13
+	VPXOR        Y12, Y4, Y4
+	VPXOR        Y13, Y4, Y4
+	VPSLLQ       $0x20, Y7, Y7
+	VPBLENDD     $0xaa, Y7, Y11, Y11
+	VPSLLQ       $0x20, Y10, Y10
+	VPBLENDD     $0xaa, Y10, Y8, Y8
+	VPSLLQ       $0x20, Y4, Y4
+	VPBLENDD     $0xaa, Y4, Y2, Y2
+	VPSLLQ       $0x20, Y9, Y9
+	VPBLENDD     $0xaa, Y9, Y6, Y6
+	VPXOR        Y4, Y4, Y4
+	VPCMPEQD     Y7, Y7, Y7
+	VPBROADCASTQ 192(R8), Y9
+	VPBROADCASTQ 200(R8), Y10
+	VPAND        (BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 208(R8), Y10
+	VPAND        4096(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 216(R8), Y10
+	VPAND        (BX)(DI*1), Y10, Y10
+	VPAND        4096(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 224(R8), Y10
+	VPAND        8192(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 232(R8), Y10
+	VPAND        (BX)(DI*1), Y10, Y10
+	VPAND        8192(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 240(R8), Y10
+	VPAND        4096(BX)(DI*1), Y10, Y10
+	VPAND        8192(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 248(R8), Y10
+	VPAND        (BX)(DI*1), Y10, Y10
+	VPAND        4096(BX)(DI*1), Y10, Y10
+	VPAND        8192(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPXOR        Y6, Y9, Y10
+	VPANDN       Y9, Y6, Y9
+	VPANDN       Y4, Y10, Y4
+	VPOR         Y9, Y4, Y4
+	VPANDN       Y7, Y10, Y7
+	VPBROADCASTQ 128(R8), Y6
+	VPBROADCASTQ 136(R8), Y9
+	VPAND        (BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y6, Y6
+	VPBROADCASTQ 144(R8), Y9
+	VPAND        4096(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y6, Y6
+	VPBROADCASTQ 152(R8), Y9
+	VPAND        (BX)(DI*1), Y9, Y9
+	VPAND        4096(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y6, Y6
+	VPBROADCASTQ 160(R8), Y9
+	VPAND        8192(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y6, Y6
+	VPBROADCASTQ 168(R8), Y9
+	VPAND        (BX)(DI*1), Y9, Y9
+	VPAND        8192(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y6, Y6
+	VPBROADCASTQ 176(R8), Y9
+	VPAND        4096(BX)(DI*1), Y9, Y9
+	VPAND        8192(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y6, Y6
+	VPBROADCASTQ 184(R8), Y9
+	VPAND        (BX)(DI*1), Y9, Y9
+	VPAND        4096(BX)(DI*1), Y9, Y9
+	VPAND        8192(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y6, Y6
+	VPXOR        Y2, Y6, Y9
+	VPANDN       Y6, Y2, Y6
+	VPANDN       Y4, Y9, Y4
+	VPOR         Y6, Y4, Y4
+	VPANDN       Y7, Y9, Y7
+	VPBROADCASTQ 64(R8), Y2
+	VPBROADCASTQ 72(R8), Y6
+	VPAND        (BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPBROADCASTQ 80(R8), Y6
+	VPAND        4096(BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPBROADCASTQ 88(R8), Y6
+	VPAND        (BX)(DI*1), Y6, Y6
+	VPAND        4096(BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPBROADCASTQ 96(R8), Y6
+	VPAND        8192(BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPBROADCASTQ 104(R8), Y6
+	VPAND        (BX)(DI*1), Y6, Y6
+	VPAND        8192(BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPBROADCASTQ 112(R8), Y6
+	VPAND        4096(BX)(DI*1), Y6, Y6
+	VPAND        8192(BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPBROADCASTQ 120(R8), Y6
+	VPAND        (BX)(DI*1), Y6, Y6
+	VPAND        4096(BX)(DI*1), Y6, Y6
+	VPAND        8192(BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPXOR        Y8, Y2, Y6
+	VPANDN       Y2, Y8, Y2
+	VPANDN       Y4, Y6, Y4
+	VPOR         Y2, Y4, Y4
+	VPANDN       Y7, Y6, Y7
+	VPBROADCASTQ (R8), Y2
+	VPBROADCASTQ 8(R8), Y6
+	VPAND        (BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPBROADCASTQ 16(R8), Y6
+	VPAND        4096(BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPBROADCASTQ 24(R8), Y6
+	VPAND        (BX)(DI*1), Y6, Y6
+	VPAND        4096(BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPBROADCASTQ 32(R8), Y6
+	VPAND        8192(BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPBROADCASTQ 40(R8), Y6
+	VPAND        (BX)(DI*1), Y6, Y6
+	VPAND        8192(BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPBROADCASTQ 48(R8), Y6
+	VPAND        4096(BX)(DI*1), Y6, Y6
+	VPAND        8192(BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPBROADCASTQ 56(R8), Y6
+	VPAND        (BX)(DI*1), Y6, Y6
+	VPAND        4096(BX)(DI*1), Y6, Y6
+	VPAND        8192(BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPXOR        Y11, Y2, Y6
+	VPANDN       Y2, Y11, Y2
+	VPANDN       Y4, Y6, Y4
+	VPOR         Y2, Y4, Y4
+	VPANDN       Y7, Y6, Y7
+	VPADDQ       bits_groups1<>+0(SB), Y1, Y1
+	VPAND        Y5, Y4, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y7, Y5, Y5
+	ADDQ         $+256, R8
+	DECQ         R9
+	JNZ          more1
+
+done2:
+	VMOVUPS      Y3, (DX)(DI*1)
+	VPADDQ       bits_even<>+32(SB), Y0, Y1
+	VMOVDQA      Y1, Y2
+	VPADDQ       bits_one<>+0(SB), Y2, Y3
+	VMOVSHDUP    Y2, Y4
+	VPXOR        (SP), Y4, Y4
+	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
+	VMOVSHDUP    Y4, Y5
+	VPMULUDQ     bits_mul0<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y6
+	VPXOR        32(SP), Y6, Y6
+	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
+	VMOVSHDUP    Y6, Y7
+	VPXOR        64(SP), Y7, Y7
+	VPBROADCASTD 12(AX), Y8
+	VPXOR        Y5, Y2, Y2
+	VPXOR        Y8, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y3, Y3
+	VMOVSHDUP    Y3, Y8
+	VPXOR        32(SP), Y8, Y8
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y9
+	VPXOR        64(SP), Y9, Y9
+	VPBROADCASTD 12(AX), Y10
+	VPXOR        Y5, Y3, Y3
+	VPXOR        Y10, Y3, Y3
+	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y5
+	VPBROADCASTD 16(AX), Y10
+	VPXOR        Y6, Y5, Y5
+	VPXOR        Y10, Y5, Y5
+	VMOVSHDUP    Y7, Y6
+	VPBROADCASTD 20(AX), Y10
+	VPXOR        Y4, Y6, Y6
+	VPXOR        Y10, Y6, Y6
+	VPMULUDQ     bits_mul0<>+0(SB), Y9, Y9
+	VPMULUDQ     bits_mul1<>+0(SB), Y3, Y3
+	VMOVSHDUP    Y3, Y10
+	VPBROADCASTD 16(AX), Y11
+	VPXOR        Y8, Y10, Y10
+	VPXOR        Y11, Y10, Y10
+	VMOVSHDUP    Y9, Y8
+	VPBROADCASTD 20(AX), Y11
+	VPXOR        Y4, Y8, Y8
+	VPXOR        Y11, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y5, Y5
+	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
+	VMOVSHDUP    Y6, Y4
+	VPBROADCASTD 24(AX), Y11
+	VPXOR        Y2, Y4, Y4
+	VPXOR        Y11, Y4, Y4
+	VMOVSHDUP    Y5, Y2
+	VPBROADCASTD 28(AX), Y11
+	VPXOR        Y7, Y2, Y2
+	VPXOR        Y11, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y10, Y10
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y7
+	VPBROADCASTD 24(AX), Y11
+	VPXOR        Y3, Y7, Y7
+	VPXOR        Y11, Y7, Y7
+	VMOVSHDUP    Y10, Y3
+	VPBROADCASTD 28(AX), Y11
+	VPXOR        Y9, Y3, Y3
+	VPXOR        Y11, Y3, Y3
+	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y9
+	VPBROADCASTD 32(AX), Y11
+	VPXOR        Y6, Y9, Y9
+	VPXOR        Y11, Y9, Y9
+	VMOVSHDUP    Y4, Y6
+	VPBROADCASTD 36(AX), Y11
+	VPXOR        Y5, Y6, Y6
+	VPXOR        Y11, Y6, Y6
+	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
+	VPMULUDQ     bits_mul1<>+0(SB), Y3, Y3
+	VMOVSHDUP    Y3, Y5
+	VPBROADCASTD 32(AX), Y11
+	VPXOR        Y8, Y5, Y5
+	VPXOR        Y11, Y5, Y5
+	VMOVSHDUP    Y7, Y8
+	VPBROADCASTD 36(AX), Y11
+	VPXOR        Y10, Y8, Y8
+	VPXOR        Y11, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y9, Y9
+	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
+	VMOVSHDUP    Y6, Y10
+	VPBROADCASTD 40(AX), Y11
+	VPXOR        Y2, Y10, Y10
+	VPXOR        Y11, Y10, Y10
+	VMOVSHDUP    Y9, Y2
+	VPBROADCASTD 44(AX), Y11
+	VPXOR        Y4, Y2, Y2
+	VPXOR        Y11, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y5, Y5
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y4
+	VPBROADCASTD 40(AX), Y11
+	VPXOR        Y3, Y4, Y4
+	VPXOR        Y11, Y4, Y4
+	VMOVSHDUP    Y5, Y3
+	VPBROADCASTD 44(AX), Y11
+	VPXOR        Y7, Y3, Y3
+	VPXOR        Y11, Y3, Y3
+	VPMULUDQ     bits_mul0<>+0(SB), Y10, Y10
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y7
+	VPBROADCASTD 48(AX), Y11
+	VPXOR        Y6, Y7, Y7
+	VPXOR        Y11, Y7, Y7
+	VMOVSHDUP    Y10, Y6
+	VPBROADCASTD 52(AX), Y11
+	VPXOR        Y9, Y6, Y6
+	VPXOR        Y11, Y6, Y6
+	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
+	VPMULUDQ     bits_mul1<>+0(SB), Y3, Y3
+	VMOVSHDUP    Y3, Y9
+	VPBROADCASTD 48(AX), Y11
+	VPXOR        Y8, Y9, Y9
+	VPXOR        Y11, Y9, Y9
+	VMOVSHDUP    Y4, Y8
+	VPBROADCASTD 52(AX), Y11
+	VPXOR        Y5, Y8, Y8
+	VPXOR        Y11, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
+	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
+	VMOVSHDUP    Y6, Y5
+	VPBROADCASTD 56(AX), Y11
+	VPXOR        Y2, Y5, Y5
+	VPXOR        Y11, Y5, Y5
+	VMOVSHDUP    Y7, Y2
+	VPBROADCASTD 60(AX), Y11
+	VPXOR        Y10, Y2, Y2
+	VPXOR        Y11, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y9, Y9
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y10
+	VPBROADCASTD 56(AX), Y11
+	VPXOR        Y3, Y10, Y10
+	VPXOR        Y11, Y10, Y10
+	VMOVSHDUP    Y9, Y3
+	VPBROADCASTD 60(AX), Y11
+	VPXOR        Y4, Y3, Y3
+	VPXOR        Y11, Y3, Y3
+	VPMULUDQ     bits_mul0<>+0(SB), Y5, Y5
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y4
+	VPBROADCASTD 64(AX), Y11
+	VPXOR        Y6, Y4, Y4
+	VPXOR        Y11, Y4, Y4
+	VMOVSHDUP    Y5, Y6
+	VPBROADCASTD 68(AX), Y11
+	VPXOR        Y7, Y6, Y6
+	VPXOR        Y11, Y6, Y6
+	VPMULUDQ     bits_mul0<>+0(SB), Y10, Y10
+	VPMULUDQ     bits_mul1<>+0(SB), Y3, Y3
+	VMOVSHDUP    Y3, Y7
+	VPBROADCASTD 64(AX), Y11
+	VPXOR        Y8, Y7, Y7
+	VPXOR        Y11, Y7, Y7
+	VMOVSHDUP    Y10, Y8
+	VPBROADCASTD 68(AX), Y11
+	VPXOR        Y9, Y8, Y8
+	VPXOR        Y11, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
+	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
+	VMOVSHDUP    Y6, Y9
+	VPBROADCASTD 72(AX), Y11
+	VPXOR        Y2, Y9, Y9
+	VPXOR        Y11, Y9, Y9
+	VMOVSHDUP    Y4, Y2
+	VPBROADCASTD 76(AX), Y11
+	VPXOR        Y5, Y2, Y2
+	VPXOR        Y11, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y5
+	VPBROADCASTD 72(AX), Y11
+	VPXOR        Y3, Y5, Y5
+	VPXOR        Y11, Y5, Y5
+	VMOVSHDUP    Y7, Y3
+	VPBROADCASTD 76(AX), Y11
+	VPXOR        Y10, Y3, Y3
+	VPXOR        Y11, Y3, Y3
+	VPSLLQ       $0x20, Y5, Y5
+	VPBLENDD     $0xaa, Y5, Y9, Y9
+	VPSLLQ       $0x20, Y8, Y8
+	VPBLENDD     $0xaa, Y8, Y6, Y6
+	VPSLLQ       $0x20, Y3, Y3
+	VPBLENDD     $0xaa, Y3, Y2, Y2
+	VPSLLQ       $0x20, Y7, Y7
+	VPBLENDD     $0xaa, Y7, Y4, Y4
+	VPXOR        Y3, Y3, Y3
+	VPCMPEQD     Y5, Y5, Y5
+	VPBROADCASTQ 192(CX), Y7
+	VPBROADCASTQ 200(CX), Y8
+	VPAND        32(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 208(CX), Y8
+	VPAND        4128(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 216(CX), Y8
+	VPAND        32(BX)(DI*1), Y8, Y8
+	VPAND        4128(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 224(CX), Y8
+	VPAND        8224(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 232(CX), Y8
+	VPAND        32(BX)(DI*1), Y8, Y8
+	VPAND        8224(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 240(CX), Y8
+	VPAND        4128(BX)(DI*1), Y8, Y8
+	VPAND        8224(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 248(CX), Y8
+	VPAND        32(BX)(DI*1), Y8, Y8
+	VPAND        4128(BX)(DI*1), Y8, Y8
+	VPAND        8224(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPXOR        Y4, Y7, Y8
+	VPANDN       Y7, Y4, Y7
+	VPANDN       Y3, Y8, Y3
+	VPOR         Y7, Y3, Y3
+	VPANDN       Y5, Y8, Y5
+	VPBROADCASTQ 128(CX), Y4
+	VPBROADCASTQ 136(CX), Y7
+	VPAND        32(BX)(DI*1), Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VPBROADCASTQ 144(CX), Y7
+	VPAND        4128(BX)(DI*1), Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VPBROADCASTQ 152(CX), Y7
+	VPAND        32(BX)(DI*1), Y7, Y7
+	VPAND        4128(BX)(DI*1), Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VPBROADCASTQ 160(CX), Y7
+	VPAND        8224(BX)(DI*1), Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VPBROADCASTQ 168(CX), Y7
+	VPAND        32(BX)(DI*1), Y7, Y7
+	VPAND        8224(BX)(DI*1), Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VPBROADCASTQ 176(CX), Y7
+	VPAND        4128(BX)(DI*1), Y7, Y7
+	VPAND        8224(BX)(DI*1), Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VPBROADCASTQ 184(CX), Y7
+	VPAND        32(BX)(DI*1), Y7, Y7
+	VPAND        4128(BX)(DI*1), Y7, Y7
+	VPAND        8224(BX)(DI*1), Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VPXOR        Y2, Y4, Y7
+	VPANDN       Y4, Y2, Y4
+	VPANDN       Y3, Y7, Y3
+	VPOR         Y4, Y3, Y3
+	VPANDN       Y5, Y7, Y5
+	VPBROADCASTQ 64(CX), Y2
+	VPBROADCASTQ 72(CX), Y4
+	VPAND        32(BX)(DI*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 80(CX), Y4
+	VPAND        4128(BX)(DI*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 88(CX), Y4
+	VPAND        32(BX)(DI*1), Y4, Y4
+	VPAND        4128(BX)(DI*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 96(CX), Y4
+	VPAND        8224(BX)(DI*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 104(CX), Y4
+	VPAND        32(BX)(DI*1), Y4, Y4
+	VPAND        8224(BX)(DI*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 112(CX), Y4
+	VPAND        4128(BX)(DI*1), Y4, Y4
+	VPAND        8224(BX)(DI*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 120(CX), Y4
+	VPAND        32(BX)(DI*1), Y4, Y4
+	VPAND        4128(BX)(DI*1), Y4, Y4
+	VPAND        8224(BX)(DI*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPXOR        Y6, Y2, Y4
+	VPANDN       Y2, Y6, Y2
+	VPANDN       Y3, Y4, Y3
+	VPOR         Y2, Y3, Y3
+	VPANDN       Y5, Y4, Y5
+	VPBROADCASTQ (CX), Y2
+	VPBROADCASTQ 8(CX), Y4
+	VPAND        32(BX)(DI*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 16(CX), Y4
+	VPAND        4128(BX)(DI*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 24(CX), Y4
+	VPAND        32(BX)(DI*1), Y4, Y4
+	VPAND        4128(BX)(DI*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 32(CX), Y4
+	VPAND        8224(BX)(DI*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 40(CX), Y4
+	VPAND        32(BX)(DI*1), Y4, Y4
+	VPAND        8224(BX)(DI*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 48(CX), Y4
+	VPAND        4128(BX)(DI*1), Y4, Y4
+	VPAND        8224(BX)(DI*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 56(CX), Y4
+	VPAND        32(BX)(DI*1), Y4, Y4
+	VPAND        4128(BX)(DI*1), Y4, Y4
+	VPAND        8224(BX)(DI*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPXOR        Y9, Y2, Y4
+	VPANDN       Y2, Y9, Y2
+	VPANDN       Y3, Y4, Y3
+	VPOR         Y2, Y3, Y3
+	VPANDN       Y5, Y4, Y5
+	VPADDQ       bits_groups1<>+0(SB), Y1, Y1
+	MOVQ         CX, R8
+	ADDQ         $+256, R8
+	MOVQ         $+15, R9
+
+more3:
+	VPTEST       Y5, Y5
+	JZ           done4
+	VMOVDQA      Y1, Y2
+	VPADDQ       bits_one<>+0(SB), Y2, Y4
+	VMOVSHDUP    Y2, Y6
+	VPXOR        (SP), Y6, Y6
+	VPMULUDQ     bits_mul0<>+0(SB), Y6, Y6
+	VMOVSHDUP    Y6, Y7
+	VPMULUDQ     bits_mul0<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y8
+	VPXOR        32(SP), Y8, Y8
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y9
+	VPXOR        64(SP), Y9, Y9
+	VPBROADCASTD 12(AX), Y10
+	VPXOR        Y7, Y2, Y2
+	VPXOR        Y10, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
+	VMOVSHDUP    Y4, Y10
+	VPXOR        32(SP), Y10, Y10
+	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
+	VMOVSHDUP    Y10, Y11
+	VPXOR        64(SP), Y11, Y11
+	VPBROADCASTD 12(AX), Y12
+	VPXOR        Y7, Y4, Y4
+	VPXOR        Y12, Y4, Y4
+	VPMULUDQ     bits_mul0<>+0(SB), Y9, Y9
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y7
+	VPBROADCASTD 16(AX), Y12
+	VPXOR        Y8, Y7, Y7
+	VPXOR        Y12, Y7, Y7
+	VMOVSHDUP    Y9, Y8
+	VPBROADCASTD 20(AX), Y12
+	VPXOR        Y6, Y8, Y8
+	VPXOR        Y12, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y11, Y11
+	VPMULUDQ     bits_mul1<>+0(SB), Y4, Y4
+	VMOVSHDUP    Y4, Y12
+	VPBROADCASTD 16(AX), Y13
+	VPXOR        Y10, Y12, Y12
+	VPXOR        Y13, Y12, Y12
+	VMOVSHDUP    Y11, Y10
+	VPBROADCASTD 20(AX), Y13
+	VPXOR        Y6, Y10, Y10
+	VPXOR        Y13, Y10, Y10
+	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y6
+	VPBROADCASTD 24(AX), Y13
+	VPXOR        Y2, Y6, Y6
+	VPXOR        Y13, Y6, Y6
+	VMOVSHDUP    Y7, Y2
+	VPBROADCASTD 28(AX), Y13
+	VPXOR        Y9, Y2, Y2
+	VPXOR        Y13, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y12, Y12
+	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
+	VMOVSHDUP    Y10, Y9
+	VPBROADCASTD 24(AX), Y13
+	VPXOR        Y4, Y9, Y9
+	VPXOR        Y13, Y9, Y9
+	VMOVSHDUP    Y12, Y4
+	VPBROADCASTD 28(AX), Y13
+	VPXOR        Y11, Y4, Y4
+	VPXOR        Y13, Y4, Y4
+	VPMULUDQ     bits_mul0<>+0(SB), Y6, Y6
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y11
+	VPBROADCASTD 32(AX), Y13
+	VPXOR        Y8, Y11, Y11
+	VPXOR        Y13, Y11, Y11
+	VMOVSHDUP    Y6, Y8
+	VPBROADCASTD 36(AX), Y13
+	VPXOR        Y7, Y8, Y8
+	VPXOR        Y13, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y9, Y9
+	VPMULUDQ     bits_mul1<>+0(SB), Y4, Y4
+	VMOVSHDUP    Y4, Y7
+	VPBROADCASTD 32(AX), Y13
+	VPXOR        Y10, Y7, Y7
+	VPXOR        Y13, Y7, Y7
+	VMOVSHDUP    Y9, Y10
+	VPBROADCASTD 36(AX), Y13
+	VPXOR        Y12, Y10, Y10
+	VPXOR        Y13, Y10, Y10
+	VPMULUDQ     bits_mul0<>+0(SB), Y11, Y11
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y12
+	VPBROADCASTD 40(AX), Y13
+	VPXOR        Y2, Y12, Y12
+	VPXOR        Y13, Y12, Y12
+	VMOVSHDUP    Y11, Y2
+	VPBROADCASTD 44(AX), Y13
+	VPXOR        Y6, Y2, Y2
+	VPXOR        Y13, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
+	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
+	VMOVSHDUP    Y10, Y6
+	VPBROADCASTD 40(AX), Y13
+	VPXOR        Y4, Y6, Y6
+	VPXOR        Y13, Y6, Y6
+	VMOVSHDUP    Y7, Y4
+	VPBROADCASTD 44(AX), Y13
+	VPXOR        Y9, Y4, Y4
+	VPXOR        Y13, Y4, Y4
+	VPMULUDQ     bits_mul0<>+0(SB), Y12, Y12
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y9
+	VPBROADCASTD 48(AX), Y13
+	VPXOR        Y8, Y9, Y9
+	VPXOR        Y13, Y9, Y9
+	VMOVSHDUP    Y12, Y8
+	VPBROADCASTD 52(AX), Y13
+	VPXOR        Y11, Y8, Y8
+	VPXOR        Y13, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y6, Y6
+	VPMULUDQ     bits_mul1<>+0(SB), Y4, Y4
+	VMOVSHDUP    Y4, Y11
+	VPBROADCASTD 48(AX), Y13
+	VPXOR        Y10, Y11, Y11
+	VPXOR        Y13, Y11, Y11
+	VMOVSHDUP    Y6, Y10
+	VPBROADCASTD 52(AX), Y13
+	VPXOR        Y7, Y10, Y10
+	VPXOR        Y13, Y10, Y10
+	VPMULUDQ     bits_mul0<>+0(SB), Y9, Y9
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y7
+	VPBROADCASTD 56(AX), Y13
+	VPXOR        Y2, Y7, Y7
+	VPXOR        Y13, Y7, Y7
+	VMOVSHDUP    Y9, Y2
+	VPBROADCASTD 60(AX), Y13
+	VPXOR        Y12, Y2, Y2
+	VPXOR        Y13, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y11, Y11
+	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
+	VMOVSHDUP    Y10, Y12
+	VPBROADCASTD 56(AX), Y13
+	VPXOR        Y4, Y12, Y12
+	VPXOR        Y13, Y12, Y12
+	VMOVSHDUP    Y11, Y4
+	VPBROADCASTD 60(AX), Y13
+	VPXOR        Y6, Y4, Y4
+	VPXOR        Y13, Y4, Y4
+	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y6
+	VPBROADCASTD 64(AX), Y13
+	VPXOR        Y8, Y6, Y6
+	VPXOR        Y13, Y6, Y6
+	VMOVSHDUP    Y7, Y8
+	VPBROADCASTD 68(AX), Y13
+	VPXOR        Y9, Y8, Y8
+	VPXOR        Y13, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y12, Y12
+	VPMULUDQ     bits_mul1<>+0(SB), Y4, Y4
+	VMOVSHDUP    Y4, Y9
+	VPBROADCASTD 64(AX), Y13
+	VPXOR        Y10, Y9, Y9
+	VPXOR        Y13, Y9, Y9
+	VMOVSHDUP    Y12, Y10
+	VPBROADCASTD 68(AX), Y13
+	VPXOR        Y11, Y10, Y10
+	VPXOR        Y13, Y10, Y10
+	VPMULUDQ     bits_mul0<>+0(SB), Y6, Y6
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y11
+	VPBROADCASTD 72(AX), Y13
+	VPXOR        Y2, Y11, Y11
+	VPXOR        Y13, Y11, Y11
+	VMOVSHDUP    Y6, Y2
+	VPBROADCASTD 76(AX), Y13
+	VPXOR        Y7, Y2, Y2
+	VPXOR        Y13, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y9, Y9
+	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
+	VMOVSHDUP    Y10, Y7
+	VPBROADCASTD 72(AX), Y13
+	VPXOR        Y4, Y7, Y7
+	VPXOR        Y13, Y7, Y7
+	VMOVSHDUP    Y9, Y4
+	VPBROADCASTD 76(AX), Y13
+	VPXOR        Y12, Y4, Y4
+	VPXOR        Y13, Y4, Y4
+	VPSLLQ       $0x20, Y7, Y7
+	VPBLENDD     $0xaa, Y7, Y11, Y11
+	VPSLLQ       $0x20, Y10, Y10
+	VPBLENDD     $0xaa, Y10, Y8, Y8
+	VPSLLQ       $0x20, Y4, Y4
+	VPBLENDD     $0xaa, Y4, Y2, Y2
+	VPSLLQ       $0x20, Y9, Y9
+	VPBLENDD     $0xaa, Y9, Y6, Y6
+	VPXOR        Y4, Y4, Y4
+	VPCMPEQD     Y7, Y7, Y7
+	VPBROADCASTQ 192(R8), Y9
+	VPBROADCASTQ 200(R8), Y10
+	VPAND        32(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 208(R8), Y10
+	VPAND        4128(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 216(R8), Y10
+	VPAND        32(BX)(DI*1), Y10, Y10
+	VPAND        4128(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 224(R8), Y10
+	VPAND        8224(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 232(R8), Y10
+	VPAND        32(BX)(DI*1), Y10, Y10
+	VPAND        8224(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 240(R8), Y10
+	VPAND        4128(BX)(DI*1), Y10, Y10
+	VPAND        8224(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 248(R8), Y10
+	VPAND        32(BX)(DI*1), Y10, Y10
+	VPAND        4128(BX)(DI*1), Y10, Y10
+	VPAND        8224(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPXOR        Y6, Y9, Y10
+	VPANDN       Y9, Y6, Y9
+	VPANDN       Y4, Y10, Y4
+	VPOR         Y9, Y4, Y4
+	VPANDN       Y7, Y10, Y7
+	VPBROADCASTQ 128(R8), Y6
+	VPBROADCASTQ 136(R8), Y9
+	VPAND        32(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y6, Y6
+	VPBROADCASTQ 144(R8), Y9
+	VPAND        4128(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y6, Y6
+	VPBROADCASTQ 152(R8), Y9
+	VPAND        32(BX)(DI*1), Y9, Y9
+	VPAND        4128(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y6, Y6
+	VPBROADCASTQ 160(R8), Y9
+	VPAND        8224(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y6, Y6
+	VPBROADCASTQ 168(R8), Y9
+	VPAND        32(BX)(DI*1), Y9, Y9
+	VPAND        8224(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y6, Y6
+	VPBROADCASTQ 176(R8), Y9
+	VPAND        4128(BX)(DI*1), Y9, Y9
+	VPAND        8224(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y6, Y6
+	VPBROADCASTQ 184(R8), Y9
+	VPAND        32(BX)(DI*1), Y9, Y9
+	VPAND        4128(BX)(DI*1), Y9, Y9
+	VPAND        8224(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y6, Y6
+	VPXOR        Y2, Y6, Y9
+	VPANDN       Y6, Y2, Y6
+	VPANDN       Y4, Y9, Y4
+	VPOR         Y6, Y4, Y4
+	VPANDN       Y7, Y9, Y7
+	VPBROADCASTQ 64(R8), Y2
+	VPBROADCASTQ 72(R8), Y6
+	VPAND        32(BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPBROADCASTQ 80(R8), Y6
+	VPAND        4128(BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPBROADCASTQ 88(R8), Y6
+	VPAND        32(BX)(DI*1), Y6, Y6
+	VPAND        4128(BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPBROADCASTQ 96(R8), Y6
+	VPAND        8224(BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPBROADCASTQ 104(R8), Y6
+	VPAND        32(BX)(DI*1), Y6, Y6
+	VPAND        8224(BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPBROADCASTQ 112(R8), Y6
+	VPAND        4128(BX)(DI*1), Y6, Y6
+	VPAND        8224(BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPBROADCASTQ 120(R8), Y6
+	VPAND        32(BX)(DI*1), Y6, Y6
+	VPAND        4128(BX)(DI*1), Y6, Y6
+	VPAND        8224(BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPXOR        Y8, Y2, Y6
+	VPANDN       Y2, Y8, Y2
+	VPANDN       Y4, Y6, Y4
+	VPOR         Y2, Y4, Y4
+	VPANDN       Y7, Y6, Y7
+	VPBROADCASTQ (R8), Y2
+	VPBROADCASTQ 8(R8), Y6
+	VPAND        32(BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPBROADCASTQ 16(R8), Y6
+	VPAND        4128(BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPBROADCASTQ 24(R8), Y6
+	VPAND        32(BX)(DI*1), Y6, Y6
+	VPAND        4128(BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPBROADCASTQ 32(R8), Y6
+	VPAND        8224(BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPBROADCASTQ 40(R8), Y6
+	VPAND        32(BX)(DI*1), Y6, Y6
+	VPAND        8224(BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPBROADCASTQ 48(R8), Y6
+	VPAND        4128(BX)(DI*1), Y6, Y6
+	VPAND        8224(BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPBROADCASTQ 56(R8), Y6
+	VPAND        32(BX)(DI*1), Y6, Y6
+	VPAND        4128(BX)(DI*1), Y6, Y6
+	VPAND        8224(BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPXOR        Y11, Y2, Y6
+	VPANDN       Y2, Y11, Y2
+	VPANDN       Y4, Y6, Y4
+	VPOR         Y2, Y4, Y4
+	VPANDN       Y7, Y6, Y7
+	VPADDQ       bits_groups1<>+0(SB), Y1, Y1
+	VPAND        Y5, Y4, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y7, Y5, Y5
+	ADDQ         $+256, R8
+	DECQ         R9
+	JNZ          more3
+
+done4:
+	VMOVUPS Y3, 32(DX)(DI*1)
+	VPADDQ  bits_nextRegister<>+0(SB), Y0, Y0
 	ADDQ    $+64, DI
 	CMPQ    DI, SI
 	JL      register
@@ -3345,578 +4499,1991 @@ done4:
 
 // func heatBits8AVX512(dst *uint64, count *[3][512]uint64, digits *[64][8]uint64, keys *[20]uint32, counter uint64, stream uint64, regs int)
 // Requires: AVX, AVX512F
-TEXT ·heatBits8AVX512(SB), NOSPLIT, $0-56
-	MOVQ         keys+24(FP), AX
-	MOVQ         digits+16(FP), CX
-	MOVQ         dst+0(FP), DX
-	MOVQ         count+8(FP), BX
-	MOVQ         regs+48(FP), SI
-	MOVQ         $0x00000000d2511f53, DI
-	VPBROADCASTQ DI, Z0
-	MOVQ         $0x00000000cd9e8d57, DI
-	VPBROADCASTQ DI, Z1
-	MOVQ         stream+40(FP), DI
-	VPBROADCASTQ DI, Z2
-	SHRQ         $0x20, DI
-	VPBROADCASTQ DI, Z3
-	MOVQ         counter+32(FP), DI
-	VPBROADCASTQ DI, Z4
-	MOVL         $0x0000aaaa, DI
-	KMOVW        DI, K1
-	XORQ         DI, DI
-	SHLQ         $0x06, SI
+TEXT ·heatBits8AVX512(SB), NOSPLIT, $192-56
+	MOVQ            $0x00000000d2511f53, AX
+	VPBROADCASTQ    AX, Z0
+	MOVQ            $0x00000000cd9e8d57, AX
+	VPBROADCASTQ    AX, Z1
+	MOVQ            keys+24(FP), AX
+	MOVQ            stream+40(FP), CX
+	VPBROADCASTQ    CX, Z2
+	VPMULUDQ        Z1, Z2, Z2
+	SHRQ            $0x20, CX
+	VPBROADCASTQ    CX, Z4
+	VPXORD          Z5, Z5, Z5
+	VMOVSHDUP       Z2, Z3
+	VPTERNLOGD.BCST $0x96, (AX), Z5, Z3
+	VPTERNLOGD.BCST $0x96, 4(AX), Z5, Z4
+	VPTERNLOGD.BCST $0x96, 8(AX), Z5, Z2
+	VMOVUPS         Z3, (SP)
+	VMOVUPS         Z4, 64(SP)
+	VMOVUPS         Z2, 128(SP)
+	MOVQ            counter+32(FP), CX
+	VPBROADCASTQ    CX, Z2
+	MOVL            $0x0000aaaa, CX
+	KMOVW           CX, K1
+	MOVQ            digits+16(FP), CX
+	MOVQ            dst+0(FP), DX
+	MOVQ            count+8(FP), BX
+	MOVQ            regs+48(FP), SI
+	XORQ            DI, DI
+	SHLQ            $0x06, SI
 
 register:
-	VPADDQ          bits_even<>+0(SB), Z4, Z5
-	VMOVDQA32       Z5, Z6
-	VPSRLQ          $0x20, Z6, Z7
-	VMOVDQA32       Z2, Z8
-	VMOVDQA32       Z3, Z9
-	VPADDQ          bits_one<>+0(SB), Z5, Z10
-	VPSRLQ          $0x20, Z10, Z11
-	VMOVDQA32       Z2, Z12
-	VMOVDQA32       Z3, Z13
-	VPADDQ          bits_sixteen<>+0(SB), Z5, Z5
-	VPMULUDQ        Z0, Z6, Z6
-	VPMULUDQ        Z1, Z8, Z8
-	VPSRLQ          $0x20, Z8, Z14
-	VPTERNLOGD.BCST $0x96, (AX), Z7, Z14
-	VPSRLQ          $0x20, Z6, Z7
-	VPTERNLOGD.BCST $0x96, 4(AX), Z9, Z7
-	VPMULUDQ        Z0, Z10, Z10
-	VPMULUDQ        Z1, Z12, Z12
-	VPSRLQ          $0x20, Z12, Z9
-	VPTERNLOGD.BCST $0x96, (AX), Z11, Z9
-	VPSRLQ          $0x20, Z10, Z11
-	VPTERNLOGD.BCST $0x96, 4(AX), Z13, Z11
-	VPMULUDQ        Z0, Z14, Z14
-	VPMULUDQ        Z1, Z7, Z7
-	VPSRLQ          $0x20, Z7, Z13
-	VPTERNLOGD.BCST $0x96, 8(AX), Z8, Z13
-	VPSRLQ          $0x20, Z14, Z8
-	VPTERNLOGD.BCST $0x96, 12(AX), Z6, Z8
-	VPMULUDQ        Z0, Z9, Z9
-	VPMULUDQ        Z1, Z11, Z11
-	VPSRLQ          $0x20, Z11, Z6
-	VPTERNLOGD.BCST $0x96, 8(AX), Z12, Z6
-	VPSRLQ          $0x20, Z9, Z12
-	VPTERNLOGD.BCST $0x96, 12(AX), Z10, Z12
+	VPADDQ          bits_even<>+0(SB), Z2, Z3
+	VPADDQ          bits_groups1<>+0(SB), Z3, Z4
+	VPADDQ          bits_one<>+0(SB), Z4, Z5
+	VPADDQ          bits_groups2<>+0(SB), Z3, Z10
+	VPADDQ          bits_one<>+0(SB), Z10, Z11
+	VMOVSHDUP       Z4, Z12
+	VPXORQ          (SP), Z12, Z12
+	VPMULUDQ        Z0, Z12, Z12
+	VMOVSHDUP       Z12, Z13
+	VPMULUDQ        Z0, Z4, Z4
+	VMOVSHDUP       Z4, Z14
+	VPXORQ          64(SP), Z14, Z14
+	VPMULUDQ        Z1, Z14, Z14
+	VMOVSHDUP       Z14, Z15
+	VPXORQ          128(SP), Z15, Z15
+	VPTERNLOGD.BCST $0x96, 12(AX), Z13, Z4
+	VPMULUDQ        Z0, Z5, Z5
+	VMOVSHDUP       Z5, Z16
+	VPXORQ          64(SP), Z16, Z16
+	VPMULUDQ        Z1, Z16, Z16
+	VMOVSHDUP       Z16, Z17
+	VPXORQ          128(SP), Z17, Z17
+	VPTERNLOGD.BCST $0x96, 12(AX), Z13, Z5
+	VMOVSHDUP       Z10, Z13
+	VPXORQ          (SP), Z13, Z13
 	VPMULUDQ        Z0, Z13, Z13
-	VPMULUDQ        Z1, Z8, Z8
-	VPSRLQ          $0x20, Z8, Z10
-	VPTERNLOGD.BCST $0x96, 16(AX), Z7, Z10
-	VPSRLQ          $0x20, Z13, Z7
-	VPTERNLOGD.BCST $0x96, 20(AX), Z14, Z7
-	VPMULUDQ        Z0, Z6, Z6
-	VPMULUDQ        Z1, Z12, Z12
-	VPSRLQ          $0x20, Z12, Z14
-	VPTERNLOGD.BCST $0x96, 16(AX), Z11, Z14
-	VPSRLQ          $0x20, Z6, Z11
-	VPTERNLOGD.BCST $0x96, 20(AX), Z9, Z11
+	VMOVSHDUP       Z13, Z18
 	VPMULUDQ        Z0, Z10, Z10
-	VPMULUDQ        Z1, Z7, Z7
-	VPSRLQ          $0x20, Z7, Z9
-	VPTERNLOGD.BCST $0x96, 24(AX), Z8, Z9
-	VPSRLQ          $0x20, Z10, Z8
-	VPTERNLOGD.BCST $0x96, 28(AX), Z13, Z8
-	VPMULUDQ        Z0, Z14, Z14
-	VPMULUDQ        Z1, Z11, Z11
-	VPSRLQ          $0x20, Z11, Z13
-	VPTERNLOGD.BCST $0x96, 24(AX), Z12, Z13
-	VPSRLQ          $0x20, Z14, Z12
-	VPTERNLOGD.BCST $0x96, 28(AX), Z6, Z12
-	VPMULUDQ        Z0, Z9, Z9
-	VPMULUDQ        Z1, Z8, Z8
-	VPSRLQ          $0x20, Z8, Z6
-	VPTERNLOGD.BCST $0x96, 32(AX), Z7, Z6
-	VPSRLQ          $0x20, Z9, Z7
-	VPTERNLOGD.BCST $0x96, 36(AX), Z10, Z7
-	VPMULUDQ        Z0, Z13, Z13
-	VPMULUDQ        Z1, Z12, Z12
-	VPSRLQ          $0x20, Z12, Z10
-	VPTERNLOGD.BCST $0x96, 32(AX), Z11, Z10
-	VPSRLQ          $0x20, Z13, Z11
-	VPTERNLOGD.BCST $0x96, 36(AX), Z14, Z11
-	VPMULUDQ        Z0, Z6, Z6
-	VPMULUDQ        Z1, Z7, Z7
-	VPSRLQ          $0x20, Z7, Z14
-	VPTERNLOGD.BCST $0x96, 40(AX), Z8, Z14
-	VPSRLQ          $0x20, Z6, Z8
-	VPTERNLOGD.BCST $0x96, 44(AX), Z9, Z8
-	VPMULUDQ        Z0, Z10, Z10
-	VPMULUDQ        Z1, Z11, Z11
-	VPSRLQ          $0x20, Z11, Z9
-	VPTERNLOGD.BCST $0x96, 40(AX), Z12, Z9
-	VPSRLQ          $0x20, Z10, Z12
-	VPTERNLOGD.BCST $0x96, 44(AX), Z13, Z12
-	VPMULUDQ        Z0, Z14, Z14
-	VPMULUDQ        Z1, Z8, Z8
-	VPSRLQ          $0x20, Z8, Z13
-	VPTERNLOGD.BCST $0x96, 48(AX), Z7, Z13
-	VPSRLQ          $0x20, Z14, Z7
-	VPTERNLOGD.BCST $0x96, 52(AX), Z6, Z7
-	VPMULUDQ        Z0, Z9, Z9
-	VPMULUDQ        Z1, Z12, Z12
-	VPSRLQ          $0x20, Z12, Z6
-	VPTERNLOGD.BCST $0x96, 48(AX), Z11, Z6
-	VPSRLQ          $0x20, Z9, Z11
-	VPTERNLOGD.BCST $0x96, 52(AX), Z10, Z11
-	VPMULUDQ        Z0, Z13, Z13
-	VPMULUDQ        Z1, Z7, Z7
-	VPSRLQ          $0x20, Z7, Z10
-	VPTERNLOGD.BCST $0x96, 56(AX), Z8, Z10
-	VPSRLQ          $0x20, Z13, Z8
-	VPTERNLOGD.BCST $0x96, 60(AX), Z14, Z8
-	VPMULUDQ        Z0, Z6, Z6
-	VPMULUDQ        Z1, Z11, Z11
-	VPSRLQ          $0x20, Z11, Z14
-	VPTERNLOGD.BCST $0x96, 56(AX), Z12, Z14
-	VPSRLQ          $0x20, Z6, Z12
-	VPTERNLOGD.BCST $0x96, 60(AX), Z9, Z12
-	VPMULUDQ        Z0, Z10, Z10
-	VPMULUDQ        Z1, Z8, Z8
-	VPSRLQ          $0x20, Z8, Z9
-	VPTERNLOGD.BCST $0x96, 64(AX), Z7, Z9
-	VPSRLQ          $0x20, Z10, Z7
-	VPTERNLOGD.BCST $0x96, 68(AX), Z13, Z7
-	VPMULUDQ        Z0, Z14, Z14
-	VPMULUDQ        Z1, Z12, Z12
-	VPSRLQ          $0x20, Z12, Z13
-	VPTERNLOGD.BCST $0x96, 64(AX), Z11, Z13
-	VPSRLQ          $0x20, Z14, Z11
-	VPTERNLOGD.BCST $0x96, 68(AX), Z6, Z11
-	VPMULUDQ        Z0, Z9, Z9
-	VPMULUDQ        Z1, Z7, Z7
-	VPSRLQ          $0x20, Z7, Z6
-	VPTERNLOGD.BCST $0x96, 72(AX), Z8, Z6
-	VPSRLQ          $0x20, Z9, Z8
-	VPTERNLOGD.BCST $0x96, 76(AX), Z10, Z8
-	VPMULUDQ        Z0, Z13, Z13
-	VPMULUDQ        Z1, Z11, Z11
-	VPSRLQ          $0x20, Z11, Z10
-	VPTERNLOGD.BCST $0x96, 72(AX), Z12, Z10
-	VPSRLQ          $0x20, Z13, Z12
-	VPTERNLOGD.BCST $0x96, 76(AX), Z14, Z12
-	VMOVSLDUP       Z10, K1, Z6
-	VMOVSLDUP       Z11, K1, Z7
-	VMOVSLDUP       Z12, K1, Z8
-	VMOVSLDUP       Z13, K1, Z9
-	VMOVDQA32       Z5, Z10
-	VPSRLQ          $0x20, Z10, Z11
-	VMOVDQA32       Z2, Z12
-	VMOVDQA32       Z3, Z13
-	VPADDQ          bits_one<>+0(SB), Z5, Z14
-	VPSRLQ          $0x20, Z14, Z19
-	VMOVDQA32       Z2, Z20
-	VMOVDQA32       Z3, Z21
-	VPADDQ          bits_sixteen<>+0(SB), Z5, Z5
-	VPMULUDQ        Z0, Z10, Z10
-	VPMULUDQ        Z1, Z12, Z12
-	VPSRLQ          $0x20, Z12, Z22
-	VPTERNLOGD.BCST $0x96, (AX), Z11, Z22
-	VPSRLQ          $0x20, Z10, Z11
-	VPTERNLOGD.BCST $0x96, 4(AX), Z13, Z11
-	VPMULUDQ        Z0, Z14, Z14
-	VPMULUDQ        Z1, Z20, Z20
-	VPSRLQ          $0x20, Z20, Z13
-	VPTERNLOGD.BCST $0x96, (AX), Z19, Z13
-	VPSRLQ          $0x20, Z14, Z19
-	VPTERNLOGD.BCST $0x96, 4(AX), Z21, Z19
-	VPMULUDQ        Z0, Z22, Z22
-	VPMULUDQ        Z1, Z11, Z11
-	VPSRLQ          $0x20, Z11, Z21
-	VPTERNLOGD.BCST $0x96, 8(AX), Z12, Z21
-	VPSRLQ          $0x20, Z22, Z12
-	VPTERNLOGD.BCST $0x96, 12(AX), Z10, Z12
-	VPMULUDQ        Z0, Z13, Z13
+	VMOVSHDUP       Z10, Z19
+	VPXORQ          64(SP), Z19, Z19
 	VPMULUDQ        Z1, Z19, Z19
-	VPSRLQ          $0x20, Z19, Z10
-	VPTERNLOGD.BCST $0x96, 8(AX), Z20, Z10
-	VPSRLQ          $0x20, Z13, Z20
-	VPTERNLOGD.BCST $0x96, 12(AX), Z14, Z20
-	VPMULUDQ        Z0, Z21, Z21
-	VPMULUDQ        Z1, Z12, Z12
-	VPSRLQ          $0x20, Z12, Z14
-	VPTERNLOGD.BCST $0x96, 16(AX), Z11, Z14
-	VPSRLQ          $0x20, Z21, Z11
-	VPTERNLOGD.BCST $0x96, 20(AX), Z22, Z11
-	VPMULUDQ        Z0, Z10, Z10
-	VPMULUDQ        Z1, Z20, Z20
-	VPSRLQ          $0x20, Z20, Z22
-	VPTERNLOGD.BCST $0x96, 16(AX), Z19, Z22
-	VPSRLQ          $0x20, Z10, Z19
+	VMOVSHDUP       Z19, Z20
+	VPXORQ          128(SP), Z20, Z20
+	VPTERNLOGD.BCST $0x96, 12(AX), Z18, Z10
+	VPMULUDQ        Z0, Z11, Z11
+	VMOVSHDUP       Z11, Z21
+	VPXORQ          64(SP), Z21, Z21
+	VPMULUDQ        Z1, Z21, Z21
+	VMOVSHDUP       Z21, Z22
+	VPXORQ          128(SP), Z22, Z22
+	VPTERNLOGD.BCST $0x96, 12(AX), Z18, Z11
+	VPMULUDQ        Z0, Z15, Z15
+	VPMULUDQ        Z1, Z4, Z4
+	VMOVSHDUP       Z4, Z18
+	VPTERNLOGD.BCST $0x96, 16(AX), Z14, Z18
+	VMOVSHDUP       Z15, Z14
+	VPTERNLOGD.BCST $0x96, 20(AX), Z12, Z14
+	VPMULUDQ        Z0, Z17, Z17
+	VPMULUDQ        Z1, Z5, Z5
+	VMOVSHDUP       Z5, Z23
+	VPTERNLOGD.BCST $0x96, 16(AX), Z16, Z23
+	VMOVSHDUP       Z17, Z16
+	VPTERNLOGD.BCST $0x96, 20(AX), Z12, Z16
+	VPMULUDQ        Z0, Z20, Z20
+	VPMULUDQ        Z1, Z10, Z10
+	VMOVSHDUP       Z10, Z12
+	VPTERNLOGD.BCST $0x96, 16(AX), Z19, Z12
+	VMOVSHDUP       Z20, Z19
 	VPTERNLOGD.BCST $0x96, 20(AX), Z13, Z19
-	VPMULUDQ        Z0, Z14, Z14
+	VPMULUDQ        Z0, Z22, Z22
 	VPMULUDQ        Z1, Z11, Z11
-	VPSRLQ          $0x20, Z11, Z13
-	VPTERNLOGD.BCST $0x96, 24(AX), Z12, Z13
-	VPSRLQ          $0x20, Z14, Z12
-	VPTERNLOGD.BCST $0x96, 28(AX), Z21, Z12
+	VMOVSHDUP       Z11, Z24
+	VPTERNLOGD.BCST $0x96, 16(AX), Z21, Z24
+	VMOVSHDUP       Z22, Z21
+	VPTERNLOGD.BCST $0x96, 20(AX), Z13, Z21
+	VPMULUDQ        Z0, Z18, Z18
+	VPMULUDQ        Z1, Z14, Z14
+	VMOVSHDUP       Z14, Z13
+	VPTERNLOGD.BCST $0x96, 24(AX), Z4, Z13
+	VMOVSHDUP       Z18, Z4
+	VPTERNLOGD.BCST $0x96, 28(AX), Z15, Z4
+	VPMULUDQ        Z0, Z23, Z23
+	VPMULUDQ        Z1, Z16, Z16
+	VMOVSHDUP       Z16, Z15
+	VPTERNLOGD.BCST $0x96, 24(AX), Z5, Z15
+	VMOVSHDUP       Z23, Z5
+	VPTERNLOGD.BCST $0x96, 28(AX), Z17, Z5
+	VPMULUDQ        Z0, Z12, Z12
+	VPMULUDQ        Z1, Z19, Z19
+	VMOVSHDUP       Z19, Z17
+	VPTERNLOGD.BCST $0x96, 24(AX), Z10, Z17
+	VMOVSHDUP       Z12, Z10
+	VPTERNLOGD.BCST $0x96, 28(AX), Z20, Z10
+	VPMULUDQ        Z0, Z24, Z24
+	VPMULUDQ        Z1, Z21, Z21
+	VMOVSHDUP       Z21, Z20
+	VPTERNLOGD.BCST $0x96, 24(AX), Z11, Z20
+	VMOVSHDUP       Z24, Z11
+	VPTERNLOGD.BCST $0x96, 28(AX), Z22, Z11
+	VPMULUDQ        Z0, Z13, Z13
+	VPMULUDQ        Z1, Z4, Z4
+	VMOVSHDUP       Z4, Z22
+	VPTERNLOGD.BCST $0x96, 32(AX), Z14, Z22
+	VMOVSHDUP       Z13, Z14
+	VPTERNLOGD.BCST $0x96, 36(AX), Z18, Z14
+	VPMULUDQ        Z0, Z15, Z15
+	VPMULUDQ        Z1, Z5, Z5
+	VMOVSHDUP       Z5, Z18
+	VPTERNLOGD.BCST $0x96, 32(AX), Z16, Z18
+	VMOVSHDUP       Z15, Z16
+	VPTERNLOGD.BCST $0x96, 36(AX), Z23, Z16
+	VPMULUDQ        Z0, Z17, Z17
+	VPMULUDQ        Z1, Z10, Z10
+	VMOVSHDUP       Z10, Z23
+	VPTERNLOGD.BCST $0x96, 32(AX), Z19, Z23
+	VMOVSHDUP       Z17, Z19
+	VPTERNLOGD.BCST $0x96, 36(AX), Z12, Z19
+	VPMULUDQ        Z0, Z20, Z20
+	VPMULUDQ        Z1, Z11, Z11
+	VMOVSHDUP       Z11, Z12
+	VPTERNLOGD.BCST $0x96, 32(AX), Z21, Z12
+	VMOVSHDUP       Z20, Z21
+	VPTERNLOGD.BCST $0x96, 36(AX), Z24, Z21
+	VPMULUDQ        Z0, Z22, Z22
+	VPMULUDQ        Z1, Z14, Z14
+	VMOVSHDUP       Z14, Z24
+	VPTERNLOGD.BCST $0x96, 40(AX), Z4, Z24
+	VMOVSHDUP       Z22, Z4
+	VPTERNLOGD.BCST $0x96, 44(AX), Z13, Z4
+	VPMULUDQ        Z0, Z18, Z18
+	VPMULUDQ        Z1, Z16, Z16
+	VMOVSHDUP       Z16, Z13
+	VPTERNLOGD.BCST $0x96, 40(AX), Z5, Z13
+	VMOVSHDUP       Z18, Z5
+	VPTERNLOGD.BCST $0x96, 44(AX), Z15, Z5
+	VPMULUDQ        Z0, Z23, Z23
+	VPMULUDQ        Z1, Z19, Z19
+	VMOVSHDUP       Z19, Z15
+	VPTERNLOGD.BCST $0x96, 40(AX), Z10, Z15
+	VMOVSHDUP       Z23, Z10
+	VPTERNLOGD.BCST $0x96, 44(AX), Z17, Z10
+	VPMULUDQ        Z0, Z12, Z12
+	VPMULUDQ        Z1, Z21, Z21
+	VMOVSHDUP       Z21, Z17
+	VPTERNLOGD.BCST $0x96, 40(AX), Z11, Z17
+	VMOVSHDUP       Z12, Z11
+	VPTERNLOGD.BCST $0x96, 44(AX), Z20, Z11
+	VPMULUDQ        Z0, Z24, Z24
+	VPMULUDQ        Z1, Z4, Z4
+	VMOVSHDUP       Z4, Z20
+	VPTERNLOGD.BCST $0x96, 48(AX), Z14, Z20
+	VMOVSHDUP       Z24, Z14
+	VPTERNLOGD.BCST $0x96, 52(AX), Z22, Z14
+	VPMULUDQ        Z0, Z13, Z13
+	VPMULUDQ        Z1, Z5, Z5
+	VMOVSHDUP       Z5, Z22
+	VPTERNLOGD.BCST $0x96, 48(AX), Z16, Z22
+	VMOVSHDUP       Z13, Z16
+	VPTERNLOGD.BCST $0x96, 52(AX), Z18, Z16
+	VPMULUDQ        Z0, Z15, Z15
+	VPMULUDQ        Z1, Z10, Z10
+	VMOVSHDUP       Z10, Z18
+	VPTERNLOGD.BCST $0x96, 48(AX), Z19, Z18
+	VMOVSHDUP       Z15, Z19
+	VPTERNLOGD.BCST $0x96, 52(AX), Z23, Z19
+	VPMULUDQ        Z0, Z17, Z17
+	VPMULUDQ        Z1, Z11, Z11
+	VMOVSHDUP       Z11, Z23
+	VPTERNLOGD.BCST $0x96, 48(AX), Z21, Z23
+	VMOVSHDUP       Z17, Z21
+	VPTERNLOGD.BCST $0x96, 52(AX), Z12, Z21
+	VPMULUDQ        Z0, Z20, Z20
+	VPMULUDQ        Z1, Z14, Z14
+	VMOVSHDUP       Z14, Z12
+	VPTERNLOGD.BCST $0x96, 56(AX), Z4, Z12
+	VMOVSHDUP       Z20, Z4
+	VPTERNLOGD.BCST $0x96, 60(AX), Z24, Z4
+	VPMULUDQ        Z0, Z22, Z22
+	VPMULUDQ        Z1, Z16, Z16
+	VMOVSHDUP       Z16, Z24
+	VPTERNLOGD.BCST $0x96, 56(AX), Z5, Z24
+	VMOVSHDUP       Z22, Z5
+	VPTERNLOGD.BCST $0x96, 60(AX), Z13, Z5
+	VPMULUDQ        Z0, Z18, Z18
+	VPMULUDQ        Z1, Z19, Z19
+	VMOVSHDUP       Z19, Z13
+	VPTERNLOGD.BCST $0x96, 56(AX), Z10, Z13
+	VMOVSHDUP       Z18, Z10
+	VPTERNLOGD.BCST $0x96, 60(AX), Z15, Z10
+	VPMULUDQ        Z0, Z23, Z23
+	VPMULUDQ        Z1, Z21, Z21
+	VMOVSHDUP       Z21, Z15
+	VPTERNLOGD.BCST $0x96, 56(AX), Z11, Z15
+	VMOVSHDUP       Z23, Z11
+	VPTERNLOGD.BCST $0x96, 60(AX), Z17, Z11
+	VPMULUDQ        Z0, Z12, Z12
+	VPMULUDQ        Z1, Z4, Z4
+	VMOVSHDUP       Z4, Z17
+	VPTERNLOGD.BCST $0x96, 64(AX), Z14, Z17
+	VMOVSHDUP       Z12, Z14
+	VPTERNLOGD.BCST $0x96, 68(AX), Z20, Z14
+	VPMULUDQ        Z0, Z24, Z24
+	VPMULUDQ        Z1, Z5, Z5
+	VMOVSHDUP       Z5, Z20
+	VPTERNLOGD.BCST $0x96, 64(AX), Z16, Z20
+	VMOVSHDUP       Z24, Z16
+	VPTERNLOGD.BCST $0x96, 68(AX), Z22, Z16
+	VPMULUDQ        Z0, Z13, Z13
+	VPMULUDQ        Z1, Z10, Z10
+	VMOVSHDUP       Z10, Z22
+	VPTERNLOGD.BCST $0x96, 64(AX), Z19, Z22
+	VMOVSHDUP       Z13, Z19
+	VPTERNLOGD.BCST $0x96, 68(AX), Z18, Z19
+	VPMULUDQ        Z0, Z15, Z15
+	VPMULUDQ        Z1, Z11, Z11
+	VMOVSHDUP       Z11, Z18
+	VPTERNLOGD.BCST $0x96, 64(AX), Z21, Z18
+	VMOVSHDUP       Z15, Z21
+	VPTERNLOGD.BCST $0x96, 68(AX), Z23, Z21
+	VPMULUDQ        Z0, Z17, Z17
+	VPMULUDQ        Z1, Z14, Z14
+	VMOVSHDUP       Z14, Z23
+	VPTERNLOGD.BCST $0x96, 72(AX), Z4, Z23
+	VMOVSHDUP       Z17, Z4
+	VPTERNLOGD.BCST $0x96, 76(AX), Z12, Z4
+	VPMULUDQ        Z0, Z20, Z20
+	VPMULUDQ        Z1, Z16, Z16
+	VMOVSHDUP       Z16, Z12
+	VPTERNLOGD.BCST $0x96, 72(AX), Z5, Z12
+	VMOVSHDUP       Z20, Z5
+	VPTERNLOGD.BCST $0x96, 76(AX), Z24, Z5
 	VPMULUDQ        Z0, Z22, Z22
 	VPMULUDQ        Z1, Z19, Z19
-	VPSRLQ          $0x20, Z19, Z21
-	VPTERNLOGD.BCST $0x96, 24(AX), Z20, Z21
-	VPSRLQ          $0x20, Z22, Z20
-	VPTERNLOGD.BCST $0x96, 28(AX), Z10, Z20
-	VPMULUDQ        Z0, Z13, Z13
-	VPMULUDQ        Z1, Z12, Z12
-	VPSRLQ          $0x20, Z12, Z10
-	VPTERNLOGD.BCST $0x96, 32(AX), Z11, Z10
-	VPSRLQ          $0x20, Z13, Z11
-	VPTERNLOGD.BCST $0x96, 36(AX), Z14, Z11
-	VPMULUDQ        Z0, Z21, Z21
-	VPMULUDQ        Z1, Z20, Z20
-	VPSRLQ          $0x20, Z20, Z14
-	VPTERNLOGD.BCST $0x96, 32(AX), Z19, Z14
-	VPSRLQ          $0x20, Z21, Z19
-	VPTERNLOGD.BCST $0x96, 36(AX), Z22, Z19
+	VMOVSHDUP       Z19, Z24
+	VPTERNLOGD.BCST $0x96, 72(AX), Z10, Z24
+	VMOVSHDUP       Z22, Z10
+	VPTERNLOGD.BCST $0x96, 76(AX), Z13, Z10
+	VPMULUDQ        Z0, Z18, Z18
+	VPMULUDQ        Z1, Z21, Z21
+	VMOVSHDUP       Z21, Z13
+	VPTERNLOGD.BCST $0x96, 72(AX), Z11, Z13
+	VMOVSHDUP       Z18, Z11
+	VPTERNLOGD.BCST $0x96, 76(AX), Z15, Z11
+	VMOVSLDUP       Z12, K1, Z23
+	VMOVSLDUP       Z16, K1, Z14
+	VMOVSLDUP       Z5, K1, Z4
+	VMOVSLDUP       Z20, K1, Z17
+	VMOVSLDUP       Z13, K1, Z24
+	VMOVSLDUP       Z21, K1, Z19
+	VMOVSLDUP       Z11, K1, Z10
+	VMOVSLDUP       Z18, K1, Z22
+	VMOVUPS         (BX)(DI*1), Z5
+	VMOVUPS         4096(BX)(DI*1), Z11
+	VPANDQ          Z5, Z11, Z12
+	VMOVUPS         8192(BX)(DI*1), Z13
+	VPANDQ          Z5, Z13, Z15
+	VPANDQ          Z11, Z13, Z16
+	VPANDQ          Z12, Z13, Z18
+	VPXORD          Z6, Z6, Z6
+	VPTERNLOGQ      $0xff, Z7, Z7, Z7
+	VPBROADCASTQ    704(CX), Z20
+	VPTERNLOGQ.BCST $0x78, 712(CX), Z5, Z20
+	VPTERNLOGQ.BCST $0x78, 720(CX), Z11, Z20
+	VPTERNLOGQ.BCST $0x78, 728(CX), Z12, Z20
+	VPTERNLOGQ.BCST $0x78, 736(CX), Z13, Z20
+	VPTERNLOGQ.BCST $0x78, 744(CX), Z15, Z20
+	VPTERNLOGQ.BCST $0x78, 752(CX), Z16, Z20
+	VPTERNLOGQ.BCST $0x78, 760(CX), Z18, Z20
+	VPTERNLOGQ      $0xd4, Z22, Z20, Z6
+	VPTERNLOGQ      $0x90, Z22, Z20, Z7
+	VPBROADCASTQ    640(CX), Z20
+	VPTERNLOGQ.BCST $0x78, 648(CX), Z5, Z20
+	VPTERNLOGQ.BCST $0x78, 656(CX), Z11, Z20
+	VPTERNLOGQ.BCST $0x78, 664(CX), Z12, Z20
+	VPTERNLOGQ.BCST $0x78, 672(CX), Z13, Z20
+	VPTERNLOGQ.BCST $0x78, 680(CX), Z15, Z20
+	VPTERNLOGQ.BCST $0x78, 688(CX), Z16, Z20
+	VPTERNLOGQ.BCST $0x78, 696(CX), Z18, Z20
+	VPTERNLOGQ      $0xd4, Z10, Z20, Z6
+	VPTERNLOGQ      $0x90, Z10, Z20, Z7
+	VPBROADCASTQ    576(CX), Z10
+	VPTERNLOGQ.BCST $0x78, 584(CX), Z5, Z10
+	VPTERNLOGQ.BCST $0x78, 592(CX), Z11, Z10
+	VPTERNLOGQ.BCST $0x78, 600(CX), Z12, Z10
+	VPTERNLOGQ.BCST $0x78, 608(CX), Z13, Z10
+	VPTERNLOGQ.BCST $0x78, 616(CX), Z15, Z10
+	VPTERNLOGQ.BCST $0x78, 624(CX), Z16, Z10
+	VPTERNLOGQ.BCST $0x78, 632(CX), Z18, Z10
+	VPTERNLOGQ      $0xd4, Z19, Z10, Z6
+	VPTERNLOGQ      $0x90, Z19, Z10, Z7
+	VPBROADCASTQ    512(CX), Z10
+	VPTERNLOGQ.BCST $0x78, 520(CX), Z5, Z10
+	VPTERNLOGQ.BCST $0x78, 528(CX), Z11, Z10
+	VPTERNLOGQ.BCST $0x78, 536(CX), Z12, Z10
+	VPTERNLOGQ.BCST $0x78, 544(CX), Z13, Z10
+	VPTERNLOGQ.BCST $0x78, 552(CX), Z15, Z10
+	VPTERNLOGQ.BCST $0x78, 560(CX), Z16, Z10
+	VPTERNLOGQ.BCST $0x78, 568(CX), Z18, Z10
+	VPTERNLOGQ      $0xd4, Z24, Z10, Z6
+	VPTERNLOGQ      $0x90, Z24, Z10, Z7
+	VPBROADCASTQ    448(CX), Z10
+	VPTERNLOGQ.BCST $0x78, 456(CX), Z5, Z10
+	VPTERNLOGQ.BCST $0x78, 464(CX), Z11, Z10
+	VPTERNLOGQ.BCST $0x78, 472(CX), Z12, Z10
+	VPTERNLOGQ.BCST $0x78, 480(CX), Z13, Z10
+	VPTERNLOGQ.BCST $0x78, 488(CX), Z15, Z10
+	VPTERNLOGQ.BCST $0x78, 496(CX), Z16, Z10
+	VPTERNLOGQ.BCST $0x78, 504(CX), Z18, Z10
+	VPTERNLOGQ      $0xd4, Z17, Z10, Z6
+	VPTERNLOGQ      $0x90, Z17, Z10, Z7
+	VPBROADCASTQ    384(CX), Z10
+	VPTERNLOGQ.BCST $0x78, 392(CX), Z5, Z10
+	VPTERNLOGQ.BCST $0x78, 400(CX), Z11, Z10
+	VPTERNLOGQ.BCST $0x78, 408(CX), Z12, Z10
+	VPTERNLOGQ.BCST $0x78, 416(CX), Z13, Z10
+	VPTERNLOGQ.BCST $0x78, 424(CX), Z15, Z10
+	VPTERNLOGQ.BCST $0x78, 432(CX), Z16, Z10
+	VPTERNLOGQ.BCST $0x78, 440(CX), Z18, Z10
+	VPTERNLOGQ      $0xd4, Z4, Z10, Z6
+	VPTERNLOGQ      $0x90, Z4, Z10, Z7
+	VPBROADCASTQ    320(CX), Z4
+	VPTERNLOGQ.BCST $0x78, 328(CX), Z5, Z4
+	VPTERNLOGQ.BCST $0x78, 336(CX), Z11, Z4
+	VPTERNLOGQ.BCST $0x78, 344(CX), Z12, Z4
+	VPTERNLOGQ.BCST $0x78, 352(CX), Z13, Z4
+	VPTERNLOGQ.BCST $0x78, 360(CX), Z15, Z4
+	VPTERNLOGQ.BCST $0x78, 368(CX), Z16, Z4
+	VPTERNLOGQ.BCST $0x78, 376(CX), Z18, Z4
+	VPTERNLOGQ      $0xd4, Z14, Z4, Z6
+	VPTERNLOGQ      $0x90, Z14, Z4, Z7
+	VPBROADCASTQ    256(CX), Z4
+	VPTERNLOGQ.BCST $0x78, 264(CX), Z5, Z4
+	VPTERNLOGQ.BCST $0x78, 272(CX), Z11, Z4
+	VPTERNLOGQ.BCST $0x78, 280(CX), Z12, Z4
+	VPTERNLOGQ.BCST $0x78, 288(CX), Z13, Z4
+	VPTERNLOGQ.BCST $0x78, 296(CX), Z15, Z4
+	VPTERNLOGQ.BCST $0x78, 304(CX), Z16, Z4
+	VPTERNLOGQ.BCST $0x78, 312(CX), Z18, Z4
+	VPTERNLOGQ      $0xd4, Z23, Z4, Z6
+	VPTERNLOGQ      $0x90, Z23, Z4, Z7
+	VMOVDQA32       Z3, Z4
+	VPADDQ          bits_one<>+0(SB), Z4, Z10
+	VMOVSHDUP       Z4, Z14
+	VPXORQ          (SP), Z14, Z14
+	VPMULUDQ        Z0, Z14, Z14
+	VMOVSHDUP       Z14, Z17
+	VPMULUDQ        Z0, Z4, Z4
+	VMOVSHDUP       Z4, Z19
+	VPXORQ          64(SP), Z19, Z19
+	VPMULUDQ        Z1, Z19, Z19
+	VMOVSHDUP       Z19, Z20
+	VPXORQ          128(SP), Z20, Z20
+	VPTERNLOGD.BCST $0x96, 12(AX), Z17, Z4
 	VPMULUDQ        Z0, Z10, Z10
-	VPMULUDQ        Z1, Z11, Z11
-	VPSRLQ          $0x20, Z11, Z22
-	VPTERNLOGD.BCST $0x96, 40(AX), Z12, Z22
-	VPSRLQ          $0x20, Z10, Z12
-	VPTERNLOGD.BCST $0x96, 44(AX), Z13, Z12
+	VMOVSHDUP       Z10, Z21
+	VPXORQ          64(SP), Z21, Z21
+	VPMULUDQ        Z1, Z21, Z21
+	VMOVSHDUP       Z21, Z22
+	VPXORQ          128(SP), Z22, Z22
+	VPTERNLOGD.BCST $0x96, 12(AX), Z17, Z10
+	VPMULUDQ        Z0, Z20, Z20
+	VPMULUDQ        Z1, Z4, Z4
+	VMOVSHDUP       Z4, Z17
+	VPTERNLOGD.BCST $0x96, 16(AX), Z19, Z17
+	VMOVSHDUP       Z20, Z19
+	VPTERNLOGD.BCST $0x96, 20(AX), Z14, Z19
+	VPMULUDQ        Z0, Z22, Z22
+	VPMULUDQ        Z1, Z10, Z10
+	VMOVSHDUP       Z10, Z23
+	VPTERNLOGD.BCST $0x96, 16(AX), Z21, Z23
+	VMOVSHDUP       Z22, Z21
+	VPTERNLOGD.BCST $0x96, 20(AX), Z14, Z21
+	VPMULUDQ        Z0, Z17, Z17
+	VPMULUDQ        Z1, Z19, Z19
+	VMOVSHDUP       Z19, Z14
+	VPTERNLOGD.BCST $0x96, 24(AX), Z4, Z14
+	VMOVSHDUP       Z17, Z4
+	VPTERNLOGD.BCST $0x96, 28(AX), Z20, Z4
+	VPMULUDQ        Z0, Z23, Z23
+	VPMULUDQ        Z1, Z21, Z21
+	VMOVSHDUP       Z21, Z20
+	VPTERNLOGD.BCST $0x96, 24(AX), Z10, Z20
+	VMOVSHDUP       Z23, Z10
+	VPTERNLOGD.BCST $0x96, 28(AX), Z22, Z10
+	VPMULUDQ        Z0, Z14, Z14
+	VPMULUDQ        Z1, Z4, Z4
+	VMOVSHDUP       Z4, Z22
+	VPTERNLOGD.BCST $0x96, 32(AX), Z19, Z22
+	VMOVSHDUP       Z14, Z19
+	VPTERNLOGD.BCST $0x96, 36(AX), Z17, Z19
+	VPMULUDQ        Z0, Z20, Z20
+	VPMULUDQ        Z1, Z10, Z10
+	VMOVSHDUP       Z10, Z17
+	VPTERNLOGD.BCST $0x96, 32(AX), Z21, Z17
+	VMOVSHDUP       Z20, Z21
+	VPTERNLOGD.BCST $0x96, 36(AX), Z23, Z21
+	VPMULUDQ        Z0, Z22, Z22
+	VPMULUDQ        Z1, Z19, Z19
+	VMOVSHDUP       Z19, Z23
+	VPTERNLOGD.BCST $0x96, 40(AX), Z4, Z23
+	VMOVSHDUP       Z22, Z4
+	VPTERNLOGD.BCST $0x96, 44(AX), Z14, Z4
+	VPMULUDQ        Z0, Z17, Z17
+	VPMULUDQ        Z1, Z21, Z21
+	VMOVSHDUP       Z21, Z14
+	VPTERNLOGD.BCST $0x96, 40(AX), Z10, Z14
+	VMOVSHDUP       Z17, Z10
+	VPTERNLOGD.BCST $0x96, 44(AX), Z20, Z10
+	VPMULUDQ        Z0, Z23, Z23
+	VPMULUDQ        Z1, Z4, Z4
+	VMOVSHDUP       Z4, Z20
+	VPTERNLOGD.BCST $0x96, 48(AX), Z19, Z20
+	VMOVSHDUP       Z23, Z19
+	VPTERNLOGD.BCST $0x96, 52(AX), Z22, Z19
+	VPMULUDQ        Z0, Z14, Z14
+	VPMULUDQ        Z1, Z10, Z10
+	VMOVSHDUP       Z10, Z22
+	VPTERNLOGD.BCST $0x96, 48(AX), Z21, Z22
+	VMOVSHDUP       Z14, Z21
+	VPTERNLOGD.BCST $0x96, 52(AX), Z17, Z21
+	VPMULUDQ        Z0, Z20, Z20
+	VPMULUDQ        Z1, Z19, Z19
+	VMOVSHDUP       Z19, Z17
+	VPTERNLOGD.BCST $0x96, 56(AX), Z4, Z17
+	VMOVSHDUP       Z20, Z4
+	VPTERNLOGD.BCST $0x96, 60(AX), Z23, Z4
+	VPMULUDQ        Z0, Z22, Z22
+	VPMULUDQ        Z1, Z21, Z21
+	VMOVSHDUP       Z21, Z23
+	VPTERNLOGD.BCST $0x96, 56(AX), Z10, Z23
+	VMOVSHDUP       Z22, Z10
+	VPTERNLOGD.BCST $0x96, 60(AX), Z14, Z10
+	VPMULUDQ        Z0, Z17, Z17
+	VPMULUDQ        Z1, Z4, Z4
+	VMOVSHDUP       Z4, Z14
+	VPTERNLOGD.BCST $0x96, 64(AX), Z19, Z14
+	VMOVSHDUP       Z17, Z19
+	VPTERNLOGD.BCST $0x96, 68(AX), Z20, Z19
+	VPMULUDQ        Z0, Z23, Z23
+	VPMULUDQ        Z1, Z10, Z10
+	VMOVSHDUP       Z10, Z20
+	VPTERNLOGD.BCST $0x96, 64(AX), Z21, Z20
+	VMOVSHDUP       Z23, Z21
+	VPTERNLOGD.BCST $0x96, 68(AX), Z22, Z21
 	VPMULUDQ        Z0, Z14, Z14
 	VPMULUDQ        Z1, Z19, Z19
-	VPSRLQ          $0x20, Z19, Z13
-	VPTERNLOGD.BCST $0x96, 40(AX), Z20, Z13
-	VPSRLQ          $0x20, Z14, Z20
-	VPTERNLOGD.BCST $0x96, 44(AX), Z21, Z20
-	VPMULUDQ        Z0, Z22, Z22
-	VPMULUDQ        Z1, Z12, Z12
-	VPSRLQ          $0x20, Z12, Z21
-	VPTERNLOGD.BCST $0x96, 48(AX), Z11, Z21
-	VPSRLQ          $0x20, Z22, Z11
-	VPTERNLOGD.BCST $0x96, 52(AX), Z10, Z11
-	VPMULUDQ        Z0, Z13, Z13
-	VPMULUDQ        Z1, Z20, Z20
-	VPSRLQ          $0x20, Z20, Z10
-	VPTERNLOGD.BCST $0x96, 48(AX), Z19, Z10
-	VPSRLQ          $0x20, Z13, Z19
-	VPTERNLOGD.BCST $0x96, 52(AX), Z14, Z19
-	VPMULUDQ        Z0, Z21, Z21
-	VPMULUDQ        Z1, Z11, Z11
-	VPSRLQ          $0x20, Z11, Z14
-	VPTERNLOGD.BCST $0x96, 56(AX), Z12, Z14
-	VPSRLQ          $0x20, Z21, Z12
-	VPTERNLOGD.BCST $0x96, 60(AX), Z22, Z12
-	VPMULUDQ        Z0, Z10, Z10
-	VPMULUDQ        Z1, Z19, Z19
-	VPSRLQ          $0x20, Z19, Z22
-	VPTERNLOGD.BCST $0x96, 56(AX), Z20, Z22
-	VPSRLQ          $0x20, Z10, Z20
-	VPTERNLOGD.BCST $0x96, 60(AX), Z13, Z20
-	VPMULUDQ        Z0, Z14, Z14
-	VPMULUDQ        Z1, Z12, Z12
-	VPSRLQ          $0x20, Z12, Z13
-	VPTERNLOGD.BCST $0x96, 64(AX), Z11, Z13
-	VPSRLQ          $0x20, Z14, Z11
-	VPTERNLOGD.BCST $0x96, 68(AX), Z21, Z11
-	VPMULUDQ        Z0, Z22, Z22
-	VPMULUDQ        Z1, Z20, Z20
-	VPSRLQ          $0x20, Z20, Z21
-	VPTERNLOGD.BCST $0x96, 64(AX), Z19, Z21
-	VPSRLQ          $0x20, Z22, Z19
-	VPTERNLOGD.BCST $0x96, 68(AX), Z10, Z19
-	VPMULUDQ        Z0, Z13, Z13
-	VPMULUDQ        Z1, Z11, Z11
-	VPSRLQ          $0x20, Z11, Z10
-	VPTERNLOGD.BCST $0x96, 72(AX), Z12, Z10
-	VPSRLQ          $0x20, Z13, Z12
-	VPTERNLOGD.BCST $0x96, 76(AX), Z14, Z12
-	VPMULUDQ        Z0, Z21, Z21
-	VPMULUDQ        Z1, Z19, Z19
-	VPSRLQ          $0x20, Z19, Z14
-	VPTERNLOGD.BCST $0x96, 72(AX), Z20, Z14
-	VPSRLQ          $0x20, Z21, Z20
-	VPTERNLOGD.BCST $0x96, 76(AX), Z22, Z20
-	VMOVSLDUP       Z14, K1, Z10
-	VMOVSLDUP       Z19, K1, Z11
-	VMOVSLDUP       Z20, K1, Z12
-	VMOVSLDUP       Z21, K1, Z13
-	VMOVUPS         (BX)(DI*1), Z14
-	VMOVUPS         4096(BX)(DI*1), Z19
-	VPANDQ          Z14, Z19, Z20
-	VMOVUPS         8192(BX)(DI*1), Z21
-	VPANDQ          Z14, Z21, Z22
-	VPANDQ          Z19, Z21, Z23
-	VPANDQ          Z20, Z21, Z24
-	VPXORD          Z15, Z15, Z15
-	VPTERNLOGQ      $0xff, Z16, Z16, Z16
-	VPBROADCASTQ    448(CX), Z25
-	VPTERNLOGQ.BCST $0x78, 456(CX), Z14, Z25
-	VPTERNLOGQ.BCST $0x78, 464(CX), Z19, Z25
-	VPTERNLOGQ.BCST $0x78, 472(CX), Z20, Z25
-	VPTERNLOGQ.BCST $0x78, 480(CX), Z21, Z25
-	VPTERNLOGQ.BCST $0x78, 488(CX), Z22, Z25
-	VPTERNLOGQ.BCST $0x78, 496(CX), Z23, Z25
-	VPTERNLOGQ.BCST $0x78, 504(CX), Z24, Z25
-	VPTERNLOGQ      $0xd4, Z13, Z25, Z15
-	VPTERNLOGQ      $0x90, Z13, Z25, Z16
-	VPBROADCASTQ    384(CX), Z13
-	VPTERNLOGQ.BCST $0x78, 392(CX), Z14, Z13
-	VPTERNLOGQ.BCST $0x78, 400(CX), Z19, Z13
-	VPTERNLOGQ.BCST $0x78, 408(CX), Z20, Z13
-	VPTERNLOGQ.BCST $0x78, 416(CX), Z21, Z13
-	VPTERNLOGQ.BCST $0x78, 424(CX), Z22, Z13
-	VPTERNLOGQ.BCST $0x78, 432(CX), Z23, Z13
-	VPTERNLOGQ.BCST $0x78, 440(CX), Z24, Z13
-	VPTERNLOGQ      $0xd4, Z12, Z13, Z15
-	VPTERNLOGQ      $0x90, Z12, Z13, Z16
-	VPBROADCASTQ    320(CX), Z12
-	VPTERNLOGQ.BCST $0x78, 328(CX), Z14, Z12
-	VPTERNLOGQ.BCST $0x78, 336(CX), Z19, Z12
-	VPTERNLOGQ.BCST $0x78, 344(CX), Z20, Z12
-	VPTERNLOGQ.BCST $0x78, 352(CX), Z21, Z12
-	VPTERNLOGQ.BCST $0x78, 360(CX), Z22, Z12
-	VPTERNLOGQ.BCST $0x78, 368(CX), Z23, Z12
-	VPTERNLOGQ.BCST $0x78, 376(CX), Z24, Z12
-	VPTERNLOGQ      $0xd4, Z11, Z12, Z15
-	VPTERNLOGQ      $0x90, Z11, Z12, Z16
-	VPBROADCASTQ    256(CX), Z11
-	VPTERNLOGQ.BCST $0x78, 264(CX), Z14, Z11
-	VPTERNLOGQ.BCST $0x78, 272(CX), Z19, Z11
-	VPTERNLOGQ.BCST $0x78, 280(CX), Z20, Z11
-	VPTERNLOGQ.BCST $0x78, 288(CX), Z21, Z11
-	VPTERNLOGQ.BCST $0x78, 296(CX), Z22, Z11
-	VPTERNLOGQ.BCST $0x78, 304(CX), Z23, Z11
-	VPTERNLOGQ.BCST $0x78, 312(CX), Z24, Z11
-	VPTERNLOGQ      $0xd4, Z10, Z11, Z15
-	VPTERNLOGQ      $0x90, Z10, Z11, Z16
+	VMOVSHDUP       Z19, Z22
+	VPTERNLOGD.BCST $0x96, 72(AX), Z4, Z22
+	VMOVSHDUP       Z14, Z4
+	VPTERNLOGD.BCST $0x96, 76(AX), Z17, Z4
+	VPMULUDQ        Z0, Z20, Z20
+	VPMULUDQ        Z1, Z21, Z21
+	VMOVSHDUP       Z21, Z17
+	VPTERNLOGD.BCST $0x96, 72(AX), Z10, Z17
+	VMOVSHDUP       Z20, Z10
+	VPTERNLOGD.BCST $0x96, 76(AX), Z23, Z10
+	VMOVSLDUP       Z17, K1, Z22
+	VMOVSLDUP       Z21, K1, Z19
+	VMOVSLDUP       Z10, K1, Z4
+	VMOVSLDUP       Z20, K1, Z14
 	VPBROADCASTQ    192(CX), Z10
-	VPTERNLOGQ.BCST $0x78, 200(CX), Z14, Z10
-	VPTERNLOGQ.BCST $0x78, 208(CX), Z19, Z10
-	VPTERNLOGQ.BCST $0x78, 216(CX), Z20, Z10
-	VPTERNLOGQ.BCST $0x78, 224(CX), Z21, Z10
-	VPTERNLOGQ.BCST $0x78, 232(CX), Z22, Z10
-	VPTERNLOGQ.BCST $0x78, 240(CX), Z23, Z10
-	VPTERNLOGQ.BCST $0x78, 248(CX), Z24, Z10
-	VPTERNLOGQ      $0xd4, Z9, Z10, Z15
-	VPTERNLOGQ      $0x90, Z9, Z10, Z16
-	VPBROADCASTQ    128(CX), Z9
-	VPTERNLOGQ.BCST $0x78, 136(CX), Z14, Z9
-	VPTERNLOGQ.BCST $0x78, 144(CX), Z19, Z9
-	VPTERNLOGQ.BCST $0x78, 152(CX), Z20, Z9
-	VPTERNLOGQ.BCST $0x78, 160(CX), Z21, Z9
-	VPTERNLOGQ.BCST $0x78, 168(CX), Z22, Z9
-	VPTERNLOGQ.BCST $0x78, 176(CX), Z23, Z9
-	VPTERNLOGQ.BCST $0x78, 184(CX), Z24, Z9
-	VPTERNLOGQ      $0xd4, Z8, Z9, Z15
-	VPTERNLOGQ      $0x90, Z8, Z9, Z16
-	VPBROADCASTQ    64(CX), Z8
-	VPTERNLOGQ.BCST $0x78, 72(CX), Z14, Z8
-	VPTERNLOGQ.BCST $0x78, 80(CX), Z19, Z8
-	VPTERNLOGQ.BCST $0x78, 88(CX), Z20, Z8
-	VPTERNLOGQ.BCST $0x78, 96(CX), Z21, Z8
-	VPTERNLOGQ.BCST $0x78, 104(CX), Z22, Z8
-	VPTERNLOGQ.BCST $0x78, 112(CX), Z23, Z8
-	VPTERNLOGQ.BCST $0x78, 120(CX), Z24, Z8
-	VPTERNLOGQ      $0xd4, Z7, Z8, Z15
-	VPTERNLOGQ      $0x90, Z7, Z8, Z16
-	VPBROADCASTQ    (CX), Z7
-	VPTERNLOGQ.BCST $0x78, 8(CX), Z14, Z7
-	VPTERNLOGQ.BCST $0x78, 16(CX), Z19, Z7
-	VPTERNLOGQ.BCST $0x78, 24(CX), Z20, Z7
-	VPTERNLOGQ.BCST $0x78, 32(CX), Z21, Z7
-	VPTERNLOGQ.BCST $0x78, 40(CX), Z22, Z7
-	VPTERNLOGQ.BCST $0x78, 48(CX), Z23, Z7
-	VPTERNLOGQ.BCST $0x78, 56(CX), Z24, Z7
-	VPTERNLOGQ      $0xd4, Z6, Z7, Z15
-	VPTERNLOGQ      $0x90, Z6, Z7, Z16
+	VPTERNLOGQ.BCST $0x78, 200(CX), Z5, Z10
+	VPTERNLOGQ.BCST $0x78, 208(CX), Z11, Z10
+	VPTERNLOGQ.BCST $0x78, 216(CX), Z12, Z10
+	VPTERNLOGQ.BCST $0x78, 224(CX), Z13, Z10
+	VPTERNLOGQ.BCST $0x78, 232(CX), Z15, Z10
+	VPTERNLOGQ.BCST $0x78, 240(CX), Z16, Z10
+	VPTERNLOGQ.BCST $0x78, 248(CX), Z18, Z10
+	VPTERNLOGQ      $0xd4, Z14, Z10, Z6
+	VPTERNLOGQ      $0x90, Z14, Z10, Z7
+	VPBROADCASTQ    128(CX), Z10
+	VPTERNLOGQ.BCST $0x78, 136(CX), Z5, Z10
+	VPTERNLOGQ.BCST $0x78, 144(CX), Z11, Z10
+	VPTERNLOGQ.BCST $0x78, 152(CX), Z12, Z10
+	VPTERNLOGQ.BCST $0x78, 160(CX), Z13, Z10
+	VPTERNLOGQ.BCST $0x78, 168(CX), Z15, Z10
+	VPTERNLOGQ.BCST $0x78, 176(CX), Z16, Z10
+	VPTERNLOGQ.BCST $0x78, 184(CX), Z18, Z10
+	VPTERNLOGQ      $0xd4, Z4, Z10, Z6
+	VPTERNLOGQ      $0x90, Z4, Z10, Z7
+	VPBROADCASTQ    64(CX), Z4
+	VPTERNLOGQ.BCST $0x78, 72(CX), Z5, Z4
+	VPTERNLOGQ.BCST $0x78, 80(CX), Z11, Z4
+	VPTERNLOGQ.BCST $0x78, 88(CX), Z12, Z4
+	VPTERNLOGQ.BCST $0x78, 96(CX), Z13, Z4
+	VPTERNLOGQ.BCST $0x78, 104(CX), Z15, Z4
+	VPTERNLOGQ.BCST $0x78, 112(CX), Z16, Z4
+	VPTERNLOGQ.BCST $0x78, 120(CX), Z18, Z4
+	VPTERNLOGQ      $0xd4, Z19, Z4, Z6
+	VPTERNLOGQ      $0x90, Z19, Z4, Z7
+	VPBROADCASTQ    (CX), Z4
+	VPTERNLOGQ.BCST $0x78, 8(CX), Z5, Z4
+	VPTERNLOGQ.BCST $0x78, 16(CX), Z11, Z4
+	VPTERNLOGQ.BCST $0x78, 24(CX), Z12, Z4
+	VPTERNLOGQ.BCST $0x78, 32(CX), Z13, Z4
+	VPTERNLOGQ.BCST $0x78, 40(CX), Z15, Z4
+	VPTERNLOGQ.BCST $0x78, 48(CX), Z16, Z4
+	VPTERNLOGQ.BCST $0x78, 56(CX), Z18, Z4
+	VPTERNLOGQ      $0xd4, Z22, Z4, Z6
+	VPTERNLOGQ      $0x90, Z22, Z4, Z7
+	VPADDQ          bits_groups3<>+0(SB), Z3, Z3
 	MOVQ            CX, R8
-	ADDQ            $+512, R8
-	MOVQ            $+14, R9
+	ADDQ            $+768, R8
+	MOVQ            $+13, R9
 
 more1:
-	VPTESTMD        Z16, Z16, K2
+	VPTESTMD        Z7, Z7, K2
 	KORTESTW        K2, K2
 	JZ              done2
-	VMOVDQA32       Z5, Z6
-	VPSRLQ          $0x20, Z6, Z7
-	VMOVDQA32       Z2, Z8
-	VMOVDQA32       Z3, Z9
-	VPADDQ          bits_one<>+0(SB), Z5, Z10
-	VPSRLQ          $0x20, Z10, Z11
-	VMOVDQA32       Z2, Z12
-	VMOVDQA32       Z3, Z13
-	VPADDQ          bits_sixteen<>+0(SB), Z5, Z5
-	VPMULUDQ        Z0, Z6, Z6
-	VPMULUDQ        Z1, Z8, Z8
-	VPSRLQ          $0x20, Z8, Z25
-	VPTERNLOGD.BCST $0x96, (AX), Z7, Z25
-	VPSRLQ          $0x20, Z6, Z7
-	VPTERNLOGD.BCST $0x96, 4(AX), Z9, Z7
+	VMOVDQA32       Z3, Z4
+	VPADDQ          bits_one<>+0(SB), Z4, Z10
+	VMOVSHDUP       Z4, Z14
+	VPXORQ          (SP), Z14, Z14
+	VPMULUDQ        Z0, Z14, Z14
+	VMOVSHDUP       Z14, Z17
+	VPMULUDQ        Z0, Z4, Z4
+	VMOVSHDUP       Z4, Z19
+	VPXORQ          64(SP), Z19, Z19
+	VPMULUDQ        Z1, Z19, Z19
+	VMOVSHDUP       Z19, Z20
+	VPXORQ          128(SP), Z20, Z20
+	VPTERNLOGD.BCST $0x96, 12(AX), Z17, Z4
 	VPMULUDQ        Z0, Z10, Z10
-	VPMULUDQ        Z1, Z12, Z12
-	VPSRLQ          $0x20, Z12, Z9
-	VPTERNLOGD.BCST $0x96, (AX), Z11, Z9
-	VPSRLQ          $0x20, Z10, Z11
-	VPTERNLOGD.BCST $0x96, 4(AX), Z13, Z11
-	VPMULUDQ        Z0, Z25, Z25
-	VPMULUDQ        Z1, Z7, Z7
-	VPSRLQ          $0x20, Z7, Z13
-	VPTERNLOGD.BCST $0x96, 8(AX), Z8, Z13
-	VPSRLQ          $0x20, Z25, Z8
-	VPTERNLOGD.BCST $0x96, 12(AX), Z6, Z8
-	VPMULUDQ        Z0, Z9, Z9
-	VPMULUDQ        Z1, Z11, Z11
-	VPSRLQ          $0x20, Z11, Z6
-	VPTERNLOGD.BCST $0x96, 8(AX), Z12, Z6
-	VPSRLQ          $0x20, Z9, Z12
-	VPTERNLOGD.BCST $0x96, 12(AX), Z10, Z12
-	VPMULUDQ        Z0, Z13, Z13
-	VPMULUDQ        Z1, Z8, Z8
-	VPSRLQ          $0x20, Z8, Z10
-	VPTERNLOGD.BCST $0x96, 16(AX), Z7, Z10
-	VPSRLQ          $0x20, Z13, Z7
-	VPTERNLOGD.BCST $0x96, 20(AX), Z25, Z7
-	VPMULUDQ        Z0, Z6, Z6
-	VPMULUDQ        Z1, Z12, Z12
-	VPSRLQ          $0x20, Z12, Z25
-	VPTERNLOGD.BCST $0x96, 16(AX), Z11, Z25
-	VPSRLQ          $0x20, Z6, Z11
-	VPTERNLOGD.BCST $0x96, 20(AX), Z9, Z11
-	VPMULUDQ        Z0, Z10, Z10
-	VPMULUDQ        Z1, Z7, Z7
-	VPSRLQ          $0x20, Z7, Z9
-	VPTERNLOGD.BCST $0x96, 24(AX), Z8, Z9
-	VPSRLQ          $0x20, Z10, Z8
-	VPTERNLOGD.BCST $0x96, 28(AX), Z13, Z8
-	VPMULUDQ        Z0, Z25, Z25
-	VPMULUDQ        Z1, Z11, Z11
-	VPSRLQ          $0x20, Z11, Z13
-	VPTERNLOGD.BCST $0x96, 24(AX), Z12, Z13
-	VPSRLQ          $0x20, Z25, Z12
-	VPTERNLOGD.BCST $0x96, 28(AX), Z6, Z12
-	VPMULUDQ        Z0, Z9, Z9
-	VPMULUDQ        Z1, Z8, Z8
-	VPSRLQ          $0x20, Z8, Z6
-	VPTERNLOGD.BCST $0x96, 32(AX), Z7, Z6
-	VPSRLQ          $0x20, Z9, Z7
-	VPTERNLOGD.BCST $0x96, 36(AX), Z10, Z7
-	VPMULUDQ        Z0, Z13, Z13
-	VPMULUDQ        Z1, Z12, Z12
-	VPSRLQ          $0x20, Z12, Z10
-	VPTERNLOGD.BCST $0x96, 32(AX), Z11, Z10
-	VPSRLQ          $0x20, Z13, Z11
-	VPTERNLOGD.BCST $0x96, 36(AX), Z25, Z11
-	VPMULUDQ        Z0, Z6, Z6
-	VPMULUDQ        Z1, Z7, Z7
-	VPSRLQ          $0x20, Z7, Z25
-	VPTERNLOGD.BCST $0x96, 40(AX), Z8, Z25
-	VPSRLQ          $0x20, Z6, Z8
-	VPTERNLOGD.BCST $0x96, 44(AX), Z9, Z8
-	VPMULUDQ        Z0, Z10, Z10
-	VPMULUDQ        Z1, Z11, Z11
-	VPSRLQ          $0x20, Z11, Z9
-	VPTERNLOGD.BCST $0x96, 40(AX), Z12, Z9
-	VPSRLQ          $0x20, Z10, Z12
-	VPTERNLOGD.BCST $0x96, 44(AX), Z13, Z12
-	VPMULUDQ        Z0, Z25, Z25
-	VPMULUDQ        Z1, Z8, Z8
-	VPSRLQ          $0x20, Z8, Z13
-	VPTERNLOGD.BCST $0x96, 48(AX), Z7, Z13
-	VPSRLQ          $0x20, Z25, Z7
-	VPTERNLOGD.BCST $0x96, 52(AX), Z6, Z7
-	VPMULUDQ        Z0, Z9, Z9
-	VPMULUDQ        Z1, Z12, Z12
-	VPSRLQ          $0x20, Z12, Z6
-	VPTERNLOGD.BCST $0x96, 48(AX), Z11, Z6
-	VPSRLQ          $0x20, Z9, Z11
-	VPTERNLOGD.BCST $0x96, 52(AX), Z10, Z11
-	VPMULUDQ        Z0, Z13, Z13
-	VPMULUDQ        Z1, Z7, Z7
-	VPSRLQ          $0x20, Z7, Z10
-	VPTERNLOGD.BCST $0x96, 56(AX), Z8, Z10
-	VPSRLQ          $0x20, Z13, Z8
-	VPTERNLOGD.BCST $0x96, 60(AX), Z25, Z8
-	VPMULUDQ        Z0, Z6, Z6
-	VPMULUDQ        Z1, Z11, Z11
-	VPSRLQ          $0x20, Z11, Z25
-	VPTERNLOGD.BCST $0x96, 56(AX), Z12, Z25
-	VPSRLQ          $0x20, Z6, Z12
-	VPTERNLOGD.BCST $0x96, 60(AX), Z9, Z12
-	VPMULUDQ        Z0, Z10, Z10
-	VPMULUDQ        Z1, Z8, Z8
-	VPSRLQ          $0x20, Z8, Z9
-	VPTERNLOGD.BCST $0x96, 64(AX), Z7, Z9
-	VPSRLQ          $0x20, Z10, Z7
-	VPTERNLOGD.BCST $0x96, 68(AX), Z13, Z7
-	VPMULUDQ        Z0, Z25, Z25
-	VPMULUDQ        Z1, Z12, Z12
-	VPSRLQ          $0x20, Z12, Z13
-	VPTERNLOGD.BCST $0x96, 64(AX), Z11, Z13
-	VPSRLQ          $0x20, Z25, Z11
-	VPTERNLOGD.BCST $0x96, 68(AX), Z6, Z11
-	VPMULUDQ        Z0, Z9, Z9
-	VPMULUDQ        Z1, Z7, Z7
-	VPSRLQ          $0x20, Z7, Z6
-	VPTERNLOGD.BCST $0x96, 72(AX), Z8, Z6
-	VPSRLQ          $0x20, Z9, Z8
-	VPTERNLOGD.BCST $0x96, 76(AX), Z10, Z8
-	VPMULUDQ        Z0, Z13, Z13
-	VPMULUDQ        Z1, Z11, Z11
-	VPSRLQ          $0x20, Z11, Z10
-	VPTERNLOGD.BCST $0x96, 72(AX), Z12, Z10
-	VPSRLQ          $0x20, Z13, Z12
-	VPTERNLOGD.BCST $0x96, 76(AX), Z25, Z12
-	VMOVSLDUP       Z10, K1, Z6
-	VMOVSLDUP       Z11, K1, Z7
-	VMOVSLDUP       Z12, K1, Z8
-	VMOVSLDUP       Z13, K1, Z9
-	VPXORD          Z17, Z17, Z17
-	VPTERNLOGQ      $0xff, Z18, Z18, Z18
+	VMOVSHDUP       Z10, Z21
+	VPXORQ          64(SP), Z21, Z21
+	VPMULUDQ        Z1, Z21, Z21
+	VMOVSHDUP       Z21, Z22
+	VPXORQ          128(SP), Z22, Z22
+	VPTERNLOGD.BCST $0x96, 12(AX), Z17, Z10
+	VPMULUDQ        Z0, Z20, Z20
+	VPMULUDQ        Z1, Z4, Z4
+	VMOVSHDUP       Z4, Z17
+	VPTERNLOGD.BCST $0x96, 16(AX), Z19, Z17
+	VMOVSHDUP       Z20, Z19
+	VPTERNLOGD.BCST $0x96, 20(AX), Z14, Z19
+	VPMULUDQ        Z0, Z22, Z22
+	VPMULUDQ        Z1, Z10, Z10
+	VMOVSHDUP       Z10, Z23
+	VPTERNLOGD.BCST $0x96, 16(AX), Z21, Z23
+	VMOVSHDUP       Z22, Z21
+	VPTERNLOGD.BCST $0x96, 20(AX), Z14, Z21
+	VPMULUDQ        Z0, Z17, Z17
+	VPMULUDQ        Z1, Z19, Z19
+	VMOVSHDUP       Z19, Z14
+	VPTERNLOGD.BCST $0x96, 24(AX), Z4, Z14
+	VMOVSHDUP       Z17, Z4
+	VPTERNLOGD.BCST $0x96, 28(AX), Z20, Z4
+	VPMULUDQ        Z0, Z23, Z23
+	VPMULUDQ        Z1, Z21, Z21
+	VMOVSHDUP       Z21, Z20
+	VPTERNLOGD.BCST $0x96, 24(AX), Z10, Z20
+	VMOVSHDUP       Z23, Z10
+	VPTERNLOGD.BCST $0x96, 28(AX), Z22, Z10
+	VPMULUDQ        Z0, Z14, Z14
+	VPMULUDQ        Z1, Z4, Z4
+	VMOVSHDUP       Z4, Z22
+	VPTERNLOGD.BCST $0x96, 32(AX), Z19, Z22
+	VMOVSHDUP       Z14, Z19
+	VPTERNLOGD.BCST $0x96, 36(AX), Z17, Z19
+	VPMULUDQ        Z0, Z20, Z20
+	VPMULUDQ        Z1, Z10, Z10
+	VMOVSHDUP       Z10, Z17
+	VPTERNLOGD.BCST $0x96, 32(AX), Z21, Z17
+	VMOVSHDUP       Z20, Z21
+	VPTERNLOGD.BCST $0x96, 36(AX), Z23, Z21
+	VPMULUDQ        Z0, Z22, Z22
+	VPMULUDQ        Z1, Z19, Z19
+	VMOVSHDUP       Z19, Z23
+	VPTERNLOGD.BCST $0x96, 40(AX), Z4, Z23
+	VMOVSHDUP       Z22, Z4
+	VPTERNLOGD.BCST $0x96, 44(AX), Z14, Z4
+	VPMULUDQ        Z0, Z17, Z17
+	VPMULUDQ        Z1, Z21, Z21
+	VMOVSHDUP       Z21, Z14
+	VPTERNLOGD.BCST $0x96, 40(AX), Z10, Z14
+	VMOVSHDUP       Z17, Z10
+	VPTERNLOGD.BCST $0x96, 44(AX), Z20, Z10
+	VPMULUDQ        Z0, Z23, Z23
+	VPMULUDQ        Z1, Z4, Z4
+	VMOVSHDUP       Z4, Z20
+	VPTERNLOGD.BCST $0x96, 48(AX), Z19, Z20
+	VMOVSHDUP       Z23, Z19
+	VPTERNLOGD.BCST $0x96, 52(AX), Z22, Z19
+	VPMULUDQ        Z0, Z14, Z14
+	VPMULUDQ        Z1, Z10, Z10
+	VMOVSHDUP       Z10, Z22
+	VPTERNLOGD.BCST $0x96, 48(AX), Z21, Z22
+	VMOVSHDUP       Z14, Z21
+	VPTERNLOGD.BCST $0x96, 52(AX), Z17, Z21
+	VPMULUDQ        Z0, Z20, Z20
+	VPMULUDQ        Z1, Z19, Z19
+	VMOVSHDUP       Z19, Z17
+	VPTERNLOGD.BCST $0x96, 56(AX), Z4, Z17
+	VMOVSHDUP       Z20, Z4
+	VPTERNLOGD.BCST $0x96, 60(AX), Z23, Z4
+	VPMULUDQ        Z0, Z22, Z22
+	VPMULUDQ        Z1, Z21, Z21
+	VMOVSHDUP       Z21, Z23
+	VPTERNLOGD.BCST $0x96, 56(AX), Z10, Z23
+	VMOVSHDUP       Z22, Z10
+	VPTERNLOGD.BCST $0x96, 60(AX), Z14, Z10
+	VPMULUDQ        Z0, Z17, Z17
+	VPMULUDQ        Z1, Z4, Z4
+	VMOVSHDUP       Z4, Z14
+	VPTERNLOGD.BCST $0x96, 64(AX), Z19, Z14
+	VMOVSHDUP       Z17, Z19
+	VPTERNLOGD.BCST $0x96, 68(AX), Z20, Z19
+	VPMULUDQ        Z0, Z23, Z23
+	VPMULUDQ        Z1, Z10, Z10
+	VMOVSHDUP       Z10, Z20
+	VPTERNLOGD.BCST $0x96, 64(AX), Z21, Z20
+	VMOVSHDUP       Z23, Z21
+	VPTERNLOGD.BCST $0x96, 68(AX), Z22, Z21
+	VPMULUDQ        Z0, Z14, Z14
+	VPMULUDQ        Z1, Z19, Z19
+	VMOVSHDUP       Z19, Z22
+	VPTERNLOGD.BCST $0x96, 72(AX), Z4, Z22
+	VMOVSHDUP       Z14, Z4
+	VPTERNLOGD.BCST $0x96, 76(AX), Z17, Z4
+	VPMULUDQ        Z0, Z20, Z20
+	VPMULUDQ        Z1, Z21, Z21
+	VMOVSHDUP       Z21, Z17
+	VPTERNLOGD.BCST $0x96, 72(AX), Z10, Z17
+	VMOVSHDUP       Z20, Z10
+	VPTERNLOGD.BCST $0x96, 76(AX), Z23, Z10
+	VMOVSLDUP       Z17, K1, Z22
+	VMOVSLDUP       Z21, K1, Z19
+	VMOVSLDUP       Z10, K1, Z4
+	VMOVSLDUP       Z20, K1, Z14
+	VPXORD          Z8, Z8, Z8
+	VPTERNLOGQ      $0xff, Z9, Z9, Z9
 	VPBROADCASTQ    192(R8), Z10
-	VPTERNLOGQ.BCST $0x78, 200(R8), Z14, Z10
-	VPTERNLOGQ.BCST $0x78, 208(R8), Z19, Z10
-	VPTERNLOGQ.BCST $0x78, 216(R8), Z20, Z10
-	VPTERNLOGQ.BCST $0x78, 224(R8), Z21, Z10
-	VPTERNLOGQ.BCST $0x78, 232(R8), Z22, Z10
-	VPTERNLOGQ.BCST $0x78, 240(R8), Z23, Z10
-	VPTERNLOGQ.BCST $0x78, 248(R8), Z24, Z10
-	VPTERNLOGQ      $0xd4, Z9, Z10, Z17
-	VPTERNLOGQ      $0x90, Z9, Z10, Z18
-	VPBROADCASTQ    128(R8), Z9
-	VPTERNLOGQ.BCST $0x78, 136(R8), Z14, Z9
-	VPTERNLOGQ.BCST $0x78, 144(R8), Z19, Z9
-	VPTERNLOGQ.BCST $0x78, 152(R8), Z20, Z9
-	VPTERNLOGQ.BCST $0x78, 160(R8), Z21, Z9
-	VPTERNLOGQ.BCST $0x78, 168(R8), Z22, Z9
-	VPTERNLOGQ.BCST $0x78, 176(R8), Z23, Z9
-	VPTERNLOGQ.BCST $0x78, 184(R8), Z24, Z9
-	VPTERNLOGQ      $0xd4, Z8, Z9, Z17
-	VPTERNLOGQ      $0x90, Z8, Z9, Z18
-	VPBROADCASTQ    64(R8), Z8
-	VPTERNLOGQ.BCST $0x78, 72(R8), Z14, Z8
-	VPTERNLOGQ.BCST $0x78, 80(R8), Z19, Z8
-	VPTERNLOGQ.BCST $0x78, 88(R8), Z20, Z8
-	VPTERNLOGQ.BCST $0x78, 96(R8), Z21, Z8
-	VPTERNLOGQ.BCST $0x78, 104(R8), Z22, Z8
-	VPTERNLOGQ.BCST $0x78, 112(R8), Z23, Z8
-	VPTERNLOGQ.BCST $0x78, 120(R8), Z24, Z8
-	VPTERNLOGQ      $0xd4, Z7, Z8, Z17
-	VPTERNLOGQ      $0x90, Z7, Z8, Z18
-	VPBROADCASTQ    (R8), Z7
-	VPTERNLOGQ.BCST $0x78, 8(R8), Z14, Z7
-	VPTERNLOGQ.BCST $0x78, 16(R8), Z19, Z7
-	VPTERNLOGQ.BCST $0x78, 24(R8), Z20, Z7
-	VPTERNLOGQ.BCST $0x78, 32(R8), Z21, Z7
-	VPTERNLOGQ.BCST $0x78, 40(R8), Z22, Z7
-	VPTERNLOGQ.BCST $0x78, 48(R8), Z23, Z7
-	VPTERNLOGQ.BCST $0x78, 56(R8), Z24, Z7
-	VPTERNLOGQ      $0xd4, Z6, Z7, Z17
-	VPTERNLOGQ      $0x90, Z6, Z7, Z18
-	VPTERNLOGQ      $0xf8, Z17, Z16, Z15
-	VPANDQ          Z18, Z16, Z16
+	VPTERNLOGQ.BCST $0x78, 200(R8), Z5, Z10
+	VPTERNLOGQ.BCST $0x78, 208(R8), Z11, Z10
+	VPTERNLOGQ.BCST $0x78, 216(R8), Z12, Z10
+	VPTERNLOGQ.BCST $0x78, 224(R8), Z13, Z10
+	VPTERNLOGQ.BCST $0x78, 232(R8), Z15, Z10
+	VPTERNLOGQ.BCST $0x78, 240(R8), Z16, Z10
+	VPTERNLOGQ.BCST $0x78, 248(R8), Z18, Z10
+	VPTERNLOGQ      $0xd4, Z14, Z10, Z8
+	VPTERNLOGQ      $0x90, Z14, Z10, Z9
+	VPBROADCASTQ    128(R8), Z10
+	VPTERNLOGQ.BCST $0x78, 136(R8), Z5, Z10
+	VPTERNLOGQ.BCST $0x78, 144(R8), Z11, Z10
+	VPTERNLOGQ.BCST $0x78, 152(R8), Z12, Z10
+	VPTERNLOGQ.BCST $0x78, 160(R8), Z13, Z10
+	VPTERNLOGQ.BCST $0x78, 168(R8), Z15, Z10
+	VPTERNLOGQ.BCST $0x78, 176(R8), Z16, Z10
+	VPTERNLOGQ.BCST $0x78, 184(R8), Z18, Z10
+	VPTERNLOGQ      $0xd4, Z4, Z10, Z8
+	VPTERNLOGQ      $0x90, Z4, Z10, Z9
+	VPBROADCASTQ    64(R8), Z4
+	VPTERNLOGQ.BCST $0x78, 72(R8), Z5, Z4
+	VPTERNLOGQ.BCST $0x78, 80(R8), Z11, Z4
+	VPTERNLOGQ.BCST $0x78, 88(R8), Z12, Z4
+	VPTERNLOGQ.BCST $0x78, 96(R8), Z13, Z4
+	VPTERNLOGQ.BCST $0x78, 104(R8), Z15, Z4
+	VPTERNLOGQ.BCST $0x78, 112(R8), Z16, Z4
+	VPTERNLOGQ.BCST $0x78, 120(R8), Z18, Z4
+	VPTERNLOGQ      $0xd4, Z19, Z4, Z8
+	VPTERNLOGQ      $0x90, Z19, Z4, Z9
+	VPBROADCASTQ    (R8), Z4
+	VPTERNLOGQ.BCST $0x78, 8(R8), Z5, Z4
+	VPTERNLOGQ.BCST $0x78, 16(R8), Z11, Z4
+	VPTERNLOGQ.BCST $0x78, 24(R8), Z12, Z4
+	VPTERNLOGQ.BCST $0x78, 32(R8), Z13, Z4
+	VPTERNLOGQ.BCST $0x78, 40(R8), Z15, Z4
+	VPTERNLOGQ.BCST $0x78, 48(R8), Z16, Z4
+	VPTERNLOGQ.BCST $0x78, 56(R8), Z18, Z4
+	VPTERNLOGQ      $0xd4, Z22, Z4, Z8
+	VPTERNLOGQ      $0x90, Z22, Z4, Z9
+	VPADDQ          bits_groups1<>+0(SB), Z3, Z3
+	VPTERNLOGQ      $0xf8, Z8, Z7, Z6
+	VPANDQ          Z9, Z7, Z7
 	ADDQ            $+256, R8
 	DECQ            R9
 	JNZ             more1
 
 done2:
-	VMOVUPS Z15, (DX)(DI*1)
-	VPADDQ  bits_nextRegister<>+0(SB), Z4, Z4
+	VMOVUPS Z6, (DX)(DI*1)
+	VPADDQ  bits_nextRegister<>+0(SB), Z2, Z2
 	ADDQ    $+64, DI
 	CMPQ    DI, SI
+	JL      register
+	VZEROUPPER
+	RET
+
+// func heatBitsARS8AVX2(dst *uint64, count *[3][512]uint64, digits *[64][8]uint64, keys *[16]uint64, counter uint64, stream uint64, regs int)
+// Requires: AES, AVX, AVX2
+TEXT ·heatBitsARS8AVX2(SB), NOSPLIT, $0-56
+	MOVQ           keys+24(FP), AX
+	VBROADCASTI128 (AX), Y0
+	MOVQ           counter+32(FP), CX
+	VMOVQ          CX, X1
+	MOVQ           stream+40(FP), CX
+	VMOVQ          CX, X2
+	VPUNPCKLQDQ    X2, X1, X1
+	VPERMQ         $0x44, Y1, Y1
+	MOVQ           digits+16(FP), CX
+	MOVQ           dst+0(FP), DX
+	MOVQ           count+8(FP), BX
+	MOVQ           regs+48(FP), SI
+	XORQ           DI, DI
+	SHLQ           $0x06, SI
+
+register:
+	VMOVDQA      Y1, Y2
+	VPXOR        Y0, Y2, Y3
+	VPXOR        bits_steps<>+0(SB), Y3, Y4
+	VEXTRACTI128 $0x01, Y4, X5
+	VPXOR        bits_steps<>+64(SB), Y3, Y6
+	VEXTRACTI128 $0x01, Y6, X7
+	VPXOR        bits_steps<>+128(SB), Y3, Y8
+	VEXTRACTI128 $0x01, Y8, X9
+	VPXOR        bits_steps<>+192(SB), Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X10
+	VAESENC      16(AX), X4, X4
+	VAESENC      16(AX), X5, X5
+	VAESENC      16(AX), X6, X6
+	VAESENC      16(AX), X7, X7
+	VAESENC      16(AX), X8, X8
+	VAESENC      16(AX), X9, X9
+	VAESENC      16(AX), X3, X3
+	VAESENC      16(AX), X10, X10
+	VAESENC      32(AX), X4, X4
+	VAESENC      32(AX), X5, X5
+	VAESENC      32(AX), X6, X6
+	VAESENC      32(AX), X7, X7
+	VAESENC      32(AX), X8, X8
+	VAESENC      32(AX), X9, X9
+	VAESENC      32(AX), X3, X3
+	VAESENC      32(AX), X10, X10
+	VAESENC      48(AX), X4, X4
+	VAESENC      48(AX), X5, X5
+	VAESENC      48(AX), X6, X6
+	VAESENC      48(AX), X7, X7
+	VAESENC      48(AX), X8, X8
+	VAESENC      48(AX), X9, X9
+	VAESENC      48(AX), X3, X3
+	VAESENC      48(AX), X10, X10
+	VAESENC      64(AX), X4, X4
+	VAESENC      64(AX), X5, X5
+	VAESENC      64(AX), X6, X6
+	VAESENC      64(AX), X7, X7
+	VAESENC      64(AX), X8, X8
+	VAESENC      64(AX), X9, X9
+	VAESENC      64(AX), X3, X3
+	VAESENC      64(AX), X10, X10
+	VAESENC      80(AX), X4, X4
+	VAESENC      80(AX), X5, X5
+	VAESENC      80(AX), X6, X6
+	VAESENC      80(AX), X7, X7
+	VAESENC      80(AX), X8, X8
+	VAESENC      80(AX), X9, X9
+	VAESENC      80(AX), X3, X3
+	VAESENC      80(AX), X10, X10
+	VAESENC      96(AX), X4, X4
+	VAESENC      96(AX), X5, X5
+	VAESENC      96(AX), X6, X6
+	VAESENC      96(AX), X7, X7
+	VAESENC      96(AX), X8, X8
+	VAESENC      96(AX), X9, X9
+	VAESENC      96(AX), X3, X3
+	VAESENC      96(AX), X10, X10
+	VAESENCLAST  112(AX), X4, X4
+	VAESENCLAST  112(AX), X5, X5
+	VAESENCLAST  112(AX), X6, X6
+	VAESENCLAST  112(AX), X7, X7
+	VAESENCLAST  112(AX), X8, X8
+	VAESENCLAST  112(AX), X9, X9
+	VAESENCLAST  112(AX), X3, X3
+	VAESENCLAST  112(AX), X10, X10
+	VINSERTI128  $0x01, X5, Y4, Y4
+	VINSERTI128  $0x01, X7, Y6, Y6
+	VINSERTI128  $0x01, X9, Y8, Y8
+	VINSERTI128  $0x01, X10, Y3, Y3
+	VPUNPCKLDQ   Y6, Y4, Y5
+	VPUNPCKLDQ   Y3, Y8, Y7
+	VPUNPCKHDQ   Y6, Y4, Y9
+	VPUNPCKHDQ   Y3, Y8, Y3
+	VPUNPCKLQDQ  Y7, Y5, Y4
+	VPUNPCKHQDQ  Y7, Y5, Y6
+	VPUNPCKLQDQ  Y3, Y9, Y8
+	VPUNPCKHQDQ  Y3, Y9, Y3
+	VPXOR        Y5, Y5, Y5
+	VPCMPEQD     Y7, Y7, Y7
+	VPBROADCASTQ 192(CX), Y9
+	VPBROADCASTQ 200(CX), Y10
+	VPAND        (BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 208(CX), Y10
+	VPAND        4096(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 216(CX), Y10
+	VPAND        (BX)(DI*1), Y10, Y10
+	VPAND        4096(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 224(CX), Y10
+	VPAND        8192(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 232(CX), Y10
+	VPAND        (BX)(DI*1), Y10, Y10
+	VPAND        8192(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 240(CX), Y10
+	VPAND        4096(BX)(DI*1), Y10, Y10
+	VPAND        8192(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 248(CX), Y10
+	VPAND        (BX)(DI*1), Y10, Y10
+	VPAND        4096(BX)(DI*1), Y10, Y10
+	VPAND        8192(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPXOR        Y3, Y9, Y10
+	VPANDN       Y9, Y3, Y9
+	VPANDN       Y5, Y10, Y5
+	VPOR         Y9, Y5, Y5
+	VPANDN       Y7, Y10, Y7
+	VPBROADCASTQ 128(CX), Y3
+	VPBROADCASTQ 136(CX), Y9
+	VPAND        (BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y3, Y3
+	VPBROADCASTQ 144(CX), Y9
+	VPAND        4096(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y3, Y3
+	VPBROADCASTQ 152(CX), Y9
+	VPAND        (BX)(DI*1), Y9, Y9
+	VPAND        4096(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y3, Y3
+	VPBROADCASTQ 160(CX), Y9
+	VPAND        8192(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y3, Y3
+	VPBROADCASTQ 168(CX), Y9
+	VPAND        (BX)(DI*1), Y9, Y9
+	VPAND        8192(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y3, Y3
+	VPBROADCASTQ 176(CX), Y9
+	VPAND        4096(BX)(DI*1), Y9, Y9
+	VPAND        8192(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y3, Y3
+	VPBROADCASTQ 184(CX), Y9
+	VPAND        (BX)(DI*1), Y9, Y9
+	VPAND        4096(BX)(DI*1), Y9, Y9
+	VPAND        8192(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y3, Y3
+	VPXOR        Y8, Y3, Y9
+	VPANDN       Y3, Y8, Y3
+	VPANDN       Y5, Y9, Y5
+	VPOR         Y3, Y5, Y5
+	VPANDN       Y7, Y9, Y7
+	VPBROADCASTQ 64(CX), Y3
+	VPBROADCASTQ 72(CX), Y8
+	VPAND        (BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 80(CX), Y8
+	VPAND        4096(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 88(CX), Y8
+	VPAND        (BX)(DI*1), Y8, Y8
+	VPAND        4096(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 96(CX), Y8
+	VPAND        8192(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 104(CX), Y8
+	VPAND        (BX)(DI*1), Y8, Y8
+	VPAND        8192(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 112(CX), Y8
+	VPAND        4096(BX)(DI*1), Y8, Y8
+	VPAND        8192(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 120(CX), Y8
+	VPAND        (BX)(DI*1), Y8, Y8
+	VPAND        4096(BX)(DI*1), Y8, Y8
+	VPAND        8192(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPXOR        Y6, Y3, Y8
+	VPANDN       Y3, Y6, Y3
+	VPANDN       Y5, Y8, Y5
+	VPOR         Y3, Y5, Y5
+	VPANDN       Y7, Y8, Y7
+	VPBROADCASTQ (CX), Y3
+	VPBROADCASTQ 8(CX), Y6
+	VPAND        (BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y3, Y3
+	VPBROADCASTQ 16(CX), Y6
+	VPAND        4096(BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y3, Y3
+	VPBROADCASTQ 24(CX), Y6
+	VPAND        (BX)(DI*1), Y6, Y6
+	VPAND        4096(BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y3, Y3
+	VPBROADCASTQ 32(CX), Y6
+	VPAND        8192(BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y3, Y3
+	VPBROADCASTQ 40(CX), Y6
+	VPAND        (BX)(DI*1), Y6, Y6
+	VPAND        8192(BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y3, Y3
+	VPBROADCASTQ 48(CX), Y6
+	VPAND        4096(BX)(DI*1), Y6, Y6
+	VPAND        8192(BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y3, Y3
+	VPBROADCASTQ 56(CX), Y6
+	VPAND        (BX)(DI*1), Y6, Y6
+	VPAND        4096(BX)(DI*1), Y6, Y6
+	VPAND        8192(BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y3, Y3
+	VPXOR        Y4, Y3, Y6
+	VPANDN       Y3, Y4, Y3
+	VPANDN       Y5, Y6, Y5
+	VPOR         Y3, Y5, Y5
+	VPANDN       Y7, Y6, Y7
+	VPADDQ       bits_ahead16<>+0(SB), Y2, Y2
+	MOVQ         CX, R8
+	ADDQ         $+256, R8
+	MOVQ         $+15, R9
+
+more1:
+	VPTEST       Y7, Y7
+	JZ           done2
+	VPXOR        Y0, Y2, Y3
+	VPXOR        bits_steps<>+0(SB), Y3, Y4
+	VEXTRACTI128 $0x01, Y4, X6
+	VPXOR        bits_steps<>+64(SB), Y3, Y8
+	VEXTRACTI128 $0x01, Y8, X9
+	VPXOR        bits_steps<>+128(SB), Y3, Y10
+	VEXTRACTI128 $0x01, Y10, X11
+	VPXOR        bits_steps<>+192(SB), Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X12
+	VAESENC      16(AX), X4, X4
+	VAESENC      16(AX), X6, X6
+	VAESENC      16(AX), X8, X8
+	VAESENC      16(AX), X9, X9
+	VAESENC      16(AX), X10, X10
+	VAESENC      16(AX), X11, X11
+	VAESENC      16(AX), X3, X3
+	VAESENC      16(AX), X12, X12
+	VAESENC      32(AX), X4, X4
+	VAESENC      32(AX), X6, X6
+	VAESENC      32(AX), X8, X8
+	VAESENC      32(AX), X9, X9
+	VAESENC      32(AX), X10, X10
+	VAESENC      32(AX), X11, X11
+	VAESENC      32(AX), X3, X3
+	VAESENC      32(AX), X12, X12
+	VAESENC      48(AX), X4, X4
+	VAESENC      48(AX), X6, X6
+	VAESENC      48(AX), X8, X8
+	VAESENC      48(AX), X9, X9
+	VAESENC      48(AX), X10, X10
+	VAESENC      48(AX), X11, X11
+	VAESENC      48(AX), X3, X3
+	VAESENC      48(AX), X12, X12
+	VAESENC      64(AX), X4, X4
+	VAESENC      64(AX), X6, X6
+	VAESENC      64(AX), X8, X8
+	VAESENC      64(AX), X9, X9
+	VAESENC      64(AX), X10, X10
+	VAESENC      64(AX), X11, X11
+	VAESENC      64(AX), X3, X3
+	VAESENC      64(AX), X12, X12
+	VAESENC      80(AX), X4, X4
+	VAESENC      80(AX), X6, X6
+	VAESENC      80(AX), X8, X8
+	VAESENC      80(AX), X9, X9
+	VAESENC      80(AX), X10, X10
+	VAESENC      80(AX), X11, X11
+	VAESENC      80(AX), X3, X3
+	VAESENC      80(AX), X12, X12
+	VAESENC      96(AX), X4, X4
+	VAESENC      96(AX), X6, X6
+	VAESENC      96(AX), X8, X8
+	VAESENC      96(AX), X9, X9
+	VAESENC      96(AX), X10, X10
+	VAESENC      96(AX), X11, X11
+	VAESENC      96(AX), X3, X3
+	VAESENC      96(AX), X12, X12
+	VAESENCLAST  112(AX), X4, X4
+	VAESENCLAST  112(AX), X6, X6
+	VAESENCLAST  112(AX), X8, X8
+	VAESENCLAST  112(AX), X9, X9
+	VAESENCLAST  112(AX), X10, X10
+	VAESENCLAST  112(AX), X11, X11
+	VAESENCLAST  112(AX), X3, X3
+	VAESENCLAST  112(AX), X12, X12
+	VINSERTI128  $0x01, X6, Y4, Y4
+	VINSERTI128  $0x01, X9, Y8, Y8
+	VINSERTI128  $0x01, X11, Y10, Y10
+	VINSERTI128  $0x01, X12, Y3, Y3
+	VPUNPCKLDQ   Y8, Y4, Y6
+	VPUNPCKLDQ   Y3, Y10, Y9
+	VPUNPCKHDQ   Y8, Y4, Y11
+	VPUNPCKHDQ   Y3, Y10, Y3
+	VPUNPCKLQDQ  Y9, Y6, Y4
+	VPUNPCKHQDQ  Y9, Y6, Y8
+	VPUNPCKLQDQ  Y3, Y11, Y10
+	VPUNPCKHQDQ  Y3, Y11, Y3
+	VPXOR        Y6, Y6, Y6
+	VPCMPEQD     Y9, Y9, Y9
+	VPBROADCASTQ 192(R8), Y11
+	VPBROADCASTQ 200(R8), Y12
+	VPAND        (BX)(DI*1), Y12, Y12
+	VPXOR        Y12, Y11, Y11
+	VPBROADCASTQ 208(R8), Y12
+	VPAND        4096(BX)(DI*1), Y12, Y12
+	VPXOR        Y12, Y11, Y11
+	VPBROADCASTQ 216(R8), Y12
+	VPAND        (BX)(DI*1), Y12, Y12
+	VPAND        4096(BX)(DI*1), Y12, Y12
+	VPXOR        Y12, Y11, Y11
+	VPBROADCASTQ 224(R8), Y12
+	VPAND        8192(BX)(DI*1), Y12, Y12
+	VPXOR        Y12, Y11, Y11
+	VPBROADCASTQ 232(R8), Y12
+	VPAND        (BX)(DI*1), Y12, Y12
+	VPAND        8192(BX)(DI*1), Y12, Y12
+	VPXOR        Y12, Y11, Y11
+	VPBROADCASTQ 240(R8), Y12
+	VPAND        4096(BX)(DI*1), Y12, Y12
+	VPAND        8192(BX)(DI*1), Y12, Y12
+	VPXOR        Y12, Y11, Y11
+	VPBROADCASTQ 248(R8), Y12
+	VPAND        (BX)(DI*1), Y12, Y12
+	VPAND        4096(BX)(DI*1), Y12, Y12
+	VPAND        8192(BX)(DI*1), Y12, Y12
+	VPXOR        Y12, Y11, Y11
+	VPXOR        Y3, Y11, Y12
+	VPANDN       Y11, Y3, Y11
+	VPANDN       Y6, Y12, Y6
+	VPOR         Y11, Y6, Y6
+	VPANDN       Y9, Y12, Y9
+	VPBROADCASTQ 128(R8), Y3
+	VPBROADCASTQ 136(R8), Y11
+	VPAND        (BX)(DI*1), Y11, Y11
+	VPXOR        Y11, Y3, Y3
+	VPBROADCASTQ 144(R8), Y11
+	VPAND        4096(BX)(DI*1), Y11, Y11
+	VPXOR        Y11, Y3, Y3
+	VPBROADCASTQ 152(R8), Y11
+	VPAND        (BX)(DI*1), Y11, Y11
+	VPAND        4096(BX)(DI*1), Y11, Y11
+	VPXOR        Y11, Y3, Y3
+	VPBROADCASTQ 160(R8), Y11
+	VPAND        8192(BX)(DI*1), Y11, Y11
+	VPXOR        Y11, Y3, Y3
+	VPBROADCASTQ 168(R8), Y11
+	VPAND        (BX)(DI*1), Y11, Y11
+	VPAND        8192(BX)(DI*1), Y11, Y11
+	VPXOR        Y11, Y3, Y3
+	VPBROADCASTQ 176(R8), Y11
+	VPAND        4096(BX)(DI*1), Y11, Y11
+	VPAND        8192(BX)(DI*1), Y11, Y11
+	VPXOR        Y11, Y3, Y3
+	VPBROADCASTQ 184(R8), Y11
+	VPAND        (BX)(DI*1), Y11, Y11
+	VPAND        4096(BX)(DI*1), Y11, Y11
+	VPAND        8192(BX)(DI*1), Y11, Y11
+	VPXOR        Y11, Y3, Y3
+	VPXOR        Y10, Y3, Y11
+	VPANDN       Y3, Y10, Y3
+	VPANDN       Y6, Y11, Y6
+	VPOR         Y3, Y6, Y6
+	VPANDN       Y9, Y11, Y9
+	VPBROADCASTQ 64(R8), Y3
+	VPBROADCASTQ 72(R8), Y10
+	VPAND        (BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y3, Y3
+	VPBROADCASTQ 80(R8), Y10
+	VPAND        4096(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y3, Y3
+	VPBROADCASTQ 88(R8), Y10
+	VPAND        (BX)(DI*1), Y10, Y10
+	VPAND        4096(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y3, Y3
+	VPBROADCASTQ 96(R8), Y10
+	VPAND        8192(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y3, Y3
+	VPBROADCASTQ 104(R8), Y10
+	VPAND        (BX)(DI*1), Y10, Y10
+	VPAND        8192(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y3, Y3
+	VPBROADCASTQ 112(R8), Y10
+	VPAND        4096(BX)(DI*1), Y10, Y10
+	VPAND        8192(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y3, Y3
+	VPBROADCASTQ 120(R8), Y10
+	VPAND        (BX)(DI*1), Y10, Y10
+	VPAND        4096(BX)(DI*1), Y10, Y10
+	VPAND        8192(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y3, Y3
+	VPXOR        Y8, Y3, Y10
+	VPANDN       Y3, Y8, Y3
+	VPANDN       Y6, Y10, Y6
+	VPOR         Y3, Y6, Y6
+	VPANDN       Y9, Y10, Y9
+	VPBROADCASTQ (R8), Y3
+	VPBROADCASTQ 8(R8), Y8
+	VPAND        (BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 16(R8), Y8
+	VPAND        4096(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 24(R8), Y8
+	VPAND        (BX)(DI*1), Y8, Y8
+	VPAND        4096(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 32(R8), Y8
+	VPAND        8192(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 40(R8), Y8
+	VPAND        (BX)(DI*1), Y8, Y8
+	VPAND        8192(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 48(R8), Y8
+	VPAND        4096(BX)(DI*1), Y8, Y8
+	VPAND        8192(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 56(R8), Y8
+	VPAND        (BX)(DI*1), Y8, Y8
+	VPAND        4096(BX)(DI*1), Y8, Y8
+	VPAND        8192(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPXOR        Y4, Y3, Y8
+	VPANDN       Y3, Y4, Y3
+	VPANDN       Y6, Y8, Y6
+	VPOR         Y3, Y6, Y6
+	VPANDN       Y9, Y8, Y9
+	VPADDQ       bits_ahead16<>+0(SB), Y2, Y2
+	VPAND        Y7, Y6, Y6
+	VPOR         Y6, Y5, Y5
+	VPAND        Y9, Y7, Y7
+	ADDQ         $+256, R8
+	DECQ         R9
+	JNZ          more1
+
+done2:
+	VMOVUPS      Y5, (DX)(DI*1)
+	VMOVDQA      Y1, Y2
+	VPXOR        Y0, Y2, Y3
+	VPXOR        bits_steps<>+32(SB), Y3, Y4
+	VEXTRACTI128 $0x01, Y4, X5
+	VPXOR        bits_steps<>+96(SB), Y3, Y6
+	VEXTRACTI128 $0x01, Y6, X7
+	VPXOR        bits_steps<>+160(SB), Y3, Y8
+	VEXTRACTI128 $0x01, Y8, X9
+	VPXOR        bits_steps<>+224(SB), Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X10
+	VAESENC      16(AX), X4, X4
+	VAESENC      16(AX), X5, X5
+	VAESENC      16(AX), X6, X6
+	VAESENC      16(AX), X7, X7
+	VAESENC      16(AX), X8, X8
+	VAESENC      16(AX), X9, X9
+	VAESENC      16(AX), X3, X3
+	VAESENC      16(AX), X10, X10
+	VAESENC      32(AX), X4, X4
+	VAESENC      32(AX), X5, X5
+	VAESENC      32(AX), X6, X6
+	VAESENC      32(AX), X7, X7
+	VAESENC      32(AX), X8, X8
+	VAESENC      32(AX), X9, X9
+	VAESENC      32(AX), X3, X3
+	VAESENC      32(AX), X10, X10
+	VAESENC      48(AX), X4, X4
+	VAESENC      48(AX), X5, X5
+	VAESENC      48(AX), X6, X6
+	VAESENC      48(AX), X7, X7
+	VAESENC      48(AX), X8, X8
+	VAESENC      48(AX), X9, X9
+	VAESENC      48(AX), X3, X3
+	VAESENC      48(AX), X10, X10
+	VAESENC      64(AX), X4, X4
+	VAESENC      64(AX), X5, X5
+	VAESENC      64(AX), X6, X6
+	VAESENC      64(AX), X7, X7
+	VAESENC      64(AX), X8, X8
+	VAESENC      64(AX), X9, X9
+	VAESENC      64(AX), X3, X3
+	VAESENC      64(AX), X10, X10
+	VAESENC      80(AX), X4, X4
+	VAESENC      80(AX), X5, X5
+	VAESENC      80(AX), X6, X6
+	VAESENC      80(AX), X7, X7
+	VAESENC      80(AX), X8, X8
+	VAESENC      80(AX), X9, X9
+	VAESENC      80(AX), X3, X3
+	VAESENC      80(AX), X10, X10
+	VAESENC      96(AX), X4, X4
+	VAESENC      96(AX), X5, X5
+	VAESENC      96(AX), X6, X6
+	VAESENC      96(AX), X7, X7
+	VAESENC      96(AX), X8, X8
+	VAESENC      96(AX), X9, X9
+	VAESENC      96(AX), X3, X3
+	VAESENC      96(AX), X10, X10
+	VAESENCLAST  112(AX), X4, X4
+	VAESENCLAST  112(AX), X5, X5
+	VAESENCLAST  112(AX), X6, X6
+	VAESENCLAST  112(AX), X7, X7
+	VAESENCLAST  112(AX), X8, X8
+	VAESENCLAST  112(AX), X9, X9
+	VAESENCLAST  112(AX), X3, X3
+	VAESENCLAST  112(AX), X10, X10
+	VINSERTI128  $0x01, X5, Y4, Y4
+	VINSERTI128  $0x01, X7, Y6, Y6
+	VINSERTI128  $0x01, X9, Y8, Y8
+	VINSERTI128  $0x01, X10, Y3, Y3
+	VPUNPCKLDQ   Y6, Y4, Y5
+	VPUNPCKLDQ   Y3, Y8, Y7
+	VPUNPCKHDQ   Y6, Y4, Y9
+	VPUNPCKHDQ   Y3, Y8, Y3
+	VPUNPCKLQDQ  Y7, Y5, Y4
+	VPUNPCKHQDQ  Y7, Y5, Y6
+	VPUNPCKLQDQ  Y3, Y9, Y8
+	VPUNPCKHQDQ  Y3, Y9, Y3
+	VPXOR        Y5, Y5, Y5
+	VPCMPEQD     Y7, Y7, Y7
+	VPBROADCASTQ 192(CX), Y9
+	VPBROADCASTQ 200(CX), Y10
+	VPAND        32(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 208(CX), Y10
+	VPAND        4128(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 216(CX), Y10
+	VPAND        32(BX)(DI*1), Y10, Y10
+	VPAND        4128(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 224(CX), Y10
+	VPAND        8224(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 232(CX), Y10
+	VPAND        32(BX)(DI*1), Y10, Y10
+	VPAND        8224(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 240(CX), Y10
+	VPAND        4128(BX)(DI*1), Y10, Y10
+	VPAND        8224(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 248(CX), Y10
+	VPAND        32(BX)(DI*1), Y10, Y10
+	VPAND        4128(BX)(DI*1), Y10, Y10
+	VPAND        8224(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPXOR        Y3, Y9, Y10
+	VPANDN       Y9, Y3, Y9
+	VPANDN       Y5, Y10, Y5
+	VPOR         Y9, Y5, Y5
+	VPANDN       Y7, Y10, Y7
+	VPBROADCASTQ 128(CX), Y3
+	VPBROADCASTQ 136(CX), Y9
+	VPAND        32(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y3, Y3
+	VPBROADCASTQ 144(CX), Y9
+	VPAND        4128(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y3, Y3
+	VPBROADCASTQ 152(CX), Y9
+	VPAND        32(BX)(DI*1), Y9, Y9
+	VPAND        4128(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y3, Y3
+	VPBROADCASTQ 160(CX), Y9
+	VPAND        8224(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y3, Y3
+	VPBROADCASTQ 168(CX), Y9
+	VPAND        32(BX)(DI*1), Y9, Y9
+	VPAND        8224(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y3, Y3
+	VPBROADCASTQ 176(CX), Y9
+	VPAND        4128(BX)(DI*1), Y9, Y9
+	VPAND        8224(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y3, Y3
+	VPBROADCASTQ 184(CX), Y9
+	VPAND        32(BX)(DI*1), Y9, Y9
+	VPAND        4128(BX)(DI*1), Y9, Y9
+	VPAND        8224(BX)(DI*1), Y9, Y9
+	VPXOR        Y9, Y3, Y3
+	VPXOR        Y8, Y3, Y9
+	VPANDN       Y3, Y8, Y3
+	VPANDN       Y5, Y9, Y5
+	VPOR         Y3, Y5, Y5
+	VPANDN       Y7, Y9, Y7
+	VPBROADCASTQ 64(CX), Y3
+	VPBROADCASTQ 72(CX), Y8
+	VPAND        32(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 80(CX), Y8
+	VPAND        4128(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 88(CX), Y8
+	VPAND        32(BX)(DI*1), Y8, Y8
+	VPAND        4128(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 96(CX), Y8
+	VPAND        8224(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 104(CX), Y8
+	VPAND        32(BX)(DI*1), Y8, Y8
+	VPAND        8224(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 112(CX), Y8
+	VPAND        4128(BX)(DI*1), Y8, Y8
+	VPAND        8224(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 120(CX), Y8
+	VPAND        32(BX)(DI*1), Y8, Y8
+	VPAND        4128(BX)(DI*1), Y8, Y8
+	VPAND        8224(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPXOR        Y6, Y3, Y8
+	VPANDN       Y3, Y6, Y3
+	VPANDN       Y5, Y8, Y5
+	VPOR         Y3, Y5, Y5
+	VPANDN       Y7, Y8, Y7
+	VPBROADCASTQ (CX), Y3
+	VPBROADCASTQ 8(CX), Y6
+	VPAND        32(BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y3, Y3
+	VPBROADCASTQ 16(CX), Y6
+	VPAND        4128(BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y3, Y3
+	VPBROADCASTQ 24(CX), Y6
+	VPAND        32(BX)(DI*1), Y6, Y6
+	VPAND        4128(BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y3, Y3
+	VPBROADCASTQ 32(CX), Y6
+	VPAND        8224(BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y3, Y3
+	VPBROADCASTQ 40(CX), Y6
+	VPAND        32(BX)(DI*1), Y6, Y6
+	VPAND        8224(BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y3, Y3
+	VPBROADCASTQ 48(CX), Y6
+	VPAND        4128(BX)(DI*1), Y6, Y6
+	VPAND        8224(BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y3, Y3
+	VPBROADCASTQ 56(CX), Y6
+	VPAND        32(BX)(DI*1), Y6, Y6
+	VPAND        4128(BX)(DI*1), Y6, Y6
+	VPAND        8224(BX)(DI*1), Y6, Y6
+	VPXOR        Y6, Y3, Y3
+	VPXOR        Y4, Y3, Y6
+	VPANDN       Y3, Y4, Y3
+	VPANDN       Y5, Y6, Y5
+	VPOR         Y3, Y5, Y5
+	VPANDN       Y7, Y6, Y7
+	VPADDQ       bits_ahead16<>+0(SB), Y2, Y2
+	MOVQ         CX, R8
+	ADDQ         $+256, R8
+	MOVQ         $+15, R9
+
+more3:
+	VPTEST       Y7, Y7
+	JZ           done4
+	VPXOR        Y0, Y2, Y3
+	VPXOR        bits_steps<>+32(SB), Y3, Y4
+	VEXTRACTI128 $0x01, Y4, X6
+	VPXOR        bits_steps<>+96(SB), Y3, Y8
+	VEXTRACTI128 $0x01, Y8, X9
+	VPXOR        bits_steps<>+160(SB), Y3, Y10
+	VEXTRACTI128 $0x01, Y10, X11
+	VPXOR        bits_steps<>+224(SB), Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X12
+	VAESENC      16(AX), X4, X4
+	VAESENC      16(AX), X6, X6
+	VAESENC      16(AX), X8, X8
+	VAESENC      16(AX), X9, X9
+	VAESENC      16(AX), X10, X10
+	VAESENC      16(AX), X11, X11
+	VAESENC      16(AX), X3, X3
+	VAESENC      16(AX), X12, X12
+	VAESENC      32(AX), X4, X4
+	VAESENC      32(AX), X6, X6
+	VAESENC      32(AX), X8, X8
+	VAESENC      32(AX), X9, X9
+	VAESENC      32(AX), X10, X10
+	VAESENC      32(AX), X11, X11
+	VAESENC      32(AX), X3, X3
+	VAESENC      32(AX), X12, X12
+	VAESENC      48(AX), X4, X4
+	VAESENC      48(AX), X6, X6
+	VAESENC      48(AX), X8, X8
+	VAESENC      48(AX), X9, X9
+	VAESENC      48(AX), X10, X10
+	VAESENC      48(AX), X11, X11
+	VAESENC      48(AX), X3, X3
+	VAESENC      48(AX), X12, X12
+	VAESENC      64(AX), X4, X4
+	VAESENC      64(AX), X6, X6
+	VAESENC      64(AX), X8, X8
+	VAESENC      64(AX), X9, X9
+	VAESENC      64(AX), X10, X10
+	VAESENC      64(AX), X11, X11
+	VAESENC      64(AX), X3, X3
+	VAESENC      64(AX), X12, X12
+	VAESENC      80(AX), X4, X4
+	VAESENC      80(AX), X6, X6
+	VAESENC      80(AX), X8, X8
+	VAESENC      80(AX), X9, X9
+	VAESENC      80(AX), X10, X10
+	VAESENC      80(AX), X11, X11
+	VAESENC      80(AX), X3, X3
+	VAESENC      80(AX), X12, X12
+	VAESENC      96(AX), X4, X4
+	VAESENC      96(AX), X6, X6
+	VAESENC      96(AX), X8, X8
+	VAESENC      96(AX), X9, X9
+	VAESENC      96(AX), X10, X10
+	VAESENC      96(AX), X11, X11
+	VAESENC      96(AX), X3, X3
+	VAESENC      96(AX), X12, X12
+	VAESENCLAST  112(AX), X4, X4
+	VAESENCLAST  112(AX), X6, X6
+	VAESENCLAST  112(AX), X8, X8
+	VAESENCLAST  112(AX), X9, X9
+	VAESENCLAST  112(AX), X10, X10
+	VAESENCLAST  112(AX), X11, X11
+	VAESENCLAST  112(AX), X3, X3
+	VAESENCLAST  112(AX), X12, X12
+	VINSERTI128  $0x01, X6, Y4, Y4
+	VINSERTI128  $0x01, X9, Y8, Y8
+	VINSERTI128  $0x01, X11, Y10, Y10
+	VINSERTI128  $0x01, X12, Y3, Y3
+	VPUNPCKLDQ   Y8, Y4, Y6
+	VPUNPCKLDQ   Y3, Y10, Y9
+	VPUNPCKHDQ   Y8, Y4, Y11
+	VPUNPCKHDQ   Y3, Y10, Y3
+	VPUNPCKLQDQ  Y9, Y6, Y4
+	VPUNPCKHQDQ  Y9, Y6, Y8
+	VPUNPCKLQDQ  Y3, Y11, Y10
+	VPUNPCKHQDQ  Y3, Y11, Y3
+	VPXOR        Y6, Y6, Y6
+	VPCMPEQD     Y9, Y9, Y9
+	VPBROADCASTQ 192(R8), Y11
+	VPBROADCASTQ 200(R8), Y12
+	VPAND        32(BX)(DI*1), Y12, Y12
+	VPXOR        Y12, Y11, Y11
+	VPBROADCASTQ 208(R8), Y12
+	VPAND        4128(BX)(DI*1), Y12, Y12
+	VPXOR        Y12, Y11, Y11
+	VPBROADCASTQ 216(R8), Y12
+	VPAND        32(BX)(DI*1), Y12, Y12
+	VPAND        4128(BX)(DI*1), Y12, Y12
+	VPXOR        Y12, Y11, Y11
+	VPBROADCASTQ 224(R8), Y12
+	VPAND        8224(BX)(DI*1), Y12, Y12
+	VPXOR        Y12, Y11, Y11
+	VPBROADCASTQ 232(R8), Y12
+	VPAND        32(BX)(DI*1), Y12, Y12
+	VPAND        8224(BX)(DI*1), Y12, Y12
+	VPXOR        Y12, Y11, Y11
+	VPBROADCASTQ 240(R8), Y12
+	VPAND        4128(BX)(DI*1), Y12, Y12
+	VPAND        8224(BX)(DI*1), Y12, Y12
+	VPXOR        Y12, Y11, Y11
+	VPBROADCASTQ 248(R8), Y12
+	VPAND        32(BX)(DI*1), Y12, Y12
+	VPAND        4128(BX)(DI*1), Y12, Y12
+	VPAND        8224(BX)(DI*1), Y12, Y12
+	VPXOR        Y12, Y11, Y11
+	VPXOR        Y3, Y11, Y12
+	VPANDN       Y11, Y3, Y11
+	VPANDN       Y6, Y12, Y6
+	VPOR         Y11, Y6, Y6
+	VPANDN       Y9, Y12, Y9
+	VPBROADCASTQ 128(R8), Y3
+	VPBROADCASTQ 136(R8), Y11
+	VPAND        32(BX)(DI*1), Y11, Y11
+	VPXOR        Y11, Y3, Y3
+	VPBROADCASTQ 144(R8), Y11
+	VPAND        4128(BX)(DI*1), Y11, Y11
+	VPXOR        Y11, Y3, Y3
+	VPBROADCASTQ 152(R8), Y11
+	VPAND        32(BX)(DI*1), Y11, Y11
+	VPAND        4128(BX)(DI*1), Y11, Y11
+	VPXOR        Y11, Y3, Y3
+	VPBROADCASTQ 160(R8), Y11
+	VPAND        8224(BX)(DI*1), Y11, Y11
+	VPXOR        Y11, Y3, Y3
+	VPBROADCASTQ 168(R8), Y11
+	VPAND        32(BX)(DI*1), Y11, Y11
+	VPAND        8224(BX)(DI*1), Y11, Y11
+	VPXOR        Y11, Y3, Y3
+	VPBROADCASTQ 176(R8), Y11
+	VPAND        4128(BX)(DI*1), Y11, Y11
+	VPAND        8224(BX)(DI*1), Y11, Y11
+	VPXOR        Y11, Y3, Y3
+	VPBROADCASTQ 184(R8), Y11
+	VPAND        32(BX)(DI*1), Y11, Y11
+	VPAND        4128(BX)(DI*1), Y11, Y11
+	VPAND        8224(BX)(DI*1), Y11, Y11
+	VPXOR        Y11, Y3, Y3
+	VPXOR        Y10, Y3, Y11
+	VPANDN       Y3, Y10, Y3
+	VPANDN       Y6, Y11, Y6
+	VPOR         Y3, Y6, Y6
+	VPANDN       Y9, Y11, Y9
+	VPBROADCASTQ 64(R8), Y3
+	VPBROADCASTQ 72(R8), Y10
+	VPAND        32(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y3, Y3
+	VPBROADCASTQ 80(R8), Y10
+	VPAND        4128(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y3, Y3
+	VPBROADCASTQ 88(R8), Y10
+	VPAND        32(BX)(DI*1), Y10, Y10
+	VPAND        4128(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y3, Y3
+	VPBROADCASTQ 96(R8), Y10
+	VPAND        8224(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y3, Y3
+	VPBROADCASTQ 104(R8), Y10
+	VPAND        32(BX)(DI*1), Y10, Y10
+	VPAND        8224(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y3, Y3
+	VPBROADCASTQ 112(R8), Y10
+	VPAND        4128(BX)(DI*1), Y10, Y10
+	VPAND        8224(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y3, Y3
+	VPBROADCASTQ 120(R8), Y10
+	VPAND        32(BX)(DI*1), Y10, Y10
+	VPAND        4128(BX)(DI*1), Y10, Y10
+	VPAND        8224(BX)(DI*1), Y10, Y10
+	VPXOR        Y10, Y3, Y3
+	VPXOR        Y8, Y3, Y10
+	VPANDN       Y3, Y8, Y3
+	VPANDN       Y6, Y10, Y6
+	VPOR         Y3, Y6, Y6
+	VPANDN       Y9, Y10, Y9
+	VPBROADCASTQ (R8), Y3
+	VPBROADCASTQ 8(R8), Y8
+	VPAND        32(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 16(R8), Y8
+	VPAND        4128(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 24(R8), Y8
+	VPAND        32(BX)(DI*1), Y8, Y8
+	VPAND        4128(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 32(R8), Y8
+	VPAND        8224(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 40(R8), Y8
+	VPAND        32(BX)(DI*1), Y8, Y8
+	VPAND        8224(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 48(R8), Y8
+	VPAND        4128(BX)(DI*1), Y8, Y8
+	VPAND        8224(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 56(R8), Y8
+	VPAND        32(BX)(DI*1), Y8, Y8
+	VPAND        4128(BX)(DI*1), Y8, Y8
+	VPAND        8224(BX)(DI*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPXOR        Y4, Y3, Y8
+	VPANDN       Y3, Y4, Y3
+	VPANDN       Y6, Y8, Y6
+	VPOR         Y3, Y6, Y6
+	VPANDN       Y9, Y8, Y9
+	VPADDQ       bits_ahead16<>+0(SB), Y2, Y2
+	VPAND        Y7, Y6, Y6
+	VPOR         Y6, Y5, Y5
+	VPAND        Y9, Y7, Y7
+	ADDQ         $+256, R8
+	DECQ         R9
+	JNZ          more3
+
+done4:
+	VMOVUPS Y5, 32(DX)(DI*1)
+	VPADDQ  bits_ahead256<>+0(SB), Y1, Y1
+	ADDQ    $+64, DI
+	CMPQ    DI, SI
+	JL      register
+	VZEROUPPER
+	RET
+
+// func heatBitsARS8AVX512(dst *uint64, count *[3][512]uint64, digits *[64][8]uint64, keys *[16]uint64, counter uint64, stream uint64, regs int)
+// Requires: AVX, AVX512F, VAES
+TEXT ·heatBitsARS8AVX512(SB), NOSPLIT, $0-56
+	MOVQ            keys+24(FP), AX
+	VBROADCASTI32X4 (AX), Z0
+	VBROADCASTI32X4 16(AX), Z1
+	VBROADCASTI32X4 32(AX), Z2
+	VBROADCASTI32X4 48(AX), Z3
+	VBROADCASTI32X4 64(AX), Z4
+	VBROADCASTI32X4 80(AX), Z5
+	VBROADCASTI32X4 96(AX), Z6
+	VBROADCASTI32X4 112(AX), Z7
+	MOVQ            counter+32(FP), AX
+	VMOVQ           AX, X8
+	MOVQ            stream+40(FP), AX
+	VMOVQ           AX, X9
+	VPUNPCKLQDQ     X9, X8, X8
+	VSHUFI32X4      $0x00, Z8, Z8, Z8
+	MOVQ            digits+16(FP), AX
+	MOVQ            dst+0(FP), CX
+	MOVQ            count+8(FP), DX
+	MOVQ            regs+48(FP), BX
+	XORQ            SI, SI
+	SHLQ            $0x06, BX
+
+register:
+	VMOVDQA32       Z8, Z9
+	VPADDQ          bits_ahead32<>+0(SB), Z9, Z14
+	VPXORQ          Z0, Z14, Z14
+	VPXORQ          bits_steps<>+0(SB), Z14, Z15
+	VPXORQ          bits_steps<>+64(SB), Z14, Z16
+	VPXORQ          bits_steps<>+128(SB), Z14, Z17
+	VPXORQ          bits_steps<>+192(SB), Z14, Z14
+	VAESENC         Z1, Z15, Z15
+	VAESENC         Z1, Z16, Z16
+	VAESENC         Z1, Z17, Z17
+	VAESENC         Z1, Z14, Z14
+	VAESENC         Z2, Z15, Z15
+	VAESENC         Z2, Z16, Z16
+	VAESENC         Z2, Z17, Z17
+	VAESENC         Z2, Z14, Z14
+	VAESENC         Z3, Z15, Z15
+	VAESENC         Z3, Z16, Z16
+	VAESENC         Z3, Z17, Z17
+	VAESENC         Z3, Z14, Z14
+	VAESENC         Z4, Z15, Z15
+	VAESENC         Z4, Z16, Z16
+	VAESENC         Z4, Z17, Z17
+	VAESENC         Z4, Z14, Z14
+	VAESENC         Z5, Z15, Z15
+	VAESENC         Z5, Z16, Z16
+	VAESENC         Z5, Z17, Z17
+	VAESENC         Z5, Z14, Z14
+	VAESENC         Z6, Z15, Z15
+	VAESENC         Z6, Z16, Z16
+	VAESENC         Z6, Z17, Z17
+	VAESENC         Z6, Z14, Z14
+	VAESENCLAST     Z7, Z15, Z15
+	VAESENCLAST     Z7, Z16, Z16
+	VAESENCLAST     Z7, Z17, Z17
+	VAESENCLAST     Z7, Z14, Z14
+	VPUNPCKLDQ      Z16, Z15, Z18
+	VPUNPCKLDQ      Z14, Z17, Z19
+	VPUNPCKHDQ      Z16, Z15, Z20
+	VPUNPCKHDQ      Z14, Z17, Z14
+	VPUNPCKLQDQ     Z19, Z18, Z15
+	VPUNPCKHQDQ     Z19, Z18, Z16
+	VPUNPCKLQDQ     Z14, Z20, Z17
+	VPUNPCKHQDQ     Z14, Z20, Z14
+	VMOVUPS         (DX)(SI*1), Z18
+	VMOVUPS         4096(DX)(SI*1), Z19
+	VPANDQ          Z18, Z19, Z20
+	VMOVUPS         8192(DX)(SI*1), Z21
+	VPANDQ          Z18, Z21, Z22
+	VPANDQ          Z19, Z21, Z23
+	VPANDQ          Z20, Z21, Z24
+	VPXORD          Z10, Z10, Z10
+	VPTERNLOGQ      $0xff, Z11, Z11, Z11
+	VPBROADCASTQ    704(AX), Z25
+	VPTERNLOGQ.BCST $0x78, 712(AX), Z18, Z25
+	VPTERNLOGQ.BCST $0x78, 720(AX), Z19, Z25
+	VPTERNLOGQ.BCST $0x78, 728(AX), Z20, Z25
+	VPTERNLOGQ.BCST $0x78, 736(AX), Z21, Z25
+	VPTERNLOGQ.BCST $0x78, 744(AX), Z22, Z25
+	VPTERNLOGQ.BCST $0x78, 752(AX), Z23, Z25
+	VPTERNLOGQ.BCST $0x78, 760(AX), Z24, Z25
+	VPTERNLOGQ      $0xd4, Z14, Z25, Z10
+	VPTERNLOGQ      $0x90, Z14, Z25, Z11
+	VPBROADCASTQ    640(AX), Z14
+	VPTERNLOGQ.BCST $0x78, 648(AX), Z18, Z14
+	VPTERNLOGQ.BCST $0x78, 656(AX), Z19, Z14
+	VPTERNLOGQ.BCST $0x78, 664(AX), Z20, Z14
+	VPTERNLOGQ.BCST $0x78, 672(AX), Z21, Z14
+	VPTERNLOGQ.BCST $0x78, 680(AX), Z22, Z14
+	VPTERNLOGQ.BCST $0x78, 688(AX), Z23, Z14
+	VPTERNLOGQ.BCST $0x78, 696(AX), Z24, Z14
+	VPTERNLOGQ      $0xd4, Z17, Z14, Z10
+	VPTERNLOGQ      $0x90, Z17, Z14, Z11
+	VPBROADCASTQ    576(AX), Z14
+	VPTERNLOGQ.BCST $0x78, 584(AX), Z18, Z14
+	VPTERNLOGQ.BCST $0x78, 592(AX), Z19, Z14
+	VPTERNLOGQ.BCST $0x78, 600(AX), Z20, Z14
+	VPTERNLOGQ.BCST $0x78, 608(AX), Z21, Z14
+	VPTERNLOGQ.BCST $0x78, 616(AX), Z22, Z14
+	VPTERNLOGQ.BCST $0x78, 624(AX), Z23, Z14
+	VPTERNLOGQ.BCST $0x78, 632(AX), Z24, Z14
+	VPTERNLOGQ      $0xd4, Z16, Z14, Z10
+	VPTERNLOGQ      $0x90, Z16, Z14, Z11
+	VPBROADCASTQ    512(AX), Z14
+	VPTERNLOGQ.BCST $0x78, 520(AX), Z18, Z14
+	VPTERNLOGQ.BCST $0x78, 528(AX), Z19, Z14
+	VPTERNLOGQ.BCST $0x78, 536(AX), Z20, Z14
+	VPTERNLOGQ.BCST $0x78, 544(AX), Z21, Z14
+	VPTERNLOGQ.BCST $0x78, 552(AX), Z22, Z14
+	VPTERNLOGQ.BCST $0x78, 560(AX), Z23, Z14
+	VPTERNLOGQ.BCST $0x78, 568(AX), Z24, Z14
+	VPTERNLOGQ      $0xd4, Z15, Z14, Z10
+	VPTERNLOGQ      $0x90, Z15, Z14, Z11
+	VPADDQ          bits_ahead16<>+0(SB), Z9, Z14
+	VPXORQ          Z0, Z14, Z14
+	VPXORQ          bits_steps<>+0(SB), Z14, Z15
+	VPXORQ          bits_steps<>+64(SB), Z14, Z16
+	VPXORQ          bits_steps<>+128(SB), Z14, Z17
+	VPXORQ          bits_steps<>+192(SB), Z14, Z14
+	VAESENC         Z1, Z15, Z15
+	VAESENC         Z1, Z16, Z16
+	VAESENC         Z1, Z17, Z17
+	VAESENC         Z1, Z14, Z14
+	VAESENC         Z2, Z15, Z15
+	VAESENC         Z2, Z16, Z16
+	VAESENC         Z2, Z17, Z17
+	VAESENC         Z2, Z14, Z14
+	VAESENC         Z3, Z15, Z15
+	VAESENC         Z3, Z16, Z16
+	VAESENC         Z3, Z17, Z17
+	VAESENC         Z3, Z14, Z14
+	VAESENC         Z4, Z15, Z15
+	VAESENC         Z4, Z16, Z16
+	VAESENC         Z4, Z17, Z17
+	VAESENC         Z4, Z14, Z14
+	VAESENC         Z5, Z15, Z15
+	VAESENC         Z5, Z16, Z16
+	VAESENC         Z5, Z17, Z17
+	VAESENC         Z5, Z14, Z14
+	VAESENC         Z6, Z15, Z15
+	VAESENC         Z6, Z16, Z16
+	VAESENC         Z6, Z17, Z17
+	VAESENC         Z6, Z14, Z14
+	VAESENCLAST     Z7, Z15, Z15
+	VAESENCLAST     Z7, Z16, Z16
+	VAESENCLAST     Z7, Z17, Z17
+	VAESENCLAST     Z7, Z14, Z14
+	VPUNPCKLDQ      Z16, Z15, Z25
+	VPUNPCKLDQ      Z14, Z17, Z26
+	VPUNPCKHDQ      Z16, Z15, Z27
+	VPUNPCKHDQ      Z14, Z17, Z14
+	VPUNPCKLQDQ     Z26, Z25, Z15
+	VPUNPCKHQDQ     Z26, Z25, Z16
+	VPUNPCKLQDQ     Z14, Z27, Z17
+	VPUNPCKHQDQ     Z14, Z27, Z14
+	VPBROADCASTQ    448(AX), Z25
+	VPTERNLOGQ.BCST $0x78, 456(AX), Z18, Z25
+	VPTERNLOGQ.BCST $0x78, 464(AX), Z19, Z25
+	VPTERNLOGQ.BCST $0x78, 472(AX), Z20, Z25
+	VPTERNLOGQ.BCST $0x78, 480(AX), Z21, Z25
+	VPTERNLOGQ.BCST $0x78, 488(AX), Z22, Z25
+	VPTERNLOGQ.BCST $0x78, 496(AX), Z23, Z25
+	VPTERNLOGQ.BCST $0x78, 504(AX), Z24, Z25
+	VPTERNLOGQ      $0xd4, Z14, Z25, Z10
+	VPTERNLOGQ      $0x90, Z14, Z25, Z11
+	VPBROADCASTQ    384(AX), Z14
+	VPTERNLOGQ.BCST $0x78, 392(AX), Z18, Z14
+	VPTERNLOGQ.BCST $0x78, 400(AX), Z19, Z14
+	VPTERNLOGQ.BCST $0x78, 408(AX), Z20, Z14
+	VPTERNLOGQ.BCST $0x78, 416(AX), Z21, Z14
+	VPTERNLOGQ.BCST $0x78, 424(AX), Z22, Z14
+	VPTERNLOGQ.BCST $0x78, 432(AX), Z23, Z14
+	VPTERNLOGQ.BCST $0x78, 440(AX), Z24, Z14
+	VPTERNLOGQ      $0xd4, Z17, Z14, Z10
+	VPTERNLOGQ      $0x90, Z17, Z14, Z11
+	VPBROADCASTQ    320(AX), Z14
+	VPTERNLOGQ.BCST $0x78, 328(AX), Z18, Z14
+	VPTERNLOGQ.BCST $0x78, 336(AX), Z19, Z14
+	VPTERNLOGQ.BCST $0x78, 344(AX), Z20, Z14
+	VPTERNLOGQ.BCST $0x78, 352(AX), Z21, Z14
+	VPTERNLOGQ.BCST $0x78, 360(AX), Z22, Z14
+	VPTERNLOGQ.BCST $0x78, 368(AX), Z23, Z14
+	VPTERNLOGQ.BCST $0x78, 376(AX), Z24, Z14
+	VPTERNLOGQ      $0xd4, Z16, Z14, Z10
+	VPTERNLOGQ      $0x90, Z16, Z14, Z11
+	VPBROADCASTQ    256(AX), Z14
+	VPTERNLOGQ.BCST $0x78, 264(AX), Z18, Z14
+	VPTERNLOGQ.BCST $0x78, 272(AX), Z19, Z14
+	VPTERNLOGQ.BCST $0x78, 280(AX), Z20, Z14
+	VPTERNLOGQ.BCST $0x78, 288(AX), Z21, Z14
+	VPTERNLOGQ.BCST $0x78, 296(AX), Z22, Z14
+	VPTERNLOGQ.BCST $0x78, 304(AX), Z23, Z14
+	VPTERNLOGQ.BCST $0x78, 312(AX), Z24, Z14
+	VPTERNLOGQ      $0xd4, Z15, Z14, Z10
+	VPTERNLOGQ      $0x90, Z15, Z14, Z11
+	VPXORQ          Z0, Z9, Z14
+	VPXORQ          bits_steps<>+0(SB), Z14, Z15
+	VPXORQ          bits_steps<>+64(SB), Z14, Z16
+	VPXORQ          bits_steps<>+128(SB), Z14, Z17
+	VPXORQ          bits_steps<>+192(SB), Z14, Z14
+	VAESENC         Z1, Z15, Z15
+	VAESENC         Z1, Z16, Z16
+	VAESENC         Z1, Z17, Z17
+	VAESENC         Z1, Z14, Z14
+	VAESENC         Z2, Z15, Z15
+	VAESENC         Z2, Z16, Z16
+	VAESENC         Z2, Z17, Z17
+	VAESENC         Z2, Z14, Z14
+	VAESENC         Z3, Z15, Z15
+	VAESENC         Z3, Z16, Z16
+	VAESENC         Z3, Z17, Z17
+	VAESENC         Z3, Z14, Z14
+	VAESENC         Z4, Z15, Z15
+	VAESENC         Z4, Z16, Z16
+	VAESENC         Z4, Z17, Z17
+	VAESENC         Z4, Z14, Z14
+	VAESENC         Z5, Z15, Z15
+	VAESENC         Z5, Z16, Z16
+	VAESENC         Z5, Z17, Z17
+	VAESENC         Z5, Z14, Z14
+	VAESENC         Z6, Z15, Z15
+	VAESENC         Z6, Z16, Z16
+	VAESENC         Z6, Z17, Z17
+	VAESENC         Z6, Z14, Z14
+	VAESENCLAST     Z7, Z15, Z15
+	VAESENCLAST     Z7, Z16, Z16
+	VAESENCLAST     Z7, Z17, Z17
+	VAESENCLAST     Z7, Z14, Z14
+	VPUNPCKLDQ      Z16, Z15, Z25
+	VPUNPCKLDQ      Z14, Z17, Z26
+	VPUNPCKHDQ      Z16, Z15, Z27
+	VPUNPCKHDQ      Z14, Z17, Z14
+	VPUNPCKLQDQ     Z26, Z25, Z15
+	VPUNPCKHQDQ     Z26, Z25, Z16
+	VPUNPCKLQDQ     Z14, Z27, Z17
+	VPUNPCKHQDQ     Z14, Z27, Z14
+	VPBROADCASTQ    192(AX), Z25
+	VPTERNLOGQ.BCST $0x78, 200(AX), Z18, Z25
+	VPTERNLOGQ.BCST $0x78, 208(AX), Z19, Z25
+	VPTERNLOGQ.BCST $0x78, 216(AX), Z20, Z25
+	VPTERNLOGQ.BCST $0x78, 224(AX), Z21, Z25
+	VPTERNLOGQ.BCST $0x78, 232(AX), Z22, Z25
+	VPTERNLOGQ.BCST $0x78, 240(AX), Z23, Z25
+	VPTERNLOGQ.BCST $0x78, 248(AX), Z24, Z25
+	VPTERNLOGQ      $0xd4, Z14, Z25, Z10
+	VPTERNLOGQ      $0x90, Z14, Z25, Z11
+	VPBROADCASTQ    128(AX), Z14
+	VPTERNLOGQ.BCST $0x78, 136(AX), Z18, Z14
+	VPTERNLOGQ.BCST $0x78, 144(AX), Z19, Z14
+	VPTERNLOGQ.BCST $0x78, 152(AX), Z20, Z14
+	VPTERNLOGQ.BCST $0x78, 160(AX), Z21, Z14
+	VPTERNLOGQ.BCST $0x78, 168(AX), Z22, Z14
+	VPTERNLOGQ.BCST $0x78, 176(AX), Z23, Z14
+	VPTERNLOGQ.BCST $0x78, 184(AX), Z24, Z14
+	VPTERNLOGQ      $0xd4, Z17, Z14, Z10
+	VPTERNLOGQ      $0x90, Z17, Z14, Z11
+	VPBROADCASTQ    64(AX), Z14
+	VPTERNLOGQ.BCST $0x78, 72(AX), Z18, Z14
+	VPTERNLOGQ.BCST $0x78, 80(AX), Z19, Z14
+	VPTERNLOGQ.BCST $0x78, 88(AX), Z20, Z14
+	VPTERNLOGQ.BCST $0x78, 96(AX), Z21, Z14
+	VPTERNLOGQ.BCST $0x78, 104(AX), Z22, Z14
+	VPTERNLOGQ.BCST $0x78, 112(AX), Z23, Z14
+	VPTERNLOGQ.BCST $0x78, 120(AX), Z24, Z14
+	VPTERNLOGQ      $0xd4, Z16, Z14, Z10
+	VPTERNLOGQ      $0x90, Z16, Z14, Z11
+	VPBROADCASTQ    (AX), Z14
+	VPTERNLOGQ.BCST $0x78, 8(AX), Z18, Z14
+	VPTERNLOGQ.BCST $0x78, 16(AX), Z19, Z14
+	VPTERNLOGQ.BCST $0x78, 24(AX), Z20, Z14
+	VPTERNLOGQ.BCST $0x78, 32(AX), Z21, Z14
+	VPTERNLOGQ.BCST $0x78, 40(AX), Z22, Z14
+	VPTERNLOGQ.BCST $0x78, 48(AX), Z23, Z14
+	VPTERNLOGQ.BCST $0x78, 56(AX), Z24, Z14
+	VPTERNLOGQ      $0xd4, Z15, Z14, Z10
+	VPTERNLOGQ      $0x90, Z15, Z14, Z11
+	VPADDQ          bits_ahead48<>+0(SB), Z9, Z9
+	MOVQ            AX, DI
+	ADDQ            $+768, DI
+	MOVQ            $+13, R8
+
+more1:
+	VPTESTMD        Z11, Z11, K1
+	KORTESTW        K1, K1
+	JZ              done2
+	VPXORQ          Z0, Z9, Z14
+	VPXORQ          bits_steps<>+0(SB), Z14, Z15
+	VPXORQ          bits_steps<>+64(SB), Z14, Z16
+	VPXORQ          bits_steps<>+128(SB), Z14, Z17
+	VPXORQ          bits_steps<>+192(SB), Z14, Z14
+	VAESENC         Z1, Z15, Z15
+	VAESENC         Z1, Z16, Z16
+	VAESENC         Z1, Z17, Z17
+	VAESENC         Z1, Z14, Z14
+	VAESENC         Z2, Z15, Z15
+	VAESENC         Z2, Z16, Z16
+	VAESENC         Z2, Z17, Z17
+	VAESENC         Z2, Z14, Z14
+	VAESENC         Z3, Z15, Z15
+	VAESENC         Z3, Z16, Z16
+	VAESENC         Z3, Z17, Z17
+	VAESENC         Z3, Z14, Z14
+	VAESENC         Z4, Z15, Z15
+	VAESENC         Z4, Z16, Z16
+	VAESENC         Z4, Z17, Z17
+	VAESENC         Z4, Z14, Z14
+	VAESENC         Z5, Z15, Z15
+	VAESENC         Z5, Z16, Z16
+	VAESENC         Z5, Z17, Z17
+	VAESENC         Z5, Z14, Z14
+	VAESENC         Z6, Z15, Z15
+	VAESENC         Z6, Z16, Z16
+	VAESENC         Z6, Z17, Z17
+	VAESENC         Z6, Z14, Z14
+	VAESENCLAST     Z7, Z15, Z15
+	VAESENCLAST     Z7, Z16, Z16
+	VAESENCLAST     Z7, Z17, Z17
+	VAESENCLAST     Z7, Z14, Z14
+	VPUNPCKLDQ      Z16, Z15, Z25
+	VPUNPCKLDQ      Z14, Z17, Z26
+	VPUNPCKHDQ      Z16, Z15, Z27
+	VPUNPCKHDQ      Z14, Z17, Z14
+	VPUNPCKLQDQ     Z26, Z25, Z15
+	VPUNPCKHQDQ     Z26, Z25, Z16
+	VPUNPCKLQDQ     Z14, Z27, Z17
+	VPUNPCKHQDQ     Z14, Z27, Z14
+	VPXORD          Z12, Z12, Z12
+	VPTERNLOGQ      $0xff, Z13, Z13, Z13
+	VPBROADCASTQ    192(DI), Z25
+	VPTERNLOGQ.BCST $0x78, 200(DI), Z18, Z25
+	VPTERNLOGQ.BCST $0x78, 208(DI), Z19, Z25
+	VPTERNLOGQ.BCST $0x78, 216(DI), Z20, Z25
+	VPTERNLOGQ.BCST $0x78, 224(DI), Z21, Z25
+	VPTERNLOGQ.BCST $0x78, 232(DI), Z22, Z25
+	VPTERNLOGQ.BCST $0x78, 240(DI), Z23, Z25
+	VPTERNLOGQ.BCST $0x78, 248(DI), Z24, Z25
+	VPTERNLOGQ      $0xd4, Z14, Z25, Z12
+	VPTERNLOGQ      $0x90, Z14, Z25, Z13
+	VPBROADCASTQ    128(DI), Z14
+	VPTERNLOGQ.BCST $0x78, 136(DI), Z18, Z14
+	VPTERNLOGQ.BCST $0x78, 144(DI), Z19, Z14
+	VPTERNLOGQ.BCST $0x78, 152(DI), Z20, Z14
+	VPTERNLOGQ.BCST $0x78, 160(DI), Z21, Z14
+	VPTERNLOGQ.BCST $0x78, 168(DI), Z22, Z14
+	VPTERNLOGQ.BCST $0x78, 176(DI), Z23, Z14
+	VPTERNLOGQ.BCST $0x78, 184(DI), Z24, Z14
+	VPTERNLOGQ      $0xd4, Z17, Z14, Z12
+	VPTERNLOGQ      $0x90, Z17, Z14, Z13
+	VPBROADCASTQ    64(DI), Z14
+	VPTERNLOGQ.BCST $0x78, 72(DI), Z18, Z14
+	VPTERNLOGQ.BCST $0x78, 80(DI), Z19, Z14
+	VPTERNLOGQ.BCST $0x78, 88(DI), Z20, Z14
+	VPTERNLOGQ.BCST $0x78, 96(DI), Z21, Z14
+	VPTERNLOGQ.BCST $0x78, 104(DI), Z22, Z14
+	VPTERNLOGQ.BCST $0x78, 112(DI), Z23, Z14
+	VPTERNLOGQ.BCST $0x78, 120(DI), Z24, Z14
+	VPTERNLOGQ      $0xd4, Z16, Z14, Z12
+	VPTERNLOGQ      $0x90, Z16, Z14, Z13
+	VPBROADCASTQ    (DI), Z14
+	VPTERNLOGQ.BCST $0x78, 8(DI), Z18, Z14
+	VPTERNLOGQ.BCST $0x78, 16(DI), Z19, Z14
+	VPTERNLOGQ.BCST $0x78, 24(DI), Z20, Z14
+	VPTERNLOGQ.BCST $0x78, 32(DI), Z21, Z14
+	VPTERNLOGQ.BCST $0x78, 40(DI), Z22, Z14
+	VPTERNLOGQ.BCST $0x78, 48(DI), Z23, Z14
+	VPTERNLOGQ.BCST $0x78, 56(DI), Z24, Z14
+	VPTERNLOGQ      $0xd4, Z15, Z14, Z12
+	VPTERNLOGQ      $0x90, Z15, Z14, Z13
+	VPADDQ          bits_ahead16<>+0(SB), Z9, Z9
+	VPTERNLOGQ      $0xf8, Z12, Z11, Z10
+	VPANDQ          Z13, Z11, Z11
+	ADDQ            $+256, DI
+	DECQ            R8
+	JNZ             more1
+
+done2:
+	VMOVUPS Z10, (CX)(SI*1)
+	VPADDQ  bits_ahead256<>+0(SB), Z8, Z8
+	ADDQ    $+64, SI
+	CMPQ    SI, BX
 	JL      register
 	VZEROUPPER
 	RET

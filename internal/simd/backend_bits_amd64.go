@@ -30,6 +30,31 @@ func heatBitsRun(dst []uint64, count *Counts, o *Odds, keys *[2 * philoxRnds]uin
 	}
 }
 
+func heatBitsARS(dst []uint64, count *Counts, o *Odds, key, stream, group uint64) {
+	if best == purego || !aes128 || len(dst) == 0 || len(dst) > maxBits/64 {
+		refHeatBitsARS(dst, count, o, key, stream, group)
+		return
+	}
+	keys := arsKeys(key)
+	heatBitsARSRun(dst, count, o, &keys, stream, 16*group)
+}
+
+//go:noinline
+func heatBitsARSRun(dst []uint64, count *Counts, o *Odds, keys *[2 * (arsRnds + 1)]uint64, stream, counter uint64) {
+	n := len(dst) / (BitSites / 64)
+	wide := best == avx512 && aes512
+	switch {
+	case wide && o.terms == 5:
+		heatBitsARS5AVX512(&dst[0], count.words(), &o.digits, keys, counter, stream, n)
+	case wide:
+		heatBitsARS8AVX512(&dst[0], count.words(), &o.digits, keys, counter, stream, n)
+	case o.terms == 5:
+		heatBitsARS5AVX2(&dst[0], count.words(), &o.digits, keys, counter, stream, n)
+	default:
+		heatBitsARS8AVX2(&dst[0], count.words(), &o.digits, keys, counter, stream, n)
+	}
+}
+
 func torusBits(count *Counts, own []uint64, at int, near *BitTorus, rows, a, b []uint64) {
 	if best == purego || len(rows) > maxBits/64 {
 		refTorusBits(count, own, at, near, rows, a, b)

@@ -4,6 +4,8 @@ package simd
 
 // The kernels that only amd64 has in assembly are the references elsewhere.
 
+func ars(dst []uint32, key, stream, group uint64) { refARS(dst, key, stream, group) }
+
 func flipThresholds(t []int32, h []float32, x []int32, beta float32, c []float32) {
 	refFlipThresholds(t, h, x, beta, c)
 }
@@ -52,6 +54,14 @@ func heatBits(dst []uint64, count *Counts, o *Odds, key, stream, group uint64) {
 	refHeatBits(dst, count, o, key, stream, group)
 }
 
+func heatBitsARS(dst []uint64, count *Counts, o *Odds, key, stream, group uint64) {
+	refHeatBitsARS(dst, count, o, key, stream, group)
+}
+
+func tallyTorus(now, old []uint64, count *Counts) (up, moved, bonds int) {
+	return refTallyTorus(now, old, count)
+}
+
 func torusBits(count *Counts, own []uint64, at int, near *BitTorus, rows, a, b []uint64) {
 	refTorusBits(count, own, at, near, rows, a, b)
 }
@@ -89,3 +99,7 @@ func graphBits(count *Counts, own []uint64, near []int32, n, degree int) {
 }
 func tallyBits(t *ChainTally, now, old []uint64, count *Counts) { refTallyBits(t, now, old, count) }
 func spreadChains(x []int32, own []uint64, place []int32)       { refSpreadChains(x, own, place) }
+
+func unmoved(odds []uint64, look, x []int32, words []uint32) int {
+	return refUnmoved(odds, look, x, words)
+}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"golang.org/x/sys/cpu"
 )
 
 // checkSupported asks the operating system, where it can be asked, whether
@@ -33,4 +34,20 @@ func checkSupported(t *testing.T) {
 		}
 	}
 	assert.Equal(t, want, supported())
+}
+
+// setAES says which AES instructions ARS may use, of those that the CPU has, and
+// returns which it did.
+func setAES(narrow, wide bool) (bool, bool) {
+	was, wasWide := aes128, aes512
+	aes128, aes512 = narrow && cpu.X86.HasAES, wide && cpu.X86.HasAVX512VAES
+	return was, wasWide
+}
+
+// withoutPopcounts runs f with and without what counts the bits of words.
+func withoutPopcounts(f func()) {
+	f()
+	defer func(was bool) { popcounts = was }(popcounts)
+	popcounts = false
+	f()
 }

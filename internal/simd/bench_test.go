@@ -44,6 +44,12 @@ func BenchmarkRandom(b *testing.B) {
 		}
 		perElement(b, n, 4)
 	})
+	onEach(b, "ARS", func(b *testing.B) {
+		for b.Loop() {
+			ARS(bits[:n], 1, 2, 3)
+		}
+		perElement(b, n, 4)
+	})
 	onEach(b, "Unit32", func(b *testing.B) {
 		for b.Loop() {
 			Unit32(f, bits[:n])

@@ -10,13 +10,18 @@ import "fmt"
 // with k_i ≤ 7 its number of neighbours in state 1, p from [NewOdds] and u_i a
 // random integer of 64 binary digits. Digit d of u_i, the highest being 0, is bit
 // i mod 32 of word 512r + 16d + ⌊i/32⌋ mod 16 of the stream from the given group
-// on, r = ⌊i/512⌋ (see [Philox]): BitGroups groups for every BitSites sites.
-// Digits are looked at only until they differ from those of p.
+// on, r = ⌊i/512⌋ (see [Philox] and [ARS], whose words they are if ars says so):
+// BitGroups groups for every BitSites sites. Digits are looked at only until they
+// differ from those of p.
 //
 // It panics unless len(dst) is a multiple of 8, at most that of counts.
-func HeatBits(dst []uint64, count *Counts, o *Odds, key, stream, group uint64) {
+func HeatBits(dst []uint64, count *Counts, o *Odds, ars bool, key, stream, group uint64) {
 	checkBits("dst", len(dst), len(count[0]))
-	heatBits(dst, count, o, key, stream, group)
+	if ars {
+		heatBitsARS(dst, count, o, key, stream, group)
+	} else {
+		heatBits(dst, count, o, key, stream, group)
+	}
 }
 
 // TorusBits stores in count the number of neighbours in state 1 of the sites

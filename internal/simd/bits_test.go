@@ -10,8 +10,9 @@ import (
 )
 
 func init() {
-	for _, kinds := range []int{5, 8} {
-		kernels[fmt.Sprintf("HeatBits/%d", kinds)] = func(a *arena, from, to int) {
+	for i, name := range []string{"HeatBits/5", "HeatBits/8", "HeatBits/ARS/5", "HeatBits/ARS/8"} {
+		kinds := []int{5, 8}[i%2]
+		kernels[name] = func(a *arena, from, to int) {
 			n := (to - from) / 16 * 8 // words
 			if n == 0 {
 				return
@@ -26,7 +27,7 @@ func init() {
 				}
 			}
 			dst := make([]uint64, n)
-			HeatBits(dst, &c, NewOdds(p), uint64(a.u[from]), 5, uint64(a.u[from+1]))
+			HeatBits(dst, &c, NewOdds(p), i >= 2, uint64(a.u[from]), 5, uint64(a.u[from+1]))
 			for i, v := range dst {
 				a.i[0][from+2*i], a.i[0][from+2*i+1] = int32(v), int32(v>>32)
 			}
@@ -61,11 +62,22 @@ func onAll(f func(l level)) {
 // TestHeatBits compares every backend with the definition, site by site, on odds
 // that are decided late too: some agree with the stream in all of their digits.
 func TestHeatBits(t *testing.T) {
+	t.Run("Philox", func(t *testing.T) { testHeatBits(t, false) })
+	withoutAES(func(name string) {
+		t.Run("ARS by "+name, func(t *testing.T) { testHeatBits(t, true) })
+	})
+}
+
+func testHeatBits(t *testing.T, ars bool) {
 	r := newRand(12)
 	for _, kinds := range []int{5, 8} {
 		for _, regs := range []int{1, 2, 5} {
 			stream := make([]uint32, regs*BitGroups*GroupWords)
-			Philox(stream, 3, 4, 1<<60-7)
+			if ars {
+				ARS(stream, 3, 4, 1<<60-7)
+			} else {
+				Philox(stream, 3, 4, 1<<60-7)
+			}
 			number := func(i int) (u uint64) {
 				for d := range 64 {
 					w := stream[i/512*1024+16*d+i/32%16]
@@ -90,7 +102,7 @@ func TestHeatBits(t *testing.T) {
 			}
 			onAll(func(l level) {
 				dst := make([]uint64, 8*regs+1)
-				HeatBits(dst[:8*regs], &count, o, 3, 4, 1<<60-7)
+				HeatBits(dst[:8*regs], &count, o, ars, 3, 4, 1<<60-7)
 				for i := range 512 * regs {
 					k := bit(count[0][:], i) + 2*bit(count[1][:], i) + 4*bit(count[2][:], i)
 					want := 0
@@ -106,9 +118,9 @@ func TestHeatBits(t *testing.T) {
 	}
 	assert.PanicsWithValue(t, "simd: NewOdds: len(p) = 9, want 1 … 8", func() { NewOdds(make([]uint64, 9)) })
 	assert.PanicsWithValue(t, "simd: len(dst) = 7, want a multiple of 8, at most 512", func() {
-		HeatBits(make([]uint64, 7), new(Counts), NewOdds([]uint64{1}), 0, 0, 0)
+		HeatBits(make([]uint64, 7), new(Counts), NewOdds([]uint64{1}), ars, 0, 0, 0)
 	})
-	assert.Panics(t, func() { HeatBits(make([]uint64, 520), new(Counts), NewOdds([]uint64{1}), 0, 0, 0) })
+	assert.Panics(t, func() { HeatBits(make([]uint64, 520), new(Counts), NewOdds([]uint64{1}), ars, 0, 0, 0) })
 }
 
 // TestTorusBits counts neighbours of random strings, also across words.
@@ -139,6 +151,40 @@ func TestTorusBits(t *testing.T) {
 		assert.Panics(t, func() { TorusBits(&c, own, pad, 0, n, rows, a, b[1:]) })
 		assert.Panics(t, func() { TorusBits(&c, own, 2*pad, 0, n, rows, a, b) })
 	}
+}
+
+// TestTallyTorus counts sites one by one, in strings of ones too.
+func TestTallyTorus(t *testing.T) {
+	r := newRand(15)
+	for _, n := range []int{0, 8, 16, 40, 512} {
+		for _, ones := range []bool{false, true} {
+			now, old := words(r, n), words(r, n)
+			var c Counts
+			for b := range c {
+				copy(c[b][:], words(r, n))
+			}
+			if ones {
+				for i := range now {
+					now[i], old[i], c[0][i], c[1][i], c[2][i] = ^uint64(0), 0, ^uint64(0), ^uint64(0), ^uint64(0)
+				}
+			}
+			want := [3]int{}
+			for i := range 64 * n {
+				want[0] += bit(now, i)
+				want[1] += bit(now, i) ^ bit(old, i)
+				want[2] += bit(now, i) * (bit(c[0][:], i) + 2*bit(c[1][:], i) + 4*bit(c[2][:], i))
+			}
+			withoutPopcounts(func() {
+				onAll(func(l level) {
+					up, moved, bonds := TallyTorus(now, old, &c)
+					require.Equal(t, want, [3]int{up, moved, bonds}, "%s: %d words", levelNames[l], n)
+				})
+			})
+		}
+	}
+	assert.Panics(t, func() { TallyTorus(make([]uint64, 7), make([]uint64, 7), new(Counts)) })
+	assert.Panics(t, func() { TallyTorus(make([]uint64, 8), make([]uint64, 16), new(Counts)) })
+	assert.Panics(t, func() { TallyTorus(make([]uint64, 520), make([]uint64, 520), new(Counts)) })
 }
 
 func TestSpreadBits(t *testing.T) {
@@ -187,15 +233,24 @@ func BenchmarkBits(b *testing.B) {
 	o := NewOdds([]uint64{1 << 61, 1 << 62, 1 << 63, 3 << 62, 7 << 61})
 	var c Counts
 	x := make([]int32, 1<<15)
-	onEach(b, "Heat", func(b *testing.B) {
-		for i := 0; b.Loop(); i++ {
-			HeatBits(dst, &c, o, 1, 2, uint64(i)<<20)
-		}
-		perElement(b, 64*len(dst), 0)
-	})
+	for _, ars := range []bool{false, true} {
+		name := map[bool]string{false: "Heat", true: "HeatARS"}[ars]
+		onEach(b, name, func(b *testing.B) {
+			for i := 0; b.Loop(); i++ {
+				HeatBits(dst, &c, o, ars, 1, 2, uint64(i)<<20)
+			}
+			perElement(b, 64*len(dst), 0)
+		})
+	}
 	onEach(b, "Torus", func(b *testing.B) {
 		for b.Loop() {
 			TorusBits(&c, own, 16, 0, near, rows, rows, rows)
+		}
+		perElement(b, 64*len(dst), 0)
+	})
+	onEach(b, "Tally", func(b *testing.B) {
+		for b.Loop() {
+			TallyTorus(dst, rows, &c)
 		}
 		perElement(b, 64*len(dst), 0)
 	})

@@ -27,3 +27,13 @@ func supported() level {
 	}
 	return avx2
 }
+
+// AES instructions are apart from the levels: of 128 bits, which AVX2 wants for
+// ARS, and of 512, which AVX-512 does; where these are missing, the former serve.
+var (
+	aes128 = cpu.X86.HasAES
+	aes512 = cpu.X86.HasAVX512VAES
+)
+
+// popcounts: AVX-512 counts the bits of words.
+var popcounts = cpu.X86.HasAVX512VPOPCNTDQ

@@ -20,6 +20,17 @@ func Philox(dst []uint32, key, stream, group uint64) {
 	philox(dst, key, stream, group)
 }
 
+// ARS is [Philox] by another generator, ARS4x32-7: word w of the same counter's
+// output under the 128-bit key whose low half is key and whose high half are the
+// first 64 binary digits of π − 3. Words of a block are numbered from its lowest
+// bytes on.
+func ARS(dst []uint32, key, stream, group uint64) {
+	if len(dst)%GroupWords != 0 {
+		panic(fmt.Sprintf("simd: len(dst) = %d, want a multiple of %d", len(dst), GroupWords))
+	}
+	ars(dst, key, stream, group)
+}
+
 // Unit32 stores dst[i] = ⌊bits[i]/2⁸⌋·2⁻²⁴, uniform on [0, 1). It panics unless
 // len(bits) = len(dst).
 func Unit32(dst []float32, bits []uint32) {

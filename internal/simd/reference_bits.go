@@ -2,14 +2,23 @@ package simd
 
 // The definitions, in plain Go, of the bits that every backend of bits.go gives.
 
-// refHeatBits takes 64 sites at a time, which are two lanes of the stream.
 func refHeatBits(dst []uint64, count *Counts, o *Odds, key, stream, group uint64) {
+	refHeat(dst, count, o, group, func(counter uint64) [4]uint32 { return philoxBlock(counter, stream, key) })
+}
+
+func refHeatBitsARS(dst []uint64, count *Counts, o *Odds, key, stream, group uint64) {
+	keys := arsKeys(key)
+	refHeat(dst, count, o, group, func(counter uint64) [4]uint32 { return arsBlock(counter, stream, &keys) })
+}
+
+// refHeat takes 64 sites at a time, which are two lanes of the stream.
+func refHeat(dst []uint64, count *Counts, o *Odds, group uint64, block func(counter uint64) [4]uint32) {
 	for i := range dst {
 		c0, c1, c2 := count[0][i], count[1][i], count[2][i]
 		counter := 16*(group+uint64(i/8*BitGroups)) + uint64(i%8*2)
 		less, equal := uint64(0), ^uint64(0)
 		for d := 0; d < 64 && equal != 0; d += 4 {
-			lo, hi := philoxBlock(counter, stream, key), philoxBlock(counter+1, stream, key)
+			lo, hi := block(counter), block(counter+1)
 			for w := range lo {
 				r, t := uint64(hi[w])<<32|uint64(lo[w]), o.digit(d+w, c0, c1, c2)
 				less |= equal & t &^ r

@@ -35,13 +35,14 @@ type Graph struct {
 // part is what is redrawn at a time: sites of a colour and a kind.
 type part struct {
 	lane, sites int // the first, and how many sites follow each other there
+	colour      int32
 	degree      int
 	kind        int32
 	near        []int32 // lanes of the neighbours, negative for those against, by neighbour and lane
 }
 
-// partLanes is the largest number of lanes of a part: those of a simd.Counts.
-const partLanes = 2 * len(simd.Counts{}[0])
+// partLanes is the largest number of lanes of a part: those that a Scratch holds.
+const partLanes = 2 * strip
 
 // registerLanes is the number of lanes of a register.
 const registerLanes = simd.BitSites / simd.ChainBits
@@ -71,7 +72,7 @@ func NewGraph(from Layout) *Graph {
 		for k, i := range order[:n] {
 			g.place[i] = int32(g.lanes + k)
 		}
-		g.parts = append(g.parts, part{lane: g.lanes, sites: n, degree: degree, kind: from.Kind[first]})
+		g.parts = append(g.parts, part{lane: g.lanes, sites: n, colour: from.Colour[first], degree: degree, kind: from.Kind[first]})
 		g.lanes += whole(n)
 		order = order[n:]
 	}
@@ -122,6 +123,16 @@ func (g *Graph) Parts() int { return len(g.parts) }
 // PartSites returns the number of sites of a part.
 func (g *Graph) PartSites(part int) int { return g.parts[part].sites }
 
+// End returns the first part behind those of the same colour, which may be redrawn at the
+// same time.
+func (g *Graph) End(part int) int {
+	end := part + 1
+	for end < len(g.parts) && g.parts[end].colour == g.parts[part].colour {
+		end++
+	}
+	return end
+}
+
 // Groups returns the number of groups of a random stream that a redraw of a part
 // takes.
 func (g *Graph) Groups(part int) uint64 {
@@ -152,9 +163,7 @@ func (g *Graph) Visit(x []int32, f func(site int, odds uint64)) {
 // Chains are the states of up to simd.ChainBits chains of a graph.
 type Chains struct {
 	*Graph
-	bits  []uint64
-	count simd.Counts
-	draw  [partLanes / 2]uint64
+	bits []uint64
 }
 
 // NewChains returns states whose sites are all 0.
@@ -166,14 +175,14 @@ func (g *Graph) NewChains() *Chains {
 
 // Redraw draws the sites of a part afresh, given the others, from the random bits that
 // Graph.Groups says, and adds what changed to the tally of their kind.
-func (c *Chains) Redraw(at int, told []simd.ChainTally, from Source) {
+func (c *Chains) Redraw(at int, told []simd.ChainTally, from Source, w *Scratch) {
 	p := &c.parts[at]
 	n := whole(p.sites)
-	simd.GraphBits(&c.count, c.bits, p.near, n, p.degree)
-	old, now := c.bits[p.lane/2:(p.lane+n)/2], c.draw[:n/2]
-	simd.HeatBits(now, &c.count, c.odds[p.kind], from.Seed, from.Chain, from.Group)
+	simd.GraphBits(&w.count, c.bits, p.near, n, p.degree)
+	old, now := c.bits[p.lane/2:(p.lane+n)/2], w.draw[:n/2]
+	simd.HeatBits(now, &w.count, c.odds[p.kind], from.ARS, from.Seed, from.Chain, from.Group)
 	clearFrom(now, p.sites)
-	simd.TallyBits(&told[p.kind], now, old, &c.count)
+	simd.TallyBits(&told[p.kind], now, old, &w.count)
 	copy(old, now)
 }
 

@@ -53,7 +53,11 @@ var odds = map[*simd.Odds][]uint64{}
 func number(from Source, lane, chain int) (u uint64) {
 	at := 32*lane + chain
 	words := make([]uint32, 16*64)
-	simd.Philox(words, from.Seed, from.Chain, from.Group+uint64(at/512*16))
+	if group := from.Group + uint64(at/512*16); from.ARS {
+		simd.ARS(words, from.Seed, from.Chain, group)
+	} else {
+		simd.Philox(words, from.Seed, from.Chain, group)
+	}
 	for d := range 64 {
 		u |= uint64(words[16*d+at/32%16]>>(at%32)&1) << (63 - d)
 	}
@@ -76,8 +80,8 @@ func TestGraphRedraws(t *testing.T) {
 		want := make([][chains]Change, len(from.Odds))
 		seen := 0
 		for part := range g.Parts() {
-			source := Source{Seed: 3, Chain: 4, Group: uint64(1000 * part)}
-			c.Redraw(part, told, source)
+			source := Source{ARS: part%2 == 1, Seed: 3, Chain: 4, Group: uint64(1000 * part)}
+			c.Redraw(part, told, source, new(Scratch))
 			before := slices.Clone(y)
 			p := &g.parts[part]
 			require.Equal(t, uint64(whole(p.sites)), g.Groups(part))
@@ -126,7 +130,7 @@ func TestGraphRedraws(t *testing.T) {
 func TestGraphFillsUpWithZeros(t *testing.T) {
 	g := NewGraph(Layout{Start: []int32{0, 0, 0, 0}, Colour: make([]int32, 3), Kind: make([]int32, 3), Odds: []*simd.Odds{simd.NewOdds([]uint64{1<<64 - 1})}})
 	c, told := g.NewChains(), make([]simd.ChainTally, 1)
-	c.Redraw(0, told, Source{})
+	c.Redraw(0, told, Source{}, new(Scratch))
 	assert.Equal(t, []uint64{1<<64 - 1, 1<<32 - 1, 0, 0, 0, 0, 0, 0}, c.bits)
 	assert.Equal(t, int32(3), told[0].Up[31])
 }
@@ -136,6 +140,9 @@ func TestGraphParts(t *testing.T) {
 	const sites = 2500
 	g := NewGraph(Layout{Start: make([]int32, sites+1), Colour: make([]int32, sites), Kind: make([]int32, sites), Odds: []*simd.Odds{simd.NewOdds([]uint64{5})}})
 	assert.Equal(t, []int{3, 1024, 1024, 452, 2512}, []int{g.Parts(), g.PartSites(0), g.PartSites(1), g.PartSites(2), g.Lanes()})
+	assert.Equal(t, []int{3, 3}, []int{g.End(0), g.End(2)})
+	two := NewGraph(Layout{Start: make([]int32, 6), Colour: []int32{0, 1, 0, 1, 2}, Kind: []int32{0, 0, 1, 1, 1}, Odds: []*simd.Odds{simd.NewOdds([]uint64{5}), simd.NewOdds([]uint64{5})}})
+	assert.Equal(t, []int{5, 2, 2, 4, 4, 5}, []int{two.Parts(), two.End(0), two.End(1), two.End(2), two.End(3), two.End(4)})
 	assert.PanicsWithValue(t, "spins: NewGraph: site 0 has 8 neighbours, want ≤ 7", func() {
 		NewGraph(Layout{Start: []int32{0, 8}, Adj: make([]int32, 8), Colour: []int32{0}, Kind: []int32{0}})
 	})

@@ -88,8 +88,11 @@ type Scratch struct {
 }
 
 // Source says which random bits a colour is redrawn from: those of
-// [sampler.Stream.Reserve].
-type Source struct{ Seed, Chain, Group uint64 }
+// [sampler.Stream.Reserve], by ARS4x32 or else Philox4x32.
+type Source struct {
+	ARS                bool
+	Seed, Chain, Group uint64
+}
 
 // Tally is what is counted of sites of one colour: the bonds between two in
 // state 1, the sites in state 1, and those that a redraw changed.
@@ -109,7 +112,7 @@ func (s *State) Redraw(colour, job int, o *simd.Odds, from Source, w *Scratch) T
 	hi := min(lo+strip, s.words)
 	s.neighbours(colour, lo, hi, w)
 	group := from.Group + uint64(lo)/(simd.BitSites/64)*simd.BitGroups
-	simd.HeatBits(w.draw[:hi-lo], &w.count, o, from.Seed, from.Chain, group)
+	simd.HeatBits(w.draw[:hi-lo], &w.count, o, from.ARS, from.Seed, from.Chain, group)
 	old := s.colour[colour][s.pad+lo : s.pad+hi]
 	told := s.tally(w, w.draw[:hi-lo], old, lo)
 	copy(old, w.draw[:])
@@ -138,8 +141,11 @@ func (s *State) tally(w *Scratch, now, old []uint64, lo int) (t Tally) {
 	whole := min(len(now), max(0, s.sites/64-lo))
 	c0, c1, c2 := w.count[0][:len(now)], w.count[1][:len(now)], w.count[2][:len(now)]
 	old = old[:len(now)]
-	up, moved, ones, twos, fours := 0, 0, 0, 0, 0
-	for i, v := range now[:whole] {
+	begin := whole &^ (simd.BitSites/64 - 1)
+	up, moved, bonds := simd.TallyTorus(now[:begin], old[:begin], &w.count)
+	ones, twos, fours := 0, 0, 0
+	for i := begin; i < whole; i++ {
+		v := now[i]
 		up += bits.OnesCount64(v)
 		moved += bits.OnesCount64(v ^ old[i])
 		ones += bits.OnesCount64(v & c0[i])
@@ -155,7 +161,7 @@ func (s *State) tally(w *Scratch, now, old []uint64, lo int) (t Tally) {
 		twos += bits.OnesCount64(v & c1[whole])
 		fours += bits.OnesCount64(v & c2[whole])
 	}
-	return Tally{Bonds: ones + 2*twos + 4*fours, Up: up, Moved: moved}
+	return Tally{Bonds: bonds + ones + 2*twos + 4*fours, Up: up, Moved: moved}
 }
 
 // Close lets the string of a colour that has changed go on periodically.

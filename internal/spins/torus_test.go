@@ -39,7 +39,11 @@ func plain(x []int32, rows, cols, colour int, p []uint64, from Source) (t Tally)
 		group := from.Group + uint64(at/512*16)
 		var u uint64
 		words := make([]uint32, 16*64)
-		simd.Philox(words, from.Seed, from.Chain, group)
+		if from.ARS {
+			simd.ARS(words, from.Seed, from.Chain, group)
+		} else {
+			simd.Philox(words, from.Seed, from.Chain, group)
+		}
 		for d := range 64 {
 			u |= uint64(words[16*d+at/32%16]>>(at%32)&1) << (63 - d)
 		}
@@ -69,7 +73,7 @@ func TestTorusRedraws(t *testing.T) {
 		s.Pack(x)
 		for sweep := range 2 {
 			for c := range 2 {
-				from := Source{1, 2, uint64(1+2*sweep+c) * torus.Groups()}
+				from := Source{sweep == 1, 1, 2, uint64(1+2*sweep+c) * torus.Groups()}
 				want := plain(x, rows, cols, c, p, from)
 				got := Tally{}
 				for j := range torus.Jobs() {

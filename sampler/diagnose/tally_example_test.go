@@ -52,10 +52,10 @@ func ExampleTally() {
 	// Output:
 	// diagnose: Tally: missing of 128 chains: 64 … 127
 	// <nil>
-	// 128 chains × 200 draws, acceptance 1, 4.1 moves per step
+	// 128 chains × 200 draws, acceptance 1, 4.119 moves per step
 	//
 	//      Mean      MCSE  MCSE_chains  StdDev  ESS_mean  R_hat  R_hat_nested
-	// m  0.1841  0.003723      0.00378  0.4157     12467  1.005         1.005
+	// m  0.1759  0.003668     0.003728  0.4151     12808  1.004         1.005
 	//
 	// Rank statistics (quantiles, bulk and tail ESS, rank-normalised R-hat) do not merge.
 }

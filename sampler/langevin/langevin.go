@@ -9,6 +9,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/tune"
 	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/generator"
 )
 
 // Config says how Langevin chains run. The zero value runs 4 chains of
@@ -40,10 +41,11 @@ type Config struct {
 	// First and Count make this a part of the run, as in [sampler.Config].
 	First, Count int
 
-	// Draws, Lean and Verify are as in [sampler.Config].
-	Draws  string
-	Lean   bool
-	Verify int
+	// Draws, Lean, Verify and Generator are as in [sampler.Config].
+	Draws     string
+	Lean      bool
+	Verify    int
+	Generator generator.Kind
 
 	// Init holds the initial states: one per chain, or one for all chains. If
 	// nil, coordinates are standard normal, then projected.
@@ -95,7 +97,7 @@ func New(target energy.Scored, cfg Config) (*Chains, error) {
 	s := &system{target: target, sites: sites, tuned: tuned, step: cfg.StepSize, goal: cfg.Target, unadjusted: cfg.Unadjusted, project: cfg.Project}
 	return sampler.NewRunner(context.Background(), sampler.System[float32](s), sampler.Config{
 		Chains: cfg.Chains, Seed: cfg.Seed, Warmup: cfg.Warmup, Thin: cfg.Thin, Workers: cfg.Workers, Progress: cfg.Progress, Checkpoint: cfg.Checkpoint,
-		First: cfg.First, Count: cfg.Count, Draws: cfg.Draws, Lean: cfg.Lean, Verify: cfg.Verify,
+		First: cfg.First, Count: cfg.Count, Draws: cfg.Draws, Lean: cfg.Lean, Verify: cfg.Verify, Generator: cfg.Generator,
 	}, cfg.Init, cfg.Observe)
 }
 

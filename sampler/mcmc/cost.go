@@ -85,3 +85,15 @@ func (k *paths) Cost(info []sampler.Info) float64 {
 	m := k.price.Of(k.table.model)
 	return float64(len(info)) * (wholeCost + m.Table + float64(float64(k.sites)*(stepCost+float64(pathCost*float64(k.levels)))))
 }
+
+func (k *proximal) Cost(info []sampler.Info) float64 {
+	m := k.price.Of(k.model)
+	each := float64(k.sites) * flipCost // the noise
+	if m.Levels > 2 {
+		each = float64(k.sites) * rowCost
+	}
+	if k.adjusted {
+		each += m.Energy
+	}
+	return proposed(k.proposal, m, info) + float64(float64(len(info))*each)
+}

@@ -54,6 +54,7 @@ func partial(t *testing.T) []sized {
 		{ising, BlockGibbs{Blocks: [][]int{{0, 1, 2}, {3, 4}, {5, 6, 7}}}}, {rbm, BlockGibbs{}},
 		{ising, DULA{}}, {potts, DULA{}}, {opaque, DULA{}},
 		{ising, DMALA{}}, {potts, DMALA{}}, {opaque, DMALA{}}, {ising, DMALA{Within: no11}}, {ising, Cyclical{}},
+		{ising, DUPS{}}, {ising, DMAPS{}}, {potts, DMAPS{}}, {opaque, DUPS{}}, {opaque, DMAPS{}}, {rbm, DMAPS{}}, {ising, DMALA{Balance: Barker}}, {opaque, DMALA{Exact: true}},
 		{potts, DLMC{}}, {ising, GWG{Flips: 3}}, {opaque, GWG{}}, {potts, LocallyBalanced{Exact: true}}, {opaque, LocallyBalanced{Exact: true}},
 		{potts, Paths{}}, {opaque, Paths{}},
 		{ising, Tempering{Rungs: 3}}, {potts, Tempering{Base: Gibbs{}, Betas: []float64{1, 0.5}}}, {opaque, Tempering{Rungs: 2}},

@@ -2,10 +2,12 @@ package mcmc
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -22,6 +24,7 @@ type denseGibbs struct {
 	field      []float64
 	start, adj []int32
 	order      []int32
+	ascending  bool // order is 0, 1, 2, …
 
 	// odds holds 2⁶⁴·p(x_i = 1) for 0, 1, …, d neighbours in state 1, one stretch
 	// per number of neighbours d; those of site i begin at first[i].
@@ -64,6 +67,7 @@ func newDenseGibbs(m energy.Model, chains int, order []int32) *denseGibbs {
 		first: apart.Make[int32](len(start) - 1), look: apart.Make[int32](chains * (len(start) - 1)), held: apart.Make[bool](chains),
 		words: apart.Make[uint32](2 * chunk), from: apart.Make[float64](chains), since: apart.Make[change](chains), at: newCursor(chains),
 	})
+	k.ascending = slices.IsSorted(order)
 	stretches := map[int]int32{}
 	for i := range k.sites {
 		d := int(start[i+1] - start[i])
@@ -172,18 +176,27 @@ func (k *denseGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32,
 // returns how many of them changed.
 func (k *denseGibbs) draw(s int, sites []int32, x []int32, words []uint32) (moved int) {
 	look := k.look[s*k.sites : (s+1)*k.sites]
-	x, odds := x[:len(look)], k.odds
-	for _, i := range sites {
-		u := uint64(words[1])<<32 | uint64(words[0])
-		words = words[2:]
-		_, below := bits.Sub64(u, odds[look[i]], 0)
-		l := int32(below)
-		if x[i] == l {
-			continue
+	x = x[:len(look)]
+	for n := 0; n < len(sites); {
+		end := n + 1
+		if k.ascending {
+			left, at := len(sites)-n, sites[n]
+			stay := simd.Unmoved(k.odds, look[at:][:left], x[at:][:left], words[2*n:][:2*left])
+			n += stay
+			if end = n + 8; stay == 0 { // many move: look again later
+				end = n + 32
+			}
+			end = min(end, len(sites))
 		}
-		x[i] = l
-		k.flipped(s, i, 2*l-1)
-		moved++
+		for ; n < end; n++ {
+			i, u := sites[n], uint64(words[2*n+1])<<32|uint64(words[2*n])
+			_, below := bits.Sub64(u, k.odds[look[i]], 0)
+			if l := int32(below); x[i] != l {
+				x[i] = l
+				k.flipped(s, i, 2*l-1)
+				moved++
+			}
+		}
 	}
 	return moved
 }
@@ -215,6 +228,13 @@ func (k *denseGibbs) flipped(s int, i, by int32) {
 	near := k.adj[k.start[i]:k.start[i+1]]
 	k.since[s].equal += int64(by) * int64(2*int(look[i]-k.first[i])-len(near))
 	k.since[s].ones += int64(by)
+	for len(near) >= 4 {
+		look[near[0]] += by
+		look[near[1]] += by
+		look[near[2]] += by
+		look[near[3]] += by
+		near = near[4:]
+	}
 	for _, j := range near {
 		look[j] += by
 	}

@@ -90,6 +90,7 @@ func TestOneEvaluationAStep(t *testing.T) {
 	}
 	methods := []sampler.Method{
 		GWG{}, GWG{Flips: 2}, Paths{}, LocallyBalanced{Balance: Barker}, DLMC{StepSize: 0.1}, DMALA{StepSize: 0.2}, DULA{}, Cyclical{},
+		DMALA{StepSize: 0.2, Balance: Barker}, DUPS{},
 	}
 	for name, m := range models {
 		for _, method := range methods {

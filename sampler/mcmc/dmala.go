@@ -43,6 +43,10 @@ type DMALA struct {
 	Preconditioner []float32
 	Window         int
 
+	// Balance and Exact: see [DULA]. Whatever they are, π is left invariant.
+	Balance Balance
+	Exact   bool
+
 	// Within, if not nil, confines the chain to a language of package
 	// constraint: proposals are drawn from q restricted to it, with the
 	// normalisers of both directions in the acceptance ratio, so the chain
@@ -67,7 +71,7 @@ func (d DMALA) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 			return nil, err
 		}
 	}
-	l := langevin{alpha: alpha, preconditioner: d.Preconditioner, window: d.Window, within: d.Within}
+	l := langevin{alpha: alpha, preconditioner: d.Preconditioner, window: d.Window, within: d.Within, balance: d.Balance, exact: d.Exact}
 	p, err := l.proposal(ctx, "DMALA", m, chains)
 	if err != nil {
 		return nil, err
@@ -121,34 +125,6 @@ func (k *dmala) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
 	return k.at.renew(stop, 3, k.proposal.work(), func(stage, lo, hi int) (bool, error) {
 		return resetProposal(k.proposal, stage, lo, hi, k.e, x, &k.at, k.stale)
 	})
-}
-
-// resetProposal makes the current weights of the chains lo … hi−1 those of the
-// states x in three stages, unless it is stopped.
-func resetProposal(p proposal, stage, lo, hi int, e []float64, x []int32, at *cursor, stale []bool) (bool, error) {
-	switch stage {
-	case 0:
-		return true, p.check(lo, hi, x)
-	case 1:
-		return p.evaluate(lo, hi, e, x, nil, at), nil
-	}
-	if !p.weigh(lo, hi, x, at) {
-		return false, nil
-	}
-	acceptSome(p, lo, hi, len(e))
-	clear(stale[lo:hi])
-	return true, checkStart(e, lo, hi)
-}
-
-// acceptSome makes the loaded weights of the chains lo … hi−1 of n current.
-func acceptSome(p proposal, lo, hi, n int) {
-	if hi-lo == n {
-		p.acceptAll()
-		return
-	}
-	for s := lo; s < hi; s++ {
-		p.accept(s)
-	}
 }
 
 func (k *dmala) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
@@ -302,6 +278,15 @@ func (l langevin) proposal(ctx context.Context, method string, m energy.Model, c
 	}
 	if l.window < 0 {
 		return nil, fmt.Errorf("mcmc: %s: Window = %d, want ≥ 0", method, l.window)
+	}
+	if err := l.balance.check(method); err != nil {
+		return nil, err
+	}
+	switch {
+	case l.exact && l.window > 0:
+		return nil, fmt.Errorf("mcmc: %s: Exact with Window = %d: windows are of first order", method, l.window)
+	case l.exact && l.minibatch:
+		return nil, fmt.Errorf("mcmc: %s: Exact with Minibatch: estimates are not exact", method)
 	}
 	if l.minibatch {
 		if _, ok := energy.As[energy.Stochastic](m); !ok {

@@ -1,6 +1,6 @@
 // Package mcmc holds the methods of Markov chain Monte Carlo on discrete states;
-// every one of them but [DULA], which states its error, leaves the distribution
-// of its model invariant:
+// every one of them but [DULA] and [DUPS], which state their error, leaves the
+// distribution of its model invariant:
 //
 //	πP = π,  π(x) ∝ exp(−E(x)),
 //
@@ -23,6 +23,7 @@
 //   - an Ising or Potts model near its transition: the methods of package
 //     cluster, a room of this one; a spin glass on a lattice: its Houdayer as the
 //     Base of [Tempering];
+//   - an energy that is nearly linear, or all sites of which meet in a mean: [DMAPS];
 //   - a dense quadratic energy of some hundred sites: PDHAMS of package momentum;
 //   - states that no change of one site leads to: [HammingBall], [BlockGibbs];
 //   - a constraint on the whole state, such as a fixed count: Within of [DMALA]

@@ -36,7 +36,8 @@ func TestEvaluationsAStep(t *testing.T) {
 	const chains, steps = 4, 50
 	for name, method := range map[string]sampler.Method{
 		"dmala": DMALA{}, "dula": DULA{}, "cyclical": Cyclical{}, "dlmc": DLMC{}, "paths": Paths{},
-		"gwg": GWG{}, "gwg-3": GWG{Flips: 3},
+		"gwg": GWG{}, "gwg-3": GWG{Flips: 3}, "dups": DUPS{},
+		"dmala-barker": DMALA{Balance: Barker}, "dula-max": DULA{Balance: Max},
 		"sqrt": LocallyBalanced{}, "barker": LocallyBalanced{Balance: Barker}, "min": LocallyBalanced{Balance: Min}, "max": LocallyBalanced{Balance: Max},
 	} {
 		m := &fielded{of: exact.NewQuadratic(10, 1)}

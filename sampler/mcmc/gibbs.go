@@ -57,8 +57,8 @@ func (s Scan) String() string {
 // first-order table of energy.Differentiable is never used.
 //
 // Five kinds of models have faster kernels. Three of them sweep by colour, and
-// Automatic and Chromatic use them. Of an energy.Toroidal model with even sides the first
-// holds a site as a bit and redraws hundreds at a time, a hundred times faster and
+// Automatic and Chromatic use them. Of an energy.Toroidal model with even sides, unless it
+// has fewer than 32 sites a chain of the block, the first holds a site as a bit and redraws hundreds at a time, a hundred times faster and
 // on several cores if there are fewer chains than those; conditionals are rounded
 // to multiples of 2⁻⁶⁴. The second does so with the chains of a block, two at least, of
 // an energy.Matching model of two levels or of one of pairs (ground.Pairwise) whose
@@ -90,6 +90,11 @@ func (g Gibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 		return nil, err
 	}
 	if g.Scan == Automatic || g.Scan == Chromatic {
+		if sites < wordSites*chains {
+			if k := newWordGibbs(m, chains); k != nil {
+				return k, nil
+			}
+		}
 		if k := newTorusGibbs(m, chains); k != nil {
 			return k, nil
 		}

@@ -2,10 +2,12 @@ package mcmc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -17,6 +19,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/generator"
 )
 
 func chequered(t *testing.T, rows, cols int) *model.Ising {
@@ -27,6 +30,7 @@ func chequered(t *testing.T, rows, cols int) *model.Ising {
 
 // The thresholds are the exact conditionals to the last digits of float64.
 func TestTorusGibbsConditionals(t *testing.T) {
+	withoutBits(t)
 	m := chequered(t, 4, 6)
 	k, ok := must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), m, 1)).(*torusGibbs)
 	require.True(t, ok)
@@ -48,6 +52,7 @@ func TestTorusGibbsConditionals(t *testing.T) {
 // A sweep is the product over one colour of independent conditionals, then over
 // the other: the law after a sweep from a fixed state, by the energy reached.
 func TestTorusGibbsSweep(t *testing.T) {
+	withoutBits(t)
 	exact.SkipUnderRace(t)
 	m := chequered(t, 4, 4)
 	start := []int32{1, 0, 0, 1, 1, 1, 0, 1, 0, 0, 1, 0, 1, 0, 1, 1}
@@ -83,11 +88,18 @@ func TestTorusGibbsSweep(t *testing.T) {
 	half(start, 0, func(p float64, y []int32) {
 		half(y, 1, func(q float64, z []int32) { law[exact.Index(z, 2)] += p * q })
 	})
+	for _, g := range []generator.Kind{generator.Philox4x32, generator.ARS4x32} {
+		sweeps(t, m, start, law, g)
+	}
+}
+
+// sweeps holds sweeps from the state start to the law of their ends.
+func sweeps(t *testing.T, m *model.Ising, start []int32, law []float64, g generator.Kind) {
 	counts := make([]int, 1<<16)
 	k := must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), m, sampler.BlockSize))
 	x, info, streams := make([]int32, sampler.BlockSize*16), make([]sampler.Info, sampler.BlockSize), make([]sampler.Stream, sampler.BlockSize)
 	for s := range streams {
-		streams[s] = *sampler.NewStream(8, uint64(s))
+		require.NoError(t, streams[s].SeedOf(g, 8, uint64(s)))
 	}
 	for range 1000 {
 		for s := range sampler.BlockSize {
@@ -116,6 +128,7 @@ func TestTorusGibbsSweep(t *testing.T) {
 }
 
 func TestTorusGibbsIsUsedWhereItApplies(t *testing.T) {
+	withoutBits(t)
 	scaled, err := energy.Scale(chequered(t, 4, 4), 0.5)
 	require.NoError(t, err)
 	fields, err := chequered(t, 4, 4).WithFields(make([]float64, 16))
@@ -136,6 +149,7 @@ func TestTorusGibbsIsUsedWhereItApplies(t *testing.T) {
 }
 
 func TestTorusGibbsRuns(t *testing.T) {
+	withoutBits(t)
 	m := chequered(t, 4, 6)
 	runs.Resume(t, m, Gibbs{Scan: Chromatic})
 	k := must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), m, 4))
@@ -213,22 +227,43 @@ func TestTorusGibbsParallel(t *testing.T) {
 	}
 }
 
+// TestTorusGibbsGolden: a seed gives the same states in every version.
+func TestTorusGibbsGolden(t *testing.T) {
+	m := chequered(t, 10, 14)
+	var b strings.Builder
+	for _, g := range []generator.Kind{generator.Philox4x32, generator.ARS4x32} {
+		c := runs.Run(t, m, Gibbs{Scan: Chromatic}, sampler.Config{Chains: 3, Seed: 5, Warmup: -1, Generator: g}, 20)
+		fmt.Fprintf(&b, "%v %016x\n", g, runs.Hash(c.States()))
+	}
+	exact.Golden(t, "testdata/torus.golden", b.String())
+}
+
+// BenchmarkGibbsTorus steps with states that are read after each step, and with
+// such that are not.
 func BenchmarkGibbsTorus(b *testing.B) {
 	for _, side := range []int{64, 1024} {
-		b.Run(fmt.Sprintf("side=%d", side), func(b *testing.B) {
-			m, err := model.NewIsing(model.Lattice{side, side}, 0.44, 0)
-			if err != nil {
-				b.Fatal(err)
+		for _, g := range []generator.Kind{generator.Philox4x32, generator.ARS4x32} {
+			for _, read := range []bool{true, false} {
+				b.Run(fmt.Sprintf("side=%d/%v/read=%v", side, g, read), func(b *testing.B) {
+					m, err := model.NewIsing(model.Lattice{side, side}, 0.44, 0)
+					if err != nil {
+						b.Fatal(err)
+					}
+					k := must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), m, 1)).(*torusGibbs)
+					x, info, streams := make([]int32, side*side), make([]sampler.Info, 1), make([]sampler.Stream, 1)
+					if err := errors.Join(streams[0].SeedOf(g, 0, 0), k.Reset(x)); err != nil {
+						b.Fatal(err)
+					}
+					k.Defer(!read)
+					for range 20 {
+						k.Step(info, x, streams)
+					}
+					for b.Loop() {
+						k.Step(info, x, streams)
+					}
+					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(side*side), "ns/site")
+				})
 			}
-			k := must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), m, 1))
-			x, info, streams := make([]int32, side*side), make([]sampler.Info, 1), make([]sampler.Stream, 1)
-			if err := k.Reset(x); err != nil {
-				b.Fatal(err)
-			}
-			for b.Loop() {
-				k.Step(info, x, streams)
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(side*side), "ns/site")
-		})
+		}
 	}
 }

@@ -57,6 +57,13 @@ func metropolised() map[string]sampler.Method {
 		"DLMC":           DLMC{StepSize: 0.3},
 		"DLMC-long":      DLMC{StepSize: 50},
 		"DLMC-Barker":    DLMC{StepSize: 1, Balance: Barker},
+		"DMALA-exact":    DMALA{StepSize: 0.6, Exact: true},
+		"DMALA-Barker":   DMALA{StepSize: 0.6, Balance: Barker},
+		"DMALA-Min":      DMALA{StepSize: 2, Balance: Min, Exact: true},
+		"DMALA-Max":      DMALA{StepSize: 0.6, Balance: Max},
+		"DMAPS":          DMAPS{StepSize: 0.6},
+		"DMAPS-long":     DMAPS{StepSize: 50},
+		"DMAPS-exact":    DMAPS{StepSize: 0.3, Exact: true},
 	}
 }
 
@@ -198,53 +205,68 @@ func TestDULAObserved(t *testing.T) {
 	}
 }
 
-// TestDULAProposal checks the proposal against the formula of the paper, in
-// float64 from the model's own table.
+// TestDULAProposal checks the proposal of every balance against its formula, in
+// float64 from the model's own table or from its energies.
 func TestDULAProposal(t *testing.T) {
 	const alpha = 0.7
 	for space, m := range spaces() {
 		if strings.Contains(space, "holes") {
 			continue
 		}
-		t.Run(space, func(t *testing.T) {
-			sites, levels := m.Shape()
-			d := energy.Differences(m)
-			distance := func(a, b int) float64 {
-				if a == b {
-					return 0
-				}
-				if levels == 2 {
-					return 1
-				}
-				if o, ok := m.(energy.Ordinal); ok {
-					v := o.Values()
-					return math.Pow(float64(v[a])-float64(v[b]), 2)
-				}
-				return 2
+		for _, method := range []DULA{{}, {Balance: Barker}, {Balance: Min}, {Balance: Max}, {Exact: true}, {Balance: Barker, Exact: true}} {
+			if space == "window" && method.Exact {
+				continue // has no more than the others
 			}
-			p := transition(t, must(DULA{StepSize: alpha}.Kernel(context.Background(), m, 1)), sites, levels)
-			e, g := make([]float64, 1), make([]float32, sites*levels)
-			all := exact.States(sites, levels)
-			for k, x := range all {
-				d.Gradient(e, g, x)
-				for j, y := range all {
-					q := 1.0
+			method.StepSize = alpha
+			t.Run(fmt.Sprint(space, "/", method.Balance, "/", method.Exact), func(t *testing.T) {
+				sites, levels := m.Shape()
+				p := transition(t, must(method.Kernel(context.Background(), m, 1)), sites, levels)
+				e, g := make([]float64, 1), make([]float32, sites*levels)
+				d := make([]float64, levels)
+				all := exact.States(sites, levels)
+				for k, x := range all {
+					energy.Differences(m).Gradient(e, g, x)
 					for i := range x {
-						total, own := 0.0, 0.0
-						for l := range levels {
-							w := math.Exp(-float64(g[i*levels+l])/2 - distance(l, int(x[i]))/(2*alpha))
-							total += w
-							if l == int(y[i]) {
-								own = w
-							}
+						if !method.Exact {
+							break
 						}
-						q *= own / total
+						energy.Conditionals(m).Conditional(d, i, x)
+						for l := range d {
+							g[i*levels+l] = float32(d[l] - d[x[i]])
+						}
 					}
-					require.InDelta(t, q, p.At(k, j), 1e-6*q+1e-9)
+					for j, y := range all {
+						q := 1.0
+						for i := range x {
+							total, own := 0.0, 0.0
+							for l := range levels {
+								w := weight(method.Balance, math.Exp(-float64(g[i*levels+l]))) * math.Exp(-apartBy(m, l, int(x[i]))/(2*alpha))
+								total += w
+								if l == int(y[i]) {
+									own = w
+								}
+							}
+							q *= own / total
+						}
+						require.InDelta(t, q, p.At(k, j), 1e-6*q+1e-9)
+					}
 				}
-			}
-		})
+			})
+		}
 	}
+}
+
+// weight returns g(t) of a balancing function.
+func weight(b Balance, t float64) float64 {
+	switch b {
+	case Barker:
+		return t / (1 + t)
+	case Min:
+		return min(1, t)
+	case Max:
+		return max(1, t)
+	}
+	return math.Sqrt(t)
 }
 
 func TestKernelsAllocateNothing(t *testing.T) {
@@ -253,6 +275,8 @@ func TestKernelsAllocateNothing(t *testing.T) {
 		sites, _ := m.Shape()
 		methods := metropolised()
 		methods["DULA"] = DULA{}
+		methods["DULA-Max"] = DULA{Balance: Max}
+		methods["DUPS"] = DUPS{}
 		methods["Cyclical"] = Cyclical{}
 		methods["Tempering"] = Tempering{}
 		for name, method := range methods {

@@ -28,6 +28,7 @@ func everyMethod() []sampler.Method {
 		HammingBall{Block: 3}, Paths{}, Paths{Length: 2, Balance: Min},
 		DLMC{}, DLMC{StepSize: 0.5, Balance: Max}, Cyclical{}, Cyclical{StepSize: 2, Period: 5},
 		Tempering{Rungs: 3}, Tempering{Base: Gibbs{}, Betas: []float64{1, 0.5}},
+		DULA{StepSize: 1, Balance: Barker}, DMALA{Balance: Min, Exact: true}, DUPS{}, DMAPS{}, DMAPS{StepSize: 1, Exact: true},
 	}
 }
 
@@ -110,6 +111,12 @@ func TestMethodErrors(t *testing.T) {
 		"DLMC: StepSize = -1, want":                        DLMC{StepSize: -1},
 		"DLMC: Target = -1, want within":                   DLMC{Target: -1},
 		"DLMC: Balance = Balance(5), want":                 DLMC{Balance: 5},
+		"DMALA: Balance = Balance(4), want":                DMALA{Balance: 4},
+		"DULA: Balance = Balance(-1), want":                DULA{Balance: -1},
+		"DMALA: Exact with Window = 2":                     DMALA{Exact: true, Window: 2},
+		"DUPS: StepSize = -1, want":                        DUPS{StepSize: -1},
+		"DMAPS: StepSize = NaN, want":                      DMAPS{StepSize: math.NaN()},
+		"DMAPS: Target = 1, want within (0, 1)":            DMAPS{Target: 1},
 		"Cyclical: StepSize = -2, want":                    Cyclical{StepSize: -2},
 		"Cyclical: MinStep = 1, want 0 … StepSize = 0":     Cyclical{MinStep: 1},
 		"Cyclical: Balance = 0.4, want ½ … 1":              Cyclical{Balance: 0.4},

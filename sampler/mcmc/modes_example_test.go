@@ -52,5 +52,5 @@ func ExampleTempering() {
 	}
 	ladder := mcmc.Ladders(ch)[0]
 	fmt.Printf("R-hat %.2f, coldest swaps %.1f, ladder crossed: %t\n", mag.Summary().Rows[0].RHat.Value, ladder.Swap[0], ladder.RoundTrips > 100)
-	// Output: R-hat 1.01, coldest swaps 0.6, ladder crossed: true
+	// Output: R-hat 1.01, coldest swaps 0.5, ladder crossed: true
 }

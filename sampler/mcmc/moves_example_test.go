@@ -95,3 +95,43 @@ func ExampleDLMC() {
 	fmt.Printf("mean spin %.2f\n", mag.Summary().Rows[0].Mean.Value)
 	// Output: mean spin 0.48
 }
+
+func ExampleDMAPS() {
+	// Forty spins, all coupled to each other: a Curie–Weiss model.
+	m := energy.Func{Sites: 40, Levels: 2, E: func(x []int32) float64 {
+		sum := 0.0
+		for _, l := range x {
+			sum += float64(2*l - 1)
+		}
+		return -0.7*sum*sum/80 - 0.1*sum
+	}}
+	mag := diagnose.NewTrace(energy.Magnetization)
+	ch, err := sampler.NewChains(m, mcmc.DMAPS{}, sampler.Config{Chains: 32, Seed: 1, Observe: mag.Observe})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := ch.Run(context.Background(), 1000); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("mean spin %.2f\n", mag.Summary().Rows[0].Mean.Value)
+	// Output: mean spin 0.27
+}
+
+func ExampleDUPS() {
+	// Where sites are independent there is no error, however large the step.
+	m, err := model.NewIndependent([]float64{0, 1, 0, -1, 0, 2}, 2)
+	if err != nil {
+		log.Fatal(err)
+	}
+	mag := diagnose.NewTrace(energy.Magnetization)
+	ch, err := sampler.NewChains(m, mcmc.DUPS{StepSize: 5}, sampler.Config{Chains: 64, Seed: 1, Warmup: -1, Observe: mag.Observe})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := ch.Run(context.Background(), 2000); err != nil {
+		log.Fatal(err)
+	}
+	exactly := (math.Tanh(0.5) - math.Tanh(0.5) + math.Tanh(1)) / 3
+	fmt.Printf("mean spin %.2f, exactly %.2f\n", mag.Summary().Rows[0].Mean.Value, exactly)
+	// Output: mean spin 0.25, exactly 0.25
+}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/generator"
 )
 
 var onsager = flag.Int("onsager", 0, "draws of a 1024×1024 lattice to hold to its exact energy")
@@ -38,13 +39,19 @@ func TestOnsager(t *testing.T) {
 	if *onsager == 0 {
 		t.Skip("a longer check: go test ./sampler/mcmc -run Onsager -onsager 400 -v")
 	}
+	for _, g := range []generator.Kind{generator.Philox4x32, generator.ARS4x32} {
+		t.Run(g.String(), func(t *testing.T) { holdToOnsager(t, g) })
+	}
+}
+
+func holdToOnsager(t *testing.T, g generator.Kind) {
 	const side, batches, thin = 1024, 20, 5
 	m, err := model.NewIsing(model.Lattice{side, side}, 0.3, 0)
 	require.NoError(t, err)
 	each := max(1, *onsager/batches)
 	sums := make([]float64, batches)
 	c, err := sampler.NewChains(m, Gibbs{}, sampler.Config{
-		Chains: 1, Seed: 1, Warmup: 200, Thin: thin,
+		Chains: 1, Seed: 1, Warmup: 200, Thin: thin, Generator: g,
 		Observe: func(_, draw int, _ []int32, info *sampler.Info) {
 			sums[draw/each] += info.Energy / float64(each) / (side * side)
 		},

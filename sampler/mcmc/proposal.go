@@ -14,7 +14,8 @@ import (
 //	q_i(l|x) ∝ exp( −β (E(x with x_i=l) − E(x)) − δ²(l, x_i)/(2 α_i) ),
 //
 // independently for every site i, with the differences from the model's
-// first-order table and β = ½ unless setStep says otherwise. It holds two sets of
+// first-order table, or exact ones, and β = ½ unless tune says otherwise; another
+// balance g takes the place of √t in exp(−½Δ). It holds two sets of
 // weights: those of the current states and those of the states last loaded.
 type proposal interface {
 	// evaluate evaluates the model at the states of chains lo … hi−1 of y (chains
@@ -74,6 +75,34 @@ func load(p proposal, e []float64, y, x []int32) {
 	p.weigh(0, len(e), y, &cursor{})
 }
 
+// resetProposal makes the current weights of the chains lo … hi−1 those of the
+// states x in three stages, unless it is stopped.
+func resetProposal(p proposal, stage, lo, hi int, e []float64, x []int32, at *cursor, stale []bool) (bool, error) {
+	switch stage {
+	case 0:
+		return true, p.check(lo, hi, x)
+	case 1:
+		return p.evaluate(lo, hi, e, x, nil, at), nil
+	}
+	if !p.weigh(lo, hi, x, at) {
+		return false, nil
+	}
+	acceptSome(p, lo, hi, len(e))
+	clear(stale[lo:hi])
+	return true, checkStart(e, lo, hi)
+}
+
+// acceptSome makes the loaded weights of the chains lo … hi−1 of n current.
+func acceptSome(p proposal, lo, hi, n int) {
+	if hi-lo == n {
+		p.acceptAll()
+		return
+	}
+	for s := lo; s < hi; s++ {
+		p.accept(s)
+	}
+}
+
 // langevin holds the settings that DULA and DMALA share.
 type langevin struct {
 	alpha          float64
@@ -81,6 +110,8 @@ type langevin struct {
 	window         int
 	minibatch      bool
 	within         constraint.Automaton
+	balance        Balance
+	exact          bool
 }
 
 // unconfined is the part of a proposal that may go anywhere.

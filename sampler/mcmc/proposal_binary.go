@@ -26,9 +26,10 @@ type flips struct {
 	h, nextH   []float32 // fields: chains × sites
 	t, nextT   []int32   // flip thresholds: chains × sites
 	bits       []uint32
-	table      []float32     // scratch of models without a compact field
-	levels     *table        // of models without a field
-	generators []rand.Source // scratch of estimate
+	table      []float32      // scratch of models without a compact field
+	levels     *table         // of models without a field
+	generators []rand.Source  // scratch of estimate
+	balanced   *balancedFlips // nil: √t
 }
 
 func newFlips(m energy.Model, chains int, l langevin) *flips {
@@ -41,7 +42,14 @@ func newFlips(m energy.Model, chains int, l langevin) *flips {
 		t: apart.Make[int32](n), nextT: apart.Make[int32](n),
 		bits: apart.Make[uint32](sites),
 	})
+	if l.balance != Sqrt {
+		p.balanced = newBalancedFlips(l.balance)
+	}
 	p.setCost(l.alpha)
+	if l.exact {
+		p.table, p.levels = make([]float32, 2*n), newExactTable(m)
+		return p
+	}
 	b, binary := energy.As[energy.Binary](m)
 	if l.minibatch {
 		p.source, _ = energy.As[energy.Stochastic](m)
@@ -77,9 +85,18 @@ func (p *flips) setCost(alpha float64) {
 	for i, g := range p.prec {
 		p.cost[i] = float32(1 / (2 * alpha * float64(g)))
 	}
+	if p.balanced != nil {
+		p.balanced.setCost(p.cost)
+	}
 }
 
 func (p *flips) thresholds(t []int32, h []float32, x []int32) {
+	if p.balanced != nil {
+		for at := 0; at < len(x); at += p.sites {
+			p.balanced.thresholds(t[at:at+p.sites], h[at:at+p.sites], x[at:at+p.sites])
+		}
+		return
+	}
 	if len(p.cost) == 1 {
 		simd.FlipThresholds(t, h, x, p.beta, p.cost)
 		return

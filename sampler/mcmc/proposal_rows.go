@@ -33,6 +33,7 @@ type rows struct {
 	// flips, if not nil, is the weigher of two levels, in one for all rows.
 	flips func(w []float32, sum []float64, g []float32, x []int32, alpha float64)
 
+	balance      Balance
 	alpha        float64
 	apart        float64   // δ² between different categories
 	beta         float32   // balance: ½ for the Langevin proposal
@@ -44,11 +45,13 @@ type rows struct {
 
 func newRows(method string, m energy.Model, chains int, l langevin) (*rows, error) {
 	sites, levels := m.Shape()
-	r := apart.New(rows{sites: sites, levels: levels, cols: levels, window: -1, prec: l.preconditioner, alpha: l.alpha, apart: 2, beta: half})
+	r := apart.New(rows{sites: sites, levels: levels, cols: levels, window: -1, prec: l.preconditioner, balance: l.balance, alpha: l.alpha, apart: 2, beta: half})
 	if o, ok := energy.As[energy.Ordinal](m); ok {
 		r.values = o.Values()
 	}
-	r.table = newTable(m)
+	if r.table = newTable(m); l.exact {
+		r.table = newExactTable(m)
+	}
 	if l.window > 0 && 2*l.window+1 < levels {
 		if err := r.useWindow(method, m, l); err != nil {
 			return nil, err
@@ -146,12 +149,33 @@ func (p *rows) kappa(site int) float64 {
 
 // logits stores in w the log-weights of one row at level at, where κ = 1/(2α).
 func (p *rows) logits(w, g []float32, at int32, kappa float64) {
+	if p.balance != Sqrt {
+		p.balance.logs(w, g)
+		p.approach(w, at, kappa)
+		return
+	}
 	if p.values == nil {
 		far := float32(p.apart * kappa)
 		for l := range w {
 			w[l] = -float32(p.beta*g[l]) - far
 		}
 		w[at] = -p.beta * g[at]
+		return
+	}
+	for c := range w {
+		w[c] = -float32(p.beta * g[c])
+	}
+	p.approach(w, at, kappa)
+}
+
+// approach takes the distances from the level at off the log-weights of a row.
+func (p *rows) approach(w []float32, at int32, kappa float64) {
+	if p.values == nil {
+		own, far := w[at], float32(p.apart*kappa)
+		for l := range w {
+			w[l] -= far
+		}
+		w[at] = own
 		return
 	}
 	first := int32(0)
@@ -166,7 +190,7 @@ func (p *rows) logits(w, g []float32, at int32, kappa float64) {
 			continue
 		}
 		d := float64(p.values[l]) - own
-		w[c] = -float32(p.beta*g[c]) - float32(kappa*float64(d*d))
+		w[c] -= float32(kappa * float64(d*d))
 	}
 }
 

@@ -201,6 +201,7 @@ func TestSparseGibbsStops(t *testing.T) {
 
 // Models that the kernel is not for go to the one that keeps differences.
 func TestSparseGibbsIsUsedWhereItApplies(t *testing.T) {
+	withoutBits(t)
 	ring := exact.Must(model.NewIsing(model.Lattice{7}, 0.5, 0.2))
 	weights := exact.Must(model.NewGraph(3, []model.Edge{{I: 0, J: 1, W: 1}, {I: 1, J: 2, W: 2}}))
 	var edges []model.Edge

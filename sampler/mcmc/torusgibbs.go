@@ -196,7 +196,7 @@ func (k *torusGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32,
 func (k *torusGibbs) half(s, colour int, r *sampler.Stream) (moved int) {
 	j := &k.job
 	j.state, j.colour = k.states[s], colour
-	j.from.Seed, j.from.Chain, j.from.Group = r.Reserve(k.torus.Groups())
+	j.from = reserve(r, k.torus.Groups())
 	t := k.each(k.torus.Jobs(), k.redraw)
 	j.state.Close(colour)
 	k.now[s].bonds, k.now[s].up[colour] = t.Bonds, t.Up

@@ -44,6 +44,8 @@ func transition(t *testing.T, k sampler.Kernel, sites, levels int) *exact.Matrix
 			}
 			stay(dst, x)
 		})
+	case *proximal:
+		return proximalMatrix(k, all)
 	case *gwg:
 		return gwgMatrix(t, k, all)
 	case *cyclical:

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/pool"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/spins"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
@@ -27,11 +28,25 @@ type wordGibbs struct {
 	stale  bool // x does not have them yet
 	hidden bool // it need not have them
 
-	start []float64         // energies at the last Reset
-	since [][]spins.Change  // changes since then, by kind and chain
-	told  []simd.ChainTally // those since the last flush, by kind
-	at    cursor            // its updates are parts, of all chains together
+	start []float64        // energies at the last Reset
+	since [][]spins.Change // changes since then, by kind and chain
+	at    cursor           // its updates are parts, of all chains together
+
+	burst   *pool.Burst
+	workers [][]wordWorker // one each
+	first   int            // part of job 0
+	from    [batch]spins.Source
+	redraw  func(worker, job int)
 }
+
+// wordWorker is what one worker writes.
+type wordWorker struct {
+	scratch spins.Scratch
+	told    []simd.ChainTally // changes since the last flush, by kind
+}
+
+// batch is the number of parts between two questions whether to stop.
+const batch = 512
 
 // newWordGibbs returns nil if another kernel does better.
 func newWordGibbs(m energy.Model, chains int) *wordGibbs {
@@ -40,18 +55,38 @@ func newWordGibbs(m energy.Model, chains int) *wordGibbs {
 	}
 	e := newEvenly(m)
 	sites, _ := m.Shape()
-	if e == nil || e.graph.Lanes() > chains*sites { // of small graphs of many colours most lanes fill up registers
+	if e == nil || e.graph.Lanes() > 2*chains*sites { // of small graphs of many colours most lanes fill up registers
 		return nil
 	}
 	k := apart.New(wordGibbs{
 		model: m, sites: sites, even: e, states: e.graph.NewChains(),
-		start: apart.Make[float64](chains), told: make([]simd.ChainTally, len(e.base)), at: newCursor(chains),
+		start: apart.Make[float64](chains), at: newCursor(chains),
 	})
+	k.redraw = func(worker, job int) {
+		w := &k.workers[worker][0]
+		k.states.Redraw(k.first+job, w.told, k.from[job], &w.scratch)
+	}
 	for range e.base {
 		k.since = append(k.since, apart.Make[spins.Change](chains))
 	}
+	k.Workers(1)
 	return k
 }
+
+// Workers implements the method that [sampler.Transition] speaks of.
+func (k *wordGibbs) Workers(n int) {
+	n = max(1, min(n, k.states.Parts()))
+	k.burst = pool.NewBurst(n)
+	k.workers = make([][]wordWorker, n)
+	for w := range k.workers {
+		k.workers[w] = apart.Make[wordWorker](1)
+		k.workers[w][0].told = apart.Make[simd.ChainTally](len(k.since))
+	}
+}
+
+// wordSites is the number of sites for each chain of a block from which on chains of a
+// torus take less time one by one (BenchmarkWordGibbs): registers of torusGibbs are full.
+const wordSites = 32
 
 // wordFormat begins what AppendBinary writes: that of sparseGibbs, which had these
 // models, is as long, and begins with an energy.
@@ -89,12 +124,21 @@ func (k *wordGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32, 
 		k.held = true
 	}
 	for k.at.update < k.states.Parts() && !k.at.stopped {
-		part := k.at.update
-		var from spins.Source
-		from.Seed, from.Chain, from.Group = r[0].Reserve(k.states.Groups(part))
-		k.states.Redraw(part, k.told, from)
-		k.at.update++
-		k.at.done(len(info) * k.states.PartSites(part))
+		k.first = k.at.update
+		parts, sites := min(k.states.End(k.first)-k.first, batch), 0
+		for job := range parts {
+			k.from[job] = reserve(&r[0], k.states.Groups(k.first+job))
+			sites += k.states.PartSites(k.first + job)
+		}
+		if len(k.workers) > 1 && parts > 1 {
+			k.burst.Each(parts, k.redraw)
+		} else {
+			for job := range parts {
+				k.redraw(0, job)
+			}
+		}
+		k.at.update += parts
+		k.at.done(len(info) * sites)
 	}
 	k.flush()
 	k.shown(x)
@@ -111,12 +155,14 @@ func (k *wordGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32, 
 // flush takes note of what changed.
 func (k *wordGibbs) flush() {
 	for kind, since := range k.since {
-		t := &k.told[kind]
-		for s := range since {
-			since[s].Add(t, s)
-			k.at.told[s].Moved += int(t.Moved[s])
+		for _, w := range k.workers {
+			t := &w[0].told[kind]
+			for s := range since {
+				since[s].Add(t, s)
+				k.at.told[s].Moved += int(t.Moved[s])
+			}
+			*t = simd.ChainTally{}
 		}
-		*t = simd.ChainTally{}
 	}
 }
 
@@ -190,4 +236,4 @@ func (k *wordGibbs) UnmarshalBinary(b []byte) error {
 
 // fewestBits is the number of chains of a block from which on they are bits of a word
 // (BenchmarkWordGibbs). Tests set it higher, to try other kernels.
-var fewestBits = 2
+var fewestBits = 1

@@ -29,6 +29,7 @@ func BenchmarkWordGibbs(b *testing.B) {
 	for name, m := range map[string]energy.Model{
 		"torus=5":  exact.Must(model.NewIsing(model.Lattice{5, 5}, 0.2, 0)),
 		"torus=16": exact.Must(model.NewIsing(model.Lattice{16, 16}, 0.2, 0)),
+		"torus=30": exact.Must(model.NewIsing(model.Lattice{30, 30}, 0.2, 0)),
 		"torus=33": exact.Must(model.NewIsing(model.Lattice{33, 33}, 0.4, 0.1)),
 		"cube=10":  exact.Must(model.NewIsing(model.Lattice{10, 10, 10}, 0.2, 0)),
 		"glass=40": exact.Must(model.NewIsing(exact.Must(model.NewGraph(1600, glass(square))), 0.5, 0)),

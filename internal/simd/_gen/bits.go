@@ -10,10 +10,14 @@ import (
 // bits writes the kernels of sites that are one bit each.
 func bits(b *builder) {
 	for _, terms := range []int{5, 8} {
-		b.each(fmt.Sprintf("heatBits%d", terms),
-			"func(dst *uint64, count *[3][512]uint64, digits *[64][8]uint64, keys *[20]uint32, counter, stream uint64, regs int)",
-			fmt.Sprintf("is refHeatBits on regs ≥ 1 times 512 sites, with %d terms; counter is 16 times the group.", terms),
-			func(k *kernel) { heatBits(k, terms) })
+		heat := func(name, keys string, source func(*kernel) source) {
+			b.each(fmt.Sprintf("heatBits%s%d", name, terms),
+				"func(dst *uint64, count *[3][512]uint64, digits *[64][8]uint64, keys *"+keys+", counter, stream uint64, regs int)",
+				fmt.Sprintf("is refHeatBits%s on regs ≥ 1 times 512 sites, with %d terms; counter is 16 times the group.", name, terms),
+				func(k *kernel) { heatBits(k, terms, source(k)) })
+		}
+		heat("", "[20]uint32", newPhiloxSource)
+		heat("ARS", "[16]uint64", newAESSource)
 	}
 	b.each("torusBits", "func(count *[3][512]uint64, own *uint64, near *[6][4]int, rows, a, b *uint64, regs int)",
 		"is refTorusBits on regs ≥ 1 times 512 sites; near has the bytes to the word, the shift to the right and that of the next word to the left.", torusBits)
@@ -24,60 +28,43 @@ func bits(b *builder) {
 // plane is the number of bytes between the planes of a count.
 const plane = 8 * 512
 
+// source is where the sites of a register have their random words from.
+type source interface {
+	begin(pass int)                       // at the words of the sites of a pass, with AVX2 half of a register
+	planes(group ...int) []reg.VecVirtual // the words of some groups from there on, a digit of every site each
+	batch() int                           // how many groups are best computed together
+	skip(groups int)                      // goes on by groups
+	next()                                // goes to the next register
+}
+
 // heat is what heatBits keeps in registers.
 type heat struct {
 	*kernel
-	terms        int
-	keys, digits reg.GPVirtual
-	mul0, mul1   operand.Op
-	s2, s3       reg.VecVirtual
-	counter      reg.VecVirtual // even counters of the next group
-	factors      [][]operand.Op // of the terms; AVX2 has no registers for them
-	merge        reg.OpmaskVirtual
+	source
+	terms   int
+	digits  reg.GPVirtual
+	factors [][]operand.Op // of the terms; AVX2 has no registers for them
 }
 
-// heatBits draws the sites of a register, of half of one with AVX2, from eight
-// binary digits each and goes on, four digits at a time, while a site is
-// undecided: all digits so far are those of its probability.
-func heatBits(k *kernel, terms int) {
-	h := &heat{kernel: k, terms: terms, keys: k.param("keys"), digits: k.param("digits")}
+// heatBits draws the sites of a register from twelve binary digits each, with AVX2
+// those of half of one from four, and goes on, four digits at a time, while a site
+// is undecided: all digits so far are those of its probability.
+func heatBits(k *kernel, terms int, s source) {
+	h := &heat{kernel: k, source: s, terms: terms, digits: k.param("digits")}
 	dst, count, regs := k.param("dst"), k.param("count"), k.param("regs")
-	if k.wide() {
-		h.mul0, h.mul1 = k.constant64(0xD2511F53), k.constant64(0xCD9E8D57)
-	} else {
-		h.mul0, h.mul1 = k.quads("mul0", 0xD2511F53), k.quads("mul1", 0xCD9E8D57)
-	}
-	stream := k.param("stream")
-	h.s2 = k.splat64(stream)
-	k.SHRQ(operand.U8(32), stream)
-	h.s3 = k.splat64(stream)
-	base := k.splat64(k.param("counter"))
-	words := []uint32{}
-	for i := range 8 {
-		words = append(words, uint32(2*i), 0)
-	}
-	offsets := k.table("even", words...)
-	next := k.quads("nextRegister", 256)
-	if k.wide() {
-		h.merge = k.K()
-		g := k.GP32()
-		k.MOVL(operand.U32(0xAAAA), g)
-		k.KMOVW(g, h.merge)
-	}
 	i, end := k.GP64(), k.GP64()
 	k.XORQ(i, i)
 	k.MOVQ(regs, end)
 	k.SHLQ(operand.U8(6), end)
 	k.Label("register")
 	for pass := 0; pass < 16/k.w; pass++ {
-		h.counter = k.vec()
-		k.VPADDQ(offsets.Offset(32*pass), base, h.counter)
+		h.begin(pass)
 		at := func(p reg.Register, disp int) operand.Mem {
 			return operand.Mem{Base: p, Index: i, Scale: 1, Disp: disp + 32*pass}
 		}
 		h.half(at(dst, 0), [3]operand.Mem{at(count, 0), at(count, plane), at(count, 2*plane)})
 	}
-	k.VPADDQ(next, base, base)
+	s.next()
 	k.ADDQ(imm(64), i)
 	k.CMPQ(i, end)
 	k.JL(operand.LabelRef("register"))
@@ -88,24 +75,35 @@ func (h *heat) half(dst operand.Mem, count [3]operand.Mem) {
 	k := h.kernel
 	draw := func(groups int, digits func(plane int) operand.Mem) (less, equal reg.VecVirtual) {
 		var planes []reg.VecVirtual
-		for range groups {
-			planes = append(planes, h.planes()...)
+		for g := groups - 1; g >= 0; g-- { // the last digits first
+			if len(planes) == 0 {
+				var batch []int
+				for b := max(0, g+1-h.batch()); b <= g; b++ {
+					batch = append(batch, b)
+				}
+				planes = h.planes(batch...)
+			}
+			if g == groups-1 {
+				if h.factors == nil || groups > 1 || !k.wide() {
+					h.load(count)
+				}
+				less, equal = k.vec(), k.vec()
+				k.clear(less)
+				k.ones(equal)
+			}
+			rest := len(planes) - 4
+			for p := 3; p >= 0; p-- {
+				h.compare(less, equal, planes[rest+p], digits(4*g+p))
+			}
+			planes = planes[:rest]
 		}
-		if h.factors == nil || groups > 1 || !k.wide() {
-			h.load(count)
-		}
-		less, equal = k.vec(), k.vec()
-		k.clear(less)
-		k.ones(equal)
-		for p := len(planes) - 1; p >= 0; p-- {
-			h.compare(less, equal, planes[p], digits(p))
-		}
+		h.skip(groups)
 		return less, equal
 	}
 	fixed := func(p int) operand.Mem { return operand.Mem{Base: h.digits, Disp: 64 * p} }
 	groups := 1
 	if k.wide() {
-		groups = 2
+		groups = 3 // one of eight registers wants more
 	}
 	res, und := draw(groups, fixed)
 	p, left := k.GP64(), k.GP64()
@@ -136,39 +134,6 @@ func (h *heat) half(dst operand.Mem, count [3]operand.Mem) {
 	k.JNZ(operand.LabelRef(more))
 	k.Label(done)
 	k.VMOVUPS(res, dst)
-}
-
-// planes returns the words of the next group, a digit of every site each.
-func (h *heat) planes() []reg.VecVirtual {
-	k := h.kernel
-	one, sixteen := k.quads("one", 1), k.quads("sixteen", 16)
-	var chain [2]state
-	for c := range chain {
-		s := &chain[c]
-		for i := range s {
-			s[i] = k.vec()
-		}
-		if c == 0 {
-			k.vmov(h.counter, s[0])
-		} else {
-			k.VPADDQ(one, h.counter, s[0])
-		}
-		k.VPSRLQ(operand.U8(32), s[0], s[1])
-		k.vmov(h.s2, s[2])
-		k.vmov(h.s3, s[3])
-	}
-	k.VPADDQ(sixteen, h.counter, h.counter)
-	k.rounds(chain[:], h.mul0, h.mul1, h.keys)
-	for w := range 4 {
-		even, odd := chain[0][w], chain[1][w]
-		if k.wide() {
-			k.VMOVSLDUP(odd, h.merge, even)
-		} else {
-			k.VPSLLQ(operand.U8(32), odd, odd)
-			k.VPBLENDD(operand.U8(0xAA), odd, even, even)
-		}
-	}
-	return chain[0][:]
 }
 
 // load finds the terms of the sum: products of the planes of the counts.

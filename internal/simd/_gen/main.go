@@ -26,6 +26,7 @@ var topics = []struct {
 	write func(b *builder)
 }{
 	{"random", random},
+	{"ars", ars},
 	{"logistic", logistic},
 	{"flip", flip},
 	{"gemm", gemm},
@@ -43,6 +44,8 @@ var topics = []struct {
 	{"columns", columns},
 	{"bits", bits},
 	{"chainbits", chainbits},
+	{"unmoved", unmoved},
+	{"bittally", bitTally},
 	{"fold", fold},
 	{"squares", squares},
 	{"polar", polar},

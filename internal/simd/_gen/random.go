@@ -18,13 +18,9 @@ func random(b *builder) {
 // one shift away. Even and odd counters have a register each, so that one
 // blend per output word restores the order.
 func philox(k *kernel) {
-	dst, groups, keys := k.param("dst"), k.param("groups"), k.param("keys")
+	dst, groups := k.param("dst"), k.param("groups")
 	per := k.w // counters per pass
-	mul0, mul1 := k.constant64(0xD2511F53), k.constant64(0xCD9E8D57)
-	stream := k.param("stream")
-	s2 := k.splat64(stream)
-	k.SHRQ(operand.U8(32), stream)
-	s3 := k.splat64(stream)
+	c := k.philox(k.constant64(0xD2511F53), k.constant64(0xCD9E8D57))
 	base := k.splat64(k.param("counter"))
 
 	// Lane offsets of the even counters; the odd ones add 1.
@@ -41,48 +37,74 @@ func philox(k *kernel) {
 		return k.table(name, words...)
 	}
 	one, sixteen := wide("one", 1), wide("sixteen", 16)
-	var merge reg.OpmaskVirtual
+	merge := k.oddLanes()
+	// draw stores some groups; with AVX-512 two at a time, as the processor looks
+	// ahead for less than a group.
+	draw := func(n int) {
+		for pass := 0; pass < 16/per; pass++ {
+			var counters []reg.VecVirtual
+			for g := range n {
+				even, odd := k.vec(), k.vec()
+				k.VPADDQ(offsets.Offset(pass*32), base, even)
+				if g > 0 {
+					k.VPADDQ(sixteen, even, even)
+				}
+				k.VPADDQ(one, even, odd)
+				counters = append(counters, even, odd)
+			}
+			chain := c.blocks(counters...)
+			for g := range n {
+				for w := range 4 {
+					out := operand.Mem{Base: dst, Disp: 256*g + 64*w + 32*pass}
+					k.VMOVUPS(k.interleave(chain[2*g][w], chain[2*g+1][w], merge), out)
+				}
+			}
+		}
+		for range n {
+			k.VPADDQ(sixteen, base, base)
+		}
+		k.ADDQ(imm(256*n), dst)
+	}
 	if k.wide() {
-		merge = k.K()
-		g := k.GP32()
-		k.MOVL(operand.U32(0xAAAA), g)
-		k.KMOVW(g, merge)
+		k.Label("pair")
+		k.SUBQ(imm(2), groups)
+		k.JL(operand.LabelRef("last"))
+		draw(2)
+		k.JMP(operand.LabelRef("pair"))
+		k.Label("last")
+		k.ADDQ(imm(2), groups)
+		k.JZ(operand.LabelRef("done"))
+		draw(1)
+		k.Label("done")
+		return
 	}
-
 	k.Label("group")
-	for pass := 0; pass < 16/per; pass++ {
-		var chain [2]state
-		for c := range chain {
-			s := &chain[c]
-			for i := range s {
-				s[i] = k.vec()
-			}
-			k.VPADDQ(offsets.Offset(pass*32), base, s[0])
-			if c == 1 {
-				k.VPADDQ(one, s[0], s[0])
-			}
-			k.VPSRLQ(operand.U8(32), s[0], s[1])
-			k.vmov(s2, s[2])
-			k.vmov(s3, s[3])
-		}
-		k.rounds(chain[:], mul0, mul1, keys)
-		for w := range 4 {
-			out := operand.Mem{Base: dst, Disp: 64*w + 32*pass}
-			even, odd := chain[0][w], chain[1][w]
-			if k.wide() {
-				k.VMOVSLDUP(odd, merge, even)
-				k.VMOVDQU32(even, out)
-			} else {
-				k.VPSLLQ(operand.U8(32), odd, odd)
-				k.VPBLENDD(operand.U8(0xAA), odd, even, even)
-				k.VMOVDQU(even, out)
-			}
-		}
-	}
-	k.VPADDQ(sixteen, base, base)
-	k.ADDQ(imm(256), dst)
+	draw(1)
 	k.DECQ(groups)
 	k.JNZ(operand.LabelRef("group"))
+}
+
+// oddLanes selects every other lane of 32 bits; AVX2 does not need it.
+func (k *kernel) oddLanes() (m reg.OpmaskVirtual) {
+	if k.wide() {
+		m = k.K()
+		g := k.GP32()
+		k.MOVL(operand.U32(0xAAAA), g)
+		k.KMOVW(g, m)
+	}
+	return m
+}
+
+// interleave returns the lower halves of 64-bit lanes of even and odd counters by
+// turns.
+func (k *kernel) interleave(even, odd reg.VecVirtual, oddLanes reg.OpmaskVirtual) reg.VecVirtual {
+	if k.wide() {
+		k.VMOVSLDUP(odd, oddLanes, even)
+	} else {
+		k.VPSLLQ(operand.U8(32), odd, odd)
+		k.VPBLENDD(operand.U8(0xAA), odd, even, even)
+	}
+	return even
 }
 
 // splat64 copies a number to every lane of 64 bits.
@@ -108,18 +130,84 @@ func (k *kernel) constant64(v uint32) reg.VecVirtual {
 // state is a word of Philox's state in each register.
 type state [4]reg.VecVirtual
 
-// rounds makes the ten rounds of Philox on each chain; a word is in the lower half
-// of a 64-bit lane.
+// philoxBlocks computes Philox at counters of one stream.
+type philoxBlocks struct {
+	*kernel
+	mul0, mul1 operand.Op
+	keys       reg.GPVirtual
+	// What the first round adds modulo 2 to words 0 and 2, made of the stream and
+	// the keys, and the second to word 0. They are in memory.
+	to0, to2, next0 operand.Mem
+}
+
+// philox takes the parameters keys and stream.
+func (k *kernel) philox(mul0, mul1 operand.Op) *philoxBlocks {
+	p := &philoxBlocks{kernel: k, mul0: mul0, mul1: mul1, keys: k.param("keys")}
+	stream := k.param("stream")
+	next0 := k.splat64(stream)
+	k.VPMULUDQ(mul1, next0, next0)
+	k.SHRQ(operand.U8(32), stream)
+	to0, to2, zero := k.vec(), k.splat64(stream), k.vec()
+	k.clear(zero)
+	k.VMOVSHDUP(next0, to0)
+	k.xorKey(to0, zero, operand.Mem{Base: p.keys})
+	k.xorKey(to2, zero, operand.Mem{Base: p.keys, Disp: 4})
+	k.xorKey(next0, zero, operand.Mem{Base: p.keys, Disp: 8})
+	local := k.AllocLocal(3 * 4 * k.w)
+	p.to0, p.to2, p.next0 = local, local.Offset(4*k.w), local.Offset(8*k.w)
+	k.VMOVUPS(to0, p.to0)
+	k.VMOVUPS(to2, p.to2)
+	k.VMOVUPS(next0, p.next0)
+	return p
+}
+
+// blocks makes the ten rounds at even and odd counters by turns, which are
+// overwritten; a word is in the lower half of a 64-bit lane. An even counter and the
+// odd one behind it have the same upper halves, so that all but words 2 and 3 are the
+// same after the first round, and word 3 after the second.
+func (p *philoxBlocks) blocks(counters ...reg.VecVirtual) (chain []state) {
+	k := p.kernel
+	xor := func(a operand.Op, b reg.VecVirtual) {
+		if k.wide() {
+			k.VPXORQ(a, b, b)
+		} else {
+			k.VPXOR(a, b, b)
+		}
+	}
+	var word0, high0 reg.VecVirtual
+	for c, low := range counters {
+		if c%2 == 0 {
+			word0, high0 = k.vec(), k.vec()
+			k.VMOVSHDUP(low, word0)
+			xor(p.to0, word0)
+			k.VPMULUDQ(p.mul0, word0, word0)
+			k.VMOVSHDUP(word0, high0)
+		}
+		k.VPMULUDQ(p.mul0, low, low)
+		word2, t := k.vec(), k.vec()
+		k.VMOVSHDUP(low, word2)
+		xor(p.to2, word2)
+		k.VPMULUDQ(p.mul1, word2, word2)
+		k.VMOVSHDUP(word2, t)
+		xor(p.next0, t)
+		k.xorKey(low, high0, operand.Mem{Base: p.keys, Disp: 12})
+		chain = append(chain, state{t, word2, low, word0})
+	}
+	k.rounds(chain, p.mul0, p.mul1, p.keys)
+	return chain
+}
+
+// rounds makes the rounds from the third on.
 func (k *kernel) rounds(chain []state, mul0, mul1 operand.Op, keys reg.GPVirtual) {
-	for r := range 10 {
+	for r := 2; r < 10; r++ {
 		for c := range chain {
 			s := &chain[c]
 			k.VPMULUDQ(mul0, s[0], s[0])
 			k.VPMULUDQ(mul1, s[2], s[2])
 			t := k.vec()
-			k.VPSRLQ(operand.U8(32), s[2], t)
+			k.VMOVSHDUP(s[2], t)
 			k.xorKey(t, s[1], operand.Mem{Base: keys, Disp: 8 * r})
-			k.VPSRLQ(operand.U8(32), s[0], s[1])
+			k.VMOVSHDUP(s[0], s[1])
 			k.xorKey(s[1], s[3], operand.Mem{Base: keys, Disp: 8*r + 4})
 			*s = state{t, s[2], s[1], s[0]}
 		}

@@ -330,7 +330,7 @@ func TestEveryKernelCounts(t *testing.T) {
 	count := constraint.Count{Levels: []int32{1}, Min: 2, Max: 3}
 	blocks := mcmc.BlockGibbs{Blocks: [][]int{{0, 1}}}
 	methods := []sampler.Method{
-		mcmc.BlockGibbs{}, blocks, mcmc.Cyclical{}, mcmc.DLMC{}, mcmc.DMALA{}, mcmc.DMALA{Within: count}, mcmc.DULA{}, mcmc.GWG{}, mcmc.Gibbs{},
+		mcmc.BlockGibbs{}, blocks, mcmc.Cyclical{}, mcmc.DLMC{}, mcmc.DMALA{}, mcmc.DMALA{Within: count}, mcmc.DMALA{Balance: mcmc.Barker, Exact: true}, mcmc.DMAPS{}, mcmc.DULA{}, mcmc.DUPS{}, mcmc.GWG{}, mcmc.Gibbs{},
 		mcmc.Gibbs{Scan: mcmc.Random}, mcmc.HammingBall{}, mcmc.LocallyBalanced{}, mcmc.Metropolis{}, mcmc.Metropolis{Scan: mcmc.Systematic}, mcmc.PairGibbs{}, mcmc.Paths{},
 		mcmc.Swap{}, mcmc.Tempering{}, cluster.Houdayer{}, cluster.SwendsenWang{}, cluster.Wolff{}, momentum.DHAMS{}, momentum.PDHAMS{}, Method{},
 	}

@@ -1,0 +1,30 @@
+//go:build amd64 && !purego
+
+package simd
+
+func tallyTorus(now, old []uint64, count *Counts) (up, moved, bonds int) {
+	if best == purego || len(now) == 0 || len(now) > maxBits/64 {
+		return refTallyTorus(now, old, count)
+	}
+	var sums [3][8]uint64
+	tallyTorusRun(now, old, count, &sums)
+	for i := range sums[0] {
+		up += int(sums[0][i])
+		moved += int(sums[1][i])
+		bonds += int(sums[2][i])
+	}
+	return up, moved, bonds
+}
+
+//go:noinline
+func tallyTorusRun(now, old []uint64, count *Counts, sums *[3][8]uint64) {
+	n := len(now) / (BitSites / 64)
+	switch {
+	case best == avx512 && popcounts:
+		countTorusAVX512(&now[0], &old[0], count.words(), n, sums)
+	case best == avx512:
+		tallyTorusAVX512(&now[0], &old[0], count.words(), n, sums)
+	default:
+		tallyTorusAVX2(&now[0], &old[0], count.words(), n, sums)
+	}
+}

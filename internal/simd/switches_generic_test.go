@@ -1,0 +1,9 @@
+//go:build !amd64 || purego
+
+package simd
+
+// setAES stands for what another build of this file does.
+func setAES(bool, bool) (narrow, wide bool) { return false, false }
+
+// withoutPopcounts stands for what another build of this file does.
+func withoutPopcounts(f func()) { f() }

@@ -1,0 +1,82 @@
+package sampler_test
+
+import (
+	"bytes"
+	"context"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
+	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/generator"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
+)
+
+// Runs of one generator are the same lean, in parts, verified, on any number of
+// workers and from a checkpoint, and other ones than those of the other.
+func TestGeneratorOfARun(t *testing.T) {
+	m := exact.NewQuadratic(9, 1)
+	ctx := context.Background()
+	seen := map[uint64]bool{}
+	for _, g := range []generator.Kind{generator.Philox4x32, generator.ARS4x32} {
+		cfg := sampler.Config{Chains: 200, Warmup: 10, Seed: 2, Generator: g}
+		want := runs.Run(t, m, mcmc.DMALA{}, cfg, 20).States()
+		seen[runs.Hash(want)] = true
+		for name, edit := range map[string]func(*sampler.Config){
+			"lean":     func(c *sampler.Config) { c.Lean, c.Workers = true, 3 },
+			"verified": func(c *sampler.Config) { c.Verify = 1 },
+			"1 worker": func(c *sampler.Config) { c.Workers = 1 },
+		} {
+			c := cfg
+			edit(&c)
+			assert.True(t, slices.Equal(want, runs.Run(t, m, mcmc.DMALA{}, c, 20).States()), "%v: %s", g, name)
+		}
+		var whole []int32
+		for k := range 3 {
+			part, err := cfg.Part(k, 3)
+			require.NoError(t, err)
+			whole = append(whole, runs.Run(t, m, mcmc.DMALA{}, part, 20).States()...)
+		}
+		assert.True(t, slices.Equal(want, whole), "%v: parts", g)
+
+		for _, lean := range []bool{false, true} {
+			cfg.Lean = lean
+			var file bytes.Buffer
+			require.NoError(t, runs.Run(t, m, mcmc.DMALA{}, cfg, 7).Save(&file))
+			c := exact.Must(sampler.NewChains(m, mcmc.DMALA{}, cfg))
+			require.NoError(t, c.Load(&file))
+			require.NoError(t, c.Run(ctx, 13))
+			assert.True(t, slices.Equal(want, c.States()), "%v: lean %v, from a checkpoint", g, lean)
+		}
+	}
+	assert.Len(t, seen, 2)
+}
+
+// A file of draws is that of one generator too.
+func TestGeneratorOfDraws(t *testing.T) {
+	m := exact.NewQuadratic(4, 1)
+	cfg := sampler.Config{Chains: 4, Warmup: -1, Draws: filepath.Join(t.TempDir(), "draws")}
+	runs.Run(t, m, mcmc.Gibbs{}, cfg, 3)
+	cfg.Generator = generator.ARS4x32
+	assert.ErrorContains(t, exact.Must(sampler.NewChains(m, mcmc.Gibbs{}, cfg)).Run(context.Background(), 3), "Config.Generator is unset")
+}
+
+// What says nothing of its generator, as checkpoints did before there
+// were two, is of Philox: saving with that adds nothing.
+func TestGeneratorOfCheckpoints(t *testing.T) {
+	m := exact.NewQuadratic(4, 1)
+	size := map[generator.Kind]int{}
+	for _, g := range []generator.Kind{generator.Philox4x32, generator.ARS4x32} {
+		var file bytes.Buffer
+		require.NoError(t, runs.Run(t, m, mcmc.Gibbs{}, sampler.Config{Chains: 4, Warmup: -1, Generator: g}, 3).Save(&file))
+		assert.Equal(t, g == generator.ARS4x32, bytes.Contains(file.Bytes(), []byte("Config.Generator")))
+		assert.Equal(t, g == generator.ARS4x32, bytes.Contains(file.Bytes(), []byte("ARS4x32-7")))
+		size[g] = file.Len()
+	}
+	assert.Greater(t, size[generator.ARS4x32], size[generator.Philox4x32])
+}

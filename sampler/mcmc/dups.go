@@ -1,0 +1,109 @@
+package mcmc
+
+import (
+	"context"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/tune"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// DUPS is the discrete unadjusted proximal sampler (Gissler, Saremi and Bach 2026,
+// arXiv 2602.15587; the two stages of Bach and Saremi 2025, arXiv 2502.00557): a step
+// adds noise to every site on its own and takes it off by the differences of the noisy
+// state y,
+//
+//	n_i(y_i|x) ∝ exp( −δ²(y_i, x_i)/(2α) ),
+//	q_i(l|y) ∝ exp( −(E(y with y_i=l) − E(y)) − δ²(l, y_i)/(2α) ).
+//
+// On spins ±1 that is ∏ exp(c·x_i y_i), then ∏ exp((c·y_i + s_i(y)) x'_i) with the score
+// s_i = ½ log p(+1|rest)/p(−1|rest) and 2c = 1/(2α). The formulas are derived from
+// public summaries of that work; details of its own algorithm may differ.
+//
+// q would be the conditional distribution of the state given the noisy one if E were
+// linear. So where sites are independent, on two levels or categories, DUPS samples π
+// at every step size. Elsewhere it does not: as α → 0 sites move at rates ∝ 1 + p(x')/p(x), which
+// are reversible under π, so the error vanishes with ε = exp(−1/(2α)), in proportion. At
+// ε = 2⁻⁸ the total variation is .0068 on the 3×3 Ising torus of [DULA], where that has .0048, and
+// moves half as much. [DMAPS] has no error.
+//
+// A step costs one evaluation of the model, at the noisy state; the energy of the state is
+// not known. Noise goes everywhere: a run stops with [sampler.ErrZero] where it meets a
+// state of probability zero, so that DUPS is for models that have none.
+type DUPS struct {
+	// StepSize is α, in the units of [DULA]; 0 means 0.1.
+	StepSize float64
+
+	// Exact takes the differences from the model's single-site energies and not from
+	// its first-order table; see [LocallyBalanced]. Where the table is not exact the
+	// error does not vanish as α → 0 without it.
+	Exact bool
+}
+
+// defaultDUPSStep is ε = e⁻⁵, between the last two steps of TestZeroBias: there the total
+// variation on the 3×3 Ising torus is .014 and .007.
+const defaultDUPSStep = 0.1
+
+// Name implements [sampler.Named].
+func (DUPS) Name() string { return "dups" }
+
+// Kernel implements [sampler.Method].
+func (d DUPS) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
+	if d.StepSize == 0 {
+		d.StepSize = defaultDUPSStep
+	}
+	p, err := langevin{alpha: d.StepSize, exact: d.Exact}.proposal(ctx, "DUPS", m, chains)
+	if err != nil {
+		return nil, err
+	}
+	return newProximal(m, chains, p, d.StepSize), nil
+}
+
+// DMAPS is the discrete Metropolis-adjusted proximal sampler (Gissler, Saremi and Bach
+// 2026, arXiv 2602.15587): the step of [DUPS] from x over the noisy state y to x' is
+// accepted with probability
+//
+//	min(1, exp( E(x) − E(x') + log n(y|x') q(x|y) − log n(y|x) q(x'|y) )).
+//
+// Given y, which is an exact draw of noise, that is a Metropolis–Hastings step on
+// p(x|y) ∝ π(x) n(y|x); so π is left invariant, reversibly, whatever the differences are
+// worth. The acceptance probability is derived here. It is 1 where sites are independent,
+// on two levels or categories.
+//
+// A step costs two evaluations of the model, the differences at y and the energy at x'. Per
+// step it mixes faster than [DMALA]: 1.2 to 1.5 times on the rings and 1.3 to 2.1 times on the
+// Curie–Weiss models of TestProximalMixing, at the best step size of each.
+type DMAPS struct {
+	// StepSize is α; see [DULA]. 0 means: start at 0.2 and adapt during warm-up. A
+	// positive value is fixed.
+	StepSize float64
+
+	// Target is the mean acceptance probability that adaptation aims at; 0 means
+	// 0.574, see [DMALA].
+	Target float64
+
+	// Exact takes the differences from the model's single-site energies; see [DUPS].
+	Exact bool
+}
+
+// Name implements [sampler.Named].
+func (DMAPS) Name() string { return "dmaps" }
+
+// Kernel implements [sampler.Method].
+func (d DMAPS) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
+	alpha, tuner := d.StepSize, (*tune.Tuner)(nil)
+	if alpha == 0 {
+		alpha = defaultDMALAStep
+		var err error
+		if tuner, err = tune.New("mcmc: DMAPS", alpha, d.Target); err != nil {
+			return nil, err
+		}
+	}
+	p, err := langevin{alpha: alpha, exact: d.Exact}.proposal(ctx, "DMAPS", m, chains)
+	if err != nil {
+		return nil, err
+	}
+	k := newProximal(m, chains, p, alpha)
+	k.tune, k.adjusted = tuner, true
+	return k, nil
+}
