@@ -9,6 +9,9 @@ func ars(dst []uint32, key, stream, group uint64) { refARS(dst, key, stream, gro
 func flipThresholds(t []int32, h []float32, x []int32, beta float32, c []float32) {
 	refFlipThresholds(t, h, x, beta, c)
 }
+func jumpThresholds(t []int32, h []float32, x []int32, tau float32, rate JumpRate) {
+	refJumpThresholds(t, h, x, tau, rate)
+}
 func flipBlock(y, x, t []int32, bits []uint32) (int, float64) { return refFlip(y, x, t, bits) }
 func flipLogProbBlock(x, y, t []int32) float64                { return refFlipLogProb(x, y, t) }
 

@@ -19,7 +19,7 @@ const (
 	rowCost      = 130  // a site proposed another level of a row
 	entryCost    = 5    // and a level of the row
 	jumpCost     = 155  // a level weighed by exponentials in float64
-	jumpFlipCost = 70   // a flip weighed so
+	jumpFlipCost = 4.5  // a flip weighed so
 	weightCost   = 6    // a change weighed
 	pathCost     = 15   // and for a path
 	stepCost     = 25   // a site that a path may go to

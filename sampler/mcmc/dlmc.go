@@ -64,14 +64,15 @@ func (d DLMC) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.K
 			return nil, err
 		}
 	}
+	if _, levels := m.Shape(); levels == 2 {
+		p := newFlips(m, chains, langevin{alpha: alpha, balance: d.Balance, jumps: true})
+		return newDMALA(m, chains, p, alpha, tuner), nil
+	}
 	p, err := newRows("DLMC", m, chains, langevin{alpha: alpha})
 	if err != nil {
 		return nil, err
 	}
 	p.weigher = d.Balance.jumps
-	if _, levels := m.Shape(); levels == 2 {
-		p.flips = (&flipJumps{balance: d.Balance}).weigh
-	}
 	return newDMALA(m, chains, p, alpha, tuner), nil
 }
 

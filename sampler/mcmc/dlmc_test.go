@@ -12,6 +12,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -41,17 +42,11 @@ func TestDLMCOnTwoLevels(t *testing.T) {
 				assert.InEpsilon(t, law.At(0, 1), got[1], 2e-6, "%v, Δ = %v, τ = %v", b, d, tau)
 				assert.InEpsilon(t, law.At(0, 0), got[0], 2e-6, "%v, Δ = %v, τ = %v", b, d, tau)
 
-				// Many at a time, at either level.
-				const n = flipJumpsBlock + 3
-				g, x, w, sum := make([]float32, 2*n), make([]int32, n), make([]float32, 2*n), make([]float64, n)
-				for i := range x {
-					x[i] = int32(i % 2)
-					g[2*i+1-i%2] = d
-				}
-				(&flipJumps{balance: b}).weigh(w, sum, g, x, tau)
-				for i := range x {
-					assert.InEpsilon(t, law.At(0, 1), float64(w[2*i+1-i%2])/sum[i], 2e-6, "%v, Δ = %v, τ = %v", b, d, tau)
-					assert.InEpsilon(t, law.At(0, 0), float64(w[2*i+i%2])/sum[i], 2e-6, "%v, Δ = %v, τ = %v", b, d, tau)
+				// Many at a time, at either level, in multiples of 2⁻³¹.
+				for at := range int32(2) {
+					threshold := make([]int32, 1)
+					simd.JumpThresholds(threshold, []float32{d * float32(1-2*at)}, []int32{at}, float32(tau), simd.JumpRate(b))
+					assert.InDelta(t, law.At(0, 1), float64(threshold[0])*0x1p-31, 0x1p-31+2e-6*law.At(0, 1), "%v, Δ = %v, τ = %v", b, d, tau)
 				}
 			}
 		}
@@ -107,31 +102,6 @@ func TestDLMCExtremes(t *testing.T) {
 		w := make([]float32, 2)
 		b.jumps(w, []float32{0, float32(math.NaN())}, 0, 1)
 		require.True(t, math.IsNaN(float64(w[0])))
-	}
-}
-
-// The same of two levels, many at a time: a failed difference spoils its own site and
-// no other, a level without probability has no weight, and all others have some.
-func TestDLMCFlipExtremes(t *testing.T) {
-	inf, nan := float32(math.Inf(1)), float32(math.NaN())
-	ds := []float32{-inf, -3e38, -1e6, -700, -88, 0, 88, 700, 1e6, 3e38, inf, nan}
-	for _, b := range balances() {
-		for _, tau := range []float64{1e-4, 1, 1e4} {
-			g, w, sum := make([]float32, 2*len(ds)), make([]float32, 2*len(ds)), make([]float64, len(ds))
-			for i, d := range ds {
-				g[2*i+1] = d
-			}
-			(&flipJumps{balance: b}).weigh(w, sum, g, make([]int32, len(ds)), tau)
-			for i, d := range ds {
-				if d != d {
-					require.True(t, math.IsNaN(sum[i]))
-					continue
-				}
-				require.InDelta(t, 1, sum[i], 1e-6, "%v, Δ = %v, τ = %v", b, d, tau)
-				require.Equal(t, d == inf, w[2*i+1] == 0, "%v, Δ = %v, τ = %v", b, d, tau)
-				require.Positive(t, w[2*i])
-			}
-		}
 	}
 }
 

@@ -112,6 +112,7 @@ type langevin struct {
 	within         constraint.Automaton
 	balance        Balance
 	exact          bool
+	jumps          bool // on two levels; alpha is their time
 }
 
 // unconfined is the part of a proposal that may go anywhere.

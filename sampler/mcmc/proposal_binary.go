@@ -12,7 +12,8 @@ import (
 
 // flips is the discrete Langevin proposal of two-level models: every site flips
 // on its own with probability σ(−βΔ_i − 1/(2α_i)), where Δ_i is the energy
-// difference of the flip and δ² = 1. Probabilities are multiples of 2⁻³¹.
+// difference of the flip and δ² = 1; or that of [DLMC], where it flips with the
+// probability of a jump. Probabilities are multiples of 2⁻³¹.
 type flips struct {
 	sites  int
 	field  func(lo, hi int, e []float64, h []float32, y, x []int32)
@@ -30,6 +31,9 @@ type flips struct {
 	levels     *table         // of models without a field
 	generators []rand.Source  // scratch of estimate
 	balanced   *balancedFlips // nil: √t
+	jumps      bool           // DLMC's
+	rate       simd.JumpRate  // of jumps
+	tau        float32        // of jumps
 }
 
 func newFlips(m energy.Model, chains int, l langevin) *flips {
@@ -42,7 +46,10 @@ func newFlips(m energy.Model, chains int, l langevin) *flips {
 		t: apart.Make[int32](n), nextT: apart.Make[int32](n),
 		bits: apart.Make[uint32](sites),
 	})
-	if l.balance != Sqrt {
+	switch {
+	case l.jumps:
+		p.jumps, p.rate = true, simd.JumpRate(l.balance)
+	case l.balance != Sqrt:
 		p.balanced = newBalancedFlips(l.balance)
 	}
 	p.setCost(l.alpha)
@@ -81,6 +88,10 @@ func (p *flips) compact(lo int, h []float32) {
 }
 
 func (p *flips) setCost(alpha float64) {
+	if p.jumps {
+		p.tau = float32(alpha)
+		return
+	}
 	p.cost[0] = float32(1 / (2 * alpha))
 	for i, g := range p.prec {
 		p.cost[i] = float32(1 / (2 * alpha * float64(g)))
@@ -91,6 +102,10 @@ func (p *flips) setCost(alpha float64) {
 }
 
 func (p *flips) thresholds(t []int32, h []float32, x []int32) {
+	if p.jumps {
+		simd.JumpThresholds(t, h, x, p.tau, p.rate)
+		return
+	}
 	if p.balanced != nil {
 		for at := 0; at < len(x); at += p.sites {
 			p.balanced.thresholds(t[at:at+p.sites], h[at:at+p.sites], x[at:at+p.sites])

@@ -12,14 +12,15 @@ func proposed(p proposal, m cost.Model, info []sampler.Info) float64 {
 	switch p := p.(type) {
 	case *flips:
 		table, changes = m.Field, float64(moves(info)*m.Changed)
+		if p.jumps {
+			beside = n * jumpFlipCost
+		}
 	case *confined:
 		_, _, edges := p.within.graph.Size()
 		beside = float64(n*(rowCost+float64(entryCost*float64(p.levels)))) + float64(trellisCost*float64(edges))
 	case *rows:
 		beside = float64(n * (rowCost + float64(entryCost*float64(p.cols))))
-		if p.flips != nil {
-			beside = n * jumpFlipCost
-		} else if p.weigher != nil {
+		if p.weigher != nil {
 			beside = float64(n * (rowCost + float64(jumpCost*float64(p.cols))))
 		}
 	}

@@ -30,9 +30,6 @@ type rows struct {
 	// (logits); alpha is its last argument.
 	weigher func(w, g []float32, at int32, alpha float64)
 
-	// flips, if not nil, is the weigher of two levels, in one for all rows.
-	flips func(w []float32, sum []float64, g []float32, x []int32, alpha float64)
-
 	balance      Balance
 	alpha        float64
 	apart        float64   // δ² between different categories
@@ -125,10 +122,6 @@ func (p *rows) weightsUntil(lo, hi int, w []float32, sum []float64, g []float32,
 // into weights and their totals.
 func (p *rows) weights(from, to int, w []float32, sum []float64, g []float32, x []int32) {
 	w, sum, g, x = w[from*p.cols:to*p.cols], sum[from:to], g[from*p.cols:to*p.cols], x[from:to]
-	if p.flips != nil {
-		p.flips(w, sum, g, x, p.alpha)
-		return
-	}
 	for i, at := range x {
 		if p.weigher != nil {
 			p.weigher(w[i*p.cols:(i+1)*p.cols], g[i*p.cols:(i+1)*p.cols], at, p.alpha)

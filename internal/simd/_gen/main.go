@@ -29,6 +29,7 @@ var topics = []struct {
 	{"ars", ars},
 	{"logistic", logistic},
 	{"flip", flip},
+	{"jumps", jumps},
 	{"gemm", gemm},
 	{"linear", linear},
 	{"linear64", linear64},
