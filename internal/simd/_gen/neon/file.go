@@ -161,12 +161,6 @@ func (k *function) vs(n int) []v {
 	return r
 }
 
-func (k *function) free(r ...v) {
-	for _, i := range r {
-		k.used[i] = false
-	}
-}
-
 func (k *function) fp(name string) string {
 	o, ok := k.offset[name]
 	if !ok {
