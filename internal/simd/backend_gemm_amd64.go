@@ -2,195 +2,65 @@
 
 package simd
 
-import "sync"
-
-var panels = sync.Pool{New: func() any { return new([panelDepth * panelWidth]float32) }}
-
-// The matrix products cut b into panels of two registers' width and up to
-// panelDepth rows, copied side by side where enough rows of a share the copy,
-// and run register tiles of c down each panel. Tiles differ in shape, not in the order of the terms.
-const (
-	panelDepth = 256 // rows of a panel: 32 kB, within the first-level cache
-	panelWidth = 32  // columns of a panel with AVX-512, half with AVX2
-	fewRows    = 4   // below, Gemm reads b in place
-	rowDepth   = 4096
-
-	// unpackedRows is the height of a up to which full panels are used where
-	// they lie: copying pays when more tiles than a few share the copy
-	// (BenchmarkGemm).
-	unpackedRows = 40
-)
-
-func gemm(c, a, b []float32, m, n, k int) {
-	switch {
-	case best == purego || m*n*k == 0:
-		refGemm(c, a, b, m, n, k)
-	case m < fewRows:
-		for i := range m {
-			gemmRow(c[i*n:(i+1)*n], a[i*k:(i+1)*k], b, n)
-		}
-	default:
-		gemmPanels(c, a, b, m, n, k, false)
+// gemmWidth is the width of a panel: two registers.
+func gemmWidth() int {
+	if best == avx512 {
+		return 32
 	}
+	return 16
 }
 
-func gemmT(c, a, b []float32, m, n, k int) {
-	if best == purego || m*n*k == 0 {
-		refGemmT(c, a, b, m, n, k)
-		return
+// gemmHeights are the heights of tiles, the tallest first.
+func gemmHeights() [4]int {
+	if best == avx512 {
+		return [...]int{12, 4, 2, 1}
 	}
-	gemmPanels(c, a, b, m, n, k, true)
+	return [...]int{6, 2, 1, 1}
 }
 
-func gemmPanels(c, a, b []float32, m, n, k int, transposed bool) {
-	panel := panels.Get().(*[panelDepth * panelWidth]float32)
-	defer panels.Put(panel)
-	width := panelWidth
-	if best == avx2 {
-		width = panelWidth / 2
+// rowWidth is the width of the tile of one row.
+func rowWidth() int {
+	if best == avx512 {
+		return 128
 	}
-	for j := 0; j < n; j += width {
-		cols := min(width, n-j)
-		for l := 0; l < k; l += panelDepth {
-			depth := min(panelDepth, k-l)
-			rows, ld := panel[:depth*width], width
-			switch {
-			case transposed:
-				packTransposed(rows, b[j*k+l:], cols, k, width)
-			case m <= unpackedRows && cols == width:
-				rows, ld = b[l*n+j:], n
-			default:
-				pack(rows, b[l*n+j:], cols, n, width)
-			}
-			for i := 0; i < m; {
-				i += gemmTile(c[i*n+j:], a[i*k+l:], rows, m-i, cols, depth, n, k, ld, width)
-			}
-		}
-	}
+	return 64
 }
 
-// pack copies cols columns of consecutive rows of b, ld entries apart, to rows of
-// width entries; missing columns become 0.
-//
 //go:noinline
-func pack(panel, b []float32, cols, ld, width int) {
-	rows := len(panel) / width
-	switch {
-	case cols < width:
-		for l := range rows {
-			row := panel[l*width : (l+1)*width]
-			clear(row[copy(row, b[l*ld:l*ld+cols]):])
-		}
-	case best == avx512:
+func packRows(panel, b []float32, rows, ld int) {
+	if best == avx512 {
 		packRowsAVX512(&panel[0], &b[0], rows, ld)
-	default:
+	} else {
 		packRowsAVX2(&panel[0], &b[0], rows, ld)
 	}
 }
 
-// packTransposed copies cols rows of b, ld entries apart, to the columns of a
-// panel of the given width; missing columns become 0.
-//
 //go:noinline
-func packTransposed(panel, b []float32, cols, ld, width int) {
-	half := width / 2
-	rows := len(panel) / width
-	for j := 0; j < width; j += half {
-		blocks := 0
-		if cols-j >= half {
-			if blocks = rows / half; blocks > 0 && best == avx512 {
-				packColumnsAVX512(&panel[j], &b[j*ld], blocks, ld)
-			} else if blocks > 0 {
-				packColumnsAVX2(&panel[j], &b[j*ld], blocks, ld)
-			}
-		}
-		for l := blocks * half; l < rows; l++ {
-			for h := j; h < j+half; h++ {
-				v := float32(0)
-				if h < cols {
-					v = b[h*ld+l]
-				}
-				panel[l*width+h] = v
-			}
-		}
+func packColumns(panel, b []float32, blocks, ld int) {
+	if best == avx512 {
+		packColumnsAVX512(&panel[0], &b[0], blocks, ld)
+	} else {
+		packColumnsAVX2(&panel[0], &b[0], blocks, ld)
 	}
 }
 
-// gemmTile adds a·panel, the panel depth rows ldb entries apart, to the tallest
-// tile of c that fits into rows and returns its height.
-//
 //go:noinline
-func gemmTile(c, a, panel []float32, rows, cols, depth, ldc, lda, ldb, width int) int {
-	if cols < width {
-		return gemmEdge(c, a, panel, rows, cols, depth, ldc, lda, width)
-	}
-	height := tileHeight(rows)
-	if best == avx512 {
-		switch height {
-		case 12:
-			gemm12x32AVX512(&c[0], &a[0], &panel[0], depth, ldc, lda, ldb)
-		case 4:
-			gemm4x32AVX512(&c[0], &a[0], &panel[0], depth, ldc, lda, ldb)
-		case 2:
-			gemm2x32AVX512(&c[0], &a[0], &panel[0], depth, ldc, lda, ldb)
-		default:
-			gemm1x32AVX512(&c[0], &a[0], &panel[0], depth, ldc, lda, ldb)
-		}
-		return height
-	}
-	switch height {
-	case 6:
+func runTile(c, a, panel []float32, height, depth, ldc, lda, ldb int) {
+	switch {
+	case best == avx512 && height == 12:
+		gemm12x32AVX512(&c[0], &a[0], &panel[0], depth, ldc, lda, ldb)
+	case best == avx512 && height == 4:
+		gemm4x32AVX512(&c[0], &a[0], &panel[0], depth, ldc, lda, ldb)
+	case best == avx512 && height == 2:
+		gemm2x32AVX512(&c[0], &a[0], &panel[0], depth, ldc, lda, ldb)
+	case best == avx512:
+		gemm1x32AVX512(&c[0], &a[0], &panel[0], depth, ldc, lda, ldb)
+	case height == 6:
 		gemm6x16AVX2(&c[0], &a[0], &panel[0], depth, ldc, lda, ldb)
-	case 2:
+	case height == 2:
 		gemm2x16AVX2(&c[0], &a[0], &panel[0], depth, ldc, lda, ldb)
 	default:
 		gemm1x16AVX2(&c[0], &a[0], &panel[0], depth, ldc, lda, ldb)
-	}
-	return height
-}
-
-// gemmEdge is gemmTile where columns are missing: it works on a copy of c.
-func gemmEdge(c, a, panel []float32, rows, cols, depth, ldc, lda, width int) int {
-	var full [12 * panelWidth]float32
-	height := tileHeight(rows)
-	for i := range height {
-		copy(full[i*width:], c[i*ldc:i*ldc+cols])
-	}
-	gemmTile(full[:], a, panel, height, width, depth, width, lda, width, width)
-	for i := range height {
-		copy(c[i*ldc:i*ldc+cols], full[i*width:])
-	}
-	return height
-}
-
-// tileHeight returns the tallest tile of the backend that fits.
-func tileHeight(rows int) int {
-	heights := [...]int{12, 4, 2, 1}
-	if best == avx2 {
-		heights = [...]int{6, 2, 1, 1}
-	}
-	for _, h := range heights {
-		if h <= rows {
-			return h
-		}
-	}
-	return 1
-}
-
-// gemmRow adds the row a times b to the row c.
-func gemmRow(c, a, b []float32, n int) {
-	width := 128
-	if best == avx2 {
-		width = 64
-	}
-	j := 0
-	for ; n-j >= width; j += width {
-		for l := 0; l < len(a); l += rowDepth {
-			gemmRowTile(c[j:], a[l:min(l+rowDepth, len(a))], b[l*n+j:], n)
-		}
-	}
-	if j < n {
-		gemmRowPanels(c, a, b, n, j)
 	}
 }
 
@@ -200,23 +70,5 @@ func gemmRowTile(c, a, b []float32, n int) {
 		gemm1x128AVX512(&c[0], &a[0], &b[0], len(a), n, len(a), n)
 	} else {
 		gemm1x64AVX2(&c[0], &a[0], &b[0], len(a), n, len(a), n)
-	}
-}
-
-// gemmRowPanels is gemmRow for the columns from j on.
-func gemmRowPanels(c, a, b []float32, n, j int) {
-	panel := panels.Get().(*[panelDepth * panelWidth]float32)
-	defer panels.Put(panel)
-	width := panelWidth
-	if best == avx2 {
-		width = panelWidth / 2
-	}
-	for ; j < n; j += width {
-		cols := min(width, n-j)
-		for l := 0; l < len(a); l += panelDepth {
-			depth := min(panelDepth, len(a)-l)
-			pack(panel[:depth*width], b[l*n+j:], cols, n, width)
-			gemmTile(c[j:], a[l:], panel[:depth*width], 1, cols, depth, n, len(a), width, width)
-		}
 	}
 }

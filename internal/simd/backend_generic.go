@@ -6,24 +6,16 @@ package simd
 
 func ars(dst []uint32, key, stream, group uint64) { refARS(dst, key, stream, group) }
 
-func flipThresholds(t []int32, h []float32, x []int32, beta float32, c []float32) {
-	refFlipThresholds(t, h, x, beta, c)
-}
 func jumpThresholds(t []int32, h []float32, x []int32, tau float32, rate JumpRate) {
 	refJumpThresholds(t, h, x, tau, rate)
 }
-func flipBlock(y, x, t []int32, bits []uint32) (int, float64) { return refFlip(y, x, t, bits) }
-func flipLogProbBlock(x, y, t []int32) float64                { return refFlipLogProb(x, y, t) }
 
 func argMax(idx []int32, w []float32, cols int) { refArgMax(idx, w, cols) }
 
-func dot(x, y []float32) float32           { return refDot(x, y) }
-func axpy(alpha float32, x, y []float32)   { refAxpy(alpha, x, y) }
-func scale(alpha float32, x []float32)     { refScale(alpha, x) }
-func sum(x []float32) float64              { return refSum(x) }
-func sigmoidTo(dst, src []float32)         { refSigmoidTo(dst, src) }
-func gemm(c, a, b []float32, m, n, k int)  { refGemm(c, a, b, m, n, k) }
-func gemmT(c, a, b []float32, m, n, k int) { refGemmT(c, a, b, m, n, k) }
+func dot(x, y []float32) float32         { return refDot(x, y) }
+func axpy(alpha float32, x, y []float32) { refAxpy(alpha, x, y) }
+func scale(alpha float32, x []float32)   { refScale(alpha, x) }
+func sum(x []float32) float64            { return refSum(x) }
 
 func softplusSum(x []float32) float64 { return refSoftplusSum(x) }
 func expGather(dst []float64, w []float32, idx []int32, shift float64) {

@@ -27,3 +27,13 @@ func weightSegment(p, w []float32, m, floor float32, total *float64) {
 func weightRows(p, w, maxes []float32, total []float64, cols int, floor float32) {
 	refWeightRows(p, w, maxes, total, cols, floor)
 }
+
+func flipThresholds(t []int32, h []float32, x []int32, beta float32, c []float32) {
+	refFlipThresholds(t, h, x, beta, c)
+}
+func flipBlock(y, x, t []int32, bits []uint32) (int, float64) { return refFlip(y, x, t, bits) }
+func flipLogProbBlock(x, y, t []int32) float64                { return refFlipLogProb(x, y, t) }
+func sigmoidTo(dst, src []float32)                            { refSigmoidTo(dst, src) }
+
+func gemm(c, a, b []float32, m, n, k int)  { refGemm(c, a, b, m, n, k) }
+func gemmT(c, a, b []float32, m, n, k int) { refGemmT(c, a, b, m, n, k) }

@@ -31,7 +31,9 @@ var ops = map[string]struct {
 	"add.4s": {0x4EA08400, "4s 4s 4s"}, "add.2d": {0x4EE08400, "2d 2d 2d"},
 	"sub.4s":  {0x6EA08400, "4s 4s 4s"},
 	"cmgt.4s": {0x4EA03400, "4s 4s 4s"}, "cmeq.4s": {0x6EA08C00, "4s 4s 4s"},
-	"smax.4s": {0x4EA06400, "4s 4s 4s"}, "umin.4s": {0x6EA06C00, "4s 4s 4s"},
+	"smax.4s": {0x4EA06400, "4s 4s 4s"}, "smin.4s": {0x4EA06C00, "4s 4s 4s"}, "umin.4s": {0x6EA06C00, "4s 4s 4s"},
+	"fmla.4s": {0x4E20CC00, "4s 4s 4s"},
+	"zip1.4s": {0x4E803800, "4s 4s 4s"}, "zip2.4s": {0x4E807800, "4s 4s 4s"},
 	"umull": {0x2EA0C000, "2d 2s 2s"}, "umull2": {0x6EA0C000, "2d 4s 4s"},
 	"uzp1.4s": {0x4E801800, "4s 4s 4s"}, "uzp2.4s": {0x4E805800, "4s 4s 4s"},
 	"ext8":   {0x6E004000, "16b 16b 16b #8"},
@@ -43,6 +45,7 @@ var ops = map[string]struct {
 	"dup.s0":  {0x4E040400, "4s s[0]"}, "dup.d0": {0x4E080400, "2d d[0]"}, "dup.d1": {0x4E180400, "2d d[1]"},
 	"fmaxv.s": {0x6E30F800, "S 4s"},
 	"faddp.d": {0x7E70D800, "D 2d"}, "addp.d": {0x5EF1B800, "D 2d"},
+	"addv.s": {0x4EB1B800, "S 4s"}, "sminv.s": {0x4EB1A800, "S 4s"}, "uminv.s": {0x6EB1A800, "S 4s"},
 }
 
 // op writes an instruction of the table; the result comes first.
@@ -94,6 +97,15 @@ func (k *function) dupW(d v, r x) {
 }
 func (k *function) dupX(d v, r x) {
 	k.word(0x4E080C00|uint32(r)<<5|uint32(d), "dup v%d.2d, x%d", d, int(r))
+}
+
+// negative sets the sign of every lane.
+func (k *function) negative(d v) { k.word(0x4F047400|uint32(d), "orr v%d.4s, #128, lsl #24", d) }
+
+// fmlaLane adds n times lane i of m to d.
+func (k *function) fmlaLane(d, n, m v, i int) {
+	code := 0x4F801000 | uint32(i&1)<<21 | uint32(i>>1)<<11
+	k.word(code|uint32(m)<<16|uint32(n)<<5|uint32(d), "fmla v%d.4s, v%d.4s, v%d.s[%d]", d, n, m, i)
 }
 
 // zero clears a register.
@@ -148,4 +160,9 @@ func (k *function) lane(load bool, size byte, d v, at int, p x) {
 	}
 	code |= uint32(index>>1)<<30 | uint32(index&1)<<12
 	k.word(code|uint32(p)<<5|uint32(d), "%s {v%d.%c}[%d], [x%d]", name, d, size, at, int(p))
+}
+
+// ldrNext moves a register from p and advances it by 16 bytes.
+func (k *function) ldrNext(d v, p x) {
+	k.word(0x3CC10400|uint32(p)<<5|uint32(d), "ldr q%d, [x%d], #16", d, int(p))
 }

@@ -24,6 +24,8 @@ var topics = []struct {
 	{"random", random},
 	{"rows", rows},
 	{"pick", pick},
+	{"flip", flip},
+	{"gemm", gemm},
 }
 
 func main() {
