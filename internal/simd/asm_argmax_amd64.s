@@ -18,62 +18,94 @@ row:
 	VMOVDQU argmax_constff800000<>+0(SB), Y2
 	VMOVDQA Y2, Y3
 	VMOVDQA Y2, Y4
+	VMOVDQA Y2, Y5
+	VMOVDQA Y2, Y6
 	XORQ    SI, SI
 	MOVQ    BX, DI
-	ANDQ    $-16, DI
-	JZ      maxTail2
+	ANDQ    $-32, DI
+	CMPQ    SI, DI
+	JGE     maxNext3
 
-max1:
-	VMOVUPS (CX)(SI*4), Y5
-	VCMPPS  $0x03, Y5, Y5, Y6
-	VORPS   Y6, Y1, Y1
-	VMAXPS  Y3, Y5, Y3
-	VMOVUPS 32(CX)(SI*4), Y5
-	VCMPPS  $0x03, Y5, Y5, Y6
-	VORPS   Y6, Y1, Y1
-	VMAXPS  Y4, Y5, Y4
+max2:
+	VMOVUPS (CX)(SI*4), Y7
+	VCMPPS  $0x03, Y7, Y7, Y8
+	VORPS   Y8, Y1, Y1
+	VMAXPS  Y3, Y7, Y3
+	VMOVUPS 32(CX)(SI*4), Y7
+	VCMPPS  $0x03, Y7, Y7, Y8
+	VORPS   Y8, Y1, Y1
+	VMAXPS  Y4, Y7, Y4
+	VMOVUPS 64(CX)(SI*4), Y7
+	VCMPPS  $0x03, Y7, Y7, Y8
+	VORPS   Y8, Y1, Y1
+	VMAXPS  Y5, Y7, Y5
+	VMOVUPS 96(CX)(SI*4), Y7
+	VCMPPS  $0x03, Y7, Y7, Y8
+	VORPS   Y8, Y1, Y1
+	VMAXPS  Y6, Y7, Y6
+	ADDQ    $+32, SI
+	CMPQ    SI, DI
+	JL      max2
+
+maxNext3:
+	MOVQ BX, DI
+	ANDQ $-16, DI
+	CMPQ SI, DI
+	JGE  maxNext5
+
+max4:
+	VMOVUPS (CX)(SI*4), Y7
+	VCMPPS  $0x03, Y7, Y7, Y8
+	VORPS   Y8, Y1, Y1
+	VMAXPS  Y3, Y7, Y3
+	VMOVUPS 32(CX)(SI*4), Y7
+	VCMPPS  $0x03, Y7, Y7, Y8
+	VORPS   Y8, Y1, Y1
+	VMAXPS  Y4, Y7, Y4
 	ADDQ    $+16, SI
 	CMPQ    SI, DI
-	JL      max1
+	JL      max4
 
-maxTail2:
+maxNext5:
 	MOVQ       BX, DI
 	SUBQ       SI, DI
 	SUBQ       $+0, DI
-	JLE        skip3
+	JLE        skip6
 	MOVQ       $+8, R8
 	CMPQ       DI, R8
 	CMOVQGT    R8, DI
 	LEAQ       argmax_leading<>+32(SB), R8
 	SHLQ       $0x02, DI
 	SUBQ       DI, R8
-	VMOVDQU    (R8), Y5
-	VMASKMOVPS (CX)(SI*4), Y5, Y6
-	VBLENDVPS  Y5, Y6, Y2, Y6
-	VCMPPS     $0x03, Y6, Y6, Y5
-	VORPS      Y5, Y1, Y1
-	VMAXPS     Y3, Y6, Y3
+	VMOVDQU    (R8), Y7
+	VMASKMOVPS (CX)(SI*4), Y7, Y8
+	VBLENDVPS  Y7, Y8, Y2, Y8
+	VCMPPS     $0x03, Y8, Y8, Y7
+	VORPS      Y7, Y1, Y1
+	VMAXPS     Y3, Y8, Y3
 
-skip3:
+skip6:
 	MOVQ       BX, DI
 	SUBQ       SI, DI
 	SUBQ       $+8, DI
-	JLE        skip4
+	JLE        skip7
 	MOVQ       $+8, R8
 	CMPQ       DI, R8
 	CMOVQGT    R8, DI
 	LEAQ       argmax_leading<>+32(SB), R8
 	SHLQ       $0x02, DI
 	SUBQ       DI, R8
-	VMOVDQU    (R8), Y5
-	VMASKMOVPS 32(CX)(SI*4), Y5, Y6
-	VBLENDVPS  Y5, Y6, Y2, Y6
-	VCMPPS     $0x03, Y6, Y6, Y2
+	VMOVDQU    (R8), Y7
+	VMASKMOVPS 32(CX)(SI*4), Y7, Y8
+	VBLENDVPS  Y7, Y8, Y2, Y8
+	VCMPPS     $0x03, Y8, Y8, Y2
 	VORPS      Y2, Y1, Y1
-	VMAXPS     Y4, Y6, Y4
+	VMAXPS     Y4, Y8, Y4
 
-skip4:
+skip7:
 	VMAXPS       Y4, Y3, Y3
+	VMAXPS       Y6, Y5, Y5
+	VMAXPS       Y5, Y3, Y3
 	VEXTRACTF128 $0x01, Y3, X2
 	VMAXPS       X2, X3, X3
 	VPERMILPS    $0x4e, X3, X2
@@ -165,35 +197,69 @@ TEXT ·argMaxRowsAVX512(SB), NOSPLIT, $0-32
 row:
 	KXORW     K1, K1, K1
 	VMOVDQA32 Z0, Z1
+	VMOVDQA32 Z0, Z2
+	VMOVDQA32 Z0, Z3
+	VMOVDQA32 Z0, Z4
 	XORQ      SI, SI
 	MOVQ      BX, DI
-	ANDQ      $-16, DI
-	JZ        maxTail2
+	ANDQ      $-64, DI
+	CMPQ      SI, DI
+	JGE       maxNext3
 
-max1:
-	VMOVUPS (CX)(SI*4), Z2
-	VCMPPS  $0x03, Z2, Z2, K2
+max2:
+	VMOVUPS (CX)(SI*4), Z5
+	VCMPPS  $0x03, Z5, Z5, K2
 	KORW    K2, K1, K1
-	VMAXPS  Z1, Z2, Z1
+	VMAXPS  Z1, Z5, Z1
+	VMOVUPS 64(CX)(SI*4), Z5
+	VCMPPS  $0x03, Z5, Z5, K2
+	KORW    K2, K1, K1
+	VMAXPS  Z2, Z5, Z2
+	VMOVUPS 128(CX)(SI*4), Z5
+	VCMPPS  $0x03, Z5, Z5, K2
+	KORW    K2, K1, K1
+	VMAXPS  Z3, Z5, Z3
+	VMOVUPS 192(CX)(SI*4), Z5
+	VCMPPS  $0x03, Z5, Z5, K2
+	KORW    K2, K1, K1
+	VMAXPS  Z4, Z5, Z4
+	ADDQ    $+64, SI
+	CMPQ    SI, DI
+	JL      max2
+
+maxNext3:
+	MOVQ BX, DI
+	ANDQ $-16, DI
+	CMPQ SI, DI
+	JGE  maxNext5
+
+max4:
+	VMOVUPS (CX)(SI*4), Z5
+	VCMPPS  $0x03, Z5, Z5, K2
+	KORW    K2, K1, K1
+	VMAXPS  Z1, Z5, Z1
 	ADDQ    $+16, SI
 	CMPQ    SI, DI
-	JL      max1
+	JL      max4
 
-maxTail2:
+maxNext5:
 	MOVQ      BX, DI
 	SUBQ      SI, DI
 	SUBQ      $+0, DI
-	JLE       skip3
+	JLE       skip6
 	MOVQ      $-1, R8
 	BZHIQ     DI, R8, R8
 	KMOVW     R8, K2
-	VMOVDQA32 Z0, Z2
-	VMOVUPS   (CX)(SI*4), K2, Z2
-	VCMPPS    $0x03, Z2, Z2, K2
+	VMOVDQA32 Z0, Z5
+	VMOVUPS   (CX)(SI*4), K2, Z5
+	VCMPPS    $0x03, Z5, Z5, K2
 	KORW      K2, K1, K1
-	VMAXPS    Z1, Z2, Z1
+	VMAXPS    Z1, Z5, Z1
 
-skip3:
+skip6:
+	VMAXPS        Z2, Z1, Z1
+	VMAXPS        Z4, Z3, Z3
+	VMAXPS        Z3, Z1, Z1
 	VEXTRACTF64X4 $0x01, Z1, Y2
 	VMAXPS        Y2, Y1, Y1
 	VEXTRACTF32X4 $0x01, Y1, X2

@@ -33,10 +33,10 @@ loop1:
 	VORPS        flip_const80000000<>+0(SB), Y2, Y3
 	VMOVUPS      flip_constc2ae999a<>+0(SB), Y4
 	VMAXPS       Y3, Y4, Y4
-	VMULPS       flip_const3fb8aa3b<>+0(SB), Y4, Y5
-	VADDPS       flip_const4b40007f<>+0(SB), Y5, Y5
-	VSUBPS       flip_const4b40007f<>+0(SB), Y5, Y6
-	VMOVDQA      Y4, Y4
+	VCMPPS       $0x05, flip_constc2ae999a<>+0(SB), Y3, Y5
+	VMULPS       flip_const3fb8aa3b<>+0(SB), Y4, Y3
+	VADDPS       flip_const4b40007f<>+0(SB), Y3, Y3
+	VSUBPS       flip_const4b40007f<>+0(SB), Y3, Y6
 	VFNMADD231PS flip_const3f317200<>+0(SB), Y6, Y4
 	VMULPS       flip_const35bfbe8e<>+0(SB), Y6, Y6
 	VSUBPS       Y6, Y4, Y4
@@ -50,10 +50,9 @@ loop1:
 	VMULPS       Y6, Y7, Y6
 	VADDPS       Y4, Y6, Y6
 	VADDPS       flip_const3f800000<>+0(SB), Y6, Y6
-	VPSLLD       $0x17, Y5, Y5
-	VCMPPS       $0x05, flip_constc2ae999a<>+0(SB), Y3, Y3
-	VMULPS       Y5, Y6, Y6
-	VANDPS       Y3, Y6, Y6
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y6, Y6
+	VANDPS       Y5, Y6, Y6
 	VADDPS       flip_const3f800000<>+0(SB), Y6, Y3
 	VMOVUPS      flip_const3f800000<>+0(SB), Y4
 	VBLENDVPS    Y2, Y6, Y4, Y4
@@ -86,10 +85,10 @@ tail2:
 	VORPS        flip_const80000000<>+0(SB), Y0, Y1
 	VMOVUPS      flip_constc2ae999a<>+0(SB), Y3
 	VMAXPS       Y1, Y3, Y3
-	VMULPS       flip_const3fb8aa3b<>+0(SB), Y3, Y4
-	VADDPS       flip_const4b40007f<>+0(SB), Y4, Y4
-	VSUBPS       flip_const4b40007f<>+0(SB), Y4, Y5
-	VMOVDQA      Y3, Y3
+	VCMPPS       $0x05, flip_constc2ae999a<>+0(SB), Y1, Y4
+	VMULPS       flip_const3fb8aa3b<>+0(SB), Y3, Y1
+	VADDPS       flip_const4b40007f<>+0(SB), Y1, Y1
+	VSUBPS       flip_const4b40007f<>+0(SB), Y1, Y5
 	VFNMADD231PS flip_const3f317200<>+0(SB), Y5, Y3
 	VMULPS       flip_const35bfbe8e<>+0(SB), Y5, Y5
 	VSUBPS       Y5, Y3, Y3
@@ -103,10 +102,9 @@ tail2:
 	VMULPS       Y5, Y6, Y5
 	VADDPS       Y3, Y5, Y5
 	VADDPS       flip_const3f800000<>+0(SB), Y5, Y5
-	VPSLLD       $0x17, Y4, Y4
-	VCMPPS       $0x05, flip_constc2ae999a<>+0(SB), Y1, Y1
-	VMULPS       Y4, Y5, Y5
-	VANDPS       Y1, Y5, Y5
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y5, Y5
+	VANDPS       Y4, Y5, Y5
 	VADDPS       flip_const3f800000<>+0(SB), Y5, Y1
 	VMOVUPS      flip_const3f800000<>+0(SB), Y3
 	VBLENDVPS    Y0, Y5, Y3, Y3
@@ -142,10 +140,10 @@ loop4:
 	VORPS        flip_const80000000<>+0(SB), Y1, Y2
 	VMOVUPS      flip_constc2ae999a<>+0(SB), Y3
 	VMAXPS       Y2, Y3, Y3
-	VMULPS       flip_const3fb8aa3b<>+0(SB), Y3, Y4
-	VADDPS       flip_const4b40007f<>+0(SB), Y4, Y4
-	VSUBPS       flip_const4b40007f<>+0(SB), Y4, Y5
-	VMOVDQA      Y3, Y3
+	VCMPPS       $0x05, flip_constc2ae999a<>+0(SB), Y2, Y4
+	VMULPS       flip_const3fb8aa3b<>+0(SB), Y3, Y2
+	VADDPS       flip_const4b40007f<>+0(SB), Y2, Y2
+	VSUBPS       flip_const4b40007f<>+0(SB), Y2, Y5
 	VFNMADD231PS flip_const3f317200<>+0(SB), Y5, Y3
 	VMULPS       flip_const35bfbe8e<>+0(SB), Y5, Y5
 	VSUBPS       Y5, Y3, Y3
@@ -159,10 +157,9 @@ loop4:
 	VMULPS       Y5, Y6, Y5
 	VADDPS       Y3, Y5, Y5
 	VADDPS       flip_const3f800000<>+0(SB), Y5, Y5
-	VPSLLD       $0x17, Y4, Y4
-	VCMPPS       $0x05, flip_constc2ae999a<>+0(SB), Y2, Y2
-	VMULPS       Y4, Y5, Y5
-	VANDPS       Y2, Y5, Y5
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y5, Y5
+	VANDPS       Y4, Y5, Y5
 	VADDPS       flip_const3f800000<>+0(SB), Y5, Y2
 	VMOVUPS      flip_const3f800000<>+0(SB), Y3
 	VBLENDVPS    Y1, Y5, Y3, Y3
@@ -196,10 +193,10 @@ tail5:
 	VORPS        flip_const80000000<>+0(SB), Y0, Y2
 	VMOVUPS      flip_constc2ae999a<>+0(SB), Y3
 	VMAXPS       Y2, Y3, Y3
-	VMULPS       flip_const3fb8aa3b<>+0(SB), Y3, Y4
-	VADDPS       flip_const4b40007f<>+0(SB), Y4, Y4
-	VSUBPS       flip_const4b40007f<>+0(SB), Y4, Y5
-	VMOVDQA      Y3, Y3
+	VCMPPS       $0x05, flip_constc2ae999a<>+0(SB), Y2, Y4
+	VMULPS       flip_const3fb8aa3b<>+0(SB), Y3, Y2
+	VADDPS       flip_const4b40007f<>+0(SB), Y2, Y2
+	VSUBPS       flip_const4b40007f<>+0(SB), Y2, Y5
 	VFNMADD231PS flip_const3f317200<>+0(SB), Y5, Y3
 	VMULPS       flip_const35bfbe8e<>+0(SB), Y5, Y5
 	VSUBPS       Y5, Y3, Y3
@@ -213,10 +210,9 @@ tail5:
 	VMULPS       Y5, Y6, Y5
 	VADDPS       Y3, Y5, Y5
 	VADDPS       flip_const3f800000<>+0(SB), Y5, Y5
-	VPSLLD       $0x17, Y4, Y4
-	VCMPPS       $0x05, flip_constc2ae999a<>+0(SB), Y2, Y2
-	VMULPS       Y4, Y5, Y5
-	VANDPS       Y2, Y5, Y5
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y5, Y5
+	VANDPS       Y4, Y5, Y5
 	VADDPS       flip_const3f800000<>+0(SB), Y5, Y2
 	VMOVUPS      flip_const3f800000<>+0(SB), Y3
 	VBLENDVPS    Y0, Y5, Y3, Y3
@@ -457,30 +453,28 @@ loop1:
 	VMULPS       Z0, Z17, Z17
 	VSUBPS       Z16, Z17, Z17
 	VORPS        Z10, Z17, Z18
-	VMULPS       Z1, Z18, Z19
-	VRNDSCALEPS  $0x00, Z19, Z19
-	VMOVDQA32    Z19, Z20
-	VMOVDQA32    Z18, Z21
-	VFNMADD231PS Z2, Z20, Z21
-	VMULPS       Z3, Z20, Z20
-	VSUBPS       Z20, Z21, Z21
-	VMULPS       Z7, Z21, Z20
-	VADDPS       Z6, Z20, Z20
-	VMULPS       Z21, Z20, Z20
-	VADDPS       Z5, Z20, Z20
-	VMULPS       Z21, Z20, Z20
-	VADDPS       Z4, Z20, Z20
-	VMULPS       Z21, Z21, Z22
-	VMULPS       Z20, Z22, Z20
-	VADDPS       Z21, Z20, Z20
-	VADDPS       Z8, Z20, Z20
 	VCMPPS       $0x05, Z9, Z18, K1
-	VSCALEFPS.Z  Z19, Z20, K1, Z20
-	VADDPS       Z8, Z20, Z18
+	VMULPS       Z1, Z18, Z19
+	VRNDSCALEPS  $0x00, Z19, Z20
+	VFNMADD231PS Z2, Z20, Z18
+	VMULPS       Z3, Z20, Z19
+	VSUBPS       Z19, Z18, Z18
+	VMULPS       Z7, Z18, Z19
+	VADDPS       Z6, Z19, Z19
+	VMULPS       Z18, Z19, Z19
+	VADDPS       Z5, Z19, Z19
+	VMULPS       Z18, Z19, Z19
+	VADDPS       Z4, Z19, Z19
+	VMULPS       Z18, Z18, Z21
+	VMULPS       Z19, Z21, Z19
+	VADDPS       Z18, Z19, Z19
+	VADDPS       Z8, Z19, Z19
+	VSCALEFPS.Z  Z20, Z19, K1, Z19
+	VADDPS       Z8, Z19, Z18
 	VPMOVD2M     Z17, K1
-	VMOVAPS      Z8, Z19
-	VMOVAPS      Z20, K1, Z19
-	VDIVPS       Z18, Z19, Z18
+	VMOVAPS      Z8, Z20
+	VMOVAPS      Z19, K1, Z20
+	VDIVPS       Z18, Z20, Z18
 	VMULPS       Z11, Z18, Z18
 	VMINPS       Z12, Z18, Z18
 	VCVTTPS2DQ   Z18, Z18
@@ -505,24 +499,22 @@ tail2:
 	VMULPS       Z0, Z17, Z0
 	VSUBPS       Z16, Z0, Z0
 	VORPS        Z10, Z0, Z10
+	VCMPPS       $0x05, Z9, Z10, K2
 	VMULPS       Z1, Z10, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VMOVDQA32    Z1, Z16
-	VMOVDQA32    Z10, Z17
-	VFNMADD231PS Z2, Z16, Z17
-	VMULPS       Z3, Z16, Z16
-	VSUBPS       Z16, Z17, Z17
-	VMULPS       Z7, Z17, Z2
+	VFNMADD231PS Z2, Z1, Z10
+	VMULPS       Z3, Z1, Z2
+	VSUBPS       Z2, Z10, Z10
+	VMULPS       Z7, Z10, Z2
 	VADDPS       Z6, Z2, Z2
-	VMULPS       Z17, Z2, Z2
+	VMULPS       Z10, Z2, Z2
 	VADDPS       Z5, Z2, Z2
-	VMULPS       Z17, Z2, Z2
+	VMULPS       Z10, Z2, Z2
 	VADDPS       Z4, Z2, Z2
-	VMULPS       Z17, Z17, Z3
+	VMULPS       Z10, Z10, Z3
 	VMULPS       Z2, Z3, Z2
-	VADDPS       Z17, Z2, Z2
+	VADDPS       Z10, Z2, Z2
 	VADDPS       Z8, Z2, Z2
-	VCMPPS       $0x05, Z9, Z10, K2
 	VSCALEFPS.Z  Z1, Z2, K2, Z2
 	VADDPS       Z8, Z2, Z1
 	VPMOVD2M     Z0, K2
@@ -557,30 +549,28 @@ loop4:
 	VMOVUPS      (BX)(DI*4), Z17
 	VSUBPS       Z17, Z16, Z16
 	VORPS        Z10, Z16, Z17
-	VMULPS       Z1, Z17, Z18
-	VRNDSCALEPS  $0x00, Z18, Z18
-	VMOVDQA32    Z18, Z19
-	VMOVDQA32    Z17, Z20
-	VFNMADD231PS Z2, Z19, Z20
-	VMULPS       Z3, Z19, Z19
-	VSUBPS       Z19, Z20, Z20
-	VMULPS       Z7, Z20, Z19
-	VADDPS       Z6, Z19, Z19
-	VMULPS       Z20, Z19, Z19
-	VADDPS       Z5, Z19, Z19
-	VMULPS       Z20, Z19, Z19
-	VADDPS       Z4, Z19, Z19
-	VMULPS       Z20, Z20, Z21
-	VMULPS       Z19, Z21, Z19
-	VADDPS       Z20, Z19, Z19
-	VADDPS       Z8, Z19, Z19
 	VCMPPS       $0x05, Z9, Z17, K1
-	VSCALEFPS.Z  Z18, Z19, K1, Z19
-	VADDPS       Z8, Z19, Z17
+	VMULPS       Z1, Z17, Z18
+	VRNDSCALEPS  $0x00, Z18, Z19
+	VFNMADD231PS Z2, Z19, Z17
+	VMULPS       Z3, Z19, Z18
+	VSUBPS       Z18, Z17, Z17
+	VMULPS       Z7, Z17, Z18
+	VADDPS       Z6, Z18, Z18
+	VMULPS       Z17, Z18, Z18
+	VADDPS       Z5, Z18, Z18
+	VMULPS       Z17, Z18, Z18
+	VADDPS       Z4, Z18, Z18
+	VMULPS       Z17, Z17, Z20
+	VMULPS       Z18, Z20, Z18
+	VADDPS       Z17, Z18, Z18
+	VADDPS       Z8, Z18, Z18
+	VSCALEFPS.Z  Z19, Z18, K1, Z18
+	VADDPS       Z8, Z18, Z17
 	VPMOVD2M     Z16, K1
-	VMOVAPS      Z8, Z18
-	VMOVAPS      Z19, K1, Z18
-	VDIVPS       Z17, Z18, Z17
+	VMOVAPS      Z8, Z19
+	VMOVAPS      Z18, K1, Z19
+	VDIVPS       Z17, Z19, Z17
 	VMULPS       Z11, Z17, Z17
 	VMINPS       Z12, Z17, Z17
 	VCVTTPS2DQ   Z17, Z17
@@ -606,24 +596,22 @@ tail5:
 	VMOVUPS.Z    (BX)(DI*4), K1, Z16
 	VSUBPS       Z16, Z0, Z0
 	VORPS        Z10, Z0, Z10
+	VCMPPS       $0x05, Z9, Z10, K2
 	VMULPS       Z1, Z10, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VMOVDQA32    Z1, Z16
-	VMOVDQA32    Z10, Z17
-	VFNMADD231PS Z2, Z16, Z17
-	VMULPS       Z3, Z16, Z16
-	VSUBPS       Z16, Z17, Z17
-	VMULPS       Z7, Z17, Z2
+	VFNMADD231PS Z2, Z1, Z10
+	VMULPS       Z3, Z1, Z2
+	VSUBPS       Z2, Z10, Z10
+	VMULPS       Z7, Z10, Z2
 	VADDPS       Z6, Z2, Z2
-	VMULPS       Z17, Z2, Z2
+	VMULPS       Z10, Z2, Z2
 	VADDPS       Z5, Z2, Z2
-	VMULPS       Z17, Z2, Z2
+	VMULPS       Z10, Z2, Z2
 	VADDPS       Z4, Z2, Z2
-	VMULPS       Z17, Z17, Z3
+	VMULPS       Z10, Z10, Z3
 	VMULPS       Z2, Z3, Z2
-	VADDPS       Z17, Z2, Z2
+	VADDPS       Z10, Z2, Z2
 	VADDPS       Z8, Z2, Z2
-	VCMPPS       $0x05, Z9, Z10, K2
 	VSCALEFPS.Z  Z1, Z2, K2, Z2
 	VADDPS       Z8, Z2, Z1
 	VPMOVD2M     Z0, K2

@@ -44,22 +44,22 @@ func pullAVX2(dst *float32, y *float32, d *float32, mean float32, scale float32,
 //go:noescape
 func pullAVX512(dst *float32, y *float32, d *float32, mean float32, scale float32, n int)
 
-// entropyAVX2 is refCross without w.
+// entropyAVX2 is refCross without w; p is destroyed.
 //
 //go:noescape
 func entropyAVX2(lane *[16]float64, p *float32, v *float32, w *float32, mv float32, mw float32, n int)
 
-// entropyAVX512 is refCross without w.
+// entropyAVX512 is refCross without w; p is destroyed.
 //
 //go:noescape
 func entropyAVX512(lane *[16]float64, p *float32, v *float32, w *float32, mv float32, mw float32, n int)
 
-// crossAVX2 is refCross.
+// crossAVX2 is refCross; p is destroyed.
 //
 //go:noescape
 func crossAVX2(lane *[16]float64, p *float32, v *float32, w *float32, mv float32, mw float32, n int)
 
-// crossAVX512 is refCross.
+// crossAVX512 is refCross; p is destroyed.
 //
 //go:noescape
 func crossAVX512(lane *[16]float64, p *float32, v *float32, w *float32, mv float32, mw float32, n int)

@@ -811,31 +811,31 @@ TEXT ·entropyAVX2(SB), NOSPLIT, $0-48
 	JZ           rest2
 
 loop1:
-	VMOVUPS      (DX)(SI*4), Y6
-	VSUBPS       Y0, Y6, Y6
-	VMOVUPS      (CX)(SI*4), Y7
-	VMULPS       Y7, Y6, Y6
-	VCMPPS       $0x04, Y1, Y7, Y7
-	VANDPS       Y7, Y6, Y6
-	VCVTPS2PD    X6, Y7
-	VEXTRACTF128 $0x01, Y6, X6
-	VCVTPS2PD    X6, Y6
-	VADDPD       Y7, Y2, Y2
-	VADDPD       Y6, Y3, Y3
-	VMOVUPS      32(DX)(SI*4), Y6
-	VSUBPS       Y0, Y6, Y6
-	VMOVUPS      32(CX)(SI*4), Y7
-	VMULPS       Y7, Y6, Y6
-	VCMPPS       $0x04, Y1, Y7, Y7
-	VANDPS       Y7, Y6, Y6
-	VCVTPS2PD    X6, Y7
-	VEXTRACTF128 $0x01, Y6, X6
-	VCVTPS2PD    X6, Y6
-	VADDPD       Y7, Y4, Y4
-	VADDPD       Y6, Y5, Y5
-	ADDQ         $+16, SI
-	CMPQ         SI, DI
-	JL           loop1
+	VMOVUPS   (DX)(SI*4), Y6
+	VSUBPS    Y0, Y6, Y6
+	VMOVUPS   (CX)(SI*4), Y7
+	VMULPS    Y7, Y6, Y6
+	VCMPPS    $0x04, Y1, Y7, Y7
+	VANDPS    Y7, Y6, Y6
+	VMOVUPS   Y6, (CX)(SI*4)
+	VCVTPS2PD (CX)(SI*4), Y6
+	VCVTPS2PD 16(CX)(SI*4), Y7
+	VADDPD    Y6, Y2, Y2
+	VADDPD    Y7, Y3, Y3
+	VMOVUPS   32(DX)(SI*4), Y6
+	VSUBPS    Y0, Y6, Y6
+	VMOVUPS   32(CX)(SI*4), Y7
+	VMULPS    Y7, Y6, Y6
+	VCMPPS    $0x04, Y1, Y7, Y7
+	VANDPS    Y7, Y6, Y6
+	VMOVUPS   Y6, 32(CX)(SI*4)
+	VCVTPS2PD 32(CX)(SI*4), Y6
+	VCVTPS2PD 48(CX)(SI*4), Y7
+	VADDPD    Y6, Y4, Y4
+	VADDPD    Y7, Y5, Y5
+	ADDQ      $+16, SI
+	CMPQ      SI, DI
+	JL        loop1
 
 rest2:
 	MOVQ         BX, DI
@@ -910,20 +910,19 @@ TEXT ·entropyAVX512(SB), NOSPLIT, $0-48
 	JZ           rest2
 
 loop1:
-	VMOVUPS       (DX)(SI*4), Z4
-	VSUBPS        Z0, Z4, Z4
-	VMOVUPS       (CX)(SI*4), Z5
-	VMULPS        Z5, Z4, Z4
-	VCMPPS        $0x04, Z1, Z5, K1
-	VMOVAPS.Z     Z4, K1, Z4
-	VCVTPS2PD     Y4, Z5
-	VEXTRACTF64X4 $0x01, Z4, Y4
-	VCVTPS2PD     Y4, Z4
-	VADDPD        Z5, Z2, Z2
-	VADDPD        Z4, Z3, Z3
-	ADDQ          $+16, SI
-	CMPQ          SI, DI
-	JL            loop1
+	VMOVUPS   (DX)(SI*4), Z4
+	VSUBPS    Z0, Z4, Z4
+	VMOVUPS   (CX)(SI*4), Z5
+	VCMPPS    $0x04, Z1, Z5, K1
+	VMULPS.Z  Z5, Z4, K1, Z4
+	VMOVUPS   Z4, (CX)(SI*4)
+	VCVTPS2PD (CX)(SI*4), Z4
+	VCVTPS2PD 32(CX)(SI*4), Z5
+	VADDPD    Z4, Z2, Z2
+	VADDPD    Z5, Z3, Z3
+	ADDQ      $+16, SI
+	CMPQ      SI, DI
+	JL        loop1
 
 rest2:
 	SUBQ          SI, BX
@@ -935,9 +934,8 @@ rest2:
 	VMOVUPS.Z     (DX)(SI*4), K1, Z4
 	VSUBPS        Z0, Z4, Z0
 	VMOVUPS.Z     (CX)(SI*4), K1, Z4
-	VMULPS        Z4, Z0, Z0
 	VCMPPS        $0x04, Z1, Z4, K1
-	VMOVAPS.Z     Z0, K1, Z0
+	VMULPS.Z      Z4, Z0, K1, Z0
 	VCVTPS2PD     Y0, Z1
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -971,37 +969,37 @@ TEXT ·crossAVX2(SB), NOSPLIT, $0-48
 	JZ           rest2
 
 loop1:
-	VMOVUPS      (DX)(DI*4), Y7
-	VSUBPS       Y0, Y7, Y7
-	VMOVUPS      (SI)(DI*4), Y8
-	VSUBPS       Y1, Y8, Y8
-	VSUBPS       Y8, Y7, Y7
-	VMOVUPS      (CX)(DI*4), Y8
-	VMULPS       Y8, Y7, Y7
-	VCMPPS       $0x04, Y2, Y8, Y8
-	VANDPS       Y8, Y7, Y7
-	VCVTPS2PD    X7, Y8
-	VEXTRACTF128 $0x01, Y7, X7
-	VCVTPS2PD    X7, Y7
-	VADDPD       Y8, Y3, Y3
-	VADDPD       Y7, Y4, Y4
-	VMOVUPS      32(DX)(DI*4), Y7
-	VSUBPS       Y0, Y7, Y7
-	VMOVUPS      32(SI)(DI*4), Y8
-	VSUBPS       Y1, Y8, Y8
-	VSUBPS       Y8, Y7, Y7
-	VMOVUPS      32(CX)(DI*4), Y8
-	VMULPS       Y8, Y7, Y7
-	VCMPPS       $0x04, Y2, Y8, Y8
-	VANDPS       Y8, Y7, Y7
-	VCVTPS2PD    X7, Y8
-	VEXTRACTF128 $0x01, Y7, X7
-	VCVTPS2PD    X7, Y7
-	VADDPD       Y8, Y5, Y5
-	VADDPD       Y7, Y6, Y6
-	ADDQ         $+16, DI
-	CMPQ         DI, R8
-	JL           loop1
+	VMOVUPS   (DX)(DI*4), Y7
+	VSUBPS    Y0, Y7, Y7
+	VMOVUPS   (SI)(DI*4), Y8
+	VSUBPS    Y1, Y8, Y8
+	VSUBPS    Y8, Y7, Y7
+	VMOVUPS   (CX)(DI*4), Y8
+	VMULPS    Y8, Y7, Y7
+	VCMPPS    $0x04, Y2, Y8, Y8
+	VANDPS    Y8, Y7, Y7
+	VMOVUPS   Y7, (CX)(DI*4)
+	VCVTPS2PD (CX)(DI*4), Y7
+	VCVTPS2PD 16(CX)(DI*4), Y8
+	VADDPD    Y7, Y3, Y3
+	VADDPD    Y8, Y4, Y4
+	VMOVUPS   32(DX)(DI*4), Y7
+	VSUBPS    Y0, Y7, Y7
+	VMOVUPS   32(SI)(DI*4), Y8
+	VSUBPS    Y1, Y8, Y8
+	VSUBPS    Y8, Y7, Y7
+	VMOVUPS   32(CX)(DI*4), Y8
+	VMULPS    Y8, Y7, Y7
+	VCMPPS    $0x04, Y2, Y8, Y8
+	VANDPS    Y8, Y7, Y7
+	VMOVUPS   Y7, 32(CX)(DI*4)
+	VCVTPS2PD 32(CX)(DI*4), Y7
+	VCVTPS2PD 48(CX)(DI*4), Y8
+	VADDPD    Y7, Y5, Y5
+	VADDPD    Y8, Y6, Y6
+	ADDQ      $+16, DI
+	CMPQ      DI, R8
+	JL        loop1
 
 rest2:
 	MOVQ         BX, R8
@@ -1084,23 +1082,22 @@ TEXT ·crossAVX512(SB), NOSPLIT, $0-48
 	JZ           rest2
 
 loop1:
-	VMOVUPS       (DX)(DI*4), Z5
-	VSUBPS        Z0, Z5, Z5
-	VMOVUPS       (SI)(DI*4), Z6
-	VSUBPS        Z1, Z6, Z6
-	VSUBPS        Z6, Z5, Z5
-	VMOVUPS       (CX)(DI*4), Z6
-	VMULPS        Z6, Z5, Z5
-	VCMPPS        $0x04, Z2, Z6, K1
-	VMOVAPS.Z     Z5, K1, Z5
-	VCVTPS2PD     Y5, Z6
-	VEXTRACTF64X4 $0x01, Z5, Y5
-	VCVTPS2PD     Y5, Z5
-	VADDPD        Z6, Z3, Z3
-	VADDPD        Z5, Z4, Z4
-	ADDQ          $+16, DI
-	CMPQ          DI, R8
-	JL            loop1
+	VMOVUPS   (DX)(DI*4), Z5
+	VSUBPS    Z0, Z5, Z5
+	VMOVUPS   (SI)(DI*4), Z6
+	VSUBPS    Z1, Z6, Z6
+	VSUBPS    Z6, Z5, Z5
+	VMOVUPS   (CX)(DI*4), Z6
+	VCMPPS    $0x04, Z2, Z6, K1
+	VMULPS.Z  Z6, Z5, K1, Z5
+	VMOVUPS   Z5, (CX)(DI*4)
+	VCVTPS2PD (CX)(DI*4), Z5
+	VCVTPS2PD 32(CX)(DI*4), Z6
+	VADDPD    Z5, Z3, Z3
+	VADDPD    Z6, Z4, Z4
+	ADDQ      $+16, DI
+	CMPQ      DI, R8
+	JL        loop1
 
 rest2:
 	SUBQ          DI, BX
@@ -1115,9 +1112,8 @@ rest2:
 	VSUBPS        Z1, Z5, Z1
 	VSUBPS        Z1, Z0, Z0
 	VMOVUPS.Z     (CX)(DI*4), K1, Z1
-	VMULPS        Z1, Z0, Z0
 	VCMPPS        $0x04, Z2, Z1, K1
-	VMOVAPS.Z     Z0, K1, Z0
+	VMULPS.Z      Z1, Z0, K1, Z0
 	VCVTPS2PD     Y0, Z1
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0

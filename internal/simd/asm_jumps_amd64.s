@@ -29,10 +29,10 @@ loop2:
 	VORPS        jumps_const80000000<>+0(SB), Y1, Y2
 	VMOVUPS      jumps_constc2ae999a<>+0(SB), Y3
 	VMAXPS       Y2, Y3, Y3
-	VMULPS       jumps_const3fb8aa3b<>+0(SB), Y3, Y4
-	VADDPS       jumps_const4b40007f<>+0(SB), Y4, Y4
-	VSUBPS       jumps_const4b40007f<>+0(SB), Y4, Y5
-	VMOVDQA      Y3, Y3
+	VCMPPS       $0x05, jumps_constc2ae999a<>+0(SB), Y2, Y4
+	VMULPS       jumps_const3fb8aa3b<>+0(SB), Y3, Y2
+	VADDPS       jumps_const4b40007f<>+0(SB), Y2, Y2
+	VSUBPS       jumps_const4b40007f<>+0(SB), Y2, Y5
 	VFNMADD231PS jumps_const3f317200<>+0(SB), Y5, Y3
 	VMULPS       jumps_const35bfbe8e<>+0(SB), Y5, Y5
 	VSUBPS       Y5, Y3, Y3
@@ -46,10 +46,9 @@ loop2:
 	VMULPS       Y5, Y6, Y5
 	VADDPS       Y3, Y5, Y5
 	VADDPS       jumps_const3f800000<>+0(SB), Y5, Y5
-	VPSLLD       $0x17, Y4, Y4
-	VCMPPS       $0x05, jumps_constc2ae999a<>+0(SB), Y2, Y2
-	VMULPS       Y4, Y5, Y5
-	VANDPS       Y2, Y5, Y5
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y5, Y5
+	VANDPS       Y4, Y5, Y5
 	VADDPS       jumps_const3f800000<>+0(SB), Y5, Y3
 	VMOVUPS      jumps_const3f800000<>+0(SB), Y2
 	VSQRTPS      Y5, Y4
@@ -60,10 +59,10 @@ loop2:
 	VORPS        jumps_const80000000<>+0(SB), Y4, Y5
 	VMOVUPS      jumps_constc2ae999a<>+0(SB), Y6
 	VMAXPS       Y5, Y6, Y6
-	VMULPS       jumps_const3fb8aa3b<>+0(SB), Y6, Y7
-	VADDPS       jumps_const4b40007f<>+0(SB), Y7, Y7
-	VSUBPS       jumps_const4b40007f<>+0(SB), Y7, Y8
-	VMOVDQA      Y6, Y6
+	VCMPPS       $0x05, jumps_constc2ae999a<>+0(SB), Y5, Y7
+	VMULPS       jumps_const3fb8aa3b<>+0(SB), Y6, Y5
+	VADDPS       jumps_const4b40007f<>+0(SB), Y5, Y5
+	VSUBPS       jumps_const4b40007f<>+0(SB), Y5, Y8
 	VFNMADD231PS jumps_const3f317200<>+0(SB), Y8, Y6
 	VMULPS       jumps_const35bfbe8e<>+0(SB), Y8, Y8
 	VSUBPS       Y8, Y6, Y6
@@ -77,10 +76,9 @@ loop2:
 	VMULPS       Y8, Y9, Y8
 	VADDPS       Y6, Y8, Y8
 	VADDPS       jumps_const3f800000<>+0(SB), Y8, Y8
-	VPSLLD       $0x17, Y7, Y7
-	VCMPPS       $0x05, jumps_constc2ae999a<>+0(SB), Y5, Y5
-	VMULPS       Y7, Y8, Y8
-	VANDPS       Y5, Y8, Y8
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y8, Y8
+	VANDPS       Y7, Y8, Y8
 	VSUBPS       Y8, Y2, Y5
 	VMOVDQA      Y4, Y6
 	VMULPS       jumps_const3ab60b61<>+0(SB), Y6, Y6
@@ -128,10 +126,10 @@ tail3:
 	VORPS        jumps_const80000000<>+0(SB), Y2, Y3
 	VMOVUPS      jumps_constc2ae999a<>+0(SB), Y4
 	VMAXPS       Y3, Y4, Y4
-	VMULPS       jumps_const3fb8aa3b<>+0(SB), Y4, Y5
-	VADDPS       jumps_const4b40007f<>+0(SB), Y5, Y5
-	VSUBPS       jumps_const4b40007f<>+0(SB), Y5, Y6
-	VMOVDQA      Y4, Y4
+	VCMPPS       $0x05, jumps_constc2ae999a<>+0(SB), Y3, Y5
+	VMULPS       jumps_const3fb8aa3b<>+0(SB), Y4, Y3
+	VADDPS       jumps_const4b40007f<>+0(SB), Y3, Y3
+	VSUBPS       jumps_const4b40007f<>+0(SB), Y3, Y6
 	VFNMADD231PS jumps_const3f317200<>+0(SB), Y6, Y4
 	VMULPS       jumps_const35bfbe8e<>+0(SB), Y6, Y6
 	VSUBPS       Y6, Y4, Y4
@@ -145,10 +143,9 @@ tail3:
 	VMULPS       Y6, Y7, Y6
 	VADDPS       Y4, Y6, Y6
 	VADDPS       jumps_const3f800000<>+0(SB), Y6, Y6
-	VPSLLD       $0x17, Y5, Y5
-	VCMPPS       $0x05, jumps_constc2ae999a<>+0(SB), Y3, Y3
-	VMULPS       Y5, Y6, Y6
-	VANDPS       Y3, Y6, Y6
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y6, Y6
+	VANDPS       Y5, Y6, Y6
 	VADDPS       jumps_const3f800000<>+0(SB), Y6, Y4
 	VMOVUPS      jumps_const3f800000<>+0(SB), Y3
 	VSQRTPS      Y6, Y5
@@ -159,10 +156,10 @@ tail3:
 	VORPS        jumps_const80000000<>+0(SB), Y0, Y5
 	VMOVUPS      jumps_constc2ae999a<>+0(SB), Y6
 	VMAXPS       Y5, Y6, Y6
-	VMULPS       jumps_const3fb8aa3b<>+0(SB), Y6, Y7
-	VADDPS       jumps_const4b40007f<>+0(SB), Y7, Y7
-	VSUBPS       jumps_const4b40007f<>+0(SB), Y7, Y8
-	VMOVDQA      Y6, Y6
+	VCMPPS       $0x05, jumps_constc2ae999a<>+0(SB), Y5, Y7
+	VMULPS       jumps_const3fb8aa3b<>+0(SB), Y6, Y5
+	VADDPS       jumps_const4b40007f<>+0(SB), Y5, Y5
+	VSUBPS       jumps_const4b40007f<>+0(SB), Y5, Y8
 	VFNMADD231PS jumps_const3f317200<>+0(SB), Y8, Y6
 	VMULPS       jumps_const35bfbe8e<>+0(SB), Y8, Y8
 	VSUBPS       Y8, Y6, Y6
@@ -176,10 +173,9 @@ tail3:
 	VMULPS       Y8, Y9, Y8
 	VADDPS       Y6, Y8, Y8
 	VADDPS       jumps_const3f800000<>+0(SB), Y8, Y8
-	VPSLLD       $0x17, Y7, Y7
-	VCMPPS       $0x05, jumps_constc2ae999a<>+0(SB), Y5, Y5
-	VMULPS       Y7, Y8, Y8
-	VANDPS       Y5, Y8, Y8
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y8, Y8
+	VANDPS       Y7, Y8, Y8
 	VSUBPS       Y8, Y3, Y5
 	VMOVDQA      Y0, Y6
 	VMULPS       jumps_const3ab60b61<>+0(SB), Y6, Y6
@@ -231,10 +227,10 @@ loop6:
 	VORPS        jumps_const80000000<>+0(SB), Y1, Y2
 	VMOVUPS      jumps_constc2ae999a<>+0(SB), Y3
 	VMAXPS       Y2, Y3, Y3
-	VMULPS       jumps_const3fb8aa3b<>+0(SB), Y3, Y4
-	VADDPS       jumps_const4b40007f<>+0(SB), Y4, Y4
-	VSUBPS       jumps_const4b40007f<>+0(SB), Y4, Y5
-	VMOVDQA      Y3, Y3
+	VCMPPS       $0x05, jumps_constc2ae999a<>+0(SB), Y2, Y4
+	VMULPS       jumps_const3fb8aa3b<>+0(SB), Y3, Y2
+	VADDPS       jumps_const4b40007f<>+0(SB), Y2, Y2
+	VSUBPS       jumps_const4b40007f<>+0(SB), Y2, Y5
 	VFNMADD231PS jumps_const3f317200<>+0(SB), Y5, Y3
 	VMULPS       jumps_const35bfbe8e<>+0(SB), Y5, Y5
 	VSUBPS       Y5, Y3, Y3
@@ -248,10 +244,9 @@ loop6:
 	VMULPS       Y5, Y6, Y5
 	VADDPS       Y3, Y5, Y5
 	VADDPS       jumps_const3f800000<>+0(SB), Y5, Y5
-	VPSLLD       $0x17, Y4, Y4
-	VCMPPS       $0x05, jumps_constc2ae999a<>+0(SB), Y2, Y2
-	VMULPS       Y4, Y5, Y5
-	VANDPS       Y2, Y5, Y5
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y5, Y5
+	VANDPS       Y4, Y5, Y5
 	VADDPS       jumps_const3f800000<>+0(SB), Y5, Y3
 	VMOVUPS      jumps_const3f800000<>+0(SB), Y2
 	VMULPS       Y0, Y2, Y4
@@ -260,10 +255,10 @@ loop6:
 	VORPS        jumps_const80000000<>+0(SB), Y4, Y5
 	VMOVUPS      jumps_constc2ae999a<>+0(SB), Y6
 	VMAXPS       Y5, Y6, Y6
-	VMULPS       jumps_const3fb8aa3b<>+0(SB), Y6, Y7
-	VADDPS       jumps_const4b40007f<>+0(SB), Y7, Y7
-	VSUBPS       jumps_const4b40007f<>+0(SB), Y7, Y8
-	VMOVDQA      Y6, Y6
+	VCMPPS       $0x05, jumps_constc2ae999a<>+0(SB), Y5, Y7
+	VMULPS       jumps_const3fb8aa3b<>+0(SB), Y6, Y5
+	VADDPS       jumps_const4b40007f<>+0(SB), Y5, Y5
+	VSUBPS       jumps_const4b40007f<>+0(SB), Y5, Y8
 	VFNMADD231PS jumps_const3f317200<>+0(SB), Y8, Y6
 	VMULPS       jumps_const35bfbe8e<>+0(SB), Y8, Y8
 	VSUBPS       Y8, Y6, Y6
@@ -277,10 +272,9 @@ loop6:
 	VMULPS       Y8, Y9, Y8
 	VADDPS       Y6, Y8, Y8
 	VADDPS       jumps_const3f800000<>+0(SB), Y8, Y8
-	VPSLLD       $0x17, Y7, Y7
-	VCMPPS       $0x05, jumps_constc2ae999a<>+0(SB), Y5, Y5
-	VMULPS       Y7, Y8, Y8
-	VANDPS       Y5, Y8, Y8
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y8, Y8
+	VANDPS       Y7, Y8, Y8
 	VSUBPS       Y8, Y2, Y5
 	VMOVDQA      Y4, Y6
 	VMULPS       jumps_const3ab60b61<>+0(SB), Y6, Y6
@@ -328,10 +322,10 @@ tail7:
 	VORPS        jumps_const80000000<>+0(SB), Y2, Y3
 	VMOVUPS      jumps_constc2ae999a<>+0(SB), Y4
 	VMAXPS       Y3, Y4, Y4
-	VMULPS       jumps_const3fb8aa3b<>+0(SB), Y4, Y5
-	VADDPS       jumps_const4b40007f<>+0(SB), Y5, Y5
-	VSUBPS       jumps_const4b40007f<>+0(SB), Y5, Y6
-	VMOVDQA      Y4, Y4
+	VCMPPS       $0x05, jumps_constc2ae999a<>+0(SB), Y3, Y5
+	VMULPS       jumps_const3fb8aa3b<>+0(SB), Y4, Y3
+	VADDPS       jumps_const4b40007f<>+0(SB), Y3, Y3
+	VSUBPS       jumps_const4b40007f<>+0(SB), Y3, Y6
 	VFNMADD231PS jumps_const3f317200<>+0(SB), Y6, Y4
 	VMULPS       jumps_const35bfbe8e<>+0(SB), Y6, Y6
 	VSUBPS       Y6, Y4, Y4
@@ -345,10 +339,9 @@ tail7:
 	VMULPS       Y6, Y7, Y6
 	VADDPS       Y4, Y6, Y6
 	VADDPS       jumps_const3f800000<>+0(SB), Y6, Y6
-	VPSLLD       $0x17, Y5, Y5
-	VCMPPS       $0x05, jumps_constc2ae999a<>+0(SB), Y3, Y3
-	VMULPS       Y5, Y6, Y6
-	VANDPS       Y3, Y6, Y6
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y6, Y6
+	VANDPS       Y5, Y6, Y6
 	VADDPS       jumps_const3f800000<>+0(SB), Y6, Y4
 	VMOVUPS      jumps_const3f800000<>+0(SB), Y3
 	VMULPS       Y0, Y3, Y0
@@ -357,10 +350,10 @@ tail7:
 	VORPS        jumps_const80000000<>+0(SB), Y0, Y5
 	VMOVUPS      jumps_constc2ae999a<>+0(SB), Y6
 	VMAXPS       Y5, Y6, Y6
-	VMULPS       jumps_const3fb8aa3b<>+0(SB), Y6, Y7
-	VADDPS       jumps_const4b40007f<>+0(SB), Y7, Y7
-	VSUBPS       jumps_const4b40007f<>+0(SB), Y7, Y8
-	VMOVDQA      Y6, Y6
+	VCMPPS       $0x05, jumps_constc2ae999a<>+0(SB), Y5, Y7
+	VMULPS       jumps_const3fb8aa3b<>+0(SB), Y6, Y5
+	VADDPS       jumps_const4b40007f<>+0(SB), Y5, Y5
+	VSUBPS       jumps_const4b40007f<>+0(SB), Y5, Y8
 	VFNMADD231PS jumps_const3f317200<>+0(SB), Y8, Y6
 	VMULPS       jumps_const35bfbe8e<>+0(SB), Y8, Y8
 	VSUBPS       Y8, Y6, Y6
@@ -374,10 +367,9 @@ tail7:
 	VMULPS       Y8, Y9, Y8
 	VADDPS       Y6, Y8, Y8
 	VADDPS       jumps_const3f800000<>+0(SB), Y8, Y8
-	VPSLLD       $0x17, Y7, Y7
-	VCMPPS       $0x05, jumps_constc2ae999a<>+0(SB), Y5, Y5
-	VMULPS       Y7, Y8, Y8
-	VANDPS       Y5, Y8, Y8
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y8, Y8
+	VANDPS       Y7, Y8, Y8
 	VSUBPS       Y8, Y3, Y5
 	VMOVDQA      Y0, Y6
 	VMULPS       jumps_const3ab60b61<>+0(SB), Y6, Y6
@@ -429,10 +421,10 @@ loop10:
 	VORPS        jumps_const80000000<>+0(SB), Y1, Y2
 	VMOVUPS      jumps_constc2ae999a<>+0(SB), Y3
 	VMAXPS       Y2, Y3, Y3
-	VMULPS       jumps_const3fb8aa3b<>+0(SB), Y3, Y4
-	VADDPS       jumps_const4b40007f<>+0(SB), Y4, Y4
-	VSUBPS       jumps_const4b40007f<>+0(SB), Y4, Y5
-	VMOVDQA      Y3, Y3
+	VCMPPS       $0x05, jumps_constc2ae999a<>+0(SB), Y2, Y4
+	VMULPS       jumps_const3fb8aa3b<>+0(SB), Y3, Y2
+	VADDPS       jumps_const4b40007f<>+0(SB), Y2, Y2
+	VSUBPS       jumps_const4b40007f<>+0(SB), Y2, Y5
 	VFNMADD231PS jumps_const3f317200<>+0(SB), Y5, Y3
 	VMULPS       jumps_const35bfbe8e<>+0(SB), Y5, Y5
 	VSUBPS       Y5, Y3, Y3
@@ -446,10 +438,9 @@ loop10:
 	VMULPS       Y5, Y6, Y5
 	VADDPS       Y3, Y5, Y5
 	VADDPS       jumps_const3f800000<>+0(SB), Y5, Y5
-	VPSLLD       $0x17, Y4, Y4
-	VCMPPS       $0x05, jumps_constc2ae999a<>+0(SB), Y2, Y2
-	VMULPS       Y4, Y5, Y5
-	VANDPS       Y2, Y5, Y5
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y5, Y5
+	VANDPS       Y4, Y5, Y5
 	VADDPS       jumps_const3f800000<>+0(SB), Y5, Y3
 	VMOVUPS      jumps_const3f800000<>+0(SB), Y2
 	VMULPS       Y0, Y3, Y4
@@ -458,10 +449,10 @@ loop10:
 	VORPS        jumps_const80000000<>+0(SB), Y4, Y5
 	VMOVUPS      jumps_constc2ae999a<>+0(SB), Y6
 	VMAXPS       Y5, Y6, Y6
-	VMULPS       jumps_const3fb8aa3b<>+0(SB), Y6, Y7
-	VADDPS       jumps_const4b40007f<>+0(SB), Y7, Y7
-	VSUBPS       jumps_const4b40007f<>+0(SB), Y7, Y8
-	VMOVDQA      Y6, Y6
+	VCMPPS       $0x05, jumps_constc2ae999a<>+0(SB), Y5, Y7
+	VMULPS       jumps_const3fb8aa3b<>+0(SB), Y6, Y5
+	VADDPS       jumps_const4b40007f<>+0(SB), Y5, Y5
+	VSUBPS       jumps_const4b40007f<>+0(SB), Y5, Y8
 	VFNMADD231PS jumps_const3f317200<>+0(SB), Y8, Y6
 	VMULPS       jumps_const35bfbe8e<>+0(SB), Y8, Y8
 	VSUBPS       Y8, Y6, Y6
@@ -475,10 +466,9 @@ loop10:
 	VMULPS       Y8, Y9, Y8
 	VADDPS       Y6, Y8, Y8
 	VADDPS       jumps_const3f800000<>+0(SB), Y8, Y8
-	VPSLLD       $0x17, Y7, Y7
-	VCMPPS       $0x05, jumps_constc2ae999a<>+0(SB), Y5, Y5
-	VMULPS       Y7, Y8, Y8
-	VANDPS       Y5, Y8, Y8
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y8, Y8
+	VANDPS       Y7, Y8, Y8
 	VSUBPS       Y8, Y2, Y5
 	VMOVDQA      Y4, Y6
 	VMULPS       jumps_const3ab60b61<>+0(SB), Y6, Y6
@@ -526,10 +516,10 @@ tail11:
 	VORPS        jumps_const80000000<>+0(SB), Y2, Y3
 	VMOVUPS      jumps_constc2ae999a<>+0(SB), Y4
 	VMAXPS       Y3, Y4, Y4
-	VMULPS       jumps_const3fb8aa3b<>+0(SB), Y4, Y5
-	VADDPS       jumps_const4b40007f<>+0(SB), Y5, Y5
-	VSUBPS       jumps_const4b40007f<>+0(SB), Y5, Y6
-	VMOVDQA      Y4, Y4
+	VCMPPS       $0x05, jumps_constc2ae999a<>+0(SB), Y3, Y5
+	VMULPS       jumps_const3fb8aa3b<>+0(SB), Y4, Y3
+	VADDPS       jumps_const4b40007f<>+0(SB), Y3, Y3
+	VSUBPS       jumps_const4b40007f<>+0(SB), Y3, Y6
 	VFNMADD231PS jumps_const3f317200<>+0(SB), Y6, Y4
 	VMULPS       jumps_const35bfbe8e<>+0(SB), Y6, Y6
 	VSUBPS       Y6, Y4, Y4
@@ -543,10 +533,9 @@ tail11:
 	VMULPS       Y6, Y7, Y6
 	VADDPS       Y4, Y6, Y6
 	VADDPS       jumps_const3f800000<>+0(SB), Y6, Y6
-	VPSLLD       $0x17, Y5, Y5
-	VCMPPS       $0x05, jumps_constc2ae999a<>+0(SB), Y3, Y3
-	VMULPS       Y5, Y6, Y6
-	VANDPS       Y3, Y6, Y6
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y6, Y6
+	VANDPS       Y5, Y6, Y6
 	VADDPS       jumps_const3f800000<>+0(SB), Y6, Y4
 	VMOVUPS      jumps_const3f800000<>+0(SB), Y3
 	VMULPS       Y0, Y4, Y0
@@ -555,10 +544,10 @@ tail11:
 	VORPS        jumps_const80000000<>+0(SB), Y0, Y5
 	VMOVUPS      jumps_constc2ae999a<>+0(SB), Y6
 	VMAXPS       Y5, Y6, Y6
-	VMULPS       jumps_const3fb8aa3b<>+0(SB), Y6, Y7
-	VADDPS       jumps_const4b40007f<>+0(SB), Y7, Y7
-	VSUBPS       jumps_const4b40007f<>+0(SB), Y7, Y8
-	VMOVDQA      Y6, Y6
+	VCMPPS       $0x05, jumps_constc2ae999a<>+0(SB), Y5, Y7
+	VMULPS       jumps_const3fb8aa3b<>+0(SB), Y6, Y5
+	VADDPS       jumps_const4b40007f<>+0(SB), Y5, Y5
+	VSUBPS       jumps_const4b40007f<>+0(SB), Y5, Y8
 	VFNMADD231PS jumps_const3f317200<>+0(SB), Y8, Y6
 	VMULPS       jumps_const35bfbe8e<>+0(SB), Y8, Y8
 	VSUBPS       Y8, Y6, Y6
@@ -572,10 +561,9 @@ tail11:
 	VMULPS       Y8, Y9, Y8
 	VADDPS       Y6, Y8, Y8
 	VADDPS       jumps_const3f800000<>+0(SB), Y8, Y8
-	VPSLLD       $0x17, Y7, Y7
-	VCMPPS       $0x05, jumps_constc2ae999a<>+0(SB), Y5, Y5
-	VMULPS       Y7, Y8, Y8
-	VANDPS       Y5, Y8, Y8
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y8, Y8
+	VANDPS       Y7, Y8, Y8
 	VSUBPS       Y8, Y3, Y5
 	VMOVDQA      Y0, Y6
 	VMULPS       jumps_const3ab60b61<>+0(SB), Y6, Y6
@@ -627,10 +615,10 @@ loop14:
 	VORPS        jumps_const80000000<>+0(SB), Y1, Y2
 	VMOVUPS      jumps_constc2ae999a<>+0(SB), Y3
 	VMAXPS       Y2, Y3, Y3
-	VMULPS       jumps_const3fb8aa3b<>+0(SB), Y3, Y4
-	VADDPS       jumps_const4b40007f<>+0(SB), Y4, Y4
-	VSUBPS       jumps_const4b40007f<>+0(SB), Y4, Y5
-	VMOVDQA      Y3, Y3
+	VCMPPS       $0x05, jumps_constc2ae999a<>+0(SB), Y2, Y4
+	VMULPS       jumps_const3fb8aa3b<>+0(SB), Y3, Y2
+	VADDPS       jumps_const4b40007f<>+0(SB), Y2, Y2
+	VSUBPS       jumps_const4b40007f<>+0(SB), Y2, Y5
 	VFNMADD231PS jumps_const3f317200<>+0(SB), Y5, Y3
 	VMULPS       jumps_const35bfbe8e<>+0(SB), Y5, Y5
 	VSUBPS       Y5, Y3, Y3
@@ -644,10 +632,9 @@ loop14:
 	VMULPS       Y5, Y6, Y5
 	VADDPS       Y3, Y5, Y5
 	VADDPS       jumps_const3f800000<>+0(SB), Y5, Y5
-	VPSLLD       $0x17, Y4, Y4
-	VCMPPS       $0x05, jumps_constc2ae999a<>+0(SB), Y2, Y2
-	VMULPS       Y4, Y5, Y5
-	VANDPS       Y2, Y5, Y5
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y5, Y5
+	VANDPS       Y4, Y5, Y5
 	VADDPS       jumps_const3f800000<>+0(SB), Y5, Y3
 	VMOVUPS      jumps_const3f800000<>+0(SB), Y2
 	VDIVPS       Y5, Y3, Y4
@@ -657,10 +644,10 @@ loop14:
 	VORPS        jumps_const80000000<>+0(SB), Y4, Y5
 	VMOVUPS      jumps_constc2ae999a<>+0(SB), Y6
 	VMAXPS       Y5, Y6, Y6
-	VMULPS       jumps_const3fb8aa3b<>+0(SB), Y6, Y7
-	VADDPS       jumps_const4b40007f<>+0(SB), Y7, Y7
-	VSUBPS       jumps_const4b40007f<>+0(SB), Y7, Y8
-	VMOVDQA      Y6, Y6
+	VCMPPS       $0x05, jumps_constc2ae999a<>+0(SB), Y5, Y7
+	VMULPS       jumps_const3fb8aa3b<>+0(SB), Y6, Y5
+	VADDPS       jumps_const4b40007f<>+0(SB), Y5, Y5
+	VSUBPS       jumps_const4b40007f<>+0(SB), Y5, Y8
 	VFNMADD231PS jumps_const3f317200<>+0(SB), Y8, Y6
 	VMULPS       jumps_const35bfbe8e<>+0(SB), Y8, Y8
 	VSUBPS       Y8, Y6, Y6
@@ -674,10 +661,9 @@ loop14:
 	VMULPS       Y8, Y9, Y8
 	VADDPS       Y6, Y8, Y8
 	VADDPS       jumps_const3f800000<>+0(SB), Y8, Y8
-	VPSLLD       $0x17, Y7, Y7
-	VCMPPS       $0x05, jumps_constc2ae999a<>+0(SB), Y5, Y5
-	VMULPS       Y7, Y8, Y8
-	VANDPS       Y5, Y8, Y8
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y8, Y8
+	VANDPS       Y7, Y8, Y8
 	VSUBPS       Y8, Y2, Y5
 	VMOVDQA      Y4, Y6
 	VMULPS       jumps_const3ab60b61<>+0(SB), Y6, Y6
@@ -725,10 +711,10 @@ tail15:
 	VORPS        jumps_const80000000<>+0(SB), Y2, Y3
 	VMOVUPS      jumps_constc2ae999a<>+0(SB), Y4
 	VMAXPS       Y3, Y4, Y4
-	VMULPS       jumps_const3fb8aa3b<>+0(SB), Y4, Y5
-	VADDPS       jumps_const4b40007f<>+0(SB), Y5, Y5
-	VSUBPS       jumps_const4b40007f<>+0(SB), Y5, Y6
-	VMOVDQA      Y4, Y4
+	VCMPPS       $0x05, jumps_constc2ae999a<>+0(SB), Y3, Y5
+	VMULPS       jumps_const3fb8aa3b<>+0(SB), Y4, Y3
+	VADDPS       jumps_const4b40007f<>+0(SB), Y3, Y3
+	VSUBPS       jumps_const4b40007f<>+0(SB), Y3, Y6
 	VFNMADD231PS jumps_const3f317200<>+0(SB), Y6, Y4
 	VMULPS       jumps_const35bfbe8e<>+0(SB), Y6, Y6
 	VSUBPS       Y6, Y4, Y4
@@ -742,10 +728,9 @@ tail15:
 	VMULPS       Y6, Y7, Y6
 	VADDPS       Y4, Y6, Y6
 	VADDPS       jumps_const3f800000<>+0(SB), Y6, Y6
-	VPSLLD       $0x17, Y5, Y5
-	VCMPPS       $0x05, jumps_constc2ae999a<>+0(SB), Y3, Y3
-	VMULPS       Y5, Y6, Y6
-	VANDPS       Y3, Y6, Y6
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y6, Y6
+	VANDPS       Y5, Y6, Y6
 	VADDPS       jumps_const3f800000<>+0(SB), Y6, Y4
 	VMOVUPS      jumps_const3f800000<>+0(SB), Y3
 	VDIVPS       Y6, Y4, Y5
@@ -755,10 +740,10 @@ tail15:
 	VORPS        jumps_const80000000<>+0(SB), Y0, Y5
 	VMOVUPS      jumps_constc2ae999a<>+0(SB), Y6
 	VMAXPS       Y5, Y6, Y6
-	VMULPS       jumps_const3fb8aa3b<>+0(SB), Y6, Y7
-	VADDPS       jumps_const4b40007f<>+0(SB), Y7, Y7
-	VSUBPS       jumps_const4b40007f<>+0(SB), Y7, Y8
-	VMOVDQA      Y6, Y6
+	VCMPPS       $0x05, jumps_constc2ae999a<>+0(SB), Y5, Y7
+	VMULPS       jumps_const3fb8aa3b<>+0(SB), Y6, Y5
+	VADDPS       jumps_const4b40007f<>+0(SB), Y5, Y5
+	VSUBPS       jumps_const4b40007f<>+0(SB), Y5, Y8
 	VFNMADD231PS jumps_const3f317200<>+0(SB), Y8, Y6
 	VMULPS       jumps_const35bfbe8e<>+0(SB), Y8, Y8
 	VSUBPS       Y8, Y6, Y6
@@ -772,10 +757,9 @@ tail15:
 	VMULPS       Y8, Y9, Y8
 	VADDPS       Y6, Y8, Y8
 	VADDPS       jumps_const3f800000<>+0(SB), Y8, Y8
-	VPSLLD       $0x17, Y7, Y7
-	VCMPPS       $0x05, jumps_constc2ae999a<>+0(SB), Y5, Y5
-	VMULPS       Y7, Y8, Y8
-	VANDPS       Y5, Y8, Y8
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y8, Y8
+	VANDPS       Y7, Y8, Y8
 	VSUBPS       Y8, Y3, Y5
 	VMOVDQA      Y0, Y6
 	VMULPS       jumps_const3ab60b61<>+0(SB), Y6, Y6
@@ -1098,55 +1082,51 @@ loop2:
 	VMOVUPS      (CX)(SI*4), Z23
 	VXORPS       Z23, Z22, Z22
 	VORPS        Z10, Z22, Z23
-	VMULPS       Z1, Z23, Z24
-	VRNDSCALEPS  $0x00, Z24, Z24
-	VMOVDQA32    Z24, Z25
-	VMOVDQA32    Z23, Z26
-	VFNMADD231PS Z2, Z25, Z26
-	VMULPS       Z3, Z25, Z25
-	VSUBPS       Z25, Z26, Z26
-	VMULPS       Z7, Z26, Z25
-	VADDPS       Z6, Z25, Z25
-	VMULPS       Z26, Z25, Z25
-	VADDPS       Z5, Z25, Z25
-	VMULPS       Z26, Z25, Z25
-	VADDPS       Z4, Z25, Z25
-	VMULPS       Z26, Z26, Z27
-	VMULPS       Z25, Z27, Z25
-	VADDPS       Z26, Z25, Z25
-	VADDPS       Z8, Z25, Z25
 	VCMPPS       $0x05, Z9, Z23, K1
-	VSCALEFPS.Z  Z24, Z25, K1, Z25
-	VADDPS       Z8, Z25, Z24
+	VMULPS       Z1, Z23, Z24
+	VRNDSCALEPS  $0x00, Z24, Z25
+	VFNMADD231PS Z2, Z25, Z23
+	VMULPS       Z3, Z25, Z24
+	VSUBPS       Z24, Z23, Z23
+	VMULPS       Z7, Z23, Z24
+	VADDPS       Z6, Z24, Z24
+	VMULPS       Z23, Z24, Z24
+	VADDPS       Z5, Z24, Z24
+	VMULPS       Z23, Z24, Z24
+	VADDPS       Z4, Z24, Z24
+	VMULPS       Z23, Z23, Z26
+	VMULPS       Z24, Z26, Z24
+	VADDPS       Z23, Z24, Z24
+	VADDPS       Z8, Z24, Z24
+	VSCALEFPS.Z  Z25, Z24, K1, Z24
+	VADDPS       Z8, Z24, Z25
 	VMOVUPS      Z8, Z23
-	VSQRTPS      Z25, Z26
-	VDIVPS       Z26, Z24, Z26
+	VSQRTPS      Z24, Z26
+	VDIVPS       Z26, Z25, Z26
 	VMULPS       Z0, Z26, Z26
 	VPMOVD2M     Z22, K1
-	VMOVAPS      Z25, Z25
-	VMOVAPS      Z23, K1, Z25
-	VDIVPS       Z24, Z25, Z24
+	VMOVAPS      Z24, Z24
+	VMOVAPS      Z23, K1, Z24
+	VDIVPS       Z25, Z24, Z24
 	VORPS        Z10, Z26, Z25
-	VMULPS       Z1, Z25, Z27
-	VRNDSCALEPS  $0x00, Z27, Z27
-	VMOVDQA32    Z27, Z28
-	VMOVDQA32    Z25, Z29
-	VFNMADD231PS Z2, Z28, Z29
-	VMULPS       Z3, Z28, Z28
-	VSUBPS       Z28, Z29, Z29
-	VMULPS       Z7, Z29, Z28
-	VADDPS       Z6, Z28, Z28
-	VMULPS       Z29, Z28, Z28
-	VADDPS       Z5, Z28, Z28
-	VMULPS       Z29, Z28, Z28
-	VADDPS       Z4, Z28, Z28
-	VMULPS       Z29, Z29, Z30
-	VMULPS       Z28, Z30, Z28
-	VADDPS       Z29, Z28, Z28
-	VADDPS       Z8, Z28, Z28
 	VCMPPS       $0x05, Z9, Z25, K1
-	VSCALEFPS.Z  Z27, Z28, K1, Z28
-	VSUBPS       Z28, Z23, Z25
+	VMULPS       Z1, Z25, Z27
+	VRNDSCALEPS  $0x00, Z27, Z28
+	VFNMADD231PS Z2, Z28, Z25
+	VMULPS       Z3, Z28, Z27
+	VSUBPS       Z27, Z25, Z25
+	VMULPS       Z7, Z25, Z27
+	VADDPS       Z6, Z27, Z27
+	VMULPS       Z25, Z27, Z27
+	VADDPS       Z5, Z27, Z27
+	VMULPS       Z25, Z27, Z27
+	VADDPS       Z4, Z27, Z27
+	VMULPS       Z25, Z25, Z29
+	VMULPS       Z27, Z29, Z27
+	VADDPS       Z25, Z27, Z27
+	VADDPS       Z8, Z27, Z27
+	VSCALEFPS.Z  Z28, Z27, K1, Z27
+	VSUBPS       Z27, Z23, Z25
 	VMOVDQA32    Z26, Z27
 	VMULPS       Z16, Z27, Z27
 	VMOVUPS      Z15, Z28
@@ -1189,53 +1169,49 @@ tail3:
 	VMOVUPS.Z    (CX)(SI*4), K1, Z23
 	VXORPS       Z23, Z22, Z22
 	VORPS        Z10, Z22, Z23
-	VMULPS       Z1, Z23, Z24
-	VRNDSCALEPS  $0x00, Z24, Z24
-	VMOVDQA32    Z24, Z25
-	VMOVDQA32    Z23, Z26
-	VFNMADD231PS Z2, Z25, Z26
-	VMULPS       Z3, Z25, Z25
-	VSUBPS       Z25, Z26, Z26
-	VMULPS       Z7, Z26, Z25
-	VADDPS       Z6, Z25, Z25
-	VMULPS       Z26, Z25, Z25
-	VADDPS       Z5, Z25, Z25
-	VMULPS       Z26, Z25, Z25
-	VADDPS       Z4, Z25, Z25
-	VMULPS       Z26, Z26, Z27
-	VMULPS       Z25, Z27, Z25
-	VADDPS       Z26, Z25, Z25
-	VADDPS       Z8, Z25, Z25
 	VCMPPS       $0x05, Z9, Z23, K2
-	VSCALEFPS.Z  Z24, Z25, K2, Z25
-	VADDPS       Z8, Z25, Z24
+	VMULPS       Z1, Z23, Z24
+	VRNDSCALEPS  $0x00, Z24, Z25
+	VFNMADD231PS Z2, Z25, Z23
+	VMULPS       Z3, Z25, Z24
+	VSUBPS       Z24, Z23, Z23
+	VMULPS       Z7, Z23, Z24
+	VADDPS       Z6, Z24, Z24
+	VMULPS       Z23, Z24, Z24
+	VADDPS       Z5, Z24, Z24
+	VMULPS       Z23, Z24, Z24
+	VADDPS       Z4, Z24, Z24
+	VMULPS       Z23, Z23, Z26
+	VMULPS       Z24, Z26, Z24
+	VADDPS       Z23, Z24, Z24
+	VADDPS       Z8, Z24, Z24
+	VSCALEFPS.Z  Z25, Z24, K2, Z24
+	VADDPS       Z8, Z24, Z25
 	VMOVUPS      Z8, Z23
-	VSQRTPS      Z25, Z26
-	VDIVPS       Z26, Z24, Z26
+	VSQRTPS      Z24, Z26
+	VDIVPS       Z26, Z25, Z26
 	VMULPS       Z0, Z26, Z0
 	VPMOVD2M     Z22, K2
-	VMOVAPS      Z25, Z25
-	VMOVAPS      Z23, K2, Z25
-	VDIVPS       Z24, Z25, Z24
+	VMOVAPS      Z24, Z24
+	VMOVAPS      Z23, K2, Z24
+	VDIVPS       Z25, Z24, Z24
 	VORPS        Z10, Z0, Z10
+	VCMPPS       $0x05, Z9, Z10, K2
 	VMULPS       Z1, Z10, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VMOVDQA32    Z1, Z25
-	VMOVDQA32    Z10, Z26
-	VFNMADD231PS Z2, Z25, Z26
-	VMULPS       Z3, Z25, Z25
-	VSUBPS       Z25, Z26, Z26
-	VMULPS       Z7, Z26, Z2
+	VFNMADD231PS Z2, Z1, Z10
+	VMULPS       Z3, Z1, Z2
+	VSUBPS       Z2, Z10, Z10
+	VMULPS       Z7, Z10, Z2
 	VADDPS       Z6, Z2, Z2
-	VMULPS       Z26, Z2, Z2
+	VMULPS       Z10, Z2, Z2
 	VADDPS       Z5, Z2, Z2
-	VMULPS       Z26, Z2, Z2
+	VMULPS       Z10, Z2, Z2
 	VADDPS       Z4, Z2, Z2
-	VMULPS       Z26, Z26, Z3
+	VMULPS       Z10, Z10, Z3
 	VMULPS       Z2, Z3, Z2
-	VADDPS       Z26, Z2, Z2
+	VADDPS       Z10, Z2, Z2
 	VADDPS       Z8, Z2, Z2
-	VCMPPS       $0x05, Z9, Z10, K2
 	VSCALEFPS.Z  Z1, Z2, K2, Z2
 	VSUBPS       Z2, Z23, Z1
 	VMOVDQA32    Z0, Z2
@@ -1285,53 +1261,49 @@ loop6:
 	VMOVUPS      (CX)(SI*4), Z23
 	VXORPS       Z23, Z22, Z22
 	VORPS        Z10, Z22, Z23
-	VMULPS       Z1, Z23, Z24
-	VRNDSCALEPS  $0x00, Z24, Z24
-	VMOVDQA32    Z24, Z25
-	VMOVDQA32    Z23, Z26
-	VFNMADD231PS Z2, Z25, Z26
-	VMULPS       Z3, Z25, Z25
-	VSUBPS       Z25, Z26, Z26
-	VMULPS       Z7, Z26, Z25
-	VADDPS       Z6, Z25, Z25
-	VMULPS       Z26, Z25, Z25
-	VADDPS       Z5, Z25, Z25
-	VMULPS       Z26, Z25, Z25
-	VADDPS       Z4, Z25, Z25
-	VMULPS       Z26, Z26, Z27
-	VMULPS       Z25, Z27, Z25
-	VADDPS       Z26, Z25, Z25
-	VADDPS       Z8, Z25, Z25
 	VCMPPS       $0x05, Z9, Z23, K1
-	VSCALEFPS.Z  Z24, Z25, K1, Z25
-	VADDPS       Z8, Z25, Z24
+	VMULPS       Z1, Z23, Z24
+	VRNDSCALEPS  $0x00, Z24, Z25
+	VFNMADD231PS Z2, Z25, Z23
+	VMULPS       Z3, Z25, Z24
+	VSUBPS       Z24, Z23, Z23
+	VMULPS       Z7, Z23, Z24
+	VADDPS       Z6, Z24, Z24
+	VMULPS       Z23, Z24, Z24
+	VADDPS       Z5, Z24, Z24
+	VMULPS       Z23, Z24, Z24
+	VADDPS       Z4, Z24, Z24
+	VMULPS       Z23, Z23, Z26
+	VMULPS       Z24, Z26, Z24
+	VADDPS       Z23, Z24, Z24
+	VADDPS       Z8, Z24, Z24
+	VSCALEFPS.Z  Z25, Z24, K1, Z24
+	VADDPS       Z8, Z24, Z25
 	VMOVUPS      Z8, Z23
 	VMULPS       Z0, Z23, Z26
 	VPMOVD2M     Z22, K1
-	VMOVAPS      Z25, Z25
-	VMOVAPS      Z23, K1, Z25
-	VDIVPS       Z24, Z25, Z24
+	VMOVAPS      Z24, Z24
+	VMOVAPS      Z23, K1, Z24
+	VDIVPS       Z25, Z24, Z24
 	VORPS        Z10, Z26, Z25
-	VMULPS       Z1, Z25, Z27
-	VRNDSCALEPS  $0x00, Z27, Z27
-	VMOVDQA32    Z27, Z28
-	VMOVDQA32    Z25, Z29
-	VFNMADD231PS Z2, Z28, Z29
-	VMULPS       Z3, Z28, Z28
-	VSUBPS       Z28, Z29, Z29
-	VMULPS       Z7, Z29, Z28
-	VADDPS       Z6, Z28, Z28
-	VMULPS       Z29, Z28, Z28
-	VADDPS       Z5, Z28, Z28
-	VMULPS       Z29, Z28, Z28
-	VADDPS       Z4, Z28, Z28
-	VMULPS       Z29, Z29, Z30
-	VMULPS       Z28, Z30, Z28
-	VADDPS       Z29, Z28, Z28
-	VADDPS       Z8, Z28, Z28
 	VCMPPS       $0x05, Z9, Z25, K1
-	VSCALEFPS.Z  Z27, Z28, K1, Z28
-	VSUBPS       Z28, Z23, Z25
+	VMULPS       Z1, Z25, Z27
+	VRNDSCALEPS  $0x00, Z27, Z28
+	VFNMADD231PS Z2, Z28, Z25
+	VMULPS       Z3, Z28, Z27
+	VSUBPS       Z27, Z25, Z25
+	VMULPS       Z7, Z25, Z27
+	VADDPS       Z6, Z27, Z27
+	VMULPS       Z25, Z27, Z27
+	VADDPS       Z5, Z27, Z27
+	VMULPS       Z25, Z27, Z27
+	VADDPS       Z4, Z27, Z27
+	VMULPS       Z25, Z25, Z29
+	VMULPS       Z27, Z29, Z27
+	VADDPS       Z25, Z27, Z27
+	VADDPS       Z8, Z27, Z27
+	VSCALEFPS.Z  Z28, Z27, K1, Z27
+	VSUBPS       Z27, Z23, Z25
 	VMOVDQA32    Z26, Z27
 	VMULPS       Z16, Z27, Z27
 	VMOVUPS      Z15, Z28
@@ -1374,51 +1346,47 @@ tail7:
 	VMOVUPS.Z    (CX)(SI*4), K1, Z23
 	VXORPS       Z23, Z22, Z22
 	VORPS        Z10, Z22, Z23
-	VMULPS       Z1, Z23, Z24
-	VRNDSCALEPS  $0x00, Z24, Z24
-	VMOVDQA32    Z24, Z25
-	VMOVDQA32    Z23, Z26
-	VFNMADD231PS Z2, Z25, Z26
-	VMULPS       Z3, Z25, Z25
-	VSUBPS       Z25, Z26, Z26
-	VMULPS       Z7, Z26, Z25
-	VADDPS       Z6, Z25, Z25
-	VMULPS       Z26, Z25, Z25
-	VADDPS       Z5, Z25, Z25
-	VMULPS       Z26, Z25, Z25
-	VADDPS       Z4, Z25, Z25
-	VMULPS       Z26, Z26, Z27
-	VMULPS       Z25, Z27, Z25
-	VADDPS       Z26, Z25, Z25
-	VADDPS       Z8, Z25, Z25
 	VCMPPS       $0x05, Z9, Z23, K2
-	VSCALEFPS.Z  Z24, Z25, K2, Z25
-	VADDPS       Z8, Z25, Z24
+	VMULPS       Z1, Z23, Z24
+	VRNDSCALEPS  $0x00, Z24, Z25
+	VFNMADD231PS Z2, Z25, Z23
+	VMULPS       Z3, Z25, Z24
+	VSUBPS       Z24, Z23, Z23
+	VMULPS       Z7, Z23, Z24
+	VADDPS       Z6, Z24, Z24
+	VMULPS       Z23, Z24, Z24
+	VADDPS       Z5, Z24, Z24
+	VMULPS       Z23, Z24, Z24
+	VADDPS       Z4, Z24, Z24
+	VMULPS       Z23, Z23, Z26
+	VMULPS       Z24, Z26, Z24
+	VADDPS       Z23, Z24, Z24
+	VADDPS       Z8, Z24, Z24
+	VSCALEFPS.Z  Z25, Z24, K2, Z24
+	VADDPS       Z8, Z24, Z25
 	VMOVUPS      Z8, Z23
 	VMULPS       Z0, Z23, Z0
 	VPMOVD2M     Z22, K2
-	VMOVAPS      Z25, Z25
-	VMOVAPS      Z23, K2, Z25
-	VDIVPS       Z24, Z25, Z24
+	VMOVAPS      Z24, Z24
+	VMOVAPS      Z23, K2, Z24
+	VDIVPS       Z25, Z24, Z24
 	VORPS        Z10, Z0, Z10
+	VCMPPS       $0x05, Z9, Z10, K2
 	VMULPS       Z1, Z10, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VMOVDQA32    Z1, Z25
-	VMOVDQA32    Z10, Z26
-	VFNMADD231PS Z2, Z25, Z26
-	VMULPS       Z3, Z25, Z25
-	VSUBPS       Z25, Z26, Z26
-	VMULPS       Z7, Z26, Z2
+	VFNMADD231PS Z2, Z1, Z10
+	VMULPS       Z3, Z1, Z2
+	VSUBPS       Z2, Z10, Z10
+	VMULPS       Z7, Z10, Z2
 	VADDPS       Z6, Z2, Z2
-	VMULPS       Z26, Z2, Z2
+	VMULPS       Z10, Z2, Z2
 	VADDPS       Z5, Z2, Z2
-	VMULPS       Z26, Z2, Z2
+	VMULPS       Z10, Z2, Z2
 	VADDPS       Z4, Z2, Z2
-	VMULPS       Z26, Z26, Z3
+	VMULPS       Z10, Z10, Z3
 	VMULPS       Z2, Z3, Z2
-	VADDPS       Z26, Z2, Z2
+	VADDPS       Z10, Z2, Z2
 	VADDPS       Z8, Z2, Z2
-	VCMPPS       $0x05, Z9, Z10, K2
 	VSCALEFPS.Z  Z1, Z2, K2, Z2
 	VSUBPS       Z2, Z23, Z1
 	VMOVDQA32    Z0, Z2
@@ -1468,53 +1436,49 @@ loop10:
 	VMOVUPS      (CX)(SI*4), Z23
 	VXORPS       Z23, Z22, Z22
 	VORPS        Z10, Z22, Z23
-	VMULPS       Z1, Z23, Z24
-	VRNDSCALEPS  $0x00, Z24, Z24
-	VMOVDQA32    Z24, Z25
-	VMOVDQA32    Z23, Z26
-	VFNMADD231PS Z2, Z25, Z26
-	VMULPS       Z3, Z25, Z25
-	VSUBPS       Z25, Z26, Z26
-	VMULPS       Z7, Z26, Z25
-	VADDPS       Z6, Z25, Z25
-	VMULPS       Z26, Z25, Z25
-	VADDPS       Z5, Z25, Z25
-	VMULPS       Z26, Z25, Z25
-	VADDPS       Z4, Z25, Z25
-	VMULPS       Z26, Z26, Z27
-	VMULPS       Z25, Z27, Z25
-	VADDPS       Z26, Z25, Z25
-	VADDPS       Z8, Z25, Z25
 	VCMPPS       $0x05, Z9, Z23, K1
-	VSCALEFPS.Z  Z24, Z25, K1, Z25
-	VADDPS       Z8, Z25, Z24
+	VMULPS       Z1, Z23, Z24
+	VRNDSCALEPS  $0x00, Z24, Z25
+	VFNMADD231PS Z2, Z25, Z23
+	VMULPS       Z3, Z25, Z24
+	VSUBPS       Z24, Z23, Z23
+	VMULPS       Z7, Z23, Z24
+	VADDPS       Z6, Z24, Z24
+	VMULPS       Z23, Z24, Z24
+	VADDPS       Z5, Z24, Z24
+	VMULPS       Z23, Z24, Z24
+	VADDPS       Z4, Z24, Z24
+	VMULPS       Z23, Z23, Z26
+	VMULPS       Z24, Z26, Z24
+	VADDPS       Z23, Z24, Z24
+	VADDPS       Z8, Z24, Z24
+	VSCALEFPS.Z  Z25, Z24, K1, Z24
+	VADDPS       Z8, Z24, Z25
 	VMOVUPS      Z8, Z23
-	VMULPS       Z0, Z24, Z26
+	VMULPS       Z0, Z25, Z26
 	VPMOVD2M     Z22, K1
-	VMOVAPS      Z25, Z25
-	VMOVAPS      Z23, K1, Z25
-	VDIVPS       Z24, Z25, Z24
+	VMOVAPS      Z24, Z24
+	VMOVAPS      Z23, K1, Z24
+	VDIVPS       Z25, Z24, Z24
 	VORPS        Z10, Z26, Z25
-	VMULPS       Z1, Z25, Z27
-	VRNDSCALEPS  $0x00, Z27, Z27
-	VMOVDQA32    Z27, Z28
-	VMOVDQA32    Z25, Z29
-	VFNMADD231PS Z2, Z28, Z29
-	VMULPS       Z3, Z28, Z28
-	VSUBPS       Z28, Z29, Z29
-	VMULPS       Z7, Z29, Z28
-	VADDPS       Z6, Z28, Z28
-	VMULPS       Z29, Z28, Z28
-	VADDPS       Z5, Z28, Z28
-	VMULPS       Z29, Z28, Z28
-	VADDPS       Z4, Z28, Z28
-	VMULPS       Z29, Z29, Z30
-	VMULPS       Z28, Z30, Z28
-	VADDPS       Z29, Z28, Z28
-	VADDPS       Z8, Z28, Z28
 	VCMPPS       $0x05, Z9, Z25, K1
-	VSCALEFPS.Z  Z27, Z28, K1, Z28
-	VSUBPS       Z28, Z23, Z25
+	VMULPS       Z1, Z25, Z27
+	VRNDSCALEPS  $0x00, Z27, Z28
+	VFNMADD231PS Z2, Z28, Z25
+	VMULPS       Z3, Z28, Z27
+	VSUBPS       Z27, Z25, Z25
+	VMULPS       Z7, Z25, Z27
+	VADDPS       Z6, Z27, Z27
+	VMULPS       Z25, Z27, Z27
+	VADDPS       Z5, Z27, Z27
+	VMULPS       Z25, Z27, Z27
+	VADDPS       Z4, Z27, Z27
+	VMULPS       Z25, Z25, Z29
+	VMULPS       Z27, Z29, Z27
+	VADDPS       Z25, Z27, Z27
+	VADDPS       Z8, Z27, Z27
+	VSCALEFPS.Z  Z28, Z27, K1, Z27
+	VSUBPS       Z27, Z23, Z25
 	VMOVDQA32    Z26, Z27
 	VMULPS       Z16, Z27, Z27
 	VMOVUPS      Z15, Z28
@@ -1557,51 +1521,47 @@ tail11:
 	VMOVUPS.Z    (CX)(SI*4), K1, Z23
 	VXORPS       Z23, Z22, Z22
 	VORPS        Z10, Z22, Z23
-	VMULPS       Z1, Z23, Z24
-	VRNDSCALEPS  $0x00, Z24, Z24
-	VMOVDQA32    Z24, Z25
-	VMOVDQA32    Z23, Z26
-	VFNMADD231PS Z2, Z25, Z26
-	VMULPS       Z3, Z25, Z25
-	VSUBPS       Z25, Z26, Z26
-	VMULPS       Z7, Z26, Z25
-	VADDPS       Z6, Z25, Z25
-	VMULPS       Z26, Z25, Z25
-	VADDPS       Z5, Z25, Z25
-	VMULPS       Z26, Z25, Z25
-	VADDPS       Z4, Z25, Z25
-	VMULPS       Z26, Z26, Z27
-	VMULPS       Z25, Z27, Z25
-	VADDPS       Z26, Z25, Z25
-	VADDPS       Z8, Z25, Z25
 	VCMPPS       $0x05, Z9, Z23, K2
-	VSCALEFPS.Z  Z24, Z25, K2, Z25
-	VADDPS       Z8, Z25, Z24
+	VMULPS       Z1, Z23, Z24
+	VRNDSCALEPS  $0x00, Z24, Z25
+	VFNMADD231PS Z2, Z25, Z23
+	VMULPS       Z3, Z25, Z24
+	VSUBPS       Z24, Z23, Z23
+	VMULPS       Z7, Z23, Z24
+	VADDPS       Z6, Z24, Z24
+	VMULPS       Z23, Z24, Z24
+	VADDPS       Z5, Z24, Z24
+	VMULPS       Z23, Z24, Z24
+	VADDPS       Z4, Z24, Z24
+	VMULPS       Z23, Z23, Z26
+	VMULPS       Z24, Z26, Z24
+	VADDPS       Z23, Z24, Z24
+	VADDPS       Z8, Z24, Z24
+	VSCALEFPS.Z  Z25, Z24, K2, Z24
+	VADDPS       Z8, Z24, Z25
 	VMOVUPS      Z8, Z23
-	VMULPS       Z0, Z24, Z0
+	VMULPS       Z0, Z25, Z0
 	VPMOVD2M     Z22, K2
-	VMOVAPS      Z25, Z25
-	VMOVAPS      Z23, K2, Z25
-	VDIVPS       Z24, Z25, Z24
+	VMOVAPS      Z24, Z24
+	VMOVAPS      Z23, K2, Z24
+	VDIVPS       Z25, Z24, Z24
 	VORPS        Z10, Z0, Z10
+	VCMPPS       $0x05, Z9, Z10, K2
 	VMULPS       Z1, Z10, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VMOVDQA32    Z1, Z25
-	VMOVDQA32    Z10, Z26
-	VFNMADD231PS Z2, Z25, Z26
-	VMULPS       Z3, Z25, Z25
-	VSUBPS       Z25, Z26, Z26
-	VMULPS       Z7, Z26, Z2
+	VFNMADD231PS Z2, Z1, Z10
+	VMULPS       Z3, Z1, Z2
+	VSUBPS       Z2, Z10, Z10
+	VMULPS       Z7, Z10, Z2
 	VADDPS       Z6, Z2, Z2
-	VMULPS       Z26, Z2, Z2
+	VMULPS       Z10, Z2, Z2
 	VADDPS       Z5, Z2, Z2
-	VMULPS       Z26, Z2, Z2
+	VMULPS       Z10, Z2, Z2
 	VADDPS       Z4, Z2, Z2
-	VMULPS       Z26, Z26, Z3
+	VMULPS       Z10, Z10, Z3
 	VMULPS       Z2, Z3, Z2
-	VADDPS       Z26, Z2, Z2
+	VADDPS       Z10, Z2, Z2
 	VADDPS       Z8, Z2, Z2
-	VCMPPS       $0x05, Z9, Z10, K2
 	VSCALEFPS.Z  Z1, Z2, K2, Z2
 	VSUBPS       Z2, Z23, Z1
 	VMOVDQA32    Z0, Z2
@@ -1651,54 +1611,50 @@ loop14:
 	VMOVUPS      (CX)(SI*4), Z23
 	VXORPS       Z23, Z22, Z22
 	VORPS        Z10, Z22, Z23
-	VMULPS       Z1, Z23, Z24
-	VRNDSCALEPS  $0x00, Z24, Z24
-	VMOVDQA32    Z24, Z25
-	VMOVDQA32    Z23, Z26
-	VFNMADD231PS Z2, Z25, Z26
-	VMULPS       Z3, Z25, Z25
-	VSUBPS       Z25, Z26, Z26
-	VMULPS       Z7, Z26, Z25
-	VADDPS       Z6, Z25, Z25
-	VMULPS       Z26, Z25, Z25
-	VADDPS       Z5, Z25, Z25
-	VMULPS       Z26, Z25, Z25
-	VADDPS       Z4, Z25, Z25
-	VMULPS       Z26, Z26, Z27
-	VMULPS       Z25, Z27, Z25
-	VADDPS       Z26, Z25, Z25
-	VADDPS       Z8, Z25, Z25
 	VCMPPS       $0x05, Z9, Z23, K1
-	VSCALEFPS.Z  Z24, Z25, K1, Z25
-	VADDPS       Z8, Z25, Z24
+	VMULPS       Z1, Z23, Z24
+	VRNDSCALEPS  $0x00, Z24, Z25
+	VFNMADD231PS Z2, Z25, Z23
+	VMULPS       Z3, Z25, Z24
+	VSUBPS       Z24, Z23, Z23
+	VMULPS       Z7, Z23, Z24
+	VADDPS       Z6, Z24, Z24
+	VMULPS       Z23, Z24, Z24
+	VADDPS       Z5, Z24, Z24
+	VMULPS       Z23, Z24, Z24
+	VADDPS       Z4, Z24, Z24
+	VMULPS       Z23, Z23, Z26
+	VMULPS       Z24, Z26, Z24
+	VADDPS       Z23, Z24, Z24
+	VADDPS       Z8, Z24, Z24
+	VSCALEFPS.Z  Z25, Z24, K1, Z24
+	VADDPS       Z8, Z24, Z25
 	VMOVUPS      Z8, Z23
-	VDIVPS       Z25, Z24, Z26
+	VDIVPS       Z24, Z25, Z26
 	VMULPS       Z0, Z26, Z26
 	VPMOVD2M     Z22, K1
-	VMOVAPS      Z25, Z25
-	VMOVAPS      Z23, K1, Z25
-	VDIVPS       Z24, Z25, Z24
+	VMOVAPS      Z24, Z24
+	VMOVAPS      Z23, K1, Z24
+	VDIVPS       Z25, Z24, Z24
 	VORPS        Z10, Z26, Z25
-	VMULPS       Z1, Z25, Z27
-	VRNDSCALEPS  $0x00, Z27, Z27
-	VMOVDQA32    Z27, Z28
-	VMOVDQA32    Z25, Z29
-	VFNMADD231PS Z2, Z28, Z29
-	VMULPS       Z3, Z28, Z28
-	VSUBPS       Z28, Z29, Z29
-	VMULPS       Z7, Z29, Z28
-	VADDPS       Z6, Z28, Z28
-	VMULPS       Z29, Z28, Z28
-	VADDPS       Z5, Z28, Z28
-	VMULPS       Z29, Z28, Z28
-	VADDPS       Z4, Z28, Z28
-	VMULPS       Z29, Z29, Z30
-	VMULPS       Z28, Z30, Z28
-	VADDPS       Z29, Z28, Z28
-	VADDPS       Z8, Z28, Z28
 	VCMPPS       $0x05, Z9, Z25, K1
-	VSCALEFPS.Z  Z27, Z28, K1, Z28
-	VSUBPS       Z28, Z23, Z25
+	VMULPS       Z1, Z25, Z27
+	VRNDSCALEPS  $0x00, Z27, Z28
+	VFNMADD231PS Z2, Z28, Z25
+	VMULPS       Z3, Z28, Z27
+	VSUBPS       Z27, Z25, Z25
+	VMULPS       Z7, Z25, Z27
+	VADDPS       Z6, Z27, Z27
+	VMULPS       Z25, Z27, Z27
+	VADDPS       Z5, Z27, Z27
+	VMULPS       Z25, Z27, Z27
+	VADDPS       Z4, Z27, Z27
+	VMULPS       Z25, Z25, Z29
+	VMULPS       Z27, Z29, Z27
+	VADDPS       Z25, Z27, Z27
+	VADDPS       Z8, Z27, Z27
+	VSCALEFPS.Z  Z28, Z27, K1, Z27
+	VSUBPS       Z27, Z23, Z25
 	VMOVDQA32    Z26, Z27
 	VMULPS       Z16, Z27, Z27
 	VMOVUPS      Z15, Z28
@@ -1741,52 +1697,48 @@ tail15:
 	VMOVUPS.Z    (CX)(SI*4), K1, Z23
 	VXORPS       Z23, Z22, Z22
 	VORPS        Z10, Z22, Z23
-	VMULPS       Z1, Z23, Z24
-	VRNDSCALEPS  $0x00, Z24, Z24
-	VMOVDQA32    Z24, Z25
-	VMOVDQA32    Z23, Z26
-	VFNMADD231PS Z2, Z25, Z26
-	VMULPS       Z3, Z25, Z25
-	VSUBPS       Z25, Z26, Z26
-	VMULPS       Z7, Z26, Z25
-	VADDPS       Z6, Z25, Z25
-	VMULPS       Z26, Z25, Z25
-	VADDPS       Z5, Z25, Z25
-	VMULPS       Z26, Z25, Z25
-	VADDPS       Z4, Z25, Z25
-	VMULPS       Z26, Z26, Z27
-	VMULPS       Z25, Z27, Z25
-	VADDPS       Z26, Z25, Z25
-	VADDPS       Z8, Z25, Z25
 	VCMPPS       $0x05, Z9, Z23, K2
-	VSCALEFPS.Z  Z24, Z25, K2, Z25
-	VADDPS       Z8, Z25, Z24
+	VMULPS       Z1, Z23, Z24
+	VRNDSCALEPS  $0x00, Z24, Z25
+	VFNMADD231PS Z2, Z25, Z23
+	VMULPS       Z3, Z25, Z24
+	VSUBPS       Z24, Z23, Z23
+	VMULPS       Z7, Z23, Z24
+	VADDPS       Z6, Z24, Z24
+	VMULPS       Z23, Z24, Z24
+	VADDPS       Z5, Z24, Z24
+	VMULPS       Z23, Z24, Z24
+	VADDPS       Z4, Z24, Z24
+	VMULPS       Z23, Z23, Z26
+	VMULPS       Z24, Z26, Z24
+	VADDPS       Z23, Z24, Z24
+	VADDPS       Z8, Z24, Z24
+	VSCALEFPS.Z  Z25, Z24, K2, Z24
+	VADDPS       Z8, Z24, Z25
 	VMOVUPS      Z8, Z23
-	VDIVPS       Z25, Z24, Z26
+	VDIVPS       Z24, Z25, Z26
 	VMULPS       Z0, Z26, Z0
 	VPMOVD2M     Z22, K2
-	VMOVAPS      Z25, Z25
-	VMOVAPS      Z23, K2, Z25
-	VDIVPS       Z24, Z25, Z24
+	VMOVAPS      Z24, Z24
+	VMOVAPS      Z23, K2, Z24
+	VDIVPS       Z25, Z24, Z24
 	VORPS        Z10, Z0, Z10
+	VCMPPS       $0x05, Z9, Z10, K2
 	VMULPS       Z1, Z10, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VMOVDQA32    Z1, Z25
-	VMOVDQA32    Z10, Z26
-	VFNMADD231PS Z2, Z25, Z26
-	VMULPS       Z3, Z25, Z25
-	VSUBPS       Z25, Z26, Z26
-	VMULPS       Z7, Z26, Z2
+	VFNMADD231PS Z2, Z1, Z10
+	VMULPS       Z3, Z1, Z2
+	VSUBPS       Z2, Z10, Z10
+	VMULPS       Z7, Z10, Z2
 	VADDPS       Z6, Z2, Z2
-	VMULPS       Z26, Z2, Z2
+	VMULPS       Z10, Z2, Z2
 	VADDPS       Z5, Z2, Z2
-	VMULPS       Z26, Z2, Z2
+	VMULPS       Z10, Z2, Z2
 	VADDPS       Z4, Z2, Z2
-	VMULPS       Z26, Z26, Z3
+	VMULPS       Z10, Z10, Z3
 	VMULPS       Z2, Z3, Z2
-	VADDPS       Z26, Z2, Z2
+	VADDPS       Z10, Z2, Z2
 	VADDPS       Z8, Z2, Z2
-	VCMPPS       $0x05, Z9, Z10, K2
 	VSCALEFPS.Z  Z1, Z2, K2, Z2
 	VSUBPS       Z2, Z23, Z1
 	VMOVDQA32    Z0, Z2

@@ -21,10 +21,10 @@ loop1:
 	VORPS        logistic_const80000000<>+0(SB), Y0, Y1
 	VMOVUPS      logistic_constc2ae999a<>+0(SB), Y2
 	VMAXPS       Y1, Y2, Y2
-	VMULPS       logistic_const3fb8aa3b<>+0(SB), Y2, Y3
-	VADDPS       logistic_const4b40007f<>+0(SB), Y3, Y3
-	VSUBPS       logistic_const4b40007f<>+0(SB), Y3, Y4
-	VMOVDQA      Y2, Y2
+	VCMPPS       $0x05, logistic_constc2ae999a<>+0(SB), Y1, Y3
+	VMULPS       logistic_const3fb8aa3b<>+0(SB), Y2, Y1
+	VADDPS       logistic_const4b40007f<>+0(SB), Y1, Y1
+	VSUBPS       logistic_const4b40007f<>+0(SB), Y1, Y4
 	VFNMADD231PS logistic_const3f317200<>+0(SB), Y4, Y2
 	VMULPS       logistic_const35bfbe8e<>+0(SB), Y4, Y4
 	VSUBPS       Y4, Y2, Y2
@@ -38,10 +38,9 @@ loop1:
 	VMULPS       Y4, Y5, Y4
 	VADDPS       Y2, Y4, Y4
 	VADDPS       logistic_const3f800000<>+0(SB), Y4, Y4
-	VPSLLD       $0x17, Y3, Y3
-	VCMPPS       $0x05, logistic_constc2ae999a<>+0(SB), Y1, Y1
-	VMULPS       Y3, Y4, Y4
-	VANDPS       Y1, Y4, Y4
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y4, Y4
+	VANDPS       Y3, Y4, Y4
 	VADDPS       logistic_const3f800000<>+0(SB), Y4, Y1
 	VMOVUPS      logistic_const3f800000<>+0(SB), Y2
 	VBLENDVPS    Y0, Y4, Y2, Y2
@@ -61,10 +60,10 @@ tail2:
 	VORPS        logistic_const80000000<>+0(SB), Y1, Y2
 	VMOVUPS      logistic_constc2ae999a<>+0(SB), Y3
 	VMAXPS       Y2, Y3, Y3
-	VMULPS       logistic_const3fb8aa3b<>+0(SB), Y3, Y4
-	VADDPS       logistic_const4b40007f<>+0(SB), Y4, Y4
-	VSUBPS       logistic_const4b40007f<>+0(SB), Y4, Y5
-	VMOVDQA      Y3, Y3
+	VCMPPS       $0x05, logistic_constc2ae999a<>+0(SB), Y2, Y4
+	VMULPS       logistic_const3fb8aa3b<>+0(SB), Y3, Y2
+	VADDPS       logistic_const4b40007f<>+0(SB), Y2, Y2
+	VSUBPS       logistic_const4b40007f<>+0(SB), Y2, Y5
 	VFNMADD231PS logistic_const3f317200<>+0(SB), Y5, Y3
 	VMULPS       logistic_const35bfbe8e<>+0(SB), Y5, Y5
 	VSUBPS       Y5, Y3, Y3
@@ -78,10 +77,9 @@ tail2:
 	VMULPS       Y5, Y6, Y5
 	VADDPS       Y3, Y5, Y5
 	VADDPS       logistic_const3f800000<>+0(SB), Y5, Y5
-	VPSLLD       $0x17, Y4, Y4
-	VCMPPS       $0x05, logistic_constc2ae999a<>+0(SB), Y2, Y2
-	VMULPS       Y4, Y5, Y5
-	VANDPS       Y2, Y5, Y5
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y5, Y5
+	VANDPS       Y4, Y5, Y5
 	VADDPS       logistic_const3f800000<>+0(SB), Y5, Y2
 	VMOVUPS      logistic_const3f800000<>+0(SB), Y3
 	VBLENDVPS    Y1, Y5, Y3, Y3
@@ -246,29 +244,27 @@ loop1:
 	JG           tail2
 	VMOVUPS      (CX)(BX*4), Z10
 	VORPS        Z9, Z10, Z11
-	VMULPS       Z0, Z11, Z12
-	VRNDSCALEPS  $0x00, Z12, Z12
-	VMOVDQA32    Z12, Z13
-	VMOVDQA32    Z11, Z14
-	VFNMADD231PS Z1, Z13, Z14
-	VMULPS       Z2, Z13, Z13
-	VSUBPS       Z13, Z14, Z14
-	VMULPS       Z6, Z14, Z13
-	VADDPS       Z5, Z13, Z13
-	VMULPS       Z14, Z13, Z13
-	VADDPS       Z4, Z13, Z13
-	VMULPS       Z14, Z13, Z13
-	VADDPS       Z3, Z13, Z13
-	VMULPS       Z14, Z14, Z15
-	VMULPS       Z13, Z15, Z13
-	VADDPS       Z14, Z13, Z13
-	VADDPS       Z7, Z13, Z13
 	VCMPPS       $0x05, Z8, Z11, K1
-	VSCALEFPS.Z  Z12, Z13, K1, Z13
-	VADDPS       Z7, Z13, Z11
+	VMULPS       Z0, Z11, Z12
+	VRNDSCALEPS  $0x00, Z12, Z13
+	VFNMADD231PS Z1, Z13, Z11
+	VMULPS       Z2, Z13, Z12
+	VSUBPS       Z12, Z11, Z11
+	VMULPS       Z6, Z11, Z12
+	VADDPS       Z5, Z12, Z12
+	VMULPS       Z11, Z12, Z12
+	VADDPS       Z4, Z12, Z12
+	VMULPS       Z11, Z12, Z12
+	VADDPS       Z3, Z12, Z12
+	VMULPS       Z11, Z11, Z14
+	VMULPS       Z12, Z14, Z12
+	VADDPS       Z11, Z12, Z12
+	VADDPS       Z7, Z12, Z12
+	VSCALEFPS.Z  Z13, Z12, K1, Z12
+	VADDPS       Z7, Z12, Z11
 	VPMOVD2M     Z10, K1
 	VMOVAPS      Z7, Z10
-	VMOVAPS      Z13, K1, Z10
+	VMOVAPS      Z12, K1, Z10
 	VDIVPS       Z11, Z10, Z10
 	VMOVUPS      Z10, (AX)(BX*4)
 	ADDQ         $+16, BX
@@ -282,24 +278,22 @@ tail2:
 	KMOVW        SI, K1
 	VMOVUPS.Z    (CX)(BX*4), K1, Z10
 	VORPS        Z9, Z10, Z9
+	VCMPPS       $0x05, Z8, Z9, K2
 	VMULPS       Z0, Z9, Z0
 	VRNDSCALEPS  $0x00, Z0, Z0
-	VMOVDQA32    Z0, Z11
-	VMOVDQA32    Z9, Z12
-	VFNMADD231PS Z1, Z11, Z12
-	VMULPS       Z2, Z11, Z11
-	VSUBPS       Z11, Z12, Z12
-	VMULPS       Z6, Z12, Z1
+	VFNMADD231PS Z1, Z0, Z9
+	VMULPS       Z2, Z0, Z1
+	VSUBPS       Z1, Z9, Z9
+	VMULPS       Z6, Z9, Z1
 	VADDPS       Z5, Z1, Z1
-	VMULPS       Z12, Z1, Z1
+	VMULPS       Z9, Z1, Z1
 	VADDPS       Z4, Z1, Z1
-	VMULPS       Z12, Z1, Z1
+	VMULPS       Z9, Z1, Z1
 	VADDPS       Z3, Z1, Z1
-	VMULPS       Z12, Z12, Z2
+	VMULPS       Z9, Z9, Z2
 	VMULPS       Z1, Z2, Z1
-	VADDPS       Z12, Z1, Z1
+	VADDPS       Z9, Z1, Z1
 	VADDPS       Z7, Z1, Z1
-	VCMPPS       $0x05, Z8, Z9, K2
 	VSCALEFPS.Z  Z0, Z1, K2, Z1
 	VADDPS       Z7, Z1, Z0
 	VPMOVD2M     Z10, K2
@@ -334,10 +328,10 @@ loop1:
 	VORPS        logistic_const80000000<>+0(SB), Y1, Y2
 	VMOVUPS      logistic_constc2ae999a<>+0(SB), Y3
 	VMAXPS       Y2, Y3, Y3
-	VMULPS       logistic_const3fb8aa3b<>+0(SB), Y3, Y4
-	VADDPS       logistic_const4b40007f<>+0(SB), Y4, Y4
-	VSUBPS       logistic_const4b40007f<>+0(SB), Y4, Y5
-	VMOVDQA      Y3, Y3
+	VCMPPS       $0x05, logistic_constc2ae999a<>+0(SB), Y2, Y4
+	VMULPS       logistic_const3fb8aa3b<>+0(SB), Y3, Y2
+	VADDPS       logistic_const4b40007f<>+0(SB), Y2, Y2
+	VSUBPS       logistic_const4b40007f<>+0(SB), Y2, Y5
 	VFNMADD231PS logistic_const3f317200<>+0(SB), Y5, Y3
 	VMULPS       logistic_const35bfbe8e<>+0(SB), Y5, Y5
 	VSUBPS       Y5, Y3, Y3
@@ -351,10 +345,9 @@ loop1:
 	VMULPS       Y5, Y6, Y5
 	VADDPS       Y3, Y5, Y5
 	VADDPS       logistic_const3f800000<>+0(SB), Y5, Y5
-	VPSLLD       $0x17, Y4, Y4
-	VCMPPS       $0x05, logistic_constc2ae999a<>+0(SB), Y2, Y2
-	VMULPS       Y4, Y5, Y5
-	VANDPS       Y2, Y5, Y5
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y5, Y5
+	VANDPS       Y4, Y5, Y5
 	VADDPS       logistic_const3f800000<>+0(SB), Y5, Y2
 	VMOVUPS      logistic_const3f800000<>+0(SB), Y3
 	VBLENDVPS    Y1, Y5, Y3, Y3
@@ -380,10 +373,10 @@ tail2:
 	VORPS        logistic_const80000000<>+0(SB), Y2, Y3
 	VMOVUPS      logistic_constc2ae999a<>+0(SB), Y4
 	VMAXPS       Y3, Y4, Y4
-	VMULPS       logistic_const3fb8aa3b<>+0(SB), Y4, Y5
-	VADDPS       logistic_const4b40007f<>+0(SB), Y5, Y5
-	VSUBPS       logistic_const4b40007f<>+0(SB), Y5, Y6
-	VMOVDQA      Y4, Y4
+	VCMPPS       $0x05, logistic_constc2ae999a<>+0(SB), Y3, Y5
+	VMULPS       logistic_const3fb8aa3b<>+0(SB), Y4, Y3
+	VADDPS       logistic_const4b40007f<>+0(SB), Y3, Y3
+	VSUBPS       logistic_const4b40007f<>+0(SB), Y3, Y6
 	VFNMADD231PS logistic_const3f317200<>+0(SB), Y6, Y4
 	VMULPS       logistic_const35bfbe8e<>+0(SB), Y6, Y6
 	VSUBPS       Y6, Y4, Y4
@@ -397,10 +390,9 @@ tail2:
 	VMULPS       Y6, Y7, Y6
 	VADDPS       Y4, Y6, Y6
 	VADDPS       logistic_const3f800000<>+0(SB), Y6, Y6
-	VPSLLD       $0x17, Y5, Y5
-	VCMPPS       $0x05, logistic_constc2ae999a<>+0(SB), Y3, Y3
-	VMULPS       Y5, Y6, Y6
-	VANDPS       Y3, Y6, Y6
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y6, Y6
+	VANDPS       Y5, Y6, Y6
 	VADDPS       logistic_const3f800000<>+0(SB), Y6, Y3
 	VMOVUPS      logistic_const3f800000<>+0(SB), Y4
 	VBLENDVPS    Y2, Y6, Y4, Y4
@@ -465,29 +457,27 @@ loop1:
 	VADDPS       Z13, Z12, Z13
 	VMULPS       Z11, Z13, Z13
 	VORPS        Z9, Z13, Z14
-	VMULPS       Z0, Z14, Z15
-	VRNDSCALEPS  $0x00, Z15, Z15
-	VMOVDQA32    Z15, Z16
-	VMOVDQA32    Z14, Z17
-	VFNMADD231PS Z1, Z16, Z17
-	VMULPS       Z2, Z16, Z16
-	VSUBPS       Z16, Z17, Z17
-	VMULPS       Z6, Z17, Z16
-	VADDPS       Z5, Z16, Z16
-	VMULPS       Z17, Z16, Z16
-	VADDPS       Z4, Z16, Z16
-	VMULPS       Z17, Z16, Z16
-	VADDPS       Z3, Z16, Z16
-	VMULPS       Z17, Z17, Z18
-	VMULPS       Z16, Z18, Z16
-	VADDPS       Z17, Z16, Z16
-	VADDPS       Z7, Z16, Z16
 	VCMPPS       $0x05, Z8, Z14, K1
-	VSCALEFPS.Z  Z15, Z16, K1, Z16
-	VADDPS       Z7, Z16, Z14
+	VMULPS       Z0, Z14, Z15
+	VRNDSCALEPS  $0x00, Z15, Z16
+	VFNMADD231PS Z1, Z16, Z14
+	VMULPS       Z2, Z16, Z15
+	VSUBPS       Z15, Z14, Z14
+	VMULPS       Z6, Z14, Z15
+	VADDPS       Z5, Z15, Z15
+	VMULPS       Z14, Z15, Z15
+	VADDPS       Z4, Z15, Z15
+	VMULPS       Z14, Z15, Z15
+	VADDPS       Z3, Z15, Z15
+	VMULPS       Z14, Z14, Z17
+	VMULPS       Z15, Z17, Z15
+	VADDPS       Z14, Z15, Z15
+	VADDPS       Z7, Z15, Z15
+	VSCALEFPS.Z  Z16, Z15, K1, Z15
+	VADDPS       Z7, Z15, Z14
 	VPMOVD2M     Z13, K1
 	VMOVAPS      Z7, Z13
-	VMOVAPS      Z16, K1, Z13
+	VMOVAPS      Z15, K1, Z13
 	VDIVPS       Z14, Z13, Z13
 	VMULPS       Z12, Z13, Z12
 	VMOVUPS      Z12, (AX)(BX*4)
@@ -507,24 +497,22 @@ tail2:
 	VADDPS       Z10, Z12, Z10
 	VMULPS       Z11, Z10, Z10
 	VORPS        Z9, Z10, Z9
+	VCMPPS       $0x05, Z8, Z9, K2
 	VMULPS       Z0, Z9, Z0
 	VRNDSCALEPS  $0x00, Z0, Z0
-	VMOVDQA32    Z0, Z11
-	VMOVDQA32    Z9, Z13
-	VFNMADD231PS Z1, Z11, Z13
-	VMULPS       Z2, Z11, Z11
-	VSUBPS       Z11, Z13, Z13
-	VMULPS       Z6, Z13, Z1
+	VFNMADD231PS Z1, Z0, Z9
+	VMULPS       Z2, Z0, Z1
+	VSUBPS       Z1, Z9, Z9
+	VMULPS       Z6, Z9, Z1
 	VADDPS       Z5, Z1, Z1
-	VMULPS       Z13, Z1, Z1
+	VMULPS       Z9, Z1, Z1
 	VADDPS       Z4, Z1, Z1
-	VMULPS       Z13, Z1, Z1
+	VMULPS       Z9, Z1, Z1
 	VADDPS       Z3, Z1, Z1
-	VMULPS       Z13, Z13, Z2
+	VMULPS       Z9, Z9, Z2
 	VMULPS       Z1, Z2, Z1
-	VADDPS       Z13, Z1, Z1
+	VADDPS       Z9, Z1, Z1
 	VADDPS       Z7, Z1, Z1
-	VCMPPS       $0x05, Z8, Z9, K2
 	VSCALEFPS.Z  Z0, Z1, K2, Z1
 	VADDPS       Z7, Z1, Z0
 	VPMOVD2M     Z10, K2
@@ -564,10 +552,10 @@ loop1:
 	VORPS        logistic_const80000000<>+0(SB), Y2, Y1
 	VMOVUPS      logistic_constc2ae999a<>+0(SB), Y3
 	VMAXPS       Y1, Y3, Y3
-	VMULPS       logistic_const3fb8aa3b<>+0(SB), Y3, Y4
-	VADDPS       logistic_const4b40007f<>+0(SB), Y4, Y4
-	VSUBPS       logistic_const4b40007f<>+0(SB), Y4, Y5
-	VMOVDQA      Y3, Y3
+	VCMPPS       $0x05, logistic_constc2ae999a<>+0(SB), Y1, Y4
+	VMULPS       logistic_const3fb8aa3b<>+0(SB), Y3, Y1
+	VADDPS       logistic_const4b40007f<>+0(SB), Y1, Y1
+	VSUBPS       logistic_const4b40007f<>+0(SB), Y1, Y5
 	VFNMADD231PS logistic_const3f317200<>+0(SB), Y5, Y3
 	VMULPS       logistic_const35bfbe8e<>+0(SB), Y5, Y5
 	VSUBPS       Y5, Y3, Y3
@@ -581,10 +569,9 @@ loop1:
 	VMULPS       Y5, Y6, Y5
 	VADDPS       Y3, Y5, Y5
 	VADDPS       logistic_const3f800000<>+0(SB), Y5, Y5
-	VPSLLD       $0x17, Y4, Y4
-	VCMPPS       $0x05, logistic_constc2ae999a<>+0(SB), Y1, Y1
-	VMULPS       Y4, Y5, Y5
-	VANDPS       Y1, Y5, Y5
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y5, Y5
+	VANDPS       Y4, Y5, Y5
 	VADDPS       logistic_const3f800000<>+0(SB), Y5, Y1
 	VMOVUPS      logistic_const3f800000<>+0(SB), Y3
 	VBLENDVPS    Y2, Y5, Y3, Y3
@@ -620,10 +607,10 @@ tail2:
 	VORPS        logistic_const80000000<>+0(SB), Y3, Y2
 	VMOVUPS      logistic_constc2ae999a<>+0(SB), Y4
 	VMAXPS       Y2, Y4, Y4
-	VMULPS       logistic_const3fb8aa3b<>+0(SB), Y4, Y5
-	VADDPS       logistic_const4b40007f<>+0(SB), Y5, Y5
-	VSUBPS       logistic_const4b40007f<>+0(SB), Y5, Y6
-	VMOVDQA      Y4, Y4
+	VCMPPS       $0x05, logistic_constc2ae999a<>+0(SB), Y2, Y5
+	VMULPS       logistic_const3fb8aa3b<>+0(SB), Y4, Y2
+	VADDPS       logistic_const4b40007f<>+0(SB), Y2, Y2
+	VSUBPS       logistic_const4b40007f<>+0(SB), Y2, Y6
 	VFNMADD231PS logistic_const3f317200<>+0(SB), Y6, Y4
 	VMULPS       logistic_const35bfbe8e<>+0(SB), Y6, Y6
 	VSUBPS       Y6, Y4, Y4
@@ -637,10 +624,9 @@ tail2:
 	VMULPS       Y6, Y7, Y6
 	VADDPS       Y4, Y6, Y6
 	VADDPS       logistic_const3f800000<>+0(SB), Y6, Y6
-	VPSLLD       $0x17, Y5, Y5
-	VCMPPS       $0x05, logistic_constc2ae999a<>+0(SB), Y2, Y2
-	VMULPS       Y5, Y6, Y6
-	VANDPS       Y2, Y6, Y6
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y6, Y6
+	VANDPS       Y5, Y6, Y6
 	VADDPS       logistic_const3f800000<>+0(SB), Y6, Y2
 	VMOVUPS      logistic_const3f800000<>+0(SB), Y4
 	VBLENDVPS    Y3, Y6, Y4, Y4
@@ -706,29 +692,27 @@ loop1:
 	VMULPS       Z11, Z14, Z14
 	VMULPS       Z13, Z14, Z13
 	VORPS        Z9, Z15, Z14
-	VMULPS       Z0, Z14, Z16
-	VRNDSCALEPS  $0x00, Z16, Z16
-	VMOVDQA32    Z16, Z17
-	VMOVDQA32    Z14, Z18
-	VFNMADD231PS Z1, Z17, Z18
-	VMULPS       Z2, Z17, Z17
-	VSUBPS       Z17, Z18, Z18
-	VMULPS       Z6, Z18, Z17
-	VADDPS       Z5, Z17, Z17
-	VMULPS       Z18, Z17, Z17
-	VADDPS       Z4, Z17, Z17
-	VMULPS       Z18, Z17, Z17
-	VADDPS       Z3, Z17, Z17
-	VMULPS       Z18, Z18, Z19
-	VMULPS       Z17, Z19, Z17
-	VADDPS       Z18, Z17, Z17
-	VADDPS       Z7, Z17, Z17
 	VCMPPS       $0x05, Z8, Z14, K1
-	VSCALEFPS.Z  Z16, Z17, K1, Z17
-	VADDPS       Z7, Z17, Z14
+	VMULPS       Z0, Z14, Z16
+	VRNDSCALEPS  $0x00, Z16, Z17
+	VFNMADD231PS Z1, Z17, Z14
+	VMULPS       Z2, Z17, Z16
+	VSUBPS       Z16, Z14, Z14
+	VMULPS       Z6, Z14, Z16
+	VADDPS       Z5, Z16, Z16
+	VMULPS       Z14, Z16, Z16
+	VADDPS       Z4, Z16, Z16
+	VMULPS       Z14, Z16, Z16
+	VADDPS       Z3, Z16, Z16
+	VMULPS       Z14, Z14, Z18
+	VMULPS       Z16, Z18, Z16
+	VADDPS       Z14, Z16, Z16
+	VADDPS       Z7, Z16, Z16
+	VSCALEFPS.Z  Z17, Z16, K1, Z16
+	VADDPS       Z7, Z16, Z14
 	VPMOVD2M     Z15, K1
 	VMOVAPS      Z7, Z15
-	VMOVAPS      Z17, K1, Z15
+	VMOVAPS      Z16, K1, Z15
 	VDIVPS       Z14, Z15, Z14
 	VMOVUPS      Z7, Z15
 	VSUBPS       Z14, Z15, Z15
@@ -758,24 +742,22 @@ tail2:
 	VMULPS       Z11, Z12, Z11
 	VMULPS       Z13, Z11, Z11
 	VORPS        Z9, Z10, Z9
+	VCMPPS       $0x05, Z8, Z9, K2
 	VMULPS       Z0, Z9, Z0
 	VRNDSCALEPS  $0x00, Z0, Z0
-	VMOVDQA32    Z0, Z12
-	VMOVDQA32    Z9, Z13
-	VFNMADD231PS Z1, Z12, Z13
-	VMULPS       Z2, Z12, Z12
-	VSUBPS       Z12, Z13, Z13
-	VMULPS       Z6, Z13, Z1
+	VFNMADD231PS Z1, Z0, Z9
+	VMULPS       Z2, Z0, Z1
+	VSUBPS       Z1, Z9, Z9
+	VMULPS       Z6, Z9, Z1
 	VADDPS       Z5, Z1, Z1
-	VMULPS       Z13, Z1, Z1
+	VMULPS       Z9, Z1, Z1
 	VADDPS       Z4, Z1, Z1
-	VMULPS       Z13, Z1, Z1
+	VMULPS       Z9, Z1, Z1
 	VADDPS       Z3, Z1, Z1
-	VMULPS       Z13, Z13, Z2
+	VMULPS       Z9, Z9, Z2
 	VMULPS       Z1, Z2, Z1
-	VADDPS       Z13, Z1, Z1
+	VADDPS       Z9, Z1, Z1
 	VADDPS       Z7, Z1, Z1
-	VCMPPS       $0x05, Z8, Z9, K2
 	VSCALEFPS.Z  Z0, Z1, K2, Z1
 	VADDPS       Z7, Z1, Z0
 	VPMOVD2M     Z10, K2

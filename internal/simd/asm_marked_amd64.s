@@ -110,10 +110,10 @@ loop1:
 	VSUBPS       Y0, Y10, Y10
 	VMOVUPS      marked_constc2ae999a<>+0(SB), Y11
 	VMAXPS       Y10, Y11, Y11
-	VMULPS       marked_const3fb8aa3b<>+0(SB), Y11, Y12
-	VADDPS       marked_const4b40007f<>+0(SB), Y12, Y12
-	VSUBPS       marked_const4b40007f<>+0(SB), Y12, Y13
-	VMOVDQA      Y11, Y11
+	VCMPPS       $0x05, marked_constc2ae999a<>+0(SB), Y10, Y12
+	VMULPS       marked_const3fb8aa3b<>+0(SB), Y11, Y10
+	VADDPS       marked_const4b40007f<>+0(SB), Y10, Y10
+	VSUBPS       marked_const4b40007f<>+0(SB), Y10, Y13
 	VFNMADD231PS marked_const3f317200<>+0(SB), Y13, Y11
 	VMULPS       marked_const35bfbe8e<>+0(SB), Y13, Y13
 	VSUBPS       Y13, Y11, Y11
@@ -127,10 +127,9 @@ loop1:
 	VMULPS       Y13, Y14, Y13
 	VADDPS       Y11, Y13, Y13
 	VADDPS       marked_const3f800000<>+0(SB), Y13, Y13
-	VPSLLD       $0x17, Y12, Y12
-	VCMPPS       $0x05, marked_constc2ae999a<>+0(SB), Y10, Y10
-	VMULPS       Y12, Y13, Y13
-	VANDPS       Y10, Y13, Y13
+	VPSLLD       $0x17, Y10, Y10
+	VMULPS       Y10, Y13, Y13
+	VANDPS       Y12, Y13, Y13
 	VMOVUPS      Y13, (CX)
 	VPBROADCASTB (BX), Y10
 	VPAND        Y9, Y10, Y10
@@ -154,10 +153,10 @@ loop1:
 	VSUBPS       Y0, Y10, Y10
 	VMOVUPS      marked_constc2ae999a<>+0(SB), Y11
 	VMAXPS       Y10, Y11, Y11
-	VMULPS       marked_const3fb8aa3b<>+0(SB), Y11, Y12
-	VADDPS       marked_const4b40007f<>+0(SB), Y12, Y12
-	VSUBPS       marked_const4b40007f<>+0(SB), Y12, Y13
-	VMOVDQA      Y11, Y11
+	VCMPPS       $0x05, marked_constc2ae999a<>+0(SB), Y10, Y12
+	VMULPS       marked_const3fb8aa3b<>+0(SB), Y11, Y10
+	VADDPS       marked_const4b40007f<>+0(SB), Y10, Y10
+	VSUBPS       marked_const4b40007f<>+0(SB), Y10, Y13
 	VFNMADD231PS marked_const3f317200<>+0(SB), Y13, Y11
 	VMULPS       marked_const35bfbe8e<>+0(SB), Y13, Y13
 	VSUBPS       Y13, Y11, Y11
@@ -171,10 +170,9 @@ loop1:
 	VMULPS       Y13, Y14, Y13
 	VADDPS       Y11, Y13, Y13
 	VADDPS       marked_const3f800000<>+0(SB), Y13, Y13
-	VPSLLD       $0x17, Y12, Y12
-	VCMPPS       $0x05, marked_constc2ae999a<>+0(SB), Y10, Y10
-	VMULPS       Y12, Y13, Y13
-	VANDPS       Y10, Y13, Y13
+	VPSLLD       $0x17, Y10, Y10
+	VMULPS       Y10, Y13, Y13
+	VANDPS       Y12, Y13, Y13
 	VMOVUPS      Y13, 32(CX)
 	VPBROADCASTB 1(BX), Y10
 	VPAND        Y9, Y10, Y10
@@ -340,28 +338,26 @@ loop1:
 	PREFETCHT0    3072(DX)
 	VMOVUPS       (DX), Z14
 	VSUBPS        Z0, Z14, Z14
-	VMULPS        Z1, Z14, Z15
-	VRNDSCALEPS   $0x00, Z15, Z15
-	VMOVDQA32     Z15, Z16
-	VMOVDQA32     Z14, Z17
-	VFNMADD231PS  Z2, Z16, Z17
-	VMULPS        Z7, Z16, Z16
-	VSUBPS        Z16, Z17, Z17
-	VMULPS        Z11, Z17, Z16
-	VADDPS        Z10, Z16, Z16
-	VMULPS        Z17, Z16, Z16
-	VADDPS        Z9, Z16, Z16
-	VMULPS        Z17, Z16, Z16
-	VADDPS        Z8, Z16, Z16
-	VMULPS        Z17, Z17, Z18
-	VMULPS        Z16, Z18, Z16
-	VADDPS        Z17, Z16, Z16
-	VADDPS        Z12, Z16, Z16
 	VCMPPS        $0x05, Z13, Z14, K1
-	VSCALEFPS.Z   Z15, Z16, K1, Z16
-	VMOVUPS       Z16, (CX)
-	VCVTPS2PD     Y16, Z14
-	VEXTRACTF64X4 $0x01, Z16, Y15
+	VMULPS        Z1, Z14, Z15
+	VRNDSCALEPS   $0x00, Z15, Z16
+	VFNMADD231PS  Z2, Z16, Z14
+	VMULPS        Z7, Z16, Z15
+	VSUBPS        Z15, Z14, Z14
+	VMULPS        Z11, Z14, Z15
+	VADDPS        Z10, Z15, Z15
+	VMULPS        Z14, Z15, Z15
+	VADDPS        Z9, Z15, Z15
+	VMULPS        Z14, Z15, Z15
+	VADDPS        Z8, Z15, Z15
+	VMULPS        Z14, Z14, Z17
+	VMULPS        Z15, Z17, Z15
+	VADDPS        Z14, Z15, Z15
+	VADDPS        Z12, Z15, Z15
+	VSCALEFPS.Z   Z16, Z15, K1, Z15
+	VMOVUPS       Z15, (CX)
+	VCVTPS2PD     Y15, Z14
+	VEXTRACTF64X4 $0x01, Z15, Y15
 	VCVTPS2PD     Y15, Z15
 	KMOVW         (BX), K1
 	VADDPD        Z14, Z3, K1, Z3

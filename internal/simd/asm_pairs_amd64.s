@@ -27,10 +27,10 @@ loop:
 	VSUBPS       Y4, Y3, Y3
 	VMOVUPS      pairs_constc2ae999a<>+0(SB), Y5
 	VMAXPS       Y3, Y5, Y5
-	VMULPS       pairs_const3fb8aa3b<>+0(SB), Y5, Y6
-	VADDPS       pairs_const4b40007f<>+0(SB), Y6, Y6
-	VSUBPS       pairs_const4b40007f<>+0(SB), Y6, Y7
-	VMOVDQA      Y5, Y5
+	VCMPPS       $0x05, pairs_constc2ae999a<>+0(SB), Y3, Y6
+	VMULPS       pairs_const3fb8aa3b<>+0(SB), Y5, Y3
+	VADDPS       pairs_const4b40007f<>+0(SB), Y3, Y3
+	VSUBPS       pairs_const4b40007f<>+0(SB), Y3, Y7
 	VFNMADD231PS pairs_const3f317200<>+0(SB), Y7, Y5
 	VMULPS       pairs_const35bfbe8e<>+0(SB), Y7, Y7
 	VSUBPS       Y7, Y5, Y5
@@ -44,10 +44,9 @@ loop:
 	VMULPS       Y7, Y8, Y7
 	VADDPS       Y5, Y7, Y7
 	VADDPS       pairs_const3f800000<>+0(SB), Y7, Y7
-	VPSLLD       $0x17, Y6, Y6
-	VCMPPS       $0x05, pairs_constc2ae999a<>+0(SB), Y3, Y3
-	VMULPS       Y6, Y7, Y7
-	VANDPS       Y3, Y7, Y7
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y7, Y7
+	VANDPS       Y6, Y7, Y7
 	VMOVUPS      Y7, (AX)
 	VPERMPS      Y4, Y1, Y4
 	VMOVUPS      X4, (DX)
@@ -226,30 +225,28 @@ loop:
 	VCMPPS        $0x04, Z10, Z14, K1
 	VMOVAPS.Z     Z15, K1, Z14
 	VSUBPS        Z14, Z13, Z13
-	VMULPS        Z0, Z13, Z15
-	VRNDSCALEPS   $0x00, Z15, Z15
-	VMOVDQA32     Z15, Z16
-	VMOVDQA32     Z13, Z17
-	VFNMADD231PS  Z1, Z16, Z17
-	VMULPS        Z3, Z16, Z16
-	VSUBPS        Z16, Z17, Z17
-	VMULPS        Z7, Z17, Z16
-	VADDPS        Z6, Z16, Z16
-	VMULPS        Z17, Z16, Z16
-	VADDPS        Z5, Z16, Z16
-	VMULPS        Z17, Z16, Z16
-	VADDPS        Z4, Z16, Z16
-	VMULPS        Z17, Z17, Z18
-	VMULPS        Z16, Z18, Z16
-	VADDPS        Z17, Z16, Z16
-	VADDPS        Z8, Z16, Z16
 	VCMPPS        $0x05, Z9, Z13, K1
-	VSCALEFPS.Z   Z15, Z16, K1, Z16
-	VMOVUPS       Z16, (AX)
+	VMULPS        Z0, Z13, Z15
+	VRNDSCALEPS   $0x00, Z15, Z16
+	VFNMADD231PS  Z1, Z16, Z13
+	VMULPS        Z3, Z16, Z15
+	VSUBPS        Z15, Z13, Z13
+	VMULPS        Z7, Z13, Z15
+	VADDPS        Z6, Z15, Z15
+	VMULPS        Z13, Z15, Z15
+	VADDPS        Z5, Z15, Z15
+	VMULPS        Z13, Z15, Z15
+	VADDPS        Z4, Z15, Z15
+	VMULPS        Z13, Z13, Z17
+	VMULPS        Z15, Z17, Z15
+	VADDPS        Z13, Z15, Z15
+	VADDPS        Z8, Z15, Z15
+	VSCALEFPS.Z   Z16, Z15, K1, Z15
+	VMOVUPS       Z15, (AX)
 	VPERMPS       Z14, Z11, Z14
 	VMOVUPS       Y14, (DX)
-	VCVTPS2PD     Y16, Z13
-	VEXTRACTF64X4 $0x01, Z16, Y14
+	VCVTPS2PD     Y15, Z13
+	VEXTRACTF64X4 $0x01, Z15, Y14
 	VCVTPS2PD     Y14, Z14
 	VUNPCKLPD     Z14, Z13, Z15
 	VUNPCKHPD     Z14, Z13, Z13

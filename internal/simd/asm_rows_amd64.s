@@ -12,54 +12,78 @@ TEXT ·maxSegmentAVX2(SB), NOSPLIT, $0-20
 	VMOVDQU rows_constff800000<>+0(SB), Y0
 	VMOVDQA Y0, Y1
 	VMOVDQA Y0, Y2
+	VMOVDQA Y0, Y3
+	VMOVDQA Y0, Y4
 	XORQ    DX, DX
 	MOVQ    CX, BX
-	ANDQ    $-16, BX
-	JZ      maxTail2
+	ANDQ    $-32, BX
+	CMPQ    DX, BX
+	JGE     maxNext3
 
-max1:
-	VMOVUPS (AX)(DX*4), Y3
-	VMAXPS  Y1, Y3, Y1
-	VMOVUPS 32(AX)(DX*4), Y3
-	VMAXPS  Y2, Y3, Y2
+max2:
+	VMOVUPS (AX)(DX*4), Y5
+	VMAXPS  Y1, Y5, Y1
+	VMOVUPS 32(AX)(DX*4), Y5
+	VMAXPS  Y2, Y5, Y2
+	VMOVUPS 64(AX)(DX*4), Y5
+	VMAXPS  Y3, Y5, Y3
+	VMOVUPS 96(AX)(DX*4), Y5
+	VMAXPS  Y4, Y5, Y4
+	ADDQ    $+32, DX
+	CMPQ    DX, BX
+	JL      max2
+
+maxNext3:
+	MOVQ CX, BX
+	ANDQ $-16, BX
+	CMPQ DX, BX
+	JGE  maxNext5
+
+max4:
+	VMOVUPS (AX)(DX*4), Y5
+	VMAXPS  Y1, Y5, Y1
+	VMOVUPS 32(AX)(DX*4), Y5
+	VMAXPS  Y2, Y5, Y2
 	ADDQ    $+16, DX
 	CMPQ    DX, BX
-	JL      max1
+	JL      max4
 
-maxTail2:
+maxNext5:
 	MOVQ       CX, BX
 	SUBQ       DX, BX
 	SUBQ       $+0, BX
-	JLE        skip3
+	JLE        skip6
 	MOVQ       $+8, SI
 	CMPQ       BX, SI
 	CMOVQGT    SI, BX
 	LEAQ       rows_leading<>+32(SB), SI
 	SHLQ       $0x02, BX
 	SUBQ       BX, SI
-	VMOVDQU    (SI), Y3
-	VMASKMOVPS (AX)(DX*4), Y3, Y4
-	VBLENDVPS  Y3, Y4, Y0, Y4
-	VMAXPS     Y1, Y4, Y1
+	VMOVDQU    (SI), Y5
+	VMASKMOVPS (AX)(DX*4), Y5, Y6
+	VBLENDVPS  Y5, Y6, Y0, Y6
+	VMAXPS     Y1, Y6, Y1
 
-skip3:
+skip6:
 	MOVQ       CX, BX
 	SUBQ       DX, BX
 	SUBQ       $+8, BX
-	JLE        skip4
+	JLE        skip7
 	MOVQ       $+8, CX
 	CMPQ       BX, CX
 	CMOVQGT    CX, BX
 	LEAQ       rows_leading<>+32(SB), CX
 	SHLQ       $0x02, BX
 	SUBQ       BX, CX
-	VMOVDQU    (CX), Y3
-	VMASKMOVPS 32(AX)(DX*4), Y3, Y4
-	VBLENDVPS  Y3, Y4, Y0, Y4
-	VMAXPS     Y2, Y4, Y2
+	VMOVDQU    (CX), Y5
+	VMASKMOVPS 32(AX)(DX*4), Y5, Y6
+	VBLENDVPS  Y5, Y6, Y0, Y6
+	VMAXPS     Y2, Y6, Y2
 
-skip4:
+skip7:
 	VMAXPS       Y2, Y1, Y1
+	VMAXPS       Y4, Y3, Y3
+	VMAXPS       Y3, Y1, Y1
 	VEXTRACTF128 $0x01, Y1, X0
 	VMAXPS       X0, X1, X1
 	VPERMILPS    $0x4e, X1, X0
@@ -105,22 +129,45 @@ TEXT ·maxSegmentAVX512(SB), NOSPLIT, $0-20
 	MOVQ         n+8(FP), CX
 	VPBROADCASTD rows_constff800000<>+0(SB), Z0
 	VMOVDQA32    Z0, Z1
+	VMOVDQA32    Z0, Z2
+	VMOVDQA32    Z0, Z3
+	VMOVDQA32    Z0, Z4
 	XORQ         DX, DX
 	MOVQ         CX, BX
-	ANDQ         $-16, BX
-	JZ           maxTail2
+	ANDQ         $-64, BX
+	CMPQ         DX, BX
+	JGE          maxNext3
 
-max1:
-	VMOVUPS (AX)(DX*4), Z2
-	VMAXPS  Z1, Z2, Z1
+max2:
+	VMOVUPS (AX)(DX*4), Z5
+	VMAXPS  Z1, Z5, Z1
+	VMOVUPS 64(AX)(DX*4), Z5
+	VMAXPS  Z2, Z5, Z2
+	VMOVUPS 128(AX)(DX*4), Z5
+	VMAXPS  Z3, Z5, Z3
+	VMOVUPS 192(AX)(DX*4), Z5
+	VMAXPS  Z4, Z5, Z4
+	ADDQ    $+64, DX
+	CMPQ    DX, BX
+	JL      max2
+
+maxNext3:
+	MOVQ CX, BX
+	ANDQ $-16, BX
+	CMPQ DX, BX
+	JGE  maxNext5
+
+max4:
+	VMOVUPS (AX)(DX*4), Z5
+	VMAXPS  Z1, Z5, Z1
 	ADDQ    $+16, DX
 	CMPQ    DX, BX
-	JL      max1
+	JL      max4
 
-maxTail2:
+maxNext5:
 	SUBQ      DX, CX
 	SUBQ      $+0, CX
-	JLE       skip3
+	JLE       skip6
 	MOVQ      $-1, BX
 	BZHIQ     CX, BX, BX
 	KMOVW     BX, K1
@@ -128,7 +175,10 @@ maxTail2:
 	VMOVUPS   (AX)(DX*4), K1, Z0
 	VMAXPS    Z1, Z0, Z1
 
-skip3:
+skip6:
+	VMAXPS        Z2, Z1, Z1
+	VMAXPS        Z4, Z3, Z3
+	VMAXPS        Z3, Z1, Z1
 	VEXTRACTF64X4 $0x01, Z1, Y0
 	VMAXPS        Y0, Y1, Y1
 	VEXTRACTF32X4 $0x01, Y1, X0
@@ -171,10 +221,10 @@ loop2:
 	VSUBPS       Y4, Y6, Y6
 	VMOVUPS      rows_constc2ae999a<>+0(SB), Y7
 	VMAXPS       Y6, Y7, Y7
-	VMULPS       rows_const3fb8aa3b<>+0(SB), Y7, Y8
-	VADDPS       rows_const4b40007f<>+0(SB), Y8, Y8
-	VSUBPS       rows_const4b40007f<>+0(SB), Y8, Y9
-	VMOVDQA      Y7, Y7
+	VCMPPS       $0x05, rows_constc2ae999a<>+0(SB), Y6, Y8
+	VMULPS       rows_const3fb8aa3b<>+0(SB), Y7, Y6
+	VADDPS       rows_const4b40007f<>+0(SB), Y6, Y6
+	VSUBPS       rows_const4b40007f<>+0(SB), Y6, Y9
 	VFNMADD231PS rows_const3f317200<>+0(SB), Y9, Y7
 	VMULPS       rows_const35bfbe8e<>+0(SB), Y9, Y9
 	VSUBPS       Y9, Y7, Y7
@@ -188,24 +238,22 @@ loop2:
 	VMULPS       Y9, Y10, Y9
 	VADDPS       Y7, Y9, Y9
 	VADDPS       rows_const3f800000<>+0(SB), Y9, Y9
-	VPSLLD       $0x17, Y8, Y8
-	VCMPPS       $0x05, rows_constc2ae999a<>+0(SB), Y6, Y6
-	VMULPS       Y8, Y9, Y9
-	VANDPS       Y6, Y9, Y9
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y9, Y9
+	VANDPS       Y8, Y9, Y9
 	VMOVUPS      Y9, (AX)(SI*4)
-	VCVTPS2PD    X9, Y6
-	VEXTRACTF128 $0x01, Y9, X7
-	VCVTPS2PD    X7, Y7
+	VCVTPS2PD    (AX)(SI*4), Y6
+	VCVTPS2PD    16(AX)(SI*4), Y7
 	VADDPD       Y6, Y0, Y0
 	VADDPD       Y7, Y1, Y1
 	VMOVUPS      32(CX)(SI*4), Y6
 	VSUBPS       Y4, Y6, Y6
 	VMOVUPS      rows_constc2ae999a<>+0(SB), Y7
 	VMAXPS       Y6, Y7, Y7
-	VMULPS       rows_const3fb8aa3b<>+0(SB), Y7, Y8
-	VADDPS       rows_const4b40007f<>+0(SB), Y8, Y8
-	VSUBPS       rows_const4b40007f<>+0(SB), Y8, Y9
-	VMOVDQA      Y7, Y7
+	VCMPPS       $0x05, rows_constc2ae999a<>+0(SB), Y6, Y8
+	VMULPS       rows_const3fb8aa3b<>+0(SB), Y7, Y6
+	VADDPS       rows_const4b40007f<>+0(SB), Y6, Y6
+	VSUBPS       rows_const4b40007f<>+0(SB), Y6, Y9
 	VFNMADD231PS rows_const3f317200<>+0(SB), Y9, Y7
 	VMULPS       rows_const35bfbe8e<>+0(SB), Y9, Y9
 	VSUBPS       Y9, Y7, Y7
@@ -219,14 +267,12 @@ loop2:
 	VMULPS       Y9, Y10, Y9
 	VADDPS       Y7, Y9, Y9
 	VADDPS       rows_const3f800000<>+0(SB), Y9, Y9
-	VPSLLD       $0x17, Y8, Y8
-	VCMPPS       $0x05, rows_constc2ae999a<>+0(SB), Y6, Y6
-	VMULPS       Y8, Y9, Y9
-	VANDPS       Y6, Y9, Y9
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y9, Y9
+	VANDPS       Y8, Y9, Y9
 	VMOVUPS      Y9, 32(AX)(SI*4)
-	VCVTPS2PD    X9, Y6
-	VEXTRACTF128 $0x01, Y9, X7
-	VCVTPS2PD    X7, Y7
+	VCVTPS2PD    32(AX)(SI*4), Y6
+	VCVTPS2PD    48(AX)(SI*4), Y7
 	VADDPD       Y6, Y2, Y2
 	VADDPD       Y7, Y3, Y3
 	ADDQ         $+16, SI
@@ -252,10 +298,10 @@ end3:
 	VSUBPS       Y4, Y7, Y7
 	VMOVUPS      rows_constc2ae999a<>+0(SB), Y8
 	VMAXPS       Y7, Y8, Y8
-	VMULPS       rows_const3fb8aa3b<>+0(SB), Y8, Y9
-	VADDPS       rows_const4b40007f<>+0(SB), Y9, Y9
-	VSUBPS       rows_const4b40007f<>+0(SB), Y9, Y10
-	VMOVDQA      Y8, Y8
+	VCMPPS       $0x05, rows_constc2ae999a<>+0(SB), Y7, Y9
+	VMULPS       rows_const3fb8aa3b<>+0(SB), Y8, Y7
+	VADDPS       rows_const4b40007f<>+0(SB), Y7, Y7
+	VSUBPS       rows_const4b40007f<>+0(SB), Y7, Y10
 	VFNMADD231PS rows_const3f317200<>+0(SB), Y10, Y8
 	VMULPS       rows_const35bfbe8e<>+0(SB), Y10, Y10
 	VSUBPS       Y10, Y8, Y8
@@ -269,10 +315,9 @@ end3:
 	VMULPS       Y10, Y11, Y10
 	VADDPS       Y8, Y10, Y10
 	VADDPS       rows_const3f800000<>+0(SB), Y10, Y10
-	VPSLLD       $0x17, Y9, Y9
-	VCMPPS       $0x05, rows_constc2ae999a<>+0(SB), Y7, Y7
-	VMULPS       Y9, Y10, Y10
-	VANDPS       Y7, Y10, Y10
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y10, Y10
+	VANDPS       Y9, Y10, Y10
 	VMASKMOVPS   Y10, Y6, (AX)(SI*4)
 	VANDPS       Y6, Y10, Y10
 	VCVTPS2PD    X10, Y6
@@ -297,10 +342,10 @@ skip5:
 	VSUBPS       Y4, Y7, Y7
 	VMOVUPS      rows_constc2ae999a<>+0(SB), Y8
 	VMAXPS       Y7, Y8, Y8
-	VMULPS       rows_const3fb8aa3b<>+0(SB), Y8, Y9
-	VADDPS       rows_const4b40007f<>+0(SB), Y9, Y9
-	VSUBPS       rows_const4b40007f<>+0(SB), Y9, Y10
-	VMOVDQA      Y8, Y8
+	VCMPPS       $0x05, rows_constc2ae999a<>+0(SB), Y7, Y9
+	VMULPS       rows_const3fb8aa3b<>+0(SB), Y8, Y7
+	VADDPS       rows_const4b40007f<>+0(SB), Y7, Y7
+	VSUBPS       rows_const4b40007f<>+0(SB), Y7, Y10
 	VFNMADD231PS rows_const3f317200<>+0(SB), Y10, Y8
 	VMULPS       rows_const35bfbe8e<>+0(SB), Y10, Y10
 	VSUBPS       Y10, Y8, Y8
@@ -314,10 +359,9 @@ skip5:
 	VMULPS       Y10, Y11, Y10
 	VADDPS       Y8, Y10, Y10
 	VADDPS       rows_const3f800000<>+0(SB), Y10, Y10
-	VPSLLD       $0x17, Y9, Y9
-	VCMPPS       $0x05, rows_constc2ae999a<>+0(SB), Y7, Y7
-	VMULPS       Y9, Y10, Y10
-	VANDPS       Y7, Y10, Y10
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y10, Y10
+	VANDPS       Y9, Y10, Y10
 	VMASKMOVPS   Y10, Y6, 32(AX)(SI*4)
 	VANDPS       Y6, Y10, Y10
 	VCVTPS2PD    X10, Y6
@@ -445,124 +489,335 @@ GLOBL rows_constc2ae999a<>(SB), RODATA|NOPTR, $32
 // func weightsSegmentAVX512(p *float32, w *float32, n int, m float32, floor float32, total *float64)
 // Requires: AVX, AVX512F, AVX512VL, BMI2, CMOV
 TEXT ·weightsSegmentAVX512(SB), NOSPLIT, $0-40
-	VPBROADCASTD rows_const3fb8aa3b<>+0(SB), Z0
-	VPBROADCASTD rows_const4b40007f<>+0(SB), Z1
-	VPBROADCASTD rows_const3f317200<>+0(SB), Z1
-	VPBROADCASTD rows_const35bfbe8e<>+0(SB), Z4
-	VPBROADCASTD rows_const3efffefe<>+0(SB), Z5
-	VPBROADCASTD rows_const3e2aabd7<>+0(SB), Z6
-	VPBROADCASTD rows_const3d2b94f8<>+0(SB), Z7
-	VPBROADCASTD rows_const3c083142<>+0(SB), Z8
-	VPBROADCASTD rows_const3f800000<>+0(SB), Z9
-	VPBROADCASTD rows_constc2ae999a<>+0(SB), Z10
-	VPBROADCASTD rows_constff800000<>+0(SB), Z11
+	VPBROADCASTD rows_constff800000<>+0(SB), Z0
 	MOVQ         p+0(FP), AX
 	MOVQ         w+8(FP), CX
 	MOVQ         n+16(FP), DX
 	MOVQ         total+32(FP), BX
-	VBROADCASTSS m+24(FP), Z11
-	VMOVSD       (BX), X12
+	VBROADCASTSS m+24(FP), Z0
+	VMOVSD       (BX), X3
 	XORQ         SI, SI
 	XORQ         R8, R8
 	MOVQ         DX, DI
 	ANDQ         $-16, DI
 
 block1:
-	VPXORD  Z2, Z2, Z2
-	VPXORD  Z3, Z3, Z3
-	LEAQ    128(R8), R9
-	CMPQ    R9, DI
+	VPXORD            Z1, Z1, Z1
+	VPXORD            Z2, Z2, Z2
+	LEAQ              128(R8), R9
+	CMPQ              R9, DI
+	JG                some5
+	VMOVUPS           (CX)(SI*4), Z4
+	VSUBPS            Z0, Z4, Z4
+	VMOVUPS           64(CX)(SI*4), Z5
+	VSUBPS            Z0, Z5, Z5
+	VMOVUPS           128(CX)(SI*4), Z6
+	VSUBPS            Z0, Z6, Z6
+	VMOVUPS           192(CX)(SI*4), Z7
+	VSUBPS            Z0, Z7, Z7
+	VMOVUPS           256(CX)(SI*4), Z8
+	VSUBPS            Z0, Z8, Z8
+	VMOVUPS           320(CX)(SI*4), Z9
+	VSUBPS            Z0, Z9, Z9
+	VMOVUPS           384(CX)(SI*4), Z10
+	VSUBPS            Z0, Z10, Z10
+	VMOVUPS           448(CX)(SI*4), Z11
+	VSUBPS            Z0, Z11, Z11
+	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z4, K1
+	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z4, Z13
+	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z5, K2
+	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z5, Z15
+	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z6, K3
+	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z6, Z17
+	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z7, K4
+	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z7, Z19
+	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z8, K5
+	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z8, Z21
+	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z9, K6
+	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z9, Z23
+	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z10, K7
+	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z10, Z25
+	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z11, Z27
+	VRNDSCALEPS       $0x00, Z13, Z13
+	VRNDSCALEPS       $0x00, Z15, Z15
+	VRNDSCALEPS       $0x00, Z17, Z17
+	VRNDSCALEPS       $0x00, Z19, Z19
+	VRNDSCALEPS       $0x00, Z21, Z21
+	VRNDSCALEPS       $0x00, Z23, Z23
+	VRNDSCALEPS       $0x00, Z25, Z25
+	VRNDSCALEPS       $0x00, Z27, Z27
+	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z13, Z4
+	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z15, Z5
+	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z17, Z6
+	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z19, Z7
+	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z21, Z8
+	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z23, Z9
+	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z25, Z10
+	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z27, Z11
+	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z13, Z12
+	VSUBPS            Z12, Z4, Z4
+	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z15, Z12
+	VSUBPS            Z12, Z5, Z5
+	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z17, Z12
+	VSUBPS            Z12, Z6, Z6
+	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z19, Z12
+	VSUBPS            Z12, Z7, Z7
+	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z21, Z12
+	VSUBPS            Z12, Z8, Z8
+	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z23, Z12
+	VSUBPS            Z12, Z9, Z9
+	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z25, Z12
+	VSUBPS            Z12, Z10, Z10
+	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z27, Z12
+	VSUBPS            Z12, Z11, Z11
+	VMULPS.BCST       rows_word3c083142<>+0(SB), Z4, Z14
+	VMULPS.BCST       rows_word3c083142<>+0(SB), Z5, Z16
+	VMULPS.BCST       rows_word3c083142<>+0(SB), Z6, Z18
+	VMULPS.BCST       rows_word3c083142<>+0(SB), Z7, Z20
+	VMULPS.BCST       rows_word3c083142<>+0(SB), Z8, Z22
+	VMULPS.BCST       rows_word3c083142<>+0(SB), Z9, Z24
+	VMULPS.BCST       rows_word3c083142<>+0(SB), Z10, Z26
+	VMULPS.BCST       rows_word3c083142<>+0(SB), Z11, Z28
+	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z14, Z14
+	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z16, Z16
+	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z18, Z18
+	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z20, Z20
+	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z22, Z22
+	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z24, Z24
+	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z26, Z26
+	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z28, Z28
+	VMULPS            Z4, Z14, Z14
+	VMULPS            Z5, Z16, Z16
+	VMULPS            Z6, Z18, Z18
+	VMULPS            Z7, Z20, Z20
+	VMULPS            Z8, Z22, Z22
+	VMULPS            Z9, Z24, Z24
+	VMULPS            Z10, Z26, Z26
+	VMULPS            Z11, Z28, Z28
+	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z14, Z14
+	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z16, Z16
+	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z18, Z18
+	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z20, Z20
+	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z22, Z22
+	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z24, Z24
+	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z26, Z26
+	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z28, Z28
+	VMULPS            Z4, Z14, Z14
+	VMULPS            Z5, Z16, Z16
+	VMULPS            Z6, Z18, Z18
+	VMULPS            Z7, Z20, Z20
+	VMULPS            Z8, Z22, Z22
+	VMULPS            Z9, Z24, Z24
+	VMULPS            Z10, Z26, Z26
+	VMULPS            Z11, Z28, Z28
+	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z14, Z14
+	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z16, Z16
+	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z18, Z18
+	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z20, Z20
+	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z22, Z22
+	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z24, Z24
+	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z26, Z26
+	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z28, Z28
+	VMULPS            Z4, Z4, Z12
+	VMULPS            Z14, Z12, Z14
+	VMULPS            Z5, Z5, Z12
+	VMULPS            Z16, Z12, Z16
+	VMULPS            Z6, Z6, Z12
+	VMULPS            Z18, Z12, Z18
+	VMULPS            Z7, Z7, Z12
+	VMULPS            Z20, Z12, Z20
+	VMULPS            Z8, Z8, Z12
+	VMULPS            Z22, Z12, Z22
+	VMULPS            Z9, Z9, Z12
+	VMULPS            Z24, Z12, Z24
+	VMULPS            Z10, Z10, Z12
+	VMULPS            Z26, Z12, Z26
+	VMULPS            Z11, Z11, Z12
+	VMULPS            Z28, Z12, Z28
+	VADDPS            Z4, Z14, Z14
+	VADDPS            Z5, Z16, Z16
+	VADDPS            Z6, Z18, Z18
+	VADDPS            Z7, Z20, Z20
+	VADDPS            Z8, Z22, Z22
+	VADDPS            Z9, Z24, Z24
+	VADDPS            Z10, Z26, Z26
+	VADDPS            Z11, Z28, Z28
+	VADDPS.BCST       rows_word3f800000<>+0(SB), Z14, Z14
+	VADDPS.BCST       rows_word3f800000<>+0(SB), Z16, Z16
+	VADDPS.BCST       rows_word3f800000<>+0(SB), Z18, Z18
+	VADDPS.BCST       rows_word3f800000<>+0(SB), Z20, Z20
+	VADDPS.BCST       rows_word3f800000<>+0(SB), Z22, Z22
+	VADDPS.BCST       rows_word3f800000<>+0(SB), Z24, Z24
+	VADDPS.BCST       rows_word3f800000<>+0(SB), Z26, Z26
+	VADDPS.BCST       rows_word3f800000<>+0(SB), Z28, Z28
+	VSCALEFPS.Z       Z13, Z14, K1, Z14
+	VSCALEFPS.Z       Z15, Z16, K2, Z16
+	VSCALEFPS.Z       Z17, Z18, K3, Z18
+	VSCALEFPS.Z       Z19, Z20, K4, Z20
+	VSCALEFPS.Z       Z21, Z22, K5, Z22
+	VSCALEFPS.Z       Z23, Z24, K6, Z24
+	VSCALEFPS.Z       Z25, Z26, K7, Z26
+	VMOVUPS           448(CX)(SI*4), Z12
+	VSUBPS            Z0, Z12, Z12
+	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z12, K1
+	VSCALEFPS.Z       Z27, Z28, K1, Z28
+	VMOVUPS           Z14, (AX)(SI*4)
+	VMOVUPS           Z16, 64(AX)(SI*4)
+	VMOVUPS           Z18, 128(AX)(SI*4)
+	VMOVUPS           Z20, 192(AX)(SI*4)
+	VMOVUPS           Z22, 256(AX)(SI*4)
+	VMOVUPS           Z24, 320(AX)(SI*4)
+	VMOVUPS           Z26, 384(AX)(SI*4)
+	VMOVUPS           Z28, 448(AX)(SI*4)
+	VCVTPS2PD         (AX)(SI*4), Z4
+	VCVTPS2PD         32(AX)(SI*4), Z5
+	VADDPD            Z4, Z1, Z1
+	VADDPD            Z5, Z2, Z2
+	VCVTPS2PD         64(AX)(SI*4), Z4
+	VCVTPS2PD         96(AX)(SI*4), Z5
+	VADDPD            Z4, Z1, Z1
+	VADDPD            Z5, Z2, Z2
+	VCVTPS2PD         128(AX)(SI*4), Z4
+	VCVTPS2PD         160(AX)(SI*4), Z5
+	VADDPD            Z4, Z1, Z1
+	VADDPD            Z5, Z2, Z2
+	VCVTPS2PD         192(AX)(SI*4), Z4
+	VCVTPS2PD         224(AX)(SI*4), Z5
+	VADDPD            Z4, Z1, Z1
+	VADDPD            Z5, Z2, Z2
+	VCVTPS2PD         256(AX)(SI*4), Z4
+	VCVTPS2PD         288(AX)(SI*4), Z5
+	VADDPD            Z4, Z1, Z1
+	VADDPD            Z5, Z2, Z2
+	VCVTPS2PD         320(AX)(SI*4), Z4
+	VCVTPS2PD         352(AX)(SI*4), Z5
+	VADDPD            Z4, Z1, Z1
+	VADDPD            Z5, Z2, Z2
+	VCVTPS2PD         384(AX)(SI*4), Z4
+	VCVTPS2PD         416(AX)(SI*4), Z5
+	VADDPD            Z4, Z1, Z1
+	VADDPD            Z5, Z2, Z2
+	VCVTPS2PD         448(AX)(SI*4), Z4
+	VCVTPS2PD         480(AX)(SI*4), Z5
+	VADDPD            Z4, Z1, Z1
+	VADDPD            Z5, Z2, Z2
+	MOVQ              R9, SI
+	JMP               end3
+
+some5:
 	CMOVQGT DI, R9
 	CMPQ    SI, R9
 	JGE     end3
 
 loop2:
-	VMOVUPS       (CX)(SI*4), Z13
-	VSUBPS        Z11, Z13, Z13
-	VMULPS        Z0, Z13, Z14
-	VRNDSCALEPS   $0x00, Z14, Z14
-	VMOVDQA32     Z14, Z15
-	VMOVDQA32     Z13, Z16
-	VFNMADD231PS  Z1, Z15, Z16
-	VMULPS        Z4, Z15, Z15
-	VSUBPS        Z15, Z16, Z16
-	VMULPS        Z8, Z16, Z15
-	VADDPS        Z7, Z15, Z15
-	VMULPS        Z16, Z15, Z15
-	VADDPS        Z6, Z15, Z15
-	VMULPS        Z16, Z15, Z15
-	VADDPS        Z5, Z15, Z15
-	VMULPS        Z16, Z16, Z17
-	VMULPS        Z15, Z17, Z15
-	VADDPS        Z16, Z15, Z15
-	VADDPS        Z9, Z15, Z15
-	VCMPPS        $0x05, Z10, Z13, K1
-	VSCALEFPS.Z   Z14, Z15, K1, Z15
-	VMOVUPS       Z15, (AX)(SI*4)
-	VCVTPS2PD     Y15, Z13
-	VEXTRACTF64X4 $0x01, Z15, Y14
-	VCVTPS2PD     Y14, Z14
-	VADDPD        Z13, Z2, Z2
-	VADDPD        Z14, Z3, Z3
-	ADDQ          $+16, SI
-	CMPQ          SI, R9
-	JL            loop2
+	VMOVUPS           (CX)(SI*4), Z4
+	VSUBPS            Z0, Z4, Z4
+	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z4, K1
+	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z4, Z5
+	VRNDSCALEPS       $0x00, Z5, Z6
+	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z6, Z4
+	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z6, Z5
+	VSUBPS            Z5, Z4, Z4
+	VMULPS.BCST       rows_word3c083142<>+0(SB), Z4, Z5
+	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z5, Z5
+	VMULPS            Z4, Z5, Z5
+	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z5, Z5
+	VMULPS            Z4, Z5, Z5
+	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z5, Z5
+	VMULPS            Z4, Z4, Z7
+	VMULPS            Z5, Z7, Z5
+	VADDPS            Z4, Z5, Z5
+	VADDPS.BCST       rows_word3f800000<>+0(SB), Z5, Z5
+	VSCALEFPS.Z       Z6, Z5, K1, Z5
+	VMOVUPS           Z5, (AX)(SI*4)
+	VCVTPS2PD         (AX)(SI*4), Z4
+	VCVTPS2PD         32(AX)(SI*4), Z5
+	VADDPD            Z4, Z1, Z1
+	VADDPD            Z5, Z2, Z2
+	ADDQ              $+16, SI
+	CMPQ              SI, R9
+	JL                loop2
 
 end3:
-	LEAQ          128(R8), R8
-	CMPQ          SI, R8
-	JGE           done4
-	MOVQ          DX, R9
-	SUBQ          SI, R9
-	SUBQ          $+0, R9
-	JLE           skip5
-	MOVQ          $-1, R10
-	BZHIQ         R9, R10, R10
-	KMOVW         R10, K1
-	VMOVUPS.Z     (CX)(SI*4), K1, Z13
-	VSUBPS        Z11, Z13, Z13
-	VMULPS        Z0, Z13, Z14
-	VRNDSCALEPS   $0x00, Z14, Z14
-	VMOVDQA32     Z14, Z15
-	VMOVDQA32     Z13, Z16
-	VFNMADD231PS  Z1, Z15, Z16
-	VMULPS        Z4, Z15, Z15
-	VSUBPS        Z15, Z16, Z16
-	VMULPS        Z8, Z16, Z15
-	VADDPS        Z7, Z15, Z15
-	VMULPS        Z16, Z15, Z15
-	VADDPS        Z6, Z15, Z15
-	VMULPS        Z16, Z15, Z15
-	VADDPS        Z5, Z15, Z15
-	VMULPS        Z16, Z16, Z17
-	VMULPS        Z15, Z17, Z15
-	VADDPS        Z16, Z15, Z15
-	VADDPS        Z9, Z15, Z15
-	VCMPPS        $0x05, Z10, Z13, K2
-	VSCALEFPS.Z   Z14, Z15, K2, Z15
-	VMOVUPS       Z15, K1, (AX)(SI*4)
-	VMOVAPS.Z     Z15, K1, Z15
-	VCVTPS2PD     Y15, Z13
-	VEXTRACTF64X4 $0x01, Z15, Y14
-	VCVTPS2PD     Y14, Z14
-	VADDPD        Z13, Z2, Z2
-	VADDPD        Z14, Z3, Z3
+	LEAQ              128(R8), R8
+	CMPQ              SI, R8
+	JGE               done4
+	MOVQ              DX, R9
+	SUBQ              SI, R9
+	SUBQ              $+0, R9
+	JLE               skip6
+	MOVQ              $-1, R10
+	BZHIQ             R9, R10, R10
+	KMOVW             R10, K1
+	VMOVUPS.Z         (CX)(SI*4), K1, Z4
+	VSUBPS            Z0, Z4, Z4
+	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z4, K2
+	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z4, Z5
+	VRNDSCALEPS       $0x00, Z5, Z6
+	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z6, Z4
+	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z6, Z5
+	VSUBPS            Z5, Z4, Z4
+	VMULPS.BCST       rows_word3c083142<>+0(SB), Z4, Z5
+	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z5, Z5
+	VMULPS            Z4, Z5, Z5
+	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z5, Z5
+	VMULPS            Z4, Z5, Z5
+	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z5, Z5
+	VMULPS            Z4, Z4, Z7
+	VMULPS            Z5, Z7, Z5
+	VADDPS            Z4, Z5, Z5
+	VADDPS.BCST       rows_word3f800000<>+0(SB), Z5, Z5
+	VSCALEFPS.Z       Z6, Z5, K2, Z5
+	VMOVUPS           Z5, K1, (AX)(SI*4)
+	VMOVAPS.Z         Z5, K1, Z5
+	VCVTPS2PD         Y5, Z4
+	VEXTRACTF64X4     $0x01, Z5, Y5
+	VCVTPS2PD         Y5, Z5
+	VADDPD            Z4, Z1, Z1
+	VADDPD            Z5, Z2, Z2
 
-skip5:
+skip6:
 done4:
-	VADDPD        Z3, Z2, Z2
-	VEXTRACTF64X4 $0x01, Z2, Y13
-	VADDPD        Y13, Y2, Y2
-	VEXTRACTF32X4 $0x01, Y2, X13
-	VADDPD        X13, X2, X2
-	VPERMILPD     $0x01, X2, X13
-	VADDSD        X13, X2, X2
-	VADDSD        X2, X12, X12
+	VADDPD        Z2, Z1, Z1
+	VEXTRACTF64X4 $0x01, Z1, Y4
+	VADDPD        Y4, Y1, Y1
+	VEXTRACTF32X4 $0x01, Y1, X4
+	VADDPD        X4, X1, X1
+	VPERMILPD     $0x01, X1, X4
+	VADDSD        X4, X1, X1
+	VADDSD        X1, X3, X3
 	CMPQ          R8, DX
 	JL            block1
-	VMOVSD        X12, (BX)
+	VMOVSD        X3, (BX)
 	VZEROUPPER
 	RET
+
+DATA rows_word3fb8aa3b<>+0(SB)/4, $0x3fb8aa3b
+GLOBL rows_word3fb8aa3b<>(SB), RODATA|NOPTR, $4
+
+DATA rows_word3f317200<>+0(SB)/4, $0x3f317200
+GLOBL rows_word3f317200<>(SB), RODATA|NOPTR, $4
+
+DATA rows_word35bfbe8e<>+0(SB)/4, $0x35bfbe8e
+GLOBL rows_word35bfbe8e<>(SB), RODATA|NOPTR, $4
+
+DATA rows_word3efffefe<>+0(SB)/4, $0x3efffefe
+GLOBL rows_word3efffefe<>(SB), RODATA|NOPTR, $4
+
+DATA rows_word3e2aabd7<>+0(SB)/4, $0x3e2aabd7
+GLOBL rows_word3e2aabd7<>(SB), RODATA|NOPTR, $4
+
+DATA rows_word3d2b94f8<>+0(SB)/4, $0x3d2b94f8
+GLOBL rows_word3d2b94f8<>(SB), RODATA|NOPTR, $4
+
+DATA rows_word3c083142<>+0(SB)/4, $0x3c083142
+GLOBL rows_word3c083142<>(SB), RODATA|NOPTR, $4
+
+DATA rows_word3f800000<>+0(SB)/4, $0x3f800000
+GLOBL rows_word3f800000<>(SB), RODATA|NOPTR, $4
+
+DATA rows_wordc2ae999a<>+0(SB)/4, $0xc2ae999a
+GLOBL rows_wordc2ae999a<>(SB), RODATA|NOPTR, $4
 
 // func weightsRowsAVX2(p *float32, w *float32, max *float32, total *float64, rows int, cols int, floor float32)
 // Requires: AVX, AVX2, CMOV, FMA3
@@ -578,54 +833,78 @@ row:
 	VMOVDQU rows_constff800000<>+0(SB), Y0
 	VMOVDQA Y0, Y1
 	VMOVDQA Y0, Y2
+	VMOVDQA Y0, Y3
+	VMOVDQA Y0, Y4
 	XORQ    R8, R8
 	MOVQ    DX, R9
-	ANDQ    $-16, R9
-	JZ      maxTail2
+	ANDQ    $-32, R9
+	CMPQ    R8, R9
+	JGE     maxNext3
 
-max1:
-	VMOVUPS (CX)(R8*4), Y3
-	VMAXPS  Y1, Y3, Y1
-	VMOVUPS 32(CX)(R8*4), Y3
-	VMAXPS  Y2, Y3, Y2
+max2:
+	VMOVUPS (CX)(R8*4), Y5
+	VMAXPS  Y1, Y5, Y1
+	VMOVUPS 32(CX)(R8*4), Y5
+	VMAXPS  Y2, Y5, Y2
+	VMOVUPS 64(CX)(R8*4), Y5
+	VMAXPS  Y3, Y5, Y3
+	VMOVUPS 96(CX)(R8*4), Y5
+	VMAXPS  Y4, Y5, Y4
+	ADDQ    $+32, R8
+	CMPQ    R8, R9
+	JL      max2
+
+maxNext3:
+	MOVQ DX, R9
+	ANDQ $-16, R9
+	CMPQ R8, R9
+	JGE  maxNext5
+
+max4:
+	VMOVUPS (CX)(R8*4), Y5
+	VMAXPS  Y1, Y5, Y1
+	VMOVUPS 32(CX)(R8*4), Y5
+	VMAXPS  Y2, Y5, Y2
 	ADDQ    $+16, R8
 	CMPQ    R8, R9
-	JL      max1
+	JL      max4
 
-maxTail2:
+maxNext5:
 	MOVQ       DX, R9
 	SUBQ       R8, R9
 	SUBQ       $+0, R9
-	JLE        skip3
+	JLE        skip6
 	MOVQ       $+8, R10
 	CMPQ       R9, R10
 	CMOVQGT    R10, R9
 	LEAQ       rows_leading<>+32(SB), R10
 	SHLQ       $0x02, R9
 	SUBQ       R9, R10
-	VMOVDQU    (R10), Y3
-	VMASKMOVPS (CX)(R8*4), Y3, Y4
-	VBLENDVPS  Y3, Y4, Y0, Y4
-	VMAXPS     Y1, Y4, Y1
+	VMOVDQU    (R10), Y5
+	VMASKMOVPS (CX)(R8*4), Y5, Y6
+	VBLENDVPS  Y5, Y6, Y0, Y6
+	VMAXPS     Y1, Y6, Y1
 
-skip3:
+skip6:
 	MOVQ       DX, R9
 	SUBQ       R8, R9
 	SUBQ       $+8, R9
-	JLE        skip4
+	JLE        skip7
 	MOVQ       $+8, R10
 	CMPQ       R9, R10
 	CMOVQGT    R10, R9
 	LEAQ       rows_leading<>+32(SB), R10
 	SHLQ       $0x02, R9
 	SUBQ       R9, R10
-	VMOVDQU    (R10), Y3
-	VMASKMOVPS 32(CX)(R8*4), Y3, Y4
-	VBLENDVPS  Y3, Y4, Y0, Y4
-	VMAXPS     Y2, Y4, Y2
+	VMOVDQU    (R10), Y5
+	VMASKMOVPS 32(CX)(R8*4), Y5, Y6
+	VBLENDVPS  Y5, Y6, Y0, Y6
+	VMAXPS     Y2, Y6, Y2
 
-skip4:
+skip7:
 	VMAXPS       Y2, Y1, Y1
+	VMAXPS       Y4, Y3, Y3
+	VMAXPS       Y3, Y1, Y1
 	VEXTRACTF128 $0x01, Y1, X0
 	VMAXPS       X0, X1, X1
 	VPERMILPS    $0x4e, X1, X0
@@ -645,7 +924,7 @@ skip4:
 	MOVQ         DX, R9
 	ANDQ         $-16, R9
 
-block5:
+block8:
 	VPXOR   Y0, Y0, Y0
 	VPXOR   Y1, Y1, Y1
 	VPXOR   Y2, Y2, Y2
@@ -654,17 +933,17 @@ block5:
 	CMPQ    R11, R9
 	CMOVQGT R9, R11
 	CMPQ    R8, R11
-	JGE     end7
+	JGE     end10
 
-loop6:
+loop9:
 	VMOVUPS      (CX)(R8*4), Y6
 	VSUBPS       Y4, Y6, Y6
 	VMOVUPS      rows_constc2ae999a<>+0(SB), Y7
 	VMAXPS       Y6, Y7, Y7
-	VMULPS       rows_const3fb8aa3b<>+0(SB), Y7, Y8
-	VADDPS       rows_const4b40007f<>+0(SB), Y8, Y8
-	VSUBPS       rows_const4b40007f<>+0(SB), Y8, Y9
-	VMOVDQA      Y7, Y7
+	VCMPPS       $0x05, rows_constc2ae999a<>+0(SB), Y6, Y8
+	VMULPS       rows_const3fb8aa3b<>+0(SB), Y7, Y6
+	VADDPS       rows_const4b40007f<>+0(SB), Y6, Y6
+	VSUBPS       rows_const4b40007f<>+0(SB), Y6, Y9
 	VFNMADD231PS rows_const3f317200<>+0(SB), Y9, Y7
 	VMULPS       rows_const35bfbe8e<>+0(SB), Y9, Y9
 	VSUBPS       Y9, Y7, Y7
@@ -678,24 +957,22 @@ loop6:
 	VMULPS       Y9, Y10, Y9
 	VADDPS       Y7, Y9, Y9
 	VADDPS       rows_const3f800000<>+0(SB), Y9, Y9
-	VPSLLD       $0x17, Y8, Y8
-	VCMPPS       $0x05, rows_constc2ae999a<>+0(SB), Y6, Y6
-	VMULPS       Y8, Y9, Y9
-	VANDPS       Y6, Y9, Y9
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y9, Y9
+	VANDPS       Y8, Y9, Y9
 	VMOVUPS      Y9, (AX)(R8*4)
-	VCVTPS2PD    X9, Y6
-	VEXTRACTF128 $0x01, Y9, X7
-	VCVTPS2PD    X7, Y7
+	VCVTPS2PD    (AX)(R8*4), Y6
+	VCVTPS2PD    16(AX)(R8*4), Y7
 	VADDPD       Y6, Y0, Y0
 	VADDPD       Y7, Y1, Y1
 	VMOVUPS      32(CX)(R8*4), Y6
 	VSUBPS       Y4, Y6, Y6
 	VMOVUPS      rows_constc2ae999a<>+0(SB), Y7
 	VMAXPS       Y6, Y7, Y7
-	VMULPS       rows_const3fb8aa3b<>+0(SB), Y7, Y8
-	VADDPS       rows_const4b40007f<>+0(SB), Y8, Y8
-	VSUBPS       rows_const4b40007f<>+0(SB), Y8, Y9
-	VMOVDQA      Y7, Y7
+	VCMPPS       $0x05, rows_constc2ae999a<>+0(SB), Y6, Y8
+	VMULPS       rows_const3fb8aa3b<>+0(SB), Y7, Y6
+	VADDPS       rows_const4b40007f<>+0(SB), Y6, Y6
+	VSUBPS       rows_const4b40007f<>+0(SB), Y6, Y9
 	VFNMADD231PS rows_const3f317200<>+0(SB), Y9, Y7
 	VMULPS       rows_const35bfbe8e<>+0(SB), Y9, Y9
 	VSUBPS       Y9, Y7, Y7
@@ -709,28 +986,26 @@ loop6:
 	VMULPS       Y9, Y10, Y9
 	VADDPS       Y7, Y9, Y9
 	VADDPS       rows_const3f800000<>+0(SB), Y9, Y9
-	VPSLLD       $0x17, Y8, Y8
-	VCMPPS       $0x05, rows_constc2ae999a<>+0(SB), Y6, Y6
-	VMULPS       Y8, Y9, Y9
-	VANDPS       Y6, Y9, Y9
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y9, Y9
+	VANDPS       Y8, Y9, Y9
 	VMOVUPS      Y9, 32(AX)(R8*4)
-	VCVTPS2PD    X9, Y6
-	VEXTRACTF128 $0x01, Y9, X7
-	VCVTPS2PD    X7, Y7
+	VCVTPS2PD    32(AX)(R8*4), Y6
+	VCVTPS2PD    48(AX)(R8*4), Y7
 	VADDPD       Y6, Y2, Y2
 	VADDPD       Y7, Y3, Y3
 	ADDQ         $+16, R8
 	CMPQ         R8, R11
-	JL           loop6
+	JL           loop9
 
-end7:
+end10:
 	LEAQ         128(R10), R10
 	CMPQ         R8, R10
-	JGE          done8
+	JGE          done11
 	MOVQ         DX, R11
 	SUBQ         R8, R11
 	SUBQ         $+0, R11
-	JLE          skip9
+	JLE          skip12
 	MOVQ         $+8, R12
 	CMPQ         R11, R12
 	CMOVQGT      R12, R11
@@ -742,10 +1017,10 @@ end7:
 	VSUBPS       Y4, Y7, Y7
 	VMOVUPS      rows_constc2ae999a<>+0(SB), Y8
 	VMAXPS       Y7, Y8, Y8
-	VMULPS       rows_const3fb8aa3b<>+0(SB), Y8, Y9
-	VADDPS       rows_const4b40007f<>+0(SB), Y9, Y9
-	VSUBPS       rows_const4b40007f<>+0(SB), Y9, Y10
-	VMOVDQA      Y8, Y8
+	VCMPPS       $0x05, rows_constc2ae999a<>+0(SB), Y7, Y9
+	VMULPS       rows_const3fb8aa3b<>+0(SB), Y8, Y7
+	VADDPS       rows_const4b40007f<>+0(SB), Y7, Y7
+	VSUBPS       rows_const4b40007f<>+0(SB), Y7, Y10
 	VFNMADD231PS rows_const3f317200<>+0(SB), Y10, Y8
 	VMULPS       rows_const35bfbe8e<>+0(SB), Y10, Y10
 	VSUBPS       Y10, Y8, Y8
@@ -759,10 +1034,9 @@ end7:
 	VMULPS       Y10, Y11, Y10
 	VADDPS       Y8, Y10, Y10
 	VADDPS       rows_const3f800000<>+0(SB), Y10, Y10
-	VPSLLD       $0x17, Y9, Y9
-	VCMPPS       $0x05, rows_constc2ae999a<>+0(SB), Y7, Y7
-	VMULPS       Y9, Y10, Y10
-	VANDPS       Y7, Y10, Y10
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y10, Y10
+	VANDPS       Y9, Y10, Y10
 	VMASKMOVPS   Y10, Y6, (AX)(R8*4)
 	VANDPS       Y6, Y10, Y10
 	VCVTPS2PD    X10, Y6
@@ -771,11 +1045,11 @@ end7:
 	VADDPD       Y6, Y0, Y0
 	VADDPD       Y7, Y1, Y1
 
-skip9:
+skip12:
 	MOVQ         DX, R11
 	SUBQ         R8, R11
 	SUBQ         $+8, R11
-	JLE          skip10
+	JLE          skip13
 	MOVQ         $+8, R12
 	CMPQ         R11, R12
 	CMOVQGT      R12, R11
@@ -787,10 +1061,10 @@ skip9:
 	VSUBPS       Y4, Y7, Y7
 	VMOVUPS      rows_constc2ae999a<>+0(SB), Y8
 	VMAXPS       Y7, Y8, Y8
-	VMULPS       rows_const3fb8aa3b<>+0(SB), Y8, Y9
-	VADDPS       rows_const4b40007f<>+0(SB), Y9, Y9
-	VSUBPS       rows_const4b40007f<>+0(SB), Y9, Y10
-	VMOVDQA      Y8, Y8
+	VCMPPS       $0x05, rows_constc2ae999a<>+0(SB), Y7, Y9
+	VMULPS       rows_const3fb8aa3b<>+0(SB), Y8, Y7
+	VADDPS       rows_const4b40007f<>+0(SB), Y7, Y7
+	VSUBPS       rows_const4b40007f<>+0(SB), Y7, Y10
 	VFNMADD231PS rows_const3f317200<>+0(SB), Y10, Y8
 	VMULPS       rows_const35bfbe8e<>+0(SB), Y10, Y10
 	VSUBPS       Y10, Y8, Y8
@@ -804,10 +1078,9 @@ skip9:
 	VMULPS       Y10, Y11, Y10
 	VADDPS       Y8, Y10, Y10
 	VADDPS       rows_const3f800000<>+0(SB), Y10, Y10
-	VPSLLD       $0x17, Y9, Y9
-	VCMPPS       $0x05, rows_constc2ae999a<>+0(SB), Y7, Y7
-	VMULPS       Y9, Y10, Y10
-	VANDPS       Y7, Y10, Y10
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y10, Y10
+	VANDPS       Y9, Y10, Y10
 	VMASKMOVPS   Y10, Y6, 32(AX)(R8*4)
 	VANDPS       Y6, Y10, Y10
 	VCVTPS2PD    X10, Y6
@@ -816,8 +1089,8 @@ skip9:
 	VADDPD       Y6, Y2, Y2
 	VADDPD       Y7, Y3, Y3
 
-skip10:
-done8:
+skip13:
+done11:
 	VADDPD       Y2, Y0, Y0
 	VADDPD       Y3, Y1, Y1
 	VADDPD       Y1, Y0, Y0
@@ -827,7 +1100,7 @@ done8:
 	VADDSD       X1, X0, X0
 	VADDSD       X0, X5, X5
 	CMPQ         R10, DX
-	JL           block5
+	JL           block8
 	VMOVSD       X5, (SI)
 	LEAQ         (AX)(DX*4), AX
 	LEAQ         (CX)(DX*4), CX
@@ -841,17 +1114,7 @@ done8:
 // func weightsRowsAVX512(p *float32, w *float32, max *float32, total *float64, rows int, cols int, floor float32)
 // Requires: AVX, AVX512F, AVX512VL, BMI2, CMOV
 TEXT ·weightsRowsAVX512(SB), NOSPLIT, $0-52
-	VPBROADCASTD rows_const3fb8aa3b<>+0(SB), Z0
-	VPBROADCASTD rows_const4b40007f<>+0(SB), Z1
-	VPBROADCASTD rows_const3f317200<>+0(SB), Z1
-	VPBROADCASTD rows_const35bfbe8e<>+0(SB), Z4
-	VPBROADCASTD rows_const3efffefe<>+0(SB), Z5
-	VPBROADCASTD rows_const3e2aabd7<>+0(SB), Z6
-	VPBROADCASTD rows_const3d2b94f8<>+0(SB), Z7
-	VPBROADCASTD rows_const3c083142<>+0(SB), Z8
-	VPBROADCASTD rows_const3f800000<>+0(SB), Z9
-	VPBROADCASTD rows_constc2ae999a<>+0(SB), Z10
-	VPBROADCASTD rows_constff800000<>+0(SB), Z11
+	VPBROADCASTD rows_constff800000<>+0(SB), Z0
 	MOVQ         p+0(FP), AX
 	MOVQ         w+8(FP), CX
 	MOVQ         cols+40(FP), DX
@@ -860,145 +1123,365 @@ TEXT ·weightsRowsAVX512(SB), NOSPLIT, $0-52
 	MOVQ         rows+32(FP), DI
 
 row:
-	VMOVDQA32 Z11, Z12
+	VMOVDQA32 Z0, Z3
+	VMOVDQA32 Z0, Z4
+	VMOVDQA32 Z0, Z5
+	VMOVDQA32 Z0, Z6
 	XORQ      R8, R8
 	MOVQ      DX, R9
-	ANDQ      $-16, R9
-	JZ        maxTail2
+	ANDQ      $-64, R9
+	CMPQ      R8, R9
+	JGE       maxNext3
 
-max1:
-	VMOVUPS (CX)(R8*4), Z13
-	VMAXPS  Z12, Z13, Z12
+max2:
+	VMOVUPS (CX)(R8*4), Z7
+	VMAXPS  Z3, Z7, Z3
+	VMOVUPS 64(CX)(R8*4), Z7
+	VMAXPS  Z4, Z7, Z4
+	VMOVUPS 128(CX)(R8*4), Z7
+	VMAXPS  Z5, Z7, Z5
+	VMOVUPS 192(CX)(R8*4), Z7
+	VMAXPS  Z6, Z7, Z6
+	ADDQ    $+64, R8
+	CMPQ    R8, R9
+	JL      max2
+
+maxNext3:
+	MOVQ DX, R9
+	ANDQ $-16, R9
+	CMPQ R8, R9
+	JGE  maxNext5
+
+max4:
+	VMOVUPS (CX)(R8*4), Z7
+	VMAXPS  Z3, Z7, Z3
 	ADDQ    $+16, R8
 	CMPQ    R8, R9
-	JL      max1
+	JL      max4
 
-maxTail2:
+maxNext5:
 	MOVQ      DX, R9
 	SUBQ      R8, R9
 	SUBQ      $+0, R9
-	JLE       skip3
+	JLE       skip6
 	MOVQ      $-1, R10
 	BZHIQ     R9, R10, R10
 	KMOVW     R10, K1
-	VMOVDQA32 Z11, Z13
-	VMOVUPS   (CX)(R8*4), K1, Z13
-	VMAXPS    Z12, Z13, Z12
+	VMOVDQA32 Z0, Z7
+	VMOVUPS   (CX)(R8*4), K1, Z7
+	VMAXPS    Z3, Z7, Z3
 
-skip3:
-	VEXTRACTF64X4 $0x01, Z12, Y13
-	VMAXPS        Y13, Y12, Y12
-	VEXTRACTF32X4 $0x01, Y12, X13
-	VMAXPS        X13, X12, X12
-	VPERMILPS     $0x4e, X12, X13
-	VMAXPS        X13, X12, X12
-	VPERMILPS     $0xb1, X12, X13
-	VMAXPS        X13, X12, X12
-	VXORPS        X13, X13, X13
-	VCMPPS        $0x04, X11, X12, K1
-	VADDPS.Z      X13, X12, K1, X12
-	VBROADCASTSS  X12, Z12
-	VMOVSS        X12, (BX)
-	VXORPS        X13, X13, X13
+skip6:
+	VMAXPS        Z4, Z3, Z3
+	VMAXPS        Z6, Z5, Z5
+	VMAXPS        Z5, Z3, Z3
+	VEXTRACTF64X4 $0x01, Z3, Y4
+	VMAXPS        Y4, Y3, Y3
+	VEXTRACTF32X4 $0x01, Y3, X4
+	VMAXPS        X4, X3, X3
+	VPERMILPS     $0x4e, X3, X4
+	VMAXPS        X4, X3, X3
+	VPERMILPS     $0xb1, X3, X4
+	VMAXPS        X4, X3, X3
+	VXORPS        X4, X4, X4
+	VCMPPS        $0x04, X0, X3, K1
+	VADDPS.Z      X4, X3, K1, X3
+	VBROADCASTSS  X3, Z3
+	VMOVSS        X3, (BX)
+	VXORPS        X4, X4, X4
 	XORQ          R8, R8
 	XORQ          R10, R10
 	MOVQ          DX, R9
 	ANDQ          $-16, R9
 
-block4:
-	VPXORD  Z2, Z2, Z2
-	VPXORD  Z3, Z3, Z3
-	LEAQ    128(R10), R11
-	CMPQ    R11, R9
+block7:
+	VPXORD            Z1, Z1, Z1
+	VPXORD            Z2, Z2, Z2
+	LEAQ              128(R10), R11
+	CMPQ              R11, R9
+	JG                some11
+	VMOVUPS           (CX)(R8*4), Z5
+	VSUBPS            Z3, Z5, Z5
+	VMOVUPS           64(CX)(R8*4), Z6
+	VSUBPS            Z3, Z6, Z6
+	VMOVUPS           128(CX)(R8*4), Z7
+	VSUBPS            Z3, Z7, Z7
+	VMOVUPS           192(CX)(R8*4), Z8
+	VSUBPS            Z3, Z8, Z8
+	VMOVUPS           256(CX)(R8*4), Z9
+	VSUBPS            Z3, Z9, Z9
+	VMOVUPS           320(CX)(R8*4), Z10
+	VSUBPS            Z3, Z10, Z10
+	VMOVUPS           384(CX)(R8*4), Z11
+	VSUBPS            Z3, Z11, Z11
+	VMOVUPS           448(CX)(R8*4), Z12
+	VSUBPS            Z3, Z12, Z12
+	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z5, K1
+	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z5, Z14
+	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z6, K2
+	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z6, Z16
+	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z7, K3
+	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z7, Z18
+	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z8, K4
+	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z8, Z20
+	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z9, K5
+	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z9, Z22
+	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z10, K6
+	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z10, Z24
+	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z11, K7
+	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z11, Z26
+	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z12, Z28
+	VRNDSCALEPS       $0x00, Z14, Z14
+	VRNDSCALEPS       $0x00, Z16, Z16
+	VRNDSCALEPS       $0x00, Z18, Z18
+	VRNDSCALEPS       $0x00, Z20, Z20
+	VRNDSCALEPS       $0x00, Z22, Z22
+	VRNDSCALEPS       $0x00, Z24, Z24
+	VRNDSCALEPS       $0x00, Z26, Z26
+	VRNDSCALEPS       $0x00, Z28, Z28
+	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z14, Z5
+	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z16, Z6
+	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z18, Z7
+	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z20, Z8
+	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z22, Z9
+	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z24, Z10
+	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z26, Z11
+	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z28, Z12
+	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z14, Z13
+	VSUBPS            Z13, Z5, Z5
+	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z16, Z13
+	VSUBPS            Z13, Z6, Z6
+	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z18, Z13
+	VSUBPS            Z13, Z7, Z7
+	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z20, Z13
+	VSUBPS            Z13, Z8, Z8
+	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z22, Z13
+	VSUBPS            Z13, Z9, Z9
+	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z24, Z13
+	VSUBPS            Z13, Z10, Z10
+	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z26, Z13
+	VSUBPS            Z13, Z11, Z11
+	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z28, Z13
+	VSUBPS            Z13, Z12, Z12
+	VMULPS.BCST       rows_word3c083142<>+0(SB), Z5, Z15
+	VMULPS.BCST       rows_word3c083142<>+0(SB), Z6, Z17
+	VMULPS.BCST       rows_word3c083142<>+0(SB), Z7, Z19
+	VMULPS.BCST       rows_word3c083142<>+0(SB), Z8, Z21
+	VMULPS.BCST       rows_word3c083142<>+0(SB), Z9, Z23
+	VMULPS.BCST       rows_word3c083142<>+0(SB), Z10, Z25
+	VMULPS.BCST       rows_word3c083142<>+0(SB), Z11, Z27
+	VMULPS.BCST       rows_word3c083142<>+0(SB), Z12, Z29
+	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z15, Z15
+	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z17, Z17
+	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z19, Z19
+	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z21, Z21
+	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z23, Z23
+	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z25, Z25
+	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z27, Z27
+	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z29, Z29
+	VMULPS            Z5, Z15, Z15
+	VMULPS            Z6, Z17, Z17
+	VMULPS            Z7, Z19, Z19
+	VMULPS            Z8, Z21, Z21
+	VMULPS            Z9, Z23, Z23
+	VMULPS            Z10, Z25, Z25
+	VMULPS            Z11, Z27, Z27
+	VMULPS            Z12, Z29, Z29
+	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z15, Z15
+	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z17, Z17
+	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z19, Z19
+	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z21, Z21
+	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z23, Z23
+	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z25, Z25
+	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z27, Z27
+	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z29, Z29
+	VMULPS            Z5, Z15, Z15
+	VMULPS            Z6, Z17, Z17
+	VMULPS            Z7, Z19, Z19
+	VMULPS            Z8, Z21, Z21
+	VMULPS            Z9, Z23, Z23
+	VMULPS            Z10, Z25, Z25
+	VMULPS            Z11, Z27, Z27
+	VMULPS            Z12, Z29, Z29
+	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z15, Z15
+	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z17, Z17
+	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z19, Z19
+	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z21, Z21
+	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z23, Z23
+	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z25, Z25
+	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z27, Z27
+	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z29, Z29
+	VMULPS            Z5, Z5, Z13
+	VMULPS            Z15, Z13, Z15
+	VMULPS            Z6, Z6, Z13
+	VMULPS            Z17, Z13, Z17
+	VMULPS            Z7, Z7, Z13
+	VMULPS            Z19, Z13, Z19
+	VMULPS            Z8, Z8, Z13
+	VMULPS            Z21, Z13, Z21
+	VMULPS            Z9, Z9, Z13
+	VMULPS            Z23, Z13, Z23
+	VMULPS            Z10, Z10, Z13
+	VMULPS            Z25, Z13, Z25
+	VMULPS            Z11, Z11, Z13
+	VMULPS            Z27, Z13, Z27
+	VMULPS            Z12, Z12, Z13
+	VMULPS            Z29, Z13, Z29
+	VADDPS            Z5, Z15, Z15
+	VADDPS            Z6, Z17, Z17
+	VADDPS            Z7, Z19, Z19
+	VADDPS            Z8, Z21, Z21
+	VADDPS            Z9, Z23, Z23
+	VADDPS            Z10, Z25, Z25
+	VADDPS            Z11, Z27, Z27
+	VADDPS            Z12, Z29, Z29
+	VADDPS.BCST       rows_word3f800000<>+0(SB), Z15, Z15
+	VADDPS.BCST       rows_word3f800000<>+0(SB), Z17, Z17
+	VADDPS.BCST       rows_word3f800000<>+0(SB), Z19, Z19
+	VADDPS.BCST       rows_word3f800000<>+0(SB), Z21, Z21
+	VADDPS.BCST       rows_word3f800000<>+0(SB), Z23, Z23
+	VADDPS.BCST       rows_word3f800000<>+0(SB), Z25, Z25
+	VADDPS.BCST       rows_word3f800000<>+0(SB), Z27, Z27
+	VADDPS.BCST       rows_word3f800000<>+0(SB), Z29, Z29
+	VSCALEFPS.Z       Z14, Z15, K1, Z15
+	VSCALEFPS.Z       Z16, Z17, K2, Z17
+	VSCALEFPS.Z       Z18, Z19, K3, Z19
+	VSCALEFPS.Z       Z20, Z21, K4, Z21
+	VSCALEFPS.Z       Z22, Z23, K5, Z23
+	VSCALEFPS.Z       Z24, Z25, K6, Z25
+	VSCALEFPS.Z       Z26, Z27, K7, Z27
+	VMOVUPS           448(CX)(R8*4), Z13
+	VSUBPS            Z3, Z13, Z13
+	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z13, K1
+	VSCALEFPS.Z       Z28, Z29, K1, Z29
+	VMOVUPS           Z15, (AX)(R8*4)
+	VMOVUPS           Z17, 64(AX)(R8*4)
+	VMOVUPS           Z19, 128(AX)(R8*4)
+	VMOVUPS           Z21, 192(AX)(R8*4)
+	VMOVUPS           Z23, 256(AX)(R8*4)
+	VMOVUPS           Z25, 320(AX)(R8*4)
+	VMOVUPS           Z27, 384(AX)(R8*4)
+	VMOVUPS           Z29, 448(AX)(R8*4)
+	VCVTPS2PD         (AX)(R8*4), Z5
+	VCVTPS2PD         32(AX)(R8*4), Z6
+	VADDPD            Z5, Z1, Z1
+	VADDPD            Z6, Z2, Z2
+	VCVTPS2PD         64(AX)(R8*4), Z5
+	VCVTPS2PD         96(AX)(R8*4), Z6
+	VADDPD            Z5, Z1, Z1
+	VADDPD            Z6, Z2, Z2
+	VCVTPS2PD         128(AX)(R8*4), Z5
+	VCVTPS2PD         160(AX)(R8*4), Z6
+	VADDPD            Z5, Z1, Z1
+	VADDPD            Z6, Z2, Z2
+	VCVTPS2PD         192(AX)(R8*4), Z5
+	VCVTPS2PD         224(AX)(R8*4), Z6
+	VADDPD            Z5, Z1, Z1
+	VADDPD            Z6, Z2, Z2
+	VCVTPS2PD         256(AX)(R8*4), Z5
+	VCVTPS2PD         288(AX)(R8*4), Z6
+	VADDPD            Z5, Z1, Z1
+	VADDPD            Z6, Z2, Z2
+	VCVTPS2PD         320(AX)(R8*4), Z5
+	VCVTPS2PD         352(AX)(R8*4), Z6
+	VADDPD            Z5, Z1, Z1
+	VADDPD            Z6, Z2, Z2
+	VCVTPS2PD         384(AX)(R8*4), Z5
+	VCVTPS2PD         416(AX)(R8*4), Z6
+	VADDPD            Z5, Z1, Z1
+	VADDPD            Z6, Z2, Z2
+	VCVTPS2PD         448(AX)(R8*4), Z5
+	VCVTPS2PD         480(AX)(R8*4), Z6
+	VADDPD            Z5, Z1, Z1
+	VADDPD            Z6, Z2, Z2
+	MOVQ              R11, R8
+	JMP               end9
+
+some11:
 	CMOVQGT R9, R11
 	CMPQ    R8, R11
-	JGE     end6
+	JGE     end9
 
-loop5:
-	VMOVUPS       (CX)(R8*4), Z14
-	VSUBPS        Z12, Z14, Z14
-	VMULPS        Z0, Z14, Z15
-	VRNDSCALEPS   $0x00, Z15, Z15
-	VMOVDQA32     Z15, Z16
-	VMOVDQA32     Z14, Z17
-	VFNMADD231PS  Z1, Z16, Z17
-	VMULPS        Z4, Z16, Z16
-	VSUBPS        Z16, Z17, Z17
-	VMULPS        Z8, Z17, Z16
-	VADDPS        Z7, Z16, Z16
-	VMULPS        Z17, Z16, Z16
-	VADDPS        Z6, Z16, Z16
-	VMULPS        Z17, Z16, Z16
-	VADDPS        Z5, Z16, Z16
-	VMULPS        Z17, Z17, Z18
-	VMULPS        Z16, Z18, Z16
-	VADDPS        Z17, Z16, Z16
-	VADDPS        Z9, Z16, Z16
-	VCMPPS        $0x05, Z10, Z14, K1
-	VSCALEFPS.Z   Z15, Z16, K1, Z16
-	VMOVUPS       Z16, (AX)(R8*4)
-	VCVTPS2PD     Y16, Z14
-	VEXTRACTF64X4 $0x01, Z16, Y15
-	VCVTPS2PD     Y15, Z15
-	VADDPD        Z14, Z2, Z2
-	VADDPD        Z15, Z3, Z3
-	ADDQ          $+16, R8
-	CMPQ          R8, R11
-	JL            loop5
+loop8:
+	VMOVUPS           (CX)(R8*4), Z5
+	VSUBPS            Z3, Z5, Z5
+	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z5, K1
+	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z5, Z6
+	VRNDSCALEPS       $0x00, Z6, Z7
+	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z7, Z5
+	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z7, Z6
+	VSUBPS            Z6, Z5, Z5
+	VMULPS.BCST       rows_word3c083142<>+0(SB), Z5, Z6
+	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z6, Z6
+	VMULPS            Z5, Z6, Z6
+	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z6, Z6
+	VMULPS            Z5, Z6, Z6
+	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z6, Z6
+	VMULPS            Z5, Z5, Z8
+	VMULPS            Z6, Z8, Z6
+	VADDPS            Z5, Z6, Z6
+	VADDPS.BCST       rows_word3f800000<>+0(SB), Z6, Z6
+	VSCALEFPS.Z       Z7, Z6, K1, Z6
+	VMOVUPS           Z6, (AX)(R8*4)
+	VCVTPS2PD         (AX)(R8*4), Z5
+	VCVTPS2PD         32(AX)(R8*4), Z6
+	VADDPD            Z5, Z1, Z1
+	VADDPD            Z6, Z2, Z2
+	ADDQ              $+16, R8
+	CMPQ              R8, R11
+	JL                loop8
 
-end6:
-	LEAQ          128(R10), R10
-	CMPQ          R8, R10
-	JGE           done7
-	MOVQ          DX, R11
-	SUBQ          R8, R11
-	SUBQ          $+0, R11
-	JLE           skip8
-	MOVQ          $-1, R12
-	BZHIQ         R11, R12, R12
-	KMOVW         R12, K1
-	VMOVUPS.Z     (CX)(R8*4), K1, Z14
-	VSUBPS        Z12, Z14, Z14
-	VMULPS        Z0, Z14, Z15
-	VRNDSCALEPS   $0x00, Z15, Z15
-	VMOVDQA32     Z15, Z16
-	VMOVDQA32     Z14, Z17
-	VFNMADD231PS  Z1, Z16, Z17
-	VMULPS        Z4, Z16, Z16
-	VSUBPS        Z16, Z17, Z17
-	VMULPS        Z8, Z17, Z16
-	VADDPS        Z7, Z16, Z16
-	VMULPS        Z17, Z16, Z16
-	VADDPS        Z6, Z16, Z16
-	VMULPS        Z17, Z16, Z16
-	VADDPS        Z5, Z16, Z16
-	VMULPS        Z17, Z17, Z18
-	VMULPS        Z16, Z18, Z16
-	VADDPS        Z17, Z16, Z16
-	VADDPS        Z9, Z16, Z16
-	VCMPPS        $0x05, Z10, Z14, K2
-	VSCALEFPS.Z   Z15, Z16, K2, Z16
-	VMOVUPS       Z16, K1, (AX)(R8*4)
-	VMOVAPS.Z     Z16, K1, Z16
-	VCVTPS2PD     Y16, Z14
-	VEXTRACTF64X4 $0x01, Z16, Y15
-	VCVTPS2PD     Y15, Z15
-	VADDPD        Z14, Z2, Z2
-	VADDPD        Z15, Z3, Z3
+end9:
+	LEAQ              128(R10), R10
+	CMPQ              R8, R10
+	JGE               done10
+	MOVQ              DX, R11
+	SUBQ              R8, R11
+	SUBQ              $+0, R11
+	JLE               skip12
+	MOVQ              $-1, R12
+	BZHIQ             R11, R12, R12
+	KMOVW             R12, K1
+	VMOVUPS.Z         (CX)(R8*4), K1, Z5
+	VSUBPS            Z3, Z5, Z5
+	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z5, K2
+	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z5, Z6
+	VRNDSCALEPS       $0x00, Z6, Z7
+	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z7, Z5
+	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z7, Z6
+	VSUBPS            Z6, Z5, Z5
+	VMULPS.BCST       rows_word3c083142<>+0(SB), Z5, Z6
+	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z6, Z6
+	VMULPS            Z5, Z6, Z6
+	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z6, Z6
+	VMULPS            Z5, Z6, Z6
+	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z6, Z6
+	VMULPS            Z5, Z5, Z8
+	VMULPS            Z6, Z8, Z6
+	VADDPS            Z5, Z6, Z6
+	VADDPS.BCST       rows_word3f800000<>+0(SB), Z6, Z6
+	VSCALEFPS.Z       Z7, Z6, K2, Z6
+	VMOVUPS           Z6, K1, (AX)(R8*4)
+	VMOVAPS.Z         Z6, K1, Z6
+	VCVTPS2PD         Y6, Z5
+	VEXTRACTF64X4     $0x01, Z6, Y6
+	VCVTPS2PD         Y6, Z6
+	VADDPD            Z5, Z1, Z1
+	VADDPD            Z6, Z2, Z2
 
-skip8:
-done7:
-	VADDPD        Z3, Z2, Z2
-	VEXTRACTF64X4 $0x01, Z2, Y14
-	VADDPD        Y14, Y2, Y2
-	VEXTRACTF32X4 $0x01, Y2, X14
-	VADDPD        X14, X2, X2
-	VPERMILPD     $0x01, X2, X14
-	VADDSD        X14, X2, X2
-	VADDSD        X2, X13, X13
+skip12:
+done10:
+	VADDPD        Z2, Z1, Z1
+	VEXTRACTF64X4 $0x01, Z1, Y5
+	VADDPD        Y5, Y1, Y1
+	VEXTRACTF32X4 $0x01, Y1, X5
+	VADDPD        X5, X1, X1
+	VPERMILPD     $0x01, X1, X5
+	VADDSD        X5, X1, X1
+	VADDSD        X1, X4, X4
 	CMPQ          R10, DX
-	JL            block4
-	VMOVSD        X13, (SI)
+	JL            block7
+	VMOVSD        X4, (SI)
 	LEAQ          (AX)(DX*4), AX
 	LEAQ          (CX)(DX*4), CX
 	ADDQ          $+4, BX
@@ -1039,10 +1522,10 @@ loop2:
 	VSUBPS       Y5, Y7, Y8
 	VMOVUPS      rows_constc2ae999a<>+0(SB), Y9
 	VMAXPS       Y8, Y9, Y9
-	VMULPS       rows_const3fb8aa3b<>+0(SB), Y9, Y10
-	VADDPS       rows_const4b40007f<>+0(SB), Y10, Y10
-	VSUBPS       rows_const4b40007f<>+0(SB), Y10, Y11
-	VMOVDQA      Y9, Y9
+	VCMPPS       $0x05, rows_constc2ae999a<>+0(SB), Y8, Y10
+	VMULPS       rows_const3fb8aa3b<>+0(SB), Y9, Y8
+	VADDPS       rows_const4b40007f<>+0(SB), Y8, Y8
+	VSUBPS       rows_const4b40007f<>+0(SB), Y8, Y11
 	VFNMADD231PS rows_const3f317200<>+0(SB), Y11, Y9
 	VMULPS       rows_const35bfbe8e<>+0(SB), Y11, Y11
 	VSUBPS       Y11, Y9, Y9
@@ -1056,27 +1539,25 @@ loop2:
 	VMULPS       Y11, Y12, Y11
 	VADDPS       Y9, Y11, Y11
 	VADDPS       rows_const3f800000<>+0(SB), Y11, Y11
-	VPSLLD       $0x17, Y10, Y10
-	VCMPPS       $0x05, rows_constc2ae999a<>+0(SB), Y8, Y8
-	VMULPS       Y10, Y11, Y11
-	VANDPS       Y8, Y11, Y11
+	VPSLLD       $0x17, Y8, Y8
+	VMULPS       Y8, Y11, Y11
+	VANDPS       Y10, Y11, Y11
 	VMAXPS       Y11, Y0, Y11
 	VCMPPS       $0x04, rows_constff800000<>+0(SB), Y7, Y7
 	VANDPS       Y7, Y11, Y7
 	VMOVUPS      Y7, (AX)(SI*4)
-	VCVTPS2PD    X7, Y8
-	VEXTRACTF128 $0x01, Y7, X7
-	VCVTPS2PD    X7, Y7
-	VADDPD       Y8, Y1, Y1
-	VADDPD       Y7, Y2, Y2
+	VCVTPS2PD    (AX)(SI*4), Y7
+	VCVTPS2PD    16(AX)(SI*4), Y8
+	VADDPD       Y7, Y1, Y1
+	VADDPD       Y8, Y2, Y2
 	VMOVUPS      32(CX)(SI*4), Y7
 	VSUBPS       Y5, Y7, Y8
 	VMOVUPS      rows_constc2ae999a<>+0(SB), Y9
 	VMAXPS       Y8, Y9, Y9
-	VMULPS       rows_const3fb8aa3b<>+0(SB), Y9, Y10
-	VADDPS       rows_const4b40007f<>+0(SB), Y10, Y10
-	VSUBPS       rows_const4b40007f<>+0(SB), Y10, Y11
-	VMOVDQA      Y9, Y9
+	VCMPPS       $0x05, rows_constc2ae999a<>+0(SB), Y8, Y10
+	VMULPS       rows_const3fb8aa3b<>+0(SB), Y9, Y8
+	VADDPS       rows_const4b40007f<>+0(SB), Y8, Y8
+	VSUBPS       rows_const4b40007f<>+0(SB), Y8, Y11
 	VFNMADD231PS rows_const3f317200<>+0(SB), Y11, Y9
 	VMULPS       rows_const35bfbe8e<>+0(SB), Y11, Y11
 	VSUBPS       Y11, Y9, Y9
@@ -1090,19 +1571,17 @@ loop2:
 	VMULPS       Y11, Y12, Y11
 	VADDPS       Y9, Y11, Y11
 	VADDPS       rows_const3f800000<>+0(SB), Y11, Y11
-	VPSLLD       $0x17, Y10, Y10
-	VCMPPS       $0x05, rows_constc2ae999a<>+0(SB), Y8, Y8
-	VMULPS       Y10, Y11, Y11
-	VANDPS       Y8, Y11, Y11
+	VPSLLD       $0x17, Y8, Y8
+	VMULPS       Y8, Y11, Y11
+	VANDPS       Y10, Y11, Y11
 	VMAXPS       Y11, Y0, Y11
 	VCMPPS       $0x04, rows_constff800000<>+0(SB), Y7, Y7
 	VANDPS       Y7, Y11, Y7
 	VMOVUPS      Y7, 32(AX)(SI*4)
-	VCVTPS2PD    X7, Y8
-	VEXTRACTF128 $0x01, Y7, X7
-	VCVTPS2PD    X7, Y7
-	VADDPD       Y8, Y3, Y3
-	VADDPD       Y7, Y4, Y4
+	VCVTPS2PD    32(AX)(SI*4), Y7
+	VCVTPS2PD    48(AX)(SI*4), Y8
+	VADDPD       Y7, Y3, Y3
+	VADDPD       Y8, Y4, Y4
 	ADDQ         $+16, SI
 	CMPQ         SI, R9
 	JL           loop2
@@ -1126,10 +1605,10 @@ end3:
 	VSUBPS       Y5, Y8, Y9
 	VMOVUPS      rows_constc2ae999a<>+0(SB), Y10
 	VMAXPS       Y9, Y10, Y10
-	VMULPS       rows_const3fb8aa3b<>+0(SB), Y10, Y11
-	VADDPS       rows_const4b40007f<>+0(SB), Y11, Y11
-	VSUBPS       rows_const4b40007f<>+0(SB), Y11, Y12
-	VMOVDQA      Y10, Y10
+	VCMPPS       $0x05, rows_constc2ae999a<>+0(SB), Y9, Y11
+	VMULPS       rows_const3fb8aa3b<>+0(SB), Y10, Y9
+	VADDPS       rows_const4b40007f<>+0(SB), Y9, Y9
+	VSUBPS       rows_const4b40007f<>+0(SB), Y9, Y12
 	VFNMADD231PS rows_const3f317200<>+0(SB), Y12, Y10
 	VMULPS       rows_const35bfbe8e<>+0(SB), Y12, Y12
 	VSUBPS       Y12, Y10, Y10
@@ -1143,10 +1622,9 @@ end3:
 	VMULPS       Y12, Y13, Y12
 	VADDPS       Y10, Y12, Y12
 	VADDPS       rows_const3f800000<>+0(SB), Y12, Y12
-	VPSLLD       $0x17, Y11, Y11
-	VCMPPS       $0x05, rows_constc2ae999a<>+0(SB), Y9, Y9
-	VMULPS       Y11, Y12, Y12
-	VANDPS       Y9, Y12, Y12
+	VPSLLD       $0x17, Y9, Y9
+	VMULPS       Y9, Y12, Y12
+	VANDPS       Y11, Y12, Y12
 	VMAXPS       Y12, Y0, Y12
 	VCMPPS       $0x04, rows_constff800000<>+0(SB), Y8, Y8
 	VANDPS       Y8, Y12, Y8
@@ -1174,10 +1652,10 @@ skip5:
 	VSUBPS       Y5, Y8, Y9
 	VMOVUPS      rows_constc2ae999a<>+0(SB), Y10
 	VMAXPS       Y9, Y10, Y10
-	VMULPS       rows_const3fb8aa3b<>+0(SB), Y10, Y11
-	VADDPS       rows_const4b40007f<>+0(SB), Y11, Y11
-	VSUBPS       rows_const4b40007f<>+0(SB), Y11, Y12
-	VMOVDQA      Y10, Y10
+	VCMPPS       $0x05, rows_constc2ae999a<>+0(SB), Y9, Y11
+	VMULPS       rows_const3fb8aa3b<>+0(SB), Y10, Y9
+	VADDPS       rows_const4b40007f<>+0(SB), Y9, Y9
+	VSUBPS       rows_const4b40007f<>+0(SB), Y9, Y12
 	VFNMADD231PS rows_const3f317200<>+0(SB), Y12, Y10
 	VMULPS       rows_const35bfbe8e<>+0(SB), Y12, Y12
 	VSUBPS       Y12, Y10, Y10
@@ -1191,10 +1669,9 @@ skip5:
 	VMULPS       Y12, Y13, Y12
 	VADDPS       Y10, Y12, Y12
 	VADDPS       rows_const3f800000<>+0(SB), Y12, Y12
-	VPSLLD       $0x17, Y11, Y11
-	VCMPPS       $0x05, rows_constc2ae999a<>+0(SB), Y9, Y9
-	VMULPS       Y11, Y12, Y12
-	VANDPS       Y9, Y12, Y12
+	VPSLLD       $0x17, Y9, Y9
+	VMULPS       Y9, Y12, Y12
+	VANDPS       Y11, Y12, Y12
 	VMAXPS       Y12, Y0, Y12
 	VCMPPS       $0x04, rows_constff800000<>+0(SB), Y8, Y8
 	VANDPS       Y8, Y12, Y8
@@ -1225,129 +1702,329 @@ done4:
 // func flooredSegmentAVX512(p *float32, w *float32, n int, m float32, floor float32, total *float64)
 // Requires: AVX, AVX512F, AVX512VL, BMI2, CMOV
 TEXT ·flooredSegmentAVX512(SB), NOSPLIT, $0-40
-	VPBROADCASTD rows_const3fb8aa3b<>+0(SB), Z0
-	VPBROADCASTD rows_const4b40007f<>+0(SB), Z1
-	VPBROADCASTD rows_const3f317200<>+0(SB), Z1
-	VPBROADCASTD rows_const35bfbe8e<>+0(SB), Z4
-	VPBROADCASTD rows_const3efffefe<>+0(SB), Z5
-	VPBROADCASTD rows_const3e2aabd7<>+0(SB), Z6
-	VPBROADCASTD rows_const3d2b94f8<>+0(SB), Z7
-	VPBROADCASTD rows_const3c083142<>+0(SB), Z8
-	VPBROADCASTD rows_const3f800000<>+0(SB), Z9
-	VPBROADCASTD rows_constc2ae999a<>+0(SB), Z10
-	VPBROADCASTD rows_constff800000<>+0(SB), Z11
-	VBROADCASTSS floor+28(FP), Z12
+	VPBROADCASTD rows_constff800000<>+0(SB), Z0
+	VBROADCASTSS floor+28(FP), Z1
 	MOVQ         p+0(FP), AX
 	MOVQ         w+8(FP), CX
 	MOVQ         n+16(FP), DX
 	MOVQ         total+32(FP), BX
-	VBROADCASTSS m+24(FP), Z13
-	VMOVSD       (BX), X14
+	VBROADCASTSS m+24(FP), Z4
+	VMOVSD       (BX), X5
 	XORQ         SI, SI
 	XORQ         R8, R8
 	MOVQ         DX, DI
 	ANDQ         $-16, DI
 
 block1:
-	VPXORD  Z2, Z2, Z2
-	VPXORD  Z3, Z3, Z3
-	LEAQ    128(R8), R9
-	CMPQ    R9, DI
+	VPXORD            Z2, Z2, Z2
+	VPXORD            Z3, Z3, Z3
+	LEAQ              128(R8), R9
+	CMPQ              R9, DI
+	JG                some5
+	VMOVUPS           (CX)(SI*4), Z6
+	VSUBPS            Z4, Z6, Z6
+	VMOVUPS           64(CX)(SI*4), Z7
+	VSUBPS            Z4, Z7, Z7
+	VMOVUPS           128(CX)(SI*4), Z8
+	VSUBPS            Z4, Z8, Z8
+	VMOVUPS           192(CX)(SI*4), Z9
+	VSUBPS            Z4, Z9, Z9
+	VMOVUPS           256(CX)(SI*4), Z10
+	VSUBPS            Z4, Z10, Z10
+	VMOVUPS           320(CX)(SI*4), Z11
+	VSUBPS            Z4, Z11, Z11
+	VMOVUPS           384(CX)(SI*4), Z12
+	VSUBPS            Z4, Z12, Z12
+	VMOVUPS           448(CX)(SI*4), Z13
+	VSUBPS            Z4, Z13, Z13
+	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z6, K1
+	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z6, Z15
+	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z7, K2
+	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z7, Z17
+	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z8, K3
+	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z8, Z19
+	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z9, K4
+	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z9, Z21
+	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z10, K5
+	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z10, Z23
+	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z11, K6
+	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z11, Z25
+	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z12, K7
+	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z12, Z27
+	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z13, Z29
+	VRNDSCALEPS       $0x00, Z15, Z15
+	VRNDSCALEPS       $0x00, Z17, Z17
+	VRNDSCALEPS       $0x00, Z19, Z19
+	VRNDSCALEPS       $0x00, Z21, Z21
+	VRNDSCALEPS       $0x00, Z23, Z23
+	VRNDSCALEPS       $0x00, Z25, Z25
+	VRNDSCALEPS       $0x00, Z27, Z27
+	VRNDSCALEPS       $0x00, Z29, Z29
+	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z15, Z6
+	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z17, Z7
+	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z19, Z8
+	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z21, Z9
+	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z23, Z10
+	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z25, Z11
+	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z27, Z12
+	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z29, Z13
+	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z15, Z14
+	VSUBPS            Z14, Z6, Z6
+	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z17, Z14
+	VSUBPS            Z14, Z7, Z7
+	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z19, Z14
+	VSUBPS            Z14, Z8, Z8
+	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z21, Z14
+	VSUBPS            Z14, Z9, Z9
+	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z23, Z14
+	VSUBPS            Z14, Z10, Z10
+	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z25, Z14
+	VSUBPS            Z14, Z11, Z11
+	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z27, Z14
+	VSUBPS            Z14, Z12, Z12
+	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z29, Z14
+	VSUBPS            Z14, Z13, Z13
+	VMULPS.BCST       rows_word3c083142<>+0(SB), Z6, Z16
+	VMULPS.BCST       rows_word3c083142<>+0(SB), Z7, Z18
+	VMULPS.BCST       rows_word3c083142<>+0(SB), Z8, Z20
+	VMULPS.BCST       rows_word3c083142<>+0(SB), Z9, Z22
+	VMULPS.BCST       rows_word3c083142<>+0(SB), Z10, Z24
+	VMULPS.BCST       rows_word3c083142<>+0(SB), Z11, Z26
+	VMULPS.BCST       rows_word3c083142<>+0(SB), Z12, Z28
+	VMULPS.BCST       rows_word3c083142<>+0(SB), Z13, Z30
+	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z16, Z16
+	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z18, Z18
+	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z20, Z20
+	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z22, Z22
+	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z24, Z24
+	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z26, Z26
+	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z28, Z28
+	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z30, Z30
+	VMULPS            Z6, Z16, Z16
+	VMULPS            Z7, Z18, Z18
+	VMULPS            Z8, Z20, Z20
+	VMULPS            Z9, Z22, Z22
+	VMULPS            Z10, Z24, Z24
+	VMULPS            Z11, Z26, Z26
+	VMULPS            Z12, Z28, Z28
+	VMULPS            Z13, Z30, Z30
+	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z16, Z16
+	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z18, Z18
+	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z20, Z20
+	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z22, Z22
+	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z24, Z24
+	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z26, Z26
+	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z28, Z28
+	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z30, Z30
+	VMULPS            Z6, Z16, Z16
+	VMULPS            Z7, Z18, Z18
+	VMULPS            Z8, Z20, Z20
+	VMULPS            Z9, Z22, Z22
+	VMULPS            Z10, Z24, Z24
+	VMULPS            Z11, Z26, Z26
+	VMULPS            Z12, Z28, Z28
+	VMULPS            Z13, Z30, Z30
+	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z16, Z16
+	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z18, Z18
+	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z20, Z20
+	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z22, Z22
+	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z24, Z24
+	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z26, Z26
+	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z28, Z28
+	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z30, Z30
+	VMULPS            Z6, Z6, Z14
+	VMULPS            Z16, Z14, Z16
+	VMULPS            Z7, Z7, Z14
+	VMULPS            Z18, Z14, Z18
+	VMULPS            Z8, Z8, Z14
+	VMULPS            Z20, Z14, Z20
+	VMULPS            Z9, Z9, Z14
+	VMULPS            Z22, Z14, Z22
+	VMULPS            Z10, Z10, Z14
+	VMULPS            Z24, Z14, Z24
+	VMULPS            Z11, Z11, Z14
+	VMULPS            Z26, Z14, Z26
+	VMULPS            Z12, Z12, Z14
+	VMULPS            Z28, Z14, Z28
+	VMULPS            Z13, Z13, Z14
+	VMULPS            Z30, Z14, Z30
+	VADDPS            Z6, Z16, Z16
+	VADDPS            Z7, Z18, Z18
+	VADDPS            Z8, Z20, Z20
+	VADDPS            Z9, Z22, Z22
+	VADDPS            Z10, Z24, Z24
+	VADDPS            Z11, Z26, Z26
+	VADDPS            Z12, Z28, Z28
+	VADDPS            Z13, Z30, Z30
+	VADDPS.BCST       rows_word3f800000<>+0(SB), Z16, Z16
+	VADDPS.BCST       rows_word3f800000<>+0(SB), Z18, Z18
+	VADDPS.BCST       rows_word3f800000<>+0(SB), Z20, Z20
+	VADDPS.BCST       rows_word3f800000<>+0(SB), Z22, Z22
+	VADDPS.BCST       rows_word3f800000<>+0(SB), Z24, Z24
+	VADDPS.BCST       rows_word3f800000<>+0(SB), Z26, Z26
+	VADDPS.BCST       rows_word3f800000<>+0(SB), Z28, Z28
+	VADDPS.BCST       rows_word3f800000<>+0(SB), Z30, Z30
+	VSCALEFPS.Z       Z15, Z16, K1, Z16
+	VSCALEFPS.Z       Z17, Z18, K2, Z18
+	VSCALEFPS.Z       Z19, Z20, K3, Z20
+	VSCALEFPS.Z       Z21, Z22, K4, Z22
+	VSCALEFPS.Z       Z23, Z24, K5, Z24
+	VSCALEFPS.Z       Z25, Z26, K6, Z26
+	VSCALEFPS.Z       Z27, Z28, K7, Z28
+	VMOVUPS           448(CX)(SI*4), Z14
+	VSUBPS            Z4, Z14, Z14
+	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z14, K1
+	VSCALEFPS.Z       Z29, Z30, K1, Z30
+	VCMPPS            $0x04, (CX)(SI*4), Z0, K1
+	VMAXPS.Z          Z16, Z1, K1, Z16
+	VMOVUPS           Z16, (AX)(SI*4)
+	VCMPPS            $0x04, 64(CX)(SI*4), Z0, K1
+	VMAXPS.Z          Z18, Z1, K1, Z18
+	VMOVUPS           Z18, 64(AX)(SI*4)
+	VCMPPS            $0x04, 128(CX)(SI*4), Z0, K1
+	VMAXPS.Z          Z20, Z1, K1, Z20
+	VMOVUPS           Z20, 128(AX)(SI*4)
+	VCMPPS            $0x04, 192(CX)(SI*4), Z0, K1
+	VMAXPS.Z          Z22, Z1, K1, Z22
+	VMOVUPS           Z22, 192(AX)(SI*4)
+	VCMPPS            $0x04, 256(CX)(SI*4), Z0, K1
+	VMAXPS.Z          Z24, Z1, K1, Z24
+	VMOVUPS           Z24, 256(AX)(SI*4)
+	VCMPPS            $0x04, 320(CX)(SI*4), Z0, K1
+	VMAXPS.Z          Z26, Z1, K1, Z26
+	VMOVUPS           Z26, 320(AX)(SI*4)
+	VCMPPS            $0x04, 384(CX)(SI*4), Z0, K1
+	VMAXPS.Z          Z28, Z1, K1, Z28
+	VMOVUPS           Z28, 384(AX)(SI*4)
+	VCMPPS            $0x04, 448(CX)(SI*4), Z0, K1
+	VMAXPS.Z          Z30, Z1, K1, Z30
+	VMOVUPS           Z30, 448(AX)(SI*4)
+	VCVTPS2PD         (AX)(SI*4), Z6
+	VCVTPS2PD         32(AX)(SI*4), Z7
+	VADDPD            Z6, Z2, Z2
+	VADDPD            Z7, Z3, Z3
+	VCVTPS2PD         64(AX)(SI*4), Z6
+	VCVTPS2PD         96(AX)(SI*4), Z7
+	VADDPD            Z6, Z2, Z2
+	VADDPD            Z7, Z3, Z3
+	VCVTPS2PD         128(AX)(SI*4), Z6
+	VCVTPS2PD         160(AX)(SI*4), Z7
+	VADDPD            Z6, Z2, Z2
+	VADDPD            Z7, Z3, Z3
+	VCVTPS2PD         192(AX)(SI*4), Z6
+	VCVTPS2PD         224(AX)(SI*4), Z7
+	VADDPD            Z6, Z2, Z2
+	VADDPD            Z7, Z3, Z3
+	VCVTPS2PD         256(AX)(SI*4), Z6
+	VCVTPS2PD         288(AX)(SI*4), Z7
+	VADDPD            Z6, Z2, Z2
+	VADDPD            Z7, Z3, Z3
+	VCVTPS2PD         320(AX)(SI*4), Z6
+	VCVTPS2PD         352(AX)(SI*4), Z7
+	VADDPD            Z6, Z2, Z2
+	VADDPD            Z7, Z3, Z3
+	VCVTPS2PD         384(AX)(SI*4), Z6
+	VCVTPS2PD         416(AX)(SI*4), Z7
+	VADDPD            Z6, Z2, Z2
+	VADDPD            Z7, Z3, Z3
+	VCVTPS2PD         448(AX)(SI*4), Z6
+	VCVTPS2PD         480(AX)(SI*4), Z7
+	VADDPD            Z6, Z2, Z2
+	VADDPD            Z7, Z3, Z3
+	MOVQ              R9, SI
+	JMP               end3
+
+some5:
 	CMOVQGT DI, R9
 	CMPQ    SI, R9
 	JGE     end3
 
 loop2:
-	VMOVUPS       (CX)(SI*4), Z15
-	VSUBPS        Z13, Z15, Z16
-	VMULPS        Z0, Z16, Z17
-	VRNDSCALEPS   $0x00, Z17, Z17
-	VMOVDQA32     Z17, Z18
-	VMOVDQA32     Z16, Z19
-	VFNMADD231PS  Z1, Z18, Z19
-	VMULPS        Z4, Z18, Z18
-	VSUBPS        Z18, Z19, Z19
-	VMULPS        Z8, Z19, Z18
-	VADDPS        Z7, Z18, Z18
-	VMULPS        Z19, Z18, Z18
-	VADDPS        Z6, Z18, Z18
-	VMULPS        Z19, Z18, Z18
-	VADDPS        Z5, Z18, Z18
-	VMULPS        Z19, Z19, Z20
-	VMULPS        Z18, Z20, Z18
-	VADDPS        Z19, Z18, Z18
-	VADDPS        Z9, Z18, Z18
-	VCMPPS        $0x05, Z10, Z16, K1
-	VSCALEFPS.Z   Z17, Z18, K1, Z18
-	VMAXPS        Z18, Z12, Z18
-	VCMPPS        $0x04, Z11, Z15, K1
-	VMOVAPS.Z     Z18, K1, Z15
-	VMOVUPS       Z15, (AX)(SI*4)
-	VCVTPS2PD     Y15, Z16
-	VEXTRACTF64X4 $0x01, Z15, Y15
-	VCVTPS2PD     Y15, Z15
-	VADDPD        Z16, Z2, Z2
-	VADDPD        Z15, Z3, Z3
-	ADDQ          $+16, SI
-	CMPQ          SI, R9
-	JL            loop2
+	VMOVUPS           (CX)(SI*4), Z6
+	VSUBPS            Z4, Z6, Z7
+	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z7, K1
+	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z7, Z8
+	VRNDSCALEPS       $0x00, Z8, Z9
+	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z9, Z7
+	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z9, Z8
+	VSUBPS            Z8, Z7, Z7
+	VMULPS.BCST       rows_word3c083142<>+0(SB), Z7, Z8
+	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z8, Z8
+	VMULPS            Z7, Z8, Z8
+	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z8, Z8
+	VMULPS            Z7, Z8, Z8
+	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z8, Z8
+	VMULPS            Z7, Z7, Z10
+	VMULPS            Z8, Z10, Z8
+	VADDPS            Z7, Z8, Z8
+	VADDPS.BCST       rows_word3f800000<>+0(SB), Z8, Z8
+	VSCALEFPS.Z       Z9, Z8, K1, Z8
+	VMAXPS            Z8, Z1, Z8
+	VCMPPS            $0x04, Z0, Z6, K1
+	VMOVAPS.Z         Z8, K1, Z6
+	VMOVUPS           Z6, (AX)(SI*4)
+	VCVTPS2PD         (AX)(SI*4), Z6
+	VCVTPS2PD         32(AX)(SI*4), Z7
+	VADDPD            Z6, Z2, Z2
+	VADDPD            Z7, Z3, Z3
+	ADDQ              $+16, SI
+	CMPQ              SI, R9
+	JL                loop2
 
 end3:
-	LEAQ          128(R8), R8
-	CMPQ          SI, R8
-	JGE           done4
-	MOVQ          DX, R9
-	SUBQ          SI, R9
-	SUBQ          $+0, R9
-	JLE           skip5
-	MOVQ          $-1, R10
-	BZHIQ         R9, R10, R10
-	KMOVW         R10, K1
-	VMOVUPS.Z     (CX)(SI*4), K1, Z15
-	VSUBPS        Z13, Z15, Z16
-	VMULPS        Z0, Z16, Z17
-	VRNDSCALEPS   $0x00, Z17, Z17
-	VMOVDQA32     Z17, Z18
-	VMOVDQA32     Z16, Z19
-	VFNMADD231PS  Z1, Z18, Z19
-	VMULPS        Z4, Z18, Z18
-	VSUBPS        Z18, Z19, Z19
-	VMULPS        Z8, Z19, Z18
-	VADDPS        Z7, Z18, Z18
-	VMULPS        Z19, Z18, Z18
-	VADDPS        Z6, Z18, Z18
-	VMULPS        Z19, Z18, Z18
-	VADDPS        Z5, Z18, Z18
-	VMULPS        Z19, Z19, Z20
-	VMULPS        Z18, Z20, Z18
-	VADDPS        Z19, Z18, Z18
-	VADDPS        Z9, Z18, Z18
-	VCMPPS        $0x05, Z10, Z16, K2
-	VSCALEFPS.Z   Z17, Z18, K2, Z18
-	VMAXPS        Z18, Z12, Z18
-	VCMPPS        $0x04, Z11, Z15, K2
-	VMOVAPS.Z     Z18, K2, Z15
-	VMOVUPS       Z15, K1, (AX)(SI*4)
-	VMOVAPS.Z     Z15, K1, Z15
-	VCVTPS2PD     Y15, Z16
-	VEXTRACTF64X4 $0x01, Z15, Y15
-	VCVTPS2PD     Y15, Z15
-	VADDPD        Z16, Z2, Z2
-	VADDPD        Z15, Z3, Z3
+	LEAQ              128(R8), R8
+	CMPQ              SI, R8
+	JGE               done4
+	MOVQ              DX, R9
+	SUBQ              SI, R9
+	SUBQ              $+0, R9
+	JLE               skip6
+	MOVQ              $-1, R10
+	BZHIQ             R9, R10, R10
+	KMOVW             R10, K1
+	VMOVUPS.Z         (CX)(SI*4), K1, Z6
+	VSUBPS            Z4, Z6, Z7
+	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z7, K2
+	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z7, Z8
+	VRNDSCALEPS       $0x00, Z8, Z9
+	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z9, Z7
+	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z9, Z8
+	VSUBPS            Z8, Z7, Z7
+	VMULPS.BCST       rows_word3c083142<>+0(SB), Z7, Z8
+	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z8, Z8
+	VMULPS            Z7, Z8, Z8
+	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z8, Z8
+	VMULPS            Z7, Z8, Z8
+	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z8, Z8
+	VMULPS            Z7, Z7, Z10
+	VMULPS            Z8, Z10, Z8
+	VADDPS            Z7, Z8, Z8
+	VADDPS.BCST       rows_word3f800000<>+0(SB), Z8, Z8
+	VSCALEFPS.Z       Z9, Z8, K2, Z8
+	VMAXPS            Z8, Z1, Z8
+	VCMPPS            $0x04, Z0, Z6, K2
+	VMOVAPS.Z         Z8, K2, Z6
+	VMOVUPS           Z6, K1, (AX)(SI*4)
+	VMOVAPS.Z         Z6, K1, Z6
+	VCVTPS2PD         Y6, Z7
+	VEXTRACTF64X4     $0x01, Z6, Y6
+	VCVTPS2PD         Y6, Z6
+	VADDPD            Z7, Z2, Z2
+	VADDPD            Z6, Z3, Z3
 
-skip5:
+skip6:
 done4:
 	VADDPD        Z3, Z2, Z2
-	VEXTRACTF64X4 $0x01, Z2, Y15
-	VADDPD        Y15, Y2, Y2
-	VEXTRACTF32X4 $0x01, Y2, X15
-	VADDPD        X15, X2, X2
-	VPERMILPD     $0x01, X2, X15
-	VADDSD        X15, X2, X2
-	VADDSD        X2, X14, X14
+	VEXTRACTF64X4 $0x01, Z2, Y6
+	VADDPD        Y6, Y2, Y2
+	VEXTRACTF32X4 $0x01, Y2, X6
+	VADDPD        X6, X2, X2
+	VPERMILPD     $0x01, X2, X6
+	VADDSD        X6, X2, X2
+	VADDSD        X2, X5, X5
 	CMPQ          R8, DX
 	JL            block1
-	VMOVSD        X14, (BX)
+	VMOVSD        X5, (BX)
 	VZEROUPPER
 	RET
 
@@ -1366,54 +2043,78 @@ row:
 	VMOVDQU rows_constff800000<>+0(SB), Y1
 	VMOVDQA Y1, Y2
 	VMOVDQA Y1, Y3
+	VMOVDQA Y1, Y4
+	VMOVDQA Y1, Y5
 	XORQ    R8, R8
 	MOVQ    DX, R9
-	ANDQ    $-16, R9
-	JZ      maxTail2
+	ANDQ    $-32, R9
+	CMPQ    R8, R9
+	JGE     maxNext3
 
-max1:
-	VMOVUPS (CX)(R8*4), Y4
-	VMAXPS  Y2, Y4, Y2
-	VMOVUPS 32(CX)(R8*4), Y4
-	VMAXPS  Y3, Y4, Y3
+max2:
+	VMOVUPS (CX)(R8*4), Y6
+	VMAXPS  Y2, Y6, Y2
+	VMOVUPS 32(CX)(R8*4), Y6
+	VMAXPS  Y3, Y6, Y3
+	VMOVUPS 64(CX)(R8*4), Y6
+	VMAXPS  Y4, Y6, Y4
+	VMOVUPS 96(CX)(R8*4), Y6
+	VMAXPS  Y5, Y6, Y5
+	ADDQ    $+32, R8
+	CMPQ    R8, R9
+	JL      max2
+
+maxNext3:
+	MOVQ DX, R9
+	ANDQ $-16, R9
+	CMPQ R8, R9
+	JGE  maxNext5
+
+max4:
+	VMOVUPS (CX)(R8*4), Y6
+	VMAXPS  Y2, Y6, Y2
+	VMOVUPS 32(CX)(R8*4), Y6
+	VMAXPS  Y3, Y6, Y3
 	ADDQ    $+16, R8
 	CMPQ    R8, R9
-	JL      max1
+	JL      max4
 
-maxTail2:
+maxNext5:
 	MOVQ       DX, R9
 	SUBQ       R8, R9
 	SUBQ       $+0, R9
-	JLE        skip3
+	JLE        skip6
 	MOVQ       $+8, R10
 	CMPQ       R9, R10
 	CMOVQGT    R10, R9
 	LEAQ       rows_leading<>+32(SB), R10
 	SHLQ       $0x02, R9
 	SUBQ       R9, R10
-	VMOVDQU    (R10), Y4
-	VMASKMOVPS (CX)(R8*4), Y4, Y5
-	VBLENDVPS  Y4, Y5, Y1, Y5
-	VMAXPS     Y2, Y5, Y2
+	VMOVDQU    (R10), Y6
+	VMASKMOVPS (CX)(R8*4), Y6, Y7
+	VBLENDVPS  Y6, Y7, Y1, Y7
+	VMAXPS     Y2, Y7, Y2
 
-skip3:
+skip6:
 	MOVQ       DX, R9
 	SUBQ       R8, R9
 	SUBQ       $+8, R9
-	JLE        skip4
+	JLE        skip7
 	MOVQ       $+8, R10
 	CMPQ       R9, R10
 	CMOVQGT    R10, R9
 	LEAQ       rows_leading<>+32(SB), R10
 	SHLQ       $0x02, R9
 	SUBQ       R9, R10
-	VMOVDQU    (R10), Y4
-	VMASKMOVPS 32(CX)(R8*4), Y4, Y5
-	VBLENDVPS  Y4, Y5, Y1, Y5
-	VMAXPS     Y3, Y5, Y3
+	VMOVDQU    (R10), Y6
+	VMASKMOVPS 32(CX)(R8*4), Y6, Y7
+	VBLENDVPS  Y6, Y7, Y1, Y7
+	VMAXPS     Y3, Y7, Y3
 
-skip4:
+skip7:
 	VMAXPS       Y3, Y2, Y2
+	VMAXPS       Y5, Y4, Y4
+	VMAXPS       Y4, Y2, Y2
 	VEXTRACTF128 $0x01, Y2, X1
 	VMAXPS       X1, X2, X2
 	VPERMILPS    $0x4e, X2, X1
@@ -1433,7 +2134,7 @@ skip4:
 	MOVQ         DX, R9
 	ANDQ         $-16, R9
 
-block5:
+block8:
 	VPXOR   Y1, Y1, Y1
 	VPXOR   Y2, Y2, Y2
 	VPXOR   Y3, Y3, Y3
@@ -1442,17 +2143,17 @@ block5:
 	CMPQ    R11, R9
 	CMOVQGT R9, R11
 	CMPQ    R8, R11
-	JGE     end7
+	JGE     end10
 
-loop6:
+loop9:
 	VMOVUPS      (CX)(R8*4), Y7
 	VSUBPS       Y5, Y7, Y8
 	VMOVUPS      rows_constc2ae999a<>+0(SB), Y9
 	VMAXPS       Y8, Y9, Y9
-	VMULPS       rows_const3fb8aa3b<>+0(SB), Y9, Y10
-	VADDPS       rows_const4b40007f<>+0(SB), Y10, Y10
-	VSUBPS       rows_const4b40007f<>+0(SB), Y10, Y11
-	VMOVDQA      Y9, Y9
+	VCMPPS       $0x05, rows_constc2ae999a<>+0(SB), Y8, Y10
+	VMULPS       rows_const3fb8aa3b<>+0(SB), Y9, Y8
+	VADDPS       rows_const4b40007f<>+0(SB), Y8, Y8
+	VSUBPS       rows_const4b40007f<>+0(SB), Y8, Y11
 	VFNMADD231PS rows_const3f317200<>+0(SB), Y11, Y9
 	VMULPS       rows_const35bfbe8e<>+0(SB), Y11, Y11
 	VSUBPS       Y11, Y9, Y9
@@ -1466,27 +2167,25 @@ loop6:
 	VMULPS       Y11, Y12, Y11
 	VADDPS       Y9, Y11, Y11
 	VADDPS       rows_const3f800000<>+0(SB), Y11, Y11
-	VPSLLD       $0x17, Y10, Y10
-	VCMPPS       $0x05, rows_constc2ae999a<>+0(SB), Y8, Y8
-	VMULPS       Y10, Y11, Y11
-	VANDPS       Y8, Y11, Y11
+	VPSLLD       $0x17, Y8, Y8
+	VMULPS       Y8, Y11, Y11
+	VANDPS       Y10, Y11, Y11
 	VMAXPS       Y11, Y0, Y11
 	VCMPPS       $0x04, rows_constff800000<>+0(SB), Y7, Y7
 	VANDPS       Y7, Y11, Y7
 	VMOVUPS      Y7, (AX)(R8*4)
-	VCVTPS2PD    X7, Y8
-	VEXTRACTF128 $0x01, Y7, X7
-	VCVTPS2PD    X7, Y7
-	VADDPD       Y8, Y1, Y1
-	VADDPD       Y7, Y2, Y2
+	VCVTPS2PD    (AX)(R8*4), Y7
+	VCVTPS2PD    16(AX)(R8*4), Y8
+	VADDPD       Y7, Y1, Y1
+	VADDPD       Y8, Y2, Y2
 	VMOVUPS      32(CX)(R8*4), Y7
 	VSUBPS       Y5, Y7, Y8
 	VMOVUPS      rows_constc2ae999a<>+0(SB), Y9
 	VMAXPS       Y8, Y9, Y9
-	VMULPS       rows_const3fb8aa3b<>+0(SB), Y9, Y10
-	VADDPS       rows_const4b40007f<>+0(SB), Y10, Y10
-	VSUBPS       rows_const4b40007f<>+0(SB), Y10, Y11
-	VMOVDQA      Y9, Y9
+	VCMPPS       $0x05, rows_constc2ae999a<>+0(SB), Y8, Y10
+	VMULPS       rows_const3fb8aa3b<>+0(SB), Y9, Y8
+	VADDPS       rows_const4b40007f<>+0(SB), Y8, Y8
+	VSUBPS       rows_const4b40007f<>+0(SB), Y8, Y11
 	VFNMADD231PS rows_const3f317200<>+0(SB), Y11, Y9
 	VMULPS       rows_const35bfbe8e<>+0(SB), Y11, Y11
 	VSUBPS       Y11, Y9, Y9
@@ -1500,31 +2199,29 @@ loop6:
 	VMULPS       Y11, Y12, Y11
 	VADDPS       Y9, Y11, Y11
 	VADDPS       rows_const3f800000<>+0(SB), Y11, Y11
-	VPSLLD       $0x17, Y10, Y10
-	VCMPPS       $0x05, rows_constc2ae999a<>+0(SB), Y8, Y8
-	VMULPS       Y10, Y11, Y11
-	VANDPS       Y8, Y11, Y11
+	VPSLLD       $0x17, Y8, Y8
+	VMULPS       Y8, Y11, Y11
+	VANDPS       Y10, Y11, Y11
 	VMAXPS       Y11, Y0, Y11
 	VCMPPS       $0x04, rows_constff800000<>+0(SB), Y7, Y7
 	VANDPS       Y7, Y11, Y7
 	VMOVUPS      Y7, 32(AX)(R8*4)
-	VCVTPS2PD    X7, Y8
-	VEXTRACTF128 $0x01, Y7, X7
-	VCVTPS2PD    X7, Y7
-	VADDPD       Y8, Y3, Y3
-	VADDPD       Y7, Y4, Y4
+	VCVTPS2PD    32(AX)(R8*4), Y7
+	VCVTPS2PD    48(AX)(R8*4), Y8
+	VADDPD       Y7, Y3, Y3
+	VADDPD       Y8, Y4, Y4
 	ADDQ         $+16, R8
 	CMPQ         R8, R11
-	JL           loop6
+	JL           loop9
 
-end7:
+end10:
 	LEAQ         128(R10), R10
 	CMPQ         R8, R10
-	JGE          done8
+	JGE          done11
 	MOVQ         DX, R11
 	SUBQ         R8, R11
 	SUBQ         $+0, R11
-	JLE          skip9
+	JLE          skip12
 	MOVQ         $+8, R12
 	CMPQ         R11, R12
 	CMOVQGT      R12, R11
@@ -1536,10 +2233,10 @@ end7:
 	VSUBPS       Y5, Y8, Y9
 	VMOVUPS      rows_constc2ae999a<>+0(SB), Y10
 	VMAXPS       Y9, Y10, Y10
-	VMULPS       rows_const3fb8aa3b<>+0(SB), Y10, Y11
-	VADDPS       rows_const4b40007f<>+0(SB), Y11, Y11
-	VSUBPS       rows_const4b40007f<>+0(SB), Y11, Y12
-	VMOVDQA      Y10, Y10
+	VCMPPS       $0x05, rows_constc2ae999a<>+0(SB), Y9, Y11
+	VMULPS       rows_const3fb8aa3b<>+0(SB), Y10, Y9
+	VADDPS       rows_const4b40007f<>+0(SB), Y9, Y9
+	VSUBPS       rows_const4b40007f<>+0(SB), Y9, Y12
 	VFNMADD231PS rows_const3f317200<>+0(SB), Y12, Y10
 	VMULPS       rows_const35bfbe8e<>+0(SB), Y12, Y12
 	VSUBPS       Y12, Y10, Y10
@@ -1553,10 +2250,9 @@ end7:
 	VMULPS       Y12, Y13, Y12
 	VADDPS       Y10, Y12, Y12
 	VADDPS       rows_const3f800000<>+0(SB), Y12, Y12
-	VPSLLD       $0x17, Y11, Y11
-	VCMPPS       $0x05, rows_constc2ae999a<>+0(SB), Y9, Y9
-	VMULPS       Y11, Y12, Y12
-	VANDPS       Y9, Y12, Y12
+	VPSLLD       $0x17, Y9, Y9
+	VMULPS       Y9, Y12, Y12
+	VANDPS       Y11, Y12, Y12
 	VMAXPS       Y12, Y0, Y12
 	VCMPPS       $0x04, rows_constff800000<>+0(SB), Y8, Y8
 	VANDPS       Y8, Y12, Y8
@@ -1568,11 +2264,11 @@ end7:
 	VADDPD       Y7, Y1, Y1
 	VADDPD       Y8, Y2, Y2
 
-skip9:
+skip12:
 	MOVQ         DX, R11
 	SUBQ         R8, R11
 	SUBQ         $+8, R11
-	JLE          skip10
+	JLE          skip13
 	MOVQ         $+8, R12
 	CMPQ         R11, R12
 	CMOVQGT      R12, R11
@@ -1584,10 +2280,10 @@ skip9:
 	VSUBPS       Y5, Y8, Y9
 	VMOVUPS      rows_constc2ae999a<>+0(SB), Y10
 	VMAXPS       Y9, Y10, Y10
-	VMULPS       rows_const3fb8aa3b<>+0(SB), Y10, Y11
-	VADDPS       rows_const4b40007f<>+0(SB), Y11, Y11
-	VSUBPS       rows_const4b40007f<>+0(SB), Y11, Y12
-	VMOVDQA      Y10, Y10
+	VCMPPS       $0x05, rows_constc2ae999a<>+0(SB), Y9, Y11
+	VMULPS       rows_const3fb8aa3b<>+0(SB), Y10, Y9
+	VADDPS       rows_const4b40007f<>+0(SB), Y9, Y9
+	VSUBPS       rows_const4b40007f<>+0(SB), Y9, Y12
 	VFNMADD231PS rows_const3f317200<>+0(SB), Y12, Y10
 	VMULPS       rows_const35bfbe8e<>+0(SB), Y12, Y12
 	VSUBPS       Y12, Y10, Y10
@@ -1601,10 +2297,9 @@ skip9:
 	VMULPS       Y12, Y13, Y12
 	VADDPS       Y10, Y12, Y12
 	VADDPS       rows_const3f800000<>+0(SB), Y12, Y12
-	VPSLLD       $0x17, Y11, Y11
-	VCMPPS       $0x05, rows_constc2ae999a<>+0(SB), Y9, Y9
-	VMULPS       Y11, Y12, Y12
-	VANDPS       Y9, Y12, Y12
+	VPSLLD       $0x17, Y9, Y9
+	VMULPS       Y9, Y12, Y12
+	VANDPS       Y11, Y12, Y12
 	VMAXPS       Y12, Y0, Y12
 	VCMPPS       $0x04, rows_constff800000<>+0(SB), Y8, Y8
 	VANDPS       Y8, Y12, Y8
@@ -1616,8 +2311,8 @@ skip9:
 	VADDPD       Y7, Y3, Y3
 	VADDPD       Y8, Y4, Y4
 
-skip10:
-done8:
+skip13:
+done11:
 	VADDPD       Y3, Y1, Y1
 	VADDPD       Y4, Y2, Y2
 	VADDPD       Y2, Y1, Y1
@@ -1627,7 +2322,7 @@ done8:
 	VADDSD       X2, X1, X1
 	VADDSD       X1, X6, X6
 	CMPQ         R10, DX
-	JL           block5
+	JL           block8
 	VMOVSD       X6, (SI)
 	LEAQ         (AX)(DX*4), AX
 	LEAQ         (CX)(DX*4), CX
@@ -1641,18 +2336,8 @@ done8:
 // func flooredRowsAVX512(p *float32, w *float32, max *float32, total *float64, rows int, cols int, floor float32)
 // Requires: AVX, AVX512F, AVX512VL, BMI2, CMOV
 TEXT ·flooredRowsAVX512(SB), NOSPLIT, $0-52
-	VPBROADCASTD rows_const3fb8aa3b<>+0(SB), Z0
-	VPBROADCASTD rows_const4b40007f<>+0(SB), Z1
-	VPBROADCASTD rows_const3f317200<>+0(SB), Z1
-	VPBROADCASTD rows_const35bfbe8e<>+0(SB), Z4
-	VPBROADCASTD rows_const3efffefe<>+0(SB), Z5
-	VPBROADCASTD rows_const3e2aabd7<>+0(SB), Z6
-	VPBROADCASTD rows_const3d2b94f8<>+0(SB), Z7
-	VPBROADCASTD rows_const3c083142<>+0(SB), Z8
-	VPBROADCASTD rows_const3f800000<>+0(SB), Z9
-	VPBROADCASTD rows_constc2ae999a<>+0(SB), Z10
-	VPBROADCASTD rows_constff800000<>+0(SB), Z11
-	VBROADCASTSS floor+48(FP), Z12
+	VPBROADCASTD rows_constff800000<>+0(SB), Z0
+	VBROADCASTSS floor+48(FP), Z1
 	MOVQ         p+0(FP), AX
 	MOVQ         w+8(FP), CX
 	MOVQ         cols+40(FP), DX
@@ -1661,151 +2346,387 @@ TEXT ·flooredRowsAVX512(SB), NOSPLIT, $0-52
 	MOVQ         rows+32(FP), DI
 
 row:
-	VMOVDQA32 Z11, Z13
+	VMOVDQA32 Z0, Z4
+	VMOVDQA32 Z0, Z5
+	VMOVDQA32 Z0, Z6
+	VMOVDQA32 Z0, Z7
 	XORQ      R8, R8
 	MOVQ      DX, R9
-	ANDQ      $-16, R9
-	JZ        maxTail2
+	ANDQ      $-64, R9
+	CMPQ      R8, R9
+	JGE       maxNext3
 
-max1:
-	VMOVUPS (CX)(R8*4), Z14
-	VMAXPS  Z13, Z14, Z13
+max2:
+	VMOVUPS (CX)(R8*4), Z8
+	VMAXPS  Z4, Z8, Z4
+	VMOVUPS 64(CX)(R8*4), Z8
+	VMAXPS  Z5, Z8, Z5
+	VMOVUPS 128(CX)(R8*4), Z8
+	VMAXPS  Z6, Z8, Z6
+	VMOVUPS 192(CX)(R8*4), Z8
+	VMAXPS  Z7, Z8, Z7
+	ADDQ    $+64, R8
+	CMPQ    R8, R9
+	JL      max2
+
+maxNext3:
+	MOVQ DX, R9
+	ANDQ $-16, R9
+	CMPQ R8, R9
+	JGE  maxNext5
+
+max4:
+	VMOVUPS (CX)(R8*4), Z8
+	VMAXPS  Z4, Z8, Z4
 	ADDQ    $+16, R8
 	CMPQ    R8, R9
-	JL      max1
+	JL      max4
 
-maxTail2:
+maxNext5:
 	MOVQ      DX, R9
 	SUBQ      R8, R9
 	SUBQ      $+0, R9
-	JLE       skip3
+	JLE       skip6
 	MOVQ      $-1, R10
 	BZHIQ     R9, R10, R10
 	KMOVW     R10, K1
-	VMOVDQA32 Z11, Z14
-	VMOVUPS   (CX)(R8*4), K1, Z14
-	VMAXPS    Z13, Z14, Z13
+	VMOVDQA32 Z0, Z8
+	VMOVUPS   (CX)(R8*4), K1, Z8
+	VMAXPS    Z4, Z8, Z4
 
-skip3:
-	VEXTRACTF64X4 $0x01, Z13, Y14
-	VMAXPS        Y14, Y13, Y13
-	VEXTRACTF32X4 $0x01, Y13, X14
-	VMAXPS        X14, X13, X13
-	VPERMILPS     $0x4e, X13, X14
-	VMAXPS        X14, X13, X13
-	VPERMILPS     $0xb1, X13, X14
-	VMAXPS        X14, X13, X13
-	VXORPS        X14, X14, X14
-	VCMPPS        $0x04, X11, X13, K1
-	VADDPS.Z      X14, X13, K1, X13
-	VBROADCASTSS  X13, Z13
-	VMOVSS        X13, (BX)
-	VXORPS        X14, X14, X14
+skip6:
+	VMAXPS        Z5, Z4, Z4
+	VMAXPS        Z7, Z6, Z6
+	VMAXPS        Z6, Z4, Z4
+	VEXTRACTF64X4 $0x01, Z4, Y5
+	VMAXPS        Y5, Y4, Y4
+	VEXTRACTF32X4 $0x01, Y4, X5
+	VMAXPS        X5, X4, X4
+	VPERMILPS     $0x4e, X4, X5
+	VMAXPS        X5, X4, X4
+	VPERMILPS     $0xb1, X4, X5
+	VMAXPS        X5, X4, X4
+	VXORPS        X5, X5, X5
+	VCMPPS        $0x04, X0, X4, K1
+	VADDPS.Z      X5, X4, K1, X4
+	VBROADCASTSS  X4, Z4
+	VMOVSS        X4, (BX)
+	VXORPS        X5, X5, X5
 	XORQ          R8, R8
 	XORQ          R10, R10
 	MOVQ          DX, R9
 	ANDQ          $-16, R9
 
-block4:
-	VPXORD  Z2, Z2, Z2
-	VPXORD  Z3, Z3, Z3
-	LEAQ    128(R10), R11
-	CMPQ    R11, R9
+block7:
+	VPXORD            Z2, Z2, Z2
+	VPXORD            Z3, Z3, Z3
+	LEAQ              128(R10), R11
+	CMPQ              R11, R9
+	JG                some11
+	VMOVUPS           (CX)(R8*4), Z6
+	VSUBPS            Z4, Z6, Z6
+	VMOVUPS           64(CX)(R8*4), Z7
+	VSUBPS            Z4, Z7, Z7
+	VMOVUPS           128(CX)(R8*4), Z8
+	VSUBPS            Z4, Z8, Z8
+	VMOVUPS           192(CX)(R8*4), Z9
+	VSUBPS            Z4, Z9, Z9
+	VMOVUPS           256(CX)(R8*4), Z10
+	VSUBPS            Z4, Z10, Z10
+	VMOVUPS           320(CX)(R8*4), Z11
+	VSUBPS            Z4, Z11, Z11
+	VMOVUPS           384(CX)(R8*4), Z12
+	VSUBPS            Z4, Z12, Z12
+	VMOVUPS           448(CX)(R8*4), Z13
+	VSUBPS            Z4, Z13, Z13
+	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z6, K1
+	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z6, Z15
+	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z7, K2
+	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z7, Z17
+	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z8, K3
+	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z8, Z19
+	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z9, K4
+	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z9, Z21
+	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z10, K5
+	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z10, Z23
+	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z11, K6
+	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z11, Z25
+	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z12, K7
+	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z12, Z27
+	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z13, Z29
+	VRNDSCALEPS       $0x00, Z15, Z15
+	VRNDSCALEPS       $0x00, Z17, Z17
+	VRNDSCALEPS       $0x00, Z19, Z19
+	VRNDSCALEPS       $0x00, Z21, Z21
+	VRNDSCALEPS       $0x00, Z23, Z23
+	VRNDSCALEPS       $0x00, Z25, Z25
+	VRNDSCALEPS       $0x00, Z27, Z27
+	VRNDSCALEPS       $0x00, Z29, Z29
+	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z15, Z6
+	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z17, Z7
+	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z19, Z8
+	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z21, Z9
+	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z23, Z10
+	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z25, Z11
+	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z27, Z12
+	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z29, Z13
+	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z15, Z14
+	VSUBPS            Z14, Z6, Z6
+	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z17, Z14
+	VSUBPS            Z14, Z7, Z7
+	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z19, Z14
+	VSUBPS            Z14, Z8, Z8
+	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z21, Z14
+	VSUBPS            Z14, Z9, Z9
+	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z23, Z14
+	VSUBPS            Z14, Z10, Z10
+	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z25, Z14
+	VSUBPS            Z14, Z11, Z11
+	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z27, Z14
+	VSUBPS            Z14, Z12, Z12
+	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z29, Z14
+	VSUBPS            Z14, Z13, Z13
+	VMULPS.BCST       rows_word3c083142<>+0(SB), Z6, Z16
+	VMULPS.BCST       rows_word3c083142<>+0(SB), Z7, Z18
+	VMULPS.BCST       rows_word3c083142<>+0(SB), Z8, Z20
+	VMULPS.BCST       rows_word3c083142<>+0(SB), Z9, Z22
+	VMULPS.BCST       rows_word3c083142<>+0(SB), Z10, Z24
+	VMULPS.BCST       rows_word3c083142<>+0(SB), Z11, Z26
+	VMULPS.BCST       rows_word3c083142<>+0(SB), Z12, Z28
+	VMULPS.BCST       rows_word3c083142<>+0(SB), Z13, Z30
+	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z16, Z16
+	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z18, Z18
+	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z20, Z20
+	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z22, Z22
+	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z24, Z24
+	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z26, Z26
+	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z28, Z28
+	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z30, Z30
+	VMULPS            Z6, Z16, Z16
+	VMULPS            Z7, Z18, Z18
+	VMULPS            Z8, Z20, Z20
+	VMULPS            Z9, Z22, Z22
+	VMULPS            Z10, Z24, Z24
+	VMULPS            Z11, Z26, Z26
+	VMULPS            Z12, Z28, Z28
+	VMULPS            Z13, Z30, Z30
+	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z16, Z16
+	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z18, Z18
+	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z20, Z20
+	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z22, Z22
+	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z24, Z24
+	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z26, Z26
+	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z28, Z28
+	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z30, Z30
+	VMULPS            Z6, Z16, Z16
+	VMULPS            Z7, Z18, Z18
+	VMULPS            Z8, Z20, Z20
+	VMULPS            Z9, Z22, Z22
+	VMULPS            Z10, Z24, Z24
+	VMULPS            Z11, Z26, Z26
+	VMULPS            Z12, Z28, Z28
+	VMULPS            Z13, Z30, Z30
+	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z16, Z16
+	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z18, Z18
+	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z20, Z20
+	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z22, Z22
+	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z24, Z24
+	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z26, Z26
+	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z28, Z28
+	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z30, Z30
+	VMULPS            Z6, Z6, Z14
+	VMULPS            Z16, Z14, Z16
+	VMULPS            Z7, Z7, Z14
+	VMULPS            Z18, Z14, Z18
+	VMULPS            Z8, Z8, Z14
+	VMULPS            Z20, Z14, Z20
+	VMULPS            Z9, Z9, Z14
+	VMULPS            Z22, Z14, Z22
+	VMULPS            Z10, Z10, Z14
+	VMULPS            Z24, Z14, Z24
+	VMULPS            Z11, Z11, Z14
+	VMULPS            Z26, Z14, Z26
+	VMULPS            Z12, Z12, Z14
+	VMULPS            Z28, Z14, Z28
+	VMULPS            Z13, Z13, Z14
+	VMULPS            Z30, Z14, Z30
+	VADDPS            Z6, Z16, Z16
+	VADDPS            Z7, Z18, Z18
+	VADDPS            Z8, Z20, Z20
+	VADDPS            Z9, Z22, Z22
+	VADDPS            Z10, Z24, Z24
+	VADDPS            Z11, Z26, Z26
+	VADDPS            Z12, Z28, Z28
+	VADDPS            Z13, Z30, Z30
+	VADDPS.BCST       rows_word3f800000<>+0(SB), Z16, Z16
+	VADDPS.BCST       rows_word3f800000<>+0(SB), Z18, Z18
+	VADDPS.BCST       rows_word3f800000<>+0(SB), Z20, Z20
+	VADDPS.BCST       rows_word3f800000<>+0(SB), Z22, Z22
+	VADDPS.BCST       rows_word3f800000<>+0(SB), Z24, Z24
+	VADDPS.BCST       rows_word3f800000<>+0(SB), Z26, Z26
+	VADDPS.BCST       rows_word3f800000<>+0(SB), Z28, Z28
+	VADDPS.BCST       rows_word3f800000<>+0(SB), Z30, Z30
+	VSCALEFPS.Z       Z15, Z16, K1, Z16
+	VSCALEFPS.Z       Z17, Z18, K2, Z18
+	VSCALEFPS.Z       Z19, Z20, K3, Z20
+	VSCALEFPS.Z       Z21, Z22, K4, Z22
+	VSCALEFPS.Z       Z23, Z24, K5, Z24
+	VSCALEFPS.Z       Z25, Z26, K6, Z26
+	VSCALEFPS.Z       Z27, Z28, K7, Z28
+	VMOVUPS           448(CX)(R8*4), Z14
+	VSUBPS            Z4, Z14, Z14
+	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z14, K1
+	VSCALEFPS.Z       Z29, Z30, K1, Z30
+	VCMPPS            $0x04, (CX)(R8*4), Z0, K1
+	VMAXPS.Z          Z16, Z1, K1, Z16
+	VMOVUPS           Z16, (AX)(R8*4)
+	VCMPPS            $0x04, 64(CX)(R8*4), Z0, K1
+	VMAXPS.Z          Z18, Z1, K1, Z18
+	VMOVUPS           Z18, 64(AX)(R8*4)
+	VCMPPS            $0x04, 128(CX)(R8*4), Z0, K1
+	VMAXPS.Z          Z20, Z1, K1, Z20
+	VMOVUPS           Z20, 128(AX)(R8*4)
+	VCMPPS            $0x04, 192(CX)(R8*4), Z0, K1
+	VMAXPS.Z          Z22, Z1, K1, Z22
+	VMOVUPS           Z22, 192(AX)(R8*4)
+	VCMPPS            $0x04, 256(CX)(R8*4), Z0, K1
+	VMAXPS.Z          Z24, Z1, K1, Z24
+	VMOVUPS           Z24, 256(AX)(R8*4)
+	VCMPPS            $0x04, 320(CX)(R8*4), Z0, K1
+	VMAXPS.Z          Z26, Z1, K1, Z26
+	VMOVUPS           Z26, 320(AX)(R8*4)
+	VCMPPS            $0x04, 384(CX)(R8*4), Z0, K1
+	VMAXPS.Z          Z28, Z1, K1, Z28
+	VMOVUPS           Z28, 384(AX)(R8*4)
+	VCMPPS            $0x04, 448(CX)(R8*4), Z0, K1
+	VMAXPS.Z          Z30, Z1, K1, Z30
+	VMOVUPS           Z30, 448(AX)(R8*4)
+	VCVTPS2PD         (AX)(R8*4), Z6
+	VCVTPS2PD         32(AX)(R8*4), Z7
+	VADDPD            Z6, Z2, Z2
+	VADDPD            Z7, Z3, Z3
+	VCVTPS2PD         64(AX)(R8*4), Z6
+	VCVTPS2PD         96(AX)(R8*4), Z7
+	VADDPD            Z6, Z2, Z2
+	VADDPD            Z7, Z3, Z3
+	VCVTPS2PD         128(AX)(R8*4), Z6
+	VCVTPS2PD         160(AX)(R8*4), Z7
+	VADDPD            Z6, Z2, Z2
+	VADDPD            Z7, Z3, Z3
+	VCVTPS2PD         192(AX)(R8*4), Z6
+	VCVTPS2PD         224(AX)(R8*4), Z7
+	VADDPD            Z6, Z2, Z2
+	VADDPD            Z7, Z3, Z3
+	VCVTPS2PD         256(AX)(R8*4), Z6
+	VCVTPS2PD         288(AX)(R8*4), Z7
+	VADDPD            Z6, Z2, Z2
+	VADDPD            Z7, Z3, Z3
+	VCVTPS2PD         320(AX)(R8*4), Z6
+	VCVTPS2PD         352(AX)(R8*4), Z7
+	VADDPD            Z6, Z2, Z2
+	VADDPD            Z7, Z3, Z3
+	VCVTPS2PD         384(AX)(R8*4), Z6
+	VCVTPS2PD         416(AX)(R8*4), Z7
+	VADDPD            Z6, Z2, Z2
+	VADDPD            Z7, Z3, Z3
+	VCVTPS2PD         448(AX)(R8*4), Z6
+	VCVTPS2PD         480(AX)(R8*4), Z7
+	VADDPD            Z6, Z2, Z2
+	VADDPD            Z7, Z3, Z3
+	MOVQ              R11, R8
+	JMP               end9
+
+some11:
 	CMOVQGT R9, R11
 	CMPQ    R8, R11
-	JGE     end6
+	JGE     end9
 
-loop5:
-	VMOVUPS       (CX)(R8*4), Z15
-	VSUBPS        Z13, Z15, Z16
-	VMULPS        Z0, Z16, Z17
-	VRNDSCALEPS   $0x00, Z17, Z17
-	VMOVDQA32     Z17, Z18
-	VMOVDQA32     Z16, Z19
-	VFNMADD231PS  Z1, Z18, Z19
-	VMULPS        Z4, Z18, Z18
-	VSUBPS        Z18, Z19, Z19
-	VMULPS        Z8, Z19, Z18
-	VADDPS        Z7, Z18, Z18
-	VMULPS        Z19, Z18, Z18
-	VADDPS        Z6, Z18, Z18
-	VMULPS        Z19, Z18, Z18
-	VADDPS        Z5, Z18, Z18
-	VMULPS        Z19, Z19, Z20
-	VMULPS        Z18, Z20, Z18
-	VADDPS        Z19, Z18, Z18
-	VADDPS        Z9, Z18, Z18
-	VCMPPS        $0x05, Z10, Z16, K1
-	VSCALEFPS.Z   Z17, Z18, K1, Z18
-	VMAXPS        Z18, Z12, Z18
-	VCMPPS        $0x04, Z11, Z15, K1
-	VMOVAPS.Z     Z18, K1, Z15
-	VMOVUPS       Z15, (AX)(R8*4)
-	VCVTPS2PD     Y15, Z16
-	VEXTRACTF64X4 $0x01, Z15, Y15
-	VCVTPS2PD     Y15, Z15
-	VADDPD        Z16, Z2, Z2
-	VADDPD        Z15, Z3, Z3
-	ADDQ          $+16, R8
-	CMPQ          R8, R11
-	JL            loop5
+loop8:
+	VMOVUPS           (CX)(R8*4), Z6
+	VSUBPS            Z4, Z6, Z7
+	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z7, K1
+	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z7, Z8
+	VRNDSCALEPS       $0x00, Z8, Z9
+	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z9, Z7
+	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z9, Z8
+	VSUBPS            Z8, Z7, Z7
+	VMULPS.BCST       rows_word3c083142<>+0(SB), Z7, Z8
+	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z8, Z8
+	VMULPS            Z7, Z8, Z8
+	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z8, Z8
+	VMULPS            Z7, Z8, Z8
+	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z8, Z8
+	VMULPS            Z7, Z7, Z10
+	VMULPS            Z8, Z10, Z8
+	VADDPS            Z7, Z8, Z8
+	VADDPS.BCST       rows_word3f800000<>+0(SB), Z8, Z8
+	VSCALEFPS.Z       Z9, Z8, K1, Z8
+	VMAXPS            Z8, Z1, Z8
+	VCMPPS            $0x04, Z0, Z6, K1
+	VMOVAPS.Z         Z8, K1, Z6
+	VMOVUPS           Z6, (AX)(R8*4)
+	VCVTPS2PD         (AX)(R8*4), Z6
+	VCVTPS2PD         32(AX)(R8*4), Z7
+	VADDPD            Z6, Z2, Z2
+	VADDPD            Z7, Z3, Z3
+	ADDQ              $+16, R8
+	CMPQ              R8, R11
+	JL                loop8
 
-end6:
-	LEAQ          128(R10), R10
-	CMPQ          R8, R10
-	JGE           done7
-	MOVQ          DX, R11
-	SUBQ          R8, R11
-	SUBQ          $+0, R11
-	JLE           skip8
-	MOVQ          $-1, R12
-	BZHIQ         R11, R12, R12
-	KMOVW         R12, K1
-	VMOVUPS.Z     (CX)(R8*4), K1, Z15
-	VSUBPS        Z13, Z15, Z16
-	VMULPS        Z0, Z16, Z17
-	VRNDSCALEPS   $0x00, Z17, Z17
-	VMOVDQA32     Z17, Z18
-	VMOVDQA32     Z16, Z19
-	VFNMADD231PS  Z1, Z18, Z19
-	VMULPS        Z4, Z18, Z18
-	VSUBPS        Z18, Z19, Z19
-	VMULPS        Z8, Z19, Z18
-	VADDPS        Z7, Z18, Z18
-	VMULPS        Z19, Z18, Z18
-	VADDPS        Z6, Z18, Z18
-	VMULPS        Z19, Z18, Z18
-	VADDPS        Z5, Z18, Z18
-	VMULPS        Z19, Z19, Z20
-	VMULPS        Z18, Z20, Z18
-	VADDPS        Z19, Z18, Z18
-	VADDPS        Z9, Z18, Z18
-	VCMPPS        $0x05, Z10, Z16, K2
-	VSCALEFPS.Z   Z17, Z18, K2, Z18
-	VMAXPS        Z18, Z12, Z18
-	VCMPPS        $0x04, Z11, Z15, K2
-	VMOVAPS.Z     Z18, K2, Z15
-	VMOVUPS       Z15, K1, (AX)(R8*4)
-	VMOVAPS.Z     Z15, K1, Z15
-	VCVTPS2PD     Y15, Z16
-	VEXTRACTF64X4 $0x01, Z15, Y15
-	VCVTPS2PD     Y15, Z15
-	VADDPD        Z16, Z2, Z2
-	VADDPD        Z15, Z3, Z3
+end9:
+	LEAQ              128(R10), R10
+	CMPQ              R8, R10
+	JGE               done10
+	MOVQ              DX, R11
+	SUBQ              R8, R11
+	SUBQ              $+0, R11
+	JLE               skip12
+	MOVQ              $-1, R12
+	BZHIQ             R11, R12, R12
+	KMOVW             R12, K1
+	VMOVUPS.Z         (CX)(R8*4), K1, Z6
+	VSUBPS            Z4, Z6, Z7
+	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z7, K2
+	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z7, Z8
+	VRNDSCALEPS       $0x00, Z8, Z9
+	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z9, Z7
+	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z9, Z8
+	VSUBPS            Z8, Z7, Z7
+	VMULPS.BCST       rows_word3c083142<>+0(SB), Z7, Z8
+	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z8, Z8
+	VMULPS            Z7, Z8, Z8
+	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z8, Z8
+	VMULPS            Z7, Z8, Z8
+	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z8, Z8
+	VMULPS            Z7, Z7, Z10
+	VMULPS            Z8, Z10, Z8
+	VADDPS            Z7, Z8, Z8
+	VADDPS.BCST       rows_word3f800000<>+0(SB), Z8, Z8
+	VSCALEFPS.Z       Z9, Z8, K2, Z8
+	VMAXPS            Z8, Z1, Z8
+	VCMPPS            $0x04, Z0, Z6, K2
+	VMOVAPS.Z         Z8, K2, Z6
+	VMOVUPS           Z6, K1, (AX)(R8*4)
+	VMOVAPS.Z         Z6, K1, Z6
+	VCVTPS2PD         Y6, Z7
+	VEXTRACTF64X4     $0x01, Z6, Y6
+	VCVTPS2PD         Y6, Z6
+	VADDPD            Z7, Z2, Z2
+	VADDPD            Z6, Z3, Z3
 
-skip8:
-done7:
+skip12:
+done10:
 	VADDPD        Z3, Z2, Z2
-	VEXTRACTF64X4 $0x01, Z2, Y15
-	VADDPD        Y15, Y2, Y2
-	VEXTRACTF32X4 $0x01, Y2, X15
-	VADDPD        X15, X2, X2
-	VPERMILPD     $0x01, X2, X15
-	VADDSD        X15, X2, X2
-	VADDSD        X2, X14, X14
+	VEXTRACTF64X4 $0x01, Z2, Y6
+	VADDPD        Y6, Y2, Y2
+	VEXTRACTF32X4 $0x01, Y2, X6
+	VADDPD        X6, X2, X2
+	VPERMILPD     $0x01, X2, X6
+	VADDSD        X6, X2, X2
+	VADDSD        X2, X5, X5
 	CMPQ          R10, DX
-	JL            block4
-	VMOVSD        X14, (SI)
+	JL            block7
+	VMOVSD        X5, (SI)
 	LEAQ          (AX)(DX*4), AX
 	LEAQ          (CX)(DX*4), CX
 	ADDQ          $+4, BX
@@ -1899,15 +2820,14 @@ row:
 	SUBQ         $+16, DI
 
 loop1:
-	CMPQ      SI, DI
-	JG        tail2
-	VMOVUPS   (AX)(SI*4), Z3
-	VMULPS    Z2, Z3, Z4
-	VCMPPS    $0x05, Z1, Z3, K1
-	VMOVAPS.Z Z4, K1, Z3
-	VMOVUPS   Z3, (AX)(SI*4)
-	ADDQ      $+16, SI
-	JMP       loop1
+	CMPQ     SI, DI
+	JG       tail2
+	VMOVUPS  (AX)(SI*4), Z3
+	VCMPPS   $0x05, Z1, Z3, K1
+	VMULPS.Z Z2, Z3, K1, Z3
+	VMOVUPS  Z3, (AX)(SI*4)
+	ADDQ     $+16, SI
+	JMP      loop1
 
 tail2:
 	MOVQ      BX, DI
@@ -1917,9 +2837,8 @@ tail2:
 	BZHIQ     DI, R8, R8
 	KMOVW     R8, K1
 	VMOVUPS.Z (AX)(SI*4), K1, Z3
-	VMULPS    Z2, Z3, Z2
 	VCMPPS    $0x05, Z1, Z3, K2
-	VMOVAPS.Z Z2, K2, Z1
+	VMULPS.Z  Z2, Z3, K2, Z1
 	VMOVUPS   Z1, K1, (AX)(SI*4)
 
 done3:

@@ -10,7 +10,8 @@ func slice(w []float32, from, to int) []float32 {
 	return w[from:to]
 }
 
-// refCross adds p_i·((v_i−mv) − (w_i−mw)), without w if it is nil, to the lanes.
+// refCross adds p_i·((v_i−mv) − (w_i−mw)), without w if it is nil, to the lanes. Backends
+// may destroy p.
 func refCross(lane *[lanes]float64, p, v, w []float32, mv, mw float32) {
 	for i, pi := range p {
 		if pi == 0 {

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+	"math"
+
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -19,34 +22,99 @@ func (k *kernel) expConsts() expConsts {
 	}
 }
 
-// exp is exp32 of the reference. The one product that is fused is exact. AVX2
-// clamps the argument at the cut-off, so that no step meets a denormal number;
-// with AVX-512 masked lanes compute nothing.
-func (k *kernel) exp(c expConsts, x reg.VecVirtual) reg.VecVirtual {
-	arg := x
+// expMemory is expConsts for kernels that have no registers to spare: with AVX-512 the
+// instructions read single words of memory.
+func (k *kernel) expMemory() expConsts {
 	if !k.wide() {
-		cut := k.vec()
-		k.VMOVUPS(c.cut, cut)
-		arg = k.larger(cut, x)
+		return k.expConsts()
 	}
-	t := k.mul(arg, c.log2e)
-	var n, scale reg.VecVirtual
-	if k.wide() {
-		scale, n = k.vec(), k.vec()
-		k.VRNDSCALEPS(operand.U8(0), t, scale)
-		k.vmov(scale, n)
+	word := func(v float64) operand.Op {
+		bits := math.Float32bits(float32(v))
+		return k.table(fmt.Sprintf("word%08x", bits), bits)
+	}
+	return expConsts{
+		log2e: word(1.44269504088896340736), hi: word(0x1.62e4p-1), lo: word(0x1.7f7d1cp-20),
+		c0: word(0x1.fffdfcp-02), c1: word(0x1.5557aep-03), c2: word(0x1.5729fp-05), c3: word(0x1.106284p-07),
+		one: word(1), cut: word(-87.3),
+	}
+}
+
+// With mulBy, addBy, takeBy and notBelow the constant is a register, eight words of memory
+// with AVX2, or one with AVX-512.
+
+func (k *kernel) single(c operand.Op) bool {
+	_, memory := c.(operand.Mem)
+	return memory && k.wide()
+}
+
+// mulBy stores c·x in d.
+func (k *kernel) mulBy(c operand.Op, x, d reg.VecVirtual) {
+	if k.single(c) {
+		k.VMULPS_BCST(c, x, d)
 	} else {
+		k.VMULPS(c, x, d)
+	}
+}
+
+// addBy stores c + x in d.
+func (k *kernel) addBy(c operand.Op, x, d reg.VecVirtual) {
+	if k.single(c) {
+		k.VADDPS_BCST(c, x, d)
+	} else {
+		k.VADDPS(c, x, d)
+	}
+}
+
+// takeBy takes the exact product c·x off d.
+func (k *kernel) takeBy(c operand.Op, x, d reg.VecVirtual) {
+	if k.single(c) {
+		k.VFNMADD231PS_BCST(c, x, d)
+	} else {
+		k.VFNMADD231PS(c, x, d)
+	}
+}
+
+// notBelow marks, with AVX-512, the lanes of x that are not below c: NaN is not.
+func (k *kernel) notBelow(c operand.Op, x reg.VecVirtual, m reg.OpmaskVirtual) {
+	const notLess = 5 // or unordered
+	if k.single(c) {
+		k.VCMPPS_BCST(operand.U8(notLess), c, x, m)
+	} else {
+		k.VCMPPS(operand.U8(notLess), c, x, m)
+	}
+}
+
+// exp is exp32 of the reference; x is destroyed. The one product that is fused is exact.
+// AVX2 clamps the argument at the cut-off, so that no step meets a denormal number; with
+// AVX-512 masked lanes compute nothing.
+func (k *kernel) exp(c expConsts, x reg.VecVirtual) reg.VecVirtual {
+	var m reg.OpmaskVirtual
+	var keep, n, scale reg.VecVirtual
+	r, t := x, k.vec()
+	if k.wide() {
+		m, n, scale = k.K(), k.vec(), k.vec()
+		k.notBelow(c.cut, x, m)
+		k.mulBy(c.log2e, x, t)
+		k.VRNDSCALEPS(operand.U8(0), t, scale)
+		k.takeBy(c.hi, scale, r)
+		k.mulBy(c.lo, scale, n)
+	} else {
+		const notLess = 5 // or unordered
+		keep, r = k.vec(), k.vec()
+		k.VMOVUPS(c.cut, r)
+		k.VMAXPS(x, r, r)
+		k.VCMPPS(operand.U8(notLess), c.cut, x, keep)
+		k.VMULPS(c.log2e, r, t)
 		k.VADDPS(c.magic, t, t)
 		n = k.sub(t, c.magic)
+		k.VFNMADD231PS(c.hi, n, r)
+		k.VMULPS(c.lo, n, n)
 	}
-	r := k.vec()
-	k.vmov(arg, r)
-	k.VFNMADD231PS(c.hi, n, r)
-	k.VMULPS(c.lo, n, n)
 	k.VSUBPS(n, r, r)
-	q := k.mul(r, c.c3)
+	q := k.vec()
+	k.mulBy(c.c3, r, q)
 	for _, ci := range []operand.Op{c.c2, c.c1, c.c0} {
-		k.VADDPS(ci, q, q)
+		k.addBy(ci, q, q)
 		if ci != c.c0 {
 			k.VMULPS(r, q, q)
 		}
@@ -54,19 +122,72 @@ func (k *kernel) exp(c expConsts, x reg.VecVirtual) reg.VecVirtual {
 	r2 := k.mul(r, r)
 	k.VMULPS(q, r2, q)
 	k.VADDPS(r, q, q)
-	k.VADDPS(c.one, q, q)
-	const notLess = 5 // or unordered
+	k.addBy(c.one, q, q)
 	if k.wide() {
-		m := k.K()
-		k.VCMPPS(operand.U8(notLess), c.cut, x, m)
 		k.VSCALEFPS_Z(scale, q, m, q)
 		return q
 	}
 	k.VPSLLD(operand.U8(23), t, t)
-	keep := k.vec()
-	k.VCMPPS(operand.U8(notLess), c.cut, x, keep)
 	k.VMULPS(t, q, q)
 	k.VANDPS(keep, q, q)
+	return q
+}
+
+// exps is exp of eight registers at once with AVX-512, step by step: one after the other,
+// their instructions would fill the queue of the processor with what waits for one
+// chain. again recomputes the eighth argument, whose mask no register is left for.
+func (k *kernel) exps(c expConsts, x [8]reg.VecVirtual, again func(t reg.VecVirtual)) [8]reg.VecVirtual {
+	var scale, q [8]reg.VecVirtual
+	var m [8]reg.OpmaskVirtual
+	t := k.vec()
+	for j, r := range x {
+		scale[j], q[j] = k.vec(), k.vec()
+		if j < 7 {
+			m[j] = k.K()
+			k.notBelow(c.cut, r, m[j])
+		}
+		k.mulBy(c.log2e, r, scale[j])
+	}
+	for _, s := range scale {
+		k.VRNDSCALEPS(operand.U8(0), s, s)
+	}
+	for j, r := range x {
+		k.takeBy(c.hi, scale[j], r)
+	}
+	for j, r := range x {
+		k.mulBy(c.lo, scale[j], t)
+		k.VSUBPS(t, r, r)
+	}
+	for j, r := range x {
+		k.mulBy(c.c3, r, q[j])
+	}
+	for _, ci := range []operand.Op{c.c2, c.c1, c.c0} {
+		for _, p := range q {
+			k.addBy(ci, p, p)
+		}
+		if ci != c.c0 {
+			for j, r := range x {
+				k.VMULPS(r, q[j], q[j])
+			}
+		}
+	}
+	for j, r := range x {
+		k.VMULPS(r, r, t)
+		k.VMULPS(q[j], t, q[j])
+	}
+	for j, r := range x {
+		k.VADDPS(r, q[j], q[j])
+	}
+	for _, p := range q {
+		k.addBy(c.one, p, p)
+	}
+	for j := range 7 {
+		k.VSCALEFPS_Z(scale[j], q[j], m[j], q[j])
+	}
+	again(t)
+	last := k.K()
+	k.notBelow(c.cut, t, last)
+	k.VSCALEFPS_Z(scale[7], q[7], last, q[7])
 	return q
 }
 

@@ -132,7 +132,7 @@ func gumbel(b *builder) {
 			name, doc = "cross", ""
 		}
 		b.each(name, "func(lane *[16]float64, p, v, w *float32, mv, mw float32, n int)",
-			"is refCross"+doc+".", func(k *kernel) {
+			"is refCross"+doc+"; p is destroyed.", func(k *kernel) {
 				lane, p, v, n := k.param("lane"), k.param("p"), k.param("v"), k.param("n")
 				w := v
 				mv, mw := k.splat("mv"), reg.VecVirtual(nil)
@@ -150,8 +150,21 @@ func gumbel(b *builder) {
 					if both {
 						d = k.sub(d, k.sub(k.load(at(w, i, 4*k.w*j), sel), mw))
 					}
+					const notEqual = 4
 					x := k.load(at(p, i, 4*k.w*j), sel)
-					k.addWide(k.keep(k.mul(d, x), x, zero, 4), acc[2*j], acc[2*j+1])
+					if k.wide() {
+						m := k.K()
+						k.VCMPPS(operand.U8(notEqual), zero, x, m)
+						k.VMULPS_Z(x, d, m, d)
+					} else {
+						d = k.keep(k.mul(d, x), x, zero, notEqual)
+					}
+					if sel == nil { // to widen what has been stored takes no shuffles
+						k.store(d, at(p, i, 4*k.w*j), nil)
+						k.addFrom(at(p, i, 4*k.w*j), acc[2*j], acc[2*j+1])
+						return
+					}
+					k.addWide(d, acc[2*j], acc[2*j+1])
 				}
 				k.sixteen(v, n, term)
 				for j, a := range acc {

@@ -67,8 +67,16 @@ func rows(b *builder) {
 			k.VCVTSD2SS(t, t, t)
 			k.VBROADCASTSS(t, low)
 			k.stream(cols, func(i reg.GPVirtual, sel *mask) {
+				const notLess = 5
 				v := k.load(at(p, i, 0), sel)
-				k.store(k.keep(k.mul(v, by), v, low, 5), at(p, i, 0), sel)
+				if k.wide() {
+					m, r := k.K(), k.vec()
+					k.VCMPPS(operand.U8(notLess), low, v, m)
+					k.VMULPS_Z(by, v, m, r)
+					k.store(r, at(p, i, 0), sel)
+					return
+				}
+				k.store(k.keep(k.mul(v, by), v, low, notLess), at(p, i, 0), sel)
 			})
 			k.LEAQ(operand.Mem{Base: p, Index: cols, Scale: 4}, p)
 			k.ADDQ(imm(8), total)
@@ -133,26 +141,35 @@ func (k *kernel) maximum(w, n reg.GPVirtual, visit func(v reg.VecVirtual)) reg.V
 		visit = func(reg.VecVirtual) {}
 	}
 	least := k.resident(math.Float32bits(float32(math.Inf(-1))))
-	acc := make([]reg.VecVirtual, 16/k.w)
+	const chains = 4 // of maxima, which hide their latency
+	acc := make([]reg.VecVirtual, chains)
 	for j := range acc {
 		acc[j] = k.vec()
 		k.vmov(least, acc[j])
 	}
-	i, full := k.GP64(), k.GP64()
-	loop, tail := k.label("max"), k.label("maxTail")
+	i := k.GP64()
+	tail := k.label("maxTail")
 	k.XORQ(i, i)
-	k.MOVQ(n, full)
-	k.ANDQ(operand.I8(-16), full)
-	k.JZ(operand.LabelRef(tail))
-	k.Label(loop)
-	for j, m := range acc {
-		v := k.load(at(w, i, 4*k.w*j), nil)
-		visit(v)
-		k.VMAXPS(m, v, m)
+	turns := func(registers int) {
+		full := k.GP64()
+		loop, next := k.label("max"), k.label("maxNext")
+		k.MOVQ(n, full)
+		k.ANDQ(operand.I8(int8(-registers*k.w)), full)
+		k.CMPQ(i, full)
+		k.JGE(operand.LabelRef(next))
+		k.Label(loop)
+		for j, m := range acc[:registers] {
+			v := k.load(at(w, i, 4*k.w*j), nil)
+			visit(v)
+			k.VMAXPS(m, v, m)
+		}
+		k.ADDQ(imm(registers*k.w), i)
+		k.CMPQ(i, full)
+		k.JL(operand.LabelRef(loop))
+		k.Label(next)
 	}
-	k.ADDQ(imm(16), i)
-	k.CMPQ(i, full)
-	k.JL(operand.LabelRef(loop))
+	turns(chains)
+	turns(16 / k.w)
 	k.Label(tail)
 	k.tail(w, i, n, func(j int, v operand.Mem, sel *mask) {
 		x := k.vec()
@@ -168,11 +185,12 @@ func (k *kernel) maximum(w, n reg.GPVirtual, visit func(v reg.VecVirtual)) reg.V
 	})
 	m := acc[0]
 	y, x, h := m.AsY(), m.AsX(), k.YMM()
+	k.VMAXPS(acc[1], m, m)
+	k.VMAXPS(acc[3], acc[2], acc[2])
+	k.VMAXPS(acc[2], m, m)
 	if k.wide() {
 		k.VEXTRACTF64X4(operand.U8(1), m, h)
 		k.VMAXPS(h, y, y)
-	} else {
-		k.VMAXPS(acc[1], y, y)
 	}
 	k.upper(y, h.AsX())
 	k.VMAXPS(h.AsX(), x, x)
@@ -212,7 +230,7 @@ type weightState struct {
 }
 
 func (k *kernel) weightState(floored bool) *weightState {
-	s := &weightState{exp: k.expConsts(), least: k.f32(math.Inf(-1))}
+	s := &weightState{exp: k.expMemory(), least: k.f32(math.Inf(-1))}
 	if floored {
 		s.floor = k.splat("floor")
 	}
@@ -232,12 +250,14 @@ func (k *kernel) weights(s *weightState, p, w, n reg.GPVirtual, m, total reg.Vec
 			e = k.keep(e, v, s.least, 4)
 		}
 		k.store(e, at(p, i, 4*k.w*j), sel)
-		if sel != nil {
-			if k.wide() {
-				k.VMOVAPS_Z(e, sel.k, e)
-			} else {
-				k.VANDPS(sel.y, e, e)
-			}
+		if sel == nil { // to widen what has been stored takes no shuffles
+			k.addFrom(at(p, i, 4*k.w*j), s.acc[2*j], s.acc[2*j+1])
+			return
+		}
+		if k.wide() {
+			k.VMOVAPS_Z(e, sel.k, e)
+		} else {
+			k.VANDPS(sel.y, e, e)
 		}
 		k.addWide(e, s.acc[2*j], s.acc[2*j+1])
 	}
@@ -253,6 +273,14 @@ func (k *kernel) weights(s *weightState, p, w, n reg.GPVirtual, m, total reg.Vec
 	}
 	k.LEAQ(operand.Mem{Base: start, Disp: 128}, limit)
 	k.CMPQ(limit, full)
+	if k.wide() {
+		some := k.label("some")
+		k.JG(operand.LabelRef(some))
+		k.whole(s, p, w, i, m)
+		k.MOVQ(limit, i)
+		k.JMP(operand.LabelRef(end))
+		k.Label(some)
+	}
 	k.CMOVQGT(full, limit)
 	k.CMPQ(i, limit)
 	k.JGE(operand.LabelRef(end))
@@ -273,6 +301,32 @@ func (k *kernel) weights(s *weightState, p, w, n reg.GPVirtual, m, total reg.Vec
 	k.addLanes(s.acc, total)
 	k.CMPQ(start, n)
 	k.JL(operand.LabelRef(block))
+}
+
+// whole stores the weights of a block of 128 entries from i on, with AVX-512.
+func (k *kernel) whole(s *weightState, p, w, i reg.GPVirtual, m reg.VecVirtual) {
+	var x [8]reg.VecVirtual
+	for j := range x {
+		x[j] = k.vec()
+		k.VMOVUPS(at(w, i, 64*j), x[j])
+		k.VSUBPS(m, x[j], x[j])
+	}
+	e := k.exps(s.exp, x, func(t reg.VecVirtual) {
+		k.VMOVUPS(at(w, i, 64*7), t)
+		k.VSUBPS(m, t, t)
+	})
+	for j, v := range e {
+		if s.floor != nil {
+			const notEqual = 4
+			some := k.K()
+			k.VCMPPS(operand.U8(notEqual), at(w, i, 64*j), s.least, some)
+			k.VMAXPS_Z(v, s.floor, some, v)
+		}
+		k.VMOVUPS(v, at(p, i, 64*j))
+	}
+	for j := range e {
+		k.addFrom(at(p, i, 64*j), s.acc[0], s.acc[1])
+	}
 }
 
 // addWide adds a register of float32 to two of float64.

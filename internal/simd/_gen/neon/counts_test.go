@@ -26,7 +26,7 @@ func TestInstructionsPerElement(t *testing.T) {
 		{"philox", "random", turn{"group", 64}, turn{"group", 64}},
 		{"unit32", "random", turn{"loop", 8}, turn{"loop", 16}},
 		{"unit64", "random", turn{"loop", 4}, turn{"loop", 8}},
-		{"maxSegment", "rows", turn{"max", 16}, turn{"max", 16}},
+		{"maxSegment", "rows", turn{"max", 32}, turn{"max", 16}},
 		{"weightsSegment", "rows", turn{"loop", 16}, turn{"loop", 16}},
 		{"weightsRows", "rows", turn{"loop", 16}, turn{"loop", 16}},
 		{"flooredSegment", "rows", turn{"loop", 16}, turn{"loop", 16}},
