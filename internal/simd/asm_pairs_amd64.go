@@ -14,15 +14,15 @@ func pairRowsAVX2(p *float32, w *float32, max *float32, total *float64, rows int
 //go:noescape
 func pairRowsAVX512(p *float32, w *float32, max *float32, total *float64, rows int)
 
-// scalePairsAVX2 is scaleRows for two columns and rows = 8k.
+// softmaxPairsAVX2 is refSoftmax on turns ≥ 1 of as many rows of two as a register has lanes. It returns the turns it left: it stops before one with a row that has NaN, +Inf or nothing above −Inf.
 //
 //go:noescape
-func scalePairsAVX2(p *float32, total *float64, rows int)
+func softmaxPairsAVX2(dst *float32, w *float32, turns int) int
 
-// scalePairsAVX512 is scaleRows for two columns and rows = 8k.
+// softmaxPairsAVX512 is refSoftmax on turns ≥ 1 of as many rows of two as a register has lanes. It returns the turns it left: it stops before one with a row that has NaN, +Inf or nothing above −Inf.
 //
 //go:noescape
-func scalePairsAVX512(p *float32, total *float64, rows int)
+func softmaxPairsAVX512(dst *float32, w *float32, turns int) int
 
 // pickPairsAVX2 is pickRows for two columns and rows = 8k.
 //

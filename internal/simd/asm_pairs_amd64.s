@@ -280,62 +280,86 @@ DATA pairs_merge<>+56(SB)/4, $0x00000007
 DATA pairs_merge<>+60(SB)/4, $0x00000000
 GLOBL pairs_merge<>(SB), RODATA|NOPTR, $64
 
-// func scalePairsAVX2(p *float32, total *float64, rows int)
-// Requires: AVX, AVX2
-TEXT ·scalePairsAVX2(SB), NOSPLIT, $0-24
-	MOVQ    p+0(FP), AX
-	MOVQ    total+8(FP), CX
-	MOVQ    rows+16(FP), DX
-	VMOVUPS pairs_twice<>+0(SB), Y0
-	VMOVUPD pairs_one<>+0(SB), Y1
+// func softmaxPairsAVX2(dst *float32, w *float32, turns int) int
+// Requires: AVX, AVX2, FMA3
+TEXT ·softmaxPairsAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ w+8(FP), CX
+	MOVQ turns+16(FP), DX
 
 loop:
-	VMOVUPS    (CX), Y2
-	VDIVPD     Y2, Y1, Y3
-	VMULPD     pairs_tiny<>+0(SB), Y2, Y2
-	VMOVUPS    (AX), Y4
-	VCVTPD2PSY Y3, X5
-	VPERMPS    Y5, Y0, Y5
-	VMULPS     Y5, Y4, Y3
-	VCVTPD2PSY Y2, X6
-	VPERMPS    Y6, Y0, Y6
-	VCMPPS     $0x05, Y6, Y4, Y2
-	VANDPS     Y2, Y3, Y2
-	VMOVUPS    Y2, (AX)
-	ADDQ       $+32, AX
-	ADDQ       $+32, CX
-	SUBQ       $+4, DX
-	JNZ        loop
+	VMOVUPS      (CX), Y0
+	VMOVUPS      32(CX), Y1
+	VSHUFPS      $0x88, Y1, Y0, Y2
+	VSHUFPS      $0xdd, Y1, Y0, Y0
+	VMAXPS       Y2, Y0, Y1
+	VMINPS       Y2, Y0, Y3
+	VCMPPS       $0x07, Y2, Y0, Y4
+	VANDPS       pairs_const7fffffff<>+0(SB), Y1, Y5
+	VCMPPS       $0x01, pairs_const7f800000<>+0(SB), Y5, Y5
+	VANDPS       Y4, Y5, Y5
+	VMOVMSKPS    Y5, BX
+	CMPL         BX, $+255
+	JNE          end
+	VSUBPS       Y1, Y3, Y1
+	VMOVUPS      pairs_constc2ae999a<>+0(SB), Y3
+	VMAXPS       Y1, Y3, Y3
+	VCMPPS       $0x05, pairs_constc2ae999a<>+0(SB), Y1, Y4
+	VMULPS       pairs_const3fb8aa3b<>+0(SB), Y3, Y1
+	VADDPS       pairs_const4b40007f<>+0(SB), Y1, Y1
+	VSUBPS       pairs_const4b40007f<>+0(SB), Y1, Y5
+	VFNMADD231PS pairs_const3f317200<>+0(SB), Y5, Y3
+	VMULPS       pairs_const35bfbe8e<>+0(SB), Y5, Y5
+	VSUBPS       Y5, Y3, Y3
+	VMULPS       pairs_const3c083142<>+0(SB), Y3, Y5
+	VADDPS       pairs_const3d2b94f8<>+0(SB), Y5, Y5
+	VMULPS       Y3, Y5, Y5
+	VADDPS       pairs_const3e2aabd7<>+0(SB), Y5, Y5
+	VMULPS       Y3, Y5, Y5
+	VADDPS       pairs_const3efffefe<>+0(SB), Y5, Y5
+	VMULPS       Y3, Y3, Y6
+	VMULPS       Y5, Y6, Y5
+	VADDPS       Y3, Y5, Y5
+	VADDPS       pairs_const3f800000<>+0(SB), Y5, Y5
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y5, Y5
+	VANDPS       Y4, Y5, Y5
+	VMOVUPS      Y5, (AX)
+	VCVTPS2PD    (AX), Y1
+	VADDPD       pairs_one<>+0(SB), Y1, Y1
+	VMOVUPD      pairs_one<>+0(SB), Y3
+	VDIVPD       Y1, Y3, Y3
+	VMULPD       pairs_tiny<>+0(SB), Y1, Y1
+	VCVTPD2PSY   Y3, X3
+	VCVTPD2PSY   Y1, X1
+	VCVTPS2PD    16(AX), Y4
+	VADDPD       pairs_one<>+0(SB), Y4, Y4
+	VMOVUPD      pairs_one<>+0(SB), Y6
+	VDIVPD       Y4, Y6, Y6
+	VMULPD       pairs_tiny<>+0(SB), Y4, Y4
+	VCVTPD2PSY   Y6, X6
+	VCVTPD2PSY   Y4, X4
+	VINSERTF128  $0x01, X6, Y3, Y3
+	VINSERTF128  $0x01, X4, Y1, Y1
+	VMULPS       Y3, Y5, Y4
+	VCMPPS       $0x05, Y1, Y5, Y1
+	VANDPS       Y1, Y4, Y1
+	VCMPPS       $0x01, Y0, Y2, Y2
+	VBLENDVPS    Y2, Y1, Y3, Y0
+	VBLENDVPS    Y2, Y3, Y1, Y1
+	VUNPCKLPS    Y1, Y0, Y2
+	VUNPCKHPS    Y1, Y0, Y0
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y0, 32(AX)
+	ADDQ         $+64, CX
+	ADDQ         $+64, AX
+	DECQ         DX
+	JNZ          loop
+
+end:
+	MOVQ DX, ret+24(FP)
 	VZEROUPPER
 	RET
-
-DATA pairs_twice<>+0(SB)/4, $0x00000000
-DATA pairs_twice<>+4(SB)/4, $0x00000000
-DATA pairs_twice<>+8(SB)/4, $0x00000001
-DATA pairs_twice<>+12(SB)/4, $0x00000001
-DATA pairs_twice<>+16(SB)/4, $0x00000002
-DATA pairs_twice<>+20(SB)/4, $0x00000002
-DATA pairs_twice<>+24(SB)/4, $0x00000003
-DATA pairs_twice<>+28(SB)/4, $0x00000003
-DATA pairs_twice<>+32(SB)/4, $0x00000004
-DATA pairs_twice<>+36(SB)/4, $0x00000004
-DATA pairs_twice<>+40(SB)/4, $0x00000005
-DATA pairs_twice<>+44(SB)/4, $0x00000005
-DATA pairs_twice<>+48(SB)/4, $0x00000006
-DATA pairs_twice<>+52(SB)/4, $0x00000006
-DATA pairs_twice<>+56(SB)/4, $0x00000007
-DATA pairs_twice<>+60(SB)/4, $0x00000007
-GLOBL pairs_twice<>(SB), RODATA|NOPTR, $64
-
-DATA pairs_tiny<>+0(SB)/4, $0x00000000
-DATA pairs_tiny<>+4(SB)/4, $0x38200000
-DATA pairs_tiny<>+8(SB)/4, $0x00000000
-DATA pairs_tiny<>+12(SB)/4, $0x38200000
-DATA pairs_tiny<>+16(SB)/4, $0x00000000
-DATA pairs_tiny<>+20(SB)/4, $0x38200000
-DATA pairs_tiny<>+24(SB)/4, $0x00000000
-DATA pairs_tiny<>+28(SB)/4, $0x38200000
-GLOBL pairs_tiny<>(SB), RODATA|NOPTR, $32
 
 DATA pairs_one<>+0(SB)/4, $0x00000000
 DATA pairs_one<>+4(SB)/4, $0x3ff00000
@@ -347,34 +371,123 @@ DATA pairs_one<>+24(SB)/4, $0x00000000
 DATA pairs_one<>+28(SB)/4, $0x3ff00000
 GLOBL pairs_one<>(SB), RODATA|NOPTR, $32
 
-// func scalePairsAVX512(p *float32, total *float64, rows int)
-// Requires: AVX, AVX512F
-TEXT ·scalePairsAVX512(SB), NOSPLIT, $0-24
-	MOVQ         p+0(FP), AX
-	MOVQ         total+8(FP), CX
-	MOVQ         rows+16(FP), DX
-	VMOVUPS      pairs_twice<>+0(SB), Z0
-	VPBROADCASTQ pairs_tiny<>+0(SB), Z1
-	VPBROADCASTQ pairs_one<>+0(SB), Z2
-	VMOVUPD      Z2, Z2
+DATA pairs_tiny<>+0(SB)/4, $0x00000000
+DATA pairs_tiny<>+4(SB)/4, $0x38200000
+DATA pairs_tiny<>+8(SB)/4, $0x00000000
+DATA pairs_tiny<>+12(SB)/4, $0x38200000
+DATA pairs_tiny<>+16(SB)/4, $0x00000000
+DATA pairs_tiny<>+20(SB)/4, $0x38200000
+DATA pairs_tiny<>+24(SB)/4, $0x00000000
+DATA pairs_tiny<>+28(SB)/4, $0x38200000
+GLOBL pairs_tiny<>(SB), RODATA|NOPTR, $32
+
+DATA pairs_const7f800000<>+0(SB)/4, $0x7f800000
+DATA pairs_const7f800000<>+4(SB)/4, $0x7f800000
+DATA pairs_const7f800000<>+8(SB)/4, $0x7f800000
+DATA pairs_const7f800000<>+12(SB)/4, $0x7f800000
+DATA pairs_const7f800000<>+16(SB)/4, $0x7f800000
+DATA pairs_const7f800000<>+20(SB)/4, $0x7f800000
+DATA pairs_const7f800000<>+24(SB)/4, $0x7f800000
+DATA pairs_const7f800000<>+28(SB)/4, $0x7f800000
+GLOBL pairs_const7f800000<>(SB), RODATA|NOPTR, $32
+
+DATA pairs_const7fffffff<>+0(SB)/4, $0x7fffffff
+DATA pairs_const7fffffff<>+4(SB)/4, $0x7fffffff
+DATA pairs_const7fffffff<>+8(SB)/4, $0x7fffffff
+DATA pairs_const7fffffff<>+12(SB)/4, $0x7fffffff
+DATA pairs_const7fffffff<>+16(SB)/4, $0x7fffffff
+DATA pairs_const7fffffff<>+20(SB)/4, $0x7fffffff
+DATA pairs_const7fffffff<>+24(SB)/4, $0x7fffffff
+DATA pairs_const7fffffff<>+28(SB)/4, $0x7fffffff
+GLOBL pairs_const7fffffff<>(SB), RODATA|NOPTR, $32
+
+// func softmaxPairsAVX512(dst *float32, w *float32, turns int) int
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·softmaxPairsAVX512(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         turns+16(FP), DX
+	VPBROADCASTD pairs_const3fb8aa3b<>+0(SB), Z0
+	VPBROADCASTD pairs_const4b40007f<>+0(SB), Z1
+	VPBROADCASTD pairs_const3f317200<>+0(SB), Z1
+	VPBROADCASTD pairs_const35bfbe8e<>+0(SB), Z4
+	VPBROADCASTD pairs_const3efffefe<>+0(SB), Z5
+	VPBROADCASTD pairs_const3e2aabd7<>+0(SB), Z6
+	VPBROADCASTD pairs_const3d2b94f8<>+0(SB), Z7
+	VPBROADCASTD pairs_const3c083142<>+0(SB), Z8
+	VPBROADCASTD pairs_const3f800000<>+0(SB), Z9
+	VPBROADCASTD pairs_constc2ae999a<>+0(SB), Z10
+	VPBROADCASTQ pairs_one<>+0(SB), Z11
+	VPBROADCASTQ pairs_tiny<>+0(SB), Z12
+	VPBROADCASTD pairs_const7f800000<>+0(SB), Z13
+	VPBROADCASTD pairs_const7fffffff<>+0(SB), Z14
 
 loop:
-	VMOVUPS   (CX), Z3
-	VDIVPD    Z3, Z2, Z4
-	VMULPD    Z1, Z3, Z3
-	VMOVUPS   (AX), Z5
-	VCVTPD2PS Z4, Y6
-	VPERMPS   Z6, Z0, Z6
-	VMULPS    Z6, Z5, Z4
-	VCVTPD2PS Z3, Y7
-	VPERMPS   Z7, Z0, Z7
-	VCMPPS    $0x05, Z7, Z5, K1
-	VMOVAPS.Z Z4, K1, Z3
-	VMOVUPS   Z3, (AX)
-	ADDQ      $+64, AX
-	ADDQ      $+64, CX
-	SUBQ      $+8, DX
-	JNZ       loop
+	VMOVUPS      (CX), Z15
+	VMOVUPS      64(CX), Z16
+	VSHUFPS      $0x88, Z16, Z15, Z17
+	VSHUFPS      $0xdd, Z16, Z15, Z15
+	VMAXPS       Z17, Z15, Z16
+	VMINPS       Z17, Z15, Z18
+	VCMPPS       $0x07, Z17, Z15, K1
+	VANDPS       Z14, Z16, Z19
+	VCMPPS       $0x01, Z13, Z19, K2
+	KANDW        K1, K2, K2
+	KMOVW        K2, BX
+	CMPL         BX, $+65535
+	JNE          end
+	VSUBPS       Z16, Z18, Z16
+	VCMPPS       $0x05, Z10, Z16, K1
+	VMULPS       Z0, Z16, Z18
+	VRNDSCALEPS  $0x00, Z18, Z19
+	VFNMADD231PS Z1, Z19, Z16
+	VMULPS       Z4, Z19, Z18
+	VSUBPS       Z18, Z16, Z16
+	VMULPS       Z8, Z16, Z18
+	VADDPS       Z7, Z18, Z18
+	VMULPS       Z16, Z18, Z18
+	VADDPS       Z6, Z18, Z18
+	VMULPS       Z16, Z18, Z18
+	VADDPS       Z5, Z18, Z18
+	VMULPS       Z16, Z16, Z20
+	VMULPS       Z18, Z20, Z18
+	VADDPS       Z16, Z18, Z18
+	VADDPS       Z9, Z18, Z18
+	VSCALEFPS.Z  Z19, Z18, K1, Z18
+	VMOVUPS      Z18, (AX)
+	VCVTPS2PD    (AX), Z16
+	VADDPD       Z11, Z16, Z16
+	VMOVUPD      Z11, Z19
+	VDIVPD       Z16, Z19, Z19
+	VMULPD       Z12, Z16, Z16
+	VCVTPD2PS    Z19, Y19
+	VCVTPD2PS    Z16, Y16
+	VCVTPS2PD    32(AX), Z20
+	VADDPD       Z11, Z20, Z20
+	VMOVUPD      Z11, Z21
+	VDIVPD       Z20, Z21, Z21
+	VMULPD       Z12, Z20, Z20
+	VCVTPD2PS    Z21, Y21
+	VCVTPD2PS    Z20, Y20
+	VINSERTF64X4 $0x01, Y21, Z19, Z19
+	VINSERTF64X4 $0x01, Y20, Z16, Z16
+	VMULPS       Z19, Z18, Z20
+	VCMPPS       $0x05, Z16, Z18, K1
+	VMOVAPS.Z    Z20, K1, Z16
+	VCMPPS       $0x01, Z15, Z17, K1
+	VBLENDMPS    Z16, Z19, K1, Z2
+	VBLENDMPS    Z19, Z16, K1, Z3
+	VUNPCKLPS    Z3, Z2, Z15
+	VUNPCKHPS    Z3, Z2, Z16
+	VMOVUPS      Z15, (AX)
+	VMOVUPS      Z16, 64(AX)
+	ADDQ         $+128, CX
+	ADDQ         $+128, AX
+	DECQ         DX
+	JNZ          loop
+
+end:
+	MOVQ DX, ret+24(FP)
 	VZEROUPPER
 	RET
 

@@ -54,15 +54,15 @@ func flooredRowsAVX2(p *float32, w *float32, max *float32, total *float64, rows 
 //go:noescape
 func flooredRowsAVX512(p *float32, w *float32, max *float32, total *float64, rows int, cols int, floor float32)
 
-// scaleRowsAVX2 multiplies rows ≥ 1 rows of weights by softmaxScale of their totals.
+// scaleRowsAVX2 stores rows ≥ 1 rows of weights times softmaxScale of their totals.
 //
 //go:noescape
-func scaleRowsAVX2(p *float32, total *float64, rows int, cols int)
+func scaleRowsAVX2(dst *float32, p *float32, total *float64, rows int, cols int)
 
-// scaleRowsAVX512 multiplies rows ≥ 1 rows of weights by softmaxScale of their totals.
+// scaleRowsAVX512 stores rows ≥ 1 rows of weights times softmaxScale of their totals.
 //
 //go:noescape
-func scaleRowsAVX512(p *float32, total *float64, rows int, cols int)
+func scaleRowsAVX512(dst *float32, p *float32, total *float64, rows int, cols int)
 
 // shiftRowAVX2 stores (w−m)−l.
 //

@@ -2736,56 +2736,58 @@ done10:
 	VZEROUPPER
 	RET
 
-// func scaleRowsAVX2(p *float32, total *float64, rows int, cols int)
+// func scaleRowsAVX2(dst *float32, p *float32, total *float64, rows int, cols int)
 // Requires: AVX, AVX2
-TEXT ·scaleRowsAVX2(SB), NOSPLIT, $0-32
-	MOVQ   p+0(FP), AX
-	MOVQ   total+8(FP), CX
-	MOVQ   rows+16(FP), DX
-	MOVQ   cols+24(FP), BX
+TEXT ·scaleRowsAVX2(SB), NOSPLIT, $0-40
+	MOVQ   dst+0(FP), AX
+	MOVQ   p+8(FP), CX
+	MOVQ   total+16(FP), DX
+	MOVQ   rows+24(FP), BX
+	MOVQ   cols+32(FP), SI
 	VMOVSD rows_one64<>+0(SB), X0
 
 row:
-	VMOVSD       (CX), X1
+	VMOVSD       (DX), X1
 	VDIVSD       X1, X0, X2
 	VCVTSD2SS    X2, X2, X2
 	VBROADCASTSS X2, Y2
 	VMULSD       rows_tiny64<>+0(SB), X1, X1
 	VCVTSD2SS    X1, X1, X1
 	VBROADCASTSS X1, Y1
-	XORQ         SI, SI
-	MOVQ         BX, DI
-	SUBQ         $+8, DI
+	XORQ         DI, DI
+	MOVQ         SI, R8
+	SUBQ         $+8, R8
 
 loop1:
-	CMPQ    SI, DI
+	CMPQ    DI, R8
 	JG      tail2
-	VMOVUPS (AX)(SI*4), Y3
+	VMOVUPS (CX)(DI*4), Y3
 	VMULPS  Y2, Y3, Y4
 	VCMPPS  $0x05, Y1, Y3, Y3
 	VANDPS  Y3, Y4, Y3
-	VMOVUPS Y3, (AX)(SI*4)
-	ADDQ    $+8, SI
+	VMOVUPS Y3, (AX)(DI*4)
+	ADDQ    $+8, DI
 	JMP     loop1
 
 tail2:
-	MOVQ       BX, DI
-	SUBQ       SI, DI
-	JZ         done3
-	LEAQ       rows_leading<>+32(SB), R8
-	SHLQ       $0x02, DI
+	MOVQ       SI, R8
 	SUBQ       DI, R8
-	VMOVDQU    (R8), Y3
-	VMASKMOVPS (AX)(SI*4), Y3, Y4
+	JZ         done3
+	LEAQ       rows_leading<>+32(SB), R9
+	SHLQ       $0x02, R8
+	SUBQ       R8, R9
+	VMOVDQU    (R9), Y3
+	VMASKMOVPS (CX)(DI*4), Y3, Y4
 	VMULPS     Y2, Y4, Y2
 	VCMPPS     $0x05, Y1, Y4, Y1
 	VANDPS     Y1, Y2, Y1
-	VMASKMOVPS Y1, Y3, (AX)(SI*4)
+	VMASKMOVPS Y1, Y3, (AX)(DI*4)
 
 done3:
-	LEAQ (AX)(BX*4), AX
-	ADDQ $+8, CX
-	DECQ DX
+	LEAQ (AX)(SI*4), AX
+	LEAQ (CX)(SI*4), CX
+	ADDQ $+8, DX
+	DECQ BX
 	JNZ  row
 	VZEROUPPER
 	RET
@@ -2798,53 +2800,55 @@ DATA rows_tiny64<>+0(SB)/4, $0x00000000
 DATA rows_tiny64<>+4(SB)/4, $0x38200000
 GLOBL rows_tiny64<>(SB), RODATA|NOPTR, $8
 
-// func scaleRowsAVX512(p *float32, total *float64, rows int, cols int)
+// func scaleRowsAVX512(dst *float32, p *float32, total *float64, rows int, cols int)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·scaleRowsAVX512(SB), NOSPLIT, $0-32
-	MOVQ   p+0(FP), AX
-	MOVQ   total+8(FP), CX
-	MOVQ   rows+16(FP), DX
-	MOVQ   cols+24(FP), BX
+TEXT ·scaleRowsAVX512(SB), NOSPLIT, $0-40
+	MOVQ   dst+0(FP), AX
+	MOVQ   p+8(FP), CX
+	MOVQ   total+16(FP), DX
+	MOVQ   rows+24(FP), BX
+	MOVQ   cols+32(FP), SI
 	VMOVSD rows_one64<>+0(SB), X0
 
 row:
-	VMOVSD       (CX), X1
+	VMOVSD       (DX), X1
 	VDIVSD       X1, X0, X2
 	VCVTSD2SS    X2, X2, X2
 	VBROADCASTSS X2, Z2
 	VMULSD       rows_tiny64<>+0(SB), X1, X1
 	VCVTSD2SS    X1, X1, X1
 	VBROADCASTSS X1, Z1
-	XORQ         SI, SI
-	MOVQ         BX, DI
-	SUBQ         $+16, DI
+	XORQ         DI, DI
+	MOVQ         SI, R8
+	SUBQ         $+16, R8
 
 loop1:
-	CMPQ     SI, DI
+	CMPQ     DI, R8
 	JG       tail2
-	VMOVUPS  (AX)(SI*4), Z3
+	VMOVUPS  (CX)(DI*4), Z3
 	VCMPPS   $0x05, Z1, Z3, K1
 	VMULPS.Z Z2, Z3, K1, Z3
-	VMOVUPS  Z3, (AX)(SI*4)
-	ADDQ     $+16, SI
+	VMOVUPS  Z3, (AX)(DI*4)
+	ADDQ     $+16, DI
 	JMP      loop1
 
 tail2:
-	MOVQ      BX, DI
-	SUBQ      SI, DI
+	MOVQ      SI, R8
+	SUBQ      DI, R8
 	JZ        done3
-	MOVQ      $-1, R8
-	BZHIQ     DI, R8, R8
-	KMOVW     R8, K1
-	VMOVUPS.Z (AX)(SI*4), K1, Z3
+	MOVQ      $-1, R9
+	BZHIQ     R8, R9, R9
+	KMOVW     R9, K1
+	VMOVUPS.Z (CX)(DI*4), K1, Z3
 	VCMPPS    $0x05, Z1, Z3, K2
 	VMULPS.Z  Z2, Z3, K2, Z1
-	VMOVUPS   Z1, K1, (AX)(SI*4)
+	VMOVUPS   Z1, K1, (AX)(DI*4)
 
 done3:
-	LEAQ (AX)(BX*4), AX
-	ADDQ $+8, CX
-	DECQ DX
+	LEAQ (AX)(SI*4), AX
+	LEAQ (CX)(SI*4), CX
+	ADDQ $+8, DX
+	DECQ BX
 	JNZ  row
 	VZEROUPPER
 	RET

@@ -29,10 +29,10 @@ func flooredSegmentNEON(p *float32, w *float32, n int, m float32, floor float32,
 //go:noescape
 func flooredRowsNEON(p *float32, w *float32, max *float32, total *float64, rows int, cols int, floor float32)
 
-// scaleRowsNEON multiplies rows ≥ 1 rows of weights by softmaxScale of their totals.
+// scaleRowsNEON stores rows ≥ 1 rows of weights times softmaxScale of their totals.
 //
 //go:noescape
-func scaleRowsNEON(p *float32, total *float64, rows int, cols int)
+func scaleRowsNEON(dst *float32, p *float32, total *float64, rows int, cols int)
 
 // shiftRowNEON stores (w−m)−l.
 //

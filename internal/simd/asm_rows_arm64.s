@@ -2861,32 +2861,32 @@ done23:
 	BNE row
 	RET
 
-// func scaleRowsNEON(p *float32, total *float64, rows int, cols int)
-TEXT ·scaleRowsNEON(SB), NOSPLIT, $0-32
-	MOVD p+0(FP), R0
-	MOVD total+8(FP), R1
-	MOVD rows+16(FP), R2
-	MOVD cols+24(FP), R3
+// func scaleRowsNEON(dst *float32, p *float32, total *float64, rows int, cols int)
+TEXT ·scaleRowsNEON(SB), NOSPLIT, $0-40
+	MOVD dst+0(FP), R0
+	MOVD p+8(FP), R1
+	MOVD total+16(FP), R2
+	MOVD rows+24(FP), R3
+	MOVD cols+32(FP), R4
 	FMOVD $1.0, F2
 	MOVD $0x3820000000000000, R6
 	FMOVD R6, F3
 
 row:
-	FMOVD (R1), F0
+	FMOVD (R2), F0
 	FDIVD F0, F2, F1
 	FMULD F3, F0, F0
 	FCVTDS F1, F1
 	FCVTDS F0, F0
 	WORD $0x4e040421 // dup v1.4s, v1.s[0]
 	WORD $0x4e040400 // dup v0.4s, v0.s[0]
-	MOVD R3, R4
-	MOVD R0, R5
-	SUBS $16, R4, R4
+	MOVD R4, R5
+	SUBS $16, R5, R5
 	BLT rest2
 
 loop1:
-	WORD $0xacc118a4 // ldp q4, q6, [x5], #32
-	WORD $0xacc128a8 // ldp q8, q10, [x5], #32
+	WORD $0xacc11824 // ldp q4, q6, [x1], #32
+	WORD $0xacc12828 // ldp q8, q10, [x1], #32
 	WORD $0x6ea4e405 // fcmgt v5.4s, v0.4s, v4.4s
 	WORD $0x6ea6e407 // fcmgt v7.4s, v0.4s, v6.4s
 	WORD $0x6ea8e409 // fcmgt v9.4s, v0.4s, v8.4s
@@ -2901,17 +2901,17 @@ loop1:
 	WORD $0x4e6b1d4a // bic v10.16b, v10.16b, v11.16b
 	WORD $0xac811804 // stp q4, q6, [x0], #32
 	WORD $0xac812808 // stp q8, q10, [x0], #32
-	SUBS $16, R4, R4
+	SUBS $16, R5, R5
 	BGE loop1
 
 rest2:
-	ADD $16, R4, R4
+	ADD $16, R5, R5
 
 quad3:
-	SUBS $4, R4, R4
+	SUBS $4, R5, R5
 	BLT part4
-	WORD $0x3dc000a4 // ldr q4, [x5, #0]
-	ADD $16, R5, R5
+	WORD $0x3dc00024 // ldr q4, [x1, #0]
+	ADD $16, R1, R1
 	WORD $0x6ea4e405 // fcmgt v5.4s, v0.4s, v4.4s
 	WORD $0x6e21dc84 // fmul v4.4s, v4.4s, v1.4s
 	WORD $0x4e651c84 // bic v4.16b, v4.16b, v5.16b
@@ -2920,28 +2920,28 @@ quad3:
 	B quad3
 
 part4:
-	ADDS $4, R4, R4
+	ADDS $4, R5, R5
 	BEQ end5
-	LSL $2, R4, R7
+	LSL $2, R5, R7
 	WORD $0x4f000404 // movi v4.4s, #0
-	TBZ $1, R4, one6
-	WORD $0x0d4084a4 // ld1 {v4.d}[0], [x5]
-	TBZ $0, R4, done7
-	ADD $8, R5, R8
+	TBZ $1, R5, one6
+	WORD $0x0d408424 // ld1 {v4.d}[0], [x1]
+	TBZ $0, R5, done7
+	ADD $8, R1, R8
 	WORD $0x4d408104 // ld1 {v4.s}[2], [x8]
 	B done7
 
 one6:
-	WORD $0x0d4080a4 // ld1 {v4.s}[0], [x5]
+	WORD $0x0d408024 // ld1 {v4.s}[0], [x1]
 
 done7:
-	ADD R7, R5, R5
+	ADD R7, R1, R1
 	WORD $0x6ea4e405 // fcmgt v5.4s, v0.4s, v4.4s
 	WORD $0x6e21dc84 // fmul v4.4s, v4.4s, v1.4s
 	WORD $0x4e651c84 // bic v4.16b, v4.16b, v5.16b
-	TBZ $1, R4, one8
+	TBZ $1, R5, one8
 	WORD $0x0d008404 // st1 {v4.d}[0], [x0]
-	TBZ $0, R4, done9
+	TBZ $0, R5, done9
 	ADD $8, R0, R8
 	WORD $0x4d008104 // st1 {v4.s}[2], [x8]
 	B done9
@@ -2953,8 +2953,8 @@ done9:
 	ADD R7, R0, R0
 
 end5:
-	ADD $8, R1, R1
-	SUBS $1, R2, R2
+	ADD $8, R2, R2
+	SUBS $1, R3, R3
 	BNE row
 	RET
 

@@ -121,15 +121,28 @@ func softmax(dst, w []float32, cols int) {
 		refSoftmax(dst, w, cols)
 		return
 	}
+	if cols == 2 {
+		n := softmaxPairs(dst, w)
+		dst, w = dst[n:], w[n:]
+	}
+	softmaxRows(dst, w, cols)
+}
+
+func softmaxRows(dst, w []float32, cols int) {
 	s := scratches.Get().(*scratch)
 	defer scratches.Put(s)
 	for len(dst) > 0 {
 		r := perCall(len(dst)/cols, cols)
 		n := r * cols
-		weights(dst[:n], s.z[:r], w[:n], cols, 0)
-		for i := 0; i < n; i += runTerms { // more than once for a long row only
-			part := dst[i:min(i+runTerms, n)]
-			scaleRows(part, s.z[:r], len(part)/r)
+		if n <= scratchTerms { // a row is not read where the end of one has just been stored
+			weightRows(s.p[:n], w, s.max[:r], s.z[:], cols, 0)
+			scaleRows(dst[:n], s.p[:n], s.z[:r], cols)
+		} else {
+			weights(dst[:n], s.z[:1], w[:n], cols, 0)
+			for i := 0; i < n; i += runTerms {
+				part := dst[i:min(i+runTerms, n)]
+				scaleRows(part, part, s.z[:1], len(part))
+			}
 		}
 		dst, w = dst[n:], w[n:]
 	}

@@ -15,6 +15,8 @@ func weightRows(p, w, maxes []float32, total []float64, cols int, floor float32)
 	switch {
 	case best == purego:
 		refWeightRows(p, w, maxes, total, cols, floor)
+	case best == avx512 && cols < blockTerms && len(maxes) > 1:
+		shortRows(p[:len(maxes)*cols], w, maxes, total, cols, floor)
 	case best == avx512 && floor > 0:
 		flooredRowsAVX512(&p[0], &w[0], &maxes[0], &total[0], len(maxes), cols, floor)
 	case best == avx512:
@@ -24,6 +26,21 @@ func weightRows(p, w, maxes []float32, total []float64, cols int, floor float32)
 	default:
 		weightsRowsAVX2(&p[0], &w[0], &maxes[0], &total[0], len(maxes), cols, 0)
 	}
+}
+
+// shortRows is weightRows on rows of less than a block, step by step: exponentials, at
+// least, fill whole registers and do not wait for each other.
+//
+//go:noinline
+func shortRows(p, w, maxes []float32, total []float64, cols int, floor float32) {
+	if floor > 0 {
+		shiftRowsFlooredAVX512(&p[0], &w[0], &maxes[0], len(maxes), cols)
+		expsFlooredAVX512(&p[0], len(p), floor)
+	} else {
+		shiftRowsAVX512(&p[0], &w[0], &maxes[0], len(maxes), cols)
+		expsAVX512(&p[0], len(p), 0)
+	}
+	totalRowsAVX512(&p[0], &total[0], len(maxes), cols)
 }
 
 //go:noinline
@@ -60,17 +77,11 @@ func shiftRow(dst, w []float32, m, l float32) {
 }
 
 //go:noinline
-func scaleRows(p []float32, total []float64, cols int) {
-	if cols == 2 {
-		n := scalePairs(p, total)
-		if p, total = p[2*n:], total[n:]; len(p) == 0 {
-			return
-		}
-	}
+func scaleRows(dst, p []float32, total []float64, cols int) {
 	if best == avx512 {
-		scaleRowsAVX512(&p[0], &total[0], len(total), cols)
+		scaleRowsAVX512(&dst[0], &p[0], &total[0], len(total), cols)
 	} else {
-		scaleRowsAVX2(&p[0], &total[0], len(total), cols)
+		scaleRowsAVX2(&dst[0], &p[0], &total[0], len(total), cols)
 	}
 }
 
@@ -87,10 +98,15 @@ func pickRowsRun(idx []int32, p []float32, total, u []float64, cols int) {
 	n := 0
 	if cols == 2 {
 		n = pickPairs(idx, p, total, u)
+	} else if n = len(idx) &^ 7; n > 0 && cols < blockTerms && best == avx512 {
+		pickShortAVX512(&idx[0], &p[0], &total[0], &u[0], n, cols)
+	} else {
+		n = 0
 	}
 	if n == len(idx) {
-		// All were pairs.
-	} else if best == avx512 {
+		return
+	}
+	if best == avx512 {
 		pickRowsAVX512(&idx[n], &p[n*cols], &total[n], &u[n], len(idx)-n, cols)
 	} else {
 		pickRowsAVX2(&idx[n], &p[n*cols], &total[n], &u[n], len(idx)-n, cols)

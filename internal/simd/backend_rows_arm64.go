@@ -37,8 +37,8 @@ func shiftRow(dst, w []float32, m, l float32) {
 }
 
 //go:noinline
-func scaleRows(p []float32, total []float64, cols int) {
-	scaleRowsNEON(&p[0], &total[0], len(total), cols)
+func scaleRows(dst, p []float32, total []float64, cols int) {
+	scaleRowsNEON(&dst[0], &p[0], &total[0], len(total), cols)
 }
 
 //go:noinline
@@ -50,3 +50,6 @@ func pickRow(p []float32, target, before float64) int {
 func pickRowsRun(idx []int32, p []float32, total, u []float64, cols int) {
 	pickRowsNEON(&idx[0], &p[0], &total[0], &u[0], len(idx), cols)
 }
+
+// softmaxPairs leaves rows of two to the kernels of all rows.
+func softmaxPairs(dst, w []float32) (done int) { return 0 }

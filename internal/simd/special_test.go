@@ -3,6 +3,7 @@ package simd
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -97,4 +98,28 @@ func rowsOf(b level, w []float32, cols int) (results []string) {
 		}
 	})
 	return results
+}
+
+// TestCategoricalAtBounds: draws by uniform numbers at which cumulative sums of few
+// different weights, zeros among them, are met exactly, and by the largest one.
+func TestCategoricalAtBounds(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	logs := []float32{0, 0, -inf32, math.Ln2, -math.Ln2, -80, -20}
+	for cols := 1; cols <= 150; cols++ {
+		const rows = 27
+		w, u := make([]float32, rows*cols), make([]float64, rows)
+		for i := range w {
+			w[i] = logs[r.IntN(1+r.IntN(len(logs)))]
+		}
+		for i := range u {
+			u[i] = []float64{0, 1 - 0x1p-53, float64(r.IntN(cols)) / float64(cols), float64(r.IntN(64)) / 64, r.Float64()}[r.IntN(5)]
+		}
+		want := make([]int32, rows)
+		withBackend(purego, func() { Categorical(want, w, cols, u) })
+		for _, b := range backends() {
+			got := make([]int32, rows)
+			withBackend(b, func() { Categorical(got, w, cols, u) })
+			require.Equal(t, want, got, "%s: %d columns", levelNames[b], cols)
+		}
+	}
 }

@@ -90,7 +90,7 @@ func fold(b *builder) {
 			half := k.half()
 			if k.wide() {
 				k.VEXTRACTF64X4(operand.U8(1), bits, half)
-				k.VORPD(half, bits.(reg.VecVirtual).AsY(), half)
+				k.VORPD(half, bits.AsY(), half)
 			} else {
 				k.VEXTRACTF128(operand.U8(1), bits, half)
 				k.VORPD(half, bits.AsX(), half)

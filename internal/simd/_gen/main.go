@@ -35,6 +35,7 @@ var topics = []struct {
 	{"linear64", linear64},
 	{"marked", marked},
 	{"rows", rows},
+	{"short", short},
 	{"pick", pick},
 	{"double", double},
 	{"lattice", lattice},

@@ -12,8 +12,8 @@ import (
 func pairs(b *builder) {
 	b.each("pairRows", "func(p, w, max *float32, total *float64, rows int)",
 		"is weightsRows for two columns and rows = 8k.", pairRows)
-	b.each("scalePairs", "func(p *float32, total *float64, rows int)",
-		"is scaleRows for two columns and rows = 8k.", scalePairs)
+	b.each("softmaxPairs", "func(dst, w *float32, turns int) int",
+		"is refSoftmax on turns ≥ 1 of as many rows of two as a register has lanes. It returns the turns it left: it stops before one with a row that has NaN, +Inf or nothing above −Inf.", softmaxPairs)
 	b.each("pickPairs", "func(idx *int32, p *float32, total, u *float64, rows int)",
 		"is pickRows for two columns and rows = 8k.", pickPairs)
 }
@@ -26,10 +26,6 @@ func (k *kernel) order(name string, words ...uint32) reg.VecVirtual {
 
 func (k *kernel) evens() reg.VecVirtual {
 	return k.order("evens", 0, 2, 4, 6, 8, 10, 12, 14, 0, 0, 0, 0, 0, 0, 0, 0)
-}
-
-func (k *kernel) twice() reg.VecVirtual {
-	return k.order("twice", 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7)
 }
 
 func (k *kernel) next(rows reg.GPVirtual, by ...interface{}) {
@@ -83,30 +79,6 @@ func pairRows(k *kernel) {
 	k.next(rows, p, 4*k.w, w, 4*k.w, maxes, 2*k.w, total, 4*k.w)
 }
 
-func scalePairs(k *kernel) {
-	p, total, rows := k.param("p"), k.param("total"), k.param("rows")
-	twice := k.twice()
-	tiny, one := k.f64("tiny", 0x1p-125), k.vec()
-	k.VMOVUPD(k.f64("one", 1), one)
-	k.Label("loop")
-	t, inv := k.load(operand.Mem{Base: total}, nil), k.vec()
-	k.VDIVPD(t, one, inv)
-	k.VMULPD(tiny, t, t)
-	spread := func(d reg.VecVirtual) reg.VecVirtual {
-		f := k.vec()
-		if k.wide() {
-			k.VCVTPD2PS(d, f.AsY())
-		} else {
-			k.VCVTPD2PSY(d, f.AsX())
-		}
-		k.VPERMPS(f, twice, f)
-		return f
-	}
-	v := k.load(operand.Mem{Base: p}, nil)
-	k.store(k.keep(k.mul(v, spread(inv)), v, spread(t), 5), operand.Mem{Base: p}, nil)
-	k.next(rows, p, 4*k.w, total, 4*k.w)
-}
-
 func pickPairs(k *kernel) {
 	idx, p, total, us, rows := k.param("idx"), k.param("p"), k.param("total"), k.param("u"), k.param("rows")
 	evens := k.evens()
@@ -148,4 +120,87 @@ func pickPairs(k *kernel) {
 		k.VMOVUPS(r.AsX(), operand.Mem{Base: idx})
 	}
 	k.next(rows, idx, 2*k.w, p, 4*k.w, total, 4*k.w, us, 4*k.w)
+}
+
+// softmaxPairs computes one exponential a row, of the smaller entry: the larger one's is 1.
+func softmaxPairs(k *kernel) {
+	dst, w, turns := k.param("dst"), k.param("w"), k.param("turns")
+	c := k.expConsts()
+	one, tiny, inf := k.f64("one", 1), k.f64("tiny", 0x1p-125), k.f32(math.Inf(1))
+	absolute := k.u32(1<<31 - 1)
+	const less, ordered, notLess = 1, 7, 5
+	k.Label("loop")
+	a, b := k.load(operand.Mem{Base: w}, nil), k.load(operand.Mem{Base: w, Disp: 4 * k.w}, nil)
+	x, y, top := k.vec(), k.vec(), k.vec()
+	k.VSHUFPS(operand.U8(0x88), b, a, x) // in the order in which VUNPCK undoes it
+	k.VSHUFPS(operand.U8(0xDD), b, a, y)
+	k.VMAXPS(x, y, top)
+	low, known := k.vec(), k.GP32()
+	k.VMINPS(x, y, low)
+	if k.wide() {
+		both, finite := k.K(), k.K()
+		k.VCMPPS(operand.U8(ordered), x, y, both)
+		k.VCMPPS(operand.U8(less), inf, k.and(top, absolute), finite)
+		k.KANDW(both, finite, finite)
+		k.KMOVW(finite, known)
+	} else {
+		both, finite := k.vec(), k.vec()
+		k.VCMPPS(operand.U8(ordered), x, y, both)
+		k.VCMPPS(operand.U8(less), inf, k.and(top, absolute), finite)
+		k.VANDPS(both, finite, finite)
+		k.VMOVMSKPS(finite, known)
+	}
+	k.CMPL(known, imm(1<<k.w-1))
+	k.JNE(operand.LabelRef("end"))
+	e := k.exp(c, k.sub(low, top))
+	k.store(e, operand.Mem{Base: dst}, nil)
+	var scale, least [2]reg.VecVirtual
+	for h := range scale {
+		t, s, l := k.vec(), k.vec(), k.vec()
+		k.VCVTPS2PD(operand.Mem{Base: dst, Disp: 2 * k.w * h}, t)
+		k.VADDPD(one, t, t)
+		k.VMOVUPD(one, s)
+		k.VDIVPD(t, s, s)
+		k.VMULPD(tiny, t, l)
+		if k.wide() {
+			k.VCVTPD2PS(s, s.AsY())
+			k.VCVTPD2PS(l, l.AsY())
+		} else {
+			k.VCVTPD2PSY(s, s.AsX())
+			k.VCVTPD2PSY(l, l.AsX())
+		}
+		scale[h], least[h] = s, l
+	}
+	s, l := k.vec(), k.vec()
+	if k.wide() {
+		k.VINSERTF64X4(operand.U8(1), scale[1].AsY(), scale[0], s)
+		k.VINSERTF64X4(operand.U8(1), least[1].AsY(), least[0], l)
+	} else {
+		k.VINSERTF128(operand.U8(1), scale[1].AsX(), scale[0], s)
+		k.VINSERTF128(operand.U8(1), least[1].AsX(), least[0], l)
+	}
+	small := k.keep(k.mul(e, s), e, l, notLess)
+	px, py := k.vec(), k.vec()
+	if k.wide() {
+		below := k.K()
+		k.VCMPPS(operand.U8(less), y, x, below)
+		k.VBLENDMPS(small, s, below, px)
+		k.VBLENDMPS(s, small, below, py)
+	} else {
+		below := k.vec()
+		k.VCMPPS(operand.U8(less), y, x, below)
+		k.VBLENDVPS(below, small, s, px)
+		k.VBLENDVPS(below, s, small, py)
+	}
+	lo, hi := k.vec(), k.vec()
+	k.VUNPCKLPS(py, px, lo)
+	k.VUNPCKHPS(py, px, hi)
+	k.store(lo, operand.Mem{Base: dst}, nil)
+	k.store(hi, operand.Mem{Base: dst, Disp: 4 * k.w}, nil)
+	k.ADDQ(imm(8*k.w), w)
+	k.ADDQ(imm(8*k.w), dst)
+	k.DECQ(turns)
+	k.JNZ(operand.LabelRef("loop"))
+	k.Label("end")
+	k.Store(turns, k.ReturnIndex(0))
 }

@@ -50,9 +50,9 @@ func rows(b *builder) {
 				k.JNZ(operand.LabelRef("row"))
 			})
 	}
-	b.each("scaleRows", "func(p *float32, total *float64, rows, cols int)",
-		"multiplies rows ≥ 1 rows of weights by softmaxScale of their totals.", func(k *kernel) {
-			p, total, rows, cols := k.param("p"), k.param("total"), k.param("rows"), k.param("cols")
+	b.each("scaleRows", "func(dst, p *float32, total *float64, rows, cols int)",
+		"stores rows ≥ 1 rows of weights times softmaxScale of their totals.", func(k *kernel) {
+			dst, p, total, rows, cols := k.param("dst"), k.param("p"), k.param("total"), k.param("rows"), k.param("cols")
 			one := k.XMM()
 			k.VMOVSD(k.table("one64", 0, 0x3ff00000), one)
 			tiny := k.table("tiny64", 0, 0x38200000) // 2⁻¹²⁵
@@ -73,11 +73,12 @@ func rows(b *builder) {
 					m, r := k.K(), k.vec()
 					k.VCMPPS(operand.U8(notLess), low, v, m)
 					k.VMULPS_Z(by, v, m, r)
-					k.store(r, at(p, i, 0), sel)
+					k.store(r, at(dst, i, 0), sel)
 					return
 				}
-				k.store(k.keep(k.mul(v, by), v, low, notLess), at(p, i, 0), sel)
+				k.store(k.keep(k.mul(v, by), v, low, notLess), at(dst, i, 0), sel)
 			})
+			k.LEAQ(operand.Mem{Base: dst, Index: cols, Scale: 4}, dst)
 			k.LEAQ(operand.Mem{Base: p, Index: cols, Scale: 4}, p)
 			k.ADDQ(imm(8), total)
 			k.DECQ(rows)

@@ -56,8 +56,8 @@ func rows(f *file) {
 				k.emit("BNE row")
 			})
 	}
-	f.function("scaleRows", "(p *float32, total *float64, rows, cols int)",
-		"multiplies rows ≥ 1 rows of weights by softmaxScale of their totals.", scaleRows)
+	f.function("scaleRows", "(dst, p *float32, total *float64, rows, cols int)",
+		"stores rows ≥ 1 rows of weights times softmaxScale of their totals.", scaleRows)
 	f.function("shiftRow", "(dst, w *float32, m, l float32, n int)",
 		"stores (w−m)−l.", func(k *function) {
 			dst, w, n := k.param("dst"), k.param("w"), k.param("n")
@@ -70,8 +70,8 @@ func rows(f *file) {
 }
 
 func scaleRows(k *function) {
-	p, total, rows, cols := k.param("p"), k.param("total"), k.param("rows"), k.param("cols")
-	n, from, g := k.x(), k.x(), k.x()
+	dst, p, total, rows, cols := k.param("dst"), k.param("p"), k.param("total"), k.param("rows"), k.param("cols")
+	n, g := k.x(), k.x()
 	low, by, one, tiny := k.v(), k.v(), k.v(), k.v()
 	k.emit("FMOVD $1.0, F%d", one)
 	k.emit("MOVD $0x3820000000000000, %v", g) // 2⁻¹²⁵
@@ -86,8 +86,7 @@ func scaleRows(k *function) {
 	k.op("dup.s0", by, by)
 	k.op("dup.s0", low, low)
 	k.emit("MOVD %v, %v", cols, n)
-	k.emit("MOVD %v, %v", p, from)
-	k.stream(n, []x{from}, p, quads, func(quads [][]v) {
+	k.stream(n, []x{p}, dst, quads, func(quads [][]v) {
 		k.each(quads, "fcmgt.4s", func(q []v) []v { return []v{q[1], low, q[0]} })
 		k.each(quads, "fmul.4s", func(q []v) []v { return []v{q[0], q[0], by} })
 		k.each(quads, "bic", func(q []v) []v { return []v{q[0], q[0], q[1]} })
