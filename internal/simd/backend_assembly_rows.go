@@ -121,9 +121,10 @@ func softmax(dst, w []float32, cols int) {
 		refSoftmax(dst, w, cols)
 		return
 	}
-	if cols == 2 {
-		n := softmaxPairs(dst, w)
-		dst, w = dst[n:], w[n:]
+	for cols == 2 && len(dst) > 0 {
+		done, next := softmaxPairs(dst[:min(len(dst), runTerms)], w)
+		softmaxRows(dst[done:next], w[done:next], cols)
+		dst, w = dst[next:], w[next:]
 	}
 	softmaxRows(dst, w, cols)
 }

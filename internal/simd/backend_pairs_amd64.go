@@ -27,29 +27,26 @@ func pickPairs(idx []int32, p []float32, total, u []float64) int {
 	return rows
 }
 
-// softmaxPairs is softmax on rows of two, as many as fill whole registers; it returns how
-// many entries it did. Rows that are not of finite numbers are left to the kernels of all rows.
-func softmaxPairs(dst, w []float32) (done int) {
+// softmaxPairs is softmax on rows of two, as many as fill whole registers. It returns how
+// many entries it did, and up to where the kernels of all rows shall go on: over a register of rows that are
+// not all of finite numbers, or over the last ones.
+//
+//go:noinline
+func softmaxPairs(dst, w []float32) (done, next int) {
 	turn := 32
 	if best == avx2 {
 		turn = 16
 	}
-	for len(dst)-done >= turn {
-		n := min((len(dst)-done)/turn, runTerms/turn)
-		left := softmaxPairsRun(dst[done:], w[done:], n)
-		done += (n - left) * turn
-		if left > 0 {
-			softmaxRows(dst[done:done+turn], w[done:done+turn], 2)
-			done += turn
-		}
+	n := len(dst) / turn
+	if n == 0 {
+		return 0, len(dst)
 	}
-	return done
-}
-
-//go:noinline
-func softmaxPairsRun(dst, w []float32, turns int) (left int) {
+	left := 0
 	if best == avx512 {
-		return softmaxPairsAVX512(&dst[0], &w[0], turns)
+		left = softmaxPairsAVX512(&dst[0], &w[0], n)
+	} else {
+		left = softmaxPairsAVX2(&dst[0], &w[0], n)
 	}
-	return softmaxPairsAVX2(&dst[0], &w[0], turns)
+	done = (n - left) * turn
+	return done, min(done+turn, len(dst))
 }
