@@ -7,16 +7,22 @@ import (
 )
 
 // balancedFlips are the flip thresholds of the discrete Langevin proposal under
-// another balance than √t: site i flips with odds ε_i·g(t)/g(1), ε_i = e^(−c_i), where
-// t = e^(−Δ). With ν = σ(−Δ) and ν' = σ(Δ), t = ν/ν', these are
+// another balance than √t: site i flips with odds e^(−c_i)·g(t)/g(1), t = e^(−Δ). For Min
+// and Max these are
 //
-//	2ν, ν/max(ν, ν') and max(ν, ν')/ν'
+//	e^(−c − max(Δ, 0)) and e^(−c − min(Δ, 0)),
 //
-// times ε_i for Barker, Min and Max, so that two sigmoids and a division will do.
+// and for Barker they make the probability, with o = 2e^(−c),
+//
+//	o·σ(−Δ)/(1 + o·σ(−Δ)) = o/(1+o)·σ(−Δ + log(1+o)),
+//
+// so that [simd.FlipThresholds] does for all.
 type balancedFlips struct {
-	balance  Balance
-	odds     []float32              // ε, one entry or one per site
-	up, down [balancedBlock]float32 // ν and ν'
+	balance Balance
+	cost    []float32              // c, or −log(1+o), one entry or one per site
+	share   []int64                // o/(1+o) in multiples of 2⁻³¹, of Barker
+	d       [balancedBlock]float32 // differences
+	zero    [balancedBlock]int32
 }
 
 const balancedBlock = 256
@@ -25,64 +31,69 @@ func newBalancedFlips(b Balance) *balancedFlips { return &balancedFlips{balance:
 
 // setCost takes the costs c, one entry or one per site.
 func (j *balancedFlips) setCost(c []float32) {
-	if j.odds == nil {
-		j.odds = make([]float32, len(c))
+	if j.cost == nil {
+		j.cost, j.share = make([]float32, len(c)), make([]int64, len(c))
+	}
+	copy(j.cost, c)
+	if j.balance != Barker {
+		return
 	}
 	for i, v := range c {
-		j.odds[i] = float32(simd.Exp(-float64(v)))
+		o := 2 * simd.Exp(-float64(v))
+		j.cost[i] = float32(-simd.Log1p(o))
+		j.share[i] = int64(o / (1 + o) * (1 << 31))
 	}
 }
 
 // thresholds stores what [simd.FlipThresholds] does, for the fields h of one state x.
 func (j *balancedFlips) thresholds(t []int32, h []float32, x []int32) {
+	if j.balance == Barker {
+		simd.FlipThresholds(t, h, x, 1, j.cost)
+		j.shares(t)
+		return
+	}
 	for from := 0; from < len(x); from += balancedBlock {
 		to := min(from+balancedBlock, len(x))
-		odds := j.odds
-		if len(odds) > 1 {
-			odds = odds[from:to]
+		cost := j.cost
+		if len(cost) > 1 {
+			cost = cost[from:to]
 		}
-		j.block(t[from:to], h[from:to], x[from:to], odds)
+		j.rest(t[from:to], h[from:to], x[from:to], cost)
 	}
 }
 
-func (j *balancedFlips) block(t []int32, h []float32, x []int32, odds []float32) {
+// shares multiplies thresholds: at least 1 stays so, and what is 0 or negative stays it.
+func (j *balancedFlips) shares(t []int32) {
+	share := j.share[0]
+	for i, v := range t {
+		if len(j.share) > 1 {
+			share = j.share[i]
+		}
+		s := int32(int64(v) * share >> 31)
+		if s == 0 && v > 0 {
+			s = 1
+		}
+		t[i] = s
+	}
+}
+
+// rest is for Min and Max.
+func (j *balancedFlips) rest(t []int32, h []float32, x []int32, cost []float32) {
+	const infinite = 0x7f800000
 	n := len(x)
-	up, down, h, t := j.up[:n], j.down[:n], h[:n], t[:n]
-	for i, l := range x {
-		d := h[i] * float32(1-2*l)
-		up[i], down[i] = -d, d
-	}
-	simd.SigmoidTo(up, up)
-	simd.SigmoidTo(down, down)
-	epsilon := odds[0]
-	for i, nu := range up {
-		if len(odds) > 1 {
-			epsilon = odds[i]
-		}
-		rate, rest := 2*nu, float32(1)
-		switch j.balance {
-		case Min:
-			rate, rest = nu, max(nu, down[i])
-		case Max:
-			rate, rest = max(nu, down[i]), down[i]
-		}
-		rate = float32(epsilon * rate)
-		t[i] = threshold(rate / (rate + rest))
+	d, h := j.d[:n], h[:n]
+	keep := int32(0) // signs of what stays
+	if j.balance == Max {
+		keep = -1
 	}
 	for i, l := range x {
-		switch d := h[i] * float32(1-2*l); {
-		case d != d:
-			t[i] = -1
-		case d > math.MaxFloat32:
-			t[i] = 0
+		v := math.Float32bits(h[i]) ^ uint32(l)<<31
+		if v&(1<<31-1) < infinite { // mostly
+			v &^= uint32(int32(v)>>31 ^ keep)
+		} else if v == infinite|1<<31 && j.balance == Min {
+			v = 0
 		}
+		d[i] = math.Float32frombits(v)
 	}
-}
-
-// threshold returns q in multiples of 2⁻³¹, as [simd.FlipThresholds] bounds them.
-func threshold(q float32) int32 {
-	if !(q > 0) { // also 0/0, of no odds to stay and a step size of nearly 0
-		return 1
-	}
-	return int32(min(max(q*(1<<31), 1), 1<<31-1<<7))
+	simd.FlipThresholds(t, d, j.zero[:n], 1, cost)
 }

@@ -18,7 +18,7 @@ const (
 	flipCost     = 2.7  // a site proposed to flip, drawn and weighed back
 	rowCost      = 130  // a site proposed another level of a row
 	entryCost    = 5    // and a level of the row
-	jumpCost     = 155  // a level weighed by exponentials in float64
+	jumpCost     = 8    // a level weighed as a jump
 	jumpFlipCost = 4.5  // a flip weighed so
 	weightCost   = 6    // a change weighed
 	pathCost     = 15   // and for a path

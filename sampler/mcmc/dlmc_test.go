@@ -3,6 +3,8 @@ package mcmc
 import (
 	"context"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -16,13 +18,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// row returns the probabilities that jumps gives the levels of one site.
+// jumpRow returns the probabilities that jumps gives the levels of one site: the second
+// of two rows.
 func jumpRow(b Balance, g []float32, at int32, tau float64) []float64 {
-	w := make([]float32, len(g))
-	b.jumps(w, g, at, tau)
+	w, sum := make([]float32, 2*len(g)), make([]float64, 2)
+	newJumps(b, len(g)).weigh(w, sum, slices.Concat(make([]float32, len(g)), g), []int32{0, at}, tau)
 	p := make([]float64, len(g))
 	for l := range p {
-		p[l] = math.Exp(float64(w[l]))
+		p[l] = float64(w[len(g)+l]) / sum[1]
 	}
 	return p
 }
@@ -86,22 +89,46 @@ func TestDLMCProposal(t *testing.T) {
 	}
 }
 
-// Differences of any size give logarithms that are not NaN, and only a failed
-// difference gives NaN.
+// Differences of any size give probabilities above zero, and only a failed difference
+// gives NaN.
 func TestDLMCExtremes(t *testing.T) {
 	for _, b := range balances() {
 		for _, d := range []float32{-3e38, -1e6, -700, 700, 1e6, 3e38} {
 			for _, tau := range []float64{1e-4, 1, 1e4} {
-				w := make([]float32, 3)
-				b.jumps(w, []float32{0, d, 1}, 0, tau)
-				for _, v := range w {
-					require.False(t, math.IsNaN(float64(v)) || v > 1e-6, "%v, Δ = %v: %v", b, d, w)
+				for l, p := range jumpRow(b, []float32{0, d, 1}, 0, tau) {
+					require.True(t, p > 0 && p <= 1, "%v, Δ = %v, τ = %v: %v of level %d", b, d, tau, p, l)
 				}
 			}
 		}
-		w := make([]float32, 2)
-		b.jumps(w, []float32{0, float32(math.NaN())}, 0, 1)
-		require.True(t, math.IsNaN(float64(w[0])))
+		require.True(t, math.IsNaN(jumpRow(b, []float32{0, float32(math.NaN())}, 0, 1)[0]))
+	}
+}
+
+// What is weighed at a time does not matter, nor how many levels there are.
+func TestDLMCRowsAreApart(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, cols := range []int{3, 7, 600, 2500} {
+		const rows = 9
+		g, x := make([]float32, rows*cols), make([]int32, rows)
+		for i := range g {
+			g[i] = float32(3 * r.NormFloat64())
+		}
+		for i := range x {
+			x[i] = r.Int32N(int32(cols))
+			g[i*cols+int(x[i])] = 0
+		}
+		for _, b := range balances() {
+			j := newJumps(b, cols)
+			w, sum := make([]float32, rows*cols), make([]float64, rows)
+			j.weigh(w, sum, g, x, 0.4)
+			for i := range x {
+				one, total := make([]float32, cols), make([]float64, 1)
+				j.weigh(one, total, g[i*cols:(i+1)*cols], x[i:i+1], 0.4)
+				require.Equal(t, one, w[i*cols:(i+1)*cols])
+				require.Equal(t, total[0], sum[i])
+				require.InDelta(t, 1, sum[i], 1e-5)
+			}
+		}
 	}
 }
 

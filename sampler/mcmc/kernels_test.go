@@ -248,7 +248,7 @@ func TestDULAProposal(t *testing.T) {
 							}
 							q *= own / total
 						}
-						require.InDelta(t, q, p.At(k, j), 1e-6*q+1e-9)
+						require.InDelta(t, q, p.At(k, j), 2e-6*q+1e-9)
 					}
 				}
 			})

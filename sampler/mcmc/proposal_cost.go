@@ -20,7 +20,7 @@ func proposed(p proposal, m cost.Model, info []sampler.Info) float64 {
 		beside = float64(n*(rowCost+float64(entryCost*float64(p.levels)))) + float64(trellisCost*float64(edges))
 	case *rows:
 		beside = float64(n * (rowCost + float64(entryCost*float64(p.cols))))
-		if p.weigher != nil {
+		if p.jumps != nil {
 			beside = float64(n * (rowCost + float64(jumpCost*float64(p.cols))))
 		}
 	}

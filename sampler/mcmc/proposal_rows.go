@@ -26,9 +26,8 @@ type rows struct {
 	values              []float32 // of ordinal models
 	unconfined
 
-	// weigher, if not nil, replaces the log-weights of the Langevin proposal
-	// (logits); alpha is its last argument.
-	weigher func(w, g []float32, at int32, alpha float64)
+	jumps  *jumps      // weighs rows in place of the Langevin proposal, if not nil
+	barker *barkerRows // multiplies the weights of distances, if not nil
 
 	balance      Balance
 	alpha        float64
@@ -53,6 +52,9 @@ func newRows(method string, m energy.Model, chains int, l langevin) (*rows, erro
 		if err := r.useWindow(method, m, l); err != nil {
 			return nil, err
 		}
+	}
+	if l.balance == Barker {
+		r.barker = newBarkerRows(r.cols)
 	}
 	n := chains * sites
 	r.g, r.nextG = apart.Make[float32](n*r.cols), apart.Make[float32](n*r.cols)
@@ -103,7 +105,7 @@ func (p *rows) weightsUntil(lo, hi int, w []float32, sum []float64, g []float32,
 		at.part = 0
 		return true
 	}
-	each := max(1, p.sites/max(1, p.sites*p.cols/(pollWork/weigherWork)))
+	each := max(1, p.sites/max(1, p.sites*p.cols/(pollWork/weighWork)))
 	for at.part < p.sites {
 		if at.stopped {
 			return false
@@ -112,7 +114,7 @@ func (p *rows) weightsUntil(lo, hi int, w []float32, sum []float64, g []float32,
 		last := min(first+each, to)
 		p.weights(first, last, w, sum, g, x)
 		at.part = last - from
-		at.done(times(last-first, p.cols*weigherWork))
+		at.done(times(last-first, p.cols*weighWork))
 	}
 	at.part = 0
 	return true
@@ -122,11 +124,20 @@ func (p *rows) weightsUntil(lo, hi int, w []float32, sum []float64, g []float32,
 // into weights and their totals.
 func (p *rows) weights(from, to int, w []float32, sum []float64, g []float32, x []int32) {
 	w, sum, g, x = w[from*p.cols:to*p.cols], sum[from:to], g[from*p.cols:to*p.cols], x[from:to]
-	for i, at := range x {
-		if p.weigher != nil {
-			p.weigher(w[i*p.cols:(i+1)*p.cols], g[i*p.cols:(i+1)*p.cols], at, p.alpha)
-			continue
+	if p.jumps != nil {
+		p.jumps.weigh(w, sum, g, x, p.alpha)
+		return
+	}
+	if p.barker != nil {
+		clear(w)
+		for i, at := range x {
+			p.approach(w[i*p.cols:(i+1)*p.cols], at, p.kappa((from+i)%p.sites))
 		}
+		simd.Weights(w, sum, w, p.cols, weightFloor)
+		p.barker.multiply(w, sum, g, p.cols)
+		return
+	}
+	for i, at := range x {
 		p.logits(w[i*p.cols:(i+1)*p.cols], g[i*p.cols:(i+1)*p.cols], at, p.kappa((from+i)%p.sites))
 	}
 	simd.Weights(w, sum, w, p.cols, weightFloor)
@@ -189,8 +200,8 @@ func (p *rows) approach(w []float32, at int32, kappa float64) {
 
 func (p *rows) work() int {
 	work := times(p.sites, p.cols)
-	if p.weigher != nil {
-		work = times(work, weigherWork)
+	if p.jumps != nil {
+		work = times(work, weighWork)
 	}
 	if p.table != nil {
 		work = max(work, p.table.work())
@@ -198,9 +209,8 @@ func (p *rows) work() int {
 	return work
 }
 
-// weigherWork is what a weigher costs per level, in levels of a table: it takes
-// some ten exponentials and logarithms.
-const weigherWork = 16
+// weighWork is what jumps cost per level, in levels of a table, at the most.
+const weighWork = 4
 
 func (p *rows) evaluate(lo, hi int, e []float64, y, _ []int32, at *cursor) bool {
 	from, to := lo*p.sites, hi*p.sites
