@@ -32,7 +32,8 @@ import (
 // immutable and safe for concurrent use; its methods allocate nothing in steady
 // state.
 type RBM struct {
-	w      []float32 // hidden × visible
+	w      []float32    // hidden × visible
+	packed *simd.Packed // w for products
 	bias   struct{ hidden, visible []float32 }
 	panels panels // Wᵀ, b_v, zeros; at the state 0 b_h, 0, zeros
 }
@@ -86,6 +87,7 @@ func NewRBM(w, bh, bv []float32) (*RBM, error) {
 	}
 	exactly(m.bias.visible, nil)
 	m.panels.fill(hidden, m.bias.visible)
+	m.packed = simd.Pack(m.w, visible, hidden)
 	return m, nil
 }
 
@@ -171,7 +173,7 @@ func (m *RBM) VisibleField(f []float32, h []int32) {
 		panic(fmt.Sprintf("model: len(h) = %d, want a multiple of %d", len(h), n))
 	}
 	check.Len("model", "f", len(f), len(h)/n*len(m.bias.visible))
-	project(f, h, m.bias.visible, m.w)
+	m.project(f, h)
 }
 
 // Tempered returns the machine with all weights and biases times beta, whose hidden
@@ -255,26 +257,26 @@ func (m *RBM) evaluate(e []float64, h, f []float32, next []float64, y []int32, c
 		if h != nil {
 			h := h[at:to]
 			spread(h, m.bias.visible)
-			simd.Gemm(h, (*act)[:n*hidden], m.w, n, visible, hidden)
+			m.packed.Gemm(h, (*act)[:n*hidden], n)
 			simd.Scale(-1, h)
 		}
 	}
 }
 
-// project stores bias + x·w in the rows of f, w being units × len(bias).
-func project(f []float32, x []int32, bias, w []float32) {
-	units := len(w) / len(bias)
-	buf := scratch.Float32s.Get(tile * units)
+// project stores b_v + Wᵀh in the rows of f.
+func (m *RBM) project(f []float32, h []int32) {
+	visible, hidden := len(m.bias.visible), len(m.bias.hidden)
+	buf := scratch.Float32s.Get(tile * hidden)
 	defer scratch.Float32s.Put(buf)
-	spread(f, bias)
-	for ; len(x) > 0; x = x[min(len(x), tile*units):] {
-		v := (*buf)[:min(len(x), tile*units)]
+	spread(f, m.bias.visible)
+	for ; len(h) > 0; h = h[min(len(h), tile*hidden):] {
+		v := (*buf)[:min(len(h), tile*hidden)]
 		for i := range v {
-			v[i] = float32(x[i])
+			v[i] = float32(h[i])
 		}
-		n := len(v) / units
-		simd.Gemm(f[:n*len(bias)], v, w, n, len(bias), units)
-		f = f[n*len(bias):]
+		n := len(v) / hidden
+		m.packed.Gemm(f[:n*visible], v, n)
+		f = f[n*visible:]
 	}
 }
 

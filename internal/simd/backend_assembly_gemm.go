@@ -66,6 +66,40 @@ func gemmPanels(c, a, b []float32, m, n, k int, transposed bool) {
 	}
 }
 
+// packPanels returns the panels of b one after the other, k rows each, and their width.
+func packPanels(b []float32, n, k int) (panels []float32, width int) {
+	if best == purego {
+		return nil, 0
+	}
+	width = gemmWidth()
+	panels = make([]float32, (n+width-1)/width*width*k)
+	for j := 0; j < n; j += width {
+		for l := 0; l < k; l += panelDepth {
+			depth := min(panelDepth, k-l)
+			pack(panels[j*k+l*width:j*k+(l+depth)*width], b[l*n+j:], min(width, n-j), n, width)
+		}
+	}
+	return panels, width
+}
+
+// gemmPacked is gemm with the panels of b, if they are of this backend and pay.
+func gemmPacked(c, a, b, panels []float32, m, n, k, width int) {
+	if best == purego || m < fewRows || n*k == 0 || width != gemmWidth() {
+		gemm(c, a, b, m, n, k)
+		return
+	}
+	for j := 0; j < n; j += width {
+		cols := min(width, n-j)
+		for l := 0; l < k; l += panelDepth {
+			depth := min(panelDepth, k-l)
+			rows := panels[j*k+l*width : j*k+(l+depth)*width]
+			for i := 0; i < m; {
+				i += gemmTile(c[i*n+j:], a[i*k+l:], rows, m-i, cols, depth, n, k, width, width)
+			}
+		}
+	}
+}
+
 // pack copies cols columns of consecutive rows of b, ld entries apart, to rows of
 // width entries; missing columns become 0.
 //

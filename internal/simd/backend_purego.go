@@ -37,3 +37,6 @@ func sigmoidTo(dst, src []float32)                            { refSigmoidTo(dst
 
 func gemm(c, a, b []float32, m, n, k int)  { refGemm(c, a, b, m, n, k) }
 func gemmT(c, a, b []float32, m, n, k int) { refGemmT(c, a, b, m, n, k) }
+
+func packPanels(_ []float32, _, _ int) (panels []float32, width int) { return nil, 0 }
+func gemmPacked(c, a, b, _ []float32, m, n, k, _ int)                { refGemm(c, a, b, m, n, k) }

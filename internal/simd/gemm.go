@@ -14,6 +14,29 @@ func Gemm(c, a, b []float32, m, n, k int) {
 	gemm(c, a, b, m, n, k)
 }
 
+// Packed is a factor b of k×n entries, row-major, that serves many products: a copy lies in
+// the panels that the backend reads.
+type Packed struct {
+	b, panels []float32
+	n, k      int
+	width     int // of a panel; 0 without
+}
+
+// Pack returns b for products. It keeps b, which must not change. It panics unless len(b) = k·n.
+func Pack(b []float32, n, k int) *Packed {
+	checkLen("b", len(b), k*n)
+	p := &Packed{b: b, n: n, k: k}
+	p.panels, p.width = packPanels(b, n, k)
+	return p
+}
+
+// Gemm is [Gemm] with the packed factor, the same bits included: c += a·b with a of m×k
+// and c of m×n entries. It panics unless the lengths are these.
+func (p *Packed) Gemm(c, a []float32, m int) {
+	checkGemm(c, a, p.b, m, p.n, p.k)
+	gemmPacked(c, a, p.b, p.panels, m, p.n, p.k, p.width)
+}
+
 // GemmT adds a matrix product with a transposed factor: c += a·bᵀ with a of m×k,
 // b of n×k and c of m×n entries, all row-major. The order of terms, the
 // rounding and the panics are those of [Gemm].

@@ -122,6 +122,29 @@ func TestGemm(t *testing.T) {
 	require.Panics(t, func() { GemmT(nil, nil, nil, -1, 2, 2) })
 }
 
+// TestPacked: products with a packed factor are those with the factor itself, also when it
+// has been packed by another backend.
+func TestPacked(t *testing.T) {
+	for _, s := range [][3]int{{0, 3, 2}, {3, 0, 2}, {3, 2, 0}, {1, 1, 1}, {5, 17, 9}, {4, 33, 300}, {13, 64, 31}, {35, 100, 520}} {
+		m, n, k := s[0], s[1], s[2]
+		a, b, c := randomFloats(1, m*k), randomFloats(2, k*n), randomFloats(3, m*n)
+		for _, packing := range backends() {
+			var p *Packed
+			withBackend(packing, func() { p = Pack(b, n, k) })
+			for _, using := range backends() {
+				withBackend(using, func() {
+					want, got := append([]float32{}, c...), append([]float32{}, c...)
+					Gemm(want, a, b, m, n, k)
+					p.Gemm(got, a, m)
+					require.Equal(t, want, got, "%v, packed with %s, used with %s", s, levelNames[packing], levelNames[using])
+				})
+			}
+		}
+	}
+	require.PanicsWithValue(t, "simd: len(b) = 3, want 4", func() { Pack(make([]float32, 3), 2, 2) })
+	require.PanicsWithValue(t, "simd: len(c) = 3, want 4", func() { Pack(make([]float32, 4), 2, 2).Gemm(make([]float32, 3), make([]float32, 4), 2) })
+}
+
 func TestNothingAllocates(t *testing.T) {
 	if raceEnabled {
 		t.Skip("pools allocate under the race detector")
