@@ -43,6 +43,26 @@ func TestSpecialRows(t *testing.T) {
 	}
 }
 
+// TestOverflowingRows: a finite entry so far below the maximum that the difference is infinite
+// has the floor, unlike −Inf.
+func TestOverflowingRows(t *testing.T) {
+	for _, cols := range []int{2, 3, 17, 40, 130} {
+		w := make([]float32, 3*cols)
+		for i := range w {
+			w[i] = []float32{math.MaxFloat32, -math.MaxFloat32, -inf32, 0}[(i+i/cols)%4]
+		}
+		want := rowsOf(purego, w, cols)
+		for _, b := range backends() {
+			require.Equal(t, want, rowsOf(b, w, cols), "%s: %d columns", levelNames[b], cols)
+		}
+		p, total := make([]float32, len(w)), make([]float64, 3)
+		Weights(p, total, w, cols, 0.25)
+		for i, v := range w[:cols] {
+			require.Equal(t, map[float32]float32{math.MaxFloat32: 1, -math.MaxFloat32: 0.25, -inf32: 0, 0: 0.25}[v], p[i])
+		}
+	}
+}
+
 // rowsOf is what the kernels over rows, and flips, make of w, in hexadecimal numbers, all
 // NaNs being one.
 func rowsOf(b level, w []float32, cols int) (results []string) {
