@@ -421,24 +421,24 @@ TEXT ·flipThresholdsAVX512(SB), NOSPLIT, $0-56
 	VBROADCASTSS beta+24(FP), Z0
 	VPBROADCASTD flip_const3fb8aa3b<>+0(SB), Z1
 	VPBROADCASTD flip_const4b40007f<>+0(SB), Z2
-	VPBROADCASTD flip_const3f317200<>+0(SB), Z2
-	VPBROADCASTD flip_const35bfbe8e<>+0(SB), Z3
-	VPBROADCASTD flip_const3efffefe<>+0(SB), Z4
-	VPBROADCASTD flip_const3e2aabd7<>+0(SB), Z5
-	VPBROADCASTD flip_const3d2b94f8<>+0(SB), Z6
-	VPBROADCASTD flip_const3c083142<>+0(SB), Z7
-	VPBROADCASTD flip_const3f800000<>+0(SB), Z8
-	VPBROADCASTD flip_constc2ae999a<>+0(SB), Z9
-	VPBROADCASTD flip_const80000000<>+0(SB), Z10
-	VPBROADCASTD flip_const4f000000<>+0(SB), Z11
-	VPBROADCASTD flip_const4effffff<>+0(SB), Z12
-	VPBROADCASTD flip_const00000001<>+0(SB), Z13
-	VPBROADCASTD flip_constff7fffff<>+0(SB), Z14
-	VPBROADCASTD flip_constffffffff<>+0(SB), Z15
+	VPBROADCASTD flip_const3f317200<>+0(SB), Z3
+	VPBROADCASTD flip_const35bfbe8e<>+0(SB), Z4
+	VPBROADCASTD flip_const3efffefe<>+0(SB), Z5
+	VPBROADCASTD flip_const3e2aabd7<>+0(SB), Z6
+	VPBROADCASTD flip_const3d2b94f8<>+0(SB), Z7
+	VPBROADCASTD flip_const3c083142<>+0(SB), Z8
+	VPBROADCASTD flip_const3f800000<>+0(SB), Z9
+	VPBROADCASTD flip_constc2ae999a<>+0(SB), Z10
+	VPBROADCASTD flip_const80000000<>+0(SB), Z11
+	VPBROADCASTD flip_const4f000000<>+0(SB), Z12
+	VPBROADCASTD flip_const4effffff<>+0(SB), Z13
+	VPBROADCASTD flip_const00000001<>+0(SB), Z14
+	VPBROADCASTD flip_constff7fffff<>+0(SB), Z15
+	VPBROADCASTD flip_constffffffff<>+0(SB), Z16
 	MOVQ         step+40(FP), DI
 	TESTQ        DI, DI
 	JNZ          sites
-	VBROADCASTSS (BX), Z16
+	VBROADCASTSS (BX), Z17
 	XORQ         BX, BX
 	MOVQ         SI, DI
 	SUBQ         $+16, DI
@@ -446,43 +446,44 @@ TEXT ·flipThresholdsAVX512(SB), NOSPLIT, $0-56
 loop1:
 	CMPQ         BX, DI
 	JG           tail2
-	VMOVUPS      (DX)(BX*4), Z17
-	VPSLLD       $0x1f, Z17, Z17
-	VMOVUPS      (CX)(BX*4), Z18
-	VXORPS       Z18, Z17, Z17
-	VMULPS       Z0, Z17, Z17
-	VSUBPS       Z16, Z17, Z17
-	VORPS        Z10, Z17, Z18
-	VCMPPS       $0x05, Z9, Z18, K1
-	VMULPS       Z1, Z18, Z19
-	VRNDSCALEPS  $0x00, Z19, Z20
-	VFNMADD231PS Z2, Z20, Z18
-	VMULPS       Z3, Z20, Z19
-	VSUBPS       Z19, Z18, Z18
-	VMULPS       Z7, Z18, Z19
-	VADDPS       Z6, Z19, Z19
-	VMULPS       Z18, Z19, Z19
-	VADDPS       Z5, Z19, Z19
-	VMULPS       Z18, Z19, Z19
-	VADDPS       Z4, Z19, Z19
-	VMULPS       Z18, Z18, Z21
-	VMULPS       Z19, Z21, Z19
-	VADDPS       Z18, Z19, Z19
-	VADDPS       Z8, Z19, Z19
-	VSCALEFPS.Z  Z20, Z19, K1, Z19
-	VADDPS       Z8, Z19, Z18
-	VPMOVD2M     Z17, K1
-	VMOVAPS      Z8, Z20
-	VMOVAPS      Z19, K1, Z20
-	VDIVPS       Z18, Z20, Z18
-	VMULPS       Z11, Z18, Z18
-	VMINPS       Z12, Z18, Z18
-	VCVTTPS2DQ   Z18, Z18
-	VCMPPS       $0x05, Z14, Z17, K1
-	VCMPPS       $0x03, Z17, Z17, K2
-	VPMAXSD.Z    Z13, Z18, K1, Z18
-	VMOVDQA32    Z15, K2, Z18
-	VMOVUPS      Z18, (AX)(BX*4)
+	VMOVUPS      (DX)(BX*4), Z18
+	VPSLLD       $0x1f, Z18, Z18
+	VMOVUPS      (CX)(BX*4), Z19
+	VXORPS       Z19, Z18, Z18
+	VMULPS       Z0, Z18, Z18
+	VSUBPS       Z17, Z18, Z18
+	VORPS        Z11, Z18, Z19
+	VCMPPS       $0x05, Z10, Z19, K1
+	VMULPS       Z1, Z19, Z20
+	VADDPS       Z2, Z20, Z20
+	VSUBPS       Z2, Z20, Z21
+	VFNMADD231PS Z3, Z21, Z19
+	VMULPS       Z4, Z21, Z20
+	VSUBPS       Z20, Z19, Z19
+	VMULPS       Z8, Z19, Z20
+	VADDPS       Z7, Z20, Z20
+	VMULPS       Z19, Z20, Z20
+	VADDPS       Z6, Z20, Z20
+	VMULPS       Z19, Z20, Z20
+	VADDPS       Z5, Z20, Z20
+	VMULPS       Z19, Z19, Z22
+	VMULPS       Z20, Z22, Z20
+	VADDPS       Z19, Z20, Z20
+	VADDPS       Z9, Z20, Z20
+	VSCALEFPS.Z  Z21, Z20, K1, Z20
+	VADDPS       Z9, Z20, Z19
+	VPMOVD2M     Z18, K1
+	VMOVAPS      Z9, Z21
+	VMOVAPS      Z20, K1, Z21
+	VDIVPS       Z19, Z21, Z19
+	VMULPS       Z12, Z19, Z19
+	VMINPS       Z13, Z19, Z19
+	VCVTTPS2DQ   Z19, Z19
+	VCMPPS       $0x05, Z15, Z18, K1
+	VCMPPS       $0x03, Z18, Z18, K2
+	VPMAXSD.Z    Z14, Z19, K1, Z19
+	VMOVDQA32    Z16, K2, Z19
+	VMOVUPS      Z19, (AX)(BX*4)
 	ADDQ         $+16, BX
 	JMP          loop1
 
@@ -492,42 +493,43 @@ tail2:
 	MOVQ         $-1, DI
 	BZHIQ        SI, DI, DI
 	KMOVW        DI, K1
-	VMOVUPS.Z    (DX)(BX*4), K1, Z17
-	VPSLLD       $0x1f, Z17, Z17
-	VMOVUPS.Z    (CX)(BX*4), K1, Z18
-	VXORPS       Z18, Z17, Z17
-	VMULPS       Z0, Z17, Z0
-	VSUBPS       Z16, Z0, Z0
-	VORPS        Z10, Z0, Z10
-	VCMPPS       $0x05, Z9, Z10, K2
-	VMULPS       Z1, Z10, Z1
-	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS Z2, Z1, Z10
-	VMULPS       Z3, Z1, Z2
-	VSUBPS       Z2, Z10, Z10
-	VMULPS       Z7, Z10, Z2
+	VMOVUPS.Z    (DX)(BX*4), K1, Z18
+	VPSLLD       $0x1f, Z18, Z18
+	VMOVUPS.Z    (CX)(BX*4), K1, Z19
+	VXORPS       Z19, Z18, Z18
+	VMULPS       Z0, Z18, Z0
+	VSUBPS       Z17, Z0, Z0
+	VORPS        Z11, Z0, Z11
+	VCMPPS       $0x05, Z10, Z11, K2
+	VMULPS       Z1, Z11, Z1
+	VADDPS       Z2, Z1, Z1
+	VSUBPS       Z2, Z1, Z1
+	VFNMADD231PS Z3, Z1, Z11
+	VMULPS       Z4, Z1, Z2
+	VSUBPS       Z2, Z11, Z11
+	VMULPS       Z8, Z11, Z2
+	VADDPS       Z7, Z2, Z2
+	VMULPS       Z11, Z2, Z2
 	VADDPS       Z6, Z2, Z2
-	VMULPS       Z10, Z2, Z2
+	VMULPS       Z11, Z2, Z2
 	VADDPS       Z5, Z2, Z2
-	VMULPS       Z10, Z2, Z2
-	VADDPS       Z4, Z2, Z2
-	VMULPS       Z10, Z10, Z3
+	VMULPS       Z11, Z11, Z3
 	VMULPS       Z2, Z3, Z2
-	VADDPS       Z10, Z2, Z2
-	VADDPS       Z8, Z2, Z2
+	VADDPS       Z11, Z2, Z2
+	VADDPS       Z9, Z2, Z2
 	VSCALEFPS.Z  Z1, Z2, K2, Z2
-	VADDPS       Z8, Z2, Z1
+	VADDPS       Z9, Z2, Z1
 	VPMOVD2M     Z0, K2
-	VMOVAPS      Z8, Z3
+	VMOVAPS      Z9, Z3
 	VMOVAPS      Z2, K2, Z3
 	VDIVPS       Z1, Z3, Z1
-	VMULPS       Z11, Z1, Z1
-	VMINPS       Z12, Z1, Z1
+	VMULPS       Z12, Z1, Z1
+	VMINPS       Z13, Z1, Z1
 	VCVTTPS2DQ   Z1, Z1
-	VCMPPS       $0x05, Z14, Z0, K2
+	VCMPPS       $0x05, Z15, Z0, K2
 	VCMPPS       $0x03, Z0, Z0, K3
-	VPMAXSD.Z    Z13, Z1, K2, Z1
-	VMOVDQA32    Z15, K3, Z1
+	VPMAXSD.Z    Z14, Z1, K2, Z1
+	VMOVDQA32    Z16, K3, Z1
 	VMOVUPS      Z1, K1, (AX)(BX*4)
 
 done3:
@@ -541,44 +543,45 @@ sites:
 loop4:
 	CMPQ         DI, R8
 	JG           tail5
-	VMOVUPS      (DX)(DI*4), Z16
-	VPSLLD       $0x1f, Z16, Z16
-	VMOVUPS      (CX)(DI*4), Z17
-	VXORPS       Z17, Z16, Z16
-	VMULPS       Z0, Z16, Z16
-	VMOVUPS      (BX)(DI*4), Z17
-	VSUBPS       Z17, Z16, Z16
-	VORPS        Z10, Z16, Z17
-	VCMPPS       $0x05, Z9, Z17, K1
-	VMULPS       Z1, Z17, Z18
-	VRNDSCALEPS  $0x00, Z18, Z19
-	VFNMADD231PS Z2, Z19, Z17
-	VMULPS       Z3, Z19, Z18
+	VMOVUPS      (DX)(DI*4), Z17
+	VPSLLD       $0x1f, Z17, Z17
+	VMOVUPS      (CX)(DI*4), Z18
+	VXORPS       Z18, Z17, Z17
+	VMULPS       Z0, Z17, Z17
+	VMOVUPS      (BX)(DI*4), Z18
 	VSUBPS       Z18, Z17, Z17
-	VMULPS       Z7, Z17, Z18
-	VADDPS       Z6, Z18, Z18
-	VMULPS       Z17, Z18, Z18
-	VADDPS       Z5, Z18, Z18
-	VMULPS       Z17, Z18, Z18
-	VADDPS       Z4, Z18, Z18
-	VMULPS       Z17, Z17, Z20
-	VMULPS       Z18, Z20, Z18
-	VADDPS       Z17, Z18, Z18
-	VADDPS       Z8, Z18, Z18
-	VSCALEFPS.Z  Z19, Z18, K1, Z18
-	VADDPS       Z8, Z18, Z17
-	VPMOVD2M     Z16, K1
-	VMOVAPS      Z8, Z19
-	VMOVAPS      Z18, K1, Z19
-	VDIVPS       Z17, Z19, Z17
-	VMULPS       Z11, Z17, Z17
-	VMINPS       Z12, Z17, Z17
-	VCVTTPS2DQ   Z17, Z17
-	VCMPPS       $0x05, Z14, Z16, K1
-	VCMPPS       $0x03, Z16, Z16, K2
-	VPMAXSD.Z    Z13, Z17, K1, Z17
-	VMOVDQA32    Z15, K2, Z17
-	VMOVUPS      Z17, (AX)(DI*4)
+	VORPS        Z11, Z17, Z18
+	VCMPPS       $0x05, Z10, Z18, K1
+	VMULPS       Z1, Z18, Z19
+	VADDPS       Z2, Z19, Z19
+	VSUBPS       Z2, Z19, Z20
+	VFNMADD231PS Z3, Z20, Z18
+	VMULPS       Z4, Z20, Z19
+	VSUBPS       Z19, Z18, Z18
+	VMULPS       Z8, Z18, Z19
+	VADDPS       Z7, Z19, Z19
+	VMULPS       Z18, Z19, Z19
+	VADDPS       Z6, Z19, Z19
+	VMULPS       Z18, Z19, Z19
+	VADDPS       Z5, Z19, Z19
+	VMULPS       Z18, Z18, Z21
+	VMULPS       Z19, Z21, Z19
+	VADDPS       Z18, Z19, Z19
+	VADDPS       Z9, Z19, Z19
+	VSCALEFPS.Z  Z20, Z19, K1, Z19
+	VADDPS       Z9, Z19, Z18
+	VPMOVD2M     Z17, K1
+	VMOVAPS      Z9, Z20
+	VMOVAPS      Z19, K1, Z20
+	VDIVPS       Z18, Z20, Z18
+	VMULPS       Z12, Z18, Z18
+	VMINPS       Z13, Z18, Z18
+	VCVTTPS2DQ   Z18, Z18
+	VCMPPS       $0x05, Z15, Z17, K1
+	VCMPPS       $0x03, Z17, Z17, K2
+	VPMAXSD.Z    Z14, Z18, K1, Z18
+	VMOVDQA32    Z16, K2, Z18
+	VMOVUPS      Z18, (AX)(DI*4)
 	ADDQ         $+16, DI
 	JMP          loop4
 
@@ -588,43 +591,44 @@ tail5:
 	MOVQ         $-1, R8
 	BZHIQ        SI, R8, R8
 	KMOVW        R8, K1
-	VMOVUPS.Z    (DX)(DI*4), K1, Z16
-	VPSLLD       $0x1f, Z16, Z16
-	VMOVUPS.Z    (CX)(DI*4), K1, Z17
-	VXORPS       Z17, Z16, Z16
-	VMULPS       Z0, Z16, Z0
-	VMOVUPS.Z    (BX)(DI*4), K1, Z16
-	VSUBPS       Z16, Z0, Z0
-	VORPS        Z10, Z0, Z10
-	VCMPPS       $0x05, Z9, Z10, K2
-	VMULPS       Z1, Z10, Z1
-	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS Z2, Z1, Z10
-	VMULPS       Z3, Z1, Z2
-	VSUBPS       Z2, Z10, Z10
-	VMULPS       Z7, Z10, Z2
+	VMOVUPS.Z    (DX)(DI*4), K1, Z17
+	VPSLLD       $0x1f, Z17, Z17
+	VMOVUPS.Z    (CX)(DI*4), K1, Z18
+	VXORPS       Z18, Z17, Z17
+	VMULPS       Z0, Z17, Z0
+	VMOVUPS.Z    (BX)(DI*4), K1, Z17
+	VSUBPS       Z17, Z0, Z0
+	VORPS        Z11, Z0, Z11
+	VCMPPS       $0x05, Z10, Z11, K2
+	VMULPS       Z1, Z11, Z1
+	VADDPS       Z2, Z1, Z1
+	VSUBPS       Z2, Z1, Z1
+	VFNMADD231PS Z3, Z1, Z11
+	VMULPS       Z4, Z1, Z2
+	VSUBPS       Z2, Z11, Z11
+	VMULPS       Z8, Z11, Z2
+	VADDPS       Z7, Z2, Z2
+	VMULPS       Z11, Z2, Z2
 	VADDPS       Z6, Z2, Z2
-	VMULPS       Z10, Z2, Z2
+	VMULPS       Z11, Z2, Z2
 	VADDPS       Z5, Z2, Z2
-	VMULPS       Z10, Z2, Z2
-	VADDPS       Z4, Z2, Z2
-	VMULPS       Z10, Z10, Z3
+	VMULPS       Z11, Z11, Z3
 	VMULPS       Z2, Z3, Z2
-	VADDPS       Z10, Z2, Z2
-	VADDPS       Z8, Z2, Z2
+	VADDPS       Z11, Z2, Z2
+	VADDPS       Z9, Z2, Z2
 	VSCALEFPS.Z  Z1, Z2, K2, Z2
-	VADDPS       Z8, Z2, Z1
+	VADDPS       Z9, Z2, Z1
 	VPMOVD2M     Z0, K2
-	VMOVAPS      Z8, Z3
+	VMOVAPS      Z9, Z3
 	VMOVAPS      Z2, K2, Z3
 	VDIVPS       Z1, Z3, Z1
-	VMULPS       Z11, Z1, Z1
-	VMINPS       Z12, Z1, Z1
+	VMULPS       Z12, Z1, Z1
+	VMINPS       Z13, Z1, Z1
 	VCVTTPS2DQ   Z1, Z1
-	VCMPPS       $0x05, Z14, Z0, K2
+	VCMPPS       $0x05, Z15, Z0, K2
 	VCMPPS       $0x03, Z0, Z0, K3
-	VPMAXSD.Z    Z13, Z1, K2, Z1
-	VMOVDQA32    Z15, K3, Z1
+	VPMAXSD.Z    Z14, Z1, K2, Z1
+	VMOVDQA32    Z16, K3, Z1
 	VMOVUPS      Z1, K1, (AX)(DI*4)
 
 done6:

@@ -226,15 +226,15 @@ TEXT ·sigmoidAVX512(SB), NOSPLIT, $0-24
 	MOVQ         n+16(FP), DX
 	VPBROADCASTD logistic_const3fb8aa3b<>+0(SB), Z0
 	VPBROADCASTD logistic_const4b40007f<>+0(SB), Z1
-	VPBROADCASTD logistic_const3f317200<>+0(SB), Z1
-	VPBROADCASTD logistic_const35bfbe8e<>+0(SB), Z2
-	VPBROADCASTD logistic_const3efffefe<>+0(SB), Z3
-	VPBROADCASTD logistic_const3e2aabd7<>+0(SB), Z4
-	VPBROADCASTD logistic_const3d2b94f8<>+0(SB), Z5
-	VPBROADCASTD logistic_const3c083142<>+0(SB), Z6
-	VPBROADCASTD logistic_const3f800000<>+0(SB), Z7
-	VPBROADCASTD logistic_constc2ae999a<>+0(SB), Z8
-	VPBROADCASTD logistic_const80000000<>+0(SB), Z9
+	VPBROADCASTD logistic_const3f317200<>+0(SB), Z2
+	VPBROADCASTD logistic_const35bfbe8e<>+0(SB), Z3
+	VPBROADCASTD logistic_const3efffefe<>+0(SB), Z4
+	VPBROADCASTD logistic_const3e2aabd7<>+0(SB), Z5
+	VPBROADCASTD logistic_const3d2b94f8<>+0(SB), Z6
+	VPBROADCASTD logistic_const3c083142<>+0(SB), Z7
+	VPBROADCASTD logistic_const3f800000<>+0(SB), Z8
+	VPBROADCASTD logistic_constc2ae999a<>+0(SB), Z9
+	VPBROADCASTD logistic_const80000000<>+0(SB), Z10
 	XORQ         BX, BX
 	MOVQ         DX, SI
 	SUBQ         $+16, SI
@@ -242,31 +242,32 @@ TEXT ·sigmoidAVX512(SB), NOSPLIT, $0-24
 loop1:
 	CMPQ         BX, SI
 	JG           tail2
-	VMOVUPS      (CX)(BX*4), Z10
-	VORPS        Z9, Z10, Z11
-	VCMPPS       $0x05, Z8, Z11, K1
-	VMULPS       Z0, Z11, Z12
-	VRNDSCALEPS  $0x00, Z12, Z13
-	VFNMADD231PS Z1, Z13, Z11
-	VMULPS       Z2, Z13, Z12
-	VSUBPS       Z12, Z11, Z11
-	VMULPS       Z6, Z11, Z12
-	VADDPS       Z5, Z12, Z12
-	VMULPS       Z11, Z12, Z12
-	VADDPS       Z4, Z12, Z12
-	VMULPS       Z11, Z12, Z12
-	VADDPS       Z3, Z12, Z12
-	VMULPS       Z11, Z11, Z14
-	VMULPS       Z12, Z14, Z12
-	VADDPS       Z11, Z12, Z12
-	VADDPS       Z7, Z12, Z12
-	VSCALEFPS.Z  Z13, Z12, K1, Z12
-	VADDPS       Z7, Z12, Z11
-	VPMOVD2M     Z10, K1
-	VMOVAPS      Z7, Z10
-	VMOVAPS      Z12, K1, Z10
-	VDIVPS       Z11, Z10, Z10
-	VMOVUPS      Z10, (AX)(BX*4)
+	VMOVUPS      (CX)(BX*4), Z11
+	VORPS        Z10, Z11, Z12
+	VCMPPS       $0x05, Z9, Z12, K1
+	VMULPS       Z0, Z12, Z13
+	VADDPS       Z1, Z13, Z13
+	VSUBPS       Z1, Z13, Z14
+	VFNMADD231PS Z2, Z14, Z12
+	VMULPS       Z3, Z14, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z7, Z12, Z13
+	VADDPS       Z6, Z13, Z13
+	VMULPS       Z12, Z13, Z13
+	VADDPS       Z5, Z13, Z13
+	VMULPS       Z12, Z13, Z13
+	VADDPS       Z4, Z13, Z13
+	VMULPS       Z12, Z12, Z15
+	VMULPS       Z13, Z15, Z13
+	VADDPS       Z12, Z13, Z13
+	VADDPS       Z8, Z13, Z13
+	VSCALEFPS.Z  Z14, Z13, K1, Z13
+	VADDPS       Z8, Z13, Z12
+	VPMOVD2M     Z11, K1
+	VMOVAPS      Z8, Z11
+	VMOVAPS      Z13, K1, Z11
+	VDIVPS       Z12, Z11, Z11
+	VMOVUPS      Z11, (AX)(BX*4)
 	ADDQ         $+16, BX
 	JMP          loop1
 
@@ -276,28 +277,29 @@ tail2:
 	MOVQ         $-1, SI
 	BZHIQ        DX, SI, SI
 	KMOVW        SI, K1
-	VMOVUPS.Z    (CX)(BX*4), K1, Z10
-	VORPS        Z9, Z10, Z9
-	VCMPPS       $0x05, Z8, Z9, K2
-	VMULPS       Z0, Z9, Z0
-	VRNDSCALEPS  $0x00, Z0, Z0
-	VFNMADD231PS Z1, Z0, Z9
-	VMULPS       Z2, Z0, Z1
-	VSUBPS       Z1, Z9, Z9
-	VMULPS       Z6, Z9, Z1
+	VMOVUPS.Z    (CX)(BX*4), K1, Z11
+	VORPS        Z10, Z11, Z10
+	VCMPPS       $0x05, Z9, Z10, K2
+	VMULPS       Z0, Z10, Z0
+	VADDPS       Z1, Z0, Z0
+	VSUBPS       Z1, Z0, Z0
+	VFNMADD231PS Z2, Z0, Z10
+	VMULPS       Z3, Z0, Z1
+	VSUBPS       Z1, Z10, Z10
+	VMULPS       Z7, Z10, Z1
+	VADDPS       Z6, Z1, Z1
+	VMULPS       Z10, Z1, Z1
 	VADDPS       Z5, Z1, Z1
-	VMULPS       Z9, Z1, Z1
+	VMULPS       Z10, Z1, Z1
 	VADDPS       Z4, Z1, Z1
-	VMULPS       Z9, Z1, Z1
-	VADDPS       Z3, Z1, Z1
-	VMULPS       Z9, Z9, Z2
+	VMULPS       Z10, Z10, Z2
 	VMULPS       Z1, Z2, Z1
-	VADDPS       Z9, Z1, Z1
-	VADDPS       Z7, Z1, Z1
+	VADDPS       Z10, Z1, Z1
+	VADDPS       Z8, Z1, Z1
 	VSCALEFPS.Z  Z0, Z1, K2, Z1
-	VADDPS       Z7, Z1, Z0
-	VPMOVD2M     Z10, K2
-	VMOVAPS      Z7, Z2
+	VADDPS       Z8, Z1, Z0
+	VPMOVD2M     Z11, K2
+	VMOVAPS      Z8, Z2
 	VMOVAPS      Z1, K2, Z2
 	VDIVPS       Z0, Z2, Z0
 	VMOVUPS      Z0, K1, (AX)(BX*4)
@@ -432,17 +434,17 @@ TEXT ·geluAVX512(SB), NOSPLIT, $0-24
 	MOVQ         n+16(FP), DX
 	VPBROADCASTD logistic_const3fb8aa3b<>+0(SB), Z0
 	VPBROADCASTD logistic_const4b40007f<>+0(SB), Z1
-	VPBROADCASTD logistic_const3f317200<>+0(SB), Z1
-	VPBROADCASTD logistic_const35bfbe8e<>+0(SB), Z2
-	VPBROADCASTD logistic_const3efffefe<>+0(SB), Z3
-	VPBROADCASTD logistic_const3e2aabd7<>+0(SB), Z4
-	VPBROADCASTD logistic_const3d2b94f8<>+0(SB), Z5
-	VPBROADCASTD logistic_const3c083142<>+0(SB), Z6
-	VPBROADCASTD logistic_const3f800000<>+0(SB), Z7
-	VPBROADCASTD logistic_constc2ae999a<>+0(SB), Z8
-	VPBROADCASTD logistic_const80000000<>+0(SB), Z9
-	VPBROADCASTD logistic_const3d372713<>+0(SB), Z10
-	VPBROADCASTD logistic_const3fcc422a<>+0(SB), Z11
+	VPBROADCASTD logistic_const3f317200<>+0(SB), Z2
+	VPBROADCASTD logistic_const35bfbe8e<>+0(SB), Z3
+	VPBROADCASTD logistic_const3efffefe<>+0(SB), Z4
+	VPBROADCASTD logistic_const3e2aabd7<>+0(SB), Z5
+	VPBROADCASTD logistic_const3d2b94f8<>+0(SB), Z6
+	VPBROADCASTD logistic_const3c083142<>+0(SB), Z7
+	VPBROADCASTD logistic_const3f800000<>+0(SB), Z8
+	VPBROADCASTD logistic_constc2ae999a<>+0(SB), Z9
+	VPBROADCASTD logistic_const80000000<>+0(SB), Z10
+	VPBROADCASTD logistic_const3d372713<>+0(SB), Z11
+	VPBROADCASTD logistic_const3fcc422a<>+0(SB), Z12
 	XORQ         BX, BX
 	MOVQ         DX, SI
 	SUBQ         $+16, SI
@@ -450,37 +452,38 @@ TEXT ·geluAVX512(SB), NOSPLIT, $0-24
 loop1:
 	CMPQ         BX, SI
 	JG           tail2
-	VMOVUPS      (CX)(BX*4), Z12
-	VMULPS       Z12, Z12, Z13
-	VMULPS       Z10, Z13, Z13
-	VMULPS       Z12, Z13, Z13
-	VADDPS       Z13, Z12, Z13
-	VMULPS       Z11, Z13, Z13
-	VORPS        Z9, Z13, Z14
-	VCMPPS       $0x05, Z8, Z14, K1
-	VMULPS       Z0, Z14, Z15
-	VRNDSCALEPS  $0x00, Z15, Z16
-	VFNMADD231PS Z1, Z16, Z14
-	VMULPS       Z2, Z16, Z15
-	VSUBPS       Z15, Z14, Z14
-	VMULPS       Z6, Z14, Z15
-	VADDPS       Z5, Z15, Z15
-	VMULPS       Z14, Z15, Z15
-	VADDPS       Z4, Z15, Z15
-	VMULPS       Z14, Z15, Z15
-	VADDPS       Z3, Z15, Z15
-	VMULPS       Z14, Z14, Z17
-	VMULPS       Z15, Z17, Z15
-	VADDPS       Z14, Z15, Z15
-	VADDPS       Z7, Z15, Z15
-	VSCALEFPS.Z  Z16, Z15, K1, Z15
-	VADDPS       Z7, Z15, Z14
-	VPMOVD2M     Z13, K1
-	VMOVAPS      Z7, Z13
-	VMOVAPS      Z15, K1, Z13
-	VDIVPS       Z14, Z13, Z13
-	VMULPS       Z12, Z13, Z12
-	VMOVUPS      Z12, (AX)(BX*4)
+	VMOVUPS      (CX)(BX*4), Z13
+	VMULPS       Z13, Z13, Z14
+	VMULPS       Z11, Z14, Z14
+	VMULPS       Z13, Z14, Z14
+	VADDPS       Z14, Z13, Z14
+	VMULPS       Z12, Z14, Z14
+	VORPS        Z10, Z14, Z15
+	VCMPPS       $0x05, Z9, Z15, K1
+	VMULPS       Z0, Z15, Z16
+	VADDPS       Z1, Z16, Z16
+	VSUBPS       Z1, Z16, Z17
+	VFNMADD231PS Z2, Z17, Z15
+	VMULPS       Z3, Z17, Z16
+	VSUBPS       Z16, Z15, Z15
+	VMULPS       Z7, Z15, Z16
+	VADDPS       Z6, Z16, Z16
+	VMULPS       Z15, Z16, Z16
+	VADDPS       Z5, Z16, Z16
+	VMULPS       Z15, Z16, Z16
+	VADDPS       Z4, Z16, Z16
+	VMULPS       Z15, Z15, Z18
+	VMULPS       Z16, Z18, Z16
+	VADDPS       Z15, Z16, Z16
+	VADDPS       Z8, Z16, Z16
+	VSCALEFPS.Z  Z17, Z16, K1, Z16
+	VADDPS       Z8, Z16, Z15
+	VPMOVD2M     Z14, K1
+	VMOVAPS      Z8, Z14
+	VMOVAPS      Z16, K1, Z14
+	VDIVPS       Z15, Z14, Z14
+	VMULPS       Z13, Z14, Z13
+	VMOVUPS      Z13, (AX)(BX*4)
 	ADDQ         $+16, BX
 	JMP          loop1
 
@@ -490,36 +493,37 @@ tail2:
 	MOVQ         $-1, SI
 	BZHIQ        DX, SI, SI
 	KMOVW        SI, K1
-	VMOVUPS.Z    (CX)(BX*4), K1, Z12
-	VMULPS       Z12, Z12, Z13
-	VMULPS       Z10, Z13, Z10
-	VMULPS       Z12, Z10, Z10
-	VADDPS       Z10, Z12, Z10
-	VMULPS       Z11, Z10, Z10
-	VORPS        Z9, Z10, Z9
-	VCMPPS       $0x05, Z8, Z9, K2
-	VMULPS       Z0, Z9, Z0
-	VRNDSCALEPS  $0x00, Z0, Z0
-	VFNMADD231PS Z1, Z0, Z9
-	VMULPS       Z2, Z0, Z1
-	VSUBPS       Z1, Z9, Z9
-	VMULPS       Z6, Z9, Z1
+	VMOVUPS.Z    (CX)(BX*4), K1, Z13
+	VMULPS       Z13, Z13, Z14
+	VMULPS       Z11, Z14, Z11
+	VMULPS       Z13, Z11, Z11
+	VADDPS       Z11, Z13, Z11
+	VMULPS       Z12, Z11, Z11
+	VORPS        Z10, Z11, Z10
+	VCMPPS       $0x05, Z9, Z10, K2
+	VMULPS       Z0, Z10, Z0
+	VADDPS       Z1, Z0, Z0
+	VSUBPS       Z1, Z0, Z0
+	VFNMADD231PS Z2, Z0, Z10
+	VMULPS       Z3, Z0, Z1
+	VSUBPS       Z1, Z10, Z10
+	VMULPS       Z7, Z10, Z1
+	VADDPS       Z6, Z1, Z1
+	VMULPS       Z10, Z1, Z1
 	VADDPS       Z5, Z1, Z1
-	VMULPS       Z9, Z1, Z1
+	VMULPS       Z10, Z1, Z1
 	VADDPS       Z4, Z1, Z1
-	VMULPS       Z9, Z1, Z1
-	VADDPS       Z3, Z1, Z1
-	VMULPS       Z9, Z9, Z2
+	VMULPS       Z10, Z10, Z2
 	VMULPS       Z1, Z2, Z1
-	VADDPS       Z9, Z1, Z1
-	VADDPS       Z7, Z1, Z1
+	VADDPS       Z10, Z1, Z1
+	VADDPS       Z8, Z1, Z1
 	VSCALEFPS.Z  Z0, Z1, K2, Z1
-	VADDPS       Z7, Z1, Z0
-	VPMOVD2M     Z10, K2
-	VMOVAPS      Z7, Z2
+	VADDPS       Z8, Z1, Z0
+	VPMOVD2M     Z11, K2
+	VMOVAPS      Z8, Z2
 	VMOVAPS      Z1, K2, Z2
 	VDIVPS       Z0, Z2, Z0
-	VMULPS       Z12, Z0, Z0
+	VMULPS       Z13, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)(BX*4)
 
 done3:
@@ -662,18 +666,18 @@ TEXT ·geluSlopeAVX512(SB), NOSPLIT, $0-24
 	MOVQ         n+16(FP), DX
 	VPBROADCASTD logistic_const3fb8aa3b<>+0(SB), Z0
 	VPBROADCASTD logistic_const4b40007f<>+0(SB), Z1
-	VPBROADCASTD logistic_const3f317200<>+0(SB), Z1
-	VPBROADCASTD logistic_const35bfbe8e<>+0(SB), Z2
-	VPBROADCASTD logistic_const3efffefe<>+0(SB), Z3
-	VPBROADCASTD logistic_const3e2aabd7<>+0(SB), Z4
-	VPBROADCASTD logistic_const3d2b94f8<>+0(SB), Z5
-	VPBROADCASTD logistic_const3c083142<>+0(SB), Z6
-	VPBROADCASTD logistic_const3f800000<>+0(SB), Z7
-	VPBROADCASTD logistic_constc2ae999a<>+0(SB), Z8
-	VPBROADCASTD logistic_const80000000<>+0(SB), Z9
-	VPBROADCASTD logistic_const3d372713<>+0(SB), Z10
-	VPBROADCASTD logistic_const3fcc422a<>+0(SB), Z11
-	VPBROADCASTD logistic_const3e095d4f<>+0(SB), Z12
+	VPBROADCASTD logistic_const3f317200<>+0(SB), Z2
+	VPBROADCASTD logistic_const35bfbe8e<>+0(SB), Z3
+	VPBROADCASTD logistic_const3efffefe<>+0(SB), Z4
+	VPBROADCASTD logistic_const3e2aabd7<>+0(SB), Z5
+	VPBROADCASTD logistic_const3d2b94f8<>+0(SB), Z6
+	VPBROADCASTD logistic_const3c083142<>+0(SB), Z7
+	VPBROADCASTD logistic_const3f800000<>+0(SB), Z8
+	VPBROADCASTD logistic_constc2ae999a<>+0(SB), Z9
+	VPBROADCASTD logistic_const80000000<>+0(SB), Z10
+	VPBROADCASTD logistic_const3d372713<>+0(SB), Z11
+	VPBROADCASTD logistic_const3fcc422a<>+0(SB), Z12
+	VPBROADCASTD logistic_const3e095d4f<>+0(SB), Z13
 	XORQ         BX, BX
 	MOVQ         DX, SI
 	SUBQ         $+16, SI
@@ -681,47 +685,48 @@ TEXT ·geluSlopeAVX512(SB), NOSPLIT, $0-24
 loop1:
 	CMPQ         BX, SI
 	JG           tail2
-	VMOVUPS      (CX)(BX*4), Z13
-	VMULPS       Z13, Z13, Z14
-	VMULPS       Z10, Z14, Z15
+	VMOVUPS      (CX)(BX*4), Z14
+	VMULPS       Z14, Z14, Z15
+	VMULPS       Z11, Z15, Z16
+	VMULPS       Z14, Z16, Z16
+	VADDPS       Z16, Z14, Z16
+	VMULPS       Z12, Z16, Z16
 	VMULPS       Z13, Z15, Z15
-	VADDPS       Z15, Z13, Z15
-	VMULPS       Z11, Z15, Z15
-	VMULPS       Z12, Z14, Z14
-	VADDPS       Z7, Z14, Z14
-	VMULPS       Z11, Z14, Z14
-	VMULPS       Z13, Z14, Z13
-	VORPS        Z9, Z15, Z14
-	VCMPPS       $0x05, Z8, Z14, K1
-	VMULPS       Z0, Z14, Z16
-	VRNDSCALEPS  $0x00, Z16, Z17
-	VFNMADD231PS Z1, Z17, Z14
-	VMULPS       Z2, Z17, Z16
-	VSUBPS       Z16, Z14, Z14
-	VMULPS       Z6, Z14, Z16
-	VADDPS       Z5, Z16, Z16
-	VMULPS       Z14, Z16, Z16
-	VADDPS       Z4, Z16, Z16
-	VMULPS       Z14, Z16, Z16
-	VADDPS       Z3, Z16, Z16
-	VMULPS       Z14, Z14, Z18
-	VMULPS       Z16, Z18, Z16
-	VADDPS       Z14, Z16, Z16
-	VADDPS       Z7, Z16, Z16
-	VSCALEFPS.Z  Z17, Z16, K1, Z16
-	VADDPS       Z7, Z16, Z14
-	VPMOVD2M     Z15, K1
-	VMOVAPS      Z7, Z15
-	VMOVAPS      Z16, K1, Z15
-	VDIVPS       Z14, Z15, Z14
-	VMOVUPS      Z7, Z15
-	VSUBPS       Z14, Z15, Z15
-	VMULPS       Z15, Z14, Z15
-	VMOVUPS      (AX)(BX*4), Z16
-	VMULPS       Z15, Z13, Z13
-	VADDPS       Z13, Z14, Z13
-	VMULPS       Z13, Z16, Z13
-	VMOVUPS      Z13, (AX)(BX*4)
+	VADDPS       Z8, Z15, Z15
+	VMULPS       Z12, Z15, Z15
+	VMULPS       Z14, Z15, Z14
+	VORPS        Z10, Z16, Z15
+	VCMPPS       $0x05, Z9, Z15, K1
+	VMULPS       Z0, Z15, Z17
+	VADDPS       Z1, Z17, Z17
+	VSUBPS       Z1, Z17, Z18
+	VFNMADD231PS Z2, Z18, Z15
+	VMULPS       Z3, Z18, Z17
+	VSUBPS       Z17, Z15, Z15
+	VMULPS       Z7, Z15, Z17
+	VADDPS       Z6, Z17, Z17
+	VMULPS       Z15, Z17, Z17
+	VADDPS       Z5, Z17, Z17
+	VMULPS       Z15, Z17, Z17
+	VADDPS       Z4, Z17, Z17
+	VMULPS       Z15, Z15, Z19
+	VMULPS       Z17, Z19, Z17
+	VADDPS       Z15, Z17, Z17
+	VADDPS       Z8, Z17, Z17
+	VSCALEFPS.Z  Z18, Z17, K1, Z17
+	VADDPS       Z8, Z17, Z15
+	VPMOVD2M     Z16, K1
+	VMOVAPS      Z8, Z16
+	VMOVAPS      Z17, K1, Z16
+	VDIVPS       Z15, Z16, Z15
+	VMOVUPS      Z8, Z16
+	VSUBPS       Z15, Z16, Z16
+	VMULPS       Z16, Z15, Z16
+	VMOVUPS      (AX)(BX*4), Z17
+	VMULPS       Z16, Z14, Z14
+	VADDPS       Z14, Z15, Z14
+	VMULPS       Z14, Z17, Z14
+	VMOVUPS      Z14, (AX)(BX*4)
 	ADDQ         $+16, BX
 	JMP          loop1
 
@@ -731,44 +736,45 @@ tail2:
 	MOVQ         $-1, SI
 	BZHIQ        DX, SI, SI
 	KMOVW        SI, K1
-	VMOVUPS.Z    (CX)(BX*4), K1, Z13
-	VMULPS       Z13, Z13, Z14
-	VMULPS       Z10, Z14, Z10
-	VMULPS       Z13, Z10, Z10
-	VADDPS       Z10, Z13, Z10
-	VMULPS       Z11, Z10, Z10
-	VMULPS       Z12, Z14, Z12
-	VADDPS       Z7, Z12, Z12
-	VMULPS       Z11, Z12, Z11
-	VMULPS       Z13, Z11, Z11
-	VORPS        Z9, Z10, Z9
-	VCMPPS       $0x05, Z8, Z9, K2
-	VMULPS       Z0, Z9, Z0
-	VRNDSCALEPS  $0x00, Z0, Z0
-	VFNMADD231PS Z1, Z0, Z9
-	VMULPS       Z2, Z0, Z1
-	VSUBPS       Z1, Z9, Z9
-	VMULPS       Z6, Z9, Z1
+	VMOVUPS.Z    (CX)(BX*4), K1, Z14
+	VMULPS       Z14, Z14, Z15
+	VMULPS       Z11, Z15, Z11
+	VMULPS       Z14, Z11, Z11
+	VADDPS       Z11, Z14, Z11
+	VMULPS       Z12, Z11, Z11
+	VMULPS       Z13, Z15, Z13
+	VADDPS       Z8, Z13, Z13
+	VMULPS       Z12, Z13, Z12
+	VMULPS       Z14, Z12, Z12
+	VORPS        Z10, Z11, Z10
+	VCMPPS       $0x05, Z9, Z10, K2
+	VMULPS       Z0, Z10, Z0
+	VADDPS       Z1, Z0, Z0
+	VSUBPS       Z1, Z0, Z0
+	VFNMADD231PS Z2, Z0, Z10
+	VMULPS       Z3, Z0, Z1
+	VSUBPS       Z1, Z10, Z10
+	VMULPS       Z7, Z10, Z1
+	VADDPS       Z6, Z1, Z1
+	VMULPS       Z10, Z1, Z1
 	VADDPS       Z5, Z1, Z1
-	VMULPS       Z9, Z1, Z1
+	VMULPS       Z10, Z1, Z1
 	VADDPS       Z4, Z1, Z1
-	VMULPS       Z9, Z1, Z1
-	VADDPS       Z3, Z1, Z1
-	VMULPS       Z9, Z9, Z2
+	VMULPS       Z10, Z10, Z2
 	VMULPS       Z1, Z2, Z1
-	VADDPS       Z9, Z1, Z1
-	VADDPS       Z7, Z1, Z1
+	VADDPS       Z10, Z1, Z1
+	VADDPS       Z8, Z1, Z1
 	VSCALEFPS.Z  Z0, Z1, K2, Z1
-	VADDPS       Z7, Z1, Z0
-	VPMOVD2M     Z10, K2
-	VMOVAPS      Z7, Z2
+	VADDPS       Z8, Z1, Z0
+	VPMOVD2M     Z11, K2
+	VMOVAPS      Z8, Z2
 	VMOVAPS      Z1, K2, Z2
 	VDIVPS       Z0, Z2, Z0
-	VMOVUPS      Z7, Z1
+	VMOVUPS      Z8, Z1
 	VSUBPS       Z0, Z1, Z1
 	VMULPS       Z1, Z0, Z1
 	VMOVUPS.Z    (AX)(BX*4), K1, Z2
-	VMULPS       Z1, Z11, Z1
+	VMULPS       Z1, Z12, Z1
 	VADDPS       Z1, Z0, Z0
 	VMULPS       Z0, Z2, Z0
 	VMOVUPS      Z0, K1, (AX)(BX*4)

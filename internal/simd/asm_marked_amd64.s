@@ -321,61 +321,62 @@ TEXT ·weightsMarkedAVX512(SB), NOSPLIT, $0-52
 	VBROADCASTSS m+48(FP), Z0
 	VPBROADCASTD marked_const3fb8aa3b<>+0(SB), Z1
 	VPBROADCASTD marked_const4b40007f<>+0(SB), Z2
-	VPBROADCASTD marked_const3f317200<>+0(SB), Z2
-	VPBROADCASTD marked_const35bfbe8e<>+0(SB), Z7
-	VPBROADCASTD marked_const3efffefe<>+0(SB), Z8
-	VPBROADCASTD marked_const3e2aabd7<>+0(SB), Z9
-	VPBROADCASTD marked_const3d2b94f8<>+0(SB), Z10
-	VPBROADCASTD marked_const3c083142<>+0(SB), Z11
-	VPBROADCASTD marked_const3f800000<>+0(SB), Z12
-	VPBROADCASTD marked_constc2ae999a<>+0(SB), Z13
-	VPXORD       Z3, Z3, Z3
-	VPXORD       Z4, Z4, Z4
-	VPXORD       Z5, Z5, Z5
-	VPXORD       Z6, Z6, Z6
+	VPBROADCASTD marked_const3f317200<>+0(SB), Z3
+	VPBROADCASTD marked_const35bfbe8e<>+0(SB), Z4
+	VPBROADCASTD marked_const3efffefe<>+0(SB), Z5
+	VPBROADCASTD marked_const3e2aabd7<>+0(SB), Z6
+	VPBROADCASTD marked_const3d2b94f8<>+0(SB), Z7
+	VPBROADCASTD marked_const3c083142<>+0(SB), Z8
+	VPBROADCASTD marked_const3f800000<>+0(SB), Z9
+	VPBROADCASTD marked_constc2ae999a<>+0(SB), Z10
+	VPXORD       Z11, Z11, Z11
+	VPXORD       Z12, Z12, Z12
+	VPXORD       Z13, Z13, Z13
+	VPXORD       Z14, Z14, Z14
 
 loop1:
 	PREFETCHT0    3072(DX)
-	VMOVUPS       (DX), Z14
-	VSUBPS        Z0, Z14, Z14
-	VCMPPS        $0x05, Z13, Z14, K1
-	VMULPS        Z1, Z14, Z15
-	VRNDSCALEPS   $0x00, Z15, Z16
-	VFNMADD231PS  Z2, Z16, Z14
-	VMULPS        Z7, Z16, Z15
-	VSUBPS        Z15, Z14, Z14
-	VMULPS        Z11, Z14, Z15
-	VADDPS        Z10, Z15, Z15
-	VMULPS        Z14, Z15, Z15
-	VADDPS        Z9, Z15, Z15
-	VMULPS        Z14, Z15, Z15
-	VADDPS        Z8, Z15, Z15
-	VMULPS        Z14, Z14, Z17
-	VMULPS        Z15, Z17, Z15
-	VADDPS        Z14, Z15, Z15
-	VADDPS        Z12, Z15, Z15
-	VSCALEFPS.Z   Z16, Z15, K1, Z15
-	VMOVUPS       Z15, (CX)
-	VCVTPS2PD     Y15, Z14
-	VEXTRACTF64X4 $0x01, Z15, Y15
-	VCVTPS2PD     Y15, Z15
+	VMOVUPS       (DX), Z15
+	VSUBPS        Z0, Z15, Z15
+	VCMPPS        $0x05, Z10, Z15, K1
+	VMULPS        Z1, Z15, Z16
+	VADDPS        Z2, Z16, Z16
+	VSUBPS        Z2, Z16, Z17
+	VFNMADD231PS  Z3, Z17, Z15
+	VMULPS        Z4, Z17, Z16
+	VSUBPS        Z16, Z15, Z15
+	VMULPS        Z8, Z15, Z16
+	VADDPS        Z7, Z16, Z16
+	VMULPS        Z15, Z16, Z16
+	VADDPS        Z6, Z16, Z16
+	VMULPS        Z15, Z16, Z16
+	VADDPS        Z5, Z16, Z16
+	VMULPS        Z15, Z15, Z18
+	VMULPS        Z16, Z18, Z16
+	VADDPS        Z15, Z16, Z16
+	VADDPS        Z9, Z16, Z16
+	VSCALEFPS.Z   Z17, Z16, K1, Z16
+	VMOVUPS       Z16, (CX)
+	VCVTPS2PD     Y16, Z15
+	VEXTRACTF64X4 $0x01, Z16, Y16
+	VCVTPS2PD     Y16, Z16
 	KMOVW         (BX), K1
-	VADDPD        Z14, Z3, K1, Z3
+	VADDPD        Z15, Z11, K1, Z11
 	KSHIFTRW      $0x08, K1, K1
-	VADDPD        Z15, Z4, K1, Z4
+	VADDPD        Z16, Z12, K1, Z12
 	KMOVW         (SI), K1
-	VADDPD        Z14, Z5, K1, Z5
+	VADDPD        Z15, Z13, K1, Z13
 	KSHIFTRW      $0x08, K1, K1
-	VADDPD        Z15, Z6, K1, Z6
+	VADDPD        Z16, Z14, K1, Z14
 	ADDQ          $+64, DX
 	ADDQ          $+64, CX
 	ADDQ          $+2, BX
 	ADDQ          $+2, SI
 	DECQ          DI
 	JNZ           loop1
-	VMOVUPS       Z3, (AX)
-	VMOVUPS       Z4, 64(AX)
-	VMOVUPS       Z5, 128(AX)
-	VMOVUPS       Z6, 192(AX)
+	VMOVUPS       Z11, (AX)
+	VMOVUPS       Z12, 64(AX)
+	VMOVUPS       Z13, 128(AX)
+	VMOVUPS       Z14, 192(AX)
 	VZEROUPPER
 	RET

@@ -538,14 +538,22 @@ block1:
 	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z10, K7
 	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z10, Z25
 	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z11, Z27
-	VRNDSCALEPS       $0x00, Z13, Z13
-	VRNDSCALEPS       $0x00, Z15, Z15
-	VRNDSCALEPS       $0x00, Z17, Z17
-	VRNDSCALEPS       $0x00, Z19, Z19
-	VRNDSCALEPS       $0x00, Z21, Z21
-	VRNDSCALEPS       $0x00, Z23, Z23
-	VRNDSCALEPS       $0x00, Z25, Z25
-	VRNDSCALEPS       $0x00, Z27, Z27
+	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z13, Z13
+	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z15, Z15
+	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z17, Z17
+	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z19, Z19
+	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z21, Z21
+	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z23, Z23
+	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z25, Z25
+	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z27, Z27
+	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z13, Z13
+	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z15, Z15
+	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z17, Z17
+	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z19, Z19
+	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z21, Z21
+	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z23, Z23
+	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z25, Z25
+	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z27, Z27
 	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z13, Z4
 	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z15, Z5
 	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z17, Z6
@@ -714,7 +722,8 @@ loop2:
 	VSUBPS            Z0, Z4, Z4
 	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z4, K1
 	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z4, Z5
-	VRNDSCALEPS       $0x00, Z5, Z6
+	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z5, Z5
+	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z5, Z6
 	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z6, Z4
 	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z6, Z5
 	VSUBPS            Z5, Z4, Z4
@@ -753,7 +762,8 @@ end3:
 	VSUBPS            Z0, Z4, Z4
 	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z4, K2
 	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z4, Z5
-	VRNDSCALEPS       $0x00, Z5, Z6
+	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z5, Z5
+	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z5, Z6
 	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z6, Z4
 	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z6, Z5
 	VSUBPS            Z5, Z4, Z4
@@ -794,6 +804,9 @@ done4:
 
 DATA rows_word3fb8aa3b<>+0(SB)/4, $0x3fb8aa3b
 GLOBL rows_word3fb8aa3b<>(SB), RODATA|NOPTR, $4
+
+DATA rows_word4b40007f<>+0(SB)/4, $0x4b40007f
+GLOBL rows_word4b40007f<>(SB), RODATA|NOPTR, $4
 
 DATA rows_word3f317200<>+0(SB)/4, $0x3f317200
 GLOBL rows_word3f317200<>(SB), RODATA|NOPTR, $4
@@ -1231,14 +1244,22 @@ block7:
 	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z11, K7
 	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z11, Z26
 	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z12, Z28
-	VRNDSCALEPS       $0x00, Z14, Z14
-	VRNDSCALEPS       $0x00, Z16, Z16
-	VRNDSCALEPS       $0x00, Z18, Z18
-	VRNDSCALEPS       $0x00, Z20, Z20
-	VRNDSCALEPS       $0x00, Z22, Z22
-	VRNDSCALEPS       $0x00, Z24, Z24
-	VRNDSCALEPS       $0x00, Z26, Z26
-	VRNDSCALEPS       $0x00, Z28, Z28
+	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z14, Z14
+	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z16, Z16
+	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z18, Z18
+	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z20, Z20
+	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z22, Z22
+	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z24, Z24
+	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z26, Z26
+	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z28, Z28
+	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z14, Z14
+	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z16, Z16
+	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z18, Z18
+	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z20, Z20
+	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z22, Z22
+	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z24, Z24
+	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z26, Z26
+	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z28, Z28
 	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z14, Z5
 	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z16, Z6
 	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z18, Z7
@@ -1407,7 +1428,8 @@ loop8:
 	VSUBPS            Z3, Z5, Z5
 	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z5, K1
 	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z5, Z6
-	VRNDSCALEPS       $0x00, Z6, Z7
+	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z6, Z6
+	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z6, Z7
 	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z7, Z5
 	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z7, Z6
 	VSUBPS            Z6, Z5, Z5
@@ -1446,7 +1468,8 @@ end9:
 	VSUBPS            Z3, Z5, Z5
 	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z5, K2
 	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z5, Z6
-	VRNDSCALEPS       $0x00, Z6, Z7
+	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z6, Z6
+	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z6, Z7
 	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z7, Z5
 	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z7, Z6
 	VSUBPS            Z6, Z5, Z5
@@ -1752,14 +1775,22 @@ block1:
 	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z12, K7
 	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z12, Z27
 	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z13, Z29
-	VRNDSCALEPS       $0x00, Z15, Z15
-	VRNDSCALEPS       $0x00, Z17, Z17
-	VRNDSCALEPS       $0x00, Z19, Z19
-	VRNDSCALEPS       $0x00, Z21, Z21
-	VRNDSCALEPS       $0x00, Z23, Z23
-	VRNDSCALEPS       $0x00, Z25, Z25
-	VRNDSCALEPS       $0x00, Z27, Z27
-	VRNDSCALEPS       $0x00, Z29, Z29
+	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z15, Z15
+	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z17, Z17
+	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z19, Z19
+	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z21, Z21
+	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z23, Z23
+	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z25, Z25
+	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z27, Z27
+	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z29, Z29
+	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z15, Z15
+	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z17, Z17
+	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z19, Z19
+	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z21, Z21
+	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z23, Z23
+	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z25, Z25
+	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z27, Z27
+	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z29, Z29
 	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z15, Z6
 	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z17, Z7
 	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z19, Z8
@@ -1944,7 +1975,8 @@ loop2:
 	VSUBPS            Z4, Z6, Z7
 	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z7, K1
 	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z7, Z8
-	VRNDSCALEPS       $0x00, Z8, Z9
+	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z8, Z8
+	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z8, Z9
 	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z9, Z7
 	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z9, Z8
 	VSUBPS            Z8, Z7, Z7
@@ -1986,7 +2018,8 @@ end3:
 	VSUBPS            Z4, Z6, Z7
 	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z7, K2
 	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z7, Z8
-	VRNDSCALEPS       $0x00, Z8, Z9
+	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z8, Z8
+	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z8, Z9
 	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z9, Z7
 	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z9, Z8
 	VSUBPS            Z8, Z7, Z7
@@ -2454,14 +2487,22 @@ block7:
 	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z12, K7
 	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z12, Z27
 	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z13, Z29
-	VRNDSCALEPS       $0x00, Z15, Z15
-	VRNDSCALEPS       $0x00, Z17, Z17
-	VRNDSCALEPS       $0x00, Z19, Z19
-	VRNDSCALEPS       $0x00, Z21, Z21
-	VRNDSCALEPS       $0x00, Z23, Z23
-	VRNDSCALEPS       $0x00, Z25, Z25
-	VRNDSCALEPS       $0x00, Z27, Z27
-	VRNDSCALEPS       $0x00, Z29, Z29
+	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z15, Z15
+	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z17, Z17
+	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z19, Z19
+	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z21, Z21
+	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z23, Z23
+	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z25, Z25
+	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z27, Z27
+	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z29, Z29
+	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z15, Z15
+	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z17, Z17
+	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z19, Z19
+	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z21, Z21
+	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z23, Z23
+	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z25, Z25
+	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z27, Z27
+	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z29, Z29
 	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z15, Z6
 	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z17, Z7
 	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z19, Z8
@@ -2646,7 +2687,8 @@ loop8:
 	VSUBPS            Z4, Z6, Z7
 	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z7, K1
 	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z7, Z8
-	VRNDSCALEPS       $0x00, Z8, Z9
+	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z8, Z8
+	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z8, Z9
 	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z9, Z7
 	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z9, Z8
 	VSUBPS            Z8, Z7, Z7
@@ -2688,7 +2730,8 @@ end9:
 	VSUBPS            Z4, Z6, Z7
 	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z7, K2
 	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z7, Z8
-	VRNDSCALEPS       $0x00, Z8, Z9
+	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z8, Z8
+	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z8, Z9
 	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z9, Z7
 	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z9, Z8
 	VSUBPS            Z8, Z7, Z7

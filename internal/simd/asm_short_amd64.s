@@ -138,14 +138,22 @@ block:
 	VCMPPS.BCST       $0x05, short_wordc2ae999a<>+0(SB), Z6, K7
 	VMULPS.BCST       short_word3fb8aa3b<>+0(SB), Z6, Z21
 	VMULPS.BCST       short_word3fb8aa3b<>+0(SB), Z7, Z23
-	VRNDSCALEPS       $0x00, Z9, Z9
-	VRNDSCALEPS       $0x00, Z11, Z11
-	VRNDSCALEPS       $0x00, Z13, Z13
-	VRNDSCALEPS       $0x00, Z15, Z15
-	VRNDSCALEPS       $0x00, Z17, Z17
-	VRNDSCALEPS       $0x00, Z19, Z19
-	VRNDSCALEPS       $0x00, Z21, Z21
-	VRNDSCALEPS       $0x00, Z23, Z23
+	VADDPS.BCST       short_word4b40007f<>+0(SB), Z9, Z9
+	VADDPS.BCST       short_word4b40007f<>+0(SB), Z11, Z11
+	VADDPS.BCST       short_word4b40007f<>+0(SB), Z13, Z13
+	VADDPS.BCST       short_word4b40007f<>+0(SB), Z15, Z15
+	VADDPS.BCST       short_word4b40007f<>+0(SB), Z17, Z17
+	VADDPS.BCST       short_word4b40007f<>+0(SB), Z19, Z19
+	VADDPS.BCST       short_word4b40007f<>+0(SB), Z21, Z21
+	VADDPS.BCST       short_word4b40007f<>+0(SB), Z23, Z23
+	VSUBPS.BCST       short_word4b40007f<>+0(SB), Z9, Z9
+	VSUBPS.BCST       short_word4b40007f<>+0(SB), Z11, Z11
+	VSUBPS.BCST       short_word4b40007f<>+0(SB), Z13, Z13
+	VSUBPS.BCST       short_word4b40007f<>+0(SB), Z15, Z15
+	VSUBPS.BCST       short_word4b40007f<>+0(SB), Z17, Z17
+	VSUBPS.BCST       short_word4b40007f<>+0(SB), Z19, Z19
+	VSUBPS.BCST       short_word4b40007f<>+0(SB), Z21, Z21
+	VSUBPS.BCST       short_word4b40007f<>+0(SB), Z23, Z23
 	VFNMADD231PS.BCST short_word3f317200<>+0(SB), Z9, Z0
 	VFNMADD231PS.BCST short_word3f317200<>+0(SB), Z11, Z1
 	VFNMADD231PS.BCST short_word3f317200<>+0(SB), Z13, Z2
@@ -284,7 +292,8 @@ loop1:
 	VMOVDQA32         Z0, Z0
 	VCMPPS.BCST       $0x05, short_wordc2ae999a<>+0(SB), Z0, K1
 	VMULPS.BCST       short_word3fb8aa3b<>+0(SB), Z0, Z1
-	VRNDSCALEPS       $0x00, Z1, Z2
+	VADDPS.BCST       short_word4b40007f<>+0(SB), Z1, Z1
+	VSUBPS.BCST       short_word4b40007f<>+0(SB), Z1, Z2
 	VFNMADD231PS.BCST short_word3f317200<>+0(SB), Z2, Z0
 	VMULPS.BCST       short_word35bfbe8e<>+0(SB), Z2, Z1
 	VSUBPS            Z1, Z0, Z0
@@ -313,7 +322,8 @@ tail2:
 	VMOVDQA32         Z0, Z0
 	VCMPPS.BCST       $0x05, short_wordc2ae999a<>+0(SB), Z0, K2
 	VMULPS.BCST       short_word3fb8aa3b<>+0(SB), Z0, Z1
-	VRNDSCALEPS       $0x00, Z1, Z2
+	VADDPS.BCST       short_word4b40007f<>+0(SB), Z1, Z1
+	VSUBPS.BCST       short_word4b40007f<>+0(SB), Z1, Z2
 	VFNMADD231PS.BCST short_word3f317200<>+0(SB), Z2, Z0
 	VMULPS.BCST       short_word35bfbe8e<>+0(SB), Z2, Z1
 	VSUBPS            Z1, Z0, Z0
@@ -336,6 +346,9 @@ done3:
 
 DATA short_word3fb8aa3b<>+0(SB)/4, $0x3fb8aa3b
 GLOBL short_word3fb8aa3b<>(SB), RODATA|NOPTR, $4
+
+DATA short_word4b40007f<>+0(SB)/4, $0x4b40007f
+GLOBL short_word4b40007f<>(SB), RODATA|NOPTR, $4
 
 DATA short_word3f317200<>+0(SB)/4, $0x3f317200
 GLOBL short_word3f317200<>(SB), RODATA|NOPTR, $4
@@ -480,14 +493,22 @@ block:
 	VCMPPS.BCST       $0x05, short_wordc2ae999a<>+0(SB), Z8, K7
 	VMULPS.BCST       short_word3fb8aa3b<>+0(SB), Z8, Z23
 	VMULPS.BCST       short_word3fb8aa3b<>+0(SB), Z9, Z25
-	VRNDSCALEPS       $0x00, Z11, Z11
-	VRNDSCALEPS       $0x00, Z13, Z13
-	VRNDSCALEPS       $0x00, Z15, Z15
-	VRNDSCALEPS       $0x00, Z17, Z17
-	VRNDSCALEPS       $0x00, Z19, Z19
-	VRNDSCALEPS       $0x00, Z21, Z21
-	VRNDSCALEPS       $0x00, Z23, Z23
-	VRNDSCALEPS       $0x00, Z25, Z25
+	VADDPS.BCST       short_word4b40007f<>+0(SB), Z11, Z11
+	VADDPS.BCST       short_word4b40007f<>+0(SB), Z13, Z13
+	VADDPS.BCST       short_word4b40007f<>+0(SB), Z15, Z15
+	VADDPS.BCST       short_word4b40007f<>+0(SB), Z17, Z17
+	VADDPS.BCST       short_word4b40007f<>+0(SB), Z19, Z19
+	VADDPS.BCST       short_word4b40007f<>+0(SB), Z21, Z21
+	VADDPS.BCST       short_word4b40007f<>+0(SB), Z23, Z23
+	VADDPS.BCST       short_word4b40007f<>+0(SB), Z25, Z25
+	VSUBPS.BCST       short_word4b40007f<>+0(SB), Z11, Z11
+	VSUBPS.BCST       short_word4b40007f<>+0(SB), Z13, Z13
+	VSUBPS.BCST       short_word4b40007f<>+0(SB), Z15, Z15
+	VSUBPS.BCST       short_word4b40007f<>+0(SB), Z17, Z17
+	VSUBPS.BCST       short_word4b40007f<>+0(SB), Z19, Z19
+	VSUBPS.BCST       short_word4b40007f<>+0(SB), Z21, Z21
+	VSUBPS.BCST       short_word4b40007f<>+0(SB), Z23, Z23
+	VSUBPS.BCST       short_word4b40007f<>+0(SB), Z25, Z25
 	VFNMADD231PS.BCST short_word3f317200<>+0(SB), Z11, Z2
 	VFNMADD231PS.BCST short_word3f317200<>+0(SB), Z13, Z3
 	VFNMADD231PS.BCST short_word3f317200<>+0(SB), Z15, Z4
@@ -642,7 +663,8 @@ loop1:
 	VMOVDQA32         Z2, Z3
 	VCMPPS.BCST       $0x05, short_wordc2ae999a<>+0(SB), Z3, K1
 	VMULPS.BCST       short_word3fb8aa3b<>+0(SB), Z3, Z4
-	VRNDSCALEPS       $0x00, Z4, Z5
+	VADDPS.BCST       short_word4b40007f<>+0(SB), Z4, Z4
+	VSUBPS.BCST       short_word4b40007f<>+0(SB), Z4, Z5
 	VFNMADD231PS.BCST short_word3f317200<>+0(SB), Z5, Z3
 	VMULPS.BCST       short_word35bfbe8e<>+0(SB), Z5, Z4
 	VSUBPS            Z4, Z3, Z3
@@ -673,7 +695,8 @@ tail2:
 	VMOVDQA32         Z2, Z3
 	VCMPPS.BCST       $0x05, short_wordc2ae999a<>+0(SB), Z3, K2
 	VMULPS.BCST       short_word3fb8aa3b<>+0(SB), Z3, Z4
-	VRNDSCALEPS       $0x00, Z4, Z5
+	VADDPS.BCST       short_word4b40007f<>+0(SB), Z4, Z4
+	VSUBPS.BCST       short_word4b40007f<>+0(SB), Z4, Z5
 	VFNMADD231PS.BCST short_word3f317200<>+0(SB), Z5, Z3
 	VMULPS.BCST       short_word35bfbe8e<>+0(SB), Z5, Z4
 	VSUBPS            Z4, Z3, Z3

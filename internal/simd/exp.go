@@ -12,7 +12,7 @@ const (
 	log2E = 1.44269504088896340736
 
 	// Adding expMagic to a float32 of modest size rounds it to the nearest
-	// integer, ties to even, and leaves that integer plus 127, an exponent
+	// integer, ties to an odd one, and leaves that integer plus 127, an exponent
 	// field, in the low bits of the sum.
 	expMagic = 0x1.8p23 + 127
 

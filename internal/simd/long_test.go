@@ -76,3 +76,26 @@ func TestPickAgrees(t *testing.T) {
 		}
 	}
 }
+
+// TestTailsOfLongRows: every length of what is left of a row after whole pieces, with and
+// without a floor.
+func TestTailsOfLongRows(t *testing.T) {
+	r := newRand(5)
+	for rest := range 40 {
+		for _, n := range []int{scratchTerms + 1 + rest, 2*scratchTerms + 128 + rest} {
+			w := make([]float32, n)
+			for i := range w {
+				w[i] = float32(10 * r.NormFloat64())
+			}
+			for _, floor := range []float32{0, 1e-9, 0.01} {
+				want, got := make([]float32, n), make([]float32, n)
+				sum, total := make([]float64, 1), make([]float64, 1)
+				withBackend(purego, func() { Weights(want, sum, w, n, floor) })
+				for _, b := range backends() {
+					withBackend(b, func() { Weights(got, total, w, n, floor) })
+					require.True(t, Same(want, got) && sum[0] == total[0], "%s: length %d, floor %v", levelNames[b], n, floor)
+				}
+			}
+		}
+	}
+}

@@ -63,6 +63,35 @@ func TestOverflowingRows(t *testing.T) {
 	}
 }
 
+// TestExponentialAtTies: arguments whose product with log₂e is half of an odd integer in
+// float32, where a backend that rounds otherwise has other bits.
+func TestExponentialAtTies(t *testing.T) {
+	var w []float32
+	for n := range 120 {
+		half := float32(-n) - 0.5
+		for x, i := half*math.Ln2*1.00001, 0; i < 400; i++ {
+			if float32(x*log2E) == half {
+				w = append(w, x)
+			}
+			x = math.Nextafter32(x, 0)
+		}
+	}
+	require.Greater(t, len(w), 100)
+	w = append(w, 0) // the maximum
+	for _, cols := range []int{len(w), 100} {
+		rows := len(w) / cols
+		want, got, total := make([]float32, rows*cols), make([]float32, rows*cols), make([]float64, rows)
+		for r := range rows {
+			w[(r+1)*cols-1] = 0
+		}
+		withBackend(purego, func() { Weights(want, total, w[:rows*cols], cols, 0) })
+		for _, b := range backends() {
+			withBackend(b, func() { Weights(got, total, w[:rows*cols], cols, 0) })
+			require.True(t, Same(want, got), "%s, %d columns", levelNames[b], cols)
+		}
+	}
+}
+
 // rowsOf is what the kernels over rows, and flips, make of w, in hexadecimal numbers, all
 // NaNs being one.
 func rowsOf(b level, w []float32, cols int) (results []string) {

@@ -33,13 +33,13 @@ func (k *kernel) expMemory() expConsts {
 		return k.table(fmt.Sprintf("word%08x", bits), bits)
 	}
 	return expConsts{
-		log2e: word(1.44269504088896340736), hi: word(0x1.62e4p-1), lo: word(0x1.7f7d1cp-20),
+		log2e: word(1.44269504088896340736), magic: word(0x1.8p23 + 127), hi: word(0x1.62e4p-1), lo: word(0x1.7f7d1cp-20),
 		c0: word(0x1.fffdfcp-02), c1: word(0x1.5557aep-03), c2: word(0x1.5729fp-05), c3: word(0x1.106284p-07),
 		one: word(1), cut: word(-87.3),
 	}
 }
 
-// With mulBy, addBy, takeBy and notBelow the constant is a register, eight words of memory
+// With mulBy, addBy, lessBy, takeBy and notBelow the constant is a register, eight words of memory
 // with AVX2, or one with AVX-512.
 
 func (k *kernel) single(c operand.Op) bool {
@@ -62,6 +62,15 @@ func (k *kernel) addBy(c operand.Op, x, d reg.VecVirtual) {
 		k.VADDPS_BCST(c, x, d)
 	} else {
 		k.VADDPS(c, x, d)
+	}
+}
+
+// lessBy stores x − c in d.
+func (k *kernel) lessBy(c operand.Op, x, d reg.VecVirtual) {
+	if k.single(c) {
+		k.VSUBPS_BCST(c, x, d)
+	} else {
+		k.VSUBPS(c, x, d)
 	}
 }
 
@@ -95,7 +104,8 @@ func (k *kernel) exp(c expConsts, x reg.VecVirtual) reg.VecVirtual {
 		m, n, scale = k.K(), k.vec(), k.vec()
 		k.notBelow(c.cut, x, m)
 		k.mulBy(c.log2e, x, t)
-		k.VRNDSCALEPS(operand.U8(0), t, scale)
+		k.addBy(c.magic, t, t)
+		k.lessBy(c.magic, t, scale)
 		k.takeBy(c.hi, scale, r)
 		k.mulBy(c.lo, scale, n)
 	} else {
@@ -149,7 +159,10 @@ func (k *kernel) exps(c expConsts, x [8]reg.VecVirtual, again func(t reg.VecVirt
 		k.mulBy(c.log2e, r, scale[j])
 	}
 	for _, s := range scale {
-		k.VRNDSCALEPS(operand.U8(0), s, s)
+		k.addBy(c.magic, s, s)
+	}
+	for _, s := range scale {
+		k.lessBy(c.magic, s, s)
 	}
 	for j, r := range x {
 		k.takeBy(c.hi, scale[j], r)
