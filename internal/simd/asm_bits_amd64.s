@@ -6488,6 +6488,3558 @@ done2:
 	VZEROUPPER
 	RET
 
+// func flipBitsAVX2(dst *uint64, own *uint64, count *[3][512]uint64, digits *[64][16]uint64, keys *[20]uint32, counter uint64, stream uint64, regs int)
+// Requires: AVX, AVX2, SSE2
+TEXT ·flipBitsAVX2(SB), NOSPLIT, $96-64
+	MOVQ         own+8(FP), AX
+	MOVQ         keys+32(FP), CX
+	MOVQ         stream+48(FP), DX
+	MOVQ         DX, X0
+	VPBROADCASTQ X0, Y0
+	VPMULUDQ     bits_mul1<>+0(SB), Y0, Y0
+	SHRQ         $0x20, DX
+	MOVQ         DX, X1
+	VPBROADCASTQ X1, Y2
+	VPXOR        Y3, Y3, Y3
+	VMOVSHDUP    Y0, Y1
+	VPBROADCASTD (CX), Y4
+	VPXOR        Y3, Y1, Y1
+	VPXOR        Y4, Y1, Y1
+	VPBROADCASTD 4(CX), Y4
+	VPXOR        Y3, Y2, Y2
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTD 8(CX), Y4
+	VPXOR        Y3, Y0, Y0
+	VPXOR        Y4, Y0, Y0
+	VMOVUPS      Y1, (SP)
+	VMOVUPS      Y2, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	MOVQ         counter+40(FP), DX
+	MOVQ         DX, X0
+	VPBROADCASTQ X0, Y0
+	MOVQ         digits+24(FP), DX
+	MOVQ         dst+0(FP), BX
+	MOVQ         count+16(FP), SI
+	MOVQ         regs+56(FP), DI
+	XORQ         R8, R8
+	SHLQ         $0x06, DI
+
+register:
+	VPADDQ       bits_even<>+0(SB), Y0, Y1
+	VMOVDQA      Y1, Y2
+	VPADDQ       bits_one<>+0(SB), Y2, Y3
+	VMOVSHDUP    Y2, Y4
+	VPXOR        (SP), Y4, Y4
+	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
+	VMOVSHDUP    Y4, Y5
+	VPMULUDQ     bits_mul0<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y6
+	VPXOR        32(SP), Y6, Y6
+	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
+	VMOVSHDUP    Y6, Y7
+	VPXOR        64(SP), Y7, Y7
+	VPBROADCASTD 12(CX), Y8
+	VPXOR        Y5, Y2, Y2
+	VPXOR        Y8, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y3, Y3
+	VMOVSHDUP    Y3, Y8
+	VPXOR        32(SP), Y8, Y8
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y9
+	VPXOR        64(SP), Y9, Y9
+	VPBROADCASTD 12(CX), Y10
+	VPXOR        Y5, Y3, Y3
+	VPXOR        Y10, Y3, Y3
+	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y5
+	VPBROADCASTD 16(CX), Y10
+	VPXOR        Y6, Y5, Y5
+	VPXOR        Y10, Y5, Y5
+	VMOVSHDUP    Y7, Y6
+	VPBROADCASTD 20(CX), Y10
+	VPXOR        Y4, Y6, Y6
+	VPXOR        Y10, Y6, Y6
+	VPMULUDQ     bits_mul0<>+0(SB), Y9, Y9
+	VPMULUDQ     bits_mul1<>+0(SB), Y3, Y3
+	VMOVSHDUP    Y3, Y10
+	VPBROADCASTD 16(CX), Y11
+	VPXOR        Y8, Y10, Y10
+	VPXOR        Y11, Y10, Y10
+	VMOVSHDUP    Y9, Y8
+	VPBROADCASTD 20(CX), Y11
+	VPXOR        Y4, Y8, Y8
+	VPXOR        Y11, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y5, Y5
+	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
+	VMOVSHDUP    Y6, Y4
+	VPBROADCASTD 24(CX), Y11
+	VPXOR        Y2, Y4, Y4
+	VPXOR        Y11, Y4, Y4
+	VMOVSHDUP    Y5, Y2
+	VPBROADCASTD 28(CX), Y11
+	VPXOR        Y7, Y2, Y2
+	VPXOR        Y11, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y10, Y10
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y7
+	VPBROADCASTD 24(CX), Y11
+	VPXOR        Y3, Y7, Y7
+	VPXOR        Y11, Y7, Y7
+	VMOVSHDUP    Y10, Y3
+	VPBROADCASTD 28(CX), Y11
+	VPXOR        Y9, Y3, Y3
+	VPXOR        Y11, Y3, Y3
+	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y9
+	VPBROADCASTD 32(CX), Y11
+	VPXOR        Y6, Y9, Y9
+	VPXOR        Y11, Y9, Y9
+	VMOVSHDUP    Y4, Y6
+	VPBROADCASTD 36(CX), Y11
+	VPXOR        Y5, Y6, Y6
+	VPXOR        Y11, Y6, Y6
+	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
+	VPMULUDQ     bits_mul1<>+0(SB), Y3, Y3
+	VMOVSHDUP    Y3, Y5
+	VPBROADCASTD 32(CX), Y11
+	VPXOR        Y8, Y5, Y5
+	VPXOR        Y11, Y5, Y5
+	VMOVSHDUP    Y7, Y8
+	VPBROADCASTD 36(CX), Y11
+	VPXOR        Y10, Y8, Y8
+	VPXOR        Y11, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y9, Y9
+	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
+	VMOVSHDUP    Y6, Y10
+	VPBROADCASTD 40(CX), Y11
+	VPXOR        Y2, Y10, Y10
+	VPXOR        Y11, Y10, Y10
+	VMOVSHDUP    Y9, Y2
+	VPBROADCASTD 44(CX), Y11
+	VPXOR        Y4, Y2, Y2
+	VPXOR        Y11, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y5, Y5
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y4
+	VPBROADCASTD 40(CX), Y11
+	VPXOR        Y3, Y4, Y4
+	VPXOR        Y11, Y4, Y4
+	VMOVSHDUP    Y5, Y3
+	VPBROADCASTD 44(CX), Y11
+	VPXOR        Y7, Y3, Y3
+	VPXOR        Y11, Y3, Y3
+	VPMULUDQ     bits_mul0<>+0(SB), Y10, Y10
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y7
+	VPBROADCASTD 48(CX), Y11
+	VPXOR        Y6, Y7, Y7
+	VPXOR        Y11, Y7, Y7
+	VMOVSHDUP    Y10, Y6
+	VPBROADCASTD 52(CX), Y11
+	VPXOR        Y9, Y6, Y6
+	VPXOR        Y11, Y6, Y6
+	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
+	VPMULUDQ     bits_mul1<>+0(SB), Y3, Y3
+	VMOVSHDUP    Y3, Y9
+	VPBROADCASTD 48(CX), Y11
+	VPXOR        Y8, Y9, Y9
+	VPXOR        Y11, Y9, Y9
+	VMOVSHDUP    Y4, Y8
+	VPBROADCASTD 52(CX), Y11
+	VPXOR        Y5, Y8, Y8
+	VPXOR        Y11, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
+	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
+	VMOVSHDUP    Y6, Y5
+	VPBROADCASTD 56(CX), Y11
+	VPXOR        Y2, Y5, Y5
+	VPXOR        Y11, Y5, Y5
+	VMOVSHDUP    Y7, Y2
+	VPBROADCASTD 60(CX), Y11
+	VPXOR        Y10, Y2, Y2
+	VPXOR        Y11, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y9, Y9
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y10
+	VPBROADCASTD 56(CX), Y11
+	VPXOR        Y3, Y10, Y10
+	VPXOR        Y11, Y10, Y10
+	VMOVSHDUP    Y9, Y3
+	VPBROADCASTD 60(CX), Y11
+	VPXOR        Y4, Y3, Y3
+	VPXOR        Y11, Y3, Y3
+	VPMULUDQ     bits_mul0<>+0(SB), Y5, Y5
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y4
+	VPBROADCASTD 64(CX), Y11
+	VPXOR        Y6, Y4, Y4
+	VPXOR        Y11, Y4, Y4
+	VMOVSHDUP    Y5, Y6
+	VPBROADCASTD 68(CX), Y11
+	VPXOR        Y7, Y6, Y6
+	VPXOR        Y11, Y6, Y6
+	VPMULUDQ     bits_mul0<>+0(SB), Y10, Y10
+	VPMULUDQ     bits_mul1<>+0(SB), Y3, Y3
+	VMOVSHDUP    Y3, Y7
+	VPBROADCASTD 64(CX), Y11
+	VPXOR        Y8, Y7, Y7
+	VPXOR        Y11, Y7, Y7
+	VMOVSHDUP    Y10, Y8
+	VPBROADCASTD 68(CX), Y11
+	VPXOR        Y9, Y8, Y8
+	VPXOR        Y11, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
+	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
+	VMOVSHDUP    Y6, Y9
+	VPBROADCASTD 72(CX), Y11
+	VPXOR        Y2, Y9, Y9
+	VPXOR        Y11, Y9, Y9
+	VMOVSHDUP    Y4, Y2
+	VPBROADCASTD 76(CX), Y11
+	VPXOR        Y5, Y2, Y2
+	VPXOR        Y11, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y5
+	VPBROADCASTD 72(CX), Y11
+	VPXOR        Y3, Y5, Y5
+	VPXOR        Y11, Y5, Y5
+	VMOVSHDUP    Y7, Y3
+	VPBROADCASTD 76(CX), Y11
+	VPXOR        Y10, Y3, Y3
+	VPXOR        Y11, Y3, Y3
+	VPSLLQ       $0x20, Y5, Y5
+	VPBLENDD     $0xaa, Y5, Y9, Y9
+	VPSLLQ       $0x20, Y8, Y8
+	VPBLENDD     $0xaa, Y8, Y6, Y6
+	VPSLLQ       $0x20, Y3, Y3
+	VPBLENDD     $0xaa, Y3, Y2, Y2
+	VPSLLQ       $0x20, Y7, Y7
+	VPBLENDD     $0xaa, Y7, Y4, Y4
+	VPXOR        Y3, Y3, Y3
+	VPCMPEQD     Y5, Y5, Y5
+	VPBROADCASTQ 384(DX), Y7
+	VPBROADCASTQ 392(DX), Y8
+	VPAND        (SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 400(DX), Y8
+	VPAND        4096(SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 408(DX), Y8
+	VPAND        (SI)(R8*1), Y8, Y8
+	VPAND        4096(SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 416(DX), Y8
+	VPAND        8192(SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 448(DX), Y8
+	VPBROADCASTQ 456(DX), Y10
+	VPAND        (SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y8, Y8
+	VPBROADCASTQ 464(DX), Y10
+	VPAND        4096(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y8, Y8
+	VPBROADCASTQ 472(DX), Y10
+	VPAND        (SI)(R8*1), Y10, Y10
+	VPAND        4096(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y8, Y8
+	VPBROADCASTQ 480(DX), Y10
+	VPAND        8192(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y8, Y8
+	VPAND        (AX)(R8*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPXOR        Y4, Y7, Y8
+	VPANDN       Y7, Y4, Y7
+	VPANDN       Y3, Y8, Y3
+	VPOR         Y7, Y3, Y3
+	VPANDN       Y5, Y8, Y5
+	VPBROADCASTQ 256(DX), Y4
+	VPBROADCASTQ 264(DX), Y7
+	VPAND        (SI)(R8*1), Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VPBROADCASTQ 272(DX), Y7
+	VPAND        4096(SI)(R8*1), Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VPBROADCASTQ 280(DX), Y7
+	VPAND        (SI)(R8*1), Y7, Y7
+	VPAND        4096(SI)(R8*1), Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VPBROADCASTQ 288(DX), Y7
+	VPAND        8192(SI)(R8*1), Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VPBROADCASTQ 320(DX), Y7
+	VPBROADCASTQ 328(DX), Y8
+	VPAND        (SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 336(DX), Y8
+	VPAND        4096(SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 344(DX), Y8
+	VPAND        (SI)(R8*1), Y8, Y8
+	VPAND        4096(SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 352(DX), Y8
+	VPAND        8192(SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPAND        (AX)(R8*1), Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VPXOR        Y2, Y4, Y7
+	VPANDN       Y4, Y2, Y4
+	VPANDN       Y3, Y7, Y3
+	VPOR         Y4, Y3, Y3
+	VPANDN       Y5, Y7, Y5
+	VPBROADCASTQ 128(DX), Y2
+	VPBROADCASTQ 136(DX), Y4
+	VPAND        (SI)(R8*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 144(DX), Y4
+	VPAND        4096(SI)(R8*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 152(DX), Y4
+	VPAND        (SI)(R8*1), Y4, Y4
+	VPAND        4096(SI)(R8*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 160(DX), Y4
+	VPAND        8192(SI)(R8*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 192(DX), Y4
+	VPBROADCASTQ 200(DX), Y7
+	VPAND        (SI)(R8*1), Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VPBROADCASTQ 208(DX), Y7
+	VPAND        4096(SI)(R8*1), Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VPBROADCASTQ 216(DX), Y7
+	VPAND        (SI)(R8*1), Y7, Y7
+	VPAND        4096(SI)(R8*1), Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VPBROADCASTQ 224(DX), Y7
+	VPAND        8192(SI)(R8*1), Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VPAND        (AX)(R8*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPXOR        Y6, Y2, Y4
+	VPANDN       Y2, Y6, Y2
+	VPANDN       Y3, Y4, Y3
+	VPOR         Y2, Y3, Y3
+	VPANDN       Y5, Y4, Y5
+	VPBROADCASTQ (DX), Y2
+	VPBROADCASTQ 8(DX), Y4
+	VPAND        (SI)(R8*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 16(DX), Y4
+	VPAND        4096(SI)(R8*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 24(DX), Y4
+	VPAND        (SI)(R8*1), Y4, Y4
+	VPAND        4096(SI)(R8*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 32(DX), Y4
+	VPAND        8192(SI)(R8*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 64(DX), Y4
+	VPBROADCASTQ 72(DX), Y6
+	VPAND        (SI)(R8*1), Y6, Y6
+	VPXOR        Y6, Y4, Y4
+	VPBROADCASTQ 80(DX), Y6
+	VPAND        4096(SI)(R8*1), Y6, Y6
+	VPXOR        Y6, Y4, Y4
+	VPBROADCASTQ 88(DX), Y6
+	VPAND        (SI)(R8*1), Y6, Y6
+	VPAND        4096(SI)(R8*1), Y6, Y6
+	VPXOR        Y6, Y4, Y4
+	VPBROADCASTQ 96(DX), Y6
+	VPAND        8192(SI)(R8*1), Y6, Y6
+	VPXOR        Y6, Y4, Y4
+	VPAND        (AX)(R8*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPXOR        Y9, Y2, Y4
+	VPANDN       Y2, Y9, Y2
+	VPANDN       Y3, Y4, Y3
+	VPOR         Y2, Y3, Y3
+	VPANDN       Y5, Y4, Y5
+	VPADDQ       bits_groups1<>+0(SB), Y1, Y1
+	MOVQ         DX, R9
+	ADDQ         $+512, R9
+	MOVQ         $+15, R10
+
+more1:
+	VPTEST       Y5, Y5
+	JZ           done2
+	VMOVDQA      Y1, Y2
+	VPADDQ       bits_one<>+0(SB), Y2, Y4
+	VMOVSHDUP    Y2, Y6
+	VPXOR        (SP), Y6, Y6
+	VPMULUDQ     bits_mul0<>+0(SB), Y6, Y6
+	VMOVSHDUP    Y6, Y7
+	VPMULUDQ     bits_mul0<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y8
+	VPXOR        32(SP), Y8, Y8
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y9
+	VPXOR        64(SP), Y9, Y9
+	VPBROADCASTD 12(CX), Y10
+	VPXOR        Y7, Y2, Y2
+	VPXOR        Y10, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
+	VMOVSHDUP    Y4, Y10
+	VPXOR        32(SP), Y10, Y10
+	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
+	VMOVSHDUP    Y10, Y11
+	VPXOR        64(SP), Y11, Y11
+	VPBROADCASTD 12(CX), Y12
+	VPXOR        Y7, Y4, Y4
+	VPXOR        Y12, Y4, Y4
+	VPMULUDQ     bits_mul0<>+0(SB), Y9, Y9
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y7
+	VPBROADCASTD 16(CX), Y12
+	VPXOR        Y8, Y7, Y7
+	VPXOR        Y12, Y7, Y7
+	VMOVSHDUP    Y9, Y8
+	VPBROADCASTD 20(CX), Y12
+	VPXOR        Y6, Y8, Y8
+	VPXOR        Y12, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y11, Y11
+	VPMULUDQ     bits_mul1<>+0(SB), Y4, Y4
+	VMOVSHDUP    Y4, Y12
+	VPBROADCASTD 16(CX), Y13
+	VPXOR        Y10, Y12, Y12
+	VPXOR        Y13, Y12, Y12
+	VMOVSHDUP    Y11, Y10
+	VPBROADCASTD 20(CX), Y13
+	VPXOR        Y6, Y10, Y10
+	VPXOR        Y13, Y10, Y10
+	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y6
+	VPBROADCASTD 24(CX), Y13
+	VPXOR        Y2, Y6, Y6
+	VPXOR        Y13, Y6, Y6
+	VMOVSHDUP    Y7, Y2
+	VPBROADCASTD 28(CX), Y13
+	VPXOR        Y9, Y2, Y2
+	VPXOR        Y13, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y12, Y12
+	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
+	VMOVSHDUP    Y10, Y9
+	VPBROADCASTD 24(CX), Y13
+	VPXOR        Y4, Y9, Y9
+	VPXOR        Y13, Y9, Y9
+	VMOVSHDUP    Y12, Y4
+	VPBROADCASTD 28(CX), Y13
+	VPXOR        Y11, Y4, Y4
+	VPXOR        Y13, Y4, Y4
+	VPMULUDQ     bits_mul0<>+0(SB), Y6, Y6
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y11
+	VPBROADCASTD 32(CX), Y13
+	VPXOR        Y8, Y11, Y11
+	VPXOR        Y13, Y11, Y11
+	VMOVSHDUP    Y6, Y8
+	VPBROADCASTD 36(CX), Y13
+	VPXOR        Y7, Y8, Y8
+	VPXOR        Y13, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y9, Y9
+	VPMULUDQ     bits_mul1<>+0(SB), Y4, Y4
+	VMOVSHDUP    Y4, Y7
+	VPBROADCASTD 32(CX), Y13
+	VPXOR        Y10, Y7, Y7
+	VPXOR        Y13, Y7, Y7
+	VMOVSHDUP    Y9, Y10
+	VPBROADCASTD 36(CX), Y13
+	VPXOR        Y12, Y10, Y10
+	VPXOR        Y13, Y10, Y10
+	VPMULUDQ     bits_mul0<>+0(SB), Y11, Y11
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y12
+	VPBROADCASTD 40(CX), Y13
+	VPXOR        Y2, Y12, Y12
+	VPXOR        Y13, Y12, Y12
+	VMOVSHDUP    Y11, Y2
+	VPBROADCASTD 44(CX), Y13
+	VPXOR        Y6, Y2, Y2
+	VPXOR        Y13, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
+	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
+	VMOVSHDUP    Y10, Y6
+	VPBROADCASTD 40(CX), Y13
+	VPXOR        Y4, Y6, Y6
+	VPXOR        Y13, Y6, Y6
+	VMOVSHDUP    Y7, Y4
+	VPBROADCASTD 44(CX), Y13
+	VPXOR        Y9, Y4, Y4
+	VPXOR        Y13, Y4, Y4
+	VPMULUDQ     bits_mul0<>+0(SB), Y12, Y12
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y9
+	VPBROADCASTD 48(CX), Y13
+	VPXOR        Y8, Y9, Y9
+	VPXOR        Y13, Y9, Y9
+	VMOVSHDUP    Y12, Y8
+	VPBROADCASTD 52(CX), Y13
+	VPXOR        Y11, Y8, Y8
+	VPXOR        Y13, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y6, Y6
+	VPMULUDQ     bits_mul1<>+0(SB), Y4, Y4
+	VMOVSHDUP    Y4, Y11
+	VPBROADCASTD 48(CX), Y13
+	VPXOR        Y10, Y11, Y11
+	VPXOR        Y13, Y11, Y11
+	VMOVSHDUP    Y6, Y10
+	VPBROADCASTD 52(CX), Y13
+	VPXOR        Y7, Y10, Y10
+	VPXOR        Y13, Y10, Y10
+	VPMULUDQ     bits_mul0<>+0(SB), Y9, Y9
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y7
+	VPBROADCASTD 56(CX), Y13
+	VPXOR        Y2, Y7, Y7
+	VPXOR        Y13, Y7, Y7
+	VMOVSHDUP    Y9, Y2
+	VPBROADCASTD 60(CX), Y13
+	VPXOR        Y12, Y2, Y2
+	VPXOR        Y13, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y11, Y11
+	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
+	VMOVSHDUP    Y10, Y12
+	VPBROADCASTD 56(CX), Y13
+	VPXOR        Y4, Y12, Y12
+	VPXOR        Y13, Y12, Y12
+	VMOVSHDUP    Y11, Y4
+	VPBROADCASTD 60(CX), Y13
+	VPXOR        Y6, Y4, Y4
+	VPXOR        Y13, Y4, Y4
+	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y6
+	VPBROADCASTD 64(CX), Y13
+	VPXOR        Y8, Y6, Y6
+	VPXOR        Y13, Y6, Y6
+	VMOVSHDUP    Y7, Y8
+	VPBROADCASTD 68(CX), Y13
+	VPXOR        Y9, Y8, Y8
+	VPXOR        Y13, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y12, Y12
+	VPMULUDQ     bits_mul1<>+0(SB), Y4, Y4
+	VMOVSHDUP    Y4, Y9
+	VPBROADCASTD 64(CX), Y13
+	VPXOR        Y10, Y9, Y9
+	VPXOR        Y13, Y9, Y9
+	VMOVSHDUP    Y12, Y10
+	VPBROADCASTD 68(CX), Y13
+	VPXOR        Y11, Y10, Y10
+	VPXOR        Y13, Y10, Y10
+	VPMULUDQ     bits_mul0<>+0(SB), Y6, Y6
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y11
+	VPBROADCASTD 72(CX), Y13
+	VPXOR        Y2, Y11, Y11
+	VPXOR        Y13, Y11, Y11
+	VMOVSHDUP    Y6, Y2
+	VPBROADCASTD 76(CX), Y13
+	VPXOR        Y7, Y2, Y2
+	VPXOR        Y13, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y9, Y9
+	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
+	VMOVSHDUP    Y10, Y7
+	VPBROADCASTD 72(CX), Y13
+	VPXOR        Y4, Y7, Y7
+	VPXOR        Y13, Y7, Y7
+	VMOVSHDUP    Y9, Y4
+	VPBROADCASTD 76(CX), Y13
+	VPXOR        Y12, Y4, Y4
+	VPXOR        Y13, Y4, Y4
+	VPSLLQ       $0x20, Y7, Y7
+	VPBLENDD     $0xaa, Y7, Y11, Y11
+	VPSLLQ       $0x20, Y10, Y10
+	VPBLENDD     $0xaa, Y10, Y8, Y8
+	VPSLLQ       $0x20, Y4, Y4
+	VPBLENDD     $0xaa, Y4, Y2, Y2
+	VPSLLQ       $0x20, Y9, Y9
+	VPBLENDD     $0xaa, Y9, Y6, Y6
+	VPXOR        Y4, Y4, Y4
+	VPCMPEQD     Y7, Y7, Y7
+	VPBROADCASTQ 384(R9), Y9
+	VPBROADCASTQ 392(R9), Y10
+	VPAND        (SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 400(R9), Y10
+	VPAND        4096(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 408(R9), Y10
+	VPAND        (SI)(R8*1), Y10, Y10
+	VPAND        4096(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 416(R9), Y10
+	VPAND        8192(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 448(R9), Y10
+	VPBROADCASTQ 456(R9), Y12
+	VPAND        (SI)(R8*1), Y12, Y12
+	VPXOR        Y12, Y10, Y10
+	VPBROADCASTQ 464(R9), Y12
+	VPAND        4096(SI)(R8*1), Y12, Y12
+	VPXOR        Y12, Y10, Y10
+	VPBROADCASTQ 472(R9), Y12
+	VPAND        (SI)(R8*1), Y12, Y12
+	VPAND        4096(SI)(R8*1), Y12, Y12
+	VPXOR        Y12, Y10, Y10
+	VPBROADCASTQ 480(R9), Y12
+	VPAND        8192(SI)(R8*1), Y12, Y12
+	VPXOR        Y12, Y10, Y10
+	VPAND        (AX)(R8*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPXOR        Y6, Y9, Y10
+	VPANDN       Y9, Y6, Y9
+	VPANDN       Y4, Y10, Y4
+	VPOR         Y9, Y4, Y4
+	VPANDN       Y7, Y10, Y7
+	VPBROADCASTQ 256(R9), Y6
+	VPBROADCASTQ 264(R9), Y9
+	VPAND        (SI)(R8*1), Y9, Y9
+	VPXOR        Y9, Y6, Y6
+	VPBROADCASTQ 272(R9), Y9
+	VPAND        4096(SI)(R8*1), Y9, Y9
+	VPXOR        Y9, Y6, Y6
+	VPBROADCASTQ 280(R9), Y9
+	VPAND        (SI)(R8*1), Y9, Y9
+	VPAND        4096(SI)(R8*1), Y9, Y9
+	VPXOR        Y9, Y6, Y6
+	VPBROADCASTQ 288(R9), Y9
+	VPAND        8192(SI)(R8*1), Y9, Y9
+	VPXOR        Y9, Y6, Y6
+	VPBROADCASTQ 320(R9), Y9
+	VPBROADCASTQ 328(R9), Y10
+	VPAND        (SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 336(R9), Y10
+	VPAND        4096(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 344(R9), Y10
+	VPAND        (SI)(R8*1), Y10, Y10
+	VPAND        4096(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 352(R9), Y10
+	VPAND        8192(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPAND        (AX)(R8*1), Y9, Y9
+	VPXOR        Y9, Y6, Y6
+	VPXOR        Y2, Y6, Y9
+	VPANDN       Y6, Y2, Y6
+	VPANDN       Y4, Y9, Y4
+	VPOR         Y6, Y4, Y4
+	VPANDN       Y7, Y9, Y7
+	VPBROADCASTQ 128(R9), Y2
+	VPBROADCASTQ 136(R9), Y6
+	VPAND        (SI)(R8*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPBROADCASTQ 144(R9), Y6
+	VPAND        4096(SI)(R8*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPBROADCASTQ 152(R9), Y6
+	VPAND        (SI)(R8*1), Y6, Y6
+	VPAND        4096(SI)(R8*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPBROADCASTQ 160(R9), Y6
+	VPAND        8192(SI)(R8*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPBROADCASTQ 192(R9), Y6
+	VPBROADCASTQ 200(R9), Y9
+	VPAND        (SI)(R8*1), Y9, Y9
+	VPXOR        Y9, Y6, Y6
+	VPBROADCASTQ 208(R9), Y9
+	VPAND        4096(SI)(R8*1), Y9, Y9
+	VPXOR        Y9, Y6, Y6
+	VPBROADCASTQ 216(R9), Y9
+	VPAND        (SI)(R8*1), Y9, Y9
+	VPAND        4096(SI)(R8*1), Y9, Y9
+	VPXOR        Y9, Y6, Y6
+	VPBROADCASTQ 224(R9), Y9
+	VPAND        8192(SI)(R8*1), Y9, Y9
+	VPXOR        Y9, Y6, Y6
+	VPAND        (AX)(R8*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPXOR        Y8, Y2, Y6
+	VPANDN       Y2, Y8, Y2
+	VPANDN       Y4, Y6, Y4
+	VPOR         Y2, Y4, Y4
+	VPANDN       Y7, Y6, Y7
+	VPBROADCASTQ (R9), Y2
+	VPBROADCASTQ 8(R9), Y6
+	VPAND        (SI)(R8*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPBROADCASTQ 16(R9), Y6
+	VPAND        4096(SI)(R8*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPBROADCASTQ 24(R9), Y6
+	VPAND        (SI)(R8*1), Y6, Y6
+	VPAND        4096(SI)(R8*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPBROADCASTQ 32(R9), Y6
+	VPAND        8192(SI)(R8*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPBROADCASTQ 64(R9), Y6
+	VPBROADCASTQ 72(R9), Y8
+	VPAND        (SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y6, Y6
+	VPBROADCASTQ 80(R9), Y8
+	VPAND        4096(SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y6, Y6
+	VPBROADCASTQ 88(R9), Y8
+	VPAND        (SI)(R8*1), Y8, Y8
+	VPAND        4096(SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y6, Y6
+	VPBROADCASTQ 96(R9), Y8
+	VPAND        8192(SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y6, Y6
+	VPAND        (AX)(R8*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPXOR        Y11, Y2, Y6
+	VPANDN       Y2, Y11, Y2
+	VPANDN       Y4, Y6, Y4
+	VPOR         Y2, Y4, Y4
+	VPANDN       Y7, Y6, Y7
+	VPADDQ       bits_groups1<>+0(SB), Y1, Y1
+	VPAND        Y5, Y4, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y7, Y5, Y5
+	ADDQ         $+512, R9
+	DECQ         R10
+	JNZ          more1
+
+done2:
+	VMOVUPS      Y3, (BX)(R8*1)
+	VPADDQ       bits_even<>+32(SB), Y0, Y1
+	VMOVDQA      Y1, Y2
+	VPADDQ       bits_one<>+0(SB), Y2, Y3
+	VMOVSHDUP    Y2, Y4
+	VPXOR        (SP), Y4, Y4
+	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
+	VMOVSHDUP    Y4, Y5
+	VPMULUDQ     bits_mul0<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y6
+	VPXOR        32(SP), Y6, Y6
+	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
+	VMOVSHDUP    Y6, Y7
+	VPXOR        64(SP), Y7, Y7
+	VPBROADCASTD 12(CX), Y8
+	VPXOR        Y5, Y2, Y2
+	VPXOR        Y8, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y3, Y3
+	VMOVSHDUP    Y3, Y8
+	VPXOR        32(SP), Y8, Y8
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y9
+	VPXOR        64(SP), Y9, Y9
+	VPBROADCASTD 12(CX), Y10
+	VPXOR        Y5, Y3, Y3
+	VPXOR        Y10, Y3, Y3
+	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y5
+	VPBROADCASTD 16(CX), Y10
+	VPXOR        Y6, Y5, Y5
+	VPXOR        Y10, Y5, Y5
+	VMOVSHDUP    Y7, Y6
+	VPBROADCASTD 20(CX), Y10
+	VPXOR        Y4, Y6, Y6
+	VPXOR        Y10, Y6, Y6
+	VPMULUDQ     bits_mul0<>+0(SB), Y9, Y9
+	VPMULUDQ     bits_mul1<>+0(SB), Y3, Y3
+	VMOVSHDUP    Y3, Y10
+	VPBROADCASTD 16(CX), Y11
+	VPXOR        Y8, Y10, Y10
+	VPXOR        Y11, Y10, Y10
+	VMOVSHDUP    Y9, Y8
+	VPBROADCASTD 20(CX), Y11
+	VPXOR        Y4, Y8, Y8
+	VPXOR        Y11, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y5, Y5
+	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
+	VMOVSHDUP    Y6, Y4
+	VPBROADCASTD 24(CX), Y11
+	VPXOR        Y2, Y4, Y4
+	VPXOR        Y11, Y4, Y4
+	VMOVSHDUP    Y5, Y2
+	VPBROADCASTD 28(CX), Y11
+	VPXOR        Y7, Y2, Y2
+	VPXOR        Y11, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y10, Y10
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y7
+	VPBROADCASTD 24(CX), Y11
+	VPXOR        Y3, Y7, Y7
+	VPXOR        Y11, Y7, Y7
+	VMOVSHDUP    Y10, Y3
+	VPBROADCASTD 28(CX), Y11
+	VPXOR        Y9, Y3, Y3
+	VPXOR        Y11, Y3, Y3
+	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y9
+	VPBROADCASTD 32(CX), Y11
+	VPXOR        Y6, Y9, Y9
+	VPXOR        Y11, Y9, Y9
+	VMOVSHDUP    Y4, Y6
+	VPBROADCASTD 36(CX), Y11
+	VPXOR        Y5, Y6, Y6
+	VPXOR        Y11, Y6, Y6
+	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
+	VPMULUDQ     bits_mul1<>+0(SB), Y3, Y3
+	VMOVSHDUP    Y3, Y5
+	VPBROADCASTD 32(CX), Y11
+	VPXOR        Y8, Y5, Y5
+	VPXOR        Y11, Y5, Y5
+	VMOVSHDUP    Y7, Y8
+	VPBROADCASTD 36(CX), Y11
+	VPXOR        Y10, Y8, Y8
+	VPXOR        Y11, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y9, Y9
+	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
+	VMOVSHDUP    Y6, Y10
+	VPBROADCASTD 40(CX), Y11
+	VPXOR        Y2, Y10, Y10
+	VPXOR        Y11, Y10, Y10
+	VMOVSHDUP    Y9, Y2
+	VPBROADCASTD 44(CX), Y11
+	VPXOR        Y4, Y2, Y2
+	VPXOR        Y11, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y5, Y5
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y4
+	VPBROADCASTD 40(CX), Y11
+	VPXOR        Y3, Y4, Y4
+	VPXOR        Y11, Y4, Y4
+	VMOVSHDUP    Y5, Y3
+	VPBROADCASTD 44(CX), Y11
+	VPXOR        Y7, Y3, Y3
+	VPXOR        Y11, Y3, Y3
+	VPMULUDQ     bits_mul0<>+0(SB), Y10, Y10
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y7
+	VPBROADCASTD 48(CX), Y11
+	VPXOR        Y6, Y7, Y7
+	VPXOR        Y11, Y7, Y7
+	VMOVSHDUP    Y10, Y6
+	VPBROADCASTD 52(CX), Y11
+	VPXOR        Y9, Y6, Y6
+	VPXOR        Y11, Y6, Y6
+	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
+	VPMULUDQ     bits_mul1<>+0(SB), Y3, Y3
+	VMOVSHDUP    Y3, Y9
+	VPBROADCASTD 48(CX), Y11
+	VPXOR        Y8, Y9, Y9
+	VPXOR        Y11, Y9, Y9
+	VMOVSHDUP    Y4, Y8
+	VPBROADCASTD 52(CX), Y11
+	VPXOR        Y5, Y8, Y8
+	VPXOR        Y11, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
+	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
+	VMOVSHDUP    Y6, Y5
+	VPBROADCASTD 56(CX), Y11
+	VPXOR        Y2, Y5, Y5
+	VPXOR        Y11, Y5, Y5
+	VMOVSHDUP    Y7, Y2
+	VPBROADCASTD 60(CX), Y11
+	VPXOR        Y10, Y2, Y2
+	VPXOR        Y11, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y9, Y9
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y10
+	VPBROADCASTD 56(CX), Y11
+	VPXOR        Y3, Y10, Y10
+	VPXOR        Y11, Y10, Y10
+	VMOVSHDUP    Y9, Y3
+	VPBROADCASTD 60(CX), Y11
+	VPXOR        Y4, Y3, Y3
+	VPXOR        Y11, Y3, Y3
+	VPMULUDQ     bits_mul0<>+0(SB), Y5, Y5
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y4
+	VPBROADCASTD 64(CX), Y11
+	VPXOR        Y6, Y4, Y4
+	VPXOR        Y11, Y4, Y4
+	VMOVSHDUP    Y5, Y6
+	VPBROADCASTD 68(CX), Y11
+	VPXOR        Y7, Y6, Y6
+	VPXOR        Y11, Y6, Y6
+	VPMULUDQ     bits_mul0<>+0(SB), Y10, Y10
+	VPMULUDQ     bits_mul1<>+0(SB), Y3, Y3
+	VMOVSHDUP    Y3, Y7
+	VPBROADCASTD 64(CX), Y11
+	VPXOR        Y8, Y7, Y7
+	VPXOR        Y11, Y7, Y7
+	VMOVSHDUP    Y10, Y8
+	VPBROADCASTD 68(CX), Y11
+	VPXOR        Y9, Y8, Y8
+	VPXOR        Y11, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
+	VPMULUDQ     bits_mul1<>+0(SB), Y6, Y6
+	VMOVSHDUP    Y6, Y9
+	VPBROADCASTD 72(CX), Y11
+	VPXOR        Y2, Y9, Y9
+	VPXOR        Y11, Y9, Y9
+	VMOVSHDUP    Y4, Y2
+	VPBROADCASTD 76(CX), Y11
+	VPXOR        Y5, Y2, Y2
+	VPXOR        Y11, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y5
+	VPBROADCASTD 72(CX), Y11
+	VPXOR        Y3, Y5, Y5
+	VPXOR        Y11, Y5, Y5
+	VMOVSHDUP    Y7, Y3
+	VPBROADCASTD 76(CX), Y11
+	VPXOR        Y10, Y3, Y3
+	VPXOR        Y11, Y3, Y3
+	VPSLLQ       $0x20, Y5, Y5
+	VPBLENDD     $0xaa, Y5, Y9, Y9
+	VPSLLQ       $0x20, Y8, Y8
+	VPBLENDD     $0xaa, Y8, Y6, Y6
+	VPSLLQ       $0x20, Y3, Y3
+	VPBLENDD     $0xaa, Y3, Y2, Y2
+	VPSLLQ       $0x20, Y7, Y7
+	VPBLENDD     $0xaa, Y7, Y4, Y4
+	VPXOR        Y3, Y3, Y3
+	VPCMPEQD     Y5, Y5, Y5
+	VPBROADCASTQ 384(DX), Y7
+	VPBROADCASTQ 392(DX), Y8
+	VPAND        32(SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 400(DX), Y8
+	VPAND        4128(SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 408(DX), Y8
+	VPAND        32(SI)(R8*1), Y8, Y8
+	VPAND        4128(SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 416(DX), Y8
+	VPAND        8224(SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 448(DX), Y8
+	VPBROADCASTQ 456(DX), Y10
+	VPAND        32(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y8, Y8
+	VPBROADCASTQ 464(DX), Y10
+	VPAND        4128(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y8, Y8
+	VPBROADCASTQ 472(DX), Y10
+	VPAND        32(SI)(R8*1), Y10, Y10
+	VPAND        4128(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y8, Y8
+	VPBROADCASTQ 480(DX), Y10
+	VPAND        8224(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y8, Y8
+	VPAND        32(AX)(R8*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPXOR        Y4, Y7, Y8
+	VPANDN       Y7, Y4, Y7
+	VPANDN       Y3, Y8, Y3
+	VPOR         Y7, Y3, Y3
+	VPANDN       Y5, Y8, Y5
+	VPBROADCASTQ 256(DX), Y4
+	VPBROADCASTQ 264(DX), Y7
+	VPAND        32(SI)(R8*1), Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VPBROADCASTQ 272(DX), Y7
+	VPAND        4128(SI)(R8*1), Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VPBROADCASTQ 280(DX), Y7
+	VPAND        32(SI)(R8*1), Y7, Y7
+	VPAND        4128(SI)(R8*1), Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VPBROADCASTQ 288(DX), Y7
+	VPAND        8224(SI)(R8*1), Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VPBROADCASTQ 320(DX), Y7
+	VPBROADCASTQ 328(DX), Y8
+	VPAND        32(SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 336(DX), Y8
+	VPAND        4128(SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 344(DX), Y8
+	VPAND        32(SI)(R8*1), Y8, Y8
+	VPAND        4128(SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 352(DX), Y8
+	VPAND        8224(SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPAND        32(AX)(R8*1), Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VPXOR        Y2, Y4, Y7
+	VPANDN       Y4, Y2, Y4
+	VPANDN       Y3, Y7, Y3
+	VPOR         Y4, Y3, Y3
+	VPANDN       Y5, Y7, Y5
+	VPBROADCASTQ 128(DX), Y2
+	VPBROADCASTQ 136(DX), Y4
+	VPAND        32(SI)(R8*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 144(DX), Y4
+	VPAND        4128(SI)(R8*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 152(DX), Y4
+	VPAND        32(SI)(R8*1), Y4, Y4
+	VPAND        4128(SI)(R8*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 160(DX), Y4
+	VPAND        8224(SI)(R8*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 192(DX), Y4
+	VPBROADCASTQ 200(DX), Y7
+	VPAND        32(SI)(R8*1), Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VPBROADCASTQ 208(DX), Y7
+	VPAND        4128(SI)(R8*1), Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VPBROADCASTQ 216(DX), Y7
+	VPAND        32(SI)(R8*1), Y7, Y7
+	VPAND        4128(SI)(R8*1), Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VPBROADCASTQ 224(DX), Y7
+	VPAND        8224(SI)(R8*1), Y7, Y7
+	VPXOR        Y7, Y4, Y4
+	VPAND        32(AX)(R8*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPXOR        Y6, Y2, Y4
+	VPANDN       Y2, Y6, Y2
+	VPANDN       Y3, Y4, Y3
+	VPOR         Y2, Y3, Y3
+	VPANDN       Y5, Y4, Y5
+	VPBROADCASTQ (DX), Y2
+	VPBROADCASTQ 8(DX), Y4
+	VPAND        32(SI)(R8*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 16(DX), Y4
+	VPAND        4128(SI)(R8*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 24(DX), Y4
+	VPAND        32(SI)(R8*1), Y4, Y4
+	VPAND        4128(SI)(R8*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 32(DX), Y4
+	VPAND        8224(SI)(R8*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPBROADCASTQ 64(DX), Y4
+	VPBROADCASTQ 72(DX), Y6
+	VPAND        32(SI)(R8*1), Y6, Y6
+	VPXOR        Y6, Y4, Y4
+	VPBROADCASTQ 80(DX), Y6
+	VPAND        4128(SI)(R8*1), Y6, Y6
+	VPXOR        Y6, Y4, Y4
+	VPBROADCASTQ 88(DX), Y6
+	VPAND        32(SI)(R8*1), Y6, Y6
+	VPAND        4128(SI)(R8*1), Y6, Y6
+	VPXOR        Y6, Y4, Y4
+	VPBROADCASTQ 96(DX), Y6
+	VPAND        8224(SI)(R8*1), Y6, Y6
+	VPXOR        Y6, Y4, Y4
+	VPAND        32(AX)(R8*1), Y4, Y4
+	VPXOR        Y4, Y2, Y2
+	VPXOR        Y9, Y2, Y4
+	VPANDN       Y2, Y9, Y2
+	VPANDN       Y3, Y4, Y3
+	VPOR         Y2, Y3, Y3
+	VPANDN       Y5, Y4, Y5
+	VPADDQ       bits_groups1<>+0(SB), Y1, Y1
+	MOVQ         DX, R9
+	ADDQ         $+512, R9
+	MOVQ         $+15, R10
+
+more3:
+	VPTEST       Y5, Y5
+	JZ           done4
+	VMOVDQA      Y1, Y2
+	VPADDQ       bits_one<>+0(SB), Y2, Y4
+	VMOVSHDUP    Y2, Y6
+	VPXOR        (SP), Y6, Y6
+	VPMULUDQ     bits_mul0<>+0(SB), Y6, Y6
+	VMOVSHDUP    Y6, Y7
+	VPMULUDQ     bits_mul0<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y8
+	VPXOR        32(SP), Y8, Y8
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y9
+	VPXOR        64(SP), Y9, Y9
+	VPBROADCASTD 12(CX), Y10
+	VPXOR        Y7, Y2, Y2
+	VPXOR        Y10, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y4, Y4
+	VMOVSHDUP    Y4, Y10
+	VPXOR        32(SP), Y10, Y10
+	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
+	VMOVSHDUP    Y10, Y11
+	VPXOR        64(SP), Y11, Y11
+	VPBROADCASTD 12(CX), Y12
+	VPXOR        Y7, Y4, Y4
+	VPXOR        Y12, Y4, Y4
+	VPMULUDQ     bits_mul0<>+0(SB), Y9, Y9
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y7
+	VPBROADCASTD 16(CX), Y12
+	VPXOR        Y8, Y7, Y7
+	VPXOR        Y12, Y7, Y7
+	VMOVSHDUP    Y9, Y8
+	VPBROADCASTD 20(CX), Y12
+	VPXOR        Y6, Y8, Y8
+	VPXOR        Y12, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y11, Y11
+	VPMULUDQ     bits_mul1<>+0(SB), Y4, Y4
+	VMOVSHDUP    Y4, Y12
+	VPBROADCASTD 16(CX), Y13
+	VPXOR        Y10, Y12, Y12
+	VPXOR        Y13, Y12, Y12
+	VMOVSHDUP    Y11, Y10
+	VPBROADCASTD 20(CX), Y13
+	VPXOR        Y6, Y10, Y10
+	VPXOR        Y13, Y10, Y10
+	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y6
+	VPBROADCASTD 24(CX), Y13
+	VPXOR        Y2, Y6, Y6
+	VPXOR        Y13, Y6, Y6
+	VMOVSHDUP    Y7, Y2
+	VPBROADCASTD 28(CX), Y13
+	VPXOR        Y9, Y2, Y2
+	VPXOR        Y13, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y12, Y12
+	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
+	VMOVSHDUP    Y10, Y9
+	VPBROADCASTD 24(CX), Y13
+	VPXOR        Y4, Y9, Y9
+	VPXOR        Y13, Y9, Y9
+	VMOVSHDUP    Y12, Y4
+	VPBROADCASTD 28(CX), Y13
+	VPXOR        Y11, Y4, Y4
+	VPXOR        Y13, Y4, Y4
+	VPMULUDQ     bits_mul0<>+0(SB), Y6, Y6
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y11
+	VPBROADCASTD 32(CX), Y13
+	VPXOR        Y8, Y11, Y11
+	VPXOR        Y13, Y11, Y11
+	VMOVSHDUP    Y6, Y8
+	VPBROADCASTD 36(CX), Y13
+	VPXOR        Y7, Y8, Y8
+	VPXOR        Y13, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y9, Y9
+	VPMULUDQ     bits_mul1<>+0(SB), Y4, Y4
+	VMOVSHDUP    Y4, Y7
+	VPBROADCASTD 32(CX), Y13
+	VPXOR        Y10, Y7, Y7
+	VPXOR        Y13, Y7, Y7
+	VMOVSHDUP    Y9, Y10
+	VPBROADCASTD 36(CX), Y13
+	VPXOR        Y12, Y10, Y10
+	VPXOR        Y13, Y10, Y10
+	VPMULUDQ     bits_mul0<>+0(SB), Y11, Y11
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y12
+	VPBROADCASTD 40(CX), Y13
+	VPXOR        Y2, Y12, Y12
+	VPXOR        Y13, Y12, Y12
+	VMOVSHDUP    Y11, Y2
+	VPBROADCASTD 44(CX), Y13
+	VPXOR        Y6, Y2, Y2
+	VPXOR        Y13, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
+	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
+	VMOVSHDUP    Y10, Y6
+	VPBROADCASTD 40(CX), Y13
+	VPXOR        Y4, Y6, Y6
+	VPXOR        Y13, Y6, Y6
+	VMOVSHDUP    Y7, Y4
+	VPBROADCASTD 44(CX), Y13
+	VPXOR        Y9, Y4, Y4
+	VPXOR        Y13, Y4, Y4
+	VPMULUDQ     bits_mul0<>+0(SB), Y12, Y12
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y9
+	VPBROADCASTD 48(CX), Y13
+	VPXOR        Y8, Y9, Y9
+	VPXOR        Y13, Y9, Y9
+	VMOVSHDUP    Y12, Y8
+	VPBROADCASTD 52(CX), Y13
+	VPXOR        Y11, Y8, Y8
+	VPXOR        Y13, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y6, Y6
+	VPMULUDQ     bits_mul1<>+0(SB), Y4, Y4
+	VMOVSHDUP    Y4, Y11
+	VPBROADCASTD 48(CX), Y13
+	VPXOR        Y10, Y11, Y11
+	VPXOR        Y13, Y11, Y11
+	VMOVSHDUP    Y6, Y10
+	VPBROADCASTD 52(CX), Y13
+	VPXOR        Y7, Y10, Y10
+	VPXOR        Y13, Y10, Y10
+	VPMULUDQ     bits_mul0<>+0(SB), Y9, Y9
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y7
+	VPBROADCASTD 56(CX), Y13
+	VPXOR        Y2, Y7, Y7
+	VPXOR        Y13, Y7, Y7
+	VMOVSHDUP    Y9, Y2
+	VPBROADCASTD 60(CX), Y13
+	VPXOR        Y12, Y2, Y2
+	VPXOR        Y13, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y11, Y11
+	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
+	VMOVSHDUP    Y10, Y12
+	VPBROADCASTD 56(CX), Y13
+	VPXOR        Y4, Y12, Y12
+	VPXOR        Y13, Y12, Y12
+	VMOVSHDUP    Y11, Y4
+	VPBROADCASTD 60(CX), Y13
+	VPXOR        Y6, Y4, Y4
+	VPXOR        Y13, Y4, Y4
+	VPMULUDQ     bits_mul0<>+0(SB), Y7, Y7
+	VPMULUDQ     bits_mul1<>+0(SB), Y2, Y2
+	VMOVSHDUP    Y2, Y6
+	VPBROADCASTD 64(CX), Y13
+	VPXOR        Y8, Y6, Y6
+	VPXOR        Y13, Y6, Y6
+	VMOVSHDUP    Y7, Y8
+	VPBROADCASTD 68(CX), Y13
+	VPXOR        Y9, Y8, Y8
+	VPXOR        Y13, Y8, Y8
+	VPMULUDQ     bits_mul0<>+0(SB), Y12, Y12
+	VPMULUDQ     bits_mul1<>+0(SB), Y4, Y4
+	VMOVSHDUP    Y4, Y9
+	VPBROADCASTD 64(CX), Y13
+	VPXOR        Y10, Y9, Y9
+	VPXOR        Y13, Y9, Y9
+	VMOVSHDUP    Y12, Y10
+	VPBROADCASTD 68(CX), Y13
+	VPXOR        Y11, Y10, Y10
+	VPXOR        Y13, Y10, Y10
+	VPMULUDQ     bits_mul0<>+0(SB), Y6, Y6
+	VPMULUDQ     bits_mul1<>+0(SB), Y8, Y8
+	VMOVSHDUP    Y8, Y11
+	VPBROADCASTD 72(CX), Y13
+	VPXOR        Y2, Y11, Y11
+	VPXOR        Y13, Y11, Y11
+	VMOVSHDUP    Y6, Y2
+	VPBROADCASTD 76(CX), Y13
+	VPXOR        Y7, Y2, Y2
+	VPXOR        Y13, Y2, Y2
+	VPMULUDQ     bits_mul0<>+0(SB), Y9, Y9
+	VPMULUDQ     bits_mul1<>+0(SB), Y10, Y10
+	VMOVSHDUP    Y10, Y7
+	VPBROADCASTD 72(CX), Y13
+	VPXOR        Y4, Y7, Y7
+	VPXOR        Y13, Y7, Y7
+	VMOVSHDUP    Y9, Y4
+	VPBROADCASTD 76(CX), Y13
+	VPXOR        Y12, Y4, Y4
+	VPXOR        Y13, Y4, Y4
+	VPSLLQ       $0x20, Y7, Y7
+	VPBLENDD     $0xaa, Y7, Y11, Y11
+	VPSLLQ       $0x20, Y10, Y10
+	VPBLENDD     $0xaa, Y10, Y8, Y8
+	VPSLLQ       $0x20, Y4, Y4
+	VPBLENDD     $0xaa, Y4, Y2, Y2
+	VPSLLQ       $0x20, Y9, Y9
+	VPBLENDD     $0xaa, Y9, Y6, Y6
+	VPXOR        Y4, Y4, Y4
+	VPCMPEQD     Y7, Y7, Y7
+	VPBROADCASTQ 384(R9), Y9
+	VPBROADCASTQ 392(R9), Y10
+	VPAND        32(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 400(R9), Y10
+	VPAND        4128(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 408(R9), Y10
+	VPAND        32(SI)(R8*1), Y10, Y10
+	VPAND        4128(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 416(R9), Y10
+	VPAND        8224(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 448(R9), Y10
+	VPBROADCASTQ 456(R9), Y12
+	VPAND        32(SI)(R8*1), Y12, Y12
+	VPXOR        Y12, Y10, Y10
+	VPBROADCASTQ 464(R9), Y12
+	VPAND        4128(SI)(R8*1), Y12, Y12
+	VPXOR        Y12, Y10, Y10
+	VPBROADCASTQ 472(R9), Y12
+	VPAND        32(SI)(R8*1), Y12, Y12
+	VPAND        4128(SI)(R8*1), Y12, Y12
+	VPXOR        Y12, Y10, Y10
+	VPBROADCASTQ 480(R9), Y12
+	VPAND        8224(SI)(R8*1), Y12, Y12
+	VPXOR        Y12, Y10, Y10
+	VPAND        32(AX)(R8*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPXOR        Y6, Y9, Y10
+	VPANDN       Y9, Y6, Y9
+	VPANDN       Y4, Y10, Y4
+	VPOR         Y9, Y4, Y4
+	VPANDN       Y7, Y10, Y7
+	VPBROADCASTQ 256(R9), Y6
+	VPBROADCASTQ 264(R9), Y9
+	VPAND        32(SI)(R8*1), Y9, Y9
+	VPXOR        Y9, Y6, Y6
+	VPBROADCASTQ 272(R9), Y9
+	VPAND        4128(SI)(R8*1), Y9, Y9
+	VPXOR        Y9, Y6, Y6
+	VPBROADCASTQ 280(R9), Y9
+	VPAND        32(SI)(R8*1), Y9, Y9
+	VPAND        4128(SI)(R8*1), Y9, Y9
+	VPXOR        Y9, Y6, Y6
+	VPBROADCASTQ 288(R9), Y9
+	VPAND        8224(SI)(R8*1), Y9, Y9
+	VPXOR        Y9, Y6, Y6
+	VPBROADCASTQ 320(R9), Y9
+	VPBROADCASTQ 328(R9), Y10
+	VPAND        32(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 336(R9), Y10
+	VPAND        4128(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 344(R9), Y10
+	VPAND        32(SI)(R8*1), Y10, Y10
+	VPAND        4128(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 352(R9), Y10
+	VPAND        8224(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPAND        32(AX)(R8*1), Y9, Y9
+	VPXOR        Y9, Y6, Y6
+	VPXOR        Y2, Y6, Y9
+	VPANDN       Y6, Y2, Y6
+	VPANDN       Y4, Y9, Y4
+	VPOR         Y6, Y4, Y4
+	VPANDN       Y7, Y9, Y7
+	VPBROADCASTQ 128(R9), Y2
+	VPBROADCASTQ 136(R9), Y6
+	VPAND        32(SI)(R8*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPBROADCASTQ 144(R9), Y6
+	VPAND        4128(SI)(R8*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPBROADCASTQ 152(R9), Y6
+	VPAND        32(SI)(R8*1), Y6, Y6
+	VPAND        4128(SI)(R8*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPBROADCASTQ 160(R9), Y6
+	VPAND        8224(SI)(R8*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPBROADCASTQ 192(R9), Y6
+	VPBROADCASTQ 200(R9), Y9
+	VPAND        32(SI)(R8*1), Y9, Y9
+	VPXOR        Y9, Y6, Y6
+	VPBROADCASTQ 208(R9), Y9
+	VPAND        4128(SI)(R8*1), Y9, Y9
+	VPXOR        Y9, Y6, Y6
+	VPBROADCASTQ 216(R9), Y9
+	VPAND        32(SI)(R8*1), Y9, Y9
+	VPAND        4128(SI)(R8*1), Y9, Y9
+	VPXOR        Y9, Y6, Y6
+	VPBROADCASTQ 224(R9), Y9
+	VPAND        8224(SI)(R8*1), Y9, Y9
+	VPXOR        Y9, Y6, Y6
+	VPAND        32(AX)(R8*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPXOR        Y8, Y2, Y6
+	VPANDN       Y2, Y8, Y2
+	VPANDN       Y4, Y6, Y4
+	VPOR         Y2, Y4, Y4
+	VPANDN       Y7, Y6, Y7
+	VPBROADCASTQ (R9), Y2
+	VPBROADCASTQ 8(R9), Y6
+	VPAND        32(SI)(R8*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPBROADCASTQ 16(R9), Y6
+	VPAND        4128(SI)(R8*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPBROADCASTQ 24(R9), Y6
+	VPAND        32(SI)(R8*1), Y6, Y6
+	VPAND        4128(SI)(R8*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPBROADCASTQ 32(R9), Y6
+	VPAND        8224(SI)(R8*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPBROADCASTQ 64(R9), Y6
+	VPBROADCASTQ 72(R9), Y8
+	VPAND        32(SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y6, Y6
+	VPBROADCASTQ 80(R9), Y8
+	VPAND        4128(SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y6, Y6
+	VPBROADCASTQ 88(R9), Y8
+	VPAND        32(SI)(R8*1), Y8, Y8
+	VPAND        4128(SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y6, Y6
+	VPBROADCASTQ 96(R9), Y8
+	VPAND        8224(SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y6, Y6
+	VPAND        32(AX)(R8*1), Y6, Y6
+	VPXOR        Y6, Y2, Y2
+	VPXOR        Y11, Y2, Y6
+	VPANDN       Y2, Y11, Y2
+	VPANDN       Y4, Y6, Y4
+	VPOR         Y2, Y4, Y4
+	VPANDN       Y7, Y6, Y7
+	VPADDQ       bits_groups1<>+0(SB), Y1, Y1
+	VPAND        Y5, Y4, Y4
+	VPOR         Y4, Y3, Y3
+	VPAND        Y7, Y5, Y5
+	ADDQ         $+512, R9
+	DECQ         R10
+	JNZ          more3
+
+done4:
+	VMOVUPS Y3, 32(BX)(R8*1)
+	VPADDQ  bits_nextRegister<>+0(SB), Y0, Y0
+	ADDQ    $+64, R8
+	CMPQ    R8, DI
+	JL      register
+	VZEROUPPER
+	RET
+
+// func flipBitsAVX512(dst *uint64, own *uint64, count *[3][512]uint64, digits *[64][16]uint64, keys *[20]uint32, counter uint64, stream uint64, regs int)
+// Requires: AVX, AVX512F
+TEXT ·flipBitsAVX512(SB), NOSPLIT, $192-64
+	MOVQ            own+8(FP), AX
+	MOVQ            $0x00000000d2511f53, CX
+	VPBROADCASTQ    CX, Z0
+	MOVQ            $0x00000000cd9e8d57, CX
+	VPBROADCASTQ    CX, Z1
+	MOVQ            keys+32(FP), CX
+	MOVQ            stream+48(FP), DX
+	VPBROADCASTQ    DX, Z2
+	VPMULUDQ        Z1, Z2, Z2
+	SHRQ            $0x20, DX
+	VPBROADCASTQ    DX, Z4
+	VPXORD          Z5, Z5, Z5
+	VMOVSHDUP       Z2, Z3
+	VPTERNLOGD.BCST $0x96, (CX), Z5, Z3
+	VPTERNLOGD.BCST $0x96, 4(CX), Z5, Z4
+	VPTERNLOGD.BCST $0x96, 8(CX), Z5, Z2
+	VMOVUPS         Z3, (SP)
+	VMOVUPS         Z4, 64(SP)
+	VMOVUPS         Z2, 128(SP)
+	MOVQ            counter+40(FP), DX
+	VPBROADCASTQ    DX, Z2
+	MOVL            $0x0000aaaa, DX
+	KMOVW           DX, K1
+	MOVQ            digits+24(FP), DX
+	MOVQ            dst+0(FP), BX
+	MOVQ            count+16(FP), SI
+	MOVQ            regs+56(FP), DI
+	XORQ            R8, R8
+	SHLQ            $0x06, DI
+
+register:
+	VPADDQ          bits_even<>+0(SB), Z2, Z3
+	VPADDQ          bits_groups1<>+0(SB), Z3, Z4
+	VPADDQ          bits_one<>+0(SB), Z4, Z5
+	VPADDQ          bits_groups2<>+0(SB), Z3, Z10
+	VPADDQ          bits_one<>+0(SB), Z10, Z11
+	VMOVSHDUP       Z4, Z12
+	VPXORQ          (SP), Z12, Z12
+	VPMULUDQ        Z0, Z12, Z12
+	VMOVSHDUP       Z12, Z13
+	VPMULUDQ        Z0, Z4, Z4
+	VMOVSHDUP       Z4, Z14
+	VPXORQ          64(SP), Z14, Z14
+	VPMULUDQ        Z1, Z14, Z14
+	VMOVSHDUP       Z14, Z15
+	VPXORQ          128(SP), Z15, Z15
+	VPTERNLOGD.BCST $0x96, 12(CX), Z13, Z4
+	VPMULUDQ        Z0, Z5, Z5
+	VMOVSHDUP       Z5, Z16
+	VPXORQ          64(SP), Z16, Z16
+	VPMULUDQ        Z1, Z16, Z16
+	VMOVSHDUP       Z16, Z17
+	VPXORQ          128(SP), Z17, Z17
+	VPTERNLOGD.BCST $0x96, 12(CX), Z13, Z5
+	VMOVSHDUP       Z10, Z13
+	VPXORQ          (SP), Z13, Z13
+	VPMULUDQ        Z0, Z13, Z13
+	VMOVSHDUP       Z13, Z18
+	VPMULUDQ        Z0, Z10, Z10
+	VMOVSHDUP       Z10, Z19
+	VPXORQ          64(SP), Z19, Z19
+	VPMULUDQ        Z1, Z19, Z19
+	VMOVSHDUP       Z19, Z20
+	VPXORQ          128(SP), Z20, Z20
+	VPTERNLOGD.BCST $0x96, 12(CX), Z18, Z10
+	VPMULUDQ        Z0, Z11, Z11
+	VMOVSHDUP       Z11, Z21
+	VPXORQ          64(SP), Z21, Z21
+	VPMULUDQ        Z1, Z21, Z21
+	VMOVSHDUP       Z21, Z22
+	VPXORQ          128(SP), Z22, Z22
+	VPTERNLOGD.BCST $0x96, 12(CX), Z18, Z11
+	VPMULUDQ        Z0, Z15, Z15
+	VPMULUDQ        Z1, Z4, Z4
+	VMOVSHDUP       Z4, Z18
+	VPTERNLOGD.BCST $0x96, 16(CX), Z14, Z18
+	VMOVSHDUP       Z15, Z14
+	VPTERNLOGD.BCST $0x96, 20(CX), Z12, Z14
+	VPMULUDQ        Z0, Z17, Z17
+	VPMULUDQ        Z1, Z5, Z5
+	VMOVSHDUP       Z5, Z23
+	VPTERNLOGD.BCST $0x96, 16(CX), Z16, Z23
+	VMOVSHDUP       Z17, Z16
+	VPTERNLOGD.BCST $0x96, 20(CX), Z12, Z16
+	VPMULUDQ        Z0, Z20, Z20
+	VPMULUDQ        Z1, Z10, Z10
+	VMOVSHDUP       Z10, Z12
+	VPTERNLOGD.BCST $0x96, 16(CX), Z19, Z12
+	VMOVSHDUP       Z20, Z19
+	VPTERNLOGD.BCST $0x96, 20(CX), Z13, Z19
+	VPMULUDQ        Z0, Z22, Z22
+	VPMULUDQ        Z1, Z11, Z11
+	VMOVSHDUP       Z11, Z24
+	VPTERNLOGD.BCST $0x96, 16(CX), Z21, Z24
+	VMOVSHDUP       Z22, Z21
+	VPTERNLOGD.BCST $0x96, 20(CX), Z13, Z21
+	VPMULUDQ        Z0, Z18, Z18
+	VPMULUDQ        Z1, Z14, Z14
+	VMOVSHDUP       Z14, Z13
+	VPTERNLOGD.BCST $0x96, 24(CX), Z4, Z13
+	VMOVSHDUP       Z18, Z4
+	VPTERNLOGD.BCST $0x96, 28(CX), Z15, Z4
+	VPMULUDQ        Z0, Z23, Z23
+	VPMULUDQ        Z1, Z16, Z16
+	VMOVSHDUP       Z16, Z15
+	VPTERNLOGD.BCST $0x96, 24(CX), Z5, Z15
+	VMOVSHDUP       Z23, Z5
+	VPTERNLOGD.BCST $0x96, 28(CX), Z17, Z5
+	VPMULUDQ        Z0, Z12, Z12
+	VPMULUDQ        Z1, Z19, Z19
+	VMOVSHDUP       Z19, Z17
+	VPTERNLOGD.BCST $0x96, 24(CX), Z10, Z17
+	VMOVSHDUP       Z12, Z10
+	VPTERNLOGD.BCST $0x96, 28(CX), Z20, Z10
+	VPMULUDQ        Z0, Z24, Z24
+	VPMULUDQ        Z1, Z21, Z21
+	VMOVSHDUP       Z21, Z20
+	VPTERNLOGD.BCST $0x96, 24(CX), Z11, Z20
+	VMOVSHDUP       Z24, Z11
+	VPTERNLOGD.BCST $0x96, 28(CX), Z22, Z11
+	VPMULUDQ        Z0, Z13, Z13
+	VPMULUDQ        Z1, Z4, Z4
+	VMOVSHDUP       Z4, Z22
+	VPTERNLOGD.BCST $0x96, 32(CX), Z14, Z22
+	VMOVSHDUP       Z13, Z14
+	VPTERNLOGD.BCST $0x96, 36(CX), Z18, Z14
+	VPMULUDQ        Z0, Z15, Z15
+	VPMULUDQ        Z1, Z5, Z5
+	VMOVSHDUP       Z5, Z18
+	VPTERNLOGD.BCST $0x96, 32(CX), Z16, Z18
+	VMOVSHDUP       Z15, Z16
+	VPTERNLOGD.BCST $0x96, 36(CX), Z23, Z16
+	VPMULUDQ        Z0, Z17, Z17
+	VPMULUDQ        Z1, Z10, Z10
+	VMOVSHDUP       Z10, Z23
+	VPTERNLOGD.BCST $0x96, 32(CX), Z19, Z23
+	VMOVSHDUP       Z17, Z19
+	VPTERNLOGD.BCST $0x96, 36(CX), Z12, Z19
+	VPMULUDQ        Z0, Z20, Z20
+	VPMULUDQ        Z1, Z11, Z11
+	VMOVSHDUP       Z11, Z12
+	VPTERNLOGD.BCST $0x96, 32(CX), Z21, Z12
+	VMOVSHDUP       Z20, Z21
+	VPTERNLOGD.BCST $0x96, 36(CX), Z24, Z21
+	VPMULUDQ        Z0, Z22, Z22
+	VPMULUDQ        Z1, Z14, Z14
+	VMOVSHDUP       Z14, Z24
+	VPTERNLOGD.BCST $0x96, 40(CX), Z4, Z24
+	VMOVSHDUP       Z22, Z4
+	VPTERNLOGD.BCST $0x96, 44(CX), Z13, Z4
+	VPMULUDQ        Z0, Z18, Z18
+	VPMULUDQ        Z1, Z16, Z16
+	VMOVSHDUP       Z16, Z13
+	VPTERNLOGD.BCST $0x96, 40(CX), Z5, Z13
+	VMOVSHDUP       Z18, Z5
+	VPTERNLOGD.BCST $0x96, 44(CX), Z15, Z5
+	VPMULUDQ        Z0, Z23, Z23
+	VPMULUDQ        Z1, Z19, Z19
+	VMOVSHDUP       Z19, Z15
+	VPTERNLOGD.BCST $0x96, 40(CX), Z10, Z15
+	VMOVSHDUP       Z23, Z10
+	VPTERNLOGD.BCST $0x96, 44(CX), Z17, Z10
+	VPMULUDQ        Z0, Z12, Z12
+	VPMULUDQ        Z1, Z21, Z21
+	VMOVSHDUP       Z21, Z17
+	VPTERNLOGD.BCST $0x96, 40(CX), Z11, Z17
+	VMOVSHDUP       Z12, Z11
+	VPTERNLOGD.BCST $0x96, 44(CX), Z20, Z11
+	VPMULUDQ        Z0, Z24, Z24
+	VPMULUDQ        Z1, Z4, Z4
+	VMOVSHDUP       Z4, Z20
+	VPTERNLOGD.BCST $0x96, 48(CX), Z14, Z20
+	VMOVSHDUP       Z24, Z14
+	VPTERNLOGD.BCST $0x96, 52(CX), Z22, Z14
+	VPMULUDQ        Z0, Z13, Z13
+	VPMULUDQ        Z1, Z5, Z5
+	VMOVSHDUP       Z5, Z22
+	VPTERNLOGD.BCST $0x96, 48(CX), Z16, Z22
+	VMOVSHDUP       Z13, Z16
+	VPTERNLOGD.BCST $0x96, 52(CX), Z18, Z16
+	VPMULUDQ        Z0, Z15, Z15
+	VPMULUDQ        Z1, Z10, Z10
+	VMOVSHDUP       Z10, Z18
+	VPTERNLOGD.BCST $0x96, 48(CX), Z19, Z18
+	VMOVSHDUP       Z15, Z19
+	VPTERNLOGD.BCST $0x96, 52(CX), Z23, Z19
+	VPMULUDQ        Z0, Z17, Z17
+	VPMULUDQ        Z1, Z11, Z11
+	VMOVSHDUP       Z11, Z23
+	VPTERNLOGD.BCST $0x96, 48(CX), Z21, Z23
+	VMOVSHDUP       Z17, Z21
+	VPTERNLOGD.BCST $0x96, 52(CX), Z12, Z21
+	VPMULUDQ        Z0, Z20, Z20
+	VPMULUDQ        Z1, Z14, Z14
+	VMOVSHDUP       Z14, Z12
+	VPTERNLOGD.BCST $0x96, 56(CX), Z4, Z12
+	VMOVSHDUP       Z20, Z4
+	VPTERNLOGD.BCST $0x96, 60(CX), Z24, Z4
+	VPMULUDQ        Z0, Z22, Z22
+	VPMULUDQ        Z1, Z16, Z16
+	VMOVSHDUP       Z16, Z24
+	VPTERNLOGD.BCST $0x96, 56(CX), Z5, Z24
+	VMOVSHDUP       Z22, Z5
+	VPTERNLOGD.BCST $0x96, 60(CX), Z13, Z5
+	VPMULUDQ        Z0, Z18, Z18
+	VPMULUDQ        Z1, Z19, Z19
+	VMOVSHDUP       Z19, Z13
+	VPTERNLOGD.BCST $0x96, 56(CX), Z10, Z13
+	VMOVSHDUP       Z18, Z10
+	VPTERNLOGD.BCST $0x96, 60(CX), Z15, Z10
+	VPMULUDQ        Z0, Z23, Z23
+	VPMULUDQ        Z1, Z21, Z21
+	VMOVSHDUP       Z21, Z15
+	VPTERNLOGD.BCST $0x96, 56(CX), Z11, Z15
+	VMOVSHDUP       Z23, Z11
+	VPTERNLOGD.BCST $0x96, 60(CX), Z17, Z11
+	VPMULUDQ        Z0, Z12, Z12
+	VPMULUDQ        Z1, Z4, Z4
+	VMOVSHDUP       Z4, Z17
+	VPTERNLOGD.BCST $0x96, 64(CX), Z14, Z17
+	VMOVSHDUP       Z12, Z14
+	VPTERNLOGD.BCST $0x96, 68(CX), Z20, Z14
+	VPMULUDQ        Z0, Z24, Z24
+	VPMULUDQ        Z1, Z5, Z5
+	VMOVSHDUP       Z5, Z20
+	VPTERNLOGD.BCST $0x96, 64(CX), Z16, Z20
+	VMOVSHDUP       Z24, Z16
+	VPTERNLOGD.BCST $0x96, 68(CX), Z22, Z16
+	VPMULUDQ        Z0, Z13, Z13
+	VPMULUDQ        Z1, Z10, Z10
+	VMOVSHDUP       Z10, Z22
+	VPTERNLOGD.BCST $0x96, 64(CX), Z19, Z22
+	VMOVSHDUP       Z13, Z19
+	VPTERNLOGD.BCST $0x96, 68(CX), Z18, Z19
+	VPMULUDQ        Z0, Z15, Z15
+	VPMULUDQ        Z1, Z11, Z11
+	VMOVSHDUP       Z11, Z18
+	VPTERNLOGD.BCST $0x96, 64(CX), Z21, Z18
+	VMOVSHDUP       Z15, Z21
+	VPTERNLOGD.BCST $0x96, 68(CX), Z23, Z21
+	VPMULUDQ        Z0, Z17, Z17
+	VPMULUDQ        Z1, Z14, Z14
+	VMOVSHDUP       Z14, Z23
+	VPTERNLOGD.BCST $0x96, 72(CX), Z4, Z23
+	VMOVSHDUP       Z17, Z4
+	VPTERNLOGD.BCST $0x96, 76(CX), Z12, Z4
+	VPMULUDQ        Z0, Z20, Z20
+	VPMULUDQ        Z1, Z16, Z16
+	VMOVSHDUP       Z16, Z12
+	VPTERNLOGD.BCST $0x96, 72(CX), Z5, Z12
+	VMOVSHDUP       Z20, Z5
+	VPTERNLOGD.BCST $0x96, 76(CX), Z24, Z5
+	VPMULUDQ        Z0, Z22, Z22
+	VPMULUDQ        Z1, Z19, Z19
+	VMOVSHDUP       Z19, Z24
+	VPTERNLOGD.BCST $0x96, 72(CX), Z10, Z24
+	VMOVSHDUP       Z22, Z10
+	VPTERNLOGD.BCST $0x96, 76(CX), Z13, Z10
+	VPMULUDQ        Z0, Z18, Z18
+	VPMULUDQ        Z1, Z21, Z21
+	VMOVSHDUP       Z21, Z13
+	VPTERNLOGD.BCST $0x96, 72(CX), Z11, Z13
+	VMOVSHDUP       Z18, Z11
+	VPTERNLOGD.BCST $0x96, 76(CX), Z15, Z11
+	VMOVSLDUP       Z12, K1, Z23
+	VMOVSLDUP       Z16, K1, Z14
+	VMOVSLDUP       Z5, K1, Z4
+	VMOVSLDUP       Z20, K1, Z17
+	VMOVSLDUP       Z13, K1, Z24
+	VMOVSLDUP       Z21, K1, Z19
+	VMOVSLDUP       Z11, K1, Z10
+	VMOVSLDUP       Z18, K1, Z22
+	VMOVUPS         (AX)(R8*1), Z5
+	VMOVUPS         (SI)(R8*1), Z11
+	VMOVUPS         4096(SI)(R8*1), Z12
+	VPANDQ          Z11, Z12, Z13
+	VMOVUPS         8192(SI)(R8*1), Z15
+	VPXORD          Z6, Z6, Z6
+	VPTERNLOGQ      $0xff, Z7, Z7, Z7
+	VPBROADCASTQ    1408(DX), Z16
+	VPTERNLOGQ.BCST $0x78, 1416(DX), Z11, Z16
+	VPTERNLOGQ.BCST $0x78, 1424(DX), Z12, Z16
+	VPTERNLOGQ.BCST $0x78, 1432(DX), Z13, Z16
+	VPTERNLOGQ.BCST $0x78, 1440(DX), Z15, Z16
+	VPBROADCASTQ    1472(DX), Z18
+	VPTERNLOGQ.BCST $0x78, 1480(DX), Z11, Z18
+	VPTERNLOGQ.BCST $0x78, 1488(DX), Z12, Z18
+	VPTERNLOGQ.BCST $0x78, 1496(DX), Z13, Z18
+	VPTERNLOGQ.BCST $0x78, 1504(DX), Z15, Z18
+	VPTERNLOGQ      $0x78, Z18, Z5, Z16
+	VPTERNLOGQ      $0xd4, Z22, Z16, Z6
+	VPTERNLOGQ      $0x90, Z22, Z16, Z7
+	VPBROADCASTQ    1280(DX), Z16
+	VPTERNLOGQ.BCST $0x78, 1288(DX), Z11, Z16
+	VPTERNLOGQ.BCST $0x78, 1296(DX), Z12, Z16
+	VPTERNLOGQ.BCST $0x78, 1304(DX), Z13, Z16
+	VPTERNLOGQ.BCST $0x78, 1312(DX), Z15, Z16
+	VPBROADCASTQ    1344(DX), Z18
+	VPTERNLOGQ.BCST $0x78, 1352(DX), Z11, Z18
+	VPTERNLOGQ.BCST $0x78, 1360(DX), Z12, Z18
+	VPTERNLOGQ.BCST $0x78, 1368(DX), Z13, Z18
+	VPTERNLOGQ.BCST $0x78, 1376(DX), Z15, Z18
+	VPTERNLOGQ      $0x78, Z18, Z5, Z16
+	VPTERNLOGQ      $0xd4, Z10, Z16, Z6
+	VPTERNLOGQ      $0x90, Z10, Z16, Z7
+	VPBROADCASTQ    1152(DX), Z10
+	VPTERNLOGQ.BCST $0x78, 1160(DX), Z11, Z10
+	VPTERNLOGQ.BCST $0x78, 1168(DX), Z12, Z10
+	VPTERNLOGQ.BCST $0x78, 1176(DX), Z13, Z10
+	VPTERNLOGQ.BCST $0x78, 1184(DX), Z15, Z10
+	VPBROADCASTQ    1216(DX), Z16
+	VPTERNLOGQ.BCST $0x78, 1224(DX), Z11, Z16
+	VPTERNLOGQ.BCST $0x78, 1232(DX), Z12, Z16
+	VPTERNLOGQ.BCST $0x78, 1240(DX), Z13, Z16
+	VPTERNLOGQ.BCST $0x78, 1248(DX), Z15, Z16
+	VPTERNLOGQ      $0x78, Z16, Z5, Z10
+	VPTERNLOGQ      $0xd4, Z19, Z10, Z6
+	VPTERNLOGQ      $0x90, Z19, Z10, Z7
+	VPBROADCASTQ    1024(DX), Z10
+	VPTERNLOGQ.BCST $0x78, 1032(DX), Z11, Z10
+	VPTERNLOGQ.BCST $0x78, 1040(DX), Z12, Z10
+	VPTERNLOGQ.BCST $0x78, 1048(DX), Z13, Z10
+	VPTERNLOGQ.BCST $0x78, 1056(DX), Z15, Z10
+	VPBROADCASTQ    1088(DX), Z16
+	VPTERNLOGQ.BCST $0x78, 1096(DX), Z11, Z16
+	VPTERNLOGQ.BCST $0x78, 1104(DX), Z12, Z16
+	VPTERNLOGQ.BCST $0x78, 1112(DX), Z13, Z16
+	VPTERNLOGQ.BCST $0x78, 1120(DX), Z15, Z16
+	VPTERNLOGQ      $0x78, Z16, Z5, Z10
+	VPTERNLOGQ      $0xd4, Z24, Z10, Z6
+	VPTERNLOGQ      $0x90, Z24, Z10, Z7
+	VPBROADCASTQ    896(DX), Z10
+	VPTERNLOGQ.BCST $0x78, 904(DX), Z11, Z10
+	VPTERNLOGQ.BCST $0x78, 912(DX), Z12, Z10
+	VPTERNLOGQ.BCST $0x78, 920(DX), Z13, Z10
+	VPTERNLOGQ.BCST $0x78, 928(DX), Z15, Z10
+	VPBROADCASTQ    960(DX), Z16
+	VPTERNLOGQ.BCST $0x78, 968(DX), Z11, Z16
+	VPTERNLOGQ.BCST $0x78, 976(DX), Z12, Z16
+	VPTERNLOGQ.BCST $0x78, 984(DX), Z13, Z16
+	VPTERNLOGQ.BCST $0x78, 992(DX), Z15, Z16
+	VPTERNLOGQ      $0x78, Z16, Z5, Z10
+	VPTERNLOGQ      $0xd4, Z17, Z10, Z6
+	VPTERNLOGQ      $0x90, Z17, Z10, Z7
+	VPBROADCASTQ    768(DX), Z10
+	VPTERNLOGQ.BCST $0x78, 776(DX), Z11, Z10
+	VPTERNLOGQ.BCST $0x78, 784(DX), Z12, Z10
+	VPTERNLOGQ.BCST $0x78, 792(DX), Z13, Z10
+	VPTERNLOGQ.BCST $0x78, 800(DX), Z15, Z10
+	VPBROADCASTQ    832(DX), Z16
+	VPTERNLOGQ.BCST $0x78, 840(DX), Z11, Z16
+	VPTERNLOGQ.BCST $0x78, 848(DX), Z12, Z16
+	VPTERNLOGQ.BCST $0x78, 856(DX), Z13, Z16
+	VPTERNLOGQ.BCST $0x78, 864(DX), Z15, Z16
+	VPTERNLOGQ      $0x78, Z16, Z5, Z10
+	VPTERNLOGQ      $0xd4, Z4, Z10, Z6
+	VPTERNLOGQ      $0x90, Z4, Z10, Z7
+	VPBROADCASTQ    640(DX), Z4
+	VPTERNLOGQ.BCST $0x78, 648(DX), Z11, Z4
+	VPTERNLOGQ.BCST $0x78, 656(DX), Z12, Z4
+	VPTERNLOGQ.BCST $0x78, 664(DX), Z13, Z4
+	VPTERNLOGQ.BCST $0x78, 672(DX), Z15, Z4
+	VPBROADCASTQ    704(DX), Z10
+	VPTERNLOGQ.BCST $0x78, 712(DX), Z11, Z10
+	VPTERNLOGQ.BCST $0x78, 720(DX), Z12, Z10
+	VPTERNLOGQ.BCST $0x78, 728(DX), Z13, Z10
+	VPTERNLOGQ.BCST $0x78, 736(DX), Z15, Z10
+	VPTERNLOGQ      $0x78, Z10, Z5, Z4
+	VPTERNLOGQ      $0xd4, Z14, Z4, Z6
+	VPTERNLOGQ      $0x90, Z14, Z4, Z7
+	VPBROADCASTQ    512(DX), Z4
+	VPTERNLOGQ.BCST $0x78, 520(DX), Z11, Z4
+	VPTERNLOGQ.BCST $0x78, 528(DX), Z12, Z4
+	VPTERNLOGQ.BCST $0x78, 536(DX), Z13, Z4
+	VPTERNLOGQ.BCST $0x78, 544(DX), Z15, Z4
+	VPBROADCASTQ    576(DX), Z10
+	VPTERNLOGQ.BCST $0x78, 584(DX), Z11, Z10
+	VPTERNLOGQ.BCST $0x78, 592(DX), Z12, Z10
+	VPTERNLOGQ.BCST $0x78, 600(DX), Z13, Z10
+	VPTERNLOGQ.BCST $0x78, 608(DX), Z15, Z10
+	VPTERNLOGQ      $0x78, Z10, Z5, Z4
+	VPTERNLOGQ      $0xd4, Z23, Z4, Z6
+	VPTERNLOGQ      $0x90, Z23, Z4, Z7
+	VMOVDQA32       Z3, Z4
+	VPADDQ          bits_one<>+0(SB), Z4, Z10
+	VMOVSHDUP       Z4, Z14
+	VPXORQ          (SP), Z14, Z14
+	VPMULUDQ        Z0, Z14, Z14
+	VMOVSHDUP       Z14, Z16
+	VPMULUDQ        Z0, Z4, Z4
+	VMOVSHDUP       Z4, Z17
+	VPXORQ          64(SP), Z17, Z17
+	VPMULUDQ        Z1, Z17, Z17
+	VMOVSHDUP       Z17, Z18
+	VPXORQ          128(SP), Z18, Z18
+	VPTERNLOGD.BCST $0x96, 12(CX), Z16, Z4
+	VPMULUDQ        Z0, Z10, Z10
+	VMOVSHDUP       Z10, Z19
+	VPXORQ          64(SP), Z19, Z19
+	VPMULUDQ        Z1, Z19, Z19
+	VMOVSHDUP       Z19, Z20
+	VPXORQ          128(SP), Z20, Z20
+	VPTERNLOGD.BCST $0x96, 12(CX), Z16, Z10
+	VPMULUDQ        Z0, Z18, Z18
+	VPMULUDQ        Z1, Z4, Z4
+	VMOVSHDUP       Z4, Z16
+	VPTERNLOGD.BCST $0x96, 16(CX), Z17, Z16
+	VMOVSHDUP       Z18, Z17
+	VPTERNLOGD.BCST $0x96, 20(CX), Z14, Z17
+	VPMULUDQ        Z0, Z20, Z20
+	VPMULUDQ        Z1, Z10, Z10
+	VMOVSHDUP       Z10, Z21
+	VPTERNLOGD.BCST $0x96, 16(CX), Z19, Z21
+	VMOVSHDUP       Z20, Z19
+	VPTERNLOGD.BCST $0x96, 20(CX), Z14, Z19
+	VPMULUDQ        Z0, Z16, Z16
+	VPMULUDQ        Z1, Z17, Z17
+	VMOVSHDUP       Z17, Z14
+	VPTERNLOGD.BCST $0x96, 24(CX), Z4, Z14
+	VMOVSHDUP       Z16, Z4
+	VPTERNLOGD.BCST $0x96, 28(CX), Z18, Z4
+	VPMULUDQ        Z0, Z21, Z21
+	VPMULUDQ        Z1, Z19, Z19
+	VMOVSHDUP       Z19, Z18
+	VPTERNLOGD.BCST $0x96, 24(CX), Z10, Z18
+	VMOVSHDUP       Z21, Z10
+	VPTERNLOGD.BCST $0x96, 28(CX), Z20, Z10
+	VPMULUDQ        Z0, Z14, Z14
+	VPMULUDQ        Z1, Z4, Z4
+	VMOVSHDUP       Z4, Z20
+	VPTERNLOGD.BCST $0x96, 32(CX), Z17, Z20
+	VMOVSHDUP       Z14, Z17
+	VPTERNLOGD.BCST $0x96, 36(CX), Z16, Z17
+	VPMULUDQ        Z0, Z18, Z18
+	VPMULUDQ        Z1, Z10, Z10
+	VMOVSHDUP       Z10, Z16
+	VPTERNLOGD.BCST $0x96, 32(CX), Z19, Z16
+	VMOVSHDUP       Z18, Z19
+	VPTERNLOGD.BCST $0x96, 36(CX), Z21, Z19
+	VPMULUDQ        Z0, Z20, Z20
+	VPMULUDQ        Z1, Z17, Z17
+	VMOVSHDUP       Z17, Z21
+	VPTERNLOGD.BCST $0x96, 40(CX), Z4, Z21
+	VMOVSHDUP       Z20, Z4
+	VPTERNLOGD.BCST $0x96, 44(CX), Z14, Z4
+	VPMULUDQ        Z0, Z16, Z16
+	VPMULUDQ        Z1, Z19, Z19
+	VMOVSHDUP       Z19, Z14
+	VPTERNLOGD.BCST $0x96, 40(CX), Z10, Z14
+	VMOVSHDUP       Z16, Z10
+	VPTERNLOGD.BCST $0x96, 44(CX), Z18, Z10
+	VPMULUDQ        Z0, Z21, Z21
+	VPMULUDQ        Z1, Z4, Z4
+	VMOVSHDUP       Z4, Z18
+	VPTERNLOGD.BCST $0x96, 48(CX), Z17, Z18
+	VMOVSHDUP       Z21, Z17
+	VPTERNLOGD.BCST $0x96, 52(CX), Z20, Z17
+	VPMULUDQ        Z0, Z14, Z14
+	VPMULUDQ        Z1, Z10, Z10
+	VMOVSHDUP       Z10, Z20
+	VPTERNLOGD.BCST $0x96, 48(CX), Z19, Z20
+	VMOVSHDUP       Z14, Z19
+	VPTERNLOGD.BCST $0x96, 52(CX), Z16, Z19
+	VPMULUDQ        Z0, Z18, Z18
+	VPMULUDQ        Z1, Z17, Z17
+	VMOVSHDUP       Z17, Z16
+	VPTERNLOGD.BCST $0x96, 56(CX), Z4, Z16
+	VMOVSHDUP       Z18, Z4
+	VPTERNLOGD.BCST $0x96, 60(CX), Z21, Z4
+	VPMULUDQ        Z0, Z20, Z20
+	VPMULUDQ        Z1, Z19, Z19
+	VMOVSHDUP       Z19, Z21
+	VPTERNLOGD.BCST $0x96, 56(CX), Z10, Z21
+	VMOVSHDUP       Z20, Z10
+	VPTERNLOGD.BCST $0x96, 60(CX), Z14, Z10
+	VPMULUDQ        Z0, Z16, Z16
+	VPMULUDQ        Z1, Z4, Z4
+	VMOVSHDUP       Z4, Z14
+	VPTERNLOGD.BCST $0x96, 64(CX), Z17, Z14
+	VMOVSHDUP       Z16, Z17
+	VPTERNLOGD.BCST $0x96, 68(CX), Z18, Z17
+	VPMULUDQ        Z0, Z21, Z21
+	VPMULUDQ        Z1, Z10, Z10
+	VMOVSHDUP       Z10, Z18
+	VPTERNLOGD.BCST $0x96, 64(CX), Z19, Z18
+	VMOVSHDUP       Z21, Z19
+	VPTERNLOGD.BCST $0x96, 68(CX), Z20, Z19
+	VPMULUDQ        Z0, Z14, Z14
+	VPMULUDQ        Z1, Z17, Z17
+	VMOVSHDUP       Z17, Z20
+	VPTERNLOGD.BCST $0x96, 72(CX), Z4, Z20
+	VMOVSHDUP       Z14, Z4
+	VPTERNLOGD.BCST $0x96, 76(CX), Z16, Z4
+	VPMULUDQ        Z0, Z18, Z18
+	VPMULUDQ        Z1, Z19, Z19
+	VMOVSHDUP       Z19, Z16
+	VPTERNLOGD.BCST $0x96, 72(CX), Z10, Z16
+	VMOVSHDUP       Z18, Z10
+	VPTERNLOGD.BCST $0x96, 76(CX), Z21, Z10
+	VMOVSLDUP       Z16, K1, Z20
+	VMOVSLDUP       Z19, K1, Z17
+	VMOVSLDUP       Z10, K1, Z4
+	VMOVSLDUP       Z18, K1, Z14
+	VPBROADCASTQ    384(DX), Z10
+	VPTERNLOGQ.BCST $0x78, 392(DX), Z11, Z10
+	VPTERNLOGQ.BCST $0x78, 400(DX), Z12, Z10
+	VPTERNLOGQ.BCST $0x78, 408(DX), Z13, Z10
+	VPTERNLOGQ.BCST $0x78, 416(DX), Z15, Z10
+	VPBROADCASTQ    448(DX), Z16
+	VPTERNLOGQ.BCST $0x78, 456(DX), Z11, Z16
+	VPTERNLOGQ.BCST $0x78, 464(DX), Z12, Z16
+	VPTERNLOGQ.BCST $0x78, 472(DX), Z13, Z16
+	VPTERNLOGQ.BCST $0x78, 480(DX), Z15, Z16
+	VPTERNLOGQ      $0x78, Z16, Z5, Z10
+	VPTERNLOGQ      $0xd4, Z14, Z10, Z6
+	VPTERNLOGQ      $0x90, Z14, Z10, Z7
+	VPBROADCASTQ    256(DX), Z10
+	VPTERNLOGQ.BCST $0x78, 264(DX), Z11, Z10
+	VPTERNLOGQ.BCST $0x78, 272(DX), Z12, Z10
+	VPTERNLOGQ.BCST $0x78, 280(DX), Z13, Z10
+	VPTERNLOGQ.BCST $0x78, 288(DX), Z15, Z10
+	VPBROADCASTQ    320(DX), Z14
+	VPTERNLOGQ.BCST $0x78, 328(DX), Z11, Z14
+	VPTERNLOGQ.BCST $0x78, 336(DX), Z12, Z14
+	VPTERNLOGQ.BCST $0x78, 344(DX), Z13, Z14
+	VPTERNLOGQ.BCST $0x78, 352(DX), Z15, Z14
+	VPTERNLOGQ      $0x78, Z14, Z5, Z10
+	VPTERNLOGQ      $0xd4, Z4, Z10, Z6
+	VPTERNLOGQ      $0x90, Z4, Z10, Z7
+	VPBROADCASTQ    128(DX), Z4
+	VPTERNLOGQ.BCST $0x78, 136(DX), Z11, Z4
+	VPTERNLOGQ.BCST $0x78, 144(DX), Z12, Z4
+	VPTERNLOGQ.BCST $0x78, 152(DX), Z13, Z4
+	VPTERNLOGQ.BCST $0x78, 160(DX), Z15, Z4
+	VPBROADCASTQ    192(DX), Z10
+	VPTERNLOGQ.BCST $0x78, 200(DX), Z11, Z10
+	VPTERNLOGQ.BCST $0x78, 208(DX), Z12, Z10
+	VPTERNLOGQ.BCST $0x78, 216(DX), Z13, Z10
+	VPTERNLOGQ.BCST $0x78, 224(DX), Z15, Z10
+	VPTERNLOGQ      $0x78, Z10, Z5, Z4
+	VPTERNLOGQ      $0xd4, Z17, Z4, Z6
+	VPTERNLOGQ      $0x90, Z17, Z4, Z7
+	VPBROADCASTQ    (DX), Z4
+	VPTERNLOGQ.BCST $0x78, 8(DX), Z11, Z4
+	VPTERNLOGQ.BCST $0x78, 16(DX), Z12, Z4
+	VPTERNLOGQ.BCST $0x78, 24(DX), Z13, Z4
+	VPTERNLOGQ.BCST $0x78, 32(DX), Z15, Z4
+	VPBROADCASTQ    64(DX), Z10
+	VPTERNLOGQ.BCST $0x78, 72(DX), Z11, Z10
+	VPTERNLOGQ.BCST $0x78, 80(DX), Z12, Z10
+	VPTERNLOGQ.BCST $0x78, 88(DX), Z13, Z10
+	VPTERNLOGQ.BCST $0x78, 96(DX), Z15, Z10
+	VPTERNLOGQ      $0x78, Z10, Z5, Z4
+	VPTERNLOGQ      $0xd4, Z20, Z4, Z6
+	VPTERNLOGQ      $0x90, Z20, Z4, Z7
+	VPADDQ          bits_groups3<>+0(SB), Z3, Z3
+	MOVQ            DX, R9
+	ADDQ            $+1536, R9
+	MOVQ            $+13, R10
+
+more1:
+	VPTESTMD        Z7, Z7, K2
+	KORTESTW        K2, K2
+	JZ              done2
+	VMOVDQA32       Z3, Z4
+	VPADDQ          bits_one<>+0(SB), Z4, Z10
+	VMOVSHDUP       Z4, Z14
+	VPXORQ          (SP), Z14, Z14
+	VPMULUDQ        Z0, Z14, Z14
+	VMOVSHDUP       Z14, Z16
+	VPMULUDQ        Z0, Z4, Z4
+	VMOVSHDUP       Z4, Z17
+	VPXORQ          64(SP), Z17, Z17
+	VPMULUDQ        Z1, Z17, Z17
+	VMOVSHDUP       Z17, Z18
+	VPXORQ          128(SP), Z18, Z18
+	VPTERNLOGD.BCST $0x96, 12(CX), Z16, Z4
+	VPMULUDQ        Z0, Z10, Z10
+	VMOVSHDUP       Z10, Z19
+	VPXORQ          64(SP), Z19, Z19
+	VPMULUDQ        Z1, Z19, Z19
+	VMOVSHDUP       Z19, Z20
+	VPXORQ          128(SP), Z20, Z20
+	VPTERNLOGD.BCST $0x96, 12(CX), Z16, Z10
+	VPMULUDQ        Z0, Z18, Z18
+	VPMULUDQ        Z1, Z4, Z4
+	VMOVSHDUP       Z4, Z16
+	VPTERNLOGD.BCST $0x96, 16(CX), Z17, Z16
+	VMOVSHDUP       Z18, Z17
+	VPTERNLOGD.BCST $0x96, 20(CX), Z14, Z17
+	VPMULUDQ        Z0, Z20, Z20
+	VPMULUDQ        Z1, Z10, Z10
+	VMOVSHDUP       Z10, Z21
+	VPTERNLOGD.BCST $0x96, 16(CX), Z19, Z21
+	VMOVSHDUP       Z20, Z19
+	VPTERNLOGD.BCST $0x96, 20(CX), Z14, Z19
+	VPMULUDQ        Z0, Z16, Z16
+	VPMULUDQ        Z1, Z17, Z17
+	VMOVSHDUP       Z17, Z14
+	VPTERNLOGD.BCST $0x96, 24(CX), Z4, Z14
+	VMOVSHDUP       Z16, Z4
+	VPTERNLOGD.BCST $0x96, 28(CX), Z18, Z4
+	VPMULUDQ        Z0, Z21, Z21
+	VPMULUDQ        Z1, Z19, Z19
+	VMOVSHDUP       Z19, Z18
+	VPTERNLOGD.BCST $0x96, 24(CX), Z10, Z18
+	VMOVSHDUP       Z21, Z10
+	VPTERNLOGD.BCST $0x96, 28(CX), Z20, Z10
+	VPMULUDQ        Z0, Z14, Z14
+	VPMULUDQ        Z1, Z4, Z4
+	VMOVSHDUP       Z4, Z20
+	VPTERNLOGD.BCST $0x96, 32(CX), Z17, Z20
+	VMOVSHDUP       Z14, Z17
+	VPTERNLOGD.BCST $0x96, 36(CX), Z16, Z17
+	VPMULUDQ        Z0, Z18, Z18
+	VPMULUDQ        Z1, Z10, Z10
+	VMOVSHDUP       Z10, Z16
+	VPTERNLOGD.BCST $0x96, 32(CX), Z19, Z16
+	VMOVSHDUP       Z18, Z19
+	VPTERNLOGD.BCST $0x96, 36(CX), Z21, Z19
+	VPMULUDQ        Z0, Z20, Z20
+	VPMULUDQ        Z1, Z17, Z17
+	VMOVSHDUP       Z17, Z21
+	VPTERNLOGD.BCST $0x96, 40(CX), Z4, Z21
+	VMOVSHDUP       Z20, Z4
+	VPTERNLOGD.BCST $0x96, 44(CX), Z14, Z4
+	VPMULUDQ        Z0, Z16, Z16
+	VPMULUDQ        Z1, Z19, Z19
+	VMOVSHDUP       Z19, Z14
+	VPTERNLOGD.BCST $0x96, 40(CX), Z10, Z14
+	VMOVSHDUP       Z16, Z10
+	VPTERNLOGD.BCST $0x96, 44(CX), Z18, Z10
+	VPMULUDQ        Z0, Z21, Z21
+	VPMULUDQ        Z1, Z4, Z4
+	VMOVSHDUP       Z4, Z18
+	VPTERNLOGD.BCST $0x96, 48(CX), Z17, Z18
+	VMOVSHDUP       Z21, Z17
+	VPTERNLOGD.BCST $0x96, 52(CX), Z20, Z17
+	VPMULUDQ        Z0, Z14, Z14
+	VPMULUDQ        Z1, Z10, Z10
+	VMOVSHDUP       Z10, Z20
+	VPTERNLOGD.BCST $0x96, 48(CX), Z19, Z20
+	VMOVSHDUP       Z14, Z19
+	VPTERNLOGD.BCST $0x96, 52(CX), Z16, Z19
+	VPMULUDQ        Z0, Z18, Z18
+	VPMULUDQ        Z1, Z17, Z17
+	VMOVSHDUP       Z17, Z16
+	VPTERNLOGD.BCST $0x96, 56(CX), Z4, Z16
+	VMOVSHDUP       Z18, Z4
+	VPTERNLOGD.BCST $0x96, 60(CX), Z21, Z4
+	VPMULUDQ        Z0, Z20, Z20
+	VPMULUDQ        Z1, Z19, Z19
+	VMOVSHDUP       Z19, Z21
+	VPTERNLOGD.BCST $0x96, 56(CX), Z10, Z21
+	VMOVSHDUP       Z20, Z10
+	VPTERNLOGD.BCST $0x96, 60(CX), Z14, Z10
+	VPMULUDQ        Z0, Z16, Z16
+	VPMULUDQ        Z1, Z4, Z4
+	VMOVSHDUP       Z4, Z14
+	VPTERNLOGD.BCST $0x96, 64(CX), Z17, Z14
+	VMOVSHDUP       Z16, Z17
+	VPTERNLOGD.BCST $0x96, 68(CX), Z18, Z17
+	VPMULUDQ        Z0, Z21, Z21
+	VPMULUDQ        Z1, Z10, Z10
+	VMOVSHDUP       Z10, Z18
+	VPTERNLOGD.BCST $0x96, 64(CX), Z19, Z18
+	VMOVSHDUP       Z21, Z19
+	VPTERNLOGD.BCST $0x96, 68(CX), Z20, Z19
+	VPMULUDQ        Z0, Z14, Z14
+	VPMULUDQ        Z1, Z17, Z17
+	VMOVSHDUP       Z17, Z20
+	VPTERNLOGD.BCST $0x96, 72(CX), Z4, Z20
+	VMOVSHDUP       Z14, Z4
+	VPTERNLOGD.BCST $0x96, 76(CX), Z16, Z4
+	VPMULUDQ        Z0, Z18, Z18
+	VPMULUDQ        Z1, Z19, Z19
+	VMOVSHDUP       Z19, Z16
+	VPTERNLOGD.BCST $0x96, 72(CX), Z10, Z16
+	VMOVSHDUP       Z18, Z10
+	VPTERNLOGD.BCST $0x96, 76(CX), Z21, Z10
+	VMOVSLDUP       Z16, K1, Z20
+	VMOVSLDUP       Z19, K1, Z17
+	VMOVSLDUP       Z10, K1, Z4
+	VMOVSLDUP       Z18, K1, Z14
+	VPXORD          Z8, Z8, Z8
+	VPTERNLOGQ      $0xff, Z9, Z9, Z9
+	VPBROADCASTQ    384(R9), Z10
+	VPTERNLOGQ.BCST $0x78, 392(R9), Z11, Z10
+	VPTERNLOGQ.BCST $0x78, 400(R9), Z12, Z10
+	VPTERNLOGQ.BCST $0x78, 408(R9), Z13, Z10
+	VPTERNLOGQ.BCST $0x78, 416(R9), Z15, Z10
+	VPBROADCASTQ    448(R9), Z16
+	VPTERNLOGQ.BCST $0x78, 456(R9), Z11, Z16
+	VPTERNLOGQ.BCST $0x78, 464(R9), Z12, Z16
+	VPTERNLOGQ.BCST $0x78, 472(R9), Z13, Z16
+	VPTERNLOGQ.BCST $0x78, 480(R9), Z15, Z16
+	VPTERNLOGQ      $0x78, Z16, Z5, Z10
+	VPTERNLOGQ      $0xd4, Z14, Z10, Z8
+	VPTERNLOGQ      $0x90, Z14, Z10, Z9
+	VPBROADCASTQ    256(R9), Z10
+	VPTERNLOGQ.BCST $0x78, 264(R9), Z11, Z10
+	VPTERNLOGQ.BCST $0x78, 272(R9), Z12, Z10
+	VPTERNLOGQ.BCST $0x78, 280(R9), Z13, Z10
+	VPTERNLOGQ.BCST $0x78, 288(R9), Z15, Z10
+	VPBROADCASTQ    320(R9), Z14
+	VPTERNLOGQ.BCST $0x78, 328(R9), Z11, Z14
+	VPTERNLOGQ.BCST $0x78, 336(R9), Z12, Z14
+	VPTERNLOGQ.BCST $0x78, 344(R9), Z13, Z14
+	VPTERNLOGQ.BCST $0x78, 352(R9), Z15, Z14
+	VPTERNLOGQ      $0x78, Z14, Z5, Z10
+	VPTERNLOGQ      $0xd4, Z4, Z10, Z8
+	VPTERNLOGQ      $0x90, Z4, Z10, Z9
+	VPBROADCASTQ    128(R9), Z4
+	VPTERNLOGQ.BCST $0x78, 136(R9), Z11, Z4
+	VPTERNLOGQ.BCST $0x78, 144(R9), Z12, Z4
+	VPTERNLOGQ.BCST $0x78, 152(R9), Z13, Z4
+	VPTERNLOGQ.BCST $0x78, 160(R9), Z15, Z4
+	VPBROADCASTQ    192(R9), Z10
+	VPTERNLOGQ.BCST $0x78, 200(R9), Z11, Z10
+	VPTERNLOGQ.BCST $0x78, 208(R9), Z12, Z10
+	VPTERNLOGQ.BCST $0x78, 216(R9), Z13, Z10
+	VPTERNLOGQ.BCST $0x78, 224(R9), Z15, Z10
+	VPTERNLOGQ      $0x78, Z10, Z5, Z4
+	VPTERNLOGQ      $0xd4, Z17, Z4, Z8
+	VPTERNLOGQ      $0x90, Z17, Z4, Z9
+	VPBROADCASTQ    (R9), Z4
+	VPTERNLOGQ.BCST $0x78, 8(R9), Z11, Z4
+	VPTERNLOGQ.BCST $0x78, 16(R9), Z12, Z4
+	VPTERNLOGQ.BCST $0x78, 24(R9), Z13, Z4
+	VPTERNLOGQ.BCST $0x78, 32(R9), Z15, Z4
+	VPBROADCASTQ    64(R9), Z10
+	VPTERNLOGQ.BCST $0x78, 72(R9), Z11, Z10
+	VPTERNLOGQ.BCST $0x78, 80(R9), Z12, Z10
+	VPTERNLOGQ.BCST $0x78, 88(R9), Z13, Z10
+	VPTERNLOGQ.BCST $0x78, 96(R9), Z15, Z10
+	VPTERNLOGQ      $0x78, Z10, Z5, Z4
+	VPTERNLOGQ      $0xd4, Z20, Z4, Z8
+	VPTERNLOGQ      $0x90, Z20, Z4, Z9
+	VPADDQ          bits_groups1<>+0(SB), Z3, Z3
+	VPTERNLOGQ      $0xf8, Z8, Z7, Z6
+	VPANDQ          Z9, Z7, Z7
+	ADDQ            $+512, R9
+	DECQ            R10
+	JNZ             more1
+
+done2:
+	VMOVUPS Z6, (BX)(R8*1)
+	VPADDQ  bits_nextRegister<>+0(SB), Z2, Z2
+	ADDQ    $+64, R8
+	CMPQ    R8, DI
+	JL      register
+	VZEROUPPER
+	RET
+
+// func flipBitsARSAVX2(dst *uint64, own *uint64, count *[3][512]uint64, digits *[64][16]uint64, keys *[16]uint64, counter uint64, stream uint64, regs int)
+// Requires: AES, AVX, AVX2
+TEXT ·flipBitsARSAVX2(SB), NOSPLIT, $0-64
+	MOVQ           own+8(FP), AX
+	MOVQ           keys+32(FP), CX
+	VBROADCASTI128 (CX), Y0
+	MOVQ           counter+40(FP), DX
+	VMOVQ          DX, X1
+	MOVQ           stream+48(FP), DX
+	VMOVQ          DX, X2
+	VPUNPCKLQDQ    X2, X1, X1
+	VPERMQ         $0x44, Y1, Y1
+	MOVQ           digits+24(FP), DX
+	MOVQ           dst+0(FP), BX
+	MOVQ           count+16(FP), SI
+	MOVQ           regs+56(FP), DI
+	XORQ           R8, R8
+	SHLQ           $0x06, DI
+
+register:
+	VMOVDQA      Y1, Y2
+	VPXOR        Y0, Y2, Y3
+	VPXOR        bits_steps<>+0(SB), Y3, Y4
+	VEXTRACTI128 $0x01, Y4, X5
+	VPXOR        bits_steps<>+64(SB), Y3, Y6
+	VEXTRACTI128 $0x01, Y6, X7
+	VPXOR        bits_steps<>+128(SB), Y3, Y8
+	VEXTRACTI128 $0x01, Y8, X9
+	VPXOR        bits_steps<>+192(SB), Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X10
+	VAESENC      16(CX), X4, X4
+	VAESENC      16(CX), X5, X5
+	VAESENC      16(CX), X6, X6
+	VAESENC      16(CX), X7, X7
+	VAESENC      16(CX), X8, X8
+	VAESENC      16(CX), X9, X9
+	VAESENC      16(CX), X3, X3
+	VAESENC      16(CX), X10, X10
+	VAESENC      32(CX), X4, X4
+	VAESENC      32(CX), X5, X5
+	VAESENC      32(CX), X6, X6
+	VAESENC      32(CX), X7, X7
+	VAESENC      32(CX), X8, X8
+	VAESENC      32(CX), X9, X9
+	VAESENC      32(CX), X3, X3
+	VAESENC      32(CX), X10, X10
+	VAESENC      48(CX), X4, X4
+	VAESENC      48(CX), X5, X5
+	VAESENC      48(CX), X6, X6
+	VAESENC      48(CX), X7, X7
+	VAESENC      48(CX), X8, X8
+	VAESENC      48(CX), X9, X9
+	VAESENC      48(CX), X3, X3
+	VAESENC      48(CX), X10, X10
+	VAESENC      64(CX), X4, X4
+	VAESENC      64(CX), X5, X5
+	VAESENC      64(CX), X6, X6
+	VAESENC      64(CX), X7, X7
+	VAESENC      64(CX), X8, X8
+	VAESENC      64(CX), X9, X9
+	VAESENC      64(CX), X3, X3
+	VAESENC      64(CX), X10, X10
+	VAESENC      80(CX), X4, X4
+	VAESENC      80(CX), X5, X5
+	VAESENC      80(CX), X6, X6
+	VAESENC      80(CX), X7, X7
+	VAESENC      80(CX), X8, X8
+	VAESENC      80(CX), X9, X9
+	VAESENC      80(CX), X3, X3
+	VAESENC      80(CX), X10, X10
+	VAESENC      96(CX), X4, X4
+	VAESENC      96(CX), X5, X5
+	VAESENC      96(CX), X6, X6
+	VAESENC      96(CX), X7, X7
+	VAESENC      96(CX), X8, X8
+	VAESENC      96(CX), X9, X9
+	VAESENC      96(CX), X3, X3
+	VAESENC      96(CX), X10, X10
+	VAESENCLAST  112(CX), X4, X4
+	VAESENCLAST  112(CX), X5, X5
+	VAESENCLAST  112(CX), X6, X6
+	VAESENCLAST  112(CX), X7, X7
+	VAESENCLAST  112(CX), X8, X8
+	VAESENCLAST  112(CX), X9, X9
+	VAESENCLAST  112(CX), X3, X3
+	VAESENCLAST  112(CX), X10, X10
+	VINSERTI128  $0x01, X5, Y4, Y4
+	VINSERTI128  $0x01, X7, Y6, Y6
+	VINSERTI128  $0x01, X9, Y8, Y8
+	VINSERTI128  $0x01, X10, Y3, Y3
+	VPUNPCKLDQ   Y6, Y4, Y5
+	VPUNPCKLDQ   Y3, Y8, Y7
+	VPUNPCKHDQ   Y6, Y4, Y9
+	VPUNPCKHDQ   Y3, Y8, Y3
+	VPUNPCKLQDQ  Y7, Y5, Y4
+	VPUNPCKHQDQ  Y7, Y5, Y6
+	VPUNPCKLQDQ  Y3, Y9, Y8
+	VPUNPCKHQDQ  Y3, Y9, Y3
+	VPXOR        Y5, Y5, Y5
+	VPCMPEQD     Y7, Y7, Y7
+	VPBROADCASTQ 384(DX), Y9
+	VPBROADCASTQ 392(DX), Y10
+	VPAND        (SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 400(DX), Y10
+	VPAND        4096(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 408(DX), Y10
+	VPAND        (SI)(R8*1), Y10, Y10
+	VPAND        4096(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 416(DX), Y10
+	VPAND        8192(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 448(DX), Y10
+	VPBROADCASTQ 456(DX), Y11
+	VPAND        (SI)(R8*1), Y11, Y11
+	VPXOR        Y11, Y10, Y10
+	VPBROADCASTQ 464(DX), Y11
+	VPAND        4096(SI)(R8*1), Y11, Y11
+	VPXOR        Y11, Y10, Y10
+	VPBROADCASTQ 472(DX), Y11
+	VPAND        (SI)(R8*1), Y11, Y11
+	VPAND        4096(SI)(R8*1), Y11, Y11
+	VPXOR        Y11, Y10, Y10
+	VPBROADCASTQ 480(DX), Y11
+	VPAND        8192(SI)(R8*1), Y11, Y11
+	VPXOR        Y11, Y10, Y10
+	VPAND        (AX)(R8*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPXOR        Y3, Y9, Y10
+	VPANDN       Y9, Y3, Y9
+	VPANDN       Y5, Y10, Y5
+	VPOR         Y9, Y5, Y5
+	VPANDN       Y7, Y10, Y7
+	VPBROADCASTQ 256(DX), Y3
+	VPBROADCASTQ 264(DX), Y9
+	VPAND        (SI)(R8*1), Y9, Y9
+	VPXOR        Y9, Y3, Y3
+	VPBROADCASTQ 272(DX), Y9
+	VPAND        4096(SI)(R8*1), Y9, Y9
+	VPXOR        Y9, Y3, Y3
+	VPBROADCASTQ 280(DX), Y9
+	VPAND        (SI)(R8*1), Y9, Y9
+	VPAND        4096(SI)(R8*1), Y9, Y9
+	VPXOR        Y9, Y3, Y3
+	VPBROADCASTQ 288(DX), Y9
+	VPAND        8192(SI)(R8*1), Y9, Y9
+	VPXOR        Y9, Y3, Y3
+	VPBROADCASTQ 320(DX), Y9
+	VPBROADCASTQ 328(DX), Y10
+	VPAND        (SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 336(DX), Y10
+	VPAND        4096(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 344(DX), Y10
+	VPAND        (SI)(R8*1), Y10, Y10
+	VPAND        4096(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 352(DX), Y10
+	VPAND        8192(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPAND        (AX)(R8*1), Y9, Y9
+	VPXOR        Y9, Y3, Y3
+	VPXOR        Y8, Y3, Y9
+	VPANDN       Y3, Y8, Y3
+	VPANDN       Y5, Y9, Y5
+	VPOR         Y3, Y5, Y5
+	VPANDN       Y7, Y9, Y7
+	VPBROADCASTQ 128(DX), Y3
+	VPBROADCASTQ 136(DX), Y8
+	VPAND        (SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 144(DX), Y8
+	VPAND        4096(SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 152(DX), Y8
+	VPAND        (SI)(R8*1), Y8, Y8
+	VPAND        4096(SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 160(DX), Y8
+	VPAND        8192(SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 192(DX), Y8
+	VPBROADCASTQ 200(DX), Y9
+	VPAND        (SI)(R8*1), Y9, Y9
+	VPXOR        Y9, Y8, Y8
+	VPBROADCASTQ 208(DX), Y9
+	VPAND        4096(SI)(R8*1), Y9, Y9
+	VPXOR        Y9, Y8, Y8
+	VPBROADCASTQ 216(DX), Y9
+	VPAND        (SI)(R8*1), Y9, Y9
+	VPAND        4096(SI)(R8*1), Y9, Y9
+	VPXOR        Y9, Y8, Y8
+	VPBROADCASTQ 224(DX), Y9
+	VPAND        8192(SI)(R8*1), Y9, Y9
+	VPXOR        Y9, Y8, Y8
+	VPAND        (AX)(R8*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPXOR        Y6, Y3, Y8
+	VPANDN       Y3, Y6, Y3
+	VPANDN       Y5, Y8, Y5
+	VPOR         Y3, Y5, Y5
+	VPANDN       Y7, Y8, Y7
+	VPBROADCASTQ (DX), Y3
+	VPBROADCASTQ 8(DX), Y6
+	VPAND        (SI)(R8*1), Y6, Y6
+	VPXOR        Y6, Y3, Y3
+	VPBROADCASTQ 16(DX), Y6
+	VPAND        4096(SI)(R8*1), Y6, Y6
+	VPXOR        Y6, Y3, Y3
+	VPBROADCASTQ 24(DX), Y6
+	VPAND        (SI)(R8*1), Y6, Y6
+	VPAND        4096(SI)(R8*1), Y6, Y6
+	VPXOR        Y6, Y3, Y3
+	VPBROADCASTQ 32(DX), Y6
+	VPAND        8192(SI)(R8*1), Y6, Y6
+	VPXOR        Y6, Y3, Y3
+	VPBROADCASTQ 64(DX), Y6
+	VPBROADCASTQ 72(DX), Y8
+	VPAND        (SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y6, Y6
+	VPBROADCASTQ 80(DX), Y8
+	VPAND        4096(SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y6, Y6
+	VPBROADCASTQ 88(DX), Y8
+	VPAND        (SI)(R8*1), Y8, Y8
+	VPAND        4096(SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y6, Y6
+	VPBROADCASTQ 96(DX), Y8
+	VPAND        8192(SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y6, Y6
+	VPAND        (AX)(R8*1), Y6, Y6
+	VPXOR        Y6, Y3, Y3
+	VPXOR        Y4, Y3, Y6
+	VPANDN       Y3, Y4, Y3
+	VPANDN       Y5, Y6, Y5
+	VPOR         Y3, Y5, Y5
+	VPANDN       Y7, Y6, Y7
+	VPADDQ       bits_ahead16<>+0(SB), Y2, Y2
+	MOVQ         DX, R9
+	ADDQ         $+512, R9
+	MOVQ         $+15, R10
+
+more1:
+	VPTEST       Y7, Y7
+	JZ           done2
+	VPXOR        Y0, Y2, Y3
+	VPXOR        bits_steps<>+0(SB), Y3, Y4
+	VEXTRACTI128 $0x01, Y4, X6
+	VPXOR        bits_steps<>+64(SB), Y3, Y8
+	VEXTRACTI128 $0x01, Y8, X9
+	VPXOR        bits_steps<>+128(SB), Y3, Y10
+	VEXTRACTI128 $0x01, Y10, X11
+	VPXOR        bits_steps<>+192(SB), Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X12
+	VAESENC      16(CX), X4, X4
+	VAESENC      16(CX), X6, X6
+	VAESENC      16(CX), X8, X8
+	VAESENC      16(CX), X9, X9
+	VAESENC      16(CX), X10, X10
+	VAESENC      16(CX), X11, X11
+	VAESENC      16(CX), X3, X3
+	VAESENC      16(CX), X12, X12
+	VAESENC      32(CX), X4, X4
+	VAESENC      32(CX), X6, X6
+	VAESENC      32(CX), X8, X8
+	VAESENC      32(CX), X9, X9
+	VAESENC      32(CX), X10, X10
+	VAESENC      32(CX), X11, X11
+	VAESENC      32(CX), X3, X3
+	VAESENC      32(CX), X12, X12
+	VAESENC      48(CX), X4, X4
+	VAESENC      48(CX), X6, X6
+	VAESENC      48(CX), X8, X8
+	VAESENC      48(CX), X9, X9
+	VAESENC      48(CX), X10, X10
+	VAESENC      48(CX), X11, X11
+	VAESENC      48(CX), X3, X3
+	VAESENC      48(CX), X12, X12
+	VAESENC      64(CX), X4, X4
+	VAESENC      64(CX), X6, X6
+	VAESENC      64(CX), X8, X8
+	VAESENC      64(CX), X9, X9
+	VAESENC      64(CX), X10, X10
+	VAESENC      64(CX), X11, X11
+	VAESENC      64(CX), X3, X3
+	VAESENC      64(CX), X12, X12
+	VAESENC      80(CX), X4, X4
+	VAESENC      80(CX), X6, X6
+	VAESENC      80(CX), X8, X8
+	VAESENC      80(CX), X9, X9
+	VAESENC      80(CX), X10, X10
+	VAESENC      80(CX), X11, X11
+	VAESENC      80(CX), X3, X3
+	VAESENC      80(CX), X12, X12
+	VAESENC      96(CX), X4, X4
+	VAESENC      96(CX), X6, X6
+	VAESENC      96(CX), X8, X8
+	VAESENC      96(CX), X9, X9
+	VAESENC      96(CX), X10, X10
+	VAESENC      96(CX), X11, X11
+	VAESENC      96(CX), X3, X3
+	VAESENC      96(CX), X12, X12
+	VAESENCLAST  112(CX), X4, X4
+	VAESENCLAST  112(CX), X6, X6
+	VAESENCLAST  112(CX), X8, X8
+	VAESENCLAST  112(CX), X9, X9
+	VAESENCLAST  112(CX), X10, X10
+	VAESENCLAST  112(CX), X11, X11
+	VAESENCLAST  112(CX), X3, X3
+	VAESENCLAST  112(CX), X12, X12
+	VINSERTI128  $0x01, X6, Y4, Y4
+	VINSERTI128  $0x01, X9, Y8, Y8
+	VINSERTI128  $0x01, X11, Y10, Y10
+	VINSERTI128  $0x01, X12, Y3, Y3
+	VPUNPCKLDQ   Y8, Y4, Y6
+	VPUNPCKLDQ   Y3, Y10, Y9
+	VPUNPCKHDQ   Y8, Y4, Y11
+	VPUNPCKHDQ   Y3, Y10, Y3
+	VPUNPCKLQDQ  Y9, Y6, Y4
+	VPUNPCKHQDQ  Y9, Y6, Y8
+	VPUNPCKLQDQ  Y3, Y11, Y10
+	VPUNPCKHQDQ  Y3, Y11, Y3
+	VPXOR        Y6, Y6, Y6
+	VPCMPEQD     Y9, Y9, Y9
+	VPBROADCASTQ 384(R9), Y11
+	VPBROADCASTQ 392(R9), Y12
+	VPAND        (SI)(R8*1), Y12, Y12
+	VPXOR        Y12, Y11, Y11
+	VPBROADCASTQ 400(R9), Y12
+	VPAND        4096(SI)(R8*1), Y12, Y12
+	VPXOR        Y12, Y11, Y11
+	VPBROADCASTQ 408(R9), Y12
+	VPAND        (SI)(R8*1), Y12, Y12
+	VPAND        4096(SI)(R8*1), Y12, Y12
+	VPXOR        Y12, Y11, Y11
+	VPBROADCASTQ 416(R9), Y12
+	VPAND        8192(SI)(R8*1), Y12, Y12
+	VPXOR        Y12, Y11, Y11
+	VPBROADCASTQ 448(R9), Y12
+	VPBROADCASTQ 456(R9), Y13
+	VPAND        (SI)(R8*1), Y13, Y13
+	VPXOR        Y13, Y12, Y12
+	VPBROADCASTQ 464(R9), Y13
+	VPAND        4096(SI)(R8*1), Y13, Y13
+	VPXOR        Y13, Y12, Y12
+	VPBROADCASTQ 472(R9), Y13
+	VPAND        (SI)(R8*1), Y13, Y13
+	VPAND        4096(SI)(R8*1), Y13, Y13
+	VPXOR        Y13, Y12, Y12
+	VPBROADCASTQ 480(R9), Y13
+	VPAND        8192(SI)(R8*1), Y13, Y13
+	VPXOR        Y13, Y12, Y12
+	VPAND        (AX)(R8*1), Y12, Y12
+	VPXOR        Y12, Y11, Y11
+	VPXOR        Y3, Y11, Y12
+	VPANDN       Y11, Y3, Y11
+	VPANDN       Y6, Y12, Y6
+	VPOR         Y11, Y6, Y6
+	VPANDN       Y9, Y12, Y9
+	VPBROADCASTQ 256(R9), Y3
+	VPBROADCASTQ 264(R9), Y11
+	VPAND        (SI)(R8*1), Y11, Y11
+	VPXOR        Y11, Y3, Y3
+	VPBROADCASTQ 272(R9), Y11
+	VPAND        4096(SI)(R8*1), Y11, Y11
+	VPXOR        Y11, Y3, Y3
+	VPBROADCASTQ 280(R9), Y11
+	VPAND        (SI)(R8*1), Y11, Y11
+	VPAND        4096(SI)(R8*1), Y11, Y11
+	VPXOR        Y11, Y3, Y3
+	VPBROADCASTQ 288(R9), Y11
+	VPAND        8192(SI)(R8*1), Y11, Y11
+	VPXOR        Y11, Y3, Y3
+	VPBROADCASTQ 320(R9), Y11
+	VPBROADCASTQ 328(R9), Y12
+	VPAND        (SI)(R8*1), Y12, Y12
+	VPXOR        Y12, Y11, Y11
+	VPBROADCASTQ 336(R9), Y12
+	VPAND        4096(SI)(R8*1), Y12, Y12
+	VPXOR        Y12, Y11, Y11
+	VPBROADCASTQ 344(R9), Y12
+	VPAND        (SI)(R8*1), Y12, Y12
+	VPAND        4096(SI)(R8*1), Y12, Y12
+	VPXOR        Y12, Y11, Y11
+	VPBROADCASTQ 352(R9), Y12
+	VPAND        8192(SI)(R8*1), Y12, Y12
+	VPXOR        Y12, Y11, Y11
+	VPAND        (AX)(R8*1), Y11, Y11
+	VPXOR        Y11, Y3, Y3
+	VPXOR        Y10, Y3, Y11
+	VPANDN       Y3, Y10, Y3
+	VPANDN       Y6, Y11, Y6
+	VPOR         Y3, Y6, Y6
+	VPANDN       Y9, Y11, Y9
+	VPBROADCASTQ 128(R9), Y3
+	VPBROADCASTQ 136(R9), Y10
+	VPAND        (SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y3, Y3
+	VPBROADCASTQ 144(R9), Y10
+	VPAND        4096(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y3, Y3
+	VPBROADCASTQ 152(R9), Y10
+	VPAND        (SI)(R8*1), Y10, Y10
+	VPAND        4096(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y3, Y3
+	VPBROADCASTQ 160(R9), Y10
+	VPAND        8192(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y3, Y3
+	VPBROADCASTQ 192(R9), Y10
+	VPBROADCASTQ 200(R9), Y11
+	VPAND        (SI)(R8*1), Y11, Y11
+	VPXOR        Y11, Y10, Y10
+	VPBROADCASTQ 208(R9), Y11
+	VPAND        4096(SI)(R8*1), Y11, Y11
+	VPXOR        Y11, Y10, Y10
+	VPBROADCASTQ 216(R9), Y11
+	VPAND        (SI)(R8*1), Y11, Y11
+	VPAND        4096(SI)(R8*1), Y11, Y11
+	VPXOR        Y11, Y10, Y10
+	VPBROADCASTQ 224(R9), Y11
+	VPAND        8192(SI)(R8*1), Y11, Y11
+	VPXOR        Y11, Y10, Y10
+	VPAND        (AX)(R8*1), Y10, Y10
+	VPXOR        Y10, Y3, Y3
+	VPXOR        Y8, Y3, Y10
+	VPANDN       Y3, Y8, Y3
+	VPANDN       Y6, Y10, Y6
+	VPOR         Y3, Y6, Y6
+	VPANDN       Y9, Y10, Y9
+	VPBROADCASTQ (R9), Y3
+	VPBROADCASTQ 8(R9), Y8
+	VPAND        (SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 16(R9), Y8
+	VPAND        4096(SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 24(R9), Y8
+	VPAND        (SI)(R8*1), Y8, Y8
+	VPAND        4096(SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 32(R9), Y8
+	VPAND        8192(SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 64(R9), Y8
+	VPBROADCASTQ 72(R9), Y10
+	VPAND        (SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y8, Y8
+	VPBROADCASTQ 80(R9), Y10
+	VPAND        4096(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y8, Y8
+	VPBROADCASTQ 88(R9), Y10
+	VPAND        (SI)(R8*1), Y10, Y10
+	VPAND        4096(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y8, Y8
+	VPBROADCASTQ 96(R9), Y10
+	VPAND        8192(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y8, Y8
+	VPAND        (AX)(R8*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPXOR        Y4, Y3, Y8
+	VPANDN       Y3, Y4, Y3
+	VPANDN       Y6, Y8, Y6
+	VPOR         Y3, Y6, Y6
+	VPANDN       Y9, Y8, Y9
+	VPADDQ       bits_ahead16<>+0(SB), Y2, Y2
+	VPAND        Y7, Y6, Y6
+	VPOR         Y6, Y5, Y5
+	VPAND        Y9, Y7, Y7
+	ADDQ         $+512, R9
+	DECQ         R10
+	JNZ          more1
+
+done2:
+	VMOVUPS      Y5, (BX)(R8*1)
+	VMOVDQA      Y1, Y2
+	VPXOR        Y0, Y2, Y3
+	VPXOR        bits_steps<>+32(SB), Y3, Y4
+	VEXTRACTI128 $0x01, Y4, X5
+	VPXOR        bits_steps<>+96(SB), Y3, Y6
+	VEXTRACTI128 $0x01, Y6, X7
+	VPXOR        bits_steps<>+160(SB), Y3, Y8
+	VEXTRACTI128 $0x01, Y8, X9
+	VPXOR        bits_steps<>+224(SB), Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X10
+	VAESENC      16(CX), X4, X4
+	VAESENC      16(CX), X5, X5
+	VAESENC      16(CX), X6, X6
+	VAESENC      16(CX), X7, X7
+	VAESENC      16(CX), X8, X8
+	VAESENC      16(CX), X9, X9
+	VAESENC      16(CX), X3, X3
+	VAESENC      16(CX), X10, X10
+	VAESENC      32(CX), X4, X4
+	VAESENC      32(CX), X5, X5
+	VAESENC      32(CX), X6, X6
+	VAESENC      32(CX), X7, X7
+	VAESENC      32(CX), X8, X8
+	VAESENC      32(CX), X9, X9
+	VAESENC      32(CX), X3, X3
+	VAESENC      32(CX), X10, X10
+	VAESENC      48(CX), X4, X4
+	VAESENC      48(CX), X5, X5
+	VAESENC      48(CX), X6, X6
+	VAESENC      48(CX), X7, X7
+	VAESENC      48(CX), X8, X8
+	VAESENC      48(CX), X9, X9
+	VAESENC      48(CX), X3, X3
+	VAESENC      48(CX), X10, X10
+	VAESENC      64(CX), X4, X4
+	VAESENC      64(CX), X5, X5
+	VAESENC      64(CX), X6, X6
+	VAESENC      64(CX), X7, X7
+	VAESENC      64(CX), X8, X8
+	VAESENC      64(CX), X9, X9
+	VAESENC      64(CX), X3, X3
+	VAESENC      64(CX), X10, X10
+	VAESENC      80(CX), X4, X4
+	VAESENC      80(CX), X5, X5
+	VAESENC      80(CX), X6, X6
+	VAESENC      80(CX), X7, X7
+	VAESENC      80(CX), X8, X8
+	VAESENC      80(CX), X9, X9
+	VAESENC      80(CX), X3, X3
+	VAESENC      80(CX), X10, X10
+	VAESENC      96(CX), X4, X4
+	VAESENC      96(CX), X5, X5
+	VAESENC      96(CX), X6, X6
+	VAESENC      96(CX), X7, X7
+	VAESENC      96(CX), X8, X8
+	VAESENC      96(CX), X9, X9
+	VAESENC      96(CX), X3, X3
+	VAESENC      96(CX), X10, X10
+	VAESENCLAST  112(CX), X4, X4
+	VAESENCLAST  112(CX), X5, X5
+	VAESENCLAST  112(CX), X6, X6
+	VAESENCLAST  112(CX), X7, X7
+	VAESENCLAST  112(CX), X8, X8
+	VAESENCLAST  112(CX), X9, X9
+	VAESENCLAST  112(CX), X3, X3
+	VAESENCLAST  112(CX), X10, X10
+	VINSERTI128  $0x01, X5, Y4, Y4
+	VINSERTI128  $0x01, X7, Y6, Y6
+	VINSERTI128  $0x01, X9, Y8, Y8
+	VINSERTI128  $0x01, X10, Y3, Y3
+	VPUNPCKLDQ   Y6, Y4, Y5
+	VPUNPCKLDQ   Y3, Y8, Y7
+	VPUNPCKHDQ   Y6, Y4, Y9
+	VPUNPCKHDQ   Y3, Y8, Y3
+	VPUNPCKLQDQ  Y7, Y5, Y4
+	VPUNPCKHQDQ  Y7, Y5, Y6
+	VPUNPCKLQDQ  Y3, Y9, Y8
+	VPUNPCKHQDQ  Y3, Y9, Y3
+	VPXOR        Y5, Y5, Y5
+	VPCMPEQD     Y7, Y7, Y7
+	VPBROADCASTQ 384(DX), Y9
+	VPBROADCASTQ 392(DX), Y10
+	VPAND        32(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 400(DX), Y10
+	VPAND        4128(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 408(DX), Y10
+	VPAND        32(SI)(R8*1), Y10, Y10
+	VPAND        4128(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 416(DX), Y10
+	VPAND        8224(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 448(DX), Y10
+	VPBROADCASTQ 456(DX), Y11
+	VPAND        32(SI)(R8*1), Y11, Y11
+	VPXOR        Y11, Y10, Y10
+	VPBROADCASTQ 464(DX), Y11
+	VPAND        4128(SI)(R8*1), Y11, Y11
+	VPXOR        Y11, Y10, Y10
+	VPBROADCASTQ 472(DX), Y11
+	VPAND        32(SI)(R8*1), Y11, Y11
+	VPAND        4128(SI)(R8*1), Y11, Y11
+	VPXOR        Y11, Y10, Y10
+	VPBROADCASTQ 480(DX), Y11
+	VPAND        8224(SI)(R8*1), Y11, Y11
+	VPXOR        Y11, Y10, Y10
+	VPAND        32(AX)(R8*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPXOR        Y3, Y9, Y10
+	VPANDN       Y9, Y3, Y9
+	VPANDN       Y5, Y10, Y5
+	VPOR         Y9, Y5, Y5
+	VPANDN       Y7, Y10, Y7
+	VPBROADCASTQ 256(DX), Y3
+	VPBROADCASTQ 264(DX), Y9
+	VPAND        32(SI)(R8*1), Y9, Y9
+	VPXOR        Y9, Y3, Y3
+	VPBROADCASTQ 272(DX), Y9
+	VPAND        4128(SI)(R8*1), Y9, Y9
+	VPXOR        Y9, Y3, Y3
+	VPBROADCASTQ 280(DX), Y9
+	VPAND        32(SI)(R8*1), Y9, Y9
+	VPAND        4128(SI)(R8*1), Y9, Y9
+	VPXOR        Y9, Y3, Y3
+	VPBROADCASTQ 288(DX), Y9
+	VPAND        8224(SI)(R8*1), Y9, Y9
+	VPXOR        Y9, Y3, Y3
+	VPBROADCASTQ 320(DX), Y9
+	VPBROADCASTQ 328(DX), Y10
+	VPAND        32(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 336(DX), Y10
+	VPAND        4128(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 344(DX), Y10
+	VPAND        32(SI)(R8*1), Y10, Y10
+	VPAND        4128(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPBROADCASTQ 352(DX), Y10
+	VPAND        8224(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPAND        32(AX)(R8*1), Y9, Y9
+	VPXOR        Y9, Y3, Y3
+	VPXOR        Y8, Y3, Y9
+	VPANDN       Y3, Y8, Y3
+	VPANDN       Y5, Y9, Y5
+	VPOR         Y3, Y5, Y5
+	VPANDN       Y7, Y9, Y7
+	VPBROADCASTQ 128(DX), Y3
+	VPBROADCASTQ 136(DX), Y8
+	VPAND        32(SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 144(DX), Y8
+	VPAND        4128(SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 152(DX), Y8
+	VPAND        32(SI)(R8*1), Y8, Y8
+	VPAND        4128(SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 160(DX), Y8
+	VPAND        8224(SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 192(DX), Y8
+	VPBROADCASTQ 200(DX), Y9
+	VPAND        32(SI)(R8*1), Y9, Y9
+	VPXOR        Y9, Y8, Y8
+	VPBROADCASTQ 208(DX), Y9
+	VPAND        4128(SI)(R8*1), Y9, Y9
+	VPXOR        Y9, Y8, Y8
+	VPBROADCASTQ 216(DX), Y9
+	VPAND        32(SI)(R8*1), Y9, Y9
+	VPAND        4128(SI)(R8*1), Y9, Y9
+	VPXOR        Y9, Y8, Y8
+	VPBROADCASTQ 224(DX), Y9
+	VPAND        8224(SI)(R8*1), Y9, Y9
+	VPXOR        Y9, Y8, Y8
+	VPAND        32(AX)(R8*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPXOR        Y6, Y3, Y8
+	VPANDN       Y3, Y6, Y3
+	VPANDN       Y5, Y8, Y5
+	VPOR         Y3, Y5, Y5
+	VPANDN       Y7, Y8, Y7
+	VPBROADCASTQ (DX), Y3
+	VPBROADCASTQ 8(DX), Y6
+	VPAND        32(SI)(R8*1), Y6, Y6
+	VPXOR        Y6, Y3, Y3
+	VPBROADCASTQ 16(DX), Y6
+	VPAND        4128(SI)(R8*1), Y6, Y6
+	VPXOR        Y6, Y3, Y3
+	VPBROADCASTQ 24(DX), Y6
+	VPAND        32(SI)(R8*1), Y6, Y6
+	VPAND        4128(SI)(R8*1), Y6, Y6
+	VPXOR        Y6, Y3, Y3
+	VPBROADCASTQ 32(DX), Y6
+	VPAND        8224(SI)(R8*1), Y6, Y6
+	VPXOR        Y6, Y3, Y3
+	VPBROADCASTQ 64(DX), Y6
+	VPBROADCASTQ 72(DX), Y8
+	VPAND        32(SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y6, Y6
+	VPBROADCASTQ 80(DX), Y8
+	VPAND        4128(SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y6, Y6
+	VPBROADCASTQ 88(DX), Y8
+	VPAND        32(SI)(R8*1), Y8, Y8
+	VPAND        4128(SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y6, Y6
+	VPBROADCASTQ 96(DX), Y8
+	VPAND        8224(SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y6, Y6
+	VPAND        32(AX)(R8*1), Y6, Y6
+	VPXOR        Y6, Y3, Y3
+	VPXOR        Y4, Y3, Y6
+	VPANDN       Y3, Y4, Y3
+	VPANDN       Y5, Y6, Y5
+	VPOR         Y3, Y5, Y5
+	VPANDN       Y7, Y6, Y7
+	VPADDQ       bits_ahead16<>+0(SB), Y2, Y2
+	MOVQ         DX, R9
+	ADDQ         $+512, R9
+	MOVQ         $+15, R10
+
+more3:
+	VPTEST       Y7, Y7
+	JZ           done4
+	VPXOR        Y0, Y2, Y3
+	VPXOR        bits_steps<>+32(SB), Y3, Y4
+	VEXTRACTI128 $0x01, Y4, X6
+	VPXOR        bits_steps<>+96(SB), Y3, Y8
+	VEXTRACTI128 $0x01, Y8, X9
+	VPXOR        bits_steps<>+160(SB), Y3, Y10
+	VEXTRACTI128 $0x01, Y10, X11
+	VPXOR        bits_steps<>+224(SB), Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X12
+	VAESENC      16(CX), X4, X4
+	VAESENC      16(CX), X6, X6
+	VAESENC      16(CX), X8, X8
+	VAESENC      16(CX), X9, X9
+	VAESENC      16(CX), X10, X10
+	VAESENC      16(CX), X11, X11
+	VAESENC      16(CX), X3, X3
+	VAESENC      16(CX), X12, X12
+	VAESENC      32(CX), X4, X4
+	VAESENC      32(CX), X6, X6
+	VAESENC      32(CX), X8, X8
+	VAESENC      32(CX), X9, X9
+	VAESENC      32(CX), X10, X10
+	VAESENC      32(CX), X11, X11
+	VAESENC      32(CX), X3, X3
+	VAESENC      32(CX), X12, X12
+	VAESENC      48(CX), X4, X4
+	VAESENC      48(CX), X6, X6
+	VAESENC      48(CX), X8, X8
+	VAESENC      48(CX), X9, X9
+	VAESENC      48(CX), X10, X10
+	VAESENC      48(CX), X11, X11
+	VAESENC      48(CX), X3, X3
+	VAESENC      48(CX), X12, X12
+	VAESENC      64(CX), X4, X4
+	VAESENC      64(CX), X6, X6
+	VAESENC      64(CX), X8, X8
+	VAESENC      64(CX), X9, X9
+	VAESENC      64(CX), X10, X10
+	VAESENC      64(CX), X11, X11
+	VAESENC      64(CX), X3, X3
+	VAESENC      64(CX), X12, X12
+	VAESENC      80(CX), X4, X4
+	VAESENC      80(CX), X6, X6
+	VAESENC      80(CX), X8, X8
+	VAESENC      80(CX), X9, X9
+	VAESENC      80(CX), X10, X10
+	VAESENC      80(CX), X11, X11
+	VAESENC      80(CX), X3, X3
+	VAESENC      80(CX), X12, X12
+	VAESENC      96(CX), X4, X4
+	VAESENC      96(CX), X6, X6
+	VAESENC      96(CX), X8, X8
+	VAESENC      96(CX), X9, X9
+	VAESENC      96(CX), X10, X10
+	VAESENC      96(CX), X11, X11
+	VAESENC      96(CX), X3, X3
+	VAESENC      96(CX), X12, X12
+	VAESENCLAST  112(CX), X4, X4
+	VAESENCLAST  112(CX), X6, X6
+	VAESENCLAST  112(CX), X8, X8
+	VAESENCLAST  112(CX), X9, X9
+	VAESENCLAST  112(CX), X10, X10
+	VAESENCLAST  112(CX), X11, X11
+	VAESENCLAST  112(CX), X3, X3
+	VAESENCLAST  112(CX), X12, X12
+	VINSERTI128  $0x01, X6, Y4, Y4
+	VINSERTI128  $0x01, X9, Y8, Y8
+	VINSERTI128  $0x01, X11, Y10, Y10
+	VINSERTI128  $0x01, X12, Y3, Y3
+	VPUNPCKLDQ   Y8, Y4, Y6
+	VPUNPCKLDQ   Y3, Y10, Y9
+	VPUNPCKHDQ   Y8, Y4, Y11
+	VPUNPCKHDQ   Y3, Y10, Y3
+	VPUNPCKLQDQ  Y9, Y6, Y4
+	VPUNPCKHQDQ  Y9, Y6, Y8
+	VPUNPCKLQDQ  Y3, Y11, Y10
+	VPUNPCKHQDQ  Y3, Y11, Y3
+	VPXOR        Y6, Y6, Y6
+	VPCMPEQD     Y9, Y9, Y9
+	VPBROADCASTQ 384(R9), Y11
+	VPBROADCASTQ 392(R9), Y12
+	VPAND        32(SI)(R8*1), Y12, Y12
+	VPXOR        Y12, Y11, Y11
+	VPBROADCASTQ 400(R9), Y12
+	VPAND        4128(SI)(R8*1), Y12, Y12
+	VPXOR        Y12, Y11, Y11
+	VPBROADCASTQ 408(R9), Y12
+	VPAND        32(SI)(R8*1), Y12, Y12
+	VPAND        4128(SI)(R8*1), Y12, Y12
+	VPXOR        Y12, Y11, Y11
+	VPBROADCASTQ 416(R9), Y12
+	VPAND        8224(SI)(R8*1), Y12, Y12
+	VPXOR        Y12, Y11, Y11
+	VPBROADCASTQ 448(R9), Y12
+	VPBROADCASTQ 456(R9), Y13
+	VPAND        32(SI)(R8*1), Y13, Y13
+	VPXOR        Y13, Y12, Y12
+	VPBROADCASTQ 464(R9), Y13
+	VPAND        4128(SI)(R8*1), Y13, Y13
+	VPXOR        Y13, Y12, Y12
+	VPBROADCASTQ 472(R9), Y13
+	VPAND        32(SI)(R8*1), Y13, Y13
+	VPAND        4128(SI)(R8*1), Y13, Y13
+	VPXOR        Y13, Y12, Y12
+	VPBROADCASTQ 480(R9), Y13
+	VPAND        8224(SI)(R8*1), Y13, Y13
+	VPXOR        Y13, Y12, Y12
+	VPAND        32(AX)(R8*1), Y12, Y12
+	VPXOR        Y12, Y11, Y11
+	VPXOR        Y3, Y11, Y12
+	VPANDN       Y11, Y3, Y11
+	VPANDN       Y6, Y12, Y6
+	VPOR         Y11, Y6, Y6
+	VPANDN       Y9, Y12, Y9
+	VPBROADCASTQ 256(R9), Y3
+	VPBROADCASTQ 264(R9), Y11
+	VPAND        32(SI)(R8*1), Y11, Y11
+	VPXOR        Y11, Y3, Y3
+	VPBROADCASTQ 272(R9), Y11
+	VPAND        4128(SI)(R8*1), Y11, Y11
+	VPXOR        Y11, Y3, Y3
+	VPBROADCASTQ 280(R9), Y11
+	VPAND        32(SI)(R8*1), Y11, Y11
+	VPAND        4128(SI)(R8*1), Y11, Y11
+	VPXOR        Y11, Y3, Y3
+	VPBROADCASTQ 288(R9), Y11
+	VPAND        8224(SI)(R8*1), Y11, Y11
+	VPXOR        Y11, Y3, Y3
+	VPBROADCASTQ 320(R9), Y11
+	VPBROADCASTQ 328(R9), Y12
+	VPAND        32(SI)(R8*1), Y12, Y12
+	VPXOR        Y12, Y11, Y11
+	VPBROADCASTQ 336(R9), Y12
+	VPAND        4128(SI)(R8*1), Y12, Y12
+	VPXOR        Y12, Y11, Y11
+	VPBROADCASTQ 344(R9), Y12
+	VPAND        32(SI)(R8*1), Y12, Y12
+	VPAND        4128(SI)(R8*1), Y12, Y12
+	VPXOR        Y12, Y11, Y11
+	VPBROADCASTQ 352(R9), Y12
+	VPAND        8224(SI)(R8*1), Y12, Y12
+	VPXOR        Y12, Y11, Y11
+	VPAND        32(AX)(R8*1), Y11, Y11
+	VPXOR        Y11, Y3, Y3
+	VPXOR        Y10, Y3, Y11
+	VPANDN       Y3, Y10, Y3
+	VPANDN       Y6, Y11, Y6
+	VPOR         Y3, Y6, Y6
+	VPANDN       Y9, Y11, Y9
+	VPBROADCASTQ 128(R9), Y3
+	VPBROADCASTQ 136(R9), Y10
+	VPAND        32(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y3, Y3
+	VPBROADCASTQ 144(R9), Y10
+	VPAND        4128(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y3, Y3
+	VPBROADCASTQ 152(R9), Y10
+	VPAND        32(SI)(R8*1), Y10, Y10
+	VPAND        4128(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y3, Y3
+	VPBROADCASTQ 160(R9), Y10
+	VPAND        8224(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y3, Y3
+	VPBROADCASTQ 192(R9), Y10
+	VPBROADCASTQ 200(R9), Y11
+	VPAND        32(SI)(R8*1), Y11, Y11
+	VPXOR        Y11, Y10, Y10
+	VPBROADCASTQ 208(R9), Y11
+	VPAND        4128(SI)(R8*1), Y11, Y11
+	VPXOR        Y11, Y10, Y10
+	VPBROADCASTQ 216(R9), Y11
+	VPAND        32(SI)(R8*1), Y11, Y11
+	VPAND        4128(SI)(R8*1), Y11, Y11
+	VPXOR        Y11, Y10, Y10
+	VPBROADCASTQ 224(R9), Y11
+	VPAND        8224(SI)(R8*1), Y11, Y11
+	VPXOR        Y11, Y10, Y10
+	VPAND        32(AX)(R8*1), Y10, Y10
+	VPXOR        Y10, Y3, Y3
+	VPXOR        Y8, Y3, Y10
+	VPANDN       Y3, Y8, Y3
+	VPANDN       Y6, Y10, Y6
+	VPOR         Y3, Y6, Y6
+	VPANDN       Y9, Y10, Y9
+	VPBROADCASTQ (R9), Y3
+	VPBROADCASTQ 8(R9), Y8
+	VPAND        32(SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 16(R9), Y8
+	VPAND        4128(SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 24(R9), Y8
+	VPAND        32(SI)(R8*1), Y8, Y8
+	VPAND        4128(SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 32(R9), Y8
+	VPAND        8224(SI)(R8*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPBROADCASTQ 64(R9), Y8
+	VPBROADCASTQ 72(R9), Y10
+	VPAND        32(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y8, Y8
+	VPBROADCASTQ 80(R9), Y10
+	VPAND        4128(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y8, Y8
+	VPBROADCASTQ 88(R9), Y10
+	VPAND        32(SI)(R8*1), Y10, Y10
+	VPAND        4128(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y8, Y8
+	VPBROADCASTQ 96(R9), Y10
+	VPAND        8224(SI)(R8*1), Y10, Y10
+	VPXOR        Y10, Y8, Y8
+	VPAND        32(AX)(R8*1), Y8, Y8
+	VPXOR        Y8, Y3, Y3
+	VPXOR        Y4, Y3, Y8
+	VPANDN       Y3, Y4, Y3
+	VPANDN       Y6, Y8, Y6
+	VPOR         Y3, Y6, Y6
+	VPANDN       Y9, Y8, Y9
+	VPADDQ       bits_ahead16<>+0(SB), Y2, Y2
+	VPAND        Y7, Y6, Y6
+	VPOR         Y6, Y5, Y5
+	VPAND        Y9, Y7, Y7
+	ADDQ         $+512, R9
+	DECQ         R10
+	JNZ          more3
+
+done4:
+	VMOVUPS Y5, 32(BX)(R8*1)
+	VPADDQ  bits_ahead256<>+0(SB), Y1, Y1
+	ADDQ    $+64, R8
+	CMPQ    R8, DI
+	JL      register
+	VZEROUPPER
+	RET
+
+// func flipBitsARSAVX512(dst *uint64, own *uint64, count *[3][512]uint64, digits *[64][16]uint64, keys *[16]uint64, counter uint64, stream uint64, regs int)
+// Requires: AVX, AVX512F, VAES
+TEXT ·flipBitsARSAVX512(SB), NOSPLIT, $0-64
+	MOVQ            own+8(FP), AX
+	MOVQ            keys+32(FP), CX
+	VBROADCASTI32X4 (CX), Z0
+	VBROADCASTI32X4 16(CX), Z1
+	VBROADCASTI32X4 32(CX), Z2
+	VBROADCASTI32X4 48(CX), Z3
+	VBROADCASTI32X4 64(CX), Z4
+	VBROADCASTI32X4 80(CX), Z5
+	VBROADCASTI32X4 96(CX), Z6
+	VBROADCASTI32X4 112(CX), Z7
+	MOVQ            counter+40(FP), CX
+	VMOVQ           CX, X8
+	MOVQ            stream+48(FP), CX
+	VMOVQ           CX, X9
+	VPUNPCKLQDQ     X9, X8, X8
+	VSHUFI32X4      $0x00, Z8, Z8, Z8
+	MOVQ            digits+24(FP), CX
+	MOVQ            dst+0(FP), DX
+	MOVQ            count+16(FP), BX
+	MOVQ            regs+56(FP), SI
+	XORQ            DI, DI
+	SHLQ            $0x06, SI
+
+register:
+	VMOVDQA32       Z8, Z9
+	VPADDQ          bits_ahead32<>+0(SB), Z9, Z14
+	VPXORQ          Z0, Z14, Z14
+	VPXORQ          bits_steps<>+0(SB), Z14, Z15
+	VPXORQ          bits_steps<>+64(SB), Z14, Z16
+	VPXORQ          bits_steps<>+128(SB), Z14, Z17
+	VPXORQ          bits_steps<>+192(SB), Z14, Z14
+	VAESENC         Z1, Z15, Z15
+	VAESENC         Z1, Z16, Z16
+	VAESENC         Z1, Z17, Z17
+	VAESENC         Z1, Z14, Z14
+	VAESENC         Z2, Z15, Z15
+	VAESENC         Z2, Z16, Z16
+	VAESENC         Z2, Z17, Z17
+	VAESENC         Z2, Z14, Z14
+	VAESENC         Z3, Z15, Z15
+	VAESENC         Z3, Z16, Z16
+	VAESENC         Z3, Z17, Z17
+	VAESENC         Z3, Z14, Z14
+	VAESENC         Z4, Z15, Z15
+	VAESENC         Z4, Z16, Z16
+	VAESENC         Z4, Z17, Z17
+	VAESENC         Z4, Z14, Z14
+	VAESENC         Z5, Z15, Z15
+	VAESENC         Z5, Z16, Z16
+	VAESENC         Z5, Z17, Z17
+	VAESENC         Z5, Z14, Z14
+	VAESENC         Z6, Z15, Z15
+	VAESENC         Z6, Z16, Z16
+	VAESENC         Z6, Z17, Z17
+	VAESENC         Z6, Z14, Z14
+	VAESENCLAST     Z7, Z15, Z15
+	VAESENCLAST     Z7, Z16, Z16
+	VAESENCLAST     Z7, Z17, Z17
+	VAESENCLAST     Z7, Z14, Z14
+	VPUNPCKLDQ      Z16, Z15, Z18
+	VPUNPCKLDQ      Z14, Z17, Z19
+	VPUNPCKHDQ      Z16, Z15, Z20
+	VPUNPCKHDQ      Z14, Z17, Z14
+	VPUNPCKLQDQ     Z19, Z18, Z15
+	VPUNPCKHQDQ     Z19, Z18, Z16
+	VPUNPCKLQDQ     Z14, Z20, Z17
+	VPUNPCKHQDQ     Z14, Z20, Z14
+	VMOVUPS         (AX)(DI*1), Z18
+	VMOVUPS         (BX)(DI*1), Z19
+	VMOVUPS         4096(BX)(DI*1), Z20
+	VPANDQ          Z19, Z20, Z21
+	VMOVUPS         8192(BX)(DI*1), Z22
+	VPXORD          Z10, Z10, Z10
+	VPTERNLOGQ      $0xff, Z11, Z11, Z11
+	VPBROADCASTQ    1408(CX), Z23
+	VPTERNLOGQ.BCST $0x78, 1416(CX), Z19, Z23
+	VPTERNLOGQ.BCST $0x78, 1424(CX), Z20, Z23
+	VPTERNLOGQ.BCST $0x78, 1432(CX), Z21, Z23
+	VPTERNLOGQ.BCST $0x78, 1440(CX), Z22, Z23
+	VPBROADCASTQ    1472(CX), Z24
+	VPTERNLOGQ.BCST $0x78, 1480(CX), Z19, Z24
+	VPTERNLOGQ.BCST $0x78, 1488(CX), Z20, Z24
+	VPTERNLOGQ.BCST $0x78, 1496(CX), Z21, Z24
+	VPTERNLOGQ.BCST $0x78, 1504(CX), Z22, Z24
+	VPTERNLOGQ      $0x78, Z24, Z18, Z23
+	VPTERNLOGQ      $0xd4, Z14, Z23, Z10
+	VPTERNLOGQ      $0x90, Z14, Z23, Z11
+	VPBROADCASTQ    1280(CX), Z14
+	VPTERNLOGQ.BCST $0x78, 1288(CX), Z19, Z14
+	VPTERNLOGQ.BCST $0x78, 1296(CX), Z20, Z14
+	VPTERNLOGQ.BCST $0x78, 1304(CX), Z21, Z14
+	VPTERNLOGQ.BCST $0x78, 1312(CX), Z22, Z14
+	VPBROADCASTQ    1344(CX), Z23
+	VPTERNLOGQ.BCST $0x78, 1352(CX), Z19, Z23
+	VPTERNLOGQ.BCST $0x78, 1360(CX), Z20, Z23
+	VPTERNLOGQ.BCST $0x78, 1368(CX), Z21, Z23
+	VPTERNLOGQ.BCST $0x78, 1376(CX), Z22, Z23
+	VPTERNLOGQ      $0x78, Z23, Z18, Z14
+	VPTERNLOGQ      $0xd4, Z17, Z14, Z10
+	VPTERNLOGQ      $0x90, Z17, Z14, Z11
+	VPBROADCASTQ    1152(CX), Z14
+	VPTERNLOGQ.BCST $0x78, 1160(CX), Z19, Z14
+	VPTERNLOGQ.BCST $0x78, 1168(CX), Z20, Z14
+	VPTERNLOGQ.BCST $0x78, 1176(CX), Z21, Z14
+	VPTERNLOGQ.BCST $0x78, 1184(CX), Z22, Z14
+	VPBROADCASTQ    1216(CX), Z17
+	VPTERNLOGQ.BCST $0x78, 1224(CX), Z19, Z17
+	VPTERNLOGQ.BCST $0x78, 1232(CX), Z20, Z17
+	VPTERNLOGQ.BCST $0x78, 1240(CX), Z21, Z17
+	VPTERNLOGQ.BCST $0x78, 1248(CX), Z22, Z17
+	VPTERNLOGQ      $0x78, Z17, Z18, Z14
+	VPTERNLOGQ      $0xd4, Z16, Z14, Z10
+	VPTERNLOGQ      $0x90, Z16, Z14, Z11
+	VPBROADCASTQ    1024(CX), Z14
+	VPTERNLOGQ.BCST $0x78, 1032(CX), Z19, Z14
+	VPTERNLOGQ.BCST $0x78, 1040(CX), Z20, Z14
+	VPTERNLOGQ.BCST $0x78, 1048(CX), Z21, Z14
+	VPTERNLOGQ.BCST $0x78, 1056(CX), Z22, Z14
+	VPBROADCASTQ    1088(CX), Z16
+	VPTERNLOGQ.BCST $0x78, 1096(CX), Z19, Z16
+	VPTERNLOGQ.BCST $0x78, 1104(CX), Z20, Z16
+	VPTERNLOGQ.BCST $0x78, 1112(CX), Z21, Z16
+	VPTERNLOGQ.BCST $0x78, 1120(CX), Z22, Z16
+	VPTERNLOGQ      $0x78, Z16, Z18, Z14
+	VPTERNLOGQ      $0xd4, Z15, Z14, Z10
+	VPTERNLOGQ      $0x90, Z15, Z14, Z11
+	VPADDQ          bits_ahead16<>+0(SB), Z9, Z14
+	VPXORQ          Z0, Z14, Z14
+	VPXORQ          bits_steps<>+0(SB), Z14, Z15
+	VPXORQ          bits_steps<>+64(SB), Z14, Z16
+	VPXORQ          bits_steps<>+128(SB), Z14, Z17
+	VPXORQ          bits_steps<>+192(SB), Z14, Z14
+	VAESENC         Z1, Z15, Z15
+	VAESENC         Z1, Z16, Z16
+	VAESENC         Z1, Z17, Z17
+	VAESENC         Z1, Z14, Z14
+	VAESENC         Z2, Z15, Z15
+	VAESENC         Z2, Z16, Z16
+	VAESENC         Z2, Z17, Z17
+	VAESENC         Z2, Z14, Z14
+	VAESENC         Z3, Z15, Z15
+	VAESENC         Z3, Z16, Z16
+	VAESENC         Z3, Z17, Z17
+	VAESENC         Z3, Z14, Z14
+	VAESENC         Z4, Z15, Z15
+	VAESENC         Z4, Z16, Z16
+	VAESENC         Z4, Z17, Z17
+	VAESENC         Z4, Z14, Z14
+	VAESENC         Z5, Z15, Z15
+	VAESENC         Z5, Z16, Z16
+	VAESENC         Z5, Z17, Z17
+	VAESENC         Z5, Z14, Z14
+	VAESENC         Z6, Z15, Z15
+	VAESENC         Z6, Z16, Z16
+	VAESENC         Z6, Z17, Z17
+	VAESENC         Z6, Z14, Z14
+	VAESENCLAST     Z7, Z15, Z15
+	VAESENCLAST     Z7, Z16, Z16
+	VAESENCLAST     Z7, Z17, Z17
+	VAESENCLAST     Z7, Z14, Z14
+	VPUNPCKLDQ      Z16, Z15, Z23
+	VPUNPCKLDQ      Z14, Z17, Z24
+	VPUNPCKHDQ      Z16, Z15, Z25
+	VPUNPCKHDQ      Z14, Z17, Z14
+	VPUNPCKLQDQ     Z24, Z23, Z15
+	VPUNPCKHQDQ     Z24, Z23, Z16
+	VPUNPCKLQDQ     Z14, Z25, Z17
+	VPUNPCKHQDQ     Z14, Z25, Z14
+	VPBROADCASTQ    896(CX), Z23
+	VPTERNLOGQ.BCST $0x78, 904(CX), Z19, Z23
+	VPTERNLOGQ.BCST $0x78, 912(CX), Z20, Z23
+	VPTERNLOGQ.BCST $0x78, 920(CX), Z21, Z23
+	VPTERNLOGQ.BCST $0x78, 928(CX), Z22, Z23
+	VPBROADCASTQ    960(CX), Z24
+	VPTERNLOGQ.BCST $0x78, 968(CX), Z19, Z24
+	VPTERNLOGQ.BCST $0x78, 976(CX), Z20, Z24
+	VPTERNLOGQ.BCST $0x78, 984(CX), Z21, Z24
+	VPTERNLOGQ.BCST $0x78, 992(CX), Z22, Z24
+	VPTERNLOGQ      $0x78, Z24, Z18, Z23
+	VPTERNLOGQ      $0xd4, Z14, Z23, Z10
+	VPTERNLOGQ      $0x90, Z14, Z23, Z11
+	VPBROADCASTQ    768(CX), Z14
+	VPTERNLOGQ.BCST $0x78, 776(CX), Z19, Z14
+	VPTERNLOGQ.BCST $0x78, 784(CX), Z20, Z14
+	VPTERNLOGQ.BCST $0x78, 792(CX), Z21, Z14
+	VPTERNLOGQ.BCST $0x78, 800(CX), Z22, Z14
+	VPBROADCASTQ    832(CX), Z23
+	VPTERNLOGQ.BCST $0x78, 840(CX), Z19, Z23
+	VPTERNLOGQ.BCST $0x78, 848(CX), Z20, Z23
+	VPTERNLOGQ.BCST $0x78, 856(CX), Z21, Z23
+	VPTERNLOGQ.BCST $0x78, 864(CX), Z22, Z23
+	VPTERNLOGQ      $0x78, Z23, Z18, Z14
+	VPTERNLOGQ      $0xd4, Z17, Z14, Z10
+	VPTERNLOGQ      $0x90, Z17, Z14, Z11
+	VPBROADCASTQ    640(CX), Z14
+	VPTERNLOGQ.BCST $0x78, 648(CX), Z19, Z14
+	VPTERNLOGQ.BCST $0x78, 656(CX), Z20, Z14
+	VPTERNLOGQ.BCST $0x78, 664(CX), Z21, Z14
+	VPTERNLOGQ.BCST $0x78, 672(CX), Z22, Z14
+	VPBROADCASTQ    704(CX), Z17
+	VPTERNLOGQ.BCST $0x78, 712(CX), Z19, Z17
+	VPTERNLOGQ.BCST $0x78, 720(CX), Z20, Z17
+	VPTERNLOGQ.BCST $0x78, 728(CX), Z21, Z17
+	VPTERNLOGQ.BCST $0x78, 736(CX), Z22, Z17
+	VPTERNLOGQ      $0x78, Z17, Z18, Z14
+	VPTERNLOGQ      $0xd4, Z16, Z14, Z10
+	VPTERNLOGQ      $0x90, Z16, Z14, Z11
+	VPBROADCASTQ    512(CX), Z14
+	VPTERNLOGQ.BCST $0x78, 520(CX), Z19, Z14
+	VPTERNLOGQ.BCST $0x78, 528(CX), Z20, Z14
+	VPTERNLOGQ.BCST $0x78, 536(CX), Z21, Z14
+	VPTERNLOGQ.BCST $0x78, 544(CX), Z22, Z14
+	VPBROADCASTQ    576(CX), Z16
+	VPTERNLOGQ.BCST $0x78, 584(CX), Z19, Z16
+	VPTERNLOGQ.BCST $0x78, 592(CX), Z20, Z16
+	VPTERNLOGQ.BCST $0x78, 600(CX), Z21, Z16
+	VPTERNLOGQ.BCST $0x78, 608(CX), Z22, Z16
+	VPTERNLOGQ      $0x78, Z16, Z18, Z14
+	VPTERNLOGQ      $0xd4, Z15, Z14, Z10
+	VPTERNLOGQ      $0x90, Z15, Z14, Z11
+	VPXORQ          Z0, Z9, Z14
+	VPXORQ          bits_steps<>+0(SB), Z14, Z15
+	VPXORQ          bits_steps<>+64(SB), Z14, Z16
+	VPXORQ          bits_steps<>+128(SB), Z14, Z17
+	VPXORQ          bits_steps<>+192(SB), Z14, Z14
+	VAESENC         Z1, Z15, Z15
+	VAESENC         Z1, Z16, Z16
+	VAESENC         Z1, Z17, Z17
+	VAESENC         Z1, Z14, Z14
+	VAESENC         Z2, Z15, Z15
+	VAESENC         Z2, Z16, Z16
+	VAESENC         Z2, Z17, Z17
+	VAESENC         Z2, Z14, Z14
+	VAESENC         Z3, Z15, Z15
+	VAESENC         Z3, Z16, Z16
+	VAESENC         Z3, Z17, Z17
+	VAESENC         Z3, Z14, Z14
+	VAESENC         Z4, Z15, Z15
+	VAESENC         Z4, Z16, Z16
+	VAESENC         Z4, Z17, Z17
+	VAESENC         Z4, Z14, Z14
+	VAESENC         Z5, Z15, Z15
+	VAESENC         Z5, Z16, Z16
+	VAESENC         Z5, Z17, Z17
+	VAESENC         Z5, Z14, Z14
+	VAESENC         Z6, Z15, Z15
+	VAESENC         Z6, Z16, Z16
+	VAESENC         Z6, Z17, Z17
+	VAESENC         Z6, Z14, Z14
+	VAESENCLAST     Z7, Z15, Z15
+	VAESENCLAST     Z7, Z16, Z16
+	VAESENCLAST     Z7, Z17, Z17
+	VAESENCLAST     Z7, Z14, Z14
+	VPUNPCKLDQ      Z16, Z15, Z23
+	VPUNPCKLDQ      Z14, Z17, Z24
+	VPUNPCKHDQ      Z16, Z15, Z25
+	VPUNPCKHDQ      Z14, Z17, Z14
+	VPUNPCKLQDQ     Z24, Z23, Z15
+	VPUNPCKHQDQ     Z24, Z23, Z16
+	VPUNPCKLQDQ     Z14, Z25, Z17
+	VPUNPCKHQDQ     Z14, Z25, Z14
+	VPBROADCASTQ    384(CX), Z23
+	VPTERNLOGQ.BCST $0x78, 392(CX), Z19, Z23
+	VPTERNLOGQ.BCST $0x78, 400(CX), Z20, Z23
+	VPTERNLOGQ.BCST $0x78, 408(CX), Z21, Z23
+	VPTERNLOGQ.BCST $0x78, 416(CX), Z22, Z23
+	VPBROADCASTQ    448(CX), Z24
+	VPTERNLOGQ.BCST $0x78, 456(CX), Z19, Z24
+	VPTERNLOGQ.BCST $0x78, 464(CX), Z20, Z24
+	VPTERNLOGQ.BCST $0x78, 472(CX), Z21, Z24
+	VPTERNLOGQ.BCST $0x78, 480(CX), Z22, Z24
+	VPTERNLOGQ      $0x78, Z24, Z18, Z23
+	VPTERNLOGQ      $0xd4, Z14, Z23, Z10
+	VPTERNLOGQ      $0x90, Z14, Z23, Z11
+	VPBROADCASTQ    256(CX), Z14
+	VPTERNLOGQ.BCST $0x78, 264(CX), Z19, Z14
+	VPTERNLOGQ.BCST $0x78, 272(CX), Z20, Z14
+	VPTERNLOGQ.BCST $0x78, 280(CX), Z21, Z14
+	VPTERNLOGQ.BCST $0x78, 288(CX), Z22, Z14
+	VPBROADCASTQ    320(CX), Z23
+	VPTERNLOGQ.BCST $0x78, 328(CX), Z19, Z23
+	VPTERNLOGQ.BCST $0x78, 336(CX), Z20, Z23
+	VPTERNLOGQ.BCST $0x78, 344(CX), Z21, Z23
+	VPTERNLOGQ.BCST $0x78, 352(CX), Z22, Z23
+	VPTERNLOGQ      $0x78, Z23, Z18, Z14
+	VPTERNLOGQ      $0xd4, Z17, Z14, Z10
+	VPTERNLOGQ      $0x90, Z17, Z14, Z11
+	VPBROADCASTQ    128(CX), Z14
+	VPTERNLOGQ.BCST $0x78, 136(CX), Z19, Z14
+	VPTERNLOGQ.BCST $0x78, 144(CX), Z20, Z14
+	VPTERNLOGQ.BCST $0x78, 152(CX), Z21, Z14
+	VPTERNLOGQ.BCST $0x78, 160(CX), Z22, Z14
+	VPBROADCASTQ    192(CX), Z17
+	VPTERNLOGQ.BCST $0x78, 200(CX), Z19, Z17
+	VPTERNLOGQ.BCST $0x78, 208(CX), Z20, Z17
+	VPTERNLOGQ.BCST $0x78, 216(CX), Z21, Z17
+	VPTERNLOGQ.BCST $0x78, 224(CX), Z22, Z17
+	VPTERNLOGQ      $0x78, Z17, Z18, Z14
+	VPTERNLOGQ      $0xd4, Z16, Z14, Z10
+	VPTERNLOGQ      $0x90, Z16, Z14, Z11
+	VPBROADCASTQ    (CX), Z14
+	VPTERNLOGQ.BCST $0x78, 8(CX), Z19, Z14
+	VPTERNLOGQ.BCST $0x78, 16(CX), Z20, Z14
+	VPTERNLOGQ.BCST $0x78, 24(CX), Z21, Z14
+	VPTERNLOGQ.BCST $0x78, 32(CX), Z22, Z14
+	VPBROADCASTQ    64(CX), Z16
+	VPTERNLOGQ.BCST $0x78, 72(CX), Z19, Z16
+	VPTERNLOGQ.BCST $0x78, 80(CX), Z20, Z16
+	VPTERNLOGQ.BCST $0x78, 88(CX), Z21, Z16
+	VPTERNLOGQ.BCST $0x78, 96(CX), Z22, Z16
+	VPTERNLOGQ      $0x78, Z16, Z18, Z14
+	VPTERNLOGQ      $0xd4, Z15, Z14, Z10
+	VPTERNLOGQ      $0x90, Z15, Z14, Z11
+	VPADDQ          bits_ahead48<>+0(SB), Z9, Z9
+	MOVQ            CX, R8
+	ADDQ            $+1536, R8
+	MOVQ            $+13, R9
+
+more1:
+	VPTESTMD        Z11, Z11, K1
+	KORTESTW        K1, K1
+	JZ              done2
+	VPXORQ          Z0, Z9, Z14
+	VPXORQ          bits_steps<>+0(SB), Z14, Z15
+	VPXORQ          bits_steps<>+64(SB), Z14, Z16
+	VPXORQ          bits_steps<>+128(SB), Z14, Z17
+	VPXORQ          bits_steps<>+192(SB), Z14, Z14
+	VAESENC         Z1, Z15, Z15
+	VAESENC         Z1, Z16, Z16
+	VAESENC         Z1, Z17, Z17
+	VAESENC         Z1, Z14, Z14
+	VAESENC         Z2, Z15, Z15
+	VAESENC         Z2, Z16, Z16
+	VAESENC         Z2, Z17, Z17
+	VAESENC         Z2, Z14, Z14
+	VAESENC         Z3, Z15, Z15
+	VAESENC         Z3, Z16, Z16
+	VAESENC         Z3, Z17, Z17
+	VAESENC         Z3, Z14, Z14
+	VAESENC         Z4, Z15, Z15
+	VAESENC         Z4, Z16, Z16
+	VAESENC         Z4, Z17, Z17
+	VAESENC         Z4, Z14, Z14
+	VAESENC         Z5, Z15, Z15
+	VAESENC         Z5, Z16, Z16
+	VAESENC         Z5, Z17, Z17
+	VAESENC         Z5, Z14, Z14
+	VAESENC         Z6, Z15, Z15
+	VAESENC         Z6, Z16, Z16
+	VAESENC         Z6, Z17, Z17
+	VAESENC         Z6, Z14, Z14
+	VAESENCLAST     Z7, Z15, Z15
+	VAESENCLAST     Z7, Z16, Z16
+	VAESENCLAST     Z7, Z17, Z17
+	VAESENCLAST     Z7, Z14, Z14
+	VPUNPCKLDQ      Z16, Z15, Z23
+	VPUNPCKLDQ      Z14, Z17, Z24
+	VPUNPCKHDQ      Z16, Z15, Z25
+	VPUNPCKHDQ      Z14, Z17, Z14
+	VPUNPCKLQDQ     Z24, Z23, Z15
+	VPUNPCKHQDQ     Z24, Z23, Z16
+	VPUNPCKLQDQ     Z14, Z25, Z17
+	VPUNPCKHQDQ     Z14, Z25, Z14
+	VPXORD          Z12, Z12, Z12
+	VPTERNLOGQ      $0xff, Z13, Z13, Z13
+	VPBROADCASTQ    384(R8), Z23
+	VPTERNLOGQ.BCST $0x78, 392(R8), Z19, Z23
+	VPTERNLOGQ.BCST $0x78, 400(R8), Z20, Z23
+	VPTERNLOGQ.BCST $0x78, 408(R8), Z21, Z23
+	VPTERNLOGQ.BCST $0x78, 416(R8), Z22, Z23
+	VPBROADCASTQ    448(R8), Z24
+	VPTERNLOGQ.BCST $0x78, 456(R8), Z19, Z24
+	VPTERNLOGQ.BCST $0x78, 464(R8), Z20, Z24
+	VPTERNLOGQ.BCST $0x78, 472(R8), Z21, Z24
+	VPTERNLOGQ.BCST $0x78, 480(R8), Z22, Z24
+	VPTERNLOGQ      $0x78, Z24, Z18, Z23
+	VPTERNLOGQ      $0xd4, Z14, Z23, Z12
+	VPTERNLOGQ      $0x90, Z14, Z23, Z13
+	VPBROADCASTQ    256(R8), Z14
+	VPTERNLOGQ.BCST $0x78, 264(R8), Z19, Z14
+	VPTERNLOGQ.BCST $0x78, 272(R8), Z20, Z14
+	VPTERNLOGQ.BCST $0x78, 280(R8), Z21, Z14
+	VPTERNLOGQ.BCST $0x78, 288(R8), Z22, Z14
+	VPBROADCASTQ    320(R8), Z23
+	VPTERNLOGQ.BCST $0x78, 328(R8), Z19, Z23
+	VPTERNLOGQ.BCST $0x78, 336(R8), Z20, Z23
+	VPTERNLOGQ.BCST $0x78, 344(R8), Z21, Z23
+	VPTERNLOGQ.BCST $0x78, 352(R8), Z22, Z23
+	VPTERNLOGQ      $0x78, Z23, Z18, Z14
+	VPTERNLOGQ      $0xd4, Z17, Z14, Z12
+	VPTERNLOGQ      $0x90, Z17, Z14, Z13
+	VPBROADCASTQ    128(R8), Z14
+	VPTERNLOGQ.BCST $0x78, 136(R8), Z19, Z14
+	VPTERNLOGQ.BCST $0x78, 144(R8), Z20, Z14
+	VPTERNLOGQ.BCST $0x78, 152(R8), Z21, Z14
+	VPTERNLOGQ.BCST $0x78, 160(R8), Z22, Z14
+	VPBROADCASTQ    192(R8), Z17
+	VPTERNLOGQ.BCST $0x78, 200(R8), Z19, Z17
+	VPTERNLOGQ.BCST $0x78, 208(R8), Z20, Z17
+	VPTERNLOGQ.BCST $0x78, 216(R8), Z21, Z17
+	VPTERNLOGQ.BCST $0x78, 224(R8), Z22, Z17
+	VPTERNLOGQ      $0x78, Z17, Z18, Z14
+	VPTERNLOGQ      $0xd4, Z16, Z14, Z12
+	VPTERNLOGQ      $0x90, Z16, Z14, Z13
+	VPBROADCASTQ    (R8), Z14
+	VPTERNLOGQ.BCST $0x78, 8(R8), Z19, Z14
+	VPTERNLOGQ.BCST $0x78, 16(R8), Z20, Z14
+	VPTERNLOGQ.BCST $0x78, 24(R8), Z21, Z14
+	VPTERNLOGQ.BCST $0x78, 32(R8), Z22, Z14
+	VPBROADCASTQ    64(R8), Z16
+	VPTERNLOGQ.BCST $0x78, 72(R8), Z19, Z16
+	VPTERNLOGQ.BCST $0x78, 80(R8), Z20, Z16
+	VPTERNLOGQ.BCST $0x78, 88(R8), Z21, Z16
+	VPTERNLOGQ.BCST $0x78, 96(R8), Z22, Z16
+	VPTERNLOGQ      $0x78, Z16, Z18, Z14
+	VPTERNLOGQ      $0xd4, Z15, Z14, Z12
+	VPTERNLOGQ      $0x90, Z15, Z14, Z13
+	VPADDQ          bits_ahead16<>+0(SB), Z9, Z9
+	VPTERNLOGQ      $0xf8, Z12, Z11, Z10
+	VPANDQ          Z13, Z11, Z11
+	ADDQ            $+512, R8
+	DECQ            R9
+	JNZ             more1
+
+done2:
+	VMOVUPS Z10, (DX)(DI*1)
+	VPADDQ  bits_ahead256<>+0(SB), Z8, Z8
+	ADDQ    $+64, DI
+	CMPQ    DI, SI
+	JL      register
+	VZEROUPPER
+	RET
+
 // func torusBitsAVX2(count *[3][512]uint64, own *uint64, near *[6][4]int, rows *uint64, a *uint64, b *uint64, regs int)
 // Requires: AVX, AVX2
 TEXT ·torusBitsAVX2(SB), NOSPLIT, $0-56

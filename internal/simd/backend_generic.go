@@ -53,6 +53,16 @@ func heatBitsARS(dst []uint64, count *Counts, o *Odds, key, stream, group uint64
 	refHeatBitsARS(dst, count, o, key, stream, group)
 }
 
+func flipBits(dst, own []uint64, count *Counts, o *FlipOdds, key, stream, group uint64) {
+	refFlipBits(dst, own, count, o, key, stream, group)
+}
+
+func flipBitsARS(dst, own []uint64, count *Counts, o *FlipOdds, key, stream, group uint64) {
+	refFlipBitsARS(dst, own, count, o, key, stream, group)
+}
+
+func tallyFlips(own, flip []uint64, count *Counts) flipTerms { return refTallyFlips(own, flip, count) }
+
 func tallyTorus(now, old []uint64, count *Counts) (up, moved, bonds int) {
 	return refTallyTorus(now, old, count)
 }

@@ -11,23 +11,28 @@ func refHeatBitsARS(dst []uint64, count *Counts, o *Odds, key, stream, group uin
 	refHeat(dst, count, o, group, func(counter uint64) [4]uint32 { return arsBlock(counter, stream, &keys) })
 }
 
-// refHeat takes 64 sites at a time, which are two lanes of the stream.
 func refHeat(dst []uint64, count *Counts, o *Odds, group uint64, block func(counter uint64) [4]uint32) {
 	for i := range dst {
 		c0, c1, c2 := count[0][i], count[1][i], count[2][i]
-		counter := 16*(group+uint64(i/8*BitGroups)) + uint64(i%8*2)
-		less, equal := uint64(0), ^uint64(0)
-		for d := 0; d < 64 && equal != 0; d += 4 {
-			lo, hi := block(counter), block(counter+1)
-			for w := range lo {
-				r, t := uint64(hi[w])<<32|uint64(lo[w]), o.digit(d+w, c0, c1, c2)
-				less |= equal & t &^ r
-				equal &^= t ^ r
-			}
-			counter += 16
-		}
-		dst[i] = less
+		dst[i] = refBelow(i, group, block, func(d int) uint64 { return o.digit(d, c0, c1, c2) })
 	}
+}
+
+// refBelow says of the 64 sites of word i, which are two lanes of the stream, where
+// the random number is below the one whose binary digits are given.
+func refBelow(i int, group uint64, block func(counter uint64) [4]uint32, digit func(d int) uint64) uint64 {
+	counter := 16*(group+uint64(i/8*BitGroups)) + uint64(i%8*2)
+	less, equal := uint64(0), ^uint64(0)
+	for d := 0; d < 64 && equal != 0; d += 4 {
+		lo, hi := block(counter), block(counter+1)
+		for w := range lo {
+			r, t := uint64(hi[w])<<32|uint64(lo[w]), digit(d+w)
+			less |= equal & t &^ r
+			equal &^= t ^ r
+		}
+		counter += 16
+	}
+	return less
 }
 
 func refTorusBits(count *Counts, own []uint64, at int, near *BitTorus, rows, a, b []uint64) {

@@ -14,11 +14,22 @@ func bits(b *builder) {
 			b.each(fmt.Sprintf("heatBits%s%d", name, terms),
 				"func(dst *uint64, count *[3][512]uint64, digits *[64][8]uint64, keys *"+keys+", counter, stream uint64, regs int)",
 				fmt.Sprintf("is refHeatBits%s on regs ≥ 1 times 512 sites, with %d terms; counter is 16 times the group.", name, terms),
-				func(k *kernel) { heatBits(k, terms, source(k)) })
+				func(k *kernel) { heatBits(k, terms, source(k), nil) })
 		}
 		heat("", "[20]uint32", newPhiloxSource)
 		heat("ARS", "[16]uint64", newAESSource)
 	}
+	flips := func(name, keys string, source func(*kernel) source) {
+		b.each("flipBits"+name,
+			"func(dst, own *uint64, count *[3][512]uint64, digits *[64][16]uint64, keys *"+keys+", counter, stream uint64, regs int)",
+			fmt.Sprintf("is refFlipBits%s on regs ≥ 1 times 512 sites; counter is 16 times the group.", name),
+			func(k *kernel) {
+				own := k.param("own")
+				heatBits(k, 5, source(k), &own)
+			})
+	}
+	flips("", "[20]uint32", newPhiloxSource)
+	flips("ARS", "[16]uint64", newAESSource)
 	b.each("torusBits", "func(count *[3][512]uint64, own *uint64, near *[6][4]int, rows, a, b *uint64, regs int)",
 		"is refTorusBits on regs ≥ 1 times 512 sites; near has the bytes to the word, the shift to the right and that of the next word to the left.", torusBits)
 	b.each("spreadBits", "func(x *int32, even, odd *uint64, bit, n, rows int)",
@@ -43,14 +54,20 @@ type heat struct {
 	source
 	terms   int
 	digits  reg.GPVirtual
+	stride  int            // bytes from a digit to the next
 	factors [][]operand.Op // of the terms; AVX2 has no registers for them
+	own     []operand.Op   // the sites themselves, if probabilities depend on them
 }
 
 // heatBits draws the sites of a register from twelve binary digits each, with AVX2
 // those of half of one from four, and goes on, four digits at a time, while a site
-// is undecided: all digits so far are those of its probability.
-func heatBits(k *kernel, terms int, s source) {
-	h := &heat{kernel: k, source: s, terms: terms, digits: k.param("digits")}
+// is undecided: all digits so far are those of its probability. If there is a string
+// own, probabilities depend on its bits, too.
+func heatBits(k *kernel, terms int, s source, own *reg.GPVirtual) {
+	h := &heat{kernel: k, source: s, terms: terms, digits: k.param("digits"), stride: 64}
+	if own != nil {
+		h.stride = 128
+	}
 	dst, count, regs := k.param("dst"), k.param("count"), k.param("regs")
 	i, end := k.GP64(), k.GP64()
 	k.XORQ(i, i)
@@ -61,6 +78,9 @@ func heatBits(k *kernel, terms int, s source) {
 		h.begin(pass)
 		at := func(p reg.Register, disp int) operand.Mem {
 			return operand.Mem{Base: p, Index: i, Scale: 1, Disp: disp + 32*pass}
+		}
+		if own != nil {
+			h.own = []operand.Op{at(*own, 0)}
 		}
 		h.half(at(dst, 0), [3]operand.Mem{at(count, 0), at(count, plane), at(count, 2*plane)})
 	}
@@ -100,7 +120,7 @@ func (h *heat) half(dst operand.Mem, count [3]operand.Mem) {
 		h.skip(groups)
 		return less, equal
 	}
-	fixed := func(p int) operand.Mem { return operand.Mem{Base: h.digits, Disp: 64 * p} }
+	fixed := func(p int) operand.Mem { return operand.Mem{Base: h.digits, Disp: h.stride * p} }
 	groups := 1
 	if k.wide() {
 		groups = 3 // one of eight registers wants more
@@ -108,7 +128,7 @@ func (h *heat) half(dst operand.Mem, count [3]operand.Mem) {
 	res, und := draw(groups, fixed)
 	p, left := k.GP64(), k.GP64()
 	k.MOVQ(h.digits, p)
-	k.ADDQ(imm(256*groups), p)
+	k.ADDQ(imm(4*h.stride*groups), p)
 	k.MOVQ(imm(16-groups), left)
 	more, done := k.label("more"), k.label("done")
 	k.Label(more)
@@ -120,7 +140,7 @@ func (h *heat) half(dst operand.Mem, count [3]operand.Mem) {
 		k.VPTEST(und, und)
 	}
 	k.JZ(operand.LabelRef(done))
-	less, equal := draw(1, func(q int) operand.Mem { return operand.Mem{Base: p, Disp: 64 * q} })
+	less, equal := draw(1, func(q int) operand.Mem { return operand.Mem{Base: p, Disp: h.stride * q} })
 	if k.wide() {
 		k.VPTERNLOGQ(operand.U8(0xF8), less, und, res)
 		k.VPANDQ(equal, und, und)
@@ -129,7 +149,7 @@ func (h *heat) half(dst operand.Mem, count [3]operand.Mem) {
 		k.VPOR(less, res, res)
 		k.VPAND(equal, und, und)
 	}
-	k.ADDQ(imm(256), p)
+	k.ADDQ(imm(4*h.stride), p)
 	k.DECQ(left)
 	k.JNZ(operand.LabelRef(more))
 	k.Label(done)
@@ -143,6 +163,11 @@ func (h *heat) load(from [3]operand.Mem) {
 		c0, c1, c2 := from[0], from[1], from[2]
 		h.factors = [][]operand.Op{nil, {c0}, {c1}, {c0, c1}, {c2}, {c0, c2}, {c1, c2}, {c0, c1, c2}}
 		return
+	}
+	if h.own != nil {
+		r := k.vec()
+		k.VMOVUPS(h.own[0], r)
+		h.own = []operand.Op{r}
 	}
 	h.factors = [][]operand.Op{nil}
 	for j := 1; j < h.terms; j++ {
@@ -161,24 +186,13 @@ func (h *heat) load(from [3]operand.Mem) {
 }
 
 // compare takes one more digit in front: r of the random number, t of the
-// probability, which is the sum modulo 2 of the digits' terms. less says that the
-// random number is the smaller one, equal that all digits are the same.
+// probability. less says that the random number is the smaller one, equal that all
+// digits are the same.
 func (h *heat) compare(less, equal, r reg.VecVirtual, digits operand.Mem) {
 	k := h.kernel
-	t := k.vec()
-	k.VPBROADCASTQ(digits, t)
-	for j := 1; j < h.terms; j++ {
-		m := digits.Offset(8 * j)
-		if k.wide() {
-			k.VPTERNLOGQ_BCST(operand.U8(0x78), m, h.factors[j][0], t) // t ^ (factor & digit)
-			continue
-		}
-		s := k.vec()
-		k.VPBROADCASTQ(m, s)
-		for _, f := range h.factors[j] {
-			k.VPAND(f, s, s)
-		}
-		k.VPXOR(s, t, t)
+	t := h.sum(digits)
+	if h.own != nil {
+		h.add(t, h.own, h.sum(digits.Offset(64)))
 	}
 	if k.wide() {
 		k.VPTERNLOGQ(operand.U8(0xD4), r, t, less)  // the majority of less, t and not r
@@ -191,6 +205,37 @@ func (h *heat) compare(less, equal, r reg.VecVirtual, digits operand.Mem) {
 	k.VPANDN(less, d, less)
 	k.VPOR(t, less, less)
 	k.VPANDN(equal, d, equal)
+}
+
+// sum adds up the digits' terms modulo 2.
+func (h *heat) sum(digits operand.Mem) reg.VecVirtual {
+	k := h.kernel
+	t := k.vec()
+	k.VPBROADCASTQ(digits, t)
+	for j := 1; j < h.terms; j++ {
+		m := digits.Offset(8 * j)
+		if k.wide() {
+			k.VPTERNLOGQ_BCST(operand.U8(0x78), m, h.factors[j][0], t) // t ^ (factor & digit)
+			continue
+		}
+		s := k.vec()
+		k.VPBROADCASTQ(m, s)
+		h.add(t, h.factors[j], s)
+	}
+	return t
+}
+
+// add adds the product of factors and s, which it overwrites, to t, modulo 2.
+func (h *heat) add(t reg.VecVirtual, factors []operand.Op, s reg.VecVirtual) {
+	k := h.kernel
+	if k.wide() {
+		k.VPTERNLOGQ(operand.U8(0x78), s, factors[0], t)
+		return
+	}
+	for _, f := range factors {
+		k.VPAND(f, s, s)
+	}
+	k.VPXOR(s, t, t)
 }
 
 // ones sets all bits.

@@ -82,19 +82,12 @@ func tallyTorus(k *kernel) {
 		sum[j] = k.vec()
 		k.clear(sum[j])
 	}
-	and := func(a operand.Op, b, c reg.VecVirtual) {
-		if k.wide() {
-			k.VPANDQ(a, b, c)
-		} else {
-			k.VPAND(a, b, c)
-		}
-	}
 	// bytes returns the weighed bits of x, which it overwrites, in each byte.
 	bytes := func(x, weight reg.VecVirtual) reg.VecVirtual {
 		n := k.vec()
-		and(low, x, n)
+		k.meet(low, x, n)
 		k.VPSRLW(operand.U8(4), x, x)
-		and(low, x, x)
+		k.meet(low, x, x)
 		k.VPSHUFB(n, weight, n)
 		k.VPSHUFB(x, weight, x)
 		k.VPADDB(x, n, n)
@@ -125,7 +118,7 @@ func tallyTorus(k *kernel) {
 	var total reg.VecVirtual
 	for j := range weight {
 		x := k.vec()
-		and(at(count, j*plane), v, x)
+		k.meet(at(count, j*plane), v, x)
 		n := bytes(x, weight[j])
 		if j == 0 {
 			total = n

@@ -48,6 +48,7 @@ var topics = []struct {
 	{"chainbits", chainbits},
 	{"unmoved", unmoved},
 	{"bittally", bitTally},
+	{"fliptally", flipTally},
 	{"fold", fold},
 	{"squares", squares},
 	{"polar", polar},
