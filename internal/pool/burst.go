@@ -88,10 +88,18 @@ func await(ready func() bool) bool {
 // Each calls do for the jobs 0 … jobs−1 and returns when all are done. Panics are
 // those of the function [Each].
 func (b *Burst) Each(jobs int, do func(worker, job int)) {
+	helpers := min(len(b.help), max(jobs-1, 0))
+	if helpers == 0 {
+		try(func() {
+			for j := range jobs {
+				do(0, j)
+			}
+		}).resume()
+		return
+	}
 	b.do, b.jobs = do, int64(jobs)
 	b.next.Store(0)
 	b.first.Store(nil)
-	helpers := min(len(b.help), max(jobs-1, 0))
 	b.left.Store(int64(helpers))
 	b.gone.Add(helpers)
 	for w, help := range b.help[:helpers] {

@@ -67,12 +67,12 @@ func flipBitsARSAVX512(dst *uint64, own *uint64, count *[3][512]uint64, digits *
 // torusBitsAVX2 is refTorusBits on regs ≥ 1 times 512 sites; near has the bytes to the word, the shift to the right and that of the next word to the left.
 //
 //go:noescape
-func torusBitsAVX2(count *[3][512]uint64, own *uint64, near *[6][4]int, rows *uint64, a *uint64, b *uint64, regs int)
+func torusBitsAVX2(count *uint64, own *uint64, near *[6][4]int, rows *uint64, a *uint64, b *uint64, regs int)
 
 // torusBitsAVX512 is refTorusBits on regs ≥ 1 times 512 sites; near has the bytes to the word, the shift to the right and that of the next word to the left.
 //
 //go:noescape
-func torusBitsAVX512(count *[3][512]uint64, own *uint64, near *[6][4]int, rows *uint64, a *uint64, b *uint64, regs int)
+func torusBitsAVX512(count *uint64, own *uint64, near *[6][4]int, rows *uint64, a *uint64, b *uint64, regs int)
 
 // spreadBitsAVX2 is refSpreadBits on n ≥ 1 pairs of columns and rows ≥ 1.
 //

@@ -10040,7 +10040,7 @@ done2:
 	VZEROUPPER
 	RET
 
-// func torusBitsAVX2(count *[3][512]uint64, own *uint64, near *[6][4]int, rows *uint64, a *uint64, b *uint64, regs int)
+// func torusBitsAVX2(count *uint64, own *uint64, near *[6][4]int, rows *uint64, a *uint64, b *uint64, regs int)
 // Requires: AVX, AVX2
 TEXT ·torusBitsAVX2(SB), NOSPLIT, $0-56
 	MOVQ count+0(FP), AX
@@ -10124,7 +10124,7 @@ loop:
 	VZEROUPPER
 	RET
 
-// func torusBitsAVX512(count *[3][512]uint64, own *uint64, near *[6][4]int, rows *uint64, a *uint64, b *uint64, regs int)
+// func torusBitsAVX512(count *uint64, own *uint64, near *[6][4]int, rows *uint64, a *uint64, b *uint64, regs int)
 // Requires: AVX, AVX512F
 TEXT ·torusBitsAVX512(SB), NOSPLIT, $0-56
 	MOVQ         count+0(FP), AX

@@ -4,14 +4,15 @@
 
 #include "textflag.h"
 
-// func tallyFlipsAVX2(own *uint64, flip *uint64, count *[3][512]uint64, regs int, sums *[5][2]uint64)
+// func tallyFlipsAVX2(own *uint64, flip *uint64, valid *uint64, count *[3][512]uint64, regs int, sums *[5][2]uint64)
 // Requires: AVX, AVX2
-TEXT ·tallyFlipsAVX2(SB), NOSPLIT, $0-40
+TEXT ·tallyFlipsAVX2(SB), NOSPLIT, $0-48
 	MOVQ    own+0(FP), AX
 	MOVQ    flip+8(FP), CX
-	MOVQ    count+16(FP), DX
-	MOVQ    regs+24(FP), BX
-	MOVQ    sums+32(FP), SI
+	MOVQ    valid+16(FP), DX
+	MOVQ    count+24(FP), BX
+	MOVQ    regs+32(FP), SI
+	MOVQ    sums+40(FP), DI
 	VPXOR   Y0, Y0, Y0
 	VPXOR   Y1, Y1, Y1
 	VPXOR   Y2, Y2, Y2
@@ -20,46 +21,15 @@ TEXT ·tallyFlipsAVX2(SB), NOSPLIT, $0-40
 	VMOVDQU fliptally_low<>+0(SB), Y5
 	VMOVDQU fliptally_nibble<>+0(SB), Y6
 	VPXOR   Y7, Y7, Y7
-	XORQ    DI, DI
-	MOVQ    BX, R8
-	SHLQ    $0x06, R8
+	XORQ    R8, R8
+	SHLQ    $0x06, SI
 
 loop:
-	VMOVUPS      (AX)(DI*1), Y8
-	VMOVUPS      (CX)(DI*1), Y9
-	VPAND        Y8, Y9, Y10
-	VMOVDQA      Y8, Y11
-	VPAND        Y5, Y11, Y12
-	VPSRLW       $0x04, Y11, Y11
-	VPAND        Y5, Y11, Y11
-	VPSHUFB      Y12, Y6, Y12
-	VPSHUFB      Y11, Y6, Y11
-	VPADDB       Y11, Y12, Y12
-	VPSADBW      Y7, Y12, Y12
-	VPSLLQ       $0x10, Y12, Y12
-	VPADDQ       Y12, Y0, Y0
-	VMOVDQA      Y9, Y11
-	VPAND        Y5, Y11, Y12
-	VPSRLW       $0x04, Y11, Y11
-	VPAND        Y5, Y11, Y11
-	VPSHUFB      Y12, Y6, Y12
-	VPSHUFB      Y11, Y6, Y11
-	VPADDB       Y11, Y12, Y12
-	VPSADBW      Y7, Y12, Y12
-	VPSLLQ       $0x20, Y12, Y12
-	VPADDQ       Y12, Y0, Y0
-	VMOVDQA      Y10, Y11
-	VPAND        Y5, Y11, Y12
-	VPSRLW       $0x04, Y11, Y11
-	VPAND        Y5, Y11, Y11
-	VPSHUFB      Y12, Y6, Y12
-	VPSHUFB      Y11, Y6, Y11
-	VPADDB       Y11, Y12, Y12
-	VPSADBW      Y7, Y12, Y12
-	VPSLLQ       $0x30, Y12, Y12
-	VPADDQ       Y12, Y0, Y0
-	VMOVUPS      (DX)(DI*1), Y11
-	VMOVDQA      Y11, Y12
+	VMOVUPS      (DX)(R8*1), Y8
+	VPAND        (AX)(R8*1), Y8, Y9
+	VPAND        (CX)(R8*1), Y8, Y10
+	VPAND        Y9, Y10, Y11
+	VMOVDQA      Y8, Y12
 	VPAND        Y5, Y12, Y13
 	VPSRLW       $0x04, Y12, Y12
 	VPAND        Y5, Y12, Y12
@@ -67,8 +37,8 @@ loop:
 	VPSHUFB      Y12, Y6, Y12
 	VPADDB       Y12, Y13, Y13
 	VPSADBW      Y7, Y13, Y13
-	VPADDQ       Y13, Y1, Y1
-	VPAND        Y8, Y11, Y12
+	VPADDQ       Y13, Y0, Y0
+	VMOVDQA      Y9, Y12
 	VPAND        Y5, Y12, Y13
 	VPSRLW       $0x04, Y12, Y12
 	VPAND        Y5, Y12, Y12
@@ -77,8 +47,98 @@ loop:
 	VPADDB       Y12, Y13, Y13
 	VPSADBW      Y7, Y13, Y13
 	VPSLLQ       $0x10, Y13, Y13
+	VPADDQ       Y13, Y0, Y0
+	VMOVDQA      Y10, Y12
+	VPAND        Y5, Y12, Y13
+	VPSRLW       $0x04, Y12, Y12
+	VPAND        Y5, Y12, Y12
+	VPSHUFB      Y13, Y6, Y13
+	VPSHUFB      Y12, Y6, Y12
+	VPADDB       Y12, Y13, Y13
+	VPSADBW      Y7, Y13, Y13
+	VPSLLQ       $0x20, Y13, Y13
+	VPADDQ       Y13, Y0, Y0
+	VMOVDQA      Y11, Y12
+	VPAND        Y5, Y12, Y13
+	VPSRLW       $0x04, Y12, Y12
+	VPAND        Y5, Y12, Y12
+	VPSHUFB      Y13, Y6, Y13
+	VPSHUFB      Y12, Y6, Y12
+	VPADDB       Y12, Y13, Y13
+	VPSADBW      Y7, Y13, Y13
+	VPSLLQ       $0x30, Y13, Y13
+	VPADDQ       Y13, Y0, Y0
+	VMOVUPS      (BX)(R8*1), Y12
+	VPAND        Y8, Y12, Y13
+	VPAND        Y5, Y13, Y14
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        Y5, Y13, Y13
+	VPSHUFB      Y14, Y6, Y14
+	VPSHUFB      Y13, Y6, Y13
+	VPADDB       Y13, Y14, Y14
+	VPSADBW      Y7, Y14, Y14
+	VPADDQ       Y14, Y1, Y1
+	VPAND        Y9, Y12, Y13
+	VPAND        Y5, Y13, Y14
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        Y5, Y13, Y13
+	VPSHUFB      Y14, Y6, Y14
+	VPSHUFB      Y13, Y6, Y13
+	VPADDB       Y13, Y14, Y14
+	VPSADBW      Y7, Y14, Y14
+	VPSLLQ       $0x10, Y14, Y14
+	VPADDQ       Y14, Y1, Y1
+	VPAND        Y10, Y12, Y13
+	VPAND        Y5, Y13, Y14
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        Y5, Y13, Y13
+	VPSHUFB      Y14, Y6, Y14
+	VPSHUFB      Y13, Y6, Y13
+	VPADDB       Y13, Y14, Y14
+	VPSADBW      Y7, Y14, Y14
+	VPSLLQ       $0x20, Y14, Y14
+	VPADDQ       Y14, Y1, Y1
+	VPAND        Y11, Y12, Y12
+	VPAND        Y5, Y12, Y13
+	VPSRLW       $0x04, Y12, Y12
+	VPAND        Y5, Y12, Y12
+	VPSHUFB      Y13, Y6, Y13
+	VPSHUFB      Y12, Y6, Y12
+	VPADDB       Y12, Y13, Y13
+	VPSADBW      Y7, Y13, Y13
+	VPSLLQ       $0x30, Y13, Y13
 	VPADDQ       Y13, Y1, Y1
-	VPAND        Y9, Y11, Y12
+	VMOVUPS      4096(BX)(R8*1), Y12
+	VPAND        Y8, Y12, Y13
+	VPAND        Y5, Y13, Y14
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        Y5, Y13, Y13
+	VPSHUFB      Y14, Y6, Y14
+	VPSHUFB      Y13, Y6, Y13
+	VPADDB       Y13, Y14, Y14
+	VPSADBW      Y7, Y14, Y14
+	VPADDQ       Y14, Y2, Y2
+	VPAND        Y9, Y12, Y13
+	VPAND        Y5, Y13, Y14
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        Y5, Y13, Y13
+	VPSHUFB      Y14, Y6, Y14
+	VPSHUFB      Y13, Y6, Y13
+	VPADDB       Y13, Y14, Y14
+	VPSADBW      Y7, Y14, Y14
+	VPSLLQ       $0x10, Y14, Y14
+	VPADDQ       Y14, Y2, Y2
+	VPAND        Y10, Y12, Y13
+	VPAND        Y5, Y13, Y14
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        Y5, Y13, Y13
+	VPSHUFB      Y14, Y6, Y14
+	VPSHUFB      Y13, Y6, Y13
+	VPADDB       Y13, Y14, Y14
+	VPSADBW      Y7, Y14, Y14
+	VPSLLQ       $0x20, Y14, Y14
+	VPADDQ       Y14, Y2, Y2
+	VPAND        Y11, Y12, Y12
 	VPAND        Y5, Y12, Y13
 	VPSRLW       $0x04, Y12, Y12
 	VPAND        Y5, Y12, Y12
@@ -86,29 +146,40 @@ loop:
 	VPSHUFB      Y12, Y6, Y12
 	VPADDB       Y12, Y13, Y13
 	VPSADBW      Y7, Y13, Y13
-	VPSLLQ       $0x20, Y13, Y13
-	VPADDQ       Y13, Y1, Y1
-	VPAND        Y10, Y11, Y11
-	VPAND        Y5, Y11, Y12
-	VPSRLW       $0x04, Y11, Y11
-	VPAND        Y5, Y11, Y11
-	VPSHUFB      Y12, Y6, Y12
-	VPSHUFB      Y11, Y6, Y11
-	VPADDB       Y11, Y12, Y12
-	VPSADBW      Y7, Y12, Y12
-	VPSLLQ       $0x30, Y12, Y12
-	VPADDQ       Y12, Y1, Y1
-	VMOVUPS      4096(DX)(DI*1), Y11
-	VMOVDQA      Y11, Y12
-	VPAND        Y5, Y12, Y13
-	VPSRLW       $0x04, Y12, Y12
-	VPAND        Y5, Y12, Y12
-	VPSHUFB      Y13, Y6, Y13
-	VPSHUFB      Y12, Y6, Y12
-	VPADDB       Y12, Y13, Y13
-	VPSADBW      Y7, Y13, Y13
+	VPSLLQ       $0x30, Y13, Y13
 	VPADDQ       Y13, Y2, Y2
-	VPAND        Y8, Y11, Y12
+	VMOVUPS      (BX)(R8*1), Y12
+	VPAND        4096(BX)(R8*1), Y12, Y12
+	VPAND        Y8, Y12, Y13
+	VPAND        Y5, Y13, Y14
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        Y5, Y13, Y13
+	VPSHUFB      Y14, Y6, Y14
+	VPSHUFB      Y13, Y6, Y13
+	VPADDB       Y13, Y14, Y14
+	VPSADBW      Y7, Y14, Y14
+	VPADDQ       Y14, Y3, Y3
+	VPAND        Y9, Y12, Y13
+	VPAND        Y5, Y13, Y14
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        Y5, Y13, Y13
+	VPSHUFB      Y14, Y6, Y14
+	VPSHUFB      Y13, Y6, Y13
+	VPADDB       Y13, Y14, Y14
+	VPSADBW      Y7, Y14, Y14
+	VPSLLQ       $0x10, Y14, Y14
+	VPADDQ       Y14, Y3, Y3
+	VPAND        Y10, Y12, Y13
+	VPAND        Y5, Y13, Y14
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        Y5, Y13, Y13
+	VPSHUFB      Y14, Y6, Y14
+	VPSHUFB      Y13, Y6, Y13
+	VPADDB       Y13, Y14, Y14
+	VPSADBW      Y7, Y14, Y14
+	VPSLLQ       $0x20, Y14, Y14
+	VPADDQ       Y14, Y3, Y3
+	VPAND        Y11, Y12, Y12
 	VPAND        Y5, Y12, Y13
 	VPSRLW       $0x04, Y12, Y12
 	VPAND        Y5, Y12, Y12
@@ -116,90 +187,29 @@ loop:
 	VPSHUFB      Y12, Y6, Y12
 	VPADDB       Y12, Y13, Y13
 	VPSADBW      Y7, Y13, Y13
-	VPSLLQ       $0x10, Y13, Y13
-	VPADDQ       Y13, Y2, Y2
-	VPAND        Y9, Y11, Y12
-	VPAND        Y5, Y12, Y13
-	VPSRLW       $0x04, Y12, Y12
-	VPAND        Y5, Y12, Y12
-	VPSHUFB      Y13, Y6, Y13
-	VPSHUFB      Y12, Y6, Y12
-	VPADDB       Y12, Y13, Y13
-	VPSADBW      Y7, Y13, Y13
-	VPSLLQ       $0x20, Y13, Y13
-	VPADDQ       Y13, Y2, Y2
-	VPAND        Y10, Y11, Y11
-	VPAND        Y5, Y11, Y12
-	VPSRLW       $0x04, Y11, Y11
-	VPAND        Y5, Y11, Y11
-	VPSHUFB      Y12, Y6, Y12
-	VPSHUFB      Y11, Y6, Y11
-	VPADDB       Y11, Y12, Y12
-	VPSADBW      Y7, Y12, Y12
-	VPSLLQ       $0x30, Y12, Y12
-	VPADDQ       Y12, Y2, Y2
-	VMOVUPS      (DX)(DI*1), Y11
-	VPAND        4096(DX)(DI*1), Y11, Y11
-	VMOVDQA      Y11, Y12
-	VPAND        Y5, Y12, Y13
-	VPSRLW       $0x04, Y12, Y12
-	VPAND        Y5, Y12, Y12
-	VPSHUFB      Y13, Y6, Y13
-	VPSHUFB      Y12, Y6, Y12
-	VPADDB       Y12, Y13, Y13
-	VPSADBW      Y7, Y13, Y13
+	VPSLLQ       $0x30, Y13, Y13
 	VPADDQ       Y13, Y3, Y3
-	VPAND        Y8, Y11, Y12
-	VPAND        Y5, Y12, Y13
-	VPSRLW       $0x04, Y12, Y12
-	VPAND        Y5, Y12, Y12
-	VPSHUFB      Y13, Y6, Y13
-	VPSHUFB      Y12, Y6, Y12
-	VPADDB       Y12, Y13, Y13
-	VPSADBW      Y7, Y13, Y13
-	VPSLLQ       $0x10, Y13, Y13
-	VPADDQ       Y13, Y3, Y3
-	VPAND        Y9, Y11, Y12
-	VPAND        Y5, Y12, Y13
-	VPSRLW       $0x04, Y12, Y12
-	VPAND        Y5, Y12, Y12
-	VPSHUFB      Y13, Y6, Y13
-	VPSHUFB      Y12, Y6, Y12
-	VPADDB       Y12, Y13, Y13
-	VPSADBW      Y7, Y13, Y13
-	VPSLLQ       $0x20, Y13, Y13
-	VPADDQ       Y13, Y3, Y3
-	VPAND        Y10, Y11, Y11
-	VPAND        Y5, Y11, Y12
-	VPSRLW       $0x04, Y11, Y11
-	VPAND        Y5, Y11, Y11
-	VPSHUFB      Y12, Y6, Y12
-	VPSHUFB      Y11, Y6, Y11
-	VPADDB       Y11, Y12, Y12
-	VPSADBW      Y7, Y12, Y12
-	VPSLLQ       $0x30, Y12, Y12
-	VPADDQ       Y12, Y3, Y3
-	VMOVUPS      8192(DX)(DI*1), Y11
-	VMOVDQA      Y11, Y12
-	VPAND        Y5, Y12, Y13
-	VPSRLW       $0x04, Y12, Y12
-	VPAND        Y5, Y12, Y12
-	VPSHUFB      Y13, Y6, Y13
-	VPSHUFB      Y12, Y6, Y12
-	VPADDB       Y12, Y13, Y13
-	VPSADBW      Y7, Y13, Y13
-	VPADDQ       Y13, Y4, Y4
-	VPAND        Y8, Y11, Y8
-	VPAND        Y5, Y8, Y12
+	VMOVUPS      8192(BX)(R8*1), Y12
+	VPAND        Y8, Y12, Y8
+	VPAND        Y5, Y8, Y13
 	VPSRLW       $0x04, Y8, Y8
 	VPAND        Y5, Y8, Y8
-	VPSHUFB      Y12, Y6, Y12
+	VPSHUFB      Y13, Y6, Y13
 	VPSHUFB      Y8, Y6, Y8
-	VPADDB       Y8, Y12, Y12
-	VPSADBW      Y7, Y12, Y12
-	VPSLLQ       $0x10, Y12, Y12
-	VPADDQ       Y12, Y4, Y4
-	VPAND        Y9, Y11, Y8
+	VPADDB       Y8, Y13, Y13
+	VPSADBW      Y7, Y13, Y13
+	VPADDQ       Y13, Y4, Y4
+	VPAND        Y9, Y12, Y8
+	VPAND        Y5, Y8, Y9
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        Y5, Y8, Y8
+	VPSHUFB      Y9, Y6, Y9
+	VPSHUFB      Y8, Y6, Y8
+	VPADDB       Y8, Y9, Y9
+	VPSADBW      Y7, Y9, Y9
+	VPSLLQ       $0x10, Y9, Y9
+	VPADDQ       Y9, Y4, Y4
+	VPAND        Y10, Y12, Y8
 	VPAND        Y5, Y8, Y9
 	VPSRLW       $0x04, Y8, Y8
 	VPAND        Y5, Y8, Y8
@@ -209,7 +219,7 @@ loop:
 	VPSADBW      Y7, Y9, Y9
 	VPSLLQ       $0x20, Y9, Y9
 	VPADDQ       Y9, Y4, Y4
-	VPAND        Y10, Y11, Y8
+	VPAND        Y11, Y12, Y8
 	VPAND        Y5, Y8, Y9
 	VPSRLW       $0x04, Y8, Y8
 	VPAND        Y5, Y8, Y8
@@ -219,28 +229,24 @@ loop:
 	VPSADBW      Y7, Y9, Y9
 	VPSLLQ       $0x30, Y9, Y9
 	VPADDQ       Y9, Y4, Y4
-	ADDQ         $+32, DI
-	CMPQ         DI, R8
+	ADDQ         $+32, R8
+	CMPQ         R8, SI
 	JL           loop
-	SHLQ         $0x08, BX
 	VEXTRACTI128 $0x01, Y0, X5
 	VPADDQ       X0, X5, X5
-	VMOVQ        BX, X0
-	VPBROADCASTQ X0, X0
-	VPADDQ       X0, X5, X5
-	VMOVDQU      X5, (SI)
+	VMOVDQU      X5, (DI)
 	VEXTRACTI128 $0x01, Y1, X0
 	VPADDQ       X1, X0, X0
-	VMOVDQU      X0, 16(SI)
+	VMOVDQU      X0, 16(DI)
 	VEXTRACTI128 $0x01, Y2, X0
 	VPADDQ       X2, X0, X0
-	VMOVDQU      X0, 32(SI)
+	VMOVDQU      X0, 32(DI)
 	VEXTRACTI128 $0x01, Y3, X0
 	VPADDQ       X3, X0, X0
-	VMOVDQU      X0, 48(SI)
+	VMOVDQU      X0, 48(DI)
 	VEXTRACTI128 $0x01, Y4, X0
 	VPADDQ       X4, X0, X0
-	VMOVDQU      X0, 64(SI)
+	VMOVDQU      X0, 64(DI)
 	VZEROUPPER
 	RET
 
@@ -264,14 +270,15 @@ DATA fliptally_nibble<>+24(SB)/4, $0x03020201
 DATA fliptally_nibble<>+28(SB)/4, $0x04030302
 GLOBL fliptally_nibble<>(SB), RODATA|NOPTR, $32
 
-// func tallyFlipsAVX512(own *uint64, flip *uint64, count *[3][512]uint64, regs int, sums *[5][2]uint64)
+// func tallyFlipsAVX512(own *uint64, flip *uint64, valid *uint64, count *[3][512]uint64, regs int, sums *[5][2]uint64)
 // Requires: AVX, AVX2, AVX512F, AVX512VPOPCNTDQ
-TEXT ·tallyFlipsAVX512(SB), NOSPLIT, $0-40
+TEXT ·tallyFlipsAVX512(SB), NOSPLIT, $0-48
 	MOVQ   own+0(FP), AX
 	MOVQ   flip+8(FP), CX
-	MOVQ   count+16(FP), DX
-	MOVQ   regs+24(FP), BX
-	MOVQ   sums+32(FP), SI
+	MOVQ   valid+16(FP), DX
+	MOVQ   count+24(FP), BX
+	MOVQ   regs+32(FP), SI
+	MOVQ   sums+40(FP), DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -292,80 +299,82 @@ TEXT ·tallyFlipsAVX512(SB), NOSPLIT, $0-40
 	VPXORD Z17, Z17, Z17
 	VPXORD Z18, Z18, Z18
 	VPXORD Z19, Z19, Z19
-	XORQ   DI, DI
-	MOVQ   BX, R8
-	SHLQ   $0x06, R8
+	XORQ   R8, R8
+	SHLQ   $0x06, SI
 
 loop:
-	VMOVUPS       (AX)(DI*1), Z20
-	VMOVUPS       (CX)(DI*1), Z21
-	VPANDQ        Z20, Z21, Z22
-	VMOVDQA32     Z20, Z23
-	VPOPCNTQ      Z23, Z23
-	VPADDQ        Z23, Z1, Z1
-	VMOVDQA32     Z21, Z23
-	VPOPCNTQ      Z23, Z23
-	VPADDQ        Z23, Z2, Z2
-	VMOVDQA32     Z22, Z23
-	VPOPCNTQ      Z23, Z23
-	VPADDQ        Z23, Z3, Z3
-	VMOVUPS       (DX)(DI*1), Z23
+	VMOVUPS       (DX)(R8*1), Z20
+	VPANDQ        (AX)(R8*1), Z20, Z21
+	VPANDQ        (CX)(R8*1), Z20, Z22
+	VPANDQ        Z21, Z22, Z23
+	VMOVDQA32     Z20, Z24
+	VPOPCNTQ      Z24, Z24
+	VPADDQ        Z24, Z0, Z0
+	VMOVDQA32     Z21, Z24
+	VPOPCNTQ      Z24, Z24
+	VPADDQ        Z24, Z1, Z1
+	VMOVDQA32     Z22, Z24
+	VPOPCNTQ      Z24, Z24
+	VPADDQ        Z24, Z2, Z2
 	VMOVDQA32     Z23, Z24
 	VPOPCNTQ      Z24, Z24
-	VPADDQ        Z24, Z4, Z4
-	VPANDQ        Z20, Z23, Z24
+	VPADDQ        Z24, Z3, Z3
+	VMOVUPS       (BX)(R8*1), Z24
+	VPANDQ        Z20, Z24, Z25
+	VPOPCNTQ      Z25, Z25
+	VPADDQ        Z25, Z4, Z4
+	VPANDQ        Z21, Z24, Z25
+	VPOPCNTQ      Z25, Z25
+	VPADDQ        Z25, Z5, Z5
+	VPANDQ        Z22, Z24, Z25
+	VPOPCNTQ      Z25, Z25
+	VPADDQ        Z25, Z6, Z6
+	VPANDQ        Z23, Z24, Z24
 	VPOPCNTQ      Z24, Z24
-	VPADDQ        Z24, Z5, Z5
-	VPANDQ        Z21, Z23, Z24
+	VPADDQ        Z24, Z7, Z7
+	VMOVUPS       4096(BX)(R8*1), Z24
+	VPANDQ        Z20, Z24, Z25
+	VPOPCNTQ      Z25, Z25
+	VPADDQ        Z25, Z8, Z8
+	VPANDQ        Z21, Z24, Z25
+	VPOPCNTQ      Z25, Z25
+	VPADDQ        Z25, Z9, Z9
+	VPANDQ        Z22, Z24, Z25
+	VPOPCNTQ      Z25, Z25
+	VPADDQ        Z25, Z10, Z10
+	VPANDQ        Z23, Z24, Z24
 	VPOPCNTQ      Z24, Z24
-	VPADDQ        Z24, Z6, Z6
-	VPANDQ        Z22, Z23, Z23
-	VPOPCNTQ      Z23, Z23
-	VPADDQ        Z23, Z7, Z7
-	VMOVUPS       4096(DX)(DI*1), Z23
-	VMOVDQA32     Z23, Z24
+	VPADDQ        Z24, Z11, Z11
+	VMOVUPS       (BX)(R8*1), Z24
+	VPANDQ        4096(BX)(R8*1), Z24, Z24
+	VPANDQ        Z20, Z24, Z25
+	VPOPCNTQ      Z25, Z25
+	VPADDQ        Z25, Z12, Z12
+	VPANDQ        Z21, Z24, Z25
+	VPOPCNTQ      Z25, Z25
+	VPADDQ        Z25, Z13, Z13
+	VPANDQ        Z22, Z24, Z25
+	VPOPCNTQ      Z25, Z25
+	VPADDQ        Z25, Z14, Z14
+	VPANDQ        Z23, Z24, Z24
 	VPOPCNTQ      Z24, Z24
-	VPADDQ        Z24, Z8, Z8
-	VPANDQ        Z20, Z23, Z24
-	VPOPCNTQ      Z24, Z24
-	VPADDQ        Z24, Z9, Z9
-	VPANDQ        Z21, Z23, Z24
-	VPOPCNTQ      Z24, Z24
-	VPADDQ        Z24, Z10, Z10
-	VPANDQ        Z22, Z23, Z23
-	VPOPCNTQ      Z23, Z23
-	VPADDQ        Z23, Z11, Z11
-	VMOVUPS       (DX)(DI*1), Z23
-	VPANDQ        4096(DX)(DI*1), Z23, Z23
-	VMOVDQA32     Z23, Z24
-	VPOPCNTQ      Z24, Z24
-	VPADDQ        Z24, Z12, Z12
-	VPANDQ        Z20, Z23, Z24
-	VPOPCNTQ      Z24, Z24
-	VPADDQ        Z24, Z13, Z13
-	VPANDQ        Z21, Z23, Z24
-	VPOPCNTQ      Z24, Z24
-	VPADDQ        Z24, Z14, Z14
-	VPANDQ        Z22, Z23, Z23
-	VPOPCNTQ      Z23, Z23
-	VPADDQ        Z23, Z15, Z15
-	VMOVUPS       8192(DX)(DI*1), Z23
-	VMOVDQA32     Z23, Z24
-	VPOPCNTQ      Z24, Z24
-	VPADDQ        Z24, Z16, Z16
-	VPANDQ        Z20, Z23, Z20
+	VPADDQ        Z24, Z15, Z15
+	VMOVUPS       8192(BX)(R8*1), Z24
+	VPANDQ        Z20, Z24, Z20
+	VPOPCNTQ      Z20, Z20
+	VPADDQ        Z20, Z16, Z16
+	VPANDQ        Z21, Z24, Z20
 	VPOPCNTQ      Z20, Z20
 	VPADDQ        Z20, Z17, Z17
-	VPANDQ        Z21, Z23, Z20
+	VPANDQ        Z22, Z24, Z20
 	VPOPCNTQ      Z20, Z20
 	VPADDQ        Z20, Z18, Z18
-	VPANDQ        Z22, Z23, Z20
+	VPANDQ        Z23, Z24, Z20
 	VPOPCNTQ      Z20, Z20
 	VPADDQ        Z20, Z19, Z19
-	ADDQ          $+64, DI
-	CMPQ          DI, R8
+	ADDQ          $+64, R8
+	CMPQ          R8, SI
 	JL            loop
-	SHLQ          $0x08, BX
 	VPSLLQ        $0x10, Z1, Z1
 	VPADDQ        Z1, Z0, Z0
 	VPSLLQ        $0x20, Z2, Z2
@@ -376,10 +385,7 @@ loop:
 	VPADDQ        Y0, Y1, Y1
 	VEXTRACTI128  $0x01, Y1, X0
 	VPADDQ        X1, X0, X0
-	VMOVQ         BX, X1
-	VPBROADCASTQ  X1, X1
-	VPADDQ        X1, X0, X0
-	VMOVDQU       X0, (SI)
+	VMOVDQU       X0, (DI)
 	VPSLLQ        $0x10, Z5, Z5
 	VPADDQ        Z5, Z4, Z4
 	VPSLLQ        $0x20, Z6, Z6
@@ -390,7 +396,7 @@ loop:
 	VPADDQ        Y4, Y0, Y0
 	VEXTRACTI128  $0x01, Y0, X1
 	VPADDQ        X0, X1, X1
-	VMOVDQU       X1, 16(SI)
+	VMOVDQU       X1, 16(DI)
 	VPSLLQ        $0x10, Z9, Z9
 	VPADDQ        Z9, Z8, Z8
 	VPSLLQ        $0x20, Z10, Z10
@@ -401,7 +407,7 @@ loop:
 	VPADDQ        Y8, Y0, Y0
 	VEXTRACTI128  $0x01, Y0, X1
 	VPADDQ        X0, X1, X1
-	VMOVDQU       X1, 32(SI)
+	VMOVDQU       X1, 32(DI)
 	VPSLLQ        $0x10, Z13, Z13
 	VPADDQ        Z13, Z12, Z12
 	VPSLLQ        $0x20, Z14, Z14
@@ -412,7 +418,7 @@ loop:
 	VPADDQ        Y12, Y0, Y0
 	VEXTRACTI128  $0x01, Y0, X1
 	VPADDQ        X0, X1, X1
-	VMOVDQU       X1, 48(SI)
+	VMOVDQU       X1, 48(DI)
 	VPSLLQ        $0x10, Z17, Z17
 	VPADDQ        Z17, Z16, Z16
 	VPSLLQ        $0x20, Z18, Z18
@@ -423,6 +429,6 @@ loop:
 	VPADDQ        Y16, Y0, Y0
 	VEXTRACTI128  $0x01, Y0, X1
 	VPADDQ        X0, X1, X1
-	VMOVDQU       X1, 64(SI)
+	VMOVDQU       X1, 64(DI)
 	VZEROUPPER
 	RET

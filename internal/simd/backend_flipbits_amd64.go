@@ -40,28 +40,25 @@ func flipBitsARSRun(dst, own []uint64, count *Counts, o *FlipOdds, keys *[2 * (a
 	}
 }
 
-func tallyFlips(own, flip []uint64, count *Counts) (s flipTerms) {
+func tallyFlips(own, flip, valid []uint64, count *Counts) (s flipTerms) {
 	if best == purego || len(own) == 0 || len(own) > maxBits/64 {
-		return refTallyFlips(own, flip, count)
+		return refTallyFlips(own, flip, valid, count)
 	}
 	var sums [5][2]uint64
-	tallyFlipsRun(own, flip, count, &sums)
+	tallyFlipsRun(own, flip, valid, count, &sums)
 	for j, half := range sums {
-		for _, v := range half {
-			for k := range s[j] {
-				s[j][k] += int(v >> (16 * k) & 0xffff)
-			}
-		}
+		v := half[0] + half[1]
+		s[j] = [4]int{int(v & 0xffff), int(v >> 16 & 0xffff), int(v >> 32 & 0xffff), int(v >> 48)}
 	}
 	return s
 }
 
 //go:noinline
-func tallyFlipsRun(own, flip []uint64, count *Counts, sums *[5][2]uint64) {
+func tallyFlipsRun(own, flip, valid []uint64, count *Counts, sums *[5][2]uint64) {
 	n := len(own) / (BitSites / 64)
 	if best == avx512 && popcounts {
-		tallyFlipsAVX512(&own[0], &flip[0], count.words(), n, sums)
+		tallyFlipsAVX512(&own[0], &flip[0], &valid[0], count.words(), n, sums)
 	} else {
-		tallyFlipsAVX2(&own[0], &flip[0], count.words(), n, sums)
+		tallyFlipsAVX2(&own[0], &flip[0], &valid[0], count.words(), n, sums)
 	}
 }

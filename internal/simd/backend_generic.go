@@ -61,14 +61,16 @@ func flipBitsARS(dst, own []uint64, count *Counts, o *FlipOdds, key, stream, gro
 	refFlipBitsARS(dst, own, count, o, key, stream, group)
 }
 
-func tallyFlips(own, flip []uint64, count *Counts) flipTerms { return refTallyFlips(own, flip, count) }
+func tallyFlips(own, flip, valid []uint64, count *Counts) flipTerms {
+	return refTallyFlips(own, flip, valid, count)
+}
 
 func tallyTorus(now, old []uint64, count *Counts) (up, moved, bonds int) {
 	return refTallyTorus(now, old, count)
 }
 
-func torusBits(count *Counts, own []uint64, at int, near *BitTorus, rows, a, b []uint64) {
-	refTorusBits(count, own, at, near, rows, a, b)
+func torusBits(count *Counts, to int, own []uint64, at int, near *BitTorus, rows, a, b []uint64) {
+	refTorusBits(count, to, own, at, near, rows, a, b)
 }
 
 func spreadBits(x []int32, even, odd []uint64, first, n int) {

@@ -24,24 +24,25 @@ func HeatBits(dst []uint64, count *Counts, o *Odds, ars bool, key, stream, group
 	}
 }
 
-// TorusBits stores in count the number of neighbours in state 1 of the sites
+// TorusBits stores in count, from word at on, the number of neighbours in state 1 of the sites
 // first, first+1, …, first+64·len(rows)−1 of one colour, whose neighbours are in
 // the string own of the other colour, at the places that near says. Site i is bit
 // i mod 64 of word pad + ⌊i/64⌋ of own. rows, a and b begin at first, a multiple
-// of 64. It panics unless lengths fit: own holds what is up to 64 bits beyond all
+// of 64. It panics unless lengths fit, and at is a multiple of 8: own holds what is up to 64 bits beyond all
 // places.
-func TorusBits(count *Counts, own []uint64, pad, first int, near *BitTorus, rows, a, b []uint64) {
-	checkBits("rows", len(rows), len(count[0]))
+func TorusBits(count *Counts, at int, own []uint64, pad, first int, near *BitTorus, rows, a, b []uint64) {
+	checkBits("rows", len(rows), len(count[0])-at)
+	checkBits("at", at, len(count[0]))
 	checkLen("a", len(a), len(rows))
 	checkLen("b", len(b), len(rows))
-	for _, at := range near.near {
-		lo := pad + (first+at)>>6
+	for _, d := range near.ends {
+		lo := pad + (first+d)>>6
 		if lo < 0 || lo+len(rows)+1 > len(own) {
 			panic(fmt.Sprintf("simd: TorusBits: words %d … %d of own, which has %d", lo, lo+len(rows), len(own)))
 		}
 	}
 	if len(rows) > 0 {
-		torusBits(count, own, pad+first/64, near, rows, a, b)
+		torusBits(count, at, own, pad+first/64, near, rows, a, b)
 	}
 }
 

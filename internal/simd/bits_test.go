@@ -135,7 +135,7 @@ func TestTorusBits(t *testing.T) {
 			onAll(func(l level) {
 				var c Counts
 				c[1][8*regs%512] = 7
-				TorusBits(&c, own, pad, 0, n, rows, a, b)
+				TorusBits(&c, 0, own, pad, 0, n, rows, a, b)
 				for i := range 512 * regs {
 					o := func(d int) int { return bit(own, 64*pad+i+d) }
 					k := o(near[0]) + o(near[1]) + o(0)
@@ -147,9 +147,9 @@ func TestTorusBits(t *testing.T) {
 		}
 		n := NewBitTorus([6]int{-25, 25, 24, -1, -24, 1})
 		var c Counts
-		assert.Panics(t, func() { TorusBits(&c, own[:8*regs], 0, 0, n, rows, a, b) })
-		assert.Panics(t, func() { TorusBits(&c, own, pad, 0, n, rows, a, b[1:]) })
-		assert.Panics(t, func() { TorusBits(&c, own, 2*pad, 0, n, rows, a, b) })
+		assert.Panics(t, func() { TorusBits(&c, 0, own[:8*regs], 0, 0, n, rows, a, b) })
+		assert.Panics(t, func() { TorusBits(&c, 0, own, pad, 0, n, rows, a, b[1:]) })
+		assert.Panics(t, func() { TorusBits(&c, 0, own, 2*pad, 0, n, rows, a, b) })
 	}
 }
 
@@ -244,7 +244,7 @@ func BenchmarkBits(b *testing.B) {
 	}
 	onEach(b, "Torus", func(b *testing.B) {
 		for b.Loop() {
-			TorusBits(&c, own, 16, 0, near, rows, rows, rows)
+			TorusBits(&c, 0, own, 16, 0, near, rows, rows, rows)
 		}
 		perElement(b, 64*len(dst), 0)
 	})

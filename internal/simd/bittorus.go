@@ -1,11 +1,14 @@
 package simd
 
+import "slices"
+
 // BitTorus tells where in a string the neighbours of a site are that are on a
 // torus of two colours, see [TorusBits].
 type BitTorus struct {
 	// near are the places relative to the site's: two in other rows; two of which
 	// the second is taken but at the ends of rows; two likewise for other rows.
 	near [6]int
+	ends [2]int    // the least and the greatest of them
 	asm  [6][4]int // bytes, and shifts to the right and to the left
 }
 
@@ -14,7 +17,7 @@ type BitTorus struct {
 // near[2] where a is set and near[3] where it is not; the others have near[4]
 // where b is set and near[5] where it is not.
 func NewBitTorus(near [6]int) *BitTorus {
-	t := &BitTorus{near: near}
+	t := &BitTorus{near: near, ends: [2]int{slices.Min(near[:]), slices.Max(near[:])}}
 	for j, at := range near {
 		shift := at & 63
 		t.asm[j] = [4]int{(at - shift) / 8, shift, 64 - shift}

@@ -1,7 +1,7 @@
 package simd
 
 // FlipOdds holds the probability of a site to flip for each of its states and each
-// number of its neighbours in state 1. It is immutable.
+// number of its neighbours in state 1. In its zero value none does.
 type FlipOdds struct {
 	// digits[p] is binary digit p of the probabilities as [Odds] has it: entries 0 …
 	// 7 are the coefficients of sites in state 0, the others are what to add to them,
@@ -9,18 +9,18 @@ type FlipOdds struct {
 	digits [64][16]uint64
 }
 
-// NewFlipOdds returns the odds p[x][k]·2⁻⁶⁴ of a site in state x with k neighbours in
-// state 1.
-func NewFlipOdds(p *[2][5]uint64) *FlipOdds {
-	o := &FlipOdds{}
-	off, on := NewOdds(p[0][:]), NewOdds(p[1][:])
-	for d := range o.digits {
-		copy(o.digits[d][:8], off.digits[d][:])
-		for j, v := range on.digits[d] {
-			o.digits[d][8+j] = v ^ off.digits[d][j]
+// Set sets the odds to p[x][k]·2⁻⁶⁴ for a site in state x with k neighbours in state 1.
+func (o *FlipOdds) Set(p *[2][5]uint64) {
+	var a [2][5]uint64
+	for x, p := range p {
+		a[x] = [5]uint64{p[0], p[0] ^ p[1], p[0] ^ p[2], p[0] ^ p[1] ^ p[2] ^ p[3], p[0] ^ p[4]}
+	}
+	for j, off := range a[0] {
+		on := off ^ a[1][j]
+		for d := range o.digits {
+			o.digits[d][j], o.digits[d][8+j] = -(off >> (63 - d) & 1), -(on >> (63 - d) & 1)
 		}
 	}
-	return o
 }
 
 // digit returns digit d of the probability for 64 sites and their counts.
@@ -34,7 +34,7 @@ func (o *FlipOdds) digit(d int, own, c0, c1, c2 uint64) uint64 {
 //
 //	dst_i = 1 where u_i < p[own_i][k_i], else 0,
 //
-// with k_i ≤ 4 its number of neighbours in state 1, p from [NewFlipOdds] and u_i as
+// with k_i ≤ 4 its number of neighbours in state 1, p from [FlipOdds.Set] and u_i as
 // [HeatBits] has it. It panics unless len(dst) is a multiple of 8, at most that of
 // counts, and own is as long.
 func FlipBits(dst, own []uint64, count *Counts, o *FlipOdds, ars bool, key, stream, group uint64) {
@@ -61,13 +61,15 @@ func (t *FlipTally) Add(u *FlipTally) {
 	}
 }
 
-// TallyFlips adds to t the sites of the string own, of which those flip that are set
-// in flip. It panics unless len(own) is a multiple of 8, at most that of counts, and
-// flip is as long. The result is undefined where a count is above 4.
-func TallyFlips(t *FlipTally, own, flip []uint64, count *Counts) {
+// TallyFlips adds to t the sites of the string own that are set in valid, of which those
+// flip that are set in flip. It panics unless len(own) is a multiple of 8, at most that
+// of counts, and the other strings are as long. The result is undefined where a count is
+// above 4.
+func TallyFlips(t *FlipTally, own, flip, valid []uint64, count *Counts) {
 	checkBits("own", len(own), len(count[0]))
 	checkLen("flip", len(flip), len(own))
-	terms := tallyFlips(own, flip, count)
+	checkLen("valid", len(valid), len(own))
+	terms := tallyFlips(own, flip, valid, count)
 	terms.addTo(t)
 }
 

@@ -21,8 +21,9 @@ func init() {
 				c[0][i], c[1][i], c[2][i] = c0, c1, c0<<3&^(c0|c1)
 				own[i] = c0*5 ^ c1
 			}
-			dst := make([]uint64, n)
-			FlipBits(dst, own, &c, NewFlipOdds(&flipOdds), i == 1, uint64(a.u[from]), 5, uint64(a.u[from+1]))
+			dst, odds := make([]uint64, n), FlipOdds{}
+			odds.Set(&flipOdds)
+			FlipBits(dst, own, &c, &odds, i == 1, uint64(a.u[from]), 5, uint64(a.u[from+1]))
 			for i, v := range dst {
 				a.i[0][from+2*i], a.i[0][from+2*i+1] = int32(v), int32(v>>32)
 			}
@@ -59,7 +60,9 @@ func testFlipBits(t *testing.T, ars bool) {
 		}
 		p := flipOdds
 		p[0][3], p[1][4], p[1][2] = number(77), number(490)+1, number(300)
-		o := NewFlipOdds(&p)
+		o := new(FlipOdds)
+		o.Set(&flipOdds) // of which nothing stays
+		o.Set(&p)
 		n := 8 * regs
 		own := words(r, n)
 		var count Counts
@@ -99,13 +102,13 @@ func testFlipBits(t *testing.T, ars bool) {
 		})
 	}
 	assert.Panics(t, func() {
-		FlipBits(make([]uint64, 7), make([]uint64, 7), new(Counts), NewFlipOdds(&flipOdds), ars, 0, 0, 0)
+		FlipBits(make([]uint64, 7), make([]uint64, 7), new(Counts), new(FlipOdds), ars, 0, 0, 0)
 	})
 	assert.Panics(t, func() {
-		FlipBits(make([]uint64, 8), make([]uint64, 16), new(Counts), NewFlipOdds(&flipOdds), ars, 0, 0, 0)
+		FlipBits(make([]uint64, 8), make([]uint64, 16), new(Counts), new(FlipOdds), ars, 0, 0, 0)
 	})
 	assert.Panics(t, func() {
-		FlipBits(make([]uint64, 520), make([]uint64, 520), new(Counts), NewFlipOdds(&flipOdds), ars, 0, 0, 0)
+		FlipBits(make([]uint64, 520), make([]uint64, 520), new(Counts), new(FlipOdds), ars, 0, 0, 0)
 	})
 }
 
@@ -114,7 +117,7 @@ func TestTallyFlips(t *testing.T) {
 	r := newRand(42)
 	for _, n := range []int{0, 8, 16, 40, 512} {
 		for _, alike := range []int{-1, 0, 1, 2, 3, 4} {
-			own, flip := words(r, n), words(r, n)
+			own, flip, valid := words(r, n), words(r, n), words(r, n)
 			var c Counts
 			var want FlipTally
 			want.Sites[1][2], want.Flips[0][4] = 5, 7
@@ -122,19 +125,19 @@ func TestTallyFlips(t *testing.T) {
 				k := r.IntN(5)
 				if alike >= 0 {
 					k = alike
-					own[i/64], flip[i/64] = ^uint64(0)*uint64(k%2), ^uint64(0)
+					own[i/64], flip[i/64], valid[i/64] = ^uint64(0)*uint64(k%2), ^uint64(0), ^uint64(0)
 				}
 				for b := range c {
 					c[b][i/64] |= uint64(k>>b&1) << (i % 64)
 				}
-				want.Sites[bit(own, i)][k]++
-				want.Flips[bit(own, i)][k] += bit(flip, i)
+				want.Sites[bit(own, i)][k] += bit(valid, i)
+				want.Flips[bit(own, i)][k] += bit(valid, i) * bit(flip, i)
 			}
 			withoutPopcounts(func() {
 				onAll(func(l level) {
 					var got FlipTally
 					got.Sites[1][2], got.Flips[0][4] = 5, 7
-					TallyFlips(&got, own, flip, &c)
+					TallyFlips(&got, own, flip, valid, &c)
 					require.Equal(t, want, got, "%s: %d words, alike %d", levelNames[l], n, alike)
 				})
 			})
@@ -144,16 +147,20 @@ func TestTallyFlips(t *testing.T) {
 	a.Sites[0][3], b.Sites[0][3], b.Flips[1][0] = 2, 3, 4
 	a.Add(&b)
 	assert.Equal(t, []int{5, 4}, []int{a.Sites[0][3], a.Flips[1][0]})
-	assert.Panics(t, func() { TallyFlips(&a, make([]uint64, 7), make([]uint64, 7), new(Counts)) })
-	assert.Panics(t, func() { TallyFlips(&a, make([]uint64, 8), make([]uint64, 16), new(Counts)) })
-	assert.Panics(t, func() { TallyFlips(&a, make([]uint64, 520), make([]uint64, 520), new(Counts)) })
+	assert.Panics(t, func() { TallyFlips(&a, make([]uint64, 7), make([]uint64, 7), make([]uint64, 7), new(Counts)) })
+	assert.Panics(t, func() { TallyFlips(&a, make([]uint64, 8), make([]uint64, 16), make([]uint64, 8), new(Counts)) })
+	assert.Panics(t, func() { TallyFlips(&a, make([]uint64, 8), make([]uint64, 8), make([]uint64, 16), new(Counts)) })
+	assert.Panics(t, func() {
+		TallyFlips(&a, make([]uint64, 520), make([]uint64, 520), make([]uint64, 520), new(Counts))
+	})
 }
 
 func BenchmarkFlipBits(b *testing.B) {
 	const regs = 64
 	r := newRand(1)
 	own, flip := words(r, 8*regs), words(r, 8*regs)
-	o := NewFlipOdds(&flipOdds)
+	var o FlipOdds
+	o.Set(&flipOdds)
 	var c Counts
 	for i := range own {
 		c[0][i], c[1][i] = r.Uint64(), r.Uint64()
@@ -162,7 +169,7 @@ func BenchmarkFlipBits(b *testing.B) {
 		name := map[bool]string{false: "Draw", true: "DrawARS"}[ars]
 		onEach(b, name, func(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
-				FlipBits(flip, own, &c, o, ars, 1, 2, uint64(i)<<20)
+				FlipBits(flip, own, &c, &o, ars, 1, 2, uint64(i)<<20)
 			}
 			perElement(b, 64*len(own), 0)
 		})
@@ -170,7 +177,7 @@ func BenchmarkFlipBits(b *testing.B) {
 	onEach(b, "Tally", func(b *testing.B) {
 		var t FlipTally
 		for b.Loop() {
-			TallyFlips(&t, own, flip, &c)
+			TallyFlips(&t, own, flip, own, &c)
 		}
 		perElement(b, 64*len(own), 0)
 	})

@@ -21,11 +21,11 @@ func refFlipHeat(dst, own []uint64, count *Counts, o *FlipOdds, group uint64, bl
 	}
 }
 
-func refTallyFlips(own, flip []uint64, count *Counts) (s flipTerms) {
-	flip = flip[:len(own)]
+func refTallyFlips(own, flip, valid []uint64, count *Counts) (s flipTerms) {
+	flip, valid = flip[:len(own)], valid[:len(own)]
 	for i, x := range own {
-		f, c0, c1 := flip[i], count[0][i], count[1][i]
-		for j, term := range [5]uint64{^uint64(0), c0, c1, c0 & c1, count[2][i]} {
+		v, f, c0, c1 := valid[i], flip[i], count[0][i], count[1][i]
+		for j, term := range [5]uint64{v, v & c0, v & c1, v & c0 & c1, v & count[2][i]} {
 			for k, v := range [4]uint64{term, term & x, term & f, term & x & f} {
 				s[j][k] += bits.OnesCount64(v)
 			}

@@ -30,6 +30,7 @@ type Torus struct {
 	near        [2]*simd.BitTorus // of a colour that is redrawn
 	even        []uint64          // sites in even rows
 	first, last []uint64          // of their row
+	valid       []uint64          // sites of both colours, one behind the other
 }
 
 // strip is the number of words of a string that one job redraws.
@@ -47,6 +48,11 @@ func NewTorus(rows, cols int) *Torus {
 	t.near[0] = simd.NewBitTorus([6]int{-n, n, left[0], left[1], right[0], right[1]})
 	t.near[1] = simd.NewBitTorus([6]int{-n, n, right[0], right[1], left[0], left[1]})
 	t.even, t.first, t.last = make([]uint64, t.words), make([]uint64, t.words), make([]uint64, t.words)
+	t.valid = make([]uint64, 2*t.words)
+	for i := range t.sites {
+		set(t.valid, i)
+		set(t.valid, 64*t.words+i)
+	}
 	for r := range rows {
 		set(t.first, r*n)
 		set(t.last, r*n+n-1)
@@ -85,6 +91,7 @@ func (t *Torus) NewState() *State {
 type Scratch struct {
 	count simd.Counts
 	draw  [strip]uint64
+	own   [strip]uint64
 }
 
 // Source says which random bits a colour is redrawn from: those of
@@ -110,7 +117,7 @@ func (t *Tally) Add(u Tally) {
 func (s *State) Redraw(colour, job int, o *simd.Odds, from Source, w *Scratch) Tally {
 	lo := job * strip
 	hi := min(lo+strip, s.words)
-	s.neighbours(colour, lo, hi, w)
+	s.neighbours(colour, lo, hi, w, 0)
 	group := from.Group + uint64(lo)/(simd.BitSites/64)*simd.BitGroups
 	simd.HeatBits(w.draw[:hi-lo], &w.count, o, from.ARS, from.Seed, from.Chain, group)
 	old := s.colour[colour][s.pad+lo : s.pad+hi]
@@ -123,17 +130,19 @@ func (s *State) Redraw(colour, job int, o *simd.Odds, from Source, w *Scratch) T
 func (s *State) Count(colour, job int, w *Scratch) Tally {
 	lo := job * strip
 	hi := min(lo+strip, s.words)
-	s.neighbours(colour, lo, hi, w)
+	s.neighbours(colour, lo, hi, w, 0)
 	now := s.colour[colour][s.pad+lo : s.pad+hi]
 	return s.tally(w, now, now, lo)
 }
 
-func (s *State) neighbours(colour, lo, hi int, w *Scratch) {
+// neighbours counts those of the words lo … hi−1 of a colour, from number at of the
+// scratch on.
+func (s *State) neighbours(colour, lo, hi int, w *Scratch, at int) {
 	a, b := s.first[lo:hi], s.last[lo:hi]
 	if colour == 1 {
 		a, b = b, a
 	}
-	simd.TorusBits(&w.count, s.colour[1-colour], s.pad, 64*lo, s.near[colour], s.even[lo:hi], a, b)
+	simd.TorusBits(&w.count, at, s.colour[1-colour], s.pad, 64*lo, s.near[colour], s.even[lo:hi], a, b)
 }
 
 // tally counts words from number lo of a colour on.

@@ -36,19 +36,8 @@ func plain(x []int32, rows, cols, colour int, p []uint64, from Source) (t Tally)
 		}
 		k := old[(r+1)%rows*cols+c] + old[(r+rows-1)%rows*cols+c] + old[r*cols+(c+1)%cols] + old[r*cols+(c+cols-1)%cols]
 		at := r*n + c/2
-		group := from.Group + uint64(at/512*16)
-		var u uint64
-		words := make([]uint32, 16*64)
-		if from.ARS {
-			simd.ARS(words, from.Seed, from.Chain, group)
-		} else {
-			simd.Philox(words, from.Seed, from.Chain, group)
-		}
-		for d := range 64 {
-			u |= uint64(words[16*d+at/32%16]>>(at%32)&1) << (63 - d)
-		}
 		x[i] = 0
-		if u < p[k] {
+		if number(from, at/32, at%32) < p[k] {
 			x[i] = 1
 		}
 		t.Up += int(x[i])
@@ -125,4 +114,64 @@ func TestNewTorusRefuses(t *testing.T) {
 		assert.PanicsWithValue(t, fmt.Sprintf("spins: NewTorus: %d rows and %d columns, want even numbers ≥ 4", shape[0], shape[1]),
 			func() { NewTorus(shape[0], shape[1]) })
 	}
+}
+
+// tally counts the sites of x by state and neighbours, and those that y has flipped.
+func tally(x, y []int32, rows, cols int) (t simd.FlipTally) {
+	for i, v := range x {
+		r, c := i/cols, i%cols
+		k := x[(r+1)%rows*cols+c] + x[(r+rows-1)%rows*cols+c] + x[r*cols+(c+1)%cols] + x[r*cols+(c+cols-1)%cols]
+		t.Sites[v][k]++
+		if y[i] != v {
+			t.Flips[v][k]++
+		}
+	}
+	return t
+}
+
+// TestTorusProposals holds proposals to draws site by site, strips of one colour and of
+// both, and counts of both directions to counts of sites.
+func TestTorusProposals(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 3))
+	p := [2][5]uint64{{1 << 61, 3 << 61, 1 << 63, 5 << 61, 1<<64 - 1<<59}, {0, 1 << 60, 1 << 62, 7 << 61, 1 << 59}}
+	var o simd.FlipOdds
+	o.Set(&p)
+	for _, shape := range append(slices.Clone(shapes[:6]), [2]int{24, 1400}, [2]int{32, 2048}, [2]int{300, 334}) {
+		rows, cols := shape[0], shape[1]
+		torus := NewTorus(rows, cols)
+		x := lattice(r, rows*cols)
+		y, z, w := make([]int32, len(x)), make([]int32, len(x)), new(Scratch)
+		from := Source{rows == 6, 1, 2, 77}
+		for i, v := range x {
+			a, b := i/cols, i%cols
+			colour := (a + b) % 2
+			k := x[(a+1)%rows*cols+b] + x[(a+rows-1)%rows*cols+b] + x[a*cols+(b+1)%cols] + x[a*cols+(b+cols-1)%cols]
+			at := from
+			at.Group += uint64(colour) * torus.Groups()
+			if y[i] = v; len(x) < 40000 && number(at, (a*cols/2+b/2)/32, (a*cols/2+b/2)%32) < p[v][k] {
+				y[i] = 1 - v
+			}
+		}
+		s, next := torus.NewState(), torus.NewState()
+		s.Pack(x)
+		var forth, back simd.FlipTally
+		for j := range torus.FlipJobs() {
+			s.Propose(&forth, next, j, &o, from, w)
+		}
+		for c := range 2 {
+			next.Close(c)
+		}
+		next.Spread(z, 0, 1)
+		if len(x) < 40000 {
+			require.Equal(t, y, z, "%v", shape)
+		}
+		for j := range torus.FlipJobs() {
+			next.Flips(&back, s, j, w)
+		}
+		require.Equal(t, tally(x, z, rows, cols), forth, "%v", shape)
+		require.Equal(t, tally(z, x, rows, cols), back, "%v", shape)
+		s.Spread(z, 0, 1)
+		require.Equal(t, x, z)
+	}
+	require.EqualValues(t, 2*NewTorus(50, 50).Groups(), NewTorus(50, 50).FlipGroups())
 }

@@ -64,8 +64,11 @@ func (d DLMC) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.K
 	}
 	_, levels := m.Shape()
 	if levels == 2 {
-		p := newFlips(m, chains, langevin{alpha: alpha, balance: d.Balance, jumps: true})
-		return newDMALA(m, chains, p, alpha, tuner), nil
+		l := langevin{alpha: alpha, balance: d.Balance, jumps: true}
+		if k := newTorusLangevin(m, chains, l, tuner); k != nil {
+			return k, nil
+		}
+		return newDMALA(m, chains, newFlips(m, chains, l), alpha, tuner), nil
 	}
 	p, err := newRows("DLMC", m, chains, langevin{alpha: alpha})
 	if err != nil {

@@ -72,6 +72,12 @@ func (d DMALA) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 		}
 	}
 	l := langevin{alpha: alpha, preconditioner: d.Preconditioner, window: d.Window, within: d.Within, balance: d.Balance, exact: d.Exact}
+	if err := l.check("DMALA", m, chains); err != nil {
+		return nil, err
+	}
+	if k := newTorusLangevin(m, chains, l, tuner); k != nil {
+		return k, nil
+	}
 	p, err := l.proposal(ctx, "DMALA", m, chains)
 	if err != nil {
 		return nil, err
@@ -259,44 +265,53 @@ func (k *dmala) UnmarshalBinary(b []byte) error {
 	return k.at.restore(b, 0)
 }
 
-// proposal returns the proposal that fits the model.
-func (l langevin) proposal(ctx context.Context, method string, m energy.Model, chains int) (proposal, error) {
-	sites, levels, err := check.Shape("mcmc: "+method, m, chains, sampler.BlockSize)
+// check returns an error if the settings do not fit each other, the model or the number
+// of chains.
+func (l langevin) check(method string, m energy.Model, chains int) error {
+	sites, _, err := check.Shape("mcmc: "+method, m, chains, sampler.BlockSize)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := checkStep(method, l.alpha); err != nil {
-		return nil, err
+		return err
 	}
 	if n := len(l.preconditioner); n != 0 && n != sites {
-		return nil, fmt.Errorf("mcmc: %s: len(Preconditioner) = %d, want %d (one per site)", method, n, sites)
+		return fmt.Errorf("mcmc: %s: len(Preconditioner) = %d, want %d (one per site)", method, n, sites)
 	}
 	for i, g := range l.preconditioner {
 		if !(g > 0) || math.IsInf(float64(g), 1) {
-			return nil, fmt.Errorf("mcmc: %s: Preconditioner[%d] = %v, want positive and finite", method, i, g)
+			return fmt.Errorf("mcmc: %s: Preconditioner[%d] = %v, want positive and finite", method, i, g)
 		}
 	}
 	if l.window < 0 {
-		return nil, fmt.Errorf("mcmc: %s: Window = %d, want ≥ 0", method, l.window)
+		return fmt.Errorf("mcmc: %s: Window = %d, want ≥ 0", method, l.window)
 	}
 	if err := l.balance.check(method); err != nil {
-		return nil, err
+		return err
 	}
 	switch {
 	case l.exact && l.window > 0:
-		return nil, fmt.Errorf("mcmc: %s: Exact with Window = %d: windows are of first order", method, l.window)
+		return fmt.Errorf("mcmc: %s: Exact with Window = %d: windows are of first order", method, l.window)
 	case l.exact && l.minibatch:
-		return nil, fmt.Errorf("mcmc: %s: Exact with Minibatch: estimates are not exact", method)
+		return fmt.Errorf("mcmc: %s: Exact with Minibatch: estimates are not exact", method)
 	}
 	if l.minibatch {
 		if _, ok := energy.As[energy.Stochastic](m); !ok {
-			return nil, fmt.Errorf("mcmc: %s: Minibatch needs an energy.Stochastic model, %T is not", method, m)
+			return fmt.Errorf("mcmc: %s: Minibatch needs an energy.Stochastic model, %T is not", method, m)
 		}
+	}
+	return nil
+}
+
+// proposal returns the proposal that fits the model.
+func (l langevin) proposal(ctx context.Context, method string, m energy.Model, chains int) (proposal, error) {
+	if err := l.check(method, m, chains); err != nil {
+		return nil, err
 	}
 	if l.within != nil {
 		return newConfined(ctx, method, m, chains, l)
 	}
-	if levels == 2 {
+	if _, levels := m.Shape(); levels == 2 {
 		return newFlips(m, chains, l), nil
 	}
 	return newRows(method, m, chains, l)

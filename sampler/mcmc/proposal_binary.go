@@ -15,44 +15,29 @@ import (
 // difference of the flip and δ² = 1; or that of [DLMC], where it flips with the
 // probability of a jump. Probabilities are multiples of 2⁻³¹.
 type flips struct {
-	sites  int
 	field  func(lo, hi int, e []float64, h []float32, y, x []int32)
 	cached *changes // nil unless the model is incremental
 	source energy.Stochastic
-	prec   []float32
+	flipLaw
 	unconfined
 
-	beta       float32   // balance: ½ for the Langevin proposal
-	cost       []float32 // 1/(2α), one entry, or 1/(2α g_i) per site
 	h, nextH   []float32 // fields: chains × sites
 	t, nextT   []int32   // flip thresholds: chains × sites
 	bits       []uint32
-	table      []float32      // scratch of models without a compact field
-	levels     *table         // of models without a field
-	generators []rand.Source  // scratch of estimate
-	balanced   *balancedFlips // nil: √t
-	jumps      bool           // DLMC's
-	rate       simd.JumpRate  // of jumps
-	tau        float32        // of jumps
+	table      []float32     // scratch of models without a compact field
+	levels     *table        // of models without a field
+	generators []rand.Source // scratch of estimate
 }
 
 func newFlips(m energy.Model, chains int, l langevin) *flips {
 	sites, _ := m.Shape()
 	n := chains * sites
 	p := apart.New(flips{
-		sites: sites, prec: l.preconditioner, beta: half,
-		cost: apart.Make[float32](max(1, len(l.preconditioner))),
-		h:    apart.Make[float32](n), nextH: apart.Make[float32](n),
+		flipLaw: newFlipLaw(sites, l),
+		h:       apart.Make[float32](n), nextH: apart.Make[float32](n),
 		t: apart.Make[int32](n), nextT: apart.Make[int32](n),
 		bits: apart.Make[uint32](sites),
 	})
-	switch {
-	case l.jumps:
-		p.jumps, p.rate = true, simd.JumpRate(l.balance)
-	case l.balance != Sqrt:
-		p.balanced = newBalancedFlips(l.balance)
-	}
-	p.setCost(l.alpha)
 	if l.exact {
 		p.table, p.levels = make([]float32, 2*n), newExactTable(m)
 		return p
@@ -84,40 +69,6 @@ func (p *flips) compact(lo int, h []float32) {
 	table := p.table[2*lo*p.sites:]
 	for i := range h {
 		h[i] = table[2*i+1] - table[2*i]
-	}
-}
-
-func (p *flips) setCost(alpha float64) {
-	if p.jumps {
-		p.tau = float32(alpha)
-		return
-	}
-	p.cost[0] = float32(1 / (2 * alpha))
-	for i, g := range p.prec {
-		p.cost[i] = float32(1 / (2 * alpha * float64(g)))
-	}
-	if p.balanced != nil {
-		p.balanced.setCost(p.cost)
-	}
-}
-
-func (p *flips) thresholds(t []int32, h []float32, x []int32) {
-	if p.jumps {
-		simd.JumpThresholds(t, h, x, p.tau, p.rate)
-		return
-	}
-	if p.balanced != nil {
-		for at := 0; at < len(x); at += p.sites {
-			p.balanced.thresholds(t[at:at+p.sites], h[at:at+p.sites], x[at:at+p.sites])
-		}
-		return
-	}
-	if len(p.cost) == 1 {
-		simd.FlipThresholds(t, h, x, p.beta, p.cost)
-		return
-	}
-	for at := 0; at < len(x); at += p.sites {
-		simd.FlipThresholds(t[at:at+p.sites], h[at:at+p.sites], x[at:at+p.sites], p.beta, p.cost)
 	}
 }
 

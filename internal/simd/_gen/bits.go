@@ -30,7 +30,7 @@ func bits(b *builder) {
 	}
 	flips("", "[20]uint32", newPhiloxSource)
 	flips("ARS", "[16]uint64", newAESSource)
-	b.each("torusBits", "func(count *[3][512]uint64, own *uint64, near *[6][4]int, rows, a, b *uint64, regs int)",
+	b.each("torusBits", "func(count *uint64, own *uint64, near *[6][4]int, rows, a, b *uint64, regs int)",
 		"is refTorusBits on regs ≥ 1 times 512 sites; near has the bytes to the word, the shift to the right and that of the next word to the left.", torusBits)
 	b.each("spreadBits", "func(x *int32, even, odd *uint64, bit, n, rows int)",
 		"is refSpreadBits on n ≥ 1 pairs of columns and rows ≥ 1.", spreadBits)

@@ -8,7 +8,7 @@ import (
 // flipTally writes what counts the sites that flip.
 func flipTally(b *builder) {
 	for _, w := range []int{8, 16} {
-		b.one(w, "tallyFlips", "func(own, flip *uint64, count *[3][512]uint64, regs int, sums *[5][2]uint64)",
+		b.one(w, "tallyFlips", "func(own, flip, valid *uint64, count *[3][512]uint64, regs int, sums *[5][2]uint64)",
 			"stores parts of the sums of refTallyFlips on regs ≥ 1 times 512 sites, 16 bits each; AVX-512 needs VPOPCNTDQ.", tallyFlips)
 	}
 }
@@ -16,24 +16,24 @@ func flipTally(b *builder) {
 // sets are the sites of a term that are counted: all, in state 1, flipping, both.
 const sets = 4
 
-// tallyFlips adds up the bits of the products of terms and sets; of those of the term
-// 1 it knows all.
+// tallyFlips adds up the bits of the products of terms and sets.
 func tallyFlips(k *kernel) {
-	own, flip, count, regs, sums := k.param("own"), k.param("flip"), k.param("count"), k.param("regs"), k.param("sums")
+	own, flip, valid, count := k.param("own"), k.param("flip"), k.param("valid"), k.param("count")
+	regs, sums := k.param("regs"), k.param("sums")
 	t := newFlipCounter(k)
-	i, end := k.GP64(), k.GP64()
+	i := k.GP64()
 	k.XORQ(i, i)
-	k.MOVQ(regs, end)
-	k.SHLQ(operand.U8(6), end)
+	k.SHLQ(operand.U8(6), regs)
 	k.Label("loop")
 	at := func(p reg.Register, disp int) operand.Mem {
 		return operand.Mem{Base: p, Index: i, Scale: 1, Disp: disp}
 	}
-	x, f, both := k.vec(), k.vec(), k.vec()
-	k.VMOVUPS(at(own, 0), x)
-	k.VMOVUPS(at(flip, 0), f)
+	all, x, f, both := k.vec(), k.vec(), k.vec(), k.vec()
+	k.VMOVUPS(at(valid, 0), all)
+	k.meet(at(own, 0), all, x)
+	k.meet(at(flip, 0), all, f)
 	k.meet(x, f, both)
-	set := [sets]reg.VecVirtual{1: x, 2: f, 3: both}
+	set := [sets]reg.VecVirtual{all, x, f, both}
 	for j := range t.sum {
 		var term reg.VecVirtual
 		if j > 0 {
@@ -46,9 +46,8 @@ func tallyFlips(k *kernel) {
 		t.count(j, term, set)
 	}
 	k.ADDQ(imm(4*k.w), i)
-	k.CMPQ(i, end)
+	k.CMPQ(i, regs)
 	k.JL(operand.LabelRef("loop"))
-	k.SHLQ(operand.U8(8), regs) // all sites, half of them in each part
 	for j := range t.sum {
 		v := t.packed(j)
 		if k.wide() {
@@ -60,12 +59,6 @@ func tallyFlips(k *kernel) {
 		high := k.XMM()
 		k.VEXTRACTI128(operand.U8(1), v.AsY(), high)
 		k.VPADDQ(v.AsX(), high, high)
-		if j == 0 {
-			all := k.XMM()
-			k.VMOVQ(regs, all)
-			k.VPBROADCASTQ(all, all)
-			k.VPADDQ(all, high, high)
-		}
 		k.VMOVDQU(high, operand.Mem{Base: sums, Disp: 16 * j})
 	}
 }
@@ -112,16 +105,10 @@ func newFlipCounter(k *kernel) *flipCounter {
 // count adds the products of a term, if it is not 1, and the sets.
 func (t *flipCounter) count(j int, term reg.VecVirtual, set [sets]reg.VecVirtual) {
 	for s, v := range set {
-		if term == nil && v == nil {
-			continue
-		}
 		x := t.vec()
-		switch {
-		case v == nil:
-			t.vmov(term, x)
-		case term == nil:
+		if term == nil {
 			t.vmov(v, x)
-		default:
+		} else {
 			t.meet(v, term, x)
 		}
 		if t.wide() {

@@ -1,0 +1,206 @@
+package mcmc
+
+import (
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/pool"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/spins"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
+)
+
+// torusChains holds the chains of a kernel for energy.Toroidal models: states as bits
+// in the colours of a chequerboard, beside x, which is what they are made from and
+// written to.
+type torusChains struct {
+	model  energy.Model
+	sites  int
+	rows   int
+	torus  *spins.Torus
+	d      [5]float64
+	states []*spins.State
+	held   []bool     // chains whose states are up to date
+	stale  []bool     // chains whose states x does not have yet
+	hidden bool       // it need not have them
+	start  []float64  // energies at the last Reset
+	since  []movement // what was counted then
+	now    []movement // and now
+	at     cursor
+
+	burst   *pool.Burst
+	workers [][]torusWorker // one each
+	job     struct {        // what workers do
+		state, next *spins.State
+		x           []int32
+		colour      int
+		rows        int // jobs of rows
+		from        spins.Source
+	}
+	count, spread func(worker, job int)
+}
+
+// torusWorker is what one worker writes.
+type torusWorker struct {
+	scratch spins.Scratch // whole cache lines
+	told    spins.Tally
+	flips   simd.FlipTally
+	_       [256 - 23*8]byte // whole cache lines as well, so that the next scratch begins at one
+}
+
+const colours = 2 // of a chequerboard
+
+// movement is what the energy depends on: Σ x_i x_j over the bonds and Σ x_i, by
+// colour.
+type movement struct {
+	bonds int
+	up    [colours]int
+}
+
+// newTorusChains returns false if the model is not toroidal or its sides are not
+// even and at least 4, as two colours demand.
+func newTorusChains(m energy.Model, chains int) (k torusChains, ok bool) {
+	t, ok := energy.As[energy.Toroidal](m)
+	if !ok {
+		return k, false
+	}
+	sites, _ := m.Shape()
+	cols, d, ok := t.Torus()
+	if !ok || cols%2 != 0 || cols < 4 || sites/cols%2 != 0 || sites/cols < 4 {
+		return k, false
+	}
+	return torusChains{
+		model: m, sites: sites, rows: sites / cols, torus: spins.NewTorus(sites/cols, cols), d: d,
+		states: make([]*spins.State, chains), held: apart.Make[bool](chains), stale: apart.Make[bool](chains),
+		start: make([]float64, chains), since: make([]movement, chains), now: apart.Make[movement](chains),
+		at: newCursor(chains),
+	}, true
+}
+
+// begin makes states and jobs, for chains that stay where they are in memory.
+func (k *torusChains) begin() {
+	for s := range k.states {
+		k.states[s] = k.torus.NewState()
+	}
+	k.count = func(w, job int) {
+		t := &k.workers[w][0]
+		t.told.Add(k.job.state.Count(k.job.colour, job, &t.scratch))
+	}
+	k.spread = func(_, job int) { k.job.state.Spread(k.job.x, job, k.job.rows) }
+	k.Workers(1)
+}
+
+// Workers implements the method that [sampler.Transition] speaks of.
+func (k *torusChains) Workers(n int) {
+	n = max(1, min(n, k.torus.Jobs()))
+	k.burst = pool.NewBurst(n)
+	k.workers = make([][]torusWorker, n)
+	for w := range k.workers {
+		k.workers[w] = apart.Make[torusWorker](1)
+	}
+}
+
+// each does jobs and returns the sum of what they counted.
+func (k *torusChains) each(jobs int, do func(worker, job int)) (sum spins.Tally) {
+	for _, w := range k.workers {
+		w[0].told = spins.Tally{}
+	}
+	k.burst.Each(jobs, do)
+	for _, w := range k.workers {
+		sum.Add(w[0].told)
+	}
+	return sum
+}
+
+func (k *torusChains) Reset(x []int32) error {
+	k.at.clear()
+	_, err := k.ResetUntil(nil, x)
+	return err
+}
+
+// ResetUntil is Reset until stop says so.
+func (k *torusChains) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
+	return k.at.renew(stop, 1, k.sites, func(_, lo, hi int) (bool, error) {
+		k.model.Energy(k.start[lo:hi], x[lo*k.sites:hi*k.sites])
+		for s := lo; s < hi; s++ {
+			k.hold(s, x)
+			k.since[s] = k.now[s]
+		}
+		return true, checkStart(k.start, lo, hi)
+	})
+}
+
+// hold takes the state of chain s from x.
+func (k *torusChains) hold(s int, x []int32) {
+	k.held[s], k.stale[s] = true, false
+	k.states[s].Pack(x[s*k.sites : (s+1)*k.sites])
+	k.job.state = k.states[s]
+	for c := range colours {
+		k.job.colour = c
+		t := k.each(k.torus.Jobs(), k.count)
+		k.now[s].bonds, k.now[s].up[c] = t.Bonds, t.Up
+	}
+}
+
+// Defer implements the method that [sampler.Transition] speaks of.
+func (k *torusChains) Defer(on bool) { k.hidden = on }
+
+// Show implements the method that [sampler.Transition] speaks of.
+func (k *torusChains) Show(x []int32) {
+	for s, stale := range k.stale {
+		if stale {
+			k.show(s, x)
+		}
+	}
+}
+
+// shown stores the state of chain s in x, unless that is deferred.
+func (k *torusChains) shown(s int, x []int32) {
+	if k.stale[s] = true; !k.hidden {
+		k.show(s, x)
+	}
+}
+
+func (k *torusChains) show(s int, x []int32) {
+	k.stale[s] = false
+	k.job.state, k.job.x, k.job.rows = k.states[s], x[s*k.sites:(s+1)*k.sites], k.torus.Jobs()
+	k.each(k.job.rows, k.spread)
+	k.job.x = nil
+}
+
+// energy returns the running energy of a chain: d[k] = d[0] + k(d[1]−d[0]) says
+// that a pair of ones counts d[1]−d[0] and a one d[0].
+func (k *torusChains) energy(s int) float64 { return k.energyAt(s, &k.now[s]) }
+
+// energyAt is energy of a state of which b was counted.
+func (k *torusChains) energyAt(s int, b *movement) float64 {
+	a := &k.since[s]
+	e := float64((k.d[1] - k.d[0]) * float64(b.bonds-a.bonds))
+	return k.start[s] + (e + float64(k.d[0]*float64(b.up[0]+b.up[1]-a.up[0]-a.up[1])))
+}
+
+// appendEnergies appends to a checkpoint what energies are counted from.
+func (k *torusChains) appendEnergies(b []byte) []byte {
+	b = wire.AppendFloat64s(b, k.start)
+	for _, m := range k.since {
+		b = wire.AppendInts(b, m.bonds, m.up[0], m.up[1])
+	}
+	return b
+}
+
+// restoreEnergies reads what appendEnergies wrote and returns the rest of b.
+func (k *torusChains) restoreEnergies(b []byte) ([]byte, error) {
+	clear(k.held)
+	clear(k.stale)
+	b, err := wire.ReadFloat64s(b, k.start)
+	if err != nil {
+		return nil, err
+	}
+	for s := range k.since {
+		var v [1 + colours]uint64
+		if b, err = wire.ReadUint64s(b, v[:]); err != nil {
+			return nil, err
+		}
+		k.since[s] = movement{int(v[0]), [colours]int{int(v[1]), int(v[2])}}
+	}
+	return b, nil
+}

@@ -1,0 +1,244 @@
+package mcmc
+
+import (
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/spins"
+	"github.com/gibbsite-go/gibbsite/internal/tune"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// torusLangevin is the kernel of [DMALA] and [DLMC] for energy.Toroidal models. The
+// probability of a site to flip depends on its state and on how many of its four
+// neighbours are in state 1, so that ten numbers, those of [flipLaw], draw sites as
+// bits; and counts of sites by these ten kinds, before and after, give the
+// log-probabilities of the proposal and of its reverse, and the energy.
+type torusLangevin struct {
+	torusChains
+	flipLaw
+	alpha       float64
+	tune        *tune.Tuner      // nil: the step size is fixed
+	odds        simd.FlipOdds    // of a step
+	flip, stay  [2][5]float64    // logarithms of probabilities, by state and neighbours
+	finite      bool             // all of them are
+	next        []*spins.State   // proposals
+	forth, back []simd.FlipTally // sites as they were, and as they are proposed
+	propose     func(worker, job int)
+	reverse     func(worker, job int)
+}
+
+// fewestSites is the number of sites of a torus from which on they are proposed as bits:
+// registers of fewer are too empty (BenchmarkTorusLangevin).
+var fewestSites = 256
+
+// newTorusLangevin returns nil if the model has no states of bits, or proposals do not
+// look at ten kinds of sites only.
+func newTorusLangevin(m energy.Model, chains int, l langevin, tuner *tune.Tuner) *torusLangevin {
+	if l.within != nil || l.window > 0 || l.minibatch || l.preconditioner != nil {
+		return nil
+	}
+	c, ok := newTorusChains(m, chains)
+	if !ok || c.sites < fewestSites {
+		return nil
+	}
+	k := apart.New(torusLangevin{
+		torusChains: c, flipLaw: newFlipLaw(len(c.d), l), tune: tuner, next: make([]*spins.State, chains),
+		forth: apart.Make[simd.FlipTally](chains), back: apart.Make[simd.FlipTally](chains),
+	})
+	k.begin()
+	for s := range k.next {
+		k.next[s] = k.torus.NewState()
+	}
+	k.propose = func(w, job int) {
+		t := &k.workers[w][0]
+		k.job.state.Propose(&t.flips, k.job.next, job, &k.odds, k.job.from, &t.scratch)
+	}
+	k.reverse = func(w, job int) {
+		t := &k.workers[w][0]
+		k.job.next.Flips(&t.flips, k.job.state, job, &t.scratch)
+	}
+	k.setStep(l.alpha)
+	return k
+}
+
+// setStep sets the step size from the next step on.
+func (k *torusLangevin) setStep(alpha float64) {
+	k.alpha = alpha
+	k.setCost(alpha)
+	var p [2][5]uint64
+	var h [5]float32
+	var x, y, t [5]int32
+	for n, d := range k.d {
+		h[n] = float32(d)
+	}
+	for v := range p {
+		for n := range x {
+			x[n], y[n] = int32(v), int32(1-v)
+		}
+		k.thresholds(t[:], h[:], x[:])
+		for n, t := range t {
+			one := []int32{t}
+			p[v][n] = uint64(max(t, 0)) << 33
+			k.flip[v][n], k.stay[v][n] = simd.FlipLogProb(x[n:n+1], y[n:n+1], one), simd.FlipLogProb(x[n:n+1], x[n:n+1], one)
+		}
+	}
+	k.odds.Set(&p)
+	sum := 0.0
+	for v := range p {
+		for n, q := range k.flip[v] {
+			sum += q + k.stay[v][n]
+		}
+	}
+	k.finite = sum-sum == 0
+}
+
+// logProb returns the log-probability that the sites flip as they were counted.
+func (k *torusLangevin) logProb(t *simd.FlipTally) float64 {
+	var part [2]float64
+	for x := range part {
+		for n, sites := range t.Sites[x] {
+			flips, stay, q := t.Flips[x][n], k.stay[x][n], k.flip[x][n]
+			if !k.finite {
+				stay, q = of(sites-flips, stay), of(flips, q)
+			}
+			part[x] += float64(float64(flips)*q) + float64(float64(sites-flips)*stay)
+		}
+	}
+	return part[0] + part[1]
+}
+
+// of returns the logarithm of a probability, or 0 if it is that of no site.
+func of(sites int, logq float64) float64 {
+	if sites == 0 {
+		return 0
+	}
+	return logq
+}
+
+// StepSize implements the method that [sampler.Transition] speaks of.
+func (k *torusLangevin) StepSize() float64 { return k.alpha }
+
+// Warning implements the method that [sampler.Transition] speaks of.
+func (k *torusLangevin) Warning() string { return k.tune.Warning(k.alpha) }
+
+func (k *torusLangevin) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
+	k.StepUntil(nil, info, x, r)
+}
+
+// StepUntil is Step until stop says so.
+func (k *torusLangevin) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
+	return k.at.step(stop, info, 3, k.torusChains.sites, r, func(stage, lo, hi int) bool {
+		for s := lo; s < hi; s++ {
+			k.move(stage, s, x, &r[s])
+		}
+		return true
+	})
+}
+
+// move does one stage of the step of chain s.
+func (k *torusLangevin) move(stage, s int, x []int32, r *sampler.Stream) {
+	if !k.held[s] {
+		k.hold(s, x)
+	}
+	j := &k.job
+	j.state, j.next = k.states[s], k.next[s]
+	switch stage {
+	case 0:
+		j.from = reserve(r, k.torus.FlipGroups())
+		k.tallies(&k.forth[s], k.propose)
+	case 1:
+		for c := range colours {
+			j.next.Close(c)
+		}
+		k.tallies(&k.back[s], k.reverse)
+	case 2:
+		k.judge(s, x, r)
+	}
+}
+
+// tallies does the jobs of a state and stores the sum of what they counted.
+func (k *torusLangevin) tallies(sum *simd.FlipTally, do func(worker, job int)) {
+	for _, w := range k.workers {
+		w[0].flips = simd.FlipTally{}
+	}
+	k.burst.Each(k.torus.FlipJobs(), do)
+	*sum = k.workers[0][0].flips
+	for _, w := range k.workers[1:] {
+		sum.Add(&w[0].flips)
+	}
+}
+
+// judge accepts the proposal of chain s or not.
+func (k *torusLangevin) judge(s int, x []int32, r *sampler.Stream) {
+	forth, back := &k.forth[s], &k.back[s]
+	moved := 0
+	for v := range forth.Flips {
+		for _, flips := range forth.Flips[v] {
+			moved += flips
+		}
+	}
+	next := movementOf(back)
+	e, changed := k.energy(s), k.energyAt(s, &next)
+	a, ok := accept(e-changed, k.logProb(forth), k.logProb(back))
+	told := &k.at.told[s]
+	*told = sampler.Info{Energy: e, Accept: a}
+	if !ok {
+		told.Invalid = 1
+	}
+	if r.Float64() < a && moved > 0 {
+		k.states[s], k.next[s] = k.next[s], k.states[s]
+		k.now[s] = next
+		told.Moved, told.Energy = moved, changed
+		k.shown(s, x)
+	} else if k.stale[s] {
+		k.shown(s, x)
+	}
+}
+
+// movementOf returns what the energy of a state depends on.
+func movementOf(t *simd.FlipTally) (m movement) {
+	for n, sites := range t.Sites[1] {
+		m.bonds += n * sites
+		m.up[0] += sites // of both colours
+	}
+	m.bonds /= 2 // each has two ends
+	return m
+}
+
+// Adapt implements [sampler.Adaptive].
+func (k *torusLangevin) Adapt(info []sampler.Info, step, of int) {
+	if k.tune != nil {
+		k.setStep(k.tune.AdaptTo(proposals(info), step, of))
+	}
+}
+
+func (k *torusLangevin) AppendBinary(b []byte) ([]byte, error) {
+	b = wire.AppendFloat64s(k.appendEnergies(b), []float64{k.alpha})
+	if k.tune != nil {
+		b = k.tune.Append(b)
+	}
+	return k.at.append(b), nil
+}
+
+func (k *torusLangevin) UnmarshalBinary(b []byte) error {
+	b, err := k.restoreEnergies(b)
+	if err != nil {
+		return err
+	}
+	var alpha [1]float64
+	if b, err = wire.ReadFloat64s(b, alpha[:]); err != nil {
+		return err
+	}
+	if err := checkStep("DMALA", alpha[0]); err != nil {
+		return err
+	}
+	if k.tune != nil {
+		if b, err = k.tune.Restore(b); err != nil {
+			return err
+		}
+	}
+	k.setStep(alpha[0])
+	return k.at.restore(b, 0)
+}
