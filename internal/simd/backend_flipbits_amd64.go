@@ -47,8 +47,7 @@ func tallyFlips(own, flip, valid []uint64, count *Counts) (s flipTerms) {
 	var sums [5][2]uint64
 	tallyFlipsRun(own, flip, valid, count, &sums)
 	for j, half := range sums {
-		v := half[0] + half[1]
-		s[j] = [4]int{int(v & 0xffff), int(v >> 16 & 0xffff), int(v >> 32 & 0xffff), int(v >> 48)}
+		s[j] = half[0] + half[1]
 	}
 	return s
 }

@@ -74,23 +74,20 @@ func TallyFlips(t *FlipTally, own, flip, valid []uint64, count *Counts) {
 }
 
 // flipTerms are, for the terms 1, c_0, c_1, c_0c_1 and c_2 of the digits of the number
-// of neighbours, the sites where a term is 1: all of them, those in state 1, those
-// that flip, those that do both.
-type flipTerms [5][4]int
+// of neighbours, the sites where a term is 1, in parts of 16 bits: all of them, those in
+// state 1, those that flip, those that do both.
+type flipTerms [5]uint64
 
 // addTo adds the sites by their counts, of which 3 is the only one with two digits and
 // 4 the only one with the third.
 func (s *flipTerms) addTo(t *FlipTally) {
-	var n [5][4]int // by count
-	for c := range n[0] {
-		one, two := s[1][c]-s[3][c], s[2][c]-s[3][c]
-		n[0][c] = s[0][c] - one - two - s[3][c] - s[4][c]
-		n[1][c], n[2][c], n[3][c], n[4][c] = one, two, s[3][c], s[4][c]
-	}
-	for k, v := range n {
-		t.Sites[1][k] += v[1]
-		t.Sites[0][k] += v[0] - v[1]
-		t.Flips[1][k] += v[3]
-		t.Flips[0][k] += v[2] - v[3]
+	one, two := s[1]-s[3], s[2]-s[3]
+	none := s[0] - one - two - s[3] - s[4]
+	for k, v := range [5]uint64{none, one, two, s[3], s[4]} {
+		all, on, flip, both := int(v&0xffff), int(v>>16&0xffff), int(v>>32&0xffff), int(v>>48)
+		t.Sites[0][k] += all - on
+		t.Sites[1][k] += on
+		t.Flips[0][k] += flip - both
+		t.Flips[1][k] += both
 	}
 }

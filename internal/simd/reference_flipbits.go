@@ -27,7 +27,7 @@ func refTallyFlips(own, flip, valid []uint64, count *Counts) (s flipTerms) {
 		v, f, c0, c1 := valid[i], flip[i], count[0][i], count[1][i]
 		for j, term := range [5]uint64{v, v & c0, v & c1, v & c0 & c1, v & count[2][i]} {
 			for k, v := range [4]uint64{term, term & x, term & f, term & x & f} {
-				s[j][k] += bits.OnesCount64(v)
+				s[j] += uint64(bits.OnesCount64(v)) << (16 * k)
 			}
 		}
 	}

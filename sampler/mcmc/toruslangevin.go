@@ -31,7 +31,7 @@ type torusLangevin struct {
 
 // fewestSites is the number of sites of a torus from which on they are proposed as bits:
 // registers of fewer are too empty (BenchmarkTorusLangevin).
-var fewestSites = 256
+var fewestSites = 400
 
 // newTorusLangevin returns nil if the model has no states of bits, or proposals do not
 // look at ten kinds of sites only.
@@ -95,18 +95,20 @@ func (k *torusLangevin) setStep(alpha float64) {
 }
 
 // logProb returns the log-probability that the sites flip as they were counted.
-func (k *torusLangevin) logProb(t *simd.FlipTally) float64 {
-	var part [2]float64
-	for x := range part {
+func (k *torusLangevin) logProb(t *simd.FlipTally) (logq float64) {
+	for x := range t.Sites {
+		flipped, stayed := 0.0, 0.0
 		for n, sites := range t.Sites[x] {
-			flips, stay, q := t.Flips[x][n], k.stay[x][n], k.flip[x][n]
+			flips, flip, stay := t.Flips[x][n], k.flip[x][n], k.stay[x][n]
 			if !k.finite {
-				stay, q = of(sites-flips, stay), of(flips, q)
+				flip, stay = of(flips, flip), of(sites-flips, stay)
 			}
-			part[x] += float64(float64(flips)*q) + float64(float64(sites-flips)*stay)
+			flipped += float64(float64(flips) * flip)
+			stayed += float64(float64(sites-flips) * stay)
 		}
+		logq += flipped + stayed
 	}
-	return part[0] + part[1]
+	return logq
 }
 
 // of returns the logarithm of a probability, or 0 if it is that of no site.

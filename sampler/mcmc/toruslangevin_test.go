@@ -320,7 +320,7 @@ func TestTorusLangevinGolden(t *testing.T) {
 // BenchmarkTorusLangevin steps chains of DMALA as bits and as numbers, with states that
 // are read after each step and with such that are not.
 func BenchmarkTorusLangevin(b *testing.B) {
-	for _, side := range []int{4, 8, 12, 16, 24, 50, 256} {
+	for _, side := range []int{8, 16, 18, 20, 22, 24, 50, 256} {
 		for _, chains := range []int{1, sampler.BlockSize} {
 			for _, g := range []generator.Kind{generator.Philox4x32, generator.ARS4x32} {
 				for _, how := range []string{"numbers", "bits", "deferred"} {
