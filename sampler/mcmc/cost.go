@@ -45,6 +45,10 @@ func (k *torusGibbs) Cost(info []sampler.Info) float64 {
 	return float64(len(info)) * (wholeCost + float64(bandCost*float64(k.rows)) + float64(bitCost*float64(k.sites)))
 }
 
+func (k *torusLangevin) Cost(info []sampler.Info) float64 {
+	return float64(len(info)) * (proposeCost + float64(kindCost*float64(k.torusChains.sites)))
+}
+
 func (k *wordGibbs) Cost(info []sampler.Info) float64 {
 	return float64(wholeCost + float64(float64(k.states.Lanes())*laneCost))
 }
