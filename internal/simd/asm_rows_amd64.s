@@ -201,7 +201,7 @@ TEXT ·weightsSegmentAVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSS m+24(FP), Y4
 	VMOVSD       (BX), X5
 	XORQ         SI, SI
-	XORQ         R8, R8
+	MOVQ         SI, R8
 	MOVQ         DX, DI
 	ANDQ         $-16, DI
 
@@ -286,7 +286,7 @@ end3:
 	MOVQ         DX, R9
 	SUBQ         SI, R9
 	SUBQ         $+0, R9
-	JLE          skip5
+	JLE          skip6
 	MOVQ         $+8, R10
 	CMPQ         R9, R10
 	CMOVQGT      R10, R9
@@ -326,11 +326,11 @@ end3:
 	VADDPD       Y6, Y0, Y0
 	VADDPD       Y7, Y1, Y1
 
-skip5:
+skip6:
 	MOVQ         DX, R9
 	SUBQ         SI, R9
 	SUBQ         $+8, R9
-	JLE          skip6
+	JLE          skip7
 	MOVQ         $+8, R10
 	CMPQ         R9, R10
 	CMOVQGT      R10, R9
@@ -370,7 +370,7 @@ skip5:
 	VADDPD       Y6, Y2, Y2
 	VADDPD       Y7, Y3, Y3
 
-skip6:
+skip7:
 done4:
 	VADDPD       Y2, Y0, Y0
 	VADDPD       Y3, Y1, Y1
@@ -497,222 +497,291 @@ TEXT ·weightsSegmentAVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS m+24(FP), Z0
 	VMOVSD       (BX), X3
 	XORQ         SI, SI
-	XORQ         R8, R8
 	MOVQ         DX, DI
-	ANDQ         $-16, DI
+	ANDQ         $-128, DI
+	JZ           last7
+	LEAQ         rows_zeros<>+0(SB), R8
 
-block1:
-	VPXORD            Z1, Z1, Z1
-	VPXORD            Z2, Z2, Z2
-	LEAQ              128(R8), R9
-	CMPQ              R9, DI
-	JG                some5
-	VMOVUPS           (CX)(SI*4), Z4
-	VSUBPS            Z0, Z4, Z4
-	VMOVUPS           64(CX)(SI*4), Z5
-	VSUBPS            Z0, Z5, Z5
-	VMOVUPS           128(CX)(SI*4), Z6
-	VSUBPS            Z0, Z6, Z6
-	VMOVUPS           192(CX)(SI*4), Z7
-	VSUBPS            Z0, Z7, Z7
-	VMOVUPS           256(CX)(SI*4), Z8
-	VSUBPS            Z0, Z8, Z8
-	VMOVUPS           320(CX)(SI*4), Z9
-	VSUBPS            Z0, Z9, Z9
-	VMOVUPS           384(CX)(SI*4), Z10
-	VSUBPS            Z0, Z10, Z10
-	VMOVUPS           448(CX)(SI*4), Z11
-	VSUBPS            Z0, Z11, Z11
-	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z4, K1
-	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z4, Z13
-	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z5, K2
-	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z5, Z15
-	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z6, K3
-	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z6, Z17
-	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z7, K4
-	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z7, Z19
-	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z8, K5
-	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z8, Z21
-	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z9, K6
-	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z9, Z23
-	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z10, K7
-	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z10, Z25
-	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z11, Z27
-	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z13, Z13
-	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z15, Z15
-	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z17, Z17
-	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z19, Z19
-	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z21, Z21
-	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z23, Z23
-	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z25, Z25
-	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z27, Z27
-	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z13, Z13
-	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z15, Z15
-	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z17, Z17
-	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z19, Z19
-	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z21, Z21
-	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z23, Z23
-	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z25, Z25
-	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z27, Z27
-	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z13, Z4
-	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z15, Z5
-	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z17, Z6
-	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z19, Z7
-	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z21, Z8
-	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z23, Z9
-	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z25, Z10
-	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z27, Z11
-	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z13, Z12
-	VSUBPS            Z12, Z4, Z4
-	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z15, Z12
-	VSUBPS            Z12, Z5, Z5
-	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z17, Z12
-	VSUBPS            Z12, Z6, Z6
-	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z19, Z12
-	VSUBPS            Z12, Z7, Z7
-	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z21, Z12
-	VSUBPS            Z12, Z8, Z8
-	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z23, Z12
-	VSUBPS            Z12, Z9, Z9
-	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z25, Z12
-	VSUBPS            Z12, Z10, Z10
-	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z27, Z12
-	VSUBPS            Z12, Z11, Z11
-	VMULPS.BCST       rows_word3c083142<>+0(SB), Z4, Z14
-	VMULPS.BCST       rows_word3c083142<>+0(SB), Z5, Z16
-	VMULPS.BCST       rows_word3c083142<>+0(SB), Z6, Z18
-	VMULPS.BCST       rows_word3c083142<>+0(SB), Z7, Z20
-	VMULPS.BCST       rows_word3c083142<>+0(SB), Z8, Z22
-	VMULPS.BCST       rows_word3c083142<>+0(SB), Z9, Z24
-	VMULPS.BCST       rows_word3c083142<>+0(SB), Z10, Z26
-	VMULPS.BCST       rows_word3c083142<>+0(SB), Z11, Z28
-	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z14, Z14
-	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z16, Z16
-	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z18, Z18
-	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z20, Z20
-	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z22, Z22
-	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z24, Z24
-	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z26, Z26
-	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z28, Z28
-	VMULPS            Z4, Z14, Z14
-	VMULPS            Z5, Z16, Z16
-	VMULPS            Z6, Z18, Z18
-	VMULPS            Z7, Z20, Z20
-	VMULPS            Z8, Z22, Z22
-	VMULPS            Z9, Z24, Z24
-	VMULPS            Z10, Z26, Z26
-	VMULPS            Z11, Z28, Z28
-	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z14, Z14
-	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z16, Z16
-	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z18, Z18
-	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z20, Z20
-	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z22, Z22
-	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z24, Z24
-	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z26, Z26
-	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z28, Z28
-	VMULPS            Z4, Z14, Z14
-	VMULPS            Z5, Z16, Z16
-	VMULPS            Z6, Z18, Z18
-	VMULPS            Z7, Z20, Z20
-	VMULPS            Z8, Z22, Z22
-	VMULPS            Z9, Z24, Z24
-	VMULPS            Z10, Z26, Z26
-	VMULPS            Z11, Z28, Z28
-	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z14, Z14
-	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z16, Z16
-	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z18, Z18
-	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z20, Z20
-	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z22, Z22
-	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z24, Z24
-	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z26, Z26
-	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z28, Z28
-	VMULPS            Z4, Z4, Z12
-	VMULPS            Z14, Z12, Z14
-	VMULPS            Z5, Z5, Z12
-	VMULPS            Z16, Z12, Z16
-	VMULPS            Z6, Z6, Z12
-	VMULPS            Z18, Z12, Z18
-	VMULPS            Z7, Z7, Z12
-	VMULPS            Z20, Z12, Z20
-	VMULPS            Z8, Z8, Z12
-	VMULPS            Z22, Z12, Z22
-	VMULPS            Z9, Z9, Z12
-	VMULPS            Z24, Z12, Z24
-	VMULPS            Z10, Z10, Z12
-	VMULPS            Z26, Z12, Z26
-	VMULPS            Z11, Z11, Z12
-	VMULPS            Z28, Z12, Z28
-	VADDPS            Z4, Z14, Z14
-	VADDPS            Z5, Z16, Z16
-	VADDPS            Z6, Z18, Z18
-	VADDPS            Z7, Z20, Z20
-	VADDPS            Z8, Z22, Z22
-	VADDPS            Z9, Z24, Z24
-	VADDPS            Z10, Z26, Z26
-	VADDPS            Z11, Z28, Z28
-	VADDPS.BCST       rows_word3f800000<>+0(SB), Z14, Z14
-	VADDPS.BCST       rows_word3f800000<>+0(SB), Z16, Z16
-	VADDPS.BCST       rows_word3f800000<>+0(SB), Z18, Z18
-	VADDPS.BCST       rows_word3f800000<>+0(SB), Z20, Z20
-	VADDPS.BCST       rows_word3f800000<>+0(SB), Z22, Z22
-	VADDPS.BCST       rows_word3f800000<>+0(SB), Z24, Z24
-	VADDPS.BCST       rows_word3f800000<>+0(SB), Z26, Z26
-	VADDPS.BCST       rows_word3f800000<>+0(SB), Z28, Z28
-	VSCALEFPS.Z       Z13, Z14, K1, Z14
-	VSCALEFPS.Z       Z15, Z16, K2, Z16
-	VSCALEFPS.Z       Z17, Z18, K3, Z18
-	VSCALEFPS.Z       Z19, Z20, K4, Z20
-	VSCALEFPS.Z       Z21, Z22, K5, Z22
-	VSCALEFPS.Z       Z23, Z24, K6, Z24
-	VSCALEFPS.Z       Z25, Z26, K7, Z26
-	VMOVUPS           448(CX)(SI*4), Z12
-	VSUBPS            Z0, Z12, Z12
-	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z12, K1
-	VSCALEFPS.Z       Z27, Z28, K1, Z28
-	VMOVUPS           Z14, (AX)(SI*4)
-	VMOVUPS           Z16, 64(AX)(SI*4)
-	VMOVUPS           Z18, 128(AX)(SI*4)
-	VMOVUPS           Z20, 192(AX)(SI*4)
-	VMOVUPS           Z22, 256(AX)(SI*4)
-	VMOVUPS           Z24, 320(AX)(SI*4)
-	VMOVUPS           Z26, 384(AX)(SI*4)
-	VMOVUPS           Z28, 448(AX)(SI*4)
-	VCVTPS2PD         (AX)(SI*4), Z4
-	VCVTPS2PD         32(AX)(SI*4), Z5
-	VADDPD            Z4, Z1, Z1
-	VADDPD            Z5, Z2, Z2
-	VCVTPS2PD         64(AX)(SI*4), Z4
-	VCVTPS2PD         96(AX)(SI*4), Z5
-	VADDPD            Z4, Z1, Z1
-	VADDPD            Z5, Z2, Z2
-	VCVTPS2PD         128(AX)(SI*4), Z4
-	VCVTPS2PD         160(AX)(SI*4), Z5
-	VADDPD            Z4, Z1, Z1
-	VADDPD            Z5, Z2, Z2
-	VCVTPS2PD         192(AX)(SI*4), Z4
-	VCVTPS2PD         224(AX)(SI*4), Z5
-	VADDPD            Z4, Z1, Z1
-	VADDPD            Z5, Z2, Z2
-	VCVTPS2PD         256(AX)(SI*4), Z4
-	VCVTPS2PD         288(AX)(SI*4), Z5
-	VADDPD            Z4, Z1, Z1
-	VADDPD            Z5, Z2, Z2
-	VCVTPS2PD         320(AX)(SI*4), Z4
-	VCVTPS2PD         352(AX)(SI*4), Z5
-	VADDPD            Z4, Z1, Z1
-	VADDPD            Z5, Z2, Z2
-	VCVTPS2PD         384(AX)(SI*4), Z4
-	VCVTPS2PD         416(AX)(SI*4), Z5
-	VADDPD            Z4, Z1, Z1
-	VADDPD            Z5, Z2, Z2
-	VCVTPS2PD         448(AX)(SI*4), Z4
-	VCVTPS2PD         480(AX)(SI*4), Z5
-	VADDPD            Z4, Z1, Z1
-	VADDPD            Z5, Z2, Z2
-	MOVQ              R9, SI
-	JMP               end3
+whole6:
+	VMOVUPS       (CX)(SI*4), Z4
+	VSUBPS        Z0, Z4, Z4
+	VMOVUPS       64(CX)(SI*4), Z5
+	VSUBPS        Z0, Z5, Z5
+	VMOVUPS       128(CX)(SI*4), Z6
+	VSUBPS        Z0, Z6, Z6
+	VMOVUPS       192(CX)(SI*4), Z7
+	VSUBPS        Z0, Z7, Z7
+	VMOVUPS       256(CX)(SI*4), Z8
+	VSUBPS        Z0, Z8, Z8
+	VMOVUPS       320(CX)(SI*4), Z9
+	VSUBPS        Z0, Z9, Z9
+	VMOVUPS       384(CX)(SI*4), Z10
+	VSUBPS        Z0, Z10, Z10
+	VMOVUPS       448(CX)(SI*4), Z11
+	VSUBPS        Z0, Z11, Z11
+	VBROADCASTSS  rows_wordc2ae999a<>+0(SB), Z19
+	VBROADCASTSS  rows_word3fb8aa3b<>+0(SB), Z12
+	VCMPPS        $0x05, Z19, Z4, K1
+	VMULPS        Z12, Z4, Z13
+	VCMPPS        $0x05, Z19, Z5, K2
+	VMULPS        Z12, Z5, Z14
+	VCMPPS        $0x05, Z19, Z6, K3
+	VMULPS        Z12, Z6, Z15
+	VCMPPS        $0x05, Z19, Z7, K4
+	VMULPS        Z12, Z7, Z16
+	VCMPPS        $0x05, Z19, Z8, K5
+	VMULPS        Z12, Z8, Z17
+	VCMPPS        $0x05, Z19, Z9, K6
+	VMULPS        Z12, Z9, Z18
+	VCMPPS        $0x05, Z19, Z10, K7
+	VMULPS        Z12, Z10, Z19
+	VMULPS        Z12, Z11, Z20
+	VPXORD        Z1, Z1, Z1
+	VCVTPS2PD     (R8), Z12
+	VADDPD        Z12, Z1, Z1
+	VPXORD        Z2, Z2, Z2
+	VCVTPS2PD     32(R8), Z12
+	VADDPD        Z12, Z2, Z2
+	VBROADCASTSS  rows_word4b40007f<>+0(SB), Z12
+	VADDPS        Z12, Z13, Z13
+	VADDPS        Z12, Z14, Z14
+	VADDPS        Z12, Z15, Z15
+	VADDPS        Z12, Z16, Z16
+	VADDPS        Z12, Z17, Z17
+	VADDPS        Z12, Z18, Z18
+	VADDPS        Z12, Z19, Z19
+	VADDPS        Z12, Z20, Z20
+	VCVTPS2PD     64(R8), Z21
+	VADDPD        Z21, Z1, Z1
+	VCVTPS2PD     96(R8), Z21
+	VADDPD        Z21, Z2, Z2
+	VSUBPS        Z12, Z13, Z13
+	VSUBPS        Z12, Z14, Z14
+	VSUBPS        Z12, Z15, Z15
+	VSUBPS        Z12, Z16, Z16
+	VSUBPS        Z12, Z17, Z17
+	VSUBPS        Z12, Z18, Z18
+	VSUBPS        Z12, Z19, Z19
+	VSUBPS        Z12, Z20, Z20
+	VCVTPS2PD     128(R8), Z12
+	VADDPD        Z12, Z1, Z1
+	VCVTPS2PD     160(R8), Z12
+	VADDPD        Z12, Z2, Z2
+	VBROADCASTSS  rows_word3f317200<>+0(SB), Z12
+	VBROADCASTSS  rows_word35bfbe8e<>+0(SB), Z21
+	VFNMADD231PS  Z12, Z13, Z4
+	VFNMADD231PS  Z12, Z14, Z5
+	VFNMADD231PS  Z12, Z15, Z6
+	VFNMADD231PS  Z12, Z16, Z7
+	VFNMADD231PS  Z12, Z17, Z8
+	VFNMADD231PS  Z12, Z18, Z9
+	VFNMADD231PS  Z12, Z19, Z10
+	VFNMADD231PS  Z12, Z20, Z11
+	VCVTPS2PD     192(R8), Z12
+	VADDPD        Z12, Z1, Z1
+	VCVTPS2PD     224(R8), Z12
+	VADDPD        Z12, Z2, Z2
+	VMULPS        Z21, Z13, Z12
+	VSUBPS        Z12, Z4, Z4
+	VMULPS        Z21, Z14, Z12
+	VSUBPS        Z12, Z5, Z5
+	VMULPS        Z21, Z15, Z12
+	VSUBPS        Z12, Z6, Z6
+	VMULPS        Z21, Z16, Z12
+	VSUBPS        Z12, Z7, Z7
+	VMULPS        Z21, Z17, Z12
+	VSUBPS        Z12, Z8, Z8
+	VMULPS        Z21, Z18, Z12
+	VSUBPS        Z12, Z9, Z9
+	VMULPS        Z21, Z19, Z12
+	VSUBPS        Z12, Z10, Z10
+	VMULPS        Z21, Z20, Z12
+	VSUBPS        Z12, Z11, Z11
+	VCVTPS2PD     256(R8), Z12
+	VADDPD        Z12, Z1, Z1
+	VCVTPS2PD     288(R8), Z12
+	VADDPD        Z12, Z2, Z2
+	VBROADCASTSS  rows_word3c083142<>+0(SB), Z12
+	VMULPS        Z12, Z4, Z21
+	VMULPS        Z12, Z5, Z22
+	VMULPS        Z12, Z6, Z23
+	VMULPS        Z12, Z7, Z24
+	VMULPS        Z12, Z8, Z25
+	VMULPS        Z12, Z9, Z26
+	VMULPS        Z12, Z10, Z27
+	VMULPS        Z12, Z11, Z28
+	VCVTPS2PD     320(R8), Z12
+	VADDPD        Z12, Z1, Z1
+	VCVTPS2PD     352(R8), Z12
+	VADDPD        Z12, Z2, Z2
+	VBROADCASTSS  rows_word3d2b94f8<>+0(SB), Z12
+	VADDPS        Z12, Z21, Z21
+	VADDPS        Z12, Z22, Z22
+	VADDPS        Z12, Z23, Z23
+	VADDPS        Z12, Z24, Z24
+	VADDPS        Z12, Z25, Z25
+	VADDPS        Z12, Z26, Z26
+	VADDPS        Z12, Z27, Z27
+	VADDPS        Z12, Z28, Z28
+	VCVTPS2PD     384(R8), Z12
+	VADDPD        Z12, Z1, Z1
+	VCVTPS2PD     416(R8), Z12
+	VADDPD        Z12, Z2, Z2
+	VMULPS        Z4, Z21, Z21
+	VMULPS        Z5, Z22, Z22
+	VMULPS        Z6, Z23, Z23
+	VMULPS        Z7, Z24, Z24
+	VMULPS        Z8, Z25, Z25
+	VMULPS        Z9, Z26, Z26
+	VMULPS        Z10, Z27, Z27
+	VMULPS        Z11, Z28, Z28
+	VBROADCASTSS  rows_word3e2aabd7<>+0(SB), Z12
+	VADDPS        Z12, Z21, Z21
+	VADDPS        Z12, Z22, Z22
+	VADDPS        Z12, Z23, Z23
+	VADDPS        Z12, Z24, Z24
+	VADDPS        Z12, Z25, Z25
+	VADDPS        Z12, Z26, Z26
+	VADDPS        Z12, Z27, Z27
+	VADDPS        Z12, Z28, Z28
+	VCVTPS2PD     448(R8), Z12
+	VADDPD        Z12, Z1, Z1
+	VCVTPS2PD     480(R8), Z12
+	VADDPD        Z12, Z2, Z2
+	VMULPS        Z4, Z21, Z21
+	VMULPS        Z5, Z22, Z22
+	VMULPS        Z6, Z23, Z23
+	VMULPS        Z7, Z24, Z24
+	VMULPS        Z8, Z25, Z25
+	VMULPS        Z9, Z26, Z26
+	VMULPS        Z10, Z27, Z27
+	VMULPS        Z11, Z28, Z28
+	VBROADCASTSS  rows_word3efffefe<>+0(SB), Z12
+	VADDPS        Z12, Z21, Z21
+	VADDPS        Z12, Z22, Z22
+	VADDPS        Z12, Z23, Z23
+	VADDPS        Z12, Z24, Z24
+	VADDPS        Z12, Z25, Z25
+	VADDPS        Z12, Z26, Z26
+	VADDPS        Z12, Z27, Z27
+	VADDPS        Z12, Z28, Z28
+	VADDPD        Z2, Z1, Z1
+	VEXTRACTF64X4 $0x01, Z1, Y12
+	VADDPD        Y12, Y1, Y1
+	VEXTRACTF32X4 $0x01, Y1, X12
+	VADDPD        X12, X1, X1
+	VPERMILPD     $0x01, X1, X12
+	VADDSD        X12, X1, X1
+	VADDSD        X1, X3, X3
+	VMULPS        Z4, Z4, Z12
+	VMULPS        Z21, Z12, Z21
+	VMULPS        Z5, Z5, Z12
+	VMULPS        Z22, Z12, Z22
+	VMULPS        Z6, Z6, Z12
+	VMULPS        Z23, Z12, Z23
+	VMULPS        Z7, Z7, Z12
+	VMULPS        Z24, Z12, Z24
+	VMULPS        Z8, Z8, Z12
+	VMULPS        Z25, Z12, Z25
+	VMULPS        Z9, Z9, Z12
+	VMULPS        Z26, Z12, Z26
+	VMULPS        Z10, Z10, Z12
+	VMULPS        Z27, Z12, Z27
+	VMULPS        Z11, Z11, Z12
+	VMULPS        Z28, Z12, Z28
+	VADDPS        Z4, Z21, Z21
+	VADDPS        Z5, Z22, Z22
+	VADDPS        Z6, Z23, Z23
+	VADDPS        Z7, Z24, Z24
+	VADDPS        Z8, Z25, Z25
+	VADDPS        Z9, Z26, Z26
+	VADDPS        Z10, Z27, Z27
+	VADDPS        Z11, Z28, Z28
+	VBROADCASTSS  rows_word3f800000<>+0(SB), Z4
+	VADDPS        Z4, Z21, Z21
+	VADDPS        Z4, Z22, Z22
+	VADDPS        Z4, Z23, Z23
+	VADDPS        Z4, Z24, Z24
+	VADDPS        Z4, Z25, Z25
+	VADDPS        Z4, Z26, Z26
+	VADDPS        Z4, Z27, Z27
+	VADDPS        Z4, Z28, Z28
+	VSCALEFPS.Z   Z13, Z21, K1, Z21
+	VSCALEFPS.Z   Z14, Z22, K2, Z22
+	VSCALEFPS.Z   Z15, Z23, K3, Z23
+	VSCALEFPS.Z   Z16, Z24, K4, Z24
+	VSCALEFPS.Z   Z17, Z25, K5, Z25
+	VSCALEFPS.Z   Z18, Z26, K6, Z26
+	VSCALEFPS.Z   Z19, Z27, K7, Z27
+	VMOVUPS       448(CX)(SI*4), Z12
+	VSUBPS        Z0, Z12, Z12
+	VCMPPS.BCST   $0x05, rows_wordc2ae999a<>+0(SB), Z12, K1
+	VSCALEFPS.Z   Z20, Z28, K1, Z28
+	VMOVUPS       Z21, (AX)(SI*4)
+	VMOVUPS       Z22, 64(AX)(SI*4)
+	VMOVUPS       Z23, 128(AX)(SI*4)
+	VMOVUPS       Z24, 192(AX)(SI*4)
+	VMOVUPS       Z25, 256(AX)(SI*4)
+	VMOVUPS       Z26, 320(AX)(SI*4)
+	VMOVUPS       Z27, 384(AX)(SI*4)
+	VMOVUPS       Z28, 448(AX)(SI*4)
+	LEAQ          (AX)(SI*4), R8
+	ADDQ          $+128, SI
+	CMPQ          SI, DI
+	JL            whole6
+	VPXORD        Z1, Z1, Z1
+	VCVTPS2PD     (R8), Z4
+	VADDPD        Z4, Z1, Z1
+	VPXORD        Z2, Z2, Z2
+	VCVTPS2PD     32(R8), Z4
+	VADDPD        Z4, Z2, Z2
+	VCVTPS2PD     64(R8), Z4
+	VADDPD        Z4, Z1, Z1
+	VCVTPS2PD     96(R8), Z4
+	VADDPD        Z4, Z2, Z2
+	VCVTPS2PD     128(R8), Z4
+	VADDPD        Z4, Z1, Z1
+	VCVTPS2PD     160(R8), Z4
+	VADDPD        Z4, Z2, Z2
+	VCVTPS2PD     192(R8), Z4
+	VADDPD        Z4, Z1, Z1
+	VCVTPS2PD     224(R8), Z4
+	VADDPD        Z4, Z2, Z2
+	VCVTPS2PD     256(R8), Z4
+	VADDPD        Z4, Z1, Z1
+	VCVTPS2PD     288(R8), Z4
+	VADDPD        Z4, Z2, Z2
+	VCVTPS2PD     320(R8), Z4
+	VADDPD        Z4, Z1, Z1
+	VCVTPS2PD     352(R8), Z4
+	VADDPD        Z4, Z2, Z2
+	VCVTPS2PD     384(R8), Z4
+	VADDPD        Z4, Z1, Z1
+	VCVTPS2PD     416(R8), Z4
+	VADDPD        Z4, Z2, Z2
+	VCVTPS2PD     448(R8), Z4
+	VADDPD        Z4, Z1, Z1
+	VCVTPS2PD     480(R8), Z4
+	VADDPD        Z4, Z2, Z2
+	VADDPD        Z2, Z1, Z1
+	VEXTRACTF64X4 $0x01, Z1, Y4
+	VADDPD        Y4, Y1, Y1
+	VEXTRACTF32X4 $0x01, Y1, X4
+	VADDPD        X4, X1, X1
+	VPERMILPD     $0x01, X1, X4
+	VADDSD        X4, X1, X1
+	VADDSD        X1, X3, X3
 
-some5:
+last7:
+	CMPQ    SI, DX
+	JE      ready5
+	MOVQ    SI, R8
+	MOVQ    DX, DI
+	ANDQ    $-16, DI
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	LEAQ    128(R8), R9
+	CMPQ    R9, DI
 	CMOVQGT DI, R9
 	CMPQ    SI, R9
 	JGE     end3
@@ -751,54 +820,53 @@ end3:
 	LEAQ              128(R8), R8
 	CMPQ              SI, R8
 	JGE               done4
-	MOVQ              DX, R9
-	SUBQ              SI, R9
-	SUBQ              $+0, R9
-	JLE               skip6
-	MOVQ              $-1, R10
-	BZHIQ             R9, R10, R10
-	KMOVW             R10, K1
+	SUBQ              SI, DX
+	SUBQ              $+0, DX
+	JLE               skip8
+	MOVQ              $-1, DI
+	BZHIQ             DX, DI, DI
+	KMOVW             DI, K1
 	VMOVUPS.Z         (CX)(SI*4), K1, Z4
-	VSUBPS            Z0, Z4, Z4
-	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z4, K2
-	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z4, Z5
-	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z5, Z5
-	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z5, Z6
-	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z6, Z4
-	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z6, Z5
-	VSUBPS            Z5, Z4, Z4
-	VMULPS.BCST       rows_word3c083142<>+0(SB), Z4, Z5
-	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z5, Z5
-	VMULPS            Z4, Z5, Z5
-	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z5, Z5
-	VMULPS            Z4, Z5, Z5
-	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z5, Z5
-	VMULPS            Z4, Z4, Z7
-	VMULPS            Z5, Z7, Z5
-	VADDPS            Z4, Z5, Z5
-	VADDPS.BCST       rows_word3f800000<>+0(SB), Z5, Z5
-	VSCALEFPS.Z       Z6, Z5, K2, Z5
-	VMOVUPS           Z5, K1, (AX)(SI*4)
-	VMOVAPS.Z         Z5, K1, Z5
-	VCVTPS2PD         Y5, Z4
-	VEXTRACTF64X4     $0x01, Z5, Y5
-	VCVTPS2PD         Y5, Z5
-	VADDPD            Z4, Z1, Z1
-	VADDPD            Z5, Z2, Z2
+	VSUBPS            Z0, Z4, Z0
+	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z0, K2
+	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z0, Z4
+	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z4, Z4
+	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z4, Z5
+	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z5, Z0
+	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z5, Z4
+	VSUBPS            Z4, Z0, Z0
+	VMULPS.BCST       rows_word3c083142<>+0(SB), Z0, Z4
+	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z4, Z4
+	VMULPS            Z0, Z4, Z4
+	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z4, Z4
+	VMULPS            Z0, Z4, Z4
+	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z4, Z4
+	VMULPS            Z0, Z0, Z6
+	VMULPS            Z4, Z6, Z4
+	VADDPS            Z0, Z4, Z4
+	VADDPS.BCST       rows_word3f800000<>+0(SB), Z4, Z4
+	VSCALEFPS.Z       Z5, Z4, K2, Z4
+	VMOVUPS           Z4, K1, (AX)(SI*4)
+	VMOVAPS.Z         Z4, K1, Z4
+	VCVTPS2PD         Y4, Z0
+	VEXTRACTF64X4     $0x01, Z4, Y4
+	VCVTPS2PD         Y4, Z4
+	VADDPD            Z0, Z1, Z1
+	VADDPD            Z4, Z2, Z2
 
-skip6:
+skip8:
 done4:
 	VADDPD        Z2, Z1, Z1
-	VEXTRACTF64X4 $0x01, Z1, Y4
-	VADDPD        Y4, Y1, Y1
-	VEXTRACTF32X4 $0x01, Y1, X4
-	VADDPD        X4, X1, X1
-	VPERMILPD     $0x01, X1, X4
-	VADDSD        X4, X1, X1
+	VEXTRACTF64X4 $0x01, Z1, Y0
+	VADDPD        Y0, Y1, Y1
+	VEXTRACTF32X4 $0x01, Y1, X0
+	VADDPD        X0, X1, X1
+	VPERMILPD     $0x01, X1, X0
+	VADDSD        X0, X1, X1
 	VADDSD        X1, X3, X3
-	CMPQ          R8, DX
-	JL            block1
-	VMOVSD        X3, (BX)
+
+ready5:
+	VMOVSD X3, (BX)
 	VZEROUPPER
 	RET
 
@@ -832,6 +900,136 @@ GLOBL rows_word3f800000<>(SB), RODATA|NOPTR, $4
 DATA rows_wordc2ae999a<>+0(SB)/4, $0xc2ae999a
 GLOBL rows_wordc2ae999a<>(SB), RODATA|NOPTR, $4
 
+DATA rows_zeros<>+0(SB)/4, $0x00000000
+DATA rows_zeros<>+4(SB)/4, $0x00000000
+DATA rows_zeros<>+8(SB)/4, $0x00000000
+DATA rows_zeros<>+12(SB)/4, $0x00000000
+DATA rows_zeros<>+16(SB)/4, $0x00000000
+DATA rows_zeros<>+20(SB)/4, $0x00000000
+DATA rows_zeros<>+24(SB)/4, $0x00000000
+DATA rows_zeros<>+28(SB)/4, $0x00000000
+DATA rows_zeros<>+32(SB)/4, $0x00000000
+DATA rows_zeros<>+36(SB)/4, $0x00000000
+DATA rows_zeros<>+40(SB)/4, $0x00000000
+DATA rows_zeros<>+44(SB)/4, $0x00000000
+DATA rows_zeros<>+48(SB)/4, $0x00000000
+DATA rows_zeros<>+52(SB)/4, $0x00000000
+DATA rows_zeros<>+56(SB)/4, $0x00000000
+DATA rows_zeros<>+60(SB)/4, $0x00000000
+DATA rows_zeros<>+64(SB)/4, $0x00000000
+DATA rows_zeros<>+68(SB)/4, $0x00000000
+DATA rows_zeros<>+72(SB)/4, $0x00000000
+DATA rows_zeros<>+76(SB)/4, $0x00000000
+DATA rows_zeros<>+80(SB)/4, $0x00000000
+DATA rows_zeros<>+84(SB)/4, $0x00000000
+DATA rows_zeros<>+88(SB)/4, $0x00000000
+DATA rows_zeros<>+92(SB)/4, $0x00000000
+DATA rows_zeros<>+96(SB)/4, $0x00000000
+DATA rows_zeros<>+100(SB)/4, $0x00000000
+DATA rows_zeros<>+104(SB)/4, $0x00000000
+DATA rows_zeros<>+108(SB)/4, $0x00000000
+DATA rows_zeros<>+112(SB)/4, $0x00000000
+DATA rows_zeros<>+116(SB)/4, $0x00000000
+DATA rows_zeros<>+120(SB)/4, $0x00000000
+DATA rows_zeros<>+124(SB)/4, $0x00000000
+DATA rows_zeros<>+128(SB)/4, $0x00000000
+DATA rows_zeros<>+132(SB)/4, $0x00000000
+DATA rows_zeros<>+136(SB)/4, $0x00000000
+DATA rows_zeros<>+140(SB)/4, $0x00000000
+DATA rows_zeros<>+144(SB)/4, $0x00000000
+DATA rows_zeros<>+148(SB)/4, $0x00000000
+DATA rows_zeros<>+152(SB)/4, $0x00000000
+DATA rows_zeros<>+156(SB)/4, $0x00000000
+DATA rows_zeros<>+160(SB)/4, $0x00000000
+DATA rows_zeros<>+164(SB)/4, $0x00000000
+DATA rows_zeros<>+168(SB)/4, $0x00000000
+DATA rows_zeros<>+172(SB)/4, $0x00000000
+DATA rows_zeros<>+176(SB)/4, $0x00000000
+DATA rows_zeros<>+180(SB)/4, $0x00000000
+DATA rows_zeros<>+184(SB)/4, $0x00000000
+DATA rows_zeros<>+188(SB)/4, $0x00000000
+DATA rows_zeros<>+192(SB)/4, $0x00000000
+DATA rows_zeros<>+196(SB)/4, $0x00000000
+DATA rows_zeros<>+200(SB)/4, $0x00000000
+DATA rows_zeros<>+204(SB)/4, $0x00000000
+DATA rows_zeros<>+208(SB)/4, $0x00000000
+DATA rows_zeros<>+212(SB)/4, $0x00000000
+DATA rows_zeros<>+216(SB)/4, $0x00000000
+DATA rows_zeros<>+220(SB)/4, $0x00000000
+DATA rows_zeros<>+224(SB)/4, $0x00000000
+DATA rows_zeros<>+228(SB)/4, $0x00000000
+DATA rows_zeros<>+232(SB)/4, $0x00000000
+DATA rows_zeros<>+236(SB)/4, $0x00000000
+DATA rows_zeros<>+240(SB)/4, $0x00000000
+DATA rows_zeros<>+244(SB)/4, $0x00000000
+DATA rows_zeros<>+248(SB)/4, $0x00000000
+DATA rows_zeros<>+252(SB)/4, $0x00000000
+DATA rows_zeros<>+256(SB)/4, $0x00000000
+DATA rows_zeros<>+260(SB)/4, $0x00000000
+DATA rows_zeros<>+264(SB)/4, $0x00000000
+DATA rows_zeros<>+268(SB)/4, $0x00000000
+DATA rows_zeros<>+272(SB)/4, $0x00000000
+DATA rows_zeros<>+276(SB)/4, $0x00000000
+DATA rows_zeros<>+280(SB)/4, $0x00000000
+DATA rows_zeros<>+284(SB)/4, $0x00000000
+DATA rows_zeros<>+288(SB)/4, $0x00000000
+DATA rows_zeros<>+292(SB)/4, $0x00000000
+DATA rows_zeros<>+296(SB)/4, $0x00000000
+DATA rows_zeros<>+300(SB)/4, $0x00000000
+DATA rows_zeros<>+304(SB)/4, $0x00000000
+DATA rows_zeros<>+308(SB)/4, $0x00000000
+DATA rows_zeros<>+312(SB)/4, $0x00000000
+DATA rows_zeros<>+316(SB)/4, $0x00000000
+DATA rows_zeros<>+320(SB)/4, $0x00000000
+DATA rows_zeros<>+324(SB)/4, $0x00000000
+DATA rows_zeros<>+328(SB)/4, $0x00000000
+DATA rows_zeros<>+332(SB)/4, $0x00000000
+DATA rows_zeros<>+336(SB)/4, $0x00000000
+DATA rows_zeros<>+340(SB)/4, $0x00000000
+DATA rows_zeros<>+344(SB)/4, $0x00000000
+DATA rows_zeros<>+348(SB)/4, $0x00000000
+DATA rows_zeros<>+352(SB)/4, $0x00000000
+DATA rows_zeros<>+356(SB)/4, $0x00000000
+DATA rows_zeros<>+360(SB)/4, $0x00000000
+DATA rows_zeros<>+364(SB)/4, $0x00000000
+DATA rows_zeros<>+368(SB)/4, $0x00000000
+DATA rows_zeros<>+372(SB)/4, $0x00000000
+DATA rows_zeros<>+376(SB)/4, $0x00000000
+DATA rows_zeros<>+380(SB)/4, $0x00000000
+DATA rows_zeros<>+384(SB)/4, $0x00000000
+DATA rows_zeros<>+388(SB)/4, $0x00000000
+DATA rows_zeros<>+392(SB)/4, $0x00000000
+DATA rows_zeros<>+396(SB)/4, $0x00000000
+DATA rows_zeros<>+400(SB)/4, $0x00000000
+DATA rows_zeros<>+404(SB)/4, $0x00000000
+DATA rows_zeros<>+408(SB)/4, $0x00000000
+DATA rows_zeros<>+412(SB)/4, $0x00000000
+DATA rows_zeros<>+416(SB)/4, $0x00000000
+DATA rows_zeros<>+420(SB)/4, $0x00000000
+DATA rows_zeros<>+424(SB)/4, $0x00000000
+DATA rows_zeros<>+428(SB)/4, $0x00000000
+DATA rows_zeros<>+432(SB)/4, $0x00000000
+DATA rows_zeros<>+436(SB)/4, $0x00000000
+DATA rows_zeros<>+440(SB)/4, $0x00000000
+DATA rows_zeros<>+444(SB)/4, $0x00000000
+DATA rows_zeros<>+448(SB)/4, $0x00000000
+DATA rows_zeros<>+452(SB)/4, $0x00000000
+DATA rows_zeros<>+456(SB)/4, $0x00000000
+DATA rows_zeros<>+460(SB)/4, $0x00000000
+DATA rows_zeros<>+464(SB)/4, $0x00000000
+DATA rows_zeros<>+468(SB)/4, $0x00000000
+DATA rows_zeros<>+472(SB)/4, $0x00000000
+DATA rows_zeros<>+476(SB)/4, $0x00000000
+DATA rows_zeros<>+480(SB)/4, $0x00000000
+DATA rows_zeros<>+484(SB)/4, $0x00000000
+DATA rows_zeros<>+488(SB)/4, $0x00000000
+DATA rows_zeros<>+492(SB)/4, $0x00000000
+DATA rows_zeros<>+496(SB)/4, $0x00000000
+DATA rows_zeros<>+500(SB)/4, $0x00000000
+DATA rows_zeros<>+504(SB)/4, $0x00000000
+DATA rows_zeros<>+508(SB)/4, $0x00000000
+GLOBL rows_zeros<>(SB), RODATA|NOPTR, $512
+
 // func weightsRowsAVX2(p *float32, w *float32, max *float32, total *float64, rows int, cols int, floor float32)
 // Requires: AVX, AVX2, CMOV, FMA3
 TEXT ·weightsRowsAVX2(SB), NOSPLIT, $0-52
@@ -841,76 +1039,79 @@ TEXT ·weightsRowsAVX2(SB), NOSPLIT, $0-52
 	MOVQ max+16(FP), BX
 	MOVQ total+24(FP), SI
 	MOVQ rows+32(FP), DI
+	MOVQ CX, R8
+	MOVQ BX, R9
+	MOVQ DI, R10
 
-row:
+maxima:
 	VMOVDQU rows_constff800000<>+0(SB), Y0
 	VMOVDQA Y0, Y1
 	VMOVDQA Y0, Y2
 	VMOVDQA Y0, Y3
 	VMOVDQA Y0, Y4
-	XORQ    R8, R8
-	MOVQ    DX, R9
-	ANDQ    $-32, R9
-	CMPQ    R8, R9
+	XORQ    R11, R11
+	MOVQ    DX, R12
+	ANDQ    $-32, R12
+	CMPQ    R11, R12
 	JGE     maxNext3
 
 max2:
-	VMOVUPS (CX)(R8*4), Y5
+	VMOVUPS (R8)(R11*4), Y5
 	VMAXPS  Y1, Y5, Y1
-	VMOVUPS 32(CX)(R8*4), Y5
+	VMOVUPS 32(R8)(R11*4), Y5
 	VMAXPS  Y2, Y5, Y2
-	VMOVUPS 64(CX)(R8*4), Y5
+	VMOVUPS 64(R8)(R11*4), Y5
 	VMAXPS  Y3, Y5, Y3
-	VMOVUPS 96(CX)(R8*4), Y5
+	VMOVUPS 96(R8)(R11*4), Y5
 	VMAXPS  Y4, Y5, Y4
-	ADDQ    $+32, R8
-	CMPQ    R8, R9
+	ADDQ    $+32, R11
+	CMPQ    R11, R12
 	JL      max2
 
 maxNext3:
-	MOVQ DX, R9
-	ANDQ $-16, R9
-	CMPQ R8, R9
+	MOVQ DX, R12
+	ANDQ $-16, R12
+	CMPQ R11, R12
 	JGE  maxNext5
 
 max4:
-	VMOVUPS (CX)(R8*4), Y5
+	VMOVUPS (R8)(R11*4), Y5
 	VMAXPS  Y1, Y5, Y1
-	VMOVUPS 32(CX)(R8*4), Y5
+	VMOVUPS 32(R8)(R11*4), Y5
 	VMAXPS  Y2, Y5, Y2
-	ADDQ    $+16, R8
-	CMPQ    R8, R9
+	ADDQ    $+16, R11
+	CMPQ    R11, R12
 	JL      max4
 
 maxNext5:
-	MOVQ       DX, R9
-	SUBQ       R8, R9
-	SUBQ       $+0, R9
+	MOVQ       DX, R12
+	SUBQ       R11, R12
+	SUBQ       $+0, R12
 	JLE        skip6
-	MOVQ       $+8, R10
-	CMPQ       R9, R10
-	CMOVQGT    R10, R9
-	LEAQ       rows_leading<>+32(SB), R10
-	SHLQ       $0x02, R9
-	SUBQ       R9, R10
-	VMOVDQU    (R10), Y5
-	VMASKMOVPS (CX)(R8*4), Y5, Y6
+	MOVQ       $+8, R13
+	CMPQ       R12, R13
+	CMOVQGT    R13, R12
+	LEAQ       rows_leading<>+32(SB), R13
+	SHLQ       $0x02, R12
+	SUBQ       R12, R13
+	VMOVDQU    (R13), Y5
+	VMASKMOVPS (R8)(R11*4), Y5, Y6
 	VBLENDVPS  Y5, Y6, Y0, Y6
 	VMAXPS     Y1, Y6, Y1
 
 skip6:
-	MOVQ       DX, R9
-	SUBQ       R8, R9
-	SUBQ       $+8, R9
+	MOVQ       DX, R12
+	SUBQ       R11, R12
+	SUBQ       $+8, R12
 	JLE        skip7
-	MOVQ       $+8, R10
-	CMPQ       R9, R10
-	CMOVQGT    R10, R9
-	LEAQ       rows_leading<>+32(SB), R10
-	SHLQ       $0x02, R9
-	SUBQ       R9, R10
-	VMOVDQU    (R10), Y5
-	VMASKMOVPS 32(CX)(R8*4), Y5, Y6
+	MOVQ       $+8, R13
+	CMPQ       R12, R13
+	CMOVQGT    R13, R12
+	LEAQ       rows_leading<>+32(SB), R13
+	SHLQ       $0x02, R12
+	SUBQ       R12, R13
+	VMOVDQU    (R13), Y5
+	VMASKMOVPS 32(R8)(R11*4), Y5, Y6
 	VBLENDVPS  Y5, Y6, Y0, Y6
 	VMAXPS     Y2, Y6, Y2
 
@@ -929,11 +1130,18 @@ skip7:
 	VCMPPS       $0x04, X0, X1, X0
 	VADDPS       X2, X1, X2
 	VANDPS       X2, X0, X0
-	VBROADCASTSS X0, Y4
-	VMOVSS       X4, (BX)
+	VBROADCASTSS X0, Y0
+	VMOVSS       X0, (R9)
+	LEAQ         (R8)(DX*4), R8
+	ADDQ         $+4, R9
+	DECQ         R10
+	JNZ          maxima
+
+row:
+	VBROADCASTSS (BX), Y4
 	VXORPS       X5, X5, X5
 	XORQ         R8, R8
-	XORQ         R10, R10
+	MOVQ         R8, R10
 	MOVQ         DX, R9
 	ANDQ         $-16, R9
 
@@ -1018,7 +1226,7 @@ end10:
 	MOVQ         DX, R11
 	SUBQ         R8, R11
 	SUBQ         $+0, R11
-	JLE          skip12
+	JLE          skip13
 	MOVQ         $+8, R12
 	CMPQ         R11, R12
 	CMOVQGT      R12, R11
@@ -1058,11 +1266,11 @@ end10:
 	VADDPD       Y6, Y0, Y0
 	VADDPD       Y7, Y1, Y1
 
-skip12:
+skip13:
 	MOVQ         DX, R11
 	SUBQ         R8, R11
 	SUBQ         $+8, R11
-	JLE          skip13
+	JLE          skip14
 	MOVQ         $+8, R12
 	CMPQ         R11, R12
 	CMOVQGT      R12, R11
@@ -1102,7 +1310,7 @@ skip12:
 	VADDPD       Y6, Y2, Y2
 	VADDPD       Y7, Y3, Y3
 
-skip13:
+skip14:
 done11:
 	VADDPD       Y2, Y0, Y0
 	VADDPD       Y3, Y1, Y1
@@ -1134,54 +1342,57 @@ TEXT ·weightsRowsAVX512(SB), NOSPLIT, $0-52
 	MOVQ         max+16(FP), BX
 	MOVQ         total+24(FP), SI
 	MOVQ         rows+32(FP), DI
+	MOVQ         CX, R8
+	MOVQ         BX, R9
+	MOVQ         DI, R10
 
-row:
+maxima:
 	VMOVDQA32 Z0, Z3
 	VMOVDQA32 Z0, Z4
 	VMOVDQA32 Z0, Z5
 	VMOVDQA32 Z0, Z6
-	XORQ      R8, R8
-	MOVQ      DX, R9
-	ANDQ      $-64, R9
-	CMPQ      R8, R9
+	XORQ      R11, R11
+	MOVQ      DX, R12
+	ANDQ      $-64, R12
+	CMPQ      R11, R12
 	JGE       maxNext3
 
 max2:
-	VMOVUPS (CX)(R8*4), Z7
+	VMOVUPS (R8)(R11*4), Z7
 	VMAXPS  Z3, Z7, Z3
-	VMOVUPS 64(CX)(R8*4), Z7
+	VMOVUPS 64(R8)(R11*4), Z7
 	VMAXPS  Z4, Z7, Z4
-	VMOVUPS 128(CX)(R8*4), Z7
+	VMOVUPS 128(R8)(R11*4), Z7
 	VMAXPS  Z5, Z7, Z5
-	VMOVUPS 192(CX)(R8*4), Z7
+	VMOVUPS 192(R8)(R11*4), Z7
 	VMAXPS  Z6, Z7, Z6
-	ADDQ    $+64, R8
-	CMPQ    R8, R9
+	ADDQ    $+64, R11
+	CMPQ    R11, R12
 	JL      max2
 
 maxNext3:
-	MOVQ DX, R9
-	ANDQ $-16, R9
-	CMPQ R8, R9
+	MOVQ DX, R12
+	ANDQ $-16, R12
+	CMPQ R11, R12
 	JGE  maxNext5
 
 max4:
-	VMOVUPS (CX)(R8*4), Z7
+	VMOVUPS (R8)(R11*4), Z7
 	VMAXPS  Z3, Z7, Z3
-	ADDQ    $+16, R8
-	CMPQ    R8, R9
+	ADDQ    $+16, R11
+	CMPQ    R11, R12
 	JL      max4
 
 maxNext5:
-	MOVQ      DX, R9
-	SUBQ      R8, R9
-	SUBQ      $+0, R9
+	MOVQ      DX, R12
+	SUBQ      R11, R12
+	SUBQ      $+0, R12
 	JLE       skip6
-	MOVQ      $-1, R10
-	BZHIQ     R9, R10, R10
-	KMOVW     R10, K1
+	MOVQ      $-1, R13
+	BZHIQ     R12, R13, R13
+	KMOVW     R13, K1
 	VMOVDQA32 Z0, Z7
-	VMOVUPS   (CX)(R8*4), K1, Z7
+	VMOVUPS   (R8)(R11*4), K1, Z7
 	VMAXPS    Z3, Z7, Z3
 
 skip6:
@@ -1200,255 +1411,331 @@ skip6:
 	VCMPPS        $0x04, X0, X3, K1
 	VADDPS.Z      X4, X3, K1, X3
 	VBROADCASTSS  X3, Z3
-	VMOVSS        X3, (BX)
-	VXORPS        X4, X4, X4
-	XORQ          R8, R8
-	XORQ          R10, R10
-	MOVQ          DX, R9
-	ANDQ          $-16, R9
+	VMOVSS        X3, (R9)
+	LEAQ          (R8)(DX*4), R8
+	ADDQ          $+4, R9
+	DECQ          R10
+	JNZ           maxima
 
-block7:
-	VPXORD            Z1, Z1, Z1
-	VPXORD            Z2, Z2, Z2
-	LEAQ              128(R10), R11
-	CMPQ              R11, R9
-	JG                some11
-	VMOVUPS           (CX)(R8*4), Z5
-	VSUBPS            Z3, Z5, Z5
-	VMOVUPS           64(CX)(R8*4), Z6
-	VSUBPS            Z3, Z6, Z6
-	VMOVUPS           128(CX)(R8*4), Z7
-	VSUBPS            Z3, Z7, Z7
-	VMOVUPS           192(CX)(R8*4), Z8
-	VSUBPS            Z3, Z8, Z8
-	VMOVUPS           256(CX)(R8*4), Z9
-	VSUBPS            Z3, Z9, Z9
-	VMOVUPS           320(CX)(R8*4), Z10
-	VSUBPS            Z3, Z10, Z10
-	VMOVUPS           384(CX)(R8*4), Z11
-	VSUBPS            Z3, Z11, Z11
-	VMOVUPS           448(CX)(R8*4), Z12
-	VSUBPS            Z3, Z12, Z12
-	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z5, K1
-	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z5, Z14
-	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z6, K2
-	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z6, Z16
-	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z7, K3
-	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z7, Z18
-	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z8, K4
-	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z8, Z20
-	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z9, K5
-	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z9, Z22
-	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z10, K6
-	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z10, Z24
-	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z11, K7
-	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z11, Z26
-	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z12, Z28
-	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z14, Z14
-	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z16, Z16
-	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z18, Z18
-	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z20, Z20
-	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z22, Z22
-	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z24, Z24
-	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z26, Z26
-	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z28, Z28
-	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z14, Z14
-	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z16, Z16
-	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z18, Z18
-	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z20, Z20
-	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z22, Z22
-	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z24, Z24
-	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z26, Z26
-	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z28, Z28
-	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z14, Z5
-	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z16, Z6
-	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z18, Z7
-	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z20, Z8
-	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z22, Z9
-	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z24, Z10
-	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z26, Z11
-	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z28, Z12
-	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z14, Z13
-	VSUBPS            Z13, Z5, Z5
-	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z16, Z13
-	VSUBPS            Z13, Z6, Z6
-	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z18, Z13
-	VSUBPS            Z13, Z7, Z7
-	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z20, Z13
-	VSUBPS            Z13, Z8, Z8
-	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z22, Z13
-	VSUBPS            Z13, Z9, Z9
-	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z24, Z13
-	VSUBPS            Z13, Z10, Z10
-	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z26, Z13
-	VSUBPS            Z13, Z11, Z11
-	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z28, Z13
-	VSUBPS            Z13, Z12, Z12
-	VMULPS.BCST       rows_word3c083142<>+0(SB), Z5, Z15
-	VMULPS.BCST       rows_word3c083142<>+0(SB), Z6, Z17
-	VMULPS.BCST       rows_word3c083142<>+0(SB), Z7, Z19
-	VMULPS.BCST       rows_word3c083142<>+0(SB), Z8, Z21
-	VMULPS.BCST       rows_word3c083142<>+0(SB), Z9, Z23
-	VMULPS.BCST       rows_word3c083142<>+0(SB), Z10, Z25
-	VMULPS.BCST       rows_word3c083142<>+0(SB), Z11, Z27
-	VMULPS.BCST       rows_word3c083142<>+0(SB), Z12, Z29
-	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z15, Z15
-	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z17, Z17
-	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z19, Z19
-	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z21, Z21
-	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z23, Z23
-	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z25, Z25
-	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z27, Z27
-	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z29, Z29
-	VMULPS            Z5, Z15, Z15
-	VMULPS            Z6, Z17, Z17
-	VMULPS            Z7, Z19, Z19
-	VMULPS            Z8, Z21, Z21
-	VMULPS            Z9, Z23, Z23
-	VMULPS            Z10, Z25, Z25
-	VMULPS            Z11, Z27, Z27
-	VMULPS            Z12, Z29, Z29
-	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z15, Z15
-	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z17, Z17
-	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z19, Z19
-	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z21, Z21
-	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z23, Z23
-	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z25, Z25
-	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z27, Z27
-	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z29, Z29
-	VMULPS            Z5, Z15, Z15
-	VMULPS            Z6, Z17, Z17
-	VMULPS            Z7, Z19, Z19
-	VMULPS            Z8, Z21, Z21
-	VMULPS            Z9, Z23, Z23
-	VMULPS            Z10, Z25, Z25
-	VMULPS            Z11, Z27, Z27
-	VMULPS            Z12, Z29, Z29
-	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z15, Z15
-	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z17, Z17
-	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z19, Z19
-	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z21, Z21
-	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z23, Z23
-	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z25, Z25
-	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z27, Z27
-	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z29, Z29
-	VMULPS            Z5, Z5, Z13
-	VMULPS            Z15, Z13, Z15
-	VMULPS            Z6, Z6, Z13
-	VMULPS            Z17, Z13, Z17
-	VMULPS            Z7, Z7, Z13
-	VMULPS            Z19, Z13, Z19
-	VMULPS            Z8, Z8, Z13
-	VMULPS            Z21, Z13, Z21
-	VMULPS            Z9, Z9, Z13
-	VMULPS            Z23, Z13, Z23
-	VMULPS            Z10, Z10, Z13
-	VMULPS            Z25, Z13, Z25
-	VMULPS            Z11, Z11, Z13
-	VMULPS            Z27, Z13, Z27
-	VMULPS            Z12, Z12, Z13
-	VMULPS            Z29, Z13, Z29
-	VADDPS            Z5, Z15, Z15
-	VADDPS            Z6, Z17, Z17
-	VADDPS            Z7, Z19, Z19
-	VADDPS            Z8, Z21, Z21
-	VADDPS            Z9, Z23, Z23
-	VADDPS            Z10, Z25, Z25
-	VADDPS            Z11, Z27, Z27
-	VADDPS            Z12, Z29, Z29
-	VADDPS.BCST       rows_word3f800000<>+0(SB), Z15, Z15
-	VADDPS.BCST       rows_word3f800000<>+0(SB), Z17, Z17
-	VADDPS.BCST       rows_word3f800000<>+0(SB), Z19, Z19
-	VADDPS.BCST       rows_word3f800000<>+0(SB), Z21, Z21
-	VADDPS.BCST       rows_word3f800000<>+0(SB), Z23, Z23
-	VADDPS.BCST       rows_word3f800000<>+0(SB), Z25, Z25
-	VADDPS.BCST       rows_word3f800000<>+0(SB), Z27, Z27
-	VADDPS.BCST       rows_word3f800000<>+0(SB), Z29, Z29
-	VSCALEFPS.Z       Z14, Z15, K1, Z15
-	VSCALEFPS.Z       Z16, Z17, K2, Z17
-	VSCALEFPS.Z       Z18, Z19, K3, Z19
-	VSCALEFPS.Z       Z20, Z21, K4, Z21
-	VSCALEFPS.Z       Z22, Z23, K5, Z23
-	VSCALEFPS.Z       Z24, Z25, K6, Z25
-	VSCALEFPS.Z       Z26, Z27, K7, Z27
-	VMOVUPS           448(CX)(R8*4), Z13
-	VSUBPS            Z3, Z13, Z13
-	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z13, K1
-	VSCALEFPS.Z       Z28, Z29, K1, Z29
-	VMOVUPS           Z15, (AX)(R8*4)
-	VMOVUPS           Z17, 64(AX)(R8*4)
-	VMOVUPS           Z19, 128(AX)(R8*4)
-	VMOVUPS           Z21, 192(AX)(R8*4)
-	VMOVUPS           Z23, 256(AX)(R8*4)
-	VMOVUPS           Z25, 320(AX)(R8*4)
-	VMOVUPS           Z27, 384(AX)(R8*4)
-	VMOVUPS           Z29, 448(AX)(R8*4)
-	VCVTPS2PD         (AX)(R8*4), Z5
-	VCVTPS2PD         32(AX)(R8*4), Z6
-	VADDPD            Z5, Z1, Z1
-	VADDPD            Z6, Z2, Z2
-	VCVTPS2PD         64(AX)(R8*4), Z5
-	VCVTPS2PD         96(AX)(R8*4), Z6
-	VADDPD            Z5, Z1, Z1
-	VADDPD            Z6, Z2, Z2
-	VCVTPS2PD         128(AX)(R8*4), Z5
-	VCVTPS2PD         160(AX)(R8*4), Z6
-	VADDPD            Z5, Z1, Z1
-	VADDPD            Z6, Z2, Z2
-	VCVTPS2PD         192(AX)(R8*4), Z5
-	VCVTPS2PD         224(AX)(R8*4), Z6
-	VADDPD            Z5, Z1, Z1
-	VADDPD            Z6, Z2, Z2
-	VCVTPS2PD         256(AX)(R8*4), Z5
-	VCVTPS2PD         288(AX)(R8*4), Z6
-	VADDPD            Z5, Z1, Z1
-	VADDPD            Z6, Z2, Z2
-	VCVTPS2PD         320(AX)(R8*4), Z5
-	VCVTPS2PD         352(AX)(R8*4), Z6
-	VADDPD            Z5, Z1, Z1
-	VADDPD            Z6, Z2, Z2
-	VCVTPS2PD         384(AX)(R8*4), Z5
-	VCVTPS2PD         416(AX)(R8*4), Z6
-	VADDPD            Z5, Z1, Z1
-	VADDPD            Z6, Z2, Z2
-	VCVTPS2PD         448(AX)(R8*4), Z5
-	VCVTPS2PD         480(AX)(R8*4), Z6
-	VADDPD            Z5, Z1, Z1
-	VADDPD            Z6, Z2, Z2
-	MOVQ              R11, R8
-	JMP               end9
+row:
+	VBROADCASTSS (BX), Z0
+	VXORPS       X3, X3, X3
+	XORQ         R8, R8
+	MOVQ         DX, R9
+	ANDQ         $-128, R9
+	JZ           last13
+	LEAQ         rows_zeros<>+0(SB), R10
 
-some11:
+whole12:
+	VMOVUPS       (CX)(R8*4), Z4
+	VSUBPS        Z0, Z4, Z4
+	VMOVUPS       64(CX)(R8*4), Z5
+	VSUBPS        Z0, Z5, Z5
+	VMOVUPS       128(CX)(R8*4), Z6
+	VSUBPS        Z0, Z6, Z6
+	VMOVUPS       192(CX)(R8*4), Z7
+	VSUBPS        Z0, Z7, Z7
+	VMOVUPS       256(CX)(R8*4), Z8
+	VSUBPS        Z0, Z8, Z8
+	VMOVUPS       320(CX)(R8*4), Z9
+	VSUBPS        Z0, Z9, Z9
+	VMOVUPS       384(CX)(R8*4), Z10
+	VSUBPS        Z0, Z10, Z10
+	VMOVUPS       448(CX)(R8*4), Z11
+	VSUBPS        Z0, Z11, Z11
+	VBROADCASTSS  rows_wordc2ae999a<>+0(SB), Z19
+	VBROADCASTSS  rows_word3fb8aa3b<>+0(SB), Z12
+	VCMPPS        $0x05, Z19, Z4, K1
+	VMULPS        Z12, Z4, Z13
+	VCMPPS        $0x05, Z19, Z5, K2
+	VMULPS        Z12, Z5, Z14
+	VCMPPS        $0x05, Z19, Z6, K3
+	VMULPS        Z12, Z6, Z15
+	VCMPPS        $0x05, Z19, Z7, K4
+	VMULPS        Z12, Z7, Z16
+	VCMPPS        $0x05, Z19, Z8, K5
+	VMULPS        Z12, Z8, Z17
+	VCMPPS        $0x05, Z19, Z9, K6
+	VMULPS        Z12, Z9, Z18
+	VCMPPS        $0x05, Z19, Z10, K7
+	VMULPS        Z12, Z10, Z19
+	VMULPS        Z12, Z11, Z20
+	VPXORD        Z1, Z1, Z1
+	VCVTPS2PD     (R10), Z12
+	VADDPD        Z12, Z1, Z1
+	VPXORD        Z2, Z2, Z2
+	VCVTPS2PD     32(R10), Z12
+	VADDPD        Z12, Z2, Z2
+	VBROADCASTSS  rows_word4b40007f<>+0(SB), Z12
+	VADDPS        Z12, Z13, Z13
+	VADDPS        Z12, Z14, Z14
+	VADDPS        Z12, Z15, Z15
+	VADDPS        Z12, Z16, Z16
+	VADDPS        Z12, Z17, Z17
+	VADDPS        Z12, Z18, Z18
+	VADDPS        Z12, Z19, Z19
+	VADDPS        Z12, Z20, Z20
+	VCVTPS2PD     64(R10), Z21
+	VADDPD        Z21, Z1, Z1
+	VCVTPS2PD     96(R10), Z21
+	VADDPD        Z21, Z2, Z2
+	VSUBPS        Z12, Z13, Z13
+	VSUBPS        Z12, Z14, Z14
+	VSUBPS        Z12, Z15, Z15
+	VSUBPS        Z12, Z16, Z16
+	VSUBPS        Z12, Z17, Z17
+	VSUBPS        Z12, Z18, Z18
+	VSUBPS        Z12, Z19, Z19
+	VSUBPS        Z12, Z20, Z20
+	VCVTPS2PD     128(R10), Z12
+	VADDPD        Z12, Z1, Z1
+	VCVTPS2PD     160(R10), Z12
+	VADDPD        Z12, Z2, Z2
+	VBROADCASTSS  rows_word3f317200<>+0(SB), Z12
+	VBROADCASTSS  rows_word35bfbe8e<>+0(SB), Z21
+	VFNMADD231PS  Z12, Z13, Z4
+	VFNMADD231PS  Z12, Z14, Z5
+	VFNMADD231PS  Z12, Z15, Z6
+	VFNMADD231PS  Z12, Z16, Z7
+	VFNMADD231PS  Z12, Z17, Z8
+	VFNMADD231PS  Z12, Z18, Z9
+	VFNMADD231PS  Z12, Z19, Z10
+	VFNMADD231PS  Z12, Z20, Z11
+	VCVTPS2PD     192(R10), Z12
+	VADDPD        Z12, Z1, Z1
+	VCVTPS2PD     224(R10), Z12
+	VADDPD        Z12, Z2, Z2
+	VMULPS        Z21, Z13, Z12
+	VSUBPS        Z12, Z4, Z4
+	VMULPS        Z21, Z14, Z12
+	VSUBPS        Z12, Z5, Z5
+	VMULPS        Z21, Z15, Z12
+	VSUBPS        Z12, Z6, Z6
+	VMULPS        Z21, Z16, Z12
+	VSUBPS        Z12, Z7, Z7
+	VMULPS        Z21, Z17, Z12
+	VSUBPS        Z12, Z8, Z8
+	VMULPS        Z21, Z18, Z12
+	VSUBPS        Z12, Z9, Z9
+	VMULPS        Z21, Z19, Z12
+	VSUBPS        Z12, Z10, Z10
+	VMULPS        Z21, Z20, Z12
+	VSUBPS        Z12, Z11, Z11
+	VCVTPS2PD     256(R10), Z12
+	VADDPD        Z12, Z1, Z1
+	VCVTPS2PD     288(R10), Z12
+	VADDPD        Z12, Z2, Z2
+	VBROADCASTSS  rows_word3c083142<>+0(SB), Z12
+	VMULPS        Z12, Z4, Z21
+	VMULPS        Z12, Z5, Z22
+	VMULPS        Z12, Z6, Z23
+	VMULPS        Z12, Z7, Z24
+	VMULPS        Z12, Z8, Z25
+	VMULPS        Z12, Z9, Z26
+	VMULPS        Z12, Z10, Z27
+	VMULPS        Z12, Z11, Z28
+	VCVTPS2PD     320(R10), Z12
+	VADDPD        Z12, Z1, Z1
+	VCVTPS2PD     352(R10), Z12
+	VADDPD        Z12, Z2, Z2
+	VBROADCASTSS  rows_word3d2b94f8<>+0(SB), Z12
+	VADDPS        Z12, Z21, Z21
+	VADDPS        Z12, Z22, Z22
+	VADDPS        Z12, Z23, Z23
+	VADDPS        Z12, Z24, Z24
+	VADDPS        Z12, Z25, Z25
+	VADDPS        Z12, Z26, Z26
+	VADDPS        Z12, Z27, Z27
+	VADDPS        Z12, Z28, Z28
+	VCVTPS2PD     384(R10), Z12
+	VADDPD        Z12, Z1, Z1
+	VCVTPS2PD     416(R10), Z12
+	VADDPD        Z12, Z2, Z2
+	VMULPS        Z4, Z21, Z21
+	VMULPS        Z5, Z22, Z22
+	VMULPS        Z6, Z23, Z23
+	VMULPS        Z7, Z24, Z24
+	VMULPS        Z8, Z25, Z25
+	VMULPS        Z9, Z26, Z26
+	VMULPS        Z10, Z27, Z27
+	VMULPS        Z11, Z28, Z28
+	VBROADCASTSS  rows_word3e2aabd7<>+0(SB), Z12
+	VADDPS        Z12, Z21, Z21
+	VADDPS        Z12, Z22, Z22
+	VADDPS        Z12, Z23, Z23
+	VADDPS        Z12, Z24, Z24
+	VADDPS        Z12, Z25, Z25
+	VADDPS        Z12, Z26, Z26
+	VADDPS        Z12, Z27, Z27
+	VADDPS        Z12, Z28, Z28
+	VCVTPS2PD     448(R10), Z12
+	VADDPD        Z12, Z1, Z1
+	VCVTPS2PD     480(R10), Z12
+	VADDPD        Z12, Z2, Z2
+	VMULPS        Z4, Z21, Z21
+	VMULPS        Z5, Z22, Z22
+	VMULPS        Z6, Z23, Z23
+	VMULPS        Z7, Z24, Z24
+	VMULPS        Z8, Z25, Z25
+	VMULPS        Z9, Z26, Z26
+	VMULPS        Z10, Z27, Z27
+	VMULPS        Z11, Z28, Z28
+	VBROADCASTSS  rows_word3efffefe<>+0(SB), Z12
+	VADDPS        Z12, Z21, Z21
+	VADDPS        Z12, Z22, Z22
+	VADDPS        Z12, Z23, Z23
+	VADDPS        Z12, Z24, Z24
+	VADDPS        Z12, Z25, Z25
+	VADDPS        Z12, Z26, Z26
+	VADDPS        Z12, Z27, Z27
+	VADDPS        Z12, Z28, Z28
+	VADDPD        Z2, Z1, Z1
+	VEXTRACTF64X4 $0x01, Z1, Y12
+	VADDPD        Y12, Y1, Y1
+	VEXTRACTF32X4 $0x01, Y1, X12
+	VADDPD        X12, X1, X1
+	VPERMILPD     $0x01, X1, X12
+	VADDSD        X12, X1, X1
+	VADDSD        X1, X3, X3
+	VMULPS        Z4, Z4, Z12
+	VMULPS        Z21, Z12, Z21
+	VMULPS        Z5, Z5, Z12
+	VMULPS        Z22, Z12, Z22
+	VMULPS        Z6, Z6, Z12
+	VMULPS        Z23, Z12, Z23
+	VMULPS        Z7, Z7, Z12
+	VMULPS        Z24, Z12, Z24
+	VMULPS        Z8, Z8, Z12
+	VMULPS        Z25, Z12, Z25
+	VMULPS        Z9, Z9, Z12
+	VMULPS        Z26, Z12, Z26
+	VMULPS        Z10, Z10, Z12
+	VMULPS        Z27, Z12, Z27
+	VMULPS        Z11, Z11, Z12
+	VMULPS        Z28, Z12, Z28
+	VADDPS        Z4, Z21, Z21
+	VADDPS        Z5, Z22, Z22
+	VADDPS        Z6, Z23, Z23
+	VADDPS        Z7, Z24, Z24
+	VADDPS        Z8, Z25, Z25
+	VADDPS        Z9, Z26, Z26
+	VADDPS        Z10, Z27, Z27
+	VADDPS        Z11, Z28, Z28
+	VBROADCASTSS  rows_word3f800000<>+0(SB), Z4
+	VADDPS        Z4, Z21, Z21
+	VADDPS        Z4, Z22, Z22
+	VADDPS        Z4, Z23, Z23
+	VADDPS        Z4, Z24, Z24
+	VADDPS        Z4, Z25, Z25
+	VADDPS        Z4, Z26, Z26
+	VADDPS        Z4, Z27, Z27
+	VADDPS        Z4, Z28, Z28
+	VSCALEFPS.Z   Z13, Z21, K1, Z21
+	VSCALEFPS.Z   Z14, Z22, K2, Z22
+	VSCALEFPS.Z   Z15, Z23, K3, Z23
+	VSCALEFPS.Z   Z16, Z24, K4, Z24
+	VSCALEFPS.Z   Z17, Z25, K5, Z25
+	VSCALEFPS.Z   Z18, Z26, K6, Z26
+	VSCALEFPS.Z   Z19, Z27, K7, Z27
+	VMOVUPS       448(CX)(R8*4), Z12
+	VSUBPS        Z0, Z12, Z12
+	VCMPPS.BCST   $0x05, rows_wordc2ae999a<>+0(SB), Z12, K1
+	VSCALEFPS.Z   Z20, Z28, K1, Z28
+	VMOVUPS       Z21, (AX)(R8*4)
+	VMOVUPS       Z22, 64(AX)(R8*4)
+	VMOVUPS       Z23, 128(AX)(R8*4)
+	VMOVUPS       Z24, 192(AX)(R8*4)
+	VMOVUPS       Z25, 256(AX)(R8*4)
+	VMOVUPS       Z26, 320(AX)(R8*4)
+	VMOVUPS       Z27, 384(AX)(R8*4)
+	VMOVUPS       Z28, 448(AX)(R8*4)
+	LEAQ          (AX)(R8*4), R10
+	ADDQ          $+128, R8
+	CMPQ          R8, R9
+	JL            whole12
+	VPXORD        Z1, Z1, Z1
+	VCVTPS2PD     (R10), Z4
+	VADDPD        Z4, Z1, Z1
+	VPXORD        Z2, Z2, Z2
+	VCVTPS2PD     32(R10), Z4
+	VADDPD        Z4, Z2, Z2
+	VCVTPS2PD     64(R10), Z4
+	VADDPD        Z4, Z1, Z1
+	VCVTPS2PD     96(R10), Z4
+	VADDPD        Z4, Z2, Z2
+	VCVTPS2PD     128(R10), Z4
+	VADDPD        Z4, Z1, Z1
+	VCVTPS2PD     160(R10), Z4
+	VADDPD        Z4, Z2, Z2
+	VCVTPS2PD     192(R10), Z4
+	VADDPD        Z4, Z1, Z1
+	VCVTPS2PD     224(R10), Z4
+	VADDPD        Z4, Z2, Z2
+	VCVTPS2PD     256(R10), Z4
+	VADDPD        Z4, Z1, Z1
+	VCVTPS2PD     288(R10), Z4
+	VADDPD        Z4, Z2, Z2
+	VCVTPS2PD     320(R10), Z4
+	VADDPD        Z4, Z1, Z1
+	VCVTPS2PD     352(R10), Z4
+	VADDPD        Z4, Z2, Z2
+	VCVTPS2PD     384(R10), Z4
+	VADDPD        Z4, Z1, Z1
+	VCVTPS2PD     416(R10), Z4
+	VADDPD        Z4, Z2, Z2
+	VCVTPS2PD     448(R10), Z4
+	VADDPD        Z4, Z1, Z1
+	VCVTPS2PD     480(R10), Z4
+	VADDPD        Z4, Z2, Z2
+	VADDPD        Z2, Z1, Z1
+	VEXTRACTF64X4 $0x01, Z1, Y4
+	VADDPD        Y4, Y1, Y1
+	VEXTRACTF32X4 $0x01, Y1, X4
+	VADDPD        X4, X1, X1
+	VPERMILPD     $0x01, X1, X4
+	VADDSD        X4, X1, X1
+	VADDSD        X1, X3, X3
+
+last13:
+	CMPQ    R8, DX
+	JE      ready11
+	MOVQ    R8, R10
+	MOVQ    DX, R9
+	ANDQ    $-16, R9
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	LEAQ    128(R10), R11
+	CMPQ    R11, R9
 	CMOVQGT R9, R11
 	CMPQ    R8, R11
 	JGE     end9
 
 loop8:
-	VMOVUPS           (CX)(R8*4), Z5
-	VSUBPS            Z3, Z5, Z5
-	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z5, K1
-	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z5, Z6
-	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z6, Z6
-	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z6, Z7
-	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z7, Z5
-	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z7, Z6
-	VSUBPS            Z6, Z5, Z5
-	VMULPS.BCST       rows_word3c083142<>+0(SB), Z5, Z6
-	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z6, Z6
-	VMULPS            Z5, Z6, Z6
-	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z6, Z6
-	VMULPS            Z5, Z6, Z6
-	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z6, Z6
-	VMULPS            Z5, Z5, Z8
-	VMULPS            Z6, Z8, Z6
-	VADDPS            Z5, Z6, Z6
-	VADDPS.BCST       rows_word3f800000<>+0(SB), Z6, Z6
-	VSCALEFPS.Z       Z7, Z6, K1, Z6
-	VMOVUPS           Z6, (AX)(R8*4)
-	VCVTPS2PD         (AX)(R8*4), Z5
-	VCVTPS2PD         32(AX)(R8*4), Z6
-	VADDPD            Z5, Z1, Z1
-	VADDPD            Z6, Z2, Z2
+	VMOVUPS           (CX)(R8*4), Z4
+	VSUBPS            Z0, Z4, Z4
+	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z4, K1
+	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z4, Z5
+	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z5, Z5
+	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z5, Z6
+	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z6, Z4
+	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z6, Z5
+	VSUBPS            Z5, Z4, Z4
+	VMULPS.BCST       rows_word3c083142<>+0(SB), Z4, Z5
+	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z5, Z5
+	VMULPS            Z4, Z5, Z5
+	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z5, Z5
+	VMULPS            Z4, Z5, Z5
+	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z5, Z5
+	VMULPS            Z4, Z4, Z7
+	VMULPS            Z5, Z7, Z5
+	VADDPS            Z4, Z5, Z5
+	VADDPS.BCST       rows_word3f800000<>+0(SB), Z5, Z5
+	VSCALEFPS.Z       Z6, Z5, K1, Z5
+	VMOVUPS           Z5, (AX)(R8*4)
+	VCVTPS2PD         (AX)(R8*4), Z4
+	VCVTPS2PD         32(AX)(R8*4), Z5
+	VADDPD            Z4, Z1, Z1
+	VADDPD            Z5, Z2, Z2
 	ADDQ              $+16, R8
 	CMPQ              R8, R11
 	JL                loop8
@@ -1457,60 +1744,60 @@ end9:
 	LEAQ              128(R10), R10
 	CMPQ              R8, R10
 	JGE               done10
-	MOVQ              DX, R11
-	SUBQ              R8, R11
-	SUBQ              $+0, R11
-	JLE               skip12
-	MOVQ              $-1, R12
-	BZHIQ             R11, R12, R12
-	KMOVW             R12, K1
-	VMOVUPS.Z         (CX)(R8*4), K1, Z5
-	VSUBPS            Z3, Z5, Z5
-	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z5, K2
-	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z5, Z6
-	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z6, Z6
-	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z6, Z7
-	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z7, Z5
-	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z7, Z6
-	VSUBPS            Z6, Z5, Z5
-	VMULPS.BCST       rows_word3c083142<>+0(SB), Z5, Z6
-	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z6, Z6
-	VMULPS            Z5, Z6, Z6
-	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z6, Z6
-	VMULPS            Z5, Z6, Z6
-	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z6, Z6
-	VMULPS            Z5, Z5, Z8
-	VMULPS            Z6, Z8, Z6
-	VADDPS            Z5, Z6, Z6
-	VADDPS.BCST       rows_word3f800000<>+0(SB), Z6, Z6
-	VSCALEFPS.Z       Z7, Z6, K2, Z6
-	VMOVUPS           Z6, K1, (AX)(R8*4)
-	VMOVAPS.Z         Z6, K1, Z6
-	VCVTPS2PD         Y6, Z5
-	VEXTRACTF64X4     $0x01, Z6, Y6
-	VCVTPS2PD         Y6, Z6
-	VADDPD            Z5, Z1, Z1
-	VADDPD            Z6, Z2, Z2
+	MOVQ              DX, R9
+	SUBQ              R8, R9
+	SUBQ              $+0, R9
+	JLE               skip14
+	MOVQ              $-1, R10
+	BZHIQ             R9, R10, R10
+	KMOVW             R10, K1
+	VMOVUPS.Z         (CX)(R8*4), K1, Z4
+	VSUBPS            Z0, Z4, Z0
+	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z0, K2
+	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z0, Z4
+	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z4, Z4
+	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z4, Z5
+	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z5, Z0
+	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z5, Z4
+	VSUBPS            Z4, Z0, Z0
+	VMULPS.BCST       rows_word3c083142<>+0(SB), Z0, Z4
+	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z4, Z4
+	VMULPS            Z0, Z4, Z4
+	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z4, Z4
+	VMULPS            Z0, Z4, Z4
+	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z4, Z4
+	VMULPS            Z0, Z0, Z6
+	VMULPS            Z4, Z6, Z4
+	VADDPS            Z0, Z4, Z4
+	VADDPS.BCST       rows_word3f800000<>+0(SB), Z4, Z4
+	VSCALEFPS.Z       Z5, Z4, K2, Z4
+	VMOVUPS           Z4, K1, (AX)(R8*4)
+	VMOVAPS.Z         Z4, K1, Z4
+	VCVTPS2PD         Y4, Z0
+	VEXTRACTF64X4     $0x01, Z4, Y4
+	VCVTPS2PD         Y4, Z4
+	VADDPD            Z0, Z1, Z1
+	VADDPD            Z4, Z2, Z2
 
-skip12:
+skip14:
 done10:
 	VADDPD        Z2, Z1, Z1
-	VEXTRACTF64X4 $0x01, Z1, Y5
-	VADDPD        Y5, Y1, Y1
-	VEXTRACTF32X4 $0x01, Y1, X5
-	VADDPD        X5, X1, X1
-	VPERMILPD     $0x01, X1, X5
-	VADDSD        X5, X1, X1
-	VADDSD        X1, X4, X4
-	CMPQ          R10, DX
-	JL            block7
-	VMOVSD        X4, (SI)
-	LEAQ          (AX)(DX*4), AX
-	LEAQ          (CX)(DX*4), CX
-	ADDQ          $+4, BX
-	ADDQ          $+8, SI
-	DECQ          DI
-	JNZ           row
+	VEXTRACTF64X4 $0x01, Z1, Y0
+	VADDPD        Y0, Y1, Y1
+	VEXTRACTF32X4 $0x01, Y1, X0
+	VADDPD        X0, X1, X1
+	VPERMILPD     $0x01, X1, X0
+	VADDSD        X0, X1, X1
+	VADDSD        X1, X3, X3
+
+ready11:
+	VMOVSD X3, (SI)
+	LEAQ   (AX)(DX*4), AX
+	LEAQ   (CX)(DX*4), CX
+	ADDQ   $+4, BX
+	ADDQ   $+8, SI
+	DECQ   DI
+	JNZ    row
 	VZEROUPPER
 	RET
 
@@ -1525,7 +1812,7 @@ TEXT ·flooredSegmentAVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSS m+24(FP), Y5
 	VMOVSD       (BX), X6
 	XORQ         SI, SI
-	XORQ         R8, R8
+	MOVQ         SI, R8
 	MOVQ         DX, DI
 	ANDQ         $-16, DI
 
@@ -1616,7 +1903,7 @@ end3:
 	MOVQ         DX, R9
 	SUBQ         SI, R9
 	SUBQ         $+0, R9
-	JLE          skip5
+	JLE          skip6
 	MOVQ         $+8, R10
 	CMPQ         R9, R10
 	CMOVQGT      R10, R9
@@ -1659,11 +1946,11 @@ end3:
 	VADDPD       Y7, Y1, Y1
 	VADDPD       Y8, Y2, Y2
 
-skip5:
+skip6:
 	MOVQ         DX, R9
 	SUBQ         SI, R9
 	SUBQ         $+8, R9
-	JLE          skip6
+	JLE          skip7
 	MOVQ         $+8, R10
 	CMPQ         R9, R10
 	CMOVQGT      R10, R9
@@ -1706,7 +1993,7 @@ skip5:
 	VADDPD       Y7, Y3, Y3
 	VADDPD       Y8, Y4, Y4
 
-skip6:
+skip7:
 done4:
 	VADDPD       Y3, Y1, Y1
 	VADDPD       Y4, Y2, Y2
@@ -1734,238 +2021,307 @@ TEXT ·flooredSegmentAVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS m+24(FP), Z4
 	VMOVSD       (BX), X5
 	XORQ         SI, SI
-	XORQ         R8, R8
 	MOVQ         DX, DI
-	ANDQ         $-16, DI
+	ANDQ         $-128, DI
+	JZ           last7
+	LEAQ         rows_zeros<>+0(SB), R8
 
-block1:
-	VPXORD            Z2, Z2, Z2
-	VPXORD            Z3, Z3, Z3
-	LEAQ              128(R8), R9
-	CMPQ              R9, DI
-	JG                some5
-	VMOVUPS           (CX)(SI*4), Z6
-	VSUBPS            Z4, Z6, Z6
-	VMOVUPS           64(CX)(SI*4), Z7
-	VSUBPS            Z4, Z7, Z7
-	VMOVUPS           128(CX)(SI*4), Z8
-	VSUBPS            Z4, Z8, Z8
-	VMOVUPS           192(CX)(SI*4), Z9
-	VSUBPS            Z4, Z9, Z9
-	VMOVUPS           256(CX)(SI*4), Z10
-	VSUBPS            Z4, Z10, Z10
-	VMOVUPS           320(CX)(SI*4), Z11
-	VSUBPS            Z4, Z11, Z11
-	VMOVUPS           384(CX)(SI*4), Z12
-	VSUBPS            Z4, Z12, Z12
-	VMOVUPS           448(CX)(SI*4), Z13
-	VSUBPS            Z4, Z13, Z13
-	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z6, K1
-	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z6, Z15
-	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z7, K2
-	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z7, Z17
-	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z8, K3
-	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z8, Z19
-	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z9, K4
-	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z9, Z21
-	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z10, K5
-	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z10, Z23
-	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z11, K6
-	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z11, Z25
-	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z12, K7
-	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z12, Z27
-	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z13, Z29
-	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z15, Z15
-	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z17, Z17
-	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z19, Z19
-	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z21, Z21
-	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z23, Z23
-	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z25, Z25
-	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z27, Z27
-	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z29, Z29
-	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z15, Z15
-	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z17, Z17
-	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z19, Z19
-	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z21, Z21
-	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z23, Z23
-	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z25, Z25
-	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z27, Z27
-	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z29, Z29
-	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z15, Z6
-	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z17, Z7
-	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z19, Z8
-	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z21, Z9
-	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z23, Z10
-	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z25, Z11
-	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z27, Z12
-	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z29, Z13
-	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z15, Z14
-	VSUBPS            Z14, Z6, Z6
-	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z17, Z14
-	VSUBPS            Z14, Z7, Z7
-	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z19, Z14
-	VSUBPS            Z14, Z8, Z8
-	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z21, Z14
-	VSUBPS            Z14, Z9, Z9
-	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z23, Z14
-	VSUBPS            Z14, Z10, Z10
-	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z25, Z14
-	VSUBPS            Z14, Z11, Z11
-	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z27, Z14
-	VSUBPS            Z14, Z12, Z12
-	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z29, Z14
-	VSUBPS            Z14, Z13, Z13
-	VMULPS.BCST       rows_word3c083142<>+0(SB), Z6, Z16
-	VMULPS.BCST       rows_word3c083142<>+0(SB), Z7, Z18
-	VMULPS.BCST       rows_word3c083142<>+0(SB), Z8, Z20
-	VMULPS.BCST       rows_word3c083142<>+0(SB), Z9, Z22
-	VMULPS.BCST       rows_word3c083142<>+0(SB), Z10, Z24
-	VMULPS.BCST       rows_word3c083142<>+0(SB), Z11, Z26
-	VMULPS.BCST       rows_word3c083142<>+0(SB), Z12, Z28
-	VMULPS.BCST       rows_word3c083142<>+0(SB), Z13, Z30
-	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z16, Z16
-	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z18, Z18
-	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z20, Z20
-	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z22, Z22
-	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z24, Z24
-	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z26, Z26
-	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z28, Z28
-	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z30, Z30
-	VMULPS            Z6, Z16, Z16
-	VMULPS            Z7, Z18, Z18
-	VMULPS            Z8, Z20, Z20
-	VMULPS            Z9, Z22, Z22
-	VMULPS            Z10, Z24, Z24
-	VMULPS            Z11, Z26, Z26
-	VMULPS            Z12, Z28, Z28
-	VMULPS            Z13, Z30, Z30
-	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z16, Z16
-	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z18, Z18
-	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z20, Z20
-	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z22, Z22
-	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z24, Z24
-	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z26, Z26
-	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z28, Z28
-	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z30, Z30
-	VMULPS            Z6, Z16, Z16
-	VMULPS            Z7, Z18, Z18
-	VMULPS            Z8, Z20, Z20
-	VMULPS            Z9, Z22, Z22
-	VMULPS            Z10, Z24, Z24
-	VMULPS            Z11, Z26, Z26
-	VMULPS            Z12, Z28, Z28
-	VMULPS            Z13, Z30, Z30
-	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z16, Z16
-	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z18, Z18
-	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z20, Z20
-	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z22, Z22
-	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z24, Z24
-	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z26, Z26
-	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z28, Z28
-	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z30, Z30
-	VMULPS            Z6, Z6, Z14
-	VMULPS            Z16, Z14, Z16
-	VMULPS            Z7, Z7, Z14
-	VMULPS            Z18, Z14, Z18
-	VMULPS            Z8, Z8, Z14
-	VMULPS            Z20, Z14, Z20
-	VMULPS            Z9, Z9, Z14
-	VMULPS            Z22, Z14, Z22
-	VMULPS            Z10, Z10, Z14
-	VMULPS            Z24, Z14, Z24
-	VMULPS            Z11, Z11, Z14
-	VMULPS            Z26, Z14, Z26
-	VMULPS            Z12, Z12, Z14
-	VMULPS            Z28, Z14, Z28
-	VMULPS            Z13, Z13, Z14
-	VMULPS            Z30, Z14, Z30
-	VADDPS            Z6, Z16, Z16
-	VADDPS            Z7, Z18, Z18
-	VADDPS            Z8, Z20, Z20
-	VADDPS            Z9, Z22, Z22
-	VADDPS            Z10, Z24, Z24
-	VADDPS            Z11, Z26, Z26
-	VADDPS            Z12, Z28, Z28
-	VADDPS            Z13, Z30, Z30
-	VADDPS.BCST       rows_word3f800000<>+0(SB), Z16, Z16
-	VADDPS.BCST       rows_word3f800000<>+0(SB), Z18, Z18
-	VADDPS.BCST       rows_word3f800000<>+0(SB), Z20, Z20
-	VADDPS.BCST       rows_word3f800000<>+0(SB), Z22, Z22
-	VADDPS.BCST       rows_word3f800000<>+0(SB), Z24, Z24
-	VADDPS.BCST       rows_word3f800000<>+0(SB), Z26, Z26
-	VADDPS.BCST       rows_word3f800000<>+0(SB), Z28, Z28
-	VADDPS.BCST       rows_word3f800000<>+0(SB), Z30, Z30
-	VSCALEFPS.Z       Z15, Z16, K1, Z16
-	VSCALEFPS.Z       Z17, Z18, K2, Z18
-	VSCALEFPS.Z       Z19, Z20, K3, Z20
-	VSCALEFPS.Z       Z21, Z22, K4, Z22
-	VSCALEFPS.Z       Z23, Z24, K5, Z24
-	VSCALEFPS.Z       Z25, Z26, K6, Z26
-	VSCALEFPS.Z       Z27, Z28, K7, Z28
-	VMOVUPS           448(CX)(SI*4), Z14
-	VSUBPS            Z4, Z14, Z14
-	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z14, K1
-	VSCALEFPS.Z       Z29, Z30, K1, Z30
-	VCMPPS            $0x04, (CX)(SI*4), Z0, K1
-	VMAXPS.Z          Z16, Z1, K1, Z16
-	VMOVUPS           Z16, (AX)(SI*4)
-	VCMPPS            $0x04, 64(CX)(SI*4), Z0, K1
-	VMAXPS.Z          Z18, Z1, K1, Z18
-	VMOVUPS           Z18, 64(AX)(SI*4)
-	VCMPPS            $0x04, 128(CX)(SI*4), Z0, K1
-	VMAXPS.Z          Z20, Z1, K1, Z20
-	VMOVUPS           Z20, 128(AX)(SI*4)
-	VCMPPS            $0x04, 192(CX)(SI*4), Z0, K1
-	VMAXPS.Z          Z22, Z1, K1, Z22
-	VMOVUPS           Z22, 192(AX)(SI*4)
-	VCMPPS            $0x04, 256(CX)(SI*4), Z0, K1
-	VMAXPS.Z          Z24, Z1, K1, Z24
-	VMOVUPS           Z24, 256(AX)(SI*4)
-	VCMPPS            $0x04, 320(CX)(SI*4), Z0, K1
-	VMAXPS.Z          Z26, Z1, K1, Z26
-	VMOVUPS           Z26, 320(AX)(SI*4)
-	VCMPPS            $0x04, 384(CX)(SI*4), Z0, K1
-	VMAXPS.Z          Z28, Z1, K1, Z28
-	VMOVUPS           Z28, 384(AX)(SI*4)
-	VCMPPS            $0x04, 448(CX)(SI*4), Z0, K1
-	VMAXPS.Z          Z30, Z1, K1, Z30
-	VMOVUPS           Z30, 448(AX)(SI*4)
-	VCVTPS2PD         (AX)(SI*4), Z6
-	VCVTPS2PD         32(AX)(SI*4), Z7
-	VADDPD            Z6, Z2, Z2
-	VADDPD            Z7, Z3, Z3
-	VCVTPS2PD         64(AX)(SI*4), Z6
-	VCVTPS2PD         96(AX)(SI*4), Z7
-	VADDPD            Z6, Z2, Z2
-	VADDPD            Z7, Z3, Z3
-	VCVTPS2PD         128(AX)(SI*4), Z6
-	VCVTPS2PD         160(AX)(SI*4), Z7
-	VADDPD            Z6, Z2, Z2
-	VADDPD            Z7, Z3, Z3
-	VCVTPS2PD         192(AX)(SI*4), Z6
-	VCVTPS2PD         224(AX)(SI*4), Z7
-	VADDPD            Z6, Z2, Z2
-	VADDPD            Z7, Z3, Z3
-	VCVTPS2PD         256(AX)(SI*4), Z6
-	VCVTPS2PD         288(AX)(SI*4), Z7
-	VADDPD            Z6, Z2, Z2
-	VADDPD            Z7, Z3, Z3
-	VCVTPS2PD         320(AX)(SI*4), Z6
-	VCVTPS2PD         352(AX)(SI*4), Z7
-	VADDPD            Z6, Z2, Z2
-	VADDPD            Z7, Z3, Z3
-	VCVTPS2PD         384(AX)(SI*4), Z6
-	VCVTPS2PD         416(AX)(SI*4), Z7
-	VADDPD            Z6, Z2, Z2
-	VADDPD            Z7, Z3, Z3
-	VCVTPS2PD         448(AX)(SI*4), Z6
-	VCVTPS2PD         480(AX)(SI*4), Z7
-	VADDPD            Z6, Z2, Z2
-	VADDPD            Z7, Z3, Z3
-	MOVQ              R9, SI
-	JMP               end3
+whole6:
+	VMOVUPS       (CX)(SI*4), Z6
+	VSUBPS        Z4, Z6, Z6
+	VMOVUPS       64(CX)(SI*4), Z7
+	VSUBPS        Z4, Z7, Z7
+	VMOVUPS       128(CX)(SI*4), Z8
+	VSUBPS        Z4, Z8, Z8
+	VMOVUPS       192(CX)(SI*4), Z9
+	VSUBPS        Z4, Z9, Z9
+	VMOVUPS       256(CX)(SI*4), Z10
+	VSUBPS        Z4, Z10, Z10
+	VMOVUPS       320(CX)(SI*4), Z11
+	VSUBPS        Z4, Z11, Z11
+	VMOVUPS       384(CX)(SI*4), Z12
+	VSUBPS        Z4, Z12, Z12
+	VMOVUPS       448(CX)(SI*4), Z13
+	VSUBPS        Z4, Z13, Z13
+	VBROADCASTSS  rows_wordc2ae999a<>+0(SB), Z21
+	VBROADCASTSS  rows_word3fb8aa3b<>+0(SB), Z14
+	VCMPPS        $0x05, Z21, Z6, K1
+	VMULPS        Z14, Z6, Z15
+	VCMPPS        $0x05, Z21, Z7, K2
+	VMULPS        Z14, Z7, Z16
+	VCMPPS        $0x05, Z21, Z8, K3
+	VMULPS        Z14, Z8, Z17
+	VCMPPS        $0x05, Z21, Z9, K4
+	VMULPS        Z14, Z9, Z18
+	VCMPPS        $0x05, Z21, Z10, K5
+	VMULPS        Z14, Z10, Z19
+	VCMPPS        $0x05, Z21, Z11, K6
+	VMULPS        Z14, Z11, Z20
+	VCMPPS        $0x05, Z21, Z12, K7
+	VMULPS        Z14, Z12, Z21
+	VMULPS        Z14, Z13, Z22
+	VPXORD        Z2, Z2, Z2
+	VCVTPS2PD     (R8), Z14
+	VADDPD        Z14, Z2, Z2
+	VPXORD        Z3, Z3, Z3
+	VCVTPS2PD     32(R8), Z14
+	VADDPD        Z14, Z3, Z3
+	VBROADCASTSS  rows_word4b40007f<>+0(SB), Z14
+	VADDPS        Z14, Z15, Z15
+	VADDPS        Z14, Z16, Z16
+	VADDPS        Z14, Z17, Z17
+	VADDPS        Z14, Z18, Z18
+	VADDPS        Z14, Z19, Z19
+	VADDPS        Z14, Z20, Z20
+	VADDPS        Z14, Z21, Z21
+	VADDPS        Z14, Z22, Z22
+	VCVTPS2PD     64(R8), Z23
+	VADDPD        Z23, Z2, Z2
+	VCVTPS2PD     96(R8), Z23
+	VADDPD        Z23, Z3, Z3
+	VSUBPS        Z14, Z15, Z15
+	VSUBPS        Z14, Z16, Z16
+	VSUBPS        Z14, Z17, Z17
+	VSUBPS        Z14, Z18, Z18
+	VSUBPS        Z14, Z19, Z19
+	VSUBPS        Z14, Z20, Z20
+	VSUBPS        Z14, Z21, Z21
+	VSUBPS        Z14, Z22, Z22
+	VCVTPS2PD     128(R8), Z14
+	VADDPD        Z14, Z2, Z2
+	VCVTPS2PD     160(R8), Z14
+	VADDPD        Z14, Z3, Z3
+	VBROADCASTSS  rows_word3f317200<>+0(SB), Z14
+	VBROADCASTSS  rows_word35bfbe8e<>+0(SB), Z23
+	VFNMADD231PS  Z14, Z15, Z6
+	VFNMADD231PS  Z14, Z16, Z7
+	VFNMADD231PS  Z14, Z17, Z8
+	VFNMADD231PS  Z14, Z18, Z9
+	VFNMADD231PS  Z14, Z19, Z10
+	VFNMADD231PS  Z14, Z20, Z11
+	VFNMADD231PS  Z14, Z21, Z12
+	VFNMADD231PS  Z14, Z22, Z13
+	VCVTPS2PD     192(R8), Z14
+	VADDPD        Z14, Z2, Z2
+	VCVTPS2PD     224(R8), Z14
+	VADDPD        Z14, Z3, Z3
+	VMULPS        Z23, Z15, Z14
+	VSUBPS        Z14, Z6, Z6
+	VMULPS        Z23, Z16, Z14
+	VSUBPS        Z14, Z7, Z7
+	VMULPS        Z23, Z17, Z14
+	VSUBPS        Z14, Z8, Z8
+	VMULPS        Z23, Z18, Z14
+	VSUBPS        Z14, Z9, Z9
+	VMULPS        Z23, Z19, Z14
+	VSUBPS        Z14, Z10, Z10
+	VMULPS        Z23, Z20, Z14
+	VSUBPS        Z14, Z11, Z11
+	VMULPS        Z23, Z21, Z14
+	VSUBPS        Z14, Z12, Z12
+	VMULPS        Z23, Z22, Z14
+	VSUBPS        Z14, Z13, Z13
+	VCVTPS2PD     256(R8), Z14
+	VADDPD        Z14, Z2, Z2
+	VCVTPS2PD     288(R8), Z14
+	VADDPD        Z14, Z3, Z3
+	VBROADCASTSS  rows_word3c083142<>+0(SB), Z14
+	VMULPS        Z14, Z6, Z23
+	VMULPS        Z14, Z7, Z24
+	VMULPS        Z14, Z8, Z25
+	VMULPS        Z14, Z9, Z26
+	VMULPS        Z14, Z10, Z27
+	VMULPS        Z14, Z11, Z28
+	VMULPS        Z14, Z12, Z29
+	VMULPS        Z14, Z13, Z30
+	VCVTPS2PD     320(R8), Z14
+	VADDPD        Z14, Z2, Z2
+	VCVTPS2PD     352(R8), Z14
+	VADDPD        Z14, Z3, Z3
+	VBROADCASTSS  rows_word3d2b94f8<>+0(SB), Z14
+	VADDPS        Z14, Z23, Z23
+	VADDPS        Z14, Z24, Z24
+	VADDPS        Z14, Z25, Z25
+	VADDPS        Z14, Z26, Z26
+	VADDPS        Z14, Z27, Z27
+	VADDPS        Z14, Z28, Z28
+	VADDPS        Z14, Z29, Z29
+	VADDPS        Z14, Z30, Z30
+	VCVTPS2PD     384(R8), Z14
+	VADDPD        Z14, Z2, Z2
+	VCVTPS2PD     416(R8), Z14
+	VADDPD        Z14, Z3, Z3
+	VMULPS        Z6, Z23, Z23
+	VMULPS        Z7, Z24, Z24
+	VMULPS        Z8, Z25, Z25
+	VMULPS        Z9, Z26, Z26
+	VMULPS        Z10, Z27, Z27
+	VMULPS        Z11, Z28, Z28
+	VMULPS        Z12, Z29, Z29
+	VMULPS        Z13, Z30, Z30
+	VBROADCASTSS  rows_word3e2aabd7<>+0(SB), Z14
+	VADDPS        Z14, Z23, Z23
+	VADDPS        Z14, Z24, Z24
+	VADDPS        Z14, Z25, Z25
+	VADDPS        Z14, Z26, Z26
+	VADDPS        Z14, Z27, Z27
+	VADDPS        Z14, Z28, Z28
+	VADDPS        Z14, Z29, Z29
+	VADDPS        Z14, Z30, Z30
+	VCVTPS2PD     448(R8), Z14
+	VADDPD        Z14, Z2, Z2
+	VCVTPS2PD     480(R8), Z14
+	VADDPD        Z14, Z3, Z3
+	VMULPS        Z6, Z23, Z23
+	VMULPS        Z7, Z24, Z24
+	VMULPS        Z8, Z25, Z25
+	VMULPS        Z9, Z26, Z26
+	VMULPS        Z10, Z27, Z27
+	VMULPS        Z11, Z28, Z28
+	VMULPS        Z12, Z29, Z29
+	VMULPS        Z13, Z30, Z30
+	VBROADCASTSS  rows_word3efffefe<>+0(SB), Z14
+	VADDPS        Z14, Z23, Z23
+	VADDPS        Z14, Z24, Z24
+	VADDPS        Z14, Z25, Z25
+	VADDPS        Z14, Z26, Z26
+	VADDPS        Z14, Z27, Z27
+	VADDPS        Z14, Z28, Z28
+	VADDPS        Z14, Z29, Z29
+	VADDPS        Z14, Z30, Z30
+	VADDPD        Z3, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y14
+	VADDPD        Y14, Y2, Y2
+	VEXTRACTF32X4 $0x01, Y2, X14
+	VADDPD        X14, X2, X2
+	VPERMILPD     $0x01, X2, X14
+	VADDSD        X14, X2, X2
+	VADDSD        X2, X5, X5
+	VMULPS        Z6, Z6, Z14
+	VMULPS        Z23, Z14, Z23
+	VMULPS        Z7, Z7, Z14
+	VMULPS        Z24, Z14, Z24
+	VMULPS        Z8, Z8, Z14
+	VMULPS        Z25, Z14, Z25
+	VMULPS        Z9, Z9, Z14
+	VMULPS        Z26, Z14, Z26
+	VMULPS        Z10, Z10, Z14
+	VMULPS        Z27, Z14, Z27
+	VMULPS        Z11, Z11, Z14
+	VMULPS        Z28, Z14, Z28
+	VMULPS        Z12, Z12, Z14
+	VMULPS        Z29, Z14, Z29
+	VMULPS        Z13, Z13, Z14
+	VMULPS        Z30, Z14, Z30
+	VADDPS        Z6, Z23, Z23
+	VADDPS        Z7, Z24, Z24
+	VADDPS        Z8, Z25, Z25
+	VADDPS        Z9, Z26, Z26
+	VADDPS        Z10, Z27, Z27
+	VADDPS        Z11, Z28, Z28
+	VADDPS        Z12, Z29, Z29
+	VADDPS        Z13, Z30, Z30
+	VBROADCASTSS  rows_word3f800000<>+0(SB), Z6
+	VADDPS        Z6, Z23, Z23
+	VADDPS        Z6, Z24, Z24
+	VADDPS        Z6, Z25, Z25
+	VADDPS        Z6, Z26, Z26
+	VADDPS        Z6, Z27, Z27
+	VADDPS        Z6, Z28, Z28
+	VADDPS        Z6, Z29, Z29
+	VADDPS        Z6, Z30, Z30
+	VSCALEFPS.Z   Z15, Z23, K1, Z23
+	VSCALEFPS.Z   Z16, Z24, K2, Z24
+	VSCALEFPS.Z   Z17, Z25, K3, Z25
+	VSCALEFPS.Z   Z18, Z26, K4, Z26
+	VSCALEFPS.Z   Z19, Z27, K5, Z27
+	VSCALEFPS.Z   Z20, Z28, K6, Z28
+	VSCALEFPS.Z   Z21, Z29, K7, Z29
+	VMOVUPS       448(CX)(SI*4), Z14
+	VSUBPS        Z4, Z14, Z14
+	VCMPPS.BCST   $0x05, rows_wordc2ae999a<>+0(SB), Z14, K1
+	VSCALEFPS.Z   Z22, Z30, K1, Z30
+	VCMPPS        $0x04, (CX)(SI*4), Z0, K1
+	VMAXPS.Z      Z23, Z1, K1, Z23
+	VMOVUPS       Z23, (AX)(SI*4)
+	VCMPPS        $0x04, 64(CX)(SI*4), Z0, K1
+	VMAXPS.Z      Z24, Z1, K1, Z24
+	VMOVUPS       Z24, 64(AX)(SI*4)
+	VCMPPS        $0x04, 128(CX)(SI*4), Z0, K1
+	VMAXPS.Z      Z25, Z1, K1, Z25
+	VMOVUPS       Z25, 128(AX)(SI*4)
+	VCMPPS        $0x04, 192(CX)(SI*4), Z0, K1
+	VMAXPS.Z      Z26, Z1, K1, Z26
+	VMOVUPS       Z26, 192(AX)(SI*4)
+	VCMPPS        $0x04, 256(CX)(SI*4), Z0, K1
+	VMAXPS.Z      Z27, Z1, K1, Z27
+	VMOVUPS       Z27, 256(AX)(SI*4)
+	VCMPPS        $0x04, 320(CX)(SI*4), Z0, K1
+	VMAXPS.Z      Z28, Z1, K1, Z28
+	VMOVUPS       Z28, 320(AX)(SI*4)
+	VCMPPS        $0x04, 384(CX)(SI*4), Z0, K1
+	VMAXPS.Z      Z29, Z1, K1, Z29
+	VMOVUPS       Z29, 384(AX)(SI*4)
+	VCMPPS        $0x04, 448(CX)(SI*4), Z0, K1
+	VMAXPS.Z      Z30, Z1, K1, Z30
+	VMOVUPS       Z30, 448(AX)(SI*4)
+	LEAQ          (AX)(SI*4), R8
+	ADDQ          $+128, SI
+	CMPQ          SI, DI
+	JL            whole6
+	VPXORD        Z2, Z2, Z2
+	VCVTPS2PD     (R8), Z6
+	VADDPD        Z6, Z2, Z2
+	VPXORD        Z3, Z3, Z3
+	VCVTPS2PD     32(R8), Z6
+	VADDPD        Z6, Z3, Z3
+	VCVTPS2PD     64(R8), Z6
+	VADDPD        Z6, Z2, Z2
+	VCVTPS2PD     96(R8), Z6
+	VADDPD        Z6, Z3, Z3
+	VCVTPS2PD     128(R8), Z6
+	VADDPD        Z6, Z2, Z2
+	VCVTPS2PD     160(R8), Z6
+	VADDPD        Z6, Z3, Z3
+	VCVTPS2PD     192(R8), Z6
+	VADDPD        Z6, Z2, Z2
+	VCVTPS2PD     224(R8), Z6
+	VADDPD        Z6, Z3, Z3
+	VCVTPS2PD     256(R8), Z6
+	VADDPD        Z6, Z2, Z2
+	VCVTPS2PD     288(R8), Z6
+	VADDPD        Z6, Z3, Z3
+	VCVTPS2PD     320(R8), Z6
+	VADDPD        Z6, Z2, Z2
+	VCVTPS2PD     352(R8), Z6
+	VADDPD        Z6, Z3, Z3
+	VCVTPS2PD     384(R8), Z6
+	VADDPD        Z6, Z2, Z2
+	VCVTPS2PD     416(R8), Z6
+	VADDPD        Z6, Z3, Z3
+	VCVTPS2PD     448(R8), Z6
+	VADDPD        Z6, Z2, Z2
+	VCVTPS2PD     480(R8), Z6
+	VADDPD        Z6, Z3, Z3
+	VADDPD        Z3, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y6
+	VADDPD        Y6, Y2, Y2
+	VEXTRACTF32X4 $0x01, Y2, X6
+	VADDPD        X6, X2, X2
+	VPERMILPD     $0x01, X2, X6
+	VADDSD        X6, X2, X2
+	VADDSD        X2, X5, X5
 
-some5:
+last7:
+	CMPQ    SI, DX
+	JE      ready5
+	MOVQ    SI, R8
+	MOVQ    DX, DI
+	ANDQ    $-16, DI
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	LEAQ    128(R8), R9
+	CMPQ    R9, DI
 	CMOVQGT DI, R9
 	CMPQ    SI, R9
 	JGE     end3
@@ -2007,57 +2363,56 @@ end3:
 	LEAQ              128(R8), R8
 	CMPQ              SI, R8
 	JGE               done4
-	MOVQ              DX, R9
-	SUBQ              SI, R9
-	SUBQ              $+0, R9
-	JLE               skip6
-	MOVQ              $-1, R10
-	BZHIQ             R9, R10, R10
-	KMOVW             R10, K1
+	SUBQ              SI, DX
+	SUBQ              $+0, DX
+	JLE               skip8
+	MOVQ              $-1, DI
+	BZHIQ             DX, DI, DI
+	KMOVW             DI, K1
 	VMOVUPS.Z         (CX)(SI*4), K1, Z6
-	VSUBPS            Z4, Z6, Z7
-	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z7, K2
-	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z7, Z8
-	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z8, Z8
-	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z8, Z9
-	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z9, Z7
-	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z9, Z8
-	VSUBPS            Z8, Z7, Z7
-	VMULPS.BCST       rows_word3c083142<>+0(SB), Z7, Z8
-	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z8, Z8
-	VMULPS            Z7, Z8, Z8
-	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z8, Z8
-	VMULPS            Z7, Z8, Z8
-	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z8, Z8
-	VMULPS            Z7, Z7, Z10
-	VMULPS            Z8, Z10, Z8
-	VADDPS            Z7, Z8, Z8
-	VADDPS.BCST       rows_word3f800000<>+0(SB), Z8, Z8
-	VSCALEFPS.Z       Z9, Z8, K2, Z8
-	VMAXPS            Z8, Z1, Z8
+	VSUBPS            Z4, Z6, Z4
+	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z4, K2
+	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z4, Z7
+	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z7, Z7
+	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z7, Z8
+	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z8, Z4
+	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z8, Z7
+	VSUBPS            Z7, Z4, Z4
+	VMULPS.BCST       rows_word3c083142<>+0(SB), Z4, Z7
+	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z7, Z7
+	VMULPS            Z4, Z7, Z7
+	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z7, Z7
+	VMULPS            Z4, Z7, Z7
+	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z7, Z7
+	VMULPS            Z4, Z4, Z9
+	VMULPS            Z7, Z9, Z7
+	VADDPS            Z4, Z7, Z7
+	VADDPS.BCST       rows_word3f800000<>+0(SB), Z7, Z7
+	VSCALEFPS.Z       Z8, Z7, K2, Z7
+	VMAXPS            Z7, Z1, Z7
 	VCMPPS            $0x04, Z0, Z6, K2
-	VMOVAPS.Z         Z8, K2, Z6
-	VMOVUPS           Z6, K1, (AX)(SI*4)
-	VMOVAPS.Z         Z6, K1, Z6
-	VCVTPS2PD         Y6, Z7
-	VEXTRACTF64X4     $0x01, Z6, Y6
-	VCVTPS2PD         Y6, Z6
-	VADDPD            Z7, Z2, Z2
-	VADDPD            Z6, Z3, Z3
+	VMOVAPS.Z         Z7, K2, Z0
+	VMOVUPS           Z0, K1, (AX)(SI*4)
+	VMOVAPS.Z         Z0, K1, Z0
+	VCVTPS2PD         Y0, Z1
+	VEXTRACTF64X4     $0x01, Z0, Y0
+	VCVTPS2PD         Y0, Z0
+	VADDPD            Z1, Z2, Z2
+	VADDPD            Z0, Z3, Z3
 
-skip6:
+skip8:
 done4:
 	VADDPD        Z3, Z2, Z2
-	VEXTRACTF64X4 $0x01, Z2, Y6
-	VADDPD        Y6, Y2, Y2
-	VEXTRACTF32X4 $0x01, Y2, X6
-	VADDPD        X6, X2, X2
-	VPERMILPD     $0x01, X2, X6
-	VADDSD        X6, X2, X2
+	VEXTRACTF64X4 $0x01, Z2, Y0
+	VADDPD        Y0, Y2, Y2
+	VEXTRACTF32X4 $0x01, Y2, X0
+	VADDPD        X0, X2, X2
+	VPERMILPD     $0x01, X2, X0
+	VADDSD        X0, X2, X2
 	VADDSD        X2, X5, X5
-	CMPQ          R8, DX
-	JL            block1
-	VMOVSD        X5, (BX)
+
+ready5:
+	VMOVSD X5, (BX)
 	VZEROUPPER
 	RET
 
@@ -2071,76 +2426,79 @@ TEXT ·flooredRowsAVX2(SB), NOSPLIT, $0-52
 	MOVQ         max+16(FP), BX
 	MOVQ         total+24(FP), SI
 	MOVQ         rows+32(FP), DI
+	MOVQ         CX, R8
+	MOVQ         BX, R9
+	MOVQ         DI, R10
 
-row:
+maxima:
 	VMOVDQU rows_constff800000<>+0(SB), Y1
 	VMOVDQA Y1, Y2
 	VMOVDQA Y1, Y3
 	VMOVDQA Y1, Y4
 	VMOVDQA Y1, Y5
-	XORQ    R8, R8
-	MOVQ    DX, R9
-	ANDQ    $-32, R9
-	CMPQ    R8, R9
+	XORQ    R11, R11
+	MOVQ    DX, R12
+	ANDQ    $-32, R12
+	CMPQ    R11, R12
 	JGE     maxNext3
 
 max2:
-	VMOVUPS (CX)(R8*4), Y6
+	VMOVUPS (R8)(R11*4), Y6
 	VMAXPS  Y2, Y6, Y2
-	VMOVUPS 32(CX)(R8*4), Y6
+	VMOVUPS 32(R8)(R11*4), Y6
 	VMAXPS  Y3, Y6, Y3
-	VMOVUPS 64(CX)(R8*4), Y6
+	VMOVUPS 64(R8)(R11*4), Y6
 	VMAXPS  Y4, Y6, Y4
-	VMOVUPS 96(CX)(R8*4), Y6
+	VMOVUPS 96(R8)(R11*4), Y6
 	VMAXPS  Y5, Y6, Y5
-	ADDQ    $+32, R8
-	CMPQ    R8, R9
+	ADDQ    $+32, R11
+	CMPQ    R11, R12
 	JL      max2
 
 maxNext3:
-	MOVQ DX, R9
-	ANDQ $-16, R9
-	CMPQ R8, R9
+	MOVQ DX, R12
+	ANDQ $-16, R12
+	CMPQ R11, R12
 	JGE  maxNext5
 
 max4:
-	VMOVUPS (CX)(R8*4), Y6
+	VMOVUPS (R8)(R11*4), Y6
 	VMAXPS  Y2, Y6, Y2
-	VMOVUPS 32(CX)(R8*4), Y6
+	VMOVUPS 32(R8)(R11*4), Y6
 	VMAXPS  Y3, Y6, Y3
-	ADDQ    $+16, R8
-	CMPQ    R8, R9
+	ADDQ    $+16, R11
+	CMPQ    R11, R12
 	JL      max4
 
 maxNext5:
-	MOVQ       DX, R9
-	SUBQ       R8, R9
-	SUBQ       $+0, R9
+	MOVQ       DX, R12
+	SUBQ       R11, R12
+	SUBQ       $+0, R12
 	JLE        skip6
-	MOVQ       $+8, R10
-	CMPQ       R9, R10
-	CMOVQGT    R10, R9
-	LEAQ       rows_leading<>+32(SB), R10
-	SHLQ       $0x02, R9
-	SUBQ       R9, R10
-	VMOVDQU    (R10), Y6
-	VMASKMOVPS (CX)(R8*4), Y6, Y7
+	MOVQ       $+8, R13
+	CMPQ       R12, R13
+	CMOVQGT    R13, R12
+	LEAQ       rows_leading<>+32(SB), R13
+	SHLQ       $0x02, R12
+	SUBQ       R12, R13
+	VMOVDQU    (R13), Y6
+	VMASKMOVPS (R8)(R11*4), Y6, Y7
 	VBLENDVPS  Y6, Y7, Y1, Y7
 	VMAXPS     Y2, Y7, Y2
 
 skip6:
-	MOVQ       DX, R9
-	SUBQ       R8, R9
-	SUBQ       $+8, R9
+	MOVQ       DX, R12
+	SUBQ       R11, R12
+	SUBQ       $+8, R12
 	JLE        skip7
-	MOVQ       $+8, R10
-	CMPQ       R9, R10
-	CMOVQGT    R10, R9
-	LEAQ       rows_leading<>+32(SB), R10
-	SHLQ       $0x02, R9
-	SUBQ       R9, R10
-	VMOVDQU    (R10), Y6
-	VMASKMOVPS 32(CX)(R8*4), Y6, Y7
+	MOVQ       $+8, R13
+	CMPQ       R12, R13
+	CMOVQGT    R13, R12
+	LEAQ       rows_leading<>+32(SB), R13
+	SHLQ       $0x02, R12
+	SUBQ       R12, R13
+	VMOVDQU    (R13), Y6
+	VMASKMOVPS 32(R8)(R11*4), Y6, Y7
 	VBLENDVPS  Y6, Y7, Y1, Y7
 	VMAXPS     Y3, Y7, Y3
 
@@ -2159,11 +2517,18 @@ skip7:
 	VCMPPS       $0x04, X1, X2, X1
 	VADDPS       X3, X2, X3
 	VANDPS       X3, X1, X1
-	VBROADCASTSS X1, Y5
-	VMOVSS       X5, (BX)
+	VBROADCASTSS X1, Y1
+	VMOVSS       X1, (R9)
+	LEAQ         (R8)(DX*4), R8
+	ADDQ         $+4, R9
+	DECQ         R10
+	JNZ          maxima
+
+row:
+	VBROADCASTSS (BX), Y5
 	VXORPS       X6, X6, X6
 	XORQ         R8, R8
-	XORQ         R10, R10
+	MOVQ         R8, R10
 	MOVQ         DX, R9
 	ANDQ         $-16, R9
 
@@ -2254,7 +2619,7 @@ end10:
 	MOVQ         DX, R11
 	SUBQ         R8, R11
 	SUBQ         $+0, R11
-	JLE          skip12
+	JLE          skip13
 	MOVQ         $+8, R12
 	CMPQ         R11, R12
 	CMOVQGT      R12, R11
@@ -2297,11 +2662,11 @@ end10:
 	VADDPD       Y7, Y1, Y1
 	VADDPD       Y8, Y2, Y2
 
-skip12:
+skip13:
 	MOVQ         DX, R11
 	SUBQ         R8, R11
 	SUBQ         $+8, R11
-	JLE          skip13
+	JLE          skip14
 	MOVQ         $+8, R12
 	CMPQ         R11, R12
 	CMOVQGT      R12, R11
@@ -2344,7 +2709,7 @@ skip12:
 	VADDPD       Y7, Y3, Y3
 	VADDPD       Y8, Y4, Y4
 
-skip13:
+skip14:
 done11:
 	VADDPD       Y3, Y1, Y1
 	VADDPD       Y4, Y2, Y2
@@ -2377,54 +2742,57 @@ TEXT ·flooredRowsAVX512(SB), NOSPLIT, $0-52
 	MOVQ         max+16(FP), BX
 	MOVQ         total+24(FP), SI
 	MOVQ         rows+32(FP), DI
+	MOVQ         CX, R8
+	MOVQ         BX, R9
+	MOVQ         DI, R10
 
-row:
+maxima:
 	VMOVDQA32 Z0, Z4
 	VMOVDQA32 Z0, Z5
 	VMOVDQA32 Z0, Z6
 	VMOVDQA32 Z0, Z7
-	XORQ      R8, R8
-	MOVQ      DX, R9
-	ANDQ      $-64, R9
-	CMPQ      R8, R9
+	XORQ      R11, R11
+	MOVQ      DX, R12
+	ANDQ      $-64, R12
+	CMPQ      R11, R12
 	JGE       maxNext3
 
 max2:
-	VMOVUPS (CX)(R8*4), Z8
+	VMOVUPS (R8)(R11*4), Z8
 	VMAXPS  Z4, Z8, Z4
-	VMOVUPS 64(CX)(R8*4), Z8
+	VMOVUPS 64(R8)(R11*4), Z8
 	VMAXPS  Z5, Z8, Z5
-	VMOVUPS 128(CX)(R8*4), Z8
+	VMOVUPS 128(R8)(R11*4), Z8
 	VMAXPS  Z6, Z8, Z6
-	VMOVUPS 192(CX)(R8*4), Z8
+	VMOVUPS 192(R8)(R11*4), Z8
 	VMAXPS  Z7, Z8, Z7
-	ADDQ    $+64, R8
-	CMPQ    R8, R9
+	ADDQ    $+64, R11
+	CMPQ    R11, R12
 	JL      max2
 
 maxNext3:
-	MOVQ DX, R9
-	ANDQ $-16, R9
-	CMPQ R8, R9
+	MOVQ DX, R12
+	ANDQ $-16, R12
+	CMPQ R11, R12
 	JGE  maxNext5
 
 max4:
-	VMOVUPS (CX)(R8*4), Z8
+	VMOVUPS (R8)(R11*4), Z8
 	VMAXPS  Z4, Z8, Z4
-	ADDQ    $+16, R8
-	CMPQ    R8, R9
+	ADDQ    $+16, R11
+	CMPQ    R11, R12
 	JL      max4
 
 maxNext5:
-	MOVQ      DX, R9
-	SUBQ      R8, R9
-	SUBQ      $+0, R9
+	MOVQ      DX, R12
+	SUBQ      R11, R12
+	SUBQ      $+0, R12
 	JLE       skip6
-	MOVQ      $-1, R10
-	BZHIQ     R9, R10, R10
-	KMOVW     R10, K1
+	MOVQ      $-1, R13
+	BZHIQ     R12, R13, R13
+	KMOVW     R13, K1
 	VMOVDQA32 Z0, Z8
-	VMOVUPS   (CX)(R8*4), K1, Z8
+	VMOVUPS   (R8)(R11*4), K1, Z8
 	VMAXPS    Z4, Z8, Z4
 
 skip6:
@@ -2443,241 +2811,317 @@ skip6:
 	VCMPPS        $0x04, X0, X4, K1
 	VADDPS.Z      X5, X4, K1, X4
 	VBROADCASTSS  X4, Z4
-	VMOVSS        X4, (BX)
-	VXORPS        X5, X5, X5
-	XORQ          R8, R8
-	XORQ          R10, R10
-	MOVQ          DX, R9
-	ANDQ          $-16, R9
+	VMOVSS        X4, (R9)
+	LEAQ          (R8)(DX*4), R8
+	ADDQ          $+4, R9
+	DECQ          R10
+	JNZ           maxima
 
-block7:
-	VPXORD            Z2, Z2, Z2
-	VPXORD            Z3, Z3, Z3
-	LEAQ              128(R10), R11
-	CMPQ              R11, R9
-	JG                some11
-	VMOVUPS           (CX)(R8*4), Z6
-	VSUBPS            Z4, Z6, Z6
-	VMOVUPS           64(CX)(R8*4), Z7
-	VSUBPS            Z4, Z7, Z7
-	VMOVUPS           128(CX)(R8*4), Z8
-	VSUBPS            Z4, Z8, Z8
-	VMOVUPS           192(CX)(R8*4), Z9
-	VSUBPS            Z4, Z9, Z9
-	VMOVUPS           256(CX)(R8*4), Z10
-	VSUBPS            Z4, Z10, Z10
-	VMOVUPS           320(CX)(R8*4), Z11
-	VSUBPS            Z4, Z11, Z11
-	VMOVUPS           384(CX)(R8*4), Z12
-	VSUBPS            Z4, Z12, Z12
-	VMOVUPS           448(CX)(R8*4), Z13
-	VSUBPS            Z4, Z13, Z13
-	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z6, K1
-	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z6, Z15
-	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z7, K2
-	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z7, Z17
-	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z8, K3
-	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z8, Z19
-	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z9, K4
-	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z9, Z21
-	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z10, K5
-	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z10, Z23
-	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z11, K6
-	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z11, Z25
-	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z12, K7
-	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z12, Z27
-	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z13, Z29
-	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z15, Z15
-	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z17, Z17
-	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z19, Z19
-	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z21, Z21
-	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z23, Z23
-	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z25, Z25
-	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z27, Z27
-	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z29, Z29
-	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z15, Z15
-	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z17, Z17
-	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z19, Z19
-	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z21, Z21
-	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z23, Z23
-	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z25, Z25
-	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z27, Z27
-	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z29, Z29
-	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z15, Z6
-	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z17, Z7
-	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z19, Z8
-	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z21, Z9
-	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z23, Z10
-	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z25, Z11
-	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z27, Z12
-	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z29, Z13
-	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z15, Z14
-	VSUBPS            Z14, Z6, Z6
-	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z17, Z14
-	VSUBPS            Z14, Z7, Z7
-	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z19, Z14
-	VSUBPS            Z14, Z8, Z8
-	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z21, Z14
-	VSUBPS            Z14, Z9, Z9
-	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z23, Z14
-	VSUBPS            Z14, Z10, Z10
-	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z25, Z14
-	VSUBPS            Z14, Z11, Z11
-	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z27, Z14
-	VSUBPS            Z14, Z12, Z12
-	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z29, Z14
-	VSUBPS            Z14, Z13, Z13
-	VMULPS.BCST       rows_word3c083142<>+0(SB), Z6, Z16
-	VMULPS.BCST       rows_word3c083142<>+0(SB), Z7, Z18
-	VMULPS.BCST       rows_word3c083142<>+0(SB), Z8, Z20
-	VMULPS.BCST       rows_word3c083142<>+0(SB), Z9, Z22
-	VMULPS.BCST       rows_word3c083142<>+0(SB), Z10, Z24
-	VMULPS.BCST       rows_word3c083142<>+0(SB), Z11, Z26
-	VMULPS.BCST       rows_word3c083142<>+0(SB), Z12, Z28
-	VMULPS.BCST       rows_word3c083142<>+0(SB), Z13, Z30
-	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z16, Z16
-	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z18, Z18
-	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z20, Z20
-	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z22, Z22
-	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z24, Z24
-	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z26, Z26
-	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z28, Z28
-	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z30, Z30
-	VMULPS            Z6, Z16, Z16
-	VMULPS            Z7, Z18, Z18
-	VMULPS            Z8, Z20, Z20
-	VMULPS            Z9, Z22, Z22
-	VMULPS            Z10, Z24, Z24
-	VMULPS            Z11, Z26, Z26
-	VMULPS            Z12, Z28, Z28
-	VMULPS            Z13, Z30, Z30
-	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z16, Z16
-	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z18, Z18
-	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z20, Z20
-	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z22, Z22
-	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z24, Z24
-	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z26, Z26
-	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z28, Z28
-	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z30, Z30
-	VMULPS            Z6, Z16, Z16
-	VMULPS            Z7, Z18, Z18
-	VMULPS            Z8, Z20, Z20
-	VMULPS            Z9, Z22, Z22
-	VMULPS            Z10, Z24, Z24
-	VMULPS            Z11, Z26, Z26
-	VMULPS            Z12, Z28, Z28
-	VMULPS            Z13, Z30, Z30
-	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z16, Z16
-	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z18, Z18
-	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z20, Z20
-	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z22, Z22
-	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z24, Z24
-	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z26, Z26
-	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z28, Z28
-	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z30, Z30
-	VMULPS            Z6, Z6, Z14
-	VMULPS            Z16, Z14, Z16
-	VMULPS            Z7, Z7, Z14
-	VMULPS            Z18, Z14, Z18
-	VMULPS            Z8, Z8, Z14
-	VMULPS            Z20, Z14, Z20
-	VMULPS            Z9, Z9, Z14
-	VMULPS            Z22, Z14, Z22
-	VMULPS            Z10, Z10, Z14
-	VMULPS            Z24, Z14, Z24
-	VMULPS            Z11, Z11, Z14
-	VMULPS            Z26, Z14, Z26
-	VMULPS            Z12, Z12, Z14
-	VMULPS            Z28, Z14, Z28
-	VMULPS            Z13, Z13, Z14
-	VMULPS            Z30, Z14, Z30
-	VADDPS            Z6, Z16, Z16
-	VADDPS            Z7, Z18, Z18
-	VADDPS            Z8, Z20, Z20
-	VADDPS            Z9, Z22, Z22
-	VADDPS            Z10, Z24, Z24
-	VADDPS            Z11, Z26, Z26
-	VADDPS            Z12, Z28, Z28
-	VADDPS            Z13, Z30, Z30
-	VADDPS.BCST       rows_word3f800000<>+0(SB), Z16, Z16
-	VADDPS.BCST       rows_word3f800000<>+0(SB), Z18, Z18
-	VADDPS.BCST       rows_word3f800000<>+0(SB), Z20, Z20
-	VADDPS.BCST       rows_word3f800000<>+0(SB), Z22, Z22
-	VADDPS.BCST       rows_word3f800000<>+0(SB), Z24, Z24
-	VADDPS.BCST       rows_word3f800000<>+0(SB), Z26, Z26
-	VADDPS.BCST       rows_word3f800000<>+0(SB), Z28, Z28
-	VADDPS.BCST       rows_word3f800000<>+0(SB), Z30, Z30
-	VSCALEFPS.Z       Z15, Z16, K1, Z16
-	VSCALEFPS.Z       Z17, Z18, K2, Z18
-	VSCALEFPS.Z       Z19, Z20, K3, Z20
-	VSCALEFPS.Z       Z21, Z22, K4, Z22
-	VSCALEFPS.Z       Z23, Z24, K5, Z24
-	VSCALEFPS.Z       Z25, Z26, K6, Z26
-	VSCALEFPS.Z       Z27, Z28, K7, Z28
-	VMOVUPS           448(CX)(R8*4), Z14
-	VSUBPS            Z4, Z14, Z14
-	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z14, K1
-	VSCALEFPS.Z       Z29, Z30, K1, Z30
-	VCMPPS            $0x04, (CX)(R8*4), Z0, K1
-	VMAXPS.Z          Z16, Z1, K1, Z16
-	VMOVUPS           Z16, (AX)(R8*4)
-	VCMPPS            $0x04, 64(CX)(R8*4), Z0, K1
-	VMAXPS.Z          Z18, Z1, K1, Z18
-	VMOVUPS           Z18, 64(AX)(R8*4)
-	VCMPPS            $0x04, 128(CX)(R8*4), Z0, K1
-	VMAXPS.Z          Z20, Z1, K1, Z20
-	VMOVUPS           Z20, 128(AX)(R8*4)
-	VCMPPS            $0x04, 192(CX)(R8*4), Z0, K1
-	VMAXPS.Z          Z22, Z1, K1, Z22
-	VMOVUPS           Z22, 192(AX)(R8*4)
-	VCMPPS            $0x04, 256(CX)(R8*4), Z0, K1
-	VMAXPS.Z          Z24, Z1, K1, Z24
-	VMOVUPS           Z24, 256(AX)(R8*4)
-	VCMPPS            $0x04, 320(CX)(R8*4), Z0, K1
-	VMAXPS.Z          Z26, Z1, K1, Z26
-	VMOVUPS           Z26, 320(AX)(R8*4)
-	VCMPPS            $0x04, 384(CX)(R8*4), Z0, K1
-	VMAXPS.Z          Z28, Z1, K1, Z28
-	VMOVUPS           Z28, 384(AX)(R8*4)
-	VCMPPS            $0x04, 448(CX)(R8*4), Z0, K1
-	VMAXPS.Z          Z30, Z1, K1, Z30
-	VMOVUPS           Z30, 448(AX)(R8*4)
-	VCVTPS2PD         (AX)(R8*4), Z6
-	VCVTPS2PD         32(AX)(R8*4), Z7
-	VADDPD            Z6, Z2, Z2
-	VADDPD            Z7, Z3, Z3
-	VCVTPS2PD         64(AX)(R8*4), Z6
-	VCVTPS2PD         96(AX)(R8*4), Z7
-	VADDPD            Z6, Z2, Z2
-	VADDPD            Z7, Z3, Z3
-	VCVTPS2PD         128(AX)(R8*4), Z6
-	VCVTPS2PD         160(AX)(R8*4), Z7
-	VADDPD            Z6, Z2, Z2
-	VADDPD            Z7, Z3, Z3
-	VCVTPS2PD         192(AX)(R8*4), Z6
-	VCVTPS2PD         224(AX)(R8*4), Z7
-	VADDPD            Z6, Z2, Z2
-	VADDPD            Z7, Z3, Z3
-	VCVTPS2PD         256(AX)(R8*4), Z6
-	VCVTPS2PD         288(AX)(R8*4), Z7
-	VADDPD            Z6, Z2, Z2
-	VADDPD            Z7, Z3, Z3
-	VCVTPS2PD         320(AX)(R8*4), Z6
-	VCVTPS2PD         352(AX)(R8*4), Z7
-	VADDPD            Z6, Z2, Z2
-	VADDPD            Z7, Z3, Z3
-	VCVTPS2PD         384(AX)(R8*4), Z6
-	VCVTPS2PD         416(AX)(R8*4), Z7
-	VADDPD            Z6, Z2, Z2
-	VADDPD            Z7, Z3, Z3
-	VCVTPS2PD         448(AX)(R8*4), Z6
-	VCVTPS2PD         480(AX)(R8*4), Z7
-	VADDPD            Z6, Z2, Z2
-	VADDPD            Z7, Z3, Z3
-	MOVQ              R11, R8
-	JMP               end9
+row:
+	VBROADCASTSS (BX), Z4
+	VXORPS       X5, X5, X5
+	XORQ         R8, R8
+	MOVQ         DX, R9
+	ANDQ         $-128, R9
+	JZ           last13
+	LEAQ         rows_zeros<>+0(SB), R10
 
-some11:
+whole12:
+	VMOVUPS       (CX)(R8*4), Z6
+	VSUBPS        Z4, Z6, Z6
+	VMOVUPS       64(CX)(R8*4), Z7
+	VSUBPS        Z4, Z7, Z7
+	VMOVUPS       128(CX)(R8*4), Z8
+	VSUBPS        Z4, Z8, Z8
+	VMOVUPS       192(CX)(R8*4), Z9
+	VSUBPS        Z4, Z9, Z9
+	VMOVUPS       256(CX)(R8*4), Z10
+	VSUBPS        Z4, Z10, Z10
+	VMOVUPS       320(CX)(R8*4), Z11
+	VSUBPS        Z4, Z11, Z11
+	VMOVUPS       384(CX)(R8*4), Z12
+	VSUBPS        Z4, Z12, Z12
+	VMOVUPS       448(CX)(R8*4), Z13
+	VSUBPS        Z4, Z13, Z13
+	VBROADCASTSS  rows_wordc2ae999a<>+0(SB), Z21
+	VBROADCASTSS  rows_word3fb8aa3b<>+0(SB), Z14
+	VCMPPS        $0x05, Z21, Z6, K1
+	VMULPS        Z14, Z6, Z15
+	VCMPPS        $0x05, Z21, Z7, K2
+	VMULPS        Z14, Z7, Z16
+	VCMPPS        $0x05, Z21, Z8, K3
+	VMULPS        Z14, Z8, Z17
+	VCMPPS        $0x05, Z21, Z9, K4
+	VMULPS        Z14, Z9, Z18
+	VCMPPS        $0x05, Z21, Z10, K5
+	VMULPS        Z14, Z10, Z19
+	VCMPPS        $0x05, Z21, Z11, K6
+	VMULPS        Z14, Z11, Z20
+	VCMPPS        $0x05, Z21, Z12, K7
+	VMULPS        Z14, Z12, Z21
+	VMULPS        Z14, Z13, Z22
+	VPXORD        Z2, Z2, Z2
+	VCVTPS2PD     (R10), Z14
+	VADDPD        Z14, Z2, Z2
+	VPXORD        Z3, Z3, Z3
+	VCVTPS2PD     32(R10), Z14
+	VADDPD        Z14, Z3, Z3
+	VBROADCASTSS  rows_word4b40007f<>+0(SB), Z14
+	VADDPS        Z14, Z15, Z15
+	VADDPS        Z14, Z16, Z16
+	VADDPS        Z14, Z17, Z17
+	VADDPS        Z14, Z18, Z18
+	VADDPS        Z14, Z19, Z19
+	VADDPS        Z14, Z20, Z20
+	VADDPS        Z14, Z21, Z21
+	VADDPS        Z14, Z22, Z22
+	VCVTPS2PD     64(R10), Z23
+	VADDPD        Z23, Z2, Z2
+	VCVTPS2PD     96(R10), Z23
+	VADDPD        Z23, Z3, Z3
+	VSUBPS        Z14, Z15, Z15
+	VSUBPS        Z14, Z16, Z16
+	VSUBPS        Z14, Z17, Z17
+	VSUBPS        Z14, Z18, Z18
+	VSUBPS        Z14, Z19, Z19
+	VSUBPS        Z14, Z20, Z20
+	VSUBPS        Z14, Z21, Z21
+	VSUBPS        Z14, Z22, Z22
+	VCVTPS2PD     128(R10), Z14
+	VADDPD        Z14, Z2, Z2
+	VCVTPS2PD     160(R10), Z14
+	VADDPD        Z14, Z3, Z3
+	VBROADCASTSS  rows_word3f317200<>+0(SB), Z14
+	VBROADCASTSS  rows_word35bfbe8e<>+0(SB), Z23
+	VFNMADD231PS  Z14, Z15, Z6
+	VFNMADD231PS  Z14, Z16, Z7
+	VFNMADD231PS  Z14, Z17, Z8
+	VFNMADD231PS  Z14, Z18, Z9
+	VFNMADD231PS  Z14, Z19, Z10
+	VFNMADD231PS  Z14, Z20, Z11
+	VFNMADD231PS  Z14, Z21, Z12
+	VFNMADD231PS  Z14, Z22, Z13
+	VCVTPS2PD     192(R10), Z14
+	VADDPD        Z14, Z2, Z2
+	VCVTPS2PD     224(R10), Z14
+	VADDPD        Z14, Z3, Z3
+	VMULPS        Z23, Z15, Z14
+	VSUBPS        Z14, Z6, Z6
+	VMULPS        Z23, Z16, Z14
+	VSUBPS        Z14, Z7, Z7
+	VMULPS        Z23, Z17, Z14
+	VSUBPS        Z14, Z8, Z8
+	VMULPS        Z23, Z18, Z14
+	VSUBPS        Z14, Z9, Z9
+	VMULPS        Z23, Z19, Z14
+	VSUBPS        Z14, Z10, Z10
+	VMULPS        Z23, Z20, Z14
+	VSUBPS        Z14, Z11, Z11
+	VMULPS        Z23, Z21, Z14
+	VSUBPS        Z14, Z12, Z12
+	VMULPS        Z23, Z22, Z14
+	VSUBPS        Z14, Z13, Z13
+	VCVTPS2PD     256(R10), Z14
+	VADDPD        Z14, Z2, Z2
+	VCVTPS2PD     288(R10), Z14
+	VADDPD        Z14, Z3, Z3
+	VBROADCASTSS  rows_word3c083142<>+0(SB), Z14
+	VMULPS        Z14, Z6, Z23
+	VMULPS        Z14, Z7, Z24
+	VMULPS        Z14, Z8, Z25
+	VMULPS        Z14, Z9, Z26
+	VMULPS        Z14, Z10, Z27
+	VMULPS        Z14, Z11, Z28
+	VMULPS        Z14, Z12, Z29
+	VMULPS        Z14, Z13, Z30
+	VCVTPS2PD     320(R10), Z14
+	VADDPD        Z14, Z2, Z2
+	VCVTPS2PD     352(R10), Z14
+	VADDPD        Z14, Z3, Z3
+	VBROADCASTSS  rows_word3d2b94f8<>+0(SB), Z14
+	VADDPS        Z14, Z23, Z23
+	VADDPS        Z14, Z24, Z24
+	VADDPS        Z14, Z25, Z25
+	VADDPS        Z14, Z26, Z26
+	VADDPS        Z14, Z27, Z27
+	VADDPS        Z14, Z28, Z28
+	VADDPS        Z14, Z29, Z29
+	VADDPS        Z14, Z30, Z30
+	VCVTPS2PD     384(R10), Z14
+	VADDPD        Z14, Z2, Z2
+	VCVTPS2PD     416(R10), Z14
+	VADDPD        Z14, Z3, Z3
+	VMULPS        Z6, Z23, Z23
+	VMULPS        Z7, Z24, Z24
+	VMULPS        Z8, Z25, Z25
+	VMULPS        Z9, Z26, Z26
+	VMULPS        Z10, Z27, Z27
+	VMULPS        Z11, Z28, Z28
+	VMULPS        Z12, Z29, Z29
+	VMULPS        Z13, Z30, Z30
+	VBROADCASTSS  rows_word3e2aabd7<>+0(SB), Z14
+	VADDPS        Z14, Z23, Z23
+	VADDPS        Z14, Z24, Z24
+	VADDPS        Z14, Z25, Z25
+	VADDPS        Z14, Z26, Z26
+	VADDPS        Z14, Z27, Z27
+	VADDPS        Z14, Z28, Z28
+	VADDPS        Z14, Z29, Z29
+	VADDPS        Z14, Z30, Z30
+	VCVTPS2PD     448(R10), Z14
+	VADDPD        Z14, Z2, Z2
+	VCVTPS2PD     480(R10), Z14
+	VADDPD        Z14, Z3, Z3
+	VMULPS        Z6, Z23, Z23
+	VMULPS        Z7, Z24, Z24
+	VMULPS        Z8, Z25, Z25
+	VMULPS        Z9, Z26, Z26
+	VMULPS        Z10, Z27, Z27
+	VMULPS        Z11, Z28, Z28
+	VMULPS        Z12, Z29, Z29
+	VMULPS        Z13, Z30, Z30
+	VBROADCASTSS  rows_word3efffefe<>+0(SB), Z14
+	VADDPS        Z14, Z23, Z23
+	VADDPS        Z14, Z24, Z24
+	VADDPS        Z14, Z25, Z25
+	VADDPS        Z14, Z26, Z26
+	VADDPS        Z14, Z27, Z27
+	VADDPS        Z14, Z28, Z28
+	VADDPS        Z14, Z29, Z29
+	VADDPS        Z14, Z30, Z30
+	VADDPD        Z3, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y14
+	VADDPD        Y14, Y2, Y2
+	VEXTRACTF32X4 $0x01, Y2, X14
+	VADDPD        X14, X2, X2
+	VPERMILPD     $0x01, X2, X14
+	VADDSD        X14, X2, X2
+	VADDSD        X2, X5, X5
+	VMULPS        Z6, Z6, Z14
+	VMULPS        Z23, Z14, Z23
+	VMULPS        Z7, Z7, Z14
+	VMULPS        Z24, Z14, Z24
+	VMULPS        Z8, Z8, Z14
+	VMULPS        Z25, Z14, Z25
+	VMULPS        Z9, Z9, Z14
+	VMULPS        Z26, Z14, Z26
+	VMULPS        Z10, Z10, Z14
+	VMULPS        Z27, Z14, Z27
+	VMULPS        Z11, Z11, Z14
+	VMULPS        Z28, Z14, Z28
+	VMULPS        Z12, Z12, Z14
+	VMULPS        Z29, Z14, Z29
+	VMULPS        Z13, Z13, Z14
+	VMULPS        Z30, Z14, Z30
+	VADDPS        Z6, Z23, Z23
+	VADDPS        Z7, Z24, Z24
+	VADDPS        Z8, Z25, Z25
+	VADDPS        Z9, Z26, Z26
+	VADDPS        Z10, Z27, Z27
+	VADDPS        Z11, Z28, Z28
+	VADDPS        Z12, Z29, Z29
+	VADDPS        Z13, Z30, Z30
+	VBROADCASTSS  rows_word3f800000<>+0(SB), Z6
+	VADDPS        Z6, Z23, Z23
+	VADDPS        Z6, Z24, Z24
+	VADDPS        Z6, Z25, Z25
+	VADDPS        Z6, Z26, Z26
+	VADDPS        Z6, Z27, Z27
+	VADDPS        Z6, Z28, Z28
+	VADDPS        Z6, Z29, Z29
+	VADDPS        Z6, Z30, Z30
+	VSCALEFPS.Z   Z15, Z23, K1, Z23
+	VSCALEFPS.Z   Z16, Z24, K2, Z24
+	VSCALEFPS.Z   Z17, Z25, K3, Z25
+	VSCALEFPS.Z   Z18, Z26, K4, Z26
+	VSCALEFPS.Z   Z19, Z27, K5, Z27
+	VSCALEFPS.Z   Z20, Z28, K6, Z28
+	VSCALEFPS.Z   Z21, Z29, K7, Z29
+	VMOVUPS       448(CX)(R8*4), Z14
+	VSUBPS        Z4, Z14, Z14
+	VCMPPS.BCST   $0x05, rows_wordc2ae999a<>+0(SB), Z14, K1
+	VSCALEFPS.Z   Z22, Z30, K1, Z30
+	VCMPPS        $0x04, (CX)(R8*4), Z0, K1
+	VMAXPS.Z      Z23, Z1, K1, Z23
+	VMOVUPS       Z23, (AX)(R8*4)
+	VCMPPS        $0x04, 64(CX)(R8*4), Z0, K1
+	VMAXPS.Z      Z24, Z1, K1, Z24
+	VMOVUPS       Z24, 64(AX)(R8*4)
+	VCMPPS        $0x04, 128(CX)(R8*4), Z0, K1
+	VMAXPS.Z      Z25, Z1, K1, Z25
+	VMOVUPS       Z25, 128(AX)(R8*4)
+	VCMPPS        $0x04, 192(CX)(R8*4), Z0, K1
+	VMAXPS.Z      Z26, Z1, K1, Z26
+	VMOVUPS       Z26, 192(AX)(R8*4)
+	VCMPPS        $0x04, 256(CX)(R8*4), Z0, K1
+	VMAXPS.Z      Z27, Z1, K1, Z27
+	VMOVUPS       Z27, 256(AX)(R8*4)
+	VCMPPS        $0x04, 320(CX)(R8*4), Z0, K1
+	VMAXPS.Z      Z28, Z1, K1, Z28
+	VMOVUPS       Z28, 320(AX)(R8*4)
+	VCMPPS        $0x04, 384(CX)(R8*4), Z0, K1
+	VMAXPS.Z      Z29, Z1, K1, Z29
+	VMOVUPS       Z29, 384(AX)(R8*4)
+	VCMPPS        $0x04, 448(CX)(R8*4), Z0, K1
+	VMAXPS.Z      Z30, Z1, K1, Z30
+	VMOVUPS       Z30, 448(AX)(R8*4)
+	LEAQ          (AX)(R8*4), R10
+	ADDQ          $+128, R8
+	CMPQ          R8, R9
+	JL            whole12
+	VPXORD        Z2, Z2, Z2
+	VCVTPS2PD     (R10), Z6
+	VADDPD        Z6, Z2, Z2
+	VPXORD        Z3, Z3, Z3
+	VCVTPS2PD     32(R10), Z6
+	VADDPD        Z6, Z3, Z3
+	VCVTPS2PD     64(R10), Z6
+	VADDPD        Z6, Z2, Z2
+	VCVTPS2PD     96(R10), Z6
+	VADDPD        Z6, Z3, Z3
+	VCVTPS2PD     128(R10), Z6
+	VADDPD        Z6, Z2, Z2
+	VCVTPS2PD     160(R10), Z6
+	VADDPD        Z6, Z3, Z3
+	VCVTPS2PD     192(R10), Z6
+	VADDPD        Z6, Z2, Z2
+	VCVTPS2PD     224(R10), Z6
+	VADDPD        Z6, Z3, Z3
+	VCVTPS2PD     256(R10), Z6
+	VADDPD        Z6, Z2, Z2
+	VCVTPS2PD     288(R10), Z6
+	VADDPD        Z6, Z3, Z3
+	VCVTPS2PD     320(R10), Z6
+	VADDPD        Z6, Z2, Z2
+	VCVTPS2PD     352(R10), Z6
+	VADDPD        Z6, Z3, Z3
+	VCVTPS2PD     384(R10), Z6
+	VADDPD        Z6, Z2, Z2
+	VCVTPS2PD     416(R10), Z6
+	VADDPD        Z6, Z3, Z3
+	VCVTPS2PD     448(R10), Z6
+	VADDPD        Z6, Z2, Z2
+	VCVTPS2PD     480(R10), Z6
+	VADDPD        Z6, Z3, Z3
+	VADDPD        Z3, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y6
+	VADDPD        Y6, Y2, Y2
+	VEXTRACTF32X4 $0x01, Y2, X6
+	VADDPD        X6, X2, X2
+	VPERMILPD     $0x01, X2, X6
+	VADDSD        X6, X2, X2
+	VADDSD        X2, X5, X5
+
+last13:
+	CMPQ    R8, DX
+	JE      ready11
+	MOVQ    R8, R10
+	MOVQ    DX, R9
+	ANDQ    $-16, R9
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	LEAQ    128(R10), R11
+	CMPQ    R11, R9
 	CMOVQGT R9, R11
 	CMPQ    R8, R11
 	JGE     end9
@@ -2719,63 +3163,63 @@ end9:
 	LEAQ              128(R10), R10
 	CMPQ              R8, R10
 	JGE               done10
-	MOVQ              DX, R11
-	SUBQ              R8, R11
-	SUBQ              $+0, R11
-	JLE               skip12
-	MOVQ              $-1, R12
-	BZHIQ             R11, R12, R12
-	KMOVW             R12, K1
+	MOVQ              DX, R9
+	SUBQ              R8, R9
+	SUBQ              $+0, R9
+	JLE               skip14
+	MOVQ              $-1, R10
+	BZHIQ             R9, R10, R10
+	KMOVW             R10, K1
 	VMOVUPS.Z         (CX)(R8*4), K1, Z6
-	VSUBPS            Z4, Z6, Z7
-	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z7, K2
-	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z7, Z8
-	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z8, Z8
-	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z8, Z9
-	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z9, Z7
-	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z9, Z8
-	VSUBPS            Z8, Z7, Z7
-	VMULPS.BCST       rows_word3c083142<>+0(SB), Z7, Z8
-	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z8, Z8
-	VMULPS            Z7, Z8, Z8
-	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z8, Z8
-	VMULPS            Z7, Z8, Z8
-	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z8, Z8
-	VMULPS            Z7, Z7, Z10
-	VMULPS            Z8, Z10, Z8
-	VADDPS            Z7, Z8, Z8
-	VADDPS.BCST       rows_word3f800000<>+0(SB), Z8, Z8
-	VSCALEFPS.Z       Z9, Z8, K2, Z8
-	VMAXPS            Z8, Z1, Z8
+	VSUBPS            Z4, Z6, Z4
+	VCMPPS.BCST       $0x05, rows_wordc2ae999a<>+0(SB), Z4, K2
+	VMULPS.BCST       rows_word3fb8aa3b<>+0(SB), Z4, Z7
+	VADDPS.BCST       rows_word4b40007f<>+0(SB), Z7, Z7
+	VSUBPS.BCST       rows_word4b40007f<>+0(SB), Z7, Z8
+	VFNMADD231PS.BCST rows_word3f317200<>+0(SB), Z8, Z4
+	VMULPS.BCST       rows_word35bfbe8e<>+0(SB), Z8, Z7
+	VSUBPS            Z7, Z4, Z4
+	VMULPS.BCST       rows_word3c083142<>+0(SB), Z4, Z7
+	VADDPS.BCST       rows_word3d2b94f8<>+0(SB), Z7, Z7
+	VMULPS            Z4, Z7, Z7
+	VADDPS.BCST       rows_word3e2aabd7<>+0(SB), Z7, Z7
+	VMULPS            Z4, Z7, Z7
+	VADDPS.BCST       rows_word3efffefe<>+0(SB), Z7, Z7
+	VMULPS            Z4, Z4, Z9
+	VMULPS            Z7, Z9, Z7
+	VADDPS            Z4, Z7, Z7
+	VADDPS.BCST       rows_word3f800000<>+0(SB), Z7, Z7
+	VSCALEFPS.Z       Z8, Z7, K2, Z7
+	VMAXPS            Z7, Z1, Z7
 	VCMPPS            $0x04, Z0, Z6, K2
-	VMOVAPS.Z         Z8, K2, Z6
-	VMOVUPS           Z6, K1, (AX)(R8*4)
-	VMOVAPS.Z         Z6, K1, Z6
-	VCVTPS2PD         Y6, Z7
-	VEXTRACTF64X4     $0x01, Z6, Y6
-	VCVTPS2PD         Y6, Z6
-	VADDPD            Z7, Z2, Z2
-	VADDPD            Z6, Z3, Z3
+	VMOVAPS.Z         Z7, K2, Z4
+	VMOVUPS           Z4, K1, (AX)(R8*4)
+	VMOVAPS.Z         Z4, K1, Z4
+	VCVTPS2PD         Y4, Z6
+	VEXTRACTF64X4     $0x01, Z4, Y4
+	VCVTPS2PD         Y4, Z4
+	VADDPD            Z6, Z2, Z2
+	VADDPD            Z4, Z3, Z3
 
-skip12:
+skip14:
 done10:
 	VADDPD        Z3, Z2, Z2
-	VEXTRACTF64X4 $0x01, Z2, Y6
-	VADDPD        Y6, Y2, Y2
-	VEXTRACTF32X4 $0x01, Y2, X6
-	VADDPD        X6, X2, X2
-	VPERMILPD     $0x01, X2, X6
-	VADDSD        X6, X2, X2
+	VEXTRACTF64X4 $0x01, Z2, Y4
+	VADDPD        Y4, Y2, Y2
+	VEXTRACTF32X4 $0x01, Y2, X4
+	VADDPD        X4, X2, X2
+	VPERMILPD     $0x01, X2, X4
+	VADDSD        X4, X2, X2
 	VADDSD        X2, X5, X5
-	CMPQ          R10, DX
-	JL            block7
-	VMOVSD        X5, (SI)
-	LEAQ          (AX)(DX*4), AX
-	LEAQ          (CX)(DX*4), CX
-	ADDQ          $+4, BX
-	ADDQ          $+8, SI
-	DECQ          DI
-	JNZ           row
+
+ready11:
+	VMOVSD X5, (SI)
+	LEAQ   (AX)(DX*4), AX
+	LEAQ   (CX)(DX*4), CX
+	ADDQ   $+4, BX
+	ADDQ   $+8, SI
+	DECQ   DI
+	JNZ    row
 	VZEROUPPER
 	RET
 

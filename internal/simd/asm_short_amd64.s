@@ -113,171 +113,181 @@ TEXT ·expsAVX512(SB), NOSPLIT, $0-20
 	LEAQ         (AX)(CX*4), DX
 
 block:
-	SUBQ              $+128, CX
-	JL                rest
-	VMOVUPS           (AX), Z0
-	VMOVUPS           64(AX), Z1
-	VMOVUPS           128(AX), Z2
-	VMOVUPS           192(AX), Z3
-	VMOVUPS           256(AX), Z4
-	VMOVUPS           320(AX), Z5
-	VMOVUPS           384(AX), Z6
-	VMOVUPS           448(AX), Z7
-	VCMPPS.BCST       $0x05, short_wordc2ae999a<>+0(SB), Z0, K1
-	VMULPS.BCST       short_word3fb8aa3b<>+0(SB), Z0, Z9
-	VCMPPS.BCST       $0x05, short_wordc2ae999a<>+0(SB), Z1, K2
-	VMULPS.BCST       short_word3fb8aa3b<>+0(SB), Z1, Z11
-	VCMPPS.BCST       $0x05, short_wordc2ae999a<>+0(SB), Z2, K3
-	VMULPS.BCST       short_word3fb8aa3b<>+0(SB), Z2, Z13
-	VCMPPS.BCST       $0x05, short_wordc2ae999a<>+0(SB), Z3, K4
-	VMULPS.BCST       short_word3fb8aa3b<>+0(SB), Z3, Z15
-	VCMPPS.BCST       $0x05, short_wordc2ae999a<>+0(SB), Z4, K5
-	VMULPS.BCST       short_word3fb8aa3b<>+0(SB), Z4, Z17
-	VCMPPS.BCST       $0x05, short_wordc2ae999a<>+0(SB), Z5, K6
-	VMULPS.BCST       short_word3fb8aa3b<>+0(SB), Z5, Z19
-	VCMPPS.BCST       $0x05, short_wordc2ae999a<>+0(SB), Z6, K7
-	VMULPS.BCST       short_word3fb8aa3b<>+0(SB), Z6, Z21
-	VMULPS.BCST       short_word3fb8aa3b<>+0(SB), Z7, Z23
-	VADDPS.BCST       short_word4b40007f<>+0(SB), Z9, Z9
-	VADDPS.BCST       short_word4b40007f<>+0(SB), Z11, Z11
-	VADDPS.BCST       short_word4b40007f<>+0(SB), Z13, Z13
-	VADDPS.BCST       short_word4b40007f<>+0(SB), Z15, Z15
-	VADDPS.BCST       short_word4b40007f<>+0(SB), Z17, Z17
-	VADDPS.BCST       short_word4b40007f<>+0(SB), Z19, Z19
-	VADDPS.BCST       short_word4b40007f<>+0(SB), Z21, Z21
-	VADDPS.BCST       short_word4b40007f<>+0(SB), Z23, Z23
-	VSUBPS.BCST       short_word4b40007f<>+0(SB), Z9, Z9
-	VSUBPS.BCST       short_word4b40007f<>+0(SB), Z11, Z11
-	VSUBPS.BCST       short_word4b40007f<>+0(SB), Z13, Z13
-	VSUBPS.BCST       short_word4b40007f<>+0(SB), Z15, Z15
-	VSUBPS.BCST       short_word4b40007f<>+0(SB), Z17, Z17
-	VSUBPS.BCST       short_word4b40007f<>+0(SB), Z19, Z19
-	VSUBPS.BCST       short_word4b40007f<>+0(SB), Z21, Z21
-	VSUBPS.BCST       short_word4b40007f<>+0(SB), Z23, Z23
-	VFNMADD231PS.BCST short_word3f317200<>+0(SB), Z9, Z0
-	VFNMADD231PS.BCST short_word3f317200<>+0(SB), Z11, Z1
-	VFNMADD231PS.BCST short_word3f317200<>+0(SB), Z13, Z2
-	VFNMADD231PS.BCST short_word3f317200<>+0(SB), Z15, Z3
-	VFNMADD231PS.BCST short_word3f317200<>+0(SB), Z17, Z4
-	VFNMADD231PS.BCST short_word3f317200<>+0(SB), Z19, Z5
-	VFNMADD231PS.BCST short_word3f317200<>+0(SB), Z21, Z6
-	VFNMADD231PS.BCST short_word3f317200<>+0(SB), Z23, Z7
-	VMULPS.BCST       short_word35bfbe8e<>+0(SB), Z9, Z8
-	VSUBPS            Z8, Z0, Z0
-	VMULPS.BCST       short_word35bfbe8e<>+0(SB), Z11, Z8
-	VSUBPS            Z8, Z1, Z1
-	VMULPS.BCST       short_word35bfbe8e<>+0(SB), Z13, Z8
-	VSUBPS            Z8, Z2, Z2
-	VMULPS.BCST       short_word35bfbe8e<>+0(SB), Z15, Z8
-	VSUBPS            Z8, Z3, Z3
-	VMULPS.BCST       short_word35bfbe8e<>+0(SB), Z17, Z8
-	VSUBPS            Z8, Z4, Z4
-	VMULPS.BCST       short_word35bfbe8e<>+0(SB), Z19, Z8
-	VSUBPS            Z8, Z5, Z5
-	VMULPS.BCST       short_word35bfbe8e<>+0(SB), Z21, Z8
-	VSUBPS            Z8, Z6, Z6
-	VMULPS.BCST       short_word35bfbe8e<>+0(SB), Z23, Z8
-	VSUBPS            Z8, Z7, Z7
-	VMULPS.BCST       short_word3c083142<>+0(SB), Z0, Z10
-	VMULPS.BCST       short_word3c083142<>+0(SB), Z1, Z12
-	VMULPS.BCST       short_word3c083142<>+0(SB), Z2, Z14
-	VMULPS.BCST       short_word3c083142<>+0(SB), Z3, Z16
-	VMULPS.BCST       short_word3c083142<>+0(SB), Z4, Z18
-	VMULPS.BCST       short_word3c083142<>+0(SB), Z5, Z20
-	VMULPS.BCST       short_word3c083142<>+0(SB), Z6, Z22
-	VMULPS.BCST       short_word3c083142<>+0(SB), Z7, Z24
-	VADDPS.BCST       short_word3d2b94f8<>+0(SB), Z10, Z10
-	VADDPS.BCST       short_word3d2b94f8<>+0(SB), Z12, Z12
-	VADDPS.BCST       short_word3d2b94f8<>+0(SB), Z14, Z14
-	VADDPS.BCST       short_word3d2b94f8<>+0(SB), Z16, Z16
-	VADDPS.BCST       short_word3d2b94f8<>+0(SB), Z18, Z18
-	VADDPS.BCST       short_word3d2b94f8<>+0(SB), Z20, Z20
-	VADDPS.BCST       short_word3d2b94f8<>+0(SB), Z22, Z22
-	VADDPS.BCST       short_word3d2b94f8<>+0(SB), Z24, Z24
-	VMULPS            Z0, Z10, Z10
-	VMULPS            Z1, Z12, Z12
-	VMULPS            Z2, Z14, Z14
-	VMULPS            Z3, Z16, Z16
-	VMULPS            Z4, Z18, Z18
-	VMULPS            Z5, Z20, Z20
-	VMULPS            Z6, Z22, Z22
-	VMULPS            Z7, Z24, Z24
-	VADDPS.BCST       short_word3e2aabd7<>+0(SB), Z10, Z10
-	VADDPS.BCST       short_word3e2aabd7<>+0(SB), Z12, Z12
-	VADDPS.BCST       short_word3e2aabd7<>+0(SB), Z14, Z14
-	VADDPS.BCST       short_word3e2aabd7<>+0(SB), Z16, Z16
-	VADDPS.BCST       short_word3e2aabd7<>+0(SB), Z18, Z18
-	VADDPS.BCST       short_word3e2aabd7<>+0(SB), Z20, Z20
-	VADDPS.BCST       short_word3e2aabd7<>+0(SB), Z22, Z22
-	VADDPS.BCST       short_word3e2aabd7<>+0(SB), Z24, Z24
-	VMULPS            Z0, Z10, Z10
-	VMULPS            Z1, Z12, Z12
-	VMULPS            Z2, Z14, Z14
-	VMULPS            Z3, Z16, Z16
-	VMULPS            Z4, Z18, Z18
-	VMULPS            Z5, Z20, Z20
-	VMULPS            Z6, Z22, Z22
-	VMULPS            Z7, Z24, Z24
-	VADDPS.BCST       short_word3efffefe<>+0(SB), Z10, Z10
-	VADDPS.BCST       short_word3efffefe<>+0(SB), Z12, Z12
-	VADDPS.BCST       short_word3efffefe<>+0(SB), Z14, Z14
-	VADDPS.BCST       short_word3efffefe<>+0(SB), Z16, Z16
-	VADDPS.BCST       short_word3efffefe<>+0(SB), Z18, Z18
-	VADDPS.BCST       short_word3efffefe<>+0(SB), Z20, Z20
-	VADDPS.BCST       short_word3efffefe<>+0(SB), Z22, Z22
-	VADDPS.BCST       short_word3efffefe<>+0(SB), Z24, Z24
-	VMULPS            Z0, Z0, Z8
-	VMULPS            Z10, Z8, Z10
-	VMULPS            Z1, Z1, Z8
-	VMULPS            Z12, Z8, Z12
-	VMULPS            Z2, Z2, Z8
-	VMULPS            Z14, Z8, Z14
-	VMULPS            Z3, Z3, Z8
-	VMULPS            Z16, Z8, Z16
-	VMULPS            Z4, Z4, Z8
-	VMULPS            Z18, Z8, Z18
-	VMULPS            Z5, Z5, Z8
-	VMULPS            Z20, Z8, Z20
-	VMULPS            Z6, Z6, Z8
-	VMULPS            Z22, Z8, Z22
-	VMULPS            Z7, Z7, Z8
-	VMULPS            Z24, Z8, Z24
-	VADDPS            Z0, Z10, Z10
-	VADDPS            Z1, Z12, Z12
-	VADDPS            Z2, Z14, Z14
-	VADDPS            Z3, Z16, Z16
-	VADDPS            Z4, Z18, Z18
-	VADDPS            Z5, Z20, Z20
-	VADDPS            Z6, Z22, Z22
-	VADDPS            Z7, Z24, Z24
-	VADDPS.BCST       short_word3f800000<>+0(SB), Z10, Z10
-	VADDPS.BCST       short_word3f800000<>+0(SB), Z12, Z12
-	VADDPS.BCST       short_word3f800000<>+0(SB), Z14, Z14
-	VADDPS.BCST       short_word3f800000<>+0(SB), Z16, Z16
-	VADDPS.BCST       short_word3f800000<>+0(SB), Z18, Z18
-	VADDPS.BCST       short_word3f800000<>+0(SB), Z20, Z20
-	VADDPS.BCST       short_word3f800000<>+0(SB), Z22, Z22
-	VADDPS.BCST       short_word3f800000<>+0(SB), Z24, Z24
-	VSCALEFPS.Z       Z9, Z10, K1, Z10
-	VSCALEFPS.Z       Z11, Z12, K2, Z12
-	VSCALEFPS.Z       Z13, Z14, K3, Z14
-	VSCALEFPS.Z       Z15, Z16, K4, Z16
-	VSCALEFPS.Z       Z17, Z18, K5, Z18
-	VSCALEFPS.Z       Z19, Z20, K6, Z20
-	VSCALEFPS.Z       Z21, Z22, K7, Z22
-	VMOVUPS           448(AX), Z8
-	VCMPPS.BCST       $0x05, short_wordc2ae999a<>+0(SB), Z8, K1
-	VSCALEFPS.Z       Z23, Z24, K1, Z24
-	VMOVUPS           Z10, (AX)
-	VMOVUPS           Z12, 64(AX)
-	VMOVUPS           Z14, 128(AX)
-	VMOVUPS           Z16, 192(AX)
-	VMOVUPS           Z18, 256(AX)
-	VMOVUPS           Z20, 320(AX)
-	VMOVUPS           Z22, 384(AX)
-	VMOVUPS           Z24, 448(AX)
-	ADDQ              $+512, AX
-	JMP               block
+	SUBQ         $+128, CX
+	JL           rest
+	VMOVUPS      (AX), Z0
+	VMOVUPS      64(AX), Z1
+	VMOVUPS      128(AX), Z2
+	VMOVUPS      192(AX), Z3
+	VMOVUPS      256(AX), Z4
+	VMOVUPS      320(AX), Z5
+	VMOVUPS      384(AX), Z6
+	VMOVUPS      448(AX), Z7
+	VBROADCASTSS short_wordc2ae999a<>+0(SB), Z15
+	VBROADCASTSS short_word3fb8aa3b<>+0(SB), Z8
+	VCMPPS       $0x05, Z15, Z0, K1
+	VMULPS       Z8, Z0, Z9
+	VCMPPS       $0x05, Z15, Z1, K2
+	VMULPS       Z8, Z1, Z10
+	VCMPPS       $0x05, Z15, Z2, K3
+	VMULPS       Z8, Z2, Z11
+	VCMPPS       $0x05, Z15, Z3, K4
+	VMULPS       Z8, Z3, Z12
+	VCMPPS       $0x05, Z15, Z4, K5
+	VMULPS       Z8, Z4, Z13
+	VCMPPS       $0x05, Z15, Z5, K6
+	VMULPS       Z8, Z5, Z14
+	VCMPPS       $0x05, Z15, Z6, K7
+	VMULPS       Z8, Z6, Z15
+	VMULPS       Z8, Z7, Z16
+	VBROADCASTSS short_word4b40007f<>+0(SB), Z8
+	VADDPS       Z8, Z9, Z9
+	VADDPS       Z8, Z10, Z10
+	VADDPS       Z8, Z11, Z11
+	VADDPS       Z8, Z12, Z12
+	VADDPS       Z8, Z13, Z13
+	VADDPS       Z8, Z14, Z14
+	VADDPS       Z8, Z15, Z15
+	VADDPS       Z8, Z16, Z16
+	VSUBPS       Z8, Z9, Z9
+	VSUBPS       Z8, Z10, Z10
+	VSUBPS       Z8, Z11, Z11
+	VSUBPS       Z8, Z12, Z12
+	VSUBPS       Z8, Z13, Z13
+	VSUBPS       Z8, Z14, Z14
+	VSUBPS       Z8, Z15, Z15
+	VSUBPS       Z8, Z16, Z16
+	VBROADCASTSS short_word3f317200<>+0(SB), Z8
+	VBROADCASTSS short_word35bfbe8e<>+0(SB), Z17
+	VFNMADD231PS Z8, Z9, Z0
+	VFNMADD231PS Z8, Z10, Z1
+	VFNMADD231PS Z8, Z11, Z2
+	VFNMADD231PS Z8, Z12, Z3
+	VFNMADD231PS Z8, Z13, Z4
+	VFNMADD231PS Z8, Z14, Z5
+	VFNMADD231PS Z8, Z15, Z6
+	VFNMADD231PS Z8, Z16, Z7
+	VMULPS       Z17, Z9, Z8
+	VSUBPS       Z8, Z0, Z0
+	VMULPS       Z17, Z10, Z8
+	VSUBPS       Z8, Z1, Z1
+	VMULPS       Z17, Z11, Z8
+	VSUBPS       Z8, Z2, Z2
+	VMULPS       Z17, Z12, Z8
+	VSUBPS       Z8, Z3, Z3
+	VMULPS       Z17, Z13, Z8
+	VSUBPS       Z8, Z4, Z4
+	VMULPS       Z17, Z14, Z8
+	VSUBPS       Z8, Z5, Z5
+	VMULPS       Z17, Z15, Z8
+	VSUBPS       Z8, Z6, Z6
+	VMULPS       Z17, Z16, Z8
+	VSUBPS       Z8, Z7, Z7
+	VBROADCASTSS short_word3c083142<>+0(SB), Z8
+	VMULPS       Z8, Z0, Z17
+	VMULPS       Z8, Z1, Z18
+	VMULPS       Z8, Z2, Z19
+	VMULPS       Z8, Z3, Z20
+	VMULPS       Z8, Z4, Z21
+	VMULPS       Z8, Z5, Z22
+	VMULPS       Z8, Z6, Z23
+	VMULPS       Z8, Z7, Z24
+	VBROADCASTSS short_word3d2b94f8<>+0(SB), Z8
+	VADDPS       Z8, Z17, Z17
+	VADDPS       Z8, Z18, Z18
+	VADDPS       Z8, Z19, Z19
+	VADDPS       Z8, Z20, Z20
+	VADDPS       Z8, Z21, Z21
+	VADDPS       Z8, Z22, Z22
+	VADDPS       Z8, Z23, Z23
+	VADDPS       Z8, Z24, Z24
+	VMULPS       Z0, Z17, Z17
+	VMULPS       Z1, Z18, Z18
+	VMULPS       Z2, Z19, Z19
+	VMULPS       Z3, Z20, Z20
+	VMULPS       Z4, Z21, Z21
+	VMULPS       Z5, Z22, Z22
+	VMULPS       Z6, Z23, Z23
+	VMULPS       Z7, Z24, Z24
+	VBROADCASTSS short_word3e2aabd7<>+0(SB), Z8
+	VADDPS       Z8, Z17, Z17
+	VADDPS       Z8, Z18, Z18
+	VADDPS       Z8, Z19, Z19
+	VADDPS       Z8, Z20, Z20
+	VADDPS       Z8, Z21, Z21
+	VADDPS       Z8, Z22, Z22
+	VADDPS       Z8, Z23, Z23
+	VADDPS       Z8, Z24, Z24
+	VMULPS       Z0, Z17, Z17
+	VMULPS       Z1, Z18, Z18
+	VMULPS       Z2, Z19, Z19
+	VMULPS       Z3, Z20, Z20
+	VMULPS       Z4, Z21, Z21
+	VMULPS       Z5, Z22, Z22
+	VMULPS       Z6, Z23, Z23
+	VMULPS       Z7, Z24, Z24
+	VBROADCASTSS short_word3efffefe<>+0(SB), Z8
+	VADDPS       Z8, Z17, Z17
+	VADDPS       Z8, Z18, Z18
+	VADDPS       Z8, Z19, Z19
+	VADDPS       Z8, Z20, Z20
+	VADDPS       Z8, Z21, Z21
+	VADDPS       Z8, Z22, Z22
+	VADDPS       Z8, Z23, Z23
+	VADDPS       Z8, Z24, Z24
+	VMULPS       Z0, Z0, Z8
+	VMULPS       Z17, Z8, Z17
+	VMULPS       Z1, Z1, Z8
+	VMULPS       Z18, Z8, Z18
+	VMULPS       Z2, Z2, Z8
+	VMULPS       Z19, Z8, Z19
+	VMULPS       Z3, Z3, Z8
+	VMULPS       Z20, Z8, Z20
+	VMULPS       Z4, Z4, Z8
+	VMULPS       Z21, Z8, Z21
+	VMULPS       Z5, Z5, Z8
+	VMULPS       Z22, Z8, Z22
+	VMULPS       Z6, Z6, Z8
+	VMULPS       Z23, Z8, Z23
+	VMULPS       Z7, Z7, Z8
+	VMULPS       Z24, Z8, Z24
+	VADDPS       Z0, Z17, Z17
+	VADDPS       Z1, Z18, Z18
+	VADDPS       Z2, Z19, Z19
+	VADDPS       Z3, Z20, Z20
+	VADDPS       Z4, Z21, Z21
+	VADDPS       Z5, Z22, Z22
+	VADDPS       Z6, Z23, Z23
+	VADDPS       Z7, Z24, Z24
+	VBROADCASTSS short_word3f800000<>+0(SB), Z0
+	VADDPS       Z0, Z17, Z17
+	VADDPS       Z0, Z18, Z18
+	VADDPS       Z0, Z19, Z19
+	VADDPS       Z0, Z20, Z20
+	VADDPS       Z0, Z21, Z21
+	VADDPS       Z0, Z22, Z22
+	VADDPS       Z0, Z23, Z23
+	VADDPS       Z0, Z24, Z24
+	VSCALEFPS.Z  Z9, Z17, K1, Z17
+	VSCALEFPS.Z  Z10, Z18, K2, Z18
+	VSCALEFPS.Z  Z11, Z19, K3, Z19
+	VSCALEFPS.Z  Z12, Z20, K4, Z20
+	VSCALEFPS.Z  Z13, Z21, K5, Z21
+	VSCALEFPS.Z  Z14, Z22, K6, Z22
+	VSCALEFPS.Z  Z15, Z23, K7, Z23
+	VMOVUPS      448(AX), Z8
+	VCMPPS.BCST  $0x05, short_wordc2ae999a<>+0(SB), Z8, K1
+	VSCALEFPS.Z  Z16, Z24, K1, Z24
+	VMOVUPS      Z17, (AX)
+	VMOVUPS      Z18, 64(AX)
+	VMOVUPS      Z19, 128(AX)
+	VMOVUPS      Z20, 192(AX)
+	VMOVUPS      Z21, 256(AX)
+	VMOVUPS      Z22, 320(AX)
+	VMOVUPS      Z23, 384(AX)
+	VMOVUPS      Z24, 448(AX)
+	ADDQ         $+512, AX
+	JMP          block
 
 rest:
 	ADDQ $+128, CX
@@ -468,187 +478,197 @@ TEXT ·expsFlooredAVX512(SB), NOSPLIT, $0-20
 	LEAQ         (AX)(CX*4), DX
 
 block:
-	SUBQ              $+128, CX
-	JL                rest
-	VMOVUPS           (AX), Z2
-	VMOVUPS           64(AX), Z3
-	VMOVUPS           128(AX), Z4
-	VMOVUPS           192(AX), Z5
-	VMOVUPS           256(AX), Z6
-	VMOVUPS           320(AX), Z7
-	VMOVUPS           384(AX), Z8
-	VMOVUPS           448(AX), Z9
-	VCMPPS.BCST       $0x05, short_wordc2ae999a<>+0(SB), Z2, K1
-	VMULPS.BCST       short_word3fb8aa3b<>+0(SB), Z2, Z11
-	VCMPPS.BCST       $0x05, short_wordc2ae999a<>+0(SB), Z3, K2
-	VMULPS.BCST       short_word3fb8aa3b<>+0(SB), Z3, Z13
-	VCMPPS.BCST       $0x05, short_wordc2ae999a<>+0(SB), Z4, K3
-	VMULPS.BCST       short_word3fb8aa3b<>+0(SB), Z4, Z15
-	VCMPPS.BCST       $0x05, short_wordc2ae999a<>+0(SB), Z5, K4
-	VMULPS.BCST       short_word3fb8aa3b<>+0(SB), Z5, Z17
-	VCMPPS.BCST       $0x05, short_wordc2ae999a<>+0(SB), Z6, K5
-	VMULPS.BCST       short_word3fb8aa3b<>+0(SB), Z6, Z19
-	VCMPPS.BCST       $0x05, short_wordc2ae999a<>+0(SB), Z7, K6
-	VMULPS.BCST       short_word3fb8aa3b<>+0(SB), Z7, Z21
-	VCMPPS.BCST       $0x05, short_wordc2ae999a<>+0(SB), Z8, K7
-	VMULPS.BCST       short_word3fb8aa3b<>+0(SB), Z8, Z23
-	VMULPS.BCST       short_word3fb8aa3b<>+0(SB), Z9, Z25
-	VADDPS.BCST       short_word4b40007f<>+0(SB), Z11, Z11
-	VADDPS.BCST       short_word4b40007f<>+0(SB), Z13, Z13
-	VADDPS.BCST       short_word4b40007f<>+0(SB), Z15, Z15
-	VADDPS.BCST       short_word4b40007f<>+0(SB), Z17, Z17
-	VADDPS.BCST       short_word4b40007f<>+0(SB), Z19, Z19
-	VADDPS.BCST       short_word4b40007f<>+0(SB), Z21, Z21
-	VADDPS.BCST       short_word4b40007f<>+0(SB), Z23, Z23
-	VADDPS.BCST       short_word4b40007f<>+0(SB), Z25, Z25
-	VSUBPS.BCST       short_word4b40007f<>+0(SB), Z11, Z11
-	VSUBPS.BCST       short_word4b40007f<>+0(SB), Z13, Z13
-	VSUBPS.BCST       short_word4b40007f<>+0(SB), Z15, Z15
-	VSUBPS.BCST       short_word4b40007f<>+0(SB), Z17, Z17
-	VSUBPS.BCST       short_word4b40007f<>+0(SB), Z19, Z19
-	VSUBPS.BCST       short_word4b40007f<>+0(SB), Z21, Z21
-	VSUBPS.BCST       short_word4b40007f<>+0(SB), Z23, Z23
-	VSUBPS.BCST       short_word4b40007f<>+0(SB), Z25, Z25
-	VFNMADD231PS.BCST short_word3f317200<>+0(SB), Z11, Z2
-	VFNMADD231PS.BCST short_word3f317200<>+0(SB), Z13, Z3
-	VFNMADD231PS.BCST short_word3f317200<>+0(SB), Z15, Z4
-	VFNMADD231PS.BCST short_word3f317200<>+0(SB), Z17, Z5
-	VFNMADD231PS.BCST short_word3f317200<>+0(SB), Z19, Z6
-	VFNMADD231PS.BCST short_word3f317200<>+0(SB), Z21, Z7
-	VFNMADD231PS.BCST short_word3f317200<>+0(SB), Z23, Z8
-	VFNMADD231PS.BCST short_word3f317200<>+0(SB), Z25, Z9
-	VMULPS.BCST       short_word35bfbe8e<>+0(SB), Z11, Z10
-	VSUBPS            Z10, Z2, Z2
-	VMULPS.BCST       short_word35bfbe8e<>+0(SB), Z13, Z10
-	VSUBPS            Z10, Z3, Z3
-	VMULPS.BCST       short_word35bfbe8e<>+0(SB), Z15, Z10
-	VSUBPS            Z10, Z4, Z4
-	VMULPS.BCST       short_word35bfbe8e<>+0(SB), Z17, Z10
-	VSUBPS            Z10, Z5, Z5
-	VMULPS.BCST       short_word35bfbe8e<>+0(SB), Z19, Z10
-	VSUBPS            Z10, Z6, Z6
-	VMULPS.BCST       short_word35bfbe8e<>+0(SB), Z21, Z10
-	VSUBPS            Z10, Z7, Z7
-	VMULPS.BCST       short_word35bfbe8e<>+0(SB), Z23, Z10
-	VSUBPS            Z10, Z8, Z8
-	VMULPS.BCST       short_word35bfbe8e<>+0(SB), Z25, Z10
-	VSUBPS            Z10, Z9, Z9
-	VMULPS.BCST       short_word3c083142<>+0(SB), Z2, Z12
-	VMULPS.BCST       short_word3c083142<>+0(SB), Z3, Z14
-	VMULPS.BCST       short_word3c083142<>+0(SB), Z4, Z16
-	VMULPS.BCST       short_word3c083142<>+0(SB), Z5, Z18
-	VMULPS.BCST       short_word3c083142<>+0(SB), Z6, Z20
-	VMULPS.BCST       short_word3c083142<>+0(SB), Z7, Z22
-	VMULPS.BCST       short_word3c083142<>+0(SB), Z8, Z24
-	VMULPS.BCST       short_word3c083142<>+0(SB), Z9, Z26
-	VADDPS.BCST       short_word3d2b94f8<>+0(SB), Z12, Z12
-	VADDPS.BCST       short_word3d2b94f8<>+0(SB), Z14, Z14
-	VADDPS.BCST       short_word3d2b94f8<>+0(SB), Z16, Z16
-	VADDPS.BCST       short_word3d2b94f8<>+0(SB), Z18, Z18
-	VADDPS.BCST       short_word3d2b94f8<>+0(SB), Z20, Z20
-	VADDPS.BCST       short_word3d2b94f8<>+0(SB), Z22, Z22
-	VADDPS.BCST       short_word3d2b94f8<>+0(SB), Z24, Z24
-	VADDPS.BCST       short_word3d2b94f8<>+0(SB), Z26, Z26
-	VMULPS            Z2, Z12, Z12
-	VMULPS            Z3, Z14, Z14
-	VMULPS            Z4, Z16, Z16
-	VMULPS            Z5, Z18, Z18
-	VMULPS            Z6, Z20, Z20
-	VMULPS            Z7, Z22, Z22
-	VMULPS            Z8, Z24, Z24
-	VMULPS            Z9, Z26, Z26
-	VADDPS.BCST       short_word3e2aabd7<>+0(SB), Z12, Z12
-	VADDPS.BCST       short_word3e2aabd7<>+0(SB), Z14, Z14
-	VADDPS.BCST       short_word3e2aabd7<>+0(SB), Z16, Z16
-	VADDPS.BCST       short_word3e2aabd7<>+0(SB), Z18, Z18
-	VADDPS.BCST       short_word3e2aabd7<>+0(SB), Z20, Z20
-	VADDPS.BCST       short_word3e2aabd7<>+0(SB), Z22, Z22
-	VADDPS.BCST       short_word3e2aabd7<>+0(SB), Z24, Z24
-	VADDPS.BCST       short_word3e2aabd7<>+0(SB), Z26, Z26
-	VMULPS            Z2, Z12, Z12
-	VMULPS            Z3, Z14, Z14
-	VMULPS            Z4, Z16, Z16
-	VMULPS            Z5, Z18, Z18
-	VMULPS            Z6, Z20, Z20
-	VMULPS            Z7, Z22, Z22
-	VMULPS            Z8, Z24, Z24
-	VMULPS            Z9, Z26, Z26
-	VADDPS.BCST       short_word3efffefe<>+0(SB), Z12, Z12
-	VADDPS.BCST       short_word3efffefe<>+0(SB), Z14, Z14
-	VADDPS.BCST       short_word3efffefe<>+0(SB), Z16, Z16
-	VADDPS.BCST       short_word3efffefe<>+0(SB), Z18, Z18
-	VADDPS.BCST       short_word3efffefe<>+0(SB), Z20, Z20
-	VADDPS.BCST       short_word3efffefe<>+0(SB), Z22, Z22
-	VADDPS.BCST       short_word3efffefe<>+0(SB), Z24, Z24
-	VADDPS.BCST       short_word3efffefe<>+0(SB), Z26, Z26
-	VMULPS            Z2, Z2, Z10
-	VMULPS            Z12, Z10, Z12
-	VMULPS            Z3, Z3, Z10
-	VMULPS            Z14, Z10, Z14
-	VMULPS            Z4, Z4, Z10
-	VMULPS            Z16, Z10, Z16
-	VMULPS            Z5, Z5, Z10
-	VMULPS            Z18, Z10, Z18
-	VMULPS            Z6, Z6, Z10
-	VMULPS            Z20, Z10, Z20
-	VMULPS            Z7, Z7, Z10
-	VMULPS            Z22, Z10, Z22
-	VMULPS            Z8, Z8, Z10
-	VMULPS            Z24, Z10, Z24
-	VMULPS            Z9, Z9, Z10
-	VMULPS            Z26, Z10, Z26
-	VADDPS            Z2, Z12, Z12
-	VADDPS            Z3, Z14, Z14
-	VADDPS            Z4, Z16, Z16
-	VADDPS            Z5, Z18, Z18
-	VADDPS            Z6, Z20, Z20
-	VADDPS            Z7, Z22, Z22
-	VADDPS            Z8, Z24, Z24
-	VADDPS            Z9, Z26, Z26
-	VADDPS.BCST       short_word3f800000<>+0(SB), Z12, Z12
-	VADDPS.BCST       short_word3f800000<>+0(SB), Z14, Z14
-	VADDPS.BCST       short_word3f800000<>+0(SB), Z16, Z16
-	VADDPS.BCST       short_word3f800000<>+0(SB), Z18, Z18
-	VADDPS.BCST       short_word3f800000<>+0(SB), Z20, Z20
-	VADDPS.BCST       short_word3f800000<>+0(SB), Z22, Z22
-	VADDPS.BCST       short_word3f800000<>+0(SB), Z24, Z24
-	VADDPS.BCST       short_word3f800000<>+0(SB), Z26, Z26
-	VSCALEFPS.Z       Z11, Z12, K1, Z12
-	VSCALEFPS.Z       Z13, Z14, K2, Z14
-	VSCALEFPS.Z       Z15, Z16, K3, Z16
-	VSCALEFPS.Z       Z17, Z18, K4, Z18
-	VSCALEFPS.Z       Z19, Z20, K5, Z20
-	VSCALEFPS.Z       Z21, Z22, K6, Z22
-	VSCALEFPS.Z       Z23, Z24, K7, Z24
-	VMOVUPS           448(AX), Z10
-	VCMPPS.BCST       $0x05, short_wordc2ae999a<>+0(SB), Z10, K1
-	VSCALEFPS.Z       Z25, Z26, K1, Z26
-	VCMPPS            $0x04, (AX), Z0, K1
-	VMAXPS.Z          Z12, Z1, K1, Z12
-	VMOVUPS           Z12, (AX)
-	VCMPPS            $0x04, 64(AX), Z0, K1
-	VMAXPS.Z          Z14, Z1, K1, Z14
-	VMOVUPS           Z14, 64(AX)
-	VCMPPS            $0x04, 128(AX), Z0, K1
-	VMAXPS.Z          Z16, Z1, K1, Z16
-	VMOVUPS           Z16, 128(AX)
-	VCMPPS            $0x04, 192(AX), Z0, K1
-	VMAXPS.Z          Z18, Z1, K1, Z18
-	VMOVUPS           Z18, 192(AX)
-	VCMPPS            $0x04, 256(AX), Z0, K1
-	VMAXPS.Z          Z20, Z1, K1, Z20
-	VMOVUPS           Z20, 256(AX)
-	VCMPPS            $0x04, 320(AX), Z0, K1
-	VMAXPS.Z          Z22, Z1, K1, Z22
-	VMOVUPS           Z22, 320(AX)
-	VCMPPS            $0x04, 384(AX), Z0, K1
-	VMAXPS.Z          Z24, Z1, K1, Z24
-	VMOVUPS           Z24, 384(AX)
-	VCMPPS            $0x04, 448(AX), Z0, K1
-	VMAXPS.Z          Z26, Z1, K1, Z26
-	VMOVUPS           Z26, 448(AX)
-	ADDQ              $+512, AX
-	JMP               block
+	SUBQ         $+128, CX
+	JL           rest
+	VMOVUPS      (AX), Z2
+	VMOVUPS      64(AX), Z3
+	VMOVUPS      128(AX), Z4
+	VMOVUPS      192(AX), Z5
+	VMOVUPS      256(AX), Z6
+	VMOVUPS      320(AX), Z7
+	VMOVUPS      384(AX), Z8
+	VMOVUPS      448(AX), Z9
+	VBROADCASTSS short_wordc2ae999a<>+0(SB), Z17
+	VBROADCASTSS short_word3fb8aa3b<>+0(SB), Z10
+	VCMPPS       $0x05, Z17, Z2, K1
+	VMULPS       Z10, Z2, Z11
+	VCMPPS       $0x05, Z17, Z3, K2
+	VMULPS       Z10, Z3, Z12
+	VCMPPS       $0x05, Z17, Z4, K3
+	VMULPS       Z10, Z4, Z13
+	VCMPPS       $0x05, Z17, Z5, K4
+	VMULPS       Z10, Z5, Z14
+	VCMPPS       $0x05, Z17, Z6, K5
+	VMULPS       Z10, Z6, Z15
+	VCMPPS       $0x05, Z17, Z7, K6
+	VMULPS       Z10, Z7, Z16
+	VCMPPS       $0x05, Z17, Z8, K7
+	VMULPS       Z10, Z8, Z17
+	VMULPS       Z10, Z9, Z18
+	VBROADCASTSS short_word4b40007f<>+0(SB), Z10
+	VADDPS       Z10, Z11, Z11
+	VADDPS       Z10, Z12, Z12
+	VADDPS       Z10, Z13, Z13
+	VADDPS       Z10, Z14, Z14
+	VADDPS       Z10, Z15, Z15
+	VADDPS       Z10, Z16, Z16
+	VADDPS       Z10, Z17, Z17
+	VADDPS       Z10, Z18, Z18
+	VSUBPS       Z10, Z11, Z11
+	VSUBPS       Z10, Z12, Z12
+	VSUBPS       Z10, Z13, Z13
+	VSUBPS       Z10, Z14, Z14
+	VSUBPS       Z10, Z15, Z15
+	VSUBPS       Z10, Z16, Z16
+	VSUBPS       Z10, Z17, Z17
+	VSUBPS       Z10, Z18, Z18
+	VBROADCASTSS short_word3f317200<>+0(SB), Z10
+	VBROADCASTSS short_word35bfbe8e<>+0(SB), Z19
+	VFNMADD231PS Z10, Z11, Z2
+	VFNMADD231PS Z10, Z12, Z3
+	VFNMADD231PS Z10, Z13, Z4
+	VFNMADD231PS Z10, Z14, Z5
+	VFNMADD231PS Z10, Z15, Z6
+	VFNMADD231PS Z10, Z16, Z7
+	VFNMADD231PS Z10, Z17, Z8
+	VFNMADD231PS Z10, Z18, Z9
+	VMULPS       Z19, Z11, Z10
+	VSUBPS       Z10, Z2, Z2
+	VMULPS       Z19, Z12, Z10
+	VSUBPS       Z10, Z3, Z3
+	VMULPS       Z19, Z13, Z10
+	VSUBPS       Z10, Z4, Z4
+	VMULPS       Z19, Z14, Z10
+	VSUBPS       Z10, Z5, Z5
+	VMULPS       Z19, Z15, Z10
+	VSUBPS       Z10, Z6, Z6
+	VMULPS       Z19, Z16, Z10
+	VSUBPS       Z10, Z7, Z7
+	VMULPS       Z19, Z17, Z10
+	VSUBPS       Z10, Z8, Z8
+	VMULPS       Z19, Z18, Z10
+	VSUBPS       Z10, Z9, Z9
+	VBROADCASTSS short_word3c083142<>+0(SB), Z10
+	VMULPS       Z10, Z2, Z19
+	VMULPS       Z10, Z3, Z20
+	VMULPS       Z10, Z4, Z21
+	VMULPS       Z10, Z5, Z22
+	VMULPS       Z10, Z6, Z23
+	VMULPS       Z10, Z7, Z24
+	VMULPS       Z10, Z8, Z25
+	VMULPS       Z10, Z9, Z26
+	VBROADCASTSS short_word3d2b94f8<>+0(SB), Z10
+	VADDPS       Z10, Z19, Z19
+	VADDPS       Z10, Z20, Z20
+	VADDPS       Z10, Z21, Z21
+	VADDPS       Z10, Z22, Z22
+	VADDPS       Z10, Z23, Z23
+	VADDPS       Z10, Z24, Z24
+	VADDPS       Z10, Z25, Z25
+	VADDPS       Z10, Z26, Z26
+	VMULPS       Z2, Z19, Z19
+	VMULPS       Z3, Z20, Z20
+	VMULPS       Z4, Z21, Z21
+	VMULPS       Z5, Z22, Z22
+	VMULPS       Z6, Z23, Z23
+	VMULPS       Z7, Z24, Z24
+	VMULPS       Z8, Z25, Z25
+	VMULPS       Z9, Z26, Z26
+	VBROADCASTSS short_word3e2aabd7<>+0(SB), Z10
+	VADDPS       Z10, Z19, Z19
+	VADDPS       Z10, Z20, Z20
+	VADDPS       Z10, Z21, Z21
+	VADDPS       Z10, Z22, Z22
+	VADDPS       Z10, Z23, Z23
+	VADDPS       Z10, Z24, Z24
+	VADDPS       Z10, Z25, Z25
+	VADDPS       Z10, Z26, Z26
+	VMULPS       Z2, Z19, Z19
+	VMULPS       Z3, Z20, Z20
+	VMULPS       Z4, Z21, Z21
+	VMULPS       Z5, Z22, Z22
+	VMULPS       Z6, Z23, Z23
+	VMULPS       Z7, Z24, Z24
+	VMULPS       Z8, Z25, Z25
+	VMULPS       Z9, Z26, Z26
+	VBROADCASTSS short_word3efffefe<>+0(SB), Z10
+	VADDPS       Z10, Z19, Z19
+	VADDPS       Z10, Z20, Z20
+	VADDPS       Z10, Z21, Z21
+	VADDPS       Z10, Z22, Z22
+	VADDPS       Z10, Z23, Z23
+	VADDPS       Z10, Z24, Z24
+	VADDPS       Z10, Z25, Z25
+	VADDPS       Z10, Z26, Z26
+	VMULPS       Z2, Z2, Z10
+	VMULPS       Z19, Z10, Z19
+	VMULPS       Z3, Z3, Z10
+	VMULPS       Z20, Z10, Z20
+	VMULPS       Z4, Z4, Z10
+	VMULPS       Z21, Z10, Z21
+	VMULPS       Z5, Z5, Z10
+	VMULPS       Z22, Z10, Z22
+	VMULPS       Z6, Z6, Z10
+	VMULPS       Z23, Z10, Z23
+	VMULPS       Z7, Z7, Z10
+	VMULPS       Z24, Z10, Z24
+	VMULPS       Z8, Z8, Z10
+	VMULPS       Z25, Z10, Z25
+	VMULPS       Z9, Z9, Z10
+	VMULPS       Z26, Z10, Z26
+	VADDPS       Z2, Z19, Z19
+	VADDPS       Z3, Z20, Z20
+	VADDPS       Z4, Z21, Z21
+	VADDPS       Z5, Z22, Z22
+	VADDPS       Z6, Z23, Z23
+	VADDPS       Z7, Z24, Z24
+	VADDPS       Z8, Z25, Z25
+	VADDPS       Z9, Z26, Z26
+	VBROADCASTSS short_word3f800000<>+0(SB), Z2
+	VADDPS       Z2, Z19, Z19
+	VADDPS       Z2, Z20, Z20
+	VADDPS       Z2, Z21, Z21
+	VADDPS       Z2, Z22, Z22
+	VADDPS       Z2, Z23, Z23
+	VADDPS       Z2, Z24, Z24
+	VADDPS       Z2, Z25, Z25
+	VADDPS       Z2, Z26, Z26
+	VSCALEFPS.Z  Z11, Z19, K1, Z19
+	VSCALEFPS.Z  Z12, Z20, K2, Z20
+	VSCALEFPS.Z  Z13, Z21, K3, Z21
+	VSCALEFPS.Z  Z14, Z22, K4, Z22
+	VSCALEFPS.Z  Z15, Z23, K5, Z23
+	VSCALEFPS.Z  Z16, Z24, K6, Z24
+	VSCALEFPS.Z  Z17, Z25, K7, Z25
+	VMOVUPS      448(AX), Z10
+	VCMPPS.BCST  $0x05, short_wordc2ae999a<>+0(SB), Z10, K1
+	VSCALEFPS.Z  Z18, Z26, K1, Z26
+	VCMPPS       $0x04, (AX), Z0, K1
+	VMAXPS.Z     Z19, Z1, K1, Z19
+	VMOVUPS      Z19, (AX)
+	VCMPPS       $0x04, 64(AX), Z0, K1
+	VMAXPS.Z     Z20, Z1, K1, Z20
+	VMOVUPS      Z20, 64(AX)
+	VCMPPS       $0x04, 128(AX), Z0, K1
+	VMAXPS.Z     Z21, Z1, K1, Z21
+	VMOVUPS      Z21, 128(AX)
+	VCMPPS       $0x04, 192(AX), Z0, K1
+	VMAXPS.Z     Z22, Z1, K1, Z22
+	VMOVUPS      Z22, 192(AX)
+	VCMPPS       $0x04, 256(AX), Z0, K1
+	VMAXPS.Z     Z23, Z1, K1, Z23
+	VMOVUPS      Z23, 256(AX)
+	VCMPPS       $0x04, 320(AX), Z0, K1
+	VMAXPS.Z     Z24, Z1, K1, Z24
+	VMOVUPS      Z24, 320(AX)
+	VCMPPS       $0x04, 384(AX), Z0, K1
+	VMAXPS.Z     Z25, Z1, K1, Z25
+	VMOVUPS      Z25, 384(AX)
+	VCMPPS       $0x04, 448(AX), Z0, K1
+	VMAXPS.Z     Z26, Z1, K1, Z26
+	VMOVUPS      Z26, 448(AX)
+	ADDQ         $+512, AX
+	JMP          block
 
 rest:
 	ADDQ $+128, CX

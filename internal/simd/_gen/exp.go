@@ -145,39 +145,57 @@ func (k *kernel) exp(c expConsts, x reg.VecVirtual) reg.VecVirtual {
 
 // exps is exp of eight registers at once with AVX-512, step by step: one after the other,
 // their instructions would fill the queue of the processor with what waits for one
-// chain. again recomputes the eighth argument, whose mask no register is left for.
-func (k *kernel) exps(c expConsts, x [8]reg.VecVirtual, again func(t reg.VecVirtual)) [8]reg.VecVirtual {
+// chain. A step has its constant in a register. again recomputes the eighth argument,
+// whose mask no register is left for. beside, if any, writes what is done between the
+// first eight steps, which does not wait for them.
+func (k *kernel) exps(c expConsts, x [8]reg.VecVirtual, again func(t reg.VecVirtual), beside func(step int)) [8]reg.VecVirtual {
+	if beside == nil {
+		beside = func(int) {}
+	}
 	var scale, q [8]reg.VecVirtual
 	var m [8]reg.OpmaskVirtual
 	t := k.vec()
+	cut, log2e := k.spread1(c.cut), k.spread1(c.log2e)
 	for j, r := range x {
-		scale[j], q[j] = k.vec(), k.vec()
+		scale[j] = k.vec()
 		if j < 7 {
 			m[j] = k.K()
-			k.notBelow(c.cut, r, m[j])
+			k.notBelow(cut, r, m[j])
 		}
-		k.mulBy(c.log2e, r, scale[j])
+		k.VMULPS(log2e, r, scale[j])
 	}
+	beside(0)
+	magic := k.spread1(c.magic)
 	for _, s := range scale {
-		k.addBy(c.magic, s, s)
+		k.VADDPS(magic, s, s)
 	}
+	beside(1)
 	for _, s := range scale {
-		k.lessBy(c.magic, s, s)
+		k.VSUBPS(magic, s, s)
 	}
+	beside(2)
+	hi, lo := k.spread1(c.hi), k.spread1(c.lo)
 	for j, r := range x {
-		k.takeBy(c.hi, scale[j], r)
+		k.VFNMADD231PS(hi, scale[j], r)
 	}
+	beside(3)
 	for j, r := range x {
-		k.mulBy(c.lo, scale[j], t)
+		k.VMULPS(lo, scale[j], t)
 		k.VSUBPS(t, r, r)
 	}
+	beside(4)
+	c3 := k.spread1(c.c3)
 	for j, r := range x {
-		k.mulBy(c.c3, r, q[j])
+		q[j] = k.vec()
+		k.VMULPS(c3, r, q[j])
 	}
-	for _, ci := range []operand.Op{c.c2, c.c1, c.c0} {
+	beside(5)
+	for n, ci := range []operand.Op{c.c2, c.c1, c.c0} {
+		v := k.spread1(ci)
 		for _, p := range q {
-			k.addBy(ci, p, p)
+			k.VADDPS(v, p, p)
 		}
+		beside(6 + n)
 		if ci != c.c0 {
 			for j, r := range x {
 				k.VMULPS(r, q[j], q[j])
@@ -191,8 +209,9 @@ func (k *kernel) exps(c expConsts, x [8]reg.VecVirtual, again func(t reg.VecVirt
 	for j, r := range x {
 		k.VADDPS(r, q[j], q[j])
 	}
+	one := k.spread1(c.one)
 	for _, p := range q {
-		k.addBy(c.one, p, p)
+		k.VADDPS(one, p, p)
 	}
 	for j := range 7 {
 		k.VSCALEFPS_Z(scale[j], q[j], m[j], q[j])
@@ -202,6 +221,14 @@ func (k *kernel) exps(c expConsts, x [8]reg.VecVirtual, again func(t reg.VecVirt
 	k.notBelow(c.cut, t, last)
 	k.VSCALEFPS_Z(scale[7], q[7], last, q[7])
 	return q
+}
+
+// spread1 is a constant of one word of memory in a register of its own, for as long as
+// that is used.
+func (k *kernel) spread1(c operand.Op) reg.VecVirtual {
+	r := k.vec()
+	k.VBROADCASTSS(c, r)
+	return r
 }
 
 // sigmoid is sigmoid32 of the reference. With AVX2 the choice goes by the sign

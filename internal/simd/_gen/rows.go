@@ -35,12 +35,23 @@ func rows(b *builder) {
 				s := k.weightState(floored)
 				p, w, cols := k.param("p"), k.param("w"), k.param("cols")
 				maxes, totals, rows := k.param("max"), k.param("total"), k.param("rows")
+				// The maxima of all rows first: they do not wait for each other.
+				from, to, left := k.GP64(), k.GP64(), k.GP64()
+				k.MOVQ(w, from)
+				k.MOVQ(maxes, to)
+				k.MOVQ(rows, left)
+				k.Label("maxima")
+				v := k.rowMaximum(from, cols)
+				k.VMOVSS(v.AsX(), operand.Mem{Base: to})
+				k.LEAQ(operand.Mem{Base: from, Index: cols, Scale: 4}, from)
+				k.ADDQ(imm(4), to)
+				k.DECQ(left)
+				k.JNZ(operand.LabelRef("maxima"))
 				k.Label("row")
-				v := k.rowMaximum(w, cols)
-				k.VMOVSS(v.AsX(), operand.Mem{Base: maxes})
-				t := k.XMM()
+				m, t := k.vec(), k.XMM()
+				k.VBROADCASTSS(operand.Mem{Base: maxes}, m)
 				k.VXORPS(t, t, t)
-				k.weights(s, p, w, cols, v, t)
+				k.weights(s, p, w, cols, m, t)
 				k.VMOVSD(t, operand.Mem{Base: totals})
 				k.LEAQ(operand.Mem{Base: p, Index: cols, Scale: 4}, p)
 				k.LEAQ(operand.Mem{Base: w, Index: cols, Scale: 4}, w)
@@ -263,9 +274,14 @@ func (k *kernel) weights(s *weightState, p, w, n reg.GPVirtual, m, total reg.Vec
 		k.addWide(e, s.acc[2*j], s.acc[2*j+1])
 	}
 	i, full, start, limit := k.GP64(), k.GP64(), k.GP64(), k.GP64()
-	block, loop, end, done := k.label("block"), k.label("loop"), k.label("end"), k.label("done")
+	block, loop, end, done, ready := k.label("block"), k.label("loop"), k.label("end"), k.label("done"), k.label("ready")
 	k.XORQ(i, i)
-	k.XORQ(start, start)
+	if k.wide() {
+		k.wholes(s, p, w, i, n, m, total)
+		k.CMPQ(i, n)
+		k.JE(operand.LabelRef(ready))
+	}
+	k.MOVQ(i, start)
 	k.MOVQ(n, full)
 	k.ANDQ(operand.I8(-16), full)
 	k.Label(block)
@@ -274,14 +290,6 @@ func (k *kernel) weights(s *weightState, p, w, n reg.GPVirtual, m, total reg.Vec
 	}
 	k.LEAQ(operand.Mem{Base: start, Disp: 128}, limit)
 	k.CMPQ(limit, full)
-	if k.wide() {
-		some := k.label("some")
-		k.JG(operand.LabelRef(some))
-		k.whole(s, p, w, i, m)
-		k.MOVQ(limit, i)
-		k.JMP(operand.LabelRef(end))
-		k.Label(some)
-	}
 	k.CMOVQGT(full, limit)
 	k.CMPQ(i, limit)
 	k.JGE(operand.LabelRef(end))
@@ -300,12 +308,24 @@ func (k *kernel) weights(s *weightState, p, w, n reg.GPVirtual, m, total reg.Vec
 	k.tail(w, i, n, func(j int, _ operand.Mem, sel *mask) { one(j, i, sel) })
 	k.Label(done)
 	k.addLanes(s.acc, total)
-	k.CMPQ(start, n)
-	k.JL(operand.LabelRef(block))
+	if !k.wide() {
+		k.CMPQ(start, n)
+		k.JL(operand.LabelRef(block))
+	}
+	k.Label(ready)
 }
 
-// whole stores the weights of a block of 128 entries from i on, with AVX-512.
-func (k *kernel) whole(s *weightState, p, w, i reg.GPVirtual, m reg.VecVirtual) {
+// wholes does, with AVX-512, blocks of 128 entries from i = 0 on, while n has another, and
+// leaves i behind them. A block is added up while the weights of the next are computed,
+// the first time one of zeros.
+func (k *kernel) wholes(s *weightState, p, w, i, n reg.GPVirtual, m, total reg.VecVirtual) {
+	loop, last := k.label("whole"), k.label("last")
+	limit, before := k.GP64(), k.GP64()
+	k.MOVQ(n, limit)
+	k.ANDQ(operand.I8(-128), limit)
+	k.JZ(operand.LabelRef(last))
+	k.LEAQ(k.table("zeros", make([]uint32, 128)...), before)
+	k.Label(loop)
 	var x [8]reg.VecVirtual
 	for j := range x {
 		x[j] = k.vec()
@@ -315,7 +335,7 @@ func (k *kernel) whole(s *weightState, p, w, i reg.GPVirtual, m reg.VecVirtual) 
 	e := k.exps(s.exp, x, func(t reg.VecVirtual) {
 		k.VMOVUPS(at(w, i, 64*7), t)
 		k.VSUBPS(m, t, t)
-	})
+	}, func(step int) { k.addPart(s, before, step, total) })
 	for j, v := range e {
 		if s.floor != nil {
 			const notEqual = 4
@@ -325,8 +345,29 @@ func (k *kernel) whole(s *weightState, p, w, i reg.GPVirtual, m reg.VecVirtual) 
 		}
 		k.VMOVUPS(v, at(p, i, 64*j))
 	}
-	for j := range e {
-		k.addFrom(at(p, i, 64*j), s.acc[0], s.acc[1])
+	k.LEAQ(at(p, i, 0), before)
+	k.ADDQ(imm(128), i)
+	k.CMPQ(i, limit)
+	k.JL(operand.LabelRef(loop))
+	for step := range 9 {
+		k.addPart(s, before, step, total)
+	}
+	k.Label(last)
+}
+
+// addPart does one of nine steps in which the 128 weights at p are added up.
+func (k *kernel) addPart(s *weightState, p reg.GPVirtual, step int, total reg.VecVirtual) {
+	if step == 8 {
+		k.addLanes(s.acc, total)
+		return
+	}
+	for h, acc := range s.acc {
+		if step == 0 {
+			k.clear(acc)
+		}
+		v := k.vec()
+		k.VCVTPS2PD(operand.Mem{Base: p, Disp: 64*step + 32*h}, v)
+		k.VADDPD(v, acc, acc)
 	}
 }
 

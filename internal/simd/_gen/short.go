@@ -137,7 +137,7 @@ func flat(k *kernel, floored bool) {
 	for j := range x {
 		x[j] = k.load(operand.Mem{Base: p, Disp: 64 * j}, nil)
 	}
-	for j, e := range k.exps(s.exp, x, func(t reg.VecVirtual) { k.VMOVUPS(operand.Mem{Base: p, Disp: 64 * 7}, t) }) {
+	for j, e := range k.exps(s.exp, x, func(t reg.VecVirtual) { k.VMOVUPS(operand.Mem{Base: p, Disp: 64 * 7}, t) }, nil) {
 		raise(e, operand.Mem{Base: p, Disp: 64 * j})
 		k.store(e, operand.Mem{Base: p, Disp: 64 * j}, nil)
 	}
