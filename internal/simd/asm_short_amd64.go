@@ -33,3 +33,8 @@ func totalRowsAVX512(p *float32, total *float64, rows int, cols int)
 //
 //go:noescape
 func pickShortAVX512(idx *int32, p *float32, total *float64, u *float64, rows int, cols int)
+
+// pickLongAVX512 is Pick on rows = 8k ≥ 8 rows of cols weights, of which total holds the totals; −2 where sums disagree by rounding.
+//
+//go:noescape
+func pickLongAVX512(idx *int32, p *float32, total *float64, u *float64, rows int, cols int)

@@ -827,23 +827,23 @@ rows:
 	VMOVUPD (BX), Z4
 	VMULPD  (DX), Z4, Z4
 	VMOVUPD Z4, 128(SP)
-	XORQ    R10, R10
-	MOVQ    R8, R11
+	XORQ    R9, R9
+	MOVQ    R8, R10
 
 row:
 	VXORPS X9, X9, X9
 	VXORPS X10, X10, X10
-	VMOVSD 128(SP)(R10*8), X11
-	MOVQ   R11, R12
-	LEAQ   (CX)(R11*4), R9
-	XORQ   R14, R14
-	MOVQ   DI, R15
-	ANDQ   $-16, R15
+	VMOVSD 128(SP)(R9*8), X11
+	MOVQ   R10, R11
+	LEAQ   (CX)(R10*4), R12
+	XORQ   R13, R13
+	MOVQ   DI, R14
+	ANDQ   $-16, R14
 	JZ     part2
 
 turn1:
-	VCVTPS2PD     (R9)(R14*4), Z4
-	VCVTPS2PD     32(R9)(R14*4), Z5
+	VCVTPS2PD     (R12)(R13*4), Z4
+	VCVTPS2PD     32(R12)(R13*4), Z5
 	VADDPD        Z5, Z4, Z4
 	VEXTRACTF64X4 $0x01, Z4, Y5
 	VADDPD        Y5, Y4, Y4
@@ -854,18 +854,18 @@ turn1:
 	VADDSD        X4, X9, X9
 	VCMPSD        $0x12, X11, X9, K3
 	VMOVSD        X9, X10, K3, X10
-	KMOVB         K3, R13
-	SHLQ          $0x04, R13
-	ADDQ          R13, R12
-	ADDQ          $+16, R14
-	CMPQ          R14, R15
+	KMOVB         K3, R15
+	SHLQ          $0x04, R15
+	ADDQ          R15, R11
+	ADDQ          $+16, R13
+	CMPQ          R13, R14
 	JL            turn1
-	CMPQ          R14, DI
+	CMPQ          R13, DI
 	JGE           whole3
 
 part2:
-	VCVTPS2PD.Z   (R9)(R14*4), K1, Z4
-	VCVTPS2PD.Z   32(R9)(R14*4), K2, Z5
+	VCVTPS2PD.Z   (R12)(R13*4), K1, Z4
+	VCVTPS2PD.Z   32(R12)(R13*4), K2, Z5
 	VADDPD        Z5, Z4, Z4
 	VEXTRACTF64X4 $0x01, Z4, Y5
 	VADDPD        Y5, Y4, Y4
@@ -876,21 +876,23 @@ part2:
 	VADDSD        X4, X9, X9
 	VCMPSD        $0x12, X11, X9, K3
 	VMOVSD        X9, X10, K3, X10
-	KMOVB         K3, R13
-	SHLQ          $0x04, R13
-	ADDQ          R13, R12
+	KMOVB         K3, R12
+	SHLQ          $0x04, R12
+	ADDQ          R12, R11
 
 whole3:
-	VMOVSD       X10, (SP)(R10*8)
-	MOVQ         R12, 64(SP)(R10*8)
-	ADDQ         DI, R11
-	INCQ         R10
-	CMPQ         R10, $+8
+	VMOVSD       X11, 128(SP)(R9*8)
+	VMOVSD       X10, (SP)(R9*8)
+	MOVQ         R11, 64(SP)(R9*8)
+	ADDQ         DI, R10
+	INCQ         R9
+	CMPQ         R9, $+8
 	JL           row
 	VMOVDQU64    64(SP), Z5
-	VMOVUPD      128(SP), Z4
+	VMOVUPD      128(SP), Z10
+	VSUBPD       (SP), Z10, Z10
 	VMOVUPD      (DX), Z9
-	VSUBPD       (SP), Z4, Z10
+	VMULPD       (BX), Z9, Z4
 	VPXORD       Z12, Z12, Z12
 	VPXORD       Z13, Z13, Z13
 	VPCMPQ       $0x01, Z8, Z5, K3
@@ -1040,7 +1042,7 @@ whole3:
 	VMOVDQA64    Z2, K3, Z5
 	VPMOVQD      Z5, Y4
 	VMOVDQU      Y4, (AX)
-	MOVQ         R11, R8
+	MOVQ         R10, R8
 	ADDQ         $+32, AX
 	ADDQ         $+64, DX
 	ADDQ         $+64, BX
@@ -1106,3 +1108,496 @@ DATA short_eight<>+52(SB)/4, $0x00000000
 DATA short_eight<>+56(SB)/4, $0x00000007
 DATA short_eight<>+60(SB)/4, $0x00000000
 GLOBL short_eight<>(SB), RODATA|NOPTR, $64
+
+// func pickLongAVX512(idx *int32, p *float32, total *float64, u *float64, rows int, cols int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, CMOV
+TEXT ·pickLongAVX512(SB), NOSPLIT, $192-48
+	MOVQ         idx+0(FP), AX
+	MOVQ         p+8(FP), CX
+	MOVQ         total+16(FP), DX
+	MOVQ         u+24(FP), BX
+	MOVQ         rows+32(FP), SI
+	MOVQ         cols+40(FP), DI
+	MOVQ         DI, R8
+	ANDQ         $+15, R8
+	MOVQ         $-1, R9
+	BZHIQ        R8, R9, R9
+	KMOVW        R9, K1
+	KSHIFTRW     $0x08, K1, K2
+	VPBROADCASTQ short_integer1<>+0(SB), Z0
+	VPBROADCASTQ short_integer16<>+0(SB), Z1
+	VPBROADCASTQ short_none64<>+0(SB), Z2
+	VPBROADCASTQ short_redo64<>+0(SB), Z3
+	VPXORD       Z6, Z6, Z6
+	VPBROADCASTQ DI, Z7
+	MOVQ         DI, R8
+	IMULQ        SI, R8
+	VPBROADCASTQ R8, Z8
+	XORQ         R8, R8
+
+rows:
+	VMOVUPD (BX), Z9
+	VMULPD  (DX), Z9, Z9
+	VMOVUPD Z9, 128(SP)
+	XORQ    R9, R9
+	MOVQ    R8, R10
+
+row:
+	VXORPS X9, X9, X9
+	VXORPS X10, X10, X10
+	VMOVSD 128(SP)(R9*8), X12
+	MOVQ   R10, R11
+	LEAQ   (CX)(R10*4), R12
+	MOVQ   DI, R13
+
+block:
+	VPXORD        Z4, Z4, Z4
+	VPXORD        Z5, Z5, Z5
+	CMPQ          R13, $+128
+	JL            rest
+	VCVTPS2PD     (R12), Z14
+	VCVTPS2PD     32(R12), Z15
+	VADDPD        Z14, Z4, Z4
+	VADDPD        Z15, Z5, Z5
+	VCVTPS2PD     64(R12), Z14
+	VCVTPS2PD     96(R12), Z15
+	VADDPD        Z14, Z4, Z4
+	VADDPD        Z15, Z5, Z5
+	VCVTPS2PD     128(R12), Z14
+	VCVTPS2PD     160(R12), Z15
+	VADDPD        Z14, Z4, Z4
+	VADDPD        Z15, Z5, Z5
+	VCVTPS2PD     192(R12), Z14
+	VCVTPS2PD     224(R12), Z15
+	VADDPD        Z14, Z4, Z4
+	VADDPD        Z15, Z5, Z5
+	VCVTPS2PD     256(R12), Z14
+	VCVTPS2PD     288(R12), Z15
+	VADDPD        Z14, Z4, Z4
+	VADDPD        Z15, Z5, Z5
+	VCVTPS2PD     320(R12), Z14
+	VCVTPS2PD     352(R12), Z15
+	VADDPD        Z14, Z4, Z4
+	VADDPD        Z15, Z5, Z5
+	VCVTPS2PD     384(R12), Z14
+	VCVTPS2PD     416(R12), Z15
+	VADDPD        Z14, Z4, Z4
+	VADDPD        Z15, Z5, Z5
+	VCVTPS2PD     448(R12), Z14
+	VCVTPS2PD     480(R12), Z15
+	VADDPD        Z14, Z4, Z4
+	VADDPD        Z15, Z5, Z5
+	ADDQ          $+512, R12
+	SUBQ          $+128, R13
+	VADDPD        Z5, Z4, Z4
+	VEXTRACTF64X4 $0x01, Z4, Y14
+	VADDPD        Y14, Y4, Y4
+	VEXTRACTF32X4 $0x01, Y4, X14
+	VADDPD        X14, X4, X4
+	VPERMILPD     $0x01, X4, X14
+	VADDSD        X14, X4, X4
+	VADDSD        X4, X9, X9
+	VCMPSD        $0x12, X12, X9, K3
+	VMOVSD        X9, X10, K3, X10
+	KMOVB         K3, R14
+	SHLQ          $0x07, R14
+	ADDQ          R14, R11
+	JMP           block
+
+rest:
+	TESTQ R13, R13
+	JZ    passed
+
+turn:
+	CMPQ      R13, $+16
+	JL        part
+	VCVTPS2PD (R12), Z14
+	VCVTPS2PD 32(R12), Z15
+	VADDPD    Z14, Z4, Z4
+	VADDPD    Z15, Z5, Z5
+	ADDQ      $+64, R12
+	SUBQ      $+16, R13
+	JMP       turn
+
+part:
+	VCVTPS2PD.Z   (R12), K1, Z14
+	VADDPD        Z14, Z4, Z4
+	VCVTPS2PD.Z   32(R12), K2, Z14
+	VADDPD        Z14, Z5, Z5
+	VADDPD        Z5, Z4, Z4
+	VEXTRACTF64X4 $0x01, Z4, Y5
+	VADDPD        Y5, Y4, Y4
+	VEXTRACTF32X4 $0x01, Y4, X5
+	VADDPD        X5, X4, X4
+	VPERMILPD     $0x01, X4, X5
+	VADDSD        X5, X4, X4
+	VADDSD        X4, X9, X9
+	VCMPSD        $0x12, X12, X9, K3
+	VMOVSD        X9, X10, K3, X10
+	KMOVB         K3, R12
+	SHLQ          $0x07, R12
+	ADDQ          R12, R11
+
+passed:
+	VSUBSD        X10, X12, X12
+	VXORPS        X9, X9, X9
+	VXORPS        X10, X10, X10
+	LEAQ          (CX)(R11*4), R12
+	MOVQ          R10, R13
+	ADDQ          DI, R13
+	SUBQ          R11, R13
+	XORQ          R14, R14
+	MOVQ          $+128, R15
+	CMPQ          R13, R15
+	CMOVQGT       R15, R13
+	MOVQ          R13, R15
+	SUBQ          $+0, R15
+	CMOVQLT       R14, R15
+	MOVQ          $-1, BP
+	BZHIQ         R15, BP, BP
+	KMOVW         BP, K4
+	KSHIFTRW      $0x08, K4, K3
+	VCVTPS2PD.Z   (R12), K4, Z4
+	VCVTPS2PD.Z   32(R12), K3, Z5
+	VADDPD        Z5, Z4, Z4
+	VEXTRACTF64X4 $0x01, Z4, Y5
+	VADDPD        Y5, Y4, Y4
+	VEXTRACTF32X4 $0x01, Y4, X5
+	VADDPD        X5, X4, X4
+	VPERMILPD     $0x01, X4, X5
+	VADDSD        X5, X4, X4
+	VADDSD        X4, X9, X9
+	VCMPSD        $0x12, X12, X9, K3
+	VMOVSD        X9, X10, K3, X10
+	KMOVB         K3, R15
+	SHLQ          $0x04, R15
+	ADDQ          R15, R11
+	MOVQ          R13, R15
+	SUBQ          $+16, R15
+	CMOVQLT       R14, R15
+	MOVQ          $-1, BP
+	BZHIQ         R15, BP, BP
+	KMOVW         BP, K4
+	KSHIFTRW      $0x08, K4, K3
+	VCVTPS2PD.Z   64(R12), K4, Z4
+	VCVTPS2PD.Z   96(R12), K3, Z5
+	VADDPD        Z5, Z4, Z4
+	VEXTRACTF64X4 $0x01, Z4, Y5
+	VADDPD        Y5, Y4, Y4
+	VEXTRACTF32X4 $0x01, Y4, X5
+	VADDPD        X5, X4, X4
+	VPERMILPD     $0x01, X4, X5
+	VADDSD        X5, X4, X4
+	VADDSD        X4, X9, X9
+	VCMPSD        $0x12, X12, X9, K3
+	VMOVSD        X9, X10, K3, X10
+	KMOVB         K3, R15
+	SHLQ          $0x04, R15
+	ADDQ          R15, R11
+	MOVQ          R13, R15
+	SUBQ          $+32, R15
+	CMOVQLT       R14, R15
+	MOVQ          $-1, BP
+	BZHIQ         R15, BP, BP
+	KMOVW         BP, K4
+	KSHIFTRW      $0x08, K4, K3
+	VCVTPS2PD.Z   128(R12), K4, Z4
+	VCVTPS2PD.Z   160(R12), K3, Z5
+	VADDPD        Z5, Z4, Z4
+	VEXTRACTF64X4 $0x01, Z4, Y5
+	VADDPD        Y5, Y4, Y4
+	VEXTRACTF32X4 $0x01, Y4, X5
+	VADDPD        X5, X4, X4
+	VPERMILPD     $0x01, X4, X5
+	VADDSD        X5, X4, X4
+	VADDSD        X4, X9, X9
+	VCMPSD        $0x12, X12, X9, K3
+	VMOVSD        X9, X10, K3, X10
+	KMOVB         K3, R15
+	SHLQ          $0x04, R15
+	ADDQ          R15, R11
+	MOVQ          R13, R15
+	SUBQ          $+48, R15
+	CMOVQLT       R14, R15
+	MOVQ          $-1, BP
+	BZHIQ         R15, BP, BP
+	KMOVW         BP, K4
+	KSHIFTRW      $0x08, K4, K3
+	VCVTPS2PD.Z   192(R12), K4, Z4
+	VCVTPS2PD.Z   224(R12), K3, Z5
+	VADDPD        Z5, Z4, Z4
+	VEXTRACTF64X4 $0x01, Z4, Y5
+	VADDPD        Y5, Y4, Y4
+	VEXTRACTF32X4 $0x01, Y4, X5
+	VADDPD        X5, X4, X4
+	VPERMILPD     $0x01, X4, X5
+	VADDSD        X5, X4, X4
+	VADDSD        X4, X9, X9
+	VCMPSD        $0x12, X12, X9, K3
+	VMOVSD        X9, X10, K3, X10
+	KMOVB         K3, R15
+	SHLQ          $0x04, R15
+	ADDQ          R15, R11
+	MOVQ          R13, R15
+	SUBQ          $+64, R15
+	CMOVQLT       R14, R15
+	MOVQ          $-1, BP
+	BZHIQ         R15, BP, BP
+	KMOVW         BP, K4
+	KSHIFTRW      $0x08, K4, K3
+	VCVTPS2PD.Z   256(R12), K4, Z4
+	VCVTPS2PD.Z   288(R12), K3, Z5
+	VADDPD        Z5, Z4, Z4
+	VEXTRACTF64X4 $0x01, Z4, Y5
+	VADDPD        Y5, Y4, Y4
+	VEXTRACTF32X4 $0x01, Y4, X5
+	VADDPD        X5, X4, X4
+	VPERMILPD     $0x01, X4, X5
+	VADDSD        X5, X4, X4
+	VADDSD        X4, X9, X9
+	VCMPSD        $0x12, X12, X9, K3
+	VMOVSD        X9, X10, K3, X10
+	KMOVB         K3, R15
+	SHLQ          $0x04, R15
+	ADDQ          R15, R11
+	MOVQ          R13, R15
+	SUBQ          $+80, R15
+	CMOVQLT       R14, R15
+	MOVQ          $-1, BP
+	BZHIQ         R15, BP, BP
+	KMOVW         BP, K4
+	KSHIFTRW      $0x08, K4, K3
+	VCVTPS2PD.Z   320(R12), K4, Z4
+	VCVTPS2PD.Z   352(R12), K3, Z5
+	VADDPD        Z5, Z4, Z4
+	VEXTRACTF64X4 $0x01, Z4, Y5
+	VADDPD        Y5, Y4, Y4
+	VEXTRACTF32X4 $0x01, Y4, X5
+	VADDPD        X5, X4, X4
+	VPERMILPD     $0x01, X4, X5
+	VADDSD        X5, X4, X4
+	VADDSD        X4, X9, X9
+	VCMPSD        $0x12, X12, X9, K3
+	VMOVSD        X9, X10, K3, X10
+	KMOVB         K3, R15
+	SHLQ          $0x04, R15
+	ADDQ          R15, R11
+	MOVQ          R13, R15
+	SUBQ          $+96, R15
+	CMOVQLT       R14, R15
+	MOVQ          $-1, BP
+	BZHIQ         R15, BP, BP
+	KMOVW         BP, K4
+	KSHIFTRW      $0x08, K4, K3
+	VCVTPS2PD.Z   384(R12), K4, Z4
+	VCVTPS2PD.Z   416(R12), K3, Z5
+	VADDPD        Z5, Z4, Z4
+	VEXTRACTF64X4 $0x01, Z4, Y5
+	VADDPD        Y5, Y4, Y4
+	VEXTRACTF32X4 $0x01, Y4, X5
+	VADDPD        X5, X4, X4
+	VPERMILPD     $0x01, X4, X5
+	VADDSD        X5, X4, X4
+	VADDSD        X4, X9, X9
+	VCMPSD        $0x12, X12, X9, K3
+	VMOVSD        X9, X10, K3, X10
+	KMOVB         K3, R15
+	SHLQ          $0x04, R15
+	ADDQ          R15, R11
+	SUBQ          $+112, R13
+	CMOVQLT       R14, R13
+	MOVQ          $-1, R14
+	BZHIQ         R13, R14, R14
+	KMOVW         R14, K4
+	KSHIFTRW      $0x08, K4, K3
+	VCVTPS2PD.Z   448(R12), K4, Z4
+	VCVTPS2PD.Z   480(R12), K3, Z5
+	VADDPD        Z5, Z4, Z4
+	VEXTRACTF64X4 $0x01, Z4, Y14
+	VADDPD        Y14, Y4, Y4
+	VEXTRACTF32X4 $0x01, Y4, X14
+	VADDPD        X14, X4, X4
+	VPERMILPD     $0x01, X4, X14
+	VADDSD        X14, X4, X4
+	VADDSD        X4, X9, X9
+	VCMPSD        $0x12, X12, X9, K3
+	VMOVSD        X9, X10, K3, X10
+	KMOVB         K3, R13
+	SHLQ          $0x04, R13
+	ADDQ          R13, R11
+	SUBQ          CX, R12
+	SHRQ          $0x02, R12
+	ADDQ          $+128, R12
+	MOVQ          R10, R13
+	ADDQ          DI, R13
+	CMPQ          R11, R12
+	CMOVQGE       R13, R11
+	VMOVSD        X12, 128(SP)(R9*8)
+	VMOVSD        X10, (SP)(R9*8)
+	MOVQ          R11, 64(SP)(R9*8)
+	ADDQ          DI, R10
+	INCQ          R9
+	CMPQ          R9, $+8
+	JL            row
+	VMOVDQU64     64(SP), Z10
+	VMOVUPD       128(SP), Z14
+	VSUBPD        (SP), Z14, Z14
+	VMOVUPD       (DX), Z12
+	VMULPD        (BX), Z12, Z9
+	VPXORD        Z11, Z11, Z11
+	VPXORD        Z13, Z13, Z13
+	VPCMPQ        $0x01, Z8, Z10, K3
+	VXORPS        Y15, Y15, Y15
+	VGATHERQPS    (CX)(Z10*4), K3, Y15
+	VCVTPS2PD     Y15, Z15
+	VADDPD        Z15, Z13, Z13
+	VCMPPD        $0x12, Z14, Z13, K3
+	VPADDQ        Z0, Z11, K3, Z11
+	VPADDQ        Z0, Z10, Z10
+	VPCMPQ        $0x01, Z8, Z10, K3
+	VXORPS        Y15, Y15, Y15
+	VGATHERQPS    (CX)(Z10*4), K3, Y15
+	VCVTPS2PD     Y15, Z15
+	VADDPD        Z15, Z13, Z13
+	VCMPPD        $0x12, Z14, Z13, K3
+	VPADDQ        Z0, Z11, K3, Z11
+	VPADDQ        Z0, Z10, Z10
+	VPCMPQ        $0x01, Z8, Z10, K3
+	VXORPS        Y15, Y15, Y15
+	VGATHERQPS    (CX)(Z10*4), K3, Y15
+	VCVTPS2PD     Y15, Z15
+	VADDPD        Z15, Z13, Z13
+	VCMPPD        $0x12, Z14, Z13, K3
+	VPADDQ        Z0, Z11, K3, Z11
+	VPADDQ        Z0, Z10, Z10
+	VPCMPQ        $0x01, Z8, Z10, K3
+	VXORPS        Y15, Y15, Y15
+	VGATHERQPS    (CX)(Z10*4), K3, Y15
+	VCVTPS2PD     Y15, Z15
+	VADDPD        Z15, Z13, Z13
+	VCMPPD        $0x12, Z14, Z13, K3
+	VPADDQ        Z0, Z11, K3, Z11
+	VPADDQ        Z0, Z10, Z10
+	VPCMPQ        $0x01, Z8, Z10, K3
+	VXORPS        Y15, Y15, Y15
+	VGATHERQPS    (CX)(Z10*4), K3, Y15
+	VCVTPS2PD     Y15, Z15
+	VADDPD        Z15, Z13, Z13
+	VCMPPD        $0x12, Z14, Z13, K3
+	VPADDQ        Z0, Z11, K3, Z11
+	VPADDQ        Z0, Z10, Z10
+	VPCMPQ        $0x01, Z8, Z10, K3
+	VXORPS        Y15, Y15, Y15
+	VGATHERQPS    (CX)(Z10*4), K3, Y15
+	VCVTPS2PD     Y15, Z15
+	VADDPD        Z15, Z13, Z13
+	VCMPPD        $0x12, Z14, Z13, K3
+	VPADDQ        Z0, Z11, K3, Z11
+	VPADDQ        Z0, Z10, Z10
+	VPCMPQ        $0x01, Z8, Z10, K3
+	VXORPS        Y15, Y15, Y15
+	VGATHERQPS    (CX)(Z10*4), K3, Y15
+	VCVTPS2PD     Y15, Z15
+	VADDPD        Z15, Z13, Z13
+	VCMPPD        $0x12, Z14, Z13, K3
+	VPADDQ        Z0, Z11, K3, Z11
+	VPADDQ        Z0, Z10, Z10
+	VPCMPQ        $0x01, Z8, Z10, K3
+	VXORPS        Y15, Y15, Y15
+	VGATHERQPS    (CX)(Z10*4), K3, Y15
+	VCVTPS2PD     Y15, Z15
+	VADDPD        Z15, Z13, Z13
+	VCMPPD        $0x12, Z14, Z13, K3
+	VPADDQ        Z0, Z11, K3, Z11
+	VPADDQ        Z0, Z10, Z10
+	VPCMPQ        $0x01, Z8, Z10, K3
+	VXORPS        Y15, Y15, Y15
+	VGATHERQPS    (CX)(Z10*4), K3, Y15
+	VCVTPS2PD     Y15, Z15
+	VADDPD        Z15, Z13, Z13
+	VCMPPD        $0x12, Z14, Z13, K3
+	VPADDQ        Z0, Z11, K3, Z11
+	VPADDQ        Z0, Z10, Z10
+	VPCMPQ        $0x01, Z8, Z10, K3
+	VXORPS        Y15, Y15, Y15
+	VGATHERQPS    (CX)(Z10*4), K3, Y15
+	VCVTPS2PD     Y15, Z15
+	VADDPD        Z15, Z13, Z13
+	VCMPPD        $0x12, Z14, Z13, K3
+	VPADDQ        Z0, Z11, K3, Z11
+	VPADDQ        Z0, Z10, Z10
+	VPCMPQ        $0x01, Z8, Z10, K3
+	VXORPS        Y15, Y15, Y15
+	VGATHERQPS    (CX)(Z10*4), K3, Y15
+	VCVTPS2PD     Y15, Z15
+	VADDPD        Z15, Z13, Z13
+	VCMPPD        $0x12, Z14, Z13, K3
+	VPADDQ        Z0, Z11, K3, Z11
+	VPADDQ        Z0, Z10, Z10
+	VPCMPQ        $0x01, Z8, Z10, K3
+	VXORPS        Y15, Y15, Y15
+	VGATHERQPS    (CX)(Z10*4), K3, Y15
+	VCVTPS2PD     Y15, Z15
+	VADDPD        Z15, Z13, Z13
+	VCMPPD        $0x12, Z14, Z13, K3
+	VPADDQ        Z0, Z11, K3, Z11
+	VPADDQ        Z0, Z10, Z10
+	VPCMPQ        $0x01, Z8, Z10, K3
+	VXORPS        Y15, Y15, Y15
+	VGATHERQPS    (CX)(Z10*4), K3, Y15
+	VCVTPS2PD     Y15, Z15
+	VADDPD        Z15, Z13, Z13
+	VCMPPD        $0x12, Z14, Z13, K3
+	VPADDQ        Z0, Z11, K3, Z11
+	VPADDQ        Z0, Z10, Z10
+	VPCMPQ        $0x01, Z8, Z10, K3
+	VXORPS        Y15, Y15, Y15
+	VGATHERQPS    (CX)(Z10*4), K3, Y15
+	VCVTPS2PD     Y15, Z15
+	VADDPD        Z15, Z13, Z13
+	VCMPPD        $0x12, Z14, Z13, K3
+	VPADDQ        Z0, Z11, K3, Z11
+	VPADDQ        Z0, Z10, Z10
+	VPCMPQ        $0x01, Z8, Z10, K3
+	VXORPS        Y15, Y15, Y15
+	VGATHERQPS    (CX)(Z10*4), K3, Y15
+	VCVTPS2PD     Y15, Z15
+	VADDPD        Z15, Z13, Z13
+	VCMPPD        $0x12, Z14, Z13, K3
+	VPADDQ        Z0, Z11, K3, Z11
+	VPADDQ        Z0, Z10, Z10
+	VPCMPQ        $0x01, Z8, Z10, K3
+	VXORPS        Y15, Y15, Y15
+	VGATHERQPS    (CX)(Z10*4), K3, Y15
+	VCVTPS2PD     Y15, Z15
+	VADDPD        Z15, Z13, Z13
+	VCMPPD        $0x12, Z14, Z13, K3
+	VPADDQ        Z0, Z11, K3, Z11
+	VPADDQ        Z0, Z10, Z10
+	VMOVDQU64     64(SP), Z10
+	VPADDQ        Z11, Z10, Z10
+	VPBROADCASTQ  R8, Z14
+	VPSUBQ        Z14, Z10, Z10
+	VMOVDQU64     short_eight<>+0(SB), Z14
+	VPMULLQ       Z14, Z7, Z14
+	VPSUBQ        Z14, Z10, Z10
+	VPCMPQ        $0x00, Z1, Z11, K3
+	VMOVDQA64     Z3, K3, Z10
+	VPCMPQ        $0x05, Z7, Z10, K3
+	VMOVDQA64     Z3, K3, Z10
+	VCMPPD        $0x1e, Z9, Z12, K3
+	KNOTB         K3, K3
+	VMOVDQA64     Z3, K3, Z10
+	VCMPPD        $0x1e, Z6, Z12, K3
+	KNOTB         K3, K3
+	VMOVDQA64     Z2, K3, Z10
+	VPMOVQD       Z10, Y9
+	VMOVDQU       Y9, (AX)
+	MOVQ          R10, R8
+	ADDQ          $+32, AX
+	ADDQ          $+64, DX
+	ADDQ          $+64, BX
+	SUBQ          $+8, SI
+	JNZ           rows
+	VZEROUPPER
+	RET

@@ -98,10 +98,12 @@ func pickRowsRun(idx []int32, p []float32, total, u []float64, cols int) {
 	n := 0
 	if cols == 2 {
 		n = pickPairs(idx, p, total, u)
-	} else if n = len(idx) &^ 7; n > 0 && cols < blockTerms && best == avx512 {
-		pickShortAVX512(&idx[0], &p[0], &total[0], &u[0], n, cols)
-	} else {
-		n = 0
+	} else if eights := len(idx) &^ 7; eights > 0 && best == avx512 {
+		if n = eights; cols < blockTerms {
+			pickShortAVX512(&idx[0], &p[0], &total[0], &u[0], n, cols)
+		} else {
+			pickLongAVX512(&idx[0], &p[0], &total[0], &u[0], n, cols)
+		}
 	}
 	if n == len(idx) {
 		return

@@ -29,7 +29,11 @@ func short(b *builder) {
 	b.one(16, "totalRows", "func(p *float32, total *float64, rows, cols int)",
 		"stores the totals of rows ≥ 1 rows of cols < 128 weights.", totalRows)
 	b.one(16, "pickShort", "func(idx *int32, p *float32, total, u *float64, rows, cols int)",
-		"is Pick on rows = 8k ≥ 8 rows of cols < 128 weights, of which total holds the totals; −2 where sums disagree by rounding.", pickShort)
+		"is Pick on rows = 8k ≥ 8 rows of cols < 128 weights, of which total holds the totals; −2 where sums disagree by rounding.",
+		func(k *kernel) { pickEight(k, pickGroups) })
+	b.one(16, "pickLong", "func(idx *int32, p *float32, total, u *float64, rows, cols int)",
+		"is Pick on rows = 8k ≥ 8 rows of cols weights, of which total holds the totals; −2 where sums disagree by rounding.",
+		func(k *kernel) { pickEight(k, pickBlocks) })
 }
 
 // turns runs body for whole registers of a row and then, with a mask, for what is left.
@@ -182,120 +186,6 @@ func totalRows(k *kernel) {
 	k.ADDQ(imm(8), total)
 	k.DECQ(rows)
 	k.JNZ(operand.LabelRef("row"))
-}
-
-// pickShort draws from eight rows at a time without a branch on what is drawn: groups of
-// 16 weights row by row, then the weights of one group each in eight lanes.
-func pickShort(k *kernel) {
-	idx, p, totals, us := k.param("idx"), k.param("p"), k.param("total"), k.param("u")
-	rows, cols := k.param("rows"), k.param("cols")
-	const lanes = 8
-	before, starts, targets := k.AllocLocal(8*lanes), k.AllocLocal(8*lanes), k.AllocLocal(8*lanes)
-	rest := k.remainder(cols)
-	upper := k.K()
-	k.KSHIFTRW(operand.U8(8), rest.k, upper)
-	one := k.u64("integer1", 1).(reg.VecVirtual)
-	turn := k.u64("integer16", 16).(reg.VecVirtual)
-	none, redo := k.u64("none64", math.MaxUint64).(reg.VecVirtual), k.u64("redo64", math.MaxUint64-1).(reg.VecVirtual)
-	acc := k.lanes()
-	zero := k.vec()
-	k.clear(zero)
-	width, end, first := k.vec(), k.vec(), k.GP64() // entries of a row, and of all rows
-	k.VPBROADCASTQ(cols, width)
-	all := k.GP64()
-	k.MOVQ(cols, all)
-	k.IMULQ(rows, all)
-	k.VPBROADCASTQ(all, end)
-	k.XORQ(first, first)
-
-	const lessOrEqual, greater = 18, 30 // quiet
-	k.Label("rows")
-	t := k.vec()
-	k.VMOVUPD(operand.Mem{Base: us}, t)
-	k.VMULPD(operand.Mem{Base: totals}, t, t)
-	k.VMOVUPD(t, targets)
-	q, r, from := k.GP64(), k.GP64(), k.GP64()
-	k.XORQ(r, r)
-	k.MOVQ(first, from)
-	k.Label("row")
-	sum, below, target := k.XMM(), k.XMM(), k.XMM()
-	k.VXORPS(sum, sum, sum)
-	k.VXORPS(below, below, below)
-	k.VMOVSD(targets.Idx(r, 8), target)
-	start, passed := k.GP64(), k.GP64()
-	k.MOVQ(from, start)
-	k.LEAQ(operand.Mem{Base: p, Index: from, Scale: 4}, q)
-	group := func(i reg.GPVirtual, sel *mask) {
-		if sel == nil {
-			for h := range acc {
-				k.VCVTPS2PD(at(q, i, 32*h), acc[h])
-			}
-		} else {
-			k.VCVTPS2PD_Z(at(q, i, 0), rest.k, acc[0])
-			k.VCVTPS2PD_Z(at(q, i, 32), upper, acc[1])
-		}
-		k.addLanes(acc, sum)
-		m := k.K()
-		k.VCMPSD(operand.U8(lessOrEqual), target, sum, m)
-		k.VMOVSD(sum, below, m, below)
-		k.KMOVB(m, passed.As32())
-		k.SHLQ(operand.U8(4), passed)
-		k.ADDQ(passed, start)
-	}
-	k.turns(cols, rest, group)
-	k.VMOVSD(below, before.Idx(r, 8))
-	k.MOVQ(start, starts.Idx(r, 8))
-	k.ADDQ(cols, from)
-	k.INCQ(r)
-	k.CMPQ(r, imm(lanes))
-	k.JL(operand.LabelRef("row"))
-
-	at, count, total, prefix, left := k.vec(), k.vec(), k.vec(), k.vec(), k.vec()
-	k.VMOVDQU64(starts, at)
-	k.VMOVUPD(targets, t)
-	k.VMOVUPD(operand.Mem{Base: totals}, total)
-	k.VSUBPD(before, t, left)
-	k.clear(count)
-	k.clear(prefix)
-	for range 16 {
-		in, m, v, wide := k.K(), k.K(), k.YMM(), k.vec()
-		k.VPCMPQ(operand.U8(1), end, at, in) // no read beyond the last row
-		k.VXORPS(v, v, v)
-		k.VGATHERQPS(operand.Mem{Base: p, Index: at, Scale: 4}, in, v)
-		k.VCVTPS2PD(v, wide)
-		k.VADDPD(wide, prefix, prefix)
-		k.VCMPPD(operand.U8(lessOrEqual), left, prefix, m)
-		k.VPADDQ(one, count, m, count)
-		k.VPADDQ(one, at, at)
-	}
-	// The level is that of the first entry whose sum is above the target.
-	level, m := k.vec(), k.K()
-	k.VMOVDQU64(starts, level)
-	k.VPADDQ(count, level, level)
-	base := k.vec()
-	k.VPBROADCASTQ(first, base)
-	k.VPSUBQ(base, level, level)
-	k.VPMULLQ(k.eight(), width, base)
-	k.VPSUBQ(base, level, level)
-	k.VPCMPQ(operand.U8(0), turn, count, m) // none in the group: sums disagree
-	k.VMOVDQA64(redo, m, level)
-	k.VPCMPQ(operand.U8(5), width, level, m) // not less: beyond the row
-	k.VMOVDQA64(redo, m, level)
-	k.VCMPPD(operand.U8(greater), t, total, m) // u·total rounded up to total
-	k.KNOTB(m, m)
-	k.VMOVDQA64(redo, m, level)
-	k.VCMPPD(operand.U8(greater), zero, total, m)
-	k.KNOTB(m, m)
-	k.VMOVDQA64(none, m, level)
-	out := k.YMM()
-	k.VPMOVQD(level, out)
-	k.VMOVDQU(out, operand.Mem{Base: idx})
-	k.MOVQ(from, first)
-	k.ADDQ(imm(4*lanes), idx)
-	k.ADDQ(imm(8*lanes), totals)
-	k.ADDQ(imm(8*lanes), us)
-	k.SUBQ(imm(lanes), rows)
-	k.JNZ(operand.LabelRef("rows"))
 }
 
 // eight is 0 … 7 in lanes of 64 bits.
