@@ -54,6 +54,16 @@ func entropyAVX2(lane *[16]float64, p *float32, v *float32, w *float32, mv float
 //go:noescape
 func entropyAVX512(lane *[16]float64, p *float32, v *float32, w *float32, mv float32, mw float32, n int)
 
+// entropyRowsAVX2 stores, for each of rows ≥ 1 rows of cols ≥ 1, the sum of the lanes of refCross without w from 0; p is destroyed.
+//
+//go:noescape
+func entropyRowsAVX2(sum *float64, p *float32, v *float32, w *float32, mv *float32, mw *float32, rows int, cols int)
+
+// entropyRowsAVX512 stores, for each of rows ≥ 1 rows of cols ≥ 1, the sum of the lanes of refCross without w from 0; p is destroyed.
+//
+//go:noescape
+func entropyRowsAVX512(sum *float64, p *float32, v *float32, w *float32, mv *float32, mw *float32, rows int, cols int)
+
 // crossAVX2 is refCross; p is destroyed.
 //
 //go:noescape
@@ -63,3 +73,13 @@ func crossAVX2(lane *[16]float64, p *float32, v *float32, w *float32, mv float32
 //
 //go:noescape
 func crossAVX512(lane *[16]float64, p *float32, v *float32, w *float32, mv float32, mw float32, n int)
+
+// crossRowsAVX2 stores, for each of rows ≥ 1 rows of cols ≥ 1, the sum of the lanes of refCross from 0; p is destroyed.
+//
+//go:noescape
+func crossRowsAVX2(sum *float64, p *float32, v *float32, w *float32, mv *float32, mw *float32, rows int, cols int)
+
+// crossRowsAVX512 stores, for each of rows ≥ 1 rows of cols ≥ 1, the sum of the lanes of refCross from 0; p is destroyed.
+//
+//go:noescape
+func crossRowsAVX512(sum *float64, p *float32, v *float32, w *float32, mv *float32, mw *float32, rows int, cols int)

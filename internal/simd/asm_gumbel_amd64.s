@@ -793,7 +793,7 @@ done3:
 	RET
 
 // func entropyAVX2(lane *[16]float64, p *float32, v *float32, w *float32, mv float32, mw float32, n int)
-// Requires: AVX, AVX2, CMOV
+// Requires: AVX, AVX2, CMOV, FMA3
 TEXT ·entropyAVX2(SB), NOSPLIT, $0-48
 	MOVQ         lane+0(FP), AX
 	MOVQ         p+8(FP), CX
@@ -811,31 +811,31 @@ TEXT ·entropyAVX2(SB), NOSPLIT, $0-48
 	JZ           rest2
 
 loop1:
-	VMOVUPS   (DX)(SI*4), Y6
-	VSUBPS    Y0, Y6, Y6
-	VMOVUPS   (CX)(SI*4), Y7
-	VMULPS    Y7, Y6, Y6
-	VCMPPS    $0x04, Y1, Y7, Y7
-	VANDPS    Y7, Y6, Y6
-	VMOVUPS   Y6, (CX)(SI*4)
-	VCVTPS2PD (CX)(SI*4), Y6
-	VCVTPS2PD 16(CX)(SI*4), Y7
-	VADDPD    Y6, Y2, Y2
-	VADDPD    Y7, Y3, Y3
-	VMOVUPS   32(DX)(SI*4), Y6
-	VSUBPS    Y0, Y6, Y6
-	VMOVUPS   32(CX)(SI*4), Y7
-	VMULPS    Y7, Y6, Y6
-	VCMPPS    $0x04, Y1, Y7, Y7
-	VANDPS    Y7, Y6, Y6
-	VMOVUPS   Y6, 32(CX)(SI*4)
-	VCVTPS2PD 32(CX)(SI*4), Y6
-	VCVTPS2PD 48(CX)(SI*4), Y7
-	VADDPD    Y6, Y4, Y4
-	VADDPD    Y7, Y5, Y5
-	ADDQ      $+16, SI
-	CMPQ      SI, DI
-	JL        loop1
+	VMOVUPS     (DX)(SI*4), Y6
+	VFMSUB132PS gumbel_const3f800000<>+0(SB), Y0, Y6
+	VMOVUPS     (CX)(SI*4), Y7
+	VMULPS      Y7, Y6, Y6
+	VCMPPS      $0x04, Y1, Y7, Y7
+	VANDPS      Y7, Y6, Y6
+	VMOVUPS     Y6, (CX)(SI*4)
+	VCVTPS2PD   (CX)(SI*4), Y6
+	VCVTPS2PD   16(CX)(SI*4), Y7
+	VADDPD      Y6, Y2, Y2
+	VADDPD      Y7, Y3, Y3
+	VMOVUPS     32(DX)(SI*4), Y6
+	VFMSUB132PS gumbel_const3f800000<>+0(SB), Y0, Y6
+	VMOVUPS     32(CX)(SI*4), Y7
+	VMULPS      Y7, Y6, Y6
+	VCMPPS      $0x04, Y1, Y7, Y7
+	VANDPS      Y7, Y6, Y6
+	VMOVUPS     Y6, 32(CX)(SI*4)
+	VCVTPS2PD   32(CX)(SI*4), Y6
+	VCVTPS2PD   48(CX)(SI*4), Y7
+	VADDPD      Y6, Y4, Y4
+	VADDPD      Y7, Y5, Y5
+	ADDQ        $+16, SI
+	CMPQ        SI, DI
+	JL          loop1
 
 rest2:
 	MOVQ         BX, DI
@@ -850,7 +850,7 @@ rest2:
 	SUBQ         DI, R8
 	VMOVDQU      (R8), Y6
 	VMASKMOVPS   (DX)(SI*4), Y6, Y7
-	VSUBPS       Y0, Y7, Y7
+	VFMSUB132PS  gumbel_const3f800000<>+0(SB), Y0, Y7
 	VMASKMOVPS   (CX)(SI*4), Y6, Y6
 	VMULPS       Y6, Y7, Y7
 	VCMPPS       $0x04, Y1, Y6, Y6
@@ -874,11 +874,11 @@ skip3:
 	SUBQ         DI, BX
 	VMOVDQU      (BX), Y6
 	VMASKMOVPS   32(DX)(SI*4), Y6, Y7
-	VSUBPS       Y0, Y7, Y0
-	VMASKMOVPS   32(CX)(SI*4), Y6, Y6
-	VMULPS       Y6, Y0, Y0
-	VCMPPS       $0x04, Y1, Y6, Y1
-	VANDPS       Y1, Y0, Y0
+	VFMSUB132PS  gumbel_const3f800000<>+0(SB), Y0, Y7
+	VMASKMOVPS   32(CX)(SI*4), Y6, Y0
+	VMULPS       Y0, Y7, Y6
+	VCMPPS       $0x04, Y1, Y0, Y0
+	VANDPS       Y0, Y6, Y0
 	VCVTPS2PD    X0, Y1
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, Y0
@@ -901,28 +901,29 @@ TEXT ·entropyAVX512(SB), NOSPLIT, $0-48
 	MOVQ         v+16(FP), DX
 	MOVQ         n+40(FP), BX
 	VBROADCASTSS mv+32(FP), Z0
+	VPBROADCASTD gumbel_const3f800000<>+0(SB), Z2
 	VPXORD       Z1, Z1, Z1
-	VMOVUPS      (AX), Z2
-	VMOVUPS      64(AX), Z3
+	VMOVUPS      (AX), Z3
+	VMOVUPS      64(AX), Z4
 	XORQ         SI, SI
 	MOVQ         BX, DI
 	ANDQ         $-16, DI
 	JZ           rest2
 
 loop1:
-	VMOVUPS   (DX)(SI*4), Z4
-	VSUBPS    Z0, Z4, Z4
-	VMOVUPS   (CX)(SI*4), Z5
-	VCMPPS    $0x04, Z1, Z5, K1
-	VMULPS.Z  Z5, Z4, K1, Z4
-	VMOVUPS   Z4, (CX)(SI*4)
-	VCVTPS2PD (CX)(SI*4), Z4
-	VCVTPS2PD 32(CX)(SI*4), Z5
-	VADDPD    Z4, Z2, Z2
-	VADDPD    Z5, Z3, Z3
-	ADDQ      $+16, SI
-	CMPQ      SI, DI
-	JL        loop1
+	VMOVUPS     (DX)(SI*4), Z5
+	VFMSUB132PS Z2, Z0, Z5
+	VMOVUPS     (CX)(SI*4), Z6
+	VCMPPS      $0x04, Z1, Z6, K1
+	VMULPS.Z    Z6, Z5, K1, Z5
+	VMOVUPS     Z5, (CX)(SI*4)
+	VCVTPS2PD   (CX)(SI*4), Z5
+	VCVTPS2PD   32(CX)(SI*4), Z6
+	VADDPD      Z5, Z3, Z3
+	VADDPD      Z6, Z4, Z4
+	ADDQ        $+16, SI
+	CMPQ        SI, DI
+	JL          loop1
 
 rest2:
 	SUBQ          SI, BX
@@ -931,25 +932,217 @@ rest2:
 	MOVQ          $-1, DI
 	BZHIQ         BX, DI, DI
 	KMOVW         DI, K1
-	VMOVUPS.Z     (DX)(SI*4), K1, Z4
-	VSUBPS        Z0, Z4, Z0
-	VMOVUPS.Z     (CX)(SI*4), K1, Z4
-	VCMPPS        $0x04, Z1, Z4, K1
-	VMULPS.Z      Z4, Z0, K1, Z0
-	VCVTPS2PD     Y0, Z1
-	VEXTRACTF64X4 $0x01, Z0, Y0
-	VCVTPS2PD     Y0, Z0
-	VADDPD        Z1, Z2, Z2
+	VMOVUPS.Z     (DX)(SI*4), K1, Z5
+	VFMSUB132PS   Z2, Z0, Z5
+	VMOVUPS.Z     (CX)(SI*4), K1, Z0
+	VCMPPS        $0x04, Z1, Z0, K1
+	VMULPS.Z      Z0, Z5, K1, Z5
+	VCVTPS2PD     Y5, Z0
+	VEXTRACTF64X4 $0x01, Z5, Y1
+	VCVTPS2PD     Y1, Z1
 	VADDPD        Z0, Z3, Z3
+	VADDPD        Z1, Z4, Z4
 
 skip3:
-	VMOVUPS Z2, (AX)
-	VMOVUPS Z3, 64(AX)
+	VMOVUPS Z3, (AX)
+	VMOVUPS Z4, 64(AX)
+	VZEROUPPER
+	RET
+
+// func entropyRowsAVX2(sum *float64, p *float32, v *float32, w *float32, mv *float32, mw *float32, rows int, cols int)
+// Requires: AVX, AVX2, CMOV, FMA3
+TEXT ·entropyRowsAVX2(SB), NOSPLIT, $0-64
+	MOVQ  sum+0(FP), AX
+	MOVQ  p+8(FP), CX
+	MOVQ  v+16(FP), DX
+	MOVQ  cols+56(FP), BX
+	MOVQ  rows+48(FP), SI
+	MOVQ  mv+32(FP), DI
+	VPXOR Y1, Y1, Y1
+
+row:
+	VBROADCASTSS (DI), Y0
+	VPXOR        Y2, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	VPXOR        Y5, Y5, Y5
+	XORQ         R8, R8
+	MOVQ         BX, R9
+	ANDQ         $-16, R9
+	JZ           rest2
+
+loop1:
+	VMOVUPS     (DX)(R8*4), Y6
+	VFMSUB132PS gumbel_const3f800000<>+0(SB), Y0, Y6
+	VMOVUPS     (CX)(R8*4), Y7
+	VMULPS      Y7, Y6, Y6
+	VCMPPS      $0x04, Y1, Y7, Y7
+	VANDPS      Y7, Y6, Y6
+	VMOVUPS     Y6, (CX)(R8*4)
+	VCVTPS2PD   (CX)(R8*4), Y6
+	VCVTPS2PD   16(CX)(R8*4), Y7
+	VADDPD      Y6, Y2, Y2
+	VADDPD      Y7, Y3, Y3
+	VMOVUPS     32(DX)(R8*4), Y6
+	VFMSUB132PS gumbel_const3f800000<>+0(SB), Y0, Y6
+	VMOVUPS     32(CX)(R8*4), Y7
+	VMULPS      Y7, Y6, Y6
+	VCMPPS      $0x04, Y1, Y7, Y7
+	VANDPS      Y7, Y6, Y6
+	VMOVUPS     Y6, 32(CX)(R8*4)
+	VCVTPS2PD   32(CX)(R8*4), Y6
+	VCVTPS2PD   48(CX)(R8*4), Y7
+	VADDPD      Y6, Y4, Y4
+	VADDPD      Y7, Y5, Y5
+	ADDQ        $+16, R8
+	CMPQ        R8, R9
+	JL          loop1
+
+rest2:
+	MOVQ         BX, R9
+	SUBQ         R8, R9
+	SUBQ         $+0, R9
+	JLE          skip3
+	MOVQ         $+8, R10
+	CMPQ         R9, R10
+	CMOVQGT      R10, R9
+	LEAQ         gumbel_leading<>+32(SB), R10
+	SHLQ         $0x02, R9
+	SUBQ         R9, R10
+	VMOVDQU      (R10), Y6
+	VMASKMOVPS   (DX)(R8*4), Y6, Y7
+	VFMSUB132PS  gumbel_const3f800000<>+0(SB), Y0, Y7
+	VMASKMOVPS   (CX)(R8*4), Y6, Y6
+	VMULPS       Y6, Y7, Y7
+	VCMPPS       $0x04, Y1, Y6, Y6
+	VANDPS       Y6, Y7, Y6
+	VCVTPS2PD    X6, Y7
+	VEXTRACTF128 $0x01, Y6, X6
+	VCVTPS2PD    X6, Y6
+	VADDPD       Y7, Y2, Y2
+	VADDPD       Y6, Y3, Y3
+
+skip3:
+	MOVQ         BX, R9
+	SUBQ         R8, R9
+	SUBQ         $+8, R9
+	JLE          skip4
+	MOVQ         $+8, R10
+	CMPQ         R9, R10
+	CMOVQGT      R10, R9
+	LEAQ         gumbel_leading<>+32(SB), R10
+	SHLQ         $0x02, R9
+	SUBQ         R9, R10
+	VMOVDQU      (R10), Y6
+	VMASKMOVPS   32(DX)(R8*4), Y6, Y7
+	VFMSUB132PS  gumbel_const3f800000<>+0(SB), Y0, Y7
+	VMASKMOVPS   32(CX)(R8*4), Y6, Y0
+	VMULPS       Y0, Y7, Y6
+	VCMPPS       $0x04, Y1, Y0, Y0
+	VANDPS       Y0, Y6, Y0
+	VCVTPS2PD    X0, Y6
+	VEXTRACTF128 $0x01, Y0, X0
+	VCVTPS2PD    X0, Y0
+	VADDPD       Y6, Y4, Y4
+	VADDPD       Y0, Y5, Y5
+
+skip4:
+	VXORPS       X0, X0, X0
+	VADDPD       Y4, Y2, Y2
+	VADDPD       Y5, Y3, Y3
+	VADDPD       Y3, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X3
+	VADDPD       X3, X2, X2
+	VPERMILPD    $0x01, X2, X3
+	VADDSD       X3, X2, X2
+	VADDSD       X2, X0, X0
+	VMOVSD       X0, (AX)
+	ADDQ         $+8, AX
+	ADDQ         $+4, DI
+	LEAQ         (CX)(BX*4), CX
+	LEAQ         (DX)(BX*4), DX
+	DECQ         SI
+	JNZ          row
+	VZEROUPPER
+	RET
+
+// func entropyRowsAVX512(sum *float64, p *float32, v *float32, w *float32, mv *float32, mw *float32, rows int, cols int)
+// Requires: AVX, AVX512F, AVX512VL, BMI2
+TEXT ·entropyRowsAVX512(SB), NOSPLIT, $0-64
+	MOVQ         sum+0(FP), AX
+	MOVQ         p+8(FP), CX
+	MOVQ         v+16(FP), DX
+	MOVQ         cols+56(FP), BX
+	MOVQ         rows+48(FP), SI
+	MOVQ         mv+32(FP), DI
+	VPBROADCASTD gumbel_const3f800000<>+0(SB), Z2
+	VPXORD       Z1, Z1, Z1
+
+row:
+	VBROADCASTSS (DI), Z0
+	VPXORD       Z3, Z3, Z3
+	VPXORD       Z4, Z4, Z4
+	XORQ         R8, R8
+	MOVQ         BX, R9
+	ANDQ         $-16, R9
+	JZ           rest2
+
+loop1:
+	VMOVUPS     (DX)(R8*4), Z5
+	VFMSUB132PS Z2, Z0, Z5
+	VMOVUPS     (CX)(R8*4), Z6
+	VCMPPS      $0x04, Z1, Z6, K1
+	VMULPS.Z    Z6, Z5, K1, Z5
+	VMOVUPS     Z5, (CX)(R8*4)
+	VCVTPS2PD   (CX)(R8*4), Z5
+	VCVTPS2PD   32(CX)(R8*4), Z6
+	VADDPD      Z5, Z3, Z3
+	VADDPD      Z6, Z4, Z4
+	ADDQ        $+16, R8
+	CMPQ        R8, R9
+	JL          loop1
+
+rest2:
+	MOVQ          BX, R9
+	SUBQ          R8, R9
+	SUBQ          $+0, R9
+	JLE           skip3
+	MOVQ          $-1, R10
+	BZHIQ         R9, R10, R10
+	KMOVW         R10, K1
+	VMOVUPS.Z     (DX)(R8*4), K1, Z5
+	VFMSUB132PS   Z2, Z0, Z5
+	VMOVUPS.Z     (CX)(R8*4), K1, Z0
+	VCMPPS        $0x04, Z1, Z0, K1
+	VMULPS.Z      Z0, Z5, K1, Z5
+	VCVTPS2PD     Y5, Z0
+	VEXTRACTF64X4 $0x01, Z5, Y5
+	VCVTPS2PD     Y5, Z5
+	VADDPD        Z0, Z3, Z3
+	VADDPD        Z5, Z4, Z4
+
+skip3:
+	VXORPS        X0, X0, X0
+	VADDPD        Z4, Z3, Z3
+	VEXTRACTF64X4 $0x01, Z3, Y5
+	VADDPD        Y5, Y3, Y3
+	VEXTRACTF32X4 $0x01, Y3, X5
+	VADDPD        X5, X3, X3
+	VPERMILPD     $0x01, X3, X5
+	VADDSD        X5, X3, X3
+	VADDSD        X3, X0, X0
+	VMOVSD        X0, (AX)
+	ADDQ          $+8, AX
+	ADDQ          $+4, DI
+	LEAQ          (CX)(BX*4), CX
+	LEAQ          (DX)(BX*4), DX
+	DECQ          SI
+	JNZ           row
 	VZEROUPPER
 	RET
 
 // func crossAVX2(lane *[16]float64, p *float32, v *float32, w *float32, mv float32, mw float32, n int)
-// Requires: AVX, AVX2, CMOV
+// Requires: AVX, AVX2, CMOV, FMA3
 TEXT ·crossAVX2(SB), NOSPLIT, $0-48
 	MOVQ         lane+0(FP), AX
 	MOVQ         p+8(FP), CX
@@ -957,8 +1150,8 @@ TEXT ·crossAVX2(SB), NOSPLIT, $0-48
 	MOVQ         n+40(FP), BX
 	VBROADCASTSS mv+32(FP), Y0
 	MOVQ         w+24(FP), SI
-	VBROADCASTSS mw+36(FP), Y1
-	VPXOR        Y2, Y2, Y2
+	VBROADCASTSS mw+36(FP), Y2
+	VPXOR        Y1, Y1, Y1
 	VMOVUPS      (AX), Y3
 	VMOVUPS      32(AX), Y4
 	VMOVUPS      64(AX), Y5
@@ -969,37 +1162,37 @@ TEXT ·crossAVX2(SB), NOSPLIT, $0-48
 	JZ           rest2
 
 loop1:
-	VMOVUPS   (DX)(DI*4), Y7
-	VSUBPS    Y0, Y7, Y7
-	VMOVUPS   (SI)(DI*4), Y8
-	VSUBPS    Y1, Y8, Y8
-	VSUBPS    Y8, Y7, Y7
-	VMOVUPS   (CX)(DI*4), Y8
-	VMULPS    Y8, Y7, Y7
-	VCMPPS    $0x04, Y2, Y8, Y8
-	VANDPS    Y8, Y7, Y7
-	VMOVUPS   Y7, (CX)(DI*4)
-	VCVTPS2PD (CX)(DI*4), Y7
-	VCVTPS2PD 16(CX)(DI*4), Y8
-	VADDPD    Y7, Y3, Y3
-	VADDPD    Y8, Y4, Y4
-	VMOVUPS   32(DX)(DI*4), Y7
-	VSUBPS    Y0, Y7, Y7
-	VMOVUPS   32(SI)(DI*4), Y8
-	VSUBPS    Y1, Y8, Y8
-	VSUBPS    Y8, Y7, Y7
-	VMOVUPS   32(CX)(DI*4), Y8
-	VMULPS    Y8, Y7, Y7
-	VCMPPS    $0x04, Y2, Y8, Y8
-	VANDPS    Y8, Y7, Y7
-	VMOVUPS   Y7, 32(CX)(DI*4)
-	VCVTPS2PD 32(CX)(DI*4), Y7
-	VCVTPS2PD 48(CX)(DI*4), Y8
-	VADDPD    Y7, Y5, Y5
-	VADDPD    Y8, Y6, Y6
-	ADDQ      $+16, DI
-	CMPQ      DI, R8
-	JL        loop1
+	VMOVUPS     (DX)(DI*4), Y7
+	VFMSUB132PS gumbel_const3f800000<>+0(SB), Y0, Y7
+	VMOVUPS     (SI)(DI*4), Y8
+	VFMSUB132PS gumbel_const3f800000<>+0(SB), Y2, Y8
+	VSUBPS      Y8, Y7, Y7
+	VMOVUPS     (CX)(DI*4), Y8
+	VMULPS      Y8, Y7, Y7
+	VCMPPS      $0x04, Y1, Y8, Y8
+	VANDPS      Y8, Y7, Y7
+	VMOVUPS     Y7, (CX)(DI*4)
+	VCVTPS2PD   (CX)(DI*4), Y7
+	VCVTPS2PD   16(CX)(DI*4), Y8
+	VADDPD      Y7, Y3, Y3
+	VADDPD      Y8, Y4, Y4
+	VMOVUPS     32(DX)(DI*4), Y7
+	VFMSUB132PS gumbel_const3f800000<>+0(SB), Y0, Y7
+	VMOVUPS     32(SI)(DI*4), Y8
+	VFMSUB132PS gumbel_const3f800000<>+0(SB), Y2, Y8
+	VSUBPS      Y8, Y7, Y7
+	VMOVUPS     32(CX)(DI*4), Y8
+	VMULPS      Y8, Y7, Y7
+	VCMPPS      $0x04, Y1, Y8, Y8
+	VANDPS      Y8, Y7, Y7
+	VMOVUPS     Y7, 32(CX)(DI*4)
+	VCVTPS2PD   32(CX)(DI*4), Y7
+	VCVTPS2PD   48(CX)(DI*4), Y8
+	VADDPD      Y7, Y5, Y5
+	VADDPD      Y8, Y6, Y6
+	ADDQ        $+16, DI
+	CMPQ        DI, R8
+	JL          loop1
 
 rest2:
 	MOVQ         BX, R8
@@ -1014,13 +1207,13 @@ rest2:
 	SUBQ         R8, R9
 	VMOVDQU      (R9), Y7
 	VMASKMOVPS   (DX)(DI*4), Y7, Y8
-	VSUBPS       Y0, Y8, Y8
+	VFMSUB132PS  gumbel_const3f800000<>+0(SB), Y0, Y8
 	VMASKMOVPS   (SI)(DI*4), Y7, Y9
-	VSUBPS       Y1, Y9, Y9
+	VFMSUB132PS  gumbel_const3f800000<>+0(SB), Y2, Y9
 	VSUBPS       Y9, Y8, Y8
 	VMASKMOVPS   (CX)(DI*4), Y7, Y7
 	VMULPS       Y7, Y8, Y8
-	VCMPPS       $0x04, Y2, Y7, Y7
+	VCMPPS       $0x04, Y1, Y7, Y7
 	VANDPS       Y7, Y8, Y7
 	VCVTPS2PD    X7, Y8
 	VEXTRACTF128 $0x01, Y7, X7
@@ -1041,13 +1234,13 @@ skip3:
 	SUBQ         R8, BX
 	VMOVDQU      (BX), Y7
 	VMASKMOVPS   32(DX)(DI*4), Y7, Y8
+	VFMSUB132PS  gumbel_const3f800000<>+0(SB), Y0, Y8
+	VMASKMOVPS   32(SI)(DI*4), Y7, Y0
+	VFMSUB132PS  gumbel_const3f800000<>+0(SB), Y2, Y0
 	VSUBPS       Y0, Y8, Y0
-	VMASKMOVPS   32(SI)(DI*4), Y7, Y8
-	VSUBPS       Y1, Y8, Y1
-	VSUBPS       Y1, Y0, Y0
-	VMASKMOVPS   32(CX)(DI*4), Y7, Y1
-	VMULPS       Y1, Y0, Y0
-	VCMPPS       $0x04, Y2, Y1, Y1
+	VMASKMOVPS   32(CX)(DI*4), Y7, Y2
+	VMULPS       Y2, Y0, Y0
+	VCMPPS       $0x04, Y1, Y2, Y1
 	VANDPS       Y1, Y0, Y0
 	VCVTPS2PD    X0, Y1
 	VEXTRACTF128 $0x01, Y0, X0
@@ -1071,33 +1264,34 @@ TEXT ·crossAVX512(SB), NOSPLIT, $0-48
 	MOVQ         v+16(FP), DX
 	MOVQ         n+40(FP), BX
 	VBROADCASTSS mv+32(FP), Z0
+	VPBROADCASTD gumbel_const3f800000<>+0(SB), Z2
 	MOVQ         w+24(FP), SI
-	VBROADCASTSS mw+36(FP), Z1
-	VPXORD       Z2, Z2, Z2
-	VMOVUPS      (AX), Z3
-	VMOVUPS      64(AX), Z4
+	VBROADCASTSS mw+36(FP), Z3
+	VPXORD       Z1, Z1, Z1
+	VMOVUPS      (AX), Z4
+	VMOVUPS      64(AX), Z5
 	XORQ         DI, DI
 	MOVQ         BX, R8
 	ANDQ         $-16, R8
 	JZ           rest2
 
 loop1:
-	VMOVUPS   (DX)(DI*4), Z5
-	VSUBPS    Z0, Z5, Z5
-	VMOVUPS   (SI)(DI*4), Z6
-	VSUBPS    Z1, Z6, Z6
-	VSUBPS    Z6, Z5, Z5
-	VMOVUPS   (CX)(DI*4), Z6
-	VCMPPS    $0x04, Z2, Z6, K1
-	VMULPS.Z  Z6, Z5, K1, Z5
-	VMOVUPS   Z5, (CX)(DI*4)
-	VCVTPS2PD (CX)(DI*4), Z5
-	VCVTPS2PD 32(CX)(DI*4), Z6
-	VADDPD    Z5, Z3, Z3
-	VADDPD    Z6, Z4, Z4
-	ADDQ      $+16, DI
-	CMPQ      DI, R8
-	JL        loop1
+	VMOVUPS     (DX)(DI*4), Z6
+	VFMSUB132PS Z2, Z0, Z6
+	VMOVUPS     (SI)(DI*4), Z7
+	VFMSUB132PS Z2, Z3, Z7
+	VSUBPS      Z7, Z6, Z6
+	VMOVUPS     (CX)(DI*4), Z7
+	VCMPPS      $0x04, Z1, Z7, K1
+	VMULPS.Z    Z7, Z6, K1, Z6
+	VMOVUPS     Z6, (CX)(DI*4)
+	VCVTPS2PD   (CX)(DI*4), Z6
+	VCVTPS2PD   32(CX)(DI*4), Z7
+	VADDPD      Z6, Z4, Z4
+	VADDPD      Z7, Z5, Z5
+	ADDQ        $+16, DI
+	CMPQ        DI, R8
+	JL          loop1
 
 rest2:
 	SUBQ          DI, BX
@@ -1106,22 +1300,242 @@ rest2:
 	MOVQ          $-1, R8
 	BZHIQ         BX, R8, R8
 	KMOVW         R8, K1
-	VMOVUPS.Z     (DX)(DI*4), K1, Z5
-	VSUBPS        Z0, Z5, Z0
-	VMOVUPS.Z     (SI)(DI*4), K1, Z5
-	VSUBPS        Z1, Z5, Z1
-	VSUBPS        Z1, Z0, Z0
-	VMOVUPS.Z     (CX)(DI*4), K1, Z1
-	VCMPPS        $0x04, Z2, Z1, K1
-	VMULPS.Z      Z1, Z0, K1, Z0
+	VMOVUPS.Z     (DX)(DI*4), K1, Z6
+	VFMSUB132PS   Z2, Z0, Z6
+	VMOVUPS.Z     (SI)(DI*4), K1, Z0
+	VFMSUB132PS   Z2, Z3, Z0
+	VSUBPS        Z0, Z6, Z0
+	VMOVUPS.Z     (CX)(DI*4), K1, Z2
+	VCMPPS        $0x04, Z1, Z2, K1
+	VMULPS.Z      Z2, Z0, K1, Z0
 	VCVTPS2PD     Y0, Z1
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
-	VADDPD        Z1, Z3, Z3
+	VADDPD        Z1, Z4, Z4
+	VADDPD        Z0, Z5, Z5
+
+skip3:
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	VZEROUPPER
+	RET
+
+// func crossRowsAVX2(sum *float64, p *float32, v *float32, w *float32, mv *float32, mw *float32, rows int, cols int)
+// Requires: AVX, AVX2, CMOV, FMA3
+TEXT ·crossRowsAVX2(SB), NOSPLIT, $0-64
+	MOVQ  sum+0(FP), AX
+	MOVQ  p+8(FP), CX
+	MOVQ  v+16(FP), DX
+	MOVQ  cols+56(FP), BX
+	MOVQ  rows+48(FP), SI
+	MOVQ  mv+32(FP), DI
+	MOVQ  mw+40(FP), R8
+	MOVQ  w+24(FP), R9
+	VPXOR Y1, Y1, Y1
+
+row:
+	VBROADCASTSS (DI), Y0
+	VBROADCASTSS (R8), Y6
+	VPXOR        Y2, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	VPXOR        Y5, Y5, Y5
+	XORQ         R10, R10
+	MOVQ         BX, R11
+	ANDQ         $-16, R11
+	JZ           rest2
+
+loop1:
+	VMOVUPS     (DX)(R10*4), Y7
+	VFMSUB132PS gumbel_const3f800000<>+0(SB), Y0, Y7
+	VMOVUPS     (R9)(R10*4), Y8
+	VFMSUB132PS gumbel_const3f800000<>+0(SB), Y6, Y8
+	VSUBPS      Y8, Y7, Y7
+	VMOVUPS     (CX)(R10*4), Y8
+	VMULPS      Y8, Y7, Y7
+	VCMPPS      $0x04, Y1, Y8, Y8
+	VANDPS      Y8, Y7, Y7
+	VMOVUPS     Y7, (CX)(R10*4)
+	VCVTPS2PD   (CX)(R10*4), Y7
+	VCVTPS2PD   16(CX)(R10*4), Y8
+	VADDPD      Y7, Y2, Y2
+	VADDPD      Y8, Y3, Y3
+	VMOVUPS     32(DX)(R10*4), Y7
+	VFMSUB132PS gumbel_const3f800000<>+0(SB), Y0, Y7
+	VMOVUPS     32(R9)(R10*4), Y8
+	VFMSUB132PS gumbel_const3f800000<>+0(SB), Y6, Y8
+	VSUBPS      Y8, Y7, Y7
+	VMOVUPS     32(CX)(R10*4), Y8
+	VMULPS      Y8, Y7, Y7
+	VCMPPS      $0x04, Y1, Y8, Y8
+	VANDPS      Y8, Y7, Y7
+	VMOVUPS     Y7, 32(CX)(R10*4)
+	VCVTPS2PD   32(CX)(R10*4), Y7
+	VCVTPS2PD   48(CX)(R10*4), Y8
+	VADDPD      Y7, Y4, Y4
+	VADDPD      Y8, Y5, Y5
+	ADDQ        $+16, R10
+	CMPQ        R10, R11
+	JL          loop1
+
+rest2:
+	MOVQ         BX, R11
+	SUBQ         R10, R11
+	SUBQ         $+0, R11
+	JLE          skip3
+	MOVQ         $+8, R12
+	CMPQ         R11, R12
+	CMOVQGT      R12, R11
+	LEAQ         gumbel_leading<>+32(SB), R12
+	SHLQ         $0x02, R11
+	SUBQ         R11, R12
+	VMOVDQU      (R12), Y7
+	VMASKMOVPS   (DX)(R10*4), Y7, Y8
+	VFMSUB132PS  gumbel_const3f800000<>+0(SB), Y0, Y8
+	VMASKMOVPS   (R9)(R10*4), Y7, Y9
+	VFMSUB132PS  gumbel_const3f800000<>+0(SB), Y6, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMASKMOVPS   (CX)(R10*4), Y7, Y7
+	VMULPS       Y7, Y8, Y8
+	VCMPPS       $0x04, Y1, Y7, Y7
+	VANDPS       Y7, Y8, Y7
+	VCVTPS2PD    X7, Y8
+	VEXTRACTF128 $0x01, Y7, X7
+	VCVTPS2PD    X7, Y7
+	VADDPD       Y8, Y2, Y2
+	VADDPD       Y7, Y3, Y3
+
+skip3:
+	MOVQ         BX, R11
+	SUBQ         R10, R11
+	SUBQ         $+8, R11
+	JLE          skip4
+	MOVQ         $+8, R12
+	CMPQ         R11, R12
+	CMOVQGT      R12, R11
+	LEAQ         gumbel_leading<>+32(SB), R12
+	SHLQ         $0x02, R11
+	SUBQ         R11, R12
+	VMOVDQU      (R12), Y7
+	VMASKMOVPS   32(DX)(R10*4), Y7, Y8
+	VFMSUB132PS  gumbel_const3f800000<>+0(SB), Y0, Y8
+	VMASKMOVPS   32(R9)(R10*4), Y7, Y0
+	VFMSUB132PS  gumbel_const3f800000<>+0(SB), Y6, Y0
+	VSUBPS       Y0, Y8, Y0
+	VMASKMOVPS   32(CX)(R10*4), Y7, Y6
+	VMULPS       Y6, Y0, Y0
+	VCMPPS       $0x04, Y1, Y6, Y6
+	VANDPS       Y6, Y0, Y0
+	VCVTPS2PD    X0, Y6
+	VEXTRACTF128 $0x01, Y0, X0
+	VCVTPS2PD    X0, Y0
+	VADDPD       Y6, Y4, Y4
+	VADDPD       Y0, Y5, Y5
+
+skip4:
+	VXORPS       X0, X0, X0
+	VADDPD       Y4, Y2, Y2
+	VADDPD       Y5, Y3, Y3
+	VADDPD       Y3, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X3
+	VADDPD       X3, X2, X2
+	VPERMILPD    $0x01, X2, X3
+	VADDSD       X3, X2, X2
+	VADDSD       X2, X0, X0
+	VMOVSD       X0, (AX)
+	ADDQ         $+8, AX
+	ADDQ         $+4, DI
+	ADDQ         $+4, R8
+	LEAQ         (R9)(BX*4), R9
+	LEAQ         (CX)(BX*4), CX
+	LEAQ         (DX)(BX*4), DX
+	DECQ         SI
+	JNZ          row
+	VZEROUPPER
+	RET
+
+// func crossRowsAVX512(sum *float64, p *float32, v *float32, w *float32, mv *float32, mw *float32, rows int, cols int)
+// Requires: AVX, AVX512F, AVX512VL, BMI2
+TEXT ·crossRowsAVX512(SB), NOSPLIT, $0-64
+	MOVQ         sum+0(FP), AX
+	MOVQ         p+8(FP), CX
+	MOVQ         v+16(FP), DX
+	MOVQ         cols+56(FP), BX
+	MOVQ         rows+48(FP), SI
+	MOVQ         mv+32(FP), DI
+	VPBROADCASTD gumbel_const3f800000<>+0(SB), Z2
+	MOVQ         mw+40(FP), R8
+	MOVQ         w+24(FP), R9
+	VPXORD       Z1, Z1, Z1
+
+row:
+	VBROADCASTSS (DI), Z0
+	VBROADCASTSS (R8), Z5
+	VPXORD       Z3, Z3, Z3
+	VPXORD       Z4, Z4, Z4
+	XORQ         R10, R10
+	MOVQ         BX, R11
+	ANDQ         $-16, R11
+	JZ           rest2
+
+loop1:
+	VMOVUPS     (DX)(R10*4), Z6
+	VFMSUB132PS Z2, Z0, Z6
+	VMOVUPS     (R9)(R10*4), Z7
+	VFMSUB132PS Z2, Z5, Z7
+	VSUBPS      Z7, Z6, Z6
+	VMOVUPS     (CX)(R10*4), Z7
+	VCMPPS      $0x04, Z1, Z7, K1
+	VMULPS.Z    Z7, Z6, K1, Z6
+	VMOVUPS     Z6, (CX)(R10*4)
+	VCVTPS2PD   (CX)(R10*4), Z6
+	VCVTPS2PD   32(CX)(R10*4), Z7
+	VADDPD      Z6, Z3, Z3
+	VADDPD      Z7, Z4, Z4
+	ADDQ        $+16, R10
+	CMPQ        R10, R11
+	JL          loop1
+
+rest2:
+	MOVQ          BX, R11
+	SUBQ          R10, R11
+	SUBQ          $+0, R11
+	JLE           skip3
+	MOVQ          $-1, R12
+	BZHIQ         R11, R12, R12
+	KMOVW         R12, K1
+	VMOVUPS.Z     (DX)(R10*4), K1, Z6
+	VFMSUB132PS   Z2, Z0, Z6
+	VMOVUPS.Z     (R9)(R10*4), K1, Z0
+	VFMSUB132PS   Z2, Z5, Z0
+	VSUBPS        Z0, Z6, Z0
+	VMOVUPS.Z     (CX)(R10*4), K1, Z5
+	VCMPPS        $0x04, Z1, Z5, K1
+	VMULPS.Z      Z5, Z0, K1, Z0
+	VCVTPS2PD     Y0, Z5
+	VEXTRACTF64X4 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VADDPD        Z5, Z3, Z3
 	VADDPD        Z0, Z4, Z4
 
 skip3:
-	VMOVUPS Z3, (AX)
-	VMOVUPS Z4, 64(AX)
+	VXORPS        X0, X0, X0
+	VADDPD        Z4, Z3, Z3
+	VEXTRACTF64X4 $0x01, Z3, Y5
+	VADDPD        Y5, Y3, Y3
+	VEXTRACTF32X4 $0x01, Y3, X5
+	VADDPD        X5, X3, X3
+	VPERMILPD     $0x01, X3, X5
+	VADDSD        X5, X3, X3
+	VADDSD        X3, X0, X0
+	VMOVSD        X0, (AX)
+	ADDQ          $+8, AX
+	ADDQ          $+4, DI
+	ADDQ          $+4, R8
+	LEAQ          (R9)(BX*4), R9
+	LEAQ          (CX)(BX*4), CX
+	LEAQ          (DX)(BX*4), DX
+	DECQ          SI
+	JNZ           row
 	VZEROUPPER
 	RET

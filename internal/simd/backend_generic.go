@@ -33,6 +33,10 @@ func cross(lane *[lanes]float64, p, v, w []float32, mv, mw float32) {
 	refCross(lane, p, v, w, mv, mw)
 }
 
+func crossRows(sum []float64, p, v, w, mv, mw []float32, cols int) {
+	refCrossRows(sum, p, v, w, mv, mw, cols)
+}
+
 func sparseField(dst []float64, start, adj []int32, w []float64, x []int32) {
 	refSparseField(dst, start, adj, w, x)
 }

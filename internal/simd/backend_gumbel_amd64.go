@@ -53,6 +53,22 @@ func cross(lane *[lanes]float64, p, v, w []float32, mv, mw float32) {
 	}
 }
 
+//go:noinline
+func crossRows(sum []float64, p, v, w, mv, mw []float32, cols int) {
+	switch {
+	case best == purego:
+		refCrossRows(sum, p, v, w, mv, mw, cols)
+	case best == avx512 && w == nil:
+		entropyRowsAVX512(&sum[0], &p[0], &v[0], nil, &mv[0], nil, len(sum), cols)
+	case best == avx512:
+		crossRowsAVX512(&sum[0], &p[0], &v[0], &w[0], &mv[0], &mw[0], len(sum), cols)
+	case w == nil:
+		entropyRowsAVX2(&sum[0], &p[0], &v[0], nil, &mv[0], nil, len(sum), cols)
+	default:
+		crossRowsAVX2(&sum[0], &p[0], &v[0], &w[0], &mv[0], &mw[0], len(sum), cols)
+	}
+}
+
 func perturb(y, w, noise []float32, scale float32) {
 	if best == purego {
 		refPerturb(y, w, noise, scale)

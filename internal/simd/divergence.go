@@ -46,12 +46,7 @@ func divergence(dst []float64, v, w []float32, cols int) {
 			s.max[0], s.z[0], s.sum[0] = longCross(&s.p, v[:n], u, s.other[0])
 		} else {
 			weightRows(s.p[:n], v, s.max[:r], s.z[:], cols, 0)
-			for i := range r {
-				from, to := i*cols, (i+1)*cols
-				var lane [lanes]float64
-				cross(&lane, s.p[from:to], v[from:to], slice(u, from, to), s.max[i], s.other[i])
-				s.sum[i] = halve(&lane)
-			}
+			crossRows(s.sum[:r], s.p[:n], v[:n], u, s.max[:r], s.other[:r], cols)
 		}
 		for i, sum := range s.sum[:r] {
 			mean, log := float64(sum/s.z[i]), Log(s.z[i])

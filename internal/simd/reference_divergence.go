@@ -24,3 +24,13 @@ func refCross(lane *[lanes]float64, p, v, w []float32, mv, mw float32) {
 		lane[i%lanes] += float64(pi * d)
 	}
 }
+
+// refCrossRows stores the sums of the lanes of refCross, from 0, for each row.
+func refCrossRows(sum []float64, p, v, w, mv, mw []float32, cols int) {
+	for r := range sum {
+		from, to := r*cols, (r+1)*cols
+		var lane [lanes]float64
+		refCross(&lane, p[from:to], v[from:to], slice(w, from, to), mv[r], mw[r])
+		sum[r] = halve(&lane)
+	}
+}

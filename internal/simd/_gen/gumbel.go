@@ -134,42 +134,90 @@ func gumbel(b *builder) {
 		b.each(name, "func(lane *[16]float64, p, v, w *float32, mv, mw float32, n int)",
 			"is refCross"+doc+"; p is destroyed.", func(k *kernel) {
 				lane, p, v, n := k.param("lane"), k.param("p"), k.param("v"), k.param("n")
-				w := v
-				mv, mw := k.splat("mv"), reg.VecVirtual(nil)
+				c := &crossed{kernel: k, p: p, v: v, mv: k.splat("mv"), zero: k.vec(), one: k.f32(1)}
 				if both {
-					w, mw = k.param("w"), k.splat("mw")
+					c.w, c.mw = k.param("w"), k.splat("mw")
 				}
-				zero := k.vec()
-				k.clear(zero)
-				var acc []reg.VecVirtual
+				k.clear(c.zero)
 				for j := range 32 / k.w {
-					acc = append(acc, k.load(operand.Mem{Base: lane, Disp: 4 * k.w * j}, nil))
+					c.acc = append(c.acc, k.load(operand.Mem{Base: lane, Disp: 4 * k.w * j}, nil))
 				}
-				term := func(i reg.GPVirtual, j int, sel *mask) {
-					d := k.sub(k.load(at(v, i, 4*k.w*j), sel), mv)
-					if both {
-						d = k.sub(d, k.sub(k.load(at(w, i, 4*k.w*j), sel), mw))
-					}
-					const notEqual = 4
-					x := k.load(at(p, i, 4*k.w*j), sel)
-					if k.wide() {
-						m := k.K()
-						k.VCMPPS(operand.U8(notEqual), zero, x, m)
-						k.VMULPS_Z(x, d, m, d)
-					} else {
-						d = k.keep(k.mul(d, x), x, zero, notEqual)
-					}
-					if sel == nil { // to widen what has been stored takes no shuffles
-						k.store(d, at(p, i, 4*k.w*j), nil)
-						k.addFrom(at(p, i, 4*k.w*j), acc[2*j], acc[2*j+1])
-						return
-					}
-					k.addWide(d, acc[2*j], acc[2*j+1])
-				}
-				k.sixteen(v, n, term)
-				for j, a := range acc {
+				k.sixteen(v, n, c.term)
+				for j, a := range c.acc {
 					k.store(a, operand.Mem{Base: lane, Disp: 4 * k.w * j}, nil)
 				}
 			})
+		b.each(name+"Rows", "func(sum *float64, p, v, w, mv, mw *float32, rows, cols int)",
+			"stores, for each of rows ≥ 1 rows of cols ≥ 1, the sum of the lanes of refCross"+doc+" from 0; p is destroyed.", func(k *kernel) {
+				sum, p, v, cols, rows := k.param("sum"), k.param("p"), k.param("v"), k.param("cols"), k.param("rows")
+				mv, mw := k.param("mv"), reg.GPVirtual(nil)
+				c := &crossed{kernel: k, p: p, v: v, mv: k.vec(), zero: k.vec(), one: k.f32(1), acc: k.lanes()}
+				if both {
+					mw = k.param("mw")
+					c.w, c.mw = k.param("w"), k.vec()
+				}
+				k.clear(c.zero)
+				k.Label("row")
+				k.VBROADCASTSS(operand.Mem{Base: mv}, c.mv)
+				if both {
+					k.VBROADCASTSS(operand.Mem{Base: mw}, c.mw)
+				}
+				for _, a := range c.acc {
+					k.clear(a)
+				}
+				k.sixteen(v, cols, c.term)
+				total := k.XMM()
+				k.VXORPS(total, total, total)
+				k.addLanes(c.acc, total)
+				k.VMOVSD(total, operand.Mem{Base: sum})
+				k.ADDQ(imm(8), sum)
+				k.ADDQ(imm(4), mv)
+				if both {
+					k.ADDQ(imm(4), mw)
+					k.LEAQ(operand.Mem{Base: c.w, Index: cols, Scale: 4}, c.w)
+				}
+				k.LEAQ(operand.Mem{Base: p, Index: cols, Scale: 4}, p)
+				k.LEAQ(operand.Mem{Base: v, Index: cols, Scale: 4}, v)
+				k.DECQ(rows)
+				k.JNZ(operand.LabelRef("row"))
+			})
 	}
+}
+
+// crossed is what the terms of refCross are computed from; w is nil if there is none.
+type crossed struct {
+	*kernel
+	p, v, w      reg.GPVirtual
+	mv, mw, zero reg.VecVirtual
+	one          operand.Op
+	acc          []reg.VecVirtual
+}
+
+// term adds the terms of a register of entries at i to the lanes.
+func (c *crossed) term(i reg.GPVirtual, j int, sel *mask) {
+	k := c.kernel
+	less := func(row reg.GPVirtual, m reg.VecVirtual) reg.VecVirtual {
+		x := k.load(at(row, i, 4*k.w*j), sel)
+		k.VFMSUB132PS(c.one, m, x) // x·1 − m
+		return x
+	}
+	d := less(c.v, c.mv)
+	if c.mw != nil {
+		d = k.sub(d, less(c.w, c.mw))
+	}
+	const notEqual = 4
+	x := k.load(at(c.p, i, 4*k.w*j), sel)
+	if k.wide() {
+		m := k.K()
+		k.VCMPPS(operand.U8(notEqual), c.zero, x, m)
+		k.VMULPS_Z(x, d, m, d)
+	} else {
+		d = k.keep(k.mul(d, x), x, c.zero, notEqual)
+	}
+	if sel == nil { // to widen what has been stored takes no shuffles
+		k.store(d, at(c.p, i, 4*k.w*j), nil)
+		k.addFrom(at(c.p, i, 4*k.w*j), c.acc[2*j], c.acc[2*j+1])
+		return
+	}
+	k.addWide(d, c.acc[2*j], c.acc[2*j+1])
 }
