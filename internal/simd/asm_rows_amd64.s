@@ -503,274 +503,274 @@ TEXT ·weightsSegmentAVX512(SB), NOSPLIT, $0-40
 	LEAQ         rows_zeros<>+0(SB), R8
 
 whole6:
-	VMOVUPS       (CX)(SI*4), Z4
-	VSUBPS        Z0, Z4, Z4
-	VMOVUPS       64(CX)(SI*4), Z5
-	VSUBPS        Z0, Z5, Z5
-	VMOVUPS       128(CX)(SI*4), Z6
-	VSUBPS        Z0, Z6, Z6
-	VMOVUPS       192(CX)(SI*4), Z7
-	VSUBPS        Z0, Z7, Z7
-	VMOVUPS       256(CX)(SI*4), Z8
-	VSUBPS        Z0, Z8, Z8
-	VMOVUPS       320(CX)(SI*4), Z9
-	VSUBPS        Z0, Z9, Z9
-	VMOVUPS       384(CX)(SI*4), Z10
-	VSUBPS        Z0, Z10, Z10
-	VMOVUPS       448(CX)(SI*4), Z11
-	VSUBPS        Z0, Z11, Z11
-	VBROADCASTSS  rows_wordc2ae999a<>+0(SB), Z19
-	VBROADCASTSS  rows_word3fb8aa3b<>+0(SB), Z12
-	VCMPPS        $0x05, Z19, Z4, K1
-	VMULPS        Z12, Z4, Z13
-	VCMPPS        $0x05, Z19, Z5, K2
-	VMULPS        Z12, Z5, Z14
-	VCMPPS        $0x05, Z19, Z6, K3
-	VMULPS        Z12, Z6, Z15
-	VCMPPS        $0x05, Z19, Z7, K4
-	VMULPS        Z12, Z7, Z16
-	VCMPPS        $0x05, Z19, Z8, K5
-	VMULPS        Z12, Z8, Z17
-	VCMPPS        $0x05, Z19, Z9, K6
-	VMULPS        Z12, Z9, Z18
-	VCMPPS        $0x05, Z19, Z10, K7
-	VMULPS        Z12, Z10, Z19
-	VMULPS        Z12, Z11, Z20
-	VPXORD        Z1, Z1, Z1
-	VCVTPS2PD     (R8), Z12
-	VADDPD        Z12, Z1, Z1
-	VPXORD        Z2, Z2, Z2
-	VCVTPS2PD     32(R8), Z12
-	VADDPD        Z12, Z2, Z2
-	VBROADCASTSS  rows_word4b40007f<>+0(SB), Z12
-	VADDPS        Z12, Z13, Z13
-	VADDPS        Z12, Z14, Z14
-	VADDPS        Z12, Z15, Z15
-	VADDPS        Z12, Z16, Z16
-	VADDPS        Z12, Z17, Z17
-	VADDPS        Z12, Z18, Z18
-	VADDPS        Z12, Z19, Z19
-	VADDPS        Z12, Z20, Z20
-	VCVTPS2PD     64(R8), Z21
-	VADDPD        Z21, Z1, Z1
-	VCVTPS2PD     96(R8), Z21
-	VADDPD        Z21, Z2, Z2
-	VSUBPS        Z12, Z13, Z13
-	VSUBPS        Z12, Z14, Z14
-	VSUBPS        Z12, Z15, Z15
-	VSUBPS        Z12, Z16, Z16
-	VSUBPS        Z12, Z17, Z17
-	VSUBPS        Z12, Z18, Z18
-	VSUBPS        Z12, Z19, Z19
-	VSUBPS        Z12, Z20, Z20
-	VCVTPS2PD     128(R8), Z12
-	VADDPD        Z12, Z1, Z1
-	VCVTPS2PD     160(R8), Z12
-	VADDPD        Z12, Z2, Z2
-	VBROADCASTSS  rows_word3f317200<>+0(SB), Z12
-	VBROADCASTSS  rows_word35bfbe8e<>+0(SB), Z21
-	VFNMADD231PS  Z12, Z13, Z4
-	VFNMADD231PS  Z12, Z14, Z5
-	VFNMADD231PS  Z12, Z15, Z6
-	VFNMADD231PS  Z12, Z16, Z7
-	VFNMADD231PS  Z12, Z17, Z8
-	VFNMADD231PS  Z12, Z18, Z9
-	VFNMADD231PS  Z12, Z19, Z10
-	VFNMADD231PS  Z12, Z20, Z11
-	VCVTPS2PD     192(R8), Z12
-	VADDPD        Z12, Z1, Z1
-	VCVTPS2PD     224(R8), Z12
-	VADDPD        Z12, Z2, Z2
-	VMULPS        Z21, Z13, Z12
-	VSUBPS        Z12, Z4, Z4
-	VMULPS        Z21, Z14, Z12
-	VSUBPS        Z12, Z5, Z5
-	VMULPS        Z21, Z15, Z12
-	VSUBPS        Z12, Z6, Z6
-	VMULPS        Z21, Z16, Z12
-	VSUBPS        Z12, Z7, Z7
-	VMULPS        Z21, Z17, Z12
-	VSUBPS        Z12, Z8, Z8
-	VMULPS        Z21, Z18, Z12
-	VSUBPS        Z12, Z9, Z9
-	VMULPS        Z21, Z19, Z12
-	VSUBPS        Z12, Z10, Z10
-	VMULPS        Z21, Z20, Z12
-	VSUBPS        Z12, Z11, Z11
-	VCVTPS2PD     256(R8), Z12
-	VADDPD        Z12, Z1, Z1
-	VCVTPS2PD     288(R8), Z12
-	VADDPD        Z12, Z2, Z2
-	VBROADCASTSS  rows_word3c083142<>+0(SB), Z12
-	VMULPS        Z12, Z4, Z21
-	VMULPS        Z12, Z5, Z22
-	VMULPS        Z12, Z6, Z23
-	VMULPS        Z12, Z7, Z24
-	VMULPS        Z12, Z8, Z25
-	VMULPS        Z12, Z9, Z26
-	VMULPS        Z12, Z10, Z27
-	VMULPS        Z12, Z11, Z28
-	VCVTPS2PD     320(R8), Z12
-	VADDPD        Z12, Z1, Z1
-	VCVTPS2PD     352(R8), Z12
-	VADDPD        Z12, Z2, Z2
-	VBROADCASTSS  rows_word3d2b94f8<>+0(SB), Z12
-	VADDPS        Z12, Z21, Z21
-	VADDPS        Z12, Z22, Z22
-	VADDPS        Z12, Z23, Z23
-	VADDPS        Z12, Z24, Z24
-	VADDPS        Z12, Z25, Z25
-	VADDPS        Z12, Z26, Z26
-	VADDPS        Z12, Z27, Z27
-	VADDPS        Z12, Z28, Z28
-	VCVTPS2PD     384(R8), Z12
-	VADDPD        Z12, Z1, Z1
-	VCVTPS2PD     416(R8), Z12
-	VADDPD        Z12, Z2, Z2
-	VMULPS        Z4, Z21, Z21
-	VMULPS        Z5, Z22, Z22
-	VMULPS        Z6, Z23, Z23
-	VMULPS        Z7, Z24, Z24
-	VMULPS        Z8, Z25, Z25
-	VMULPS        Z9, Z26, Z26
-	VMULPS        Z10, Z27, Z27
-	VMULPS        Z11, Z28, Z28
-	VBROADCASTSS  rows_word3e2aabd7<>+0(SB), Z12
-	VADDPS        Z12, Z21, Z21
-	VADDPS        Z12, Z22, Z22
-	VADDPS        Z12, Z23, Z23
-	VADDPS        Z12, Z24, Z24
-	VADDPS        Z12, Z25, Z25
-	VADDPS        Z12, Z26, Z26
-	VADDPS        Z12, Z27, Z27
-	VADDPS        Z12, Z28, Z28
-	VCVTPS2PD     448(R8), Z12
-	VADDPD        Z12, Z1, Z1
-	VCVTPS2PD     480(R8), Z12
-	VADDPD        Z12, Z2, Z2
-	VMULPS        Z4, Z21, Z21
-	VMULPS        Z5, Z22, Z22
-	VMULPS        Z6, Z23, Z23
-	VMULPS        Z7, Z24, Z24
-	VMULPS        Z8, Z25, Z25
-	VMULPS        Z9, Z26, Z26
-	VMULPS        Z10, Z27, Z27
-	VMULPS        Z11, Z28, Z28
-	VBROADCASTSS  rows_word3efffefe<>+0(SB), Z12
-	VADDPS        Z12, Z21, Z21
-	VADDPS        Z12, Z22, Z22
-	VADDPS        Z12, Z23, Z23
-	VADDPS        Z12, Z24, Z24
-	VADDPS        Z12, Z25, Z25
-	VADDPS        Z12, Z26, Z26
-	VADDPS        Z12, Z27, Z27
-	VADDPS        Z12, Z28, Z28
-	VADDPD        Z2, Z1, Z1
-	VEXTRACTF64X4 $0x01, Z1, Y12
-	VADDPD        Y12, Y1, Y1
-	VEXTRACTF32X4 $0x01, Y1, X12
-	VADDPD        X12, X1, X1
-	VPERMILPD     $0x01, X1, X12
-	VADDSD        X12, X1, X1
-	VADDSD        X1, X3, X3
-	VMULPS        Z4, Z4, Z12
-	VMULPS        Z21, Z12, Z21
-	VMULPS        Z5, Z5, Z12
-	VMULPS        Z22, Z12, Z22
-	VMULPS        Z6, Z6, Z12
-	VMULPS        Z23, Z12, Z23
-	VMULPS        Z7, Z7, Z12
-	VMULPS        Z24, Z12, Z24
-	VMULPS        Z8, Z8, Z12
-	VMULPS        Z25, Z12, Z25
-	VMULPS        Z9, Z9, Z12
-	VMULPS        Z26, Z12, Z26
-	VMULPS        Z10, Z10, Z12
-	VMULPS        Z27, Z12, Z27
-	VMULPS        Z11, Z11, Z12
-	VMULPS        Z28, Z12, Z28
-	VADDPS        Z4, Z21, Z21
-	VADDPS        Z5, Z22, Z22
-	VADDPS        Z6, Z23, Z23
-	VADDPS        Z7, Z24, Z24
-	VADDPS        Z8, Z25, Z25
-	VADDPS        Z9, Z26, Z26
-	VADDPS        Z10, Z27, Z27
-	VADDPS        Z11, Z28, Z28
-	VBROADCASTSS  rows_word3f800000<>+0(SB), Z4
-	VADDPS        Z4, Z21, Z21
-	VADDPS        Z4, Z22, Z22
-	VADDPS        Z4, Z23, Z23
-	VADDPS        Z4, Z24, Z24
-	VADDPS        Z4, Z25, Z25
-	VADDPS        Z4, Z26, Z26
-	VADDPS        Z4, Z27, Z27
-	VADDPS        Z4, Z28, Z28
-	VSCALEFPS.Z   Z13, Z21, K1, Z21
-	VSCALEFPS.Z   Z14, Z22, K2, Z22
-	VSCALEFPS.Z   Z15, Z23, K3, Z23
-	VSCALEFPS.Z   Z16, Z24, K4, Z24
-	VSCALEFPS.Z   Z17, Z25, K5, Z25
-	VSCALEFPS.Z   Z18, Z26, K6, Z26
-	VSCALEFPS.Z   Z19, Z27, K7, Z27
-	VMOVUPS       448(CX)(SI*4), Z12
-	VSUBPS        Z0, Z12, Z12
-	VCMPPS.BCST   $0x05, rows_wordc2ae999a<>+0(SB), Z12, K1
-	VSCALEFPS.Z   Z20, Z28, K1, Z28
-	VMOVUPS       Z21, (AX)(SI*4)
-	VMOVUPS       Z22, 64(AX)(SI*4)
-	VMOVUPS       Z23, 128(AX)(SI*4)
-	VMOVUPS       Z24, 192(AX)(SI*4)
-	VMOVUPS       Z25, 256(AX)(SI*4)
-	VMOVUPS       Z26, 320(AX)(SI*4)
-	VMOVUPS       Z27, 384(AX)(SI*4)
-	VMOVUPS       Z28, 448(AX)(SI*4)
-	LEAQ          (AX)(SI*4), R8
-	ADDQ          $+128, SI
-	CMPQ          SI, DI
-	JL            whole6
-	VPXORD        Z1, Z1, Z1
-	VCVTPS2PD     (R8), Z4
-	VADDPD        Z4, Z1, Z1
-	VPXORD        Z2, Z2, Z2
-	VCVTPS2PD     32(R8), Z4
-	VADDPD        Z4, Z2, Z2
-	VCVTPS2PD     64(R8), Z4
-	VADDPD        Z4, Z1, Z1
-	VCVTPS2PD     96(R8), Z4
-	VADDPD        Z4, Z2, Z2
-	VCVTPS2PD     128(R8), Z4
-	VADDPD        Z4, Z1, Z1
-	VCVTPS2PD     160(R8), Z4
-	VADDPD        Z4, Z2, Z2
-	VCVTPS2PD     192(R8), Z4
-	VADDPD        Z4, Z1, Z1
-	VCVTPS2PD     224(R8), Z4
-	VADDPD        Z4, Z2, Z2
-	VCVTPS2PD     256(R8), Z4
-	VADDPD        Z4, Z1, Z1
-	VCVTPS2PD     288(R8), Z4
-	VADDPD        Z4, Z2, Z2
-	VCVTPS2PD     320(R8), Z4
-	VADDPD        Z4, Z1, Z1
-	VCVTPS2PD     352(R8), Z4
-	VADDPD        Z4, Z2, Z2
-	VCVTPS2PD     384(R8), Z4
-	VADDPD        Z4, Z1, Z1
-	VCVTPS2PD     416(R8), Z4
-	VADDPD        Z4, Z2, Z2
-	VCVTPS2PD     448(R8), Z4
-	VADDPD        Z4, Z1, Z1
-	VCVTPS2PD     480(R8), Z4
-	VADDPD        Z4, Z2, Z2
-	VADDPD        Z2, Z1, Z1
-	VEXTRACTF64X4 $0x01, Z1, Y4
-	VADDPD        Y4, Y1, Y1
-	VEXTRACTF32X4 $0x01, Y1, X4
-	VADDPD        X4, X1, X1
-	VPERMILPD     $0x01, X1, X4
-	VADDSD        X4, X1, X1
-	VADDSD        X1, X3, X3
+	VMOVUPS          (CX)(SI*4), Z4
+	VFMSUB132PS.BCST rows_word3f800000<>+0(SB), Z0, Z4
+	VMOVUPS          64(CX)(SI*4), Z5
+	VFMSUB132PS.BCST rows_word3f800000<>+0(SB), Z0, Z5
+	VMOVUPS          128(CX)(SI*4), Z6
+	VFMSUB132PS.BCST rows_word3f800000<>+0(SB), Z0, Z6
+	VMOVUPS          192(CX)(SI*4), Z7
+	VFMSUB132PS.BCST rows_word3f800000<>+0(SB), Z0, Z7
+	VMOVUPS          256(CX)(SI*4), Z8
+	VFMSUB132PS.BCST rows_word3f800000<>+0(SB), Z0, Z8
+	VMOVUPS          320(CX)(SI*4), Z9
+	VFMSUB132PS.BCST rows_word3f800000<>+0(SB), Z0, Z9
+	VMOVUPS          384(CX)(SI*4), Z10
+	VFMSUB132PS.BCST rows_word3f800000<>+0(SB), Z0, Z10
+	VMOVUPS          448(CX)(SI*4), Z11
+	VFMSUB132PS.BCST rows_word3f800000<>+0(SB), Z0, Z11
+	VBROADCASTSS     rows_wordc2ae999a<>+0(SB), Z19
+	VBROADCASTSS     rows_word3fb8aa3b<>+0(SB), Z12
+	VCMPPS           $0x05, Z19, Z4, K1
+	VMULPS           Z12, Z4, Z13
+	VCMPPS           $0x05, Z19, Z5, K2
+	VMULPS           Z12, Z5, Z14
+	VCMPPS           $0x05, Z19, Z6, K3
+	VMULPS           Z12, Z6, Z15
+	VCMPPS           $0x05, Z19, Z7, K4
+	VMULPS           Z12, Z7, Z16
+	VCMPPS           $0x05, Z19, Z8, K5
+	VMULPS           Z12, Z8, Z17
+	VCMPPS           $0x05, Z19, Z9, K6
+	VMULPS           Z12, Z9, Z18
+	VCMPPS           $0x05, Z19, Z10, K7
+	VMULPS           Z12, Z10, Z19
+	VMULPS           Z12, Z11, Z20
+	VPXORD           Z1, Z1, Z1
+	VCVTPS2PD        (R8), Z12
+	VADDPD           Z12, Z1, Z1
+	VPXORD           Z2, Z2, Z2
+	VCVTPS2PD        32(R8), Z12
+	VADDPD           Z12, Z2, Z2
+	VBROADCASTSS     rows_word4b40007f<>+0(SB), Z12
+	VADDPS           Z12, Z13, Z13
+	VADDPS           Z12, Z14, Z14
+	VADDPS           Z12, Z15, Z15
+	VADDPS           Z12, Z16, Z16
+	VADDPS           Z12, Z17, Z17
+	VADDPS           Z12, Z18, Z18
+	VADDPS           Z12, Z19, Z19
+	VADDPS           Z12, Z20, Z20
+	VCVTPS2PD        64(R8), Z21
+	VADDPD           Z21, Z1, Z1
+	VCVTPS2PD        96(R8), Z21
+	VADDPD           Z21, Z2, Z2
+	VSUBPS           Z12, Z13, Z13
+	VSUBPS           Z12, Z14, Z14
+	VSUBPS           Z12, Z15, Z15
+	VSUBPS           Z12, Z16, Z16
+	VSUBPS           Z12, Z17, Z17
+	VSUBPS           Z12, Z18, Z18
+	VSUBPS           Z12, Z19, Z19
+	VSUBPS           Z12, Z20, Z20
+	VCVTPS2PD        128(R8), Z12
+	VADDPD           Z12, Z1, Z1
+	VCVTPS2PD        160(R8), Z12
+	VADDPD           Z12, Z2, Z2
+	VBROADCASTSS     rows_word3f317200<>+0(SB), Z12
+	VBROADCASTSS     rows_word35bfbe8e<>+0(SB), Z21
+	VFNMADD231PS     Z12, Z13, Z4
+	VFNMADD231PS     Z12, Z14, Z5
+	VFNMADD231PS     Z12, Z15, Z6
+	VFNMADD231PS     Z12, Z16, Z7
+	VFNMADD231PS     Z12, Z17, Z8
+	VFNMADD231PS     Z12, Z18, Z9
+	VFNMADD231PS     Z12, Z19, Z10
+	VFNMADD231PS     Z12, Z20, Z11
+	VCVTPS2PD        192(R8), Z12
+	VADDPD           Z12, Z1, Z1
+	VCVTPS2PD        224(R8), Z12
+	VADDPD           Z12, Z2, Z2
+	VMULPS           Z21, Z13, Z12
+	VSUBPS           Z12, Z4, Z4
+	VMULPS           Z21, Z14, Z12
+	VSUBPS           Z12, Z5, Z5
+	VMULPS           Z21, Z15, Z12
+	VSUBPS           Z12, Z6, Z6
+	VMULPS           Z21, Z16, Z12
+	VSUBPS           Z12, Z7, Z7
+	VMULPS           Z21, Z17, Z12
+	VSUBPS           Z12, Z8, Z8
+	VMULPS           Z21, Z18, Z12
+	VSUBPS           Z12, Z9, Z9
+	VMULPS           Z21, Z19, Z12
+	VSUBPS           Z12, Z10, Z10
+	VMULPS           Z21, Z20, Z12
+	VSUBPS           Z12, Z11, Z11
+	VCVTPS2PD        256(R8), Z12
+	VADDPD           Z12, Z1, Z1
+	VCVTPS2PD        288(R8), Z12
+	VADDPD           Z12, Z2, Z2
+	VBROADCASTSS     rows_word3c083142<>+0(SB), Z12
+	VMULPS           Z12, Z4, Z21
+	VMULPS           Z12, Z5, Z22
+	VMULPS           Z12, Z6, Z23
+	VMULPS           Z12, Z7, Z24
+	VMULPS           Z12, Z8, Z25
+	VMULPS           Z12, Z9, Z26
+	VMULPS           Z12, Z10, Z27
+	VMULPS           Z12, Z11, Z28
+	VCVTPS2PD        320(R8), Z12
+	VADDPD           Z12, Z1, Z1
+	VCVTPS2PD        352(R8), Z12
+	VADDPD           Z12, Z2, Z2
+	VBROADCASTSS     rows_word3d2b94f8<>+0(SB), Z12
+	VADDPS           Z12, Z21, Z21
+	VADDPS           Z12, Z22, Z22
+	VADDPS           Z12, Z23, Z23
+	VADDPS           Z12, Z24, Z24
+	VADDPS           Z12, Z25, Z25
+	VADDPS           Z12, Z26, Z26
+	VADDPS           Z12, Z27, Z27
+	VADDPS           Z12, Z28, Z28
+	VCVTPS2PD        384(R8), Z12
+	VADDPD           Z12, Z1, Z1
+	VCVTPS2PD        416(R8), Z12
+	VADDPD           Z12, Z2, Z2
+	VMULPS           Z4, Z21, Z21
+	VMULPS           Z5, Z22, Z22
+	VMULPS           Z6, Z23, Z23
+	VMULPS           Z7, Z24, Z24
+	VMULPS           Z8, Z25, Z25
+	VMULPS           Z9, Z26, Z26
+	VMULPS           Z10, Z27, Z27
+	VMULPS           Z11, Z28, Z28
+	VBROADCASTSS     rows_word3e2aabd7<>+0(SB), Z12
+	VADDPS           Z12, Z21, Z21
+	VADDPS           Z12, Z22, Z22
+	VADDPS           Z12, Z23, Z23
+	VADDPS           Z12, Z24, Z24
+	VADDPS           Z12, Z25, Z25
+	VADDPS           Z12, Z26, Z26
+	VADDPS           Z12, Z27, Z27
+	VADDPS           Z12, Z28, Z28
+	VCVTPS2PD        448(R8), Z12
+	VADDPD           Z12, Z1, Z1
+	VCVTPS2PD        480(R8), Z12
+	VADDPD           Z12, Z2, Z2
+	VMULPS           Z4, Z21, Z21
+	VMULPS           Z5, Z22, Z22
+	VMULPS           Z6, Z23, Z23
+	VMULPS           Z7, Z24, Z24
+	VMULPS           Z8, Z25, Z25
+	VMULPS           Z9, Z26, Z26
+	VMULPS           Z10, Z27, Z27
+	VMULPS           Z11, Z28, Z28
+	VBROADCASTSS     rows_word3efffefe<>+0(SB), Z12
+	VADDPS           Z12, Z21, Z21
+	VADDPS           Z12, Z22, Z22
+	VADDPS           Z12, Z23, Z23
+	VADDPS           Z12, Z24, Z24
+	VADDPS           Z12, Z25, Z25
+	VADDPS           Z12, Z26, Z26
+	VADDPS           Z12, Z27, Z27
+	VADDPS           Z12, Z28, Z28
+	VADDPD           Z2, Z1, Z1
+	VEXTRACTF64X4    $0x01, Z1, Y12
+	VADDPD           Y12, Y1, Y1
+	VEXTRACTF32X4    $0x01, Y1, X12
+	VADDPD           X12, X1, X1
+	VPERMILPD        $0x01, X1, X12
+	VADDSD           X12, X1, X1
+	VADDSD           X1, X3, X3
+	VMULPS           Z4, Z4, Z12
+	VMULPS           Z21, Z12, Z21
+	VMULPS           Z5, Z5, Z12
+	VMULPS           Z22, Z12, Z22
+	VMULPS           Z6, Z6, Z12
+	VMULPS           Z23, Z12, Z23
+	VMULPS           Z7, Z7, Z12
+	VMULPS           Z24, Z12, Z24
+	VMULPS           Z8, Z8, Z12
+	VMULPS           Z25, Z12, Z25
+	VMULPS           Z9, Z9, Z12
+	VMULPS           Z26, Z12, Z26
+	VMULPS           Z10, Z10, Z12
+	VMULPS           Z27, Z12, Z27
+	VMULPS           Z11, Z11, Z12
+	VMULPS           Z28, Z12, Z28
+	VADDPS           Z4, Z21, Z21
+	VADDPS           Z5, Z22, Z22
+	VADDPS           Z6, Z23, Z23
+	VADDPS           Z7, Z24, Z24
+	VADDPS           Z8, Z25, Z25
+	VADDPS           Z9, Z26, Z26
+	VADDPS           Z10, Z27, Z27
+	VADDPS           Z11, Z28, Z28
+	VBROADCASTSS     rows_word3f800000<>+0(SB), Z4
+	VADDPS           Z4, Z21, Z21
+	VADDPS           Z4, Z22, Z22
+	VADDPS           Z4, Z23, Z23
+	VADDPS           Z4, Z24, Z24
+	VADDPS           Z4, Z25, Z25
+	VADDPS           Z4, Z26, Z26
+	VADDPS           Z4, Z27, Z27
+	VADDPS           Z4, Z28, Z28
+	VSCALEFPS.Z      Z13, Z21, K1, Z21
+	VSCALEFPS.Z      Z14, Z22, K2, Z22
+	VSCALEFPS.Z      Z15, Z23, K3, Z23
+	VSCALEFPS.Z      Z16, Z24, K4, Z24
+	VSCALEFPS.Z      Z17, Z25, K5, Z25
+	VSCALEFPS.Z      Z18, Z26, K6, Z26
+	VSCALEFPS.Z      Z19, Z27, K7, Z27
+	VMOVUPS          448(CX)(SI*4), Z12
+	VSUBPS           Z0, Z12, Z12
+	VCMPPS.BCST      $0x05, rows_wordc2ae999a<>+0(SB), Z12, K1
+	VSCALEFPS.Z      Z20, Z28, K1, Z28
+	VMOVUPS          Z21, (AX)(SI*4)
+	VMOVUPS          Z22, 64(AX)(SI*4)
+	VMOVUPS          Z23, 128(AX)(SI*4)
+	VMOVUPS          Z24, 192(AX)(SI*4)
+	VMOVUPS          Z25, 256(AX)(SI*4)
+	VMOVUPS          Z26, 320(AX)(SI*4)
+	VMOVUPS          Z27, 384(AX)(SI*4)
+	VMOVUPS          Z28, 448(AX)(SI*4)
+	LEAQ             (AX)(SI*4), R8
+	ADDQ             $+128, SI
+	CMPQ             SI, DI
+	JL               whole6
+	VPXORD           Z1, Z1, Z1
+	VCVTPS2PD        (R8), Z4
+	VADDPD           Z4, Z1, Z1
+	VPXORD           Z2, Z2, Z2
+	VCVTPS2PD        32(R8), Z4
+	VADDPD           Z4, Z2, Z2
+	VCVTPS2PD        64(R8), Z4
+	VADDPD           Z4, Z1, Z1
+	VCVTPS2PD        96(R8), Z4
+	VADDPD           Z4, Z2, Z2
+	VCVTPS2PD        128(R8), Z4
+	VADDPD           Z4, Z1, Z1
+	VCVTPS2PD        160(R8), Z4
+	VADDPD           Z4, Z2, Z2
+	VCVTPS2PD        192(R8), Z4
+	VADDPD           Z4, Z1, Z1
+	VCVTPS2PD        224(R8), Z4
+	VADDPD           Z4, Z2, Z2
+	VCVTPS2PD        256(R8), Z4
+	VADDPD           Z4, Z1, Z1
+	VCVTPS2PD        288(R8), Z4
+	VADDPD           Z4, Z2, Z2
+	VCVTPS2PD        320(R8), Z4
+	VADDPD           Z4, Z1, Z1
+	VCVTPS2PD        352(R8), Z4
+	VADDPD           Z4, Z2, Z2
+	VCVTPS2PD        384(R8), Z4
+	VADDPD           Z4, Z1, Z1
+	VCVTPS2PD        416(R8), Z4
+	VADDPD           Z4, Z2, Z2
+	VCVTPS2PD        448(R8), Z4
+	VADDPD           Z4, Z1, Z1
+	VCVTPS2PD        480(R8), Z4
+	VADDPD           Z4, Z2, Z2
+	VADDPD           Z2, Z1, Z1
+	VEXTRACTF64X4    $0x01, Z1, Y4
+	VADDPD           Y4, Y1, Y1
+	VEXTRACTF32X4    $0x01, Y1, X4
+	VADDPD           X4, X1, X1
+	VPERMILPD        $0x01, X1, X4
+	VADDSD           X4, X1, X1
+	VADDSD           X1, X3, X3
 
 last7:
 	CMPQ    SI, DX
@@ -1427,274 +1427,274 @@ row:
 	LEAQ         rows_zeros<>+0(SB), R10
 
 whole12:
-	VMOVUPS       (CX)(R8*4), Z4
-	VSUBPS        Z0, Z4, Z4
-	VMOVUPS       64(CX)(R8*4), Z5
-	VSUBPS        Z0, Z5, Z5
-	VMOVUPS       128(CX)(R8*4), Z6
-	VSUBPS        Z0, Z6, Z6
-	VMOVUPS       192(CX)(R8*4), Z7
-	VSUBPS        Z0, Z7, Z7
-	VMOVUPS       256(CX)(R8*4), Z8
-	VSUBPS        Z0, Z8, Z8
-	VMOVUPS       320(CX)(R8*4), Z9
-	VSUBPS        Z0, Z9, Z9
-	VMOVUPS       384(CX)(R8*4), Z10
-	VSUBPS        Z0, Z10, Z10
-	VMOVUPS       448(CX)(R8*4), Z11
-	VSUBPS        Z0, Z11, Z11
-	VBROADCASTSS  rows_wordc2ae999a<>+0(SB), Z19
-	VBROADCASTSS  rows_word3fb8aa3b<>+0(SB), Z12
-	VCMPPS        $0x05, Z19, Z4, K1
-	VMULPS        Z12, Z4, Z13
-	VCMPPS        $0x05, Z19, Z5, K2
-	VMULPS        Z12, Z5, Z14
-	VCMPPS        $0x05, Z19, Z6, K3
-	VMULPS        Z12, Z6, Z15
-	VCMPPS        $0x05, Z19, Z7, K4
-	VMULPS        Z12, Z7, Z16
-	VCMPPS        $0x05, Z19, Z8, K5
-	VMULPS        Z12, Z8, Z17
-	VCMPPS        $0x05, Z19, Z9, K6
-	VMULPS        Z12, Z9, Z18
-	VCMPPS        $0x05, Z19, Z10, K7
-	VMULPS        Z12, Z10, Z19
-	VMULPS        Z12, Z11, Z20
-	VPXORD        Z1, Z1, Z1
-	VCVTPS2PD     (R10), Z12
-	VADDPD        Z12, Z1, Z1
-	VPXORD        Z2, Z2, Z2
-	VCVTPS2PD     32(R10), Z12
-	VADDPD        Z12, Z2, Z2
-	VBROADCASTSS  rows_word4b40007f<>+0(SB), Z12
-	VADDPS        Z12, Z13, Z13
-	VADDPS        Z12, Z14, Z14
-	VADDPS        Z12, Z15, Z15
-	VADDPS        Z12, Z16, Z16
-	VADDPS        Z12, Z17, Z17
-	VADDPS        Z12, Z18, Z18
-	VADDPS        Z12, Z19, Z19
-	VADDPS        Z12, Z20, Z20
-	VCVTPS2PD     64(R10), Z21
-	VADDPD        Z21, Z1, Z1
-	VCVTPS2PD     96(R10), Z21
-	VADDPD        Z21, Z2, Z2
-	VSUBPS        Z12, Z13, Z13
-	VSUBPS        Z12, Z14, Z14
-	VSUBPS        Z12, Z15, Z15
-	VSUBPS        Z12, Z16, Z16
-	VSUBPS        Z12, Z17, Z17
-	VSUBPS        Z12, Z18, Z18
-	VSUBPS        Z12, Z19, Z19
-	VSUBPS        Z12, Z20, Z20
-	VCVTPS2PD     128(R10), Z12
-	VADDPD        Z12, Z1, Z1
-	VCVTPS2PD     160(R10), Z12
-	VADDPD        Z12, Z2, Z2
-	VBROADCASTSS  rows_word3f317200<>+0(SB), Z12
-	VBROADCASTSS  rows_word35bfbe8e<>+0(SB), Z21
-	VFNMADD231PS  Z12, Z13, Z4
-	VFNMADD231PS  Z12, Z14, Z5
-	VFNMADD231PS  Z12, Z15, Z6
-	VFNMADD231PS  Z12, Z16, Z7
-	VFNMADD231PS  Z12, Z17, Z8
-	VFNMADD231PS  Z12, Z18, Z9
-	VFNMADD231PS  Z12, Z19, Z10
-	VFNMADD231PS  Z12, Z20, Z11
-	VCVTPS2PD     192(R10), Z12
-	VADDPD        Z12, Z1, Z1
-	VCVTPS2PD     224(R10), Z12
-	VADDPD        Z12, Z2, Z2
-	VMULPS        Z21, Z13, Z12
-	VSUBPS        Z12, Z4, Z4
-	VMULPS        Z21, Z14, Z12
-	VSUBPS        Z12, Z5, Z5
-	VMULPS        Z21, Z15, Z12
-	VSUBPS        Z12, Z6, Z6
-	VMULPS        Z21, Z16, Z12
-	VSUBPS        Z12, Z7, Z7
-	VMULPS        Z21, Z17, Z12
-	VSUBPS        Z12, Z8, Z8
-	VMULPS        Z21, Z18, Z12
-	VSUBPS        Z12, Z9, Z9
-	VMULPS        Z21, Z19, Z12
-	VSUBPS        Z12, Z10, Z10
-	VMULPS        Z21, Z20, Z12
-	VSUBPS        Z12, Z11, Z11
-	VCVTPS2PD     256(R10), Z12
-	VADDPD        Z12, Z1, Z1
-	VCVTPS2PD     288(R10), Z12
-	VADDPD        Z12, Z2, Z2
-	VBROADCASTSS  rows_word3c083142<>+0(SB), Z12
-	VMULPS        Z12, Z4, Z21
-	VMULPS        Z12, Z5, Z22
-	VMULPS        Z12, Z6, Z23
-	VMULPS        Z12, Z7, Z24
-	VMULPS        Z12, Z8, Z25
-	VMULPS        Z12, Z9, Z26
-	VMULPS        Z12, Z10, Z27
-	VMULPS        Z12, Z11, Z28
-	VCVTPS2PD     320(R10), Z12
-	VADDPD        Z12, Z1, Z1
-	VCVTPS2PD     352(R10), Z12
-	VADDPD        Z12, Z2, Z2
-	VBROADCASTSS  rows_word3d2b94f8<>+0(SB), Z12
-	VADDPS        Z12, Z21, Z21
-	VADDPS        Z12, Z22, Z22
-	VADDPS        Z12, Z23, Z23
-	VADDPS        Z12, Z24, Z24
-	VADDPS        Z12, Z25, Z25
-	VADDPS        Z12, Z26, Z26
-	VADDPS        Z12, Z27, Z27
-	VADDPS        Z12, Z28, Z28
-	VCVTPS2PD     384(R10), Z12
-	VADDPD        Z12, Z1, Z1
-	VCVTPS2PD     416(R10), Z12
-	VADDPD        Z12, Z2, Z2
-	VMULPS        Z4, Z21, Z21
-	VMULPS        Z5, Z22, Z22
-	VMULPS        Z6, Z23, Z23
-	VMULPS        Z7, Z24, Z24
-	VMULPS        Z8, Z25, Z25
-	VMULPS        Z9, Z26, Z26
-	VMULPS        Z10, Z27, Z27
-	VMULPS        Z11, Z28, Z28
-	VBROADCASTSS  rows_word3e2aabd7<>+0(SB), Z12
-	VADDPS        Z12, Z21, Z21
-	VADDPS        Z12, Z22, Z22
-	VADDPS        Z12, Z23, Z23
-	VADDPS        Z12, Z24, Z24
-	VADDPS        Z12, Z25, Z25
-	VADDPS        Z12, Z26, Z26
-	VADDPS        Z12, Z27, Z27
-	VADDPS        Z12, Z28, Z28
-	VCVTPS2PD     448(R10), Z12
-	VADDPD        Z12, Z1, Z1
-	VCVTPS2PD     480(R10), Z12
-	VADDPD        Z12, Z2, Z2
-	VMULPS        Z4, Z21, Z21
-	VMULPS        Z5, Z22, Z22
-	VMULPS        Z6, Z23, Z23
-	VMULPS        Z7, Z24, Z24
-	VMULPS        Z8, Z25, Z25
-	VMULPS        Z9, Z26, Z26
-	VMULPS        Z10, Z27, Z27
-	VMULPS        Z11, Z28, Z28
-	VBROADCASTSS  rows_word3efffefe<>+0(SB), Z12
-	VADDPS        Z12, Z21, Z21
-	VADDPS        Z12, Z22, Z22
-	VADDPS        Z12, Z23, Z23
-	VADDPS        Z12, Z24, Z24
-	VADDPS        Z12, Z25, Z25
-	VADDPS        Z12, Z26, Z26
-	VADDPS        Z12, Z27, Z27
-	VADDPS        Z12, Z28, Z28
-	VADDPD        Z2, Z1, Z1
-	VEXTRACTF64X4 $0x01, Z1, Y12
-	VADDPD        Y12, Y1, Y1
-	VEXTRACTF32X4 $0x01, Y1, X12
-	VADDPD        X12, X1, X1
-	VPERMILPD     $0x01, X1, X12
-	VADDSD        X12, X1, X1
-	VADDSD        X1, X3, X3
-	VMULPS        Z4, Z4, Z12
-	VMULPS        Z21, Z12, Z21
-	VMULPS        Z5, Z5, Z12
-	VMULPS        Z22, Z12, Z22
-	VMULPS        Z6, Z6, Z12
-	VMULPS        Z23, Z12, Z23
-	VMULPS        Z7, Z7, Z12
-	VMULPS        Z24, Z12, Z24
-	VMULPS        Z8, Z8, Z12
-	VMULPS        Z25, Z12, Z25
-	VMULPS        Z9, Z9, Z12
-	VMULPS        Z26, Z12, Z26
-	VMULPS        Z10, Z10, Z12
-	VMULPS        Z27, Z12, Z27
-	VMULPS        Z11, Z11, Z12
-	VMULPS        Z28, Z12, Z28
-	VADDPS        Z4, Z21, Z21
-	VADDPS        Z5, Z22, Z22
-	VADDPS        Z6, Z23, Z23
-	VADDPS        Z7, Z24, Z24
-	VADDPS        Z8, Z25, Z25
-	VADDPS        Z9, Z26, Z26
-	VADDPS        Z10, Z27, Z27
-	VADDPS        Z11, Z28, Z28
-	VBROADCASTSS  rows_word3f800000<>+0(SB), Z4
-	VADDPS        Z4, Z21, Z21
-	VADDPS        Z4, Z22, Z22
-	VADDPS        Z4, Z23, Z23
-	VADDPS        Z4, Z24, Z24
-	VADDPS        Z4, Z25, Z25
-	VADDPS        Z4, Z26, Z26
-	VADDPS        Z4, Z27, Z27
-	VADDPS        Z4, Z28, Z28
-	VSCALEFPS.Z   Z13, Z21, K1, Z21
-	VSCALEFPS.Z   Z14, Z22, K2, Z22
-	VSCALEFPS.Z   Z15, Z23, K3, Z23
-	VSCALEFPS.Z   Z16, Z24, K4, Z24
-	VSCALEFPS.Z   Z17, Z25, K5, Z25
-	VSCALEFPS.Z   Z18, Z26, K6, Z26
-	VSCALEFPS.Z   Z19, Z27, K7, Z27
-	VMOVUPS       448(CX)(R8*4), Z12
-	VSUBPS        Z0, Z12, Z12
-	VCMPPS.BCST   $0x05, rows_wordc2ae999a<>+0(SB), Z12, K1
-	VSCALEFPS.Z   Z20, Z28, K1, Z28
-	VMOVUPS       Z21, (AX)(R8*4)
-	VMOVUPS       Z22, 64(AX)(R8*4)
-	VMOVUPS       Z23, 128(AX)(R8*4)
-	VMOVUPS       Z24, 192(AX)(R8*4)
-	VMOVUPS       Z25, 256(AX)(R8*4)
-	VMOVUPS       Z26, 320(AX)(R8*4)
-	VMOVUPS       Z27, 384(AX)(R8*4)
-	VMOVUPS       Z28, 448(AX)(R8*4)
-	LEAQ          (AX)(R8*4), R10
-	ADDQ          $+128, R8
-	CMPQ          R8, R9
-	JL            whole12
-	VPXORD        Z1, Z1, Z1
-	VCVTPS2PD     (R10), Z4
-	VADDPD        Z4, Z1, Z1
-	VPXORD        Z2, Z2, Z2
-	VCVTPS2PD     32(R10), Z4
-	VADDPD        Z4, Z2, Z2
-	VCVTPS2PD     64(R10), Z4
-	VADDPD        Z4, Z1, Z1
-	VCVTPS2PD     96(R10), Z4
-	VADDPD        Z4, Z2, Z2
-	VCVTPS2PD     128(R10), Z4
-	VADDPD        Z4, Z1, Z1
-	VCVTPS2PD     160(R10), Z4
-	VADDPD        Z4, Z2, Z2
-	VCVTPS2PD     192(R10), Z4
-	VADDPD        Z4, Z1, Z1
-	VCVTPS2PD     224(R10), Z4
-	VADDPD        Z4, Z2, Z2
-	VCVTPS2PD     256(R10), Z4
-	VADDPD        Z4, Z1, Z1
-	VCVTPS2PD     288(R10), Z4
-	VADDPD        Z4, Z2, Z2
-	VCVTPS2PD     320(R10), Z4
-	VADDPD        Z4, Z1, Z1
-	VCVTPS2PD     352(R10), Z4
-	VADDPD        Z4, Z2, Z2
-	VCVTPS2PD     384(R10), Z4
-	VADDPD        Z4, Z1, Z1
-	VCVTPS2PD     416(R10), Z4
-	VADDPD        Z4, Z2, Z2
-	VCVTPS2PD     448(R10), Z4
-	VADDPD        Z4, Z1, Z1
-	VCVTPS2PD     480(R10), Z4
-	VADDPD        Z4, Z2, Z2
-	VADDPD        Z2, Z1, Z1
-	VEXTRACTF64X4 $0x01, Z1, Y4
-	VADDPD        Y4, Y1, Y1
-	VEXTRACTF32X4 $0x01, Y1, X4
-	VADDPD        X4, X1, X1
-	VPERMILPD     $0x01, X1, X4
-	VADDSD        X4, X1, X1
-	VADDSD        X1, X3, X3
+	VMOVUPS          (CX)(R8*4), Z4
+	VFMSUB132PS.BCST rows_word3f800000<>+0(SB), Z0, Z4
+	VMOVUPS          64(CX)(R8*4), Z5
+	VFMSUB132PS.BCST rows_word3f800000<>+0(SB), Z0, Z5
+	VMOVUPS          128(CX)(R8*4), Z6
+	VFMSUB132PS.BCST rows_word3f800000<>+0(SB), Z0, Z6
+	VMOVUPS          192(CX)(R8*4), Z7
+	VFMSUB132PS.BCST rows_word3f800000<>+0(SB), Z0, Z7
+	VMOVUPS          256(CX)(R8*4), Z8
+	VFMSUB132PS.BCST rows_word3f800000<>+0(SB), Z0, Z8
+	VMOVUPS          320(CX)(R8*4), Z9
+	VFMSUB132PS.BCST rows_word3f800000<>+0(SB), Z0, Z9
+	VMOVUPS          384(CX)(R8*4), Z10
+	VFMSUB132PS.BCST rows_word3f800000<>+0(SB), Z0, Z10
+	VMOVUPS          448(CX)(R8*4), Z11
+	VFMSUB132PS.BCST rows_word3f800000<>+0(SB), Z0, Z11
+	VBROADCASTSS     rows_wordc2ae999a<>+0(SB), Z19
+	VBROADCASTSS     rows_word3fb8aa3b<>+0(SB), Z12
+	VCMPPS           $0x05, Z19, Z4, K1
+	VMULPS           Z12, Z4, Z13
+	VCMPPS           $0x05, Z19, Z5, K2
+	VMULPS           Z12, Z5, Z14
+	VCMPPS           $0x05, Z19, Z6, K3
+	VMULPS           Z12, Z6, Z15
+	VCMPPS           $0x05, Z19, Z7, K4
+	VMULPS           Z12, Z7, Z16
+	VCMPPS           $0x05, Z19, Z8, K5
+	VMULPS           Z12, Z8, Z17
+	VCMPPS           $0x05, Z19, Z9, K6
+	VMULPS           Z12, Z9, Z18
+	VCMPPS           $0x05, Z19, Z10, K7
+	VMULPS           Z12, Z10, Z19
+	VMULPS           Z12, Z11, Z20
+	VPXORD           Z1, Z1, Z1
+	VCVTPS2PD        (R10), Z12
+	VADDPD           Z12, Z1, Z1
+	VPXORD           Z2, Z2, Z2
+	VCVTPS2PD        32(R10), Z12
+	VADDPD           Z12, Z2, Z2
+	VBROADCASTSS     rows_word4b40007f<>+0(SB), Z12
+	VADDPS           Z12, Z13, Z13
+	VADDPS           Z12, Z14, Z14
+	VADDPS           Z12, Z15, Z15
+	VADDPS           Z12, Z16, Z16
+	VADDPS           Z12, Z17, Z17
+	VADDPS           Z12, Z18, Z18
+	VADDPS           Z12, Z19, Z19
+	VADDPS           Z12, Z20, Z20
+	VCVTPS2PD        64(R10), Z21
+	VADDPD           Z21, Z1, Z1
+	VCVTPS2PD        96(R10), Z21
+	VADDPD           Z21, Z2, Z2
+	VSUBPS           Z12, Z13, Z13
+	VSUBPS           Z12, Z14, Z14
+	VSUBPS           Z12, Z15, Z15
+	VSUBPS           Z12, Z16, Z16
+	VSUBPS           Z12, Z17, Z17
+	VSUBPS           Z12, Z18, Z18
+	VSUBPS           Z12, Z19, Z19
+	VSUBPS           Z12, Z20, Z20
+	VCVTPS2PD        128(R10), Z12
+	VADDPD           Z12, Z1, Z1
+	VCVTPS2PD        160(R10), Z12
+	VADDPD           Z12, Z2, Z2
+	VBROADCASTSS     rows_word3f317200<>+0(SB), Z12
+	VBROADCASTSS     rows_word35bfbe8e<>+0(SB), Z21
+	VFNMADD231PS     Z12, Z13, Z4
+	VFNMADD231PS     Z12, Z14, Z5
+	VFNMADD231PS     Z12, Z15, Z6
+	VFNMADD231PS     Z12, Z16, Z7
+	VFNMADD231PS     Z12, Z17, Z8
+	VFNMADD231PS     Z12, Z18, Z9
+	VFNMADD231PS     Z12, Z19, Z10
+	VFNMADD231PS     Z12, Z20, Z11
+	VCVTPS2PD        192(R10), Z12
+	VADDPD           Z12, Z1, Z1
+	VCVTPS2PD        224(R10), Z12
+	VADDPD           Z12, Z2, Z2
+	VMULPS           Z21, Z13, Z12
+	VSUBPS           Z12, Z4, Z4
+	VMULPS           Z21, Z14, Z12
+	VSUBPS           Z12, Z5, Z5
+	VMULPS           Z21, Z15, Z12
+	VSUBPS           Z12, Z6, Z6
+	VMULPS           Z21, Z16, Z12
+	VSUBPS           Z12, Z7, Z7
+	VMULPS           Z21, Z17, Z12
+	VSUBPS           Z12, Z8, Z8
+	VMULPS           Z21, Z18, Z12
+	VSUBPS           Z12, Z9, Z9
+	VMULPS           Z21, Z19, Z12
+	VSUBPS           Z12, Z10, Z10
+	VMULPS           Z21, Z20, Z12
+	VSUBPS           Z12, Z11, Z11
+	VCVTPS2PD        256(R10), Z12
+	VADDPD           Z12, Z1, Z1
+	VCVTPS2PD        288(R10), Z12
+	VADDPD           Z12, Z2, Z2
+	VBROADCASTSS     rows_word3c083142<>+0(SB), Z12
+	VMULPS           Z12, Z4, Z21
+	VMULPS           Z12, Z5, Z22
+	VMULPS           Z12, Z6, Z23
+	VMULPS           Z12, Z7, Z24
+	VMULPS           Z12, Z8, Z25
+	VMULPS           Z12, Z9, Z26
+	VMULPS           Z12, Z10, Z27
+	VMULPS           Z12, Z11, Z28
+	VCVTPS2PD        320(R10), Z12
+	VADDPD           Z12, Z1, Z1
+	VCVTPS2PD        352(R10), Z12
+	VADDPD           Z12, Z2, Z2
+	VBROADCASTSS     rows_word3d2b94f8<>+0(SB), Z12
+	VADDPS           Z12, Z21, Z21
+	VADDPS           Z12, Z22, Z22
+	VADDPS           Z12, Z23, Z23
+	VADDPS           Z12, Z24, Z24
+	VADDPS           Z12, Z25, Z25
+	VADDPS           Z12, Z26, Z26
+	VADDPS           Z12, Z27, Z27
+	VADDPS           Z12, Z28, Z28
+	VCVTPS2PD        384(R10), Z12
+	VADDPD           Z12, Z1, Z1
+	VCVTPS2PD        416(R10), Z12
+	VADDPD           Z12, Z2, Z2
+	VMULPS           Z4, Z21, Z21
+	VMULPS           Z5, Z22, Z22
+	VMULPS           Z6, Z23, Z23
+	VMULPS           Z7, Z24, Z24
+	VMULPS           Z8, Z25, Z25
+	VMULPS           Z9, Z26, Z26
+	VMULPS           Z10, Z27, Z27
+	VMULPS           Z11, Z28, Z28
+	VBROADCASTSS     rows_word3e2aabd7<>+0(SB), Z12
+	VADDPS           Z12, Z21, Z21
+	VADDPS           Z12, Z22, Z22
+	VADDPS           Z12, Z23, Z23
+	VADDPS           Z12, Z24, Z24
+	VADDPS           Z12, Z25, Z25
+	VADDPS           Z12, Z26, Z26
+	VADDPS           Z12, Z27, Z27
+	VADDPS           Z12, Z28, Z28
+	VCVTPS2PD        448(R10), Z12
+	VADDPD           Z12, Z1, Z1
+	VCVTPS2PD        480(R10), Z12
+	VADDPD           Z12, Z2, Z2
+	VMULPS           Z4, Z21, Z21
+	VMULPS           Z5, Z22, Z22
+	VMULPS           Z6, Z23, Z23
+	VMULPS           Z7, Z24, Z24
+	VMULPS           Z8, Z25, Z25
+	VMULPS           Z9, Z26, Z26
+	VMULPS           Z10, Z27, Z27
+	VMULPS           Z11, Z28, Z28
+	VBROADCASTSS     rows_word3efffefe<>+0(SB), Z12
+	VADDPS           Z12, Z21, Z21
+	VADDPS           Z12, Z22, Z22
+	VADDPS           Z12, Z23, Z23
+	VADDPS           Z12, Z24, Z24
+	VADDPS           Z12, Z25, Z25
+	VADDPS           Z12, Z26, Z26
+	VADDPS           Z12, Z27, Z27
+	VADDPS           Z12, Z28, Z28
+	VADDPD           Z2, Z1, Z1
+	VEXTRACTF64X4    $0x01, Z1, Y12
+	VADDPD           Y12, Y1, Y1
+	VEXTRACTF32X4    $0x01, Y1, X12
+	VADDPD           X12, X1, X1
+	VPERMILPD        $0x01, X1, X12
+	VADDSD           X12, X1, X1
+	VADDSD           X1, X3, X3
+	VMULPS           Z4, Z4, Z12
+	VMULPS           Z21, Z12, Z21
+	VMULPS           Z5, Z5, Z12
+	VMULPS           Z22, Z12, Z22
+	VMULPS           Z6, Z6, Z12
+	VMULPS           Z23, Z12, Z23
+	VMULPS           Z7, Z7, Z12
+	VMULPS           Z24, Z12, Z24
+	VMULPS           Z8, Z8, Z12
+	VMULPS           Z25, Z12, Z25
+	VMULPS           Z9, Z9, Z12
+	VMULPS           Z26, Z12, Z26
+	VMULPS           Z10, Z10, Z12
+	VMULPS           Z27, Z12, Z27
+	VMULPS           Z11, Z11, Z12
+	VMULPS           Z28, Z12, Z28
+	VADDPS           Z4, Z21, Z21
+	VADDPS           Z5, Z22, Z22
+	VADDPS           Z6, Z23, Z23
+	VADDPS           Z7, Z24, Z24
+	VADDPS           Z8, Z25, Z25
+	VADDPS           Z9, Z26, Z26
+	VADDPS           Z10, Z27, Z27
+	VADDPS           Z11, Z28, Z28
+	VBROADCASTSS     rows_word3f800000<>+0(SB), Z4
+	VADDPS           Z4, Z21, Z21
+	VADDPS           Z4, Z22, Z22
+	VADDPS           Z4, Z23, Z23
+	VADDPS           Z4, Z24, Z24
+	VADDPS           Z4, Z25, Z25
+	VADDPS           Z4, Z26, Z26
+	VADDPS           Z4, Z27, Z27
+	VADDPS           Z4, Z28, Z28
+	VSCALEFPS.Z      Z13, Z21, K1, Z21
+	VSCALEFPS.Z      Z14, Z22, K2, Z22
+	VSCALEFPS.Z      Z15, Z23, K3, Z23
+	VSCALEFPS.Z      Z16, Z24, K4, Z24
+	VSCALEFPS.Z      Z17, Z25, K5, Z25
+	VSCALEFPS.Z      Z18, Z26, K6, Z26
+	VSCALEFPS.Z      Z19, Z27, K7, Z27
+	VMOVUPS          448(CX)(R8*4), Z12
+	VSUBPS           Z0, Z12, Z12
+	VCMPPS.BCST      $0x05, rows_wordc2ae999a<>+0(SB), Z12, K1
+	VSCALEFPS.Z      Z20, Z28, K1, Z28
+	VMOVUPS          Z21, (AX)(R8*4)
+	VMOVUPS          Z22, 64(AX)(R8*4)
+	VMOVUPS          Z23, 128(AX)(R8*4)
+	VMOVUPS          Z24, 192(AX)(R8*4)
+	VMOVUPS          Z25, 256(AX)(R8*4)
+	VMOVUPS          Z26, 320(AX)(R8*4)
+	VMOVUPS          Z27, 384(AX)(R8*4)
+	VMOVUPS          Z28, 448(AX)(R8*4)
+	LEAQ             (AX)(R8*4), R10
+	ADDQ             $+128, R8
+	CMPQ             R8, R9
+	JL               whole12
+	VPXORD           Z1, Z1, Z1
+	VCVTPS2PD        (R10), Z4
+	VADDPD           Z4, Z1, Z1
+	VPXORD           Z2, Z2, Z2
+	VCVTPS2PD        32(R10), Z4
+	VADDPD           Z4, Z2, Z2
+	VCVTPS2PD        64(R10), Z4
+	VADDPD           Z4, Z1, Z1
+	VCVTPS2PD        96(R10), Z4
+	VADDPD           Z4, Z2, Z2
+	VCVTPS2PD        128(R10), Z4
+	VADDPD           Z4, Z1, Z1
+	VCVTPS2PD        160(R10), Z4
+	VADDPD           Z4, Z2, Z2
+	VCVTPS2PD        192(R10), Z4
+	VADDPD           Z4, Z1, Z1
+	VCVTPS2PD        224(R10), Z4
+	VADDPD           Z4, Z2, Z2
+	VCVTPS2PD        256(R10), Z4
+	VADDPD           Z4, Z1, Z1
+	VCVTPS2PD        288(R10), Z4
+	VADDPD           Z4, Z2, Z2
+	VCVTPS2PD        320(R10), Z4
+	VADDPD           Z4, Z1, Z1
+	VCVTPS2PD        352(R10), Z4
+	VADDPD           Z4, Z2, Z2
+	VCVTPS2PD        384(R10), Z4
+	VADDPD           Z4, Z1, Z1
+	VCVTPS2PD        416(R10), Z4
+	VADDPD           Z4, Z2, Z2
+	VCVTPS2PD        448(R10), Z4
+	VADDPD           Z4, Z1, Z1
+	VCVTPS2PD        480(R10), Z4
+	VADDPD           Z4, Z2, Z2
+	VADDPD           Z2, Z1, Z1
+	VEXTRACTF64X4    $0x01, Z1, Y4
+	VADDPD           Y4, Y1, Y1
+	VEXTRACTF32X4    $0x01, Y1, X4
+	VADDPD           X4, X1, X1
+	VPERMILPD        $0x01, X1, X4
+	VADDSD           X4, X1, X1
+	VADDSD           X1, X3, X3
 
 last13:
 	CMPQ    R8, DX
@@ -2027,290 +2027,290 @@ TEXT ·flooredSegmentAVX512(SB), NOSPLIT, $0-40
 	LEAQ         rows_zeros<>+0(SB), R8
 
 whole6:
-	VMOVUPS       (CX)(SI*4), Z6
-	VSUBPS        Z4, Z6, Z6
-	VMOVUPS       64(CX)(SI*4), Z7
-	VSUBPS        Z4, Z7, Z7
-	VMOVUPS       128(CX)(SI*4), Z8
-	VSUBPS        Z4, Z8, Z8
-	VMOVUPS       192(CX)(SI*4), Z9
-	VSUBPS        Z4, Z9, Z9
-	VMOVUPS       256(CX)(SI*4), Z10
-	VSUBPS        Z4, Z10, Z10
-	VMOVUPS       320(CX)(SI*4), Z11
-	VSUBPS        Z4, Z11, Z11
-	VMOVUPS       384(CX)(SI*4), Z12
-	VSUBPS        Z4, Z12, Z12
-	VMOVUPS       448(CX)(SI*4), Z13
-	VSUBPS        Z4, Z13, Z13
-	VBROADCASTSS  rows_wordc2ae999a<>+0(SB), Z21
-	VBROADCASTSS  rows_word3fb8aa3b<>+0(SB), Z14
-	VCMPPS        $0x05, Z21, Z6, K1
-	VMULPS        Z14, Z6, Z15
-	VCMPPS        $0x05, Z21, Z7, K2
-	VMULPS        Z14, Z7, Z16
-	VCMPPS        $0x05, Z21, Z8, K3
-	VMULPS        Z14, Z8, Z17
-	VCMPPS        $0x05, Z21, Z9, K4
-	VMULPS        Z14, Z9, Z18
-	VCMPPS        $0x05, Z21, Z10, K5
-	VMULPS        Z14, Z10, Z19
-	VCMPPS        $0x05, Z21, Z11, K6
-	VMULPS        Z14, Z11, Z20
-	VCMPPS        $0x05, Z21, Z12, K7
-	VMULPS        Z14, Z12, Z21
-	VMULPS        Z14, Z13, Z22
-	VPXORD        Z2, Z2, Z2
-	VCVTPS2PD     (R8), Z14
-	VADDPD        Z14, Z2, Z2
-	VPXORD        Z3, Z3, Z3
-	VCVTPS2PD     32(R8), Z14
-	VADDPD        Z14, Z3, Z3
-	VBROADCASTSS  rows_word4b40007f<>+0(SB), Z14
-	VADDPS        Z14, Z15, Z15
-	VADDPS        Z14, Z16, Z16
-	VADDPS        Z14, Z17, Z17
-	VADDPS        Z14, Z18, Z18
-	VADDPS        Z14, Z19, Z19
-	VADDPS        Z14, Z20, Z20
-	VADDPS        Z14, Z21, Z21
-	VADDPS        Z14, Z22, Z22
-	VCVTPS2PD     64(R8), Z23
-	VADDPD        Z23, Z2, Z2
-	VCVTPS2PD     96(R8), Z23
-	VADDPD        Z23, Z3, Z3
-	VSUBPS        Z14, Z15, Z15
-	VSUBPS        Z14, Z16, Z16
-	VSUBPS        Z14, Z17, Z17
-	VSUBPS        Z14, Z18, Z18
-	VSUBPS        Z14, Z19, Z19
-	VSUBPS        Z14, Z20, Z20
-	VSUBPS        Z14, Z21, Z21
-	VSUBPS        Z14, Z22, Z22
-	VCVTPS2PD     128(R8), Z14
-	VADDPD        Z14, Z2, Z2
-	VCVTPS2PD     160(R8), Z14
-	VADDPD        Z14, Z3, Z3
-	VBROADCASTSS  rows_word3f317200<>+0(SB), Z14
-	VBROADCASTSS  rows_word35bfbe8e<>+0(SB), Z23
-	VFNMADD231PS  Z14, Z15, Z6
-	VFNMADD231PS  Z14, Z16, Z7
-	VFNMADD231PS  Z14, Z17, Z8
-	VFNMADD231PS  Z14, Z18, Z9
-	VFNMADD231PS  Z14, Z19, Z10
-	VFNMADD231PS  Z14, Z20, Z11
-	VFNMADD231PS  Z14, Z21, Z12
-	VFNMADD231PS  Z14, Z22, Z13
-	VCVTPS2PD     192(R8), Z14
-	VADDPD        Z14, Z2, Z2
-	VCVTPS2PD     224(R8), Z14
-	VADDPD        Z14, Z3, Z3
-	VMULPS        Z23, Z15, Z14
-	VSUBPS        Z14, Z6, Z6
-	VMULPS        Z23, Z16, Z14
-	VSUBPS        Z14, Z7, Z7
-	VMULPS        Z23, Z17, Z14
-	VSUBPS        Z14, Z8, Z8
-	VMULPS        Z23, Z18, Z14
-	VSUBPS        Z14, Z9, Z9
-	VMULPS        Z23, Z19, Z14
-	VSUBPS        Z14, Z10, Z10
-	VMULPS        Z23, Z20, Z14
-	VSUBPS        Z14, Z11, Z11
-	VMULPS        Z23, Z21, Z14
-	VSUBPS        Z14, Z12, Z12
-	VMULPS        Z23, Z22, Z14
-	VSUBPS        Z14, Z13, Z13
-	VCVTPS2PD     256(R8), Z14
-	VADDPD        Z14, Z2, Z2
-	VCVTPS2PD     288(R8), Z14
-	VADDPD        Z14, Z3, Z3
-	VBROADCASTSS  rows_word3c083142<>+0(SB), Z14
-	VMULPS        Z14, Z6, Z23
-	VMULPS        Z14, Z7, Z24
-	VMULPS        Z14, Z8, Z25
-	VMULPS        Z14, Z9, Z26
-	VMULPS        Z14, Z10, Z27
-	VMULPS        Z14, Z11, Z28
-	VMULPS        Z14, Z12, Z29
-	VMULPS        Z14, Z13, Z30
-	VCVTPS2PD     320(R8), Z14
-	VADDPD        Z14, Z2, Z2
-	VCVTPS2PD     352(R8), Z14
-	VADDPD        Z14, Z3, Z3
-	VBROADCASTSS  rows_word3d2b94f8<>+0(SB), Z14
-	VADDPS        Z14, Z23, Z23
-	VADDPS        Z14, Z24, Z24
-	VADDPS        Z14, Z25, Z25
-	VADDPS        Z14, Z26, Z26
-	VADDPS        Z14, Z27, Z27
-	VADDPS        Z14, Z28, Z28
-	VADDPS        Z14, Z29, Z29
-	VADDPS        Z14, Z30, Z30
-	VCVTPS2PD     384(R8), Z14
-	VADDPD        Z14, Z2, Z2
-	VCVTPS2PD     416(R8), Z14
-	VADDPD        Z14, Z3, Z3
-	VMULPS        Z6, Z23, Z23
-	VMULPS        Z7, Z24, Z24
-	VMULPS        Z8, Z25, Z25
-	VMULPS        Z9, Z26, Z26
-	VMULPS        Z10, Z27, Z27
-	VMULPS        Z11, Z28, Z28
-	VMULPS        Z12, Z29, Z29
-	VMULPS        Z13, Z30, Z30
-	VBROADCASTSS  rows_word3e2aabd7<>+0(SB), Z14
-	VADDPS        Z14, Z23, Z23
-	VADDPS        Z14, Z24, Z24
-	VADDPS        Z14, Z25, Z25
-	VADDPS        Z14, Z26, Z26
-	VADDPS        Z14, Z27, Z27
-	VADDPS        Z14, Z28, Z28
-	VADDPS        Z14, Z29, Z29
-	VADDPS        Z14, Z30, Z30
-	VCVTPS2PD     448(R8), Z14
-	VADDPD        Z14, Z2, Z2
-	VCVTPS2PD     480(R8), Z14
-	VADDPD        Z14, Z3, Z3
-	VMULPS        Z6, Z23, Z23
-	VMULPS        Z7, Z24, Z24
-	VMULPS        Z8, Z25, Z25
-	VMULPS        Z9, Z26, Z26
-	VMULPS        Z10, Z27, Z27
-	VMULPS        Z11, Z28, Z28
-	VMULPS        Z12, Z29, Z29
-	VMULPS        Z13, Z30, Z30
-	VBROADCASTSS  rows_word3efffefe<>+0(SB), Z14
-	VADDPS        Z14, Z23, Z23
-	VADDPS        Z14, Z24, Z24
-	VADDPS        Z14, Z25, Z25
-	VADDPS        Z14, Z26, Z26
-	VADDPS        Z14, Z27, Z27
-	VADDPS        Z14, Z28, Z28
-	VADDPS        Z14, Z29, Z29
-	VADDPS        Z14, Z30, Z30
-	VADDPD        Z3, Z2, Z2
-	VEXTRACTF64X4 $0x01, Z2, Y14
-	VADDPD        Y14, Y2, Y2
-	VEXTRACTF32X4 $0x01, Y2, X14
-	VADDPD        X14, X2, X2
-	VPERMILPD     $0x01, X2, X14
-	VADDSD        X14, X2, X2
-	VADDSD        X2, X5, X5
-	VMULPS        Z6, Z6, Z14
-	VMULPS        Z23, Z14, Z23
-	VMULPS        Z7, Z7, Z14
-	VMULPS        Z24, Z14, Z24
-	VMULPS        Z8, Z8, Z14
-	VMULPS        Z25, Z14, Z25
-	VMULPS        Z9, Z9, Z14
-	VMULPS        Z26, Z14, Z26
-	VMULPS        Z10, Z10, Z14
-	VMULPS        Z27, Z14, Z27
-	VMULPS        Z11, Z11, Z14
-	VMULPS        Z28, Z14, Z28
-	VMULPS        Z12, Z12, Z14
-	VMULPS        Z29, Z14, Z29
-	VMULPS        Z13, Z13, Z14
-	VMULPS        Z30, Z14, Z30
-	VADDPS        Z6, Z23, Z23
-	VADDPS        Z7, Z24, Z24
-	VADDPS        Z8, Z25, Z25
-	VADDPS        Z9, Z26, Z26
-	VADDPS        Z10, Z27, Z27
-	VADDPS        Z11, Z28, Z28
-	VADDPS        Z12, Z29, Z29
-	VADDPS        Z13, Z30, Z30
-	VBROADCASTSS  rows_word3f800000<>+0(SB), Z6
-	VADDPS        Z6, Z23, Z23
-	VADDPS        Z6, Z24, Z24
-	VADDPS        Z6, Z25, Z25
-	VADDPS        Z6, Z26, Z26
-	VADDPS        Z6, Z27, Z27
-	VADDPS        Z6, Z28, Z28
-	VADDPS        Z6, Z29, Z29
-	VADDPS        Z6, Z30, Z30
-	VSCALEFPS.Z   Z15, Z23, K1, Z23
-	VSCALEFPS.Z   Z16, Z24, K2, Z24
-	VSCALEFPS.Z   Z17, Z25, K3, Z25
-	VSCALEFPS.Z   Z18, Z26, K4, Z26
-	VSCALEFPS.Z   Z19, Z27, K5, Z27
-	VSCALEFPS.Z   Z20, Z28, K6, Z28
-	VSCALEFPS.Z   Z21, Z29, K7, Z29
-	VMOVUPS       448(CX)(SI*4), Z14
-	VSUBPS        Z4, Z14, Z14
-	VCMPPS.BCST   $0x05, rows_wordc2ae999a<>+0(SB), Z14, K1
-	VSCALEFPS.Z   Z22, Z30, K1, Z30
-	VCMPPS        $0x04, (CX)(SI*4), Z0, K1
-	VMAXPS.Z      Z23, Z1, K1, Z23
-	VMOVUPS       Z23, (AX)(SI*4)
-	VCMPPS        $0x04, 64(CX)(SI*4), Z0, K1
-	VMAXPS.Z      Z24, Z1, K1, Z24
-	VMOVUPS       Z24, 64(AX)(SI*4)
-	VCMPPS        $0x04, 128(CX)(SI*4), Z0, K1
-	VMAXPS.Z      Z25, Z1, K1, Z25
-	VMOVUPS       Z25, 128(AX)(SI*4)
-	VCMPPS        $0x04, 192(CX)(SI*4), Z0, K1
-	VMAXPS.Z      Z26, Z1, K1, Z26
-	VMOVUPS       Z26, 192(AX)(SI*4)
-	VCMPPS        $0x04, 256(CX)(SI*4), Z0, K1
-	VMAXPS.Z      Z27, Z1, K1, Z27
-	VMOVUPS       Z27, 256(AX)(SI*4)
-	VCMPPS        $0x04, 320(CX)(SI*4), Z0, K1
-	VMAXPS.Z      Z28, Z1, K1, Z28
-	VMOVUPS       Z28, 320(AX)(SI*4)
-	VCMPPS        $0x04, 384(CX)(SI*4), Z0, K1
-	VMAXPS.Z      Z29, Z1, K1, Z29
-	VMOVUPS       Z29, 384(AX)(SI*4)
-	VCMPPS        $0x04, 448(CX)(SI*4), Z0, K1
-	VMAXPS.Z      Z30, Z1, K1, Z30
-	VMOVUPS       Z30, 448(AX)(SI*4)
-	LEAQ          (AX)(SI*4), R8
-	ADDQ          $+128, SI
-	CMPQ          SI, DI
-	JL            whole6
-	VPXORD        Z2, Z2, Z2
-	VCVTPS2PD     (R8), Z6
-	VADDPD        Z6, Z2, Z2
-	VPXORD        Z3, Z3, Z3
-	VCVTPS2PD     32(R8), Z6
-	VADDPD        Z6, Z3, Z3
-	VCVTPS2PD     64(R8), Z6
-	VADDPD        Z6, Z2, Z2
-	VCVTPS2PD     96(R8), Z6
-	VADDPD        Z6, Z3, Z3
-	VCVTPS2PD     128(R8), Z6
-	VADDPD        Z6, Z2, Z2
-	VCVTPS2PD     160(R8), Z6
-	VADDPD        Z6, Z3, Z3
-	VCVTPS2PD     192(R8), Z6
-	VADDPD        Z6, Z2, Z2
-	VCVTPS2PD     224(R8), Z6
-	VADDPD        Z6, Z3, Z3
-	VCVTPS2PD     256(R8), Z6
-	VADDPD        Z6, Z2, Z2
-	VCVTPS2PD     288(R8), Z6
-	VADDPD        Z6, Z3, Z3
-	VCVTPS2PD     320(R8), Z6
-	VADDPD        Z6, Z2, Z2
-	VCVTPS2PD     352(R8), Z6
-	VADDPD        Z6, Z3, Z3
-	VCVTPS2PD     384(R8), Z6
-	VADDPD        Z6, Z2, Z2
-	VCVTPS2PD     416(R8), Z6
-	VADDPD        Z6, Z3, Z3
-	VCVTPS2PD     448(R8), Z6
-	VADDPD        Z6, Z2, Z2
-	VCVTPS2PD     480(R8), Z6
-	VADDPD        Z6, Z3, Z3
-	VADDPD        Z3, Z2, Z2
-	VEXTRACTF64X4 $0x01, Z2, Y6
-	VADDPD        Y6, Y2, Y2
-	VEXTRACTF32X4 $0x01, Y2, X6
-	VADDPD        X6, X2, X2
-	VPERMILPD     $0x01, X2, X6
-	VADDSD        X6, X2, X2
-	VADDSD        X2, X5, X5
+	VMOVUPS          (CX)(SI*4), Z6
+	VFMSUB132PS.BCST rows_word3f800000<>+0(SB), Z4, Z6
+	VMOVUPS          64(CX)(SI*4), Z7
+	VFMSUB132PS.BCST rows_word3f800000<>+0(SB), Z4, Z7
+	VMOVUPS          128(CX)(SI*4), Z8
+	VFMSUB132PS.BCST rows_word3f800000<>+0(SB), Z4, Z8
+	VMOVUPS          192(CX)(SI*4), Z9
+	VFMSUB132PS.BCST rows_word3f800000<>+0(SB), Z4, Z9
+	VMOVUPS          256(CX)(SI*4), Z10
+	VFMSUB132PS.BCST rows_word3f800000<>+0(SB), Z4, Z10
+	VMOVUPS          320(CX)(SI*4), Z11
+	VFMSUB132PS.BCST rows_word3f800000<>+0(SB), Z4, Z11
+	VMOVUPS          384(CX)(SI*4), Z12
+	VFMSUB132PS.BCST rows_word3f800000<>+0(SB), Z4, Z12
+	VMOVUPS          448(CX)(SI*4), Z13
+	VFMSUB132PS.BCST rows_word3f800000<>+0(SB), Z4, Z13
+	VBROADCASTSS     rows_wordc2ae999a<>+0(SB), Z21
+	VBROADCASTSS     rows_word3fb8aa3b<>+0(SB), Z14
+	VCMPPS           $0x05, Z21, Z6, K1
+	VMULPS           Z14, Z6, Z15
+	VCMPPS           $0x05, Z21, Z7, K2
+	VMULPS           Z14, Z7, Z16
+	VCMPPS           $0x05, Z21, Z8, K3
+	VMULPS           Z14, Z8, Z17
+	VCMPPS           $0x05, Z21, Z9, K4
+	VMULPS           Z14, Z9, Z18
+	VCMPPS           $0x05, Z21, Z10, K5
+	VMULPS           Z14, Z10, Z19
+	VCMPPS           $0x05, Z21, Z11, K6
+	VMULPS           Z14, Z11, Z20
+	VCMPPS           $0x05, Z21, Z12, K7
+	VMULPS           Z14, Z12, Z21
+	VMULPS           Z14, Z13, Z22
+	VPXORD           Z2, Z2, Z2
+	VCVTPS2PD        (R8), Z14
+	VADDPD           Z14, Z2, Z2
+	VPXORD           Z3, Z3, Z3
+	VCVTPS2PD        32(R8), Z14
+	VADDPD           Z14, Z3, Z3
+	VBROADCASTSS     rows_word4b40007f<>+0(SB), Z14
+	VADDPS           Z14, Z15, Z15
+	VADDPS           Z14, Z16, Z16
+	VADDPS           Z14, Z17, Z17
+	VADDPS           Z14, Z18, Z18
+	VADDPS           Z14, Z19, Z19
+	VADDPS           Z14, Z20, Z20
+	VADDPS           Z14, Z21, Z21
+	VADDPS           Z14, Z22, Z22
+	VCVTPS2PD        64(R8), Z23
+	VADDPD           Z23, Z2, Z2
+	VCVTPS2PD        96(R8), Z23
+	VADDPD           Z23, Z3, Z3
+	VSUBPS           Z14, Z15, Z15
+	VSUBPS           Z14, Z16, Z16
+	VSUBPS           Z14, Z17, Z17
+	VSUBPS           Z14, Z18, Z18
+	VSUBPS           Z14, Z19, Z19
+	VSUBPS           Z14, Z20, Z20
+	VSUBPS           Z14, Z21, Z21
+	VSUBPS           Z14, Z22, Z22
+	VCVTPS2PD        128(R8), Z14
+	VADDPD           Z14, Z2, Z2
+	VCVTPS2PD        160(R8), Z14
+	VADDPD           Z14, Z3, Z3
+	VBROADCASTSS     rows_word3f317200<>+0(SB), Z14
+	VBROADCASTSS     rows_word35bfbe8e<>+0(SB), Z23
+	VFNMADD231PS     Z14, Z15, Z6
+	VFNMADD231PS     Z14, Z16, Z7
+	VFNMADD231PS     Z14, Z17, Z8
+	VFNMADD231PS     Z14, Z18, Z9
+	VFNMADD231PS     Z14, Z19, Z10
+	VFNMADD231PS     Z14, Z20, Z11
+	VFNMADD231PS     Z14, Z21, Z12
+	VFNMADD231PS     Z14, Z22, Z13
+	VCVTPS2PD        192(R8), Z14
+	VADDPD           Z14, Z2, Z2
+	VCVTPS2PD        224(R8), Z14
+	VADDPD           Z14, Z3, Z3
+	VMULPS           Z23, Z15, Z14
+	VSUBPS           Z14, Z6, Z6
+	VMULPS           Z23, Z16, Z14
+	VSUBPS           Z14, Z7, Z7
+	VMULPS           Z23, Z17, Z14
+	VSUBPS           Z14, Z8, Z8
+	VMULPS           Z23, Z18, Z14
+	VSUBPS           Z14, Z9, Z9
+	VMULPS           Z23, Z19, Z14
+	VSUBPS           Z14, Z10, Z10
+	VMULPS           Z23, Z20, Z14
+	VSUBPS           Z14, Z11, Z11
+	VMULPS           Z23, Z21, Z14
+	VSUBPS           Z14, Z12, Z12
+	VMULPS           Z23, Z22, Z14
+	VSUBPS           Z14, Z13, Z13
+	VCVTPS2PD        256(R8), Z14
+	VADDPD           Z14, Z2, Z2
+	VCVTPS2PD        288(R8), Z14
+	VADDPD           Z14, Z3, Z3
+	VBROADCASTSS     rows_word3c083142<>+0(SB), Z14
+	VMULPS           Z14, Z6, Z23
+	VMULPS           Z14, Z7, Z24
+	VMULPS           Z14, Z8, Z25
+	VMULPS           Z14, Z9, Z26
+	VMULPS           Z14, Z10, Z27
+	VMULPS           Z14, Z11, Z28
+	VMULPS           Z14, Z12, Z29
+	VMULPS           Z14, Z13, Z30
+	VCVTPS2PD        320(R8), Z14
+	VADDPD           Z14, Z2, Z2
+	VCVTPS2PD        352(R8), Z14
+	VADDPD           Z14, Z3, Z3
+	VBROADCASTSS     rows_word3d2b94f8<>+0(SB), Z14
+	VADDPS           Z14, Z23, Z23
+	VADDPS           Z14, Z24, Z24
+	VADDPS           Z14, Z25, Z25
+	VADDPS           Z14, Z26, Z26
+	VADDPS           Z14, Z27, Z27
+	VADDPS           Z14, Z28, Z28
+	VADDPS           Z14, Z29, Z29
+	VADDPS           Z14, Z30, Z30
+	VCVTPS2PD        384(R8), Z14
+	VADDPD           Z14, Z2, Z2
+	VCVTPS2PD        416(R8), Z14
+	VADDPD           Z14, Z3, Z3
+	VMULPS           Z6, Z23, Z23
+	VMULPS           Z7, Z24, Z24
+	VMULPS           Z8, Z25, Z25
+	VMULPS           Z9, Z26, Z26
+	VMULPS           Z10, Z27, Z27
+	VMULPS           Z11, Z28, Z28
+	VMULPS           Z12, Z29, Z29
+	VMULPS           Z13, Z30, Z30
+	VBROADCASTSS     rows_word3e2aabd7<>+0(SB), Z14
+	VADDPS           Z14, Z23, Z23
+	VADDPS           Z14, Z24, Z24
+	VADDPS           Z14, Z25, Z25
+	VADDPS           Z14, Z26, Z26
+	VADDPS           Z14, Z27, Z27
+	VADDPS           Z14, Z28, Z28
+	VADDPS           Z14, Z29, Z29
+	VADDPS           Z14, Z30, Z30
+	VCVTPS2PD        448(R8), Z14
+	VADDPD           Z14, Z2, Z2
+	VCVTPS2PD        480(R8), Z14
+	VADDPD           Z14, Z3, Z3
+	VMULPS           Z6, Z23, Z23
+	VMULPS           Z7, Z24, Z24
+	VMULPS           Z8, Z25, Z25
+	VMULPS           Z9, Z26, Z26
+	VMULPS           Z10, Z27, Z27
+	VMULPS           Z11, Z28, Z28
+	VMULPS           Z12, Z29, Z29
+	VMULPS           Z13, Z30, Z30
+	VBROADCASTSS     rows_word3efffefe<>+0(SB), Z14
+	VADDPS           Z14, Z23, Z23
+	VADDPS           Z14, Z24, Z24
+	VADDPS           Z14, Z25, Z25
+	VADDPS           Z14, Z26, Z26
+	VADDPS           Z14, Z27, Z27
+	VADDPS           Z14, Z28, Z28
+	VADDPS           Z14, Z29, Z29
+	VADDPS           Z14, Z30, Z30
+	VADDPD           Z3, Z2, Z2
+	VEXTRACTF64X4    $0x01, Z2, Y14
+	VADDPD           Y14, Y2, Y2
+	VEXTRACTF32X4    $0x01, Y2, X14
+	VADDPD           X14, X2, X2
+	VPERMILPD        $0x01, X2, X14
+	VADDSD           X14, X2, X2
+	VADDSD           X2, X5, X5
+	VMULPS           Z6, Z6, Z14
+	VMULPS           Z23, Z14, Z23
+	VMULPS           Z7, Z7, Z14
+	VMULPS           Z24, Z14, Z24
+	VMULPS           Z8, Z8, Z14
+	VMULPS           Z25, Z14, Z25
+	VMULPS           Z9, Z9, Z14
+	VMULPS           Z26, Z14, Z26
+	VMULPS           Z10, Z10, Z14
+	VMULPS           Z27, Z14, Z27
+	VMULPS           Z11, Z11, Z14
+	VMULPS           Z28, Z14, Z28
+	VMULPS           Z12, Z12, Z14
+	VMULPS           Z29, Z14, Z29
+	VMULPS           Z13, Z13, Z14
+	VMULPS           Z30, Z14, Z30
+	VADDPS           Z6, Z23, Z23
+	VADDPS           Z7, Z24, Z24
+	VADDPS           Z8, Z25, Z25
+	VADDPS           Z9, Z26, Z26
+	VADDPS           Z10, Z27, Z27
+	VADDPS           Z11, Z28, Z28
+	VADDPS           Z12, Z29, Z29
+	VADDPS           Z13, Z30, Z30
+	VBROADCASTSS     rows_word3f800000<>+0(SB), Z6
+	VADDPS           Z6, Z23, Z23
+	VADDPS           Z6, Z24, Z24
+	VADDPS           Z6, Z25, Z25
+	VADDPS           Z6, Z26, Z26
+	VADDPS           Z6, Z27, Z27
+	VADDPS           Z6, Z28, Z28
+	VADDPS           Z6, Z29, Z29
+	VADDPS           Z6, Z30, Z30
+	VSCALEFPS.Z      Z15, Z23, K1, Z23
+	VSCALEFPS.Z      Z16, Z24, K2, Z24
+	VSCALEFPS.Z      Z17, Z25, K3, Z25
+	VSCALEFPS.Z      Z18, Z26, K4, Z26
+	VSCALEFPS.Z      Z19, Z27, K5, Z27
+	VSCALEFPS.Z      Z20, Z28, K6, Z28
+	VSCALEFPS.Z      Z21, Z29, K7, Z29
+	VMOVUPS          448(CX)(SI*4), Z14
+	VSUBPS           Z4, Z14, Z14
+	VCMPPS.BCST      $0x05, rows_wordc2ae999a<>+0(SB), Z14, K1
+	VSCALEFPS.Z      Z22, Z30, K1, Z30
+	VCMPPS           $0x04, (CX)(SI*4), Z0, K1
+	VMAXPS.Z         Z23, Z1, K1, Z23
+	VMOVUPS          Z23, (AX)(SI*4)
+	VCMPPS           $0x04, 64(CX)(SI*4), Z0, K1
+	VMAXPS.Z         Z24, Z1, K1, Z24
+	VMOVUPS          Z24, 64(AX)(SI*4)
+	VCMPPS           $0x04, 128(CX)(SI*4), Z0, K1
+	VMAXPS.Z         Z25, Z1, K1, Z25
+	VMOVUPS          Z25, 128(AX)(SI*4)
+	VCMPPS           $0x04, 192(CX)(SI*4), Z0, K1
+	VMAXPS.Z         Z26, Z1, K1, Z26
+	VMOVUPS          Z26, 192(AX)(SI*4)
+	VCMPPS           $0x04, 256(CX)(SI*4), Z0, K1
+	VMAXPS.Z         Z27, Z1, K1, Z27
+	VMOVUPS          Z27, 256(AX)(SI*4)
+	VCMPPS           $0x04, 320(CX)(SI*4), Z0, K1
+	VMAXPS.Z         Z28, Z1, K1, Z28
+	VMOVUPS          Z28, 320(AX)(SI*4)
+	VCMPPS           $0x04, 384(CX)(SI*4), Z0, K1
+	VMAXPS.Z         Z29, Z1, K1, Z29
+	VMOVUPS          Z29, 384(AX)(SI*4)
+	VCMPPS           $0x04, 448(CX)(SI*4), Z0, K1
+	VMAXPS.Z         Z30, Z1, K1, Z30
+	VMOVUPS          Z30, 448(AX)(SI*4)
+	LEAQ             (AX)(SI*4), R8
+	ADDQ             $+128, SI
+	CMPQ             SI, DI
+	JL               whole6
+	VPXORD           Z2, Z2, Z2
+	VCVTPS2PD        (R8), Z6
+	VADDPD           Z6, Z2, Z2
+	VPXORD           Z3, Z3, Z3
+	VCVTPS2PD        32(R8), Z6
+	VADDPD           Z6, Z3, Z3
+	VCVTPS2PD        64(R8), Z6
+	VADDPD           Z6, Z2, Z2
+	VCVTPS2PD        96(R8), Z6
+	VADDPD           Z6, Z3, Z3
+	VCVTPS2PD        128(R8), Z6
+	VADDPD           Z6, Z2, Z2
+	VCVTPS2PD        160(R8), Z6
+	VADDPD           Z6, Z3, Z3
+	VCVTPS2PD        192(R8), Z6
+	VADDPD           Z6, Z2, Z2
+	VCVTPS2PD        224(R8), Z6
+	VADDPD           Z6, Z3, Z3
+	VCVTPS2PD        256(R8), Z6
+	VADDPD           Z6, Z2, Z2
+	VCVTPS2PD        288(R8), Z6
+	VADDPD           Z6, Z3, Z3
+	VCVTPS2PD        320(R8), Z6
+	VADDPD           Z6, Z2, Z2
+	VCVTPS2PD        352(R8), Z6
+	VADDPD           Z6, Z3, Z3
+	VCVTPS2PD        384(R8), Z6
+	VADDPD           Z6, Z2, Z2
+	VCVTPS2PD        416(R8), Z6
+	VADDPD           Z6, Z3, Z3
+	VCVTPS2PD        448(R8), Z6
+	VADDPD           Z6, Z2, Z2
+	VCVTPS2PD        480(R8), Z6
+	VADDPD           Z6, Z3, Z3
+	VADDPD           Z3, Z2, Z2
+	VEXTRACTF64X4    $0x01, Z2, Y6
+	VADDPD           Y6, Y2, Y2
+	VEXTRACTF32X4    $0x01, Y2, X6
+	VADDPD           X6, X2, X2
+	VPERMILPD        $0x01, X2, X6
+	VADDSD           X6, X2, X2
+	VADDSD           X2, X5, X5
 
 last7:
 	CMPQ    SI, DX
@@ -2827,290 +2827,290 @@ row:
 	LEAQ         rows_zeros<>+0(SB), R10
 
 whole12:
-	VMOVUPS       (CX)(R8*4), Z6
-	VSUBPS        Z4, Z6, Z6
-	VMOVUPS       64(CX)(R8*4), Z7
-	VSUBPS        Z4, Z7, Z7
-	VMOVUPS       128(CX)(R8*4), Z8
-	VSUBPS        Z4, Z8, Z8
-	VMOVUPS       192(CX)(R8*4), Z9
-	VSUBPS        Z4, Z9, Z9
-	VMOVUPS       256(CX)(R8*4), Z10
-	VSUBPS        Z4, Z10, Z10
-	VMOVUPS       320(CX)(R8*4), Z11
-	VSUBPS        Z4, Z11, Z11
-	VMOVUPS       384(CX)(R8*4), Z12
-	VSUBPS        Z4, Z12, Z12
-	VMOVUPS       448(CX)(R8*4), Z13
-	VSUBPS        Z4, Z13, Z13
-	VBROADCASTSS  rows_wordc2ae999a<>+0(SB), Z21
-	VBROADCASTSS  rows_word3fb8aa3b<>+0(SB), Z14
-	VCMPPS        $0x05, Z21, Z6, K1
-	VMULPS        Z14, Z6, Z15
-	VCMPPS        $0x05, Z21, Z7, K2
-	VMULPS        Z14, Z7, Z16
-	VCMPPS        $0x05, Z21, Z8, K3
-	VMULPS        Z14, Z8, Z17
-	VCMPPS        $0x05, Z21, Z9, K4
-	VMULPS        Z14, Z9, Z18
-	VCMPPS        $0x05, Z21, Z10, K5
-	VMULPS        Z14, Z10, Z19
-	VCMPPS        $0x05, Z21, Z11, K6
-	VMULPS        Z14, Z11, Z20
-	VCMPPS        $0x05, Z21, Z12, K7
-	VMULPS        Z14, Z12, Z21
-	VMULPS        Z14, Z13, Z22
-	VPXORD        Z2, Z2, Z2
-	VCVTPS2PD     (R10), Z14
-	VADDPD        Z14, Z2, Z2
-	VPXORD        Z3, Z3, Z3
-	VCVTPS2PD     32(R10), Z14
-	VADDPD        Z14, Z3, Z3
-	VBROADCASTSS  rows_word4b40007f<>+0(SB), Z14
-	VADDPS        Z14, Z15, Z15
-	VADDPS        Z14, Z16, Z16
-	VADDPS        Z14, Z17, Z17
-	VADDPS        Z14, Z18, Z18
-	VADDPS        Z14, Z19, Z19
-	VADDPS        Z14, Z20, Z20
-	VADDPS        Z14, Z21, Z21
-	VADDPS        Z14, Z22, Z22
-	VCVTPS2PD     64(R10), Z23
-	VADDPD        Z23, Z2, Z2
-	VCVTPS2PD     96(R10), Z23
-	VADDPD        Z23, Z3, Z3
-	VSUBPS        Z14, Z15, Z15
-	VSUBPS        Z14, Z16, Z16
-	VSUBPS        Z14, Z17, Z17
-	VSUBPS        Z14, Z18, Z18
-	VSUBPS        Z14, Z19, Z19
-	VSUBPS        Z14, Z20, Z20
-	VSUBPS        Z14, Z21, Z21
-	VSUBPS        Z14, Z22, Z22
-	VCVTPS2PD     128(R10), Z14
-	VADDPD        Z14, Z2, Z2
-	VCVTPS2PD     160(R10), Z14
-	VADDPD        Z14, Z3, Z3
-	VBROADCASTSS  rows_word3f317200<>+0(SB), Z14
-	VBROADCASTSS  rows_word35bfbe8e<>+0(SB), Z23
-	VFNMADD231PS  Z14, Z15, Z6
-	VFNMADD231PS  Z14, Z16, Z7
-	VFNMADD231PS  Z14, Z17, Z8
-	VFNMADD231PS  Z14, Z18, Z9
-	VFNMADD231PS  Z14, Z19, Z10
-	VFNMADD231PS  Z14, Z20, Z11
-	VFNMADD231PS  Z14, Z21, Z12
-	VFNMADD231PS  Z14, Z22, Z13
-	VCVTPS2PD     192(R10), Z14
-	VADDPD        Z14, Z2, Z2
-	VCVTPS2PD     224(R10), Z14
-	VADDPD        Z14, Z3, Z3
-	VMULPS        Z23, Z15, Z14
-	VSUBPS        Z14, Z6, Z6
-	VMULPS        Z23, Z16, Z14
-	VSUBPS        Z14, Z7, Z7
-	VMULPS        Z23, Z17, Z14
-	VSUBPS        Z14, Z8, Z8
-	VMULPS        Z23, Z18, Z14
-	VSUBPS        Z14, Z9, Z9
-	VMULPS        Z23, Z19, Z14
-	VSUBPS        Z14, Z10, Z10
-	VMULPS        Z23, Z20, Z14
-	VSUBPS        Z14, Z11, Z11
-	VMULPS        Z23, Z21, Z14
-	VSUBPS        Z14, Z12, Z12
-	VMULPS        Z23, Z22, Z14
-	VSUBPS        Z14, Z13, Z13
-	VCVTPS2PD     256(R10), Z14
-	VADDPD        Z14, Z2, Z2
-	VCVTPS2PD     288(R10), Z14
-	VADDPD        Z14, Z3, Z3
-	VBROADCASTSS  rows_word3c083142<>+0(SB), Z14
-	VMULPS        Z14, Z6, Z23
-	VMULPS        Z14, Z7, Z24
-	VMULPS        Z14, Z8, Z25
-	VMULPS        Z14, Z9, Z26
-	VMULPS        Z14, Z10, Z27
-	VMULPS        Z14, Z11, Z28
-	VMULPS        Z14, Z12, Z29
-	VMULPS        Z14, Z13, Z30
-	VCVTPS2PD     320(R10), Z14
-	VADDPD        Z14, Z2, Z2
-	VCVTPS2PD     352(R10), Z14
-	VADDPD        Z14, Z3, Z3
-	VBROADCASTSS  rows_word3d2b94f8<>+0(SB), Z14
-	VADDPS        Z14, Z23, Z23
-	VADDPS        Z14, Z24, Z24
-	VADDPS        Z14, Z25, Z25
-	VADDPS        Z14, Z26, Z26
-	VADDPS        Z14, Z27, Z27
-	VADDPS        Z14, Z28, Z28
-	VADDPS        Z14, Z29, Z29
-	VADDPS        Z14, Z30, Z30
-	VCVTPS2PD     384(R10), Z14
-	VADDPD        Z14, Z2, Z2
-	VCVTPS2PD     416(R10), Z14
-	VADDPD        Z14, Z3, Z3
-	VMULPS        Z6, Z23, Z23
-	VMULPS        Z7, Z24, Z24
-	VMULPS        Z8, Z25, Z25
-	VMULPS        Z9, Z26, Z26
-	VMULPS        Z10, Z27, Z27
-	VMULPS        Z11, Z28, Z28
-	VMULPS        Z12, Z29, Z29
-	VMULPS        Z13, Z30, Z30
-	VBROADCASTSS  rows_word3e2aabd7<>+0(SB), Z14
-	VADDPS        Z14, Z23, Z23
-	VADDPS        Z14, Z24, Z24
-	VADDPS        Z14, Z25, Z25
-	VADDPS        Z14, Z26, Z26
-	VADDPS        Z14, Z27, Z27
-	VADDPS        Z14, Z28, Z28
-	VADDPS        Z14, Z29, Z29
-	VADDPS        Z14, Z30, Z30
-	VCVTPS2PD     448(R10), Z14
-	VADDPD        Z14, Z2, Z2
-	VCVTPS2PD     480(R10), Z14
-	VADDPD        Z14, Z3, Z3
-	VMULPS        Z6, Z23, Z23
-	VMULPS        Z7, Z24, Z24
-	VMULPS        Z8, Z25, Z25
-	VMULPS        Z9, Z26, Z26
-	VMULPS        Z10, Z27, Z27
-	VMULPS        Z11, Z28, Z28
-	VMULPS        Z12, Z29, Z29
-	VMULPS        Z13, Z30, Z30
-	VBROADCASTSS  rows_word3efffefe<>+0(SB), Z14
-	VADDPS        Z14, Z23, Z23
-	VADDPS        Z14, Z24, Z24
-	VADDPS        Z14, Z25, Z25
-	VADDPS        Z14, Z26, Z26
-	VADDPS        Z14, Z27, Z27
-	VADDPS        Z14, Z28, Z28
-	VADDPS        Z14, Z29, Z29
-	VADDPS        Z14, Z30, Z30
-	VADDPD        Z3, Z2, Z2
-	VEXTRACTF64X4 $0x01, Z2, Y14
-	VADDPD        Y14, Y2, Y2
-	VEXTRACTF32X4 $0x01, Y2, X14
-	VADDPD        X14, X2, X2
-	VPERMILPD     $0x01, X2, X14
-	VADDSD        X14, X2, X2
-	VADDSD        X2, X5, X5
-	VMULPS        Z6, Z6, Z14
-	VMULPS        Z23, Z14, Z23
-	VMULPS        Z7, Z7, Z14
-	VMULPS        Z24, Z14, Z24
-	VMULPS        Z8, Z8, Z14
-	VMULPS        Z25, Z14, Z25
-	VMULPS        Z9, Z9, Z14
-	VMULPS        Z26, Z14, Z26
-	VMULPS        Z10, Z10, Z14
-	VMULPS        Z27, Z14, Z27
-	VMULPS        Z11, Z11, Z14
-	VMULPS        Z28, Z14, Z28
-	VMULPS        Z12, Z12, Z14
-	VMULPS        Z29, Z14, Z29
-	VMULPS        Z13, Z13, Z14
-	VMULPS        Z30, Z14, Z30
-	VADDPS        Z6, Z23, Z23
-	VADDPS        Z7, Z24, Z24
-	VADDPS        Z8, Z25, Z25
-	VADDPS        Z9, Z26, Z26
-	VADDPS        Z10, Z27, Z27
-	VADDPS        Z11, Z28, Z28
-	VADDPS        Z12, Z29, Z29
-	VADDPS        Z13, Z30, Z30
-	VBROADCASTSS  rows_word3f800000<>+0(SB), Z6
-	VADDPS        Z6, Z23, Z23
-	VADDPS        Z6, Z24, Z24
-	VADDPS        Z6, Z25, Z25
-	VADDPS        Z6, Z26, Z26
-	VADDPS        Z6, Z27, Z27
-	VADDPS        Z6, Z28, Z28
-	VADDPS        Z6, Z29, Z29
-	VADDPS        Z6, Z30, Z30
-	VSCALEFPS.Z   Z15, Z23, K1, Z23
-	VSCALEFPS.Z   Z16, Z24, K2, Z24
-	VSCALEFPS.Z   Z17, Z25, K3, Z25
-	VSCALEFPS.Z   Z18, Z26, K4, Z26
-	VSCALEFPS.Z   Z19, Z27, K5, Z27
-	VSCALEFPS.Z   Z20, Z28, K6, Z28
-	VSCALEFPS.Z   Z21, Z29, K7, Z29
-	VMOVUPS       448(CX)(R8*4), Z14
-	VSUBPS        Z4, Z14, Z14
-	VCMPPS.BCST   $0x05, rows_wordc2ae999a<>+0(SB), Z14, K1
-	VSCALEFPS.Z   Z22, Z30, K1, Z30
-	VCMPPS        $0x04, (CX)(R8*4), Z0, K1
-	VMAXPS.Z      Z23, Z1, K1, Z23
-	VMOVUPS       Z23, (AX)(R8*4)
-	VCMPPS        $0x04, 64(CX)(R8*4), Z0, K1
-	VMAXPS.Z      Z24, Z1, K1, Z24
-	VMOVUPS       Z24, 64(AX)(R8*4)
-	VCMPPS        $0x04, 128(CX)(R8*4), Z0, K1
-	VMAXPS.Z      Z25, Z1, K1, Z25
-	VMOVUPS       Z25, 128(AX)(R8*4)
-	VCMPPS        $0x04, 192(CX)(R8*4), Z0, K1
-	VMAXPS.Z      Z26, Z1, K1, Z26
-	VMOVUPS       Z26, 192(AX)(R8*4)
-	VCMPPS        $0x04, 256(CX)(R8*4), Z0, K1
-	VMAXPS.Z      Z27, Z1, K1, Z27
-	VMOVUPS       Z27, 256(AX)(R8*4)
-	VCMPPS        $0x04, 320(CX)(R8*4), Z0, K1
-	VMAXPS.Z      Z28, Z1, K1, Z28
-	VMOVUPS       Z28, 320(AX)(R8*4)
-	VCMPPS        $0x04, 384(CX)(R8*4), Z0, K1
-	VMAXPS.Z      Z29, Z1, K1, Z29
-	VMOVUPS       Z29, 384(AX)(R8*4)
-	VCMPPS        $0x04, 448(CX)(R8*4), Z0, K1
-	VMAXPS.Z      Z30, Z1, K1, Z30
-	VMOVUPS       Z30, 448(AX)(R8*4)
-	LEAQ          (AX)(R8*4), R10
-	ADDQ          $+128, R8
-	CMPQ          R8, R9
-	JL            whole12
-	VPXORD        Z2, Z2, Z2
-	VCVTPS2PD     (R10), Z6
-	VADDPD        Z6, Z2, Z2
-	VPXORD        Z3, Z3, Z3
-	VCVTPS2PD     32(R10), Z6
-	VADDPD        Z6, Z3, Z3
-	VCVTPS2PD     64(R10), Z6
-	VADDPD        Z6, Z2, Z2
-	VCVTPS2PD     96(R10), Z6
-	VADDPD        Z6, Z3, Z3
-	VCVTPS2PD     128(R10), Z6
-	VADDPD        Z6, Z2, Z2
-	VCVTPS2PD     160(R10), Z6
-	VADDPD        Z6, Z3, Z3
-	VCVTPS2PD     192(R10), Z6
-	VADDPD        Z6, Z2, Z2
-	VCVTPS2PD     224(R10), Z6
-	VADDPD        Z6, Z3, Z3
-	VCVTPS2PD     256(R10), Z6
-	VADDPD        Z6, Z2, Z2
-	VCVTPS2PD     288(R10), Z6
-	VADDPD        Z6, Z3, Z3
-	VCVTPS2PD     320(R10), Z6
-	VADDPD        Z6, Z2, Z2
-	VCVTPS2PD     352(R10), Z6
-	VADDPD        Z6, Z3, Z3
-	VCVTPS2PD     384(R10), Z6
-	VADDPD        Z6, Z2, Z2
-	VCVTPS2PD     416(R10), Z6
-	VADDPD        Z6, Z3, Z3
-	VCVTPS2PD     448(R10), Z6
-	VADDPD        Z6, Z2, Z2
-	VCVTPS2PD     480(R10), Z6
-	VADDPD        Z6, Z3, Z3
-	VADDPD        Z3, Z2, Z2
-	VEXTRACTF64X4 $0x01, Z2, Y6
-	VADDPD        Y6, Y2, Y2
-	VEXTRACTF32X4 $0x01, Y2, X6
-	VADDPD        X6, X2, X2
-	VPERMILPD     $0x01, X2, X6
-	VADDSD        X6, X2, X2
-	VADDSD        X2, X5, X5
+	VMOVUPS          (CX)(R8*4), Z6
+	VFMSUB132PS.BCST rows_word3f800000<>+0(SB), Z4, Z6
+	VMOVUPS          64(CX)(R8*4), Z7
+	VFMSUB132PS.BCST rows_word3f800000<>+0(SB), Z4, Z7
+	VMOVUPS          128(CX)(R8*4), Z8
+	VFMSUB132PS.BCST rows_word3f800000<>+0(SB), Z4, Z8
+	VMOVUPS          192(CX)(R8*4), Z9
+	VFMSUB132PS.BCST rows_word3f800000<>+0(SB), Z4, Z9
+	VMOVUPS          256(CX)(R8*4), Z10
+	VFMSUB132PS.BCST rows_word3f800000<>+0(SB), Z4, Z10
+	VMOVUPS          320(CX)(R8*4), Z11
+	VFMSUB132PS.BCST rows_word3f800000<>+0(SB), Z4, Z11
+	VMOVUPS          384(CX)(R8*4), Z12
+	VFMSUB132PS.BCST rows_word3f800000<>+0(SB), Z4, Z12
+	VMOVUPS          448(CX)(R8*4), Z13
+	VFMSUB132PS.BCST rows_word3f800000<>+0(SB), Z4, Z13
+	VBROADCASTSS     rows_wordc2ae999a<>+0(SB), Z21
+	VBROADCASTSS     rows_word3fb8aa3b<>+0(SB), Z14
+	VCMPPS           $0x05, Z21, Z6, K1
+	VMULPS           Z14, Z6, Z15
+	VCMPPS           $0x05, Z21, Z7, K2
+	VMULPS           Z14, Z7, Z16
+	VCMPPS           $0x05, Z21, Z8, K3
+	VMULPS           Z14, Z8, Z17
+	VCMPPS           $0x05, Z21, Z9, K4
+	VMULPS           Z14, Z9, Z18
+	VCMPPS           $0x05, Z21, Z10, K5
+	VMULPS           Z14, Z10, Z19
+	VCMPPS           $0x05, Z21, Z11, K6
+	VMULPS           Z14, Z11, Z20
+	VCMPPS           $0x05, Z21, Z12, K7
+	VMULPS           Z14, Z12, Z21
+	VMULPS           Z14, Z13, Z22
+	VPXORD           Z2, Z2, Z2
+	VCVTPS2PD        (R10), Z14
+	VADDPD           Z14, Z2, Z2
+	VPXORD           Z3, Z3, Z3
+	VCVTPS2PD        32(R10), Z14
+	VADDPD           Z14, Z3, Z3
+	VBROADCASTSS     rows_word4b40007f<>+0(SB), Z14
+	VADDPS           Z14, Z15, Z15
+	VADDPS           Z14, Z16, Z16
+	VADDPS           Z14, Z17, Z17
+	VADDPS           Z14, Z18, Z18
+	VADDPS           Z14, Z19, Z19
+	VADDPS           Z14, Z20, Z20
+	VADDPS           Z14, Z21, Z21
+	VADDPS           Z14, Z22, Z22
+	VCVTPS2PD        64(R10), Z23
+	VADDPD           Z23, Z2, Z2
+	VCVTPS2PD        96(R10), Z23
+	VADDPD           Z23, Z3, Z3
+	VSUBPS           Z14, Z15, Z15
+	VSUBPS           Z14, Z16, Z16
+	VSUBPS           Z14, Z17, Z17
+	VSUBPS           Z14, Z18, Z18
+	VSUBPS           Z14, Z19, Z19
+	VSUBPS           Z14, Z20, Z20
+	VSUBPS           Z14, Z21, Z21
+	VSUBPS           Z14, Z22, Z22
+	VCVTPS2PD        128(R10), Z14
+	VADDPD           Z14, Z2, Z2
+	VCVTPS2PD        160(R10), Z14
+	VADDPD           Z14, Z3, Z3
+	VBROADCASTSS     rows_word3f317200<>+0(SB), Z14
+	VBROADCASTSS     rows_word35bfbe8e<>+0(SB), Z23
+	VFNMADD231PS     Z14, Z15, Z6
+	VFNMADD231PS     Z14, Z16, Z7
+	VFNMADD231PS     Z14, Z17, Z8
+	VFNMADD231PS     Z14, Z18, Z9
+	VFNMADD231PS     Z14, Z19, Z10
+	VFNMADD231PS     Z14, Z20, Z11
+	VFNMADD231PS     Z14, Z21, Z12
+	VFNMADD231PS     Z14, Z22, Z13
+	VCVTPS2PD        192(R10), Z14
+	VADDPD           Z14, Z2, Z2
+	VCVTPS2PD        224(R10), Z14
+	VADDPD           Z14, Z3, Z3
+	VMULPS           Z23, Z15, Z14
+	VSUBPS           Z14, Z6, Z6
+	VMULPS           Z23, Z16, Z14
+	VSUBPS           Z14, Z7, Z7
+	VMULPS           Z23, Z17, Z14
+	VSUBPS           Z14, Z8, Z8
+	VMULPS           Z23, Z18, Z14
+	VSUBPS           Z14, Z9, Z9
+	VMULPS           Z23, Z19, Z14
+	VSUBPS           Z14, Z10, Z10
+	VMULPS           Z23, Z20, Z14
+	VSUBPS           Z14, Z11, Z11
+	VMULPS           Z23, Z21, Z14
+	VSUBPS           Z14, Z12, Z12
+	VMULPS           Z23, Z22, Z14
+	VSUBPS           Z14, Z13, Z13
+	VCVTPS2PD        256(R10), Z14
+	VADDPD           Z14, Z2, Z2
+	VCVTPS2PD        288(R10), Z14
+	VADDPD           Z14, Z3, Z3
+	VBROADCASTSS     rows_word3c083142<>+0(SB), Z14
+	VMULPS           Z14, Z6, Z23
+	VMULPS           Z14, Z7, Z24
+	VMULPS           Z14, Z8, Z25
+	VMULPS           Z14, Z9, Z26
+	VMULPS           Z14, Z10, Z27
+	VMULPS           Z14, Z11, Z28
+	VMULPS           Z14, Z12, Z29
+	VMULPS           Z14, Z13, Z30
+	VCVTPS2PD        320(R10), Z14
+	VADDPD           Z14, Z2, Z2
+	VCVTPS2PD        352(R10), Z14
+	VADDPD           Z14, Z3, Z3
+	VBROADCASTSS     rows_word3d2b94f8<>+0(SB), Z14
+	VADDPS           Z14, Z23, Z23
+	VADDPS           Z14, Z24, Z24
+	VADDPS           Z14, Z25, Z25
+	VADDPS           Z14, Z26, Z26
+	VADDPS           Z14, Z27, Z27
+	VADDPS           Z14, Z28, Z28
+	VADDPS           Z14, Z29, Z29
+	VADDPS           Z14, Z30, Z30
+	VCVTPS2PD        384(R10), Z14
+	VADDPD           Z14, Z2, Z2
+	VCVTPS2PD        416(R10), Z14
+	VADDPD           Z14, Z3, Z3
+	VMULPS           Z6, Z23, Z23
+	VMULPS           Z7, Z24, Z24
+	VMULPS           Z8, Z25, Z25
+	VMULPS           Z9, Z26, Z26
+	VMULPS           Z10, Z27, Z27
+	VMULPS           Z11, Z28, Z28
+	VMULPS           Z12, Z29, Z29
+	VMULPS           Z13, Z30, Z30
+	VBROADCASTSS     rows_word3e2aabd7<>+0(SB), Z14
+	VADDPS           Z14, Z23, Z23
+	VADDPS           Z14, Z24, Z24
+	VADDPS           Z14, Z25, Z25
+	VADDPS           Z14, Z26, Z26
+	VADDPS           Z14, Z27, Z27
+	VADDPS           Z14, Z28, Z28
+	VADDPS           Z14, Z29, Z29
+	VADDPS           Z14, Z30, Z30
+	VCVTPS2PD        448(R10), Z14
+	VADDPD           Z14, Z2, Z2
+	VCVTPS2PD        480(R10), Z14
+	VADDPD           Z14, Z3, Z3
+	VMULPS           Z6, Z23, Z23
+	VMULPS           Z7, Z24, Z24
+	VMULPS           Z8, Z25, Z25
+	VMULPS           Z9, Z26, Z26
+	VMULPS           Z10, Z27, Z27
+	VMULPS           Z11, Z28, Z28
+	VMULPS           Z12, Z29, Z29
+	VMULPS           Z13, Z30, Z30
+	VBROADCASTSS     rows_word3efffefe<>+0(SB), Z14
+	VADDPS           Z14, Z23, Z23
+	VADDPS           Z14, Z24, Z24
+	VADDPS           Z14, Z25, Z25
+	VADDPS           Z14, Z26, Z26
+	VADDPS           Z14, Z27, Z27
+	VADDPS           Z14, Z28, Z28
+	VADDPS           Z14, Z29, Z29
+	VADDPS           Z14, Z30, Z30
+	VADDPD           Z3, Z2, Z2
+	VEXTRACTF64X4    $0x01, Z2, Y14
+	VADDPD           Y14, Y2, Y2
+	VEXTRACTF32X4    $0x01, Y2, X14
+	VADDPD           X14, X2, X2
+	VPERMILPD        $0x01, X2, X14
+	VADDSD           X14, X2, X2
+	VADDSD           X2, X5, X5
+	VMULPS           Z6, Z6, Z14
+	VMULPS           Z23, Z14, Z23
+	VMULPS           Z7, Z7, Z14
+	VMULPS           Z24, Z14, Z24
+	VMULPS           Z8, Z8, Z14
+	VMULPS           Z25, Z14, Z25
+	VMULPS           Z9, Z9, Z14
+	VMULPS           Z26, Z14, Z26
+	VMULPS           Z10, Z10, Z14
+	VMULPS           Z27, Z14, Z27
+	VMULPS           Z11, Z11, Z14
+	VMULPS           Z28, Z14, Z28
+	VMULPS           Z12, Z12, Z14
+	VMULPS           Z29, Z14, Z29
+	VMULPS           Z13, Z13, Z14
+	VMULPS           Z30, Z14, Z30
+	VADDPS           Z6, Z23, Z23
+	VADDPS           Z7, Z24, Z24
+	VADDPS           Z8, Z25, Z25
+	VADDPS           Z9, Z26, Z26
+	VADDPS           Z10, Z27, Z27
+	VADDPS           Z11, Z28, Z28
+	VADDPS           Z12, Z29, Z29
+	VADDPS           Z13, Z30, Z30
+	VBROADCASTSS     rows_word3f800000<>+0(SB), Z6
+	VADDPS           Z6, Z23, Z23
+	VADDPS           Z6, Z24, Z24
+	VADDPS           Z6, Z25, Z25
+	VADDPS           Z6, Z26, Z26
+	VADDPS           Z6, Z27, Z27
+	VADDPS           Z6, Z28, Z28
+	VADDPS           Z6, Z29, Z29
+	VADDPS           Z6, Z30, Z30
+	VSCALEFPS.Z      Z15, Z23, K1, Z23
+	VSCALEFPS.Z      Z16, Z24, K2, Z24
+	VSCALEFPS.Z      Z17, Z25, K3, Z25
+	VSCALEFPS.Z      Z18, Z26, K4, Z26
+	VSCALEFPS.Z      Z19, Z27, K5, Z27
+	VSCALEFPS.Z      Z20, Z28, K6, Z28
+	VSCALEFPS.Z      Z21, Z29, K7, Z29
+	VMOVUPS          448(CX)(R8*4), Z14
+	VSUBPS           Z4, Z14, Z14
+	VCMPPS.BCST      $0x05, rows_wordc2ae999a<>+0(SB), Z14, K1
+	VSCALEFPS.Z      Z22, Z30, K1, Z30
+	VCMPPS           $0x04, (CX)(R8*4), Z0, K1
+	VMAXPS.Z         Z23, Z1, K1, Z23
+	VMOVUPS          Z23, (AX)(R8*4)
+	VCMPPS           $0x04, 64(CX)(R8*4), Z0, K1
+	VMAXPS.Z         Z24, Z1, K1, Z24
+	VMOVUPS          Z24, 64(AX)(R8*4)
+	VCMPPS           $0x04, 128(CX)(R8*4), Z0, K1
+	VMAXPS.Z         Z25, Z1, K1, Z25
+	VMOVUPS          Z25, 128(AX)(R8*4)
+	VCMPPS           $0x04, 192(CX)(R8*4), Z0, K1
+	VMAXPS.Z         Z26, Z1, K1, Z26
+	VMOVUPS          Z26, 192(AX)(R8*4)
+	VCMPPS           $0x04, 256(CX)(R8*4), Z0, K1
+	VMAXPS.Z         Z27, Z1, K1, Z27
+	VMOVUPS          Z27, 256(AX)(R8*4)
+	VCMPPS           $0x04, 320(CX)(R8*4), Z0, K1
+	VMAXPS.Z         Z28, Z1, K1, Z28
+	VMOVUPS          Z28, 320(AX)(R8*4)
+	VCMPPS           $0x04, 384(CX)(R8*4), Z0, K1
+	VMAXPS.Z         Z29, Z1, K1, Z29
+	VMOVUPS          Z29, 384(AX)(R8*4)
+	VCMPPS           $0x04, 448(CX)(R8*4), Z0, K1
+	VMAXPS.Z         Z30, Z1, K1, Z30
+	VMOVUPS          Z30, 448(AX)(R8*4)
+	LEAQ             (AX)(R8*4), R10
+	ADDQ             $+128, R8
+	CMPQ             R8, R9
+	JL               whole12
+	VPXORD           Z2, Z2, Z2
+	VCVTPS2PD        (R10), Z6
+	VADDPD           Z6, Z2, Z2
+	VPXORD           Z3, Z3, Z3
+	VCVTPS2PD        32(R10), Z6
+	VADDPD           Z6, Z3, Z3
+	VCVTPS2PD        64(R10), Z6
+	VADDPD           Z6, Z2, Z2
+	VCVTPS2PD        96(R10), Z6
+	VADDPD           Z6, Z3, Z3
+	VCVTPS2PD        128(R10), Z6
+	VADDPD           Z6, Z2, Z2
+	VCVTPS2PD        160(R10), Z6
+	VADDPD           Z6, Z3, Z3
+	VCVTPS2PD        192(R10), Z6
+	VADDPD           Z6, Z2, Z2
+	VCVTPS2PD        224(R10), Z6
+	VADDPD           Z6, Z3, Z3
+	VCVTPS2PD        256(R10), Z6
+	VADDPD           Z6, Z2, Z2
+	VCVTPS2PD        288(R10), Z6
+	VADDPD           Z6, Z3, Z3
+	VCVTPS2PD        320(R10), Z6
+	VADDPD           Z6, Z2, Z2
+	VCVTPS2PD        352(R10), Z6
+	VADDPD           Z6, Z3, Z3
+	VCVTPS2PD        384(R10), Z6
+	VADDPD           Z6, Z2, Z2
+	VCVTPS2PD        416(R10), Z6
+	VADDPD           Z6, Z3, Z3
+	VCVTPS2PD        448(R10), Z6
+	VADDPD           Z6, Z2, Z2
+	VCVTPS2PD        480(R10), Z6
+	VADDPD           Z6, Z3, Z3
+	VADDPD           Z3, Z2, Z2
+	VEXTRACTF64X4    $0x01, Z2, Y6
+	VADDPD           Y6, Y2, Y2
+	VEXTRACTF32X4    $0x01, Y2, X6
+	VADDPD           X6, X2, X2
+	VPERMILPD        $0x01, X2, X6
+	VADDSD           X6, X2, X2
+	VADDSD           X2, X5, X5
 
 last13:
 	CMPQ    R8, DX

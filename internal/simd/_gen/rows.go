@@ -330,7 +330,7 @@ func (k *kernel) wholes(s *weightState, p, w, i, n reg.GPVirtual, m, total reg.V
 	for j := range x {
 		x[j] = k.vec()
 		k.VMOVUPS(at(w, i, 64*j), x[j])
-		k.VSUBPS(m, x[j], x[j])
+		k.VFMSUB132PS_BCST(s.exp.one, m, x[j])
 	}
 	e := k.exps(s.exp, x, func(t reg.VecVirtual) {
 		k.VMOVUPS(at(w, i, 64*7), t)
