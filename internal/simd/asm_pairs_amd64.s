@@ -295,66 +295,70 @@ loop:
 	VSHUFPS      $0xdd, Y1, Y0, Y0
 	VMAXPS       Y2, Y0, Y1
 	VMINPS       Y2, Y0, Y3
-	VCMPPS       $0x07, Y2, Y0, Y4
-	VANDPS       pairs_const7fffffff<>+0(SB), Y1, Y5
-	VCMPPS       $0x01, pairs_const7f800000<>+0(SB), Y5, Y5
-	VANDPS       Y4, Y5, Y5
-	VMOVMSKPS    Y5, BX
+	VCMPPS       $0x07, Y2, Y0, Y0
+	VANDPS       pairs_const7fffffff<>+0(SB), Y1, Y2
+	VCMPPS       $0x01, pairs_const7f800000<>+0(SB), Y2, Y2
+	VANDPS       Y0, Y2, Y2
+	VMOVMSKPS    Y2, BX
 	CMPL         BX, $+255
 	JNE          end
-	VSUBPS       Y1, Y3, Y1
-	VMOVUPS      pairs_constc2ae999a<>+0(SB), Y3
-	VMAXPS       Y1, Y3, Y3
-	VCMPPS       $0x05, pairs_constc2ae999a<>+0(SB), Y1, Y4
-	VMULPS       pairs_const3fb8aa3b<>+0(SB), Y3, Y1
-	VADDPS       pairs_const4b40007f<>+0(SB), Y1, Y1
-	VSUBPS       pairs_const4b40007f<>+0(SB), Y1, Y5
-	VFNMADD231PS pairs_const3f317200<>+0(SB), Y5, Y3
-	VMULPS       pairs_const35bfbe8e<>+0(SB), Y5, Y5
-	VSUBPS       Y5, Y3, Y3
-	VMULPS       pairs_const3c083142<>+0(SB), Y3, Y5
-	VADDPS       pairs_const3d2b94f8<>+0(SB), Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VADDPS       pairs_const3e2aabd7<>+0(SB), Y5, Y5
-	VMULPS       Y3, Y5, Y5
-	VADDPS       pairs_const3efffefe<>+0(SB), Y5, Y5
-	VMULPS       Y3, Y3, Y6
-	VMULPS       Y5, Y6, Y5
-	VADDPS       Y3, Y5, Y5
-	VADDPS       pairs_const3f800000<>+0(SB), Y5, Y5
-	VPSLLD       $0x17, Y1, Y1
-	VMULPS       Y1, Y5, Y5
-	VANDPS       Y4, Y5, Y5
-	VMOVUPS      Y5, (AX)
-	VCVTPS2PD    (AX), Y1
-	VADDPD       pairs_one<>+0(SB), Y1, Y1
-	VMOVUPD      pairs_one<>+0(SB), Y3
-	VDIVPD       Y1, Y3, Y3
-	VMULPD       pairs_tiny<>+0(SB), Y1, Y1
-	VCVTPD2PSY   Y3, X3
+	VSUBPS       Y1, Y3, Y0
+	VMOVUPS      pairs_constc2ae999a<>+0(SB), Y1
+	VMAXPS       Y0, Y1, Y1
+	VCMPPS       $0x05, pairs_constc2ae999a<>+0(SB), Y0, Y2
+	VMULPS       pairs_const3fb8aa3b<>+0(SB), Y1, Y0
+	VADDPS       pairs_const4b40007f<>+0(SB), Y0, Y0
+	VSUBPS       pairs_const4b40007f<>+0(SB), Y0, Y3
+	VFNMADD231PS pairs_const3f317200<>+0(SB), Y3, Y1
+	VMULPS       pairs_const35bfbe8e<>+0(SB), Y3, Y3
+	VSUBPS       Y3, Y1, Y1
+	VMULPS       pairs_const3c083142<>+0(SB), Y1, Y3
+	VADDPS       pairs_const3d2b94f8<>+0(SB), Y3, Y3
+	VMULPS       Y1, Y3, Y3
+	VADDPS       pairs_const3e2aabd7<>+0(SB), Y3, Y3
+	VMULPS       Y1, Y3, Y3
+	VADDPS       pairs_const3efffefe<>+0(SB), Y3, Y3
+	VMULPS       Y1, Y1, Y4
+	VMULPS       Y3, Y4, Y3
+	VADDPS       Y1, Y3, Y3
+	VADDPS       pairs_const3f800000<>+0(SB), Y3, Y3
+	VPSLLD       $0x17, Y0, Y0
+	VMULPS       Y0, Y3, Y3
+	VANDPS       Y2, Y3, Y3
+	VCVTPS2PD    X3, Y0
+	VADDPD       pairs_one<>+0(SB), Y0, Y0
+	VMOVUPD      pairs_one<>+0(SB), Y1
+	VDIVPD       Y0, Y1, Y1
+	VMULPD       pairs_tiny<>+0(SB), Y0, Y0
 	VCVTPD2PSY   Y1, X1
-	VCVTPS2PD    16(AX), Y4
-	VADDPD       pairs_one<>+0(SB), Y4, Y4
-	VMOVUPD      pairs_one<>+0(SB), Y6
-	VDIVPD       Y4, Y6, Y6
-	VMULPD       pairs_tiny<>+0(SB), Y4, Y4
-	VCVTPD2PSY   Y6, X6
+	VCVTPD2PSY   Y0, X0
+	VEXTRACTF128 $0x01, Y3, X2
+	VCVTPS2PD    X2, Y2
+	VADDPD       pairs_one<>+0(SB), Y2, Y2
+	VMOVUPD      pairs_one<>+0(SB), Y4
+	VDIVPD       Y2, Y4, Y4
+	VMULPD       pairs_tiny<>+0(SB), Y2, Y2
 	VCVTPD2PSY   Y4, X4
-	VINSERTF128  $0x01, X6, Y3, Y3
+	VCVTPD2PSY   Y2, X2
 	VINSERTF128  $0x01, X4, Y1, Y1
-	VMULPS       Y3, Y5, Y4
-	VCMPPS       $0x05, Y1, Y5, Y1
-	VANDPS       Y1, Y4, Y1
-	VCMPPS       $0x01, Y0, Y2, Y2
-	VBLENDVPS    Y2, Y1, Y3, Y0
-	VBLENDVPS    Y2, Y3, Y1, Y1
-	VUNPCKLPS    Y1, Y0, Y2
-	VUNPCKHPS    Y1, Y0, Y0
-	VMOVUPS      Y2, (AX)
+	VINSERTF128  $0x01, X2, Y0, Y0
+	VMULPS       Y1, Y3, Y2
+	VCMPPS       $0x05, Y0, Y3, Y0
+	VANDPS       Y0, Y2, Y0
+	VMOVUPS      (CX), Y2
+	VMOVUPS      32(CX), Y3
+	VSHUFPS      $0x88, Y3, Y2, Y4
+	VSHUFPS      $0xdd, Y3, Y2, Y2
+	VCMPPS       $0x01, Y2, Y4, Y3
+	VBLENDVPS    Y3, Y0, Y1, Y2
+	VBLENDVPS    Y3, Y1, Y0, Y0
+	VUNPCKLPS    Y0, Y2, Y1
+	VUNPCKHPS    Y0, Y2, Y0
+	VMOVUPS      Y1, (AX)
 	VMOVUPS      Y0, 32(AX)
 	ADDQ         $+64, CX
 	ADDQ         $+64, AX
-	DECQ         DX
+	SUBQ         $+1, DX
 	JNZ          loop
 
 end:
@@ -407,91 +411,650 @@ GLOBL pairs_const7fffffff<>(SB), RODATA|NOPTR, $32
 TEXT ·softmaxPairsAVX512(SB), NOSPLIT, $0-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         w+8(FP), CX
+	VPBROADCASTQ pairs_one<>+0(SB), Z0
+	VPBROADCASTQ pairs_tiny<>+0(SB), Z1
+	VPBROADCASTD pairs_const7f800000<>+0(SB), Z2
+	VPBROADCASTD pairs_const7fffffff<>+0(SB), Z3
 	MOVQ         turns+16(FP), DX
-	VPBROADCASTD pairs_const3fb8aa3b<>+0(SB), Z0
-	VPBROADCASTD pairs_const4b40007f<>+0(SB), Z1
-	VPBROADCASTD pairs_const3f317200<>+0(SB), Z2
-	VPBROADCASTD pairs_const35bfbe8e<>+0(SB), Z3
-	VPBROADCASTD pairs_const3efffefe<>+0(SB), Z4
-	VPBROADCASTD pairs_const3e2aabd7<>+0(SB), Z5
-	VPBROADCASTD pairs_const3d2b94f8<>+0(SB), Z6
-	VPBROADCASTD pairs_const3c083142<>+0(SB), Z7
-	VPBROADCASTD pairs_const3f800000<>+0(SB), Z8
-	VPBROADCASTD pairs_constc2ae999a<>+0(SB), Z9
-	VPBROADCASTQ pairs_one<>+0(SB), Z10
-	VPBROADCASTQ pairs_tiny<>+0(SB), Z11
-	VPBROADCASTD pairs_const7f800000<>+0(SB), Z12
-	VPBROADCASTD pairs_const7fffffff<>+0(SB), Z13
+
+eight:
+	CMPQ          DX, $+8
+	JL            loop
+	VMOVUPS       (CX), Z4
+	VMOVUPS       64(CX), Z5
+	VSHUFPS       $0x88, Z5, Z4, Z6
+	VSHUFPS       $0xdd, Z5, Z4, Z4
+	VMAXPS        Z6, Z4, Z5
+	VMINPS        Z6, Z4, Z7
+	VCMPPS        $0x07, Z6, Z4, K1
+	VANDPS        Z3, Z5, Z4
+	VCMPPS        $0x01, Z2, Z4, K2
+	KANDW         K1, K2, K2
+	KMOVW         K2, K1
+	VSUBPS        Z5, Z7, Z4
+	VMOVUPS       128(CX), Z5
+	VMOVUPS       192(CX), Z6
+	VSHUFPS       $0x88, Z6, Z5, Z7
+	VSHUFPS       $0xdd, Z6, Z5, Z5
+	VMAXPS        Z7, Z5, Z6
+	VMINPS        Z7, Z5, Z8
+	VCMPPS        $0x07, Z7, Z5, K2
+	VANDPS        Z3, Z6, Z5
+	VCMPPS        $0x01, Z2, Z5, K3
+	KANDW         K2, K3, K3
+	KANDW         K3, K1, K1
+	VSUBPS        Z6, Z8, Z5
+	VMOVUPS       256(CX), Z6
+	VMOVUPS       320(CX), Z7
+	VSHUFPS       $0x88, Z7, Z6, Z8
+	VSHUFPS       $0xdd, Z7, Z6, Z6
+	VMAXPS        Z8, Z6, Z7
+	VMINPS        Z8, Z6, Z9
+	VCMPPS        $0x07, Z8, Z6, K2
+	VANDPS        Z3, Z7, Z6
+	VCMPPS        $0x01, Z2, Z6, K3
+	KANDW         K2, K3, K3
+	KANDW         K3, K1, K1
+	VSUBPS        Z7, Z9, Z6
+	VMOVUPS       384(CX), Z7
+	VMOVUPS       448(CX), Z8
+	VSHUFPS       $0x88, Z8, Z7, Z9
+	VSHUFPS       $0xdd, Z8, Z7, Z7
+	VMAXPS        Z9, Z7, Z8
+	VMINPS        Z9, Z7, Z10
+	VCMPPS        $0x07, Z9, Z7, K2
+	VANDPS        Z3, Z8, Z7
+	VCMPPS        $0x01, Z2, Z7, K3
+	KANDW         K2, K3, K3
+	KANDW         K3, K1, K1
+	VSUBPS        Z8, Z10, Z7
+	VMOVUPS       512(CX), Z8
+	VMOVUPS       576(CX), Z9
+	VSHUFPS       $0x88, Z9, Z8, Z10
+	VSHUFPS       $0xdd, Z9, Z8, Z8
+	VMAXPS        Z10, Z8, Z9
+	VMINPS        Z10, Z8, Z11
+	VCMPPS        $0x07, Z10, Z8, K2
+	VANDPS        Z3, Z9, Z8
+	VCMPPS        $0x01, Z2, Z8, K3
+	KANDW         K2, K3, K3
+	KANDW         K3, K1, K1
+	VSUBPS        Z9, Z11, Z8
+	VMOVUPS       640(CX), Z9
+	VMOVUPS       704(CX), Z10
+	VSHUFPS       $0x88, Z10, Z9, Z11
+	VSHUFPS       $0xdd, Z10, Z9, Z9
+	VMAXPS        Z11, Z9, Z10
+	VMINPS        Z11, Z9, Z12
+	VCMPPS        $0x07, Z11, Z9, K2
+	VANDPS        Z3, Z10, Z9
+	VCMPPS        $0x01, Z2, Z9, K3
+	KANDW         K2, K3, K3
+	KANDW         K3, K1, K1
+	VSUBPS        Z10, Z12, Z9
+	VMOVUPS       768(CX), Z10
+	VMOVUPS       832(CX), Z11
+	VSHUFPS       $0x88, Z11, Z10, Z12
+	VSHUFPS       $0xdd, Z11, Z10, Z10
+	VMAXPS        Z12, Z10, Z11
+	VMINPS        Z12, Z10, Z13
+	VCMPPS        $0x07, Z12, Z10, K2
+	VANDPS        Z3, Z11, Z10
+	VCMPPS        $0x01, Z2, Z10, K3
+	KANDW         K2, K3, K3
+	KANDW         K3, K1, K1
+	VSUBPS        Z11, Z13, Z10
+	VMOVUPS       896(CX), Z11
+	VMOVUPS       960(CX), Z12
+	VSHUFPS       $0x88, Z12, Z11, Z13
+	VSHUFPS       $0xdd, Z12, Z11, Z11
+	VMAXPS        Z13, Z11, Z12
+	VMINPS        Z13, Z11, Z14
+	VCMPPS        $0x07, Z13, Z11, K2
+	VANDPS        Z3, Z12, Z11
+	VCMPPS        $0x01, Z2, Z11, K3
+	KANDW         K2, K3, K3
+	KANDW         K3, K1, K1
+	VSUBPS        Z12, Z14, Z11
+	KMOVW         K1, BX
+	CMPL          BX, $+65535
+	JNE           loop
+	VBROADCASTSS  pairs_wordc2ae999a<>+0(SB), Z19
+	VBROADCASTSS  pairs_word3fb8aa3b<>+0(SB), Z12
+	VCMPPS        $0x05, Z19, Z4, K1
+	VMULPS        Z12, Z4, Z13
+	VCMPPS        $0x05, Z19, Z5, K2
+	VMULPS        Z12, Z5, Z14
+	VCMPPS        $0x05, Z19, Z6, K3
+	VMULPS        Z12, Z6, Z15
+	VCMPPS        $0x05, Z19, Z7, K4
+	VMULPS        Z12, Z7, Z16
+	VCMPPS        $0x05, Z19, Z8, K5
+	VMULPS        Z12, Z8, Z17
+	VCMPPS        $0x05, Z19, Z9, K6
+	VMULPS        Z12, Z9, Z18
+	VCMPPS        $0x05, Z19, Z10, K7
+	VMULPS        Z12, Z10, Z19
+	VMULPS        Z12, Z11, Z20
+	VBROADCASTSS  pairs_word4b40007f<>+0(SB), Z12
+	VADDPS        Z12, Z13, Z13
+	VADDPS        Z12, Z14, Z14
+	VADDPS        Z12, Z15, Z15
+	VADDPS        Z12, Z16, Z16
+	VADDPS        Z12, Z17, Z17
+	VADDPS        Z12, Z18, Z18
+	VADDPS        Z12, Z19, Z19
+	VADDPS        Z12, Z20, Z20
+	VSUBPS        Z12, Z13, Z13
+	VSUBPS        Z12, Z14, Z14
+	VSUBPS        Z12, Z15, Z15
+	VSUBPS        Z12, Z16, Z16
+	VSUBPS        Z12, Z17, Z17
+	VSUBPS        Z12, Z18, Z18
+	VSUBPS        Z12, Z19, Z19
+	VSUBPS        Z12, Z20, Z20
+	VBROADCASTSS  pairs_word3f317200<>+0(SB), Z12
+	VBROADCASTSS  pairs_word35bfbe8e<>+0(SB), Z21
+	VFNMADD231PS  Z12, Z13, Z4
+	VFNMADD231PS  Z12, Z14, Z5
+	VFNMADD231PS  Z12, Z15, Z6
+	VFNMADD231PS  Z12, Z16, Z7
+	VFNMADD231PS  Z12, Z17, Z8
+	VFNMADD231PS  Z12, Z18, Z9
+	VFNMADD231PS  Z12, Z19, Z10
+	VFNMADD231PS  Z12, Z20, Z11
+	VMULPS        Z21, Z13, Z12
+	VSUBPS        Z12, Z4, Z4
+	VMULPS        Z21, Z14, Z12
+	VSUBPS        Z12, Z5, Z5
+	VMULPS        Z21, Z15, Z12
+	VSUBPS        Z12, Z6, Z6
+	VMULPS        Z21, Z16, Z12
+	VSUBPS        Z12, Z7, Z7
+	VMULPS        Z21, Z17, Z12
+	VSUBPS        Z12, Z8, Z8
+	VMULPS        Z21, Z18, Z12
+	VSUBPS        Z12, Z9, Z9
+	VMULPS        Z21, Z19, Z12
+	VSUBPS        Z12, Z10, Z10
+	VMULPS        Z21, Z20, Z12
+	VSUBPS        Z12, Z11, Z11
+	VBROADCASTSS  pairs_word3c083142<>+0(SB), Z12
+	VMULPS        Z12, Z4, Z21
+	VMULPS        Z12, Z5, Z22
+	VMULPS        Z12, Z6, Z23
+	VMULPS        Z12, Z7, Z24
+	VMULPS        Z12, Z8, Z25
+	VMULPS        Z12, Z9, Z26
+	VMULPS        Z12, Z10, Z27
+	VMULPS        Z12, Z11, Z28
+	VBROADCASTSS  pairs_word3d2b94f8<>+0(SB), Z12
+	VADDPS        Z12, Z21, Z21
+	VADDPS        Z12, Z22, Z22
+	VADDPS        Z12, Z23, Z23
+	VADDPS        Z12, Z24, Z24
+	VADDPS        Z12, Z25, Z25
+	VADDPS        Z12, Z26, Z26
+	VADDPS        Z12, Z27, Z27
+	VADDPS        Z12, Z28, Z28
+	VMULPS        Z4, Z21, Z21
+	VMULPS        Z5, Z22, Z22
+	VMULPS        Z6, Z23, Z23
+	VMULPS        Z7, Z24, Z24
+	VMULPS        Z8, Z25, Z25
+	VMULPS        Z9, Z26, Z26
+	VMULPS        Z10, Z27, Z27
+	VMULPS        Z11, Z28, Z28
+	VBROADCASTSS  pairs_word3e2aabd7<>+0(SB), Z12
+	VADDPS        Z12, Z21, Z21
+	VADDPS        Z12, Z22, Z22
+	VADDPS        Z12, Z23, Z23
+	VADDPS        Z12, Z24, Z24
+	VADDPS        Z12, Z25, Z25
+	VADDPS        Z12, Z26, Z26
+	VADDPS        Z12, Z27, Z27
+	VADDPS        Z12, Z28, Z28
+	VMULPS        Z4, Z21, Z21
+	VMULPS        Z5, Z22, Z22
+	VMULPS        Z6, Z23, Z23
+	VMULPS        Z7, Z24, Z24
+	VMULPS        Z8, Z25, Z25
+	VMULPS        Z9, Z26, Z26
+	VMULPS        Z10, Z27, Z27
+	VMULPS        Z11, Z28, Z28
+	VBROADCASTSS  pairs_word3efffefe<>+0(SB), Z12
+	VADDPS        Z12, Z21, Z21
+	VADDPS        Z12, Z22, Z22
+	VADDPS        Z12, Z23, Z23
+	VADDPS        Z12, Z24, Z24
+	VADDPS        Z12, Z25, Z25
+	VADDPS        Z12, Z26, Z26
+	VADDPS        Z12, Z27, Z27
+	VADDPS        Z12, Z28, Z28
+	VMULPS        Z4, Z4, Z12
+	VMULPS        Z21, Z12, Z21
+	VMULPS        Z5, Z5, Z12
+	VMULPS        Z22, Z12, Z22
+	VMULPS        Z6, Z6, Z12
+	VMULPS        Z23, Z12, Z23
+	VMULPS        Z7, Z7, Z12
+	VMULPS        Z24, Z12, Z24
+	VMULPS        Z8, Z8, Z12
+	VMULPS        Z25, Z12, Z25
+	VMULPS        Z9, Z9, Z12
+	VMULPS        Z26, Z12, Z26
+	VMULPS        Z10, Z10, Z12
+	VMULPS        Z27, Z12, Z27
+	VMULPS        Z11, Z11, Z12
+	VMULPS        Z28, Z12, Z28
+	VADDPS        Z4, Z21, Z21
+	VADDPS        Z5, Z22, Z22
+	VADDPS        Z6, Z23, Z23
+	VADDPS        Z7, Z24, Z24
+	VADDPS        Z8, Z25, Z25
+	VADDPS        Z9, Z26, Z26
+	VADDPS        Z10, Z27, Z27
+	VADDPS        Z11, Z28, Z28
+	VBROADCASTSS  pairs_word3f800000<>+0(SB), Z4
+	VADDPS        Z4, Z21, Z21
+	VADDPS        Z4, Z22, Z22
+	VADDPS        Z4, Z23, Z23
+	VADDPS        Z4, Z24, Z24
+	VADDPS        Z4, Z25, Z25
+	VADDPS        Z4, Z26, Z26
+	VADDPS        Z4, Z27, Z27
+	VADDPS        Z4, Z28, Z28
+	VSCALEFPS.Z   Z13, Z21, K1, Z21
+	VSCALEFPS.Z   Z14, Z22, K2, Z22
+	VSCALEFPS.Z   Z15, Z23, K3, Z23
+	VSCALEFPS.Z   Z16, Z24, K4, Z24
+	VSCALEFPS.Z   Z17, Z25, K5, Z25
+	VSCALEFPS.Z   Z18, Z26, K6, Z26
+	VSCALEFPS.Z   Z19, Z27, K7, Z27
+	VMOVUPS       896(CX), Z4
+	VMOVUPS       960(CX), Z5
+	VSHUFPS       $0x88, Z5, Z4, Z6
+	VSHUFPS       $0xdd, Z5, Z4, Z4
+	VMAXPS        Z6, Z4, Z5
+	VMINPS        Z6, Z4, Z4
+	VSUBPS        Z5, Z4, Z12
+	VCMPPS.BCST   $0x05, pairs_wordc2ae999a<>+0(SB), Z12, K1
+	VSCALEFPS.Z   Z20, Z28, K1, Z28
+	VCVTPS2PD     Y21, Z4
+	VADDPD        Z0, Z4, Z4
+	VMOVUPD       Z0, Z5
+	VDIVPD        Z4, Z5, Z5
+	VMULPD        Z1, Z4, Z4
+	VCVTPD2PS     Z5, Y5
+	VCVTPD2PS     Z4, Y4
+	VEXTRACTF64X4 $0x01, Z21, Y6
+	VCVTPS2PD     Y6, Z6
+	VADDPD        Z0, Z6, Z6
+	VMOVUPD       Z0, Z7
+	VDIVPD        Z6, Z7, Z7
+	VMULPD        Z1, Z6, Z6
+	VCVTPD2PS     Z7, Y7
+	VCVTPD2PS     Z6, Y6
+	VINSERTF64X4  $0x01, Y7, Z5, Z5
+	VINSERTF64X4  $0x01, Y6, Z4, Z4
+	VMULPS        Z5, Z21, Z6
+	VCMPPS        $0x05, Z4, Z21, K1
+	VMOVAPS.Z     Z6, K1, Z4
+	VMOVUPS       (CX), Z6
+	VMOVUPS       64(CX), Z7
+	VSHUFPS       $0x88, Z7, Z6, Z8
+	VSHUFPS       $0xdd, Z7, Z6, Z6
+	VCMPPS        $0x01, Z6, Z8, K1
+	VMOVDQA32     Z5, Z6
+	VMOVAPS       Z4, K1, Z6
+	VMOVDQA32     Z4, Z4
+	VMOVAPS       Z5, K1, Z4
+	VUNPCKLPS     Z4, Z6, Z5
+	VUNPCKHPS     Z4, Z6, Z4
+	VMOVUPS       Z5, (AX)
+	VMOVUPS       Z4, 64(AX)
+	VCVTPS2PD     Y22, Z4
+	VADDPD        Z0, Z4, Z4
+	VMOVUPD       Z0, Z5
+	VDIVPD        Z4, Z5, Z5
+	VMULPD        Z1, Z4, Z4
+	VCVTPD2PS     Z5, Y5
+	VCVTPD2PS     Z4, Y4
+	VEXTRACTF64X4 $0x01, Z22, Y6
+	VCVTPS2PD     Y6, Z6
+	VADDPD        Z0, Z6, Z6
+	VMOVUPD       Z0, Z7
+	VDIVPD        Z6, Z7, Z7
+	VMULPD        Z1, Z6, Z6
+	VCVTPD2PS     Z7, Y7
+	VCVTPD2PS     Z6, Y6
+	VINSERTF64X4  $0x01, Y7, Z5, Z5
+	VINSERTF64X4  $0x01, Y6, Z4, Z4
+	VMULPS        Z5, Z22, Z6
+	VCMPPS        $0x05, Z4, Z22, K1
+	VMOVAPS.Z     Z6, K1, Z4
+	VMOVUPS       128(CX), Z6
+	VMOVUPS       192(CX), Z7
+	VSHUFPS       $0x88, Z7, Z6, Z8
+	VSHUFPS       $0xdd, Z7, Z6, Z6
+	VCMPPS        $0x01, Z6, Z8, K1
+	VMOVDQA32     Z5, Z6
+	VMOVAPS       Z4, K1, Z6
+	VMOVDQA32     Z4, Z4
+	VMOVAPS       Z5, K1, Z4
+	VUNPCKLPS     Z4, Z6, Z5
+	VUNPCKHPS     Z4, Z6, Z4
+	VMOVUPS       Z5, 128(AX)
+	VMOVUPS       Z4, 192(AX)
+	VCVTPS2PD     Y23, Z4
+	VADDPD        Z0, Z4, Z4
+	VMOVUPD       Z0, Z5
+	VDIVPD        Z4, Z5, Z5
+	VMULPD        Z1, Z4, Z4
+	VCVTPD2PS     Z5, Y5
+	VCVTPD2PS     Z4, Y4
+	VEXTRACTF64X4 $0x01, Z23, Y6
+	VCVTPS2PD     Y6, Z6
+	VADDPD        Z0, Z6, Z6
+	VMOVUPD       Z0, Z7
+	VDIVPD        Z6, Z7, Z7
+	VMULPD        Z1, Z6, Z6
+	VCVTPD2PS     Z7, Y7
+	VCVTPD2PS     Z6, Y6
+	VINSERTF64X4  $0x01, Y7, Z5, Z5
+	VINSERTF64X4  $0x01, Y6, Z4, Z4
+	VMULPS        Z5, Z23, Z6
+	VCMPPS        $0x05, Z4, Z23, K1
+	VMOVAPS.Z     Z6, K1, Z4
+	VMOVUPS       256(CX), Z6
+	VMOVUPS       320(CX), Z7
+	VSHUFPS       $0x88, Z7, Z6, Z8
+	VSHUFPS       $0xdd, Z7, Z6, Z6
+	VCMPPS        $0x01, Z6, Z8, K1
+	VMOVDQA32     Z5, Z6
+	VMOVAPS       Z4, K1, Z6
+	VMOVDQA32     Z4, Z4
+	VMOVAPS       Z5, K1, Z4
+	VUNPCKLPS     Z4, Z6, Z5
+	VUNPCKHPS     Z4, Z6, Z4
+	VMOVUPS       Z5, 256(AX)
+	VMOVUPS       Z4, 320(AX)
+	VCVTPS2PD     Y24, Z4
+	VADDPD        Z0, Z4, Z4
+	VMOVUPD       Z0, Z5
+	VDIVPD        Z4, Z5, Z5
+	VMULPD        Z1, Z4, Z4
+	VCVTPD2PS     Z5, Y5
+	VCVTPD2PS     Z4, Y4
+	VEXTRACTF64X4 $0x01, Z24, Y6
+	VCVTPS2PD     Y6, Z6
+	VADDPD        Z0, Z6, Z6
+	VMOVUPD       Z0, Z7
+	VDIVPD        Z6, Z7, Z7
+	VMULPD        Z1, Z6, Z6
+	VCVTPD2PS     Z7, Y7
+	VCVTPD2PS     Z6, Y6
+	VINSERTF64X4  $0x01, Y7, Z5, Z5
+	VINSERTF64X4  $0x01, Y6, Z4, Z4
+	VMULPS        Z5, Z24, Z6
+	VCMPPS        $0x05, Z4, Z24, K1
+	VMOVAPS.Z     Z6, K1, Z4
+	VMOVUPS       384(CX), Z6
+	VMOVUPS       448(CX), Z7
+	VSHUFPS       $0x88, Z7, Z6, Z8
+	VSHUFPS       $0xdd, Z7, Z6, Z6
+	VCMPPS        $0x01, Z6, Z8, K1
+	VMOVDQA32     Z5, Z6
+	VMOVAPS       Z4, K1, Z6
+	VMOVDQA32     Z4, Z4
+	VMOVAPS       Z5, K1, Z4
+	VUNPCKLPS     Z4, Z6, Z5
+	VUNPCKHPS     Z4, Z6, Z4
+	VMOVUPS       Z5, 384(AX)
+	VMOVUPS       Z4, 448(AX)
+	VCVTPS2PD     Y25, Z4
+	VADDPD        Z0, Z4, Z4
+	VMOVUPD       Z0, Z5
+	VDIVPD        Z4, Z5, Z5
+	VMULPD        Z1, Z4, Z4
+	VCVTPD2PS     Z5, Y5
+	VCVTPD2PS     Z4, Y4
+	VEXTRACTF64X4 $0x01, Z25, Y6
+	VCVTPS2PD     Y6, Z6
+	VADDPD        Z0, Z6, Z6
+	VMOVUPD       Z0, Z7
+	VDIVPD        Z6, Z7, Z7
+	VMULPD        Z1, Z6, Z6
+	VCVTPD2PS     Z7, Y7
+	VCVTPD2PS     Z6, Y6
+	VINSERTF64X4  $0x01, Y7, Z5, Z5
+	VINSERTF64X4  $0x01, Y6, Z4, Z4
+	VMULPS        Z5, Z25, Z6
+	VCMPPS        $0x05, Z4, Z25, K1
+	VMOVAPS.Z     Z6, K1, Z4
+	VMOVUPS       512(CX), Z6
+	VMOVUPS       576(CX), Z7
+	VSHUFPS       $0x88, Z7, Z6, Z8
+	VSHUFPS       $0xdd, Z7, Z6, Z6
+	VCMPPS        $0x01, Z6, Z8, K1
+	VMOVDQA32     Z5, Z6
+	VMOVAPS       Z4, K1, Z6
+	VMOVDQA32     Z4, Z4
+	VMOVAPS       Z5, K1, Z4
+	VUNPCKLPS     Z4, Z6, Z5
+	VUNPCKHPS     Z4, Z6, Z4
+	VMOVUPS       Z5, 512(AX)
+	VMOVUPS       Z4, 576(AX)
+	VCVTPS2PD     Y26, Z4
+	VADDPD        Z0, Z4, Z4
+	VMOVUPD       Z0, Z5
+	VDIVPD        Z4, Z5, Z5
+	VMULPD        Z1, Z4, Z4
+	VCVTPD2PS     Z5, Y5
+	VCVTPD2PS     Z4, Y4
+	VEXTRACTF64X4 $0x01, Z26, Y6
+	VCVTPS2PD     Y6, Z6
+	VADDPD        Z0, Z6, Z6
+	VMOVUPD       Z0, Z7
+	VDIVPD        Z6, Z7, Z7
+	VMULPD        Z1, Z6, Z6
+	VCVTPD2PS     Z7, Y7
+	VCVTPD2PS     Z6, Y6
+	VINSERTF64X4  $0x01, Y7, Z5, Z5
+	VINSERTF64X4  $0x01, Y6, Z4, Z4
+	VMULPS        Z5, Z26, Z6
+	VCMPPS        $0x05, Z4, Z26, K1
+	VMOVAPS.Z     Z6, K1, Z4
+	VMOVUPS       640(CX), Z6
+	VMOVUPS       704(CX), Z7
+	VSHUFPS       $0x88, Z7, Z6, Z8
+	VSHUFPS       $0xdd, Z7, Z6, Z6
+	VCMPPS        $0x01, Z6, Z8, K1
+	VMOVDQA32     Z5, Z6
+	VMOVAPS       Z4, K1, Z6
+	VMOVDQA32     Z4, Z4
+	VMOVAPS       Z5, K1, Z4
+	VUNPCKLPS     Z4, Z6, Z5
+	VUNPCKHPS     Z4, Z6, Z4
+	VMOVUPS       Z5, 640(AX)
+	VMOVUPS       Z4, 704(AX)
+	VCVTPS2PD     Y27, Z4
+	VADDPD        Z0, Z4, Z4
+	VMOVUPD       Z0, Z5
+	VDIVPD        Z4, Z5, Z5
+	VMULPD        Z1, Z4, Z4
+	VCVTPD2PS     Z5, Y5
+	VCVTPD2PS     Z4, Y4
+	VEXTRACTF64X4 $0x01, Z27, Y6
+	VCVTPS2PD     Y6, Z6
+	VADDPD        Z0, Z6, Z6
+	VMOVUPD       Z0, Z7
+	VDIVPD        Z6, Z7, Z7
+	VMULPD        Z1, Z6, Z6
+	VCVTPD2PS     Z7, Y7
+	VCVTPD2PS     Z6, Y6
+	VINSERTF64X4  $0x01, Y7, Z5, Z5
+	VINSERTF64X4  $0x01, Y6, Z4, Z4
+	VMULPS        Z5, Z27, Z6
+	VCMPPS        $0x05, Z4, Z27, K1
+	VMOVAPS.Z     Z6, K1, Z4
+	VMOVUPS       768(CX), Z6
+	VMOVUPS       832(CX), Z7
+	VSHUFPS       $0x88, Z7, Z6, Z8
+	VSHUFPS       $0xdd, Z7, Z6, Z6
+	VCMPPS        $0x01, Z6, Z8, K1
+	VMOVDQA32     Z5, Z6
+	VMOVAPS       Z4, K1, Z6
+	VMOVDQA32     Z4, Z4
+	VMOVAPS       Z5, K1, Z4
+	VUNPCKLPS     Z4, Z6, Z5
+	VUNPCKHPS     Z4, Z6, Z4
+	VMOVUPS       Z5, 768(AX)
+	VMOVUPS       Z4, 832(AX)
+	VCVTPS2PD     Y28, Z4
+	VADDPD        Z0, Z4, Z4
+	VMOVUPD       Z0, Z5
+	VDIVPD        Z4, Z5, Z5
+	VMULPD        Z1, Z4, Z4
+	VCVTPD2PS     Z5, Y5
+	VCVTPD2PS     Z4, Y4
+	VEXTRACTF64X4 $0x01, Z28, Y6
+	VCVTPS2PD     Y6, Z6
+	VADDPD        Z0, Z6, Z6
+	VMOVUPD       Z0, Z7
+	VDIVPD        Z6, Z7, Z7
+	VMULPD        Z1, Z6, Z6
+	VCVTPD2PS     Z7, Y7
+	VCVTPD2PS     Z6, Y6
+	VINSERTF64X4  $0x01, Y7, Z5, Z5
+	VINSERTF64X4  $0x01, Y6, Z4, Z4
+	VMULPS        Z5, Z28, Z6
+	VCMPPS        $0x05, Z4, Z28, K1
+	VMOVAPS.Z     Z6, K1, Z4
+	VMOVUPS       896(CX), Z6
+	VMOVUPS       960(CX), Z7
+	VSHUFPS       $0x88, Z7, Z6, Z8
+	VSHUFPS       $0xdd, Z7, Z6, Z6
+	VCMPPS        $0x01, Z6, Z8, K1
+	VMOVDQA32     Z5, Z6
+	VMOVAPS       Z4, K1, Z6
+	VMOVDQA32     Z4, Z4
+	VMOVAPS       Z5, K1, Z4
+	VUNPCKLPS     Z4, Z6, Z5
+	VUNPCKHPS     Z4, Z6, Z4
+	VMOVUPS       Z5, 896(AX)
+	VMOVUPS       Z4, 960(AX)
+	ADDQ          $+1024, CX
+	ADDQ          $+1024, AX
+	SUBQ          $+8, DX
+	JNZ           eight
+	JMP           end
 
 loop:
-	VMOVUPS      (CX), Z14
-	VMOVUPS      64(CX), Z15
-	VSHUFPS      $0x88, Z15, Z14, Z16
-	VSHUFPS      $0xdd, Z15, Z14, Z14
-	VMAXPS       Z16, Z14, Z15
-	VMINPS       Z16, Z14, Z19
-	VCMPPS       $0x07, Z16, Z14, K1
-	VANDPS       Z13, Z15, Z20
-	VCMPPS       $0x01, Z12, Z20, K2
-	KANDW        K1, K2, K2
-	KMOVW        K2, BX
-	CMPL         BX, $+65535
-	JNE          end
-	VSUBPS       Z15, Z19, Z15
-	VCMPPS       $0x05, Z9, Z15, K1
-	VMULPS       Z0, Z15, Z19
-	VADDPS       Z1, Z19, Z19
-	VSUBPS       Z1, Z19, Z20
-	VFNMADD231PS Z2, Z20, Z15
-	VMULPS       Z3, Z20, Z19
-	VSUBPS       Z19, Z15, Z15
-	VMULPS       Z7, Z15, Z19
-	VADDPS       Z6, Z19, Z19
-	VMULPS       Z15, Z19, Z19
-	VADDPS       Z5, Z19, Z19
-	VMULPS       Z15, Z19, Z19
-	VADDPS       Z4, Z19, Z19
-	VMULPS       Z15, Z15, Z21
-	VMULPS       Z19, Z21, Z19
-	VADDPS       Z15, Z19, Z19
-	VADDPS       Z8, Z19, Z19
-	VSCALEFPS.Z  Z20, Z19, K1, Z19
-	VMOVUPS      Z19, (AX)
-	VCVTPS2PD    (AX), Z15
-	VADDPD       Z10, Z15, Z15
-	VMOVUPD      Z10, Z20
-	VDIVPD       Z15, Z20, Z20
-	VMULPD       Z11, Z15, Z15
-	VCVTPD2PS    Z20, Y20
-	VCVTPD2PS    Z15, Y15
-	VCVTPS2PD    32(AX), Z21
-	VADDPD       Z10, Z21, Z21
-	VMOVUPD      Z10, Z22
-	VDIVPD       Z21, Z22, Z22
-	VMULPD       Z11, Z21, Z21
-	VCVTPD2PS    Z22, Y22
-	VCVTPD2PS    Z21, Y21
-	VINSERTF64X4 $0x01, Y22, Z20, Z20
-	VINSERTF64X4 $0x01, Y21, Z15, Z15
-	VMULPS       Z20, Z19, Z21
-	VCMPPS       $0x05, Z15, Z19, K1
-	VMOVAPS.Z    Z21, K1, Z15
-	VCMPPS       $0x01, Z14, Z16, K1
-	VBLENDMPS    Z15, Z20, K1, Z17
-	VBLENDMPS    Z20, Z15, K1, Z18
-	VUNPCKLPS    Z18, Z17, Z14
-	VUNPCKHPS    Z18, Z17, Z15
-	VMOVUPS      Z14, (AX)
-	VMOVUPS      Z15, 64(AX)
-	ADDQ         $+128, CX
-	ADDQ         $+128, AX
-	DECQ         DX
-	JNZ          loop
+	VMOVUPS           (CX), Z4
+	VMOVUPS           64(CX), Z5
+	VSHUFPS           $0x88, Z5, Z4, Z6
+	VSHUFPS           $0xdd, Z5, Z4, Z4
+	VMAXPS            Z6, Z4, Z5
+	VMINPS            Z6, Z4, Z7
+	VCMPPS            $0x07, Z6, Z4, K1
+	VANDPS            Z3, Z5, Z4
+	VCMPPS            $0x01, Z2, Z4, K2
+	KANDW             K1, K2, K2
+	KMOVW             K2, BX
+	CMPL              BX, $+65535
+	JNE               end
+	VSUBPS            Z5, Z7, Z4
+	VCMPPS.BCST       $0x05, pairs_wordc2ae999a<>+0(SB), Z4, K1
+	VMULPS.BCST       pairs_word3fb8aa3b<>+0(SB), Z4, Z5
+	VADDPS.BCST       pairs_word4b40007f<>+0(SB), Z5, Z5
+	VSUBPS.BCST       pairs_word4b40007f<>+0(SB), Z5, Z6
+	VFNMADD231PS.BCST pairs_word3f317200<>+0(SB), Z6, Z4
+	VMULPS.BCST       pairs_word35bfbe8e<>+0(SB), Z6, Z5
+	VSUBPS            Z5, Z4, Z4
+	VMULPS.BCST       pairs_word3c083142<>+0(SB), Z4, Z5
+	VADDPS.BCST       pairs_word3d2b94f8<>+0(SB), Z5, Z5
+	VMULPS            Z4, Z5, Z5
+	VADDPS.BCST       pairs_word3e2aabd7<>+0(SB), Z5, Z5
+	VMULPS            Z4, Z5, Z5
+	VADDPS.BCST       pairs_word3efffefe<>+0(SB), Z5, Z5
+	VMULPS            Z4, Z4, Z7
+	VMULPS            Z5, Z7, Z5
+	VADDPS            Z4, Z5, Z5
+	VADDPS.BCST       pairs_word3f800000<>+0(SB), Z5, Z5
+	VSCALEFPS.Z       Z6, Z5, K1, Z5
+	VCVTPS2PD         Y5, Z4
+	VADDPD            Z0, Z4, Z4
+	VMOVUPD           Z0, Z6
+	VDIVPD            Z4, Z6, Z6
+	VMULPD            Z1, Z4, Z4
+	VCVTPD2PS         Z6, Y6
+	VCVTPD2PS         Z4, Y4
+	VEXTRACTF64X4     $0x01, Z5, Y7
+	VCVTPS2PD         Y7, Z7
+	VADDPD            Z0, Z7, Z7
+	VMOVUPD           Z0, Z8
+	VDIVPD            Z7, Z8, Z8
+	VMULPD            Z1, Z7, Z7
+	VCVTPD2PS         Z8, Y8
+	VCVTPD2PS         Z7, Y7
+	VINSERTF64X4      $0x01, Y8, Z6, Z6
+	VINSERTF64X4      $0x01, Y7, Z4, Z4
+	VMULPS            Z6, Z5, Z7
+	VCMPPS            $0x05, Z4, Z5, K1
+	VMOVAPS.Z         Z7, K1, Z4
+	VMOVUPS           (CX), Z5
+	VMOVUPS           64(CX), Z7
+	VSHUFPS           $0x88, Z7, Z5, Z8
+	VSHUFPS           $0xdd, Z7, Z5, Z5
+	VCMPPS            $0x01, Z5, Z8, K1
+	VMOVDQA32         Z6, Z5
+	VMOVAPS           Z4, K1, Z5
+	VMOVDQA32         Z4, Z4
+	VMOVAPS           Z6, K1, Z4
+	VUNPCKLPS         Z4, Z5, Z6
+	VUNPCKHPS         Z4, Z5, Z4
+	VMOVUPS           Z6, (AX)
+	VMOVUPS           Z4, 64(AX)
+	ADDQ              $+128, CX
+	ADDQ              $+128, AX
+	SUBQ              $+1, DX
+	JNZ               loop
 
 end:
 	MOVQ DX, ret+24(FP)
 	VZEROUPPER
 	RET
+
+DATA pairs_word3fb8aa3b<>+0(SB)/4, $0x3fb8aa3b
+GLOBL pairs_word3fb8aa3b<>(SB), RODATA|NOPTR, $4
+
+DATA pairs_word4b40007f<>+0(SB)/4, $0x4b40007f
+GLOBL pairs_word4b40007f<>(SB), RODATA|NOPTR, $4
+
+DATA pairs_word3f317200<>+0(SB)/4, $0x3f317200
+GLOBL pairs_word3f317200<>(SB), RODATA|NOPTR, $4
+
+DATA pairs_word35bfbe8e<>+0(SB)/4, $0x35bfbe8e
+GLOBL pairs_word35bfbe8e<>(SB), RODATA|NOPTR, $4
+
+DATA pairs_word3efffefe<>+0(SB)/4, $0x3efffefe
+GLOBL pairs_word3efffefe<>(SB), RODATA|NOPTR, $4
+
+DATA pairs_word3e2aabd7<>+0(SB)/4, $0x3e2aabd7
+GLOBL pairs_word3e2aabd7<>(SB), RODATA|NOPTR, $4
+
+DATA pairs_word3d2b94f8<>+0(SB)/4, $0x3d2b94f8
+GLOBL pairs_word3d2b94f8<>(SB), RODATA|NOPTR, $4
+
+DATA pairs_word3c083142<>+0(SB)/4, $0x3c083142
+GLOBL pairs_word3c083142<>(SB), RODATA|NOPTR, $4
+
+DATA pairs_word3f800000<>+0(SB)/4, $0x3f800000
+GLOBL pairs_word3f800000<>(SB), RODATA|NOPTR, $4
+
+DATA pairs_wordc2ae999a<>+0(SB)/4, $0xc2ae999a
+GLOBL pairs_wordc2ae999a<>(SB), RODATA|NOPTR, $4
 
 // func pickPairsAVX2(idx *int32, p *float32, total *float64, u *float64, rows int)
 // Requires: AVX, AVX2

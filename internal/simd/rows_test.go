@@ -1,6 +1,13 @@
 package simd
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
 
 // rowKernels are the kernels over rows of cols entries; a window holds as many
 // whole rows as fit, or one shorter row.
@@ -37,4 +44,44 @@ func rowKernels(cols int) map[string]func(a *arena, from, to int) {
 		}
 	}
 	return out
+}
+
+// TestSoftmaxPairs: rows of two, with one that is not finite here and there, in place and
+// not, are those of the reference.
+func TestSoftmaxPairs(t *testing.T) {
+	r := newRand(83)
+	odd := []float32{nan32, inf32, -inf32, 0, -200, 88}
+	for _, rows := range []int{1, 15, 16, 127, 128, 129, 300, 1024} {
+		for trial := range 12 {
+			w := make([]float32, 2*rows)
+			for i := range w {
+				w[i] = float32(r.NormFloat64() * []float64{1, 60}[trial%2])
+			}
+			for range trial / 3 {
+				i := r.IntN(len(w))
+				w[i] = odd[r.IntN(len(odd))]
+				if r.IntN(2) == 0 {
+					w[i^1] = odd[r.IntN(len(odd))]
+				}
+			}
+			want := make([]float32, len(w))
+			refSoftmax(want, w, 2)
+			onAll(func(l level) {
+				got := append(slices.Clone(w), 7)
+				if trial%2 == 0 {
+					Softmax(got[:len(w)], w, 2)
+				} else {
+					Softmax(got[:len(w)], got[:len(w)], 2)
+				}
+				require.EqualValues(t, 7, got[len(w)])
+				for i, v := range want {
+					if v != v {
+						require.True(t, got[i] != got[i], "%s: %d of %d rows", levelNames[l], i/2, rows)
+						continue
+					}
+					require.Equal(t, math.Float32bits(v), math.Float32bits(got[i]), "%s: %d of %d rows", levelNames[l], i/2, rows)
+				}
+			})
+		}
+	}
 }
