@@ -54,30 +54,63 @@ func BenchmarkWorkers(b *testing.B) {
 				continue
 			}
 			b.Run(fmt.Sprintf("%s/%T/%d", c.name, c.method, chains), func(b *testing.B) {
-				var wall, cpu [3]time.Duration
-				draws := 1
-				run := func(workers int) (took, busy time.Duration) {
-					s := exact.Must(sampler.NewChains(c.m, c.method, sampler.Config{Chains: chains, Workers: workers}))
-					require.NoError(b, s.Run(context.Background(), 1))
-					began, used := time.Now(), exact.CPU()
-					require.NoError(b, s.Run(context.Background(), draws))
-					return time.Since(began), exact.CPU() - used
-				}
-				for took, _ := run(1); took < 200*time.Millisecond; took, _ = run(1) {
-					draws *= 2
-				}
-				for b.Loop() {
-					for k := range 18 {
-						workers := 1 + k%2
-						took, busy := run(workers)
-						if wall[workers] == 0 || took < wall[workers] {
-							wall[workers], cpu[workers] = took, busy
-						}
-					}
-				}
-				b.ReportMetric(float64(wall[1])/float64(wall[2]), "x-sooner")
-				b.ReportMetric(float64(cpu[2])/float64(cpu[1]), "x-processor")
+				sooner(b, c.m, c.method, chains)
 			})
 		}
 	}
+}
+
+// BenchmarkWorkersOfOne is BenchmarkWorkers for one chain of a large state.
+func BenchmarkWorkersOfOne(b *testing.B) {
+	const sites = 1000000
+	r := rand.New(rand.NewPCG(1, 3))
+	edges := make([]model.Edge, 0, 2*sites)
+	for range 2 * sites {
+		if i, j := r.IntN(sites), r.IntN(sites); i != j {
+			edges = append(edges, model.Edge{I: min(i, j), J: max(i, j), W: float64(2*r.IntN(2) - 1)})
+		}
+	}
+	for name, c := range map[string]struct {
+		m      energy.Model
+		method sampler.Method
+	}{
+		"lattice2048/Gibbs": {exact.Must(model.NewIsing(model.Lattice{2048, 2048}, 0.44, 0)), mcmc.Gibbs{}},
+		"lattice2048/DMALA": {exact.Must(model.NewIsing(model.Lattice{2048, 2048}, 0.1, 0)), mcmc.DMALA{StepSize: 0.05}},
+		"cube100/Gibbs":     {exact.Must(model.NewIsing(model.Lattice{100, 100, 100}, 0.22, 0)), mcmc.Gibbs{}},
+		"graph1e6/Gibbs":    {exact.Must(model.NewIsing(exact.Must(model.NewGraph(sites, edges)), 0.3, 0)), mcmc.Gibbs{}},
+	} {
+		b.Run(name, func(b *testing.B) { sooner(b, c.m, c.method, 1) })
+	}
+}
+
+// sooner reports what BenchmarkWorkers says.
+func sooner(b *testing.B, m energy.Model, method sampler.Method, chains int) {
+	var wall, cpu [3]time.Duration
+	draws := 1
+	var samplers [3]*sampler.Chains
+	for workers := range samplers[1:] {
+		s := exact.Must(sampler.NewChains(m, method, sampler.Config{Chains: chains, Workers: 1 + workers}))
+		require.NoError(b, s.Run(context.Background(), 1))
+		samplers[1+workers] = s
+	}
+	run := func(workers int) (took, busy time.Duration) {
+		s := samplers[workers]
+		began, used := time.Now(), exact.CPU()
+		require.NoError(b, s.Run(context.Background(), draws))
+		return time.Since(began), exact.CPU() - used
+	}
+	for took, _ := run(1); took < 200*time.Millisecond; took, _ = run(1) {
+		draws *= 2
+	}
+	for b.Loop() {
+		for k := range 18 {
+			workers := 1 + k%2
+			took, busy := run(workers)
+			if wall[workers] == 0 || took < wall[workers] {
+				wall[workers], cpu[workers] = took, busy
+			}
+		}
+	}
+	b.ReportMetric(float64(wall[1])/float64(wall[2]), "x-sooner")
+	b.ReportMetric(float64(cpu[2])/float64(cpu[1]), "x-processor")
 }
