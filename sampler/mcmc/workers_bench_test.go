@@ -64,20 +64,25 @@ func BenchmarkWorkers(b *testing.B) {
 func BenchmarkWorkersOfOne(b *testing.B) {
 	const sites = 1000000
 	r := rand.New(rand.NewPCG(1, 3))
-	edges := make([]model.Edge, 0, 2*sites)
-	for range 2 * sites {
-		if i, j := r.IntN(sites), r.IntN(sites); i != j {
-			edges = append(edges, model.Edge{I: min(i, j), J: max(i, j), W: float64(2*r.IntN(2) - 1)})
+	glass := func(strides ...int) energy.Model { // neighbours on both sides
+		var edges []model.Edge
+		for i := range sites {
+			for _, by := range strides {
+				j := (i + by) % sites
+				edges = append(edges, model.Edge{I: min(i, j), J: max(i, j), W: float64(2*r.IntN(2) - 1)})
+			}
 		}
+		return exact.Must(model.NewIsing(exact.Must(model.NewGraph(sites, edges)), 0.3, 0))
 	}
 	for name, c := range map[string]struct {
 		m      energy.Model
 		method sampler.Method
 	}{
-		"lattice2048/Gibbs": {exact.Must(model.NewIsing(model.Lattice{2048, 2048}, 0.44, 0)), mcmc.Gibbs{}},
-		"lattice2048/DMALA": {exact.Must(model.NewIsing(model.Lattice{2048, 2048}, 0.1, 0)), mcmc.DMALA{StepSize: 0.05}},
-		"cube100/Gibbs":     {exact.Must(model.NewIsing(model.Lattice{100, 100, 100}, 0.22, 0)), mcmc.Gibbs{}},
-		"graph1e6/Gibbs":    {exact.Must(model.NewIsing(exact.Must(model.NewGraph(sites, edges)), 0.3, 0)), mcmc.Gibbs{}},
+		"lattice2048/Gibbs":  {exact.Must(model.NewIsing(model.Lattice{2048, 2048}, 0.44, 0)), mcmc.Gibbs{}},
+		"lattice2048/DMALA":  {exact.Must(model.NewIsing(model.Lattice{2048, 2048}, 0.1, 0)), mcmc.DMALA{StepSize: 0.05}},
+		"cube100/Gibbs":      {exact.Must(model.NewIsing(model.Lattice{100, 100, 100}, 0.22, 0)), mcmc.Gibbs{}},
+		"triangles1e6/Gibbs": {glass(1, 1000, 1001), mcmc.Gibbs{}},
+		"far1e6/Gibbs":       {glass(1, 1234, 271828), mcmc.Gibbs{}},
 	} {
 		b.Run(name, func(b *testing.B) { sooner(b, c.m, c.method, 1) })
 	}
