@@ -1,6 +1,8 @@
 package mcmc
 
 import (
+	"fmt"
+
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
@@ -216,8 +218,12 @@ func (k *torusLangevin) Adapt(info []sampler.Info, step, of int) {
 	}
 }
 
+// torusFormat begins what AppendBinary writes: that of dmala, which had these models,
+// begins with an energy.
+const torusFormat = 0x6b696e64
+
 func (k *torusLangevin) AppendBinary(b []byte) ([]byte, error) {
-	b = wire.AppendFloat64s(k.appendEnergies(b), []float64{k.alpha})
+	b = wire.AppendFloat64s(k.appendEnergies(wire.AppendInts(b, torusFormat)), []float64{k.alpha})
 	if k.tune != nil {
 		b = k.tune.Append(b)
 	}
@@ -225,8 +231,15 @@ func (k *torusLangevin) AppendBinary(b []byte) ([]byte, error) {
 }
 
 func (k *torusLangevin) UnmarshalBinary(b []byte) error {
-	b, err := k.restoreEnergies(b)
+	var format [1]uint64
+	b, err := wire.ReadUint64s(b, format[:])
 	if err != nil {
+		return err
+	}
+	if format[0] != torusFormat {
+		return fmt.Errorf("mcmc: the checkpoint is of another kernel of DMALA or DLMC: format %d, want %d", format[0], torusFormat)
+	}
+	if b, err = k.restoreEnergies(b); err != nil {
 		return err
 	}
 	var alpha [1]float64

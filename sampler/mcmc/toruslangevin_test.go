@@ -213,14 +213,18 @@ func TestTorusLangevinRuns(t *testing.T) {
 		if !exact.Race {
 			assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(info, x, streams) }))
 		}
-		assert.ErrorIs(t, k.UnmarshalBinary(make([]byte, 40)), wire.ErrShort)
 		saved, err := k.AppendBinary(nil)
 		require.NoError(t, err)
-		for _, n := range []int{0, 8, 31, len(saved) - 1} {
-			assert.Error(t, k.UnmarshalBinary(saved[:n]))
+		for _, n := range []int{0, 8, 31, 39, len(saved) - 16} {
+			assert.ErrorIs(t, k.UnmarshalBinary(saved[:n]), wire.ErrShort)
 		}
+		_, numbers := both(t, method, m, 4)
+		require.NoError(t, numbers.Reset(x))
+		old, err := numbers.AppendBinary(nil)
+		require.NoError(t, err)
+		assert.ErrorContains(t, k.UnmarshalBinary(old), "another kernel of DMALA or DLMC")
 		assert.Error(t, k.UnmarshalBinary(append(slices.Clone(saved), 0)))
-		copy(saved[4*8+4*24:], []byte{0, 0, 0, 0, 0, 0, 0xf8, 0xff})
+		copy(saved[8+4*8+4*24:], []byte{0, 0, 0, 0, 0, 0, 0xf8, 0xff})
 		assert.ErrorContains(t, k.UnmarshalBinary(saved), "StepSize = NaN")
 	}
 }
