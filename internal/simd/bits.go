@@ -28,11 +28,13 @@ func HeatBits(dst []uint64, count *Counts, o *Odds, ars bool, key, stream, group
 // first, first+1, …, first+64·len(rows)−1 of one colour, whose neighbours are in
 // the string own of the other colour, at the places that near says. Site i is bit
 // i mod 64 of word pad + ⌊i/64⌋ of own. rows, a and b begin at first, a multiple
-// of 64. It panics unless lengths fit, and at is a multiple of 8: own holds what is up to 64 bits beyond all
-// places.
+// of 64. It panics unless at is a multiple of 8 and lengths fit: own holds what is up to 64
+// bits beyond all places.
 func TorusBits(count *Counts, at int, own []uint64, pad, first int, near *BitTorus, rows, a, b []uint64) {
+	if at < 0 || at%8 != 0 || at > len(count[0]) {
+		panic(fmt.Sprintf("simd: at = %d, want a multiple of 8, 0 … %d", at, len(count[0])))
+	}
 	checkBits("rows", len(rows), len(count[0])-at)
-	checkBits("at", at, len(count[0]))
 	checkLen("a", len(a), len(rows))
 	checkLen("b", len(b), len(rows))
 	for _, d := range near.ends {

@@ -148,6 +148,10 @@ func TestTorusBits(t *testing.T) {
 		n := NewBitTorus([6]int{-25, 25, 24, -1, -24, 1})
 		var c Counts
 		assert.Panics(t, func() { TorusBits(&c, 0, own[:8*regs], 0, 0, n, rows, a, b) })
+		for _, at := range []int{-8, 4, 520} {
+			assert.PanicsWithValue(t, fmt.Sprintf("simd: at = %d, want a multiple of 8, 0 … 512", at), func() { TorusBits(&c, at, own, pad, 0, n, rows, a, b) })
+		}
+		assert.Panics(t, func() { TorusBits(&c, 512, own, pad, 0, n, rows, a, b) })
 		assert.Panics(t, func() { TorusBits(&c, 0, own, pad, 0, n, rows, a, b[1:]) })
 		assert.Panics(t, func() { TorusBits(&c, 0, own, 2*pad, 0, n, rows, a, b) })
 	}

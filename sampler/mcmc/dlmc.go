@@ -25,8 +25,8 @@ import (
 // Unlike DMALA's proposal it knows no distance between levels; on ordinal models
 // with many levels DMALA is the better choice. A step costs up to twice DMALA's where the
 // model itself is cheap. Probabilities are those of the formula to 2·10⁻⁶ of them, in
-// float32, and the Hastings ratio takes them as they are drawn from. Large tori of two
-// levels are held as bits, as [DMALA] does.
+// float32, and the Hastings ratio takes them as they are drawn from. Tori of two
+// levels are held as bits where [DMALA] says so.
 type DLMC struct {
 	// StepSize is the time τ, in units where a level of the same energy is
 	// jumped to at rate g(1). 0 means: start at 0.2 and adapt during warm-up.

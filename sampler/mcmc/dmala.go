@@ -26,9 +26,10 @@ import (
 // Energy and weights of the current states are cached: a step costs one
 // evaluation of the model.
 //
-// On an energy.Toroidal model of even sides and 400 sites or more, with neither
-// Preconditioner nor Window nor Within, states are held as bits and a site takes less than
-// a nanosecond; one large state is shared out among Config.Workers.
+// On an energy.Toroidal model of even sides, at least 4, and 400 sites or more, with
+// neither Preconditioner nor Window nor Within, states are held as bits and a site takes
+// less than a nanosecond; one state of more than 65 536 sites is shared out among
+// Config.Workers.
 //
 // The zero value tunes its step size during warm-up and needs no settings.
 type DMALA struct {
@@ -253,7 +254,7 @@ func (k *dmala) UnmarshalBinary(b []byte) error {
 	if b, err = wire.ReadFloat64s(b, alpha); err != nil {
 		return err
 	}
-	if err := checkStep("DMALA", alpha[0]); err != nil {
+	if err := checkTuned(alpha[0]); err != nil {
 		return err
 	}
 	if k.tune != nil {

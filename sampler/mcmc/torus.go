@@ -44,7 +44,7 @@ type torusWorker struct {
 	scratch spins.Scratch // whole cache lines
 	told    spins.Tally
 	flips   simd.FlipTally
-	_       [256 - 23*8]byte // whole cache lines as well, so that the next scratch begins at one
+	_       [256 - 23*8]byte // nothing else of its last cache line
 }
 
 const colours = 2 // of a chequerboard
@@ -119,6 +119,10 @@ func (k *torusChains) Reset(x []int32) error {
 
 // ResetUntil is Reset until stop says so.
 func (k *torusChains) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
+	if !k.at.renewing {
+		clear(k.held)
+		clear(k.stale)
+	}
 	return k.at.renew(stop, 1, k.sites, func(_, lo, hi int) (bool, error) {
 		k.model.Energy(k.start[lo:hi], x[lo*k.sites:hi*k.sites])
 		for s := lo; s < hi; s++ {

@@ -1,7 +1,7 @@
 package mcmc
 
 import (
-	"fmt"
+	"errors"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
@@ -237,7 +237,7 @@ func (k *torusLangevin) UnmarshalBinary(b []byte) error {
 		return err
 	}
 	if format[0] != torusFormat {
-		return fmt.Errorf("mcmc: the checkpoint is of another kernel of DMALA or DLMC: format %d, want %d", format[0], torusFormat)
+		return errors.New("mcmc: the checkpoint is of the kernel that DMALA and DLMC had for such a model before")
 	}
 	if b, err = k.restoreEnergies(b); err != nil {
 		return err
@@ -246,7 +246,7 @@ func (k *torusLangevin) UnmarshalBinary(b []byte) error {
 	if b, err = wire.ReadFloat64s(b, alpha[:]); err != nil {
 		return err
 	}
-	if err := checkStep("DMALA", alpha[0]); err != nil {
+	if err := checkTuned(alpha[0]); err != nil {
 		return err
 	}
 	if k.tune != nil {

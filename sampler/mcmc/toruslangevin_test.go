@@ -222,10 +222,12 @@ func TestTorusLangevinRuns(t *testing.T) {
 		require.NoError(t, numbers.Reset(x))
 		old, err := numbers.AppendBinary(nil)
 		require.NoError(t, err)
-		assert.ErrorContains(t, k.UnmarshalBinary(old), "another kernel of DMALA or DLMC")
+		assert.ErrorContains(t, k.UnmarshalBinary(old), "the kernel that DMALA and DLMC had")
 		assert.Error(t, k.UnmarshalBinary(append(slices.Clone(saved), 0)))
-		copy(saved[8+4*8+4*24:], []byte{0, 0, 0, 0, 0, 0, 0xf8, 0xff})
-		assert.ErrorContains(t, k.UnmarshalBinary(saved), "StepSize = NaN")
+		for want, alpha := range map[string][]byte{"step size NaN": {0, 0, 0, 0, 0, 0, 0xf8, 0xff}, "step size 0": make([]byte, 8)} {
+			copy(saved[8+4*8+4*24:], alpha)
+			assert.ErrorContains(t, k.UnmarshalBinary(saved), want)
+		}
 	}
 }
 
