@@ -68,23 +68,28 @@ func TestHeatBits(t *testing.T) {
 	})
 }
 
+// siteNumbers returns a function that gives the random integer of a site, as HeatBits says.
+func siteNumbers(ars bool, regs int, key, stream, group uint64) func(i int) uint64 {
+	words := make([]uint32, regs*BitGroups*GroupWords)
+	if ars {
+		ARS(words, key, stream, group)
+	} else {
+		Philox(words, key, stream, group)
+	}
+	return func(i int) (u uint64) {
+		for d := range 64 {
+			w := words[i/512*1024+16*d+i/32%16]
+			u |= uint64(w>>(i%32)&1) << (63 - d)
+		}
+		return u
+	}
+}
+
 func testHeatBits(t *testing.T, ars bool) {
 	r := newRand(12)
 	for _, kinds := range []int{5, 8} {
 		for _, regs := range []int{1, 2, 5} {
-			stream := make([]uint32, regs*BitGroups*GroupWords)
-			if ars {
-				ARS(stream, 3, 4, 1<<60-7)
-			} else {
-				Philox(stream, 3, 4, 1<<60-7)
-			}
-			number := func(i int) (u uint64) {
-				for d := range 64 {
-					w := stream[i/512*1024+16*d+i/32%16]
-					u |= uint64(w>>(i%32)&1) << (63 - d)
-				}
-				return u
-			}
+			number := siteNumbers(ars, regs, 3, 4, 1<<60-7)
 			p := []uint64{0, 1 << 61, ^uint64(0), number(77), number(490) + 1, 1<<63 + 1, 3 << 20, 1}[:kinds]
 			o := NewOdds(p)
 			var count Counts

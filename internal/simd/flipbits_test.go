@@ -45,19 +45,7 @@ func TestFlipBits(t *testing.T) {
 func testFlipBits(t *testing.T, ars bool) {
 	r := newRand(41)
 	for _, regs := range []int{1, 2, 5, 64} {
-		stream := make([]uint32, regs*BitGroups*GroupWords)
-		if ars {
-			ARS(stream, 3, 4, 1<<60-7)
-		} else {
-			Philox(stream, 3, 4, 1<<60-7)
-		}
-		number := func(i int) (u uint64) {
-			for d := range 64 {
-				w := stream[i/512*1024+16*d+i/32%16]
-				u |= uint64(w>>(i%32)&1) << (63 - d)
-			}
-			return u
-		}
+		number := siteNumbers(ars, regs, 3, 4, 1<<60-7)
 		p := flipOdds
 		p[0][3], p[1][4], p[1][2] = number(77), number(490)+1, number(300)
 		o := new(FlipOdds)

@@ -11,12 +11,9 @@ type FlipOdds struct {
 
 // Set sets the odds to p[x][k]·2⁻⁶⁴ for a site in state x with k neighbours in state 1.
 func (o *FlipOdds) Set(p *[2][5]uint64) {
-	var a [2][5]uint64
-	for x, p := range p {
-		a[x] = [5]uint64{p[0], p[0] ^ p[1], p[0] ^ p[2], p[0] ^ p[1] ^ p[2] ^ p[3], p[0] ^ p[4]}
-	}
-	for j, off := range a[0] {
-		on := off ^ a[1][j]
+	a, b := coefficients(p[0][:]), coefficients(p[1][:])
+	for j, off := range a[:len(p[0])] {
+		on := off ^ b[j]
 		for d := range o.digits {
 			o.digits[d][j], o.digits[d][8+j] = -(off >> (63 - d) & 1), -(on >> (63 - d) & 1)
 		}
@@ -25,7 +22,5 @@ func (o *FlipOdds) Set(p *[2][5]uint64) {
 
 // digit returns digit d of the probability for 64 sites and their counts.
 func (o *FlipOdds) digit(d int, own, c0, c1, c2 uint64) uint64 {
-	a, b := o.digits[d][:8], o.digits[d][8:]
-	t := a[0] ^ a[1]&c0 ^ a[2]&c1 ^ a[3]&(c0&c1) ^ a[4]&c2
-	return t ^ own&(b[0]^b[1]&c0^b[2]&c1^b[3]&(c0&c1)^b[4]&c2)
+	return five(o.digits[d][:8], c0, c1, c2) ^ own&five(o.digits[d][8:], c0, c1, c2)
 }

@@ -40,29 +40,38 @@ func NewOdds(p []uint64) *Odds {
 	if len(p) > o.terms {
 		o.terms = 8
 	}
+	a := coefficients(p)
 	for d := range o.digits {
-		a := &o.digits[d]
-		for k, v := range p {
-			a[k] = -(v >> (63 - d) & 1)
-		}
-		for i := 1; i < len(a); i *= 2 {
-			for j := range a {
-				if j&i != 0 {
-					a[j] ^= a[j-i]
-				}
-			}
-		}
-		if o.terms == 5 { // four neighbours of four leave no others
-			a[5], a[6], a[7] = 0, 0, 0
+		for j, v := range a[:o.terms] { // four neighbours of four leave no others
+			o.digits[d][j] = -(v >> (63 - d) & 1)
 		}
 	}
 	return o
 }
 
+// coefficients returns, in each binary digit, the coefficients of the products of digits
+// of k that add up to that digit of p[k], modulo 2, in the order of Odds.digits.
+func coefficients(p []uint64) (a [8]uint64) {
+	copy(a[:], p)
+	for i := 1; i < len(a); i *= 2 {
+		for j := range a {
+			if j&i != 0 {
+				a[j] ^= a[j-i]
+			}
+		}
+	}
+	return a
+}
+
+// five adds up the products of counts up to 4 and their coefficients, modulo 2.
+func five(a []uint64, c0, c1, c2 uint64) uint64 {
+	return a[0] ^ a[1]&c0 ^ a[2]&c1 ^ a[3]&(c0&c1) ^ a[4]&c2
+}
+
 // digit returns digit d of the probability for counts of 64 sites.
 func (o *Odds) digit(d int, c0, c1, c2 uint64) uint64 {
 	a := &o.digits[d]
-	t := a[0] ^ a[1]&c0 ^ a[2]&c1 ^ a[3]&(c0&c1) ^ a[4]&c2
+	t := five(a[:], c0, c1, c2)
 	if o.terms > 5 {
 		t ^= a[5]&(c0&c2) ^ a[6]&(c1&c2) ^ a[7]&(c0&c1&c2)
 	}

@@ -68,9 +68,11 @@ func (t *Torus) Jobs() int { return (t.words + strip - 1) / strip }
 
 // Groups returns the number of groups of a random stream that a redraw of a
 // colour takes.
-func (t *Torus) Groups() uint64 {
-	return uint64(t.words) / (simd.BitSites / 64) * simd.BitGroups
-}
+func (t *Torus) Groups() uint64 { return groups(t.words) }
+
+// groups returns the number of groups of a random stream that belong to so many words,
+// whole registers.
+func groups(words int) uint64 { return uint64(words) / (simd.BitSites / 64) * simd.BitGroups }
 
 // State is one state of a torus.
 type State struct {
@@ -118,8 +120,7 @@ func (s *State) Redraw(colour, job int, o *simd.Odds, from Source, w *Scratch) T
 	lo := job * strip
 	hi := min(lo+strip, s.words)
 	s.neighbours(colour, lo, hi, w, 0)
-	group := from.Group + uint64(lo)/(simd.BitSites/64)*simd.BitGroups
-	simd.HeatBits(w.draw[:hi-lo], &w.count, o, from.ARS, from.Seed, from.Chain, group)
+	simd.HeatBits(w.draw[:hi-lo], &w.count, o, from.ARS, from.Seed, from.Chain, from.Group+groups(lo))
 	old := s.colour[colour][s.pad+lo : s.pad+hi]
 	told := s.tally(w, w.draw[:hi-lo], old, lo)
 	copy(old, w.draw[:])

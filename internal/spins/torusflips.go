@@ -29,8 +29,7 @@ func (s *State) Propose(t *simd.FlipTally, next *State, job int, o *simd.FlipOdd
 	for _, p := range p {
 		s.gather(p, w)
 	}
-	group := from.Group + uint64(job*strip)/(simd.BitSites/64)*simd.BitGroups
-	simd.FlipBits(w.draw[:n], w.own[:n], &w.count, o, from.ARS, from.Seed, from.Chain, group)
+	simd.FlipBits(w.draw[:n], w.own[:n], &w.count, o, from.ARS, from.Seed, from.Chain, from.Group+groups(job*strip))
 	for _, p := range p {
 		to := next.part(p)
 		own, flip := w.own[p.at:][:len(to)], w.draw[p.at:][:len(to)]

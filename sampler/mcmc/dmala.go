@@ -83,7 +83,7 @@ func (d DMALA) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 	if k := newTorusLangevin(m, chains, l, tuner); k != nil {
 		return k, nil
 	}
-	p, err := l.proposal(ctx, "DMALA", m, chains)
+	p, err := l.fit(ctx, "DMALA", m, chains)
 	if err != nil {
 		return nil, err
 	}
@@ -237,35 +237,23 @@ func (k *dmala) setStep(alpha, beta float64) {
 func (k *dmala) AppendBinary(b []byte) ([]byte, error) {
 	k.at.begin(nil)
 	k.rebuild(0, len(k.e), k.x)
-	b = wire.AppendFloat64s(b, k.e)
-	b = wire.AppendFloat64s(b, []float64{k.alpha})
-	if k.tune != nil {
-		b = k.tune.Append(b)
-	}
+	b = appendTuning(wire.AppendFloat64s(b, k.e), k.alpha, k.tune)
 	return k.at.append(k.proposal.appendBinary(b)), nil
 }
 
 func (k *dmala) UnmarshalBinary(b []byte) error {
-	alpha := make([]float64, 1)
 	b, err := wire.ReadFloat64s(b, k.e)
 	if err != nil {
 		return err
 	}
-	if b, err = wire.ReadFloat64s(b, alpha); err != nil {
+	alpha, b, err := restoreTuning(b, k.tune)
+	if err != nil {
 		return err
 	}
-	if err := checkTuned(alpha[0]); err != nil {
+	if b, err = k.proposal.unmarshalBinary(b, alpha); err != nil {
 		return err
 	}
-	if k.tune != nil {
-		if b, err = k.tune.Restore(b); err != nil {
-			return err
-		}
-	}
-	if b, err = k.proposal.unmarshalBinary(b, alpha[0]); err != nil {
-		return err
-	}
-	k.alpha = alpha[0]
+	k.alpha = alpha
 	clear(k.stale)
 	return k.at.restore(b, 0)
 }
@@ -308,11 +296,16 @@ func (l langevin) check(method string, m energy.Model, chains int) error {
 	return nil
 }
 
-// proposal returns the proposal that fits the model.
+// proposal returns the proposal that fits the model, or an error of check.
 func (l langevin) proposal(ctx context.Context, method string, m energy.Model, chains int) (proposal, error) {
 	if err := l.check(method, m, chains); err != nil {
 		return nil, err
 	}
+	return l.fit(ctx, method, m, chains)
+}
+
+// fit is proposal of settings that are checked.
+func (l langevin) fit(ctx context.Context, method string, m energy.Model, chains int) (proposal, error) {
 	if l.within != nil {
 		return newConfined(ctx, method, m, chains, l)
 	}

@@ -122,14 +122,6 @@ func (unconfined) check(int, int, []int32) error        { return nil }
 func (unconfined) start([]int32, *sampler.Stream) error { return nil }
 
 // checkStep returns an error unless 0 ≤ alpha < ∞; 0 stands for the default.
-// checkTuned returns an error unless the step size of a checkpoint is one.
-func checkTuned(alpha float64) error {
-	if !(alpha > 0) || math.IsInf(alpha, 1) {
-		return fmt.Errorf("mcmc: the checkpoint has step size %v, want positive and finite", alpha)
-	}
-	return nil
-}
-
 func checkStep(method string, alpha float64) error {
 	if !(alpha >= 0) || math.IsInf(alpha, 1) {
 		return fmt.Errorf("mcmc: %s: StepSize = %v, want positive and finite (0 for the default)", method, alpha)

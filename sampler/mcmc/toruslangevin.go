@@ -75,6 +75,7 @@ func (k *torusLangevin) setStep(alpha float64) {
 	for n, d := range k.d {
 		h[n] = float32(d)
 	}
+	sum := 0.0
 	for v := range p {
 		for n := range x {
 			x[n], y[n] = int32(v), int32(1-v)
@@ -84,15 +85,10 @@ func (k *torusLangevin) setStep(alpha float64) {
 			one := []int32{t}
 			p[v][n] = uint64(max(t, 0)) << 33
 			k.flip[v][n], k.stay[v][n] = simd.FlipLogProb(x[n:n+1], y[n:n+1], one), simd.FlipLogProb(x[n:n+1], x[n:n+1], one)
+			sum += k.flip[v][n] + k.stay[v][n]
 		}
 	}
 	k.odds.Set(&p)
-	sum := 0.0
-	for v := range p {
-		for n, q := range k.flip[v] {
-			sum += q + k.stay[v][n]
-		}
-	}
 	k.finite = sum-sum == 0
 }
 
@@ -195,8 +191,9 @@ func (k *torusLangevin) judge(s int, x []int32, r *sampler.Stream) {
 		k.states[s], k.next[s] = k.next[s], k.states[s]
 		k.now[s] = next
 		told.Moved, told.Energy = moved, changed
-		k.shown(s, x)
-	} else if k.stale[s] {
+		k.stale[s] = true
+	}
+	if k.stale[s] {
 		k.shown(s, x)
 	}
 }
@@ -223,11 +220,8 @@ func (k *torusLangevin) Adapt(info []sampler.Info, step, of int) {
 const torusFormat = 0x6b696e64
 
 func (k *torusLangevin) AppendBinary(b []byte) ([]byte, error) {
-	b = wire.AppendFloat64s(k.appendEnergies(wire.AppendInts(b, torusFormat)), []float64{k.alpha})
-	if k.tune != nil {
-		b = k.tune.Append(b)
-	}
-	return k.at.append(b), nil
+	b = k.appendEnergies(wire.AppendInts(b, torusFormat))
+	return k.at.append(appendTuning(b, k.alpha, k.tune)), nil
 }
 
 func (k *torusLangevin) UnmarshalBinary(b []byte) error {
@@ -242,18 +236,10 @@ func (k *torusLangevin) UnmarshalBinary(b []byte) error {
 	if b, err = k.restoreEnergies(b); err != nil {
 		return err
 	}
-	var alpha [1]float64
-	if b, err = wire.ReadFloat64s(b, alpha[:]); err != nil {
+	alpha, b, err := restoreTuning(b, k.tune)
+	if err != nil {
 		return err
 	}
-	if err := checkTuned(alpha[0]); err != nil {
-		return err
-	}
-	if k.tune != nil {
-		if b, err = k.tune.Restore(b); err != nil {
-			return err
-		}
-	}
-	k.setStep(alpha[0])
+	k.setStep(alpha)
 	return k.at.restore(b, 0)
 }

@@ -82,17 +82,7 @@ func tallyTorus(k *kernel) {
 		sum[j] = k.vec()
 		k.clear(sum[j])
 	}
-	// bytes returns the weighed bits of x, which it overwrites, in each byte.
-	bytes := func(x, weight reg.VecVirtual) reg.VecVirtual {
-		n := k.vec()
-		k.meet(low, x, n)
-		k.VPSRLW(operand.U8(4), x, x)
-		k.meet(low, x, x)
-		k.VPSHUFB(n, weight, n)
-		k.VPSHUFB(x, weight, x)
-		k.VPADDB(x, n, n)
-		return n
-	}
+	bytes := func(x, weight reg.VecVirtual) reg.VecVirtual { return k.byteBits(x, low, weight) }
 	add := func(bytes, sum reg.VecVirtual) {
 		k.VPSADBW(zero, bytes, bytes)
 		k.VPADDQ(bytes, sum, sum)
@@ -133,4 +123,17 @@ func tallyTorus(k *kernel) {
 	for j, s := range sum {
 		k.VMOVUPS(s, operand.Mem{Base: sums, Disp: 64 * j})
 	}
+}
+
+// byteBits returns the bits of x, which it overwrites, in each byte, weighed by a table of
+// what four bits count; low is the mask of four.
+func (k *kernel) byteBits(x, low, weight reg.VecVirtual) reg.VecVirtual {
+	n := k.vec()
+	k.meet(low, x, n)
+	k.VPSRLW(operand.U8(4), x, x)
+	k.meet(low, x, x)
+	k.VPSHUFB(n, weight, n)
+	k.VPSHUFB(x, weight, x)
+	k.VPADDB(x, n, n)
+	return n
 }

@@ -116,13 +116,7 @@ func (t *flipCounter) count(j int, term reg.VecVirtual, set [sets]reg.VecVirtual
 			t.VPADDQ(x, t.sum[j][s], t.sum[j][s])
 			continue
 		}
-		n := t.vec()
-		t.VPAND(t.low, x, n)
-		t.VPSRLW(operand.U8(4), x, x)
-		t.VPAND(t.low, x, x)
-		t.VPSHUFB(n, t.nibble, n)
-		t.VPSHUFB(x, t.nibble, x)
-		t.VPADDB(x, n, n)
+		n := t.byteBits(x, t.low, t.nibble)
 		t.VPSADBW(t.nothing, n, n)
 		if s > 0 {
 			t.VPSLLQ(operand.U8(16*s), n, n)
