@@ -23,17 +23,6 @@ func philox(dst []uint32, key, stream, group uint64) {
 	}
 }
 
-// philoxKeys returns the two round keys of every round.
-func philoxKeys(key uint64) (keys [2 * philoxRnds]uint32) {
-	k0, k1 := uint32(key), uint32(key>>32)
-	for r := 0; r < len(keys); r += 2 {
-		keys[r], keys[r+1] = k0, k1
-		k0 += philoxKey0
-		k1 += philoxKey1
-	}
-	return keys
-}
-
 func unit32(dst []float32, bits []uint32) {
 	if best == purego {
 		refUnit32(dst, bits)

@@ -108,6 +108,14 @@ func addWide(dst []float64, a float64, x []float32) { refAddWide(dst, a, x) }
 func graphBits(count *Counts, own []uint64, near []int32, n, degree int) {
 	refGraphBits(count, own, near, n, degree)
 }
+func jointHeat(j *Joint, own []uint32, lane, n int, near []int32, stride, degree int, o *Odds, ahead uint64) {
+	refJointHeat(j, own, lane, n, near, stride, degree, o, ahead)
+}
+
+// JointWidth returns how many blocks a Joint draws in little more time than one: what a
+// register holds, 0 without assembly.
+func JointWidth() int { return 0 }
+
 func tallyBits(t *ChainTally, now, old []uint64, count *Counts) { refTallyBits(t, now, old, count) }
 func spreadChains(x []int32, own []uint64, place []int32)       { refSpreadChains(x, own, place) }
 

@@ -43,6 +43,17 @@ func philoxBlock(lo, hi, key uint64) [4]uint32 {
 	return [4]uint32{c0, c1, c2, c3}
 }
 
+// philoxKeys returns the two round keys of every round.
+func philoxKeys(key uint64) (keys [2 * philoxRnds]uint32) {
+	k0, k1 := uint32(key), uint32(key>>32)
+	for r := 0; r < len(keys); r += 2 {
+		keys[r], keys[r+1] = k0, k1
+		k0 += philoxKey0
+		k1 += philoxKey1
+	}
+	return keys
+}
+
 func refUnit32(dst []float32, bits []uint32) {
 	for i, b := range bits {
 		dst[i] = float32(b>>8) * 0x1p-24

@@ -108,18 +108,31 @@ func (c *aesCipher) planes(base reg.VecVirtual, pass int) []reg.VecVirtual {
 	} else {
 		k.VPXOR(c.first, base, keyed)
 	}
-	var z, block []reg.VecVirtual // what is encrypted: with AVX2 the lower halves of z and others
+	var z []reg.VecVirtual
 	for j := range 4 {
 		r := k.vec()
-		z, block = append(z, r), append(block, r)
+		z = append(z, r)
 		if k.wide() {
 			k.VPXORQ(c.steps.Offset(64*j), keyed, r)
-			continue
+		} else {
+			k.VPXOR(c.steps.Offset(64*j+32*pass), keyed, r)
 		}
-		k.VPXOR(c.steps.Offset(64*j+32*pass), keyed, r)
-		high := k.XMM()
-		k.VEXTRACTI128(operand.U8(1), r, high)
-		block = append(block, high)
+	}
+	return c.blocks(z)
+}
+
+// blocks encrypts four registers of counters, to which the first key has been added, and
+// returns words 0, …, 3 of all: those of counter j of part q of registers in lane 4q + j.
+func (c *aesCipher) blocks(z []reg.VecVirtual) []reg.VecVirtual {
+	k := c.kernel
+	var block []reg.VecVirtual // what is encrypted: with AVX2 the lower halves of z and others
+	for _, r := range z {
+		block = append(block, r)
+		if !k.wide() {
+			high := k.XMM()
+			k.VEXTRACTI128(operand.U8(1), r, high)
+			block = append(block, high)
+		}
 	}
 	for round := 1; round <= aesRounds; round++ {
 		for _, r := range block {

@@ -46,6 +46,7 @@ var topics = []struct {
 	{"columns", columns},
 	{"bits", bits},
 	{"chainbits", chainbits},
+	{"joint", joint},
 	{"unmoved", unmoved},
 	{"bittally", bitTally},
 	{"fliptally", flipTally},

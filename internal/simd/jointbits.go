@@ -1,0 +1,90 @@
+package simd
+
+import "fmt"
+
+// JointBlocks is the number of blocks of chains that a [Joint] redraws side by side.
+const JointBlocks = 16
+
+// Joint says where blocks of up to ChainBits chains each, whose states lie side by side,
+// have their random bits from, and counts for each block how many sites have changed. Lane
+// p of block b is word p·JointBlocks + b of a string.
+type Joint struct {
+	ars     bool
+	key     uint64
+	blocks  int
+	streams [JointBlocks]uint64
+	groups  [JointBlocks]uint64
+	asm     jointASM
+}
+
+// jointASM is what kernels read and write, in rows of 64 bytes of which the first half is of
+// the blocks below 8. Of numbers of 64 bits a row has those of even or of odd blocks.
+type jointASM struct {
+	philox [8][8]uint64 // counters, then what the first two rounds add: see _gen/joint.go
+	aes    [4][8]uint64 // counter and stream of blocks j, 4 + j, 8 + j, 12 + j
+	mask   [JointBlocks]uint32
+	moved  [JointBlocks]uint32
+	count  [3][JointBlocks]uint32 // scratch
+	draw   [JointBlocks]uint32
+}
+
+// NewJoint returns the source of some blocks, which draw from their streams from the given
+// groups on, by ARS if ars says so and else by Philox; chains[b] is the number of chains of
+// block b that count. It panics unless there are 1 … JointBlocks blocks of 0 … ChainBits
+// chains.
+func NewJoint(ars bool, key uint64, streams, groups []uint64, chains []int) *Joint {
+	if len(chains) < 1 || len(chains) > JointBlocks {
+		panic(fmt.Sprintf("simd: NewJoint: len(chains) = %d, want 1 … %d", len(chains), JointBlocks))
+	}
+	checkLen("streams", len(streams), len(chains))
+	checkLen("groups", len(groups), len(chains))
+	j := &Joint{ars: ars, key: key, blocks: len(chains)}
+	for b, n := range chains {
+		if n < 0 || n > ChainBits {
+			panic(fmt.Sprintf("simd: NewJoint: chains[%d] = %d, want 0 … %d", b, n, ChainBits))
+		}
+		j.streams[b], j.groups[b] = streams[b], groups[b]
+		j.asm.mask[b] = uint32(uint64(1)<<n - 1)
+	}
+	keys := philoxKeys(key)
+	for b := range JointBlocks {
+		counter, stream := 16*j.groups[b], j.streams[b]
+		p := uint64(philoxMul1) * (stream & (1<<32 - 1))
+		for row, v := range []uint64{counter, p>>32 ^ uint64(keys[0]), stream>>32 ^ uint64(keys[1]), p&(1<<32-1) ^ uint64(keys[2])} {
+			j.asm.philox[2*row+b%2][b/2] = v
+		}
+		j.asm.aes[b%4][b/4*2], j.asm.aes[b%4][b/4*2+1] = counter, stream
+	}
+	return j
+}
+
+// Moved adds to sum[b] the sites of block b that have changed since the last call, all its
+// chains together.
+func (j *Joint) Moved(sum []int) {
+	for b := range sum {
+		sum[b] += int(j.asm.moved[b])
+	}
+	j.asm.moved = [JointBlocks]uint32{}
+}
+
+// Heat draws the sites of the lanes lane … lane+n−1 of own afresh, one after the other, as
+// [HeatBits] does those of each block. The number of neighbours in state 1 of lane p is
+// the sum over k = 0, …, degree−1 of lane near[k·stride + p − lane] & (2³¹−1) of own, whose bits
+// are flipped where that number is negative. Digit d of lane p is of the word of HeatBits
+// for site 32·(first + p − lane) of the string, ahead groups behind those of NewJoint. Sites that
+// are neighbours of each other are not drawn at the same time.
+//
+// Lanes of blocks that there are not, up to eight more, are left as they are or drawn, too.
+//
+// It panics unless 0 ≤ degree ≤ 7, 0 ≤ n ≤ stride, near has stride·degree numbers, first is a
+// multiple of 16 and own has the lanes. No more than 2³¹ changes of a block may be
+// counted before a call of Moved.
+func (j *Joint) Heat(own []uint32, lane, first, n int, near []int32, stride, degree int, o *Odds, ahead uint64) {
+	if degree < 0 || degree > 7 || n < 0 || n > stride || len(near) < (degree-1)*stride+n || first < 0 || first%16 != 0 {
+		panic(fmt.Sprintf("simd: Joint.Heat: n = %d, stride = %d, degree = %d, first = %d and len(near) = %d, want n ≤ stride, degree ≤ 7, a multiple of 16 and stride·degree", n, stride, degree, first, len(near)))
+	}
+	if lane < 0 || (lane+n)*JointBlocks > len(own) {
+		panic(fmt.Sprintf("simd: Joint.Heat: lanes %d … %d of %d", lane, lane+n-1, len(own)/JointBlocks))
+	}
+	jointHeat(j, own, lane, n, near, stride, degree, o, 16*(ahead+uint64(first/16)*BitGroups))
+}
