@@ -104,7 +104,18 @@ type Kernel = Transition[int32]
 //	Show(x []S)
 //
 // After Defer(true) its steps leave x as it was, or wrong, until Show stores the
-// states there: the run calls it before anyone reads them.
+// states there: the run calls it before anyone reads them. A kernel with these that
+// accepts whatever it proposes, and meets no errors, may make many steps at once that
+// nobody reads, those of other blocks with its own, by the methods
+//
+//	Company(blocks int) int
+//	Leap(stop func() bool, n int, kernels []Transition[S], x [][]S, r [][]Stream, moved []int) (steps int)
+//
+// Company says how many of some blocks are best moved together, 0 if steps are best made one
+// by one. Leap moves some blocks, of which the first is its own, by up to n whole steps
+// each, to the bits that each has alone, and returns how many it made, fewer than n once
+// stop is true and 0 if they cannot leap now. It adds to moved[b] the sites of block b that
+// changed, all steps and chains together, and leaves states as after Defer(true).
 type Transition[S energy.Site] interface {
 	// Reset evaluates the states x (chains × sites) afresh. It must be called
 	// before the first Step and whenever x or the target changed from outside.

@@ -87,11 +87,15 @@ func (c *Runner[S]) advance(ctx context.Context, target int) error {
 		return c.sweep(ctx, target)
 	}
 	begin, _ := c.span()
-	round := 1
+	round, troops := 1, c.troops()
 	for at := begin; at < target; {
 		end := at + min(round, target-at)
 		start := time.Now()
-		c.each(func(b *block[S]) { c.moveTo(ctx, b, end, stop) })
+		if troops != nil {
+			pool.Each(c.cfg.Workers, len(troops), func(i int) { c.lead(ctx, &troops[i], end, stop) })
+		} else {
+			c.each(func(b *block[S]) { c.moveTo(ctx, b, end, stop) })
+		}
 		if ctx.Err() != nil {
 			c.level()
 		}
@@ -152,13 +156,18 @@ func (c *Runner[S]) moveTo(ctx context.Context, b *block[S], end int, stop func(
 	if b.steps >= end || b.err != nil || ctx.Err() != nil {
 		return
 	}
+	c.working(b, func(m march[S], p place[S]) { b.move(ctx, m, p, end, stop) })
+}
+
+// working calls f where the block is at work.
+func (c *Runner[S]) working(b *block[S], f func(m march[S], p place[S])) {
 	m, page := c.march(b), c.page(b)
 	if page != nil {
 		m.write = func(draw int, p place[S]) { c.write(page, draw, p) }
 		defer c.file(page)
 	}
 	err := c.seated(b, true, func(p place[S]) error {
-		b.move(ctx, m, p, end, stop)
+		f(m, p)
 		return nil
 	})
 	if err != nil && b.err == nil {

@@ -28,26 +28,28 @@ type jointASM struct {
 	draw   [JointBlocks]uint32
 }
 
-// NewJoint returns the source of some blocks, which draw from their streams from the given
+// Begin makes j the source of some blocks, which draw from their streams from the given
 // groups on, by ARS if ars says so and else by Philox; chains[b] is the number of chains of
 // block b that count. It panics unless there are 1 … JointBlocks blocks of 0 … ChainBits
 // chains.
-func NewJoint(ars bool, key uint64, streams, groups []uint64, chains []int) *Joint {
+func (j *Joint) Begin(ars bool, key uint64, streams, groups []uint64, chains []int) {
 	if len(chains) < 1 || len(chains) > JointBlocks {
-		panic(fmt.Sprintf("simd: NewJoint: len(chains) = %d, want 1 … %d", len(chains), JointBlocks))
+		panic(fmt.Sprintf("simd: Joint.Begin: len(chains) = %d, want 1 … %d", len(chains), JointBlocks))
 	}
 	checkLen("streams", len(streams), len(chains))
 	checkLen("groups", len(groups), len(chains))
-	j := &Joint{ars: ars, key: key, blocks: len(chains)}
-	for b, n := range chains {
-		if n < 0 || n > ChainBits {
-			panic(fmt.Sprintf("simd: NewJoint: chains[%d] = %d, want 0 … %d", b, n, ChainBits))
-		}
-		j.streams[b], j.groups[b] = streams[b], groups[b]
-		j.asm.mask[b] = uint32(uint64(1)<<n - 1)
-	}
+	j.ars, j.key, j.blocks = ars, key, len(chains)
 	keys := philoxKeys(key)
 	for b := range JointBlocks {
+		n := 0
+		j.streams[b], j.groups[b] = 0, 0
+		if b < len(chains) {
+			if n = chains[b]; n < 0 || n > ChainBits {
+				panic(fmt.Sprintf("simd: Joint.Begin: chains[%d] = %d, want 0 … %d", b, n, ChainBits))
+			}
+			j.streams[b], j.groups[b] = streams[b], groups[b]
+		}
+		j.asm.mask[b] = uint32(uint64(1)<<n - 1)
 		counter, stream := 16*j.groups[b], j.streams[b]
 		p := uint64(philoxMul1) * (stream & (1<<32 - 1))
 		for row, v := range []uint64{counter, p>>32 ^ uint64(keys[0]), stream>>32 ^ uint64(keys[1]), p&(1<<32-1) ^ uint64(keys[2])} {
@@ -55,7 +57,6 @@ func NewJoint(ars bool, key uint64, streams, groups []uint64, chains []int) *Joi
 		}
 		j.asm.aes[b%4][b/4*2], j.asm.aes[b%4][b/4*2+1] = counter, stream
 	}
-	return j
 }
 
 // Moved adds to sum[b] the sites of block b that have changed since the last call, all its
@@ -68,23 +69,20 @@ func (j *Joint) Moved(sum []int) {
 }
 
 // Heat draws the sites of the lanes lane … lane+n−1 of own afresh, one after the other, as
-// [HeatBits] does those of each block. The number of neighbours in state 1 of lane p is
-// the sum over k = 0, …, degree−1 of lane near[k·stride + p − lane] & (2³¹−1) of own, whose bits
-// are flipped where that number is negative. Digit d of lane p is of the word of HeatBits
-// for site 32·(first + p − lane) of the string, ahead groups behind those of NewJoint. Sites that
-// are neighbours of each other are not drawn at the same time.
+// [HeatBits] does those of each block: lane + p from the digits of lane p of its string,
+// ahead groups behind those of Begin. The number of neighbours in state 1 is the sum over
+// k = 0, …, degree−1 of lane near[k·stride + p] & (2³¹−1) of own, whose bits are flipped
+// where that number is negative; none of these lanes is drawn in the same call. Lanes of
+// blocks that there are not are left as they are or drawn, too.
 //
-// Lanes of blocks that there are not, up to eight more, are left as they are or drawn, too.
-//
-// It panics unless 0 ≤ degree ≤ 7, 0 ≤ n ≤ stride, near has stride·degree numbers, first is a
-// multiple of 16 and own has the lanes. No more than 2³¹ changes of a block may be
-// counted before a call of Moved.
-func (j *Joint) Heat(own []uint32, lane, first, n int, near []int32, stride, degree int, o *Odds, ahead uint64) {
-	if degree < 0 || degree > 7 || n < 0 || n > stride || len(near) < (degree-1)*stride+n || first < 0 || first%16 != 0 {
-		panic(fmt.Sprintf("simd: Joint.Heat: n = %d, stride = %d, degree = %d, first = %d and len(near) = %d, want n ≤ stride, degree ≤ 7, a multiple of 16 and stride·degree", n, stride, degree, first, len(near)))
+// It panics unless 0 ≤ degree ≤ 7, 0 ≤ n ≤ stride, near has the numbers and own the lanes.
+// No more than 2³¹ changes of a block may be counted before a call of Moved.
+func (j *Joint) Heat(own []uint32, lane, n int, near []int32, stride, degree int, o *Odds, ahead uint64) {
+	if degree < 0 || degree > 7 || n < 0 || n > stride || len(near) < (degree-1)*stride+n && degree > 0 {
+		panic(fmt.Sprintf("simd: Joint.Heat: n = %d, stride = %d, degree = %d and len(near) = %d, want n ≤ stride, degree ≤ 7 and their product", n, stride, degree, len(near)))
 	}
 	if lane < 0 || (lane+n)*JointBlocks > len(own) {
 		panic(fmt.Sprintf("simd: Joint.Heat: lanes %d … %d of %d", lane, lane+n-1, len(own)/JointBlocks))
 	}
-	jointHeat(j, own, lane, n, near, stride, degree, o, 16*(ahead+uint64(first/16)*BitGroups))
+	jointHeat(j, own, lane, n, near, stride, degree, o, 16*ahead)
 }

@@ -70,9 +70,10 @@ func TestJointIsHeatBits(t *testing.T) {
 						}
 					}
 					onAll(func(l level) {
-						j := NewJoint(ars, key, streams, groups, chains)
+						j := new(Joint)
+						j.Begin(ars, key, streams, groups, chains)
 						got := append([]uint32{}, started...)
-						j.Heat(got, g.first, 0, n, g.near, g.stride, degree, g.odds, ahead)
+						j.Heat(got, g.first, n, g.near, g.stride, degree, g.odds, ahead)
 						for p := range g.lanes { // what is drawn of other blocks is theirs
 							for b := range blocks {
 								if i := p*JointBlocks + b; want[i] != got[i] {
@@ -91,8 +92,8 @@ func TestJointIsHeatBits(t *testing.T) {
 
 						got = append([]uint32{}, started...) // the same in two parts
 						cut := n / 2 &^ 15
-						j.Heat(got, g.first, 0, cut, g.near, g.stride, degree, g.odds, ahead)
-						j.Heat(got, g.first+cut, cut, n-cut, g.near[min(cut, len(g.near)):], g.stride, degree, g.odds, ahead)
+						j.Heat(got, g.first, cut, g.near, g.stride, degree, g.odds, ahead)
+						j.Heat(got, g.first+cut, n-cut, g.near[min(cut, len(g.near)):], g.stride, degree, g.odds, ahead+uint64(cut))
 						for i := range got {
 							if b := i % JointBlocks; b < blocks {
 								require.Equal(t, want[i], got[i], levelNames[l])
@@ -106,17 +107,18 @@ func TestJointIsHeatBits(t *testing.T) {
 }
 
 func TestJointRefuses(t *testing.T) {
-	assert.PanicsWithValue(t, "simd: NewJoint: len(chains) = 17, want 1 … 16", func() { NewJoint(false, 1, nil, nil, make([]int, 17)) })
-	assert.PanicsWithValue(t, "simd: NewJoint: chains[1] = 33, want 0 … 32", func() { NewJoint(false, 1, make([]uint64, 2), make([]uint64, 2), []int{1, 33}) })
-	assert.PanicsWithValue(t, "simd: len(groups) = 1, want 2", func() { NewJoint(false, 1, make([]uint64, 2), make([]uint64, 1), []int{1, 3}) })
-	j := NewJoint(false, 1, []uint64{1}, []uint64{1}, []int{1})
+	j := new(Joint)
+	assert.PanicsWithValue(t, "simd: Joint.Begin: len(chains) = 17, want 1 … 16", func() { j.Begin(false, 1, nil, nil, make([]int, 17)) })
+	assert.PanicsWithValue(t, "simd: Joint.Begin: chains[1] = 33, want 0 … 32", func() { j.Begin(false, 1, make([]uint64, 2), make([]uint64, 2), []int{1, 33}) })
+	assert.PanicsWithValue(t, "simd: len(groups) = 1, want 2", func() { j.Begin(false, 1, make([]uint64, 2), make([]uint64, 1), []int{1, 3}) })
+	j.Begin(false, 1, []uint64{1}, []uint64{1}, []int{1})
 	o := NewOdds([]uint64{1})
-	for _, bad := range [][5]int{{4, 2, 1, 0, 16}, {1, 2, 8, 0, 16}, {2, 2, 2, 0, 3}, {1, 2, 1, 8, 16}, {-1, 2, 1, 0, 2}} {
+	for _, bad := range [][4]int{{4, 2, 1, 16}, {1, 2, 8, 16}, {2, 2, 2, 3}, {-1, 2, 1, 2}} {
 		assert.PanicsWithValue(t,
-			fmt.Sprintf("simd: Joint.Heat: n = %d, stride = %d, degree = %d, first = %d and len(near) = %d, want n ≤ stride, degree ≤ 7, a multiple of 16 and stride·degree", bad[0], bad[1], bad[2], bad[3], bad[4]),
-			func() { j.Heat(make([]uint32, 1024), 0, bad[3], bad[0], make([]int32, bad[4]), bad[1], bad[2], o, 0) })
+			fmt.Sprintf("simd: Joint.Heat: n = %d, stride = %d, degree = %d and len(near) = %d, want n ≤ stride, degree ≤ 7 and their product", bad[0], bad[1], bad[2], bad[3]),
+			func() { j.Heat(make([]uint32, 1024), 0, bad[0], make([]int32, bad[3]), bad[1], bad[2], o, 0) })
 	}
-	assert.PanicsWithValue(t, "simd: Joint.Heat: lanes 3 … 4 of 4", func() { j.Heat(make([]uint32, 64), 3, 0, 2, nil, 2, 0, o, 0) })
+	assert.PanicsWithValue(t, "simd: Joint.Heat: lanes 3 … 4 of 4", func() { j.Heat(make([]uint32, 64), 3, 2, nil, 2, 0, o, 0) })
 }
 
 func BenchmarkJoint(b *testing.B) {
@@ -130,10 +132,11 @@ func BenchmarkJoint(b *testing.B) {
 				for i := range blocks {
 					streams[i], chains[i] = uint64(i), ChainBits
 				}
-				j := NewJoint(ars, 1, streams, make([]uint64, blocks), chains)
+				j := new(Joint)
+				j.Begin(ars, 1, streams, make([]uint64, blocks), chains)
 				ahead := uint64(0)
 				for b.Loop() {
-					j.Heat(own, g.first, 0, g.n, g.near, g.stride, 4, g.odds, ahead)
+					j.Heat(own, g.first, g.n, g.near, g.stride, 4, g.odds, ahead)
 					ahead += 64
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*g.n*blocks*ChainBits), "ns/elem")

@@ -3,6 +3,7 @@ package spins
 import (
 	"cmp"
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/apart"
@@ -176,15 +177,52 @@ func (g *Graph) NewChains() *Chains {
 // Redraw draws the sites of a part afresh, given the others, from the random bits that
 // Graph.Groups says, and adds what changed to the tally of their kind.
 func (c *Chains) Redraw(at int, told []simd.ChainTally, from Source, w *Scratch) {
-	p := &c.parts[at]
-	n := whole(p.sites)
-	simd.GraphBits(&w.count, c.bits, p.near, n, p.degree)
-	old, now := c.bits[p.lane/2:(p.lane+n)/2], w.draw[:n/2]
-	simd.HeatBits(now, &w.count, c.odds[p.kind], from.ARS, from.Seed, from.Chain, from.Group)
-	clearFrom(now, p.sites)
-	simd.TallyBits(&told[p.kind], now, old, &w.count)
+	now, old := c.drawn(at, from, w)
+	simd.TallyBits(&told[c.parts[at].kind], now, old, &w.count)
 	copy(old, now)
 }
+
+// Draw is Redraw that returns only how many sites of the first so many chains have
+// changed, all of them together.
+func (c *Chains) Draw(at, chains int, from Source, w *Scratch) (moved int) {
+	now, old := c.drawn(at, from, w)
+	mask := uint64(1)<<chains - 1
+	mask |= mask << 32
+	for i, v := range now {
+		moved += bits.OnesCount64((v ^ old[i]) & mask)
+		old[i] = v
+	}
+	return moved
+}
+
+// drawn returns the sites of a part as they are drawn, and as they are.
+func (c *Chains) drawn(at int, from Source, w *Scratch) (now, old []uint64) {
+	p := &c.parts[at]
+	old = c.near(p, w)
+	now = w.draw[:len(old)]
+	simd.HeatBits(now, &w.count, c.odds[p.kind], from.ARS, from.Seed, from.Chain, from.Group)
+	clearFrom(now, p.sites)
+	return now, old
+}
+
+// near counts the neighbours of a part and returns its sites.
+func (c *Chains) near(p *part, w *Scratch) (own []uint64) {
+	n := whole(p.sites)
+	simd.GraphBits(&w.count, c.bits, p.near, n, p.degree)
+	return c.bits[p.lane/2 : (p.lane+n)/2]
+}
+
+// Count adds to the tally of each kind its sites in state 1, as if they had just gone
+// there from 0.
+func (c *Chains) Count(told []simd.ChainTally, w *Scratch) {
+	for at := range c.parts {
+		p := &c.parts[at]
+		own := c.near(p, w)
+		simd.TallyBits(&told[p.kind], own, zeros[:len(own)], &w.count)
+	}
+}
+
+var zeros [strip]uint64
 
 // clearFrom clears lane n and those behind it.
 func clearFrom(v []uint64, n int) {
@@ -209,16 +247,15 @@ func (c *Chains) Pack(x []int32) {
 	}
 }
 
-// Change is what redraws have changed in one chain: sites that went from 0 to 1 and from
-// 1 to 0, and the numbers of neighbours that counted, summed over the former and, taken
-// away, the latter.
-type Change struct{ Up, Down, Near int }
+// Change is what redraws have changed in one chain: how many more sites are in state 1, and
+// the numbers of neighbours that counted, summed over those that went there and, taken
+// away, over those that left. It is a function of the states before and behind.
+type Change struct{ Ones, Near int }
 
 // Add adds what a tally says of a chain.
 func (c *Change) Add(t *simd.ChainTally, chain int) {
 	up := int(t.Up[chain])
 	down := int(t.Moved[chain]) - up
-	c.Up += up
-	c.Down += down
+	c.Ones += up - down
 	c.Near += int(t.Sum[chain]) - simd.TallyDown*down
 }

@@ -105,9 +105,9 @@ func TestGraphRedraws(t *testing.T) {
 					}
 					switch w := &want[from.Kind[i]][s]; y[s*sites+i] - before[s*sites+i] {
 					case 1:
-						w.Up, w.Near = w.Up+1, w.Near+m
+						w.Ones, w.Near = w.Ones+1, w.Near+m
 					case -1:
-						w.Down, w.Near = w.Down+1, w.Near-m
+						w.Ones, w.Near = w.Ones-1, w.Near-m
 					}
 				}
 			}

@@ -18,6 +18,7 @@ type evenly struct {
 	graph  *spins.Graph
 	weight float64
 	base   []float64 // by kind
+	turned []int     // neighbours against, by kind
 }
 
 const (
@@ -36,8 +37,8 @@ func newEvenly(m energy.Model) *evenly {
 		if coupling, field, ok := g.Matching(); ok && len(field) == 2 {
 			start, adj := g.Graph()
 			e := &evenly{weight: -2 * coupling}
-			return e.arrange(start, adj, nil, func(i int) (base, size float64) {
-				return float64(coupling*float64(start[i+1]-start[i])) + (field[0] - field[1]), 0
+			return e.arrange(start, adj, nil, func(i int) (base, size float64, turned int) {
+				return float64(coupling*float64(start[i+1]-start[i])) + (field[0] - field[1]), 0, 0
 			})
 		}
 	}
@@ -57,20 +58,19 @@ func newEvenly(m energy.Model) *evenly {
 		}
 		against[n] = w < 0
 	}
-	return e.arrange(start, adj, against, func(i int) (base, size float64) {
-		n := 0
+	return e.arrange(start, adj, against, func(i int) (base, size float64, turned int) {
 		for _, is := range against[start[i]:start[i+1]] {
 			if is {
-				n++
+				turned++
 			}
 		}
-		sum := float64(e.weight * float64(n))
-		return field[i] - sum, math.Abs(field[i]) + sum
+		sum := float64(e.weight * float64(turned))
+		return field[i] - sum, math.Abs(field[i]) + sum, turned
 	})
 }
 
 // arrange finds the kinds of sites and puts sites in the order of a sweep.
-func (e *evenly) arrange(start, adj []int32, against []bool, base func(i int) (base, size float64)) *evenly {
+func (e *evenly) arrange(start, adj []int32, against []bool, base func(i int) (base, size float64, turned int)) *evenly {
 	sites := len(start) - 1
 	kind, degrees, odd := make([]int32, sites), []int32{}, []*simd.Odds{}
 	for i := range kind {
@@ -78,9 +78,9 @@ func (e *evenly) arrange(start, adj []int32, against []bool, base func(i int) (b
 		if d > spins.MostNear {
 			return nil
 		}
-		b, size := base(i)
+		b, size, turned := base(i)
 		at := 0
-		for at < len(e.base) && !(degrees[at] == d && math.Abs(e.base[at]-b) <= sameBase*size) {
+		for at < len(e.base) && !(degrees[at] == d && e.turned[at] == turned && math.Abs(e.base[at]-b) <= sameBase*size) {
 			at++
 		}
 		if kind[i] = int32(at); at < len(e.base) {
@@ -93,7 +93,7 @@ func (e *evenly) arrange(start, adj []int32, against []bool, base func(i int) (b
 		for n := range p {
 			p[n] = odds(b + float64(e.weight*float64(n)))
 		}
-		e.base, degrees, odd = append(e.base, b), append(degrees, d), append(odd, simd.NewOdds(p))
+		e.base, e.turned, degrees, odd = append(e.base, b), append(e.turned, turned), append(degrees, d), append(odd, simd.NewOdds(p))
 	}
 	colour, _ := colouring(start, adj)
 	e.graph = spins.NewGraph(spins.Layout{Start: start, Adj: adj, Against: against, Colour: colour, Kind: kind, Odds: odd})

@@ -28,15 +28,18 @@ type wordGibbs struct {
 	stale  bool // x does not have them yet
 	hidden bool // it need not have them
 
-	start []float64        // energies at the last Reset
-	since [][]spins.Change // changes since then, by kind and chain
-	at    cursor           // its updates are parts, of all chains together
+	start []float64 // energies at the last Reset
+	ones  [][]int   // how many more sites are in state 1 since then, by kind and chain
+	near  []int     // and neighbours that count, see spins.Change
+	at    cursor    // its updates are parts, of all chains together
 
 	burst   *pool.Burst
 	workers [][]wordWorker // one each
 	first   int            // part of job 0
 	from    [batch]spins.Source
 	redraw  func(worker, job int)
+
+	side *beside // of blocks that leap together
 }
 
 // wordWorker is what one worker writes.
@@ -60,14 +63,14 @@ func newWordGibbs(m energy.Model, chains int) *wordGibbs {
 	}
 	k := apart.New(wordGibbs{
 		model: m, sites: sites, even: e, states: e.graph.NewChains(),
-		start: apart.Make[float64](chains), at: newCursor(chains),
+		start: apart.Make[float64](chains), near: apart.Make[int](chains), at: newCursor(chains),
 	})
 	k.redraw = func(worker, job int) {
 		w := &k.workers[worker][0]
 		k.states.Redraw(k.first+job, w.told, k.from[job], &w.scratch)
 	}
 	for range e.base {
-		k.since = append(k.since, apart.Make[spins.Change](chains))
+		k.ones = append(k.ones, apart.Make[int](chains))
 	}
 	k.Workers(1)
 	return k
@@ -80,7 +83,7 @@ func (k *wordGibbs) Workers(n int) {
 	k.workers = make([][]wordWorker, n)
 	for w := range k.workers {
 		k.workers[w] = apart.Make[wordWorker](1)
-		k.workers[w][0].told = apart.Make[simd.ChainTally](len(k.since))
+		k.workers[w][0].told = apart.Make[simd.ChainTally](len(k.ones))
 	}
 }
 
@@ -89,8 +92,9 @@ func (k *wordGibbs) Workers(n int) {
 const wordSites = 32
 
 // wordFormat begins what AppendBinary writes: that of sparseGibbs, which had these
-// models, is as long, and begins with an energy.
-const wordFormat = 0x776f7264
+// models, is as long, and begins with an energy. Another one had three numbers of each
+// kind.
+const wordFormat = 0x776f7265
 
 // Reset implements [sampler.Transition].
 func (k *wordGibbs) Reset(x []int32) error {
@@ -102,9 +106,10 @@ func (k *wordGibbs) Reset(x []int32) error {
 // ResetUntil is Reset until stop says so.
 func (k *wordGibbs) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
 	k.held = false
-	for _, since := range k.since {
-		clear(since)
+	for _, ones := range k.ones {
+		clear(ones)
 	}
+	clear(k.near)
 	return k.at.renew(stop, 1, k.sites, func(_, lo, hi int) (bool, error) {
 		k.model.Energy(k.start[lo:hi], x[lo*k.sites:hi*k.sites])
 		return true, checkStart(k.start, lo, hi)
@@ -119,10 +124,7 @@ func (k *wordGibbs) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
 // StepUntil is Step until stop says so, which is asked about every millisecond.
 func (k *wordGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
 	k.at.begin(stop)
-	if !k.held {
-		k.states.Pack(x)
-		k.held = true
-	}
+	k.hold(x)
 	for k.at.update < k.states.Parts() && !k.at.stopped {
 		k.first = k.at.update
 		parts, sites := min(k.states.End(k.first)-k.first, batch), 0
@@ -146,19 +148,30 @@ func (k *wordGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32, 
 		return false
 	}
 	for s := range info {
-		k.at.told[s].Energy, k.at.told[s].Accept = k.energy(s), 1
+		info[s] = sampler.Info{Energy: k.energy(s), Accept: 1, Moved: k.at.told[s].Moved}
 	}
-	k.at.finish(info)
+	k.at.clear()
 	return true
+}
+
+// hold takes the states from x, unless it has them.
+func (k *wordGibbs) hold(x []int32) {
+	if !k.held {
+		k.states.Pack(x)
+		k.held = true
+	}
 }
 
 // flush takes note of what changed.
 func (k *wordGibbs) flush() {
-	for kind, since := range k.since {
-		for _, w := range k.workers {
-			t := &w[0].told[kind]
-			for s := range since {
-				since[s].Add(t, s)
+	for _, w := range k.workers {
+		for kind := range w[0].told {
+			t, ones := &w[0].told[kind], k.ones[kind]
+			for s := range ones {
+				var c spins.Change
+				c.Add(t, s)
+				ones[s] += c.Ones
+				k.near[s] += c.Near
 				k.at.told[s].Moved += int(t.Moved[s])
 			}
 			*t = simd.ChainTally{}
@@ -169,13 +182,11 @@ func (k *wordGibbs) flush() {
 // energy returns the running energy of a chain: integers times parameters, so that
 // rounding does not gather.
 func (k *wordGibbs) energy(s int) float64 {
-	near, sum := 0, 0.0
-	for kind, since := range k.since {
-		c := &since[s]
-		near += c.Near
-		sum += float64(k.even.base[kind] * float64(c.Up-c.Down))
+	sum := 0.0
+	for kind, ones := range k.ones {
+		sum += float64(k.even.base[kind] * float64(ones[s]))
 	}
-	return k.start[s] + (sum + float64(k.even.weight*float64(near)))
+	return k.start[s] + (sum + float64(k.even.weight*float64(k.near[s])))
 }
 
 // Defer implements the method that [sampler.Transition] speaks of.
@@ -199,12 +210,10 @@ func (k *wordGibbs) shown(x []int32) {
 // AppendBinary implements [sampler.Transition].
 func (k *wordGibbs) AppendBinary(b []byte) ([]byte, error) {
 	b = wire.AppendFloat64s(wire.AppendInts(b, wordFormat), k.start)
-	for _, since := range k.since {
-		for _, c := range since {
-			b = wire.AppendInts(b, c.Up, c.Down, c.Near)
-		}
+	for _, ones := range k.ones {
+		b = wire.AppendInts(b, ones...)
 	}
-	return k.at.append(b), nil
+	return k.at.append(wire.AppendInts(b, k.near...)), nil
 }
 
 // UnmarshalBinary implements [sampler.Transition].
@@ -222,13 +231,13 @@ func (k *wordGibbs) UnmarshalBinary(b []byte) error {
 	if err != nil {
 		return err
 	}
-	for _, since := range k.since {
-		for s := range since {
-			var v [3]uint64
+	for _, counts := range append(k.ones[:len(k.ones):len(k.ones)], k.near) {
+		for s := range counts {
+			var v [1]uint64
 			if b, err = wire.ReadUint64s(b, v[:]); err != nil {
 				return err
 			}
-			since[s] = spins.Change{Up: int(v[0]), Down: int(v[1]), Near: int(v[2])}
+			counts[s] = int(v[0])
 		}
 	}
 	return k.at.restore(b, k.states.Parts())
