@@ -87,11 +87,11 @@ func (c *Runner[S]) advance(ctx context.Context, target int) error {
 		return c.sweep(ctx, target)
 	}
 	begin, _ := c.span()
-	round, troops := 1, c.troops()
+	round := 1
 	for at := begin; at < target; {
 		end := at + min(round, target-at)
 		start := time.Now()
-		if troops != nil {
+		if troops := c.troops(); troops != nil {
 			pool.Each(c.cfg.Workers, len(troops), func(i int) { c.lead(ctx, &troops[i], end, stop) })
 		} else {
 			c.each(func(b *block[S]) { c.moveTo(ctx, b, end, stop) })

@@ -15,7 +15,8 @@ type kernel struct {
 	later   context.Context // for kernels that a checkpoint asks for again
 	workers int
 	choice
-	moved bool // there was a step, and Adapt has not been told of it
+	moved  bool             // there was a step, and Adapt has not been told of it
+	chosen []sampler.Kernel // those of blocks that leap together
 }
 
 // costed kernels count what a step costs, see [sampler.Transition].

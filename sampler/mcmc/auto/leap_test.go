@@ -1,0 +1,43 @@
+package auto
+
+import (
+	"bytes"
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
+)
+
+// Once it has chosen, Auto makes steps that nobody reads as the chosen kernel does alone:
+// many at once, to the bits of those that are read one by one.
+func TestLeaps(t *testing.T) {
+	ctx := context.Background()
+	m := exact.Must(model.NewIsing(model.Lattice{5, 5}, 0.2, 0.2))
+	method := Method{Candidates: []sampler.Method{mcmc.Gibbs{}, mcmc.DMALA{}}}
+	cfg := sampler.Config{Chains: 512, Seed: 1, Warmup: 120, Workers: 1}
+	read := cfg
+	read.Observe = func(int, int, []int32, *sampler.Info) {}
+	one, many := exact.Must(sampler.NewChains(m, method, read)), exact.Must(sampler.NewChains(m, method, cfg))
+	k := many.Kernels()[0].(*starting)
+	assert.Zero(t, k.Company(16), "candidates are looked at step by step")
+	for range 2 {
+		require.NoError(t, one.Run(ctx, 60))
+		require.NoError(t, many.Run(ctx, 60))
+	}
+	assert.Zero(t, Reports(many)[0].Chosen)
+	assert.Equal(t, one.States(), many.States())
+	assert.Equal(t, one.Info(), many.Info())
+	assert.Equal(t, one.Stats(), many.Stats())
+	var a, b bytes.Buffer
+	require.NoError(t, one.Save(&a))
+	require.NoError(t, many.Save(&b))
+	assert.Equal(t, a.Bytes(), b.Bytes())
+	assert.Positive(t, k.Company(16))
+	assert.Zero(t, k.Leap(nil, 5, []sampler.Kernel{k, exact.Must(mcmc.Gibbs{}.Kernel(ctx, m, 32))}, nil, nil, nil))
+}
