@@ -31,33 +31,29 @@ type troop[S energy.Site] struct {
 	moved   []int
 }
 
-// troops returns the blocks as they leap together, nil if they do not, or not in a run
-// that is read so often.
-func (c *Runner[S]) troops() (all []troop[S]) {
-	if c.depot != nil || (c.observe != nil || c.draws != nil) && c.cfg.Thin <= fewestLeap {
-		return nil
-	}
+// newTroops returns blocks as they leap together where so many workers share them, nil if
+// they do not.
+func newTroops[S energy.Site](blocks []block[S], workers int) (all []troop[S]) {
 	leaps := false
-	for at := 0; at < len(c.blocks); {
+	for at := 0; at < len(blocks); {
 		var leader leaper[S]
 		size := 1 // of blocks that are alike, as their kernels may depend on their chains
-		if k, ok := c.blocks[at].kernel.(leaper[S]); ok {
-			company := k.Company((len(c.blocks)-1)/min(c.cfg.Workers, len(c.blocks)) + 1)
+		if k, ok := blocks[at].kernel.(leaper[S]); ok {
+			company := k.Company((len(blocks)-1)/min(workers, len(blocks)) + 1)
 			if company > 0 {
-				leader = k
+				leader, leaps = k, true
 			}
-			for size < min(company, len(c.blocks)-at) && c.blocks[at+size].chains == c.blocks[at].chains {
+			for size < min(company, len(blocks)-at) && blocks[at+size].chains == blocks[at].chains {
 				size++
 			}
 		}
-		leaps = leaps || leader != nil
 		t := troop[S]{
 			leader:  leader,
 			marches: make([]march[S], size), places: make([]place[S], size), kernels: make([]Transition[S], size),
 			x: make([][]S, size), r: make([][]Stream, size), moved: make([]int, size),
 		}
 		for i := range size {
-			b := &c.blocks[at+i]
+			b := &blocks[at+i]
 			t.blocks, t.kernels[i] = append(t.blocks, b), b.kernel
 		}
 		all = append(all, t)
@@ -67,23 +63,6 @@ func (c *Runner[S]) troops() (all []troop[S]) {
 		return nil
 	}
 	return all
-}
-
-// lead brings the blocks of a troop to the given number of steps, or as far as they come.
-func (c *Runner[S]) lead(ctx context.Context, t *troop[S], end int, stop func() bool) {
-	c.gather(t, 0, func() { t.move(ctx, end, stop) })
-}
-
-// gather calls f where block i and those behind it are at work.
-func (c *Runner[S]) gather(t *troop[S], i int, f func()) {
-	if i == len(t.blocks) {
-		f()
-		return
-	}
-	c.working(t.blocks[i], func(m march[S], p place[S]) {
-		t.marches[i], t.places[i], t.x[i], t.r[i] = m, p, p.x, p.streams
-		c.gather(t, i+1, f)
-	})
 }
 
 // move is block.move of all, which come as far as one alone does: after a leap they make

@@ -22,7 +22,6 @@ type leaping struct {
 	steps   int
 	stop    int // of a leap after so many steps
 	leaps   [][2]int
-	behind  bool
 	panics  bool
 }
 

@@ -91,11 +91,7 @@ func (c *Runner[S]) advance(ctx context.Context, target int) error {
 	for at := begin; at < target; {
 		end := at + min(round, target-at)
 		start := time.Now()
-		if troops := c.troops(); troops != nil {
-			pool.Each(c.cfg.Workers, len(troops), func(i int) { c.lead(ctx, &troops[i], end, stop) })
-		} else {
-			c.each(func(b *block[S]) { c.moveTo(ctx, b, end, stop) })
-		}
+		c.together(ctx, end, stop)
 		if ctx.Err() != nil {
 			c.level()
 		}
@@ -173,6 +169,35 @@ func (c *Runner[S]) working(b *block[S], f func(m march[S], p place[S])) {
 	if err != nil && b.err == nil {
 		b.err = fmt.Errorf("%s: chain %d and on: %w", c.system.Name(), c.cfg.First+b.first, err)
 	}
+}
+
+// together brings all blocks to the given number of steps, or as far as they come; those
+// that leap do, unless the run is read too often for that.
+func (c *Runner[S]) together(ctx context.Context, end int, stop func() bool) {
+	var troops []troop[S]
+	if c.observe == nil && c.draws == nil || c.cfg.Thin > fewestLeap {
+		troops = newTroops(c.blocks, c.cfg.Workers)
+	}
+	if troops == nil {
+		c.each(func(b *block[S]) { c.moveTo(ctx, b, end, stop) })
+		return
+	}
+	pool.Each(c.cfg.Workers, len(troops), func(i int) {
+		t := &troops[i]
+		c.gather(t, 0, func() { t.move(ctx, end, stop) })
+	})
+}
+
+// gather calls f where block i of a troop and those behind it are at work.
+func (c *Runner[S]) gather(t *troop[S], i int, f func()) {
+	if i == len(t.blocks) {
+		f()
+		return
+	}
+	c.working(t.blocks[i], func(m march[S], p place[S]) {
+		t.marches[i], t.places[i], t.x[i], t.r[i] = m, p, p.x, p.streams
+		c.gather(t, i+1, f)
+	})
 }
 
 // sweep brings one block after another to the given number of steps, those of a

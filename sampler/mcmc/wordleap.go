@@ -7,14 +7,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// beside are blocks of chains side by side.
-type beside struct {
-	states          *spins.Joint
-	from            simd.Joint
-	streams, groups [simd.JointBlocks]uint64
-	chains          [simd.JointBlocks]int
-}
-
 const (
 	// leapSites bounds the graphs whose steps nobody reads are made many at a time: what
 	// is reported of a step costs nothing beside a larger one, which several goroutines
