@@ -36,6 +36,11 @@ func (k *memoGibbs) Cost(info []sampler.Info) float64 {
 	return float64(len(info)) * float64(float64(k.sites)*(sparseCost+float64(nearCost*m.Degree)))
 }
 
+func (k *fieldGibbs) Cost(info []sampler.Info) float64 {
+	m := k.price.Of(k.model)
+	return float64(len(info)) * float64(float64(k.sites)*(sparseCost+float64(nearCost*m.Degree)))
+}
+
 func (k *denseGibbs) Cost(info []sampler.Info) float64 {
 	m := k.price.Of(k.model)
 	return float64(float64(len(info))*float64(denseCost*float64(k.sites))) + float64(moves(info)*float64(nearCost*m.Degree))

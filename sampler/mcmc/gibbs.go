@@ -56,7 +56,7 @@ func (s Scan) String() string {
 // model otherwise; and failing that one evaluation of the energy per level. The
 // first-order table of energy.Differentiable is never used.
 //
-// Five kinds of models have faster kernels. Three of them sweep by colour, and
+// Six kinds of models have faster kernels. Three of them sweep by colour, and
 // Automatic and Chromatic use them. Of an energy.Toroidal model with even sides, unless it
 // has fewer than 32 sites a chain of the block, the first holds a site as a bit and redraws hundreds at a time, a hundred times faster and
 // on several cores if there are fewer chains than those; conditionals are rounded
@@ -73,7 +73,10 @@ func (s Scan) String() string {
 // by that, in any order but Random. The fifth remembers the conditionals of any other
 // energy.Graphical and Conditional model of two levels by the states of the neighbours,
 // whatever couplings and fields differ from site to site, if there are at most 2¹⁶ of
-// them in all; in any order but Random, and by colour in that of Automatic.
+// them in all; in any order but Random, and by colour in that of Automatic. The sixth,
+// for Automatic and Chromatic, adds up the couplings to the neighbours at every visit of larger models of two
+// levels and pairs with at most 16 neighbours on average. It and the third
+// share a large state out among several cores, too.
 //
 // On weakly coupled sparse models it is the kernel to beat.
 type Gibbs struct {
@@ -121,6 +124,11 @@ func (g Gibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 				sweep, _ = order("Gibbs", Chromatic, m)
 			}
 			return apart.New(memoGibbs{locals: newUncached(m, chains), memo: known, order: sweep}), nil
+		}
+		if g.Scan != Systematic {
+			if k := newFieldGibbs(m, chains); k != nil {
+				return k, nil
+			}
 		}
 	case Random:
 	default:

@@ -16,7 +16,6 @@ type matching struct {
 	coupling      float64
 	field         []float64
 	flat          bool      // all levels have the same field
-	counts        []int32   // scratch of drawByCount: n_l
 	power, base   []float64 // exp(J·n), exp(h_l − max h): for sites without a table
 
 	stretches []stretch // in the order of a sweep
@@ -27,6 +26,7 @@ type matching struct {
 // same number of neighbours.
 type stretch struct {
 	first, degree int
+	colour        int
 	sites         []int32
 	near          []int32 // len(sites) × degree
 }
@@ -66,7 +66,7 @@ func newMatching(m energy.Model) *matching {
 		return nil
 	}
 	start, adj := g.Graph()
-	k := apart.New(matching{sites: len(start) - 1, levels: len(field), coupling: coupling, field: field, counts: apart.Make[int32](len(field))})
+	k := apart.New(matching{sites: len(start) - 1, levels: len(field), coupling: coupling, field: field})
 	if k.levels < 2 || len(adj) > sparseDegree*k.sites {
 		return nil
 	}
@@ -111,7 +111,7 @@ func (k *matching) arrange(start, adj []int32) {
 	})
 	for at, i := range order {
 		if at == 0 || colour[i] != colour[order[at-1]] || degree(i) != degree(order[at-1]) {
-			k.stretches = append(k.stretches, stretch{first: at, degree: degree(i)})
+			k.stretches = append(k.stretches, stretch{first: at, degree: degree(i), colour: int(colour[i])})
 		}
 		s := &k.stretches[len(k.stretches)-1]
 		s.sites = append(s.sites, i)
@@ -160,6 +160,22 @@ func (k *matching) weight(l, n int) float64 { return float64(k.base[l] * k.power
 type tally struct {
 	equal int
 	count []int64
+	near  []int32 // scratch of drawByCount: n_l, all 0 between two sites
+}
+
+// newTally returns one of so many levels.
+func newTally(levels int) tally {
+	return tally{count: apart.Make[int64](levels), near: apart.Make[int32](levels)}
+}
+
+// add adds another tally, which becomes 0.
+func (t *tally) add(u *tally) {
+	t.equal += u.equal
+	for l, n := range u.count {
+		t.count[l] += n
+	}
+	u.equal = 0
+	clear(u.count)
 }
 
 // draw redraws the sites of s from the at-th to before the end-th, with two words
@@ -222,7 +238,7 @@ func (k *matching) drawByTable(t *tally, rows []uint64, s *stretch, at, end int,
 
 // drawByCount counts the neighbours of each level.
 func (k *matching) drawByCount(t *tally, s *stretch, at, end int, x []int32, words []uint32) (moved int) {
-	counts := k.counts // all 0
+	counts := t.near
 	d := s.degree
 	for n, i := range s.sites[at:end] {
 		near := s.near[(at+n)*d : (at+n+1)*d]

@@ -21,13 +21,11 @@ type memo struct {
 	u           []float64 // uniform numbers of chunk sites
 }
 
-const (
-	unmet = -1
+const unmet = -1
 
-	// memoEntries bounds the entries of a memo, 1 MB: they are to stay near the
-	// processor.
-	memoEntries = 1 << 16
-)
+// memoEntries bounds the entries of a memo, 1 MB: they are to stay near the
+// processor. Tests set it lower, to try other kernels.
+var memoEntries = 1 << 16
 
 // newMemo returns nil if the model is not of that kind, or too large.
 func newMemo(m energy.Model) *memo {

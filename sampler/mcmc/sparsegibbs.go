@@ -15,11 +15,20 @@ import (
 type sparseGibbs struct {
 	model energy.Model
 	*matching
-	words []uint32
-	start []float64 // energies at the last Reset
-	since []tally   // changes since then
-	at    cursor    // its updates are sites
-	price cost.Memo
+	start  []float64 // energies at the last Reset
+	since  []tally   // changes since then
+	at     cursor    // its updates are sites
+	pieces *pieces
+	in     []int           // stretch of each piece
+	told   [][]sparseDrawn // of each worker
+	x      []int32         // the state that moves
+	price  cost.Memo
+}
+
+// sparseDrawn is what a worker has changed.
+type sparseDrawn struct {
+	tally
+	moved int
 }
 
 // newSparseGibbs returns nil if another kernel does better.
@@ -29,13 +38,38 @@ func newSparseGibbs(m energy.Model, chains int) sampler.Kernel {
 		return nil
 	}
 	k := apart.New(sparseGibbs{
-		model: m, matching: from, words: apart.Make[uint32](2 * chunk),
+		model: m, matching: from,
 		start: apart.Make[float64](chains), since: apart.Make[tally](chains), at: newCursor(chains),
 	})
 	for s := range k.since {
-		k.since[s].count = apart.Make[int64](k.levels)
+		k.since[s] = newTally(k.levels)
 	}
+	var ends, colours []int
+	for _, s := range k.stretches {
+		ends, colours = append(ends, s.first+len(s.sites)), append(colours, s.colour)
+	}
+	k.pieces = newPieces(ends, colours, func(worker, piece, from, to int, words []uint32) {
+		t, s := &k.told[worker][0], &k.stretches[k.in[piece]]
+		t.moved += k.draw(&t.tally, s, from-s.first, to-s.first, k.x, words)
+	})
+	of := 0
+	for _, p := range k.pieces.all {
+		for p.first >= ends[of] {
+			of++
+		}
+		k.in = append(k.in, of)
+	}
+	k.Workers(1)
 	return k
+}
+
+// Workers implements the method that [sampler.Transition] speaks of.
+func (k *sparseGibbs) Workers(n int) {
+	k.told = make([][]sparseDrawn, k.pieces.share(n))
+	for w := range k.told {
+		k.told[w] = apart.Make[sparseDrawn](1)
+		k.told[w][0].tally = newTally(k.levels)
+	}
 }
 
 // Reset implements [sampler.Transition].
@@ -67,12 +101,16 @@ func (k *sparseGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32
 	for ; k.at.chain < len(info); k.at.next() {
 		s := k.at.chain
 		told := &k.at.told[s]
-		for k.at.update < k.sites {
-			if k.at.stopped {
-				return false
-			}
-			n := k.sweep(s, x[s*k.sites:(s+1)*k.sites], &r[s])
-			k.at.done(n * siteWork)
+		k.x = x[s*k.sites : (s+1)*k.sites]
+		k.pieces.sweep(&k.at, &r[s], ignored)
+		for w := range k.told {
+			t := &k.told[w][0]
+			told.Moved += t.moved
+			t.moved = 0
+			k.since[s].add(&t.tally)
+		}
+		if k.at.update < k.sites {
+			return false
 		}
 		told.Energy, told.Accept = k.energy(s), 1
 	}
@@ -80,27 +118,7 @@ func (k *sparseGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32
 	return true
 }
 
-// sweep goes on with the sweep of chain s to the end of a stretch or chunk, and
-// returns the number of sites that it visited.
-func (k *sparseGibbs) sweep(s int, x []int32, r *sampler.Stream) int {
-	told := &k.at.told[s]
-	of := 0
-	for of+1 < len(k.stretches) && k.stretches[of+1].first <= k.at.update {
-		of++
-	}
-	part := &k.stretches[of]
-	first, visited := k.at.update-part.first, 0
-	for first < len(part.sites) && visited < max(1, pollWork/siteWork) {
-		end := min(first+chunk, len(part.sites))
-		words := k.words[:2*(end-first)]
-		r.Uint32s(words)
-		told.Moved += k.draw(&k.since[s], part, first, end, x, words)
-		visited += end - first
-		first = end
-	}
-	k.at.update += visited
-	return visited
-}
+func ignored(int) {}
 
 // energy returns the running energy of a chain: integers times parameters, so
 // that rounding does not gather.

@@ -74,10 +74,24 @@ func BenchmarkWorkersOfOne(b *testing.B) {
 		}
 		return exact.Must(model.NewIsing(exact.Must(model.NewGraph(sites, edges)), 0.3, 0))
 	}
+	random := func(weight func() float64) energy.Model { // five neighbours on average, up to some twenty
+		seen, edges := map[[2]int]bool{}, []model.Edge{}
+		for len(edges) < 5*sites/2 {
+			i, j := r.IntN(sites), r.IntN(sites)
+			if i < j && !seen[[2]int{i, j}] {
+				seen[[2]int{i, j}] = true
+				edges = append(edges, model.Edge{I: i, J: j, W: weight()})
+			}
+		}
+		return exact.Must(model.NewIsing(exact.Must(model.NewGraph(sites, edges)), 0.3, 0))
+	}
 	for name, c := range map[string]struct {
 		m      energy.Model
 		method sampler.Method
 	}{
+		"random1e6/Gibbs":    {random(r.NormFloat64), mcmc.Gibbs{}},
+		"even1e6/Gibbs":      {random(func() float64 { return 1 }), mcmc.Gibbs{}},
+		"potts1000/Gibbs":    {exact.Must(model.NewPotts(model.Lattice{1000, 1000}, 3, 0.9, nil)), mcmc.Gibbs{}},
 		"lattice2048/Gibbs":  {exact.Must(model.NewIsing(model.Lattice{2048, 2048}, 0.44, 0)), mcmc.Gibbs{}},
 		"lattice2048/DMALA":  {exact.Must(model.NewIsing(model.Lattice{2048, 2048}, 0.1, 0)), mcmc.DMALA{StepSize: 0.05}},
 		"cube100/Gibbs":      {exact.Must(model.NewIsing(model.Lattice{100, 100, 100}, 0.22, 0)), mcmc.Gibbs{}},

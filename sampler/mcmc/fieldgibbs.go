@@ -1,0 +1,130 @@
+package mcmc
+
+import (
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// fieldGibbs is the kernel of [Gibbs] for models of two levels and pairs on large sparse
+// graphs, whatever couplings and fields are. A sweep redraws the colours of the graph in
+// turn, each site from
+//
+//	E(x_i = 1) − E(x_i = 0) = h_i + Σ_j w_ij·x_j,
+//
+// added up in the order of the graph. Nothing is cached, and workers share one state.
+type fieldGibbs struct {
+	*locals           // energies alone
+	sweep   []int32   // the sites by place: those of a colour one behind the other
+	begin   []int32   // of the neighbours of each place
+	near    []int32   // sites
+	weight  []float64 // their couplings
+	field   []float64 // by place
+	known   []bracket
+	pieces  *pieces
+	drawn   []fieldDrawn // by piece
+	x       []int32      // the state that moves
+}
+
+// fieldDrawn is what became of a piece: added up in its order, so that energies do not
+// depend on workers.
+type fieldDrawn struct {
+	rise  float64
+	moved int
+}
+
+// newFieldGibbs returns nil if the model is not of pairs on a sparse graph.
+func newFieldGibbs(m energy.Model, chains int) *fieldGibbs {
+	p, ok := energy.As[pairwise](m)
+	if !ok {
+		return nil
+	}
+	start, adj, weight, field, ok := p.Pairs()
+	if !ok || len(adj) > sparseDegree*len(field) || !finite(weight) || !finite(field) {
+		return nil
+	}
+	k := apart.New(fieldGibbs{
+		locals: newUncached(m, chains), begin: []int32{0}, known: brackets(),
+		near: make([]int32, 0, len(adj)), weight: make([]float64, 0, len(adj)),
+	})
+	colour, colours := colouring(start, adj)
+	var ends, each []int
+	for c := range colours {
+		for i, own := range colour {
+			if int(own) != c {
+				continue
+			}
+			k.sweep, k.field = append(k.sweep, int32(i)), append(k.field, field[i])
+			k.near = append(k.near, adj[start[i]:start[i+1]]...)
+			k.weight = append(k.weight, weight[start[i]:start[i+1]]...)
+			k.begin = append(k.begin, int32(len(k.near)))
+		}
+		ends, each = append(ends, len(k.sweep)), append(each, c)
+	}
+	k.pieces = newPieces(ends, each, k.draw)
+	k.drawn = make([]fieldDrawn, len(k.pieces.all))
+	return k
+}
+
+// finite reports whether all numbers are.
+func finite(v []float64) bool {
+	for _, f := range v {
+		if !check.Finite(f) {
+			return false
+		}
+	}
+	return true
+}
+
+// Workers implements the method that [sampler.Transition] speaks of.
+func (k *fieldGibbs) Workers(n int) { k.pieces.share(n) }
+
+// draw redraws the places from … to−1, with two words of random bits each.
+func (k *fieldGibbs) draw(_, piece, from, to int, words []uint32) {
+	d, x := k.drawn[piece], k.x
+	begin, words := k.begin[from:to+1], words[:2*(to-from)]
+	at := begin[0]
+	for n, i := range k.sweep[from:to] {
+		end := begin[n+1]
+		near, weight := k.near[at:end], k.weight[at:end]
+		at = end
+		weight = weight[:len(near)]
+		rise := k.field[from+n]
+		for e, j := range near {
+			rise += float64(weight[e] * float64(x[j]))
+		}
+		u := float64(float64((uint64(words[2*n+1])<<32|uint64(words[2*n]))>>11) * 0x1p-53)
+		l := up(k.known, rise, u)
+		change := l - x[i]
+		x[i] = l
+		d.moved += int(change & 1)
+		d.rise += float64(rise * float64(change))
+	}
+	k.drawn[piece] = d
+}
+
+// Step implements [sampler.Transition].
+func (k *fieldGibbs) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
+	k.StepUntil(nil, info, x, r)
+}
+
+// StepUntil is Step until stop says so, which is asked about every millisecond.
+func (k *fieldGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
+	return k.walkUntil(stop, info, x, k.sites, func(_, s int, x []int32) (made int) {
+		k.x = x
+		told, from := &k.at.told[s], k.at.update
+		told.Accept = 1
+		k.pieces.sweep(&k.at, &r[s], func(piece int) {
+			d := &k.drawn[piece]
+			told.Moved += d.moved
+			k.e[s] += d.rise
+			*d = fieldDrawn{}
+		})
+		made, k.at.update = k.at.update-from, from
+		return made
+	})
+}
+
+// UnmarshalBinary implements [sampler.Transition].
+func (k *fieldGibbs) UnmarshalBinary(b []byte) error { return k.restore(b, k.sites) }
