@@ -22,7 +22,7 @@ const (
 var brackets = sync.OnceValue(func() []bracket {
 	b := make([]bracket, 2*bracketEnd*bracketsUnit+1) // what is just below the end may round to it
 	for n := range b {
-		from := float64(n)/bracketsUnit - bracketEnd
+		from := float64(float64(n)/bracketsUnit) - bracketEnd
 		b[n] = bracket{low: simd.Sigmoid(-(from + 1./bracketsUnit)) * (1 - bracketSlack), high: simd.Sigmoid(-from) * (1 + bracketSlack)}
 	}
 	return b
