@@ -108,6 +108,10 @@ func addWide(dst []float64, a float64, x []float32) { refAddWide(dst, a, x) }
 func graphBits(count *Counts, own []uint64, near []int32, n, degree int) {
 	refGraphBits(count, own, near, n, degree)
 }
+func visit(v *Visits, look, x, sites []int32, words []uint32) Visited {
+	return refVisit(v, look, x, sites, words)
+}
+
 func jointHeat(j *Joint, own []uint32, lane, n int, near []int32, stride, degree int, o *Odds, ahead uint64) {
 	refJointHeat(j, own, lane, n, near, stride, degree, o, ahead)
 }
@@ -118,7 +122,3 @@ func JointWidth() int { return 0 }
 
 func tallyBits(t *ChainTally, now, old []uint64, count *Counts) { refTallyBits(t, now, old, count) }
 func spreadChains(x []int32, own []uint64, place []int32)       { refSpreadChains(x, own, place) }
-
-func unmoved(odds []uint64, look, x []int32, words []uint32) int {
-	return refUnmoved(odds, look, x, words)
-}

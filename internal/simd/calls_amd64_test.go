@@ -39,6 +39,7 @@ var bounds = map[string]struct {
 	"spreadTerms":   {spreadTerms, 0.5},
 	"nearTerms":     {nearTerms, 5},
 	"byteLanes":     {byteLanes, 20},
+	"visitTerms":    {visitTerms, 1},
 	"jointTerms":    {jointTerms, 200},
 	"chainTerms":    {chainTerms, 0.5},
 }

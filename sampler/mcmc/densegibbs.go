@@ -1,8 +1,7 @@
 package mcmc
 
 import (
-	"math/bits"
-	"slices"
+	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
@@ -24,7 +23,6 @@ type denseGibbs struct {
 	field      []float64
 	start, adj []int32
 	order      []int32
-	ascending  bool // order is 0, 1, 2, …
 
 	// odds holds 2⁶⁴·p(x_i = 1) for 0, 1, …, d neighbours in state 1, one stretch
 	// per number of neighbours d; those of site i begin at first[i].
@@ -33,17 +31,17 @@ type denseGibbs struct {
 	first []int32
 
 	// Of Metropolis: what odds are for sites in state 1, those above being for sites
-	// in state 0, and the probabilities to accept a flip of either.
-	odds1  []uint64
-	accept [2][]float64
+	// in state 0.
+	odds1 []uint64
 
-	look  []int32 // entry of odds for the state of the neighbours: chains × sites
-	held  []bool  // chains whose entries of look are right
-	words []uint32
-	from  []float64 // energies at the last Reset
-	since []change  // since then
-	at    cursor    // its updates are sites
-	price cost.Memo
+	visits *simd.Visits
+	look   []int32 // entry of odds for the state of the neighbours: chains × sites
+	held   []bool  // chains whose entries of look are right
+	words  []uint32
+	from   []float64 // energies at the last Reset
+	since  []change  // since then
+	at     cursor    // its updates are sites
+	price  cost.Memo
 }
 
 // change is what an energy depends on: the number of edges between equals and of
@@ -67,7 +65,6 @@ func newDenseGibbs(m energy.Model, chains int, order []int32) *denseGibbs {
 		first: apart.Make[int32](len(start) - 1), look: apart.Make[int32](chains * (len(start) - 1)), held: apart.Make[bool](chains),
 		words: apart.Make[uint32](2 * chunk), from: apart.Make[float64](chains), since: apart.Make[change](chains), at: newCursor(chains),
 	})
-	k.ascending = slices.IsSorted(order)
 	stretches := map[int]int32{}
 	for i := range k.sites {
 		d := int(start[i+1] - start[i])
@@ -83,6 +80,7 @@ func newDenseGibbs(m energy.Model, chains int, order []int32) *denseGibbs {
 		}
 		k.first[i] = at
 	}
+	k.visits = simd.NewVisits(start, adj, k.first, k.odds, nil, [2][]uint64{})
 	return k
 }
 
@@ -150,16 +148,13 @@ func (k *denseGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32,
 			n := min(chunk, k.sites-k.at.update)
 			words := k.words[:2*n]
 			r[s].Uint32s(words)
-			sites := k.order[k.at.update : k.at.update+n]
-			moved := 0
-			if k.odds1 == nil {
-				moved = k.draw(s, sites, state, words)
-			} else {
-				moved = k.propose(s, sites, state, words)
-			}
-			told.Moved += moved
+			v := k.visits.Visit(k.look[s*k.sites:(s+1)*k.sites], state, k.order[k.at.update:k.at.update+n], words)
+			told.Moved += v.Moved
+			told.Accept += float64(float64(v.Accept) * (1.0 / acceptUnit))
+			k.since[s].equal += int64(v.Equal)
+			k.since[s].ones += int64(v.Ones)
 			k.at.update += n
-			k.at.done(n*siteWork + times(moved, len(k.adj)/k.sites))
+			k.at.done(n*siteWork + times(v.Moved, len(k.adj)/k.sites))
 		}
 		told.Energy = k.energy(s)
 		if k.odds1 == nil {
@@ -172,88 +167,27 @@ func (k *denseGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32,
 	return true
 }
 
-// draw redraws some sites of chain s, with two words of random bits each, and
-// returns how many of them changed.
-func (k *denseGibbs) draw(s int, sites []int32, x []int32, words []uint32) (moved int) {
-	look := k.look[s*k.sites : (s+1)*k.sites]
-	x = x[:len(look)]
-	for n := 0; n < len(sites); {
-		end := n + 1
-		if k.ascending {
-			left, at := len(sites)-n, sites[n]
-			stay := simd.Unmoved(k.odds, look[at:][:left], x[at:][:left], words[2*n:][:2*left])
-			n += stay
-			if end = n + 8; stay == 0 { // many move: look again later
-				end = n + 32
-			}
-			end = min(end, len(sites))
-		}
-		for ; n < end; n++ {
-			i, u := sites[n], uint64(words[2*n+1])<<32|uint64(words[2*n])
-			_, below := bits.Sub64(u, k.odds[look[i]], 0)
-			if l := int32(below); x[i] != l {
-				x[i] = l
-				k.flipped(s, i, 2*l-1)
-				moved++
-			}
-		}
-	}
-	return moved
-}
-
-// propose proposes to flip some sites of chain s, with two words of random bits
-// each, and returns how many did.
-func (k *denseGibbs) propose(s int, sites []int32, x []int32, words []uint32) (moved int) {
-	look, odds, accept := k.look[s*k.sites:(s+1)*k.sites], [2][]uint64{k.odds, k.odds1}, k.at.told[s].Accept
-	words = words[:2*len(sites)]
-	for _, i := range sites {
-		u := uint64(words[1])<<32 | uint64(words[0])
-		words = words[2:]
-		old := x[i] & 1
-		_, below := bits.Sub64(u, odds[old][look[i]], 0)
-		accept += k.accept[old][look[i]]
-		if l := int32(below); l != old {
-			x[i] = l
-			k.flipped(s, i, 2*l-1)
-			moved++
-		}
-	}
-	k.at.told[s].Accept = accept
-	return moved
-}
-
-// flipped takes note that site i of chain s has become 1, by = 1, or 0, by = −1.
-func (k *denseGibbs) flipped(s int, i, by int32) {
-	look := k.look[s*k.sites : (s+1)*k.sites]
-	near := k.adj[k.start[i]:k.start[i+1]]
-	k.since[s].equal += int64(by) * int64(2*int(look[i]-k.first[i])-len(near))
-	k.since[s].ones += int64(by)
-	for len(near) >= 4 {
-		look[near[0]] += by
-		look[near[1]] += by
-		look[near[2]] += by
-		look[near[3]] += by
-		near = near[4:]
-	}
-	for _, j := range near {
-		look[j] += by
-	}
-}
+// acceptUnit is the acceptance probability 1 in the sums of visits: chunks of them fit 64
+// bits.
+const acceptUnit = 1 << 52
 
 // metropolise makes the kernel one of [Metropolis]: odds are then those of a site in
 // state 0 to flip, and of one in state 1 not to.
 func (k *denseGibbs) metropolise() {
 	k.odds1 = make([]uint64, len(k.diff))
-	k.accept = [2][]float64{make([]float64, len(k.diff)), make([]float64, len(k.diff))}
+	var accepts [2][]uint64
 	for n, d := range k.diff {
 		up, _ := accept(-d, 0, 0)
 		down, _ := accept(d, 0, 0)
-		k.accept[0][n], k.accept[1][n] = up, down
+		for l, a := range []float64{up, down} {
+			accepts[l] = append(accepts[l], uint64(math.RoundToEven(a*acceptUnit)))
+		}
 		k.odds[n], k.odds1[n] = fraction(up), -fraction(down)
 		if down == 1 {
 			k.odds1[n] = 0
 		}
 	}
+	k.visits = simd.NewVisits(k.start, k.adj, k.first, k.odds, k.odds1, accepts)
 }
 
 // energy returns the running energy of a chain: integers times parameters, so that

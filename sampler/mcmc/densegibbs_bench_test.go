@@ -26,10 +26,12 @@ func BenchmarkDenseGibbs(b *testing.B) {
 	}
 	g := exact.Must(model.NewGraph(sites, edges))
 	for _, beta := range []float64{0.1, 0.4, 1} {
-		for _, scan := range []Scan{Systematic, Random} {
-			b.Run(fmt.Sprintf("beta=%v/%v", beta, scan), func(b *testing.B) {
+		for name, method := range map[string]sampler.Method{
+			"systematic": Gibbs{Scan: Systematic}, "random": Gibbs{Scan: Random}, "metropolis": Metropolis{Scan: Systematic},
+		} {
+			b.Run(fmt.Sprintf("beta=%v/%v", beta, name), func(b *testing.B) {
 				m := exact.Must(model.NewIsing(g, -beta, 0))
-				k := must(Gibbs{Scan: scan}.Kernel(context.Background(), m, 1))
+				k := must(method.Kernel(context.Background(), m, 1))
 				x, info, streams := make([]int32, sites), make([]sampler.Info, 1), []sampler.Stream{*sampler.NewStream(1, 0)}
 				for i := range x {
 					x[i] = int32(r.IntN(2))

@@ -109,7 +109,8 @@ func TestMetropolisByCountsReportsItsAcceptance(t *testing.T) {
 		for i, l := range x {
 			m.Conditional(d, i, x)
 			want := math.Min(1, math.Exp(d[l]-d[1-l]))
-			require.InDelta(t, want, k.accept[l][k.look[i]], 1e-14)
+			v := k.visits.Visit(slices.Clone(k.look), slices.Clone(x), []int32{int32(i)}, []uint32{5, 1 << 31})
+			require.InDelta(t, want, float64(v.Accept)/acceptUnit, 1e-14)
 			moves := float64(k.odds[k.look[i]]) * 0x1p-64
 			if l == 1 {
 				moves = 1 - float64(k.odds1[k.look[i]])*0x1p-64

@@ -47,7 +47,7 @@ var topics = []struct {
 	{"bits", bits},
 	{"chainbits", chainbits},
 	{"joint", joint},
-	{"unmoved", unmoved},
+	{"visits", visits},
 	{"bittally", bitTally},
 	{"fliptally", flipTally},
 	{"fold", fold},
