@@ -47,22 +47,22 @@ func heatBitsARS8AVX512(dst *uint64, count *[3][512]uint64, digits *[64][8]uint6
 // flipBitsAVX2 is refFlipBits on regs ≥ 1 times 512 sites; counter is 16 times the group.
 //
 //go:noescape
-func flipBitsAVX2(dst *uint64, own *uint64, count *[3][512]uint64, digits *[64][16]uint64, keys *[20]uint32, counter uint64, stream uint64, regs int)
+func flipBitsAVX2(dst *uint64, own *uint64, near *uint64, digits *[64][16]uint64, keys *[20]uint32, counter uint64, stream uint64, regs int)
 
 // flipBitsAVX512 is refFlipBits on regs ≥ 1 times 512 sites; counter is 16 times the group.
 //
 //go:noescape
-func flipBitsAVX512(dst *uint64, own *uint64, count *[3][512]uint64, digits *[64][16]uint64, keys *[20]uint32, counter uint64, stream uint64, regs int)
+func flipBitsAVX512(dst *uint64, own *uint64, near *uint64, digits *[64][16]uint64, keys *[20]uint32, counter uint64, stream uint64, regs int)
 
 // flipBitsARSAVX2 is refFlipBitsARS on regs ≥ 1 times 512 sites; counter is 16 times the group.
 //
 //go:noescape
-func flipBitsARSAVX2(dst *uint64, own *uint64, count *[3][512]uint64, digits *[64][16]uint64, keys *[16]uint64, counter uint64, stream uint64, regs int)
+func flipBitsARSAVX2(dst *uint64, own *uint64, near *uint64, digits *[64][16]uint64, keys *[16]uint64, counter uint64, stream uint64, regs int)
 
 // flipBitsARSAVX512 is refFlipBitsARS on regs ≥ 1 times 512 sites; counter is 16 times the group.
 //
 //go:noescape
-func flipBitsARSAVX512(dst *uint64, own *uint64, count *[3][512]uint64, digits *[64][16]uint64, keys *[16]uint64, counter uint64, stream uint64, regs int)
+func flipBitsARSAVX512(dst *uint64, own *uint64, near *uint64, digits *[64][16]uint64, keys *[16]uint64, counter uint64, stream uint64, regs int)
 
 // torusBitsAVX2 is refTorusBits on regs ≥ 1 times 512 sites; near has the bytes to the word, the shift to the right and that of the next word to the left.
 //

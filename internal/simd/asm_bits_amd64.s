@@ -34,10 +34,10 @@ TEXT ·heatBits5AVX2(SB), NOSPLIT, $96-56
 	VPBROADCASTQ X0, Y0
 	MOVQ         digits+16(FP), CX
 	MOVQ         dst+0(FP), DX
-	MOVQ         count+8(FP), BX
-	MOVQ         regs+48(FP), SI
+	MOVQ         regs+48(FP), BX
+	MOVQ         count+8(FP), SI
 	XORQ         DI, DI
-	SHLQ         $0x06, SI
+	SHLQ         $0x06, BX
 
 register:
 	VPADDQ       bits_even<>+0(SB), Y0, Y1
@@ -237,17 +237,17 @@ register:
 	VPCMPEQD     Y5, Y5, Y5
 	VPBROADCASTQ 192(CX), Y7
 	VPBROADCASTQ 200(CX), Y8
-	VPAND        (BX)(DI*1), Y8, Y8
+	VPAND        (SI)(DI*1), Y8, Y8
 	VPXOR        Y8, Y7, Y7
 	VPBROADCASTQ 208(CX), Y8
-	VPAND        4096(BX)(DI*1), Y8, Y8
+	VPAND        4096(SI)(DI*1), Y8, Y8
 	VPXOR        Y8, Y7, Y7
 	VPBROADCASTQ 216(CX), Y8
-	VPAND        (BX)(DI*1), Y8, Y8
-	VPAND        4096(BX)(DI*1), Y8, Y8
+	VPAND        (SI)(DI*1), Y8, Y8
+	VPAND        4096(SI)(DI*1), Y8, Y8
 	VPXOR        Y8, Y7, Y7
 	VPBROADCASTQ 224(CX), Y8
-	VPAND        8192(BX)(DI*1), Y8, Y8
+	VPAND        8192(SI)(DI*1), Y8, Y8
 	VPXOR        Y8, Y7, Y7
 	VPXOR        Y4, Y7, Y8
 	VPANDN       Y7, Y4, Y7
@@ -256,17 +256,17 @@ register:
 	VPANDN       Y5, Y8, Y5
 	VPBROADCASTQ 128(CX), Y4
 	VPBROADCASTQ 136(CX), Y7
-	VPAND        (BX)(DI*1), Y7, Y7
+	VPAND        (SI)(DI*1), Y7, Y7
 	VPXOR        Y7, Y4, Y4
 	VPBROADCASTQ 144(CX), Y7
-	VPAND        4096(BX)(DI*1), Y7, Y7
+	VPAND        4096(SI)(DI*1), Y7, Y7
 	VPXOR        Y7, Y4, Y4
 	VPBROADCASTQ 152(CX), Y7
-	VPAND        (BX)(DI*1), Y7, Y7
-	VPAND        4096(BX)(DI*1), Y7, Y7
+	VPAND        (SI)(DI*1), Y7, Y7
+	VPAND        4096(SI)(DI*1), Y7, Y7
 	VPXOR        Y7, Y4, Y4
 	VPBROADCASTQ 160(CX), Y7
-	VPAND        8192(BX)(DI*1), Y7, Y7
+	VPAND        8192(SI)(DI*1), Y7, Y7
 	VPXOR        Y7, Y4, Y4
 	VPXOR        Y2, Y4, Y7
 	VPANDN       Y4, Y2, Y4
@@ -275,17 +275,17 @@ register:
 	VPANDN       Y5, Y7, Y5
 	VPBROADCASTQ 64(CX), Y2
 	VPBROADCASTQ 72(CX), Y4
-	VPAND        (BX)(DI*1), Y4, Y4
+	VPAND        (SI)(DI*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 80(CX), Y4
-	VPAND        4096(BX)(DI*1), Y4, Y4
+	VPAND        4096(SI)(DI*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 88(CX), Y4
-	VPAND        (BX)(DI*1), Y4, Y4
-	VPAND        4096(BX)(DI*1), Y4, Y4
+	VPAND        (SI)(DI*1), Y4, Y4
+	VPAND        4096(SI)(DI*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 96(CX), Y4
-	VPAND        8192(BX)(DI*1), Y4, Y4
+	VPAND        8192(SI)(DI*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPXOR        Y6, Y2, Y4
 	VPANDN       Y2, Y6, Y2
@@ -294,17 +294,17 @@ register:
 	VPANDN       Y5, Y4, Y5
 	VPBROADCASTQ (CX), Y2
 	VPBROADCASTQ 8(CX), Y4
-	VPAND        (BX)(DI*1), Y4, Y4
+	VPAND        (SI)(DI*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 16(CX), Y4
-	VPAND        4096(BX)(DI*1), Y4, Y4
+	VPAND        4096(SI)(DI*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 24(CX), Y4
-	VPAND        (BX)(DI*1), Y4, Y4
-	VPAND        4096(BX)(DI*1), Y4, Y4
+	VPAND        (SI)(DI*1), Y4, Y4
+	VPAND        4096(SI)(DI*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 32(CX), Y4
-	VPAND        8192(BX)(DI*1), Y4, Y4
+	VPAND        8192(SI)(DI*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPXOR        Y9, Y2, Y4
 	VPANDN       Y2, Y9, Y2
@@ -515,17 +515,17 @@ more1:
 	VPCMPEQD     Y7, Y7, Y7
 	VPBROADCASTQ 192(R8), Y9
 	VPBROADCASTQ 200(R8), Y10
-	VPAND        (BX)(DI*1), Y10, Y10
+	VPAND        (SI)(DI*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 208(R8), Y10
-	VPAND        4096(BX)(DI*1), Y10, Y10
+	VPAND        4096(SI)(DI*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 216(R8), Y10
-	VPAND        (BX)(DI*1), Y10, Y10
-	VPAND        4096(BX)(DI*1), Y10, Y10
+	VPAND        (SI)(DI*1), Y10, Y10
+	VPAND        4096(SI)(DI*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 224(R8), Y10
-	VPAND        8192(BX)(DI*1), Y10, Y10
+	VPAND        8192(SI)(DI*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPXOR        Y6, Y9, Y10
 	VPANDN       Y9, Y6, Y9
@@ -534,17 +534,17 @@ more1:
 	VPANDN       Y7, Y10, Y7
 	VPBROADCASTQ 128(R8), Y6
 	VPBROADCASTQ 136(R8), Y9
-	VPAND        (BX)(DI*1), Y9, Y9
+	VPAND        (SI)(DI*1), Y9, Y9
 	VPXOR        Y9, Y6, Y6
 	VPBROADCASTQ 144(R8), Y9
-	VPAND        4096(BX)(DI*1), Y9, Y9
+	VPAND        4096(SI)(DI*1), Y9, Y9
 	VPXOR        Y9, Y6, Y6
 	VPBROADCASTQ 152(R8), Y9
-	VPAND        (BX)(DI*1), Y9, Y9
-	VPAND        4096(BX)(DI*1), Y9, Y9
+	VPAND        (SI)(DI*1), Y9, Y9
+	VPAND        4096(SI)(DI*1), Y9, Y9
 	VPXOR        Y9, Y6, Y6
 	VPBROADCASTQ 160(R8), Y9
-	VPAND        8192(BX)(DI*1), Y9, Y9
+	VPAND        8192(SI)(DI*1), Y9, Y9
 	VPXOR        Y9, Y6, Y6
 	VPXOR        Y2, Y6, Y9
 	VPANDN       Y6, Y2, Y6
@@ -553,17 +553,17 @@ more1:
 	VPANDN       Y7, Y9, Y7
 	VPBROADCASTQ 64(R8), Y2
 	VPBROADCASTQ 72(R8), Y6
-	VPAND        (BX)(DI*1), Y6, Y6
+	VPAND        (SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 80(R8), Y6
-	VPAND        4096(BX)(DI*1), Y6, Y6
+	VPAND        4096(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 88(R8), Y6
-	VPAND        (BX)(DI*1), Y6, Y6
-	VPAND        4096(BX)(DI*1), Y6, Y6
+	VPAND        (SI)(DI*1), Y6, Y6
+	VPAND        4096(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 96(R8), Y6
-	VPAND        8192(BX)(DI*1), Y6, Y6
+	VPAND        8192(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPXOR        Y8, Y2, Y6
 	VPANDN       Y2, Y8, Y2
@@ -572,17 +572,17 @@ more1:
 	VPANDN       Y7, Y6, Y7
 	VPBROADCASTQ (R8), Y2
 	VPBROADCASTQ 8(R8), Y6
-	VPAND        (BX)(DI*1), Y6, Y6
+	VPAND        (SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 16(R8), Y6
-	VPAND        4096(BX)(DI*1), Y6, Y6
+	VPAND        4096(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 24(R8), Y6
-	VPAND        (BX)(DI*1), Y6, Y6
-	VPAND        4096(BX)(DI*1), Y6, Y6
+	VPAND        (SI)(DI*1), Y6, Y6
+	VPAND        4096(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 32(R8), Y6
-	VPAND        8192(BX)(DI*1), Y6, Y6
+	VPAND        8192(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPXOR        Y11, Y2, Y6
 	VPANDN       Y2, Y11, Y2
@@ -796,17 +796,17 @@ done2:
 	VPCMPEQD     Y5, Y5, Y5
 	VPBROADCASTQ 192(CX), Y7
 	VPBROADCASTQ 200(CX), Y8
-	VPAND        32(BX)(DI*1), Y8, Y8
+	VPAND        32(SI)(DI*1), Y8, Y8
 	VPXOR        Y8, Y7, Y7
 	VPBROADCASTQ 208(CX), Y8
-	VPAND        4128(BX)(DI*1), Y8, Y8
+	VPAND        4128(SI)(DI*1), Y8, Y8
 	VPXOR        Y8, Y7, Y7
 	VPBROADCASTQ 216(CX), Y8
-	VPAND        32(BX)(DI*1), Y8, Y8
-	VPAND        4128(BX)(DI*1), Y8, Y8
+	VPAND        32(SI)(DI*1), Y8, Y8
+	VPAND        4128(SI)(DI*1), Y8, Y8
 	VPXOR        Y8, Y7, Y7
 	VPBROADCASTQ 224(CX), Y8
-	VPAND        8224(BX)(DI*1), Y8, Y8
+	VPAND        8224(SI)(DI*1), Y8, Y8
 	VPXOR        Y8, Y7, Y7
 	VPXOR        Y4, Y7, Y8
 	VPANDN       Y7, Y4, Y7
@@ -815,17 +815,17 @@ done2:
 	VPANDN       Y5, Y8, Y5
 	VPBROADCASTQ 128(CX), Y4
 	VPBROADCASTQ 136(CX), Y7
-	VPAND        32(BX)(DI*1), Y7, Y7
+	VPAND        32(SI)(DI*1), Y7, Y7
 	VPXOR        Y7, Y4, Y4
 	VPBROADCASTQ 144(CX), Y7
-	VPAND        4128(BX)(DI*1), Y7, Y7
+	VPAND        4128(SI)(DI*1), Y7, Y7
 	VPXOR        Y7, Y4, Y4
 	VPBROADCASTQ 152(CX), Y7
-	VPAND        32(BX)(DI*1), Y7, Y7
-	VPAND        4128(BX)(DI*1), Y7, Y7
+	VPAND        32(SI)(DI*1), Y7, Y7
+	VPAND        4128(SI)(DI*1), Y7, Y7
 	VPXOR        Y7, Y4, Y4
 	VPBROADCASTQ 160(CX), Y7
-	VPAND        8224(BX)(DI*1), Y7, Y7
+	VPAND        8224(SI)(DI*1), Y7, Y7
 	VPXOR        Y7, Y4, Y4
 	VPXOR        Y2, Y4, Y7
 	VPANDN       Y4, Y2, Y4
@@ -834,17 +834,17 @@ done2:
 	VPANDN       Y5, Y7, Y5
 	VPBROADCASTQ 64(CX), Y2
 	VPBROADCASTQ 72(CX), Y4
-	VPAND        32(BX)(DI*1), Y4, Y4
+	VPAND        32(SI)(DI*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 80(CX), Y4
-	VPAND        4128(BX)(DI*1), Y4, Y4
+	VPAND        4128(SI)(DI*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 88(CX), Y4
-	VPAND        32(BX)(DI*1), Y4, Y4
-	VPAND        4128(BX)(DI*1), Y4, Y4
+	VPAND        32(SI)(DI*1), Y4, Y4
+	VPAND        4128(SI)(DI*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 96(CX), Y4
-	VPAND        8224(BX)(DI*1), Y4, Y4
+	VPAND        8224(SI)(DI*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPXOR        Y6, Y2, Y4
 	VPANDN       Y2, Y6, Y2
@@ -853,17 +853,17 @@ done2:
 	VPANDN       Y5, Y4, Y5
 	VPBROADCASTQ (CX), Y2
 	VPBROADCASTQ 8(CX), Y4
-	VPAND        32(BX)(DI*1), Y4, Y4
+	VPAND        32(SI)(DI*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 16(CX), Y4
-	VPAND        4128(BX)(DI*1), Y4, Y4
+	VPAND        4128(SI)(DI*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 24(CX), Y4
-	VPAND        32(BX)(DI*1), Y4, Y4
-	VPAND        4128(BX)(DI*1), Y4, Y4
+	VPAND        32(SI)(DI*1), Y4, Y4
+	VPAND        4128(SI)(DI*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 32(CX), Y4
-	VPAND        8224(BX)(DI*1), Y4, Y4
+	VPAND        8224(SI)(DI*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPXOR        Y9, Y2, Y4
 	VPANDN       Y2, Y9, Y2
@@ -1074,17 +1074,17 @@ more3:
 	VPCMPEQD     Y7, Y7, Y7
 	VPBROADCASTQ 192(R8), Y9
 	VPBROADCASTQ 200(R8), Y10
-	VPAND        32(BX)(DI*1), Y10, Y10
+	VPAND        32(SI)(DI*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 208(R8), Y10
-	VPAND        4128(BX)(DI*1), Y10, Y10
+	VPAND        4128(SI)(DI*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 216(R8), Y10
-	VPAND        32(BX)(DI*1), Y10, Y10
-	VPAND        4128(BX)(DI*1), Y10, Y10
+	VPAND        32(SI)(DI*1), Y10, Y10
+	VPAND        4128(SI)(DI*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 224(R8), Y10
-	VPAND        8224(BX)(DI*1), Y10, Y10
+	VPAND        8224(SI)(DI*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPXOR        Y6, Y9, Y10
 	VPANDN       Y9, Y6, Y9
@@ -1093,17 +1093,17 @@ more3:
 	VPANDN       Y7, Y10, Y7
 	VPBROADCASTQ 128(R8), Y6
 	VPBROADCASTQ 136(R8), Y9
-	VPAND        32(BX)(DI*1), Y9, Y9
+	VPAND        32(SI)(DI*1), Y9, Y9
 	VPXOR        Y9, Y6, Y6
 	VPBROADCASTQ 144(R8), Y9
-	VPAND        4128(BX)(DI*1), Y9, Y9
+	VPAND        4128(SI)(DI*1), Y9, Y9
 	VPXOR        Y9, Y6, Y6
 	VPBROADCASTQ 152(R8), Y9
-	VPAND        32(BX)(DI*1), Y9, Y9
-	VPAND        4128(BX)(DI*1), Y9, Y9
+	VPAND        32(SI)(DI*1), Y9, Y9
+	VPAND        4128(SI)(DI*1), Y9, Y9
 	VPXOR        Y9, Y6, Y6
 	VPBROADCASTQ 160(R8), Y9
-	VPAND        8224(BX)(DI*1), Y9, Y9
+	VPAND        8224(SI)(DI*1), Y9, Y9
 	VPXOR        Y9, Y6, Y6
 	VPXOR        Y2, Y6, Y9
 	VPANDN       Y6, Y2, Y6
@@ -1112,17 +1112,17 @@ more3:
 	VPANDN       Y7, Y9, Y7
 	VPBROADCASTQ 64(R8), Y2
 	VPBROADCASTQ 72(R8), Y6
-	VPAND        32(BX)(DI*1), Y6, Y6
+	VPAND        32(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 80(R8), Y6
-	VPAND        4128(BX)(DI*1), Y6, Y6
+	VPAND        4128(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 88(R8), Y6
-	VPAND        32(BX)(DI*1), Y6, Y6
-	VPAND        4128(BX)(DI*1), Y6, Y6
+	VPAND        32(SI)(DI*1), Y6, Y6
+	VPAND        4128(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 96(R8), Y6
-	VPAND        8224(BX)(DI*1), Y6, Y6
+	VPAND        8224(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPXOR        Y8, Y2, Y6
 	VPANDN       Y2, Y8, Y2
@@ -1131,17 +1131,17 @@ more3:
 	VPANDN       Y7, Y6, Y7
 	VPBROADCASTQ (R8), Y2
 	VPBROADCASTQ 8(R8), Y6
-	VPAND        32(BX)(DI*1), Y6, Y6
+	VPAND        32(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 16(R8), Y6
-	VPAND        4128(BX)(DI*1), Y6, Y6
+	VPAND        4128(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 24(R8), Y6
-	VPAND        32(BX)(DI*1), Y6, Y6
-	VPAND        4128(BX)(DI*1), Y6, Y6
+	VPAND        32(SI)(DI*1), Y6, Y6
+	VPAND        4128(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 32(R8), Y6
-	VPAND        8224(BX)(DI*1), Y6, Y6
+	VPAND        8224(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPXOR        Y11, Y2, Y6
 	VPANDN       Y2, Y11, Y2
@@ -1160,7 +1160,7 @@ done4:
 	VMOVUPS Y3, 32(DX)(DI*1)
 	VPADDQ  bits_nextRegister<>+0(SB), Y0, Y0
 	ADDQ    $+64, DI
-	CMPQ    DI, SI
+	CMPQ    DI, BX
 	JL      register
 	VZEROUPPER
 	RET
@@ -1300,10 +1300,10 @@ TEXT ·heatBits5AVX512(SB), NOSPLIT, $192-56
 	KMOVW           CX, K1
 	MOVQ            digits+16(FP), CX
 	MOVQ            dst+0(FP), DX
-	MOVQ            count+8(FP), BX
-	MOVQ            regs+48(FP), SI
+	MOVQ            regs+48(FP), BX
+	MOVQ            count+8(FP), SI
 	XORQ            DI, DI
-	SHLQ            $0x06, SI
+	SHLQ            $0x06, BX
 
 register:
 	VPADDQ          bits_even<>+0(SB), Z2, Z3
@@ -1547,10 +1547,10 @@ register:
 	VMOVSLDUP       Z21, K1, Z19
 	VMOVSLDUP       Z11, K1, Z10
 	VMOVSLDUP       Z18, K1, Z22
-	VMOVUPS         (BX)(DI*1), Z5
-	VMOVUPS         4096(BX)(DI*1), Z11
+	VMOVUPS         (SI)(DI*1), Z5
+	VMOVUPS         4096(SI)(DI*1), Z11
 	VPANDQ          Z5, Z11, Z12
-	VMOVUPS         8192(BX)(DI*1), Z13
+	VMOVUPS         8192(SI)(DI*1), Z13
 	VPXORD          Z6, Z6, Z6
 	VPTERNLOGQ      $0xff, Z7, Z7, Z7
 	VPBROADCASTQ    704(CX), Z15
@@ -1927,7 +1927,7 @@ done2:
 	VMOVUPS Z6, (DX)(DI*1)
 	VPADDQ  bits_nextRegister<>+0(SB), Z2, Z2
 	ADDQ    $+64, DI
-	CMPQ    DI, SI
+	CMPQ    DI, BX
 	JL      register
 	VZEROUPPER
 	RET
@@ -1981,10 +1981,10 @@ TEXT ·heatBitsARS5AVX2(SB), NOSPLIT, $0-56
 	VPERMQ         $0x44, Y1, Y1
 	MOVQ           digits+16(FP), CX
 	MOVQ           dst+0(FP), DX
-	MOVQ           count+8(FP), BX
-	MOVQ           regs+48(FP), SI
+	MOVQ           regs+48(FP), BX
+	MOVQ           count+8(FP), SI
 	XORQ           DI, DI
-	SHLQ           $0x06, SI
+	SHLQ           $0x06, BX
 
 register:
 	VMOVDQA      Y1, Y2
@@ -2069,17 +2069,17 @@ register:
 	VPCMPEQD     Y8, Y8, Y8
 	VPBROADCASTQ 192(CX), Y9
 	VPBROADCASTQ 200(CX), Y10
-	VPAND        (BX)(DI*1), Y10, Y10
+	VPAND        (SI)(DI*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 208(CX), Y10
-	VPAND        4096(BX)(DI*1), Y10, Y10
+	VPAND        4096(SI)(DI*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 216(CX), Y10
-	VPAND        (BX)(DI*1), Y10, Y10
-	VPAND        4096(BX)(DI*1), Y10, Y10
+	VPAND        (SI)(DI*1), Y10, Y10
+	VPAND        4096(SI)(DI*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 224(CX), Y10
-	VPAND        8192(BX)(DI*1), Y10, Y10
+	VPAND        8192(SI)(DI*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPXOR        Y3, Y9, Y10
 	VPANDN       Y9, Y3, Y9
@@ -2088,17 +2088,17 @@ register:
 	VPANDN       Y8, Y10, Y8
 	VPBROADCASTQ 128(CX), Y3
 	VPBROADCASTQ 136(CX), Y9
-	VPAND        (BX)(DI*1), Y9, Y9
+	VPAND        (SI)(DI*1), Y9, Y9
 	VPXOR        Y9, Y3, Y3
 	VPBROADCASTQ 144(CX), Y9
-	VPAND        4096(BX)(DI*1), Y9, Y9
+	VPAND        4096(SI)(DI*1), Y9, Y9
 	VPXOR        Y9, Y3, Y3
 	VPBROADCASTQ 152(CX), Y9
-	VPAND        (BX)(DI*1), Y9, Y9
-	VPAND        4096(BX)(DI*1), Y9, Y9
+	VPAND        (SI)(DI*1), Y9, Y9
+	VPAND        4096(SI)(DI*1), Y9, Y9
 	VPXOR        Y9, Y3, Y3
 	VPBROADCASTQ 160(CX), Y9
-	VPAND        8192(BX)(DI*1), Y9, Y9
+	VPAND        8192(SI)(DI*1), Y9, Y9
 	VPXOR        Y9, Y3, Y3
 	VPXOR        Y6, Y3, Y9
 	VPANDN       Y3, Y6, Y3
@@ -2107,17 +2107,17 @@ register:
 	VPANDN       Y8, Y9, Y8
 	VPBROADCASTQ 64(CX), Y3
 	VPBROADCASTQ 72(CX), Y6
-	VPAND        (BX)(DI*1), Y6, Y6
+	VPAND        (SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 80(CX), Y6
-	VPAND        4096(BX)(DI*1), Y6, Y6
+	VPAND        4096(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 88(CX), Y6
-	VPAND        (BX)(DI*1), Y6, Y6
-	VPAND        4096(BX)(DI*1), Y6, Y6
+	VPAND        (SI)(DI*1), Y6, Y6
+	VPAND        4096(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 96(CX), Y6
-	VPAND        8192(BX)(DI*1), Y6, Y6
+	VPAND        8192(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPXOR        Y5, Y3, Y6
 	VPANDN       Y3, Y5, Y3
@@ -2126,17 +2126,17 @@ register:
 	VPANDN       Y8, Y6, Y8
 	VPBROADCASTQ (CX), Y3
 	VPBROADCASTQ 8(CX), Y5
-	VPAND        (BX)(DI*1), Y5, Y5
+	VPAND        (SI)(DI*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 16(CX), Y5
-	VPAND        4096(BX)(DI*1), Y5, Y5
+	VPAND        4096(SI)(DI*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 24(CX), Y5
-	VPAND        (BX)(DI*1), Y5, Y5
-	VPAND        4096(BX)(DI*1), Y5, Y5
+	VPAND        (SI)(DI*1), Y5, Y5
+	VPAND        4096(SI)(DI*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 32(CX), Y5
-	VPAND        8192(BX)(DI*1), Y5, Y5
+	VPAND        8192(SI)(DI*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPXOR        Y4, Y3, Y5
 	VPANDN       Y3, Y4, Y3
@@ -2232,17 +2232,17 @@ more1:
 	VPCMPEQD     Y10, Y10, Y10
 	VPBROADCASTQ 192(R8), Y11
 	VPBROADCASTQ 200(R8), Y12
-	VPAND        (BX)(DI*1), Y12, Y12
+	VPAND        (SI)(DI*1), Y12, Y12
 	VPXOR        Y12, Y11, Y11
 	VPBROADCASTQ 208(R8), Y12
-	VPAND        4096(BX)(DI*1), Y12, Y12
+	VPAND        4096(SI)(DI*1), Y12, Y12
 	VPXOR        Y12, Y11, Y11
 	VPBROADCASTQ 216(R8), Y12
-	VPAND        (BX)(DI*1), Y12, Y12
-	VPAND        4096(BX)(DI*1), Y12, Y12
+	VPAND        (SI)(DI*1), Y12, Y12
+	VPAND        4096(SI)(DI*1), Y12, Y12
 	VPXOR        Y12, Y11, Y11
 	VPBROADCASTQ 224(R8), Y12
-	VPAND        8192(BX)(DI*1), Y12, Y12
+	VPAND        8192(SI)(DI*1), Y12, Y12
 	VPXOR        Y12, Y11, Y11
 	VPXOR        Y3, Y11, Y12
 	VPANDN       Y11, Y3, Y11
@@ -2251,17 +2251,17 @@ more1:
 	VPANDN       Y10, Y12, Y10
 	VPBROADCASTQ 128(R8), Y3
 	VPBROADCASTQ 136(R8), Y11
-	VPAND        (BX)(DI*1), Y11, Y11
+	VPAND        (SI)(DI*1), Y11, Y11
 	VPXOR        Y11, Y3, Y3
 	VPBROADCASTQ 144(R8), Y11
-	VPAND        4096(BX)(DI*1), Y11, Y11
+	VPAND        4096(SI)(DI*1), Y11, Y11
 	VPXOR        Y11, Y3, Y3
 	VPBROADCASTQ 152(R8), Y11
-	VPAND        (BX)(DI*1), Y11, Y11
-	VPAND        4096(BX)(DI*1), Y11, Y11
+	VPAND        (SI)(DI*1), Y11, Y11
+	VPAND        4096(SI)(DI*1), Y11, Y11
 	VPXOR        Y11, Y3, Y3
 	VPBROADCASTQ 160(R8), Y11
-	VPAND        8192(BX)(DI*1), Y11, Y11
+	VPAND        8192(SI)(DI*1), Y11, Y11
 	VPXOR        Y11, Y3, Y3
 	VPXOR        Y6, Y3, Y11
 	VPANDN       Y3, Y6, Y3
@@ -2270,17 +2270,17 @@ more1:
 	VPANDN       Y10, Y11, Y10
 	VPBROADCASTQ 64(R8), Y3
 	VPBROADCASTQ 72(R8), Y6
-	VPAND        (BX)(DI*1), Y6, Y6
+	VPAND        (SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 80(R8), Y6
-	VPAND        4096(BX)(DI*1), Y6, Y6
+	VPAND        4096(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 88(R8), Y6
-	VPAND        (BX)(DI*1), Y6, Y6
-	VPAND        4096(BX)(DI*1), Y6, Y6
+	VPAND        (SI)(DI*1), Y6, Y6
+	VPAND        4096(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 96(R8), Y6
-	VPAND        8192(BX)(DI*1), Y6, Y6
+	VPAND        8192(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPXOR        Y5, Y3, Y6
 	VPANDN       Y3, Y5, Y3
@@ -2289,17 +2289,17 @@ more1:
 	VPANDN       Y10, Y6, Y10
 	VPBROADCASTQ (R8), Y3
 	VPBROADCASTQ 8(R8), Y5
-	VPAND        (BX)(DI*1), Y5, Y5
+	VPAND        (SI)(DI*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 16(R8), Y5
-	VPAND        4096(BX)(DI*1), Y5, Y5
+	VPAND        4096(SI)(DI*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 24(R8), Y5
-	VPAND        (BX)(DI*1), Y5, Y5
-	VPAND        4096(BX)(DI*1), Y5, Y5
+	VPAND        (SI)(DI*1), Y5, Y5
+	VPAND        4096(SI)(DI*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 32(R8), Y5
-	VPAND        8192(BX)(DI*1), Y5, Y5
+	VPAND        8192(SI)(DI*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPXOR        Y4, Y3, Y5
 	VPANDN       Y3, Y4, Y3
@@ -2398,17 +2398,17 @@ done2:
 	VPCMPEQD     Y8, Y8, Y8
 	VPBROADCASTQ 192(CX), Y9
 	VPBROADCASTQ 200(CX), Y10
-	VPAND        32(BX)(DI*1), Y10, Y10
+	VPAND        32(SI)(DI*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 208(CX), Y10
-	VPAND        4128(BX)(DI*1), Y10, Y10
+	VPAND        4128(SI)(DI*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 216(CX), Y10
-	VPAND        32(BX)(DI*1), Y10, Y10
-	VPAND        4128(BX)(DI*1), Y10, Y10
+	VPAND        32(SI)(DI*1), Y10, Y10
+	VPAND        4128(SI)(DI*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 224(CX), Y10
-	VPAND        8224(BX)(DI*1), Y10, Y10
+	VPAND        8224(SI)(DI*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPXOR        Y3, Y9, Y10
 	VPANDN       Y9, Y3, Y9
@@ -2417,17 +2417,17 @@ done2:
 	VPANDN       Y8, Y10, Y8
 	VPBROADCASTQ 128(CX), Y3
 	VPBROADCASTQ 136(CX), Y9
-	VPAND        32(BX)(DI*1), Y9, Y9
+	VPAND        32(SI)(DI*1), Y9, Y9
 	VPXOR        Y9, Y3, Y3
 	VPBROADCASTQ 144(CX), Y9
-	VPAND        4128(BX)(DI*1), Y9, Y9
+	VPAND        4128(SI)(DI*1), Y9, Y9
 	VPXOR        Y9, Y3, Y3
 	VPBROADCASTQ 152(CX), Y9
-	VPAND        32(BX)(DI*1), Y9, Y9
-	VPAND        4128(BX)(DI*1), Y9, Y9
+	VPAND        32(SI)(DI*1), Y9, Y9
+	VPAND        4128(SI)(DI*1), Y9, Y9
 	VPXOR        Y9, Y3, Y3
 	VPBROADCASTQ 160(CX), Y9
-	VPAND        8224(BX)(DI*1), Y9, Y9
+	VPAND        8224(SI)(DI*1), Y9, Y9
 	VPXOR        Y9, Y3, Y3
 	VPXOR        Y6, Y3, Y9
 	VPANDN       Y3, Y6, Y3
@@ -2436,17 +2436,17 @@ done2:
 	VPANDN       Y8, Y9, Y8
 	VPBROADCASTQ 64(CX), Y3
 	VPBROADCASTQ 72(CX), Y6
-	VPAND        32(BX)(DI*1), Y6, Y6
+	VPAND        32(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 80(CX), Y6
-	VPAND        4128(BX)(DI*1), Y6, Y6
+	VPAND        4128(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 88(CX), Y6
-	VPAND        32(BX)(DI*1), Y6, Y6
-	VPAND        4128(BX)(DI*1), Y6, Y6
+	VPAND        32(SI)(DI*1), Y6, Y6
+	VPAND        4128(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 96(CX), Y6
-	VPAND        8224(BX)(DI*1), Y6, Y6
+	VPAND        8224(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPXOR        Y5, Y3, Y6
 	VPANDN       Y3, Y5, Y3
@@ -2455,17 +2455,17 @@ done2:
 	VPANDN       Y8, Y6, Y8
 	VPBROADCASTQ (CX), Y3
 	VPBROADCASTQ 8(CX), Y5
-	VPAND        32(BX)(DI*1), Y5, Y5
+	VPAND        32(SI)(DI*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 16(CX), Y5
-	VPAND        4128(BX)(DI*1), Y5, Y5
+	VPAND        4128(SI)(DI*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 24(CX), Y5
-	VPAND        32(BX)(DI*1), Y5, Y5
-	VPAND        4128(BX)(DI*1), Y5, Y5
+	VPAND        32(SI)(DI*1), Y5, Y5
+	VPAND        4128(SI)(DI*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 32(CX), Y5
-	VPAND        8224(BX)(DI*1), Y5, Y5
+	VPAND        8224(SI)(DI*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPXOR        Y4, Y3, Y5
 	VPANDN       Y3, Y4, Y3
@@ -2561,17 +2561,17 @@ more3:
 	VPCMPEQD     Y10, Y10, Y10
 	VPBROADCASTQ 192(R8), Y11
 	VPBROADCASTQ 200(R8), Y12
-	VPAND        32(BX)(DI*1), Y12, Y12
+	VPAND        32(SI)(DI*1), Y12, Y12
 	VPXOR        Y12, Y11, Y11
 	VPBROADCASTQ 208(R8), Y12
-	VPAND        4128(BX)(DI*1), Y12, Y12
+	VPAND        4128(SI)(DI*1), Y12, Y12
 	VPXOR        Y12, Y11, Y11
 	VPBROADCASTQ 216(R8), Y12
-	VPAND        32(BX)(DI*1), Y12, Y12
-	VPAND        4128(BX)(DI*1), Y12, Y12
+	VPAND        32(SI)(DI*1), Y12, Y12
+	VPAND        4128(SI)(DI*1), Y12, Y12
 	VPXOR        Y12, Y11, Y11
 	VPBROADCASTQ 224(R8), Y12
-	VPAND        8224(BX)(DI*1), Y12, Y12
+	VPAND        8224(SI)(DI*1), Y12, Y12
 	VPXOR        Y12, Y11, Y11
 	VPXOR        Y3, Y11, Y12
 	VPANDN       Y11, Y3, Y11
@@ -2580,17 +2580,17 @@ more3:
 	VPANDN       Y10, Y12, Y10
 	VPBROADCASTQ 128(R8), Y3
 	VPBROADCASTQ 136(R8), Y11
-	VPAND        32(BX)(DI*1), Y11, Y11
+	VPAND        32(SI)(DI*1), Y11, Y11
 	VPXOR        Y11, Y3, Y3
 	VPBROADCASTQ 144(R8), Y11
-	VPAND        4128(BX)(DI*1), Y11, Y11
+	VPAND        4128(SI)(DI*1), Y11, Y11
 	VPXOR        Y11, Y3, Y3
 	VPBROADCASTQ 152(R8), Y11
-	VPAND        32(BX)(DI*1), Y11, Y11
-	VPAND        4128(BX)(DI*1), Y11, Y11
+	VPAND        32(SI)(DI*1), Y11, Y11
+	VPAND        4128(SI)(DI*1), Y11, Y11
 	VPXOR        Y11, Y3, Y3
 	VPBROADCASTQ 160(R8), Y11
-	VPAND        8224(BX)(DI*1), Y11, Y11
+	VPAND        8224(SI)(DI*1), Y11, Y11
 	VPXOR        Y11, Y3, Y3
 	VPXOR        Y6, Y3, Y11
 	VPANDN       Y3, Y6, Y3
@@ -2599,17 +2599,17 @@ more3:
 	VPANDN       Y10, Y11, Y10
 	VPBROADCASTQ 64(R8), Y3
 	VPBROADCASTQ 72(R8), Y6
-	VPAND        32(BX)(DI*1), Y6, Y6
+	VPAND        32(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 80(R8), Y6
-	VPAND        4128(BX)(DI*1), Y6, Y6
+	VPAND        4128(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 88(R8), Y6
-	VPAND        32(BX)(DI*1), Y6, Y6
-	VPAND        4128(BX)(DI*1), Y6, Y6
+	VPAND        32(SI)(DI*1), Y6, Y6
+	VPAND        4128(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 96(R8), Y6
-	VPAND        8224(BX)(DI*1), Y6, Y6
+	VPAND        8224(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPXOR        Y5, Y3, Y6
 	VPANDN       Y3, Y5, Y3
@@ -2618,17 +2618,17 @@ more3:
 	VPANDN       Y10, Y6, Y10
 	VPBROADCASTQ (R8), Y3
 	VPBROADCASTQ 8(R8), Y5
-	VPAND        32(BX)(DI*1), Y5, Y5
+	VPAND        32(SI)(DI*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 16(R8), Y5
-	VPAND        4128(BX)(DI*1), Y5, Y5
+	VPAND        4128(SI)(DI*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 24(R8), Y5
-	VPAND        32(BX)(DI*1), Y5, Y5
-	VPAND        4128(BX)(DI*1), Y5, Y5
+	VPAND        32(SI)(DI*1), Y5, Y5
+	VPAND        4128(SI)(DI*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 32(R8), Y5
-	VPAND        8224(BX)(DI*1), Y5, Y5
+	VPAND        8224(SI)(DI*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPXOR        Y4, Y3, Y5
 	VPANDN       Y3, Y4, Y3
@@ -2647,7 +2647,7 @@ done4:
 	VMOVUPS Y7, 32(DX)(DI*1)
 	VPADDQ  bits_ahead256<>+0(SB), Y1, Y1
 	ADDQ    $+64, DI
-	CMPQ    DI, SI
+	CMPQ    DI, BX
 	JL      register
 	VZEROUPPER
 	RET
@@ -2774,10 +2774,10 @@ TEXT ·heatBitsARS5AVX512(SB), NOSPLIT, $0-56
 	VSHUFI32X4      $0x00, Z8, Z8, Z8
 	MOVQ            digits+16(FP), AX
 	MOVQ            dst+0(FP), CX
-	MOVQ            count+8(FP), DX
-	MOVQ            regs+48(FP), BX
+	MOVQ            regs+48(FP), DX
+	MOVQ            count+8(FP), BX
 	XORQ            SI, SI
-	SHLQ            $0x06, BX
+	SHLQ            $0x06, DX
 
 register:
 	VMOVDQA32       Z8, Z9
@@ -2823,10 +2823,10 @@ register:
 	VPUNPCKHQDQ     Z19, Z18, Z16
 	VPUNPCKLQDQ     Z14, Z20, Z17
 	VPUNPCKHQDQ     Z14, Z20, Z14
-	VMOVUPS         (DX)(SI*1), Z18
-	VMOVUPS         4096(DX)(SI*1), Z19
+	VMOVUPS         (BX)(SI*1), Z18
+	VMOVUPS         4096(BX)(SI*1), Z19
 	VPANDQ          Z18, Z19, Z20
-	VMOVUPS         8192(DX)(SI*1), Z21
+	VMOVUPS         8192(BX)(SI*1), Z21
 	VPXORD          Z10, Z10, Z10
 	VPTERNLOGQ      $0xff, Z11, Z11, Z11
 	VPBROADCASTQ    704(AX), Z22
@@ -3087,7 +3087,7 @@ done2:
 	VMOVUPS Z10, (CX)(SI*1)
 	VPADDQ  bits_ahead256<>+0(SB), Z8, Z8
 	ADDQ    $+64, SI
-	CMPQ    SI, BX
+	CMPQ    SI, DX
 	JL      register
 	VZEROUPPER
 	RET
@@ -3158,10 +3158,10 @@ TEXT ·heatBits8AVX2(SB), NOSPLIT, $96-56
 	VPBROADCASTQ X0, Y0
 	MOVQ         digits+16(FP), CX
 	MOVQ         dst+0(FP), DX
-	MOVQ         count+8(FP), BX
-	MOVQ         regs+48(FP), SI
+	MOVQ         regs+48(FP), BX
+	MOVQ         count+8(FP), SI
 	XORQ         DI, DI
-	SHLQ         $0x06, SI
+	SHLQ         $0x06, BX
 
 register:
 	VPADDQ       bits_even<>+0(SB), Y0, Y1
@@ -3361,30 +3361,30 @@ register:
 	VPCMPEQD     Y5, Y5, Y5
 	VPBROADCASTQ 192(CX), Y7
 	VPBROADCASTQ 200(CX), Y8
-	VPAND        (BX)(DI*1), Y8, Y8
+	VPAND        (SI)(DI*1), Y8, Y8
 	VPXOR        Y8, Y7, Y7
 	VPBROADCASTQ 208(CX), Y8
-	VPAND        4096(BX)(DI*1), Y8, Y8
+	VPAND        4096(SI)(DI*1), Y8, Y8
 	VPXOR        Y8, Y7, Y7
 	VPBROADCASTQ 216(CX), Y8
-	VPAND        (BX)(DI*1), Y8, Y8
-	VPAND        4096(BX)(DI*1), Y8, Y8
+	VPAND        (SI)(DI*1), Y8, Y8
+	VPAND        4096(SI)(DI*1), Y8, Y8
 	VPXOR        Y8, Y7, Y7
 	VPBROADCASTQ 224(CX), Y8
-	VPAND        8192(BX)(DI*1), Y8, Y8
+	VPAND        8192(SI)(DI*1), Y8, Y8
 	VPXOR        Y8, Y7, Y7
 	VPBROADCASTQ 232(CX), Y8
-	VPAND        (BX)(DI*1), Y8, Y8
-	VPAND        8192(BX)(DI*1), Y8, Y8
+	VPAND        (SI)(DI*1), Y8, Y8
+	VPAND        8192(SI)(DI*1), Y8, Y8
 	VPXOR        Y8, Y7, Y7
 	VPBROADCASTQ 240(CX), Y8
-	VPAND        4096(BX)(DI*1), Y8, Y8
-	VPAND        8192(BX)(DI*1), Y8, Y8
+	VPAND        4096(SI)(DI*1), Y8, Y8
+	VPAND        8192(SI)(DI*1), Y8, Y8
 	VPXOR        Y8, Y7, Y7
 	VPBROADCASTQ 248(CX), Y8
-	VPAND        (BX)(DI*1), Y8, Y8
-	VPAND        4096(BX)(DI*1), Y8, Y8
-	VPAND        8192(BX)(DI*1), Y8, Y8
+	VPAND        (SI)(DI*1), Y8, Y8
+	VPAND        4096(SI)(DI*1), Y8, Y8
+	VPAND        8192(SI)(DI*1), Y8, Y8
 	VPXOR        Y8, Y7, Y7
 	VPXOR        Y4, Y7, Y8
 	VPANDN       Y7, Y4, Y7
@@ -3393,30 +3393,30 @@ register:
 	VPANDN       Y5, Y8, Y5
 	VPBROADCASTQ 128(CX), Y4
 	VPBROADCASTQ 136(CX), Y7
-	VPAND        (BX)(DI*1), Y7, Y7
+	VPAND        (SI)(DI*1), Y7, Y7
 	VPXOR        Y7, Y4, Y4
 	VPBROADCASTQ 144(CX), Y7
-	VPAND        4096(BX)(DI*1), Y7, Y7
+	VPAND        4096(SI)(DI*1), Y7, Y7
 	VPXOR        Y7, Y4, Y4
 	VPBROADCASTQ 152(CX), Y7
-	VPAND        (BX)(DI*1), Y7, Y7
-	VPAND        4096(BX)(DI*1), Y7, Y7
+	VPAND        (SI)(DI*1), Y7, Y7
+	VPAND        4096(SI)(DI*1), Y7, Y7
 	VPXOR        Y7, Y4, Y4
 	VPBROADCASTQ 160(CX), Y7
-	VPAND        8192(BX)(DI*1), Y7, Y7
+	VPAND        8192(SI)(DI*1), Y7, Y7
 	VPXOR        Y7, Y4, Y4
 	VPBROADCASTQ 168(CX), Y7
-	VPAND        (BX)(DI*1), Y7, Y7
-	VPAND        8192(BX)(DI*1), Y7, Y7
+	VPAND        (SI)(DI*1), Y7, Y7
+	VPAND        8192(SI)(DI*1), Y7, Y7
 	VPXOR        Y7, Y4, Y4
 	VPBROADCASTQ 176(CX), Y7
-	VPAND        4096(BX)(DI*1), Y7, Y7
-	VPAND        8192(BX)(DI*1), Y7, Y7
+	VPAND        4096(SI)(DI*1), Y7, Y7
+	VPAND        8192(SI)(DI*1), Y7, Y7
 	VPXOR        Y7, Y4, Y4
 	VPBROADCASTQ 184(CX), Y7
-	VPAND        (BX)(DI*1), Y7, Y7
-	VPAND        4096(BX)(DI*1), Y7, Y7
-	VPAND        8192(BX)(DI*1), Y7, Y7
+	VPAND        (SI)(DI*1), Y7, Y7
+	VPAND        4096(SI)(DI*1), Y7, Y7
+	VPAND        8192(SI)(DI*1), Y7, Y7
 	VPXOR        Y7, Y4, Y4
 	VPXOR        Y2, Y4, Y7
 	VPANDN       Y4, Y2, Y4
@@ -3425,30 +3425,30 @@ register:
 	VPANDN       Y5, Y7, Y5
 	VPBROADCASTQ 64(CX), Y2
 	VPBROADCASTQ 72(CX), Y4
-	VPAND        (BX)(DI*1), Y4, Y4
+	VPAND        (SI)(DI*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 80(CX), Y4
-	VPAND        4096(BX)(DI*1), Y4, Y4
+	VPAND        4096(SI)(DI*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 88(CX), Y4
-	VPAND        (BX)(DI*1), Y4, Y4
-	VPAND        4096(BX)(DI*1), Y4, Y4
+	VPAND        (SI)(DI*1), Y4, Y4
+	VPAND        4096(SI)(DI*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 96(CX), Y4
-	VPAND        8192(BX)(DI*1), Y4, Y4
+	VPAND        8192(SI)(DI*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 104(CX), Y4
-	VPAND        (BX)(DI*1), Y4, Y4
-	VPAND        8192(BX)(DI*1), Y4, Y4
+	VPAND        (SI)(DI*1), Y4, Y4
+	VPAND        8192(SI)(DI*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 112(CX), Y4
-	VPAND        4096(BX)(DI*1), Y4, Y4
-	VPAND        8192(BX)(DI*1), Y4, Y4
+	VPAND        4096(SI)(DI*1), Y4, Y4
+	VPAND        8192(SI)(DI*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 120(CX), Y4
-	VPAND        (BX)(DI*1), Y4, Y4
-	VPAND        4096(BX)(DI*1), Y4, Y4
-	VPAND        8192(BX)(DI*1), Y4, Y4
+	VPAND        (SI)(DI*1), Y4, Y4
+	VPAND        4096(SI)(DI*1), Y4, Y4
+	VPAND        8192(SI)(DI*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPXOR        Y6, Y2, Y4
 	VPANDN       Y2, Y6, Y2
@@ -3457,30 +3457,30 @@ register:
 	VPANDN       Y5, Y4, Y5
 	VPBROADCASTQ (CX), Y2
 	VPBROADCASTQ 8(CX), Y4
-	VPAND        (BX)(DI*1), Y4, Y4
+	VPAND        (SI)(DI*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 16(CX), Y4
-	VPAND        4096(BX)(DI*1), Y4, Y4
+	VPAND        4096(SI)(DI*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 24(CX), Y4
-	VPAND        (BX)(DI*1), Y4, Y4
-	VPAND        4096(BX)(DI*1), Y4, Y4
+	VPAND        (SI)(DI*1), Y4, Y4
+	VPAND        4096(SI)(DI*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 32(CX), Y4
-	VPAND        8192(BX)(DI*1), Y4, Y4
+	VPAND        8192(SI)(DI*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 40(CX), Y4
-	VPAND        (BX)(DI*1), Y4, Y4
-	VPAND        8192(BX)(DI*1), Y4, Y4
+	VPAND        (SI)(DI*1), Y4, Y4
+	VPAND        8192(SI)(DI*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 48(CX), Y4
-	VPAND        4096(BX)(DI*1), Y4, Y4
-	VPAND        8192(BX)(DI*1), Y4, Y4
+	VPAND        4096(SI)(DI*1), Y4, Y4
+	VPAND        8192(SI)(DI*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 56(CX), Y4
-	VPAND        (BX)(DI*1), Y4, Y4
-	VPAND        4096(BX)(DI*1), Y4, Y4
-	VPAND        8192(BX)(DI*1), Y4, Y4
+	VPAND        (SI)(DI*1), Y4, Y4
+	VPAND        4096(SI)(DI*1), Y4, Y4
+	VPAND        8192(SI)(DI*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPXOR        Y9, Y2, Y4
 	VPANDN       Y2, Y9, Y2
@@ -3691,30 +3691,30 @@ more1:
 	VPCMPEQD     Y7, Y7, Y7
 	VPBROADCASTQ 192(R8), Y9
 	VPBROADCASTQ 200(R8), Y10
-	VPAND        (BX)(DI*1), Y10, Y10
+	VPAND        (SI)(DI*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 208(R8), Y10
-	VPAND        4096(BX)(DI*1), Y10, Y10
+	VPAND        4096(SI)(DI*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 216(R8), Y10
-	VPAND        (BX)(DI*1), Y10, Y10
-	VPAND        4096(BX)(DI*1), Y10, Y10
+	VPAND        (SI)(DI*1), Y10, Y10
+	VPAND        4096(SI)(DI*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 224(R8), Y10
-	VPAND        8192(BX)(DI*1), Y10, Y10
+	VPAND        8192(SI)(DI*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 232(R8), Y10
-	VPAND        (BX)(DI*1), Y10, Y10
-	VPAND        8192(BX)(DI*1), Y10, Y10
+	VPAND        (SI)(DI*1), Y10, Y10
+	VPAND        8192(SI)(DI*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 240(R8), Y10
-	VPAND        4096(BX)(DI*1), Y10, Y10
-	VPAND        8192(BX)(DI*1), Y10, Y10
+	VPAND        4096(SI)(DI*1), Y10, Y10
+	VPAND        8192(SI)(DI*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 248(R8), Y10
-	VPAND        (BX)(DI*1), Y10, Y10
-	VPAND        4096(BX)(DI*1), Y10, Y10
-	VPAND        8192(BX)(DI*1), Y10, Y10
+	VPAND        (SI)(DI*1), Y10, Y10
+	VPAND        4096(SI)(DI*1), Y10, Y10
+	VPAND        8192(SI)(DI*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPXOR        Y6, Y9, Y10
 	VPANDN       Y9, Y6, Y9
@@ -3723,30 +3723,30 @@ more1:
 	VPANDN       Y7, Y10, Y7
 	VPBROADCASTQ 128(R8), Y6
 	VPBROADCASTQ 136(R8), Y9
-	VPAND        (BX)(DI*1), Y9, Y9
+	VPAND        (SI)(DI*1), Y9, Y9
 	VPXOR        Y9, Y6, Y6
 	VPBROADCASTQ 144(R8), Y9
-	VPAND        4096(BX)(DI*1), Y9, Y9
+	VPAND        4096(SI)(DI*1), Y9, Y9
 	VPXOR        Y9, Y6, Y6
 	VPBROADCASTQ 152(R8), Y9
-	VPAND        (BX)(DI*1), Y9, Y9
-	VPAND        4096(BX)(DI*1), Y9, Y9
+	VPAND        (SI)(DI*1), Y9, Y9
+	VPAND        4096(SI)(DI*1), Y9, Y9
 	VPXOR        Y9, Y6, Y6
 	VPBROADCASTQ 160(R8), Y9
-	VPAND        8192(BX)(DI*1), Y9, Y9
+	VPAND        8192(SI)(DI*1), Y9, Y9
 	VPXOR        Y9, Y6, Y6
 	VPBROADCASTQ 168(R8), Y9
-	VPAND        (BX)(DI*1), Y9, Y9
-	VPAND        8192(BX)(DI*1), Y9, Y9
+	VPAND        (SI)(DI*1), Y9, Y9
+	VPAND        8192(SI)(DI*1), Y9, Y9
 	VPXOR        Y9, Y6, Y6
 	VPBROADCASTQ 176(R8), Y9
-	VPAND        4096(BX)(DI*1), Y9, Y9
-	VPAND        8192(BX)(DI*1), Y9, Y9
+	VPAND        4096(SI)(DI*1), Y9, Y9
+	VPAND        8192(SI)(DI*1), Y9, Y9
 	VPXOR        Y9, Y6, Y6
 	VPBROADCASTQ 184(R8), Y9
-	VPAND        (BX)(DI*1), Y9, Y9
-	VPAND        4096(BX)(DI*1), Y9, Y9
-	VPAND        8192(BX)(DI*1), Y9, Y9
+	VPAND        (SI)(DI*1), Y9, Y9
+	VPAND        4096(SI)(DI*1), Y9, Y9
+	VPAND        8192(SI)(DI*1), Y9, Y9
 	VPXOR        Y9, Y6, Y6
 	VPXOR        Y2, Y6, Y9
 	VPANDN       Y6, Y2, Y6
@@ -3755,30 +3755,30 @@ more1:
 	VPANDN       Y7, Y9, Y7
 	VPBROADCASTQ 64(R8), Y2
 	VPBROADCASTQ 72(R8), Y6
-	VPAND        (BX)(DI*1), Y6, Y6
+	VPAND        (SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 80(R8), Y6
-	VPAND        4096(BX)(DI*1), Y6, Y6
+	VPAND        4096(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 88(R8), Y6
-	VPAND        (BX)(DI*1), Y6, Y6
-	VPAND        4096(BX)(DI*1), Y6, Y6
+	VPAND        (SI)(DI*1), Y6, Y6
+	VPAND        4096(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 96(R8), Y6
-	VPAND        8192(BX)(DI*1), Y6, Y6
+	VPAND        8192(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 104(R8), Y6
-	VPAND        (BX)(DI*1), Y6, Y6
-	VPAND        8192(BX)(DI*1), Y6, Y6
+	VPAND        (SI)(DI*1), Y6, Y6
+	VPAND        8192(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 112(R8), Y6
-	VPAND        4096(BX)(DI*1), Y6, Y6
-	VPAND        8192(BX)(DI*1), Y6, Y6
+	VPAND        4096(SI)(DI*1), Y6, Y6
+	VPAND        8192(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 120(R8), Y6
-	VPAND        (BX)(DI*1), Y6, Y6
-	VPAND        4096(BX)(DI*1), Y6, Y6
-	VPAND        8192(BX)(DI*1), Y6, Y6
+	VPAND        (SI)(DI*1), Y6, Y6
+	VPAND        4096(SI)(DI*1), Y6, Y6
+	VPAND        8192(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPXOR        Y8, Y2, Y6
 	VPANDN       Y2, Y8, Y2
@@ -3787,30 +3787,30 @@ more1:
 	VPANDN       Y7, Y6, Y7
 	VPBROADCASTQ (R8), Y2
 	VPBROADCASTQ 8(R8), Y6
-	VPAND        (BX)(DI*1), Y6, Y6
+	VPAND        (SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 16(R8), Y6
-	VPAND        4096(BX)(DI*1), Y6, Y6
+	VPAND        4096(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 24(R8), Y6
-	VPAND        (BX)(DI*1), Y6, Y6
-	VPAND        4096(BX)(DI*1), Y6, Y6
+	VPAND        (SI)(DI*1), Y6, Y6
+	VPAND        4096(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 32(R8), Y6
-	VPAND        8192(BX)(DI*1), Y6, Y6
+	VPAND        8192(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 40(R8), Y6
-	VPAND        (BX)(DI*1), Y6, Y6
-	VPAND        8192(BX)(DI*1), Y6, Y6
+	VPAND        (SI)(DI*1), Y6, Y6
+	VPAND        8192(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 48(R8), Y6
-	VPAND        4096(BX)(DI*1), Y6, Y6
-	VPAND        8192(BX)(DI*1), Y6, Y6
+	VPAND        4096(SI)(DI*1), Y6, Y6
+	VPAND        8192(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 56(R8), Y6
-	VPAND        (BX)(DI*1), Y6, Y6
-	VPAND        4096(BX)(DI*1), Y6, Y6
-	VPAND        8192(BX)(DI*1), Y6, Y6
+	VPAND        (SI)(DI*1), Y6, Y6
+	VPAND        4096(SI)(DI*1), Y6, Y6
+	VPAND        8192(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPXOR        Y11, Y2, Y6
 	VPANDN       Y2, Y11, Y2
@@ -4024,30 +4024,30 @@ done2:
 	VPCMPEQD     Y5, Y5, Y5
 	VPBROADCASTQ 192(CX), Y7
 	VPBROADCASTQ 200(CX), Y8
-	VPAND        32(BX)(DI*1), Y8, Y8
+	VPAND        32(SI)(DI*1), Y8, Y8
 	VPXOR        Y8, Y7, Y7
 	VPBROADCASTQ 208(CX), Y8
-	VPAND        4128(BX)(DI*1), Y8, Y8
+	VPAND        4128(SI)(DI*1), Y8, Y8
 	VPXOR        Y8, Y7, Y7
 	VPBROADCASTQ 216(CX), Y8
-	VPAND        32(BX)(DI*1), Y8, Y8
-	VPAND        4128(BX)(DI*1), Y8, Y8
+	VPAND        32(SI)(DI*1), Y8, Y8
+	VPAND        4128(SI)(DI*1), Y8, Y8
 	VPXOR        Y8, Y7, Y7
 	VPBROADCASTQ 224(CX), Y8
-	VPAND        8224(BX)(DI*1), Y8, Y8
+	VPAND        8224(SI)(DI*1), Y8, Y8
 	VPXOR        Y8, Y7, Y7
 	VPBROADCASTQ 232(CX), Y8
-	VPAND        32(BX)(DI*1), Y8, Y8
-	VPAND        8224(BX)(DI*1), Y8, Y8
+	VPAND        32(SI)(DI*1), Y8, Y8
+	VPAND        8224(SI)(DI*1), Y8, Y8
 	VPXOR        Y8, Y7, Y7
 	VPBROADCASTQ 240(CX), Y8
-	VPAND        4128(BX)(DI*1), Y8, Y8
-	VPAND        8224(BX)(DI*1), Y8, Y8
+	VPAND        4128(SI)(DI*1), Y8, Y8
+	VPAND        8224(SI)(DI*1), Y8, Y8
 	VPXOR        Y8, Y7, Y7
 	VPBROADCASTQ 248(CX), Y8
-	VPAND        32(BX)(DI*1), Y8, Y8
-	VPAND        4128(BX)(DI*1), Y8, Y8
-	VPAND        8224(BX)(DI*1), Y8, Y8
+	VPAND        32(SI)(DI*1), Y8, Y8
+	VPAND        4128(SI)(DI*1), Y8, Y8
+	VPAND        8224(SI)(DI*1), Y8, Y8
 	VPXOR        Y8, Y7, Y7
 	VPXOR        Y4, Y7, Y8
 	VPANDN       Y7, Y4, Y7
@@ -4056,30 +4056,30 @@ done2:
 	VPANDN       Y5, Y8, Y5
 	VPBROADCASTQ 128(CX), Y4
 	VPBROADCASTQ 136(CX), Y7
-	VPAND        32(BX)(DI*1), Y7, Y7
+	VPAND        32(SI)(DI*1), Y7, Y7
 	VPXOR        Y7, Y4, Y4
 	VPBROADCASTQ 144(CX), Y7
-	VPAND        4128(BX)(DI*1), Y7, Y7
+	VPAND        4128(SI)(DI*1), Y7, Y7
 	VPXOR        Y7, Y4, Y4
 	VPBROADCASTQ 152(CX), Y7
-	VPAND        32(BX)(DI*1), Y7, Y7
-	VPAND        4128(BX)(DI*1), Y7, Y7
+	VPAND        32(SI)(DI*1), Y7, Y7
+	VPAND        4128(SI)(DI*1), Y7, Y7
 	VPXOR        Y7, Y4, Y4
 	VPBROADCASTQ 160(CX), Y7
-	VPAND        8224(BX)(DI*1), Y7, Y7
+	VPAND        8224(SI)(DI*1), Y7, Y7
 	VPXOR        Y7, Y4, Y4
 	VPBROADCASTQ 168(CX), Y7
-	VPAND        32(BX)(DI*1), Y7, Y7
-	VPAND        8224(BX)(DI*1), Y7, Y7
+	VPAND        32(SI)(DI*1), Y7, Y7
+	VPAND        8224(SI)(DI*1), Y7, Y7
 	VPXOR        Y7, Y4, Y4
 	VPBROADCASTQ 176(CX), Y7
-	VPAND        4128(BX)(DI*1), Y7, Y7
-	VPAND        8224(BX)(DI*1), Y7, Y7
+	VPAND        4128(SI)(DI*1), Y7, Y7
+	VPAND        8224(SI)(DI*1), Y7, Y7
 	VPXOR        Y7, Y4, Y4
 	VPBROADCASTQ 184(CX), Y7
-	VPAND        32(BX)(DI*1), Y7, Y7
-	VPAND        4128(BX)(DI*1), Y7, Y7
-	VPAND        8224(BX)(DI*1), Y7, Y7
+	VPAND        32(SI)(DI*1), Y7, Y7
+	VPAND        4128(SI)(DI*1), Y7, Y7
+	VPAND        8224(SI)(DI*1), Y7, Y7
 	VPXOR        Y7, Y4, Y4
 	VPXOR        Y2, Y4, Y7
 	VPANDN       Y4, Y2, Y4
@@ -4088,30 +4088,30 @@ done2:
 	VPANDN       Y5, Y7, Y5
 	VPBROADCASTQ 64(CX), Y2
 	VPBROADCASTQ 72(CX), Y4
-	VPAND        32(BX)(DI*1), Y4, Y4
+	VPAND        32(SI)(DI*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 80(CX), Y4
-	VPAND        4128(BX)(DI*1), Y4, Y4
+	VPAND        4128(SI)(DI*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 88(CX), Y4
-	VPAND        32(BX)(DI*1), Y4, Y4
-	VPAND        4128(BX)(DI*1), Y4, Y4
+	VPAND        32(SI)(DI*1), Y4, Y4
+	VPAND        4128(SI)(DI*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 96(CX), Y4
-	VPAND        8224(BX)(DI*1), Y4, Y4
+	VPAND        8224(SI)(DI*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 104(CX), Y4
-	VPAND        32(BX)(DI*1), Y4, Y4
-	VPAND        8224(BX)(DI*1), Y4, Y4
+	VPAND        32(SI)(DI*1), Y4, Y4
+	VPAND        8224(SI)(DI*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 112(CX), Y4
-	VPAND        4128(BX)(DI*1), Y4, Y4
-	VPAND        8224(BX)(DI*1), Y4, Y4
+	VPAND        4128(SI)(DI*1), Y4, Y4
+	VPAND        8224(SI)(DI*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 120(CX), Y4
-	VPAND        32(BX)(DI*1), Y4, Y4
-	VPAND        4128(BX)(DI*1), Y4, Y4
-	VPAND        8224(BX)(DI*1), Y4, Y4
+	VPAND        32(SI)(DI*1), Y4, Y4
+	VPAND        4128(SI)(DI*1), Y4, Y4
+	VPAND        8224(SI)(DI*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPXOR        Y6, Y2, Y4
 	VPANDN       Y2, Y6, Y2
@@ -4120,30 +4120,30 @@ done2:
 	VPANDN       Y5, Y4, Y5
 	VPBROADCASTQ (CX), Y2
 	VPBROADCASTQ 8(CX), Y4
-	VPAND        32(BX)(DI*1), Y4, Y4
+	VPAND        32(SI)(DI*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 16(CX), Y4
-	VPAND        4128(BX)(DI*1), Y4, Y4
+	VPAND        4128(SI)(DI*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 24(CX), Y4
-	VPAND        32(BX)(DI*1), Y4, Y4
-	VPAND        4128(BX)(DI*1), Y4, Y4
+	VPAND        32(SI)(DI*1), Y4, Y4
+	VPAND        4128(SI)(DI*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 32(CX), Y4
-	VPAND        8224(BX)(DI*1), Y4, Y4
+	VPAND        8224(SI)(DI*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 40(CX), Y4
-	VPAND        32(BX)(DI*1), Y4, Y4
-	VPAND        8224(BX)(DI*1), Y4, Y4
+	VPAND        32(SI)(DI*1), Y4, Y4
+	VPAND        8224(SI)(DI*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 48(CX), Y4
-	VPAND        4128(BX)(DI*1), Y4, Y4
-	VPAND        8224(BX)(DI*1), Y4, Y4
+	VPAND        4128(SI)(DI*1), Y4, Y4
+	VPAND        8224(SI)(DI*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 56(CX), Y4
-	VPAND        32(BX)(DI*1), Y4, Y4
-	VPAND        4128(BX)(DI*1), Y4, Y4
-	VPAND        8224(BX)(DI*1), Y4, Y4
+	VPAND        32(SI)(DI*1), Y4, Y4
+	VPAND        4128(SI)(DI*1), Y4, Y4
+	VPAND        8224(SI)(DI*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPXOR        Y9, Y2, Y4
 	VPANDN       Y2, Y9, Y2
@@ -4354,30 +4354,30 @@ more3:
 	VPCMPEQD     Y7, Y7, Y7
 	VPBROADCASTQ 192(R8), Y9
 	VPBROADCASTQ 200(R8), Y10
-	VPAND        32(BX)(DI*1), Y10, Y10
+	VPAND        32(SI)(DI*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 208(R8), Y10
-	VPAND        4128(BX)(DI*1), Y10, Y10
+	VPAND        4128(SI)(DI*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 216(R8), Y10
-	VPAND        32(BX)(DI*1), Y10, Y10
-	VPAND        4128(BX)(DI*1), Y10, Y10
+	VPAND        32(SI)(DI*1), Y10, Y10
+	VPAND        4128(SI)(DI*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 224(R8), Y10
-	VPAND        8224(BX)(DI*1), Y10, Y10
+	VPAND        8224(SI)(DI*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 232(R8), Y10
-	VPAND        32(BX)(DI*1), Y10, Y10
-	VPAND        8224(BX)(DI*1), Y10, Y10
+	VPAND        32(SI)(DI*1), Y10, Y10
+	VPAND        8224(SI)(DI*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 240(R8), Y10
-	VPAND        4128(BX)(DI*1), Y10, Y10
-	VPAND        8224(BX)(DI*1), Y10, Y10
+	VPAND        4128(SI)(DI*1), Y10, Y10
+	VPAND        8224(SI)(DI*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 248(R8), Y10
-	VPAND        32(BX)(DI*1), Y10, Y10
-	VPAND        4128(BX)(DI*1), Y10, Y10
-	VPAND        8224(BX)(DI*1), Y10, Y10
+	VPAND        32(SI)(DI*1), Y10, Y10
+	VPAND        4128(SI)(DI*1), Y10, Y10
+	VPAND        8224(SI)(DI*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPXOR        Y6, Y9, Y10
 	VPANDN       Y9, Y6, Y9
@@ -4386,30 +4386,30 @@ more3:
 	VPANDN       Y7, Y10, Y7
 	VPBROADCASTQ 128(R8), Y6
 	VPBROADCASTQ 136(R8), Y9
-	VPAND        32(BX)(DI*1), Y9, Y9
+	VPAND        32(SI)(DI*1), Y9, Y9
 	VPXOR        Y9, Y6, Y6
 	VPBROADCASTQ 144(R8), Y9
-	VPAND        4128(BX)(DI*1), Y9, Y9
+	VPAND        4128(SI)(DI*1), Y9, Y9
 	VPXOR        Y9, Y6, Y6
 	VPBROADCASTQ 152(R8), Y9
-	VPAND        32(BX)(DI*1), Y9, Y9
-	VPAND        4128(BX)(DI*1), Y9, Y9
+	VPAND        32(SI)(DI*1), Y9, Y9
+	VPAND        4128(SI)(DI*1), Y9, Y9
 	VPXOR        Y9, Y6, Y6
 	VPBROADCASTQ 160(R8), Y9
-	VPAND        8224(BX)(DI*1), Y9, Y9
+	VPAND        8224(SI)(DI*1), Y9, Y9
 	VPXOR        Y9, Y6, Y6
 	VPBROADCASTQ 168(R8), Y9
-	VPAND        32(BX)(DI*1), Y9, Y9
-	VPAND        8224(BX)(DI*1), Y9, Y9
+	VPAND        32(SI)(DI*1), Y9, Y9
+	VPAND        8224(SI)(DI*1), Y9, Y9
 	VPXOR        Y9, Y6, Y6
 	VPBROADCASTQ 176(R8), Y9
-	VPAND        4128(BX)(DI*1), Y9, Y9
-	VPAND        8224(BX)(DI*1), Y9, Y9
+	VPAND        4128(SI)(DI*1), Y9, Y9
+	VPAND        8224(SI)(DI*1), Y9, Y9
 	VPXOR        Y9, Y6, Y6
 	VPBROADCASTQ 184(R8), Y9
-	VPAND        32(BX)(DI*1), Y9, Y9
-	VPAND        4128(BX)(DI*1), Y9, Y9
-	VPAND        8224(BX)(DI*1), Y9, Y9
+	VPAND        32(SI)(DI*1), Y9, Y9
+	VPAND        4128(SI)(DI*1), Y9, Y9
+	VPAND        8224(SI)(DI*1), Y9, Y9
 	VPXOR        Y9, Y6, Y6
 	VPXOR        Y2, Y6, Y9
 	VPANDN       Y6, Y2, Y6
@@ -4418,30 +4418,30 @@ more3:
 	VPANDN       Y7, Y9, Y7
 	VPBROADCASTQ 64(R8), Y2
 	VPBROADCASTQ 72(R8), Y6
-	VPAND        32(BX)(DI*1), Y6, Y6
+	VPAND        32(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 80(R8), Y6
-	VPAND        4128(BX)(DI*1), Y6, Y6
+	VPAND        4128(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 88(R8), Y6
-	VPAND        32(BX)(DI*1), Y6, Y6
-	VPAND        4128(BX)(DI*1), Y6, Y6
+	VPAND        32(SI)(DI*1), Y6, Y6
+	VPAND        4128(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 96(R8), Y6
-	VPAND        8224(BX)(DI*1), Y6, Y6
+	VPAND        8224(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 104(R8), Y6
-	VPAND        32(BX)(DI*1), Y6, Y6
-	VPAND        8224(BX)(DI*1), Y6, Y6
+	VPAND        32(SI)(DI*1), Y6, Y6
+	VPAND        8224(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 112(R8), Y6
-	VPAND        4128(BX)(DI*1), Y6, Y6
-	VPAND        8224(BX)(DI*1), Y6, Y6
+	VPAND        4128(SI)(DI*1), Y6, Y6
+	VPAND        8224(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 120(R8), Y6
-	VPAND        32(BX)(DI*1), Y6, Y6
-	VPAND        4128(BX)(DI*1), Y6, Y6
-	VPAND        8224(BX)(DI*1), Y6, Y6
+	VPAND        32(SI)(DI*1), Y6, Y6
+	VPAND        4128(SI)(DI*1), Y6, Y6
+	VPAND        8224(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPXOR        Y8, Y2, Y6
 	VPANDN       Y2, Y8, Y2
@@ -4450,30 +4450,30 @@ more3:
 	VPANDN       Y7, Y6, Y7
 	VPBROADCASTQ (R8), Y2
 	VPBROADCASTQ 8(R8), Y6
-	VPAND        32(BX)(DI*1), Y6, Y6
+	VPAND        32(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 16(R8), Y6
-	VPAND        4128(BX)(DI*1), Y6, Y6
+	VPAND        4128(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 24(R8), Y6
-	VPAND        32(BX)(DI*1), Y6, Y6
-	VPAND        4128(BX)(DI*1), Y6, Y6
+	VPAND        32(SI)(DI*1), Y6, Y6
+	VPAND        4128(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 32(R8), Y6
-	VPAND        8224(BX)(DI*1), Y6, Y6
+	VPAND        8224(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 40(R8), Y6
-	VPAND        32(BX)(DI*1), Y6, Y6
-	VPAND        8224(BX)(DI*1), Y6, Y6
+	VPAND        32(SI)(DI*1), Y6, Y6
+	VPAND        8224(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 48(R8), Y6
-	VPAND        4128(BX)(DI*1), Y6, Y6
-	VPAND        8224(BX)(DI*1), Y6, Y6
+	VPAND        4128(SI)(DI*1), Y6, Y6
+	VPAND        8224(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 56(R8), Y6
-	VPAND        32(BX)(DI*1), Y6, Y6
-	VPAND        4128(BX)(DI*1), Y6, Y6
-	VPAND        8224(BX)(DI*1), Y6, Y6
+	VPAND        32(SI)(DI*1), Y6, Y6
+	VPAND        4128(SI)(DI*1), Y6, Y6
+	VPAND        8224(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPXOR        Y11, Y2, Y6
 	VPANDN       Y2, Y11, Y2
@@ -4492,7 +4492,7 @@ done4:
 	VMOVUPS Y3, 32(DX)(DI*1)
 	VPADDQ  bits_nextRegister<>+0(SB), Y0, Y0
 	ADDQ    $+64, DI
-	CMPQ    DI, SI
+	CMPQ    DI, BX
 	JL      register
 	VZEROUPPER
 	RET
@@ -4524,10 +4524,10 @@ TEXT ·heatBits8AVX512(SB), NOSPLIT, $192-56
 	KMOVW           CX, K1
 	MOVQ            digits+16(FP), CX
 	MOVQ            dst+0(FP), DX
-	MOVQ            count+8(FP), BX
-	MOVQ            regs+48(FP), SI
+	MOVQ            regs+48(FP), BX
+	MOVQ            count+8(FP), SI
 	XORQ            DI, DI
-	SHLQ            $0x06, SI
+	SHLQ            $0x06, BX
 
 register:
 	VPADDQ          bits_even<>+0(SB), Z2, Z3
@@ -4771,10 +4771,10 @@ register:
 	VMOVSLDUP       Z21, K1, Z19
 	VMOVSLDUP       Z11, K1, Z10
 	VMOVSLDUP       Z18, K1, Z22
-	VMOVUPS         (BX)(DI*1), Z5
-	VMOVUPS         4096(BX)(DI*1), Z11
+	VMOVUPS         (SI)(DI*1), Z5
+	VMOVUPS         4096(SI)(DI*1), Z11
 	VPANDQ          Z5, Z11, Z12
-	VMOVUPS         8192(BX)(DI*1), Z13
+	VMOVUPS         8192(SI)(DI*1), Z13
 	VPANDQ          Z5, Z13, Z15
 	VPANDQ          Z11, Z13, Z16
 	VPANDQ          Z12, Z13, Z18
@@ -5202,7 +5202,7 @@ done2:
 	VMOVUPS Z6, (DX)(DI*1)
 	VPADDQ  bits_nextRegister<>+0(SB), Z2, Z2
 	ADDQ    $+64, DI
-	CMPQ    DI, SI
+	CMPQ    DI, BX
 	JL      register
 	VZEROUPPER
 	RET
@@ -5220,10 +5220,10 @@ TEXT ·heatBitsARS8AVX2(SB), NOSPLIT, $0-56
 	VPERMQ         $0x44, Y1, Y1
 	MOVQ           digits+16(FP), CX
 	MOVQ           dst+0(FP), DX
-	MOVQ           count+8(FP), BX
-	MOVQ           regs+48(FP), SI
+	MOVQ           regs+48(FP), BX
+	MOVQ           count+8(FP), SI
 	XORQ           DI, DI
-	SHLQ           $0x06, SI
+	SHLQ           $0x06, BX
 
 register:
 	VMOVDQA      Y1, Y2
@@ -5308,30 +5308,30 @@ register:
 	VPCMPEQD     Y8, Y8, Y8
 	VPBROADCASTQ 192(CX), Y9
 	VPBROADCASTQ 200(CX), Y10
-	VPAND        (BX)(DI*1), Y10, Y10
+	VPAND        (SI)(DI*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 208(CX), Y10
-	VPAND        4096(BX)(DI*1), Y10, Y10
+	VPAND        4096(SI)(DI*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 216(CX), Y10
-	VPAND        (BX)(DI*1), Y10, Y10
-	VPAND        4096(BX)(DI*1), Y10, Y10
+	VPAND        (SI)(DI*1), Y10, Y10
+	VPAND        4096(SI)(DI*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 224(CX), Y10
-	VPAND        8192(BX)(DI*1), Y10, Y10
+	VPAND        8192(SI)(DI*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 232(CX), Y10
-	VPAND        (BX)(DI*1), Y10, Y10
-	VPAND        8192(BX)(DI*1), Y10, Y10
+	VPAND        (SI)(DI*1), Y10, Y10
+	VPAND        8192(SI)(DI*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 240(CX), Y10
-	VPAND        4096(BX)(DI*1), Y10, Y10
-	VPAND        8192(BX)(DI*1), Y10, Y10
+	VPAND        4096(SI)(DI*1), Y10, Y10
+	VPAND        8192(SI)(DI*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 248(CX), Y10
-	VPAND        (BX)(DI*1), Y10, Y10
-	VPAND        4096(BX)(DI*1), Y10, Y10
-	VPAND        8192(BX)(DI*1), Y10, Y10
+	VPAND        (SI)(DI*1), Y10, Y10
+	VPAND        4096(SI)(DI*1), Y10, Y10
+	VPAND        8192(SI)(DI*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPXOR        Y3, Y9, Y10
 	VPANDN       Y9, Y3, Y9
@@ -5340,30 +5340,30 @@ register:
 	VPANDN       Y8, Y10, Y8
 	VPBROADCASTQ 128(CX), Y3
 	VPBROADCASTQ 136(CX), Y9
-	VPAND        (BX)(DI*1), Y9, Y9
+	VPAND        (SI)(DI*1), Y9, Y9
 	VPXOR        Y9, Y3, Y3
 	VPBROADCASTQ 144(CX), Y9
-	VPAND        4096(BX)(DI*1), Y9, Y9
+	VPAND        4096(SI)(DI*1), Y9, Y9
 	VPXOR        Y9, Y3, Y3
 	VPBROADCASTQ 152(CX), Y9
-	VPAND        (BX)(DI*1), Y9, Y9
-	VPAND        4096(BX)(DI*1), Y9, Y9
+	VPAND        (SI)(DI*1), Y9, Y9
+	VPAND        4096(SI)(DI*1), Y9, Y9
 	VPXOR        Y9, Y3, Y3
 	VPBROADCASTQ 160(CX), Y9
-	VPAND        8192(BX)(DI*1), Y9, Y9
+	VPAND        8192(SI)(DI*1), Y9, Y9
 	VPXOR        Y9, Y3, Y3
 	VPBROADCASTQ 168(CX), Y9
-	VPAND        (BX)(DI*1), Y9, Y9
-	VPAND        8192(BX)(DI*1), Y9, Y9
+	VPAND        (SI)(DI*1), Y9, Y9
+	VPAND        8192(SI)(DI*1), Y9, Y9
 	VPXOR        Y9, Y3, Y3
 	VPBROADCASTQ 176(CX), Y9
-	VPAND        4096(BX)(DI*1), Y9, Y9
-	VPAND        8192(BX)(DI*1), Y9, Y9
+	VPAND        4096(SI)(DI*1), Y9, Y9
+	VPAND        8192(SI)(DI*1), Y9, Y9
 	VPXOR        Y9, Y3, Y3
 	VPBROADCASTQ 184(CX), Y9
-	VPAND        (BX)(DI*1), Y9, Y9
-	VPAND        4096(BX)(DI*1), Y9, Y9
-	VPAND        8192(BX)(DI*1), Y9, Y9
+	VPAND        (SI)(DI*1), Y9, Y9
+	VPAND        4096(SI)(DI*1), Y9, Y9
+	VPAND        8192(SI)(DI*1), Y9, Y9
 	VPXOR        Y9, Y3, Y3
 	VPXOR        Y6, Y3, Y9
 	VPANDN       Y3, Y6, Y3
@@ -5372,30 +5372,30 @@ register:
 	VPANDN       Y8, Y9, Y8
 	VPBROADCASTQ 64(CX), Y3
 	VPBROADCASTQ 72(CX), Y6
-	VPAND        (BX)(DI*1), Y6, Y6
+	VPAND        (SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 80(CX), Y6
-	VPAND        4096(BX)(DI*1), Y6, Y6
+	VPAND        4096(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 88(CX), Y6
-	VPAND        (BX)(DI*1), Y6, Y6
-	VPAND        4096(BX)(DI*1), Y6, Y6
+	VPAND        (SI)(DI*1), Y6, Y6
+	VPAND        4096(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 96(CX), Y6
-	VPAND        8192(BX)(DI*1), Y6, Y6
+	VPAND        8192(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 104(CX), Y6
-	VPAND        (BX)(DI*1), Y6, Y6
-	VPAND        8192(BX)(DI*1), Y6, Y6
+	VPAND        (SI)(DI*1), Y6, Y6
+	VPAND        8192(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 112(CX), Y6
-	VPAND        4096(BX)(DI*1), Y6, Y6
-	VPAND        8192(BX)(DI*1), Y6, Y6
+	VPAND        4096(SI)(DI*1), Y6, Y6
+	VPAND        8192(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 120(CX), Y6
-	VPAND        (BX)(DI*1), Y6, Y6
-	VPAND        4096(BX)(DI*1), Y6, Y6
-	VPAND        8192(BX)(DI*1), Y6, Y6
+	VPAND        (SI)(DI*1), Y6, Y6
+	VPAND        4096(SI)(DI*1), Y6, Y6
+	VPAND        8192(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPXOR        Y5, Y3, Y6
 	VPANDN       Y3, Y5, Y3
@@ -5404,30 +5404,30 @@ register:
 	VPANDN       Y8, Y6, Y8
 	VPBROADCASTQ (CX), Y3
 	VPBROADCASTQ 8(CX), Y5
-	VPAND        (BX)(DI*1), Y5, Y5
+	VPAND        (SI)(DI*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 16(CX), Y5
-	VPAND        4096(BX)(DI*1), Y5, Y5
+	VPAND        4096(SI)(DI*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 24(CX), Y5
-	VPAND        (BX)(DI*1), Y5, Y5
-	VPAND        4096(BX)(DI*1), Y5, Y5
+	VPAND        (SI)(DI*1), Y5, Y5
+	VPAND        4096(SI)(DI*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 32(CX), Y5
-	VPAND        8192(BX)(DI*1), Y5, Y5
+	VPAND        8192(SI)(DI*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 40(CX), Y5
-	VPAND        (BX)(DI*1), Y5, Y5
-	VPAND        8192(BX)(DI*1), Y5, Y5
+	VPAND        (SI)(DI*1), Y5, Y5
+	VPAND        8192(SI)(DI*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 48(CX), Y5
-	VPAND        4096(BX)(DI*1), Y5, Y5
-	VPAND        8192(BX)(DI*1), Y5, Y5
+	VPAND        4096(SI)(DI*1), Y5, Y5
+	VPAND        8192(SI)(DI*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 56(CX), Y5
-	VPAND        (BX)(DI*1), Y5, Y5
-	VPAND        4096(BX)(DI*1), Y5, Y5
-	VPAND        8192(BX)(DI*1), Y5, Y5
+	VPAND        (SI)(DI*1), Y5, Y5
+	VPAND        4096(SI)(DI*1), Y5, Y5
+	VPAND        8192(SI)(DI*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPXOR        Y4, Y3, Y5
 	VPANDN       Y3, Y4, Y3
@@ -5523,30 +5523,30 @@ more1:
 	VPCMPEQD     Y10, Y10, Y10
 	VPBROADCASTQ 192(R8), Y11
 	VPBROADCASTQ 200(R8), Y12
-	VPAND        (BX)(DI*1), Y12, Y12
+	VPAND        (SI)(DI*1), Y12, Y12
 	VPXOR        Y12, Y11, Y11
 	VPBROADCASTQ 208(R8), Y12
-	VPAND        4096(BX)(DI*1), Y12, Y12
+	VPAND        4096(SI)(DI*1), Y12, Y12
 	VPXOR        Y12, Y11, Y11
 	VPBROADCASTQ 216(R8), Y12
-	VPAND        (BX)(DI*1), Y12, Y12
-	VPAND        4096(BX)(DI*1), Y12, Y12
+	VPAND        (SI)(DI*1), Y12, Y12
+	VPAND        4096(SI)(DI*1), Y12, Y12
 	VPXOR        Y12, Y11, Y11
 	VPBROADCASTQ 224(R8), Y12
-	VPAND        8192(BX)(DI*1), Y12, Y12
+	VPAND        8192(SI)(DI*1), Y12, Y12
 	VPXOR        Y12, Y11, Y11
 	VPBROADCASTQ 232(R8), Y12
-	VPAND        (BX)(DI*1), Y12, Y12
-	VPAND        8192(BX)(DI*1), Y12, Y12
+	VPAND        (SI)(DI*1), Y12, Y12
+	VPAND        8192(SI)(DI*1), Y12, Y12
 	VPXOR        Y12, Y11, Y11
 	VPBROADCASTQ 240(R8), Y12
-	VPAND        4096(BX)(DI*1), Y12, Y12
-	VPAND        8192(BX)(DI*1), Y12, Y12
+	VPAND        4096(SI)(DI*1), Y12, Y12
+	VPAND        8192(SI)(DI*1), Y12, Y12
 	VPXOR        Y12, Y11, Y11
 	VPBROADCASTQ 248(R8), Y12
-	VPAND        (BX)(DI*1), Y12, Y12
-	VPAND        4096(BX)(DI*1), Y12, Y12
-	VPAND        8192(BX)(DI*1), Y12, Y12
+	VPAND        (SI)(DI*1), Y12, Y12
+	VPAND        4096(SI)(DI*1), Y12, Y12
+	VPAND        8192(SI)(DI*1), Y12, Y12
 	VPXOR        Y12, Y11, Y11
 	VPXOR        Y3, Y11, Y12
 	VPANDN       Y11, Y3, Y11
@@ -5555,30 +5555,30 @@ more1:
 	VPANDN       Y10, Y12, Y10
 	VPBROADCASTQ 128(R8), Y3
 	VPBROADCASTQ 136(R8), Y11
-	VPAND        (BX)(DI*1), Y11, Y11
+	VPAND        (SI)(DI*1), Y11, Y11
 	VPXOR        Y11, Y3, Y3
 	VPBROADCASTQ 144(R8), Y11
-	VPAND        4096(BX)(DI*1), Y11, Y11
+	VPAND        4096(SI)(DI*1), Y11, Y11
 	VPXOR        Y11, Y3, Y3
 	VPBROADCASTQ 152(R8), Y11
-	VPAND        (BX)(DI*1), Y11, Y11
-	VPAND        4096(BX)(DI*1), Y11, Y11
+	VPAND        (SI)(DI*1), Y11, Y11
+	VPAND        4096(SI)(DI*1), Y11, Y11
 	VPXOR        Y11, Y3, Y3
 	VPBROADCASTQ 160(R8), Y11
-	VPAND        8192(BX)(DI*1), Y11, Y11
+	VPAND        8192(SI)(DI*1), Y11, Y11
 	VPXOR        Y11, Y3, Y3
 	VPBROADCASTQ 168(R8), Y11
-	VPAND        (BX)(DI*1), Y11, Y11
-	VPAND        8192(BX)(DI*1), Y11, Y11
+	VPAND        (SI)(DI*1), Y11, Y11
+	VPAND        8192(SI)(DI*1), Y11, Y11
 	VPXOR        Y11, Y3, Y3
 	VPBROADCASTQ 176(R8), Y11
-	VPAND        4096(BX)(DI*1), Y11, Y11
-	VPAND        8192(BX)(DI*1), Y11, Y11
+	VPAND        4096(SI)(DI*1), Y11, Y11
+	VPAND        8192(SI)(DI*1), Y11, Y11
 	VPXOR        Y11, Y3, Y3
 	VPBROADCASTQ 184(R8), Y11
-	VPAND        (BX)(DI*1), Y11, Y11
-	VPAND        4096(BX)(DI*1), Y11, Y11
-	VPAND        8192(BX)(DI*1), Y11, Y11
+	VPAND        (SI)(DI*1), Y11, Y11
+	VPAND        4096(SI)(DI*1), Y11, Y11
+	VPAND        8192(SI)(DI*1), Y11, Y11
 	VPXOR        Y11, Y3, Y3
 	VPXOR        Y6, Y3, Y11
 	VPANDN       Y3, Y6, Y3
@@ -5587,30 +5587,30 @@ more1:
 	VPANDN       Y10, Y11, Y10
 	VPBROADCASTQ 64(R8), Y3
 	VPBROADCASTQ 72(R8), Y6
-	VPAND        (BX)(DI*1), Y6, Y6
+	VPAND        (SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 80(R8), Y6
-	VPAND        4096(BX)(DI*1), Y6, Y6
+	VPAND        4096(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 88(R8), Y6
-	VPAND        (BX)(DI*1), Y6, Y6
-	VPAND        4096(BX)(DI*1), Y6, Y6
+	VPAND        (SI)(DI*1), Y6, Y6
+	VPAND        4096(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 96(R8), Y6
-	VPAND        8192(BX)(DI*1), Y6, Y6
+	VPAND        8192(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 104(R8), Y6
-	VPAND        (BX)(DI*1), Y6, Y6
-	VPAND        8192(BX)(DI*1), Y6, Y6
+	VPAND        (SI)(DI*1), Y6, Y6
+	VPAND        8192(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 112(R8), Y6
-	VPAND        4096(BX)(DI*1), Y6, Y6
-	VPAND        8192(BX)(DI*1), Y6, Y6
+	VPAND        4096(SI)(DI*1), Y6, Y6
+	VPAND        8192(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 120(R8), Y6
-	VPAND        (BX)(DI*1), Y6, Y6
-	VPAND        4096(BX)(DI*1), Y6, Y6
-	VPAND        8192(BX)(DI*1), Y6, Y6
+	VPAND        (SI)(DI*1), Y6, Y6
+	VPAND        4096(SI)(DI*1), Y6, Y6
+	VPAND        8192(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPXOR        Y5, Y3, Y6
 	VPANDN       Y3, Y5, Y3
@@ -5619,30 +5619,30 @@ more1:
 	VPANDN       Y10, Y6, Y10
 	VPBROADCASTQ (R8), Y3
 	VPBROADCASTQ 8(R8), Y5
-	VPAND        (BX)(DI*1), Y5, Y5
+	VPAND        (SI)(DI*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 16(R8), Y5
-	VPAND        4096(BX)(DI*1), Y5, Y5
+	VPAND        4096(SI)(DI*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 24(R8), Y5
-	VPAND        (BX)(DI*1), Y5, Y5
-	VPAND        4096(BX)(DI*1), Y5, Y5
+	VPAND        (SI)(DI*1), Y5, Y5
+	VPAND        4096(SI)(DI*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 32(R8), Y5
-	VPAND        8192(BX)(DI*1), Y5, Y5
+	VPAND        8192(SI)(DI*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 40(R8), Y5
-	VPAND        (BX)(DI*1), Y5, Y5
-	VPAND        8192(BX)(DI*1), Y5, Y5
+	VPAND        (SI)(DI*1), Y5, Y5
+	VPAND        8192(SI)(DI*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 48(R8), Y5
-	VPAND        4096(BX)(DI*1), Y5, Y5
-	VPAND        8192(BX)(DI*1), Y5, Y5
+	VPAND        4096(SI)(DI*1), Y5, Y5
+	VPAND        8192(SI)(DI*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 56(R8), Y5
-	VPAND        (BX)(DI*1), Y5, Y5
-	VPAND        4096(BX)(DI*1), Y5, Y5
-	VPAND        8192(BX)(DI*1), Y5, Y5
+	VPAND        (SI)(DI*1), Y5, Y5
+	VPAND        4096(SI)(DI*1), Y5, Y5
+	VPAND        8192(SI)(DI*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPXOR        Y4, Y3, Y5
 	VPANDN       Y3, Y4, Y3
@@ -5741,30 +5741,30 @@ done2:
 	VPCMPEQD     Y8, Y8, Y8
 	VPBROADCASTQ 192(CX), Y9
 	VPBROADCASTQ 200(CX), Y10
-	VPAND        32(BX)(DI*1), Y10, Y10
+	VPAND        32(SI)(DI*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 208(CX), Y10
-	VPAND        4128(BX)(DI*1), Y10, Y10
+	VPAND        4128(SI)(DI*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 216(CX), Y10
-	VPAND        32(BX)(DI*1), Y10, Y10
-	VPAND        4128(BX)(DI*1), Y10, Y10
+	VPAND        32(SI)(DI*1), Y10, Y10
+	VPAND        4128(SI)(DI*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 224(CX), Y10
-	VPAND        8224(BX)(DI*1), Y10, Y10
+	VPAND        8224(SI)(DI*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 232(CX), Y10
-	VPAND        32(BX)(DI*1), Y10, Y10
-	VPAND        8224(BX)(DI*1), Y10, Y10
+	VPAND        32(SI)(DI*1), Y10, Y10
+	VPAND        8224(SI)(DI*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 240(CX), Y10
-	VPAND        4128(BX)(DI*1), Y10, Y10
-	VPAND        8224(BX)(DI*1), Y10, Y10
+	VPAND        4128(SI)(DI*1), Y10, Y10
+	VPAND        8224(SI)(DI*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 248(CX), Y10
-	VPAND        32(BX)(DI*1), Y10, Y10
-	VPAND        4128(BX)(DI*1), Y10, Y10
-	VPAND        8224(BX)(DI*1), Y10, Y10
+	VPAND        32(SI)(DI*1), Y10, Y10
+	VPAND        4128(SI)(DI*1), Y10, Y10
+	VPAND        8224(SI)(DI*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPXOR        Y3, Y9, Y10
 	VPANDN       Y9, Y3, Y9
@@ -5773,30 +5773,30 @@ done2:
 	VPANDN       Y8, Y10, Y8
 	VPBROADCASTQ 128(CX), Y3
 	VPBROADCASTQ 136(CX), Y9
-	VPAND        32(BX)(DI*1), Y9, Y9
+	VPAND        32(SI)(DI*1), Y9, Y9
 	VPXOR        Y9, Y3, Y3
 	VPBROADCASTQ 144(CX), Y9
-	VPAND        4128(BX)(DI*1), Y9, Y9
+	VPAND        4128(SI)(DI*1), Y9, Y9
 	VPXOR        Y9, Y3, Y3
 	VPBROADCASTQ 152(CX), Y9
-	VPAND        32(BX)(DI*1), Y9, Y9
-	VPAND        4128(BX)(DI*1), Y9, Y9
+	VPAND        32(SI)(DI*1), Y9, Y9
+	VPAND        4128(SI)(DI*1), Y9, Y9
 	VPXOR        Y9, Y3, Y3
 	VPBROADCASTQ 160(CX), Y9
-	VPAND        8224(BX)(DI*1), Y9, Y9
+	VPAND        8224(SI)(DI*1), Y9, Y9
 	VPXOR        Y9, Y3, Y3
 	VPBROADCASTQ 168(CX), Y9
-	VPAND        32(BX)(DI*1), Y9, Y9
-	VPAND        8224(BX)(DI*1), Y9, Y9
+	VPAND        32(SI)(DI*1), Y9, Y9
+	VPAND        8224(SI)(DI*1), Y9, Y9
 	VPXOR        Y9, Y3, Y3
 	VPBROADCASTQ 176(CX), Y9
-	VPAND        4128(BX)(DI*1), Y9, Y9
-	VPAND        8224(BX)(DI*1), Y9, Y9
+	VPAND        4128(SI)(DI*1), Y9, Y9
+	VPAND        8224(SI)(DI*1), Y9, Y9
 	VPXOR        Y9, Y3, Y3
 	VPBROADCASTQ 184(CX), Y9
-	VPAND        32(BX)(DI*1), Y9, Y9
-	VPAND        4128(BX)(DI*1), Y9, Y9
-	VPAND        8224(BX)(DI*1), Y9, Y9
+	VPAND        32(SI)(DI*1), Y9, Y9
+	VPAND        4128(SI)(DI*1), Y9, Y9
+	VPAND        8224(SI)(DI*1), Y9, Y9
 	VPXOR        Y9, Y3, Y3
 	VPXOR        Y6, Y3, Y9
 	VPANDN       Y3, Y6, Y3
@@ -5805,30 +5805,30 @@ done2:
 	VPANDN       Y8, Y9, Y8
 	VPBROADCASTQ 64(CX), Y3
 	VPBROADCASTQ 72(CX), Y6
-	VPAND        32(BX)(DI*1), Y6, Y6
+	VPAND        32(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 80(CX), Y6
-	VPAND        4128(BX)(DI*1), Y6, Y6
+	VPAND        4128(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 88(CX), Y6
-	VPAND        32(BX)(DI*1), Y6, Y6
-	VPAND        4128(BX)(DI*1), Y6, Y6
+	VPAND        32(SI)(DI*1), Y6, Y6
+	VPAND        4128(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 96(CX), Y6
-	VPAND        8224(BX)(DI*1), Y6, Y6
+	VPAND        8224(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 104(CX), Y6
-	VPAND        32(BX)(DI*1), Y6, Y6
-	VPAND        8224(BX)(DI*1), Y6, Y6
+	VPAND        32(SI)(DI*1), Y6, Y6
+	VPAND        8224(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 112(CX), Y6
-	VPAND        4128(BX)(DI*1), Y6, Y6
-	VPAND        8224(BX)(DI*1), Y6, Y6
+	VPAND        4128(SI)(DI*1), Y6, Y6
+	VPAND        8224(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 120(CX), Y6
-	VPAND        32(BX)(DI*1), Y6, Y6
-	VPAND        4128(BX)(DI*1), Y6, Y6
-	VPAND        8224(BX)(DI*1), Y6, Y6
+	VPAND        32(SI)(DI*1), Y6, Y6
+	VPAND        4128(SI)(DI*1), Y6, Y6
+	VPAND        8224(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPXOR        Y5, Y3, Y6
 	VPANDN       Y3, Y5, Y3
@@ -5837,30 +5837,30 @@ done2:
 	VPANDN       Y8, Y6, Y8
 	VPBROADCASTQ (CX), Y3
 	VPBROADCASTQ 8(CX), Y5
-	VPAND        32(BX)(DI*1), Y5, Y5
+	VPAND        32(SI)(DI*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 16(CX), Y5
-	VPAND        4128(BX)(DI*1), Y5, Y5
+	VPAND        4128(SI)(DI*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 24(CX), Y5
-	VPAND        32(BX)(DI*1), Y5, Y5
-	VPAND        4128(BX)(DI*1), Y5, Y5
+	VPAND        32(SI)(DI*1), Y5, Y5
+	VPAND        4128(SI)(DI*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 32(CX), Y5
-	VPAND        8224(BX)(DI*1), Y5, Y5
+	VPAND        8224(SI)(DI*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 40(CX), Y5
-	VPAND        32(BX)(DI*1), Y5, Y5
-	VPAND        8224(BX)(DI*1), Y5, Y5
+	VPAND        32(SI)(DI*1), Y5, Y5
+	VPAND        8224(SI)(DI*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 48(CX), Y5
-	VPAND        4128(BX)(DI*1), Y5, Y5
-	VPAND        8224(BX)(DI*1), Y5, Y5
+	VPAND        4128(SI)(DI*1), Y5, Y5
+	VPAND        8224(SI)(DI*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 56(CX), Y5
-	VPAND        32(BX)(DI*1), Y5, Y5
-	VPAND        4128(BX)(DI*1), Y5, Y5
-	VPAND        8224(BX)(DI*1), Y5, Y5
+	VPAND        32(SI)(DI*1), Y5, Y5
+	VPAND        4128(SI)(DI*1), Y5, Y5
+	VPAND        8224(SI)(DI*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPXOR        Y4, Y3, Y5
 	VPANDN       Y3, Y4, Y3
@@ -5956,30 +5956,30 @@ more3:
 	VPCMPEQD     Y10, Y10, Y10
 	VPBROADCASTQ 192(R8), Y11
 	VPBROADCASTQ 200(R8), Y12
-	VPAND        32(BX)(DI*1), Y12, Y12
+	VPAND        32(SI)(DI*1), Y12, Y12
 	VPXOR        Y12, Y11, Y11
 	VPBROADCASTQ 208(R8), Y12
-	VPAND        4128(BX)(DI*1), Y12, Y12
+	VPAND        4128(SI)(DI*1), Y12, Y12
 	VPXOR        Y12, Y11, Y11
 	VPBROADCASTQ 216(R8), Y12
-	VPAND        32(BX)(DI*1), Y12, Y12
-	VPAND        4128(BX)(DI*1), Y12, Y12
+	VPAND        32(SI)(DI*1), Y12, Y12
+	VPAND        4128(SI)(DI*1), Y12, Y12
 	VPXOR        Y12, Y11, Y11
 	VPBROADCASTQ 224(R8), Y12
-	VPAND        8224(BX)(DI*1), Y12, Y12
+	VPAND        8224(SI)(DI*1), Y12, Y12
 	VPXOR        Y12, Y11, Y11
 	VPBROADCASTQ 232(R8), Y12
-	VPAND        32(BX)(DI*1), Y12, Y12
-	VPAND        8224(BX)(DI*1), Y12, Y12
+	VPAND        32(SI)(DI*1), Y12, Y12
+	VPAND        8224(SI)(DI*1), Y12, Y12
 	VPXOR        Y12, Y11, Y11
 	VPBROADCASTQ 240(R8), Y12
-	VPAND        4128(BX)(DI*1), Y12, Y12
-	VPAND        8224(BX)(DI*1), Y12, Y12
+	VPAND        4128(SI)(DI*1), Y12, Y12
+	VPAND        8224(SI)(DI*1), Y12, Y12
 	VPXOR        Y12, Y11, Y11
 	VPBROADCASTQ 248(R8), Y12
-	VPAND        32(BX)(DI*1), Y12, Y12
-	VPAND        4128(BX)(DI*1), Y12, Y12
-	VPAND        8224(BX)(DI*1), Y12, Y12
+	VPAND        32(SI)(DI*1), Y12, Y12
+	VPAND        4128(SI)(DI*1), Y12, Y12
+	VPAND        8224(SI)(DI*1), Y12, Y12
 	VPXOR        Y12, Y11, Y11
 	VPXOR        Y3, Y11, Y12
 	VPANDN       Y11, Y3, Y11
@@ -5988,30 +5988,30 @@ more3:
 	VPANDN       Y10, Y12, Y10
 	VPBROADCASTQ 128(R8), Y3
 	VPBROADCASTQ 136(R8), Y11
-	VPAND        32(BX)(DI*1), Y11, Y11
+	VPAND        32(SI)(DI*1), Y11, Y11
 	VPXOR        Y11, Y3, Y3
 	VPBROADCASTQ 144(R8), Y11
-	VPAND        4128(BX)(DI*1), Y11, Y11
+	VPAND        4128(SI)(DI*1), Y11, Y11
 	VPXOR        Y11, Y3, Y3
 	VPBROADCASTQ 152(R8), Y11
-	VPAND        32(BX)(DI*1), Y11, Y11
-	VPAND        4128(BX)(DI*1), Y11, Y11
+	VPAND        32(SI)(DI*1), Y11, Y11
+	VPAND        4128(SI)(DI*1), Y11, Y11
 	VPXOR        Y11, Y3, Y3
 	VPBROADCASTQ 160(R8), Y11
-	VPAND        8224(BX)(DI*1), Y11, Y11
+	VPAND        8224(SI)(DI*1), Y11, Y11
 	VPXOR        Y11, Y3, Y3
 	VPBROADCASTQ 168(R8), Y11
-	VPAND        32(BX)(DI*1), Y11, Y11
-	VPAND        8224(BX)(DI*1), Y11, Y11
+	VPAND        32(SI)(DI*1), Y11, Y11
+	VPAND        8224(SI)(DI*1), Y11, Y11
 	VPXOR        Y11, Y3, Y3
 	VPBROADCASTQ 176(R8), Y11
-	VPAND        4128(BX)(DI*1), Y11, Y11
-	VPAND        8224(BX)(DI*1), Y11, Y11
+	VPAND        4128(SI)(DI*1), Y11, Y11
+	VPAND        8224(SI)(DI*1), Y11, Y11
 	VPXOR        Y11, Y3, Y3
 	VPBROADCASTQ 184(R8), Y11
-	VPAND        32(BX)(DI*1), Y11, Y11
-	VPAND        4128(BX)(DI*1), Y11, Y11
-	VPAND        8224(BX)(DI*1), Y11, Y11
+	VPAND        32(SI)(DI*1), Y11, Y11
+	VPAND        4128(SI)(DI*1), Y11, Y11
+	VPAND        8224(SI)(DI*1), Y11, Y11
 	VPXOR        Y11, Y3, Y3
 	VPXOR        Y6, Y3, Y11
 	VPANDN       Y3, Y6, Y3
@@ -6020,30 +6020,30 @@ more3:
 	VPANDN       Y10, Y11, Y10
 	VPBROADCASTQ 64(R8), Y3
 	VPBROADCASTQ 72(R8), Y6
-	VPAND        32(BX)(DI*1), Y6, Y6
+	VPAND        32(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 80(R8), Y6
-	VPAND        4128(BX)(DI*1), Y6, Y6
+	VPAND        4128(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 88(R8), Y6
-	VPAND        32(BX)(DI*1), Y6, Y6
-	VPAND        4128(BX)(DI*1), Y6, Y6
+	VPAND        32(SI)(DI*1), Y6, Y6
+	VPAND        4128(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 96(R8), Y6
-	VPAND        8224(BX)(DI*1), Y6, Y6
+	VPAND        8224(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 104(R8), Y6
-	VPAND        32(BX)(DI*1), Y6, Y6
-	VPAND        8224(BX)(DI*1), Y6, Y6
+	VPAND        32(SI)(DI*1), Y6, Y6
+	VPAND        8224(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 112(R8), Y6
-	VPAND        4128(BX)(DI*1), Y6, Y6
-	VPAND        8224(BX)(DI*1), Y6, Y6
+	VPAND        4128(SI)(DI*1), Y6, Y6
+	VPAND        8224(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 120(R8), Y6
-	VPAND        32(BX)(DI*1), Y6, Y6
-	VPAND        4128(BX)(DI*1), Y6, Y6
-	VPAND        8224(BX)(DI*1), Y6, Y6
+	VPAND        32(SI)(DI*1), Y6, Y6
+	VPAND        4128(SI)(DI*1), Y6, Y6
+	VPAND        8224(SI)(DI*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPXOR        Y5, Y3, Y6
 	VPANDN       Y3, Y5, Y3
@@ -6052,30 +6052,30 @@ more3:
 	VPANDN       Y10, Y6, Y10
 	VPBROADCASTQ (R8), Y3
 	VPBROADCASTQ 8(R8), Y5
-	VPAND        32(BX)(DI*1), Y5, Y5
+	VPAND        32(SI)(DI*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 16(R8), Y5
-	VPAND        4128(BX)(DI*1), Y5, Y5
+	VPAND        4128(SI)(DI*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 24(R8), Y5
-	VPAND        32(BX)(DI*1), Y5, Y5
-	VPAND        4128(BX)(DI*1), Y5, Y5
+	VPAND        32(SI)(DI*1), Y5, Y5
+	VPAND        4128(SI)(DI*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 32(R8), Y5
-	VPAND        8224(BX)(DI*1), Y5, Y5
+	VPAND        8224(SI)(DI*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 40(R8), Y5
-	VPAND        32(BX)(DI*1), Y5, Y5
-	VPAND        8224(BX)(DI*1), Y5, Y5
+	VPAND        32(SI)(DI*1), Y5, Y5
+	VPAND        8224(SI)(DI*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 48(R8), Y5
-	VPAND        4128(BX)(DI*1), Y5, Y5
-	VPAND        8224(BX)(DI*1), Y5, Y5
+	VPAND        4128(SI)(DI*1), Y5, Y5
+	VPAND        8224(SI)(DI*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 56(R8), Y5
-	VPAND        32(BX)(DI*1), Y5, Y5
-	VPAND        4128(BX)(DI*1), Y5, Y5
-	VPAND        8224(BX)(DI*1), Y5, Y5
+	VPAND        32(SI)(DI*1), Y5, Y5
+	VPAND        4128(SI)(DI*1), Y5, Y5
+	VPAND        8224(SI)(DI*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPXOR        Y4, Y3, Y5
 	VPANDN       Y3, Y4, Y3
@@ -6094,7 +6094,7 @@ done4:
 	VMOVUPS Y7, 32(DX)(DI*1)
 	VPADDQ  bits_ahead256<>+0(SB), Y1, Y1
 	ADDQ    $+64, DI
-	CMPQ    DI, SI
+	CMPQ    DI, BX
 	JL      register
 	VZEROUPPER
 	RET
@@ -6119,10 +6119,10 @@ TEXT ·heatBitsARS8AVX512(SB), NOSPLIT, $0-56
 	VSHUFI32X4      $0x00, Z8, Z8, Z8
 	MOVQ            digits+16(FP), AX
 	MOVQ            dst+0(FP), CX
-	MOVQ            count+8(FP), DX
-	MOVQ            regs+48(FP), BX
+	MOVQ            regs+48(FP), DX
+	MOVQ            count+8(FP), BX
 	XORQ            SI, SI
-	SHLQ            $0x06, BX
+	SHLQ            $0x06, DX
 
 register:
 	VMOVDQA32       Z8, Z9
@@ -6168,10 +6168,10 @@ register:
 	VPUNPCKHQDQ     Z19, Z18, Z16
 	VPUNPCKLQDQ     Z14, Z20, Z17
 	VPUNPCKHQDQ     Z14, Z20, Z14
-	VMOVUPS         (DX)(SI*1), Z18
-	VMOVUPS         4096(DX)(SI*1), Z19
+	VMOVUPS         (BX)(SI*1), Z18
+	VMOVUPS         4096(BX)(SI*1), Z19
 	VPANDQ          Z18, Z19, Z20
-	VMOVUPS         8192(DX)(SI*1), Z21
+	VMOVUPS         8192(BX)(SI*1), Z21
 	VPANDQ          Z18, Z21, Z22
 	VPANDQ          Z19, Z21, Z23
 	VPANDQ          Z20, Z21, Z24
@@ -6483,12 +6483,12 @@ done2:
 	VMOVUPS Z10, (CX)(SI*1)
 	VPADDQ  bits_ahead256<>+0(SB), Z8, Z8
 	ADDQ    $+64, SI
-	CMPQ    SI, BX
+	CMPQ    SI, DX
 	JL      register
 	VZEROUPPER
 	RET
 
-// func flipBitsAVX2(dst *uint64, own *uint64, count *[3][512]uint64, digits *[64][16]uint64, keys *[20]uint32, counter uint64, stream uint64, regs int)
+// func flipBitsAVX2(dst *uint64, own *uint64, near *uint64, digits *[64][16]uint64, keys *[20]uint32, counter uint64, stream uint64, regs int)
 // Requires: AVX, AVX2, SSE2
 TEXT ·flipBitsAVX2(SB), NOSPLIT, $96-64
 	MOVQ         own+8(FP), AX
@@ -6519,10 +6519,10 @@ TEXT ·flipBitsAVX2(SB), NOSPLIT, $96-64
 	VPBROADCASTQ X0, Y0
 	MOVQ         digits+24(FP), DX
 	MOVQ         dst+0(FP), BX
-	MOVQ         count+16(FP), SI
-	MOVQ         regs+56(FP), DI
+	MOVQ         regs+56(FP), SI
+	MOVQ         near+16(FP), DI
 	XORQ         R8, R8
-	SHLQ         $0x06, DI
+	SHLQ         $0x06, SI
 
 register:
 	VPADDQ       bits_even<>+0(SB), Y0, Y1
@@ -6722,31 +6722,31 @@ register:
 	VPCMPEQD     Y5, Y5, Y5
 	VPBROADCASTQ 384(DX), Y7
 	VPBROADCASTQ 392(DX), Y8
-	VPAND        (SI)(R8*1), Y8, Y8
+	VPAND        (DI), Y8, Y8
 	VPXOR        Y8, Y7, Y7
 	VPBROADCASTQ 400(DX), Y8
-	VPAND        4096(SI)(R8*1), Y8, Y8
+	VPAND        64(DI), Y8, Y8
 	VPXOR        Y8, Y7, Y7
 	VPBROADCASTQ 408(DX), Y8
-	VPAND        (SI)(R8*1), Y8, Y8
-	VPAND        4096(SI)(R8*1), Y8, Y8
+	VPAND        (DI), Y8, Y8
+	VPAND        64(DI), Y8, Y8
 	VPXOR        Y8, Y7, Y7
 	VPBROADCASTQ 416(DX), Y8
-	VPAND        8192(SI)(R8*1), Y8, Y8
+	VPAND        128(DI), Y8, Y8
 	VPXOR        Y8, Y7, Y7
 	VPBROADCASTQ 448(DX), Y8
 	VPBROADCASTQ 456(DX), Y10
-	VPAND        (SI)(R8*1), Y10, Y10
+	VPAND        (DI), Y10, Y10
 	VPXOR        Y10, Y8, Y8
 	VPBROADCASTQ 464(DX), Y10
-	VPAND        4096(SI)(R8*1), Y10, Y10
+	VPAND        64(DI), Y10, Y10
 	VPXOR        Y10, Y8, Y8
 	VPBROADCASTQ 472(DX), Y10
-	VPAND        (SI)(R8*1), Y10, Y10
-	VPAND        4096(SI)(R8*1), Y10, Y10
+	VPAND        (DI), Y10, Y10
+	VPAND        64(DI), Y10, Y10
 	VPXOR        Y10, Y8, Y8
 	VPBROADCASTQ 480(DX), Y10
-	VPAND        8192(SI)(R8*1), Y10, Y10
+	VPAND        128(DI), Y10, Y10
 	VPXOR        Y10, Y8, Y8
 	VPAND        (AX)(R8*1), Y8, Y8
 	VPXOR        Y8, Y7, Y7
@@ -6757,31 +6757,31 @@ register:
 	VPANDN       Y5, Y8, Y5
 	VPBROADCASTQ 256(DX), Y4
 	VPBROADCASTQ 264(DX), Y7
-	VPAND        (SI)(R8*1), Y7, Y7
+	VPAND        (DI), Y7, Y7
 	VPXOR        Y7, Y4, Y4
 	VPBROADCASTQ 272(DX), Y7
-	VPAND        4096(SI)(R8*1), Y7, Y7
+	VPAND        64(DI), Y7, Y7
 	VPXOR        Y7, Y4, Y4
 	VPBROADCASTQ 280(DX), Y7
-	VPAND        (SI)(R8*1), Y7, Y7
-	VPAND        4096(SI)(R8*1), Y7, Y7
+	VPAND        (DI), Y7, Y7
+	VPAND        64(DI), Y7, Y7
 	VPXOR        Y7, Y4, Y4
 	VPBROADCASTQ 288(DX), Y7
-	VPAND        8192(SI)(R8*1), Y7, Y7
+	VPAND        128(DI), Y7, Y7
 	VPXOR        Y7, Y4, Y4
 	VPBROADCASTQ 320(DX), Y7
 	VPBROADCASTQ 328(DX), Y8
-	VPAND        (SI)(R8*1), Y8, Y8
+	VPAND        (DI), Y8, Y8
 	VPXOR        Y8, Y7, Y7
 	VPBROADCASTQ 336(DX), Y8
-	VPAND        4096(SI)(R8*1), Y8, Y8
+	VPAND        64(DI), Y8, Y8
 	VPXOR        Y8, Y7, Y7
 	VPBROADCASTQ 344(DX), Y8
-	VPAND        (SI)(R8*1), Y8, Y8
-	VPAND        4096(SI)(R8*1), Y8, Y8
+	VPAND        (DI), Y8, Y8
+	VPAND        64(DI), Y8, Y8
 	VPXOR        Y8, Y7, Y7
 	VPBROADCASTQ 352(DX), Y8
-	VPAND        8192(SI)(R8*1), Y8, Y8
+	VPAND        128(DI), Y8, Y8
 	VPXOR        Y8, Y7, Y7
 	VPAND        (AX)(R8*1), Y7, Y7
 	VPXOR        Y7, Y4, Y4
@@ -6792,31 +6792,31 @@ register:
 	VPANDN       Y5, Y7, Y5
 	VPBROADCASTQ 128(DX), Y2
 	VPBROADCASTQ 136(DX), Y4
-	VPAND        (SI)(R8*1), Y4, Y4
+	VPAND        (DI), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 144(DX), Y4
-	VPAND        4096(SI)(R8*1), Y4, Y4
+	VPAND        64(DI), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 152(DX), Y4
-	VPAND        (SI)(R8*1), Y4, Y4
-	VPAND        4096(SI)(R8*1), Y4, Y4
+	VPAND        (DI), Y4, Y4
+	VPAND        64(DI), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 160(DX), Y4
-	VPAND        8192(SI)(R8*1), Y4, Y4
+	VPAND        128(DI), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 192(DX), Y4
 	VPBROADCASTQ 200(DX), Y7
-	VPAND        (SI)(R8*1), Y7, Y7
+	VPAND        (DI), Y7, Y7
 	VPXOR        Y7, Y4, Y4
 	VPBROADCASTQ 208(DX), Y7
-	VPAND        4096(SI)(R8*1), Y7, Y7
+	VPAND        64(DI), Y7, Y7
 	VPXOR        Y7, Y4, Y4
 	VPBROADCASTQ 216(DX), Y7
-	VPAND        (SI)(R8*1), Y7, Y7
-	VPAND        4096(SI)(R8*1), Y7, Y7
+	VPAND        (DI), Y7, Y7
+	VPAND        64(DI), Y7, Y7
 	VPXOR        Y7, Y4, Y4
 	VPBROADCASTQ 224(DX), Y7
-	VPAND        8192(SI)(R8*1), Y7, Y7
+	VPAND        128(DI), Y7, Y7
 	VPXOR        Y7, Y4, Y4
 	VPAND        (AX)(R8*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
@@ -6827,31 +6827,31 @@ register:
 	VPANDN       Y5, Y4, Y5
 	VPBROADCASTQ (DX), Y2
 	VPBROADCASTQ 8(DX), Y4
-	VPAND        (SI)(R8*1), Y4, Y4
+	VPAND        (DI), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 16(DX), Y4
-	VPAND        4096(SI)(R8*1), Y4, Y4
+	VPAND        64(DI), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 24(DX), Y4
-	VPAND        (SI)(R8*1), Y4, Y4
-	VPAND        4096(SI)(R8*1), Y4, Y4
+	VPAND        (DI), Y4, Y4
+	VPAND        64(DI), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 32(DX), Y4
-	VPAND        8192(SI)(R8*1), Y4, Y4
+	VPAND        128(DI), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 64(DX), Y4
 	VPBROADCASTQ 72(DX), Y6
-	VPAND        (SI)(R8*1), Y6, Y6
+	VPAND        (DI), Y6, Y6
 	VPXOR        Y6, Y4, Y4
 	VPBROADCASTQ 80(DX), Y6
-	VPAND        4096(SI)(R8*1), Y6, Y6
+	VPAND        64(DI), Y6, Y6
 	VPXOR        Y6, Y4, Y4
 	VPBROADCASTQ 88(DX), Y6
-	VPAND        (SI)(R8*1), Y6, Y6
-	VPAND        4096(SI)(R8*1), Y6, Y6
+	VPAND        (DI), Y6, Y6
+	VPAND        64(DI), Y6, Y6
 	VPXOR        Y6, Y4, Y4
 	VPBROADCASTQ 96(DX), Y6
-	VPAND        8192(SI)(R8*1), Y6, Y6
+	VPAND        128(DI), Y6, Y6
 	VPXOR        Y6, Y4, Y4
 	VPAND        (AX)(R8*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
@@ -7064,31 +7064,31 @@ more1:
 	VPCMPEQD     Y7, Y7, Y7
 	VPBROADCASTQ 384(R9), Y9
 	VPBROADCASTQ 392(R9), Y10
-	VPAND        (SI)(R8*1), Y10, Y10
+	VPAND        (DI), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 400(R9), Y10
-	VPAND        4096(SI)(R8*1), Y10, Y10
+	VPAND        64(DI), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 408(R9), Y10
-	VPAND        (SI)(R8*1), Y10, Y10
-	VPAND        4096(SI)(R8*1), Y10, Y10
+	VPAND        (DI), Y10, Y10
+	VPAND        64(DI), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 416(R9), Y10
-	VPAND        8192(SI)(R8*1), Y10, Y10
+	VPAND        128(DI), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 448(R9), Y10
 	VPBROADCASTQ 456(R9), Y12
-	VPAND        (SI)(R8*1), Y12, Y12
+	VPAND        (DI), Y12, Y12
 	VPXOR        Y12, Y10, Y10
 	VPBROADCASTQ 464(R9), Y12
-	VPAND        4096(SI)(R8*1), Y12, Y12
+	VPAND        64(DI), Y12, Y12
 	VPXOR        Y12, Y10, Y10
 	VPBROADCASTQ 472(R9), Y12
-	VPAND        (SI)(R8*1), Y12, Y12
-	VPAND        4096(SI)(R8*1), Y12, Y12
+	VPAND        (DI), Y12, Y12
+	VPAND        64(DI), Y12, Y12
 	VPXOR        Y12, Y10, Y10
 	VPBROADCASTQ 480(R9), Y12
-	VPAND        8192(SI)(R8*1), Y12, Y12
+	VPAND        128(DI), Y12, Y12
 	VPXOR        Y12, Y10, Y10
 	VPAND        (AX)(R8*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
@@ -7099,31 +7099,31 @@ more1:
 	VPANDN       Y7, Y10, Y7
 	VPBROADCASTQ 256(R9), Y6
 	VPBROADCASTQ 264(R9), Y9
-	VPAND        (SI)(R8*1), Y9, Y9
+	VPAND        (DI), Y9, Y9
 	VPXOR        Y9, Y6, Y6
 	VPBROADCASTQ 272(R9), Y9
-	VPAND        4096(SI)(R8*1), Y9, Y9
+	VPAND        64(DI), Y9, Y9
 	VPXOR        Y9, Y6, Y6
 	VPBROADCASTQ 280(R9), Y9
-	VPAND        (SI)(R8*1), Y9, Y9
-	VPAND        4096(SI)(R8*1), Y9, Y9
+	VPAND        (DI), Y9, Y9
+	VPAND        64(DI), Y9, Y9
 	VPXOR        Y9, Y6, Y6
 	VPBROADCASTQ 288(R9), Y9
-	VPAND        8192(SI)(R8*1), Y9, Y9
+	VPAND        128(DI), Y9, Y9
 	VPXOR        Y9, Y6, Y6
 	VPBROADCASTQ 320(R9), Y9
 	VPBROADCASTQ 328(R9), Y10
-	VPAND        (SI)(R8*1), Y10, Y10
+	VPAND        (DI), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 336(R9), Y10
-	VPAND        4096(SI)(R8*1), Y10, Y10
+	VPAND        64(DI), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 344(R9), Y10
-	VPAND        (SI)(R8*1), Y10, Y10
-	VPAND        4096(SI)(R8*1), Y10, Y10
+	VPAND        (DI), Y10, Y10
+	VPAND        64(DI), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 352(R9), Y10
-	VPAND        8192(SI)(R8*1), Y10, Y10
+	VPAND        128(DI), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPAND        (AX)(R8*1), Y9, Y9
 	VPXOR        Y9, Y6, Y6
@@ -7134,31 +7134,31 @@ more1:
 	VPANDN       Y7, Y9, Y7
 	VPBROADCASTQ 128(R9), Y2
 	VPBROADCASTQ 136(R9), Y6
-	VPAND        (SI)(R8*1), Y6, Y6
+	VPAND        (DI), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 144(R9), Y6
-	VPAND        4096(SI)(R8*1), Y6, Y6
+	VPAND        64(DI), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 152(R9), Y6
-	VPAND        (SI)(R8*1), Y6, Y6
-	VPAND        4096(SI)(R8*1), Y6, Y6
+	VPAND        (DI), Y6, Y6
+	VPAND        64(DI), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 160(R9), Y6
-	VPAND        8192(SI)(R8*1), Y6, Y6
+	VPAND        128(DI), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 192(R9), Y6
 	VPBROADCASTQ 200(R9), Y9
-	VPAND        (SI)(R8*1), Y9, Y9
+	VPAND        (DI), Y9, Y9
 	VPXOR        Y9, Y6, Y6
 	VPBROADCASTQ 208(R9), Y9
-	VPAND        4096(SI)(R8*1), Y9, Y9
+	VPAND        64(DI), Y9, Y9
 	VPXOR        Y9, Y6, Y6
 	VPBROADCASTQ 216(R9), Y9
-	VPAND        (SI)(R8*1), Y9, Y9
-	VPAND        4096(SI)(R8*1), Y9, Y9
+	VPAND        (DI), Y9, Y9
+	VPAND        64(DI), Y9, Y9
 	VPXOR        Y9, Y6, Y6
 	VPBROADCASTQ 224(R9), Y9
-	VPAND        8192(SI)(R8*1), Y9, Y9
+	VPAND        128(DI), Y9, Y9
 	VPXOR        Y9, Y6, Y6
 	VPAND        (AX)(R8*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
@@ -7169,31 +7169,31 @@ more1:
 	VPANDN       Y7, Y6, Y7
 	VPBROADCASTQ (R9), Y2
 	VPBROADCASTQ 8(R9), Y6
-	VPAND        (SI)(R8*1), Y6, Y6
+	VPAND        (DI), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 16(R9), Y6
-	VPAND        4096(SI)(R8*1), Y6, Y6
+	VPAND        64(DI), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 24(R9), Y6
-	VPAND        (SI)(R8*1), Y6, Y6
-	VPAND        4096(SI)(R8*1), Y6, Y6
+	VPAND        (DI), Y6, Y6
+	VPAND        64(DI), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 32(R9), Y6
-	VPAND        8192(SI)(R8*1), Y6, Y6
+	VPAND        128(DI), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 64(R9), Y6
 	VPBROADCASTQ 72(R9), Y8
-	VPAND        (SI)(R8*1), Y8, Y8
+	VPAND        (DI), Y8, Y8
 	VPXOR        Y8, Y6, Y6
 	VPBROADCASTQ 80(R9), Y8
-	VPAND        4096(SI)(R8*1), Y8, Y8
+	VPAND        64(DI), Y8, Y8
 	VPXOR        Y8, Y6, Y6
 	VPBROADCASTQ 88(R9), Y8
-	VPAND        (SI)(R8*1), Y8, Y8
-	VPAND        4096(SI)(R8*1), Y8, Y8
+	VPAND        (DI), Y8, Y8
+	VPAND        64(DI), Y8, Y8
 	VPXOR        Y8, Y6, Y6
 	VPBROADCASTQ 96(R9), Y8
-	VPAND        8192(SI)(R8*1), Y8, Y8
+	VPAND        128(DI), Y8, Y8
 	VPXOR        Y8, Y6, Y6
 	VPAND        (AX)(R8*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
@@ -7211,6 +7211,7 @@ more1:
 	JNZ          more1
 
 done2:
+	VPXOR        (AX)(R8*1), Y3, Y3
 	VMOVUPS      Y3, (BX)(R8*1)
 	VPADDQ       bits_even<>+32(SB), Y0, Y1
 	VMOVDQA      Y1, Y2
@@ -7409,31 +7410,31 @@ done2:
 	VPCMPEQD     Y5, Y5, Y5
 	VPBROADCASTQ 384(DX), Y7
 	VPBROADCASTQ 392(DX), Y8
-	VPAND        32(SI)(R8*1), Y8, Y8
+	VPAND        32(DI), Y8, Y8
 	VPXOR        Y8, Y7, Y7
 	VPBROADCASTQ 400(DX), Y8
-	VPAND        4128(SI)(R8*1), Y8, Y8
+	VPAND        96(DI), Y8, Y8
 	VPXOR        Y8, Y7, Y7
 	VPBROADCASTQ 408(DX), Y8
-	VPAND        32(SI)(R8*1), Y8, Y8
-	VPAND        4128(SI)(R8*1), Y8, Y8
+	VPAND        32(DI), Y8, Y8
+	VPAND        96(DI), Y8, Y8
 	VPXOR        Y8, Y7, Y7
 	VPBROADCASTQ 416(DX), Y8
-	VPAND        8224(SI)(R8*1), Y8, Y8
+	VPAND        160(DI), Y8, Y8
 	VPXOR        Y8, Y7, Y7
 	VPBROADCASTQ 448(DX), Y8
 	VPBROADCASTQ 456(DX), Y10
-	VPAND        32(SI)(R8*1), Y10, Y10
+	VPAND        32(DI), Y10, Y10
 	VPXOR        Y10, Y8, Y8
 	VPBROADCASTQ 464(DX), Y10
-	VPAND        4128(SI)(R8*1), Y10, Y10
+	VPAND        96(DI), Y10, Y10
 	VPXOR        Y10, Y8, Y8
 	VPBROADCASTQ 472(DX), Y10
-	VPAND        32(SI)(R8*1), Y10, Y10
-	VPAND        4128(SI)(R8*1), Y10, Y10
+	VPAND        32(DI), Y10, Y10
+	VPAND        96(DI), Y10, Y10
 	VPXOR        Y10, Y8, Y8
 	VPBROADCASTQ 480(DX), Y10
-	VPAND        8224(SI)(R8*1), Y10, Y10
+	VPAND        160(DI), Y10, Y10
 	VPXOR        Y10, Y8, Y8
 	VPAND        32(AX)(R8*1), Y8, Y8
 	VPXOR        Y8, Y7, Y7
@@ -7444,31 +7445,31 @@ done2:
 	VPANDN       Y5, Y8, Y5
 	VPBROADCASTQ 256(DX), Y4
 	VPBROADCASTQ 264(DX), Y7
-	VPAND        32(SI)(R8*1), Y7, Y7
+	VPAND        32(DI), Y7, Y7
 	VPXOR        Y7, Y4, Y4
 	VPBROADCASTQ 272(DX), Y7
-	VPAND        4128(SI)(R8*1), Y7, Y7
+	VPAND        96(DI), Y7, Y7
 	VPXOR        Y7, Y4, Y4
 	VPBROADCASTQ 280(DX), Y7
-	VPAND        32(SI)(R8*1), Y7, Y7
-	VPAND        4128(SI)(R8*1), Y7, Y7
+	VPAND        32(DI), Y7, Y7
+	VPAND        96(DI), Y7, Y7
 	VPXOR        Y7, Y4, Y4
 	VPBROADCASTQ 288(DX), Y7
-	VPAND        8224(SI)(R8*1), Y7, Y7
+	VPAND        160(DI), Y7, Y7
 	VPXOR        Y7, Y4, Y4
 	VPBROADCASTQ 320(DX), Y7
 	VPBROADCASTQ 328(DX), Y8
-	VPAND        32(SI)(R8*1), Y8, Y8
+	VPAND        32(DI), Y8, Y8
 	VPXOR        Y8, Y7, Y7
 	VPBROADCASTQ 336(DX), Y8
-	VPAND        4128(SI)(R8*1), Y8, Y8
+	VPAND        96(DI), Y8, Y8
 	VPXOR        Y8, Y7, Y7
 	VPBROADCASTQ 344(DX), Y8
-	VPAND        32(SI)(R8*1), Y8, Y8
-	VPAND        4128(SI)(R8*1), Y8, Y8
+	VPAND        32(DI), Y8, Y8
+	VPAND        96(DI), Y8, Y8
 	VPXOR        Y8, Y7, Y7
 	VPBROADCASTQ 352(DX), Y8
-	VPAND        8224(SI)(R8*1), Y8, Y8
+	VPAND        160(DI), Y8, Y8
 	VPXOR        Y8, Y7, Y7
 	VPAND        32(AX)(R8*1), Y7, Y7
 	VPXOR        Y7, Y4, Y4
@@ -7479,31 +7480,31 @@ done2:
 	VPANDN       Y5, Y7, Y5
 	VPBROADCASTQ 128(DX), Y2
 	VPBROADCASTQ 136(DX), Y4
-	VPAND        32(SI)(R8*1), Y4, Y4
+	VPAND        32(DI), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 144(DX), Y4
-	VPAND        4128(SI)(R8*1), Y4, Y4
+	VPAND        96(DI), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 152(DX), Y4
-	VPAND        32(SI)(R8*1), Y4, Y4
-	VPAND        4128(SI)(R8*1), Y4, Y4
+	VPAND        32(DI), Y4, Y4
+	VPAND        96(DI), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 160(DX), Y4
-	VPAND        8224(SI)(R8*1), Y4, Y4
+	VPAND        160(DI), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 192(DX), Y4
 	VPBROADCASTQ 200(DX), Y7
-	VPAND        32(SI)(R8*1), Y7, Y7
+	VPAND        32(DI), Y7, Y7
 	VPXOR        Y7, Y4, Y4
 	VPBROADCASTQ 208(DX), Y7
-	VPAND        4128(SI)(R8*1), Y7, Y7
+	VPAND        96(DI), Y7, Y7
 	VPXOR        Y7, Y4, Y4
 	VPBROADCASTQ 216(DX), Y7
-	VPAND        32(SI)(R8*1), Y7, Y7
-	VPAND        4128(SI)(R8*1), Y7, Y7
+	VPAND        32(DI), Y7, Y7
+	VPAND        96(DI), Y7, Y7
 	VPXOR        Y7, Y4, Y4
 	VPBROADCASTQ 224(DX), Y7
-	VPAND        8224(SI)(R8*1), Y7, Y7
+	VPAND        160(DI), Y7, Y7
 	VPXOR        Y7, Y4, Y4
 	VPAND        32(AX)(R8*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
@@ -7514,31 +7515,31 @@ done2:
 	VPANDN       Y5, Y4, Y5
 	VPBROADCASTQ (DX), Y2
 	VPBROADCASTQ 8(DX), Y4
-	VPAND        32(SI)(R8*1), Y4, Y4
+	VPAND        32(DI), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 16(DX), Y4
-	VPAND        4128(SI)(R8*1), Y4, Y4
+	VPAND        96(DI), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 24(DX), Y4
-	VPAND        32(SI)(R8*1), Y4, Y4
-	VPAND        4128(SI)(R8*1), Y4, Y4
+	VPAND        32(DI), Y4, Y4
+	VPAND        96(DI), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 32(DX), Y4
-	VPAND        8224(SI)(R8*1), Y4, Y4
+	VPAND        160(DI), Y4, Y4
 	VPXOR        Y4, Y2, Y2
 	VPBROADCASTQ 64(DX), Y4
 	VPBROADCASTQ 72(DX), Y6
-	VPAND        32(SI)(R8*1), Y6, Y6
+	VPAND        32(DI), Y6, Y6
 	VPXOR        Y6, Y4, Y4
 	VPBROADCASTQ 80(DX), Y6
-	VPAND        4128(SI)(R8*1), Y6, Y6
+	VPAND        96(DI), Y6, Y6
 	VPXOR        Y6, Y4, Y4
 	VPBROADCASTQ 88(DX), Y6
-	VPAND        32(SI)(R8*1), Y6, Y6
-	VPAND        4128(SI)(R8*1), Y6, Y6
+	VPAND        32(DI), Y6, Y6
+	VPAND        96(DI), Y6, Y6
 	VPXOR        Y6, Y4, Y4
 	VPBROADCASTQ 96(DX), Y6
-	VPAND        8224(SI)(R8*1), Y6, Y6
+	VPAND        160(DI), Y6, Y6
 	VPXOR        Y6, Y4, Y4
 	VPAND        32(AX)(R8*1), Y4, Y4
 	VPXOR        Y4, Y2, Y2
@@ -7751,31 +7752,31 @@ more3:
 	VPCMPEQD     Y7, Y7, Y7
 	VPBROADCASTQ 384(R9), Y9
 	VPBROADCASTQ 392(R9), Y10
-	VPAND        32(SI)(R8*1), Y10, Y10
+	VPAND        32(DI), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 400(R9), Y10
-	VPAND        4128(SI)(R8*1), Y10, Y10
+	VPAND        96(DI), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 408(R9), Y10
-	VPAND        32(SI)(R8*1), Y10, Y10
-	VPAND        4128(SI)(R8*1), Y10, Y10
+	VPAND        32(DI), Y10, Y10
+	VPAND        96(DI), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 416(R9), Y10
-	VPAND        8224(SI)(R8*1), Y10, Y10
+	VPAND        160(DI), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 448(R9), Y10
 	VPBROADCASTQ 456(R9), Y12
-	VPAND        32(SI)(R8*1), Y12, Y12
+	VPAND        32(DI), Y12, Y12
 	VPXOR        Y12, Y10, Y10
 	VPBROADCASTQ 464(R9), Y12
-	VPAND        4128(SI)(R8*1), Y12, Y12
+	VPAND        96(DI), Y12, Y12
 	VPXOR        Y12, Y10, Y10
 	VPBROADCASTQ 472(R9), Y12
-	VPAND        32(SI)(R8*1), Y12, Y12
-	VPAND        4128(SI)(R8*1), Y12, Y12
+	VPAND        32(DI), Y12, Y12
+	VPAND        96(DI), Y12, Y12
 	VPXOR        Y12, Y10, Y10
 	VPBROADCASTQ 480(R9), Y12
-	VPAND        8224(SI)(R8*1), Y12, Y12
+	VPAND        160(DI), Y12, Y12
 	VPXOR        Y12, Y10, Y10
 	VPAND        32(AX)(R8*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
@@ -7786,31 +7787,31 @@ more3:
 	VPANDN       Y7, Y10, Y7
 	VPBROADCASTQ 256(R9), Y6
 	VPBROADCASTQ 264(R9), Y9
-	VPAND        32(SI)(R8*1), Y9, Y9
+	VPAND        32(DI), Y9, Y9
 	VPXOR        Y9, Y6, Y6
 	VPBROADCASTQ 272(R9), Y9
-	VPAND        4128(SI)(R8*1), Y9, Y9
+	VPAND        96(DI), Y9, Y9
 	VPXOR        Y9, Y6, Y6
 	VPBROADCASTQ 280(R9), Y9
-	VPAND        32(SI)(R8*1), Y9, Y9
-	VPAND        4128(SI)(R8*1), Y9, Y9
+	VPAND        32(DI), Y9, Y9
+	VPAND        96(DI), Y9, Y9
 	VPXOR        Y9, Y6, Y6
 	VPBROADCASTQ 288(R9), Y9
-	VPAND        8224(SI)(R8*1), Y9, Y9
+	VPAND        160(DI), Y9, Y9
 	VPXOR        Y9, Y6, Y6
 	VPBROADCASTQ 320(R9), Y9
 	VPBROADCASTQ 328(R9), Y10
-	VPAND        32(SI)(R8*1), Y10, Y10
+	VPAND        32(DI), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 336(R9), Y10
-	VPAND        4128(SI)(R8*1), Y10, Y10
+	VPAND        96(DI), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 344(R9), Y10
-	VPAND        32(SI)(R8*1), Y10, Y10
-	VPAND        4128(SI)(R8*1), Y10, Y10
+	VPAND        32(DI), Y10, Y10
+	VPAND        96(DI), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 352(R9), Y10
-	VPAND        8224(SI)(R8*1), Y10, Y10
+	VPAND        160(DI), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPAND        32(AX)(R8*1), Y9, Y9
 	VPXOR        Y9, Y6, Y6
@@ -7821,31 +7822,31 @@ more3:
 	VPANDN       Y7, Y9, Y7
 	VPBROADCASTQ 128(R9), Y2
 	VPBROADCASTQ 136(R9), Y6
-	VPAND        32(SI)(R8*1), Y6, Y6
+	VPAND        32(DI), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 144(R9), Y6
-	VPAND        4128(SI)(R8*1), Y6, Y6
+	VPAND        96(DI), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 152(R9), Y6
-	VPAND        32(SI)(R8*1), Y6, Y6
-	VPAND        4128(SI)(R8*1), Y6, Y6
+	VPAND        32(DI), Y6, Y6
+	VPAND        96(DI), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 160(R9), Y6
-	VPAND        8224(SI)(R8*1), Y6, Y6
+	VPAND        160(DI), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 192(R9), Y6
 	VPBROADCASTQ 200(R9), Y9
-	VPAND        32(SI)(R8*1), Y9, Y9
+	VPAND        32(DI), Y9, Y9
 	VPXOR        Y9, Y6, Y6
 	VPBROADCASTQ 208(R9), Y9
-	VPAND        4128(SI)(R8*1), Y9, Y9
+	VPAND        96(DI), Y9, Y9
 	VPXOR        Y9, Y6, Y6
 	VPBROADCASTQ 216(R9), Y9
-	VPAND        32(SI)(R8*1), Y9, Y9
-	VPAND        4128(SI)(R8*1), Y9, Y9
+	VPAND        32(DI), Y9, Y9
+	VPAND        96(DI), Y9, Y9
 	VPXOR        Y9, Y6, Y6
 	VPBROADCASTQ 224(R9), Y9
-	VPAND        8224(SI)(R8*1), Y9, Y9
+	VPAND        160(DI), Y9, Y9
 	VPXOR        Y9, Y6, Y6
 	VPAND        32(AX)(R8*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
@@ -7856,31 +7857,31 @@ more3:
 	VPANDN       Y7, Y6, Y7
 	VPBROADCASTQ (R9), Y2
 	VPBROADCASTQ 8(R9), Y6
-	VPAND        32(SI)(R8*1), Y6, Y6
+	VPAND        32(DI), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 16(R9), Y6
-	VPAND        4128(SI)(R8*1), Y6, Y6
+	VPAND        96(DI), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 24(R9), Y6
-	VPAND        32(SI)(R8*1), Y6, Y6
-	VPAND        4128(SI)(R8*1), Y6, Y6
+	VPAND        32(DI), Y6, Y6
+	VPAND        96(DI), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 32(R9), Y6
-	VPAND        8224(SI)(R8*1), Y6, Y6
+	VPAND        160(DI), Y6, Y6
 	VPXOR        Y6, Y2, Y2
 	VPBROADCASTQ 64(R9), Y6
 	VPBROADCASTQ 72(R9), Y8
-	VPAND        32(SI)(R8*1), Y8, Y8
+	VPAND        32(DI), Y8, Y8
 	VPXOR        Y8, Y6, Y6
 	VPBROADCASTQ 80(R9), Y8
-	VPAND        4128(SI)(R8*1), Y8, Y8
+	VPAND        96(DI), Y8, Y8
 	VPXOR        Y8, Y6, Y6
 	VPBROADCASTQ 88(R9), Y8
-	VPAND        32(SI)(R8*1), Y8, Y8
-	VPAND        4128(SI)(R8*1), Y8, Y8
+	VPAND        32(DI), Y8, Y8
+	VPAND        96(DI), Y8, Y8
 	VPXOR        Y8, Y6, Y6
 	VPBROADCASTQ 96(R9), Y8
-	VPAND        8224(SI)(R8*1), Y8, Y8
+	VPAND        160(DI), Y8, Y8
 	VPXOR        Y8, Y6, Y6
 	VPAND        32(AX)(R8*1), Y6, Y6
 	VPXOR        Y6, Y2, Y2
@@ -7898,15 +7899,17 @@ more3:
 	JNZ          more3
 
 done4:
+	VPXOR   32(AX)(R8*1), Y3, Y3
 	VMOVUPS Y3, 32(BX)(R8*1)
 	VPADDQ  bits_nextRegister<>+0(SB), Y0, Y0
+	ADDQ    $+192, DI
 	ADDQ    $+64, R8
-	CMPQ    R8, DI
+	CMPQ    R8, SI
 	JL      register
 	VZEROUPPER
 	RET
 
-// func flipBitsAVX512(dst *uint64, own *uint64, count *[3][512]uint64, digits *[64][16]uint64, keys *[20]uint32, counter uint64, stream uint64, regs int)
+// func flipBitsAVX512(dst *uint64, own *uint64, near *uint64, digits *[64][16]uint64, keys *[20]uint32, counter uint64, stream uint64, regs int)
 // Requires: AVX, AVX512F
 TEXT ·flipBitsAVX512(SB), NOSPLIT, $192-64
 	MOVQ            own+8(FP), AX
@@ -7934,10 +7937,10 @@ TEXT ·flipBitsAVX512(SB), NOSPLIT, $192-64
 	KMOVW           DX, K1
 	MOVQ            digits+24(FP), DX
 	MOVQ            dst+0(FP), BX
-	MOVQ            count+16(FP), SI
-	MOVQ            regs+56(FP), DI
+	MOVQ            regs+56(FP), SI
+	MOVQ            near+16(FP), DI
 	XORQ            R8, R8
-	SHLQ            $0x06, DI
+	SHLQ            $0x06, SI
 
 register:
 	VPADDQ          bits_even<>+0(SB), Z2, Z3
@@ -8182,10 +8185,10 @@ register:
 	VMOVSLDUP       Z11, K1, Z10
 	VMOVSLDUP       Z18, K1, Z22
 	VMOVUPS         (AX)(R8*1), Z5
-	VMOVUPS         (SI)(R8*1), Z11
-	VMOVUPS         4096(SI)(R8*1), Z12
+	VMOVUPS         (DI), Z11
+	VMOVUPS         64(DI), Z12
 	VPANDQ          Z11, Z12, Z13
-	VMOVUPS         8192(SI)(R8*1), Z15
+	VMOVUPS         128(DI), Z15
 	VPXORD          Z6, Z6, Z6
 	VPTERNLOGQ      $0xff, Z7, Z7, Z7
 	VPBROADCASTQ    1408(DX), Z16
@@ -8655,15 +8658,17 @@ more1:
 	JNZ             more1
 
 done2:
+	VPXORQ  Z5, Z6, Z6
 	VMOVUPS Z6, (BX)(R8*1)
 	VPADDQ  bits_nextRegister<>+0(SB), Z2, Z2
+	ADDQ    $+192, DI
 	ADDQ    $+64, R8
-	CMPQ    R8, DI
+	CMPQ    R8, SI
 	JL      register
 	VZEROUPPER
 	RET
 
-// func flipBitsARSAVX2(dst *uint64, own *uint64, count *[3][512]uint64, digits *[64][16]uint64, keys *[16]uint64, counter uint64, stream uint64, regs int)
+// func flipBitsARSAVX2(dst *uint64, own *uint64, near *uint64, digits *[64][16]uint64, keys *[16]uint64, counter uint64, stream uint64, regs int)
 // Requires: AES, AVX, AVX2
 TEXT ·flipBitsARSAVX2(SB), NOSPLIT, $0-64
 	MOVQ           own+8(FP), AX
@@ -8677,10 +8682,10 @@ TEXT ·flipBitsARSAVX2(SB), NOSPLIT, $0-64
 	VPERMQ         $0x44, Y1, Y1
 	MOVQ           digits+24(FP), DX
 	MOVQ           dst+0(FP), BX
-	MOVQ           count+16(FP), SI
-	MOVQ           regs+56(FP), DI
+	MOVQ           regs+56(FP), SI
+	MOVQ           near+16(FP), DI
 	XORQ           R8, R8
-	SHLQ           $0x06, DI
+	SHLQ           $0x06, SI
 
 register:
 	VMOVDQA      Y1, Y2
@@ -8765,31 +8770,31 @@ register:
 	VPCMPEQD     Y8, Y8, Y8
 	VPBROADCASTQ 384(DX), Y9
 	VPBROADCASTQ 392(DX), Y10
-	VPAND        (SI)(R8*1), Y10, Y10
+	VPAND        (DI), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 400(DX), Y10
-	VPAND        4096(SI)(R8*1), Y10, Y10
+	VPAND        64(DI), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 408(DX), Y10
-	VPAND        (SI)(R8*1), Y10, Y10
-	VPAND        4096(SI)(R8*1), Y10, Y10
+	VPAND        (DI), Y10, Y10
+	VPAND        64(DI), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 416(DX), Y10
-	VPAND        8192(SI)(R8*1), Y10, Y10
+	VPAND        128(DI), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 448(DX), Y10
 	VPBROADCASTQ 456(DX), Y11
-	VPAND        (SI)(R8*1), Y11, Y11
+	VPAND        (DI), Y11, Y11
 	VPXOR        Y11, Y10, Y10
 	VPBROADCASTQ 464(DX), Y11
-	VPAND        4096(SI)(R8*1), Y11, Y11
+	VPAND        64(DI), Y11, Y11
 	VPXOR        Y11, Y10, Y10
 	VPBROADCASTQ 472(DX), Y11
-	VPAND        (SI)(R8*1), Y11, Y11
-	VPAND        4096(SI)(R8*1), Y11, Y11
+	VPAND        (DI), Y11, Y11
+	VPAND        64(DI), Y11, Y11
 	VPXOR        Y11, Y10, Y10
 	VPBROADCASTQ 480(DX), Y11
-	VPAND        8192(SI)(R8*1), Y11, Y11
+	VPAND        128(DI), Y11, Y11
 	VPXOR        Y11, Y10, Y10
 	VPAND        (AX)(R8*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
@@ -8800,31 +8805,31 @@ register:
 	VPANDN       Y8, Y10, Y8
 	VPBROADCASTQ 256(DX), Y3
 	VPBROADCASTQ 264(DX), Y9
-	VPAND        (SI)(R8*1), Y9, Y9
+	VPAND        (DI), Y9, Y9
 	VPXOR        Y9, Y3, Y3
 	VPBROADCASTQ 272(DX), Y9
-	VPAND        4096(SI)(R8*1), Y9, Y9
+	VPAND        64(DI), Y9, Y9
 	VPXOR        Y9, Y3, Y3
 	VPBROADCASTQ 280(DX), Y9
-	VPAND        (SI)(R8*1), Y9, Y9
-	VPAND        4096(SI)(R8*1), Y9, Y9
+	VPAND        (DI), Y9, Y9
+	VPAND        64(DI), Y9, Y9
 	VPXOR        Y9, Y3, Y3
 	VPBROADCASTQ 288(DX), Y9
-	VPAND        8192(SI)(R8*1), Y9, Y9
+	VPAND        128(DI), Y9, Y9
 	VPXOR        Y9, Y3, Y3
 	VPBROADCASTQ 320(DX), Y9
 	VPBROADCASTQ 328(DX), Y10
-	VPAND        (SI)(R8*1), Y10, Y10
+	VPAND        (DI), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 336(DX), Y10
-	VPAND        4096(SI)(R8*1), Y10, Y10
+	VPAND        64(DI), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 344(DX), Y10
-	VPAND        (SI)(R8*1), Y10, Y10
-	VPAND        4096(SI)(R8*1), Y10, Y10
+	VPAND        (DI), Y10, Y10
+	VPAND        64(DI), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 352(DX), Y10
-	VPAND        8192(SI)(R8*1), Y10, Y10
+	VPAND        128(DI), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPAND        (AX)(R8*1), Y9, Y9
 	VPXOR        Y9, Y3, Y3
@@ -8835,31 +8840,31 @@ register:
 	VPANDN       Y8, Y9, Y8
 	VPBROADCASTQ 128(DX), Y3
 	VPBROADCASTQ 136(DX), Y6
-	VPAND        (SI)(R8*1), Y6, Y6
+	VPAND        (DI), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 144(DX), Y6
-	VPAND        4096(SI)(R8*1), Y6, Y6
+	VPAND        64(DI), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 152(DX), Y6
-	VPAND        (SI)(R8*1), Y6, Y6
-	VPAND        4096(SI)(R8*1), Y6, Y6
+	VPAND        (DI), Y6, Y6
+	VPAND        64(DI), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 160(DX), Y6
-	VPAND        8192(SI)(R8*1), Y6, Y6
+	VPAND        128(DI), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 192(DX), Y6
 	VPBROADCASTQ 200(DX), Y9
-	VPAND        (SI)(R8*1), Y9, Y9
+	VPAND        (DI), Y9, Y9
 	VPXOR        Y9, Y6, Y6
 	VPBROADCASTQ 208(DX), Y9
-	VPAND        4096(SI)(R8*1), Y9, Y9
+	VPAND        64(DI), Y9, Y9
 	VPXOR        Y9, Y6, Y6
 	VPBROADCASTQ 216(DX), Y9
-	VPAND        (SI)(R8*1), Y9, Y9
-	VPAND        4096(SI)(R8*1), Y9, Y9
+	VPAND        (DI), Y9, Y9
+	VPAND        64(DI), Y9, Y9
 	VPXOR        Y9, Y6, Y6
 	VPBROADCASTQ 224(DX), Y9
-	VPAND        8192(SI)(R8*1), Y9, Y9
+	VPAND        128(DI), Y9, Y9
 	VPXOR        Y9, Y6, Y6
 	VPAND        (AX)(R8*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
@@ -8870,31 +8875,31 @@ register:
 	VPANDN       Y8, Y6, Y8
 	VPBROADCASTQ (DX), Y3
 	VPBROADCASTQ 8(DX), Y5
-	VPAND        (SI)(R8*1), Y5, Y5
+	VPAND        (DI), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 16(DX), Y5
-	VPAND        4096(SI)(R8*1), Y5, Y5
+	VPAND        64(DI), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 24(DX), Y5
-	VPAND        (SI)(R8*1), Y5, Y5
-	VPAND        4096(SI)(R8*1), Y5, Y5
+	VPAND        (DI), Y5, Y5
+	VPAND        64(DI), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 32(DX), Y5
-	VPAND        8192(SI)(R8*1), Y5, Y5
+	VPAND        128(DI), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 64(DX), Y5
 	VPBROADCASTQ 72(DX), Y6
-	VPAND        (SI)(R8*1), Y6, Y6
+	VPAND        (DI), Y6, Y6
 	VPXOR        Y6, Y5, Y5
 	VPBROADCASTQ 80(DX), Y6
-	VPAND        4096(SI)(R8*1), Y6, Y6
+	VPAND        64(DI), Y6, Y6
 	VPXOR        Y6, Y5, Y5
 	VPBROADCASTQ 88(DX), Y6
-	VPAND        (SI)(R8*1), Y6, Y6
-	VPAND        4096(SI)(R8*1), Y6, Y6
+	VPAND        (DI), Y6, Y6
+	VPAND        64(DI), Y6, Y6
 	VPXOR        Y6, Y5, Y5
 	VPBROADCASTQ 96(DX), Y6
-	VPAND        8192(SI)(R8*1), Y6, Y6
+	VPAND        128(DI), Y6, Y6
 	VPXOR        Y6, Y5, Y5
 	VPAND        (AX)(R8*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
@@ -8992,31 +8997,31 @@ more1:
 	VPCMPEQD     Y10, Y10, Y10
 	VPBROADCASTQ 384(R9), Y11
 	VPBROADCASTQ 392(R9), Y12
-	VPAND        (SI)(R8*1), Y12, Y12
+	VPAND        (DI), Y12, Y12
 	VPXOR        Y12, Y11, Y11
 	VPBROADCASTQ 400(R9), Y12
-	VPAND        4096(SI)(R8*1), Y12, Y12
+	VPAND        64(DI), Y12, Y12
 	VPXOR        Y12, Y11, Y11
 	VPBROADCASTQ 408(R9), Y12
-	VPAND        (SI)(R8*1), Y12, Y12
-	VPAND        4096(SI)(R8*1), Y12, Y12
+	VPAND        (DI), Y12, Y12
+	VPAND        64(DI), Y12, Y12
 	VPXOR        Y12, Y11, Y11
 	VPBROADCASTQ 416(R9), Y12
-	VPAND        8192(SI)(R8*1), Y12, Y12
+	VPAND        128(DI), Y12, Y12
 	VPXOR        Y12, Y11, Y11
 	VPBROADCASTQ 448(R9), Y12
 	VPBROADCASTQ 456(R9), Y13
-	VPAND        (SI)(R8*1), Y13, Y13
+	VPAND        (DI), Y13, Y13
 	VPXOR        Y13, Y12, Y12
 	VPBROADCASTQ 464(R9), Y13
-	VPAND        4096(SI)(R8*1), Y13, Y13
+	VPAND        64(DI), Y13, Y13
 	VPXOR        Y13, Y12, Y12
 	VPBROADCASTQ 472(R9), Y13
-	VPAND        (SI)(R8*1), Y13, Y13
-	VPAND        4096(SI)(R8*1), Y13, Y13
+	VPAND        (DI), Y13, Y13
+	VPAND        64(DI), Y13, Y13
 	VPXOR        Y13, Y12, Y12
 	VPBROADCASTQ 480(R9), Y13
-	VPAND        8192(SI)(R8*1), Y13, Y13
+	VPAND        128(DI), Y13, Y13
 	VPXOR        Y13, Y12, Y12
 	VPAND        (AX)(R8*1), Y12, Y12
 	VPXOR        Y12, Y11, Y11
@@ -9027,31 +9032,31 @@ more1:
 	VPANDN       Y10, Y12, Y10
 	VPBROADCASTQ 256(R9), Y3
 	VPBROADCASTQ 264(R9), Y11
-	VPAND        (SI)(R8*1), Y11, Y11
+	VPAND        (DI), Y11, Y11
 	VPXOR        Y11, Y3, Y3
 	VPBROADCASTQ 272(R9), Y11
-	VPAND        4096(SI)(R8*1), Y11, Y11
+	VPAND        64(DI), Y11, Y11
 	VPXOR        Y11, Y3, Y3
 	VPBROADCASTQ 280(R9), Y11
-	VPAND        (SI)(R8*1), Y11, Y11
-	VPAND        4096(SI)(R8*1), Y11, Y11
+	VPAND        (DI), Y11, Y11
+	VPAND        64(DI), Y11, Y11
 	VPXOR        Y11, Y3, Y3
 	VPBROADCASTQ 288(R9), Y11
-	VPAND        8192(SI)(R8*1), Y11, Y11
+	VPAND        128(DI), Y11, Y11
 	VPXOR        Y11, Y3, Y3
 	VPBROADCASTQ 320(R9), Y11
 	VPBROADCASTQ 328(R9), Y12
-	VPAND        (SI)(R8*1), Y12, Y12
+	VPAND        (DI), Y12, Y12
 	VPXOR        Y12, Y11, Y11
 	VPBROADCASTQ 336(R9), Y12
-	VPAND        4096(SI)(R8*1), Y12, Y12
+	VPAND        64(DI), Y12, Y12
 	VPXOR        Y12, Y11, Y11
 	VPBROADCASTQ 344(R9), Y12
-	VPAND        (SI)(R8*1), Y12, Y12
-	VPAND        4096(SI)(R8*1), Y12, Y12
+	VPAND        (DI), Y12, Y12
+	VPAND        64(DI), Y12, Y12
 	VPXOR        Y12, Y11, Y11
 	VPBROADCASTQ 352(R9), Y12
-	VPAND        8192(SI)(R8*1), Y12, Y12
+	VPAND        128(DI), Y12, Y12
 	VPXOR        Y12, Y11, Y11
 	VPAND        (AX)(R8*1), Y11, Y11
 	VPXOR        Y11, Y3, Y3
@@ -9062,31 +9067,31 @@ more1:
 	VPANDN       Y10, Y11, Y10
 	VPBROADCASTQ 128(R9), Y3
 	VPBROADCASTQ 136(R9), Y6
-	VPAND        (SI)(R8*1), Y6, Y6
+	VPAND        (DI), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 144(R9), Y6
-	VPAND        4096(SI)(R8*1), Y6, Y6
+	VPAND        64(DI), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 152(R9), Y6
-	VPAND        (SI)(R8*1), Y6, Y6
-	VPAND        4096(SI)(R8*1), Y6, Y6
+	VPAND        (DI), Y6, Y6
+	VPAND        64(DI), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 160(R9), Y6
-	VPAND        8192(SI)(R8*1), Y6, Y6
+	VPAND        128(DI), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 192(R9), Y6
 	VPBROADCASTQ 200(R9), Y11
-	VPAND        (SI)(R8*1), Y11, Y11
+	VPAND        (DI), Y11, Y11
 	VPXOR        Y11, Y6, Y6
 	VPBROADCASTQ 208(R9), Y11
-	VPAND        4096(SI)(R8*1), Y11, Y11
+	VPAND        64(DI), Y11, Y11
 	VPXOR        Y11, Y6, Y6
 	VPBROADCASTQ 216(R9), Y11
-	VPAND        (SI)(R8*1), Y11, Y11
-	VPAND        4096(SI)(R8*1), Y11, Y11
+	VPAND        (DI), Y11, Y11
+	VPAND        64(DI), Y11, Y11
 	VPXOR        Y11, Y6, Y6
 	VPBROADCASTQ 224(R9), Y11
-	VPAND        8192(SI)(R8*1), Y11, Y11
+	VPAND        128(DI), Y11, Y11
 	VPXOR        Y11, Y6, Y6
 	VPAND        (AX)(R8*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
@@ -9097,31 +9102,31 @@ more1:
 	VPANDN       Y10, Y6, Y10
 	VPBROADCASTQ (R9), Y3
 	VPBROADCASTQ 8(R9), Y5
-	VPAND        (SI)(R8*1), Y5, Y5
+	VPAND        (DI), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 16(R9), Y5
-	VPAND        4096(SI)(R8*1), Y5, Y5
+	VPAND        64(DI), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 24(R9), Y5
-	VPAND        (SI)(R8*1), Y5, Y5
-	VPAND        4096(SI)(R8*1), Y5, Y5
+	VPAND        (DI), Y5, Y5
+	VPAND        64(DI), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 32(R9), Y5
-	VPAND        8192(SI)(R8*1), Y5, Y5
+	VPAND        128(DI), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 64(R9), Y5
 	VPBROADCASTQ 72(R9), Y6
-	VPAND        (SI)(R8*1), Y6, Y6
+	VPAND        (DI), Y6, Y6
 	VPXOR        Y6, Y5, Y5
 	VPBROADCASTQ 80(R9), Y6
-	VPAND        4096(SI)(R8*1), Y6, Y6
+	VPAND        64(DI), Y6, Y6
 	VPXOR        Y6, Y5, Y5
 	VPBROADCASTQ 88(R9), Y6
-	VPAND        (SI)(R8*1), Y6, Y6
-	VPAND        4096(SI)(R8*1), Y6, Y6
+	VPAND        (DI), Y6, Y6
+	VPAND        64(DI), Y6, Y6
 	VPXOR        Y6, Y5, Y5
 	VPBROADCASTQ 96(R9), Y6
-	VPAND        8192(SI)(R8*1), Y6, Y6
+	VPAND        128(DI), Y6, Y6
 	VPXOR        Y6, Y5, Y5
 	VPAND        (AX)(R8*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
@@ -9139,6 +9144,7 @@ more1:
 	JNZ          more1
 
 done2:
+	VPXOR        (AX)(R8*1), Y7, Y7
 	VMOVUPS      Y7, (BX)(R8*1)
 	VMOVDQA      Y1, Y2
 	VPXOR        Y0, Y2, Y3
@@ -9222,31 +9228,31 @@ done2:
 	VPCMPEQD     Y8, Y8, Y8
 	VPBROADCASTQ 384(DX), Y9
 	VPBROADCASTQ 392(DX), Y10
-	VPAND        32(SI)(R8*1), Y10, Y10
+	VPAND        32(DI), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 400(DX), Y10
-	VPAND        4128(SI)(R8*1), Y10, Y10
+	VPAND        96(DI), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 408(DX), Y10
-	VPAND        32(SI)(R8*1), Y10, Y10
-	VPAND        4128(SI)(R8*1), Y10, Y10
+	VPAND        32(DI), Y10, Y10
+	VPAND        96(DI), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 416(DX), Y10
-	VPAND        8224(SI)(R8*1), Y10, Y10
+	VPAND        160(DI), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 448(DX), Y10
 	VPBROADCASTQ 456(DX), Y11
-	VPAND        32(SI)(R8*1), Y11, Y11
+	VPAND        32(DI), Y11, Y11
 	VPXOR        Y11, Y10, Y10
 	VPBROADCASTQ 464(DX), Y11
-	VPAND        4128(SI)(R8*1), Y11, Y11
+	VPAND        96(DI), Y11, Y11
 	VPXOR        Y11, Y10, Y10
 	VPBROADCASTQ 472(DX), Y11
-	VPAND        32(SI)(R8*1), Y11, Y11
-	VPAND        4128(SI)(R8*1), Y11, Y11
+	VPAND        32(DI), Y11, Y11
+	VPAND        96(DI), Y11, Y11
 	VPXOR        Y11, Y10, Y10
 	VPBROADCASTQ 480(DX), Y11
-	VPAND        8224(SI)(R8*1), Y11, Y11
+	VPAND        160(DI), Y11, Y11
 	VPXOR        Y11, Y10, Y10
 	VPAND        32(AX)(R8*1), Y10, Y10
 	VPXOR        Y10, Y9, Y9
@@ -9257,31 +9263,31 @@ done2:
 	VPANDN       Y8, Y10, Y8
 	VPBROADCASTQ 256(DX), Y3
 	VPBROADCASTQ 264(DX), Y9
-	VPAND        32(SI)(R8*1), Y9, Y9
+	VPAND        32(DI), Y9, Y9
 	VPXOR        Y9, Y3, Y3
 	VPBROADCASTQ 272(DX), Y9
-	VPAND        4128(SI)(R8*1), Y9, Y9
+	VPAND        96(DI), Y9, Y9
 	VPXOR        Y9, Y3, Y3
 	VPBROADCASTQ 280(DX), Y9
-	VPAND        32(SI)(R8*1), Y9, Y9
-	VPAND        4128(SI)(R8*1), Y9, Y9
+	VPAND        32(DI), Y9, Y9
+	VPAND        96(DI), Y9, Y9
 	VPXOR        Y9, Y3, Y3
 	VPBROADCASTQ 288(DX), Y9
-	VPAND        8224(SI)(R8*1), Y9, Y9
+	VPAND        160(DI), Y9, Y9
 	VPXOR        Y9, Y3, Y3
 	VPBROADCASTQ 320(DX), Y9
 	VPBROADCASTQ 328(DX), Y10
-	VPAND        32(SI)(R8*1), Y10, Y10
+	VPAND        32(DI), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 336(DX), Y10
-	VPAND        4128(SI)(R8*1), Y10, Y10
+	VPAND        96(DI), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 344(DX), Y10
-	VPAND        32(SI)(R8*1), Y10, Y10
-	VPAND        4128(SI)(R8*1), Y10, Y10
+	VPAND        32(DI), Y10, Y10
+	VPAND        96(DI), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPBROADCASTQ 352(DX), Y10
-	VPAND        8224(SI)(R8*1), Y10, Y10
+	VPAND        160(DI), Y10, Y10
 	VPXOR        Y10, Y9, Y9
 	VPAND        32(AX)(R8*1), Y9, Y9
 	VPXOR        Y9, Y3, Y3
@@ -9292,31 +9298,31 @@ done2:
 	VPANDN       Y8, Y9, Y8
 	VPBROADCASTQ 128(DX), Y3
 	VPBROADCASTQ 136(DX), Y6
-	VPAND        32(SI)(R8*1), Y6, Y6
+	VPAND        32(DI), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 144(DX), Y6
-	VPAND        4128(SI)(R8*1), Y6, Y6
+	VPAND        96(DI), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 152(DX), Y6
-	VPAND        32(SI)(R8*1), Y6, Y6
-	VPAND        4128(SI)(R8*1), Y6, Y6
+	VPAND        32(DI), Y6, Y6
+	VPAND        96(DI), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 160(DX), Y6
-	VPAND        8224(SI)(R8*1), Y6, Y6
+	VPAND        160(DI), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 192(DX), Y6
 	VPBROADCASTQ 200(DX), Y9
-	VPAND        32(SI)(R8*1), Y9, Y9
+	VPAND        32(DI), Y9, Y9
 	VPXOR        Y9, Y6, Y6
 	VPBROADCASTQ 208(DX), Y9
-	VPAND        4128(SI)(R8*1), Y9, Y9
+	VPAND        96(DI), Y9, Y9
 	VPXOR        Y9, Y6, Y6
 	VPBROADCASTQ 216(DX), Y9
-	VPAND        32(SI)(R8*1), Y9, Y9
-	VPAND        4128(SI)(R8*1), Y9, Y9
+	VPAND        32(DI), Y9, Y9
+	VPAND        96(DI), Y9, Y9
 	VPXOR        Y9, Y6, Y6
 	VPBROADCASTQ 224(DX), Y9
-	VPAND        8224(SI)(R8*1), Y9, Y9
+	VPAND        160(DI), Y9, Y9
 	VPXOR        Y9, Y6, Y6
 	VPAND        32(AX)(R8*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
@@ -9327,31 +9333,31 @@ done2:
 	VPANDN       Y8, Y6, Y8
 	VPBROADCASTQ (DX), Y3
 	VPBROADCASTQ 8(DX), Y5
-	VPAND        32(SI)(R8*1), Y5, Y5
+	VPAND        32(DI), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 16(DX), Y5
-	VPAND        4128(SI)(R8*1), Y5, Y5
+	VPAND        96(DI), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 24(DX), Y5
-	VPAND        32(SI)(R8*1), Y5, Y5
-	VPAND        4128(SI)(R8*1), Y5, Y5
+	VPAND        32(DI), Y5, Y5
+	VPAND        96(DI), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 32(DX), Y5
-	VPAND        8224(SI)(R8*1), Y5, Y5
+	VPAND        160(DI), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 64(DX), Y5
 	VPBROADCASTQ 72(DX), Y6
-	VPAND        32(SI)(R8*1), Y6, Y6
+	VPAND        32(DI), Y6, Y6
 	VPXOR        Y6, Y5, Y5
 	VPBROADCASTQ 80(DX), Y6
-	VPAND        4128(SI)(R8*1), Y6, Y6
+	VPAND        96(DI), Y6, Y6
 	VPXOR        Y6, Y5, Y5
 	VPBROADCASTQ 88(DX), Y6
-	VPAND        32(SI)(R8*1), Y6, Y6
-	VPAND        4128(SI)(R8*1), Y6, Y6
+	VPAND        32(DI), Y6, Y6
+	VPAND        96(DI), Y6, Y6
 	VPXOR        Y6, Y5, Y5
 	VPBROADCASTQ 96(DX), Y6
-	VPAND        8224(SI)(R8*1), Y6, Y6
+	VPAND        160(DI), Y6, Y6
 	VPXOR        Y6, Y5, Y5
 	VPAND        32(AX)(R8*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
@@ -9449,31 +9455,31 @@ more3:
 	VPCMPEQD     Y10, Y10, Y10
 	VPBROADCASTQ 384(R9), Y11
 	VPBROADCASTQ 392(R9), Y12
-	VPAND        32(SI)(R8*1), Y12, Y12
+	VPAND        32(DI), Y12, Y12
 	VPXOR        Y12, Y11, Y11
 	VPBROADCASTQ 400(R9), Y12
-	VPAND        4128(SI)(R8*1), Y12, Y12
+	VPAND        96(DI), Y12, Y12
 	VPXOR        Y12, Y11, Y11
 	VPBROADCASTQ 408(R9), Y12
-	VPAND        32(SI)(R8*1), Y12, Y12
-	VPAND        4128(SI)(R8*1), Y12, Y12
+	VPAND        32(DI), Y12, Y12
+	VPAND        96(DI), Y12, Y12
 	VPXOR        Y12, Y11, Y11
 	VPBROADCASTQ 416(R9), Y12
-	VPAND        8224(SI)(R8*1), Y12, Y12
+	VPAND        160(DI), Y12, Y12
 	VPXOR        Y12, Y11, Y11
 	VPBROADCASTQ 448(R9), Y12
 	VPBROADCASTQ 456(R9), Y13
-	VPAND        32(SI)(R8*1), Y13, Y13
+	VPAND        32(DI), Y13, Y13
 	VPXOR        Y13, Y12, Y12
 	VPBROADCASTQ 464(R9), Y13
-	VPAND        4128(SI)(R8*1), Y13, Y13
+	VPAND        96(DI), Y13, Y13
 	VPXOR        Y13, Y12, Y12
 	VPBROADCASTQ 472(R9), Y13
-	VPAND        32(SI)(R8*1), Y13, Y13
-	VPAND        4128(SI)(R8*1), Y13, Y13
+	VPAND        32(DI), Y13, Y13
+	VPAND        96(DI), Y13, Y13
 	VPXOR        Y13, Y12, Y12
 	VPBROADCASTQ 480(R9), Y13
-	VPAND        8224(SI)(R8*1), Y13, Y13
+	VPAND        160(DI), Y13, Y13
 	VPXOR        Y13, Y12, Y12
 	VPAND        32(AX)(R8*1), Y12, Y12
 	VPXOR        Y12, Y11, Y11
@@ -9484,31 +9490,31 @@ more3:
 	VPANDN       Y10, Y12, Y10
 	VPBROADCASTQ 256(R9), Y3
 	VPBROADCASTQ 264(R9), Y11
-	VPAND        32(SI)(R8*1), Y11, Y11
+	VPAND        32(DI), Y11, Y11
 	VPXOR        Y11, Y3, Y3
 	VPBROADCASTQ 272(R9), Y11
-	VPAND        4128(SI)(R8*1), Y11, Y11
+	VPAND        96(DI), Y11, Y11
 	VPXOR        Y11, Y3, Y3
 	VPBROADCASTQ 280(R9), Y11
-	VPAND        32(SI)(R8*1), Y11, Y11
-	VPAND        4128(SI)(R8*1), Y11, Y11
+	VPAND        32(DI), Y11, Y11
+	VPAND        96(DI), Y11, Y11
 	VPXOR        Y11, Y3, Y3
 	VPBROADCASTQ 288(R9), Y11
-	VPAND        8224(SI)(R8*1), Y11, Y11
+	VPAND        160(DI), Y11, Y11
 	VPXOR        Y11, Y3, Y3
 	VPBROADCASTQ 320(R9), Y11
 	VPBROADCASTQ 328(R9), Y12
-	VPAND        32(SI)(R8*1), Y12, Y12
+	VPAND        32(DI), Y12, Y12
 	VPXOR        Y12, Y11, Y11
 	VPBROADCASTQ 336(R9), Y12
-	VPAND        4128(SI)(R8*1), Y12, Y12
+	VPAND        96(DI), Y12, Y12
 	VPXOR        Y12, Y11, Y11
 	VPBROADCASTQ 344(R9), Y12
-	VPAND        32(SI)(R8*1), Y12, Y12
-	VPAND        4128(SI)(R8*1), Y12, Y12
+	VPAND        32(DI), Y12, Y12
+	VPAND        96(DI), Y12, Y12
 	VPXOR        Y12, Y11, Y11
 	VPBROADCASTQ 352(R9), Y12
-	VPAND        8224(SI)(R8*1), Y12, Y12
+	VPAND        160(DI), Y12, Y12
 	VPXOR        Y12, Y11, Y11
 	VPAND        32(AX)(R8*1), Y11, Y11
 	VPXOR        Y11, Y3, Y3
@@ -9519,31 +9525,31 @@ more3:
 	VPANDN       Y10, Y11, Y10
 	VPBROADCASTQ 128(R9), Y3
 	VPBROADCASTQ 136(R9), Y6
-	VPAND        32(SI)(R8*1), Y6, Y6
+	VPAND        32(DI), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 144(R9), Y6
-	VPAND        4128(SI)(R8*1), Y6, Y6
+	VPAND        96(DI), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 152(R9), Y6
-	VPAND        32(SI)(R8*1), Y6, Y6
-	VPAND        4128(SI)(R8*1), Y6, Y6
+	VPAND        32(DI), Y6, Y6
+	VPAND        96(DI), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 160(R9), Y6
-	VPAND        8224(SI)(R8*1), Y6, Y6
+	VPAND        160(DI), Y6, Y6
 	VPXOR        Y6, Y3, Y3
 	VPBROADCASTQ 192(R9), Y6
 	VPBROADCASTQ 200(R9), Y11
-	VPAND        32(SI)(R8*1), Y11, Y11
+	VPAND        32(DI), Y11, Y11
 	VPXOR        Y11, Y6, Y6
 	VPBROADCASTQ 208(R9), Y11
-	VPAND        4128(SI)(R8*1), Y11, Y11
+	VPAND        96(DI), Y11, Y11
 	VPXOR        Y11, Y6, Y6
 	VPBROADCASTQ 216(R9), Y11
-	VPAND        32(SI)(R8*1), Y11, Y11
-	VPAND        4128(SI)(R8*1), Y11, Y11
+	VPAND        32(DI), Y11, Y11
+	VPAND        96(DI), Y11, Y11
 	VPXOR        Y11, Y6, Y6
 	VPBROADCASTQ 224(R9), Y11
-	VPAND        8224(SI)(R8*1), Y11, Y11
+	VPAND        160(DI), Y11, Y11
 	VPXOR        Y11, Y6, Y6
 	VPAND        32(AX)(R8*1), Y6, Y6
 	VPXOR        Y6, Y3, Y3
@@ -9554,31 +9560,31 @@ more3:
 	VPANDN       Y10, Y6, Y10
 	VPBROADCASTQ (R9), Y3
 	VPBROADCASTQ 8(R9), Y5
-	VPAND        32(SI)(R8*1), Y5, Y5
+	VPAND        32(DI), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 16(R9), Y5
-	VPAND        4128(SI)(R8*1), Y5, Y5
+	VPAND        96(DI), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 24(R9), Y5
-	VPAND        32(SI)(R8*1), Y5, Y5
-	VPAND        4128(SI)(R8*1), Y5, Y5
+	VPAND        32(DI), Y5, Y5
+	VPAND        96(DI), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 32(R9), Y5
-	VPAND        8224(SI)(R8*1), Y5, Y5
+	VPAND        160(DI), Y5, Y5
 	VPXOR        Y5, Y3, Y3
 	VPBROADCASTQ 64(R9), Y5
 	VPBROADCASTQ 72(R9), Y6
-	VPAND        32(SI)(R8*1), Y6, Y6
+	VPAND        32(DI), Y6, Y6
 	VPXOR        Y6, Y5, Y5
 	VPBROADCASTQ 80(R9), Y6
-	VPAND        4128(SI)(R8*1), Y6, Y6
+	VPAND        96(DI), Y6, Y6
 	VPXOR        Y6, Y5, Y5
 	VPBROADCASTQ 88(R9), Y6
-	VPAND        32(SI)(R8*1), Y6, Y6
-	VPAND        4128(SI)(R8*1), Y6, Y6
+	VPAND        32(DI), Y6, Y6
+	VPAND        96(DI), Y6, Y6
 	VPXOR        Y6, Y5, Y5
 	VPBROADCASTQ 96(R9), Y6
-	VPAND        8224(SI)(R8*1), Y6, Y6
+	VPAND        160(DI), Y6, Y6
 	VPXOR        Y6, Y5, Y5
 	VPAND        32(AX)(R8*1), Y5, Y5
 	VPXOR        Y5, Y3, Y3
@@ -9596,15 +9602,17 @@ more3:
 	JNZ          more3
 
 done4:
+	VPXOR   32(AX)(R8*1), Y7, Y7
 	VMOVUPS Y7, 32(BX)(R8*1)
 	VPADDQ  bits_ahead256<>+0(SB), Y1, Y1
+	ADDQ    $+192, DI
 	ADDQ    $+64, R8
-	CMPQ    R8, DI
+	CMPQ    R8, SI
 	JL      register
 	VZEROUPPER
 	RET
 
-// func flipBitsARSAVX512(dst *uint64, own *uint64, count *[3][512]uint64, digits *[64][16]uint64, keys *[16]uint64, counter uint64, stream uint64, regs int)
+// func flipBitsARSAVX512(dst *uint64, own *uint64, near *uint64, digits *[64][16]uint64, keys *[16]uint64, counter uint64, stream uint64, regs int)
 // Requires: AVX, AVX512F, VAES
 TEXT ·flipBitsARSAVX512(SB), NOSPLIT, $0-64
 	MOVQ            own+8(FP), AX
@@ -9625,10 +9633,10 @@ TEXT ·flipBitsARSAVX512(SB), NOSPLIT, $0-64
 	VSHUFI32X4      $0x00, Z8, Z8, Z8
 	MOVQ            digits+24(FP), CX
 	MOVQ            dst+0(FP), DX
-	MOVQ            count+16(FP), BX
-	MOVQ            regs+56(FP), SI
+	MOVQ            regs+56(FP), BX
+	MOVQ            near+16(FP), SI
 	XORQ            DI, DI
-	SHLQ            $0x06, SI
+	SHLQ            $0x06, BX
 
 register:
 	VMOVDQA32       Z8, Z9
@@ -9675,10 +9683,10 @@ register:
 	VPUNPCKLQDQ     Z14, Z20, Z17
 	VPUNPCKHQDQ     Z14, Z20, Z14
 	VMOVUPS         (AX)(DI*1), Z18
-	VMOVUPS         (BX)(DI*1), Z19
-	VMOVUPS         4096(BX)(DI*1), Z20
+	VMOVUPS         (SI), Z19
+	VMOVUPS         64(SI), Z20
 	VPANDQ          Z19, Z20, Z21
-	VMOVUPS         8192(BX)(DI*1), Z22
+	VMOVUPS         128(SI), Z22
 	VPXORD          Z10, Z10, Z10
 	VPTERNLOGQ      $0xff, Z11, Z11, Z11
 	VPBROADCASTQ    1408(CX), Z23
@@ -10032,10 +10040,12 @@ more1:
 	JNZ             more1
 
 done2:
+	VPXORQ  Z18, Z10, Z10
 	VMOVUPS Z10, (DX)(DI*1)
 	VPADDQ  bits_ahead256<>+0(SB), Z8, Z8
+	ADDQ    $+192, SI
 	ADDQ    $+64, DI
-	CMPQ    DI, SI
+	CMPQ    DI, BX
 	JL      register
 	VZEROUPPER
 	RET
@@ -10046,62 +10056,62 @@ TEXT ·torusBitsAVX2(SB), NOSPLIT, $0-56
 	MOVQ count+0(FP), AX
 	MOVQ own+8(FP), CX
 	MOVQ near+16(FP), DX
-	MOVQ rows+24(FP), BX
-	MOVQ a+32(FP), SI
-	MOVQ b+40(FP), DI
-	MOVQ regs+48(FP), R8
-	MOVQ (DX), R9
+	MOVQ (DX), BX
+	ADDQ CX, BX
+	MOVQ 32(DX), SI
+	ADDQ CX, SI
+	MOVQ 64(DX), DI
+	ADDQ CX, DI
+	MOVQ 96(DX), R8
+	ADDQ CX, R8
+	MOVQ 128(DX), R9
 	ADDQ CX, R9
-	MOVQ 32(DX), R10
+	MOVQ 160(DX), R10
 	ADDQ CX, R10
-	MOVQ 64(DX), R11
-	ADDQ CX, R11
-	MOVQ 96(DX), R12
-	ADDQ CX, R12
-	MOVQ 128(DX), R13
-	ADDQ CX, R13
-	MOVQ 160(DX), R14
-	ADDQ CX, R14
+	MOVQ rows+24(FP), R11
+	MOVQ a+32(FP), R12
+	MOVQ b+40(FP), R13
+	MOVQ regs+48(FP), R14
 	XORQ R15, R15
-	SHLQ $0x06, R8
+	SHLQ $0x06, R14
 
 loop:
-	VMOVUPS (R11)(R15*1), Y0
-	VMOVUPS 8(R11)(R15*1), Y1
+	VMOVUPS (DI)(R15*1), Y0
+	VMOVUPS 8(DI)(R15*1), Y1
 	VPSRLQ  72(DX), Y0, Y0
 	VPSLLQ  80(DX), Y1, Y1
 	VPOR    Y1, Y0, Y0
-	VMOVUPS (R12)(R15*1), Y1
-	VMOVUPS 8(R12)(R15*1), Y2
+	VMOVUPS (R8)(R15*1), Y1
+	VMOVUPS 8(R8)(R15*1), Y2
 	VPSRLQ  104(DX), Y1, Y1
 	VPSLLQ  112(DX), Y2, Y2
 	VPOR    Y2, Y1, Y1
 	VPXOR   Y1, Y0, Y0
-	VPAND   (SI)(R15*1), Y0, Y0
+	VPAND   (R12)(R15*1), Y0, Y0
 	VPXOR   Y0, Y1, Y1
-	VMOVUPS (R13)(R15*1), Y0
-	VMOVUPS 8(R13)(R15*1), Y2
+	VMOVUPS (R9)(R15*1), Y0
+	VMOVUPS 8(R9)(R15*1), Y2
 	VPSRLQ  136(DX), Y0, Y0
 	VPSLLQ  144(DX), Y2, Y2
 	VPOR    Y2, Y0, Y0
-	VMOVUPS (R14)(R15*1), Y2
-	VMOVUPS 8(R14)(R15*1), Y3
+	VMOVUPS (R10)(R15*1), Y2
+	VMOVUPS 8(R10)(R15*1), Y3
 	VPSRLQ  168(DX), Y2, Y2
 	VPSLLQ  176(DX), Y3, Y3
 	VPOR    Y3, Y2, Y2
 	VPXOR   Y2, Y0, Y0
-	VPAND   (DI)(R15*1), Y0, Y0
+	VPAND   (R13)(R15*1), Y0, Y0
 	VPXOR   Y0, Y2, Y2
 	VPXOR   Y2, Y1, Y1
-	VPAND   (BX)(R15*1), Y1, Y1
+	VPAND   (R11)(R15*1), Y1, Y1
 	VPXOR   Y1, Y2, Y2
-	VMOVUPS (R9)(R15*1), Y0
-	VMOVUPS 8(R9)(R15*1), Y1
+	VMOVUPS (BX)(R15*1), Y0
+	VMOVUPS 8(BX)(R15*1), Y1
 	VPSRLQ  8(DX), Y0, Y0
 	VPSLLQ  16(DX), Y1, Y1
 	VPOR    Y1, Y0, Y0
-	VMOVUPS (R10)(R15*1), Y1
-	VMOVUPS 8(R10)(R15*1), Y3
+	VMOVUPS (SI)(R15*1), Y1
+	VMOVUPS 8(SI)(R15*1), Y3
 	VPSRLQ  40(DX), Y1, Y1
 	VPSLLQ  48(DX), Y3, Y3
 	VPOR    Y3, Y1, Y1
@@ -10113,13 +10123,13 @@ loop:
 	VPOR    Y4, Y1, Y1
 	VPAND   Y2, Y0, Y4
 	VPXOR   Y2, Y0, Y0
-	VMOVUPS Y0, (AX)(R15*1)
-	VPXOR   Y1, Y4, Y0
+	VPXOR   Y1, Y4, Y2
 	VPAND   Y1, Y4, Y4
-	VMOVUPS Y0, 4096(AX)(R15*1)
+	VMOVUPS Y0, (AX)(R15*1)
+	VMOVUPS Y2, 4096(AX)(R15*1)
 	VMOVUPS Y4, 8192(AX)(R15*1)
 	ADDQ    $+32, R15
-	CMPQ    R15, R8
+	CMPQ    R15, R14
 	JL      loop
 	VZEROUPPER
 	RET
@@ -10130,72 +10140,72 @@ TEXT ·torusBitsAVX512(SB), NOSPLIT, $0-56
 	MOVQ         count+0(FP), AX
 	MOVQ         own+8(FP), CX
 	MOVQ         near+16(FP), DX
-	MOVQ         rows+24(FP), BX
-	MOVQ         a+32(FP), SI
-	MOVQ         b+40(FP), DI
-	MOVQ         regs+48(FP), R8
-	MOVQ         (DX), R9
-	ADDQ         CX, R9
+	MOVQ         (DX), BX
+	ADDQ         CX, BX
 	VPBROADCASTQ 8(DX), Z0
 	VPBROADCASTQ 16(DX), Z1
-	MOVQ         32(DX), R10
-	ADDQ         CX, R10
+	MOVQ         32(DX), SI
+	ADDQ         CX, SI
 	VPBROADCASTQ 40(DX), Z2
 	VPBROADCASTQ 48(DX), Z3
-	MOVQ         64(DX), R11
-	ADDQ         CX, R11
+	MOVQ         64(DX), DI
+	ADDQ         CX, DI
 	VPBROADCASTQ 72(DX), Z4
 	VPBROADCASTQ 80(DX), Z5
-	MOVQ         96(DX), R12
-	ADDQ         CX, R12
+	MOVQ         96(DX), R8
+	ADDQ         CX, R8
 	VPBROADCASTQ 104(DX), Z6
 	VPBROADCASTQ 112(DX), Z7
-	MOVQ         128(DX), R13
-	ADDQ         CX, R13
+	MOVQ         128(DX), R9
+	ADDQ         CX, R9
 	VPBROADCASTQ 136(DX), Z8
 	VPBROADCASTQ 144(DX), Z9
-	MOVQ         160(DX), R14
-	ADDQ         CX, R14
+	MOVQ         160(DX), R10
+	ADDQ         CX, R10
 	VPBROADCASTQ 168(DX), Z10
 	VPBROADCASTQ 176(DX), Z11
-	XORQ         DX, DX
-	SHLQ         $0x06, R8
+	MOVQ         rows+24(FP), DX
+	MOVQ         a+32(FP), R11
+	MOVQ         b+40(FP), R12
+	MOVQ         regs+48(FP), R13
+	XORQ         R14, R14
+	SHLQ         $0x06, R13
 
 loop:
-	VMOVUPS    (R11)(DX*1), Z12
-	VMOVUPS    8(R11)(DX*1), Z13
+	VMOVUPS    (DI)(R14*1), Z12
+	VMOVUPS    8(DI)(R14*1), Z13
 	VPSRLVQ    Z4, Z12, Z12
 	VPSLLVQ    Z5, Z13, Z13
 	VPORQ      Z13, Z12, Z12
-	VMOVUPS    (R12)(DX*1), Z13
-	VMOVUPS    8(R12)(DX*1), Z14
+	VMOVUPS    (R8)(R14*1), Z13
+	VMOVUPS    8(R8)(R14*1), Z14
 	VPSRLVQ    Z6, Z13, Z13
 	VPSLLVQ    Z7, Z14, Z14
 	VPORQ      Z14, Z13, Z13
-	VPTERNLOGQ $0xd8, (SI)(DX*1), Z12, Z13
-	VMOVUPS    (R13)(DX*1), Z12
-	VMOVUPS    8(R13)(DX*1), Z14
+	VPTERNLOGQ $0xd8, (R11)(R14*1), Z12, Z13
+	VMOVUPS    (R9)(R14*1), Z12
+	VMOVUPS    8(R9)(R14*1), Z14
 	VPSRLVQ    Z8, Z12, Z12
 	VPSLLVQ    Z9, Z14, Z14
 	VPORQ      Z14, Z12, Z12
-	VMOVUPS    (R14)(DX*1), Z14
-	VMOVUPS    8(R14)(DX*1), Z15
+	VMOVUPS    (R10)(R14*1), Z14
+	VMOVUPS    8(R10)(R14*1), Z15
 	VPSRLVQ    Z10, Z14, Z14
 	VPSLLVQ    Z11, Z15, Z15
 	VPORQ      Z15, Z14, Z14
-	VPTERNLOGQ $0xd8, (DI)(DX*1), Z12, Z14
-	VPTERNLOGQ $0xd8, (BX)(DX*1), Z13, Z14
-	VMOVUPS    (R9)(DX*1), Z12
-	VMOVUPS    8(R9)(DX*1), Z13
+	VPTERNLOGQ $0xd8, (R12)(R14*1), Z12, Z14
+	VPTERNLOGQ $0xd8, (DX)(R14*1), Z13, Z14
+	VMOVUPS    (BX)(R14*1), Z12
+	VMOVUPS    8(BX)(R14*1), Z13
 	VPSRLVQ    Z0, Z12, Z12
 	VPSLLVQ    Z1, Z13, Z13
 	VPORQ      Z13, Z12, Z12
-	VMOVUPS    (R10)(DX*1), Z13
-	VMOVUPS    8(R10)(DX*1), Z15
+	VMOVUPS    (SI)(R14*1), Z13
+	VMOVUPS    8(SI)(R14*1), Z15
 	VPSRLVQ    Z2, Z13, Z13
 	VPSLLVQ    Z3, Z15, Z15
 	VPORQ      Z15, Z13, Z13
-	VMOVUPS    (CX)(DX*1), Z15
+	VMOVUPS    (CX)(R14*1), Z15
 	VMOVDQA32  Z12, Z16
 	VPTERNLOGQ $0x96, Z15, Z13, Z16
 	VMOVDQA32  Z12, Z12
@@ -10204,11 +10214,11 @@ loop:
 	VPXORQ     Z14, Z16, Z16
 	VPANDQ     Z12, Z13, Z14
 	VPXORQ     Z12, Z13, Z13
-	VMOVUPS    Z16, (AX)(DX*1)
-	VMOVUPS    Z13, 4096(AX)(DX*1)
-	VMOVUPS    Z14, 8192(AX)(DX*1)
-	ADDQ       $+64, DX
-	CMPQ       DX, R8
+	VMOVUPS    Z16, (AX)(R14*1)
+	VMOVUPS    Z13, 4096(AX)(R14*1)
+	VMOVUPS    Z14, 8192(AX)(R14*1)
+	ADDQ       $+64, R14
+	CMPQ       R14, R13
 	JL         loop
 	VZEROUPPER
 	RET

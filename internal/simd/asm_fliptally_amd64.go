@@ -7,9 +7,9 @@ package simd
 // tallyFlipsAVX2 stores parts of the sums of refTallyFlips on regs ≥ 1 times 512 sites, 16 bits each; AVX-512 needs VPOPCNTDQ.
 //
 //go:noescape
-func tallyFlipsAVX2(own *uint64, flip *uint64, valid *uint64, count *[3][512]uint64, regs int, sums *[5][2]uint64)
+func tallyFlipsAVX2(from *uint64, to *uint64, before *uint64, after *uint64, valid *uint64, regs int, sums *[2][5][2]uint64)
 
 // tallyFlipsAVX512 stores parts of the sums of refTallyFlips on regs ≥ 1 times 512 sites, 16 bits each; AVX-512 needs VPOPCNTDQ.
 //
 //go:noescape
-func tallyFlipsAVX512(own *uint64, flip *uint64, valid *uint64, count *[3][512]uint64, regs int, sums *[5][2]uint64)
+func tallyFlipsAVX512(from *uint64, to *uint64, before *uint64, after *uint64, valid *uint64, regs int, sums *[2][5][2]uint64)

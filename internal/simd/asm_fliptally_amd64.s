@@ -4,30 +4,283 @@
 
 #include "textflag.h"
 
-// func tallyFlipsAVX2(own *uint64, flip *uint64, valid *uint64, count *[3][512]uint64, regs int, sums *[5][2]uint64)
+// func tallyFlipsAVX2(from *uint64, to *uint64, before *uint64, after *uint64, valid *uint64, regs int, sums *[2][5][2]uint64)
 // Requires: AVX, AVX2
-TEXT ·tallyFlipsAVX2(SB), NOSPLIT, $0-48
-	MOVQ    own+0(FP), AX
-	MOVQ    flip+8(FP), CX
-	MOVQ    valid+16(FP), DX
-	MOVQ    count+24(FP), BX
-	MOVQ    regs+32(FP), SI
-	MOVQ    sums+40(FP), DI
+TEXT ·tallyFlipsAVX2(SB), NOSPLIT, $0-56
+	MOVQ    from+0(FP), AX
+	MOVQ    to+8(FP), CX
+	MOVQ    valid+32(FP), DX
+	MOVQ    before+16(FP), BX
+	MOVQ    after+24(FP), SI
+	MOVQ    regs+40(FP), DI
+	MOVQ    sums+48(FP), R8
+	SHLQ    $0x06, DI
+	VMOVDQU fliptally_low<>+0(SB), Y5
+	VMOVDQU fliptally_nibble<>+0(SB), Y6
+	VPXOR   Y7, Y7, Y7
 	VPXOR   Y0, Y0, Y0
 	VPXOR   Y1, Y1, Y1
 	VPXOR   Y2, Y2, Y2
 	VPXOR   Y3, Y3, Y3
 	VPXOR   Y4, Y4, Y4
-	VMOVDQU fliptally_low<>+0(SB), Y5
-	VMOVDQU fliptally_nibble<>+0(SB), Y6
-	VPXOR   Y7, Y7, Y7
-	XORQ    R8, R8
-	SHLQ    $0x06, SI
+	XORQ    R9, R9
 
-loop:
-	VMOVUPS      (DX)(R8*1), Y8
-	VPAND        (AX)(R8*1), Y8, Y9
-	VPAND        (CX)(R8*1), Y8, Y10
+forth:
+	VMOVUPS      (DX)(R9*1), Y8
+	VMOVUPS      (AX)(R9*1), Y9
+	VPXOR        (CX)(R9*1), Y9, Y10
+	VPAND        Y8, Y9, Y9
+	VPAND        Y8, Y10, Y10
+	VPAND        Y9, Y10, Y8
+	VMOVDQA      Y10, Y9
+	VPAND        Y5, Y9, Y11
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        Y5, Y9, Y9
+	VPSHUFB      Y11, Y6, Y11
+	VPSHUFB      Y9, Y6, Y9
+	VPADDB       Y9, Y11, Y11
+	VPSADBW      Y7, Y11, Y11
+	VPSLLQ       $0x20, Y11, Y11
+	VPADDQ       Y11, Y0, Y0
+	VMOVDQA      Y8, Y9
+	VPAND        Y5, Y9, Y11
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        Y5, Y9, Y9
+	VPSHUFB      Y11, Y6, Y11
+	VPSHUFB      Y9, Y6, Y9
+	VPADDB       Y9, Y11, Y11
+	VPSADBW      Y7, Y11, Y11
+	VPSLLQ       $0x30, Y11, Y11
+	VPADDQ       Y11, Y0, Y0
+	VMOVUPS      (BX), Y9
+	VPAND        Y10, Y9, Y11
+	VPAND        Y5, Y11, Y12
+	VPSRLW       $0x04, Y11, Y11
+	VPAND        Y5, Y11, Y11
+	VPSHUFB      Y12, Y6, Y12
+	VPSHUFB      Y11, Y6, Y11
+	VPADDB       Y11, Y12, Y12
+	VPSADBW      Y7, Y12, Y12
+	VPSLLQ       $0x20, Y12, Y12
+	VPADDQ       Y12, Y1, Y1
+	VPAND        Y8, Y9, Y9
+	VPAND        Y5, Y9, Y11
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        Y5, Y9, Y9
+	VPSHUFB      Y11, Y6, Y11
+	VPSHUFB      Y9, Y6, Y9
+	VPADDB       Y9, Y11, Y11
+	VPSADBW      Y7, Y11, Y11
+	VPSLLQ       $0x30, Y11, Y11
+	VPADDQ       Y11, Y1, Y1
+	VMOVUPS      64(BX), Y9
+	VPAND        Y10, Y9, Y11
+	VPAND        Y5, Y11, Y12
+	VPSRLW       $0x04, Y11, Y11
+	VPAND        Y5, Y11, Y11
+	VPSHUFB      Y12, Y6, Y12
+	VPSHUFB      Y11, Y6, Y11
+	VPADDB       Y11, Y12, Y12
+	VPSADBW      Y7, Y12, Y12
+	VPSLLQ       $0x20, Y12, Y12
+	VPADDQ       Y12, Y2, Y2
+	VPAND        Y8, Y9, Y9
+	VPAND        Y5, Y9, Y11
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        Y5, Y9, Y9
+	VPSHUFB      Y11, Y6, Y11
+	VPSHUFB      Y9, Y6, Y9
+	VPADDB       Y9, Y11, Y11
+	VPSADBW      Y7, Y11, Y11
+	VPSLLQ       $0x30, Y11, Y11
+	VPADDQ       Y11, Y2, Y2
+	VMOVUPS      (BX), Y9
+	VPAND        64(BX), Y9, Y9
+	VPAND        Y10, Y9, Y11
+	VPAND        Y5, Y11, Y12
+	VPSRLW       $0x04, Y11, Y11
+	VPAND        Y5, Y11, Y11
+	VPSHUFB      Y12, Y6, Y12
+	VPSHUFB      Y11, Y6, Y11
+	VPADDB       Y11, Y12, Y12
+	VPSADBW      Y7, Y12, Y12
+	VPSLLQ       $0x20, Y12, Y12
+	VPADDQ       Y12, Y3, Y3
+	VPAND        Y8, Y9, Y9
+	VPAND        Y5, Y9, Y11
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        Y5, Y9, Y9
+	VPSHUFB      Y11, Y6, Y11
+	VPSHUFB      Y9, Y6, Y9
+	VPADDB       Y9, Y11, Y11
+	VPSADBW      Y7, Y11, Y11
+	VPSLLQ       $0x30, Y11, Y11
+	VPADDQ       Y11, Y3, Y3
+	VMOVUPS      128(BX), Y9
+	VPAND        Y10, Y9, Y10
+	VPAND        Y5, Y10, Y11
+	VPSRLW       $0x04, Y10, Y10
+	VPAND        Y5, Y10, Y10
+	VPSHUFB      Y11, Y6, Y11
+	VPSHUFB      Y10, Y6, Y10
+	VPADDB       Y10, Y11, Y11
+	VPSADBW      Y7, Y11, Y11
+	VPSLLQ       $0x20, Y11, Y11
+	VPADDQ       Y11, Y4, Y4
+	VPAND        Y8, Y9, Y8
+	VPAND        Y5, Y8, Y9
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        Y5, Y8, Y8
+	VPSHUFB      Y9, Y6, Y9
+	VPSHUFB      Y8, Y6, Y8
+	VPADDB       Y8, Y9, Y9
+	VPSADBW      Y7, Y9, Y9
+	VPSLLQ       $0x30, Y9, Y9
+	VPADDQ       Y9, Y4, Y4
+	VMOVUPS      32(DX)(R9*1), Y8
+	VMOVUPS      32(AX)(R9*1), Y9
+	VPXOR        32(CX)(R9*1), Y9, Y10
+	VPAND        Y8, Y9, Y9
+	VPAND        Y8, Y10, Y10
+	VPAND        Y9, Y10, Y8
+	VMOVDQA      Y10, Y9
+	VPAND        Y5, Y9, Y11
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        Y5, Y9, Y9
+	VPSHUFB      Y11, Y6, Y11
+	VPSHUFB      Y9, Y6, Y9
+	VPADDB       Y9, Y11, Y11
+	VPSADBW      Y7, Y11, Y11
+	VPSLLQ       $0x20, Y11, Y11
+	VPADDQ       Y11, Y0, Y0
+	VMOVDQA      Y8, Y9
+	VPAND        Y5, Y9, Y11
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        Y5, Y9, Y9
+	VPSHUFB      Y11, Y6, Y11
+	VPSHUFB      Y9, Y6, Y9
+	VPADDB       Y9, Y11, Y11
+	VPSADBW      Y7, Y11, Y11
+	VPSLLQ       $0x30, Y11, Y11
+	VPADDQ       Y11, Y0, Y0
+	VMOVUPS      32(BX), Y9
+	VPAND        Y10, Y9, Y11
+	VPAND        Y5, Y11, Y12
+	VPSRLW       $0x04, Y11, Y11
+	VPAND        Y5, Y11, Y11
+	VPSHUFB      Y12, Y6, Y12
+	VPSHUFB      Y11, Y6, Y11
+	VPADDB       Y11, Y12, Y12
+	VPSADBW      Y7, Y12, Y12
+	VPSLLQ       $0x20, Y12, Y12
+	VPADDQ       Y12, Y1, Y1
+	VPAND        Y8, Y9, Y9
+	VPAND        Y5, Y9, Y11
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        Y5, Y9, Y9
+	VPSHUFB      Y11, Y6, Y11
+	VPSHUFB      Y9, Y6, Y9
+	VPADDB       Y9, Y11, Y11
+	VPSADBW      Y7, Y11, Y11
+	VPSLLQ       $0x30, Y11, Y11
+	VPADDQ       Y11, Y1, Y1
+	VMOVUPS      96(BX), Y9
+	VPAND        Y10, Y9, Y11
+	VPAND        Y5, Y11, Y12
+	VPSRLW       $0x04, Y11, Y11
+	VPAND        Y5, Y11, Y11
+	VPSHUFB      Y12, Y6, Y12
+	VPSHUFB      Y11, Y6, Y11
+	VPADDB       Y11, Y12, Y12
+	VPSADBW      Y7, Y12, Y12
+	VPSLLQ       $0x20, Y12, Y12
+	VPADDQ       Y12, Y2, Y2
+	VPAND        Y8, Y9, Y9
+	VPAND        Y5, Y9, Y11
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        Y5, Y9, Y9
+	VPSHUFB      Y11, Y6, Y11
+	VPSHUFB      Y9, Y6, Y9
+	VPADDB       Y9, Y11, Y11
+	VPSADBW      Y7, Y11, Y11
+	VPSLLQ       $0x30, Y11, Y11
+	VPADDQ       Y11, Y2, Y2
+	VMOVUPS      32(BX), Y9
+	VPAND        96(BX), Y9, Y9
+	VPAND        Y10, Y9, Y11
+	VPAND        Y5, Y11, Y12
+	VPSRLW       $0x04, Y11, Y11
+	VPAND        Y5, Y11, Y11
+	VPSHUFB      Y12, Y6, Y12
+	VPSHUFB      Y11, Y6, Y11
+	VPADDB       Y11, Y12, Y12
+	VPSADBW      Y7, Y12, Y12
+	VPSLLQ       $0x20, Y12, Y12
+	VPADDQ       Y12, Y3, Y3
+	VPAND        Y8, Y9, Y9
+	VPAND        Y5, Y9, Y11
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        Y5, Y9, Y9
+	VPSHUFB      Y11, Y6, Y11
+	VPSHUFB      Y9, Y6, Y9
+	VPADDB       Y9, Y11, Y11
+	VPSADBW      Y7, Y11, Y11
+	VPSLLQ       $0x30, Y11, Y11
+	VPADDQ       Y11, Y3, Y3
+	VMOVUPS      160(BX), Y9
+	VPAND        Y10, Y9, Y10
+	VPAND        Y5, Y10, Y11
+	VPSRLW       $0x04, Y10, Y10
+	VPAND        Y5, Y10, Y10
+	VPSHUFB      Y11, Y6, Y11
+	VPSHUFB      Y10, Y6, Y10
+	VPADDB       Y10, Y11, Y11
+	VPSADBW      Y7, Y11, Y11
+	VPSLLQ       $0x20, Y11, Y11
+	VPADDQ       Y11, Y4, Y4
+	VPAND        Y8, Y9, Y8
+	VPAND        Y5, Y8, Y9
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        Y5, Y8, Y8
+	VPSHUFB      Y9, Y6, Y9
+	VPSHUFB      Y8, Y6, Y8
+	VPADDB       Y8, Y9, Y9
+	VPSADBW      Y7, Y9, Y9
+	VPSLLQ       $0x30, Y9, Y9
+	VPADDQ       Y9, Y4, Y4
+	ADDQ         $+192, BX
+	ADDQ         $+64, R9
+	CMPQ         R9, DI
+	JL           forth
+	VEXTRACTF128 $0x01, Y0, X8
+	VPADDQ       X0, X8, X8
+	VMOVUPS      X8, (R8)
+	VEXTRACTF128 $0x01, Y1, X0
+	VPADDQ       X1, X0, X0
+	VMOVUPS      X0, 16(R8)
+	VEXTRACTF128 $0x01, Y2, X0
+	VPADDQ       X2, X0, X0
+	VMOVUPS      X0, 32(R8)
+	VEXTRACTF128 $0x01, Y3, X0
+	VPADDQ       X3, X0, X0
+	VMOVUPS      X0, 48(R8)
+	VEXTRACTF128 $0x01, Y4, X0
+	VPADDQ       X4, X0, X0
+	VMOVUPS      X0, 64(R8)
+	ADDQ         $+80, R8
+	VPXOR        Y0, Y0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPXOR        Y2, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	XORQ         BX, BX
+
+back:
+	VMOVUPS      (DX)(BX*1), Y8
+	VMOVUPS      (CX)(BX*1), Y9
+	VPXOR        (AX)(BX*1), Y9, Y10
+	VPAND        Y8, Y9, Y9
+	VPAND        Y8, Y10, Y10
 	VPAND        Y9, Y10, Y11
 	VMOVDQA      Y8, Y12
 	VPAND        Y5, Y12, Y13
@@ -68,7 +321,7 @@ loop:
 	VPSADBW      Y7, Y13, Y13
 	VPSLLQ       $0x30, Y13, Y13
 	VPADDQ       Y13, Y0, Y0
-	VMOVUPS      (BX)(R8*1), Y12
+	VMOVUPS      (SI), Y12
 	VPAND        Y8, Y12, Y13
 	VPAND        Y5, Y13, Y14
 	VPSRLW       $0x04, Y13, Y13
@@ -108,7 +361,7 @@ loop:
 	VPSADBW      Y7, Y13, Y13
 	VPSLLQ       $0x30, Y13, Y13
 	VPADDQ       Y13, Y1, Y1
-	VMOVUPS      4096(BX)(R8*1), Y12
+	VMOVUPS      64(SI), Y12
 	VPAND        Y8, Y12, Y13
 	VPAND        Y5, Y13, Y14
 	VPSRLW       $0x04, Y13, Y13
@@ -148,8 +401,8 @@ loop:
 	VPSADBW      Y7, Y13, Y13
 	VPSLLQ       $0x30, Y13, Y13
 	VPADDQ       Y13, Y2, Y2
-	VMOVUPS      (BX)(R8*1), Y12
-	VPAND        4096(BX)(R8*1), Y12, Y12
+	VMOVUPS      (SI), Y12
+	VPAND        64(SI), Y12, Y12
 	VPAND        Y8, Y12, Y13
 	VPAND        Y5, Y13, Y14
 	VPSRLW       $0x04, Y13, Y13
@@ -189,7 +442,7 @@ loop:
 	VPSADBW      Y7, Y13, Y13
 	VPSLLQ       $0x30, Y13, Y13
 	VPADDQ       Y13, Y3, Y3
-	VMOVUPS      8192(BX)(R8*1), Y12
+	VMOVUPS      128(SI), Y12
 	VPAND        Y8, Y12, Y8
 	VPAND        Y5, Y8, Y13
 	VPSRLW       $0x04, Y8, Y8
@@ -229,24 +482,231 @@ loop:
 	VPSADBW      Y7, Y9, Y9
 	VPSLLQ       $0x30, Y9, Y9
 	VPADDQ       Y9, Y4, Y4
-	ADDQ         $+32, R8
-	CMPQ         R8, SI
-	JL           loop
-	VEXTRACTI128 $0x01, Y0, X5
+	VMOVUPS      32(DX)(BX*1), Y8
+	VMOVUPS      32(CX)(BX*1), Y9
+	VPXOR        32(AX)(BX*1), Y9, Y10
+	VPAND        Y8, Y9, Y9
+	VPAND        Y8, Y10, Y10
+	VPAND        Y9, Y10, Y11
+	VMOVDQA      Y8, Y12
+	VPAND        Y5, Y12, Y13
+	VPSRLW       $0x04, Y12, Y12
+	VPAND        Y5, Y12, Y12
+	VPSHUFB      Y13, Y6, Y13
+	VPSHUFB      Y12, Y6, Y12
+	VPADDB       Y12, Y13, Y13
+	VPSADBW      Y7, Y13, Y13
+	VPADDQ       Y13, Y0, Y0
+	VMOVDQA      Y9, Y12
+	VPAND        Y5, Y12, Y13
+	VPSRLW       $0x04, Y12, Y12
+	VPAND        Y5, Y12, Y12
+	VPSHUFB      Y13, Y6, Y13
+	VPSHUFB      Y12, Y6, Y12
+	VPADDB       Y12, Y13, Y13
+	VPSADBW      Y7, Y13, Y13
+	VPSLLQ       $0x10, Y13, Y13
+	VPADDQ       Y13, Y0, Y0
+	VMOVDQA      Y10, Y12
+	VPAND        Y5, Y12, Y13
+	VPSRLW       $0x04, Y12, Y12
+	VPAND        Y5, Y12, Y12
+	VPSHUFB      Y13, Y6, Y13
+	VPSHUFB      Y12, Y6, Y12
+	VPADDB       Y12, Y13, Y13
+	VPSADBW      Y7, Y13, Y13
+	VPSLLQ       $0x20, Y13, Y13
+	VPADDQ       Y13, Y0, Y0
+	VMOVDQA      Y11, Y12
+	VPAND        Y5, Y12, Y13
+	VPSRLW       $0x04, Y12, Y12
+	VPAND        Y5, Y12, Y12
+	VPSHUFB      Y13, Y6, Y13
+	VPSHUFB      Y12, Y6, Y12
+	VPADDB       Y12, Y13, Y13
+	VPSADBW      Y7, Y13, Y13
+	VPSLLQ       $0x30, Y13, Y13
+	VPADDQ       Y13, Y0, Y0
+	VMOVUPS      32(SI), Y12
+	VPAND        Y8, Y12, Y13
+	VPAND        Y5, Y13, Y14
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        Y5, Y13, Y13
+	VPSHUFB      Y14, Y6, Y14
+	VPSHUFB      Y13, Y6, Y13
+	VPADDB       Y13, Y14, Y14
+	VPSADBW      Y7, Y14, Y14
+	VPADDQ       Y14, Y1, Y1
+	VPAND        Y9, Y12, Y13
+	VPAND        Y5, Y13, Y14
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        Y5, Y13, Y13
+	VPSHUFB      Y14, Y6, Y14
+	VPSHUFB      Y13, Y6, Y13
+	VPADDB       Y13, Y14, Y14
+	VPSADBW      Y7, Y14, Y14
+	VPSLLQ       $0x10, Y14, Y14
+	VPADDQ       Y14, Y1, Y1
+	VPAND        Y10, Y12, Y13
+	VPAND        Y5, Y13, Y14
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        Y5, Y13, Y13
+	VPSHUFB      Y14, Y6, Y14
+	VPSHUFB      Y13, Y6, Y13
+	VPADDB       Y13, Y14, Y14
+	VPSADBW      Y7, Y14, Y14
+	VPSLLQ       $0x20, Y14, Y14
+	VPADDQ       Y14, Y1, Y1
+	VPAND        Y11, Y12, Y12
+	VPAND        Y5, Y12, Y13
+	VPSRLW       $0x04, Y12, Y12
+	VPAND        Y5, Y12, Y12
+	VPSHUFB      Y13, Y6, Y13
+	VPSHUFB      Y12, Y6, Y12
+	VPADDB       Y12, Y13, Y13
+	VPSADBW      Y7, Y13, Y13
+	VPSLLQ       $0x30, Y13, Y13
+	VPADDQ       Y13, Y1, Y1
+	VMOVUPS      96(SI), Y12
+	VPAND        Y8, Y12, Y13
+	VPAND        Y5, Y13, Y14
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        Y5, Y13, Y13
+	VPSHUFB      Y14, Y6, Y14
+	VPSHUFB      Y13, Y6, Y13
+	VPADDB       Y13, Y14, Y14
+	VPSADBW      Y7, Y14, Y14
+	VPADDQ       Y14, Y2, Y2
+	VPAND        Y9, Y12, Y13
+	VPAND        Y5, Y13, Y14
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        Y5, Y13, Y13
+	VPSHUFB      Y14, Y6, Y14
+	VPSHUFB      Y13, Y6, Y13
+	VPADDB       Y13, Y14, Y14
+	VPSADBW      Y7, Y14, Y14
+	VPSLLQ       $0x10, Y14, Y14
+	VPADDQ       Y14, Y2, Y2
+	VPAND        Y10, Y12, Y13
+	VPAND        Y5, Y13, Y14
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        Y5, Y13, Y13
+	VPSHUFB      Y14, Y6, Y14
+	VPSHUFB      Y13, Y6, Y13
+	VPADDB       Y13, Y14, Y14
+	VPSADBW      Y7, Y14, Y14
+	VPSLLQ       $0x20, Y14, Y14
+	VPADDQ       Y14, Y2, Y2
+	VPAND        Y11, Y12, Y12
+	VPAND        Y5, Y12, Y13
+	VPSRLW       $0x04, Y12, Y12
+	VPAND        Y5, Y12, Y12
+	VPSHUFB      Y13, Y6, Y13
+	VPSHUFB      Y12, Y6, Y12
+	VPADDB       Y12, Y13, Y13
+	VPSADBW      Y7, Y13, Y13
+	VPSLLQ       $0x30, Y13, Y13
+	VPADDQ       Y13, Y2, Y2
+	VMOVUPS      32(SI), Y12
+	VPAND        96(SI), Y12, Y12
+	VPAND        Y8, Y12, Y13
+	VPAND        Y5, Y13, Y14
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        Y5, Y13, Y13
+	VPSHUFB      Y14, Y6, Y14
+	VPSHUFB      Y13, Y6, Y13
+	VPADDB       Y13, Y14, Y14
+	VPSADBW      Y7, Y14, Y14
+	VPADDQ       Y14, Y3, Y3
+	VPAND        Y9, Y12, Y13
+	VPAND        Y5, Y13, Y14
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        Y5, Y13, Y13
+	VPSHUFB      Y14, Y6, Y14
+	VPSHUFB      Y13, Y6, Y13
+	VPADDB       Y13, Y14, Y14
+	VPSADBW      Y7, Y14, Y14
+	VPSLLQ       $0x10, Y14, Y14
+	VPADDQ       Y14, Y3, Y3
+	VPAND        Y10, Y12, Y13
+	VPAND        Y5, Y13, Y14
+	VPSRLW       $0x04, Y13, Y13
+	VPAND        Y5, Y13, Y13
+	VPSHUFB      Y14, Y6, Y14
+	VPSHUFB      Y13, Y6, Y13
+	VPADDB       Y13, Y14, Y14
+	VPSADBW      Y7, Y14, Y14
+	VPSLLQ       $0x20, Y14, Y14
+	VPADDQ       Y14, Y3, Y3
+	VPAND        Y11, Y12, Y12
+	VPAND        Y5, Y12, Y13
+	VPSRLW       $0x04, Y12, Y12
+	VPAND        Y5, Y12, Y12
+	VPSHUFB      Y13, Y6, Y13
+	VPSHUFB      Y12, Y6, Y12
+	VPADDB       Y12, Y13, Y13
+	VPSADBW      Y7, Y13, Y13
+	VPSLLQ       $0x30, Y13, Y13
+	VPADDQ       Y13, Y3, Y3
+	VMOVUPS      160(SI), Y12
+	VPAND        Y8, Y12, Y8
+	VPAND        Y5, Y8, Y13
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        Y5, Y8, Y8
+	VPSHUFB      Y13, Y6, Y13
+	VPSHUFB      Y8, Y6, Y8
+	VPADDB       Y8, Y13, Y13
+	VPSADBW      Y7, Y13, Y13
+	VPADDQ       Y13, Y4, Y4
+	VPAND        Y9, Y12, Y8
+	VPAND        Y5, Y8, Y9
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        Y5, Y8, Y8
+	VPSHUFB      Y9, Y6, Y9
+	VPSHUFB      Y8, Y6, Y8
+	VPADDB       Y8, Y9, Y9
+	VPSADBW      Y7, Y9, Y9
+	VPSLLQ       $0x10, Y9, Y9
+	VPADDQ       Y9, Y4, Y4
+	VPAND        Y10, Y12, Y8
+	VPAND        Y5, Y8, Y9
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        Y5, Y8, Y8
+	VPSHUFB      Y9, Y6, Y9
+	VPSHUFB      Y8, Y6, Y8
+	VPADDB       Y8, Y9, Y9
+	VPSADBW      Y7, Y9, Y9
+	VPSLLQ       $0x20, Y9, Y9
+	VPADDQ       Y9, Y4, Y4
+	VPAND        Y11, Y12, Y8
+	VPAND        Y5, Y8, Y9
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        Y5, Y8, Y8
+	VPSHUFB      Y9, Y6, Y9
+	VPSHUFB      Y8, Y6, Y8
+	VPADDB       Y8, Y9, Y9
+	VPSADBW      Y7, Y9, Y9
+	VPSLLQ       $0x30, Y9, Y9
+	VPADDQ       Y9, Y4, Y4
+	ADDQ         $+192, SI
+	ADDQ         $+64, BX
+	CMPQ         BX, DI
+	JL           back
+	VEXTRACTF128 $0x01, Y0, X5
 	VPADDQ       X0, X5, X5
-	VMOVDQU      X5, (DI)
-	VEXTRACTI128 $0x01, Y1, X0
+	VMOVUPS      X5, (R8)
+	VEXTRACTF128 $0x01, Y1, X0
 	VPADDQ       X1, X0, X0
-	VMOVDQU      X0, 16(DI)
-	VEXTRACTI128 $0x01, Y2, X0
+	VMOVUPS      X0, 16(R8)
+	VEXTRACTF128 $0x01, Y2, X0
 	VPADDQ       X2, X0, X0
-	VMOVDQU      X0, 32(DI)
-	VEXTRACTI128 $0x01, Y3, X0
+	VMOVUPS      X0, 32(R8)
+	VEXTRACTF128 $0x01, Y3, X0
 	VPADDQ       X3, X0, X0
-	VMOVDQU      X0, 48(DI)
-	VEXTRACTI128 $0x01, Y4, X0
+	VMOVUPS      X0, 48(R8)
+	VEXTRACTF128 $0x01, Y4, X0
 	VPADDQ       X4, X0, X0
-	VMOVDQU      X0, 64(DI)
+	VMOVUPS      X0, 64(R8)
 	VZEROUPPER
 	RET
 
@@ -270,42 +730,144 @@ DATA fliptally_nibble<>+24(SB)/4, $0x03020201
 DATA fliptally_nibble<>+28(SB)/4, $0x04030302
 GLOBL fliptally_nibble<>(SB), RODATA|NOPTR, $32
 
-// func tallyFlipsAVX512(own *uint64, flip *uint64, valid *uint64, count *[3][512]uint64, regs int, sums *[5][2]uint64)
-// Requires: AVX, AVX2, AVX512F, AVX512VPOPCNTDQ
-TEXT ·tallyFlipsAVX512(SB), NOSPLIT, $0-48
-	MOVQ   own+0(FP), AX
-	MOVQ   flip+8(FP), CX
-	MOVQ   valid+16(FP), DX
-	MOVQ   count+24(FP), BX
-	MOVQ   regs+32(FP), SI
-	MOVQ   sums+40(FP), DI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
+// func tallyFlipsAVX512(from *uint64, to *uint64, before *uint64, after *uint64, valid *uint64, regs int, sums *[2][5][2]uint64)
+// Requires: AVX, AVX2, AVX512F, AVX512VL, AVX512VPOPCNTDQ
+TEXT ·tallyFlipsAVX512(SB), NOSPLIT, $0-56
+	MOVQ   from+0(FP), AX
+	MOVQ   to+8(FP), CX
+	MOVQ   valid+32(FP), DX
+	MOVQ   before+16(FP), BX
+	MOVQ   after+24(FP), SI
+	MOVQ   regs+40(FP), DI
+	MOVQ   sums+48(FP), R8
+	SHLQ   $0x06, DI
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
 	VPXORD Z10, Z10, Z10
 	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
 	VPXORD Z14, Z14, Z14
 	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
 	VPXORD Z18, Z18, Z18
 	VPXORD Z19, Z19, Z19
-	XORQ   R8, R8
-	SHLQ   $0x06, SI
+	XORQ   R9, R9
 
-loop:
-	VMOVUPS       (DX)(R8*1), Z20
-	VPANDQ        (AX)(R8*1), Z20, Z21
-	VPANDQ        (CX)(R8*1), Z20, Z22
+forth:
+	VMOVUPS       (DX)(R9*1), Z20
+	VMOVUPS       (AX)(R9*1), Z21
+	VPXORQ        (CX)(R9*1), Z21, Z22
+	VPANDQ        Z20, Z21, Z21
+	VPANDQ        Z20, Z22, Z22
+	VPANDQ        Z21, Z22, Z20
+	VMOVDQA32     Z22, Z21
+	VPOPCNTQ      Z21, Z21
+	VPADDQ        Z21, Z2, Z2
+	VMOVDQA32     Z20, Z21
+	VPOPCNTQ      Z21, Z21
+	VPADDQ        Z21, Z3, Z3
+	VMOVUPS       (BX), Z21
+	VPANDQ        Z22, Z21, Z23
+	VPOPCNTQ      Z23, Z23
+	VPADDQ        Z23, Z6, Z6
+	VPANDQ        Z20, Z21, Z21
+	VPOPCNTQ      Z21, Z21
+	VPADDQ        Z21, Z7, Z7
+	VMOVUPS       64(BX), Z21
+	VPANDQ        Z22, Z21, Z23
+	VPOPCNTQ      Z23, Z23
+	VPADDQ        Z23, Z10, Z10
+	VPANDQ        Z20, Z21, Z21
+	VPOPCNTQ      Z21, Z21
+	VPADDQ        Z21, Z11, Z11
+	VMOVUPS       (BX), Z21
+	VPANDQ        64(BX), Z21, Z21
+	VPANDQ        Z22, Z21, Z23
+	VPOPCNTQ      Z23, Z23
+	VPADDQ        Z23, Z14, Z14
+	VPANDQ        Z20, Z21, Z21
+	VPOPCNTQ      Z21, Z21
+	VPADDQ        Z21, Z15, Z15
+	VMOVUPS       128(BX), Z21
+	VPANDQ        Z22, Z21, Z22
+	VPOPCNTQ      Z22, Z22
+	VPADDQ        Z22, Z18, Z18
+	VPANDQ        Z20, Z21, Z20
+	VPOPCNTQ      Z20, Z20
+	VPADDQ        Z20, Z19, Z19
+	ADDQ          $+192, BX
+	ADDQ          $+64, R9
+	CMPQ          R9, DI
+	JL            forth
+	VPSLLQ        $0x20, Z2, Z2
+	VPSLLQ        $0x30, Z3, Z3
+	VPADDQ        Z3, Z2, Z2
+	VEXTRACTI64X4 $0x01, Z2, Y20
+	VPADDQ        Y2, Y20, Y20
+	VEXTRACTF32X4 $0x01, Y20, X21
+	VPADDQ        X20, X21, X21
+	VMOVUPS       X21, (R8)
+	VPSLLQ        $0x20, Z6, Z6
+	VPSLLQ        $0x30, Z7, Z7
+	VPADDQ        Z7, Z6, Z6
+	VEXTRACTI64X4 $0x01, Z6, Y20
+	VPADDQ        Y6, Y20, Y20
+	VEXTRACTF32X4 $0x01, Y20, X21
+	VPADDQ        X20, X21, X21
+	VMOVUPS       X21, 16(R8)
+	VPSLLQ        $0x20, Z10, Z10
+	VPSLLQ        $0x30, Z11, Z11
+	VPADDQ        Z11, Z10, Z10
+	VEXTRACTI64X4 $0x01, Z10, Y20
+	VPADDQ        Y10, Y20, Y20
+	VEXTRACTF32X4 $0x01, Y20, X21
+	VPADDQ        X20, X21, X21
+	VMOVUPS       X21, 32(R8)
+	VPSLLQ        $0x20, Z14, Z14
+	VPSLLQ        $0x30, Z15, Z15
+	VPADDQ        Z15, Z14, Z14
+	VEXTRACTI64X4 $0x01, Z14, Y20
+	VPADDQ        Y14, Y20, Y20
+	VEXTRACTF32X4 $0x01, Y20, X21
+	VPADDQ        X20, X21, X21
+	VMOVUPS       X21, 48(R8)
+	VPSLLQ        $0x20, Z18, Z18
+	VPSLLQ        $0x30, Z19, Z19
+	VPADDQ        Z19, Z18, Z18
+	VEXTRACTI64X4 $0x01, Z18, Y20
+	VPADDQ        Y18, Y20, Y20
+	VEXTRACTF32X4 $0x01, Y20, X21
+	VPADDQ        X20, X21, X21
+	VMOVUPS       X21, 64(R8)
+	ADDQ          $+80, R8
+	VPXORD        Z0, Z0, Z0
+	VPXORD        Z1, Z1, Z1
+	VPXORD        Z2, Z2, Z2
+	VPXORD        Z3, Z3, Z3
+	VPXORD        Z4, Z4, Z4
+	VPXORD        Z5, Z5, Z5
+	VPXORD        Z6, Z6, Z6
+	VPXORD        Z7, Z7, Z7
+	VPXORD        Z8, Z8, Z8
+	VPXORD        Z9, Z9, Z9
+	VPXORD        Z10, Z10, Z10
+	VPXORD        Z11, Z11, Z11
+	VPXORD        Z12, Z12, Z12
+	VPXORD        Z13, Z13, Z13
+	VPXORD        Z14, Z14, Z14
+	VPXORD        Z15, Z15, Z15
+	VPXORD        Z16, Z16, Z16
+	VPXORD        Z17, Z17, Z17
+	VPXORD        Z18, Z18, Z18
+	VPXORD        Z19, Z19, Z19
+	XORQ          BX, BX
+
+back:
+	VMOVUPS       (DX)(BX*1), Z20
+	VMOVUPS       (CX)(BX*1), Z21
+	VPXORQ        (AX)(BX*1), Z21, Z22
+	VPANDQ        Z20, Z21, Z21
+	VPANDQ        Z20, Z22, Z22
 	VPANDQ        Z21, Z22, Z23
 	VMOVDQA32     Z20, Z24
 	VPOPCNTQ      Z24, Z24
@@ -319,7 +881,7 @@ loop:
 	VMOVDQA32     Z23, Z24
 	VPOPCNTQ      Z24, Z24
 	VPADDQ        Z24, Z3, Z3
-	VMOVUPS       (BX)(R8*1), Z24
+	VMOVUPS       (SI), Z24
 	VPANDQ        Z20, Z24, Z25
 	VPOPCNTQ      Z25, Z25
 	VPADDQ        Z25, Z4, Z4
@@ -332,7 +894,7 @@ loop:
 	VPANDQ        Z23, Z24, Z24
 	VPOPCNTQ      Z24, Z24
 	VPADDQ        Z24, Z7, Z7
-	VMOVUPS       4096(BX)(R8*1), Z24
+	VMOVUPS       64(SI), Z24
 	VPANDQ        Z20, Z24, Z25
 	VPOPCNTQ      Z25, Z25
 	VPADDQ        Z25, Z8, Z8
@@ -345,8 +907,8 @@ loop:
 	VPANDQ        Z23, Z24, Z24
 	VPOPCNTQ      Z24, Z24
 	VPADDQ        Z24, Z11, Z11
-	VMOVUPS       (BX)(R8*1), Z24
-	VPANDQ        4096(BX)(R8*1), Z24, Z24
+	VMOVUPS       (SI), Z24
+	VPANDQ        64(SI), Z24, Z24
 	VPANDQ        Z20, Z24, Z25
 	VPOPCNTQ      Z25, Z25
 	VPADDQ        Z25, Z12, Z12
@@ -359,7 +921,7 @@ loop:
 	VPANDQ        Z23, Z24, Z24
 	VPOPCNTQ      Z24, Z24
 	VPADDQ        Z24, Z15, Z15
-	VMOVUPS       8192(BX)(R8*1), Z24
+	VMOVUPS       128(SI), Z24
 	VPANDQ        Z20, Z24, Z20
 	VPOPCNTQ      Z20, Z20
 	VPADDQ        Z20, Z16, Z16
@@ -372,9 +934,10 @@ loop:
 	VPANDQ        Z23, Z24, Z20
 	VPOPCNTQ      Z20, Z20
 	VPADDQ        Z20, Z19, Z19
-	ADDQ          $+64, R8
-	CMPQ          R8, SI
-	JL            loop
+	ADDQ          $+192, SI
+	ADDQ          $+64, BX
+	CMPQ          BX, DI
+	JL            back
 	VPSLLQ        $0x10, Z1, Z1
 	VPADDQ        Z1, Z0, Z0
 	VPSLLQ        $0x20, Z2, Z2
@@ -383,9 +946,9 @@ loop:
 	VPADDQ        Z3, Z0, Z0
 	VEXTRACTI64X4 $0x01, Z0, Y1
 	VPADDQ        Y0, Y1, Y1
-	VEXTRACTI128  $0x01, Y1, X0
+	VEXTRACTF32X4 $0x01, Y1, X0
 	VPADDQ        X1, X0, X0
-	VMOVDQU       X0, (DI)
+	VMOVUPS       X0, (R8)
 	VPSLLQ        $0x10, Z5, Z5
 	VPADDQ        Z5, Z4, Z4
 	VPSLLQ        $0x20, Z6, Z6
@@ -394,9 +957,9 @@ loop:
 	VPADDQ        Z7, Z4, Z4
 	VEXTRACTI64X4 $0x01, Z4, Y0
 	VPADDQ        Y4, Y0, Y0
-	VEXTRACTI128  $0x01, Y0, X1
+	VEXTRACTF32X4 $0x01, Y0, X1
 	VPADDQ        X0, X1, X1
-	VMOVDQU       X1, 16(DI)
+	VMOVUPS       X1, 16(R8)
 	VPSLLQ        $0x10, Z9, Z9
 	VPADDQ        Z9, Z8, Z8
 	VPSLLQ        $0x20, Z10, Z10
@@ -405,9 +968,9 @@ loop:
 	VPADDQ        Z11, Z8, Z8
 	VEXTRACTI64X4 $0x01, Z8, Y0
 	VPADDQ        Y8, Y0, Y0
-	VEXTRACTI128  $0x01, Y0, X1
+	VEXTRACTF32X4 $0x01, Y0, X1
 	VPADDQ        X0, X1, X1
-	VMOVDQU       X1, 32(DI)
+	VMOVUPS       X1, 32(R8)
 	VPSLLQ        $0x10, Z13, Z13
 	VPADDQ        Z13, Z12, Z12
 	VPSLLQ        $0x20, Z14, Z14
@@ -416,9 +979,9 @@ loop:
 	VPADDQ        Z15, Z12, Z12
 	VEXTRACTI64X4 $0x01, Z12, Y0
 	VPADDQ        Y12, Y0, Y0
-	VEXTRACTI128  $0x01, Y0, X1
+	VEXTRACTF32X4 $0x01, Y0, X1
 	VPADDQ        X0, X1, X1
-	VMOVDQU       X1, 48(DI)
+	VMOVUPS       X1, 48(R8)
 	VPSLLQ        $0x10, Z17, Z17
 	VPADDQ        Z17, Z16, Z16
 	VPSLLQ        $0x20, Z18, Z18
@@ -427,8 +990,8 @@ loop:
 	VPADDQ        Z19, Z16, Z16
 	VEXTRACTI64X4 $0x01, Z16, Y0
 	VPADDQ        Y16, Y0, Y0
-	VEXTRACTI128  $0x01, Y0, X1
+	VEXTRACTF32X4 $0x01, Y0, X1
 	VPADDQ        X0, X1, X1
-	VMOVDQU       X1, 64(DI)
+	VMOVUPS       X1, 64(R8)
 	VZEROUPPER
 	RET

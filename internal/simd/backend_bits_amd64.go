@@ -55,21 +55,21 @@ func heatBitsARSRun(dst []uint64, count *Counts, o *Odds, keys *[2 * (arsRnds + 
 	}
 }
 
-func torusBits(count *Counts, to int, own []uint64, at int, near *BitTorus, rows, a, b []uint64) {
+func torusBits(count *Counts, own []uint64, at int, near *BitTorus, rows, a, b []uint64) {
 	if best == purego || len(rows) > maxBits/64 {
-		refTorusBits(count, to, own, at, near, rows, a, b)
+		refTorusBits(count, own, at, near, rows, a, b)
 		return
 	}
-	torusBitsRun(count, to, own, at, near, rows, a, b)
+	torusBitsRun(count, own, at, near, rows, a, b)
 }
 
 //go:noinline
-func torusBitsRun(count *Counts, to int, own []uint64, at int, near *BitTorus, rows, a, b []uint64) {
+func torusBitsRun(count *Counts, own []uint64, at int, near *BitTorus, rows, a, b []uint64) {
 	n := len(rows) / (BitSites / 64)
 	if best == avx512 {
-		torusBitsAVX512(&count[0][to], &own[at], &near.asm, &rows[0], &a[0], &b[0], n)
+		torusBitsAVX512(&count[0][0], &own[at], &near.asm, &rows[0], &a[0], &b[0], n)
 	} else {
-		torusBitsAVX2(&count[0][to], &own[at], &near.asm, &rows[0], &a[0], &b[0], n)
+		torusBitsAVX2(&count[0][0], &own[at], &near.asm, &rows[0], &a[0], &b[0], n)
 	}
 }
 

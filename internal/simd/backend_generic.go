@@ -57,24 +57,30 @@ func heatBitsARS(dst []uint64, count *Counts, o *Odds, key, stream, group uint64
 	refHeatBitsARS(dst, count, o, key, stream, group)
 }
 
-func flipBits(dst, own []uint64, count *Counts, o *FlipOdds, key, stream, group uint64) {
-	refFlipBits(dst, own, count, o, key, stream, group)
+func flipBits(dst, own, near []uint64, o *FlipOdds, key, stream, group uint64) {
+	refFlipBits(dst, own, near, o, key, stream, group)
 }
 
-func flipBitsARS(dst, own []uint64, count *Counts, o *FlipOdds, key, stream, group uint64) {
-	refFlipBitsARS(dst, own, count, o, key, stream, group)
+func flipBitsARS(dst, own, near []uint64, o *FlipOdds, key, stream, group uint64) {
+	refFlipBitsARS(dst, own, near, o, key, stream, group)
 }
 
-func tallyFlips(own, flip, valid []uint64, count *Counts) flipTerms {
-	return refTallyFlips(own, flip, valid, count)
+func tallyFlips(from, to, before, after, valid []uint64) (forth, back flipTerms) {
+	return refTallyFlips(from, to, before, after, valid)
 }
+
+func gridBits(near, own []uint64, at int, t *BitTorus, a, b []uint64) {
+	refGridBits(near, own, at, t, a, b)
+}
+
+func unpackBits(x []int32, own []uint64) { refUnpackBits(x, own) }
 
 func tallyTorus(now, old []uint64, count *Counts) (up, moved, bonds int) {
 	return refTallyTorus(now, old, count)
 }
 
-func torusBits(count *Counts, to int, own []uint64, at int, near *BitTorus, rows, a, b []uint64) {
-	refTorusBits(count, to, own, at, near, rows, a, b)
+func torusBits(count *Counts, own []uint64, at int, near *BitTorus, rows, a, b []uint64) {
+	refTorusBits(count, own, at, near, rows, a, b)
 }
 
 func spreadBits(x []int32, even, odd []uint64, first, n int) {

@@ -24,17 +24,13 @@ func HeatBits(dst []uint64, count *Counts, o *Odds, ars bool, key, stream, group
 	}
 }
 
-// TorusBits stores in count, from word at on, the number of neighbours in state 1 of the sites
+// TorusBits stores in count the number of neighbours in state 1 of the sites
 // first, first+1, …, first+64·len(rows)−1 of one colour, whose neighbours are in
 // the string own of the other colour, at the places that near says. Site i is bit
 // i mod 64 of word pad + ⌊i/64⌋ of own. rows, a and b begin at first, a multiple
-// of 64. It panics unless at is a multiple of 8 and lengths fit: own holds what is up to 64
-// bits beyond all places.
-func TorusBits(count *Counts, at int, own []uint64, pad, first int, near *BitTorus, rows, a, b []uint64) {
-	if at < 0 || at%8 != 0 || at > len(count[0]) {
-		panic(fmt.Sprintf("simd: at = %d, want a multiple of 8, 0 … %d", at, len(count[0])))
-	}
-	checkBits("rows", len(rows), len(count[0])-at)
+// of 64. It panics unless lengths fit: own holds what is up to 64 bits beyond all places.
+func TorusBits(count *Counts, own []uint64, pad, first int, near *BitTorus, rows, a, b []uint64) {
+	checkBits("rows", len(rows), len(count[0]))
 	checkLen("a", len(a), len(rows))
 	checkLen("b", len(b), len(rows))
 	for _, d := range near.ends {
@@ -44,7 +40,7 @@ func TorusBits(count *Counts, at int, own []uint64, pad, first int, near *BitTor
 		}
 	}
 	if len(rows) > 0 {
-		torusBits(count, at, own, pad+first/64, near, rows, a, b)
+		torusBits(count, own, pad+first/64, near, rows, a, b)
 	}
 }
 

@@ -35,7 +35,7 @@ func refBelow(i int, group uint64, block func(counter uint64) [4]uint32, digit f
 	return less
 }
 
-func refTorusBits(count *Counts, to int, own []uint64, at int, near *BitTorus, rows, a, b []uint64) {
+func refTorusBits(count *Counts, own []uint64, at int, near *BitTorus, rows, a, b []uint64) {
 	var from [6][]uint64
 	var shift [6]uint
 	for j, d := range near.near {
@@ -50,7 +50,7 @@ func refTorusBits(count *Counts, to int, own []uint64, at int, near *BitTorus, r
 		z := own[at+i]
 		odd, most := v[0]^v[1]^z, v[0]&v[1]|z&(v[0]^v[1])
 		carry := odd & side
-		count[0][to+i], count[1][to+i], count[2][to+i] = odd^side, most^carry, most&carry
+		count[0][i], count[1][i], count[2][i] = odd^side, most^carry, most&carry
 	}
 }
 

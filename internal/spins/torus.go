@@ -30,7 +30,6 @@ type Torus struct {
 	near        [2]*simd.BitTorus // of a colour that is redrawn
 	even        []uint64          // sites in even rows
 	first, last []uint64          // of their row
-	valid       []uint64          // sites of both colours, one behind the other
 }
 
 // strip is the number of words of a string that one job redraws.
@@ -48,11 +47,6 @@ func NewTorus(rows, cols int) *Torus {
 	t.near[0] = simd.NewBitTorus([6]int{-n, n, left[0], left[1], right[0], right[1]})
 	t.near[1] = simd.NewBitTorus([6]int{-n, n, right[0], right[1], left[0], left[1]})
 	t.even, t.first, t.last = make([]uint64, t.words), make([]uint64, t.words), make([]uint64, t.words)
-	t.valid = make([]uint64, 2*t.words)
-	for i := range t.sites {
-		set(t.valid, i)
-		set(t.valid, 64*t.words+i)
-	}
 	for r := range rows {
 		set(t.first, r*n)
 		set(t.last, r*n+n-1)
@@ -93,7 +87,6 @@ func (t *Torus) NewState() *State {
 type Scratch struct {
 	count simd.Counts
 	draw  [strip]uint64
-	own   [strip]uint64
 }
 
 // Source says which random bits a colour is redrawn from: those of
@@ -119,7 +112,7 @@ func (t *Tally) Add(u Tally) {
 func (s *State) Redraw(colour, job int, o *simd.Odds, from Source, w *Scratch) Tally {
 	lo := job * strip
 	hi := min(lo+strip, s.words)
-	s.neighbours(colour, lo, hi, w, 0)
+	s.neighbours(colour, lo, hi, w)
 	simd.HeatBits(w.draw[:hi-lo], &w.count, o, from.ARS, from.Seed, from.Chain, from.Group+groups(lo))
 	old := s.colour[colour][s.pad+lo : s.pad+hi]
 	told := s.tally(w, w.draw[:hi-lo], old, lo)
@@ -131,19 +124,18 @@ func (s *State) Redraw(colour, job int, o *simd.Odds, from Source, w *Scratch) T
 func (s *State) Count(colour, job int, w *Scratch) Tally {
 	lo := job * strip
 	hi := min(lo+strip, s.words)
-	s.neighbours(colour, lo, hi, w, 0)
+	s.neighbours(colour, lo, hi, w)
 	now := s.colour[colour][s.pad+lo : s.pad+hi]
 	return s.tally(w, now, now, lo)
 }
 
-// neighbours counts those of the words lo … hi−1 of a colour, from number at of the
-// scratch on.
-func (s *State) neighbours(colour, lo, hi int, w *Scratch, at int) {
+// neighbours counts those of the words lo … hi−1 of a colour.
+func (s *State) neighbours(colour, lo, hi int, w *Scratch) {
 	a, b := s.first[lo:hi], s.last[lo:hi]
 	if colour == 1 {
 		a, b = b, a
 	}
-	simd.TorusBits(&w.count, at, s.colour[1-colour], s.pad, 64*lo, s.near[colour], s.even[lo:hi], a, b)
+	simd.TorusBits(&w.count, s.colour[1-colour], s.pad, 64*lo, s.near[colour], s.even[lo:hi], a, b)
 }
 
 // tally counts words from number lo of a colour on.
@@ -175,16 +167,7 @@ func (s *State) tally(w *Scratch, now, old []uint64, lo int) (t Tally) {
 }
 
 // Close lets the string of a colour that has changed go on periodically.
-func (s *State) Close(colour int) {
-	v, at := s.colour[colour], 64*s.pad
-	piece := min(64, s.sites)
-	for i := 0; i < s.n+64; i += piece { // behind the last site
-		put(v, at+s.sites+i, get(v, at+i), piece)
-	}
-	for i := piece; i < s.n+64+piece; i += piece { // before the first
-		put(v, at-i, get(v, at+s.sites-i), piece)
-	}
-}
+func (s *State) Close(colour int) { goOn(s.colour[colour], 64*s.pad, s.sites, s.n+64) }
 
 // rowsOf returns the rows of a job of so many.
 func (t *Torus) rowsOf(job, jobs int) (lo, hi int) {
@@ -221,22 +204,5 @@ func (s *State) Pack(x []int32) {
 			v[at/64] = word
 		}
 		s.Close(c)
-	}
-}
-
-func set(v []uint64, i int) { v[i/64] |= 1 << (i % 64) }
-
-// get returns the 64 bits from bit i on.
-func get(v []uint64, i int) uint64 {
-	w, shift := i>>6, uint(i&63)
-	return v[w]>>shift | v[w+1]<<(64-shift)
-}
-
-// put sets n ≤ 64 bits from bit i on to the lowest ones of b.
-func put(v []uint64, i int, b uint64, n int) {
-	w, shift, mask := i>>6, uint(i&63), ^uint64(0)>>(64-n)
-	v[w] = v[w]&^(mask<<shift) | b&mask<<shift
-	if shift > 0 {
-		v[w+1] = v[w+1]&^(mask>>(64-shift)) | b&mask>>(64-shift)
 	}
 }

@@ -47,7 +47,7 @@ func (k *denseGibbs) Cost(info []sampler.Info) float64 {
 }
 
 func (k *torusGibbs) Cost(info []sampler.Info) float64 {
-	return float64(len(info)) * (wholeCost + float64(bandCost*float64(k.rows)) + float64(bitCost*float64(k.sites)))
+	return float64(len(info)) * (wholeCost + float64(bandCost*float64(k.torusChains.sites/k.cols)) + float64(bitCost*float64(k.sites)))
 }
 
 func (k *torusLangevin) Cost(info []sampler.Info) float64 {

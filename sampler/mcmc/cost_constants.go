@@ -10,8 +10,8 @@ const (
 	wholeCost    = 300  // a step of a chain, at the least
 	bandCost     = 10   // a row of a torus of bits
 	bitCost      = 0.15 // and a site of it
-	proposeCost  = 1000 // a step of a chain of bits that is proposed
-	kindCost     = 0.35 // and a site of it
+	proposeCost  = 600  // a step of a chain of bits that is proposed
+	kindCost     = 0.27 // and a site of it
 	sparseCost   = 14   // a site redrawn by a table
 	nearCost     = 1.5  // and a neighbour of it
 	denseCost    = 10   // a site redrawn by a count

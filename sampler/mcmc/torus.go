@@ -3,22 +3,16 @@ package mcmc
 import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
-	"github.com/gibbsite-go/gibbsite/internal/pool"
-	"github.com/gibbsite-go/gibbsite/internal/simd"
-	"github.com/gibbsite-go/gibbsite/internal/spins"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// torusChains holds the chains of a kernel for energy.Toroidal models: states as bits
-// in the colours of a chequerboard, beside x, which is what they are made from and
-// written to.
+// torusChains holds the chains of a kernel for energy.Toroidal models: states as bits,
+// beside x, which is what they are made from and written to.
 type torusChains struct {
 	model  energy.Model
 	sites  int
-	rows   int
-	torus  *spins.Torus
+	cols   int
 	d      [5]float64
-	states []*spins.State
 	held   []bool     // chains whose states are up to date
 	stale  []bool     // chains whose states x does not have yet
 	hidden bool       // it need not have them
@@ -27,24 +21,9 @@ type torusChains struct {
 	now    []movement // and now
 	at     cursor
 
-	burst   *pool.Burst
-	workers [][]torusWorker // one each
-	job     struct {        // what workers do
-		state, next *spins.State
-		x           []int32
-		colour      int
-		rows        int // jobs of rows
-		from        spins.Source
-	}
-	count, spread func(worker, job int)
-}
-
-// torusWorker is what one worker writes.
-type torusWorker struct {
-	scratch spins.Scratch // whole cache lines
-	told    spins.Tally
-	flips   simd.FlipTally
-	_       [256 - 23*8]byte // nothing else of its last cache line
+	// Of the kernel: what takes the state of a chain from x and counts it, and what
+	// stores it there.
+	pack, unpack func(s int, x []int32)
 }
 
 const colours = 2 // of a chequerboard
@@ -56,8 +35,7 @@ type movement struct {
 	up    [colours]int
 }
 
-// newTorusChains returns false if the model is not toroidal or its sides are not
-// even and at least 4, as two colours demand.
+// newTorusChains returns false if the model is not toroidal or a side is below 3.
 func newTorusChains(m energy.Model, chains int) (k torusChains, ok bool) {
 	t, ok := energy.As[energy.Toroidal](m)
 	if !ok {
@@ -65,50 +43,14 @@ func newTorusChains(m energy.Model, chains int) (k torusChains, ok bool) {
 	}
 	sites, _ := m.Shape()
 	cols, d, ok := t.Torus()
-	if !ok || cols%2 != 0 || cols < 4 || sites/cols%2 != 0 || sites/cols < 4 {
+	if !ok || cols < 3 || sites/cols < 3 {
 		return k, false
 	}
 	return torusChains{
-		model: m, sites: sites, rows: sites / cols, torus: spins.NewTorus(sites/cols, cols), d: d,
-		states: make([]*spins.State, chains), held: apart.Make[bool](chains), stale: apart.Make[bool](chains),
+		model: m, sites: sites, cols: cols, d: d, held: apart.Make[bool](chains), stale: apart.Make[bool](chains),
 		start: make([]float64, chains), since: make([]movement, chains), now: apart.Make[movement](chains),
 		at: newCursor(chains),
 	}, true
-}
-
-// begin makes states and jobs, for chains that stay where they are in memory.
-func (k *torusChains) begin() {
-	for s := range k.states {
-		k.states[s] = k.torus.NewState()
-	}
-	k.count = func(w, job int) {
-		t := &k.workers[w][0]
-		t.told.Add(k.job.state.Count(k.job.colour, job, &t.scratch))
-	}
-	k.spread = func(_, job int) { k.job.state.Spread(k.job.x, job, k.job.rows) }
-	k.Workers(1)
-}
-
-// Workers implements the method that [sampler.Transition] speaks of.
-func (k *torusChains) Workers(n int) {
-	n = max(1, min(n, k.torus.Jobs()))
-	k.burst = pool.NewBurst(n)
-	k.workers = make([][]torusWorker, n)
-	for w := range k.workers {
-		k.workers[w] = apart.Make[torusWorker](1)
-	}
-}
-
-// each does jobs and returns the sum of what they counted.
-func (k *torusChains) each(jobs int, do func(worker, job int)) (sum spins.Tally) {
-	for _, w := range k.workers {
-		w[0].told = spins.Tally{}
-	}
-	k.burst.Each(jobs, do)
-	for _, w := range k.workers {
-		sum.Add(w[0].told)
-	}
-	return sum
 }
 
 func (k *torusChains) Reset(x []int32) error {
@@ -136,13 +78,7 @@ func (k *torusChains) ResetUntil(stop func() bool, x []int32) (done bool, err er
 // hold takes the state of chain s from x.
 func (k *torusChains) hold(s int, x []int32) {
 	k.held[s], k.stale[s] = true, false
-	k.states[s].Pack(x[s*k.sites : (s+1)*k.sites])
-	k.job.state = k.states[s]
-	for c := range colours {
-		k.job.colour = c
-		t := k.each(k.torus.Jobs(), k.count)
-		k.now[s].bonds, k.now[s].up[c] = t.Bonds, t.Up
-	}
+	k.pack(s, x[s*k.sites:(s+1)*k.sites])
 }
 
 // Defer implements the method that [sampler.Transition] speaks of.
@@ -166,9 +102,7 @@ func (k *torusChains) shown(s int, x []int32) {
 
 func (k *torusChains) show(s int, x []int32) {
 	k.stale[s] = false
-	k.job.state, k.job.x, k.job.rows = k.states[s], x[s*k.sites:(s+1)*k.sites], k.torus.Jobs()
-	k.each(k.job.rows, k.spread)
-	k.job.x = nil
+	k.unpack(s, x[s*k.sites:(s+1)*k.sites])
 }
 
 // energy returns the running energy of a chain: d[k] = d[0] + k(d[1]−d[0]) says

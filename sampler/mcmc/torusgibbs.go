@@ -3,7 +3,9 @@ package mcmc
 import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/pool"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/spins"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -14,27 +16,91 @@ import (
 // The conditional of a site takes five values, held as multiples of 2⁻⁶⁴.
 type torusGibbs struct {
 	torusChains
-	odds   *simd.Odds
-	redraw func(worker, job int)
+	torus   *spins.Torus
+	states  []*spins.State // in the colours of the chequerboard
+	odds    *simd.Odds
+	burst   *pool.Burst
+	workers [][]torusWorker // one each
+	job     struct {        // what workers do
+		state  *spins.State
+		x      []int32
+		colour int
+		from   spins.Source
+	}
+	redraw, count, spread func(worker, job int)
 }
 
-// newTorusGibbs returns nil if the model has no states of bits.
+// torusWorker is what one worker writes.
+type torusWorker struct {
+	scratch spins.Scratch // whole cache lines
+	told    spins.Tally
+	_       [128 - 3*8]byte // nothing else of its last cache line
+}
+
+// newTorusGibbs returns nil if the model has no states of bits, or its sides are not even
+// and at least 4, as two colours demand.
 func newTorusGibbs(m energy.Model, chains int) *torusGibbs {
 	c, ok := newTorusChains(m, chains)
-	if !ok {
+	if !ok || c.cols%2 != 0 || c.sites/c.cols%2 != 0 {
 		return nil
 	}
 	p := make([]uint64, len(c.d))
 	for n, diff := range c.d {
 		p[n] = odds(diff)
 	}
-	k := apart.New(torusGibbs{torusChains: c, odds: simd.NewOdds(p)})
-	k.begin()
+	k := apart.New(torusGibbs{
+		torusChains: c, torus: spins.NewTorus(c.sites/c.cols, c.cols), states: make([]*spins.State, chains), odds: simd.NewOdds(p),
+	})
+	for s := range k.states {
+		k.states[s] = k.torus.NewState()
+	}
 	k.redraw = func(w, job int) {
 		t := &k.workers[w][0]
 		t.told.Add(k.job.state.Redraw(k.job.colour, job, k.odds, k.job.from, &t.scratch))
 	}
+	k.count = func(w, job int) {
+		t := &k.workers[w][0]
+		t.told.Add(k.job.state.Count(k.job.colour, job, &t.scratch))
+	}
+	k.spread = func(_, job int) { k.job.state.Spread(k.job.x, job, k.torus.Jobs()) }
+	k.pack = func(s int, x []int32) {
+		k.job.state = k.states[s]
+		k.job.state.Pack(x)
+		for c := range colours {
+			k.job.colour = c
+			t := k.each(k.count)
+			k.now[s].bonds, k.now[s].up[c] = t.Bonds, t.Up
+		}
+	}
+	k.unpack = func(s int, x []int32) {
+		k.job.state, k.job.x = k.states[s], x
+		k.each(k.spread)
+		k.job.x = nil
+	}
+	k.Workers(1)
 	return k
+}
+
+// Workers implements the method that [sampler.Transition] speaks of.
+func (k *torusGibbs) Workers(n int) {
+	n = max(1, min(n, k.torus.Jobs()))
+	k.burst = pool.NewBurst(n)
+	k.workers = make([][]torusWorker, n)
+	for w := range k.workers {
+		k.workers[w] = apart.Make[torusWorker](1)
+	}
+}
+
+// each does the jobs of a colour and returns the sum of what they counted.
+func (k *torusGibbs) each(do func(worker, job int)) (sum spins.Tally) {
+	for _, w := range k.workers {
+		w[0].told = spins.Tally{}
+	}
+	k.burst.Each(k.torus.Jobs(), do)
+	for _, w := range k.workers {
+		sum.Add(w[0].told)
+	}
+	return sum
 }
 
 func (k *torusGibbs) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
@@ -71,7 +137,7 @@ func (k *torusGibbs) half(s, colour int, r *sampler.Stream) (moved int) {
 	j := &k.job
 	j.state, j.colour = k.states[s], colour
 	j.from = reserve(r, k.torus.Groups())
-	t := k.each(k.torus.Jobs(), k.redraw)
+	t := k.each(k.redraw)
 	j.state.Close(colour)
 	k.now[s].bonds, k.now[s].up[colour] = t.Bonds, t.Up
 	return t.Moved

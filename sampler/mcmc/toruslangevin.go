@@ -5,6 +5,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/pool"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/spins"
 	"github.com/gibbsite-go/gibbsite/internal/tune"
@@ -20,15 +21,29 @@ import (
 type torusLangevin struct {
 	torusChains
 	flipLaw
-	alpha       float64
-	tune        *tune.Tuner      // nil: the step size is fixed
-	odds        simd.FlipOdds    // of a step
-	flip, stay  [2][5]float64    // logarithms of probabilities, by state and neighbours
-	finite      bool             // all of them are
-	next        []*spins.State   // proposals
-	forth, back []simd.FlipTally // sites as they were, and as they are proposed
-	propose     func(worker, job int)
-	reverse     func(worker, job int)
+	alpha        float64
+	tune         *tune.Tuner   // nil: the step size is fixed
+	odds         simd.FlipOdds // of a step
+	flip, stay   [2][5]float64 // logarithms of probabilities, by state and neighbours
+	finite       bool          // all of them are
+	grid         *spins.Grid
+	states, next []*spins.GridState // and proposals
+	forth, back  []simd.FlipTally   // sites as they are, and as they are proposed
+
+	burst   *pool.Burst
+	workers [][]flipWorker // one each
+	job     struct {       // what workers do
+		state, next *spins.GridState
+		x           []int32
+		from        spins.Source
+	}
+	propose, count, spread func(worker, job int)
+}
+
+// flipWorker is what one worker counts.
+type flipWorker struct {
+	forth, back simd.FlipTally
+	_           [384 - 2*20*8]byte // whole cache lines
 }
 
 // fewestSites is the number of sites of a torus from which on they are proposed as bits:
@@ -46,23 +61,43 @@ func newTorusLangevin(m energy.Model, chains int, l langevin, tuner *tune.Tuner)
 		return nil
 	}
 	k := apart.New(torusLangevin{
-		torusChains: c, flipLaw: newFlipLaw(len(c.d), l), tune: tuner, next: make([]*spins.State, chains),
+		torusChains: c, flipLaw: newFlipLaw(len(c.d), l), tune: tuner, grid: spins.NewGrid(c.sites/c.cols, c.cols),
+		states: make([]*spins.GridState, chains), next: make([]*spins.GridState, chains),
 		forth: apart.Make[simd.FlipTally](chains), back: apart.Make[simd.FlipTally](chains),
 	})
-	k.begin()
-	for s := range k.next {
-		k.next[s] = k.torus.NewState()
+	for s := range k.states {
+		k.states[s], k.next[s] = k.grid.NewState(), k.grid.NewState()
 	}
-	k.propose = func(w, job int) {
+	k.propose = func(_, job int) { k.job.state.Propose(k.job.next, job, &k.odds, k.job.from) }
+	k.count = func(w, job int) {
 		t := &k.workers[w][0]
-		k.job.state.Propose(&t.flips, k.job.next, job, &k.odds, k.job.from, &t.scratch)
+		k.job.next.Count(&t.forth, &t.back, k.job.state, job)
 	}
-	k.reverse = func(w, job int) {
-		t := &k.workers[w][0]
-		k.job.next.Flips(&t.flips, k.job.state, job, &t.scratch)
+	k.spread = func(_, job int) { k.job.state.Spread(k.job.x, job) }
+	k.pack = func(s int, x []int32) {
+		k.states[s].Pack(x)
+		k.job.state, k.job.next = k.states[s], k.states[s]
+		k.tally(s)
+		k.forth[s].Sites, k.now[s] = k.back[s].Sites, movementOf(&k.back[s])
+	}
+	k.unpack = func(s int, x []int32) {
+		k.job.state, k.job.x = k.states[s], x
+		k.each(k.spread)
+		k.job.x = nil
 	}
 	k.setStep(l.alpha)
+	k.Workers(1)
 	return k
+}
+
+// Workers implements the method that [sampler.Transition] speaks of.
+func (k *torusLangevin) Workers(n int) {
+	n = max(1, min(n, k.grid.Jobs()))
+	k.burst = pool.NewBurst(n)
+	k.workers = make([][]flipWorker, n)
+	for w := range k.workers {
+		k.workers[w] = apart.Make[flipWorker](1)
+	}
 }
 
 // setStep sets the step size from the next step on.
@@ -142,32 +177,41 @@ func (k *torusLangevin) move(stage, s int, x []int32, r *sampler.Stream) {
 	if !k.held[s] {
 		k.hold(s, x)
 	}
-	j := &k.job
-	j.state, j.next = k.states[s], k.next[s]
+	k.job.state, k.job.next = k.states[s], k.next[s]
 	switch stage {
 	case 0:
-		j.from = reserve(r, k.torus.FlipGroups())
-		k.tallies(&k.forth[s], k.propose)
+		k.job.from = reserve(r, k.grid.Groups())
+		k.each(k.propose)
 	case 1:
-		for c := range colours {
-			j.next.Close(c)
-		}
-		k.tallies(&k.back[s], k.reverse)
+		k.job.next.Close()
+		k.tally(s)
 	case 2:
 		k.judge(s, x, r)
 	}
 }
 
-// tallies does the jobs of a state and stores the sum of what they counted.
-func (k *torusLangevin) tallies(sum *simd.FlipTally, do func(worker, job int)) {
+// each does the jobs of a state.
+func (k *torusLangevin) each(do func(worker, job int)) {
+	if n := k.grid.Jobs(); n > 1 {
+		k.burst.Each(n, do)
+	} else {
+		do(0, 0)
+	}
+}
+
+// tally counts the proposal of chain s, and what flips on the way to it and back. The
+// sites of its state are counted already.
+func (k *torusLangevin) tally(s int) {
 	for _, w := range k.workers {
-		w[0].flips = simd.FlipTally{}
+		w[0].forth.Flips, w[0].back = [2][5]int{}, simd.FlipTally{}
 	}
-	k.burst.Each(k.torus.FlipJobs(), do)
-	*sum = k.workers[0][0].flips
+	k.each(k.count)
+	first := &k.workers[0][0]
 	for _, w := range k.workers[1:] {
-		sum.Add(&w[0].flips)
+		first.forth.Add(&w[0].forth)
+		first.back.Add(&w[0].back)
 	}
+	k.forth[s].Flips, k.back[s] = first.forth.Flips, first.back
 }
 
 // judge accepts the proposal of chain s or not.
@@ -190,6 +234,7 @@ func (k *torusLangevin) judge(s int, x []int32, r *sampler.Stream) {
 	if r.Float64() < a && moved > 0 {
 		k.states[s], k.next[s] = k.next[s], k.states[s]
 		k.now[s] = next
+		forth.Sites = back.Sites
 		told.Moved, told.Energy = moved, changed
 		k.stale[s] = true
 	}
@@ -216,8 +261,9 @@ func (k *torusLangevin) Adapt(info []sampler.Info, step, of int) {
 }
 
 // torusFormat begins what AppendBinary writes: that of dmala, which had these models,
-// begins with an energy.
-const torusFormat = 0x6b696e64
+// begins with an energy, and another number began that of kernels whose sites had other
+// random bits.
+const torusFormat = 0x67726964
 
 func (k *torusLangevin) AppendBinary(b []byte) ([]byte, error) {
 	b = k.appendEnergies(wire.AppendInts(b, torusFormat))

@@ -55,13 +55,10 @@ func both(t testing.TB, method sampler.Method, m energy.Model, chains int) (*tor
 // between returns what a kernel counts of a move from the state it holds to y: sites,
 // and the energy of y.
 func (k *torusLangevin) between(y []int32) (forth, back simd.FlipTally, e float64) {
-	w := &k.workers[0][0].scratch
-	s, next := k.states[0], k.next[0]
-	next.Pack(y)
-	for j := range k.torus.FlipJobs() {
-		s.Flips(&forth, next, j, w)
-		next.Flips(&back, s, j, w)
-	}
+	k.next[0].Pack(y)
+	k.job.state, k.job.next = k.states[0], k.next[0]
+	k.tally(0)
+	forth, back = k.forth[0], k.back[0]
 	m := movementOf(&back)
 	return forth, back, k.energyAt(0, &m)
 }
@@ -71,7 +68,7 @@ func (k *torusLangevin) between(y []int32) (forth, back simd.FlipTally, e float6
 func TestTorusLangevinIsTheProposal(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 1))
 	for name, method := range ways() {
-		for _, shape := range [][2]int{{4, 4}, {6, 10}, {40, 28}} {
+		for _, shape := range [][2]int{{4, 4}, {5, 3}, {6, 10}, {40, 28}, {33, 35}} {
 			m := chequered(t, shape[0], shape[1])
 			sites := shape[0] * shape[1]
 			bits, numbers := both(t, method, m, 1)
@@ -178,7 +175,8 @@ func TestTorusLangevinIsUsedWhereItApplies(t *testing.T) {
 		{scaled, DMALA{Balance: Max, Exact: true}, true},
 		{scaled, DLMC{}, true},
 		{chequered(t, 6, 10), DMALA{}, false}, // too small
-		{chequered(t, 8, 9), DMALA{}, false},
+		{chequered(t, 8, 9), DMALA{}, true},
+		{chequered(t, 27, 3), DLMC{}, true},
 		{chequered(t, 2, 40), DLMC{}, false},
 		{chequered(t, 8, 8), DULA{}, false},
 		{chequered(t, 8, 8), Cyclical{}, false},

@@ -21,7 +21,7 @@ func bits(b *builder) {
 	}
 	flips := func(name, keys string, source func(*kernel) source) {
 		b.each("flipBits"+name,
-			"func(dst, own *uint64, count *[3][512]uint64, digits *[64][16]uint64, keys *"+keys+", counter, stream uint64, regs int)",
+			"func(dst, own, near *uint64, digits *[64][16]uint64, keys *"+keys+", counter, stream uint64, regs int)",
 			fmt.Sprintf("is refFlipBits%s on regs ≥ 1 times 512 sites; counter is 16 times the group.", name),
 			func(k *kernel) {
 				own := k.param("own")
@@ -68,7 +68,13 @@ func heatBits(k *kernel, terms int, s source, own *reg.GPVirtual) {
 	if own != nil {
 		h.stride = 128
 	}
-	dst, count, regs := k.param("dst"), k.param("count"), k.param("regs")
+	dst, regs := k.param("dst"), k.param("regs")
+	var count reg.GPVirtual // of three planes or, with own, of planes register by register
+	if own == nil {
+		count = k.param("count")
+	} else {
+		count = k.param("near")
+	}
 	i, end := k.GP64(), k.GP64()
 	k.XORQ(i, i)
 	k.MOVQ(regs, end)
@@ -79,12 +85,19 @@ func heatBits(k *kernel, terms int, s source, own *reg.GPVirtual) {
 		at := func(p reg.Register, disp int) operand.Mem {
 			return operand.Mem{Base: p, Index: i, Scale: 1, Disp: disp + 32*pass}
 		}
+		from := [3]operand.Mem{at(count, 0), at(count, plane), at(count, 2*plane)}
 		if own != nil {
 			h.own = []operand.Op{at(*own, 0)}
+			for p := range from {
+				from[p] = operand.Mem{Base: count, Disp: 64*p + 32*pass}
+			}
 		}
-		h.half(at(dst, 0), [3]operand.Mem{at(count, 0), at(count, plane), at(count, 2*plane)})
+		h.half(at(dst, 0), from)
 	}
 	s.next()
+	if own != nil {
+		k.ADDQ(imm(3*64), count)
+	}
 	k.ADDQ(imm(64), i)
 	k.CMPQ(i, end)
 	k.JL(operand.LabelRef("register"))
@@ -153,6 +166,9 @@ func (h *heat) half(dst operand.Mem, count [3]operand.Mem) {
 	k.DECQ(left)
 	k.JNZ(operand.LabelRef(more))
 	k.Label(done)
+	if h.own != nil {
+		k.differ(h.own[0], res, res)
+	}
 	k.VMOVUPS(res, dst)
 }
 

@@ -8,7 +8,7 @@ import (
 // flipTally writes what counts the sites that flip.
 func flipTally(b *builder) {
 	for _, w := range []int{8, 16} {
-		b.one(w, "tallyFlips", "func(own, flip, valid *uint64, count *[3][512]uint64, regs int, sums *[5][2]uint64)",
+		b.one(w, "tallyFlips", "func(from, to, before, after, valid *uint64, regs int, sums *[2][5][2]uint64)",
 			"stores parts of the sums of refTallyFlips on regs ≥ 1 times 512 sites, 16 bits each; AVX-512 needs VPOPCNTDQ.", tallyFlips)
 	}
 }
@@ -16,38 +16,54 @@ func flipTally(b *builder) {
 // sets are the sites of a term that are counted: all, in state 1, flipping, both.
 const sets = 4
 
-// tallyFlips adds up the bits of the products of terms and sets.
+// tallyFlips adds up the bits of the products of terms and sets, in a loop for each
+// direction, as the sums of both do not fit into the registers.
 func tallyFlips(k *kernel) {
-	own, flip, valid, count := k.param("own"), k.param("flip"), k.param("valid"), k.param("count")
+	from, to, valid := k.param("from"), k.param("to"), k.param("valid")
+	before, after := k.param("before"), k.param("after")
 	regs, sums := k.param("regs"), k.param("sums")
+	k.SHLQ(operand.U8(6), regs)
 	t := newFlipCounter(k)
+	t.way(from, to, valid, before, regs, sums, "forth", 2)
+	k.ADDQ(imm(5*16), sums)
+	t.way(to, from, valid, after, regs, sums, "back", 0)
+}
+
+// way stores the sums of one direction: of the sites x that become y, without the first
+// sets.
+func (t *flipCounter) way(x, y, valid, near, bytes, sums reg.GPVirtual, label string, first int) {
+	k := t.kernel
+	t.begin(first)
 	i := k.GP64()
 	k.XORQ(i, i)
-	k.SHLQ(operand.U8(6), regs)
-	k.Label("loop")
-	at := func(p reg.Register, disp int) operand.Mem {
-		return operand.Mem{Base: p, Index: i, Scale: 1, Disp: disp}
-	}
-	all, x, f, both := k.vec(), k.vec(), k.vec(), k.vec()
-	k.VMOVUPS(at(valid, 0), all)
-	k.meet(at(own, 0), all, x)
-	k.meet(at(flip, 0), all, f)
-	k.meet(x, f, both)
-	set := [sets]reg.VecVirtual{all, x, f, both}
-	for j := range t.sum {
-		var term reg.VecVirtual
-		if j > 0 {
-			term = k.vec()
-			k.VMOVUPS(at(count, [5]int{0, 0, plane, 0, 2 * plane}[j]), term)
-			if j == 3 {
-				k.meet(at(count, plane), term, term)
+	k.Label(label)
+	for half := 0; half < 64; half += 4 * k.w {
+		at := func(p reg.Register) operand.Mem { return operand.Mem{Base: p, Index: i, Scale: 1, Disp: half} }
+		digit := func(p int) operand.Mem { return operand.Mem{Base: near, Disp: 64*p + half} }
+		all, on, flip, both := k.vec(), k.vec(), k.vec(), k.vec()
+		k.VMOVUPS(at(valid), all)
+		k.VMOVUPS(at(x), on)
+		k.differ(at(y), on, flip)
+		k.meet(all, on, on)
+		k.meet(all, flip, flip)
+		k.meet(on, flip, both)
+		set := [sets]reg.VecVirtual{all, on, flip, both}
+		for j := range t.sum {
+			var term reg.VecVirtual
+			if j > 0 {
+				term = k.vec()
+				k.VMOVUPS(digit([5]int{0, 0, 1, 0, 2}[j]), term)
+				if j == 3 {
+					k.meet(digit(1), term, term)
+				}
 			}
+			t.count(j, term, set)
 		}
-		t.count(j, term, set)
 	}
-	k.ADDQ(imm(4*k.w), i)
-	k.CMPQ(i, regs)
-	k.JL(operand.LabelRef("loop"))
+	k.ADDQ(imm(64*3), near)
+	k.ADDQ(imm(64), i)
+	k.CMPQ(i, bytes)
+	k.JL(operand.LabelRef(label))
 	for j := range t.sum {
 		v := t.packed(j)
 		if k.wide() {
@@ -57,9 +73,18 @@ func tallyFlips(k *kernel) {
 			v = high
 		}
 		high := k.XMM()
-		k.VEXTRACTI128(operand.U8(1), v.AsY(), high)
+		k.upper(v.AsY(), high)
 		k.VPADDQ(v.AsX(), high, high)
-		k.VMOVDQU(high, operand.Mem{Base: sums, Disp: 16 * j})
+		k.VMOVUPS(high, operand.Mem{Base: sums, Disp: 16 * j})
+	}
+}
+
+// differ stores the bits that are set in one of both.
+func (k *kernel) differ(a operand.Op, b, c reg.VecVirtual) {
+	if k.wide() {
+		k.VPXORQ(a, b, c)
+	} else {
+		k.VPXOR(a, b, c)
 	}
 }
 
@@ -76,6 +101,7 @@ func (k *kernel) meet(a operand.Op, b, c reg.VecVirtual) {
 // none to spare and adds up the sums of a term in parts of 16 bits.
 type flipCounter struct {
 	*kernel
+	first                int // of the sets that are counted
 	sum                  [5][]reg.VecVirtual
 	low, nibble, nothing reg.VecVirtual // of AVX2: masks, bits of four bits, zero
 }
@@ -88,9 +114,7 @@ func newFlipCounter(k *kernel) *flipCounter {
 			n = sets
 		}
 		for range n {
-			r := k.vec()
-			k.clear(r)
-			t.sum[j] = append(t.sum[j], r)
+			t.sum[j] = append(t.sum[j], k.vec())
 		}
 	}
 	if !k.wide() {
@@ -102,10 +126,22 @@ func newFlipCounter(k *kernel) *flipCounter {
 	return t
 }
 
+// begin sets sums to 0, of the sets from the first on.
+func (t *flipCounter) begin(first int) {
+	t.first = first
+	for _, sums := range t.sum {
+		for s, r := range sums {
+			if s >= first || !t.wide() {
+				t.clear(r)
+			}
+		}
+	}
+}
+
 // count adds the products of a term, if it is not 1, and the sets.
 func (t *flipCounter) count(j int, term reg.VecVirtual, set [sets]reg.VecVirtual) {
-	for s, v := range set {
-		x := t.vec()
+	for s := t.first; s < sets; s++ {
+		x, v := t.vec(), set[s]
 		if term == nil {
 			t.vmov(v, x)
 		} else {
@@ -113,7 +149,8 @@ func (t *flipCounter) count(j int, term reg.VecVirtual, set [sets]reg.VecVirtual
 		}
 		if t.wide() {
 			t.VPOPCNTQ(x, x)
-			t.VPADDQ(x, t.sum[j][s], t.sum[j][s])
+			sum := t.sum[j][s]
+			t.VPADDQ(x, sum, sum)
 			continue
 		}
 		n := t.byteBits(x, t.low, t.nibble)
@@ -127,9 +164,19 @@ func (t *flipCounter) count(j int, term reg.VecVirtual, set [sets]reg.VecVirtual
 
 // packed returns the sums of a term, 16 bits each.
 func (t *flipCounter) packed(j int) reg.VecVirtual {
-	r := t.sum[j][0]
-	for s, v := range t.sum[j][1:] {
-		t.VPSLLQ(operand.U8(16*(s+1)), v, v)
+	if !t.wide() {
+		return t.sum[j][0]
+	}
+	var r reg.VecVirtual
+	for s := t.first; s < sets; s++ {
+		v := t.sum[j][s]
+		if s > 0 {
+			t.VPSLLQ(operand.U8(16*s), v, v)
+		}
+		if r == nil {
+			r = v
+			continue
+		}
 		t.VPADDQ(v, r, r)
 	}
 	return r

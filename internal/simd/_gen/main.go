@@ -50,6 +50,7 @@ var topics = []struct {
 	{"visits", visits},
 	{"bittally", bitTally},
 	{"fliptally", flipTally},
+	{"gridbits", gridBits},
 	{"fold", fold},
 	{"squares", squares},
 	{"polar", polar},
@@ -73,7 +74,7 @@ func generate(dir string) error {
 			return err
 		}
 		if err := pass.Compile.Execute(file); err != nil {
-			return err
+			return fmt.Errorf("%s: %w", t.name, err)
 		}
 		if err := check(file); err != nil {
 			return err

@@ -5,59 +5,62 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// torusBits adds four bits a site: two of other rows, one of the same place, and
-// the one beside it, which is another one at the ends of a row.
-func torusBits(k *kernel) {
-	count, own, near := k.param("count"), k.param("own"), k.param("near")
-	rows, a, b, regs := k.param("rows"), k.param("a"), k.param("b"), k.param("regs")
-	var from [6]reg.GPVirtual
-	var right, left [6]reg.VecVirtual
-	for j := range from {
-		from[j] = k.GP64()
-		k.MOVQ(operand.Mem{Base: near, Disp: 32 * j}, from[j])
-		k.ADDQ(own, from[j])
+// fetcher shifts strings so that the neighbours at six places come to lie on the sites.
+type fetcher struct {
+	*kernel
+	places      reg.GPVirtual
+	from        [6]reg.GPVirtual
+	right, left [6]reg.VecVirtual // AVX2 has no registers for them
+}
+
+// fetcher takes the string and the bytes to the words of the places, their shifts to the
+// right and those of the next words to the left.
+func (k *kernel) fetcher(own, places reg.GPVirtual) *fetcher {
+	f := &fetcher{kernel: k, places: places}
+	for j := range f.from {
+		f.from[j] = k.GP64()
+		k.MOVQ(operand.Mem{Base: places, Disp: 32 * j}, f.from[j])
+		k.ADDQ(own, f.from[j])
 		if k.wide() {
-			right[j], left[j] = k.ZMM(), k.ZMM()
-			k.VPBROADCASTQ(operand.Mem{Base: near, Disp: 32*j + 8}, right[j])
-			k.VPBROADCASTQ(operand.Mem{Base: near, Disp: 32*j + 16}, left[j])
+			f.right[j], f.left[j] = k.ZMM(), k.ZMM()
+			k.VPBROADCASTQ(operand.Mem{Base: places, Disp: 32*j + 8}, f.right[j])
+			k.VPBROADCASTQ(operand.Mem{Base: places, Disp: 32*j + 16}, f.left[j])
 		}
 	}
-	i := k.GP64()
-	k.XORQ(i, i)
-	k.SHLQ(operand.U8(6), regs)
-	k.Label("loop")
-	at := func(p reg.Register, disp int) operand.Mem {
-		return operand.Mem{Base: p, Index: i, Scale: 1, Disp: disp}
+	return f
+}
+
+// fetch returns the neighbours of the sites at a place of the string.
+func (f *fetcher) fetch(j int, at func(p reg.Register) operand.Mem) reg.VecVirtual {
+	lo, hi := f.vec(), f.vec()
+	f.VMOVUPS(at(f.from[j]), lo)
+	f.VMOVUPS(at(f.from[j]).Offset(8), hi)
+	if f.wide() {
+		f.VPSRLVQ(f.right[j], lo, lo)
+		f.VPSLLVQ(f.left[j], hi, hi)
+		f.VPORQ(hi, lo, lo)
+	} else {
+		f.VPSRLQ(operand.Mem{Base: f.places, Disp: 32*j + 8}, lo, lo)
+		f.VPSLLQ(operand.Mem{Base: f.places, Disp: 32*j + 16}, hi, hi)
+		f.VPOR(hi, lo, lo)
 	}
-	fetch := func(j int) reg.VecVirtual {
-		lo, hi := k.vec(), k.vec()
-		k.VMOVUPS(at(from[j], 0), lo)
-		k.VMOVUPS(at(from[j], 8), hi)
-		if k.wide() {
-			k.VPSRLVQ(right[j], lo, lo)
-			k.VPSLLVQ(left[j], hi, hi)
-			k.VPORQ(hi, lo, lo)
-		} else {
-			k.VPSRLQ(operand.Mem{Base: near, Disp: 32*j + 8}, lo, lo)
-			k.VPSLLQ(operand.Mem{Base: near, Disp: 32*j + 16}, hi, hi)
-			k.VPOR(hi, lo, lo)
-		}
-		return lo
-	}
-	// choose returns x where the mask is set, else y, which it overwrites.
-	choose := func(m operand.Mem, x, y reg.VecVirtual) reg.VecVirtual {
-		if k.wide() {
-			k.VPTERNLOGQ(operand.U8(0xD8), m, x, y) // the mask is the last operand
-			return y
-		}
-		k.VPXOR(y, x, x)
-		k.VPAND(m, x, x)
-		k.VPXOR(x, y, y)
+	return lo
+}
+
+// choose returns x where the mask is set, else y, which it overwrites.
+func (k *kernel) choose(m operand.Mem, x, y reg.VecVirtual) reg.VecVirtual {
+	if k.wide() {
+		k.VPTERNLOGQ(operand.U8(0xD8), m, x, y) // the mask is the last operand
 		return y
 	}
-	side := choose(at(rows, 0), choose(at(a, 0), fetch(2), fetch(3)), choose(at(b, 0), fetch(4), fetch(5)))
-	x, y, z := fetch(0), fetch(1), k.vec()
-	k.VMOVUPS(at(own, 0), z)
+	k.VPXOR(y, x, x)
+	k.VPAND(m, x, x)
+	k.VPXOR(x, y, y)
+	return y
+}
+
+// addFour returns the digits of the sums of four bits.
+func (k *kernel) addFour(x, y, z, side reg.VecVirtual) [3]reg.VecVirtual {
 	if k.wide() {
 		odd, most, c1, c2 := k.vec(), k.vec(), k.vec(), k.vec()
 		k.vmov(x, odd)
@@ -68,23 +71,37 @@ func torusBits(k *kernel) {
 		k.VPXORQ(side, odd, odd)
 		k.VPANDQ(most, c1, c2)
 		k.VPXORQ(most, c1, c1)
-		k.VMOVUPS(odd, at(count, 0))
-		k.VMOVUPS(c1, at(count, plane))
-		k.VMOVUPS(c2, at(count, 2*plane))
-	} else {
-		t, odd, most := k.vec(), k.vec(), k.vec()
-		k.VPXOR(y, x, t)
-		k.VPAND(y, x, most)
-		k.VPXOR(z, t, odd)
-		k.VPAND(z, t, t)
-		k.VPOR(t, most, most)
-		k.VPAND(side, odd, t)
-		k.VPXOR(side, odd, odd)
-		k.VMOVUPS(odd, at(count, 0))
-		k.VPXOR(most, t, odd)
-		k.VPAND(most, t, t)
-		k.VMOVUPS(odd, at(count, plane))
-		k.VMOVUPS(t, at(count, 2*plane))
+		return [3]reg.VecVirtual{odd, c1, c2}
+	}
+	t, odd, most, c1 := k.vec(), k.vec(), k.vec(), k.vec()
+	k.VPXOR(y, x, t)
+	k.VPAND(y, x, most)
+	k.VPXOR(z, t, odd)
+	k.VPAND(z, t, t)
+	k.VPOR(t, most, most)
+	k.VPAND(side, odd, t)
+	k.VPXOR(side, odd, odd)
+	k.VPXOR(most, t, c1)
+	k.VPAND(most, t, t)
+	return [3]reg.VecVirtual{odd, c1, t}
+}
+
+// torusBits adds four bits a site: two of other rows, one of the same place, and
+// the one beside it, which is another one at the ends of a row.
+func torusBits(k *kernel) {
+	count, own := k.param("count"), k.param("own")
+	f := k.fetcher(own, k.param("near"))
+	rows, a, b, regs := k.param("rows"), k.param("a"), k.param("b"), k.param("regs")
+	i := k.GP64()
+	k.XORQ(i, i)
+	k.SHLQ(operand.U8(6), regs)
+	k.Label("loop")
+	at := func(p reg.Register) operand.Mem { return operand.Mem{Base: p, Index: i, Scale: 1} }
+	side := k.choose(at(rows), k.choose(at(a), f.fetch(2, at), f.fetch(3, at)), k.choose(at(b), f.fetch(4, at), f.fetch(5, at)))
+	x, y, z := f.fetch(0, at), f.fetch(1, at), k.vec()
+	k.VMOVUPS(at(own), z)
+	for p, v := range k.addFour(x, y, z, side) {
+		k.VMOVUPS(v, at(count).Offset(plane*p))
 	}
 	k.ADDQ(imm(4*k.w), i)
 	k.CMPQ(i, regs)
