@@ -30,6 +30,7 @@ type Torus struct {
 	near        [2]*simd.BitTorus // of a colour that is redrawn
 	even        []uint64          // sites in even rows
 	first, last []uint64          // of their row
+	valid       []uint64          // sites of a colour
 }
 
 // strip is the number of words of a string that one job redraws.
@@ -47,6 +48,10 @@ func NewTorus(rows, cols int) *Torus {
 	t.near[0] = simd.NewBitTorus([6]int{-n, n, left[0], left[1], right[0], right[1]})
 	t.near[1] = simd.NewBitTorus([6]int{-n, n, right[0], right[1], left[0], left[1]})
 	t.even, t.first, t.last = make([]uint64, t.words), make([]uint64, t.words), make([]uint64, t.words)
+	t.valid = make([]uint64, t.words)
+	for i := range t.sites {
+		set(t.valid, i)
+	}
 	for r := range rows {
 		set(t.first, r*n)
 		set(t.last, r*n+n-1)

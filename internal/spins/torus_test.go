@@ -79,6 +79,59 @@ func TestTorusRedraws(t *testing.T) {
 	}
 }
 
+// Flips are those of a loop over the sites, and so is what is counted of them.
+func TestTorusFlips(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 3))
+	for _, shape := range shapes[:6] {
+		rows, cols := shape[0], shape[1]
+		torus := NewTorus(rows, cols)
+		x := lattice(r, rows*cols)
+		s, w := torus.NewState(), new(FlipScratch)
+		s.Pack(x)
+		for sweep := range 2 {
+			for c := range 2 {
+				var p [2][5]uint64
+				for v := range p {
+					for k := range p[v] {
+						p[v][k] = r.Uint64() >> r.IntN(5)
+					}
+				}
+				var o simd.FlipOdds
+				o.Set(&p)
+				from := Source{sweep == 1, 1, 2, uint64(1+2*sweep+c) * torus.Groups()}
+				var want, got simd.FlipTally
+				told, counted := Tally{}, Tally{}
+				old := slices.Clone(x)
+				for i, v := range old {
+					a, b := i/cols, i%cols
+					if (a+b)%2 != c {
+						continue
+					}
+					k := old[(a+1)%rows*cols+b] + old[(a+rows-1)%rows*cols+b] + old[a*cols+(b+1)%cols] + old[a*cols+(b+cols-1)%cols]
+					at := a*cols/2 + b/2
+					want.Sites[v][k]++
+					if number(from, at/32, at%32) < p[v][k] {
+						want.Flips[v][k]++
+						told.Moved++
+						x[i] = 1 - v
+					}
+					told.Up += int(x[i])
+					told.Bonds += int(x[i] * k)
+				}
+				for j := range torus.Jobs() {
+					counted.Add(s.Flip(&got, c, j, &o, from, w))
+				}
+				s.Close(c)
+				require.Equal(t, want, got, "%v", shape)
+				require.Equal(t, told, counted, "%v", shape)
+				y := make([]int32, len(x))
+				s.Spread(y, 0, 1)
+				require.Equal(t, x, y, "%v", shape)
+			}
+		}
+	}
+}
+
 // TestTorusCounts holds states of every shape to counts of their sites, and what
 // Close does to what Pack does.
 func TestTorusCounts(t *testing.T) {

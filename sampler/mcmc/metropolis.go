@@ -26,7 +26,9 @@ type Metropolis struct {
 	// propose a change of every site once a step; the step then leaves π invariant
 	// and is not reversible. On energy.Matching models of two levels (Ising) they
 	// look acceptance probabilities, rounded to multiples of 2⁻⁶⁴, up by an integer
-	// count of neighbours, and are many times faster.
+	// count of neighbours, and are many times faster. On an energy.Toroidal model with even
+	// sides Chromatic holds a site as a bit, proposes hundreds of changes at once, a
+	// hundred times faster, and uses several cores if there are fewer chains than those.
 	//
 	// In a fixed order a change that costs nothing is always made, and a target on
 	// which most do, such as one without couplings, is not explored: its chains go
@@ -58,6 +60,11 @@ func (m Metropolis) Kernel(ctx context.Context, model energy.Model, chains int) 
 		}
 		if sweep, err = order("Metropolis", m.Scan, model); err != nil {
 			return nil, err
+		}
+		if m.Scan == Chromatic {
+			if k := newTorusMetropolis(model, chains); k != nil {
+				return k, nil
+			}
 		}
 		if k := newDenseGibbs(model, chains, sweep); k != nil {
 			k.metropolise()

@@ -28,13 +28,29 @@ type torusGibbs struct {
 		from   spins.Source
 	}
 	redraw, count, spread func(worker, job int)
+	proposal              *torusProposal // of Metropolis
 }
 
 // torusWorker is what one worker writes.
 type torusWorker struct {
 	scratch spins.Scratch // whole cache lines
 	told    spins.Tally
-	_       [128 - 3*8]byte // nothing else of its last cache line
+	flip    *torusFlips
+	_       [128 - 4*8]byte // nothing else of its last cache line
+}
+
+// torusProposal are the probabilities with which Metropolis accepts that a site flips, by its
+// state and the number of its neighbours in state 1.
+type torusProposal struct {
+	accept [2][5]float64
+	p      [2][5]uint64 // 2⁶⁴ times them
+	odds   simd.FlipOdds
+}
+
+// torusFlips is what a worker of Metropolis writes besides.
+type torusFlips struct {
+	scratch spins.FlipScratch
+	tally   simd.FlipTally
 }
 
 // newTorusGibbs returns nil if the model has no states of bits, or its sides are not even
@@ -88,6 +104,9 @@ func (k *torusGibbs) Workers(n int) {
 	k.workers = make([][]torusWorker, n)
 	for w := range k.workers {
 		k.workers[w] = apart.Make[torusWorker](1)
+		if k.proposal != nil {
+			k.workers[w][0].flip = apart.New(torusFlips{})
+		}
 	}
 }
 
@@ -126,7 +145,12 @@ func (k *torusGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32,
 			k.at.done(k.sites / 2)
 		}
 		k.shown(s, x)
-		told.Energy, told.Accept = k.energy(s), 1
+		told.Energy = k.energy(s)
+		if k.proposal == nil {
+			told.Accept = 1
+		} else {
+			told.Accept /= float64(k.sites)
+		}
 	}
 	k.at.finish(info)
 	return true
@@ -140,7 +164,26 @@ func (k *torusGibbs) half(s, colour int, r *sampler.Stream) (moved int) {
 	t := k.each(k.redraw)
 	j.state.Close(colour)
 	k.now[s].bonds, k.now[s].up[colour] = t.Bonds, t.Up
+	if k.proposal != nil {
+		k.at.told[s].Accept += k.accepted()
+	}
 	return t.Moved
+}
+
+// accepted returns the sum of the acceptance probabilities of a colour that Metropolis has
+// redrawn.
+func (k *torusGibbs) accepted() (sum float64) {
+	var all simd.FlipTally
+	for _, w := range k.workers {
+		all.Add(&w[0].flip.tally)
+		w[0].flip.tally = simd.FlipTally{}
+	}
+	for x := range all.Sites {
+		for n, sites := range all.Sites[x] {
+			sum += float64(float64(sites) * k.proposal.accept[x][n])
+		}
+	}
+	return sum
 }
 
 func (k *torusGibbs) AppendBinary(b []byte) ([]byte, error) {

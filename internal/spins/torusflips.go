@@ -1,0 +1,40 @@
+package spins
+
+import "github.com/gibbsite-go/gibbsite/internal/simd"
+
+// FlipScratch is what a worker needs to flip sites.
+type FlipScratch struct {
+	Scratch
+	near [3 * strip]uint64
+}
+
+// Flip draws which sites of a strip of a colour flip, given the other colour, all at once,
+// and adds them to t as they were, by their states and neighbours. It counts them as they
+// are then. When all strips are done, Close must follow.
+func (s *State) Flip(t *simd.FlipTally, colour, job int, o *simd.FlipOdds, from Source, w *FlipScratch) (told Tally) {
+	lo := job * strip
+	hi := min(lo+strip, s.words)
+	s.neighbours(colour, lo, hi, &w.Scratch)
+	near, n := w.near[:3*(hi-lo)], simd.BitSites/64
+	for at := 0; at < hi-lo; at += n {
+		for d := range w.count {
+			copy(near[3*at+d*n:][:n], w.count[d][at:])
+		}
+	}
+	own, now := s.colour[colour][s.pad+lo:s.pad+hi], w.draw[:hi-lo]
+	simd.FlipBits(now, own, near, o, from.ARS, from.Seed, from.Chain, from.Group+groups(lo))
+	var forth, after simd.FlipTally
+	simd.TallyFlips(&forth, &after, own, now, near, near, s.valid[lo:hi])
+	for x := range after.Sites {
+		for k, sites := range after.Sites[x] {
+			flips := forth.Flips[x][k]
+			t.Sites[x][k] += sites + flips - forth.Flips[1-x][k]
+			t.Flips[x][k] += flips
+			told.Moved += flips
+			told.Up += x * sites
+			told.Bonds += x * k * sites
+		}
+	}
+	copy(own, now)
+	return told
+}
