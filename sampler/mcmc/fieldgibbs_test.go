@@ -153,11 +153,11 @@ func TestFieldGibbsRuns(t *testing.T) {
 func TestPiecesAreShared(t *testing.T) {
 	one := func(*rand.Rand) float64 { return 1 }
 	for name, m := range map[string]energy.Model{
-		"glass":  scattered(40000, 6, normal),
-		"signs":  scattered(30000, 5, func(r *rand.Rand) float64 { return float64(2*r.IntN(2) - 1) }),
-		"even":   scattered(40000, 6, one),
-		"potts":  exact.Must(model.NewPotts(model.Lattice{150, 151}, 3, 0.9, []float64{0, 0.1, 0})),
-		"levels": exact.Must(model.NewPotts(model.Lattice{90, 91}, 70, 0.9, nil)),
+		"glass":  scattered(14000, 6, normal),
+		"signs":  scattered(14000, 5, func(r *rand.Rand) float64 { return float64(2*r.IntN(2) - 1) }),
+		"even":   scattered(14000, 6, one),
+		"potts":  exact.Must(model.NewPotts(model.Lattice{90, 91}, 3, 0.9, []float64{0, 0.1, 0})),
+		"levels": exact.Must(model.NewPotts(model.Lattice{70, 72}, 70, 0.9, nil)),
 	} {
 		sites, levels := m.Shape()
 		const chains = 2

@@ -36,6 +36,7 @@ func proposing(t *testing.T, m energy.Model, chains int) *torusGibbs {
 // decide, which are those of the model's differences; a twin that mistakes the state of a
 // site does not.
 func TestTorusMetropolisIsExact(t *testing.T) {
+	exact.SkipUnderRace(t)
 	smallTori(t)
 	for _, m := range []energy.Model{
 		exact.Must(model.NewIsing(model.Lattice{4, 4}, 0.3, 0.1)),
@@ -91,6 +92,7 @@ func TestTorusMetropolisIsExact(t *testing.T) {
 // The numbers of ones in the last states of many chains have the law that all states of the
 // model give.
 func TestTorusMetropolisLaw(t *testing.T) {
+	exact.SkipUnderRace(t)
 	smallTori(t)
 	m := exact.Must(model.NewIsing(model.Lattice{4, 4}, 0.2, 0.1))
 	p, _ := exact.Law(m)
