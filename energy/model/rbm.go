@@ -26,8 +26,9 @@ import (
 // 2^(e−29) are multiples already. All sums for a and b_vᵀv are then exact in
 // float64, in any order: they are functions of the state alone, however it was
 // reached, and the same on every machine, and so are energies, which round a to
-// float32 and are float64 from there. Fields add the products of Wᵀσ(a), and
-// VisibleField those of Wᵀh, in float32: they are reproducible for each
+// float32 and are float64 from there. VisibleField adds the weights of four hidden
+// units at a time to b_v in float32, in one order: the same bits on every machine too.
+// Fields add the products of Wᵀσ(a) in float32: they are reproducible for each
 // instruction set. Conditional is the difference of two energies. An RBM is
 // immutable and safe for concurrent use; its methods allocate nothing in steady
 // state.
@@ -77,7 +78,7 @@ func NewRBM(w, bh, bv []float32) (*RBM, error) {
 		if sum > maxActivation {
 			return nil, fmt.Errorf("model: NewRBM: the weights of hidden unit %d add up to %v, want ≤ %v", j, sum, maxActivation)
 		}
-		m.panels.origin[j] = float64(m.bias.hidden[j])
+		m.panels.origin[j] = float64(m.bias.hidden[j]) + 0 // +0 for −0, as sums are
 		m.panels.fill(j, row)
 	}
 	for i, sum := range down {
@@ -265,19 +266,11 @@ func (m *RBM) evaluate(e []float64, h, f []float32, next []float64, y []int32, c
 
 // project stores b_v + Wᵀh in the rows of f.
 func (m *RBM) project(f []float32, h []int32) {
-	visible, hidden := len(m.bias.visible), len(m.bias.hidden)
-	buf := scratch.Float32s.Get(tile * hidden)
-	defer scratch.Float32s.Put(buf)
+	r := lent.Get().(*selection)
+	defer lent.Put(r)
 	spread(f, m.bias.visible)
-	for ; len(h) > 0; h = h[min(len(h), tile*hidden):] {
-		v := (*buf)[:min(len(h), tile*hidden)]
-		for i := range v {
-			v[i] = float32(h[i])
-		}
-		n := len(v) / hidden
-		m.packed.Gemm(f[:n*visible], v, n)
-		f = f[n*visible:]
-	}
+	r.choice.Set(h, len(m.bias.hidden))
+	m.packed.AddChosen(f, &r.choice)
 }
 
 // spread fills f with copies of row.

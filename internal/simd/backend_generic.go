@@ -114,3 +114,10 @@ func spreadChains(x []int32, own []uint64, place []int32)       { refSpreadChain
 func unmoved(odds []uint64, look, x []int32, words []uint32) int {
 	return refUnmoved(odds, look, x, words)
 }
+
+func changes(rows, y, x []int32) int              { return refChanges(rows, y, x) }
+func quads(dst []uint8, x []int32, ld int)        { refQuads(dst, x, ld) }
+func addChosen(c []float32, p *Packed, q *Choice) { refAddChosen(c, p.n, p.b, p.n, p.n, q) }
+func addChosen64(dst []float64, f []float32, ld int, origin []float64, w []float32, q *Choice) {
+	refAddChosen64(dst, f, ld, origin, w, len(origin), len(origin), q)
+}

@@ -39,6 +39,9 @@ var bounds = map[string]struct {
 	"spreadTerms":   {spreadTerms, 0.5},
 	"nearTerms":     {nearTerms, 5},
 	"byteLanes":     {byteLanes, 20},
+	"choiceGroups":  {choiceGroups << quad * tableWidth, 1},
+	"choiceRun":     {choiceRun * 25 * tableWidth, 0.05},
+	"choiceStates":  {choiceStates * tableWidth, 1},
 	"chainTerms":    {chainTerms, 0.5},
 }
 

@@ -44,6 +44,8 @@ var topics = []struct {
 	{"pairs", pairs},
 	{"sparse", sparse},
 	{"columns", columns},
+	{"choice", choice},
+	{"changes", changes},
 	{"bits", bits},
 	{"chainbits", chainbits},
 	{"unmoved", unmoved},
