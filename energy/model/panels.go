@@ -1,9 +1,7 @@
 package model
 
 import (
-	"sync"
-
-	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
@@ -52,8 +50,9 @@ func (p *panels) at(i, j int) int { return j/panel*panel*p.sites + i*panel + j%p
 // made afresh: they are the same.
 func (p *panels) activate(now []float64, act []float32, y []int32, from []float64, x []int32) {
 	sites, stride := p.sites, len(p.origin)
-	r := lent.Get().(*selection)
-	defer lent.Put(r)
+	buf := selections.Get(1)
+	defer selections.Put(buf)
+	r := &(*buf)[0]
 	r.changes.Set(y, x, sites)
 	states := len(y) / sites
 	if p.columns != nil && r.changes.Len() > afresh(states, sites) {
@@ -85,7 +84,7 @@ type selection struct {
 	choice  simd.Choice
 }
 
-var lent = sync.Pool{New: func() any { return apart.New(selection{}) }}
+var selections scratch.Pool[selection]
 
 // afresh returns how many changed sites, of all states together, cost as much as sums
 // made afresh: tables of these take about the time of four rows a site, and each state

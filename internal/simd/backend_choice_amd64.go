@@ -46,28 +46,28 @@ func quads(dst []uint8, x []int32, ld int) {
 //go:noinline
 func quadsRun(dst []uint8, x []int32, n, ld int) { quadsAVX512(&dst[0], &x[0], n, ld) }
 
-func addChosen(c []float32, p *Packed, q *Choice) {
-	if best == purego || p.width != gemmWidth() {
-		refAddChosen(c, p.n, p.b, p.n, p.n, q)
+func addChosen(c, b, panels []float32, n, k, width int, q *Choice) {
+	if best == purego || width != gemmWidth() {
+		refAddChosen(c, n, b, n, n, q)
 		return
 	}
 	t := choices.Get().(*choiceTables)
 	defer choices.Put(t)
-	for j := 0; j < p.n; j += tableWidth {
-		panel := j / p.width * p.width
-		w, cols := p.panels[panel*p.k+j-panel:(panel+p.width)*p.k], min(tableWidth, p.n-j)
+	for j := 0; j < n; j += tableWidth {
+		panel := j / width * width
+		w, cols := panels[panel*k+j-panel:(panel+width)*k], min(tableWidth, n-j)
 		for s := 0; s < q.states; s += choiceStates {
-			n, at := min(q.states-s, choiceStates), s*p.n+j
+			some, at := min(q.states-s, choiceStates), s*n+j
 			if cols == tableWidth {
-				t.add(c[at:], p.n, w, p.width, q, s, n)
+				t.add(c[at:], n, w, width, q, s, some)
 				continue
 			}
-			for i := range n {
-				copy(t.rows[i*tableWidth:], c[at+i*p.n:][:cols])
+			for i := range some {
+				copy(t.rows[i*tableWidth:], c[at+i*n:][:cols])
 			}
-			t.add(t.rows[:], tableWidth, w, p.width, q, s, n)
-			for i := range n {
-				copy(c[at+i*p.n:][:cols], t.rows[i*tableWidth:])
+			t.add(t.rows[:], tableWidth, w, width, q, s, some)
+			for i := range some {
+				copy(c[at+i*n:][:cols], t.rows[i*tableWidth:])
 			}
 		}
 	}

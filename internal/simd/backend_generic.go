@@ -115,9 +115,12 @@ func unmoved(odds []uint64, look, x []int32, words []uint32) int {
 	return refUnmoved(odds, look, x, words)
 }
 
-func changes(rows, y, x []int32) int              { return refChanges(rows, y, x) }
-func quads(dst []uint8, x []int32, ld int)        { refQuads(dst, x, ld) }
-func addChosen(c []float32, p *Packed, q *Choice) { refAddChosen(c, p.n, p.b, p.n, p.n, q) }
+func changes(rows, y, x []int32) int                      { return refChanges(rows, y, x) }
+func quads(dst []uint8, x []int32, ld int)                { refQuads(dst, x, ld) }
+func addChosen(c, b, _ []float32, n, _, _ int, q *Choice) { refAddChosen(c, n, b, n, n, q) }
 func addChosen64(dst []float64, f []float32, ld int, origin []float64, w []float32, q *Choice) {
 	refAddChosen64(dst, f, ld, origin, w, len(origin), len(origin), q)
 }
+
+func fixedGemm(c []float32, a []int16, f *Fixed, m int) { refFixedGemm(c, a, f, m) }
+func logisticWords(dst []int16, src []float32)          { refLogisticWords(dst, src) }

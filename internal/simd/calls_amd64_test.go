@@ -42,6 +42,8 @@ var bounds = map[string]struct {
 	"choiceGroups":  {choiceGroups << quad * tableWidth, 1},
 	"choiceRun":     {choiceRun * 25 * tableWidth, 0.05},
 	"choiceStates":  {choiceStates * tableWidth, 1},
+	"fixedPairs":    {fixedPairs * fixedHeight * 2 * fixedColumns, 0.05},
+	"fixedHeight":   {fixedHeight * 2 * fixedColumns, 1},
 	"chainTerms":    {chainTerms, 0.5},
 }
 

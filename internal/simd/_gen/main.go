@@ -31,6 +31,7 @@ var topics = []struct {
 	{"flip", flip},
 	{"jumps", jumps},
 	{"gemm", gemm},
+	{"fixed", fixed},
 	{"linear", linear},
 	{"linear64", linear64},
 	{"marked", marked},
