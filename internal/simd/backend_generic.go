@@ -121,6 +121,3 @@ func addChosen(c, b, _ []float32, n, _, _ int, q *Choice) { refAddChosen(c, n, b
 func addChosen64(dst []float64, f []float32, ld int, origin []float64, w []float32, q *Choice) {
 	refAddChosen64(dst, f, ld, origin, w, len(origin), len(origin), q)
 }
-
-func fixedGemm(c []float32, a []int16, f *Fixed, m int) { refFixedGemm(c, a, f, m) }
-func logisticWords(dst []int16, src []float32)          { refLogisticWords(dst, src) }

@@ -20,20 +20,28 @@ func refFixedGemm(c []float32, a []int16, f *Fixed, m int) {
 				}
 				row, b = row[2:], b[2*fixedColumns:]
 			}
-			out := c[i*f.n+j:][:cols]
-			for l := range out {
-				out[l] = origin[l] + float32(float32(sums[l])*scale[l])
-			}
+			refFixedRow(c[i*f.n+j:][:cols], sums[:], scale, origin)
 		}
+	}
+}
+
+// refFixedRow stores what sums stand for in a row.
+func refFixedRow(c []float32, sums []int32, scale, origin []float32) {
+	for l := range c {
+		c[l] = origin[l] + float32(float32(sums[l])*scale[l])
 	}
 }
 
 func refLogisticWords(dst []int16, src []float32) {
 	for i, v := range src {
-		dst[i] = 0
-		if v == v {
-			s := float32(sigmoid32(v)*(1<<fixedPlaces)) - 1<<(fixedPlaces-1)
-			dst[i] = int16(math.RoundToEven(float64(s)))
-		}
+		dst[i] = fixedWord(sigmoid32(v))
 	}
+}
+
+// fixedWord returns s − ½ in units of 2⁻¹³, and 0 for NaN.
+func fixedWord(s float32) int16 {
+	if s != s {
+		return 0
+	}
+	return int16(math.RoundToEven(float64(float32(s*(1<<fixedPlaces)) - 1<<(fixedPlaces-1))))
 }
