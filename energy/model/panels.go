@@ -16,10 +16,9 @@ type panels struct {
 	columns []float32 // panels of sites × panel
 	wide    []float64 // the same, if columns is nil
 	origin  []float64 // of the state 0, a multiple of panel
-	zero    []int32   // the state 0
 }
 
-// panel is how many columns are together: a multiple of the 64 that simd.AddRows
+// panel is how many columns are together: a multiple of the 64 that simd.Changes
 // adds at full speed, and few enough for the weights of a thousand sites to stay
 // in a cache of a megabyte.
 const panel = 128
@@ -31,7 +30,7 @@ const tile = 32
 // newPanels returns panels without columns for at least so many sums.
 func newPanels(sites, sums int) panels {
 	stride := (sums-1)/panel*panel + panel
-	return panels{sites: sites, origin: make([]float64, stride), zero: make([]int32, sites)}
+	return panels{sites: sites, origin: make([]float64, stride)}
 }
 
 // fill stores what each site adds to sum j of a state.
@@ -45,47 +44,49 @@ func (p *panels) fill(j int, v []float32) {
 func (p *panels) at(i, j int) int { return j/panel*panel*p.sites + i*panel + j%panel }
 
 // activate stores the sums of the states y in now, and rounded to float32 in act
-// unless the columns are wide, for up to a tile of states, from the sums of the states x, or, if x is nil,
+// unless the columns are wide, for up to a tile of states, from the sums of the states x or, if x is nil,
 // from the state 0. It goes through the panels one by one, which stay in the
-// second-level cache while the states go by.
+// second-level cache while the states go by. Where many sites have changed, the sums are
+// made afresh: they are the same.
 func (p *panels) activate(now []float64, act []float32, y []int32, from []float64, x []int32) {
 	sites, stride := p.sites, len(p.origin)
-	rows := scratch.Int32s.Get(len(y))
-	defer scratch.Int32s.Put(rows)
-	var counts [tile]int
-	for k := 0; k*sites < len(y); k++ {
-		lo, hi := k*sites, (k+1)*sites
-		before := p.zero
-		if x != nil {
-			before = x[lo:hi]
+	buf := selections.Get(1)
+	defer selections.Put(buf)
+	r := &(*buf)[0]
+	r.changes.Set(y, x, sites)
+	states := len(y) / sites
+	if p.columns != nil && r.changes.Len() > afresh(states, sites) {
+		r.choice.Set(y, sites)
+		for j := 0; j < stride; j += panel {
+			simd.AddChosen64(now[j:], act[j:], stride, p.origin[j:j+panel], p.columns[j*sites:(j+panel)*sites], &r.choice)
 		}
-		counts[k] = changes((*rows)[lo:hi], y[lo:hi], before)
+		return
 	}
 	for j := 0; j < stride; j += panel {
-		for k := 0; k*sites < len(y); k++ {
+		for k := range states {
 			at := k*stride + j
 			start := p.origin[j : j+panel]
 			if x != nil {
 				start = from[at : at+panel]
 			}
-			changed := (*rows)[k*sites : k*sites+counts[k]]
 			if p.columns == nil {
-				simd.AddRows64(now[at:at+panel], start, p.wide[j*sites:(j+panel)*sites], changed)
+				r.changes.Add64(k, now[at:at+panel], start, p.wide[j*sites:(j+panel)*sites])
 				continue
 			}
-			simd.AddRows(now[at:at+panel], act[at:at+panel], start, p.columns[j*sites:(j+panel)*sites], changed)
+			r.changes.Add(k, now[at:at+panel], act[at:at+panel], start, p.columns[j*sites:(j+panel)*sites])
 		}
 	}
 }
 
-// changes stores in rows the sites i where y is above x, and ^i for those below,
-// and returns their number.
-func changes(rows, y, x []int32) int {
-	n := 0
-	for i, v := range y {
-		d := v - x[i] // −1, 0 or 1
-		rows[n] = int32(i) ^ d>>31
-		n += int(d & 1)
-	}
-	return n
+// selection is what activate compares states by.
+type selection struct {
+	changes simd.Changes
+	choice  simd.Choice
 }
+
+var selections scratch.Pool[selection]
+
+// afresh returns how many changed sites, of all states together, cost as much as sums
+// made afresh: tables of these take about the time of four rows a site, and each state
+// that of a sixth of its rows (BenchmarkAddRows and BenchmarkAddChosen).
+func afresh(states, sites int) int { return sites * (24 + states) / 6 }

@@ -26,9 +26,11 @@ import (
 // 2^(e−29) are multiples already. All sums for a and b_vᵀv are then exact in
 // float64, in any order: they are functions of the state alone, however it was
 // reached, and the same on every machine, and so are energies, which round a to
-// float32 and are float64 from there. Fields add the products of Wᵀσ(a), and
-// VisibleField those of Wᵀh, in float32: they are reproducible for each
-// instruction set. Conditional is the difference of two energies. An RBM is
+// float32 and are float64 from there. VisibleField adds the weights of four hidden
+// units at a time to b_v in float32, in one order: the same bits on every machine too.
+// Field, Gradient and FieldFrom add the products of Wᵀσ(a) in float32: they are
+// reproducible for each instruction set, ProposalFrom, which takes half the time, on
+// every machine. Conditional is the difference of two energies. An RBM is
 // immutable and safe for concurrent use; its methods allocate nothing in steady
 // state.
 type RBM struct {
@@ -36,6 +38,7 @@ type RBM struct {
 	packed *simd.Packed // w for products
 	bias   struct{ hidden, visible []float32 }
 	panels panels // Wᵀ, b_v, zeros; at the state 0 b_h, 0, zeros
+	rough  *rough // for ProposalFrom
 }
 
 // NewRBM returns the machine with the weights w, len(bh)×len(bv) row-major (a
@@ -51,7 +54,7 @@ func NewRBM(w, bh, bv []float32) (*RBM, error) {
 	if len(w)/visible != hidden || len(w)%visible != 0 {
 		return nil, fmt.Errorf("model: NewRBM: len(w) = %d, want len(bh)·len(bv) = %d", len(w), hidden*visible)
 	}
-	m := &RBM{w: slices.Clone(w), panels: newPanels(visible, hidden+1)}
+	m := &RBM{w: slices.Clone(w), panels: newPanels(visible, hidden+1), rough: new(rough)}
 	m.panels.columns = make([]float32, visible*len(m.panels.origin))
 	m.bias.hidden, m.bias.visible = slices.Clone(bh), slices.Clone(bv)
 	for _, c := range []struct {
@@ -77,7 +80,7 @@ func NewRBM(w, bh, bv []float32) (*RBM, error) {
 		if sum > maxActivation {
 			return nil, fmt.Errorf("model: NewRBM: the weights of hidden unit %d add up to %v, want ≤ %v", j, sum, maxActivation)
 		}
-		m.panels.origin[j] = float64(m.bias.hidden[j])
+		m.panels.origin[j] = float64(m.bias.hidden[j]) + 0 // +0 for −0, as sums are
 		m.panels.fill(j, row)
 	}
 	for i, sum := range down {
@@ -122,13 +125,13 @@ func (m *RBM) Shape() (sites, levels int) { return len(m.bias.visible), 2 }
 func (m *RBM) Hidden() int { return len(m.bias.hidden) }
 
 // Energy implements [energy.Model].
-func (m *RBM) Energy(e []float64, x []int32) { m.evaluate(e, nil, nil, nil, x, nil, nil) }
+func (m *RBM) Energy(e []float64, x []int32) { m.evaluate(e, nil, nil, nil, x, nil, nil, nil) }
 
 // Field implements [energy.Binary] to first order: h = −b_v − Wᵀσ(a).
 func (m *RBM) Field(e []float64, h []float32, x []int32) {
 	check.Rows("model", "x", len(x), len(m.bias.visible))
 	check.Len("model", "h", len(h), len(x))
-	m.evaluate(e, h, nil, nil, x, nil, nil)
+	m.evaluate(e, h, nil, nil, x, nil, nil, nil)
 }
 
 // Gradient implements [energy.Differentiable]: g[i,l] = (l − x_i)·h_i, with h from
@@ -136,7 +139,7 @@ func (m *RBM) Field(e []float64, h []float32, x []int32) {
 func (m *RBM) Gradient(e []float64, g []float32, x []int32) {
 	check.Rows("model", "x", len(x), len(m.bias.visible))
 	check.Len("model", "g", len(g), 2*len(x))
-	m.evaluate(e, g[len(x):], nil, nil, x, nil, nil)
+	m.evaluate(e, g[len(x):], nil, nil, x, nil, nil, nil)
 	expandField(g, x)
 }
 
@@ -163,7 +166,7 @@ func (m *RBM) HiddenField(f []float32, x []int32) {
 	check.Len("model", "f", len(f), n*len(m.bias.hidden))
 	e := scratch.Float64s.Get(n)
 	defer scratch.Float64s.Put(e)
-	m.evaluate(*e, nil, f, nil, x, nil, nil)
+	m.evaluate(*e, nil, f, nil, x, nil, nil, nil)
 }
 
 // VisibleField implements [energy.Bipartite]: the log-odds are b_v + Wᵀh.
@@ -203,16 +206,20 @@ func (m *RBM) CacheLen() int { return len(m.panels.origin) }
 // FieldFrom implements [energy.Incremental]: a change of a site costs a pass over the
 // activations, the field a matrix product.
 func (m *RBM) FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
-	check.Len("model", "h", len(h), len(y))
-	m.checkCaches(next, y, cache, x)
-	m.evaluate(e, h, nil, next, y, cache, x)
+	m.checkFrom(h, next, y, cache, x)
+	m.evaluate(e, h, nil, next, y, cache, x, nil)
 }
 
 // HiddenFieldFrom implements [energy.IncrementalBipartite] in the same way.
 func (m *RBM) HiddenFieldFrom(e []float64, f []float32, next []float64, y []int32, cache []float64, x []int32) {
 	check.Len("model", "f", len(f), check.Rows("model", "x", len(y), len(m.bias.visible))*len(m.bias.hidden))
 	m.checkCaches(next, y, cache, x)
-	m.evaluate(e, nil, f, next, y, cache, x)
+	m.evaluate(e, nil, f, next, y, cache, x, nil)
+}
+
+func (m *RBM) checkFrom(h []float32, next []float64, y []int32, cache []float64, x []int32) {
+	check.Len("model", "h", len(h), len(y))
+	m.checkCaches(next, y, cache, x)
 }
 
 func (m *RBM) checkCaches(next []float64, y []int32, cache []float64, x []int32) {
@@ -225,8 +232,8 @@ func (m *RBM) checkCaches(next []float64, y []int32, cache []float64, x []int32)
 
 // evaluate stores the energies of y in e and, unless they are nil, fields in h,
 // activations in f and caches in next. It begins from the states x with the
-// given caches or, if x is nil, from 0.
-func (m *RBM) evaluate(e []float64, h, f []float32, next []float64, y []int32, cache []float64, x []int32) {
+// given caches or, if x is nil, from 0. Fields come from fixed unless that is nil.
+func (m *RBM) evaluate(e []float64, h, f []float32, next []float64, y []int32, cache []float64, x []int32, fixed *simd.Fixed) {
 	visible, hidden, stride := len(m.bias.visible), len(m.bias.hidden), len(m.panels.origin)
 	check.Len("model", "e", len(e), check.Rows("model", "x", len(y), visible))
 	act, sums := scratch.Float32s.Get(tile*stride), scratch.Float64s.Get(tile*stride)
@@ -249,35 +256,38 @@ func (m *RBM) evaluate(e []float64, h, f []float32, next []float64, y []int32, c
 			if f != nil {
 				copy(f[(s+k)*hidden:(s+k+1)*hidden], a)
 			}
-			if h != nil { // in place: rows move up from stride to hidden entries
-				simd.SigmoidTo(a, a)
-				copy((*act)[k*hidden:], a)
-			}
 		}
-		if h != nil {
-			h := h[at:to]
-			spread(h, m.bias.visible)
-			m.packed.Gemm(h, (*act)[:n*hidden], n)
-			simd.Scale(-1, h)
+		switch {
+		case h == nil:
+		case fixed != nil:
+			fixedField(fixed, h[at:to], *act, n, hidden, stride)
+		default:
+			m.field(h[at:to], *act, n)
 		}
 	}
 }
 
+// field stores −b_v − Wᵀσ(a) for the n rows of act, which it changes.
+func (m *RBM) field(h, act []float32, n int) {
+	hidden, stride := len(m.bias.hidden), len(m.panels.origin)
+	for k := range n { // in place: rows move up from stride to hidden entries
+		a := act[k*stride : k*stride+hidden]
+		simd.SigmoidTo(a, a)
+		copy(act[k*hidden:], a)
+	}
+	spread(h, m.bias.visible)
+	m.packed.Gemm(h, act[:n*hidden], n)
+	simd.Scale(-1, h)
+}
+
 // project stores b_v + Wᵀh in the rows of f.
 func (m *RBM) project(f []float32, h []int32) {
-	visible, hidden := len(m.bias.visible), len(m.bias.hidden)
-	buf := scratch.Float32s.Get(tile * hidden)
-	defer scratch.Float32s.Put(buf)
+	buf := selections.Get(1)
+	defer selections.Put(buf)
+	choice := &(*buf)[0].choice
 	spread(f, m.bias.visible)
-	for ; len(h) > 0; h = h[min(len(h), tile*hidden):] {
-		v := (*buf)[:min(len(h), tile*hidden)]
-		for i := range v {
-			v[i] = float32(h[i])
-		}
-		n := len(v) / hidden
-		m.packed.Gemm(f[:n*visible], v, n)
-		f = f[n*visible:]
-	}
+	choice.Set(h, len(m.bias.hidden))
+	m.packed.AddChosen(f, choice)
 }
 
 // spread fills f with copies of row.

@@ -128,3 +128,10 @@ func JointWidth() int { return 0 }
 
 func tallyBits(t *ChainTally, now, old []uint64, count *Counts) { refTallyBits(t, now, old, count) }
 func spreadChains(x []int32, own []uint64, place []int32)       { refSpreadChains(x, own, place) }
+
+func changes(rows, y, x []int32) int                      { return refChanges(rows, y, x) }
+func quads(dst []uint8, x []int32, ld int)                { refQuads(dst, x, ld) }
+func addChosen(c, b, _ []float32, n, _, _ int, q *Choice) { refAddChosen(c, n, b, n, n, q) }
+func addChosen64(dst []float64, f []float32, ld int, origin []float64, w []float32, q *Choice) {
+	refAddChosen64(dst, f, ld, origin, w, len(origin), len(origin), q)
+}

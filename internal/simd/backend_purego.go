@@ -40,3 +40,6 @@ func gemmT(c, a, b []float32, m, n, k int) { refGemmT(c, a, b, m, n, k) }
 
 func packPanels(_ []float32, _, _ int) (panels []float32, width int) { return nil, 0 }
 func gemmPacked(c, a, b, _ []float32, m, n, k, _ int)                { refGemm(c, a, b, m, n, k) }
+
+func fixedGemm(c []float32, a []int16, f *Fixed, m int) { refFixedGemm(c, a, f, m) }
+func logisticWords(dst []int16, src []float32)          { refLogisticWords(dst, src) }

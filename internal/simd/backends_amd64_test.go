@@ -51,3 +51,11 @@ func withoutPopcounts(f func()) {
 	popcounts = false
 	f()
 }
+
+// withoutDots runs f with and without what multiplies words and adds them up.
+func withoutDots(f func()) {
+	f()
+	defer func(was bool) { dotWords = was }(dotWords)
+	dotWords = false
+	f()
+}

@@ -41,6 +41,11 @@ var bounds = map[string]struct {
 	"byteLanes":     {byteLanes, 20},
 	"visitTerms":    {visitTerms, 1},
 	"jointTerms":    {jointTerms, 200},
+	"choiceGroups":  {choiceGroups << quad * tableWidth, 1},
+	"choiceRun":     {choiceRun * 25 * tableWidth, 0.05},
+	"choiceStates":  {choiceStates * tableWidth, 1},
+	"fixedPairs":    {fixedPairs * fixedHeight * 2 * fixedColumns, 0.05},
+	"fixedHeight":   {fixedHeight * 2 * fixedColumns, 1},
 	"chainTerms":    {chainTerms, 0.5},
 }
 

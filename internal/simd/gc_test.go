@@ -19,6 +19,7 @@ func BenchmarkGarbageCollectionWaits(b *testing.B) {
 	for k := range rows {
 		rows[k] = int32(k % (n / 512))
 	}
+	added := changesOf(rows, n/512)
 	plain := func() {
 		for i := range bits {
 			bits[i] += uint32(i)
@@ -30,7 +31,7 @@ func BenchmarkGarbageCollectionWaits(b *testing.B) {
 		"Weights":     func() { Weights(p, total, w, n, 0) },
 		"Flip":        func() { Flip(x, x, th, bits) },
 		"SoftplusSum": func() { sink = SoftplusSum(w) },
-		"AddRows":     func() { AddRows(sums, f, sums, w, rows) },
+		"AddRows":     func() { added.Add(0, sums, f, sums, w) },
 		"Gemm":        func() { Gemm(p[:128*128], w[:128*4096], w[:128*4096], 128, 128, 4096) },
 	} {
 		b.Run(name, func(b *testing.B) {

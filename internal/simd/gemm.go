@@ -14,14 +14,6 @@ func Gemm(c, a, b []float32, m, n, k int) {
 	gemm(c, a, b, m, n, k)
 }
 
-// Packed is a factor b of k×n entries, row-major, that serves many products: a copy lies in
-// the panels that the backend reads.
-type Packed struct {
-	b, panels []float32
-	n, k      int
-	width     int // of a panel; 0 without
-}
-
 // Pack returns b for products. It keeps b, which must not change. It panics unless len(b) = k·n.
 func Pack(b []float32, n, k int) *Packed {
 	checkLen("b", len(b), k*n)

@@ -1,5 +1,7 @@
 package simd
 
+import "slices"
+
 func init() {
 	for name, run := range map[string]func(a *arena, from, to int){
 		"Philox": func(a *arena, from, to int) {
@@ -72,5 +74,5 @@ func addRowsIn(a *arena, from, to, n int) {
 	for k, r := range rows {
 		rows[k] = (r^r>>31)%int32(last) ^ r>>31
 	}
-	AddRows(a.d[0][from:from+n], a.f[3][from:from+n], a.d[1][from:from+n], a.f[1][from:from+n*last], rows)
+	changesOf(slices.Clone(rows), last).Add(0, a.d[0][from:from+n], a.f[3][from:from+n], a.d[1][from:from+n], a.f[1][from:from+n*last])
 }

@@ -152,7 +152,7 @@ func TestNothingAllocates(t *testing.T) {
 	w, p := logWeights(1, 640, 3), make([]float32, 640)
 	total, u := make([]float64, 10), make([]float64, 10)
 	idx, x, bits := make([]int32, 640), make([]int32, 640), make([]uint32, 640)
-	sums, rows := make([]float64, 64), []int32{9, ^3}
+	sums, added, chosen, packed := make([]float64, 64), new(Changes), new(Choice), Pack(w[:100], 10, 10)
 	require.Zero(t, testing.AllocsPerRun(10, func() {
 		Philox(bits, 1, 2, 3)
 		Unit32(p, bits)
@@ -181,7 +181,11 @@ func TestNothingAllocates(t *testing.T) {
 		Entropy(total, w, 64)
 		KL(total, w, w, 64)
 		SoftplusSum(w)
-		AddRows(sums, p[:64], sums, w, rows)
+		added.Set(x[:10], nil, 10)
+		added.Add(0, sums, p[:64], sums, w)
+		chosen.Set(x[:30], 10)
+		packed.AddChosen(p[:30], chosen)
+		AddChosen64(sums, p[:64], 10, total, w[:100], chosen)
 		GemmT(p[:100], p[100:200], w[:100], 10, 10, 10)
 	}))
 }

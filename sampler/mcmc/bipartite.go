@@ -133,14 +133,14 @@ func (k *bipartite) loadUntil(lo, hi int, x []int32) bool {
 	}
 }
 
-// hiddenField stores the log-odds of the hidden units at x in k.f.
-func (k *bipartite) hiddenField(lo, hi int, x []int32) {
-	f := k.f[:(hi-lo)*k.hidden]
+// hiddenField returns the log-odds of the hidden units at x.
+func (k *bipartite) hiddenField(lo, hi int, x []int32) []float32 {
 	if k.cached == nil || slices.Contains(k.cached.known[lo:hi], false) {
+		f := k.f[:(hi-lo)*k.hidden]
 		k.model.HiddenField(f, x[lo*k.sites:hi*k.sites])
-		return
+		return f
 	}
-	copy(f, k.odds[lo*k.hidden:])
+	return k.odds[lo*k.hidden : hi*k.hidden]
 }
 
 func (k *bipartite) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
@@ -159,12 +159,11 @@ func (k *bipartite) move(stage, lo, hi int, x []int32, r []sampler.Stream) bool 
 	switch stage {
 	case 0:
 		clear(k.failed[lo:hi])
-		k.hiddenField(lo, hi, x)
-		k.draw(lo, k.h[lo*k.hidden:hi*k.hidden], k.hidden, r)
+		k.draw(lo, k.h[lo*k.hidden:hi*k.hidden], k.hiddenField(lo, hi, x), k.hidden, r)
 	case 1:
 		k.model.VisibleField(k.f[:(hi-lo)*k.sites], k.h[lo*k.hidden:hi*k.hidden])
 	case 2:
-		k.draw(lo, k.y[lo*k.sites:hi*k.sites], k.sites, r)
+		k.draw(lo, k.y[lo*k.sites:hi*k.sites], k.f[:(hi-lo)*k.sites], k.sites, r)
 	case 3:
 		return k.loadUntil(lo, hi, x)
 	default:
@@ -195,9 +194,9 @@ func (k *bipartite) settle(s int, x, y []int32) {
 }
 
 // draw draws the n units y of a layer of the chains from first on, one per stream,
-// from the log-odds in k.f.
-func (k *bipartite) draw(first int, y []int32, n int, r []sampler.Stream) {
-	f, t := k.f[:len(y)], k.t[:len(y)]
+// from the log-odds f.
+func (k *bipartite) draw(first int, y []int32, f []float32, n int, r []sampler.Stream) {
+	t := k.t[:len(y)]
 	simd.FlipThresholds(t, f, k.zero[:len(y)], fromUp, noCost)
 	for s := range r {
 		lo, hi := s*n, (s+1)*n
@@ -207,6 +206,9 @@ func (k *bipartite) draw(first int, y []int32, n int, r []sampler.Stream) {
 		}
 	}
 	// Thresholds stop short of certainty, which is what a fixed site needs.
+	if simd.Peak(f) <= math.MaxFloat32 {
+		return
+	}
 	for i, v := range f {
 		if v > math.MaxFloat32 {
 			y[i] = 1

@@ -15,25 +15,39 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// afresh and layered hide that their models are incremental.
+// afresh and layered hide that their models are incremental, incremental that its model
+// has a field for proposals.
 type (
-	afresh  struct{ energy.Binary }
-	layered struct{ energy.Bipartite }
+	incremental struct{ energy.Incremental }
+	afresh      struct{ energy.Binary }
+	layered     struct{ energy.Bipartite }
 )
+
+// withProposals is a model that has no field but the one for proposals.
+type withProposals struct{ Proposing }
+
+func (p withProposals) Field(e []float64, h []float32, x []int32) {
+	p.ProposalFrom(e, h, make([]float64, len(e)*p.CacheLen()), x, nil, nil)
+}
 
 // Chains that evaluate changes take the steps of chains that evaluate states,
 // and go on from a checkpoint to the same bits.
 func TestChangesLeadWhereStatesLead(t *testing.T) {
 	exact.SkipUnderRace(t)
-	m := exact.RBM(t)
+	rbm := exact.RBM(t)
 	ctx := context.Background()
 	for _, method := range []sampler.Method{DMALA{}, DMALA{StepSize: 0.7}, DULA{}, Cyclical{StepSize: 2, Period: 5}, Tempering{Base: DMALA{}, Rungs: 3}, BlockGibbs{}} {
 		cfg := sampler.Config{Chains: 40, Seed: 9, Warmup: 30}
-		whole := runs.Run(t, m, method, cfg, 400)
-		slow := energy.Model(afresh{m})
-		if _, ok := method.(BlockGibbs); ok {
-			slow = layered{m}
+		m, slow := energy.Model(rbm), energy.Model(afresh{rbm})
+		switch method.(type) {
+		case DMALA:
+			slow = afresh{withProposals{rbm}}
+		case Tempering: // scaled models have none, the coldest has
+			m = incremental{rbm}
+		case BlockGibbs:
+			slow = layered{rbm}
 		}
+		whole := runs.Run(t, m, method, cfg, 400)
 		plain := runs.Run(t, slow, method, cfg, 400)
 		assert.Equal(t, plain.States(), whole.States(), "%T", method)
 		assert.Equal(t, reported(plain), reported(whole), "%T", method)

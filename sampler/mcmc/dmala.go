@@ -24,7 +24,7 @@ import (
 //
 // which leaves π ∝ e^{−E} invariant whatever the table of differences is worth.
 // Energy and weights of the current states are cached: a step costs one
-// evaluation of the model.
+// evaluation of the model, by the cheaper field of those that are [Proposing].
 //
 // On an energy.Toroidal model of sides of at least 3 and 400 sites or more, with neither
 // Preconditioner nor Window nor Within, states are held as bits and a site takes less
@@ -76,7 +76,7 @@ func (d DMALA) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 			return nil, err
 		}
 	}
-	l := langevin{alpha: alpha, preconditioner: d.Preconditioner, window: d.Window, within: d.Within, balance: d.Balance, exact: d.Exact}
+	l := langevin{alpha: alpha, preconditioner: d.Preconditioner, window: d.Window, within: d.Within, balance: d.Balance, exact: d.Exact, judged: true}
 	if err := l.check("DMALA", m, chains); err != nil {
 		return nil, err
 	}

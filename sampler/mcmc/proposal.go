@@ -113,6 +113,7 @@ type langevin struct {
 	balance        Balance
 	exact          bool
 	jumps          bool // on two levels; alpha is their time
+	judged         bool // what is proposed is accepted by the energy or not
 }
 
 // unconfined is the part of a proposal that may go anywhere.

@@ -51,7 +51,11 @@ func newFlips(m energy.Model, chains int, l langevin) *flips {
 		p.table = make([]float32, 2*n)
 	}
 	if i, ok := energy.As[energy.Incremental](m); ok && !l.minibatch {
-		p.cached = newChanges(i.FieldFrom, i.CacheLen(), chains)
+		from := i.FieldFrom
+		if c, ok := energy.As[Proposing](m); ok && l.judged {
+			from = c.ProposalFrom
+		}
+		p.cached = newChanges(from, i.CacheLen(), chains)
 		p.field = p.cached.field
 		return p
 	}

@@ -42,6 +42,8 @@ func TestInstructionsPerElement(t *testing.T) {
 		{"gemm1x16", "gemm", turn{"loop", 16}, turn{"loop", 4 * 16}},
 		{"gemm2x16", "gemm", turn{"loop", 32}, turn{"loop", 4 * 32}},
 		{"gemm1x64", "gemm", turn{"loop", 64}, turn{"loop", 4 * 64}},
+		{"fixedTile2", "fixed", turn{"pair", 64}, turn{"pair", 64}},
+		{"fixedTile1", "fixed", turn{"pair", 32}, turn{"pair", 32}},
 		{"packRows", "gemm", turn{"loop", 16}, turn{"loop", 16}},
 		{"packColumns", "gemm", turn{"block", 64}, turn{"block", 32}},
 	} {

@@ -35,6 +35,8 @@ var ops = map[string]struct {
 	"fmla.4s": {0x4E20CC00, "4s 4s 4s"},
 	"zip1.4s": {0x4E803800, "4s 4s 4s"}, "zip2.4s": {0x4E807800, "4s 4s 4s"},
 	"umull": {0x2EA0C000, "2d 2s 2s"}, "umull2": {0x6EA0C000, "2d 4s 4s"},
+	"smlal": {0x0E608000, "4s 4h 4h"}, "smlal2": {0x4E608000, "4s 8h 8h"},
+	"addp.4s": {0x4EA0BC00, "4s 4s 4s"},
 	"uzp1.4s": {0x4E801800, "4s 4s 4s"}, "uzp2.4s": {0x4E805800, "4s 4s 4s"},
 	"ext8":   {0x6E004000, "16b 16b 16b #8"},
 	"fcvtl":  {0x0E617800, "2d 2s"},

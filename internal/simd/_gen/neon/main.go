@@ -26,6 +26,7 @@ var topics = []struct {
 	{"pick", pick},
 	{"flip", flip},
 	{"gemm", gemm},
+	{"fixed", fixed},
 }
 
 func main() {

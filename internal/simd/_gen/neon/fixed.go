@@ -1,0 +1,49 @@
+package main
+
+import "fmt"
+
+// fixed writes products of matrices of 16-bit integers.
+func fixed(f *file) {
+	for _, rows := range []int{3, 2, 1} {
+		f.function(fmt.Sprintf("fixedTile%d", rows), "(acc *int32, a, b *int16, pairs, lda int)",
+			fmt.Sprintf("adds the products of pairs ≥ 1 pairs to %d rows of sixteen sums; rows of a are lda entries apart.", rows),
+			func(k *function) { fixedTile(k, rows) })
+	}
+}
+
+// fixedTile keeps the two products of a pair apart up to the end.
+func fixedTile(k *function, rows int) {
+	sums, at, b, pairs, lda := k.param("acc"), []x{k.param("a")}, k.param("b"), k.param("pairs"), k.param("lda")
+	for i := 1; i < rows; i++ {
+		at = append(at, k.x())
+		k.emit("ADD %v<<1, %v, %v", lda, at[i-1], at[i])
+	}
+	acc := make([][]v, rows)
+	for i := range acc {
+		acc[i] = k.vs(8)
+		for _, r := range acc[i] {
+			k.zero(r)
+		}
+	}
+	cols, in := k.vs(4), k.v()
+	k.at("pair")
+	k.ldpNext(cols[0], cols[1], b)
+	k.ldpNext(cols[2], cols[3], b)
+	for i, p := range at {
+		k.ld1r(in, p)
+		for q, c := range cols {
+			k.op("smlal", acc[i][2*q], c, in)
+			k.op("smlal2", acc[i][2*q+1], c, in)
+		}
+	}
+	k.emit("SUBS $1, %v, %v", pairs, pairs)
+	k.emit("BNE pair")
+	for i := range acc {
+		for q := range cols {
+			k.op("addp.4s", acc[i][2*q], acc[i][2*q], acc[i][2*q+1])
+			k.ldr(cols[q], sums, 16*(4*i+q))
+			k.op("add.4s", cols[q], cols[q], acc[i][2*q])
+			k.str(cols[q], sums, 16*(4*i+q))
+		}
+	}
+}
