@@ -4,10 +4,8 @@ package simd
 
 import "sync"
 
-const (
-	fixedPairs  = 2048 // of rows, in one call
-	fixedHeight = 13   // of the tallest tile
-)
+// fixedPairs is how many pairs of rows one call takes.
+const fixedPairs = 2048
 
 // fixedTile is sums of a tile, and its rows if columns are missing.
 type fixedTile struct {

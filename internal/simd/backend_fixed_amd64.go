@@ -7,6 +7,9 @@ import "golang.org/x/sys/cpu"
 // dotWords: AVX-512 multiplies pairs of words and adds them up in one instruction.
 var dotWords = cpu.X86.HasAVX512VNNI
 
+// fixedHeight is the height of the tallest tile.
+const fixedHeight = 13
+
 // fixedWidth is the width of a tile: two registers.
 func fixedWidth() int {
 	if best == avx512 {

@@ -2,10 +2,13 @@
 
 package simd
 
+// fixedHeight is the height of the tallest tile.
+const fixedHeight = 3
+
 func fixedWidth() int { return fixedColumns }
 
 // fixedRowsOf returns how many of n rows go together.
-func fixedRowsOf(n int) int { return min(n, 3) }
+func fixedRowsOf(n int) int { return min(n, fixedHeight) }
 
 //go:noinline
 func fixedTileRun(sums []int32, a, b []int16, rows, pairs, lda, _ int) {
