@@ -114,3 +114,8 @@ func spreadChains(x []int32, own []uint64, place []int32)       { refSpreadChain
 func unmoved(odds []uint64, look, x []int32, words []uint32) int {
 	return refUnmoved(odds, look, x, words)
 }
+
+func heatRows(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []RowOdds, words, next []uint32, made int, ties []uint32, valid uint32, t *RowTally) (done, used int) {
+	return refHeatRows(rows, own, visits, near, odds, words, next, made, ties, valid, t)
+}
+func sumRows(sum *[ChainBits]int32, rows []Row) { refSumRows(sum, rows) }

@@ -51,3 +51,10 @@ func withoutPopcounts(f func()) {
 	popcounts = false
 	f()
 }
+
+// withoutPermutes runs f without what looks bytes up in long tables.
+func withoutPermutes(f func()) {
+	defer func(was bool) { permutes = was }(permutes)
+	permutes = false
+	f()
+}

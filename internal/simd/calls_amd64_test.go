@@ -40,6 +40,8 @@ var bounds = map[string]struct {
 	"nearTerms":     {nearTerms, 5},
 	"byteLanes":     {byteLanes, 20},
 	"chainTerms":    {chainTerms, 0.5},
+	"RowNear":       {RowNear, 5},
+	"sumTerms":      {sumTerms, 5},
 }
 
 // unbounded are functions that call assembly with a length that their caller

@@ -7,3 +7,6 @@ func setAES(bool, bool) (narrow, wide bool) { return false, false }
 
 // withoutPopcounts stands for what another build of this file does.
 func withoutPopcounts(f func()) { f() }
+
+// withoutPermutes stands for what another build of this file does.
+func withoutPermutes(f func()) { f() }

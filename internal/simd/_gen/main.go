@@ -47,6 +47,7 @@ var topics = []struct {
 	{"bits", bits},
 	{"chainbits", chainbits},
 	{"unmoved", unmoved},
+	{"heatrows", heatRows},
 	{"bittally", bitTally},
 	{"fliptally", flipTally},
 	{"fold", fold},

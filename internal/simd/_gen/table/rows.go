@@ -62,6 +62,8 @@ var rows = []row{
 	{label: "DMALA, 100 chains, RBM 784×500 (ms a step)", bench: "DMALA/model=rbm/784x500", dir: ".", unit: "ms/step", target: 0.5, peer: "dmala rbm"},
 	{label: "heat bath, 1024×1024 torus, Philox (ns a spin)", bench: "GibbsTorus/side=1024/Philox4x32-10/read=false", dir: "sampler/mcmc", unit: "ns/site", target: 0.13},
 	{label: "heat bath, 1024×1024 torus, ARS-7 (ns a spin)", bench: "GibbsTorus/side=1024/ARS4x32-7/read=false", dir: "sampler/mcmc", unit: "ns/site", target: 0.07},
+	{label: "heat bath, 64 chains, 800 sites of 48 neighbours, β = 0.1 (ns an update)", bench: "DenseGibbs/beta=0.1/automatic/chains=64", dir: "sampler/mcmc", unit: "ns/update", target: 0.3},
+	{label: "heat bath, 64 chains, 800 sites of 48 neighbours, β = 1 (ns an update)", bench: "DenseGibbs/beta=1/automatic/chains=64", dir: "sampler/mcmc", unit: "ns/update", target: 0.3},
 	{label: "block Gibbs, 100 chains, RBM 784×500 (ms a step)", bench: "BlockGibbs/model=rbm/784x500", dir: ".", unit: "ms/step", target: 0.85, peer: "block gibbs rbm"},
 	{label: "transformer 6×256, L 64, V 512, batch 32, forward (GFLOP/s)", bench: "Forward/network", floor: fma, dir: "energy/neural", unit: "GFLOP/s", peer: "forward 6x256", size: forward},
 	{label: "transformer 4×128, L 32, V 20, batch 64, forward and backward (ms)", bench: "Training", dir: "energy/neural", unit: "ms/step", peer: "training 4x128"},
