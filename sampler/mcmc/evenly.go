@@ -32,41 +32,11 @@ const (
 // newEvenly returns nil if the model is not of this kind, or has sites of more
 // neighbours than spins.MostNear.
 func newEvenly(m energy.Model) *evenly {
-	if g, ok := energy.As[energy.Matching](m); ok {
-		if coupling, field, ok := g.Matching(); ok && len(field) == 2 {
-			start, adj := g.Graph()
-			e := &evenly{weight: -2 * coupling}
-			return e.arrange(start, adj, nil, func(i int) (base, size float64) {
-				return float64(coupling*float64(start[i+1]-start[i])) + (field[0] - field[1]), 0
-			})
-		}
+	if from := newEqual(m); from != nil {
+		e := &evenly{weight: from.weight}
+		return e.arrange(from.start, from.adj, from.against, from.base)
 	}
-	p, ok := energy.As[pairwise](m)
-	if !ok {
-		return nil
-	}
-	start, adj, weight, field, ok := p.Pairs()
-	if !ok || len(weight) == 0 {
-		return nil
-	}
-	e := &evenly{weight: math.Abs(weight[0])}
-	against := make([]bool, len(weight))
-	for n, w := range weight {
-		if math.Abs(w) != e.weight {
-			return nil
-		}
-		against[n] = w < 0
-	}
-	return e.arrange(start, adj, against, func(i int) (base, size float64) {
-		n := 0
-		for _, is := range against[start[i]:start[i+1]] {
-			if is {
-				n++
-			}
-		}
-		sum := float64(e.weight * float64(n))
-		return field[i] - sum, math.Abs(field[i]) + sum
-	})
+	return nil
 }
 
 // arrange finds the kinds of sites and puts sites in the order of a sweep.
@@ -98,10 +68,4 @@ func (e *evenly) arrange(start, adj []int32, against []bool, base func(i int) (b
 	colour, _ := colouring(start, adj)
 	e.graph = spins.NewGraph(spins.Layout{Start: start, Adj: adj, Against: against, Colour: colour, Kind: kind, Odds: odd})
 	return e
-}
-
-// pairwise is ground.Pairwise.
-type pairwise = interface {
-	energy.Model
-	Pairs() (start, adj []int32, weight, field []float64, ok bool)
 }
