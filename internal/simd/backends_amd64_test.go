@@ -59,3 +59,10 @@ func withoutDots(f func()) {
 	dotWords = false
 	f()
 }
+
+// withoutPermutes runs f without what looks bytes up in long tables.
+func withoutPermutes(f func()) {
+	defer func(was bool) { permutes = was }(permutes)
+	permutes = false
+	f()
+}

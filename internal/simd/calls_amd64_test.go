@@ -47,6 +47,8 @@ var bounds = map[string]struct {
 	"fixedPairs":    {fixedPairs * fixedHeight * 2 * fixedColumns, 0.05},
 	"fixedHeight":   {fixedHeight * 2 * fixedColumns, 1},
 	"chainTerms":    {chainTerms, 0.5},
+	"RowNear":       {RowNear, 5},
+	"sumTerms":      {sumTerms, 5},
 }
 
 // unbounded are functions that call assembly with a length that their caller

@@ -37,3 +37,6 @@ var (
 
 // popcounts: AVX-512 counts the bits of words.
 var popcounts = cpu.X86.HasAVX512VPOPCNTDQ
+
+// permutes: AVX-512 looks bytes up in tables of 128.
+var permutes = cpu.X86.HasAVX512VBMI

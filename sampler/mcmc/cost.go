@@ -58,6 +58,10 @@ func (k *wordGibbs) Cost(info []sampler.Info) float64 {
 	return float64(wholeCost + float64(float64(k.states.Lanes())*laneCost))
 }
 
+func (k *rowGibbs) Cost(info []sampler.Info) float64 {
+	return wholeCost + float64(visitCost*float64(k.sites)) + float64(addCost*float64(k.states.Near()))
+}
+
 func (k *bipartite) Cost(info []sampler.Info) float64 {
 	m := k.price.Of(k.model)
 	return float64(len(info)) * (wholeCost + m.Field + float64(drawCost*float64(k.sites+k.hidden)))

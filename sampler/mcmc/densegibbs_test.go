@@ -108,6 +108,7 @@ func TestDenseGibbsConditionals(t *testing.T) {
 // Running energies stay those of the states, and resumed runs and those of other
 // workers have the same bits; nothing is allocated.
 func TestDenseGibbsRuns(t *testing.T) {
+	withoutBits(t)
 	m := complete(t, 24, 0.03, 0.1)
 	for _, scan := range []Scan{Automatic, Systematic, Chromatic} {
 		runs.Resume(t, m, Gibbs{Scan: scan})

@@ -33,44 +33,16 @@ const (
 // newEvenly returns nil if the model is not of this kind, or has sites of more
 // neighbours than spins.MostNear.
 func newEvenly(m energy.Model) *evenly {
-	if g, ok := energy.As[energy.Matching](m); ok {
-		if coupling, field, ok := g.Matching(); ok && len(field) == 2 {
-			start, adj := g.Graph()
-			e := &evenly{weight: -2 * coupling}
-			return e.arrange(start, adj, nil, func(i int) (base, size float64, turned int) {
-				return float64(coupling*float64(start[i+1]-start[i])) + (field[0] - field[1]), 0, 0
-			})
-		}
+	if from := newEqual(m); from != nil {
+		e := &evenly{weight: from.weight}
+		return e.arrange(from)
 	}
-	p, ok := energy.As[pairwise](m)
-	if !ok {
-		return nil
-	}
-	start, adj, weight, field, ok := p.Pairs()
-	if !ok || len(weight) == 0 {
-		return nil
-	}
-	e := &evenly{weight: math.Abs(weight[0])}
-	against := make([]bool, len(weight))
-	for n, w := range weight {
-		if math.Abs(w) != e.weight {
-			return nil
-		}
-		against[n] = w < 0
-	}
-	return e.arrange(start, adj, against, func(i int) (base, size float64, turned int) {
-		for _, is := range against[start[i]:start[i+1]] {
-			if is {
-				turned++
-			}
-		}
-		sum := float64(e.weight * float64(turned))
-		return field[i] - sum, math.Abs(field[i]) + sum, turned
-	})
+	return nil
 }
 
 // arrange finds the kinds of sites and puts sites in the order of a sweep.
-func (e *evenly) arrange(start, adj []int32, against []bool, base func(i int) (base, size float64, turned int)) *evenly {
+func (e *evenly) arrange(from *equal) *evenly {
+	start, adj := from.start, from.adj
 	sites := len(start) - 1
 	kind, degrees, odd := make([]int32, sites), []int32{}, []*simd.Odds{}
 	for i := range kind {
@@ -78,8 +50,8 @@ func (e *evenly) arrange(start, adj []int32, against []bool, base func(i int) (b
 		if d > spins.MostNear {
 			return nil
 		}
-		b, size, turned := base(i)
-		at := 0
+		b, size := from.base(i)
+		at, turned := 0, int(from.negative(i))
 		for at < len(e.base) && !(degrees[at] == d && e.turned[at] == turned && math.Abs(e.base[at]-b) <= sameBase*size) {
 			at++
 		}
@@ -96,12 +68,6 @@ func (e *evenly) arrange(start, adj []int32, against []bool, base func(i int) (b
 		e.base, e.turned, degrees, odd = append(e.base, b), append(e.turned, turned), append(degrees, d), append(odd, simd.NewOdds(p))
 	}
 	colour, _ := colouring(start, adj)
-	e.graph = spins.NewGraph(spins.Layout{Start: start, Adj: adj, Against: against, Colour: colour, Kind: kind, Odds: odd})
+	e.graph = spins.NewGraph(spins.Layout{Start: start, Adj: adj, Against: from.against, Colour: colour, Kind: kind, Odds: odd})
 	return e
-}
-
-// pairwise is ground.Pairwise.
-type pairwise = interface {
-	energy.Model
-	Pairs() (start, adj []int32, weight, field []float64, ok bool)
 }

@@ -15,7 +15,7 @@ type Scan int
 
 const (
 	// Automatic is Chromatic where a model has a kernel that is faster in that
-	// order (see [Gibbs]), and Systematic otherwise.
+	// order, or one that the kernel chooses (see [Gibbs]), and Systematic otherwise.
 	Automatic Scan = iota
 
 	// Systematic visits sites 0, 1, 2, …. Leaves π invariant; not reversible.
@@ -64,13 +64,19 @@ func (s Scan) String() string {
 // an energy.Matching model of two levels or of one of pairs (ground.Pairwise) whose
 // couplings have one strength and any sign, with at most seven neighbours a site and 32
 // kinds of sites by number of neighbours and field: a bit is a chain there, and all chains
-// of a block draw from the stream of the first. Of an energy.Matching model (Ising,
-// Potts) on a sparse graph, at most 16 neighbours on average, the third
+// of a block draw from the stream of the first. The third takes these models with at most
+// 127 neighbours a site, in blocks of eight chains and more and in any order but Random
+// (that of Automatic is one of its own), whatever the temperature: a byte is a chain there,
+// all chains of a block draw from the stream of the first, and one visit redraws a site in
+// all of them, which takes as long for 32 chains as for one; it wants at most 256 kinds of
+// sites by field, of which those whose fields differ by multiples of the coupling are one.
+// Of an energy.Matching model (Ising,
+// Potts) on a sparse graph, at most 16 neighbours on average, the fourth
 // looks conditionals up by the
-// levels of the neighbours, about ten times faster; these are rounded to
-// multiples of 2⁻⁵³. Of a Matching model of two levels on a denser graph the fourth
+// levels of the neighbours, about ten times faster, by colour; these are rounded to
+// multiples of 2⁻⁵³. Of a Matching model of two levels on a denser graph the fifth
 // keeps how many neighbours are in state 1, as integers, and looks conditionals up
-// by that, in any order but Random. The fifth remembers the conditionals of any other
+// by that, in any order but Random. The sixth remembers the conditionals of any other
 // energy.Graphical and Conditional model of two levels by the states of the neighbours,
 // whatever couplings and fields differ from site to site, if there are at most 2¹⁶ of
 // them in all; in any order but Random, and by colour in that of Automatic. The sixth,
@@ -104,6 +110,15 @@ func (g Gibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 		if k := newWordGibbs(m, chains); k != nil {
 			return k, nil
 		}
+		var sweep []int32
+		if g.Scan == Chromatic {
+			sweep, err = order("Gibbs", g.Scan, m)
+		}
+		if err == nil {
+			if k := newRowGibbs(m, chains, sweep); k != nil {
+				return k, nil
+			}
+		}
 		if k := newSparseGibbs(m, chains); k != nil {
 			return k, nil
 		}
@@ -113,6 +128,9 @@ func (g Gibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 	case Automatic, Systematic, Chromatic:
 		if sweep, err = order("Gibbs", g.Scan, m); err != nil {
 			return nil, err
+		}
+		if k := newRowGibbs(m, chains, sweep); k != nil {
+			return k, nil
 		}
 		if dense(m) {
 			if fast := newDenseGibbs(m, chains, sweep); fast != nil {

@@ -19,12 +19,22 @@ func constrained() []sampler.Method {
 	return []sampler.Method{PairGibbs{Within: three}, DMALA{Within: three}, Tempering{Rungs: 3, Base: DMALA{Within: three}}}
 }
 
+// everyKernel lists the methods with a model, and those of kernels that this has not.
+func everyKernel(t *testing.T) (all []sized) {
+	m := exact.NewQuadratic(9, 1)
+	for _, method := range append(everyMethod(), constrained()...) {
+		all = append(all, sized{m, method})
+	}
+	dense := complete(t, 9, 0.3, 0.1)
+	return append(all, sized{dense, Gibbs{}}, sized{dense, Gibbs{Scan: Systematic}})
+}
+
 // A kernel that is given what a new one wrote is as new, whatever it did before:
 // what Lean runs rest on.
 func TestKernelsBecomeNew(t *testing.T) {
-	m := exact.NewQuadratic(9, 1)
-	const chains = 5
-	for _, method := range append(everyMethod(), constrained()...) {
+	const chains = 9
+	for _, c := range everyKernel(t) {
+		m, method := c.m, c.method
 		k := exact.Must(method.Kernel(context.Background(), m, chains))
 		fresh := exact.Must(k.AppendBinary(nil))
 		x, y := make([]int32, chains*9), make([]int32, chains*9)
@@ -56,8 +66,8 @@ func TestKernelsBecomeNew(t *testing.T) {
 // and another target.
 func TestLeanRunsHaveTheSameBits(t *testing.T) {
 	exact.SkipUnderRace(t)
-	m := exact.NewQuadratic(9, 1)
-	for _, method := range append(everyMethod(), constrained()...) {
+	for _, c := range everyKernel(t) {
+		m, method := c.m, c.method
 		build := func(lean bool) *sampler.Chains {
 			return exact.Must(sampler.NewChains(m, method, sampler.Config{Chains: 30, Seed: 3, Warmup: 20, Thin: 2, Lean: lean, Workers: 2}))
 		}

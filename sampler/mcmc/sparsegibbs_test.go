@@ -37,9 +37,9 @@ func sparseModels(t *testing.T) map[string]energy.Model {
 
 // withoutBits lets the chains of a block move one by one for the rest of a test.
 func withoutBits(t *testing.T) {
-	old := fewestBits
-	fewestBits = sampler.BlockSize + 1
-	t.Cleanup(func() { fewestBits = old })
+	bits, rows := fewestBits, fewestRows
+	fewestBits, fewestRows = sampler.BlockSize+1, sampler.BlockSize+1
+	t.Cleanup(func() { fewestBits, fewestRows = bits, rows })
 }
 
 // conditionals returns what the kernel draws site i at x from.

@@ -51,6 +51,7 @@ var topics = []struct {
 	{"chainbits", chainbits},
 	{"joint", joint},
 	{"visits", visits},
+	{"heatrows", heatRows},
 	{"bittally", bitTally},
 	{"fliptally", flipTally},
 	{"gridbits", gridBits},

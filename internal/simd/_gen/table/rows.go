@@ -65,6 +65,8 @@ var rows = []row{
 	{label: "Gibbs, 5×5 torus, 64 chains, Philox (ns a spin)", bench: "WordLeap/torus=5/Philox4x32-10/chains=64", dir: "sampler/mcmc", unit: "ns/site", target: 0.5},
 	{label: "Gibbs, 5×5 torus, 512 chains, Philox (ns a spin)", bench: "WordLeap/torus=5/Philox4x32-10/chains=512", dir: "sampler/mcmc", unit: "ns/site", target: 0.12},
 	{label: "Gibbs, 5×5 torus, 512 chains, ARS-7 (ns a spin)", bench: "WordLeap/torus=5/ARS4x32-7/chains=512", dir: "sampler/mcmc", unit: "ns/site"},
+	{label: "heat bath, 64 chains, 800 sites of 48 neighbours, β = 0.1 (ns an update)", bench: "DenseGibbs/beta=0.1/automatic/chains=64", dir: "sampler/mcmc", unit: "ns/update", target: 0.3},
+	{label: "heat bath, 64 chains, 800 sites of 48 neighbours, β = 1 (ns an update)", bench: "DenseGibbs/beta=1/automatic/chains=64", dir: "sampler/mcmc", unit: "ns/update", target: 0.3},
 	{label: "block Gibbs, 100 chains, RBM 784×500 (ms a step)", bench: "BlockGibbs/model=rbm/784x500", dir: ".", unit: "ms/step", target: 0.85, peer: "block gibbs rbm"},
 	{label: "transformer 6×256, L 64, V 512, batch 32, forward (GFLOP/s)", bench: "Forward/network", floor: fma, dir: "energy/neural", unit: "GFLOP/s", peer: "forward 6x256", size: forward},
 	{label: "transformer 4×128, L 32, V 20, batch 64, forward and backward (ms)", bench: "Training", dir: "energy/neural", unit: "ms/step", peer: "training 4x128"},

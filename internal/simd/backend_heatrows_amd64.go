@@ -1,0 +1,45 @@
+//go:build amd64 && !purego
+
+package simd
+
+import "unsafe"
+
+// sumTerms bounds calls of sumRows, which counts in bytes.
+const sumTerms = 255
+
+func heatRows(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []RowOdds, words, next []uint32, made int, ties []uint32, valid uint32, t *RowTally) (done, used int) {
+	if best == purego || len(visits) == 0 || len(near) > RowNear {
+		return refHeatRows(rows, own, visits, near, odds, words, next, made, ties, valid, t)
+	}
+	return heatRowsRun(rows, own, visits, near, odds, words, next, made, ties, valid, t)
+}
+
+//go:noinline
+func heatRowsRun(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []RowOdds, words, next []uint32, made int, ties []uint32, valid uint32, t *RowTally) (done, used int) {
+	second := (*byte)(unsafe.Add(unsafe.Pointer(&next[0]), made))
+	if best == avx512 && permutes {
+		return heatRowsAVX512(&rows[0][0], &own[0], &visits[0].Row, unsafe.SliceData(near), &odds[0].high[0], &words[0], second, unsafe.SliceData(ties), len(ties)/2, &t.Moved[0], valid, len(visits))
+	}
+	return heatRowsAVX2(&rows[0][0], &own[0], &visits[0].Row, unsafe.SliceData(near), &odds[0].high[0], &words[0], second, unsafe.SliceData(ties), len(ties)/2, &t.Moved[0], valid, len(visits))
+}
+
+func sumRows(sum *[ChainBits]int32, rows []Row) {
+	if best == purego {
+		refSumRows(sum, rows)
+		return
+	}
+	for len(rows) > 0 {
+		n := min(len(rows), sumTerms)
+		sumRowsRun(sum, rows[:n])
+		rows = rows[n:]
+	}
+}
+
+//go:noinline
+func sumRowsRun(sum *[ChainBits]int32, rows []Row) {
+	if best == avx512 {
+		sumRowsAVX512(&sum[0], &rows[0][0], len(rows))
+	} else {
+		sumRowsAVX2(&sum[0], &rows[0][0], len(rows))
+	}
+}

@@ -1,0 +1,65 @@
+package simd
+
+import "fmt"
+
+// Sites of up to ChainBits chains may be held as rows of bytes, so that the neighbours
+// of a site are counted by adding rows.
+
+// Row is the state of a site, 0 or 1, in each chain.
+type Row [ChainBits]byte
+
+// RowVisit says how a site is redrawn.
+type RowVisit struct {
+	Row         int32 // the site's
+	Plus, Minus int32 // neighbours that are added, and those behind them that are taken away: multiples of 4
+	Bias        int32 // what their sum begins with
+	Odds        int32 // the table, in bytes from the first: its number times RowTable
+	_           [3]int32
+}
+
+// RowCounts is the number of sums that RowOdds has odds for.
+const RowCounts = 128
+
+// RowOdds holds the probability of a site to be in state 1 for each sum 0 … RowCounts−1
+// of its neighbours. It is immutable.
+type RowOdds struct {
+	high, next [RowCounts]byte // the two highest of the eight bytes of p
+	p          [RowCounts]uint64
+}
+
+// RowTable is the bytes of a table of odds.
+const RowTable = 10 * RowCounts
+
+// NewRowOdds returns the odds p[k]·2⁻⁶⁴ for sums k. It panics unless len(p) ≤ RowCounts.
+func NewRowOdds(p []uint64) (o RowOdds) {
+	if len(p) > RowCounts {
+		panic(fmt.Sprintf("simd: NewRowOdds: len(p) = %d, want ≤ %d", len(p), RowCounts))
+	}
+	copy(o.p[:], p)
+	for k, v := range o.p {
+		o.high[k], o.next[k] = byte(v>>56), byte(v>>48)
+	}
+	return o
+}
+
+// At returns the odds of sum k, times 2⁶⁴.
+func (o *RowOdds) At(k int) uint64 { return o.p[k] }
+
+// RowTally counts for each chain the sites that a redraw has changed, and adds up the
+// sums of those that went from 0 to 1 less those of the others.
+type RowTally struct{ Moved, Sum [ChainBits]int32 }
+
+const (
+	// RowVisits bounds the visits of a call of HeatRows: what they tell is added up in
+	// bytes and in numbers of 16 bits.
+	RowVisits = 128
+
+	// RowNear bounds the neighbours of its visits.
+	RowNear = 1 << 13
+
+	// groupTies are the ties that a group of random words decides.
+	groupTies = GroupWords / 2
+)
+
+// rowWords is the number of words whose bytes are the first of a visit.
+const rowWords = ChainBits / 4

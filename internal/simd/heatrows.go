@@ -1,0 +1,71 @@
+package simd
+
+import "fmt"
+
+// RowScratch is what HeatRows works with. Its zero value is ready.
+type RowScratch struct {
+	words [RowVisits*rowWords + GroupWords]uint32
+	ties  [2 * GroupWords]uint32 // what is left of a group, and enough for any visit
+}
+
+// RowGroups returns the number of groups of a random stream that belong to so many
+// visits. Few of them are ever computed.
+func RowGroups(visits int) uint64 { return uint64(rowByteGroups(visits) + 1 + visits) }
+
+// rowByteGroups are those of the first bytes of random numbers.
+func rowByteGroups(visits int) int { return (visits*ChainBits/4 + GroupWords - 1) / GroupWords }
+
+// HeatRows draws sites of all chains afresh given their neighbours (heat bath), one after
+// the other: chain c of site v.Row becomes
+//
+//	1 where u < p, else 0,
+//
+// for each v of visits, p being the odds of the sum v.Bias + Σ rows[near[k]/32][c] over the
+// next v.Plus entries of near − the same over the v.Minus entries behind them, and u a
+// random integer of 64 binary digits. Its highest eight are byte c of words 8i … 8i+7 of
+// the stream from the given group on, i being the number of the visit (see [Philox], or
+// [ARS], whose words they are if ars says so). Where they are those of p, and bit c of
+// valid is set, there is a tie. If it is the visit's only one, the next eight digits are
+// byte i of the group behind the words of all visits, and decide unless they are those of p
+// as well. Otherwise all ties of the visit take the next two words each, the first the
+// lower, of those from the following group on, in the order of visits and of chains: the
+// first of them its last 48 digits, after these eight, from the highest of the two words,
+// the others all 56. Where bit c of valid is not set, ties make 0.
+//
+// Bit c of lane v.Row of own is the same as byte c of the row, before and after.
+//
+// It panics unless visits are RowVisits and entries of near RowNear at most. It does not
+// look whether numbers of rows, of tables and of entries of near are those that there are,
+// nor whether sums are from 0 to RowCounts−1, as they have to be.
+func HeatRows(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []RowOdds, valid uint32, t *RowTally, w *RowScratch, ars bool, key, stream, group uint64) {
+	if len(visits) > RowVisits || len(near) > RowNear {
+		panic(fmt.Sprintf("simd: HeatRows: len(visits) = %d and len(near) = %d, want ≤ %d and ≤ %d", len(visits), len(near), RowVisits, RowNear))
+	}
+	draw := Philox
+	if ars {
+		draw = ARS
+	}
+	first := rowByteGroups(len(visits))
+	words, next, ties := w.words[:first*GroupWords], w.words[first*GroupWords:][:GroupWords], w.ties[:0]
+	draw(w.words[:len(words)+len(next)], key, stream, group)
+	group += uint64(first + 1)
+	for made, used := 0, 0; ; {
+		done, n := heatRows(rows, own, visits[made:], near, odds, words[rowWords*made:], next, made, ties, valid, t)
+		if done == len(visits)-made {
+			return
+		}
+		for _, v := range visits[made : made+done] {
+			near = near[v.Plus+v.Minus:]
+		}
+		made, used = made+done, used+n
+		ties = w.ties[:2*GroupWords]
+		if used%groupTies == 0 {
+			ties = ties[:GroupWords]
+		}
+		draw(ties, key, stream, group+uint64(used/groupTies))
+		ties = ties[2*(used%groupTies):]
+	}
+}
+
+// SumRows adds the rows to sum, chain by chain.
+func SumRows(sum *[ChainBits]int32, rows []Row) { sumRows(sum, rows) }

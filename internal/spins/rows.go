@@ -1,0 +1,173 @@
+package spins
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
+
+// RowLayout says what a [RowGraph] is made from.
+type RowLayout struct {
+	Start, Adj []int32        // the neighbours of each site, in compressed rows
+	Against    []bool         // of each entry of Adj: it is taken away from the sum; nil: of none
+	Order      []int32        // of a sweep
+	Bias       []int32        // of each site: what the sum of its neighbours begins with
+	Kind       []int32        // of each site
+	Odds       []simd.RowOdds // of each kind, by the sum
+}
+
+// RowGraph is an arrangement of sites in rows of bytes, one byte a chain, so that those of
+// a kind follow each other. It is immutable.
+type RowGraph struct {
+	sites  int
+	place  []int32 // row of each site
+	kinds  []int   // first row of each kind, and the number of sites
+	odds   []simd.RowOdds
+	visits []simd.RowVisit
+	near   []int32 // neighbours of visits, one after the other, in bytes from the first row
+	parts  []rowPart
+}
+
+// rowPart is what is redrawn in a call: some visits and their neighbours.
+type rowPart struct{ visit, visits, near, entries int }
+
+// nearStep is what numbers of neighbours are filled up to multiples of.
+const nearStep = 4
+
+// MostRows is the largest number of sites of a [RowGraph].
+const MostRows = 1<<26 - 2
+
+// NewRowGraph returns the arrangement of MostRows sites at most.
+func NewRowGraph(from RowLayout) *RowGraph {
+	g := &RowGraph{sites: len(from.Start) - 1, odds: from.Odds}
+	order := make([]int32, g.sites)
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(from.Kind[a], from.Kind[b]) })
+	g.place = make([]int32, g.sites)
+	for row, i := range order {
+		g.place[i] = int32(row)
+		for len(g.kinds) <= int(from.Kind[i]) {
+			g.kinds = append(g.kinds, row)
+		}
+	}
+	for len(g.kinds) <= len(g.odds) {
+		g.kinds = append(g.kinds, g.sites)
+	}
+	for _, i := range from.Order {
+		g.visit(from, i)
+	}
+	return g
+}
+
+// visit appends the visit of site i.
+func (g *RowGraph) visit(from RowLayout, i int32) {
+	first := len(g.near)
+	entries := func(against bool) int32 {
+		begin := len(g.near)
+		for n := from.Start[i]; n < from.Start[i+1]; n++ {
+			if (from.Against != nil && from.Against[n]) == against {
+				g.near = append(g.near, g.place[from.Adj[n]]*simd.ChainBits)
+			}
+		}
+		for (len(g.near)-begin)%nearStep != 0 {
+			g.near = append(g.near, int32(g.sites*simd.ChainBits)) // the row behind all sites is 0
+		}
+		return int32(len(g.near) - begin)
+	}
+	g.visits = append(g.visits, simd.RowVisit{Row: g.place[i], Plus: entries(false), Minus: entries(true), Bias: from.Bias[i], Odds: simd.RowTable * from.Kind[i]})
+	more := len(g.near) - first
+	if n := len(g.parts); n == 0 || g.parts[n-1].visits == simd.RowVisits || g.parts[n-1].entries+more > simd.RowNear {
+		g.parts = append(g.parts, rowPart{visit: len(g.visits) - 1, near: first})
+	}
+	p := &g.parts[len(g.parts)-1]
+	p.visits++
+	p.entries += more
+}
+
+// Parts returns the number of parts of a sweep.
+func (g *RowGraph) Parts() int { return len(g.parts) }
+
+// PartSites returns the number of sites of a part, and of rows that are added up.
+func (g *RowGraph) PartSites(part int) (sites, rows int) {
+	return g.parts[part].visits, g.parts[part].entries
+}
+
+// Near returns how many rows a sweep adds up.
+func (g *RowGraph) Near() int { return len(g.near) }
+
+// Groups returns the number of groups of a random stream that a redraw of a part takes.
+func (g *RowGraph) Groups(part int) uint64 { return simd.RowGroups(g.parts[part].visits) }
+
+// Visit calls f for every site in the order of a sweep with 2⁶⁴ times the probability that
+// a redraw makes it 1 in state x, and with the sum that this is looked up by.
+func (g *RowGraph) Visit(x []int32, f func(site, sum int, odds uint64)) {
+	site := make([]int, g.sites)
+	for i, p := range g.place {
+		site[p] = i
+	}
+	near := g.near
+	for _, v := range g.visits {
+		sum := int(v.Bias)
+		for k, at := range near[:v.Plus+v.Minus] {
+			if row := at / simd.ChainBits; int(row) < g.sites {
+				if by := int(x[site[row]]); k < int(v.Plus) {
+					sum += by
+				} else {
+					sum -= by
+				}
+			}
+		}
+		near = near[v.Plus+v.Minus:]
+		f(site[v.Row], sum, g.odds[v.Odds/simd.RowTable].At(sum))
+	}
+}
+
+// RowChains are the states of up to simd.ChainBits chains of a graph, as bytes and as bits.
+type RowChains struct {
+	*RowGraph
+	rows  []simd.Row
+	own   []uint64
+	valid uint32 // the chains that there are
+}
+
+// NewChains returns states of so many chains whose sites are all 0.
+func (g *RowGraph) NewChains(chains int) *RowChains {
+	c := apart.New(RowChains{RowGraph: g, valid: uint32(1<<chains - 1)})
+	c.rows, c.own = apart.Make[simd.Row](g.sites+1), apart.Make[uint64]((g.sites+1)/2)
+	return c
+}
+
+// Redraw draws the sites of a part afresh, one after the other, from the random bits that
+// RowGraph.Groups says, and adds what changed to a tally.
+func (c *RowChains) Redraw(part int, t *simd.RowTally, from Source, w *simd.RowScratch) {
+	p := &c.parts[part]
+	simd.HeatRows(c.rows, c.own, c.visits[p.visit:p.visit+p.visits], c.near[p.near:p.near+p.entries], c.odds, c.valid, t, w,
+		from.ARS, from.Seed, from.Chain, from.Group)
+}
+
+// Ones stores how many sites of a kind are in state 1, for every chain.
+func (c *RowChains) Ones(n *[simd.ChainBits]int32, kind int) {
+	*n = [simd.ChainBits]int32{}
+	simd.SumRows(n, c.rows[c.kinds[kind]:c.kinds[kind+1]])
+}
+
+// Spread stores the states in x, a row for each chain.
+func (c *RowChains) Spread(x []int32) { simd.SpreadChains(x, c.own, c.place) }
+
+// Pack takes the states from x, a row of levels 0 and 1 for each chain.
+func (c *RowChains) Pack(x []int32) {
+	clear(c.rows)
+	clear(c.own)
+	for at := 0; at < len(x); at += c.sites {
+		chain := uint(at / c.sites)
+		for i, p := range c.place {
+			v := x[at+i] & 1
+			c.rows[p][chain] = byte(v)
+			c.own[p>>1] |= uint64(v) << (uint(p&1)*32 + chain)
+		}
+	}
+}
