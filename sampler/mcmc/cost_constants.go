@@ -27,7 +27,7 @@ const (
 	stepCost     = 25   // a site that a path may go to
 	trellisCost  = 12   // an edge of a trellis, forth and back
 	proposalCost = 55   // a site or a pair proposed by random numbers
-	laneCost     = 9    // a site of all chains of a block, redrawn as bits
+	laneCost     = 14   // a site of all chains of a block, redrawn as bits
 	drawCost     = 7    // a hidden or visible unit drawn
 )
 
