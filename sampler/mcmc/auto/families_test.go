@@ -287,6 +287,10 @@ func TestFamilies(t *testing.T) {
 			}
 			fmt.Printf("%18s %8.2f %10.0f %10.0f %12.0f %12.0f %v   trial τ %.2f of %d, cost %.0f\n", a.Name, w[i].time, w[i].counted, w[i].took, counted[i], clock[i], by, a.Time, a.Steps, a.Cost)
 		}
+		// Its chains begin where all candidates have brought them, which tells when a candidate
+		// alone would leave them in the mode that it found first.
+		own := measure(t, f.model, f.method, seed+1000, *stepsFlag)
+		fmt.Printf("%18s %8.2f %10.0f %10.0f %12.0f %12.0f\n", "Auto itself", own.time, own.counted, own.took, 1e9/(own.time*own.counted), 1e9/(own.time*own.took))
 		for b, r := range reports {
 			fmt.Printf("%18s block %d:", "", b)
 			for _, a := range r.Candidates {
