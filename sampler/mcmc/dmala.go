@@ -26,7 +26,7 @@ import (
 // Energy and weights of the current states are cached: a step costs one
 // evaluation of the model, by the cheaper field of those that are [Proposing].
 //
-// On an energy.Toroidal model of sides of at least 3 and 400 sites or more, with neither
+// On an energy.Toroidal model of sides of at least 3 and 144 sites or more, with neither
 // Preconditioner nor Window nor Within, states are held as bits and a site takes less
 // than a nanosecond; one state of more than 32 768 sites is shared out among
 // Config.Workers.

@@ -48,7 +48,7 @@ type flipWorker struct {
 
 // fewestSites is the number of sites of a torus from which on they are proposed as bits:
 // registers of fewer are too empty (BenchmarkTorusLangevin).
-var fewestSites = 400
+var fewestSites = 144
 
 // newTorusLangevin returns nil if the model has no states of bits, or proposals do not
 // look at ten kinds of sites only.

@@ -221,6 +221,8 @@ func TestTorusLangevinRuns(t *testing.T) {
 		old, err := numbers.AppendBinary(nil)
 		require.NoError(t, err)
 		assert.ErrorContains(t, k.UnmarshalBinary(old), "the kernel that DMALA and DLMC had")
+		colours := wire.AppendInts(nil, 0x6b696e64) // began those of states in two colours
+		assert.ErrorContains(t, k.UnmarshalBinary(append(colours, saved[8:]...)), "the kernel that DMALA and DLMC had")
 		assert.Error(t, k.UnmarshalBinary(append(slices.Clone(saved), 0)))
 		for want, alpha := range map[string][]byte{"step size NaN": {0, 0, 0, 0, 0, 0, 0xf8, 0xff}, "step size 0": make([]byte, 8)} {
 			copy(saved[8+4*8+4*24:], alpha)
@@ -324,7 +326,7 @@ func TestTorusLangevinGolden(t *testing.T) {
 // BenchmarkTorusLangevin steps chains of DMALA as bits and as numbers, with states that
 // are read after each step and with such that are not.
 func BenchmarkTorusLangevin(b *testing.B) {
-	for _, side := range []int{8, 16, 18, 20, 22, 24, 50, 256} {
+	for _, side := range []int{8, 10, 12, 14, 16, 20, 24, 50, 256} {
 		for _, chains := range []int{1, sampler.BlockSize} {
 			for _, g := range []generator.Kind{generator.Philox4x32, generator.ARS4x32} {
 				for _, how := range []string{"numbers", "bits", "deferred"} {

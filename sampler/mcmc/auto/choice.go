@@ -210,7 +210,6 @@ func (k *choice) judge() int {
 	if k.alive() == 1 {
 		return best
 	}
-	k.record.renew()
 	return -1
 }
 

@@ -29,10 +29,10 @@ import (
 //
 //	τ = 1 + 2 Σ_t ρ_t,
 //
-// up to the first ρ_t that is negligible, beyond the longest lag as an exponential. σ² is the
-// variance over all chains and candidates, which have one target, or that of the
-// candidate that comes farthest: one that does not move, or does not leave the mode that
-// it found where another does, has ρ_t near 1.
+// up to the first ρ_t that is negligible, and beyond it, or beyond the longest lag, as an
+// exponential. σ² is the variance over all chains and candidates, which have one target, or
+// that of the candidate that comes farthest: one that does not move, or does not leave the
+// mode that it found where another does, has ρ_t near 1.
 //
 // Blocks of chains, see the block of sampler.Config, choose apart, each by its own
 // chains, as they tune step sizes: so parts of a run give the bits of the whole. More

@@ -116,9 +116,11 @@ func (r *record) time(t *trial) float64 {
 }
 
 // weigh finds the variances σ² that correlations of these candidates refer to: of all
-// states, but no more than half the mean square of the changes over long lags of the
-// candidate that comes farthest. What all of them leave to chance, such as how many
-// chains began in which mode, is the same for all.
+// states of all rounds, but no more than half the mean square of the changes over long
+// lags of the candidate that comes farthest, and no less than a quarter of it, as
+// V_t = 2σ²(1−ρ_t) ≤ 4σ²: a mode that chains seldom are in shows by those that jump there
+// and back. What all of them leave to chance, such as how many chains began in which
+// mode, is the same for all.
 func (r *record) weigh(of []*trial) {
 	for i := range r.variance {
 		farthest := 0.0
@@ -134,7 +136,7 @@ func (r *record) weigh(of []*trial) {
 				farthest = max(farthest, sum/pairs/2)
 			}
 		}
-		r.variance[i] = min(r.sq[i]/r.n, farthest)
+		r.variance[i] = max(min(r.sq[i]/r.n, farthest), farthest/2)
 	}
 }
 
@@ -171,11 +173,13 @@ const (
 	negligible = 0.15 // ρ_t below which the sum ends: a σ² that is a little off leaves so much,
 	noise      = 2    // or this over the root of the number of pairs
 	leastTime  = 0.1  // of draws that are better than independent ones
-	farthest   = 8    // longest lags that the tail may reach: beyond is a guess
+	farthest   = 256  // longest lags that the tail may reach: that of what hardly moves at all
 	slowing    = 2    // and times what an exponential from the start would reach
 )
 
-// integrate returns τ of the correlations at the first lags, found of so many pairs.
+// integrate returns τ of the correlations at the first lags, found of so many pairs. What
+// is left where the sum ends is, of an exponential, the share ρ_t of all: without it slow
+// candidates, which end at greater ρ_t, would look better than they are.
 func integrate(rho, pairs []float64) float64 {
 	sum, from, last := 0.0, 0, 1.0
 	for k, v := range rho {
@@ -184,7 +188,7 @@ func integrate(rho, pairs []float64) float64 {
 		sum += float64(width*last) + float64((v-last)*(width+1)/2)
 		from, last = lags[k], v
 		if v < max(negligible, noise/math.Sqrt(pairs[k])) {
-			return max(leastTime, 1+2*sum)
+			return max(leastTime, 1+2*sum/(1-min(max(v, 0), negligible)))
 		}
 	}
 	return max(leastTime, 1+2*(sum+tail(rho)))
@@ -212,14 +216,6 @@ func tail(rho []float64) float64 {
 		length = min(length, (end-half)/slope)
 	}
 	return rho[n-1] * length
-}
-
-// renew forgets the variances of earlier rounds, in which chains may still have been
-// on their way.
-func (r *record) renew() {
-	r.n = 0
-	clear(r.mean)
-	clear(r.sq)
 }
 
 func (r *record) append(b []byte) []byte {

@@ -17,9 +17,17 @@ func TestIntegrate(t *testing.T) {
 		for k, lag := range lags {
 			rho[k] = math.Pow(a, float64(lag))
 		}
-		assert.InEpsilon(t, (1+a)/(1-a), integrate(rho, many), .2, "%v", a)
+		assert.InEpsilon(t, (1+a)/(1-a), integrate(rho, many), .12, "%v", a)
 	}
-	assert.Greater(t, integrate([]float64{1, 1, 1}, []float64{99, 99, 99}), 40.)
+	for _, a := range []float64{.999, .9995} { // lags reach the first hundredth of it
+		rho, many := make([]float64, 10), slices.Repeat([]float64{1e6}, 10)
+		for k := range rho {
+			rho[k] = math.Pow(a, float64(lags[k]))
+		}
+		assert.InEpsilon(t, (1+a)/(1-a), integrate(rho, many), .05, "%v", a)
+	}
+	assert.Greater(t, integrate([]float64{1, 1, 1}, []float64{99, 99, 99}), 1000.)
+	assert.False(t, math.IsInf(integrate([]float64{1}, []float64{1}), 0), "pairs that are too few end the sum")
 	assert.Less(t, integrate([]float64{-.3}, []float64{9}), 1.)
 	assert.Equal(t, leastTime, integrate([]float64{-.9}, []float64{9}))
 	assert.Equal(t, 1+2.*farthest, integrate(nil, nil))
@@ -60,6 +68,34 @@ func TestStuckChainsAreSlow(t *testing.T) {
 	r.weigh([]*trial{still})
 	assert.True(t, r.noEnergies)
 	assert.Equal(t, 1., r.time(still))
+}
+
+// V_t ≤ 4σ²: where a candidate jumps to a mode and back that chains were seldom in
+// altogether, the variance is not less than its jumps say.
+func TestVarianceIsThatOfJumps(t *testing.T) {
+	const sites, chains, level = 10, 4, 1 // feature 1 is the number of sites at level 1
+	r := newRecord(sites, 2, chains)
+	jumps, rest := newTrial(r), newTrial(r)
+	x, s := make([]int32, sites*chains), sampler.NewStream(1, 2)
+	energies := func(int) float64 { return 0 }
+	r.begin(20)
+	for range 20 {
+		for c := range chains {
+			mode := int32(s.IntN(2))
+			for i := range sites {
+				x[c*sites+i] = mode
+			}
+		}
+		r.add(jumps, energies, x)
+	}
+	clear(x)
+	r.begin(400)
+	for range 400 {
+		r.add(rest, energies, x)
+	}
+	r.weigh([]*trial{jumps, rest})
+	assert.Less(t, r.sq[level]/r.n, 3.) // of 25 in the modes
+	assert.InDelta(t, 25./2, r.variance[level], 4)
 }
 
 func newTrial(r *record) *trial {
