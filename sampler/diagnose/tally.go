@@ -28,7 +28,8 @@ import (
 //   - Mean and SD of all draws,
 //   - RHat as [RHatBasic],
 //   - ESSMean as [ESSMean] and MCSE as [MCSEMean] where the sum over lags ends below
-//     lag 64; where it does not, MCSE is MCSEChains and ESSMean is (SD/MCSE)²,
+//     lag 64; where it does not, ESSMean is (SD/MCSEChains)², at most what that of
+//     independent draws may come to, n·log₁₀ n of n draws, and MCSE is SD/√ESSMean,
 //   - MCSEChains, the error by the means of the chains alone,
 //   - RHatNested (Margossian et al. 2024), for many short chains.
 //
