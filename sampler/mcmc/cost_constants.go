@@ -28,8 +28,8 @@ const (
 	trellisCost  = 12   // an edge of a trellis, forth and back
 	proposalCost = 55   // a site or a pair proposed by random numbers
 	laneCost     = 14   // a site of all chains of a block, redrawn as bits
-	visitCost    = 6    // a site of all chains of a block, redrawn as bytes
-	addCost      = 0.13 // and a neighbour of it
+	visitCost    = 15   // a site of all chains of a block, redrawn as bytes
+	addCost      = 0.32 // and a neighbour of it
 	drawCost     = 7    // a hidden or visible unit drawn
 )
 
