@@ -153,6 +153,7 @@ func TestNothingAllocates(t *testing.T) {
 	total, u := make([]float64, 10), make([]float64, 10)
 	idx, x, bits := make([]int32, 640), make([]int32, 640), make([]uint32, 640)
 	sums, added, chosen, packed := make([]float64, 64), new(Changes), new(Choice), Pack(w[:100], 10, 10)
+	fixed, short := Fix(w[:100], w[:10], 10, 10), make([]int16, 100)
 	require.Zero(t, testing.AllocsPerRun(10, func() {
 		Philox(bits, 1, 2, 3)
 		Unit32(p, bits)
@@ -185,6 +186,8 @@ func TestNothingAllocates(t *testing.T) {
 		added.Add(0, sums, p[:64], sums, w)
 		chosen.Set(x[:30], 10)
 		packed.AddChosen(p[:30], chosen)
+		LogisticWords(short[:10], p[:10])
+		fixed.Gemm(p[:100], short, 10)
 		AddChosen64(sums, p[:64], 10, total, w[:100], chosen)
 		GemmT(p[:100], p[100:200], w[:100], 10, 10, 10)
 	}))
