@@ -14,6 +14,16 @@ func heatRowsAVX2(rows *byte, own *uint64, visits *int32, near *int32, odds *byt
 //go:noescape
 func heatRowsAVX512(rows *byte, own *uint64, visits *int32, near *int32, odds *byte, words *uint32, next *byte, ties *uint32, left int, t *int32, valid uint32, n int) (done int, used int)
 
+// heatRowsKeptAVX2 is heatRows with sums that are kept.
+//
+//go:noescape
+func heatRowsKeptAVX2(rows *byte, own *uint64, visits *int32, near *int32, odds *byte, words *uint32, next *byte, ties *uint32, left int, t *int32, valid uint32, n int, kept *byte) (done int, used int)
+
+// heatRowsKeptAVX512 is heatRows with sums that are kept.
+//
+//go:noescape
+func heatRowsKeptAVX512(rows *byte, own *uint64, visits *int32, near *int32, odds *byte, words *uint32, next *byte, ties *uint32, left int, t *int32, valid uint32, n int, kept *byte) (done int, used int)
+
 // sumRowsAVX2 is refSumRows on 1 ≤ n ≤ 255 rows.
 //
 //go:noescape

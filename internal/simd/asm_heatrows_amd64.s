@@ -126,9 +126,9 @@ counted6:
 	VPADDB         Y5, Y4, Y4
 	VPADDB         Y7, Y6, Y6
 	VPADDB         Y6, Y4, Y4
+	MOVLQZX        (SI)(R9*1), R10
 	MOVLQZX        16(SI)(R9*1), R11
 	ADDQ           DX, R11
-	MOVLQZX        (SI)(R9*1), R10
 	VMOVDQA        Y4, Y6
 	VBROADCASTI128 (R11), Y5
 	VPADDUSB       heatrows_sixteenth<>+0(SB), Y6, Y7
@@ -187,10 +187,10 @@ decided:
 	VMOVDQU      Y5, (AX)(R10*1)
 	VPABSB       Y6, Y5
 	VPADDB       Y5, Y1, Y1
-	VPSIGNB      Y6, Y4, Y6
-	VPMOVSXBW    X6, Y4
+	VPSIGNB      Y6, Y4, Y5
+	VPMOVSXBW    X5, Y4
 	VPADDW       Y4, Y2, Y2
-	VEXTRACTI128 $0x01, Y6, X4
+	VEXTRACTI128 $0x01, Y5, X4
 	VPMOVSXBW    X4, Y4
 	VPADDW       Y4, Y3, Y3
 	INCQ         R8
@@ -492,9 +492,9 @@ counted6:
 	VPADDB       Y4, Y3, Y3
 	VPADDB       Y6, Y5, Y5
 	VPADDB       Y5, Y3, Y3
+	MOVLQZX      (SI)(R9*1), R10
 	MOVLQZX      16(SI)(R9*1), R11
 	ADDQ         DX, R11
-	MOVLQZX      (SI)(R9*1), R10
 	VMOVDQU64    (R11), Z4
 	VPERMT2B     64(R11), Z3, Z4
 	VPCMPEQB     (DI)(R9*1), Y4, K1, K3
@@ -604,6 +604,502 @@ chains8:
 	MOVQ  rows+0(FP), AX
 	MOVQ  own+8(FP), CX
 	MOVQ  odds+32(FP), DX
+	JMP   decided
+	VZEROUPPER
+	RET
+
+// func heatRowsKeptAVX2(rows *byte, own *uint64, visits *int32, near *int32, odds *byte, words *uint32, next *byte, ties *uint32, left int, t *int32, valid uint32, n int, kept *byte) (done int, used int)
+// Requires: AVX, AVX2, BMI, BMI2, POPCNT
+TEXT ·heatRowsKeptAVX2(SB), NOSPLIT, $48-120
+	MOVQ    rows+0(FP), AX
+	MOVQ    own+8(FP), CX
+	MOVQ    odds+32(FP), DX
+	MOVQ    near+24(FP), BX
+	MOVQ    visits+16(FP), SI
+	MOVQ    words+40(FP), DI
+	MOVQ    next+48(FP), R8
+	MOVQ    n+88(FP), R9
+	MOVQ    kept+96(FP), R10
+	MOVQ    ties+56(FP), R11
+	MOVQ    R11, 32(SP)
+	MOVQ    left+64(FP), R11
+	MOVQ    R11, 40(SP)
+	VMOVDQU heatrows_ones<>+0(SB), Y0
+	VPXOR   Y1, Y1, Y1
+	VPXOR   Y2, Y2, Y2
+	VPXOR   Y3, Y3, Y3
+	SHLQ    $0x05, R9
+	ADDQ    R9, SI
+	ADDQ    R9, DI
+	NEGQ    R9
+
+visit:
+	MOVLQZX        (SI)(R9*1), R11
+	MOVQ           R11, R12
+	SHLQ           $0x05, R12
+	VMOVDQU        (R10)(R12*1), Y4
+	MOVLQZX        16(SI)(R9*1), R12
+	ADDQ           DX, R12
+	VMOVDQA        Y4, Y6
+	VBROADCASTI128 (R12), Y5
+	VPADDUSB       heatrows_sixteenth<>+0(SB), Y6, Y7
+	VPSHUFB        Y7, Y5, Y5
+	VMOVDQA        Y5, Y5
+	VPSUBB         heatrows_sixteen<>+0(SB), Y6, Y6
+	VBROADCASTI128 16(R12), Y7
+	VPADDUSB       heatrows_sixteenth<>+0(SB), Y6, Y8
+	VPSHUFB        Y8, Y7, Y7
+	VPOR           Y7, Y5, Y5
+	VPSUBB         heatrows_sixteen<>+0(SB), Y6, Y6
+	VBROADCASTI128 32(R12), Y7
+	VPADDUSB       heatrows_sixteenth<>+0(SB), Y6, Y8
+	VPSHUFB        Y8, Y7, Y7
+	VPOR           Y7, Y5, Y5
+	VPSUBB         heatrows_sixteen<>+0(SB), Y6, Y6
+	VBROADCASTI128 48(R12), Y7
+	VPADDUSB       heatrows_sixteenth<>+0(SB), Y6, Y8
+	VPSHUFB        Y8, Y7, Y7
+	VPOR           Y7, Y5, Y5
+	VPSUBB         heatrows_sixteen<>+0(SB), Y6, Y6
+	VBROADCASTI128 64(R12), Y7
+	VPADDUSB       heatrows_sixteenth<>+0(SB), Y6, Y8
+	VPSHUFB        Y8, Y7, Y7
+	VPOR           Y7, Y5, Y5
+	VPSUBB         heatrows_sixteen<>+0(SB), Y6, Y6
+	VBROADCASTI128 80(R12), Y7
+	VPADDUSB       heatrows_sixteenth<>+0(SB), Y6, Y8
+	VPSHUFB        Y8, Y7, Y7
+	VPOR           Y7, Y5, Y5
+	VPSUBB         heatrows_sixteen<>+0(SB), Y6, Y6
+	VBROADCASTI128 96(R12), Y7
+	VPADDUSB       heatrows_sixteenth<>+0(SB), Y6, Y8
+	VPSHUFB        Y8, Y7, Y7
+	VPOR           Y7, Y5, Y5
+	VPSUBB         heatrows_sixteen<>+0(SB), Y6, Y6
+	VBROADCASTI128 112(R12), Y7
+	VPADDUSB       heatrows_sixteenth<>+0(SB), Y6, Y6
+	VPSHUFB        Y6, Y7, Y7
+	VPOR           Y7, Y5, Y5
+	VMOVDQU        (DI)(R9*1), Y6
+	VPMAXUB        Y5, Y6, Y7
+	VPCMPEQB       Y6, Y7, Y7
+	VPCMPEQB       Y6, Y5, Y5
+	VPMOVMSKB      Y7, R14
+	NOTL           R14
+	VPMOVMSKB      Y5, R13
+	VPANDN         Y0, Y7, Y5
+	ANDL           valid+80(FP), R13
+	JNZ            tie
+
+decided:
+	MOVL         R14, (CX)(R11*4)
+	SHLQ         $0x05, R11
+	VPSUBB       (AX)(R11*1), Y5, Y6
+	VMOVDQU      Y5, (AX)(R11*1)
+	VPABSB       Y6, Y5
+	VPADDB       Y5, Y1, Y1
+	VPSIGNB      Y6, Y4, Y5
+	VPMOVSXBW    X5, Y4
+	VPADDW       Y4, Y2, Y2
+	VEXTRACTI128 $0x01, Y5, X4
+	VPMOVSXBW    X4, Y4
+	VPADDW       Y4, Y3, Y3
+	VPTEST       Y6, Y6
+	JEQ          same1
+	MOVL         4(SI)(R9*1), R11
+	TESTL        R11, R11
+	JEQ          rest4
+
+push3:
+	MOVQ    (BX), R13
+	MOVL    R13, R12
+	SHRQ    $0x20, R13
+	VPADDB  (R10)(R12*1), Y6, Y4
+	VMOVDQU Y4, (R10)(R12*1)
+	VPADDB  (R10)(R13*1), Y6, Y4
+	VMOVDQU Y4, (R10)(R13*1)
+	MOVQ    8(BX), R13
+	MOVL    R13, R12
+	SHRQ    $0x20, R13
+	VPADDB  (R10)(R12*1), Y6, Y4
+	VMOVDQU Y4, (R10)(R12*1)
+	VPADDB  (R10)(R13*1), Y6, Y4
+	VMOVDQU Y4, (R10)(R13*1)
+	ADDQ    $+16, BX
+	SUBL    $+4, R11
+	JNE     push3
+
+rest4:
+	MOVL  8(SI)(R9*1), R11
+	TESTL R11, R11
+	JEQ   rest6
+
+push5:
+	MOVQ    (BX), R13
+	MOVL    R13, R12
+	SHRQ    $0x20, R13
+	VMOVDQU (R10)(R12*1), Y4
+	VPSUBB  Y6, Y4, Y4
+	VMOVDQU Y4, (R10)(R12*1)
+	VMOVDQU (R10)(R13*1), Y4
+	VPSUBB  Y6, Y4, Y4
+	VMOVDQU Y4, (R10)(R13*1)
+	MOVQ    8(BX), R13
+	MOVL    R13, R12
+	SHRQ    $0x20, R13
+	VMOVDQU (R10)(R12*1), Y4
+	VPSUBB  Y6, Y4, Y4
+	VMOVDQU Y4, (R10)(R12*1)
+	VMOVDQU (R10)(R13*1), Y4
+	VPSUBB  Y6, Y4, Y4
+	VMOVDQU Y4, (R10)(R13*1)
+	ADDQ    $+16, BX
+	SUBL    $+4, R11
+	JNE     push5
+
+rest6:
+	JMP pushed2
+
+same1:
+	MOVL 4(SI)(R9*1), R11
+	ADDL 8(SI)(R9*1), R11
+	LEAQ (BX)(R11*4), BX
+
+pushed2:
+	INCQ R8
+	ADDQ $+32, R9
+	JNZ  visit
+
+end:
+	MOVQ         t+72(FP), AX
+	VPMOVZXBD    X1, Y0
+	VPADDD       (AX), Y0, Y0
+	VMOVDQU      Y0, (AX)
+	VPMOVSXWD    X2, Y0
+	VPADDD       128(AX), Y0, Y0
+	VMOVDQU      Y0, 128(AX)
+	VPSRLDQ      $0x08, X1, X0
+	VPMOVZXBD    X0, Y0
+	VPADDD       32(AX), Y0, Y0
+	VMOVDQU      Y0, 32(AX)
+	VEXTRACTI128 $0x01, Y2, X0
+	VPMOVSXWD    X0, Y0
+	VPADDD       160(AX), Y0, Y0
+	VMOVDQU      Y0, 160(AX)
+	VEXTRACTI128 $0x01, Y1, X0
+	VPMOVZXBD    X0, Y0
+	VPADDD       64(AX), Y0, Y0
+	VMOVDQU      Y0, 64(AX)
+	VPMOVSXWD    X3, Y0
+	VPADDD       192(AX), Y0, Y0
+	VMOVDQU      Y0, 192(AX)
+	VEXTRACTI128 $0x01, Y1, X0
+	VPSRLDQ      $0x08, X0, X0
+	VPMOVZXBD    X0, Y0
+	VPADDD       96(AX), Y0, Y0
+	VMOVDQU      Y0, 96(AX)
+	VEXTRACTI128 $0x01, Y3, X0
+	VPMOVSXWD    X0, Y0
+	VPADDD       224(AX), Y0, Y0
+	VMOVDQU      Y0, 224(AX)
+	SARQ         $0x05, R9
+	ADDQ         n+88(FP), R9
+	MOVQ         R9, done+104(FP)
+	MOVQ         left+64(FP), AX
+	SUBQ         40(SP), AX
+	MOVQ         AX, used+112(FP)
+	VZEROUPPER
+	RET
+
+tie:
+	BLSRL   R13, AX
+	JNZ     ties
+	VMOVDQU Y4, (SP)
+	TZCNTL  R13, AX
+	LEAQ    (SP), CX
+	MOVBQZX (CX)(AX*1), CX
+	MOVQ    256(R12)(CX*8), CX
+	SHRQ    $0x30, CX
+	MOVBLZX CL, CX
+	MOVBLZX (R8), AX
+	CMPL    AX, CX
+	JEQ     ties
+	SBBL    CX, CX
+	ANDL    R13, CX
+	ORL     CX, R14
+	JMP     known
+
+ties:
+	POPCNTL R13, AX
+	CMPQ    40(SP), AX
+	JL      end
+	SUBQ    AX, 40(SP)
+	MOVQ    32(SP), CX
+	LEAQ    (CX)(AX*8), AX
+	MOVQ    AX, 32(SP)
+	VMOVDQU Y4, (SP)
+	TZCNTL  R13, AX
+	LEAQ    (SP), DX
+	MOVBQZX (DX)(AX*1), DX
+	MOVQ    256(R12)(DX*8), DX
+	SHLQ    $0x08, DX
+	SHRQ    $0x08, DX
+	MOVQ    (CX), R10
+	ADDQ    $+8, CX
+	SHRQ    $0x10, R10
+	MOVBQZX (R8), R15
+	SHLQ    $0x30, R15
+	ORQ     R15, R10
+	CMPQ    R10, DX
+	SBBL    DX, DX
+	ANDL    $+1, DX
+	SHLXL   AX, DX, DX
+	ORL     DX, R14
+	BLSRL   R13, R13
+	JZ      chains8
+
+chain7:
+	TZCNTL  R13, AX
+	LEAQ    (SP), DX
+	MOVBQZX (DX)(AX*1), DX
+	MOVQ    256(R12)(DX*8), DX
+	SHLQ    $0x08, DX
+	SHRQ    $0x08, DX
+	MOVQ    (CX), R10
+	ADDQ    $+8, CX
+	SHRQ    $0x08, R10
+	CMPQ    R10, DX
+	SBBL    DX, DX
+	ANDL    $+1, DX
+	SHLXL   AX, DX, DX
+	ORL     DX, R14
+	BLSRL   R13, R13
+	JNZ     chain7
+
+chains8:
+known:
+	VMOVD        R14, X5
+	VPBROADCASTD X5, Y5
+	VPSHUFB      heatrows_order<>+0(SB), Y5, Y5
+	VMOVDQU      heatrows_digits<>+0(SB), Y6
+	VPAND        Y6, Y5, Y5
+	VPCMPEQB     Y6, Y5, Y5
+	VPAND        Y0, Y5, Y5
+	MOVQ         rows+0(FP), AX
+	MOVQ         own+8(FP), CX
+	MOVQ         odds+32(FP), DX
+	MOVQ         kept+96(FP), R10
+	JMP          decided
+	VZEROUPPER
+	RET
+
+// func heatRowsKeptAVX512(rows *byte, own *uint64, visits *int32, near *int32, odds *byte, words *uint32, next *byte, ties *uint32, left int, t *int32, valid uint32, n int, kept *byte) (done int, used int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI, BMI2, POPCNT
+TEXT ·heatRowsKeptAVX512(SB), NOSPLIT, $48-120
+	MOVQ    rows+0(FP), AX
+	MOVQ    own+8(FP), CX
+	MOVQ    odds+32(FP), DX
+	MOVQ    near+24(FP), BX
+	MOVQ    visits+16(FP), SI
+	MOVQ    words+40(FP), DI
+	MOVQ    next+48(FP), R8
+	MOVQ    n+88(FP), R9
+	MOVQ    kept+96(FP), R10
+	MOVQ    ties+56(FP), R11
+	MOVQ    R11, 32(SP)
+	MOVQ    left+64(FP), R11
+	MOVQ    R11, 40(SP)
+	MOVL    valid+80(FP), R11
+	KMOVD   R11, K1
+	VMOVDQU heatrows_ones<>+0(SB), Y0
+	VPXOR   Y1, Y1, Y1
+	VPXORD  Z2, Z2, Z2
+	SHLQ    $0x05, R9
+	ADDQ    R9, SI
+	ADDQ    R9, DI
+	NEGQ    R9
+
+visit:
+	MOVLQZX      (SI)(R9*1), R11
+	MOVQ         R11, R12
+	SHLQ         $0x05, R12
+	VMOVDQU      (R10)(R12*1), Y3
+	MOVLQZX      16(SI)(R9*1), R12
+	ADDQ         DX, R12
+	VMOVDQU64    (R12), Z4
+	VPERMT2B     64(R12), Z3, Z4
+	VPCMPEQB     (DI)(R9*1), Y4, K1, K3
+	VPCMPUB      $0x06, (DI)(R9*1), Y4, K2
+	VPBROADCASTB (R8), Y4
+	VMOVDQU64    128(R12), Z5
+	VPERMT2B     192(R12), Z3, Z5
+	VPCMPEQB     Y4, Y5, K3, K5
+	VPCMPUB      $0x06, Y4, Y5, K3, K4
+	KMOVD        K3, R13
+	BLSRL        R13, R14
+	JNE          tie
+	KORTESTD     K5, K5
+	JNE          tie
+	KORD         K4, K2, K2
+
+decided:
+	KMOVD      (CX)(R11*4), K3
+	KMOVD      K2, (CX)(R11*4)
+	VPMOVZXBW  Y3, Z4
+	VPADDW     Z4, Z2, K2, Z2
+	VPSUBW     Z4, Z2, K3, Z2
+	KXORD      K3, K2, K3
+	VPADDB     Y0, Y1, K3, Y1
+	SHLQ       $0x05, R11
+	VMOVDQU8.Z Y0, K2, Y3
+	VMOVDQU    Y3, (AX)(R11*1)
+	KORTESTD   K3, K3
+	JEQ        same1
+	VPADDB     Y3, Y3, Y3
+	VPSUBB.Z   Y0, Y3, K3, Y3
+	MOVL       4(SI)(R9*1), R11
+	TESTL      R11, R11
+	JEQ        rest4
+
+push3:
+	MOVQ    (BX), R13
+	MOVL    R13, R12
+	SHRQ    $0x20, R13
+	VPADDB  (R10)(R12*1), Y3, Y4
+	VMOVDQU Y4, (R10)(R12*1)
+	VPADDB  (R10)(R13*1), Y3, Y4
+	VMOVDQU Y4, (R10)(R13*1)
+	MOVQ    8(BX), R13
+	MOVL    R13, R12
+	SHRQ    $0x20, R13
+	VPADDB  (R10)(R12*1), Y3, Y4
+	VMOVDQU Y4, (R10)(R12*1)
+	VPADDB  (R10)(R13*1), Y3, Y4
+	VMOVDQU Y4, (R10)(R13*1)
+	ADDQ    $+16, BX
+	SUBL    $+4, R11
+	JNE     push3
+
+rest4:
+	MOVL  8(SI)(R9*1), R11
+	TESTL R11, R11
+	JEQ   rest6
+
+push5:
+	MOVQ    (BX), R13
+	MOVL    R13, R12
+	SHRQ    $0x20, R13
+	VMOVDQU (R10)(R12*1), Y4
+	VPSUBB  Y3, Y4, Y4
+	VMOVDQU Y4, (R10)(R12*1)
+	VMOVDQU (R10)(R13*1), Y4
+	VPSUBB  Y3, Y4, Y4
+	VMOVDQU Y4, (R10)(R13*1)
+	MOVQ    8(BX), R13
+	MOVL    R13, R12
+	SHRQ    $0x20, R13
+	VMOVDQU (R10)(R12*1), Y4
+	VPSUBB  Y3, Y4, Y4
+	VMOVDQU Y4, (R10)(R12*1)
+	VMOVDQU (R10)(R13*1), Y4
+	VPSUBB  Y3, Y4, Y4
+	VMOVDQU Y4, (R10)(R13*1)
+	ADDQ    $+16, BX
+	SUBL    $+4, R11
+	JNE     push5
+
+rest6:
+	JMP pushed2
+
+same1:
+	MOVL 4(SI)(R9*1), R11
+	ADDL 8(SI)(R9*1), R11
+	LEAQ (BX)(R11*4), BX
+
+pushed2:
+	INCQ R8
+	ADDQ $+32, R9
+	JNZ  visit
+
+end:
+	MOVQ          t+72(FP), AX
+	VPMOVZXBD     X1, Z0
+	VPADDD        (AX), Z0, Z0
+	VMOVDQU32     Z0, (AX)
+	VPMOVSXWD     Y2, Z0
+	VPADDD        128(AX), Z0, Z0
+	VMOVDQU32     Z0, 128(AX)
+	VEXTRACTI128  $0x01, Y1, X0
+	VPMOVZXBD     X0, Z0
+	VPADDD        64(AX), Z0, Z0
+	VMOVDQU32     Z0, 64(AX)
+	VEXTRACTI64X4 $0x01, Z2, Y0
+	VPMOVSXWD     Y0, Z0
+	VPADDD        192(AX), Z0, Z0
+	VMOVDQU32     Z0, 192(AX)
+	SARQ          $0x05, R9
+	ADDQ          n+88(FP), R9
+	MOVQ          R9, done+104(FP)
+	MOVQ          left+64(FP), AX
+	SUBQ          40(SP), AX
+	MOVQ          AX, used+112(FP)
+	VZEROUPPER
+	RET
+
+tie:
+	KMOVD   K2, AX
+	POPCNTL R13, CX
+	CMPQ    40(SP), CX
+	JL      end
+	SUBQ    CX, 40(SP)
+	MOVQ    32(SP), DX
+	LEAQ    (DX)(CX*8), CX
+	MOVQ    CX, 32(SP)
+	VMOVDQU Y3, (SP)
+	TZCNTL  R13, CX
+	LEAQ    (SP), R10
+	MOVBQZX (R10)(CX*1), R10
+	MOVQ    256(R12)(R10*8), R10
+	SHLQ    $0x08, R10
+	SHRQ    $0x08, R10
+	MOVQ    (DX), R14
+	ADDQ    $+8, DX
+	SHRQ    $0x10, R14
+	MOVBQZX (R8), R15
+	SHLQ    $0x30, R15
+	ORQ     R15, R14
+	CMPQ    R14, R10
+	SBBL    R10, R10
+	ANDL    $+1, R10
+	SHLXL   CX, R10, R10
+	ORL     R10, AX
+	BLSRL   R13, R13
+	JZ      chains8
+
+chain7:
+	TZCNTL  R13, CX
+	LEAQ    (SP), R10
+	MOVBQZX (R10)(CX*1), R10
+	MOVQ    256(R12)(R10*8), R10
+	SHLQ    $0x08, R10
+	SHRQ    $0x08, R10
+	MOVQ    (DX), R14
+	ADDQ    $+8, DX
+	SHRQ    $0x08, R14
+	CMPQ    R14, R10
+	SBBL    R10, R10
+	ANDL    $+1, R10
+	SHLXL   CX, R10, R10
+	ORL     R10, AX
+	BLSRL   R13, R13
+	JNZ     chain7
+
+chains8:
+	KMOVD AX, K2
+	MOVQ  rows+0(FP), AX
+	MOVQ  own+8(FP), CX
+	MOVQ  odds+32(FP), DX
+	MOVQ  kept+96(FP), R10
 	JMP   decided
 	VZEROUPPER
 	RET

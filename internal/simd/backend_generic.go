@@ -136,7 +136,7 @@ func addChosen64(dst []float64, f []float32, ld int, origin []float64, w []float
 	refAddChosen64(dst, f, ld, origin, w, len(origin), len(origin), q)
 }
 
-func heatRows(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []RowOdds, words, next []uint32, made int, ties []uint32, valid uint32, t *RowTally) (done, used int) {
-	return refHeatRows(rows, own, visits, near, odds, words, next, made, ties, valid, t)
+func heatRows(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []RowOdds, words, next []uint32, made int, ties []uint32, valid uint32, t *RowTally, kept []Row) (done, used int) {
+	return refHeatRows(rows, own, visits, near, odds, words, next, made, ties, valid, t, kept)
 }
 func sumRows(sum *[ChainBits]int32, rows []Row) { refSumRows(sum, rows) }

@@ -7,20 +7,26 @@ import "unsafe"
 // sumTerms bounds calls of sumRows, which counts in bytes.
 const sumTerms = 255
 
-func heatRows(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []RowOdds, words, next []uint32, made int, ties []uint32, valid uint32, t *RowTally) (done, used int) {
+func heatRows(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []RowOdds, words, next []uint32, made int, ties []uint32, valid uint32, t *RowTally, kept []Row) (done, used int) {
 	if best == purego || len(visits) == 0 || len(near) > RowNear {
-		return refHeatRows(rows, own, visits, near, odds, words, next, made, ties, valid, t)
+		return refHeatRows(rows, own, visits, near, odds, words, next, made, ties, valid, t, kept)
 	}
-	return heatRowsRun(rows, own, visits, near, odds, words, next, made, ties, valid, t)
+	return heatRowsRun(rows, own, visits, near, odds, words, next, made, ties, valid, t, kept)
 }
 
 //go:noinline
-func heatRowsRun(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []RowOdds, words, next []uint32, made int, ties []uint32, valid uint32, t *RowTally) (done, used int) {
+func heatRowsRun(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []RowOdds, words, next []uint32, made int, ties []uint32, valid uint32, t *RowTally, kept []Row) (done, used int) {
 	second := (*byte)(unsafe.Add(unsafe.Pointer(&next[0]), made))
-	if best == avx512 && permutes {
-		return heatRowsAVX512(&rows[0][0], &own[0], &visits[0].Row, unsafe.SliceData(near), &odds[0].high[0], &words[0], second, unsafe.SliceData(ties), len(ties)/2, &t.Moved[0], valid, len(visits))
+	left, n := len(ties)/2, len(visits)
+	switch wide := best == avx512 && permutes; {
+	case wide && kept == nil:
+		return heatRowsAVX512(&rows[0][0], &own[0], &visits[0].Row, unsafe.SliceData(near), &odds[0].high[0], &words[0], second, unsafe.SliceData(ties), left, &t.Moved[0], valid, n)
+	case wide:
+		return heatRowsKeptAVX512(&rows[0][0], &own[0], &visits[0].Row, unsafe.SliceData(near), &odds[0].high[0], &words[0], second, unsafe.SliceData(ties), left, &t.Moved[0], valid, n, &kept[0][0])
+	case kept == nil:
+		return heatRowsAVX2(&rows[0][0], &own[0], &visits[0].Row, unsafe.SliceData(near), &odds[0].high[0], &words[0], second, unsafe.SliceData(ties), left, &t.Moved[0], valid, n)
 	}
-	return heatRowsAVX2(&rows[0][0], &own[0], &visits[0].Row, unsafe.SliceData(near), &odds[0].high[0], &words[0], second, unsafe.SliceData(ties), len(ties)/2, &t.Moved[0], valid, len(visits))
+	return heatRowsKeptAVX2(&rows[0][0], &own[0], &visits[0].Row, unsafe.SliceData(near), &odds[0].high[0], &words[0], second, unsafe.SliceData(ties), left, &t.Moved[0], valid, n, &kept[0][0])
 }
 
 func sumRows(sum *[ChainBits]int32, rows []Row) {

@@ -55,7 +55,7 @@ func heatRowsIn(a *arena, from, to int, ars bool) {
 		g.visits = append(g.visits, v)
 	}
 	var t RowTally
-	HeatRows(g.rows, g.own, g.visits, g.near, g.odds, a.u[from], &t, new(RowScratch), ars, uint64(a.u[from]), 5, uint64(a.u[from+1]))
+	HeatRows(g.rows, g.own, g.visits, g.near, g.odds, a.u[from], &t, nil, new(RowScratch), ars, uint64(a.u[from]), 5, uint64(a.u[from+1]))
 	for i := range ChainBits * sites {
 		a.i[0][from+i] = int32(g.rows[i/ChainBits][i%ChainBits]) + 2*int32(g.own[i/64]>>(i%64)&1)
 	}
@@ -206,7 +206,7 @@ func TestHeatRows(t *testing.T) {
 			})
 		onEveryRow(func(name string) {
 			got, tally := g.clone(), start
-			HeatRows(got.rows, got.own, got.visits, got.near, got.odds, valid, &tally, new(RowScratch), ars, key, stream, group)
+			HeatRows(got.rows, got.own, got.visits, got.near, got.odds, valid, &tally, nil, new(RowScratch), ars, key, stream, group)
 			require.Equal(t, want, got, "%s, trial %d", name, trial)
 			require.Equal(t, told, tally, "%s, trial %d", name, trial)
 		})
@@ -257,7 +257,7 @@ func TestHeatRowsTies(t *testing.T) {
 		}
 		run := func() result {
 			got := result{g: g.clone()}
-			got.done, got.used = heatRows(got.g.rows, got.g.own, got.g.visits, got.g.near, got.g.odds, words, next, made, ties, 1<<32-1, &got.tally)
+			got.done, got.used = heatRows(got.g.rows, got.g.own, got.g.visits, got.g.near, got.g.odds, words, next, made, ties, 1<<32-1, &got.tally, nil)
 			return got
 		}
 		var want result
@@ -314,7 +314,7 @@ func TestSumRows(t *testing.T) {
 func TestHeatRowsPanics(t *testing.T) {
 	call := func(visits, near int) func() {
 		return func() {
-			HeatRows(nil, nil, make([]RowVisit, visits), make([]int32, near), nil, 0, nil, new(RowScratch), false, 0, 0, 0)
+			HeatRows(nil, nil, make([]RowVisit, visits), make([]int32, near), nil, 0, nil, nil, new(RowScratch), false, 0, 0, 0)
 		}
 	}
 	assert.PanicsWithValue(t, "simd: HeatRows: len(visits) = 129 and len(near) = 0, want ≤ 128 and ≤ 8192", call(129, 0))
@@ -364,7 +364,7 @@ func BenchmarkHeatRows(b *testing.B) {
 							if at > 0 {
 								first = ends[at-1][1]
 							}
-							HeatRows(g.rows, g.own, g.visits[at:at+n], g.near[first:ends[at+n-1][1]], g.odds, 1<<32-1, &t, &w, ars, 1, 2, group)
+							HeatRows(g.rows, g.own, g.visits[at:at+n], g.near[first:ends[at+n-1][1]], g.odds, 1<<32-1, &t, nil, &w, ars, 1, 2, group)
 							group += RowGroups(n)
 							at += n
 						}
@@ -373,5 +373,73 @@ func BenchmarkHeatRows(b *testing.B) {
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/(ChainBits*sites), "ns/update")
 			})
 		}
+	}
+}
+
+// Sums that are kept draw what sums that are added up do, and stay those that they would
+// be, on graphs with pairs of either sign, some of them twice.
+func TestHeatRowsKept(t *testing.T) {
+	r := newRand(43)
+	for trial := range 60 {
+		sites := []int{1, 2, 9, 60, RowVisits}[trial%5]
+		plus, minus := make([][]int32, sites), make([][]int32, sites)
+		for range sites * []int{0, 2, 12}[trial%3] {
+			i, j := r.Int32N(int32(sites)), r.Int32N(int32(sites))
+			if i == j || len(plus[i])+len(minus[i]) > 60 || len(plus[j])+len(minus[j]) > 60 {
+				continue
+			}
+			to := plus
+			if r.IntN(3) == 0 {
+				to = minus
+			}
+			to[i], to[j] = append(to[i], j), append(to[j], i)
+		}
+		g := &rowProblem{rows: make([]Row, sites+1), own: make([]uint64, (sites+1)/2)}
+		for i := range sites {
+			for c := range ChainBits {
+				v := byte(r.IntN(2))
+				g.rows[i][c] = v
+				g.own[i/2] |= uint64(v) << (32*(i%2) + c)
+			}
+		}
+		p := make([]uint64, RowCounts)
+		for k := range p {
+			p[k] = r.Uint64() >> []int{0, 4, 9}[trial/5%3]
+		}
+		g.odds = []RowOdds{NewRowOdds(p)}
+		for _, i := range r.Perm(sites) {
+			v := RowVisit{Row: int32(i), Bias: int32(len(minus[i]))}
+			for side, others := range [2][]int32{plus[i], minus[i]} {
+				n := len(g.near)
+				for _, j := range others {
+					g.near = append(g.near, ChainBits*j)
+				}
+				for (len(g.near)-n)%4 > 0 {
+					g.near = append(g.near, ChainBits*int32(sites))
+				}
+				if n = len(g.near) - n; side == 0 {
+					v.Plus = int32(n)
+				} else {
+					v.Minus = int32(n)
+				}
+			}
+			g.visits = append(g.visits, v)
+		}
+		want, told := g.clone(), RowTally{}
+		for sweep := range 3 {
+			HeatRows(want.rows, want.own, want.visits, want.near, want.odds, 1<<32-1, &told, nil, new(RowScratch), trial%2 == 0, 1, 2, uint64(1000*sweep))
+		}
+		sums := make([]Row, sites+1)
+		CountRows(sums, want.rows, want.visits, want.near)
+		onEveryRow(func(name string) {
+			got, tally, kept := g.clone(), RowTally{}, make([]Row, sites+1)
+			CountRows(kept, got.rows, got.visits, got.near)
+			for sweep := range 3 {
+				HeatRows(got.rows, got.own, got.visits, got.near, got.odds, 1<<32-1, &tally, kept, new(RowScratch), trial%2 == 0, 1, 2, uint64(1000*sweep))
+			}
+			require.Equal(t, want, got, "%s, trial %d", name, trial)
+			require.Equal(t, told, tally, "%s, trial %d", name, trial)
+			require.Equal(t, sums[:sites], kept[:sites], "%s, trial %d", name, trial)
+		})
 	}
 }

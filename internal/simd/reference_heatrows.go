@@ -10,11 +10,17 @@ import (
 // refHeatRows makes the visits up to the first that needs more than what is left of ties,
 // and returns how many it made and how many ties it used. The first visit is number made of
 // those that next belongs to.
-func refHeatRows(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []RowOdds, words, next []uint32, made int, ties []uint32, valid uint32, t *RowTally) (done, used int) {
+func refHeatRows(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []RowOdds, words, next []uint32, made int, ties []uint32, valid uint32, t *RowTally, kept []Row) (done, used int) {
 	for _, v := range visits {
 		o := &odds[v.Odds/RowTable]
-		sum := refCountRow(rows, near[:v.Plus+v.Minus], v)
-		near = near[v.Plus+v.Minus:]
+		others := near[:v.Plus+v.Minus]
+		near = near[len(others):]
+		var sum Row
+		if kept == nil {
+			sum = refCountRow(rows, others, v)
+		} else {
+			sum = kept[v.Row]
+		}
 		var below, tie uint32
 		for c, k := range sum {
 			u, p := byte(words[c/4]>>(c%4*8)), o.high[k%RowCounts]
@@ -59,6 +65,16 @@ func refHeatRows(rows []Row, own []uint64, visits []RowVisit, near []int32, odds
 			rows[v.Row][c] = byte(now)
 			t.Moved[c]++
 			t.Sum[c] += (2*int32(now) - 1) * int32(sum[c])
+			if kept == nil {
+				continue
+			}
+			for k, at := range others {
+				if by := 2*byte(now) - 1; k < int(v.Plus) {
+					kept[at/ChainBits][c] += by
+				} else {
+					kept[at/ChainBits][c] -= by
+				}
+			}
 		}
 		done++
 	}

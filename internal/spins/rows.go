@@ -132,6 +132,8 @@ type RowChains struct {
 	rows  []simd.Row
 	own   []uint64
 	valid uint32 // the chains that there are
+
+	sums, kept []simd.Row // kept is sums or nil
 }
 
 // NewChains returns states of so many chains whose sites are all 0.
@@ -145,9 +147,27 @@ func (g *RowGraph) NewChains(chains int) *RowChains {
 // RowGraph.Groups says, and adds what changed to a tally.
 func (c *RowChains) Redraw(part int, t *simd.RowTally, from Source, w *simd.RowScratch) {
 	p := &c.parts[part]
-	simd.HeatRows(c.rows, c.own, c.visits[p.visit:p.visit+p.visits], c.near[p.near:p.near+p.entries], c.odds, c.valid, t, w,
+	simd.HeatRows(c.rows, c.own, c.visits[p.visit:p.visit+p.visits], c.near[p.near:p.near+p.entries], c.odds, c.valid, t, c.kept, w,
 		from.ARS, from.Seed, from.Chain, from.Group)
 }
+
+// Keep says whether the sums of the neighbours are kept from visit to visit or added up at
+// each: to the same bits, and sooner where less than half of the visits change a chain.
+// The graph must be one of pairs.
+func (c *RowChains) Keep(on bool) {
+	if !on {
+		c.kept = nil
+		return
+	}
+	if c.sums == nil {
+		c.sums = apart.Make[simd.Row](c.sites + 1)
+	}
+	c.kept = c.sums
+	simd.CountRows(c.kept, c.rows, c.visits, c.near)
+}
+
+// Kept reports whether sums are kept.
+func (c *RowChains) Kept() bool { return c.kept != nil }
 
 // Ones stores how many sites of a kind are in state 1, for every chain.
 func (c *RowChains) Ones(n *[simd.ChainBits]int32, kind int) {
@@ -158,8 +178,9 @@ func (c *RowChains) Ones(n *[simd.ChainBits]int32, kind int) {
 // Spread stores the states in x, a row for each chain.
 func (c *RowChains) Spread(x []int32) { simd.SpreadChains(x, c.own, c.place) }
 
-// Pack takes the states from x, a row of levels 0 and 1 for each chain.
+// Pack takes the states from x, a row of levels 0 and 1 for each chain. Sums are not kept then.
 func (c *RowChains) Pack(x []int32) {
+	c.kept = nil
 	clear(c.rows)
 	clear(c.own)
 	for at := 0; at < len(x); at += c.sites {

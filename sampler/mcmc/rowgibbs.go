@@ -38,6 +38,7 @@ type rowGibbs struct {
 	now    []float64 // energies of the end of a step
 	at     cursor    // its updates are parts, of all chains together
 
+	moved   int           // sites that the last step changed, all chains together; −1: unknown
 	told    simd.RowTally // since the last flush
 	ones    [simd.ChainBits]int32
 	scratch simd.RowScratch
@@ -47,6 +48,10 @@ const (
 	// rowFormat begins what AppendBinary writes: that of other kernels begins with an
 	// energy.
 	rowFormat = 0x726f7773
+
+	// keepBelow and addAbove are the changes of a visit, of 32 chains together, below which
+	// sums are kept and above which they are added up at each visit (BenchmarkDenseGibbs).
+	keepBelow, addAbove = 0.5, 0.7
 
 	// flushParts are the parts whose sums a tally holds.
 	flushParts = 8
@@ -122,7 +127,7 @@ func (k *rowGibbs) ResetUntil(stop func() bool, x []int32) (done bool, err error
 // hold takes the states from x.
 func (k *rowGibbs) hold(x []int32) {
 	k.states.Pack(x)
-	k.held, k.stale = true, false
+	k.held, k.stale, k.moved = true, false, -1
 }
 
 // addOnes adds to energies, times sign, what sites in state 1 are worth.
@@ -157,6 +162,9 @@ func (k *rowGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32, r
 	if !k.held {
 		k.hold(x)
 	}
+	if k.at.update == 0 {
+		k.choose()
+	}
 	for k.at.update < k.states.Parts() && !k.at.stopped {
 		part := k.at.update
 		k.states.Redraw(part, &k.told, reserve(&r[0], k.states.Groups(part)), &k.scratch)
@@ -171,11 +179,26 @@ func (k *rowGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32, r
 	if k.at.update < k.states.Parts() {
 		return false
 	}
+	k.moved = 0
+	for s := range k.at.told {
+		k.moved += k.at.told[s].Moved
+	}
 	for s, e := range k.energies() {
 		k.at.told[s].Energy, k.at.told[s].Accept = e, 1
 	}
 	k.at.finish(info)
 	return true
+}
+
+// choose says whether sums are kept in the step to come, by what the last one changed.
+func (k *rowGibbs) choose() {
+	if k.moved < 0 {
+		return
+	}
+	each := float64(k.moved) * simd.ChainBits / float64(len(k.origin)*k.sites)
+	if kept := k.states.Kept(); !kept && each < keepBelow || kept && each > addAbove {
+		k.states.Keep(!kept)
+	}
 }
 
 // flush takes note of what changed.

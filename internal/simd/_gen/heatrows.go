@@ -8,7 +8,9 @@ import (
 // heatRows writes the kernels of sites of up to 32 chains, a byte each.
 func heatRows(b *builder) {
 	b.each("heatRows", "func(rows *byte, own *uint64, visits, near *int32, odds *byte, words *uint32, next *byte, ties *uint32, left int, t *int32, valid uint32, n int) (done, used int)",
-		"is refHeatRows on n ≥ 1 visits, up to the first that needs more than what is left of ties: visits, odds and t are the first numbers of theirs, done is the visits made.", redrawRows)
+		"is refHeatRows on n ≥ 1 visits, up to the first that needs more than what is left of ties: visits, odds and t are the first numbers of theirs, done is the visits made.", func(k *kernel) { redrawRows(k, false) })
+	b.each("heatRowsKept", "func(rows *byte, own *uint64, visits, near *int32, odds *byte, words *uint32, next *byte, ties *uint32, left int, t *int32, valid uint32, n int, kept *byte) (done, used int)",
+		"is heatRows with sums that are kept.", func(k *kernel) { redrawRows(k, true) })
 	b.each("sumRows", "func(sum *int32, rows *byte, n int)", "is refSumRows on 1 ≤ n ≤ 255 rows.", sumRows)
 }
 
@@ -28,11 +30,15 @@ type redrawer struct {
 	moved                   reg.VecVirtual   // a byte a chain
 	sum                     []reg.VecVirtual // 16 bits a chain
 	counts, ties, left      operand.Mem
+	kept                    reg.GPVirtual // nil: sums are added up at every visit
 }
 
-func redrawRows(k *kernel) {
+func redrawRows(k *kernel, keep bool) {
 	w := &redrawer{kernel: k, rows: k.param("rows"), own: k.param("own"), odds: k.param("odds"), near: k.param("near"),
 		visits: k.param("visits"), words: k.param("words"), next: k.param("next"), at: k.param("n")}
+	if keep {
+		w.kept = k.param("kept")
+	}
 	w.counts, w.ties, w.left = k.AllocLocal(rowBytes), k.AllocLocal(8), k.AllocLocal(8)
 	k.MOVQ(k.param("ties"), w.ties)
 	k.MOVQ(k.param("left"), w.left)
@@ -55,11 +61,21 @@ func redrawRows(k *kernel) {
 	k.ADDQ(w.at, w.words)
 	k.NEGQ(w.at)
 	k.Label("visit")
-	count := w.count()
 	site, table := k.GP64(), k.GP64()
+	var count reg.VecVirtual
+	if keep {
+		at := k.GP64()
+		k.MOVLQZX(w.field(0), site)
+		k.MOVQ(site, at)
+		k.SHLQ(operand.U8(5), at)
+		count = k.YMM()
+		k.VMOVDQU(operand.Mem{Base: w.kept, Index: at, Scale: 1}, count)
+	} else {
+		count = w.count()
+		k.MOVLQZX(w.field(0), site)
+	}
 	k.MOVLQZX(w.field(16), table)
 	k.ADDQ(w.odds, table)
-	k.MOVLQZX(w.field(0), site)
 	var tie func()
 	if k.wide() {
 		tie = w.decideWide(count, site, table)
@@ -84,6 +100,9 @@ func redrawRows(k *kernel) {
 	k.Load(k.Param("rows"), w.rows) // a tie has not had the registers for these
 	k.Load(k.Param("own"), w.own)
 	k.Load(k.Param("odds"), w.odds)
+	if keep {
+		k.Load(k.Param("kept"), w.kept)
+	}
 	k.JMP(operand.LabelRef("decided"))
 }
 
@@ -178,6 +197,16 @@ func (w *redrawer) decideWide(count reg.VecVirtual, site, table reg.GPVirtual) (
 	k.SHLQ(operand.U8(5), site)
 	k.VMOVDQU8_Z(w.ones, ones, now)
 	k.VMOVDQU(now, operand.Mem{Base: w.rows, Index: site, Scale: 1})
+	if w.kept != nil {
+		w.push(func(same string) (by reg.VecVirtual) {
+			k.KORTESTD(old, old)
+			k.JEQ(operand.LabelRef(same))
+			by = k.YMM()
+			k.VPADDB(now, now, by)
+			k.VPSUBB_Z(w.ones, by, old, by)
+			return by
+		})
+	}
 	return func() {
 		k.Label("tie")
 		mask := k.GP32()
@@ -185,6 +214,48 @@ func (w *redrawer) decideWide(count reg.VecVirtual, site, table reg.GPVirtual) (
 		w.tie(count, table, g, mask)
 		k.KMOVD(mask, ones)
 	}
+}
+
+// push adds what has changed to the sums of the neighbours, which are not in any order: one
+// may be there twice.
+func (w *redrawer) push(changed func(same string) reg.VecVirtual) {
+	k := w.kernel
+	same, done := k.label("same"), k.label("pushed")
+	by := changed(same)
+	for side := range 2 {
+		n, loop, rest := k.GP32(), k.label("push"), k.label("rest")
+		k.MOVL(w.field(4+4*side), n)
+		k.TESTL(n, n)
+		k.JEQ(operand.LabelRef(rest))
+		k.Label(loop)
+		for at := 0; at < 4; at += 2 {
+			a, b := k.GP64(), k.GP64()
+			k.MOVQ(operand.Mem{Base: w.near, Disp: 4 * at}, b)
+			k.MOVL(b.As32(), a.As32())
+			k.SHRQ(operand.U8(32), b)
+			for _, i := range []reg.GPVirtual{a, b} {
+				sum, m := k.YMM(), operand.Mem{Base: w.kept, Index: i, Scale: 1}
+				if side == 0 {
+					k.VPADDB(m, by, sum)
+				} else {
+					k.VMOVDQU(m, sum)
+					k.VPSUBB(by, sum, sum)
+				}
+				k.VMOVDQU(sum, m)
+			}
+		}
+		k.ADDQ(imm(16), w.near)
+		k.SUBL(imm(4), n)
+		k.JNE(operand.LabelRef(loop))
+		k.Label(rest)
+	}
+	k.JMP(operand.LabelRef(done))
+	k.Label(same)
+	n := k.GP64()
+	k.MOVL(w.field(4), n.As32())
+	k.ADDL(w.field(8), n.As32())
+	k.LEAQ(operand.Mem{Base: w.near, Index: n, Scale: 4}, w.near)
+	k.Label(done)
 }
 
 // address is where a parameter is.
@@ -242,15 +313,22 @@ func (w *redrawer) decide(count reg.VecVirtual, site, table reg.GPVirtual) (tie 
 	k.VMOVDQU(now, m)
 	k.VPABSB(by, t)
 	k.VPADDB(t, w.moved, w.moved)
-	k.VPSIGNB(by, count, by)
+	k.VPSIGNB(by, count, t)
 	for half, s := range w.sum {
-		x, v := by.AsX(), k.YMM()
+		x, v := t.AsX(), k.YMM()
 		if half == 1 {
 			x = k.XMM()
-			k.VEXTRACTI128(operand.U8(1), by, x)
+			k.VEXTRACTI128(operand.U8(1), t, x)
 		}
 		k.VPMOVSXBW(x, v)
 		k.VPADDW(v, s, s)
+	}
+	if w.kept != nil {
+		w.push(func(same string) reg.VecVirtual {
+			k.VPTEST(by, by)
+			k.JEQ(operand.LabelRef(same))
+			return by
+		})
 	}
 	return func() {
 		k.Label("tie")
