@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -82,4 +83,20 @@ func TestChangesAllocateNothing(t *testing.T) {
 		info, x, streams := c.Info()[:n], c.States()[:n*len(c.States())/8], make([]sampler.Stream, n)
 		assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(info, x, streams) }), "%T", method)
 	}
+}
+
+// A checkpoint from before DMALA had a field of its own for such a model is refused: its
+// first step would mix the two.
+func TestCheckpointsOfAnotherFieldAreRefused(t *testing.T) {
+	m := exact.Must(model.NewRBM([]float32{1, -2, 0.5, 0.25, 1, 1}, []float32{0.1, 0.2}, []float32{0, 0.1, -0.3}))
+	x := make([]int32, 3)
+	cheap, plain := must(DMALA{}.Kernel(context.Background(), m, 1)), must(DMALA{}.Kernel(context.Background(), m, 1))
+	require.NoError(t, cheap.Reset(x))
+	b := exact.Must(cheap.AppendBinary(nil))
+	require.NoError(t, cheap.UnmarshalBinary(b))
+	plain.(*dmala).proposal.(*flips).cheap = false
+	require.NoError(t, plain.Reset(x))
+	old := exact.Must(plain.AppendBinary(nil))
+	require.Len(t, old, len(b)-8)
+	assert.ErrorContains(t, cheap.UnmarshalBinary(append(old, make([]byte, 8)...)), "another field of such a model")
 }

@@ -1,6 +1,7 @@
 package mcmc
 
 import (
+	"fmt"
 	"math/rand/v2"
 
 	"github.com/gibbsite-go/gibbsite/energy"
@@ -16,6 +17,7 @@ import (
 // probability of a jump. Probabilities are multiples of 2⁻³¹.
 type flips struct {
 	field  func(lo, hi int, e []float64, h []float32, y, x []int32)
+	cheap  bool     // the field is ProposalFrom of Proposing
 	cached *changes // nil unless the model is incremental
 	source energy.Stochastic
 	flipLaw
@@ -53,7 +55,7 @@ func newFlips(m energy.Model, chains int, l langevin) *flips {
 	if i, ok := energy.As[energy.Incremental](m); ok && !l.minibatch {
 		from := i.FieldFrom
 		if c, ok := energy.As[Proposing](m); ok && l.judged {
-			from = c.ProposalFrom
+			from, p.cheap = c.ProposalFrom, true
 		}
 		p.cached = newChanges(from, i.CacheLen(), chains)
 		p.field = p.cached.field
@@ -153,7 +155,14 @@ func (p *flips) current(y, x []int32, s int) float64 {
 	return simd.FlipLogProb(x, y, p.t[s*p.sites:(s+1)*p.sites])
 }
 
+// cheapFormat begins what appendBinary writes of a field that is good for proposals only:
+// before there were any, the same models had another.
+const cheapFormat = 0x63686561
+
 func (p *flips) appendBinary(b []byte) []byte {
+	if p.cheap {
+		b = wire.AppendInts(b, cheapFormat)
+	}
 	return wire.AppendInt32s(wire.AppendFloat32s(b, p.h), p.t)
 }
 
@@ -163,8 +172,17 @@ func (p *flips) unmarshalBinary(b []byte, alpha float64) ([]byte, error) {
 	if p.cached != nil {
 		p.cached.forget()
 	}
-	b, err := wire.ReadFloat32s(b, p.h)
-	if err != nil {
+	var err error
+	if p.cheap {
+		var format [1]uint64
+		if b, err = wire.ReadUint64s(b, format[:]); err != nil {
+			return nil, err
+		}
+		if format[0] != cheapFormat {
+			return nil, fmt.Errorf("mcmc: the checkpoint has another field of such a model: format %d, want %d", format[0], cheapFormat)
+		}
+	}
+	if b, err = wire.ReadFloat32s(b, p.h); err != nil {
 		return nil, err
 	}
 	return wire.ReadInt32s(b, p.t)
