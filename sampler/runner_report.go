@@ -15,7 +15,8 @@ func (c *Runner[S]) States() []S { return c.x }
 func (c *Runner[S]) Energy(e []float64, x []S) { c.system.Energy(e, x) }
 
 // Info returns what the kernels reported of each chain's last step. The slice is
-// the runner's own; it is nil if Config.Lean.
+// the runner's own; it is nil if Config.Lean. A checkpoint does not keep it: after a Load
+// it is that of the states until the next step, without moves.
 func (c *Runner[S]) Info() []Info { return c.info }
 
 // Len returns the number of draws made.

@@ -56,33 +56,36 @@ func (s Scan) String() string {
 // model otherwise; and failing that one evaluation of the energy per level. The
 // first-order table of energy.Differentiable is never used.
 //
-// Six kinds of models have faster kernels. Three of them sweep by colour, and
-// Automatic and Chromatic use them. Of an energy.Toroidal model with even sides, unless it
-// has fewer than 32 sites a chain of the block, the first holds a site as a bit and redraws hundreds at a time, a hundred times faster and
-// on several cores if there are fewer chains than those; conditionals are rounded
-// to multiples of 2⁻⁶⁴. The second does so with the chains of a block, two at least, of
-// an energy.Matching model of two levels or of one of pairs (ground.Pairwise) whose
-// couplings have one strength and any sign, with at most seven neighbours a site and 32
-// kinds of sites by number of neighbours and field: a bit is a chain there, and all chains
-// of a block draw from the stream of the first. The third takes these models with at most
-// 127 neighbours a site, in blocks of eight chains and more and in any order but Random
-// (that of Automatic is one of its own), whatever the temperature: a byte is a chain there,
-// all chains of a block draw from the stream of the first, and one visit redraws a site in
-// all of them, which takes as long for 32 chains as for one; it wants at most 256 kinds of
-// sites by field, of which those whose fields differ by multiples of the coupling are one.
-// Of an energy.Matching model (Ising,
-// Potts) on a sparse graph, at most 16 neighbours on average, the fourth
-// looks conditionals up by the
-// levels of the neighbours, about ten times faster, by colour; these are rounded to
-// multiples of 2⁻⁵³. Of a Matching model of two levels on a denser graph the fifth
-// keeps how many neighbours are in state 1, as integers, and looks conditionals up
-// by that, in any order but Random. The sixth remembers the conditionals of any other
-// energy.Graphical and Conditional model of two levels by the states of the neighbours,
-// whatever couplings and fields differ from site to site, if there are at most 2¹⁶ of
-// them in all; in any order but Random, and by colour in that of Automatic. The sixth,
-// for Automatic and Chromatic, adds up the couplings to the neighbours at every visit of larger models of two
-// levels and pairs with at most 16 neighbours on average. It and the third
-// share a large state out among several cores, too.
+// Seven kinds of models have faster kernels; Automatic and Chromatic use them all, in the
+// order of this list, a fixed order those of which that is said.
+//
+// Of an energy.Toroidal model with even sides, unless it has fewer than 32 sites a chain of
+// the block, the first holds a site as a bit and redraws hundreds at a time, by colour, a
+// hundred times faster and on several cores if there are fewer chains than those;
+// conditionals are rounded to multiples of 2⁻⁶⁴. The second does so with the chains of a
+// block, two at least, of an energy.Matching model of two levels or of one of pairs
+// (ground.Pairwise) whose couplings have one strength and any sign, with at most seven
+// neighbours a site and 32 kinds of sites by field and number of neighbours of either
+// sign: a bit is a chain there, and all chains of a block draw from the stream of the
+// first. The third takes these models with at most 127 neighbours a site, in blocks of
+// eight chains and more and in any order but Random (that of Automatic is one of its own),
+// whatever the temperature: a byte is a chain there, all chains of a block draw from the
+// stream of the first, and one visit redraws a site in all of them, which takes as long
+// for 32 chains as for one; it wants at most 256 kinds of sites by field, of which those
+// whose fields differ by multiples of the coupling are one.
+//
+// Of an energy.Matching model (Ising, Potts) on a sparse graph, at most 16 neighbours on
+// average, the fourth looks conditionals up by the levels of the neighbours, about ten
+// times faster, by colour; these are rounded to multiples of 2⁻⁵³. Of a Matching model of
+// two levels on a denser graph the fifth keeps how many neighbours are in state 1, as
+// integers, and looks conditionals up by that, in any order but Random. The sixth
+// remembers the conditionals of any other energy.Graphical and Conditional model of two
+// levels by the states of the neighbours, whatever couplings and fields differ from site
+// to site, if there are at most 2¹⁶ of them in all; in any order but Random, and by colour
+// in that of Automatic. The seventh, for Automatic and Chromatic, adds up the couplings to
+// the neighbours at every visit of larger models of two levels and pairs with at most 16
+// neighbours on average, by colour. The second, the fourth and the seventh share a large state out
+// among several cores, too.
 //
 // On weakly coupled sparse models it is the kernel to beat.
 type Gibbs struct {

@@ -27,7 +27,7 @@ type Metropolis struct {
 	// and is not reversible. On energy.Matching models of two levels (Ising) they
 	// look acceptance probabilities, rounded to multiples of 2⁻⁶⁴, up by an integer
 	// count of neighbours, and are many times faster. On an energy.Toroidal model with even
-	// sides Chromatic holds a site as a bit, proposes hundreds of changes at once, a
+	// sides and 32 sites or more Chromatic holds a site as a bit, proposes hundreds of changes at once, a
 	// hundred times faster, and uses several cores if there are fewer chains than those.
 	//
 	// In a fixed order a change that costs nothing is always made, and a target on

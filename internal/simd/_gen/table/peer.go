@@ -25,6 +25,11 @@ type peer struct {
 func startPeer(python string) (*peer, error) {
 	c := exec.Command(python, "-c", peers)
 	c.Stderr = os.Stderr
+	for _, v := range os.Environ() { // OpenBLAS is to take what is fastest here
+		if !strings.HasPrefix(v, "OPENBLAS_") {
+			c.Env = append(c.Env, v)
+		}
+	}
 	in, err := c.StdinPipe()
 	if err != nil {
 		return nil, err
