@@ -239,67 +239,65 @@ end:
 	RET
 
 tie:
+	VMOVDQU Y4, (SP)
 	BLSRL   R12, AX
 	JNZ     ties
-	VMOVDQU Y4, (SP)
 	TZCNTL  R12, AX
 	LEAQ    (SP), CX
-	MOVBQZX (CX)(AX*1), CX
-	MOVQ    256(R11)(CX*8), CX
-	SHRQ    $0x30, CX
-	MOVBLZX CL, CX
-	MOVBLZX (R8), AX
-	CMPL    AX, CX
+	MOVBQZX (CX)(AX*1), AX
+	MOVQ    256(R11)(AX*8), AX
+	SHRQ    $0x30, AX
+	MOVBLZX AL, AX
+	MOVBLZX (R8), CX
+	CMPL    CX, AX
 	JEQ     ties
-	SBBL    CX, CX
-	ANDL    R12, CX
-	ORL     CX, R13
+	SBBL    AX, AX
+	ANDL    R12, AX
+	ORL     AX, R13
 	JMP     known
 
 ties:
-	POPCNTL R12, AX
-	CMPQ    40(SP), AX
+	LEAQ    (SP), AX
+	POPCNTL R12, CX
+	CMPQ    40(SP), CX
 	JL      end
-	SUBQ    AX, 40(SP)
-	MOVQ    32(SP), CX
-	LEAQ    (CX)(AX*8), AX
-	MOVQ    AX, 32(SP)
-	VMOVDQU Y4, (SP)
-	TZCNTL  R12, AX
-	LEAQ    (SP), DX
-	MOVBQZX (DX)(AX*1), DX
-	MOVQ    256(R11)(DX*8), DX
-	SHLQ    $0x08, DX
-	SHRQ    $0x08, DX
-	MOVQ    (CX), R14
-	ADDQ    $+8, CX
-	SHRQ    $0x10, R14
-	MOVBQZX (R8), R15
-	SHLQ    $0x30, R15
-	ORQ     R15, R14
-	CMPQ    R14, DX
-	SBBL    DX, DX
-	ANDL    $+1, DX
-	SHLXL   AX, DX, DX
-	ORL     DX, R13
+	SUBQ    CX, 40(SP)
+	MOVQ    32(SP), DX
+	LEAQ    (DX)(CX*8), CX
+	MOVQ    CX, 32(SP)
+	TZCNTL  R12, CX
+	MOVBQZX (AX)(CX*1), R14
+	MOVQ    256(R11)(R14*8), R14
+	SHLQ    $0x08, R14
+	SHRQ    $0x08, R14
+	MOVQ    (DX), R15
+	ADDQ    $+8, DX
+	SHRQ    $0x10, R15
+	MOVBQZX (R8), BP
+	SHLQ    $0x30, BP
+	ORQ     BP, R15
+	CMPQ    R15, R14
+	SBBL    R14, R14
+	ANDL    $+1, R14
+	SHLXL   CX, R14, R14
+	ORL     R14, R13
 	BLSRL   R12, R12
 	JZ      chains8
 
 chain7:
-	TZCNTL  R12, AX
-	LEAQ    (SP), DX
-	MOVBQZX (DX)(AX*1), DX
-	MOVQ    256(R11)(DX*8), DX
-	SHLQ    $0x08, DX
-	SHRQ    $0x08, DX
-	MOVQ    (CX), R14
-	ADDQ    $+8, CX
+	TZCNTL  R12, CX
+	MOVBQZX (AX)(CX*1), R14
+	MOVQ    256(R11)(R14*8), R14
+	SHLQ    $0x08, R14
 	SHRQ    $0x08, R14
-	CMPQ    R14, DX
-	SBBL    DX, DX
-	ANDL    $+1, DX
-	SHLXL   AX, DX, DX
-	ORL     DX, R13
+	MOVQ    (DX), R15
+	ADDQ    $+8, DX
+	SHRQ    $0x08, R15
+	CMPQ    R15, R14
+	SBBL    R14, R14
+	ANDL    $+1, R14
+	SHLXL   CX, R14, R14
+	ORL     R14, R13
 	BLSRL   R12, R12
 	JNZ     chain7
 
@@ -384,11 +382,11 @@ TEXT ·heatRowsAVX512(SB), NOSPLIT, $48-112
 	MOVQ    R10, 32(SP)
 	MOVQ    left+64(FP), R10
 	MOVQ    R10, 40(SP)
-	MOVL    valid+80(FP), R10
-	KMOVD   R10, K1
 	VMOVDQU heatrows_ones<>+0(SB), Y0
 	VPXOR   Y1, Y1, Y1
 	VPXORD  Z2, Z2, Z2
+	MOVL    valid+80(FP), R10
+	KMOVD   R10, K1
 	SHLQ    $0x05, R9
 	ADDQ    R9, SI
 	ADDQ    R9, DI
@@ -553,49 +551,48 @@ end:
 
 tie:
 	KMOVD   K2, AX
-	POPCNTL R12, CX
-	CMPQ    40(SP), CX
-	JL      end
-	SUBQ    CX, 40(SP)
-	MOVQ    32(SP), DX
-	LEAQ    (DX)(CX*8), CX
-	MOVQ    CX, 32(SP)
 	VMOVDQU Y3, (SP)
-	TZCNTL  R12, CX
-	LEAQ    (SP), R13
-	MOVBQZX (R13)(CX*1), R13
-	MOVQ    256(R11)(R13*8), R13
-	SHLQ    $0x08, R13
-	SHRQ    $0x08, R13
-	MOVQ    (DX), R14
-	ADDQ    $+8, DX
-	SHRQ    $0x10, R14
-	MOVBQZX (R8), R15
-	SHLQ    $0x30, R15
-	ORQ     R15, R14
-	CMPQ    R14, R13
-	SBBL    R13, R13
-	ANDL    $+1, R13
-	SHLXL   CX, R13, R13
-	ORL     R13, AX
+	LEAQ    (SP), CX
+	POPCNTL R12, DX
+	CMPQ    40(SP), DX
+	JL      end
+	SUBQ    DX, 40(SP)
+	MOVQ    32(SP), R13
+	LEAQ    (R13)(DX*8), DX
+	MOVQ    DX, 32(SP)
+	TZCNTL  R12, DX
+	MOVBQZX (CX)(DX*1), R14
+	MOVQ    256(R11)(R14*8), R14
+	SHLQ    $0x08, R14
+	SHRQ    $0x08, R14
+	MOVQ    (R13), R15
+	ADDQ    $+8, R13
+	SHRQ    $0x10, R15
+	MOVBQZX (R8), BP
+	SHLQ    $0x30, BP
+	ORQ     BP, R15
+	CMPQ    R15, R14
+	SBBL    R14, R14
+	ANDL    $+1, R14
+	SHLXL   DX, R14, R14
+	ORL     R14, AX
 	BLSRL   R12, R12
 	JZ      chains8
 
 chain7:
-	TZCNTL  R12, CX
-	LEAQ    (SP), R13
-	MOVBQZX (R13)(CX*1), R13
-	MOVQ    256(R11)(R13*8), R13
-	SHLQ    $0x08, R13
-	SHRQ    $0x08, R13
-	MOVQ    (DX), R14
-	ADDQ    $+8, DX
+	TZCNTL  R12, DX
+	MOVBQZX (CX)(DX*1), R14
+	MOVQ    256(R11)(R14*8), R14
+	SHLQ    $0x08, R14
 	SHRQ    $0x08, R14
-	CMPQ    R14, R13
-	SBBL    R13, R13
-	ANDL    $+1, R13
-	SHLXL   CX, R13, R13
-	ORL     R13, AX
+	MOVQ    (R13), R15
+	ADDQ    $+8, R13
+	SHRQ    $0x08, R15
+	CMPQ    R15, R14
+	SBBL    R14, R14
+	ANDL    $+1, R14
+	SHLXL   DX, R14, R14
+	ORL     R14, AX
 	BLSRL   R12, R12
 	JNZ     chain7
 
@@ -812,67 +809,65 @@ end:
 	RET
 
 tie:
+	VMOVDQU Y4, (SP)
 	BLSRL   R13, AX
 	JNZ     ties
-	VMOVDQU Y4, (SP)
 	TZCNTL  R13, AX
 	LEAQ    (SP), CX
-	MOVBQZX (CX)(AX*1), CX
-	MOVQ    256(R12)(CX*8), CX
-	SHRQ    $0x30, CX
-	MOVBLZX CL, CX
-	MOVBLZX (R8), AX
-	CMPL    AX, CX
+	MOVBQZX (CX)(AX*1), AX
+	MOVQ    256(R12)(AX*8), AX
+	SHRQ    $0x30, AX
+	MOVBLZX AL, AX
+	MOVBLZX (R8), CX
+	CMPL    CX, AX
 	JEQ     ties
-	SBBL    CX, CX
-	ANDL    R13, CX
-	ORL     CX, R14
+	SBBL    AX, AX
+	ANDL    R13, AX
+	ORL     AX, R14
 	JMP     known
 
 ties:
-	POPCNTL R13, AX
-	CMPQ    40(SP), AX
+	LEAQ    (SP), AX
+	POPCNTL R13, CX
+	CMPQ    40(SP), CX
 	JL      end
-	SUBQ    AX, 40(SP)
-	MOVQ    32(SP), CX
-	LEAQ    (CX)(AX*8), AX
-	MOVQ    AX, 32(SP)
-	VMOVDQU Y4, (SP)
-	TZCNTL  R13, AX
-	LEAQ    (SP), DX
-	MOVBQZX (DX)(AX*1), DX
-	MOVQ    256(R12)(DX*8), DX
-	SHLQ    $0x08, DX
-	SHRQ    $0x08, DX
-	MOVQ    (CX), R10
-	ADDQ    $+8, CX
-	SHRQ    $0x10, R10
-	MOVBQZX (R8), R15
-	SHLQ    $0x30, R15
-	ORQ     R15, R10
-	CMPQ    R10, DX
-	SBBL    DX, DX
-	ANDL    $+1, DX
-	SHLXL   AX, DX, DX
-	ORL     DX, R14
+	SUBQ    CX, 40(SP)
+	MOVQ    32(SP), DX
+	LEAQ    (DX)(CX*8), CX
+	MOVQ    CX, 32(SP)
+	TZCNTL  R13, CX
+	MOVBQZX (AX)(CX*1), R10
+	MOVQ    256(R12)(R10*8), R10
+	SHLQ    $0x08, R10
+	SHRQ    $0x08, R10
+	MOVQ    (DX), R15
+	ADDQ    $+8, DX
+	SHRQ    $0x10, R15
+	MOVBQZX (R8), BP
+	SHLQ    $0x30, BP
+	ORQ     BP, R15
+	CMPQ    R15, R10
+	SBBL    R10, R10
+	ANDL    $+1, R10
+	SHLXL   CX, R10, R10
+	ORL     R10, R14
 	BLSRL   R13, R13
 	JZ      chains8
 
 chain7:
-	TZCNTL  R13, AX
-	LEAQ    (SP), DX
-	MOVBQZX (DX)(AX*1), DX
-	MOVQ    256(R12)(DX*8), DX
-	SHLQ    $0x08, DX
-	SHRQ    $0x08, DX
-	MOVQ    (CX), R10
-	ADDQ    $+8, CX
+	TZCNTL  R13, CX
+	MOVBQZX (AX)(CX*1), R10
+	MOVQ    256(R12)(R10*8), R10
+	SHLQ    $0x08, R10
 	SHRQ    $0x08, R10
-	CMPQ    R10, DX
-	SBBL    DX, DX
-	ANDL    $+1, DX
-	SHLXL   AX, DX, DX
-	ORL     DX, R14
+	MOVQ    (DX), R15
+	ADDQ    $+8, DX
+	SHRQ    $0x08, R15
+	CMPQ    R15, R10
+	SBBL    R10, R10
+	ANDL    $+1, R10
+	SHLXL   CX, R10, R10
+	ORL     R10, R14
 	BLSRL   R13, R13
 	JNZ     chain7
 
@@ -909,11 +904,11 @@ TEXT ·heatRowsKeptAVX512(SB), NOSPLIT, $48-120
 	MOVQ    R11, 32(SP)
 	MOVQ    left+64(FP), R11
 	MOVQ    R11, 40(SP)
-	MOVL    valid+80(FP), R11
-	KMOVD   R11, K1
 	VMOVDQU heatrows_ones<>+0(SB), Y0
 	VPXOR   Y1, Y1, Y1
 	VPXORD  Z2, Z2, Z2
+	MOVL    valid+80(FP), R11
+	KMOVD   R11, K1
 	SHLQ    $0x05, R9
 	ADDQ    R9, SI
 	ADDQ    R9, DI
@@ -1048,49 +1043,48 @@ end:
 
 tie:
 	KMOVD   K2, AX
-	POPCNTL R13, CX
-	CMPQ    40(SP), CX
-	JL      end
-	SUBQ    CX, 40(SP)
-	MOVQ    32(SP), DX
-	LEAQ    (DX)(CX*8), CX
-	MOVQ    CX, 32(SP)
 	VMOVDQU Y3, (SP)
-	TZCNTL  R13, CX
-	LEAQ    (SP), R10
-	MOVBQZX (R10)(CX*1), R10
-	MOVQ    256(R12)(R10*8), R10
-	SHLQ    $0x08, R10
-	SHRQ    $0x08, R10
-	MOVQ    (DX), R14
-	ADDQ    $+8, DX
-	SHRQ    $0x10, R14
-	MOVBQZX (R8), R15
-	SHLQ    $0x30, R15
-	ORQ     R15, R14
-	CMPQ    R14, R10
-	SBBL    R10, R10
-	ANDL    $+1, R10
-	SHLXL   CX, R10, R10
-	ORL     R10, AX
+	LEAQ    (SP), CX
+	POPCNTL R13, DX
+	CMPQ    40(SP), DX
+	JL      end
+	SUBQ    DX, 40(SP)
+	MOVQ    32(SP), R10
+	LEAQ    (R10)(DX*8), DX
+	MOVQ    DX, 32(SP)
+	TZCNTL  R13, DX
+	MOVBQZX (CX)(DX*1), R14
+	MOVQ    256(R12)(R14*8), R14
+	SHLQ    $0x08, R14
+	SHRQ    $0x08, R14
+	MOVQ    (R10), R15
+	ADDQ    $+8, R10
+	SHRQ    $0x10, R15
+	MOVBQZX (R8), BP
+	SHLQ    $0x30, BP
+	ORQ     BP, R15
+	CMPQ    R15, R14
+	SBBL    R14, R14
+	ANDL    $+1, R14
+	SHLXL   DX, R14, R14
+	ORL     R14, AX
 	BLSRL   R13, R13
 	JZ      chains8
 
 chain7:
-	TZCNTL  R13, CX
-	LEAQ    (SP), R10
-	MOVBQZX (R10)(CX*1), R10
-	MOVQ    256(R12)(R10*8), R10
-	SHLQ    $0x08, R10
-	SHRQ    $0x08, R10
-	MOVQ    (DX), R14
-	ADDQ    $+8, DX
+	TZCNTL  R13, DX
+	MOVBQZX (CX)(DX*1), R14
+	MOVQ    256(R12)(R14*8), R14
+	SHLQ    $0x08, R14
 	SHRQ    $0x08, R14
-	CMPQ    R14, R10
-	SBBL    R10, R10
-	ANDL    $+1, R10
-	SHLXL   CX, R10, R10
-	ORL     R10, AX
+	MOVQ    (R10), R15
+	ADDQ    $+8, R10
+	SHRQ    $0x08, R15
+	CMPQ    R15, R14
+	SBBL    R14, R14
+	ANDL    $+1, R14
+	SHLXL   DX, R14, R14
+	ORL     R14, AX
 	BLSRL   R13, R13
 	JNZ     chain7
 

@@ -14,7 +14,31 @@ type RowVisit struct {
 	Plus, Minus int32 // neighbours that are added, and those behind them that are taken away: multiples of 4
 	Bias        int32 // what their sum begins with
 	Odds        int32 // the table, in bytes from the first: its number times RowTable
-	_           [3]int32
+
+	// Octet is 0, or 1 … 8 in turn for eight visits that follow each other and are to
+	// sites whose rows do so, too. None of them is a neighbour of another, and they have
+	// one table, as many entries that are added and as many that are taken away: they can
+	// be made at once, to the same bits.
+	Octet int32
+	_     [2]int32
+}
+
+// octet is the number of visits of an octet.
+const octet = 8
+
+// behind returns the neighbours behind those of visits.
+func behind(near []int32, visits []RowVisit) []int32 {
+	n := int32(0)
+	for i := 0; i < len(visits); {
+		if v := &visits[i]; v.Octet == 1 && len(visits)-i >= octet {
+			n += octet * (v.Plus + v.Minus)
+			i += octet
+		} else {
+			n += v.Plus + v.Minus
+			i++
+		}
+	}
+	return near[n:]
 }
 
 // RowCounts is the number of sums that RowOdds has odds for.

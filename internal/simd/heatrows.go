@@ -59,9 +59,7 @@ func HeatRows(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []
 		if done == len(visits)-made {
 			return
 		}
-		for _, v := range visits[made : made+done] {
-			near = near[v.Plus+v.Minus:]
-		}
+		near = behind(near, visits[made:made+done])
 		made, used = made+done, used+n
 		ties = w.ties[:2*GroupWords]
 		if used%groupTies == 0 {

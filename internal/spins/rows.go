@@ -8,22 +8,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// RowLayout says what a [RowGraph] is made from.
-type RowLayout struct {
-	Start, Adj []int32        // the neighbours of each site, in compressed rows
-	Against    []bool         // of each entry of Adj: it is taken away from the sum; nil: of none
-	Order      []int32        // of a sweep
-	Bias       []int32        // of each site: what the sum of its neighbours begins with
-	Kind       []int32        // of each site
-	Odds       []simd.RowOdds // of each kind, by the sum
-}
-
-// RowGraph is an arrangement of sites in rows of bytes, one byte a chain, so that those of
-// a kind follow each other. It is immutable.
+// RowGraph is an arrangement of sites in rows of bytes, one byte a chain. It is immutable.
 type RowGraph struct {
 	sites  int
-	place  []int32 // row of each site
-	kinds  []int   // first row of each kind, and the number of sites
+	place  []int32    // row of each site
+	kinds  [][]rowRun // rows of each kind
 	odds   []simd.RowOdds
 	visits []simd.RowVisit
 	near   []int32 // neighbours of visits, one after the other, in bytes from the first row
@@ -33,8 +22,8 @@ type RowGraph struct {
 // rowPart is what is redrawn in a call: some visits and their neighbours.
 type rowPart struct{ visit, visits, near, entries int }
 
-// nearStep is what numbers of neighbours are filled up to multiples of.
-const nearStep = 4
+// rowRun are rows of a kind that follow each other.
+type rowRun struct{ first, end int }
 
 // MostRows is the largest number of sites of a [RowGraph].
 const MostRows = 1<<26 - 2
@@ -42,49 +31,69 @@ const MostRows = 1<<26 - 2
 // NewRowGraph returns the arrangement of MostRows sites at most.
 func NewRowGraph(from RowLayout) *RowGraph {
 	g := &RowGraph{sites: len(from.Start) - 1, odds: from.Odds}
-	order := make([]int32, g.sites)
-	for i := range order {
-		order[i] = int32(i)
+	rows, octets := from.Order, 0
+	if rows == nil {
+		rows, octets = from.octets()
+		from.Order = rows
+	} else {
+		rows = slices.Clone(rows)
+		slices.Sort(rows)
+		slices.SortStableFunc(rows, func(a, b int32) int { return cmp.Compare(from.Kind[a], from.Kind[b]) })
 	}
-	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(from.Kind[a], from.Kind[b]) })
-	g.place = make([]int32, g.sites)
-	for row, i := range order {
+	g.place, g.kinds = make([]int32, g.sites), make([][]rowRun, len(from.Odds))
+	for row, i := range rows {
 		g.place[i] = int32(row)
-		for len(g.kinds) <= int(from.Kind[i]) {
-			g.kinds = append(g.kinds, row)
+		runs := &g.kinds[from.Kind[i]]
+		if n := len(*runs); n == 0 || (*runs)[n-1].end != row {
+			*runs = append(*runs, rowRun{row, row})
 		}
+		(*runs)[len(*runs)-1].end++
 	}
-	for len(g.kinds) <= len(g.odds) {
-		g.kinds = append(g.kinds, g.sites)
+	for at := 0; at < octets; at += octet {
+		g.visit(from, from.Order[at:at+octet])
 	}
-	for _, i := range from.Order {
-		g.visit(from, i)
+	for at := range from.Order[octets:] {
+		g.visit(from, from.Order[octets+at:][:1])
 	}
 	return g
 }
 
-// visit appends the visit of site i.
-func (g *RowGraph) visit(from RowLayout, i int32) {
+// visit appends the visits of an octet of sites, or of one.
+func (g *RowGraph) visit(from RowLayout, sites []int32) {
 	first := len(g.near)
-	entries := func(against bool) int32 {
+	entries := func(i int32, against bool, least int) int {
 		begin := len(g.near)
 		for n := from.Start[i]; n < from.Start[i+1]; n++ {
 			if (from.Against != nil && from.Against[n]) == against {
 				g.near = append(g.near, g.place[from.Adj[n]]*simd.ChainBits)
 			}
 		}
-		for (len(g.near)-begin)%nearStep != 0 {
+		for (len(g.near)-begin)%nearStep != 0 || len(g.near)-begin < least {
 			g.near = append(g.near, int32(g.sites*simd.ChainBits)) // the row behind all sites is 0
 		}
-		return int32(len(g.near) - begin)
+		return len(g.near) - begin
 	}
-	g.visits = append(g.visits, simd.RowVisit{Row: g.place[i], Plus: entries(false), Minus: entries(true), Bias: from.Bias[i], Odds: simd.RowTable * from.Kind[i]})
+	plus, minus := 0, 0
+	for range len(sites) / octet { // how many each of an octet has
+		for _, i := range sites {
+			plus, minus = max(plus, entries(i, false, 0)), max(minus, entries(i, true, 0))
+		}
+		g.near = g.near[:first]
+	}
+	begin := len(g.visits)
+	for at, i := range sites {
+		v := simd.RowVisit{Row: g.place[i], Plus: int32(entries(i, false, plus)), Minus: int32(entries(i, true, minus)), Bias: from.Bias[i], Odds: simd.RowTable * from.Kind[i]}
+		if len(sites) == octet {
+			v.Octet = int32(at + 1)
+		}
+		g.visits = append(g.visits, v)
+	}
 	more := len(g.near) - first
-	if n := len(g.parts); n == 0 || g.parts[n-1].visits == simd.RowVisits || g.parts[n-1].entries+more > simd.RowNear {
-		g.parts = append(g.parts, rowPart{visit: len(g.visits) - 1, near: first})
+	if n := len(g.parts); n == 0 || g.parts[n-1].visits+len(sites) > simd.RowVisits || g.parts[n-1].entries+more > simd.RowNear {
+		g.parts = append(g.parts, rowPart{visit: begin, near: first})
 	}
 	p := &g.parts[len(g.parts)-1]
-	p.visits++
+	p.visits += len(sites)
 	p.entries += more
 }
 
@@ -172,7 +181,9 @@ func (c *RowChains) Kept() bool { return c.kept != nil }
 // Ones stores how many sites of a kind are in state 1, for every chain.
 func (c *RowChains) Ones(n *[simd.ChainBits]int32, kind int) {
 	*n = [simd.ChainBits]int32{}
-	simd.SumRows(n, c.rows[c.kinds[kind]:c.kinds[kind+1]])
+	for _, run := range c.kinds[kind] {
+		simd.SumRows(n, c.rows[run.first:run.end])
+	}
 }
 
 // Spread stores the states in x, a row for each chain.

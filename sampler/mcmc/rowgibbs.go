@@ -1,9 +1,7 @@
 package mcmc
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
@@ -63,7 +61,7 @@ const (
 var fewestRows = 8
 
 // newRowGibbs returns nil if another kernel does better, or the model is not of this kind.
-// A sweep visits sites in the given order or, if that is nil, by their neighbours.
+// A sweep visits sites in the given order or, if that is nil, in one that is fast.
 func newRowGibbs(m energy.Model, chains int, order []int32) *rowGibbs {
 	if chains < fewestRows {
 		return nil
@@ -76,9 +74,6 @@ func newRowGibbs(m energy.Model, chains int, order []int32) *rowGibbs {
 	if rows == nil {
 		return nil
 	}
-	if order == nil {
-		order = e.byNeighbours()
-	}
 	k := apart.New(rowGibbs{
 		model: m, sites: len(e.start) - 1, weight: e.weight, origin: apart.Make[float64](chains), sum: apart.Make[int](chains), now: apart.Make[float64](chains), at: newCursor(chains),
 	})
@@ -86,20 +81,6 @@ func newRowGibbs(m energy.Model, chains int, order []int32) *rowGibbs {
 	k.base, l.Odds = rows.tables(e.weight)
 	k.states = spins.NewRowGraph(l).NewChains(chains)
 	return k
-}
-
-// byNeighbours returns an order in which sites of as many neighbours of either sign follow
-// each other, which a processor foresees.
-func (e *equal) byNeighbours() []int32 {
-	sweep := make([]int32, len(e.start)-1)
-	against := make([]int32, len(sweep))
-	for i := range sweep {
-		sweep[i], against[i] = int32(i), e.negative(i)
-	}
-	slices.SortStableFunc(sweep, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(against[a], against[b]), cmp.Compare(e.start[a+1]-e.start[a], e.start[b+1]-e.start[b]))
-	})
-	return sweep
 }
 
 // Reset implements [sampler.Transition].

@@ -39,22 +39,13 @@ func redrawRows(k *kernel, keep bool) {
 	if keep {
 		w.kept = k.param("kept")
 	}
-	w.counts, w.ties, w.left = k.AllocLocal(rowBytes), k.AllocLocal(8), k.AllocLocal(8)
-	k.MOVQ(k.param("ties"), w.ties)
-	k.MOVQ(k.param("left"), w.left)
+	w.counts = k.AllocLocal(rowBytes)
+	w.begin()
 	if k.wide() {
 		w.valid = k.K()
 		v := k.GP32()
 		k.Load(k.Param("valid"), v)
 		k.KMOVD(v, w.valid)
-	}
-	w.ones, w.moved = k.YMM(), k.YMM()
-	k.VMOVDQU(k.table("ones", 0x01010101, 0x01010101, 0x01010101, 0x01010101, 0x01010101, 0x01010101, 0x01010101, 0x01010101), w.ones)
-	k.VPXOR(w.moved, w.moved, w.moved)
-	for range 16 / k.w {
-		s := k.vec()
-		k.clear(s)
-		w.sum = append(w.sum, s)
 	}
 	k.SHLQ(operand.U8(5), w.at)
 	k.ADDQ(w.at, w.visits)
@@ -71,7 +62,7 @@ func redrawRows(k *kernel, keep bool) {
 		count = k.YMM()
 		k.VMOVDQU(operand.Mem{Base: w.kept, Index: at, Scale: 1}, count)
 	} else {
-		count = w.count()
+		count = w.count(w.field)
 		k.MOVLQZX(w.field(0), site)
 	}
 	k.MOVLQZX(w.field(16), table)
@@ -106,6 +97,22 @@ func redrawRows(k *kernel, keep bool) {
 	k.JMP(operand.LabelRef("decided"))
 }
 
+// begin sets up what ties are decided from, and what is told.
+func (w *redrawer) begin() {
+	k := w.kernel
+	w.ties, w.left = k.AllocLocal(8), k.AllocLocal(8)
+	k.MOVQ(k.param("ties"), w.ties)
+	k.MOVQ(k.param("left"), w.left)
+	w.ones, w.moved = k.YMM(), k.YMM()
+	k.VMOVDQU(k.table("ones", 0x01010101, 0x01010101, 0x01010101, 0x01010101, 0x01010101, 0x01010101, 0x01010101, 0x01010101), w.ones)
+	k.VPXOR(w.moved, w.moved, w.moved)
+	for range 16 / k.w {
+		s := k.vec()
+		k.clear(s)
+		w.sum = append(w.sum, s)
+	}
+}
+
 // field is a number of the visit.
 func (w *redrawer) field(at int) operand.Mem {
 	return operand.Mem{Base: w.visits, Index: w.at, Scale: 1, Disp: at}
@@ -114,14 +121,14 @@ func (w *redrawer) field(at int) operand.Mem {
 // drawn are the bytes of random numbers of the visit.
 func (w *redrawer) drawn() operand.Mem { return operand.Mem{Base: w.words, Index: w.at, Scale: 1} }
 
-// count adds up the neighbours of a site.
-func (w *redrawer) count() reg.VecVirtual {
+// count adds up the neighbours of a site, field being the numbers of its visit.
+func (w *redrawer) count(field func(at int) operand.Mem) reg.VecVirtual {
 	k := w.kernel
 	var acc [4]reg.VecVirtual
 	for j := range acc {
 		acc[j] = k.YMM()
 		if j == 0 {
-			k.VPBROADCASTB(w.field(12), acc[j])
+			k.VPBROADCASTB(field(12), acc[j])
 		} else {
 			k.VPXOR(acc[j], acc[j], acc[j])
 		}
@@ -140,7 +147,7 @@ func (w *redrawer) count() reg.VecVirtual {
 		}
 		loop, rest, done := k.label("near"), k.label("rest"), k.label("counted")
 		n := k.GP32()
-		k.MOVL(w.field(4+4*side), n)
+		k.MOVL(field(4+4*side), n)
 		k.SUBL(imm(8), n)
 		k.JL(operand.LabelRef(rest))
 		k.Label(loop)
@@ -211,7 +218,8 @@ func (w *redrawer) decideWide(count reg.VecVirtual, site, table reg.GPVirtual) (
 		k.Label("tie")
 		mask := k.GP32()
 		k.KMOVD(ones, mask)
-		w.tie(count, table, g, mask)
+		k.VMOVDQU(count, w.counts)
+		w.tie(table, w.stored(), g, mask, operand.Mem{Base: w.next}, "end")
 		k.KMOVD(mask, ones)
 	}
 }
@@ -290,13 +298,13 @@ func (w *redrawer) decide(count reg.VecVirtual, site, table reg.GPVirtual) (tie 
 	}
 	return func() {
 		k.Label("tie")
+		k.VMOVDQU(count, w.counts)
 		rest := k.GP32()
 		k.BLSRL(g, rest)
 		k.JNZ(operand.LabelRef("ties"))
 		c, high, second := k.GP64(), k.GP64(), k.GP32()
-		k.VMOVDQU(count, w.counts)
 		k.TZCNTL(g, c.As32())
-		w.look(table, c, high)
+		w.look(table, w.stored(), c, high)
 		k.SHRQ(operand.U8(48), high)
 		k.MOVBLZX(high.As8(), high.As32())
 		k.MOVBLZX(operand.Mem{Base: w.next}, second)
@@ -307,7 +315,7 @@ func (w *redrawer) decide(count reg.VecVirtual, site, table reg.GPVirtual) (tie 
 		k.ORL(high.As32(), mask)
 		k.JMP(operand.LabelRef("known"))
 		k.Label("ties")
-		w.tie(count, table, g, mask)
+		w.tie(table, w.stored(), g, mask, operand.Mem{Base: w.next}, "end")
 		k.Label("known")
 		x, d := k.XMM(), k.YMM()
 		k.VMOVD(mask, x)

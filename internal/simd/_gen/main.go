@@ -52,6 +52,7 @@ var topics = []struct {
 	{"joint", joint},
 	{"visits", visits},
 	{"heatrows", heatRows},
+	{"heatoctets", heatOctets},
 	{"bittally", bitTally},
 	{"fliptally", flipTally},
 	{"gridbits", gridBits},
