@@ -4,7 +4,12 @@
 
 package simd
 
-// heatOctetsKeptAVX512 is refHeatRows on n ≥ 1 octets with sums that are kept, up to the first that needs more than what is left of ties; done are octets.
+// heatOctetsAVX512 is refHeatRows on n ≥ 1 octets, up to the first that needs more than what is left of ties; done are octets.
 //
 //go:noescape
-func heatOctetsKeptAVX512(rows *byte, own *uint64, visits *int32, near *int32, odds *byte, words *uint32, next *byte, ties *uint32, left int, t *int32, valid uint32, n int, kept *byte) (done int, used int)
+func heatOctetsAVX512(rows *byte, own *uint64, visits *int32, near *int32, odds *byte, words *uint32, next *byte, ties *uint32, left int, t *int32, valid uint32, n int, kept *byte) (done int, used int)
+
+// heatOctetsPhiloxAVX512 is heatOctets with the words of a stream of Philox from counter, a multiple of 16, on.
+//
+//go:noescape
+func heatOctetsPhiloxAVX512(rows *byte, own *uint64, visits *int32, near *int32, odds *byte, keys *[20]uint32, counter uint64, stream uint64, next *byte, ties *uint32, left int, t *int32, valid uint32, n int, kept *byte) (done int, used int)

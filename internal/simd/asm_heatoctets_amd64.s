@@ -4,17 +4,17 @@
 
 #include "textflag.h"
 
-// func heatOctetsKeptAVX512(rows *byte, own *uint64, visits *int32, near *int32, odds *byte, words *uint32, next *byte, ties *uint32, left int, t *int32, valid uint32, n int, kept *byte) (done int, used int)
+// func heatOctetsAVX512(rows *byte, own *uint64, visits *int32, near *int32, odds *byte, words *uint32, next *byte, ties *uint32, left int, t *int32, valid uint32, n int, kept *byte) (done int, used int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI, BMI2, POPCNT
-TEXT ·heatOctetsKeptAVX512(SB), NOSPLIT, $136-120
+TEXT ·heatOctetsAVX512(SB), NOSPLIT, $136-120
 	MOVQ    rows+0(FP), AX
 	MOVQ    own+8(FP), CX
 	MOVQ    near+24(FP), DX
 	MOVQ    visits+16(FP), BX
-	MOVQ    words+40(FP), SI
-	MOVQ    next+48(FP), DI
-	MOVQ    n+88(FP), R8
-	MOVQ    kept+96(FP), R9
+	MOVQ    next+48(FP), SI
+	MOVQ    n+88(FP), DI
+	MOVQ    kept+96(FP), R8
+	MOVQ    words+40(FP), R9
 	MOVQ    ties+56(FP), R10
 	MOVQ    R10, 120(SP)
 	MOVQ    left+64(FP), R10
@@ -36,17 +36,17 @@ octet:
 	VMOVDQU64    64(R13), Z4
 	VMOVDQU64    128(R13), Z5
 	VMOVDQU64    192(R13), Z6
-	VPBROADCASTQ (DI), Z7
+	VPBROADCASTQ (SI), Z7
 	MOVQ         R11, R12
 	SHLQ         $0x05, R12
 	XORL         R10, R10
 	XORL         R14, R14
-	VMOVDQU      192(R9)(R12*1), Y8
-	VINSERTI64X4 $0x01, 224(R9)(R12*1), Z8, Z8
+	VMOVDQU      192(R8)(R12*1), Y8
+	VINSERTI64X4 $0x01, 224(R8)(R12*1), Z8, Z8
 	VMOVDQA64    Z8, Z9
 	VPERMI2B     Z4, Z3, Z9
-	VPCMPEQB     192(SI), Z9, K1, K3
-	VPCMPUB      $0x06, 192(SI), Z9, K2
+	VPCMPEQB     192(R9), Z9, K1, K3
+	VPCMPUB      $0x06, 192(R9), Z9, K2
 	VPSHUFB      heatoctets_digits67<>+0(SB), Z7, Z9
 	VMOVDQA64    Z8, Z10
 	VPERMI2B     Z6, Z5, Z10
@@ -73,12 +73,12 @@ octet:
 	ADCL         R10, R10
 	NEGL         R15
 	ADCL         R10, R10
-	VMOVDQU      128(R9)(R12*1), Y11
-	VINSERTI64X4 $0x01, 160(R9)(R12*1), Z11, Z11
+	VMOVDQU      128(R8)(R12*1), Y11
+	VINSERTI64X4 $0x01, 160(R8)(R12*1), Z11, Z11
 	VMOVDQA64    Z11, Z9
 	VPERMI2B     Z4, Z3, Z9
-	VPCMPEQB     128(SI), Z9, K1, K3
-	VPCMPUB      $0x06, 128(SI), Z9, K2
+	VPCMPEQB     128(R9), Z9, K1, K3
+	VPCMPUB      $0x06, 128(R9), Z9, K2
 	VPSHUFB      heatoctets_digits45<>+0(SB), Z7, Z9
 	VMOVDQA64    Z11, Z10
 	VPERMI2B     Z6, Z5, Z10
@@ -105,12 +105,12 @@ octet:
 	ADCL         R10, R10
 	NEGL         R15
 	ADCL         R10, R10
-	VMOVDQU      64(R9)(R12*1), Y12
-	VINSERTI64X4 $0x01, 96(R9)(R12*1), Z12, Z12
+	VMOVDQU      64(R8)(R12*1), Y12
+	VINSERTI64X4 $0x01, 96(R8)(R12*1), Z12, Z12
 	VMOVDQA64    Z12, Z9
 	VPERMI2B     Z4, Z3, Z9
-	VPCMPEQB     64(SI), Z9, K1, K3
-	VPCMPUB      $0x06, 64(SI), Z9, K2
+	VPCMPEQB     64(R9), Z9, K1, K3
+	VPCMPUB      $0x06, 64(R9), Z9, K2
 	VPSHUFB      heatoctets_digits23<>+0(SB), Z7, Z9
 	VMOVDQA64    Z12, Z10
 	VPERMI2B     Z6, Z5, Z10
@@ -137,12 +137,12 @@ octet:
 	ADCL         R10, R10
 	NEGL         R15
 	ADCL         R10, R10
-	VMOVDQU      (R9)(R12*1), Y13
-	VINSERTI64X4 $0x01, 32(R9)(R12*1), Z13, Z13
+	VMOVDQU      (R8)(R12*1), Y13
+	VINSERTI64X4 $0x01, 32(R8)(R12*1), Z13, Z13
 	VMOVDQA64    Z13, Z9
 	VPERMI2B     Z4, Z3, Z9
-	VPCMPEQB     (SI), Z9, K1, K3
-	VPCMPUB      $0x06, (SI), Z9, K2
+	VPCMPEQB     (R9), Z9, K1, K3
+	VPCMPUB      $0x06, (R9), Z9, K2
 	VPSHUFB      heatoctets_digits01<>+0(SB), Z7, Z3
 	VMOVDQA64    Z13, Z4
 	VPERMI2B     Z6, Z5, Z4
@@ -194,7 +194,7 @@ change2:
 	MOVL       BP, (CX)(R12*4)
 	KXORD      K2, K4, K3
 	SHLQ       $0x05, R12
-	VPMOVZXBW  (R9)(R12*1), Z3
+	VPMOVZXBW  (R8)(R12*1), Z3
 	VPADDW     Z3, Z2, K3, Z2
 	VPSUBW     Z3, Z2, K4, Z2
 	VPADDB     Y0, Y1, K2, Y1
@@ -210,17 +210,17 @@ push3:
 	MOVQ    (R13), BP
 	MOVL    BP, R12
 	SHRQ    $0x20, BP
-	VPADDB  (R9)(R12*1), Y3, Y4
-	VMOVDQU Y4, (R9)(R12*1)
-	VPADDB  (R9)(BP*1), Y3, Y4
-	VMOVDQU Y4, (R9)(BP*1)
+	VPADDB  (R8)(R12*1), Y3, Y4
+	VMOVDQU Y4, (R8)(R12*1)
+	VPADDB  (R8)(BP*1), Y3, Y4
+	VMOVDQU Y4, (R8)(BP*1)
 	MOVQ    8(R13), BP
 	MOVL    BP, R12
 	SHRQ    $0x20, BP
-	VPADDB  (R9)(R12*1), Y3, Y4
-	VMOVDQU Y4, (R9)(R12*1)
-	VPADDB  (R9)(BP*1), Y3, Y4
-	VMOVDQU Y4, (R9)(BP*1)
+	VPADDB  (R8)(R12*1), Y3, Y4
+	VMOVDQU Y4, (R8)(R12*1)
+	VPADDB  (R8)(BP*1), Y3, Y4
+	VMOVDQU Y4, (R8)(BP*1)
 	ADDQ    $+16, R13
 	SUBQ    $+4, R11
 	JNE     push3
@@ -234,21 +234,21 @@ push5:
 	MOVQ    (R13), BP
 	MOVL    BP, R12
 	SHRQ    $0x20, BP
-	VMOVDQU (R9)(R12*1), Y4
+	VMOVDQU (R8)(R12*1), Y4
 	VPSUBB  Y3, Y4, Y4
-	VMOVDQU Y4, (R9)(R12*1)
-	VMOVDQU (R9)(BP*1), Y4
+	VMOVDQU Y4, (R8)(R12*1)
+	VMOVDQU (R8)(BP*1), Y4
 	VPSUBB  Y3, Y4, Y4
-	VMOVDQU Y4, (R9)(BP*1)
+	VMOVDQU Y4, (R8)(BP*1)
 	MOVQ    8(R13), BP
 	MOVL    BP, R12
 	SHRQ    $0x20, BP
-	VMOVDQU (R9)(R12*1), Y4
+	VMOVDQU (R8)(R12*1), Y4
 	VPSUBB  Y3, Y4, Y4
-	VMOVDQU Y4, (R9)(R12*1)
-	VMOVDQU (R9)(BP*1), Y4
+	VMOVDQU Y4, (R8)(R12*1)
+	VMOVDQU (R8)(BP*1), Y4
 	VPSUBB  Y3, Y4, Y4
-	VMOVDQU Y4, (R9)(BP*1)
+	VMOVDQU Y4, (R8)(BP*1)
 	ADDQ    $+16, R13
 	SUBQ    $+4, R11
 	JNE     push5
@@ -262,10 +262,10 @@ unchanged1:
 	ADDL 8(BX), R10
 	SHLQ $0x05, R10
 	ADDQ R10, DX
-	ADDQ $+8, DI
+	ADDQ $+8, SI
 	ADDQ $+256, BX
-	ADDQ $+256, SI
-	DECQ R8
+	ADDQ $+256, R9
+	DECQ DI
 	JNZ  octet
 
 end:
@@ -285,7 +285,7 @@ end:
 	VPADDD        192(AX), Z0, Z0
 	VMOVDQU32     Z0, 192(AX)
 	MOVQ          n+88(FP), AX
-	SUBQ          R8, AX
+	SUBQ          DI, AX
 	MOVQ          AX, done+104(FP)
 	MOVQ          left+64(FP), AX
 	SUBQ          128(SP), AX
@@ -295,60 +295,60 @@ end:
 
 ties:
 	MOVQ DX, 104(SP)
-	MOVQ R8, 112(SP)
+	MOVQ DI, 112(SP)
 	MOVQ 128(SP), AX
 	MOVQ AX, 96(SP)
-	LEAQ (R9)(R12*1), CX
+	LEAQ (R8)(R12*1), CX
 	XORL AX, AX
 
 tie:
-	LEAQ    32(SP), R9
-	MOVL    (R9)(AX*4), DX
+	LEAQ    32(SP), R8
+	MOVL    (R8)(AX*4), DX
 	TESTL   DX, DX
 	JEQ     known
-	BLSRL   DX, R8
+	BLSRL   DX, DI
 	JNE     several7
-	TZCNTL  DX, R8
-	MOVBQZX (CX)(R8*1), R9
-	MOVQ    256(R13)(R9*8), R9
-	SHRQ    $0x30, R9
-	MOVBLZX R9, R9
-	MOVBLZX (DI)(AX*1), R8
-	CMPL    R8, R9
+	TZCNTL  DX, DI
+	MOVBQZX (CX)(DI*1), R8
+	MOVQ    256(R13)(R8*8), R8
+	SHRQ    $0x30, R8
+	MOVBLZX R8, R8
+	MOVBLZX (SI)(AX*1), DI
+	CMPL    DI, R8
 	JNE     known
 
 several7:
-	LEAQ    (SP), R9
-	ANDNL   (R9)(AX*4), DX, R8
-	POPCNTL DX, R9
-	CMPQ    128(SP), R9
+	LEAQ    (SP), R8
+	ANDNL   (R8)(AX*4), DX, DI
+	POPCNTL DX, R8
+	CMPQ    128(SP), R8
 	JL      short
-	SUBQ    R9, 128(SP)
+	SUBQ    R8, 128(SP)
 	MOVQ    120(SP), R10
-	LEAQ    (R10)(R9*8), R9
-	MOVQ    R9, 120(SP)
-	TZCNTL  DX, R9
-	MOVBQZX (CX)(R9*1), R11
+	LEAQ    (R10)(R8*8), R8
+	MOVQ    R8, 120(SP)
+	TZCNTL  DX, R8
+	MOVBQZX (CX)(R8*1), R11
 	MOVQ    256(R13)(R11*8), R11
 	SHLQ    $0x08, R11
 	SHRQ    $0x08, R11
 	MOVQ    (R10), R12
 	ADDQ    $+8, R10
 	SHRQ    $0x10, R12
-	MOVBQZX (DI)(AX*1), R14
+	MOVBQZX (SI)(AX*1), R14
 	SHLQ    $0x30, R14
 	ORQ     R14, R12
 	CMPQ    R12, R11
 	SBBL    R11, R11
 	ANDL    $+1, R11
-	SHLXL   R9, R11, R11
-	ORL     R11, R8
+	SHLXL   R8, R11, R11
+	ORL     R11, DI
 	BLSRL   DX, DX
 	JZ      chains9
 
 chain8:
-	TZCNTL  DX, R9
-	MOVBQZX (CX)(R9*1), R11
+	TZCNTL  DX, R8
+	MOVBQZX (CX)(R8*1), R11
 	MOVQ    256(R13)(R11*8), R11
 	SHLQ    $0x08, R11
 	SHRQ    $0x08, R11
@@ -358,14 +358,14 @@ chain8:
 	CMPQ    R12, R11
 	SBBL    R11, R11
 	ANDL    $+1, R11
-	SHLXL   R9, R11, R11
-	ORL     R11, R8
+	SHLXL   R8, R11, R11
+	ORL     R11, DI
 	BLSRL   DX, DX
 	JNZ     chain8
 
 chains9:
-	LEAQ (SP), R9
-	MOVL R8, (R9)(AX*4)
+	LEAQ (SP), R8
+	MOVL DI, (R8)(AX*4)
 
 known:
 	ADDQ    $+32, CX
@@ -374,9 +374,9 @@ known:
 	JNE     tie
 	MOVQ    rows+0(FP), AX
 	MOVQ    own+8(FP), CX
-	MOVQ    kept+96(FP), R9
+	MOVQ    kept+96(FP), R8
 	MOVQ    104(SP), DX
-	MOVQ    112(SP), R8
+	MOVQ    112(SP), DI
 	MOVLQZX (BX), R11
 	XORL    R10, R10
 	MOVL    28(SP), R12
@@ -424,9 +424,9 @@ known:
 short:
 	MOVQ rows+0(FP), AX
 	MOVQ own+8(FP), CX
-	MOVQ kept+96(FP), R9
+	MOVQ kept+96(FP), R8
 	MOVQ 104(SP), DX
-	MOVQ 112(SP), R8
+	MOVQ 112(SP), DI
 	MOVQ 96(SP), AX
 	MOVQ AX, 128(SP)
 	JMP  end
@@ -514,3 +514,756 @@ DATA heatoctets_digits01<>+52(SB)/4, $0x01010101
 DATA heatoctets_digits01<>+56(SB)/4, $0x01010101
 DATA heatoctets_digits01<>+60(SB)/4, $0x01010101
 GLOBL heatoctets_digits01<>(SB), RODATA|NOPTR, $64
+
+// func heatOctetsPhiloxAVX512(rows *byte, own *uint64, visits *int32, near *int32, odds *byte, keys *[20]uint32, counter uint64, stream uint64, next *byte, ties *uint32, left int, t *int32, valid uint32, n int, kept *byte) (done int, used int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI, BMI2, POPCNT
+TEXT ·heatOctetsPhiloxAVX512(SB), NOSPLIT, $584-136
+	MOVQ            rows+0(FP), AX
+	MOVQ            own+8(FP), CX
+	MOVQ            near+24(FP), DX
+	MOVQ            visits+16(FP), BX
+	MOVQ            next+64(FP), SI
+	MOVQ            n+104(FP), DI
+	MOVQ            kept+112(FP), R8
+	MOVQ            $0x00000000d2511f53, R9
+	VPBROADCASTQ    R9, Z0
+	MOVQ            $0x00000000cd9e8d57, R9
+	VPBROADCASTQ    R9, Z1
+	MOVQ            keys+40(FP), R9
+	MOVQ            stream+56(FP), R10
+	VPBROADCASTQ    R10, Z2
+	VPMULUDQ        Z1, Z2, Z2
+	SHRQ            $0x20, R10
+	VPBROADCASTQ    R10, Z4
+	VPXORD          Z5, Z5, Z5
+	VMOVSHDUP       Z2, Z3
+	VPTERNLOGD.BCST $0x96, (R9), Z5, Z3
+	VPTERNLOGD.BCST $0x96, 4(R9), Z5, Z4
+	VPTERNLOGD.BCST $0x96, 8(R9), Z5, Z2
+	VMOVUPS         Z3, 256(SP)
+	VMOVUPS         Z4, 320(SP)
+	VMOVUPS         Z2, 384(SP)
+	MOVQ            counter+48(FP), R10
+	VPBROADCASTQ    R10, Z2
+	MOVL            $0x0000aaaa, R10
+	KMOVW           R10, K1
+	VPADDQ          heatoctets_even<>+0(SB), Z2, Z3
+	VPADDQ          heatoctets_one<>+0(SB), Z3, Z4
+	VPADDQ          heatoctets_sixteen<>+0(SB), Z2, Z2
+	VMOVSHDUP       Z3, Z5
+	VPXORQ          256(SP), Z5, Z5
+	VPMULUDQ        Z0, Z5, Z5
+	VMOVSHDUP       Z5, Z11
+	VPMULUDQ        Z0, Z3, Z3
+	VMOVSHDUP       Z3, Z12
+	VPXORQ          320(SP), Z12, Z12
+	VPMULUDQ        Z1, Z12, Z12
+	VMOVSHDUP       Z12, Z13
+	VPXORQ          384(SP), Z13, Z13
+	VPTERNLOGD.BCST $0x96, 12(R9), Z11, Z3
+	VPMULUDQ        Z0, Z4, Z4
+	VMOVSHDUP       Z4, Z14
+	VPXORQ          320(SP), Z14, Z14
+	VPMULUDQ        Z1, Z14, Z14
+	VMOVSHDUP       Z14, Z15
+	VPXORQ          384(SP), Z15, Z15
+	VPTERNLOGD.BCST $0x96, 12(R9), Z11, Z4
+	VPMULUDQ        Z0, Z13, Z13
+	VPMULUDQ        Z1, Z3, Z3
+	VMOVSHDUP       Z3, Z11
+	VPTERNLOGD.BCST $0x96, 16(R9), Z12, Z11
+	VMOVSHDUP       Z13, Z12
+	VPTERNLOGD.BCST $0x96, 20(R9), Z5, Z12
+	VPMULUDQ        Z0, Z15, Z15
+	VPMULUDQ        Z1, Z4, Z4
+	VMOVSHDUP       Z4, Z16
+	VPTERNLOGD.BCST $0x96, 16(R9), Z14, Z16
+	VMOVSHDUP       Z15, Z14
+	VPTERNLOGD.BCST $0x96, 20(R9), Z5, Z14
+	VPMULUDQ        Z0, Z11, Z11
+	VPMULUDQ        Z1, Z12, Z12
+	VMOVSHDUP       Z12, Z5
+	VPTERNLOGD.BCST $0x96, 24(R9), Z3, Z5
+	VMOVSHDUP       Z11, Z3
+	VPTERNLOGD.BCST $0x96, 28(R9), Z13, Z3
+	VPMULUDQ        Z0, Z16, Z16
+	VPMULUDQ        Z1, Z14, Z14
+	VMOVSHDUP       Z14, Z13
+	VPTERNLOGD.BCST $0x96, 24(R9), Z4, Z13
+	VMOVSHDUP       Z16, Z4
+	VPTERNLOGD.BCST $0x96, 28(R9), Z15, Z4
+	VPMULUDQ        Z0, Z5, Z5
+	VPMULUDQ        Z1, Z3, Z3
+	VMOVSHDUP       Z3, Z15
+	VPTERNLOGD.BCST $0x96, 32(R9), Z12, Z15
+	VMOVSHDUP       Z5, Z12
+	VPTERNLOGD.BCST $0x96, 36(R9), Z11, Z12
+	VPMULUDQ        Z0, Z13, Z13
+	VPMULUDQ        Z1, Z4, Z4
+	VMOVSHDUP       Z4, Z11
+	VPTERNLOGD.BCST $0x96, 32(R9), Z14, Z11
+	VMOVSHDUP       Z13, Z14
+	VPTERNLOGD.BCST $0x96, 36(R9), Z16, Z14
+	VPMULUDQ        Z0, Z15, Z15
+	VPMULUDQ        Z1, Z12, Z12
+	VMOVSHDUP       Z12, Z16
+	VPTERNLOGD.BCST $0x96, 40(R9), Z3, Z16
+	VMOVSHDUP       Z15, Z3
+	VPTERNLOGD.BCST $0x96, 44(R9), Z5, Z3
+	VPMULUDQ        Z0, Z11, Z11
+	VPMULUDQ        Z1, Z14, Z14
+	VMOVSHDUP       Z14, Z5
+	VPTERNLOGD.BCST $0x96, 40(R9), Z4, Z5
+	VMOVSHDUP       Z11, Z4
+	VPTERNLOGD.BCST $0x96, 44(R9), Z13, Z4
+	VPMULUDQ        Z0, Z16, Z16
+	VPMULUDQ        Z1, Z3, Z3
+	VMOVSHDUP       Z3, Z13
+	VPTERNLOGD.BCST $0x96, 48(R9), Z12, Z13
+	VMOVSHDUP       Z16, Z12
+	VPTERNLOGD.BCST $0x96, 52(R9), Z15, Z12
+	VPMULUDQ        Z0, Z5, Z5
+	VPMULUDQ        Z1, Z4, Z4
+	VMOVSHDUP       Z4, Z15
+	VPTERNLOGD.BCST $0x96, 48(R9), Z14, Z15
+	VMOVSHDUP       Z5, Z14
+	VPTERNLOGD.BCST $0x96, 52(R9), Z11, Z14
+	VPMULUDQ        Z0, Z13, Z13
+	VPMULUDQ        Z1, Z12, Z12
+	VMOVSHDUP       Z12, Z11
+	VPTERNLOGD.BCST $0x96, 56(R9), Z3, Z11
+	VMOVSHDUP       Z13, Z3
+	VPTERNLOGD.BCST $0x96, 60(R9), Z16, Z3
+	VPMULUDQ        Z0, Z15, Z15
+	VPMULUDQ        Z1, Z14, Z14
+	VMOVSHDUP       Z14, Z16
+	VPTERNLOGD.BCST $0x96, 56(R9), Z4, Z16
+	VMOVSHDUP       Z15, Z4
+	VPTERNLOGD.BCST $0x96, 60(R9), Z5, Z4
+	VPMULUDQ        Z0, Z11, Z11
+	VPMULUDQ        Z1, Z3, Z3
+	VMOVSHDUP       Z3, Z5
+	VPTERNLOGD.BCST $0x96, 64(R9), Z12, Z5
+	VMOVSHDUP       Z11, Z12
+	VPTERNLOGD.BCST $0x96, 68(R9), Z13, Z12
+	VPMULUDQ        Z0, Z16, Z16
+	VPMULUDQ        Z1, Z4, Z4
+	VMOVSHDUP       Z4, Z13
+	VPTERNLOGD.BCST $0x96, 64(R9), Z14, Z13
+	VMOVSHDUP       Z16, Z14
+	VPTERNLOGD.BCST $0x96, 68(R9), Z15, Z14
+	VPMULUDQ        Z0, Z5, Z5
+	VPMULUDQ        Z1, Z12, Z12
+	VMOVSHDUP       Z12, Z15
+	VPTERNLOGD.BCST $0x96, 72(R9), Z3, Z15
+	VMOVSHDUP       Z5, Z3
+	VPTERNLOGD.BCST $0x96, 76(R9), Z11, Z3
+	VPMULUDQ        Z0, Z13, Z13
+	VPMULUDQ        Z1, Z14, Z14
+	VMOVSHDUP       Z14, Z11
+	VPTERNLOGD.BCST $0x96, 72(R9), Z4, Z11
+	VMOVSHDUP       Z13, Z4
+	VPTERNLOGD.BCST $0x96, 76(R9), Z16, Z4
+	VMOVSLDUP       Z11, K1, Z15
+	VMOVUPS         Z15, (SP)
+	VMOVSLDUP       Z14, K1, Z12
+	VMOVUPS         Z12, 64(SP)
+	VMOVSLDUP       Z4, K1, Z3
+	VMOVUPS         Z3, 128(SP)
+	VMOVSLDUP       Z13, K1, Z5
+	VMOVUPS         Z5, 192(SP)
+	MOVQ            ties+72(FP), R10
+	MOVQ            R10, 568(SP)
+	MOVQ            left+80(FP), R10
+	MOVQ            R10, 576(SP)
+	VMOVDQU         heatoctets_ones<>+0(SB), Y3
+	VPXOR           Y4, Y4, Y4
+	VPXORD          Z6, Z6, Z6
+	MOVL            valid+96(FP), R10
+	MOVQ            R10, R11
+	SHLQ            $0x20, R11
+	ORQ             R11, R10
+	KMOVQ           R10, K2
+
+octet:
+	MOVLQZX         (BX), R11
+	MOVLQZX         16(BX), R13
+	ADDQ            odds+32(FP), R13
+	VMOVDQU64       (R13), Z5
+	VMOVDQU64       64(R13), Z11
+	VMOVDQU64       128(R13), Z12
+	VMOVDQU64       192(R13), Z13
+	VPBROADCASTQ    (SI), Z14
+	MOVQ            R11, R12
+	SHLQ            $0x05, R12
+	XORL            R10, R10
+	XORL            R14, R14
+	VMOVDQU         192(R8)(R12*1), Y7
+	VINSERTI64X4    $0x01, 224(R8)(R12*1), Z7, Z7
+	VMOVDQA64       Z7, Z15
+	VPERMI2B        Z11, Z5, Z15
+	VPCMPEQB        192(SP), Z15, K2, K4
+	VPCMPUB         $0x06, 192(SP), Z15, K3
+	VPSHUFB         heatoctets_digits67<>+0(SB), Z14, Z15
+	VMOVDQA64       Z7, Z16
+	VPERMI2B        Z13, Z12, Z16
+	VPCMPEQB        Z15, Z16, K4, K6
+	VPCMPUB         $0x06, Z15, Z16, K4, K5
+	KORQ            K5, K3, K3
+	KMOVQ           K6, R15
+	ORQ             R15, R14
+	KMOVQ           K4, R15
+	MOVQ            R15, 504(SP)
+	MOVQ            R15, BP
+	SHRQ            $0x20, BP
+	BLSRL           R15, R15
+	BLSRL           BP, BP
+	ORQ             R15, R14
+	ORQ             BP, R14
+	KMOVQ           K3, R15
+	MOVQ            R15, 472(SP)
+	XORQ            24(CX)(R11*4), R15
+	MOVQ            R15, 536(SP)
+	MOVQ            R15, BP
+	SHRQ            $0x20, BP
+	NEGL            BP
+	ADCL            R10, R10
+	NEGL            R15
+	ADCL            R10, R10
+	VMOVDQU         128(R8)(R12*1), Y8
+	VINSERTI64X4    $0x01, 160(R8)(R12*1), Z8, Z8
+	VMOVDQA64       Z8, Z15
+	VPERMI2B        Z11, Z5, Z15
+	VPCMPEQB        128(SP), Z15, K2, K4
+	VPCMPUB         $0x06, 128(SP), Z15, K3
+	VPSHUFB         heatoctets_digits45<>+0(SB), Z14, Z15
+	VMOVDQA64       Z8, Z16
+	VPERMI2B        Z13, Z12, Z16
+	VPCMPEQB        Z15, Z16, K4, K6
+	VPCMPUB         $0x06, Z15, Z16, K4, K5
+	KORQ            K5, K3, K3
+	KMOVQ           K6, R15
+	ORQ             R15, R14
+	KMOVQ           K4, R15
+	MOVQ            R15, 496(SP)
+	MOVQ            R15, BP
+	SHRQ            $0x20, BP
+	BLSRL           R15, R15
+	BLSRL           BP, BP
+	ORQ             R15, R14
+	ORQ             BP, R14
+	KMOVQ           K3, R15
+	MOVQ            R15, 464(SP)
+	XORQ            16(CX)(R11*4), R15
+	MOVQ            R15, 528(SP)
+	MOVQ            R15, BP
+	SHRQ            $0x20, BP
+	NEGL            BP
+	ADCL            R10, R10
+	NEGL            R15
+	ADCL            R10, R10
+	VMOVDQU         64(R8)(R12*1), Y9
+	VINSERTI64X4    $0x01, 96(R8)(R12*1), Z9, Z9
+	VMOVDQA64       Z9, Z15
+	VPERMI2B        Z11, Z5, Z15
+	VPCMPEQB        64(SP), Z15, K2, K4
+	VPCMPUB         $0x06, 64(SP), Z15, K3
+	VPSHUFB         heatoctets_digits23<>+0(SB), Z14, Z15
+	VMOVDQA64       Z9, Z16
+	VPERMI2B        Z13, Z12, Z16
+	VPCMPEQB        Z15, Z16, K4, K6
+	VPCMPUB         $0x06, Z15, Z16, K4, K5
+	KORQ            K5, K3, K3
+	KMOVQ           K6, R15
+	ORQ             R15, R14
+	KMOVQ           K4, R15
+	MOVQ            R15, 488(SP)
+	MOVQ            R15, BP
+	SHRQ            $0x20, BP
+	BLSRL           R15, R15
+	BLSRL           BP, BP
+	ORQ             R15, R14
+	ORQ             BP, R14
+	KMOVQ           K3, R15
+	MOVQ            R15, 456(SP)
+	XORQ            8(CX)(R11*4), R15
+	MOVQ            R15, 520(SP)
+	MOVQ            R15, BP
+	SHRQ            $0x20, BP
+	NEGL            BP
+	ADCL            R10, R10
+	NEGL            R15
+	ADCL            R10, R10
+	VMOVDQU         (R8)(R12*1), Y10
+	VINSERTI64X4    $0x01, 32(R8)(R12*1), Z10, Z10
+	VMOVDQA64       Z10, Z15
+	VPERMI2B        Z11, Z5, Z15
+	VPCMPEQB        (SP), Z15, K2, K4
+	VPCMPUB         $0x06, (SP), Z15, K3
+	VPSHUFB         heatoctets_digits01<>+0(SB), Z14, Z5
+	VMOVDQA64       Z10, Z11
+	VPERMI2B        Z13, Z12, Z11
+	VPCMPEQB        Z5, Z11, K4, K6
+	VPCMPUB         $0x06, Z5, Z11, K4, K5
+	KORQ            K5, K3, K3
+	KMOVQ           K6, R15
+	ORQ             R15, R14
+	KMOVQ           K4, R15
+	MOVQ            R15, 480(SP)
+	MOVQ            R15, BP
+	SHRQ            $0x20, BP
+	BLSRL           R15, R15
+	BLSRL           BP, BP
+	ORQ             R15, R14
+	ORQ             BP, R14
+	KMOVQ           K3, R15
+	MOVQ            R15, 448(SP)
+	XORQ            (CX)(R11*4), R15
+	MOVQ            R15, 512(SP)
+	MOVQ            R15, BP
+	SHRQ            $0x20, BP
+	NEGL            BP
+	ADCL            R10, R10
+	NEGL            R15
+	ADCL            R10, R10
+	VPADDQ          heatoctets_even<>+0(SB), Z2, Z5
+	VPADDQ          heatoctets_one<>+0(SB), Z5, Z11
+	VPADDQ          heatoctets_sixteen<>+0(SB), Z2, Z2
+	VMOVSHDUP       Z5, Z12
+	VPXORQ          256(SP), Z12, Z12
+	VPMULUDQ        Z0, Z12, Z12
+	VMOVSHDUP       Z12, Z13
+	VPMULUDQ        Z0, Z5, Z5
+	VMOVSHDUP       Z5, Z14
+	VPXORQ          320(SP), Z14, Z14
+	VPMULUDQ        Z1, Z14, Z14
+	VMOVSHDUP       Z14, Z15
+	VPXORQ          384(SP), Z15, Z15
+	VPTERNLOGD.BCST $0x96, 12(R9), Z13, Z5
+	VPMULUDQ        Z0, Z11, Z11
+	VMOVSHDUP       Z11, Z16
+	VPXORQ          320(SP), Z16, Z16
+	VPMULUDQ        Z1, Z16, Z16
+	VMOVSHDUP       Z16, Z17
+	VPXORQ          384(SP), Z17, Z17
+	VPTERNLOGD.BCST $0x96, 12(R9), Z13, Z11
+	VPMULUDQ        Z0, Z15, Z15
+	VPMULUDQ        Z1, Z5, Z5
+	VMOVSHDUP       Z5, Z13
+	VPTERNLOGD.BCST $0x96, 16(R9), Z14, Z13
+	VMOVSHDUP       Z15, Z14
+	VPTERNLOGD.BCST $0x96, 20(R9), Z12, Z14
+	VPMULUDQ        Z0, Z17, Z17
+	VPMULUDQ        Z1, Z11, Z11
+	VMOVSHDUP       Z11, Z18
+	VPTERNLOGD.BCST $0x96, 16(R9), Z16, Z18
+	VMOVSHDUP       Z17, Z16
+	VPTERNLOGD.BCST $0x96, 20(R9), Z12, Z16
+	VPMULUDQ        Z0, Z13, Z13
+	VPMULUDQ        Z1, Z14, Z14
+	VMOVSHDUP       Z14, Z12
+	VPTERNLOGD.BCST $0x96, 24(R9), Z5, Z12
+	VMOVSHDUP       Z13, Z5
+	VPTERNLOGD.BCST $0x96, 28(R9), Z15, Z5
+	VPMULUDQ        Z0, Z18, Z18
+	VPMULUDQ        Z1, Z16, Z16
+	VMOVSHDUP       Z16, Z15
+	VPTERNLOGD.BCST $0x96, 24(R9), Z11, Z15
+	VMOVSHDUP       Z18, Z11
+	VPTERNLOGD.BCST $0x96, 28(R9), Z17, Z11
+	VPMULUDQ        Z0, Z12, Z12
+	VPMULUDQ        Z1, Z5, Z5
+	VMOVSHDUP       Z5, Z17
+	VPTERNLOGD.BCST $0x96, 32(R9), Z14, Z17
+	VMOVSHDUP       Z12, Z14
+	VPTERNLOGD.BCST $0x96, 36(R9), Z13, Z14
+	VPMULUDQ        Z0, Z15, Z15
+	VPMULUDQ        Z1, Z11, Z11
+	VMOVSHDUP       Z11, Z13
+	VPTERNLOGD.BCST $0x96, 32(R9), Z16, Z13
+	VMOVSHDUP       Z15, Z16
+	VPTERNLOGD.BCST $0x96, 36(R9), Z18, Z16
+	VPMULUDQ        Z0, Z17, Z17
+	VPMULUDQ        Z1, Z14, Z14
+	VMOVSHDUP       Z14, Z18
+	VPTERNLOGD.BCST $0x96, 40(R9), Z5, Z18
+	VMOVSHDUP       Z17, Z5
+	VPTERNLOGD.BCST $0x96, 44(R9), Z12, Z5
+	VPMULUDQ        Z0, Z13, Z13
+	VPMULUDQ        Z1, Z16, Z16
+	VMOVSHDUP       Z16, Z12
+	VPTERNLOGD.BCST $0x96, 40(R9), Z11, Z12
+	VMOVSHDUP       Z13, Z11
+	VPTERNLOGD.BCST $0x96, 44(R9), Z15, Z11
+	VPMULUDQ        Z0, Z18, Z18
+	VPMULUDQ        Z1, Z5, Z5
+	VMOVSHDUP       Z5, Z15
+	VPTERNLOGD.BCST $0x96, 48(R9), Z14, Z15
+	VMOVSHDUP       Z18, Z14
+	VPTERNLOGD.BCST $0x96, 52(R9), Z17, Z14
+	VPMULUDQ        Z0, Z12, Z12
+	VPMULUDQ        Z1, Z11, Z11
+	VMOVSHDUP       Z11, Z17
+	VPTERNLOGD.BCST $0x96, 48(R9), Z16, Z17
+	VMOVSHDUP       Z12, Z16
+	VPTERNLOGD.BCST $0x96, 52(R9), Z13, Z16
+	VPMULUDQ        Z0, Z15, Z15
+	VPMULUDQ        Z1, Z14, Z14
+	VMOVSHDUP       Z14, Z13
+	VPTERNLOGD.BCST $0x96, 56(R9), Z5, Z13
+	VMOVSHDUP       Z15, Z5
+	VPTERNLOGD.BCST $0x96, 60(R9), Z18, Z5
+	VPMULUDQ        Z0, Z17, Z17
+	VPMULUDQ        Z1, Z16, Z16
+	VMOVSHDUP       Z16, Z18
+	VPTERNLOGD.BCST $0x96, 56(R9), Z11, Z18
+	VMOVSHDUP       Z17, Z11
+	VPTERNLOGD.BCST $0x96, 60(R9), Z12, Z11
+	VPMULUDQ        Z0, Z13, Z13
+	VPMULUDQ        Z1, Z5, Z5
+	VMOVSHDUP       Z5, Z12
+	VPTERNLOGD.BCST $0x96, 64(R9), Z14, Z12
+	VMOVSHDUP       Z13, Z14
+	VPTERNLOGD.BCST $0x96, 68(R9), Z15, Z14
+	VPMULUDQ        Z0, Z18, Z18
+	VPMULUDQ        Z1, Z11, Z11
+	VMOVSHDUP       Z11, Z15
+	VPTERNLOGD.BCST $0x96, 64(R9), Z16, Z15
+	VMOVSHDUP       Z18, Z16
+	VPTERNLOGD.BCST $0x96, 68(R9), Z17, Z16
+	VPMULUDQ        Z0, Z12, Z12
+	VPMULUDQ        Z1, Z14, Z14
+	VMOVSHDUP       Z14, Z17
+	VPTERNLOGD.BCST $0x96, 72(R9), Z5, Z17
+	VMOVSHDUP       Z12, Z5
+	VPTERNLOGD.BCST $0x96, 76(R9), Z13, Z5
+	VPMULUDQ        Z0, Z15, Z15
+	VPMULUDQ        Z1, Z16, Z16
+	VMOVSHDUP       Z16, Z13
+	VPTERNLOGD.BCST $0x96, 72(R9), Z11, Z13
+	VMOVSHDUP       Z15, Z11
+	VPTERNLOGD.BCST $0x96, 76(R9), Z18, Z11
+	VMOVSLDUP       Z13, K1, Z17
+	VMOVUPS         Z17, (SP)
+	VMOVSLDUP       Z16, K1, Z14
+	VMOVUPS         Z14, 64(SP)
+	VMOVSLDUP       Z11, K1, Z5
+	VMOVUPS         Z5, 128(SP)
+	VMOVSLDUP       Z15, K1, Z12
+	VMOVUPS         Z12, 192(SP)
+	TESTQ           R14, R14
+	JNZ             ties
+
+decided:
+	TESTL R10, R10
+	JEQ   unchanged1
+	MOVL  4(BX), R14
+	MOVL  8(BX), R15
+
+change2:
+	TZCNTL     R10, R11
+	LEAQ       (R14)(R15*1), R13
+	IMULQ      R11, R13
+	LEAQ       (DX)(R13*4), R13
+	MOVLQZX    (BX), R12
+	ADDQ       R11, R12
+	LEAQ       512(SP), BP
+	MOVL       (BP)(R11*4), R11
+	KMOVD      R11, K3
+	MOVL       (CX)(R12*4), BP
+	KMOVD      BP, K5
+	XORL       R11, BP
+	MOVL       BP, (CX)(R12*4)
+	KXORD      K3, K5, K4
+	SHLQ       $0x05, R12
+	VPMOVZXBW  (R8)(R12*1), Z5
+	VPADDW     Z5, Z6, K4, Z6
+	VPSUBW     Z5, Z6, K5, Z6
+	VPADDB     Y3, Y4, K3, Y4
+	VMOVDQU8.Z Y3, K4, Y5
+	VMOVDQU    Y5, (AX)(R12*1)
+	VPADDB     Y5, Y5, Y5
+	VPSUBB.Z   Y3, Y5, K3, Y5
+	MOVQ       R14, R11
+	TESTQ      R11, R11
+	JEQ        rest4
+
+push3:
+	MOVQ    (R13), BP
+	MOVL    BP, R12
+	SHRQ    $0x20, BP
+	VPADDB  (R8)(R12*1), Y5, Y7
+	VMOVDQU Y7, (R8)(R12*1)
+	VPADDB  (R8)(BP*1), Y5, Y7
+	VMOVDQU Y7, (R8)(BP*1)
+	MOVQ    8(R13), BP
+	MOVL    BP, R12
+	SHRQ    $0x20, BP
+	VPADDB  (R8)(R12*1), Y5, Y7
+	VMOVDQU Y7, (R8)(R12*1)
+	VPADDB  (R8)(BP*1), Y5, Y7
+	VMOVDQU Y7, (R8)(BP*1)
+	ADDQ    $+16, R13
+	SUBQ    $+4, R11
+	JNE     push3
+
+rest4:
+	MOVQ  R15, R11
+	TESTQ R11, R11
+	JEQ   rest6
+
+push5:
+	MOVQ    (R13), BP
+	MOVL    BP, R12
+	SHRQ    $0x20, BP
+	VMOVDQU (R8)(R12*1), Y7
+	VPSUBB  Y5, Y7, Y7
+	VMOVDQU Y7, (R8)(R12*1)
+	VMOVDQU (R8)(BP*1), Y7
+	VPSUBB  Y5, Y7, Y7
+	VMOVDQU Y7, (R8)(BP*1)
+	MOVQ    8(R13), BP
+	MOVL    BP, R12
+	SHRQ    $0x20, BP
+	VMOVDQU (R8)(R12*1), Y7
+	VPSUBB  Y5, Y7, Y7
+	VMOVDQU Y7, (R8)(R12*1)
+	VMOVDQU (R8)(BP*1), Y7
+	VPSUBB  Y5, Y7, Y7
+	VMOVDQU Y7, (R8)(BP*1)
+	ADDQ    $+16, R13
+	SUBQ    $+4, R11
+	JNE     push5
+
+rest6:
+	BLSRL R10, R10
+	JNE   change2
+
+unchanged1:
+	MOVL 4(BX), R10
+	ADDL 8(BX), R10
+	SHLQ $0x05, R10
+	ADDQ R10, DX
+	ADDQ $+8, SI
+	ADDQ $+256, BX
+	DECQ DI
+	JNZ  octet
+
+end:
+	MOVQ          t+88(FP), AX
+	VPMOVZXBD     X4, Z0
+	VPADDD        (AX), Z0, Z0
+	VMOVDQU32     Z0, (AX)
+	VPMOVSXWD     Y6, Z0
+	VPADDD        128(AX), Z0, Z0
+	VMOVDQU32     Z0, 128(AX)
+	VEXTRACTI128  $0x01, Y4, X0
+	VPMOVZXBD     X0, Z0
+	VPADDD        64(AX), Z0, Z0
+	VMOVDQU32     Z0, 64(AX)
+	VEXTRACTI64X4 $0x01, Z6, Y0
+	VPMOVSXWD     Y0, Z0
+	VPADDD        192(AX), Z0, Z0
+	VMOVDQU32     Z0, 192(AX)
+	MOVQ          n+104(FP), AX
+	SUBQ          DI, AX
+	MOVQ          AX, done+120(FP)
+	MOVQ          left+80(FP), AX
+	SUBQ          576(SP), AX
+	MOVQ          AX, used+128(FP)
+	VZEROUPPER
+	RET
+
+ties:
+	MOVQ DX, 552(SP)
+	MOVQ DI, 560(SP)
+	MOVQ 576(SP), AX
+	MOVQ AX, 544(SP)
+	LEAQ (R8)(R12*1), CX
+	XORL AX, AX
+
+tie:
+	LEAQ    480(SP), R8
+	MOVL    (R8)(AX*4), DX
+	TESTL   DX, DX
+	JEQ     known
+	BLSRL   DX, DI
+	JNE     several7
+	TZCNTL  DX, DI
+	MOVBQZX (CX)(DI*1), R8
+	MOVQ    256(R13)(R8*8), R8
+	SHRQ    $0x30, R8
+	MOVBLZX R8, R8
+	MOVBLZX (SI)(AX*1), DI
+	CMPL    DI, R8
+	JNE     known
+
+several7:
+	LEAQ    448(SP), R8
+	ANDNL   (R8)(AX*4), DX, DI
+	POPCNTL DX, R8
+	CMPQ    576(SP), R8
+	JL      short
+	SUBQ    R8, 576(SP)
+	MOVQ    568(SP), R10
+	LEAQ    (R10)(R8*8), R8
+	MOVQ    R8, 568(SP)
+	TZCNTL  DX, R8
+	MOVBQZX (CX)(R8*1), R11
+	MOVQ    256(R13)(R11*8), R11
+	SHLQ    $0x08, R11
+	SHRQ    $0x08, R11
+	MOVQ    (R10), R12
+	ADDQ    $+8, R10
+	SHRQ    $0x10, R12
+	MOVBQZX (SI)(AX*1), R14
+	SHLQ    $0x30, R14
+	ORQ     R14, R12
+	CMPQ    R12, R11
+	SBBL    R11, R11
+	ANDL    $+1, R11
+	SHLXL   R8, R11, R11
+	ORL     R11, DI
+	BLSRL   DX, DX
+	JZ      chains9
+
+chain8:
+	TZCNTL  DX, R8
+	MOVBQZX (CX)(R8*1), R11
+	MOVQ    256(R13)(R11*8), R11
+	SHLQ    $0x08, R11
+	SHRQ    $0x08, R11
+	MOVQ    (R10), R12
+	ADDQ    $+8, R10
+	SHRQ    $0x08, R12
+	CMPQ    R12, R11
+	SBBL    R11, R11
+	ANDL    $+1, R11
+	SHLXL   R8, R11, R11
+	ORL     R11, DI
+	BLSRL   DX, DX
+	JNZ     chain8
+
+chains9:
+	LEAQ 448(SP), R8
+	MOVL DI, (R8)(AX*4)
+
+known:
+	ADDQ    $+32, CX
+	INCQ    AX
+	CMPQ    AX, $+8
+	JNE     tie
+	MOVQ    rows+0(FP), AX
+	MOVQ    own+8(FP), CX
+	MOVQ    kept+112(FP), R8
+	MOVQ    552(SP), DX
+	MOVQ    560(SP), DI
+	MOVLQZX (BX), R11
+	XORL    R10, R10
+	MOVL    476(SP), R12
+	XORL    28(CX)(R11*4), R12
+	MOVL    R12, 540(SP)
+	NEGL    R12
+	ADCL    R10, R10
+	MOVL    472(SP), R12
+	XORL    24(CX)(R11*4), R12
+	MOVL    R12, 536(SP)
+	NEGL    R12
+	ADCL    R10, R10
+	MOVL    468(SP), R12
+	XORL    20(CX)(R11*4), R12
+	MOVL    R12, 532(SP)
+	NEGL    R12
+	ADCL    R10, R10
+	MOVL    464(SP), R12
+	XORL    16(CX)(R11*4), R12
+	MOVL    R12, 528(SP)
+	NEGL    R12
+	ADCL    R10, R10
+	MOVL    460(SP), R12
+	XORL    12(CX)(R11*4), R12
+	MOVL    R12, 524(SP)
+	NEGL    R12
+	ADCL    R10, R10
+	MOVL    456(SP), R12
+	XORL    8(CX)(R11*4), R12
+	MOVL    R12, 520(SP)
+	NEGL    R12
+	ADCL    R10, R10
+	MOVL    452(SP), R12
+	XORL    4(CX)(R11*4), R12
+	MOVL    R12, 516(SP)
+	NEGL    R12
+	ADCL    R10, R10
+	MOVL    448(SP), R12
+	XORL    (CX)(R11*4), R12
+	MOVL    R12, 512(SP)
+	NEGL    R12
+	ADCL    R10, R10
+	JMP     decided
+
+short:
+	MOVQ rows+0(FP), AX
+	MOVQ own+8(FP), CX
+	MOVQ kept+112(FP), R8
+	MOVQ 552(SP), DX
+	MOVQ 560(SP), DI
+	MOVQ 544(SP), AX
+	MOVQ AX, 576(SP)
+	JMP  end
+	VZEROUPPER
+	RET
+
+DATA heatoctets_even<>+0(SB)/4, $0x00000000
+DATA heatoctets_even<>+4(SB)/4, $0x00000000
+DATA heatoctets_even<>+8(SB)/4, $0x00000002
+DATA heatoctets_even<>+12(SB)/4, $0x00000000
+DATA heatoctets_even<>+16(SB)/4, $0x00000004
+DATA heatoctets_even<>+20(SB)/4, $0x00000000
+DATA heatoctets_even<>+24(SB)/4, $0x00000006
+DATA heatoctets_even<>+28(SB)/4, $0x00000000
+DATA heatoctets_even<>+32(SB)/4, $0x00000008
+DATA heatoctets_even<>+36(SB)/4, $0x00000000
+DATA heatoctets_even<>+40(SB)/4, $0x0000000a
+DATA heatoctets_even<>+44(SB)/4, $0x00000000
+DATA heatoctets_even<>+48(SB)/4, $0x0000000c
+DATA heatoctets_even<>+52(SB)/4, $0x00000000
+DATA heatoctets_even<>+56(SB)/4, $0x0000000e
+DATA heatoctets_even<>+60(SB)/4, $0x00000000
+GLOBL heatoctets_even<>(SB), RODATA|NOPTR, $64
+
+DATA heatoctets_one<>+0(SB)/4, $0x00000001
+DATA heatoctets_one<>+4(SB)/4, $0x00000000
+DATA heatoctets_one<>+8(SB)/4, $0x00000001
+DATA heatoctets_one<>+12(SB)/4, $0x00000000
+DATA heatoctets_one<>+16(SB)/4, $0x00000001
+DATA heatoctets_one<>+20(SB)/4, $0x00000000
+DATA heatoctets_one<>+24(SB)/4, $0x00000001
+DATA heatoctets_one<>+28(SB)/4, $0x00000000
+DATA heatoctets_one<>+32(SB)/4, $0x00000001
+DATA heatoctets_one<>+36(SB)/4, $0x00000000
+DATA heatoctets_one<>+40(SB)/4, $0x00000001
+DATA heatoctets_one<>+44(SB)/4, $0x00000000
+DATA heatoctets_one<>+48(SB)/4, $0x00000001
+DATA heatoctets_one<>+52(SB)/4, $0x00000000
+DATA heatoctets_one<>+56(SB)/4, $0x00000001
+DATA heatoctets_one<>+60(SB)/4, $0x00000000
+GLOBL heatoctets_one<>(SB), RODATA|NOPTR, $64
+
+DATA heatoctets_sixteen<>+0(SB)/4, $0x00000010
+DATA heatoctets_sixteen<>+4(SB)/4, $0x00000000
+DATA heatoctets_sixteen<>+8(SB)/4, $0x00000010
+DATA heatoctets_sixteen<>+12(SB)/4, $0x00000000
+DATA heatoctets_sixteen<>+16(SB)/4, $0x00000010
+DATA heatoctets_sixteen<>+20(SB)/4, $0x00000000
+DATA heatoctets_sixteen<>+24(SB)/4, $0x00000010
+DATA heatoctets_sixteen<>+28(SB)/4, $0x00000000
+DATA heatoctets_sixteen<>+32(SB)/4, $0x00000010
+DATA heatoctets_sixteen<>+36(SB)/4, $0x00000000
+DATA heatoctets_sixteen<>+40(SB)/4, $0x00000010
+DATA heatoctets_sixteen<>+44(SB)/4, $0x00000000
+DATA heatoctets_sixteen<>+48(SB)/4, $0x00000010
+DATA heatoctets_sixteen<>+52(SB)/4, $0x00000000
+DATA heatoctets_sixteen<>+56(SB)/4, $0x00000010
+DATA heatoctets_sixteen<>+60(SB)/4, $0x00000000
+GLOBL heatoctets_sixteen<>(SB), RODATA|NOPTR, $64

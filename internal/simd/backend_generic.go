@@ -139,4 +139,11 @@ func addChosen64(dst []float64, f []float32, ld int, origin []float64, w []float
 func heatRows(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []RowOdds, words, next []uint32, made int, ties []uint32, valid uint32, t *RowTally, kept []Row) (done, used int) {
 	return refHeatRows(rows, own, visits, near, odds, words, next, made, ties, valid, t, kept)
 }
+
+// atOnce reports whether there is heatOctets.
+func atOnce() bool { return false }
+
+func heatOctets(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []RowOdds, words, next []uint32, made int, ties []uint32, valid uint32, t *RowTally, kept []Row, _ bool, _, _, _ uint64) (done, used int) {
+	return heatRows(rows, own, visits, near, odds, words, next, made, ties, valid, t, kept)
+}
 func sumRows(sum *[ChainBits]int32, rows []Row) { refSumRows(sum, rows) }

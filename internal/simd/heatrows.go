@@ -50,23 +50,48 @@ func HeatRows(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []
 	if ars {
 		draw = ARS
 	}
+	// Visits of octets at the beginning are made at once, and may draw their words as they go.
+	octets, drawn := 0, 0
+	for kept != nil && atOnce() && octets < len(visits) && visits[octets].Octet == 1 {
+		octets += octet
+	}
+	if !ars {
+		drawn = octets
+	}
 	first := rowByteGroups(len(visits))
 	words, next, ties := w.words[:first*GroupWords], w.words[first*GroupWords:][:GroupWords], w.ties[:0]
-	draw(w.words[:len(words)+len(next)], key, stream, group)
-	group += uint64(first + 1)
-	for made, used := 0, 0; ; {
-		done, n := heatRows(rows, own, visits[made:], near, odds, words[rowWords*made:], next, made, ties, valid, t, kept)
-		if done == len(visits)-made {
-			return
+	draw(w.words[rowWords*drawn:len(words)+len(next)], key, stream, group+uint64(drawn/octet))
+	last := group + uint64(first+1)
+	for made, used, alone := 0, 0, false; made < len(visits); {
+		end, done, n := octets, 0, 0
+		if made < octets && !alone {
+			done, n = heatOctets(rows, own, visits[made:end], near, odds, words[rowWords*made:], next, made, ties, valid, t, kept, !ars, key, stream, group+uint64(made/octet))
+		} else {
+			if end = len(visits); made < octets {
+				end = made/octet*octet + octet
+			}
+			done, n = heatRows(rows, own, visits[made:end], near, odds, words[rowWords*made:], next, made, ties, valid, t, kept)
+			alone = alone && made+done < end
 		}
 		near = behind(near, visits[made:made+done])
 		made, used = made+done, used+n
-		ties = w.ties[:2*GroupWords]
-		if used%groupTies == 0 {
-			ties = ties[:GroupWords]
+		switch {
+		case made == end:
+			ties = ties[2*n:]
+		case made < octets && !alone && len(ties)/2-n >= ChainBits: // they are not enough for all of it
+			alone = true
+			ties = ties[2*n:]
+			if !ars {
+				draw(words[rowWords*made:][:GroupWords], key, stream, group+uint64(made/octet))
+			}
+		default:
+			ties = w.ties[:2*GroupWords]
+			if used%groupTies == 0 {
+				ties = ties[:GroupWords]
+			}
+			draw(ties, key, stream, last+uint64(used/groupTies))
+			ties = ties[2*(used%groupTies):]
 		}
-		draw(ties, key, stream, group+uint64(used/groupTies))
-		ties = ties[2*(used%groupTies):]
 	}
 }
 

@@ -73,6 +73,40 @@ func octetProblem(r *rand.Rand, sites, most int, octets []bool) *rowProblem {
 	return g
 }
 
+// The words of octets are drawn as they go, or before, to the bits of one visit after the
+// other.
+func TestHeatRowsOctets(t *testing.T) {
+	r := newRand(45)
+	for trial := range 60 {
+		octets := make([]bool, r.IntN(RowVisits/octet+1))
+		for i := range octets {
+			octets[i] = i < 3 || r.IntN(5) > 0
+		}
+		sites := min(RowVisits, octet*len(octets)+r.IntN(12))
+		g := octetProblem(r, sites, []int{3, 12, 28}[trial%3], octets)
+		kept, valid := make([]Row, sites+1), []uint32{1<<32 - 1, 1<<20 - 1}[trial%2]
+		CountRows(kept, g.rows, g.visits, g.near)
+		key, stream, group := r.Uint64(), r.Uint64(), r.Uint64()>>8
+		run := func() (got *rowProblem, t RowTally, sums []Row) {
+			got, sums = g.clone(), slices.Clone(kept)
+			for sweep := range uint64(20) {
+				HeatRows(got.rows, got.own, got.visits, got.near, got.odds, valid, &t, sums, new(RowScratch), trial%4 == 0, key, stream, group+1000*sweep)
+			}
+			return got, t, sums[:sites]
+		}
+		var want *rowProblem
+		var told RowTally
+		var sums []Row
+		withBackend(purego, func() { want, told, sums = run() })
+		onEveryRow(func(name string) {
+			got, tally, sum := run()
+			require.Equal(t, want, got, "%s, trial %d", name, trial)
+			require.Equal(t, told, tally, "%s, trial %d", name, trial)
+			require.Equal(t, sums, sum, "%s, trial %d", name, trial)
+		})
+	}
+}
+
 // Visits of octets are made as one by one, with few ties or many and whatever is left of
 // their digits, and so are those between and behind them.
 func TestHeatOctets(t *testing.T) {
@@ -116,11 +150,23 @@ func TestHeatOctets(t *testing.T) {
 		ties += used
 		onEveryRow(func(name string) {
 			got, tally, sum := g.clone(), RowTally{}, slices.Clone(kept)
-			at, left := 0, 2*r.IntN(3) // a part of the digits
+			at, left, alone := 0, 2*r.IntN(3), false // a part of the digits
 			for done := 0; done < sites; calls++ {
-				n, took := heatRows(got.rows, got.own, got.visits[done:], behind(got.near, got.visits[:done]), got.odds, words[rowWords*done:], next, made+done, digits[at:min(at+left, len(digits))], valid, &tally, sum)
-				if left >= 2*ChainBits {
-					require.Positive(t, n)
+				n, took, end := 0, 0, done/octet*octet+octet
+				some, from := digits[at:min(at+left, len(digits))], words[rowWords*done:]
+				if end = min(end, sites); atOnce() && g.visits[done].Octet == 1 && !alone {
+					for end < sites && g.visits[end].Octet == 1 && r.IntN(4) > 0 {
+						end += octet
+					}
+					n, took = heatOctets(got.rows, got.own, got.visits[done:end], behind(got.near, got.visits[:done]), got.odds, from, next, made+done, some, valid, &tally, sum, false, 0, 0, 0)
+					require.Zero(t, n%octet)
+					alone = n == 0 // it may need more digits than there are
+				} else {
+					n, took = heatRows(got.rows, got.own, got.visits[done:end], behind(got.near, got.visits[:done]), got.odds, from, next, made+done, some, valid, &tally, sum)
+					if left >= 2*ChainBits {
+						require.Positive(t, n)
+					}
+					alone = alone && done+n < end
 				}
 				done, at, left = done+n, at+2*took, 2*(ChainBits+r.IntN(ChainBits))
 			}

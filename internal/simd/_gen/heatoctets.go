@@ -5,10 +5,14 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// heatOctets writes the kernel of heatRows of visits that come in eights.
+// heatOctets writes the kernels of heatRows of visits that come in eights, whose sums are
+// kept.
 func heatOctets(b *builder) {
-	b.one(16, "heatOctetsKept", "func(rows *byte, own *uint64, visits, near *int32, odds *byte, words *uint32, next *byte, ties *uint32, left int, t *int32, valid uint32, n int, kept *byte) (done, used int)",
-		"is refHeatRows on n ≥ 1 octets with sums that are kept, up to the first that needs more than what is left of ties; done are octets.", redrawOctets)
+	const args, tied = "rows *byte, own *uint64, visits, near *int32, odds *byte, ", "next *byte, ties *uint32, left int, t *int32, valid uint32, n int, kept *byte) (done, used int)"
+	b.one(16, "heatOctets", "func("+args+"words *uint32, "+tied,
+		"is refHeatRows on n ≥ 1 octets, up to the first that needs more than what is left of ties; done are octets.", func(k *kernel) { redrawOctets(k, false) })
+	b.one(16, "heatOctetsPhilox", "func("+args+"keys *[20]uint32, counter, stream uint64, "+tied,
+		"is heatOctets with the words of a stream of Philox from counter, a multiple of 16, on.", func(k *kernel) { redrawOctets(k, true) })
 }
 
 const octet = 8
@@ -17,15 +21,25 @@ const octet = 8
 // and what they change is stored when all eight are.
 type octets struct {
 	*redrawer
+	group                func()        // draws the words of the next octet; nil: they are all there
+	drawn                operand.Mem   // the words of an octet
 	row                  reg.GPVirtual // of the first visit; odds are its table
 	below, equal, change operand.Mem   // of the eight, four bytes each: what is drawn, where it is tied, and what is another state
 	before               operand.Mem   // left, before the octet
 	spill                [2]operand.Mem
 }
 
-func redrawOctets(k *kernel) {
+func redrawOctets(k *kernel, philox bool) {
 	w := &octets{redrawer: &redrawer{kernel: k, rows: k.param("rows"), own: k.param("own"), near: k.param("near"),
-		visits: k.param("visits"), words: k.param("words"), next: k.param("next"), at: k.param("n"), kept: k.param("kept")}}
+		visits: k.param("visits"), next: k.param("next"), at: k.param("n"), kept: k.param("kept")}}
+	if philox {
+		w.drawn = k.AllocLocal(octet * rowBytes)
+		w.group = k.philoxGroup(w.drawn)
+		w.group()
+	} else {
+		w.words = k.param("words")
+		w.drawn = operand.Mem{Base: w.words}
+	}
 	for _, m := range []*operand.Mem{&w.below, &w.equal, &w.change} {
 		*m = k.AllocLocal(4 * octet)
 	}
@@ -43,6 +57,9 @@ func redrawOctets(k *kernel) {
 	k.Label("octet")
 	changed := k.GP64()
 	bad := w.draw(changed)
+	if philox {
+		w.group() // while the branches to come wait for what has been drawn
+	}
 	k.TESTQ(bad, bad)
 	k.JNZ(operand.LabelRef("ties"))
 	k.Label("decided")
@@ -54,7 +71,9 @@ func redrawOctets(k *kernel) {
 	k.ADDQ(n, w.near)
 	k.ADDQ(imm(octet), w.next)
 	k.ADDQ(imm(octet*visitBytes), w.visits)
-	k.ADDQ(imm(octet*rowBytes), w.words)
+	if !philox {
+		k.ADDQ(imm(octet*rowBytes), w.words)
+	}
 	k.DECQ(w.at)
 	k.JNZ(operand.LabelRef("octet"))
 	k.Label("end")
@@ -111,7 +130,7 @@ func (w *octets) draw(changed reg.GPVirtual) (bad reg.GPVirtual) {
 		k.VMOVDQU(w.counts(i), count.AsY()) // a row each: they have just been stored so
 		k.VINSERTI64X4(operand.U8(1), w.counts(i+1), count, count)
 		below, equal, less, again := k.K(), k.K(), k.K(), k.K()
-		p, drawn := look(count, 0), operand.Mem{Base: w.words, Disp: rowBytes * i}
+		p, drawn := look(count, 0), w.drawn.Offset(rowBytes*i)
 		k.VPCMPEQB(drawn, p, w.valid, equal)
 		k.VPCMPUB(operand.U8(6), drawn, p, below) // p > u
 		k.VPSHUFB(w.digits(i), second, u)

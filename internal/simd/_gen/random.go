@@ -22,21 +22,7 @@ func philox(k *kernel) {
 	per := k.w // counters per pass
 	c := k.philox(k.constant64(0xD2511F53), k.constant64(0xCD9E8D57))
 	base := k.splat64(k.param("counter"))
-
-	// Lane offsets of the even counters; the odd ones add 1.
-	words := []uint32{}
-	for i := range 8 {
-		words = append(words, uint32(2*i), 0)
-	}
-	offsets := k.table("even", words...)
-	wide := func(name string, v uint32) operand.Mem {
-		var words []uint32
-		for range 8 {
-			words = append(words, v, 0)
-		}
-		return k.table(name, words...)
-	}
-	one, sixteen := wide("one", 1), wide("sixteen", 16)
+	offsets, one, sixteen := k.counters()
 	merge := k.oddLanes()
 	// draw stores some groups; with AVX-512 two at a time, as the processor looks
 	// ahead for less than a group.
@@ -82,6 +68,35 @@ func philox(k *kernel) {
 	draw(1)
 	k.DECQ(groups)
 	k.JNZ(operand.LabelRef("group"))
+}
+
+// counters are the lane offsets of the even counters of a group, what the odd ones add, and
+// the counters of a group.
+func (k *kernel) counters() (offsets, one, sixteen operand.Mem) {
+	even, ones, steps := []uint32{}, []uint32{}, []uint32{}
+	for i := range 8 {
+		even, ones, steps = append(even, uint32(2*i), 0), append(ones, 1, 0), append(steps, 16, 0)
+	}
+	return k.table("even", even...), k.table("one", ones...), k.table("sixteen", steps...)
+}
+
+// philoxGroup returns what stores the words of the next group of a stream, from the
+// parameter counter on, with AVX-512.
+func (k *kernel) philoxGroup(to operand.Mem) func() {
+	c := k.philox(k.constant64(0xD2511F53), k.constant64(0xCD9E8D57))
+	base := k.splat64(k.param("counter"))
+	offsets, one, sixteen := k.counters()
+	merge := k.oddLanes()
+	return func() {
+		even, odd := k.ZMM(), k.ZMM()
+		k.VPADDQ(offsets, base, even)
+		k.VPADDQ(one, even, odd)
+		k.VPADDQ(sixteen, base, base)
+		chain := c.blocks(even, odd)
+		for w := range 4 {
+			k.VMOVUPS(k.interleave(chain[0][w], chain[1][w], merge), to.Offset(64*w))
+		}
+	}
 }
 
 // oddLanes selects every other lane of 32 bits; AVX2 does not need it.
