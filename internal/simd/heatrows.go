@@ -85,14 +85,20 @@ func HeatRows(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []
 				draw(words[rowWords*made:][:GroupWords], key, stream, group+uint64(made/octet))
 			}
 		default:
-			ties = w.ties[:2*GroupWords]
-			if used%groupTies == 0 {
-				ties = ties[:GroupWords]
-			}
-			draw(ties, key, stream, last+uint64(used/groupTies))
-			ties = ties[2*(used%groupTies):]
+			ties = moreTies(&w.ties, used, draw, key, stream, last)
 		}
 	}
+}
+
+// moreTies returns the digits of ties behind so many that have been used, enough for any
+// visit, of those from a group of the stream on.
+func moreTies(buf *[2 * GroupWords]uint32, used int, draw func(dst []uint32, key, stream, group uint64), key, stream, group uint64) []uint32 {
+	ties := buf[:]
+	if used%groupTies == 0 {
+		ties = ties[:GroupWords]
+	}
+	draw(ties, key, stream, group+uint64(used/groupTies))
+	return ties[2*(used%groupTies):]
 }
 
 // SumRows adds the rows to sum, chain by chain.

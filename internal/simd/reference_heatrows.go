@@ -32,29 +32,11 @@ func refHeatRows(rows []Row, own []uint64, visits []RowVisit, near []int32, odds
 		words = words[rowWords:]
 		if tie &= valid; tie != 0 {
 			second := byte(next[(made+done)/4] >> ((made + done) % 4 * 8))
-			lowest := bits.TrailingZeros32(tie)
-			if p := o.next[sum[lowest]]; tie&(tie-1) == 0 && second != p {
-				if second < p {
-					below |= tie
-				}
-			} else {
-				n := bits.OnesCount32(tie)
-				if 2*n > len(ties) {
-					return done, used
-				}
-				used += n
-				for ; tie != 0; tie &= tie - 1 {
-					c := bits.TrailingZeros32(tie)
-					u := uint64(ties[1])<<32 | uint64(ties[0])
-					ties = ties[2:]
-					if u >>= 8; c == lowest {
-						u = uint64(second)<<48 | u>>8
-					}
-					if u < o.p[sum[c]]<<8>>8 {
-						below |= 1 << c
-					}
-				}
+			to, n, ok := decideTies(o, &sum, below, tie, second, ties)
+			if !ok {
+				return done, used
 			}
+			below, used, ties = to, used+n, ties[2*n:]
 		}
 		lane, shift := &own[v.Row>>1], uint(v.Row&1)*32
 		changed := uint32(*lane>>shift) ^ below
@@ -79,6 +61,33 @@ func refHeatRows(rows []Row, own []uint64, visits []RowVisit, near []int32, odds
 		done++
 	}
 	return done, used
+}
+
+// decideTies returns below with those chains of tie that are, the first having eight more
+// digits, and how many of ties that took. It reports false if it needs more than there are.
+func decideTies(o *RowOdds, sum *Row, below, tie uint32, second byte, ties []uint32) (to uint32, used int, ok bool) {
+	lowest := bits.TrailingZeros32(tie)
+	if p := o.next[sum[lowest]]; tie&(tie-1) == 0 && second != p {
+		if second < p {
+			below |= tie
+		}
+		return below, 0, true
+	}
+	if used = bits.OnesCount32(tie); 2*used > len(ties) {
+		return below, 0, false
+	}
+	for ; tie != 0; tie &= tie - 1 {
+		c := bits.TrailingZeros32(tie)
+		u := uint64(ties[1])<<32 | uint64(ties[0])
+		ties = ties[2:]
+		if u >>= 8; c == lowest {
+			u = uint64(second)<<48 | u>>8
+		}
+		if u < o.p[sum[c]]<<8>>8 {
+			below |= 1 << c
+		}
+	}
+	return below, used, true
 }
 
 // refCountRow returns the sum of a visit in each chain, eight of them added at once: no
@@ -113,4 +122,50 @@ func refSumRows(sum *[ChainBits]int32, rows []Row) {
 			sum[c] += int32(v)
 		}
 	}
+}
+
+// refHeatPairs makes the visits up to the first that digits of both blocks do not decide,
+// and returns how many it made. Of that one stop has what it has drawn, and it is among
+// those whose entries of near were walked along. The first visit is number made of those
+// that next belongs to.
+func refHeatPairs(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []RowOdds, words, next [2][]uint32, made int, valid uint64, t *[2]RowTally, stop *pairStop) (done, walked int) {
+	for ; done < len(visits); done++ {
+		v := &visits[done]
+		o := &odds[v.Odds/RowTable]
+		others := near[walked:][:v.Plus+v.Minus]
+		walked += len(others)
+		*stop = pairStop{}
+		for b := range stop.sums {
+			for c := range ChainBits {
+				k := v.Bias
+				for n, at := range others {
+					if by := int32(rows[at/ChainBits][c] >> (4 * b) & 1); n < int(v.Plus) {
+						k += by
+					} else {
+						k -= by
+					}
+				}
+				stop.sums[b][c] = byte(k)
+				u, bit := byte(words[b][rowWords*done+c/4]>>(c%4*8)), uint64(1)<<(32*b+c)
+				if u < o.high[k] {
+					stop.below |= bit
+				} else if u == o.high[k] {
+					stop.equal |= valid & bit
+				}
+			}
+		}
+		below, more := stop.below, false
+		for b := range stop.sums {
+			tie, second := uint32(stop.equal>>(32*b)), byte(next[b][(made+done)/4]>>((made+done)%4*8))
+			if tie != 0 {
+				to, _, ok := decideTies(o, &stop.sums[b], 0, tie, second, nil)
+				below, more = below|uint64(to)<<(32*b), more || !ok
+			}
+		}
+		if more {
+			return done, walked
+		}
+		storePair(rows, own, v, &stop.sums, below, t)
+	}
+	return done, walked
 }

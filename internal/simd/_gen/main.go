@@ -53,6 +53,7 @@ var topics = []struct {
 	{"visits", visits},
 	{"heatrows", heatRows},
 	{"heatoctets", heatOctets},
+	{"heatpairs", heatPairs},
 	{"bittally", bitTally},
 	{"fliptally", flipTally},
 	{"gridbits", gridBits},

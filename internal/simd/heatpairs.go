@@ -1,0 +1,84 @@
+package simd
+
+import "fmt"
+
+// PairScratch is what HeatPairs works with. Its zero value is ready.
+type PairScratch struct {
+	words [2][RowVisits*rowWords + GroupWords]uint32
+	ties  [2][2 * GroupWords]uint32
+	stop  pairStop
+}
+
+// pairStop is what a visit that heatPairs does not make has drawn: what is below, as far as
+// that is known, where it is tied, and the sums.
+type pairStop struct {
+	below, equal uint64
+	_            [6]uint64
+	sums         [2]Row
+}
+
+// PairOfRows reports whether HeatPairs takes less time than HeatRows of either block.
+func PairOfRows() bool { return atOnce() }
+
+// HeatPairs is HeatRows of two blocks of chains of one graph side by side, to the bits that
+// each of them gets: byte c of a row is 16 times the state of the second block's chain c,
+// and that of the first's, and bits c and 32 + c of own[v.Row] are the first's and the
+// second's. Each has chains that are valid, a tally, and a stream of random numbers.
+func HeatPairs(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []RowOdds, valid [2]uint32, t *[2]RowTally, w *PairScratch, ars bool, key uint64, stream, group [2]uint64) {
+	if len(visits) > RowVisits || len(near) > RowNear {
+		panic(fmt.Sprintf("simd: HeatPairs: len(visits) = %d and len(near) = %d, want ≤ %d and ≤ %d", len(visits), len(near), RowVisits, RowNear))
+	}
+	draw := Philox
+	if ars {
+		draw = ARS
+	}
+	first := rowByteGroups(len(visits))
+	var words, next, ties [2][]uint32
+	var used [2]int
+	for b := range words {
+		words[b], next[b] = w.words[b][:first*GroupWords], w.words[b][first*GroupWords:][:GroupWords]
+		draw(w.words[b][:(first+1)*GroupWords], key, stream[b], group[b])
+	}
+	for made := 0; made < len(visits); made++ {
+		done, walked := heatPairs(rows, own, visits[made:], near, odds, [2][]uint32{words[0][rowWords*made:], words[1][rowWords*made:]}, next, made, uint64(valid[1])<<32|uint64(valid[0]), t, &w.stop)
+		if made += done; made == len(visits) {
+			return
+		}
+		near = near[walked:]
+		v := &visits[made]
+		o := &odds[v.Odds/RowTable]
+		below := w.stop.below
+		for b := range words {
+			shift := uint(32 * b)
+			tie := uint32(w.stop.equal >> shift)
+			if tie == 0 {
+				continue
+			}
+			digits := byte(next[b][made/4] >> (made % 4 * 8))
+			to, n, ok := decideTies(o, &w.stop.sums[b], uint32(below>>shift)&^tie, tie, digits, ties[b])
+			if !ok {
+				ties[b] = moreTies(&w.ties[b], used[b], draw, key, stream[b], group[b]+uint64(first+1))
+				to, n, _ = decideTies(o, &w.stop.sums[b], uint32(below>>shift)&^tie, tie, digits, ties[b])
+			}
+			ties[b], used[b] = ties[b][2*n:], used[b]+n
+			below = below&^((1<<32-1)<<shift) | uint64(to)<<shift
+		}
+		storePair(rows, own, v, &w.stop.sums, below, t)
+	}
+}
+
+// storePair makes a visit, whose sums are known, that has drawn what is below.
+func storePair(rows []Row, own []uint64, v *RowVisit, sums *[2]Row, below uint64, t *[2]RowTally) {
+	changed := own[v.Row] ^ below
+	own[v.Row] = below
+	row := &rows[v.Row]
+	for c := range row {
+		row[c] = byte(below>>c&1) | byte(below>>(c+32)&1)<<4
+		for b := range t {
+			if at := c + 32*b; changed>>at&1 != 0 {
+				t[b].Moved[c]++
+				t[b].Sum[c] += (2*int32(below>>at&1) - 1) * int32(sums[b][c])
+			}
+		}
+	}
+}
