@@ -40,6 +40,7 @@ type rowGibbs struct {
 	told    simd.RowTally // since the last flush
 	ones    [simd.ChainBits]int32
 	scratch simd.RowScratch
+	pair    *rowPair // of the first block of two, once there is one
 }
 
 const (
@@ -176,19 +177,35 @@ func (k *rowGibbs) choose() {
 	if k.moved < 0 {
 		return
 	}
-	each := float64(k.moved) * simd.ChainBits / float64(len(k.origin)*k.sites)
+	each := k.changes(k.moved)
 	if kept := k.states.Kept(); !kept && each < keepBelow || kept && each > addAbove {
 		k.states.Keep(!kept)
 	}
 }
 
+// changes returns how often a visit of 32 chains changes one where a step has changed so
+// many sites.
+func (k *rowGibbs) changes(moved int) float64 {
+	return float64(moved) * simd.ChainBits / float64(len(k.origin)*k.sites)
+}
+
 // flush takes note of what changed.
 func (k *rowGibbs) flush() {
-	for s := range k.sum {
-		k.sum[s] += int(k.told.Sum[s])
-		k.at.told[s].Moved += int(k.told.Moved[s])
+	for s, n := range k.told.Moved[:len(k.sum)] {
+		k.at.told[s].Moved += int(n)
 	}
-	k.told = simd.RowTally{}
+	k.count(&k.told)
+}
+
+// count adds what energies depend on, and returns how many sites changed. The tally is then
+// empty.
+func (k *rowGibbs) count(t *simd.RowTally) (moved int) {
+	for s := range k.sum {
+		k.sum[s] += int(t.Sum[s])
+		moved += int(t.Moved[s])
+	}
+	*t = simd.RowTally{}
+	return moved
 }
 
 // Defer implements the method that [sampler.Transition] speaks of.
