@@ -7,4 +7,4 @@ package simd
 // heatPairsAVX512 is refHeatPairs on n ≥ 1 visits; t is the first number of the tallies, stop what refHeatPairs says.
 //
 //go:noescape
-func heatPairsAVX512(rows *byte, own *uint64, visits *int32, near *int32, odds *byte, words0 *uint32, words1 *uint32, next0 *byte, next1 *byte, valid uint64, n int, t *int32, stop *byte) (done int, walked int)
+func heatPairsAVX512(rows *byte, own *uint64, visits *int32, near *int32, odds *byte, words0 *uint32, words1 *uint32, next0 *byte, next1 *byte, valid uint64, n int, decided int, t *int32, stop *byte) (done int, walked int)

@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func heatPairsAVX512(rows *byte, own *uint64, visits *int32, near *int32, odds *byte, words0 *uint32, words1 *uint32, next0 *byte, next1 *byte, valid uint64, n int, t *int32, stop *byte) (done int, walked int)
+// func heatPairsAVX512(rows *byte, own *uint64, visits *int32, near *int32, odds *byte, words0 *uint32, words1 *uint32, next0 *byte, next1 *byte, valid uint64, n int, decided int, t *int32, stop *byte) (done int, walked int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI
-TEXT ·heatPairsAVX512(SB), NOSPLIT, $0-120
+TEXT ·heatPairsAVX512(SB), NOSPLIT, $0-128
 	MOVQ         rows+0(FP), AX
 	MOVQ         near+24(FP), CX
 	MOVQ         visits+16(FP), DX
@@ -33,10 +33,17 @@ TEXT ·heatPairsAVX512(SB), NOSPLIT, $0-120
 	ADDQ         BX, R8
 	ADDQ         BX, R9
 	NEGQ         BX
+	MOVQ         decided+88(FP), R12
+	TESTQ        R12, R12
+	JEQ          visit
+	MOVQ         stop+104(FP), R12
+	KMOVQ        (R12), K3
+	VMOVDQU64    64(R12), Z6
+	JMP          decided
 
 visit:
-	VPBROADCASTB 12(DX)(BX*1), Y6
 	VPBROADCASTB 12(DX)(BX*1), Y7
+	VPBROADCASTB 12(DX)(BX*1), Y6
 	MOVL         4(DX)(BX*1), R12
 	SUBL         $+12, R12
 	JL           rest2
@@ -84,8 +91,8 @@ near1:
 	VPSRLW  $0x04, Y8, Y9
 	VPAND   Y0, Y8, Y8
 	VPAND   Y0, Y9, Y9
-	VPADDB  Y8, Y6, Y6
-	VPADDB  Y9, Y7, Y7
+	VPADDB  Y8, Y7, Y7
+	VPADDB  Y9, Y6, Y6
 	SUBL    $+12, R12
 	JGE     near1
 
@@ -126,8 +133,8 @@ last4:
 	VPSRLW $0x04, Y8, Y9
 	VPAND  Y0, Y8, Y8
 	VPAND  Y0, Y9, Y9
-	VPADDB Y8, Y6, Y6
-	VPADDB Y9, Y7, Y7
+	VPADDB Y8, Y7, Y7
+	VPADDB Y9, Y6, Y6
 
 counted3:
 	MOVL 8(DX)(BX*1), R12
@@ -177,8 +184,8 @@ near5:
 	VPSRLW  $0x04, Y8, Y9
 	VPAND   Y0, Y8, Y8
 	VPAND   Y0, Y9, Y9
-	VPSUBB  Y8, Y6, Y6
-	VPSUBB  Y9, Y7, Y7
+	VPSUBB  Y8, Y7, Y7
+	VPSUBB  Y9, Y6, Y6
 	SUBL    $+12, R12
 	JGE     near5
 
@@ -219,35 +226,38 @@ last8:
 	VPSRLW $0x04, Y8, Y9
 	VPAND  Y0, Y8, Y8
 	VPAND  Y0, Y9, Y9
-	VPSUBB Y8, Y6, Y6
-	VPSUBB Y9, Y7, Y7
+	VPSUBB Y8, Y7, Y7
+	VPSUBB Y9, Y6, Y6
 
 counted7:
-	VINSERTI64X4  $0x01, Y7, Z6, Z6
-	MOVLQZX       16(DX)(BX*1), R12
-	ADDQ          DI, R12
-	VMOVDQU       (R8)(BX*1), Y7
-	VINSERTI64X4  $0x01, (R9)(BX*1), Z7, Z7
-	VMOVDQU64     (R12), Z8
-	VPERMT2B      64(R12), Z6, Z8
-	VPCMPEQB      Z7, Z8, K1, K4
-	VPCMPUB       $0x06, Z7, Z8, K3
-	VPBROADCASTB  (R10), Z8
-	VPBROADCASTB  (R11), K2, Z8
-	VMOVDQU64     128(R12), Z9
-	VPERMT2B      192(R12), Z6, Z9
-	VPCMPEQB      Z8, Z9, K4, K6
-	VPCMPUB       $0x06, Z8, Z9, K4, K5
-	KORQ          K5, K3, K3
-	KMOVQ         K6, R14
-	KMOVQ         K4, R12
-	MOVQ          R12, R13
-	SHRQ          $0x20, R13
-	BLSRL         R12, R12
-	BLSRL         R13, R13
-	ORQ           R12, R14
-	ORQ           R13, R14
-	JNZ           bad
+	VINSERTI64X4 $0x01, Y6, Z7, Z7
+	VMOVDQA64    Z7, Z6
+	MOVLQZX      16(DX)(BX*1), R12
+	ADDQ         DI, R12
+	VMOVDQU      (R8)(BX*1), Y8
+	VINSERTI64X4 $0x01, (R9)(BX*1), Z8, Z8
+	VMOVDQU64    (R12), Z9
+	VPERMT2B     64(R12), Z6, Z9
+	VPCMPEQB     Z8, Z9, K1, K4
+	VPCMPUB      $0x06, Z8, Z9, K3
+	VPBROADCASTB (R10), Z9
+	VPBROADCASTB (R11), K2, Z9
+	VMOVDQU64    128(R12), Z10
+	VPERMT2B     192(R12), Z6, Z10
+	VPCMPEQB     Z9, Z10, K4, K6
+	VPCMPUB      $0x06, Z9, Z10, K4, K5
+	KORQ         K5, K3, K3
+	KMOVQ        K6, R14
+	KMOVQ        K4, R12
+	MOVQ         R12, R13
+	SHRQ         $0x20, R13
+	BLSRL        R12, R12
+	BLSRL        R13, R13
+	ORQ          R12, R14
+	ORQ          R13, R14
+	JNZ          bad
+
+decided:
 	MOVLQZX       (DX)(BX*1), R12
 	KMOVQ         (SI)(R12*8), K4
 	KMOVQ         K3, (SI)(R12*8)
@@ -255,15 +265,15 @@ counted7:
 	VPADDB        Z4, Z1, K5, Z1
 	SHLQ          $0x05, R12
 	VMOVDQU8.Z    Y4, K3, Y7
-	VPMOVZXBW     Y6, Z8
-	VPADDW        Z8, Z2, K3, Z2
-	VPSUBW        Z8, Z2, K4, Z2
+	VPMOVZXBW     Y6, Z9
+	VPADDW        Z9, Z2, K3, Z2
+	VPSUBW        Z9, Z2, K4, Z2
 	VEXTRACTI64X4 $0x01, Z6, Y6
 	KSHIFTRQ      $0x20, K3, K3
 	KSHIFTRQ      $0x20, K4, K4
-	VPMOVZXBW     Y6, Z8
-	VPADDW        Z8, Z3, K3, Z3
-	VPSUBW        Z8, Z3, K4, Z3
+	VPMOVZXBW     Y6, Z6
+	VPADDW        Z6, Z3, K3, Z3
+	VPSUBW        Z6, Z3, K4, Z3
 	VPADDB        Y5, Y7, K3, Y7
 	VMOVDQU       Y7, (AX)(R12*1)
 	INCQ          R10
@@ -273,13 +283,13 @@ counted7:
 	JMP           done9
 
 bad:
-	MOVQ      stop+96(FP), AX
-	KMOVQ     K3, (AX)
-	KMOVQ     K4, 8(AX)
-	VMOVDQU64 Z6, 64(AX)
+	MOVQ      stop+104(FP), R12
+	KMOVQ     K3, (R12)
+	KMOVQ     K4, 8(R12)
+	VMOVDQU64 Z6, 64(R12)
 
 done9:
-	MOVQ          t+88(FP), AX
+	MOVQ          t+96(FP), AX
 	VEXTRACTI32X4 $0x00, Z1, X0
 	VPMOVZXBD     X0, Z0
 	VPADDD        (AX), Z0, Z0
@@ -314,10 +324,10 @@ done9:
 	VMOVDQU32     Z0, 448(AX)
 	SARQ          $0x05, BX
 	ADDQ          n+80(FP), BX
-	MOVQ          BX, done+104(FP)
+	MOVQ          BX, done+112(FP)
 	SUBQ          near+24(FP), CX
 	SHRQ          $0x02, CX
-	MOVQ          CX, walked+112(FP)
+	MOVQ          CX, walked+120(FP)
 	VZEROUPPER
 	RET
 

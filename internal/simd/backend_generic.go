@@ -147,7 +147,7 @@ func heatOctets(rows []Row, own []uint64, visits []RowVisit, near []int32, odds 
 	return heatRows(rows, own, visits, near, odds, words, next, made, ties, valid, t, kept)
 }
 
-func heatPairs(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []RowOdds, words, next [2][]uint32, made int, valid uint64, t *[2]RowTally, stop *pairStop) (done, walked int) {
-	return refHeatPairs(rows, own, visits, near, odds, words, next, made, valid, t, stop)
+func heatPairs(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []RowOdds, words, next [2][]uint32, made int, valid uint64, decided bool, t *[2]RowTally, stop *pairStop) (done, walked int) {
+	return refHeatPairs(rows, own, visits, near, odds, words, next, made, valid, decided, t, stop)
 }
 func sumRows(sum *[ChainBits]int32, rows []Row) { refSumRows(sum, rows) }

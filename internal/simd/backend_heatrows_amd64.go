@@ -49,17 +49,21 @@ func heatRowsRun(wide bool, rows []Row, own []uint64, visits []RowVisit, near []
 	return heatRowsKeptAVX2(&rows[0][0], &own[0], &visits[0].Row, unsafe.SliceData(near), &odds[0].high[0], &words[0], second, unsafe.SliceData(ties), left, &t.Moved[0], valid, n, &kept[0][0])
 }
 
-func heatPairs(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []RowOdds, words, next [2][]uint32, made int, valid uint64, t *[2]RowTally, stop *pairStop) (done, walked int) {
+func heatPairs(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []RowOdds, words, next [2][]uint32, made int, valid uint64, decided bool, t *[2]RowTally, stop *pairStop) (done, walked int) {
 	if !atOnce() || len(visits) == 0 {
-		return refHeatPairs(rows, own, visits, near, odds, words, next, made, valid, t, stop)
+		return refHeatPairs(rows, own, visits, near, odds, words, next, made, valid, decided, t, stop)
 	}
-	return heatPairsRun(rows, own, visits, near, odds, words, next, made, valid, t, stop)
+	return heatPairsRun(rows, own, visits, near, odds, words, next, made, valid, decided, t, stop)
 }
 
 //go:noinline
-func heatPairsRun(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []RowOdds, words, next [2][]uint32, made int, valid uint64, t *[2]RowTally, stop *pairStop) (done, walked int) {
+func heatPairsRun(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []RowOdds, words, next [2][]uint32, made int, valid uint64, decided bool, t *[2]RowTally, stop *pairStop) (done, walked int) {
 	second := [2]*byte{(*byte)(unsafe.Add(unsafe.Pointer(&next[0][0]), made)), (*byte)(unsafe.Add(unsafe.Pointer(&next[1][0]), made))}
-	return heatPairsAVX512(&rows[0][0], &own[0], &visits[0].Row, unsafe.SliceData(near), &odds[0].high[0], &words[0][0], &words[1][0], second[0], second[1], valid, len(visits), &t[0].Moved[0], (*byte)(unsafe.Pointer(stop)))
+	known := 0
+	if decided {
+		known = 1
+	}
+	return heatPairsAVX512(&rows[0][0], &own[0], &visits[0].Row, unsafe.SliceData(near), &odds[0].high[0], &words[0][0], &words[1][0], second[0], second[1], valid, len(visits), known, &t[0].Moved[0], (*byte)(unsafe.Pointer(stop)))
 }
 
 func sumRows(sum *[ChainBits]int32, rows []Row) {

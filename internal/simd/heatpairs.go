@@ -39,46 +39,27 @@ func HeatPairs(rows []Row, own []uint64, visits []RowVisit, near []int32, odds [
 		words[b], next[b] = w.words[b][:first*GroupWords], w.words[b][first*GroupWords:][:GroupWords]
 		draw(w.words[b][:(first+1)*GroupWords], key, stream[b], group[b])
 	}
-	for made := 0; made < len(visits); made++ {
-		done, walked := heatPairs(rows, own, visits[made:], near, odds, [2][]uint32{words[0][rowWords*made:], words[1][rowWords*made:]}, next, made, uint64(valid[1])<<32|uint64(valid[0]), t, &w.stop)
+	for made, decided := 0, false; ; decided = true {
+		done, walked := heatPairs(rows, own, visits[made:], near, odds, [2][]uint32{words[0][rowWords*made:], words[1][rowWords*made:]}, next, made, uint64(valid[1])<<32|uint64(valid[0]), decided, t, &w.stop)
 		if made += done; made == len(visits) {
 			return
 		}
 		near = near[walked:]
-		v := &visits[made]
-		o := &odds[v.Odds/RowTable]
-		below := w.stop.below
+		o := &odds[visits[made].Odds/RowTable]
 		for b := range words {
 			shift := uint(32 * b)
 			tie := uint32(w.stop.equal >> shift)
 			if tie == 0 {
 				continue
 			}
-			digits := byte(next[b][made/4] >> (made % 4 * 8))
-			to, n, ok := decideTies(o, &w.stop.sums[b], uint32(below>>shift)&^tie, tie, digits, ties[b])
+			below, digits := uint32(w.stop.below>>shift)&^tie, byte(next[b][made/4]>>(made%4*8))
+			to, n, ok := decideTies(o, &w.stop.sums[b], below, tie, digits, ties[b])
 			if !ok {
 				ties[b] = moreTies(&w.ties[b], used[b], draw, key, stream[b], group[b]+uint64(first+1))
-				to, n, _ = decideTies(o, &w.stop.sums[b], uint32(below>>shift)&^tie, tie, digits, ties[b])
+				to, n, _ = decideTies(o, &w.stop.sums[b], below, tie, digits, ties[b])
 			}
 			ties[b], used[b] = ties[b][2*n:], used[b]+n
-			below = below&^((1<<32-1)<<shift) | uint64(to)<<shift
-		}
-		storePair(rows, own, v, &w.stop.sums, below, t)
-	}
-}
-
-// storePair makes a visit, whose sums are known, that has drawn what is below.
-func storePair(rows []Row, own []uint64, v *RowVisit, sums *[2]Row, below uint64, t *[2]RowTally) {
-	changed := own[v.Row] ^ below
-	own[v.Row] = below
-	row := &rows[v.Row]
-	for c := range row {
-		row[c] = byte(below>>c&1) | byte(below>>(c+32)&1)<<4
-		for b := range t {
-			if at := c + 32*b; changed>>at&1 != 0 {
-				t[b].Moved[c]++
-				t[b].Sum[c] += (2*int32(below>>at&1) - 1) * int32(sums[b][c])
-			}
+			w.stop.below = w.stop.below&^((1<<32-1)<<shift) | uint64(to)<<shift
 		}
 	}
 }

@@ -99,15 +99,14 @@ func TestHeatPairsTies(t *testing.T) {
 		run := func() (got result) {
 			got.rows, got.own = pairUp(g, g)
 			near := g.near
-			for made := 0; made < RowVisits; made++ {
-				var stop pairStop
-				done, walked := heatPairs(got.rows, got.own, g.visits[made:], near, g.odds, [2][]uint32{words[0][rowWords*made:], words[1][rowWords*made:]}, next, made, 1<<64-1, &got.tally, &stop)
+			var stop pairStop
+			for made := 0; ; {
+				done, walked := heatPairs(got.rows, got.own, g.visits[made:], near, g.odds, [2][]uint32{words[0][rowWords*made:], words[1][rowWords*made:]}, next, made, 1<<64-1, len(got.stops) > 0, &got.tally, &stop)
 				if near, made = near[walked:], made+done; made == RowVisits {
 					break
 				}
 				stop.below &^= stop.equal // of those that are tied, it may be known or not
 				got.stops = append(got.stops, stop)
-				storePair(got.rows, got.own, &g.visits[made], &stop.sums, stop.below, &got.tally)
 			}
 			return got
 		}

@@ -126,11 +126,15 @@ func refSumRows(sum *[ChainBits]int32, rows []Row) {
 
 // refHeatPairs makes the visits up to the first that digits of both blocks do not decide,
 // and returns how many it made. Of that one stop has what it has drawn, and it is among
-// those whose entries of near were walked along. The first visit is number made of those
-// that next belongs to.
-func refHeatPairs(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []RowOdds, words, next [2][]uint32, made int, valid uint64, t *[2]RowTally, stop *pairStop) (done, walked int) {
+// those whose entries of near were walked along; the next call has it as its first visit,
+// which is decided and has no entries. That is number made of those that next belongs to.
+func refHeatPairs(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []RowOdds, words, next [2][]uint32, made int, valid uint64, decided bool, t *[2]RowTally, stop *pairStop) (done, walked int) {
 	for ; done < len(visits); done++ {
 		v := &visits[done]
+		if decided && done == 0 {
+			refStorePair(rows, own, v, stop, t)
+			continue
+		}
 		o := &odds[v.Odds/RowTable]
 		others := near[walked:][:v.Plus+v.Minus]
 		walked += len(others)
@@ -154,18 +158,33 @@ func refHeatPairs(rows []Row, own []uint64, visits []RowVisit, near []int32, odd
 				}
 			}
 		}
-		below, more := stop.below, false
+		more := false
 		for b := range stop.sums {
-			tie, second := uint32(stop.equal>>(32*b)), byte(next[b][(made+done)/4]>>((made+done)%4*8))
-			if tie != 0 {
-				to, _, ok := decideTies(o, &stop.sums[b], 0, tie, second, nil)
-				below, more = below|uint64(to)<<(32*b), more || !ok
+			if tie := uint32(stop.equal >> (32 * b)); tie != 0 {
+				to, _, ok := decideTies(o, &stop.sums[b], 0, tie, byte(next[b][(made+done)/4]>>((made+done)%4*8)), nil)
+				stop.below |= uint64(to) << (32 * b)
+				more = more || !ok
 			}
 		}
 		if more {
 			return done, walked
 		}
-		storePair(rows, own, v, &stop.sums, below, t)
+		refStorePair(rows, own, v, stop, t)
 	}
 	return done, walked
+}
+
+func refStorePair(rows []Row, own []uint64, v *RowVisit, stop *pairStop, t *[2]RowTally) {
+	changed := own[v.Row] ^ stop.below
+	own[v.Row] = stop.below
+	row := &rows[v.Row]
+	for c := range row {
+		row[c] = byte(stop.below>>c&1) | byte(stop.below>>(c+32)&1)<<4
+		for b := range t {
+			if at := c + 32*b; changed>>at&1 != 0 {
+				t[b].Moved[c]++
+				t[b].Sum[c] += (2*int32(stop.below>>at&1) - 1) * int32(stop.sums[b][c])
+			}
+		}
+	}
 }

@@ -15,7 +15,7 @@ const (
 	// pairAbove is the changes of a visit, of 32 chains together, above which two blocks
 	// are redrawn sooner side by side than one by one with sums that are kept
 	// (BenchmarkRowLeap).
-	pairAbove = 0.13
+	pairAbove = 0.16
 
 	// pairCalm is after how many steps of fewer changes a leap ends.
 	pairCalm = 16

@@ -7,7 +7,7 @@ import (
 
 // heatPairs writes the kernel of two blocks of chains side by side.
 func heatPairs(b *builder) {
-	b.one(16, "heatPairs", "func(rows *byte, own *uint64, visits, near *int32, odds *byte, words0, words1 *uint32, next0, next1 *byte, valid uint64, n int, t *int32, stop *byte) (done, walked int)",
+	b.one(16, "heatPairs", "func(rows *byte, own *uint64, visits, near *int32, odds *byte, words0, words1 *uint32, next0, next1 *byte, valid uint64, n, decided int, t *int32, stop *byte) (done, walked int)",
 		"is refHeatPairs on n ≥ 1 visits; t is the first number of the tallies, stop what refHeatPairs says.", redrawPairs)
 }
 
@@ -55,8 +55,16 @@ func redrawPairs(k *kernel) {
 		k.ADDQ(w.at, p)
 	}
 	k.NEGQ(w.at)
+	count, below, stop := k.ZMM(), k.K(), k.GP64()
+	k.Load(k.Param("decided"), stop)
+	k.TESTQ(stop, stop)
+	k.JEQ(operand.LabelRef("visit"))
+	k.Load(k.Param("stop"), stop)
+	k.KMOVQ(operand.Mem{Base: stop, Disp: pairBelow}, below)
+	k.VMOVDQU64(operand.Mem{Base: stop, Disp: pairSums}, count)
+	k.JMP(operand.LabelRef("decided"))
 	k.Label("visit")
-	count := w.count()
+	k.VMOVDQA64(w.count(), count)
 	table := k.GP64()
 	k.MOVLQZX(w.field(16), table)
 	k.ADDQ(odds, table)
@@ -69,7 +77,7 @@ func redrawPairs(k *kernel) {
 	drawn, digits := k.ZMM(), k.ZMM()
 	k.VMOVDQU(operand.Mem{Base: words[0], Index: w.at, Scale: 1}, drawn.AsY())
 	k.VINSERTI64X4(operand.U8(1), operand.Mem{Base: words[1], Index: w.at, Scale: 1}, drawn, drawn)
-	below, equal, less, again := k.K(), k.K(), k.K(), k.K()
+	equal, less, again := k.K(), k.K(), k.K()
 	p := look(0)
 	k.VPCMPEQB(drawn, p, valid, equal)
 	k.VPCMPUB(operand.U8(6), drawn, p, below)
@@ -89,6 +97,7 @@ func redrawPairs(k *kernel) {
 	k.ORQ(g, bad)
 	k.ORQ(h, bad)
 	k.JNZ(operand.LabelRef("bad"))
+	k.Label("decided")
 	site := k.GP64()
 	k.MOVLQZX(w.field(0), site)
 	lane, old, flips := operand.Mem{Base: own, Index: site, Scale: 8}, k.K(), k.K()
@@ -120,7 +129,7 @@ func redrawPairs(k *kernel) {
 	done := k.label("done")
 	k.JMP(operand.LabelRef(done))
 	k.Label("bad")
-	stop := k.param("stop")
+	k.Load(k.Param("stop"), stop)
 	k.KMOVQ(below, operand.Mem{Base: stop, Disp: pairBelow})
 	k.KMOVQ(equal, operand.Mem{Base: stop, Disp: pairEqual})
 	k.VMOVDQU64(count, operand.Mem{Base: stop, Disp: pairSums})
