@@ -118,7 +118,7 @@ func BenchmarkRowLeap(b *testing.B) {
 	for _, beta := range []float64{0.1, 0.4, 1, 1.5, 2, 5} {
 		m := denseGraph(800, beta)
 		for _, g := range []generator.Kind{generator.Philox4x32, generator.ARS4x32} {
-			b.Run(fmt.Sprintf("beta=%v/%v", beta, g), func(b *testing.B) {
+			b.Run(fmt.Sprintf("beta=%v/%v/chains=64", beta, g), func(b *testing.B) {
 				const chains = 64
 				c := exact.Must(sampler.NewChains(m, Gibbs{}, sampler.Config{Chains: chains, Workers: 1, Generator: g}))
 				ctx := context.Background()
