@@ -18,17 +18,17 @@ type matching struct {
 	flat          bool      // all levels have the same field
 	power, base   []float64 // exp(J·n), exp(h_l − max h): for sites without a table
 
+	place     []int32   // of each site in a sweep
 	stretches []stretch // in the order of a sweep
 	tables    []lookup  // by degree; without entries: too large
 }
 
-// stretch holds consecutive sites of a sweep that do not interact and have the
+// stretch holds consecutive places of a sweep whose sites do not interact and have the
 // same number of neighbours.
 type stretch struct {
-	first, degree int
-	colour        int
-	sites         []int32
-	near          []int32 // len(sites) × degree
+	first, sites, degree int
+	colour               int
+	near                 []int32 // sites × degree places
 }
 
 // lookup holds what the neighbours of a site, taken as the digits of a number in
@@ -67,7 +67,7 @@ func newMatching(m energy.Model) *matching {
 	}
 	start, adj := g.Graph()
 	k := apart.New(matching{sites: len(start) - 1, levels: len(field), coupling: coupling, field: field})
-	if k.levels < 2 || len(adj) > sparseDegree*k.sites {
+	if k.levels < 2 || k.levels > placedLevels || len(adj) > sparseDegree*k.sites {
 		return nil
 	}
 	most := 0
@@ -109,13 +109,19 @@ func (k *matching) arrange(start, adj []int32) {
 		}
 		return degree(a) - degree(b)
 	})
+	k.place = make([]int32, k.sites)
+	for at, i := range order {
+		k.place[i] = int32(at)
+	}
 	for at, i := range order {
 		if at == 0 || colour[i] != colour[order[at-1]] || degree(i) != degree(order[at-1]) {
 			k.stretches = append(k.stretches, stretch{first: at, degree: degree(i), colour: int(colour[i])})
 		}
 		s := &k.stretches[len(k.stretches)-1]
-		s.sites = append(s.sites, i)
-		s.near = append(s.near, adj[start[i]:start[i+1]]...)
+		s.sites++
+		for _, j := range adj[start[i]:start[i+1]] {
+			s.near = append(s.near, k.place[j])
+		}
 	}
 }
 
@@ -178,9 +184,9 @@ func (t *tally) add(u *tally) {
 	clear(u.count)
 }
 
-// draw redraws the sites of s from the at-th to before the end-th, with two words
+// draw redraws the sites of s from the at-th to before the end-th in x, the levels by place, with two words
 // of random bits each, and returns how many of them changed.
-func (k *matching) draw(t *tally, s *stretch, at, end int, x []int32, words []uint32) (moved int) {
+func (k *matching) draw(t *tally, s *stretch, at, end int, x []placedLevel, words []uint32) (moved int) {
 	switch rows := k.tables[s.degree]; {
 	case rows == nil:
 		return k.drawByCount(t, s, at, end, x, words)
@@ -192,16 +198,17 @@ func (k *matching) draw(t *tally, s *stretch, at, end int, x []int32, words []ui
 }
 
 // drawByFour is drawByTable for four neighbours.
-func (k *matching) drawByFour(t *tally, rows []uint64, s *stretch, at, end int, x []int32, words []uint32) (moved int) {
+func (k *matching) drawByFour(t *tally, rows []uint64, s *stretch, at, end int, x []placedLevel, words []uint32) (moved int) {
 	q, equal := k.levels, 0
 	near, words := s.near[4*at:4*end], words[:2*(end-at)]
-	for n, i := range s.sites[at:end] {
+	own := x[s.first+at : s.first+end]
+	for n, before := range own {
 		a := near[4*n : 4*n+4 : 4*n+4]
 		c := int(x[a[0]]) + q*int(x[a[1]]) + q*q*(int(x[a[2]])+q*int(x[a[3]]))
 		row := rows[c*q : c*q+q : c*q+q]
 		u := (uint64(words[2*n+1])<<32 | uint64(words[2*n])) >> 11
-		l, old := pick(row[:len(row)-1], u), x[i]
-		x[i] = l
+		l, old := pick(row[:len(row)-1], u), int32(before)
+		own[n] = placedLevel(l)
 		equal += gain(row[len(row)-1], l, old)
 		moved += differ(old, l)
 		if !k.flat {
@@ -214,9 +221,10 @@ func (k *matching) drawByFour(t *tally, rows []uint64, s *stretch, at, end int, 
 }
 
 // drawByTable looks the conditional distribution up.
-func (k *matching) drawByTable(t *tally, rows []uint64, s *stretch, at, end int, x []int32, words []uint32) (moved int) {
+func (k *matching) drawByTable(t *tally, rows []uint64, s *stretch, at, end int, x []placedLevel, words []uint32) (moved int) {
 	q, d := k.levels, s.degree
-	for n, i := range s.sites[at:end] {
+	own := x[s.first+at : s.first+end]
+	for n, before := range own {
 		c, scale := 0, q
 		for _, j := range s.near[(at+n)*d : (at+n+1)*d] {
 			c += int(x[j]) * scale
@@ -224,8 +232,8 @@ func (k *matching) drawByTable(t *tally, rows []uint64, s *stretch, at, end int,
 		}
 		row := rows[c : c+q : c+q]
 		u := (uint64(words[2*n+1])<<32 | uint64(words[2*n])) >> 11
-		l, old := pick(row[:len(row)-1], u), x[i]
-		x[i] = l
+		l, old := pick(row[:len(row)-1], u), int32(before)
+		own[n] = placedLevel(l)
 		t.equal += gain(row[len(row)-1], l, old)
 		moved += differ(old, l)
 		if !k.flat {
@@ -237,10 +245,11 @@ func (k *matching) drawByTable(t *tally, rows []uint64, s *stretch, at, end int,
 }
 
 // drawByCount counts the neighbours of each level.
-func (k *matching) drawByCount(t *tally, s *stretch, at, end int, x []int32, words []uint32) (moved int) {
+func (k *matching) drawByCount(t *tally, s *stretch, at, end int, x []placedLevel, words []uint32) (moved int) {
 	counts := t.near
 	d := s.degree
-	for n, i := range s.sites[at:end] {
+	own := x[s.first+at : s.first+end]
+	for n, before := range own {
 		near := s.near[(at+n)*d : (at+n+1)*d]
 		for _, j := range near {
 			counts[x[j]]++
@@ -256,8 +265,8 @@ func (k *matching) drawByCount(t *tally, s *stretch, at, end int, x []int32, wor
 				break
 			}
 		}
-		old := x[i]
-		x[i] = int32(l)
+		old := int32(before)
+		own[n] = placedLevel(l)
 		t.equal += int(counts[l] - counts[old])
 		moved += differ(old, int32(l))
 		if !k.flat {

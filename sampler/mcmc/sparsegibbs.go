@@ -15,13 +15,14 @@ import (
 type sparseGibbs struct {
 	model energy.Model
 	*matching
+	*placed
 	start  []float64 // energies at the last Reset
 	since  []tally   // changes since then
 	at     cursor    // its updates are sites
 	pieces *pieces
 	in     []int           // stretch of each piece
 	told   [][]sparseDrawn // of each worker
-	x      []int32         // the state that moves
+	x      []placedLevel   // the state that moves
 	price  cost.Memo
 }
 
@@ -38,7 +39,7 @@ func newSparseGibbs(m energy.Model, chains int) sampler.Kernel {
 		return nil
 	}
 	k := apart.New(sparseGibbs{
-		model: m, matching: from,
+		model: m, matching: from, placed: newPlaced(from.place, chains),
 		start: apart.Make[float64](chains), since: apart.Make[tally](chains), at: newCursor(chains),
 	})
 	for s := range k.since {
@@ -46,7 +47,7 @@ func newSparseGibbs(m energy.Model, chains int) sampler.Kernel {
 	}
 	var ends, colours []int
 	for _, s := range k.stretches {
-		ends, colours = append(ends, s.first+len(s.sites)), append(colours, s.colour)
+		ends, colours = append(ends, s.first+s.sites), append(colours, s.colour)
 	}
 	k.pieces = newPieces(ends, colours, func(worker, piece, from, to int, words []uint32) {
 		t, s := &k.told[worker][0], &k.stretches[k.in[piece]]
@@ -81,6 +82,7 @@ func (k *sparseGibbs) Reset(x []int32) error {
 
 // ResetUntil is Reset until stop says so.
 func (k *sparseGibbs) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
+	k.lose()
 	for s := range k.since {
 		k.since[s].equal = 0
 		clear(k.since[s].count)
@@ -98,10 +100,11 @@ func (k *sparseGibbs) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
 // StepUntil is Step until stop says so, which is asked about every millisecond.
 func (k *sparseGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
 	k.at.begin(stop)
+	k.hold(x)
 	for ; k.at.chain < len(info); k.at.next() {
 		s := k.at.chain
 		told := &k.at.told[s]
-		k.x = x[s*k.sites : (s+1)*k.sites]
+		k.x = k.chain(s)
 		k.pieces.sweep(&k.at, &r[s], ignored)
 		for w := range k.told {
 			t := &k.told[w][0]
@@ -110,11 +113,13 @@ func (k *sparseGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32
 			k.since[s].add(&t.tally)
 		}
 		if k.at.update < k.sites {
+			k.shown(x)
 			return false
 		}
 		told.Energy, told.Accept = k.energy(s), 1
 	}
 	k.at.finish(info)
+	k.shown(x)
 	return true
 }
 
@@ -142,6 +147,7 @@ func (k *sparseGibbs) AppendBinary(b []byte) ([]byte, error) {
 }
 
 func (k *sparseGibbs) UnmarshalBinary(b []byte) error {
+	k.lose()
 	b, err := wire.ReadFloat64s(b, k.start)
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package mcmc
 import (
 	"context"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -44,20 +45,20 @@ func withoutBits(t *testing.T) {
 
 // conditionals returns what the kernel draws site i at x from.
 func (k *matching) conditionals(i int32, x []int32) []float64 {
-	p := make([]float64, k.levels)
+	p, levels := make([]float64, k.levels), make([]int32, k.sites)
+	for j, at := range k.place {
+		levels[at] = x[j]
+	}
 	for n := range k.stretches {
 		s := &k.stretches[n]
-		for at, j := range s.sites {
-			if j != i {
-				continue
-			}
+		if at := int(k.place[i]) - s.first; at >= 0 && at < s.sites {
 			near := s.near[at*s.degree : (at+1)*s.degree]
 			rows := k.tables[s.degree]
 			c, scale, counts := 0, k.levels, make([]int, k.levels)
 			for _, b := range near {
-				c += int(x[b]) * scale
+				c += int(levels[b]) * scale
 				scale *= k.levels
-				counts[x[b]]++
+				counts[levels[b]]++
 			}
 			total, before := 0.0, 0.0
 			for l := range p {
@@ -81,20 +82,19 @@ func (k *matching) conditionals(i int32, x []int32) []float64 {
 
 func sparseMatrix(k *sparseGibbs, all [][]int32) *exact.Matrix {
 	var p *exact.Matrix
-	for _, s := range k.stretches {
-		for _, i := range s.sites {
-			one := exact.NewMatrix(len(all), func(x int, dst []float64) {
-				y := append([]int32(nil), all[x]...)
-				for l, q := range k.conditionals(i, all[x]) {
-					y[i] = int32(l)
-					dst[exact.Index(y, k.levels)] += q
-				}
-			})
-			if p == nil {
-				p = one
-			} else {
-				p = p.Mul(one)
+	for at := range int32(k.sites) {
+		i := int32(slices.Index(k.matching.place, at))
+		one := exact.NewMatrix(len(all), func(x int, dst []float64) {
+			y := append([]int32(nil), all[x]...)
+			for l, q := range k.conditionals(i, all[x]) {
+				y[i] = int32(l)
+				dst[exact.Index(y, k.levels)] += q
 			}
+		})
+		if p == nil {
+			p = one
+		} else {
+			p = p.Mul(one)
 		}
 	}
 	return p
