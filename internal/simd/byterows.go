@@ -87,3 +87,11 @@ const (
 
 // rowWords is the number of words whose bytes are the first of a visit.
 const rowWords = ChainBits / 4
+
+// pairStop is what a visit that heatPairs does not make has drawn: what is below, as far as
+// that is known, where it is tied, and the sums.
+type pairStop struct {
+	below, equal uint64
+	_            [6]uint64
+	sums         [2]Row
+}

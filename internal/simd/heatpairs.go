@@ -9,14 +9,6 @@ type PairScratch struct {
 	stop  pairStop
 }
 
-// pairStop is what a visit that heatPairs does not make has drawn: what is below, as far as
-// that is known, where it is tied, and the sums.
-type pairStop struct {
-	below, equal uint64
-	_            [6]uint64
-	sums         [2]Row
-}
-
 // PairOfRows reports whether HeatPairs takes less time than HeatRows of either block.
 func PairOfRows() bool { return atOnce() }
 

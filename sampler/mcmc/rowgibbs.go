@@ -43,6 +43,13 @@ type rowGibbs struct {
 	pair    *rowPair // of the first block of two, once there is one
 }
 
+// rowPair are two blocks side by side.
+type rowPair struct {
+	states *spins.RowPair
+	told   [2]simd.RowTally
+	from   [2]spins.Source
+}
+
 const (
 	// rowFormat begins what AppendBinary writes: that of other kernels begins with an
 	// energy.

@@ -3,7 +3,6 @@ package mcmc
 import (
 	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
-	"github.com/gibbsite-go/gibbsite/internal/spins"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -20,13 +19,6 @@ const (
 	// pairCalm is after how many steps of fewer changes a leap ends.
 	pairCalm = 16
 )
-
-// rowPair are two blocks side by side.
-type rowPair struct {
-	states *spins.RowPair
-	told   [2]simd.RowTally
-	from   [2]spins.Source
-}
 
 // Company implements the method that [sampler.Transition] speaks of.
 func (k *rowGibbs) Company(blocks int) int {
