@@ -95,3 +95,17 @@ type pairStop struct {
 	_            [6]uint64
 	sums         [2]Row
 }
+
+// rowByteGroups are those of the first bytes of random numbers.
+func rowByteGroups(visits int) int { return (visits*ChainBits/4 + GroupWords - 1) / GroupWords }
+
+// moreTies returns the digits of ties behind so many that have been used, enough for any
+// visit, of those from a group of the stream on.
+func moreTies(buf *[2 * GroupWords]uint32, used int, draw func(dst []uint32, key, stream, group uint64), key, stream, group uint64) []uint32 {
+	ties := buf[:]
+	if used%groupTies == 0 {
+		ties = ties[:GroupWords]
+	}
+	draw(ties, key, stream, group+uint64(used/groupTies))
+	return ties[2*(used%groupTies):]
+}

@@ -12,9 +12,6 @@ type RowScratch struct {
 // visits. Few of them are ever computed.
 func RowGroups(visits int) uint64 { return uint64(rowByteGroups(visits) + 1 + visits) }
 
-// rowByteGroups are those of the first bytes of random numbers.
-func rowByteGroups(visits int) int { return (visits*ChainBits/4 + GroupWords - 1) / GroupWords }
-
 // HeatRows draws sites of all chains afresh given their neighbours (heat bath), one after
 // the other: chain c of site v.Row becomes
 //
@@ -88,17 +85,6 @@ func HeatRows(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []
 			ties = moreTies(&w.ties, used, draw, key, stream, last)
 		}
 	}
-}
-
-// moreTies returns the digits of ties behind so many that have been used, enough for any
-// visit, of those from a group of the stream on.
-func moreTies(buf *[2 * GroupWords]uint32, used int, draw func(dst []uint32, key, stream, group uint64), key, stream, group uint64) []uint32 {
-	ties := buf[:]
-	if used%groupTies == 0 {
-		ties = ties[:GroupWords]
-	}
-	draw(ties, key, stream, group+uint64(used/groupTies))
-	return ties[2*(used%groupTies):]
 }
 
 // SumRows adds the rows to sum, chain by chain.
