@@ -72,7 +72,8 @@ func (s Scan) String() string {
 // whatever the temperature: a byte is a chain there, all chains of a block draw from the
 // stream of the first, and one visit redraws a site in all of them, which takes as long
 // for 32 chains as for one; it wants at most 256 kinds of sites by field, of which those
-// whose fields differ by multiples of the coupling are one.
+// whose fields differ by multiples of the coupling are one. Steps that nobody reads are made
+// by two blocks side by side, where the processor has AVX-512.
 //
 // Of an energy.Matching model (Ising, Potts) on a sparse graph, at most 16 neighbours on
 // average, the fourth looks conditionals up by the levels of the neighbours, about ten
