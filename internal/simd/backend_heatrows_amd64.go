@@ -20,9 +20,13 @@ func atOnce() bool { return best == avx512 && permutes }
 // heatOctets is refHeatRows on octets with sums that are kept, up to the first octet that
 // needs more than what is left of ties. If philox says so, the words are those of a stream
 // from a group on, and not read.
-//
-//go:noinline
 func heatOctets(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []RowOdds, words, next []uint32, made int, ties []uint32, valid uint32, t *RowTally, kept []Row, philox bool, key, stream, group uint64) (done, used int) {
+	near = near[:min(len(near), RowNear)] // as HeatRows has made sure of
+	return heatOctetsRun(rows, own, visits, near, odds, words, next, made, ties, valid, t, kept, philox, key, stream, group)
+}
+
+//go:noinline
+func heatOctetsRun(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []RowOdds, words, next []uint32, made int, ties []uint32, valid uint32, t *RowTally, kept []Row, philox bool, key, stream, group uint64) (done, used int) {
 	second := (*byte)(unsafe.Add(unsafe.Pointer(&next[0]), made))
 	left, n := len(ties)/2, len(visits)/octet
 	if philox {
@@ -50,7 +54,7 @@ func heatRowsRun(wide bool, rows []Row, own []uint64, visits []RowVisit, near []
 }
 
 func heatPairs(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []RowOdds, words, next [2][]uint32, made int, valid uint64, decided bool, t *[2]RowTally, stop *pairStop) (done, walked int) {
-	if !atOnce() || len(visits) == 0 {
+	if !atOnce() || len(visits) == 0 || len(near) > RowNear {
 		return refHeatPairs(rows, own, visits, near, odds, words, next, made, valid, decided, t, stop)
 	}
 	return heatPairsRun(rows, own, visits, near, odds, words, next, made, valid, decided, t, stop)
