@@ -97,6 +97,12 @@ func (g *RowGraph) visit(from RowLayout, sites []int32) {
 	p.entries += more
 }
 
+// Equal reports whether two graphs are redrawn alike: the same sites in the same rows, visited
+// in the same order with the same odds.
+func (g *RowGraph) Equal(h *RowGraph) bool {
+	return slices.Equal(g.place, h.place) && slices.Equal(g.visits, h.visits) && slices.Equal(g.near, h.near) && slices.Equal(g.odds, h.odds)
+}
+
 // Parts returns the number of parts of a sweep.
 func (g *RowGraph) Parts() int { return len(g.parts) }
 

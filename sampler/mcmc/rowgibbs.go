@@ -46,6 +46,7 @@ type rowGibbs struct {
 // rowPair are two blocks side by side.
 type rowPair struct {
 	states *spins.RowPair
+	with   *spins.RowGraph // of the second, which is the same as the first's
 	told   [2]simd.RowTally
 	from   [2]spins.Source
 }

@@ -46,8 +46,11 @@ func (k *rowGibbs) Leap(stop func() bool, n int, kernels []sampler.Kernel, x [][
 	if !busy {
 		return 0
 	}
-	if k.pair == nil {
-		k.pair = apart.New(rowPair{states: k.states.NewPair()})
+	if with := all[1].states.RowGraph; k.pair == nil || k.pair.with != with {
+		if !k.states.Equal(with) { // a method that chooses kernels has chosen others
+			return 0
+		}
+		k.pair = apart.New(rowPair{states: k.states.NewPair(), with: with})
 	}
 	for b, o := range all {
 		if !o.held {

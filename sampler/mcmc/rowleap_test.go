@@ -101,6 +101,13 @@ func TestRowLeapAlone(t *testing.T) {
 	kernels[1].Step(make([]sampler.Info, 32), x[1], r[1])
 	assert.Equal(t, 7, lead.Leap(nil, 7, kernels, x, r, moved))
 
+	other := rowKernel(t, denseGraph(200, 0.1), 32, exact.Must(order("Gibbs", Systematic, denseGraph(200, 0.1))))
+	require.NoError(t, other.Reset(x[1]))
+	assert.Zero(t, lead.Leap(nil, 7, []sampler.Kernel{lead, other}, x, r, moved), "sites in another order")
+	other = rowKernel(t, denseGraph(200, 0.2), 32, nil)
+	require.NoError(t, other.Reset(x[1]))
+	assert.Zero(t, lead.Leap(nil, 7, []sampler.Kernel{lead, other}, x, r, moved), "other conditionals")
+
 	kernels, x, r = pair(5)
 	lead = kernels[0].(*rowGibbs)
 	steps := lead.Leap(nil, 10000, kernels, x, r, moved)
