@@ -32,7 +32,10 @@ import (
 // up to the first ρ_t that is negligible, and beyond it, or beyond the longest lag, as an
 // exponential. σ² is the variance over all chains and candidates, which have one target, or
 // that of the candidate that comes farthest: one that does not move, or does not leave the
-// mode that it found where another does, has ρ_t near 1.
+// mode that it found where another does, has ρ_t near 1. A mode so rare that no candidate is
+// expected in it during trials, of a probability below one in their draws (some hundreds a
+// block), counts for nothing: below the critical temperature in a weak field, heat bath may be
+// kept where SwendsenWang alone would pass between the modes. Name it as the only candidate there.
 //
 // Blocks of chains, see the block of sampler.Config, choose apart, each by its own
 // chains, as they tune step sizes: so parts of a run give the bits of the whole. More
