@@ -37,8 +37,7 @@ func NewRowGraph(from RowLayout) *RowGraph {
 		from.Order = rows
 	} else {
 		rows = slices.Clone(rows)
-		slices.Sort(rows)
-		slices.SortStableFunc(rows, func(a, b int32) int { return cmp.Compare(from.Kind[a], from.Kind[b]) })
+		slices.SortFunc(rows, func(a, b int32) int { return cmp.Or(cmp.Compare(from.Kind[a], from.Kind[b]), cmp.Compare(a, b)) })
 	}
 	g.place, g.kinds = make([]int32, g.sites), make([][]rowRun, len(from.Odds))
 	for row, i := range rows {
@@ -74,7 +73,7 @@ func (g *RowGraph) visit(from RowLayout, sites []int32) {
 		return len(g.near) - begin
 	}
 	plus, minus := 0, 0
-	for range len(sites) / octet { // how many each of an octet has
+	if len(sites) == octet { // how many each of them has
 		for _, i := range sites {
 			plus, minus = max(plus, entries(i, false, 0)), max(minus, entries(i, true, 0))
 		}

@@ -184,8 +184,8 @@ func (t *tally) add(u *tally) {
 	clear(u.count)
 }
 
-// draw redraws the sites of s from the at-th to before the end-th in x, the levels by place, with two words
-// of random bits each, and returns how many of them changed.
+// draw redraws the sites of s from the at-th to before the end-th in x, the levels by
+// place, with two words of random bits each, and returns how many of them changed.
 func (k *matching) draw(t *tally, s *stretch, at, end int, x []placedLevel, words []uint32) (moved int) {
 	switch rows := k.tables[s.degree]; {
 	case rows == nil:

@@ -62,7 +62,7 @@ func redrawRows(k *kernel, keep bool) {
 		count = k.YMM()
 		k.VMOVDQU(operand.Mem{Base: w.kept, Index: at, Scale: 1}, count)
 	} else {
-		count = w.count(w.field)
+		count = w.count()
 		k.MOVLQZX(w.field(0), site)
 	}
 	k.MOVLQZX(w.field(16), table)
@@ -121,14 +121,14 @@ func (w *redrawer) field(at int) operand.Mem {
 // drawn are the bytes of random numbers of the visit.
 func (w *redrawer) drawn() operand.Mem { return operand.Mem{Base: w.words, Index: w.at, Scale: 1} }
 
-// count adds up the neighbours of a site, field being the numbers of its visit.
-func (w *redrawer) count(field func(at int) operand.Mem) reg.VecVirtual {
+// count adds up the neighbours of a site.
+func (w *redrawer) count() reg.VecVirtual {
 	k := w.kernel
 	var acc [4]reg.VecVirtual
 	for j := range acc {
 		acc[j] = k.YMM()
 		if j == 0 {
-			k.VPBROADCASTB(field(12), acc[j])
+			k.VPBROADCASTB(w.field(12), acc[j])
 		} else {
 			k.VPXOR(acc[j], acc[j], acc[j])
 		}
@@ -147,7 +147,7 @@ func (w *redrawer) count(field func(at int) operand.Mem) reg.VecVirtual {
 		}
 		loop, rest, done := k.label("near"), k.label("rest"), k.label("counted")
 		n := k.GP32()
-		k.MOVL(field(4+4*side), n)
+		k.MOVL(w.field(4+4*side), n)
 		k.SUBL(imm(8), n)
 		k.JL(operand.LabelRef(rest))
 		k.Label(loop)
