@@ -58,7 +58,7 @@ func torus(b *testing.B, side int) *model.Ising {
 func steps(b *testing.B, m energy.Model, method sampler.Method, chains int) {
 	const warmup, draws = 200, 300
 	trace := diagnose.NewTrace(energy.Magnetization)
-	ch, err := sampler.NewChains(m, method, sampler.Config{Chains: chains, Seed: 1, Warmup: warmup, Workers: 1})
+	ch, err := sampler.NewChains(context.Background(), m, method, sampler.Config{Chains: chains, Seed: 1, Warmup: warmup, Workers: 1})
 	if err != nil {
 		b.Fatal(err)
 	}

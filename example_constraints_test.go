@@ -25,7 +25,7 @@ func Example_within() {
 		panic(err)
 	}
 	up := constraint.Count{Levels: []int32{1}, Min: 10, Max: 10}
-	ch, err := sampler.NewChains(m, mcmc.DMALA{Within: up}, sampler.Config{Seed: 1})
+	ch, err := sampler.NewChains(ctx, m, mcmc.DMALA{Within: up}, sampler.Config{Seed: 1})
 	if err != nil {
 		panic(err)
 	}
@@ -103,11 +103,11 @@ func Example_average() {
 	if err != nil {
 		panic(err)
 	}
-	ch, err := sampler.NewChains(lag, mcmc.Gibbs{}, sampler.Config{Chains: 64, Seed: 1, Warmup: -1})
+	ch, err := sampler.NewChains(ctx, lag, mcmc.Gibbs{}, sampler.Config{Chains: 64, Seed: 1, Warmup: -1})
 	if err != nil {
 		panic(err)
 	}
-	inf, err := dual.NewInference(lag, ch, dual.Config{})
+	inf, err := dual.NewInference(ctx, lag, ch, dual.Config{})
 	if err != nil {
 		panic(err)
 	}

@@ -27,7 +27,7 @@ func Example_physicist() {
 		ising := check(model.NewIsing(model.Lattice{side, side}, 1/coldest, 0))
 		abs := func(x []int32) float64 { return math.Abs(energy.Magnetization(x)) }
 		all := diagnose.NewReplicas(abs).Name("m")
-		chains := check(sampler.NewChains(ising, mcmc.Tempering{Base: mcmc.Gibbs{}, Betas: ladder},
+		chains := check(sampler.NewChains(context.Background(), ising, mcmc.Tempering{Base: mcmc.Gibbs{}, Betas: ladder},
 			sampler.Config{Seed: 1, Thin: 5, Observe: all.Observe}))
 		if err := chains.Run(context.Background(), 1000); err != nil {
 			panic(err)

@@ -44,8 +44,8 @@ func Example_planner() {
 	rosters := check(constraint.Concat(ctx, 2, constraint.Limits{}, week...))
 	lag := check(dual.NewLagrangian(dislike, limits))
 	seen := diagnose.NewTrace().KeepMarginals(2)
-	chains := check(sampler.NewChains(lag, mcmc.Swap{Within: rosters}, sampler.Config{Chains: 16, Seed: 1, Warmup: -1, Observe: seen.Observe}))
-	fit := check(dual.NewInference(lag, chains, dual.Config{}))
+	chains := check(sampler.NewChains(ctx, lag, mcmc.Swap{Within: rosters}, sampler.Config{Chains: 16, Seed: 1, Warmup: -1, Observe: seen.Observe}))
+	fit := check(dual.NewInference(ctx, lag, chains, dual.Config{}))
 	if err := fit.Solve(ctx, 4000, 0.1); err != nil {
 		panic(err)
 	}

@@ -21,7 +21,7 @@ func Example() {
 		panic(err)
 	}
 	mag := diagnose.NewTrace(energy.Magnetization).Name("mag")
-	ch, err := sampler.NewChains(m, mcmc.DMALA{}, sampler.Config{Chains: 64, Seed: 1, Observe: mag.Observe})
+	ch, err := sampler.NewChains(ctx, m, mcmc.DMALA{}, sampler.Config{Chains: 64, Seed: 1, Observe: mag.Observe})
 	if err != nil {
 		panic(err)
 	}
@@ -61,7 +61,7 @@ func Example_record() {
 	fmt.Printf("energy %.0f %v\n", e.Mean.Value, err)
 
 	all := diagnose.NewReplicas(energy.Magnetization).Name("mag")
-	ch, err := sampler.NewChains(m, mcmc.Tempering{Base: mcmc.Gibbs{}}, sampler.Config{Seed: 1, Observe: all.Observe})
+	ch, err := sampler.NewChains(ctx, m, mcmc.Tempering{Base: mcmc.Gibbs{}}, sampler.Config{Seed: 1, Observe: all.Observe})
 	if err != nil {
 		panic(err)
 	}
@@ -82,6 +82,7 @@ func Example_record() {
 // An energy of one's own is a closure: ten dimers on a ring of twenty sites that
 // like to be in the same state as their partner and unlike their neighbour.
 func Example_ownEnergy() {
+	ctx := context.Background()
 	m := energy.Func{Sites: 20, Levels: 2, E: func(x []int32) float64 {
 		e := 0.0
 		for i := 0; i < 20; i += 2 {
@@ -90,12 +91,12 @@ func Example_ownEnergy() {
 		}
 		return e
 	}}
-	ch, err := sampler.NewChains(m, mcmc.Gibbs{}, sampler.Config{Seed: 1})
+	ch, err := sampler.NewChains(ctx, m, mcmc.Gibbs{}, sampler.Config{Seed: 1})
 	if err != nil {
 		panic(err)
 	}
 	agree := 0
-	for x := range ch.Draws(context.Background(), 500) {
+	for x := range ch.Draws(ctx, 500) {
 		for i := 0; i < len(x); i += 2 {
 			if x[i] == x[i+1] {
 				agree++

@@ -147,7 +147,7 @@ func TestMillionChainStates(t *testing.T) {
 	}
 	for _, c := range cases {
 		const chains = 50
-		ch, err := sampler.NewChains(m, mcmc.DMALA{Within: c.language}, sampler.Config{Chains: chains, Seed: 2, Warmup: 20})
+		ch, err := sampler.NewChains(context.Background(), m, mcmc.DMALA{Within: c.language}, sampler.Config{Chains: chains, Seed: 2, Warmup: 20})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,7 +180,7 @@ func TestMillionResumedDraws(t *testing.T) {
 	for k, c := range cases {
 		for j, method := range []sampler.Method{mcmc.DMALA{Within: c.language}, mcmc.Tempering{Rungs: 3, Base: mcmc.DMALA{Within: c.language}}} {
 			build := func(seed uint64) *sampler.Chains {
-				ch, err := sampler.NewChains(m, method, sampler.Config{Chains: chains, Seed: seed, Warmup: 20, Lean: j == 1 && k == 0})
+				ch, err := sampler.NewChains(context.Background(), m, method, sampler.Config{Chains: chains, Seed: seed, Warmup: 20, Lean: j == 1 && k == 0})
 				if err != nil {
 					t.Fatal(err)
 				}

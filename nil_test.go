@@ -49,19 +49,19 @@ func doors() (all []opened) {
 	learns := func(cfg fit.Config) error {
 		p := exact.Must(ising.Learn())
 		if cfg.Chains == nil {
-			cfg.Chains = exact.Must(sampler.NewChains(p, mcmc.Gibbs{}, sampler.Config{Warmup: -1}))
+			cfg.Chains = exact.Must(sampler.NewChains(context.Background(), p, mcmc.Gibbs{}, sampler.Config{Warmup: -1}))
 		}
-		return exact.Error(fit.New(p, make([]int32, 18), cfg))
+		return exact.Error(fit.New(context.Background(), p, make([]int32, 18), cfg))
 	}
 	add(dual.Config{}, func(v any) error {
 		l := exact.Must(dual.NewLagrangian(ising, few))
-		c := exact.Must(sampler.NewChains(l, mcmc.Gibbs{}, sampler.Config{Warmup: -1}))
-		return exact.Error(dual.NewInference(l, c, v.(dual.Config)))
+		c := exact.Must(sampler.NewChains(context.Background(), l, mcmc.Gibbs{}, sampler.Config{Warmup: -1}))
+		return exact.Error(dual.NewInference(context.Background(), l, c, v.(dual.Config)))
 	})
 	add(fit.Config{}, func(v any) error { return learns(v.(fit.Config)) })
 	add(pdi.Config{}, func(v any) error {
 		p := exact.Must(pdi.NewMixture(gauss, 1, exact.Must(continuous.NewLinear(make([]float64, 9), .5))))
-		return exact.Error(pdi.New(p, v.(pdi.Config)))
+		return exact.Error(pdi.New(context.Background(), p, v.(pdi.Config)))
 	})
 	add(anneal.AISConfig{}, func(v any) error { return exact.Error(anneal.NewAIS(ising, mcmc.Gibbs{}, v.(anneal.AISConfig))) })
 	add(diffusion.Config{}, func(v any) error {

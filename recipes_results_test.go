@@ -72,7 +72,7 @@ func TestRecipesShareCheckpoints(t *testing.T) {
 
 func chainsOf(t *testing.T, m sampler.Method) *sampler.Chains {
 	ising := exact.Must(model.NewIsing(model.Lattice{9}, 0.4, 0.1))
-	c, err := sampler.NewChains(ising, m, sampler.Config{Chains: 8, Seed: 5, Warmup: 16})
+	c, err := sampler.NewChains(context.Background(), ising, m, sampler.Config{Chains: 8, Seed: 5, Warmup: 16})
 	require.NoError(t, err)
 	return c
 }
@@ -228,8 +228,8 @@ func update(t *testing.T, form any) []any {
 func learn(t *testing.T, form any) []any {
 	m := exact.Must(model.NewDenseQuadratic(2, make([]float64, 4), model.Polynomial{}))
 	p := exact.Must(m.Learn())
-	chains := exact.Must(sampler.NewChains(p, mcmc.Gibbs{}, sampler.Config{Chains: 4, Warmup: -1}))
-	f := exact.Must(fit.New(p, []int32{0, 0, 1, 1, 1, 0, 1, 1}, fit.Config{Objective: form.(fit.Objective), Chains: chains}))
+	chains := exact.Must(sampler.NewChains(context.Background(), p, mcmc.Gibbs{}, sampler.Config{Chains: 4, Warmup: -1}))
+	f := exact.Must(fit.New(context.Background(), p, []int32{0, 0, 1, 1, 1, 0, 1, 1}, fit.Config{Objective: form.(fit.Objective), Chains: chains}))
 	require.NoError(t, f.Run(context.Background(), 5))
 	return []any{f.Params(), chains.States()}
 }

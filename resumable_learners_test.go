@@ -49,9 +49,9 @@ func resumableLearners() map[string]func(path string) resumable {
 			for i := range data {
 				data[i] = int32(r.IntN(2))
 			}
-			cfg := fit.Config{Objective: o, Batch: 7, L1: .01, Chains: exact.Must(sampler.NewChains(p, mcmc.Gibbs{}, sampler.Config{Chains: 40, Warmup: -1}))}
+			cfg := fit.Config{Objective: o, Batch: 7, L1: .01, Chains: exact.Must(sampler.NewChains(context.Background(), p, mcmc.Gibbs{}, sampler.Config{Chains: 40, Warmup: -1}))}
 			cfg.Checkpoint.Path, cfg.Checkpoint.Every = path, killEvery
-			f := exact.Must(fit.New(p, data, cfg))
+			f := exact.Must(fit.New(context.Background(), p, data, cfg))
 			return stepwise(f, f.Len, f.Run, func() string { return sum(f.Params(), f.Average()) + kept(f) })
 		}
 	}
@@ -60,10 +60,10 @@ func resumableLearners() map[string]func(path string) resumable {
 		"fit pseudo": fits(fit.Pseudo{}),
 		"dual inference": func(path string) resumable {
 			l := exact.Must(dual.NewLagrangian(ising, constraint.Count{Levels: []int32{1}, Max: 5}))
-			c := exact.Must(sampler.NewChains(l, mcmc.Gibbs{}, sampler.Config{Chains: 40, Warmup: -1}))
+			c := exact.Must(sampler.NewChains(context.Background(), l, mcmc.Gibbs{}, sampler.Config{Chains: 40, Warmup: -1}))
 			var cfg dual.Config
 			cfg.Checkpoint.Path, cfg.Checkpoint.Every = path, killEvery
-			i := exact.Must(dual.NewInference(l, c, cfg))
+			i := exact.Must(dual.NewInference(context.Background(), l, c, cfg))
 			return stepwise(i, i.Len, i.Run, func() string { return sum(i.Lambda(), i.Average(), c.States()) + kept(i) })
 		},
 		"training": func(path string) resumable {
@@ -122,7 +122,7 @@ func resumableDiffusions() map[string]func(path string) resumable {
 		}),
 		"primal-dual": killSeries(diffusion.Gaussian{Eta: 1, Wide: true, Schedule: noise.CosineBar{}}, func(c *diffusion.Config) energy.Denoiser[float32] {
 			atLeast := exact.Must(continuous.NewLinear([]float64{-1, 0}, .5))
-			return exact.Must(pdi.New(exact.Must(pdi.NewMixture(base, 1, atLeast)), pdi.Config{}))
+			return exact.Must(pdi.New(context.Background(), exact.Must(pdi.NewMixture(base, 1, atLeast)), pdi.Config{}))
 		}),
 		"scheduled":     hidden(unmask.Scheduled{Mask: 3}),
 		"entropy bound": hidden(unmask.EntropyBound{Mask: 3, Bound: 1}),

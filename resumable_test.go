@@ -89,7 +89,7 @@ func killTokensOf(g streams.Kind, m energy.Model, method sampler.Method) func(st
 	return func(path string) resumable {
 		cfg := sampler.Config{Chains: 40, Seed: 3, Warmup: 40, Generator: g}
 		cfg.Checkpoint.Path, cfg.Checkpoint.Every = path, 9
-		return killChains(sampler.NewChains(m, method, cfg))
+		return killChains(sampler.NewChains(context.Background(), m, method, cfg))
 	}
 }
 
@@ -98,7 +98,7 @@ func killReals(cfg langevin.Config) func(string) resumable {
 	return func(path string) resumable {
 		cfg.Chains, cfg.Warmup = 40, 40
 		cfg.Checkpoint.Path, cfg.Checkpoint.Every = path, 9
-		return killChains(langevin.New(m, cfg))
+		return killChains(langevin.New(context.Background(), m, cfg))
 	}
 }
 
@@ -255,7 +255,7 @@ func resumables() map[string]func(path string) resumable {
 		"annealing": killWalk(ising, 100000, func(m energy.Model, path string) (durable.Checkpointer, func(context.Context) error, func() string) {
 			cfg := anneal.Config{Chains: 40, Stages: 20, Seed: 2}
 			cfg.Checkpoint.Path, cfg.Checkpoint.Every = path, 9
-			a := exact.Must(anneal.New(m, mcmc.Metropolis{}, cfg))
+			a := exact.Must(anneal.New(context.Background(), m, mcmc.Metropolis{}, cfg))
 			run := func(ctx context.Context) error {
 				if a.Len() == 300 { // killed after its last checkpoint: a Run would begin anew
 					return nil

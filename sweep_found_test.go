@@ -25,7 +25,7 @@ import (
 func TestSizesBeyondMemoryAreRefused(t *testing.T) {
 	ctx := context.Background()
 	ising := exact.Must(model.NewIsing(model.Lattice{3}, 0.2, 0))
-	chains := exact.Must(sampler.NewChains(ising, mcmc.Gibbs{}, sampler.Config{}))
+	chains := exact.Must(sampler.NewChains(context.Background(), ising, mcmc.Gibbs{}, sampler.Config{}))
 	learner := exact.Must(exact.Must(model.NewIndependent(make([]float64, 6), 2)).Learn())
 	masked := exact.Must(denoise.NewIndependent(exact.Must(model.NewIndependent(make([]float64, 6), 2)), denoise.Absorbing))
 	for name, c := range map[string]func(n int) error{

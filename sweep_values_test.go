@@ -55,8 +55,8 @@ var sweptValues = sync.OnceValue(func() []any {
 	count := constraint.Count{Levels: []int32{1}, Min: 2, Max: 5}
 	table := exact.Must(denoise.NewTable(ising, 0))
 	normal := exact.Must(denoise.NewMixture(gauss))
-	chains := exact.Must(sampler.NewChains(ising, mcmc.Gibbs{}, sampler.Config{Chains: 2, Warmup: -1}))
-	reals := exact.Must(langevin.New(gauss, langevin.Config{Chains: 2, StepSize: 0.1, Warmup: -1}))
+	chains := exact.Must(sampler.NewChains(context.Background(), ising, mcmc.Gibbs{}, sampler.Config{Chains: 2, Warmup: -1}))
+	reals := exact.Must(langevin.New(context.Background(), gauss, langevin.Config{Chains: 2, StepSize: 0.1, Warmup: -1}))
 	all := []any{
 		ising, potts, broken, plain, gauss, vocab, letters, count, chains, reals,
 		projection.Path{Language: count}, table, normal, neural.Config{}, dual.Config{}, diagnose.NewTrace(),
@@ -71,7 +71,7 @@ func sweptRuns(ising *model.Ising, gauss *continuous.Mixture) []any {
 	ctx := context.Background()
 	few := constraint.Count{Levels: []int32{1}, Max: 3}
 	lagrangian := exact.Must(dual.NewLagrangian(ising, few))
-	multiplied := exact.Must(sampler.NewChains(lagrangian, mcmc.Gibbs{}, sampler.Config{Chains: 2, Warmup: -1}))
+	multiplied := exact.Must(sampler.NewChains(context.Background(), lagrangian, mcmc.Gibbs{}, sampler.Config{Chains: 2, Warmup: -1}))
 	small := exact.Must(constraint.Intersect(few, constraint.Count{Levels: []int32{2}, Max: constraint.None}))
 	learner := exact.Must(ising.Learn())
 	net := exact.Must(neural.New(neural.Config{Length: 9, Levels: 3, Width: 4, Heads: 1, Blocks: 1, Hidden: 4}, rand.NewPCG(1, 1)))
@@ -81,11 +81,11 @@ func sweptRuns(ising *model.Ising, gauss *continuous.Mixture) []any {
 	masked := exact.Must(denoise.NewMarkov(exact.Must(model.NewMarkov(9, 2, 1, []float64{.5, .5}, []float64{.9, .1, .2, .8})), denoise.Absorbing))
 	pushed := exact.Must(exact.Must(grammar.Parse(ctx, `root ::= "a" root | "b"`, constraint.Limits{})).Over(ctx, text.Runes("ab")))
 	return []any{
-		lagrangian, exact.Must(dual.NewInference(lagrangian, multiplied, dual.Config{})),
-		learner, exact.Must(fit.New(learner, rows, fit.Config{Objective: fit.Pseudo{}})),
+		lagrangian, exact.Must(dual.NewInference(context.Background(), lagrangian, multiplied, dual.Config{})),
+		learner, exact.Must(fit.New(context.Background(), learner, rows, fit.Config{Objective: fit.Pseudo{}})),
 		net, exact.Must(train.New(net, train.Masked{Mask: 2}, rows, train.Config{Steps: 3, Batch: 2})),
 		exact.Must(ground.New(ising, ground.Config{})),
-		exact.Must(anneal.New(ising, mcmc.Metropolis{}, anneal.Config{Stages: 3, Chains: 2})),
+		exact.Must(anneal.New(context.Background(), ising, mcmc.Metropolis{}, anneal.Config{Stages: 3, Chains: 2})),
 		exact.Must(anneal.NewAIS(ising, mcmc.Gibbs{}, anneal.AISConfig{Stages: 3, Chains: 2})),
 		exact.Must(anneal.NewSteppingStone(ising, mcmc.Gibbs{}, anneal.SteppingStoneConfig{Stages: 3, Chains: 2, Draws: 6})),
 		exact.Must(diffusion.New(ctx, masked, diffusion.Masked{Mask: 2}, diffusion.Config{Steps: 3})),

@@ -54,7 +54,7 @@ func TestTemperatures(t *testing.T) {
 
 	start := exact.CPU()
 	all := diagnose.NewReplicas(abs).Name("m")
-	ch, err := sampler.NewChains(m, mcmc.Tempering{Base: mcmc.Gibbs{}, Betas: spread(rungs)},
+	ch, err := sampler.NewChains(context.Background(), m, mcmc.Tempering{Base: mcmc.Gibbs{}, Betas: spread(rungs)},
 		sampler.Config{Chains: chains, Seed: 101, Thin: thin, Workers: 1, Observe: all.Observe})
 	require.NoError(t, err)
 	require.NoError(t, ch.Run(ctx, draw*2/5))
@@ -75,7 +75,7 @@ func TestTemperatures(t *testing.T) {
 		one := diagnose.NewReplicas(abs).Name("m")
 		hot, err := energy.Scale(m, beta)
 		require.NoError(t, err)
-		ch, err := sampler.NewChains(hot, mcmc.Gibbs{}, sampler.Config{Chains: chains, Seed: uint64(102 + i), Thin: thin, Workers: 1,
+		ch, err := sampler.NewChains(context.Background(), hot, mcmc.Gibbs{}, sampler.Config{Chains: chains, Seed: uint64(102 + i), Thin: thin, Workers: 1,
 			Observe: func(chain, draw int, x []int32, info *sampler.Info) {
 				one.Observe(chain, draw, x, &sampler.Info{Rungs: single{info.Energy, x}})
 			}})

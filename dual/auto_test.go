@@ -116,7 +116,7 @@ func excess(t *testing.T, rule dual.Rule, most float64, states, steps, seeds int
 	squares := 0.0
 	for seed := range seeds {
 		c := &coin{most: most, scale: 1, x: make([]int32, states), r: rand.New(rand.NewPCG(uint64(seed), 7))}
-		inf := exact.Must(dual.NewInference[int32](c, c, dual.Config{Rule: rule}))
+		inf := exact.Must(dual.NewInference[int32](context.Background(), c, c, dual.Config{Rule: rule}))
 		require.NoError(t, inf.Run(ctx, steps))
 		d := c.up(inf.Average()[0])/most - 1
 		mean += d / float64(seeds)
@@ -150,7 +150,7 @@ func TestRareEvents(t *testing.T) {
 func TestUnits(t *testing.T) {
 	run := func(rule dual.Rule, scale float64) float64 {
 		c := &coin{most: 0.05, scale: scale, x: make([]int32, 64), r: rand.New(rand.NewPCG(1, 7))}
-		inf := exact.Must(dual.NewInference[int32](c, c, dual.Config{Rule: rule, Diverge: math.Inf(1)}))
+		inf := exact.Must(dual.NewInference[int32](context.Background(), c, c, dual.Config{Rule: rule, Diverge: math.Inf(1)}))
 		require.NoError(t, inf.Run(ctx, 500))
 		return inf.Average()[0] * scale
 	}
@@ -295,14 +295,14 @@ func BenchmarkAuto(b *testing.B) {
 // for, without a setting.
 func TestKnownByDefaults(t *testing.T) {
 	c := &coin{most: 0.2, scale: 1, x: make([]int32, 64), r: rand.New(rand.NewPCG(3, 7))}
-	inf := exact.Must(dual.NewInference[int32](c, c, dual.Config{}))
+	inf := exact.Must(dual.NewInference[int32](context.Background(), c, c, dual.Config{}))
 	require.NoError(t, inf.Run(ctx, 2000))
 	// 128 000 draws at the variance .16 leave λ̄ a standard error of .007.
 	require.InDelta(t, 1.386294361120, inf.Average()[0], 4.9*0.007)
 
-	many := exact.Must(dual.NewInference[int32](&copies{coin: c, n: 2001}, c, dual.Config{}))
+	many := exact.Must(dual.NewInference[int32](context.Background(), &copies{coin: c, n: 2001}, c, dual.Config{}))
 	require.NoError(t, many.Run(ctx, 2))
-	by := exact.Must(dual.NewInference[int32](&copies{coin: c, n: 2001}, c, dual.Config{Rule: dual.AdaGrad{}}))
+	by := exact.Must(dual.NewInference[int32](context.Background(), &copies{coin: c, n: 2001}, c, dual.Config{Rule: dual.AdaGrad{}}))
 	var a, b bytes.Buffer
 	require.NoError(t, many.Save(&a))
 	require.NoError(t, by.Run(ctx, 2))

@@ -1,6 +1,7 @@
 package dual_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/gibbsite-go/gibbsite/dual"
@@ -26,8 +27,8 @@ func TestWrongModel(t *testing.T) {
 		model energy.Model
 		wrong bool
 	}{{"base", lag.Base(), true}, {"another", ring(t, 1), true}, {"target", lag, false}, {"around", around, false}} {
-		chains := exact.Must(sampler.NewChains(c.model, mcmc.Gibbs{}, sampler.Config{Seed: 1}))
-		_, err := dual.NewInference(lag, chains, dual.Config{Start: []float64{1, 0}})
+		chains := exact.Must(sampler.NewChains(context.Background(), c.model, mcmc.Gibbs{}, sampler.Config{Seed: 1}))
+		_, err := dual.NewInference(context.Background(), lag, chains, dual.Config{Start: []float64{1, 0}})
 		if c.wrong {
 			require.ErrorContains(t, err, "runs on another model", c.name)
 		} else {

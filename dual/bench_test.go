@@ -1,6 +1,7 @@
 package dual_test
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"testing"
@@ -24,7 +25,7 @@ func BenchmarkStep(b *testing.B) {
 			dual.AtLeast(exact.Must(model.NewIsing(model.Lattice{n}, 0.5/float64(n), 0)), -0.05),
 		}
 		lag := exact.Must(dual.NewLagrangian(base, set))
-		chains := exact.Must(sampler.NewChains(lag, mcmc.Gibbs{}, sampler.Config{Chains: 64, Warmup: -1, Workers: 1}))
+		chains := exact.Must(sampler.NewChains(context.Background(), lag, mcmc.Gibbs{}, sampler.Config{Chains: 64, Warmup: -1, Workers: 1}))
 		b.Run(fmt.Sprintf("sites=%d/sweep", n), func(b *testing.B) {
 			for b.Loop() {
 				require.NoError(b, chains.Run(ctx, 1))
@@ -32,7 +33,7 @@ func BenchmarkStep(b *testing.B) {
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*64*n), "ns/site")
 		})
 		b.Run(fmt.Sprintf("sites=%d/dual", n), func(b *testing.B) {
-			inf := exact.Must(dual.NewInference(lag, chains, dual.Config{}))
+			inf := exact.Must(dual.NewInference(context.Background(), lag, chains, dual.Config{}))
 			for b.Loop() {
 				require.NoError(b, inf.Step(ctx))
 			}
@@ -63,7 +64,7 @@ func BenchmarkLinear(b *testing.B) {
 			require.NoError(b, lag.SetLambda(lambda))
 			m = lag
 		}
-		chains := exact.Must(sampler.NewChains(m, mcmc.Gibbs{}, sampler.Config{Chains: 64, Warmup: -1, Workers: 1}))
+		chains := exact.Must(sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, sampler.Config{Chains: 64, Warmup: -1, Workers: 1}))
 		b.Run(fmt.Sprintf("statistics=%d", statistics), func(b *testing.B) {
 			for b.Loop() {
 				require.NoError(b, chains.Run(ctx, 1))

@@ -18,8 +18,8 @@
 // of such models is the primal, and [NewInference] runs the loop:
 //
 //	lag, err := dual.NewLagrangian(base, constraint.Count{Levels: []int32{1}, Max: 3})
-//	chains, err := sampler.NewChains(lag, mcmc.Gibbs{}, sampler.Config{Chains: 64})
-//	inf, err := dual.NewInference(lag, chains, dual.Config{})
+//	chains, err := sampler.NewChains(ctx, lag, mcmc.Gibbs{}, sampler.Config{Chains: 64})
+//	inf, err := dual.NewInference(ctx, lag, chains, dual.Config{})
 //	err = inf.Solve(ctx, 10000, 0.01)
 //	fmt.Println(inf.Certificate())
 //

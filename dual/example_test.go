@@ -27,12 +27,12 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	chains, err := sampler.NewChains(lag, mcmc.Gibbs{}, sampler.Config{Chains: 64, Seed: 1})
+	chains, err := sampler.NewChains(context.Background(), lag, mcmc.Gibbs{}, sampler.Config{Chains: 64, Seed: 1})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	inf, err := dual.NewInference(lag, chains, dual.Config{})
+	inf, err := dual.NewInference(context.Background(), lag, chains, dual.Config{})
 	if err != nil {
 		fmt.Println(err)
 		return

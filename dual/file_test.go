@@ -66,7 +66,7 @@ func TestCheckpointFiles(t *testing.T) {
 	lag := ring(t, 1)
 	var cfg dual.Config
 	cfg.Checkpoint.Every = -1
-	_, err := dual.NewInference[int32](lag, exact.Must(sampler.NewChains(lag, mcmc.Gibbs{}, sampler.Config{})), cfg)
+	_, err := dual.NewInference[int32](context.Background(), lag, exact.Must(sampler.NewChains(context.Background(), lag, mcmc.Gibbs{}, sampler.Config{})), cfg)
 	assert.EqualError(t, err, "dual: Config.Checkpoint.Every = -1, want ≥ 0")
 	require.EqualError(t, last.Save(nil), "dual: Save: w = nil")
 	require.EqualError(t, last.Load(nil), "dual: Load: r = nil")
@@ -82,8 +82,8 @@ func (b broken) Load(r io.Reader) error { return errors.New("no such luck") }
 func TestRefusedPrimalChangesNothing(t *testing.T) {
 	build := func() (*dual.Lagrangian, *dual.Inference[int32]) {
 		lag := ring(t, 1)
-		c := exact.Must(sampler.NewChains(lag, mcmc.Gibbs{}, sampler.Config{Chains: 8, Warmup: -1}))
-		i, err := dual.NewInference(lag, broken{c}, dual.Config{})
+		c := exact.Must(sampler.NewChains(context.Background(), lag, mcmc.Gibbs{}, sampler.Config{Chains: 8, Warmup: -1}))
+		i, err := dual.NewInference(context.Background(), lag, broken{c}, dual.Config{})
 		require.NoError(t, err)
 		return lag, i
 	}

@@ -81,7 +81,7 @@ type Inference[S energy.Site] struct {
 //
 // Errors: a nil argument, a field out of range, a rule that refuses, a primal that
 // does not draw from the target.
-func NewInference[S energy.Site](t Target[S], p Primal[S], cfg Config) (*Inference[S], error) {
+func NewInference[S energy.Site](ctx context.Context, t Target[S], p Primal[S], cfg Config) (*Inference[S], error) {
 	if check.Nil(t) || check.Nil(p) {
 		return nil, fmt.Errorf("dual: NewInference: target or primal is nil")
 	}
@@ -93,7 +93,7 @@ func NewInference[S energy.Site](t Target[S], p Primal[S], cfg Config) (*Inferen
 	if states < 1 || len(p.States())%sites != 0 {
 		return nil, fmt.Errorf("dual: NewInference: the primal has %d entries of states, want a positive multiple of %d", len(p.States()), sites)
 	}
-	u, err := cfg.Rule.Bind(context.Background(), n)
+	u, err := cfg.Rule.Bind(ctx, n)
 	if err != nil {
 		return nil, err
 	}

@@ -17,11 +17,11 @@ import (
 // threeOfTen is primal–dual inference of at most three of ten spins up.
 func threeOfTen(rule dual.Rule) *dual.Inference[int32] {
 	lag := tenSpins()
-	chains, err := sampler.NewChains(lag, mcmc.Gibbs{}, sampler.Config{Chains: 64, Seed: 1, Warmup: -1})
+	chains, err := sampler.NewChains(context.Background(), lag, mcmc.Gibbs{}, sampler.Config{Chains: 64, Seed: 1, Warmup: -1})
 	if err != nil {
 		log.Fatal(err)
 	}
-	inf, err := dual.NewInference(lag, chains, dual.Config{Rule: rule})
+	inf, err := dual.NewInference(context.Background(), lag, chains, dual.Config{Rule: rule})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func ExampleResampler() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	inf, err := dual.NewInference(lag, p, dual.Config{})
+	inf, err := dual.NewInference(context.Background(), lag, p, dual.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func ExampleResampler() {
 func ExamplePath() {
 	ctx := context.Background()
 	lag := tenSpins()
-	chains, err := sampler.NewChains(lag, mcmc.Gibbs{}, sampler.Config{Chains: 64, Seed: 1, Warmup: -1})
+	chains, err := sampler.NewChains(context.Background(), lag, mcmc.Gibbs{}, sampler.Config{Chains: 64, Seed: 1, Warmup: -1})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -22,8 +22,8 @@ import (
 // loop returns a loop over 64 Gibbs chains on the ring.
 func loop(t testing.TB, lag *dual.Lagrangian, seed uint64, workers int, cfg dual.Config) *dual.Inference[int32] {
 	t.Helper()
-	chains := exact.Must(sampler.NewChains(lag, mcmc.Gibbs{}, sampler.Config{Chains: 64, Seed: seed, Warmup: -1, Workers: workers}))
-	return exact.Must(dual.NewInference(lag, chains, cfg))
+	chains := exact.Must(sampler.NewChains(context.Background(), lag, mcmc.Gibbs{}, sampler.Config{Chains: 64, Seed: seed, Warmup: -1, Workers: workers}))
+	return exact.Must(dual.NewInference(context.Background(), lag, chains, cfg))
 }
 
 // distance returns the mean over seeds of ‖λ̄ − λ*‖² after T steps on the ring
@@ -128,8 +128,8 @@ func TestInterrupted(t *testing.T) {
 
 	build := func(lag *dual.Lagrangian) (*dual.Inference[int32], *interrupted, context.Context) {
 		stop, cancel := context.WithCancel(ctx)
-		p := &interrupted{exact.Must(sampler.NewChains(lag, mcmc.Gibbs{}, sampler.Config{Chains: 64, Seed: 9, Warmup: -1})), 38, cancel}
-		return exact.Must(dual.NewInference(lag, p, cfg)), p, stop
+		p := &interrupted{exact.Must(sampler.NewChains(context.Background(), lag, mcmc.Gibbs{}, sampler.Config{Chains: 64, Seed: 9, Warmup: -1})), 38, cancel}
+		return exact.Must(dual.NewInference(context.Background(), lag, p, cfg)), p, stop
 	}
 	inf, p, stop := build(ring(t, 1))
 	require.ErrorIs(t, inf.Run(stop, 20), context.Canceled)
@@ -165,8 +165,8 @@ func TestLoadErrors(t *testing.T) {
 	}
 	require.Error(t, loop(t, ring(t, 1), 1, 1, dual.Config{Rule: dual.Ascent{}}).Load(bytes.NewReader(good)), "another rule")
 	lag := ring(t, 1)
-	few := exact.Must(sampler.NewChains(lag, mcmc.Gibbs{}, sampler.Config{Chains: 2}))
-	require.ErrorContains(t, exact.Must(dual.NewInference(lag, few, dual.Config{})).Load(bytes.NewReader(good)), "states is 64 in the checkpoint and 2 here")
+	few := exact.Must(sampler.NewChains(context.Background(), lag, mcmc.Gibbs{}, sampler.Config{Chains: 2}))
+	require.ErrorContains(t, exact.Must(dual.NewInference(context.Background(), lag, few, dual.Config{})).Load(bytes.NewReader(good)), "states is 64 in the checkpoint and 2 here")
 }
 
 // A checkpoint whose body is anything at all, with length and checksum right, is
@@ -280,20 +280,20 @@ func TestCertificates(t *testing.T) {
 
 func TestInferenceErrors(t *testing.T) {
 	lag := ring(t, 1)
-	chains := exact.Must(sampler.NewChains(lag, mcmc.Gibbs{}, sampler.Config{}))
+	chains := exact.Must(sampler.NewChains(context.Background(), lag, mcmc.Gibbs{}, sampler.Config{}))
 	for _, cfg := range []dual.Config{
 		{Inner: -1}, {Max: -1}, {Diverge: math.NaN()}, {Start: []float64{1}},
 		{Start: []float64{-1, 0}}, {Start: []float64{2, 0}, Max: 1}, {Rule: dual.AdaGrad{Rate: -1}},
 	} {
-		_, err := dual.NewInference(lag, chains, cfg)
+		_, err := dual.NewInference(context.Background(), lag, chains, cfg)
 		require.Error(t, err, "%+v", cfg)
 	}
-	_, err := dual.NewInference[int32](lag, nil, dual.Config{})
+	_, err := dual.NewInference[int32](context.Background(), lag, nil, dual.Config{})
 	require.Error(t, err)
-	other := exact.Must(sampler.NewChains(energy.Func{Sites: 3, Levels: 2, E: func([]int32) float64 { return 0 }}, mcmc.Gibbs{}, sampler.Config{}))
-	_, err = dual.NewInference(lag, other, dual.Config{})
+	other := exact.Must(sampler.NewChains(context.Background(), energy.Func{Sites: 3, Levels: 2, E: func([]int32) float64 { return 0 }}, mcmc.Gibbs{}, sampler.Config{}))
+	_, err = dual.NewInference(context.Background(), lag, other, dual.Config{})
 	require.ErrorContains(t, err, "multiple of 10")
-	inf := exact.Must(dual.NewInference(lag, chains, dual.Config{}))
+	inf := exact.Must(dual.NewInference(context.Background(), lag, chains, dual.Config{}))
 	require.Error(t, inf.Run(ctx, -1))
 
 	bad := exact.Must(dual.NewLagrangian(lag.Base(), opaque{dual.Bounds{dual.AtMost(energy.Func{Sites: 10, Levels: 2, E: func([]int32) float64 { return math.NaN() }}, 0)}}))

@@ -26,7 +26,7 @@ var (
 // level is refused and changes nothing.
 func TestSetStates(t *testing.T) {
 	chains := func() dual.Primal[int32] {
-		return exact.Must(sampler.NewChains(ring(t, 1), mcmc.Gibbs{}, sampler.Config{Chains: 3, Seed: 4, Warmup: -1}))
+		return exact.Must(sampler.NewChains(context.Background(), ring(t, 1), mcmc.Gibbs{}, sampler.Config{Chains: 3, Seed: 4, Warmup: -1}))
 	}
 	a, b := chains(), chains()
 	x := make([]int32, 30)

@@ -1,6 +1,7 @@
 package dual_test
 
 import (
+	"context"
 	"math"
 	"testing"
 
@@ -17,7 +18,7 @@ func TestThermodynamic(t *testing.T) {
 	lag := ring(t, 0.5)
 	lambda := []float64{2, 3}
 	run := func(seed uint64, path dual.Path) (float64, float64) {
-		chains := exact.Must(sampler.NewChains(lag, mcmc.Gibbs{}, sampler.Config{Chains: 64, Seed: seed, Warmup: -1}))
+		chains := exact.Must(sampler.NewChains(context.Background(), lag, mcmc.Gibbs{}, sampler.Config{Chains: 64, Seed: seed, Warmup: -1}))
 		z, se, err := dual.Thermodynamic(ctx, lag, chains, lambda, path)
 		require.NoError(t, err)
 		return z, se

@@ -36,8 +36,8 @@ func TestWithin(t *testing.T) {
 		floor := float64(sites) / 4
 		lag, language := hard(t, sites, floor-0.5)
 		run := func() error {
-			chains := exact.Must(sampler.NewChains(lag, mcmc.Swap{Within: language}, sampler.Config{Chains: 16, Warmup: -1}))
-			inf := exact.Must(dual.NewInference(lag, chains, dual.Config{Diverge: 300}))
+			chains := exact.Must(sampler.NewChains(context.Background(), lag, mcmc.Swap{Within: language}, sampler.Config{Chains: 16, Warmup: -1}))
+			inf := exact.Must(dual.NewInference(context.Background(), lag, chains, dual.Config{Diverge: 300}))
 			return inf.Run(ctx, 3000)
 		}
 		require.NotErrorIs(t, run(), constraint.ErrInfeasible, "the language is not known")

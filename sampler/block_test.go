@@ -78,7 +78,7 @@ func TestFewChainsKeepWorkersBusy(t *testing.T) {
 	for _, chains := range []int{4, 16, 32} {
 		meet := &meeting{want: 4}
 		meet.all.L = meet
-		c := exact.Must(sampler.NewChains(exact.NewQuadratic(3, 1), together{meet}, sampler.Config{Chains: chains, Workers: 4, Warmup: -1}))
+		c := exact.Must(sampler.NewChains(context.Background(), exact.NewQuadratic(3, 1), together{meet}, sampler.Config{Chains: chains, Workers: 4, Warmup: -1}))
 		require.Len(t, c.Kernels(), 4)
 		for range 5 { // rounds of one step: no block can be ahead of the others
 			require.NoError(t, c.Run(t.Context(), 1))
@@ -91,7 +91,7 @@ func TestFewChainsKeepWorkersBusy(t *testing.T) {
 func BenchmarkFewChains(b *testing.B) {
 	for name, workers := range map[string]int{"workers=1": 1, "workers=2": 2} {
 		b.Run(name, func(b *testing.B) {
-			c, err := sampler.NewChains(exact.NewQuadratic(200, 1), mcmc.Gibbs{}, sampler.Config{Chains: 4, Workers: workers, Warmup: -1})
+			c, err := sampler.NewChains(context.Background(), exact.NewQuadratic(200, 1), mcmc.Gibbs{}, sampler.Config{Chains: 4, Workers: workers, Warmup: -1})
 			require.NoError(b, err)
 			for b.Loop() {
 				require.NoError(b, c.Run(b.Context(), 20))

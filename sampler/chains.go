@@ -16,7 +16,7 @@ type Chains = Runner[int32]
 // Errors: a nil model or method, a Config field out of range, a method that does
 // not fit the model. An initial state without probability is reported by the
 // first Run.
-func NewChains(m energy.Model, method Method, cfg Config) (*Chains, error) {
+func NewChains(ctx context.Context, m energy.Model, method Method, cfg Config) (*Chains, error) {
 	t, err := newTokens(m, method)
 	if err != nil {
 		return nil, err
@@ -26,7 +26,7 @@ func NewChains(m energy.Model, method Method, cfg Config) (*Chains, error) {
 			return nil, fmt.Errorf("sampler: Config.Init[%d] = %d, want 0 … %d", i, l, t.levels-1)
 		}
 	}
-	return NewRunner(context.Background(), System[int32](t), cfg, cfg.Init, cfg.Observe)
+	return NewRunner(ctx, System[int32](t), cfg, cfg.Init, cfg.Observe)
 }
 
 // Retarget gives chains of tokens another target of the same shape: new kernels

@@ -30,14 +30,14 @@ func TestCheckpointWithinWarmup(t *testing.T) {
 			cancel()
 		}
 	}
-	first, err := sampler.NewChains(m, mcmc.DMALA{}, cfg)
+	first, err := sampler.NewChains(context.Background(), m, mcmc.DMALA{}, cfg)
 	require.NoError(t, err)
 	require.ErrorIs(t, first.Run(ctx, 5), context.Canceled)
 	require.Less(t, first.Steps()[0], 400)
 	require.Equal(t, first.Steps()[0], first.Steps()[1])
 	var file bytes.Buffer
 	require.NoError(t, first.Save(&file))
-	second, err := sampler.NewChains(m, mcmc.DMALA{}, cfg)
+	second, err := sampler.NewChains(context.Background(), m, mcmc.DMALA{}, cfg)
 	require.NoError(t, err)
 	require.NoError(t, second.Load(&file))
 	require.NoError(t, second.Run(context.Background(), 5))
@@ -53,7 +53,7 @@ func TestLoadRefusesWhatIsNotItsOwn(t *testing.T) {
 	good := file.Bytes()
 
 	fresh := func(m energy.Model, method sampler.Method, cfg sampler.Config) *sampler.Chains {
-		c, err := sampler.NewChains(m, method, cfg)
+		c, err := sampler.NewChains(context.Background(), m, method, cfg)
 		require.NoError(t, err)
 		return c
 	}
@@ -92,7 +92,7 @@ func TestCancelledRunsGoOn(t *testing.T) {
 			cancel()
 		}
 	}}
-	c, err := sampler.NewChains(m, mcmc.DMALA{}, cfg)
+	c, err := sampler.NewChains(context.Background(), m, mcmc.DMALA{}, cfg)
 	require.NoError(t, err)
 	require.ErrorIs(t, c.Run(ctx, 400), context.Canceled)
 	require.ErrorIs(t, c.Err(), context.Canceled)
@@ -110,7 +110,7 @@ func TestDrawsYieldsWhatRunObserves(t *testing.T) {
 		require.Equal(t, len(ran), draw)
 		ran = append(ran, slices.Clone(x))
 	}}, 20)
-	c, err := sampler.NewChains(m, mcmc.Gibbs{}, sampler.Config{Chains: 1, Warmup: 5, Thin: 3})
+	c, err := sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, sampler.Config{Chains: 1, Warmup: 5, Thin: 3})
 	require.NoError(t, err)
 	var drawn [][]int32
 	for x := range c.Draws(context.Background(), 20) {
@@ -135,24 +135,24 @@ func TestConfigErrors(t *testing.T) {
 		"len(Config.Init) = 3, want 4 (one state) or 16":                           {Init: make([]int32, 3)},
 		"Config.Init[1] = 2, want 0 … 1":                                           {Init: []int32{0, 2, 0, 0}},
 	} {
-		_, err := sampler.NewChains(m, mcmc.Gibbs{}, cfg)
+		_, err := sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, cfg)
 		assert.ErrorContains(t, err, want)
 	}
-	_, err := sampler.NewChains(nil, mcmc.Gibbs{}, sampler.Config{})
+	_, err := sampler.NewChains(context.Background(), nil, mcmc.Gibbs{}, sampler.Config{})
 	assert.ErrorContains(t, err, "model = nil")
-	_, err = sampler.NewChains(m, nil, sampler.Config{})
+	_, err = sampler.NewChains(context.Background(), m, nil, sampler.Config{})
 	assert.ErrorContains(t, err, "method = nil")
-	c, err := sampler.NewChains(m, mcmc.Gibbs{}, sampler.Config{})
+	c, err := sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, sampler.Config{})
 	require.NoError(t, err)
 	assert.ErrorContains(t, c.Run(context.Background(), -1), "n = -1, want ≥ 0")
 }
 
 func TestInit(t *testing.T) {
 	m := exact.NewQuadratic(3, 1)
-	one, err := sampler.NewChains(m, mcmc.Gibbs{}, sampler.Config{Chains: 2, Init: []int32{0, 1, 1}})
+	one, err := sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, sampler.Config{Chains: 2, Init: []int32{0, 1, 1}})
 	require.NoError(t, err)
 	assert.Equal(t, []int32{0, 1, 1, 0, 1, 1}, one.States())
-	each, err := sampler.NewChains(m, mcmc.Gibbs{}, sampler.Config{Chains: 2, Init: []int32{0, 1, 1, 1, 0, 0}})
+	each, err := sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, sampler.Config{Chains: 2, Init: []int32{0, 1, 1, 1, 0, 0}})
 	require.NoError(t, err)
 	assert.Equal(t, []int32{0, 1, 1, 1, 0, 0}, each.States())
 }

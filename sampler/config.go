@@ -163,7 +163,7 @@ const fewBlocks = 4
 // nearly equal ones that make up the run:
 //
 //	part, err := cfg.Part(task, tasks)
-//	ch, err := sampler.NewChains(m, method, part)
+//	ch, err := sampler.NewChains(ctx, m, method, part)
 //
 // Errors: k or n out of range, where n is at most the number of blocks; a cfg
 // that is a part already.

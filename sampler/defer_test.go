@@ -71,7 +71,7 @@ func TestStatesAreShownWhereTheyAreRead(t *testing.T) {
 		if observed {
 			cfg.Observe = func(_, _ int, x []int32, _ *sampler.Info) { seen = append(seen, number(x)) }
 		}
-		c, err := sampler.NewChains(m, k, cfg)
+		c, err := sampler.NewChains(context.Background(), m, k, cfg)
 		require.NoError(t, err)
 		assert.Equal(t, 3, k.workers)
 		require.NoError(t, c.Run(context.Background(), 3))
@@ -93,12 +93,12 @@ func TestStatesAreShownWhereTheyAreRead(t *testing.T) {
 				cancel()
 			}
 		}
-		c, err = sampler.NewChains(m, k, cfg)
+		c, err = sampler.NewChains(context.Background(), m, k, cfg)
 		require.NoError(t, err)
 		require.ErrorIs(t, c.Run(ctx, 10000), context.Canceled)
 		assert.Equal(t, k.steps, number(c.States()))
 	}
-	two, err := sampler.NewChains(m, &counter{}, sampler.Config{Chains: 2, Workers: 3})
+	two, err := sampler.NewChains(context.Background(), m, &counter{}, sampler.Config{Chains: 2, Workers: 3})
 	require.NoError(t, err)
 	assert.Len(t, two.States(), 40)
 }

@@ -2,7 +2,7 @@
 // contract between kernels and what runs them, and the one runner.
 //
 //	mag := diagnose.NewTrace(energy.Magnetization)
-//	ch, err := sampler.NewChains(m, mcmc.DMALA{}, sampler.Config{Chains: 64, Seed: 1, Observe: mag.Observe})
+//	ch, err := sampler.NewChains(ctx, m, mcmc.DMALA{}, sampler.Config{Chains: 64, Seed: 1, Observe: mag.Observe})
 //	err = ch.Run(ctx, 5000)
 //	fmt.Println(mag.Summary())
 //

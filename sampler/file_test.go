@@ -25,11 +25,11 @@ func TestCheckpointFiles(t *testing.T) {
 	build := func() *sampler.Chains {
 		c := cfg
 		c.Checkpoint.Path, c.Checkpoint.Every = path, 7
-		return exact.Must(sampler.NewChains(m, mcmc.DMALA{}, c))
+		return exact.Must(sampler.NewChains(context.Background(), m, mcmc.DMALA{}, c))
 	}
 	finish := func(wantLen int) {
 		t.Helper()
-		plain := exact.Must(sampler.NewChains(m, mcmc.DMALA{}, cfg))
+		plain := exact.Must(sampler.NewChains(context.Background(), m, mcmc.DMALA{}, cfg))
 		require.NoError(t, plain.LoadFile(path))
 		require.Equal(t, wantLen, plain.Len())
 		require.NoError(t, plain.Run(context.Background(), 60-plain.Len()))
@@ -45,7 +45,7 @@ func TestCheckpointFiles(t *testing.T) {
 	}
 	require.NoError(t, c.Err())
 	finish(25)
-	other := exact.Must(sampler.NewChains(m, mcmc.DMALA{StepSize: 0.3}, cfg))
+	other := exact.Must(sampler.NewChains(context.Background(), m, mcmc.DMALA{StepSize: 0.3}, cfg))
 	assert.ErrorContains(t, other.LoadFile(path), "dmala.StepSize", "another run's file is refused, not passed over")
 	b, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -60,10 +60,10 @@ func TestCheckpointFiles(t *testing.T) {
 func TestCheckpointFileErrors(t *testing.T) {
 	cfg := sampler.Config{Chains: 2, Warmup: -1}
 	cfg.Checkpoint.Path = filepath.Join(t.TempDir(), "no", "folder")
-	c := exact.Must(sampler.NewChains(exact.NewQuadratic(3, 1), mcmc.Gibbs{}, cfg))
+	c := exact.Must(sampler.NewChains(context.Background(), exact.NewQuadratic(3, 1), mcmc.Gibbs{}, cfg))
 	require.ErrorIs(t, c.Run(context.Background(), 3), os.ErrNotExist)
 	require.ErrorIs(t, c.Err(), os.ErrNotExist)
 	cfg.Checkpoint.Every = -1
-	_, err := sampler.NewChains(exact.NewQuadratic(3, 1), mcmc.Gibbs{}, cfg)
+	_, err := sampler.NewChains(context.Background(), exact.NewQuadratic(3, 1), mcmc.Gibbs{}, cfg)
 	assert.ErrorContains(t, err, "Config.Checkpoint.Every = -1, want ≥ 0")
 }

@@ -48,7 +48,7 @@ func TestGeneratorOfARun(t *testing.T) {
 			cfg.Lean = lean
 			var file bytes.Buffer
 			require.NoError(t, runs.Run(t, m, mcmc.DMALA{}, cfg, 7).Save(&file))
-			c := exact.Must(sampler.NewChains(m, mcmc.DMALA{}, cfg))
+			c := exact.Must(sampler.NewChains(context.Background(), m, mcmc.DMALA{}, cfg))
 			require.NoError(t, c.Load(&file))
 			require.NoError(t, c.Run(ctx, 13))
 			assert.True(t, slices.Equal(want, c.States()), "%v: lean %v, from a checkpoint", g, lean)
@@ -63,7 +63,7 @@ func TestGeneratorOfDraws(t *testing.T) {
 	cfg := sampler.Config{Chains: 4, Warmup: -1, Draws: filepath.Join(t.TempDir(), "draws")}
 	runs.Run(t, m, mcmc.Gibbs{}, cfg, 3)
 	cfg.Generator = generator.ARS4x32
-	assert.ErrorContains(t, exact.Must(sampler.NewChains(m, mcmc.Gibbs{}, cfg)).Run(context.Background(), 3), "Config.Generator is unset")
+	assert.ErrorContains(t, exact.Must(sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, cfg)).Run(context.Background(), 3), "Config.Generator is unset")
 }
 
 // What says nothing of its generator, as checkpoints did before there

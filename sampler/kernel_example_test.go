@@ -64,7 +64,7 @@ func (k *coins) UnmarshalBinary(b []byte) error {
 func ExampleTransition() {
 	ctx := context.Background()
 	mag := diagnose.NewTrace(energy.Magnetization)
-	ch, err := sampler.NewChains(ring(), independence{}, sampler.Config{Chains: 32, Seed: 1, Observe: mag.Observe})
+	ch, err := sampler.NewChains(context.Background(), ring(), independence{}, sampler.Config{Chains: 32, Seed: 1, Observe: mag.Observe})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func TestLeanPartsAreTheWhole(t *testing.T) {
 	target := exact.Must(continuous.NewQuadratic([]float64{1, 0.3, 0.3, 2}, nil, 0))
 	var states [][]float32
 	for _, lean := range []bool{false, true} {
-		c := exact.Must(langevin.New(target, langevin.Config{Chains: 70, Warmup: 20, Lean: lean}))
+		c := exact.Must(langevin.New(context.Background(), target, langevin.Config{Chains: 70, Warmup: 20, Lean: lean}))
 		require.NoError(t, c.Run(t.Context(), 10))
 		require.NoError(t, c.Run(t.Context(), 5))
 		states = append(states, slices.Clone(c.States()))
@@ -72,7 +72,7 @@ func TestLeanRunsGoOn(t *testing.T) {
 			cancel()
 		}
 	}
-	c := exact.Must(sampler.NewChains(m, mcmc.DMALA{}, stopping))
+	c := exact.Must(sampler.NewChains(context.Background(), m, mcmc.DMALA{}, stopping))
 	require.ErrorIs(t, c.Run(ctx, 50), context.Canceled)
 	least, most := slices.Min(c.Steps()), slices.Max(c.Steps())
 	assert.Zero(t, least)
@@ -80,7 +80,7 @@ func TestLeanRunsGoOn(t *testing.T) {
 	var file bytes.Buffer
 	require.NoError(t, c.Save(&file))
 	last = 0
-	second := exact.Must(sampler.NewChains(m, mcmc.DMALA{}, cfg))
+	second := exact.Must(sampler.NewChains(context.Background(), m, mcmc.DMALA{}, cfg))
 	require.NoError(t, second.Load(&file))
 	for _, c := range []*sampler.Chains{c, second} {
 		last = 0
@@ -100,7 +100,7 @@ func TestLeanFailures(t *testing.T) {
 		}
 		return 0
 	}}
-	c := exact.Must(sampler.NewChains(m, mcmc.Gibbs{}, sampler.Config{Chains: 200, Lean: true, Warmup: -1, Workers: 1, Init: []int32{0, 0}}))
+	c := exact.Must(sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, sampler.Config{Chains: 200, Lean: true, Warmup: -1, Workers: 1, Init: []int32{0, 0}}))
 	require.ErrorIs(t, c.Run(t.Context(), 10), sampler.ErrNaN)
 	require.ErrorIs(t, c.Run(t.Context(), 10), sampler.ErrNaN, "stuck until Reset")
 	broken = false
@@ -109,7 +109,7 @@ func TestLeanFailures(t *testing.T) {
 	assert.GreaterOrEqual(t, c.Len(), 10)
 
 	// States are for SetStates to change, and start errors name the chain.
-	c = exact.Must(sampler.NewChains(exact.NewQuadratic(2, 1), mcmc.DMALA{}, sampler.Config{Chains: 128, First: 64, Lean: true, Warmup: -1}))
+	c = exact.Must(sampler.NewChains(context.Background(), exact.NewQuadratic(2, 1), mcmc.DMALA{}, sampler.Config{Chains: 128, First: 64, Lean: true, Warmup: -1}))
 	require.NoError(t, c.Run(t.Context(), 3))
 	c.States()[0] = 1 - c.States()[0]
 	require.ErrorContains(t, c.Run(t.Context(), 3), "chain 64 and on: the states of a Lean run have changed")
@@ -121,7 +121,7 @@ func TestLeanFailures(t *testing.T) {
 		}
 		return 0
 	}}
-	c = exact.Must(sampler.NewChains(wall, mcmc.DMALA{}, sampler.Config{Chains: 128, First: 64, Lean: true, Warmup: -1, Init: []int32{0}}))
+	c = exact.Must(sampler.NewChains(context.Background(), wall, mcmc.DMALA{}, sampler.Config{Chains: 128, First: 64, Lean: true, Warmup: -1, Init: []int32{0}}))
 	require.NoError(t, c.Run(t.Context(), 1))
 	x := make([]int32, 64)
 	x[40] = 1
@@ -136,7 +136,7 @@ func TestLeanFailures(t *testing.T) {
 	// An energy that remembers how often it was asked cannot be found again.
 	var asked atomic.Int64
 	moody := energy.Func{Sites: 3, Levels: 2, E: func([]int32) float64 { return float64(asked.Add(1) % 7) }}
-	c = exact.Must(sampler.NewChains(moody, mcmc.DMALA{}, sampler.Config{Chains: 64, Lean: true, Warmup: -1}))
+	c = exact.Must(sampler.NewChains(context.Background(), moody, mcmc.DMALA{}, sampler.Config{Chains: 64, Lean: true, Warmup: -1}))
 	require.ErrorContains(t, errors.Join(c.Run(t.Context(), 2), c.Run(t.Context(), 2)), "other values for the same states")
 
 	// A panic leaves chains that go on.
@@ -147,7 +147,7 @@ func TestLeanFailures(t *testing.T) {
 		}
 		return float64(x[0] + x[1]*x[2])
 	}}
-	c = exact.Must(sampler.NewChains(trip, mcmc.Gibbs{}, sampler.Config{Chains: 100, Lean: true, Warmup: -1, Workers: 2}))
+	c = exact.Must(sampler.NewChains(context.Background(), trip, mcmc.Gibbs{}, sampler.Config{Chains: 100, Lean: true, Warmup: -1, Workers: 2}))
 	func() {
 		defer func() {
 			err, _ := recover().(error)
@@ -164,7 +164,7 @@ func TestLeanFailures(t *testing.T) {
 func TestLeanKernelsOfOnesOwn(t *testing.T) {
 	m := exact.NewQuadratic(3, 1)
 	for _, lean := range []bool{false, true} {
-		c := exact.Must(sampler.NewChains(m, forgetful{}, sampler.Config{Chains: 100, Lean: lean, Warmup: -1}))
+		c := exact.Must(sampler.NewChains(context.Background(), m, forgetful{}, sampler.Config{Chains: 100, Lean: lean, Warmup: -1}))
 		require.NoError(t, c.Run(t.Context(), 3))
 		require.NoError(t, c.Run(t.Context(), 4))
 		assert.Equal(t, slices.Repeat([]int{7}, 4), c.Steps())
@@ -222,7 +222,7 @@ func TestLeanMemory(t *testing.T) {
 		return s.HeapAlloc, s.TotalAlloc
 	}
 	before, made := heap()
-	c := exact.Must(sampler.NewChains(m, mcmc.DMALA{}, sampler.Config{Chains: chains, Seed: 1, Warmup: 32, Lean: true, Workers: 2}))
+	c := exact.Must(sampler.NewChains(context.Background(), m, mcmc.DMALA{}, sampler.Config{Chains: chains, Seed: 1, Warmup: 32, Lean: true, Workers: 2}))
 	began := time.Now()
 	require.NoError(t, c.Run(t.Context(), 64))
 	took := time.Since(began)

@@ -90,7 +90,7 @@ func leapingChains(t *testing.T, l leaping, cfg sampler.Config) (*sampler.Chains
 	m, err := model.NewIsing(model.Lattice{20}, 0, 0)
 	require.NoError(t, err)
 	var made []*leaping
-	c, err := sampler.NewChains(m, leapers{&made, l}, cfg)
+	c, err := sampler.NewChains(context.Background(), m, leapers{&made, l}, cfg)
 	require.NoError(t, err)
 	return c, made
 }

@@ -149,12 +149,12 @@ func mutate(src *rand.Rand, b []byte) []byte {
 func TestLoadChecksMembership(t *testing.T) {
 	m := exact.NewQuadratic(6, 1)
 	within := constraint.Count{Levels: []int32{1}, Min: 3, Max: 3}
-	c := exact.Must(sampler.NewChains(m, mcmc.PairGibbs{Within: within}, sampler.Config{Chains: 2, Warmup: -1}))
+	c := exact.Must(sampler.NewChains(context.Background(), m, mcmc.PairGibbs{Within: within}, sampler.Config{Chains: 2, Warmup: -1}))
 	require.NoError(t, c.Run(context.Background(), 3))
 	c.States()[0] = 1 - c.States()[0] // without the Reset that States asks for
 	var b bytes.Buffer
 	require.NoError(t, c.Save(&b))
-	fresh := exact.Must(sampler.NewChains(m, mcmc.PairGibbs{Within: within}, sampler.Config{Chains: 2, Warmup: -1}))
+	fresh := exact.Must(sampler.NewChains(context.Background(), m, mcmc.PairGibbs{Within: within}, sampler.Config{Chains: 2, Warmup: -1}))
 	before := slices.Clone(fresh.States())
 	var start *sampler.StartError
 	require.ErrorAs(t, fresh.Load(&b), &start)

@@ -84,7 +84,7 @@ func (m machine[S]) held(t *testing.T) [sha256.Size]byte {
 func tokensOf(m energy.Model, method sampler.Method) machine[int32] {
 	return machine[int32]{chain: 101*sampler.BlockSize - 7, build: func(part sampler.Config, observe func(chain, draw int, x []int32, info *sampler.Info)) (*sampler.Chains, error) {
 		part.Observe = observe
-		return sampler.NewChains(m, method, part)
+		return sampler.NewChains(context.Background(), m, method, part)
 	}}
 }
 
@@ -106,7 +106,7 @@ func TestPartsAreTheWhole(t *testing.T) {
 
 	target := exact.Must(continuous.NewQuadratic([]float64{1, 0.3, 0.3, 2}, nil, 0))
 	machine[float32]{chain: 101*sampler.BlockSize - 7, build: func(part sampler.Config, observe func(chain, draw int, x []float32, info *sampler.Info)) (*langevin.Chains, error) {
-		return langevin.New(target, langevin.Config{Chains: part.Chains, First: part.First, Count: part.Count,
+		return langevin.New(context.Background(), target, langevin.Config{Chains: part.Chains, First: part.First, Count: part.Count,
 			Seed: part.Seed, Warmup: part.Warmup, Workers: part.Workers, Observe: observe})
 	}}.held(t)
 }
@@ -156,7 +156,7 @@ func TestBadParts(t *testing.T) {
 		"sampler: Config.Count = 992 from chain 32 on, want ≤ 968 of 1000 chains":                    {Chains: 1000, First: 32, Count: 992},
 		"sampler: len(Config.Init) = 3000, want 3 (one state) or 96 (one per chain)":                 {Chains: 1000, First: 32, Count: 32, Init: make([]int32, 3000)},
 	} {
-		_, err := sampler.NewChains(m, mcmc.Gibbs{}, cfg)
+		_, err := sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, cfg)
 		assert.ErrorContains(t, err, want)
 	}
 	for want, f := range map[string]func() (sampler.Config, error){
@@ -184,7 +184,7 @@ func TestPartsKnowTheirPlace(t *testing.T) {
 	cfg := sampler.Config{Chains: 128, First: 64, Count: 32, Warmup: -1, Init: []int32{0, 1}}
 	tr := diagnose.NewTrace(func(x []int32) float64 { return float64(x[1]) })
 	cfg.Observe = sampler.Observer(tr.Observe).From(64)
-	c := exact.Must(sampler.NewChains(m, mcmc.Gibbs{}, cfg))
+	c := exact.Must(sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, cfg))
 	require.NoError(t, c.Run(context.Background(), 3))
 	assert.Equal(t, 3, tr.Len())
 	assert.Nil(t, sampler.Observer(nil).From(3))
@@ -198,7 +198,7 @@ func TestPartsKnowTheirPlace(t *testing.T) {
 	load := func(first, count int) error {
 		other := cfg
 		other.First, other.Count, other.Observe = first, count, nil
-		return exact.Must(sampler.NewChains(m, mcmc.Gibbs{}, other)).Load(bytes.NewReader(file.Bytes()))
+		return exact.Must(sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, other)).Load(bytes.NewReader(file.Bytes()))
 	}
 	assert.NoError(t, load(64, 32))
 	assert.ErrorContains(t, load(32, 32), "Config.First is 64 in the checkpoint and 32 here")

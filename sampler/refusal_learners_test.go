@@ -45,9 +45,9 @@ func fitting(m *model.Quadratic, data []int32, cfg fit.Config) maker {
 			return run{}, err
 		}
 		if cfg.Objective == nil || cfg.Objective == fit.Objective(fit.Persistent{}) {
-			cfg.Chains = exact.Must(sampler.NewChains(p, mcmc.Gibbs{}, sampler.Config{Chains: 4, Warmup: -1}))
+			cfg.Chains = exact.Must(sampler.NewChains(context.Background(), p, mcmc.Gibbs{}, sampler.Config{Chains: 4, Warmup: -1}))
 		}
-		f, err := fit.New(p, data, cfg)
+		f, err := fit.New(context.Background(), p, data, cfg)
 		if err != nil {
 			return run{}, err
 		}

@@ -25,7 +25,7 @@ import (
 
 func annealing(m energy.Model, method sampler.Method, cfg anneal.Config) maker {
 	return func() (run, error) {
-		a, err := anneal.New(m, method, cfg)
+		a, err := anneal.New(context.Background(), m, method, cfg)
 		if err != nil {
 			return run{}, err
 		}

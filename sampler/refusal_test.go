@@ -38,7 +38,7 @@ type pair struct {
 
 func chains(m energy.Model, method sampler.Method, cfg sampler.Config) maker {
 	return func() (run, error) {
-		c, err := sampler.NewChains(m, method, cfg)
+		c, err := sampler.NewChains(context.Background(), m, method, cfg)
 		if err != nil {
 			return run{}, err
 		}
@@ -48,7 +48,7 @@ func chains(m energy.Model, method sampler.Method, cfg sampler.Config) maker {
 
 func reals(m energy.Scored, cfg langevin.Config) maker {
 	return func() (run, error) {
-		c, err := langevin.New(m, cfg)
+		c, err := langevin.New(context.Background(), m, cfg)
 		if err != nil {
 			return run{}, err
 		}
@@ -65,11 +65,11 @@ func ascent(base energy.Model, set constraint.Set, beta float64, chains int, cfg
 		if l, err = l.AtTemperature(beta); err != nil {
 			return run{}, err
 		}
-		c, err := sampler.NewChains(l, mcmc.Gibbs{}, sampler.Config{Chains: chains, Warmup: 4})
+		c, err := sampler.NewChains(context.Background(), l, mcmc.Gibbs{}, sampler.Config{Chains: chains, Warmup: 4})
 		if err != nil {
 			return run{}, err
 		}
-		i, err := dual.NewInference(l, c, cfg)
+		i, err := dual.NewInference(context.Background(), l, c, cfg)
 		if err != nil {
 			return run{}, err
 		}

@@ -30,10 +30,10 @@ func TestLoadRefusesOtherSettings(t *testing.T) {
 	} {
 		var file bytes.Buffer
 		require.NoError(t, runs.Run(t, m, pair[0], cfg, 2).Save(&file))
-		other, err := sampler.NewChains(m, pair[1], cfg)
+		other, err := sampler.NewChains(context.Background(), m, pair[1], cfg)
 		require.NoError(t, err)
 		assert.ErrorContains(t, other.Load(bytes.NewReader(file.Bytes())), "settings", "%+v", pair)
-		same, err := sampler.NewChains(m, pair[0], cfg)
+		same, err := sampler.NewChains(context.Background(), m, pair[0], cfg)
 		require.NoError(t, err)
 		assert.NoError(t, same.Load(bytes.NewReader(file.Bytes())), "%+v", pair[0])
 	}
@@ -45,7 +45,7 @@ func TestRunAfterFailure(t *testing.T) {
 	broken := true
 	m := energy.Func{Sites: 2, Levels: 2, E: func(x []int32) float64 { return 0 }}
 	draws := make([]int, 2*sampler.BlockSize)
-	c, err := sampler.NewChains(m, breaking{&broken, new(int)}, sampler.Config{Chains: 2 * sampler.BlockSize, Warmup: -1, Workers: 1,
+	c, err := sampler.NewChains(context.Background(), m, breaking{&broken, new(int)}, sampler.Config{Chains: 2 * sampler.BlockSize, Warmup: -1, Workers: 1,
 		Observe: func(chain, _ int, _ []int32, _ *sampler.Info) { draws[chain]++ }})
 	require.NoError(t, err)
 	require.ErrorIs(t, c.Run(context.Background(), 100), sampler.ErrNaN)
@@ -100,7 +100,7 @@ func TestSavingTakesLittleMemory(t *testing.T) {
 	exact.SkipUnderRace(t)
 	m := energy.Func{Sites: 1000, Levels: 2, E: func(x []int32) float64 { return float64(x[0]) }}
 	const states = 4096 * 1000 * 4
-	c := exact.Must(sampler.NewChains(m, mcmc.Metropolis{Updates: 1}, sampler.Config{Chains: 4096, Warmup: -1}))
+	c := exact.Must(sampler.NewChains(context.Background(), m, mcmc.Metropolis{Updates: 1}, sampler.Config{Chains: 4096, Warmup: -1}))
 	require.NoError(t, c.Run(context.Background(), 1))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -117,11 +117,11 @@ func TestFilesDoNotDisplaceEachOther(t *testing.T) {
 	cfg.Checkpoint.Path = path
 	for _, draws := range []string{path, path + ".old", path + ".tmp", folder + "/./run"} {
 		cfg.Draws = draws
-		_, err := sampler.NewChains(exact.NewQuadratic(3, 1), mcmc.Gibbs{}, cfg)
+		_, err := sampler.NewChains(context.Background(), exact.NewQuadratic(3, 1), mcmc.Gibbs{}, cfg)
 		require.ErrorContains(t, err, "Config.Draws = ")
 	}
 	cfg.Draws = path + ".draws"
-	c := exact.Must(sampler.NewChains(exact.NewQuadratic(3, 1), mcmc.Gibbs{}, cfg))
+	c := exact.Must(sampler.NewChains(context.Background(), exact.NewQuadratic(3, 1), mcmc.Gibbs{}, cfg))
 	require.NoError(t, c.Run(t.Context(), 3))
 	require.ErrorContains(t, c.SaveFile(folder), "is no file (d")
 	require.DirExists(t, folder)

@@ -26,14 +26,14 @@ func TestDrawsToAFile(t *testing.T) {
 	seen := make([]int32, chains*draws*sites)
 	cfg := sampler.Config{Chains: chains, Seed: 3, Warmup: 5, Thin: 2, Workers: 2, Draws: path,
 		Observe: func(chain, draw int, x []int32, _ *sampler.Info) { copy(seen[(chain*draws+draw)*sites:], x) }}
-	ch, err := sampler.NewChains(m, mcmc.DMALA{}, cfg)
+	ch, err := sampler.NewChains(context.Background(), m, mcmc.DMALA{}, cfg)
 	require.NoError(t, err)
 	require.NoError(t, ch.Run(ctx, 4))
 	var saved bytes.Buffer
 	require.NoError(t, ch.Save(&saved))
 	require.NoError(t, ch.Run(ctx, 3)) // made again below
 
-	again, err := sampler.NewChains(m, mcmc.DMALA{}, cfg)
+	again, err := sampler.NewChains(context.Background(), m, mcmc.DMALA{}, cfg)
 	require.NoError(t, err)
 	require.NoError(t, again.Load(&saved))
 	require.NoError(t, again.Run(ctx, 6))
@@ -49,12 +49,12 @@ func TestDrawsToAFile(t *testing.T) {
 	cfg.Draws = filepath.Join(t.TempDir(), "other.draws")
 	var late bytes.Buffer
 	require.NoError(t, again.Save(&late))
-	lost, err := sampler.NewChains(m, mcmc.DMALA{}, cfg)
+	lost, err := sampler.NewChains(context.Background(), m, mcmc.DMALA{}, cfg)
 	require.NoError(t, err)
 	require.NoError(t, lost.Load(&late))
 	assert.ErrorContains(t, lost.Run(ctx, 2), "no newer than the file")
 	cfg.Draws = t.TempDir()
-	folder, err := sampler.NewChains(m, mcmc.DMALA{}, cfg)
+	folder, err := sampler.NewChains(context.Background(), m, mcmc.DMALA{}, cfg)
 	require.NoError(t, err)
 	assert.ErrorContains(t, folder.Run(ctx, 2), "Config.Draws")
 }

@@ -24,7 +24,7 @@ func ring() *model.Ising {
 // Draws is for loops. The first draw comes after the warm-up; Err says
 // afterwards whether the loop ran to its end.
 func ExampleRunner_Draws() {
-	ch, err := sampler.NewChains(ring(), mcmc.Gibbs{}, sampler.Config{Chains: 2, Seed: 1, Thin: 5})
+	ch, err := sampler.NewChains(context.Background(), ring(), mcmc.Gibbs{}, sampler.Config{Chains: 2, Seed: 1, Thin: 5})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func ExampleRunner_Draws() {
 func ExampleRunner_Save() {
 	ctx := context.Background()
 	start := func() *sampler.Chains {
-		ch, err := sampler.NewChains(ring(), mcmc.DMALA{}, sampler.Config{Chains: 8, Seed: 1})
+		ch, err := sampler.NewChains(context.Background(), ring(), mcmc.DMALA{}, sampler.Config{Chains: 8, Seed: 1})
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -69,7 +69,7 @@ func ExampleRunner_Save() {
 // spins move.
 func ExampleStats() {
 	for _, alpha := range []float64{0.1, 0.5, 2} {
-		ch, err := sampler.NewChains(ring(), mcmc.DMALA{StepSize: alpha}, sampler.Config{Seed: 1})
+		ch, err := sampler.NewChains(context.Background(), ring(), mcmc.DMALA{StepSize: alpha}, sampler.Config{Seed: 1})
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -90,7 +90,7 @@ func ExampleStats() {
 // writes to an entry of its own.
 func ExampleInfo() {
 	lowest := make([]float64, 4)
-	ch, err := sampler.NewChains(ring(), mcmc.Metropolis{}, sampler.Config{Chains: 4, Seed: 1,
+	ch, err := sampler.NewChains(context.Background(), ring(), mcmc.Metropolis{}, sampler.Config{Chains: 4, Seed: 1,
 		Observe: func(chain, draw int, x []int32, info *sampler.Info) {
 			lowest[chain] = min(lowest[chain], info.Energy)
 		}})

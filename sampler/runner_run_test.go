@@ -29,7 +29,7 @@ func TestThinBeyondAllBounds(t *testing.T) {
 				cancel()
 			}
 		}}
-		c := exact.Must(sampler.NewChains(exact.NewQuadratic(3, 1), mcmc.Gibbs{}, cfg))
+		c := exact.Must(sampler.NewChains(context.Background(), exact.NewQuadratic(3, 1), mcmc.Gibbs{}, cfg))
 		require.ErrorIs(t, c.Run(ctx, 1), context.Canceled, "Thin = %d", thin)
 		assert.Greater(t, c.Steps()[0], 20)
 		cancel()
@@ -49,7 +49,7 @@ func TestRunUntilCancelled(t *testing.T) {
 				}
 			}}
 			defer cancel()
-			c := exact.Must(sampler.NewChains(m, mcmc.Gibbs{}, cfg))
+			c := exact.Must(sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, cfg))
 			require.NoError(t, c.Run(ctx, 0), "so that there are steps already")
 			require.ErrorIs(t, c.Run(ctx, n), context.Canceled, "n = %d, Thin = %d", n, thin)
 			assert.Greater(t, total, math.MaxInt/4)
@@ -60,7 +60,7 @@ func TestRunUntilCancelled(t *testing.T) {
 
 func TestTooManyChains(t *testing.T) {
 	for _, n := range []int{math.MaxInt, math.MaxInt / 3, math.MaxInt / 30} {
-		_, err := sampler.NewChains(exact.NewQuadratic(3, 1), mcmc.Gibbs{}, sampler.Config{Chains: n})
+		_, err := sampler.NewChains(context.Background(), exact.NewQuadratic(3, 1), mcmc.Gibbs{}, sampler.Config{Chains: n})
 		assert.ErrorContains(t, err, "Config.Chains = ")
 	}
 }
@@ -80,7 +80,7 @@ func TestPanicsReachTheCaller(t *testing.T) {
 			}
 			m := energy.Func{Sites: 4, Levels: 2, E: func(x []int32) float64 { trip("energy"); return float64(x[0] + x[1]*x[2]) }}
 			draws := make([]int, 100)
-			c := exact.Must(sampler.NewChains(m, mcmc.Gibbs{}, sampler.Config{Chains: 100, Warmup: -1, Workers: workers,
+			c := exact.Must(sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, sampler.Config{Chains: 100, Warmup: -1, Workers: workers,
 				Observe: func(chain, draw int, _ []int32, _ *sampler.Info) {
 					trip("observer")
 					if assert.Equal(t, draws[chain], draw) {
@@ -122,7 +122,7 @@ func TestEveryPanicHasAStack(t *testing.T) {
 					}
 					return 0
 				}}
-				c := exact.Must(sampler.NewChains(m, mcmc.Metropolis{}, sampler.Config{Chains: 4, Warmup: -1, Workers: workers}))
+				c := exact.Must(sampler.NewChains(context.Background(), m, mcmc.Metropolis{}, sampler.Config{Chains: 4, Warmup: -1, Workers: workers}))
 				func() {
 					defer func() {
 						err, ok := recover().(error)
@@ -147,7 +147,7 @@ func TestOneRunAtATime(t *testing.T) {
 	m := exact.NewQuadratic(3, 1)
 	var c *sampler.Chains
 	seen := 0
-	c = exact.Must(sampler.NewChains(m, mcmc.Gibbs{}, sampler.Config{Chains: 1, Warmup: -1, Observe: func(int, int, []int32, *sampler.Info) {
+	c = exact.Must(sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, sampler.Config{Chains: 1, Warmup: -1, Observe: func(int, int, []int32, *sampler.Info) {
 		seen++
 		assert.ErrorContains(t, c.Run(context.Background(), 1), "another Run of these chains is under way")
 	}}))
@@ -177,22 +177,31 @@ func TestNilArguments(t *testing.T) {
 	var none *sampler.Chains
 	for _, f := range []func() error{
 		func() error {
-			_, err := sampler.NewChains((*energy.Func)(nil), mcmc.Gibbs{}, sampler.Config{})
+			_, err := sampler.NewChains(context.Background(), (*energy.Func)(nil), mcmc.Gibbs{}, sampler.Config{})
 			return err
 		},
-		func() error { _, err := sampler.NewChains(m, (*mcmc.DMALA)(nil), sampler.Config{}); return err },
-		func() error { _, err := langevin.New(nil, langevin.Config{}); return err },
+		func() error {
+			_, err := sampler.NewChains(context.Background(), m, (*mcmc.DMALA)(nil), sampler.Config{})
+			return err
+		},
+		func() error { _, err := langevin.New(context.Background(), nil, langevin.Config{}); return err },
 		func() error {
 			_, err := sampler.NewRunner[int32](context.Background(), nil, sampler.Config{}, nil, nil)
 			return err
 		},
 		func() error { return sampler.Retarget(context.Background(), none, m) },
 		//lint:ignore SA1012 no context is what is tested
-		func() error { return exact.Must(sampler.NewChains(m, mcmc.Gibbs{}, sampler.Config{})).Run(nil, 1) },
-		func() error { return exact.Must(sampler.NewChains(m, mcmc.Gibbs{}, sampler.Config{})).Save(nil) },
-		func() error { return exact.Must(sampler.NewChains(m, mcmc.Gibbs{}, sampler.Config{})).Load(nil) },
 		func() error {
-			return exact.Must(sampler.NewChains(m, mcmc.Gibbs{}, sampler.Config{})).Save((*bytes.Buffer)(nil))
+			return exact.Must(sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, sampler.Config{})).Run(nil, 1)
+		},
+		func() error {
+			return exact.Must(sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, sampler.Config{})).Save(nil)
+		},
+		func() error {
+			return exact.Must(sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, sampler.Config{})).Load(nil)
+		},
+		func() error {
+			return exact.Must(sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, sampler.Config{})).Save((*bytes.Buffer)(nil))
 		},
 	} {
 		var err error
@@ -232,7 +241,7 @@ func TestCancellationIsBounded(t *testing.T) {
 			after.Store(steps.Load())
 		}
 	}
-	c := exact.Must(sampler.NewChains(m, slow{&steps}, cfg))
+	c := exact.Must(sampler.NewChains(context.Background(), m, slow{&steps}, cfg))
 	require.ErrorIs(t, c.Run(ctx, 10), context.Canceled)
 	assert.Zero(t, steps.Load()-after.Load(), "other blocks do not follow: %d sites", sites*32)
 	done := c.Len() // how many steps blocks make at a time depends on the clock

@@ -24,7 +24,7 @@ func TestVerifyChangesNothing(t *testing.T) {
 		want := runs.Run(t, m, method, cfg, 30)
 		for _, lean := range []bool{false, true} {
 			cfg.Verify, cfg.Lean, cfg.Workers = 2, lean, 3
-			c := exact.Must(sampler.NewChains(m, method, cfg))
+			c := exact.Must(sampler.NewChains(context.Background(), m, method, cfg))
 			for range c.Draws(t.Context(), 10) {
 				continue
 			}
@@ -36,7 +36,7 @@ func TestVerifyChangesNothing(t *testing.T) {
 			assert.Equal(t, want.Stats(), c.Stats())
 		}
 	}
-	_, err := sampler.NewChains(m, mcmc.Gibbs{}, sampler.Config{Verify: -1})
+	_, err := sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, sampler.Config{Verify: -1})
 	assert.ErrorContains(t, err, "Config.Verify = -1, want ≥ 0")
 }
 
@@ -55,7 +55,7 @@ func TestVerifyCatchesSharedScratch(t *testing.T) {
 		return e
 	}}
 	for _, workers := range []int{1, 4} {
-		c := exact.Must(sampler.NewChains(m, mcmc.DMALA{StepSize: 0.2}, sampler.Config{Chains: 64, Seed: 1, Warmup: -1, Verify: 1, Workers: workers}))
+		c := exact.Must(sampler.NewChains(context.Background(), m, mcmc.DMALA{StepSize: 0.2}, sampler.Config{Chains: 64, Seed: 1, Warmup: -1, Verify: 1, Workers: workers}))
 		var differs *sampler.VerifyError
 		require.ErrorAs(t, c.Run(t.Context(), 100), &differs, "%d workers", workers)
 		require.ErrorAs(t, c.Err(), &differs)
@@ -116,7 +116,7 @@ func TestVerifyNamesBlockAndStep(t *testing.T) {
 		step int
 	}{{1, flip, 0}, {14, flip, 13}, {50, flip, 49}, {14, func(k *slippingKernel, _ []int32) { k.note++ }, 49}} {
 		var calls atomic.Int64
-		chains := exact.Must(sampler.NewChains(m, slipping{&calls, c.at, c.how}, sampler.Config{Chains: 96, First: 72, Verify: 1, Warmup: 10}))
+		chains := exact.Must(sampler.NewChains(context.Background(), m, slipping{&calls, c.at, c.how}, sampler.Config{Chains: 96, First: 72, Verify: 1, Warmup: 10}))
 		var differs *sampler.VerifyError
 		require.ErrorAs(t, chains.Run(t.Context(), 40), &differs)
 		assert.Equal(t, &sampler.VerifyError{Block: 3, First: 72, Chains: 24, Step: c.step}, differs)
@@ -130,7 +130,7 @@ func TestVerifyDrawsBlocks(t *testing.T) {
 	for seed := range uint64(60) {
 		var calls atomic.Int64
 		noise := energy.Func{Sites: 2, Levels: 2, E: func([]int32) float64 { return math.Mod(math.Sqrt(float64(calls.Add(1))), 1) }}
-		c := exact.Must(sampler.NewChains(noise, mcmc.DMALA{StepSize: 1}, sampler.Config{Chains: 4, Seed: seed, Verify: 3, Warmup: -1}))
+		c := exact.Must(sampler.NewChains(context.Background(), noise, mcmc.DMALA{StepSize: 1}, sampler.Config{Chains: 4, Seed: seed, Verify: 3, Warmup: -1}))
 		require.NoError(t, c.Run(t.Context(), 50))
 		require.NoError(t, c.Run(t.Context(), 50))
 		var differs *sampler.VerifyError
@@ -148,7 +148,7 @@ func TestVerifyLongRuns(t *testing.T) {
 	var calls atomic.Int64
 	m := energy.Func{Sites: 1, Levels: 2, E: func([]int32) float64 { return 0 }}
 	slip := slipping{&calls, at, func(_ *slippingKernel, x []int32) { x[0] ^= 1 }}
-	c := exact.Must(sampler.NewChains(m, slip, sampler.Config{Chains: 1, Verify: 1, Warmup: -1}))
+	c := exact.Must(sampler.NewChains(context.Background(), m, slip, sampler.Config{Chains: 1, Verify: 1, Warmup: -1}))
 	var differs *sampler.VerifyError
 	require.ErrorAs(t, c.Run(t.Context(), 80_000), &differs)
 	assert.Equal(t, 70_001, differs.Step, "step 70000 was wrong, and every second one is compared")

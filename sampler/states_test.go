@@ -90,7 +90,7 @@ func TestStartErrors(t *testing.T) {
 // Models that leave states without probability repair their random starts.
 func TestRandomStartsAreRepaired(t *testing.T) {
 	m := exact.Must(model.NewMarkov(6, 2, 1, []float64{1, 0}, []float64{0.5, 0.5, 0, 1}))
-	c := exact.Must(sampler.NewChains(m, mcmc.Metropolis{}, sampler.Config{Chains: 50}))
+	c := exact.Must(sampler.NewChains(context.Background(), m, mcmc.Metropolis{}, sampler.Config{Chains: 50}))
 	e := make([]float64, 50)
 	m.Energy(e, c.States())
 	for _, v := range e {
@@ -106,11 +106,11 @@ func TestFailedChainsAreNotSaved(t *testing.T) {
 		}
 		return 0
 	}}
-	c := exact.Must(sampler.NewChains(fails, mcmc.Gibbs{}, sampler.Config{Chains: 2, Warmup: -1, Init: []int32{0, 0}}))
+	c := exact.Must(sampler.NewChains(context.Background(), fails, mcmc.Gibbs{}, sampler.Config{Chains: 2, Warmup: -1, Init: []int32{0, 0}}))
 	err := c.Run(context.Background(), 200)
 	require.ErrorIs(t, err, sampler.ErrNaN)
 	require.ErrorContains(t, c.Save(discard{}), "a chain has failed")
-	broken := exact.Must(sampler.NewChains(fails, mcmc.Gibbs{}, sampler.Config{Chains: 2, Warmup: -1, Init: []int32{1, 0}}))
+	broken := exact.Must(sampler.NewChains(context.Background(), fails, mcmc.Gibbs{}, sampler.Config{Chains: 2, Warmup: -1, Init: []int32{1, 0}}))
 	var start *sampler.StartError
 	require.ErrorAs(t, broken.Save(discard{}), &start, "chains that never started are reset first")
 	ok := runs.Run(t, exact.NewQuadratic(3, 1), mcmc.Gibbs{}, sampler.Config{Warmup: -1}, 1)

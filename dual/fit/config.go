@@ -12,7 +12,7 @@ import (
 type Config struct {
 	Objective Objective // nil means Persistent{}
 
-	// Chains draw from the model, such as sampler.NewChains(p, …): they must be on
+	// Chains draw from the model, such as sampler.NewChains(ctx, p, …): they must be on
 	// the very p that is fitted. Their warm-up, if any, belongs to the first step.
 	Chains dual.Primal[int32]
 

@@ -9,8 +9,8 @@
 //
 //	m, err := model.NewDenseQuadratic(n, make([]float64, n*n), model.Polynomial{})
 //	p, err := m.Learn() // a copy that owns its parameters
-//	chains, err := sampler.NewChains(p, mcmc.Gibbs{}, sampler.Config{Chains: 256, Warmup: -1})
-//	f, err := fit.New(p, data, fit.Config{Chains: chains, L1: 0.01})
+//	chains, err := sampler.NewChains(ctx, p, mcmc.Gibbs{}, sampler.Config{Chains: 256, Warmup: -1})
+//	f, err := fit.New(ctx, p, data, fit.Config{Chains: chains, L1: 0.01})
 //	err = f.Run(ctx, 1000)
 //	fmt.Println(f.Report())
 //

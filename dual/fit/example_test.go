@@ -46,11 +46,11 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	chains, err := sampler.NewChains(p, mcmc.Gibbs{}, sampler.Config{Chains: 256, Seed: 1, Warmup: -1})
+	chains, err := sampler.NewChains(context.Background(), p, mcmc.Gibbs{}, sampler.Config{Chains: 256, Seed: 1, Warmup: -1})
 	if err != nil {
 		log.Fatal(err)
 	}
-	f, err := fit.New(p, answers, fit.Config{Chains: chains})
+	f, err := fit.New(context.Background(), p, answers, fit.Config{Chains: chains})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func Example() {
 // A small model needs no chains: its moments are those of the data.
 func ExampleFit() {
 	p := machine()
-	f, err := fit.New(p, answers, fit.Config{Objective: fit.Exact{}})
+	f, err := fit.New(context.Background(), p, answers, fit.Config{Objective: fit.Exact{}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -85,11 +85,11 @@ func ExampleFit() {
 // Persistent chains, 64 of them at a time from a buffer of 500 states.
 func ExamplePersistent() {
 	p := machine()
-	chains, err := sampler.NewChains(p, mcmc.Gibbs{}, sampler.Config{Chains: 64, Warmup: -1})
+	chains, err := sampler.NewChains(context.Background(), p, mcmc.Gibbs{}, sampler.Config{Chains: 64, Warmup: -1})
 	if err != nil {
 		log.Fatal(err)
 	}
-	f, err := fit.New(p, answers, fit.Config{Objective: fit.Persistent{Buffer: 500}, Chains: chains})
+	f, err := fit.New(context.Background(), p, answers, fit.Config{Objective: fit.Persistent{Buffer: 500}, Chains: chains})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -103,11 +103,11 @@ func ExamplePersistent() {
 // Contrastive divergence with ten draws.
 func ExampleContrastive() {
 	p := machine()
-	chains, err := sampler.NewChains(p, mcmc.Gibbs{}, sampler.Config{Chains: 64, Warmup: -1})
+	chains, err := sampler.NewChains(context.Background(), p, mcmc.Gibbs{}, sampler.Config{Chains: 64, Warmup: -1})
 	if err != nil {
 		log.Fatal(err)
 	}
-	f, err := fit.New(p, answers, fit.Config{Objective: fit.Contrastive{Draws: 10}, Chains: chains})
+	f, err := fit.New(context.Background(), p, answers, fit.Config{Objective: fit.Contrastive{Draws: 10}, Chains: chains})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func ExampleContrastive() {
 
 // The pseudo-likelihood with an ℓ1 penalty: couplings that the data do not need are 0.
 func ExamplePseudo() {
-	f, err := fit.New(machine(), answers, fit.Config{Objective: fit.Pseudo{}, L1: 0.05})
+	f, err := fit.New(context.Background(), machine(), answers, fit.Config{Objective: fit.Pseudo{}, L1: 0.05})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func ExamplePseudo() {
 // Maximum likelihood by the sum over all eight states.
 func ExampleExact() {
 	p := machine()
-	f, err := fit.New(p, answers, fit.Config{Objective: fit.Exact{}, L2: 0.1})
+	f, err := fit.New(context.Background(), p, answers, fit.Config{Objective: fit.Exact{}, L2: 0.1})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func ExampleExact() {
 
 // How far the moments are from those of the data.
 func ExampleReport() {
-	f, err := fit.New(machine(), answers, fit.Config{Objective: fit.Exact{}})
+	f, err := fit.New(context.Background(), machine(), answers, fit.Config{Objective: fit.Exact{}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -43,7 +43,7 @@ type Fit struct {
 // Errors: a nil model, a model without parameters, data that are not whole rows or
 // none, a level out of range or a row of probability zero (both named by row and
 // site), a field of the configuration out of range, an objective that refuses.
-func New(p energy.Parametric, data []int32, cfg Config) (*Fit, error) {
+func New(ctx context.Context, p energy.Parametric, data []int32, cfg Config) (*Fit, error) {
 	sites, levels, err := check.Model("fit", "New", "the model", p)
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func New(p energy.Parametric, data []int32, cfg Config) (*Fit, error) {
 	if err := f.cfg.fill(n, rows); err != nil {
 		return nil, err
 	}
-	if f.phase, err = f.cfg.Objective.Bind(context.Background(), p, data, cfg.Chains); err != nil {
+	if f.phase, err = f.cfg.Objective.Bind(ctx, p, data, cfg.Chains); err != nil {
 		return nil, err
 	}
 	f.g, f.average, f.rule, f.res = make([]float64, n), slices.Clone(f.theta), newAdam(n), newResiduals(n)

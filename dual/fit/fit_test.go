@@ -48,7 +48,7 @@ func ring(t testing.TB, rows int, seed uint64) (energy.Parametric, []int32) {
 }
 
 func chains(t testing.TB, p energy.Model, n int, seed uint64, method sampler.Method) *sampler.Chains {
-	c, err := sampler.NewChains(p, method, sampler.Config{Chains: n, Seed: seed, Warmup: -1})
+	c, err := sampler.NewChains(context.Background(), p, method, sampler.Config{Chains: n, Seed: seed, Warmup: -1})
 	require.NoError(t, err)
 	return c
 }
@@ -58,11 +58,11 @@ func best(t testing.TB, p energy.Parametric, data []int32, cfg fit.Config) []flo
 	theta := p.Params()
 	cfg.Objective, cfg.Chains = fit.Exact{}, nil
 	cfg.Rate = dual.Constant(0.02)
-	f, err := fit.New(p, data, cfg)
+	f, err := fit.New(context.Background(), p, data, cfg)
 	require.NoError(t, err)
 	require.NoError(t, f.Run(ctx, 3000))
 	cfg.Rate = dual.Power(0.5, 1)
-	f, err = fit.New(p, data, cfg)
+	f, err = fit.New(context.Background(), p, data, cfg)
 	require.NoError(t, err)
 	require.NoError(t, f.Run(ctx, 3000))
 	opt := f.Params()
@@ -133,7 +133,7 @@ func TestPersistentIsMaximumLikelihood(t *testing.T) {
 		}
 		for seed := range uint64(runs) {
 			require.NoError(t, p.SetParams(make([]float64, len(opt))))
-			f, err := fit.New(p, data, fit.Config{Objective: o, Chains: chains(t, p, 100, seed, method), Rate: dual.Power(0.1, 0.6)})
+			f, err := fit.New(context.Background(), p, data, fit.Config{Objective: o, Chains: chains(t, p, 100, seed, method), Rate: dual.Power(0.1, 0.6)})
 			require.NoError(t, err)
 			require.NoError(t, f.Run(ctx, 800))
 			for k, v := range f.Average() {
@@ -171,7 +171,7 @@ func TestPseudo(t *testing.T) {
 			p = plain{p}
 			data = data[:len(data):len(data)]
 		}
-		f, err := fit.New(p, data[:600], fit.Config{Objective: fit.Pseudo{}, L1: 0.01})
+		f, err := fit.New(context.Background(), p, data[:600], fit.Config{Objective: fit.Pseudo{}, L1: 0.01})
 		require.NoError(t, err)
 		require.NoError(t, f.Run(ctx, 50))
 		found = append(found, f.Params())
@@ -181,7 +181,7 @@ func TestPseudo(t *testing.T) {
 	require.NoError(t, err)
 	truth := p.Params()
 	require.NoError(t, p.SetParams(make([]float64, 6)))
-	f, err := fit.New(p, data, fit.Config{Objective: fit.Pseudo{}})
+	f, err := fit.New(context.Background(), p, data, fit.Config{Objective: fit.Pseudo{}})
 	require.NoError(t, err)
 	require.NoError(t, f.Run(ctx, 500))
 	assert.InDeltaSlice(t, truth, f.Params(), 0.1)
@@ -214,7 +214,7 @@ func TestPenalties(t *testing.T) {
 	assert.Equal(t, 0.25, fixed[0])
 	// At the optimum of a penalised fit the residuals vanish, penalties included.
 	require.NoError(t, p.SetParams(best(t, p, data, fit.Config{L1: 0.02, L2: 0.1})))
-	f, err := fit.New(p, data, fit.Config{Objective: fit.Exact{}, L1: 0.02, L2: 0.1, Rate: dual.Constant(0)})
+	f, err := fit.New(context.Background(), p, data, fit.Config{Objective: fit.Exact{}, L1: 0.02, L2: 0.1, Rate: dual.Constant(0)})
 	require.NoError(t, err)
 	require.NoError(t, f.Run(ctx, 16))
 	assert.Less(t, f.Report().Residual, 1e-3)
@@ -232,7 +232,7 @@ func norm(v []float64) (sum float64) {
 // is never met.
 func TestSolve(t *testing.T) {
 	p, data := ring(t, 300, 8)
-	f, err := fit.New(p, data, fit.Config{Chains: chains(t, p, 200, 1, mcmc.Gibbs{})})
+	f, err := fit.New(context.Background(), p, data, fit.Config{Chains: chains(t, p, 200, 1, mcmc.Gibbs{})})
 	require.NoError(t, err)
 	met, err := f.Solve(ctx, 20000, 0.01)
 	require.NoError(t, err)
@@ -289,13 +289,13 @@ func TestErrors(t *testing.T) {
 		"Exact: 30 sites of 2 levels, want at most":    {big, make([]int32, 30), fit.Config{Objective: fit.Exact{}}},
 		"the chains have 0 entries of states":          {p, data, fit.Config{Chains: nothing{}}},
 	} {
-		_, err := fit.New(c.p, c.data, c.cfg)
+		_, err := fit.New(context.Background(), c.p, c.data, c.cfg)
 		assert.ErrorContains(t, err, want)
 	}
-	f, err := fit.New(p, data, fit.Config{Objective: fit.Pseudo{}, Rate: dual.Constant(math.NaN())})
+	f, err := fit.New(context.Background(), p, data, fit.Config{Objective: fit.Pseudo{}, Rate: dual.Constant(math.NaN())})
 	require.NoError(t, err)
 	require.ErrorContains(t, f.Run(ctx, 1), "Config.Rate = NaN")
-	f, err = fit.New(p, data, fit.Config{Objective: fit.Pseudo{}, Rate: dual.Constant(math.MaxFloat64)})
+	f, err = fit.New(context.Background(), p, data, fit.Config{Objective: fit.Pseudo{}, Rate: dual.Constant(math.MaxFloat64)})
 	require.NoError(t, err)
 	require.ErrorContains(t, f.Run(ctx, 2), "fit: step 0: model: SetParams")
 	assert.Equal(t, make([]float64, 8), f.Params(), "those before the step")

@@ -29,7 +29,7 @@ func TestResume(t *testing.T) {
 		build := func() (*fit.Fit, *sampler.Chains) {
 			p, data := ring(t, 100, 9)
 			c := chains(t, p, 40, 2, mcmc.DMALA{StepSize: 0.4})
-			f, err := fit.New(p, data, fit.Config{Objective: o, Chains: c, Batch: 30, Seed: 6, L1: 0.01})
+			f, err := fit.New(context.Background(), p, data, fit.Config{Objective: o, Chains: c, Batch: 30, Seed: 6, L1: 0.01})
 			require.NoError(t, err)
 			return f, c
 		}
@@ -72,7 +72,7 @@ func TestInterruptedStepsGoOn(t *testing.T) {
 	build := func() (*fit.Fit, *stopping) {
 		p, data := ring(t, 100, 9)
 		c := &stopping{Chains: chains(t, p, 40, 2, mcmc.Gibbs{})}
-		f, err := fit.New(p, data, fit.Config{Objective: fit.Persistent{Draws: 4}, Chains: c})
+		f, err := fit.New(context.Background(), p, data, fit.Config{Objective: fit.Persistent{Draws: 4}, Chains: c})
 		require.NoError(t, err)
 		return f, c
 	}
@@ -99,7 +99,7 @@ func TestLoadRefuses(t *testing.T) {
 		p, data := ring(t, rows, 9)
 		cfg := fit.Config{Chains: chains(t, p, 8, 2, mcmc.Gibbs{}), Batch: 20}
 		change(&cfg)
-		f, err := fit.New(p, data, cfg)
+		f, err := fit.New(context.Background(), p, data, cfg)
 		require.NoError(t, err)
 		return f
 	}
@@ -145,7 +145,7 @@ func TestLoadTellsModelsApart(t *testing.T) {
 		p := exact.Must(m.Learn())
 		q, ok := energy.As[energy.Parametric](exact.Must(energy.Scale(p, scale)))
 		require.True(t, ok)
-		f, err := fit.New(q, []int32{0, 0, 0, 0, 1, 1, 0, 1, 1, 0, 1, 1}, fit.Config{Objective: fit.Pseudo{}, L2: 1})
+		f, err := fit.New(context.Background(), q, []int32{0, 0, 0, 0, 1, 1, 0, 1, 1, 0, 1, 1}, fit.Config{Objective: fit.Pseudo{}, L2: 1})
 		require.NoError(t, err)
 		return f
 	}
@@ -183,7 +183,7 @@ func TestLoadTellsNonlinearModelsApart(t *testing.T) {
 	build := func(power float64) *fit.Fit {
 		p, data := ring(t, 30, 9)
 		require.NoError(t, p.SetParams([]float64{1, 2, 3, 4, 5, 6, 7, 8}))
-		f, err := fit.New(struct{ energy.Parametric }{bent{p, power}}, data, fit.Config{Objective: fit.Exact{}})
+		f, err := fit.New(context.Background(), struct{ energy.Parametric }{bent{p, power}}, data, fit.Config{Objective: fit.Exact{}})
 		require.NoError(t, err)
 		return f
 	}
@@ -208,7 +208,7 @@ func TestCheckpointFiles(t *testing.T) {
 		if edit != nil {
 			edit(&cfg)
 		}
-		f, err := fit.New(p, data, cfg)
+		f, err := fit.New(context.Background(), p, data, cfg)
 		require.NoError(t, err)
 		return f
 	}
@@ -247,6 +247,6 @@ func TestCheckpointFiles(t *testing.T) {
 	p, data := ring(t, 30, 9)
 	var cfg fit.Config
 	cfg.Checkpoint.Every = -1
-	_, err := fit.New(p, data, cfg)
+	_, err := fit.New(context.Background(), p, data, cfg)
 	assert.EqualError(t, err, "fit: Config.Checkpoint.Every = -1, want ≥ 0")
 }

@@ -1,6 +1,7 @@
 package pdi_test
 
 import (
+	"context"
 	"math"
 	"testing"
 
@@ -31,7 +32,7 @@ func BenchmarkConstrainedMixture(b *testing.B) {
 	diffusion := func(name string, samples, steps int, predictor pdi.Predictor) {
 		b.Run("method="+name, func(b *testing.B) {
 			var x []float32
-			d := exact.Must(pdi.New(predictor, pdi.Config{Rule: quick, Domain: pdi.Box(-5, 5)}))
+			d := exact.Must(pdi.New(context.Background(), predictor, pdi.Config{Rule: quick, Domain: pdi.Box(-5, 5)}))
 			for b.Loop() {
 				x = sample(b, d, samples, samples, steps, 0)
 			}
@@ -55,8 +56,8 @@ func BenchmarkConstrainedMixture(b *testing.B) {
 	b.Run("method=pd-langevin/samples=1024/steps=500", func(b *testing.B) {
 		var x []float32
 		for b.Loop() {
-			chains := exact.Must(langevin.New(lag, langevin.Config{Chains: 1024, Seed: 1, Warmup: -1, StepSize: 0.05}))
-			inf := exact.Must(dual.NewInference(lag, chains, dual.Config{Rule: quick}))
+			chains := exact.Must(langevin.New(context.Background(), lag, langevin.Config{Chains: 1024, Seed: 1, Warmup: -1, StepSize: 0.05}))
+			inf := exact.Must(dual.NewInference(context.Background(), lag, chains, dual.Config{Rule: quick}))
 			require.NoError(b, inf.Run(b.Context(), 500))
 			x = chains.States()
 		}
@@ -82,7 +83,7 @@ func BenchmarkPDI(b *testing.B) {
 		{"gibbs=64/mean", exact.Must(pdi.NewGibbsScore(lag, pdi.GibbsOptions{Mean: true}))},
 	} {
 		b.Run("predictor="+c.name, func(b *testing.B) {
-			d := exact.Must(pdi.New(c.p, pdi.Config{Fixed: true}))
+			d := exact.Must(pdi.New(context.Background(), c.p, pdi.Config{Fixed: true}))
 			q := energy.Noised[float32]{X: make([]float32, 64*30)}
 			for k := range 64 {
 				q.Time, q.Alpha, q.Src = append(q.Time, 1), append(q.Alpha, 0.5), append(q.Src, sampler.NewStream(1, uint64(k)))

@@ -51,7 +51,7 @@ type pdiGroup struct {
 
 // New returns the denoiser. It returns an error for a nil predictor, a field
 // out of range, or a rule that refuses.
-func New(p Predictor, cfg Config) (*Denoiser, error) {
+func New(ctx context.Context, p Predictor, cfg Config) (*Denoiser, error) {
 	if check.Nil(p) {
 		return nil, fmt.Errorf("pdi: New: predictor is nil")
 	}
@@ -66,7 +66,7 @@ func New(p Predictor, cfg Config) (*Denoiser, error) {
 		return nil, err
 	}
 	if cfg.Rule != nil {
-		if _, err := cfg.Rule.Bind(context.Background(), p.Len()); err != nil {
+		if _, err := cfg.Rule.Bind(ctx, p.Len()); err != nil {
 			return nil, err
 		}
 	}

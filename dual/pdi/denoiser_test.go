@@ -139,11 +139,11 @@ func TestConstrainedMixture(t *testing.T) {
 	if testing.Short() || exact.Race {
 		samples, steps = 256, 100
 	}
-	d := exact.Must(pdi.New(p.predictor, pdi.Config{}))
+	d := exact.Must(pdi.New(context.Background(), p.predictor, pdi.Config{}))
 	x := sample(t, d, samples, samples, steps, 0)
 	u, worst := p.judge(x)
 	t.Logf("U* = %.4f; U = %.4f, worst violation %.4f", p.u, u, worst)
-	free := exact.Must(pdi.New(p.predictor, pdi.Config{Fixed: true}))
+	free := exact.Must(pdi.New(context.Background(), p.predictor, pdi.Config{Fixed: true}))
 	freeU, freeWorst := p.judge(sample(t, free, samples, samples, steps, 0))
 	t.Logf("unconstrained: worst violation %.4f", freeWorst)
 	require.Greater(t, freeWorst, 0.5, "the broken twin")
@@ -170,7 +170,7 @@ func TestPDIGroups(t *testing.T) {
 	p := newConstrained(t)
 	run := func(workers, samples, batch int, cfg pdi.Config) ([]float32, *pdi.Denoiser) {
 		cfg.Rule = quick
-		d := exact.Must(pdi.New(p.predictor, cfg))
+		d := exact.Must(pdi.New(context.Background(), p.predictor, cfg))
 		return sample(t, d, samples, batch, 20, workers), d
 	}
 	a, _ := run(1, 16, 16, pdi.Config{})
@@ -193,12 +193,12 @@ func TestPDIGroups(t *testing.T) {
 func TestPDIErrors(t *testing.T) {
 	p := newConstrained(t)
 	for _, cfg := range []pdi.Config{{Group: -1}, {Max: -1}, {Start: []float64{1}}, {Rule: dual.AdaGrad{Rate: -1}}} {
-		_, err := pdi.New(p.predictor, cfg)
+		_, err := pdi.New(context.Background(), p.predictor, cfg)
 		require.Error(t, err)
 	}
-	_, err := pdi.New(nil, pdi.Config{})
+	_, err := pdi.New(context.Background(), nil, pdi.Config{})
 	require.Error(t, err)
-	d := exact.Must(pdi.New(p.predictor, pdi.Config{Group: 2}))
+	d := exact.Must(pdi.New(context.Background(), p.predictor, pdi.Config{Group: 2}))
 	require.Nil(t, d.Average(0))
 	q := func(states int, at float64) energy.Noised[float32] {
 		n := energy.Noised[float32]{X: make([]float32, 30*states)}
@@ -262,14 +262,14 @@ func TestBaselines(t *testing.T) {
 		terms[j] = g
 	}
 	lag := exact.Must(dual.NewRealLagrangian(p.base, 1, terms...))
-	chains := exact.Must(langevin.New(lag, langevin.Config{Chains: 64, Seed: 1, Warmup: 300}))
-	inf := exact.Must(dual.NewInference(lag, chains, dual.Config{Rule: dual.Ascent{Step: dual.Constant(0.02)}}))
+	chains := exact.Must(langevin.New(context.Background(), lag, langevin.Config{Chains: 64, Seed: 1, Warmup: 300}))
+	inf := exact.Must(dual.NewInference(context.Background(), lag, chains, dual.Config{Rule: dual.Ascent{Step: dual.Constant(0.02)}}))
 	require.NoError(t, inf.Run(t.Context(), 1500))
 	c := inf.Certificate()
 	for j, v := range c.Violation {
 		require.LessOrEqual(t, v, 0.02+4.9*c.ViolationSE[j])
 	}
-	free := exact.Must(pdi.New(p.predictor, pdi.Config{Fixed: true}))
+	free := exact.Must(pdi.New(context.Background(), p.predictor, pdi.Config{Fixed: true}))
 	u0, w0 := p.judge(sample(t, free, 64, 64, 50, 0))
 	u1, w1 := p.judge(sample(t, pdi.Guided{Base: free, Terms: terms, Weight: 0.5}, 64, 64, 50, 0))
 	require.Less(t, w1, w0)

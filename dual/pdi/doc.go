@@ -9,7 +9,7 @@
 // energy ([GibbsScore]):
 //
 //	p, err := pdi.NewMixture(base, 1, atLeast)
-//	d, err := pdi.New(p, pdi.Config{})
+//	d, err := pdi.New(ctx, p, pdi.Config{})
 //
 // Package network trains networks that take the place of either. [Guided] and
 // [Projected] are baselines to compare with, [Box] and [Simplex]

@@ -29,7 +29,7 @@ func ExampleDenoiser() {
 		fmt.Println(err)
 		return
 	}
-	primalDual, err := pdi.New(p, pdi.Config{})
+	primalDual, err := pdi.New(context.Background(), p, pdi.Config{})
 	if err != nil {
 		fmt.Println(err)
 		return

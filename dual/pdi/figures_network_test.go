@@ -1,6 +1,7 @@
 package pdi_test
 
 import (
+	"context"
 	"flag"
 	"slices"
 	"testing"
@@ -68,7 +69,7 @@ func TestNetworkFigures(t *testing.T) {
 		for k, s := range shifts {
 			p, from := m.p.tightened(t, s), exact.CPU().Seconds()
 			n := exact.Must(tr.Predictor(cfg.Bounds[k]))
-			d := exact.Must(pdi.New(n, pdi.Config{Domain: cfg.Domain}))
+			d := exact.Must(pdi.New(context.Background(), n, pdi.Config{Domain: cfg.Domain}))
 			u, worst := p.judge(seeded(t, d, 1024, 1024, 500, 0, 2))
 			t.Logf("%s, teacher %s, bounds + %g: U* %.3f, |U − U*|/U* %.4f, violation %.4f; %.1f s of processor; %s", m.name, *teacher, s, p.u, (u-p.u)/p.u, worst, exact.CPU().Seconds()-from, d.Warning())
 
@@ -78,7 +79,7 @@ func TestNetworkFigures(t *testing.T) {
 			from = exact.CPU().Seconds()
 			tied := exact.Must(network.New(by, own))
 			require.NoError(t, tied.Run(t.Context(), *rounds))
-			d = exact.Must(pdi.New(exact.Must(tied.Predictor(nil)), pdi.Config{Fixed: true, Start: tied.Lambda(), Domain: cfg.Domain}))
+			d = exact.Must(pdi.New(context.Background(), exact.Must(tied.Predictor(nil)), pdi.Config{Fixed: true, Start: tied.Lambda(), Domain: cfg.Domain}))
 			u, worst = p.judge(seeded(t, d, 1024, 1024, 500, 0, 2))
 			t.Logf("%s, teacher %s, bounds + %g, dual training: |U − U*|/U* %.4f, violation %.4f; %.1f s of processor; %s", m.name, *teacher, s, (u-p.u)/p.u, worst, exact.CPU().Seconds()-from, d.Warning())
 		}

@@ -1,6 +1,7 @@
 package pdi_test
 
 import (
+	"context"
 	"flag"
 	"math"
 	"slices"
@@ -49,7 +50,7 @@ func (p *constrained) rescaled(scale float64, extra int) *constrained {
 
 // run samples with a configuration of inference.
 func run(t *testing.T, p pdi.Predictor, cfg pdi.Config, samples, steps, seed int) []float32 {
-	return seeded(t, exact.Must(pdi.New(p, cfg)), samples, samples, steps, 0, uint64(seed))
+	return seeded(t, exact.Must(pdi.New(context.Background(), p, cfg)), samples, samples, steps, 0, uint64(seed))
 }
 
 // What the zero Config reaches on both mixtures in 30 dimensions with 1024 samples:

@@ -1,6 +1,7 @@
 package pdi_test
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -107,7 +108,7 @@ func TestGibbsScoreEffective(t *testing.T) {
 	}
 	lag := exact.Must(dual.NewRealLagrangian(p.base, 1, terms...))
 	run := func(o pdi.GibbsOptions) (ess []float64, worst float64) {
-		d := exact.Must(pdi.New(exact.Must(pdi.NewGibbsScore(lag, o)), pdi.Config{Rule: quick, Domain: pdi.Box(-4, 4)}))
+		d := exact.Must(pdi.New(context.Background(), exact.Must(pdi.NewGibbsScore(lag, o)), pdi.Config{Rule: quick, Domain: pdi.Box(-4, 4)}))
 		_, worst = p.judge(sample(t, d, 16, 16, 60, 0))
 		require.Regexp(t, "in [0-9]+ of 60 steps fewer than 2 candidates count, 1\\.[0-9] at the least", d.Warning())
 		return d.Effective(), worst

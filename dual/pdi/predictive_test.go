@@ -1,6 +1,7 @@
 package pdi_test
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -90,13 +91,13 @@ func TestPredictive(t *testing.T) {
 	}
 	for _, c := range cases {
 		p := authors(t, 1.0/50, c.scale, c.extra)
-		d := exact.Must(pdi.New(p.predictor, pdi.Config{}))
+		d := exact.Must(pdi.New(context.Background(), p.predictor, pdi.Config{}))
 		_, worst := p.judge(sample(t, d, c.samples, c.samples, c.steps, 0))
 		t.Logf("%s: worst violation %.4f", c.name, worst/c.scale)
 		require.LessOrEqual(t, worst/c.scale, c.allowed, c.name)
 	}
 	p := authors(t, 1.0/50, 1e-3, 0)
-	twin := exact.Must(pdi.New(p.predictor, pdi.Config{Rule: dual.Ascent{Step: dual.Constant(0.05)}}))
+	twin := exact.Must(pdi.New(context.Background(), p.predictor, pdi.Config{Rule: dual.Ascent{Step: dual.Constant(0.05)}}))
 	_, broken := p.judge(sample(t, twin, 256, 256, 50, 0))
 	t.Logf("the paper's rule, g × 1e-3: %.4f", broken/1e-3)
 	require.Greater(t, broken/1e-3, 0.1)
@@ -113,7 +114,7 @@ func TestPredictiveEstimates(t *testing.T) {
 	lag := exact.Must(dual.NewRealLagrangian(base, 1, atLeast))
 	p := exact.Must(pdi.NewGibbsScore(lag, pdi.GibbsOptions{Candidates: 128, Center: []float64{0, 0.2}, Spread: []float64{1.5}}))
 	mean := func(cfg pdi.Config) float64 {
-		d := exact.Must(pdi.New(p, cfg))
+		d := exact.Must(pdi.New(context.Background(), p, cfg))
 		x := sample(t, d, 512, 512, 60, 0)
 		g := make([]float64, 512)
 		lag.Violation(g, x)
@@ -136,7 +137,7 @@ func TestPredictiveZeroRow(t *testing.T) {
 	zero := exact.Must(continuous.NewLinear([]float64{0, 0}, 0))
 	atLeast := exact.Must(continuous.NewLinear([]float64{-1, 0}, 0.5))
 	p := exact.Must(pdi.NewMixture(base, 1, zero, atLeast))
-	d := exact.Must(pdi.New(p, pdi.Config{}))
+	d := exact.Must(pdi.New(context.Background(), p, pdi.Config{}))
 	x := sample(t, d, 256, 256, 50, 0)
 	c := exact.Must(dual.Judge(p, d.Lambda(0), x))
 	require.Zero(t, c.Lambda[0])

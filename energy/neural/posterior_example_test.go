@@ -18,7 +18,7 @@ func ExamplePosterior() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	chains, err := sampler.NewChains(m, mcmc.DMALA{}, sampler.Config{Chains: 32, Seed: 1})
+	chains, err := sampler.NewChains(context.Background(), m, mcmc.DMALA{}, sampler.Config{Chains: 32, Seed: 1})
 	if err != nil {
 		log.Fatal(err)
 	}

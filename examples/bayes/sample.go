@@ -45,7 +45,7 @@ func compare(ctx context.Context, o options, d *data) (*report, error) {
 // sample runs one sampler from random weights and judges where it has come to.
 func sample(ctx context.Context, o options, name string, m *neural.Posterior, d *data) (outcome, error) {
 	v := outcome{Method: name}
-	chains, err := sampler.NewChains(m, o.recipe(name), sampler.Config{Chains: o.chains, Seed: o.seed, Warmup: -1})
+	chains, err := sampler.NewChains(ctx, m, o.recipe(name), sampler.Config{Chains: o.chains, Seed: o.seed, Warmup: -1})
 	if err != nil {
 		return v, err
 	}

@@ -99,7 +99,7 @@ func newStudy(ctx context.Context, o options) (*study, error) {
 	if err := s.lag.Within(ctx, language); err != nil {
 		return nil, err
 	}
-	s.chains, err = sampler.NewChains(s.lag, mcmc.Swap{Within: language, Updates: updates * r.sites()}, sampler.Config{
+	s.chains, err = sampler.NewChains(ctx, s.lag, mcmc.Swap{Within: language, Updates: updates * r.sites()}, sampler.Config{
 		Chains: o.chains, Seed: o.seed, Warmup: -1,
 		Observe: func(chain, draw int, x []int32, info *sampler.Info) {
 			if !r.meets(x) {
@@ -119,7 +119,7 @@ func run(ctx context.Context, o options) (*report, error) {
 		return nil, err
 	}
 	out := newReport(o, s)
-	inf, err := dual.NewInference(s.lag, s.chains, dual.Config{Observe: func(step int, lambda, mean []float64) { s.was.Way.add(step, lambda, mean) }})
+	inf, err := dual.NewInference(ctx, s.lag, s.chains, dual.Config{Observe: func(step int, lambda, mean []float64) { s.was.Way.add(step, lambda, mean) }})
 	if err != nil {
 		return nil, err
 	}

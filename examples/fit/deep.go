@@ -41,11 +41,11 @@ func deep(ctx context.Context, o options) (*report, error) {
 	if sites <= 64 {
 		method = mcmc.Gibbs{} // exact conditionals by evaluation
 	}
-	chains, err := sampler.NewChains(p, method, sampler.Config{Chains: 256, Seed: o.seed, Warmup: -1})
+	chains, err := sampler.NewChains(ctx, p, method, sampler.Config{Chains: 256, Seed: o.seed, Warmup: -1})
 	if err != nil {
 		return nil, err
 	}
-	f, err := fit.New(p, data, fit.Config{
+	f, err := fit.New(ctx, p, data, fit.Config{
 		Objective: fit.Persistent{Draws: 4, Restart: 0.5}, Chains: chains, // with fewer restarts chains lose the modes and energies run away
 		Batch: min(256, rows), L1: o.l1, L2: 0.01, Seed: o.seed, Rate: dual.Constant(0.001),
 	})

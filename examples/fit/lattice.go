@@ -46,7 +46,7 @@ func lattice(ctx context.Context, o options) (*report, error) {
 	for i := range data {
 		data[i] = int32(i / n % 2)
 	}
-	source, err := sampler.NewChains(truth, mcmc.Gibbs{}, sampler.Config{Chains: o.n, Seed: o.seed, Warmup: -1, Init: data})
+	source, err := sampler.NewChains(ctx, truth, mcmc.Gibbs{}, sampler.Config{Chains: o.n, Seed: o.seed, Warmup: -1, Init: data})
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func lattice(ctx context.Context, o options) (*report, error) {
 	until := func(part float64) func() bool {
 		return func() bool { return time.Since(start).Seconds() >= part*o.seconds }
 	}
-	f, err := fit.New(p, data, fit.Config{Objective: fit.Pseudo{}, L1: l1, Fixed: fixed, Rate: dual.Constant(0.02), Memory: 0.9})
+	f, err := fit.New(ctx, p, data, fit.Config{Objective: fit.Pseudo{}, L1: l1, Fixed: fixed, Rate: dual.Constant(0.02), Memory: 0.9})
 	if err != nil {
 		return nil, err
 	}
@@ -87,11 +87,11 @@ func lattice(ctx context.Context, o options) (*report, error) {
 	for k, v := range p.Params() {
 		fixed[k] = fixed[k] || v == 0
 	}
-	chains, err := sampler.NewChains(p, mcmc.Gibbs{}, sampler.Config{Chains: 256, Seed: o.seed + 1, Warmup: -1})
+	chains, err := sampler.NewChains(ctx, p, mcmc.Gibbs{}, sampler.Config{Chains: 256, Seed: o.seed + 1, Warmup: -1})
 	if err != nil {
 		return nil, err
 	}
-	f, err = fit.New(p, data, fit.Config{Chains: chains, Fixed: fixed, Rate: dual.Power(0.02, 0.5), Memory: 0.99})
+	f, err = fit.New(ctx, p, data, fit.Config{Chains: chains, Fixed: fixed, Rate: dual.Power(0.02, 0.5), Memory: 0.99})
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ func machine(ctx context.Context, o options) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	source, err := sampler.NewChains(truth, mcmc.BlockGibbs{}, sampler.Config{Chains: o.n, Seed: o.seed, Warmup: -1})
+	source, err := sampler.NewChains(ctx, truth, mcmc.BlockGibbs{}, sampler.Config{Chains: o.n, Seed: o.seed, Warmup: -1})
 	if err != nil {
 		return nil, err
 	}
@@ -52,11 +52,11 @@ func machine(ctx context.Context, o options) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	chains, err := sampler.NewChains(p, mcmc.BlockGibbs{}, sampler.Config{Chains: 256, Seed: o.seed + 1, Warmup: -1})
+	chains, err := sampler.NewChains(ctx, p, mcmc.BlockGibbs{}, sampler.Config{Chains: 256, Seed: o.seed + 1, Warmup: -1})
 	if err != nil {
 		return nil, err
 	}
-	f, err := fit.New(p, data, fit.Config{Chains: chains, Batch: min(256, o.n), L1: o.l1, Seed: o.seed, Rate: dual.Power(0.03, 0.4)})
+	f, err := fit.New(ctx, p, data, fit.Config{Chains: chains, Batch: min(256, o.n), L1: o.l1, Seed: o.seed, Rate: dual.Power(0.03, 0.4)})
 	if err != nil {
 		return nil, err
 	}

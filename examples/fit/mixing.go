@@ -29,7 +29,7 @@ const judged = 500 // chains of every kernel
 // beside block Gibbs chains of another seed, which show the floor.
 func mixings(ctx context.Context, p energy.Model, seed uint64) ([]mixing, error) {
 	chains := func(m sampler.Method, seed uint64) (*sampler.Chains, error) {
-		return sampler.NewChains(p, m, sampler.Config{Chains: judged, Seed: seed, Warmup: -1})
+		return sampler.NewChains(ctx, p, m, sampler.Config{Chains: judged, Seed: seed, Warmup: -1})
 	}
 	truth, err := chains(mcmc.BlockGibbs{}, seed)
 	if err != nil {

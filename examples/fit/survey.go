@@ -126,7 +126,7 @@ func survey(ctx context.Context, o options) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := fit.New(p, data, fit.Config{Objective: fit.Pseudo{}, L1: o.l1, Memory: 0.9, Rate: dual.Power(0.1, 0.5)})
+	f, err := fit.New(ctx, p, data, fit.Config{Objective: fit.Pseudo{}, L1: o.l1, Memory: 0.9, Rate: dual.Power(0.1, 0.5)})
 	if err != nil {
 		return nil, err
 	}
@@ -134,11 +134,11 @@ func survey(ctx context.Context, o options) (*report, error) {
 	if err := steps(ctx, f, 500, over); err != nil {
 		return nil, err
 	}
-	chains, err := sampler.NewChains(p, mcmc.Gibbs{}, sampler.Config{Chains: 256, Seed: o.seed, Warmup: -1})
+	chains, err := sampler.NewChains(ctx, p, mcmc.Gibbs{}, sampler.Config{Chains: 256, Seed: o.seed, Warmup: -1})
 	if err != nil {
 		return nil, err
 	}
-	if f, err = fit.New(p, data, fit.Config{Chains: chains, L1: o.l1, Rate: dual.Power(0.05, 0.5)}); err != nil {
+	if f, err = fit.New(ctx, p, data, fit.Config{Chains: chains, L1: o.l1, Rate: dual.Power(0.05, 0.5)}); err != nil {
 		return nil, err
 	}
 	over = func() bool { return time.Since(start).Seconds() > o.seconds }
@@ -175,7 +175,7 @@ func means(ctx context.Context, m energy.Model, names []string, fixed map[int]in
 		sums[c] = make([]float64, len(names))
 	}
 	const draws = 2000
-	chains, err := sampler.NewChains(m, mcmc.Gibbs{}, sampler.Config{Chains: len(sums), Seed: seed + 2, Warmup: 200, Observe: func(chain, _ int, x []int32, _ *sampler.Info) {
+	chains, err := sampler.NewChains(ctx, m, mcmc.Gibbs{}, sampler.Config{Chains: len(sums), Seed: seed + 2, Warmup: 200, Observe: func(chain, _ int, x []int32, _ *sampler.Info) {
 		for i, v := range x {
 			sums[chain][i] += float64(v)
 		}

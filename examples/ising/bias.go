@@ -161,7 +161,7 @@ func (t *energies) measure(ctx context.Context, o options, alpha float64) (d dis
 	if err != nil {
 		return d, err
 	}
-	chains, err := sampler.NewChains(t.model(), mcmc.DULA{StepSize: alpha}, sampler.Config{Chains: o.chains, Seed: o.seed, Warmup: o.warmup})
+	chains, err := sampler.NewChains(ctx, t.model(), mcmc.DULA{StepSize: alpha}, sampler.Config{Chains: o.chains, Seed: o.seed, Warmup: o.warmup})
 	if err != nil {
 		return d, err
 	}

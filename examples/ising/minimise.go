@@ -44,7 +44,7 @@ func minimise(ctx context.Context, o options, p *problem, name string) (*report,
 	if pairs {
 		m, pass, err = o.search(p, bar)
 	} else {
-		m, pass, err = o.kernel(p, name, bar)
+		m, pass, err = o.kernel(ctx, p, name, bar)
 	}
 	if err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func (o *options) search(p *problem, bar *progress.Bar) (minimiser, func(context
 
 // kernel makes passes of -steps steps of one kernel: one, or as many as fit into
 // -seconds and lead to -target.
-func (o *options) kernel(p *problem, name string, bar *progress.Bar) (minimiser, func(context.Context) error, error) {
+func (o *options) kernel(ctx context.Context, p *problem, name string, bar *progress.Bar) (minimiser, func(context.Context) error, error) {
 	if o.chains == 0 {
 		o.chains = defaultChains
 	}
@@ -118,7 +118,7 @@ func (o *options) kernel(p *problem, name string, bar *progress.Bar) (minimiser,
 	}
 	cfg := anneal.Config{Chains: o.chains, Seed: o.seed, Progress: bar.Set}
 	cfg.Checkpoint.Path, cfg.Checkpoint.Every = o.Path("anneal"), max(1, o.steps/20)
-	a, err := anneal.New(p.model, kernels[name], cfg)
+	a, err := anneal.New(ctx, p.model, kernels[name], cfg)
 	return a, func(ctx context.Context) error {
 		if a.Len() >= o.steps && !o.limited() {
 			return nil // a run that was resumed after its end

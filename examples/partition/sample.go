@@ -68,7 +68,7 @@ func sample(ctx context.Context, o options, c *community, name string) (*outcome
 	if warmup == 0 {
 		warmup = -1 // on the command line 0 means none
 	}
-	ch, err := sampler.NewChains(m, method, sampler.Config{
+	ch, err := sampler.NewChains(ctx, m, method, sampler.Config{
 		Chains: o.chains, Seed: o.seed, Warmup: warmup,
 		Observe: sampler.Observer(trace.Observe).And(func(chain, _ int, x []int32, _ *sampler.Info) {
 			was.Tally[chain].see(c, o.size, x)

@@ -92,7 +92,7 @@ func (p *problem) diffuse(ctx context.Context, name string, f *figures) ([]float
 	case "pdi":
 		cfg = pdi.Config{Rule: relative{p.law.budget, p.steps}, Start: p.prices()}
 	}
-	primalDual, err := pdi.New(predictor, cfg)
+	primalDual, err := pdi.New(ctx, predictor, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -145,11 +145,11 @@ func (p *problem) course(d *pdi.Denoiser) []float64 {
 func (p *problem) langevin(ctx context.Context) ([]float32, error) {
 	bar := progress.New("pdl")
 	defer bar.Done()
-	chains, err := langevin.New(p.law, langevin.Config{Chains: p.samples, Seed: p.seed, Warmup: -1, Unadjusted: true, StepSize: langevinStep})
+	chains, err := langevin.New(ctx, p.law, langevin.Config{Chains: p.samples, Seed: p.seed, Warmup: -1, Unadjusted: true, StepSize: langevinStep})
 	if err != nil {
 		return nil, err
 	}
-	inf, err := dual.NewInference(p.law, chains, dual.Config{Rule: relative{p.law.budget, p.steps}, Start: p.prices(),
+	inf, err := dual.NewInference(ctx, p.law, chains, dual.Config{Rule: relative{p.law.budget, p.steps}, Start: p.prices(),
 		Observe: func(step int, _, _ []float64) { bar.Set(step+1, p.steps) }})
 	if err != nil {
 		return nil, err

@@ -89,7 +89,7 @@ func (p *problem) diffuse(ctx context.Context, name string) ([]float32, error) {
 		cfg.Max = topPrice
 		cfg.Again = true // the order of the paper
 	}
-	primalDual, err := pdi.New(p.score, cfg)
+	primalDual, err := pdi.New(ctx, p.score, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -113,14 +113,14 @@ func (p *problem) diffuse(ctx context.Context, name string) ([]float32, error) {
 
 // langevin runs projected chains whose multipliers move with them.
 func (p *problem) langevin(ctx context.Context) ([]float32, error) {
-	chains, err := langevin.New(p.lag, langevin.Config{
+	chains, err := langevin.New(ctx, p.lag, langevin.Config{
 		Chains: p.samples, Seed: p.seed, Warmup: -1,
 		Unadjusted: true, StepSize: langevinStep, Project: pdi.Box(-1, 1),
 	})
 	if err != nil {
 		return nil, err
 	}
-	inf, err := dual.NewInference(p.lag, chains, dual.Config{
+	inf, err := dual.NewInference(ctx, p.lag, chains, dual.Config{
 		Rule:  dual.Ascent{Step: dual.Constant(eta)},
 		Start: slices.Repeat([]float64{firstPrice}, p.users), Max: topPrice,
 	})

@@ -177,7 +177,7 @@ func fillByLangevin(ctx context.Context, model *neural.Masked, shown, x []int32,
 	if err != nil {
 		return err
 	}
-	chains, err := sampler.NewChains(clamped, mcmc.DMALA{}, sampler.Config{
+	chains, err := sampler.NewChains(ctx, clamped, mcmc.DMALA{}, sampler.Config{
 		Chains: len(x) / len(shown), Seed: o.seed + line, Warmup: max(1, o.moves/2), Init: from,
 	})
 	if err != nil {

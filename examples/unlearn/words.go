@@ -109,7 +109,7 @@ func (w *words) unlearn(ctx context.Context, o options) (*wordReport, error) {
 		return 0
 	}).Name("dd")
 	certifying := false
-	chains, err := sampler.NewChains(lag, mcmc.Gibbs{}, sampler.Config{
+	chains, err := sampler.NewChains(ctx, lag, mcmc.Gibbs{}, sampler.Config{
 		Chains: o.chains, Seed: o.seed, Warmup: -1,
 		Observe: func(chain, draw int, x []int32, info *sampler.Info) {
 			if certifying {
@@ -120,7 +120,7 @@ func (w *words) unlearn(ctx context.Context, o options) (*wordReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	inf, err := dual.NewInference(lag, chains, dual.Config{})
+	inf, err := dual.NewInference(ctx, lag, chains, dual.Config{})
 	if err != nil {
 		return nil, err
 	}

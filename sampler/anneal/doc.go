@@ -3,7 +3,7 @@
 //
 // All three sample exp(−β·E) by any sampler.Method, β along a [Schedule]:
 //
-//	a, err := anneal.New(m, mcmc.Metropolis{}, anneal.Config{Seed: 1})
+//	a, err := anneal.New(ctx, m, mcmc.Metropolis{}, anneal.Config{Seed: 1})
 //	err = a.Run(ctx, 10000)
 //	x, e := a.Best()
 //

@@ -51,7 +51,7 @@ type annealed struct {
 func resumables(m energy.Model, workers int) map[string]func() resumable {
 	return map[string]func() resumable{
 		"anneal": func() resumable {
-			a := exact.Must(New(m, mcmc.DMALA{StepSize: 0.4}, Config{Chains: 36, Seed: 5, Workers: workers, Stages: 7}))
+			a := exact.Must(New(context.Background(), m, mcmc.DMALA{StepSize: 0.4}, Config{Chains: 36, Seed: 5, Workers: workers, Stages: 7}))
 			return resumable{a.Save, a.Load, func(ctx context.Context) (any, error) {
 				err := a.Run(ctx, 40)
 				return annealed{append([]int32(nil), a.x...), append([]float64(nil), a.e...)}, err
@@ -149,12 +149,12 @@ func TestCheckpointFiles(t *testing.T) {
 	}
 	{
 		cfg := Config{Stages: 5}
-		a := exact.Must(New(m, mcmc.Metropolis{}, cfg))
+		a := exact.Must(New(context.Background(), m, mcmc.Metropolis{}, cfg))
 		require.NoError(t, a.Run(ctx, 50))
 		cfg.Checkpoint.Path, cfg.Checkpoint.Every = path, 12
-		b := exact.Must(New(m, mcmc.Metropolis{}, cfg))
+		b := exact.Must(New(context.Background(), m, mcmc.Metropolis{}, cfg))
 		require.NoError(t, b.Run(ctx, 50))
-		c := exact.Must(New(m, mcmc.Metropolis{}, Config{Stages: 5}))
+		c := exact.Must(New(context.Background(), m, mcmc.Metropolis{}, Config{Stages: 5}))
 		watch("anneal", c.LoadFile, func() int { return c.chains.Len() })
 		assert.Equal(t, 48, c.chains.Len())
 		assert.ErrorContains(t, c.Run(ctx, 51), "n = 51, want 50")
@@ -243,12 +243,12 @@ func TestPartsOfAnnealing(t *testing.T) {
 	m := exact.NewQuadratic(12, 4)
 	ctx := context.Background()
 	cfg := Config{Chains: 70, Stages: 5, Seed: 2}
-	whole := exact.Must(New(m, mcmc.Metropolis{}, cfg))
+	whole := exact.Must(New(context.Background(), m, mcmc.Metropolis{}, cfg))
 	require.NoError(t, whole.Run(ctx, 20))
 	var e []float64
 	var x []int32
 	for k := range 3 {
-		a := exact.Must(New(m, mcmc.Metropolis{}, exact.Must(cfg.Part(k, 3))))
+		a := exact.Must(New(context.Background(), m, mcmc.Metropolis{}, exact.Must(cfg.Part(k, 3))))
 		require.NoError(t, a.Run(ctx, 20))
 		e, x = append(e, a.e...), append(x, a.x...)
 	}
@@ -349,16 +349,16 @@ func TestLoadChecksTokens(t *testing.T) {
 func TestAnnealLoadsWithinItsLanguage(t *testing.T) {
 	m := exact.NewQuadratic(6, 1)
 	within := constraint.Count{Levels: []int32{1}, Min: 3, Max: 3}
-	a := exact.Must(New(m, mcmc.PairGibbs{Within: within}, Config{Init: []int32{1, 1, 1, 0, 0, 0}, Stages: 3}))
+	a := exact.Must(New(context.Background(), m, mcmc.PairGibbs{Within: within}, Config{Init: []int32{1, 1, 1, 0, 0, 0}, Stages: 3}))
 	require.NoError(t, a.Run(context.Background(), 10))
 	var file bytes.Buffer
 	require.NoError(t, a.Save(&file))
-	other := exact.Must(New(m, mcmc.PairGibbs{Within: constraint.Count{Levels: []int32{1}, Min: 2, Max: 3}}, Config{Init: []int32{1, 1, 1, 0, 0, 0}, Stages: 3}))
+	other := exact.Must(New(context.Background(), m, mcmc.PairGibbs{Within: constraint.Count{Levels: []int32{1}, Min: 2, Max: 3}}, Config{Init: []int32{1, 1, 1, 0, 0, 0}, Stages: 3}))
 	assert.ErrorContains(t, other.Load(bytes.NewReader(file.Bytes())), "pair-gibbs.Within")
 	a.chains.States()[0] = 1 - a.chains.States()[0]
 	file.Reset()
 	require.NoError(t, a.Save(&file))
-	fresh := exact.Must(New(m, mcmc.PairGibbs{Within: within}, Config{Init: []int32{1, 1, 1, 0, 0, 0}, Stages: 3}))
+	fresh := exact.Must(New(context.Background(), m, mcmc.PairGibbs{Within: within}, Config{Init: []int32{1, 1, 1, 0, 0, 0}, Stages: 3}))
 	var start *sampler.StartError
 	assert.ErrorAs(t, fresh.Load(&file), &start)
 }

@@ -98,7 +98,7 @@ type way struct {
 
 // New returns a run that is ready to start. It checks what [sampler.NewChains]
 // checks.
-func New(m energy.Model, method sampler.Method, cfg Config) (*Runner, error) {
+func New(ctx context.Context, m energy.Model, method sampler.Method, cfg Config) (*Runner, error) {
 	if cfg.Stages < 0 {
 		return nil, fmt.Errorf("anneal: Config.Stages = %d, want ≥ 0", cfg.Stages)
 	}
@@ -113,7 +113,7 @@ func New(m energy.Model, method sampler.Method, cfg Config) (*Runner, error) {
 	}
 	a := &Runner{model: m, method: method, cfg: cfg, beta: untargeted}
 	var err error
-	if a.chains, err = a.newChains(); err != nil {
+	if a.chains, err = a.newChains(ctx); err != nil {
 		return nil, err
 	}
 	if a.cfg.Schedule == nil {
@@ -131,8 +131,8 @@ func New(m energy.Model, method sampler.Method, cfg Config) (*Runner, error) {
 	return a, sampler.CheckStart(a.e)
 }
 
-func (a *Runner) newChains() (*sampler.Chains, error) {
-	return sampler.NewChains(a.model, a.method, sampler.Config{
+func (a *Runner) newChains(ctx context.Context) (*sampler.Chains, error) {
+	return sampler.NewChains(ctx, a.model, a.method, sampler.Config{
 		Chains: a.cfg.Chains, First: a.cfg.First, Count: a.cfg.Count, Seed: a.cfg.Seed, Workers: a.cfg.Workers, Init: a.cfg.Init, Warmup: -1, Observe: a.observe,
 	})
 }

@@ -24,7 +24,7 @@ func ExampleRunner() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	a, err := anneal.New(m, mcmc.Metropolis{}, anneal.Config{Seed: 1})
+	a, err := anneal.New(context.Background(), m, mcmc.Metropolis{}, anneal.Config{Seed: 1})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -62,7 +62,7 @@ func (a *Runner) Load(r io.Reader) error {
 		return n.readState(body)
 	}, func(r io.Reader) error {
 		var err error
-		if n.chains, err = a.newChains(); err != nil {
+		if n.chains, err = a.newChains(context.Background()); err != nil {
 			return err
 		}
 		if n.beta != untargeted {

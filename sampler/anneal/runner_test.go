@@ -37,7 +37,7 @@ func TestAnnealFindsTheMinimum(t *testing.T) {
 			if name == "holes" {
 				cfg.Init = feasible(m)
 			}
-			a, err := New(m, method, cfg)
+			a, err := New(context.Background(), m, method, cfg)
 			require.NoError(t, err)
 			require.NoError(t, a.Run(context.Background(), 200), "%s %T", name, method)
 			x, e := a.Best()
@@ -64,7 +64,7 @@ func TestAnnealDoesNotDependOnWorkers(t *testing.T) {
 	m := exact.NewQuadratic(12, 4)
 	var want []float64
 	for _, workers := range []int{1, 2, 7} {
-		a, err := New(m, mcmc.Metropolis{}, Config{Chains: 70, Seed: 5, Workers: workers, Schedule: Linear(0.1, 0.4), Stages: 7})
+		a, err := New(context.Background(), m, mcmc.Metropolis{}, Config{Chains: 70, Seed: 5, Workers: workers, Schedule: Linear(0.1, 0.4), Stages: 7})
 		require.NoError(t, err)
 		require.NoError(t, a.Run(context.Background(), 20))
 		got := append([]float64{float64(runs.Hash(a.x))}, a.Energies()...)
@@ -78,7 +78,7 @@ func TestAnnealDoesNotDependOnWorkers(t *testing.T) {
 func TestAnnealKeepsItsBestWhenStopped(t *testing.T) {
 	m := exact.NewQuadratic(12, 4)
 	ctx, cancel := context.WithCancel(context.Background())
-	a, err := New(m, mcmc.Metropolis{}, Config{Progress: func(done, total int) {
+	a, err := New(context.Background(), m, mcmc.Metropolis{}, Config{Progress: func(done, total int) {
 		if done >= total/2 {
 			cancel()
 		}
@@ -95,14 +95,14 @@ func TestAnnealKeepsItsBestWhenStopped(t *testing.T) {
 
 func TestAnnealErrors(t *testing.T) {
 	m := exact.NewQuadratic(4, 1)
-	_, err := New(m, mcmc.Gibbs{}, Config{Stages: -1})
+	_, err := New(context.Background(), m, mcmc.Gibbs{}, Config{Stages: -1})
 	assert.ErrorContains(t, err, "Stages = -1")
-	_, err = New(m, mcmc.Gibbs{Scan: 9}, Config{})
+	_, err = New(context.Background(), m, mcmc.Gibbs{Scan: 9}, Config{})
 	assert.ErrorContains(t, err, "Scan(9)")
-	_, err = New(exact.Pocked(math.Inf(1)), mcmc.Gibbs{}, Config{Init: []int32{1, 1, 1, 0, 0}})
+	_, err = New(context.Background(), exact.Pocked(math.Inf(1)), mcmc.Gibbs{}, Config{Init: []int32{1, 1, 1, 0, 0}})
 	var start *sampler.StartError
 	assert.ErrorAs(t, err, &start)
-	a, err := New(m, mcmc.Gibbs{}, Config{Schedule: func(float64) float64 { return math.NaN() }})
+	a, err := New(context.Background(), m, mcmc.Gibbs{}, Config{Schedule: func(float64) float64 { return math.NaN() }})
 	require.NoError(t, err)
 	assert.ErrorContains(t, a.Run(context.Background(), 10), "schedule")
 	assert.ErrorContains(t, a.Run(context.Background(), -1), "n = -1")
@@ -130,7 +130,7 @@ func TestCooling(t *testing.T) {
 func TestCoolingEndsCold(t *testing.T) {
 	m, err := model.NewIsing(model.FreeLattice{1024}, 0, 1)
 	require.NoError(t, err)
-	a, err := New(m, mcmc.Metropolis{}, Config{Seed: 1})
+	a, err := New(context.Background(), m, mcmc.Metropolis{}, Config{Seed: 1})
 	require.NoError(t, err)
 	require.NoError(t, a.Run(context.Background(), 200))
 	for i, x := range a.chains.States() {

@@ -157,7 +157,7 @@ func (r *SteppingStoneRunner) draw(ctx context.Context, k int) error {
 		return r.uniform(ctx)
 	}
 	if r.chains == nil {
-		c, err := r.stageChains(k)
+		c, err := r.stageChains(ctx, k)
 		if err != nil {
 			return err
 		}
@@ -250,7 +250,7 @@ func (r *SteppingStoneRunner) lend(own []bool, first, last int) error {
 
 // stageChains returns the chains of stage k, which start at x and store the
 // logarithms whose mean stage k+1 needs.
-func (r *SteppingStoneRunner) stageChains(k int) (*sampler.Chains, error) {
+func (r *SteppingStoneRunner) stageChains(ctx context.Context, k int) (*sampler.Chains, error) {
 	m, err := r.way.at(k)
 	if err != nil {
 		return nil, err
@@ -260,7 +260,7 @@ func (r *SteppingStoneRunner) stageChains(k int) (*sampler.Chains, error) {
 		return nil, err
 	}
 	seed := sampler.NewStream(r.cfg.Seed, math.MaxUint64-uint64(k)) // streams that no chain draws from
-	return sampler.NewChains(m, r.method, sampler.Config{
+	return sampler.NewChains(ctx, m, r.method, sampler.Config{
 		Chains: r.cfg.Chains, First: r.cfg.First, Count: r.cfg.Count, Seed: seed.Uint64(), Warmup: r.cfg.Warmup, Workers: r.cfg.Workers, Init: r.x,
 		Observe: func(chain, draw int, x []int32, _ *sampler.Info) {
 			chain -= r.cfg.First

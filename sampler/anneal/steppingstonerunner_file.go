@@ -1,6 +1,7 @@
 package anneal
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math"
@@ -66,7 +67,7 @@ func (r *SteppingStoneRunner) Load(in io.Reader) error {
 			return nil
 		}
 		var err error
-		if n.chains, err = n.stageChains(len(n.terms)); err != nil {
+		if n.chains, err = n.stageChains(context.Background(), len(n.terms)); err != nil {
 			return err
 		}
 		return n.chains.Load(in)

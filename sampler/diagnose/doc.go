@@ -5,7 +5,7 @@
 // and R-hat, with a warning where they speak against using the draws:
 //
 //	mag := diagnose.NewTrace(energy.Magnetization)
-//	ch, err := sampler.NewChains(m, method, sampler.Config{Chains: 64, Observe: mag.Observe})
+//	ch, err := sampler.NewChains(ctx, m, method, sampler.Config{Chains: 64, Observe: mag.Observe})
 //	err = ch.Run(ctx, 5000)
 //	fmt.Println(mag.Summary())
 //

@@ -40,7 +40,7 @@ func (r recorded) chains(t *testing.T, edit func(*sampler.Config)) (*sampler.Cha
 	if method == nil {
 		method = mcmc.DMALA{}
 	}
-	return exact.Must(sampler.NewChains(exact.NewQuadratic(5, 1), method, cfg)), tr
+	return exact.Must(sampler.NewChains(context.Background(), exact.NewQuadratic(5, 1), method, cfg)), tr
 }
 
 // replayed returns the trace of the file.
@@ -79,7 +79,7 @@ func TestReplayIsTheRun(t *testing.T) {
 	target := exact.Must(continuous.NewQuadratic([]float64{1, 0.3, 0.3, 2}, nil, 0))
 	path := filepath.Join(t.TempDir(), "reals")
 	var live [][]float32
-	c := exact.Must(langevin.New(target, langevin.Config{Chains: 1, Draws: path, Warmup: 5, Observe: func(_, _ int, x []float32, _ *sampler.Info) {
+	c := exact.Must(langevin.New(context.Background(), target, langevin.Config{Chains: 1, Draws: path, Warmup: 5, Observe: func(_, _ int, x []float32, _ *sampler.Info) {
 		live = append(live, slices.Clone(x))
 	}}))
 	require.NoError(t, c.Run(t.Context(), 20))

@@ -15,7 +15,7 @@ import (
 //
 //	all := diagnose.NewReplicas(energy.Magnetization).Name("mag")
 //	cfg := sampler.Config{Seed: 1, Observe: all.Observe}
-//	ch, err := sampler.NewChains(m, mcmc.Tempering{Base: mcmc.Gibbs{}}, cfg)
+//	ch, err := sampler.NewChains(ctx, m, mcmc.Tempering{Base: mcmc.Gibbs{}}, cfg)
 //	err = ch.Run(ctx, 10000)
 //	w, err := all.Reweight()
 //	mag, err := w.Mean("mag", 0.5, 0.6, 0.7)

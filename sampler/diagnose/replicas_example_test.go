@@ -20,7 +20,7 @@ func replicas() *diagnose.Replicas {
 		log.Fatal(err)
 	}
 	all := diagnose.NewReplicas(func(x []int32) float64 { return math.Abs(energy.Magnetization(x)) }).Name("m")
-	ch, err := sampler.NewChains(m, mcmc.Tempering{Base: mcmc.Gibbs{}, Betas: []float64{1, 0.8, 0.6, 0.3}},
+	ch, err := sampler.NewChains(context.Background(), m, mcmc.Tempering{Base: mcmc.Gibbs{}, Betas: []float64{1, 0.8, 0.6, 0.3}},
 		sampler.Config{Seed: 1, Observe: all.Observe})
 	if err != nil {
 		log.Fatal(err)

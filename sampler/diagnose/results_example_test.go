@@ -51,7 +51,7 @@ func ExampleMarginals() {
 		log.Fatal(err)
 	}
 	tr := diagnose.NewTrace().KeepMarginals(3).KeepBest()
-	ch, err := sampler.NewChains(m, mcmc.Gibbs{}, sampler.Config{Chains: 16, Seed: 1, Observe: tr.Observe})
+	ch, err := sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, sampler.Config{Chains: 16, Seed: 1, Observe: tr.Observe})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func ring(t *testing.T) *model.Ising {
 func TestTraceTakesItsSizeFromTheChains(t *testing.T) {
 	for _, chains := range []int{1, 4, 64, 300} {
 		for _, tr := range []*Trace{NewTrace(energy.Magnetization), NewStreamingTrace(energy.Magnetization)} {
-			ch, err := sampler.NewChains(ring(t), mcmc.Gibbs{}, sampler.Config{Chains: chains, Warmup: -1, Observe: tr.Observe})
+			ch, err := sampler.NewChains(context.Background(), ring(t), mcmc.Gibbs{}, sampler.Config{Chains: chains, Warmup: -1, Observe: tr.Observe})
 			require.NoError(t, err)
 			require.NoError(t, ch.Run(context.Background(), 20))
 			assert.Equal(t, chains, tr.Chains())
@@ -134,7 +134,7 @@ func TestBestAndMarginals(t *testing.T) {
 		assert.ErrorIs(t, err, ErrTooFew)
 		low, counts, draws := math.Inf(1), [12]float64{}, 0.0
 		var best []int32
-		ch, err := sampler.NewChains(m, mcmc.Gibbs{}, sampler.Config{Chains: 8, Seed: 5, Warmup: -1, Workers: 1,
+		ch, err := sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, sampler.Config{Chains: 8, Seed: 5, Warmup: -1, Workers: 1,
 			Observe: sampler.Observer(tr.Observe).And(func(_, _ int, x []int32, info *sampler.Info) {
 				if info.Energy < low-1e-9 {
 					low, best = info.Energy, slices.Clone(x)

@@ -21,7 +21,7 @@ func temper(t *testing.T, chains, draws int, method mcmc.Tempering) (*model.Isin
 	m, err := model.NewIsing(model.Lattice{4, 4}, 0.6, 0)
 	require.NoError(t, err)
 	all := NewReplicas(energy.Magnetization, func(x []int32) float64 { return math.Abs(energy.Magnetization(x)) }).Name("m", "abs")
-	ch, err := sampler.NewChains(m, method, sampler.Config{Chains: chains, Seed: 3, Warmup: 200, Observe: all.Observe})
+	ch, err := sampler.NewChains(context.Background(), m, method, sampler.Config{Chains: chains, Seed: 3, Warmup: 200, Observe: all.Observe})
 	require.NoError(t, err)
 	require.NoError(t, ch.Run(context.Background(), draws))
 	return m, all

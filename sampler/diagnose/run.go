@@ -18,7 +18,7 @@ import (
 func Record(ctx context.Context, m energy.Model, method sampler.Method, cfg sampler.Config, draws int, f ...func(x []int32) float64) (*Trace, error) {
 	t := NewTrace(f...)
 	cfg.Observe = sampler.Observer(t.Observe).And(cfg.Observe)
-	ch, err := sampler.NewChains(m, method, cfg)
+	ch, err := sampler.NewChains(ctx, m, method, cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ func TestStuckChainsShowInStreamingTraces(t *testing.T) {
 	}{{6, 0.6}, {8, 0.4}, {8, 0.5}} {
 		m := exact.Must(model.NewIsing(model.Lattice{c.side, c.side}, c.a, 0))
 		full, stream := diagnose.NewTrace(energy.Magnetization), diagnose.NewStreamingTrace(energy.Magnetization)
-		run := exact.Must(sampler.NewChains(m, mcmc.Gibbs{}, sampler.Config{Chains: chains, Warmup: 200, Seed: 4,
+		run := exact.Must(sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, sampler.Config{Chains: chains, Warmup: 200, Seed: 4,
 			Observe: sampler.Observer(full.Observe).And(stream.Observe)}))
 		require.NoError(t, run.Run(context.Background(), draws))
 		series, err := full.Draws("f1")

@@ -21,7 +21,7 @@ func traced(draws int, f func(x []int32) float64) *diagnose.Trace {
 		log.Fatal(err)
 	}
 	tr := diagnose.NewTrace(f).Name("f")
-	ch, err := sampler.NewChains(m, mcmc.Gibbs{}, sampler.Config{Seed: 1, Observe: tr.Observe})
+	ch, err := sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, sampler.Config{Seed: 1, Observe: tr.Observe})
 	if err != nil {
 		log.Fatal(err)
 	}

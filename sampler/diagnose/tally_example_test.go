@@ -32,7 +32,7 @@ func ExampleTally() {
 			log.Fatal(err)
 		}
 		cfg.Observe = tally.Name("m").Observe
-		ch, err := sampler.NewChains(m, mcmc.Gibbs{}, cfg)
+		ch, err := sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, cfg)
 		if err == nil {
 			err = ch.Run(context.Background(), 200)
 		}

@@ -12,7 +12,7 @@ import (
 // chains have mixed.
 //
 //	mag := diagnose.NewTrace(energy.Magnetization)
-//	ch, err := sampler.NewChains(m, mcmc.DMALA{}, sampler.Config{Chains: 64, Observe: mag.Observe})
+//	ch, err := sampler.NewChains(ctx, m, mcmc.DMALA{}, sampler.Config{Chains: 64, Observe: mag.Observe})
 //	err = ch.Run(ctx, 5000)
 //	fmt.Println(mag.Summary())
 //

@@ -31,7 +31,7 @@ func TestTraceOfARun(t *testing.T) {
 	start := func(workers int) (*sampler.Chains, *Trace, *Trace) {
 		full := NewTrace(energy.Magnetization).Name("mag")
 		small := NewStreamingTrace(energy.Magnetization).Name("mag")
-		ch, err := sampler.NewChains(m, mcmc.Gibbs{}, sampler.Config{Chains: chains, Seed: 3, Warmup: 20, Workers: workers,
+		ch, err := sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, sampler.Config{Chains: chains, Seed: 3, Warmup: 20, Workers: workers,
 			Observe: sampler.Observer(full.Observe).And(small.Observe)})
 		require.NoError(t, err)
 		return ch, full, small

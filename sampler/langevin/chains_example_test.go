@@ -17,7 +17,7 @@ func ExampleChains() {
 		log.Fatal(err)
 	}
 	trace, observe := diagnose.RealTrace(func(x []float32) float64 { return float64(x[0]) })
-	l, err := langevin.New(m, langevin.Config{Chains: 32, Seed: 1, Observe: observe})
+	l, err := langevin.New(context.Background(), m, langevin.Config{Chains: 32, Seed: 1, Observe: observe})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -2,7 +2,7 @@
 // the Metropolis-adjusted algorithm (MALA), which leaves exp(−E) invariant, and
 // the unadjusted one (ULA), which is off by O(h) at step size h.
 //
-//	l, err := langevin.New(target, langevin.Config{Chains: 32, Seed: 1})
+//	l, err := langevin.New(ctx, target, langevin.Config{Chains: 32, Seed: 1})
 //	err = l.Run(ctx, 1000)
 //
 // [Chains] are those of package sampler on reals, with the same contract: draws,

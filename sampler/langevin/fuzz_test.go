@@ -18,14 +18,14 @@ func FuzzLoadChains(f *testing.F) {
 	target := exact.Must(continuous.NewDiagonal([]float64{1}, []float64{0, 1}, []float64{1, 2}))
 	cfg := langevin.Config{Chains: 3, Warmup: 2}
 	var file bytes.Buffer
-	c := exact.Must(langevin.New(target, cfg))
+	c := exact.Must(langevin.New(context.Background(), target, cfg))
 	require.NoError(f, c.Run(context.Background(), 3))
 	require.NoError(f, c.Save(&file))
 	for _, edits := range exact.MangleSeeds() {
 		f.Add(edits)
 	}
 	f.Fuzz(func(t *testing.T, edits []byte) {
-		c := exact.Must(langevin.New(target, cfg))
+		c := exact.Must(langevin.New(context.Background(), target, cfg))
 		if c.Load(bytes.NewReader(exact.Mangle(file.Bytes(), edits))) == nil {
 			_ = c.Run(context.Background(), 2)
 		}

@@ -1,6 +1,7 @@
 package langevin
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,7 +17,7 @@ func TestLangevinAllocates(t *testing.T) {
 	}
 	m, err := continuous.NewDiagonal([]float64{1, 1}, []float64{0, 0, 0, 1, 1, 1}, []float64{1, 2})
 	require.NoError(t, err)
-	l, err := New(m, Config{Chains: 8})
+	l, err := New(context.Background(), m, Config{Chains: 8})
 	require.NoError(t, err)
 	require.NoError(t, l.Reset())
 	k, streams := l.Kernels()[0], make([]sampler.Stream, 2)

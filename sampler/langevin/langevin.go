@@ -82,7 +82,7 @@ type Chains = sampler.Runner[float32]
 
 // New returns chains on the target, ready to run. It returns an error
 // for a nil target or a field out of range.
-func New(target energy.Scored, cfg Config) (*Chains, error) {
+func New(ctx context.Context, target energy.Scored, cfg Config) (*Chains, error) {
 	if check.Nil(target) {
 		return nil, fmt.Errorf("langevin: New: target = nil")
 	}
@@ -95,7 +95,7 @@ func New(target energy.Scored, cfg Config) (*Chains, error) {
 		return nil, err
 	}
 	s := &system{target: target, sites: sites, tuned: tuned, step: cfg.StepSize, goal: cfg.Target, unadjusted: cfg.Unadjusted, project: cfg.Project}
-	return sampler.NewRunner(context.Background(), sampler.System[float32](s), sampler.Config{
+	return sampler.NewRunner(ctx, sampler.System[float32](s), sampler.Config{
 		Chains: cfg.Chains, Seed: cfg.Seed, Warmup: cfg.Warmup, Thin: cfg.Thin, Workers: cfg.Workers, Progress: cfg.Progress, Checkpoint: cfg.Checkpoint,
 		First: cfg.First, Count: cfg.Count, Draws: cfg.Draws, Lean: cfg.Lean, Verify: cfg.Verify, Generator: cfg.Generator,
 	}, cfg.Init, cfg.Observe)

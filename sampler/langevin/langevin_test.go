@@ -41,7 +41,7 @@ func TestLangevinInvariance(t *testing.T) {
 	exact.Counts(t, exact.Bins(init, 2), law, 1e-6)
 	run := func(cfg langevin.Config) *langevin.Chains {
 		cfg.Chains, cfg.Seed, cfg.Warmup, cfg.StepSize, cfg.Init = chains, 7, -1, 0.3, init
-		l, err := langevin.New(m, cfg)
+		l, err := langevin.New(context.Background(), m, cfg)
 		require.NoError(t, err)
 		require.NoError(t, l.Run(context.Background(), 8))
 		return l
@@ -60,7 +60,7 @@ func TestLangevinUnadjusted(t *testing.T) {
 	const chains, h = 20000, 0.5
 	m, err := continuous.NewQuadratic([]float64{1}, nil, 0)
 	require.NoError(t, err)
-	l, err := langevin.New(m, langevin.Config{Unadjusted: true, StepSize: h, Chains: chains, Seed: 1})
+	l, err := langevin.New(context.Background(), m, langevin.Config{Unadjusted: true, StepSize: h, Chains: chains, Seed: 1})
 	require.NoError(t, err)
 	require.NoError(t, l.Run(context.Background(), 1)) // after 1000 steps of warm-up
 	normal := func(v float64) []float64 {
@@ -76,7 +76,7 @@ func TestLangevinTunes(t *testing.T) {
 	m, err := continuous.NewDiagonal([]float64{1}, make([]float64, 20), []float64{0.01})
 	require.NoError(t, err)
 	tr, observe := diagnose.RealTrace(func(x []float32) float64 { return float64(x[3]) })
-	l, err := langevin.New(m, langevin.Config{Chains: 64, Observe: observe})
+	l, err := langevin.New(context.Background(), m, langevin.Config{Chains: 64, Observe: observe})
 	require.NoError(t, err)
 	require.NoError(t, l.Run(context.Background(), 500))
 	require.InDelta(t, 0.574, l.Stats().Accept, 0.03, "32 chains × 500 warm-up steps per block")
@@ -100,7 +100,7 @@ func TestLangevinWorkersAndResume(t *testing.T) {
 	m := wells(t)
 	build := func(workers int, cfg langevin.Config) *langevin.Chains {
 		cfg.Chains, cfg.Seed, cfg.Workers = 70, 5, workers
-		l, err := langevin.New(m, cfg)
+		l, err := langevin.New(context.Background(), m, cfg)
 		require.NoError(t, err)
 		return l
 	}
@@ -153,14 +153,14 @@ func TestLangevinFailures(t *testing.T) {
 		}
 		return 0
 	}, Grad: func(g, x []float32) { g[0] = 0 }}
-	l, err := langevin.New(cliff, langevin.Config{Init: []float32{0}, StepSize: 0.2, Warmup: -1, Chains: 8})
+	l, err := langevin.New(context.Background(), cliff, langevin.Config{Init: []float32{0}, StepSize: 0.2, Warmup: -1, Chains: 8})
 	require.NoError(t, err)
 	require.NoError(t, l.Run(context.Background(), 500))
 	require.Positive(t, l.Stats().Invalid)
 	for _, x := range l.States() {
 		require.LessOrEqual(t, math.Abs(float64(x)), 1.0)
 	}
-	l, err = langevin.New(cliff, langevin.Config{Init: []float32{0}, StepSize: 0.2, Warmup: -1, Unadjusted: true})
+	l, err = langevin.New(context.Background(), cliff, langevin.Config{Init: []float32{0}, StepSize: 0.2, Warmup: -1, Unadjusted: true})
 	require.NoError(t, err)
 	err = l.Run(context.Background(), 500)
 	require.ErrorIs(t, err, sampler.ErrNaN)
@@ -173,24 +173,24 @@ func TestLangevinFailures(t *testing.T) {
 	require.Error(t, l.Run(context.Background(), -1))
 
 	var start *sampler.StartError
-	l, err = langevin.New(cliff, langevin.Config{Init: []float32{5}})
+	l, err = langevin.New(context.Background(), cliff, langevin.Config{Init: []float32{5}})
 	require.NoError(t, err)
 	require.ErrorAs(t, l.Run(context.Background(), 1), &start)
 	require.ErrorAs(t, l.Save(&bytes.Buffer{}), &start)
 	steep := energy.RealFunc{Dim: 1, E: func([]float32) float64 { return 0 }, Grad: func(g, x []float32) { g[0] = float32(math.Inf(1)) }}
-	l, err = langevin.New(steep, langevin.Config{})
+	l, err = langevin.New(context.Background(), steep, langevin.Config{})
 	require.NoError(t, err)
 	require.ErrorAs(t, l.Run(context.Background(), 1), &start)
 	for _, cfg := range []langevin.Config{
 		{StepSize: -1}, {StepSize: math.NaN()}, {Target: 1}, {Unadjusted: true}, {Project: func([]float32) {}}, {Chains: -1},
 		{Warmup: -2}, {Thin: -1}, {Workers: -1}, {Init: []float32{1, 2}},
 	} {
-		_, err := langevin.New(cliff, cfg)
+		_, err := langevin.New(context.Background(), cliff, cfg)
 		require.Error(t, err, "%+v", cfg)
 	}
-	_, err = langevin.New(nil, langevin.Config{})
+	_, err = langevin.New(context.Background(), nil, langevin.Config{})
 	require.Error(t, err)
-	_, err = langevin.New(energy.RealFunc{}, langevin.Config{})
+	_, err = langevin.New(context.Background(), energy.RealFunc{}, langevin.Config{})
 	require.Error(t, err)
 }
 
@@ -205,7 +205,7 @@ func BenchmarkLangevin(b *testing.B) {
 	}
 	m, err := continuous.NewDiagonal(w, means, v)
 	require.NoError(b, err)
-	l, err := langevin.New(m, langevin.Config{Chains: 64, StepSize: 0.05, Warmup: -1, Workers: 1})
+	l, err := langevin.New(context.Background(), m, langevin.Config{Chains: 64, StepSize: 0.05, Warmup: -1, Workers: 1})
 	require.NoError(b, err)
 	for b.Loop() {
 		require.NoError(b, l.Run(context.Background(), 1))

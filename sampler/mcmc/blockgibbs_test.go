@@ -52,7 +52,7 @@ func TestBlockGibbsKeepsFixedSites(t *testing.T) {
 	for i := range init {
 		init[i] = 1
 	}
-	c, err := sampler.NewChains(m, BlockGibbs{}, sampler.Config{Chains: chains, Seed: 4, Warmup: -1, Init: init})
+	c, err := sampler.NewChains(context.Background(), m, BlockGibbs{}, sampler.Config{Chains: chains, Seed: 4, Warmup: -1, Init: init})
 	require.NoError(t, err)
 	require.NoError(t, c.Run(context.Background(), steps))
 	assert.NotContains(t, c.States(), int32(0))
@@ -60,7 +60,7 @@ func TestBlockGibbsKeepsFixedSites(t *testing.T) {
 
 // Log-odds that are NaN stop the run instead of counting as 0.
 func TestBlockGibbsStopsAtNaN(t *testing.T) {
-	c, err := sampler.NewChains(layers{[]float32{0, float32(math.NaN())}}, BlockGibbs{}, sampler.Config{Chains: 2})
+	c, err := sampler.NewChains(context.Background(), layers{[]float32{0, float32(math.NaN())}}, BlockGibbs{}, sampler.Config{Chains: 2})
 	require.NoError(t, err)
 	require.ErrorIs(t, c.Run(context.Background(), 1), sampler.ErrNaN)
 }
@@ -72,7 +72,7 @@ func TestBlockGibbsOnClamp(t *testing.T) {
 	fixed, err := energy.Clamp(m, map[int]int32{0: 1, 2: 0})
 	require.NoError(t, err)
 	up := 0
-	c, err := sampler.NewChains(fixed, BlockGibbs{}, sampler.Config{Chains: 32, Seed: 1, Warmup: 10})
+	c, err := sampler.NewChains(context.Background(), fixed, BlockGibbs{}, sampler.Config{Chains: 32, Seed: 1, Warmup: 10})
 	require.NoError(t, err)
 	const draws = 2000
 	for x := range c.Draws(context.Background(), draws) {

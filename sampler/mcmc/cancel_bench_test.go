@@ -44,7 +44,7 @@ func BenchmarkCancel(b *testing.B) {
 		{ising, momentum.DHAMS{}}, {ising, auto.Method{}},
 	} {
 		b.Run(fmt.Sprintf("%T/%T", c.method, c.m), func(b *testing.B) {
-			chains := exact.Must(sampler.NewChains(c.m, c.method, sampler.Config{Chains: 4, Warmup: 4, Workers: 1, Init: make([]int32, side*side)}))
+			chains := exact.Must(sampler.NewChains(context.Background(), c.m, c.method, sampler.Config{Chains: 4, Warmup: 4, Workers: 1, Init: make([]int32, side*side)}))
 			var sum, longest time.Duration
 			n := 0
 			for b.Loop() {

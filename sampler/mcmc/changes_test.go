@@ -56,7 +56,7 @@ func TestChangesLeadWhereStatesLead(t *testing.T) {
 		half := runs.Run(t, m, method, cfg, 150)
 		var b bytes.Buffer
 		require.NoError(t, half.Save(&b))
-		loaded, err := sampler.NewChains(m, method, cfg)
+		loaded, err := sampler.NewChains(context.Background(), m, method, cfg)
 		require.NoError(t, err)
 		require.NoError(t, loaded.Load(&b))
 		require.NoError(t, loaded.Run(ctx, 250))

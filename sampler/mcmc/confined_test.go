@@ -127,7 +127,7 @@ func TestDULAWithinALanguageNeverLeaves(t *testing.T) {
 func TestInitialStatesAreUniformInTheLanguage(t *testing.T) {
 	m := energy.Func{Sites: 6, Levels: 2, E: func(x []int32) float64 { return 3 * float64(x[0]) }}
 	up := constraint.Count{Levels: []int32{1}, Min: 2, Max: 2}
-	c, err := sampler.NewChains(m, DMALA{Within: up}, sampler.Config{Chains: 6000})
+	c, err := sampler.NewChains(context.Background(), m, DMALA{Within: up}, sampler.Config{Chains: 6000})
 	require.NoError(t, err)
 	counts := make([]int, 64)
 	exact.Tally(counts, c.States(), 6, 2)
@@ -143,16 +143,16 @@ func TestWithinOnAClampedModel(t *testing.T) {
 	runs.Run(t, m, DMALA{Within: up}, sampler.Config{Chains: 20, Warmup: 30, Workers: 1, Observe: func(_, _ int, x []int32, _ *sampler.Info) {
 		require.True(t, x[0] == 1 && x[3] == 0 && constraint.Accepts(up, x))
 	}}, 30)
-	_, err = sampler.NewChains(m, DMALA{Within: constraint.Count{Levels: []int32{1}, Min: 6}}, sampler.Config{})
+	_, err = sampler.NewChains(context.Background(), m, DMALA{Within: constraint.Count{Levels: []int32{1}, Min: 6}}, sampler.Config{})
 	assert.ErrorIs(t, err, constraint.ErrInfeasible, "site 3 is fixed at 0")
 }
 
 func TestWithinErrors(t *testing.T) {
 	m := exact.NewRugged(4, 2, 1, 0, 1)
-	_, err := sampler.NewChains(m, DMALA{Within: constraint.Count{Levels: []int32{1}, Min: 5}}, sampler.Config{})
+	_, err := sampler.NewChains(context.Background(), m, DMALA{Within: constraint.Count{Levels: []int32{1}, Min: 5}}, sampler.Config{})
 	assert.ErrorIs(t, err, constraint.ErrInfeasible)
 	assert.ErrorContains(t, err, "DMALA: Within")
-	_, err = sampler.NewChains(m, DULA{Within: constraint.Any{}, Window: 1}, sampler.Config{})
+	_, err = sampler.NewChains(context.Background(), m, DULA{Within: constraint.Any{}, Window: 1}, sampler.Config{})
 	assert.ErrorContains(t, err, "Window = 1 with Within")
 
 	up := constraint.Count{Levels: []int32{1}, Min: 2, Max: 2}
@@ -161,7 +161,7 @@ func TestWithinErrors(t *testing.T) {
 		copy(init[4*s:], []int32{1, 0, 1, 0})
 	}
 	init[4*37] = 0
-	c, err := sampler.NewChains(m, DMALA{Within: up}, sampler.Config{Chains: 40, Init: init})
+	c, err := sampler.NewChains(context.Background(), m, DMALA{Within: up}, sampler.Config{Chains: 40, Init: init})
 	require.NoError(t, err)
 	err = c.Run(context.Background(), 1)
 	var start *sampler.StartError

@@ -1,6 +1,7 @@
 package mcmc
 
 import (
+	"context"
 	"math"
 	"testing"
 
@@ -43,7 +44,7 @@ func TestCountByPointerAndInside(t *testing.T) {
 
 		var runs [][]int32
 		for _, language := range []constraint.Automaton{c, &c, wrapped{c}} {
-			ch, err := sampler.NewChains(m, PairGibbs{Within: language}, sampler.Config{Chains: 3, Seed: 4})
+			ch, err := sampler.NewChains(context.Background(), m, PairGibbs{Within: language}, sampler.Config{Chains: 3, Seed: 4})
 			require.NoError(t, err)
 			require.NoError(t, ch.Run(t.Context(), 40))
 			runs = append(runs, ch.States())

@@ -167,17 +167,17 @@ func TestCancelledWithinAStep(t *testing.T) {
 		return float64(x[0] - x[1])
 	}}
 	cfg := sampler.Config{Chains: 64, Warmup: -1, Workers: 1}
-	want := exact.Must(sampler.NewChains(m, HammingBall{Updates: 20}, cfg))
+	want := exact.Must(sampler.NewChains(context.Background(), m, HammingBall{Updates: 20}, cfg))
 	require.NoError(t, want.Run(context.Background(), 2))
 
-	c := exact.Must(sampler.NewChains(m, HammingBall{Updates: 20}, cfg))
+	c := exact.Must(sampler.NewChains(context.Background(), m, HammingBall{Updates: 20}, cfg))
 	at = evaluated + 5000
 	require.ErrorIs(t, c.Run(ctx, 2), context.Canceled)
 	// A poll is pollWork sites; leveling asks 16 times more, in each worker.
 	assert.Less(t, evaluated-at, 20*(pollWork/sites+ballBatch), "a step of all chains takes %d", 64*20*37)
 	var file bytes.Buffer
 	require.NoError(t, c.Save(&file))
-	next := exact.Must(sampler.NewChains(m, HammingBall{Updates: 20}, cfg))
+	next := exact.Must(sampler.NewChains(context.Background(), m, HammingBall{Updates: 20}, cfg))
 	require.NoError(t, next.Load(&file))
 	require.NoError(t, next.Run(context.Background(), 2-next.Len()))
 	assert.Equal(t, want.States(), next.States())

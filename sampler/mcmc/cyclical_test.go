@@ -121,7 +121,7 @@ func TestCyclicalTunes(t *testing.T) {
 	require.NoError(t, err)
 	var short, long float64
 	k := Cyclical{Period: 10}
-	c, err := sampler.NewChains(m, k, sampler.Config{Chains: 64, Seed: 1, Warmup: 900})
+	c, err := sampler.NewChains(context.Background(), m, k, sampler.Config{Chains: 64, Seed: 1, Warmup: 900})
 	require.NoError(t, err)
 	require.NoError(t, c.Run(context.Background(), 0))
 	in := c.Kernels()[0].(*cyclical)

@@ -96,7 +96,7 @@ func TestNaNEnergies(t *testing.T) {
 		}
 	}
 	for _, method := range []sampler.Method{DULA{StepSize: 1}, Gibbs{}, BlockGibbs{Blocks: [][]int{{0, 1, 2, 3, 4}}}, HammingBall{Block: 4}} {
-		c, err := sampler.NewChains(m, method, sampler.Config{Chains: 40, Warmup: -1, Init: zero})
+		c, err := sampler.NewChains(context.Background(), m, method, sampler.Config{Chains: 40, Warmup: -1, Init: zero})
 		require.NoError(t, err)
 		err = c.Run(context.Background(), 200)
 		require.ErrorIs(t, err, sampler.ErrNaN, "%T", method)
@@ -124,7 +124,7 @@ func TestForbiddenStates(t *testing.T) {
 		}
 		assert.Zero(t, c.Stats().Invalid, "%T: weight zero is not a failure", method)
 	}
-	c, err := sampler.NewChains(m, DULA{StepSize: 1}, sampler.Config{Chains: 40, Warmup: -1, Init: zero})
+	c, err := sampler.NewChains(context.Background(), m, DULA{StepSize: 1}, sampler.Config{Chains: 40, Warmup: -1, Init: zero})
 	require.NoError(t, err)
 	require.ErrorIs(t, c.Run(context.Background(), 200), sampler.ErrZero)
 }
@@ -134,7 +134,7 @@ func TestInfeasibleStart(t *testing.T) {
 		for _, v := range []float64{math.Inf(1), math.NaN(), math.Inf(-1)} {
 			init := make([]int32, 40*5)
 			copy(init[36*5:], []int32{1, 1, 1, 0, 0})
-			c, err := sampler.NewChains(exact.Pocked(v), method, sampler.Config{Chains: 40, Init: init})
+			c, err := sampler.NewChains(context.Background(), exact.Pocked(v), method, sampler.Config{Chains: 40, Init: init})
 			require.NoError(t, err)
 			err = c.Run(context.Background(), 1)
 			var start *sampler.StartError
@@ -167,7 +167,7 @@ func TestShapesThatAreNone(t *testing.T) {
 		"sites = 0, want ≥ 1":  shapeless{0, 2},
 		"levels = 0, want ≥ 1": shapeless{2, 0},
 	} {
-		_, err := sampler.NewChains(m, DMALA{}, sampler.Config{})
+		_, err := sampler.NewChains(context.Background(), m, DMALA{}, sampler.Config{})
 		assert.ErrorContains(t, err, want)
 	}
 	for _, method := range everyMethod() {

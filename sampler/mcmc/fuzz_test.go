@@ -28,7 +28,7 @@ func FuzzLoadChains(f *testing.F) {
 		i := int(number) % len(methods)
 		if files[i] == nil {
 			var b bytes.Buffer
-			c := exact.Must(sampler.NewChains(m, methods[i], cfg))
+			c := exact.Must(sampler.NewChains(context.Background(), m, methods[i], cfg))
 			require.NoError(t, c.Run(context.Background(), 3))
 			k := c.Kernels()[0].(stopping)
 			was := pollWork
@@ -39,7 +39,7 @@ func FuzzLoadChains(f *testing.F) {
 			require.NoError(t, c.Save(&b))
 			files[i] = b.Bytes()
 		}
-		c := exact.Must(sampler.NewChains(m, methods[i], cfg))
+		c := exact.Must(sampler.NewChains(context.Background(), m, methods[i], cfg))
 		if c.Load(bytes.NewReader(exact.Mangle(files[i], edits))) != nil {
 			return
 		}

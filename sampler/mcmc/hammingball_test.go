@@ -197,7 +197,7 @@ func TestHammingBallStopsAtNaN(t *testing.T) {
 		}
 		return 0
 	}}
-	ch, err := sampler.NewChains(m, HammingBall{}, sampler.Config{Init: []int32{0, 0, 0}})
+	ch, err := sampler.NewChains(context.Background(), m, HammingBall{}, sampler.Config{Init: []int32{0, 0, 0}})
 	require.NoError(t, err)
 	assert.ErrorIs(t, ch.Run(context.Background(), 1), sampler.ErrNaN)
 }

@@ -27,7 +27,7 @@ func ring() *model.Ising {
 func sampled(m energy.Model, method sampler.Method) {
 	ctx := context.Background()
 	trace := diagnose.NewTrace(energy.Magnetization)
-	ch, err := sampler.NewChains(m, method, sampler.Config{Chains: 32, Seed: 1, Warmup: 200, Observe: trace.Observe})
+	ch, err := sampler.NewChains(context.Background(), m, method, sampler.Config{Chains: 32, Seed: 1, Warmup: 200, Observe: trace.Observe})
 	if err != nil {
 		panic(err)
 	}
@@ -74,7 +74,7 @@ func ExampleDULA() {
 	ctx := context.Background()
 	for _, alpha := range []float64{0.4, 0.1} {
 		trace := diagnose.NewTrace(energy.Magnetization)
-		ch, err := sampler.NewChains(ring(), mcmc.DULA{StepSize: alpha}, sampler.Config{Chains: 32, Seed: 1, Observe: trace.Observe})
+		ch, err := sampler.NewChains(context.Background(), ring(), mcmc.DULA{StepSize: alpha}, sampler.Config{Chains: 32, Seed: 1, Observe: trace.Observe})
 		if err != nil {
 			panic(err)
 		}

@@ -17,7 +17,7 @@ func ExampleLadder() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	ch, err := sampler.NewChains(m, mcmc.Tempering{Rungs: 5}, sampler.Config{Chains: 8, Seed: 1})
+	ch, err := sampler.NewChains(context.Background(), m, mcmc.Tempering{Rungs: 5}, sampler.Config{Chains: 8, Seed: 1})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -69,7 +69,7 @@ func TestLeanRunsHaveTheSameBits(t *testing.T) {
 	for _, c := range everyKernel(t) {
 		m, method := c.m, c.method
 		build := func(lean bool) *sampler.Chains {
-			return exact.Must(sampler.NewChains(m, method, sampler.Config{Chains: 30, Seed: 3, Warmup: 20, Thin: 2, Lean: lean, Workers: 2}))
+			return exact.Must(sampler.NewChains(context.Background(), m, method, sampler.Config{Chains: 30, Seed: 3, Warmup: 20, Thin: 2, Lean: lean, Workers: 2}))
 		}
 		plain, lean := build(false), build(true)
 		same := func(when string) {

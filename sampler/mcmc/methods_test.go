@@ -130,13 +130,13 @@ func TestMethodErrors(t *testing.T) {
 		"Tempering: Betas[2] = 0.5, want within [0, 0.5)":  Tempering{Betas: []float64{1, .5, .5}},
 		"Gibbs: Scan = Scan(8)":                            Tempering{Base: Gibbs{Scan: 8}},
 	} {
-		_, err := sampler.NewChains(m, method, sampler.Config{})
+		_, err := sampler.NewChains(context.Background(), m, method, sampler.Config{})
 		assert.ErrorContains(t, err, want)
 	}
 	wide := exact.NewQuadratic(20, 1)
-	_, err := sampler.NewChains(wide, BlockGibbs{Blocks: [][]int{{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}}}, sampler.Config{})
+	_, err := sampler.NewChains(context.Background(), wide, BlockGibbs{Blocks: [][]int{{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}}}, sampler.Config{})
 	assert.ErrorContains(t, err, "want levels^sites ≤ 65536")
-	_, err = sampler.NewChains(wide, HammingBall{Block: 20, Radius: 9}, sampler.Config{})
+	_, err = sampler.NewChains(context.Background(), wide, HammingBall{Block: 20, Radius: 9}, sampler.Config{})
 	assert.ErrorContains(t, err, "a ball of more than 65536 states")
 }
 
@@ -153,7 +153,7 @@ func TestSaveAfterReset(t *testing.T) {
 		require.NoError(t, c.Reset())
 		var file bytes.Buffer
 		require.NoError(t, c.Save(&file))
-		second, err := sampler.NewChains(m, method, cfg)
+		second, err := sampler.NewChains(context.Background(), m, method, cfg)
 		require.NoError(t, err)
 		require.NoError(t, second.Load(&file), "%T", method)
 		require.NoError(t, c.Run(context.Background(), 5))

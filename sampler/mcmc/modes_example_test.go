@@ -22,7 +22,7 @@ func ExampleCyclical() {
 		return -(up - 4) * (up - 4) / 2
 	}}
 	up := 0
-	ch, err := sampler.NewChains(m, mcmc.Cyclical{}, sampler.Config{Chains: 32, Seed: 1, Init: make([]int32, 8)})
+	ch, err := sampler.NewChains(context.Background(), m, mcmc.Cyclical{}, sampler.Config{Chains: 32, Seed: 1, Init: make([]int32, 8)})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func ExampleTempering() {
 		log.Fatal(err)
 	}
 	mag := diagnose.NewTrace(energy.Magnetization)
-	ch, err := sampler.NewChains(m, mcmc.Tempering{Base: mcmc.Gibbs{}}, sampler.Config{Chains: 16, Seed: 1, Observe: mag.Observe})
+	ch, err := sampler.NewChains(context.Background(), m, mcmc.Tempering{Base: mcmc.Gibbs{}}, sampler.Config{Chains: 16, Seed: 1, Observe: mag.Observe})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func ExampleHammingBall() {
 		}
 		return e
 	}}
-	ch, err := sampler.NewChains(m, mcmc.HammingBall{Block: 6, Radius: 1}, sampler.Config{Chains: 16, Seed: 1, Init: []int32{1, 1, 0, 0, 0, 0}})
+	ch, err := sampler.NewChains(context.Background(), m, mcmc.HammingBall{Block: 6, Radius: 1}, sampler.Config{Chains: 16, Seed: 1, Init: []int32{1, 1, 0, 0, 0, 0}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func ExampleLocallyBalanced() {
 	// Two sites that want to be equal, levels 0 … 2.
 	m := energy.Func{Sites: 2, Levels: 3, E: func(x []int32) float64 { return math.Abs(float64(x[0] - x[1])) }}
 	equal := 0
-	ch, err := sampler.NewChains(m, mcmc.LocallyBalanced{Balance: mcmc.Barker}, sampler.Config{Chains: 8, Seed: 1})
+	ch, err := sampler.NewChains(context.Background(), m, mcmc.LocallyBalanced{Balance: mcmc.Barker}, sampler.Config{Chains: 8, Seed: 1})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func ExamplePaths() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	ch, err := sampler.NewChains(m, mcmc.Paths{Length: 4}, sampler.Config{Chains: 8, Seed: 1, Warmup: -1})
+	ch, err := sampler.NewChains(context.Background(), m, mcmc.Paths{Length: 4}, sampler.Config{Chains: 8, Seed: 1, Warmup: -1})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func ExampleDLMC() {
 		log.Fatal(err)
 	}
 	mag := diagnose.NewTrace(energy.Magnetization)
-	ch, err := sampler.NewChains(m, mcmc.DLMC{}, sampler.Config{Chains: 64, Seed: 1, Observe: mag.Observe})
+	ch, err := sampler.NewChains(context.Background(), m, mcmc.DLMC{}, sampler.Config{Chains: 64, Seed: 1, Observe: mag.Observe})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func ExampleDMAPS() {
 		return -0.7*sum*sum/80 - 0.1*sum
 	}}
 	mag := diagnose.NewTrace(energy.Magnetization)
-	ch, err := sampler.NewChains(m, mcmc.DMAPS{}, sampler.Config{Chains: 32, Seed: 1, Observe: mag.Observe})
+	ch, err := sampler.NewChains(context.Background(), m, mcmc.DMAPS{}, sampler.Config{Chains: 32, Seed: 1, Observe: mag.Observe})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func ExampleDUPS() {
 		log.Fatal(err)
 	}
 	mag := diagnose.NewTrace(energy.Magnetization)
-	ch, err := sampler.NewChains(m, mcmc.DUPS{StepSize: 5}, sampler.Config{Chains: 64, Seed: 1, Warmup: -1, Observe: mag.Observe})
+	ch, err := sampler.NewChains(context.Background(), m, mcmc.DUPS{StepSize: 5}, sampler.Config{Chains: 64, Seed: 1, Warmup: -1, Observe: mag.Observe})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -50,7 +50,7 @@ func holdToOnsager(t *testing.T, g generator.Kind) {
 	require.NoError(t, err)
 	each := max(1, *onsager/batches)
 	sums := make([]float64, batches)
-	c, err := sampler.NewChains(m, Gibbs{}, sampler.Config{
+	c, err := sampler.NewChains(context.Background(), m, Gibbs{}, sampler.Config{
 		Chains: 1, Seed: 1, Warmup: 200, Thin: thin, Generator: g,
 		Observe: func(_, draw int, _ []int32, info *sampler.Info) {
 			sums[draw/each] += info.Energy / float64(each) / (side * side)

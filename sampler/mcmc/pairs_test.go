@@ -296,7 +296,7 @@ func TestPairErrors(t *testing.T) {
 		assert.ErrorIs(t, err, constraint.ErrInfeasible, name)
 	}
 	for name, method := range pairMethods(constraint.Count{Levels: []int32{1}, Min: 2, Max: 2}) {
-		c, err := sampler.NewChains(m, method, sampler.Config{Init: make([]int32, 4)})
+		c, err := sampler.NewChains(context.Background(), m, method, sampler.Config{Init: make([]int32, 4)})
 		require.NoError(t, err)
 		var start *sampler.StartError
 		require.ErrorAs(t, c.Run(context.Background(), 1), &start, name)
@@ -309,7 +309,7 @@ func TestPairsMeetNaN(t *testing.T) {
 	m := exact.Pocked(math.NaN())
 	zero := make([]int32, 5)
 	zero[0] = 1
-	c, err := sampler.NewChains(m, PairGibbs{}, sampler.Config{Init: zero})
+	c, err := sampler.NewChains(context.Background(), m, PairGibbs{}, sampler.Config{Init: zero})
 	require.NoError(t, err)
 	require.ErrorIs(t, c.Run(context.Background(), 50), sampler.ErrNaN)
 	half := energy.Func{Sites: 3, Levels: 2, E: func(x []int32) float64 {

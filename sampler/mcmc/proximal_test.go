@@ -120,7 +120,7 @@ func TestProximalSamplersAreExactOnProducts(t *testing.T) {
 		for _, alpha := range []float64{0.1, 0.5, 3, 1e4} {
 			dups := transition(t, must(DUPS{StepSize: alpha}.Kernel(context.Background(), m, 1)), 4, levels)
 			assert.LessOrEqual(t, total(dups.Stationary(), pi), 2e-6, "%d levels, step %g", levels, alpha)
-			c := exact.Must(sampler.NewChains(m, DMAPS{StepSize: alpha}, sampler.Config{Chains: 8, Warmup: -1, Seed: 1}))
+			c := exact.Must(sampler.NewChains(context.Background(), m, DMAPS{StepSize: alpha}, sampler.Config{Chains: 8, Warmup: -1, Seed: 1}))
 			require.NoError(t, c.Run(context.Background(), 50))
 			assert.InDelta(t, 1, c.Stats().Accept, 1e-5)
 			dula := transition(t, must(DULA{StepSize: alpha}.Kernel(context.Background(), m, 1)), 4, levels)
@@ -230,11 +230,11 @@ func TestProximalEvaluations(t *testing.T) {
 func TestProximalSamplersMeetHoles(t *testing.T) {
 	for v, want := range map[float64]error{math.Inf(1): sampler.ErrZero, math.Inf(-1): sampler.ErrNaN} {
 		zero := make([]int32, 5)
-		c := exact.Must(sampler.NewChains(exact.Pocked(v), DUPS{StepSize: 1}, sampler.Config{Chains: 4, Warmup: -1, Init: zero}))
+		c := exact.Must(sampler.NewChains(context.Background(), exact.Pocked(v), DUPS{StepSize: 1}, sampler.Config{Chains: 4, Warmup: -1, Init: zero}))
 		err := c.Run(context.Background(), 200)
 		require.ErrorIs(t, err, want)
 		require.Regexp(t, `chain \d+, step \d+`, err.Error())
-		c = exact.Must(sampler.NewChains(exact.Pocked(v), DMAPS{StepSize: 1}, sampler.Config{Chains: 4, Warmup: -1, Init: zero}))
+		c = exact.Must(sampler.NewChains(context.Background(), exact.Pocked(v), DMAPS{StepSize: 1}, sampler.Config{Chains: 4, Warmup: -1, Init: zero}))
 		require.NoError(t, c.Run(context.Background(), 200))
 		require.Equal(t, want == sampler.ErrNaN, c.Stats().Invalid > 0)
 		require.Positive(t, c.Stats().Moved)

@@ -32,7 +32,7 @@ func BenchmarkDenseQuadratic(b *testing.B) {
 		}
 		for name, method := range map[string]sampler.Method{"dmala": DMALA{}, "gibbs": Gibbs{}} {
 			b.Run("method="+name+"/values="+c.name, func(b *testing.B) {
-				ch, err := sampler.NewChains(m, method, sampler.Config{Chains: chains, Seed: 1, Warmup: 200, Workers: 1})
+				ch, err := sampler.NewChains(context.Background(), m, method, sampler.Config{Chains: chains, Seed: 1, Warmup: 200, Workers: 1})
 				if err != nil {
 					b.Fatal(err)
 				}

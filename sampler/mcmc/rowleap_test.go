@@ -46,13 +46,13 @@ func TestRowLeapIsSteps(t *testing.T) {
 				method := Gibbs{Scan: Systematic} // by rows also where there are other kernels
 				stepped := cfg
 				stepped.Observe = func(int, int, []int32, *sampler.Info) {}
-				one := exact.Must(sampler.NewChains(m, method, stepped))
+				one := exact.Must(sampler.NewChains(context.Background(), m, method, stepped))
 				require.NoError(t, one.Run(ctx, 5))
 				require.NoError(t, one.Run(ctx, 70))
 				for _, workers := range []int{1, 2} {
 					leaping := cfg
 					leaping.Workers = workers
-					c := exact.Must(sampler.NewChains(m, method, leaping))
+					c := exact.Must(sampler.NewChains(context.Background(), m, method, leaping))
 					require.NoError(t, c.Run(ctx, 5))
 					require.NoError(t, c.Run(ctx, 70))
 					require.Equal(t, one.States(), c.States(), "%s, %d chains, %d workers", name, chains, workers)
@@ -127,7 +127,7 @@ func BenchmarkRowLeap(b *testing.B) {
 		for _, g := range []generator.Kind{generator.Philox4x32, generator.ARS4x32} {
 			b.Run(fmt.Sprintf("beta=%v/%v/chains=64", beta, g), func(b *testing.B) {
 				const chains = 64
-				c := exact.Must(sampler.NewChains(m, Gibbs{}, sampler.Config{Chains: chains, Workers: 1, Generator: g}))
+				c := exact.Must(sampler.NewChains(context.Background(), m, Gibbs{}, sampler.Config{Chains: chains, Workers: 1, Generator: g}))
 				ctx := context.Background()
 				require.NoError(b, c.Run(ctx, 100))
 				b.ResetTimer()

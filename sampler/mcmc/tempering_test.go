@@ -286,7 +286,7 @@ func TestTemperingReportsFailures(t *testing.T) {
 		}
 		return 0
 	}}
-	c, err := sampler.NewChains(m, Tempering{Base: Gibbs{}}, sampler.Config{Init: []int32{0, 0}})
+	c, err := sampler.NewChains(context.Background(), m, Tempering{Base: Gibbs{}}, sampler.Config{Init: []int32{0, 0}})
 	require.NoError(t, err)
 	err = c.Run(context.Background(), 10)
 	assert.ErrorIs(t, err, sampler.ErrNaN)

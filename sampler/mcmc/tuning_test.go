@@ -28,7 +28,7 @@ func stiff(sites int, logit float64) *model.Independent {
 func TestStepSizesOfStiffTargets(t *testing.T) {
 	ctx := context.Background()
 	changing, accepted := 0, 0.0
-	ch := exact.Must(sampler.NewChains(stiff(10, 7), mcmc.DMALA{}, sampler.Config{Chains: 64, Seed: 1,
+	ch := exact.Must(sampler.NewChains(context.Background(), stiff(10, 7), mcmc.DMALA{}, sampler.Config{Chains: 64, Seed: 1,
 		Observe: func(_, _ int, _ []int32, info *sampler.Info) {
 			if info.Accept < 1 || info.Moved > 0 {
 				changing++
@@ -49,7 +49,7 @@ func TestStepSizesOfStiffTargets(t *testing.T) {
 // proposal is accepted is right there.
 func TestStepSizesAtABoundAreTold(t *testing.T) {
 	run := func(m *model.Independent, method sampler.Method, lean bool) []string {
-		ch := exact.Must(sampler.NewChains(m, method, sampler.Config{Chains: 6, Seed: 1, Lean: lean}))
+		ch := exact.Must(sampler.NewChains(context.Background(), m, method, sampler.Config{Chains: 6, Seed: 1, Lean: lean}))
 		require.NoError(t, ch.Run(context.Background(), 1))
 		return ch.Warnings()
 	}

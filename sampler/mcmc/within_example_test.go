@@ -19,7 +19,7 @@ func ExampleDMALA_within() {
 		log.Fatal(err)
 	}
 	half := constraint.Count{Levels: []int32{1}, Min: 8, Max: 8}
-	ch, err := sampler.NewChains(m, mcmc.DMALA{Within: half}, sampler.Config{Seed: 1})
+	ch, err := sampler.NewChains(context.Background(), m, mcmc.DMALA{Within: half}, sampler.Config{Seed: 1})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func ExampleSwap() {
 		log.Fatal(err)
 	}
 	half := constraint.Count{Levels: []int32{1}, Min: 8, Max: 8}
-	ch, err := sampler.NewChains(m, mcmc.Swap{Within: half}, sampler.Config{Seed: 1})
+	ch, err := sampler.NewChains(context.Background(), m, mcmc.Swap{Within: half}, sampler.Config{Seed: 1})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func ExamplePairGibbs() {
 		return -utility
 	}}
 	three := constraint.Count{Levels: []int32{1}, Min: 3, Max: 3}
-	ch, err := sampler.NewChains(choice, mcmc.PairGibbs{Within: three}, sampler.Config{Seed: 1})
+	ch, err := sampler.NewChains(context.Background(), choice, mcmc.PairGibbs{Within: three}, sampler.Config{Seed: 1})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -38,13 +38,13 @@ func TestWordLeapIsSteps(t *testing.T) {
 				cfg := sampler.Config{Chains: chains, Seed: 5, Warmup: 3, Workers: 1, Generator: g}
 				stepped := cfg
 				stepped.Observe = func(int, int, []int32, *sampler.Info) {}
-				one := exact.Must(sampler.NewChains(m, Gibbs{}, stepped))
+				one := exact.Must(sampler.NewChains(context.Background(), m, Gibbs{}, stepped))
 				require.NoError(t, one.Run(ctx, 5))
 				require.NoError(t, one.Run(ctx, 70))
 				for _, workers := range []int{1, 2, 5} {
 					leaping := cfg
 					leaping.Workers = workers
-					c := exact.Must(sampler.NewChains(m, Gibbs{}, leaping))
+					c := exact.Must(sampler.NewChains(context.Background(), m, Gibbs{}, leaping))
 					require.NoError(t, c.Run(ctx, 5))
 					require.NoError(t, c.Run(ctx, 70))
 					require.Equal(t, one.States(), c.States(), "%s, %d chains, %d workers", name, chains, workers)
@@ -56,7 +56,7 @@ func TestWordLeapIsSteps(t *testing.T) {
 					continue
 				}
 				part := exact.Must(cfg.Part(1, 2))
-				c := exact.Must(sampler.NewChains(m, Gibbs{}, part))
+				c := exact.Must(sampler.NewChains(context.Background(), m, Gibbs{}, part))
 				require.NoError(t, c.Run(ctx, 75))
 				sites, _ := m.Shape()
 				assert.Equal(t, one.States()[part.First*sites:], c.States(), name)
@@ -85,7 +85,7 @@ func TestWordLeapBetweenDraws(t *testing.T) {
 					}
 				}
 			}
-			c := exact.Must(sampler.NewChains(m, Gibbs{}, cfg))
+			c := exact.Must(sampler.NewChains(context.Background(), m, Gibbs{}, cfg))
 			require.NoError(t, c.Run(context.Background(), 10*thin/cfg.Thin))
 		}
 		require.Len(t, seen[0], 2900)
@@ -98,9 +98,9 @@ func TestWordLeapBetweenDraws(t *testing.T) {
 func TestWordLeapStops(t *testing.T) {
 	m := exact.Must(model.NewIsing(model.Lattice{9, 9}, 0.3, 0.1))
 	cfg := sampler.Config{Chains: 512, Seed: 3, Warmup: -1, Workers: 2}
-	whole := exact.Must(sampler.NewChains(m, Gibbs{}, cfg))
+	whole := exact.Must(sampler.NewChains(context.Background(), m, Gibbs{}, cfg))
 	require.NoError(t, whole.Run(context.Background(), 6000))
-	c := exact.Must(sampler.NewChains(m, Gibbs{}, cfg))
+	c := exact.Must(sampler.NewChains(context.Background(), m, Gibbs{}, cfg))
 	old := pollWork
 	pollWork = 1 << 12
 	defer func() { pollWork = old }()
@@ -119,7 +119,7 @@ func TestWordLeapStops(t *testing.T) {
 	assert.Equal(t, saved(t, whole), saved(t, c))
 
 	cfg.Verify = 1
-	c = exact.Must(sampler.NewChains(m, Gibbs{}, cfg))
+	c = exact.Must(sampler.NewChains(context.Background(), m, Gibbs{}, cfg))
 	for range 5 {
 		require.NoError(t, c.Run(context.Background(), 100))
 	}
@@ -174,7 +174,7 @@ func BenchmarkWordLeap(b *testing.B) {
 			for _, chains := range []int{32, 64, 128, 256, 512} {
 				b.Run(fmt.Sprintf("%s/%v/chains=%d", name, g, chains), func(b *testing.B) {
 					sites, _ := m.Shape()
-					c := exact.Must(sampler.NewChains(m, Gibbs{}, sampler.Config{Chains: chains, Workers: 1, Generator: g}))
+					c := exact.Must(sampler.NewChains(context.Background(), m, Gibbs{}, sampler.Config{Chains: chains, Workers: 1, Generator: g}))
 					ctx := context.Background()
 					require.NoError(b, c.Run(ctx, 1))
 					b.ResetTimer()

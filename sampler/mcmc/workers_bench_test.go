@@ -108,7 +108,7 @@ func sooner(b *testing.B, m energy.Model, method sampler.Method, chains int) {
 	draws := 1
 	var samplers [3]*sampler.Chains
 	for workers := range samplers[1:] {
-		s := exact.Must(sampler.NewChains(m, method, sampler.Config{Chains: chains, Workers: 1 + workers}))
+		s := exact.Must(sampler.NewChains(context.Background(), m, method, sampler.Config{Chains: chains, Workers: 1 + workers}))
 		require.NoError(b, s.Run(context.Background(), 1))
 		samplers[1+workers] = s
 	}

@@ -92,7 +92,7 @@ func (c Chains) Part(first, count int) (*diagnose.Tally, func(context.Context, i
 	}
 	cfg.Observe = cfg.Observe.And(t.Observe)
 	return t, func(ctx context.Context, states io.Writer) error {
-		ch, err := sampler.NewChains(c.Model, c.Method, cfg)
+		ch, err := sampler.NewChains(ctx, c.Model, c.Method, cfg)
 		if err != nil {
 			return err
 		}

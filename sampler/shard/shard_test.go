@@ -91,7 +91,7 @@ func TestTasksAreTheWhole(t *testing.T) {
 		cfg := c.Config
 		cfg.Chains = 1600
 		cfg.Observe = func(chain, draw int, x []int32, info *sampler.Info) { other.Observe(first+chain, draw, x, info) }
-		ch, err := sampler.NewChains(c.Model, c.Method, cfg)
+		ch, err := sampler.NewChains(context.Background(), c.Model, c.Method, cfg)
 		require.NoError(t, err)
 		require.NoError(t, ch.Run(ctx, c.Draws))
 	}
@@ -248,7 +248,7 @@ func TestStates(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, string(b[:128]), "(1600, 8)")
 	cfg := ring().Config
-	ch, err := sampler.NewChains(ring().Model, ring().Method, cfg)
+	ch, err := sampler.NewChains(context.Background(), ring().Model, ring().Method, cfg)
 	require.NoError(t, err)
 	require.NoError(t, ch.Run(ctx, ring().Draws))
 	states := ch.States()[1600*8:]

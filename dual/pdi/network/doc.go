@@ -8,7 +8,7 @@
 //	t, err := network.New(teacher, network.Config{Rounds: 40, Bounds: [][]float64{{0}, {-0.5}}})
 //	err = t.Run(ctx, 40)
 //	p, err := t.Predictor([]float64{-0.25})
-//	d, err := pdi.New(p, pdi.Config{})
+//	d, err := pdi.New(ctx, p, pdi.Config{})
 //
 // A network is as good as its teacher on average: noise of the teacher goes away, its
 // bias does not. Config.Dual trains a network for one bound and one λ, the baseline

@@ -123,14 +123,14 @@ func TestOneNetworkServesSeveralBounds(t *testing.T) {
 	}
 	for _, s := range all {
 		p := exact.Must(trained().Predictor([]float64{s}))
-		d := exact.Must(pdi.New(p, pdi.Config{}))
+		d := exact.Must(pdi.New(context.Background(), p, pdi.Config{}))
 		violation := 0.5 + s - sample(t, d, 256, 50)
 		t.Logf("bound %+.1f: violation %.4f at λ = %.3f", s, violation, d.Lambda(0))
 		require.LessOrEqual(t, violation, 0.02)
 		require.Greater(t, violation, -0.1, "more would be thrown away than an average needs")
 		require.Empty(t, d.Warning())
 		if s == 0.4 {
-			twin := exact.Must(pdi.New(blind{p}, pdi.Config{Max: 2}))
+			twin := exact.Must(pdi.New(context.Background(), blind{p}, pdi.Config{Max: 2}))
 			require.Greater(t, math.Abs(0.5+s-sample(t, twin, 256, 50)), 0.1)
 		}
 	}
@@ -165,7 +165,7 @@ func TestExtrapolationIsSaid(t *testing.T) {
 	require.NoError(t, p.Outside([]float64{0.4}))
 	require.ErrorContains(t, p.Outside([]float64{1e3}), "multiplier 0 = 1000, trained on 0 … ")
 	require.Error(t, p.Outside([]float64{math.NaN()}))
-	d := exact.Must(pdi.New(p, pdi.Config{Start: []float64{50}, Fixed: true}))
+	d := exact.Must(pdi.New(context.Background(), p, pdi.Config{Start: []float64{50}, Fixed: true}))
 	sample(t, d, 8, 4)
 	require.Regexp(t, `^pdi: in 4 of 4 steps multipliers are beyond what the predictor knows: multiplier 0 = 50, trained on 0 … `, d.Warning())
 }

@@ -27,7 +27,7 @@ func Hash(x []int32) uint64 {
 // run returns chains that have made n draws.
 func Run(t *testing.T, m energy.Model, method sampler.Method, cfg sampler.Config, n int) *sampler.Chains {
 	t.Helper()
-	c, err := sampler.NewChains(m, method, cfg)
+	c, err := sampler.NewChains(context.Background(), m, method, cfg)
 	require.NoError(t, err)
 	require.NoError(t, c.Run(context.Background(), n))
 	return c
@@ -41,7 +41,7 @@ func Resume(t *testing.T, m energy.Model, method sampler.Method) {
 		cfg := sampler.Config{Chains: 40, Seed: 3, Warmup: 20, Thin: 2}
 		want := Run(t, m, method, cfg, 50)
 
-		first, err := sampler.NewChains(m, method, cfg)
+		first, err := sampler.NewChains(context.Background(), m, method, cfg)
 		require.NoError(t, err)
 		if at > 0 {
 			require.NoError(t, first.Run(context.Background(), at))
@@ -49,7 +49,7 @@ func Resume(t *testing.T, m energy.Model, method sampler.Method) {
 		var file bytes.Buffer
 		require.NoError(t, first.Save(&file))
 
-		second, err := sampler.NewChains(m, method, sampler.Config{Chains: 40, Seed: 99, Warmup: 20, Thin: 2, Workers: 1})
+		second, err := sampler.NewChains(context.Background(), m, method, sampler.Config{Chains: 40, Seed: 99, Warmup: 20, Thin: 2, Workers: 1})
 		require.NoError(t, err)
 		require.NoError(t, second.Load(&file))
 		assert.Equal(t, at, second.Len())

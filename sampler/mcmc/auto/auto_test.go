@@ -204,7 +204,7 @@ func TestReports(t *testing.T) {
 	assert.Empty(t, c.Warnings())
 	assert.Nil(t, Reports(nil))
 	assert.Nil(t, Reports(runs.Run(t, potts, mcmc.Gibbs{}, sampler.Config{Warmup: -1}, 1)))
-	waiting := exact.Must(sampler.NewChains(potts, Method{}, sampler.Config{}))
+	waiting := exact.Must(sampler.NewChains(context.Background(), potts, Method{}, sampler.Config{}))
 	assert.Equal(t, -1, Reports(waiting)[0].Chosen)
 	for warmup, want := range map[int]string{
 		-1:  "there was no warm-up to try candidates in: gibbs moves the chains without a trial",
@@ -237,7 +237,7 @@ func TestWithin(t *testing.T) {
 	assert.Equal(t, 0, r.Chosen)
 	assert.Contains(t, r.Candidates[1].Left, "no count")
 	open := constraint.Count{Levels: []int32{1}, Min: 2, Max: 8}
-	assert.Contains(t, Reports(exact.Must(sampler.NewChains(m, Method{Within: open}, sampler.Config{})))[0].Candidates[2].Left, "leaves open")
+	assert.Contains(t, Reports(exact.Must(sampler.NewChains(context.Background(), m, Method{Within: open}, sampler.Config{})))[0].Candidates[2].Left, "leaves open")
 	// Before and after the choice a start is one of the language, also of a kernel that
 	// was dropped.
 	k := exact.Must(Method{Within: two}.Kernel(context.Background(), m, 1)).(*starting)
@@ -285,7 +285,7 @@ func TestCandidatesThatFail(t *testing.T) {
 		assert.Contains(t, r.Candidates[2].Left, "want a method Cost")
 		assert.NotEqual(t, 1, r.Chosen)
 	}
-	chains := exact.Must(sampler.NewChains(m, Method{Candidates: []sampler.Method{stubborn{}, stubborn{}}}, sampler.Config{Warmup: 400}))
+	chains := exact.Must(sampler.NewChains(context.Background(), m, Method{Candidates: []sampler.Method{stubborn{}, stubborn{}}}, sampler.Config{Warmup: 400}))
 	assert.ErrorIs(t, chains.Run(context.Background(), 1), errStubborn)
 }
 

@@ -18,7 +18,7 @@ func ExampleMethod() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	chains, err := sampler.NewChains(m, auto.Method{}, sampler.Config{Chains: 64, Seed: 1})
+	chains, err := sampler.NewChains(context.Background(), m, auto.Method{}, sampler.Config{Chains: 64, Seed: 1})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func ExampleReports() {
 		log.Fatal(err)
 	}
 	method := auto.Method{Candidates: []sampler.Method{mcmc.BlockGibbs{}, mcmc.Gibbs{}, mcmc.GWG{}}}
-	chains, err := sampler.NewChains(m, method, sampler.Config{Chains: 64, Seed: 1})
+	chains, err := sampler.NewChains(context.Background(), m, method, sampler.Config{Chains: 64, Seed: 1})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -151,7 +151,7 @@ func measure(t *testing.T, m energy.Model, method sampler.Method, seed uint64, s
 			traces[i+1][chain] = append(traces[i+1][chain], f(x))
 		}
 	}
-	c := exact.Must(sampler.NewChains(m, method, cfg))
+	c := exact.Must(sampler.NewChains(context.Background(), m, method, cfg))
 	require.NoError(t, c.Run(ctx, 100))
 	keep = true
 	for c.Len() < steps {
@@ -188,7 +188,7 @@ func measure(t *testing.T, m energy.Model, method sampler.Method, seed uint64, s
 func price(t *testing.T, m energy.Model, method sampler.Method, cfg sampler.Config) float64 {
 	cfg.Observe = nil
 	ctx := context.Background()
-	c := exact.Must(sampler.NewChains(m, method, cfg))
+	c := exact.Must(sampler.NewChains(context.Background(), m, method, cfg))
 	require.NoError(t, c.Run(ctx, 20))
 	least, n := math.Inf(1), 20.0
 	for range 6 {
@@ -251,7 +251,7 @@ func TestFamilies(t *testing.T) {
 		if *onlyFlag != "" && f.name != *onlyFlag {
 			continue
 		}
-		c := exact.Must(sampler.NewChains(f.model, f.method, sampler.Config{Chains: 64, Seed: seed, Workers: 1}))
+		c := exact.Must(sampler.NewChains(context.Background(), f.model, f.method, sampler.Config{Chains: 64, Seed: seed, Workers: 1}))
 		require.NoError(t, c.Run(context.Background(), 1))
 		reports := auto.Reports(c)
 		fmt.Printf("%s\n%18s %8s %10s %10s %12s %12s %s\n", f.name, "", "τ", "counted ns", "cpu ns", "ESS/counted s", "ESS/cpu s", "chosen by blocks")
@@ -303,7 +303,7 @@ func TestFamilies(t *testing.T) {
 		var low, slow []float64
 		for k := range max(*seedsFlag, 1) {
 			if k > 0 {
-				c := exact.Must(sampler.NewChains(f.model, f.method, sampler.Config{Chains: 64, Seed: seed + uint64(k), Workers: 1}))
+				c := exact.Must(sampler.NewChains(context.Background(), f.model, f.method, sampler.Config{Chains: 64, Seed: seed + uint64(k), Workers: 1}))
 				require.NoError(t, c.Run(context.Background(), 1))
 				reports = auto.Reports(c)
 			}

@@ -23,7 +23,7 @@ func TestLeaps(t *testing.T) {
 	cfg := sampler.Config{Chains: 512, Seed: 1, Warmup: 120, Workers: 1}
 	read := cfg
 	read.Observe = func(int, int, []int32, *sampler.Info) {}
-	one, many := exact.Must(sampler.NewChains(m, method, read)), exact.Must(sampler.NewChains(m, method, cfg))
+	one, many := exact.Must(sampler.NewChains(context.Background(), m, method, read)), exact.Must(sampler.NewChains(context.Background(), m, method, cfg))
 	k := many.Kernels()[0].(*starting)
 	assert.Zero(t, k.Company(16), "candidates are looked at step by step")
 	for range 2 {

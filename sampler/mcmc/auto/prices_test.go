@@ -89,13 +89,13 @@ func TestPrices(t *testing.T) {
 		}
 		fmt.Println(f.name)
 		cfg := sampler.Config{Chains: 64, Warmup: 120, Workers: 1}
-		c := exact.Must(sampler.NewChains(f.model, f.method, cfg))
+		c := exact.Must(sampler.NewChains(context.Background(), f.model, f.method, cfg))
 		for _, a := range auto.Reports(c)[0].Candidates {
 			if a.Left != "" {
 				continue
 			}
 			took := price(t, f.model, a.Method, cfg)
-			c := exact.Must(sampler.NewChains(f.model, a.Method, cfg))
+			c := exact.Must(sampler.NewChains(context.Background(), f.model, a.Method, cfg))
 			require.NoError(t, c.Run(context.Background(), 5))
 			counted := c.Kernels()[0].(interface {
 				Cost(info []sampler.Info) float64

@@ -347,7 +347,7 @@ func TestRunsResume(t *testing.T) {
 	m := exact.Must(model.NewPotts(model.Lattice{4, 5}, 3, 0.7, nil))
 	for _, method := range []sampler.Method{SwendsenWang{}, Wolff{Updates: 2}} {
 		run := func(n int, from []byte) (*sampler.Chains, []byte) {
-			c := exact.Must(sampler.NewChains(m, method, sampler.Config{Chains: 5, Seed: 3, Warmup: 4}))
+			c := exact.Must(sampler.NewChains(context.Background(), m, method, sampler.Config{Chains: 5, Seed: 3, Warmup: 4}))
 			if from != nil {
 				require.NoError(t, c.Load(bytes.NewReader(from)))
 			}

@@ -218,7 +218,7 @@ func TestHoudayerResumes(t *testing.T) {
 	m := exact.Must(model.NewIsing(model.Lattice{4, 4}, 0.4, 0.1))
 	for name, method := range map[string]sampler.Method{"gibbs": Houdayer{}, "dmala": Houdayer{Base: mcmc.DMALA{}}, "tempering": mcmc.Tempering{Base: Houdayer{}, Rungs: 3}} {
 		run := func(n int, from []byte) ([]int32, []byte) {
-			c := exact.Must(sampler.NewChains(m, method, sampler.Config{Chains: 5, Seed: 3, Warmup: 4}))
+			c := exact.Must(sampler.NewChains(context.Background(), m, method, sampler.Config{Chains: 5, Seed: 3, Warmup: 4}))
 			if from != nil {
 				require.NoError(t, c.Load(bytes.NewReader(from)))
 			}

@@ -35,7 +35,7 @@ func ExamplePDHAMS() {
 		log.Fatal(err)
 	}
 	least := 1.0
-	chains, err := sampler.NewChains(m, momentum.PDHAMS{}, sampler.Config{
+	chains, err := sampler.NewChains(context.Background(), m, momentum.PDHAMS{}, sampler.Config{
 		Chains: 4, Seed: 1, Warmup: -1, Workers: 1,
 		Observe: func(_, _ int, _ []int32, info *sampler.Info) { least = min(least, info.Accept) },
 	})

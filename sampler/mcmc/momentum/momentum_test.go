@@ -320,7 +320,7 @@ func TestRunsResume(t *testing.T) {
 		for _, method := range []sampler.Method{DHAMS{}, DHAMS{Persistence: 0.8, Relaxation: 0.5, Correction: 0.1}, PDHAMS{}} {
 			for _, cut := range []int{0, 3, 15} {
 				run := func(n int, from []byte) (*sampler.Chains, []byte) {
-					c := exact.Must(sampler.NewChains(m, method, sampler.Config{Chains: 5, Seed: 3, Warmup: 8}))
+					c := exact.Must(sampler.NewChains(context.Background(), m, method, sampler.Config{Chains: 5, Seed: 3, Warmup: 8}))
 					if from != nil {
 						require.NoError(t, c.Load(bytes.NewReader(from)))
 					}
@@ -342,7 +342,7 @@ func TestRunsResume(t *testing.T) {
 func TestWarmupFindsTheStepSize(t *testing.T) {
 	m := exact.Must(model.NewIsing(model.Lattice{8, 8}, 0.3, 0.1))
 	sum, n := 0.0, 0
-	c := exact.Must(sampler.NewChains(m, DHAMS{}, sampler.Config{Chains: 8, Seed: 1, Warmup: 400, Workers: 1, Observe: func(_, _ int, _ []int32, info *sampler.Info) {
+	c := exact.Must(sampler.NewChains(context.Background(), m, DHAMS{}, sampler.Config{Chains: 8, Seed: 1, Warmup: 400, Workers: 1, Observe: func(_, _ int, _ []int32, info *sampler.Info) {
 		sum, n = sum+info.Accept, n+1
 	}}))
 	require.NoError(t, c.Run(context.Background(), 400))
