@@ -107,3 +107,12 @@ func Example_ownEnergy() {
 	fmt.Printf("partners agree in %d %% of the draws\n", 100*agree/(500*4*10))
 	// Output: partners agree in 72 % of the draws
 }
+
+// check returns v and panics on an error, which is what the programs of the
+// example_program_… files do with theirs.
+func check[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

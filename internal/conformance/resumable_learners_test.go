@@ -1,4 +1,4 @@
-package gibbsite_test
+package conformance_test
 
 import (
 	"context"
@@ -32,7 +32,7 @@ const (
 // stepwise is a run of steps.
 func stepwise(c durable.Checkpointer, made func() int, run func(context.Context, int) error, digest func() string) resumable {
 	return resumable{c,
-		func(ctx context.Context) error { return run(ctx, min(killSteps/pieces, killSteps-made())) },
+		func(ctx context.Context) error { return run(ctx, min(killSteps/resumePieces, killSteps-made())) },
 		func(ctx context.Context) error { return run(ctx, killSteps-made()) },
 		digest,
 	}
@@ -52,7 +52,7 @@ func resumableLearners() map[string]func(path string) resumable {
 			cfg := fit.Config{Objective: o, Batch: 7, L1: .01, Chains: exact.Must(sampler.NewChains(context.Background(), p, mcmc.Gibbs{}, sampler.Config{Chains: 40, Warmup: -1}))}
 			cfg.Checkpoint.Path, cfg.Checkpoint.Every = path, killEvery
 			f := exact.Must(fit.New(context.Background(), p, data, cfg))
-			return stepwise(f, f.Len, f.Run, func() string { return sum(f.Params(), f.Average()) + kept(f) })
+			return stepwise(f, f.Len, f.Run, func() string { return digestOf(f.Params(), f.Average()) + digestOfSaved(f) })
 		}
 	}
 	return map[string]func(path string) resumable{
@@ -64,7 +64,7 @@ func resumableLearners() map[string]func(path string) resumable {
 			var cfg dual.Config
 			cfg.Checkpoint.Path, cfg.Checkpoint.Every = path, killEvery
 			i := exact.Must(dual.NewInference(context.Background(), l, c, cfg))
-			return stepwise(i, i.Len, i.Run, func() string { return sum(i.Lambda(), i.Average(), c.States()) + kept(i) })
+			return stepwise(i, i.Len, i.Run, func() string { return digestOf(i.Lambda(), i.Average(), c.States()) + digestOfSaved(i) })
 		},
 		"training": func(path string) resumable {
 			net := exact.Must(neural.New(neural.Config{Length: 3, Levels: 4, Width: 16, Heads: 2, Blocks: 1, Hidden: 32, Positions: true}, rand.NewPCG(1, 7)))
@@ -77,7 +77,7 @@ func resumableLearners() map[string]func(path string) resumable {
 			cfg := train.Config{Steps: killSteps, Batch: 16, Seed: 1}
 			cfg.Checkpoint.Path, cfg.Checkpoint.Every = path, killEvery
 			t := exact.Must(train.New(net, train.Masked{Mask: 3}, data, cfg))
-			return stepwise(t, t.Step, t.Run, func() string { return sum(net.Weights(), t.Loss()) + kept(t) })
+			return stepwise(t, t.Step, t.Run, func() string { return digestOf(net.Weights(), t.Loss()) + digestOfSaved(t) })
 		},
 	}
 }
@@ -97,9 +97,9 @@ func killSeries(p diffusion.Process[float32], edit func(*diffusion.Config) energ
 			return unkept(path, err)
 		}
 		return resumable{d,
-			func(ctx context.Context) error { return run(ctx, min(len(x), at+len(x)/pieces/sites*sites)) },
+			func(ctx context.Context) error { return run(ctx, min(len(x), at+len(x)/resumePieces/sites*sites)) },
 			func(ctx context.Context) error { return run(ctx, len(x)) },
-			func() string { return sum(x) },
+			func() string { return digestOf(x) },
 		}
 	}
 }

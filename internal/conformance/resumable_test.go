@@ -1,4 +1,4 @@
-package gibbsite_test
+package conformance_test
 
 import (
 	"bytes"
@@ -45,8 +45,8 @@ type resumable struct {
 	digest func() string
 }
 
-// resume begins a run, from the checkpoint file path if there is one.
-func resume(begin func(path string) resumable, path string) (resumable, error) {
+// beginOrResume begins a run, from the checkpoint file path if there is one.
+func beginOrResume(begin func(path string) resumable, path string) (resumable, error) {
 	r := begin(path)
 	err := durable.LoadFile("test", path, r)
 	if errors.Is(err, os.ErrNotExist) {
@@ -55,18 +55,18 @@ func resume(begin func(path string) resumable, path string) (resumable, error) {
 	return r, err
 }
 
-const pieces = 8 // of a run
+const resumePieces = 8 // of a run
 
-// sum is no CRC: checkpoints end in theirs, whose CRC in turn is always the same.
-func sum(v ...any) string { return fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, v...)))[:16] }
+// digestOf is no CRC: checkpoints end in theirs, whose CRC in turn is always the same.
+func digestOf(v ...any) string { return fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, v...)))[:16] }
 
-// kept ends with the bytes of a checkpoint: that is all there is of a run.
-func kept(c durable.Checkpointer) string {
+// digestOfSaved ends with the bytes of a checkpoint: that is all there is of a run.
+func digestOfSaved(c durable.Checkpointer) string {
 	var b bytes.Buffer
 	if err := c.Save(&b); err != nil {
 		return err.Error()
 	}
-	return sum(b.Bytes())
+	return digestOf(b.Bytes())
 }
 
 const killDraws = 400
@@ -75,9 +75,9 @@ func killChains[S energy.Site](c *sampler.Runner[S], err error) resumable {
 	exact.Must(c, err)
 	return resumable{
 		Checkpointer: c,
-		goOn:         func(ctx context.Context) error { return c.Run(ctx, min(killDraws/pieces, killDraws-c.Len())) },
+		goOn:         func(ctx context.Context) error { return c.Run(ctx, min(killDraws/resumePieces, killDraws-c.Len())) },
 		finish:       func(ctx context.Context) error { return c.Run(ctx, killDraws-c.Len()) },
-		digest:       func() string { return sum(c.States(), c.Stats(), c.StepSizes(), c.Len()) + kept(c) },
+		digest:       func() string { return digestOf(c.States(), c.Stats(), c.StepSizes(), c.Len()) + digestOfSaved(c) },
 	}
 }
 
@@ -102,14 +102,14 @@ func killReals(cfg langevin.Config) func(string) resumable {
 	}
 }
 
-// counted is a model that ends a context after some evaluations.
-type counted struct {
+// stoppedModel is a model that ends a context after some evaluations.
+type stoppedModel struct {
 	energy.Model
 	left atomic.Int64
 	stop context.CancelFunc
 }
 
-func (c *counted) Energy(e []float64, x []int32) {
+func (c *stoppedModel) Energy(e []float64, x []int32) {
 	if c.left.Add(-1) == 0 {
 		c.stop()
 	}
@@ -117,7 +117,7 @@ func (c *counted) Energy(e []float64, x []int32) {
 }
 
 // piece runs until the model has been asked n times.
-func (c *counted) piece(n int, run func(ctx context.Context) error) error {
+func (c *stoppedModel) piece(n int, run func(ctx context.Context) error) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	c.stop = cancel
@@ -132,9 +132,9 @@ func (c *counted) piece(n int, run func(ctx context.Context) error) error {
 // killWalk is a walk through temperatures over a model that is asked so many times.
 func killWalk(m energy.Model, asked int, begin func(m energy.Model, path string) (durable.Checkpointer, func(context.Context) error, func() string)) func(string) resumable {
 	return func(path string) resumable {
-		c := &counted{Model: m}
+		c := &stoppedModel{Model: m}
 		r, run, digest := begin(c, path)
-		return resumable{r, func(context.Context) error { return c.piece(asked/pieces, run) }, run, digest}
+		return resumable{r, func(context.Context) error { return c.piece(asked/resumePieces, run) }, run, digest}
 	}
 }
 
@@ -160,9 +160,14 @@ func killSamples(c denoise.Corruption, p diffusion.Process[int32], edit func(*di
 				return unkept(path, err)
 			}
 			return resumable{d,
-				func(ctx context.Context) error { return run(ctx, min(len(x), at+len(x)/pieces/killSites*killSites)) },
+				func(ctx context.Context) error {
+					return run(ctx, min(len(x), at+len(x)/resumePieces/killSites*killSites))
+				},
 				func(ctx context.Context) error { return run(ctx, len(x)) },
-				func() string { logP, se := d.LogProb(); return sum(x, math.Float64bits(logP), math.Float64bits(se)) },
+				func() string {
+					logP, se := d.LogProb()
+					return digestOf(x, math.Float64bits(logP), math.Float64bits(se))
+				},
 			}
 		}
 		d := exact.Must(diffusion.New(context.Background(), m, p, cfg))
@@ -172,9 +177,11 @@ func killSamples(c denoise.Corruption, p diffusion.Process[int32], edit func(*di
 			return unkept(path, err)
 		}
 		return resumable{d,
-			func(ctx context.Context) error { return run(ctx, min(len(x), at+len(x)/pieces/killSites*killSites)) },
+			func(ctx context.Context) error {
+				return run(ctx, min(len(x), at+len(x)/resumePieces/killSites*killSites))
+			},
 			func(ctx context.Context) error { return run(ctx, len(x)) },
-			func() string { return sum(x) },
+			func() string { return digestOf(x) },
 		}
 	}
 }
@@ -264,7 +271,7 @@ func resumables() map[string]func(path string) resumable {
 			}
 			return a, run, func() string {
 				x, e := a.Best()
-				return sum(x, e, a.Energies()) + kept(a)
+				return digestOf(x, e, a.Energies()) + digestOfSaved(a)
 			}
 		}),
 		"ais": killWalk(ising, 250000, func(m energy.Model, path string) (durable.Checkpointer, func(context.Context) error, func() string) {
@@ -275,10 +282,10 @@ func resumables() map[string]func(path string) resumable {
 			return a, func(ctx context.Context) error {
 				res, err := a.Run(ctx)
 				if err == nil {
-					said = sum(res.LogZ, res.ESS, res.LogWeights, res.States)
+					said = digestOf(res.LogZ, res.ESS, res.LogWeights, res.States)
 				}
 				return err
-			}, func() string { return said + kept(a) }
+			}, func() string { return said + digestOfSaved(a) }
 		}),
 		"stepping stones": killWalk(ising, 200000, func(m energy.Model, path string) (durable.Checkpointer, func(context.Context) error, func() string) {
 			cfg := anneal.SteppingStoneConfig{Chains: 40, Stages: 6, Warmup: 20, Draws: 50, Seed: 2}
@@ -288,10 +295,10 @@ func resumables() map[string]func(path string) resumable {
 			return a, func(ctx context.Context) error {
 				z, err := a.Run(ctx)
 				if err == nil {
-					said = sum(z)
+					said = digestOf(z)
 				}
 				return err
-			}, func() string { return said + kept(a) }
+			}, func() string { return said + digestOfSaved(a) }
 		}),
 		"ground states": func(path string) resumable {
 			const rounds = 400
@@ -300,9 +307,9 @@ func resumables() map[string]func(path string) resumable {
 			s := exact.Must(ground.New(ising, cfg))
 			run := func(ctx context.Context, to int) error { return s.Run(ctx, to-s.Len()) }
 			return resumable{s,
-				func(ctx context.Context) error { return run(ctx, min(rounds, s.Len()+rounds/pieces)) },
+				func(ctx context.Context) error { return run(ctx, min(rounds, s.Len()+rounds/resumePieces)) },
 				func(ctx context.Context) error { return run(ctx, rounds) },
-				func() string { x, e := s.Best(); return sum(x, e, s.Energies()) + kept(s) },
+				func() string { x, e := s.Best(); return digestOf(x, e, s.Energies()) + digestOfSaved(s) },
 			}
 		},
 	}

@@ -1,4 +1,4 @@
-package gibbsite_test
+package conformance_test
 
 import (
 	"context"
@@ -21,11 +21,11 @@ import (
 // starts it again, until it has been killed often enough and ends; then its bits
 // are those of a run that was not killed.
 //
-//	go test -run 'TestKill$' -kills 1000 -timeout 2h -v .
+//	go test ./internal/conformance -run 'TestKill$' -kills 1000 -timeout 2h -v
 var kills = flag.Int("kills", 0, "number of kills in TestKill, over all runs; 0: a few, so that the code stays in use")
 
 // killed names, in the environment of a child, the run and its checkpoint file.
-const killed = "GIBBSITE_TEST_KILL"
+const killEnvironment = "GIBBSITE_TEST_KILL"
 
 func TestKill(t *testing.T) {
 	exact.SkipUnderRace(t)
@@ -40,19 +40,19 @@ func TestKill(t *testing.T) {
 	src := rand.New(rand.NewPCG(uint64(*kills), 9))
 	total, runs := 0, 0
 	for _, name := range names {
-		k, r := kill(t, name, quota, src)
+		k, r := killOften(t, name, quota, src)
 		t.Logf("%-16s %4d kills in %d runs", name, k, r)
 		total, runs = total+k, runs+r
 	}
 	t.Logf("%d kills, %d runs to their end, all with the bits of a run that was not killed", total, runs)
 }
 
-// kill kills a run quota times, in as many runs to the end as that takes.
-func kill(t *testing.T, name string, quota int, src *rand.Rand) (kills, runs int) {
+// killOften kills a run quota times, in as many runs to the end as that takes.
+func killOften(t *testing.T, name string, quota int, src *rand.Rand) (kills, runs int) {
 	t.Helper()
 	folder := t.TempDir()
 	start := time.Now()
-	want, done := child(t, name, filepath.Join(folder, "whole"), time.Hour)
+	want, done := killedChild(t, name, filepath.Join(folder, "whole"), time.Hour)
 	took := time.Since(start)
 	if !done {
 		t.Fatalf("%s: the run that was not killed did not end", name)
@@ -64,7 +64,7 @@ func kill(t *testing.T, name string, quota int, src *rand.Rand) (kills, runs int
 			if kills < quota {
 				after = time.Duration(src.Int64N(int64(took)))
 			}
-			got, done := child(t, name, path, after)
+			got, done := killedChild(t, name, path, after)
 			if !done {
 				kills++
 				continue
@@ -79,9 +79,9 @@ func kill(t *testing.T, name string, quota int, src *rand.Rand) (kills, runs int
 	return kills, runs
 }
 
-// child runs a run in a process of its own, which it kills after a time, and
+// killedChild runs a run in a process of its own, which it kills after a time, and
 // returns what it says at its end.
-func child(t *testing.T, name, path string, after time.Duration) (said string, done bool) {
+func killedChild(t *testing.T, name, path string, after time.Duration) (said string, done bool) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -90,7 +90,7 @@ func child(t *testing.T, name, path string, after time.Duration) (said string, d
 	ctx, cancel := context.WithTimeout(context.Background(), after)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, self, "-test.run=^TestKilledChild$", "-test.v")
-	cmd.Env = append(os.Environ(), killed+"="+name+"\n"+path)
+	cmd.Env = append(os.Environ(), killEnvironment+"="+name+"\n"+path)
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && ctx.Err() != nil && !exit.Exited() {
@@ -109,11 +109,11 @@ func child(t *testing.T, name, path string, after time.Duration) (said string, d
 
 // TestKilledChild is the child of TestKill.
 func TestKilledChild(t *testing.T) {
-	name, path, found := strings.Cut(os.Getenv(killed), "\n")
+	name, path, found := strings.Cut(os.Getenv(killEnvironment), "\n")
 	if !found {
 		t.Skip("for children of TestKill")
 	}
-	r, err := resume(resumables()[name], path)
+	r, err := beginOrResume(resumables()[name], path)
 	if err != nil {
 		t.Fatal(err)
 	}

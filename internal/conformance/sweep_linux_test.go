@@ -1,4 +1,4 @@
-package gibbsite_test
+package conformance_test
 
 import "syscall"
 

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package gibbsite_test
+package conformance_test
 
 // limitMemory does nothing where there is no such limit.
 func limitMemory() {}

@@ -1,4 +1,4 @@
-package gibbsite_test
+package conformance_test
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ import (
 
 // Every run is saved while its file system fails at a random call in a random way:
 //
-//	go test -run 'TestFaults$' -faults 10000 -v .
+//	go test ./internal/conformance -run 'TestFaults$' -faults 10000 -v
 var faults = flag.Int("faults", 58, "number of injected faults in TestFaults, over all runs")
 
 // Whatever call fails in whatever way, the old or the new generation loads.
@@ -39,7 +39,7 @@ func TestFaults(t *testing.T) {
 			var b bytes.Buffer
 			require.NoError(t, run.Save(&b), name)
 			saved = append(saved, func(w io.Writer) error { _, err := w.Write(b.Bytes()); return err })
-			said = append(said, sum(b.Bytes()))
+			said = append(said, digestOf(b.Bytes()))
 		}
 		require.NotEqual(t, said[0], said[1], name)
 		disk := faulty.New(src)
@@ -54,7 +54,7 @@ func TestFaults(t *testing.T) {
 			disk.Power()
 			fresh := all[name]("")
 			require.NoError(t, durable.Load(disk, "dir/run", fresh.Load, durable.Foreign), "%s: call %d failed in way %d: %v", name, at, how, err)
-			now := slices.Index(said, kept(fresh))
+			now := slices.Index(said, digestOfSaved(fresh))
 			since = append(since, next)
 			switch {
 			case err == nil:

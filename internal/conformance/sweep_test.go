@@ -1,4 +1,4 @@
-package gibbsite_test
+package conformance_test
 
 import (
 	"context"
@@ -28,8 +28,8 @@ import (
 // process or go on for more than some seconds; a panic of the library's own has
 // a message that begins with its package.
 //
-//	go test -run Sweep -sweep 10000 .
-//	go test -run Sweep -sweep 10000 -only ^dual -v .
+//	go test ./internal/conformance -run Sweep -sweep 10000
+//	go test ./internal/conformance -run Sweep -sweep 10000 -only ^dual -v
 //
 // makes that many calls of each function, of those whose names match.
 var (
@@ -43,7 +43,7 @@ const sweepOnly = "GIBBSITE_SWEEP_FROM"
 
 const (
 	shortSweep = 10
-	grown      = 7 // the exit code of a child that another one is to go on after
+	sweepGrown = 7 // the exit code of a child that another one is to go on after
 	callLimit  = 20 * time.Second
 )
 
@@ -78,7 +78,7 @@ func TestSweep(t *testing.T) {
 		if err == nil {
 			break
 		}
-		if cmd.ProcessState.ExitCode() == grown {
+		if cmd.ProcessState.ExitCode() == sweepGrown {
 			require.Greater(t, at, from)
 			from = at
 			continue
@@ -99,28 +99,28 @@ func sweepFrom(from string) {
 	debug.SetMemoryLimit(1 << 30)
 	limitMemory()
 	some := regexp.MustCompile(*sweepSome)
-	calls := map[string]func(g *generator, name string){}
+	calls := map[string]func(g *argumentGenerator, name string){}
 	for name, f := range sweptFuncs {
-		calls[name] = func(g *generator, name string) { g.call(name, reflect.ValueOf(f), true) }
+		calls[name] = func(g *argumentGenerator, name string) { g.call(name, reflect.ValueOf(f), true) }
 	}
 	for name, t := range sweptLiterals() {
-		calls[name] = func(g *generator, name string) { g.methods(name, g.value(t, 0)) }
+		calls[name] = func(g *argumentGenerator, name string) { g.methods(name, g.value(t, 0)) }
 	}
 	for i, v := range sweptValues() {
 		v := reflect.ValueOf(v)
-		calls[fmt.Sprintf("%s#%d", strings.TrimPrefix(strings.TrimPrefix(v.Type().String(), "*"), module+"/"), i)] = func(g *generator, name string) { g.methods(name, v) }
+		calls[fmt.Sprintf("%s#%d", strings.TrimPrefix(strings.TrimPrefix(v.Type().String(), "*"), modulePath+"/"), i)] = func(g *argumentGenerator, name string) { g.methods(name, v) }
 	}
 	for _, name := range sortedNames(calls) {
 		if name <= from && from != "" || !some.MatchString(name) {
 			continue
 		}
 		fmt.Println("sweep at", name)
-		g := newGenerator(name)
+		g := newArgumentGenerator(name)
 		for range *sweep {
 			calls[name](g, name)
 		}
 		if mapped() > mostMapped {
-			os.Exit(grown)
+			os.Exit(sweepGrown)
 		}
 	}
 }
@@ -130,17 +130,17 @@ func sweepFrom(from string) {
 var sweptLiterals = sync.OnceValue(func() map[string]reflect.Type {
 	types := map[string]reflect.Type{}
 	for _, t := range sweptTypes {
-		if open(t) {
-			types[strings.TrimPrefix(t.PkgPath(), module+"/")+"."+t.Name()+"{}"] = t
+		if isOpen(t) {
+			types[strings.TrimPrefix(t.PkgPath(), modulePath+"/")+"."+t.Name()+"{}"] = t
 		}
 	}
 	return types
 })
 
-// watch ends the process if a call takes too long: by the clock of the processors,
+// watchCall ends the process if a call takes too long: by the clock of the processors,
 // that of the wall goes on while others have them, or by thirty times that for a call
 // that waits.
-func watch(name string) (stop func()) {
+func watchCall(name string) (stop func()) {
 	began, work := time.Now(), exact.CPU()
 	var timer *time.Timer
 	timer = time.AfterFunc(callLimit, func() {
@@ -155,7 +155,7 @@ func watch(name string) (stop func()) {
 }
 
 // call calls f with random arguments, and some methods of its results if deep.
-func (g *generator) call(name string, f reflect.Value, deep bool) {
+func (g *argumentGenerator) call(name string, f reflect.Value, deep bool) {
 	kind := f.Type()
 	args := make([]reflect.Value, kind.NumIn())
 	for i := range args {
@@ -176,17 +176,17 @@ func (g *generator) call(name string, f reflect.Value, deep bool) {
 }
 
 // methods calls the methods of a result in random order.
-func (g *generator) methods(name string, r reflect.Value) {
+func (g *argumentGenerator) methods(name string, r reflect.Value) {
 	if r.Kind() == reflect.Interface {
 		r = r.Elem()
 	}
 	if !r.IsValid() || !strings.Contains(r.Type().String(), ".") || r.Type().PkgPath() == "" && r.Kind() != reflect.Pointer {
 		return
 	}
-	if r.Kind() == reflect.Pointer && (r.IsNil() || !strings.HasPrefix(r.Type().Elem().PkgPath(), module)) {
+	if r.Kind() == reflect.Pointer && (r.IsNil() || !strings.HasPrefix(r.Type().Elem().PkgPath(), modulePath)) {
 		return
 	}
-	if r.Kind() != reflect.Pointer && !strings.HasPrefix(r.Type().PkgPath(), module) {
+	if r.Kind() != reflect.Pointer && !strings.HasPrefix(r.Type().PkgPath(), modulePath) {
 		return
 	}
 	for _, i := range g.Perm(r.NumMethod()) {
@@ -203,9 +203,9 @@ var (
 )
 
 // try calls f and reports a panic that is not the library's own.
-func (g *generator) try(name string, f reflect.Value, args []reflect.Value) (results []reflect.Value, ok bool) {
+func (g *argumentGenerator) try(name string, f reflect.Value, args []reflect.Value) (results []reflect.Value, ok bool) {
 	g.sweepUp()
-	defer watch(name)()
+	defer watchCall(name)()
 	defer func() {
 		p := recover()
 		if p == nil {
@@ -218,12 +218,12 @@ func (g *generator) try(name string, f reflect.Value, args []reflect.Value) (res
 			var runtimeError runtime.Error
 			raw = raw || errors.As(err, &runtimeError)
 		}
-		key := name + place()
+		key := name + panicPlace()
 		if !raw || g.reported[key] {
 			return
 		}
 		g.reported[key] = true
-		fmt.Printf("sweep found %s(%s): %v at %s\n", name, show(args), oneLine(p), place())
+		fmt.Printf("sweep found %s(%s): %v at %s\n", name, showArguments(args), oneLine(p), panicPlace())
 	}()
 	if f.Type().IsVariadic() {
 		results = f.CallSlice(args)
@@ -233,13 +233,13 @@ func (g *generator) try(name string, f reflect.Value, args []reflect.Value) (res
 	return results, true
 }
 
-// place returns the first line of the library on the stack of a panic.
-func place() string {
+// panicPlace returns the first line of the library on the stack of a panic.
+func panicPlace() string {
 	lines := strings.Split(string(debug.Stack()), "\n")
 	seen := false
 	for i, l := range lines {
 		seen = seen || strings.HasPrefix(l, "panic(")
-		if seen && strings.HasPrefix(l, module) && !strings.Contains(l, "gibbsite_test") && i+1 < len(lines) {
+		if seen && strings.HasPrefix(l, modulePath) && !strings.Contains(l, "conformance_test") && i+1 < len(lines) {
 			at := strings.TrimSpace(lines[i+1])
 			at, _, _ = strings.Cut(at, " +")
 			return at
@@ -248,8 +248,8 @@ func place() string {
 	return ""
 }
 
-// show prints arguments briefly.
-func show(args []reflect.Value) string {
+// showArguments prints arguments briefly.
+func showArguments(args []reflect.Value) string {
 	var s []string
 	for _, a := range args {
 		text := "?"
@@ -265,25 +265,25 @@ func show(args []reflect.Value) string {
 	return strings.Join(s, ", ")
 }
 
-// generator makes random arguments.
-type generator struct {
+// argumentGenerator makes random arguments.
+type argumentGenerator struct {
 	*rand.Rand
 	pool     []reflect.Value
 	reported map[string]bool
 	heap     uint64 // bytes of objects after the last collection
 }
 
-func newGenerator(name string) *generator {
+func newArgumentGenerator(name string) *argumentGenerator {
 	seed := uint64(14695981039346656037)
 	for _, c := range []byte(name) {
 		seed = (seed ^ uint64(c)) * 1099511628211
 	}
-	g := &generator{Rand: rand.New(rand.NewPCG(seed, 1)), reported: map[string]bool{}}
+	g := &argumentGenerator{Rand: rand.New(rand.NewPCG(seed, 1)), reported: map[string]bool{}}
 	for _, v := range sweptValues() {
 		g.pool = append(g.pool, reflect.ValueOf(v))
 	}
 	for _, t := range sweptTypes {
-		if open(t) {
+		if isOpen(t) {
 			g.pool = append(g.pool, reflect.New(t).Elem(), reflect.New(t))
 		}
 		g.pool = append(g.pool, reflect.Zero(reflect.PointerTo(t)))
@@ -291,8 +291,8 @@ func newGenerator(name string) *generator {
 	return g
 }
 
-// open reports whether users can write all of a struct.
-func open(t reflect.Type) bool {
+// isOpen reports whether users can write all of a struct.
+func isOpen(t reflect.Type) bool {
 	for i := range t.NumField() {
 		if !t.Field(i).IsExported() {
 			return false
@@ -302,25 +302,25 @@ func open(t reflect.Type) bool {
 }
 
 var (
-	contextType = reflect.TypeFor[context.Context]()
-	ended       = func() context.Context {
+	contextType  = reflect.TypeFor[context.Context]()
+	endedContext = func() context.Context {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
 		return ctx
 	}()
-	floats = []float64{0, 1, -1, 0.5, 2, 0.1, 1e300, -1e300, 1e-300, nan, inf, -inf}
+	sweptFloats = []float64{0, 1, -1, 0.5, 2, 0.1, 1e300, -1e300, 1e-300, notANumber, infinity, -infinity}
 	// Huge ones are beyond what any memory holds.
-	ints     = []int64{-1, -7, 1 << 40, 1<<62 + 1, -1 << 63, 1<<63 - 1}
-	strings_ = []string{"", "a", "ab", "[a-z]+", "a{1,3}", "(", "\xff", "{}", `{"type":"string"}`, "3 2\n1 2 1\n2 3 -1\n", `root ::= "a" root | "b"`}
+	sweptInts    = []int64{-1, -7, 1 << 40, 1<<62 + 1, -1 << 63, 1<<63 - 1}
+	sweptStrings = []string{"", "a", "ab", "[a-z]+", "a{1,3}", "(", "\xff", "{}", `{"type":"string"}`, "3 2\n1 2 1\n2 3 -1\n", `root ::= "a" root | "b"`}
 )
 
 // value returns a random value of a type.
-func (g *generator) value(t reflect.Type, depth int) reflect.Value {
+func (g *argumentGenerator) value(t reflect.Type, depth int) reflect.Value {
 	if t == contextType {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
 		_ = cancel // it ends by itself
 		v := reflect.New(t).Elem()
-		v.Set(reflect.ValueOf([]context.Context{ctx, ctx, ended}[g.IntN(3)]))
+		v.Set(reflect.ValueOf([]context.Context{ctx, ctx, endedContext}[g.IntN(3)]))
 		return v
 	}
 	if fit := g.fitting(t); len(fit) > 0 && g.IntN(4) > 0 {
@@ -342,15 +342,15 @@ func (g *generator) value(t reflect.Type, depth int) reflect.Value {
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		n := int64(g.IntN(9))
 		if g.IntN(6) == 0 {
-			n = ints[g.IntN(len(ints))]
+			n = sweptInts[g.IntN(len(sweptInts))]
 		}
 		v.SetInt(n)
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		v.SetUint(uint64(g.IntN(9)))
 	case reflect.Float32, reflect.Float64:
-		v.SetFloat(floats[g.IntN(len(floats))])
+		v.SetFloat(sweptFloats[g.IntN(len(sweptFloats))])
 	case reflect.String:
-		v.SetString(strings_[g.IntN(len(strings_))])
+		v.SetString(sweptStrings[g.IntN(len(sweptStrings))])
 	case reflect.Slice:
 		if g.IntN(5) == 0 {
 			return v
@@ -359,7 +359,7 @@ func (g *generator) value(t reflect.Type, depth int) reflect.Value {
 		v.Set(reflect.MakeSlice(t, n, n))
 		plain := g.IntN(2) == 0
 		for i := range n {
-			if plain && simple(t.Elem().Kind()) {
+			if plain && isNumber(t.Elem().Kind()) {
 				v.Index(i).Set(reflect.ValueOf(g.IntN(2)).Convert(t.Elem()))
 				continue
 			}
@@ -375,7 +375,7 @@ func (g *generator) value(t reflect.Type, depth int) reflect.Value {
 			v.SetMapIndex(g.value(t.Key(), depth+1), g.value(t.Elem(), depth+1))
 		}
 	case reflect.Pointer:
-		if g.IntN(2) == 0 && (t.Elem().Kind() != reflect.Struct || open(t.Elem())) {
+		if g.IntN(2) == 0 && (t.Elem().Kind() != reflect.Struct || isOpen(t.Elem())) {
 			v.Set(reflect.New(t.Elem()))
 			v.Elem().Set(g.value(t.Elem(), depth+1))
 		}

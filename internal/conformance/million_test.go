@@ -1,4 +1,4 @@
-package gibbsite_test
+package conformance_test
 
 import (
 	"context"
@@ -25,20 +25,20 @@ import (
 // The tests of this file draw a million samples each and judge every one by code
 // that shares nothing with what drew it:
 //
-//	go test -run Million -million .
+//	go test ./internal/conformance -run Million -million
 var million = flag.Bool("million", false, "draw a million constrained samples in each TestMillion")
 
-// quota is the number of samples of a TestMillion; without the flag it is a
+// millionQuota is the number of samples of a TestMillion; without the flag it is a
 // thousandth, so that the code stays in use.
-func quota() int {
+func millionQuota() int {
 	if *million {
 		return 1_000_000
 	}
 	return 1000
 }
 
-// sentenced is a language over the letters abc and a judge that reads strings.
-type sentenced struct {
+// judgedLanguage is a language over the letters abc and a judge that reads strings.
+type judgedLanguage struct {
 	name     string
 	language constraint.Automaton
 	judge    func(text string) bool
@@ -46,7 +46,7 @@ type sentenced struct {
 
 const millionSites = 8
 
-func mixed(t *testing.T) []sentenced {
+func judgedLanguages(t *testing.T) []judgedLanguage {
 	t.Helper()
 	ctx := context.Background()
 	vocab := text.Runes("abc")
@@ -85,7 +85,7 @@ func mixed(t *testing.T) []sentenced {
 		seen[vocab.Text(x)] = true
 	}
 	between := func(n, lo, hi int) bool { return n >= lo && n <= hi }
-	return []sentenced{
+	return []judgedLanguage{
 		{"regexp ∩ count", must(constraint.Intersect(compiled(pattern), count)), func(s string) bool {
 			return match(s) && between(strings.Count(s, "c"), 1, 3)
 		}},
@@ -101,8 +101,8 @@ func mixed(t *testing.T) []sentenced {
 	}
 }
 
-// judged counts the samples in x that the judge rejects.
-func judged(c sentenced, x []int32) (violations int) {
+// violationsOf counts the samples in x that the judge rejects.
+func violationsOf(c judgedLanguage, x []int32) (violations int) {
 	vocab := text.Runes("abc")
 	for ; len(x) > 0; x = x[millionSites:] {
 		if !c.judge(vocab.Text(x[:millionSites])) {
@@ -113,7 +113,7 @@ func judged(c sentenced, x []int32) (violations int) {
 }
 
 func TestMillionDraws(t *testing.T) {
-	cases := mixed(t)
+	cases := judgedLanguages(t)
 	r := rand.New(rand.NewPCG(1, 1))
 	src := sampler.NewStream(1, 0)
 	for _, c := range cases {
@@ -124,14 +124,14 @@ func TestMillionDraws(t *testing.T) {
 		const together = 50
 		v, x := make([]float32, 3*millionSites), make([]int32, together*millionSites)
 		violations := 0
-		for range quota() / len(cases) / together {
+		for range millionQuota() / len(cases) / together {
 			for i := range v {
 				v[i] = float32(4 * r.NormFloat64())
 			}
 			if _, err := exact.Sample(x, v, src); err != nil {
 				t.Fatal(err)
 			}
-			violations += judged(c, x)
+			violations += violationsOf(c, x)
 		}
 		if violations > 0 {
 			t.Errorf("%s: %d violations", c.name, violations)
@@ -140,7 +140,7 @@ func TestMillionDraws(t *testing.T) {
 }
 
 func TestMillionChainStates(t *testing.T) {
-	cases := mixed(t)
+	cases := judgedLanguages(t)
 	m, err := model.NewPotts(model.Lattice{millionSites}, 3, 0.5, []float64{0, 0.3, -0.2})
 	if err != nil {
 		t.Fatal(err)
@@ -152,8 +152,8 @@ func TestMillionChainStates(t *testing.T) {
 			t.Fatal(err)
 		}
 		violations := 0
-		for x := range ch.Draws(context.Background(), max(1, quota()/len(cases)/chains)) {
-			violations += judged(c, x)
+		for x := range ch.Draws(context.Background(), max(1, millionQuota()/len(cases)/chains)) {
+			violations += violationsOf(c, x)
 		}
 		if ch.Err() != nil || violations > 0 {
 			t.Errorf("%s: %d violations, error %v", c.name, violations, ch.Err())
@@ -165,7 +165,7 @@ func TestMillionChainStates(t *testing.T) {
 // of another seed and other states, ten times; all that is drawn then is judged.
 func TestMillionResumedDraws(t *testing.T) {
 	exact.SkipUnderRace(t)
-	cases := mixed(t)
+	cases := judgedLanguages(t)
 	m, err := model.NewPotts(model.Lattice{millionSites}, 3, 0.5, []float64{0, 0.3, -0.2})
 	if err != nil {
 		t.Fatal(err)
@@ -198,9 +198,9 @@ func TestMillionResumedDraws(t *testing.T) {
 				if err := ch.LoadFile(path); err != nil {
 					t.Fatal(err)
 				}
-				for x := range ch.Draws(context.Background(), max(1, (quota()-1)/(2*len(cases)*resumes*chains)+1)) {
+				for x := range ch.Draws(context.Background(), max(1, (millionQuota()-1)/(2*len(cases)*resumes*chains)+1)) {
 					drawn += chains
-					violations += judged(c, x)
+					violations += violationsOf(c, x)
 				}
 				if err := ch.Err(); err != nil {
 					t.Fatal(err)
@@ -208,14 +208,14 @@ func TestMillionResumedDraws(t *testing.T) {
 			}
 		}
 	}
-	if violations > 0 || drawn < quota() {
+	if violations > 0 || drawn < millionQuota() {
 		t.Errorf("%d of %d draws after a resume are outside their language", violations, drawn)
 	}
 	t.Logf("%d draws after %d resumes, %d outside the language", drawn, 2*resumes*len(cases), violations)
 }
 
 func TestMillionDiffusions(t *testing.T) {
-	cases := mixed(t)
+	cases := judgedLanguages(t)
 	trans := []float64{.6, .3, .1, .2, .5, .3, .3, .3, .4}
 	chain, err := model.NewMarkov(millionSites, 3, 1, []float64{.2, .3, .5}, trans)
 	if err != nil {
@@ -245,11 +245,11 @@ func TestMillionDiffusions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			x := make([]int32, quota()/len(cases)/4*millionSites)
+			x := make([]int32, millionQuota()/len(cases)/4*millionSites)
 			if err := d.Sample(context.Background(), x); err != nil {
 				t.Fatal(fmt.Errorf("%s, %s: %w", c.name, name, err))
 			}
-			if n := judged(c, x); n > 0 {
+			if n := violationsOf(c, x); n > 0 {
 				t.Errorf("%s, %s: %d violations", c.name, name, n)
 			}
 		}

@@ -1,4 +1,4 @@
-package gibbsite_test
+package conformance_test
 
 import (
 	"context"
@@ -23,7 +23,7 @@ var temperatures = flag.Int("temperatures", 0, "TestTemperatures: side of the la
 // TestTemperatures compares one tempered run with separate runs at 50
 // temperatures across the transition of the Ising model:
 //
-//	go test -run TestTemperatures -temperatures 24 -v .
+//	go test ./internal/conformance -run TestTemperatures -temperatures 24 -v
 //
 // |m|, the heat capacity and Binder's cumulant agree within 3 standard errors but
 // for what chance allows, at a fifth of the cost or less; the log gives the
@@ -77,7 +77,7 @@ func TestTemperatures(t *testing.T) {
 		require.NoError(t, err)
 		ch, err := sampler.NewChains(context.Background(), hot, mcmc.Gibbs{}, sampler.Config{Chains: chains, Seed: uint64(102 + i), Thin: thin, Workers: 1,
 			Observe: func(chain, draw int, x []int32, info *sampler.Info) {
-				one.Observe(chain, draw, x, &sampler.Info{Rungs: single{info.Energy, x}})
+				one.Observe(chain, draw, x, &sampler.Info{Rungs: oneRung{info.Energy, x}})
 			}})
 		require.NoError(t, err)
 		require.NoError(t, ch.Run(ctx, draw))
@@ -114,12 +114,12 @@ func TestTemperatures(t *testing.T) {
 	assert.LessOrEqual(t, cost, 0.2)
 }
 
-// single is a ladder of one rung.
-type single struct {
+// oneRung is a ladder of one rung.
+type oneRung struct {
 	e float64
 	x []int32
 }
 
-func (single) Len() int { return 1 }
+func (oneRung) Len() int { return 1 }
 
-func (s single) Rung(int) (beta, energy float64, x []int32) { return 1, s.e, s.x }
+func (s oneRung) Rung(int) (beta, energy float64, x []int32) { return 1, s.e, s.x }

@@ -1,4 +1,4 @@
-package gibbsite_test
+package conformance_test
 
 import (
 	"context"
@@ -29,15 +29,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/shard"
 )
 
-// opened is a value that users write, and what takes it.
-type opened struct {
+// opening is a value that users write, and what takes it.
+type opening struct {
 	value any
 	open  func(v any) error
 }
 
-// doors are the configurations, by the functions that take them, and every recipe
+// openings are the configurations, by the functions that take them, and every recipe
 // of the registry.
-func doors() (all []opened) {
+func openings() (all []opening) {
 	ctx := context.Background()
 	ising := exact.Must(model.NewIsing(model.Lattice{3, 3}, 0.2, 0.1))
 	masked := exact.Must(denoise.NewMarkov(exact.Must(model.NewMarkov(9, 2, 1, []float64{.5, .5}, []float64{.9, .1, .2, .8})), denoise.Absorbing))
@@ -45,7 +45,7 @@ func doors() (all []opened) {
 	normal := exact.Must(denoise.NewMixture(gauss))
 	few := constraint.Count{Levels: []int32{1}, Max: 3}
 	small := projection.Path{Language: exact.Must(constraint.Intersect(few, constraint.Count{Levels: []int32{2}, Max: constraint.None}))}
-	add := func(value any, open func(v any) error) { all = append(all, opened{value, open}) }
+	add := func(value any, open func(v any) error) { all = append(all, opening{value, open}) }
 	learns := func(cfg fit.Config) error {
 		p := exact.Must(ising.Learn())
 		if cfg.Chains == nil {
@@ -88,13 +88,13 @@ func doors() (all []opened) {
 		_, _, err := v.(shard.AIS).Part(0, 64)
 		return err
 	})
-	for kind, k := range kinds {
+	for kind, k := range recipeKinds {
 		levels := 2
 		if kind == "linear" {
 			levels = 1
 		}
 		for _, r := range k.recipes() {
-			if v := reflect.ValueOf(r.forms[0]); v.Kind() != reflect.Struct || !open(v.Type()) {
+			if v := reflect.ValueOf(r.forms[0]); v.Kind() != reflect.Struct || !isOpen(v.Type()) {
 				continue
 			}
 			add(r.forms[0], func(v any) error {
@@ -129,7 +129,7 @@ func doors() (all []opened) {
 // panic.
 func TestNilFields(t *testing.T) {
 	fields := 0
-	for _, d := range doors() {
+	for _, d := range openings() {
 		require.NoError(t, d.open(d.value), "%T", d.value)
 		var walk func(at reflect.Value, name string)
 		v := reflect.New(reflect.TypeOf(d.value)).Elem()
@@ -148,7 +148,7 @@ func TestNilFields(t *testing.T) {
 				switch f.Kind() {
 				case reflect.Interface, reflect.Pointer, reflect.Func, reflect.Map:
 					f.SetZero()
-					if raw, err := enter(d.open, v.Interface()); assert.Empty(t, raw, "%s.%s = nil", name, field.Name) && err != nil {
+					if raw, err := tryOpening(d.open, v.Interface()); assert.Empty(t, raw, "%s.%s = nil", name, field.Name) && err != nil {
 						assert.Contains(t, err.Error(), "nil", "%s.%s = nil", name, field.Name)
 					}
 				}
@@ -156,7 +156,7 @@ func TestNilFields(t *testing.T) {
 					for _, none := range nilsOf(f.Type()) {
 						f.Set(none)
 						fields++
-						raw, err := enter(d.open, v.Interface())
+						raw, err := tryOpening(d.open, v.Interface())
 						assert.Empty(t, raw, "%s.%s = (%v)(nil)", name, field.Name, none.Type())
 						if assert.Error(t, err, "%s.%s = (%v)(nil)", name, field.Name, none.Type()) {
 							assert.Contains(t, err.Error(), "nil", "%s.%s = (%v)(nil)", name, field.Name, none.Type())
@@ -187,8 +187,8 @@ func nilsOf(t reflect.Type) (nils []reflect.Value) {
 	return nils
 }
 
-// enter calls open and says which panic is not the library's own.
-func enter(open func(any) error, v any) (raw string, err error) {
+// tryOpening calls open and says which panic is not the library's own.
+func tryOpening(open func(any) error, v any) (raw string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			if message := fmt.Sprint(p); !ownPanic.MatchString(message) || strings.HasPrefix(message, "runtime error") {

@@ -1,4 +1,4 @@
-package gibbsite_test
+package conformance_test
 
 import (
 	"context"
@@ -45,48 +45,52 @@ type recipe struct {
 }
 
 // form lists the value, a pointer and what embeds it.
-func form[T any](name string, v T, wrapped any) recipe { return recipe{name, []any{v, &v, wrapped}} }
+func form[T any](name string, v T, wrapped any) recipe {
+	return recipe{name, []any{v, &v, wrapped}}
+}
 
-// made is form for types that a constructor returns a pointer to.
-func made(name string, p, wrapped any) recipe { return recipe{name, []any{p, wrapped}} }
+// pointerForm is form for types that a constructor returns a pointer to.
+func pointerForm(name string, p, wrapped any) recipe {
+	return recipe{name, []any{p, wrapped}}
+}
 
-// circle is the equation ‖z‖² = 4.
-type circle struct{}
+// circleEquation is the equation ‖z‖² = 4.
+type circleEquation struct{}
 
-func (circle) Len() int { return 1 }
+func (circleEquation) Len() int { return 1 }
 
-func (circle) Eval(g, z []float64) {
+func (circleEquation) Eval(g, z []float64) {
 	g[0] = -4
 	for _, x := range z {
 		g[0] += x * x
 	}
 }
 
-func (circle) Gradient(dst []float64, _ int, z []float64) {
+func (circleEquation) Gradient(dst []float64, _ int, z []float64) {
 	for i, x := range z {
 		dst[i] = 2 * x
 	}
 }
 
 // Every kind of recipe, by what is done with it.
-var kinds = map[string]struct {
+var recipeKinds = map[string]struct {
 	recipes func() []recipe
 	result  func(*testing.T, any) []any // what must be the same
 }{
-	"method":    {methods, chain},
-	"language":  {languages, language},
-	"set":       {sets, set},
-	"smooth":    {smooths, smooth},
-	"projector": {projectors, project},
-	"linear":    {limits, nearest},
-	"rule":      {rules, update},
-	"objective": {objectives, learn},
-	"schedule":  {schedules, levels},
-	"process":   {processes, tokens},
-	"reals":     {realProcesses, reals},
+	"method":    {methodForms, runChain},
+	"language":  {languageForms, useLanguage},
+	"set":       {setForms, useSet},
+	"smooth":    {smoothForms, useSmooth},
+	"projector": {projectorForms, useProjector},
+	"linear":    {linearForms, useLinear},
+	"rule":      {ruleForms, useRule},
+	"objective": {objectiveForms, useObjective},
+	"schedule":  {scheduleForms, useSchedule},
+	"process":   {processForms, useProcess},
+	"reals":     {realProcessForms, useRealProcess},
 }
 
-func methods() []recipe {
+func methodForms() []recipe {
 	block := mcmc.BlockGibbs{Blocks: [][]int{{0, 1, 2}, {3, 4}}}
 	two := constraint.Count{Levels: []int32{1}, Min: 2, Max: 5}
 	within := mcmc.DMALA{Within: two}
@@ -118,7 +122,7 @@ func methods() []recipe {
 	}
 }
 
-func languages() []recipe {
+func languageForms() []recipe {
 	ctx := context.Background()
 	count := constraint.Count{Levels: []int32{1}, Min: 2, Max: 4}
 	mask := exact.Must(constraint.NewMask(2, [][]int32{nil, {0}, nil, {1}}))
@@ -134,17 +138,17 @@ func languages() []recipe {
 	layered := sorted.Layered{Base: onDisk(slices.Values([][]int32{{0, 0, 1, 1, 1, 0, 0, 1, 1}})), Top: new(constraint.Lexicon)}
 	layered.Add([]int32{1, 1, 1, 0, 0, 0, 1, 0, 0})
 	return []recipe{
-		made("constraint/sorted.Lexicon", file, struct{ *sorted.Lexicon }{file}),
+		pointerForm("constraint/sorted.Lexicon", file, struct{ *sorted.Lexicon }{file}),
 		form("constraint/sorted.Layered", layered, struct{ sorted.Layered }{layered}),
-		made("constraint/grammar.Language", ends, struct{ *grammar.Language }{ends}),
+		pointerForm("constraint/grammar.Language", ends, struct{ *grammar.Language }{ends}),
 		form("constraint.Any", constraint.Any{}, struct{ constraint.Any }{}),
 		form("constraint.Count", count, struct{ constraint.Count }{count}),
-		made("constraint.DFA", dfa, struct{ *constraint.DFA }{dfa}),
-		made("constraint.Intersection", both, struct{ *constraint.Intersection }{both}),
-		made("constraint.Lexicon", lexicon, struct{ *constraint.Lexicon }{lexicon}),
-		made("constraint.Mask", mask, struct{ *constraint.Mask }{mask}),
-		made("constraint.Residue", residue, struct{ *constraint.Residue }{residue}),
-		made("constraint.Sum", sum, struct{ *constraint.Sum }{sum}),
+		pointerForm("constraint.DFA", dfa, struct{ *constraint.DFA }{dfa}),
+		pointerForm("constraint.Intersection", both, struct{ *constraint.Intersection }{both}),
+		pointerForm("constraint.Lexicon", lexicon, struct{ *constraint.Lexicon }{lexicon}),
+		pointerForm("constraint.Mask", mask, struct{ *constraint.Mask }{mask}),
+		pointerForm("constraint.Residue", residue, struct{ *constraint.Residue }{residue}),
+		pointerForm("constraint.Sum", sum, struct{ *constraint.Sum }{sum}),
 	}
 }
 
@@ -157,31 +161,31 @@ func onDisk(all iter.Seq[[]int32]) *sorted.Lexicon {
 	return exact.Must(sorted.Open(path))
 }
 
-func sets() []recipe {
+func setForms() []recipe {
 	count := constraint.Count{Levels: []int32{1}, Min: 2, Max: 4}
 	sum := exact.Must(constraint.NewSum([]int{1, 3}, 10, 20))
 	linear := constraint.Linear{A: constraint.Rows([]float64{1, 0, 1, 0, 0, 0, 0, 0, 1}, 9), B: []float64{1}}
-	score := expectedOnes()
+	score := expectedOnesScore()
 	return []recipe{
 		form("constraint.Count", count, struct{ constraint.Count }{count}),
 		form("constraint.Linear", linear, struct{ constraint.Linear }{linear}),
 		form("constraint.Score", score, struct{ constraint.Score }{score}),
-		made("constraint.Sum", sum, struct{ *constraint.Sum }{sum}),
+		pointerForm("constraint.Sum", sum, struct{ *constraint.Sum }{sum}),
 	}
 }
 
-func smooths() []recipe {
+func smoothForms() []recipe {
 	linear := constraint.Count{Levels: []int32{1}, Max: 3}.Linear(9, 2)
-	score := expectedOnes()
+	score := expectedOnesScore()
 	return []recipe{
 		form("constraint.Linear", linear, struct{ constraint.Linear }{linear}),
 		form("constraint.Score", score, struct{ constraint.Score }{score}),
 	}
 }
 
-func projectors() []recipe {
+func projectorForms() []recipe {
 	path := projection.Path{Language: constraint.Count{Levels: []int32{1}, Min: 2, Max: 2}}
-	search := lagrange.Projector{Constraint: expectedOnes(), Path: path, Inner: 3}
+	search := lagrange.Projector{Constraint: expectedOnesScore(), Path: path, Inner: 3}
 	known := novelty.Projector{Path: path}
 	chain := prior.Path{HMM: prior.Markov([]float64{.5, .5}, []float64{.9, .1, .2, .8}), Language: path.Language}
 	return []recipe{
@@ -192,21 +196,21 @@ func projectors() []recipe {
 	}
 }
 
-func limits() []recipe {
+func linearForms() []recipe {
 	linear := constraint.Linear{A: constraint.Rows([]float64{1, 1, 1, 1, 1, 1, 1, 1, 1}, 9), B: []float64{-1}}
 	slabs := constraint.Slabs{A: linear.A, Lower: []float64{3}, Upper: []float64{4}}
 	prox := proximal.Projector{Set: slabs}
-	onto := newton.Projector{Equations: circle{}}
+	onto := newton.Projector{Equations: circleEquation{}}
 	return []recipe{
 		form("constraint.Linear", linear, struct{ constraint.Linear }{linear}),
 		form("constraint.Slabs", slabs, struct{ constraint.Slabs }{slabs}),
-		made("constraint/series.System", limited(), struct{ *series.System }{limited()}),
+		pointerForm("constraint/series.System", limitedSeries(), struct{ *series.System }{limitedSeries()}),
 		form("projection/newton.Projector", onto, struct{ newton.Projector }{onto}),
 		form("projection/proximal.Projector", prox, struct{ proximal.Projector }{prox}),
 	}
 }
 
-func rules() []recipe {
+func ruleForms() []recipe {
 	return []recipe{
 		form("dual.Ascent", dual.Ascent{}, struct{ dual.Ascent }{}),
 		form("dual.Decay", dual.Decay{Rate: 0.1}, struct{ dual.Decay }{dual.Decay{Rate: 0.1}}),
@@ -217,7 +221,7 @@ func rules() []recipe {
 	}
 }
 
-func objectives() []recipe {
+func objectiveForms() []recipe {
 	return []recipe{
 		form("dual/fit.Contrastive", fit.Contrastive{Draws: 2}, struct{ fit.Contrastive }{fit.Contrastive{Draws: 2}}),
 		form("dual/fit.Exact", fit.Exact{}, struct{ fit.Exact }{}),
@@ -226,7 +230,7 @@ func objectives() []recipe {
 	}
 }
 
-func schedules() []recipe {
+func scheduleForms() []recipe {
 	return []recipe{
 		form("sampler/diffusion/noise.Cosine", noise.Cosine{}, struct{ noise.Cosine }{}),
 		form("sampler/diffusion/noise.CosineBar", noise.CosineBar{}, struct{ noise.CosineBar }{}),
@@ -240,7 +244,7 @@ func schedules() []recipe {
 	}
 }
 
-func processes() []recipe {
+func processForms() []recipe {
 	masked, ordered, remask := diffusion.Masked{Mask: 2}, diffusion.Ordered{Mask: 2}, diffusion.Remask{Mask: 2}
 	hitting := diffusion.Masked{Mask: 2, FirstHitting: true}
 	scheduled, bound := unmask.Scheduled{Mask: 2, Counts: []int{2, 3, 4}}, unmask.EntropyBound{Mask: 2, Bound: 1}
@@ -259,8 +263,8 @@ func processes() []recipe {
 	}
 }
 
-func realProcesses() []recipe {
-	led := diffusion.Penalised{Set: limited()}
+func realProcessForms() []recipe {
+	led := diffusion.Penalised{Set: limitedSeries()}
 	eci := flow.ECI{Mix: 2}
 	return []recipe{
 		form("sampler/diffusion/flow.ECI", eci, struct{ flow.ECI }{eci}),
@@ -272,7 +276,7 @@ func realProcesses() []recipe {
 // A pointer to a recipe, and a type that embeds one, mean what the value means:
 // the same bits of a short run, the same projection, the same decisions.
 func TestRecipesInEveryForm(t *testing.T) {
-	for kind, k := range kinds {
+	for kind, k := range recipeKinds {
 		var earlier [][]any
 		for _, r := range k.recipes() {
 			t.Run(kind+"/"+r.name, func(t *testing.T) {

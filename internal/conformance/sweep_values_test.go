@@ -1,4 +1,4 @@
-package gibbsite_test
+package conformance_test
 
 import (
 	"bytes"
@@ -39,7 +39,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/shard"
 )
 
-var nan, inf = math.NaN(), math.Inf(1)
+var notANumber, infinity = math.NaN(), math.Inf(1)
 
 // sweptValues are valid arguments of the sweep: models, denoisers, languages,
 // recipes and what runs them, all of nine sites and two or three levels.
@@ -47,7 +47,7 @@ var sweptValues = sync.OnceValue(func() []any {
 	ctx := context.Background()
 	ising := exact.Must(model.NewIsing(model.Lattice{3, 3}, 0.2, 0.1))
 	potts := exact.Must(model.NewPotts(model.Lattice{3, 3}, 3, 0.2, nil))
-	broken := energy.Func{Sites: 9, Levels: 2, E: func(x []int32) float64 { return []float64{0, nan, inf, -inf}[(x[0]+x[1])&3] }}
+	broken := energy.Func{Sites: 9, Levels: 2, E: func(x []int32) float64 { return []float64{0, notANumber, infinity, -infinity}[(x[0]+x[1])&3] }}
 	plain := energy.Func{Sites: 9, Levels: 2, E: func(x []int32) float64 { return float64(x[0] * x[1]) }}
 	gauss := exact.Must(continuous.NewDiagonal([]float64{1}, make([]float64, 9), []float64{1, 1, 1, 1, 1, 1, 1, 1, 1}))
 	vocab := text.Runes("ab")
@@ -101,7 +101,7 @@ func sweptRuns(ising *model.Ising, gauss *continuous.Mixture) []any {
 }
 
 // fitting returns the values of the pool that a variable of the type can hold.
-func (g *generator) fitting(t reflect.Type) (fit []reflect.Value) {
+func (g *argumentGenerator) fitting(t reflect.Type) (fit []reflect.Value) {
 	switch t.Kind() {
 	case reflect.Interface:
 		if t.NumMethod() == 0 {
@@ -119,7 +119,7 @@ func (g *generator) fitting(t reflect.Type) (fit []reflect.Value) {
 	return fit
 }
 
-func simple(k reflect.Kind) bool { return k >= reflect.Int && k <= reflect.Float64 }
+func isNumber(k reflect.Kind) bool { return k >= reflect.Int && k <= reflect.Float64 }
 
 // lastWords returns the part of the output of a process that says why it ended.
 func lastWords(out string) string {
@@ -145,7 +145,7 @@ func mapped() uint64 {
 
 // sweepUp collects garbage if calls have left half a GiB of it: a call is judged by its
 // own memory, not by what others have left behind.
-func (g *generator) sweepUp() {
+func (g *argumentGenerator) sweepUp() {
 	heap := [1]metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	if metrics.Read(heap[:]); heap[0].Value.Uint64() > g.heap+1<<29 {
 		runtime.GC()

@@ -1,4 +1,4 @@
-package gibbsite_test
+package conformance_test
 
 import (
 	"bytes"
@@ -26,14 +26,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
 
-// chain runs a method for a few draws: the states, the statistics and the name
+// runChain runs a method for a few draws: the states, the statistics and the name
 // that checkpoints know it by.
-func chain(t *testing.T, form any) []any {
-	return chainOf(t, form.(sampler.Method))
+func runChain(t *testing.T, form any) []any {
+	return runMethod(t, form.(sampler.Method))
 }
 
-func chainOf(t *testing.T, m sampler.Method) []any {
-	c := chainsOf(t, m)
+func runMethod(t *testing.T, m sampler.Method) []any {
+	c := newChains(t, m)
 	require.NoError(t, c.Run(context.Background(), 12))
 	result := []any{slices.Clone(c.States()), c.Stats(), c.StepSizes(), len(mcmc.Ladders(c))}
 	if named, ok := m.(sampler.Named); ok {
@@ -51,44 +51,44 @@ func TestRecipesShareCheckpoints(t *testing.T) {
 		{"PairGibbs.Within", []any{mcmc.PairGibbs{Within: two}, mcmc.PairGibbs{Within: &two}}},
 		{"Tempering.Base", []any{mcmc.Tempering{Rungs: 3, Base: mcmc.Gibbs{}}, mcmc.Tempering{Rungs: 3, Base: &mcmc.Gibbs{}}}},
 	}
-	for _, r := range append(methods(), pairs...) {
+	for _, r := range append(methodForms(), pairs...) {
 		t.Run(r.name, func(t *testing.T) {
 			value, pointer := r.forms[0].(sampler.Method), r.forms[1].(sampler.Method)
-			require.NoError(t, chainsOf(t, pointer).Load(saved(t, value)))
-			require.NoError(t, chainsOf(t, value).Load(saved(t, pointer)))
+			require.NoError(t, newChains(t, pointer).Load(savedChains(t, value)))
+			require.NoError(t, newChains(t, value).Load(savedChains(t, pointer)))
 		})
 	}
 	three := constraint.Count{Levels: []int32{1}, Min: 3, Max: 3}
-	require.Error(t, chainsOf(t, mcmc.DMALA{Within: &three}).Load(saved(t, mcmc.DMALA{Within: &two})), "another language")
+	require.Error(t, newChains(t, mcmc.DMALA{Within: &three}).Load(savedChains(t, mcmc.DMALA{Within: &two})), "another language")
 
 	// Compiled languages count by what they accept.
 	compiled := func(c constraint.Count) *constraint.DFA {
 		return exact.Must(constraint.Compile(context.Background(), c, 2, constraint.Limits{}))
 	}
 	many := compiled(constraint.Count{Levels: []int32{1}, Min: 5})
-	require.ErrorContains(t, chainsOf(t, mcmc.PairGibbs{Within: compiled(three)}).Load(saved(t, mcmc.PairGibbs{Within: many})), "Within")
-	require.ErrorContains(t, chainsOf(t, mcmc.DMALA{Within: compiled(three)}).Load(saved(t, mcmc.DMALA{Within: many})), "Within")
+	require.ErrorContains(t, newChains(t, mcmc.PairGibbs{Within: compiled(three)}).Load(savedChains(t, mcmc.PairGibbs{Within: many})), "Within")
+	require.ErrorContains(t, newChains(t, mcmc.DMALA{Within: compiled(three)}).Load(savedChains(t, mcmc.DMALA{Within: many})), "Within")
 }
 
-func chainsOf(t *testing.T, m sampler.Method) *sampler.Chains {
+func newChains(t *testing.T, m sampler.Method) *sampler.Chains {
 	ising := exact.Must(model.NewIsing(model.Lattice{9}, 0.4, 0.1))
 	c, err := sampler.NewChains(context.Background(), ising, m, sampler.Config{Chains: 8, Seed: 5, Warmup: 16})
 	require.NoError(t, err)
 	return c
 }
 
-// saved returns a checkpoint of a short run.
-func saved(t *testing.T, m sampler.Method) *bytes.Buffer {
-	c := chainsOf(t, m)
+// savedChains returns a checkpoint of a short run.
+func savedChains(t *testing.T, m sampler.Method) *bytes.Buffer {
+	c := newChains(t, m)
 	require.NoError(t, c.Run(context.Background(), 2))
 	b := new(bytes.Buffer)
 	require.NoError(t, c.Save(b))
 	return b
 }
 
-// language decides sequences, is compiled, complemented and intersected, holds a
+// useLanguage decides sequences, is compiled, complemented and intersected, holds a
 // kernel, and is projected onto.
-func language(t *testing.T, form any) []any {
+func useLanguage(t *testing.T, form any) []any {
 	a := form.(constraint.Automaton)
 	both := exact.Must(constraint.Intersect(a, constraint.Any{}, constraint.Count{Levels: []int32{0}, Min: 1}))
 	other := constraint.Complement(constraint.Complement(a))
@@ -99,15 +99,15 @@ func language(t *testing.T, form any) []any {
 	rest, mask := constraint.Split(a)
 	next, classes := exact.Must(constraint.Compile(context.Background(), a, 2, constraint.Limits{})).Table()
 	result = append(result, mask, constraint.Accepts(rest, make([]int32, 9)), next, classes, len(both.Parts()))
-	result = append(result, projected(t, projection.Path{Language: a}, 9, 2)...)
+	result = append(result, resultOf(t, projection.Path{Language: a}, 9, 2)...)
 	for _, m := range []sampler.Method{mcmc.PairGibbs{Within: a}, mcmc.DMALA{Within: a}} {
-		result = append(result, chainOf(t, m)...)
+		result = append(result, runMethod(t, m)...)
 	}
 	return result
 }
 
-// set measures sequences.
-func set(_ *testing.T, form any) []any {
+// useSet measures sequences.
+func useSet(_ *testing.T, form any) []any {
 	s := form.(constraint.Set)
 	result := []any{s.Len()}
 	for _, x := range exact.States(9, 2)[:64] {
@@ -118,8 +118,8 @@ func set(_ *testing.T, form any) []any {
 	return result
 }
 
-// expectedOnes bounds the expected number of ones.
-func expectedOnes() constraint.Score {
+// expectedOnesScore bounds the expected number of ones.
+func expectedOnesScore() constraint.Score {
 	return constraint.Score{
 		F: func(v []float32) float64 {
 			sum := 0.0
@@ -144,18 +144,18 @@ func expectedOnes() constraint.Score {
 	}
 }
 
-// smooth leads a search.
-func smooth(t *testing.T, form any) []any {
-	return projected(t, lagrange.Projector{Constraint: form.(constraint.Smooth), Inner: 3}, 9, 2)
+// useSmooth leads a search.
+func useSmooth(t *testing.T, form any) []any {
+	return resultOf(t, lagrange.Projector{Constraint: form.(constraint.Smooth), Inner: 3}, 9, 2)
 }
 
-func project(t *testing.T, form any) []any {
-	return projected(t, form.(diffusion.Projector), 9, 2)
+func useProjector(t *testing.T, form any) []any {
+	return resultOf(t, form.(diffusion.Projector), 9, 2)
 }
 
-// projected binds a projector and projects one table three times, each as often
+// resultOf binds a projector and projects one table three times, each as often
 // committed as the projection allows.
-func projected(t *testing.T, p diffusion.Projector, sites, levels int) []any {
+func resultOf(t *testing.T, p diffusion.Projector, sites, levels int) []any {
 	bound, err := p.Bind(context.Background(), sites, levels, 1)
 	require.NoError(t, err)
 	var result []any
@@ -187,19 +187,19 @@ func projected(t *testing.T, p diffusion.Projector, sites, levels int) []any {
 	return result
 }
 
-// limited is a system of linear rows on a series of nine.
-func limited() *series.System {
+// limitedSeries is a system of linear rows on a series of nine.
+func limitedSeries() *series.System {
 	b := series.NewBuilder(series.Shape{Length: 9, Channels: 1})
 	b.Mean(0, 0.25)
 	b.ArgMax(0, 4)
 	return exact.Must(b.Build())
 }
 
-// nearest projects a series: onto a set, with the work that it took, or with a
+// useLinear projects a series: onto a set, with the work that it took, or with a
 // projector.
-func nearest(t *testing.T, form any) []any {
+func useLinear(t *testing.T, form any) []any {
 	if p, ok := form.(diffusion.Projector); ok {
-		return projected(t, p, 9, 1)
+		return resultOf(t, p, 9, 1)
 	}
 	solver, err := proximal.Projector{Set: form.(constraint.Smooth)}.Compile(context.Background(), 9)
 	require.NoError(t, err)
@@ -209,8 +209,8 @@ func nearest(t *testing.T, form any) []any {
 	return []any{z, cert}
 }
 
-// update moves two multipliers by five batches.
-func update(t *testing.T, form any) []any {
+// useRule moves two multipliers by five batches.
+func useRule(t *testing.T, form any) []any {
 	u, err := form.(dual.Rule).Bind(context.Background(), 2)
 	require.NoError(t, err)
 	lambda := []float64{0.5, 0}
@@ -224,8 +224,8 @@ func update(t *testing.T, form any) []any {
 	return append(result, exact.Must(u.AppendBinary(nil)))
 }
 
-// learn fits a small model by an objective.
-func learn(t *testing.T, form any) []any {
+// useObjective fits a small model by an objective.
+func useObjective(t *testing.T, form any) []any {
 	m := exact.Must(model.NewDenseQuadratic(2, make([]float64, 4), model.Polynomial{}))
 	p := exact.Must(m.Learn())
 	chains := exact.Must(sampler.NewChains(context.Background(), p, mcmc.Gibbs{}, sampler.Config{Chains: 4, Warmup: -1}))
@@ -234,8 +234,8 @@ func learn(t *testing.T, form any) []any {
 	return []any{f.Params(), chains.States()}
 }
 
-// levels asks a schedule as a process does, after Resolve.
-func levels(_ *testing.T, form any) []any {
+// useSchedule asks a schedule as a process does, after Resolve.
+func useSchedule(_ *testing.T, form any) []any {
 	s := exact.Must(noise.Resolve("test", form.(noise.Schedule)))
 	var result []any
 	for k := range 17 {
@@ -245,13 +245,13 @@ func levels(_ *testing.T, form any) []any {
 	return result
 }
 
-// neighbours predicts a token from those beside it, of nine sites and three
+// neighbourDenoiser predicts a token from those beside it, of nine sites and three
 // levels of which the last may be the mask.
-type neighbours[S energy.Site] struct{ levels int }
+type neighbourDenoiser[S energy.Site] struct{ levels int }
 
-func (n neighbours[S]) Shape() (sites, levels int) { return 9, n.levels }
+func (n neighbourDenoiser[S]) Shape() (sites, levels int) { return 9, n.levels }
 
-func (n neighbours[S]) Denoise(_ context.Context, v []float32, q energy.Noised[S]) error {
+func (n neighbourDenoiser[S]) Denoise(_ context.Context, v []float32, q energy.Noised[S]) error {
 	for i, x := range q.X {
 		for l := range n.levels {
 			v[i*n.levels+l] = float32(math.Sin(float64(i%9+3*l))) + 0.1*float32(x)
@@ -260,16 +260,16 @@ func (n neighbours[S]) Denoise(_ context.Context, v []float32, q energy.Noised[S
 	return nil
 }
 
-func tokens(t *testing.T, form any) []any {
-	return sampled[int32](t, neighbours[int32]{3}, form.(diffusion.Process[int32]))
+func useProcess(t *testing.T, form any) []any {
+	return resultOfSampling[int32](t, neighbourDenoiser[int32]{3}, form.(diffusion.Process[int32]))
 }
 
-func reals(t *testing.T, form any) []any {
-	return sampled[float32](t, neighbours[float32]{1}, form.(diffusion.Process[float32]))
+func useRealProcess(t *testing.T, form any) []any {
+	return resultOfSampling[float32](t, neighbourDenoiser[float32]{1}, form.(diffusion.Process[float32]))
 }
 
-// sampled runs a reverse process for a few steps.
-func sampled[S energy.Site](t *testing.T, d energy.Denoiser[S], p diffusion.Process[S]) []any {
+// resultOfSampling runs a reverse process for a few steps.
+func resultOfSampling[S energy.Site](t *testing.T, d energy.Denoiser[S], p diffusion.Process[S]) []any {
 	r, err := diffusion.New(context.Background(), d, p, diffusion.Config{Steps: 6, Seed: 4})
 	require.NoError(t, err)
 	x := make([]S, 4*9)

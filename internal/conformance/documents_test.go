@@ -1,0 +1,203 @@
+package conformance_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// moduleTree is the folder of the module.
+var moduleTree = os.DirFS("../..")
+
+// readTree returns the text of a file of the module.
+func readTree(t *testing.T, name string) string {
+	t.Helper()
+	text, err := fs.ReadFile(moduleTree, name)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// publicFiles visits the parsed files of every package that users import: no tests,
+// no module within this one, and no package of laws, whose functions take a *testing.T.
+func publicFiles(t *testing.T, visit func(dir string, f *ast.File)) {
+	t.Helper()
+	require.NoError(t, fs.WalkDir(moduleTree, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || name == "." {
+			return err
+		}
+		if d.IsDir() {
+			_, module := fs.Stat(moduleTree, name+"/go.mod")
+			if base := d.Name(); module == nil || base[0] == '.' || base == "internal" || strings.HasSuffix(base, "test") || base == "testdata" {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, readTree(t, name), parser.SkipObjectResolution)
+		if err == nil {
+			visit(path.Dir(name), f)
+		}
+		return err
+	}))
+}
+
+// The code of README.md is the code of the examples, which run: every line of its
+// Go blocks is a line of example_test.go or example_constraints_test.go, where
+// "err = f()" stands for "if err := f(); err != nil {" with what follows.
+func TestReadmeIsTheExamples(t *testing.T) {
+	lines := map[string]bool{}
+	for _, name := range []string{"example_test.go", "example_constraints_test.go"} {
+		for line := range strings.Lines(readTree(t, name)) {
+			lines[strings.TrimSpace(line)] = true
+		}
+	}
+	inside, seen := false, 0
+	for line := range strings.Lines(readTree(t, "README.md")) {
+		line = strings.TrimSpace(line)
+		switch call, checked := strings.CutPrefix(line, "err = "); {
+		case strings.HasPrefix(line, "```"):
+			inside = line == "```go"
+			continue
+		case !inside || line == "":
+			continue
+		case checked:
+			line = "if err := " + call + "; err != nil {"
+		}
+		seen++
+		require.True(t, lines[line], "README.md has a line that no example has: %s", line)
+	}
+	require.Greater(t, seen, 20)
+}
+
+// Every kernel in README's excerpt is a row of the command that it names.
+func TestReadmeKernelsAreInTheTable(t *testing.T) {
+	_, excerpt, found := strings.Cut(readTree(t, "README.md"), "| kernel | measured | PyTorch | times as fast |\n|---|---|---|---|\n")
+	require.True(t, found)
+	command := readTree(t, "internal/simd/_gen/table/rows.go")
+	excerpt, _, _ = strings.Cut(excerpt, "\n\n")
+	for _, line := range strings.Split(excerpt, "\n") {
+		label := strings.TrimSpace(strings.Split(line, "|")[1])
+		require.Contains(t, command, `{label: "`+label+`", `)
+	}
+}
+
+// Programs as a new user writes them stay short: whole files, imports and
+// comments included; what they do with an error is check.
+func TestProgramsAreShort(t *testing.T) {
+	for name, most := range map[string]int{
+		"physicist": 60, "language": 60, "survey": 30, "planner": 60, "trader": 60,
+	} {
+		source := readTree(t, "example_program_"+name+"_test.go")
+		lines := strings.Count(source, "\n")
+		assert.LessOrEqual(t, lines, most, name)
+		assert.Contains(t, source, "// Output:", name)
+		for line := range strings.Lines(source) {
+			assert.LessOrEqual(t, len(line), 160, "%s: a long line: %s", name, line)
+			assert.LessOrEqual(t, strings.Count(line, "; "), 3, "%s: a crowded line: %s", name, line)
+		}
+	}
+}
+
+// Every test that SECURITY.md names exists, and every promise names one.
+func TestSecurityPromisesAreHeld(t *testing.T) {
+	tests := map[string]bool{}
+	declared := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
+	require.NoError(t, fs.WalkDir(moduleTree, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "examples") {
+			return err
+		}
+		source, err := fs.ReadFile(moduleTree, path)
+		for _, m := range declared.FindAllSubmatch(source, -1) {
+			tests[string(m[1])] = true
+		}
+		return err
+	}))
+	named := regexp.MustCompile("`((?:Test|Fuzz)\\w+)`")
+	promises := 0
+	for _, line := range strings.Split(readTree(t, "SECURITY.md"), "\n") {
+		cells := strings.Split(line, "|")
+		if len(cells) != 4 || strings.Contains(line, "held by") || strings.Contains(line, "---") {
+			continue
+		}
+		promises++
+		names := named.FindAllStringSubmatch(cells[2], -1)
+		require.NotEmpty(t, names, "no test holds: %s", cells[1])
+		for _, n := range names {
+			require.True(t, tests[n[1]], "%s, which holds%s, does not exist", n[1], cells[1])
+		}
+	}
+	require.Greater(t, promises, 12)
+}
+
+// documents are the texts for users and contributors. Commands of CHANGELOG.md are
+// those of its time.
+func documents(t *testing.T) (names []string) {
+	for _, pattern := range []string{"*.md", "docs/*.md", "testdata/*.md"} {
+		found, err := fs.Glob(moduleTree, pattern)
+		require.NoError(t, err)
+		names = append(names, found...)
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return name == "CHANGELOG.md" })
+}
+
+// Every go test command in the documents names a package that there is and a test or
+// benchmark that it runs.
+func TestCommandsInDocumentsRunTests(t *testing.T) {
+	command := regexp.MustCompile("(?:go test|go -C \\S+ test)( [^`#\n]*)")
+	checked := 0
+	for _, document := range documents(t) {
+		for _, m := range command.FindAllStringSubmatch(readTree(t, document), -1) {
+			dir, run, bench := ".", "", ""
+			words := strings.Fields(strings.ReplaceAll(m[1], "'", ""))
+			for i, word := range words[:max(0, len(words)-1)] {
+				switch word {
+				case "-run":
+					run = words[i+1]
+				case "-bench":
+					bench = words[i+1]
+				}
+			}
+			for _, word := range words {
+				if strings.HasPrefix(word, "./") {
+					dir = strings.TrimPrefix(word, "./")
+				}
+			}
+			if _, module, found := strings.Cut(m[0], "-C "); found {
+				dir = strings.Fields(module)[0]
+			}
+			if dir == "..." || run == "" && bench == "" {
+				continue
+			}
+			kind, pattern := "(?:Test|Fuzz|Example)", run
+			if bench != "" {
+				kind, pattern = "Benchmark", bench
+			}
+			pattern, _, _ = strings.Cut(pattern, "/")
+			matches := func(name string) bool { return regexp.MustCompile(pattern).MatchString(name) }
+			declared := regexp.MustCompile(`(?m)^func (` + kind + `\w*)\(`)
+			files, err := fs.Glob(moduleTree, dir+"/*_test.go")
+			require.NoError(t, err)
+			found := false
+			for _, name := range files {
+				for _, f := range declared.FindAllStringSubmatch(readTree(t, name), -1) {
+					found = found || matches(f[1])
+				}
+			}
+			require.True(t, found, "%s: %s runs no test", document, m[0])
+			checked++
+		}
+	}
+	require.Greater(t, checked, 15)
+}
