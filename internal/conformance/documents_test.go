@@ -141,6 +141,37 @@ func TestSecurityPromisesAreHeld(t *testing.T) {
 	require.Greater(t, promises, 12)
 }
 
+// Every exported struct has a runnable example, configurations and errors aside.
+func TestEveryStructHasAnExample(t *testing.T) {
+	structs, examples := map[string][]string{}, map[string]bool{}
+	publicFiles(t, func(dir string, f *ast.File) {
+		p := &packageExports{path: dir}
+		for _, decl := range f.Decls {
+			p.add(decl)
+		}
+		structs[dir] = append(structs[dir], p.structs...)
+	})
+	tied := regexp.MustCompile(`(?m)^func Example(\w+?)(?:_\w+)?\(`)
+	for dir := range structs {
+		files, err := fs.Glob(moduleTree, dir+"/*_test.go")
+		require.NoError(t, err)
+		for _, name := range files {
+			for _, m := range tied.FindAllStringSubmatch(readTree(t, name), -1) {
+				examples[dir+"."+m[1]] = true
+			}
+		}
+	}
+	require.Greater(t, len(examples), 100)
+	for dir, names := range structs {
+		for _, name := range names {
+			name = strings.TrimSuffix(name, "[")
+			if !strings.HasSuffix(name, "Config") && !strings.HasSuffix(name, "Error") && !examples[dir+"."+name] {
+				t.Errorf("no Example is tied to %s.%s", dir, name)
+			}
+		}
+	}
+}
+
 // documents are the texts for users and contributors. Commands of CHANGELOG.md are
 // those of its time.
 func documents(t *testing.T) (names []string) {

@@ -1,8 +1,8 @@
-// Proxy writes the modules of this repository, as they stand, into a folder that
+// Command proxy writes the modules of this repository, as they stand, into a folder that
 // a GOPROXY of the form file://… can name: what a user would get if the version
 // were tagged now.
 //
-//	go run .ci/proxy.go -dir DIR [-version v0.1.0]
+//	go run ./internal/tools/proxy -dir DIR [-version v0.1.0]
 package main
 
 import (

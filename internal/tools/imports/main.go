@@ -1,0 +1,148 @@
+// Command imports holds the packages of the module in the current folder against
+// the whitelist that stands beside this file, and fails on an import that is not
+// allowed, in files for other machines and build tags, too. Its test does the same.
+package main
+
+import (
+	_ "embed"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"log"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const module = "github.com/gibbsite-go/gibbsite"
+
+//go:embed whitelist
+var whitelist string
+
+func main() {
+	log.SetFlags(0)
+	packages, err := read(os.DirFS("."))
+	if err != nil {
+		log.Fatal(err)
+	}
+	found := parse(whitelist).violations(packages)
+	for _, v := range found {
+		fmt.Println(v)
+	}
+	if len(found) > 0 {
+		os.Exit(1)
+	}
+}
+
+// read returns what each package in a tree imports, by its folder; its tests and the
+// modules within are left out.
+func read(tree fs.FS) (map[string][]string, error) {
+	packages := map[string][]string{}
+	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || name == "." {
+			return err
+		}
+		if d.IsDir() {
+			_, nested := fs.Stat(tree, name+"/go.mod")
+			if base := d.Name(); nested == nil || base[0] == '.' || base[0] == '_' || base == "testdata" {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		source, err := fs.ReadFile(tree, name)
+		if err != nil {
+			return err
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, source, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		dir := path.Dir(name)
+		imports := packages[dir]
+		for _, i := range f.Imports {
+			p, err := strconv.Unquote(i.Path.Value)
+			if err != nil {
+				return err
+			}
+			if !slices.Contains(imports, p) {
+				imports = append(imports, p)
+			}
+		}
+		packages[dir] = imports
+		return nil
+	})
+	return packages, err
+}
+
+// rules are the packages that each package may import, by their folders or, outside
+// the module, their paths.
+type rules map[string][]string
+
+// parse reads lines "package : import import …".
+func parse(text string) rules {
+	r := rules{}
+	for line := range strings.Lines(text) {
+		line, _, _ = strings.Cut(line, "#")
+		if name, imports, ok := strings.Cut(line, ":"); ok {
+			r[strings.TrimSpace(name)] = strings.Fields(imports)
+		}
+	}
+	return r
+}
+
+// violations returns a line for each import that the rules do not allow.
+func (r rules) violations(packages map[string][]string) (found []string) {
+	for _, name := range slices.Sorted(maps.Keys(packages)) {
+		if support(name) {
+			continue
+		}
+		if _, listed := r[name]; !listed && !laws(name) && !strings.HasPrefix(name, "internal/") {
+			found = append(found, fmt.Sprintf("%s: has no line in internal/tools/imports/whitelist", name))
+		}
+		for _, i := range packages[name] {
+			if !r.allowed(name, i) {
+				found = append(found, fmt.Sprintf("%s: may not import %s", name, i))
+			}
+		}
+	}
+	return found
+}
+
+// allowed reports whether package name may import path.
+func (r rules) allowed(name, imported string) bool {
+	own, inside := strings.CutPrefix(imported, module+"/")
+	if imported == module {
+		own, inside = ".", true
+	}
+	switch {
+	case !inside && imported != "C" && !strings.Contains(strings.Split(imported, "/")[0], "."):
+		return true // the standard library
+	case !inside:
+		own = imported
+	case support(own):
+		return laws(name)
+	case strings.HasPrefix(own, "internal/"):
+		return true
+	}
+	if slices.Contains(r[name], own) {
+		return true
+	}
+	contract := path.Dir(name)
+	return laws(name) && (own == contract || slices.Contains(r[contract], own))
+}
+
+// support reports whether a package only serves tests.
+func support(name string) bool {
+	return name == "internal/conformance" || name == "internal/exact" || strings.HasPrefix(name, "internal/exact/")
+}
+
+// laws reports whether a package holds the laws of a contract, as testing/fstest
+// holds those of a file system.
+func laws(name string) bool { return strings.HasSuffix(name, "test") }
