@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // SchemaConfig says how JSON is written. The zero value is the recommended
@@ -53,7 +54,7 @@ func JSONSchema(ctx context.Context, schema []byte, config SchemaConfig) (*Gramm
 	if err := c.all([]*value{root}, l, in, end); err != nil {
 		return nil, err
 	}
-	if ctx.Err() != nil {
+	if poll.Err(ctx) != nil {
 		return nil, context.Cause(ctx)
 	}
 	return &Grammar{name: "JSONSchema", limits: config.Limits, states: newSubsets(c.n)}, nil

@@ -1,6 +1,10 @@
 package automata
 
-import "context"
+import (
+	"context"
+
+	"github.com/gibbsite-go/gibbsite/internal/poll"
+)
 
 // PollStates is the number of states between two looks at the context: at less
 // than 1 ms per state a cancelled compilation ends within a quarter of a second.
@@ -69,7 +73,7 @@ func minimise(ctx context.Context, t *Table) (block []int32, blocks int, err err
 	for c := 0; c < edges.sets(); c++ {
 		if work += len(edges.members(c)); c == 0 || work-polled > PollWork {
 			polled = work
-			if ctx.Err() != nil {
+			if poll.Err(ctx) != nil {
 				return nil, 0, context.Cause(ctx)
 			}
 		}
