@@ -11,8 +11,9 @@ import (
 const PollStates = 256
 
 // PollWork is the number of elementary operations (instructions visited,
-// transitions refined) between two looks at the context, some milliseconds.
-const PollWork = 1 << 20
+// transitions refined) between two looks at the context, some milliseconds under
+// js/wasm (internal/tools/deadline).
+const PollWork = 1 << 16
 
 // Minimal returns the one minimal table of the language of t, which it leaves
 // as it is: no state is dead, states are numbered in breadth-first order and
