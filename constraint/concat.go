@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/automata"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // Concat compiles the language of the sequences x_1 x_2 … whose pieces x_j are
@@ -100,7 +101,7 @@ func concat(ctx context.Context, a Automaton, b *DFA, limits Limits) (*automata.
 	scratch := pair{first: a.Start()}
 	find(scratch)
 	for head := 0; head < len(pairs); head++ {
-		if head%automata.PollStates == 0 && ctx.Err() != nil {
+		if head%automata.PollStates == 0 && poll.Err(ctx) != nil {
 			return nil, context.Cause(ctx)
 		}
 		p := pairs[head]

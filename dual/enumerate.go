@@ -7,6 +7,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // enumerated is the number of states evaluated at once.
@@ -41,7 +42,7 @@ func eachState(ctx context.Context, base energy.Model, set constraint.Set, f fun
 	e := make([]float64, enumerated)
 	g := make([]float64, enumerated*m)
 	for from := 0; from < n; from += enumerated {
-		if err := ctx.Err(); err != nil {
+		if err := poll.Err(ctx); err != nil {
 			return err
 		}
 		k := min(enumerated, n-from)

@@ -11,6 +11,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/durable"
 	"github.com/gibbsite-go/gibbsite/internal/multiplier"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // Config says how multipliers move. The zero value is one primal draw per dual
@@ -202,7 +203,7 @@ func (i *Inference[S]) step(ctx context.Context) error {
 	if ctx == nil {
 		return fmt.Errorf("dual: Run: ctx = nil")
 	}
-	if err := ctx.Err(); err != nil {
+	if err := poll.Err(ctx); err != nil {
 		return err
 	}
 	if err := i.draw(ctx); err != nil {

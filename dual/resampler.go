@@ -6,6 +6,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // Resampler is the [Primal] that draws all states afresh: the adapter for
@@ -35,7 +36,7 @@ func NewResampler[S energy.Site](sites, states int, sample func(ctx context.Cont
 // Run draws all states n times; the last draw remains.
 func (r *Resampler[S]) Run(ctx context.Context, n int) error {
 	for range n {
-		if err := ctx.Err(); err != nil {
+		if err := poll.Err(ctx); err != nil {
 			return err
 		}
 		if err := r.sample(ctx, r.x); err != nil {

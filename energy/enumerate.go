@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/pool"
 )
 
@@ -70,14 +71,14 @@ func Enumerate(ctx context.Context, m Model, f ...func(x []int32) float64) (Enum
 	chunks := make([]partial, (n+enumerated-1)/enumerated)
 	counters := sync.Pool{New: func() any { return newCounter(m, f) }}
 	pool.Each(runtime.GOMAXPROCS(0), len(chunks), func(k int) {
-		if ctx.Err() != nil {
+		if poll.Err(ctx) != nil {
 			return
 		}
 		c, _ := counters.Get().(*counter)
 		chunks[k] = c.sum(k*enumerated, min((k+1)*enumerated, n))
 		counters.Put(c)
 	})
-	if err := ctx.Err(); err != nil {
+	if err := poll.Err(ctx); err != nil {
 		return Enumeration{}, err
 	}
 	total := partial{top: math.Inf(-1), means: make([]float64, len(f))}

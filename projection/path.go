@@ -10,6 +10,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/automata"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/lead"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/pushdown"
 	"github.com/gibbsite-go/gibbsite/internal/trellis"
 )
@@ -159,7 +160,7 @@ func (p Path) nest(ctx context.Context, g *pushdown.Graph, mask *constraint.Mask
 		return nil, fmt.Errorf("field Limit = %d, want ≥ 0", p.Limit)
 	case g.Cells(sites) > limit:
 		return nil, &constraint.LimitError{What: "Path: sums of spans", Value: g.Cells(sites), Bound: limit}
-	case ctx.Err() != nil:
+	case poll.Err(ctx) != nil:
 		return nil, context.Cause(ctx)
 	}
 	n := &nested{graph: g, sites: sites, levels: levels}

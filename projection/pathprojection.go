@@ -11,6 +11,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/lead"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/trellis"
 )
@@ -224,7 +225,7 @@ func (e *PathProjection) Accepts(x []int32) bool {
 // sequence is in the language, as [PathProjection.Nearest] does. The violation
 // that remains is always 0. Nothing but ctx, v and the error matters here.
 func (e *PathProjection) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
-	if err := ctx.Err(); err != nil {
+	if err := poll.Err(ctx); err != nil {
 		return 0, err
 	}
 	check.Len("projection", "v", len(v), e.sites*e.levels)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // block is what one worker moves: some consecutive chains, of which the first is
@@ -99,7 +100,7 @@ func (b *block[S]) move(ctx context.Context, m march[S], p place[S], end int, st
 			}
 		}()
 	}
-	for b.steps < end && b.err == nil && ctx.Err() == nil {
+	for b.steps < end && b.err == nil && poll.Err(ctx) == nil {
 		if own != nil {
 			own.Defer(b.steps+1 < end && !m.reads(b.steps))
 		}

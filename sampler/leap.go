@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // leaper kernels make steps that nobody reads many at a time, see [Transition].
@@ -68,7 +69,7 @@ func newTroops[S energy.Site](blocks []block[S], workers int) (all []troop[S]) {
 // move is block.move of all, which come as far as one alone does: after a leap they make
 // a step that shows where they are.
 func (t *troop[S]) move(ctx context.Context, end int, stop func() bool) {
-	for at := t.blocks[0].steps; t.leader != nil && at < end && ctx.Err() == nil && t.abreast(at); at = t.blocks[0].steps {
+	for at := t.blocks[0].steps; t.leader != nil && at < end && poll.Err(ctx) == nil && t.abreast(at); at = t.blocks[0].steps {
 		n := t.unread(at, end)
 		if n < fewestLeap || !t.leap(stop, n) {
 			t.each(ctx, at+n+1, stop)

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/pool"
 )
 
@@ -70,7 +71,7 @@ func (c *Runner[S]) advance(ctx context.Context, target int) error {
 	if c.err != nil && ctx.Err() == nil && c.failed() {
 		return c.err
 	}
-	stop := func() bool { return ctx.Err() != nil }
+	stop := func() bool { return poll.Err(ctx) != nil }
 	if !c.ready {
 		if err := c.prepare(stop); err != nil {
 			return err
@@ -214,7 +215,7 @@ func (c *Runner[S]) sweep(ctx context.Context, target int) error {
 			to := from + min(batch, len(c.blocks)-from)
 			start := time.Now()
 			pool.Each(c.cfg.Workers, to-from, func(i int) {
-				c.moveTo(ctx, &c.blocks[from+i], end, func() bool { return ctx.Err() != nil })
+				c.moveTo(ctx, &c.blocks[from+i], end, func() bool { return poll.Err(ctx) != nil })
 			})
 			if c.err = errors.Join(c.failure(), c.drawsFailed()); c.err != nil {
 				return c.err

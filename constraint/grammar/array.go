@@ -64,7 +64,7 @@ func (c *compiler) array(s *value, l *location) (int32, error) {
 		if err := a.grow(p); err != nil {
 			return 0, err
 		}
-		if err := c.n.room("JSONSchema"); err != nil {
+		if err := c.more(); err != nil {
 			return 0, err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // SchemaConfig says how JSON is written. The zero value is the recommended
@@ -53,16 +54,24 @@ func JSONSchema(ctx context.Context, schema []byte, config SchemaConfig) (*Gramm
 	if err := c.all([]*value{root}, l, in, end); err != nil {
 		return nil, err
 	}
-	if ctx.Err() != nil {
+	if poll.Err(ctx) != nil {
 		return nil, context.Cause(ctx)
 	}
 	return &Grammar{name: "JSONSchema", limits: config.Limits, states: newSubsets(c.n)}, nil
 }
 
+// more returns an error if the network has too many nodes or the context ended.
+func (c *compiler) more() error {
+	if poll.Err(c.ctx) != nil {
+		return context.Cause(c.ctx)
+	}
+	return c.n.room("JSONSchema")
+}
+
 // every leads from in to out by the values that satisfy every schema; nil ones
 // are satisfied by all.
 func (c *compiler) every(schemas []*value, l *location, in, out int32) error {
-	if err := c.n.room("JSONSchema"); err != nil {
+	if err := c.more(); err != nil {
 		return err
 	}
 	var parts []part

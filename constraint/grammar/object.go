@@ -79,7 +79,7 @@ func (c *compiler) object(s *value, l *location) (int32, error) {
 		if err := o.grow(m); err != nil {
 			return 0, err
 		}
-		if err := c.n.room("JSONSchema"); err != nil {
+		if err := c.more(); err != nil {
 			return 0, err
 		}
 	}

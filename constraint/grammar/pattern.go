@@ -8,6 +8,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/constraint/text"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // regexp compiles a whole-text pattern of package regexp to bytes.
@@ -255,7 +256,7 @@ func (c *patterns) format(s *value, name string, negated bool) ([]test, error) {
 }
 
 func (c *patterns) patternError(path, p string, err error) error {
-	if c.ctx.Err() != nil {
+	if poll.Err(c.ctx) != nil {
 		return context.Cause(c.ctx)
 	}
 	return &SchemaError{Path: path, What: fmt.Sprintf("pattern %q: %v", p, err), Unsupported: true}

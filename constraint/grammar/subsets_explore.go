@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/pushdown"
 )
 
@@ -15,7 +16,7 @@ func (s *subsets) explore(ctx context.Context, name string, limits constraint.Li
 	x.reach(s.start)
 	for again := true; again; {
 		for ; x.head < len(x.list); x.head++ {
-			if x.head%64 == 0 && ctx.Err() != nil {
+			if x.head%64 == 0 && poll.Err(ctx) != nil {
 				return nil, context.Cause(ctx)
 			}
 			for b := range 256 {

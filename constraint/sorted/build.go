@@ -18,6 +18,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // Build sorts sequences of tokens 0 … levels−1, in any order and with repetitions,
@@ -44,12 +45,12 @@ func Build(ctx context.Context, path string, levels int, all iter.Seq[[]int32]) 
 		if err = b.add(x, levels); err != nil {
 			return 0, err
 		}
-		if len(b.records)%pollRecords == 0 && ctx.Err() != nil {
+		if len(b.records)%pollRecords == 0 && poll.Err(ctx) != nil {
 			return 0, context.Cause(ctx)
 		}
 	}
 	b.sort()
-	if ctx.Err() != nil {
+	if poll.Err(ctx) != nil {
 		return 0, context.Cause(ctx)
 	}
 	h := b.head()

@@ -8,6 +8,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/automata"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // Lift carries a language of texts over to the tokens of a vocabulary: bytes is
@@ -86,7 +87,7 @@ func liftRows(ctx context.Context, name string, bytes *constraint.DFA, p *prepar
 	var accepting []bool
 	padded := bytes.States() // the state after padding
 	for head := 0; head < len(w.queue); head++ {
-		if ctx.Err() != nil {
+		if poll.Err(ctx) != nil {
 			return nil, context.Cause(ctx)
 		}
 		s := int(w.queue[head])

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/automata"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // mostPairs bounds the functions of liftOnce and the table of their successors, 64 MiB.
@@ -48,7 +49,7 @@ func (f *functions) walk(ctx context.Context, t *trie, tokens, most int) (token 
 			if known = f.len(); len(f.from)+len(f.child) > most {
 				return nil, false, nil
 			}
-			if known%automata.PollStates == 0 && ctx.Err() != nil {
+			if known%automata.PollStates == 0 && poll.Err(ctx) != nil {
 				return nil, false, context.Cause(ctx)
 			}
 		}
@@ -112,7 +113,7 @@ func (l *liftedStates) reach(ctx context.Context, name string, padding bool, lim
 	l.number[0] = 0
 	accepts := false
 	for head := 0; head < len(l.queue); head++ {
-		if head%automata.PollStates == 0 && ctx.Err() != nil {
+		if head%automata.PollStates == 0 && poll.Err(ctx) != nil {
 			return context.Cause(ctx)
 		}
 		s := l.queue[head]

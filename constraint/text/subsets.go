@@ -8,6 +8,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/automata"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // determinise runs the subset construction over rune classes. A state is the
@@ -32,7 +33,7 @@ func determinise(ctx context.Context, name string, prog *syntax.Prog, runes *run
 	for head := 0; head < len(d.states); head++ {
 		if d.work-polled > automata.PollWork || head == 0 {
 			polled = d.work
-			if ctx.Err() != nil {
+			if poll.Err(ctx) != nil {
 				return nil, context.Cause(ctx)
 			}
 		}

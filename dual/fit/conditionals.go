@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
@@ -40,7 +41,7 @@ func (c *conditionals) neighbours(ctx context.Context, g []float64, rows []int32
 	x := make([]int32, c.levels*c.sites)
 	e, w := make([]float64, c.levels), make([]float64, c.levels)
 	for r := 0; r*c.sites < len(rows); r++ {
-		if ctx.Err() != nil {
+		if poll.Err(ctx) != nil {
 			return ctx.Err()
 		}
 		row := rows[r*c.sites : (r+1)*c.sites]

@@ -8,6 +8,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
@@ -52,7 +53,7 @@ func (n *enumerated) Gradient(ctx context.Context, g []float64, rows []int32, _ 
 	e := make([]float64, n.states)
 	x := make([]int32, min(n.states, enumeratedBatch)*n.sites)
 	each := func(f func(at int, x []int32)) {
-		for at := 0; at < n.states && ctx.Err() == nil; at += enumeratedBatch {
+		for at := 0; at < n.states && poll.Err(ctx) == nil; at += enumeratedBatch {
 			part := x[:min(n.states-at, enumeratedBatch)*n.sites]
 			n.fill(part, at)
 			f(at, part)
@@ -66,7 +67,7 @@ func (n *enumerated) Gradient(ctx context.Context, g []float64, rows []int32, _ 
 		}
 		least = min(least, v)
 	}
-	if math.IsInf(least, 1) && ctx.Err() == nil {
+	if math.IsInf(least, 1) && poll.Err(ctx) == nil {
 		return fmt.Errorf("fit: Exact: every state has energy +Inf")
 	}
 	for s, v := range e {

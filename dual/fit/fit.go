@@ -12,6 +12,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/durable"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // Fit is the loop that moves parameters: per step it estimates the gradient, moves θ
@@ -129,7 +130,7 @@ func (f *Fit) advance(ctx context.Context, n int, stop func() bool) error {
 }
 
 func (f *Fit) step(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
+	if err := poll.Err(ctx); err != nil {
 		return err
 	}
 	clear(f.g)

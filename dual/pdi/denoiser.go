@@ -10,6 +10,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/multiplier"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // Denoiser is primal–dual inference on reals (Hadou, Uslu and Ribeiro 2026, Algorithm
@@ -108,7 +109,7 @@ func (d *Denoiser) Denoise(ctx context.Context, v []float32, q energy.Noised[flo
 	}
 	ess := 0.0
 	for k, g := range d.groups {
-		if err := ctx.Err(); err != nil {
+		if err := poll.Err(ctx); err != nil {
 			return err
 		}
 		part := energy.Noised[float32]{X: q.X[k*size*n : (k+1)*size*n], Alpha: q.Alpha[k*size : (k+1)*size], Src: q.Src[k*size : (k+1)*size]}

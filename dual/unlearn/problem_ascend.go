@@ -7,6 +7,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // Ascend makes n steps of a rule (nil means [dual.Auto]) with the exact gradient and curvature of a
@@ -46,7 +47,7 @@ func (u *Problem) Ascend(ctx context.Context, f Formulation, b []float64, rule d
 	batch := dual.Batch{States: len(u.q), Beta: 1, Mean: make([]float64, m), Cov: make([]float64, m*m), Max: most}
 	path := make([]float64, 0, n*m)
 	for batch.Step = range n {
-		if err := ctx.Err(); err != nil {
+		if err := poll.Err(ctx); err != nil {
 			return path, err
 		}
 		if v := d(lambda, batch.Mean, batch.Cov); !check.Finite(v) {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // Point is one point of a trade-off curve.
@@ -52,7 +54,7 @@ func (u *Problem) TradeOff(ctx context.Context, levels []float64, forms ...Formu
 			if !(level > 0 && level <= 1) {
 				return nil, fmt.Errorf("unlearn: TradeOff: level = %v, want 0 < level ≤ 1", level)
 			}
-			if err := ctx.Err(); err != nil {
+			if err := poll.Err(ctx); err != nil {
 				return nil, err
 			}
 			p, err := one.point(f, level)

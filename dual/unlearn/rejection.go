@@ -8,6 +8,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
@@ -77,7 +78,7 @@ func NewRejection[S energy.Site](sites int, draw func(x []S, src rand.Source) er
 func (r *Rejection[S]) Run(ctx context.Context, n int) error {
 	for range n {
 		for k := range r.src {
-			if err := ctx.Err(); err != nil {
+			if err := poll.Err(ctx); err != nil {
 				return err
 			}
 			if err := r.one(k); err != nil {

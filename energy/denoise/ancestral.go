@@ -8,6 +8,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/continuous"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // Ancestral predicts by a draw of x_0 given x_t in place of its mean. A reverse
@@ -34,7 +35,7 @@ func (a *Ancestral) Shape() (sites, levels int) { return a.prior.Sites(), 1 }
 func (a *Ancestral) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	q.States(a.prior.Sites())
 	check.Len("denoise", "v", len(v), len(q.X))
-	if err := ctx.Err(); err != nil {
+	if err := poll.Err(ctx); err != nil {
 		return err
 	}
 	if slices.Contains(q.Clean, true) {

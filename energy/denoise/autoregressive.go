@@ -7,6 +7,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
@@ -58,7 +59,7 @@ func (a *Autoregressive) Denoise(ctx context.Context, v []float32, q energy.Nois
 	states := q.States(sites)
 	check.Len("denoise", "v", len(v), len(q.X))
 	for s := range states {
-		if err := ctx.Err(); err != nil {
+		if err := poll.Err(ctx); err != nil {
 			return err
 		}
 		var clean []bool

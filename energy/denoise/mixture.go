@@ -9,6 +9,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/continuous"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // Mixture is the exact denoiser of a [continuous.Mixture]: the posterior mean
@@ -52,14 +53,14 @@ func (m *Mixture) Denoise(ctx context.Context, v []float32, q energy.Noised[floa
 	n := m.prior.Sites()
 	states := q.States(n)
 	check.Len("denoise", "v", len(v), len(q.X))
-	if err := ctx.Err(); err != nil || q.Clean == nil {
+	if err := poll.Err(ctx); err != nil || q.Clean == nil {
 		if err == nil {
 			m.prior.Posterior(v, q.X, q.Alpha, nil)
 		}
 		return err
 	}
 	for s, end := 0, 0; s < states; s = end {
-		if err := ctx.Err(); err != nil {
+		if err := poll.Err(ctx); err != nil {
 			return err
 		}
 		clean := q.Clean[s*n : (s+1)*n]

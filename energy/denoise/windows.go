@@ -9,6 +9,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
@@ -95,7 +96,7 @@ func (w *Windows) Denoise(ctx context.Context, v []float32, q energy.Noised[floa
 	states := q.States(n)
 	check.Len("denoise", "v", len(v), len(q.X))
 	for s := range states {
-		if err := ctx.Err(); err != nil {
+		if err := poll.Err(ctx); err != nil {
 			return err
 		}
 		x := q.X[s*n : (s+1)*n]

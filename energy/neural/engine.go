@@ -9,6 +9,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/pool"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
@@ -97,7 +98,7 @@ func (e *engine[S]) denoise(ctx context.Context, v []float32, q energy.Noised[S]
 	sites, levels := e.shape()
 	n := q.States(sites)
 	check.Len("neural", "v", len(v), n*sites*levels)
-	if err := ctx.Err(); err != nil {
+	if err := poll.Err(ctx); err != nil {
 		return err
 	}
 	e.mu.Lock()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // Reals is the denoiser of a network of reals whose results are the clean state;
@@ -70,7 +71,7 @@ func (d *Reals) Pullback(ctx context.Context, v, dst, rows []float32, q energy.N
 	check.Len("neural", "v", len(v), q.States(sites)*sites)
 	check.Len("neural", "dst", len(dst), len(rows))
 	per := check.Rows("neural", "rows", len(rows), max(1, len(q.X)))
-	if err := ctx.Err(); err != nil {
+	if err := poll.Err(ctx); err != nil {
 		return err
 	}
 	e.mu.Lock()

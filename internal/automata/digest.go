@@ -6,6 +6,8 @@ import (
 	"errors"
 	"hash"
 	"hash/fnv"
+
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // canonEntries bounds the table that Digest minimises, 16 MB of it. Larger
@@ -63,7 +65,7 @@ func reach(ctx context.Context, a Automaton, sites, levels int, h hash.Hash) (*T
 		if head == layer {
 			depth, layer = depth+1, len(queue)
 		}
-		if head%PollStates == 0 && ctx.Err() != nil {
+		if head%PollStates == 0 && poll.Err(ctx) != nil {
 			return nil, context.Cause(ctx)
 		}
 		final := a.Accepting(queue[head])

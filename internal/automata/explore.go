@@ -1,6 +1,10 @@
 package automata
 
-import "context"
+import (
+	"context"
+
+	"github.com/gibbsite-go/gibbsite/internal/poll"
+)
 
 // Explore writes out the automaton a over tokens 0…levels−1, its states
 // numbered in breadth-first order. After every state it calls check with the
@@ -13,7 +17,7 @@ func Explore(ctx context.Context, a Automaton, levels int, check func(states, en
 	number := map[int]int32{a.Start(): 0}
 	queue := []int{a.Start()}
 	for head := 0; head < len(queue); head++ {
-		if head%PollStates == 0 && ctx.Err() != nil {
+		if head%PollStates == 0 && poll.Err(ctx) != nil {
 			return nil, context.Cause(ctx)
 		}
 		t.Final = append(t.Final, a.Accepting(queue[head]))

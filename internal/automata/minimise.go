@@ -1,14 +1,19 @@
 package automata
 
-import "context"
+import (
+	"context"
+
+	"github.com/gibbsite-go/gibbsite/internal/poll"
+)
 
 // PollStates is the number of states between two looks at the context: at less
 // than 1 ms per state a cancelled compilation ends within a quarter of a second.
 const PollStates = 256
 
 // PollWork is the number of elementary operations (instructions visited,
-// transitions refined) between two looks at the context, some milliseconds.
-const PollWork = 1 << 20
+// transitions refined) between two looks at the context, some milliseconds under
+// js/wasm (internal/tools/deadline).
+const PollWork = 1 << 16
 
 // Minimal returns the one minimal table of the language of t, which it leaves
 // as it is: no state is dead, states are numbered in breadth-first order and
@@ -69,7 +74,7 @@ func minimise(ctx context.Context, t *Table) (block []int32, blocks int, err err
 	for c := 0; c < edges.sets(); c++ {
 		if work += len(edges.members(c)); c == 0 || work-polled > PollWork {
 			polled = work
-			if ctx.Err() != nil {
+			if poll.Err(ctx) != nil {
 				return nil, 0, context.Cause(ctx)
 			}
 		}

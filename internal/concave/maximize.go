@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // Func is a smooth concave function on part of λ ≥ 0. It returns its value,
@@ -57,7 +59,7 @@ func Maximize(ctx context.Context, f Func, start []float64, tol float64, free []
 	q := newQuadrant(free, n)
 	mu := firstDamping
 	for range climbSteps {
-		if err := ctx.Err(); err != nil {
+		if err := poll.Err(ctx); err != nil {
 			return nil, err
 		}
 		if math.IsInf(value, 1) {

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // Limit bounds what a lift may keep: pairs of a state and a token class.
@@ -93,7 +95,7 @@ func (l *lifter) read(ctx context.Context) error {
 		from = l.v.upto[i]
 		if i == 0 || work > 1<<20 {
 			work = 0
-			if ctx.Err() != nil {
+			if poll.Err(ctx) != nil {
 				return context.Cause(ctx)
 			}
 		}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // Automaton is a deterministic automaton over token ids, constraint.Automaton
@@ -165,7 +167,7 @@ func explore(ctx context.Context, a Automaton, config Config) (*machine, error) 
 	for depth, from := 0, 0; depth < config.Sites && from < len(m.state); depth++ {
 		end := len(m.state)
 		for q := from; q < end; q++ {
-			if err := ctx.Err(); err != nil {
+			if err := poll.Err(ctx); err != nil {
 				return nil, fmt.Errorf("trellis: Compile: %w", err)
 			}
 			if err := m.expand(q); err != nil {

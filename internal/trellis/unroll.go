@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // unroller builds the layers of a graph.
@@ -66,7 +68,7 @@ func (u *unroller) forward(ctx context.Context) ([][]int32, error) {
 	reach := make([][]int32, sites+1)
 	reach[0] = []int32{0}
 	for t := range sites {
-		if err := ctx.Err(); err != nil {
+		if err := poll.Err(ctx); err != nil {
 			return nil, fmt.Errorf("trellis: Compile: %w", err)
 		}
 		if t > 0 && u.same(reach, t-1) {
@@ -119,7 +121,7 @@ func (u *unroller) backward(ctx context.Context, reach [][]int32) error {
 	edges := 0
 	var after []int32 // the nodes two sites on
 	for t := sites - 1; t >= 0; t-- {
-		if err := ctx.Err(); err != nil {
+		if err := poll.Err(ctx); err != nil {
 			return fmt.Errorf("trellis: Compile: %w", err)
 		}
 		if t+1 < sites && u.same(reach, t) && slices.Equal(nodes, after) {

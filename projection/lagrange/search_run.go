@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
@@ -24,7 +25,7 @@ func (s *search) run(ctx context.Context, src rand.Source) (loops int, err error
 	copy(s.last, s.best)
 	copy(s.found, s.least)
 	for loops < r.Outer && violationOf(s.least) > r.Tolerance {
-		if err := ctx.Err(); err != nil {
+		if err := poll.Err(ctx); err != nil {
 			return loops, err
 		}
 		if loops > 0 && loops%loopsPerStart == 0 {
@@ -185,7 +186,7 @@ func (s *search) mend(ctx context.Context) error {
 		if violationOf(s.least) <= s.of.recipe.Tolerance {
 			break
 		}
-		if err := ctx.Err(); err != nil {
+		if err := poll.Err(ctx); err != nil {
 			return err
 		}
 		s.slopes()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/lead"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/projection"
 )
@@ -158,7 +159,7 @@ func (s *Projection) nearest(ctx context.Context, w *work, x []int32, v []float3
 
 // cheapest stores the cheapest new sequence in x.
 func (s *Projection) cheapest(ctx context.Context, w *work, x []int32, v []float32) (float64, error) {
-	if err := ctx.Err(); err != nil {
+	if err := poll.Err(ctx); err != nil {
 		return 0, err
 	}
 	levels := s.levels
@@ -227,7 +228,7 @@ func (s *Projection) inLanguage(ctx context.Context, w *work, x []int32) (float6
 // is new, or because of an error.
 func (s *Projection) new(ctx context.Context, n int, x []int32) (done bool, err error) {
 	if n%256 == 255 { // a check costs as much as a step of the search
-		if err := ctx.Err(); err != nil {
+		if err := poll.Err(ctx); err != nil {
 			return true, err
 		}
 	}

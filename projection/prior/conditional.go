@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
@@ -124,7 +125,7 @@ func (c *Conditional) Advance(dst []float64, prefix []int32) error {
 // distributions y the nearest to P in KL(P‖y). The sequence that leads every row
 // need not be in C; draws are. The violation that is reported is 0.
 func (c *Conditional) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
-	if err := ctx.Err(); err != nil {
+	if err := poll.Err(ctx); err != nil {
 		return 0, err
 	}
 	dst := make([]float64, len(v))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/projection"
 )
@@ -93,7 +94,7 @@ func (p Projector) Compile(ctx context.Context, n int) (*Solver, error) {
 	}
 	if !p.Soften {
 		// Contradictions show before anything runs.
-		if err := ctx.Err(); err != nil {
+		if err := poll.Err(ctx); err != nil {
 			return nil, fmt.Errorf("proximal: %w", err)
 		}
 		alone := newSolver(rows, nil, nil, false, name)

@@ -11,6 +11,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/durable"
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/pool"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -195,7 +196,7 @@ type aisScratch struct {
 // step brings block b to the next stage, or leaves it as it was and returns an
 // error.
 func (a *AISRunner) step(ctx context.Context, s *aisScratch, b int) error {
-	if err := ctx.Err(); err != nil {
+	if err := poll.Err(ctx); err != nil {
 		return err
 	}
 	first := b * a.size
@@ -278,12 +279,12 @@ func (a *AISRunner) move(ctx context.Context, s *aisScratch, first, k int) error
 	}
 	partial, _ := kernel.(stopper)
 	for range a.cfg.Moves {
-		if err := ctx.Err(); err != nil {
+		if err := poll.Err(ctx); err != nil {
 			return err
 		}
 		if partial == nil {
 			kernel.Step(s.info, s.x, s.streams)
-		} else if !partial.StepUntil(func() bool { return ctx.Err() != nil }, s.info, s.x, s.streams) {
+		} else if !partial.StepUntil(func() bool { return poll.Err(ctx) != nil }, s.info, s.x, s.streams) {
 			return ctx.Err()
 		}
 		for i := range s.info {

@@ -10,6 +10,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/durable"
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -129,7 +130,7 @@ func (r *SteppingStoneRunner) Run(ctx context.Context) (LogZ, error) {
 // advance goes on to the last stage, by pieces between checkpoints.
 func (r *SteppingStoneRunner) advance(ctx context.Context) error {
 	for k := len(r.terms); k < len(r.betas)-1; k = len(r.terms) {
-		if err := ctx.Err(); err != nil {
+		if err := poll.Err(ctx); err != nil {
 			return err
 		}
 		if err := r.draw(ctx, k); err != nil {
@@ -201,7 +202,7 @@ func (r *SteppingStoneRunner) uniform(ctx context.Context) error {
 		return err
 	}
 	for s := range rows {
-		if err := ctx.Err(); err != nil {
+		if err := poll.Err(ctx); err != nil {
 			return err
 		}
 		g := sampler.NewStream(r.cfg.Seed, uint64(r.cfg.First+s))

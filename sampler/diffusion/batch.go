@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/pool"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -178,7 +179,7 @@ func (d *batch[S]) prediction(i int) []float32 {
 
 // until is part of a step of slot i by worker w, unless the context has ended.
 func (d *batch[S]) until(part func(w, i int) error, w, i int) error {
-	if err := d.ctx.Err(); err != nil {
+	if err := poll.Err(d.ctx); err != nil {
 		return err
 	}
 	return part(w, i)

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/resample"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -85,7 +86,7 @@ func (p *cloud) steps(ctx context.Context, groups int) error {
 	slots := groups * p.n
 	d.ctx, d.step = ctx, 0
 	for ; ; d.step++ {
-		if err := ctx.Err(); err != nil {
+		if err := poll.Err(ctx); err != nil {
 			return err
 		}
 		parts := p.chunk > 0
@@ -156,7 +157,7 @@ func (p *cloud) predict(ctx context.Context, slots int) (left int, err error) {
 		return left, err
 	}
 	for from := 0; from < slots; from += p.chunk {
-		if err := ctx.Err(); err != nil {
+		if err := poll.Err(ctx); err != nil {
 			return left, err
 		}
 		to := min(from+p.chunk, slots)
@@ -176,7 +177,7 @@ func (p *cloud) predict(ctx context.Context, slots int) (left int, err error) {
 // failure gives up the samples that have a particle with an error, for that of the
 // first. The error is that of the context.
 func (p *cloud) failure(slots int) error {
-	if err := p.d.ctx.Err(); err != nil {
+	if err := poll.Err(p.d.ctx); err != nil {
 		return err
 	}
 	for i, err := range p.d.errs[:slots] {

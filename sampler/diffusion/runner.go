@@ -10,6 +10,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/corruption"
 	"github.com/gibbsite-go/gibbsite/internal/durable"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
@@ -296,7 +297,7 @@ func (d *Runner[S]) draw(ctx context.Context, x, given []S, v *verdicts) error {
 		done := v.done()
 		n := min(d.cfg.Batch, total-done)
 		for i := range n {
-			if err := ctx.Err(); err != nil {
+			if err := poll.Err(ctx); err != nil {
 				return err
 			}
 			d.sample[i] = d.cfg.First + d.made + i
@@ -340,7 +341,7 @@ func (d *Runner[S]) draw(ctx context.Context, x, given []S, v *verdicts) error {
 func (d *Runner[S]) steps(ctx context.Context, from, to int, progress func(step int)) error {
 	d.ctx, d.step = ctx, 0
 	for ; ; d.step++ {
-		if err := ctx.Err(); err != nil {
+		if err := poll.Err(ctx); err != nil {
 			return err
 		}
 		left, err := d.predict(ctx, from, to)
@@ -350,7 +351,7 @@ func (d *Runner[S]) steps(ctx context.Context, from, to int, progress func(step 
 		d.pool.Each(from, to, d.move)
 		for i := from; i < to; i++ {
 			if err := d.errs[i]; err != nil {
-				if ctx.Err() != nil {
+				if poll.Err(ctx) != nil {
 					return ctx.Err()
 				}
 				d.giveUp(i, d.stepError(i, err))

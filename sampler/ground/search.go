@@ -13,6 +13,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/bonds"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/durable"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/pool"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -127,9 +128,9 @@ func (s *Search) advance(ctx context.Context, n int) error {
 	workers := pool.New(min(s.cfg.Workers, len(s.seekers)))
 	workers.Start()
 	defer workers.Stop()
-	stop := func() bool { return ctx.Err() != nil }
+	stop := func() bool { return poll.Err(ctx) != nil }
 	for k := range n {
-		if err := ctx.Err(); err != nil {
+		if err := poll.Err(ctx); err != nil {
 			return err
 		}
 		if !s.round(workers, stop) {

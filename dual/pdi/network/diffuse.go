@@ -10,6 +10,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/normal"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // diffusions are the reverse diffusions of one round.
@@ -124,7 +125,7 @@ func (f *diffusions) run(ctx context.Context, by mover, r *rand.Rand) (*visits, 
 	}
 	out := &visits{violation: make([]float64, n*m)}
 	for k := range path {
-		if err := ctx.Err(); err != nil {
+		if err := poll.Err(ctx); err != nil {
 			return nil, err
 		}
 		for s := range n {

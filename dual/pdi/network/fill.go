@@ -10,6 +10,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/dual/pdi"
 	"github.com/gibbsite-go/gibbsite/energy/neural/train"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // onPath is the share of the diffusions that move λ, at the end (Hadou et al. 2026).
@@ -111,7 +112,7 @@ func (b *buffer) store(ctx context.Context, from *visits, row int, most []float6
 	lambda, v := make([]float64, m), make([]float32, d)
 	src := []rand.Source{rand.NewPCG(r.Uint64(), r.Uint64())}
 	for s, alpha := range from.alpha {
-		if err := ctx.Err(); err != nil {
+		if err := poll.Err(ctx); err != nil {
 			return err
 		}
 		if b.tied != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/neural"
 	"github.com/gibbsite-go/gibbsite/energy/neural/train"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // Trainer trains one network. A round fills a buffer with states x_t, their noise
@@ -85,7 +86,7 @@ func (t *Trainer) Run(ctx context.Context, rounds int) error {
 	}
 	defer t.busy.Store(false)
 	for range rounds {
-		if err := ctx.Err(); err != nil {
+		if err := poll.Err(ctx); err != nil {
 			return err
 		}
 		round := t.Round()

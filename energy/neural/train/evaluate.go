@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/gibbsite-go/gibbsite/energy/neural"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/pool"
 )
 
@@ -52,14 +53,14 @@ func (p *problem) evaluate(ctx context.Context, net *neural.Transformer, draws i
 		free <- newShard(net, p, 1, false)
 	}
 	pool.Each(workers, jobs, func(j int) {
-		if ctx.Err() != nil {
+		if poll.Err(ctx) != nil {
 			return
 		}
 		s := <-free
 		for i := j * evaluated; i < min(n, (j+1)*evaluated); i++ {
 			r := rand.New(rand.NewPCG(seed, uint64(i)))
 			for d := range draws {
-				if ctx.Err() != nil {
+				if poll.Err(ctx) != nil {
 					break
 				}
 				v := float64(r.Float64()) // rounded before it is added to
@@ -70,7 +71,7 @@ func (p *problem) evaluate(ctx context.Context, net *neural.Transformer, draws i
 		}
 		free <- s
 	})
-	if err := ctx.Err(); err != nil {
+	if err := poll.Err(ctx); err != nil {
 		return 0, 0, err
 	}
 	for _, v := range loss {

@@ -11,6 +11,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/neural"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/durable"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/pool"
 )
 
@@ -133,7 +134,7 @@ func (t *Trainer) Run(ctx context.Context, n int) error {
 
 func (t *Trainer) advance(ctx context.Context, n int) error {
 	for k := range n {
-		if err := ctx.Err(); err != nil {
+		if err := poll.Err(ctx); err != nil {
 			return err
 		}
 		if err := t.next(); err != nil {

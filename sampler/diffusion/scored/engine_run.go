@@ -9,6 +9,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
@@ -26,7 +27,7 @@ func (e *engine) run(ctx context.Context, jobs int, done func(s *slot)) error {
 	defer e.pool.Stop()
 	next, left := 0, jobs
 	for left > 0 {
-		if err := ctx.Err(); err != nil {
+		if err := poll.Err(ctx); err != nil {
 			return err
 		}
 		for i := range e.slots {
@@ -82,12 +83,12 @@ func (e *engine) predict(ctx context.Context) error {
 		e.ask = append(e.ask, i)
 	}
 	if err := e.denoise(ctx, e.ask); err != nil {
-		if ctx.Err() != nil {
+		if poll.Err(ctx) != nil {
 			return ctx.Err()
 		}
 		for k := range e.ask { // whose fault is it?
 			if err := e.denoise(ctx, e.ask[k:k+1]); err != nil {
-				if ctx.Err() != nil {
+				if poll.Err(ctx) != nil {
 					return ctx.Err()
 				}
 				e.slots[e.ask[k]].err = fmt.Errorf("scored: denoiser: %w", err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/pool"
 	"github.com/gibbsite-go/gibbsite/internal/span"
 )
@@ -54,7 +55,7 @@ func (k *known) look(ctx context.Context, all []*particle, _, alpha float64) err
 // one asks for particle i.
 func (k *known) one(_, i int) {
 	p := k.all[i]
-	if p.err = k.ctx.Err(); p.err != nil {
+	if p.err = poll.Err(k.ctx); p.err != nil {
 		return
 	}
 	p.open, p.err = k.model.Moments(p.mean, p.product, k.basis, p.z, k.alpha)

@@ -10,6 +10,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/denoise"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/normal"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/pool"
 	"github.com/gibbsite-go/gibbsite/internal/resample"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
@@ -70,7 +71,7 @@ func New(ctx context.Context, model energy.Denoiser[float32], set Set, cfg Confi
 	if err := cfg.fill(); err != nil {
 		return nil, err
 	}
-	if err := ctx.Err(); err != nil {
+	if err := poll.Err(ctx); err != nil {
 		return nil, fmt.Errorf("twisted: New: %w", err)
 	}
 	r, err := newRows(set, n, cfg.Width, cfg.Full)
@@ -160,7 +161,7 @@ func (s *Sampler) cloud(ctx context.Context, report func(step int)) error {
 	s.pool.Each(0, len(s.particles), s.begin)
 	evidence, alpha := 0.0, s.cfg.Schedule.Alpha(1)
 	for step := range s.cfg.Steps {
-		if err := ctx.Err(); err != nil {
+		if err := poll.Err(ctx); err != nil {
 			return err
 		}
 		t := float64(s.cfg.Steps-step) / float64(s.cfg.Steps)

@@ -9,6 +9,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -107,7 +108,7 @@ func (a Method) Kernel(ctx context.Context, m energy.Model, chains int) (sampler
 		c.name = fingerprint.Name(c.method)
 		if c.reason == "" {
 			if err := k.hire(ctx, c); err != nil {
-				if ctx.Err() != nil {
+				if poll.Err(ctx) != nil {
 					return nil, err
 				}
 				c.reason = err.Error()

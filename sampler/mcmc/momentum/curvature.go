@@ -7,6 +7,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // curvature returns W of a model of two levels or of ordinal ones.
@@ -89,7 +90,7 @@ func factor(ctx context.Context, w []float64, sites int, margin float64) (*facto
 		if low == high {
 			break
 		}
-		if err := ctx.Err(); err != nil {
+		if err := poll.Err(ctx); err != nil {
 			return nil, err
 		}
 		if middle := low + float64((high-low)/2); f.cholesky(w, middle) {
