@@ -61,7 +61,7 @@ func TestUnionOfNothingAndOfOne(t *testing.T) {
 	u, err := Union()
 	require.NoError(t, err)
 	requireLanguage(t, u, 2, 4, func([]int32) bool { return false })
-	u, err = Union(Count{Levels: []int32{1}, Min: 2})
+	u, err = Union(Count{Levels: []int32{1}, Min: 2, Max: Unbounded})
 	require.NoError(t, err)
 	requireLanguage(t, u, 2, 5, func(x []int32) bool { return occurrences(x, 1) >= 2 })
 }
@@ -69,7 +69,7 @@ func TestUnionOfNothingAndOfOne(t *testing.T) {
 func TestUnionTooLarge(t *testing.T) {
 	var parts []Automaton
 	for range bits.UintSize/30 + 1 {
-		parts = append(parts, Count{Levels: []int32{0}, Min: 1 << 30})
+		parts = append(parts, Count{Levels: []int32{0}, Min: 1 << 30, Max: Unbounded})
 	}
 	_, err := Union(parts...)
 	var limit *LimitError

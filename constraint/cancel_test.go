@@ -16,7 +16,7 @@ func TestEveryPollCancels(t *testing.T) {
 	require.NoError(t, err)
 	for name, compile := range map[string]func(ctx context.Context) (*DFA, error){
 		"Compile": func(ctx context.Context) (*DFA, error) {
-			return Compile(ctx, Count{Levels: []int32{0}, Min: 600}, 2, Limits{})
+			return Compile(ctx, Count{Levels: []int32{0}, Min: 600, Max: Unbounded}, 2, Limits{})
 		},
 		"Concat": func(ctx context.Context) (*DFA, error) {
 			return Concat(ctx, 2, Limits{}, plain{even}, plain{even}, plain{even})

@@ -31,7 +31,7 @@ func Concat(ctx context.Context, levels int, limits Limits, parts ...Automaton) 
 		return nil, &ArgumentError{"Concat", "levels", levels, "< 2³¹"}
 	}
 	if len(parts) == 0 {
-		parts = []Automaton{Count{Levels: automata.Identity(levels), Max: None}}
+		parts = []Automaton{Count{Levels: automata.Identity(levels)}}
 	}
 	d, err := Compile(ctx, parts[len(parts)-1], levels, limits)
 	if err != nil {

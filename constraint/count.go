@@ -8,8 +8,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/automata"
 )
 
-// None, as Count.Max, allows no site at all to take one of the levels.
-const None = -1
+// Unbounded as an upper bound, such as Count.Max, is none: every number is at most
+// so large. A sum that is unbounded below has the bound math.MinInt.
+const Unbounded = math.MaxInt
 
 // Count bounds how many sites take one of some levels:
 //
@@ -18,48 +19,46 @@ const None = -1
 // It is used as a literal and is both a language of sequences of any length
 // ([Counting]) and a [Set].
 //
-// Max = 0 means unset, that is unbounded, whatever Min is; write [None] to
-// forbid the levels altogether. So Count{Levels: l, Min: 2} is "at least two",
-// Count{Levels: l, Max: 3} "at most three", Count{Levels: l, Max: None} "none".
-// Min ≤ 0 is no lower bound.
+// Count{Levels: l, Min: 2, Max: Unbounded} is "at least two", Count{Levels: l,
+// Max: 3} "at most three", Count{Levels: l} "none". Min ≤ 0 is no lower bound, and
+// Max [Unbounded] no upper one.
 type Count struct {
 	Levels   []int32 // a level that occurs twice counts once
 	Min, Max int
 }
 
-// Validate returns an [*ArgumentError] for a negative level or Max < −1, and
-// an error that wraps [ErrInfeasible] if Min > Max.
+// Validate returns an [*ArgumentError] for a negative level or Max, and an error
+// that wraps [ErrInfeasible] if Min > Max.
 func (c Count) Validate() error {
 	for _, l := range c.Levels {
 		if l < 0 {
 			return &ArgumentError{"Count", "a level", l, "≥ 0"}
 		}
 	}
-	if c.Max < None {
-		return &ArgumentError{"Count", "Max", c.Max, "≥ −1"}
+	if c.Max < 0 {
+		return &ArgumentError{"Count", "Max", c.Max, "≥ 0"}
 	}
-	if upper, ok := c.upper(); ok && c.Min > upper {
-		return infeasible("Count: Min = %d, want ≤ Max = %d", c.Min, upper)
+	if c.Min > c.Max {
+		return infeasible("Count: Min = %d, want ≤ Max = %d (constraint.Unbounded for no upper bound)", c.Min, c.Max)
 	}
 	return nil
 }
 
 // String returns the count as a literal.
 func (c Count) String() string {
+	if c.Max == Unbounded {
+		return fmt.Sprintf("Count{Levels:%v Min:%d Max:Unbounded}", c.Levels, c.Min)
+	}
 	return fmt.Sprintf("Count{Levels:%v Min:%d Max:%d}", c.Levels, c.Min, c.Max)
 }
 
 // Counts returns the levels that count and the bounds.
 func (c Count) Counts() (levels []int32, least, most int) {
-	most, bounded := c.upper()
-	if !bounded {
-		most = math.MaxInt
-	}
-	return c.Levels, max(c.Min, 0), most
+	return c.Levels, max(c.Min, 0), max(c.Max, 0)
 }
 
 // upper returns the upper bound, if there is one.
-func (c Count) upper() (int, bool) { return max(c.Max, 0), c.Max != 0 }
+func (c Count) upper() (int, bool) { return max(c.Max, 0), c.Max != Unbounded }
 
 // States returns one more than the largest count that has to be told apart:
 // Max, or Min where there is no upper bound.
@@ -74,8 +73,8 @@ func (c Count) States() int {
 // Start returns the count 0.
 func (c Count) Start() int { return 0 }
 
-// Next returns the count after token; beyond Max it is dead, and without a Max
-// it stays at Min. It takes O(len(Levels)) steps; for large level sets ask
+// Next returns the count after token; beyond Max it is dead, and where Max is
+// Unbounded it stays at Min. It takes O(len(Levels)) steps; for large level sets ask
 // once per class, see [Count.Classes].
 func (c Count) Next(state int, token int32) int {
 	if !slices.Contains(c.Levels, token) {

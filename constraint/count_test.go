@@ -27,16 +27,18 @@ func TestCount(t *testing.T) {
 		Count
 		least, most int
 	}{
-		{Count{}, 0, inf},
-		{Count{Levels: []int32{0, 2, 0}}, 0, inf},
-		{Count{Levels: []int32{1}, Min: 2}, 2, inf},
+		{Count{Max: Unbounded}, 0, inf},
+		{Count{}, 0, 0},
+		{Count{Levels: []int32{0, 2, 0}, Max: Unbounded}, 0, inf},
+		{Count{Levels: []int32{0, 2, 0}}, 0, 0},
+		{Count{Levels: []int32{1}, Min: 2, Max: Unbounded}, 2, inf},
 		{Count{Levels: []int32{1}, Max: 3}, 0, 3},
 		{Count{Levels: []int32{1}, Min: -4, Max: 3}, 0, 3},
 		{Count{Levels: []int32{1, 2}, Min: 2, Max: 4}, 2, 4},
 		{Count{Levels: []int32{0, 9}, Min: 3, Max: 3}, 3, 3},
-		{Count{Levels: []int32{1}, Max: None}, 0, 0},
+		{Count{Levels: []int32{1}, Max: 0}, 0, 0},
 		{Count{Levels: []int32{1}, Min: 4, Max: 2}, 4, 2},
-		{Count{Levels: []int32{1}, Min: 1, Max: None}, 1, 0},
+		{Count{Levels: []int32{1}, Min: 1, Max: 0}, 1, 0},
 	} {
 		requireLanguage(t, c.Count, 3, 7, func(x []int32) bool {
 			n := occurrences(x, c.Levels...)
@@ -55,7 +57,9 @@ func TestCount(t *testing.T) {
 	}
 	var argument *ArgumentError
 	require.ErrorAs(t, Count{Levels: []int32{-1}}.Validate(), &argument)
-	require.ErrorAs(t, Count{Max: -2}.Validate(), &argument)
+	require.ErrorAs(t, Count{Max: -1}.Validate(), &argument)
+	require.EqualError(t, Count{Min: 3}.Validate(), "constraint: Count: Min = 3, want ≤ Max = 0 (constraint.Unbounded for no upper bound): "+ErrInfeasible.Error())
+	require.Equal(t, "Count{Levels:[1] Min:2 Max:Unbounded}", Count{Levels: []int32{1}, Min: 2, Max: Unbounded}.String())
 }
 
 // requireSet checks that a sequence is in the language exactly if no
@@ -95,7 +99,7 @@ func TestCountViolation(t *testing.T) {
 		Count{Max: 1}.Violation(make([]float64, 2), make([]int32, 3))
 	})
 	require.PanicsWithValue(t, "constraint: len(g) = 1, want 0", func() {
-		Count{}.Violation(make([]float64, 1), nil)
+		Count{Max: Unbounded}.Violation(make([]float64, 1), nil)
 	})
 	c, x := Count{Levels: []int32{1}, Max: 3}, []int32{1, 0, 0, 0, 1, 1, 1, 1}
 	require.Zero(t, testing.AllocsPerRun(100, func() { c.Violation(g, x) }))

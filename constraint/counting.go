@@ -12,7 +12,7 @@ type Counting interface {
 	//	least ≤ #{i : x_i ∈ levels} ≤ most.
 	//
 	// levels may hold a level twice, or levels that a model does not have.
-	// least is 0 where there is no lower bound and most math.MaxInt where there
-	// is no upper one. The slice must not be modified.
+	// least is 0 where there is no lower bound and most [Unbounded] where there is
+	// no upper one. The slice must not be modified.
 	Counts() (levels []int32, least, most int)
 }

@@ -168,7 +168,7 @@ func TestCompileErrors(t *testing.T) {
 }
 
 func BenchmarkDFANext(b *testing.B) {
-	d, err := Compile(context.Background(), Count{Levels: []int32{1, 2, 3}, Min: 10}, 32768, Limits{})
+	d, err := Compile(context.Background(), Count{Levels: []int32{1, 2, 3}, Min: 10, Max: Unbounded}, 32768, Limits{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -25,7 +25,7 @@ func ExampleSplit() {
 	if err != nil {
 		panic(err)
 	}
-	language, err := constraint.Intersect(mask, constraint.Count{Levels: []int32{1}, Min: 1})
+	language, err := constraint.Intersect(mask, constraint.Count{Levels: []int32{1}, Min: 1, Max: constraint.Unbounded})
 	if err != nil {
 		panic(err)
 	}

@@ -9,10 +9,10 @@ import (
 
 func TestIntersect(t *testing.T) {
 	a := Count{Levels: []int32{1}, Min: 1, Max: 3}
-	b := Count{Levels: []int32{0, 2}, Min: 2}
+	b := Count{Levels: []int32{0, 2}, Min: 2, Max: Unbounded}
 	inner, err := Intersect(a, b)
 	require.NoError(t, err)
-	p, err := Intersect(inner, Any{}, Count{Levels: []int32{2}, Max: None})
+	p, err := Intersect(inner, Any{}, Count{Levels: []int32{2}, Max: 0})
 	require.NoError(t, err)
 	require.Len(t, p.Parts(), 4, "products are flattened")
 	requireLanguage(t, p, 3, 7, func(x []int32) bool {
@@ -28,7 +28,7 @@ func TestSplit(t *testing.T) {
 	require.NoError(t, err)
 	m2, err := NewMask(3, [][]int32{{1, 2}, {0}, nil, {2}})
 	require.NoError(t, err)
-	c := Count{Levels: []int32{1}, Min: 1}
+	c := Count{Levels: []int32{1}, Min: 1, Max: Unbounded}
 	e := Count{Levels: []int32{2}, Max: 2}
 	for _, parts := range [][]Automaton{{c}, {m1}, {m1, c}, {c, m2, m1}, {m1, c, m2, e}, {m1, m2}, {Any{}, c, e}, {}} {
 		p, err := Intersect(parts...)
@@ -67,7 +67,7 @@ func TestSplit(t *testing.T) {
 }
 
 func TestIntersectTooLarge(t *testing.T) {
-	big := Count{Levels: []int32{0}, Min: 1 << 30}
+	big := Count{Levels: []int32{0}, Min: 1 << 30, Max: Unbounded}
 	var parts []Automaton
 	for range bits.UintSize / 30 {
 		parts = append(parts, big)

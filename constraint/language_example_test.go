@@ -67,7 +67,7 @@ func ExampleIntersection() {
 	if err != nil {
 		panic(err)
 	}
-	rolls, err := constraint.Intersect(constraint.Count{Levels: []int32{5}, Min: 1}, total, noTwoOnes)
+	rolls, err := constraint.Intersect(constraint.Count{Levels: []int32{5}, Min: 1, Max: constraint.Unbounded}, total, noTwoOnes)
 	if err != nil {
 		panic(err)
 	}

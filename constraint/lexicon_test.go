@@ -157,7 +157,7 @@ func TestEmptyLexicon(t *testing.T) {
 // excludes.
 func TestNoveltyFollowsTheLexicon(t *testing.T) {
 	var l Lexicon
-	p, err := Intersect(Complement(&l), Count{Levels: []int32{1}, Min: 1})
+	p, err := Intersect(Complement(&l), Count{Levels: []int32{1}, Min: 1, Max: Unbounded})
 	require.NoError(t, err)
 	known := map[string]bool{}
 	exact.Sequences(2, 5, func(x []int32) {

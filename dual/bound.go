@@ -167,8 +167,8 @@ func countBounds(c constraint.Count, sites, levels int) (Bounds, error) {
 	if c.Min > 0 {
 		b = append(b, AtLeast(count, float64(c.Min)))
 	}
-	if c.Max != 0 {
-		b = append(b, AtMost(count, float64(max(c.Max, 0))))
+	if c.Max != constraint.Unbounded {
+		b = append(b, AtMost(count, float64(c.Max)))
 	}
 	return b, nil
 }

@@ -74,7 +74,7 @@ func ExampleAtLeast() {
 func ExampleDivergedError() {
 	base, _ := model.NewIsing(model.Lattice{4}, 0.2, 0)
 	lag, _ := dual.NewLagrangian(base, dual.Join(
-		constraint.Count{Levels: []int32{1}, Min: 3},
+		constraint.Count{Levels: []int32{1}, Min: 3, Max: constraint.Unbounded},
 		constraint.Count{Levels: []int32{1}, Max: 2},
 	))
 	_, err := dual.Solve(context.Background(), lag)

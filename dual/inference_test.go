@@ -201,7 +201,7 @@ func FuzzLoad(f *testing.F) {
 func TestDiverges(t *testing.T) {
 	exact.SkipUnderRace(t)
 	base := exact.Must(model.NewIsing(model.Lattice{4}, 0.2, 0))
-	up := constraint.Count{Levels: []int32{1}, Min: 3}
+	up := constraint.Count{Levels: []int32{1}, Min: 3, Max: constraint.Unbounded}
 	few := constraint.Count{Levels: []int32{1}, Max: 2}
 	run := func(set constraint.Set, cfg dual.Config) (*dual.Inference[int32], *dual.DivergedError) {
 		inf := loop(t, exact.Must(dual.NewLagrangian(base, set)), 1, 1, cfg)
@@ -232,7 +232,7 @@ func TestDiverges(t *testing.T) {
 	// A problem that starts far from feasible is not mistaken for one.
 	n := 30
 	down := exact.Must(model.NewIsing(model.Lattice{n}, 0, -3))
-	all := constraint.Count{Levels: []int32{1}, Min: 25}
+	all := constraint.Count{Levels: []int32{1}, Min: 25, Max: constraint.Unbounded}
 	inf = loop(t, exact.Must(dual.NewLagrangian(down, all)), 1, 1, dual.Config{Rule: dual.Ascent{Step: dual.Constant(0.001)}})
 	require.NoError(t, inf.Run(ctx, 2000))
 }

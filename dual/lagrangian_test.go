@@ -58,7 +58,7 @@ func settings(t *testing.T) []setting {
 		{"count", build(potts, count), counted, true},
 		{"opaque", build(potts, opaque{count}), counted, false},
 		{"joined", build(potts, dual.Join(
-			opaque{constraint.Count{Levels: []int32{1, 2}, Min: 1}},
+			opaque{constraint.Count{Levels: []int32{1, 2}, Min: 1, Max: constraint.Unbounded}},
 			constraint.Count{Levels: []int32{1, 2}, Max: 2})), counted, false},
 		{"bounds", build(masked, dual.Bounds{dual.AtMost(pair, 1), dual.AtLeast(pair, 0.25)}), maskedEnergy, true},
 		{"opaque bounds", build(masked, opaque{dual.Bounds{dual.AtMost(pair, 1), dual.AtLeast(pair, 0.25)}}), maskedEnergy, false},

@@ -58,7 +58,7 @@ func TestSolveKnown(t *testing.T) {
 func TestSolveInfeasible(t *testing.T) {
 	base := energy.Func{Sites: 3, Levels: 2, E: func([]int32) float64 { return 0 }}
 	// At least 2 and at most 1 up, as two constraints.
-	up := constraint.Count{Levels: []int32{1}, Min: 2}
+	up := constraint.Count{Levels: []int32{1}, Min: 2, Max: constraint.Unbounded}
 	few := constraint.Count{Levels: []int32{1}, Max: 1}
 	_, err := dual.Solve(ctx, exact.Must(dual.NewLagrangian(base, dual.Join(up, few))))
 	var diverged *dual.DivergedError
@@ -68,7 +68,7 @@ func TestSolveInfeasible(t *testing.T) {
 	require.InDelta(t, 0.5, diverged.Margin, 1e-6)
 
 	// None up is met by one state only: λ* is infinite, but it is feasible.
-	none := constraint.Count{Levels: []int32{1}, Max: constraint.None}
+	none := constraint.Count{Levels: []int32{1}, Max: 0}
 	_, err = dual.Solve(ctx, exact.Must(dual.NewLagrangian(base, none)))
 	require.ErrorAs(t, err, &diverged)
 	require.NotErrorIs(t, err, constraint.ErrInfeasible)

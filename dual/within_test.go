@@ -24,7 +24,7 @@ func hard(t testing.TB, sites int, most float64) (*dual.Lagrangian, constraint.L
 	half := exact.Must(model.NewIndependent(logw, 2))
 	base := exact.Must(model.NewIsing(model.Lattice{sites}, 0.2, 0))
 	lag := exact.Must(dual.NewLagrangian(base, dual.Bounds{dual.AtMost(half, most)}))
-	return lag, constraint.Count{Levels: []int32{1}, Min: 3 * sites / 4}
+	return lag, constraint.Count{Levels: []int32{1}, Min: 3 * sites / 4, Max: constraint.Unbounded}
 }
 
 // Averages that only a hard language makes infeasible are proven to be: with 64
@@ -73,7 +73,7 @@ func TestWithin(t *testing.T) {
 	require.NotEqual(t, s.Dual, exact.Must(half.Dual(ctx, s.Lambda)))
 
 	require.ErrorContains(t, lag.Within(ctx, nil), "dual: Within: language = nil")
-	require.ErrorIs(t, lag.Within(ctx, constraint.Count{Levels: []int32{1}, Min: 9}), constraint.ErrInfeasible)
+	require.ErrorIs(t, lag.Within(ctx, constraint.Count{Levels: []int32{1}, Min: 9, Max: constraint.Unbounded}), constraint.ErrInfeasible)
 	stop, cancel := context.WithCancel(ctx)
 	cancel()
 	_, err := dual.Solve(stop, lag)

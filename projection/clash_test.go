@@ -69,7 +69,7 @@ func TestClashIsInTheMessage(t *testing.T) {
 	require.NoError(t, err)
 	d, err := constraint.Compile(t.Context(), has, 2, constraint.Limits{})
 	require.NoError(t, err)
-	both, err := constraint.Intersect(constraint.Any{}, d.Named("a one"), constraint.Count{Levels: []int32{1}, Max: constraint.None})
+	both, err := constraint.Intersect(constraint.Any{}, d.Named("a one"), constraint.Count{Levels: []int32{1}, Max: 0})
 	require.NoError(t, err)
 	_, err = Path{Language: both, Name: "code"}.Compile(t.Context(), 3, 2)
 	require.EqualError(t, err, "projection: code at site 3: no sequence satisfies the constraint (because of a one and Count{Levels:[1] Min:0 Max:-1} together)")

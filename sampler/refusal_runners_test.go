@@ -102,7 +102,7 @@ func training(cfg train.Config) maker {
 }
 
 func lettersWithin(max int) constraint.Automaton {
-	return exact.Must(constraint.Intersect(constraint.Count{Levels: []int32{1}, Max: max}, constraint.Count{Levels: []int32{3}, Max: constraint.None}))
+	return exact.Must(constraint.Intersect(constraint.Count{Levels: []int32{1}, Max: max}, constraint.Count{Levels: []int32{3}, Max: 0}))
 }
 
 // runnerPairs are pairs of runs that are no chains.

@@ -118,7 +118,7 @@ func languages(t *testing.T) []constraint.Automaton {
 	avoids := exact.Must(constraint.Avoids([]int32{1, 1}))
 	residue := exact.Must(constraint.NewResidue([]int{0, 1}, 3, 1))
 	sum := exact.Must(constraint.NewSum([]int{0, 1}, 2, 5))
-	both := exact.Must(constraint.Intersect(avoids, constraint.Count{Levels: []int32{1}, Min: 1}))
+	both := exact.Must(constraint.Intersect(avoids, constraint.Count{Levels: []int32{1}, Min: 1, Max: constraint.Unbounded}))
 	lexicon := &constraint.Lexicon{}
 	lexicon.Add([]int32{0, 1, 0, 1, 0, 1})
 	lexicon.Add([]int32{1, 0, 0, 1, 0, 1})

@@ -13,7 +13,7 @@ import (
 // words. A word is a longest run of runes other than those of separators; how it is
 // cut into tokens does not matter. Text that is not UTF-8 is not in the language.
 //
-// The error is an [*constraint.ArgumentError] for a Max below −1 or separators that
+// The error is an [*constraint.ArgumentError] for a negative Max or separators that
 // are not UTF-8, wraps [constraint.ErrInfeasible] if Min > Max or no tokens spell
 // such a text, or is that of [Lift].
 func WordCount(ctx context.Context, v Vocabulary, limits constraint.Limits, words Range, separators string) (*constraint.DFA, error) {

@@ -92,7 +92,7 @@ func ExampleSentences() {
 
 // Ranges as builders take them.
 func ExampleRange() {
-	fmt.Println(text.Range{Min: 2}, text.Range{Max: 3}, text.Range{Min: 8, Max: 8}, text.Range{Max: constraint.None})
+	fmt.Println(text.Range{Min: 2, Max: constraint.Unbounded}, text.Range{Max: 3}, text.Range{Min: 8, Max: 8}, text.Range{})
 	vocabulary := text.Runes("ab ")
 	short, err := text.WordLengths(context.Background(), vocabulary, constraint.Limits{}, text.Range{Max: 2}, " ")
 	if err != nil {

@@ -9,17 +9,16 @@ import (
 
 // Range is how many there may be of something: Min ≤ n ≤ Max.
 //
-// Max = 0 means unset, that is unbounded, whatever Min is; write [constraint.None]
-// for none at all. So Range{Min: 2} is "at least two", Range{Max: 3} "at most three",
-// Range{Min: 8, Max: 8} "eight", Range{Max: constraint.None} "none". Min ≤ 0 is no
-// lower bound.
+// Range{Min: 2, Max: constraint.Unbounded} is "at least two", Range{Max: 3} "at most
+// three", Range{Min: 8, Max: 8} "eight", Range{} "none". Min ≤ 0 is no lower bound,
+// and Max [constraint.Unbounded] no upper one.
 type Range struct{ Min, Max int }
 
 // String returns the range in words of mathematics, such as "2…5" or "≥ 2".
 func (r Range) String() string {
 	least, most := max(r.Min, 0), max(r.Max, 0)
 	switch {
-	case r.Max == 0:
+	case r.Max == constraint.Unbounded:
 		return fmt.Sprintf("≥ %d", least)
 	case least == most:
 		return fmt.Sprint(most)
@@ -36,12 +35,12 @@ type counter struct {
 func (r Range) counter(name string, limits constraint.Limits) (counter, error) {
 	c := counter{min(max(r.Min, 0), math.MaxInt32-1), min(max(r.Max, 0), math.MaxInt32-1)}
 	switch {
-	case r.Max < constraint.None:
-		return c, &constraint.ArgumentError{Func: name, Arg: "Max", Value: r.Max, Want: "≥ −1"}
-	case r.Max == 0:
+	case r.Max < 0:
+		return c, &constraint.ArgumentError{Func: name, Arg: "Max", Value: r.Max, Want: "≥ 0"}
+	case r.Max == constraint.Unbounded:
 		c.most = -1
 	case c.least > c.most:
-		return c, fmt.Errorf("text: %s: Min = %d, want ≤ Max = %d: %w", name, r.Min, c.most, constraint.ErrInfeasible)
+		return c, fmt.Errorf("text: %s: Min = %d, want ≤ Max = %d (constraint.Unbounded for no upper bound): %w", name, r.Min, c.most, constraint.ErrInfeasible)
 	}
 	return c, limits.Check(name, c.states(), 0, 0)
 }

@@ -139,9 +139,6 @@ func (r *roster) language(ctx context.Context) (constraint.Automaton, error) {
 	var parts []constraint.Automaton
 	for _, s := range r.shifts {
 		count := constraint.Count{Levels: []int32{1}, Min: s.need, Max: s.need}
-		if s.need == 0 {
-			count.Max = constraint.None
-		}
 		allowed := make([][]int32, n)
 		for i, c := range s.cost {
 			if math.IsInf(c, 1) {

@@ -127,19 +127,12 @@ func scanRange(s string) (*text.Range, error) {
 		}
 		return n
 	}
-	r := &text.Range{Min: number(low, 0), Max: number(high, -1)}
+	r := &text.Range{Min: number(low, 0), Max: number(high, constraint.Unbounded)}
 	switch {
 	case err != nil:
 	case strings.Trim(s, " -") == "":
 		err = errors.New("want a number")
-	case r.Max == 0:
-		r.Max = constraint.None
-	case r.Max < 0:
-		r.Max = 0 // no bound
 	case r.Min > r.Max:
-		err = errors.New("want the lower number first")
-	}
-	if r.Max == constraint.None && r.Min > 0 {
 		err = errors.New("want the lower number first")
 	}
 	return r, err

@@ -137,7 +137,7 @@ func (p place) holds(words []string) bool {
 
 // within reports whether n is in a range.
 func within(r *text.Range, n int) bool {
-	return n >= r.Min && (r.Max == 0 || n <= max(r.Max, 0))
+	return r.Min <= n && n <= r.Max
 }
 
 // sentencesOf counts the sentences of a line by its fields, and reports whether the

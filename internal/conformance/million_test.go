@@ -237,7 +237,7 @@ func TestMillionDiffusions(t *testing.T) {
 			}
 			language := c.language
 			if _, levels := model.Shape(); levels > 3 { // the mask is in no language
-				if language, err = constraint.Intersect(language, constraint.Count{Levels: []int32{3}, Max: constraint.None}); err != nil {
+				if language, err = constraint.Intersect(language, constraint.Count{Levels: []int32{3}, Max: 0}); err != nil {
 					t.Fatal(err)
 				}
 			}

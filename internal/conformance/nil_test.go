@@ -44,7 +44,7 @@ func openings() (all []opening) {
 	gauss := exact.Must(continuous.NewDiagonal([]float64{1}, make([]float64, 9), []float64{1, 1, 1, 1, 1, 1, 1, 1, 1}))
 	normal := exact.Must(denoise.NewMixture(gauss))
 	few := constraint.Count{Levels: []int32{1}, Max: 3}
-	small := projection.Path{Language: exact.Must(constraint.Intersect(few, constraint.Count{Levels: []int32{2}, Max: constraint.None}))}
+	small := projection.Path{Language: exact.Must(constraint.Intersect(few, constraint.Count{Levels: []int32{2}, Max: 0}))}
 	add := func(value any, open func(v any) error) { all = append(all, opening{value, open}) }
 	learns := func(cfg fit.Config) error {
 		p := exact.Must(ising.Learn())

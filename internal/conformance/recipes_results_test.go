@@ -65,7 +65,7 @@ func TestRecipesShareCheckpoints(t *testing.T) {
 	compiled := func(c constraint.Count) *constraint.DFA {
 		return exact.Must(constraint.Compile(context.Background(), c, 2, constraint.Limits{}))
 	}
-	many := compiled(constraint.Count{Levels: []int32{1}, Min: 5})
+	many := compiled(constraint.Count{Levels: []int32{1}, Min: 5, Max: constraint.Unbounded})
 	require.ErrorContains(t, newChains(t, mcmc.PairGibbs{Within: compiled(three)}).Load(savedChains(t, mcmc.PairGibbs{Within: many})), "Within")
 	require.ErrorContains(t, newChains(t, mcmc.DMALA{Within: compiled(three)}).Load(savedChains(t, mcmc.DMALA{Within: many})), "Within")
 }
@@ -90,7 +90,7 @@ func savedChains(t *testing.T, m sampler.Method) *bytes.Buffer {
 // kernel, and is projected onto.
 func useLanguage(t *testing.T, form any) []any {
 	a := form.(constraint.Automaton)
-	both := exact.Must(constraint.Intersect(a, constraint.Any{}, constraint.Count{Levels: []int32{0}, Min: 1}))
+	both := exact.Must(constraint.Intersect(a, constraint.Any{}, constraint.Count{Levels: []int32{0}, Min: 1, Max: constraint.Unbounded}))
 	other := constraint.Complement(constraint.Complement(a))
 	var result []any
 	for _, x := range exact.States(9, 2) {

@@ -126,7 +126,7 @@ func languageForms() []recipe {
 	ctx := context.Background()
 	count := constraint.Count{Levels: []int32{1}, Min: 2, Max: 4}
 	mask := exact.Must(constraint.NewMask(2, [][]int32{nil, {0}, nil, {1}}))
-	dfa := exact.Must(constraint.Compile(ctx, constraint.Count{Levels: []int32{1}, Min: 5}, 2, constraint.Limits{}))
+	dfa := exact.Must(constraint.Compile(ctx, constraint.Count{Levels: []int32{1}, Min: 5, Max: constraint.Unbounded}, 2, constraint.Limits{}))
 	both := exact.Must(constraint.Intersect(count, mask))
 	residue := exact.Must(constraint.NewResidue([]int{1, 2}, 3, 0))
 	sum := exact.Must(constraint.NewSum([]int{1, 3}, 10, 20))

@@ -210,7 +210,7 @@ func resumables() map[string]func(path string) resumable {
 	rbm := exact.Must(model.NewRBM([]float32{1, -2, .5, .5, 1, -1, 2, 1}, []float32{.1, -.2}, []float32{0, .5, -.5, 1}))
 	within := constraint.Count{Levels: []int32{1}, Min: 4, Max: 8}
 	blocks := mcmc.BlockGibbs{Blocks: [][]int{{0, 1, 2, 3}, {4, 5, 6, 7}, {8, 9, 10, 11}}}
-	path := projection.Path{Language: exact.Must(constraint.Intersect(constraint.Count{Levels: []int32{1}, Min: 2, Max: 4}, constraint.Count{Levels: []int32{3}, Max: constraint.None}))}
+	path := projection.Path{Language: exact.Must(constraint.Intersect(constraint.Count{Levels: []int32{1}, Min: 2, Max: 4}, constraint.Count{Levels: []int32{3}, Max: 0}))}
 	clip := func(x []float32) {
 		for i := range x {
 			x[i] = min(max(x[i], -1), 1)
@@ -255,7 +255,7 @@ func resumables() map[string]func(path string) resumable {
 		"uniform":       killSamples(denoise.Noisy, diffusion.Uniform{}, nil, 0),
 		"remask":        killSamples(denoise.Absorbing, diffusion.Remask{Mask: 3}, nil, 0),
 		"novel": killSamples(denoise.Absorbing, diffusion.Masked{Mask: 3}, func(c *diffusion.Config) {
-			c.Projector = novelty.Projector{Path: projection.Path{Language: exact.Must(constraint.Intersect(constraint.Count{Levels: []int32{3}, Max: constraint.None}, constraint.Any{}))}}
+			c.Projector = novelty.Projector{Path: projection.Path{Language: exact.Must(constraint.Intersect(constraint.Count{Levels: []int32{3}, Max: 0}, constraint.Any{}))}}
 		}, 0),
 		"particles": killSamples(denoise.Absorbing, diffusion.Masked{Mask: 3}, func(c *diffusion.Config) { c.Projector = path }, 6),
 

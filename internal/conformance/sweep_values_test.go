@@ -72,7 +72,7 @@ func sweptRuns(ising *model.Ising, gauss *continuous.Mixture) []any {
 	few := constraint.Count{Levels: []int32{1}, Max: 3}
 	lagrangian := exact.Must(dual.NewLagrangian(ising, few))
 	multiplied := exact.Must(sampler.NewChains(context.Background(), lagrangian, mcmc.Gibbs{}, sampler.Config{Chains: 2, Warmup: -1}))
-	small := exact.Must(constraint.Intersect(few, constraint.Count{Levels: []int32{2}, Max: constraint.None}))
+	small := exact.Must(constraint.Intersect(few, constraint.Count{Levels: []int32{2}, Max: 0}))
 	learner := exact.Must(ising.Learn())
 	net := exact.Must(neural.New(neural.Config{Length: 9, Levels: 3, Width: 4, Heads: 1, Blocks: 1, Hidden: 4}, rand.NewPCG(1, 1)))
 	rows := []int32{0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 1, 0, 0, 0, 1, 0, 1, 1}

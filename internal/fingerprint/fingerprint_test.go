@@ -72,9 +72,9 @@ func TestSameValuesInOtherClothes(t *testing.T) {
 	same(called{1}, wrapped{called{1}})
 	same(probe{new(int)}, probe{0})
 	same([]float64{1, math.NaN()}, []float64{1 + 1e-9, math.NaN()})
-	least := constraint.Count{Levels: []int32{1}, Min: 1}
+	least := constraint.Count{Levels: []int32{1}, Min: 1, Max: constraint.Unbounded}
 	same(free{least}, free{&least})
-	same(free{least}, free{constraint.Count{Levels: []int32{1, 1, 5}, Min: 1}})
+	same(free{least}, free{constraint.Count{Levels: []int32{1, 1, 5}, Min: 1, Max: constraint.Unbounded}})
 	one, err := constraint.ContainsAny([]int32{1})
 	require.NoError(t, err)
 	same(free{least}, free{one})

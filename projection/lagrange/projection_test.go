@@ -58,7 +58,7 @@ func TestKLFindsTheCheapestTokens(t *testing.T) {
 	const sites = 8
 	a, err := Projector{Constraint: atLeast(3, 0)}.Compile(t.Context(), sites, 3)
 	require.NoError(t, err)
-	exact, err := projection.Path{Language: constraint.Count{Levels: []int32{1, 2}, Min: 3}, Margin: defaultLead}.Compile(t.Context(), sites, 3)
+	exact, err := projection.Path{Language: constraint.Count{Levels: []int32{1, 2}, Min: 3, Max: constraint.Unbounded}, Margin: defaultLead}.Compile(t.Context(), sites, 3)
 	require.NoError(t, err)
 	v, w := tilted(sites), tilted(sites)
 	x, y := make([]int32, sites), make([]int32, sites)
@@ -128,7 +128,7 @@ func TestKLWithinALanguage(t *testing.T) {
 	twos := constraint.Count{Levels: []int32{2}, Min: 2, Max: 2}
 	a, err := Projector{Constraint: atLeast(4, 0), Path: projection.Path{Language: twos}}.Compile(t.Context(), sites, 3)
 	require.NoError(t, err)
-	both, err := constraint.Intersect(twos, constraint.Count{Levels: []int32{1, 2}, Min: 4})
+	both, err := constraint.Intersect(twos, constraint.Count{Levels: []int32{1, 2}, Min: 4, Max: constraint.Unbounded})
 	require.NoError(t, err)
 	exact, err := projection.Path{Language: both, Margin: defaultLead}.Compile(t.Context(), sites, 3)
 	require.NoError(t, err)
@@ -219,7 +219,7 @@ func TestKLAllocatesNothing(t *testing.T) {
 	for _, recipe := range []Projector{
 		{Constraint: atLeast(4, 0)},
 		{Constraint: atLeast(4, 0), Path: projection.Path{Language: twos}},
-		{Constraint: constraint.Count{Levels: []int32{1}, Min: 5}.Linear(sites, 3)},
+		{Constraint: constraint.Count{Levels: []int32{1}, Min: 5, Max: constraint.Unbounded}.Linear(sites, 3)},
 	} {
 		p, err := recipe.Bind(t.Context(), sites, 3, 1)
 		require.NoError(t, err)
@@ -257,7 +257,7 @@ func TestKLErrors(t *testing.T) {
 		"Path.Revive = true":             {Constraint: good, Path: projection.Path{Revive: true}},
 		"Constraint.Len() = 0":           {Constraint: constraint.Linear{Levels: 3}},
 		"Judge.Len() = 0":                {Constraint: good, Judge: constraint.Linear{Levels: 3}},
-		"no sequence satisfies":          {Constraint: good, Path: projection.Path{Language: constraint.Count{Levels: []int32{1}, Min: 9}}},
+		"no sequence satisfies":          {Constraint: good, Path: projection.Path{Language: constraint.Count{Levels: []int32{1}, Min: 9, Max: constraint.Unbounded}}},
 		"the constraint is [NaN]":        {Constraint: nan},
 		"the violation of [0 0 0] is Na": {Constraint: blind},
 	} {

@@ -174,7 +174,7 @@ func TestDraws(t *testing.T) {
 func TestFarApart(t *testing.T) {
 	const sites = 500
 	m := HMM{Start: []float64{0, 1}, Trans: []float64{1, 0, 0, 1}, Emit: []float64{1, 0, 0.05, 0.95}}
-	only := constraint.Count{Levels: []int32{1}, Max: constraint.None}
+	only := constraint.Count{Levels: []int32{1}, Max: 0}
 	c, err := Path{HMM: m, Language: only}.Compile(context.Background(), sites, 3)
 	require.NoError(t, err)
 	v := make([]float32, sites*3)

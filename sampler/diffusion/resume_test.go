@@ -50,7 +50,7 @@ var twoOnes = constraint.Count{Levels: []int32{1}, Min: 2, Max: 3}
 
 // within is a language of letters without the mask.
 func within() constraint.Automaton {
-	return exact.Must(constraint.Intersect(twoOnes, constraint.Count{Levels: []int32{3}, Max: constraint.None}))
+	return exact.Must(constraint.Intersect(twoOnes, constraint.Count{Levels: []int32{3}, Max: 0}))
 }
 
 // run is a runner of tokens or of reals.

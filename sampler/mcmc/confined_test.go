@@ -43,7 +43,7 @@ func languages(t *testing.T) map[string]struct {
 		"3-levels/mask":     {exact.NewRugged(4, 3, 1, 0.5, 2), both},
 		"ordinal/count":     {exact.Ordinal{Rugged: exact.NewRugged(3, 5, 1, 0.5, 3)}, constraint.Count{Levels: []int32{0, 4}, Min: 1, Max: 2}},
 		"two-value/exactly": {exact.Ordinal{Rugged: exact.NewRugged(5, 2, 1, 0.5, 4)}, constraint.Count{Levels: []int32{0}, Min: 2, Max: 2}},
-		"3-holes/count":     {exact.NewRugged(4, 3, 1, 0.5, 6).Holed(), constraint.Count{Levels: []int32{2}, Min: 1}},
+		"3-holes/count":     {exact.NewRugged(4, 3, 1, 0.5, 6).Holed(), constraint.Count{Levels: []int32{2}, Min: 1, Max: constraint.Unbounded}},
 	}
 }
 
@@ -143,13 +143,13 @@ func TestWithinOnAClampedModel(t *testing.T) {
 	runs.Run(t, m, DMALA{Within: up}, sampler.Config{Chains: 20, Warmup: 30, Workers: 1, Observe: func(_, _ int, x []int32, _ *sampler.Info) {
 		require.True(t, x[0] == 1 && x[3] == 0 && constraint.Accepts(up, x))
 	}}, 30)
-	_, err = sampler.NewChains(context.Background(), m, DMALA{Within: constraint.Count{Levels: []int32{1}, Min: 6}}, sampler.Config{})
+	_, err = sampler.NewChains(context.Background(), m, DMALA{Within: constraint.Count{Levels: []int32{1}, Min: 6, Max: constraint.Unbounded}}, sampler.Config{})
 	assert.ErrorIs(t, err, constraint.ErrInfeasible, "site 3 is fixed at 0")
 }
 
 func TestWithinErrors(t *testing.T) {
 	m := exact.NewRugged(4, 2, 1, 0, 1)
-	_, err := sampler.NewChains(context.Background(), m, DMALA{Within: constraint.Count{Levels: []int32{1}, Min: 5}}, sampler.Config{})
+	_, err := sampler.NewChains(context.Background(), m, DMALA{Within: constraint.Count{Levels: []int32{1}, Min: 5, Max: constraint.Unbounded}}, sampler.Config{})
 	assert.ErrorIs(t, err, constraint.ErrInfeasible)
 	assert.ErrorContains(t, err, "DMALA: Within")
 	_, err = sampler.NewChains(context.Background(), m, DULA{Within: constraint.Any{}, Window: 1}, sampler.Config{})

@@ -290,7 +290,7 @@ func TestPairErrors(t *testing.T) {
 	}
 	_, err := Swap{}.Kernel(context.Background(), exact.NewRugged(1, 2, 1, 0, 1), 1)
 	assert.ErrorContains(t, err, "Swap: sites = 1, want ≥ 2")
-	never := constraint.Count{Levels: []int32{1}, Min: 5}
+	never := constraint.Count{Levels: []int32{1}, Min: 5, Max: constraint.Unbounded}
 	for name, method := range pairMethods(never) {
 		_, err := method.Kernel(context.Background(), m, 1)
 		assert.ErrorIs(t, err, constraint.ErrInfeasible, name)

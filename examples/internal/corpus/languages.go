@@ -117,9 +117,6 @@ func Count(c *Corpus, text string) (constraint.Automaton, func(string) bool, str
 		return nil, nil, "", fmt.Errorf("-count = %q: no %s in the data", text, letter)
 	}
 	language := constraint.Count{Levels: []int32{t}, Min: n, Max: n}
-	if n == 0 {
-		language.Max = constraint.None
-	}
 	return language, func(s string) bool { return strings.Count(s, letter) == n }, "exactly " + number + " " + letter, nil
 }
 

@@ -110,7 +110,9 @@ func Spell(x []int32) string {
 func (p *Problem) count(r *rand.Rand) constraint.Automaton {
 	c := constraint.Count{Levels: []int32{int32(r.IntN(p.Levels))}}
 	c.Min = r.IntN(p.Sites + 1)
-	c.Max = min(p.Sites, c.Min+r.IntN(3))
+	if c.Max = min(p.Sites, c.Min+r.IntN(3)); c.Max == 0 {
+		c.Max = constraint.Unbounded // too few sequences are without the level for a problem
+	}
 	p.Judges = append(p.Judges, func(x []int32) bool {
 		n := 0
 		for _, v := range x {
@@ -118,7 +120,7 @@ func (p *Problem) count(r *rand.Rand) constraint.Automaton {
 				n++
 			}
 		}
-		return n >= c.Min && (c.Max == 0 || n <= c.Max)
+		return n >= c.Min && n <= c.Max
 	})
 	return c
 }

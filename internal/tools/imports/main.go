@@ -138,9 +138,9 @@ func (r rules) allowed(name, imported string) bool {
 	return laws(name) && (own == contract || slices.Contains(r[contract], own))
 }
 
-// support reports whether a package only serves tests.
+// support reports whether a package only serves tests, or is a program of CI.
 func support(name string) bool {
-	return name == "internal/conformance" || name == "internal/exact" || strings.HasPrefix(name, "internal/exact/")
+	return name == "internal/conformance" || strings.HasPrefix(name, "internal/tools/") || name == "internal/exact" || strings.HasPrefix(name, "internal/exact/")
 }
 
 // laws reports whether a package holds the laws of a contract, as testing/fstest
