@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -173,11 +175,36 @@ func TestNilFields(t *testing.T) {
 	require.Greater(t, fields, 20)
 }
 
+// nilTypes are the types of what is opened, of recipes and of the sweep's values.
+var nilTypes = sync.OnceValue(func() (types []reflect.Type) {
+	add := func(v any) {
+		t := reflect.TypeOf(v)
+		if t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
+		if !slices.Contains(types, t) {
+			types = append(types, t)
+		}
+	}
+	for _, v := range sweptValues() {
+		add(v)
+	}
+	for _, kind := range sortedNames(recipeKinds) {
+		for _, r := range recipeKinds[kind].recipes() {
+			add(r.forms[0])
+		}
+	}
+	for _, o := range openings() {
+		add(o.value)
+	}
+	return types
+})
+
 // nilsOf returns two nil pointers that have the methods of an interface: to a value
 // with methods of its own and to one with those of pointers, if there are such.
 func nilsOf(t reflect.Type) (nils []reflect.Value) {
 	kinds := map[bool]bool{}
-	for _, s := range sweptTypes {
+	for _, s := range nilTypes() {
 		p := reflect.PointerTo(s)
 		if byValue := s.Implements(t); p.Implements(t) && !kinds[byValue] {
 			kinds[byValue] = true

@@ -57,10 +57,12 @@ func TestSweep(t *testing.T) {
 	if calls == 0 {
 		calls = shortSweep
 	}
-	self, err := os.Executable()
-	require.NoError(t, err)
+	if testing.Short() {
+		t.Skip("builds the tests a second time")
+	}
+	self := sweepBinary(t)
 	var findings []string
-	began := time.Now()
+	began, swept := time.Now(), 0
 	for from := ""; ; {
 		cmd := exec.Command(self, "-test.run", "^TestSweep$", "-sweep", fmt.Sprint(calls), "-only", *sweepSome, "-test.timeout", "0")
 		cmd.Dir = t.TempDir() // some functions write the file that they are told to
@@ -70,6 +72,7 @@ func TestSweep(t *testing.T) {
 		for _, line := range strings.Split(string(out), "\n") {
 			if name, ok := strings.CutPrefix(line, "sweep at "); ok {
 				at = name
+				swept++
 			}
 			if finding, ok := strings.CutPrefix(line, "sweep found "); ok {
 				findings = append(findings, finding)
@@ -88,7 +91,8 @@ func TestSweep(t *testing.T) {
 		require.NotEmpty(t, at, "the sweep did not begin: %s", end)
 		from = at
 	}
-	t.Logf("%d calls of each function, %v of the clock on the wall", calls, time.Since(began).Round(time.Second))
+	t.Logf("%d calls of each of %d functions and values, %v of the clock on the wall", calls, swept, time.Since(began).Round(time.Second))
+	require.True(t, *sweepSome != "" || swept > 400, "only %d functions and values were swept", swept)
 	for _, f := range findings {
 		t.Error(f)
 	}
