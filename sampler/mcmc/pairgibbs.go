@@ -98,30 +98,29 @@ type pairGibbs struct {
 	w       []float64
 }
 
-func (k *pairGibbs) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
-	k.StepUntil(nil, info, x, r)
+// Step implements [sampler.Transition]. An update that is stopped begins again,
+// and then goes on to its end.
+func (k *pairGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
+	return k.step(ctl, k, info, x, r, k.updates)
 }
 
-// StepUntil is Step until stop says so. An update that is stopped begins again,
-// and then goes on to its end.
-func (k *pairGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
-	return k.walkUntil(stop, info, x, k.updates, func(n, s int, x []int32) (made int) {
-		k.begin(x)
-		k.at.told[s].Accept = 1
-		for made < n && k.at.told[s].Err == nil && !k.at.stopped {
-			if k.long {
-				k.at.before = r[s]
-			}
-			if !k.update(s, x, &r[s]) {
-				r[s], k.at.part = k.at.before, 1
-				break
-			}
-			k.at.part = 0
-			made++
-			k.at.done(times(k.work, k.levels))
+// walk implements walker.
+func (k *pairGibbs) walk(n, s int, x []int32, r []sampler.Stream) (made int) {
+	k.begin(x)
+	k.at.told[s].Accept = 1
+	for made < n && k.at.told[s].Err == nil && !k.at.stopped {
+		if k.long {
+			k.at.before = r[s]
 		}
-		return made
-	})
+		if !k.update(s, x, &r[s]) {
+			r[s], k.at.part = k.at.before, 1
+			break
+		}
+		k.at.part = 0
+		made++
+		k.at.done(times(k.work, k.levels))
+	}
+	return made
 }
 
 // update redraws one pair of sites of chain s, or returns false if it was stopped

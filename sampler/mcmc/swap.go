@@ -53,21 +53,25 @@ type swap struct {
 	updates int
 }
 
-func (k *swap) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
-	k.StepUntil(nil, info, x, r)
+// Step implements [sampler.Transition].
+func (k *swap) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
+	return k.propose(ctl, k, info, x, r, k.updates)
 }
 
-// StepUntil is Step until stop says so.
-func (k *swap) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
-	return k.propose(stop, info, x, k.updates, k.work,
-		func(x []int32) bool { // of one level an exchange changes nothing, now or ever
-			if constant(x) {
-				return false
-			}
-			k.begin(x)
-			return true
-		},
-		func(s, _ int, x []int32) { k.update(s, x, &r[s]) })
+// walk implements walker. Where all sites have one level an exchange changes nothing, now
+// or ever, and all are accepted.
+func (k *swap) walk(n, s int, x []int32, r []sampler.Stream) (made int) {
+	if constant(x) {
+		k.at.told[s].Accept = float64(k.updates)
+		return n
+	}
+	k.begin(x)
+	for made < n && !k.at.stopped {
+		k.update(s, x, &r[s])
+		made++
+		k.at.done(k.work)
+	}
+	return made
 }
 
 // update offers one exchange to chain s at state x.
