@@ -103,15 +103,15 @@ func (c *locals) step(ctl sampler.Control, k walker, info []sampler.Info, x []in
 	return 1
 }
 
-// propose is step of a kernel whose updates are proposals: their mean acceptance is stored.
-func (c *locals) propose(ctl sampler.Control, k walker, info []sampler.Info, x []int32, r []sampler.Stream, updates int) (done int) {
-	done = c.step(ctl, k, info, x, r, updates)
-	if done > 0 {
-		for s := range info {
-			info[s].Accept /= float64(updates)
-		}
+// meanAccept turns the sums of the acceptance probabilities of so many proposals into means,
+// if the step is done.
+func meanAccept(info []sampler.Info, done, updates int) {
+	if done == 0 {
+		return
 	}
-	return done
+	for s := range info {
+		info[s].Accept /= float64(updates)
+	}
 }
 
 // rowWork returns the elementary operations of row, and of a move.

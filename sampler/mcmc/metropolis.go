@@ -87,7 +87,9 @@ type metropolis struct {
 
 // Step implements [sampler.Transition].
 func (k *metropolis) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
-	return k.propose(ctl, k, info, x, r, k.updates)
+	done = k.step(ctl, k, info, x, r, k.updates)
+	meanAccept(info, done, k.updates)
+	return done
 }
 
 // walk implements walker. Where there is nothing to propose all is accepted.

@@ -55,41 +55,38 @@ type swap struct {
 
 // Step implements [sampler.Transition].
 func (k *swap) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
-	return k.propose(ctl, k, info, x, r, k.updates)
+	done = k.step(ctl, k, info, x, r, k.updates)
+	meanAccept(info, done, k.updates)
+	return done
 }
 
 // walk implements walker. Where all sites have one level an exchange changes nothing, now
 // or ever, and all are accepted.
 func (k *swap) walk(n, s int, x []int32, r []sampler.Stream) (made int) {
+	told := &k.at.told[s]
 	if constant(x) {
-		k.at.told[s].Accept = float64(k.updates)
+		told.Accept = float64(k.updates)
 		return n
 	}
 	k.begin(x)
 	for made < n && !k.at.stopped {
-		k.update(s, x, &r[s])
+		i, j := k.pick(&r[s])
+		for x[i] == x[j] {
+			i, j = k.pick(&r[s])
+			k.at.work += pickWork
+		}
+		e, a, ok := k.judge(s, i, j, x)
+		if !ok {
+			told.Invalid++
+		}
+		told.Accept += a
+		if r[s].Float64() < a {
+			told.Moved += k.settle(s, i, j, x[j], x[i], e, x)
+		}
 		made++
 		k.at.done(k.work)
 	}
 	return made
-}
-
-// update offers one exchange to chain s at state x.
-func (k *swap) update(s int, x []int32, r *sampler.Stream) {
-	told := &k.at.told[s]
-	i, j := k.pick(r)
-	for x[i] == x[j] {
-		i, j = k.pick(r)
-		k.at.work += pickWork
-	}
-	e, a, ok := k.judge(s, i, j, x)
-	if !ok {
-		told.Invalid++
-	}
-	told.Accept += a
-	if r.Float64() < a {
-		told.Moved += k.settle(s, i, j, x[j], x[i], e, x)
-	}
 }
 
 // pickWork is what a draw of a pair costs, in sites evaluated.
