@@ -76,7 +76,7 @@ func TestCheckpointFiles(t *testing.T) {
 type broken struct{ dual.Primal[int32] }
 
 func (b broken) Save(w io.Writer) error { return nil }
-func (b broken) Load(r io.Reader) error { return errors.New("no such luck") }
+func (b broken) Load(context.Context, io.Reader) error { return errors.New("no such luck") }
 
 // A checkpoint whose primal is refused leaves the target where it was.
 func TestRefusedPrimalChangesNothing(t *testing.T) {

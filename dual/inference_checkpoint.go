@@ -112,7 +112,7 @@ func (i *Inference[S]) Load(r io.Reader) error {
 		return fmt.Errorf("dual: Load: %w", err)
 	}
 	if p, ok := i.primal.(Saver); ok {
-		if err := p.Load(r); err != nil {
+		if err := p.Load(context.Background(), r); err != nil {
 			return errors.Join(err, i.target.SetLambda(i.standing()))
 		}
 	}

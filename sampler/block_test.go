@@ -70,7 +70,10 @@ type togetherKernel struct {
 	meet *meeting
 }
 
-func (k *togetherKernel) Step([]sampler.Info, []int32, []sampler.Stream) { k.meet.arrive() }
+func (k *togetherKernel) Step(sampler.Control, []sampler.Info, []int32, []sampler.Stream) int {
+	k.meet.arrive()
+	return 1
+}
 
 // Four chains are at work at the same time on four workers, and so are the
 // blocks of 16 and 32 chains: every step waits for the three others.

@@ -67,10 +67,19 @@ func (d *depot[S]) try(chains int) (size float64, err error) {
 }
 
 func stepSize[S energy.Site](k Transition[S]) float64 {
-	if s, ok := k.(interface{ StepSize() float64 }); ok {
+	if s, ok := As[Tuned](k); ok {
 		return s.StepSize()
 	}
 	return 0
+}
+
+// restore restores what a kernel appended to a checkpoint at the states x, or Resets one
+// that appends nothing.
+func restore[S energy.Site](k Transition[S], b []byte, x []S) error {
+	if len(b) == 0 {
+		return k.Reset(Control{}, x)
+	}
+	return k.UnmarshalBinary(b)
 }
 
 func (d *depot[S]) shelf(chains int) *shelf[S] {
@@ -156,7 +165,7 @@ func (d *depot[S]) open(s *seat[S], chains int, parked []byte, exact bool) (Tran
 	}
 	form, parked := parked[0], parked[1:]
 	if form == parkedWhole {
-		return k, k.UnmarshalBinary(parked)
+		return k, restore(k, parked, s.x)
 	}
 	if s.sum() != binary.LittleEndian.Uint64(parked[8:]) {
 		return nil, errMoved
@@ -165,7 +174,7 @@ func (d *depot[S]) open(s *seat[S], chains int, parked []byte, exact bool) (Tran
 	n, size := binary.Uvarint(parked)
 	settings, rest := parked[size:size+int(n)], parked[size+int(n):]
 	for _, difference := range [][]byte{settings, rest} {
-		if err := k.Reset(s.x); err != nil {
+		if err := k.Reset(Control{}, s.x); err != nil {
 			return nil, err
 		}
 		if s.fresh, err = k.AppendBinary(s.fresh[:0]); err != nil {
@@ -235,7 +244,7 @@ func (s *seat[S]) differences(k Transition[S], fresh []byte, depth int) bool {
 	}
 	for pass, difference := range []*[]byte{&s.settings, &s.rest} {
 		var err error
-		if k.Reset(s.x) != nil {
+		if k.Reset(Control{}, s.x) != nil {
 			return false
 		}
 		if s.fresh, err = k.AppendBinary(s.fresh[:0]); err != nil || len(s.fresh) != len(s.image) {

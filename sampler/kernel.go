@@ -29,7 +29,8 @@ const BlockSize = 32
 type Method interface {
 	// Kernel returns a new kernel for a block of chains (1 … BlockSize) of the
 	// model, or an error if the model lacks what the method needs. Compiling a
-	// language may take long: it ends with ctx.
+	// language may take long: it ends with ctx, which the kernel may keep for what
+	// UnmarshalBinary compiles again.
 	Kernel(ctx context.Context, m energy.Model, chains int) (Kernel, error)
 }
 
@@ -43,11 +44,16 @@ type Kernel = Transition[int32]
 // replace each row of x by a draw from P(x, ·). Sampling from a fixed proposal
 // q with an acceptance step takes this much:
 //
-//	type independence struct{ m energy.Model; y []int32; e, f []float64 }
+//	type independence struct {
+//		sampler.Base
+//		m    energy.Model
+//		y    []int32
+//		e, f []float64
+//	}
 //
-//	func (k *independence) Reset(x []int32) error { k.m.Energy(k.e, x); return nil }
+//	func (k *independence) Reset(_ sampler.Control, x []int32) error { k.m.Energy(k.e, x); return nil }
 //
-//	func (k *independence) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
+//	func (k *independence) Step(_ sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) int {
 //		n := len(k.y) / len(info)
 //		for s := range info {
 //			for i := range n {
@@ -63,71 +69,38 @@ type Kernel = Transition[int32]
 //			}
 //			info[s] = sampler.Info{Energy: k.e[s], Accept: a}
 //		}
+//		return 1
 //	}
 //
 // The example of this type is the whole of it.
 //
-// A kernel whose step is long may also have a method that can stop in its
-// middle, so that a run ends soon after its context:
-//
-//	StepUntil(stop func() bool, info []sampler.Info, x []S, r []sampler.Stream) (done bool)
-//
-// It does what Step does, asks stop about every millisecond, and returns false
-// once that is true. The states are then valid, the next call goes on where this
-// one stopped, to the same bits, and AppendBinary keeps where that is. Reset
-// forgets it: the next step begins anew. Likewise Reset and
-//
-//	ResetUntil(stop func() bool, x []S) (done bool, err error)
-//
-// of which the next call goes on if the states are the same.
-//
-// A kernel may count what a step costs, by a method
-//
-//	Cost(info []Info) float64
-//
-// in nanoseconds of one core by fixed prices for what the step that reported info
-// visited, evaluated and drew, all chains of the block together; no clock. Package
-// mcmc/auto chooses by it.
-//
-// A kernel with a step size to report has a method StepSize() float64, and one that
-// could not tune itself as it should a method Warning() string, which says so and
-// is empty otherwise: see Warnings of [Runner]. One that can
-// use several goroutines for a large state has a method
-//
-//	Workers(n int)
-//
-// by which a run that has fewer blocks than Config.Workers tells it to use up to n
-// of them in a step; it must not change results. And one that holds states in a
-// form of its own may have the methods
-//
-//	Defer(on bool)
-//	Show(x []S)
-//
-// After Defer(true) its steps leave x as it was, or wrong, until Show stores the
-// states there: the run calls it before anyone reads them. A kernel with these that
-// accepts whatever it proposes, and meets no errors, may make many steps at once that
-// nobody reads, those of other blocks with its own, by the methods
-//
-//	Company(blocks int) int
-//	Leap(stop func() bool, n int, kernels []Transition[S], x [][]S, r [][]Stream, moved []int) (steps int)
-//
-// Company says how many of some blocks are best moved together, 0 if steps are best made one
-// by one. Leap moves some blocks, of which the first is its own, by up to n whole steps
-// each, to the bits that each has alone, and returns how many it made, fewer than n once
-// stop is true and 0 if they cannot leap now. It adds to moved[b] the sites of block b that
-// changed, all steps and chains together, and leaves states as after Defer(true).
+// What else a kernel may do is an interface of its own: [Adaptive], [Starter],
+// [Tuned], [Costed], [Warner], [Lazy] and [Companion]. They are found with [As], in
+// the kernel or in one that it wraps.
 type Transition[S energy.Site] interface {
 	// Reset evaluates the states x (chains × sites) afresh. It must be called
-	// before the first Step and whenever x or the target changed from outside.
-	// A state without probability is a *StartError.
-	Reset(x []S) error
+	// before the first Step and whenever x or the target changed from outside; a
+	// step that was stopped is forgotten. A state without probability is a
+	// *StartError.
+	//
+	// With ctl.Stop it may return [ErrStopped]: the next Reset with a Stop and the
+	// same states goes on. A Reset without one begins anew. Only Stop and Workers
+	// of ctl count.
+	Reset(ctl Control, x []S) error
 
-	// Step moves every chain once, in place, and reports in info (one entry per
-	// chain). r holds one stream per chain. It allocates nothing.
-	Step(info []Info, x []S, r []Stream)
+	// Step moves every chain once, in place, reports in info (one entry per
+	// chain), and returns the number of whole steps made, here 1. r holds one
+	// stream per chain. It allocates nothing.
+	//
+	// A kernel whose step is long asks ctl.Stop, and once that is true returns the
+	// whole steps that it has made, 0 if it is in the middle of the first. The states
+	// are then valid, the next call goes on where this one stopped, to the same bits,
+	// and AppendBinary keeps where that is. Others may ignore ctl.
+	Step(ctl Control, info []Info, x []S, r []Stream) (done int)
 
 	// AppendBinary appends to b what the kernel needs to go on to the same
-	// bits: caches, scan position, step size.
+	// bits: caches, scan position, step size. A kernel that appends nothing is
+	// Reset where others are restored, see [Base].
 	AppendBinary(b []byte) ([]byte, error)
 
 	// UnmarshalBinary restores what AppendBinary wrote, for a kernel of the same
@@ -136,10 +109,95 @@ type Transition[S energy.Site] interface {
 	UnmarshalBinary(b []byte) error
 }
 
+// Control says how far a call may go and who reads what it leaves behind. The zero
+// value asks for one whole step that anybody may read.
+type Control struct {
+	// Steps is the number of whole steps to make at most; 0 means 1. After more than
+	// one, the Info of the chains of a block add up to what changed: the sums of
+	// Moved and Invalid over chains and steps are right, whichever chains they are
+	// credited to, Accept is the mean over the steps, and Energy may be NaN.
+	Steps int
+
+	// Stop is asked about every millisecond; once it is true the call returns
+	// early. Nil means never.
+	Stop func() bool
+
+	// Unread says that nobody reads the states x and the energies before a later
+	// call without it, or Show of a [Lazy] kernel: x may stay as it was.
+	Unread bool
+
+	// Workers is the number of goroutines that a step may use; 0 means 1. Results
+	// do not depend on it.
+	Workers int
+
+	// Company are other blocks of the run, to move by as many steps as the block
+	// itself, all of them Unread; of [Companion] kernels only. Each gets the bits
+	// that it has alone. A kernel that cannot do so at present returns 0 and leaves
+	// all blocks as they are.
+	Company []Block
+}
+
+// Block is a block of chains that moves along with another one: the kernel, and the
+// arguments of its Step.
+type Block struct {
+	Kernel Kernel
+	Info   []Info
+	X      []int32
+	R      []Stream
+}
+
+// ErrStopped says that a Reset returned early because Control.Stop said so.
+var ErrStopped = errors.New("sampler: stopped before the end of a Reset")
+
+// Base has the methods of checkpoints for a kernel that keeps nothing between steps
+// but caches that its Reset makes: embed it. The runner, and kernels that keep
+// others, call Reset where they restore such a kernel.
+type Base struct{}
+
+// AppendBinary appends nothing.
+func (Base) AppendBinary(b []byte) ([]byte, error) { return b, nil }
+
+// UnmarshalBinary returns an error if b is not empty.
+func (Base) UnmarshalBinary(b []byte) error {
+	if len(b) > 0 {
+		return fmt.Errorf("sampler: the checkpoint has %d bytes of a kernel that keeps none", len(b))
+	}
+	return nil
+}
+
+// As returns k as a T, or the first kernel that is one of those that k wraps: a
+// wrapper says which by a method
+//
+//	Unwrap() sampler.Transition[S]
+//
+// that returns nil if it wraps none at present. T is an interface such as [Lazy], or
+// the type of a kernel.
+func As[T any, S energy.Site](k Transition[S]) (t T, ok bool) {
+	for k != nil {
+		if t, ok = k.(T); ok {
+			return t, true
+		}
+		w, wraps := k.(Wrapper[S])
+		if !wraps {
+			break
+		}
+		k = w.Unwrap()
+	}
+	return t, false
+}
+
+// Wrapper is a kernel that another one does the work of. What is optional is found
+// in that, see [As], unless the wrapper has it itself.
+type Wrapper[S energy.Site] interface {
+	// Unwrap returns the kernel inside, nil if there is none at present.
+	Unwrap() Transition[S]
+}
+
 // Adaptive kernels tune themselves during warm-up; afterwards they are frozen,
 // since a kernel that goes on adapting no longer leaves its target invariant.
 type Adaptive interface {
-	// Adapt is called after warm-up step k of n, counted from 0.
+	// Adapt is called after warm-up step k of n, counted from 0. A later warm-up
+	// counts from 0 again.
 	Adapt(info []Info, k, n int)
 }
 
@@ -149,6 +207,43 @@ type Starter interface {
 	// or returns an error that wraps constraint.ErrInfeasible if there is none.
 	// It is called before the first Reset, for chains without a given state.
 	Start(x []int32, r *Stream) error
+}
+
+// Tuned kernels have a step size to report.
+type Tuned interface {
+	// StepSize returns it, 0 if there is none at present.
+	StepSize() float64
+}
+
+// Costed kernels count what a step costs, by which package mcmc/auto chooses.
+type Costed interface {
+	// Cost returns nanoseconds of one core by fixed prices for what the step that
+	// reported info visited, evaluated and drew, all chains of the block together;
+	// NaN if that is not known. No clock is read.
+	Cost(info []Info) float64
+}
+
+// Warner kernels may have been unable to tune themselves as they should.
+type Warner interface {
+	// Warning says so in a sentence; it is empty if there is nothing to say. See
+	// Warnings of [Runner].
+	Warning() string
+}
+
+// Lazy kernels hold states in a form of their own and store them in x only where
+// somebody reads them.
+type Lazy[S energy.Site] interface {
+	// Show stores in x the states that Unread steps held back, if there are any.
+	Show(x []S)
+}
+
+// Companion kernels make many Unread steps at once, those of other blocks with
+// their own: see Steps and Company of [Control]. They accept whatever they propose
+// and meet no errors.
+type Companion interface {
+	// Company returns how many of some blocks are best moved together; 0 if steps
+	// are best made one by one.
+	Company(blocks int) int
 }
 
 // Info is what a kernel reports of the last step of one chain.
@@ -176,10 +271,11 @@ type place[S energy.Site] struct {
 	streams []Stream
 }
 
-// Observer is told of every kept draw. Calls for the chains of one block come in
-// order from one goroutine at a time; different blocks run concurrently, so an
-// observer accumulates per chain. x (one state) and info are overwritten after
-// the call.
+// Observer is called after every kept draw of every chain. Calls for the chains of one
+// block come in order from one goroutine at a time, but calls for different blocks run
+// concurrently. So accumulate per chain: index a slice of one entry per chain by chain.
+// What is shared, such as a map, needs a mutex. x (one state) and info are overwritten
+// after the call.
 type Observer func(chain, draw int, x []int32, info *Info)
 
 // RealObserver is [Observer] for reals.

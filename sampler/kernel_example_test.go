@@ -2,7 +2,6 @@ package sampler_test
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"log"
 	"math"
@@ -24,14 +23,15 @@ func (independence) Kernel(ctx context.Context, m energy.Model, chains int) (sam
 }
 
 type coins struct {
-	model energy.Model
-	y     []int32
-	e, f  []float64
+	sampler.Base // of checkpoints: Reset makes all that Step reads
+	model        energy.Model
+	y            []int32
+	e, f         []float64
 }
 
-func (k *coins) Reset(x []int32) error { k.model.Energy(k.e, x); return nil }
+func (k *coins) Reset(_ sampler.Control, x []int32) error { k.model.Energy(k.e, x); return nil }
 
-func (k *coins) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
+func (k *coins) Step(_ sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) int {
 	n := len(k.y) / len(info)
 	for s := range info {
 		for i := range n {
@@ -47,16 +47,7 @@ func (k *coins) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
 		}
 		info[s] = sampler.Info{Energy: k.e[s], Accept: a}
 	}
-}
-
-// A loaded kernel is not Reset: what Step reads has to be in the checkpoint.
-func (k *coins) AppendBinary(b []byte) ([]byte, error) {
-	return binary.Append(b, binary.LittleEndian, k.e)
-}
-
-func (k *coins) UnmarshalBinary(b []byte) error {
-	_, err := binary.Decode(b, binary.LittleEndian, k.e)
-	return err
+	return 1
 }
 
 // A kernel of one's own runs like those of package mcmc: independence proposes

@@ -81,7 +81,7 @@ func TestLeanRunsGoOn(t *testing.T) {
 	require.NoError(t, c.Save(&file))
 	last = 0
 	second := exact.Must(sampler.NewChains(context.Background(), m, mcmc.DMALA{}, cfg))
-	require.NoError(t, second.Load(&file))
+	require.NoError(t, second.Load(context.Background(), &file))
 	for _, c := range []*sampler.Chains{c, second} {
 		last = 0
 		require.NoError(t, c.Run(t.Context(), 50-c.Len()))
@@ -183,12 +183,15 @@ func (forgetful) Kernel(context.Context, energy.Model, int) (sampler.Kernel, err
 
 type forgetfulKernel struct{ seen, steps int }
 
-func (k *forgetfulKernel) Reset([]int32) error {
+func (k *forgetfulKernel) Reset(sampler.Control, []int32) error {
 	k.seen = 1
 	return nil
 }
 
-func (k *forgetfulKernel) Step([]sampler.Info, []int32, []sampler.Stream) { k.steps++ }
+func (k *forgetfulKernel) Step(sampler.Control, []sampler.Info, []int32, []sampler.Stream) int {
+	k.steps++
+	return 1
+}
 
 func (k *forgetfulKernel) AppendBinary(b []byte) ([]byte, error) {
 	return append(append(b, byte(k.seen)), make([]byte, k.steps)...), nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -42,7 +43,7 @@ func chains(m energy.Model, method sampler.Method, cfg sampler.Config) maker {
 		if err != nil {
 			return run{}, err
 		}
-		return saver(c, func() error { return c.Run(context.Background(), 2) }), nil
+		return saver(loads[int32]{c}, func() error { return c.Run(context.Background(), 2) }), nil
 	}
 }
 
@@ -52,7 +53,7 @@ func reals(m energy.Scored, cfg langevin.Config) maker {
 		if err != nil {
 			return run{}, err
 		}
-		return saver(c, func() error { return c.Run(context.Background(), 2) }), nil
+		return saver(loads[float32]{c}, func() error { return c.Run(context.Background(), 2) }), nil
 	}
 }
 
@@ -89,7 +90,18 @@ func trace(tr func() *diagnose.Trace) maker {
 	}
 }
 
-func saver(s dual.Saver, begin func() error) run {
+// keeper is a run with checkpoints.
+type keeper interface {
+	Save(w io.Writer) error
+	Load(r io.Reader) error
+}
+
+// loads are chains that load without an end.
+type loads[S energy.Site] struct{ *sampler.Runner[S] }
+
+func (l loads[S]) Load(r io.Reader) error { return l.Runner.Load(context.Background(), r) }
+
+func saver(s keeper, begin func() error) run {
 	return run{
 		save: func() ([]byte, error) {
 			if err := begin(); err != nil {

@@ -2,6 +2,7 @@ package sampler
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"sync"
@@ -36,6 +37,7 @@ type Runner[S energy.Site] struct {
 	kept    int       // draws made
 	filed   int       // of these, those that the last checkpoint file has
 	ready   bool      // kernels have seen the states
+	warm    int       // steps of the warm-up that Warm has begun; 0: none
 	busy    uint32    // 1 while a Run is under way
 	err     error
 }
@@ -125,7 +127,6 @@ func (c *Runner[S]) hire(ctx context.Context, system System[S]) error {
 		}
 		blocks = append(blocks, b)
 	}
-	shareOut(blocks, c.cfg.Workers)
 	c.blocks, c.depot = blocks, keep
 	return nil
 }
@@ -178,35 +179,8 @@ func (c *Runner[S]) rise(b *block[S], s *seat[S]) {
 // states returns the states of a block.
 func (c *Runner[S]) states(b *block[S]) []S { return c.x[b.first*c.sites : (b.first+b.chains)*c.sites] }
 
-// seated calls f where the block has its kernel, streams and info. Of a Lean run
-// these are borrowed; exact says that the kernel must be the one that was parked,
-// otherwise it wants a Reset.
-func (c *Runner[S]) seated(b *block[S], exact bool, f func(p place[S]) error) (err error) {
-	last := b.first + b.chains
-	if c.depot == nil {
-		return b.apart(place[S]{c.states(b), c.info[b.first:last], c.streams[b.first:last]}, f)
-	}
-	s := c.sit(b)
-	k, err := c.depot.open(s, b.chains, b.parked, exact)
-	if err != nil {
-		c.rise(b, s)
-		return err
-	}
-	b.kernel = k
-	done := false
-	defer func() { // also if f panics: then what the kernel says of itself is kept as it is
-		b.kernel = nil
-		b.size = stepSize(k)
-		kept, parkErr := c.depot.park(s, k, b.chains, b.parked, !done)
-		if b.parked = kept; err == nil {
-			err = parkErr
-		}
-		c.rise(b, s)
-	}()
-	err = f(s.place)
-	done = true
-	return err
-}
+// share returns the number of goroutines that each block may use in a step.
+func (c *Runner[S]) share() int { return max(1, c.cfg.Workers/len(c.blocks)) }
 
 // SetStates replaces the states of all chains (chains × sites) by a copy of x
 // and tells the kernels, as Reset does. On an error of length or range nothing
@@ -274,7 +248,7 @@ func (c *Runner[S]) reset(x []S) error {
 	return c.err
 }
 
-// prepare is Reset at the begin of a run, until stop says so: the chains are then
+// prepare is Reset at the begin of a run, until stop is true: the chains are then
 // not ready, and the next run goes on with it.
 func (c *Runner[S]) prepare(stop func() bool) error {
 	if c.depot != nil {
@@ -282,37 +256,36 @@ func (c *Runner[S]) prepare(stop func() bool) error {
 	}
 	for i := range c.blocks {
 		b := &c.blocks[i]
-		k, ok := b.kernel.(resetter[S])
-		if !ok || b.reset || b.err != nil {
+		if b.reset || b.err != nil {
 			continue
 		}
 		if err := c.system.Check(c.states(b), c.cfg.First+b.first); err != nil {
 			c.err = fmt.Errorf("%s: Reset: %w", c.system.Name(), err)
 			return c.err
 		}
-		var err error
-		if b.reset, err = k.ResetUntil(stop, c.states(b)); err != nil {
-			b.reset, c.err = false, named(err, c.cfg.First+b.first)
+		err := b.kernel.Reset(Control{Stop: stop, Workers: c.share()}, c.states(b))
+		switch {
+		case err == nil:
+			b.reset = true
+		case errors.Is(err, ErrStopped) && stop():
+			return nil
+		default:
+			c.err = named(err, c.cfg.First+b.first)
 			return c.err
 		}
-		if !b.reset || i+1 < len(c.blocks) && stop() {
+		if i+1 < len(c.blocks) && stop() {
 			return nil
 		}
 	}
 	return c.reset(nil)
 }
 
-// resetter kernels can stop in the middle of a Reset, see [Transition].
-type resetter[S any] interface {
-	ResetUntil(stop func() bool, x []S) (done bool, err error)
-}
-
 func (c *Runner[S]) resetBlock(b *block[S], x []S) error {
-	err := c.seated(b, false, func(p place[S]) error {
+	err := c.with(b, false, func(t *turn[S]) error {
 		if x != nil {
-			copy(p.x, x[b.first*c.sites:])
+			copy(t.x, x[b.first*c.sites:])
 		}
-		return b.kernel.Reset(p.x)
+		return b.kernel.Reset(Control{Workers: c.share()}, t.x)
 	})
 	return named(err, c.cfg.First+b.first)
 }
@@ -363,16 +336,6 @@ func (c *Runner[S]) failed() bool { return c.failure() != nil }
 func (c *Runner[S]) drawsMade() int {
 	steps, _ := c.span()
 	return max(0, (steps-c.cfg.Warmup)/c.cfg.Thin)
-}
-
-// march says how a block moves.
-func (c *Runner[S]) march(b *block[S]) march[S] {
-	return march[S]{
-		warmup: c.cfg.Warmup, thin: c.cfg.Thin, number: c.cfg.First + b.first, observe: c.observe, after: b.after,
-		fail: func(chain, step int, err error) error {
-			return fmt.Errorf("%s: %s: chain %d, step %d: %w", c.system.Name(), c.system, chain, step, err)
-		},
-	}
 }
 
 // fingerprint returns the settings that a checkpoint must agree on.

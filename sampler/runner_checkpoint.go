@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/durable"
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
@@ -58,7 +59,7 @@ func (c *Runner[S]) Save(w io.Writer) error {
 			return fmt.Errorf("%s: Save: %w", name, err)
 		}
 	}
-	if err := wire.Write(w, endMagic, wire.AppendUint64s(nil, sum)); err != nil {
+	if err := wire.Write(w, endMagic, c.appendEnd(nil, sum)); err != nil {
 		return fmt.Errorf("%s: Save: %w", name, err)
 	}
 	return nil
@@ -67,14 +68,14 @@ func (c *Runner[S]) Save(w io.Writer) error {
 // appendBlock appends what a checkpoint keeps of a block.
 func (c *Runner[S]) appendBlock(body []byte, i int, sum uint64) ([]byte, error) {
 	b := &c.blocks[i]
-	err := c.seated(b, true, func(p place[S]) (err error) {
-		body, err = c.appendSeated(body, i, sum, p)
+	err := c.with(b, true, func(t *turn[S]) (err error) {
+		body, err = c.appendPlace(body, i, sum, t.place)
 		return err
 	})
 	return body, err
 }
 
-func (c *Runner[S]) appendSeated(body []byte, i int, sum uint64, p place[S]) ([]byte, error) {
+func (c *Runner[S]) appendPlace(body []byte, i int, sum uint64, p place[S]) ([]byte, error) {
 	b := &c.blocks[i]
 	body = wire.AppendInts(wire.AppendUint64s(body, sum), i, b.steps, b.stats.Steps, b.stats.Invalid)
 	body = wire.AppendFloat64s(body, []float64{b.stats.Accept, b.stats.Moved})
@@ -95,17 +96,20 @@ func (c *Runner[S]) appendSeated(body []byte, i int, sum uint64, p place[S]) ([]
 // differ. The error for other settings names the first one that differs, see
 // [Method] for how they are compared. Refused are also states that no chain
 // could start from, such as those outside the method's Within, and energies that
-// are not those of the model. It reads no more than the checkpoint. On error the
-// chains are as they were.
-func (c *Runner[S]) Load(r io.Reader) error {
+// are not those of the model. Kernels are made anew, until ctx ends. Load reads no more
+// than the checkpoint. On error the chains are as they were.
+func (c *Runner[S]) Load(ctx context.Context, r io.Reader) error {
 	if check.Nil(r) {
 		return fmt.Errorf("%s: Load: r = nil", c.system.Name())
 	}
-	n, err := c.restored(r)
+	if ctx == nil {
+		return fmt.Errorf("%s: Load: ctx = nil", c.system.Name())
+	}
+	n, err := c.restored(ctx, r)
 	if err != nil {
 		return fmt.Errorf("%s: Load: %w", c.system.Name(), err)
 	}
-	c.x, c.streams, c.info, c.blocks, c.places, c.depot = n.x, n.streams, n.info, n.blocks, n.places, n.depot
+	c.x, c.streams, c.info, c.blocks, c.places, c.depot, c.warm = n.x, n.streams, n.info, n.blocks, n.places, n.depot, n.warm
 	c.draws = nil
 	c.kept = c.drawsMade()
 	c.filed = c.kept
@@ -114,13 +118,13 @@ func (c *Runner[S]) Load(r io.Reader) error {
 }
 
 // restored reads chains like c from a checkpoint.
-func (c *Runner[S]) restored(r io.Reader) (*Runner[S], error) {
+func (c *Runner[S]) restored(ctx context.Context, r io.Reader) (*Runner[S], error) {
 	sum, err := durable.ReadSettings(r, magic, c.fingerprint())
 	if err != nil {
 		return nil, err
 	}
 	n := &Runner[S]{cfg: c.cfg, system: c.system, sites: c.sites, size: c.size}
-	if err := n.make(context.Background()); err != nil {
+	if err := n.make(ctx); err != nil {
 		return nil, err
 	}
 	var body []byte
@@ -136,14 +140,53 @@ func (c *Runner[S]) restored(r io.Reader) (*Runner[S], error) {
 			return nil, fmt.Errorf("block %d: %w", i, err)
 		}
 	}
-	if body, err = wire.Read(r, endMagic, 8); err != nil {
+	if body, err = wire.Read(r, endMagic, uint64(8*(2+len(n.blocks)))); err != nil {
 		return nil, err
 	}
-	var end [1]uint64
-	if body, err = wire.ReadUint64s(body, end[:]); err != nil || end[0] != sum {
-		return nil, fmt.Errorf("the end is that of another checkpoint")
+	return n, n.readEnd(body, sum)
+}
+
+// appendEnd appends the sum of the settings and, in the middle of a warm-up of Warm, its
+// steps and how many of them each block has made.
+func (c *Runner[S]) appendEnd(body []byte, sum uint64) []byte {
+	body = wire.AppendUint64s(body, sum)
+	if !c.warming() {
+		return body
 	}
-	return n, wire.ReadEnd(body)
+	body = wire.AppendInts(body, c.warm)
+	for i := range c.blocks {
+		body = wire.AppendInts(body, c.blocks[i].warm)
+	}
+	return body
+}
+
+// readEnd reads what appendEnd wrote.
+func (c *Runner[S]) readEnd(body []byte, sum uint64) error {
+	var word [1]uint64
+	body, err := wire.ReadUint64s(body, word[:])
+	if err != nil || word[0] != sum {
+		return fmt.Errorf("the end is that of another checkpoint")
+	}
+	if len(body) == 0 {
+		return nil
+	}
+	if body, err = wire.ReadUint64s(body, word[:]); err != nil {
+		return err
+	}
+	if word[0] > math.MaxInt {
+		return fmt.Errorf("a warm-up of %d steps, want ≤ %d", word[0], math.MaxInt)
+	}
+	c.warm = int(word[0])
+	for i := range c.blocks {
+		if body, err = wire.ReadUint64s(body, word[:]); err != nil {
+			return err
+		}
+		if word[0] > uint64(c.warm) {
+			return fmt.Errorf("block %d is at step %d of a warm-up of %d", i, word[0], c.warm)
+		}
+		c.blocks[i].warm = int(word[0])
+	}
+	return wire.ReadEnd(body)
 }
 
 const blockHead = 7 * 8 // bytes ahead of the states of a block
@@ -220,12 +263,12 @@ func (c *Runner[S]) readBlock(in []byte, i int, sum uint64) error {
 	}
 	// A kernel refuses states that it cannot start from; what Reset finds out is
 	// then replaced by what the checkpoint says.
-	return named(c.seated(b, false, func(p place[S]) error {
-		copy(p.streams, streams)
-		for s := range p.info {
-			p.info[s].Energy = energies[s]
+	return named(c.with(b, false, func(t *turn[S]) error {
+		copy(t.streams, streams)
+		for s := range t.info {
+			t.info[s].Energy = energies[s]
 		}
-		if err := b.kernel.Reset(p.x); err != nil {
+		if err := b.kernel.Reset(Control{Workers: c.share()}, t.x); err != nil {
 			return err
 		}
 		return b.kernel.UnmarshalBinary(in)
@@ -248,12 +291,21 @@ func (c *Runner[S]) checkTarget(b *block[S], x []S, saved []float64) error {
 // that was there becomes path.old, and the new one takes its place. It needs
 // memory for one block of chains.
 func (c *Runner[S]) SaveFile(path string) error {
-	return durable.SaveFile(c.system.Name(), path, c)
+	return durable.SaveFile(c.system.Name(), path, loading[S]{Runner: c})
 }
 
 // LoadFile restores what SaveFile saved, as Load does. If the file path is
 // missing or damaged, it restores the generation before it, path.old; Len says
 // how far that had come. A checkpoint of other settings is refused.
-func (c *Runner[S]) LoadFile(path string) error {
-	return durable.LoadFile(c.system.Name(), path, c)
+func (c *Runner[S]) LoadFile(ctx context.Context, path string) error {
+	return durable.LoadFile(c.system.Name(), path, loading[S]{c, ctx})
 }
+
+// loading is chains that load until a context ends.
+type loading[S energy.Site] struct {
+	*Runner[S]
+	ctx context.Context
+}
+
+// Load is that of the chains.
+func (l loading[S]) Load(r io.Reader) error { return l.Runner.Load(l.ctx, r) }

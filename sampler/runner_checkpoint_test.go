@@ -32,10 +32,10 @@ func TestLoadRefusesOtherSettings(t *testing.T) {
 		require.NoError(t, runs.Run(t, m, pair[0], cfg, 2).Save(&file))
 		other, err := sampler.NewChains(context.Background(), m, pair[1], cfg)
 		require.NoError(t, err)
-		assert.ErrorContains(t, other.Load(bytes.NewReader(file.Bytes())), "settings", "%+v", pair)
+		assert.ErrorContains(t, other.Load(context.Background(), bytes.NewReader(file.Bytes())), "settings", "%+v", pair)
 		same, err := sampler.NewChains(context.Background(), m, pair[0], cfg)
 		require.NoError(t, err)
-		assert.NoError(t, same.Load(bytes.NewReader(file.Bytes())), "%+v", pair[0])
+		assert.NoError(t, same.Load(context.Background(), bytes.NewReader(file.Bytes())), "%+v", pair[0])
 	}
 }
 
@@ -74,25 +74,23 @@ func (f breaking) Kernel(context.Context, energy.Model, int) (sampler.Kernel, er
 }
 
 type brokenKernel struct {
+	sampler.Base
 	broken *bool
 	first  bool
 	steps  int
 }
 
-func (k *brokenKernel) Reset([]int32) error { return nil }
+func (k *brokenKernel) Reset(sampler.Control, []int32) error { return nil }
 
-func (k *brokenKernel) Step(info []sampler.Info, _ []int32, _ []sampler.Stream) {
+func (k *brokenKernel) Step(_ sampler.Control, info []sampler.Info, _ []int32, _ []sampler.Stream) int {
 	if k.steps++; k.steps >= 10 && *k.broken && k.first {
 		info[0].Err = sampler.ErrNaN
 	}
 	if !*k.broken {
 		info[0].Err = nil
 	}
+	return 1
 }
-
-func (k *brokenKernel) AppendBinary(b []byte) ([]byte, error) { return b, nil }
-
-func (k *brokenKernel) UnmarshalBinary([]byte) error { return nil }
 
 // Saving allocates a block's worth, and not with every block: ten per cent of the
 // chains at most.
@@ -125,5 +123,5 @@ func TestFilesDoNotDisplaceEachOther(t *testing.T) {
 	require.NoError(t, c.Run(t.Context(), 3))
 	require.ErrorContains(t, c.SaveFile(folder), "is no file (d")
 	require.DirExists(t, folder)
-	require.NoError(t, c.LoadFile(path))
+	require.NoError(t, c.LoadFile(context.Background(), path))
 }

@@ -66,7 +66,7 @@ func (c *Runner[S]) Warnings() []string {
 	var sentences []string
 	first, chains := map[string]int{}, map[string]int{}
 	for i, kernel := range c.Kernels() {
-		k, ok := kernel.(interface{ Warning() string })
+		k, ok := As[Warner](kernel)
 		if !ok || k.Warning() == "" {
 			continue
 		}

@@ -57,17 +57,20 @@ func (c *Runner[S]) stepsAfter(n int) int {
 	return math.MaxInt
 }
 
-// advanced makes n more draws, verified; a panic is one of a job, whether it happens
-// as chains move or before.
-func (c *Runner[S]) advanced(ctx context.Context, n int) (err error) {
-	pool.Each(1, 1, func(int) {
-		err = c.verified(func() error { return c.advance(ctx, c.stepsAfter(n)) })
-	})
-	return err
-}
-
-// advance brings every block to the given number of steps.
-func (c *Runner[S]) advance(ctx context.Context, target int) error {
+// advance brings all blocks to the number of steps that goal returns, and moves one block a
+// second time if Config.Verify asks for it. A panic is one of a job, whether it happens as chains move or before.
+func (c *Runner[S]) advance(ctx context.Context, goal func() int) error {
+	defer pool.Repanic()
+	d, err := c.double()
+	if err != nil {
+		c.err = err
+		return err
+	}
+	if d != nil {
+		d.of.after = d.journal.note
+		defer func() { d.of.after = nil }()
+	}
+	target := goal()
 	if c.err != nil && ctx.Err() == nil && c.failed() {
 		return c.err
 	}
@@ -85,14 +88,23 @@ func (c *Runner[S]) advance(ctx context.Context, target int) error {
 		return err
 	}
 	if c.depot != nil {
-		return c.sweep(ctx, target)
+		if err := c.sweep(ctx, target); err != nil {
+			return err
+		}
+		return c.finished(ctx, d)
 	}
 	begin, _ := c.span()
 	round := 1
-	for at := begin; at < target; {
-		end := at + min(round, target-at)
+	for at := begin; at < target || c.warming(); {
+		end := at + max(0, min(round, target-at))
 		start := time.Now()
-		c.together(ctx, end, stop)
+		if groups := c.groups(); groups != nil {
+			pool.Each(c.cfg.Workers, len(groups), func(i int) {
+				c.move(ctx, c.blocks[groups[i].first:groups[i].end], true, end, stop)
+			})
+		} else {
+			pool.Each(c.cfg.Workers, len(c.blocks), func(i int) { c.move(ctx, c.blocks[i:i+1], false, end, stop) })
+		}
 		if ctx.Err() != nil {
 			c.level()
 		}
@@ -101,10 +113,10 @@ func (c *Runner[S]) advance(ctx context.Context, target int) error {
 		if c.err = errors.Join(c.failure(), c.drawsFailed()); c.err != nil {
 			return c.err
 		}
-		if c.cfg.Progress != nil {
+		if c.cfg.Progress != nil && target > begin {
 			c.cfg.Progress(at-begin, target-begin)
 		}
-		if c.err = ctx.Err(); c.err != nil && at < target {
+		if c.err = ctx.Err(); c.err != nil && (at < target || c.warming()) {
 			return c.err
 		}
 		if c.err = c.keep(); c.err != nil {
@@ -117,8 +129,35 @@ func (c *Runner[S]) advance(ctx context.Context, target int) error {
 			round = max(round/2, 1)
 		}
 	}
+	return c.finished(ctx, d)
+}
+
+// finished ends an advance that came to its end; d is the block to move a second time, if
+// there is one.
+func (c *Runner[S]) finished(ctx context.Context, d *double[S]) error {
 	c.err = nil
-	return nil
+	if d != nil {
+		d.of.after = nil
+		c.err = c.again(ctx, d)
+	}
+	c.warm = 0
+	for i := range c.blocks {
+		c.blocks[i].warm = 0
+	}
+	return c.err
+}
+
+// warming reports whether some block has steps left of the warm-up of Warm.
+func (c *Runner[S]) warming() bool {
+	if c.warm == 0 {
+		return false
+	}
+	for i := range c.blocks {
+		if b := &c.blocks[i]; b.warm < c.warm {
+			return true
+		}
+	}
+	return false
 }
 
 // level brings blocks that are behind, by part of a round, to the step of the
@@ -128,7 +167,7 @@ func (c *Runner[S]) level() {
 	work, looks := 0, int64(0)
 	for i := range c.blocks {
 		b := &c.blocks[i]
-		if _, ok := b.kernel.(stopper[S]); !ok {
+		if !b.asks {
 			work += (end - b.steps) * b.chains * c.sites
 		}
 		if work > levelWork {
@@ -136,76 +175,18 @@ func (c *Runner[S]) level() {
 		}
 	}
 	most := min(levelLooks, int64(levelWork/c.sites))
-	if most == 0 {
+	if most == 0 || c.warming() {
 		return
 	}
 	stop := func() bool { return atomic.AddInt64(&looks, 1) > most }
-	c.each(func(b *block[S]) { c.moveTo(context.Background(), b, end, stop) })
-}
-
-// each calls f for every block, from Config.Workers goroutines.
-func (c *Runner[S]) each(f func(*block[S])) {
-	pool.Each(c.cfg.Workers, len(c.blocks), func(i int) { f(&c.blocks[i]) })
-}
-
-// moveTo brings one block to the given number of steps, or as far as it comes.
-func (c *Runner[S]) moveTo(ctx context.Context, b *block[S], end int, stop func() bool) {
-	if b.steps >= end || b.err != nil || ctx.Err() != nil {
-		return
-	}
-	c.working(b, func(m march[S], p place[S]) { b.move(ctx, m, p, end, stop) })
-}
-
-// working calls f where the block is at work.
-func (c *Runner[S]) working(b *block[S], f func(m march[S], p place[S])) {
-	m, page := c.march(b), c.page(b)
-	if page != nil {
-		m.write = func(draw int, p place[S]) { c.write(page, draw, p) }
-		defer c.file(page)
-	}
-	err := c.seated(b, true, func(p place[S]) error {
-		f(m, p)
-		return nil
-	})
-	if err != nil && b.err == nil {
-		b.err = fmt.Errorf("%s: chain %d and on: %w", c.system.Name(), c.cfg.First+b.first, err)
-	}
-}
-
-// together brings all blocks to the given number of steps, or as far as they come; those
-// that leap do, unless the run is read too often for that.
-func (c *Runner[S]) together(ctx context.Context, end int, stop func() bool) {
-	var troops []troop[S]
-	if c.observe == nil && c.draws == nil || c.cfg.Thin > fewestLeap {
-		troops = newTroops(c.blocks, c.cfg.Workers)
-	}
-	if troops == nil {
-		c.each(func(b *block[S]) { c.moveTo(ctx, b, end, stop) })
-		return
-	}
-	pool.Each(c.cfg.Workers, len(troops), func(i int) {
-		t := &troops[i]
-		c.gather(t, 0, func() { t.move(ctx, end, stop) })
-	})
-}
-
-// gather calls f where block i of a troop and those behind it are at work.
-func (c *Runner[S]) gather(t *troop[S], i int, f func()) {
-	if i == len(t.blocks) {
-		f()
-		return
-	}
-	c.working(t.blocks[i], func(m march[S], p place[S]) {
-		t.marches[i], t.places[i], t.x[i], t.r[i] = m, p, p.x, p.streams
-		c.gather(t, i+1, f)
-	})
+	pool.Each(c.cfg.Workers, len(c.blocks), func(i int) { c.move(context.Background(), c.blocks[i:i+1], false, end, stop) })
 }
 
 // sweep brings one block after another to the given number of steps, those of a
 // Lean run, and saves a checkpoint each time that all have come so far.
 func (c *Runner[S]) sweep(ctx context.Context, target int) error {
 	begin, _ := c.span()
-	for at := begin; at < target; {
+	for at := begin; at < target || c.warming(); {
 		end := target
 		if every := c.cfg.Checkpoint.Every; c.cfg.Checkpoint.Path != "" && every > 0 {
 			end = min(end, max(at+1, c.stepsAfter(c.filed+every-c.kept)))
@@ -215,12 +196,12 @@ func (c *Runner[S]) sweep(ctx context.Context, target int) error {
 			to := from + min(batch, len(c.blocks)-from)
 			start := time.Now()
 			pool.Each(c.cfg.Workers, to-from, func(i int) {
-				c.moveTo(ctx, &c.blocks[from+i], end, func() bool { return poll.Err(ctx) != nil })
+				c.move(ctx, c.blocks[from+i:from+i+1], false, end, func() bool { return poll.Err(ctx) != nil })
 			})
 			if c.err = errors.Join(c.failure(), c.drawsFailed()); c.err != nil {
 				return c.err
 			}
-			if from = to; c.cfg.Progress != nil {
+			if from = to; c.cfg.Progress != nil && target > begin {
 				c.cfg.Progress(at-begin+int(float64(end-at)*(float64(from)/float64(len(c.blocks)))), target-begin)
 			}
 			if time.Since(start) < batchTime {
@@ -229,14 +210,13 @@ func (c *Runner[S]) sweep(ctx context.Context, target int) error {
 		}
 		at, _ = c.span()
 		c.kept = max(c.kept, (at-c.cfg.Warmup)/c.cfg.Thin)
-		if c.err = ctx.Err(); c.err != nil && at < target {
+		if c.err = ctx.Err(); c.err != nil && (at < target || c.warming()) {
 			return c.err
 		}
 		if c.err = c.keep(); c.err != nil {
 			return c.err
 		}
 	}
-	c.err = nil
 	return nil
 }
 
@@ -267,7 +247,7 @@ func (c *Runner[S]) Run(ctx context.Context, n int) error {
 		c.err = err
 		return err
 	}
-	err := c.advanced(ctx, n)
+	err := c.advance(ctx, func() int { return c.stepsAfter(n) })
 	if err == nil || ctx.Err() != nil && !c.failed() && c.ready {
 		if file := c.keepNow(); file != nil {
 			err = errors.Join(err, file)
@@ -279,6 +259,29 @@ func (c *Runner[S]) Run(ctx context.Context, n int) error {
 		c.err = err
 	}
 	return err
+}
+
+// Warm makes n steps of warm-up, in which kernels tune themselves anew: after Retarget,
+// which has nothing tuned, for the first Run alone warms up by itself. They count neither as
+// steps nor as draws; observers see nothing of them. If the context ends, Warm returns its
+// error, and the next Run, Draws or Load of a checkpoint goes on with the warm-up first. A Warm
+// before that begins a new one. Errors and panics are as those of Run.
+func (c *Runner[S]) Warm(ctx context.Context, n int) error {
+	if n < 0 {
+		return fmt.Errorf("%s: Warm: n = %d, want ≥ 0", c.system.Name(), n)
+	}
+	if err := c.begin(ctx, "Warm"); err != nil {
+		return err
+	}
+	defer c.end()
+	c.warm = n
+	for i := range c.blocks {
+		c.blocks[i].warm = 0
+	}
+	return c.advance(ctx, func() int {
+		at, _ := c.span()
+		return at
+	})
 }
 
 // Draws returns an iterator that makes n draws, as Run does, and yields the
@@ -314,7 +317,7 @@ func (c *Runner[S]) draw(ctx context.Context) error {
 		return err
 	}
 	defer c.end()
-	return c.advanced(ctx, 1)
+	return c.advance(ctx, func() int { return c.stepsAfter(1) })
 }
 
 // keep saves a checkpoint if Config.Checkpoint asks for one every so many draws

@@ -198,7 +198,7 @@ func TestNilArguments(t *testing.T) {
 			return exact.Must(sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, sampler.Config{})).Save(nil)
 		},
 		func() error {
-			return exact.Must(sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, sampler.Config{})).Load(nil)
+			return exact.Must(sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, sampler.Config{})).Load(context.Background(), nil)
 		},
 		func() error {
 			return exact.Must(sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, sampler.Config{})).Save((*bytes.Buffer)(nil))
@@ -214,17 +214,22 @@ func TestNilArguments(t *testing.T) {
 type slow struct{ steps *atomic.Int64 }
 
 func (s slow) Kernel(context.Context, energy.Model, int) (sampler.Kernel, error) {
-	return &slowKernel{s.steps}, nil
+	return &slowKernel{steps: s.steps}, nil
 }
 
 func (slow) Settings(func(string, any)) {}
 
-type slowKernel struct{ steps *atomic.Int64 }
+type slowKernel struct {
+	sampler.Base
+	steps *atomic.Int64
+}
 
-func (k *slowKernel) Reset([]int32) error                            { return nil }
-func (k *slowKernel) AppendBinary(b []byte) ([]byte, error)          { return b, nil }
-func (k *slowKernel) UnmarshalBinary([]byte) error                   { return nil }
-func (k *slowKernel) Step([]sampler.Info, []int32, []sampler.Stream) { k.steps.Add(1) }
+func (k *slowKernel) Reset(sampler.Control, []int32) error { return nil }
+
+func (k *slowKernel) Step(sampler.Control, []sampler.Info, []int32, []sampler.Stream) int {
+	k.steps.Add(1)
+	return 1
+}
 
 // After the context has ended, what is left to do is bounded by work, not by
 // the number of chains; what chains have missed is made up for.
@@ -249,7 +254,7 @@ func TestCancellationIsBounded(t *testing.T) {
 	assert.Greater(t, done, 0)
 	var file bytes.Buffer
 	require.NoError(t, c.Save(&file), "chains at different steps can be saved")
-	require.NoError(t, c.Load(&file))
+	require.NoError(t, c.Load(context.Background(), &file))
 	require.NoError(t, c.Run(context.Background(), 10-done))
 	assert.Equal(t, slices.Repeat([]int{10}, blocks), c.Steps())
 	assert.EqualValues(t, 10*blocks, steps.Load())

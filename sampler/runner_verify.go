@@ -66,36 +66,19 @@ type double[S energy.Site] struct {
 	before  place[S]
 	image   []byte
 	steps   int
+	warm    int
 	journal journal[S]
 }
 
-// verified calls run, which moves the chains, and then moves one block again if
-// it is time to.
-func (c *Runner[S]) verified(run func() error) error {
+// double copies a block drawn at random if it is time to verify one, and returns nil
+// otherwise. The draw does not touch the streams of the chains.
+func (c *Runner[S]) double() (*double[S], error) {
 	if c.cfg.Verify == 0 {
-		return run()
+		return nil, nil
 	}
 	if c.runs++; c.runs%c.cfg.Verify != 0 {
-		return run()
+		return nil, nil
 	}
-	d, err := c.double()
-	if err != nil {
-		c.err = err
-		return err
-	}
-	d.of.after = d.journal.note
-	defer func() { d.of.after = nil }()
-	if err := run(); err != nil {
-		return err
-	}
-	d.of.after = nil
-	c.err = c.again(d)
-	return c.err
-}
-
-// double copies a block drawn at random. The draw does not touch the streams of
-// the chains.
-func (c *Runner[S]) double() (*double[S], error) {
 	if !c.ready {
 		if err := c.Reset(); err != nil {
 			return nil, err
@@ -106,9 +89,9 @@ func (c *Runner[S]) double() (*double[S], error) {
 	}
 	r := NewStream(^c.cfg.Seed, uint64(c.runs))
 	b := &c.blocks[r.IntN(len(c.blocks))]
-	d := &double[S]{of: b, steps: b.steps, journal: journal[S]{stride: 1}}
-	err := c.seated(b, true, func(p place[S]) (err error) {
-		d.before = place[S]{append([]S(nil), p.x...), append([]Info(nil), p.info...), append([]Stream(nil), p.streams...)}
+	d := &double[S]{of: b, steps: b.steps, warm: b.warm, journal: journal[S]{stride: 1}}
+	err := c.with(b, true, func(t *turn[S]) (err error) {
+		d.before = place[S]{append([]S(nil), t.x...), append([]Info(nil), t.info...), append([]Stream(nil), t.streams...)}
 		d.image, err = b.kernel.AppendBinary(nil)
 		return err
 	})
@@ -116,20 +99,22 @@ func (c *Runner[S]) double() (*double[S], error) {
 }
 
 // again moves the copy to where the block is and compares.
-func (c *Runner[S]) again(d *double[S]) error {
+func (c *Runner[S]) again(ctx context.Context, d *double[S]) error {
 	end := d.of.steps
-	k, err := c.system.Kernel(context.Background(), d.of.chains)
+	k, err := c.system.Kernel(ctx, d.of.chains)
 	if err == nil {
-		err = k.UnmarshalBinary(d.image)
+		err = restore(k, d.image, d.before.x)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: Config.Verify: %w", c.system.Name(), err)
 	}
-	b := block[S]{first: d.of.first, chains: d.of.chains, kernel: k, steps: d.steps}
 	second := journal[S]{stride: 1}
-	m := c.march(&b)
-	m.observe, m.after = nil, second.note
-	b.move(context.Background(), m, d.before, end, func() bool { return false })
+	b := block[S]{first: d.of.first, chains: d.of.chains, kernel: k, steps: d.steps, warm: d.warm, after: second.note}
+	t := turn[S]{place: d.before, run: c, block: &b}
+	t.advance(context.Background(), end, never)
+	if lazy, ok := As[Lazy[S]](k); ok {
+		lazy.Show(d.before.x)
+	}
 	differs := &VerifyError{Block: (c.cfg.First + b.first) / c.size, First: c.cfg.First + b.first, Chains: b.chains, Step: b.steps}
 	for i, sum := range d.journal.sums {
 		if i >= len(second.sums) {
@@ -141,8 +126,8 @@ func (c *Runner[S]) again(d *double[S]) error {
 		}
 	}
 	differs.Step = max(d.steps, b.steps-1)
-	return c.seated(d.of, true, func(p place[S]) error {
-		x, y := appendSites(nil, p.x), appendSites(nil, d.before.x)
+	return c.with(d.of, true, func(t *turn[S]) error {
+		x, y := appendSites(nil, t.x), appendSites(nil, d.before.x)
 		one, errOne := d.of.kernel.AppendBinary(nil)
 		two, errTwo := b.kernel.AppendBinary(nil)
 		if err := errors.Join(errOne, errTwo); err != nil {

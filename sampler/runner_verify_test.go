@@ -89,11 +89,12 @@ type slippingKernel struct {
 	note byte
 }
 
-func (k *slippingKernel) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
-	k.Kernel.Step(info, x, r)
+func (k *slippingKernel) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) int {
+	done := k.Kernel.Step(ctl, info, x, r)
 	if k.s.calls.Add(1) == k.s.at {
 		k.s.how(k, x)
 	}
+	return done
 }
 
 func (k *slippingKernel) AppendBinary(b []byte) ([]byte, error) {

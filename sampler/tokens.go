@@ -48,7 +48,7 @@ func (t *tokens) Start(x []int32, r []Stream, kernel Transition[int32]) error {
 	if s, ok := energy.As[energy.Supported](t.model); ok {
 		s.Repair(x)
 	}
-	k, ok := kernel.(Starter)
+	k, ok := As[Starter](kernel)
 	if !ok {
 		return nil
 	}

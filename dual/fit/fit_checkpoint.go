@@ -98,7 +98,7 @@ func (f *Fit) load(r io.Reader) error {
 	}
 	if err = f.same(energies); err == nil {
 		if s, ok := f.cfg.Chains.(dual.Saver); ok {
-			err = s.Load(r)
+			err = s.Load(context.Background(), r)
 		}
 	}
 	if err != nil {

@@ -54,20 +54,20 @@ func TestRecipesShareCheckpoints(t *testing.T) {
 	for _, r := range append(methodForms(), pairs...) {
 		t.Run(r.name, func(t *testing.T) {
 			value, pointer := r.forms[0].(sampler.Method), r.forms[1].(sampler.Method)
-			require.NoError(t, newChains(t, pointer).Load(savedChains(t, value)))
-			require.NoError(t, newChains(t, value).Load(savedChains(t, pointer)))
+			require.NoError(t, newChains(t, pointer).Load(t.Context(), savedChains(t, value)))
+			require.NoError(t, newChains(t, value).Load(t.Context(), savedChains(t, pointer)))
 		})
 	}
 	three := constraint.Count{Levels: []int32{1}, Min: 3, Max: 3}
-	require.Error(t, newChains(t, mcmc.DMALA{Within: &three}).Load(savedChains(t, mcmc.DMALA{Within: &two})), "another language")
+	require.Error(t, newChains(t, mcmc.DMALA{Within: &three}).Load(t.Context(), savedChains(t, mcmc.DMALA{Within: &two})), "another language")
 
 	// Compiled languages count by what they accept.
 	compiled := func(c constraint.Count) *constraint.DFA {
 		return exact.Must(constraint.Compile(context.Background(), c, 2, constraint.Limits{}))
 	}
 	many := compiled(constraint.Count{Levels: []int32{1}, Min: 5, Max: constraint.Unbounded})
-	require.ErrorContains(t, newChains(t, mcmc.PairGibbs{Within: compiled(three)}).Load(savedChains(t, mcmc.PairGibbs{Within: many})), "Within")
-	require.ErrorContains(t, newChains(t, mcmc.DMALA{Within: compiled(three)}).Load(savedChains(t, mcmc.DMALA{Within: many})), "Within")
+	require.ErrorContains(t, newChains(t, mcmc.PairGibbs{Within: compiled(three)}).Load(t.Context(), savedChains(t, mcmc.PairGibbs{Within: many})), "Within")
+	require.ErrorContains(t, newChains(t, mcmc.DMALA{Within: compiled(three)}).Load(t.Context(), savedChains(t, mcmc.DMALA{Within: many})), "Within")
 }
 
 func newChains(t *testing.T, m sampler.Method) *sampler.Chains {

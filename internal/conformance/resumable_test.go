@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math"
 	"os"
@@ -69,15 +70,20 @@ func digestOfSaved(c durable.Checkpointer) string {
 	return digestOf(b.Bytes())
 }
 
+// loads are chains that load without an end.
+type loads[S energy.Site] struct{ *sampler.Runner[S] }
+
+func (l loads[S]) Load(r io.Reader) error { return l.Runner.Load(context.Background(), r) }
+
 const killDraws = 400
 
 func killChains[S energy.Site](c *sampler.Runner[S], err error) resumable {
 	exact.Must(c, err)
 	return resumable{
-		Checkpointer: c,
+		Checkpointer: loads[S]{c},
 		goOn:         func(ctx context.Context) error { return c.Run(ctx, min(killDraws/resumePieces, killDraws-c.Len())) },
 		finish:       func(ctx context.Context) error { return c.Run(ctx, killDraws-c.Len()) },
-		digest:       func() string { return digestOf(c.States(), c.Stats(), c.StepSizes(), c.Len()) + digestOfSaved(c) },
+		digest:       func() string { return digestOf(c.States(), c.Stats(), c.StepSizes(), c.Len()) + digestOfSaved(loads[S]{c}) },
 	}
 }
 

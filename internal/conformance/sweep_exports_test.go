@@ -121,7 +121,7 @@ func (p *packageExports) add(decl ast.Decl) {
 	switch decl := decl.(type) {
 	case *ast.FuncDecl:
 		name := decl.Name.Name
-		if decl.Recv != nil || !decl.Name.IsExported() || p.path == "energy" && slices.Contains(capabilities, name) {
+		if decl.Recv != nil || !decl.Name.IsExported() || (p.path == "energy" || p.path == "sampler") && slices.Contains(capabilities, name) {
 			return
 		}
 		if decl.Type.TypeParams != nil {

@@ -12,6 +12,13 @@ import (
 // If a job panics, no further jobs begin, and when those under way are done the
 // first panic goes on in the caller as a *[Panic], whatever the number of workers.
 func Each(workers, jobs int, do func(job int)) {
+	if workers = min(workers, jobs); workers <= 1 {
+		defer Repanic()
+		for j := range jobs {
+			do(j)
+		}
+		return
+	}
 	var next atomic.Int64
 	var first atomic.Pointer[ending]
 	work := func() {
@@ -37,17 +44,13 @@ func Each(workers, jobs int, do func(job int)) {
 		})
 		returned = true
 	}
-	if workers = min(workers, jobs); workers > 1 {
-		var wg sync.WaitGroup
-		for range workers - 1 {
-			wg.Go(work)
-		}
-		func() {
-			defer wg.Wait() // also if the caller's own job ends the goroutine
-			work()
-		}()
-	} else {
-		work()
+	var wg sync.WaitGroup
+	for range workers - 1 {
+		wg.Go(work)
 	}
+	func() {
+		defer wg.Wait() // also if the caller's own job ends the goroutine
+		work()
+	}()
 	first.Load().resume()
 }

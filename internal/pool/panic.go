@@ -23,6 +23,14 @@ func (p *Panic) Unwrap() error {
 	return err
 }
 
+// Repanic makes a panic one of a job: a function defers it that is to panic with a *[Panic],
+// if at all.
+func Repanic() {
+	if v := recover(); v != nil {
+		panic(panicked(v).panicked)
+	}
+}
+
 // ending says how jobs that did not return ended.
 type ending struct {
 	panicked *Panic

@@ -121,6 +121,13 @@ func AppendParts[T encoding.BinaryAppender](b []byte, parts []T) ([]byte, error)
 	return b, nil
 }
 
+// Empty reports whether a part appends nothing as it is: what is kept elsewhere must be
+// made anew when it is read.
+func Empty(part encoding.BinaryAppender) bool {
+	b, err := part.AppendBinary(nil)
+	return err == nil && len(b) == 0
+}
+
 // ReadParts gives each part what AppendParts wrote of it and returns what follows.
 func ReadParts[T encoding.BinaryUnmarshaler](b []byte, parts []T) ([]byte, error) {
 	for _, p := range parts {

@@ -196,7 +196,7 @@ type aisScratch struct {
 // step brings block b to the next stage, or leaves it as it was and returns an
 // error.
 func (a *AISRunner) step(ctx context.Context, s *aisScratch, b int) error {
-	if err := poll.Err(ctx); err != nil {
+	if err := ctx.Err(); err != nil {
 		return err
 	}
 	first := b * a.size
@@ -259,11 +259,6 @@ func (a *AISRunner) replaceDead(s *aisScratch) bool {
 	return true
 }
 
-// stopper kernels can stop in the middle of a step, see [sampler.Transition].
-type stopper interface {
-	StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool)
-}
-
 // move makes the steps of stage k for the chains from number first on.
 func (a *AISRunner) move(ctx context.Context, s *aisScratch, first, k int) error {
 	m, err := a.way.at(k)
@@ -274,18 +269,19 @@ func (a *AISRunner) move(ctx context.Context, s *aisScratch, first, k int) error
 	if err != nil {
 		return err
 	}
-	if err := kernel.Reset(s.x); err != nil {
+	ctl := sampler.Control{Stop: func() bool { return poll.Err(ctx) != nil }}
+	if err := kernel.Reset(sampler.Control{}, s.x); err != nil {
 		return err
 	}
-	partial, _ := kernel.(stopper)
 	for range a.cfg.Moves {
 		if err := poll.Err(ctx); err != nil {
 			return err
 		}
-		if partial == nil {
-			kernel.Step(s.info, s.x, s.streams)
-		} else if !partial.StepUntil(func() bool { return poll.Err(ctx) != nil }, s.info, s.x, s.streams) {
-			return ctx.Err()
+		if done := kernel.Step(ctl, s.info, s.x, s.streams); done != 1 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return fmt.Errorf("anneal: AIS: %s: chain %d and on, stage %d: the kernel says that Step made %d steps, want 1", fingerprint.Name(a.method), first, k, done)
 		}
 		for i := range s.info {
 			if err := s.info[i].Err; err != nil {

@@ -70,7 +70,7 @@ func (a *Runner) Load(r io.Reader) error {
 				return err
 			}
 		}
-		return n.chains.Load(r)
+		return n.chains.Load(context.Background(), r)
 	}); err != nil {
 		return err
 	}

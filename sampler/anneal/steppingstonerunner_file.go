@@ -70,7 +70,7 @@ func (r *SteppingStoneRunner) Load(in io.Reader) error {
 		if n.chains, err = n.stageChains(context.Background(), len(n.terms)); err != nil {
 			return err
 		}
-		return n.chains.Load(in)
+		return n.chains.Load(context.Background(), in)
 	})
 	if err != nil {
 		return err

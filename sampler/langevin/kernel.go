@@ -36,15 +36,8 @@ func (k *kernel) StepSize() float64 { return k.h }
 
 // Reset implements [sampler.Transition]. A state without probability or score is a
 // *[sampler.StartError].
-func (k *kernel) Reset(x []float32) error {
-	k.at.clear()
-	_, err := k.ResetUntil(nil, x)
-	return err
-}
-
-// ResetUntil is Reset until stop says so.
-func (k *kernel) ResetUntil(stop func() bool, x []float32) (done bool, err error) {
-	if !k.at.renewing {
+func (k *kernel) Reset(ctl sampler.Control, x []float32) error {
+	if ctl.Stop == nil || !k.at.renewing {
 		k.at.clear()
 		k.at.renewing = true
 	}
@@ -55,15 +48,15 @@ func (k *kernel) ResetUntil(stop func() bool, x []float32) (done bool, err error
 		for c := lo; c < hi; c++ {
 			if err := k.startError(c); err != nil {
 				k.at.clear()
-				return true, err
+				return err
 			}
 		}
-		if k.at.chain = hi; hi < len(k.e) && stop != nil && stop() {
-			return false, nil
+		if k.at.chain = hi; hi < len(k.e) && ctl.Stop != nil && ctl.Stop() {
+			return sampler.ErrStopped
 		}
 	}
 	k.at.clear()
-	return true, nil
+	return nil
 }
 
 // startError returns an error if no run can start from the state of chain c.
@@ -78,32 +71,28 @@ func (k *kernel) startError(c int) error {
 	return nil
 }
 
-func (k *kernel) Step(info []sampler.Info, x []float32, r []sampler.Stream) {
-	k.StepUntil(nil, info, x, r)
-}
-
-// StepUntil is Step until stop says so.
-func (k *kernel) StepUntil(stop func() bool, info []sampler.Info, x []float32, r []sampler.Stream) (done bool) {
+// Step implements [sampler.Transition].
+func (k *kernel) Step(ctl sampler.Control, info []sampler.Info, x []float32, r []sampler.Stream) (done int) {
 	for k.at.chain < len(k.at.told) {
 		lo, hi := k.at.span(k.system.sites)
 		if !k.at.proposed {
 			k.at.before = r[lo]
 			k.propose(lo, hi, x, r)
-			if hi-lo == 1 && stop != nil && stop() {
+			if hi-lo == 1 && ctl.Stop != nil && ctl.Stop() {
 				k.at.proposed, k.at.after, r[lo] = true, r[lo], k.at.before
-				return false
+				return 0
 			}
 		} else {
 			k.at.proposed, r[lo] = false, k.at.after
 		}
 		k.judge(lo, hi, x, r)
-		if k.at.chain = hi; hi < len(k.at.told) && stop != nil && stop() {
-			return false
+		if k.at.chain = hi; hi < len(k.at.told) && ctl.Stop != nil && ctl.Stop() {
+			return 0
 		}
 	}
 	copy(info, k.at.told)
 	k.at.clear()
-	return true
+	return 1
 }
 
 // propose draws the proposals of the chains lo … hi−1.

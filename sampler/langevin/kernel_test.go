@@ -21,5 +21,5 @@ func TestLangevinAllocates(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, l.Reset())
 	k, streams := l.Kernels()[0], make([]sampler.Stream, 2)
-	require.Zero(t, testing.AllocsPerRun(100, func() { k.Step(l.Info()[:2], l.States()[:6], streams) }))
+	require.Zero(t, testing.AllocsPerRun(100, func() { k.Step(sampler.Control{}, l.Info()[:2], l.States()[:6], streams) }))
 }

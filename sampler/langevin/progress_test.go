@@ -27,7 +27,7 @@ func wide(limit float32) energy.RealFunc {
 // three returns a kernel of three chains at x.
 func three(t *testing.T, m energy.RealFunc, unadjusted bool, x []float32) *kernel {
 	k := newKernel(&system{target: m, sites: m.Dim, step: 0.5, unadjusted: unadjusted}, 3)
-	require.NoError(t, k.Reset(x))
+	require.NoError(t, k.Reset(sampler.Control{}, x))
 	return k
 }
 
@@ -49,10 +49,10 @@ func TestLangevinStepsStop(t *testing.T) {
 			}
 			r, s := streams(), streams()
 			want, got := make([]sampler.Info, n), make([]sampler.Info, n)
-			whole.Step(want, x, r)
+			whole.Step(sampler.Control{}, want, x, r)
 
 			asked := 0
-			for stops := 0; !parts.StepUntil(func() bool { asked++; return asked%2 == 1 }, got, y, s); stops++ {
+			for stops := 0; parts.Step(sampler.Control{Stop: func() bool { asked++; return asked%2 == 1 }}, got, y, s) == 0; stops++ {
 				require.Less(t, stops, 20)
 				b := exact.Must(parts.AppendBinary(nil))
 				parts = three(t, m, unadjusted, make([]float32, n*m.Dim))
@@ -79,11 +79,11 @@ func TestLangevinResetStops(t *testing.T) {
 	x[m.Dim] = 0.5
 	stops := 0
 	for {
-		done, err := k.ResetUntil(func() bool { return true }, x)
-		require.NoError(t, err)
-		if done {
+		err := k.Reset(sampler.Control{Stop: func() bool { return true }}, x)
+		if err == nil {
 			break
 		}
+		require.Equal(t, sampler.ErrStopped, err)
 		stops++
 	}
 	require.Equal(t, len(k.e)-1, stops)
@@ -92,7 +92,7 @@ func TestLangevinResetStops(t *testing.T) {
 	require.Equal(t, once.s, k.s)
 
 	x[0] = 10
-	_, err := k.ResetUntil(nil, x)
+	err := k.Reset(sampler.Control{}, x)
 	var start *sampler.StartError
 	require.ErrorAs(t, err, &start)
 }

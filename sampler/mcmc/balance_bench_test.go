@@ -33,11 +33,11 @@ func BenchmarkBalances(b *testing.B) {
 				for s := range r {
 					r[s] = *sampler.NewStream(1, uint64(s))
 				}
-				if err := k.Reset(x); err != nil {
+				if err := k.Reset(sampler.Control{}, x); err != nil {
 					b.Fatal(err)
 				}
 				for b.Loop() {
-					k.Step(info, x, r)
+					k.Step(sampler.Control{}, info, x, r)
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*chains*side*side), "ns/site")
 			})

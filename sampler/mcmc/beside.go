@@ -10,5 +10,5 @@ type beside struct {
 	states          *spins.Joint
 	from            simd.Joint
 	streams, groups [simd.JointBlocks]uint64
-	chains          [simd.JointBlocks]int
+	chains, moved   [simd.JointBlocks]int
 }

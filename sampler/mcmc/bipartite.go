@@ -63,15 +63,9 @@ func (k *bipartite) work() int {
 	return max(k.sites, times(k.sites, max(1, k.hidden/16)))
 }
 
-func (k *bipartite) Reset(x []int32) error {
-	k.at.clear()
-	_, err := k.ResetUntil(nil, x)
-	return err
-}
-
-// ResetUntil is Reset until stop says so.
-func (k *bipartite) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
-	return k.at.renew(stop, 1, k.work(), func(_, lo, hi int) (bool, error) {
+// Reset implements [sampler.Transition].
+func (k *bipartite) Reset(ctl sampler.Control, x []int32) error {
+	return k.at.renew(ctl.Stop, 1, k.work(), func(_, lo, hi int) (bool, error) {
 		k.load(lo, hi, k.e, x, nil)
 		return true, checkStart(k.e, lo, hi)
 	})
@@ -143,19 +137,14 @@ func (k *bipartite) hiddenField(lo, hi int, x []int32) []float32 {
 	return k.odds[lo*k.hidden : hi*k.hidden]
 }
 
-func (k *bipartite) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
-	k.StepUntil(nil, info, x, r)
+// Step implements [sampler.Transition]. It asks whether to stop between the layers and what they are drawn by.
+func (k *bipartite) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
+	return k.at.step(ctl, k, info, x, r, 5, k.work())
 }
 
-// StepUntil is Step until stop says so, which is asked between the layers and what they are drawn by.
-func (k *bipartite) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
-	return k.at.step(stop, info, 5, k.work(), r, func(stage, lo, hi int) bool {
-		return k.move(stage, lo, hi, x, r[lo:hi])
-	})
-}
-
-// move does one stage of the step of the chains lo … hi−1, r being their streams.
+// move implements staged.
 func (k *bipartite) move(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
+	r = r[lo:hi]
 	switch stage {
 	case 0:
 		clear(k.failed[lo:hi])

@@ -104,15 +104,9 @@ type blockGibbs struct {
 	price         cost.Memo
 }
 
-func (k *blockGibbs) Reset(x []int32) error {
-	k.at.clear()
-	_, err := k.ResetUntil(nil, x)
-	return err
-}
-
-// ResetUntil is Reset until stop says so.
-func (k *blockGibbs) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
-	return k.at.renew(stop, 1, k.sites, func(_, lo, hi int) (bool, error) {
+// Reset implements [sampler.Transition].
+func (k *blockGibbs) Reset(ctl sampler.Control, x []int32) error {
+	return k.at.renew(ctl.Stop, 1, k.sites, func(_, lo, hi int) (bool, error) {
 		if err := k.within.check(lo, hi, x); err != nil {
 			return true, err
 		}
@@ -124,14 +118,10 @@ func (k *blockGibbs) ResetUntil(stop func() bool, x []int32) (done bool, err err
 // Start implements [sampler.Starter].
 func (k *blockGibbs) Start(x []int32, r *sampler.Stream) error { return k.within.start(k.model, x, r) }
 
-func (k *blockGibbs) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
-	k.StepUntil(nil, info, x, r)
-}
-
-// StepUntil is Step until stop says so, which is asked between the blocks and
+// Step implements [sampler.Transition]. It asks whether to stop between the blocks and
 // while the states of a large one are evaluated.
-func (k *blockGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
-	k.at.begin(stop)
+func (k *blockGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
+	k.at.begin(ctl.Stop)
 	for ; k.at.chain < len(info); k.at.next() {
 		s := k.at.chain
 		told := &k.at.told[s]
@@ -140,16 +130,16 @@ func (k *blockGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32,
 		}
 		for ; k.at.update < len(k.blocks) && told.Err == nil; k.at.update++ {
 			if k.at.stopped {
-				return false
+				return 0
 			}
 			if !k.redraw(told, k.at.update, x[s*k.sites:(s+1)*k.sites], &r[s]) {
-				return false
+				return 0
 			}
 		}
 		k.e[s] = told.Energy
 	}
 	k.at.finish(info)
-	return true
+	return 1
 }
 
 // redraw draws the levels of block b, or returns false if it was stopped.

@@ -58,7 +58,7 @@ func TestChangesLeadWhereStatesLead(t *testing.T) {
 		require.NoError(t, half.Save(&b))
 		loaded, err := sampler.NewChains(context.Background(), m, method, cfg)
 		require.NoError(t, err)
-		require.NoError(t, loaded.Load(&b))
+		require.NoError(t, loaded.Load(context.Background(), &b))
 		require.NoError(t, loaded.Run(ctx, 250))
 		require.NoError(t, half.Run(ctx, 250))
 		assert.Equal(t, whole.States(), loaded.States(), "%T", method)
@@ -81,7 +81,7 @@ func TestChangesAllocateNothing(t *testing.T) {
 		c := runs.Run(t, exact.RBM(t), method, sampler.Config{Chains: 8, Workers: 1, Warmup: 10}, 10)
 		k, n := c.Kernels()[0], sampler.Config{Chains: 8}.Block()
 		info, x, streams := c.Info()[:n], c.States()[:n*len(c.States())/8], make([]sampler.Stream, n)
-		assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(info, x, streams) }), "%T", method)
+		assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(sampler.Control{}, info, x, streams) }), "%T", method)
 	}
 }
 
@@ -91,11 +91,11 @@ func TestCheckpointsOfAnotherFieldAreRefused(t *testing.T) {
 	m := exact.Must(model.NewRBM([]float32{1, -2, 0.5, 0.25, 1, 1}, []float32{0.1, 0.2}, []float32{0, 0.1, -0.3}))
 	x := make([]int32, 3)
 	cheap, plain := must(DMALA{}.Kernel(context.Background(), m, 1)), must(DMALA{}.Kernel(context.Background(), m, 1))
-	require.NoError(t, cheap.Reset(x))
+	require.NoError(t, cheap.Reset(sampler.Control{}, x))
 	b := exact.Must(cheap.AppendBinary(nil))
 	require.NoError(t, cheap.UnmarshalBinary(b))
 	plain.(*dmala).proposal.(*flips).cheap = false
-	require.NoError(t, plain.Reset(x))
+	require.NoError(t, plain.Reset(sampler.Control{}, x))
 	old := exact.Must(plain.AppendBinary(nil))
 	require.Len(t, old, len(b)-8)
 	assert.ErrorContains(t, cheap.UnmarshalBinary(append(old, make([]byte, 8)...)), "another field of such a model")

@@ -179,12 +179,12 @@ func TestWithinAdaptsResumesAndAllocatesNothing(t *testing.T) {
 	for s := range 8 {
 		copy(x[9*s:], []int32{1, 1, 1})
 	}
-	require.NoError(t, k.Reset(x))
+	require.NoError(t, k.Reset(sampler.Control{}, x))
 	for range 50 {
-		k.Step(info, x, streams) // the trellis grows its scratch
+		k.Step(sampler.Control{}, info, x, streams) // the trellis grows its scratch
 	}
 	if !exact.Race {
-		assert.Zero(t, testing.AllocsPerRun(50, func() { k.Step(info, x, streams) }))
+		assert.Zero(t, testing.AllocsPerRun(50, func() { k.Step(sampler.Control{}, info, x, streams) }))
 	}
 	runs.Resume(t, m, DMALA{Within: up})
 }

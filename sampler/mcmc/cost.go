@@ -2,7 +2,7 @@ package mcmc
 
 import "github.com/gibbsite-go/gibbsite/sampler"
 
-// Cost implements the method that [sampler.Transition] speaks of.
+// Cost implements [sampler.Costed].
 func (k *gibbs) Cost(info []sampler.Info) float64 {
 	return k.visits(info, k.sites, 1, sweepCost+float64(levelCost*float64(k.levels)))
 }

@@ -52,55 +52,54 @@ func span(first, n, work int) (lo, hi int) {
 	return first, min(first+max(1, pollWork/max(work, 1)), n)
 }
 
-// stages does the stages from the present one to n−1 of an update of the chains
-// lo … hi−1 and returns false if it was stopped before the end; work is that of
-// a stage of one chain, and move returns false where it was stopped itself. Chains
-// that move together are not stopped.
-func (c *cursor) stages(n, lo, hi, work int, r []sampler.Stream, move func(stage, lo, hi int) bool) bool {
-	if c.stage > 0 || c.part > 0 {
-		r[lo] = c.after
-	} else {
-		c.before = r[lo]
-	}
-	for c.stage < n {
-		whole := move(c.stage, lo, hi)
-		if whole {
-			c.stage, c.part = c.stage+1, 0
-		}
-		if !whole || c.done(times(hi-lo, work)) && hi-lo == 1 && c.stage < n {
-			c.after, r[lo] = r[lo], c.before
-			return false
-		}
-	}
-	c.stage = 0
-	return true
+// staged kernels make a step in stages.
+type staged interface {
+	// move does one stage of the step of the chains lo … hi−1. It returns false if it was
+	// stopped, and then goes on there in the next call.
+	move(stage, lo, hi int, x []int32, r []sampler.Stream) bool
 }
 
-// step makes a step of n stages, or what is left of one, and returns false if stop
-// ended it before the end. work is that of a stage of one chain; move does a stage
-// of the chains lo … hi−1 and returns false where it was stopped itself.
-func (c *cursor) step(stop func() bool, info []sampler.Info, n, work int, r []sampler.Stream, move func(stage, lo, hi int) bool) (done bool) {
-	c.begin(stop)
+// step makes a step of n stages of the kernel, or what is left of one, and returns the
+// number of whole steps: 0 if it was stopped before the end. work is that of a stage of one
+// chain. Chains that move together are not stopped between stages.
+func (c *cursor) step(ctl sampler.Control, k staged, info []sampler.Info, x []int32, r []sampler.Stream, n, work int) (done int) {
+	c.begin(ctl.Stop)
 	for c.chain < len(info) {
 		if c.stopped {
-			return false
+			return 0
 		}
 		lo, hi := span(c.chain, len(info), work)
-		if !c.stages(n, lo, hi, work, r, move) {
-			return false
+		if c.stage > 0 || c.part > 0 {
+			r[lo] = c.after
+		} else {
+			c.before = r[lo]
 		}
-		c.chain = hi
+		for c.stage < n {
+			whole := k.move(c.stage, lo, hi, x, r)
+			if whole {
+				c.stage, c.part = c.stage+1, 0
+			}
+			if !whole || c.done(times(hi-lo, work)) && hi-lo == 1 && c.stage < n {
+				c.after, r[lo] = r[lo], c.before
+				return 0
+			}
+		}
+		c.stage, c.chain = 0, hi
 	}
 	c.finish(info)
-	return true
+	return 1
 }
 
+// renews reports whether a Reset begins anew: one that was stopped goes on where it
+// may be stopped again.
+func (c *cursor) renews(stop func() bool) bool { return stop == nil || !c.renewing }
+
 // renew calls f for the stages 0 … stages−1 of the chains lo … hi−1, as many as fit
-// between two questions, until it has been called for all or stop says so: the body of
-// a kernel's ResetUntil. The next call goes on where this one stopped; so does f,
+// between two questions whether to stop: the body of a kernel's Reset. It returns
+// [sampler.ErrStopped] if it was stopped; the next call goes on there, and so does f,
 // where it returned false. work is that of a stage of one chain.
-func (c *cursor) renew(stop func() bool, stages, work int, f func(stage, lo, hi int) (bool, error)) (done bool, err error) {
-	if !c.renewing {
+func (c *cursor) renew(stop func() bool, stages, work int, f func(stage, lo, hi int) (bool, error)) error {
+	if c.renews(stop) {
 		c.clear()
 		c.renewing = true
 	}
@@ -112,22 +111,22 @@ func (c *cursor) renew(stop func() bool, stages, work int, f func(stage, lo, hi 
 			whole, err := f(c.stage, lo, hi)
 			if err != nil {
 				c.clear()
-				return true, err
+				return err
 			}
 			if !whole {
-				return false, nil
+				return sampler.ErrStopped
 			}
 			c.stage, c.part = c.stage+1, 0
 			if c.done(times(hi-lo, work)) && hi-lo == 1 && c.stage < stages {
-				return false, nil
+				return sampler.ErrStopped
 			}
 		}
 		if c.renewed, c.stage = hi, 0; c.stopped && hi < n {
-			return false, nil
+			return sampler.ErrStopped
 		}
 	}
 	c.clear()
-	return true, nil
+	return nil
 }
 
 // checkStart is sampler.CheckStart of the chains lo … hi−1.

@@ -18,13 +18,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// stopping is a kernel whose step can stop in the middle.
-type stopping interface {
-	sampler.Kernel
-	StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) bool
-	ResetUntil(stop func() bool, x []int32) (bool, error)
-}
-
 func streams(n int) []sampler.Stream {
 	r := make([]sampler.Stream, n)
 	for i := range r {
@@ -86,35 +79,35 @@ func TestStepsStopAndGoOn(t *testing.T) {
 		if sites, _ = c.m.Shape(); sites == 300 {
 			chains = fewestRows // of its kernel
 		}
-		fresh := func() stopping {
-			return exact.Must(c.method.Kernel(context.Background(), c.m, chains)).(stopping)
+		fresh := func() sampler.Kernel {
+			return exact.Must(c.method.Kernel(context.Background(), c.m, chains))
 		}
 		whole, x, r, info := fresh(), make([]int32, chains*sites), streams(chains), make([]sampler.Info, chains)
 		part, y, q, told := fresh(), make([]int32, chains*sites), streams(chains), make([]sampler.Info, chains)
 		for i := 0; i < len(x); i += 5 {
 			x[i], y[i] = 1, 1
 		}
-		require.NoError(t, whole.Reset(x), c)
+		require.NoError(t, whole.Reset(sampler.Control{}, x), c)
 		again := true // every question is answered with no, then yes
 		ask := func() bool { again = !again; return again }
 		for {
-			done, err := part.ResetUntil(ask, y)
-			require.NoError(t, err)
-			if done {
+			err := part.Reset(sampler.Control{Stop: ask}, y)
+			if err == nil {
 				break
 			}
+			require.Equal(t, sampler.ErrStopped, err)
 		}
 		stops := 0
 		for step := range 2 {
-			whole.Step(info, x, r)
+			whole.Step(sampler.Control{}, info, x, r)
 			adapt(whole, info, step)
-			for !part.StepUntil(ask, told, y, q) {
+			for part.Step(sampler.Control{Stop: ask}, told, y, q) == 0 {
 				if stops++; stops > 2 {
 					continue
 				}
 				state := exact.Must(part.AppendBinary(nil))
 				part = fresh()
-				require.NoError(t, part.Reset(y))
+				require.NoError(t, part.Reset(sampler.Control{}, y))
 				require.NoError(t, part.UnmarshalBinary(state), c)
 				for i := 0; i < len(state); i += 1 + len(state)/5 {
 					require.Error(t, fresh().UnmarshalBinary(state[:i]), c)
@@ -178,7 +171,7 @@ func TestCancelledWithinAStep(t *testing.T) {
 	var file bytes.Buffer
 	require.NoError(t, c.Save(&file))
 	next := exact.Must(sampler.NewChains(context.Background(), m, HammingBall{Updates: 20}, cfg))
-	require.NoError(t, next.Load(&file))
+	require.NoError(t, next.Load(context.Background(), &file))
 	require.NoError(t, next.Run(context.Background(), 2-next.Len()))
 	assert.Equal(t, want.States(), next.States())
 	assert.Equal(t, want.Stats(), next.Stats())

@@ -138,25 +138,21 @@ func (k *cyclical) stage() (alpha, beta float64) {
 	return alpha, float64((k.balance+half)/2) + float64((k.balance-half)/2*c)
 }
 
-func (k *cyclical) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
-	k.StepUntil(nil, info, x, r)
-}
-
-// StepUntil is Step until stop says so.
-func (k *cyclical) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
+// Step implements [sampler.Transition].
+func (k *cyclical) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	alpha, beta := k.stage()
 	if k.dmala.at.fresh() {
 		k.setStep(alpha, beta)
 	} else {
 		k.proposal.tune(alpha, beta) // which a checkpoint has forgotten
 	}
-	if !k.dmala.StepUntil(stop, info, x, r) {
-		return false
+	if k.dmala.Step(ctl, info, x, r) == 0 {
+		return 0
 	}
 	if k.at++; k.at == len(k.cosine) {
 		k.at = 0
 	}
-	return true
+	return 1
 }
 
 func (k *cyclical) Adapt(info []sampler.Info, step, of int) {

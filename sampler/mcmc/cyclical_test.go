@@ -88,7 +88,7 @@ func TestCyclicalBrokenTwin(t *testing.T) {
 	all := exact.States(4, 3)
 	k := must(Cyclical{StepSize: 3, Period: 4}.Kernel(context.Background(), m, 1)).(*cyclical)
 	twin := exact.NewMatrix(len(all), func(x int, dst []float64) {
-		require.NoError(t, k.Reset(all[x]))
+		require.NoError(t, k.Reset(sampler.Control{}, all[x]))
 		k.at = 0
 		alpha, beta := k.stage()
 		setStep(k.proposal, alpha, beta, all[x])
@@ -152,7 +152,7 @@ func TestCyclicalCheckpointWithinPilots(t *testing.T) {
 		step := func(k *cyclical, x []int32, r []sampler.Stream, from, to int) {
 			info := make([]sampler.Info, 2)
 			for s := from; s < to; s++ {
-				k.Step(info, x, r)
+				k.Step(sampler.Control{}, info, x, r)
 				if s < 90 {
 					k.Adapt(info, s, 90)
 				}
@@ -160,7 +160,7 @@ func TestCyclicalCheckpointWithinPilots(t *testing.T) {
 		}
 		a := must(Cyclical{Period: 7}.Kernel(context.Background(), m, 2)).(*cyclical)
 		x, r := make([]int32, 18), []sampler.Stream{*sampler.NewStream(1, 0), *sampler.NewStream(1, 1)}
-		require.NoError(t, a.Reset(x))
+		require.NoError(t, a.Reset(sampler.Control{}, x))
 		step(a, x, r, 0, at)
 		saved, err := a.AppendBinary(nil)
 		require.NoError(t, err)

@@ -96,15 +96,8 @@ func dense(m energy.Model) bool {
 }
 
 // Reset implements [sampler.Transition].
-func (k *denseGibbs) Reset(x []int32) error {
-	k.at.clear()
-	_, err := k.ResetUntil(nil, x)
-	return err
-}
-
-// ResetUntil is Reset until stop says so.
-func (k *denseGibbs) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
-	return k.at.renew(stop, 1, k.sites+len(k.adj), func(_, lo, hi int) (bool, error) {
+func (k *denseGibbs) Reset(ctl sampler.Control, x []int32) error {
+	return k.at.renew(ctl.Stop, 1, k.sites+len(k.adj), func(_, lo, hi int) (bool, error) {
 		k.model.Energy(k.from[lo:hi], x[lo*k.sites:hi*k.sites])
 		for s := lo; s < hi; s++ {
 			k.since[s] = change{}
@@ -127,14 +120,9 @@ func (k *denseGibbs) hold(s int, x []int32) {
 	}
 }
 
-// Step implements [sampler.Transition].
-func (k *denseGibbs) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
-	k.StepUntil(nil, info, x, r)
-}
-
-// StepUntil is Step until stop says so, which is asked about every millisecond.
-func (k *denseGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
-	k.at.begin(stop)
+// Step implements [sampler.Transition]. It asks whether to stop about every millisecond.
+func (k *denseGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
+	k.at.begin(ctl.Stop)
 	for ; k.at.chain < len(info); k.at.next() {
 		s := k.at.chain
 		told, state := &k.at.told[s], x[s*k.sites:(s+1)*k.sites]
@@ -143,7 +131,7 @@ func (k *denseGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32,
 		}
 		for k.at.update < k.sites {
 			if k.at.stopped {
-				return false
+				return 0
 			}
 			n := min(chunk, k.sites-k.at.update)
 			words := k.words[:2*n]
@@ -164,7 +152,7 @@ func (k *denseGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32,
 		}
 	}
 	k.at.finish(info)
-	return true
+	return 1
 }
 
 // acceptUnit is the acceptance probability 1 in the sums of visits: chunks of them fit 64

@@ -66,17 +66,14 @@ func benchmarkBlocks(b *testing.B, m energy.Model, method sampler.Method, chains
 		for i := range w.x {
 			w.x[i] = int32(r.IntN(2))
 		}
-		if err := w.k.Reset(w.x); err != nil {
+		if err := w.k.Reset(sampler.Control{}, w.x); err != nil {
 			b.Fatal(err)
-		}
-		if d, ok := w.k.(interface{ Defer(on bool) }); ok {
-			d.Defer(true)
 		}
 		blocks = append(blocks, w)
 	}
 	step := func() (moved int) {
 		for _, w := range blocks {
-			w.k.Step(w.info, w.x, w.r)
+			w.k.Step(sampler.Control{Unread: true}, w.info, w.x, w.r)
 			for s := range w.info {
 				moved += w.info[s].Moved
 			}

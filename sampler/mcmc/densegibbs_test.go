@@ -124,9 +124,9 @@ func TestDenseGibbsRuns(t *testing.T) {
 
 	k := must(Gibbs{}.Kernel(context.Background(), m, 2))
 	x, info, streams := make([]int32, 48), make([]sampler.Info, 2), make([]sampler.Stream, 2)
-	require.NoError(t, k.Reset(x))
+	require.NoError(t, k.Reset(sampler.Control{}, x))
 	if !exact.Race {
-		assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(info, x, streams) }))
+		assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(sampler.Control{}, info, x, streams) }))
 	}
 	assert.ErrorIs(t, k.UnmarshalBinary(make([]byte, 40)), wire.ErrShort)
 }
@@ -140,14 +140,14 @@ func TestDenseGibbsStops(t *testing.T) {
 	kernel := func() (*denseGibbs, []int32, []sampler.Info, []sampler.Stream) {
 		k := must(Gibbs{}.Kernel(context.Background(), m, 2)).(*denseGibbs)
 		x := make([]int32, 800)
-		require.NoError(t, k.Reset(x))
+		require.NoError(t, k.Reset(sampler.Control{}, x))
 		return k, x, make([]sampler.Info, 2), []sampler.Stream{*sampler.NewStream(1, 0), *sampler.NewStream(1, 1)}
 	}
 	whole, x, info, r := kernel()
-	whole.Step(info, x, r)
+	whole.Step(sampler.Control{}, info, x, r)
 	k, y, parts, q := kernel()
 	stops := 0
-	for !k.StepUntil(func() bool { return true }, parts, y, q) {
+	for k.Step(sampler.Control{Stop: func() bool { return true }}, parts, y, q) == 0 {
 		stops++
 		b, err := k.AppendBinary(nil)
 		require.NoError(t, err)

@@ -100,13 +100,13 @@ func TestOneEvaluationAStep(t *testing.T) {
 				require.NoError(t, err)
 				x := make([]int32, chains*sites)
 				info, r := make([]sampler.Info, chains), make([]sampler.Stream, chains)
-				require.NoError(t, k.Reset(x))
+				require.NoError(t, k.Reset(sampler.Control{}, x))
 				*states = 0
 				for range steps {
-					k.Step(info, x, r)
+					k.Step(sampler.Control{}, info, x, r)
 				}
 				assert.LessOrEqual(t, float64(*states), 1.2*chains*steps)
-				assert.Zero(t, testing.AllocsPerRun(10, func() { k.Step(info, x, r) }))
+				assert.Zero(t, testing.AllocsPerRun(10, func() { k.Step(sampler.Control{}, info, x, r) }))
 			})
 		}
 	}

@@ -140,7 +140,7 @@ func TestDLMCBrokenTwin(t *testing.T) {
 	k := must(DLMC{StepSize: 0.3}.Kernel(context.Background(), m, 1)).(*dmala)
 	all := exact.States(4, 3)
 	twin := exact.NewMatrix(len(all), func(x int, dst []float64) {
-		require.NoError(t, k.Reset(all[x]))
+		require.NoError(t, k.Reset(sampler.Control{}, all[x]))
 		for y := range dst {
 			dst[y] = math.Exp(k.proposal.current(all[y], all[x], 0))
 		}

@@ -118,40 +118,27 @@ type dmala struct {
 
 func (k *dmala) StepSize() float64 { return k.alpha }
 
-// Warning implements the method that [sampler.Transition] speaks of.
+// Warning implements [sampler.Warner].
 func (k *dmala) Warning() string { return k.tune.Warning(k.alpha) }
 
 // Start implements [sampler.Starter].
 func (k *dmala) Start(x []int32, r *sampler.Stream) error { return k.proposal.start(x, r) }
 
-func (k *dmala) Reset(x []int32) error {
-	k.at.clear()
-	_, err := k.ResetUntil(nil, x)
-	return err
-}
-
-// ResetUntil is Reset until stop says so.
-func (k *dmala) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
+// Reset implements [sampler.Transition].
+func (k *dmala) Reset(ctl sampler.Control, x []int32) error {
 	k.x = x
-	return k.at.renew(stop, 3, k.proposal.work(), func(stage, lo, hi int) (bool, error) {
+	return k.at.renew(ctl.Stop, 3, k.proposal.work(), func(stage, lo, hi int) (bool, error) {
 		return resetProposal(k.proposal, stage, lo, hi, k.e, x, &k.at, k.stale)
 	})
 }
 
-func (k *dmala) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
-	k.StepUntil(nil, info, x, r)
-}
-
-// StepUntil is Step until stop says so.
-func (k *dmala) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
+// Step implements [sampler.Transition].
+func (k *dmala) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	k.x = x
-	return k.at.step(stop, info, 5, k.proposal.work(), r, func(stage, lo, hi int) bool {
-		return k.move(stage, lo, hi, x, r)
-	})
+	return k.at.step(ctl, k, info, x, r, 5, k.proposal.work())
 }
 
-// move does one stage of the step of the chains lo … hi−1, or returns false if it
-// was stopped.
+// move implements staged.
 func (k *dmala) move(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
 	switch stage {
 	case 0:

@@ -126,15 +126,9 @@ func (k *dula) StepSize() float64 { return k.alpha }
 // Start implements [sampler.Starter].
 func (k *dula) Start(x []int32, r *sampler.Stream) error { return k.proposal.start(x, r) }
 
-func (k *dula) Reset(x []int32) error {
-	k.at.clear()
-	_, err := k.ResetUntil(nil, x)
-	return err
-}
-
-// ResetUntil is Reset until stop says so.
-func (k *dula) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
-	return k.at.renew(stop, 3, k.proposal.work(), func(stage, lo, hi int) (bool, error) {
+// Reset implements [sampler.Transition].
+func (k *dula) Reset(ctl sampler.Control, x []int32) error {
+	return k.at.renew(ctl.Stop, 3, k.proposal.work(), func(stage, lo, hi int) (bool, error) {
 		if !k.minibatch {
 			return resetProposal(k.proposal, stage, lo, hi, k.e, x, &k.at, k.fixed)
 		}
@@ -149,19 +143,12 @@ func (k *dula) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
 	})
 }
 
-func (k *dula) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
-	k.StepUntil(nil, info, x, r)
+// Step implements [sampler.Transition].
+func (k *dula) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
+	return k.at.step(ctl, k, info, x, r, 4, k.proposal.work())
 }
 
-// StepUntil is Step until stop says so.
-func (k *dula) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
-	return k.at.step(stop, info, 4, k.proposal.work(), r, func(stage, lo, hi int) bool {
-		return k.move(stage, lo, hi, x, r)
-	})
-}
-
-// move does one stage of the step of the chains lo … hi−1, or returns false if it
-// was stopped.
+// move implements staged.
 func (k *dula) move(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
 	switch {
 	case stage == 0 && k.minibatch:
@@ -225,7 +212,7 @@ func (k *dula) UnmarshalBinary(b []byte) error {
 	return k.at.restore(b, 0)
 }
 
-// Cost implements the method that [sampler.Transition] speaks of.
+// Cost implements [sampler.Costed].
 func (k *dula) Cost(info []sampler.Info) float64 {
 	return proposed(k.proposal, k.price.Of(k.model), info)
 }

@@ -46,10 +46,10 @@ func TestEvaluationsAStep(t *testing.T) {
 		for s := range r {
 			r[s] = *sampler.NewStream(1, uint64(s))
 		}
-		require.NoError(t, k.Reset(x))
+		require.NoError(t, k.Reset(sampler.Control{}, x))
 		m.states = 0
 		for range steps {
-			k.Step(info, x, r)
+			k.Step(sampler.Control{}, info, x, r)
 		}
 		require.Positive(t, m.states, name)
 		require.LessOrEqual(t, float64(m.states), 1.2*chains*steps, name)

@@ -195,15 +195,15 @@ func TestAdaptationFromAnyStart(t *testing.T) {
 		for i := range streams {
 			streams[i] = *sampler.NewStream(1, uint64(i))
 		}
-		require.NoError(t, k.Reset(x))
+		require.NoError(t, k.Reset(sampler.Control{}, x))
 		setStep(k.proposal, start, half, x)
 		for step := range 1000 {
-			k.Step(info, x, streams)
+			k.Step(sampler.Control{}, info, x, streams)
 			k.Adapt(info, step, 1000)
 		}
 		mean := 0.0
 		for range 1000 {
-			k.Step(info, x, streams)
+			k.Step(sampler.Control{}, info, x, streams)
 			for i := range info {
 				mean += info[i].Accept / (1000 * sampler.BlockSize)
 			}

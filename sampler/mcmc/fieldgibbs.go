@@ -77,8 +77,11 @@ func finite(v []float64) bool {
 	return true
 }
 
-// Workers implements the method that [sampler.Transition] speaks of.
-func (k *fieldGibbs) Workers(n int) { k.pieces.share(n) }
+// Reset implements [sampler.Transition].
+func (k *fieldGibbs) Reset(ctl sampler.Control, x []int32) error {
+	k.pieces.share(ctl.Workers)
+	return k.locals.Reset(ctl, x)
+}
 
 // draw redraws the places from … to−1, with two words of random bits each.
 func (k *fieldGibbs) draw(_, piece, from, to int, words []uint32) {
@@ -104,26 +107,25 @@ func (k *fieldGibbs) draw(_, piece, from, to int, words []uint32) {
 	k.drawn[piece] = d
 }
 
-// Step implements [sampler.Transition].
-func (k *fieldGibbs) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
-	k.StepUntil(nil, info, x, r)
+// Step implements [sampler.Transition]. It asks whether to stop about every millisecond.
+func (k *fieldGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
+	k.pieces.share(ctl.Workers)
+	return k.step(ctl, k, info, x, r, k.sites)
 }
 
-// StepUntil is Step until stop says so, which is asked about every millisecond.
-func (k *fieldGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
-	return k.walkUntil(stop, info, x, k.sites, func(_, s int, x []int32) (made int) {
-		k.x = x
-		told, from := &k.at.told[s], k.at.update
-		told.Accept = 1
-		k.pieces.sweep(&k.at, &r[s], func(piece int) {
-			d := &k.drawn[piece]
-			told.Moved += d.moved
-			k.e[s] += d.rise
-			*d = fieldDrawn{}
-		})
-		made, k.at.update = k.at.update-from, from
-		return made
+// walk implements walker.
+func (k *fieldGibbs) walk(_, s int, x []int32, r []sampler.Stream) (made int) {
+	k.x = x
+	told, from := &k.at.told[s], k.at.update
+	told.Accept = 1
+	k.pieces.sweep(&k.at, &r[s], func(piece int) {
+		d := &k.drawn[piece]
+		told.Moved += d.moved
+		k.e[s] += d.rise
+		*d = fieldDrawn{}
 	})
+	made, k.at.update = k.at.update-from, from
+	return made
 }
 
 // UnmarshalBinary implements [sampler.Transition].

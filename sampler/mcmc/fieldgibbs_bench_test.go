@@ -45,12 +45,12 @@ func BenchmarkFieldGibbs(b *testing.B) {
 			} {
 				b.Run(fmt.Sprintf("sites=%d/degree=%v/%s", sites, degree, name), func(b *testing.B) {
 					x, info, r := make([]int32, sites), make([]sampler.Info, 1), streams(1)
-					require.NoError(b, k.Reset(x))
+					require.NoError(b, k.Reset(sampler.Control{}, x))
 					for range 5 {
-						k.Step(info, x, r)
+						k.Step(sampler.Control{}, info, x, r)
 					}
 					for b.Loop() {
-						k.Step(info, x, r)
+						k.Step(sampler.Control{}, info, x, r)
 					}
 					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*sites), "ns/site")
 				})

@@ -140,9 +140,9 @@ func TestFieldGibbsRuns(t *testing.T) {
 
 		k := fieldKernel(t, m, 2)
 		x, info, r := make([]int32, 2*sites), make([]sampler.Info, 2), streams(2)
-		require.NoError(t, k.Reset(x))
+		require.NoError(t, k.Reset(sampler.Control{}, x))
 		if !exact.Race {
-			assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(info, x, r) }), name)
+			assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(sampler.Control{}, info, x, r) }), name)
 		}
 		assert.ErrorIs(t, k.UnmarshalBinary(make([]byte, 10)), wire.ErrShort)
 	}
@@ -168,8 +168,7 @@ func TestPiecesAreShared(t *testing.T) {
 		}
 		kernel := func(workers int) sampler.Kernel {
 			k := must(Gibbs{}.Kernel(context.Background(), m, chains))
-			k.(interface{ Workers(n int) }).Workers(workers)
-			require.NoError(t, k.Reset(start))
+			require.NoError(t, k.Reset(sampler.Control{Workers: workers}, start))
 			return k
 		}
 		var want []int32
@@ -179,7 +178,7 @@ func TestPiecesAreShared(t *testing.T) {
 			k, x, info, r := kernel(workers), slices.Clone(start), make([]sampler.Info, chains), streams(chains)
 			r[0].Skip(17) // the streams stand anywhere
 			for range 3 {
-				k.Step(info, x, r)
+				k.Step(sampler.Control{Workers: workers}, info, x, r)
 			}
 			b := exact.Must(k.AppendBinary(nil))
 			if want == nil {
@@ -192,7 +191,7 @@ func TestPiecesAreShared(t *testing.T) {
 			require.Equal(t, told, info, "%s: %d workers", name, workers)
 			require.Equal(t, saved, b, "%s: %d workers", name, workers)
 			if !exact.Race {
-				assert.Zero(t, testing.AllocsPerRun(3, func() { k.Step(info, x, r) }), name)
+				assert.Zero(t, testing.AllocsPerRun(3, func() { k.Step(sampler.Control{Workers: workers}, info, x, r) }), name)
 			}
 		}
 		old := pollWork
@@ -200,11 +199,8 @@ func TestPiecesAreShared(t *testing.T) {
 		k, x, info, q := kernel(2), slices.Clone(start), make([]sampler.Info, chains), streams(chains)
 		q[0].Skip(17)
 		stops := 0
-		type stopper interface {
-			StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) bool
-		}
 		for range 3 {
-			for !k.(stopper).StepUntil(func() bool { return true }, info, x, q) {
+			for k.Step(sampler.Control{Stop: func() bool { return true }, Workers: 1 + stops%3}, info, x, q) == 0 {
 				if stops++; stops%5 == 1 { // making a kernel takes longest here
 					b := exact.Must(k.AppendBinary(nil))
 					k = kernel(1 + stops%3)

@@ -30,17 +30,17 @@ func FuzzLoadChains(f *testing.F) {
 			var b bytes.Buffer
 			c := exact.Must(sampler.NewChains(context.Background(), m, methods[i], cfg))
 			require.NoError(t, c.Run(context.Background(), 3))
-			k := c.Kernels()[0].(stopping)
+			k := c.Kernels()[0]
 			was := pollWork
 			pollWork = 8
 			again := false
-			k.StepUntil(func() bool { again = !again; return again }, make([]sampler.Info, 3), c.States(), streams(3))
+			k.Step(sampler.Control{Stop: func() bool { again = !again; return again }}, make([]sampler.Info, 3), c.States(), streams(3))
 			pollWork = was
 			require.NoError(t, c.Save(&b))
 			files[i] = b.Bytes()
 		}
 		c := exact.Must(sampler.NewChains(context.Background(), m, methods[i], cfg))
-		if c.Load(bytes.NewReader(exact.Mangle(files[i], edits))) != nil {
+		if c.Load(context.Background(), bytes.NewReader(exact.Mangle(files[i], edits))) != nil {
 			return
 		}
 		_ = c.Run(context.Background(), 2) // a failing chain is an error

@@ -195,21 +195,20 @@ type gibbs struct {
 	unpolled int // updates between two questions whether to stop
 }
 
-func (k *gibbs) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
-	k.StepUntil(nil, info, x, r)
+// Step implements [sampler.Transition]. It asks whether to stop every few thousand sites.
+func (k *gibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
+	return k.step(ctl, k, info, x, r, k.sites)
 }
 
-// StepUntil is Step until stop says so, which is asked every few thousand sites.
-func (k *gibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
-	return k.walkUntil(stop, info, x, k.sites, func(n, s int, x []int32) (made int) {
-		for made < n && k.at.told[s].Err == nil && !k.at.stopped {
-			m := min(n-made, k.unpolled)
-			k.sweep(k.at.update+made, m, s, x, &r[s])
-			made += m
-			k.at.done(pollWork)
-		}
-		return made
-	})
+// walk implements walker.
+func (k *gibbs) walk(n, s int, x []int32, r []sampler.Stream) (made int) {
+	for made < n && k.at.told[s].Err == nil && !k.at.stopped {
+		m := min(n-made, k.unpolled)
+		k.sweep(k.at.update+made, m, s, x, &r[s])
+		made += m
+		k.at.done(pollWork)
+	}
+	return made
 }
 
 // sweep makes updates first … first+n−1 of chain s at state x.

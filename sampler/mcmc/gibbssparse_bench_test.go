@@ -46,11 +46,11 @@ func BenchmarkSparseGibbs(b *testing.B) {
 				for i := range x {
 					x[i] = int32(streams[0].IntN(levels))
 				}
-				if err := k.Reset(x); err != nil {
+				if err := k.Reset(sampler.Control{}, x); err != nil {
 					b.Fatal(err)
 				}
 				for b.Loop() {
-					k.Step(info, x, streams)
+					k.Step(sampler.Control{}, info, x, streams)
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(chains*sites), "ns/site")
 			})

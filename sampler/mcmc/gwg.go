@@ -98,15 +98,9 @@ func (k *gwg) weigh(lo, hi int, x []int32) {
 // work returns the elementary operations of evaluating or weighing one chain.
 func (k *gwg) work() int { return k.table.work() }
 
-func (k *gwg) Reset(x []int32) error {
-	k.at.clear()
-	_, err := k.ResetUntil(nil, x)
-	return err
-}
-
-// ResetUntil is Reset until stop says so.
-func (k *gwg) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
-	return k.at.renew(stop, 2, k.work(), func(stage, lo, hi int) (bool, error) {
+// Reset implements [sampler.Transition].
+func (k *gwg) Reset(ctl sampler.Control, x []int32) error {
+	return k.at.renew(ctl.Stop, 2, k.work(), func(stage, lo, hi int) (bool, error) {
 		if stage == 0 {
 			return k.evaluate(lo, hi, k.e, x), nil
 		}
@@ -131,19 +125,12 @@ func (k *gwg) row(w []float32, s int) []float32 {
 
 func (k *gwg) changes(s int) []int { return k.list[s*k.flips : (s+1)*k.flips] }
 
-func (k *gwg) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
-	k.StepUntil(nil, info, x, r)
+// Step implements [sampler.Transition].
+func (k *gwg) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
+	return k.at.step(ctl, k, info, x, r, 4, k.work())
 }
 
-// StepUntil is Step until stop says so.
-func (k *gwg) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
-	return k.at.step(stop, info, 4, k.work(), r, func(stage, lo, hi int) bool {
-		return k.move(stage, lo, hi, x, r)
-	})
-}
-
-// move does one stage of the step of the chains lo … hi−1, or returns false if it
-// was stopped.
+// move implements staged.
 func (k *gwg) move(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
 	switch stage {
 	case 0:

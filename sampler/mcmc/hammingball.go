@@ -123,30 +123,20 @@ type hammingBall struct {
 	known int // energies of the update in hand that an interruption has left in d
 }
 
-func (k *hammingBall) Reset(x []int32) error {
-	k.at.clear()
-	_, err := k.ResetUntil(nil, x)
-	return err
-}
-
-// ResetUntil is Reset until stop says so.
-func (k *hammingBall) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
+// Reset implements [sampler.Transition].
+func (k *hammingBall) Reset(ctl sampler.Control, x []int32) error {
 	k.known = 0
-	return k.at.renew(stop, 1, k.sites, func(_, lo, hi int) (bool, error) {
+	return k.at.renew(ctl.Stop, 1, k.sites, func(_, lo, hi int) (bool, error) {
 		k.model.Energy(k.e[lo:hi], x[lo*k.sites:hi*k.sites])
 		return true, checkStart(k.e, lo, hi)
 	})
 }
 
-func (k *hammingBall) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
-	k.StepUntil(nil, info, x, r)
-}
-
-// StepUntil is Step until stop says so. It is asked between batches of energies;
+// Step implements [sampler.Transition]. It is asked between batches of energies;
 // an update that it interrupts is begun again from the same stream, with the
 // energies that are known.
-func (k *hammingBall) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
-	k.at.begin(stop)
+func (k *hammingBall) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
+	k.at.begin(ctl.Stop)
 	for ; k.at.chain < len(info); k.at.next() {
 		s := k.at.chain
 		told := &k.at.told[s]
@@ -156,7 +146,7 @@ func (k *hammingBall) StepUntil(stop func() bool, info []sampler.Info, x []int32
 			moved, ok := k.update(s, x[s*k.sites:(s+1)*k.sites], &r[s])
 			if k.at.stopped {
 				r[s] = before
-				return false
+				return 0
 			}
 			k.at.update++
 			if told.Moved += moved; !ok {
@@ -166,7 +156,7 @@ func (k *hammingBall) StepUntil(stop func() bool, info []sampler.Info, x []int32
 		told.Energy = k.e[s]
 	}
 	k.at.finish(info)
-	return true
+	return 1
 }
 
 // update moves chain s, at state x; not ok if no state of the ball has a

@@ -105,8 +105,8 @@ func sweeps(t *testing.T, m *model.Ising, start []int32, law []float64, g genera
 		for s := range sampler.BlockSize {
 			copy(x[16*s:], start)
 		}
-		require.NoError(t, k.Reset(x))
-		k.Step(info, x, streams)
+		require.NoError(t, k.Reset(sampler.Control{}, x))
+		k.Step(sampler.Control{}, info, x, streams)
 		exact.Tally(counts, x, 16, 2)
 		e := make([]float64, sampler.BlockSize)
 		m.Energy(e, x)
@@ -154,9 +154,9 @@ func TestTorusGibbsRuns(t *testing.T) {
 	runs.Resume(t, m, Gibbs{Scan: Chromatic})
 	k := must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), m, 4))
 	x, info, streams := make([]int32, 4*24), make([]sampler.Info, 4), make([]sampler.Stream, 4)
-	require.NoError(t, k.Reset(x))
+	require.NoError(t, k.Reset(sampler.Control{}, x))
 	if !exact.Race {
-		assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(info, x, streams) }))
+		assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(sampler.Control{}, info, x, streams) }))
 	}
 	assert.ErrorIs(t, k.UnmarshalBinary(make([]byte, 40)), wire.ErrShort)
 	var want uint64
@@ -183,16 +183,16 @@ func TestTorusGibbsParallel(t *testing.T) {
 	}
 	kernel := func(workers int) *torusGibbs {
 		k := must(Gibbs{}.Kernel(ctx, m, 1)).(*torusGibbs)
-		k.Workers(workers)
+		k.share(workers)
 		return k
 	}
 	step := func(k sampler.Kernel, x []int32, s []sampler.Stream) sampler.Info {
 		info := make([]sampler.Info, 1)
-		k.Step(info, x, s)
+		k.Step(sampler.Control{}, info, x, s)
 		return info[0]
 	}
 	want, k, s := slices.Clone(first), kernel(1), []sampler.Stream{*sampler.NewStream(3, 0)}
-	require.NoError(t, k.Reset(want))
+	require.NoError(t, k.Reset(sampler.Control{}, want))
 	var told sampler.Info
 	for range 3 {
 		told = step(k, want, s)
@@ -203,9 +203,8 @@ func TestTorusGibbsParallel(t *testing.T) {
 	require.NotEqual(t, first, want)
 
 	x, k, s := slices.Clone(first), kernel(3), []sampler.Stream{*sampler.NewStream(3, 0)}
-	require.NoError(t, k.Reset(x))
-	k.Defer(true)
-	step(k, x, s)
+	require.NoError(t, k.Reset(sampler.Control{}, x))
+	k.Step(sampler.Control{Unread: true, Workers: 3}, make([]sampler.Info, 1), x, s)
 	assert.Equal(t, first, x, "deferred")
 	k.Show(x)
 	assert.NotEqual(t, first, x)
@@ -213,17 +212,17 @@ func TestTorusGibbsParallel(t *testing.T) {
 	pollWork = 1
 	defer func() { pollWork = old }()
 	info := make([]sampler.Info, 1)
-	require.False(t, k.StepUntil(func() bool { return true }, info, x, s))
+	require.Zero(t, k.Step(sampler.Control{Stop: func() bool { return true }, Unread: true, Workers: 3}, info, x, s))
 	k.Show(x)
 	saved, err := k.AppendBinary(nil)
 	require.NoError(t, err)
 	k = kernel(2)
 	require.NoError(t, k.UnmarshalBinary(saved))
-	require.True(t, k.StepUntil(func() bool { return false }, info, x, s))
+	require.Equal(t, 1, k.Step(sampler.Control{Stop: func() bool { return false }, Workers: 2}, info, x, s))
 	assert.Equal(t, told, step(k, x, s))
 	require.Equal(t, want, x)
 	if !exact.Race {
-		assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(info, x, s) }))
+		assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(sampler.Control{}, info, x, s) }))
 	}
 }
 
@@ -251,15 +250,15 @@ func BenchmarkGibbsTorus(b *testing.B) {
 					}
 					k := must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), m, 1)).(*torusGibbs)
 					x, info, streams := make([]int32, side*side), make([]sampler.Info, 1), make([]sampler.Stream, 1)
-					if err := errors.Join(streams[0].SeedOf(g, 0, 0), k.Reset(x)); err != nil {
+					if err := errors.Join(streams[0].SeedOf(g, 0, 0), k.Reset(sampler.Control{}, x)); err != nil {
 						b.Fatal(err)
 					}
-					k.Defer(!read)
+					ctl := sampler.Control{Unread: !read}
 					for range 20 {
-						k.Step(info, x, streams)
+						k.Step(ctl, info, x, streams)
 					}
 					for b.Loop() {
-						k.Step(info, x, streams)
+						k.Step(ctl, info, x, streams)
 					}
 					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(side*side), "ns/site")
 				})

@@ -137,7 +137,7 @@ func TestBrokenTwinsFail(t *testing.T) {
 		all := exact.States(3, 3)
 		y := make([]int32, 3)
 		for code := range 81 {
-			require.NoError(t, k.Reset(all[x]))
+			require.NoError(t, k.Reset(sampler.Control{}, all[x]))
 			k.list[0], k.list[1] = code%9, code/9
 			copy(y, all[x])
 			for _, c := range k.list {
@@ -286,8 +286,8 @@ func TestKernelsAllocateNothing(t *testing.T) {
 			k := must(method.Kernel(context.Background(), m, 8))
 			x := make([]int32, 8*sites)
 			info, streams := make([]sampler.Info, 8), make([]sampler.Stream, 8)
-			require.NoError(t, k.Reset(x))
-			assert.Zero(t, testing.AllocsPerRun(50, func() { k.Step(info, x, streams) }), name)
+			require.NoError(t, k.Reset(sampler.Control{}, x))
+			assert.Zero(t, testing.AllocsPerRun(50, func() { k.Step(sampler.Control{}, info, x, streams) }), name)
 		}
 	}
 }

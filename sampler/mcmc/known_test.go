@@ -11,6 +11,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
 // The Ising model of Zhang, Liu and Liu 2022 on a torus: E(s) = −a sᵀWs − b Σs
@@ -76,7 +77,7 @@ func flipProbabilities(t *testing.T, alpha float64) [spinClasses]float64 {
 		for _, j := range around[:c%5] {
 			x[j] = 1
 		}
-		require.NoError(t, k.Reset(x))
+		require.NoError(t, k.Reset(sampler.Control{}, x))
 		p[c] = float64(k.proposal.(*flips).t[centre]) / (1 << 31)
 	}
 	return p

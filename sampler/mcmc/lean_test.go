@@ -45,18 +45,18 @@ func TestKernelsBecomeNew(t *testing.T) {
 				x[s*9+i], y[s*9+8-i] = 1, 1
 			}
 		}
-		require.NoError(t, k.Reset(x), "%T", method)
+		require.NoError(t, k.Reset(sampler.Control{}, x), "%T", method)
 		for step := range 20 {
-			k.Step(info, x, streams)
+			k.Step(sampler.Control{}, info, x, streams)
 			if a, ok := k.(sampler.Adaptive); ok {
 				a.Adapt(info, step, 20)
 			}
 		}
 		require.NoError(t, k.UnmarshalBinary(fresh), "%T", method)
 		assert.Equal(t, fresh, exact.Must(k.AppendBinary(nil)), "%T", method)
-		require.NoError(t, k.Reset(y), "%T", method)
+		require.NoError(t, k.Reset(sampler.Control{}, y), "%T", method)
 		other := exact.Must(method.Kernel(context.Background(), m, chains))
-		require.NoError(t, other.Reset(y))
+		require.NoError(t, other.Reset(sampler.Control{}, y))
 		assert.Equal(t, exact.Must(other.AppendBinary(nil)), exact.Must(k.AppendBinary(nil)), "%T %+v", method, method)
 	}
 }
@@ -82,8 +82,8 @@ func TestLeanRunsHaveTheSameBits(t *testing.T) {
 			require.NoError(t, plain.Save(&one))
 			require.NoError(t, lean.Save(&two))
 			require.Equal(t, one.Bytes(), two.Bytes(), "%T %s", method, when)
-			require.NoError(t, plain.Load(&two)) // each the other's
-			require.NoError(t, lean.Load(&one))
+			require.NoError(t, plain.Load(context.Background(), &two)) // each the other's
+			require.NoError(t, lean.Load(context.Background(), &one))
 		}
 		both := func(f func(c *sampler.Chains) error) {
 			t.Helper()

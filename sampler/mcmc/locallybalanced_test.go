@@ -12,6 +12,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
 func balances() []Balance { return []Balance{Sqrt, Barker, Min, Max} }
@@ -51,7 +52,7 @@ func TestLocallyBalancedProposal(t *testing.T) {
 	for _, b := range balances() {
 		k := must(LocallyBalanced{Balance: b, Exact: true}.Kernel(context.Background(), m, 1)).(*gwg)
 		for x, state := range all {
-			require.NoError(t, k.Reset(state))
+			require.NoError(t, k.Reset(sampler.Control{}, state))
 			total := 0.0
 			want := make([]float64, 12)
 			for c := range want {
@@ -99,7 +100,7 @@ func TestLocallyBalancedBrokenTwin(t *testing.T) {
 	twin := exact.NewMatrix(len(all), func(x int, dst []float64) {
 		y := make([]int32, 4)
 		for c := range 12 {
-			require.NoError(t, k.Reset(all[x]))
+			require.NoError(t, k.Reset(sampler.Control{}, all[x]))
 			k.list[0] = c
 			copy(y, all[x])
 			if k.w[c] == 0 || !k.apply(y, all[x], k.list) {

@@ -50,17 +50,10 @@ func newUncached(m energy.Model, chains int) *locals {
 	return apart.New(locals{model: m, sites: sites, levels: levels, e: apart.Make[float64](chains), at: newCursor(chains)})
 }
 
-// Reset computes energies and caches afresh.
-func (c *locals) Reset(x []int32) error {
-	c.at.clear()
-	_, err := c.ResetUntil(nil, x)
-	return err
-}
-
-// ResetUntil is Reset until stop says so.
-func (c *locals) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
+// Reset implements [sampler.Transition].
+func (c *locals) Reset(ctl sampler.Control, x []int32) error {
 	c.age = 0
-	return c.at.renew(stop, 1, c.sites*c.levels, func(_, lo, hi int) (bool, error) { return true, c.compute(lo, hi, x) })
+	return c.at.renew(ctl.Stop, 1, c.sites*c.levels, func(_, lo, hi int) (bool, error) { return true, c.compute(lo, hi, x) })
 }
 
 // compute computes energies and caches of the chains lo … hi−1.
@@ -77,11 +70,17 @@ func (c *locals) compute(lo, hi int, x []int32) error {
 	return nil
 }
 
-// walkUntil makes a step of so many updates of every chain. walk makes the next of
-// them for one chain, as many of n as it can until it is stopped, and returns their
-// number. Caches that are due are computed afresh.
-func (c *locals) walkUntil(stop func() bool, info []sampler.Info, x []int32, updates int, walk func(n, s int, x []int32) (made int)) (done bool) {
-	c.at.begin(stop)
+// walker kernels make a step by updates of one chain after the other.
+type walker interface {
+	// walk makes the next updates of chain s at state x, as many of n as it can until it is
+	// stopped, and returns their number.
+	walk(n, s int, x []int32, r []sampler.Stream) (made int)
+}
+
+// step makes a step of so many updates of every chain, and returns the number of whole
+// steps. Caches that are due are computed afresh.
+func (c *locals) step(ctl sampler.Control, k walker, info []sampler.Info, x []int32, r []sampler.Stream, updates int) (done int) {
+	c.at.begin(ctl.Stop)
 	for ; c.at.chain < len(info); c.at.next() {
 		s := c.at.chain
 		if c.at.update == 0 && c.age >= refreshEvery {
@@ -89,9 +88,9 @@ func (c *locals) walkUntil(stop func() bool, info []sampler.Info, x []int32, upd
 			c.at.work += c.sites * c.levels
 		}
 		for c.at.update < updates && c.at.told[s].Err == nil {
-			c.at.update += walk(updates-c.at.update, s, x[s*c.sites:(s+1)*c.sites])
+			c.at.update += k.walk(updates-c.at.update, s, x[s*c.sites:(s+1)*c.sites], r)
 			if c.at.stopped {
-				return false
+				return 0
 			}
 		}
 		c.at.told[s].Energy = c.e[s]
@@ -101,31 +100,18 @@ func (c *locals) walkUntil(stop func() bool, info []sampler.Info, x []int32, upd
 		c.age = 0
 	}
 	c.age++
-	return true
+	return 1
 }
 
-// propose makes a step of so many proposals per chain by update, each so much
-// work, and stores their mean acceptance. ready prepares for the state x of chain s
-// and returns false if no proposal can change it: all are then accepted.
-func (c *locals) propose(stop func() bool, info []sampler.Info, x []int32, updates, work int, ready func(x []int32) bool, update func(s, at int, x []int32)) (done bool) {
-	done = c.walkUntil(stop, info, x, updates, func(n, s int, x []int32) (made int) {
-		if !ready(x) {
-			c.at.told[s].Accept = float64(updates)
-			return n
-		}
-		for made < n && !c.at.stopped {
-			update(s, c.at.update+made, x)
-			made++
-			c.at.done(work)
-		}
-		return made
-	})
-	if done {
-		for s := range info {
-			info[s].Accept /= float64(updates)
-		}
+// meanAccept turns the sums of the acceptance probabilities of so many proposals into means,
+// if the step is done.
+func meanAccept(info []sampler.Info, done, updates int) {
+	if done == 0 {
+		return
 	}
-	return done
+	for s := range info {
+		info[s].Accept /= float64(updates)
+	}
 }
 
 // rowWork returns the elementary operations of row, and of a move.

@@ -59,9 +59,7 @@ func measure(t *testing.T, c sized, chains int, evaluated *int, step func(k samp
 	for i := 0; i < len(x); i += 5 {
 		x[i] = 1
 	}
-	done, err := resetUntil(k, func() bool { resets++; return false }, x)
-	require.NoError(t, err)
-	require.True(t, done)
+	require.NoError(t, k.Reset(sampler.Control{Stop: func() bool { resets++; return false }}, x))
 	l = &looks{r: streams(chains), evaluated: evaluated, lastEnergy: *evaluated}
 	step(k, l.ask, make([]sampler.Info, chains), x, l.r)
 	l.gap()
@@ -82,7 +80,7 @@ func TestWorkBetweenLooks(t *testing.T) {
 			c.m = f
 		}
 		l, resets, total := measure(t, c, chains, &evaluated, func(k sampler.Kernel, stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) {
-			stepUntil(k, stop, info, x, r)
+			k.Step(sampler.Control{Stop: stop}, info, x, r)
 		})
 		bound := 2 * total / chains
 		assert.GreaterOrEqual(t, l.asked, chains-1, "%v", c)
@@ -91,7 +89,7 @@ func TestWorkBetweenLooks(t *testing.T) {
 		assert.LessOrEqual(t, l.energies, 30+1, "%v", c) // the table of one state, which a Func makes in one call
 
 		twin, _, _ := measure(t, c, chains, &evaluated, func(k sampler.Kernel, _ func() bool, info []sampler.Info, x []int32, r []sampler.Stream) {
-			k.Step(info, x, r)
+			k.Step(sampler.Control{}, info, x, r)
 		})
 		assert.Greater(t, twin.words, bound, "%v: whole steps pass", c)
 	}

@@ -16,43 +16,35 @@ type memoGibbs struct {
 }
 
 // Reset implements [sampler.Transition].
-func (k *memoGibbs) Reset(x []int32) error {
+func (k *memoGibbs) Reset(ctl sampler.Control, x []int32) error {
 	k.memo.forget()
-	return k.locals.Reset(x)
+	return k.locals.Reset(ctl, x)
 }
 
-// ResetUntil is Reset until stop says so.
-func (k *memoGibbs) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
-	k.memo.forget()
-	return k.locals.ResetUntil(stop, x)
+// Step implements [sampler.Transition]. It asks whether to stop about every millisecond.
+func (k *memoGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
+	return k.step(ctl, k, info, x, r, k.sites)
 }
 
-// Step implements [sampler.Transition].
-func (k *memoGibbs) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
-	k.StepUntil(nil, info, x, r)
-}
-
-// StepUntil is Step until stop says so, which is asked about every millisecond.
-func (k *memoGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
-	return k.walkUntil(stop, info, x, k.sites, func(n, s int, x []int32) (made int) {
-		told := &k.at.told[s]
-		told.Accept = 1
-		for made < n && told.Err == nil && !k.at.stopped {
-			from := k.at.update + made
-			sites := k.order[from:min(from+min(n-made, chunk), len(k.order))]
-			u := k.memo.u[:len(sites)]
-			r[s].Float64s(u)
-			moved, rise, dead := k.memo.draw(sites, x, u)
-			told.Moved += moved
-			k.e[s] += rise
-			if dead >= 0 {
-				told.Err = fmt.Errorf("site %d: %w", dead, sampler.ErrNaN)
-			}
-			made += len(sites)
-			k.at.done(len(sites) * siteWork)
+// walk implements walker.
+func (k *memoGibbs) walk(n, s int, x []int32, r []sampler.Stream) (made int) {
+	told := &k.at.told[s]
+	told.Accept = 1
+	for made < n && told.Err == nil && !k.at.stopped {
+		from := k.at.update + made
+		sites := k.order[from:min(from+min(n-made, chunk), len(k.order))]
+		u := k.memo.u[:len(sites)]
+		r[s].Float64s(u)
+		moved, rise, dead := k.memo.draw(sites, x, u)
+		told.Moved += moved
+		k.e[s] += rise
+		if dead >= 0 {
+			told.Err = fmt.Errorf("site %d: %w", dead, sampler.ErrNaN)
 		}
-		return made
-	})
+		made += len(sites)
+		k.at.done(len(sites) * siteWork)
+	}
+	return made
 }
 
 // UnmarshalBinary implements [sampler.Transition].

@@ -66,12 +66,12 @@ func TestMemoGibbsDrawsAsThePlainKernelDoes(t *testing.T) {
 				for s := range uint64(chains) {
 					r, q = append(r, *sampler.NewStream(1, s)), append(q, *sampler.NewStream(1, s))
 				}
-				require.NoError(t, k.Reset(x))
-				require.NoError(t, plain.Reset(y))
+				require.NoError(t, k.Reset(sampler.Control{}, x))
+				require.NoError(t, plain.Reset(sampler.Control{}, y))
 				e := make([]float64, chains)
 				for range steps {
-					k.Step(info, x, r)
-					plain.Step(told, y, q)
+					k.Step(sampler.Control{}, info, x, r)
+					plain.Step(sampler.Control{}, told, y, q)
 					if !assert.ObjectsAreEqual(y, x) {
 						return false
 					}
@@ -147,9 +147,9 @@ func TestMemoGibbsRuns(t *testing.T) {
 
 		k := must(Gibbs{}.Kernel(context.Background(), m, 2))
 		x, info, streams := make([]int32, 2*sites), make([]sampler.Info, 2), make([]sampler.Stream, 2)
-		require.NoError(t, k.Reset(x))
+		require.NoError(t, k.Reset(sampler.Control{}, x))
 		if !exact.Race {
-			assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(info, x, streams) }), name)
+			assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(sampler.Control{}, info, x, streams) }), name)
 		}
 		assert.ErrorIs(t, k.UnmarshalBinary(make([]byte, 3)), wire.ErrShort)
 	}
@@ -192,8 +192,8 @@ func TestMemoGibbsLimits(t *testing.T) {
 	}}
 	k := must(Gibbs{}.Kernel(context.Background(), twoLevels{energy.Conditionals(lost)}, 1))
 	x, info := make([]int32, 3), make([]sampler.Info, 1)
-	require.NoError(t, k.Reset(x))
-	k.Step(info, x, []sampler.Stream{*sampler.NewStream(1, 0)})
+	require.NoError(t, k.Reset(sampler.Control{}, x))
+	k.Step(sampler.Control{}, info, x, []sampler.Stream{*sampler.NewStream(1, 0)})
 	assert.ErrorIs(t, info[0].Err, sampler.ErrNaN)
 	assert.ErrorContains(t, info[0].Err, "site 0")
 }

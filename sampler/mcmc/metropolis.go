@@ -85,15 +85,25 @@ type metropolis struct {
 	order                  []int32 // nil: random
 }
 
-func (k *metropolis) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
-	k.StepUntil(nil, info, x, r)
+// Step implements [sampler.Transition].
+func (k *metropolis) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
+	done = k.step(ctl, k, info, x, r, k.updates)
+	meanAccept(info, done, k.updates)
+	return done
 }
 
-// StepUntil is Step until stop says so.
-func (k *metropolis) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
-	return k.propose(stop, info, x, k.updates, k.work,
-		func([]int32) bool { return k.levels > 1 },
-		func(s, at int, x []int32) { k.update(s, at, x, &r[s]) })
+// walk implements walker. Where there is nothing to propose all is accepted.
+func (k *metropolis) walk(n, s int, x []int32, r []sampler.Stream) (made int) {
+	if k.levels < 2 {
+		k.at.told[s].Accept = float64(k.updates)
+		return n
+	}
+	for made < n && !k.at.stopped {
+		k.update(s, k.at.update+made, x, &r[s])
+		made++
+		k.at.done(k.work)
+	}
+	return made
 }
 
 // update makes proposal number at of a step for chain s at state x.
@@ -121,7 +131,7 @@ func (k *metropolis) update(s, at int, x []int32, r *sampler.Stream) {
 	}
 }
 
-// Cost implements the method that [sampler.Transition] speaks of.
+// Cost implements [sampler.Costed].
 func (k *metropolis) Cost(info []sampler.Info) float64 {
 	return k.visits(info, k.updates, 1, proposalCost)
 }

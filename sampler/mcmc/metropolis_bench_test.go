@@ -18,11 +18,11 @@ func BenchmarkMetropolis(b *testing.B) {
 				m := exact.Must(model.NewIsing(model.Lattice{side, side}, 0.3, 0))
 				k := must(Metropolis{Scan: scan}.Kernel(context.Background(), m, 1))
 				x, info, r := make([]int32, side*side), make([]sampler.Info, 1), streams(1)
-				if err := k.Reset(x); err != nil {
+				if err := k.Reset(sampler.Control{}, x); err != nil {
 					b.Fatal(err)
 				}
 				for b.Loop() {
-					k.Step(info, x, r)
+					k.Step(sampler.Control{}, info, x, r)
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*side*side), "ns/update")
 			})

@@ -119,10 +119,10 @@ func TestMetropolisByCountsReportsItsAcceptance(t *testing.T) {
 		}
 	}
 	x, info, e, r := make([]int32, 7), make([]sampler.Info, 1), make([]float64, 1), streams(1)
-	require.NoError(t, k.Reset(x))
+	require.NoError(t, k.Reset(sampler.Control{}, x))
 	sum := 0.0
 	for range 500 {
-		k.Step(info, x, r)
+		k.Step(sampler.Control{}, info, x, r)
 		m.Energy(e, x)
 		require.InDelta(t, e[0], info[0].Energy, 1e-9)
 		require.LessOrEqual(t, info[0].Accept, 1.)

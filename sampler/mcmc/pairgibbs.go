@@ -98,48 +98,37 @@ type pairGibbs struct {
 	w       []float64
 }
 
-func (k *pairGibbs) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
-	k.StepUntil(nil, info, x, r)
-}
-
-// StepUntil is Step until stop says so. An update that is stopped begins again,
+// Step implements [sampler.Transition]. An update that is stopped begins again,
 // and then goes on to its end.
-func (k *pairGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
-	return k.walkUntil(stop, info, x, k.updates, func(n, s int, x []int32) (made int) {
-		k.begin(x)
-		k.at.told[s].Accept = 1
-		for made < n && k.at.told[s].Err == nil && !k.at.stopped {
-			if k.long {
-				k.at.before = r[s]
-			}
-			if !k.update(s, x, &r[s]) {
-				r[s], k.at.part = k.at.before, 1
-				break
-			}
-			k.at.part = 0
-			made++
-			k.at.done(times(k.work, k.levels))
-		}
-		return made
-	})
+func (k *pairGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
+	return k.step(ctl, k, info, x, r, k.updates)
 }
 
-// update redraws one pair of sites of chain s, or returns false if it was stopped
-// on the way.
-func (k *pairGibbs) update(s int, x []int32, r *sampler.Stream) bool {
-	i, j := k.pick(r)
-	d := k.joint(s, i, j, x)
-	if k.at.stopped && k.at.part == 0 {
-		return false
-	}
+// walk implements walker.
+func (k *pairGibbs) walk(n, s int, x []int32, r []sampler.Stream) (made int) {
+	k.begin(x)
 	told := &k.at.told[s]
-	c := heatBath(k.w, d, r.Float64())
-	if c < 0 {
-		told.Err = fmt.Errorf("sites %d and %d: %w", i, j, sampler.ErrNaN)
-		return true
+	told.Accept = 1
+	for made < n && told.Err == nil && !k.at.stopped {
+		if k.long {
+			k.at.before = r[s]
+		}
+		i, j := k.pick(&r[s])
+		d := k.joint(s, i, j, x)
+		if k.at.stopped && k.at.part == 0 {
+			r[s], k.at.part = k.at.before, 1
+			break
+		}
+		k.at.part = 0
+		if c := heatBath(k.w, d, r[s].Float64()); c >= 0 {
+			told.Moved += k.settle(s, i, j, int32(c/k.levels), int32(c%k.levels), d[c], x)
+		} else {
+			told.Err = fmt.Errorf("sites %d and %d: %w", i, j, sampler.ErrNaN)
+		}
+		made++
+		k.at.done(times(k.work, k.levels))
 	}
-	told.Moved += k.settle(s, i, j, int32(c/k.levels), int32(c%k.levels), d[c], x)
-	return true
+	return made
 }
 
 func (k *pairGibbs) UnmarshalBinary(b []byte) error { return k.restore(b, k.updates) }

@@ -41,17 +41,10 @@ func newPairs(m energy.Model, chains int, within *support) *pairs {
 // between two questions is stopped in its middle if need be.
 const longShare = 64
 
-// Reset implements [sampler.Kernel].
-func (k *pairs) Reset(x []int32) error {
-	k.at.clear()
-	_, err := k.ResetUntil(nil, x)
-	return err
-}
-
-// ResetUntil is Reset until stop says so.
-func (k *pairs) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
+// Reset implements [sampler.Transition].
+func (k *pairs) Reset(ctl sampler.Control, x []int32) error {
 	k.age = 0
-	return k.at.renew(stop, 2, k.sites*k.levels, func(stage, lo, hi int) (bool, error) {
+	return k.at.renew(ctl.Stop, 2, k.sites*k.levels, func(stage, lo, hi int) (bool, error) {
 		if stage == 0 {
 			return true, k.within.check(lo, hi, x)
 		}

@@ -30,11 +30,11 @@ func BenchmarkWithin(b *testing.B) {
 						b.Fatal(err)
 					}
 				}
-				if err := k.Reset(x); err != nil {
+				if err := k.Reset(sampler.Control{}, x); err != nil {
 					b.Fatal(err)
 				}
 				for b.Loop() {
-					k.Step(info, x, r)
+					k.Step(sampler.Control{}, info, x, r)
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*chains*n), "ns/site")
 			})

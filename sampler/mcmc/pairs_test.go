@@ -335,9 +335,9 @@ func TestPairsResumeAndAllocateNothing(t *testing.T) {
 			for s := range 8 {
 				copy(x[9*s:], []int32{1, 1, 1})
 			}
-			require.NoError(t, k.Reset(x))
+			require.NoError(t, k.Reset(sampler.Control{}, x))
 			if !exact.Race {
-				assert.Zero(t, testing.AllocsPerRun(50, func() { k.Step(info, x, streams) }), name)
+				assert.Zero(t, testing.AllocsPerRun(50, func() { k.Step(sampler.Control{}, info, x, streams) }), name)
 			}
 		}
 		runs.Resume(t, exact.NewQuadratic(9, 1), method)

@@ -118,15 +118,9 @@ func (k *paths) weigh(lo, hi int, x []int32) {
 // work returns the elementary operations of evaluating or weighing one chain.
 func (k *paths) work() int { return k.table.work() }
 
-func (k *paths) Reset(x []int32) error {
-	k.at.clear()
-	_, err := k.ResetUntil(nil, x)
-	return err
-}
-
-// ResetUntil is Reset until stop says so.
-func (k *paths) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
-	return k.at.renew(stop, 2, k.work(), func(stage, lo, hi int) (bool, error) {
+// Reset implements [sampler.Transition].
+func (k *paths) Reset(ctl sampler.Control, x []int32) error {
+	return k.at.renew(ctl.Stop, 2, k.work(), func(stage, lo, hi int) (bool, error) {
 		if stage == 0 {
 			return k.evaluate(lo, hi, k.e, x), nil
 		}
@@ -138,19 +132,12 @@ func (k *paths) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
 	})
 }
 
-func (k *paths) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
-	k.StepUntil(nil, info, x, r)
+// Step implements [sampler.Transition].
+func (k *paths) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
+	return k.at.step(ctl, k, info, x, r, 4, k.work())
 }
 
-// StepUntil is Step until stop says so.
-func (k *paths) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
-	return k.at.step(stop, info, 4, k.work(), r, func(stage, lo, hi int) bool {
-		return k.move(stage, lo, hi, x, r)
-	})
-}
-
-// move does one stage of the step of the chains lo … hi−1, or returns false if it
-// was stopped.
+// move implements staged.
 func (k *paths) move(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
 	switch stage {
 	case 0:

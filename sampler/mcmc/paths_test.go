@@ -74,7 +74,7 @@ func TestPathProbabilities(t *testing.T) {
 	m := exact.NewRugged(4, 3, 1, 0.5, 2)
 	k := must(Paths{Length: 2, Balance: Barker}.Kernel(context.Background(), m, 1)).(*paths)
 	for _, x := range exact.States(4, 3) {
-		require.NoError(t, k.Reset(x))
+		require.NoError(t, k.Reset(sampler.Control{}, x))
 		total := 0.0
 		eachPath(x, 3, 3, func(path, y []int32) {
 			left := 0.0

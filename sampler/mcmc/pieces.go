@@ -13,6 +13,7 @@ import (
 // is that of the site in the sweep.
 type pieces struct {
 	all   []piece // in the order of a sweep
+	most  int     // of one colour
 	sites int
 
 	draw    func(worker, piece, from, to int, words []uint32) // of the kernel: some places of a piece
@@ -52,6 +53,7 @@ func newPieces(ends, colours []int, draw func(worker, piece, from, to int, words
 		if p.all[at].next = at + 1; at+1 < len(p.all) && colour[at+1] == colour[at] {
 			p.all[at].next = p.all[at+1].next
 		}
+		p.most = max(p.most, p.all[at].next-at)
 	}
 	p.job = func(worker, job int) {
 		w, at := &p.workers[worker][0], p.first+job
@@ -64,13 +66,11 @@ func newPieces(ends, colours []int, draw func(worker, piece, from, to int, words
 	return p
 }
 
-// share tells how many workers there may be, and returns how many there are.
+// share makes what n workers write, or as many as a sweep can use, and returns their number.
 func (p *pieces) share(n int) int {
-	most := 1
-	for at, piece := range p.all {
-		most = max(most, piece.next-at)
+	if n = max(1, min(n, p.most)); n == len(p.workers) {
+		return n
 	}
-	n = max(1, min(n, most))
 	p.burst = pool.NewBurst(n)
 	p.workers = make([][]pieceWorker, n)
 	for w := range p.workers {

@@ -43,10 +43,7 @@ func (p *placed) hold(x []int32) {
 // chain returns the states of a chain by place.
 func (p *placed) chain(s int) []placedLevel { return p.all[s*len(p.place) : (s+1)*len(p.place)] }
 
-// Defer implements the method that [sampler.Transition] speaks of.
-func (p *placed) Defer(on bool) { p.hidden = on }
-
-// Show implements the method that [sampler.Transition] speaks of.
+// Show implements [sampler.Lazy].
 func (p *placed) Show(x []int32) {
 	if !p.stale {
 		return

@@ -25,16 +25,15 @@ func TestPlacedIsShown(t *testing.T) {
 	}
 	shown, hidden := newSparseGibbs(m, chains), newSparseGibbs(m, chains)
 	require.NotNil(t, shown)
-	hidden.(*sparseGibbs).Defer(true)
 	x, y, info, told := slices.Clone(start), slices.Clone(start), make([]sampler.Info, chains), make([]sampler.Info, chains)
 	a, b := streams(chains), streams(chains)
 	for range 2 {
-		require.NoError(t, shown.Reset(x))
-		require.NoError(t, hidden.Reset(y))
+		require.NoError(t, shown.Reset(sampler.Control{}, x))
+		require.NoError(t, hidden.Reset(sampler.Control{}, y))
 		before := slices.Clone(y)
 		for range 3 {
-			shown.Step(info, x, a)
-			hidden.Step(told, y, b)
+			shown.Step(sampler.Control{}, info, x, a)
+			hidden.Step(sampler.Control{Unread: true}, told, y, b)
 		}
 		assert.Equal(t, before, y)
 		assert.Equal(t, info, told)

@@ -59,36 +59,23 @@ func (k *proximal) setStep(alpha float64) {
 
 func (k *proximal) StepSize() float64 { return k.alpha }
 
-// Warning implements the method that [sampler.Transition] speaks of.
+// Warning implements [sampler.Warner].
 func (k *proximal) Warning() string { return k.tune.Warning(k.alpha) }
 
-func (k *proximal) Reset(x []int32) error {
-	k.at.clear()
-	_, err := k.ResetUntil(nil, x)
-	return err
-}
-
-// ResetUntil is Reset until stop says so.
-func (k *proximal) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
-	return k.at.renew(stop, 3, k.proposal.work(), func(stage, lo, hi int) (bool, error) {
+// Reset implements [sampler.Transition].
+func (k *proximal) Reset(ctl sampler.Control, x []int32) error {
+	return k.at.renew(ctl.Stop, 3, k.proposal.work(), func(stage, lo, hi int) (bool, error) {
 		copy(k.y[lo*k.sites:hi*k.sites], x[lo*k.sites:])
 		return resetProposal(k.proposal, stage, lo, hi, k.e, x, &k.at, k.fixed)
 	})
 }
 
-func (k *proximal) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
-	k.StepUntil(nil, info, x, r)
+// Step implements [sampler.Transition].
+func (k *proximal) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
+	return k.at.step(ctl, k, info, x, r, 6, k.proposal.work())
 }
 
-// StepUntil is Step until stop says so.
-func (k *proximal) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
-	return k.at.step(stop, info, 6, k.proposal.work(), r, func(stage, lo, hi int) bool {
-		return k.move(stage, lo, hi, x, r)
-	})
-}
-
-// move does one stage of the step of the chains lo … hi−1, or returns false if it
-// was stopped.
+// move implements staged.
 func (k *proximal) move(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
 	from, to := lo*k.sites, hi*k.sites
 	switch stage {

@@ -216,10 +216,10 @@ func TestProximalEvaluations(t *testing.T) {
 		for s := range r {
 			r[s].Seed(1, uint64(s))
 		}
-		require.NoError(t, k.Reset(x))
+		require.NoError(t, k.Reset(sampler.Control{}, x))
 		m.states = 0
 		for range steps {
-			k.Step(info, x, r)
+			k.Step(sampler.Control{}, info, x, r)
 		}
 		require.Equal(t, want*chains*steps, m.states)
 	}

@@ -93,25 +93,18 @@ func newRowGibbs(m energy.Model, chains int, order []int32) *rowGibbs {
 }
 
 // Reset implements [sampler.Transition].
-func (k *rowGibbs) Reset(x []int32) error {
-	k.at.clear()
-	_, err := k.ResetUntil(nil, x)
-	return err
-}
-
-// ResetUntil is Reset until stop says so.
-func (k *rowGibbs) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
+func (k *rowGibbs) Reset(ctl sampler.Control, x []int32) error {
 	k.held, k.stale, k.told = false, false, simd.RowTally{}
 	clear(k.sum)
-	done, err = k.at.renew(stop, 1, k.sites, func(_, lo, hi int) (bool, error) {
+	err := k.at.renew(ctl.Stop, 1, k.sites, func(_, lo, hi int) (bool, error) {
 		k.model.Energy(k.origin[lo:hi], x[lo*k.sites:hi*k.sites])
 		return true, checkStart(k.origin, lo, hi)
 	})
-	if done && err == nil {
+	if err == nil {
 		k.hold(x)
 		k.addOnes(k.origin, -1)
 	}
-	return done, err
+	return err
 }
 
 // hold takes the states from x.
@@ -141,14 +134,13 @@ func (k *rowGibbs) energies() []float64 {
 	return k.now
 }
 
-// Step implements [sampler.Transition].
-func (k *rowGibbs) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
-	k.StepUntil(nil, info, x, r)
-}
-
-// StepUntil is Step until stop says so, which is asked about every millisecond.
-func (k *rowGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
-	k.at.begin(stop)
+// Step implements [sampler.Transition]. It asks whether to stop about every millisecond.
+func (k *rowGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
+	if len(ctl.Company) > 0 {
+		return k.leap(ctl, info, x, r)
+	}
+	k.hidden = ctl.Unread
+	k.at.begin(ctl.Stop)
 	if !k.held {
 		k.hold(x)
 	}
@@ -167,7 +159,7 @@ func (k *rowGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32, r
 	k.flush()
 	k.shown(x)
 	if k.at.update < k.states.Parts() {
-		return false
+		return 0
 	}
 	k.moved = 0
 	for s := range k.at.told {
@@ -177,7 +169,7 @@ func (k *rowGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32, r
 		k.at.told[s].Energy, k.at.told[s].Accept = e, 1
 	}
 	k.at.finish(info)
-	return true
+	return 1
 }
 
 // choose says whether sums are kept in the step to come, by what the last one changed.
@@ -216,10 +208,7 @@ func (k *rowGibbs) count(t *simd.RowTally) (moved int) {
 	return moved
 }
 
-// Defer implements the method that [sampler.Transition] speaks of.
-func (k *rowGibbs) Defer(on bool) { k.hidden = on }
-
-// Show implements the method that [sampler.Transition] speaks of.
+// Show implements [sampler.Lazy].
 func (k *rowGibbs) Show(x []int32) {
 	if k.stale {
 		k.states.Spread(x)

@@ -97,7 +97,7 @@ func TestRowGibbsSteps(t *testing.T) {
 			}
 			require.NoError(t, streams[0].SeedOf(kind, 3, 4))
 			streams[0].Uint32() // groups begin behind one that has been begun
-			require.NoError(t, k.Reset(x))
+			require.NoError(t, k.Reset(sampler.Control{}, x))
 			d, e := make([]float64, 2), make([]float64, chains)
 			c := energy.Conditionals(m)
 			order := []int{}
@@ -110,7 +110,7 @@ func TestRowGibbsSteps(t *testing.T) {
 			for range 3 {
 				want, from := slices.Clone(x), streams[0]
 				moved := walk(k, c, want, chains, order, &from)
-				k.Step(info, x, streams)
+				k.Step(sampler.Control{}, info, x, streams)
 				require.Equal(t, want, x, name)
 				require.Equal(t, from, streams[0], name)
 				m.Energy(e, x)
@@ -215,9 +215,9 @@ func TestRowGibbsRuns(t *testing.T) {
 
 		k := rowKernel(t, m, 31, nil)
 		x, info, streams := make([]int32, 31*sites), make([]sampler.Info, 31), make([]sampler.Stream, 31)
-		require.NoError(t, k.Reset(x))
+		require.NoError(t, k.Reset(sampler.Control{}, x))
 		if !exact.Race {
-			assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(info, x, streams) }), name)
+			assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(sampler.Control{}, info, x, streams) }), name)
 		}
 		b, err := k.AppendBinary(nil)
 		require.NoError(t, err)
@@ -248,7 +248,7 @@ func TestRowGibbsStops(t *testing.T) {
 		k, ok := must(Gibbs{}.Kernel(context.Background(), m, chains)).(*rowGibbs)
 		require.True(t, ok)
 		x := slices.Clone(start)
-		require.NoError(t, k.Reset(x))
+		require.NoError(t, k.Reset(sampler.Control{}, x))
 		streams := make([]sampler.Stream, chains)
 		for s := range streams {
 			streams[s] = *sampler.NewStream(4, uint64(s))
@@ -257,17 +257,16 @@ func TestRowGibbsStops(t *testing.T) {
 	}
 	whole, x, info, streams := kernel()
 	for range 3 {
-		whole.Step(info, x, streams)
+		whole.Step(sampler.Control{}, info, x, streams)
 	}
 	old := pollWork
 	pollWork = 1
 	defer func() { pollWork = old }()
 	for _, hidden := range []bool{false, true} {
 		k, y, parts, q := kernel()
-		k.Defer(hidden)
 		stops := 0
 		for range 3 {
-			for !k.StepUntil(func() bool { return true }, parts, y, q) {
+			for k.Step(sampler.Control{Stop: func() bool { return true }, Unread: hidden}, parts, y, q) == 0 {
 				if stops++; !hidden {
 					e := make([]float64, chains)
 					m.Energy(e, y)
@@ -278,7 +277,6 @@ func TestRowGibbsStops(t *testing.T) {
 				require.NoError(t, err)
 				if stops%2 == 1 {
 					k, _, _, _ = kernel()
-					k.Defer(hidden)
 					require.NoError(t, k.UnmarshalBinary(b))
 				}
 			}
@@ -294,10 +292,9 @@ func TestRowGibbsStops(t *testing.T) {
 
 	// After a Reset to other states, those that were not shown are forgotten.
 	k, y, _, q := kernel()
-	k.Defer(true)
-	k.Step(info, y, q)
+	k.Step(sampler.Control{Unread: true}, info, y, q)
 	clear(y)
-	require.NoError(t, k.Reset(y))
+	require.NoError(t, k.Reset(sampler.Control{}, y))
 	k.Show(y)
 	assert.Equal(t, make([]int32, chains*sites), y)
 }
@@ -310,11 +307,11 @@ func TestRowGibbsRefusesOtherKernels(t *testing.T) {
 	withoutBits(t)
 	other := must(Gibbs{}.Kernel(context.Background(), m, 8))
 	x := make([]int32, 8*30)
-	require.NoError(t, other.Reset(x))
+	require.NoError(t, other.Reset(sampler.Control{}, x))
 	b, err := other.AppendBinary(nil)
 	require.NoError(t, err)
 	assert.ErrorContains(t, k.UnmarshalBinary(b), "the checkpoint is of another kernel of Gibbs: format ")
-	require.NoError(t, k.Reset(x))
+	require.NoError(t, k.Reset(sampler.Control{}, x))
 	b, err = k.AppendBinary(nil)
 	require.NoError(t, err)
 	assert.Error(t, other.UnmarshalBinary(b))

@@ -20,7 +20,7 @@ const (
 	pairCalm = 16
 )
 
-// Company implements the method that [sampler.Transition] speaks of.
+// Company implements [sampler.Companion].
 func (k *rowGibbs) Company(blocks int) int {
 	if blocks < 2 || k.sites > pairSites || !simd.PairOfRows() {
 		return 0
@@ -28,19 +28,22 @@ func (k *rowGibbs) Company(blocks int) int {
 	return 2
 }
 
-// Leap implements the method that [sampler.Transition] speaks of.
-func (k *rowGibbs) Leap(stop func() bool, n int, kernels []sampler.Kernel, x [][]int32, r [][]sampler.Stream, moved []int) (steps int) {
-	var all [2]*rowGibbs
-	if len(kernels) != len(all) {
+// leap makes steps that nobody reads, of the block and of the one that comes along.
+func (k *rowGibbs) leap(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (steps int) {
+	if len(ctl.Company) != 1 || !ctl.Unread {
 		return 0
 	}
+	with := &ctl.Company[0]
+	second, ok := sampler.As[*rowGibbs](with.Kernel)
+	if !ok {
+		return 0
+	}
+	all := [2]*rowGibbs{k, second}
 	busy := false
-	for b, other := range kernels {
-		o, ok := other.(*rowGibbs)
-		if !ok || !o.at.fresh() {
+	for _, o := range all {
+		if !o.at.fresh() {
 			return 0
 		}
-		all[b] = o
 		busy = busy || o.moved < 0 || o.changes(o.moved) > pairAbove
 	}
 	if !busy {
@@ -52,17 +55,20 @@ func (k *rowGibbs) Leap(stop func() bool, n int, kernels []sampler.Kernel, x [][
 		}
 		k.pair = apart.New(rowPair{states: k.states.NewPair(), with: with})
 	}
-	for b, o := range all {
-		if !o.held {
-			o.hold(x[b])
+	for b, x := range [2][]int32{x, with.X} {
+		if !all[b].held {
+			all[b].hold(x)
 		}
 	}
+	streams := [2]*sampler.Stream{&r[0], &with.R[0]}
+	var moved [2]int
 	p := k.pair
 	p.states.Take(all[0].states, all[1].states)
-	k.at.begin(stop)
+	k.at.begin(ctl.Stop)
+	n := max(1, ctl.Steps)
 	for calm := 0; steps < n && calm < pairCalm && !k.at.stopped; steps++ {
 		for b := range all {
-			p.from[b] = reserve(&r[b][0], k.states.SweepGroups())
+			p.from[b] = reserve(streams[b], k.states.SweepGroups())
 		}
 		p.states.Sweep(&p.told, p.from)
 		calm++
@@ -78,5 +84,7 @@ func (k *rowGibbs) Leap(stop func() bool, n int, kernels []sampler.Kernel, x [][
 	for _, o := range all {
 		o.held, o.stale, o.moved = true, true, -1
 	}
+	report(info, moved[0])
+	report(with.Info, moved[1])
 	return steps
 }

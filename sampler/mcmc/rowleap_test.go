@@ -80,43 +80,52 @@ func TestRowLeapAlone(t *testing.T) {
 			for s := range r[b] {
 				r[b][s] = *sampler.NewStream(1, uint64(32*b+s))
 			}
-			require.NoError(t, k.Reset(x[b]))
+			require.NoError(t, k.Reset(sampler.Control{}, x[b]))
 		}
 		return kernels, x, r
 	}
-	moved := make([]int, 2)
 	kernels, x, r := pair(0.1)
 	lead := kernels[0].(*rowGibbs)
+	info := [2][]sampler.Info{make([]sampler.Info, 32), make([]sampler.Info, 32)}
+	company := make([]sampler.Block, 1)
+	leap := func(stop func() bool, n int) int {
+		company[0] = sampler.Block{Kernel: kernels[1], Info: info[1], X: x[1], R: r[1]}
+		return lead.Step(sampler.Control{Steps: n, Stop: stop, Unread: true, Company: company}, info[0], x[0], r[0])
+	}
+	leapWith := func(other sampler.Kernel, n int) int {
+		kernels[1] = other
+		return leap(nil, n)
+	}
 	assert.Equal(t, 2, lead.Company(5))
 	assert.Zero(t, lead.Company(1))
-	require.Equal(t, 7, lead.Leap(nil, 7, kernels, x, r, moved))
+	require.Equal(t, 7, leap(nil, 7))
 	if !exact.Race {
-		assert.Zero(t, testing.AllocsPerRun(20, func() { lead.Leap(nil, 7, kernels, x, r, moved) }))
+		assert.Zero(t, testing.AllocsPerRun(20, func() { leap(nil, 7) }))
 	}
-	assert.Zero(t, lead.Leap(nil, 7, kernels[:1], x[:1], r[:1], moved))
+	assert.Zero(t, lead.leap(sampler.Control{Steps: 7, Unread: true}, info[0], x[0], r[0]))
 	old := pollWork
 	pollWork = 1
-	assert.Equal(t, 1, lead.Leap(func() bool { return true }, 9, kernels, x, r, moved))
+	assert.Equal(t, 1, leap(func() bool { return true }, 9))
 	pollWork = old
-	kernels[1].Step(make([]sampler.Info, 32), x[1], r[1])
-	assert.Equal(t, 7, lead.Leap(nil, 7, kernels, x, r, moved))
+	kernels[1].Step(sampler.Control{}, make([]sampler.Info, 32), x[1], r[1])
+	assert.Equal(t, 7, leap(nil, 7))
 
 	other := rowKernel(t, denseGraph(200, 0.1), 32, exact.Must(order("Gibbs", Systematic, denseGraph(200, 0.1))))
-	require.NoError(t, other.Reset(x[1]))
-	assert.Zero(t, lead.Leap(nil, 7, []sampler.Kernel{lead, other}, x, r, moved), "sites in another order")
+	require.NoError(t, other.Reset(sampler.Control{}, x[1]))
+	assert.Zero(t, leapWith(other, 7), "sites in another order")
 	other = rowKernel(t, denseGraph(200, 0.2), 32, nil)
-	require.NoError(t, other.Reset(x[1]))
-	assert.Zero(t, lead.Leap(nil, 7, []sampler.Kernel{lead, other}, x, r, moved), "other conditionals")
+	require.NoError(t, other.Reset(sampler.Control{}, x[1]))
+	assert.Zero(t, leapWith(other, 7), "other conditionals")
 
 	kernels, x, r = pair(5)
 	lead = kernels[0].(*rowGibbs)
-	steps := lead.Leap(nil, 10000, kernels, x, r, moved)
+	steps := leap(nil, 10000)
 	assert.Less(t, steps, 2000, "hardly any site changes")
 	for b, k := range kernels {
 		k.(*rowGibbs).Show(x[b])
-		k.Step(make([]sampler.Info, 32), x[b], r[b])
+		k.Step(sampler.Control{}, make([]sampler.Info, 32), x[b], r[b])
 	}
-	assert.Zero(t, lead.Leap(nil, 10, kernels, x, r, moved), "sums that are kept do better")
+	assert.Zero(t, leap(nil, 10), "sums that are kept do better")
 }
 
 // BenchmarkRowLeap is a step of two blocks of chains of a graph of the size of G1 that

@@ -60,13 +60,16 @@ func newSparseGibbs(m energy.Model, chains int) sampler.Kernel {
 		}
 		k.in = append(k.in, of)
 	}
-	k.Workers(1)
+	k.share(1)
 	return k
 }
 
-// Workers implements the method that [sampler.Transition] speaks of.
-func (k *sparseGibbs) Workers(n int) {
-	k.told = make([][]sparseDrawn, k.pieces.share(n))
+// share makes what so many workers write.
+func (k *sparseGibbs) share(n int) {
+	if n = k.pieces.share(n); n == len(k.told) {
+		return
+	}
+	k.told = make([][]sparseDrawn, n)
 	for w := range k.told {
 		k.told[w] = apart.Make[sparseDrawn](1)
 		k.told[w][0].tally = newTally(k.levels)
@@ -74,32 +77,24 @@ func (k *sparseGibbs) Workers(n int) {
 }
 
 // Reset implements [sampler.Transition].
-func (k *sparseGibbs) Reset(x []int32) error {
-	k.at.clear()
-	_, err := k.ResetUntil(nil, x)
-	return err
-}
-
-// ResetUntil is Reset until stop says so.
-func (k *sparseGibbs) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
+func (k *sparseGibbs) Reset(ctl sampler.Control, x []int32) error {
+	k.share(ctl.Workers)
 	k.lose()
 	for s := range k.since {
 		k.since[s].equal = 0
 		clear(k.since[s].count)
 	}
-	return k.at.renew(stop, 1, k.sites, func(_, lo, hi int) (bool, error) {
+	return k.at.renew(ctl.Stop, 1, k.sites, func(_, lo, hi int) (bool, error) {
 		k.model.Energy(k.start[lo:hi], x[lo*k.sites:hi*k.sites])
 		return true, checkStart(k.start, lo, hi)
 	})
 }
 
-func (k *sparseGibbs) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
-	k.StepUntil(nil, info, x, r)
-}
-
-// StepUntil is Step until stop says so, which is asked about every millisecond.
-func (k *sparseGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
-	k.at.begin(stop)
+// Step implements [sampler.Transition]. It asks whether to stop about every millisecond.
+func (k *sparseGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
+	k.share(ctl.Workers)
+	k.placed.hidden = ctl.Unread
+	k.at.begin(ctl.Stop)
 	k.hold(x)
 	for ; k.at.chain < len(info); k.at.next() {
 		s := k.at.chain
@@ -114,13 +109,13 @@ func (k *sparseGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32
 		}
 		if k.at.update < k.sites {
 			k.shown(x)
-			return false
+			return 0
 		}
 		told.Energy, told.Accept = k.energy(s), 1
 	}
 	k.at.finish(info)
 	k.shown(x)
-	return true
+	return 1
 }
 
 func ignored(int) {}

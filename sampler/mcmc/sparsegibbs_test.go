@@ -166,9 +166,9 @@ func TestSparseGibbsRuns(t *testing.T) {
 
 		k := must(Gibbs{}.Kernel(context.Background(), m, 2))
 		x, info, streams := make([]int32, 2*sites), make([]sampler.Info, 2), make([]sampler.Stream, 2)
-		require.NoError(t, k.Reset(x))
+		require.NoError(t, k.Reset(sampler.Control{}, x))
 		if !exact.Race {
-			assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(info, x, streams) }), name)
+			assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(sampler.Control{}, info, x, streams) }), name)
 		}
 		assert.ErrorIs(t, k.UnmarshalBinary(make([]byte, 40)), wire.ErrShort)
 	}
@@ -180,14 +180,14 @@ func TestSparseGibbsStops(t *testing.T) {
 	kernel := func() (sampler.Kernel, []int32, []sampler.Info, []sampler.Stream) {
 		k := must(Gibbs{}.Kernel(context.Background(), m, 2))
 		x := make([]int32, 2*300*301)
-		require.NoError(t, k.Reset(x))
+		require.NoError(t, k.Reset(sampler.Control{}, x))
 		return k, x, make([]sampler.Info, 2), []sampler.Stream{*sampler.NewStream(1, 0), *sampler.NewStream(1, 1)}
 	}
 	whole, x, info, r := kernel()
-	whole.Step(info, x, r)
+	whole.Step(sampler.Control{}, info, x, r)
 	k, y, parts, q := kernel()
 	stops := 0
-	for !k.(*sparseGibbs).StepUntil(func() bool { return true }, parts, y, q) {
+	for k.(*sparseGibbs).Step(sampler.Control{Stop: func() bool { return true }}, parts, y, q) == 0 {
 		stops++
 		b, err := k.AppendBinary(nil)
 		require.NoError(t, err)

@@ -50,10 +50,10 @@ func TestSteepEnergies(t *testing.T) {
 					x = append(x, start...)
 					streams[s] = *sampler.NewStream(1, uint64(s))
 				}
-				require.NoError(t, k.Reset(x))
+				require.NoError(t, k.Reset(sampler.Control{}, x))
 				last := []float64{energies[worst], energies[worst], energies[worst], energies[worst]}
 				for range 100 {
-					k.Step(info, x, streams)
+					k.Step(sampler.Control{}, info, x, streams)
 					for s := range info {
 						require.NoError(t, info[s].Err)
 						require.Zero(t, info[s].Invalid)

@@ -53,39 +53,40 @@ type swap struct {
 	updates int
 }
 
-func (k *swap) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
-	k.StepUntil(nil, info, x, r)
+// Step implements [sampler.Transition].
+func (k *swap) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
+	done = k.step(ctl, k, info, x, r, k.updates)
+	meanAccept(info, done, k.updates)
+	return done
 }
 
-// StepUntil is Step until stop says so.
-func (k *swap) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
-	return k.propose(stop, info, x, k.updates, k.work,
-		func(x []int32) bool { // of one level an exchange changes nothing, now or ever
-			if constant(x) {
-				return false
-			}
-			k.begin(x)
-			return true
-		},
-		func(s, _ int, x []int32) { k.update(s, x, &r[s]) })
-}
-
-// update offers one exchange to chain s at state x.
-func (k *swap) update(s int, x []int32, r *sampler.Stream) {
+// walk implements walker. Where all sites have one level an exchange changes nothing, now
+// or ever, and all are accepted.
+func (k *swap) walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	told := &k.at.told[s]
-	i, j := k.pick(r)
-	for x[i] == x[j] {
-		i, j = k.pick(r)
-		k.at.work += pickWork
+	if constant(x) {
+		told.Accept = float64(k.updates)
+		return n
 	}
-	e, a, ok := k.judge(s, i, j, x)
-	if !ok {
-		told.Invalid++
+	k.begin(x)
+	for made < n && !k.at.stopped {
+		i, j := k.pick(&r[s])
+		for x[i] == x[j] {
+			i, j = k.pick(&r[s])
+			k.at.work += pickWork
+		}
+		e, a, ok := k.judge(s, i, j, x)
+		if !ok {
+			told.Invalid++
+		}
+		told.Accept += a
+		if r[s].Float64() < a {
+			told.Moved += k.settle(s, i, j, x[j], x[i], e, x)
+		}
+		made++
+		k.at.done(k.work)
 	}
-	told.Accept += a
-	if r.Float64() < a {
-		told.Moved += k.settle(s, i, j, x[j], x[i], e, x)
-	}
+	return made
 }
 
 // pickWork is what a draw of a pair costs, in sites evaluated.

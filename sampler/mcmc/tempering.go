@@ -71,7 +71,7 @@ func (t Tempering) Kernel(ctx context.Context, m energy.Model, chains int) (samp
 	}
 	n := len(betas) * chains
 	k := apart.New(tempering{
-		model: m, base: t.Base, sites: sites, chains: chains, adaptive: t.Betas == nil,
+		ctx: ctx, model: m, base: t.Base, sites: sites, chains: chains, adaptive: t.Betas == nil,
 		x: apart.Make[int32](n * sites), e: apart.Make[float64](n), info: apart.Make[sampler.Info](n),
 		touched: apart.Make[bool](len(betas)), old: apart.Make[bool](len(betas)), swaps: newSwaps(len(betas), chains), at: newCursor(chains),
 	})
@@ -115,18 +115,15 @@ func (k *tempering) build(ctx context.Context, betas []float64) error {
 	}
 	k.betas, k.kernels = betas, kernels
 	clear(k.old)
-	k.Workers(k.workers)
 	return nil
 }
 
-// Cost implements the method that [sampler.Transition] speaks of: NaN if Base does not
+// Cost implements [sampler.Costed]: NaN if Base does not
 // count what a step costs.
 func (k *tempering) Cost([]sampler.Info) float64 {
 	m, sum := k.price.Of(k.model), 0.0
 	for j, base := range k.kernels {
-		b, ok := base.(interface {
-			Cost(info []sampler.Info) float64
-		})
+		b, ok := sampler.As[sampler.Costed](base)
 		if !ok {
 			return math.NaN()
 		}
@@ -137,7 +134,7 @@ func (k *tempering) Cost([]sampler.Info) float64 {
 
 func (k *tempering) Adapt(_ []sampler.Info, step, of int) {
 	for j, base := range k.kernels {
-		if a, ok := base.(sampler.Adaptive); ok {
+		if a, ok := sampler.As[sampler.Adaptive](base); ok {
 			a.Adapt(k.info[j*k.chains:(j+1)*k.chains], step, of)
 		}
 	}
@@ -161,13 +158,13 @@ func (k *tempering) Adapt(_ []sampler.Info, step, of int) {
 // change nothing else.
 func (k *tempering) AppendBinary(b []byte) ([]byte, error) {
 	if k.behind {
-		if _, err := k.resetBases(nil); err != nil {
+		if err := k.resetBases(sampler.Control{}); err != nil {
 			return nil, err
 		}
 		k.behind = false
 	}
 	if k.phase == resetting {
-		k.resetTouched(nil)
+		k.resetTouched(sampler.Control{})
 	}
 	b = wire.AppendFloat64s(b, k.betas)
 	flags := int32(k.odd)
@@ -247,11 +244,16 @@ func (k *tempering) UnmarshalBinary(b []byte) error {
 		return err
 	}
 	k.kernels = nil
-	if err := k.build(context.Background(), betas); err != nil {
+	if err := k.build(k.ctx, betas); err != nil {
 		return err
 	}
 	if b, err = wire.ReadParts(b, k.kernels); err != nil {
 		return err
+	}
+	for j, base := range k.kernels {
+		if wire.Empty(base) {
+			_ = base.Reset(sampler.Control{}, k.states(j)) // which it accepted before
+		}
 	}
 	k.odd, k.started = int(flags[0]&1), flags[0]&2 != 0
 	return k.restoreStep(b)
@@ -265,7 +267,7 @@ func Ladders(c *sampler.Chains) []Ladder {
 	}
 	var l []Ladder
 	for _, kernel := range c.Kernels() {
-		if k, ok := kernel.(*tempering); ok {
+		if k, ok := sampler.As[*tempering](kernel); ok {
 			l = append(l, k.swaps.report(k.betas))
 		}
 	}

@@ -2,6 +2,7 @@ package mcmc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -12,12 +13,12 @@ import (
 
 // tempering is the kernel of [Tempering].
 type tempering struct {
+	ctx           context.Context // of the kernels that a checkpoint asks for
 	model         energy.Model
 	base          sampler.Method
 	price         cost.Memo
 	sites, chains int
 	adaptive      bool
-	workers       int // goroutines that a kernel may use
 
 	betas   []float64
 	kernels []sampler.Kernel // one per rung
@@ -58,7 +59,7 @@ func (k *tempering) states(j int) []int32 {
 
 // Start implements [sampler.Starter], for a Base that stays within a language.
 func (k *tempering) Start(x []int32, r *sampler.Stream) error {
-	if s, ok := k.kernels[0].(sampler.Starter); ok {
+	if s, ok := sampler.As[sampler.Starter](k.kernels[0]); ok {
 		return s.Start(x, r)
 	}
 	return nil
@@ -68,36 +69,27 @@ func (k *tempering) state(j, s int) []int32 { return k.states(j)[s*k.sites : (s+
 
 // Reset sets the coldest replicas to x. The first time the others become copies
 // of it; later they keep their states, unless these have lost their probability.
-func (k *tempering) Reset(x []int32) error {
-	k.at.clear()
-	k.renewing = false
-	_, err := k.ResetUntil(nil, x)
-	return err
-}
-
-// ResetUntil is Reset until stop says so: the energies of the chains first, then
-// the kernels of the rungs.
-func (k *tempering) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
-	if !k.renewing {
+// Stop is asked between the energies of the chains, which come first, and in the
+// kernels of the rungs.
+func (k *tempering) Reset(ctl sampler.Control, x []int32) error {
+	if ctl.Stop == nil || !k.renewing {
+		k.at.clear()
 		k.phase, k.rung, k.behind, k.renewing = starting, 0, false, true
 		clear(k.touched)
 	}
 	if k.rung == 0 {
-		done, err = k.at.renew(stop, 1, times(k.sites, len(k.betas)), func(_, lo, hi int) (bool, error) {
+		err := k.at.renew(ctl.Stop, 1, times(k.sites, len(k.betas)), func(_, lo, hi int) (bool, error) {
 			return true, k.resetChains(lo, hi, x)
 		})
-		if !done {
-			return false, nil
-		}
 		if err != nil {
-			k.renewing = false
-			return true, err
+			k.renewing = errors.Is(err, sampler.ErrStopped)
+			return err
 		}
 		k.started = true
 	}
-	done, err = k.resetBases(stop)
-	k.renewing = !done
-	return done, err
+	err := k.resetBases(sampler.Control{Stop: ctl.Stop, Workers: ctl.Workers})
+	k.renewing = errors.Is(err, sampler.ErrStopped)
+	return err
 }
 
 func (k *tempering) resetChains(lo, hi int, x []int32) error {
@@ -116,27 +108,30 @@ func (k *tempering) resetChains(lo, hi int, x []int32) error {
 }
 
 // resetBases resets the kernels from k.rung on, after making those of a new ladder.
-func (k *tempering) resetBases(stop func() bool) (done bool, err error) {
+func (k *tempering) resetBases(ctl sampler.Control) error {
 	for ; k.rung < len(k.kernels); k.rung++ {
 		if k.old[k.rung] {
-			if k.fault = k.rebuild(k.rung); k.fault != nil {
+			if k.fault = k.rebuild(k.rung, ctl.Stop); k.fault != nil {
+				if !errors.Is(k.fault, sampler.ErrStopped) {
+					k.rung = 0
+					return k.fault
+				}
+				k.fault = nil
+				return sampler.ErrStopped
+			}
+			if ctl.Stop != nil && ctl.Stop() {
+				return sampler.ErrStopped
+			}
+		}
+		if err := k.kernels[k.rung].Reset(ctl, k.states(k.rung)); err != nil {
+			if !errors.Is(err, sampler.ErrStopped) {
 				k.rung = 0
-				return true, k.fault
 			}
-			if stop != nil && stop() {
-				return false, nil
-			}
-		}
-		if done, err = resetUntil(k.kernels[k.rung], stop, k.states(k.rung)); err != nil {
-			k.rung = 0
-			return true, err
-		}
-		if !done {
-			return false, nil
+			return err
 		}
 	}
 	k.rung = 0
-	return true, nil
+	return nil
 }
 
 // kernel makes the kernel of a rung.
@@ -148,11 +143,15 @@ func (k *tempering) kernel(ctx context.Context, beta float64) (sampler.Kernel, e
 	return k.base.Kernel(ctx, m, k.chains)
 }
 
-// rebuild makes the kernel of a rung of a new ladder. That of the earlier ladder hands
-// over what it has tuned; the caches need a Reset.
-func (k *tempering) rebuild(j int) error {
-	kernel, err := k.kernel(context.Background(), k.betas[j])
+// rebuild makes the kernel of a rung of a new ladder, or returns [sampler.ErrStopped]. That
+// of the earlier ladder hands over what it has tuned; the caches need a Reset.
+func (k *tempering) rebuild(j int, stop func() bool) error {
+	ctx := until{context.Background(), stop}
+	kernel, err := k.kernel(ctx, k.betas[j])
 	if err != nil {
+		if ctx.Err() != nil {
+			return sampler.ErrStopped
+		}
 		return err
 	}
 	b, err := k.kernels[j].AppendBinary(nil)
@@ -163,52 +162,30 @@ func (k *tempering) rebuild(j int) error {
 		return err
 	}
 	k.kernels[j], k.old[j] = kernel, false
-	k.Workers(k.workers)
 	return nil
 }
 
-// Workers implements the method that [sampler.Transition] speaks of: the kernels
-// of the rungs, which move one after another, share out their work.
-func (k *tempering) Workers(n int) {
-	k.workers = n
-	for _, base := range k.kernels {
-		if b, ok := base.(interface{ Workers(n int) }); ok {
-			b.Workers(n)
-		}
+// until is a context that ends once stop is true, for compiling within a step.
+type until struct {
+	context.Context
+	stop func() bool // nil: never
+}
+
+// Err implements [context.Context].
+func (u until) Err() error {
+	if u.stop != nil && u.stop() {
+		return context.Canceled
 	}
+	return nil
 }
 
-// resetUntil is ResetUntil of a kernel if it has that, and Reset otherwise.
-func resetUntil(k sampler.Kernel, stop func() bool, x []int32) (done bool, err error) {
-	if p, ok := k.(interface {
-		ResetUntil(stop func() bool, x []int32) (bool, error)
-	}); ok {
-		return p.ResetUntil(stop, x)
-	}
-	return true, k.Reset(x)
-}
-
-// stepUntil is StepUntil of a kernel if it has that, and Step otherwise.
-func stepUntil(k sampler.Kernel, stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
-	if p, ok := k.(interface {
-		StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) bool
-	}); ok {
-		return p.StepUntil(stop, info, x, r)
-	}
-	k.Step(info, x, r)
-	return true
-}
-
-func (k *tempering) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
-	k.StepUntil(nil, info, x, r)
-}
-
-// StepUntil is Step until stop says so.
-func (k *tempering) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
-	k.at.begin(stop)
+// Step implements [sampler.Transition].
+func (k *tempering) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
+	ctl = sampler.Control{Stop: ctl.Stop, Workers: ctl.Workers} // of the kernels of the rungs
+	k.at.begin(ctl.Stop)
 	if k.behind { // states with probability keep it at any β
-		if done, _ := k.resetBases(stop); !done {
-			return false
+		if errors.Is(k.resetBases(ctl), sampler.ErrStopped) {
+			return 0
 		}
 		k.behind = false
 	}
@@ -219,8 +196,8 @@ func (k *tempering) StepUntil(stop func() bool, info []sampler.Info, x []int32, 
 	if k.phase == moving {
 		for ; k.rung < len(k.kernels); k.rung++ {
 			j := k.rung
-			if k.at.stopped || !stepUntil(k.kernels[j], stop, k.info[j*k.chains:(j+1)*k.chains], k.states(j), r) {
-				return false
+			if k.at.stopped || k.kernels[j].Step(ctl, k.info[j*k.chains:(j+1)*k.chains], k.states(j), r) == 0 {
+				return 0
 			}
 			k.at.done(times(k.chains, k.sites))
 		}
@@ -228,14 +205,14 @@ func (k *tempering) StepUntil(stop func() bool, info []sampler.Info, x []int32, 
 	}
 	if k.phase == measuring {
 		if !k.measure() {
-			return false
+			return 0
 		}
 		k.gather()
 		k.exchange(k.at.told, r)
 		k.phase, k.rung = resetting, 0
 	}
-	if !k.resetTouched(stop) {
-		return false
+	if !k.resetTouched(ctl) {
+		return 0
 	}
 	k.swaps.arrive()
 	for s := range k.at.told {
@@ -248,7 +225,7 @@ func (k *tempering) StepUntil(stop func() bool, info []sampler.Info, x []int32, 
 	}
 	k.at.finish(info)
 	k.phase, k.rung = starting, 0
-	return true
+	return 1
 }
 
 // measure evaluates all replicas, from number k.rung on, or returns false if it
@@ -305,14 +282,14 @@ func (k *tempering) exchange(info []sampler.Info, r []sampler.Stream) {
 
 // resetTouched refreshes the caches of the rungs whose states were swapped, from
 // k.rung on, or returns false if it was stopped.
-func (k *tempering) resetTouched(stop func() bool) bool {
+func (k *tempering) resetTouched(ctl sampler.Control) bool {
 	for ; k.rung < len(k.touched); k.rung++ {
 		j := k.rung
 		if !k.touched[j] {
 			continue
 		}
-		done, err := resetUntil(k.kernels[j], stop, k.states(j))
-		if !done {
+		err := k.kernels[j].Reset(ctl, k.states(j))
+		if errors.Is(err, sampler.ErrStopped) {
 			return false
 		}
 		k.touched[j] = false

@@ -113,8 +113,8 @@ func observedJoint(t *testing.T, k *tempering, m energy.Model, odd, draws int) [
 			}
 			k.started, k.odd = true, odd
 			cold := append([]int32(nil), k.states(0)...)
-			require.NoError(t, k.Reset(cold))
-			k.Step(info, cold, streams)
+			require.NoError(t, k.Reset(sampler.Control{}, cold))
+			k.Step(sampler.Control{}, info, cold, streams)
 			for s := range sampler.BlockSize {
 				require.NoError(t, info[s].Err)
 				y := 0
@@ -270,11 +270,11 @@ func TestTemperingReset(t *testing.T) {
 	}}
 	k := must(Tempering{}.Kernel(context.Background(), hard, 1)).(*tempering)
 	var start *sampler.StartError
-	require.ErrorAs(t, k.Reset([]int32{1, 0}), &start)
-	require.NoError(t, k.Reset([]int32{0, 1}))
+	require.ErrorAs(t, k.Reset(sampler.Control{}, []int32{1, 0}), &start)
+	require.NoError(t, k.Reset(sampler.Control{}, []int32{0, 1}))
 	copy(k.state(3, 0), []int32{0, 0})
 	copy(k.state(4, 0), []int32{1, 0})
-	require.NoError(t, k.Reset([]int32{0, 1}))
+	require.NoError(t, k.Reset(sampler.Control{}, []int32{0, 1}))
 	assert.Equal(t, []int32{0, 0}, k.state(3, 0), "a replica keeps its state")
 	assert.Equal(t, []int32{0, 1}, k.state(4, 0), "unless it has no probability")
 }
@@ -296,7 +296,7 @@ func TestTemperingReportsFailures(t *testing.T) {
 func TestTemperingRefusesDamagedCheckpoints(t *testing.T) {
 	m := exact.NewQuadratic(3, 1)
 	k := must(Tempering{Rungs: 3}.Kernel(context.Background(), m, 2))
-	require.NoError(t, k.Reset(make([]int32, 6)))
+	require.NoError(t, k.Reset(sampler.Control{}, make([]int32, 6)))
 	saved, err := k.AppendBinary(nil)
 	require.NoError(t, err)
 	fresh := func() sampler.Kernel { return must(Tempering{Rungs: 3}.Kernel(context.Background(), m, 2)) }

@@ -4,6 +4,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
+	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
 // torusChains holds the chains of a kernel for energy.Toroidal models: states as bits,
@@ -53,19 +54,13 @@ func newTorusChains(m energy.Model, chains int) (k torusChains, ok bool) {
 	}, true
 }
 
-func (k *torusChains) Reset(x []int32) error {
-	k.at.clear()
-	_, err := k.ResetUntil(nil, x)
-	return err
-}
-
-// ResetUntil is Reset until stop says so.
-func (k *torusChains) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
-	if !k.at.renewing {
+// Reset implements [sampler.Transition].
+func (k *torusChains) Reset(ctl sampler.Control, x []int32) error {
+	if k.at.renews(ctl.Stop) {
 		clear(k.held)
 		clear(k.stale)
 	}
-	return k.at.renew(stop, 1, k.sites, func(_, lo, hi int) (bool, error) {
+	return k.at.renew(ctl.Stop, 1, k.sites, func(_, lo, hi int) (bool, error) {
 		k.model.Energy(k.start[lo:hi], x[lo*k.sites:hi*k.sites])
 		for s := lo; s < hi; s++ {
 			k.hold(s, x)
@@ -81,10 +76,7 @@ func (k *torusChains) hold(s int, x []int32) {
 	k.pack(s, x[s*k.sites:(s+1)*k.sites])
 }
 
-// Defer implements the method that [sampler.Transition] speaks of.
-func (k *torusChains) Defer(on bool) { k.hidden = on }
-
-// Show implements the method that [sampler.Transition] speaks of.
+// Show implements [sampler.Lazy].
 func (k *torusChains) Show(x []int32) {
 	for s, stale := range k.stale {
 		if stale {

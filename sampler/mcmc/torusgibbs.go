@@ -93,13 +93,21 @@ func newTorusGibbs(m energy.Model, chains int) *torusGibbs {
 		k.each(k.spread)
 		k.job.x = nil
 	}
-	k.Workers(1)
+	k.share(1)
 	return k
 }
 
-// Workers implements the method that [sampler.Transition] speaks of.
-func (k *torusGibbs) Workers(n int) {
-	n = max(1, min(n, k.torus.Jobs()))
+// Reset implements [sampler.Transition].
+func (k *torusGibbs) Reset(ctl sampler.Control, x []int32) error {
+	k.share(ctl.Workers)
+	return k.torusChains.Reset(ctl, x)
+}
+
+// share makes what so many workers write.
+func (k *torusGibbs) share(n int) {
+	if n = max(1, min(n, k.torus.Jobs())); n == len(k.workers) {
+		return
+	}
 	k.burst = pool.NewBurst(n)
 	k.workers = make([][]torusWorker, n)
 	for w := range k.workers {
@@ -122,13 +130,11 @@ func (k *torusGibbs) each(do func(worker, job int)) (sum spins.Tally) {
 	return sum
 }
 
-func (k *torusGibbs) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
-	k.StepUntil(nil, info, x, r)
-}
-
-// StepUntil is Step until stop says so, which is asked between half sweeps.
-func (k *torusGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
-	k.at.begin(stop)
+// Step implements [sampler.Transition]. It asks whether to stop between half sweeps.
+func (k *torusGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
+	k.share(ctl.Workers)
+	k.hidden = ctl.Unread
+	k.at.begin(ctl.Stop)
 	for ; k.at.chain < len(info); k.at.next() {
 		s := k.at.chain
 		told := &k.at.told[s]
@@ -138,7 +144,7 @@ func (k *torusGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32,
 		for k.at.update < colours {
 			if k.at.stopped {
 				k.shown(s, x)
-				return false
+				return 0
 			}
 			told.Moved += k.half(s, k.at.update, &r[s])
 			k.at.update++
@@ -153,7 +159,7 @@ func (k *torusGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32,
 		}
 	}
 	k.at.finish(info)
-	return true
+	return 1
 }
 
 // half redraws a colour of chain s and returns how many sites changed.

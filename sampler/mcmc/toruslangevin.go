@@ -86,18 +86,26 @@ func newTorusLangevin(m energy.Model, chains int, l langevin, tuner *tune.Tuner)
 		k.job.x = nil
 	}
 	k.setStep(l.alpha)
-	k.Workers(1)
+	k.share(1)
 	return k
 }
 
-// Workers implements the method that [sampler.Transition] speaks of.
-func (k *torusLangevin) Workers(n int) {
-	n = max(1, min(n, k.grid.Jobs()))
+// share makes what so many workers write.
+func (k *torusLangevin) share(n int) {
+	if n = max(1, min(n, k.grid.Jobs())); n == len(k.workers) {
+		return
+	}
 	k.burst = pool.NewBurst(n)
 	k.workers = make([][]flipWorker, n)
 	for w := range k.workers {
 		k.workers[w] = apart.Make[flipWorker](1)
 	}
+}
+
+// Reset implements [sampler.Transition].
+func (k *torusLangevin) Reset(ctl sampler.Control, x []int32) error {
+	k.share(ctl.Workers)
+	return k.torusChains.Reset(ctl, x)
 }
 
 // setStep sets the step size from the next step on.
@@ -152,42 +160,38 @@ func of(sites int, logq float64) float64 {
 	return logq
 }
 
-// StepSize implements the method that [sampler.Transition] speaks of.
+// StepSize implements [sampler.Tuned].
 func (k *torusLangevin) StepSize() float64 { return k.alpha }
 
-// Warning implements the method that [sampler.Transition] speaks of.
+// Warning implements [sampler.Warner].
 func (k *torusLangevin) Warning() string { return k.tune.Warning(k.alpha) }
 
-func (k *torusLangevin) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
-	k.StepUntil(nil, info, x, r)
+// Step implements [sampler.Transition].
+func (k *torusLangevin) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
+	k.share(ctl.Workers)
+	k.hidden = ctl.Unread
+	return k.at.step(ctl, k, info, x, r, 3, k.torusChains.sites)
 }
 
-// StepUntil is Step until stop says so.
-func (k *torusLangevin) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
-	return k.at.step(stop, info, 3, k.torusChains.sites, r, func(stage, lo, hi int) bool {
-		for s := lo; s < hi; s++ {
-			k.move(stage, s, x, &r[s])
+// move implements staged.
+func (k *torusLangevin) move(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
+	for s := lo; s < hi; s++ {
+		if !k.held[s] {
+			k.hold(s, x)
 		}
-		return true
-	})
-}
-
-// move does one stage of the step of chain s.
-func (k *torusLangevin) move(stage, s int, x []int32, r *sampler.Stream) {
-	if !k.held[s] {
-		k.hold(s, x)
+		k.job.state, k.job.next = k.states[s], k.next[s]
+		switch stage {
+		case 0:
+			k.job.from = reserve(&r[s], k.grid.Groups())
+			k.each(k.propose)
+		case 1:
+			k.job.next.Close()
+			k.tally(s)
+		case 2:
+			k.judge(s, x, &r[s])
+		}
 	}
-	k.job.state, k.job.next = k.states[s], k.next[s]
-	switch stage {
-	case 0:
-		k.job.from = reserve(r, k.grid.Groups())
-		k.each(k.propose)
-	case 1:
-		k.job.next.Close()
-		k.tally(s)
-	case 2:
-		k.judge(s, x, r)
-	}
+	return true
 }
 
 // each does the jobs of a state.

@@ -81,8 +81,8 @@ func TestTorusLangevinIsTheProposal(t *testing.T) {
 						y[i] = x[i] ^ y[i]&r.Int32N(2)
 					}
 				}
-				require.NoError(t, bits.Reset(x))
-				require.NoError(t, numbers.Reset(x))
+				require.NoError(t, bits.Reset(sampler.Control{}, x))
+				require.NoError(t, numbers.Reset(sampler.Control{}, x))
 				load(numbers.proposal, numbers.next, y, x)
 				forth, back, e := bits.between(y)
 				slack := 1e-13 * float64(sites) * 40
@@ -109,7 +109,7 @@ func TestTorusLangevinTransition(t *testing.T) {
 		from := all[[]int{0x3a5c, 0x0001}[n]]
 		k, _ := both(t, method, m, sampler.BlockSize)
 		x := slices.Repeat(from, sampler.BlockSize)
-		require.NoError(t, k.Reset(x))
+		require.NoError(t, k.Reset(sampler.Control{}, x))
 		law, total := make([]float64, len(all)), 0.0
 		for y, state := range all {
 			forth, back, reached := k.between(state)
@@ -140,8 +140,8 @@ func holdSteps(t *testing.T, k sampler.Kernel, from []int32, law []float64, g ge
 	counts := make([]int, len(law))
 	for range 1500 {
 		copy(x, slices.Repeat(from, sampler.BlockSize))
-		require.NoError(t, k.Reset(x))
-		k.Step(info, x, streams)
+		require.NoError(t, k.Reset(sampler.Control{}, x))
+		k.Step(sampler.Control{}, info, x, streams)
 		exact.Tally(counts, x, 16, 2)
 		for s, told := range info {
 			require.Equal(t, changed(from, x[16*s:16*(s+1)]), told.Moved)
@@ -207,9 +207,9 @@ func TestTorusLangevinRuns(t *testing.T) {
 		runs.Resume(t, m, method)
 		k := must(method.Kernel(context.Background(), m, 4))
 		x, info, streams := make([]int32, 4*24), make([]sampler.Info, 4), make([]sampler.Stream, 4)
-		require.NoError(t, k.Reset(x))
+		require.NoError(t, k.Reset(sampler.Control{}, x))
 		if !exact.Race {
-			assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(info, x, streams) }))
+			assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(sampler.Control{}, info, x, streams) }))
 		}
 		saved, err := k.AppendBinary(nil)
 		require.NoError(t, err)
@@ -217,7 +217,7 @@ func TestTorusLangevinRuns(t *testing.T) {
 			assert.ErrorIs(t, k.UnmarshalBinary(saved[:n]), wire.ErrShort)
 		}
 		_, numbers := both(t, method, m, 4)
-		require.NoError(t, numbers.Reset(x))
+		require.NoError(t, numbers.Reset(sampler.Control{}, x))
 		old, err := numbers.AppendBinary(nil)
 		require.NoError(t, err)
 		assert.ErrorContains(t, k.UnmarshalBinary(old), "the kernel that DMALA and DLMC had")
@@ -242,7 +242,7 @@ func TestTorusLangevinAdapts(t *testing.T) {
 	}
 	k := must(DMALA{}.Kernel(context.Background(), m, 1)).(*torusLangevin)
 	assert.Empty(t, k.Warning())
-	require.NoError(t, k.Reset(make([]int32, 64)))
+	require.NoError(t, k.Reset(sampler.Control{}, make([]int32, 64)))
 	for step := range 400 {
 		k.Adapt([]sampler.Info{{Accept: 0}}, step, 400)
 	}
@@ -262,16 +262,16 @@ func TestTorusLangevinParallel(t *testing.T) {
 	}
 	kernel := func(workers int) *torusLangevin {
 		k := must(DMALA{StepSize: 0.07}.Kernel(context.Background(), m, 1)).(*torusLangevin)
-		k.Workers(workers)
+		k.share(workers)
 		return k
 	}
 	step := func(k sampler.Kernel, x []int32, s []sampler.Stream) sampler.Info {
 		info := make([]sampler.Info, 1)
-		k.Step(info, x, s)
+		k.Step(sampler.Control{}, info, x, s)
 		return info[0]
 	}
 	want, k, s := slices.Clone(first), kernel(1), []sampler.Stream{*sampler.NewStream(3, 0)}
-	require.NoError(t, k.Reset(want))
+	require.NoError(t, k.Reset(sampler.Control{}, want))
 	var told sampler.Info
 	for range 3 {
 		told = step(k, want, s)
@@ -282,9 +282,8 @@ func TestTorusLangevinParallel(t *testing.T) {
 	assert.InEpsilon(t, e[0], told.Energy, 1e-12)
 
 	x, k, s := slices.Clone(first), kernel(3), []sampler.Stream{*sampler.NewStream(3, 0)}
-	require.NoError(t, k.Reset(x))
-	k.Defer(true)
-	step(k, x, s)
+	require.NoError(t, k.Reset(sampler.Control{}, x))
+	k.Step(sampler.Control{Unread: true, Workers: 3}, make([]sampler.Info, 1), x, s)
 	assert.Equal(t, first, x, "deferred")
 	k.Show(x)
 	assert.NotEqual(t, first, x)
@@ -293,20 +292,20 @@ func TestTorusLangevinParallel(t *testing.T) {
 	defer func() { pollWork = old }()
 	info := make([]sampler.Info, 1)
 	for range 2 { // after one stage, and after the next
-		require.False(t, k.StepUntil(func() bool { return true }, info, x, s))
+		require.Zero(t, k.Step(sampler.Control{Stop: func() bool { return true }, Unread: true, Workers: 3}, info, x, s))
 	}
 	k.Show(x)
 	saved, err := k.AppendBinary(nil)
 	require.NoError(t, err)
 	k = kernel(2)
 	require.NoError(t, k.UnmarshalBinary(saved))
-	for !k.StepUntil(func() bool { return true }, info, x, s) {
+	for k.Step(sampler.Control{Stop: func() bool { return true }}, info, x, s) == 0 {
 		require.NotEqual(t, want, x)
 	}
 	assert.Equal(t, told, step(k, x, s))
 	require.Equal(t, want, x)
 	if !exact.Race {
-		assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(info, x, s) }))
+		assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(sampler.Control{}, info, x, s) }))
 	}
 }
 
@@ -342,15 +341,13 @@ func BenchmarkTorusLangevin(b *testing.B) {
 						for s := range streams {
 							require.NoError(b, streams[s].SeedOf(g, 0, uint64(s)))
 						}
-						require.NoError(b, k.Reset(x))
-						if how == "deferred" {
-							k.(*torusLangevin).Defer(true)
-						}
+						require.NoError(b, k.Reset(sampler.Control{}, x))
+						ctl := sampler.Control{Unread: how == "deferred"}
 						for range 20 {
-							k.Step(info, x, streams)
+							k.Step(ctl, info, x, streams)
 						}
 						for b.Loop() {
-							k.Step(info, x, streams)
+							k.Step(ctl, info, x, streams)
 						}
 						b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(chains*sites), "ns/site")
 						b.ReportMetric(info[0].Accept, "accept")

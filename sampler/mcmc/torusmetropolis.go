@@ -28,6 +28,7 @@ func newTorusMetropolis(m energy.Model, chains int) *torusGibbs {
 		t := &k.workers[w][0]
 		t.told.Add(k.job.state.Flip(&t.flip.tally, k.job.colour, job, &to.odds, k.job.from, &t.flip.scratch))
 	}
-	k.Workers(1)
+	k.workers = nil // whose scratch has no flips
+	k.share(1)
 	return k
 }

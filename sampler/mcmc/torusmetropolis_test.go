@@ -137,7 +137,7 @@ func TestTorusMetropolisRuns(t *testing.T) {
 	for i := range x {
 		x[i] = int32(i * i % 7 % 2)
 	}
-	require.NoError(t, k.Reset(x))
+	require.NoError(t, k.Reset(sampler.Control{}, x))
 	old := pollWork
 	pollWork = 1
 	sum, d := 0.0, make([]float64, 2)
@@ -148,14 +148,14 @@ func TestTorusMetropolisRuns(t *testing.T) {
 				sum += math.Min(1, math.Exp(d[l]-d[1-l]))
 			}
 		}
-		k.StepUntil(func() bool { return true }, info, x, r)
+		k.Step(sampler.Control{Stop: func() bool { return true }}, info, x, r)
 	}
-	for !k.StepUntil(func() bool { return true }, info, x, r) {
+	for k.Step(sampler.Control{Stop: func() bool { return true }}, info, x, r) == 0 {
 	}
 	pollWork = old
 	assert.InDelta(t, sum/60, info[0].Accept, 1e-12)
 	if !exact.Race {
-		assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(info, x, r) }))
+		assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(sampler.Control{}, info, x, r) }))
 	}
 }
 
@@ -171,10 +171,10 @@ func TestTorusMetropolisWorkers(t *testing.T) {
 	var told []sampler.Info
 	for _, workers := range []int{1, 2, 9} {
 		k, x, info, r := proposing(t, m, 1), slices.Clone(start), make([]sampler.Info, 1), streams(1)
-		k.Workers(workers)
-		require.NoError(t, k.Reset(x))
+		ctl := sampler.Control{Workers: workers}
+		require.NoError(t, k.Reset(ctl, x))
 		for range 3 {
-			k.Step(info, x, r)
+			k.Step(ctl, info, x, r)
 		}
 		if want == nil {
 			want, told = x, info

@@ -21,7 +21,7 @@ func transition(t *testing.T, k sampler.Kernel, sites, levels int) *exact.Matrix
 	switch k := k.(type) {
 	case *dula:
 		return exact.NewMatrix(len(all), func(x int, dst []float64) {
-			require.NoError(t, k.Reset(all[x]))
+			require.NoError(t, k.Reset(sampler.Control{}, all[x]))
 			for y := range dst {
 				dst[y] = math.Exp(k.proposal.current(all[y], all[x], 0))
 			}
@@ -80,7 +80,7 @@ func transition(t *testing.T, k sampler.Kernel, sites, levels int) *exact.Matrix
 // stuck resets the kernel to state x. If the state has no probability it writes
 // a row that stays there and returns true.
 func stuck(k sampler.Kernel, state []int32, x int, dst []float64) bool {
-	if k.Reset(state) == nil {
+	if k.Reset(sampler.Control{}, state) == nil {
 		return false
 	}
 	dst[x] = 1
@@ -114,7 +114,7 @@ func gwgMatrix(t *testing.T, k *gwg, all [][]int32) *exact.Matrix {
 			lists *= n
 		}
 		for code := range lists {
-			require.NoError(t, k.Reset(all[x]))
+			require.NoError(t, k.Reset(sampler.Control{}, all[x]))
 			q := 1.0
 			for j, c := 0, code; j < k.flips; j, c = j+1, c/n {
 				k.list[j] = c % n
@@ -311,7 +311,7 @@ func observedKernel(t *testing.T, m energy.Model, k sampler.Kernel, before func(
 		for s := range sampler.BlockSize {
 			copy(block[s*sites:], all[x])
 		}
-		if k.Reset(block) != nil {
+		if k.Reset(sampler.Control{}, block) != nil {
 			continue // a nil row says nothing
 		}
 		counts[x] = make([]int, len(all))
@@ -319,9 +319,9 @@ func observedKernel(t *testing.T, m energy.Model, k sampler.Kernel, before func(
 			for s := range sampler.BlockSize {
 				copy(block[s*sites:], all[x])
 			}
-			require.NoError(t, k.Reset(block))
+			require.NoError(t, k.Reset(sampler.Control{}, block))
 			before()
-			k.Step(info, block, streams)
+			k.Step(sampler.Control{}, info, block, streams)
 			exact.Tally(counts[x], block, sites, levels)
 			for s := range info {
 				require.NoError(t, info[s].Err)

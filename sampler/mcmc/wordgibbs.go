@@ -39,7 +39,8 @@ type wordGibbs struct {
 	from    [batch]spins.Source
 	redraw  func(worker, job int)
 
-	side *beside // of blocks that leap together
+	side     *beside     // of blocks that leap together
+	together []wordBlock // these
 }
 
 // wordWorker is what one worker writes.
@@ -72,13 +73,15 @@ func newWordGibbs(m energy.Model, chains int) *wordGibbs {
 	for range e.base {
 		k.ones = append(k.ones, apart.Make[int](chains))
 	}
-	k.Workers(1)
+	k.share(1)
 	return k
 }
 
-// Workers implements the method that [sampler.Transition] speaks of.
-func (k *wordGibbs) Workers(n int) {
-	n = max(1, min(n, k.states.Parts()))
+// share makes what so many workers write.
+func (k *wordGibbs) share(n int) {
+	if n = max(1, min(n, k.states.Parts())); n == len(k.workers) {
+		return
+	}
 	k.burst = pool.NewBurst(n)
 	k.workers = make([][]wordWorker, n)
 	for w := range k.workers {
@@ -97,33 +100,27 @@ const wordSites = 32
 const wordFormat = 0x776f7265
 
 // Reset implements [sampler.Transition].
-func (k *wordGibbs) Reset(x []int32) error {
-	k.at.clear()
-	_, err := k.ResetUntil(nil, x)
-	return err
-}
-
-// ResetUntil is Reset until stop says so.
-func (k *wordGibbs) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
+func (k *wordGibbs) Reset(ctl sampler.Control, x []int32) error {
+	k.share(ctl.Workers)
 	k.held = false
 	for _, ones := range k.ones {
 		clear(ones)
 	}
 	clear(k.near)
-	return k.at.renew(stop, 1, k.sites, func(_, lo, hi int) (bool, error) {
+	return k.at.renew(ctl.Stop, 1, k.sites, func(_, lo, hi int) (bool, error) {
 		k.model.Energy(k.start[lo:hi], x[lo*k.sites:hi*k.sites])
 		return true, checkStart(k.start, lo, hi)
 	})
 }
 
-// Step implements [sampler.Transition].
-func (k *wordGibbs) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
-	k.StepUntil(nil, info, x, r)
-}
-
-// StepUntil is Step until stop says so, which is asked about every millisecond.
-func (k *wordGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
-	k.at.begin(stop)
+// Step implements [sampler.Transition]. It asks whether to stop about every millisecond.
+func (k *wordGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
+	if ctl.Unread && (len(ctl.Company) > 0 || ctl.Steps > 1 && k.at.fresh()) {
+		return k.leap(ctl, info, x, r)
+	}
+	k.share(ctl.Workers)
+	k.hidden = ctl.Unread
+	k.at.begin(ctl.Stop)
 	k.hold(x)
 	for k.at.update < k.states.Parts() && !k.at.stopped {
 		k.first = k.at.update
@@ -145,13 +142,13 @@ func (k *wordGibbs) StepUntil(stop func() bool, info []sampler.Info, x []int32, 
 	k.flush()
 	k.shown(x)
 	if k.at.update < k.states.Parts() {
-		return false
+		return 0
 	}
 	for s := range info {
 		info[s] = sampler.Info{Energy: k.energy(s), Accept: 1, Moved: k.at.told[s].Moved}
 	}
 	k.at.clear()
-	return true
+	return 1
 }
 
 // hold takes the states from x, unless it has them.
@@ -189,10 +186,7 @@ func (k *wordGibbs) energy(s int) float64 {
 	return k.start[s] + (sum + float64(k.even.weight*float64(k.near[s])))
 }
 
-// Defer implements the method that [sampler.Transition] speaks of.
-func (k *wordGibbs) Defer(on bool) { k.hidden = on }
-
-// Show implements the method that [sampler.Transition] speaks of.
+// Show implements [sampler.Lazy].
 func (k *wordGibbs) Show(x []int32) {
 	if k.stale {
 		k.states.Spread(x)

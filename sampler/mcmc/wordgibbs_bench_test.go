@@ -43,14 +43,12 @@ func BenchmarkWordGibbs(b *testing.B) {
 					for s := range streams {
 						streams[s] = *sampler.NewStream(1, uint64(s))
 					}
-					if err := k.Reset(x); err != nil {
+					if err := k.Reset(sampler.Control{}, x); err != nil {
 						b.Fatal(err)
 					}
-					if d, ok := k.(interface{ Defer(on bool) }); ok {
-						d.Defer(!shown)
-					}
+					ctl := sampler.Control{Unread: !shown}
 					for b.Loop() {
-						k.Step(info, x, streams)
+						k.Step(ctl, info, x, streams)
 					}
 					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*chains*sites), "ns/site")
 				})

@@ -128,9 +128,9 @@ func TestWordGibbsRuns(t *testing.T) {
 
 		k := wordKernel(t, m, 31)
 		x, info, streams := make([]int32, 31*sites), make([]sampler.Info, 31), make([]sampler.Stream, 31)
-		require.NoError(t, k.Reset(x))
+		require.NoError(t, k.Reset(sampler.Control{}, x))
 		if !exact.Race {
-			assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(info, x, streams) }), name)
+			assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(sampler.Control{}, info, x, streams) }), name)
 		}
 		b, err := k.AppendBinary(nil)
 		require.NoError(t, err)
@@ -150,7 +150,7 @@ func TestWordGibbsStops(t *testing.T) {
 	}
 	kernel := func() (*wordGibbs, []int32, []sampler.Info, []sampler.Stream) {
 		k, x := wordKernel(t, m, chains), slices.Clone(start)
-		require.NoError(t, k.Reset(x))
+		require.NoError(t, k.Reset(sampler.Control{}, x))
 		streams := make([]sampler.Stream, chains)
 		for s := range streams {
 			streams[s] = *sampler.NewStream(4, uint64(s))
@@ -159,17 +159,16 @@ func TestWordGibbsStops(t *testing.T) {
 	}
 	whole, x, info, streams := kernel()
 	for range 3 {
-		whole.Step(info, x, streams)
+		whole.Step(sampler.Control{}, info, x, streams)
 	}
 	old := pollWork
 	pollWork = 1
 	defer func() { pollWork = old }()
 	for _, hidden := range []bool{false, true} {
 		k, y, parts, q := kernel()
-		k.Defer(hidden)
 		stops := 0
 		for range 3 {
-			for !k.StepUntil(func() bool { return true }, parts, y, q) {
+			for k.Step(sampler.Control{Stop: func() bool { return true }, Unread: hidden}, parts, y, q) == 0 {
 				if stops++; !hidden {
 					e := make([]float64, chains)
 					m.Energy(e, y)
@@ -179,7 +178,6 @@ func TestWordGibbsStops(t *testing.T) {
 				b, err := k.AppendBinary(nil)
 				require.NoError(t, err)
 				k, _, _, _ = kernel()
-				k.Defer(hidden)
 				require.NoError(t, k.UnmarshalBinary(b))
 			}
 		}
@@ -200,11 +198,11 @@ func TestWordGibbsRefusesOtherKernels(t *testing.T) {
 	withoutBits(t)
 	other := must(Gibbs{}.Kernel(context.Background(), m, 8))
 	x := make([]int32, 8*7)
-	require.NoError(t, other.Reset(x))
+	require.NoError(t, other.Reset(sampler.Control{}, x))
 	b, err := other.AppendBinary(nil)
 	require.NoError(t, err)
 	assert.ErrorContains(t, k.UnmarshalBinary(b), "the checkpoint is of another kernel of Gibbs: format ")
-	require.NoError(t, k.Reset(x))
+	require.NoError(t, k.Reset(sampler.Control{}, x))
 	b, err = k.AppendBinary(nil)
 	require.NoError(t, err)
 	assert.Error(t, other.UnmarshalBinary(b))
@@ -313,11 +311,11 @@ func TestWordGibbsWorkers(t *testing.T) {
 		var told []sampler.Info
 		for _, workers := range []int{1, 2, 7, 1000} {
 			k := wordKernel(t, m, chains)
-			k.Workers(workers)
+			ctl := sampler.Control{Workers: workers}
 			x, info, streams := make([]int32, chains*side*side), make([]sampler.Info, chains), make([]sampler.Stream, chains)
-			require.NoError(t, k.Reset(x))
+			require.NoError(t, k.Reset(ctl, x))
 			for range 4 {
-				k.Step(info, x, streams)
+				k.Step(ctl, info, x, streams)
 			}
 			if want == nil {
 				want, told = slices.Clone(x), slices.Clone(info)
@@ -325,7 +323,7 @@ func TestWordGibbsWorkers(t *testing.T) {
 			require.Equal(t, told, info, "%d workers", workers)
 			require.Equal(t, want, x, "%d workers", workers)
 			if !exact.Race {
-				assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(info, x, streams) }))
+				assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(ctl, info, x, streams) }))
 			}
 		}
 		e := make([]float64, chains)

@@ -1,6 +1,8 @@
 package mcmc
 
 import (
+	"math"
+
 	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/spins"
@@ -18,7 +20,7 @@ const (
 	besideLanes = 11
 )
 
-// Company implements the method that [sampler.Transition] speaks of.
+// Company implements [sampler.Companion].
 func (k *wordGibbs) Company(blocks int) int {
 	if k.sites > leapSites || len(k.workers) > 1 && k.states.End(0) > 1 {
 		return 0
@@ -35,26 +37,52 @@ func (k *wordGibbs) abreast(blocks int) bool {
 	return width > 0 && blocks*k.states.Lanes() >= besideLanes*k.sites*((blocks-1)/width+1)
 }
 
-// Leap implements the method that [sampler.Transition] speaks of.
-func (k *wordGibbs) Leap(stop func() bool, n int, kernels []sampler.Kernel, x [][]int32, r [][]sampler.Stream, moved []int) (steps int) {
-	for _, other := range kernels {
-		if b, ok := other.(*wordGibbs); !ok || !b.at.fresh() {
+// wordBlock is one of the blocks that move together.
+type wordBlock struct {
+	kernel *wordGibbs
+	info   []sampler.Info
+	r      *sampler.Stream
+	moved  int // sites that changed
+}
+
+// leap makes steps that nobody reads, of the block and of those that come along.
+func (k *wordGibbs) leap(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (steps int) {
+	k.together = append(k.together[:0], wordBlock{kernel: k, info: info, r: &r[0]})
+	for _, b := range ctl.Company {
+		other, ok := sampler.As[*wordGibbs](b.Kernel)
+		if !ok {
+			return 0
+		}
+		k.together = append(k.together, wordBlock{kernel: other, info: b.Info, r: &b.R[0]})
+	}
+	for _, b := range k.together {
+		if !b.kernel.at.fresh() {
 			return 0
 		}
 	}
-	for b, other := range kernels {
-		other.(*wordGibbs).depart(x[b])
+	k.depart(x)
+	for i, b := range ctl.Company {
+		k.together[1+i].kernel.depart(b.X)
 	}
-	k.at.begin(stop)
-	if k.abreast(len(kernels)) {
-		steps = k.leapAbreast(n, kernels, r, moved)
+	k.at.begin(ctl.Stop)
+	if n := max(1, ctl.Steps); k.abreast(len(k.together)) {
+		steps = k.leapAbreast(n, k.together)
 	} else {
-		steps = k.leapInTurn(n, kernels, r, moved)
+		steps = k.leapInTurn(n, k.together)
 	}
-	for _, other := range kernels {
-		other.(*wordGibbs).arrive()
+	for _, b := range k.together {
+		b.kernel.arrive()
+		report(b.info, b.moved)
 	}
 	return steps
+}
+
+// report stores what some steps of a block have changed, all chains together.
+func report(info []sampler.Info, moved int) {
+	for s := range info {
+		info[s] = sampler.Info{Energy: math.NaN(), Accept: 1}
+	}
+	info[0].Moved = moved
 }
 
 // stride returns how many of n steps of some blocks fit between two questions whether to
@@ -64,56 +92,57 @@ func (k *wordGibbs) stride(n, blocks int) int {
 }
 
 // leapInTurn moves blocks one by one, some steps at a time.
-func (k *wordGibbs) leapInTurn(n int, kernels []sampler.Kernel, r [][]sampler.Stream, moved []int) (steps int) {
+func (k *wordGibbs) leapInTurn(n int, blocks []wordBlock) (steps int) {
 	for steps < n && !k.at.stopped {
-		some := k.stride(n-steps, len(kernels))
-		for b, other := range kernels {
-			o := other.(*wordGibbs)
+		some := k.stride(n-steps, len(blocks))
+		for i := range blocks {
+			b := &blocks[i]
+			o := b.kernel
 			for range some {
-				from := reserve(&r[b][0], o.states.SweepGroups())
+				from := reserve(b.r, o.states.SweepGroups())
 				for part := range o.states.Parts() {
-					moved[b] += o.states.Draw(part, len(o.start), from, &o.workers[0][0].scratch)
+					b.moved += o.states.Draw(part, len(o.start), from, &o.workers[0][0].scratch)
 					from.Group += o.states.Groups(part)
 				}
 			}
 		}
 		steps += some
-		k.at.done(some * len(kernels) * simd.ChainBits * k.sites)
+		k.at.done(some * len(blocks) * simd.ChainBits * k.sites)
 	}
 	return steps
 }
 
 // leapAbreast moves blocks side by side.
-func (k *wordGibbs) leapAbreast(n int, kernels []sampler.Kernel, r [][]sampler.Stream, moved []int) (steps int) {
+func (k *wordGibbs) leapAbreast(n int, blocks []wordBlock) (steps int) {
 	if k.side == nil {
 		k.side = apart.New(beside{states: k.states.NewJoint()})
 	}
 	j := k.side
-	for b, other := range kernels {
-		o := other.(*wordGibbs)
-		j.chains[b] = len(o.start)
-		j.states.Take(b, o.states)
+	for i, b := range blocks {
+		j.chains[i], j.moved[i] = len(b.kernel.start), 0
+		j.states.Take(i, b.kernel.states)
 	}
 	for steps < n && !k.at.stopped {
-		some := k.stride(n-steps, len(kernels))
+		some := k.stride(n-steps, len(blocks))
 		var first spins.Source
-		for b := range kernels {
-			from := reserve(&r[b][0], uint64(some)*k.states.SweepGroups())
-			j.streams[b], j.groups[b] = from.Chain, from.Group
-			if b == 0 {
+		for i, b := range blocks {
+			from := reserve(b.r, uint64(some)*k.states.SweepGroups())
+			j.streams[i], j.groups[i] = from.Chain, from.Group
+			if i == 0 {
 				first = from
 			}
 		}
-		j.from.Begin(first.ARS, first.Seed, j.streams[:len(kernels)], j.groups[:len(kernels)], j.chains[:len(kernels)])
+		j.from.Begin(first.ARS, first.Seed, j.streams[:len(blocks)], j.groups[:len(blocks)], j.chains[:len(blocks)])
 		for step := range some {
 			j.states.Sweep(&j.from, uint64(step)*k.states.SweepGroups())
 		}
-		j.from.Moved(moved)
+		j.from.Moved(j.moved[:len(blocks)])
 		steps += some
-		k.at.done(some * len(kernels) * simd.ChainBits * k.sites)
+		k.at.done(some * len(blocks) * simd.ChainBits * k.sites)
 	}
-	for b, other := range kernels {
-		j.states.Give(b, other.(*wordGibbs).states)
+	for i := range blocks {
+		j.states.Give(i, blocks[i].kernel.states)
+		blocks[i].moved = j.moved[i]
 	}
 	return steps
 }

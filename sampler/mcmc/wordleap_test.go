@@ -132,33 +132,44 @@ func TestWordLeapStops(t *testing.T) {
 func TestWordLeapAlone(t *testing.T) {
 	m := exact.Must(model.NewIsing(model.Lattice{5, 5}, 0.2, 0.2))
 	for _, blocks := range []int{1, 9, 16} {
-		kernels, x, r, moved := make([]sampler.Kernel, blocks), make([][]int32, blocks), make([][]sampler.Stream, blocks), make([]int, blocks)
+		kernels, x, r := make([]sampler.Kernel, blocks), make([][]int32, blocks), make([][]sampler.Stream, blocks)
 		for b := range blocks {
 			k := wordKernel(t, m, 32)
 			x[b], r[b], kernels[b] = make([]int32, 25*32), make([]sampler.Stream, 32), k
 			for s := range r[b] {
 				r[b][s] = *sampler.NewStream(1, uint64(32*b+s))
 			}
-			require.NoError(t, k.Reset(x[b]))
+			require.NoError(t, k.Reset(sampler.Control{}, x[b]))
 		}
-		lead := kernels[0].(*wordGibbs)
-		require.Equal(t, 7, lead.Leap(nil, 7, kernels, x, r, moved))
+		lead, info := kernels[0].(*wordGibbs), make([]sampler.Info, 32)
+		var company []sampler.Block
+		for b := 1; b < blocks; b++ {
+			company = append(company, sampler.Block{Kernel: kernels[b], Info: make([]sampler.Info, 32), X: x[b], R: r[b]})
+		}
+		leap := func(stop func() bool, n int) int {
+			return lead.Step(sampler.Control{Steps: n, Stop: stop, Unread: true, Company: company}, info, x[0], r[0])
+		}
+		require.Equal(t, 7, leap(nil, 7))
 		if !exact.Race {
-			assert.Zero(t, testing.AllocsPerRun(20, func() { lead.Leap(nil, 7, kernels, x, r, moved) }))
+			assert.Zero(t, testing.AllocsPerRun(20, func() { leap(nil, 7) }))
 		}
-		assert.Equal(t, 1, lead.Leap(func() bool { return true }, 1, kernels, x, r, moved))
+		assert.Equal(t, 1, leap(func() bool { return true }, 1))
 		old := pollWork
 		pollWork = 1
-		assert.Equal(t, 1, lead.Leap(func() bool { return true }, 9, kernels, x, r, moved))
-		require.False(t, lead.StepUntil(func() bool { return true }, make([]sampler.Info, 32), x[0], r[0]))
+		assert.Equal(t, 1, leap(func() bool { return true }, 9))
+		require.Zero(t, lead.Step(sampler.Control{Stop: func() bool { return true }}, make([]sampler.Info, 32), x[0], r[0]))
 		pollWork = old
-		assert.Zero(t, lead.Leap(nil, 7, kernels, x, r, moved))
+		want := 0
+		if blocks == 1 {
+			want = 1 // the rest of the step
+		}
+		assert.Equal(t, want, leap(nil, 7))
 	}
 	large := wordKernel(t, exact.Must(model.NewIsing(model.Lattice{65, 65}, 0.2, 0.2)), 32)
 	assert.Zero(t, large.Company(16), "the sites of a large graph take longer than what is told of them")
 	many := wordKernel(t, exact.Must(model.NewIsing(model.Lattice{61, 67}, 0.2, 0.2)), 32)
 	assert.Positive(t, many.Company(16))
-	many.Workers(2)
+	many.share(2)
 	assert.Zero(t, many.Company(16))
 }
 

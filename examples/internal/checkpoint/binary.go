@@ -2,12 +2,16 @@ package checkpoint
 
 import (
 	"bytes"
+	"context"
 	"encoding"
 	"encoding/binary"
 	"encoding/gob"
 	"fmt"
 	"hash/crc32"
 	"io"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
 // most bounds what a damaged length may ask for: 16 GiB.
@@ -98,3 +102,15 @@ func Value(run string, v any) Saver {
 		},
 	}
 }
+
+// Chains keeps chains; their kernels are made anew until ctx ends.
+func Chains[S energy.Site](ctx context.Context, c *sampler.Runner[S]) Saver {
+	return chainSaver[S]{c, ctx}
+}
+
+type chainSaver[S energy.Site] struct {
+	*sampler.Runner[S]
+	ctx context.Context
+}
+
+func (s chainSaver[S]) Load(r io.Reader) error { return s.Runner.Load(s.ctx, r) }

@@ -35,7 +35,7 @@ func three() Method {
 func drive(k sampler.Kernel, x []int32, r []sampler.Stream, from, to, of int, after func(k *kernel, step int)) {
 	info := make([]sampler.Info, len(r))
 	for step := from; step < to; step++ {
-		k.Step(info, x, r)
+		k.Step(sampler.Control{}, info, x, r)
 		if step < of {
 			k.(sampler.Adaptive).Adapt(info, step, of)
 		}
@@ -71,7 +71,7 @@ func final(t *testing.T, method Method, m energy.Model, steps int, after func(k 
 			x[i] = int32(r[i/sites].IntN(2))
 		}
 		k := exact.Must(method.Kernel(context.Background(), m, 32))
-		require.NoError(t, k.Reset(x))
+		require.NoError(t, k.Reset(sampler.Control{}, x))
 		drive(k, x, r, 0, steps, 300, after)
 		exact.Tally(counts, x, sites, 2)
 	}
@@ -112,16 +112,16 @@ func TestTheChosenKernelMovesTheChains(t *testing.T) {
 		require.Equal(t, decided, k.phase)
 		alone := exact.Must(k.now().method.Kernel(context.Background(), m, 2))
 		x := append([]int32(nil), c.States()[b*8:(b+1)*8]...)
-		require.NoError(t, alone.Reset(x))
+		require.NoError(t, alone.Reset(sampler.Control{}, x))
 		require.NoError(t, alone.UnmarshalBinary(exact.Must(k.now().kernel.AppendBinary(nil))))
 		y := append([]int32(nil), x...)
-		require.NoError(t, k.Reset(y))
+		require.NoError(t, k.Reset(sampler.Control{}, y))
 		require.NoError(t, k.now().kernel.UnmarshalBinary(exact.Must(alone.AppendBinary(nil))))
 		r, s := streams(9, 2), streams(9, 2)
 		info := make([]sampler.Info, 2)
 		for range 20 {
-			alone.Step(info, x, r)
-			k.Step(info, y, s)
+			alone.Step(sampler.Control{}, info, x, r)
+			k.Step(sampler.Control{}, info, y, s)
 			require.Equal(t, x, y)
 		}
 	}
@@ -134,7 +134,7 @@ func TestResumeAfterEveryStep(t *testing.T) {
 	begin := func() (sampler.Kernel, []int32, []sampler.Stream) {
 		k := exact.Must(three().Kernel(context.Background(), m, 2))
 		x := []int32{0, 1, 0, 1, 1, 1, 0, 0}
-		require.NoError(t, k.Reset(x))
+		require.NoError(t, k.Reset(sampler.Control{}, x))
 		return k, x, streams(3, 2)
 	}
 	whole, want, r := begin()
@@ -245,7 +245,7 @@ func TestWithin(t *testing.T) {
 		x := make([]int32, 16)
 		require.NoError(t, k.Start(x, sampler.NewStream(1, 1)))
 		require.True(t, constraint.Accepts(two, x))
-		require.NoError(t, k.Reset(x))
+		require.NoError(t, k.Reset(sampler.Control{}, x))
 		k.decide(1)
 	}
 }
@@ -268,11 +268,11 @@ type once struct {
 
 var errStubborn = errors.New("no more")
 
-func (k *once) Reset(x []int32) error {
+func (k *once) Reset(ctl sampler.Control, x []int32) error {
 	if k.resets++; k.resets > 1 {
 		return errStubborn
 	}
-	return k.Kernel.Reset(x)
+	return k.Kernel.Reset(ctl, x)
 }
 
 func (k *once) Cost([]sampler.Info) float64 { return 1 }
@@ -282,7 +282,7 @@ func TestCandidatesThatFail(t *testing.T) {
 	c := runs.Run(t, m, Method{Candidates: []sampler.Method{mcmc.Gibbs{}, stubborn{}, stubborn{silent: true}, mcmc.DMALA{}}}, sampler.Config{Warmup: 400}, 3)
 	for _, r := range Reports(c) {
 		assert.Contains(t, r.Candidates[1].Left, "no more")
-		assert.Contains(t, r.Candidates[2].Left, "want a method Cost")
+		assert.Contains(t, r.Candidates[2].Left, "want a sampler.Costed one")
 		assert.NotEqual(t, 1, r.Chosen)
 	}
 	chains := exact.Must(sampler.NewChains(context.Background(), m, Method{Candidates: []sampler.Method{stubborn{}, stubborn{}}}, sampler.Config{Warmup: 400}))
@@ -316,13 +316,13 @@ func TestStepsAllocateNothing(t *testing.T) {
 	m := exact.Must(model.NewIsing(model.Lattice{4, 4}, .3, .1))
 	k := exact.Must(Method{}.Kernel(context.Background(), m, 2))
 	x, r, info := make([]int32, 32), streams(1, 2), make([]sampler.Info, 2)
-	require.NoError(t, k.Reset(x))
+	require.NoError(t, k.Reset(sampler.Control{}, x))
 	drive(k, x, r, 0, 400, 700, nil)
 	require.Equal(t, trying, inner(k).phase)
-	exact.Steady(t, "trial", func() { k.Step(info, x, r) })
+	exact.Steady(t, "trial", func() { k.Step(sampler.Control{}, info, x, r) })
 	drive(k, x, r, 400, 700, 700, nil)
 	require.Equal(t, decided, inner(k).phase)
-	exact.Steady(t, "chosen", func() { k.Step(info, x, r) })
+	exact.Steady(t, "chosen", func() { k.Step(sampler.Control{}, info, x, r) })
 }
 
 // Every kernel counts: positive, finite, and as much for each of more chains.
@@ -340,7 +340,7 @@ func TestEveryKernelCounts(t *testing.T) {
 			if err != nil {
 				continue
 			}
-			cost := k.(costed).Cost
+			cost := k.(sampler.Costed).Cost
 			one := cost([]sampler.Info{{Accept: 1, Moved: 3}})
 			assert.True(t, one > 0 && !math.IsInf(one, 0), "%s: %T: %v", name, method, one)
 			if _, ok := method.(mcmc.Tempering); !ok {
@@ -351,7 +351,7 @@ func TestEveryKernelCounts(t *testing.T) {
 	silent := stubborn{silent: true}
 	for _, method := range []sampler.Method{mcmc.Tempering{Base: silent}, cluster.Houdayer{Base: silent}} {
 		k := exact.Must(method.Kernel(context.Background(), pairs(), 1))
-		assert.True(t, math.IsNaN(k.(costed).Cost(make([]sampler.Info, 1))))
+		assert.True(t, math.IsNaN(k.(sampler.Costed).Cost(make([]sampler.Info, 1))))
 	}
 }
 

@@ -85,6 +85,7 @@ func (k *kernel) UnmarshalBinary(b []byte) error {
 			return fmt.Errorf("auto: %s: %w", k.all[i].name, err)
 		}
 	}
+	k.renew = wire.Empty(k.now().kernel)
 	return wire.ReadEnd(b)
 }
 
@@ -110,7 +111,7 @@ func (k *kernel) restore(c *candidate, b []byte) ([]byte, error) {
 	if head[0] == 0 {
 		c.kernel = nil
 	} else if c.kernel == nil {
-		if err := k.hire(k.later, c); err != nil {
+		if err := k.hire(k.ctx, c); err != nil {
 			return nil, fmt.Errorf("auto: %s: %w", c.name, err)
 		}
 	}

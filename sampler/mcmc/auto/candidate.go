@@ -10,3 +10,9 @@ type candidate struct {
 	kernel sampler.Kernel // nil if it was left out or another was chosen
 	trial
 }
+
+// price returns what a step of the kernel cost.
+func (c *candidate) price(info []sampler.Info) float64 {
+	costed, _ := sampler.As[sampler.Costed](c.kernel) // checked when it was made
+	return costed.Cost(info)
+}

@@ -158,9 +158,7 @@ func measure(t *testing.T, m energy.Model, method sampler.Method, seed uint64, s
 		require.NoError(t, c.Run(ctx, 1))
 		block := cfg.Block()
 		for i, k := range c.Kernels() {
-			counted += k.(interface {
-				Cost(info []sampler.Info) float64
-			}).Cost(c.Info()[i*block : (i+1)*block])
+			counted += k.(sampler.Costed).Cost(c.Info()[i*block : (i+1)*block])
 			made += float64(block)
 		}
 	}

@@ -11,17 +11,11 @@ import (
 
 // kernel moves the chains by one candidate at a time.
 type kernel struct {
-	model   energy.Model
-	later   context.Context // for kernels that a checkpoint asks for again
-	workers int
+	model energy.Model
+	ctx   context.Context // of kernels that a checkpoint or a start asks for again
 	choice
-	moved  bool             // there was a step, and Adapt has not been told of it
-	chosen []sampler.Kernel // those of blocks that leap together
-}
-
-// costed kernels count what a step costs, see [sampler.Transition].
-type costed interface {
-	Cost(info []sampler.Info) float64
+	moved bool // there was a step that Adapt has not seen
+	renew bool // a checkpoint keeps nothing of the current kernel
 }
 
 // hire makes the kernel of a candidate.
@@ -33,33 +27,39 @@ func (k *kernel) hire(ctx context.Context, c *candidate) error {
 	if check.Nil(made) {
 		return fmt.Errorf("its kernel is nil")
 	}
-	if _, ok := made.(costed); !ok {
-		return fmt.Errorf("its kernel %T does not count what a step costs, want a method Cost, see sampler.Transition", made)
-	}
-	if w, ok := made.(interface{ Workers(n int) }); ok {
-		w.Workers(k.workers)
+	if _, ok := sampler.As[sampler.Costed](made); !ok {
+		return fmt.Errorf("its kernel %T does not count what a step costs, want a sampler.Costed one", made)
 	}
 	c.kernel = made
 	return nil
 }
 
-// Cost implements the method that [sampler.Transition] speaks of.
-func (k *kernel) Cost(info []sampler.Info) float64 { return k.now().kernel.(costed).Cost(info) }
+// Unwrap returns the kernel that has been chosen, nil before: candidates are looked at
+// step by step.
+func (k *kernel) Unwrap() sampler.Kernel {
+	if k.phase != decided || k.behind || k.renew {
+		return nil
+	}
+	return k.now().kernel
+}
 
-// StepSize returns that of the current kernel, 0 if it has none.
+// Cost implements [sampler.Costed].
+func (k *kernel) Cost(info []sampler.Info) float64 { return k.now().price(info) }
+
+// StepSize implements [sampler.Tuned], by the current kernel.
 func (k *kernel) StepSize() float64 {
-	if s, ok := k.now().kernel.(interface{ StepSize() float64 }); ok {
+	if s, ok := sampler.As[sampler.Tuned](k.now().kernel); ok {
 		return s.StepSize()
 	}
 	return 0
 }
 
-// Warning implements the method that [sampler.Transition] speaks of.
+// Warning implements [sampler.Warner].
 func (k *kernel) Warning() string {
 	if k.phase != decided {
 		return ""
 	}
-	if w, ok := k.now().kernel.(interface{ Warning() string }); ok && w.Warning() != "" {
+	if w, ok := sampler.As[sampler.Warner](k.now().kernel); ok && w.Warning() != "" {
 		if k.note == "" {
 			return w.Warning()
 		}
@@ -68,96 +68,51 @@ func (k *kernel) Warning() string {
 	return k.note
 }
 
-// Workers implements the method that [sampler.Transition] speaks of.
-func (k *kernel) Workers(n int) {
-	k.workers = n
-	for i := range k.all {
-		if w, ok := k.all[i].kernel.(interface{ Workers(n int) }); ok {
-			w.Workers(n)
-		}
-	}
-}
-
-// Defer implements the method that [sampler.Transition] speaks of: during trials the
-// states are always looked at.
-func (k *kernel) Defer(on bool) {
-	if d, ok := k.now().kernel.(interface{ Defer(on bool) }); ok {
-		d.Defer(on && k.phase == decided)
-	}
-}
-
-// Show implements the method that [sampler.Transition] speaks of.
-func (k *kernel) Show(x []int32) {
-	if d, ok := k.now().kernel.(interface{ Show(x []int32) }); ok && !k.behind {
-		d.Show(x)
-	}
-}
-
 // Reset implements [sampler.Transition]. A visit that is under way begins to look at
 // changes anew.
-func (k *kernel) Reset(x []int32) error {
+func (k *kernel) Reset(ctl sampler.Control, x []int32) error {
 	k.look()
-	return k.now().kernel.Reset(x)
-}
-
-// ResetUntil is Reset until stop says so, if the current kernel can.
-func (k *kernel) ResetUntil(stop func() bool, x []int32) (done bool, err error) {
-	r, ok := k.now().kernel.(interface {
-		ResetUntil(stop func() bool, x []int32) (done bool, err error)
-	})
-	if !ok {
-		return true, k.Reset(x)
-	}
-	k.look()
-	return r.ResetUntil(stop, x)
+	return k.now().kernel.Reset(ctl, x)
 }
 
 // look begins to look at changes anew; the current kernel is about to see the states.
 func (k *kernel) look() {
-	k.behind = false
+	k.behind, k.renew = false, false
 	if k.record != nil {
 		k.record.seen = 0
 	}
 }
 
 // Step implements [sampler.Transition].
-func (k *kernel) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
-	if !k.ready(info, x) {
-		return
+func (k *kernel) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
+	if !k.ready(ctl, info, x) {
+		return 1
 	}
-	k.now().kernel.Step(info, x, r)
-	k.made(info, x)
-}
-
-// StepUntil is Step until stop says so, if the current kernel can.
-func (k *kernel) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
-	if !k.ready(info, x) {
-		return true
+	if k.phase != decided {
+		if len(ctl.Company) > 0 {
+			return 0
+		}
+		ctl.Steps, ctl.Unread = 0, false // the states are looked at
 	}
-	if s, ok := k.now().kernel.(interface {
-		StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool)
-	}); !ok {
-		k.now().kernel.Step(info, x, r)
-	} else if !s.StepUntil(stop, info, x, r) {
-		return false
+	if done = k.now().kernel.Step(ctl, info, x, r); done > 0 {
+		k.made(info, x)
 	}
-	k.made(info, x)
-	return true
+	return done
 }
 
 // ready shows the states to a kernel whose turn begins. One that cannot start from
 // them drops out; false, and an error in info, if none is left.
-func (k *kernel) ready(info []sampler.Info, x []int32) bool {
+func (k *kernel) ready(ctl sampler.Control, info []sampler.Info, x []int32) bool {
 	if k.moved && k.phase != decided { // nobody adapts: warm-up is over, or there is none
 		if k.phase == waiting {
 			k.note = fmt.Sprintf("auto: there was no warm-up to try candidates in: %s moves the chains without a trial", k.now().name)
 		}
 		k.decide(k.current)
 	}
-	for k.behind {
-		err := k.now().kernel.Reset(x)
+	for k.behind || k.renew {
+		err := k.now().kernel.Reset(sampler.Control{Workers: ctl.Workers}, x)
 		if err == nil {
-			k.behind = false
+			k.behind, k.renew = false, false
 			break
 		}
 		c := k.now()
@@ -182,7 +137,7 @@ func (k *kernel) made(info []sampler.Info, x []int32) {
 	if k.phase == trying {
 		c := k.now()
 		k.record.add(&c.trial, func(s int) float64 { return info[s].Energy }, x)
-		c.cost += c.kernel.(costed).Cost(info) / float64(len(info))
+		c.cost += c.price(info) / float64(len(info))
 		c.steps++
 	}
 }
@@ -198,6 +153,7 @@ func (k *kernel) Adapt(info []sampler.Info, step, of int) {
 		}
 		return
 	case decided:
+		k.alone = k.alone || step == 0 // of a later warm-up
 		if k.alone {
 			k.pass(info, step, of)
 		}
@@ -214,7 +170,7 @@ func (k *kernel) Adapt(info []sampler.Info, step, of int) {
 
 // pass passes Adapt on to the current kernel.
 func (k *kernel) pass(info []sampler.Info, step, of int) {
-	if a, ok := k.now().kernel.(sampler.Adaptive); ok {
+	if a, ok := sampler.As[sampler.Adaptive](k.now().kernel); ok {
 		a.Adapt(info, step, of)
 	}
 }
@@ -229,11 +185,11 @@ type starting struct {
 func (k *starting) Start(x []int32, r *sampler.Stream) error {
 	c := k.all[k.by]
 	if c.kernel == nil {
-		if err := k.hire(k.later, &c); err != nil {
+		if err := k.hire(k.ctx, &c); err != nil {
 			return err
 		}
 	}
-	s, ok := c.kernel.(sampler.Starter)
+	s, ok := sampler.As[sampler.Starter](c.kernel)
 	if !ok {
 		return fmt.Errorf("auto: the kernel %T of %s cannot choose a start, and an earlier one could", c.kernel, c.name)
 	}

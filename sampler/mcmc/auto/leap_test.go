@@ -25,7 +25,7 @@ func TestLeaps(t *testing.T) {
 	read.Observe = func(int, int, []int32, *sampler.Info) {}
 	one, many := exact.Must(sampler.NewChains(context.Background(), m, method, read)), exact.Must(sampler.NewChains(context.Background(), m, method, cfg))
 	k := many.Kernels()[0].(*starting)
-	assert.Zero(t, k.Company(16), "candidates are looked at step by step")
+	assert.Nil(t, k.Unwrap(), "candidates are looked at step by step")
 	for range 2 {
 		require.NoError(t, one.Run(ctx, 60))
 		require.NoError(t, many.Run(ctx, 60))
@@ -38,6 +38,9 @@ func TestLeaps(t *testing.T) {
 	require.NoError(t, one.Save(&a))
 	require.NoError(t, many.Save(&b))
 	assert.Equal(t, a.Bytes(), b.Bytes())
-	assert.Positive(t, k.Company(16))
-	assert.Zero(t, k.Leap(nil, 5, []sampler.Kernel{k, exact.Must(mcmc.Gibbs{}.Kernel(ctx, m, 32))}, nil, nil, nil))
+	lead, ok := sampler.As[sampler.Companion](sampler.Kernel(k))
+	require.True(t, ok)
+	assert.Positive(t, lead.Company(16))
+	company := []sampler.Block{{Kernel: exact.Must(mcmc.DMALA{}.Kernel(ctx, m, 32)), R: make([]sampler.Stream, 32)}}
+	assert.Zero(t, k.Step(sampler.Control{Steps: 5, Unread: true, Company: company}, make([]sampler.Info, 32), many.States()[:32*25], make([]sampler.Stream, 32)))
 }

@@ -54,8 +54,8 @@ type Method struct {
 	// if none is left, their errors are that of Kernel. Nil means: with Within
 	// nil, mcmc.Gibbs, DMALA, BlockGibbs (models of two layers), cluster.SwendsenWang
 	// and Wolff, mcmc.LocallyBalanced, Paths, DLMC and Metropolis and
-	// momentum.DHAMS and PDHAMS. A candidate whose kernel has no method Cost is
-	// left out; those of the library have one.
+	// momentum.DHAMS and PDHAMS. A candidate whose kernel is not sampler.Costed
+	// is left out; those of the library are.
 	Candidates []sampler.Method
 
 	// Within is a language that every state belongs to. The candidates are then
@@ -99,7 +99,7 @@ func (a Method) Kernel(ctx context.Context, m energy.Model, chains int) (sampler
 		}
 	}
 	k := &kernel{
-		model: m, later: context.WithoutCancel(ctx), workers: 1,
+		model: m, ctx: ctx,
 		choice: choice{sites: sites, levels: levels, chains: chains, all: list, current: -1},
 	}
 	var refused []error
@@ -124,7 +124,7 @@ func (a Method) Kernel(ctx context.Context, m energy.Model, chains int) (sampler
 		return nil, fmt.Errorf("%s: no candidate fits the model %T: %w", who, m, errors.Join(refused...))
 	}
 	for i, c := range k.all {
-		if _, ok := c.kernel.(sampler.Starter); ok {
+		if _, ok := sampler.As[sampler.Starter](c.kernel); ok {
 			return &starting{k, i}, nil
 		}
 	}

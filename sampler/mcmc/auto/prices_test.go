@@ -97,9 +97,7 @@ func TestPrices(t *testing.T) {
 			took := price(t, f.model, a.Method, cfg)
 			c := exact.Must(sampler.NewChains(context.Background(), f.model, a.Method, cfg))
 			require.NoError(t, c.Run(context.Background(), 5))
-			counted := c.Kernels()[0].(interface {
-				Cost(info []sampler.Info) float64
-			}).Cost(c.Info()[:32]) / 32
+			counted := c.Kernels()[0].(sampler.Costed).Cost(c.Info()[:32]) / 32
 			fmt.Printf("%18s cpu %8.0f counted %8.0f  %.2f\n", a.Name, took, counted, counted/took)
 		}
 	}

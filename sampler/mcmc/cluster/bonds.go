@@ -50,7 +50,7 @@ func newBonds(method string, m energy.Model, chains int) (*bonds, error) {
 }
 
 // Reset implements [sampler.Transition].
-func (b *bonds) Reset(x []int32) error {
+func (b *bonds) Reset(_ sampler.Control, x []int32) error {
 	b.model.Energy(b.e, x)
 	return sampler.CheckStart(b.e)
 }

@@ -19,12 +19,12 @@ func BenchmarkClusters(b *testing.B) {
 		b.Run(fmt.Sprintf("%T", method), func(b *testing.B) {
 			k := exact.Must(method.Kernel(context.Background(), m, 1))
 			x, info, r := make([]int32, side*side), make([]sampler.Info, 1), []sampler.Stream{*sampler.NewStream(1, 0)}
-			if err := k.Reset(x); err != nil {
+			if err := k.Reset(sampler.Control{}, x); err != nil {
 				b.Fatal(err)
 			}
 			moved := 0
 			for b.Loop() {
-				k.Step(info, x, r)
+				k.Step(sampler.Control{}, info, x, r)
 				moved += info[0].Moved
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*side*side), "ns/site")

@@ -273,8 +273,8 @@ func observed(t *testing.T, m energy.Model, method sampler.Method, draws int) []
 			for s := range chains {
 				copy(x[s*sites:], from)
 			}
-			require.NoError(t, k.Reset(x))
-			k.Step(info, x, streams)
+			require.NoError(t, k.Reset(sampler.Control{}, x))
+			k.Step(sampler.Control{}, info, x, streams)
 			exact.Tally(count, x, sites, levels)
 			m.Energy(e, x)
 			for s := range info {
@@ -292,8 +292,8 @@ func TestStepsAllocateNothing(t *testing.T) {
 		k := exact.Must(method.Kernel(context.Background(), m, 2))
 		x, info := make([]int32, 72), make([]sampler.Info, 2)
 		r := []sampler.Stream{*sampler.NewStream(1, 0), *sampler.NewStream(1, 1)}
-		require.NoError(t, k.Reset(x))
-		exact.Steady(t, "Step", func() { k.Step(info, x, r) })
+		require.NoError(t, k.Reset(sampler.Control{}, x))
+		exact.Steady(t, "Step", func() { k.Step(sampler.Control{}, info, x, r) })
 	}
 }
 
@@ -304,11 +304,11 @@ func TestMovesAreCounted(t *testing.T) {
 			k := exact.Must(method.Kernel(context.Background(), m, 1))
 			sites, _ := m.Shape()
 			x, info, r := make([]int32, sites), make([]sampler.Info, 1), []sampler.Stream{*sampler.NewStream(3, 1)}
-			require.NoError(t, k.Reset(x))
+			require.NoError(t, k.Reset(sampler.Control{}, x))
 			moved := 0
 			for range 200 {
 				was, changed := append([]int32(nil), x...), 0
-				k.Step(info, x, r)
+				k.Step(sampler.Control{}, info, x, r)
 				for i := range x {
 					if x[i] != was[i] {
 						changed++
@@ -349,7 +349,7 @@ func TestRunsResume(t *testing.T) {
 		run := func(n int, from []byte) (*sampler.Chains, []byte) {
 			c := exact.Must(sampler.NewChains(context.Background(), m, method, sampler.Config{Chains: 5, Seed: 3, Warmup: 4}))
 			if from != nil {
-				require.NoError(t, c.Load(bytes.NewReader(from)))
+				require.NoError(t, c.Load(context.Background(), bytes.NewReader(from)))
 			}
 			require.NoError(t, c.Run(context.Background(), n))
 			var b bytes.Buffer

@@ -7,7 +7,7 @@ import (
 )
 
 // Prices, in nanoseconds, as the test of prices in package auto found them; see
-// sampler.Transition.
+// sampler.Costed.
 const (
 	rootCost  = 45 // a site whose cluster is found
 	levelCost = 10 // a weight of the level that a cluster may have in a field
@@ -21,7 +21,7 @@ func (b *bonds) energies(info []sampler.Info) float64 {
 	return float64(len(info)) * b.price.Of(b.model).Energy
 }
 
-// Cost implements the method that [sampler.Transition] speaks of.
+// Cost implements [sampler.Costed].
 func (k *swendsenWang) Cost(info []sampler.Info) float64 {
 	each := float64(rootCost)
 	if !k.flat {
@@ -31,7 +31,7 @@ func (k *swendsenWang) Cost(info []sampler.Info) float64 {
 	return float64(float64(len(info))*step) + k.energies(info)
 }
 
-// Cost implements the method that [sampler.Transition] speaks of. A cluster that was
+// Cost implements [sampler.Costed]. A cluster that was
 // rejected counts as large as those that were not.
 func (k *wolff) Cost(info []sampler.Info) float64 {
 	each := growCost + float64(nearCost*float64(len(k.adj))/float64(k.sites))
@@ -46,14 +46,12 @@ func (k *wolff) Cost(info []sampler.Info) float64 {
 	return sum + k.energies(info)
 }
 
-// Cost implements the method that [sampler.Transition] speaks of: NaN if Base does not
+// Cost implements [sampler.Costed]: NaN if Base does not
 // count what a step costs.
 func (k *houdayer) Cost(info []sampler.Info) float64 {
 	sum := float64(float64(len(info)) * float64(k.sites) * rootCost)
 	for _, base := range k.base {
-		b, ok := base.(interface {
-			Cost(info []sampler.Info) float64
-		})
+		b, ok := sampler.As[sampler.Costed](base)
 		if !ok {
 			return math.NaN()
 		}

@@ -24,15 +24,18 @@ type houdayer struct {
 	swapped               [][]int32 // by chain: the cluster that was exchanged
 	different             []int32
 	in                    []bool
-	started               bool // y holds states
+	started               bool    // y holds states
+	renew                 [2]bool // replicas whose kernels a checkpoint keeps nothing of
 }
 
 func (k *houdayer) state(x []int32, s int) []int32 { return x[s*k.sites : (s+1)*k.sites] }
 
 // Reset implements [sampler.Transition]. The first time y becomes a copy of x; later
 // it stays, unless it has lost its probability.
-func (k *houdayer) Reset(x []int32) error {
-	if err := k.base[0].Reset(x); err != nil {
+func (k *houdayer) Reset(ctl sampler.Control, x []int32) error {
+	ctl = sampler.Control{Workers: ctl.Workers}
+	k.renew = [2]bool{}
+	if err := k.base[0].Reset(ctl, x); err != nil {
 		return err
 	}
 	if !k.started {
@@ -47,27 +50,34 @@ func (k *houdayer) Reset(x []int32) error {
 		}
 	}
 	k.started = true
-	if k.base[1].Reset(k.y) == nil {
+	if k.base[1].Reset(ctl, k.y) == nil {
 		return nil
 	}
 	copy(k.y, x)
 	copy(k.e[1], k.e[0])
-	return k.base[1].Reset(k.y)
+	return k.base[1].Reset(ctl, k.y)
 }
 
 // Start implements [sampler.Starter], for a Base that stays within a language.
 func (k *houdayer) Start(x []int32, r *sampler.Stream) error {
-	if s, ok := k.base[0].(sampler.Starter); ok {
+	if s, ok := sampler.As[sampler.Starter](k.base[0]); ok {
 		return s.Start(x, r)
 	}
 	return nil
 }
 
 // Step implements [sampler.Transition].
-func (k *houdayer) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
+func (k *houdayer) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
+	ctl = sampler.Control{Workers: ctl.Workers}
 	copy(k.was, x)
-	k.base[0].Step(info, x, r)
-	k.base[1].Step(k.told, k.y, r)
+	for j, states := range [2][]int32{x, k.y} {
+		if k.renew[j] {
+			k.renew[j] = false
+			_ = k.base[j].Reset(ctl, states) // which it accepted before the checkpoint
+		}
+	}
+	k.base[0].Step(ctl, info, x, r)
+	k.base[1].Step(ctl, k.told, k.y, r)
 	exchanged := false
 	for s := range info {
 		k.e[0][s], k.e[1][s] = info[s].Energy, k.told[s].Energy
@@ -82,7 +92,7 @@ func (k *houdayer) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
 		}
 	}
 	if exchanged {
-		k.settle(info, x)
+		k.settle(ctl, info, x)
 	}
 	for s := range info {
 		info[s].Energy, info[s].Rungs, info[s].Moved = k.e[0][s], &k.views[s], 0
@@ -94,6 +104,7 @@ func (k *houdayer) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
 			}
 		}
 	}
+	return 1
 }
 
 // grow makes the cluster of chain s and returns false if x and y are equal.
@@ -141,12 +152,12 @@ func (k *houdayer) exchange(s int, x []int32) {
 
 // settle makes energies and caches those of the states after an exchange, and takes
 // back those that Base cannot go on from.
-func (k *houdayer) settle(info []sampler.Info, x []int32) {
+func (k *houdayer) settle(ctl sampler.Control, info []sampler.Info, x []int32) {
 	e, f := k.e[0], k.e[1]
 	for {
 		again := false
 		for j, states := range [2][]int32{x, k.y} {
-			err := k.base[j].Reset(states)
+			err := k.base[j].Reset(ctl, states)
 			if err == nil {
 				continue
 			}
@@ -172,29 +183,20 @@ func (k *houdayer) settle(info []sampler.Info, x []int32) {
 // Adapt implements [sampler.Adaptive].
 func (k *houdayer) Adapt(info []sampler.Info, step, of int) {
 	for j, told := range [2][]sampler.Info{info, k.told} {
-		if a, ok := k.base[j].(sampler.Adaptive); ok {
+		if a, ok := sampler.As[sampler.Adaptive](k.base[j]); ok {
 			a.Adapt(told, step, of)
 		}
 	}
 }
 
-// Warning implements the method that [sampler.Transition] speaks of.
+// Warning implements [sampler.Warner].
 func (k *houdayer) Warning() string {
 	for _, base := range k.base {
-		if w, ok := base.(interface{ Warning() string }); ok && w.Warning() != "" {
+		if w, ok := sampler.As[sampler.Warner](base); ok && w.Warning() != "" {
 			return w.Warning()
 		}
 	}
 	return ""
-}
-
-// Workers implements the method that [sampler.Transition] speaks of.
-func (k *houdayer) Workers(n int) {
-	for _, base := range k.base {
-		if b, ok := base.(interface{ Workers(n int) }); ok {
-			b.Workers(n)
-		}
-	}
 }
 
 // AppendBinary implements [sampler.Transition].
@@ -226,6 +228,9 @@ func (k *houdayer) UnmarshalBinary(b []byte) error {
 		return err
 	}
 	k.started = started
+	for j, base := range k.base {
+		k.renew[j] = wire.Empty(base)
+	}
 	return wire.ReadEnd(b)
 }
 

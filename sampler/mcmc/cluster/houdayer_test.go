@@ -94,18 +94,22 @@ func (still) Kernel(_ context.Context, m energy.Model, chains int) (sampler.Kern
 }
 
 type stillKernel struct {
+	sampler.Base
 	m energy.Model
 	e []float64
 }
 
-func (k *stillKernel) Reset(x []int32) error { k.m.Energy(k.e, x); return sampler.CheckStart(k.e) }
-func (k *stillKernel) Step(info []sampler.Info, _ []int32, _ []sampler.Stream) {
+func (k *stillKernel) Reset(_ sampler.Control, x []int32) error {
+	k.m.Energy(k.e, x)
+	return sampler.CheckStart(k.e)
+}
+
+func (k *stillKernel) Step(_ sampler.Control, info []sampler.Info, _ []int32, _ []sampler.Stream) int {
 	for s := range info {
 		info[s] = sampler.Info{Energy: k.e[s], Accept: 1}
 	}
+	return 1
 }
-func (k *stillKernel) AppendBinary(b []byte) ([]byte, error) { return b, nil }
-func (k *stillKernel) UnmarshalBinary([]byte) error          { return nil }
 
 // What steps do is what the matrix says, and what they report is so.
 func TestExchangesAreThoseOfTheMatrix(t *testing.T) {
@@ -130,8 +134,8 @@ func TestExchangesAreThoseOfTheMatrix(t *testing.T) {
 				copy(k.state(k.y, s), all[at%n])
 			}
 			k.started = true
-			require.NoError(t, k.Reset(x))
-			k.Step(info, x, streams)
+			require.NoError(t, k.Reset(sampler.Control{}, x))
+			k.Step(sampler.Control{}, info, x, streams)
 			m.Energy(e, x)
 			m.Energy(f, k.y)
 			for s := range info {
@@ -201,9 +205,9 @@ func TestPairsKeepTheirDistribution(t *testing.T) {
 					draw(k.state(k.y, s), &streams[s])
 				}
 				k.started = true
-				require.NoError(t, k.Reset(x))
+				require.NoError(t, k.Reset(sampler.Control{}, x))
 				for range 3 {
-					k.Step(info, x, streams)
+					k.Step(sampler.Control{}, info, x, streams)
 				}
 				exact.Tally(counts, x, 5, 2)
 				exact.Tally(second, k.y, 5, 2)
@@ -220,7 +224,7 @@ func TestHoudayerResumes(t *testing.T) {
 		run := func(n int, from []byte) ([]int32, []byte) {
 			c := exact.Must(sampler.NewChains(context.Background(), m, method, sampler.Config{Chains: 5, Seed: 3, Warmup: 4}))
 			if from != nil {
-				require.NoError(t, c.Load(bytes.NewReader(from)))
+				require.NoError(t, c.Load(context.Background(), bytes.NewReader(from)))
 			}
 			require.NoError(t, c.Run(context.Background(), n))
 			var b bytes.Buffer
@@ -241,8 +245,8 @@ func TestHoudayerAllocatesNothing(t *testing.T) {
 	k := newHoudayer(m, nil, 2)
 	x, info := make([]int32, 72), make([]sampler.Info, 2)
 	r := []sampler.Stream{*sampler.NewStream(1, 0), *sampler.NewStream(1, 1)}
-	require.NoError(t, k.Reset(x))
-	exact.Steady(t, "Step", func() { k.Step(info, x, r) })
+	require.NoError(t, k.Reset(sampler.Control{}, x))
+	exact.Steady(t, "Step", func() { k.Step(sampler.Control{}, info, x, r) })
 }
 
 // broken cannot go on: its first step fails, or it cannot start again.
@@ -252,23 +256,23 @@ type broken struct {
 	resets      int
 }
 
-func (k *broken) Reset(x []int32) error {
+func (k *broken) Reset(ctl sampler.Control, x []int32) error {
 	if k.resets++; k.resets > 1 {
 		return k.reset
 	}
-	return k.stillKernel.Reset(x)
+	return k.stillKernel.Reset(ctl, x)
 }
 
-func (k *broken) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
-	k.stillKernel.Step(info, x, r)
+func (k *broken) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) int {
+	k.stillKernel.Step(ctl, info, x, r)
 	for s := range info {
 		info[s].Err = k.step
 	}
+	return 1
 }
 
 func (*broken) Warning() string                { return "broken" }
 func (*broken) Adapt([]sampler.Info, int, int) {}
-func (*broken) Workers(int)                    {}
 
 func TestHoudayerSaysWhatItsBaseSays(t *testing.T) {
 	m := exact.Must(model.NewIsing(model.Lattice{3, 3}, 0.4, 0.1))
@@ -277,15 +281,14 @@ func TestHoudayerSaysWhatItsBaseSays(t *testing.T) {
 	for name, base := range map[string]*broken{"step": {step: failure}, "reset": {reset: failure}} {
 		k := newHoudayer(m, still{}, 1)
 		base.m, base.e = m, make([]float64, 1)
-		require.NoError(t, k.Reset(x))
+		require.NoError(t, k.Reset(sampler.Control{}, x))
 		k.base[1] = base
 		k.y[3] = 1
 		base.resets = 1
-		k.Step(info, x, r)
+		k.Step(sampler.Control{}, info, x, r)
 		require.ErrorIs(t, info[0].Err, failure, name)
 		require.Equal(t, "broken", k.Warning())
 		k.Adapt(info, 0, 1)
-		k.Workers(2)
 	}
 }
 

@@ -39,7 +39,7 @@ func testStop(t *testing.T, m energy.Model, w sampler.Method, saved bool) {
 	begin := func() (sampler.Kernel, []int32, []sampler.Stream) {
 		k := exact.Must(w.Kernel(context.Background(), m, chains))
 		x := make([]int32, chains*sites)
-		require.NoError(t, k.Reset(x))
+		require.NoError(t, k.Reset(sampler.Control{}, x))
 		r := make([]sampler.Stream, chains)
 		for s := range r {
 			r[s].Seed(5, uint64(s))
@@ -48,23 +48,21 @@ func testStop(t *testing.T, m energy.Model, w sampler.Method, saved bool) {
 	}
 	want := make([]sampler.Info, chains)
 	k, x, r := begin()
-	k.Step(want, x, r)
+	k.Step(sampler.Control{}, want, x, r)
 
 	got := make([]sampler.Info, chains)
 	k, y, q := begin()
 	stops := 0
 	// Every other question stops the step: a chain that begins again comes further.
 	stop := func() bool { stops++; return !saved || stops%2 == 0 }
-	for !k.(interface {
-		StepUntil(func() bool, []sampler.Info, []int32, []sampler.Stream) bool
-	}).StepUntil(stop, got, y, q) {
+	for k.Step(sampler.Control{Stop: stop}, got, y, q) == 0 {
 		if !saved {
 			continue
 		}
 		b, err := k.AppendBinary(nil)
 		require.NoError(t, err)
 		next := exact.Must(w.Kernel(context.Background(), m, chains))
-		require.NoError(t, next.Reset(y))
+		require.NoError(t, next.Reset(sampler.Control{}, y))
 		if len(b) > 0 {
 			require.Error(t, next.UnmarshalBinary(b[:len(b)-1]))
 			require.Error(t, next.UnmarshalBinary(append([]byte{9}, b[1:]...)), "chain 9")

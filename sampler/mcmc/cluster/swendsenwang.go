@@ -61,20 +61,15 @@ type swendsenWang struct {
 }
 
 // Reset implements [sampler.Transition].
-func (k *swendsenWang) Reset(x []int32) error {
+func (k *swendsenWang) Reset(ctl sampler.Control, x []int32) error {
 	k.rewind()
 	k.bonded = 0
-	return k.bonds.Reset(x)
+	return k.bonds.Reset(ctl, x)
 }
 
-// Step implements [sampler.Transition].
-func (k *swendsenWang) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
-	k.StepUntil(nil, info, x, r)
-}
-
-// StepUntil is Step until stop says so, which is asked while bonds are drawn and
+// Step implements [sampler.Transition]. It asks whether to stop while bonds are drawn and
 // between chains.
-func (k *swendsenWang) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
+func (k *swendsenWang) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	for work := 0; k.chain < len(info); k.chain++ {
 		s := k.chain
 		state, before := x[s*k.sites:(s+1)*k.sites], r[s]
@@ -85,9 +80,9 @@ func (k *swendsenWang) StepUntil(stop func() bool, info []sampler.Info, x []int3
 		}
 		for k.bonded < k.sites {
 			if work >= pollSites {
-				if work = 0; stop != nil && stop() {
+				if work = 0; ctl.Stop != nil && ctl.Stop() {
 					k.left, r[s] = r[s], before
-					return false
+					return 0
 				}
 			}
 			last := min(k.sites, k.bonded+pollSites)
@@ -107,7 +102,7 @@ func (k *swendsenWang) StepUntil(stop func() bool, info []sampler.Info, x []int3
 	}
 	k.finish(info, x)
 	k.rewind()
-	return true
+	return 1
 }
 
 // AppendBinary implements [sampler.Transition].

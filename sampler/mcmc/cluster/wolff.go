@@ -53,26 +53,21 @@ type wolff struct {
 }
 
 // Reset implements [sampler.Transition].
-func (k *wolff) Reset(x []int32) error {
+func (k *wolff) Reset(ctl sampler.Control, x []int32) error {
 	k.rewind()
-	return k.bonds.Reset(x)
+	return k.bonds.Reset(ctl, x)
 }
 
-// Step implements [sampler.Transition].
-func (k *wolff) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
-	k.StepUntil(nil, info, x, r)
-}
-
-// StepUntil is Step until stop says so, which is asked between clusters.
-func (k *wolff) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
+// Step implements [sampler.Transition]. It asks whether to stop between clusters.
+func (k *wolff) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	work := 0
 	for ; k.chain < len(info); k.chain, k.update = k.chain+1, 0 {
 		s := k.chain
 		state := x[s*k.sites : (s+1)*k.sites]
 		for k.update < k.updates {
 			if work >= pollSites {
-				if work = 0; stop != nil && stop() {
-					return false
+				if work = 0; ctl.Stop != nil && ctl.Stop() {
+					return 0
 				}
 			}
 			moved, a := k.advance(state, &r[s])
@@ -87,7 +82,7 @@ func (k *wolff) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []
 	}
 	k.finish(info, x)
 	k.rewind()
-	return true
+	return 1
 }
 
 // AppendBinary implements [sampler.Transition].

@@ -112,11 +112,11 @@ func (k *kernel) setStep(delta float64) {
 // StepSize returns δ.
 func (k *kernel) StepSize() float64 { return k.step }
 
-// Warning implements the method that [sampler.Transition] speaks of.
+// Warning implements [sampler.Warner].
 func (k *kernel) Warning() string { return k.tune.Warning(k.step) }
 
 // Reset implements [sampler.Transition]. The momentum is drawn anew by the next step.
-func (k *kernel) Reset(x []int32) error {
+func (k *kernel) Reset(_ sampler.Control, x []int32) error {
 	k.load(k.e, x)
 	k.all()
 	k.began = false

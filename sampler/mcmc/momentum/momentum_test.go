@@ -85,7 +85,7 @@ func normality(u []float64) float64 {
 // proposal returns the probability of proposing y from (x, u) and that of accepting
 // it; the momentum of the proposal is in k.next.
 func (k *kernel) proposal(y, x []int32, u []float64) (q, a float64) {
-	if k.Reset(x) != nil {
+	if k.Reset(sampler.Control{}, x) != nil {
 		return 0, 0
 	}
 	copy(k.u, u)
@@ -237,10 +237,10 @@ func TestLinearAndQuadraticEnergiesAreNotRejected(t *testing.T) {
 		sites, _ := c.m.Shape()
 		k := exact.Must(c.method.Kernel(context.Background(), c.m, 1))
 		x, info, r := make([]int32, sites), make([]sampler.Info, 1), []sampler.Stream{*sampler.NewStream(1, 0)}
-		require.NoError(t, k.Reset(x))
+		require.NoError(t, k.Reset(sampler.Control{}, x))
 		moved := 0
 		for range 500 {
-			k.Step(info, x, r)
+			k.Step(sampler.Control{}, info, x, r)
 			require.InDelta(t, 1, info[0].Accept, 1e-5, name)
 			moved += info[0].Moved
 		}
@@ -281,9 +281,9 @@ func TestStepsKeepTheDistribution(t *testing.T) {
 						}
 						copy(x[s*sites:], all[at])
 					}
-					require.NoError(t, k.Reset(x))
+					require.NoError(t, k.Reset(sampler.Control{}, x))
 					for range steps {
-						k.Step(info, x, streams)
+						k.Step(sampler.Control{}, info, x, streams)
 					}
 					exact.Tally(counts, x, sites, levels)
 					m.Energy(e, x)
@@ -306,10 +306,10 @@ func TestStepsAllocateNothing(t *testing.T) {
 			k := newTestKernel(t, m, method)
 			sites, _ := m.Shape()
 			x, info, r := make([]int32, sites), make([]sampler.Info, 1), []sampler.Stream{*sampler.NewStream(1, 0)}
-			if k.Reset(x) != nil {
+			if k.Reset(sampler.Control{}, x) != nil {
 				continue
 			}
-			exact.Steady(t, name+"/"+space, func() { k.Step(info, x, r) })
+			exact.Steady(t, name+"/"+space, func() { k.Step(sampler.Control{}, info, x, r) })
 		}
 	}
 }
@@ -322,7 +322,7 @@ func TestRunsResume(t *testing.T) {
 				run := func(n int, from []byte) (*sampler.Chains, []byte) {
 					c := exact.Must(sampler.NewChains(context.Background(), m, method, sampler.Config{Chains: 5, Seed: 3, Warmup: 8}))
 					if from != nil {
-						require.NoError(t, c.Load(bytes.NewReader(from)))
+						require.NoError(t, c.Load(context.Background(), bytes.NewReader(from)))
 					}
 					require.NoError(t, c.Run(context.Background(), n))
 					var b bytes.Buffer
@@ -373,10 +373,10 @@ func TestEvaluationsAStep(t *testing.T) {
 		m := &asked{Quadratic: exact.NewQuadratic(6, 1)}
 		k := exact.Must(method.Kernel(context.Background(), m, 3))
 		x, info, r := make([]int32, 18), make([]sampler.Info, 3), make([]sampler.Stream, 3)
-		require.NoError(t, k.Reset(x))
+		require.NoError(t, k.Reset(sampler.Control{}, x))
 		m.states = 0
 		for range 20 {
-			k.Step(info, x, r)
+			k.Step(sampler.Control{}, info, x, r)
 		}
 		require.Equal(t, 3*20, m.states, name)
 	}

@@ -78,15 +78,15 @@ func TestEnergiesThatAreNotNumbersAreRejected(t *testing.T) {
 			m := spoilt{levels, bad}
 			k := exact.Must(DHAMS{StepSize: 5}.Kernel(context.Background(), m, 1))
 			x, info, r := make([]int32, 2), make([]sampler.Info, 1), []sampler.Stream{*sampler.NewStream(1, 0)}
-			require.NoError(t, k.Reset(x))
+			require.NoError(t, k.Reset(sampler.Control{}, x))
 			invalid := 0
 			for range 50 {
-				k.Step(info, x, r)
+				k.Step(sampler.Control{}, info, x, r)
 				invalid += info[0].Invalid
 				require.Zero(t, x[0])
 			}
 			require.Positive(t, invalid)
-			require.Error(t, k.Reset([]int32{1, 0}))
+			require.Error(t, k.Reset(sampler.Control{}, []int32{1, 0}))
 		}
 	}
 }

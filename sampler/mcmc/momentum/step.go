@@ -24,13 +24,9 @@ const (
 // stopped. Results do not depend on it; tests set it lower.
 var longSites = 1 << 16
 
-// Step implements [sampler.Transition].
-func (k *kernel) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
-	k.StepUntil(nil, info, x, r)
-}
-
-// StepUntil is Step until stop says so, which long chains are asked one after another.
-func (k *kernel) StepUntil(stop func() bool, info []sampler.Info, x []int32, r []sampler.Stream) (done bool) {
+// Step implements [sampler.Transition]. Of long chains it asks whether to stop after each.
+func (k *kernel) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
+	stop := ctl.Stop
 	switch {
 	case k.sites < longSites:
 		stop = nil
@@ -49,14 +45,14 @@ func (k *kernel) StepUntil(stop func() bool, info []sampler.Info, x []int32, r [
 		if stop != nil && stop() {
 			copy(k.after, r)
 			copy(r, k.before)
-			return false
+			return 0
 		}
 	}
 	for s := range info {
 		info[s] = k.move(s, x, r)
 	}
 	k.stage, k.chain = refreshing, 0
-	return true
+	return 1
 }
 
 // advance does a stage of the step of chain s.

@@ -44,7 +44,7 @@ func testStops(t *testing.T, m energy.Model, method sampler.Method, saved bool) 
 		for s := range r {
 			r[s].Seed(5, uint64(s))
 		}
-		require.NoError(t, k.Reset(x))
+		require.NoError(t, k.Reset(sampler.Control{}, x))
 		return k, x, r
 	}
 	want, got := make([]sampler.Info, chains), make([]sampler.Info, chains)
@@ -52,16 +52,16 @@ func testStops(t *testing.T, m energy.Model, method sampler.Method, saved bool) 
 	j, y, q := begin()
 	stops := 0
 	for step := range steps {
-		k.Step(want, x, r)
+		k.Step(sampler.Control{}, want, x, r)
 		asked, most := 0, 0
-		for !j.StepUntil(func() bool { asked++; stops++; return !saved || asked > most }, got, y, q) {
+		for j.Step(sampler.Control{Stop: func() bool { asked++; stops++; return !saved || asked > most }}, got, y, q) == 0 {
 			if asked, most = 0, most+1; !saved {
 				continue
 			}
 			b, err := j.AppendBinary(nil)
 			require.NoError(t, err)
 			j, _, _ = begin()
-			require.NoError(t, j.Reset(y))
+			require.NoError(t, j.Reset(sampler.Control{}, y))
 			require.NoError(t, j.UnmarshalBinary(b))
 		}
 		require.True(t, slices.Equal(x, y), "states of step %d", step)

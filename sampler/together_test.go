@@ -25,9 +25,8 @@ type leaping struct {
 	panics  bool
 }
 
-func (l *leaping) Reset([]int32) error { return nil }
-func (l *leaping) Defer(bool)          {}
-func (l *leaping) Company(n int) int   { return min(n, l.company) }
+func (l *leaping) Reset(sampler.Control, []int32) error { return nil }
+func (l *leaping) Company(n int) int                    { return min(n, l.company) }
 
 func (l *leaping) Show(x []int32) {
 	sites := len(x) / l.chains
@@ -36,29 +35,34 @@ func (l *leaping) Show(x []int32) {
 	}
 }
 
-func (l *leaping) Step(info []sampler.Info, x []int32, r []sampler.Stream) {
+func (l *leaping) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) int {
+	if ctl.Steps > 1 {
+		return l.leap(ctl, info, r)
+	}
 	l.steps++
 	for i := range info {
 		r[i].Uint32()
 		info[i] = sampler.Info{Energy: float64(l.steps), Accept: 1, Moved: 1}
 	}
 	l.Show(x)
+	return 1
 }
 
-func (l *leaping) Leap(stop func() bool, n int, kernels []sampler.Kernel, x [][]int32, r [][]sampler.Stream, moved []int) int {
+func (l *leaping) leap(ctl sampler.Control, info []sampler.Info, r []sampler.Stream) int {
+	n := ctl.Steps
 	if l.panics {
 		panic("leap")
 	}
 	if l.stop > 0 && n > l.stop {
 		n = l.stop
 	}
-	for b, k := range kernels {
-		k := k.(*leaping)
-		k.leaps = append(k.leaps, [2]int{len(kernels), n})
+	for _, b := range append([]sampler.Block{{Kernel: l, Info: info, R: r}}, ctl.Company...) {
+		k := b.Kernel.(*leaping)
+		k.leaps = append(k.leaps, [2]int{1 + len(ctl.Company), n})
 		k.steps += n
-		moved[b] += n * k.chains
-		for i := range r[b] {
-			r[b][i].Skip(uint64(n))
+		for i := range b.R {
+			b.R[i].Skip(uint64(n))
+			b.Info[i] = sampler.Info{Accept: 1, Moved: n}
 		}
 	}
 	return n

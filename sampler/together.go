@@ -1,0 +1,124 @@
+package sampler
+
+import (
+	"context"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+)
+
+// fewestTogether is how many steps in a row that nobody reads blocks make together, and
+// mostTogether how many site updates, so that counts of them fit an int.
+const (
+	fewestTogether = 4
+	mostTogether   = 1 << 30
+)
+
+// group are consecutive blocks first … end−1 of which the first leads the others.
+type group struct{ first, end int }
+
+// groups returns the blocks as they move together where so many workers share them, nil if
+// they do not.
+func (c *Runner[S]) groups() (all []group) {
+	if _, tokens := any(c.x).([]int32); !tokens || c.depot != nil || c.warming() {
+		return nil
+	}
+	if (c.observe != nil || c.draws != nil) && c.cfg.Thin <= fewestTogether {
+		return nil // the run is read too often
+	}
+	leads := false
+	for at := 0; at < len(c.blocks); {
+		g := group{at, at + 1} // of blocks that are alike, as their kernels may depend on their chains
+		if k, ok := As[Companion](c.blocks[at].kernel); ok {
+			company := k.Company((len(c.blocks)-1)/min(c.cfg.Workers, len(c.blocks)) + 1)
+			leads = leads || company > 0
+			for g.end < min(len(c.blocks), at+company) && c.blocks[g.end].chains == c.blocks[at].chains {
+				g.end++
+			}
+		}
+		all = append(all, g)
+		at = g.end
+	}
+	if !leads {
+		return nil
+	}
+	return all
+}
+
+// advanceTogether makes the steps of some blocks that are at the same step up to the given
+// number. After many that nobody reads comes one that shows where they are. It returns where
+// they part; each then goes on alone.
+func (c *Runner[S]) advanceTogether(ctx context.Context, turns []turn[S], end int, stop func() bool) {
+	lead := turns[0].block
+	companion, ok := As[Companion](lead.kernel)
+	if !ok || companion.Company(len(turns)) == 0 {
+		return
+	}
+	company := make([]Block, 0, len(turns)-1)
+	for i := range turns[1:] {
+		t := &turns[1+i]
+		company = append(company, Block{Kernel: any(t.block.kernel).(Kernel), Info: t.info, X: any(t.x).([]int32), R: t.streams})
+	}
+	for ctx.Err() == nil && lead.steps < end && abreast(turns, lead.steps) {
+		n := mostTogether / len(turns[0].x)
+		for i := range turns {
+			n = min(n, turns[i].unread(end))
+		}
+		last, until, ask := lead.steps+n+1, ctx, stop
+		if n >= fewestTogether && c.stepTogether(turns, Control{Steps: n, Stop: stop, Unread: true, Workers: c.share(), Company: company}) {
+			last, until, ask = lead.steps+1, context.Background(), never
+		}
+		for i := range turns {
+			turns[i].advance(until, last, ask)
+		}
+	}
+}
+
+func never() bool { return false }
+
+// stepTogether makes some steps of all blocks and reports whether it made any.
+func (c *Runner[S]) stepTogether(turns []turn[S], ctl Control) bool {
+	for i := range turns {
+		turns[i].block.torn = true
+	}
+	lead := &turns[0]
+	steps := lead.block.kernel.Step(ctl, lead.info, lead.x, lead.streams)
+	for i := range turns {
+		t, b := &turns[i], turns[i].block
+		b.torn = false
+		if steps > 0 && b.steps >= c.cfg.Warmup {
+			b.stats.add(t.info, steps)
+		}
+		b.steps += steps
+	}
+	return steps > 0
+}
+
+// abreast reports whether all blocks can go on from the given number of steps.
+func abreast[S energy.Site](turns []turn[S], at int) bool {
+	for i := range turns {
+		if b := turns[i].block; b.steps != at || b.err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// unread returns how many steps from the present one on nobody reads, those of a warm-up or
+// those after it, the last one before end being read. A kernel that adapts reads each.
+func (t *turn[S]) unread(end int) int {
+	at, warmup := t.block.steps, t.run.cfg.Warmup
+	n := end - 1 - at
+	if at < warmup {
+		n = min(n, warmup-at)
+		if _, ok := As[Adaptive](t.block.kernel); ok {
+			return 0
+		}
+	}
+	if t.block.after != nil {
+		return 0
+	}
+	if thin, done := t.run.cfg.Thin, at+1-warmup; done > 0 && (t.page != nil || t.observe != nil) {
+		n = min(n, (thin-done%thin)%thin)
+	}
+	return n
+}
