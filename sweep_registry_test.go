@@ -47,7 +47,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc/cluster"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc/momentum"
 	"github.com/gibbsite-go/gibbsite/sampler/shard"
-	"github.com/gibbsite-go/gibbsite/sampler/verdict"
 )
 
 // sweptFuncs are the exported functions, generic ones for tokens and for reals.
@@ -262,7 +261,6 @@ var sweptFuncs = map[string]any{
 	"sampler/shard.Merge":                   shard.Merge,
 	"sampler/shard.Register[int32]":         shard.Register[int32],
 	"sampler/shard.Register[float32]":       shard.Register[float32],
-	"sampler/verdict.Of":                    verdict.Of,
 }
 
 // sweptTypes are the exported structs.
@@ -485,6 +483,7 @@ var sweptTypes = []reflect.Type{
 	reflect.TypeFor[diffusion.Runner[int32]](),
 	reflect.TypeFor[diffusion.Runner[float32]](),
 	reflect.TypeFor[diffusion.Snapshot](),
+	reflect.TypeFor[diffusion.Unfinished](),
 	reflect.TypeFor[diffusion.Uniform](),
 	reflect.TypeFor[flow.ECI](),
 	reflect.TypeFor[noise.Cosine](),
@@ -501,8 +500,8 @@ var sweptTypes = []reflect.Type{
 	reflect.TypeFor[scored.ExactConfig](),
 	reflect.TypeFor[scored.NotConverged](),
 	reflect.TypeFor[scored.Potential](),
+	reflect.TypeFor[scored.Report](),
 	reflect.TypeFor[scored.Runner](),
-	reflect.TypeFor[scored.Verdict](),
 	reflect.TypeFor[twisted.Config](),
 	reflect.TypeFor[twisted.Sampler](),
 	reflect.TypeFor[unmask.Backtrack](),

@@ -177,14 +177,14 @@ func (p *Particles) Sample(ctx context.Context, x []int32) error {
 		return err
 	}
 	defer d.endCall()
-	var v verdicts
+	var v outcome
 	err := p.draw(ctx, x, &v)
 	return v.join(err, d.keepNow())
 }
 
 // draw fills x: with samples of a checkpoint, if there are some, then with new
 // ones.
-func (p *Particles) draw(ctx context.Context, x []int32, v *verdicts) error {
+func (p *Particles) draw(ctx context.Context, x []int32, v *outcome) error {
 	d := p.run
 	total := len(x) / d.sites
 	if err := d.deliver(x, nil, v); err != nil {

@@ -17,7 +17,7 @@ type Sampler[S energy.Site] interface {
 	Shape() (sites, levels int)
 
 	// Sample fills x, samples × sites, with the samples that follow. An error, also
-	// one of a single sample (verdict.Errors), ends the part: a tally has no place
+	// one of a single sample (diffusion.SampleErrors), ends the part: a tally has no place
 	// for a sample that is not there.
 	Sample(ctx context.Context, x []S) error
 
