@@ -195,7 +195,7 @@ func TestMillionResumedDraws(t *testing.T) {
 					t.Fatal(err)
 				}
 				ch = build(uint64(resume))
-				if err := ch.LoadFile(path); err != nil {
+				if err := ch.LoadFile(context.Background(), path); err != nil {
 					t.Fatal(err)
 				}
 				for x := range ch.Draws(context.Background(), max(1, (quota()-1)/(2*len(cases)*resumes*chains)+1)) {

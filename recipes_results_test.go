@@ -54,20 +54,20 @@ func TestRecipesShareCheckpoints(t *testing.T) {
 	for _, r := range append(methods(), pairs...) {
 		t.Run(r.name, func(t *testing.T) {
 			value, pointer := r.forms[0].(sampler.Method), r.forms[1].(sampler.Method)
-			require.NoError(t, chainsOf(t, pointer).Load(saved(t, value)))
-			require.NoError(t, chainsOf(t, value).Load(saved(t, pointer)))
+			require.NoError(t, chainsOf(t, pointer).Load(context.Background(), saved(t, value)))
+			require.NoError(t, chainsOf(t, value).Load(context.Background(), saved(t, pointer)))
 		})
 	}
 	three := constraint.Count{Levels: []int32{1}, Min: 3, Max: 3}
-	require.Error(t, chainsOf(t, mcmc.DMALA{Within: &three}).Load(saved(t, mcmc.DMALA{Within: &two})), "another language")
+	require.Error(t, chainsOf(t, mcmc.DMALA{Within: &three}).Load(context.Background(), saved(t, mcmc.DMALA{Within: &two})), "another language")
 
 	// Compiled languages count by what they accept.
 	compiled := func(c constraint.Count) *constraint.DFA {
 		return exact.Must(constraint.Compile(context.Background(), c, 2, constraint.Limits{}))
 	}
 	many := compiled(constraint.Count{Levels: []int32{1}, Min: 5})
-	require.ErrorContains(t, chainsOf(t, mcmc.PairGibbs{Within: compiled(three)}).Load(saved(t, mcmc.PairGibbs{Within: many})), "Within")
-	require.ErrorContains(t, chainsOf(t, mcmc.DMALA{Within: compiled(three)}).Load(saved(t, mcmc.DMALA{Within: many})), "Within")
+	require.ErrorContains(t, chainsOf(t, mcmc.PairGibbs{Within: compiled(three)}).Load(context.Background(), saved(t, mcmc.PairGibbs{Within: many})), "Within")
+	require.ErrorContains(t, chainsOf(t, mcmc.DMALA{Within: compiled(three)}).Load(context.Background(), saved(t, mcmc.DMALA{Within: many})), "Within")
 }
 
 func chainsOf(t *testing.T, m sampler.Method) *sampler.Chains {

@@ -48,7 +48,7 @@ type resumable struct {
 // resume begins a run, from the checkpoint file path if there is one.
 func resume(begin func(path string) resumable, path string) (resumable, error) {
 	r := begin(path)
-	err := durable.LoadFile("test", path, r)
+	err := durable.LoadFile(context.Background(), "test", path, r)
 	if errors.Is(err, os.ErrNotExist) {
 		return begin(path), nil
 	}

@@ -37,5 +37,5 @@ type Counter interface{ Len() int }
 // wrote and on an error change nothing.
 type Saver interface {
 	Save(w io.Writer) error
-	Load(r io.Reader) error
+	Load(ctx context.Context, r io.Reader) error
 }

@@ -39,7 +39,7 @@ func TestCheckpointWithinWarmup(t *testing.T) {
 	require.NoError(t, first.Save(&file))
 	second, err := sampler.NewChains(context.Background(), m, mcmc.DMALA{}, cfg)
 	require.NoError(t, err)
-	require.NoError(t, second.Load(&file))
+	require.NoError(t, second.Load(context.Background(), &file))
 	require.NoError(t, second.Run(context.Background(), 5))
 	assert.Equal(t, runs.Hash(want.States()), runs.Hash(second.States()))
 	assert.Equal(t, want.StepSizes(), second.StepSizes())
@@ -59,7 +59,7 @@ func TestLoadRefusesWhatIsNotItsOwn(t *testing.T) {
 	}
 	load := func(c *sampler.Chains, b []byte) error {
 		before := slices.Clone(c.States())
-		err := c.Load(bytes.NewReader(b))
+		err := c.Load(context.Background(), bytes.NewReader(b))
 		if err != nil {
 			assert.Equal(t, before, c.States(), "a refused load leaves the chains alone")
 		}

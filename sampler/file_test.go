@@ -30,23 +30,23 @@ func TestCheckpointFiles(t *testing.T) {
 	finish := func(wantLen int) {
 		t.Helper()
 		plain := exact.Must(sampler.NewChains(context.Background(), m, mcmc.DMALA{}, cfg))
-		require.NoError(t, plain.LoadFile(path))
+		require.NoError(t, plain.LoadFile(context.Background(), path))
 		require.Equal(t, wantLen, plain.Len())
 		require.NoError(t, plain.Run(context.Background(), 60-plain.Len()))
 		assert.Equal(t, want, runs.Hash(plain.States()))
 	}
-	require.ErrorIs(t, build().LoadFile(path), os.ErrNotExist)
+	require.ErrorIs(t, build().LoadFile(context.Background(), path), os.ErrNotExist)
 	require.NoError(t, build().Run(context.Background(), 10))
 	finish(10)
 	c := build()
-	require.NoError(t, c.LoadFile(path))
+	require.NoError(t, c.LoadFile(context.Background(), path))
 	for range c.Draws(context.Background(), 15) { // saves after 7, 14 and 15
 		continue
 	}
 	require.NoError(t, c.Err())
 	finish(25)
 	other := exact.Must(sampler.NewChains(context.Background(), m, mcmc.DMALA{StepSize: 0.3}, cfg))
-	assert.ErrorContains(t, other.LoadFile(path), "dmala.StepSize", "another run's file is refused, not passed over")
+	assert.ErrorContains(t, other.LoadFile(context.Background(), path), "dmala.StepSize", "another run's file is refused, not passed over")
 	b, err := os.ReadFile(path)
 	require.NoError(t, err)
 	b[len(b)/2] ^= 4

@@ -49,7 +49,7 @@ func TestGeneratorOfARun(t *testing.T) {
 			var file bytes.Buffer
 			require.NoError(t, runs.Run(t, m, mcmc.DMALA{}, cfg, 7).Save(&file))
 			c := exact.Must(sampler.NewChains(context.Background(), m, mcmc.DMALA{}, cfg))
-			require.NoError(t, c.Load(&file))
+			require.NoError(t, c.Load(context.Background(), &file))
 			require.NoError(t, c.Run(ctx, 13))
 			assert.True(t, slices.Equal(want, c.States()), "%v: lean %v, from a checkpoint", g, lean)
 		}

@@ -81,7 +81,7 @@ func TestLeanRunsGoOn(t *testing.T) {
 	require.NoError(t, c.Save(&file))
 	last = 0
 	second := exact.Must(sampler.NewChains(context.Background(), m, mcmc.DMALA{}, cfg))
-	require.NoError(t, second.Load(&file))
+	require.NoError(t, second.Load(context.Background(), &file))
 	for _, c := range []*sampler.Chains{c, second} {
 		last = 0
 		require.NoError(t, c.Run(t.Context(), 50-c.Len()))

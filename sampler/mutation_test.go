@@ -157,6 +157,6 @@ func TestLoadChecksMembership(t *testing.T) {
 	fresh := exact.Must(sampler.NewChains(context.Background(), m, mcmc.PairGibbs{Within: within}, sampler.Config{Chains: 2, Warmup: -1}))
 	before := slices.Clone(fresh.States())
 	var start *sampler.StartError
-	require.ErrorAs(t, fresh.Load(&b), &start)
+	require.ErrorAs(t, fresh.Load(context.Background(), &b), &start)
 	assert.Equal(t, before, fresh.States())
 }

@@ -55,7 +55,7 @@ func (m machine[S]) digest(t *testing.T, n, workers, stop int) [sha256.Size]byte
 			var file bytes.Buffer
 			require.NoError(t, c.Save(&file))
 			c = exact.Must(m.build(part, observe))
-			require.NoError(t, c.Load(&file))
+			require.NoError(t, c.Load(context.Background(), &file))
 		}
 		for x := range c.Draws(t.Context(), draws-stop) {
 			require.Equal(t, len(c.States()), len(x))
@@ -198,7 +198,7 @@ func TestPartsKnowTheirPlace(t *testing.T) {
 	load := func(first, count int) error {
 		other := cfg
 		other.First, other.Count, other.Observe = first, count, nil
-		return exact.Must(sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, other)).Load(bytes.NewReader(file.Bytes()))
+		return exact.Must(sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, other)).Load(context.Background(), bytes.NewReader(file.Bytes()))
 	}
 	assert.NoError(t, load(64, 32))
 	assert.ErrorContains(t, load(32, 32), "Config.First is 64 in the checkpoint and 32 here")

@@ -99,7 +99,7 @@ func saver(s dual.Saver, begin func() error) run {
 			err := s.Save(&b)
 			return b.Bytes(), err
 		},
-		load: func(b []byte) error { return s.Load(bytes.NewReader(b)) },
+		load: func(b []byte) error { return s.Load(context.Background(), bytes.NewReader(b)) },
 	}
 }
 

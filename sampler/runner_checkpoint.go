@@ -97,11 +97,11 @@ func (c *Runner[S]) appendSeated(body []byte, i int, sum uint64, p place[S]) ([]
 // could start from, such as those outside the method's Within, and energies that
 // are not those of the model. It reads no more than the checkpoint. On error the
 // chains are as they were.
-func (c *Runner[S]) Load(r io.Reader) error {
+func (c *Runner[S]) Load(ctx context.Context, r io.Reader) error {
 	if check.Nil(r) {
 		return fmt.Errorf("%s: Load: r = nil", c.system.Name())
 	}
-	n, err := c.restored(r)
+	n, err := c.restored(ctx, r)
 	if err != nil {
 		return fmt.Errorf("%s: Load: %w", c.system.Name(), err)
 	}
@@ -114,13 +114,13 @@ func (c *Runner[S]) Load(r io.Reader) error {
 }
 
 // restored reads chains like c from a checkpoint.
-func (c *Runner[S]) restored(r io.Reader) (*Runner[S], error) {
+func (c *Runner[S]) restored(ctx context.Context, r io.Reader) (*Runner[S], error) {
 	sum, err := durable.ReadSettings(r, magic, c.fingerprint())
 	if err != nil {
 		return nil, err
 	}
 	n := &Runner[S]{cfg: c.cfg, system: c.system, sites: c.sites, size: c.size}
-	if err := n.make(context.Background()); err != nil {
+	if err := n.make(ctx); err != nil {
 		return nil, err
 	}
 	var body []byte
@@ -254,6 +254,6 @@ func (c *Runner[S]) SaveFile(path string) error {
 // LoadFile restores what SaveFile saved, as Load does. If the file path is
 // missing or damaged, it restores the generation before it, path.old; Len says
 // how far that had come. A checkpoint of other settings is refused.
-func (c *Runner[S]) LoadFile(path string) error {
-	return durable.LoadFile(c.system.Name(), path, c)
+func (c *Runner[S]) LoadFile(ctx context.Context, path string) error {
+	return durable.LoadFile(ctx, c.system.Name(), path, c)
 }

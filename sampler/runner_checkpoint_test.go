@@ -32,10 +32,10 @@ func TestLoadRefusesOtherSettings(t *testing.T) {
 		require.NoError(t, runs.Run(t, m, pair[0], cfg, 2).Save(&file))
 		other, err := sampler.NewChains(context.Background(), m, pair[1], cfg)
 		require.NoError(t, err)
-		assert.ErrorContains(t, other.Load(bytes.NewReader(file.Bytes())), "settings", "%+v", pair)
+		assert.ErrorContains(t, other.Load(context.Background(), bytes.NewReader(file.Bytes())), "settings", "%+v", pair)
 		same, err := sampler.NewChains(context.Background(), m, pair[0], cfg)
 		require.NoError(t, err)
-		assert.NoError(t, same.Load(bytes.NewReader(file.Bytes())), "%+v", pair[0])
+		assert.NoError(t, same.Load(context.Background(), bytes.NewReader(file.Bytes())), "%+v", pair[0])
 	}
 }
 
@@ -125,5 +125,5 @@ func TestFilesDoNotDisplaceEachOther(t *testing.T) {
 	require.NoError(t, c.Run(t.Context(), 3))
 	require.ErrorContains(t, c.SaveFile(folder), "is no file (d")
 	require.DirExists(t, folder)
-	require.NoError(t, c.LoadFile(path))
+	require.NoError(t, c.LoadFile(context.Background(), path))
 }

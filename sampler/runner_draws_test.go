@@ -35,7 +35,7 @@ func TestDrawsToAFile(t *testing.T) {
 
 	again, err := sampler.NewChains(context.Background(), m, mcmc.DMALA{}, cfg)
 	require.NoError(t, err)
-	require.NoError(t, again.Load(&saved))
+	require.NoError(t, again.Load(context.Background(), &saved))
 	require.NoError(t, again.Run(ctx, 6))
 	read := make([]int32, len(seen))
 	got, err := drawfile.Read(path, func(d *drawfile.Draw[int32]) {
@@ -51,7 +51,7 @@ func TestDrawsToAFile(t *testing.T) {
 	require.NoError(t, again.Save(&late))
 	lost, err := sampler.NewChains(context.Background(), m, mcmc.DMALA{}, cfg)
 	require.NoError(t, err)
-	require.NoError(t, lost.Load(&late))
+	require.NoError(t, lost.Load(context.Background(), &late))
 	assert.ErrorContains(t, lost.Run(ctx, 2), "no newer than the file")
 	cfg.Draws = t.TempDir()
 	folder, err := sampler.NewChains(context.Background(), m, mcmc.DMALA{}, cfg)

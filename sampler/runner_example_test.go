@@ -55,7 +55,7 @@ func ExampleRunner_Save() {
 	for _, err := range []error{
 		whole.Run(ctx, 100),
 		first.Run(ctx, 50), first.Save(&file),
-		second.Load(&file), second.Run(ctx, 50),
+		second.Load(context.Background(), &file), second.Run(ctx, 50),
 	} {
 		if err != nil {
 			log.Fatal(err)

@@ -198,7 +198,7 @@ func TestNilArguments(t *testing.T) {
 			return exact.Must(sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, sampler.Config{})).Save(nil)
 		},
 		func() error {
-			return exact.Must(sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, sampler.Config{})).Load(nil)
+			return exact.Must(sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, sampler.Config{})).Load(context.Background(), nil)
 		},
 		func() error {
 			return exact.Must(sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, sampler.Config{})).Save((*bytes.Buffer)(nil))
@@ -249,7 +249,7 @@ func TestCancellationIsBounded(t *testing.T) {
 	assert.Greater(t, done, 0)
 	var file bytes.Buffer
 	require.NoError(t, c.Save(&file), "chains at different steps can be saved")
-	require.NoError(t, c.Load(&file))
+	require.NoError(t, c.Load(context.Background(), &file))
 	require.NoError(t, c.Run(context.Background(), 10-done))
 	assert.Equal(t, slices.Repeat([]int{10}, blocks), c.Steps())
 	assert.EqualValues(t, 10*blocks, steps.Load())

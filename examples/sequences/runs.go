@@ -114,7 +114,7 @@ func processOf(j job, c *corpus.Corpus) diffusion.Process[int32] {
 // runner is what draws samples: a diffusion, or particles.
 type runner interface {
 	Sample(ctx context.Context, x []int32) error
-	LoadFile(path string) error
+	LoadFile(ctx context.Context, path string) error
 }
 
 // newRunner returns particles where they are asked for and can be had: they
@@ -163,7 +163,7 @@ func sample(ctx context.Context, model energy.Denoiser[int32], process diffusion
 	cfg.Checkpoint.Path, cfg.Checkpoint.Every = o.Path(j.name), max(1, o.n/20)
 	d, err := newRunner(ctx, model, process, j, o, cfg)
 	if err == nil {
-		err = o.Load(j.name, d.LoadFile)
+		err = o.Load(ctx, j.name, d.LoadFile)
 	}
 	if err != nil {
 		return nil, 0, err

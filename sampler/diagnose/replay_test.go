@@ -136,14 +136,14 @@ func TestDrawsSurviveAKill(t *testing.T) {
 			require.Less(t, n, draws, "a torn file is read up to where it is whole")
 		}
 		late, _ := r.chains(t, checkpoint)
-		require.NoError(t, late.LoadFile(saved+".late"))
+		require.NoError(t, late.LoadFile(context.Background(), saved+".late"))
 		again := late
 		if cut%2 == 1 {
 			// This checkpoint knows of draws that the file has lost.
 			const behind = "want a checkpoint that is no newer than the file"
 			require.ErrorContains(t, late.Run(t.Context(), 1), behind)
 			again, _ = r.chains(t, checkpoint)
-			if err := again.LoadFile(saved + ".old"); !errors.Is(err, os.ErrNotExist) {
+			if err := again.LoadFile(context.Background(), saved+".old"); !errors.Is(err, os.ErrNotExist) {
 				require.NoError(t, err)
 				if err = again.Run(t.Context(), 0); err != nil { // nor is the one before old enough
 					require.ErrorContains(t, err, behind)

@@ -76,7 +76,7 @@ func TestTraceOfARun(t *testing.T) {
 	require.NoError(t, err)
 
 	ch, half, halfSmall = start(3)
-	require.NoError(t, ch.Load(&saved))
+	require.NoError(t, ch.Load(context.Background(), &saved))
 	require.NoError(t, half.UnmarshalBinary(a))
 	require.NoError(t, halfSmall.UnmarshalBinary(b))
 	require.NoError(t, ch.Run(ctx, 350))

@@ -35,7 +35,7 @@ func TestAnErrorOfAParticleEndsItsSample(t *testing.T) {
 			p, err = NewParticles(context.Background(), m, Masked{Mask: 2}, cfg)
 			require.NoError(t, err)
 			if load {
-				require.NoError(t, p.LoadFile(cfg.Checkpoint.Path))
+				require.NoError(t, p.LoadFile(context.Background(), cfg.Checkpoint.Path))
 				load = false
 			}
 			x = make([]int32, 3*n)

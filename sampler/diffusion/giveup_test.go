@@ -228,7 +228,7 @@ func TestFailuresResume(t *testing.T) {
 			require.Len(t, before.Finished, first.Len())
 		}
 		again := begin(cfg, func(sample int, from, to float64) error { return infeasible(sample+first.Len(), from, to) })
-		require.NoError(t, again.LoadFile(cfg.Checkpoint.Path))
+		require.NoError(t, again.LoadFile(context.Background(), cfg.Checkpoint.Path))
 		for from := 0; from < n; from += 7 {
 			to := min(from+7, n)
 			x := make([]int32, (to-from)*sites)
@@ -326,7 +326,7 @@ func TestRefusedSamplesAreGivenUp(t *testing.T) {
 	}
 	require.Len(t, seen, 16)
 	again, y := begin(), make([]int32, n*sites)
-	require.NoError(t, again.LoadFile(cfg.Checkpoint.Path))
+	require.NoError(t, again.LoadFile(context.Background(), cfg.Checkpoint.Path))
 	saved, finished := again.Sample(background, y).(diffusion.SampleErrors)
 	require.True(t, finished)
 	require.Equal(t, x, y)
@@ -350,7 +350,7 @@ func TestRecordsOfFailures(t *testing.T) {
 	x := make([]int32, n*5)
 	require.Error(t, begin().Sample(background, x))
 	again, y := begin(), make([]int32, n*5)
-	require.NoError(t, again.LoadFile(cfg.Checkpoint.Path))
+	require.NoError(t, again.LoadFile(context.Background(), cfg.Checkpoint.Path))
 	failed, finished := again.Sample(background, y).(diffusion.SampleErrors)
 	require.True(t, finished)
 	require.Equal(t, x, y)

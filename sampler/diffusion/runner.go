@@ -85,7 +85,7 @@ func New[S energy.Site](ctx context.Context, model energy.Denoiser[S], process P
 	if tokens, ok := any(d).(*Runner[int32]); ok {
 		spare(&tokens.batch)
 	}
-	return d, d.remember()
+	return d, d.remember(ctx)
 }
 
 // specialise sets what differs between tokens and reals.
@@ -212,7 +212,7 @@ func (d *Runner[S]) Shape() (sites, levels int) { return d.sites, d.levels }
 // Settings adds what the samples are a function of, by the names of the settings,
 // but for the part of the run: what a checkpoint and the parts of one run agree
 // on. It asks the model for two predictions.
-func (d *Runner[S]) Settings(add func(name string, value any)) { d.list(add) }
+func (d *Runner[S]) Settings(add func(name string, value any)) { d.list(context.Background(), add) }
 
 // Len returns the number of samples made or given up.
 func (d *Runner[S]) Len() int { return d.made }

@@ -26,7 +26,7 @@ func FuzzLoadChains(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, edits []byte) {
 		c := exact.Must(langevin.New(context.Background(), target, cfg))
-		if c.Load(bytes.NewReader(exact.Mangle(file.Bytes(), edits))) == nil {
+		if c.Load(context.Background(), bytes.NewReader(exact.Mangle(file.Bytes(), edits))) == nil {
 			_ = c.Run(context.Background(), 2)
 		}
 	})

@@ -119,18 +119,18 @@ func TestLangevinWorkersAndResume(t *testing.T) {
 		require.NoError(t, half.Save(&b))
 		saved := bytes.Clone(b.Bytes())
 		next := build(3, cfg)
-		require.NoError(t, next.Load(&b))
+		require.NoError(t, next.Load(context.Background(), &b))
 		require.Equal(t, half.States(), next.States())
 		require.NoError(t, next.Run(context.Background(), 35))
 		require.Equal(t, whole.States(), next.States())
 		require.Equal(t, whole.Stats(), next.Stats())
 		require.Equal(t, 60, next.Len())
 		for _, bad := range [][]byte{nil, saved[:30], saved[:len(saved)-1], append([]byte("x"), saved...), flip(saved, 21), flip(saved, 40), flip(saved, len(saved)-20)} {
-			require.Error(t, build(1, cfg).Load(bytes.NewReader(bad)))
+			require.Error(t, build(1, cfg).Load(context.Background(), bytes.NewReader(bad)))
 		}
 		other := cfg
 		other.Thin = 3
-		require.ErrorContains(t, build(1, other).Load(bytes.NewReader(saved)), "Thin")
+		require.ErrorContains(t, build(1, other).Load(context.Background(), bytes.NewReader(saved)), "Thin")
 	}
 	start := build(1, langevin.Config{StepSize: 0.1, Unadjusted: true, Project: func(x []float32) { x[0] = 2 }})
 	require.Equal(t, float32(2), start.States()[0], "the start is projected")

@@ -58,7 +58,7 @@ func TestChangesLeadWhereStatesLead(t *testing.T) {
 		require.NoError(t, half.Save(&b))
 		loaded, err := sampler.NewChains(context.Background(), m, method, cfg)
 		require.NoError(t, err)
-		require.NoError(t, loaded.Load(&b))
+		require.NoError(t, loaded.Load(context.Background(), &b))
 		require.NoError(t, loaded.Run(ctx, 250))
 		require.NoError(t, half.Run(ctx, 250))
 		assert.Equal(t, whole.States(), loaded.States(), "%T", method)

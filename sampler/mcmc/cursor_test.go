@@ -178,7 +178,7 @@ func TestCancelledWithinAStep(t *testing.T) {
 	var file bytes.Buffer
 	require.NoError(t, c.Save(&file))
 	next := exact.Must(sampler.NewChains(context.Background(), m, HammingBall{Updates: 20}, cfg))
-	require.NoError(t, next.Load(&file))
+	require.NoError(t, next.Load(context.Background(), &file))
 	require.NoError(t, next.Run(context.Background(), 2-next.Len()))
 	assert.Equal(t, want.States(), next.States())
 	assert.Equal(t, want.Stats(), next.Stats())

@@ -40,7 +40,7 @@ func FuzzLoadChains(f *testing.F) {
 			files[i] = b.Bytes()
 		}
 		c := exact.Must(sampler.NewChains(context.Background(), m, methods[i], cfg))
-		if c.Load(bytes.NewReader(exact.Mangle(files[i], edits))) != nil {
+		if c.Load(context.Background(), bytes.NewReader(exact.Mangle(files[i], edits))) != nil {
 			return
 		}
 		_ = c.Run(context.Background(), 2) // a failing chain is an error

@@ -82,8 +82,8 @@ func TestLeanRunsHaveTheSameBits(t *testing.T) {
 			require.NoError(t, plain.Save(&one))
 			require.NoError(t, lean.Save(&two))
 			require.Equal(t, one.Bytes(), two.Bytes(), "%T %s", method, when)
-			require.NoError(t, plain.Load(&two)) // each the other's
-			require.NoError(t, lean.Load(&one))
+			require.NoError(t, plain.Load(context.Background(), &two)) // each the other's
+			require.NoError(t, lean.Load(context.Background(), &one))
 		}
 		both := func(f func(c *sampler.Chains) error) {
 			t.Helper()

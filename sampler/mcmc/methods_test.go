@@ -155,7 +155,7 @@ func TestSaveAfterReset(t *testing.T) {
 		require.NoError(t, c.Save(&file))
 		second, err := sampler.NewChains(context.Background(), m, method, cfg)
 		require.NoError(t, err)
-		require.NoError(t, second.Load(&file), "%T", method)
+		require.NoError(t, second.Load(context.Background(), &file), "%T", method)
 		require.NoError(t, c.Run(context.Background(), 5))
 		require.NoError(t, second.Run(context.Background(), 5))
 		assert.Equal(t, c.States(), second.States(), "%T", method)

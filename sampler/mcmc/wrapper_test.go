@@ -45,7 +45,7 @@ func TestWrappersAreTheSameRun(t *testing.T) {
 	load := func(saved, here sampler.Method) error {
 		var file bytes.Buffer
 		require.NoError(t, runs.Run(t, m, saved, cfg, 3).Save(&file))
-		return exact.Must(sampler.NewChains(context.Background(), m, here, cfg)).Load(&file)
+		return exact.Must(sampler.NewChains(context.Background(), m, here, cfg)).Load(context.Background(), &file)
 	}
 	for i, a := range forms {
 		for j, b := range forms {

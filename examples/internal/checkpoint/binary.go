@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"bytes"
+	"context"
 	"encoding"
 	"encoding/binary"
 	"encoding/gob"
@@ -64,7 +65,7 @@ func (s binarySaver) Save(w io.Writer) error {
 	return block(w, b)
 }
 
-func (s binarySaver) Load(r io.Reader) error {
+func (s binarySaver) Load(_ context.Context, r io.Reader) error {
 	b, err := unblock(r)
 	if err != nil {
 		return err

@@ -51,7 +51,7 @@ func Resume(t *testing.T, m energy.Model, method sampler.Method) {
 
 		second, err := sampler.NewChains(context.Background(), m, method, sampler.Config{Chains: 40, Seed: 99, Warmup: 20, Thin: 2, Workers: 1})
 		require.NoError(t, err)
-		require.NoError(t, second.Load(&file))
+		require.NoError(t, second.Load(context.Background(), &file))
 		assert.Equal(t, at, second.Len())
 		require.NoError(t, second.Run(context.Background(), 50-at))
 		assert.Equal(t, Hash(want.States()), Hash(second.States()), "%T saved after %d draws", method, at)

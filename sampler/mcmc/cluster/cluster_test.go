@@ -349,7 +349,7 @@ func TestRunsResume(t *testing.T) {
 		run := func(n int, from []byte) (*sampler.Chains, []byte) {
 			c := exact.Must(sampler.NewChains(context.Background(), m, method, sampler.Config{Chains: 5, Seed: 3, Warmup: 4}))
 			if from != nil {
-				require.NoError(t, c.Load(bytes.NewReader(from)))
+				require.NoError(t, c.Load(context.Background(), bytes.NewReader(from)))
 			}
 			require.NoError(t, c.Run(context.Background(), n))
 			var b bytes.Buffer
