@@ -75,7 +75,7 @@ func TestCheckpointFiles(t *testing.T) {
 // broken is a primal whose checkpoints do not load.
 type broken struct{ dual.Primal[int32] }
 
-func (b broken) Save(w io.Writer) error { return nil }
+func (b broken) Save(w io.Writer) error                { return nil }
 func (b broken) Load(context.Context, io.Reader) error { return errors.New("no such luck") }
 
 // A checkpoint whose primal is refused leaves the target where it was.

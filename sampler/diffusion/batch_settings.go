@@ -12,11 +12,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// recaller is a [Committer] that can resume.
-type recaller interface {
-	Recall(x []int32) error
-}
-
 // remember checks what parts and checkpoints ask of the projection, and makes
 // ready to keep samples if Config.Checkpoint asks for it. The settings are those
 // at the start: a projection with a memory changes.
@@ -27,7 +22,7 @@ func (d *batch[S]) remember(ctx context.Context) error {
 	if d.cfg.Checkpoint.Path == "" {
 		return nil
 	}
-	if _, ok := d.committer.(recaller); d.committer != nil && !ok {
+	if _, ok := d.committer.(Recaller); d.committer != nil && !ok {
 		return fmt.Errorf("diffusion: Config.Checkpoint.Path = %q, want none with the projection %T: it has a memory and no Recall", d.cfg.Checkpoint.Path, d.projection)
 	}
 	d.kept.settings = d.settings(ctx)
@@ -81,15 +76,19 @@ func (d *batch[S]) list(ctx context.Context, add func(name string, value any)) {
 // row is numbers that count to the bit, and by a digest if they are many.
 type row []float64
 
+// Described is a conditioning (Config.Meta) that says what of it a checkpoint must agree
+// on: Settings calls add for every such value, with a name.
+type Described interface {
+	Settings(add func(name string, value any))
+}
+
 // meta is what a checkpoint says of a conditioning: numbers, texts and slices of
 // them by content, what has a name or settings by these, the rest by its type.
 func meta(v any) any {
 	switch v := v.(type) {
 	case []float64:
 		return row(v)
-	case nil, sampler.Named, interface {
-		Settings(add func(name string, value any))
-	}:
+	case nil, sampler.Named, Described:
 		return v
 	}
 	t := reflect.TypeOf(v)

@@ -156,7 +156,7 @@ func (d *batch[S]) readSamples(f *finished[S], n int, body []byte, weighed bool)
 
 // recall tells the projection of the samples x of f, but for those given up.
 func (d *batch[S]) recall(f *finished[S], x []int32) error {
-	memory, _ := d.projection.(recaller) // New has asked
+	memory, _ := d.projection.(Recaller) // New has asked
 	for i := 0; i < len(x); i += d.sites {
 		if f.why(i/d.sites) != nil {
 			continue
