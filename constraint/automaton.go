@@ -1,14 +1,17 @@
 package constraint
 
-import "github.com/gibbsite-go/gibbsite/internal/check"
+import (
+	"github.com/gibbsite-go/gibbsite/internal/automata"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+)
 
 // Language is a set of token sequences, as projection.Path and the constrained
 // kernels take it: a finite [Automaton], or a language that nests (package
 // constraint/grammar), which is an Automaton of its configurations to those that
 // ask for no more.
 //
-// A literal that may be out of range, such as a [Count], has a method Validate()
-// error, which whoever compiles or combines languages asks first.
+// A literal that may be out of range, such as a [Count], is [Validated], which whoever
+// compiles or combines languages asks first.
 type Language interface {
 	Automaton
 }
@@ -35,6 +38,26 @@ type Automaton interface {
 	// Accepting reports whether the sequence may end in state.
 	Accepting(state int) bool
 }
+
+// Validated values can be put together wrongly: Validate returns what is, as an
+// [*ArgumentError] or an error that wraps [ErrInfeasible], nil if nothing is. Languages
+// and sets are asked where they are compiled, combined or bound.
+type Validated interface{ Validate() error }
+
+var (
+	_ Validated          = Count{}
+	_ Validated          = Score{}
+	_ automata.Validated = Validated(nil)
+)
+
+// Finite languages may be infinite automata: Finite returns an error that says why no
+// table can hold one, nil if one can. [Compile] and what else writes a table asks.
+type Finite interface{ Finite() error }
+
+var (
+	_ Finite          = (*Sum)(nil)
+	_ automata.Finite = Finite(nil)
+)
 
 // Classed automata know which tokens they cannot tell apart: a vocabulary of
 // 32768 tokens often has a few dozen classes. Every automaton of this package

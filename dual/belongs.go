@@ -13,7 +13,7 @@ import (
 // do not change with the target's multipliers where λᵀg does. Multipliers are
 // those at the start afterwards.
 func belongs[S energy.Site](t Target[S], p Primal[S], start []float64) error {
-	chains, ok := p.(interface{ Energy(e []float64, x []S) })
+	chains, ok := p.(Energetic[S])
 	if !ok {
 		return nil
 	}

@@ -33,7 +33,7 @@ func TestCheckpointFiles(t *testing.T) {
 
 	at := func(path string) int {
 		i := build(nil)
-		require.NoError(t, i.LoadFile(path))
+		require.NoError(t, i.LoadFile(context.Background(), path))
 		return i.Len()
 	}
 	func() { // the observer ends it as a kill would
@@ -49,13 +49,13 @@ func TestCheckpointFiles(t *testing.T) {
 	assert.Equal(t, 6, at(path))
 	assert.Equal(t, 3, at(path+".old"))
 	next := build(nil)
-	require.NoError(t, next.LoadFile(path))
+	require.NoError(t, next.LoadFile(context.Background(), path))
 	stop, cancel := context.WithCancel(ctx)
 	cancel()
 	require.ErrorIs(t, next.Run(stop, 20), context.Canceled)
 	require.NoError(t, next.Run(ctx, 4))
 	last := build(nil)
-	require.NoError(t, last.LoadFile(path))
+	require.NoError(t, last.LoadFile(context.Background(), path))
 	require.NoError(t, last.Run(ctx, 10))
 	assert.Equal(t, whole.Lambda(), last.Lambda())
 	assert.Equal(t, whole.Average(), last.Average())
@@ -69,13 +69,13 @@ func TestCheckpointFiles(t *testing.T) {
 	_, err := dual.NewInference[int32](context.Background(), lag, exact.Must(sampler.NewChains(context.Background(), lag, mcmc.Gibbs{}, sampler.Config{})), cfg)
 	assert.EqualError(t, err, "dual: Config.Checkpoint.Every = -1, want ≥ 0")
 	require.EqualError(t, last.Save(nil), "dual: Save: w = nil")
-	require.EqualError(t, last.Load(nil), "dual: Load: r = nil")
+	require.EqualError(t, last.Load(context.Background(), nil), "dual: Load: r = nil")
 }
 
 // broken is a primal whose checkpoints do not load.
 type broken struct{ dual.Primal[int32] }
 
-func (b broken) Save(w io.Writer) error { return nil }
+func (b broken) Save(w io.Writer) error                { return nil }
 func (b broken) Load(context.Context, io.Reader) error { return errors.New("no such luck") }
 
 // A checkpoint whose primal is refused leaves the target where it was.
@@ -94,7 +94,7 @@ func TestRefusedPrimalChangesNothing(t *testing.T) {
 	lag, second := build()
 	require.NoError(t, second.Run(ctx, 2))
 	before := lag.Lambda()
-	require.ErrorContains(t, second.Load(&b), "no such luck")
+	require.ErrorContains(t, second.Load(context.Background(), &b), "no such luck")
 	assert.Equal(t, before, lag.Lambda())
 	assert.Equal(t, 2, second.Len())
 	third, _ := build()

@@ -92,7 +92,7 @@ func (i *Inference[S]) settle() error {
 // that differs. Schedules are compared by their values. It reads no more than the
 // checkpoint. On an error the loop is unchanged, and its target at the
 // multipliers of its last step.
-func (i *Inference[S]) Load(r io.Reader) error {
+func (i *Inference[S]) Load(ctx context.Context, r io.Reader) error {
 	if err := check.Given("dual: Load", "r", r); err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (i *Inference[S]) Load(r io.Reader) error {
 	if err != nil {
 		return fmt.Errorf("dual: Load: %w", err)
 	}
-	next, err := i.restored(body, sum)
+	next, err := i.restored(ctx, body, sum)
 	if err != nil {
 		return fmt.Errorf("dual: Load: %w", err)
 	}
@@ -112,7 +112,7 @@ func (i *Inference[S]) Load(r io.Reader) error {
 		return fmt.Errorf("dual: Load: %w", err)
 	}
 	if p, ok := i.primal.(Saver); ok {
-		if err := p.Load(context.Background(), r); err != nil {
+		if err := p.Load(ctx, r); err != nil {
 			return errors.Join(err, i.target.SetLambda(i.standing()))
 		}
 	}
@@ -122,7 +122,7 @@ func (i *Inference[S]) Load(r io.Reader) error {
 }
 
 // restored returns a loop like i with the state of the body.
-func (i *Inference[S]) restored(body []byte, sum uint64) (*Inference[S], error) {
+func (i *Inference[S]) restored(ctx context.Context, body []byte, sum uint64) (*Inference[S], error) {
 	n := len(i.lambda)
 	if len(body) < 8*counters {
 		return nil, wire.ErrShort
@@ -138,7 +138,7 @@ func (i *Inference[S]) restored(body []byte, sum uint64) (*Inference[S], error) 
 	}
 	next := *i
 	var err error
-	if next.updater, err = i.cfg.Rule.Bind(context.Background(), n); err != nil {
+	if next.updater, err = i.cfg.Rule.Bind(ctx, n); err != nil {
 		return nil, err
 	}
 	next.steps, next.open, next.due = int(word(1)), word(2) == 1, int(word(3))
@@ -178,6 +178,6 @@ func (i *Inference[S]) SaveFile(path string) error {
 
 // LoadFile restores what SaveFile saved, as Load does. If the file path is
 // missing or damaged, it restores the generation before it, path.old.
-func (i *Inference[S]) LoadFile(path string) error {
-	return durable.LoadFile("dual", path, i)
+func (i *Inference[S]) LoadFile(ctx context.Context, path string) error {
+	return durable.LoadFile(ctx, "dual", path, i)
 }

@@ -3,6 +3,7 @@ package dual
 import (
 	"math/rand/v2"
 
+	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 	"github.com/gibbsite-go/gibbsite/internal/normal"
 )
@@ -35,7 +36,7 @@ func (i *Inference[S]) probe() []float64 {
 	case []float32:
 		normal.Fill(x, src)
 	case []int32:
-		if m, ok := i.target.(interface{ Shape() (sites, levels int) }); ok {
+		if m, ok := i.target.(energy.Shaped); ok {
 			_, levels := m.Shape()
 			for k := range x {
 				x[k] = int32(rand.New(src).IntN(levels))

@@ -74,7 +74,7 @@ func TestWorkersAndResume(t *testing.T) {
 		var b bytes.Buffer
 		require.NoError(t, half.Save(&b))
 		resumed := loop(t, ring(t, 1), 5, 2, cfg)
-		require.NoError(t, resumed.Load(&b))
+		require.NoError(t, resumed.Load(context.Background(), &b))
 		require.NoError(t, resumed.Run(ctx, 30))
 		require.Equal(t, course(whole), course(resumed))
 	}
@@ -94,7 +94,7 @@ func TestCertifiedLoopsResume(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, saved.Save(&b))
 	resumed := loop(t, ring(t, 1), 5, 2, cfg)
-	require.NoError(t, resumed.Load(&b))
+	require.NoError(t, resumed.Load(context.Background(), &b))
 	for _, inf := range []*dual.Inference[int32]{whole, saved, resumed} {
 		require.NoError(t, inf.Run(ctx, 20))
 	}
@@ -144,7 +144,7 @@ func TestInterrupted(t *testing.T) {
 	require.Equal(t, course(whole), course(inf))
 
 	other, _, _ := build(ring(t, 1))
-	require.NoError(t, other.Load(&b))
+	require.NoError(t, other.Load(context.Background(), &b))
 	require.NoError(t, other.Run(ctx, 13))
 	require.Equal(t, course(whole), course(other))
 }
@@ -156,17 +156,17 @@ func TestLoadErrors(t *testing.T) {
 	require.NoError(t, inf.Save(&b))
 	good := b.Bytes()
 	for _, size := range []int{0, 10, 30, 200, len(good) / 2, len(good) - 1} {
-		require.Error(t, loop(t, ring(t, 1), 1, 1, dual.Config{}).Load(bytes.NewReader(good[:size])))
+		require.Error(t, loop(t, ring(t, 1), 1, 1, dual.Config{}).Load(context.Background(), bytes.NewReader(good[:size])))
 	}
 	for _, at := range []int{0, 20, 50, 130} {
 		bad := bytes.Clone(good)
 		bad[at] ^= 64
-		require.Error(t, loop(t, ring(t, 1), 1, 1, dual.Config{}).Load(bytes.NewReader(bad)))
+		require.Error(t, loop(t, ring(t, 1), 1, 1, dual.Config{}).Load(context.Background(), bytes.NewReader(bad)))
 	}
-	require.Error(t, loop(t, ring(t, 1), 1, 1, dual.Config{Rule: dual.Ascent{}}).Load(bytes.NewReader(good)), "another rule")
+	require.Error(t, loop(t, ring(t, 1), 1, 1, dual.Config{Rule: dual.Ascent{}}).Load(context.Background(), bytes.NewReader(good)), "another rule")
 	lag := ring(t, 1)
 	few := exact.Must(sampler.NewChains(context.Background(), lag, mcmc.Gibbs{}, sampler.Config{Chains: 2}))
-	require.ErrorContains(t, exact.Must(dual.NewInference(context.Background(), lag, few, dual.Config{})).Load(bytes.NewReader(good)), "states is 64 in the checkpoint and 2 here")
+	require.ErrorContains(t, exact.Must(dual.NewInference(context.Background(), lag, few, dual.Config{})).Load(context.Background(), bytes.NewReader(good)), "states is 64 in the checkpoint and 2 here")
 }
 
 // A checkpoint whose body is anything at all, with length and checksum right, is
@@ -181,7 +181,7 @@ func FuzzLoadInference(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, edits []byte) {
 		inf := loop(t, ring(t, 1), 1, 1, dual.Config{})
-		if inf.Load(bytes.NewReader(exact.Mangle(b.Bytes(), edits))) == nil {
+		if inf.Load(context.Background(), bytes.NewReader(exact.Mangle(b.Bytes(), edits))) == nil {
 			_ = inf.Run(ctx, 1)
 		}
 	})
@@ -194,7 +194,7 @@ func FuzzLoad(f *testing.F) {
 	require.NoError(f, inf.Save(&b))
 	f.Add(b.Bytes())
 	f.Fuzz(func(t *testing.T, data []byte) {
-		_ = loop(t, ring(t, 1), 1, 1, dual.Config{}).Load(bytes.NewReader(data))
+		_ = loop(t, ring(t, 1), 1, 1, dual.Config{}).Load(context.Background(), bytes.NewReader(data))
 	})
 }
 

@@ -32,6 +32,11 @@ type Primal[S energy.Site] interface {
 // a dual step whose context ended in the middle goes on where it stopped.
 type Counter interface{ Len() int }
 
+// Energetic is a primal that knows the energies it draws by: Energy stores in e[s] that
+// of the state x[s·sites : (s+1)·sites]. [NewInference] refuses one whose energies do
+// not change with the target's multipliers, for it runs on another model.
+type Energetic[S energy.Site] interface{ Energy(e []float64, x []S) }
+
 // Saver is a primal with checkpoints: [Inference.Save] appends its own to that of
 // the loop, and [Inference.Load] restores it. Load must read no more than Save
 // wrote and on an error change nothing.

@@ -13,13 +13,14 @@ import (
 )
 
 var (
-	_ dual.Primal[int32]   = (*sampler.Chains)(nil)
-	_ dual.Primal[float32] = (*langevin.Chains)(nil)
-	_ dual.Primal[int32]   = (*dual.Resampler[int32])(nil)
-	_ dual.Counter         = (*sampler.Chains)(nil)
-	_ dual.Saver           = (*sampler.Chains)(nil)
-	_ dual.Prover          = (*dual.Lagrangian)(nil)
-	_ dual.Enumerable      = (*dual.Lagrangian)(nil)
+	_ dual.Primal[int32]    = (*sampler.Chains)(nil)
+	_ dual.Primal[float32]  = (*langevin.Chains)(nil)
+	_ dual.Primal[int32]    = (*dual.Resampler[int32])(nil)
+	_ dual.Counter          = (*sampler.Chains)(nil)
+	_ dual.Energetic[int32] = (*sampler.Chains)(nil)
+	_ dual.Saver            = (*sampler.Chains)(nil)
+	_ dual.Prover           = (*dual.Lagrangian)(nil)
+	_ dual.Enumerable       = (*dual.Lagrangian)(nil)
 )
 
 // Chains that are given states go on as those that have them; another length or

@@ -8,8 +8,7 @@ import (
 
 // Target is what has multipliers: a [Lagrangian] on tokens, a [RealLagrangian]
 // on real numbers. See [Lagrangian] for what the methods do. A target may also
-// be a [Prover] and [Enumerable], and have a method Equal() []bool that says which
-// rows are equalities E[g_j] = 0: their multipliers have either sign.
+// be a [Prover], [Enumerable] and [Equalities].
 type Target[S energy.Site] interface {
 	Len() int
 	Sites() int
@@ -34,10 +33,16 @@ type Enumerable interface {
 	Dual(ctx context.Context, lambda []float64) (float64, error)
 }
 
+// Equalities is a target some of whose rows are equalities E[g_j] = 0: Equal returns
+// which, one entry per row, or nil if none is. Their multipliers have either sign.
+type Equalities interface{ Equal() []bool }
+
+var _ Equalities = (*Lagrangian)(nil)
+
 // equalities returns which rows of a target, or of what has violations, are
 // equalities; nil if none is.
 func equalities(t any) []bool {
-	if e, ok := t.(interface{ Equal() []bool }); ok {
+	if e, ok := t.(Equalities); ok {
 		return e.Equal()
 	}
 	return nil

@@ -1,5 +1,12 @@
 package energy
 
+// Shaped is what has a number of sites and of levels per site: a [Model], a [Denoiser].
+// Whoever is given anything, such as a name of a run, asks for it to tell languages
+// apart by their content.
+type Shaped interface{ Shape() (sites, levels int) }
+
+var _ Shaped = Model(nil)
+
 // Model is an unnormalised log-density over {0,…,levels−1}^sites,
 // p(x) ∝ exp(−E(x)).
 //

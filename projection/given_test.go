@@ -227,3 +227,5 @@ func TestSparedRowsChangeNothing(t *testing.T) {
 		}
 	}
 }
+
+var _ diffusion.GivenDrawer = (*projection.PathProjection)(nil)

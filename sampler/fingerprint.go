@@ -8,6 +8,8 @@ import "github.com/gibbsite-go/gibbsite/internal/probe"
 // checkpoints then tell them apart by their names.
 type Named interface{ Name() string }
 
+var _ probe.Named = Named(nil)
+
 // Settings adds the shape, the method with all its fields, and what the energies
 // of some fixed states say of the model.
 func (t *tokens) Settings(add func(name string, value any)) {

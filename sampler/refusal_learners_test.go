@@ -103,7 +103,7 @@ func part(r shard.Run) maker {
 				if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
 					return err
 				}
-				_, err = shard.Merge(dir, r)
+				_, err = shard.Merge(context.Background(), dir, r)
 				return err
 			},
 		}, nil

@@ -43,7 +43,7 @@ func chains(m energy.Model, method sampler.Method, cfg sampler.Config) maker {
 		if err != nil {
 			return run{}, err
 		}
-		return saver(loads[int32]{c}, func() error { return c.Run(context.Background(), 2) }), nil
+		return saver(c, func() error { return c.Run(context.Background(), 2) }), nil
 	}
 }
 
@@ -53,7 +53,7 @@ func reals(m energy.Scored, cfg langevin.Config) maker {
 		if err != nil {
 			return run{}, err
 		}
-		return saver(loads[float32]{c}, func() error { return c.Run(context.Background(), 2) }), nil
+		return saver(c, func() error { return c.Run(context.Background(), 2) }), nil
 	}
 }
 
@@ -93,13 +93,8 @@ func trace(tr func() *diagnose.Trace) maker {
 // keeper is a run with checkpoints.
 type keeper interface {
 	Save(w io.Writer) error
-	Load(r io.Reader) error
+	Load(ctx context.Context, r io.Reader) error
 }
-
-// loads are chains that load without an end.
-type loads[S energy.Site] struct{ *sampler.Runner[S] }
-
-func (l loads[S]) Load(r io.Reader) error { return l.Runner.Load(context.Background(), r) }
 
 func saver(s keeper, begin func() error) run {
 	return run{
@@ -111,7 +106,7 @@ func saver(s keeper, begin func() error) run {
 			err := s.Save(&b)
 			return b.Bytes(), err
 		},
-		load: func(b []byte) error { return s.Load(bytes.NewReader(b)) },
+		load: func(b []byte) error { return s.Load(context.Background(), bytes.NewReader(b)) },
 	}
 }
 

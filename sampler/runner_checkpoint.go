@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 
-	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/durable"
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
@@ -291,21 +290,12 @@ func (c *Runner[S]) checkTarget(b *block[S], x []S, saved []float64) error {
 // that was there becomes path.old, and the new one takes its place. It needs
 // memory for one block of chains.
 func (c *Runner[S]) SaveFile(path string) error {
-	return durable.SaveFile(c.system.Name(), path, loading[S]{Runner: c})
+	return durable.SaveFile(c.system.Name(), path, c)
 }
 
 // LoadFile restores what SaveFile saved, as Load does. If the file path is
 // missing or damaged, it restores the generation before it, path.old; Len says
 // how far that had come. A checkpoint of other settings is refused.
 func (c *Runner[S]) LoadFile(ctx context.Context, path string) error {
-	return durable.LoadFile(c.system.Name(), path, loading[S]{c, ctx})
+	return durable.LoadFile(ctx, c.system.Name(), path, c)
 }
-
-// loading is chains that load until a context ends.
-type loading[S energy.Site] struct {
-	*Runner[S]
-	ctx context.Context
-}
-
-// Load is that of the chains.
-func (l loading[S]) Load(r io.Reader) error { return l.Runner.Load(l.ctx, r) }

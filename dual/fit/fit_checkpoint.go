@@ -69,17 +69,17 @@ func (f *Fit) vectors() [][]float64 {
 // and Checkpoint may differ, and the error for others names the first that differs. It sets the
 // parameters of the model and reads no more than the checkpoint. On an error nothing
 // changes.
-func (f *Fit) Load(r io.Reader) error {
+func (f *Fit) Load(ctx context.Context, r io.Reader) error {
 	if err := check.Given("fit: Load", "r", r); err != nil {
 		return err
 	}
-	if err := f.load(r); err != nil {
+	if err := f.load(ctx, r); err != nil {
 		return fmt.Errorf("fit: Load: %w", err)
 	}
 	return nil
 }
 
-func (f *Fit) load(r io.Reader) error {
+func (f *Fit) load(ctx context.Context, r io.Reader) error {
 	sum, err := durable.ReadSettings(r, magic, f.fingerprint())
 	if err != nil {
 		return err
@@ -88,7 +88,7 @@ func (f *Fit) load(r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	next, energies, err := f.restored(body, sum)
+	next, energies, err := f.restored(ctx, body, sum)
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (f *Fit) load(r io.Reader) error {
 	}
 	if err = f.same(energies); err == nil {
 		if s, ok := f.cfg.Chains.(dual.Saver); ok {
-			err = s.Load(context.Background(), r)
+			err = s.Load(ctx, r)
 		}
 	}
 	if err != nil {
@@ -111,7 +111,7 @@ func (f *Fit) load(r io.Reader) error {
 
 // restored returns a fit like f with the state of the body, and the energies of test
 // states by its parameters.
-func (f *Fit) restored(body []byte, sum uint64) (next *Fit, energies []float64, err error) {
+func (f *Fit) restored(ctx context.Context, body []byte, sum uint64) (next *Fit, energies []float64, err error) {
 	var words [7]uint64
 	body, err = wire.ReadUint64s(body, words[:])
 	if err != nil {
@@ -150,7 +150,7 @@ func (f *Fit) restored(body []byte, sum uint64) (next *Fit, energies []float64, 
 	if words[6] != uint64(len(body)) {
 		return nil, nil, wire.ErrShort
 	}
-	if n.phase, err = f.cfg.Objective.Bind(context.Background(), f.p, f.data, f.cfg.Chains); err != nil {
+	if n.phase, err = f.cfg.Objective.Bind(ctx, f.p, f.data, f.cfg.Chains); err != nil {
 		return nil, nil, err
 	}
 	return n, energies, n.phase.UnmarshalBinary(body)
@@ -248,6 +248,6 @@ func (f *Fit) SaveFile(path string) error {
 
 // LoadFile restores what SaveFile saved, as Load does. If the file path is missing or
 // damaged, it restores the generation before it, path.old.
-func (f *Fit) LoadFile(path string) error {
-	return durable.LoadFile("fit", path, f)
+func (f *Fit) LoadFile(ctx context.Context, path string) error {
+	return durable.LoadFile(ctx, "fit", path, f)
 }

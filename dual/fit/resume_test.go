@@ -40,7 +40,7 @@ func TestResume(t *testing.T) {
 		var b bytes.Buffer
 		require.NoError(t, first.Save(&b))
 		second, secondChains := build()
-		require.NoError(t, second.Load(&b), name)
+		require.NoError(t, second.Load(context.Background(), &b), name)
 		assert.Zero(t, b.Len(), "it reads no more than its own")
 		require.NoError(t, second.Run(ctx, 27))
 		assert.Equal(t, whole.Params(), second.Params(), name)
@@ -88,7 +88,7 @@ func TestInterruptedStepsGoOn(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, cut.Save(&b))
 	next, _ := build()
-	require.NoError(t, next.Load(&b))
+	require.NoError(t, next.Load(context.Background(), &b))
 	require.NoError(t, next.Run(ctx, 5))
 	assert.Equal(t, whole.Params(), next.Params())
 }
@@ -116,24 +116,24 @@ func TestLoadRefuses(t *testing.T) {
 		"Config.Rate":         build(func(c *fit.Config) { c.Rate = dual.Constant(1) }, 30),
 	} {
 		before := other.Params()
-		require.ErrorContains(t, other.Load(bytes.NewReader(b.Bytes())), want)
+		require.ErrorContains(t, other.Load(context.Background(), bytes.NewReader(b.Bytes())), want)
 		assert.Equal(t, before, other.Params())
 	}
 	for _, cut := range []int{0, 5, 300, b.Len() / 2, b.Len() - 1} {
 		other := build(same, 30)
 		before := other.Params()
-		require.Error(t, other.Load(bytes.NewReader(b.Bytes()[:cut])), "cut at %d", cut)
+		require.Error(t, other.Load(context.Background(), bytes.NewReader(b.Bytes()[:cut])), "cut at %d", cut)
 		assert.Equal(t, before, other.Params())
 		require.NoError(t, other.Run(ctx, 1))
 	}
 	require.EqualError(t, f.Save(nil), "fit: Save: w = nil")
-	require.EqualError(t, f.Load(nil), "fit: Load: r = nil")
+	require.EqualError(t, f.Load(context.Background(), nil), "fit: Load: r = nil")
 	path := t.TempDir() + "/fit"
 	require.NoError(t, f.SaveFile(path))
 	other := build(same, 30)
-	require.NoError(t, other.LoadFile(path))
+	require.NoError(t, other.LoadFile(context.Background(), path))
 	assert.Equal(t, f.Params(), other.Params())
-	require.Error(t, other.LoadFile(path+"x"))
+	require.Error(t, other.LoadFile(context.Background(), path+"x"))
 	require.Error(t, f.SaveFile(path+"/no/such"))
 }
 
@@ -157,11 +157,11 @@ func TestLoadTellsModelsApart(t *testing.T) {
 	require.NoError(t, f.Save(&b))
 	for _, other := range []*fit.Fit{build(star, 1), build(chain, 2)} {
 		before := other.Params()
-		require.ErrorContains(t, other.Load(bytes.NewReader(b.Bytes())), "of test states")
+		require.ErrorContains(t, other.Load(context.Background(), bytes.NewReader(b.Bytes())), "of test states")
 		assert.Equal(t, before, other.Params())
 	}
 	same := build(chain, 1)
-	require.NoError(t, same.Load(&b))
+	require.NoError(t, same.Load(context.Background(), &b))
 	assert.Equal(t, f.Params(), same.Params())
 }
 
@@ -193,9 +193,9 @@ func TestLoadTellsNonlinearModelsApart(t *testing.T) {
 	require.NoError(t, f.Save(&b))
 	other := build(3)
 	before := other.Params()
-	require.ErrorContains(t, other.Load(bytes.NewReader(b.Bytes())), "energies of test states")
+	require.ErrorContains(t, other.Load(context.Background(), bytes.NewReader(b.Bytes())), "energies of test states")
 	assert.Equal(t, before, other.Params())
-	require.NoError(t, build(2).Load(&b))
+	require.NoError(t, build(2).Load(context.Background(), &b))
 }
 
 // A fit keeps itself in a file, every few steps and when its Run ends or is stopped.
@@ -226,19 +226,19 @@ func TestCheckpointFiles(t *testing.T) {
 	}()
 	at := func(path string) int {
 		f := build(nil)
-		require.NoError(t, f.LoadFile(path))
+		require.NoError(t, f.LoadFile(context.Background(), path))
 		return f.Len()
 	}
 	assert.Equal(t, 6, at(path))
 	assert.Equal(t, 3, at(path+".old"))
 	next := build(nil)
-	require.NoError(t, next.LoadFile(path))
+	require.NoError(t, next.LoadFile(context.Background(), path))
 	stop, cancel := context.WithCancel(ctx)
 	cancel()
 	require.ErrorIs(t, next.Run(stop, 20), context.Canceled)
 	require.NoError(t, next.Run(ctx, 4))
 	last := build(nil)
-	require.NoError(t, last.LoadFile(path))
+	require.NoError(t, last.LoadFile(context.Background(), path))
 	require.NoError(t, last.Run(ctx, 10))
 	assert.Equal(t, whole.Params(), last.Params())
 	lost := build(func(c *fit.Config) { c.Checkpoint.Path = filepath.Join(path, "no", "folder") })

@@ -58,7 +58,7 @@ func TestNetworkFigures(t *testing.T) {
 			by = m.p.estimated(pdi.GibbsOptions{Candidates: 512, Center: []float64{0}, Spread: []float64{1}, Mean: true})
 		}
 		from := exact.CPU().Seconds()
-		tr := exact.Must(network.New(by, cfg))
+		tr := exact.Must(network.New(context.Background(), by, cfg))
 		for k := range *rounds {
 			require.NoError(t, tr.Run(t.Context(), 1))
 			if k%8 == 7 {
@@ -77,7 +77,7 @@ func TestNetworkFigures(t *testing.T) {
 			own := cfg
 			own.Bounds, own.Dual = cfg.Bounds[k:k+1], dual.Auto{}
 			from = exact.CPU().Seconds()
-			tied := exact.Must(network.New(by, own))
+			tied := exact.Must(network.New(context.Background(), by, own))
 			require.NoError(t, tied.Run(t.Context(), *rounds))
 			d = exact.Must(pdi.New(context.Background(), exact.Must(tied.Predictor(nil)), pdi.Config{Fixed: true, Start: tied.Lambda(), Domain: cfg.Domain}))
 			u, worst = p.judge(seeded(t, d, 1024, 1024, 500, 0, 2))

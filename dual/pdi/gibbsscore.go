@@ -23,6 +23,15 @@ type Tilted interface {
 	energy.Scored
 }
 
+// Composed is a [Tilted] target that says what it is made of: Base is f0, and Terms are
+// the g_j, in the order of the multipliers.
+type Composed interface {
+	Base() energy.Scored
+	Terms() []energy.Scored
+}
+
+var _ Composed = (*dual.RealLagrangian)(nil)
+
 // GibbsScore is the Monte Carlo [Predictor] of any [Tilted] target: with K
 // candidates y_k around the state and weights w_k ∝ exp(−E(y_k, λ)),
 //
@@ -70,8 +79,8 @@ const (
 	defaultMinAlpha   = 1e-3
 )
 
-// NewGibbsScore returns the predictor. A target that says what it is made of, by
-// the methods Base and Terms of [dual.RealLagrangian], is copied; the multipliers of
+// NewGibbsScore returns the predictor. A [Composed] target, such as a
+// [dual.RealLagrangian], is copied; the multipliers of
 // any other are from now on those of the last prediction. It returns an error for a
 // nil target, one without sites or multipliers or at a temperature that is not
 // positive and finite, an option out of range, or Unscaled together with a guess.
@@ -109,10 +118,7 @@ func NewGibbsScore(l Tilted, o GibbsOptions) (*GibbsScore, error) {
 		}
 	}
 	var terms []energy.Scored
-	if parts, ok := l.(interface {
-		Base() energy.Scored
-		Terms() []energy.Scored
-	}); ok {
+	if parts, ok := l.(Composed); ok {
 		terms = parts.Terms()
 		own, err := dual.NewRealLagrangian(parts.Base(), l.Beta(), terms...)
 		if err != nil {

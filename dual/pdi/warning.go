@@ -8,9 +8,9 @@ import (
 // scarceCandidates is the effective number below which one decides a prediction.
 const scarceCandidates = 2
 
-// ranged is a predictor that was made for some multipliers, as a trained network is;
+// Ranged is a predictor that was made for some multipliers, as a trained network is;
 // the error says in what others are beyond them.
-type ranged interface{ Outside(lambda []float64) error }
+type Ranged interface{ Outside(lambda []float64) error }
 
 // Warning returns a sentence about the last batch if its predictions deserve less
 // trust than they ask for, "" otherwise.
@@ -20,14 +20,13 @@ type ranged interface{ Outside(lambda []float64) error }
 // much. A guess (GibbsOptions.Center and Spread) or an exact predictor helps; more
 // candidates hardly do.
 //
-// A predictor that has a method Outside(lambda []float64) error, as the networks of
-// package network do, is asked whether the multipliers of each step are within what it
+// A [Ranged] predictor, as the networks of package network are, is asked whether the multipliers of each step are within what it
 // knows; where they are not, it extrapolates.
 func (d *Denoiser) Warning() string {
 	if _, ok := d.p.Predictor.(Estimator); ok {
 		return d.scarce()
 	}
-	if p, ok := d.p.Predictor.(ranged); ok {
+	if p, ok := d.p.Predictor.(Ranged); ok {
 		return d.outside(p)
 	}
 	return ""
@@ -49,7 +48,7 @@ func (d *Denoiser) scarce() string {
 }
 
 // outside is the warning about multipliers, with the first error met.
-func (d *Denoiser) outside(p ranged) string {
+func (d *Denoiser) outside(p Ranged) string {
 	beyond, steps := 0, d.Steps()
 	var first error
 	for step := range steps {

@@ -221,16 +221,19 @@ func TestLearnersAreModels(t *testing.T) {
 	}
 }
 
+// pseudo models know the gradient of their pseudo-likelihood.
+type pseudo interface {
+	energy.Parametric
+	PseudoGradient(g []float64, x []int32) float64
+}
+
 // The gradient of the pseudo-likelihood is that of its own value, which is the sum
 // of the conditionals.
 func TestPseudoGradients(t *testing.T) {
 	for name, m := range learnables(t) {
 		p, err := m.Learn()
 		require.NoError(t, err)
-		l, ok := energy.As[interface {
-			energy.Parametric
-			PseudoGradient(g []float64, x []int32) float64
-		}](p)
+		l, ok := energy.As[pseudo](p)
 		if !ok {
 			continue
 		}

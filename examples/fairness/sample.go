@@ -123,7 +123,7 @@ func run(ctx context.Context, o options) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	saved, err := o.Open("inference", inf, checkpoint.Value(o.Identity(), s.was))
+	saved, err := o.Open(ctx, "inference", inf, checkpoint.Value(o.Identity(), s.was))
 	if err != nil {
 		return nil, err
 	}

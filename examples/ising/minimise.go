@@ -25,7 +25,7 @@ const (
 // minimiser is what both ways of looking for the minimum have in common.
 type minimiser interface {
 	Best() (x []int32, e float64)
-	LoadFile(path string) error
+	LoadFile(ctx context.Context, path string) error
 	SaveFile(path string) error
 }
 
@@ -50,7 +50,7 @@ func minimise(ctx context.Context, o options, p *problem, name string) (*report,
 		return nil, err
 	}
 	r := newReport(p, o)
-	if err := o.Load("anneal", m.LoadFile); err != nil {
+	if err := o.Load(ctx, "anneal", m.LoadFile); err != nil {
 		return nil, err
 	}
 	if err := o.within(ctx, clock, p, m, pass); err != nil {

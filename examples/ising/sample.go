@@ -70,7 +70,7 @@ func sampleOne(ctx context.Context, o options, p *problem, name string) (outcome
 		return outcome{}, err
 	}
 	was := &checkpoint.Clock{}
-	saved, err := o.Open(name, checkpoint.Chains(ctx, ch), checkpoint.Binary(trace), checkpoint.Value(o.Identity(), was))
+	saved, err := o.Open(ctx, name, ch, checkpoint.Binary(trace), checkpoint.Value(o.Identity(), was))
 	if err != nil {
 		return outcome{}, err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -12,7 +13,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/scored"
-	"github.com/gibbsite-go/gibbsite/sampler/verdict"
 )
 
 // job is one run: how to generate and what must hold.
@@ -79,22 +79,18 @@ func generate(ctx context.Context, c *corpus.Corpus, n *networks, j job, o optio
 	defer bar.Done()
 	start := time.Now()
 	x := make([]int32, o.n*c.Sites)
-	verdicts := make([]error, o.n)
 	process := diffusion.Masked{Mask: mask(c), FirstHitting: true}
 	if j.judge == nil {
-		if err = sample(ctx, model, process, j, o, x, bar); err != nil {
-			if failed, finished := err.(verdict.Errors); finished && failed.Failed() < o.n {
-				verdicts, err = failed, nil
-			}
-		}
+		err = sample(ctx, model, process, j, o, x, bar)
 	} else {
-		verdicts, err = lookAhead(ctx, model, process, j, o, x, bar)
+		err = lookAhead(ctx, model, process, j, o, x, bar)
 	}
-	if err != nil {
+	each := make(diffusion.SampleErrors, o.n)
+	if err != nil && (!errors.As(err, &each) || j.judge == nil && each.Failed() == o.n) {
 		return nil, 0, 0, fmt.Errorf("%s: %w", j.name, err)
 	}
 	seconds = time.Since(start).Seconds()
-	for i, v := range verdicts {
+	for i, v := range each {
 		if v != nil {
 			failed++
 			continue
@@ -105,7 +101,7 @@ func generate(ctx context.Context, c *corpus.Corpus, n *networks, j job, o optio
 }
 
 // sample fills x with samples that meet at most a language. The error may be a
-// verdict.Errors.
+// diffusion.SampleErrors.
 func sample(ctx context.Context, model energy.Denoiser[int32], process diffusion.Masked, j job, o options, x []int32, bar *progress.Bar) error {
 	d, err := diffusion.New(ctx, model, process, diffusion.Config{
 		Seed: o.seed, Projector: j.projector, ProjectEvery: o.every, ProjectStart: o.start, Progress: bar.Set,
@@ -116,17 +112,12 @@ func sample(ctx context.Context, model energy.Denoiser[int32], process diffusion
 	return d.Sample(ctx, x)
 }
 
-// lookAhead fills x with samples that the judge of the job accepts, and says of each
-// why there is none.
-func lookAhead(ctx context.Context, model energy.Denoiser[int32], process diffusion.Process[int32], j job, o options, x []int32, bar *progress.Bar) ([]error, error) {
+// lookAhead fills x with samples that the judge of the job accepts. The error may be a
+// diffusion.SampleErrors.
+func lookAhead(ctx context.Context, model energy.Denoiser[int32], process diffusion.Process[int32], j job, o options, x []int32, bar *progress.Bar) error {
 	d, err := scored.New(ctx, model, process, scored.Config{Judge: j.judge, Within: j.projector, Seed: o.seed, Progress: bar.Set})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	all, err := d.Sample(ctx, x)
-	why := make([]error, len(all))
-	for i, v := range all {
-		why[i] = v.Err
-	}
-	return why, err
+	return d.Sample(ctx, x)
 }

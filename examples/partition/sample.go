@@ -77,7 +77,7 @@ func sample(ctx context.Context, o options, c *community, name string) (*outcome
 	if err != nil {
 		return nil, err
 	}
-	saved, err := o.Open(name, checkpoint.Chains(ctx, ch), checkpoint.Binary(trace), checkpoint.Value(o.Identity(), was))
+	saved, err := o.Open(ctx, name, ch, checkpoint.Binary(trace), checkpoint.Value(o.Identity(), was))
 	if err != nil {
 		return nil, err
 	}

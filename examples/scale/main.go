@@ -127,7 +127,7 @@ func run(ctx context.Context, o options) (report, error) {
 		return whole(ctx, r)
 	}
 	if o.merge {
-		t, err := shard.Merge(o.dir, r)
+		t, err := shard.Merge(ctx, o.dir, r)
 		if err != nil {
 			return report{}, err
 		}
@@ -144,7 +144,7 @@ func run(ctx context.Context, o options) (report, error) {
 // whole does the run in this process.
 func whole(ctx context.Context, r shard.Chains) (report, error) {
 	n, _ := r.Size()
-	t, do, err := r.Part(0, n)
+	t, do, err := r.Part(ctx, 0, n)
 	if err == nil {
 		err = do(ctx, io.Writer(nil))
 	}

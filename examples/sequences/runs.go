@@ -16,7 +16,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection/lagrange"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/scored"
-	"github.com/gibbsite-go/gibbsite/sampler/verdict"
 )
 
 // job is one run: how to generate and what must hold.
@@ -115,7 +114,7 @@ func processOf(j job, c *corpus.Corpus) diffusion.Process[int32] {
 // runner is what draws samples: a diffusion, or particles.
 type runner interface {
 	Sample(ctx context.Context, x []int32) error
-	LoadFile(path string) error
+	LoadFile(ctx context.Context, path string) error
 }
 
 // newRunner returns particles where they are asked for and can be had: they
@@ -164,24 +163,23 @@ func sample(ctx context.Context, model energy.Denoiser[int32], process diffusion
 	cfg.Checkpoint.Path, cfg.Checkpoint.Every = o.Path(j.name), max(1, o.n/20)
 	d, err := newRunner(ctx, model, process, j, o, cfg)
 	if err == nil {
-		err = o.Load(j.name, d.LoadFile)
+		err = o.Load(ctx, j.name, d.LoadFile)
 	}
 	if err != nil {
 		return nil, 0, err
 	}
-	err = d.Sample(ctx, x)
-	verdicts, finished := err.(verdict.Errors)
-	if err == nil || !finished {
-		return x, 0, err
-	}
-	return keep(x, verdicts)
+	return keep(x, d.Sample(ctx, x))
 }
 
-// keep returns the rows of x that could be made and how many could not; if none
-// could, why.
-func keep(x []int32, verdicts []error) (made []int32, failed int, err error) {
-	sites := len(x) / len(verdicts)
-	for i, v := range verdicts {
+// keep returns the rows of x that could be made and how many could not, by the error
+// of the call that made them; if none could, why.
+func keep(x []int32, call error) (made []int32, failed int, err error) {
+	var each diffusion.SampleErrors
+	if !errors.As(call, &each) {
+		return x, 0, call
+	}
+	sites := len(x) / len(each)
+	for i, v := range each {
 		if v == nil {
 			made = append(made, x[i*sites:(i+1)*sites]...)
 			continue
@@ -211,13 +209,5 @@ func lookAhead(ctx context.Context, model energy.Denoiser[int32], process diffus
 	if err != nil {
 		return nil, 0, err
 	}
-	verdicts, err := d.Sample(ctx, x)
-	if err != nil {
-		return nil, 0, err
-	}
-	why := make([]error, len(verdicts))
-	for i, v := range verdicts {
-		why[i] = v.Err
-	}
-	return keep(x, why)
+	return keep(x, d.Sample(ctx, x))
 }

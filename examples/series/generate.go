@@ -128,7 +128,7 @@ func (p *problem) generate(ctx context.Context, o options, m method, name string
 	out := &outcome{method: m, samples: o.samples, x: make([]float32, len(p.held)*o.samples)}
 	bar := progress.New(name)
 	done := &windowsDone{X: out.x}
-	saved, err := o.Open(name, checkpoint.Value(o.Identity(), done))
+	saved, err := o.Open(ctx, name, checkpoint.Value(o.Identity(), done))
 	if err != nil {
 		return nil, err
 	}

@@ -135,7 +135,7 @@ func (p *problem) learn(ctx context.Context, o options, shape neural.Config, l *
 		return nil, err
 	}
 	cfg := training.Config{Name: "train", Steps: o.learning.steps, Checkpoint: o.Path("train")}
-	if err := o.Load("train", func(string) error { return nil }); err != nil { // what is there is gone on from below
+	if err := o.Load(ctx, "train", func(context.Context, string) error { return nil }); err != nil { // what is there is gone on from below
 		return nil, err
 	}
 	if o.minutes > 0 {

@@ -26,8 +26,13 @@ func Name(a any) string {
 	return strings.TrimPrefix(fmt.Sprintf("%T", a), "*")
 }
 
-// Validate returns what a language with a method Validate() error says about its
-// own fields: a literal may be out of range. Nil, also in an interface, is no
+// Validated and Finite are constraint.Validated and constraint.Finite in all but name.
+type (
+	Validated interface{ Validate() error }
+	Finite    interface{ Finite() error }
+)
+
+// Validate returns what a [Validated] language says about its own fields: a literal may be out of range. Nil, also in an interface, is no
 // language. Whoever compiles a language asks.
 func Validate(a any) error {
 	if check.Nil(a) {
@@ -36,19 +41,19 @@ func Validate(a any) error {
 		}
 		return fmt.Errorf("language = (%T)(nil), want one", a)
 	}
-	if v, ok := a.(interface{ Validate() error }); ok {
+	if v, ok := a.(Validated); ok {
 		return v.Validate()
 	}
 	return nil
 }
 
-// Tabulable returns what [Validate] says, and else what a language with a method
-// Finite() error says: why no table can hold it. Whoever writes a table asks.
+// Tabulable returns what [Validate] says, and else what a [Finite] language
+// says: why no table can hold it. Whoever writes a table asks.
 func Tabulable(a any) error {
 	if err := Validate(a); err != nil {
 		return err
 	}
-	if f, ok := a.(interface{ Finite() error }); ok {
+	if f, ok := a.(Finite); ok {
 		return f.Finite()
 	}
 	return nil

@@ -53,7 +53,7 @@ func TestFaults(t *testing.T) {
 			err := durable.Save(disk, "dir/run", saved[next])
 			disk.Power()
 			fresh := all[name]("")
-			require.NoError(t, durable.Load(disk, "dir/run", fresh.Load, durable.Foreign), "%s: call %d failed in way %d: %v", name, at, how, err)
+			require.NoError(t, durable.Load(disk, "dir/run", func(r io.Reader) error { return fresh.Load(context.Background(), r) }, durable.Foreign), "%s: call %d failed in way %d: %v", name, at, how, err)
 			now := slices.Index(said, digestOfSaved(fresh))
 			since = append(since, next)
 			switch {

@@ -83,11 +83,11 @@ func openings() (all []opening) {
 		return exact.Error(unmask.NewRejection(ctx, masked, diffusion.Masked{Mask: 2}, v.(unmask.RejectionConfig)))
 	})
 	add(shard.Chains{Model: ising, Method: mcmc.Gibbs{}, Draws: 2}, func(v any) error {
-		_, _, err := v.(shard.Chains).Part(0, 4)
+		_, _, err := v.(shard.Chains).Part(context.Background(), 0, 4)
 		return err
 	})
 	add(shard.AIS{Model: ising, Method: mcmc.Gibbs{}}, func(v any) error {
-		_, _, err := v.(shard.AIS).Part(0, 64)
+		_, _, err := v.(shard.AIS).Part(context.Background(), 0, 64)
 		return err
 	})
 	for kind, k := range recipeKinds {

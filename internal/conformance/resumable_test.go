@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"os"
@@ -49,7 +48,7 @@ type resumable struct {
 // beginOrResume begins a run, from the checkpoint file path if there is one.
 func beginOrResume(begin func(path string) resumable, path string) (resumable, error) {
 	r := begin(path)
-	err := durable.LoadFile("test", path, r)
+	err := durable.LoadFile(context.Background(), "test", path, r)
 	if errors.Is(err, os.ErrNotExist) {
 		return begin(path), nil
 	}
@@ -70,20 +69,15 @@ func digestOfSaved(c durable.Checkpointer) string {
 	return digestOf(b.Bytes())
 }
 
-// loads are chains that load without an end.
-type loads[S energy.Site] struct{ *sampler.Runner[S] }
-
-func (l loads[S]) Load(r io.Reader) error { return l.Runner.Load(context.Background(), r) }
-
 const killDraws = 400
 
 func killChains[S energy.Site](c *sampler.Runner[S], err error) resumable {
 	exact.Must(c, err)
 	return resumable{
-		Checkpointer: loads[S]{c},
+		Checkpointer: c,
 		goOn:         func(ctx context.Context) error { return c.Run(ctx, min(killDraws/resumePieces, killDraws-c.Len())) },
 		finish:       func(ctx context.Context) error { return c.Run(ctx, killDraws-c.Len()) },
-		digest:       func() string { return digestOf(c.States(), c.Stats(), c.StepSizes(), c.Len()) + digestOfSaved(loads[S]{c}) },
+		digest:       func() string { return digestOf(c.States(), c.Stats(), c.StepSizes(), c.Len()) + digestOfSaved(c) },
 	}
 }
 

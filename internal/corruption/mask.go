@@ -9,6 +9,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
+// Absorbing is diffusion.Absorbing in all but name.
+type Absorbing interface{ Masks(l int32) bool }
+
 // Check says that the denoiser d knows its mask ([energy.Masking]) and that the
 // bound process steps has none or another.
 func Check(d, steps any) error {
@@ -16,7 +19,7 @@ func Check(d, steps any) error {
 	if !ok || check.Nil(m) {
 		return nil
 	}
-	process, absorbs := steps.(interface{ Masks(l int32) bool })
+	process, absorbs := steps.(Absorbing)
 	switch mask := m.MaskLevel(); {
 	case mask < 0 && absorbs:
 		return fmt.Errorf("the denoiser predicts tokens that were replaced by others, and the process masks them")

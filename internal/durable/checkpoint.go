@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +13,7 @@ import (
 // Checkpointer is a run that can be saved and loaded.
 type Checkpointer interface {
 	Save(w io.Writer) error
-	Load(r io.Reader) error
+	Load(ctx context.Context, r io.Reader) error
 }
 
 // SaveFile saves a run in the file path, see [Save]. who begins the message of
@@ -30,8 +31,8 @@ func SaveFile(who, path string, c Checkpointer) error {
 // LoadFile restores what [SaveFile] saved, or the generation before if the file
 // is missing or damaged. A checkpoint of other settings is refused, not passed
 // over.
-func LoadFile(who, path string, c Checkpointer) error {
-	if err := Load(OS{}, path, c.Load, Foreign); err != nil {
+func LoadFile(ctx context.Context, who, path string, c Checkpointer) error {
+	if err := Load(OS{}, path, func(r io.Reader) error { return c.Load(ctx, r) }, Foreign); err != nil {
 		return fmt.Errorf("%s: LoadFile: %w", who, err)
 	}
 	return nil

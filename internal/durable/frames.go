@@ -1,10 +1,12 @@
 package durable
 
 import (
+	"context"
 	"fmt"
 	"io"
 
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
@@ -64,15 +66,18 @@ func ReadSettings(r io.Reader, magic string, here *fingerprint.List) (sum uint64
 // Read reads what Write wrote. frames says how many frames there are; it is asked
 // before every one, so that an early frame can tell. state reads frame i, of at
 // most limit bytes beside the sum and the number, and returns what it leaves,
-// which must be nothing. An error for other settings than here is a
+// which must be nothing. It looks at ctx before every frame. An error for other settings than here is a
 // [*fingerprint.Mismatch].
-func Read(r io.Reader, magic string, here *fingerprint.List, frames func() int, limit uint64, state func(i int, body []byte) ([]byte, error), inside func(io.Reader) error) error {
+func Read(ctx context.Context, r io.Reader, magic string, here *fingerprint.List, frames func() int, limit uint64, state func(i int, body []byte) ([]byte, error), inside func(io.Reader) error) error {
 	sum, err := ReadSettings(r, magic, here)
 	if err != nil {
 		return err
 	}
 	var body []byte
 	for i := 0; i < frames(); i++ {
+		if err := poll.Err(ctx); err != nil {
+			return err
+		}
 		if body, err = wire.Read(r, stateMagic, limit+16); err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package durable_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -42,11 +43,11 @@ func (n *numbers) Save(w io.Writer) error {
 	}, func(w io.Writer) error { _, err := io.WriteString(w, n.tail); return err })
 }
 
-func (n *numbers) Load(r io.Reader) error {
+func (n *numbers) Load(ctx context.Context, r io.Reader) error {
 	var all []uint64
 	frames := 1
 	tail := make([]byte, 4)
-	if err := durable.Read(r, magic, n.settings(), func() int { return frames }, 8, func(i int, body []byte) ([]byte, error) {
+	if err := durable.Read(ctx, r, magic, n.settings(), func() int { return frames }, 8, func(i int, body []byte) ([]byte, error) {
 		var v [1]uint64
 		body, err := wire.ReadUint64s(body, v[:])
 		if i == 0 {
@@ -68,22 +69,22 @@ func TestFrames(t *testing.T) {
 	require.NoError(t, from.Save(&file))
 	good := file.Bytes()
 	to := &numbers{}
-	require.NoError(t, to.Load(bytes.NewReader(good)))
+	require.NoError(t, to.Load(context.Background(), bytes.NewReader(good)))
 	assert.Equal(t, from, to)
 
 	var other *fingerprint.Mismatch
-	require.ErrorAs(t, (&numbers{seed: 1}).Load(bytes.NewReader(good)), &other)
+	require.ErrorAs(t, (&numbers{seed: 1}).Load(context.Background(), bytes.NewReader(good)), &other)
 	assert.True(t, durable.Foreign(fmt.Errorf("wrapped: %w", other)))
 	assert.False(t, durable.Foreign(io.ErrUnexpectedEOF))
 
 	for i := range good { // cut anywhere, or changed anywhere but in the tail
-		require.Error(t, to.Load(bytes.NewReader(good[:i])), "cut at %d", i)
+		require.Error(t, to.Load(context.Background(), bytes.NewReader(good[:i])), "cut at %d", i)
 		bad := bytes.Clone(good)
 		bad[i] ^= 1
 		if at := bytes.Index(good, []byte("tail")); i >= at && i < at+4 {
 			continue
 		}
-		require.Error(t, to.Load(bytes.NewReader(bad)), "changed at %d", i)
+		require.Error(t, to.Load(context.Background(), bytes.NewReader(bad)), "changed at %d", i)
 	}
 	assert.Equal(t, from, to)
 
@@ -94,7 +95,7 @@ func TestFrames(t *testing.T) {
 	swapped := bytes.Clone(good)
 	copy(swapped[head+frame:], good[head+2*frame:head+3*frame])
 	copy(swapped[head+2*frame:], good[head+frame:head+2*frame])
-	assert.ErrorContains(t, to.Load(bytes.NewReader(swapped)), "frame 1 is number 2 of another checkpoint")
+	assert.ErrorContains(t, to.Load(context.Background(), bytes.NewReader(swapped)), "frame 1 is number 2 of another checkpoint")
 
 	from.failed = errors.New("no state")
 	assert.ErrorIs(t, from.Save(io.Discard), from.failed)
@@ -117,16 +118,16 @@ func (f *full) Write(b []byte) (int, error) {
 
 func TestFilesOfRuns(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run")
-	require.ErrorIs(t, durable.LoadFile("test", path, &numbers{}), os.ErrNotExist)
+	require.ErrorIs(t, durable.LoadFile(context.Background(), "test", path, &numbers{}), os.ErrNotExist)
 	one, two := &numbers{all: []uint64{1}, tail: "tail"}, &numbers{all: []uint64{2}, tail: "tail"}
 	require.NoError(t, durable.SaveFile("test", path, one))
 	require.NoError(t, durable.SaveFile("test", path, two))
 	got := &numbers{}
-	require.NoError(t, durable.LoadFile("test", path, got))
+	require.NoError(t, durable.LoadFile(context.Background(), "test", path, got))
 	assert.Equal(t, two, got)
-	assert.ErrorContains(t, durable.LoadFile("test", path, &numbers{seed: 1}), "test: LoadFile:", "not passed over for the generation before")
+	assert.ErrorContains(t, durable.LoadFile(context.Background(), "test", path, &numbers{seed: 1}), "test: LoadFile:", "not passed over for the generation before")
 	require.NoError(t, os.WriteFile(path, nil, 0o600))
-	require.NoError(t, durable.LoadFile("test", path, got))
+	require.NoError(t, durable.LoadFile(context.Background(), "test", path, got))
 	assert.Equal(t, one, got)
 	assert.ErrorContains(t, durable.SaveFile("test", filepath.Join(path, "no", "folder"), one), "test: SaveFile:")
 }

@@ -20,6 +20,9 @@ const (
 	constant = 4
 )
 
+// Named is sampler.Named in all but name.
+type Named interface{ Name() string }
+
 // Target adds the levels, the method with all its fields, the model's name if it
 // has one, its energies at fixed states (uniform draws by intN and constant ones,
 // repaired where the model can), and its field or table at one of them.
@@ -27,7 +30,7 @@ func Target(add func(name string, value any), m energy.Model, method any, intN f
 	sites, levels := m.Shape()
 	add("levels", levels)
 	add("method", method)
-	if n, ok := m.(interface{ Name() string }); ok {
+	if n, ok := m.(Named); ok {
 		add("model", n.Name())
 	}
 	if _, ok := energy.As[energy.Bipartite](m); ok {

@@ -1,6 +1,7 @@
 package anneal
 
 import (
+	"context"
 	"fmt"
 	"hash/crc64"
 	"io"
@@ -45,12 +46,12 @@ func (a *AISRunner) list() *fingerprint.List {
 // Load restores a checkpoint into a run built with the same arguments; only
 // Workers and Checkpoint may differ. The error for others names the first
 // setting that differs. On an error the run is as it was.
-func (a *AISRunner) Load(r io.Reader) error {
+func (a *AISRunner) Load(ctx context.Context, r io.Reader) error {
 	l := a.list()
 	n := AISRunner{sites: a.sites, cfg: a.cfg, size: a.size}
 	n.allocate()
 	limit := uint64(a.size)*uint64(4*a.sites+64) + 64
-	if err := load("AIS", aisMagic, r, l, len(n.stage), limit, func(b int, in []byte) ([]byte, error) {
+	if err := load(ctx, "AIS", aisMagic, r, l, len(n.stage), limit, func(b int, in []byte) ([]byte, error) {
 		first := b * a.size
 		last := min(first+a.size, a.cfg.Count)
 		var stage [1]uint64
@@ -90,6 +91,6 @@ func (a *AISRunner) SaveFile(path string) error {
 
 // LoadFile restores what SaveFile saved, as Load does. If the file path is
 // missing or damaged, it restores the generation before it, path.old.
-func (a *AISRunner) LoadFile(path string) error {
-	return durable.LoadFile("anneal: AIS", path, a)
+func (a *AISRunner) LoadFile(ctx context.Context, path string) error {
+	return durable.LoadFile(ctx, "anneal: AIS", path, a)
 }

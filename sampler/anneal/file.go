@@ -1,6 +1,7 @@
 package anneal
 
 import (
+	"context"
 	"fmt"
 	"io"
 
@@ -25,11 +26,11 @@ func save(who, magic string, w io.Writer, l *fingerprint.List, frames int, state
 }
 
 // load reads what save wrote, see [durable.Read].
-func load(who, magic string, r io.Reader, here *fingerprint.List, frames int, limit uint64, state func(i int, body []byte) ([]byte, error), inside func(io.Reader) error) error {
+func load(ctx context.Context, who, magic string, r io.Reader, here *fingerprint.List, frames int, limit uint64, state func(i int, body []byte) ([]byte, error), inside func(io.Reader) error) error {
 	if check.Nil(r) {
 		return fmt.Errorf("anneal: %s: Load: r = nil", who)
 	}
-	if err := durable.Read(r, magic, here, func() int { return frames }, limit, state, inside); err != nil {
+	if err := durable.Read(ctx, r, magic, here, func() int { return frames }, limit, state, inside); err != nil {
 		return fmt.Errorf("anneal: %s: Load: %w", who, err)
 	}
 	return nil

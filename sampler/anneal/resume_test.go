@@ -39,7 +39,7 @@ func (s stopping) Energy(e []float64, x []int32) {
 // resumable is a run of this package, told to go on to its end.
 type resumable struct {
 	save func(io.Writer) error
-	load func(io.Reader) error
+	load func(context.Context, io.Reader) error
 	run  func(context.Context) (any, error)
 }
 
@@ -97,7 +97,7 @@ func TestRunsResume(t *testing.T) {
 				if name == "anneal" { // the checkpoint knows the wrapper by its energies alone
 					fresh = resumables(m, 1)[name]()
 				}
-				require.NoError(t, fresh.load(&file), "%s stopped at evaluation %d", name, at)
+				require.NoError(t, fresh.load(context.Background(), &file), "%s stopped at evaluation %d", name, at)
 				got, err = fresh.run(context.Background())
 				require.NoError(t, err)
 				here, err := r.run(context.Background())
@@ -118,12 +118,12 @@ func TestCheckpointFiles(t *testing.T) {
 	ctx := context.Background()
 	path := filepath.Join(t.TempDir(), "run")
 	seen := map[string]int{}
-	watch := func(name string, load func(string) error, at func() int) {
+	watch := func(name string, load func(context.Context, string) error, at func() int) {
 		t.Helper()
-		require.NoError(t, load(path))
+		require.NoError(t, load(context.Background(), path))
 		seen[name] = at()
 		require.NoError(t, os.Remove(path))
-		require.NoError(t, load(path), "the generation before")
+		require.NoError(t, load(context.Background(), path), "the generation before")
 		assert.Less(t, at(), seen[name], name)
 		require.NoError(t, os.Remove(path+".old"))
 	}
@@ -340,8 +340,8 @@ func TestLoadChecksTokens(t *testing.T) {
 	var file bytes.Buffer
 	require.NoError(t, a.Save(&file))
 	b := exact.Must(NewAIS(m, mcmc.Gibbs{}, AISConfig{}))
-	assert.ErrorContains(t, b.Load(&file), "token 3 = 2, want 0 … 1")
-	assert.ErrorContains(t, b.Load(nil), "Load: r = nil")
+	assert.ErrorContains(t, b.Load(context.Background(), &file), "token 3 = 2, want 0 … 1")
+	assert.ErrorContains(t, b.Load(context.Background(), nil), "Load: r = nil")
 	assert.ErrorContains(t, b.Save(nil), "Save: w = nil")
 }
 
@@ -354,13 +354,13 @@ func TestAnnealLoadsWithinItsLanguage(t *testing.T) {
 	var file bytes.Buffer
 	require.NoError(t, a.Save(&file))
 	other := exact.Must(New(context.Background(), m, mcmc.PairGibbs{Within: constraint.Count{Levels: []int32{1}, Min: 2, Max: 3}}, Config{Init: []int32{1, 1, 1, 0, 0, 0}, Stages: 3}))
-	assert.ErrorContains(t, other.Load(bytes.NewReader(file.Bytes())), "pair-gibbs.Within")
+	assert.ErrorContains(t, other.Load(context.Background(), bytes.NewReader(file.Bytes())), "pair-gibbs.Within")
 	a.chains.States()[0] = 1 - a.chains.States()[0]
 	file.Reset()
 	require.NoError(t, a.Save(&file))
 	fresh := exact.Must(New(context.Background(), m, mcmc.PairGibbs{Within: within}, Config{Init: []int32{1, 1, 1, 0, 0, 0}, Stages: 3}))
 	var start *sampler.StartError
-	assert.ErrorAs(t, fresh.Load(&file), &start)
+	assert.ErrorAs(t, fresh.Load(context.Background(), &file), &start)
 }
 
 // The estimates have the same bits on every processor.

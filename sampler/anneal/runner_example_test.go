@@ -92,7 +92,7 @@ func ExampleSteppingStoneRunner() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := again.Load(&file); err != nil {
+	if err := again.Load(context.Background(), &file); err != nil {
 		log.Fatal(err)
 	}
 	z, err := again.Run(context.Background())

@@ -55,22 +55,22 @@ func (a *Runner) Save(w io.Writer) error {
 // Seed, Init, Workers, Checkpoint and Progress may differ, and the schedule must
 // have been the same one. The error for others names the first setting that
 // differs. On an error the run is as it was.
-func (a *Runner) Load(r io.Reader) error {
+func (a *Runner) Load(ctx context.Context, r io.Reader) error {
 	n := &Runner{model: a.model, method: a.method, cfg: a.cfg, sites: a.sites, x: make([]int32, len(a.x)), e: make([]float64, len(a.e))}
 	limit := uint64(4*len(a.x) + 8*len(a.e) + 64)
-	if err := load("Runner", annealMagic, r, a.settings(), 1, limit, func(_ int, body []byte) ([]byte, error) {
+	if err := load(ctx, "Runner", annealMagic, r, a.settings(), 1, limit, func(_ int, body []byte) ([]byte, error) {
 		return n.readState(body)
 	}, func(r io.Reader) error {
 		var err error
-		if n.chains, err = a.newChains(context.Background()); err != nil {
+		if n.chains, err = a.newChains(ctx); err != nil {
 			return err
 		}
 		if n.beta != untargeted {
-			if err := n.retarget(context.Background(), n.chains); err != nil {
+			if err := n.retarget(ctx, n.chains); err != nil {
 				return err
 			}
 		}
-		return n.chains.Load(context.Background(), r)
+		return n.chains.Load(ctx, r)
 	}); err != nil {
 		return err
 	}
@@ -122,4 +122,6 @@ func (a *Runner) SaveFile(path string) error { return durable.SaveFile("anneal: 
 
 // LoadFile restores what SaveFile saved, as Load does. If the file path is
 // missing or damaged, it restores the generation before it, path.old.
-func (a *Runner) LoadFile(path string) error { return durable.LoadFile("anneal: Runner", path, a) }
+func (a *Runner) LoadFile(ctx context.Context, path string) error {
+	return durable.LoadFile(ctx, "anneal: Runner", path, a)
+}

@@ -50,12 +50,12 @@ func (r *SteppingStoneRunner) Save(w io.Writer) error {
 // Load restores a checkpoint into a run built with the same arguments; only
 // Workers and Checkpoint may differ. The error for others names the first
 // setting that differs. On an error the run is as it was.
-func (r *SteppingStoneRunner) Load(in io.Reader) error {
+func (r *SteppingStoneRunner) Load(ctx context.Context, in io.Reader) error {
 	n := &SteppingStoneRunner{model: r.model, method: r.method, cfg: r.cfg, betas: r.betas, sites: r.sites, levels: r.levels, way: r.way}
 	n.allocate()
 	open := false
 	limit := uint64(len(r.betas))*16 + uint64(len(n.x))*4 + uint64(r.cfg.Count)*uint64(r.cfg.Draws)*8 + 64
-	err := load("SteppingStone", stoneMagic, in, r.partSettings(), 1+len(n.rows), limit, func(i int, body []byte) ([]byte, error) {
+	err := load(ctx, "SteppingStone", stoneMagic, in, r.partSettings(), 1+len(n.rows), limit, func(i int, body []byte) ([]byte, error) {
 		if i == 0 {
 			var err error
 			body, open, err = n.readTerms(body)
@@ -67,10 +67,10 @@ func (r *SteppingStoneRunner) Load(in io.Reader) error {
 			return nil
 		}
 		var err error
-		if n.chains, err = n.stageChains(context.Background(), len(n.terms)); err != nil {
+		if n.chains, err = n.stageChains(ctx, len(n.terms)); err != nil {
 			return err
 		}
-		return n.chains.Load(context.Background(), in)
+		return n.chains.Load(ctx, in)
 	})
 	if err != nil {
 		return err
@@ -130,6 +130,6 @@ func (r *SteppingStoneRunner) SaveFile(path string) error {
 
 // LoadFile restores what SaveFile saved, as Load does. If the file path is
 // missing or damaged, it restores the generation before it, path.old.
-func (r *SteppingStoneRunner) LoadFile(path string) error {
-	return durable.LoadFile("anneal: SteppingStone", path, r)
+func (r *SteppingStoneRunner) LoadFile(ctx context.Context, path string) error {
+	return durable.LoadFile(ctx, "anneal: SteppingStone", path, r)
 }

@@ -72,7 +72,7 @@ func transform(s sdk.Scope, kind string, job Job) (sdk.PCollection, error) {
 		return fail(err)
 	}
 	n, block := run.Size()
-	if _, _, err := run.Part(0, min(n, block)); err != nil {
+	if _, _, err := run.Part(context.Background(), 0, min(n, block)); err != nil {
 		return fail(err)
 	}
 	s = s.Scope("gibbsite " + kind)

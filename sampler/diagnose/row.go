@@ -72,6 +72,12 @@ func (r *Row) mixed() []Reason {
 	return []Reason{w}
 }
 
+// wraps and joins are what package errors asks of an error that wraps others.
+type (
+	wraps interface{ Unwrap() error }
+	joins interface{ Unwrap() []error }
+)
+
 // hollow reports whether err is, or wraps, an interface that holds nil, which package
 // errors cannot ask: its methods may need a value.
 func hollow(err error) bool {
@@ -82,9 +88,9 @@ func hollow(err error) bool {
 		return true
 	}
 	switch e := err.(type) {
-	case interface{ Unwrap() error }:
+	case wraps:
 		return hollow(e.Unwrap())
-	case interface{ Unwrap() []error }:
+	case joins:
 		return slices.ContainsFunc(e.Unwrap(), hollow)
 	}
 	return false

@@ -30,7 +30,7 @@ type TallyConfig struct {
 	// Run is what the draws are a function of beside Chains and Seed, such as
 	// the name of a model and its arguments: parts with another are refused.
 	// It is told apart as a checkpoint does it, see [sampler.Method]; languages by
-	// content if Run has a method Shape() (sites, levels int).
+	// content if Run is [energy.Shaped].
 	Run any
 }
 
@@ -86,7 +86,7 @@ func NewTally(cfg TallyConfig, f ...func(x []int32) float64) (*Tally, error) {
 		return nil, err
 	}
 	settings := &fingerprint.List{}
-	if s, ok := cfg.Run.(interface{ Shape() (sites, levels int) }); ok {
+	if s, ok := cfg.Run.(energy.Shaped); ok {
 		settings.Sites, settings.Levels = s.Shape()
 	}
 	settings.Add("TallyConfig.Run", cfg.Run)

@@ -21,7 +21,7 @@ type batch[S energy.Site] struct {
 
 	projection Projection
 	drawer     Drawer
-	spared     givenDrawer // drawer, if it may be spared the rows of certain tokens
+	spared     GivenDrawer // drawer, if it may be spared the rows of certain tokens
 	certain    []int32     // by slot: these tokens
 	committer  Committer
 	warm       Warm

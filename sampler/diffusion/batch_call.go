@@ -32,7 +32,7 @@ func (d *batch[S]) endCall() { atomic.StoreUint32(&d.busy, 0) }
 
 // deliver copies to x what is left of the samples of a checkpoint, and tells v of
 // them. Those that Fill made must have been given the same.
-func (d *batch[S]) deliver(x, given []S, v *verdicts) error {
+func (d *batch[S]) deliver(x, given []S, v *outcome) error {
 	n := min(len(x)/d.sites, max(0, len(d.kept.given)-d.made))
 	for i := range n {
 		var own []S

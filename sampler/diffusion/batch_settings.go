@@ -12,38 +12,33 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// recaller is a [Committer] that can resume.
-type recaller interface {
-	Recall(x []int32) error
-}
-
 // remember checks what parts and checkpoints ask of the projection, and makes
 // ready to keep samples if Config.Checkpoint asks for it. The settings are those
 // at the start: a projection with a memory changes.
-func (d *batch[S]) remember() error {
+func (d *batch[S]) remember(ctx context.Context) error {
 	if d.committer != nil && d.cfg.First > 0 {
 		return fmt.Errorf("diffusion: Config.First = %d, want 0: the projection %T remembers the samples before", d.cfg.First, d.projection)
 	}
 	if d.cfg.Checkpoint.Path == "" {
 		return nil
 	}
-	if _, ok := d.committer.(recaller); d.committer != nil && !ok {
+	if _, ok := d.committer.(Recaller); d.committer != nil && !ok {
 		return fmt.Errorf("diffusion: Config.Checkpoint.Path = %q, want none with the projection %T: it has a memory and no Recall", d.cfg.Checkpoint.Path, d.projection)
 	}
-	d.kept.settings = d.settings()
+	d.kept.settings = d.settings(ctx)
 	d.kept.settings.Add("Config.First", d.cfg.First)
 	return nil
 }
 
 // settings is what a checkpoint must agree on but for the part of the run.
-func (d *batch[S]) settings() *fingerprint.List {
+func (d *batch[S]) settings(ctx context.Context) *fingerprint.List {
 	l := &fingerprint.List{Sites: d.sites, Levels: d.levels}
-	d.list(l.Add)
+	d.list(ctx, l.Add)
 	return l
 }
 
 // list adds the settings, for which it asks the model for two predictions.
-func (d *batch[S]) list(add func(name string, value any)) {
+func (d *batch[S]) list(ctx context.Context, add func(name string, value any)) {
 	check.Must("diffusion: Settings", "add", add)
 	add("sites", d.sites)
 	add("levels", d.levels)
@@ -69,17 +64,23 @@ func (d *batch[S]) list(add func(name string, value any)) {
 	if d.guided != nil {
 		add("guidance at the posterior", d.guided.scale)
 		if other, ok := any(d.guided.other).(energy.Denoiser[S]); ok {
-			d.probe(add, "unconditional predictions for test states", other)
+			d.probe(ctx, add, "unconditional predictions for test states", other)
 		}
 		if d.guided.classifier != nil {
 			add("classifier", fmt.Sprintf("%T", d.guided.classifier))
 		}
 	}
-	d.probe(add, "predictions for test states", d.model)
+	d.probe(ctx, add, "predictions for test states", d.model)
 }
 
 // row is numbers that count to the bit, and by a digest if they are many.
 type row []float64
+
+// Described is a conditioning (Config.Meta) that says what of it a checkpoint must agree
+// on: Settings calls add for every such value, with a name.
+type Described interface {
+	Settings(add func(name string, value any))
+}
 
 // meta is what a checkpoint says of a conditioning: numbers, texts and slices of
 // them by content, what has a name or settings by these, the rest by its type.
@@ -87,9 +88,7 @@ func meta(v any) any {
 	switch v := v.(type) {
 	case []float64:
 		return row(v)
-	case nil, sampler.Named, interface {
-		Settings(add func(name string, value any))
-	}:
+	case nil, sampler.Named, Described:
 		return v
 	}
 	t := reflect.TypeOf(v)
@@ -110,7 +109,7 @@ const (
 
 // probe adds some predictions of a denoiser for two states: pure noise, and noise
 // at every other site among tokens or reals.
-func (d *batch[S]) probe(add func(name string, value any), name string, model energy.Denoiser[S]) {
+func (d *batch[S]) probe(ctx context.Context, add func(name string, value any), name string, model energy.Denoiser[S]) {
 	size := d.sites * d.levels
 	x, v := make([]S, d.sites), make([]float32, size)
 	var seen []float64
@@ -126,7 +125,7 @@ func (d *batch[S]) probe(add func(name string, value any), name string, model en
 			X: x, Time: []float64{t}, Alpha: []float64{d.process[0].Alpha(t)}, Sample: []int{0},
 			Src: []rand.Source{r}, Meta: d.cfg.Meta, Guided: d.guided != nil,
 		}
-		if err := model.Denoise(context.Background(), v, q); err != nil {
+		if err := model.Denoise(ctx, v, q); err != nil {
 			add(fmt.Sprintf("%s, state %d", name, k), "an error")
 			continue
 		}

@@ -1,6 +1,7 @@
 package diffusion
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math"
@@ -68,7 +69,7 @@ func (d *batch[S]) write(w io.Writer) error {
 func (d *batch[S]) perFrame() int { return max(1, frameSize/(4*d.sites+16)) }
 
 // read reads what write wrote.
-func (d *batch[S]) read(r io.Reader, weighed bool) error {
+func (d *batch[S]) read(ctx context.Context, r io.Reader, weighed bool) error {
 	switch {
 	case d.kept.settings == nil:
 		return fmt.Errorf("Config.Checkpoint.Path = %q, want a path", "")
@@ -82,7 +83,7 @@ func (d *batch[S]) read(r io.Reader, weighed bool) error {
 	f := finished[S]{settings: d.kept.settings}
 	frames, left, faults, per := 1, 0, 0, d.perFrame()
 	limit := max(uint64(per)*uint64(4*d.sites+16), faultsPerFrame*faultSize)
-	err := durable.Read(r, magic, f.settings, func() int { return frames }, limit, func(i int, body []byte) (rest []byte, err error) {
+	err := durable.Read(ctx, r, magic, f.settings, func() int { return frames }, limit, func(i int, body []byte) (rest []byte, err error) {
 		switch {
 		case i == 0:
 			if left, faults, body, err = d.readNumbers(body); err == nil {
@@ -155,7 +156,7 @@ func (d *batch[S]) readSamples(f *finished[S], n int, body []byte, weighed bool)
 
 // recall tells the projection of the samples x of f, but for those given up.
 func (d *batch[S]) recall(f *finished[S], x []int32) error {
-	memory, _ := d.projection.(recaller) // New has asked
+	memory, _ := d.projection.(Recaller) // New has asked
 	for i := 0; i < len(x); i += d.sites {
 		if f.why(i/d.sites) != nil {
 			continue

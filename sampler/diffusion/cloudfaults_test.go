@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
-	"github.com/gibbsite-go/gibbsite/sampler/verdict"
 )
 
 // A sample of particles fails if one of its particles does, and only then; the
@@ -36,7 +35,7 @@ func TestAnErrorOfAParticleEndsItsSample(t *testing.T) {
 			p, err = NewParticles(context.Background(), m, Masked{Mask: 2}, cfg)
 			require.NoError(t, err)
 			if load {
-				require.NoError(t, p.LoadFile(cfg.Checkpoint.Path))
+				require.NoError(t, p.LoadFile(context.Background(), cfg.Checkpoint.Path))
 				load = false
 			}
 			x = make([]int32, 3*n)
@@ -57,7 +56,7 @@ func TestAnErrorOfAParticleEndsItsSample(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "run")
 		for _, batch := range []int{1, 7, 30} {
 			p, x, err := draw(math.NaN(), func(c *ParticlesConfig) { c.Batch, c.Checkpoint.Path = batch, file })
-			var failed verdict.Errors
+			var failed SampleErrors
 			require.ErrorAs(t, err, &failed)
 			require.Len(t, failed, n)
 			for i, err := range failed {
@@ -76,7 +75,7 @@ func TestAnErrorOfAParticleEndsItsSample(t *testing.T) {
 			logP, se := p.LogProb()
 			resumed, y, err := draw(math.NaN(), func(c *ParticlesConfig) { c.Batch, c.Checkpoint.Path, load = batch, file, true })
 			require.Equal(t, x, y)
-			var same verdict.Errors
+			var same SampleErrors
 			require.ErrorAs(t, err, &same)
 			for i := range same {
 				require.Equal(t, failed[i] == nil, same[i] == nil)
@@ -99,7 +98,7 @@ func TestDeadSamplesCountForNothing(t *testing.T) {
 	x := make([]int32, 2*n)
 	err = p.Sample(context.Background(), x)
 	require.ErrorIs(t, err, constraint.ErrInfeasible)
-	var failed verdict.Errors
+	var failed SampleErrors
 	require.ErrorAs(t, err, &failed)
 	for i, err := range failed {
 		want := []int32{1, 1}

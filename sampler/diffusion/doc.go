@@ -29,7 +29,7 @@
 //     the price.
 //
 // An error belongs to the sample that it concerns and loses no others: see
-// [Runner.Sample] and package verdict.
+// [Runner.Sample] and [SampleErrors].
 //
 // [ClassifierFree] and [ClassifierGuided] lean towards a condition without
 // enforcing it, and [Penalised] does so for reals.

@@ -22,7 +22,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 	"github.com/gibbsite-go/gibbsite/projection/novelty"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
-	"github.com/gibbsite-go/gibbsite/sampler/verdict"
 )
 
 // faulty is a projector that fails where it is told to. It knows the numbers of
@@ -100,7 +99,7 @@ func TestAnErrorBelongsToItsSample(t *testing.T) {
 			for _, cfg := range []diffusion.Config{{Batch: 64, Workers: 2}, {Batch: 5, Workers: 1}, {Batch: 1}} {
 				x, made, err := draw(cfg, at(from, 3, 17))
 				require.Equal(t, n, made, "%s, %s: %v", name, when, err)
-				var failed verdict.Errors
+				var failed diffusion.SampleErrors
 				require.ErrorAs(t, err, &failed)
 				require.Len(t, failed, n)
 				require.ErrorIs(t, err, errScore)
@@ -170,7 +169,7 @@ func TestAnErrorOfASeriesBelongsToIt(t *testing.T) {
 				if state {
 					want, _ = draw(cfg, nil)
 				}
-				var failed verdict.Errors
+				var failed diffusion.SampleErrors
 				require.ErrorAs(t, err, &failed)
 				require.Equal(t, 2, failed.Failed())
 				for i := range n {
@@ -207,7 +206,7 @@ func TestFailuresResume(t *testing.T) {
 		return at(.5, 2, 5, 19)(sample, from, to)
 	}
 	want := make([]int32, n*sites)
-	var failed verdict.Errors
+	var failed diffusion.SampleErrors
 	require.ErrorAs(t, begin(diffusion.Config{}, infeasible).Sample(background, want), &failed)
 	require.Equal(t, 4, failed.Failed())
 	for _, stop := range []int{9, 20, 40} { // steps of batches
@@ -224,16 +223,16 @@ func TestFailuresResume(t *testing.T) {
 		if first.Len() < n {
 			require.ErrorIs(t, err, context.Canceled)
 		}
-		var before verdict.Errors
+		var before *diffusion.Unfinished
 		if errors.As(err, &before) {
-			require.Len(t, before, first.Len())
+			require.Len(t, before.Finished, first.Len())
 		}
 		again := begin(cfg, func(sample int, from, to float64) error { return infeasible(sample+first.Len(), from, to) })
-		require.NoError(t, again.LoadFile(cfg.Checkpoint.Path))
+		require.NoError(t, again.LoadFile(context.Background(), cfg.Checkpoint.Path))
 		for from := 0; from < n; from += 7 {
 			to := min(from+7, n)
 			x := make([]int32, (to-from)*sites)
-			var part verdict.Errors
+			var part diffusion.SampleErrors
 			if err := again.Sample(background, x); err != nil {
 				require.ErrorAs(t, err, &part)
 			}
@@ -252,8 +251,8 @@ func TestFailuresResume(t *testing.T) {
 }
 
 // A panic of a user's projection is the caller's, and so is the end of the context:
-// then the samples that were finished have their verdicts.
-func TestPanicsAndCancellationAreNoVerdicts(t *testing.T) {
+// then the samples that were finished have their errors.
+func TestPanicsAndCancellationAreNoErrorsOfSamples(t *testing.T) {
 	begin := func(cfg diffusion.Config, fail func(int, float64, float64) error) *diffusion.Runner[int32] {
 		cfg.Steps, cfg.Batch, cfg.Projector = 6, 4, faulty{fail}
 		return exact.Must(diffusion.New(background, letters(t, denoise.Absorbing), diffusion.Masked{Mask: 3}, cfg))
@@ -294,11 +293,12 @@ func TestPanicsAndCancellationAreNoVerdicts(t *testing.T) {
 	err := d.Sample(ctx, make([]int32, 16*5))
 	assert.Equal(t, 8, d.Len())
 	assert.ErrorIs(t, err, context.Canceled)
-	var failed verdict.Errors
+	var failed *diffusion.Unfinished
 	require.ErrorAs(t, err, &failed)
-	assert.Len(t, failed, 8)
-	assert.Error(t, failed[5])
-	assert.Equal(t, 1, failed.Failed())
+	assert.Len(t, failed.Finished, 8)
+	assert.Error(t, failed.Finished[5])
+	assert.Equal(t, 1, failed.Finished.Failed())
+	assert.False(t, errors.As(err, new(diffusion.SampleErrors)), "the call did not finish")
 }
 
 // What a memory refuses is given up alone. It is no part of the memory, in a
@@ -312,7 +312,7 @@ func TestRefusedSamplesAreGivenUp(t *testing.T) {
 		return exact.Must(diffusion.New(background, sticky(sites), diffusion.Masked{Mask: 2, FirstHitting: true}, cfg))
 	}
 	x := make([]int32, n*sites)
-	failed, finished := begin().Sample(background, x).(verdict.Errors)
+	failed, finished := begin().Sample(background, x).(diffusion.SampleErrors)
 	require.True(t, finished)
 	require.Equal(t, n-16, failed.Failed())
 	seen := map[[sites]int32]bool{}
@@ -326,8 +326,8 @@ func TestRefusedSamplesAreGivenUp(t *testing.T) {
 	}
 	require.Len(t, seen, 16)
 	again, y := begin(), make([]int32, n*sites)
-	require.NoError(t, again.LoadFile(cfg.Checkpoint.Path))
-	saved, finished := again.Sample(background, y).(verdict.Errors)
+	require.NoError(t, again.LoadFile(context.Background(), cfg.Checkpoint.Path))
+	saved, finished := again.Sample(background, y).(diffusion.SampleErrors)
 	require.True(t, finished)
 	require.Equal(t, x, y)
 	require.Equal(t, failed.Error(), saved.Error())
@@ -350,8 +350,8 @@ func TestRecordsOfFailures(t *testing.T) {
 	x := make([]int32, n*5)
 	require.Error(t, begin().Sample(background, x))
 	again, y := begin(), make([]int32, n*5)
-	require.NoError(t, again.LoadFile(cfg.Checkpoint.Path))
-	failed, finished := again.Sample(background, y).(verdict.Errors)
+	require.NoError(t, again.LoadFile(context.Background(), cfg.Checkpoint.Path))
+	failed, finished := again.Sample(background, y).(diffusion.SampleErrors)
 	require.True(t, finished)
 	require.Equal(t, x, y)
 	require.Equal(t, n/2, failed.Failed())

@@ -162,7 +162,7 @@ func (p *masked) Condition(v []float32, x []int32, _ float64, _ bool) {
 	}
 }
 
-// Intact stores the tokens that show in x0: see [Renoiser].
+// Intact stores the tokens that show in x0: see [IntactSteps].
 func (p *masked) Intact(x0, x []int32) {
 	for i, l := range x {
 		if x0[i] = l; l == p.mask {

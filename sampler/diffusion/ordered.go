@@ -195,7 +195,7 @@ func (p *ordered) Condition(v []float32, x []int32, t float64, leaveOneOut bool)
 	p.masked.Condition(v, x, t, leaveOneOut)
 }
 
-// Intact is that of masked diffusion: see [Renoiser].
+// Intact is that of masked diffusion: see [IntactSteps].
 func (p *ordered) Intact(x0, x []int32) { p.masked.Intact(x0, x) }
 
 // Renoise implements [Renoiser]: the tokens of x0, in the order of their scores.

@@ -177,14 +177,14 @@ func (p *Particles) Sample(ctx context.Context, x []int32) error {
 		return err
 	}
 	defer d.endCall()
-	var v verdicts
+	var v outcome
 	err := p.draw(ctx, x, &v)
 	return v.join(err, d.keepNow())
 }
 
 // draw fills x: with samples of a checkpoint, if there are some, then with new
 // ones.
-func (p *Particles) draw(ctx context.Context, x []int32, v *verdicts) error {
+func (p *Particles) draw(ctx context.Context, x []int32, v *outcome) error {
 	d := p.run
 	total := len(x) / d.sites
 	if err := d.deliver(x, nil, v); err != nil {
@@ -254,8 +254,8 @@ func (p *Particles) weigh1(w float64) {
 func (p *Particles) Save(w io.Writer) error { return p.d.write(w) }
 
 // Load reads what Save wrote, as [Runner.Load] does.
-func (p *Particles) Load(r io.Reader) error {
-	if err := p.d.read(r, true); err != nil {
+func (p *Particles) Load(ctx context.Context, r io.Reader) error {
+	if err := p.d.read(ctx, r, true); err != nil {
 		return fmt.Errorf("diffusion: Particles: Load: %w", err)
 	}
 	return nil
@@ -267,8 +267,8 @@ func (p *Particles) SaveFile(path string) error {
 }
 
 // LoadFile reads what SaveFile saved, as [Runner.LoadFile] does.
-func (p *Particles) LoadFile(path string) error {
-	return durable.LoadFile("diffusion: Particles", path, p)
+func (p *Particles) LoadFile(ctx context.Context, path string) error {
+	return durable.LoadFile(ctx, "diffusion: Particles", path, p)
 }
 
 // Join takes in the samples of parts that follow: [Particles.LogProb] then speaks
@@ -304,7 +304,7 @@ func (p *Particles) Join(parts ...*Particles) error {
 
 // runSettings are those of the whole run.
 func (p *Particles) runSettings() *fingerprint.List {
-	l := p.d.settings()
+	l := p.d.settings(context.Background())
 	p.addSettings(l)
 	return l
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/corruption"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -65,16 +66,15 @@ type Absorbing interface {
 	Masks(l int32) bool
 }
 
+var (
+	_ Absorbing            = (*masked)(nil)
+	_ Absorbing            = (*ordered)(nil)
+	_ Absorbing            = (*remask)(nil)
+	_ corruption.Absorbing = Absorbing(nil)
+)
+
 // Renoiser is [Steps] of tokens that can move with a joint draw of the clean
-// sample: what projections need.
-//
-// Steps that also have the method
-//
-//	Intact(x0, x []int32)
-//
-// which stores in x0 the tokens that x shows to be intact and −1 elsewhere, need no
-// rows for these: Condition must treat every site alone, and neither Reverse nor
-// Renoise may read v there. A [Drawer] may then be spared them.
+// sample: what projections need. See [IntactSteps] for what spares a projection rows.
 type Renoiser interface {
 	// Condition turns the prediction v for x = x_t into the full posterior
 	// log p(x_0,i = l | x_t), up to a constant per row: tokens that x_t shows
@@ -88,11 +88,21 @@ type Renoiser interface {
 	Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream)
 }
 
-// intactSteps is a [Renoiser] that knows which tokens are intact.
-type intactSteps interface {
+// IntactSteps is a [Renoiser] that knows which tokens are intact and needs no rows for
+// these: Condition must treat every site alone, and neither Reverse nor Renoise may read
+// v there. A [GivenDrawer] is then spared them.
+type IntactSteps interface {
 	Renoiser
+
+	// Intact stores in x0 the tokens that x shows to be intact, and −1 elsewhere.
 	Intact(x0, x []int32)
 }
+
+var (
+	_ IntactSteps = (*masked)(nil)
+	_ IntactSteps = (*ordered)(nil)
+	_ IntactSteps = (*remask)(nil)
+)
 
 // Joint is [Steps] that can be weighed: what [Particles] need.
 type Joint interface {

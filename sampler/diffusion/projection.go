@@ -24,17 +24,7 @@ type Projector interface {
 
 // Drawer is a projection that can condition exactly: runners prefer it. Its
 // methods do not modify v and may be called concurrently.
-//
-// A Drawer that also has the methods
-//
-//	DrawGiven(x0 []int32, v []float32, src rand.Source) (logZ float64, err error)
-//	Self() any
-//
-// the second of which returns the Drawer itself (so that a type that embeds one and
-// has a Draw of its own is not mistaken for it), is told which tokens are certain, if the steps know (see [Renoiser]): on entry x0
-// holds these, and −1 elsewhere. Their rows in v may hold anything and may be
-// written to; they stand for rows of 0 at the token and −Inf elsewhere, with which
-// Draw gives the same. No observer sees such rows.
+// See [GivenDrawer] for what spares it rows.
 type Drawer interface {
 	// Draw stores in x0 an exact joint draw from ∏_i softmax(v_i) restricted to
 	// the feasible set C, and returns log Z = log Σ_{x∈C} ∏_i exp(v[i,x_i]).
@@ -45,10 +35,18 @@ type Drawer interface {
 	LogZ(v []float32) (float64, error)
 }
 
-// givenDrawer is a [Drawer] that can be told of certain tokens.
-type givenDrawer interface {
+// GivenDrawer is a [Drawer] that can do without the rows of tokens that are certain.
+type GivenDrawer interface {
 	Drawer
+
+	// Self returns the Drawer itself: a type that embeds one and has a Draw of its
+	// own is not mistaken for it.
 	Self() any
+
+	// DrawGiven is Draw where the steps know which tokens are certain (see
+	// [Renoiser]): on entry x0 holds these, and −1 elsewhere. Their rows in v may
+	// hold anything and may be written to; they stand for rows of 0 at the token
+	// and −Inf elsewhere, with which Draw gives the same. No observer sees such rows.
 	DrawGiven(x0 []int32, v []float32, src rand.Source) (logZ float64, err error)
 }
 
@@ -57,15 +55,16 @@ type givenDrawer interface {
 // samples and from one goroutine, with the last conditioned prediction of the
 // sample; it may change x. An error that wraps constraint.ErrInfeasible makes
 // the runner draw the sample again.
-//
-// A projection that also has the method
-//
-//	Recall(x []int32) error
-//
-// can resume: for every sample of a checkpoint, in order, it is told by that
-// instead of by Commit, and has to remember x as it is or return an error.
+// One that can resume is a [Recaller].
 type Committer interface {
 	Commit(x []int32, v []float32, src rand.Source) error
+}
+
+// Recaller is a [Committer] that can resume: Recall is called instead of Commit for
+// every sample of a checkpoint, in order, and has to remember x as it is or return an
+// error.
+type Recaller interface {
+	Recall(x []int32) error
 }
 
 // Warm is a projection that keeps something per sample between steps, for

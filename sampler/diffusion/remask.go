@@ -229,7 +229,7 @@ func (p *remask) Condition(v []float32, x []int32, t float64, leaveOneOut bool) 
 	p.masked.Condition(v, x, t, leaveOneOut)
 }
 
-// Intact is that of masked diffusion: see [Renoiser].
+// Intact is that of masked diffusion: see [IntactSteps].
 func (p *remask) Intact(x0, x []int32) { p.masked.Intact(x0, x) }
 
 // Renoise implements [Renoiser].

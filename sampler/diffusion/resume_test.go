@@ -57,7 +57,7 @@ func within() constraint.Automaton {
 type run[S energy.Site] interface {
 	Sample(ctx context.Context, x []S) error
 	SaveFile(path string) error
-	LoadFile(path string) error
+	LoadFile(ctx context.Context, path string) error
 	Len() int
 }
 
@@ -134,7 +134,7 @@ func TestSamplesResume(t *testing.T) {
 			assert.Equal(t, want, said(r, x), name)
 
 			again := begin(same, cfg)
-			err := again.LoadFile(cfg.Checkpoint.Path)
+			err := again.LoadFile(context.Background(), cfg.Checkpoint.Path)
 			require.NoError(t, err)
 			require.Zero(t, again.Len())
 			clear(x)
@@ -145,7 +145,7 @@ func TestSamplesResume(t *testing.T) {
 			if at > 9 {
 				require.NoError(t, os.WriteFile(cfg.Checkpoint.Path, []byte("lost"), 0o600))
 				older := begin(same, cfg)
-				require.NoError(t, older.LoadFile(cfg.Checkpoint.Path))
+				require.NoError(t, older.LoadFile(context.Background(), cfg.Checkpoint.Path))
 				clear(x)
 				require.NoError(t, older.Sample(background, x))
 				assert.Equal(t, want, said(older, x), "%s from the generation before", name)
@@ -229,7 +229,7 @@ func TestFilledSamplesResume(t *testing.T) {
 	first := exact.Must(diffusion.New(background, mixture, diffusion.Gaussian{}, cfg))
 	require.NoError(t, first.Fill(background, append([]float32(nil), given[:4]...)))
 	again := exact.Must(diffusion.New(background, mixture, diffusion.Gaussian{}, cfg))
-	require.NoError(t, again.LoadFile(cfg.Checkpoint.Path))
+	require.NoError(t, again.LoadFile(context.Background(), cfg.Checkpoint.Path))
 	other := append([]float32(nil), given...)
 	other[3] = 1
 	assert.ErrorContains(t, again.Fill(background, other), "sample 1 was clamped to other values when the checkpoint was saved")

@@ -85,7 +85,7 @@ func New[S energy.Site](ctx context.Context, model energy.Denoiser[S], process P
 	if tokens, ok := any(d).(*Runner[int32]); ok {
 		spare(&tokens.batch)
 	}
-	return d, d.remember()
+	return d, d.remember(ctx)
 }
 
 // specialise sets what differs between tokens and reals.
@@ -212,7 +212,7 @@ func (d *Runner[S]) Shape() (sites, levels int) { return d.sites, d.levels }
 // Settings adds what the samples are a function of, by the names of the settings,
 // but for the part of the run: what a checkpoint and the parts of one run agree
 // on. It asks the model for two predictions.
-func (d *Runner[S]) Settings(add func(name string, value any)) { d.list(add) }
+func (d *Runner[S]) Settings(add func(name string, value any)) { d.list(context.Background(), add) }
 
 // Len returns the number of samples made or given up.
 func (d *Runner[S]) Len() int { return d.made }
@@ -220,15 +220,15 @@ func (d *Runner[S]) Len() int { return d.made }
 // Sample fills x, any number of samples × sites, with samples.
 //
 // What goes wrong with one sample (its projection, its predictions, a [Committer]
-// that refuses it too often) ends that sample only: the error is a [verdict.Errors],
-// which says so of each, and the others have the bits of a run in which nothing
+// that refuses it too often) ends that sample only: the error is a [SampleErrors],
+// with one entry per sample, and the others have the bits of a run in which nothing
 // failed, unless the projection has a memory. A sample that was given up counts in
 // Len and is left as it was, blank (−1 for tokens, NaN for reals) where a mask stands
 // and, if it has made no step, where nothing is clamped.
 //
 // The end of ctx and errors of the denoiser or a memory are of the call: then Len says
-// how many samples are finished, a verdict.Errors that may be joined to the error is
-// theirs, and the next call begins with the sample after them, from its start, as if
+// how many samples are finished, the error is an [*Unfinished] if some of these failed,
+// and the next call begins with the sample after them, from its start, as if
 // nothing had happened.
 func (d *Runner[S]) Sample(ctx context.Context, x []S) error { return d.run(ctx, x, nil) }
 
@@ -257,7 +257,7 @@ func (d *Runner[S]) run(ctx context.Context, x, given []S) error {
 		return err
 	}
 	defer d.endCall()
-	var v verdicts
+	var v outcome
 	err := d.draw(ctx, x, given, &v)
 	return v.join(err, d.keepNow())
 }
@@ -286,7 +286,7 @@ func (d *Runner[S]) keepNow() error {
 
 // draw fills x: with samples of a checkpoint, if there are some, then with new
 // ones.
-func (d *Runner[S]) draw(ctx context.Context, x, given []S, v *verdicts) error {
+func (d *Runner[S]) draw(ctx context.Context, x, given []S, v *outcome) error {
 	total := len(x) / d.sites
 	if err := d.deliver(x, given, v); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package diffusion
 
 import (
+	"context"
 	"fmt"
 	"io"
 
@@ -18,8 +19,8 @@ func (d *Runner[S]) Save(w io.Writer) error { return d.write(w) }
 // of the checkpoint before they draw more, so they are called as in a run from the
 // start. On an error the runner is as it was; if the error is that of a Recall
 // (see [Committer]), the runner cannot be used.
-func (d *Runner[S]) Load(r io.Reader) error {
-	if err := d.read(r, false); err != nil {
+func (d *Runner[S]) Load(ctx context.Context, r io.Reader) error {
+	if err := d.read(ctx, r, false); err != nil {
 		return fmt.Errorf("diffusion: Load: %w", err)
 	}
 	return nil
@@ -31,4 +32,6 @@ func (d *Runner[S]) SaveFile(path string) error { return durable.SaveFile("diffu
 
 // LoadFile reads what SaveFile saved, as Load does. If the file path is missing
 // or damaged, it reads the generation before it, path.old.
-func (d *Runner[S]) LoadFile(path string) error { return durable.LoadFile("diffusion", path, d) }
+func (d *Runner[S]) LoadFile(ctx context.Context, path string) error {
+	return durable.LoadFile(ctx, "diffusion", path, d)
+}

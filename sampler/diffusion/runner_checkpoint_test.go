@@ -28,7 +28,7 @@ func TestCheckpointsAreRefused(t *testing.T) {
 	cfg := diffusion.Config{Steps: 4}
 	plain := exact.Must(diffusion.New(background, letters(t, denoise.Absorbing), masked, cfg))
 	assert.ErrorContains(t, plain.Save(new(bytes.Buffer)), `Config.Checkpoint.Path = "", want a path`)
-	assert.ErrorContains(t, plain.Load(new(bytes.Buffer)), `Config.Checkpoint.Path = "", want a path`)
+	assert.ErrorContains(t, plain.Load(context.Background(), new(bytes.Buffer)), `Config.Checkpoint.Path = "", want a path`)
 
 	cfg.Checkpoint.Path = filepath.Join(t.TempDir(), "run")
 	begin := func() *diffusion.Runner[int32] {
@@ -36,15 +36,15 @@ func TestCheckpointsAreRefused(t *testing.T) {
 	}
 	r := begin()
 	assert.ErrorContains(t, r.Save(nil), "w = nil")
-	assert.ErrorContains(t, r.Load(nil), "r = nil")
+	assert.ErrorContains(t, r.Load(context.Background(), nil), "r = nil")
 	var none context.Context
 	assert.ErrorContains(t, r.Sample(none, nil), "ctx = nil")
 	require.NoError(t, r.Sample(background, make([]int32, 10)))
-	assert.ErrorContains(t, r.LoadFile(cfg.Checkpoint.Path), "the runner has 2 samples, want a new one")
+	assert.ErrorContains(t, r.LoadFile(context.Background(), cfg.Checkpoint.Path), "the runner has 2 samples, want a new one")
 	var file bytes.Buffer
 	require.NoError(t, r.Save(&file))
 	fresh := begin()
-	require.NoError(t, fresh.Load(&file))
+	require.NoError(t, fresh.Load(context.Background(), &file))
 	require.NoError(t, fresh.Sample(background, make([]int32, 15)))
 	assert.Equal(t, 3, fresh.Len())
 
@@ -86,7 +86,7 @@ func TestCheckpointsAreRefused(t *testing.T) {
 	require.NoError(t, maker.Sample(background, x))
 	novel.Projector = novelty.Projector{Seen: words, Path: projection.Path{Language: within()}}
 	knows := exact.Must(diffusion.New(background, letters(t, denoise.Absorbing), masked, novel))
-	assert.ErrorContains(t, knows.LoadFile(cfg.Checkpoint.Path), "novelty.Projector.Seen")
+	assert.ErrorContains(t, knows.LoadFile(context.Background(), cfg.Checkpoint.Path), "novelty.Projector.Seen")
 }
 
 // forgetful is a projection with a memory that cannot be told.
@@ -112,7 +112,7 @@ func TestRefusedLoadsChangeNothing(t *testing.T) {
 		require.NoError(t, os.WriteFile(cfg.Checkpoint.Path, b[:len(b)-3], 0o600))
 		_ = os.Remove(cfg.Checkpoint.Path + ".old")
 		r := begin(same, cfg)
-		require.ErrorContains(t, r.LoadFile(cfg.Checkpoint.Path), "reading the body", name)
+		require.ErrorContains(t, r.LoadFile(context.Background(), cfg.Checkpoint.Path), "reading the body", name)
 		x, y := make([]int32, 15), make([]int32, 15)
 		require.NoError(t, r.Sample(background, x))
 		require.NoError(t, begin(same, cfg).Sample(background, y))
@@ -141,9 +141,9 @@ func TestBrokenRecallEndsTheRunner(t *testing.T) {
 	}
 	require.NoError(t, begin().Sample(background, make([]int32, 10)))
 	r := begin()
-	assert.ErrorContains(t, r.LoadFile(cfg.Checkpoint.Path), "sample 0: forgotten")
+	assert.ErrorContains(t, r.LoadFile(context.Background(), cfg.Checkpoint.Path), "sample 0: forgotten")
 	assert.ErrorContains(t, r.Sample(background, make([]int32, 5)), "the runner cannot be used: its projection did not recall a checkpoint")
-	assert.ErrorContains(t, r.LoadFile(cfg.Checkpoint.Path), "the runner cannot be used")
+	assert.ErrorContains(t, r.LoadFile(context.Background(), cfg.Checkpoint.Path), "the runner cannot be used")
 }
 
 // A conditioning of any size is told from others, and does not fill the file.
@@ -152,7 +152,7 @@ func TestCheckpointsWithLargeMeta(t *testing.T) {
 	cfg.Checkpoint.Path = filepath.Join(t.TempDir(), "run")
 	load := func(meta any) error {
 		cfg.Meta = meta
-		return token(t)["masked"](same, cfg).LoadFile(cfg.Checkpoint.Path)
+		return token(t)["masked"](same, cfg).LoadFile(context.Background(), cfg.Checkpoint.Path)
 	}
 	meta := func(last float64) []float64 { return append(make([]float64, 300_000), last) }
 	cfg.Meta = meta(1)

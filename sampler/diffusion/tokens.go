@@ -72,7 +72,7 @@ func conditionTokens(d *batch[int32], i int, raw []float32, t float64) {
 
 // conditionRest is condition but for the rows of certain tokens, which it lists.
 func conditionRest(d *batch[int32], i int, raw []float32, t float64) {
-	p, x := d.process[i].(intactSteps), d.state(i)
+	p, x := d.process[i].(IntactSteps), d.state(i)
 	certain := d.certain[i*d.sites : (i+1)*d.sites]
 	p.Intact(certain, x)
 	for j := range certain {
@@ -88,13 +88,13 @@ func conditionRest(d *batch[int32], i int, raw []float32, t float64) {
 // spare lets the projection do without the rows of certain tokens where nobody else
 // reads them.
 func spare(d *batch[int32]) {
-	drawer, ok := d.drawer.(givenDrawer)
+	drawer, ok := d.drawer.(GivenDrawer)
 	if ok {
 		self := drawer.Self()
 		t := reflect.TypeOf(self)
 		ok = t != nil && t.Comparable() && self == any(d.drawer)
 	}
-	if _, intact := d.process[0].(intactSteps); !ok || !intact || d.guided != nil || d.committer != nil || d.cfg.Observe != nil {
+	if _, intact := d.process[0].(IntactSteps); !ok || !intact || d.guided != nil || d.committer != nil || d.cfg.Observe != nil {
 		return
 	}
 	d.spared, d.certain = drawer, make([]int32, len(d.x))

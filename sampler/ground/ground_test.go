@@ -138,7 +138,7 @@ func TestStopsAndGoesOn(t *testing.T) {
 			var file bytes.Buffer
 			require.NoError(t, pieces.Save(&file))
 			pieces = exact.Must(New(m, Config{Seed: 99, Sweeps: 5, Workers: 2}))
-			require.NoError(t, pieces.Load(&file), name)
+			require.NoError(t, pieces.Load(context.Background(), &file), name)
 		}
 		assert.Greater(t, stops, 50, "the test shows something")
 		var got bytes.Buffer
@@ -214,7 +214,7 @@ func TestRefuses(t *testing.T) {
 	s.rounds = 5
 	assert.ErrorContains(t, s.Run(context.Background(), math.MaxInt), "after 5 rounds")
 	assert.ErrorContains(t, s.Save(nil), "w = nil")
-	assert.ErrorContains(t, s.Load(nil), "r = nil")
+	assert.ErrorContains(t, s.Load(context.Background(), nil), "r = nil")
 	var inside error
 	s = exact.Must(New(m, Config{Progress: func(int, int) { inside = s.Run(context.Background(), 1) }}))
 	require.NoError(t, s.Run(context.Background(), 1))
@@ -229,20 +229,20 @@ func TestFiles(t *testing.T) {
 	s := exact.Must(New(m, cfg))
 	require.NoError(t, s.Run(context.Background(), 5))
 	again := exact.Must(New(m, cfg))
-	require.NoError(t, again.LoadFile(path))
+	require.NoError(t, again.LoadFile(context.Background(), path))
 	assert.Equal(t, 5, again.Len())
 	other := exact.Must(New(m, Config{Chains: 5}))
-	assert.ErrorContains(t, other.LoadFile(path), "Config.Chains")
+	assert.ErrorContains(t, other.LoadFile(context.Background(), path), "Config.Chains")
 	other = exact.Must(New(glass(4, false, 2), Config{}))
-	assert.ErrorContains(t, other.LoadFile(path), "settings differ")
+	assert.ErrorContains(t, other.LoadFile(context.Background(), path), "settings differ")
 	var file bytes.Buffer
 	require.NoError(t, s.Save(&file))
 	for _, at := range []int{20, file.Len() / 2, file.Len() - 9} {
 		damaged := bytes.Clone(file.Bytes())
 		damaged[at] ^= 4
 		before := again.Energies()
-		assert.Error(t, again.Load(bytes.NewReader(damaged)))
-		assert.Error(t, again.Load(bytes.NewReader(damaged[:at])))
+		assert.Error(t, again.Load(context.Background(), bytes.NewReader(damaged)))
+		assert.Error(t, again.Load(context.Background(), bytes.NewReader(damaged[:at])))
 		assert.Equal(t, before, again.Energies())
 	}
 	assert.ErrorContains(t, s.Save(failing{}), "full")

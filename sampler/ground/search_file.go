@@ -1,6 +1,7 @@
 package ground
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math"
@@ -53,7 +54,7 @@ func (s *Search) Save(w io.Writer) error {
 // Load restores a checkpoint into a search built with the same arguments; only Seed,
 // Init, Workers, Stop, Checkpoint and Progress may differ. The error for others names
 // the first setting that differs. On an error the search is as it was.
-func (s *Search) Load(r io.Reader) error {
+func (s *Search) Load(ctx context.Context, r io.Reader) error {
 	if check.Nil(r) {
 		return fmt.Errorf("ground: Search: Load: r = nil")
 	}
@@ -63,7 +64,7 @@ func (s *Search) Load(r io.Reader) error {
 	}
 	limit := uint64(64*s.sites + 4*len(s.x) + 8*len(s.e) + 4096)
 	frames := func() int { return 1 + len(s.seekers) }
-	if err := durable.Read(r, magic, s.settings(), frames, limit, n.frame, nil); err != nil {
+	if err := durable.Read(ctx, r, magic, s.settings(), frames, limit, n.frame, nil); err != nil {
 		return fmt.Errorf("ground: Search: Load: %w", err)
 	}
 	s.rounds, s.lent, s.e, s.x, s.seekers = n.rounds, n.lent, n.e, n.x, n.seekers
@@ -114,4 +115,6 @@ func (s *Search) SaveFile(path string) error { return durable.SaveFile("ground: 
 
 // LoadFile restores what SaveFile saved, as Load does. If the file path is missing or
 // damaged, it restores the generation before it, path.old.
-func (s *Search) LoadFile(path string) error { return durable.LoadFile("ground: Search", path, s) }
+func (s *Search) LoadFile(ctx context.Context, path string) error {
+	return durable.LoadFile(ctx, "ground: Search", path, s)
+}

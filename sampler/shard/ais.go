@@ -35,7 +35,7 @@ func (a AIS) Size() (n, block int) {
 
 // Part runs new chains and writes their last states as a .npy file of int32, chains
 // × sites.
-func (a AIS) Part(first, count int) (*diagnose.Tally, func(context.Context, io.Writer) error, error) {
+func (a AIS) Part(ctx context.Context, first, count int) (*diagnose.Tally, func(context.Context, io.Writer) error, error) {
 	cfg := a.Config
 	switch {
 	case cfg.First != 0 || cfg.Count != 0:

@@ -49,7 +49,7 @@ func multiple(a, b int) int {
 
 // Part makes new chains, runs them and writes their last states as a .npy file of
 // int32, chains × sites.
-func (c Chains) Part(first, count int) (*diagnose.Tally, func(context.Context, io.Writer) error, error) {
+func (c Chains) Part(ctx context.Context, first, count int) (*diagnose.Tally, func(context.Context, io.Writer) error, error) {
 	cfg := c.Config
 	bad := func(name string, v any, want string) error {
 		return fmt.Errorf("shard: Chains.%s = %v, want %s", name, v, want)

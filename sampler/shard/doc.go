@@ -9,7 +9,7 @@
 //
 // When all have ended, one process puts them together:
 //
-//	tally, err := shard.Merge(dir, run)
+//	tally, err := shard.Merge(ctx, dir, run)
 //	fmt.Println(tally.Summary())
 //
 // A file takes its place when it is whole. A task that is killed leaves none and is

@@ -36,7 +36,7 @@ func ExampleTask() {
 	defer os.RemoveAll(dir)
 	for _, index := range []int{0, 2, 1} {
 		if index == 1 { // not yet
-			_, err := shard.Merge(dir, chains())
+			_, err := shard.Merge(context.Background(), dir, chains())
 			fmt.Println(err)
 		}
 		task := shard.Task{Index: index, Count: 3}
@@ -44,7 +44,7 @@ func ExampleTask() {
 			log.Fatal(err)
 		}
 	}
-	all, err := shard.Merge(dir, chains())
+	all, err := shard.Merge(context.Background(), dir, chains())
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func ExampleIncomplete() {
 	if err := (shard.Task{Index: 1, Count: 3}).Do(context.Background(), dir, chains(), shard.Options{}); err != nil {
 		log.Fatal(err)
 	}
-	_, err = shard.Merge(dir, chains())
+	_, err = shard.Merge(context.Background(), dir, chains())
 	var gap *shard.Incomplete
 	fmt.Println(errors.As(err, &gap), gap.Missing)
 	// Output: true [0 2]

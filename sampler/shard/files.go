@@ -40,7 +40,7 @@ func (t Task) Do(ctx context.Context, dir string, run Run, o Options) error {
 	if err != nil {
 		return err
 	}
-	tally, do, err := run.Part(first, count)
+	tally, do, err := run.Part(ctx, first, count)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func Make(ctx context.Context, run Run, first, count int, dir string) (*diagnose
 	if err := check.Given("shard: Make", "run", run); err != nil {
 		return nil, err
 	}
-	tally, do, err := run.Part(first, count)
+	tally, do, err := run.Part(ctx, first, count)
 	if err != nil {
 		return nil, err
 	}

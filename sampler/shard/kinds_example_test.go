@@ -31,7 +31,7 @@ func ExampleAIS() {
 			log.Fatal(err)
 		}
 	}
-	tally, err := shard.Merge(dir, run)
+	tally, err := shard.Merge(context.Background(), dir, run)
 	if err != nil {
 		log.Fatal(err)
 	}

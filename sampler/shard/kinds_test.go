@@ -78,10 +78,10 @@ func TestKinds(t *testing.T) {
 	// Another seed is another run, of other samples.
 	dir, other := t.TempDir(), t.TempDir()
 	do(t, dir, words(4), all(2)...)
-	_, err := shard.Merge(dir, words(5))
+	_, err := shard.Merge(context.Background(), dir, words(5))
 	require.ErrorContains(t, err, "Config.Seed is")
 	do(t, other, words(5), all(2)...)
-	a, b := exact.Must(shard.Merge(dir, words(4))), exact.Must(shard.Merge(other, words(5)))
+	a, b := exact.Must(shard.Merge(context.Background(), dir, words(4))), exact.Must(shard.Merge(context.Background(), other, words(5)))
 	assert.NotEqual(t, a.Digest(), b.Digest())
 }
 
@@ -115,7 +115,7 @@ func TestLogZ(t *testing.T) {
 		require.NoError(t, err)
 		dir := t.TempDir()
 		do(t, dir, run, all(4)...)
-		tally := exact.Must(shard.Merge(dir, run))
+		tally := exact.Must(shard.Merge(context.Background(), dir, run))
 		z, ess, err := run.LogZ(tally)
 		require.NoError(t, err)
 		assert.InEpsilon(t, want.Value, z.Value, 1e-12, back)
@@ -137,12 +137,12 @@ func TestBadKinds(t *testing.T) {
 		"Chains = -4":                     func(a *shard.AIS) { a.Config.Chains = -4 },
 	} {
 		require.Error(t, shard.Task{Index: 0, Count: 1}.Do(ctx, t.TempDir(), annealed(f), shard.Options{}), want)
-		_, _, err := annealed(f).Part(0, max(annealed(f).Config.Chains, 1))
+		_, _, err := annealed(f).Part(context.Background(), 0, max(annealed(f).Config.Chains, 1))
 		if want != "Chains = -4" {
 			require.ErrorContains(t, err, want)
 		}
 	}
-	_, _, err := annealed().Part(320, 11)
+	_, _, err := annealed().Part(context.Background(), 320, 11)
 	require.ErrorContains(t, err, "chains 320 … 330, want some of 0 … 329")
 
 	for want, f := range map[string]func(*shard.Samples[int32]){
@@ -160,10 +160,10 @@ func TestBadKinds(t *testing.T) {
 	} {
 		s := words(1)
 		f(&s)
-		_, _, err := s.Part(0, 5)
+		_, _, err := s.Part(context.Background(), 0, 5)
 		require.ErrorContains(t, err, want)
 	}
-	_, _, err = words(1).Part(325, 6)
+	_, _, err = words(1).Part(context.Background(), 325, 6)
 	require.ErrorContains(t, err, "325 … 330, want some of 0 … 329")
 	n, block := shard.Samples[float32]{Samples: 3}.Size()
 	assert.Equal(t, [2]int{3, 64}, [2]int{n, block})
@@ -181,17 +181,17 @@ func TestFailedKinds(t *testing.T) {
 		r, err := whole(ctx, first, count)
 		return failing{r}, err
 	}
-	_, fill, err := s.Part(0, 330)
+	_, fill, err := s.Part(context.Background(), 0, 330)
 	require.NoError(t, err)
 	require.ErrorIs(t, fill(ctx, nil), errInjected)
 	stopped, cancel := context.WithCancel(ctx)
 	cancel()
-	_, fill, err = annealed().Part(0, 330)
+	_, fill, err = annealed().Part(context.Background(), 0, 330)
 	require.NoError(t, err)
 	require.ErrorIs(t, fill(stopped, nil), context.Canceled)
 	r, w := io.Pipe()
 	require.NoError(t, r.Close())
-	_, fill, err = annealed().Part(0, 330)
+	_, fill, err = annealed().Part(context.Background(), 0, 330)
 	require.NoError(t, err)
 	require.ErrorIs(t, fill(ctx, w), io.ErrClosedPipe)
 }
@@ -225,8 +225,8 @@ func TestFoldersAndDraws(t *testing.T) {
 	one, other := annealed(draws(0)), annealed(draws(1))
 	require.NoError(t, shard.Task{Index: 0, Count: 2}.Do(t.Context(), dir, one, shard.Options{}))
 	require.NoError(t, shard.Task{Index: 1, Count: 2}.Do(t.Context(), dir, one, shard.Options{}))
-	_, err := shard.Merge(dir, one)
+	_, err := shard.Merge(context.Background(), dir, one)
 	require.NoError(t, err)
-	_, err = shard.Merge(dir, other)
+	_, err = shard.Merge(context.Background(), dir, other)
 	require.ErrorContains(t, err, "Exact")
 }

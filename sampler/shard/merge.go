@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -13,8 +14,8 @@ import (
 // *[Incomplete] if parts are missing or damaged; others say that files are of another
 // run, or of tasks of different counts, or have elements in common. On an error there
 // is no tally.
-func Merge(dir string, run Run) (*diagnose.Tally, error) {
-	t, err := merge(dir, run)
+func Merge(ctx context.Context, dir string, run Run) (*diagnose.Tally, error) {
+	t, err := merge(ctx, dir, run)
 	var gap *Incomplete
 	if err != nil && !errors.As(err, &gap) {
 		err = fmt.Errorf("shard: Merge: %w", err)
@@ -25,7 +26,7 @@ func Merge(dir string, run Run) (*diagnose.Tally, error) {
 	return t, nil
 }
 
-func merge(dir string, run Run) (*diagnose.Tally, error) {
+func merge(ctx context.Context, dir string, run Run) (*diagnose.Tally, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
@@ -52,7 +53,7 @@ func merge(dir string, run Run) (*diagnose.Tally, error) {
 		count, found[t.Index] = t.Count, path
 	}
 	n, block := run.Size()
-	empty, _, err := run.Part(0, min(n, block))
+	empty, _, err := run.Part(ctx, 0, min(n, block))
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ type Sampler[S energy.Site] interface {
 	Shape() (sites, levels int)
 
 	// Sample fills x, samples × sites, with the samples that follow. An error, also
-	// one of a single sample (verdict.Errors), ends the part: a tally has no place
+	// one of a single sample (diffusion.SampleErrors), ends the part: a tally has no place
 	// for a sample that is not there.
 	Sample(ctx context.Context, x []S) error
 
@@ -59,8 +59,8 @@ func (s Samples[S]) Size() (n, block int) {
 }
 
 // Part makes samples and writes them as a .npy file of int32 or float32, samples ×
-// sites. It calls New, with a context that does not end.
-func (s Samples[S]) Part(first, count int) (*diagnose.Tally, func(context.Context, io.Writer) error, error) {
+// sites. It calls New with ctx.
+func (s Samples[S]) Part(ctx context.Context, first, count int) (*diagnose.Tally, func(context.Context, io.Writer) error, error) {
 	n, block := s.Size()
 	switch {
 	case n < 1:
@@ -75,7 +75,7 @@ func (s Samples[S]) Part(first, count int) (*diagnose.Tally, func(context.Contex
 	if err := checkNames("Samples", s.Names, len(s.Functions)); err != nil {
 		return nil, nil, err
 	}
-	maker, err := s.New(context.Background(), first, count)
+	maker, err := s.New(ctx, first, count)
 	if err != nil {
 		return nil, nil, err
 	}

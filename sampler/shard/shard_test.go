@@ -55,7 +55,7 @@ func all(n int) (tasks []shard.Task) {
 }
 
 func merged(t testing.TB, dir string, run shard.Run) []byte {
-	tally, err := shard.Merge(dir, run)
+	tally, err := shard.Merge(context.Background(), dir, run)
 	require.NoError(t, err)
 	b, err := tally.MarshalBinary()
 	require.NoError(t, err)
@@ -78,7 +78,7 @@ func TestTasksAreTheWhole(t *testing.T) {
 	}
 	// The library's own tally of the whole run.
 	c := ring()
-	tally, fill, err := c.Part(0, c.Config.Chains)
+	tally, fill, err := c.Part(context.Background(), 0, c.Config.Chains)
 	require.NoError(t, err)
 	require.NoError(t, fill(ctx, nil))
 	b, err := tally.MarshalBinary()
@@ -107,7 +107,7 @@ func TestTasksDoneTwice(t *testing.T) {
 		wg.Go(func() { do(t, dir, ring(), task) })
 	}
 	wg.Wait()
-	_, err := shard.Merge(dir, ring())
+	_, err := shard.Merge(context.Background(), dir, ring())
 	require.EqualError(t, err, "shard: Merge: 1 of 5 parts are missing, 0 damaged: do tasks 4 again")
 	do(t, dir, ring(), tasks[4])
 
@@ -117,7 +117,7 @@ func TestTasksDoneTwice(t *testing.T) {
 	b[len(b)/2] ^= 1
 	require.NoError(t, os.WriteFile(path, b, 0o600))
 	require.NoError(t, os.Remove(filepath.Join(dir, "part-000001-of-000005.tally")))
-	_, err = shard.Merge(dir, ring())
+	_, err = shard.Merge(context.Background(), dir, ring())
 	var gap *shard.Incomplete
 	require.ErrorAs(t, err, &gap)
 	assert.Equal(t, []int{1}, gap.Missing)
@@ -149,7 +149,7 @@ func TestOtherPartsAreRefused(t *testing.T) {
 		"the functions' names is [": ring(func(c *shard.Chains) { c.Names = nil }),
 	} {
 		require.ErrorContains(t, shard.Task{Index: 0, Count: 2}.Do(ctx, dir, run, shard.Options{}), want)
-		_, err := shard.Merge(dir, run)
+		_, err := shard.Merge(context.Background(), dir, run)
 		require.ErrorContains(t, err, want)
 	}
 	// A file under the name of another part.
@@ -159,20 +159,20 @@ func TestOtherPartsAreRefused(t *testing.T) {
 	first, err := os.ReadFile(a)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(b, first, 0o600))
-	_, err = shard.Merge(dir, ring())
+	_, err = shard.Merge(context.Background(), dir, ring())
 	require.ErrorContains(t, err, "chain 0 is in both")
 	require.ErrorContains(t, shard.Task{Index: 1, Count: 2}.Do(ctx, dir, ring(), shard.Options{}), "does not hold elements 1600 … 3199")
 	require.NoError(t, os.WriteFile(b, saved, 0o600))
 	merged(t, dir, ring())
 
 	do(t, dir, ring(), shard.Task{Index: 2, Count: 3})
-	_, err = shard.Merge(dir, ring())
+	_, err = shard.Merge(context.Background(), dir, ring())
 	require.ErrorContains(t, err, "parts of 2 and of 3 tasks in one folder")
 	odd := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(odd, "part-1-of-2.tally"), nil, 0o600))
-	_, err = shard.Merge(odd, ring())
+	_, err = shard.Merge(context.Background(), odd, ring())
 	require.ErrorContains(t, err, "not the name of a part")
-	_, err = shard.Merge(t.TempDir(), ring())
+	_, err = shard.Merge(context.Background(), t.TempDir(), ring())
 	require.ErrorContains(t, err, "no file")
 }
 
@@ -275,7 +275,7 @@ func TestInitAndNested(t *testing.T) {
 	do(t, one, c, all(1)...)
 	want := merged(t, one, c)
 	assert.Equal(t, want, merged(t, dir, c))
-	tally, err := shard.Merge(dir, c)
+	tally, err := shard.Merge(context.Background(), dir, c)
 	require.NoError(t, err)
 	s, err := tally.Summary()
 	require.NoError(t, err)
@@ -324,11 +324,11 @@ func TestBadChains(t *testing.T) {
 	} {
 		err := shard.Task{Index: 0, Count: 1}.Do(ctx, t.TempDir(), ring(f), shard.Options{})
 		require.ErrorContains(t, err, want)
-		_, err = shard.Merge(t.TempDir(), ring(f))
+		_, err = shard.Merge(context.Background(), t.TempDir(), ring(f))
 		require.Error(t, err)
 	}
 	c := ring(func(c *shard.Chains) { c.Config.Init = make([]int32, 3200*8) })
-	_, _, err := c.Part(3200, 32)
+	_, _, err := c.Part(context.Background(), 3200, 32)
 	require.ErrorContains(t, err, "chains 3200 … 3231, want 0 … 3199")
 	n, block := shard.Chains{}.Size()
 	assert.Equal(t, [2]int{4, sampler.Config{}.Block()}, [2]int{n, block})

@@ -22,7 +22,7 @@ type Run interface {
 	// Part returns an empty tally of the elements first … first+count−1 and the
 	// function that makes them, tells the tally and, unless states is nil, writes
 	// their states to it. They must be a function of the run and their numbers.
-	Part(first, count int) (t *diagnose.Tally, do func(ctx context.Context, states io.Writer) error, err error)
+	Part(ctx context.Context, first, count int) (t *diagnose.Tally, do func(ctx context.Context, states io.Writer) error, err error)
 }
 
 // Task is one of Count tasks that share a run; Index counts from 0.

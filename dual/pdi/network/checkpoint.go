@@ -1,6 +1,7 @@
 package network
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -76,24 +77,24 @@ func (t *Trainer) Save(w io.Writer) error {
 // Load reads what Save wrote, into a trainer built with the same arguments; only
 // Workers may differ. The error names the first setting that differs, or says what is
 // wrong with the checkpoint; the trainer is then unchanged.
-func (t *Trainer) Load(r io.Reader) error {
+func (t *Trainer) Load(ctx context.Context, r io.Reader) error {
 	if err := check.Given("network: Load", "r", r); err != nil {
 		return err
 	}
-	if err := t.load(r); err != nil {
+	if err := t.load(ctx, r); err != nil {
 		return fmt.Errorf("network: Load: %w", err)
 	}
 	return nil
 }
 
-func (t *Trainer) load(r io.Reader) error {
+func (t *Trainer) load(ctx context.Context, r io.Reader) error {
 	settings, err := t.fingerprint()
 	if err != nil {
 		return err
 	}
 	f := *t.buffer.frame
 	f.scale = slices.Clone(f.scale)
-	b, err := newBuffer(t.buffer.teacher, t.buffer.cfg, &f)
+	b, err := newBuffer(ctx, t.buffer.teacher, t.buffer.cfg, &f)
 	if err != nil {
 		return err
 	}
@@ -107,7 +108,7 @@ func (t *Trainer) load(r io.Reader) error {
 		size += t.buffer.tied.size()
 	}
 	limit := max(size, 8*len(b.pairs.Level)+4*len(b.pairs.X)+4*len(b.pairs.Target))
-	if err := durable.Read(r, magic, settings, func() int { return 2 }, uint64(limit), b.decode, fit.Load); err != nil {
+	if err := durable.Read(ctx, r, magic, settings, func() int { return 2 }, uint64(limit), b.decode, func(r io.Reader) error { return fit.Load(ctx, r) }); err != nil {
 		return err
 	}
 	if done := fit.Step(); done > b.filled*b.cfg.PerRound || done < (b.filled-1)*b.cfg.PerRound {
@@ -123,4 +124,6 @@ func (t *Trainer) SaveFile(path string) error { return durable.SaveFile("network
 
 // LoadFile restores what SaveFile saved, as Load does. If the file path is missing or
 // damaged, it restores the generation before it, path.old.
-func (t *Trainer) LoadFile(path string) error { return durable.LoadFile("network", path, t) }
+func (t *Trainer) LoadFile(ctx context.Context, path string) error {
+	return durable.LoadFile(ctx, "network", path, t)
+}

@@ -5,7 +5,7 @@
 //
 // A [Trainer] learns from a teacher, which is any other predictor of package pdi:
 //
-//	t, err := network.New(teacher, network.Config{Rounds: 40, Bounds: [][]float64{{0}, {-0.5}}})
+//	t, err := network.New(ctx, teacher, network.Config{Rounds: 40, Bounds: [][]float64{{0}, {-0.5}}})
 //	err = t.Run(ctx, 40)
 //	p, err := t.Predictor([]float64{-0.25})
 //	d, err := pdi.New(ctx, p, pdi.Config{})

@@ -29,7 +29,7 @@ var learned = sync.OnceValue(func() *network.Trainer {
 	if err != nil {
 		log.Fatal(err)
 	}
-	t, err := network.New(teacher, network.Config{
+	t, err := network.New(context.Background(), teacher, network.Config{
 		Rounds: 4, PerRound: 64, Bounds: [][]float64{{0}, {-0.5}}, Width: 16, Cond: 16, Chains: 16, Path: 12,
 		Train: train.Config{Rate: 1e-2, Average: 0.98, Batch: 32, Seed: 1},
 	})
@@ -84,7 +84,7 @@ func ExampleTrainer_Lambda() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	t, err := network.New(teacher, network.Config{
+	t, err := network.New(context.Background(), teacher, network.Config{
 		Rounds: 8, PerRound: 32, Dual: dual.Auto{}, Width: 16, Cond: 16, Path: 12,
 		Train: train.Config{Rate: 1e-2, Average: 0.98, Batch: 32, Seed: 1},
 	})

@@ -29,7 +29,7 @@ type buffer struct {
 }
 
 // newBuffer returns an empty buffer. The error is that of Config.Dual.
-func newBuffer(teacher pdi.Predictor, cfg Config, f *frame) (*buffer, error) {
+func newBuffer(ctx context.Context, teacher pdi.Predictor, cfg Config, f *frame) (*buffer, error) {
 	d, m := teacher.Sites(), teacher.Len()
 	rows := 2 * len(cfg.Bounds) * cfg.Chains * cfg.Path
 	b := &buffer{
@@ -38,7 +38,7 @@ func newBuffer(teacher pdi.Predictor, cfg Config, f *frame) (*buffer, error) {
 	}
 	var err error
 	if cfg.Dual != nil {
-		b.tied, err = newTied(cfg.Dual, m, teacher.Beta())
+		b.tied, err = newTied(ctx, cfg.Dual, m, teacher.Beta())
 	}
 	return b, err
 }

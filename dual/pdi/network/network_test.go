@@ -40,7 +40,7 @@ func quick(scale float64) network.Config {
 
 // trained is the training of quick(1) by the exact predictor.
 var trained = sync.OnceValue(func() *network.Trainer {
-	t := exact.Must(network.New(clusters(1, 0), quick(1)))
+	t := exact.Must(network.New(context.Background(), clusters(1, 0), quick(1)))
 	if err := t.Run(context.Background(), 8); err != nil {
 		panic(err)
 	}
@@ -143,11 +143,11 @@ func TestUnitsOfViolations(t *testing.T) {
 	}
 	exact.SkipRepeated(t)
 	exact.SkipUnderRace(t)
-	one := exact.Must(network.New(clusters(1, 0), quick(1)))
+	one := exact.Must(network.New(context.Background(), clusters(1, 0), quick(1)))
 	require.NoError(t, one.Run(t.Context(), 1))
 	for _, scale := range []float64{0x1p-10, 0x1p10} {
 		c := quick(scale)
-		tr := exact.Must(network.New(clusters(scale, 0), c))
+		tr := exact.Must(network.New(context.Background(), clusters(scale, 0), c))
 		require.NoError(t, tr.Run(t.Context(), 1))
 		p, q := exact.Must(tr.Predictor(nil)), exact.Must(one.Predictor(nil))
 		a, b := make([]float32, 2), make([]float32, 2)

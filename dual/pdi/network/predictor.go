@@ -73,6 +73,8 @@ func (p *Predictor) Violation(g []float64, x []float32) {
 	}
 }
 
+var _ pdi.Ranged = (*Predictor)(nil)
+
 // Outside returns an error that names the first multiplier beyond those that the
 // network has learned from, by which factor it is: predictions there are
 // extrapolated. After dual training any other than Trainer.Lambda is. The

@@ -18,8 +18,8 @@ type tied struct {
 }
 
 // newTied returns λ = 0 under a rule.
-func newTied(rule dual.Rule, m int, beta float64) (*tied, error) {
-	u, err := rule.Bind(context.Background(), m)
+func newTied(ctx context.Context, rule dual.Rule, m int, beta float64) (*tied, error) {
+	u, err := rule.Bind(ctx, m)
 	if err != nil {
 		return nil, fmt.Errorf("network: Config.Dual: %w", err)
 	}

@@ -45,7 +45,7 @@ func TestDualTraining(t *testing.T) {
 	exact.SkipRepeated(t)
 	exact.SkipUnderRace(t)
 	const shift = 0.4
-	tr := exact.Must(network.New(clusters(1, 0), tiedTo(shift, 0)))
+	tr := exact.Must(network.New(context.Background(), clusters(1, 0), tiedTo(shift, 0)))
 	require.NoError(t, tr.Run(t.Context(), 16))
 	lambda, want := tr.Lambda(), optimum(shift)
 	p := exact.Must(tr.Predictor(nil))
@@ -73,14 +73,14 @@ func TestDualTrainingResumes(t *testing.T) {
 		c.Bounds, c.Dual = [][]float64{{0.4}}, dual.Auto{}
 		return c
 	}
-	whole := exact.Must(network.New(estimated(), cfg(1)))
+	whole := exact.Must(network.New(context.Background(), estimated(), cfg(1)))
 	require.Equal(t, []float64{0}, whole.Lambda())
 	require.NoError(t, whole.Run(t.Context(), 4))
 	require.Positive(t, whole.Lambda()[0])
 	want := bits(t, whole)
 
 	path := filepath.Join(t.TempDir(), "training")
-	tr := exact.Must(network.New(estimated(), cfg(3)))
+	tr := exact.Must(network.New(context.Background(), estimated(), cfg(3)))
 	stopped := 0
 	for _, asked := range []int{0, 30, 75, 110, 200, 20, 1 << 30} {
 		left := asked
@@ -88,8 +88,8 @@ func TestDualTrainingResumes(t *testing.T) {
 			stopped++
 		}
 		require.NoError(t, tr.SaveFile(path))
-		tr = exact.Must(network.New(estimated(), cfg(2)))
-		require.NoError(t, tr.LoadFile(path))
+		tr = exact.Must(network.New(context.Background(), estimated(), cfg(2)))
+		require.NoError(t, tr.LoadFile(context.Background(), path))
 	}
 	require.Equal(t, 6, stopped)
 	require.Equal(t, want, bits(t, tr))
@@ -97,8 +97,8 @@ func TestDualTrainingResumes(t *testing.T) {
 
 	other := cfg(1)
 	other.Dual = dual.Ascent{Step: dual.Constant(0.1)}
-	require.ErrorContains(t, exact.Must(network.New(estimated(), other)).LoadFile(path), "Config.Dual")
-	require.Error(t, exact.Must(network.New(estimated(), tiny(1))).LoadFile(path))
+	require.ErrorContains(t, exact.Must(network.New(context.Background(), estimated(), other)).LoadFile(context.Background(), path), "Config.Dual")
+	require.Error(t, exact.Must(network.New(context.Background(), estimated(), tiny(1))).LoadFile(context.Background(), path))
 }
 
 // refusing is a rule that binds nothing, and stuck one whose updater fails.
@@ -118,12 +118,12 @@ func (stuck) AppendBinary(b []byte) ([]byte, error)             { return b, nil 
 func TestDualTrainingErrors(t *testing.T) {
 	c := tiny(1)
 	c.Dual = dual.Auto{}
-	require.ErrorContains(t, exact.Error(network.New(clusters(1, 0), c)), "len(Config.Bounds) = 3, want 1 with Config.Dual")
+	require.ErrorContains(t, exact.Error(network.New(context.Background(), clusters(1, 0), c)), "len(Config.Bounds) = 3, want 1 with Config.Dual")
 	c.Bounds, c.Dual = nil, (*dual.Auto)(nil)
-	require.ErrorContains(t, exact.Error(network.New(clusters(1, 0), c)), "Dual")
+	require.ErrorContains(t, exact.Error(network.New(context.Background(), clusters(1, 0), c)), "Dual")
 	c.Dual = refusing{}
-	require.ErrorContains(t, exact.Error(network.New(clusters(1, 0), c)), "network: Config.Dual: no multipliers today")
+	require.ErrorContains(t, exact.Error(network.New(context.Background(), clusters(1, 0), c)), "network: Config.Dual: no multipliers today")
 	c.Dual = stuck{}
-	require.ErrorContains(t, exact.Must(network.New(clusters(1, 0), c)).Run(t.Context(), 1), "network: round 0: stuck")
-	require.Nil(t, exact.Must(network.New(clusters(1, 0), tiny(1))).Lambda())
+	require.ErrorContains(t, exact.Must(network.New(context.Background(), clusters(1, 0), c)).Run(t.Context(), 1), "network: round 0: stuck")
+	require.Nil(t, exact.Must(network.New(context.Background(), clusters(1, 0), tiny(1))).Lambda())
 }

@@ -35,7 +35,7 @@ type Trainer struct {
 // New returns a trainer. The error says that the teacher is nil, has no site or no
 // inequality or a temperature that is not positive and finite, or which field of cfg is
 // out of range.
-func New(teacher pdi.Predictor, cfg Config) (*Trainer, error) {
+func New(ctx context.Context, teacher pdi.Predictor, cfg Config) (*Trainer, error) {
 	if check.Nil(teacher) {
 		return nil, fmt.Errorf("network: New: teacher is nil")
 	}
@@ -52,7 +52,7 @@ func New(teacher pdi.Predictor, cfg Config) (*Trainer, error) {
 		return nil, err
 	}
 	t := &Trainer{}
-	if t.buffer, err = newBuffer(teacher, cfg, &f); err != nil {
+	if t.buffer, err = newBuffer(ctx, teacher, cfg, &f); err != nil {
 		return nil, err
 	}
 	if t.net, err = neural.New(cfg.shape(d, m), rand.NewPCG(cfg.Train.Seed, 1)); err != nil {

@@ -55,13 +55,13 @@ func (e ends) Err() error {
 // However often it is interrupted, within a round too, saved and loaded, and by however
 // many workers, a training comes to the same bits.
 func TestTrainingsResume(t *testing.T) {
-	whole := exact.Must(network.New(estimated(), tiny(1)))
+	whole := exact.Must(network.New(context.Background(), estimated(), tiny(1)))
 	require.NoError(t, whole.Run(t.Context(), 4))
 	require.Equal(t, 4, whole.Round())
 	want := bits(t, whole)
 
 	path := filepath.Join(t.TempDir(), "training")
-	tr := exact.Must(network.New(estimated(), tiny(3)))
+	tr := exact.Must(network.New(context.Background(), estimated(), tiny(3)))
 	for _, asked := range []int{0, 30, 340, 700, 20, 1 << 30} {
 		left := asked
 		err := tr.Run(ends{t.Context(), &left}, 4-tr.Round())
@@ -71,8 +71,8 @@ func TestTrainingsResume(t *testing.T) {
 			require.NoError(t, err)
 		}
 		require.NoError(t, tr.SaveFile(path))
-		tr = exact.Must(network.New(estimated(), tiny(2)))
-		require.NoError(t, tr.LoadFile(path))
+		tr = exact.Must(network.New(context.Background(), estimated(), tiny(2)))
+		require.NoError(t, tr.LoadFile(context.Background(), path))
 	}
 	require.Equal(t, 4, tr.Round())
 	require.Equal(t, want, bits(t, tr))
@@ -80,7 +80,7 @@ func TestTrainingsResume(t *testing.T) {
 
 	other := tiny(1)
 	other.Train.Seed++
-	different := exact.Must(network.New(estimated(), other))
+	different := exact.Must(network.New(context.Background(), estimated(), other))
 	require.NoError(t, different.Run(t.Context(), 4))
 	require.NotEqual(t, whole.Loss(), different.Loss())
 }
@@ -88,7 +88,7 @@ func TestTrainingsResume(t *testing.T) {
 // A checkpoint of another training, a short one and a damaged one are refused, and
 // change nothing.
 func TestDamagedCheckpoints(t *testing.T) {
-	tr := exact.Must(network.New(estimated(), tiny(1)))
+	tr := exact.Must(network.New(context.Background(), estimated(), tiny(1)))
 	require.NoError(t, tr.Run(t.Context(), 2))
 	saved := bits(t, tr)
 	for name, edit := range map[string]func(c *network.Config){
@@ -99,19 +99,19 @@ func TestDamagedCheckpoints(t *testing.T) {
 	} {
 		c := tiny(1)
 		edit(&c)
-		require.ErrorContains(t, exact.Must(network.New(estimated(), c)).Load(bytes.NewReader([]byte(saved))), name)
+		require.ErrorContains(t, exact.Must(network.New(context.Background(), estimated(), c)).Load(context.Background(), bytes.NewReader([]byte(saved))), name)
 	}
-	require.ErrorContains(t, exact.Must(network.New(clusters(1, 0), tiny(1))).Load(bytes.NewReader([]byte(saved))), "prediction of the teacher")
-	fresh := exact.Must(network.New(estimated(), tiny(1)))
+	require.ErrorContains(t, exact.Must(network.New(context.Background(), clusters(1, 0), tiny(1))).Load(context.Background(), bytes.NewReader([]byte(saved))), "prediction of the teacher")
+	fresh := exact.Must(network.New(context.Background(), estimated(), tiny(1)))
 	before := bits(t, fresh)
 	for at := 0; at < len(saved); at += 1 + len(saved)/50 {
-		require.Error(t, fresh.Load(bytes.NewReader([]byte(saved[:at]))))
+		require.Error(t, fresh.Load(context.Background(), bytes.NewReader([]byte(saved[:at]))))
 		damaged := []byte(saved)
 		damaged[at] ^= 4
-		require.Error(t, fresh.Load(bytes.NewReader(damaged)))
+		require.Error(t, fresh.Load(context.Background(), bytes.NewReader(damaged)))
 	}
 	require.Equal(t, before, bits(t, fresh))
-	require.Error(t, fresh.Load(nil))
+	require.Error(t, fresh.Load(context.Background(), nil))
 	require.Error(t, fresh.Save(nil))
 }
 
@@ -119,11 +119,11 @@ func TestDamagedCheckpoints(t *testing.T) {
 // predicted does not depend on workers or on what is beside it.
 func TestPredictionsAllocateNothing(t *testing.T) {
 	exact.SkipUnderRace(t)
-	tr := exact.Must(network.New(clusters(1, 0), tiny(1)))
+	tr := exact.Must(network.New(context.Background(), clusters(1, 0), tiny(1)))
 	require.NoError(t, tr.Run(t.Context(), 1))
 	p := exact.Must(tr.Predictor(nil))
 	c := tiny(3)
-	two := exact.Must(network.New(clusters(1, 0), c))
+	two := exact.Must(network.New(context.Background(), clusters(1, 0), c))
 	require.NoError(t, two.Run(t.Context(), 1))
 	many := exact.Must(two.Predictor(nil))
 	const n = 150
@@ -174,13 +174,13 @@ func TestErrors(t *testing.T) {
 	with := func(edit func(c *network.Config)) error {
 		c := tiny(1)
 		edit(&c)
-		return exact.Error(network.New(clusters(1, 0), c))
+		return exact.Error(network.New(context.Background(), clusters(1, 0), c))
 	}
 	teacher := func(m misbehaved) error {
 		if m.Predictor = clusters(1, 0); m.sites == 0 {
 			m.sites, m.beta = 2, 1
 		}
-		tr, err := network.New(m, tiny(1))
+		tr, err := network.New(context.Background(), m, tiny(1))
 		if err != nil {
 			return err
 		}
@@ -188,7 +188,7 @@ func TestErrors(t *testing.T) {
 	}
 	nan := math.NaN()
 	for want, err := range map[string]error{
-		"network: New: teacher is nil":                              exact.Error(network.New(nil, tiny(1))),
+		"network: New: teacher is nil":                              exact.Error(network.New(context.Background(), nil, tiny(1))),
 		"network: New: teacher of 2 sites and 1 multipliers at":     teacher(misbehaved{sites: 2, beta: nan}),
 		"network: Config.Rounds = 0, want 1 … 1048576":              with(func(c *network.Config) { c.Rounds = 0 }),
 		"network: Config.Width = -1, want 1 … ":                     with(func(c *network.Config) { c.Width = -1 }),
@@ -210,7 +210,7 @@ func TestErrors(t *testing.T) {
 	} {
 		require.ErrorContains(t, err, want)
 	}
-	tr := exact.Must(network.New(clusters(1, 0), tiny(1)))
+	tr := exact.Must(network.New(context.Background(), clusters(1, 0), tiny(1)))
 	require.True(t, math.IsNaN(tr.Loss()))
 	var none context.Context
 	require.ErrorContains(t, tr.Run(none, 1), "ctx = nil")
@@ -240,7 +240,7 @@ func TestDomain(t *testing.T) {
 	learn := func(domain func(x []float32)) (top float32) {
 		c := quick(1)
 		c.Rounds, c.Bounds, c.Domain = 4, nil, domain
-		tr := exact.Must(network.New(clusters(1, 0), c))
+		tr := exact.Must(network.New(context.Background(), clusters(1, 0), c))
 		require.NoError(t, tr.Run(t.Context(), 4))
 		p, v := exact.Must(tr.Predictor(nil)), make([]float32, 2)
 		require.NoError(t, p.Predict(v, []float32{1.8, 0.4}, []float64{0.9}, []float64{0}, nil))

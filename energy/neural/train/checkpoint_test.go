@@ -23,7 +23,7 @@ func TestCheckpointsNameWhatDiffers(t *testing.T) {
 	var file bytes.Buffer
 	require.NoError(t, tr.Save(&file))
 	whole := file.Bytes()
-	load := func(tr *Trainer, b []byte) error { return tr.Load(bytes.NewReader(b)) }
+	load := func(tr *Trainer, b []byte) error { return tr.Load(context.Background(), bytes.NewReader(b)) }
 
 	wider := tiny
 	wider.Hidden++
@@ -72,7 +72,7 @@ func TestCheckpointsNameWhatDiffers(t *testing.T) {
 	require.NoError(t, load(tr, frames(settings, append(wire.AppendUint64s(state[:8:8], 5), rest...))))
 	assert.Equal(t, 5, tr.Step())
 	assert.EqualError(t, tr.Save(nil), "train: Save: w = nil")
-	assert.EqualError(t, tr.Load(nil), "train: Load: r = nil")
+	assert.EqualError(t, tr.Load(context.Background(), nil), "train: Load: r = nil")
 }
 
 // A training keeps itself in a file, every few steps and when it ends or is stopped.
@@ -90,7 +90,7 @@ func TestCheckpointFiles(t *testing.T) {
 	}()
 	at := func(path string) int {
 		tr := exact.Must(New(network(t, tiny, 1), stopping{Masked{mask}, 0}, data, cfg))
-		require.NoError(t, tr.LoadFile(path))
+		require.NoError(t, tr.LoadFile(context.Background(), path))
 		return tr.Step()
 	}
 	assert.Equal(t, 6, at(cfg.Checkpoint.Path))
@@ -103,7 +103,7 @@ func TestCheckpointFiles(t *testing.T) {
 	assert.ErrorIs(t, second.Run(stopped, 20), context.Canceled)
 	require.NoError(t, second.Run(ctx, 10))
 	third := exact.Must(New(network(t, tiny, 1), Masked{mask}, data, cfg))
-	require.NoError(t, third.LoadFile(cfg.Checkpoint.Path))
+	require.NoError(t, third.LoadFile(context.Background(), cfg.Checkpoint.Path))
 	require.NoError(t, third.Run(ctx, 10))
 	assert.Equal(t, whole.net.Weights(), third.net.Weights())
 

@@ -114,7 +114,7 @@ func TestTrainingsOfRealsResume(t *testing.T) {
 	require.NoError(t, first.Save(&file))
 	whole := file.Bytes()
 	other, second := start(2)
-	require.NoError(t, second.Load(&file))
+	require.NoError(t, second.Load(context.Background(), &file))
 	require.NoError(t, second.Run(ctx, 7))
 	assert.Equal(t, net.Weights(), other.Weights())
 	assert.Equal(t, tr.Loss(), second.Loss())
@@ -122,10 +122,10 @@ func TestTrainingsOfRealsResume(t *testing.T) {
 	data = append([]float32(nil), data...)
 	data[7] += 1e-3
 	_, tr = start(1)
-	assert.ErrorContains(t, tr.Load(bytes.NewReader(whole)), "checksum of data is")
+	assert.ErrorContains(t, tr.Load(context.Background(), bytes.NewReader(whole)), "checksum of data is")
 	data = data[2:]
 	_, tr = start(1)
-	assert.ErrorContains(t, tr.Load(bytes.NewReader(whole)), "numbers of data is 128 in the checkpoint and 126 here")
+	assert.ErrorContains(t, tr.Load(context.Background(), bytes.NewReader(whole)), "numbers of data is 128 in the checkpoint and 126 here")
 }
 
 func TestErrorsOfReals(t *testing.T) {

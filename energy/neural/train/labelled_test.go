@@ -173,12 +173,12 @@ func TestLabelledTrainingsResume(t *testing.T) {
 		require.NoError(t, first.Save(&file))
 		whole := file.Bytes()
 		resumed, second := start(7, c.o)
-		require.NoError(t, second.Load(bytes.NewReader(whole)))
+		require.NoError(t, second.Load(context.Background(), bytes.NewReader(whole)))
 		require.NoError(t, second.Run(ctx, 5))
 		assert.Equal(t, net.Weights(), resumed.Weights(), name)
 		assert.NotEqual(t, network(t, c.cfg, 4).Weights(), net.Weights())
 		_, strange := start(1, c.changed)
-		assert.ErrorContains(t, strange.Load(bytes.NewReader(whole)), "settings differ", name)
+		assert.ErrorContains(t, strange.Load(context.Background(), bytes.NewReader(whole)), "settings differ", name)
 	}
 }
 

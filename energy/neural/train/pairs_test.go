@@ -71,7 +71,7 @@ func TestPairsMayChangeBetweenRuns(t *testing.T) {
 	require.NoError(t, first.Save(&file))
 	other, p, second := start(2)
 	change(p)
-	require.NoError(t, second.Load(&file))
+	require.NoError(t, second.Load(context.Background(), &file))
 	require.NoError(t, second.Run(ctx, 7))
 	assert.Equal(t, net.Weights(), other.Weights())
 

@@ -145,7 +145,7 @@ func TestWorkersAndCheckpointsKeepTheBits(t *testing.T) {
 				var file bytes.Buffer
 				require.NoError(t, first.Save(&file))
 				other, second := start(1)
-				require.NoError(t, second.Load(&file))
+				require.NoError(t, second.Load(context.Background(), &file))
 				assert.Equal(t, at, second.Step())
 				require.NoError(t, second.Run(ctx, 20-at))
 				assert.Equal(t, net.Weights(), other.Weights(), "resumed after %d steps", at)

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math"
@@ -68,8 +69,11 @@ func (t *Trainer) vectors() [][]float32 {
 // Load reads what Save wrote, into a trainer built with the same arguments; only
 // Workers and Checkpoint may differ. The error names the first setting that differs,
 // or says what is wrong with the checkpoint; the trainer is then unchanged.
-func (t *Trainer) Load(r io.Reader) error {
+func (t *Trainer) Load(ctx context.Context, r io.Reader) error {
 	if err := check.Given("train: Load", "r", r); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if err := t.load(r); err != nil {
@@ -115,4 +119,6 @@ func (t *Trainer) SaveFile(path string) error { return durable.SaveFile("train",
 
 // LoadFile restores what SaveFile saved, as Load does. If the file path is missing or
 // damaged, it restores the generation before it, path.old.
-func (t *Trainer) LoadFile(path string) error { return durable.LoadFile("train", path, t) }
+func (t *Trainer) LoadFile(ctx context.Context, path string) error {
+	return durable.LoadFile(ctx, "train", path, t)
+}

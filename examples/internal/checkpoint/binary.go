@@ -9,9 +9,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-
-	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
 // most bounds what a damaged length may ask for: 16 GiB.
@@ -68,7 +65,7 @@ func (s binarySaver) Save(w io.Writer) error {
 	return block(w, b)
 }
 
-func (s binarySaver) Load(r io.Reader) error {
+func (s binarySaver) Load(_ context.Context, r io.Reader) error {
 	b, err := unblock(r)
 	if err != nil {
 		return err
@@ -102,15 +99,3 @@ func Value(run string, v any) Saver {
 		},
 	}
 }
-
-// Chains keeps chains; their kernels are made anew until ctx ends.
-func Chains[S energy.Site](ctx context.Context, c *sampler.Runner[S]) Saver {
-	return chainSaver[S]{c, ctx}
-}
-
-type chainSaver[S energy.Site] struct {
-	*sampler.Runner[S]
-	ctx context.Context
-}
-
-func (s chainSaver[S]) Load(r io.Reader) error { return s.Runner.Load(s.ctx, r) }

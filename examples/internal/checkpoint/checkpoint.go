@@ -4,6 +4,7 @@
 package checkpoint
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -41,7 +42,7 @@ func (c *Flags) Check() error {
 // no more.
 type Saver interface {
 	Save(w io.Writer) error
-	Load(r io.Reader) error
+	Load(ctx context.Context, r io.Reader) error
 }
 
 // File is the checkpoint of one part of a run. The zero value saves nothing.
@@ -61,7 +62,7 @@ func (c *Flags) Path(name string) string {
 }
 
 // Load has a runner load its file if it is there, under the rules of Open.
-func (c *Flags) Load(name string, load func(path string) error) error {
+func (c *Flags) Load(ctx context.Context, name string, load func(ctx context.Context, path string) error) error {
 	path := c.Path(name)
 	if path == "" {
 		return nil
@@ -78,7 +79,7 @@ func (c *Flags) Load(name string, load func(path string) error) error {
 	case !c.Resume:
 		return taken(path)
 	}
-	return load(path)
+	return load(ctx, path)
 }
 
 func taken(path string) error {
@@ -89,7 +90,7 @@ func taken(path string) error {
 // loads it if it is there: a run may have been stopped before it came to this
 // part. Without -resume a file that is there is an error, for it would be
 // overwritten.
-func (c *Flags) Open(name string, parts ...Saver) (*File, error) {
+func (c *Flags) Open(ctx context.Context, name string, parts ...Saver) (*File, error) {
 	if c.Checkpoint == "" {
 		return &File{}, nil
 	}
@@ -106,7 +107,7 @@ func (c *Flags) Open(name string, parts ...Saver) (*File, error) {
 		return nil, taken(f.path)
 	}
 	for _, p := range parts {
-		if err := p.Load(in); err != nil {
+		if err := p.Load(ctx, in); err != nil {
 			return nil, fmt.Errorf("%s: %w", f.path, err)
 		}
 	}

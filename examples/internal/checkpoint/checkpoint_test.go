@@ -12,7 +12,7 @@ type state struct{ Steps int }
 func TestDamage(t *testing.T) {
 	dir := t.TempDir()
 	c := Flags{Checkpoint: filepath.Join(dir, "run")}
-	f, err := c.Open("a", Value("this", &state{7}))
+	f, err := c.Open(t.Context(), "a", Value("this", &state{7}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,10 +21,10 @@ func TestDamage(t *testing.T) {
 	}
 	c.Resume = true
 	var s state
-	if _, err := c.Open("a", Value("this", &s)); err != nil || s.Steps != 7 {
+	if _, err := c.Open(t.Context(), "a", Value("this", &s)); err != nil || s.Steps != 7 {
 		t.Fatal(s, err)
 	}
-	if _, err := c.Open("a", Value("another", &s)); err == nil || !strings.Contains(err.Error(), "another") {
+	if _, err := c.Open(t.Context(), "a", Value("another", &s)); err == nil || !strings.Contains(err.Error(), "another") {
 		t.Error(err)
 	}
 	whole, err := os.ReadFile(c.Path("a"))
@@ -36,7 +36,7 @@ func TestDamage(t *testing.T) {
 			if err := os.WriteFile(c.Path("a"), b, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := c.Open("a", Value("this", &s)); err == nil {
+			if _, err := c.Open(t.Context(), "a", Value("this", &s)); err == nil {
 				t.Errorf("damage at byte %d, %d bytes: nothing is noticed", i, len(b))
 			}
 		}
@@ -44,7 +44,7 @@ func TestDamage(t *testing.T) {
 	if err := os.WriteFile(c.Path("a"), append(whole, 0), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Open("a", Value("this", &s)); err == nil || !strings.Contains(err.Error(), "too many") {
+	if _, err := c.Open(t.Context(), "a", Value("this", &s)); err == nil || !strings.Contains(err.Error(), "too many") {
 		t.Error(err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 1 {

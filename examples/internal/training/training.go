@@ -37,7 +37,7 @@ const (
 // Run trains and returns the number of steps that it made.
 func Run(ctx context.Context, t *train.Trainer, c Config) (made int, err error) {
 	if c.Checkpoint != "" {
-		if err := resume(t, c.Checkpoint); err != nil {
+		if err := resume(ctx, t, c.Checkpoint); err != nil {
 			return 0, err
 		}
 	}
@@ -67,7 +67,7 @@ func Run(ctx context.Context, t *train.Trainer, c Config) (made int, err error) 
 }
 
 // resume loads a checkpoint if there is one.
-func resume(t *train.Trainer, path string) error {
+func resume(ctx context.Context, t *train.Trainer, path string) error {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -76,7 +76,7 @@ func resume(t *train.Trainer, path string) error {
 		return err
 	}
 	defer f.Close()
-	if err := t.Load(f); err != nil {
+	if err := t.Load(ctx, f); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil

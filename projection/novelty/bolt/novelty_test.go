@@ -133,7 +133,7 @@ func TestResume(t *testing.T) {
 			require.NoError(t, s.Close())
 
 			r, s = run("known.db")
-			require.NoError(t, r.LoadFile(filepath.Join(folder, "run")))
+			require.NoError(t, r.LoadFile(t.Context(), filepath.Join(folder, "run")))
 			require.NoError(t, r.Sample(t.Context(), x))
 			require.Less(t, s.Len(), begun+20, "samples of the checkpoint are not drawn again")
 			seen := map[[6]int32]bool{}
@@ -145,7 +145,7 @@ func TestResume(t *testing.T) {
 			require.NoError(t, s.Close())
 
 			r, s = run("other.db")
-			require.ErrorContains(t, r.LoadFile(filepath.Join(folder, "run")), "Seen.File")
+			require.ErrorContains(t, r.LoadFile(t.Context(), filepath.Join(folder, "run")), "Seen.File")
 			require.NoError(t, s.Close())
 		})
 	}

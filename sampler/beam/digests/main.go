@@ -203,7 +203,7 @@ func (o options) engine(ctx context.Context, engine, kind string, shards int) (*
 		if err != nil {
 			return nil, err
 		}
-		return shard.Merge(dir, run)
+		return shard.Merge(ctx, dir, run)
 	case "prism", "server":
 		p, s := sdk.NewPipelineWithRoot()
 		transform := map[string]func(sdk.Scope, beam.Job) (sdk.PCollection, error){"chains": beam.Chains, "samples": beam.Samples, "ais": beam.AIS}

@@ -64,19 +64,17 @@ func converges(t *testing.T, sites, levels, n, problems int, q float64, of func(
 		s, err := scored.New(t.Context(), p.denoiser, process, cfg)
 		require.NoError(t, err)
 		x := make([]int32, n*sites)
-		verdicts, err := s.Sample(t.Context(), x)
-		require.NoError(t, err)
-		require.Len(t, verdicts, n)
+		each := errorsOf(t, n, s.Sample(t.Context(), x))
 		calls += float64(p.calls)
-		for i, v := range verdicts {
+		for i, v := range s.Reports() {
 			total++
 			judged += float64(v.Judged)
 			var not *scored.NotConverged
-			if errors.As(v.Err, &not) {
+			if errors.As(each[i], &not) {
 				failed++
 				continue
 			}
-			require.NoError(t, v.Err)
+			require.NoError(t, each[i])
 			require.LessOrEqual(t, p.judge.score(x[i*sites:(i+1)*sites]), p.judge.tau)
 		}
 		plain += plainCalls(t, p, process, n)

@@ -12,8 +12,8 @@
 // shows is never reconsidered. For uniform noise, where every token can change
 // until the end, projection/lagrange does well.
 //
-// Errors belong to the sample they concern: every sample of a call gets a
-// [Verdict].
+// An error belongs to the sample that it concerns and loses no others: both return
+// [diffusion.SampleErrors], and a [Report] of every sample.
 //
 // Products are written float64(a*b) + c: a compiler may fuse them into one
 // rounding otherwise, and fused bits differ between processors.

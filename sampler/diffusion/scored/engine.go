@@ -44,6 +44,8 @@ type engine struct {
 	// whether the job is done or put the slot at the start of another path.
 	begin func(s *slot)
 	ended func(w *scratch, s *slot) (done bool)
+
+	reports []Report // of the last call
 }
 
 // newEngine binds everything for a configuration whose zeros have been replaced.

@@ -11,6 +11,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
 
 // run does the jobs 0 … jobs−1. The error is that of ctx.
@@ -286,25 +287,28 @@ func (s *slot) shuffle(order []int, n int) {
 	}
 }
 
-// blankVerdicts fills x with −1 and returns a verdict for each sample.
-func (e *engine) blankVerdicts(x []int32) []Verdict {
+// open begins a call: it fills x with −1 and returns the errors, none yet, of its samples; their reports
+// are blank too.
+func (e *engine) open(x []int32) diffusion.SampleErrors {
 	if len(x)%e.sites != 0 {
 		panic(fmt.Sprintf("scored: len(x) = %d, want a multiple of %d", len(x), e.sites))
 	}
 	for i := range x {
 		x[i] = -1
 	}
-	verdicts := make([]Verdict, len(x)/e.sites)
-	for i := range verdicts {
-		verdicts[i].Violation = math.NaN()
+	n := len(x) / e.sites
+	e.reports = make([]Report, n)
+	for i := range e.reports {
+		e.reports[i].Violation = math.NaN()
 	}
-	return verdicts
+	return make(diffusion.SampleErrors, n)
 }
 
 // report stores what has become of a sample.
-func (e *engine) report(x []int32, verdicts []Verdict, s *slot) {
-	v := &verdicts[s.job]
-	*v = Verdict{Err: s.err, Violation: math.NaN(), Rounds: s.rounds, Paths: s.paths, Predictions: s.predictions, Judged: s.judged}
+func (e *engine) report(x []int32, errs diffusion.SampleErrors, s *slot) {
+	errs[s.job] = s.err
+	v := &e.reports[s.job]
+	*v = Report{Violation: math.NaN(), Rounds: s.rounds, Paths: s.paths, Predictions: s.predictions, Judged: s.judged}
 	x = x[s.job*e.sites : (s.job+1)*e.sites]
 	if s.finite {
 		v.Violation = s.worst
@@ -323,14 +327,4 @@ func (e *engine) progress(done, total int) {
 	if e.cfg.Progress != nil {
 		e.cfg.Progress(done, total)
 	}
-}
-
-// cancelled gives unfinished samples the error.
-func cancelled(verdicts []Verdict, err error) []Verdict {
-	for i := range verdicts {
-		if v := &verdicts[i]; v.Err == nil && v.Violation != v.Violation {
-			v.Err = err
-		}
-	}
-	return verdicts
 }

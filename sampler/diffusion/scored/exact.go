@@ -125,34 +125,36 @@ func (x *Exact) Excess() (share, bound float64) {
 	return share, max(x.cfg.Excess, share+float64(3*stderr))
 }
 
-// Sample fills x, any number of samples × sites, with samples, and returns a verdict
-// for each. A sample for which no path was accepted has the best of them in its
-// place; if no path of the pilot is feasible, that is the verdict of all. A path
-// that fails is worth nothing to the pilot; the sample it was proposed for has the
-// error.
+// Sample fills dst, any number of samples × sites, with samples. One for which no path
+// was accepted has the best of them in its place; if no path of the pilot is feasible,
+// that is the error of all samples. A path that fails is worth nothing to the pilot; the
+// sample it was proposed for has the error.
 //
-// The error is that of ctx. Then unfinished samples have it as their verdict and are
-// −1, and the next call begins with the samples of this one.
-func (x *Exact) Sample(ctx context.Context, dst []int32) ([]Verdict, error) {
+// The error is a [diffusion.SampleErrors] if some samples are not feasible: an entry
+// is a *[NotConverged] where none was found, or what the language, the denoiser or the
+// judge returned. If ctx ends, it is the error of ctx, samples that were not finished
+// are −1, and the next call begins with the samples of this one.
+func (x *Exact) Sample(ctx context.Context, dst []int32) error {
 	e := x.e
-	verdicts := e.blankVerdicts(dst)
-	if len(verdicts) == 0 {
-		return verdicts, nil
+	errs := e.open(dst)
+	n := len(errs)
+	if n == 0 {
+		return nil
 	}
 	if x.logCap != x.logCap {
 		fault, err := x.findCap(ctx)
 		if err != nil {
-			return cancelled(verdicts, err), err
+			return err
 		}
 		if fault != nil {
-			for i := range verdicts {
-				verdicts[i].Err = fault
+			for i := range errs {
+				errs[i] = fault
 			}
-			x.made += len(verdicts)
-			return verdicts, nil
+			x.made += n
+			return errs
 		}
 	}
-	first, above := make([]float64, len(verdicts)), make([]ratio, len(verdicts))
+	first, above := make([]float64, n), make([]ratio, n)
 	e.begin = func(s *slot) {
 		s.number = x.made + s.job
 		s.stream.Seed(e.cfg.Seed, uint64(s.number))
@@ -176,23 +178,27 @@ func (x *Exact) Sample(ctx context.Context, dst []int32) ([]Verdict, error) {
 		return false
 	}
 	finished := 0
-	err := e.run(ctx, len(verdicts), func(s *slot) {
-		e.report(dst, verdicts, s)
+	err := e.run(ctx, n, func(s *slot) {
+		e.report(dst, errs, s)
 		finished++
-		e.progress(finished, len(verdicts))
+		e.progress(finished, n)
 	})
 	if err != nil {
-		return cancelled(verdicts, err), err
+		return err
 	}
-	for i, v := range verdicts { // in order: sums must not depend on the batch
+	for i, v := range e.reports { // in order: sums must not depend on the batch
 		if v.Paths > 0 {
 			x.evidence.add(first[i])
 			x.above.join(above[i])
 		}
 	}
-	x.made += len(verdicts)
-	return verdicts, nil
+	x.made += n
+	return errs.Err()
 }
+
+// Reports returns a report of every sample of the last call of Sample, nil before the
+// first. The next call returns another slice.
+func (x *Exact) Reports() []Report { return x.e.reports }
 
 // findCap runs the pilot. The fault is that of all samples.
 func (x *Exact) findCap(ctx context.Context) (fault, err error) {

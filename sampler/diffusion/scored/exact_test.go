@@ -27,10 +27,23 @@ func (p *problem) counts(x []int32) []int {
 	return n
 }
 
-func requireFeasible(t *testing.T, p *problem, verdicts []scored.Verdict, x []int32) {
+// errorsOf returns the errors of the n samples of a call that returned err, nil for
+// those that were made, and fails if err is of the call itself.
+func errorsOf(t *testing.T, n int, err error) diffusion.SampleErrors {
 	t.Helper()
-	for i, v := range verdicts {
-		require.NoError(t, v.Err)
+	each := make(diffusion.SampleErrors, n)
+	if err != nil {
+		require.ErrorAs(t, err, &each)
+		require.Len(t, each, n)
+	}
+	return each
+}
+
+// requireFeasible fails unless err is nil and the judge accepts every sample.
+func requireFeasible(t *testing.T, p *problem, err error, x []int32) {
+	t.Helper()
+	require.NoError(t, err)
+	for i := range len(x) / p.sites {
 		require.LessOrEqual(t, p.judge.score(x[i*p.sites:(i+1)*p.sites]), p.judge.tau)
 	}
 }
@@ -58,12 +71,10 @@ func TestExact(t *testing.T) {
 			s, err := scored.NewExact(t.Context(), p.denoiser, hitting(p), scored.ExactConfig{Config: scored.Config{Judge: p.judge, Seed: 3}})
 			require.NoError(t, err)
 			x := make([]int32, draws*p.sites)
-			verdicts, err := s.Sample(t.Context(), x)
-			require.NoError(t, err)
-			requireFeasible(t, p, verdicts, x)
+			requireFeasible(t, p, s.Sample(t.Context(), x), x)
 			exact.Counts(t, p.counts(x), p.law, exact.Rate/10)
 			made := 0
-			for _, v := range verdicts {
+			for _, v := range s.Reports() {
 				made += v.Predictions
 			}
 			tv, floor = tv+p.variation(x), floor+p.floor(draws)
@@ -73,9 +84,7 @@ func TestExact(t *testing.T) {
 			lead, err := scored.New(t.Context(), p.denoiser, hitting(p), scored.Config{Judge: p.judge, Seed: 3})
 			require.NoError(t, err)
 			p.calls = 0
-			verdicts, err = lead.Sample(t.Context(), x)
-			require.NoError(t, err)
-			requireFeasible(t, p, verdicts, x)
+			requireFeasible(t, p, lead.Sample(t.Context(), x), x)
 			twin += p.variation(x)
 			least += float64(p.calls) / float64(draws)
 			told = told || exact.PValue(p.counts(x), p.law) < exact.Rate
@@ -113,7 +122,7 @@ func TestEvidenceAndExcess(t *testing.T) {
 			p := newProblem(t, uint64(50+k), 6, 5, q, power, true)
 			s, err := scored.NewExact(t.Context(), p.denoiser, hitting(p), scored.ExactConfig{Config: scored.Config{Judge: p.judge, Seed: 8}})
 			require.NoError(t, err)
-			_, err = s.Sample(t.Context(), make([]int32, 300*p.sites))
+			err = s.Sample(t.Context(), make([]int32, 300*p.sites))
 			require.NoError(t, err)
 			logP, stderr := s.LogProb()
 			z := (math.Exp(logP)/p.share - 1) / stderr
@@ -123,7 +132,7 @@ func TestEvidenceAndExcess(t *testing.T) {
 				within++
 			}
 			share, most := s.Excess()
-			_, err = s.Sample(t.Context(), make([]int32, more*p.sites))
+			err = s.Sample(t.Context(), make([]int32, more*p.sites))
 			require.NoError(t, err)
 			after, _ := s.Excess()
 			assert.LessOrEqual(t, share, most)
@@ -151,10 +160,8 @@ func TestExactOnLongerStrings(t *testing.T) {
 			s, err := scored.NewExact(t.Context(), p.denoiser, hitting(p), scored.ExactConfig{Config: scored.Config{Judge: p.judge, Seed: 3}, Pilot: pilot})
 			require.NoError(t, err)
 			x := make([]int32, draws*p.sites)
-			verdicts, err := s.Sample(t.Context(), x)
-			require.NoError(t, err)
-			requireFeasible(t, p, verdicts, x)
-			for _, v := range verdicts {
+			requireFeasible(t, p, s.Sample(t.Context(), x), x)
+			for _, v := range s.Reports() {
 				calls += float64(v.Predictions) / float64(draws*problems)
 			}
 			share, most := s.Excess()

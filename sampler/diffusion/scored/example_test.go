@@ -48,22 +48,17 @@ func ExampleRunner() {
 		log.Fatal(err)
 	}
 	x := make([]int32, 100*8)
-	verdicts, err := r.Sample(context.Background(), x)
-	if err != nil {
+	err = r.Sample(context.Background(), x)
+	var failed diffusion.SampleErrors
+	if err != nil && !errors.As(err, &failed) {
 		log.Fatal(err)
 	}
-	feasible := 0
-	for _, v := range verdicts {
-		if v.Err == nil {
-			feasible++
-		}
-	}
-	fmt.Println(feasible, "of", len(verdicts))
+	fmt.Println(100-failed.Failed(), "of 100")
 	// Output: 100 of 100
 }
 
-func ExampleVerdict() {
-	// Nine changes cannot be had in eight tokens: every sample says so.
+func ExampleReport() {
+	// Nine changes cannot be had in eight tokens: every sample fails.
 	judge := restless()
 	judge.Threshold = -9
 	process := diffusion.Masked{Mask: 3, FirstHitting: true}
@@ -71,16 +66,14 @@ func ExampleVerdict() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	verdicts, err := r.Sample(context.Background(), make([]int32, 2*8))
-	if err != nil {
-		log.Fatal(err)
-	}
-	for _, v := range verdicts {
-		fmt.Println(v.Rounds, v.Err)
+	fmt.Println(r.Sample(context.Background(), make([]int32, 2*8)))
+	for _, report := range r.Reports() {
+		fmt.Println(report.Rounds, report.Violation)
 	}
 	// Output:
-	// 10 scored: violation = 2 after 10 tries, want ≤ 0
-	// 10 scored: violation = 3 after 10 tries, want ≤ 0
+	// scored: violation = 2 after 10 tries, want ≤ 0; scored: violation = 3 after 10 tries, want ≤ 0 (2 of 2 samples failed)
+	// 10 2
+	// 10 3
 }
 
 func ExampleNotConverged() {
@@ -91,12 +84,9 @@ func ExampleNotConverged() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	verdicts, err := r.Sample(context.Background(), make([]int32, 8))
-	if err != nil {
-		log.Fatal(err)
-	}
+	err = r.Sample(context.Background(), make([]int32, 8))
 	var not *scored.NotConverged
-	fmt.Println(errors.As(verdicts[0].Err, &not), not.Tries)
+	fmt.Println(errors.As(err, &not), not.Tries)
 	// Output: true 10
 }
 
@@ -106,7 +96,7 @@ func ExampleExact() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if _, err := e.Sample(context.Background(), make([]int32, 100*8)); err != nil {
+	if err := e.Sample(context.Background(), make([]int32, 100*8)); err != nil {
 		log.Fatal(err)
 	}
 	logP, stderr := e.LogProb()

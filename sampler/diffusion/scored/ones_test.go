@@ -22,7 +22,7 @@ func TestSharedPredictionsChangeNothing(t *testing.T) {
 		if clamp != nil {
 			free = 4
 		}
-		draw := func(timeFree bool, batch int) (x []int32, v []scored.Verdict, calls int) {
+		draw := func(timeFree bool, batch int) (x []int32, v []scored.Report, calls int) {
 			p := newProblem(t, 3, 6, 5, .1, 1, true)
 			d := energy.DenoiserFunc[int32]{Sites: 6, Levels: 6, IgnoresTime: timeFree, F: p.denoiser.Denoise}
 			p.calls = 0
@@ -31,9 +31,8 @@ func TestSharedPredictionsChangeNothing(t *testing.T) {
 			})
 			require.NoError(t, err)
 			x = make([]int32, n*6)
-			v, err = s.Sample(t.Context(), x)
-			require.NoError(t, err)
-			return x, v, p.calls
+			require.NoError(t, s.Sample(t.Context(), x))
+			return x, s.Reports(), p.calls
 		}
 		want, own, all := draw(false, 1)
 		for _, batch := range []int{1, 16} {
@@ -41,7 +40,6 @@ func TestSharedPredictionsChangeNothing(t *testing.T) {
 			require.Equal(t, want, x)
 			paths, counted := 0, 0
 			for i := range v {
-				require.NoError(t, v[i].Err)
 				require.Equal(t, own[i].Paths, v[i].Paths)
 				require.Equal(t, free*v[i].Paths, own[i].Predictions)
 				require.Equal(t, (free-2)*v[i].Paths, v[i].Predictions)

@@ -24,7 +24,7 @@ import (
 // accepts and 0 elsewhere. Where it accepts nothing, tokens are taken back: of the
 // best sample so far 2 + r/2 random sites (all of them in every sixteenth round) are
 // masked again and shown in the same way, for rounds r = 0, 1, … up to Config.Rounds.
-// Then the sample is given up, and its [Verdict] says so.
+// Then the sample is given up, with a *[NotConverged].
 //
 // It makes about half as many predictions more than a run without a score, and
 // needs no derivatives. Samples are feasible, but their distribution is not quite
@@ -67,31 +67,36 @@ func New(ctx context.Context, model energy.Denoiser[int32], process diffusion.Pr
 // Len returns the number of the next sample.
 func (r *Runner) Len() int { return r.made }
 
-// Sample fills x, any number of samples × sites, with samples, and returns a
-// verdict for each. A sample that is not feasible is the best there was, −1 where
-// nothing was placed.
+// Sample fills x, any number of samples × sites, with samples. One that is not
+// feasible is the best there was, −1 where no token was chosen.
 //
-// The error is that of ctx. Then unfinished samples have it as their verdict and
+// The error is a [diffusion.SampleErrors] if some samples are not feasible: an entry
+// is a *[NotConverged] where none was found, or what the language, the denoiser or the
+// judge returned. If ctx ends, it is the error of ctx, samples that were not finished
 // are −1, and the next call begins with the samples of this one.
-func (r *Runner) Sample(ctx context.Context, x []int32) ([]Verdict, error) {
+func (r *Runner) Sample(ctx context.Context, x []int32) error {
 	e := r.e
-	verdicts := e.blankVerdicts(x)
+	errs := e.open(x)
 	e.begin = func(s *slot) {
 		s.number = r.made + s.job
 		s.stream.Seed(e.cfg.Seed, uint64(s.number))
 	}
 	finished := 0
-	err := e.run(ctx, len(verdicts), func(s *slot) {
-		e.report(x, verdicts, s)
+	err := e.run(ctx, len(errs), func(s *slot) {
+		e.report(x, errs, s)
 		finished++
-		e.progress(finished, len(verdicts))
+		e.progress(finished, len(errs))
 	})
 	if err != nil {
-		return cancelled(verdicts, err), err
+		return err
 	}
-	r.made += len(verdicts)
-	return verdicts, nil
+	r.made += len(errs)
+	return errs.Err()
 }
+
+// Reports returns a report of every sample of the last call of Sample, nil before the
+// first. The next call returns another slice.
+func (r *Runner) Reports() []Report { return r.e.reports }
 
 // takeBack ends a path: the job is done if it is feasible or rounds are used up;
 // otherwise sites of the best sample, or of a dead path, are masked again.

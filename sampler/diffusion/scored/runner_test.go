@@ -20,7 +20,8 @@ import (
 
 // sampler is what both have in common.
 type sampler interface {
-	Sample(ctx context.Context, x []int32) ([]scored.Verdict, error)
+	Sample(ctx context.Context, x []int32) error
+	Reports() []scored.Report
 	Len() int
 }
 
@@ -38,24 +39,23 @@ func TestBatchWorkersAndPartsChangeNothing(t *testing.T) {
 	const n = 12
 	p := newProblem(t, 3, 5, 4, .1, 1, true)
 	want := map[string][]int32{}
-	verdicts := map[string][]scored.Verdict{}
+	reports := map[string][]scored.Report{}
 	for _, cfg := range []scored.Config{{}, {Batch: 1}, {Batch: 5, Workers: 3}, {First: 4, Workers: 2}} {
 		cfg.Judge, cfg.Seed, cfg.Completions = p.judge, 9, 8
 		for name, s := range both(t, p, cfg) {
 			x := make([]int32, (n-cfg.First)*p.sites)
-			v, err := s.Sample(t.Context(), x)
-			require.NoError(t, err)
+			require.NoError(t, s.Sample(t.Context(), x))
 			require.Equal(t, n, s.Len())
 			if want[name] == nil {
-				want[name], verdicts[name] = x, v
+				want[name], reports[name] = x, s.Reports()
 			}
 			require.Equal(t, want[name][cfg.First*p.sites:], x, "%s, %+v", name, cfg)
-			require.Equal(t, verdicts[name][cfg.First:], v, "%s, %+v", name, cfg)
+			require.Equal(t, reports[name][cfg.First:], s.Reports(), "%s, %+v", name, cfg)
 		}
 	}
 }
 
-// Whatever fails for a sample is its own: 500 asked for are 500 verdicts.
+// Whatever fails for a sample is its own: 500 asked for are 500 entries.
 func TestErrorsBelongToTheirSample(t *testing.T) {
 	p := newProblem(t, 3, 5, 4, .5, 1, true)
 	broken := errors.New("no prediction")
@@ -80,17 +80,15 @@ func TestErrorsBelongToTheirSample(t *testing.T) {
 	require.NoError(t, err)
 	const n = 500
 	x := make([]int32, n*5)
-	verdicts, err := s.Sample(t.Context(), x)
-	require.NoError(t, err)
-	require.Len(t, verdicts, n)
+	each := errorsOf(t, n, s.Sample(t.Context(), x))
 	good, nan := 0, 0
-	for i, v := range verdicts {
+	for i, err := range each {
 		switch {
 		case i%7 == 3:
-			require.ErrorIs(t, v.Err, broken)
+			require.ErrorIs(t, err, broken)
 			require.Equal(t, []int32{-1, -1, -1, -1, -1}, x[i*5:(i+1)*5])
-		case v.Err != nil:
-			require.ErrorContains(t, v.Err, "is NaN")
+		case err != nil:
+			require.ErrorContains(t, err, "is NaN")
 			nan++
 		default:
 			require.LessOrEqual(t, p.judge.score(x[i*5:(i+1)*5]), p.judge.tau)
@@ -102,15 +100,11 @@ func TestErrorsBelongToTheirSample(t *testing.T) {
 
 	never := constraint.Score{Decide: func([]int32) float64 { return 1 }}
 	for name, s := range both(t, p, scored.Config{Judge: never, Completions: 1, Rounds: 3}) {
-		x, err := make([]int32, 10*5), error(nil)
-		verdicts, err = s.Sample(t.Context(), x)
-		require.NoError(t, err)
-		require.Len(t, verdicts, 10)
-		for _, v := range verdicts {
+		for _, err := range errorsOf(t, 10, s.Sample(t.Context(), make([]int32, 10*5))) {
 			var not *scored.NotConverged
-			require.ErrorAs(t, v.Err, &not, name)
+			require.ErrorAs(t, err, &not, name)
 			require.Equal(t, 1.0, not.Violation)
-			require.ErrorContains(t, v.Err, "want ≤ 0")
+			require.ErrorContains(t, err, "want ≤ 0")
 		}
 		require.Equal(t, 10, s.Len())
 	}
@@ -120,14 +114,9 @@ func TestPathsAreBounded(t *testing.T) {
 	p := newProblem(t, 3, 5, 4, .01, 1, true)
 	s, err := scored.NewExact(t.Context(), p.denoiser, hitting(p), scored.ExactConfig{Config: scored.Config{Judge: p.judge, Completions: 8}, Paths: 1})
 	require.NoError(t, err)
-	verdicts, err := s.Sample(t.Context(), make([]int32, 50*5))
-	require.NoError(t, err)
-	failed := 0
-	for _, v := range verdicts {
+	failed := errorsOf(t, 50, s.Sample(t.Context(), make([]int32, 50*5))).Failed()
+	for _, v := range s.Reports() {
 		require.Equal(t, 1, v.Paths)
-		if v.Err != nil {
-			failed++
-		}
 	}
 	assert.Greater(t, failed, 10)
 }
@@ -140,16 +129,15 @@ func TestACancelledCallLeavesNothingHalfDone(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		x := make([]int32, 20*5)
-		verdicts, err := s.Sample(ctx, x)
+		err := s.Sample(ctx, x)
 		require.ErrorIs(t, err, context.Canceled)
-		require.Len(t, verdicts, 20)
-		require.ErrorIs(t, verdicts[19].Err, context.Canceled)
+		require.False(t, errors.As(err, new(diffusion.SampleErrors)))
+		require.Len(t, s.Reports(), 20)
+		require.True(t, math.IsNaN(s.Reports()[19].Violation))
 		require.Zero(t, s.Len())
-		_, err = s.Sample(t.Context(), x)
-		require.NoError(t, err)
+		require.NoError(t, s.Sample(t.Context(), x))
 		want := make([]int32, len(x))
-		_, err = whole[name].Sample(t.Context(), want)
-		require.NoError(t, err)
+		require.NoError(t, whole[name].Sample(t.Context(), want))
 		require.Equal(t, want, x, name)
 	}
 }
@@ -196,9 +184,7 @@ func TestWithinALanguage(t *testing.T) {
 			s, err := c.make()
 			require.NoError(t, err)
 			x := make([]int32, n*sites)
-			verdicts, err := s.Sample(t.Context(), x)
-			require.NoError(t, err)
-			requireFeasible(t, p, verdicts, x)
+			requireFeasible(t, p, s.Sample(t.Context(), x), x)
 			for i := range n {
 				require.True(t, constraint.Accepts(lang, x[i*sites:(i+1)*sites]))
 			}
@@ -227,10 +213,8 @@ func TestLanguageOutOfReach(t *testing.T) {
 	}}
 	lang := constraint.Count{Levels: []int32{0}, Min: 1, Max: 9}
 	for name, s := range both(t, p, scored.Config{Judge: p.judge, Completions: 2, Within: projection.Path{Language: lang}}) {
-		verdicts, err := s.Sample(t.Context(), make([]int32, 3*5))
-		require.NoError(t, err)
-		for _, v := range verdicts {
-			require.ErrorIs(t, v.Err, constraint.ErrInfeasible, name)
+		for _, err := range errorsOf(t, 3, s.Sample(t.Context(), make([]int32, 3*5))) {
+			require.ErrorIs(t, err, constraint.ErrInfeasible, name)
 		}
 	}
 }
@@ -240,10 +224,8 @@ func TestClampedTokensStay(t *testing.T) {
 	clamp := []int32{-1, 2, -1, -1, 0}
 	for name, s := range both(t, p, scored.Config{Judge: p.judge, Completions: 4, Clamp: clamp}) {
 		x := make([]int32, 20*5)
-		verdicts, err := s.Sample(t.Context(), x)
-		require.NoError(t, err)
-		for i := range verdicts {
-			if verdicts[i].Err == nil {
+		for i, err := range errorsOf(t, 20, s.Sample(t.Context(), x)) {
+			if err == nil {
 				require.LessOrEqual(t, p.judge.score(x[i*5:(i+1)*5]), p.judge.tau)
 			}
 			require.Equal(t, int32(2), x[i*5+1], name)
@@ -254,9 +236,7 @@ func TestClampedTokensStay(t *testing.T) {
 	all := []int32{1, 2, 3, 0, 0}
 	for _, s := range both(t, p, scored.Config{Judge: constraint.Score{Decide: func([]int32) float64 { return -1 }}, Clamp: all}) {
 		x := make([]int32, 5)
-		verdicts, err := s.Sample(t.Context(), x)
-		require.NoError(t, err)
-		require.NoError(t, verdicts[0].Err)
+		require.NoError(t, s.Sample(t.Context(), x))
 		require.Equal(t, all, x)
 	}
 }
@@ -285,10 +265,8 @@ func TestTimesFitTheMasks(t *testing.T) {
 		s, err := scored.New(t.Context(), timed, of.process(5), scored.Config{Judge: p.judge, Completions: 1, Steps: 8})
 		require.NoError(t, err)
 		x := make([]int32, 40*6)
-		verdicts, err := s.Sample(t.Context(), x)
-		require.NoError(t, err)
-		requireFeasible(t, p, verdicts, x)
-		for _, v := range verdicts {
+		requireFeasible(t, p, s.Sample(t.Context(), x), x)
+		for _, v := range s.Reports() {
 			mended += v.Rounds
 		}
 	}
@@ -342,5 +320,5 @@ func TestBadSettings(t *testing.T) {
 	}
 	s, err := scored.New(t.Context(), p.denoiser, hitting(p), good)
 	require.NoError(t, err)
-	require.Panics(t, func() { _, _ = s.Sample(t.Context(), make([]int32, 7)) })
+	require.Panics(t, func() { _ = s.Sample(t.Context(), make([]int32, 7)) })
 }

@@ -8,12 +8,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// validator is a set that can be put together wrongly, and says so.
-type validator interface{ Validate() error }
+// Partial is a set that may lack the half that judges sequences, as a
+// constraint.Score may: it is then refused as a judge or a guide.
+type Partial interface{ Decides() bool }
 
-// partial is a set that may lack the half that judges sequences, as a
-// constraint.Score may.
-type partial interface{ Decides() bool }
+var _ Partial = constraint.Score{}
 
 // absent reports whether a set is nil, or a nil pointer.
 func absent(s constraint.Set) bool { return s == nil || check.Nil(s) }
@@ -26,12 +25,12 @@ func checkSet(name string, s constraint.Set) error {
 	if absent(s) {
 		return fmt.Errorf("scored: %s = nil %T, want a set", name, s)
 	}
-	if v, ok := s.(validator); ok {
+	if v, ok := s.(constraint.Validated); ok {
 		if err := v.Validate(); err != nil {
 			return fmt.Errorf("scored: %s: %w", name, err)
 		}
 	}
-	if p, ok := s.(partial); ok && !p.Decides() {
+	if p, ok := s.(Partial); ok && !p.Decides() {
 		return fmt.Errorf("scored: %s = %T that judges no sequences, want one with Decide or DecideAll", name, s)
 	}
 	if n := s.Len(); n < 1 {

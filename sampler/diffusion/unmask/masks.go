@@ -50,6 +50,8 @@ func (m *masks) Prior(x []int32, _ *sampler.Stream) {
 	}
 }
 
+var _ diffusion.Absorbing = (*masks)(nil)
+
 // Masks implements diffusion.Absorbing.
 func (m *masks) Masks(l int32) bool { return l == m.mask }
 

@@ -2,13 +2,8 @@ package scored
 
 import "fmt"
 
-// Verdict says what became of one sample.
-type Verdict struct {
-	// Err is nil if the sample is feasible. A *[NotConverged] says that none
-	// was found; others come from the language, the denoiser or the judge, or
-	// are the error of a cancelled context.
-	Err error
-
+// Report is what a sample took.
+type Report struct {
 	// Violation is max_j g_j of what is in the sample's place, by the judge:
 	// ≤ 0 for feasible samples, NaN where nothing was finished.
 	Violation float64
@@ -23,7 +18,7 @@ type Verdict struct {
 	Predictions int
 }
 
-// NotConverged says that no feasible sample was found. The best there was is in
+// NotConverged is the error of a sample that is not feasible: none was found. The best there was is in
 // its place.
 type NotConverged struct {
 	Violation float64 // of the best

@@ -1,0 +1,146 @@
+package diffusion
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/energy"
+)
+
+// SampleErrors is the error of a call that finished with all of its samples but could
+// not make each: one entry per sample, in order, nil for one that was made, otherwise
+// why it was given up. A sample's error loses no other sample:
+//
+//	err := d.Sample(ctx, x)
+//	var failed diffusion.SampleErrors
+//	if err != nil && !errors.As(err, &failed) {
+//		return err // of the call
+//	}
+//	for i, err := range failed { // err, unless nil, is that of row i
+//
+// errors.Is and errors.As look at the errors of all samples.
+type SampleErrors []error
+
+// shown is how many failures a text names.
+const shown = 3
+
+// Err returns e as an error, nil if no sample failed.
+func (e SampleErrors) Err() error {
+	if e.Failed() > 0 {
+		return e
+	}
+	return nil
+}
+
+// Failed returns the number of samples that failed.
+func (e SampleErrors) Failed() int {
+	n := 0
+	for _, err := range e {
+		if err != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// Error names the first failures and how many there are.
+func (e SampleErrors) Error() string {
+	all := e.Unwrap()
+	var b strings.Builder
+	for i, err := range all[:min(len(all), shown)] {
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		b.WriteString(err.Error())
+	}
+	if len(e) != 1 {
+		fmt.Fprintf(&b, " (%d of %d samples failed)", len(all), len(e))
+	}
+	return b.String()
+}
+
+// Unwrap returns the errors of the samples that failed.
+func (e SampleErrors) Unwrap() []error {
+	return slices.DeleteFunc(slices.Clone(e), func(err error) bool { return err == nil })
+}
+
+// Unfinished is the error of a call that failed itself (its context ended, the
+// denoiser returned an error, a checkpoint could not be saved) after samples of it
+// had. errors.Is and errors.As look at the error of the call only.
+type Unfinished struct {
+	Err      error        // of the call
+	Finished SampleErrors // one entry per sample that was finished before, in order
+}
+
+// Error names the error of the call and the samples that failed.
+func (e *Unfinished) Error() string { return fmt.Sprintf("%v; before: %v", e.Err, e.Finished) }
+
+// Unwrap returns the error of the call.
+func (e *Unfinished) Unwrap() error { return e.Err }
+
+// outcome is what became of the finished samples of a call.
+type outcome struct{ each SampleErrors }
+
+// done returns the number of finished samples.
+func (o *outcome) done() int { return len(o.each) }
+
+// add takes the samples that were finished next: nil for one that was made.
+func (o *outcome) add(faults ...error) { o.each = append(o.each, faults...) }
+
+// join returns the error of a call of which these are the errors of its own.
+func (o *outcome) join(call ...error) error {
+	call = slices.DeleteFunc(call, func(err error) bool { return err == nil })
+	switch {
+	case len(call) == 0:
+		return o.each.Err()
+	case len(call) > 1:
+		call[0] = errors.Join(call...)
+	}
+	if o.each.Failed() == 0 {
+		return call[0]
+	}
+	return &Unfinished{call[0], o.each}
+}
+
+// recorded is the error of a sample as a checkpoint has it.
+type recorded struct {
+	text       string
+	infeasible bool
+}
+
+// mostText bounds the text of an error in a checkpoint, in bytes.
+const mostText = 1 << 10
+
+// record returns what a checkpoint keeps of an error.
+func record(err error) *recorded {
+	text := err.Error()
+	if len(text) > mostText {
+		text = strings.ToValidUTF8(text[:mostText-len("…")], "") + "…"
+	}
+	return &recorded{text, errors.Is(err, constraint.ErrInfeasible)}
+}
+
+func (e *recorded) Error() string { return e.text }
+
+// Unwrap returns constraint.ErrInfeasible if the error wrapped it.
+func (e *recorded) Unwrap() error {
+	if e.infeasible {
+		return constraint.ErrInfeasible
+	}
+	return nil
+}
+
+// empty is the entry of a site that nothing is known of: −1 or NaN.
+func empty[S energy.Site]() (v S) {
+	switch v := any(&v).(type) {
+	case *int32:
+		*v = -1
+	case *float32:
+		*v = float32(math.NaN())
+	}
+	return v
+}
