@@ -27,7 +27,7 @@ type Projector interface {
 //
 // A Drawer that also has the methods
 //
-//	DrawGiven(x0 []int32, v []float32, src rand.Source) (logZ float64, err error)
+//	DrawGiven(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error)
 //	Self() any
 //
 // the second of which returns the Drawer itself (so that a type that embeds one and
@@ -38,18 +38,18 @@ type Projector interface {
 type Drawer interface {
 	// Draw stores in x0 an exact joint draw from ∏_i softmax(v_i) restricted to
 	// the feasible set C, and returns log Z = log Σ_{x∈C} ∏_i exp(v[i,x_i]).
-	// The error wraps constraint.ErrInfeasible if Z = 0.
-	Draw(x0 []int32, v []float32, src rand.Source) (logZ float64, err error)
+	// The error wraps constraint.ErrInfeasible if Z = 0, or is that of ctx.
+	Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error)
 
 	// LogZ returns log Z alone.
-	LogZ(v []float32) (float64, error)
+	LogZ(ctx context.Context, v []float32) (float64, error)
 }
 
 // givenDrawer is a [Drawer] that can be told of certain tokens.
 type givenDrawer interface {
 	Drawer
 	Self() any
-	DrawGiven(x0 []int32, v []float32, src rand.Source) (logZ float64, err error)
+	DrawGiven(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error)
 }
 
 // Committer is a projection with a memory, for instance of what has been
@@ -65,7 +65,7 @@ type givenDrawer interface {
 // can resume: for every sample of a checkpoint, in order, it is told by that
 // instead of by Commit, and has to remember x as it is or return an error.
 type Committer interface {
-	Commit(x []int32, v []float32, src rand.Source) error
+	Commit(ctx context.Context, x []int32, v []float32, src rand.Source) error
 }
 
 // Warm is a projection that keeps something per sample between steps, for
