@@ -248,5 +248,5 @@ type full struct {
 	err error
 }
 
-func (f full) Bind(context.Context, int, int, int) (Projection, error) { return f, nil }
-func (f full) Commit(context.Context, []int32, []float32, rand.Source) error            { return f.err }
+func (f full) Bind(context.Context, int, int, int) (Projection, error)       { return f, nil }
+func (f full) Commit(context.Context, []int32, []float32, rand.Source) error { return f.err }

@@ -124,7 +124,7 @@ func TestRefusedLoadsChangeNothing(t *testing.T) {
 type amnesiac struct{ diffusion.Projection }
 
 func (amnesiac) Commit(context.Context, []int32, []float32, rand.Source) error { return nil }
-func (amnesiac) Recall([]int32) error                         { return fmt.Errorf("forgotten") }
+func (amnesiac) Recall([]int32) error                                          { return fmt.Errorf("forgotten") }
 
 type forgetting struct{}
 
